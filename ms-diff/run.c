@@ -8,6 +8,7 @@
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
+#include "libcommon/base/order.h"
 
 #include <string.h>
 
@@ -96,27 +97,16 @@ static const char *text(struct reader *in)
 	return s && *s ? ms_arena_strdup(&in->r->arena, s) : NULL;
 }
 
-/* Index of the element whose first member is `want`, in an array in order of it. */
-static uint32_t find(const void *v, size_t n, size_t size, int64_t want)
-{
-	const char *base = v;
-	size_t lo = 0, hi = n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		int64_t at = *(const int64_t *)(const void *)(base + mid * size);
-		if (at == want)
-			return (uint32_t)mid;
-		if (at < want)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return NONE;
-}
+/* Index of the element of that id, or NONE. */
+#define INDEX_OF(a, key)                                                                           \
+	({                                                                                         \
+		int64_t key_ = (key);                                                              \
+		__typeof__((a).v) found_ = MS_FIND_ID((a).v, (a).n, key_);                         \
+		found_ ? (uint32_t)(found_ - (a).v) : NONE;                                        \
+	})
 #define REFERENCE(in, a)                                                                           \
-	(sqlite3_column_type((in)->st, (in)->col) == SQLITE_INTEGER                                \
-		 ? find((a).v, (a).n, sizeof *(a).v, id(in))                                       \
-		 : ((in)->col++, NONE))
+	(sqlite3_column_type((in)->st, (in)->col) == SQLITE_INTEGER ? INDEX_OF(a, id(in))          \
+								    : ((in)->col++, NONE))
 
 /* ---- one function per table ---- */
 
@@ -179,7 +169,7 @@ static void read_site(struct reader *in)
 
 static void read_stat(struct reader *in)
 {
-	uint32_t i = find(in->r->sites.v, in->r->sites.n, sizeof *in->r->sites.v, id(in));
+	uint32_t i = INDEX_OF(in->r->sites, id(in));
 	const char *label = (const char *)sqlite3_column_text(in->st, in->col++);
 	int64_t bytes = number(in), blocks = number(in);
 	if (i == NONE || !label)
@@ -226,7 +216,7 @@ static void put_sampled(struct run *r, struct run_site *s, enum figure f, struct
 
 static void read_estimate(struct reader *in)
 {
-	uint32_t i = find(in->r->sites.v, in->r->sites.n, sizeof *in->r->sites.v, id(in));
+	uint32_t i = INDEX_OF(in->r->sites, id(in));
 	const char *figure = (const char *)sqlite3_column_text(in->st, in->col++);
 	const char *label = (const char *)sqlite3_column_text(in->st, in->col++);
 	struct interval x = {number(in), number(in)};

@@ -14,6 +14,7 @@
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
+#include "libcommon/base/order.h"
 #include "libcommon/trace/recording.h"
 #include "libcommon/snapshot/snapshot.h"
 #include "format/trace.h"
@@ -75,7 +76,7 @@ static void find_threads(struct keep *k, const struct ms_recording *t)
 static int by_address(const void *a, const void *b)
 {
 	const struct frame_bits *x = a, *y = b;
-	return x->address < y->address ? -1 : x->address > y->address;
+	return MS_ORDER(x->address, y->address);
 }
 
 /* The row of the trace itself, if its snapshot has other processes too. */
@@ -115,17 +116,10 @@ static int find_names(struct keep *k, const struct ms_recording *t, struct ms_er
 
 static uint64_t bits_at(const struct keep *k, uint64_t address)
 {
-	size_t low = 0, high = k->named.n;
+	size_t n = MS_COUNT_UP_TO(k->named.v, k->named.n, address, address);
 	uint64_t found = 0;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (k->named.v[mid].address < address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	for (; low < k->named.n && k->named.v[low].address == address; low++)
-		found |= k->named.v[low].found;
+	for (; n && k->named.v[n - 1].address == address; n--)
+		found |= k->named.v[n - 1].found;
 	return found;
 }
 

@@ -19,6 +19,7 @@
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
+#include "libcommon/base/order.h"
 #include "libcommon/snapshot/snapshot.h"
 
 #define STACK_SUBJECTS (KEEP(FUNCTION) | KEEP(FILE_NAME) | KEEP(MODULE))
@@ -28,38 +29,19 @@ uint64_t match_bit(const struct condition *c)
 	return c->drop ? DROP(c->subject) : KEEP(c->subject);
 }
 
-/* The element of `n` ones of `size` bytes, sorted by the int64_t that each starts with. */
-static void *by_id(void *v, size_t n, size_t size, int64_t id)
-{
-	size_t low = 0, high = n;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		char *at = (char *)v + mid * size;
-		int64_t found;
-		memcpy(&found, at, sizeof found);
-		if (found == id)
-			return at;
-		if (found < id)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return NULL;
-}
-
 struct stack *match_stack_of(struct matches *m, int64_t id)
 {
-	return by_id(m->stacks.v, m->stacks.n, sizeof *m->stacks.v, id);
+	return MS_FIND_ID(m->stacks.v, m->stacks.n, id);
 }
 
 struct site *match_site_of(struct matches *m, int64_t id)
 {
-	return by_id(m->sites.v, m->sites.n, sizeof *m->sites.v, id);
+	return MS_FIND_ID(m->sites.v, m->sites.n, id);
 }
 
 const struct frame *match_frame_of(const struct matches *m, int64_t id)
 {
-	return by_id(m->frames.v, m->frames.n, sizeof *m->frames.v, id);
+	return MS_FIND_ID(m->frames.v, m->frames.n, id);
 }
 
 static const char *text(sqlite3_stmt *q, int column)

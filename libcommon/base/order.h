@@ -25,4 +25,14 @@
 		low_;                                                                              \
 	})
 
+/* The element of `array`, ascending by its `id`, of that id; NULL = there is none. Ids are mostly
+ * from 1 and without gaps: then nothing is searched. */
+#define MS_FIND_ID(array, count, key)                                                              \
+	({                                                                                         \
+		size_t i_ = (size_t)(key);                                                         \
+		if (i_ - 1 >= (count) || (array)[i_ - 1].id != (key))                              \
+			i_ = MS_COUNT_UP_TO(array, count, id, key);                                \
+		i_ && (array)[i_ - 1].id == (key) ? &(array)[i_ - 1] : NULL;                       \
+	})
+
 #endif
