@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "libcommon/base/arena.h"
+#include "libcommon/base/lookup.h"
 
 struct intern {
 	struct ms_arena arena;
@@ -15,12 +16,10 @@ struct intern {
 		struct interned {
 			const void *bytes; /* aligned for any number; a NUL follows */
 			size_t size;
-			uint64_t hash;
 		} * v;
 		size_t n, cap;
 	} all;
-	uint32_t *slots; /* number + 1, 0 = free */
-	size_t slot_count;
+	struct ms_lookup index;
 };
 
 /* The number of these bytes, the same for the same bytes. Numbers begin at 0 and have no gaps. */

@@ -185,27 +185,8 @@ static void read_stat(struct reader *in)
 	}
 }
 
-/* Figures of a site by their names in table estimate. */
-static enum figure named(const char *name, bool live, bool peak)
-{
-	if (live && strcmp(name, "live_bytes") == 0)
-		return LIVE_BYTES;
-	if (live && strcmp(name, "live_blocks") == 0)
-		return LIVE_BLOCKS;
-	if (peak && strcmp(name, "live_bytes") == 0)
-		return PEAK_BYTES;
-	if (peak && strcmp(name, "live_blocks") == 0)
-		return PEAK_BLOCKS;
-	for (enum figure f = ALLOCATIONS; f < FIGURES; f++)
-		if (strcmp(name, figure_names[f]) == 0)
-			return f;
-	return FIGURES;
-}
-
 static void put_sampled(struct run *r, struct run_site *s, enum figure f, struct interval x)
 {
-	if (f == FIGURES)
-		return;
 	if (!s->sampled) {
 		s->sampled = ms_arena_alloc(&r->arena, FIGURES * sizeof *s->sampled);
 		for (int i = 0; i < FIGURES; i++)
@@ -220,14 +201,18 @@ static void read_estimate(struct reader *in)
 	const char *figure = (const char *)sqlite3_column_text(in->st, in->col++);
 	const char *label = (const char *)sqlite3_column_text(in->st, in->col++);
 	struct interval x = {number(in), number(in)};
-	if (i == NONE || !figure)
+	enum figure f = LIVE_BYTES;
+	while (f < FIGURES && figure && strcmp(figure, figure_names[f]) != 0)
+		f++;
+	if (i == NONE || !figure || f == FIGURES)
 		return;
-	bool live = label && strcmp(label, in->r->label) == 0;
-	bool peak = label && strcmp(label, "peak") == 0;
-	if (!label || live)
-		put_sampled(in->r, &in->r->sites.v[i], named(figure, live, false), x);
-	if (peak)
-		put_sampled(in->r, &in->r->sites.v[i], named(figure, false, true), x);
+	struct run_site *s = &in->r->sites.v[i];
+	if (!label && f >= ALLOCATIONS)
+		put_sampled(in->r, s, f, x);
+	if (label && f < PEAK_BYTES && strcmp(label, in->r->label) == 0)
+		put_sampled(in->r, s, f, x);
+	if (label && f < PEAK_BYTES && strcmp(label, "peak") == 0)
+		put_sampled(in->r, s, f + PEAK_BYTES, x);
 }
 
 static const struct {
