@@ -4,60 +4,10 @@
  */
 #include "gone.h"
 
-#include "libcommon/base/err.h"
-
-/* The row that the new run gets: ?1 is its id, then keys, then what the old run's row says. */
-static const struct {
-	const char *last, *to, *from; /* from: NULL = there are keys only */
-} tables[GONE_TABLES] = {
-	[GONE_MODULE] = {"SELECT max(id) FROM module",
-			 "INSERT INTO module(id, process, path, build_id, bias, kind, symbols)"
-			 " VALUES(?, ?, ?, ?, ?, ?, ?)",
-			 "SELECT nullif(path, ''), nullif(build_id, ''), iif(bias > 0, bias, NULL),"
-			 " nullif(kind, ''), nullif(symbols, '') FROM module WHERE id = ?"},
-	[GONE_FRAME] = {"SELECT max(id) FROM frame",
-			"INSERT INTO frame(id, process, module, address, function, file, line,"
-			" inlined, runtime, note) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			"SELECT iif(address > 0, address, NULL), nullif(function, ''),"
-			" nullif(file, ''), iif(line > 0, line, NULL), inlined IS 1, runtime IS 1,"
-			" nullif(note, '') FROM frame WHERE id = ?"},
-	[GONE_STACK] = {"SELECT max(id) FROM stack",
-			"INSERT INTO stack(id, process, parent, frame, depth)"
-			" VALUES(?, ?, ?, ?, coalesce(?, 0))",
-			NULL},
-	[GONE_SITE] = {"SELECT max(id) FROM site",
-		       "INSERT INTO site(id, process, stack, user_frame, allocations, frees,"
-		       " reallocations, failed_allocations, allocated_bytes, temporary)"
-		       " VALUES(?, ?, ?, ?, 0, 0, 0, 0, 0, 0)",
-		       NULL},
-};
-
-/* Copies a row; keys of 0 are null. Its id, or 0 with the error set. */
-static int64_t copy_row(struct gone *g, enum gone_table table, int64_t old, const int64_t *keys,
-			int n)
+static struct ms_value positive(const char *column, int64_t v)
 {
-	struct gone_copy *c = &g->tables[table];
-	sqlite3_bind_int64(c->to, 1, ++c->last);
-	for (int i = 0; i < n; i++)
-		if (keys[i])
-			sqlite3_bind_int64(c->to, 2 + i, keys[i]);
-	if (c->from) {
-		sqlite3_bind_int64(c->from, 1, old);
-		sqlite3_step(c->from);
-		for (int i = 0; i < sqlite3_data_count(c->from); i++)
-			sqlite3_bind_value(c->to, 2 + n + i, sqlite3_column_value(c->from, i));
-	}
-	bool done = sqlite3_step(c->to) == SQLITE_DONE;
-	if (!done)
-		ms_err_set(g->err, "snapshot database: %s", sqlite3_errmsg(g->db));
-	sqlite3_reset(c->from);
-	sqlite3_reset(c->to);
-	sqlite3_clear_bindings(c->to);
-	return done ? c->last : 0;
+	return ms_int_if(column, v > 0, (uint64_t)v);
 }
-#define COPY_ROW(g, table, old, ...)                                                               \
-	copy_row(g, table, old, (int64_t[]){__VA_ARGS__},                                          \
-		 sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
 
 /* The first process of the new run that runs the same program, else its first. */
 static int64_t process_of(const struct gone *g, uint32_t old)
@@ -71,9 +21,14 @@ static int64_t process_of(const struct gone *g, uint32_t old)
 
 static int64_t add_module(struct gone *g, uint32_t i, int64_t process)
 {
-	if (!g->modules[i])
-		g->modules[i] = COPY_ROW(g, GONE_MODULE, g->old->modules.v[i].id, process);
-	return g->modules[i];
+	const struct run_module *m = &g->old->modules.v[i];
+	if (g->modules[i])
+		return g->modules[i];
+	ms_put_row(&g->rows[GONE_MODULE], ms_int("id", ++g->last[GONE_MODULE]),
+		   ms_int("process", process), ms_text("path", m->path),
+		   ms_text("build_id", m->build_id), positive("bias", m->bias),
+		   ms_text("kind", m->kind), ms_text("symbols", m->symbols));
+	return g->modules[i] = g->last[GONE_MODULE];
 }
 
 static int64_t add_frame(struct gone *g, uint32_t i, int64_t process)
@@ -82,9 +37,13 @@ static int64_t add_frame(struct gone *g, uint32_t i, int64_t process)
 	if (g->frames[i])
 		return g->frames[i];
 	int64_t module = f->module == NONE ? 0 : add_module(g, f->module, process);
-	if (f->module != NONE && !module)
-		return 0;
-	return g->frames[i] = COPY_ROW(g, GONE_FRAME, f->id, process, module);
+	ms_put_row(&g->rows[GONE_FRAME], ms_int("id", ++g->last[GONE_FRAME]),
+		   ms_int("process", process), positive("module", module),
+		   positive("address", f->address), ms_text("function", f->function),
+		   ms_text("file", f->file), positive("line", f->line),
+		   ms_int("inlined", f->inlined), ms_int("runtime", f->runtime),
+		   ms_text("note", f->note));
+	return g->frames[i] = g->last[GONE_FRAME];
 }
 
 /* Callers first: their rows come before. */
@@ -102,9 +61,10 @@ static int64_t add_stack(struct gone *g, uint32_t innermost, int64_t process)
 		if (g->nodes[way[k]])
 			continue;
 		int64_t frame = add_frame(g, g->old->nodes.v[way[k]].frame, process);
-		if (!frame || !(g->nodes[way[k]] = COPY_ROW(g, GONE_STACK, 0, process, parent,
-							    frame, (int64_t)k)))
-			return 0;
+		g->nodes[way[k]] = ++g->last[GONE_STACK];
+		ms_put_row(&g->rows[GONE_STACK], ms_int("id", g->nodes[way[k]]),
+			   ms_int("process", process), positive("parent", parent),
+			   ms_int("frame", frame), ms_int("depth", k));
 	}
 	return parent;
 }
@@ -114,31 +74,34 @@ int64_t gone_add(struct gone *g, uint32_t i)
 	const struct run_site *s = &g->old->sites.v[i];
 	int64_t process = process_of(g, s->process);
 	int64_t stack = s->stack == NONE ? 0 : add_stack(g, s->stack, process);
-	if (s->stack != NONE && !stack)
-		return 0;
-	return COPY_ROW(g, GONE_SITE, 0, process, stack, s->user == NONE ? 0 : g->nodes[s->user]);
+	ms_put_row(&g->rows[GONE_SITE], ms_int("id", ++g->last[GONE_SITE]),
+		   ms_int("process", process), positive("stack", stack),
+		   positive("user_frame", s->user == NONE ? 0 : g->nodes[s->user]),
+		   ms_int("allocations", 0), ms_int("frees", 0), ms_int("reallocations", 0),
+		   ms_int("failed_allocations", 0), ms_int("allocated_bytes", 0),
+		   ms_int("temporary", 0));
+	return g->last[GONE_SITE];
 }
 
-int gone_begin(struct gone *g, struct ms_err *err)
+void gone_begin(struct gone *g, struct ms_err *err)
 {
-	g->err = err;
+	static const char *const tables[] = {"module", "frame", "stack", "site"};
 	g->modules = ms_arena_alloc(&g->arena, (g->old->modules.n + 1) * sizeof *g->modules);
 	g->frames = ms_arena_alloc(&g->arena, (g->old->frames.n + 1) * sizeof *g->frames);
 	g->nodes = ms_arena_alloc(&g->arena, (g->old->nodes.n + 1) * sizeof *g->nodes);
-	for (int t = 0; t < GONE_TABLES && !g->old->missing; t++) {
-		struct gone_copy *c = &g->tables[t];
-		c->last = ms_sql_int(g->db, tables[t].last, 0);
-		c->to = ms_sql_prepare(g->db, tables[t].to, err);
-		c->from = tables[t].from ? ms_sql_prepare(g->old->db, tables[t].from, err) : NULL;
+	for (int t = 0; t < GONE_TABLES; t++) {
+		const char *last = ms_arena_printf(&g->arena, "SELECT max(id) FROM %s", tables[t]);
+		g->last[t] = ms_sql_int(g->new->db, last, 0);
+		g->rows[t] = ms_insert(g->new->db, tables[t], err);
+		g->rows[t].now = true;
 	}
-	return err->text[0] ? -1 : 0;
 }
 
-void gone_end(struct gone *g)
+int gone_end(struct gone *g)
 {
-	for (int t = 0; t < GONE_TABLES; t++) {
-		sqlite3_finalize(g->tables[t].from);
-		sqlite3_finalize(g->tables[t].to);
-	}
+	int rc = 0;
+	for (int t = 0; t < GONE_TABLES; t++)
+		rc |= ms_insert_close(&g->rows[t]);
 	ms_arena_free(&g->arena);
+	return rc;
 }

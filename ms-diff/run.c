@@ -127,6 +127,8 @@ static void read_module(struct reader *in)
 	m->path = text(in);
 	m->build_id = text(in);
 	m->bias = number(in);
+	m->kind = text(in);
+	m->symbols = text(in);
 }
 
 static void read_frame(struct reader *in)
@@ -139,6 +141,7 @@ static void read_frame(struct reader *in)
 	f->runtime = number(in) == 1;
 	f->note = text(in);
 	f->inlined = number(in) == 1;
+	f->file = text(in);
 }
 
 static void read_node(struct reader *in)
@@ -221,8 +224,8 @@ static const struct {
 } tables[] = {
 	{read_process, "SELECT id, exe, command, cwd, (SELECT count(*) FROM thread t WHERE"
 		       " t.process = process.id AND t.allocations > 0) FROM process ORDER BY id"},
-	{read_module, "SELECT id, path, build_id, bias FROM module ORDER BY id"},
-	{read_frame, "SELECT id, module, address, function, line, runtime, note, inlined"
+	{read_module, "SELECT id, path, build_id, bias, kind, symbols FROM module ORDER BY id"},
+	{read_frame, "SELECT id, module, address, function, line, runtime, note, inlined, file"
 		     " FROM frame ORDER BY id"},
 	{read_node, "SELECT id, parent, frame FROM stack ORDER BY id"},
 	{read_site, "SELECT id, process, stack, user_frame, allocations, frees, allocated_bytes,"

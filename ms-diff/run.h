@@ -34,7 +34,7 @@ int64_t run_total(const struct run *r, const char *name);
 
 struct run_module {
 	int64_t id;
-	const char *path, *build_id; /* NULL = not known */
+	const char *path, *build_id, *kind, *symbols; /* NULL = not known */
 	int64_t bias;
 	uint32_t name; /* number of the name without folders and version */
 	bool shared;   /* a run of the other side has the same build of it */
@@ -42,10 +42,10 @@ struct run_module {
 
 struct run_frame {
 	int64_t id;
-	uint32_t module;       /* index or NONE */
-	const char *function;  /* as recorded, or NULL */
-	int64_t address, line; /* UNKNOWN = none */
-	bool runtime;          /* no frame of the user's own code, or none at all */
+	uint32_t module;             /* index or NONE */
+	const char *function, *file; /* as recorded, or NULL */
+	int64_t address, line;       /* UNKNOWN = none */
+	bool runtime;                /* no frame of the user's own code, or none at all */
 	bool inlined;
 	const char *note;
 	uint32_t token; /* number of its name, the same in all runs */

@@ -165,23 +165,19 @@ static int write_sites(sqlite3 *db, const struct changes *c, const struct opened
 		       struct ms_err *err)
 {
 	const struct run *old = runs->shown[OLD], *new = runs->shown[NEW];
-	struct gone g = {.old = old, .new = new, .db = db};
+	struct gone g = {.old = old, .new = new};
 	struct ms_insert rows = ms_insert(db, "site_diff", err),
 			 ranges = ms_insert(db, "site_diff_range", err);
-	int rc = gone_begin(&g, err);
-	for (size_t i = 0; rc == 0 && i < c->n && !err->text[0]; i++) {
+	gone_begin(&g, err);
+	for (size_t i = 0; i < c->n && !err->text[0]; i++) {
 		const struct change *x = &c->v[i];
 		int64_t old_site = x->site[OLD] == NONE ? UNKNOWN : old->sites.v[x->site[OLD]].id;
 		int64_t site = x->site[NEW] == NONE ? gone_add(&g, x->site[OLD])
 						    : new->sites.v[x->site[NEW]].id;
-		if (!site)
-			break;
 		write_site(&rows, x, site, old_site);
 		write_ranges(&ranges, x, site);
 	}
-	rc |= ms_insert_close(&rows) | ms_insert_close(&ranges);
-	gone_end(&g);
-	return rc || err->text[0] ? -1 : 0;
+	return ms_insert_close(&rows) | ms_insert_close(&ranges) | gone_end(&g);
 }
 
 /* What an earlier comparison wrote goes. */

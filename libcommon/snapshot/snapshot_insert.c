@@ -148,6 +148,6 @@ void ms_end_row(struct ms_insert *in)
 			   in->values.n % in->columns, in->table);
 		in->failed = true;
 	}
-	if (in->failed || in->keys || in->values.n >= VALUES_AT_ONCE)
+	if (in->failed || in->keys || in->now || in->values.n >= VALUES_AT_ONCE)
 		flush(in);
 }

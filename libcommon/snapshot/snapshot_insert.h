@@ -33,6 +33,7 @@ struct ms_insert {
 	size_t at_once; /* rows that `many` takes, which costs less than a statement a row */
 	sqlite3_stmt *one, *many;         /* `many` is made when there are so many rows */
 	bool failed;                      /* all calls do nothing then */
+	bool now;                         /* each row is in the table as soon as it is ended */
 	MS_ARRAY(struct ms_value) values; /* of rows to come; their texts are in `text` */
 	struct ms_arena text;
 };
