@@ -89,12 +89,6 @@ struct key {
 	bool exact;    /* ...and all of these have the same build on both sides */
 };
 
-static uint64_t offset_of(const struct run_module *m, int64_t address)
-{
-	bool based = m->bias != UNKNOWN && m->bias <= address;
-	return (uint64_t)(based ? address - m->bias : address);
-}
-
 /* Of the frames that both sides see: a stripped build shows no inlined ones, and does not tell
  * which of the others are the runtime's. */
 static void make_key(const struct matching *m, const struct run *r, const struct run_site *site,
@@ -115,7 +109,7 @@ static void make_key(const struct matching *m, const struct run *r, const struct
 		k->exact &= !bare || (module->shared && f->address != UNKNOWN);
 		*MS_PUSH(&k->words) = module ? module->name : NONE;
 		*MS_PUSH(&k->words) = !bare        ? f->token
-				      : by_address ? offset_of(module, f->address)
+				      : by_address ? (uint64_t)frame_offset(r, f)
 						   : 0;
 	}
 }

@@ -82,7 +82,7 @@ static void share_builds(struct spots *s)
 	ms_arena_free(&a);
 }
 
-static int64_t offset_of(const struct run *r, const struct run_frame *f)
+int64_t frame_offset(const struct run *r, const struct run_frame *f)
 {
 	if (f->address == UNKNOWN || f->module == NONE)
 		return f->address;
@@ -98,7 +98,7 @@ static const char *token_of(struct spots *s, const struct run *r, const struct r
 		return normal_function(&s->arena, f->function);
 	bool shared = f->module != NONE && r->modules.v[f->module].shared;
 	if (shared && f->address != UNKNOWN)
-		return ms_arena_printf(&s->arena, "+0x%llx", (long long)offset_of(r, f));
+		return ms_arena_printf(&s->arena, "+0x%llx", (long long)frame_offset(r, f));
 	return NO_NAME;
 }
 
@@ -133,7 +133,7 @@ struct chain {
 
 static uint64_t line_of(const struct run *r, const struct run_frame *f)
 {
-	return f->line != UNKNOWN && f->line > 0 ? (uint64_t)f->line : (uint64_t)offset_of(r, f);
+	return f->line != UNKNOWN && f->line > 0 ? (uint64_t)f->line : (uint64_t)frame_offset(r, f);
 }
 
 static uint32_t module_of(const struct run *r, const struct run_frame *f)

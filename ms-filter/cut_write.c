@@ -140,14 +140,7 @@ static void add_bytes(struct ms_checkpoint_head *h, struct live_block *const *bl
 struct ranges_out {
 	uint8_t *at;
 	uint64_t end;
-	size_t n;
 };
-
-static void count_range(void *arg, const struct ms_range *r)
-{
-	(void)r;
-	((struct ranges_out *)arg)->n++;
-}
 
 static void put_range(void *arg, const struct ms_range *r)
 {
@@ -161,10 +154,9 @@ static size_t put_ranges(struct ms_column *out, size_t n, const struct ms_ranges
 			 uint8_t **memory)
 {
 	struct ranges_out o = {0};
-	ms_ranges_each(ranges, count_range, &o);
-	if (!o.n)
+	if (!ranges->n)
 		return n;
-	o.at = *memory = ms_xrealloc(NULL, o.n, MS_CHECKPOINT_RANGE_BYTES);
+	o.at = *memory = ms_xrealloc(NULL, ranges->n * MS_RANGES_CHUNK, MS_CHECKPOINT_RANGE_BYTES);
 	ms_ranges_each(ranges, put_range, &o);
 	out[n] = (struct ms_column){MS_LIVE_MAPPED, *memory, (size_t)(o.at - *memory)};
 	return n + 1;

@@ -15,60 +15,54 @@
 static const struct {
 	const char *table, *column;
 	enum ms_name kind;
-	const char *where; /* NULL = all rows */
+	enum {
+		PLAIN,
+		LIST, /* in JSON; of a command the first word is a program */
+		KEY   /* first to what no name is, as a new name may be an old one of another row */
+	} is;
+	enum ms_name others; /* of a list, but for its first */
+	const char *where;   /* NULL = all rows */
 } columns[] = {
-	{"process", "exe", MS_NAME_MODULE, NULL},
-	{"process", "host", MS_NAME_HOST, NULL},
-	{"process", "kernel", MS_NAME_KERNEL, NULL},
-	{"process", "cwd", MS_NAME_PATH, NULL},
-	{"process", "allocator", MS_NAME_ALLOCATOR, NULL},
-	{"process", "trace", MS_NAME_PATH, NULL},
-	{"process", "cut", MS_NAME_REMARK, NULL},
-	{"process", "comm", MS_NAME_THREAD, NULL},
-	{"snapshot", "label", MS_NAME_POINT, NULL},
-	{"module", "path", MS_NAME_MODULE, NULL},
-	{"frame", "function", MS_NAME_FUNCTION, NULL},
-	{"frame", "file", MS_NAME_FILE, NULL},
-	{"thread", "name", MS_NAME_THREAD, NULL},
-	{"mark", "name", MS_NAME_MARK, NULL},
-	{"scan", "label", MS_NAME_POINT, NULL},
-	{"region", "path", MS_NAME_MODULE, NULL},
-	{"skipped", "name", MS_NAME_THREAD, NULL},
-	{"hidden", "filter", MS_NAME_REMARK, NULL},
-	{"suppression", "rule", MS_NAME_REMARK, NULL},
-	{"diff_run", "name", MS_NAME_PATH, NULL},
-	{"diff_run", "point", MS_NAME_POINT, NULL},
-	{"diff_run", "exe", MS_NAME_MODULE, NULL},
-	{"diff_hidden", "filter", MS_NAME_REMARK, NULL},
-	{"site_diff", "evidence", MS_NAME_REMARK, NULL},
-	{"meta", "value", MS_NAME_REMARK, "key = 'unreadable'"},
-	{"diff", "value", MS_NAME_PATH, "key IN ('old', 'new')"},
-	{"diff", "value", MS_NAME_POINT, "key IN ('old_point', 'new_point')"},
-	{"diff", "value", MS_NAME_REMARK, "key IN ('per', 'old_nameless', 'new_nameless')"},
-};
-
-/* Lists in JSON; of a command the first word is a program. */
-static const struct {
-	const char *table, *column;
-	enum ms_name first, others;
-	const char *where;
-} lists[] = {
-	{"process", "command", MS_NAME_MODULE, MS_NAME_ARGUMENT, NULL},
-	{"process", "hooks_missing", MS_NAME_FUNCTION, MS_NAME_FUNCTION, NULL},
-	{"diff_run", "command", MS_NAME_MODULE, MS_NAME_ARGUMENT, NULL},
-	{"diff_run", "filters", MS_NAME_REMARK, MS_NAME_REMARK, NULL},
-	{"meta", "value", MS_NAME_REMARK, MS_NAME_REMARK, "key = 'filters'"},
-};
-
-/* Columns of keys: first to what no name is, as a new name may be an old one of another row. */
-static const struct {
-	const char *table, *column;
-	enum ms_name kind;
-} keys[] = {
-	{"region_diff", "process", MS_NAME_MODULE},
-	{"region_diff", "path", MS_NAME_MODULE},
-	{"suppression", "file", MS_NAME_PATH},
-	{"heap", "name", MS_NAME_ALLOCATOR},
+	{"process", "exe", .kind = MS_NAME_MODULE},
+	{"process", "host", .kind = MS_NAME_HOST},
+	{"process", "kernel", .kind = MS_NAME_KERNEL},
+	{"process", "cwd", .kind = MS_NAME_PATH},
+	{"process", "allocator", .kind = MS_NAME_ALLOCATOR},
+	{"process", "trace", .kind = MS_NAME_PATH},
+	{"process", "cut", .kind = MS_NAME_REMARK},
+	{"process", "comm", .kind = MS_NAME_THREAD},
+	{"snapshot", "label", .kind = MS_NAME_POINT},
+	{"module", "path", .kind = MS_NAME_MODULE},
+	{"frame", "function", .kind = MS_NAME_FUNCTION},
+	{"frame", "file", .kind = MS_NAME_FILE},
+	{"thread", "name", .kind = MS_NAME_THREAD},
+	{"mark", "name", .kind = MS_NAME_MARK},
+	{"scan", "label", .kind = MS_NAME_POINT},
+	{"region", "path", .kind = MS_NAME_MODULE},
+	{"skipped", "name", .kind = MS_NAME_THREAD},
+	{"hidden", "filter", .kind = MS_NAME_REMARK},
+	{"suppression", "rule", .kind = MS_NAME_REMARK},
+	{"diff_run", "name", .kind = MS_NAME_PATH},
+	{"diff_run", "point", .kind = MS_NAME_POINT},
+	{"diff_run", "exe", .kind = MS_NAME_MODULE},
+	{"diff_hidden", "filter", .kind = MS_NAME_REMARK},
+	{"site_diff", "evidence", .kind = MS_NAME_REMARK},
+	{"meta", "value", .kind = MS_NAME_REMARK, .where = "key = 'unreadable'"},
+	{"diff", "value", .kind = MS_NAME_PATH, .where = "key IN ('old', 'new')"},
+	{"diff", "value", .kind = MS_NAME_POINT, .where = "key IN ('old_point', 'new_point')"},
+	{"diff", "value", .kind = MS_NAME_REMARK,
+	 .where = "key IN ('per', 'old_nameless', 'new_nameless')"},
+	{"process", "command", .kind = MS_NAME_MODULE, .is = LIST, .others = MS_NAME_ARGUMENT},
+	{"process", "hooks_missing", .kind = MS_NAME_FUNCTION, .is = LIST,
+	 .others = MS_NAME_FUNCTION},
+	{"diff_run", "command", .kind = MS_NAME_MODULE, .is = LIST, .others = MS_NAME_ARGUMENT},
+	{"diff_run", "filters", .kind = MS_NAME_REMARK, .is = LIST, .others = MS_NAME_REMARK},
+	{"meta", "value", .kind = MS_NAME_REMARK, .is = LIST, .others = MS_NAME_REMARK,
+	 .where = "key = 'filters'"},
+	{"region_diff", "process", .kind = MS_NAME_MODULE, .is = KEY},
+	{"region_diff", "path", .kind = MS_NAME_MODULE, .is = KEY},
+	{"suppression", "file", .kind = MS_NAME_PATH, .is = KEY},
+	{"heap", "name", .kind = MS_NAME_ALLOCATOR, .is = KEY},
 };
 
 static void anonymous(sqlite3_context *c, int n, sqlite3_value **v)
@@ -86,48 +80,25 @@ static void anonymous(sqlite3_context *c, int n, sqlite3_value **v)
 			    -1, SQLITE_TRANSIENT);
 }
 
-static int replace_columns(sqlite3 *db, struct ms_err *err)
+static int replace_column(sqlite3 *db, size_t i, struct ms_err *err)
 {
-	int rc = 0;
-	for (size_t i = 0; i < sizeof columns / sizeof *columns && rc == 0; i++)
-		rc = ms_sql_execf(db, err,
-				  "UPDATE \"%w\" SET \"%w\" = anonymous(%d, \"%w\") WHERE "
-				  "\"%w\" IS NOT NULL AND %s",
-				  columns[i].table, columns[i].column, columns[i].kind,
-				  columns[i].column, columns[i].column,
-				  columns[i].where ? columns[i].where : "1");
-	return rc;
-}
-
-static int replace_lists(sqlite3 *db, struct ms_err *err)
-{
-	int rc = 0;
-	for (size_t i = 0; i < sizeof lists / sizeof *lists && rc == 0; i++)
-		rc = ms_sql_execf(
-			db, err,
-			"UPDATE \"%w\" SET \"%w\" = iif(json_valid(\"%w\"), (SELECT "
-			"json_group_array(anonymous(iif(j.key = 0, %d, %d), j.value)) "
-			"FROM json_each(\"%w\".\"%w\") j), NULL) WHERE \"%w\" IS NOT NULL "
-			"AND %s",
-			lists[i].table, lists[i].column, lists[i].column, lists[i].first,
-			lists[i].others, lists[i].table, lists[i].column, lists[i].column,
-			lists[i].where ? lists[i].where : "1");
-	return rc;
-}
-
-static int replace_keys(sqlite3 *db, struct ms_err *err)
-{
-	int rc = 0;
-	for (size_t i = 0; i < sizeof keys / sizeof *keys && rc == 0; i++) {
-		const char *t = keys[i].table, *c = keys[i].column;
-		rc = ms_sql_execf(db, err, "UPDATE \"%w\" SET \"%w\" = char(1) || \"%w\"", t, c, c);
-		if (rc == 0)
-			rc = ms_sql_execf(db, err,
-					  "UPDATE \"%w\" SET \"%w\" = anonymous(%d, "
-					  "substr(\"%w\", 2))",
-					  t, c, keys[i].kind, c);
-	}
-	return rc;
+	const char *table = columns[i].table, *c = columns[i].column;
+	const char *where = columns[i].where ? columns[i].where : "1";
+	int kind = columns[i].kind;
+	if (columns[i].is == LIST)
+		return ms_sql_execf(db, err,
+				    "UPDATE %s SET %s = iif(json_valid(%s), (SELECT"
+				    " json_group_array(anonymous(iif(j.key = 0, %d, %d), j.value))"
+				    " FROM json_each(%s.%s) j), NULL) WHERE %s IS NOT NULL AND %s",
+				    table, c, c, kind, columns[i].others, table, c, c, where);
+	if (columns[i].is == KEY)
+		return ms_sql_execf(db, err,
+				    "UPDATE %s SET %s = char(1) || %s;"
+				    "UPDATE %s SET %s = anonymous(%d, substr(%s, 2))",
+				    table, c, c, table, c, kind, c);
+	return ms_sql_execf(db, err,
+			    "UPDATE %s SET %s = anonymous(%d, %s) WHERE %s IS NOT NULL AND %s",
+			    table, c, kind, c, c, where);
 }
 
 int ms_snapshot_anonymize(sqlite3 *db, struct ms_anonymizer *a, struct ms_err *err)
@@ -139,13 +110,15 @@ int ms_snapshot_anonymize(sqlite3 *db, struct ms_anonymizer *a, struct ms_err *e
 		ms_anonymizer_free(own);
 		return ms_err_set(err, "snapshot database: %s", sqlite3_errmsg(db));
 	}
-	int rc = replace_columns(db, err) || replace_lists(db, err) || replace_keys(db, err) ||
-		 ms_sql_exec(db, "UPDATE module SET build_id = NULL", err) ||
-		 ms_sql_execf(db, err,
-			      "UPDATE frame SET note = 'heap ' || anonymous(%d, substr(note, "
-			      "6)) WHERE note LIKE 'heap %%'",
-			      MS_NAME_ALLOCATOR) ||
-		 ms_sql_exec(db, "VACUUM", err);
+	int rc = 0;
+	for (size_t i = 0; i < sizeof columns / sizeof *columns && rc == 0; i++)
+		rc = replace_column(db, i, err);
+	rc = rc || ms_sql_exec(db, "UPDATE module SET build_id = NULL", err) ||
+	     ms_sql_execf(db, err,
+			  "UPDATE frame SET note = 'heap ' || anonymous(%d, substr(note, "
+			  "6)) WHERE note LIKE 'heap %%'",
+			  MS_NAME_ALLOCATOR) ||
+	     ms_sql_exec(db, "VACUUM", err);
 	sqlite3_create_function(db, "anonymous", 2, SQLITE_UTF8, NULL, NULL, NULL, NULL);
 	ms_anonymizer_free(own);
 	return rc ? -1 : 0;
