@@ -11,6 +11,7 @@
 #include "libcommon/base/arena.h"
 
 #define KEPT (-1)
+#define LEFT_OUT (-2)
 
 /* All that are not here are left out: environment, build-ids, boot id, successor. */
 static const struct {
@@ -34,21 +35,28 @@ static const struct {
 	{MS_BLOCK_END, MS_END_ALLOCATOR, MS_NAME_ALLOCATOR},
 };
 
-bool cut_name(struct ms_anonymizer *a, uint16_t block, const struct ms_field *f, const char **text,
+/* What becomes of a text. */
+static int kind_of(struct cut_writer *c, uint16_t block, const struct ms_field *f)
+{
+	if (block == MS_BLOCK_SYMBOLS && f->id == MS_SYM_STRING)
+		return c->files[++c->strings] ? MS_NAME_FILE : MS_NAME_FUNCTION;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (names[i].block == block && names[i].field == f->id)
+			return names[i].kind;
+	return LEFT_OUT;
+}
+
+bool cut_name(struct cut_writer *c, uint16_t block, const struct ms_field *f, const char **text,
 	      uint64_t *size)
 {
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		if (names[i].block != block || names[i].field != f->id)
-			continue;
-		*text = (const char *)f->data;
-		*size = f->size;
-		if (names[i].kind == KEPT)
-			return true;
-		*text = ms_anonymous(a, (enum ms_name)names[i].kind, *text, f->size);
+	int kind = kind_of(c, block, f);
+	*text = (const char *)f->data;
+	*size = f->size;
+	if (kind >= 0) {
+		*text = ms_anonymous(c->names, (enum ms_name)kind, *text, f->size);
 		*size = strlen(*text);
-		return true;
 	}
-	return false;
+	return kind != LEFT_OUT;
 }
 
 /* A component of a path, or a name of one letter, may become "libc-p4000000000.trace". */
@@ -58,8 +66,7 @@ uint64_t cut_names_room(uint64_t n)
 	return n * LONGEST + 1024;
 }
 
-/* Which strings of a block are files; by number. */
-static bool *find_files(const struct ms_column *column, size_t *count)
+bool *cut_files(const struct ms_column *column)
 {
 	struct ms_record_reader r;
 	struct ms_record rec;
@@ -75,41 +82,5 @@ static bool *find_files(const struct ms_column *column, size_t *count)
 		while (ms_record_field(&rec, &f) == MS_FMT_OK)
 			if (f.id == MS_SYM_FILE && !f.is_bytes && f.value <= n)
 				files[f.value] = true;
-	*count = n;
 	return files;
-}
-
-uint8_t *cut_symbols(struct ms_anonymizer *a, const struct ms_column *column, uint64_t *size)
-{
-	struct ms_record_writer w;
-	struct ms_record_reader r;
-	struct ms_record rec;
-	struct ms_field f;
-	enum ms_fmt rc;
-	size_t n, number = 0, room = cut_names_room(column->size);
-	bool *files = find_files(column, &n), good = true;
-	uint8_t *out = ms_xrealloc(NULL, room, 1);
-	ms_record_writer_init(&w, out, room);
-	ms_record_reader_init(&r, column->data, column->size);
-	while ((rc = ms_record_next(&r, &rec)) == MS_FMT_OK) {
-		ms_record_begin(&w);
-		while (ms_record_field(&rec, &f) == MS_FMT_OK) {
-			if (f.id == MS_SYM_STRING && f.is_bytes)
-				ms_record_string(&w, f.id,
-						 ms_anonymous(a,
-							      files[++number] ? MS_NAME_FILE
-									      : MS_NAME_FUNCTION,
-							      (const char *)f.data, f.size));
-			else if (!f.is_bytes)
-				ms_record_number(&w, f.id, f.value);
-		}
-		good &= ms_record_end(&w);
-	}
-	free(files);
-	if (good && rc == MS_FMT_END) {
-		*size = w.size;
-		return out;
-	}
-	free(out);
-	return NULL;
 }

@@ -41,7 +41,7 @@ static void copy_bytes(struct cut_writer *c, uint16_t type, struct ms_record_wri
 	uint64_t size;
 	if (!c->names)
 		ms_record_bytes(w, f->id, f->data, f->size);
-	else if (cut_name(c->names, type, f, &text, &size))
+	else if (cut_name(c, type, f, &text, &size))
 		ms_record_bytes(w, f->id, text, size);
 }
 
@@ -68,10 +68,10 @@ static uint8_t *other_names(struct cut_writer *c, const struct ms_block *b,
 	struct ms_record record;
 	enum ms_fmt next;
 	bool good = true;
-	if (b->type == MS_BLOCK_SYMBOLS)
-		return cut_symbols(c->names, column, size);
 	size_t room = cut_names_room(column->size);
 	uint8_t *out = ms_xrealloc(NULL, room, 1);
+	c->files = b->type == MS_BLOCK_SYMBOLS ? cut_files(column) : NULL;
+	c->strings = 0;
 	ms_record_writer_init(&w, out, room);
 	ms_record_reader_init(&r, column->data, column->size);
 	while ((next = ms_record_next(&r, &record)) == MS_FMT_OK) {
@@ -79,6 +79,7 @@ static uint8_t *other_names(struct cut_writer *c, const struct ms_block *b,
 		copy_fields(c, b->type, &w, record, 0);
 		good &= ms_record_end(&w);
 	}
+	free(c->files);
 	*size = w.size;
 	if (good && next == MS_FMT_END)
 		return out;

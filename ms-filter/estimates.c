@@ -6,6 +6,7 @@
 
 #include "libcommon/base/err.h"
 #include "libcommon/snapshot/snapshot.h"
+#include "libcommon/snapshot/snapshot_insert.h"
 #include "libcommon/stats/estimate.h"
 
 #include <math.h>
@@ -31,39 +32,18 @@ static const char figures[] =
 	" AND coalesce(h.snapshot, 0) = e.snapshot WHERE e.site = -1"
 	" GROUP BY e.process, e.snapshot, e.figure";
 
-static const char state[] = "UPDATE estimate SET low = ?, high = ? WHERE process = ? AND"
-			    " snapshot = ? AND site = -1 AND thread = 0 AND figure = ?";
-
-static int state_one(sqlite3 *db, sqlite3_stmt *from, sqlite3_stmt *to, struct ms_err *err)
+static void put_interval(struct ms_insert *u, sqlite3_stmt *q)
 {
-	struct ms_spread x = {
-		fabs(sqlite3_column_double(from, 3)), fabs(sqlite3_column_double(from, 4)),
-		fabs(sqlite3_column_double(from, 5)), fabs(sqlite3_column_double(from, 6))};
-	int64_t value = sqlite3_column_int64(from, 7);
+	struct ms_spread x = {fabs(sqlite3_column_double(q, 3)), fabs(sqlite3_column_double(q, 4)),
+			      fabs(sqlite3_column_double(q, 5)), fabs(sqlite3_column_double(q, 6))};
+	int64_t value = sqlite3_column_int64(q, 7);
 	uint64_t low, high;
 	ms_interval_whole(value > 0 ? (uint64_t)value : 0, &x, &low, &high);
-	sqlite3_reset(to);
-	sqlite3_bind_int64(to, 1, (int64_t)low);
-	sqlite3_bind_int64(to, 2, (int64_t)high);
-	for (int i = 0; i < 3; i++)
-		sqlite3_bind_value(to, 3 + i, sqlite3_column_value(from, i));
-	if (sqlite3_step(to) == SQLITE_DONE)
-		return 0;
-	return ms_err_set(err, "snapshot database: %s", sqlite3_errmsg(db));
-}
-
-static int state_all(sqlite3 *db, struct ms_err *err)
-{
-	sqlite3_stmt *from = ms_sql_prepare(db, figures, err);
-	sqlite3_stmt *to = from ? ms_sql_prepare(db, state, err) : NULL;
-	int rc = to ? 0 : -1, step = SQLITE_DONE;
-	while (rc == 0 && (step = sqlite3_step(from)) == SQLITE_ROW)
-		rc = state_one(db, from, to, err);
-	if (rc == 0 && step != SQLITE_DONE)
-		rc = ms_err_set(err, "snapshot database: %s", sqlite3_errmsg(db));
-	sqlite3_finalize(from);
-	sqlite3_finalize(to);
-	return rc;
+	ms_put_row(u, ms_int("low", low), ms_int("high", high),
+		   ms_address("process", (uint64_t)sqlite3_column_int64(q, 0)),
+		   ms_address("snapshot", (uint64_t)sqlite3_column_int64(q, 1)),
+		   ms_address("site", (uint64_t)-1), ms_int("thread", 0),
+		   ms_text("figure", (const char *)sqlite3_column_text(q, 2)));
 }
 
 int estimates_hide(sqlite3 *db, struct ms_err *err)
@@ -72,5 +52,10 @@ int estimates_hide(sqlite3 *db, struct ms_err *err)
 		return 0;
 	if (ms_sql_exec(db, move, err) != 0)
 		return -1;
-	return state_all(db, err);
+	struct ms_insert u = ms_update(db, "estimate", 5, err);
+	sqlite3_stmt *q = ms_sql_prepare(db, figures, err);
+	while (q && ms_sql_next(db, q, err))
+		put_interval(&u, q);
+	sqlite3_finalize(q);
+	return ms_insert_close(&u) || err->text[0] ? -1 : 0;
 }
