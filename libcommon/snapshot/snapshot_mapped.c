@@ -71,74 +71,46 @@ void ms_put_beside_site(struct ms_insert *in, const struct ms_recording *t, uint
 	       ms_int_if("mapped_bytes", mapped_known(t), s->mapped_bytes));
 }
 
-struct now {
-	uint64_t slack, mapped;
-};
-
-static void put_now(struct ms_insert *in, const struct ms_recording *t, uint64_t live_bytes,
-		    struct now n)
+void ms_put_beside_live(struct ms_insert *in, const struct ms_recording *t,
+			const struct ms_live *live)
 {
-	ms_put(in, ms_int_if("usable_bytes", usable_known(t), live_bytes + n.slack),
-	       ms_int_if("mapped_bytes", mapped_known(t), n.mapped));
+	ms_put(in, ms_int_if("usable_bytes", usable_known(t), live->bytes + live->slack_bytes),
+	       ms_int_if("mapped_bytes", mapped_known(t), live->mapped_bytes));
 }
 
-static const struct ms_beside_moment *moment_of(const struct ms_beside *b, size_t number)
+static void live_at_moment(const struct ms_beside_moment *m, struct ms_live *v, struct ms_live *all)
 {
-	static const struct ms_beside_moment none;
-	return number < b->moments.n ? &b->moments.v[number] : &none;
-}
-
-void ms_put_beside_now(struct ms_insert *in, const struct ms_recording *t,
-		       const struct ms_kept_point *point, uint64_t live_bytes)
-{
-	const struct ms_beside *b = beside(t);
-	struct now n = {0};
-	if (point->kind == MS_KEPT_PEAK)
-		n = (struct now){b->peak_slack_bytes, b->peak_mapped_bytes};
-	else if (point->kind == MS_KEPT_END)
-		n = (struct now){b->slack_bytes, b->mapped_bytes};
-	else if (point->kind == MS_KEPT_MOMENT)
-		n = (struct now){moment_of(b, point->moment)->slack_bytes,
-				 moment_of(b, point->moment)->mapped_bytes};
-	put_now(in, t, live_bytes, n);
-}
-
-static struct now site_in(const struct ms_beside_moment *m, uint32_t site)
-{
-	size_t i = MS_COUNT_UP_TO(m->figures, m->count, site, site);
-	const struct ms_beside_figure *f = i ? &m->figures[i - 1] : NULL;
-	return f && f->site == site ? (struct now){f->slack_bytes, f->mapped_bytes}
-				    : (struct now){0};
-}
-
-static struct now site_at(const struct ms_recording *t, const struct ms_kept_point *point,
-			  uint32_t site)
-{
-	const struct ms_beside *b = beside(t);
-	const struct ms_beside_site *s = ms_beside_site(b, site);
-	struct now n = {0};
-	uint64_t blocks;
-	if (point->kind == MS_KEPT_PEAK) {
-		ms_replay_at_peak(&t->replay, &s->slack, &n.slack, &blocks);
-		ms_replay_at_peak(&t->replay, &s->mapped, &n.mapped, &blocks);
-	} else if (point->kind == MS_KEPT_END) {
-		n = (struct now){s->slack.bytes, s->mapped.bytes};
-	} else if (point->kind == MS_KEPT_MOMENT) {
-		n = site_in(moment_of(b, point->moment), site);
+	for (size_t i = 0; i < m->count; i++) {
+		struct ms_live *x = &v[m->figures[i].site];
+		x->slack_bytes = m->figures[i].slack_bytes;
+		x->mapped_bytes = m->figures[i].mapped_bytes;
 	}
-	return n;
+	all->slack_bytes = m->slack_bytes;
+	all->mapped_bytes = m->mapped_bytes;
 }
 
-bool ms_site_is_mapped(const struct ms_recording *t, const struct ms_kept_point *point,
-		       uint32_t site)
+void ms_live_beside(const struct ms_recording *t, const struct ms_kept_point *point,
+		    struct ms_live *v)
 {
-	return mapped_known(t) && site_at(t, point, site).mapped;
-}
-
-void ms_put_beside_stat(struct ms_insert *in, const struct ms_recording *t,
-			const struct ms_kept_point *point, uint32_t site, uint64_t live_bytes)
-{
-	put_now(in, t, live_bytes, site_at(t, point, site));
+	const struct ms_beside *b = beside(t);
+	size_t n = t->replay.site_count;
+	bool peak = point->kind == MS_KEPT_PEAK;
+	uint64_t blocks;
+	if (point->kind == MS_KEPT_MOMENT && point->moment < b->moments.n)
+		live_at_moment(&b->moments.v[point->moment], v, &v[n]);
+	if (!peak && point->kind != MS_KEPT_END)
+		return;
+	for (uint32_t i = 0; i < b->site_count && i < n; i++) {
+		const struct ms_beside_site *s = ms_beside_site(b, i);
+		v[i].slack_bytes = s->slack.bytes;
+		v[i].mapped_bytes = s->mapped.bytes;
+		if (!peak)
+			continue;
+		ms_replay_at_peak(&t->replay, &s->slack, &v[i].slack_bytes, &blocks);
+		ms_replay_at_peak(&t->replay, &s->mapped, &v[i].mapped_bytes, &blocks);
+	}
+	v[n].slack_bytes = peak ? b->peak_slack_bytes : b->slack_bytes;
+	v[n].mapped_bytes = peak ? b->peak_mapped_bytes : b->mapped_bytes;
 }
 
 /* ---- free_site ---- */

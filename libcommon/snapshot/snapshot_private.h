@@ -35,6 +35,15 @@ struct ms_kept_point {
 	size_t moment;    /* in the replay */
 };
 
+/* What is live at a point: of a site, or of all. */
+struct ms_live {
+	uint64_t bytes, blocks;
+	uint64_t oldest_tick; /* of its blocks; MS_NEVER = not known */
+	uint64_t slack_bytes, mapped_bytes;
+};
+/* By site, and behind the last one of all together; to be freed. */
+struct ms_live *ms_live_at(const struct ms_recording *t, const struct ms_kept_point *point);
+
 /* One process on its way into the database. */
 struct ms_kept_process {
 	struct ms_recording *rec;
@@ -131,14 +140,12 @@ bool ms_gap_is_between(const struct ms_recording *t, const struct ms_row *loss);
  * of a part of a row. */
 void ms_put_beside_process(struct ms_insert *in, const struct ms_recording *t);
 void ms_put_beside_site(struct ms_insert *in, const struct ms_recording *t, uint32_t site);
-/* Of a snapshot, or of a site in one, which has these live bytes. */
-void ms_put_beside_now(struct ms_insert *in, const struct ms_recording *t,
-		       const struct ms_kept_point *point, uint64_t live_bytes);
-void ms_put_beside_stat(struct ms_insert *in, const struct ms_recording *t,
-			const struct ms_kept_point *point, uint32_t site, uint64_t live_bytes);
-/* Has the site mapped address space then? */
-bool ms_site_is_mapped(const struct ms_recording *t, const struct ms_kept_point *point,
-		       uint32_t site);
+/* Of what is live at a moment. */
+void ms_put_beside_live(struct ms_insert *in, const struct ms_recording *t,
+			const struct ms_live *live);
+/* Fills in what of `v` (see ms_live_at) was recorded beside the heap. */
+void ms_live_beside(const struct ms_recording *t, const struct ms_kept_point *point,
+		    struct ms_live *v);
 /* Writes free_site of one process. 0, or -1 with f->err set. */
 int ms_fill_frees(struct ms_filling *f, const struct ms_kept_process *p, const int64_t *row_of_site,
 		  const struct ms_stack_rows *stacks);
@@ -171,8 +178,8 @@ int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p);
 /* One process whose other rows are in the database. */
 struct ms_sampled_rows {
 	struct ms_filling *f;
-	const struct ms_replay *r; /* r->sampled is not NULL */
-	int64_t process;           /* row ids */
+	const struct ms_recording *t; /* t->replay.sampled is not NULL */
+	int64_t process;              /* row ids */
 	const int64_t *row_of_site, *row_of_thread;
 	const struct ms_kept_point *points; /* of f->labels */
 	int64_t first_snapshot;             /* row of the first of them that is not absent */

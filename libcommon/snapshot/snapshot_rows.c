@@ -18,8 +18,7 @@ struct fill {
 	uint64_t tick_ns;
 	bool partial; /* not every event is there: what that makes unknowable is null */
 	struct ms_stack_rows stacks;
-	uint64_t moment_ns; /* of the moment whose figures are written */
-	uint32_t *order;    /* sites from first to last row */
+	uint32_t *order; /* sites from first to last row */
 	int64_t *row_of_site;
 	int64_t *row_of_thread;
 };
@@ -201,97 +200,84 @@ static const struct ms_row *sample_near(const struct ms_recording *t, uint64_t t
 	return best;
 }
 
-struct moment {
-	uint64_t time_ns, live_bytes, live_blocks;
-};
+struct ms_live *ms_live_at(const struct ms_recording *t, const struct ms_kept_point *point)
+{
+	const struct ms_replay *r = &t->replay;
+	struct ms_live *v = ms_xcalloc(r->site_count + 1, sizeof *v), *all = &v[r->site_count];
+	for (size_t i = 0; i < r->site_count; i++) {
+		const struct ms_level *l = &r->sites[i].live;
+		bool end = point->kind == MS_KEPT_END;
+		if (point->kind == MS_KEPT_PEAK)
+			ms_replay_at_peak(r, l, &v[i].bytes, &v[i].blocks);
+		else if (end)
+			v[i] = (struct ms_live){.bytes = l->bytes, .blocks = l->blocks};
+		v[i].oldest_tick = end && r->oldest ? r->oldest[i] : MS_NEVER;
+	}
+	if (point->kind == MS_KEPT_PEAK)
+		*all = (struct ms_live){.bytes = r->peak_bytes, .blocks = r->peak_blocks};
+	if (point->kind == MS_KEPT_END)
+		*all = (struct ms_live){.bytes = r->live_bytes, .blocks = r->live_blocks};
+	if (point->kind == MS_KEPT_MOMENT) {
+		const struct ms_replay_moment *m = &r->moments[point->moment];
+		*all = (struct ms_live){.bytes = m->live_bytes, .blocks = m->live_blocks};
+		for (size_t i = 0; i < m->figure_count; i++) {
+			const struct ms_replay_figure *f = &m->figures[i];
+			v[f->site] = (struct ms_live){.bytes = f->live_bytes,
+						      .blocks = f->live_blocks,
+						      .oldest_tick = f->oldest_tick};
+		}
+	}
+	ms_live_beside(t, point, v);
+	return v;
+}
 
-static int put_moment(struct fill *w, const char *label, const struct ms_kept_point *point,
-		      struct moment m)
+static int put_moment(struct fill *w, const char *label, uint64_t time_ns,
+		      const struct ms_live *all)
 {
 	struct ms_insert in = ms_insert(w->f->db, "snapshot", w->f->err);
-	const struct ms_row *s = sample_near(w->t, m.time_ns);
 	w->f->snapshots++;
 	ms_put(&in, ms_int("id", w->f->snapshots), ms_int("process", w->p->id),
-	       ms_text("label", label), ms_int("time_ns", m.time_ns),
-	       ms_int("live_bytes", m.live_bytes), ms_int("live_blocks", m.live_blocks));
-	ms_put_sample(&in, s);
-	ms_put_beside_now(&in, w->t, point, m.live_bytes);
+	       ms_text("label", label), ms_int("time_ns", time_ns),
+	       ms_int("live_bytes", all->bytes), ms_int("live_blocks", all->blocks));
+	ms_put_sample(&in, sample_near(w->t, time_ns));
+	ms_put_beside_live(&in, w->t, all);
 	ms_end_row(&in);
 	return ms_insert_close(&in);
 }
 
-static void put_stat(struct fill *w, struct ms_insert *in, const struct ms_kept_point *point,
-		     uint32_t site, uint64_t bytes, uint64_t blocks, uint64_t oldest)
-{
-	if (!blocks && !ms_site_is_mapped(w->t, point, site))
-		return;
-	uint64_t born = oldest == MS_NEVER ? 0 : oldest * w->tick_ns;
-	ms_put(in, ms_int("snapshot", w->f->snapshots), ms_int("site", w->row_of_site[site]),
-	       ms_int("live_bytes", bytes), ms_int("live_blocks", blocks),
-	       ms_int_if("oldest_ns", oldest != MS_NEVER,
-			 w->moment_ns > born ? w->moment_ns - born : 0));
-	ms_put_beside_stat(in, w->t, point, site, bytes);
-	ms_end_row(in);
-}
-
-/* Figures of a moment by site, those that have none NULL. */
-static const struct ms_replay_figure **figures_by_site(const struct fill *w,
-						       const struct ms_replay_moment *m)
-{
-	const struct ms_replay_figure **by = ms_xcalloc(w->r->site_count + 1, sizeof *by);
-	for (size_t i = 0; m && i < m->figure_count; i++)
-		by[m->figures[i].site] = &m->figures[i];
-	return by;
-}
-
-static int put_stats(struct fill *w, const struct ms_kept_point *point)
+/* In order of the key, which is cheapest. */
+static int put_stats(struct fill *w, uint64_t time_ns, const struct ms_live *v)
 {
 	struct ms_insert in = ms_insert(w->f->db, "site_stat", w->f->err);
-	const uint64_t *oldest = point->kind == MS_KEPT_END ? w->r->oldest : NULL;
-	const struct ms_replay_figure **figures = figures_by_site(
-		w, point->kind == MS_KEPT_MOMENT ? &w->r->moments[point->moment] : NULL);
 	for (size_t n = 0; n < w->r->site_count; n++) {
-		uint32_t i = w->order[n]; /* in order of the key, which is cheapest */
-		const struct ms_replay_site *s = &w->r->sites[i];
-		uint64_t bytes = 0, blocks = 0, tick = oldest ? oldest[i] : MS_NEVER;
-		if (point->kind == MS_KEPT_PEAK) {
-			ms_replay_at_peak(w->r, &s->live, &bytes, &blocks);
-		} else if (point->kind == MS_KEPT_END) {
-			bytes = s->live.bytes;
-			blocks = s->live.blocks;
-		} else if (figures[i]) {
-			bytes = figures[i]->live_bytes;
-			blocks = figures[i]->live_blocks;
-			tick = figures[i]->oldest_tick;
-		}
-		put_stat(w, &in, point, i, bytes, blocks, tick);
+		uint32_t site = w->order[n];
+		const struct ms_live *s = &v[site];
+		bool known = s->oldest_tick != MS_NEVER;
+		uint64_t born = known ? s->oldest_tick * w->tick_ns : 0;
+		if (!s->blocks && !s->mapped_bytes)
+			continue;
+		ms_put(&in, ms_int("snapshot", w->f->snapshots),
+		       ms_int("site", w->row_of_site[site]), ms_int("live_bytes", s->bytes),
+		       ms_int("live_blocks", s->blocks),
+		       ms_int_if("oldest_ns", known, time_ns > born ? time_ns - born : 0));
+		ms_put_beside_live(&in, w->t, s);
+		ms_end_row(&in);
 	}
-	free(figures);
 	return ms_insert_close(&in);
 }
 
 static int fill_moment(struct fill *w, const char *label, const struct ms_kept_point *point)
 {
-	const struct ms_replay *r = w->r;
-	struct moment m = {0};
-	switch (point->kind) {
-	case MS_KEPT_ABSENT:
+	if (point->kind == MS_KEPT_ABSENT)
 		return 0;
-	case MS_KEPT_START:
-		break;
-	case MS_KEPT_PEAK:
-		m = (struct moment){r->peak_tick * w->tick_ns, r->peak_bytes, r->peak_blocks};
-		break;
-	case MS_KEPT_END:
-		m = (struct moment){ms_recording_reached(w->t), r->live_bytes, r->live_blocks};
-		break;
-	case MS_KEPT_MOMENT:
-		m = (struct moment){point->time_ns, r->moments[point->moment].live_bytes,
-				    r->moments[point->moment].live_blocks};
-		break;
-	}
-	w->moment_ns = m.time_ns;
-	return put_moment(w, label, point, m) || put_stats(w, point) ? -1 : 0;
+	uint64_t time_ns = point->kind == MS_KEPT_PEAK     ? w->r->peak_tick * w->tick_ns
+			   : point->kind == MS_KEPT_END    ? ms_recording_reached(w->t)
+			   : point->kind == MS_KEPT_MOMENT ? point->time_ns
+							   : 0;
+	struct ms_live *v = ms_live_at(w->t, point);
+	int rc = put_moment(w, label, time_ns, &v[w->r->site_count]) || put_stats(w, time_ns, v);
+	free(v);
+	return rc ? -1 : 0;
 }
 
 /* ---- sizes ---- */
@@ -346,7 +332,7 @@ int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p)
 	if (rc == 0)
 		rc = fill_sizes(&w) || ms_fill_times(f, p, w.row_of_thread);
 	if (rc == 0 && w.r->sampled)
-		rc = ms_fill_sampled(&(struct ms_sampled_rows){f, w.r, p->id, w.row_of_site,
+		rc = ms_fill_sampled(&(struct ms_sampled_rows){f, t, p->id, w.row_of_site,
 							       w.row_of_thread, p->points,
 							       first_snapshot, w.tick_ns});
 	if (rc == 0)

@@ -10,6 +10,8 @@
 #include "libcommon/replay/replay_sampled.h"
 #include "snapshot_insert.h"
 
+#include <stdlib.h>
+
 /* The whole run, and all sites or threads, in the keys of table estimate. */
 #define WHOLE 0
 
@@ -69,7 +71,7 @@ static void put_calls(struct fill *w, uint64_t bytes, const struct ms_sampled_su
 
 static int fill_process(struct fill *w)
 {
-	const struct ms_replay *r = w->to->r;
+	const struct ms_replay *r = &w->to->t->replay;
 	const struct ms_sampled_site *t = &w->s->total;
 	struct ms_sampled_sum top = ms_sampled_at_peak(w->s, w->s->site_count);
 	struct ms_insert u = update(w, "process", 1);
@@ -97,7 +99,7 @@ static uint64_t bytes_allocated(const struct ms_replay *r, uint64_t *sums, size_
 
 static int fill_sites(struct fill *w)
 {
-	const struct ms_replay *r = w->to->r;
+	const struct ms_replay *r = &w->to->t->replay;
 	struct ms_arena a = {0};
 	uint64_t *sums = ms_arena_alloc(&a, (r->site_count + 1) * sizeof *sums);
 	struct ms_insert u = update(w, "site", 1);
@@ -120,7 +122,7 @@ static int fill_sites(struct fill *w)
 
 static int fill_threads(struct fill *w)
 {
-	const struct ms_replay *r = w->to->r;
+	const struct ms_replay *r = &w->to->t->replay;
 	struct ms_insert u = update(w, "thread", 1);
 	w->snapshot = w->site = WHOLE;
 	for (size_t i = 0; i < r->thread_count; i++) {
@@ -142,7 +144,7 @@ static int fill_threads(struct fill *w)
 
 static int fill_site_threads(struct fill *w)
 {
-	const struct ms_replay *r = w->to->r;
+	const struct ms_replay *r = &w->to->t->replay;
 	struct ms_insert u = update(w, "site_thread", 2);
 	for (size_t i = 0; i < r->record_count; i++) {
 		static const struct ms_sampled_record none;
@@ -158,7 +160,7 @@ static int fill_site_threads(struct fill *w)
 
 static int fill_timeline(struct fill *w)
 {
-	const struct ms_replay *r = w->to->r;
+	const struct ms_replay *r = &w->to->t->replay;
 	struct ms_insert u = update(w, "timeline", 2);
 	for (size_t i = 0; i <= r->span; i++) {
 		struct ms_spread x = ms_sampled_bytes(w->s, &w->s->spans[i]);
@@ -179,7 +181,7 @@ static struct ms_sampled_sum live_at(const struct fill *w, const struct ms_kept_
 				     size_t site)
 {
 	const struct ms_sampled *s = w->s;
-	bool whole = site == w->to->r->site_count;
+	bool whole = site == w->to->t->replay.site_count;
 	if (!whole && site >= s->site_count)
 		return (struct ms_sampled_sum){0};
 	if (p->kind == MS_KEPT_END)
@@ -194,42 +196,18 @@ static struct ms_sampled_sum live_at(const struct fill *w, const struct ms_kept_
 	return site < m->site_count ? m->sites[site] : (struct ms_sampled_sum){0};
 }
 
-/* The bytes as the model has them. */
-static uint64_t bytes_at(const struct fill *w, const struct ms_kept_point *p, size_t site)
-{
-	const struct ms_replay *r = w->to->r;
-	const struct ms_replay_moment *m =
-		p->kind == MS_KEPT_MOMENT ? &r->moments[p->moment] : NULL;
-	uint64_t bytes, blocks;
-	if (site == r->site_count)
-		return p->kind == MS_KEPT_END    ? r->live_bytes
-		       : p->kind == MS_KEPT_PEAK ? r->peak_bytes
-		       : m                       ? m->live_bytes
-						 : 0;
-	if (p->kind == MS_KEPT_END)
-		return r->sites[site].live.bytes;
-	if (p->kind == MS_KEPT_PEAK) {
-		ms_replay_at_peak(r, &r->sites[site].live, &bytes, &blocks);
-		return bytes;
-	}
-	for (size_t i = 0; m && i < m->figure_count; i++)
-		if (m->figures[i].site == site)
-			return m->figures[i].live_bytes;
-	return 0;
-}
-
 static int fill_moment(struct fill *w, const struct ms_kept_point *p)
 {
-	const struct ms_replay *r = w->to->r;
+	const struct ms_replay *r = &w->to->t->replay;
 	struct ms_sampled_sum all = live_at(w, p, r->site_count);
+	struct ms_live *bytes = ms_live_at(w->to->t, p); /* as the model has them */
 	struct ms_insert u = update(w, "snapshot", 1);
 	ms_put_row(&u, ms_int("live_blocks", all.blocks), ms_null("usable_bytes"),
 		   ms_int("id", w->snapshot));
 	w->site = w->thread = WHOLE;
 	if (p->kind != MS_KEPT_START)
-		put_pair(w, live, bytes_at(w, p, r->site_count), &all, usual(w->s->total.smallest));
-	if (ms_insert_close(&u) != 0)
-		return -1;
+		put_pair(w, live, bytes[r->site_count].bytes, &all, usual(w->s->total.smallest));
+	int rc = ms_insert_close(&u);
 	u = update(w, "site_stat", 2);
 	for (size_t i = 0; i < r->site_count; i++) {
 		struct ms_sampled_sum x = live_at(w, p, i);
@@ -238,15 +216,16 @@ static int fill_moment(struct fill *w, const struct ms_kept_point *p)
 		w->site = w->to->row_of_site[i];
 		ms_put_row(&u, ms_int("live_blocks", x.blocks), ms_null("usable_bytes"),
 			   ms_int("snapshot", w->snapshot), ms_int("site", w->site));
-		put_pair(w, live, bytes_at(w, p, i), &x, w->s->sites[i].smallest);
+		put_pair(w, live, bytes[i].bytes, &x, w->s->sites[i].smallest);
 	}
-	return ms_insert_close(&u);
+	free(bytes);
+	return ms_insert_close(&u) || rc ? -1 : 0;
 }
 
 int ms_fill_sampled(const struct ms_sampled_rows *to)
 {
 	struct fill w = {.to = to,
-			 .s = to->r->sampled,
+			 .s = to->t->replay.sampled,
 			 .estimates = ms_insert(to->f->db, "estimate", to->f->err)};
 	int rc = fill_process(&w) || fill_sites(&w) || fill_threads(&w) || fill_site_threads(&w) ||
 		 fill_timeline(&w);
