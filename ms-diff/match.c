@@ -13,6 +13,7 @@
 #include "nameless.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "libcommon/base/order.h"
 
@@ -339,22 +340,18 @@ static uint32_t own_key(void *context, const struct spot *p)
 	return p->key;
 }
 
-/* The chain without the modules of its functions. */
-struct functions {
-	const struct spots *s;
-	struct intern keys;
-};
-
-static uint32_t functions_key(void *context, const struct spot *p)
+uint32_t match_functions_key(void *context, const struct spot *p)
 {
-	struct functions *f = context;
+	struct match_functions *f = context;
 	const struct interned *x = interned(&f->s->chains, p->key);
 	size_t n = x->size / sizeof(struct link);
-	const struct link *v = x->bytes;
-	struct link *key = ms_xrealloc(NULL, n, sizeof *key);
-	for (size_t i = 0; i < n; i++)
-		key[i] = (struct link){link_is_named(f->s, &v[i]) ? NONE : v[i].module,
-				       v[i].function};
+	struct link *key = memcpy(ms_xrealloc(NULL, n, sizeof *key), x->bytes, x->size);
+	for (size_t i = 0; i < n; i++) {
+		if (link_is_named(f->s, &key[i]))
+			key[i].module = NONE;
+		if (f->to && i && p->side == OLD)
+			key[i].function = f->to[key[i].function];
+	}
 	uint32_t number = intern(&f->keys, key, n * sizeof *key);
 	free(key);
 	return number;
@@ -363,8 +360,8 @@ static uint32_t functions_key(void *context, const struct spot *p)
 void match(struct matching *m)
 {
 	match_by(m, own_key, NULL, MATCHED_EXACT, NULL);
-	struct functions f = {.s = m->s};
-	match_by(m, functions_key, &f, MATCHED_MODULE,
+	struct match_functions f = {.s = m->s};
+	match_by(m, match_functions_key, &f, MATCHED_MODULE,
 		 "the same functions, in a module of another name");
 	intern_free(&f.keys);
 	nameless_find(m);

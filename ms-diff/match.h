@@ -62,5 +62,13 @@ void match_groups(struct matching *m, const uint32_t *keys, match_take *take, vo
 typedef uint32_t match_key(void *context, const struct spot *p);
 void match_by(struct matching *m, match_key *key, void *context, enum matched how,
 	      const char *evidence);
+/* A key: the chain without the modules of its functions, and those of the old side by the names
+ * that they have now, if `to` is not NULL. */
+struct match_functions {
+	const struct spots *s;
+	uint32_t *to; /* by name */
+	struct intern keys;
+};
+match_key match_functions_key;
 
 #endif

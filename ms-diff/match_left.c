@@ -237,10 +237,8 @@ struct rename {
 };
 
 struct renames {
-	const struct spots *s;
+	struct match_functions f; /* `to`: what each name is called now */
 	MS_ARRAY(struct rename) all;
-	uint32_t *to; /* by name: what it is called now */
-	struct intern keys;
 };
 
 static bool only_on(const struct spots *s, uint32_t name, enum side side)
@@ -281,8 +279,8 @@ static void vote_for_names(struct search *q, const struct leftover *o, const str
 	for (size_t i = 0; i < o->length; i++) {
 		const struct link *a = &o->chain[i], *b = &n->chain[i];
 		if (a->function != b->function &&
-		    !(only_on(r->s, a->function, OLD) && only_on(r->s, b->function, NEW) &&
-		      link_is_named(r->s, a) && link_is_named(r->s, b)))
+		    !(only_on(r->f.s, a->function, OLD) && only_on(r->f.s, b->function, NEW) &&
+		      link_is_named(r->f.s, a) && link_is_named(r->f.s, b)))
 			return;
 	}
 	for (size_t i = 0; i < o->length; i++)
@@ -312,28 +310,12 @@ static uint32_t new_name(const struct renames *r, uint32_t from)
 
 static void decide_names(struct renames *r)
 {
-	size_t n = r->s->names.all.n;
-	r->to = ms_xrealloc(NULL, n + 1, sizeof *r->to);
+	size_t n = r->f.s->names.all.n;
+	r->f.to = ms_xrealloc(NULL, n + 1, sizeof *r->f.to);
 	for (size_t i = 0; i < n; i++)
-		r->to[i] = (uint32_t)i;
+		r->f.to[i] = (uint32_t)i;
 	for (size_t i = 0; i < r->all.n; i++)
-		r->to[r->all.v[i].from] = new_name(r, r->all.v[i].from);
-}
-
-static uint32_t renamed_key(void *context, const struct spot *p)
-{
-	struct renames *r = context;
-	size_t n;
-	const struct link *v = spot_chain(r->s, p, &n);
-	struct link *key = ms_xrealloc(NULL, n + 1, sizeof *key);
-	for (size_t i = 0; i <= n; i++) {
-		const struct link *l = i < n ? &v[i] : &v[-1];
-		uint32_t f = p->side == OLD && i < n ? r->to[l->function] : l->function;
-		key[i] = (struct link){i < n && !link_is_named(r->s, l) ? l->module : NONE, f};
-	}
-	uint32_t number = intern(&r->keys, key, (n + 1) * sizeof *key);
-	free(key);
-	return number;
+		r->f.to[r->all.v[i].from] = new_name(r, r->all.v[i].from);
 }
 
 /* Says which function of a row has another name now. */
@@ -347,7 +329,7 @@ static void say_names(struct matching *m, const struct renames *r, size_t first_
 			continue;
 		struct row *row = &m->rows.v[p->row];
 		for (size_t k = 0; k < n && !row->evidence; k++) {
-			uint32_t to = r->to[v[k].function];
+			uint32_t to = r->f.to[v[k].function];
 			if (to != v[k].function)
 				row->evidence = ms_arena_printf(
 					&m->arena, "'%s' is called '%s' now; %s",
@@ -359,18 +341,17 @@ static void say_names(struct matching *m, const struct renames *r, size_t first_
 
 static void match_renamed(struct search *q)
 {
-	struct renames r = {.s = q->m->s};
+	struct renames r = {.f.s = q->m->s};
 	size_t first_row = q->m->rows.n;
 	q->context = &r;
 	for_pairs(q, false, vote_for_names);
 	if (r.all.n) {
 		decide_names(&r);
-		match_by(q->m, renamed_key, &r, MATCHED_RENAMED, NULL);
+		match_by(q->m, match_functions_key, &r.f, MATCHED_RENAMED, NULL);
 		say_names(q->m, &r, first_row);
 	}
-	free(r.to);
-	free(r.all.v);
-	intern_free(&r.keys);
+	MS_FREE(r.f.to, r.all.v);
+	intern_free(&r.f.keys);
 }
 
 /* ---- code that moved ---- */
