@@ -161,9 +161,7 @@ static int import(sqlite3 *db, const char *name, struct ms_err *err)
  */
 static char *file_uri(const char *path)
 {
-	char *uri = malloc(strlen(path) * 3 + 32), *o = uri;
-	if (!uri)
-		return NULL;
+	char *uri = ms_xrealloc(NULL, strlen(path) * 3 + 32, 1), *o = uri;
 	o += sprintf(o, "file:");
 	if (path[0] == '/' && path[1] == '/')
 		path++; /* "file://x" would be a host */
@@ -174,54 +172,33 @@ static char *file_uri(const char *path)
 	return uri;
 }
 
-static sqlite3 *open_file(const char *path, struct ms_err *err)
+static int attach_file(sqlite3 *db, const char *path, struct ms_err *err)
 {
-	sqlite3 *db = ms_snapshot_new(err);
-	char *uri = db ? file_uri(path) : NULL;
-	char *sql = uri ? sqlite3_mprintf("ATTACH %Q AS src", uri) : NULL;
-	int rc = -1;
-	if (sql && sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK)
-		rc = import(db, path, err);
-	else if (db)
-		ms_err_set(err, "cannot open '%s': %s", path, sqlite3_errmsg(db));
-	sqlite3_free(sql);
+	struct ms_err why = {0};
+	char *uri = file_uri(path);
+	int rc = ms_sql_execf(db, &why, "ATTACH %Q AS src", uri);
 	free(uri);
-	if (rc != 0) {
-		sqlite3_close(db);
-		return NULL;
-	}
-	return db;
+	return rc == 0 ? 0 : ms_err_set(err, "cannot open '%s': %s", path, sqlite3_errmsg(db));
 }
 
-static sqlite3 *open_image(unsigned char *image, size_t size, const char *name, uint64_t max_bytes,
-			   struct ms_err *err)
+static int attach_image(sqlite3 *db, unsigned char *image, size_t size, const char *name,
+			uint64_t max_bytes, struct ms_err *err)
 {
-	if (size >= 20 && (image[18] == 2 || image[19] == 2)) {
-		ms_err_set(err,
-			   "cannot read '%s': a database in WAL mode lacks its log on a pipe: give "
-			   "the file itself, or run "
-			   "sqlite3 FILE 'PRAGMA journal_mode=DELETE' first",
-			   name);
-		return NULL;
-	}
-	sqlite3 *db = ms_snapshot_new(err);
-	if (!db)
-		return NULL;
-	int rc = ms_sql_exec(db, "ATTACH ':memory:' AS src", err);
-	if (rc == 0) {
-		sqlite3_int64 limit = (sqlite3_int64)max_bytes;
-		if (sqlite3_deserialize(db, "src", image, (sqlite3_int64)size, (sqlite3_int64)size,
-					SQLITE_DESERIALIZE_READONLY) != SQLITE_OK)
-			rc = ms_err_set(err, "cannot read '%s': %s", name, sqlite3_errmsg(db));
-		sqlite3_file_control(db, "src", SQLITE_FCNTL_SIZE_LIMIT, &limit);
-	}
-	if (rc == 0)
-		rc = import(db, name, err);
-	if (rc != 0) {
-		sqlite3_close(db);
-		return NULL;
-	}
-	return db;
+	sqlite3_int64 limit = (sqlite3_int64)max_bytes;
+	if (size >= 20 && (image[18] == 2 || image[19] == 2))
+		return ms_err_set(
+			err,
+			"cannot read '%s': a database in WAL mode lacks its log on a pipe: give "
+			"the file itself, or run "
+			"sqlite3 FILE 'PRAGMA journal_mode=DELETE' first",
+			name);
+	if (ms_sql_exec(db, "ATTACH ':memory:' AS src", err) != 0)
+		return -1;
+	if (sqlite3_deserialize(db, "src", image, (sqlite3_int64)size, (sqlite3_int64)size,
+				SQLITE_DESERIALIZE_READONLY) != SQLITE_OK)
+		return ms_err_set(err, "cannot read '%s': %s", name, sqlite3_errmsg(db));
+	sqlite3_file_control(db, "src", SQLITE_FCNTL_SIZE_LIMIT, &limit);
+	return 0;
 }
 
 /* ---- any input ---- */
@@ -369,20 +346,22 @@ static sqlite3 *open_by_content(struct input *in, const char *point,
 			   in->name);
 		return NULL;
 	}
-	sqlite3 *db = NULL;
-	if (in->seekable) {
-		db = open_file(in->path, err);
-	} else {
-		unsigned char *image = NULL;
-		size_t size;
-		if (slurp(in, max_bytes, &image, &size, err) == 0)
-			db = open_image(image, size, in->name, max_bytes, err);
-		free(image);
-	}
-	if (db && point && check_point(db, point, in->name, err) != 0) {
+	unsigned char *image = NULL;
+	size_t size = 0;
+	int rc = in->seekable ? 0 : slurp(in, max_bytes, &image, &size, err);
+	sqlite3 *db = rc == 0 ? ms_snapshot_new(err) : NULL;
+	if (db)
+		rc = in->seekable ? attach_file(db, in->path, err)
+				  : attach_image(db, image, size, in->name, max_bytes, err);
+	if (db && rc == 0)
+		rc = import(db, in->name, err);
+	if (db && rc == 0 && point)
+		rc = check_point(db, point, in->name, err);
+	if (rc != 0) {
 		sqlite3_close(db);
 		db = NULL;
 	}
+	free(image);
 	return db;
 }
 
