@@ -54,14 +54,13 @@ struct group {
 	size_t call_count[2];
 };
 
-static const struct spots *sorting;
-
-static int by_lines(const void *a, const void *b)
+static int by_lines(const void *a, const void *b, void *spots)
 {
+	const struct spots *s = spots;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	const struct spot *p = &sorting->all.v[x], *q = &sorting->all.v[y];
-	const struct interned *i = interned(&sorting->lines, p->lines),
-			      *k = interned(&sorting->lines, q->lines);
+	const struct spot *p = &s->all.v[x], *q = &s->all.v[y];
+	const struct interned *i = interned(&s->lines, p->lines),
+			      *k = interned(&s->lines, q->lines);
 	const uint64_t *u = i->bytes, *v = k->bytes;
 	size_t n = i->size / sizeof *u, o = k->size / sizeof *v;
 	for (size_t at = 0; at < n && at < o; at++)
@@ -73,8 +72,7 @@ static int by_lines(const void *a, const void *b)
 static void find_calls(struct group *g, int side)
 {
 	const struct spots *s = g->m->s;
-	sorting = s;
-	qsort(g->spots[side], g->n[side], sizeof *g->spots[side], by_lines);
+	qsort_r(g->spots[side], g->n[side], sizeof *g->spots[side], by_lines, g->m->s);
 	g->calls[side] = ms_xrealloc(NULL, g->n[side] + 1, sizeof *g->calls[side]);
 	g->call_count[side] = 0;
 	for (size_t i = 0; i < g->n[side]; i++) {
@@ -107,10 +105,11 @@ static void pair_calls(struct group *g, enum matched how, const struct call *o, 
 	free(v);
 }
 
-static int by_inner(const void *a, const void *b)
+static int by_inner(const void *a, const void *b, void *spots)
 {
+	const struct spot *v = ((const struct spots *)spots)->all.v;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	return MS_ORDER(sorting->all.v[x].inner, sorting->all.v[y].inner) ?: MS_ORDER(x, y);
+	return MS_ORDER(v[x].inner, v[y].inner) ?: MS_ORDER(x, y);
 }
 
 /* How many of `v` go through the same functions of the runtime as the first. */
@@ -128,11 +127,11 @@ static void pair_call(struct group *g, enum matched how, const struct call *o, c
 {
 	uint32_t *a = g->spots[OLD] + o->first, *b = g->spots[NEW] + n->first;
 	size_t ways = 0, i = 0, k = 0;
-	sorting = g->m->s;
-	qsort(a, o->count, sizeof *a, by_inner);
-	qsort(b, n->count, sizeof *b, by_inner);
+	const struct spot *v = g->m->s->all.v;
+	qsort_r(a, o->count, sizeof *a, by_inner, g->m->s);
+	qsort_r(b, n->count, sizeof *b, by_inner, g->m->s);
 	for (; i < o->count && k < n->count; ways++) {
-		if (sorting->all.v[a[i]].inner != sorting->all.v[b[k]].inner)
+		if (v[a[i]].inner != v[b[k]].inner)
 			break;
 		i += same_inner(g, a + i, o->count - i);
 		k += same_inner(g, b + k, n->count - k);
@@ -284,13 +283,12 @@ static void match_group(struct group *g)
 
 /* ---- all chains ---- */
 
-static const uint32_t *sorting_keys;
-
 /* Spots of the old side have the lower numbers. */
-static int by_key(const void *a, const void *b)
+static int by_key(const void *a, const void *b, void *arg)
 {
+	const uint32_t *keys = arg;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	return MS_ORDER(sorting_keys[x], sorting_keys[y]) ?: MS_ORDER(x, y);
+	return MS_ORDER(keys[x], keys[y]) ?: MS_ORDER(x, y);
 }
 
 void match_groups(struct matching *m, const uint32_t *keys, match_take *take, void *arg)
@@ -300,8 +298,7 @@ void match_groups(struct matching *m, const uint32_t *keys, match_take *take, vo
 	for (uint32_t i = 0; i < m->s->all.n; i++)
 		if (keys[i] != NONE)
 			v[n++] = i;
-	sorting_keys = keys;
-	qsort(v, n, sizeof *v, by_key);
+	qsort_r(v, n, sizeof *v, by_key, (void *)keys);
 	for (size_t i = 0, k; i < n; i = k) {
 		for (k = i, old = 0; k < n && keys[v[k]] == keys[v[i]]; k++)
 			old += m->s->all.v[v[k]].side == OLD;

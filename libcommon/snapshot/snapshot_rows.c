@@ -25,22 +25,21 @@ struct fill {
 
 /* ---- sites ---- */
 
-static const struct ms_replay *sorting;
-
-static uint64_t peak_of(const struct ms_replay_site *s)
+static uint64_t peak_of(const struct ms_replay *r, const struct ms_replay_site *s)
 {
 	uint64_t bytes, blocks;
-	ms_replay_at_peak(sorting, &s->live, &bytes, &blocks);
+	ms_replay_at_peak(r, &s->live, &bytes, &blocks);
 	return bytes;
 }
 
 /* Most live bytes at the end first, then at the peak, then most blocks, then first seen. */
-static int by_weight(const void *a, const void *b)
+static int by_weight(const void *a, const void *b, void *replay)
 {
+	const struct ms_replay *r = replay;
 	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
-	const struct ms_replay_site *x = &sorting->sites[i], *y = &sorting->sites[k];
+	const struct ms_replay_site *x = &r->sites[i], *y = &r->sites[k];
 	return MS_ORDER(y->live.bytes, x->live.bytes) ?:
-	       MS_ORDER(peak_of(y), peak_of(x)) ?:
+	       MS_ORDER(peak_of(r, y), peak_of(r, x)) ?:
 	       MS_ORDER(y->max_live_blocks, x->max_live_blocks) ?:
 	       MS_ORDER(i, k);
 }
@@ -52,8 +51,7 @@ static void order_sites(struct fill *w)
 	w->row_of_site = ms_xrealloc(NULL, n, sizeof *w->row_of_site);
 	for (size_t i = 0; i < n; i++)
 		w->order[i] = (uint32_t)i;
-	sorting = w->r;
-	qsort(w->order, n, sizeof *w->order, by_weight);
+	qsort_r(w->order, n, sizeof *w->order, by_weight, (void *)w->r);
 	for (size_t i = 0; i < n; i++)
 		w->row_of_site[w->order[i]] = ++w->f->sites;
 }
@@ -111,19 +109,13 @@ static int fill_sites(struct fill *w)
 	return ms_insert_close(&in);
 }
 
-static const struct fill *sorting_for;
-
-static int by_rows(const void *a, const void *b)
+static int by_rows(const void *a, const void *b, void *arg)
 {
-	const struct fill *w = sorting_for;
+	const struct fill *w = arg;
 	const struct ms_replay_site_thread *x = &w->r->records[*(const uint32_t *)a],
 					   *y = &w->r->records[*(const uint32_t *)b];
-	int64_t i = w->row_of_site[x->site], k = w->row_of_site[y->site];
-	if (i == k) {
-		i = w->row_of_thread[x->thread];
-		k = w->row_of_thread[y->thread];
-	}
-	return i < k ? -1 : i > k;
+	return MS_ORDER(w->row_of_site[x->site], w->row_of_site[y->site])
+		       ?: MS_ORDER(w->row_of_thread[x->thread], w->row_of_thread[y->thread]);
 }
 
 /* In order of its key, which is cheapest. */
@@ -134,8 +126,7 @@ static int fill_site_threads(struct fill *w)
 	uint32_t *order = ms_xrealloc(NULL, n, sizeof *order);
 	for (size_t i = 0; i < n; i++)
 		order[i] = (uint32_t)i;
-	sorting_for = w;
-	qsort(order, n, sizeof *order, by_rows);
+	qsort_r(order, n, sizeof *order, by_rows, w);
 	for (size_t i = 0; i < n; i++) {
 		const struct ms_replay_site_thread *s = &w->r->records[order[i]];
 		ms_put_row(&in, ms_int("site", w->row_of_site[s->site]),

@@ -156,12 +156,11 @@ static bool names_one(const struct work *w, size_t first)
 	return w->places.n > first && w->places.v[w->places.n - 1].function;
 }
 
-static const struct ms_recording *sorting;
-
-static int by_address(const void *a, const void *b)
+static int by_address(const void *a, const void *b, void *recording)
 {
-	const struct ms_frame *x = &sorting->frames.v[*(const uint32_t *)a],
-			      *y = &sorting->frames.v[*(const uint32_t *)b];
+	const struct ms_recording *t = recording;
+	const struct ms_frame *x = &t->frames.v[*(const uint32_t *)a],
+			      *y = &t->frames.v[*(const uint32_t *)b];
 	return MS_ORDER(x->module, y->module) ?: MS_ORDER(x->address, y->address);
 }
 
@@ -175,8 +174,7 @@ static void find_places(struct work *w)
 	for (uint32_t i = 0; i < t->frames.n; i++)
 		if (w->used_frames[i])
 			order[n++] = i;
-	sorting = t;
-	qsort(order, n, sizeof *order, by_address);
+	qsort_r(order, n, sizeof *order, by_address, (void *)t);
 	for (size_t i = 0; i < n; i++) {
 		const struct ms_frame *fr = &t->frames.v[order[i]];
 		const struct ms_row *m = ms_module_of(t, fr->module);
