@@ -10,8 +10,10 @@ void *first_alloc(size_t size);
 void *last_alloc(size_t size);
 void *too_short(size_t size);
 /* Another function begins right behind it. */
-__asm__(".globl too_short\n.type too_short, @function\ntoo_short:\n\txor %eax, %eax\n\tret\n.size too_short, .-too_short\n"
-	".globl other\n.type other, @function\nother:\n\tmov %rdi, %rax\n\tret\n.size other, .-other\n");
+__asm__(".globl too_short\n.type too_short, @function\ntoo_short:\n\txor %eax, %eax\n\tret\n.size "
+	"too_short, .-too_short\n"
+	".globl other\n.type other, @function\nother:\n\tmov %rdi, %rax\n\tret\n.size other, "
+	".-other\n");
 
 __attribute__((noinline)) void *first_alloc(size_t size)
 {
@@ -44,6 +46,7 @@ int main(int argc, char **argv)
 	}
 	free(first_alloc(10));
 	free(last_alloc(20));
-	printf("end, entry %02x%02x%02x%02x%02x\n", entry[0], entry[1], entry[2], entry[3], entry[4]);
+	printf("end, entry %02x%02x%02x%02x%02x\n", entry[0], entry[1], entry[2], entry[3],
+	       entry[4]);
 	return 7;
 }
