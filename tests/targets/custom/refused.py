@@ -66,9 +66,11 @@ def run(options, hooks, seconds, stop=None):
     for hook in hooks:
         command += ["--hook", hook + "(size)->ptr"]
     recorder = subprocess.Popen(command + ["./refused", str(seconds)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    if stop:
-        stop_between(recorder, *stop)
-        time.sleep(STOPPED_S)
+    try:
+        if stop:
+            stop_between(recorder, *stop)
+            time.sleep(STOPPED_S)
+    finally:
         recorder.send_signal(signal.SIGCONT)
     out, err = recorder.communicate()
     return recorder.returncode, out, err
