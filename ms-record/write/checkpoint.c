@@ -14,6 +14,7 @@
 #include "libcommon/base/ranges.h"
 #include "libcommon/trace/tracefile.h"
 #include "ms-record/base/ready.h"
+#include "packed.h"
 
 #define WINDOW (UINT64_C(1) << 15)
 #define WORDS (WINDOW / 64)
@@ -30,15 +31,14 @@ struct slot {
 	uint64_t tick : 40, thread : 24;
 	uint32_t stack, slack;
 };
-_Static_assert(sizeof(struct slot) == 32, "memory for each live block");
 
 struct live_list {
 	struct slot *window;
 	uint64_t bits[WORDS]; /* of each slot: is it live? */
 	uint64_t base;
-	MS_ARRAY(struct slot) old;  /* in order of number, */
-	MS_ARRAY(uint64_t) numbers; /* which are these */
-	MS_ARRAY(uint64_t) gone;    /* numbers of old blocks that were freed */
+	bool addresses; /* are kept of old blocks */
+	struct packed_list old;
+	MS_ARRAY(uint64_t) gone; /* numbers of old blocks that were freed */
 	uint64_t blocks;
 	uint64_t next_number, tick;
 	struct ms_ranges mapped;
@@ -46,9 +46,10 @@ struct live_list {
 	size_t threads;
 };
 
-struct live_list *live_list_new(void)
+struct live_list *live_list_new(bool addresses)
 {
 	struct live_list *l = ms_xcalloc(1, sizeof *l);
+	l->addresses = addresses;
 	l->window = ms_xrealloc(NULL, WINDOW, sizeof *l->window);
 	return l;
 }
@@ -58,7 +59,8 @@ void live_list_free(struct live_list *l)
 	if (!l)
 		return;
 	ms_ranges_free(&l->mapped);
-	MS_FREE(l->window, l->old.v, l->numbers.v, l->gone.v, l->last, l);
+	packed_free(&l->old);
+	MS_FREE(l->window, l->gone.v, l->last, l);
 }
 
 uint64_t live_list_blocks(const struct live_list *l)
@@ -74,8 +76,15 @@ static void retire(struct live_list *l, uint64_t first)
 	uint64_t at = first & (WINDOW - 1);
 	for (uint64_t rest = l->bits[at >> 6]; rest; rest &= rest - 1) {
 		uint64_t bit = (uint64_t)__builtin_ctzll(rest);
-		*MS_PUSH(&l->old) = l->window[at + bit];
-		*MS_PUSH(&l->numbers) = first + bit;
+		const struct slot *s = &l->window[at + bit];
+		packed_add(&l->old,
+			   &(struct ms_checkpoint_block){.number = first + bit,
+							 .size = s->size,
+							 .tick = s->tick,
+							 .address = l->addresses ? s->address : 0,
+							 .stack = s->stack,
+							 .thread = s->thread,
+							 .slack = s->slack});
 	}
 	l->bits[at >> 6] = 0;
 }
@@ -108,29 +117,14 @@ static uint64_t *sorted(uint64_t *v, uint64_t *spare, size_t n)
 /* Takes out of the old blocks what is gone, in one walk through both. */
 static void settle(struct live_list *l)
 {
-	size_t n = l->gone.n, g = 0, kept = 0;
+	size_t n = l->gone.n;
+	if (!n)
+		return;
 	uint64_t *spare = ms_xrealloc(NULL, n, sizeof *spare);
-	const uint64_t *gone = sorted(l->gone.v, spare, n);
-	for (size_t i = 0; i < l->old.n; i++) {
-		uint64_t number = l->numbers.v[i];
-		while (g < n && gone[g] < number)
-			g++, l->blocks++; /* it was not there */
-		if (g < n && gone[g] == number) {
-			g++;
-			continue;
-		}
-		l->numbers.v[kept] = number;
-		l->old.v[kept++] = l->old.v[i];
-	}
-	l->blocks += n - g;
+	size_t were = packed_remove(&l->old, sorted(l->gone.v, spare, n), n);
+	l->blocks += n - were; /* they were not there */
 	free(spare);
 	l->gone.n = 0;
-	l->old.n = l->numbers.n = kept;
-	if (l->old.cap > GONE_LEAST && kept < l->old.cap / 4) {
-		l->old.cap = l->numbers.cap = l->old.cap / 2;
-		l->old.v = ms_xrealloc(l->old.v, l->old.cap, sizeof *l->old.v);
-		l->numbers.v = ms_xrealloc(l->numbers.v, l->old.cap, sizeof *l->numbers.v);
-	}
 }
 
 /* An old block's place is far off in memory: so they are taken out many at a time, in order. */
@@ -138,7 +132,7 @@ static void release_old(struct live_list *l, uint64_t number)
 {
 	*MS_PUSH(&l->gone) = number;
 	l->blocks--;
-	if (l->gone.n >= GONE_LEAST && l->gone.n >= l->old.n / 4)
+	if (l->gone.n >= GONE_LEAST && l->gone.n >= l->old.blocks / 4)
 		settle(l);
 }
 
@@ -213,8 +207,8 @@ void live_list_stacks(struct live_list *l, void (*f)(void *arg, uint64_t number,
 		      void *arg)
 {
 	retire_all(l);
-	for (size_t i = 0; i < l->old.n; i++)
-		f(arg, l->numbers.v[i], l->old.v[i].stack);
+	for (struct packed_cursor c = packed_begin(&l->old); packed_next(&c);)
+		f(arg, c.block.number, c.block.stack);
 }
 
 struct writing {
@@ -274,21 +268,14 @@ static int end_part(struct writing *w)
 	return rc;
 }
 
-static int put_block(struct writing *w, uint64_t number, const struct slot *s)
+static int put_block(struct writing *w, const struct ms_checkpoint_block *b)
 {
-	struct ms_checkpoint_block b = {.number = number,
-					.size = s->size,
-					.tick = s->tick,
-					.address = s->address,
-					.stack = s->stack,
-					.thread = s->thread,
-					.slack = s->slack};
-	enum ms_fmt rc = ms_checkpoint_put(&w->e, &b);
+	enum ms_fmt rc = ms_checkpoint_put(&w->e, b);
 	if (rc == MS_FMT_FULL) {
 		if (end_part(w) != 0)
 			return -1;
 		begin_part(w);
-		rc = ms_checkpoint_put(&w->e, &b);
+		rc = ms_checkpoint_put(&w->e, b);
 	}
 	return rc == MS_FMT_OK ? 0 : ms_err_set(w->err, "a live block cannot be encoded");
 }
@@ -305,14 +292,13 @@ int checkpoint_write(struct live_list *l, uint64_t event, struct checkpoint_opti
 		.event = event,
 		.number = l->next_number,
 		.tick = l->tick,
+		.live_bytes = l->old.bytes,
 		.live_blocks = l->blocks,
 		.parts = l->blocks ? (uint32_t)((l->blocks + PART - 1) / PART) : 1};
-	for (size_t i = 0; i < l->old.n; i++)
-		w.head.live_bytes += l->old.v[i].size;
 	w.memory = ms_xrealloc(NULL, MS_CHECKPOINT_MEMORY(PART, w.threads), 1);
 	begin_part(&w);
-	for (size_t i = 0; i < l->old.n && rc == 0; i++)
-		rc = put_block(&w, l->numbers.v[i], &l->old.v[i]);
+	for (struct packed_cursor c = packed_begin(&l->old); rc == 0 && packed_next(&c);)
+		rc = put_block(&w, &c.block);
 	if (rc == 0)
 		rc = end_part(&w);
 	free(w.memory);

@@ -12,7 +12,8 @@
  * slots leave it at a time, and what is still live of them is put at the end of the list of old
  * blocks, which is thereby sorted; before a checkpoint all that are live are. Old blocks that are
  * freed are only noted; when a quarter of them is, and before a checkpoint, the notes are sorted and
- * taken out in one walk. An old block takes 40 bytes, and a note 8.
+ * taken out in one walk. An old block takes 5 to 7 bytes (packed.h), more with its address, and a
+ * note 8.
  */
 #ifndef CHECKPOINT_H
 #define CHECKPOINT_H
@@ -27,7 +28,8 @@ struct ms_trace_writer;
 
 struct live_list;
 
-struct live_list *live_list_new(void);
+/* Of blocks whose addresses are not kept, no checkpoint has them. */
+struct live_list *live_list_new(bool addresses);
 void live_list_free(struct live_list *l);
 /* Takes over what an event changes: call for every event of the trace in order, with the number of
  * an allocation set, which is one more than that of the allocation before. */

@@ -195,7 +195,7 @@ static int write_checkpoint(const struct batch *b, struct ms_err *err)
 	struct checkpoints *c = &o->checkpoints;
 	later_turn(o, b->first_ns);
 	if (!c->live) {
-		c->live = live_list_new();
+		c->live = live_list_new(o->addresses);
 		c->bytes_per_1000 = 500; /* a guess for the first one */
 	}
 	if (o->full || !checkpoint_due(o))

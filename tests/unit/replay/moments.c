@@ -13,6 +13,7 @@
 
 #define PART 50 /* so that checkpoints have several parts */
 #include "ms-record/write/checkpoint.c"
+#include "ms-record/write/packed.c"
 
 #include "libcommon/trace/recording.h"
 #include "tests/unit/stream.h"
@@ -128,7 +129,7 @@ static void write_trace(const struct shape *shape)
 	uint64_t index = 0;
 	must(ftruncate(file, 0) == 0 && lseek(file, 0, SEEK_SET) == 0, "memory file", &err);
 	struct ms_trace_writer *t = ms_trace_writer_new(file, &head, 1, &err);
-	struct live_list *live = live_list_new();
+	struct live_list *live = live_list_new(shape->addresses);
 	put_records(t, MS_BLOCK_INFO, info, (uint64_t[]){7, shape->usable ? MS_OPTION_USABLE : 0},
 		    2);
 	put_stacks(t);
