@@ -7,26 +7,25 @@
 #include <sys/mman.h>
 
 #include "libcommon/base/arena.h"
+#include "ms-record/base/ready.h"
 
-#define FIRST_BITS 10u
-#define SMALL ((size_t)1 << 13) /* buckets */
-/* A huge page is cleared as a whole when its first bucket is written: dear while a table still
- * doubles. */
-#define HUGE_FROM ((size_t)32 << 20) /* bytes */
-/* Every page of a table that grows is written soon: all at once costs a fraction of a fault each.
- */
-#define READY_FROM ((size_t)64 << 10) /* bytes */
+#define FIRST_SHIFT (LIVE_HASH_BITS - 8) /* 1,024 buckets */
+#define SMALL ((size_t)1 << 13)          /* buckets */
+/* A huge page is cleared as a whole when its first bucket is written: dear for a small table. */
+#define HUGE_FROM ((size_t)4 << 20) /* bytes */
+#define READY ((size_t)1024)        /* buckets: pages of the new table are made ready for so many */
+#define GIVE ((size_t)32768)        /* of the old one are given back */
 #define MOVE 4u
 #define OTHERS_FIRST 64u
+#define SHIFT_LEAST (LIVE_HASH_BITS - 18) /* to which it grows only for the numbers' sake */
 
 /* Fresh pages are zero; large ones, if there are, spare most of the misses of a large table. */
-static struct live_table make(unsigned bits)
+static struct live_table make(unsigned scale, unsigned shift)
 {
-	size_t n = (size_t)1 << bits, bytes = n * sizeof(struct live_bucket);
-	int ready = bytes >= READY_FROM && bytes < HUGE_FROM ? MAP_POPULATE : 0;
-	struct live_table t = {.count = n, .shift = 64 - bits};
-	t.buckets = mmap(NULL, n * sizeof *t.buckets, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | ready, -1, 0);
+	struct live_table t = {.scale = scale, .shift = shift};
+	t.count = (size_t)scale << (LIVE_HASH_BITS - shift);
+	size_t bytes = t.count * sizeof *t.buckets;
+	t.buckets = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (t.buckets == MAP_FAILED)
 		t.buckets = ms_xrealloc(NULL, SIZE_MAX, sizeof *t.buckets); /* does not return */
 	if (bytes >= HUGE_FROM)
@@ -43,12 +42,12 @@ static void drop(struct live_table *t)
 
 static size_t room_in(const struct live_table *t)
 {
-	return t->count < SMALL ? t->count : t->count * 2;
+	return t->count < SMALL ? t->count * 2 : t->count * 4;
 }
 
 void live_init(struct live *l)
 {
-	*l = (struct live){.now = make(FIRST_BITS)};
+	*l = (struct live){.now = make(4, FIRST_SHIFT)};
 	l->room = room_in(&l->now);
 }
 
@@ -100,7 +99,7 @@ static void others_grow(struct live_others *o)
 
 static void others_add(struct live_others *o, const struct live_block *b)
 {
-	if (!o->slots || o->count > o->mask / 2)
+	if (!o->slots || o->count > o->mask / 4 * 3)
 		others_grow(o);
 	others_put(o, b);
 	o->count++;
@@ -125,45 +124,106 @@ static void others_remove(struct live_others *o, const struct live_block *b)
 	o->count--;
 }
 
+/* ---- all that are packed ---- */
+
+/* Of the block in a slot. */
+static uint64_t hash_of(const struct live_table *t, size_t index, uint64_t word)
+{
+	uint64_t rest = word >> (66 - t->shift);
+	uint64_t least = (uint64_t)index << t->shift | rest << 2;
+	return t->scale == 6 ? (least + 5) / 6 : (least + 3) / 4;
+}
+
+static uint64_t number_of(const struct live_table *t, uint64_t word)
+{
+	return (word & ((UINT64_C(1) << (66 - t->shift)) - 1)) - 1;
+}
+
+static uint64_t address_of_hash(uint64_t hash)
+{
+	uint64_t units = hash * LIVE_INVERSE & LIVE_HASH;
+	return (units << 3 & LIVE_ADDRESS) | units >> 44 << 63;
+}
+
 /* ---- growing ---- */
 
-static void move_bucket(struct live *l, const struct live_bucket *from)
+/* Adds a block, of whose address there is none. */
+static void put(struct live *l, const struct live_block *b)
 {
-	for (unsigned i = 0; i < 4; i++) {
-		if (!from->key[i])
-			continue;
-		struct live_block b = live_unpack(from, i);
-		struct live_bucket *to = live_bucket(l, b.address);
-		unsigned slot = 0;
-		while (to->key[slot]) /* there is room: both were empty */
-			slot++;
-		live_pack(to, slot, &b);
+	struct live_place p = live_place(l, b->address);
+	unsigned empty = live_empty(p.bucket);
+	if (empty && live_packs(&p, b)) {
+		live_pack(&p, (unsigned)__builtin_ctz(empty), b->number, b->size);
+		l->packed++;
+		return;
 	}
+	others_add(&l->others, b);
+	if (!l->old.buckets && live_fits(b->address))
+		p.bucket->spilled++;
+}
+
+static void move_bucket(struct live *l, size_t index)
+{
+	const struct live_table *t = &l->old;
+	const struct live_bucket *from = &t->buckets[index];
+	for (unsigned i = 0; i < LIVE_SLOTS; i++) {
+		if (!from->word[i])
+			continue;
+		uint64_t hash = hash_of(t, index, from->word[i]);
+		uint64_t number = number_of(t, from->word[i]);
+		struct live_place p = live_place_in(&l->now, hash);
+		unsigned empty = live_empty(p.bucket);
+		if (empty) {
+			live_pack(&p, (unsigned)__builtin_ctz(empty), number, from->size[i]);
+			continue;
+		}
+		l->packed--;
+		others_add(&l->others,
+			   &(struct live_block){address_of_hash(hash), number, from->size[i]});
+	}
+}
+
+/* Those of the others that fit by now go back, and the rest is counted. */
+static void settle_others(struct live *l)
+{
+	struct live_others were = l->others;
+	l->others = (struct live_others){0};
+	for (size_t i = 0; were.slots && i <= were.mask; i++)
+		if (were.slots[i].address)
+			put(l, &were.slots[i]);
+	free(were.slots);
+}
+
+/* The pages that come next, and those that were. */
+static void turn_pages(const struct live *l)
+{
+	const struct live_table *now = &l->now, *old = &l->old;
+	size_t first = l->moved * now->count / old->count, n = READY * now->count / old->count;
+	if (l->moved % READY == 0 && old->count > READY && now->count * 64 < HUGE_FROM)
+		ready_memory(&now->buckets[first], n * sizeof *now->buckets);
+	if (l->moved % GIVE == 0 && l->moved)
+		madvise(&old->buckets[l->moved - GIVE], GIVE * sizeof *old->buckets, MADV_DONTNEED);
 }
 
 /* Moves some buckets; `l->moved` says that they are in the new table already. */
 static void move(struct live *l, size_t n)
 {
 	for (; n && l->moved < l->old.count; n--) {
-		size_t i = l->moved++;
-		const struct live_bucket *from = &l->old.buckets[i];
-		move_bucket(l, from);
-		if (!(from->rest[0] & LIVE_SPILLED))
-			continue;
-		for (size_t to = 2 * i; to <= 2 * i + 1; to++) /* in which of them, nobody knows */
-			l->now.buckets[to].rest[0] |= LIVE_SPILLED;
+		turn_pages(l);
+		move_bucket(l, l->moved++);
 	}
 	if (l->moved < l->old.count)
 		return;
 	drop(&l->old);
 	l->room = room_in(&l->now);
+	settle_others(l);
 }
 
 static void grow(struct live *l)
 {
 	if (!l->old.buckets) {
 		l->old = l->now;
-		l->now = make(64 - l->old.shift + 1);
+		l->now = l->old.scale == 4 ? make(6, l->old.shift) : make(4, l->old.shift - 1);
 		l->moved = 0;
 		l->room = 0;
 	}
@@ -177,73 +237,70 @@ bool live_add_slow(struct live *l, const struct live_block *b)
 	struct live_block there;
 	if (live_find(l, b->address, &there))
 		return false;
-	if (l->packed >= l->room)
+	bool high = b->number >> (66 - l->now.shift) && l->now.shift > SHIFT_LEAST &&
+		    !(b->number >> (66 - SHIFT_LEAST));
+	if (l->packed >= l->room || high)
 		grow(l);
 	l->count++;
-	struct live_bucket *at = live_bucket(l, b->address);
-	if (!live_fits(b->address)) {
-		others_add(&l->others, b);
-		return true;
-	}
-	unsigned slot = 0;
-	while (slot < 4 && at->key[slot])
-		slot++;
-	if (slot < 4 && b->number <= LIVE_NUMBER && b->size <= LIVE_SIZE) {
-		live_pack(at, slot, b);
-		l->packed++;
-		return true;
-	}
-	others_add(&l->others, b);
-	if ((at->rest[0] & LIVE_SPILLED) < LIVE_SPILLED)
-		at->rest[0]++;
+	put(l, b);
 	return true;
+}
+
+/* The block among the others, if there can be one. */
+static const struct live_block *find_other(const struct live *l, uint64_t address)
+{
+	bool none =
+		live_fits(address) && !l->old.buckets && !live_place(l, address).bucket->spilled;
+	return none ? NULL : others_find(&l->others, address);
 }
 
 bool live_take_slow(struct live *l, uint64_t address, struct live_block *out)
 {
-	struct live_bucket *at = live_bucket(l, address);
-	bool fits = live_fits(address);
-	if (fits && !(at->rest[0] & LIVE_SPILLED))
-		return false;
-	const struct live_block *b = others_find(&l->others, address);
+	const struct live_block *b = find_other(l, address);
 	if (!b)
 		return false;
 	*out = *b;
 	others_remove(&l->others, b);
 	l->count--;
-	if (fits && (at->rest[0] & LIVE_SPILLED) < LIVE_SPILLED)
-		at->rest[0]--;
+	if (live_fits(address) && !l->old.buckets)
+		live_place(l, address).bucket->spilled--;
 	return true;
 }
 
 bool live_find(const struct live *l, uint64_t address, struct live_block *out)
 {
-	const struct live_bucket *at = live_bucket(l, address);
-	unsigned match = live_fits(address) ? live_match(at, live_key(address)) : 0;
-	const struct live_block *b = match ? NULL : others_find(&l->others, address);
-	if (match)
-		*out = live_unpack(at, (unsigned)__builtin_ctz(match));
-	else if (b)
+	struct live_place p = live_place(l, address);
+	unsigned match = live_fits(address) ? live_match(&p) : 0;
+	const struct live_block *b = match ? NULL : find_other(l, address);
+	if (match) {
+		unsigned slot = (unsigned)__builtin_ctz(match);
+		*out = (struct live_block){address, (p.bucket->word[slot] ^ p.key) - 1,
+					   p.bucket->size[slot]};
+	} else if (b) {
 		*out = *b;
+	}
 	return match || b;
 }
 
-static void each_of(const struct live_bucket *from, const struct live_bucket *end,
+static void each_of(const struct live_table *t, size_t first,
 		    void (*f)(void *arg, const struct live_block *), void *arg)
 {
-	for (const struct live_bucket *at = from; at < end; at++)
-		for (unsigned i = 0; i < 4; i++) {
-			struct live_block b = live_unpack(at, i);
-			if (at->key[i])
-				f(arg, &b);
+	for (size_t index = first; index < t->count; index++)
+		for (unsigned i = 0; i < LIVE_SLOTS; i++) {
+			const struct live_bucket *at = &t->buckets[index];
+			uint64_t word = at->word[i];
+			if (word)
+				f(arg,
+				  &(struct live_block){address_of_hash(hash_of(t, index, word)),
+						       number_of(t, word), at->size[i]});
 		}
 }
 
 void live_each(const struct live *l, void (*f)(void *arg, const struct live_block *), void *arg)
 {
-	each_of(l->now.buckets, l->now.buckets + l->now.count, f, arg);
+	each_of(&l->now, 0, f, arg);
 	if (l->old.buckets)
-		each_of(l->old.buckets + l->moved, l->old.buckets + l->old.count, f, arg);
+		each_of(&l->old, l->moved, f, arg);
 	for (size_t i = 0; l->others.slots && i <= l->others.mask; i++)
 		if (l->others.slots[i].address)
 			f(arg, &l->others.slots[i]);
@@ -256,7 +313,7 @@ static void copy_one(void *arg, const struct live_block *b)
 
 void live_copy(struct live *to, const struct live *from)
 {
-	*to = (struct live){.now = make(64 - from->now.shift)};
+	*to = (struct live){.now = make(from->now.scale, from->now.shift)};
 	to->room = room_in(&to->now);
 	live_each(from, copy_one, to);
 }

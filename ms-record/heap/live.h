@@ -1,21 +1,28 @@
 /* SPDX-License-Identifier: MIT
  * The table of live blocks: address -> allocation number and size.
  *
- * A block takes 16 bytes, and four of them a line of the cache, so that to find, add or remove one
+ * A block takes 10 bytes, and six of them a line of the cache, so that to find, add or remove one
  * costs one line and hardly a branch that goes either way:
  *
- *   bucket, by hash of the address
- *   | key 0 | key 1 | key 2 | key 3 | rest 0 | rest 1 | rest 2 | rest 3 |      0 = no block
- *   key:  address (47 bits and one for blocks of ms_alloc) << 16 | size, bits 0 to 15
- *   rest: size, bits 16 to 35 << 44 | number (42 bits) << 2 | spilled (in rest 0)
+ *   bucket   | word 0 | .. | word 5 | size 0 | .. | size 5 | spilled |
+ *   word:    rest of the hash (shift - 2 bits) | number + 1 (66 - shift)          0 = no block
  *
- * `others` has, in full, the blocks that do not fit: an unusual address, number or size, or a fifth
- * one of a bucket. L1: of every block there whose address fits, the bucket knows: `spilled` counts
- * them up to 3, and a 3 stays. So where `spilled` is 0 and no key matches, there is no block.
+ *   hash:    of the address in units of 8 bytes (44 bits and one for blocks of ms_alloc), 45 bits,
+ *            of which no two addresses have the same
+ *   hash * scale, 4 <= scale < 8, is  index of the bucket | fraction (shift bits)
  *
- * It doubles at two blocks a bucket (small ones at one), four buckets moving with each block that
- * is added: bucket n of the old table to 2n and 2n+1 of the new one, in order, so that an address
- * is in one bucket at any time.
+ * The fractions of a bucket's hashes are `scale` apart, so without the two lowest bits they differ
+ * still, and the address follows from index and rest. A table of scale << (45 - shift) buckets has
+ * the more bits for the number the larger it is: 29 to begin with, and it grows for their sake too,
+ * up to 39.
+ *
+ * `others` has, in full, the blocks that do not fit: an unusual address, number or size, or a
+ * seventh one of a bucket. L1: of those whose address fits, the bucket has in `spilled` how many
+ * there are. So where that is 0 and no word matches, there is no block. While the table grows it is
+ * not kept, and every block may be there; then those that fit go back, and the rest is counted.
+ *
+ * It grows by a half, then a third, four buckets moving with each block that is added, in order of
+ * hash, so that an address is in one bucket at any time; the pages behind are given back.
  */
 #ifndef LIVE_H
 #define LIVE_H
@@ -30,17 +37,22 @@ struct live_block {
 	uint64_t size;
 };
 
+#define LIVE_SLOTS 6u
+
 struct live_bucket {
-	uint64_t key[4], rest[4];
-} __attribute__((aligned(64)));
+	uint64_t word[LIVE_SLOTS];
+	uint16_t size[LIVE_SLOTS];
+	uint32_t spilled;
+};
+_Static_assert(sizeof(struct live_bucket) == 64, "a line of the cache");
 
 struct live_table {
 	struct live_bucket *buckets; /* NULL: none */
 	size_t count;
-	unsigned shift;
+	unsigned scale, shift;
 };
 
-/* Open addressing with linear probing, at most half full. */
+/* Open addressing with linear probing, at most three quarters full. */
 struct live_others {
 	struct live_block *slots; /* address 0 = empty */
 	size_t mask, count;
@@ -68,69 +80,87 @@ bool live_add_slow(struct live *l, const struct live_block *b);
 bool live_take_slow(struct live *l, uint64_t address, struct live_block *out);
 
 #define LIVE_USER (UINT64_C(1) << 63)
-#define LIVE_ADDRESS ((UINT64_C(1) << 47) - 1)
-#define LIVE_NUMBER ((UINT64_C(1) << 42) - 1)
-#define LIVE_SIZE ((UINT64_C(1) << 36) - 1)
-#define LIVE_SPILLED UINT64_C(3)
+#define LIVE_ADDRESS ((UINT64_C(1) << 47) - 8)
+#define LIVE_SIZE UINT64_C(0xffff)
+#define LIVE_HASH_BITS 45u
+#define LIVE_HASH ((UINT64_C(1) << LIVE_HASH_BITS) - 1)
+#define LIVE_FACTOR UINT64_C(0x13c6ef372fe9)  /* of the golden section */
+#define LIVE_INVERSE UINT64_C(0x16d7d9ae9859) /* modulo 2 to the 45th */
 
 static inline bool live_fits(uint64_t address)
 {
 	return !(address & ~(LIVE_USER | LIVE_ADDRESS));
 }
 
-/* The key of a block of 0 bytes there. */
-static inline uint64_t live_key(uint64_t address)
+static inline uint64_t live_hash(uint64_t address)
 {
-	return (address & LIVE_ADDRESS) << 16 | (address & LIVE_USER);
+	return ((address & LIVE_ADDRESS) >> 3 | address >> 63 << 44) * LIVE_FACTOR & LIVE_HASH;
 }
 
-static inline struct live_bucket *live_bucket(const struct live *l, uint64_t address)
+/* What is or would be the place of a block. */
+struct live_place {
+	struct live_bucket *bucket;
+	uint64_t key;   /* its word but for the number */
+	uint64_t above; /* numbers that fit are below */
+};
+
+static inline struct live_place live_place_in(const struct live_table *t, uint64_t hash)
 {
-	uint64_t hash = (address >> 4) * UINT64_C(0x9e3779b97f4a7c15);
-	if (l->old.buckets && hash >> l->old.shift >= l->moved)
-		return &l->old.buckets[hash >> l->old.shift];
-	return &l->now.buckets[hash >> l->now.shift];
+	uint64_t at = hash * t->scale, limit = UINT64_C(1) << (66 - t->shift);
+	return (struct live_place){.bucket = &t->buckets[at >> t->shift],
+				   .key = at << (64 - t->shift) & -limit,
+				   .above = limit - 1};
 }
 
-/* A bit for each slot that has that key, whatever the size. */
-static inline unsigned live_match(const struct live_bucket *b, uint64_t key)
+static inline struct live_place live_place(const struct live *l, uint64_t address)
+{
+	uint64_t hash = live_hash(address);
+	if (l->old.buckets && hash * l->old.scale >> l->old.shift >= l->moved)
+		return live_place_in(&l->old, hash);
+	return live_place_in(&l->now, hash);
+}
+
+/* A bit for each slot that has that key, whatever the number. */
+static inline unsigned live_match(const struct live_place *p)
 {
 	unsigned bits = 0;
-#pragma GCC unroll 4
-	for (unsigned i = 0; i < 4; i++)
-		bits |= (unsigned)((b->key[i] ^ key) < 0x10000) << i;
+#pragma GCC unroll 6
+	for (unsigned i = 0; i < LIVE_SLOTS; i++) /* an empty one is below 0 */
+		bits |= (unsigned)((p->bucket->word[i] ^ p->key) - 1 < p->above) << i;
 	return bits;
 }
 
-static inline struct live_block live_unpack(const struct live_bucket *b, unsigned slot)
+static inline unsigned live_empty(const struct live_bucket *b)
 {
-	uint64_t key = b->key[slot], rest = b->rest[slot];
-	return (struct live_block){.address = (key >> 16 & LIVE_ADDRESS) | (key & LIVE_USER),
-				   .number = rest >> 2 & LIVE_NUMBER,
-				   .size = (key & 0xffff) | (rest >> 44) << 16};
+	unsigned bits = 0;
+#pragma GCC unroll 6
+	for (unsigned i = 0; i < LIVE_SLOTS; i++)
+		bits |= (unsigned)!b->word[i] << i;
+	return bits;
 }
 
-static inline void live_pack(struct live_bucket *b, unsigned slot, const struct live_block *from)
+static inline bool live_packs(const struct live_place *p, const struct live_block *b)
 {
-	b->key[slot] = live_key(from->address) | (from->size & 0xffff);
-	b->rest[slot] = (from->size >> 16) << 44 | from->number << 2 | (b->rest[slot] & 3);
+	return live_fits(b->address) && b->number < p->above && b->size <= LIVE_SIZE;
+}
+
+static inline void live_pack(const struct live_place *p, unsigned slot, uint64_t number,
+			     uint64_t size)
+{
+	p->bucket->word[slot] = p->key | (number + 1);
+	p->bucket->size[slot] = (uint16_t)size;
 }
 
 /* Adds a block; false when there is one at its address: then nothing is changed. */
 static inline bool live_add(struct live *l, const struct live_block *b)
 {
-	bool plain = live_fits(b->address) && b->number <= LIVE_NUMBER && b->size <= LIVE_SIZE;
-	struct live_bucket *at = live_bucket(l, b->address);
-	uint64_t key = live_key(b->address);
-	unsigned empty = 0;
-#pragma GCC unroll 4
-	for (unsigned i = 0; i < 4; i++)
-		empty |= (unsigned)!at->key[i] << i;
-	if (!plain || !empty || at->rest[0] & LIVE_SPILLED || l->packed >= l->room)
+	struct live_place p = live_place(l, b->address);
+	unsigned empty = live_empty(p.bucket);
+	if (!live_packs(&p, b) || !empty || p.bucket->spilled || l->packed >= l->room)
 		return live_add_slow(l, b);
-	if (live_match(at, key))
+	if (live_match(&p))
 		return false;
-	live_pack(at, (unsigned)__builtin_ctz(empty), b);
+	live_pack(&p, (unsigned)__builtin_ctz(empty), b->number, b->size);
 	l->packed++;
 	l->count++;
 	return true;
@@ -139,22 +169,25 @@ static inline bool live_add(struct live *l, const struct live_block *b)
 /* Removes the block at `address` into *out; false when there is none. */
 static inline bool live_take(struct live *l, uint64_t address, struct live_block *out)
 {
-	struct live_bucket *at = live_bucket(l, address);
-	unsigned match = live_fits(address) ? live_match(at, live_key(address)) : 0;
+	struct live_place p = live_place(l, address);
+	unsigned match = live_fits(address) ? live_match(&p) : 0;
 	if (!match)
 		return live_take_slow(l, address, out);
 	unsigned slot = (unsigned)__builtin_ctz(match);
-	*out = live_unpack(at, slot);
-	at->key[slot] = 0;
+	*out = (struct live_block){address, (p.bucket->word[slot] ^ p.key) - 1,
+				   p.bucket->size[slot]};
+	p.bucket->word[slot] = 0;
 	l->packed--;
 	l->count--;
 	return true;
 }
 
-/* Brings the place of `address` into the cache. */
-static inline void live_prefetch(const struct live *l, uint64_t address)
+/* Brings the place of `address` into the cache. The compiler takes a function that does only this for
+ * one without effect, and leaves calls out that it does not inline first of all. */
+static inline __attribute__((always_inline)) void live_prefetch(const struct live *l,
+								uint64_t address)
 {
-	__builtin_prefetch(live_bucket(l, address));
+	__builtin_prefetch(live_place(l, address).bucket);
 }
 
 #endif

@@ -96,6 +96,12 @@ static void compare(const struct live *l)
 		if (numbers[i])
 			sum(&want, &is);
 	}
+	uint64_t spilled = 0, others = 0;
+	for (size_t i = 0; i < l->now.count; i++)
+		spilled += l->now.buckets[i].spilled;
+	for (size_t i = 0; l->others.slots && i <= l->others.mask; i++)
+		others += l->others.slots[i].address && live_fits(l->others.slots[i].address);
+	check(l->old.buckets || spilled == others, "spilled", spilled);
 	live_each(l, sum, &have);
 	check(want.blocks == l->count, "count", want.blocks);
 	check(have.blocks == want.blocks && have.numbers == want.numbers, "each", have.blocks);
@@ -104,7 +110,7 @@ static void compare(const struct live *l)
 int main(void)
 {
 	struct live l;
-	unsigned growing = 0, spilled = 0;
+	unsigned growing = 0, spilled = 0, scaled = 0;
 	live_init(&l);
 	for (uint64_t step = 0; step < 1000000; step++) {
 		size_t i = random_number() % ADDRESSES;
@@ -113,11 +119,13 @@ int main(void)
 		else
 			lose(&l, i);
 		growing += l.old.buckets != NULL;
+		scaled += l.now.scale == 6 && !l.old.buckets;
 		spilled += l.others.count != 0;
 		if (step % 100003 == 0 || (l.old.buckets && l.moved % 1021 < 4))
 			compare(&l);
 	}
 	check(growing > 1000, "was it never growing?", growing);
+	check(scaled > 1000, "was it never half larger?", scaled);
 	check(spilled > 1000, "did all fit?", spilled);
 	struct live copy;
 	live_copy(&copy, &l);
