@@ -74,7 +74,7 @@ static void leave(void *arg)
 	t->seen.rec = NULL;
 	t->whole_of = 0;
 	t->in_past = t->waiting = t->has_base = t->in_site = false;
-	t->site_count = t->thread_count = t->base_count = t->verdicts_seen = 0;
+	t->site_count = t->thread_count = t->base_count = 0;
 	t->before = (struct trace_total){0};
 	t->rates = (struct trace_rates){0};
 	t->detail = (struct site_detail){0};
@@ -244,7 +244,6 @@ static void total_up(struct trace *t)
 		.live_bytes = r->live_bytes,
 		.live_blocks = r->sampled ? r->sampled->total.live.blocks : r->live_blocks,
 		.peak_bytes = r->peak_bytes,
-		.peak_blocks = r->peak_blocks,
 		.peak_ns = r->peak_tick * rec->head->tick_ns,
 		.allocations = r->sampled ? r->sampled->total.all.blocks : r->allocations,
 		.frees = r->sampled ? r->sampled->total.freed.blocks : r->frees,

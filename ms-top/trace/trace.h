@@ -81,7 +81,7 @@ struct trace_thread {
 /* The whole, at a moment. */
 struct trace_total {
 	uint64_t ns; /* since the start of the recording */
-	uint64_t live_bytes, live_blocks, peak_bytes, peak_blocks, peak_ns;
+	uint64_t live_bytes, live_blocks, peak_bytes, peak_ns;
 	uint64_t allocations, frees, bytes, temporary, events;
 	uint64_t rss; /* UINT64_MAX = not known */
 };
@@ -100,7 +100,7 @@ struct site_detail {
 	uint64_t of_look;                                                   /* 0 = of none */
 	uint64_t size_blocks[MS_SIZE_CLASSES], size_bytes[MS_SIZE_CLASSES]; /* live */
 	uint64_t size_calls[MS_SIZE_CLASSES];
-	uint64_t age_blocks[MS_AGES], age_bytes[MS_AGES]; /* of live blocks */
+	uint64_t age_blocks[MS_AGES]; /* of live blocks */
 	bool has_ages;
 	uint64_t lived[MS_AGES]; /* blocks that were freed, by how old they were then */
 	struct site_thread {
@@ -108,7 +108,7 @@ struct site_detail {
 		uint64_t live_bytes, live_blocks, allocations;
 	} threads[8];
 	size_t thread_count; /* of all; at most 8 are there */
-	uint64_t reallocations, failed, min_size, max_size, first_ns, last_ns;
+	uint64_t reallocations, failed;
 	uint64_t ages_ns, next_ages_ns; /* when blocks were looked at, and may be again */
 };
 
@@ -168,7 +168,6 @@ struct trace {
 	bool has_base;
 	struct trace_sum *base_sites; /* by number of the site in the followed recording */
 	size_t base_count, base_room;
-	size_t verdicts_seen;
 
 	enum site_column sort;
 	bool reverse;

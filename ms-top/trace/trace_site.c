@@ -64,7 +64,6 @@ static void look(void *arg, uint64_t number, const struct ms_live_block *b)
 	while (class < MS_AGES - 1 && age >= s->r->age_ticks[class])
 		class ++;
 	s->d->age_blocks[class]++;
-	s->d->age_bytes[class] += b->size;
 }
 
 static void add_ages(struct trace *t, struct site_detail *d, const struct ms_replay *r,
@@ -75,7 +74,6 @@ static void add_ages(struct trace *t, struct site_detail *d, const struct ms_rep
 	if (r->sampled)
 		return; /* one block that was recorded stands for others of unknown age */
 	memset(d->age_blocks, 0, sizeof d->age_blocks);
-	memset(d->age_bytes, 0, sizeof d->age_bytes);
 	ms_blocks_each(&r->blocks, look, &s);
 	uint64_t end = ms_clock_ns(CLOCK_MONOTONIC);
 	d->has_ages = true;
@@ -86,8 +84,7 @@ static void add_ages(struct trace *t, struct site_detail *d, const struct ms_rep
 void site_look(struct trace *t, uint32_t node)
 {
 	struct site_detail *d = &t->detail;
-	const struct ms_recording *rec = t->shown;
-	const struct ms_replay *r = &rec->replay;
+	const struct ms_replay *r = &t->shown->replay;
 	bool same = d->of_look && d->node == node;
 	if (same && d->of_look == t->looks)
 		return;
@@ -100,7 +97,6 @@ void site_look(struct trace *t, uint32_t node)
 	add_cells(d, r, site - 1);
 	if (same && ms_clock_ns(CLOCK_MONOTONIC) < old.next_ages_ns && old.ages_ns <= t->total.ns) {
 		memcpy(d->age_blocks, old.age_blocks, sizeof d->age_blocks);
-		memcpy(d->age_bytes, old.age_bytes, sizeof d->age_bytes);
 		d->has_ages = old.has_ages;
 		d->ages_ns = old.ages_ns;
 		d->next_ages_ns = old.next_ages_ns;
@@ -111,8 +107,4 @@ void site_look(struct trace *t, uint32_t node)
 		memcpy(d->lived, r->ages[s->ages - 1].time, sizeof d->lived);
 	d->reallocations = s->reallocations;
 	d->failed = s->failed;
-	d->min_size = s->min_size;
-	d->max_size = s->max_size;
-	d->first_ns = s->first_tick == MS_NEVER ? MS_NEVER : s->first_tick * rec->head->tick_ns;
-	d->last_ns = s->last_tick * rec->head->tick_ns;
 }
