@@ -99,7 +99,7 @@ static void judge(struct chosen *c, const struct system_process *p, int folder)
 void chosen_look(struct chosen *c, const struct system *s, const struct system_process *p,
 		 bool made)
 {
-	char path[24], text[4096];
+	char text[4096];
 	bool same = p && c->id == p->id;
 	if (!same)
 		*c = (struct chosen){
@@ -107,8 +107,7 @@ void chosen_look(struct chosen *c, const struct system *s, const struct system_p
 	c->record[0] = 0;
 	if (!p || p->ended || p->kernel)
 		return;
-	snprintf(path, sizeof path, "%d", (int)p->pid);
-	int folder = openat(s->root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int folder = system_folder(s, p->pid);
 	if (folder < 0)
 		return;
 	if (!same)

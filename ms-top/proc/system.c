@@ -26,28 +26,18 @@
 #define KEPT 16384u                      /* descriptors of stat at most */
 #define TEXT_BYTES 4096u
 
-/* A small file below /proc into `text`, NUL-ended. Its length, or -1 with errno set. */
-static ssize_t read_text(const struct system *s, const char *path, char *text, size_t room)
-{
-	int fd = openat(s->root, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0)
-		return -1;
-	size_t n = 0;
-	ssize_t got = 1;
-	while (n + 1 < room && (got = read(fd, text + n, room - 1 - n)) > 0)
-		n += (size_t)got;
-	int why = errno;
-	close(fd);
-	text[n] = 0;
-	errno = why;
-	return got < 0 && !n ? -1 : (ssize_t)n;
-}
-
-static ssize_t read_of(const struct system *s, pid_t pid, const char *name, char *text, size_t room)
+static bool read_of(const struct system *s, pid_t pid, const char *name, char *text, size_t room)
 {
 	char path[48];
 	snprintf(path, sizeof path, "%d/%s", (int)pid, name);
-	return read_text(s, path, text, room);
+	return ms_proc_text_at(s->root, path, text, room);
+}
+
+int system_folder(const struct system *s, pid_t pid)
+{
+	char path[24];
+	snprintf(path, sizeof path, "%d", (int)pid);
+	return openat(s->root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 /* Of /proc itself stat stays open: to read it again is half the price of opening it too. */
@@ -155,11 +145,12 @@ static void read_user(const struct system *s, struct system_process *p)
 static void read_command(const struct system *s, struct system_process *p)
 {
 	p->matched_by = 0;
-	ssize_t n = p->kernel ? 0 : read_of(s, p->pid, "cmdline", p->command, sizeof p->command);
-	if (n <= 0) {
+	memset(p->command, 0, sizeof p->command);
+	if (p->kernel || !read_of(s, p->pid, "cmdline", p->command, sizeof p->command)) {
 		snprintf(p->command, sizeof p->command, p->kernel ? "[%s]" : "%s", p->name);
 		return;
 	}
+	ssize_t n = sizeof p->command;
 	while (n > 0 && !p->command[n - 1])
 		n--;
 	/* its name without the folder */
@@ -173,7 +164,7 @@ static void read_command(const struct system *s, struct system_process *p)
 		if (!p->command[i])
 			p->command[i] = ' ';
 	char text[TEXT_BYTES];
-	if (read_of(s, p->pid, "cgroup", text, sizeof text) > 0) {
+	if (read_of(s, p->pid, "cgroup", text, sizeof text)) {
 		const char *line = strstr(text, "0::"), *from = line ? line + 3 : "";
 		size_t length = strcspn(from, "\n");
 		const char *last = memrchr(from, '/', length);
@@ -315,15 +306,13 @@ static void sweep(struct system *s)
 /* Recorders that are at work: those on standby only hold memory for others. */
 static void find_recordings(struct system *s)
 {
-	char path[24];
 	s->recordings.n = 0;
 	for (size_t i = 0; i < s->n; i++) {
 		const struct system_process *p = s->v[i];
 		if (p->ended || strcmp(p->name, "ms-record") != 0 ||
 		    strstr(p->command, " --standby"))
 			continue;
-		snprintf(path, sizeof path, "%d", (int)p->pid);
-		int folder = openat(s->root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		int folder = system_folder(s, p->pid);
 		if (folder < 0)
 			continue;
 		recordings_add(&s->recordings, folder);
@@ -350,23 +339,21 @@ static void read_memory(struct system *s)
 	char text[TEXT_BYTES + 1];
 	struct system_memory *m = &s->memory;
 	text[0] = '\n';
-	if (read_text(s, "meminfo", text + 1, TEXT_BYTES) < 0)
-		text[1] = 0;
+	/* what cannot be read is empty */
+	ms_proc_text_at(s->root, "meminfo", text + 1, TEXT_BYTES);
 	m->total = kib_of(text, "\nMemTotal:");
 	m->available = kib_of(text, "\nMemAvailable:");
 	m->free = kib_of(text, "\nMemFree:");
 	m->cached = kib_of(text, "\nCached:");
 	m->swap_total = kib_of(text, "\nSwapTotal:");
 	m->swap_free = kib_of(text, "\nSwapFree:");
-	if (read_text(s, "pressure/memory", text, sizeof text) < 0)
-		text[0] = 0;
+	ms_proc_text_at(s->root, "pressure/memory", text, sizeof text);
 	m->some = psi_of(text, "some");
 	m->full = psi_of(text, "full");
-	if (read_text(s, "loadavg", text, sizeof text) < 0 ||
-	    sscanf(text, "%lf %lf %lf", &m->load[0], &m->load[1], &m->load[2]) != 3)
+	ms_proc_text_at(s->root, "loadavg", text, sizeof text);
+	if (sscanf(text, "%lf %lf %lf", &m->load[0], &m->load[1], &m->load[2]) != 3)
 		m->load[0] = m->load[1] = m->load[2] = 0;
-	if (read_text(s, "uptime", text, sizeof text) < 0)
-		text[0] = 0;
+	ms_proc_text_at(s->root, "uptime", text, sizeof text);
 	m->up_s = (uint64_t)strtoull(text, NULL, 10);
 }
 
@@ -414,9 +401,7 @@ static void read_io(int folder, struct system_process *p, double seconds)
 
 static void read_dear(struct system *s, struct system_process *p, uint64_t now_ns)
 {
-	char path[24];
-	snprintf(path, sizeof path, "%d", (int)p->pid);
-	int folder = openat(s->root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int folder = system_folder(s, p->pid);
 	if (folder < 0)
 		return;
 	read_io(folder, p, p->dear_ns ? (double)(now_ns - p->dear_ns) / 1e9 : 0);

@@ -93,6 +93,8 @@ void system_details(struct system *s, struct system_process *const *rows, size_t
 void system_close(struct system *s);
 /* How many processes have a smaller pid: the place of that one. */
 size_t system_place(const struct system *s, pid_t pid);
+/* Opens the folder of a process. -1: it is gone. */
+int system_folder(const struct system *s, pid_t pid);
 
 /* How long the row of an ended process stays, if it was seen so often. */
 #define SYSTEM_ENDED_SEEN 5u
