@@ -13,9 +13,9 @@
 
 #define BLANK " \t"
 
-static const struct figure *figure_named(const struct budget *b, size_t i)
+const struct figure *budget_figure(const struct budget *b)
 {
-	return b->site ? &site_figures[i] : &figures[i];
+	return b->site ? &site_figures[b->figure] : &figures[b->figure];
 }
 
 /* site("PATTERN"). */
@@ -44,7 +44,7 @@ static int parse_figure(const char **s, struct budget *b, struct ms_err *err)
 	size_t n = strspn(*s, "abcdefghijklmnopqrstuvwxyz_");
 	size_t count = b->site ? site_figure_count : figure_count;
 	for (b->figure = 0; b->figure < count; b->figure++) {
-		const char *name = figure_named(b, b->figure)->name;
+		const char *name = budget_figure(b)->name;
 		if (strlen(name) == n && memcmp(name, *s, n) == 0) {
 			*s += n;
 			return 0;
@@ -67,7 +67,7 @@ static int parse_op(const char **s, struct budget *b, struct ms_err *err)
 			*s += strlen(ops[i].s);
 			return 0;
 		}
-	const char *name = b->change ? b->change : figure_named(b, b->figure)->name;
+	const char *name = b->change ? b->change : budget_figure(b)->name;
 	return ms_err_set(err, "bad budget '%s': expected >, >=, <, <=, == or != after '%.*s'",
 			  b->text, b->change ? (int)b->change_length : (int)strlen(name), name);
 }
@@ -106,8 +106,8 @@ int budget_parse(const char *text, struct budget *b, struct ms_err *err)
 		return -1;
 	s += strspn(s, BLANK);
 	return b->change ? diff_budget_number(s, b, err)
-			 : budget_number(b, s, figure_named(b, b->figure)->unit, UINT64_MAX - 1,
-					 &b->value, err);
+			 : budget_number(b, s, budget_figure(b)->unit, UINT64_MAX - 1, &b->value,
+					 err);
 }
 
 int budget_read(const char *path, struct budgets *to, struct ms_arena *arena, struct ms_err *err)

@@ -45,6 +45,8 @@ int budget_parse(const char *text, struct budget *b, struct ms_err *err);
  * into `arena`. 0, or -1 with `err` set: the message has file and line. */
 int budget_read(const char *path, struct budgets *to, struct ms_arena *arena, struct ms_err *err);
 
+/* What it is about, unless it is about a change. */
+const struct figure *budget_figure(const struct budget *b);
 /* A number as typed, with blanks behind it, by its unit; `most` is for counts. 0, or -1 with `err`
  * set. */
 int budget_number(const struct budget *b, const char *s, enum figure_unit unit, uint64_t most,

@@ -24,11 +24,6 @@ const char *budget_untrusted(struct model *m)
 	return diff_untrusted(m);
 }
 
-static const struct figure *figure(const struct budget *b)
-{
-	return b->site ? &site_figures[b->figure] : &figures[b->figure];
-}
-
 /* ---- site() ---- */
 
 bool budget_matches(const struct budget *b, struct model *m, const struct site *s)
@@ -108,7 +103,7 @@ const char *budget_amount(const struct budget *b, struct model *m)
 	if (b->change)
 		return diff_budget_amount(b, m);
 	uint64_t v = value_of(b, m);
-	switch (figure(b)->unit) {
+	switch (budget_figure(b)->unit) {
 	case FIGURE_BYTES:
 		return v < 1024 ? say_size(m, v)
 				: ms_arena_printf(&m->arena, "%llu (%s)", (unsigned long long)v,

@@ -183,13 +183,6 @@ static void put_figures(struct out *o, const struct figures *f, const char *shar
 	out_str(o, "  ");
 }
 
-static void figures(struct page *p, struct out *o, const struct list *l, const struct figures *f,
-		    struct pair v, const char *number)
-{
-	put_figures(o, f, say_share(p->m, v.a, l->total.a), list_a(p, l->metric, v),
-		    list_b(p, l->metric, v), number);
-}
-
 /* A row whose figures leave no room: "91.2 MiB (80-99), 12 blocks  #3", what it is below. */
 static void figures_alone(struct page *p, struct out *o, const struct list *l, struct pair v,
 			  const char *number)
@@ -205,6 +198,18 @@ static void figures_alone(struct page *p, struct out *o, const struct list *l, s
 	if (number)
 		w.v[w.n++] = ms_arena_printf(&p->m->arena, "#%s", number);
 	text_words(p, o, NULL, &w, "  ");
+	out_str(o, "    ");
+}
+
+/* In columns, or (`f` NULL) on a line of their own. `number`: of the site, NULL = it is none. */
+static void figures(struct page *p, struct out *o, const struct list *l, const struct figures *f,
+		    struct pair v, const char *number)
+{
+	if (f)
+		put_figures(o, f, say_share(p->m, v.a, l->total.a), list_a(p, l->metric, v),
+			    list_b(p, l->metric, v), number ? number : ".");
+	else
+		figures_alone(p, o, l, v, number);
 }
 
 static bool any(struct pair v)
@@ -225,26 +230,6 @@ size_t list_rests(struct page *p, const struct list *l, struct list_rest out[3])
 	return n;
 }
 
-static void list_below(struct page *p, struct out *o, const struct list *l, const struct line *v)
-{
-	struct layout lay = {.name = p->style.width - 4, .before = 4};
-	for (size_t i = 0; i < l->n; i++) {
-		figures_alone(p, o, l, site_pair(l->rows[i], l->metric), number_of(p, l->rows[i]));
-		out_str(o, "    ");
-		write_names(p, o, &lay, v[i].name, v[i].place, "", 0);
-		if (!v[i].caller)
-			continue;
-		out_str(o, "      < ");
-		write_names(p, o, &lay, v[i].caller, v[i].caller_place, "", 4);
-	}
-	struct list_rest rest[3];
-	size_t n = list_rests(p, l, rest);
-	for (size_t i = 0; i < n; i++) {
-		figures_alone(p, o, l, rest[i].v, NULL);
-		out_printf(o, "    %s\n", rest[i].words);
-	}
-}
-
 void text_list(struct page *p, struct out *o, const struct list *l, bool callers)
 {
 	struct model *m = p->m;
@@ -253,28 +238,30 @@ void text_list(struct page *p, struct out *o, const struct list *l, bool callers
 		v[i] = describe(p, l->rows[i], callers);
 	struct figures f = measure(p, l);
 	size_t before = (f.share ? f.share + 2 : 0) + f.a + f.b + f.number + 2;
-	if (before + LEAST > p->style.width && !p->style.full_names) {
-		list_below(p, o, l, v);
-		return;
+	bool below = before + LEAST > p->style.width && !p->style.full_names;
+	struct layout lay = {.name = p->style.width - 4, .before = 4};
+	if (!below) {
+		put_figures(o, &f, "share", heads[l->metric][0], heads[l->metric][1], "#");
+		out_str(o, p->style.width < 64 || p->style.width < before + 32
+				   ? "where\n"
+				   : "where (first frame of your code)\n");
+		lay = arrange(p, v, l->n, before);
 	}
-	put_figures(o, &f, "share", heads[l->metric][0], heads[l->metric][1], "#");
-	out_str(o, p->style.width < 64 || p->style.width < before + 32
-			   ? "where\n"
-			   : "where (first frame of your code)\n");
-	struct layout lay = arrange(p, v, l->n, before);
+	const struct figures *columns = below ? NULL : &f;
 	for (size_t i = 0; i < l->n; i++) {
-		figures(p, o, l, &f, site_pair(l->rows[i], l->metric), number_of(p, l->rows[i]));
+		figures(p, o, l, columns, site_pair(l->rows[i], l->metric),
+			number_of(p, l->rows[i]));
 		write_names(p, o, &lay, v[i].name, v[i].place, v[i].called, 0);
 		if (!v[i].caller)
 			continue;
-		out_repeat(o, " ", before);
+		out_repeat(o, " ", lay.before);
 		out_str(o, "  < ");
 		write_names(p, o, &lay, v[i].caller, v[i].caller_place, "", 4);
 	}
 	struct list_rest rest[3];
 	size_t n = list_rests(p, l, rest);
 	for (size_t i = 0; i < n; i++) {
-		figures(p, o, l, &f, rest[i].v, ".");
+		figures(p, o, l, columns, rest[i].v, NULL);
 		out_printf(o, "%s\n", rest[i].words);
 	}
 }
