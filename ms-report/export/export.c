@@ -81,12 +81,9 @@ static void make_places(struct model *m, struct export *x)
 	x->place_count = n;
 	for (size_t i = 0; i < m->frames.n; i++)
 		x->places[at++] = frame_place_of(m, &m->frames.v[i]);
-	for (size_t i = 0; i < m->processes.n; i++) {
-		const struct process *p = &m->processes.v[i];
-		const char *exe =
-			p->exe ? name_clean(&m->arena, base_name(p->exe), false) : "process";
-		x->places[at++] = plain_place(SAY("%s (%llu)", exe, (unsigned long long)p->pid));
-	}
+	for (size_t i = 0; i < m->processes.n; i++)
+		x->places[at++] =
+			plain_place(process_label(&m->arena, &m->processes.v[i], "", false));
 	for (size_t i = 0; i < PLACES_MORE; i++)
 		x->places[at++] = plain_place(more_names[i]);
 }
@@ -226,6 +223,13 @@ static void make_notes(struct model *m, struct export *x)
 					  : export_title(m, f);
 	if (unknown)
 		note(x, SAY("not known, and 0 here or left out: %s", unknown));
+}
+
+const char *export_joined(struct export *x, const char *first, size_t from)
+{
+	for (size_t i = from; i < x->notes.n; i++)
+		first = ms_arena_printf(&x->m->arena, "%s; %s", first, x->notes.v[i]);
+	return first;
 }
 
 void export_make(struct model *m, struct export *x)

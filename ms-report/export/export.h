@@ -77,6 +77,8 @@ void export_make(struct model *m, struct export *x);
 /* The places of a row's stack into x->path, innermost first, at least one. Returns how many. With
  * several processes the outermost one is the process. */
 size_t export_stack(struct export *x, const struct export_row *r);
+/* `first`, then the notes from number `from` on, for formats with one text: "a; b; c". */
+const char *export_joined(struct export *x, const char *first, size_t from);
 /* Has the row any figure? */
 bool export_any(const struct export_row *r);
 /* "0x401000: main (main.c:31)", "0x7f00: deflate (in /usr/lib/libz.so.1)": as Valgrind's tools

@@ -101,11 +101,8 @@ static void put_head(struct dhat *d)
 {
 	struct export *x = d->x;
 	const struct process *p = &x->m->processes.v[0];
-	const char *mode = "heap";
-	for (size_t i = 0; i < x->notes.n; i++)
-		mode = ms_arena_printf(&x->m->arena, "%s; %s", mode, x->notes.v[i]);
 	ms_json_number(&d->j, "dhatFileVersion", 2);
-	ms_json_string(&d->j, "mode", mode);
+	ms_json_string(&d->j, "mode", export_joined(x, "heap", 0));
 	ms_json_string(&d->j, "verb", "Allocated");
 	ms_json_bool(&d->j, "bklt", true);
 	ms_json_bool(&d->j, "bkacc", false);

@@ -57,15 +57,6 @@ static void put_profile(struct export *x, struct ms_json *j, struct export_texts
 	ms_json_close(j, '}');
 }
 
-/* The format has no place for remarks but its name. */
-static const char *title(struct export *x)
-{
-	const char *all = x->command;
-	for (size_t i = 1; i < x->notes.n; i++)
-		all = ms_arena_printf(&x->m->arena, "%s; %s", all, x->notes.v[i]);
-	return all;
-}
-
 void export_speedscope(struct export *x, struct out *o)
 {
 	struct ms_json j = out_json(o);
@@ -73,7 +64,8 @@ void export_speedscope(struct export *x, struct out *o)
 	uint64_t active = 0, count = 0;
 	ms_json_open(&j, NULL, '{');
 	ms_json_string(&j, "$schema", "https://www.speedscope.app/file-format-schema.json");
-	ms_json_string(&j, "name", title(x));
+	/* there is no place for remarks but this */
+	ms_json_string(&j, "name", export_joined(x, x->command, 1));
 	ms_json_string(&j, "exporter", "memscope " MS_VERSION);
 	ms_json_open(&j, "profiles", '[');
 	for (size_t i = 0; i < EXPORT_FIGURES; i++) {

@@ -13,15 +13,7 @@
 
 static const char *name_of(struct model *m, const struct branch *b, bool full)
 {
-	const struct style st = {.full_names = full};
-	if (b->frame != NONE)
-		return frame_label(&m->arena, m, &m->frames.v[b->frame], &st);
-	if (b->process == NONE)
-		return "(no stack)";
-	const struct process *q = &m->processes.v[b->process];
-	return ms_arena_printf(&m->arena, "%s (%llu)",
-			       q->exe ? name_clean(&m->arena, base_name(q->exe), false) : "process",
-			       (unsigned long long)q->pid);
+	return branch_label(&m->arena, m, b, &(struct style){.full_names = full}, "");
 }
 
 /* The separator of this format cannot be part of a name. */

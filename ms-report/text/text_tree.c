@@ -114,19 +114,6 @@ static size_t begin(struct page *p, struct out *o, const struct tree *t, const s
 	return (wide > least ? wide : least) + g->times + (share ? 9 : 2) + 3 * (indent - from + 1);
 }
 
-static const char *branch_name(struct page *p, const struct branch *b)
-{
-	struct model *m = p->m;
-	if (b->frame != NONE)
-		return frame_label(&m->arena, m, &m->frames.v[b->frame], &p->style);
-	if (b->process == NONE)
-		return "(no stack)";
-	const struct process *q = &m->processes.v[b->process];
-	return SAY("%s (pid %llu)",
-		   q->exe ? name_clean(&m->arena, base_name(q->exe), p->style.ascii) : "process",
-		   (unsigned long long)q->pid);
-}
-
 static const char *branch_place(struct page *p, const struct branch *b)
 {
 	struct model *m = p->m;
@@ -148,7 +135,8 @@ static void write_branch(struct page *p, struct out *o, const struct tree *t,
 		out_repeat(o, " ", used = 4);
 	}
 	size_t room = p->style.width > used + 12 ? p->style.width - used : 12;
-	const char *name = branch_name(p, b), *place = branch_place(p, b);
+	const char *name = branch_label(&p->m->arena, p->m, b, &p->style, "pid "),
+		   *place = branch_place(p, b);
 	if (b->repeated)
 		name = SAY("%s (recursive)", name);
 	if (more)

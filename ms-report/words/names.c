@@ -3,7 +3,7 @@
  */
 #include "names.h"
 
-#include "ms-report/model/model.h"
+#include "ms-report/model/tree.h"
 
 #include "libcommon/base/utf8.h"
 
@@ -168,6 +168,21 @@ const char *frame_place(struct ms_arena *a, const struct model *m, const struct 
 	if (path && !f->function && !f->note)
 		return "[no symbols]"; /* the name says the module already */
 	return path ? ms_arena_printf(a, "[%s]", name_clean(a, base_name(path), st->ascii)) : "";
+}
+
+const char *process_label(struct ms_arena *a, const struct process *p, const char *pid, bool ascii)
+{
+	const char *name = p->exe ? name_clean(a, base_name(p->exe), ascii) : "process";
+	return ms_arena_printf(a, "%s (%s%llu)", name, pid, (unsigned long long)p->pid);
+}
+
+const char *branch_label(struct ms_arena *a, const struct model *m, const struct branch *b,
+			 const struct style *st, const char *pid)
+{
+	if (b->frame != NONE)
+		return frame_label(a, m, &m->frames.v[b->frame], st);
+	return b->process == NONE ? "(no stack)"
+				  : process_label(a, &m->processes.v[b->process], pid, st->ascii);
 }
 
 static const struct frame *frame_of(const struct model *m, uint32_t node)

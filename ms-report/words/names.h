@@ -9,9 +9,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct branch;
 struct frame;
 struct model;
 struct ms_arena;
+struct process;
 struct site;
 
 /* How names are shown. */
@@ -44,6 +46,12 @@ const char *frame_label(struct ms_arena *a, const struct model *m, const struct 
  * "[libz.so.1]", else "". */
 const char *frame_place(struct ms_arena *a, const struct model *m, const struct frame *f,
 			const struct style *st);
+
+/* "orderd (pid 4117)", cleaned; `pid` is the word before the number, "pid " or "". */
+const char *process_label(struct ms_arena *a, const struct process *p, const char *pid, bool ascii);
+/* What a branch of a call tree is: its frame, or a process as above. */
+const char *branch_label(struct ms_arena *a, const struct model *m, const struct branch *b,
+			 const struct style *st, const char *pid);
 
 /* The frame that a site is named after (its user frame, else its innermost one), or NULL when it
  * has no stack. */

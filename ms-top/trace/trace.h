@@ -22,6 +22,7 @@
 #include "ms-top/rows/list.h"
 #include "ms-top/rows/rows.h"
 #include "libcommon/base/arena.h"
+#include "libcommon/base/lookup.h"
 #include "libcommon/trace/follow.h"
 #include "libcommon/symbols/frame_names.h"
 #include "libcommon/stats/trend.h"
@@ -132,8 +133,7 @@ struct trace_tree {
 	MS_ARRAY(struct trace_branch) b;
 	uint32_t *of_node; /* the branch that a node ends at */
 	size_t nodes, node_room;
-	uint32_t *slots; /* branches by id, 0 = free */
-	size_t slot_count;
+	struct ms_lookup by_id;
 	uint64_t answers; /* names that it was made with */
 	bool lines;       /* a branch for each place of a call, not for each function */
 	uint32_t *rows;   /* branches in view order */

@@ -12,7 +12,6 @@
  * and links children in front of their siblings.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "trace.h"
 #include "libcommon/base/arena.h"
@@ -50,32 +49,12 @@ static uint64_t id_of(const struct trace_tree *tree, uint64_t parent, const stru
 	return tree->lines ? mix(mix_text(h, f->file), f->line) : h;
 }
 
-/* Where the branch of that id is, or would be. */
-static size_t slot_of(const struct trace_tree *tree, uint64_t id)
-{
-	size_t i = (size_t)id & (tree->slot_count - 1);
-	while (tree->slots[i] && tree->b.v[tree->slots[i]].id != id)
-		i = (i + 1) & (tree->slot_count - 1);
-	return i;
-}
-
-static void more_slots(struct trace_tree *tree)
-{
-	size_t n = tree->slot_count ? tree->slot_count * 2 : 1024;
-	tree->slots = ms_xrealloc(tree->slots, n, sizeof *tree->slots);
-	memset(tree->slots, 0, n * sizeof *tree->slots);
-	tree->slot_count = n;
-	for (uint32_t i = 1; i < tree->b.n; i++)
-		tree->slots[slot_of(tree, tree->b.v[i].id)] = i;
-}
-
 /* The root is branch 0. */
 static void begin(struct trace_tree *tree)
 {
 	tree->b.n = tree->nodes = 0;
 	*MS_PUSH(&tree->b) = (struct trace_branch){.open = OPEN};
-	if (tree->slot_count)
-		memset(tree->slots, 0, tree->slot_count * sizeof *tree->slots);
+	ms_lookup_clear(&tree->by_id);
 }
 
 static uint32_t child(struct trace *t, uint32_t parent, uint32_t node, uint32_t frame,
@@ -84,19 +63,20 @@ static uint32_t child(struct trace *t, uint32_t parent, uint32_t node, uint32_t 
 	struct trace_tree *tree = &t->tree;
 	struct trace_frame f = trace_part(t, frame, part);
 	uint64_t id = id_of(tree, tree->b.v[parent].id, &f);
-	if (tree->b.n * 2 >= tree->slot_count)
-		more_slots(tree);
-	size_t i = slot_of(tree, id);
-	if (!tree->slots[i]) {
-		tree->slots[i] = (uint32_t)tree->b.n;
+	uint32_t hash = (uint32_t)(id >> 32), i;
+	for (size_t at = hash; (i = ms_lookup_next(&tree->by_id, hash, &at));)
+		if (tree->b.v[i].id == id)
+			break;
+	if (!i) {
+		i = (uint32_t)tree->b.n;
+		ms_lookup_add(&tree->by_id, hash, i);
 		*MS_PUSH(&tree->b) = (struct trace_branch){
 			.id = id, .parent = parent, .frame = frame, .node = node, .part = part};
-		return tree->slots[i];
 	}
-	struct trace_branch *b = &tree->b.v[tree->slots[i]];
+	struct trace_branch *b = &tree->b.v[i];
 	if (b->frame != frame)
 		b->several |= trace_part(t, b->frame, b->part).line != f.line;
-	return tree->slots[i];
+	return i;
 }
 
 /* The branches of nodes that are new. */
@@ -290,6 +270,6 @@ bool tree_toggle(struct trace *t, size_t row)
 
 void tree_free(struct trace_tree *tree)
 {
-	MS_FREE(tree->b.v, tree->of_node, tree->slots, tree->rows, tree->ids, tree->depth);
+	MS_FREE(tree->b.v, tree->of_node, tree->by_id.slots, tree->rows, tree->ids, tree->depth);
 	*tree = (struct trace_tree){0};
 }
