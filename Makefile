@@ -84,6 +84,13 @@ $(B)/gen/schema_sql.h: libcommon/snapshot/schema.sql
 	  sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $<; echo ';'; } > $@
 $(COMMON_SRC:%.c=$(B)/%.o): $(B)/gen/schema_sql.h
 
+# What names the code that looks symbols up: others' results are not taken from the cache.
+SYMBOL_SOURCES := $(sort $(wildcard libcommon/symbols/*.[ch]))
+$(B)/gen/symbol_sources.h: $(SYMBOL_SOURCES)
+	@mkdir -p $(@D)
+	@cat $(SYMBOL_SOURCES) | cksum | sed 's/\(.*\)/#define MS_SYMBOLS_SOURCES "\1"/' >$@
+$(B)/libcommon/symbols/symbols.o: $(B)/gen/symbol_sources.h
+
 # Style, text and script of ms-report --html.
 HTML_PARTS := ms-report/html/page.css ms-report/html/page.html \
   $(patsubst %,ms-report/html/%.js,data words estimate charts timeline flame tables sites page)

@@ -103,6 +103,7 @@ static int snap(const struct options *o, struct ms_err *err)
 				      .every_ns = o->every_ns,
 				      .read = o->read,
 				      .no_symbols = o->no_symbols,
+				      .no_cache = o->no_cache,
 				      .sysroot = o->sysroot,
 				      .debug_dirs = o->debug_dirs.v,
 				      .debuginfod_ns = o->debuginfod_ns,
@@ -132,6 +133,7 @@ static int embed(const struct options *o)
 {
 	struct ms_symbols_options so = {.sysroot = o->sysroot,
 					.debug_dirs = o->debug_dirs.v,
+					.no_cache = o->no_cache,
 					.debuginfod_ns = o->debuginfod_ns};
 	struct ms_symbols *s = ms_symbols_new(&so);
 	int rc = 0;

@@ -55,6 +55,8 @@ static const struct ms_cli_option rows[] = {
 	 "find debug information under FOLDER too"},
 	{"debuginfod", 0, "[DURATION]60s", ms_cli_duration, MS_RANGE(debuginfod_ns, "", NULL), 0,
 	 "ask the servers of DEBUGINFOD_URLS too, for so long (default 60s)"},
+	{"no-cache", 0, NULL, ms_cli_flag, MS_AT(no_cache), 0,
+	 "look symbols up anew; keep none in ~/.cache/memscope"},
 	{"symbols", 0, "embed", ms_cli_choice, MS_AT(embed), 6,
 	 "append the symbols to the trace itself; writes no snapshot"},
 	{.help = "Running processes instead of a trace"},
@@ -110,7 +112,8 @@ static int check(const struct options *o, struct ms_err *err)
 static int check_regions(const struct options *o, int operands, struct ms_err *err)
 {
 	if (operands || o->points.n || o->from || o->to || o->embed || o->no_symbols ||
-	    o->debuginfod_ns || o->sysroot || o->debug_dirs.n || o->read != MS_READ_AUTO)
+	    o->debuginfod_ns || o->no_cache || o->sysroot || o->debug_dirs.n ||
+	    o->read != MS_READ_AUTO)
 		return ms_err_set(err, "--maps and --smaps read running processes: a trace, and "
 				       "options about one, do not go with them");
 	return 0;

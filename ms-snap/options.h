@@ -24,7 +24,7 @@ struct options {
 	uint64_t every_ns;     /* --every; 0 = no */
 	enum ms_read read;
 	bool embed; /* --symbols=embed */
-	bool no_symbols;
+	bool no_symbols, no_cache;
 	bool anonymize;
 	uint64_t debuginfod_ns; /* --debuginfod; 0 = no */
 	struct regions_options regions;

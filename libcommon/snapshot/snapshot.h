@@ -36,6 +36,7 @@ struct ms_build_options {
 	uint64_t every_ns;     /* --every; 0 = no */
 	enum ms_read read;
 	bool no_symbols;
+	bool no_cache; /* of symbols */
 	const char *sysroot;
 	const char *const *debug_dirs; /* NULL-terminated, or NULL */
 	uint64_t debuginfod_ns;        /* --debuginfod: how long in all; 0 = never */

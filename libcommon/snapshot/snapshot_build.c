@@ -163,6 +163,7 @@ static sqlite3 *fill(struct build *b, sqlite3 *db)
 {
 	struct ms_symbols_options so = {.sysroot = b->opt->sysroot,
 					.debug_dirs = b->opt->debug_dirs,
+					.no_cache = b->opt->no_cache,
 					.debuginfod_ns = b->opt->debuginfod_ns};
 	struct ms_filling f = {.db = db,
 			       .err = b->err,

@@ -5,17 +5,24 @@
 #include "symbols.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include <elfutils/libdwfl.h>
 
 #include "libcommon/base/clock.h"
 #include "libcommon/base/arena.h"
+#include "libcommon/base/lookup.h"
 #include "format/trace.h"
+#include "symbols_cache.h"
 #include "symbols_debuginfod.h"
 #include "symbols_dwarf.h"
 #include "symbols_files.h"
 #include "symbols_perf.h"
 #include "symbols_plt.h"
+#include "symbol_sources.h" /* made: names this code */
 
 /* MS_MODULE_KIND of the two that no file is behind: the kernel's, and what was made at run time. */
 enum { KIND_VDSO = 1, KIND_MADE = MS_SYMBOLS_MADE };
@@ -32,6 +39,7 @@ struct module {
 	struct ms_plt *plt; /* of the binary, once something may be in it */
 	/* Names of the symbol table made readable so far, one per symbol. */
 	const char **names;
+	struct ms_cached cached; /* key NULL = it is not to be cached */
 };
 
 struct ms_symbols {
@@ -40,6 +48,8 @@ struct ms_symbols {
 	uint64_t until_ns;             /* servers are asked so long */
 	struct ms_debuginfod *servers; /* NULL = never */
 	MS_ARRAY(struct module) modules;
+	int cache;      /* folder, or -1 */
+	size_t at_work; /* the module whose files are looked in */
 };
 
 struct ms_symbols *ms_symbols_new(const struct ms_symbols_options *opt)
@@ -47,6 +57,7 @@ struct ms_symbols *ms_symbols_new(const struct ms_symbols_options *opt)
 	struct ms_symbols *s = ms_xcalloc(1, sizeof *s);
 	if (opt)
 		s->opt = *opt;
+	s->cache = s->opt.no_cache || s->opt.debuginfod_ns ? -1 : ms_cache_folder();
 	if (s->opt.debuginfod_ns) {
 		s->until_ns = ms_clock_ns(CLOCK_MONOTONIC) + s->opt.debuginfod_ns;
 		s->servers = ms_debuginfod_new(s->until_ns);
@@ -58,6 +69,7 @@ struct ms_symbols *ms_symbols_again(const struct ms_symbols *s)
 {
 	struct ms_symbols_options opt = s->opt;
 	opt.debuginfod_ns = 0;
+	opt.no_cache |= s->servers != NULL;
 	struct ms_symbols *again = ms_symbols_new(&opt);
 	if (s->servers)
 		again->servers = ms_debuginfod_new(s->until_ns);
@@ -69,11 +81,36 @@ const char *ms_symbols_trouble(const struct ms_symbols *s)
 	return s->servers ? ms_debuginfod_trouble(s->servers) : NULL;
 }
 
+/* What it is now, when all frames were looked up. */
+static int state_of(const struct module *m)
+{
+	if (m->state != MS_SYMBOLS_DWARF || !m->dwarf)
+		return m->state;
+	return m->dwarf->damaged   ? MS_SYMBOLS_DAMAGED
+	       : m->dwarf->partial ? MS_SYMBOLS_PARTIAL
+				   : MS_SYMBOLS_DWARF;
+}
+
+/* Writes what was learned of the module. What is damaged shows only where it is asked for, and what
+ * is missing may be found by another way: such modules are looked at anew each time. */
+static void keep(struct ms_symbols *s, struct module *m)
+{
+	int state = state_of(m);
+	if (m->opened && m->cached.chains.n > m->cached.sorted &&
+	    (state == MS_SYMBOLS_DWARF || state == MS_SYMBOLS_ELF || state == MS_SYMBOLS_NONE)) {
+		m->cached.state = state;
+		m->cached.source = m->source;
+		ms_cached_write(&m->cached, s->cache, &s->arena);
+	}
+	ms_cached_free(&m->cached);
+}
+
 void ms_symbols_free(struct ms_symbols *s)
 {
 	if (!s)
 		return;
 	for (size_t i = 0; i < s->modules.n; i++) {
+		keep(s, &s->modules.v[i]);
 		ms_dwarf_free(s->modules.v[i].dwarf);
 		ms_perf_map_free(s->modules.v[i].perf);
 		ms_plt_free(s->modules.v[i].plt);
@@ -81,6 +118,8 @@ void ms_symbols_free(struct ms_symbols *s)
 		free(s->modules.v[i].names);
 	}
 	ms_debuginfod_free(s->servers);
+	if (s->cache >= 0)
+		close(s->cache);
 	free(s->modules.v);
 	ms_arena_free(&s->arena);
 	free(s);
@@ -97,6 +136,29 @@ static bool same(const struct ms_symbols_module *a, const struct ms_symbols_modu
 	       (a->kind != KIND_MADE || (a->pid == b->pid && a->from_ns == b->from_ns));
 }
 
+/* A text that no other question has: every part with its length, or of fixed form. */
+static void set_key(struct ms_symbols *s, struct module *m)
+{
+	char id[2 * 20 + 1] = "none";
+	const uint8_t *bytes = m->is.build_id;
+	struct ms_arena *a = &s->arena;
+	for (size_t i = 0; i < m->is.build_id_size && i < 20; i++)
+		snprintf(id + 2 * i, 3, "%02x", bytes[i]);
+	char *key = ms_arena_printf(a, MS_SYMBOLS_SOURCES " %s %d ", dwfl_version(NULL),
+				    s->opt.no_demangle);
+	for (size_t i = 0; i < m->is.build_id_size; i++)
+		key = ms_arena_printf(a, "%s%02x", key, bytes[i]);
+	key = ms_arena_printf(a, "%s %d %" PRIu64 " %" PRIu64 " %d %zu:%s", key, m->is.kind,
+			      m->is.file_bytes, m->is.file_mtime_ns, m->is.deleted,
+			      strlen(m->is.path), m->is.path);
+	if (s->opt.sysroot)
+		key = ms_arena_printf(a, "%s r%zu:%s", key, strlen(s->opt.sysroot), s->opt.sysroot);
+	for (const char *const *d = s->opt.debug_dirs; d && *d; d++)
+		key = ms_arena_printf(a, "%s d%zu:%s", key, strlen(*d), *d);
+	m->cached.key = key;
+	m->cached.name = ms_arena_printf(a, "%s-%08x", id, ms_hash_text(key));
+}
+
 int ms_symbols_module_of(struct ms_symbols *s, const struct ms_symbols_module *is)
 {
 	for (size_t i = 0; i < s->modules.n; i++)
@@ -109,6 +171,10 @@ int ms_symbols_module_of(struct ms_symbols *s, const struct ms_symbols_module *i
 	if (is->build_id_size)
 		m->is.build_id = memcpy(ms_arena_alloc(&s->arena, is->build_id_size), is->build_id,
 					is->build_id_size);
+	if (s->cache >= 0 && is->kind != KIND_MADE && is->kind != KIND_VDSO) {
+		set_key(s, m);
+		ms_cached_read(&m->cached, s->cache, &s->arena);
+	}
 	return (int)(s->modules.n - 1);
 }
 
@@ -177,26 +243,37 @@ static void open_module(struct ms_symbols *s, struct module *m)
 		m->state = MS_SYMBOLS_DAMAGED;
 }
 
+static void note_file(void *arg, const char *path, const struct stat *st)
+{
+	struct ms_symbols *s = arg;
+	ms_cached_saw(&s->modules.v[s->at_work].cached, path, st, &s->arena);
+}
+
+/* What is opened for the module from here on decides what is found. */
+static void watch(struct ms_symbols *s, const struct module *m)
+{
+	s->at_work = (size_t)(m - s->modules.v);
+	if (m->cached.key)
+		ms_elf_watch = (struct ms_elf_watch){note_file, s};
+}
+
 static struct module *module_at(struct ms_symbols *s, int module)
 {
-	if (module < 0 || (size_t)module >= s->modules.n)
-		return NULL;
-	struct module *m = &s->modules.v[module];
-	if (!m->opened)
-		open_module(s, m);
-	return m;
+	return module < 0 || (size_t)module >= s->modules.n ? NULL : &s->modules.v[module];
 }
 
 int ms_symbols_module_state(struct ms_symbols *s, int module, const char **file)
 {
-	const struct module *m = module_at(s, module);
+	struct module *m = module_at(s, module);
+	bool known = m && !m->opened && m->cached.sorted;
+	if (m && !known && !m->opened) {
+		watch(s, m);
+		open_module(s, m);
+		ms_elf_watch.saw = NULL;
+	}
 	if (file)
-		*file = m ? m->source : "";
-	if (m && m->state == MS_SYMBOLS_DWARF)
-		return m->dwarf->damaged   ? MS_SYMBOLS_DAMAGED
-		       : m->dwarf->partial ? MS_SYMBOLS_PARTIAL
-					   : MS_SYMBOLS_DWARF;
-	return m ? m->state : MS_SYMBOLS_NONE;
+		*file = !m ? "" : known ? m->cached.source : m->source;
+	return !m ? MS_SYMBOLS_NONE : known ? m->cached.state : state_of(m);
 }
 
 /* "malloc@plt": a separate debug file has no instructions, so the program itself is asked. */
@@ -246,18 +323,40 @@ static const char *symbol_name(struct ms_symbols *s, struct module *m, uint64_t 
 	return *name;
 }
 
-size_t ms_symbols_find(struct ms_symbols *s, int module, uint64_t address, struct ms_location *out,
-		       size_t max)
+static size_t find_in_files(struct ms_symbols *s, struct module *m, uint64_t address,
+			    struct ms_location *out, size_t max)
 {
-	struct module *m = module_at(s, module);
-	size_t n = m && m->dwarf && max ? ms_dwarf_find(m->dwarf, address, out, max) : 0;
-	if (!max)
-		return 0;
+	if (!m->opened)
+		open_module(s, m);
+	size_t n = m->dwarf ? ms_dwarf_find(m->dwarf, address, out, max) : 0;
 	if (!n) {
 		out[0] = (struct ms_location){0};
 		n = 1;
 	}
-	if (m && !out[n - 1].function)
+	if (!out[n - 1].function)
 		out[n - 1].function = symbol_name(s, m, address);
+	return n;
+}
+
+size_t ms_symbols_find(struct ms_symbols *s, int module, uint64_t address, struct ms_location *out,
+		       size_t max)
+{
+	struct module *m = module_at(s, module);
+	if (!max)
+		return 0;
+	if (!m) {
+		out[0] = (struct ms_location){0};
+		return 1;
+	}
+	const struct ms_cached_chain *known = ms_cached_find(&m->cached, address);
+	if (known && known->n < max) {
+		memcpy(out, known->v, known->n * sizeof *out);
+		return known->n;
+	}
+	watch(s, m);
+	size_t n = find_in_files(s, m, address, out, max);
+	ms_elf_watch.saw = NULL;
+	if (m->cached.key && n < max)
+		ms_cached_add(&m->cached, address, out, n, &s->arena);
 	return n;
 }

@@ -23,6 +23,7 @@ struct ms_symbols_options {
 	const char *const
 		*debug_dirs; /* searched before /usr/lib/debug; NULL-terminated, or NULL */
 	bool no_demangle;
+	bool no_cache; /* neither read nor write what was looked up before (symbols_cache.h) */
 	uint64_t debuginfod_ns; /* ask debuginfod servers, for so long in all; 0 = never */
 };
 

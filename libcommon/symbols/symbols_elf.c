@@ -209,12 +209,18 @@ static struct ms_elf *open_map(const char *path, void *map, size_t size)
 	return e;
 }
 
+_Thread_local struct ms_elf_watch ms_elf_watch;
+
 struct ms_elf *ms_elf_open(const char *path)
 {
 	struct ms_elf *e = NULL;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
-	if (fd < 0 || fstat(fd, &st) < 0)
+	int why = errno, known = fd < 0 ? stat(path, &st) : fstat(fd, &st);
+	if (ms_elf_watch.saw)
+		ms_elf_watch.saw(ms_elf_watch.arg, path, known == 0 ? &st : NULL);
+	errno = why;
+	if (fd < 0 || known < 0)
 		goto out;
 	errno = 0;
 	if (!S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof(Elf64_Ehdr))

@@ -47,6 +47,14 @@ struct ms_elf {
 	bool cut_short;                 /* its table of sections is not in the file */
 };
 
+struct stat;
+/* Told of each path that ms_elf_open is asked for in this thread, with what is there, or NULL. */
+struct ms_elf_watch {
+	void (*saw)(void *arg, const char *path, const struct stat *st);
+	void *arg;
+};
+extern _Thread_local struct ms_elf_watch ms_elf_watch; /* saw NULL = nobody */
+
 /* NULL when the file is not there, not ELF of our kind, or cannot be mapped: errno says why (0 =
  * not ELF). */
 struct ms_elf *ms_elf_open(const char *path);

@@ -57,6 +57,8 @@ static const struct ms_cli_option rows[] = {
 	 "compression level of zstd, 1 to 19 (default 3)"},
 	{"no-symbols", 0, NULL, ms_cli_flag, MS_AT(record.no_symbols), 0,
 	 "do not append symbols at the end"},
+	{"no-cache", 0, NULL, ms_cli_flag, MS_AT(record.no_cache), 0,
+	 "look symbols up anew; keep none in ~/.cache/memscope"},
 	{"no-args", 0, NULL, ms_cli_flag, MS_AT(record.session.no_args), 0,
 	 "leave command line and environment out of the trace"},
 	{"addresses", 0, NULL, ms_cli_flag, MS_AT(record.session.addresses), 0,

@@ -33,7 +33,7 @@ struct control_options {
 	uint64_t start_after_ns; /* --start-after DUR; 0 = at once */
 	uint64_t interval_ns;    /* of /proc samples */
 	bool interval_asked;     /* -i was given */
-	bool no_symbols, verbose;
+	bool no_symbols, no_cache, verbose;
 };
 
 #endif

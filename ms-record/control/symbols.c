@@ -24,7 +24,7 @@
 #define SYMBOLS_MEMORY (UINT64_C(16) << 30)
 #endif
 #define SYMBOLS_SECONDS 300u
-#define WORDS 3 /* of ms-snap's command line before the files */
+#define WORDS 4 /* of ms-snap's command line before the files */
 /* Who told the recorder to stop is answered after this time even when symbols are not done yet. */
 #define SYMBOLS_PATIENCE_NS UINT64_C(4000000000)
 
@@ -49,7 +49,8 @@ static _Noreturn void child(const struct control *c, const char *snap, char **fi
 			dup2(null, fd);
 	setpgid(0, 0); /* a key at the terminal skips symbols through us, in good order */
 	sigprocmask(SIG_SETMASK, &c->launch.mask, NULL);
-	static char *const words[WORDS] = {"ms-snap", "--symbols=embed", "--"};
+	char *const words[WORDS] = {"ms-snap", "--symbols=embed",
+				    c->opt->no_cache ? "--no-cache" : "--quiet", "--"};
 	memcpy((void *)(files - WORDS), (const void *)words, sizeof words);
 	execv(snap, files - WORDS);
 	_exit(127);

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT
+ * The cache of symbols: reading, checking and writing the file of one module.
+ *
+ *   head | files | chains, by address | places | strings
+ *
+ * Numbers are this machine's; places of strings count from the start of the strings, of which the
+ * first is empty and stands for none.
+ */
+#include "symbols_cache.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "format/block.h"
+#include "libcommon/base/clock.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/io.h"
+#include "libcommon/base/lookup.h"
+#include "libcommon/base/order.h"
+
+#define MAGIC UINT64_C(0x31636d79734d534d)
+/* A file that changed so short a time ago may change again without another time. */
+#define SETTLED_NS UINT64_C(50000000)
+#define USED_NS UINT64_C(3600000000000) /* how exactly the last use is known */
+#define FOLDER_MAX (UINT64_C(512) << 20)
+enum { FILE_MAX = 32 << 20, FILES_MAX = 1 << 16 };
+
+struct head {
+	uint64_t magic;
+	uint32_t checksum; /* of all that follows it */
+	uint32_t files, chains, places, strings;
+	uint32_t key, source, state;
+};
+enum { SUMMED_FROM = offsetof(struct head, files) };
+
+struct file_row {
+	uint64_t dev, ino, size, mtime_ns, ctime_ns;
+	uint32_t path, real;
+};
+
+struct chain_row {
+	uint64_t address;
+	uint32_t first, n; /* of the places */
+};
+
+struct place_row {
+	uint32_t function, file, line, column;
+};
+
+/* ---- what a file is ---- */
+
+static uint64_t nanoseconds(const struct timespec *t)
+{
+	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
+}
+
+static struct ms_cached_file identity(const char *path, const struct stat *st, struct ms_arena *a)
+{
+	struct ms_cached_file f = {.path = path, .real = ""};
+	if (!st)
+		return f;
+	char *real = realpath(path, NULL);
+	f.real = real ? ms_arena_strdup(a, real) : "";
+	free(real);
+	f.dev = st->st_dev;
+	f.ino = st->st_ino;
+	f.size = (uint64_t)st->st_size;
+	f.mtime_ns = nanoseconds(&st->st_mtim);
+	f.ctime_ns = nanoseconds(&st->st_ctim);
+	return f;
+}
+
+static bool same_file(const struct ms_cached_file *x, const struct ms_cached_file *y)
+{
+	return x->dev == y->dev && x->ino == y->ino && x->size == y->size &&
+	       x->mtime_ns == y->mtime_ns && x->ctime_ns == y->ctime_ns &&
+	       strcmp(x->real, y->real) == 0;
+}
+
+/* Is each file still what it was? With `settled` none may be so new that one could not tell. */
+static bool files_hold(const struct ms_cached *c, bool settled, struct ms_arena *a)
+{
+	uint64_t now = ms_clock_ns(CLOCK_REALTIME);
+	for (size_t i = 0; i < c->files.n; i++) {
+		struct stat st;
+		const struct ms_cached_file *then = &c->files.v[i],
+					    is = identity(then->path,
+							  stat(then->path, &st) == 0 ? &st : NULL,
+							  a);
+		if (!same_file(then, &is) || (settled && is.ctime_ns + SETTLED_NS > now))
+			return false;
+	}
+	return true;
+}
+
+void ms_cached_saw(struct ms_cached *c, const char *path, const struct stat *st, struct ms_arena *a)
+{
+	if (c->files.n < FILES_MAX)
+		*MS_PUSH(&c->files) = identity(ms_arena_strdup(a, path), st, a);
+}
+
+/* ---- reading ---- */
+
+static const char *text_at(const char *strings, uint32_t at)
+{
+	return at ? strings + at : NULL;
+}
+
+static bool take_files(struct ms_cached *c, const struct head *h, const uint8_t *at,
+		       const char *strings)
+{
+	for (uint32_t i = 0; i < h->files; i++) {
+		struct file_row r;
+		memcpy(&r, at + i * sizeof r, sizeof r);
+		if (r.path >= h->strings || r.real >= h->strings)
+			return false;
+		*MS_PUSH(&c->files) = (struct ms_cached_file){
+			strings + r.path, strings + r.real, r.dev,     r.ino,
+			r.size,           r.mtime_ns,       r.ctime_ns};
+	}
+	return true;
+}
+
+static bool take_places(struct ms_location *out, const struct head *h, const uint8_t *at,
+			const char *strings)
+{
+	for (uint32_t i = 0; i < h->places; i++) {
+		struct place_row r;
+		memcpy(&r, at + i * sizeof r, sizeof r);
+		if (r.function >= h->strings || r.file >= h->strings)
+			return false;
+		out[i] = (struct ms_location){.function = text_at(strings, r.function),
+					      .file = text_at(strings, r.file),
+					      .line = r.line,
+					      .column = r.column,
+					      .inlined = true};
+	}
+	return true;
+}
+
+static bool take_chains(struct ms_cached *c, const struct head *h, const uint8_t *at,
+			struct ms_location *places)
+{
+	for (uint32_t i = 0; i < h->chains; i++) {
+		struct chain_row r;
+		memcpy(&r, at + i * sizeof r, sizeof r);
+		if (!r.n || r.n > h->places || r.first > h->places - r.n ||
+		    (i && r.address <= c->chains.v[i - 1].address))
+			return false;
+		places[r.first + r.n - 1].inlined = false;
+		*MS_PUSH(&c->chains) = (struct ms_cached_chain){r.address, r.n, places + r.first};
+	}
+	c->sorted = c->chains.n;
+	return true;
+}
+
+bool ms_cached_parse(struct ms_cached *c, const void *data, size_t n, struct ms_arena *a)
+{
+	struct head h;
+	if (n < sizeof h || n > FILE_MAX)
+		return false;
+	memcpy(&h, data, sizeof h);
+	uint64_t rows = (uint64_t)h.files * sizeof(struct file_row) +
+			(uint64_t)h.chains * sizeof(struct chain_row) +
+			(uint64_t)h.places * sizeof(struct place_row);
+	if (h.magic != MAGIC || rows + h.strings != n - sizeof h || !h.strings ||
+	    h.checksum != ms_crc32c(0, (const uint8_t *)data + SUMMED_FROM, n - SUMMED_FROM))
+		return false;
+	const uint8_t *files = (const uint8_t *)data + sizeof h,
+		      *chains = files + h.files * sizeof(struct file_row);
+	const uint8_t *places = chains + h.chains * sizeof(struct chain_row);
+	const char *strings = ms_arena_strndup(a, (const char *)files + rows, h.strings);
+	if (strings[0] || strings[h.strings - 1] || h.key >= h.strings || h.source >= h.strings ||
+	    strcmp(strings + h.key, c->key) != 0)
+		return false;
+	struct ms_location *v = ms_arena_alloc(a, h.places * sizeof *v);
+	c->source = strings + h.source;
+	c->state = (int)h.state;
+	return take_files(c, &h, files, strings) && take_places(v, &h, places, strings) &&
+	       take_chains(c, &h, chains, v);
+}
+
+/* All of the file, which must be our own. */
+static void *contents(const char *name, int folder, size_t *n)
+{
+	void *data = NULL;
+	struct stat st;
+	struct ms_err none = {0};
+	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return NULL;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+	    !(st.st_mode & 022) && ms_read_all(fd, name, FILE_MAX, &data, n, &none) == 0 &&
+	    nanoseconds(&st.st_mtim) + USED_NS < ms_clock_ns(CLOCK_REALTIME))
+		utimensat(folder, name, NULL, 0);
+	close(fd);
+	return data;
+}
+
+void ms_cached_read(struct ms_cached *c, int folder, struct ms_arena *a)
+{
+	struct ms_cached read = {.name = c->name, .key = c->key};
+	size_t n;
+	void *data = contents(c->name, folder, &n);
+	bool holds = data && ms_cached_parse(&read, data, n, a) && files_hold(&read, false, a);
+	free(data);
+	if (!holds) {
+		ms_cached_free(&read);
+		return;
+	}
+	ms_cached_free(c);
+	*c = read;
+}
+
+const struct ms_cached_chain *ms_cached_find(const struct ms_cached *c, uint64_t address)
+{
+	size_t i = MS_COUNT_UP_TO(c->chains.v, c->sorted, address, address);
+	return i && c->chains.v[i - 1].address == address ? &c->chains.v[i - 1] : NULL;
+}
+
+void ms_cached_add(struct ms_cached *c, uint64_t address, const struct ms_location *v, size_t n,
+		   struct ms_arena *a)
+{
+	*MS_PUSH(&c->chains) = (struct ms_cached_chain){
+		address, n, memcpy(ms_arena_alloc(a, n * sizeof *v), v, n * sizeof *v)};
+}
+
+void ms_cached_free(struct ms_cached *c)
+{
+	MS_FREE(c->chains.v, c->files.v);
+	c->chains.v = NULL;
+	c->files.v = NULL;
+	c->chains.n = c->chains.cap = c->files.n = c->files.cap = c->sorted = 0;
+}
+
+/* ---- writing ---- */
+
+static int by_address(const void *a, const void *b)
+{
+	const struct ms_cached_chain *x = a, *y = b;
+	return MS_ORDER(x->address, y->address);
+}
+
+static int by_path(const void *a, const void *b)
+{
+	const struct ms_cached_file *x = a, *y = b;
+	return strcmp(x->path, y->path);
+}
+
+/* Each address and each path once. False: a file was one thing here and another there. */
+static bool unite(struct ms_cached *c)
+{
+	size_t n = 0;
+	qsort(c->chains.v, c->chains.n, sizeof *c->chains.v, by_address);
+	for (size_t i = 0; i < c->chains.n; i++)
+		if (!n || c->chains.v[n - 1].address != c->chains.v[i].address)
+			c->chains.v[n++] = c->chains.v[i];
+	c->chains.n = c->sorted = n;
+	n = 0;
+	qsort(c->files.v, c->files.n, sizeof *c->files.v, by_path);
+	for (size_t i = 0; i < c->files.n; i++) {
+		const struct ms_cached_file *f = &c->files.v[i];
+		if (!n || strcmp(c->files.v[n - 1].path, f->path) != 0)
+			c->files.v[n++] = *f;
+		else if (!same_file(&c->files.v[n - 1], f))
+			return false;
+	}
+	c->files.n = n;
+	return true;
+}
+
+/* What others have learned of the module. */
+static void add_others(struct ms_cached *c, int folder, struct ms_arena *a)
+{
+	struct ms_cached other = {.name = c->name, .key = c->key};
+	ms_cached_read(&other, folder, a);
+	for (size_t i = 0; i < other.chains.n; i++)
+		*MS_PUSH(&c->chains) = other.chains.v[i];
+	for (size_t i = 0; i < other.files.n; i++)
+		*MS_PUSH(&c->files) = other.files.v[i];
+	ms_cached_free(&other);
+}
+
+struct strings {
+	MS_ARRAY(char) text;
+	struct ms_lookup places; /* of each, by content */
+};
+
+static uint32_t place_of(struct strings *s, const char *text)
+{
+	uint32_t hash, n;
+	if (!text || !*text)
+		return 0;
+	hash = ms_hash_text(text);
+	for (size_t at = hash; (n = ms_lookup_next(&s->places, hash, &at));)
+		if (strcmp(s->text.v + n, text) == 0)
+			return n;
+	n = (uint32_t)s->text.n;
+	ms_lookup_add(&s->places, hash, n);
+	do
+		*MS_PUSH(&s->text) = *text;
+	while (*text++);
+	return n;
+}
+
+static void put_rows(FILE *f, const struct ms_cached *c, struct head *h, struct strings *s)
+{
+	for (size_t i = 0; i < c->files.n; i++) {
+		const struct ms_cached_file *v = &c->files.v[i];
+		struct file_row r = {v->dev,
+				     v->ino,
+				     v->size,
+				     v->mtime_ns,
+				     v->ctime_ns,
+				     place_of(s, v->path),
+				     place_of(s, v->real)};
+		fwrite(&r, sizeof r, 1, f);
+	}
+	for (size_t i = 0; i < c->chains.n; i++) {
+		struct chain_row r = {c->chains.v[i].address, h->places,
+				      (uint32_t)c->chains.v[i].n};
+		fwrite(&r, sizeof r, 1, f);
+		h->places += r.n;
+	}
+	for (size_t i = 0; i < c->chains.n; i++)
+		for (size_t k = 0; k < c->chains.v[i].n; k++) {
+			const struct ms_location *l = &c->chains.v[i].v[k];
+			struct place_row r = {place_of(s, l->function), place_of(s, l->file),
+					      l->line, l->column};
+			fwrite(&r, sizeof r, 1, f);
+		}
+}
+
+/* The file as it is to be, malloc'ed. */
+static char *serialize(const struct ms_cached *c, size_t *n)
+{
+	struct head h = {.magic = MAGIC,
+			 .files = (uint32_t)c->files.n,
+			 .chains = (uint32_t)c->chains.n,
+			 .state = (uint32_t)c->state};
+	struct strings s = {0};
+	char *data = NULL;
+	FILE *f = open_memstream(&data, n);
+	if (!f)
+		return NULL;
+	*MS_PUSH(&s.text) = '\0';
+	h.key = place_of(&s, c->key);
+	h.source = place_of(&s, c->source);
+	fwrite(&h, sizeof h, 1, f);
+	put_rows(f, c, &h, &s);
+	h.strings = (uint32_t)s.text.n;
+	fwrite(s.text.v, 1, s.text.n, f);
+	MS_FREE(s.text.v, s.places.slots);
+	if (fclose(f) != 0) {
+		free(data);
+		return NULL;
+	}
+	memcpy(data, &h, sizeof h);
+	h.checksum = ms_crc32c(0, (const uint8_t *)data + SUMMED_FROM, *n - SUMMED_FROM);
+	memcpy(data, &h, sizeof h);
+	return data;
+}
+
+/* Under a name of its own first: who reads sees all of it or nothing. */
+static void replace(int folder, const char *name, const void *data, size_t n)
+{
+	char fresh[NAME_MAX + 1];
+	snprintf(fresh, sizeof fresh, "%s.%d-%llx", name, (int)getpid(),
+		 (unsigned long long)ms_clock_ns(CLOCK_MONOTONIC));
+	int fd = openat(folder, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return;
+	bool good = ms_write_all(fd, data, n) == 0;
+	good = close(fd) == 0 && good;
+	if (!good || renameat(folder, fresh, folder, name) != 0)
+		unlinkat(folder, fresh, 0);
+}
+
+void ms_cached_write(struct ms_cached *c, int folder, struct ms_arena *a)
+{
+	size_t n = 0;
+	add_others(c, folder, a);
+	if (!unite(c) || c->files.n >= FILES_MAX || !files_hold(c, true, a))
+		return;
+	char *data = serialize(c, &n);
+	if (data && n <= FILE_MAX) {
+		replace(folder, c->name, data, n);
+		ms_cache_trim(folder, FOLDER_MAX);
+	}
+	free(data);
+}

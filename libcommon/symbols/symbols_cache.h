@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ * What was once looked up in a module's files, kept in the user's cache folder: one file a module.
+ * Part of the symbol module.
+ *
+ * A file holds the places of all addresses that were ever asked of the module, and the identity of
+ * every file that was opened or sought for them: a debug file that has come since, or one that was
+ * changed, makes all of it void. What is damaged, or not our own, is not believed.
+ */
+#ifndef MS_SYMBOLS_CACHE_H
+#define MS_SYMBOLS_CACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "libcommon/base/arena.h"
+#include "symbols.h"
+
+/* Innermost first, as of ms_symbols_find. */
+struct ms_cached_chain {
+	uint64_t address;
+	size_t n;
+	const struct ms_location *v;
+};
+
+/* A file that was looked for; all 0 and "": it was not there. */
+struct ms_cached_file {
+	const char *path, *real; /* real: where links lead */
+	uint64_t dev, ino, size, mtime_ns, ctime_ns;
+};
+
+/* Of one module. Strings and chains are borrowed, from the arena of whoever reads. */
+struct ms_cached {
+	const char *name; /* of its file in the folder */
+	const char *key;  /* what was asked for: module and options */
+	int state;        /* as ms_symbols_module_state says */
+	const char *source;
+	MS_ARRAY(struct ms_cached_chain) chains;
+	size_t sorted; /* so many of them, by address; the others are new */
+	MS_ARRAY(struct ms_cached_file) files;
+};
+
+/* The folder, made if needed; -1: there is none that is safe. */
+int ms_cache_folder(void);
+/* Reads what is known of c->key, if all of it still holds; else leaves `c` as it is. */
+void ms_cached_read(struct ms_cached *c, int folder, struct ms_arena *a);
+/* The same of what such a file holds, whatever the files that it depends on. False: damaged, or of
+ * another key. */
+bool ms_cached_parse(struct ms_cached *c, const void *data, size_t n, struct ms_arena *a);
+/* NULL = not known. */
+const struct ms_cached_chain *ms_cached_find(const struct ms_cached *c, uint64_t address);
+/* Notes a chain, which is copied but for its strings. */
+void ms_cached_add(struct ms_cached *c, uint64_t address, const struct ms_location *v, size_t n,
+		   struct ms_arena *a);
+/* Notes a file that was opened, or (NULL) was not there. */
+void ms_cached_saw(struct ms_cached *c, const char *path, const struct stat *st,
+		   struct ms_arena *a);
+/* Writes it, together with what others have written meanwhile. What fails leaves things as they
+ * were. */
+void ms_cached_write(struct ms_cached *c, int folder, struct ms_arena *a);
+void ms_cached_free(struct ms_cached *c);
+/* Removes what was not used for longest until the folder holds at most `most` bytes. */
+void ms_cache_trim(int folder, uint64_t most);
+
+#endif

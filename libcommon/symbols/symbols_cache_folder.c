@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ * The folder of the cache of symbols: where it is, whose, and how much it holds.
+ */
+#include "symbols_cache.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "libcommon/base/order.h"
+
+/* Opens a folder of ours, which is made if need be. Nobody else may write there, and to the
+ * innermost nobody else may look in. */
+static int enter(int from, const char *name, mode_t others)
+{
+	struct stat st;
+	mkdirat(from, name, 0700);
+	int fd = openat(from, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0 && (fstat(fd, &st) != 0 || st.st_uid != geteuid() || (st.st_mode & others))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* `base`/`below`/memscope; below NULL: `base` itself has it. */
+static int folder_in(const char *base, const char *below)
+{
+	struct stat st;
+	if (!base || *base != '/' || (below && (stat(base, &st) != 0 || st.st_uid != geteuid())))
+		return -1;
+	char path[PATH_MAX];
+	int n = snprintf(path, sizeof path, "%s%s%s", base, below ? "/" : "", below ? below : "");
+	int cache = n > 0 && (size_t)n < sizeof path ? enter(AT_FDCWD, path, 022) : -1;
+	if (cache < 0)
+		return -1;
+	int fd = enter(cache, "memscope", 077);
+	close(cache);
+	return fd;
+}
+
+/* By sudo HOME may be the caller's, who then would find files of root there: root's own is taken.
+ */
+int ms_cache_folder(void)
+{
+	const char *own = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
+	if (own && *own)
+		return folder_in(own, NULL);
+	if (home && geteuid() == 0 && getenv("SUDO_UID")) {
+		const struct passwd *root = getpwuid(0);
+		home = root ? root->pw_dir : NULL;
+	}
+	return folder_in(home, ".cache");
+}
+
+struct kept {
+	uint64_t used_ns, bytes;
+	char name[NAME_MAX + 1];
+};
+
+static int by_use(const void *a, const void *b)
+{
+	const struct kept *x = a, *y = b;
+	return MS_ORDER(x->used_ns, y->used_ns);
+}
+
+void ms_cache_trim(int folder, uint64_t most)
+{
+	MS_ARRAY(struct kept) all = {0};
+	uint64_t bytes = 0;
+	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	for (struct dirent *e; d && (e = readdir(d));) {
+		struct stat st;
+		if (fstatat(folder, e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+		    !S_ISREG(st.st_mode))
+			continue;
+		struct kept *k = MS_PUSH(&all);
+		k->used_ns =
+			(uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+		k->bytes = (uint64_t)st.st_size;
+		snprintf(k->name, sizeof k->name, "%s", e->d_name);
+		bytes += k->bytes;
+	}
+	if (d)
+		closedir(d);
+	if (all.n && bytes > most)
+		qsort(all.v, all.n, sizeof *all.v, by_use);
+	for (size_t i = 0; i < all.n && bytes > most; i++)
+		if (unlinkat(folder, all.v[i].name, 0) == 0)
+			bytes -= all.v[i].bytes;
+	free(all.v);
+}
