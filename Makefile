@@ -89,7 +89,7 @@ SYMBOL_SOURCES := $(sort $(wildcard libcommon/symbols/*.[ch]))
 $(B)/gen/symbol_sources.h: $(SYMBOL_SOURCES)
 	@mkdir -p $(@D)
 	@cat $(SYMBOL_SOURCES) | cksum | sed 's/\(.*\)/#define MS_SYMBOLS_SOURCES "\1"/' >$@
-$(B)/libcommon/symbols/symbols.o: $(B)/gen/symbol_sources.h
+$(B)/libcommon/symbols/symbols.o $(B)/pic/libcommon/symbols/symbols.o: $(B)/gen/symbol_sources.h
 
 # Style, text and script of ms-report --html.
 HTML_PARTS := ms-report/html/page.css ms-report/html/page.html \

@@ -12,7 +12,7 @@ $(B)/pic/%.o: %.c
 	@mkdir -p $(@D)
 	$(say) CC $@
 	$(CC) $(ALL_CFLAGS) -fPIC -fvisibility=hidden $(if $(filter libcommon/%,$<),-I. -I$(B)/gen) -MMD -MP -c -o $@ $<
-$(COMMON_SRC:%.c=$(B)/pic/%.o): $(B)/gen/schema_sql.h
+$(COMMON_SRC:%.c=$(B)/pic/%.o): $(B)/gen/schema_sql.h $(B)/gen/symbol_sources.h
 
 $(B)/pic/rest.a: $(filter-out $(LIB_PUBLIC),$(LIB_OBJ))
 	@rm -f $@; ar crs $@ $^
