@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "symbols_location.h"
+
 struct ms_err;
 
 struct ms_symbols_options {
@@ -25,17 +27,6 @@ struct ms_symbols_options {
 	bool no_demangle;
 	bool no_cache; /* neither read nor write what was looked up before (symbols_cache.h) */
 	uint64_t debuginfod_ns; /* ask debuginfod servers, for so long in all; 0 = never */
-};
-
-/* One logical frame; a physical one is a chain of these, innermost inlined first. Strings live as
- * long as the symbolizer. */
-struct ms_location {
-	const char *function; /* demangled, NULL = unknown */
-	const char *file;     /* as the debug information says, made absolute or relative to its
-				 compilation folder; NULL = unknown */
-	uint32_t line;        /* 0 = unknown */
-	uint32_t column;
-	bool inlined; /* true for all but the last of a chain */
 };
 
 struct ms_symbols;
