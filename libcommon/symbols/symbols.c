@@ -27,6 +27,8 @@
 /* MS_MODULE_KIND of the two that no file is behind: the kernel's, and what was made at run time. */
 enum { KIND_VDSO = 1, KIND_MADE = MS_SYMBOLS_MADE };
 
+#define CACHE_BYTES (UINT64_C(512) << 20)
+
 struct module {
 	struct ms_symbols_module is;
 	bool opened;
@@ -93,24 +95,27 @@ static int state_of(const struct module *m)
 
 /* Writes what was learned of the module. What is damaged shows only where it is asked for, and what
  * is missing may be found by another way: such modules are looked at anew each time. */
-static void keep(struct ms_symbols *s, struct module *m)
+static bool keep(struct ms_symbols *s, struct module *m)
 {
 	int state = state_of(m);
+	bool written = false;
 	if (m->opened && m->cached.chains.n > m->cached.sorted &&
 	    (state == MS_SYMBOLS_DWARF || state == MS_SYMBOLS_ELF || state == MS_SYMBOLS_NONE)) {
 		m->cached.state = state;
 		m->cached.source = m->source;
-		ms_cached_write(&m->cached, s->cache, &s->arena);
+		written = ms_cached_write(&m->cached, s->cache, &s->arena);
 	}
 	ms_cached_free(&m->cached);
+	return written;
 }
 
 void ms_symbols_free(struct ms_symbols *s)
 {
+	bool written = false;
 	if (!s)
 		return;
 	for (size_t i = 0; i < s->modules.n; i++) {
-		keep(s, &s->modules.v[i]);
+		written |= keep(s, &s->modules.v[i]);
 		ms_dwarf_free(s->modules.v[i].dwarf);
 		ms_perf_map_free(s->modules.v[i].perf);
 		ms_plt_free(s->modules.v[i].plt);
@@ -118,6 +123,8 @@ void ms_symbols_free(struct ms_symbols *s)
 		free(s->modules.v[i].names);
 	}
 	ms_debuginfod_free(s->servers);
+	if (written)
+		ms_cache_trim(s->cache, CACHE_BYTES);
 	if (s->cache >= 0)
 		close(s->cache);
 	free(s->modules.v);
@@ -243,10 +250,10 @@ static void open_module(struct ms_symbols *s, struct module *m)
 		m->state = MS_SYMBOLS_DAMAGED;
 }
 
-static void note_file(void *arg, const char *path, const struct stat *st)
+static void note_file(void *arg, const char *path, const struct stat *st, bool sure)
 {
 	struct ms_symbols *s = arg;
-	ms_cached_saw(&s->modules.v[s->at_work].cached, path, st, &s->arena);
+	ms_cached_saw(&s->modules.v[s->at_work].cached, path, st, sure, &s->arena);
 }
 
 /* What is opened for the module from here on decides what is found. */

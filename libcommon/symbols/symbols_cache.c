@@ -25,7 +25,6 @@
 /* A file that changed so short a time ago may change again without another time. */
 #define SETTLED_NS UINT64_C(50000000)
 #define USED_NS UINT64_C(3600000000000) /* how exactly the last use is known */
-#define FOLDER_MAX (UINT64_C(512) << 20)
 enum { FILE_MAX = 32 << 20, FILES_MAX = 1 << 16 };
 
 struct head {
@@ -80,26 +79,28 @@ static bool same_file(const struct ms_cached_file *x, const struct ms_cached_fil
 	       strcmp(x->real, y->real) == 0;
 }
 
-/* Is each file still what it was? With `settled` none may be so new that one could not tell. */
-static bool files_hold(const struct ms_cached *c, bool settled, struct ms_arena *a)
+/* Is each file still what it was? */
+static bool files_hold(const struct ms_cached *c, struct ms_arena *a)
 {
-	uint64_t now = ms_clock_ns(CLOCK_REALTIME);
 	for (size_t i = 0; i < c->files.n; i++) {
 		struct stat st;
 		const struct ms_cached_file *then = &c->files.v[i],
 					    is = identity(then->path,
 							  stat(then->path, &st) == 0 ? &st : NULL,
 							  a);
-		if (!same_file(then, &is) || (settled && is.ctime_ns + SETTLED_NS > now))
+		if (!same_file(then, &is))
 			return false;
 	}
 	return true;
 }
 
-void ms_cached_saw(struct ms_cached *c, const char *path, const struct stat *st, struct ms_arena *a)
+void ms_cached_saw(struct ms_cached *c, const char *path, const struct stat *st, bool sure,
+		   struct ms_arena *a)
 {
+	struct ms_cached_file is = identity(ms_arena_strdup(a, path), st, a);
 	if (c->files.n < FILES_MAX)
-		*MS_PUSH(&c->files) = identity(ms_arena_strdup(a, path), st, a);
+		*MS_PUSH(&c->files) = is;
+	c->unsure |= !sure || is.ctime_ns + SETTLED_NS > ms_clock_ns(CLOCK_REALTIME);
 }
 
 /* ---- reading ---- */
@@ -205,7 +206,7 @@ void ms_cached_read(struct ms_cached *c, int folder, struct ms_arena *a)
 	struct ms_cached read = {.name = c->name, .key = c->key};
 	size_t n;
 	void *data = contents(c->name, folder, &n);
-	bool holds = data && ms_cached_parse(&read, data, n, a) && files_hold(&read, false, a);
+	bool holds = data && ms_cached_parse(&read, data, n, a) && files_hold(&read, a);
 	free(data);
 	if (!holds) {
 		ms_cached_free(&read);
@@ -365,30 +366,29 @@ static char *serialize(const struct ms_cached *c, size_t *n)
 }
 
 /* Under a name of its own first: who reads sees all of it or nothing. */
-static void replace(int folder, const char *name, const void *data, size_t n)
+static bool replace(int folder, const char *name, const void *data, size_t n)
 {
 	char fresh[NAME_MAX + 1];
 	snprintf(fresh, sizeof fresh, "%s.%d-%llx", name, (int)getpid(),
 		 (unsigned long long)ms_clock_ns(CLOCK_MONOTONIC));
 	int fd = openat(folder, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return;
+		return false;
 	bool good = ms_write_all(fd, data, n) == 0;
-	good = close(fd) == 0 && good;
-	if (!good || renameat(folder, fresh, folder, name) != 0)
+	good = close(fd) == 0 && good && renameat(folder, fresh, folder, name) == 0;
+	if (!good)
 		unlinkat(folder, fresh, 0);
+	return good;
 }
 
-void ms_cached_write(struct ms_cached *c, int folder, struct ms_arena *a)
+bool ms_cached_write(struct ms_cached *c, int folder, struct ms_arena *a)
 {
 	size_t n = 0;
 	add_others(c, folder, a);
-	if (!unite(c) || c->files.n >= FILES_MAX || !files_hold(c, true, a))
-		return;
+	if (c->unsure || !unite(c) || c->files.n >= FILES_MAX || !files_hold(c, a))
+		return false;
 	char *data = serialize(c, &n);
-	if (data && n <= FILE_MAX) {
-		replace(folder, c->name, data, n);
-		ms_cache_trim(folder, FOLDER_MAX);
-	}
+	bool written = data && n <= FILE_MAX && replace(folder, c->name, data, n);
 	free(data);
+	return written;
 }

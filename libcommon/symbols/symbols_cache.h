@@ -39,6 +39,7 @@ struct ms_cached {
 	MS_ARRAY(struct ms_cached_chain) chains;
 	size_t sorted; /* so many of them, by address; the others are new */
 	MS_ARRAY(struct ms_cached_file) files;
+	bool unsure; /* something may be otherwise the next time: it is not to be written */
 };
 
 /* The folder, made if needed; -1: there is none that is safe. */
@@ -53,14 +54,14 @@ const struct ms_cached_chain *ms_cached_find(const struct ms_cached *c, uint64_t
 /* Notes a chain, which is copied but for its strings. */
 void ms_cached_add(struct ms_cached *c, uint64_t address, const struct ms_location *v, size_t n,
 		   struct ms_arena *a);
-/* Notes a file that was opened, or (NULL) was not there. */
-void ms_cached_saw(struct ms_cached *c, const char *path, const struct stat *st,
+/* Notes a file that was opened, or (NULL) was not there; `sure` as in struct ms_elf_watch. */
+void ms_cached_saw(struct ms_cached *c, const char *path, const struct stat *st, bool sure,
 		   struct ms_arena *a);
-/* Writes it, together with what others have written meanwhile. What fails leaves things as they
- * were. */
-void ms_cached_write(struct ms_cached *c, int folder, struct ms_arena *a);
+/* Writes it, together with what others have written meanwhile. False = things are as they were. */
+bool ms_cached_write(struct ms_cached *c, int folder, struct ms_arena *a);
 void ms_cached_free(struct ms_cached *c);
-/* Removes what was not used for longest until the folder holds at most `most` bytes. */
+/* Removes what was not used for longest until the folder holds at most `most` bytes, and what an
+ * interrupted writer left. */
 void ms_cache_trim(int folder, uint64_t most);
 
 #endif

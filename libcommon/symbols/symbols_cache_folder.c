@@ -9,9 +9,13 @@
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "libcommon/base/order.h"
+
+#define ABANDONED_S 3600 /* a file that is being written has a '.' in its name */
 
 /* Opens a folder of ours, which is made if need be. Nobody else may write there, and to the
  * innermost nobody else may look in. */
@@ -31,7 +35,8 @@ static int enter(int from, const char *name, mode_t others)
 static int folder_in(const char *base, const char *below)
 {
 	struct stat st;
-	if (!base || *base != '/' || (below && (stat(base, &st) != 0 || st.st_uid != geteuid())))
+	if (!base || *base != '/' ||
+	    (below && (stat(base, &st) != 0 || st.st_uid != geteuid() || (st.st_mode & 022))))
 		return -1;
 	char path[PATH_MAX];
 	int n = snprintf(path, sizeof path, "%s%s%s", base, below ? "/" : "", below ? below : "");
@@ -43,14 +48,15 @@ static int folder_in(const char *base, const char *below)
 	return fd;
 }
 
-/* By sudo HOME may be the caller's, who then would find files of root there: root's own is taken.
+/* By sudo both may be the caller's, who then would find files of root there: root's own is taken.
  */
 int ms_cache_folder(void)
 {
+	bool sudo = geteuid() == 0 && getenv("SUDO_UID");
 	const char *own = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
-	if (own && *own)
+	if (own && *own && !sudo)
 		return folder_in(own, NULL);
-	if (home && geteuid() == 0 && getenv("SUDO_UID")) {
+	if (home && sudo) {
 		const struct passwd *root = getpwuid(0);
 		home = root ? root->pw_dir : NULL;
 	}
@@ -79,10 +85,15 @@ void ms_cache_trim(int folder, uint64_t most)
 		if (fstatat(folder, e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
 		    !S_ISREG(st.st_mode))
 			continue;
+		if (strchr(e->d_name, '.') && st.st_mtim.tv_sec + ABANDONED_S < time(NULL)) {
+			unlinkat(folder, e->d_name, 0);
+			continue;
+		}
 		struct kept *k = MS_PUSH(&all);
 		k->used_ns =
 			(uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
-		k->bytes = (uint64_t)st.st_size;
+		k->bytes = (uint64_t)(st.st_size > st.st_blocks * 512 ? st.st_size
+								      : st.st_blocks * 512);
 		snprintf(k->name, sizeof k->name, "%s", e->d_name);
 		bytes += k->bytes;
 	}

@@ -217,8 +217,6 @@ struct ms_elf *ms_elf_open(const char *path)
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 	int why = errno, known = fd < 0 ? stat(path, &st) : fstat(fd, &st);
-	if (ms_elf_watch.saw)
-		ms_elf_watch.saw(ms_elf_watch.arg, path, known == 0 ? &st : NULL);
 	errno = why;
 	if (fd < 0 || known < 0)
 		goto out;
@@ -234,6 +232,9 @@ struct ms_elf *ms_elf_open(const char *path)
 			(uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
 out:;
 	int saved = errno;
+	bool sure = e || !saved || saved == ENOENT || saved == ENOTDIR;
+	if (ms_elf_watch.saw)
+		ms_elf_watch.saw(ms_elf_watch.arg, path, known == 0 ? &st : NULL, sure);
 	if (fd >= 0)
 		close(fd);
 	errno = saved;

@@ -48,9 +48,10 @@ struct ms_elf {
 };
 
 struct stat;
-/* Told of each path that ms_elf_open is asked for in this thread, with what is there, or NULL. */
+/* Told of each path that ms_elf_open is asked for in this thread, with what is there, or NULL.
+ * `sure`: it would come to the same again, and was not for want of memory, descriptors or rights. */
 struct ms_elf_watch {
-	void (*saw)(void *arg, const char *path, const struct stat *st);
+	void (*saw)(void *arg, const char *path, const struct stat *st, bool sure);
 	void *arg;
 };
 extern _Thread_local struct ms_elf_watch ms_elf_watch; /* saw NULL = nobody */

@@ -141,7 +141,8 @@ static uint64_t number_of(const struct live_table *t, uint64_t word)
 
 static uint64_t address_of_hash(uint64_t hash)
 {
-	uint64_t units = hash * LIVE_INVERSE & LIVE_HASH;
+	uint64_t half = hash * LIVE_INVERSE & LIVE_HASH;
+	uint64_t units = (half ^ half >> 23) * LIVE_INVERSE & LIVE_HASH;
 	return (units << 3 & LIVE_ADDRESS) | units >> 44 << 63;
 }
 
@@ -239,7 +240,7 @@ bool live_add_slow(struct live *l, const struct live_block *b)
 		return false;
 	bool high = b->number >> (66 - l->now.shift) && l->now.shift > SHIFT_LEAST &&
 		    !(b->number >> (66 - SHIFT_LEAST));
-	if (l->packed >= l->room || high)
+	if (l->count >= l->room || high)
 		grow(l);
 	l->count++;
 	put(l, b);

@@ -8,7 +8,8 @@
  *   word:    rest of the hash (shift - 2 bits) | number + 1 (66 - shift)          0 = no block
  *
  *   hash:    of the address in units of 8 bytes (44 bits and one for blocks of ms_alloc), 45 bits,
- *            of which no two addresses have the same
+ *            of which no two addresses have the same: multiplied twice, since after one product
+ *            blocks of one size, at equal distances, would share few buckets
  *   hash * scale, 4 <= scale < 8, is  index of the bucket | fraction (shift bits)
  *
  * The fractions of a bucket's hashes are `scale` apart, so without the two lowest bits they differ
@@ -94,7 +95,9 @@ static inline bool live_fits(uint64_t address)
 
 static inline uint64_t live_hash(uint64_t address)
 {
-	return ((address & LIVE_ADDRESS) >> 3 | address >> 63 << 44) * LIVE_FACTOR & LIVE_HASH;
+	uint64_t units = (address & LIVE_ADDRESS) >> 3 | address >> 63 << 44;
+	uint64_t half = units * LIVE_FACTOR & LIVE_HASH;
+	return (half ^ half >> 23) * LIVE_FACTOR & LIVE_HASH;
 }
 
 /* What is or would be the place of a block. */

@@ -22,7 +22,7 @@ static void fill(int folder)
 	const struct ms_location v[] = {{"inner", "a.c", 7, 3, true}, {"outer", NULL, 0, 0, false}};
 	ms_cached_add(&c, 40, v, 2, &arena);
 	ms_cached_add(&c, 10, v + 1, 1, &arena);
-	ms_cached_saw(&c, "/nowhere/at/all", NULL, &arena);
+	ms_cached_saw(&c, "/nowhere/at/all", NULL, true, &arena);
 	ms_cached_write(&c, folder, &arena);
 	ms_cached_free(&c);
 }
@@ -68,15 +68,19 @@ static void test_damage(int folder)
 static void test_trim(int folder)
 {
 	for (int i = 0; i < 4; i++) {
-		char name[8];
+		char name[16];
 		snprintf(name, sizeof name, "f%d", i);
 		int fd = openat(folder, name, O_WRONLY | O_CREAT, 0600);
-		WANT(ftruncate(fd, 1000) == 0);
+		WANT(ftruncate(fd, 100000) == 0);
 		close(fd);
 		struct timespec t[2] = {{1000 - i, 0}, {1000 - i, 0}};
 		WANT(utimensat(folder, name, t, 0) == 0);
 	}
-	ms_cache_trim(folder, 3000);
+	int left =
+		openat(folder, "name.7-1", O_WRONLY | O_CREAT, 0600); /* by an interrupted writer */
+	WANT(futimens(left, (struct timespec[2]){{1000, 0}, {1000, 0}}) == 0 && close(left) == 0);
+	ms_cache_trim(folder, 300000);
+	WANT(faccessat(folder, "name.7-1", F_OK, 0) != 0);
 	WANT(faccessat(folder, "f3", F_OK, 0) != 0 && faccessat(folder, "f2", F_OK, 0) != 0);
 	WANT(!faccessat(folder, "f1", F_OK, 0) && !faccessat(folder, "f0", F_OK, 0));
 	WANT(!faccessat(folder, "name", F_OK, 0));
