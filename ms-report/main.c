@@ -69,16 +69,17 @@ static const char **split_points(const struct options *opt, const char **at, str
 	return paths;
 }
 
-/* Does what is shown need one moment only, so that the peak and the end of the run are not worth
- * reading all of a large trace for? */
-static size_t dispensable(const struct options *opt)
+/* Does what is shown need one moment only, and nothing but totals of most sites? Then the peak and
+ * the end of the run are not worth reading all of a large trace for, and details of sites are not
+ * written. */
+static bool overview_only(const struct options *opt)
 {
 	bool one = opt->budgets.n == 0;
 	for (size_t i = 0; i < opt->view_count; i++)
 		one &= opt->views[i] == VIEW_FIRST || opt->views[i] == VIEW_LEAKS;
 	for (size_t i = 0; i < opt->output_count; i++)
 		one &= opt->outputs[i].format == FORMAT_TEXT || opt->outputs[i].format == FORMAT_MD;
-	return one ? 2 : 0;
+	return one;
 }
 
 static sqlite3 *open_input(const struct options *opt, const char **at, struct ms_build_result *res,
@@ -98,10 +99,11 @@ static sqlite3 *open_input(const struct options *opt, const char **at, struct ms
 		return NULL;
 	}
 	const char *points[] = {"peak", "end", *at};
-	bool usual = !*at || strcmp(*at, "peak") == 0 || strcmp(*at, "end") == 0;
+	bool overview = overview_only(opt), usual = !*at || strcmp(*at, "peak") == 0 || strcmp(*at, "end") == 0;
 	struct ms_build_options build = {.points = points,
 					 .point_count = usual ? 2 : 3,
-					 .usual_points = dispensable(opt),
+					 .usual_points = overview ? 2 : 0,
+					 .no_site_details = overview,
 					 .progress = !opt->cli.quiet};
 	sqlite3 *db =
 		several ? ms_snapshot_build(paths, opt->input_count, &build, res, err)

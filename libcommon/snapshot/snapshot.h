@@ -37,6 +37,9 @@ struct ms_build_options {
 	enum ms_read read;
 	bool no_symbols;
 	bool no_cache; /* of symbols */
+	/* the tables that tell about one site (site_size, site_lifetime, and site_thread where there
+	 * is one thread) are not asked for, and stay empty */
+	bool no_site_details;
 	const char *sysroot;
 	const char *const *debug_dirs; /* NULL-terminated, or NULL */
 	uint64_t debuginfod_ns;        /* --debuginfod: how long in all; 0 = never */

@@ -171,6 +171,8 @@ static sqlite3 *fill(struct build *b, sqlite3 *db)
 			       .label_count = b->label_count,
 			       .symbols = b->opt->no_symbols ? NULL : ms_symbols_new(&so),
 			       .progress = &b->progress,
+			       .no_site_details = b->opt->no_site_details,
+			       .one_process = b->all.n == 1,
 			       .look_again = b->opt->sysroot || b->opt->debug_dirs ||
 					     b->opt->debuginfod_ns};
 	int rc = ms_sql_exec(db, "BEGIN", b->err) || fill_meta(b, db);

@@ -77,6 +77,7 @@ struct ms_filling {
 	struct ms_symbols *symbols; /* NULL = --no-symbols */
 	struct ms_progress *progress;
 	bool look_again; /* in files, even where the trace says what was found */
+	bool no_site_details, one_process;
 	int64_t modules, frames, stacks, sites, threads, snapshots; /* last ids given */
 	MS_ARRAY(struct ms_site_signs) signs;
 };

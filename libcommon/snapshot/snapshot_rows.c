@@ -121,6 +121,8 @@ static int by_rows(const void *a, const void *b, void *arg)
 /* In order of its key, which is cheapest. */
 static int fill_site_threads(struct fill *w)
 {
+	if (w->f->no_site_details && w->f->one_process && w->f->threads <= 1)
+		return 0;
 	struct ms_insert in = ms_insert(w->f->db, "site_thread", w->f->err);
 	size_t n = w->r->record_count;
 	uint32_t *order = ms_xrealloc(NULL, n, sizeof *order);
@@ -317,7 +319,9 @@ int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p)
 	for (size_t i = 0; i < f->label_count && rc == 0; i++)
 		rc = fill_moment(&w, f->labels[i], &p->points[i]);
 	if (rc == 0 && !w.partial)
-		rc = ms_fill_classes(f, w.r, w.order, w.row_of_site) || ms_fill_heaps(f, p);
+		rc = (!f->no_site_details &&
+		      ms_fill_classes(f, w.r, w.order, w.row_of_site)) ||
+		     ms_fill_heaps(f, p);
 	if (rc == 0)
 		rc = ms_fill_frees(f, p, w.row_of_site, &w.stacks);
 	if (rc == 0)
