@@ -60,6 +60,9 @@ struct table table_heaps(struct model *m, size_t limit)
 
 const char *heaps_line(struct model *m)
 {
+	/* most programs have none, and the table looks at every site to say so */
+	if (!ms_sql_int(m->db, "SELECT 1 FROM frame WHERE note LIKE 'heap %' LIMIT 1", 0))
+		return NULL;
 	struct table t = table_heaps(m, SIZE_MAX);
 	const char *s = "";
 	if (t.n < 2)
