@@ -130,16 +130,16 @@ static int put_end(struct ms_filling *f, const struct ms_kept_process *p,
 	long long id = p->id, scan = (long long)s->scan;
 	return ms_sql_execf(
 		f->db, f->err,
-		"UPDATE site SET verdict = (SELECT v.verdict FROM site_verdict v"
-		" WHERE v.site = site.id AND v.scan = %lld ORDER BY CASE v.verdict"
-		" WHEN 'unreachable' THEN 1 WHEN 'indirect' THEN 2 WHEN 'unknown' THEN 3 ELSE 4 END"
-		" LIMIT 1) WHERE process = %lld AND id IN (SELECT c.site FROM site_stat c"
-		" JOIN snapshot t ON t.id = c.snapshot WHERE t.process = %lld AND t.label = 'end'"
-		" AND c.live_blocks > 0);"
+		"UPDATE site SET verdict = w.verdict FROM (SELECT c.site, v.verdict, min(CASE"
+		" v.verdict WHEN 'unreachable' THEN 1 WHEN 'indirect' THEN 2 WHEN 'unknown' THEN 3"
+		" ELSE 4 END) FROM snapshot t CROSS JOIN site_stat c ON c.snapshot = t.id"
+		" CROSS JOIN site_verdict v ON v.site = c.site AND v.scan = %lld"
+		" WHERE t.process = %lld AND t.label = 'end' AND c.live_blocks > 0 GROUP BY c.site) w"
+		" WHERE site.id = w.site;"
 		"UPDATE process SET (unreachable_bytes, unreachable_blocks) ="
 		" (SELECT unreachable_bytes, unreachable_blocks FROM scan"
 		" WHERE process = %lld AND scan = %lld) WHERE id = %lld",
-		scan, id, id, id, scan, id);
+		scan, id, id, scan, id);
 }
 
 int ms_fill_verdicts(struct ms_filling *f, const struct ms_kept_process *p,
