@@ -94,17 +94,21 @@ struct pair hidden_pair(const struct model *m, enum metric metric)
 	return estimated(pair_of(&m->hidden, TOLD_OF_HIDDEN, metric), m->hidden.est, metric);
 }
 
+/* What sites are sorted by; a pair with its estimates is several times as large. */
 struct entry {
-	struct pair pair;
+	uint64_t a, b;
 	const struct site *site;
 };
+
+static struct entry entry_of(const struct site *s, const struct pair *p)
+{
+	return (struct entry){figure_or_0(p->a), figure_or_0(p->b), s};
+}
 
 static int larger_first(const void *x, const void *y)
 {
 	const struct entry *p = x, *q = y;
-	return MS_ORDER(figure_or_0(q->pair.a), figure_or_0(p->pair.a))
-		       ?: MS_ORDER(figure_or_0(q->pair.b), figure_or_0(p->pair.b))
-		       ?: MS_ORDER(p->site->id, q->site->id);
+	return MS_ORDER(q->a, p->a) ?: MS_ORDER(q->b, p->b) ?: MS_ORDER(p->site->id, q->site->id);
 }
 
 struct list list_sites(struct model *m, enum metric metric, size_t limit)
@@ -116,7 +120,7 @@ struct list list_sites(struct model *m, enum metric metric, size_t limit)
 	for (size_t i = 0; i < m->sites.n; i++) {
 		struct pair p = site_pair(&m->sites.v[i], metric);
 		if (figure_or_0(p.a) || figure_or_0(p.b))
-			e[l.all++] = (struct entry){p, &m->sites.v[i]};
+			e[l.all++] = entry_of(&m->sites.v[i], &p);
 		l.with += figure_or_0(p.a) != 0;
 		first += figure_or_0(p.a) != 0 ||
 			 (figure_or_0(p.b) && (metric <= METRIC_PEAK || metric > METRIC_COUNT));
@@ -126,11 +130,12 @@ struct list list_sites(struct model *m, enum metric metric, size_t limit)
 	l.rows = ms_arena_alloc(&m->arena, (l.n + 1) * sizeof *l.rows);
 	struct pair shown = {0};
 	for (size_t i = 0; i < l.all; i++) {
+		struct pair p = site_pair(e[i].site, metric);
 		if (i < l.n) {
 			l.rows[i] = e[i].site;
-			shown = pair_add(shown, e[i].pair);
+			shown = pair_add(shown, p);
 		} else {
-			l.more = pair_add(l.more, e[i].pair);
+			l.more = pair_add(l.more, p);
 		}
 	}
 	l.more_sites = l.all - l.n;
@@ -143,8 +148,10 @@ struct list list_all(struct model *m, enum metric metric)
 {
 	struct list l = {.metric = metric, .n = m->sites.n};
 	struct entry *e = ms_xrealloc(NULL, m->sites.n, sizeof *e);
-	for (size_t i = 0; i < l.n; i++)
-		e[i] = (struct entry){site_pair(&m->sites.v[i], metric), &m->sites.v[i]};
+	for (size_t i = 0; i < l.n; i++) {
+		struct pair p = site_pair(&m->sites.v[i], metric);
+		e[i] = entry_of(&m->sites.v[i], &p);
+	}
 	qsort(e, l.n, sizeof *e, larger_first);
 	l.rows = ms_arena_alloc(&m->arena, (l.n + 1) * sizeof *l.rows);
 	for (size_t i = 0; i < l.n; i++)

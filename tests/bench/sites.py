@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Section "sites": a recording with 100,000 different call stacks, and the report of its snapshot."""
+"""Section "sites": a recording with 100,000 different call stacks, and the reports of it and of its snapshot."""
 import meter
 import place
 import programs
@@ -18,6 +18,7 @@ def measure(settings):
     progress("sites")
     recorders.ours(work, options=(), output="sites.trace")
     steps = {"ms-snap -o sites.db sites.trace": [place.MS_SNAP, "-q", "-o", "sites.db", "sites.trace"],
+             "ms-report sites.trace": [place.MS_REPORT, "--no-pager", "sites.trace"],
              "ms-report sites.db": [place.MS_REPORT, "--no-pager", "sites.db"],
              "ms-report --json sites.db": [place.MS_REPORT, "--json", "sites.db"]}
     if settings.heaptrack:
@@ -34,7 +35,12 @@ def measure(settings):
         rss = median([s.rss_kib for s in done])
         t.add(step, number(median([s.wall for s in done])), number(median([s.total for s in done])), number(rss and rss / 1024, 0))
     result.notes.append("%d sites of one block each, 17 frames deep and more." % int(SITES * settings.scale))
-    both = [median([s.wall for s in samples.get(k, [])]) for k in list(steps)[:2] + ["heaptrack_print"]]
+    both = [median([s.wall for s in samples.get(k, [])])
+            for k in ("ms-snap -o sites.db sites.trace", "ms-report sites.db", "heaptrack_print")]
+    for what, of in ("CPU time", lambda s: s.total), ("memory", lambda s: s.rss):
+        ours, theirs = [median([of(s) for s in samples.get(k, [])]) for k in ("ms-report sites.trace", "heaptrack_print")]
+        if ours and theirs:
+            result.notes.append("ms-report sites.trace / heaptrack_print, %s: %.2f" % (what, ours / theirs))
     if None not in both and both[0] + both[1] > both[2]:
         result.losses.append("from the file of %d sites to a report: %.2f s (ms-snap and ms-report) against %.2f s" %
                              (int(SITES * settings.scale), both[0] + both[1], both[2]))
