@@ -99,7 +99,8 @@ static sqlite3 *open_input(const struct options *opt, const char **at, struct ms
 		return NULL;
 	}
 	const char *points[] = {"peak", "end", *at};
-	bool overview = overview_only(opt), usual = !*at || strcmp(*at, "peak") == 0 || strcmp(*at, "end") == 0;
+	bool overview = overview_only(opt),
+	     usual = !*at || strcmp(*at, "peak") == 0 || strcmp(*at, "end") == 0;
 	struct ms_build_options build = {.points = points,
 					 .point_count = usual ? 2 : 3,
 					 .usual_points = overview ? 2 : 0,

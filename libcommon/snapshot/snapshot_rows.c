@@ -319,8 +319,7 @@ int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p)
 	for (size_t i = 0; i < f->label_count && rc == 0; i++)
 		rc = fill_moment(&w, f->labels[i], &p->points[i]);
 	if (rc == 0 && !w.partial)
-		rc = (!f->no_site_details &&
-		      ms_fill_classes(f, w.r, w.order, w.row_of_site)) ||
+		rc = (!f->no_site_details && ms_fill_classes(f, w.r, w.order, w.row_of_site)) ||
 		     ms_fill_heaps(f, p);
 	if (rc == 0)
 		rc = ms_fill_frees(f, p, w.row_of_site, &w.stacks);

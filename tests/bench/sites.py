@@ -37,7 +37,7 @@ def measure(settings):
     result.notes.append("%d sites of one block each, 17 frames deep and more." % int(SITES * settings.scale))
     both = [median([s.wall for s in samples.get(k, [])])
             for k in ("ms-snap -o sites.db sites.trace", "ms-report sites.db", "heaptrack_print")]
-    for what, of in ("CPU time", lambda s: s.total), ("memory", lambda s: s.rss):
+    for what, of in ("CPU time", lambda s: s.total), ("memory", lambda s: s.rss_kib):
         ours, theirs = [median([of(s) for s in samples.get(k, [])]) for k in ("ms-report sites.trace", "heaptrack_print")]
         if ours and theirs:
             result.notes.append("ms-report sites.trace / heaptrack_print, %s: %.2f" % (what, ours / theirs))
