@@ -9,8 +9,7 @@
  * What early recorders wrote instead (MS_COL_ADDRESS_OLD, MS_COL_HEAP_OLD) is not read: those
  * addresses are unknown.
  */
-#ifndef MS_FORMAT_ADDRESS_H
-#define MS_FORMAT_ADDRESS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -63,5 +62,3 @@ void ms_address_decoder_begin(struct ms_address_decoder *d, const struct ms_even
 			      const struct ms_column *columns, size_t n, void *memory);
 /* Call for every event of the block in order. Sets ev->address of allocations; 0 = unknown. */
 void ms_address_next(struct ms_address_decoder *d, struct ms_event *ev);
-
-#endif

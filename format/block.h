@@ -8,8 +8,7 @@
  * finds the next block after damage. Nothing here reads or allocates; limits are checked before a
  * length is believed.
  */
-#ifndef MS_FORMAT_BLOCK_H
-#define MS_FORMAT_BLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -93,5 +92,3 @@ void ms_column_entry_put(uint8_t *out, const struct ms_column_entry *e);
  * MS_FMT_OK or MS_FMT_BAD. */
 enum ms_fmt ms_block_directory_get(const uint8_t *payload, const struct ms_block_head *h,
 				   struct ms_column_entry *out);
-
-#endif

@@ -4,8 +4,7 @@
  * A checkpoint is written in parts of at most MS_CHECKPOINT_PART blocks, each a block of the trace
  * of its own. No malloc, no I/O: the caller gives the memory.
  */
-#ifndef MS_FORMAT_CHECKPOINT_H
-#define MS_FORMAT_CHECKPOINT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -87,5 +86,3 @@ enum ms_fmt ms_checkpoint_next_last(struct ms_checkpoint_decoder *d, uint64_t *n
  * MS_FMT_END after the last. */
 enum ms_fmt ms_checkpoint_next_range(struct ms_checkpoint_decoder *d,
 				     struct ms_checkpoint_range *r);
-
-#endif

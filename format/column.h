@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What the parts of the trace format share: a column of bytes and the results of coding.
  */
-#ifndef MS_FORMAT_COLUMN_H
-#define MS_FORMAT_COLUMN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ static inline size_t ms_column_add(struct ms_column *out, size_t n, uint32_t id,
 	out[n] = (struct ms_column){id, from, (size_t)(to - from)};
 	return n + 1;
 }
-
-#endif

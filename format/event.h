@@ -6,8 +6,7 @@
  * array. No malloc, no I/O: the caller gives the memory. Every block decodes by itself (predictors
  * start empty).
  */
-#ifndef MS_FORMAT_EVENT_H
-#define MS_FORMAT_EVENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -169,5 +168,3 @@ static inline enum ms_fmt ms_event_next(struct ms_event_decoder *d, struct ms_ev
 	ms_event_next_many(d, ev, 1, &rc);
 	return rc;
 }
-
-#endif

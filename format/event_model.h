@@ -5,8 +5,7 @@
  * happened, so both sides hold the same at each event. A collision costs bytes, never truth.
  * ms-trace(5) defines each index: they are part of the format.
  */
-#ifndef MS_FORMAT_EVENT_MODEL_H
-#define MS_FORMAT_EVENT_MODEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <string.h>
@@ -109,5 +108,3 @@ static inline void model_begin(struct ms_event_model *m, uint64_t number, uint64
 	m->number = number;
 	m->time = tick;
 }
-
-#endif

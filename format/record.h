@@ -10,8 +10,7 @@
  *           while (ms_record_field(&rec, &f) == MS_FMT_OK)
  *                   switch (f.id) ...
  */
-#ifndef MS_FORMAT_RECORD_H
-#define MS_FORMAT_RECORD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ void ms_record_reader_init(struct ms_record_reader *r, const void *data, size_t 
 enum ms_fmt ms_record_next(struct ms_record_reader *r, struct ms_record *rec);
 /* The next field of a record: MS_FMT_OK, MS_FMT_END or MS_FMT_BAD. */
 enum ms_fmt ms_record_field(struct ms_record *rec, struct ms_field *f);
-
-#endif

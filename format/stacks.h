@@ -4,8 +4,7 @@
  * A node is one frame with its caller's node as parent: a call stack is a path to the root. Both
  * number from 1 in order of appearance in the file; a node comes after its parent and its frame.
  */
-#ifndef MS_FORMAT_STACKS_H
-#define MS_FORMAT_STACKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,5 +64,3 @@ enum ms_fmt ms_stacks_next_frame(struct ms_stacks_decoder *d, struct ms_frame *f
 /* The next node: parent below its own number, frame at least 1 and below first_frame + frames.
  * After a lost block either may never have been seen: the caller treats such a one as unknown. */
 enum ms_fmt ms_stacks_next_node(struct ms_stacks_decoder *d, struct ms_node *n);
-
-#endif

@@ -4,8 +4,7 @@
  * The prose specification is man/ms-trace.5. Everything is little-endian. Numbers here are pinned
  * for ever: new ones are added, none is reused.
  */
-#ifndef MS_FORMAT_TRACE_H
-#define MS_FORMAT_TRACE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -376,5 +375,3 @@ enum ms_symbols_state {
 	MS_SYMBOLS_REFUSED = 7,  /* names from its own symbol table at best: the separate debug file
 				    has another checksum or build-id */
 };
-
-#endif

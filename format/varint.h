@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Varints: 7 bits a byte, low bits first, high bit = more follow. At most 10 bytes.
  */
-#ifndef MS_FORMAT_VARINT_H
-#define MS_FORMAT_VARINT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -96,5 +95,3 @@ static inline uint64_t ms_unzigzag(uint64_t z)
 {
 	return (z >> 1) ^ (0 - (z & 1));
 }
-
-#endif

@@ -2,8 +2,7 @@
  * Records of a verdicts block (see trace.h): what a scan of a process's memory found, per call
  * stack.
  */
-#ifndef MS_FORMAT_VERDICT_H
-#define MS_FORMAT_VERDICT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ bool ms_verdict_put_scan(struct ms_record_writer *w, const struct ms_verdict_sca
 bool ms_verdict_put_site(struct ms_record_writer *w, const struct ms_verdict_site *s);
 /* Takes a record apart, into whose bytes `label` points. False when it names no scan. */
 bool ms_verdict_get(struct ms_record rec, struct ms_verdict_record *out);
-
-#endif

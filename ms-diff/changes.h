@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Rows of matched spots as changes of figures.
  */
-#ifndef DIFF_CHANGES_H
-#define DIFF_CHANGES_H
+#pragma once
 
 #include "match.h"
 #include "noise.h"
@@ -48,5 +47,3 @@ bool changes_grew(const struct changes *c);
 /* How many of which nobody can tell whether they changed. */
 size_t changes_unmatched(const struct changes *c);
 void changes_free(struct changes *c);
-
-#endif

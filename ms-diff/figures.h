@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The figures of a site that are compared, and arithmetic on figures that may not be known.
  */
-#ifndef DIFF_FIGURES_H
-#define DIFF_FIGURES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -59,5 +58,3 @@ static inline bool figure_is_bytes(enum figure f)
 struct interval {
 	int64_t low, high;
 };
-
-#endif

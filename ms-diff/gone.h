@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Sites that are gone, copied from the old run's snapshot into the new one's.
  */
-#ifndef DIFF_GONE_H
-#define DIFF_GONE_H
+#pragma once
 
 #include "run.h"
 
@@ -24,5 +23,3 @@ void gone_begin(struct gone *g, struct ms_err *err);
 int64_t gone_add(struct gone *g, uint32_t site);
 /* 0, or -1 with the `err` of gone_begin set. */
 int gone_end(struct gone *g);
-
-#endif

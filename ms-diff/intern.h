@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Strings of bytes, each kept once and known by a small number: names of functions, whole stacks.
  */
-#ifndef DIFF_INTERN_H
-#define DIFF_INTERN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ static inline const struct interned *interned(const struct intern *t, uint32_t n
 	return &t->all.v[number];
 }
 void intern_free(struct intern *t);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Which spots of the old runs are which of the new ones.
  */
-#ifndef DIFF_MATCH_H
-#define DIFF_MATCH_H
+#pragma once
 
 #include "libcommon/base/arena.h"
 #include "spots.h"
@@ -70,5 +69,3 @@ struct match_functions {
 	struct intern keys;
 };
 match_key match_functions_key;
-
-#endif

@@ -2,8 +2,7 @@
  * Modules whose functions have names on one side only, as when one build was stripped: there the
  * names of a stack say nothing of what is the same.
  */
-#ifndef DIFF_NAMELESS_H
-#define DIFF_NAMELESS_H
+#pragma once
 
 #include "match.h"
 
@@ -16,5 +15,3 @@ void nameless_match(struct matching *m);
 bool nameless_hides(const struct matching *m, const struct spot *p);
 /* The modules that lack names on a side, "app, libx.so"; NULL = none. In m->arena. */
 const char *nameless_modules(struct matching *m, enum side side);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Names of functions and modules as they are in every build.
  */
-#ifndef DIFF_NAMES_H
-#define DIFF_NAMES_H
+#pragma once
 
 struct ms_arena;
 
@@ -13,5 +12,3 @@ const char *normal_function(struct ms_arena *a, const char *function);
 /* The name of a program's or library's file without folders and version: "libfoo.so" for
  * "/usr/lib/libfoo-2.1.so.3". In the arena. */
 const char *normal_module(struct ms_arena *a, const char *path);
-
-#endif

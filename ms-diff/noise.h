@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Whether a change of a figure is more than what differs from run to run anyway.
  */
-#ifndef DIFF_NOISE_H
-#define DIFF_NOISE_H
+#pragma once
 
 #include "figures.h"
 
@@ -28,5 +27,3 @@ struct interval delta_interval(int64_t old, struct interval of_old, int64_t new,
 			       struct interval of_new);
 /* The same of a sum: x more with interval `of_x` added to `sum` with interval `of_sum`. */
 struct interval sum_interval(int64_t sum, struct interval of_sum, int64_t x, struct interval of_x);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Opening the runs that are compared, and choosing the one of each side that is shown.
  */
-#ifndef DIFF_OPEN_H
-#define DIFF_OPEN_H
+#pragma once
 
 #include "options.h"
 #include "spots.h"
@@ -23,5 +22,3 @@ struct opened {
 /* Opens all inputs of `o`, replaying traces, into s->runs (spots_free closes them). 0, or -1 with
  * `err` set. */
 int open_runs(const struct options *o, struct spots *s, struct opened *out, struct ms_err *err);
-
-#endif

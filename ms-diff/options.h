@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The command line of ms-diff.
  */
-#ifndef DIFF_OPTIONS_H
-#define DIFF_OPTIONS_H
+#pragma once
 
 #include "run.h"
 
@@ -23,5 +22,3 @@ struct options {
  * with `err` set. options_free also after a failure. */
 int options_parse(struct options *o, int argc, char **argv, struct ms_err *err);
 void options_free(struct options *o);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What changed between two snapshots of regions.
  */
-#ifndef DIFF_REGIONS_H
-#define DIFF_REGIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,5 +16,3 @@ int regions_compare(const struct run *old, const struct run *new, struct ms_err 
 /* Did private memory (address space, where nothing else is known) grow by more than so many bytes?
  */
 bool regions_grew(sqlite3 *db, int64_t min_change);
-
-#endif

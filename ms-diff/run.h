@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * One run of a program as it is compared: its snapshot as arrays.
  */
-#ifndef DIFF_RUN_H
-#define DIFF_RUN_H
+#pragma once
 
 #include "figures.h"
 
@@ -114,5 +113,3 @@ int run_count(struct run *r, const char *per, struct ms_err *err);
 /* Brings what happened in the run to that of `operations` operations, so that sums still add up. */
 void run_scale(struct run *r, int64_t operations);
 void run_free(struct run *r);
-
-#endif

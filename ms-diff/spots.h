@@ -6,8 +6,7 @@
  * that calls itself counts once. Sites of all runs of one side with the same stack to the line are
  * one spot; a spot's key is its chain.
  */
-#ifndef DIFF_SPOTS_H
-#define DIFF_SPOTS_H
+#pragma once
 
 #include "libcommon/base/arena.h"
 #include "intern.h"
@@ -55,5 +54,3 @@ bool link_is_named(const struct spots *s, const struct link *l);
 int64_t frame_offset(const struct run *r, const struct run_frame *f);
 /* The name of a number. */
 const char *spot_name(const struct spots *s, uint32_t name);
-
-#endif

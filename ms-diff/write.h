@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The tables of a comparison, written into the snapshot of the new run.
  */
-#ifndef DIFF_WRITE_H
-#define DIFF_WRITE_H
+#pragma once
 
 #include "changes.h"
 
@@ -10,5 +9,3 @@
  * diff*, site_diff*, and the sites that are gone with their stacks. 0, or -1 with `err` set. */
 int write_changes(const struct changes *c, struct matching *m, const struct opened *runs,
 		  const struct options *o, struct ms_err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The columns of a site: what --where may name, and where each comes from.
  */
-#ifndef COLUMNS_H
-#define COLUMNS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -32,5 +31,3 @@ const char *columns_help(struct ms_arena *a);
  * with `err` set. */
 struct sqlite3_stmt *columns_query(struct sqlite3 *db, struct ms_arena *a, const char *point,
 				   struct ms_err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Conditions on what the database says of a site, as questions to it.
  */
-#ifndef CONDITIONS_H
-#define CONDITIONS_H
+#pragma once
 
 struct matches;
 struct ms_err;
@@ -14,5 +13,3 @@ struct sqlite3;
  * of, or NULL. 0, or -1 with `err` set. */
 int conditions_ask(struct matches *m, struct sqlite3 *db, const struct options *o,
 		   const char *point, struct ms_err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * --trace-out: a part of a trace, as a trace.
  */
-#ifndef CUT_H
-#define CUT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -13,5 +12,3 @@ struct options;
  * writes them behind a checkpoint of the blocks that were live before. *incomplete: the input has
  * no end or is damaged, and so is the result. 0, or -1 with `err` set and nothing written. */
 int cut_trace(const struct options *o, bool *incomplete, struct ms_err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Which blocks meet the conditions on events of --trace-out: by call stack, size and thread.
  */
-#ifndef CUT_KEEP_H
-#define CUT_KEEP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ void keep_stacks(struct keep *k, struct ms_stacks_decoder d);
 /* Is a block of that size, made by that thread with that stack, kept? */
 bool keep_block(const struct keep *k, uint64_t size, uint32_t stack, uint32_t thread);
 void keep_free(struct keep *k);
-
-#endif

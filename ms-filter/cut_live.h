@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The blocks that are live while a trace is cut, by allocation number.
  */
-#ifndef CUT_LIVE_H
-#define CUT_LIVE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ bool live_take(struct live *l, uint64_t number, struct live_block *out);
 /* All blocks in order of number: pointers to be freed, until the next change. */
 struct live_block **live_sorted(const struct live *l);
 void live_clear(struct live *l);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What scans of memory found of the blocks that a cut keeps.
  */
-#ifndef CUT_VERDICTS_H
-#define CUT_VERDICTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ void cut_verdicts_begin(struct cut_verdicts *v, const struct ms_recording *facts
  * it, of the blocks that are in `live`, which are all that are kept. 0, or -1 with w->err set. */
 int cut_verdicts_write(struct cut_verdicts *v, struct cut_writer *w, uint64_t position,
 		       const struct live *live);
-
-#endif

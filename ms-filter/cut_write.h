@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Writing the cut: blocks that are copied, records that change, the checkpoint, and events.
  */
-#ifndef CUT_WRITE_H
-#define CUT_WRITE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -63,5 +62,3 @@ bool cut_name(struct cut_writer *c, uint16_t block, const struct ms_field *f, co
 bool *cut_files(const struct ms_column *column);
 /* Bytes that `n` bytes of records can at most become. */
 uint64_t cut_names_room(uint64_t n);
-
-#endif

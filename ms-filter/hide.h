@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Taking sites out of a snapshot while its sums go on adding up.
  */
-#ifndef HIDE_H
-#define HIDE_H
+#pragma once
 
 struct matches;
 struct ms_err;
@@ -17,5 +16,3 @@ int hide(struct sqlite3 *db, const struct matches *m, const char *filter, struct
 /* Takes the estimates of the sites in temp.gone away and adds what they rest on to those of the
  * hidden (site -1). After the rows of `hidden` were written. 0, or -1 with `err` set. */
 int estimates_hide(struct sqlite3 *db, struct ms_err *err);
-
-#endif

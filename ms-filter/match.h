@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Which sites of a snapshot meet the conditions, and which call stacks they need.
  */
-#ifndef MATCH_H
-#define MATCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,5 +78,3 @@ const struct frame *match_frame_of(const struct matches *m, int64_t id);
 const char *match_exe(const char *pattern, const char *exe);
 /* Is that the name, by a pattern with wildcards, or the number itself? */
 bool match_names(const char *pattern, const char *name, int64_t number);
-
-#endif

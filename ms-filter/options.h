@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The command line of ms-filter: what to read, what to write, and the conditions on sites.
  */
-#ifndef OPTIONS_H
-#define OPTIONS_H
+#pragma once
 
 #include <regex.h>
 #include <stdbool.h>
@@ -94,5 +93,3 @@ int argument_set(struct condition *c, const char *name, const char *arg, struct 
 void argument_free(struct condition *c);
 /* A minimum above the maximum is met by nothing. 0, or -1 with `err` set. */
 int arguments_check(const struct options *o, struct ms_err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * --suppress: which line of which file takes which sites away, and what that comes to.
  */
-#ifndef SUPPRESSIONS_H
-#define SUPPRESSIONS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ int suppressions_note(struct sqlite3 *db, const struct matches *m, int64_t stage
 		      struct ms_err *err);
 /* Remarks for the latest stage what each took away. */
 void suppressions_say(struct sqlite3 *db, const struct ms_cli *cli);
-
-#endif

@@ -10,8 +10,7 @@
  *
  * One side of OP at least is a column; its type says how the other side is read.
  */
-#ifndef WHERE_H
-#define WHERE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ void where_free(struct where *w);
 bool where_needs_stack(const struct where *w);
 /* What is null makes a comparison unknown, which "not" does not change. */
 enum truth where_holds(const struct where *w, const struct where_row *row);
-
-#endif

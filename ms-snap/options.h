@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The command line of ms-snap.
  */
-#ifndef OPTIONS_H
-#define OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ struct options {
  * `a`. 0, or -1 with `err` set; options_free in both cases. */
 int options_parse(struct options *o, int argc, char **argv, struct ms_arena *a, struct ms_err *err);
 void options_free(struct options *o);
-
-#endif

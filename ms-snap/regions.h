@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * --maps and --smaps: regions of running processes.
  */
-#ifndef REGIONS_H
-#define REGIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ struct regions_options {
 int regions_check(struct regions_options *o, uint64_t every_ns, struct ms_err *err);
 /* Reads them as often as asked, until SIGINT or SIGTERM where no end was. NULL with `err` set. */
 sqlite3 *regions_snapshot(const struct regions_options *o, uint64_t every_ns, struct ms_err *err);
-
-#endif

@@ -6,8 +6,7 @@
  * why. An object is for one thread at a time. Sizes are bytes, times ns. What is not known is
  * MEMSCOPE_UNKNOWN.
  */
-#ifndef MEMSCOPE_READ_H
-#define MEMSCOPE_READ_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -182,6 +181,4 @@ int memscope_trace_mark(struct memscope_trace *t, size_t i, uint64_t *time_ns, c
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }
-#endif
-
 #endif

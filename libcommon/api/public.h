@@ -6,12 +6,9 @@
  *
  * What the files of libmemscope, the public part of this library, share among themselves.
  */
-#ifndef MS_PUBLIC_H
-#define MS_PUBLIC_H
+#pragma once
 
 struct ms_err;
 
 /* Copies the message to the caller's buffer of MEMSCOPE_ERROR bytes, if there is one. */
 void ms_public_error(char *error, const struct ms_err *err);
-
-#endif

@@ -4,8 +4,7 @@
  * Running out of memory here ends the program with one line on standard error: the one exception to
  * "only main prints and exits" (CONTRIBUTING.md). The status is 2 unless main set another.
  */
-#ifndef MS_ARENA_H
-#define MS_ARENA_H
+#pragma once
 
 #include <stddef.h>
 
@@ -63,5 +62,3 @@ void ms_free_all(void *const *v, size_t n);
 #define MS_APPEND(v, n, cap)                                                                       \
 	((n) == (cap) ? ((v) = ms_xrealloc((v), (cap) = (cap) ? (cap)*2 : 16, sizeof *(v))) : (v), \
 	 &(v)[(n)++])
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Command lines: a table of options per tool, by which they are read and --help is printed.
  */
-#ifndef MS_CLI_H
-#define MS_CLI_H
+#pragma once
 
 #include <getopt.h> /* optind */
 #include <stdbool.h>
@@ -103,5 +102,3 @@ const char *ms_cli_operand(struct ms_arena *a, const char *operand, const char *
 /* To be called before anything is read: a reader of our output that went away and a limit of file
  * sizes are errors like any other, and a signal leaves no temporary file behind. */
 void ms_cli_signals(void);
-
-#endif

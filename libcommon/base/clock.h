@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What a clock of the system says.
  */
-#ifndef MS_CLOCK_H
-#define MS_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -19,5 +18,3 @@ static inline struct timespec ms_timespec(uint64_t ns)
 {
 	return (struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
 }
-
-#endif

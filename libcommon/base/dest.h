@@ -6,8 +6,7 @@
  * made anew, and what is done to them is done by the folder's descriptor, since whoever owns the
  * folder can put another in its place.
  */
-#ifndef MS_DEST_H
-#define MS_DEST_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -46,5 +45,3 @@ bool ms_dest_is_trace(int folder, const char *name);
 bool ms_dest_ours(const struct stat *st);
 /* Whoever called sudo shall own what is made for him. */
 void ms_give_to_user(int fd);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * One error message, filled once, closest to the cause.
  */
-#ifndef MS_ERR_H
-#define MS_ERR_H
+#pragma once
 
 /* `text` is lower-case and says what, then the name in quotes, then why; no program name, no
  * newline. Start with struct ms_err err = {0}; the first message stays, later ones are dropped. */
@@ -22,5 +21,3 @@ int ms_err_set(struct ms_err *err, const char *fmt, ...) __attribute__((format(p
 
 /* As ms_err_set, then ": " and the text of errno as it was on entry. */
 int ms_err_sys(struct ms_err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-#endif

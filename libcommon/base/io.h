@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Files that appear whole or not at all, and reading all of an input.
  */
-#ifndef MS_IO_H
-#define MS_IO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ int ms_read_all(int fd, const char *name, size_t max, void **data, size_t *n, st
 /* Remove temporary files of ms_write_file on SIGINT, SIGTERM, SIGHUP and SIGPIPE, then die by the
  * signal. */
 void ms_cleanup_on_signals(void);
-
-#endif

@@ -2,8 +2,7 @@
  * Writes JSON: commas and escapes are its business, nesting is the caller's. Where the text goes is
  * a function of the caller's, so that no memory is taken here.
  */
-#ifndef MS_JSON_WRITER_H
-#define MS_JSON_WRITER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ void ms_json_print(struct ms_json *j, const char *key, const char *fmt, ...)
 void ms_json_key(struct ms_json *j, const char *key);
 /* The same JSON text over many lines, indented by two blanks; a line end in it stays one. */
 void ms_json_pretty(struct ms_json *j, const char *text, size_t n);
-
-#endif

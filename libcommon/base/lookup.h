@@ -9,8 +9,7 @@
  * Elements stay; their numbers are from 1. Hashes are kept, so that nobody is asked when it grows,
  * and an element is looked at only when its hash is the same.
  */
-#ifndef MS_LOOKUP_H
-#define MS_LOOKUP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ static inline uint32_t ms_lookup_next(const struct ms_lookup *x, uint32_t hash, 
 void ms_lookup_add(struct ms_lookup *x, uint32_t hash, uint32_t number);
 /* Forgets all. */
 void ms_lookup_clear(struct ms_lookup *x);
-
-#endif

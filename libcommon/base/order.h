@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Arrays in an order: comparing and searching.
  */
-#ifndef MS_ORDER_H
-#define MS_ORDER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -34,5 +33,3 @@
 			i_ = MS_COUNT_UP_TO(array, count, id, key);                                \
 		i_ && (array)[i_ - 1].id == (key) ? &(array)[i_ - 1] : NULL;                       \
 	})
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Paths as text.
  */
-#ifndef MS_PATH_H
-#define MS_PATH_H
+#pragma once
 
 #include <string.h>
 
@@ -12,5 +11,3 @@ static inline const char *ms_base_name(const char *path)
 	const char *slash = path ? strrchr(path, '/') : NULL;
 	return slash ? slash + 1 : path;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Regular expressions from users, which cost little whatever they are.
  */
-#ifndef MS_PATTERN_H
-#define MS_PATTERN_H
+#pragma once
 
 #include <regex.h>
 
@@ -13,5 +12,3 @@
  * 255, and what is longer than 1,000 characters once its repetitions are written out: these can
  * take for ever, or all memory. NULL, or why not, in `why` or static; free with regfree(). */
 const char *ms_pattern_compile(regex_t *re, const char *text, int flags, char why[MS_PATTERN_WHY]);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * POINT: a moment of a recording, in the one spelling that every tool takes.
  */
-#ifndef MS_POINT_H
-#define MS_POINT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ int ms_point_parse(const char *s, struct ms_point *p, struct ms_err *err);
 /* Finds the @ of "FILE@POINT": NULL when there is none, when a file of the whole name exists, or
  * when FILE does not (the whole is then a file that is missing). */
 const char *ms_point_split(const char *path);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * One line on a terminal that says how far long work is.
  */
-#ifndef MS_PROGRESS_H
-#define MS_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ void ms_progress_show(struct ms_progress *p, const char *what, uint64_t done, ui
 		      const char *detail);
 /* Erases the line, if there is one. To be called before anything else is written. */
 void ms_progress_end(struct ms_progress *p);
-
-#endif

@@ -6,8 +6,7 @@
  * owner that touch are one range where they meet in a chunk, so that memory taken in small steps
  * stays small here.
  */
-#ifndef MS_RANGES_H
-#define MS_RANGES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ const struct ms_range *ms_ranges_find(const struct ms_ranges *r, uint64_t addres
 /* Calls `f` for all, in order of address. */
 void ms_ranges_each(const struct ms_ranges *r, void (*f)(void *arg, const struct ms_range *range),
 		    void *arg);
-
-#endif

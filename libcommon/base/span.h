@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Where a span of a recording (--from, --to) begins and ends.
  */
-#ifndef MS_SPAN_H
-#define MS_SPAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ struct ms_span_end {
  * -1 with `err` set: no such point, or the span runs backwards. */
 int ms_span_find(const char *path, const char *from, const char *to, struct ms_span_end ends[2],
 		 struct ms_err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A thread that works for the one that everything else runs in.
  */
-#ifndef MS_THREAD_H
-#define MS_THREAD_H
+#pragma once
 
 #include <pthread.h>
 #include <stddef.h>
@@ -11,5 +10,3 @@
  * may map can be limited, and the usual 8 MiB count in full. 0, or an error number: do it yourself
  * then. */
 int ms_thread_start(pthread_t *thread, size_t stack_bytes, void *(*f)(void *), void *arg);
-
-#endif

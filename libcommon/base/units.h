@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Sizes, durations and counts: from the command line and to the screen.
  */
-#ifndef MS_UNITS_H
-#define MS_UNITS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ char *ms_format_delta(char buf[MS_UNIT_BUF], int64_t bytes); /* "+6.1 MiB", "-12
 char *ms_format_count(char buf[MS_UNIT_BUF], uint64_t n);    /* "1,204,118" */
 char *ms_format_duration(char buf[MS_UNIT_BUF],
 			 uint64_t ns); /* "1h 12m 08s", "58m 12s", "3.204 s", "0.31 ms" */
-
-#endif

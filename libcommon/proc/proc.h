@@ -10,8 +10,7 @@
  * The folder's descriptor is the identity: it never shows another process, also when the number is
  * given anew. Where there is a pidfd too, the end of the process can be waited for.
  */
-#ifndef MS_PROC_H
-#define MS_PROC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -84,5 +83,3 @@ void ms_regions_free(struct ms_regions *r);
 /* Numbers of all processes below `root` (NULL = /proc), in order. malloc'ed array of *n; NULL with
  * `err` set. */
 pid_t *ms_proc_list(const char *root, size_t *n, struct ms_err *err);
-
-#endif

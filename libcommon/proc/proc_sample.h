@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Samples of a process's memory: cheap ones often, exact ones as often as they may cost.
  */
-#ifndef MS_PROC_SAMPLE_H
-#define MS_PROC_SAMPLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ bool ms_proc_sample_take(struct ms_proc_sampler *t, uint64_t ns, bool want_detai
 			 struct ms_proc_sample *out);
 /* Takes what is in stat, if that can be read, into a sample. */
 void ms_proc_sample_counts(const struct ms_proc *p, struct ms_proc_sample *out);
-
-#endif

@@ -4,8 +4,7 @@
  * A process chooses its own name and those of its files, so nothing in these texts is believed: a
  * text that means nothing gives false, or figures of 0. All texts are NUL-ended.
  */
-#ifndef MS_PROC_TEXT_H
-#define MS_PROC_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -92,5 +91,3 @@ enum ms_region_kind ms_region_kind_of(const struct ms_proc_map *map);
 const char *ms_region_word(enum ms_region_kind kind);
 /* Does the mapping count as heap: brk, or private anonymous memory? */
 bool ms_region_is_heap(enum ms_region_kind kind, const char perms[5]);
-
-#endif

@@ -20,8 +20,7 @@
  * is a non-zero subset of its `had`, whose n-th set bit is slot n of it; a group is in the window
  * or old, never both.
  */
-#ifndef MS_BLOCKS_H
-#define MS_BLOCKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -126,5 +125,3 @@ static inline bool ms_blocks_take(struct ms_blocks *b, uint64_t number, struct m
 /* Calls `f` for every live block, in no particular order. */
 void ms_blocks_each(const struct ms_blocks *b,
 		    void (*f)(void *arg, uint64_t number, const struct ms_live_block *), void *arg);
-
-#endif

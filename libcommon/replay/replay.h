@@ -24,8 +24,7 @@
  * value at the peak in `at_peak`; any other one did not change since, so that its present value is
  * the one. Cost: a comparison per change.
  */
-#ifndef MS_REPLAY_H
-#define MS_REPLAY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -243,5 +242,3 @@ uint32_t ms_replay_record(struct ms_replay *r, uint32_t site, uint32_t thread);
 /* Live bytes and blocks of a level at the peak. */
 void ms_replay_at_peak(const struct ms_replay *r, const struct ms_level *l, uint64_t *bytes,
 		       uint64_t *blocks);
-
-#endif

@@ -6,8 +6,7 @@
  * the same however many tables there are. A live block knows its cell, by number; a cell's number
  * never changes.
  */
-#ifndef MS_REPLAY_CELLS_H
-#define MS_REPLAY_CELLS_H
+#pragma once
 
 #include "replay.h"
 #include "replay_classes.h"
@@ -47,5 +46,3 @@ static inline uint32_t ms_replay_cell_of(struct ms_replay *r, struct ms_replay_s
 
 /* Sets what is a sum of cells: of sites, threads, their records and classes, and of sizes. */
 void ms_replay_sum_cells(struct ms_replay *r);
-
-#endif

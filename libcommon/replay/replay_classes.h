@@ -5,8 +5,7 @@
  * each site are placed side by side in one array, in ascending order; `classes` of the site has a bit
  * for each, so that the place of a class is the number of bits below its own.
  */
-#ifndef MS_REPLAY_CLASSES_H
-#define MS_REPLAY_CLASSES_H
+#pragma once
 
 #include "replay.h"
 
@@ -59,5 +58,3 @@ static inline void ms_replay_age(struct ms_replay *r, struct ms_replay_site *s, 
 void ms_replay_each_class(const struct ms_replay *r, const struct ms_replay_site *s,
 			  void (*each)(void *arg, unsigned class, const struct ms_replay_size *c),
 			  void *arg);
-
-#endif

@@ -6,8 +6,7 @@
  * without a sample above 0 has no row. Memory: 512 bytes for each site that has one, none in the
  * first second.
  */
-#ifndef MS_REPLAY_GROWTH_H
-#define MS_REPLAY_GROWTH_H
+#pragma once
 
 #include "replay.h"
 #include "libcommon/stats/trend.h"
@@ -50,5 +49,3 @@ struct ms_trend ms_growth_trend(const struct ms_growth *g, uint32_t site);
 /* The recording ends at `tick`. Live blocks are still there. */
 void ms_growth_finish(struct ms_replay *r, uint64_t tick);
 void ms_growth_free(struct ms_growth *g);
-
-#endif

@@ -10,8 +10,7 @@
  * site that took it. An mremap is a UNMAP and a MAP: as with realloc its range changes hands twice
  * and its bytes once, so what the first takes away stays counted, `held`, until the second.
  */
-#ifndef MS_REPLAY_MAPPED_H
-#define MS_REPLAY_MAPPED_H
+#pragma once
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/ranges.h"
@@ -111,5 +110,3 @@ struct ms_backing {
 /* MS_EXT_BACKING or MS_EXT_UNBACKING. */
 void ms_backing_event(struct ms_replay *r, const struct ms_event *ev);
 void ms_backing_free(struct ms_backing *b);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What the files of the live-heap model share among themselves.
  */
-#ifndef MS_REPLAY_PRIVATE_H
-#define MS_REPLAY_PRIVATE_H
+#pragma once
 
 #include "replay.h"
 
@@ -70,5 +69,3 @@ void ms_replay_end_moments(struct ms_replay *r, uint64_t tick);
 uint64_t *ms_replay_oldest(const struct ms_replay *r);
 /* Counting begins at `tick`, with what is live now. */
 void ms_replay_begin(struct ms_replay *r, uint64_t tick);
-
-#endif

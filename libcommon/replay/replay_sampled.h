@@ -10,8 +10,7 @@
  * from its allocation number says, so that it is right on average, the same when the block is
  * freed, and sums of sites, threads and all add up.
  */
-#ifndef MS_REPLAY_SAMPLED_H
-#define MS_REPLAY_SAMPLED_H
+#pragma once
 
 #include "libcommon/stats/estimate.h"
 #include "replay.h"
@@ -97,5 +96,3 @@ struct ms_sampled_sum ms_sampled_at_peak(const struct ms_sampled *s, size_t site
 struct ms_spread ms_sampled_bytes(const struct ms_sampled *s, const struct ms_sampled_sum *sum);
 struct ms_spread ms_sampled_blocks(const struct ms_sampled *s, const struct ms_sampled_sum *sum,
 				   uint64_t smallest);
-
-#endif

@@ -7,8 +7,7 @@
  * (".cpp"), whether a function, file or module is of the language's runtime (std::f12), and words
  * that the tools themselves write.
  */
-#ifndef MS_ANONYMIZE_H
-#define MS_ANONYMIZE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -33,5 +32,3 @@ struct ms_anonymizer *ms_anonymizer_new(void);
 void ms_anonymizer_free(struct ms_anonymizer *a);
 /* What stands for `text`, of `n` bytes. Lives as long as the anonymizer. */
 const char *ms_anonymous(struct ms_anonymizer *a, enum ms_name kind, const char *text, size_t n);
-
-#endif

@@ -8,8 +8,7 @@
  * The snapshot database (schema.sql, ms-snapshot(5)): opened from a file, a pipe or built
  * from traces.
  */
-#ifndef MS_SNAPSHOT_H
-#define MS_SNAPSHOT_H
+#pragma once
 
 #include <sqlite3.h>
 #include <stdbool.h>
@@ -99,5 +98,3 @@ int64_t ms_sql_int(sqlite3 *db, const char *sql, int64_t fallback);
 /* The same as text, in `a`; NULL when there is none. */
 struct ms_arena;
 char *ms_sql_text(sqlite3 *db, const char *sql, struct ms_arena *a);
-
-#endif

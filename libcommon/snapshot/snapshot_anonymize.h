@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * --anonymize of a snapshot.
  */
-#ifndef MS_SNAPSHOT_ANONYMIZE_H
-#define MS_SNAPSHOT_ANONYMIZE_H
+#pragma once
 
 #include "snapshot.h"
 
@@ -11,5 +10,3 @@ struct ms_anonymizer;
 /* Replaces every name in the database, which is in memory; nothing of the old ones stays in its
  * pages. `a` keeps what stands for what; NULL: one of its own. 0, or -1 with `err` set. */
 int ms_snapshot_anonymize(sqlite3 *db, struct ms_anonymizer *a, struct ms_err *err);
-
-#endif

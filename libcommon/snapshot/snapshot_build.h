@@ -3,8 +3,7 @@
  * snapshot_points.c (which moments), snapshot_step.c (replay of all in step), snapshot_build.c
  * (database).
  */
-#ifndef MS_SNAPSHOT_BUILD_H
-#define MS_SNAPSHOT_BUILD_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -98,5 +97,3 @@ void ms_build_count(struct build *b);
 void ms_build_enqueue(struct build *b, struct running *p);
 /* Replays all to their ends. 0, or -1 with b->err set. */
 int ms_build_replay(struct build *b);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The tables of ms-diff in a snapshot, kept right when other tools take sites away.
  */
-#ifndef MS_SNAPSHOT_DIFF_H
-#define MS_SNAPSHOT_DIFF_H
+#pragma once
 
 #include "snapshot.h"
 
@@ -12,5 +11,3 @@ bool ms_snapshot_is_diff(sqlite3 *db);
  * their figures to diff_hidden, as stage `stage` of `filter`. A row goes with its site. Nothing
  * where there is no comparison. 0, or -1 with `err` set. */
 int ms_diff_hide(sqlite3 *db, int64_t stage, const char *filter, struct ms_err *err);
-
-#endif

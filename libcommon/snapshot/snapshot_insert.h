@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Filling tables: rows of values, each with the name of its column.
  */
-#ifndef MS_SNAPSHOT_INSERT_H
-#define MS_SNAPSHOT_INSERT_H
+#pragma once
 
 #include <sqlite3.h>
 #include <stdbool.h>
@@ -106,5 +105,3 @@ void ms_put_values(struct ms_insert *in, const struct ms_value *v, size_t n);
 void ms_end_row(struct ms_insert *in);
 /* A row of these values and those that were put before. */
 #define ms_put_row(in, ...) (ms_put(in, __VA_ARGS__), ms_end_row(in))
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What the files of the snapshot module share among themselves and with nobody else.
  */
-#ifndef MS_SNAPSHOT_PRIVATE_H
-#define MS_SNAPSHOT_PRIVATE_H
+#pragma once
 
 #include "libcommon/base/progress.h"
 #include "libcommon/trace/recording.h"
@@ -189,5 +188,3 @@ struct ms_sampled_rows {
 
 /* Corrects them, and fills table estimate. 0, or -1 with f->err set. */
 int ms_fill_sampled(const struct ms_sampled_rows *to);
-
-#endif

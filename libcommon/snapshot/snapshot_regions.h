@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A snapshot of regions: what /proc says of processes, at one time or several, as rows.
  */
-#ifndef MS_SNAPSHOT_REGIONS_H
-#define MS_SNAPSHOT_REGIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ void ms_region_snapshot_skip(struct ms_region_snapshot *s, uint64_t time_ns, pid
 /* The database, which is the caller's; or NULL with the error of the beginning set. `s` is freed.
  * Moments are named then: "end" the last, "start" the first of several, "1.5s" those between. */
 sqlite3 *ms_region_snapshot_end(struct ms_region_snapshot *s);
-
-#endif

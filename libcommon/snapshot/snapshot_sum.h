@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What all processes of a snapshot hold together, from moment to moment.
  */
-#ifndef MS_SNAPSHOT_SUM_H
-#define MS_SNAPSHOT_SUM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ void ms_sum_change(struct ms_sum *s, struct ms_sum_share *p, uint64_t now_ns, ui
 void ms_sum_leave(struct ms_sum *s, struct ms_sum_share *p, uint64_t now_ns);
 /* All have left: p->at_peak is right from now on, and those of all processes make up s->peak. */
 void ms_sum_finish(const struct ms_sum *s, struct ms_sum_share *p);
-
-#endif

@@ -9,8 +9,7 @@
  * weighted sums of rare events; with equal weights it is Garwood's for a Poisson count). It covers
  * the truth at least as often as it says, for few samples too.
  */
-#ifndef MS_ESTIMATE_H
-#define MS_ESTIMATE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -44,5 +43,3 @@ void ms_spread_add(struct ms_spread *to, const struct ms_spread *s);
 void ms_interval(double value, const struct ms_spread *s, double *low, double *high);
 /* The same in whole numbers, outwards, in the range of SQLite's integers. */
 void ms_interval_whole(uint64_t value, const struct ms_spread *s, uint64_t *low, uint64_t *high);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A series as a line of small bars.
  */
-#ifndef MS_SPARKLINE_H
-#define MS_SPARKLINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,5 +14,3 @@ const char *ms_spark_bar(double part, bool ascii);
  * (lowest bar) to the largest of all; a flat series is a row of lowest bars. Into `out`. */
 void ms_sparkline(char out[MS_SPARKLINE_COLUMNS * 3 + 1], const double *values, size_t n,
 		  size_t columns, bool ascii);
-
-#endif

@@ -22,8 +22,7 @@
  * What this cannot tell: a single tooth, or a cache that is far from full, looks like a leak until
  * it comes to its end; the confidence is what the data say, not what the program is.
  */
-#ifndef MS_TREND_H
-#define MS_TREND_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -61,5 +60,3 @@ struct ms_trend {
 struct ms_trend ms_trend_of(const struct ms_trend_sample *v, size_t n);
 /* "growing", "steady", ...: the words of the snapshot. */
 const char *ms_trend_word(enum ms_trend_kind kind);
-
-#endif

@@ -12,8 +12,7 @@
  * obj:, src: or ... for the frames from the innermost on; in these * and ? are wildcards.
  * Suppressions of what is no leak are passed over.
  */
-#ifndef MS_SUPPRESS_H
-#define MS_SUPPRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ enum ms_suppressed ms_suppress_frame(const struct ms_suppression *s,
 enum ms_suppressed ms_suppress_stack(const struct ms_suppression *s,
 				     const struct ms_suppress_frame *frames, size_t n,
 				     const char *verdict);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A suppression taken apart, as its reader leaves it to its matcher.
  */
-#ifndef MS_SUPPRESS_PRIVATE_H
-#define MS_SUPPRESS_PRIVATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ struct ms_suppress_detail {
 	struct ms_suppress_line *lines;
 	size_t line_count;
 };
-
-#endif

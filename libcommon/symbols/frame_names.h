@@ -8,8 +8,7 @@
  * under the lock. Strings belong to the symbolizer (files) or the recording (told), which both
  * outlive the slots.
  */
-#ifndef MS_FRAME_NAMES_H
-#define MS_FRAME_NAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ struct ms_frame_names ms_names_of(struct ms_names *n, const struct ms_recording 
 uint64_t ms_names_answers(struct ms_names *n, bool *pending);
 /* The recording is going to be closed: nothing of it is kept. */
 void ms_names_forget(struct ms_names *n);
-
-#endif

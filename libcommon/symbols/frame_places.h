@@ -2,8 +2,7 @@
  * What a frame of a recording is: its module, why it has no address, what the trace's own symbols
  * say of it, and what is to be asked of the files where the trace says nothing.
  */
-#ifndef MS_FRAME_PLACES_H
-#define MS_FRAME_PLACES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ struct ms_frame_question {
 /* False: there is nothing that could be looked up. */
 bool ms_frame_question(const struct ms_recording *t, const struct ms_frame *f,
 		       struct ms_frame_question *q);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Known allocations that the C and C++ runtimes make once and never free: named, not hidden.
  */
-#ifndef MS_ONE_TIME_H
-#define MS_ONE_TIME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ uint32_t ms_one_time_inner(void);
 /* What a site with these signs is: "stdio buffer" and the like; NULL when it is none of them. The
  * list is in ms-filter(1). */
 const char *ms_one_time(uint32_t signs, const struct ms_one_time_site *s);
-
-#endif

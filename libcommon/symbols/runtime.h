@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Which frames belong to the language's runtime or an allocator, and which to the user's own code.
  */
-#ifndef MS_RUNTIME_H
-#define MS_RUNTIME_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -10,5 +9,3 @@
  * demangled, `file` a source file; each may be NULL. A site is named after the first frame of which
  * this is false. */
 bool ms_is_runtime(const char *module, const char *function, const char *file);
-
-#endif

@@ -9,8 +9,7 @@
  * From an address in a module to functions, files and lines. libdw and libelf stay behind this
  * header.
  */
-#ifndef MS_SYMBOLS_H
-#define MS_SYMBOLS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -82,5 +81,3 @@ char *ms_demangle(const char *name);
  * for many traces opens each module once; NULL: one of its own. 0, or -1 with `err` set and the
  * trace as it was. */
 int ms_symbols_embed(const char *path, struct ms_symbols *s, struct ms_err *err);
-
-#endif

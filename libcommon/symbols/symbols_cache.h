@@ -6,8 +6,7 @@
  * every file that was opened or sought for them: a debug file that has come since, or one that was
  * changed, makes all of it void. What is damaged, or not our own, is not believed.
  */
-#ifndef MS_SYMBOLS_CACHE_H
-#define MS_SYMBOLS_CACHE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,5 +62,3 @@ void ms_cached_free(struct ms_cached *c);
 /* Removes what was not used for longest until the folder holds at most `most` bytes, and what an
  * interrupted writer left. */
 void ms_cache_trim(int folder, uint64_t most);
-
-#endif

@@ -5,8 +5,7 @@
  * By libdebuginfod, loaded at run time: who does not ask for it needs neither it nor a network, and
  * nothing else here ever connects to anything.
  */
-#ifndef MS_SYMBOLS_DEBUGINFOD_H
-#define MS_SYMBOLS_DEBUGINFOD_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ void ms_debuginfod_free(struct ms_debuginfod *d);
 char *ms_debuginfod_find(struct ms_debuginfod *d, const uint8_t *id, size_t id_size);
 /* What kept it from asking, or NULL: no library, no servers, or no time left. */
 const char *ms_debuginfod_trouble(const struct ms_debuginfod *d);
-
-#endif

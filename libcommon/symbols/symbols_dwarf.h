@@ -9,8 +9,7 @@
  *
  * libdw reads from our own mapping (symbols_elf.h).
  */
-#ifndef MS_SYMBOLS_DWARF_H
-#define MS_SYMBOLS_DWARF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -175,5 +174,3 @@ void *ms_unit_keep(struct ms_unit *u, const void *v, size_t bytes);
 const char *ms_unit_source(struct ms_dwarf *d, struct ms_unit *u, uint32_t number);
 /* Name of a node's function, or NULL. */
 const char *ms_node_name(struct ms_dwarf *d, const struct ms_unit *u, const struct ms_unit_node *n);
-
-#endif

@@ -5,8 +5,7 @@
  * hostile file gives fewer sections or symbols, never a fault. A file that shrinks while it is
  * mapped is the one thing that cannot be caught.
  */
-#ifndef MS_SYMBOLS_ELF_H
-#define MS_SYMBOLS_ELF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -83,5 +82,3 @@ const struct ms_elf_symbol *ms_elf_symbol(struct ms_elf *e, uint64_t address);
 size_t ms_elf_symbols(struct ms_elf *e);
 /* True when the file's own tables name functions. */
 bool ms_elf_has_symbols(struct ms_elf *e);
-
-#endif

@@ -2,8 +2,7 @@
  * Finds the files that describe a module: itself, its separate debug file, and that one's
  * supplementary file. Part of the symbol module.
  */
-#ifndef MS_SYMBOLS_FILES_H
-#define MS_SYMBOLS_FILES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -28,5 +27,3 @@ struct ms_module_files ms_module_files(const struct ms_symbols_options *opt,
 				       struct ms_debuginfod *servers,
 				       const struct ms_symbols_module *m);
 void ms_module_files_close(struct ms_module_files *f);
-
-#endif

@@ -2,8 +2,7 @@
  * An ELF file made in memory of sections found elsewhere, for libdw to read: it opens whole files
  * only, and not all that is in them. Part of the symbol module.
  */
-#ifndef MS_SYMBOLS_IMAGE_H
-#define MS_SYMBOLS_IMAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ bool ms_image_make(struct ms_image *image, const struct ms_image_section *s, uns
 bool ms_image_open(struct ms_image *image, const struct ms_image_section *s, unsigned n,
 		   uint16_t machine);
 void ms_image_close(struct ms_image *image);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A place in the source. Part of the symbol module.
  */
-#ifndef MS_SYMBOLS_LOCATION_H
-#define MS_SYMBOLS_LOCATION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,5 +16,3 @@ struct ms_location {
 	uint32_t column;
 	bool inlined; /* true for all but the last of a chain */
 };
-
-#endif

@@ -2,8 +2,7 @@
  * What symbols need to know of a processor's code, by the file's machine and not by ours: a trace
  * may be read elsewhere. Part of the symbol module.
  */
-#ifndef MS_SYMBOLS_MACHINE_H
-#define MS_SYMBOLS_MACHINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ extern const struct ms_machine ms_x86_64;
 
 /* NULL = not known. */
 const struct ms_machine *ms_machine_of(unsigned elf);
-
-#endif

@@ -2,8 +2,7 @@
  * DWARF packages (.dwp): the split parts of many units in one file, with an index. Part of the
  * symbol module.
  */
-#ifndef MS_SYMBOLS_PACKAGE_H
-#define MS_SYMBOLS_PACKAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ uint64_t ms_package_number(const struct ms_package *p, uint32_t slot);
 /* Replaces the strings of a package by those of one unit alone, and its offsets to match: `own`
  * gets two blocks to be freed. */
 void ms_package_strings(struct ms_bytes of[MS_PART_COUNT], uint8_t *own[2]);
-
-#endif

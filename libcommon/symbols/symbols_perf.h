@@ -2,8 +2,7 @@
  * perf-PID.map: names of code that a program made at run time, written by the program itself for
  * perf(1), one line "START SIZE NAME" each, numbers in hexadecimal. Part of the symbol module.
  */
-#ifndef MS_SYMBOLS_PERF_H
-#define MS_SYMBOLS_PERF_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ void ms_perf_map_free(struct ms_perf_map *m);
 /* Name of the function at `address`, as the latest line that covers it says, or NULL. */
 const char *ms_perf_map_find(const struct ms_perf_map *m, uint64_t address);
 const char *ms_perf_map_path(const struct ms_perf_map *m);
-
-#endif

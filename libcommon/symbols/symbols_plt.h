@@ -2,8 +2,7 @@
  * Names of a program's linkage table: the few instructions through which it calls "malloc" of
  * another module are "malloc@plt". Part of the symbol module.
  */
-#ifndef MS_SYMBOLS_PLT_H
-#define MS_SYMBOLS_PLT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ void ms_plt_free(struct ms_plt *p);
 /* The symbol that the entry at `address` jumps to, as the file has it, and what is to be added to
  * it ("*ABS*" and an address, where it has no name); NULL: there is no entry. */
 const char *ms_plt_find(const struct ms_plt *p, uint64_t address, uint64_t *addend);
-
-#endif

@@ -8,8 +8,7 @@
  * together with the addresses that it refers to, and opened as that. Only its ranges need a reader
  * of their own, because they refer to the skeleton.
  */
-#ifndef MS_SYMBOLS_SPLIT_H
-#define MS_SYMBOLS_SPLIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -59,5 +58,3 @@ bool ms_split_die_ranges(const struct ms_split_ranges *r, Dwarf_Die *die, struct
 
 /* The text of an attribute; NULL = there is none, or an empty one. */
 const char *ms_die_text(Dwarf_Die *die, unsigned attribute);
-
-#endif

@@ -5,8 +5,7 @@
  * The model is never finished, so that more can always come. What is a sum of others is made by
  * those who look: see replay_cells.h.
  */
-#ifndef MS_FOLLOW_H
-#define MS_FOLLOW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -55,5 +54,3 @@ uint64_t ms_follow_reached(const struct ms_follow *f);
 /* How long ago that was, of a trace that grows and was made on this machine since it was started;
  * else UINT64_MAX. */
 uint64_t ms_follow_lag(struct ms_follow *f);
-
-#endif

@@ -7,8 +7,7 @@
  * A trace being replayed: what its records say, its frames and call stacks, and the live-heap model
  * that its events feed.
  */
-#ifndef MS_RECORDING_H
-#define MS_RECORDING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -171,5 +170,3 @@ bool ms_recording_complete(const struct ms_recording *t);
 /* A quick look at a file on disk without its events: info, end and marks. The result is only for
  * those; close it. */
 struct ms_recording *ms_recording_glance(const char *path, struct ms_err *err);
-
-#endif

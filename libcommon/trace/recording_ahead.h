@@ -6,8 +6,7 @@
  * the only one that touches the file and the decoder. That it hands over as the last, and ends: the
  * reading goes on in one thread.
  */
-#ifndef MS_RECORDING_AHEAD_H
-#define MS_RECORDING_AHEAD_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -23,5 +22,3 @@ int ms_ahead_next(struct ms_recording *t, enum ms_trace_next *last, struct ms_bl
 		  struct ms_err *err);
 /* Ends it wherever it is. Nothing more can be read of the recording then. */
 void ms_ahead_stop(struct ms_recording *t);
-
-#endif

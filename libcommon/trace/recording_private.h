@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What the files that read a recording share among themselves.
  */
-#ifndef MS_RECORDING_PRIVATE_H
-#define MS_RECORDING_PRIVATE_H
+#pragma once
 
 #include "recording.h"
 #include "format/trace.h"
@@ -35,5 +34,3 @@ void ms_recording_note_block(struct ms_recording *t, const struct ms_block *b);
 /* A block of a checkpoint. It is passed over unless events before it are missing. False when it
  * means nothing. */
 bool ms_recording_take_checkpoint(struct ms_recording *t, const struct ms_block *b);
-
-#endif

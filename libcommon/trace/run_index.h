@@ -2,8 +2,7 @@
  * FILE.d/index of a run, as ms-record(1) describes it: how its images descend from each other, also
  * those whose trace was not kept.
  */
-#ifndef MS_RUN_INDEX_H
-#define MS_RUN_INDEX_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ void ms_run_index_free(struct ms_run_index *x);
 const struct ms_run_image *ms_run_index_find(const struct ms_run_index *x, uint32_t number);
 /* The image that `number` became by exec: of the same process. NULL = not in it. */
 const struct ms_run_image *ms_run_index_next(const struct ms_run_index *x, uint32_t number);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The index of a trace: where each block is, as the writer notes it and a reader takes it.
  */
-#ifndef MS_TRACE_INDEX_H
-#define MS_TRACE_INDEX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ bool ms_index_take(struct ms_trace_index *x, const struct ms_column *records, ui
  * with `err` set: I/O failed. */
 int ms_trace_find_blocks(struct ms_trace *t, uint64_t end, struct ms_trace_index *x,
 			 struct ms_err *err);
-
-#endif

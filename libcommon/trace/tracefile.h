@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The trace as a file: header, blocks, checksums, zstd. What the blocks mean is format/'s business.
  */
-#ifndef MS_TRACEFILE_H
-#define MS_TRACEFILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -128,5 +127,3 @@ void ms_trace_close(struct ms_trace *t);
 /* The writer's lock, by which a reader knows that a trace still grows (an open-file-description
  * write lock on byte 0, F_OFD_SETLK). 0, or -1 with errno. On a pipe it does nothing. */
 int ms_trace_lock(int fd);
-
-#endif

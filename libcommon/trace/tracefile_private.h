@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What the files that read traces share among themselves.
  */
-#ifndef MS_TRACEFILE_PRIVATE_H
-#define MS_TRACEFILE_PRIVATE_H
+#pragma once
 
 #include "tracefile.h"
 
@@ -73,5 +72,3 @@ struct ms_block ms_trace_block(const struct ms_trace *t, const struct ms_block_h
 void ms_trace_passed(struct ms_trace *t, const struct ms_block_head *h);
 /* MS_NEXT_ERROR, with `err` set from errno. */
 enum ms_trace_next ms_trace_failed(const struct ms_trace *t, struct ms_err *err);
-
-#endif

@@ -7,8 +7,7 @@
  * Recording a process that runs already: the guest mapped into it, its allocators' entries
  * replaced, and all of it taken back.
  */
-#ifndef ATTACH_H
-#define ATTACH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -71,5 +70,3 @@ struct attach_times {
 };
 const struct attach_times *attach_times(const struct attach *a);
 void attach_free(struct attach *a);
-
-#endif

@@ -2,8 +2,7 @@
  * The image that is mapped into a running process: part of this program, relocated to where it will
  * lie.
  */
-#ifndef ATTACH_IMAGE_H
-#define ATTACH_IMAGE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ static inline struct mg_manifest *attach_image_manifest(const struct attach_imag
 }
 /* Has the mapping that begins with `n` bytes of `head` the build-id of our image? */
 int attach_image_is_ours(const uint8_t *head, size_t n);
-
-#endif

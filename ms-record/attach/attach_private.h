@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What the files of attaching share: one process, what is to be hooked in it, what is mapped.
  */
-#ifndef ATTACH_PRIVATE_H
-#define ATTACH_PRIVATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -169,5 +168,3 @@ int attach_rewrite(struct attach *a, struct hijack_stop *s, bool back, attach_mo
 /* Before anything stops: what can be known then, and the best nice value that is permitted (see
  * hijack_helper, too). */
 void attach_prepare_stop(struct attach *a);
-
-#endif

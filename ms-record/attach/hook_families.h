@@ -2,8 +2,7 @@
  * Allocators that are known by name: their functions besides malloc's are hooked without being
  * asked for. Their blocks are of malloc's heap.
  */
-#ifndef HOOK_FAMILIES_H
-#define HOOK_FAMILIES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -22,5 +21,3 @@ void hook_families_each(const struct hook_modules *m, hook_families_fn *f, void 
 /* The same with C++'s operators new and delete of the module at `path`. */
 void hook_operators_each(const struct hook_modules *m, const char *path, hook_families_fn *f,
 			 void *arg);
-
-#endif

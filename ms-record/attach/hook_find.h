@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Functions that --hook names, found in the modules of a process by the symbols of their files.
  */
-#ifndef HOOK_FIND_H
-#define HOOK_FIND_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ bool hook_is_there(const struct hook_modules *m, const char *name);
 bool hook_unwinds(const struct hook_modules *m);
 /* Does a module belong to a C++ runtime, or to the C library? */
 bool hook_is_runtime(const char *path);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Hooks in modules that are opened while the process is recorded: dlopen. The control thread's.
  */
-#ifndef HOOK_LATE_H
-#define HOOK_LATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ void hook_late_free(struct hook_late *l);
 bool hook_late_asked(const struct session *s);
 /* Does what its threads wait for. */
 void hook_late_look(struct session *s, struct hook_results *results);
-
-#endif

@@ -2,8 +2,7 @@
  * Hooks in a program that was started with the guest preloaded: its entries are replaced while it
  * waits in the guest's constructor.
  */
-#ifndef HOOK_LAUNCH_H
-#define HOOK_LAUNCH_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -20,5 +19,3 @@ bool hook_launch_wanted(struct session *s, const struct hooks *hooks);
  * done nothing. False = it runs, with the hooks that were placed. */
 bool hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *placed, bool all,
 		 struct ms_err *err);
-
-#endif

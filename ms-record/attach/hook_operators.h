@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Does a program have an operator new of its own that allocates by itself?
  */
-#ifndef HOOK_OPERATORS_H
-#define HOOK_OPERATORS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -10,5 +9,3 @@
  * malloc, and does nothing that it calls lead to malloc? False also when its code cannot be read.
  * (Reads its symbols: slow where there is one.) */
 bool hook_operators_own(int proc);
-
-#endif

@@ -2,8 +2,7 @@
  * Hooks written into a process, at a moment when nobody executes the functions: for each a slot,
  * its struct mg_hook, and the jump at its entry.
  */
-#ifndef HOOK_WRITE_H
-#define HOOK_WRITE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ enum patch_state hook_state(const struct hijack *h, const struct mg_hook *hook);
  * many, 0 = they cannot be read. */
 size_t hook_code(const struct hijack *h, uint64_t entry, uint64_t size,
 		 uint8_t code[PATCH_BODY_MOST]);
-
-#endif

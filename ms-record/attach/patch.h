@@ -8,8 +8,7 @@
  *
  * Nothing here touches a process: bytes in, bytes out.
  */
-#ifndef PATCH_H
-#define PATCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -66,5 +65,3 @@ enum patch_state patch_state(const struct mg_hook *h, const uint8_t *now);
 void patch_hook(const struct patch *p, struct mg_hook *h);
 /* A thread is at `ip` when the jump is written: where it goes on. */
 uint64_t patch_moved(const struct patch *p, uint64_t ip);
-
-#endif

@@ -16,8 +16,7 @@
  * but as nothing says when the last of these is visible, there is a moment in which no stamp is
  * known to be the last of its time.
  */
-#ifndef CLOCK_H
-#define CLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -70,5 +69,3 @@ static inline uint64_t clock_tick(struct clock *c, uint64_t stamp)
 }
 /* ns since the start, now. */
 uint64_t clock_now(const struct clock *c);
-
-#endif

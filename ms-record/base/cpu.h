@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The processor that this ms-record is built for, and records programs of.
  */
-#ifndef CPU_H
-#define CPU_H
+#pragma once
 
 #include <elf.h>
 #include <stdbool.h>
@@ -20,5 +19,3 @@ static inline uint64_t cpu_counter(void);
 bool cpu_counter_usable(void);
 
 #include MS_CPU_H
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Descriptors that may be there or not, and those of processes.
  */
-#ifndef DESCRIPTOR_H
-#define DESCRIPTOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -20,5 +19,3 @@ int process_folder(pid_t pid);
 void process_exe(int folder, char path[PROCESS_EXE]);
 /* The same by its number. */
 void process_exe_of(pid_t pid, char path[PROCESS_EXE]);
-
-#endif

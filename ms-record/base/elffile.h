@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The few facts of an ELF file that recording needs, read with bounds on everything.
  */
-#ifndef ELFFILE_H
-#define ELFFILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ struct elffile_malloc {
 };
 /* False when there is nothing to be read. */
 bool elffile_malloc(int fd, struct elffile_malloc *m);
-
-#endif

@@ -2,8 +2,7 @@
  * An ELF file of 64 bits, mapped to be read. What it says may be anything: nothing is read outside
  * of it.
  */
-#ifndef ELFMAP_H
-#define ELFMAP_H
+#pragma once
 
 #include <elf.h>
 #include <stdbool.h>
@@ -40,5 +39,3 @@ static inline const char *elfmap_name(const struct elfmap_table *t, const Elf64_
 {
 	return y->st_name < t->bytes ? t->strings + y->st_name : "";
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A message with an open file, to whom it is to have it too.
  */
-#ifndef PASS_FILE_H
-#define PASS_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,5 +13,3 @@ bool pass_file(int to, const void *bytes, size_t n, int fd);
 /* Takes such a message of at most `n` bytes, and the file that came with it: *fd, -1 = none.
  * `flags` and result as of recvmsg(2). */
 ssize_t pass_file_take(int from, void *bytes, size_t n, int flags, int *fd);
-
-#endif

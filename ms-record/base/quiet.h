@@ -4,8 +4,7 @@
  * A thread has to get a processor once before it stops. If one of ours computes there, it waits for
  * the rest of our turn, which is milliseconds; and all others stand still so much longer.
  */
-#ifndef QUIET_H
-#define QUIET_H
+#pragma once
 
 /* In the recorder, before it starts a helper process: that one can ask for it then. */
 void quiet_prepare(void);
@@ -15,5 +14,3 @@ void quiet_begin(void);
 void quiet_end(void);
 /* A thread of the recorder that is about to compute waits, too. */
 void quiet_wait(void);
-
-#endif

@@ -2,8 +2,7 @@
  * Memory that is about to be written, made ready at once: a fault for each page costs several times
  * as much.
  */
-#ifndef READY_H
-#define READY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ static inline void ready_memory(const void *from, size_t bytes)
 	if (end > first)
 		madvise((void *)first, end - first, MADV_POPULATE_WRITE);
 }
-
-#endif

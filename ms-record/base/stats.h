@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What is counted of one image while it is recorded.
  */
-#ifndef STATS_H
-#define STATS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ struct guest_account {
 	bool no_usable; /* --usable-size, and the allocator does not tell */
 	bool ready;
 };
-
-#endif

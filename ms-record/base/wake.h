@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * How threads of the recorder wake each other.
  */
-#ifndef WAKE_H
-#define WAKE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -22,5 +21,3 @@ uint32_t wake_rounds(const struct wake *w);
 void wake_settle(struct wake *w);
 /* Sets an eventfd, that somebody polls. */
 void wake_event(int event);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * x86-64, as cpu.h wants it.
  */
-#ifndef BASE_X86_64_H
-#define BASE_X86_64_H
+#pragma once
 
 #include <x86intrin.h>
 
@@ -14,5 +13,3 @@ static inline uint64_t cpu_counter(void)
 {
 	return __rdtsc();
 }
-
-#endif

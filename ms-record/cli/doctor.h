@@ -5,8 +5,7 @@
  * the reason, and what to do. What is read of /proc is read below --proc-root. Nothing is changed:
  * a process is looked at as -p does before it touches it.
  */
-#ifndef DOCTOR_H
-#define DOCTOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ void doctor_machine(struct doctor *d);
 /* doctor_target.c */
 void doctor_process(struct doctor *d, pid_t pid);
 void doctor_command(struct doctor *d);
-
-#endif

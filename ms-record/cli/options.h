@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The command line of ms-record: the options of all rooms, which are filled in here alone.
  */
-#ifndef OPTIONS_H
-#define OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,5 +25,3 @@ struct options {
 /* Reads the arguments. 0, or -1 with `err` set. */
 int options_read(struct options *o, int argc, char **argv, struct ms_err *err);
 void options_free(struct options *o);
-
-#endif

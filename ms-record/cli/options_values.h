@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What the values of ms-record's options mean, and which go together.
  */
-#ifndef OPTIONS_VALUES_H
-#define OPTIONS_VALUES_H
+#pragma once
 
 #include "options.h"
 
@@ -14,5 +13,3 @@ ms_cli_take options_follow, options_overflow, options_leak_check, options_leak_m
 int options_check_keep(const struct files_options *o, struct ms_err *err);
 /* All were read, and --poll is among them: refuses what would do nothing. 0, or -1 with `err` set. */
 int options_check_poll(struct options *o, struct ms_err *err);
-
-#endif

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * What is said at the end.
  */
-#ifndef SUMMARY_H
-#define SUMMARY_H
+#pragma once
 
 struct control;
 
 /* Says on standard error what was recorded, what it cost, where it is and what to type next. */
 void summary_print(const struct control *c);
-
-#endif

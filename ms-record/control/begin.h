@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Sessions begin.
  */
-#ifndef BEGIN_H
-#define BEGIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ void begin_draining(struct control *c, struct session *s);
  * NULL with `err` set. */
 struct session *begin_attached(struct control *c, struct attach *a, struct output *out,
 			       uint32_t parent, struct ms_err *err);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * What the control thread knows, and what others ask of its loop (loop.c).
  */
-#ifndef CONTROL_H
-#define CONTROL_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -106,5 +105,3 @@ void control_read_signals(struct control *c);
 /* Appends symbols to the traces that were kept. */
 void control_symbols(struct control *c);
 void control_free(struct control *c);
-
-#endif

@@ -2,8 +2,7 @@
  * What is asked of a recording: each room's part of it, and what room control itself obeys. Room
  * cli fills it in.
  */
-#ifndef CONTROL_OPTIONS_H
-#define CONTROL_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ struct control_options {
 	bool interval_asked;     /* -i was given */
 	bool no_symbols, no_cache, verbose;
 };
-
-#endif

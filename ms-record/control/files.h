@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Names and files of the traces of one run: FILE, FILE~, FILE.d/ and its index.
  */
-#ifndef FILES_H
-#define FILES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -59,5 +58,3 @@ void files_remove(const struct output *o);
 void files_index(struct files *f, const struct image *m);
 /* Closes the index and frees. */
 void files_done(struct files *f);
-
-#endif

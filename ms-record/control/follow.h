@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * --follow: which further programs and forked children are recorded.
  */
-#ifndef FOLLOW_H
-#define FOLLOW_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -24,5 +23,3 @@ struct follow {
  * `exe`: path of the executable; `name`: what the process is called. */
 bool follow_exec(const struct follow *f, const char *exe, const char *name);
 bool follow_fork(const struct follow *f, const char *exe, const char *name);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Forked children that began to record: their processes are found.
  */
-#ifndef FORK_CHILDREN_H
-#define FORK_CHILDREN_H
+#pragma once
 
 struct control;
 
@@ -10,5 +9,3 @@ struct control;
 void fork_children_accept(struct control *c);
 /* Waits, not for long, until no child can have gone unseen that began before. */
 void fork_children_settle(struct control *c);
-
-#endif

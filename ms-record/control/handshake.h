@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The handshake with guests, over an abstract socket with a random name.
  */
-#ifndef HANDSHAKE_H
-#define HANDSHAKE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -33,5 +32,3 @@ bool handshake_wanted(struct control *c, int pid);
 void handshake_missed(struct control *c, int pid, const char *why);
 /* Answers everyone who waits at the socket: a new image is recorded, or told to stay out. */
 void handshake_accept(struct control *c);
-
-#endif

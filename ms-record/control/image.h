@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * One image of a run that is over.
  */
-#ifndef IMAGE_H
-#define IMAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ struct image {
 	int error_number; /* the trace could not be written */
 	char *error;
 };
-
-#endif

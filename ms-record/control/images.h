@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The images of a run that are over: what is remembered of each, which traces are kept.
  */
-#ifndef IMAGES_H
-#define IMAGES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ const char *images_lost(const struct image *m);
 /* Has its executable a malloc, which a preloaded library cannot see? (Reads its symbols: slow.) */
 bool images_own_malloc(const struct image *m);
 void images_free(struct control *c);
-
-#endif

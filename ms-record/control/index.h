@@ -2,8 +2,7 @@
  * FILE.d/index: a line for every image of the run, in the order in which they ended (ms-record(1),
  * FILES).
  */
-#ifndef INDEX_H
-#define INDEX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ void index_open(struct index *x, int folder);
 /* Adds an image; before index_open the line waits. */
 void index_add(struct index *x, const struct image *m);
 void index_close(struct index *x);
-
-#endif

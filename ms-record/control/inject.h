@@ -2,8 +2,7 @@
  * Starting a command that nothing can be preloaded into: static, for another C library, or with a
  * malloc of its own.
  */
-#ifndef INJECT_H
-#define INJECT_H
+#pragma once
 
 struct control;
 struct ms_err;
@@ -24,5 +23,3 @@ void inject_detach(struct control *c);
 /* Traces nothing any more. */
 void inject_over(struct control *c);
 void inject_free(struct control *c);
-
-#endif

@@ -4,8 +4,7 @@
  * The first that can be had gets FILE, each further one a trace in FILE.d/. One that cannot is kept
  * with its reason, and costs the others nothing. c->attach is the first.
  */
-#ifndef MULTI_ATTACH_H
-#define MULTI_ATTACH_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -24,5 +23,3 @@ void multi_attach_detach(struct control *c);
 /* Have all of them ended? */
 bool multi_attach_ended(const struct control *c);
 void multi_attach_free(struct control *c);
-
-#endif

@@ -12,8 +12,7 @@
  * believes its own user and root, and root believes the user to whom the process belongs; and the
  * memory that it gets must be the one that the process has mapped.
  */
-#ifndef STANDBY_H
-#define STANDBY_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -48,5 +47,3 @@ void standby_name(const struct stat *st, char name[STANDBY_NAME_BYTES]);
 /* Runs the command, asleep. Its waitpid status, with `err` set where hooks were refused; or -1 with
  * `err` and *own, our exit status, set. */
 int standby_run(const struct control_options *o, int *own, struct ms_err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Recording a process that is on standby (standby.h): the recorder's side.
  */
-#ifndef STANDBY_ATTACH_H
-#define STANDBY_ATTACH_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -32,5 +31,3 @@ int standby_attach_prepare(struct control *c, struct standby_attach *w, pid_t pi
 bool standby_attach_ended(const struct standby_attach *w);
 /* The holder has it asleep then. */
 void standby_attach_free(struct standby_attach *w);
-
-#endif

@@ -9,8 +9,7 @@
  * owner and root. One packet asks (the verb as typed), one answers: '0' and what to print, or '1'
  * and why not.
  */
-#ifndef TELL_H
-#define TELL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -76,5 +75,3 @@ void tell_turn(struct control *c);
 /* The traces are finished: whoever said stop is answered. */
 void tell_over(struct control *c);
 void tell_free(struct tell *t);
-
-#endif

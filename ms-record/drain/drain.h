@@ -6,8 +6,7 @@
  *
  * The draining thread: reads all rings, merges, fills batches for the writing thread.
  */
-#ifndef DRAIN_H
-#define DRAIN_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -53,5 +52,3 @@ void drain_add(struct drain *d, struct session *s);
 struct session *drain_next_child(struct drain *d);
 /* Lets the thread end once it has no session any more, and waits for it. */
 void drain_stop(struct drain *d);
-
-#endif

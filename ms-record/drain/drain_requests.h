@@ -4,8 +4,7 @@
  * A mark or a flush is done at one stamp in every image: exactly there the merge stops for a
  * moment, so that what the program did before is before it in the trace.
  */
-#ifndef DRAIN_REQUESTS_H
-#define DRAIN_REQUESTS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -48,5 +47,3 @@ void drain_requests_answer(struct drain *d);
 void figures_add(struct figures *f, const struct stats *t, uint64_t paused_ns);
 /* Adds the figures of a session. */
 void drain_requests_add_figures(struct figures *f, const struct session *s);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What room drain keeps of a session.
  */
-#ifndef DRAINED_H
-#define DRAINED_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ struct drained {
 	const struct drain_request *request; /* left to do, at that stamp */
 	uint64_t request_stamp;
 };
-
-#endif

@@ -4,8 +4,7 @@
  * A word of shared memory is read once into a local: the process that wrote it may change it at any
  * time.
  */
-#ifndef PARSE_RECORD_H
-#define PARSE_RECORD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -74,5 +73,3 @@ static inline uint32_t slack_of(const struct record *c, uint64_t size)
 	uint64_t usable = word(c, fixed), slack = usable > size ? usable - size : 0;
 	return slack < UINT32_MAX - 1 ? (uint32_t)slack + 1 : UINT32_MAX - 1;
 }
-
-#endif

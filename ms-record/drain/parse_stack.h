@@ -4,8 +4,7 @@
  *
  * What every record needs is inlined into the parser.
  */
-#ifndef PARSE_STACK_H
-#define PARSE_STACK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -97,5 +96,3 @@ static inline int parse_stack_of(struct session *s, struct reader *r, const stru
 	}
 	return 0;
 }
-
-#endif

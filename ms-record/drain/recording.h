@@ -3,8 +3,7 @@
  *
  * Session knows none of them, so whoever makes one that is to be drained calls one of these.
  */
-#ifndef RECORDING_H
-#define RECORDING_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ void recording_free(struct session *s);
 
 /* finish.c: writes the end block with all counts and closes the trace (draining thread). */
 void finish_trace(struct session *s);
-
-#endif

@@ -2,8 +2,7 @@
  * Stacks that the guest could not step through: sent as registers and a copy of the stack, unwound
  * here.
  */
-#ifndef REMOTE_H
-#define REMOTE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ size_t remote_unwind(struct session *s, struct reader *r, uint64_t *frames, bool
 /* Is there a call in front of this address? Yes also where that cannot be seen. */
 bool remote_called(struct session *s, uint64_t ip);
 void remote_free(struct remote *m);
-
-#endif

@@ -2,8 +2,7 @@
  * Rings: made ready for threads to take, read, and taken back. Records are checked as they are
  * read, because whoever writes them may be broken or hostile.
  */
-#ifndef RING_H
-#define RING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ void ring_take_over(struct session *s, bool proc);
 /* parse.c: reads exactly `bytes` bytes of records at the reader's place. 0, or -1 and the session is
  * marked as damaged. */
 int parse_records(struct session *s, struct reader *r, uint64_t bytes);
-
-#endif

@@ -2,8 +2,7 @@
  * x86-64, as remote.c wants it: which of a copy's registers each of libunwind's is, + 1, and the
  * one that is the frame pointer.
  */
-#ifndef DRAIN_X86_64_H
-#define DRAIN_X86_64_H
+#pragma once
 
 /* clang-format off */
 #define REMOTE_REGISTERS {                                                                         \
@@ -13,5 +12,3 @@
 	[UNW_X86_64_R14] = MG_REG_R14 + 1, [UNW_X86_64_R15] = MG_REG_R15 + 1}
 /* clang-format on */
 #define REMOTE_BP UNW_X86_64_RBP
-
-#endif

@@ -8,8 +8,7 @@
  * the hooks. Nothing here changes errno, allocates, prints, exits, or takes a lock that somebody
  * waits for.
  */
-#ifndef MG_CORE_H
-#define MG_CORE_H
+#pragma once
 
 #include "cpu.h"
 #include "layout.h"
@@ -529,5 +528,3 @@ bool mg_filtered(void);
 void mg_futex(const uint32_t *word, uint32_t op, uint32_t value, uint64_t ns);
 /* The program is about to install a filter, or to forbid a thread to read the clock. */
 void mg_confine(bool calls, bool clock);
-
-#endif

@@ -3,8 +3,7 @@
  * NAME.h defines what is inline here and says where the entries put registers, NAME_code.c reads
  * instructions, NAME_vectors.c keeps vector registers, NAME_*.S are the entries.
  */
-#ifndef MG_CPU_H
-#define MG_CPU_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ void mg_vectors_save(void *area);
 void mg_vectors_restore(const void *area);
 
 #include MS_CPU_H
-
-#endif

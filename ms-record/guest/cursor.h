@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Bytes of a module, read with bounds: a read outside gives 0 and marks the cursor bad.
  */
-#ifndef CURSOR_H
-#define CURSOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ static inline int64_t bytes_signed(struct cursor *c, unsigned n)
 	unsigned shift = 64 - 8 * n;
 	return (int64_t)(bytes(c, n) << shift) >> shift;
 }
-
-#endif

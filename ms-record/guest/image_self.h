@@ -2,8 +2,7 @@
  * The image's way to a thread's writer: a table by thread pointer, since it has no thread-local
  * storage. Included ahead of the core's files when they are compiled for the image.
  */
-#ifndef MG_IMAGE_SELF_H
-#define MG_IMAGE_SELF_H
+#pragma once
 
 #define MG_IMAGE 1
 
@@ -37,5 +36,3 @@ MG_INLINE struct mg_place *mg_place_here(void)
 
 /* The core asks only where image.c has found the place. */
 #define MG_SELF (&mg_place_here()->self)
-
-#endif

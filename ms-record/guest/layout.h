@@ -66,8 +66,7 @@
  * writes there from then on; the memory of its parent it never touches. The directory of the slots
  * lies between rings and windows of the image.
  */
-#ifndef MG_LAYOUT_H
-#define MG_LAYOUT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -582,5 +581,3 @@ static inline void mg_settle(struct mg_session *s)
 	} while (told != __atomic_load_n(&s->told_paused, __ATOMIC_SEQ_CST) ||
 		 user != __atomic_load_n(&s->user_paused, __ATOMIC_SEQ_CST));
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The preload backend: what its files offer each other.
  */
-#ifndef MG_PRELOAD_H
-#define MG_PRELOAD_H
+#pragma once
 
 #include <elf.h>
 #include <stdbool.h>
@@ -147,5 +146,3 @@ const char *mg_base_name(const char *path);
 bool mg_starts(const char *s, const char *prefix);
 /* Puts text behind `at` characters of it, cut to fit. How many there are then. */
 size_t mg_append(char *to, size_t size, size_t at, const char *from);
-
-#endif

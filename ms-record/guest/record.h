@@ -6,8 +6,7 @@
  * the ring, or a stack copy has to be sent, the stamp is given up and another one taken afterwards:
  * a thread that waits holds up nobody's events.
  */
-#ifndef MG_RECORD_H
-#define MG_RECORD_H
+#pragma once
 
 #include "core.h"
 
@@ -257,5 +256,3 @@ MG_INLINE uint64_t mg_hold(struct mg_writer *t)
 	t->holding = true;
 	return mg_stamp(t);
 }
-
-#endif

@@ -2,8 +2,7 @@
  * How to step from a frame to its caller: rules, the table that all threads share (rules.c), where
  * they come from (eh_frame.c), and a thread's own copy of them.
  */
-#ifndef MG_RULES_H
-#define MG_RULES_H
+#pragma once
 
 #include "cpu.h"
 
@@ -128,5 +127,3 @@ uint64_t mg_rule_miss(uint64_t ip, uint32_t epoch);
 struct mg_writer;
 /* Empties the thread's own copy, and its paths. */
 void mg_own_rules_forget(struct mg_writer *t);
-
-#endif

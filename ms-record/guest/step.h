@@ -2,8 +2,7 @@
  * One step from a frame to its caller, by the rule of its ip: what every walk is made of. All of it
  * is inlined into the walks but what is rare.
  */
-#ifndef STEP_H
-#define STEP_H
+#pragma once
 
 #include "core.h"
 
@@ -168,5 +167,3 @@ MG_INLINE bool step(struct walk *w, uint64_t rule)
 	}
 	return true;
 }
-
-#endif

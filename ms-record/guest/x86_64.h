@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * x86-64, as cpu.h wants it.
  */
-#ifndef MG_X86_64_H
-#define MG_X86_64_H
+#pragma once
 
 /* ---- CFI ---- */
 
@@ -105,6 +104,4 @@ MG_INLINE uint64_t mg_choose(uint64_t a, uint64_t b, uint64_t flags, uint64_t bi
 		for (int i = 0; i < 5; i++)                                                        \
 			(r)[MG_REG_RBX + i] = (frame)[MG_ENTRY_KEPT - i];                          \
 	} while (0)
-#endif
-
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * x86-64: what layout.h says of entries and registers.
  */
-#ifndef MG_X86_64_LAYOUT_H
-#define MG_X86_64_LAYOUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ static inline bool mg_is_call(const uint8_t *after)
 		is = after[-(int)n] == 0xff && (after[1 - (int)n] & 0x38) == 0x10;
 	return is;
 }
-
-#endif

@@ -3,8 +3,7 @@
  *
  * All of it belongs to the draining thread.
  */
-#ifndef FORKS_H
-#define FORKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -93,5 +92,3 @@ void forks_begin(struct session *s);
 bool forks_settle(struct session *s);
 /* Takes the inherited block at `address` out of the table. */
 bool forks_take(struct session *s, uint64_t address, struct live_block *b);
-
-#endif

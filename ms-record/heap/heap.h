@@ -6,8 +6,7 @@
  *
  * What the room keeps of a session.
  */
-#ifndef HEAP_H
-#define HEAP_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -22,5 +21,3 @@ struct heap {
 	struct inherited_heap *inherited_heap; /* for children; NULL once it is over */
 	bool logging;                          /* changes are kept for it */
 };
-
-#endif

@@ -6,8 +6,7 @@
  * knows its blocks, so that all can be freed at once. What malloc gave out inside a hooked function
  * is backing: in a table of its own, in no figure of the heap.
  */
-#ifndef HEAPS_H
-#define HEAPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ void heaps_backing(struct session *s, struct reader *r, const struct item *it);
 /* A block that is not live is given back: is it backing, or is nothing to be recorded of it?
  * `sure`: then a block of the program's own heap at that address goes with it. */
 bool heaps_give(struct session *s, struct reader *r, const struct item *it, bool sure);
-
-#endif

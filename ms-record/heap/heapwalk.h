@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The blocks on the heap of another process that runs, by what glibc's malloc keeps of them.
  */
-#ifndef HEAPWALK_H
-#define HEAPWALK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ struct heapwalk_from {
  * bounded time. The result belongs to the caller (heapwalk_free). */
 void heapwalk(struct heapwalk *w, const struct heapwalk_from *from);
 void heapwalk_free(struct heapwalk *w);
-
-#endif

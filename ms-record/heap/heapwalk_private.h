@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What the files of heapwalk.h share: glibc's structures, as they lie in memory.
  */
-#ifndef HEAPWALK_PRIVATE_H
-#define HEAPWALK_PRIVATE_H
+#pragma once
 
 #include "libcommon/base/arena.h"
 #include "ms-record/ptrace/attach_maps.h"
@@ -85,5 +84,3 @@ void walk_caches(struct walk *k);
 bool walk_among(const struct words *w, uint64_t word);
 /* heapwalk_mapped.c: blocks with a mapping of their own. */
 void walk_mapped(struct walk *k);
-
-#endif

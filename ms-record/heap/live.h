@@ -25,8 +25,7 @@
  * It grows by a half, then a third, four buckets moving with each block that is added, in order of
  * hash, so that an address is in one bucket at any time; the pages behind are given back.
  */
-#ifndef LIVE_H
-#define LIVE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -192,5 +191,3 @@ static inline __attribute__((always_inline)) void live_prefetch(const struct liv
 {
 	__builtin_prefetch(live_place(l, address).bucket);
 }
-
-#endif

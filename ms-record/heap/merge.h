@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The merge: items of all rings in the order of their stamps, to events of the trace.
  */
-#ifndef MERGE_H
-#define MERGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ void mapped_take(struct session *s, struct reader *r, const struct item *it);
 void mapped_give(struct session *s, struct reader *r, const struct item *it);
 /* Is there anything known at an address that the reader's next ITEM_MAP maps a second time? */
 void mapped_look(struct session *s, struct reader *r, const struct item *it);
-
-#endif

@@ -2,8 +2,7 @@
  * Blocks of an attached process from before it was attached to: kept apart from those that are
  * recorded, which they never become.
  */
-#ifndef PREEXISTING_H
-#define PREEXISTING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ bool preexisting_freed(struct preexisting *b, uint64_t address, struct live_bloc
 /* Each round: is the walk understood by now? Its outcome goes into the trace. `end`: the last
  * chance. */
 void preexisting_look(struct session *s, bool end);
-
-#endif

@@ -2,8 +2,7 @@
  * What the samples of a recording stand for, while it is recorded: the figures that readers will
  * estimate from it.
  */
-#ifndef SAMPLED_H
-#define SAMPLED_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ void sampled_freed(struct stats *t, uint64_t mean, uint64_t number, uint64_t siz
 void sampled_peak(struct stats *t);
 /* "1.3 GiB (1.2 to 1.4)": live bytes at the end, or at the peak, with their 95 % interval. */
 const char *sampled_words(char room[128], const struct stats *t, uint64_t mean, int peak);
-
-#endif

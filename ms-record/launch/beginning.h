@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A traced process at the beginning of a program.
  */
-#ifndef BEGINNING_H
-#define BEGINNING_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -20,5 +19,3 @@ struct beginning {
  * its C library is not known. It is left at some stop; the calling thread traces it. */
 int beginning_reach(struct beginning *b, pid_t pid, struct ms_err *err);
 void beginning_free(struct beginning *b);
-
-#endif

@@ -2,8 +2,7 @@
  * The environment of a process that is at the beginning of a program: our library and socket are
  * put into it, or taken out.
  */
-#ifndef EXEC_ENV_H
-#define EXEC_ENV_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,5 +15,3 @@ struct ms_err;
  * 0, or -1 with `err` set: it is as it was. */
 int exec_env_preload(pid_t pid, const char *guest, const char *socket, struct ms_err *err);
 int exec_env_remove(pid_t pid, const char *away, struct ms_err *err);
-
-#endif

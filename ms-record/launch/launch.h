@@ -6,8 +6,7 @@
  *
  * Starting the command: found, checked, and run with the guest preloaded.
  */
-#ifndef LAUNCH_H
-#define LAUNCH_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -62,5 +61,3 @@ void launch_cancel(struct launch *l);
 /* A file beside this program: in its folder, or ../lib/memscope. malloc'ed, NULL when there is
  * none. */
 char *launch_own_file(const char *name);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * --poll: a process watched through /proc, without anything in it.
  */
-#ifndef POLL_H
-#define POLL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -95,5 +94,3 @@ void poll_trace_sample(struct poll *p, const struct ms_proc_sample *s);
 bool poll_trace_unread(const struct poll *p);
 /* 0, or -1 with `err` set when anything of it could not be written. */
 int poll_trace_close(struct poll *p, struct ms_err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Modules of another process, as they lie in its memory: where they are, what they define.
  */
-#ifndef ATTACH_ELF_H
-#define ATTACH_ELF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ int attach_elf_open(int proc, const struct attach_map *map);
  * = the file has no such table, or cannot be had. */
 bool attach_elf_file(int proc, const struct attach_module *m, struct attach_symbol *wanted,
 		     size_t n);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What is mapped in another process, and where there is room near it.
  */
-#ifndef ATTACH_MAPS_H
-#define ATTACH_MAPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ const struct attach_map *attach_maps_at(const struct attach_maps *m, uint64_t ad
  * be reached by a 32-bit displacement: the `nth` nearest such place. 0 = there is none. */
 uint64_t attach_maps_room(const struct attach_maps *m, uint64_t low, uint64_t high, uint64_t bytes,
 			  unsigned nth);
-
-#endif

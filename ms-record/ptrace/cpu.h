@@ -2,8 +2,7 @@
  * What stopping a thread, and having it make system calls, needs of the processor: all that is
  * known of one is in the files named after it.
  */
-#ifndef PTRACE_CPU_H
-#define PTRACE_CPU_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ extern const struct cpu_code cpu_call_code, cpu_return_code[2];
 /* NAME_frames.c. The frames of hijack_net.c, from b->at down: of the state `r` (sets c->sp), then of
  * a copy (c->copy_sp). False: they do not fit, or the vector registers cannot be had. */
 bool cpu_put_frames(struct hijack_call *c, const struct cpu_regs *r, struct hijack_frames *b);
-
-#endif

@@ -31,8 +31,7 @@
  *
  * Nothing here prints. All times are CLOCK_MONOTONIC, in ns.
  */
-#ifndef HIJACK_H
-#define HIJACK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -220,5 +219,3 @@ int hijack_give_back(struct hijack_call *c);
  * launched a thread of ms-record has to do. The net is what makes that safe, too. */
 int hijack_helper(int (*f)(void *arg, void *shared), void *arg, void *shared, size_t bytes,
 		  int *result);
-
-#endif

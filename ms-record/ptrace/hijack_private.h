@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What the files of hijack.h share.
  */
-#ifndef HIJACK_PRIVATE_H
-#define HIJACK_PRIVATE_H
+#pragma once
 
 #include "hijack.h"
 
@@ -63,5 +62,3 @@ int hijack_find_code(struct hijack *h);
 int hijack_spread_net(struct hijack_call *c, struct ms_err *err);
 /* Takes them away. */
 void hijack_take_net(struct hijack_call *c);
-
-#endif

@@ -21,8 +21,7 @@
  *   records ---------------->  s->verdicts, with the
  *                             next batch
  */
-#ifndef SCAN_H
-#define SCAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -104,5 +103,3 @@ void scan_reached(struct session *s, uint64_t stamp);
 bool scan_over(struct session *s);
 /* Says why there was no scan at the end, if there was none. */
 void scan_finish(struct session *s);
-
-#endif

@@ -11,8 +11,7 @@
  *   index    1 GiB of addresses -> leaf; 1 KiB -> the first block that touches it, + 1
  *   edges    [ of block 0 | of block 1 | ...]  in the order in which blocks were looked through
  */
-#ifndef SCAN_GRAPH_H
-#define SCAN_GRAPH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -66,5 +65,3 @@ void graph_solve(struct graph *g, bool complete);
 void graph_retained(struct graph *g,
 		    void (*f)(void *arg, uint32_t block, uint64_t blocks, uint64_t bytes),
 		    void *arg);
-
-#endif

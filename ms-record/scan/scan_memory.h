@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The memory of a process that is held still: what is mapped, and what is in it.
  */
-#ifndef SCAN_MEMORY_H
-#define SCAN_MEMORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -88,5 +87,3 @@ void memory_words(struct memory *m, uint64_t start, uint64_t end, enum memory_pa
 		  void *arg);
 /* Reads a few bytes. False when they are not all there. */
 bool memory_get(const struct memory *m, uint64_t address, void *to, size_t bytes);
-
-#endif

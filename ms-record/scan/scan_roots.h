@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What memory of a process can hold the program's pointers, and its way into the graph.
  */
-#ifndef SCAN_ROOTS_H
-#define SCAN_ROOTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ struct roots {
 /* Looks through registers and all root memory, then through all blocks. What could not be read or
  * was not reached in time is told by the memory's flags. */
 void roots_look(struct roots *r);
-
-#endif

@@ -2,8 +2,7 @@
  * What the files of the leak scan share: the request that its threads hand to one another, and one
  * scan under way.
  */
-#ifndef SCAN_WORK_H
-#define SCAN_WORK_H
+#pragma once
 
 #include <pthread.h>
 #include <signal.h>
@@ -202,5 +201,3 @@ uint64_t watch_patience(const struct session *s);
 /* Waits for so long, or until watch_wake or a process that may have ended. */
 void watch_wait(uint64_t ns);
 void watch_wake(pid_t tid);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The table of modules of an attached process, which its guest cannot keep itself.
  */
-#ifndef ATTACH_MODULES_H
-#define ATTACH_MODULES_H
+#pragma once
 
 struct attach_modules;
 struct session;
@@ -15,5 +14,3 @@ void attach_modules_free(struct attach_modules *m);
 /* Brings the table in shared memory up to date, if the process's linker changed something since.
  * Called by one thread at a time: once before the guest begins, then by the draining thread. */
 void attach_modules_look(struct session *s);
-
-#endif

@@ -2,8 +2,7 @@
  * Modules without .eh_frame_hdr (static programs, --no-eh-frame-hdr): where .eh_frame is, and the
  * sorted table that the header would have had.
  */
-#ifndef FRAMES_H
-#define FRAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ bool frames_find(const struct attach_memory *mem, int proc, const struct attach_
 /* The same once its file is open (-1: it cannot be had). */
 bool frames_find_in(const struct attach_memory *mem, int fd, uint64_t start,
 		    struct frames_table *t);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Lists the functions of modules without .eh_frame_hdr where the guest finds them.
  */
-#ifndef FRAMES_LIST_H
-#define FRAMES_LIST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,5 +19,3 @@ void frames_list_all(struct session *s);
 /* Reads its memory, for struct attach_memory; `s` is the session. The kernel reads less than 2 GiB
  * at a time. */
 bool session_read_memory(void *s, uint64_t address, void *to, size_t bytes);
-
-#endif

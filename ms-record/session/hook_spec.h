@@ -6,8 +6,7 @@
  * ARGUMENT: size, nmemb, ptr, pool, or _ for what does not matter; size32 and nmemb32 where it is
  * an int. NAME as in the symbol table, or as C++ writes it, with or without its parameters.
  */
-#ifndef HOOK_SPEC_H
-#define HOOK_SPEC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ struct hooks {
 /* Reads one more, and numbers its heap. 0, or -1 with `err` set. */
 int hooks_add(struct hooks *all, const char *text, struct ms_err *err);
 void hooks_free(struct hooks *all);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The first block of a trace: what runs where, from /proc.
  */
-#ifndef INFO_H
-#define INFO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ char *info_name(int proc, const char *exe);
 void info_names(struct session *s, const struct identity *parent);
 /* Puts the info record into the session's first batch. */
 void info_write(struct session *s);
-
-#endif

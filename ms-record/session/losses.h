@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What is not in the trace of a session: records of losses, and the counters of its rings.
  */
-#ifndef LOSSES_H
-#define LOSSES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ void losses_add(struct session *s, uint64_t from, uint64_t to, uint64_t count, u
 void losses_take(struct session *s, struct reader *r);
 /* Of every ring that a thread has taken. */
 void losses_take_all(struct session *s);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Which file a module is of: its path, held open, and whether it was there before.
  */
-#ifndef MODULE_FILE_H
-#define MODULE_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ int module_file_open(const struct session *s, const struct attach_map *p, const 
 /* Shares the descriptor of `m` with `with`; each is closed by module_file_close. */
 void module_file_share(struct module *m, struct module *with);
 void module_file_close(struct module *m);
-
-#endif

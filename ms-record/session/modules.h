@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Modules of a recorded image: from the guest's table and /proc/PID/maps to records of the trace.
  */
-#ifndef MODULES_H
-#define MODULES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -27,5 +26,3 @@ uint32_t modules_epoch_at(const struct session *s, uint64_t stamp);
 
 /* A module that stands for a heap of the program's own, for markers in call stacks. Its id. */
 uint32_t modules_heap(struct session *s, const char *name);
-
-#endif

@@ -4,8 +4,7 @@
  * What a run shall do is one state for all its images, set by the control thread (and by the start
  * mark of any image); the draining thread brings each image to it, at the latest in its next round.
  */
-#ifndef PAUSE_H
-#define PAUSE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ void pause_mark(struct session *s, const char *name, uint64_t ns);
 void pause_user(struct session *s, uint64_t change, uint64_t ns);
 /* The session ends: a pause that still lasts ends too. */
 void pause_finish(struct session *s);
-
-#endif

@@ -6,8 +6,7 @@
  * a reference. The draining thread holds one too, owns the slots, and gives a pool up when nobody
  * has it mapped any more.
  */
-#ifndef POOL_H
-#define POOL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -134,5 +133,3 @@ static inline uint64_t pool_slot_at(const struct pool *p, uint32_t slot)
 {
 	return p->slots_start + slot * p->each.bytes;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Lists of a process's mappings, for its guest: how far a stack may be read, and what is code.
  */
-#ifndef RANGES_H
-#define RANGES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -14,5 +13,3 @@ bool ranges_due(const struct session *s);
 /* The draining thread's, once a round: reads /proc/PID/maps when the guest has asked for it, or was
  * never told. What the guest has stays when it cannot be read. */
 void ranges_look(struct session *s);
-
-#endif

@@ -2,8 +2,7 @@
  * Samples of /proc: resident, proportional, private and swapped memory, page faults, processor
  * time.
  */
-#ifndef SAMPLES_H
-#define SAMPLES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ void samples_free(struct sampler *p);
 /* A sample as a record; `heap`: that figure is known, too. RSS and address space are where the latter
  * is not 0. */
 void samples_put(struct ms_record_writer *to, const struct ms_proc_sample *f, bool heap);
-
-#endif

@@ -11,8 +11,7 @@
  * the image ended; the draining thread (drain.c) owns everything else from the moment it adopted the
  * session until it set `finished`. What both touch is under `lock`, or an atomic named so.
  */
-#ifndef SESSION_H
-#define SESSION_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -381,5 +380,3 @@ bool session_thread_alive(struct session *s, uint32_t index);
 /* The number here of a thread that has the number `tid` in its own namespace; 0 = not found (yet,
  * or any more). */
 uint32_t session_outer_tid(struct session *s, uint32_t tid);
-
-#endif

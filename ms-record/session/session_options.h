@@ -2,8 +2,7 @@
  * What is asked of the recording of a process image, as rooms from here to drain obey it. Room cli
  * fills it in; a session has it as `opt`.
  */
-#ifndef SESSION_OPTIONS_H
-#define SESSION_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ struct session_options {
 	struct hooks hooks;     /* --hook */
 	struct ms_cli_list env; /* --env, which the trace names; borrowed */
 };
-
-#endif

@@ -11,8 +11,7 @@
  * table are compared (a wrong match among a million stacks: one in 10^16). It grows to 16 MB, and
  * starts anew when that is full.
  */
-#ifndef STACKS_H
-#define STACKS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -86,5 +85,3 @@ static inline uint32_t stacks_find(const struct stacks *s, struct stacks_path p)
 	return stacks_place(s, p)->node;
 }
 void stacks_know(struct stacks *s, struct stacks_path p, uint32_t node);
-
-#endif

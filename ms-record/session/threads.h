@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Threads of a recorded image: their numbers, names and ends.
  */
-#ifndef THREADS_H
-#define THREADS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,5 +14,3 @@ uint32_t threads_add(struct session *s, uint32_t tid, uint64_t stamp);
 void threads_gone(struct session *s, uint32_t index);
 /* Reads names that are due (`all`: every one) and writes a record of each thread that changed. */
 void threads_look(struct session *s, bool all);
-
-#endif

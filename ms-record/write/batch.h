@@ -4,8 +4,7 @@
  * Events of one or more batches make a block. Stacks come with the batch that ends a block: they
  * are written ahead of it.
  */
-#ifndef BATCH_H
-#define BATCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,5 +66,3 @@ bool batch_empty(const struct batch *b);
 /* Begins a record in `w`, whose memory grows so that fields of `bytes` bytes in all fit (numbers
  * count 16). */
 struct ms_record_writer *batch_record(struct ms_record_writer *w, size_t bytes);
-
-#endif

@@ -15,8 +15,7 @@
  * taken out in one walk. An old block takes 5 to 7 bytes (packed.h), more with its address, and a
  * note 8.
  */
-#ifndef CHECKPOINT_H
-#define CHECKPOINT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ struct checkpoint_options {
  * trace, in as many blocks as it takes. 0, or -1 with `err` and errno set. */
 int checkpoint_write(struct live_list *l, uint64_t event, struct checkpoint_options opt,
 		     struct ms_trace_writer *t, struct ms_err *err);
-
-#endif

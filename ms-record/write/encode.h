@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * From a batch to blocks of a trace.
  */
-#ifndef ENCODE_H
-#define ENCODE_H
+#pragma once
 
 #include "batch.h"
 
@@ -35,5 +34,3 @@ int encode_stacks(const struct stack_span *s,
 		  int (*put)(void *arg, const struct ms_column *columns, size_t n,
 			     struct ms_err *err),
 		  void *arg, struct ms_err *err);
-
-#endif

@@ -5,8 +5,7 @@
  * go beyond is not written: then either the trace is written anew without what was freed
  * (rewrite.h), or nothing but ends is written from there on, in no trace of the run.
  */
-#ifndef LIMIT_H
-#define LIMIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ void limit_moved(struct output *o);
 uint64_t limit_left(const struct limit *l);
 /* A trace of that many bytes was removed. */
 void limit_give_back(struct limit *l, uint64_t bytes);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * One trace being written.
  */
-#ifndef OUTPUT_H
-#define OUTPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -75,5 +74,3 @@ struct ms_trace_writer *output_begin(const struct output *o, int fd, struct ms_e
 struct ms_record_writer;
 void end_counts(const struct stats *t, struct ms_record_writer *w);
 void end_dropped(const struct output *o, struct ms_record_writer *w);
-
-#endif

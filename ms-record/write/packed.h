@@ -9,8 +9,7 @@
  *
  * The bytes are in parts, so that no larger copy exists while the list grows or is gone through.
  */
-#ifndef PACKED_H
-#define PACKED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ struct packed_cursor {
 struct packed_cursor packed_begin(const struct packed_list *l);
 /* False at the end. */
 bool packed_next(struct packed_cursor *c);
-
-#endif

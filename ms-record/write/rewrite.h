@@ -6,8 +6,7 @@
  * takes the old one's place. The old file gets an end, so that whoever reads it has a whole trace
  * up to here.
  */
-#ifndef REWRITE_H
-#define REWRITE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ void later_block(struct output *o, uint16_t type, const uint64_t ns[2],
 struct checkpoint_options;
 void later_checkpoint(struct output *o, uint64_t event, struct checkpoint_options opt);
 void later_free(struct later *l);
-
-#endif

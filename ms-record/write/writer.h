@@ -9,8 +9,7 @@
  * It alone touches files of traces while recording goes on, so that a slow disk or a pipe that
  * nobody reads holds up nothing but itself until the queue is full.
  */
-#ifndef WRITER_H
-#define WRITER_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -55,5 +54,3 @@ bool writer_stop(struct writer *w, bool (*give_up)(void *), void *arg);
 
 /* With all that is kept for its rewriting. */
 void output_free(struct output *o);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Budgets: "unfreed_bytes > 64k", what they ask about, and whether a recording breaks them.
  */
-#ifndef REPORT_BUDGET_H
-#define REPORT_BUDGET_H
+#pragma once
 
 #include "ms-report/model/figures.h"
 
@@ -106,5 +105,3 @@ bool diff_budget_waived(const struct budget *b, const struct model *m);
 bool budget_is_about(const struct budget *b, const char *total);
 /* What it lets pass: "<= +1.0 MiB". */
 const char *budget_allows(const struct budget *b, struct model *m, bool ascii);
-
-#endif

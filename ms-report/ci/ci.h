@@ -6,8 +6,7 @@
  *
  * The formats that continuous integration reads.
  */
-#ifndef REPORT_CI_H
-#define REPORT_CI_H
+#pragma once
 
 #include "budget.h"
 
@@ -62,5 +61,3 @@ struct findings {
 
 /* `partial`: budgets are decided on incomplete figures too. Free with free(v). */
 struct findings findings_make(struct model *m, const struct budgets *budgets, bool partial);
-
-#endif

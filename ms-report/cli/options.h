@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The command line of ms-report.
  */
-#ifndef REPORT_OPTIONS_H
-#define REPORT_OPTIONS_H
+#pragma once
 
 #include "ms-report/ci/budget.h"
 #include "ms-report/output/out.h"
@@ -74,5 +73,3 @@ void options_free(struct options *opt);
 
 /* The option that asks for a view, without its dashes. */
 const char *view_name(enum view v);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * One output: the views asked for, in one format.
  */
-#ifndef REPORT_RENDER_H
-#define REPORT_RENDER_H
+#pragma once
 
 #include "options.h"
 
@@ -20,5 +19,3 @@ struct out;
 int render_prepare(struct page *p, const struct options *opt, struct ms_err *err);
 /* Writes one format of a prepared page to `o`. */
 void render(struct page *p, const struct options *opt, enum format f, struct out *o);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * A comparison for people: the first screen and a comment for a pull request.
  */
-#ifndef REPORT_DIFF_REPORT_H
-#define REPORT_DIFF_REPORT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -18,4 +17,3 @@ void diff_text(struct page *p, struct out *o, size_t limit);
 /* The hidden line that a comment for a pull request is known by, and the rest of it. */
 void diff_markdown_key(struct page *p, struct out *o);
 void diff_markdown(struct page *p, struct out *o, size_t limit);
-#endif

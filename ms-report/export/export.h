@@ -7,8 +7,7 @@
  * What the formats of other programs have in common: rows of figures with their call stacks, names
  * made harmless, and what a reader must be told of a recording.
  */
-#ifndef REPORT_EXPORT_H
-#define REPORT_EXPORT_H
+#pragma once
 
 #include "export_table.h"
 
@@ -124,5 +123,3 @@ bool export_write(struct page *p, enum format f, enum metric asked, enum metric 
 typedef void export_format(struct export *x, struct out *o);
 export_format export_pprof, export_speedscope, export_gprof2dot, export_massif, export_dhat,
 	export_heaptrack, export_callgrind, export_chrome;
-
-#endif

@@ -2,8 +2,7 @@
  * Numbers for things in the order in which they appear: strings, messages, paths of a tree; and a
  * gzip stream to write them to.
  */
-#ifndef REPORT_EXPORT_TABLE_H
-#define REPORT_EXPORT_TABLE_H
+#pragma once
 
 #include "ms-report/output/out.h"
 
@@ -53,5 +52,3 @@ void gzip_put(struct gzip *g, const void *s, size_t n);
 /* What is in `text`, which is empty then. */
 void gzip_take(struct gzip *g, struct out *text);
 void gzip_close(struct gzip *g);
-
-#endif

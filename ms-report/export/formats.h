@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The formats of our own for machines, each in a file of its own.
  */
-#ifndef REPORT_FORMATS_H
-#define REPORT_FORMATS_H
+#pragma once
 
 #include "ms-report/model/lists.h"
 #include "ms-report/words/table.h"
@@ -65,5 +64,3 @@ struct est_named {
 };
 void json_intervals(struct ms_json *j, const struct estimates *e, const struct est_named *v,
 		    size_t n);
-
-#endif

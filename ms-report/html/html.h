@@ -6,8 +6,7 @@
  *
  * The page: one HTML file that needs nothing else, with all figures of a report in it.
  */
-#ifndef REPORT_HTML_H
-#define REPORT_HTML_H
+#pragma once
 
 #include "ms-report/model/lists.h"
 
@@ -21,5 +20,3 @@ struct page;
  * one by one, SIZE_MAX = all, LIMIT_DEFAULT = as many as HTML_MAX allows; the others are one entry
  * with their sums. `metric` is what charts begin with. */
 void html_report(struct page *p, struct out *o, const char *text, enum metric metric, size_t limit);
-
-#endif

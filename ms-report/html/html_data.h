@@ -29,8 +29,7 @@
  *
  * All texts are cleaned: one line, no control characters, valid UTF-8.
  */
-#ifndef REPORT_HTML_DATA_H
-#define REPORT_HTML_DATA_H
+#pragma once
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/lookup.h"
@@ -90,5 +89,3 @@ void html_words_write(struct page *p, struct ms_json *j, const struct html_sites
 		      enum metric metric);
 /* A text as all of them are: cleaned, and cut where it is absurdly long; NULL stays NULL. */
 const char *html_text(struct page *p, const char *s);
-
-#endif

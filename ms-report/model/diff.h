@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A comparison that ms-diff made: what changed, as arrays.
  */
-#ifndef REPORT_DIFF_H
-#define REPORT_DIFF_H
+#pragma once
 
 #include "model.h"
 
@@ -105,5 +104,3 @@ enum diff_figure diff_figure_named(const char *name, size_t n);
 const struct diff_total *diff_total(const struct diff *d, const char *figure);
 /* The first run that has no end or is damaged, or NULL. */
 const struct diff_run *diff_cut_run(const struct model *m);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What is asked of the database beyond its rows, and summed up over processes.
  */
-#ifndef REPORT_FACTS_H
-#define REPORT_FACTS_H
+#pragma once
 
 #include "model.h"
 
@@ -82,5 +81,3 @@ uint64_t unrecorded_frees(const struct model *m, uint64_t unknown_frees);
 int verdicts_read(struct model *m, struct ms_err *err);
 /* Does the report look at the end of processes that were all scanned? */
 bool verdicts_known(const struct model *m);
-
-#endif

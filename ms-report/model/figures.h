@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The figures of "totals" in the JSON report, by name: what --fail-on can ask about.
  */
-#ifndef REPORT_FIGURES_H
-#define REPORT_FIGURES_H
+#pragma once
 
 #include "model.h"
 
@@ -60,5 +59,3 @@ uint64_t told_value(enum told f, enum told_of of, const void *what);
 
 /* That of a struct which has it. */
 uint64_t figure_of(const void *row, const struct figure *f);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The largest sites by some figure, and what the rest adds up to.
  */
-#ifndef REPORT_LISTS_H
-#define REPORT_LISTS_H
+#pragma once
 
 #include "model.h"
 
@@ -57,5 +56,3 @@ struct list {
 struct list list_sites(struct model *m, enum metric metric, size_t limit);
 /* Every site, those with nothing of the metric too; only `rows` and `n` are filled. */
 struct list list_all(struct model *m, enum metric metric);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * A snapshot database as arrays: read once, then only looked at.
  */
-#ifndef REPORT_MODEL_H
-#define REPORT_MODEL_H
+#pragma once
 
 #include "libcommon/base/arena.h"
 #include "libcommon/snapshot/snapshot.h"
@@ -362,5 +361,3 @@ uint32_t model_user_node(const struct model *m, uint32_t stack);
  * that label. On either the model must be freed. */
 int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err);
 void model_free(struct model *m);
-
-#endif

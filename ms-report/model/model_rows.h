@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The tables of a snapshot as the model's arrays.
  */
-#ifndef REPORT_MODEL_ROWS_H
-#define REPORT_MODEL_ROWS_H
+#pragma once
 
 #include "model.h"
 
@@ -25,5 +24,3 @@ const char *reader_text(struct reader *r);
 int rows_read_moments(struct model *m, struct ms_err *err);
 /* Reads all other tables. 0, or -1 with `err` set. */
 int rows_read(struct model *m, struct ms_err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Live heap and RSS over time, resampled to a number of columns.
  */
-#ifndef REPORT_SPANS_H
-#define REPORT_SPANS_H
+#pragma once
 
 #include "model.h"
 
@@ -22,5 +21,3 @@ struct span {
 /* Cuts the run into `n` spans of equal length (fewer when it is shorter than n points), in the
  * model's arena; returns how many. 0 = no timeline. */
 size_t spans_make(struct model *m, size_t n, struct span **out);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Sites merged into a call tree: from the program's entry down, or from the allocating function up.
  */
-#ifndef REPORT_TREE_H
-#define REPORT_TREE_H
+#pragma once
 
 #include "lists.h"
 
@@ -30,5 +29,3 @@ struct tree {
 /* In the model's arena. `fold`, for people: of functions that call themselves, or each other in turn,
  * one round is kept. */
 struct tree tree_make(struct model *m, enum metric metric, bool up, bool fold);
-
-#endif

@@ -7,8 +7,7 @@
  * Where a report goes: a growing buffer, emptied into a file descriptor or kept for a file written
  * whole.
  */
-#ifndef REPORT_OUT_H
-#define REPORT_OUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,5 +74,3 @@ struct output {
  * it was left early is no error. False when there is no pager, none is needed because the text fits
  * on the screen, or it could not be run: then nothing was shown. */
 bool pager_show(const char *text, size_t n);
-
-#endif

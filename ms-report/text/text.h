@@ -7,8 +7,7 @@
  * Plain text for a terminal or a log: the first screen, lists of sites, tables, one site, call
  * trees.
  */
-#ifndef REPORT_TEXT_H
-#define REPORT_TEXT_H
+#pragma once
 
 #include "ms-report/model/lists.h"
 #include "ms-report/words/page.h"
@@ -90,5 +89,3 @@ void markdown_text(struct out *o, const struct out *text);
 void markdown_plain(struct page *p, struct out *o, const char *s);
 void markdown_code(struct page *p, struct out *o, const char *s);
 void markdown_frame(struct page *p, struct out *o, const struct frame *f);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Names of functions and places for people: made harmless, shortened, cut to a width.
  */
-#ifndef REPORT_NAMES_H
-#define REPORT_NAMES_H
+#pragma once
 
 #include "libcommon/symbols/shorten.h"
 
@@ -64,5 +63,3 @@ const struct frame *site_caller(const struct model *m, const struct site *s);
 
 /* The file name of a path. */
 const char *base_name(const char *path);
-
-#endif

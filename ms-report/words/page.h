@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What every writer of a report needs: the model, how names are shown, and what was asked for.
  */
-#ifndef REPORT_PAGE_H
-#define REPORT_PAGE_H
+#pragma once
 
 #include "names.h"
 
@@ -52,5 +51,3 @@ struct page {
 	bool partial;                  /* they are decided on incomplete figures too */
 	bool gzip;                     /* what the output is named after wants it compressed */
 };
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Figures, times and moments for people, and lines that are put together from parts.
  */
-#ifndef REPORT_SAY_H
-#define REPORT_SAY_H
+#pragma once
 
 #include "ms-report/model/model.h"
 
@@ -40,5 +39,3 @@ const char *est_things(struct model *m, uint64_t n, const struct ms_spread *e, c
 		       const char *many);
 /* A size with these limits. */
 const char *say_size_limits(struct model *m, uint64_t bytes, uint64_t low, uint64_t high);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * --sql: somebody's question to the snapshot, answered as a table.
  */
-#ifndef REPORT_SQL_H
-#define REPORT_SQL_H
+#pragma once
 
 #include "table.h"
 
@@ -22,5 +21,3 @@ int sql_ask(struct model *m, const char *query, struct answer *a, struct ms_err 
 
 /* Its first `limit` rows. */
 struct table sql_table(struct model *m, const struct answer *a, size_t limit);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A view as a table of typed cells, which each format writes in its own way.
  */
-#ifndef REPORT_TABLE_H
-#define REPORT_TABLE_H
+#pragma once
 
 #include "say.h"
 
@@ -176,5 +175,3 @@ struct table proc_skipped(struct model *m, size_t limit);
 /* The tables of the first screen, at most PROC_TABLES; how many. */
 #define PROC_TABLES 4
 size_t proc_first(struct model *m, size_t limit, struct table out[PROC_TABLES]);
-
-#endif

@@ -8,8 +8,7 @@
  * Sentences about a recording that every format for people shows: who ran, what the figures are
  * worth, why there are none.
  */
-#ifndef REPORT_WORDS_H
-#define REPORT_WORDS_H
+#pragma once
 
 #include "say.h"
 
@@ -93,5 +92,3 @@ const char *diff_rest(struct model *m);
 const char *diff_worth(struct model *m);
 /* How far runs of one build are apart at the peak: "noise +-0.3 %"; NULL with one run of each. */
 const char *diff_noise(struct model *m);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * ms-top at work: looks, keys and frames in turn.
  */
-#ifndef TOP_APP_H
-#define TOP_APP_H
+#pragma once
 
 struct ms_err;
 struct options;
@@ -11,5 +10,3 @@ struct options;
 int app_run(const struct options *o, struct ms_err *err);
 /* Plain frames to standard output. */
 int app_print(const struct options *o, struct ms_err *err);
-
-#endif

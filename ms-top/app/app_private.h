@@ -2,8 +2,7 @@
  * The state of ms-top, which the loop, the keys and the plain output share; and what each source of
  * figures must be able to do.
  */
-#ifndef TOP_APP_PRIVATE_H
-#define TOP_APP_PRIVATE_H
+#pragma once
 
 #include "ms-top/proc/system.h"
 #include "ms-top/view/draw.h"
@@ -103,5 +102,3 @@ __attribute__((format(printf, 2, 3))) void app_say(struct app *a, const char *fm
 void app_record(struct app *a, pid_t pid, const char *name);
 /* ... and shows the trace when there is one. */
 void app_recording(struct app *a);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The command line of ms-top.
  */
-#ifndef TOP_OPTIONS_H
-#define TOP_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ struct options {
 
 /* 0, or -1 with `err` set. Borrows from argv. */
 int options_parse(struct options *o, int argc, char **argv, struct ms_err *err);
-
-#endif

@@ -4,8 +4,7 @@
  * Nothing that a program chose (its name, its arguments, its functions) reaches the terminal other
  * than through grid_put, which lets no control character and no broken UTF-8 pass.
  */
-#ifndef TOP_GRID_H
-#define TOP_GRID_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,5 +73,3 @@ size_t grid_fit(const struct grid *g, const char *text, int width);
 /* A row as text without trailing blanks, NUL-ended. Returns its length; `room` is enough when it is
  * cols * GRID_BYTES + 1. */
 size_t grid_row(const struct grid *g, int row, char *text, size_t room);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Figures in few columns.
  */
-#ifndef TOP_WORDS_H
-#define TOP_WORDS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ const char *words_change(double bytes);
 const char *words_count(double n);
 /* "41 d", "3 h 20 m", "12 m", "5 s". */
 const char *words_time(double seconds);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Frames as JSON, one object each: ms-top(1) names the keys.
  */
-#ifndef TOP_JSON_H
-#define TOP_JSON_H
+#pragma once
 
 #include <stddef.h>
 
@@ -36,5 +35,3 @@ void json_trend(struct ms_json *j, const struct ms_trend *t, const char *verdict
 
 /* When that meets which limit; all null where it meets none. */
 void json_forecast(struct ms_json *j, const struct forecast *f);
-
-#endif

@@ -2,8 +2,7 @@
  * A figure over time, in a fixed amount of memory: when it is full, every second sample is dropped
  * and from then on half as many are kept. The latest value is always there.
  */
-#ifndef TOP_HISTORY_H
-#define TOP_HISTORY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ struct ms_trend history_trend(const struct history *h);
 const char *history_word(const struct ms_trend *t);
 /* At most `n` values, oldest first, the last of them the latest; returns how many. */
 size_t history_values(const struct history *h, unsigned *values, size_t n);
-
-#endif

@@ -2,8 +2,7 @@
  * What a process may grow to, and when it will have: its control group's memory, its address space,
  * what the machine has left.
  */
-#ifndef TOP_LIMITS_H
-#define TOP_LIMITS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -38,5 +37,3 @@ struct forecast {
 struct forecast limits_forecast(const struct limits *l, const struct ms_trend *t);
 /* "reaches its cgroup's 4.00 G in 7 h 39 m (6 h 02 m to 9 h 10 m)"; "" = nothing. */
 const char *limits_words(const struct forecast *f);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Lines of a file of /proc/PID, without taking memory; and which processes are being recorded.
  */
-#ifndef TOP_MAPS_H
-#define TOP_MAPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ struct recordings {
 void recordings_add(struct recordings *r, int folder);
 /* Does the process map one of them? */
 bool recordings_have(const struct recordings *r, int folder);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * One process, as /proc shows it from one look to the next: figures, their history, its regions.
  */
-#ifndef TOP_PROCESS_H
-#define TOP_PROCESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ int process_open(struct process *p, const char *root, pid_t pid, struct ms_err *
 /* Looks again. smaps is read again only so often that it takes a hundredth of the time. */
 void process_look(struct process *p);
 void process_close(struct process *p);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Sorting numbers without taking memory.
  */
-#ifndef TOP_SORT_H
-#define TOP_SORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,5 +10,3 @@
 /* Does `a` come before `b`? */
 typedef bool sort_before(const void *arg, uint32_t a, uint32_t b);
 void sort_numbers(uint32_t *v, size_t n, sort_before *before, const void *arg);
-
-#endif

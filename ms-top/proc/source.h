@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * From which file of /proc/PID the figures of a process are: the best that may be read.
  */
-#ifndef TOP_SOURCE_H
-#define TOP_SOURCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ struct source_figures { /* bytes, SOURCE_UNKNOWN */
 void source_read(int folder, uint64_t page_bytes, struct source_figures *f);
 /* Figures of what smaps says in all. */
 void source_take(struct source_figures *f, enum source source, const struct ms_proc_memory *m);
-
-#endif

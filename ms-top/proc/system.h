@@ -6,8 +6,7 @@
  * often that it takes a 200th of the time. Memory is taken when there are more processes than ever
  * before, else none.
  */
-#ifndef TOP_SYSTEM_H
-#define TOP_SYSTEM_H
+#pragma once
 
 #include <dirent.h>
 #include <stdbool.h>
@@ -117,5 +116,3 @@ struct chosen {
 /* Reads it anew. `made`: the root is a copy of some /proc, of which nothing can be recorded. */
 void chosen_look(struct chosen *c, const struct system *s, const struct system_process *p,
 		 bool made);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What can be shown of a process, one column each.
  */
-#ifndef TOP_COLUMNS_H
-#define TOP_COLUMNS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,5 +78,3 @@ int column_compare(struct system *s, enum column_id id, struct system_process *a
 /* The cell of a process, or of a group; `indent` is for its command. */
 void column_draw(struct grid *g, int row, int col, int width, struct system *s, enum column_id id,
 		 struct system_process *p, const char *indent);
-
-#endif

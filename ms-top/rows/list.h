@@ -4,8 +4,7 @@
  * Rows are named by numbers that stay theirs. The selection stays with its row when rows come, go
  * or change places; only when its own row goes does it pass to the one that has taken its place.
  */
-#ifndef TOP_LIST_H
-#define TOP_LIST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ void list_last(struct list *l);
 bool list_choose(struct list *l, uint64_t id);
 /* There is room for `height` rows: the selected one is among them. Returns the first row. */
 size_t list_view(struct list *l, size_t height);
-
-#endif

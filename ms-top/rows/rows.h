@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Which processes are shown, and in what order: filtered, sorted, as a tree or in groups.
  */
-#ifndef TOP_ROWS_H
-#define TOP_ROWS_H
+#pragma once
 
 #include <regex.h>
 #include <stdbool.h>
@@ -51,5 +50,3 @@ struct rows {
 /* Makes the rows anew. `fresh`: the system was looked at since, so that groups have a new value. */
 void rows_make(struct rows *r, struct system *s, bool fresh);
 void rows_free(struct rows *r);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The terminal: keys in, frames out, and everything as it was at any end.
  */
-#ifndef TOP_TERM_H
-#define TOP_TERM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -109,5 +108,3 @@ extern const struct key keys[];
 extern const size_t key_count;
 
 enum action keys_find(int code, unsigned where);
-
-#endif

@@ -8,8 +8,7 @@
  *   trace_names.c        what a call stack is called; trace_site.c all about one site
  *   trace_limits.c       when live bytes will have reached a limit
  */
-#ifndef TOP_TRACE_H
-#define TOP_TRACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -352,5 +351,3 @@ void save_free(struct save *s);
 bool save_begin(struct save *s, const char *trace, const char *point);
 /* True once after each: `text` says what came of it. */
 bool save_ended(struct save *s, char *text, size_t room);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The frames: what is shown of the system and of a process.
  */
-#ifndef TOP_DRAW_H
-#define TOP_DRAW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -83,5 +82,3 @@ const char *draw_trace_flags(const struct grid *g, const struct trace *t,
 			     const struct screen_state *st);
 /* A row of a table that is selected gets its mark. */
 void draw_trace_mark(struct grid *g, int row, const struct screen_state *st, uint64_t id);
-
-#endif

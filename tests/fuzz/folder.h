@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A folder that plays /proc/PID for fuzz targets.
  */
-#ifndef MS_FUZZ_FOLDER_H
-#define MS_FUZZ_FOLDER_H
+#pragma once
 
 #include <fcntl.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ static inline void fuzz_file(int folder, const char *name, const void *data, siz
 	}
 	close(fd);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What fuzz targets share: the entry point, and columns from the bytes of a fuzzer.
  */
-#ifndef MS_FUZZ_H
-#define MS_FUZZ_H
+#pragma once
 
 #include "format/column.h"
 
@@ -21,5 +20,3 @@ static inline size_t columns_of(const uint8_t *data, size_t n, struct ms_column 
 	}
 	return count;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Checksums of a trace made to fit, or a fuzzer would hardly get past them.
  */
-#ifndef MS_FUZZ_MEND_H
-#define MS_FUZZ_MEND_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ static inline void fuzz_mend(uint8_t *data, size_t n)
 		at += MS_BLOCK_HEADER_SIZE + size;
 	}
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What the threads of a process to attach to have in common: see attach.c.
  */
-#ifndef ATTACH_TARGET_H
-#define ATTACH_TARGET_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -42,5 +41,3 @@ void *opener(void *unused);
 void *waiter(void *unused);
 void *sharer(void *unused);
 void *spawner(void *unused);
-
-#endif

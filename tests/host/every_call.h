@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * One of each call that allocates or frees, and what they come to.
  */
-#ifndef EVERY_CALL_H
-#define EVERY_CALL_H
+#pragma once
 
 #include <malloc.h>
 #include <stdint.h>
@@ -60,5 +59,3 @@ static inline void add_sums(struct sums *all, const struct sums *s)
 	all->live_bytes += s->live_bytes;
 	all->live_blocks += s->live_blocks;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * A recorder and a guest that is played: its rings, records as the layout says, and the trace that
  * comes out. Included once by each program that tests the recorder so.
  */
-#ifndef RECORDER_PLAY_H
-#define RECORDER_PLAY_H
+#pragma once
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -158,5 +157,3 @@ static int run_tests(void (*const tests[])(void), size_t n)
 	printf("%s\n", failures ? "FAILED" : "ok");
 	return failures != 0;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * The trace that came out of a test of the recorder, read into arrays. Each program that includes
  * recorder_play.h includes it once, by that.
  */
-#ifndef RECORDER_TRACE_H
-#define RECORDER_TRACE_H
+#pragma once
 
 static struct ms_event events[EVENTS_MAX];
 static size_t event_count;
@@ -100,5 +99,3 @@ static size_t stack_of(uint32_t node, struct ms_frame *out, size_t max)
 		out[n++] = frames[nodes[node].frame];
 	return n;
 }
-
-#endif

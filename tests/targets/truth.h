@@ -10,8 +10,7 @@
  * Words are those of design: a realloc of a block is one allocation, one free and one reallocation;
  * a temporary block is freed by its own thread before that thread allocates again.
  */
-#ifndef TARGETS_TRUTH_H
-#define TARGETS_TRUTH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -110,5 +109,3 @@ uint64_t tm_random(uint64_t *state);
 		tm_leave();                                                                        \
 	})
 #define FREE(p) TM_END((p), free(tm_o))
-
-#endif

@@ -2,8 +2,7 @@
  * A check for unit tests: says where it does not hold and, as the caller words it, what was found,
  * and goes on.
  */
-#ifndef MS_TEST_CHECK_H
-#define MS_TEST_CHECK_H
+#pragma once
 
 #include <stdio.h>
 
@@ -18,5 +17,3 @@ static int failures;
 			puts("");                                                                  \
 		}                                                                                  \
 	} while (0)
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A check of two numbers for unit tests that make many: says where they differ, and goes on.
  */
-#ifndef MS_TEST_EQUAL_H
-#define MS_TEST_EQUAL_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -19,5 +18,3 @@ static int failures; /* the first 20 are printed */
 			puts("");                                                                  \
 		}                                                                                  \
 	} while (0)
-
-#endif

@@ -2,8 +2,7 @@
  * The small trace whose figures are worked out by hand: in tests/unit/snapshot/build.c, and in the
  * manual pages' examples.
  */
-#ifndef MS_TEST_EXAMPLE_TRACE_H
-#define MS_TEST_EXAMPLE_TRACE_H
+#pragma once
 
 #include "made_trace.h"
 
@@ -151,5 +150,3 @@ static inline void make_example(const char *path, bool lossy)
 	made_end(&m, TICKS(20), NULL);
 	made_close(&m);
 }
-
-#endif

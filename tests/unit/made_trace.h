@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Traces made by hand for the tests of what reads them.
  */
-#ifndef MS_TEST_MADE_TRACE_H
-#define MS_TEST_MADE_TRACE_H
+#pragma once
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -151,5 +150,3 @@ static inline void made_close(struct made *m)
 	close(m->fd);
 	free(m->event_memory);
 }
-
-#endif

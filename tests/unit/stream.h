@@ -3,8 +3,7 @@
  *
  * The live blocks are kept with address and size, as ms-record and a reader keep them.
  */
-#ifndef MS_TEST_STREAM_H
-#define MS_TEST_STREAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -149,5 +148,3 @@ static inline void stream_end(struct stream *s)
 	free(s->live);
 	s->live = NULL;
 }
-
-#endif

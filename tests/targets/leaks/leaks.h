@@ -2,8 +2,7 @@
  * Blocks whose name tells the truth about them: the innermost function on the call stack that is
  * called direct_, indirect_ or reachable_ something says what a leak scan at the end has to find.
  */
-#ifndef LEAKS_H
-#define LEAKS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ APART static void scrub(void)
 			 "xor %%r14d, %%r14d\n xor %%r15d, %%r15d" ::
 				 : "rbx", "r12", "r13", "r14", "r15", "memory");
 }
-
-#endif

@@ -2,8 +2,7 @@
  * How the C programs with leaks begin and end: the case that the first argument names is run, and
  * the process ends as the second one says.
  */
-#ifndef LEAKS_MAIN_H
-#define LEAKS_MAIN_H
+#pragma once
 
 #include <signal.h>
 #include <stdlib.h>
@@ -54,5 +53,3 @@ static void end_as(const char *how)
 	if (!strcmp(how, "raw"))
 		syscall(SYS_exit_group, 0);
 }
-
-#endif
