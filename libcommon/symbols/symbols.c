@@ -148,12 +148,13 @@ static void set_key(struct ms_symbols *s, struct module *m)
 {
 	char id[2 * 20 + 1] = "none";
 	const uint8_t *bytes = m->is.build_id;
+	size_t n = bytes ? m->is.build_id_size : 0;
 	struct ms_arena *a = &s->arena;
-	for (size_t i = 0; i < m->is.build_id_size && i < 20; i++)
+	for (size_t i = 0; i < n && i < 20; i++)
 		snprintf(id + 2 * i, 3, "%02x", bytes[i]);
 	char *key = ms_arena_printf(a, MS_SYMBOLS_SOURCES " %s %d ", dwfl_version(NULL),
 				    s->opt.no_demangle);
-	for (size_t i = 0; i < m->is.build_id_size; i++)
+	for (size_t i = 0; i < n; i++)
 		key = ms_arena_printf(a, "%s%02x", key, bytes[i]);
 	key = ms_arena_printf(a, "%s %d %" PRIu64 " %" PRIu64 " %d %zu:%s", key, m->is.kind,
 			      m->is.file_bytes, m->is.file_mtime_ns, m->is.deleted,
