@@ -207,11 +207,13 @@ bool hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *pla
 		place_all(&w);
 	hook_work_close(&w.w);
 	s->mem->late_page = 0;
-	if (!all || !w.refused)
-		return answer(fd) && false;
+	bool refused = all && w.refused;
 	/* It ends itself: one that waited no longer runs already, and is not to be killed. */
-	__atomic_store_n(&s->mem->hooks_wanted, MG_HOOKS_REFUSED, __ATOMIC_RELEASE);
+	if (refused)
+		__atomic_store_n(&s->mem->hooks_wanted, MG_HOOKS_REFUSED, __ATOMIC_RELEASE);
 	answer(fd);
+	if (!refused)
+		return false;
 	receive(fd); /* until it is gone, or closes its end */
 	return !__atomic_load_n(&s->mem->guest_ready, __ATOMIC_ACQUIRE);
 }
