@@ -247,7 +247,7 @@ static int help(struct attach *a, int (*f)(void *, void *), struct ms_err *err)
 	}
 	return ms_err_set(err,
 			  "cannot stop the threads of process %d: one of them does not return from "
-			  "the kernel",
+			  "the kernel, or gets no processor; try again",
 			  (int)a->pid);
 }
 

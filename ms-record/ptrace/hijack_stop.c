@@ -407,14 +407,29 @@ static void await_candidates(struct candidates *c, int proc)
 	}
 }
 
+/* Waits for one that did not stop in time: it waits for a processor; in the kernel's hands it may be
+ * for ever. */
+static bool stops_late(struct hijack_thread *t, int proc, uint64_t most)
+{
+	while (await_one(t, clock_mono() + LATE_NS))
+		if (clock_mono() > most || hijack_state(proc, t->tid) == 'D')
+			return false;
+	return !t->gone;
+}
+
 /* 0, or -1 with errno set: it goes on. */
 static int stop_this(struct hijack_stop *s, const struct hijack *h, pid_t tid, uint64_t deadline_ns)
 {
 	if (seize(s, h->proc, tid))
 		return -1;
 	ask_all(s);
-	if (await(s, deadline_ns))
-		return fail(s, h->proc, ETIMEDOUT);
+	if (await(s, deadline_ns)) {
+		hijack_hurry(false); /* nobody waits for it, and it may take its turn */
+		if (!stops_late(s->threads.v, h->proc, clock_mono() + LATE_MOST_NS))
+			return fail(s, h->proc, ETIMEDOUT);
+		s->threads.v[0].stop_ns = clock_mono();
+		hijack_hurry(true);
+	}
 	for (int i = 0; i < RSEQ_TRIES && stopped(s) && hijack_in_rseq(h, s->threads.v); i++)
 		if (stop_again(s, deadline_ns))
 			return fail(s, h->proc, ETIMEDOUT);
@@ -488,16 +503,6 @@ static void release(struct hijack_stop *s, struct hijack_thread *t, int proc)
 	t->gone = true;
 }
 
-/* Waits for one that did not stop in time: detached before it did, it would find its system call
- * broken off. It waits for a processor; in the kernel's hands it may be for ever. */
-static bool stops_late(struct hijack_thread *t, int proc, uint64_t most)
-{
-	while (await_one(t, clock_mono() + LATE_NS))
-		if (clock_mono() > most || hijack_state(proc, t->tid) == 'D')
-			return false;
-	return !t->gone;
-}
-
 void hijack_resume(struct hijack_stop *s, int proc)
 {
 	for (size_t i = 0; i < s->threads.n; i++) {
@@ -506,6 +511,7 @@ void hijack_resume(struct hijack_stop *s, int proc)
 			release(s, t, proc);
 	}
 	hijack_hurry(false);
+	/* Detached before it stopped, one would find its system call broken off. */
 	uint64_t most = clock_mono() + LATE_MOST_NS;
 	for (size_t i = 0; i < s->threads.n; i++) {
 		struct hijack_thread *t = &s->threads.v[i];
