@@ -183,7 +183,7 @@ help:
 	@echo 'make asan tsan    the tests under the sanitizers'
 	@echo 'make lint         layers, format, static analysis, man pages'
 	@echo 'make fuzz         fuzz every parser (FUZZ_SECONDS=60 each)'
-	@echo 'make bench        speed, size and memory against no recorder and heaptrack: 20 minutes, bench-quick: 2'
+	@echo 'make bench        speed, size and memory against no recorder and heaptrack: 60 minutes, bench-quick: 3'
 	@echo 'make bench-top    what ms-top reads and costs, and how soon it answers: 2 minutes'
 	@echo 'make screens      write the screens of ms-top in README anew (as root)'
 	@echo 'make lib          libmemscope alone: memscope-read(3)'

@@ -28,6 +28,16 @@ def spread(values):
     return quarters[0], quarters[2]
 
 
+def interval(values):
+    """Where the median of all possible rounds lies, with 95 % confidence at least: from order and sign alone. None for fewer than six."""
+    values = sorted(known(values))
+    n, below, outside = len(values), 0, 0.0
+    while outside + math.comb(n, below) / 2 ** n <= 0.025:
+        outside += math.comb(n, below) / 2 ** n
+        below += 1
+    return (values[below - 1], values[n - below]) if below else None
+
+
 def told(values, limit):
     """The median, if the middle half is narrower than the limit it is to be held against; else None: the rounds do not tell."""
     between = spread(values)

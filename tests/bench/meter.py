@@ -18,12 +18,14 @@ class Trouble(Exception):
 
 class Sample:
     """One run. start, end: CLOCK_MONOTONIC, s; own: CPU s of the process itself; total: with its children; rss_kib: the largest of
-    them; peaks: program name -> KiB, of each program that ended by itself with peak.so in it."""
+    them; gone: when the program that holds the FIFO had ended, else `end`; peaks: program name -> KiB, of each program that ended by itself
+    with peak.so in it."""
 
     def __init__(self, text, peaks):
-        start, end, own, total, rss, status = text.split()
+        start, end, own, total, rss, gone, status = text.split()
         self.start, self.end, self.own, self.total = float(start), float(end), float(own), float(total)
         self.rss_kib, self.status, self.peaks = int(rss), int(status), peaks
+        self.gone = float(gone) or self.end
         self.wall = self.end - self.start
 
     @property
@@ -32,13 +34,16 @@ class Sample:
 
 
 class Running:
-    """A command under way. Its files lie in the current folder."""
+    """A command under way. Its files lie in the current folder. program: whose end is to be told from the command's own."""
 
-    def __init__(self, command, environment=None, preload=(), stdin=os.devnull, stdout=os.devnull, address_space=None):
+    def __init__(self, command, environment=None, preload=(), stdin=os.devnull, stdout=os.devnull, address_space=None, program=None):
         self.command, self.name = command, "meter.%d" % next(numbers)
         env = dict(environment or os.environ)
         env["BENCH_PRELOAD"] = ":".join(preload)
         env["BENCH_PEAK"] = os.path.abspath(self.name + ".peak")
+        if program:
+            env["BENCH_PROGRAM"], env["BENCH_HELD"] = program, os.path.abspath(self.name + ".held")
+            os.mkfifo(env["BENCH_HELD"])
 
         def prepare():
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -64,7 +69,7 @@ class Running:
             raise Trouble("'%s' ended with %d: %s" % (" ".join(map(str, self.command)), status, said.strip()[-300:] or "it said nothing"))
         with open(self.name) as f:
             sample = Sample(f.read(), read_peaks(self.name + ".peak"))
-        for suffix in ("", ".err", ".peak"):
+        for suffix in ("", ".err", ".peak", ".held"):
             if os.path.exists(self.name + suffix):
                 os.unlink(self.name + suffix)
         return sample

@@ -8,6 +8,7 @@
  *   micro threads EVENTS THREADS      churn in so many threads at once, EVENTS in all
  *   micro cross EVENTS                one thread allocates, another frees
  *   micro idle SECONDS                allocates a little, then sleeps
+ *   micro compute ROUNDS              allocates nothing, computes in registers
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -202,6 +203,14 @@ static void run_cross(long events)
 	pthread_join(other, NULL);
 }
 
+static uint64_t run_compute(long rounds)
+{
+	uint64_t x = 1;
+	for (long i = 0; i < rounds; i++)
+		x = x * UINT64_C(6364136223846793005) + (x >> 33);
+	return x;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "churn";
@@ -219,7 +228,9 @@ int main(int argc, char **argv)
 	else if (!strcmp(what, "idle")) {
 		run_churn(10000, 10, LIVE_DEFAULT, 1);
 		sleep((unsigned)a);
-	} else
+	} else if (!strcmp(what, "compute"))
+		printf("%lu\n", (unsigned long)run_compute(a));
+	else
 		return 2;
 	return 0;
 }

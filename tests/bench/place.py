@@ -16,6 +16,8 @@ MS_REPORT = os.path.join(BUILD, "bin", "ms-report")
 LAUNCH = os.path.join(TB, "bench", "launch")
 MICRO = os.path.join(TB, "bench", "micro")
 WORDS = os.path.join(TB, "bench", "words")
+SERVICE = os.path.join(TB, "bench", "service")
+HELLO = os.path.join(TB, "bench", "hello")
 PEAK = os.path.join(TB, "bench", "peak.so")
 INERT = os.path.join(TB, "bench", "inert.so")
 
@@ -34,7 +36,7 @@ INTERPRET = os.path.join(os.path.dirname(HEAPTRACK), "libexec", "heaptrack_inter
 
 def missing():
     """What the benchmark cannot do without, and why it is not there; None when all is."""
-    for path in (MS_RECORD, MS_SNAP, MS_REPORT, LAUNCH, MICRO, WORDS, PEAK, INERT):
+    for path in (MS_RECORD, MS_SNAP, MS_REPORT, LAUNCH, MICRO, WORDS, SERVICE, HELLO, PEAK, INERT):
         if not os.path.exists(path):
             return "'%s' is not built: `make bench` builds all that it needs" % path
     return None

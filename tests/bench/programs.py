@@ -104,6 +104,7 @@ PROGRAMS = {
     "jq": lambda s: adopt(workloads.jq(many(s, 8))),
     "git": lambda s: adopt(workloads.git(many(s, 25))),
     "redis": Redis,
+    "service": lambda s: Work([place.SERVICE, "4", str(many(s, 60000))]),
     "threads2": lambda s: Work([place.WORDS, "2", str(many(s, 140))]),
     "threads4": lambda s: Work([place.WORDS, "4", str(many(s, 140))]),
 }
@@ -121,6 +122,10 @@ WHAT = {
     "jq": "groups a JSON file",
     "git": "git log -p",
     "redis": "redis-server under redis-benchmark",
+    "service": "C++ service, 4 workers, 20,000 sessions",
     "threads2": "C++, standard containers, 2 threads",
     "threads4": "the same, 4 threads",
 }
+
+# The others do little but allocate.
+REAL = ("sqlite3", "python3", "perl", "cc1", "cc1plus", "jq", "git", "redis", "service")

@@ -14,11 +14,11 @@ import tracefile
 
 
 class Run:
-    """wall: until all files are written, s; target: CPU s of the program; recorder: of all others that recording needed; peak_kib: the
+    """wall: until all files are written, s; own: until the program itself has ended; target: CPU s of the program; recorder: of all others that recording needed; peak_kib: the
     program's largest memory; size: bytes of the file; trace: tracefile.Totals of ours."""
 
-    def __init__(self, wall, target, recorder=0.0, peak_kib=None, size=None, trace=None, recorder_kib=None):
-        self.wall, self.target, self.recorder, self.peak_kib, self.size = wall, target, recorder, peak_kib, size
+    def __init__(self, wall, own, target, recorder=0.0, peak_kib=None, size=None, trace=None, recorder_kib=None):
+        self.wall, self.own, self.target, self.recorder, self.peak_kib, self.size = wall, own, target, recorder, peak_kib, size
         self.trace, self.recorder_kib = trace, recorder_kib
 
     @property
@@ -32,7 +32,7 @@ def program_of(work):
 
 def start(work, prefix=(), preload=(), environment=None):
     env = dict(work.environment, **(environment or {}))
-    return meter.Running([*prefix, *work.command], env, [*preload, place.PEAK], work.stdin, work.stdout)
+    return meter.Running([*prefix, *work.command], env, [*preload, place.PEAK], work.stdin, work.stdout, program=program_of(work))
 
 
 def finish(work, running):
@@ -48,7 +48,7 @@ def finish(work, running):
 
 def bare(work, preload=(), environment=None):
     began, sample = finish(work, start(work, preload=preload, environment=environment))
-    return Run(sample.end - began, sample.total, peak_kib=sample.peaks.get(program_of(work)))
+    return Run(sample.end - began, sample.gone - began, sample.total, peak_kib=sample.peaks.get(program_of(work)))
 
 
 def library(work):
@@ -74,7 +74,7 @@ def piped(work, stages, output):
         for r in readers:
             r.stop()
         raise
-    return Run(max(r.end for r in rest) - began, sample.total, sum(r.total for r in rest), sample.peaks.get(program_of(work)),
+    return Run(max(r.end for r in rest) - began, sample.gone - began, sample.total, sum(r.total for r in rest), sample.peaks.get(program_of(work)),
                os.path.getsize(output))
 
 
@@ -91,5 +91,5 @@ def ours(work, options=("--no-symbols",), output="run.trace"):
     trace = tracefile.Totals(output)
     if trace.lost:
         raise meter.Trouble("EVENTS LOST: %d of %d" % (trace.lost, trace.lost + trace.events))
-    return Run(sample.end - began, sample.children, sample.own, sample.peaks.get(program_of(work)), trace.size, trace,
+    return Run(sample.end - began, sample.gone - began, sample.children, sample.own, sample.peaks.get(program_of(work)), trace.size, trace,
                sample.peaks.get("ms-record"))

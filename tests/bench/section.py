@@ -13,7 +13,7 @@ class Settings:
     """scale: amount of work (1 = `make bench`); rounds: of each recorder, in turn; heaptrack: False when it is not
     installed; minutes: what all sections together should take."""
 
-    def __init__(self, scale=1.0, rounds=5, heaptrack=True, only=None, minutes=19):
+    def __init__(self, scale=1.0, rounds=5, heaptrack=True, only=None, minutes=60):
         self.scale, self.rounds, self.heaptrack, self.only = scale, rounds, heaptrack, only
         self.deadline = time.monotonic() + minutes * 60
 

@@ -13,7 +13,7 @@ status=0
 # The launcher passes the status on and writes it last, with five figures before it.
 "$launch" used sh -c 'exit 7' || status=$?
 [ "$status" = 7 ]
-grep -qE '^([0-9.]+ ){5}7$' used
+grep -qE '^([0-9.]+ ){6}7$' used
 status=0
 "$launch" used sh -c 'kill -9 $$' || status=$?
 [ "$status" = 137 ]
