@@ -109,6 +109,9 @@ int ms_fill_classes(struct ms_filling *f, const struct ms_replay *r, const uint3
 		    const int64_t *row_of_site);
 /* Writes scan and site_verdict of one process, and the verdicts of its end. Snapshots are written.
  * 0, or -1 with f->err set. */
+/* Of each site's blocks the worst verdict of the scan at the end, NULL where there is none or all were
+ * freed since. The caller frees the array. */
+const char **ms_end_verdicts(const struct ms_filling *f, const struct ms_kept_process *p);
 int ms_fill_verdicts(struct ms_filling *f, const struct ms_kept_process *p,
 		     const int64_t *row_of_site);
 /* Writes growth of one process, and the verdicts that follow from it. 0, or -1 with f->err set. */

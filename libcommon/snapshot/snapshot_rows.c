@@ -71,7 +71,8 @@ static struct sums *sum_records(const struct ms_replay *r)
 	return s;
 }
 
-static void put_site(struct fill *w, struct ms_insert *in, uint32_t i, const struct sums *sums)
+static void put_site(struct fill *w, struct ms_insert *in, uint32_t i, const struct sums *sums,
+		     const char *verdict)
 {
 	const struct ms_replay_site *s = &w->r->sites[i];
 	int64_t stack = s->node && s->node < w->t->nodes.n ? w->stacks.row_of_node[s->node] : 0;
@@ -94,7 +95,7 @@ static void put_site(struct fill *w, struct ms_insert *in, uint32_t i, const str
 	       ms_int_if("last_ns", timed, s->last_tick * w->tick_ns),
 	       ms_int_if("lifetime_ns", !w->partial, s->lifetime_ticks * w->tick_ns),
 	       ms_int_if("lifetime_allocations", !w->partial, s->lifetime_allocations),
-	       ms_int("marked", s->marked));
+	       ms_int("marked", s->marked), ms_text("verdict", verdict));
 	ms_put_beside_site(in, w->t, i);
 	ms_end_row(in);
 }
@@ -103,9 +104,10 @@ static int fill_sites(struct fill *w)
 {
 	struct ms_insert in = ms_insert(w->f->db, "site", w->f->err);
 	struct sums *sums = sum_records(w->r);
+	const char **verdicts = ms_end_verdicts(w->f, w->p);
 	for (size_t i = 0; i < w->r->site_count; i++)
-		put_site(w, &in, w->order[i], sums);
-	free(sums);
+		put_site(w, &in, w->order[i], sums, verdicts[w->order[i]]);
+	MS_FREE(sums, verdicts);
 	return ms_insert_close(&in);
 }
 
