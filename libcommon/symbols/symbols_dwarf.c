@@ -36,28 +36,38 @@ static void close_all(struct ms_dwarf *d)
 	ms_splits_free(d->splits);
 }
 
-static bool needs_image(const struct ms_elf *e)
+static bool is_packed(const struct ms_elf *e)
 {
 	for (unsigned i = 0; i < e->section_count; i++)
-		if (e->sections[i].packing == MS_ELF_ZSTD)
+		if (e->sections[i].packing != MS_ELF_PLAIN)
 			return true;
 	return false;
 }
 
-/* All that libdw looks at, decompressed. */
+/* libdw would decompress what says where variables are, too. */
+static bool is_read(const char *name)
+{
+	static const char *const others[] = {"loc", "mac", "frame", "pub", "gnu_pub", "names"};
+	if (strncmp(name, ".debug_", 7) != 0)
+		return !strncmp(name, ".gnu_debug", 10);
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (!strncmp(name + 7, others[i], strlen(others[i])))
+			return false;
+	return true;
+}
+
+/* All that is read, decompressed. */
 static Elf *open_image(struct ms_dwarf *d, struct ms_dwarf_file *f)
 {
 	MS_ARRAY(struct ms_image_section) all = {0};
 	for (unsigned i = 0; i < f->file->section_count; i++) {
 		struct ms_elf_section *s = &f->file->sections[i];
-		bool wanted =
-			!strncmp(s->name, ".debug_", 7) || !strncmp(s->name, ".gnu_debug", 10);
-		const uint8_t *data = wanted ? ms_elf_data(s) : NULL;
-		d->damaged |= wanted && !data && s->damaged;
-		if (data)
-			*MS_PUSH(&all) = (struct ms_image_section){s->name, data, s->size};
+		if (is_read(s->name) && ms_elf_has_data(s))
+			*MS_PUSH(&all) = (struct ms_image_section){s->name, NULL, s->size, s};
 	}
 	ms_image_make(&f->image, all.v, (unsigned)all.n, f->file->machine);
+	for (unsigned i = 0; i < f->file->section_count; i++)
+		d->damaged |= is_read(f->file->sections[i].name) && f->file->sections[i].damaged;
 	free(all.v);
 	return f->image.elf;
 }
@@ -68,8 +78,8 @@ static void open_one(struct ms_dwarf *d, struct ms_dwarf_file *f)
 {
 	struct ms_elf *e = f->file;
 	if (e && !f->elf)
-		f->elf = needs_image(e) ? open_image(d, f)
-					: elf_memory((char *)(uintptr_t)e->map, e->size);
+		f->elf = is_packed(e) ? open_image(d, f)
+				      : elf_memory((char *)(uintptr_t)e->map, e->size);
 	f->dw = f->elf ? dwarf_begin_elf(f->elf, DWARF_C_READ, NULL) : NULL;
 }
 

@@ -12,7 +12,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
+
+#include <libdeflate.h>
 #include <zstd.h>
 
 #include "libcommon/base/arena.h"
@@ -271,18 +272,14 @@ struct ms_elf_section *ms_elf_section(struct ms_elf *e, const char *name)
 	return NULL;
 }
 
-/* Inflates exactly `size` bytes; a stream that gives fewer or more is damaged. */
+/* Exactly `size` bytes; a stream that gives fewer or more is damaged. */
 static bool inflate_zlib(const struct ms_elf_section *s, uint8_t *out)
 {
-	z_stream z = {.next_in = (Bytef *)s->raw,
-		      .avail_in = (uInt)s->raw_size,
-		      .next_out = out,
-		      .avail_out = (uInt)s->size};
-	if (inflateInit(&z) != Z_OK)
-		return false;
-	int rc = inflate(&z, Z_FINISH);
-	inflateEnd(&z);
-	return rc == Z_STREAM_END && z.total_out == s->size;
+	struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
+	bool good = d && libdeflate_zlib_decompress(d, s->raw, s->raw_size, out, s->size, NULL) ==
+				 LIBDEFLATE_SUCCESS;
+	libdeflate_free_decompressor(d);
+	return good;
 }
 
 static bool inflate_zstd(const struct ms_elf_section *s, uint8_t *out)
@@ -299,14 +296,30 @@ static bool is_plausible(const struct ms_elf_section *s)
 		 ZSTD_getFrameContentSize(s->raw, s->raw_size) == s->size));
 }
 
+bool ms_elf_has_data(struct ms_elf_section *s)
+{
+	if (s->raw && s->packing != MS_ELF_PLAIN && !is_plausible(s))
+		unusable(s);
+	return s->raw;
+}
+
+bool ms_elf_unpack(struct ms_elf_section *s, uint8_t *out)
+{
+	if (!ms_elf_has_data(s))
+		return false;
+	if (s->packing == MS_ELF_PLAIN || s->inflated)
+		memcpy(out, s->inflated ? s->inflated : s->raw, s->size);
+	else if (!(s->packing == MS_ELF_ZLIB ? inflate_zlib(s, out) : inflate_zstd(s, out)))
+		unusable(s);
+	return s->raw;
+}
+
 const uint8_t *ms_elf_data(struct ms_elf_section *s)
 {
 	if (!s || !s->raw || s->packing == MS_ELF_PLAIN || s->inflated)
 		return !s ? NULL : s->inflated ? s->inflated : s->raw;
-	uint8_t *out = NULL;
-	if (is_plausible(s))
-		out = malloc(s->size + 1);
-	if (out && (s->packing == MS_ELF_ZLIB ? inflate_zlib(s, out) : inflate_zstd(s, out))) {
+	uint8_t *out = ms_elf_has_data(s) ? malloc(s->size + 1) : NULL;
+	if (out && ms_elf_unpack(s, out)) {
 		s->inflated = out;
 		return out;
 	}

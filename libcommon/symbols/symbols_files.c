@@ -6,11 +6,13 @@
 #include "libcommon/base/path.h"
 
 #include <elf.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <zlib.h>
+
+#include <libdeflate.h>
 
 #include "symbols_debuginfod.h"
 
@@ -28,7 +30,7 @@ struct search {
 
 static uint32_t crc_of(const struct ms_elf *e)
 {
-	return (uint32_t)crc32_z(crc32_z(0, NULL, 0), e->map, e->size);
+	return libdeflate_crc32(0, e->map, e->size);
 }
 
 /* Without a build-id: is that the module's file still? Copies elsewhere need not keep the time. */

@@ -62,7 +62,10 @@ static void lay_out(uint8_t *image, const struct ms_image_section *s, unsigned n
 					  .sh_offset = at,
 					  .sh_size = s[i].size,
 					  .sh_addralign = 1};
-		memcpy(image + at, s[i].data, s[i].size);
+		if (!s[i].from)
+			memcpy(image + at, s[i].data, s[i].size);
+		else if (!ms_elf_unpack(s[i].from, image + at))
+			h[count - 1].sh_type = SHT_NOBITS;
 		at += aligned(s[i].size);
 		name += strlen(s[i].name) + 1;
 	}

@@ -9,13 +9,16 @@
 
 #include <elfutils/libdw.h>
 
+#include "symbols_elf.h"
+
 struct ms_image_section {
 	const char *name;
 	const uint8_t *data;
 	uint64_t size;
+	struct ms_elf_section *from; /* of a file, decompressed, instead of `data` */
 };
 
-/* Sections are copied. */
+/* Sections are copied, but for damaged ones. */
 struct ms_image {
 	uint8_t *data; /* NULL = none */
 	uint64_t size;

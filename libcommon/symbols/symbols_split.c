@@ -151,6 +151,11 @@ static struct ms_split *place(struct ms_splits *s)
 	return &s->open[s->open_count];
 }
 
+static struct ms_image_section section(const char *name, struct ms_bytes of)
+{
+	return (struct ms_image_section){.name = name, .data = of.data, .size = of.size};
+}
+
 static struct ms_split *open_parts(struct ms_splits *s, Dwarf_Die *skeleton, uint64_t id,
 				   const struct ms_split_parts *p)
 {
@@ -161,12 +166,12 @@ static struct ms_split *open_parts(struct ms_splits *s, Dwarf_Die *skeleton, uin
 	if (p->packed)
 		ms_package_strings(of, own);
 	const struct ms_image_section all[] = {
-		{".debug_info", of[MS_PART_INFO].data, of[MS_PART_INFO].size},
-		{".debug_abbrev", of[MS_PART_ABBREV].data, of[MS_PART_ABBREV].size},
-		{".debug_line", of[MS_PART_LINE].data, of[MS_PART_LINE].size},
-		{".debug_str_offsets", of[MS_PART_OFFSETS].data, of[MS_PART_OFFSETS].size},
-		{".debug_str", of[MS_PART_STRINGS].data, of[MS_PART_STRINGS].size},
-		{".debug_addr", addr.data, addr.size},
+		section(".debug_info", of[MS_PART_INFO]),
+		section(".debug_abbrev", of[MS_PART_ABBREV]),
+		section(".debug_line", of[MS_PART_LINE]),
+		section(".debug_str_offsets", of[MS_PART_OFFSETS]),
+		section(".debug_str", of[MS_PART_STRINGS]),
+		section(".debug_addr", addr),
 	};
 	struct ms_split *x = place(s);
 	*x = (struct ms_split){.id = id, .ranges.address = addr};
