@@ -178,8 +178,8 @@ static int prepare(struct control *c, pid_t pid, enum launch_way way, bool wante
 		return ms_err_set(err,
 				  "the recorder's library is not visible in its mount namespace");
 	if (way == LAUNCH_PRELOAD) /* its handshake tells it whether it is wanted */
-		return exec_env_preload(pid, c->launch.guest, c->socket_name, err);
-	exec_env_remove(pid, c->launch.guest, &ignored);
+		return exec_env_change(pid, c->launch.guest, c->socket_name, err);
+	exec_env_change(pid, c->launch.guest, NULL, &ignored);
 	if (way == LAUNCH_NOT || !wanted)
 		return way == LAUNCH_NOT ? -1 : 0;
 	return inject(c, pid, false, err) ? 0 : -1;

@@ -9,15 +9,17 @@
  */
 #include "exec_env.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
+#include <unistd.h>
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
+#include "ms-record/base/descriptor.h"
 #include "ms-record/guest/layout.h"
-#include "ms-record/ptrace/cpu.h"
+#include "ms-record/ptrace/hijack.h"
 
 #define WORDS_MOST (1u << 16)
 #define TEXT_MOST 32768u
@@ -25,89 +27,55 @@
 #define PRELOAD "LD_PRELOAD="
 #define SOCKET MG_ENV_SOCKET "="
 
-struct words {
-	uint64_t *v;
-	size_t n, cap;
-};
-
 struct program {
-	pid_t pid;
+	struct hijack h; /* its number and memory only */
 	struct cpu_regs regs;
-	struct words all; /* up to the end of auxv */
+	MS_ARRAY(uint64_t) all; /* words, up to the end of auxv */
 	size_t env, env_n;
 	char *strings; /* new ones, one behind the other */
 	size_t bytes;
 };
 
-static bool get(const struct program *p, uint64_t at, void *to, size_t n)
+/* Goes behind the next zero; false = there is none. */
+static bool to_zero(const uint64_t *words, size_t n, size_t *at)
 {
-	struct iovec here = {to, n}, there = {(void *)(uintptr_t)at, n};
-	return process_vm_readv(p->pid, &here, 1, &there, 1, 0) == (ssize_t)n;
-}
-
-static bool put(const struct program *p, uint64_t at, const void *from, size_t n)
-{
-	struct iovec here = {(void *)(uintptr_t)from, n}, there = {(void *)(uintptr_t)at, n};
-	return process_vm_writev(p->pid, &here, 1, &there, 1, 0) == (ssize_t)n;
-}
-
-static bool next(struct program *p, uint64_t *word)
-{
-	if (p->all.n == WORDS_MOST || !get(p, p->regs.sp + 8 * p->all.n, word, 8))
-		return false;
-	*MS_PUSH(&p->all) = *word;
-	return true;
-}
-
-static bool to_zero(struct program *p)
-{
-	uint64_t w;
-	do
-		if (!next(p, &w))
-			return false;
-	while (w);
-	return true;
+	while (*at < n && words[*at])
+		++*at;
+	return ++*at <= n;
 }
 
 static bool look(struct program *p)
 {
-	uint64_t argc, tag, value;
-	if (cpu_regs_get(p->pid, &p->regs) || !next(p, &argc) || !to_zero(p) ||
-	    p->all.n != argc + 2)
+	uint64_t *words = p->all.v = ms_xcalloc(WORDS_MOST, sizeof *words);
+	p->all.cap = WORDS_MOST;
+	if (p->h.mem < 0 || cpu_regs_get(p->h.pid, &p->regs))
 		return false;
-	p->env = p->all.n;
-	if (!to_zero(p))
+	ssize_t bytes = pread(p->h.mem, words, 8 * WORDS_MOST, (off_t)p->regs.sp);
+	size_t n = bytes > 0 ? (size_t)bytes / 8 : 0, at = 1;
+	if (!to_zero(words, n, &at) || at != words[0] + 2)
 		return false;
-	p->env_n = p->all.n - p->env - 1;
-	do
-		if (!next(p, &tag) || !next(p, &value))
-			return false;
-	while (tag);
-	return true;
+	p->env = at;
+	if (!to_zero(words, n, &at))
+		return false;
+	p->env_n = at - p->env - 1;
+	while (at < n && words[at])
+		at += 2;
+	p->all.n = at + 2;
+	return p->all.n <= n;
 }
 
-/* The string there, cut where it is longer than any of ours would be. */
-static void text_at(const struct program *p, uint64_t at, char *text, size_t room)
-{
-	size_t n = 0, part;
-	for (; n + 1 < room; n += part) {
-		part = 4096 - ((at + n) & 4095);
-		part = part < room - 1 - n ? part : room - 1 - n;
-		if (!get(p, at + n, text + n, part))
-			break;
-		if (memchr(text + n, 0, part))
-			return;
-	}
-	text[n] = '\0';
-}
-
-/* The variable that begins so; its index in envp[], or SIZE_MAX. */
+/* The variable that begins so; its index in envp[], or SIZE_MAX. The string is cut where it is
+ * longer than any of ours would be. */
 static size_t variable(const struct program *p, const char *name, char *text)
 {
+	size_t bytes = strlen(name);
 	for (size_t i = 0; i < p->env_n; i++) {
-		text_at(p, p->all.v[p->env + i], text, TEXT_MOST);
-		if (!strncmp(text, name, strlen(name)))
-			return i;
+		uint64_t at = p->all.v[p->env + i];
+		if (hijack_read(&p->h, at, text, bytes) || memcmp(text, name, bytes) != 0)
+			continue;
+		ssize_t n = pread(p->h.mem, text, TEXT_MOST - 1, (off_t)at);
+		text[n > 0 ? n : 0] = '\0';
+		return i;
 	}
 	return SIZE_MAX;
 }
@@ -155,11 +123,11 @@ static bool write_down(struct program *p)
 	for (size_t i = 0; i < p->env_n; i++)
 		if (p->all.v[p->env + i] <= p->bytes)
 			p->all.v[p->env + i] += strings - 1;
-	if ((p->bytes && !put(p, strings, p->strings, p->bytes)) ||
-	    !put(p, sp, p->all.v, 8 * p->all.n))
+	if (hijack_write(&p->h, strings, p->strings, p->bytes) ||
+	    hijack_write(&p->h, sp, p->all.v, 8 * p->all.n))
 		return false;
 	p->regs.sp = sp;
-	return !cpu_regs_set(p->pid, &p->regs);
+	return !cpu_regs_set(p->h.pid, &p->regs);
 }
 
 /* Takes `away` out of a list with colons or blanks between; false = it is not in it. */
@@ -177,42 +145,33 @@ static bool cut_out(char *list, const char *away)
 	return false;
 }
 
-static int change(struct program *p, const char *guest, const char *socket, const char *away)
+static int change(struct program *p, const char *guest, const char *socket)
 {
 	char *text = ms_xcalloc(1, TEXT_MOST);
 	size_t i = variable(p, PRELOAD, text);
 	char *list = i == SIZE_MAX ? text + TEXT_MOST - 1 : text + sizeof PRELOAD - 1;
-	bool there = i != SIZE_MAX && cut_out(list, guest ? guest : away), changed = there;
-	if (guest) {
+	bool there = i != SIZE_MAX && cut_out(list, guest);
+	if (socket) {
 		set(p, i, PRELOAD, guest, list);
 		i = variable(p, SOCKET, text);
 		set(p, i, SOCKET, socket, "");
-		changed = true;
 	} else if (there && *list) {
 		set(p, i, PRELOAD, list, "");
 	} else if (there) {
 		take_out(p, i);
 	}
 	free(text);
-	return !changed || write_down(p) ? 0 : -1;
+	return (!there && !socket) || write_down(p) ? 0 : -1;
 }
 
-static int edit(pid_t pid, const char *guest, const char *socket, const char *away,
-		struct ms_err *err)
+int exec_env_change(pid_t pid, const char *guest, const char *socket, struct ms_err *err)
 {
-	struct program p = {.pid = pid};
-	bool good = look(&p) && !change(&p, guest, socket, away);
+	char path[32];
+	snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
+	struct program p = {.h = {.pid = pid, .mem = open(path, O_RDWR | O_CLOEXEC)}};
+	bool good = look(&p) && !change(&p, guest, socket);
+	descriptor_close(p.h.mem);
 	free(p.all.v);
 	free(p.strings);
 	return good ? 0 : ms_err_set(err, "its environment cannot be changed");
-}
-
-int exec_env_preload(pid_t pid, const char *guest, const char *socket, struct ms_err *err)
-{
-	return edit(pid, guest, socket, NULL, err);
-}
-
-int exec_env_remove(pid_t pid, const char *away, struct ms_err *err)
-{
-	return edit(pid, NULL, NULL, away, err);
 }

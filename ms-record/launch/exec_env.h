@@ -4,14 +4,11 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 struct ms_err;
 
 /* The process is traced by the calling thread, and stands where nothing of the program has run.
- * With `guest` that library is to be preloaded, and finds `socket`; without, `away` is no longer.
+ * The library `guest` is to be preloaded, and finds `socket`; without `socket` it is not any more.
  * 0, or -1 with `err` set: it is as it was. */
-int exec_env_preload(pid_t pid, const char *guest, const char *socket, struct ms_err *err);
-int exec_env_remove(pid_t pid, const char *away, struct ms_err *err);
+int exec_env_change(pid_t pid, const char *guest, const char *socket, struct ms_err *err);
