@@ -4,7 +4,6 @@
  */
 #include "launch.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -25,18 +24,14 @@
 
 char *launch_own_file(const char *name)
 {
-	char self[4096], *path = NULL;
+	char self[4096] = "", *path = NULL;
 	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-	if (n <= 0)
-		return NULL;
-	self[n] = '\0';
-	char *slash = strrchr(self, '/');
+	char *slash = n > 0 ? strrchr(self, '/') : NULL;
 	if (!slash)
 		return NULL;
 	*slash = '\0';
-	static const char *const places[] = {"%s/%s", "%s/../lib/memscope/%s"};
-	for (size_t i = 0; i < 2; i++) {
-		if (asprintf(&path, i ? places[1] : places[0], self, name) < 0)
+	for (int i = 0; i < 2; i++) {
+		if (asprintf(&path, "%s/%s%s", self, i ? "../lib/memscope/" : "", name) < 0)
 			return NULL;
 		if (!access(path, R_OK))
 			return path;
@@ -46,12 +41,6 @@ char *launch_own_file(const char *name)
 }
 
 /* ---- found ---- */
-
-static int fail(struct launch *l, int status)
-{
-	l->status = status;
-	return -1;
-}
 
 static bool can_execute(const char *path, struct stat *st)
 {
@@ -83,50 +72,43 @@ static int find_along_path(struct launch *l, const char *name, struct ms_err *er
 		if (!*p)
 			break;
 	}
-	if (denied) {
-		ms_err_set(err, "cannot run '%s': permission denied", denied);
-		free(denied);
-		return fail(l, 126);
-	}
-	ms_err_set(err, "cannot run '%s': command not found", name);
-	return fail(l, 127);
+	if (!denied)
+		return ms_err_set(err, "cannot run '%s': command not found", name);
+	l->status = 126;
+	ms_err_set(err, "cannot run '%s': permission denied", denied);
+	free(denied);
+	return -1;
 }
 
+/* On failure l->status is 127 if it is not there, 126 if it is, but cannot be run. */
 static int find(struct launch *l, const char *name, struct ms_err *err)
 {
 	struct stat st;
-	if (!*name) {
-		ms_err_set(err, "cannot run '': command not found");
-		return fail(l, 127);
-	}
+	l->status = 127;
+	if (!*name)
+		return ms_err_set(err, "cannot run '': command not found");
 	if (!strchr(name, '/'))
 		return find_along_path(l, name, err);
-	if (stat(name, &st)) {
-		ms_err_sys(err, "cannot run '%s'", name);
-		return fail(l, errno == ENOENT || errno == ENOTDIR ? 127 : 126);
-	}
-	if (S_ISDIR(st.st_mode)) {
-		ms_err_set(err, "cannot run '%s': a folder", name);
-		return fail(l, 126);
-	}
-	if (access(name, X_OK)) {
-		ms_err_sys(err, "cannot run '%s'", name);
-		return fail(l, 126);
-	}
+	bool there = !stat(name, &st);
+	if (there || (errno != ENOENT && errno != ENOTDIR))
+		l->status = 126;
+	if (there && S_ISDIR(st.st_mode))
+		return ms_err_set(err, "cannot run '%s': a folder", name);
+	if (!there || access(name, X_OK))
+		return ms_err_sys(err, "cannot run '%s'", name);
 	l->program = strdup(name);
 	return 0;
 }
 
 /* ---- checked ---- */
 
-static int refuse(struct launch *l, const char *path, const char *why, struct ms_err *err)
+static int refuse(const char *path, const char *why, struct ms_err *err)
 {
-	ms_err_set(err, "cannot record '%s': %s", path, why);
-	return fail(l, 125);
+	return ms_err_set(err, "cannot record '%s': %s", path, why);
 }
 
 /* The dynamic linker ignores preloads when the program gets rights that its caller has not. */
-static int check_rights(struct launch *l, const char *path, struct ms_err *err)
+static int check_rights(const char *path, struct ms_err *err)
 {
 	struct stat st;
 	struct statvfs fs;
@@ -134,21 +116,18 @@ static int check_rights(struct launch *l, const char *path, struct ms_err *err)
 	if (stat(path, &st) || (!statvfs(path, &fs) && fs.f_flag & ST_NOSUID))
 		return 0;
 	if (st.st_mode & S_ISUID && st.st_uid != geteuid())
-		return refuse(l, path, "it is setuid; run it as its owner", err);
+		return refuse(path, "it is setuid; run it as its owner", err);
 	if (st.st_mode & S_ISGID && st.st_mode & S_IXGRP && st.st_gid != getegid())
-		return refuse(l, path, "it is setgid; run it as its group", err);
+		return refuse(path, "it is setgid; run it as its group", err);
 	if (getuid() && getxattr(path, "security.capability", caps, sizeof caps) > 0)
-		return refuse(l, path, "it has file capabilities; run it as root", err);
+		return refuse(path, "it has file capabilities; run it as root", err);
 	return 0;
 }
 
 static bool is_loader(const char *path)
 {
 	char full[4096];
-	if (!realpath(path, full))
-		return false;
-	const char *slash = strrchr(full, '/');
-	return slash && !strncmp(slash + 1, "ld-linux", 8);
+	return realpath(path, full) && !strncmp(basename(full), "ld-linux", 8);
 }
 
 /* Its allocator is found by its symbols. */
@@ -159,7 +138,7 @@ static int check_static(struct launch *l, const char *path, const struct elffile
 		return 0;
 	if (!m->malloc)
 		return refuse(
-			l, path,
+			path,
 			m->table ? "it is statically linked and has no malloc, so its "
 				   "allocator is not known; --poll works"
 				 : "it is statically linked and stripped, so its allocator "
@@ -179,9 +158,9 @@ static int check_dynamic(struct launch *l, const char *path, const struct elffil
 	bool glibc = !strncmp(name, CPU_LINKER, sizeof CPU_LINKER - 1),
 	     musl = !strncmp(name, "ld-musl", 7);
 	if (!glibc && !musl)
-		return refuse(l, path, "it is not a program for the GNU C library or musl", err);
+		return refuse(path, "it is not a program for the GNU C library or musl", err);
 	if (m->checked)
-		return refuse(l, path,
+		return refuse(path,
 			      "a sanitizer is linked into it, whose malloc cannot be interposed or "
 			      "hooked; build it without -fsanitize, link the "
 			      "sanitizer dynamically (gcc does without -static-libasan or "
@@ -199,11 +178,11 @@ static int check_elf(struct launch *l, const char *path, const struct elffile *f
 {
 	struct elffile_malloc m;
 	if (f->bits != 64 || f->machine != CPU_MACHINE)
-		return refuse(l, path, "it is not an " CPU_NAME " program", err);
+		return refuse(path, "it is not an " CPU_NAME " program", err);
 	elffile_malloc(fd, &m);
 	if (f->interp[0] ? check_dynamic(l, path, f, &m, err) : check_static(l, path, &m, err))
 		return -1;
-	return check_rights(l, path, err);
+	return check_rights(path, err);
 }
 
 /* "#! /bin/sh -e" -> "/bin/sh". False when it is no script. */
@@ -226,7 +205,7 @@ static int check(struct launch *l, const char *path, int depth, struct ms_err *e
 	char script[512];
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
-		return refuse(l, path, "it cannot be read, so it cannot be checked", err);
+		return refuse(path, "it cannot be read, so it cannot be checked", err);
 	struct elffile_source src = {fd, 0, 0};
 	int rc;
 	if (elffile_read(&src, &f))
@@ -234,8 +213,8 @@ static int check(struct launch *l, const char *path, int depth, struct ms_err *e
 	else if (depth < SCRIPT_DEPTH && interpreter(fd, script))
 		rc = check(l, script, depth + 1, err);
 	else {
-		ms_err_set(err, "cannot run '%s': not a program", path);
-		rc = fail(l, 126);
+		l->status = 126;
+		rc = ms_err_set(err, "cannot run '%s': not a program", path);
 	}
 	close(fd);
 	return rc;
@@ -268,8 +247,10 @@ char *launch_why(const char *path)
 
 int launch_find(struct launch *l, const struct launch_options *o, struct ms_err *err)
 {
+	if (find(l, o->command[0], err))
+		return -1;
 	l->status = 125;
-	if (find(l, o->command[0], err) || check(l, l->program, 0, err))
+	if (check(l, l->program, 0, err))
 		return -1;
 	if (l->inject && o->needs_library) {
 		ms_err_set(err, "cannot record '%s' with %s: %s, and that needs a library in it",
@@ -365,8 +346,8 @@ int launch_answer(struct launch *l, bool let, struct ms_err *err)
 		return 0;
 	waitpid(l->pid, NULL, 0);
 	errno = e;
-	ms_err_sys(err, "cannot run '%s'", l->program);
-	return fail(l, e == ENOENT ? 127 : 126);
+	l->status = e == ENOENT ? 127 : 126;
+	return ms_err_sys(err, "cannot run '%s'", l->program);
 }
 
 int launch_go(struct launch *l, struct ms_err *err)
