@@ -73,32 +73,40 @@ static bool ends(const cs_insn *in)
 
 /* ---- one instruction ---- */
 
+/* The `n` bytes of `code`, and behind them how far it is from there to `to`. what: "a jump". */
+static int put_branch(struct patch *p, const uint8_t *code, uint32_t n, uint64_t to,
+		      const char *what, struct ms_err *err)
+{
+	uint8_t *out = p->displaced + p->displaced_bytes;
+	uint64_t end = p->slot + MG_SLOT_DISPLACED + p->displaced_bytes + n + 4;
+	if (p->displaced_bytes + n + 4 > sizeof p->displaced)
+		return ms_err_set(err, "its prologue is too long to be moved");
+	if (!near32((int64_t)(to - end)))
+		return ms_err_set(err, "%s in the prologue leads too far away", what);
+	memcpy(out, code, n);
+	put32(out + n, (int64_t)(to - end));
+	p->displaced_bytes += n + 4;
+	return 0;
+}
+
+static int put_jump(struct patch *p, uint64_t to, struct ms_err *err)
+{
+	static const uint8_t jmp = 0xe9;
+	return put_branch(p, &jmp, 1, to, "a jump", err);
+}
+
 /* jmp rel32 or jcc rel32. */
 static int move_branch(struct patch *p, const cs_insn *in, struct ms_err *err)
 {
 	const uint8_t *code = in->detail->x86.opcode;
-	uint8_t *out = p->displaced + p->displaced_bytes;
-	bool jmp = in->id == X86_INS_JMP;
-	uint32_t bytes = jmp ? 5 : 6;
 	uint8_t condition = code[0] == 0x0f ? code[1] : code[0];
-	if (!jmp && (condition & 0xf0) != 0x70 && (condition & 0xf0) != 0x80)
+	if (in->id == X86_INS_JMP)
+		return put_jump(p, target(in), err);
+	if ((condition & 0xf0) != 0x70 && (condition & 0xf0) != 0x80)
 		return ms_err_set(err, "'%s' in the prologue has no form with a 32-bit offset",
 				  in->mnemonic);
-	if (p->displaced_bytes + bytes > sizeof p->displaced)
-		return ms_err_set(err, "its prologue is too long to be moved");
-	int64_t to =
-		(int64_t)(target(in) - (p->slot + MG_SLOT_DISPLACED + p->displaced_bytes + bytes));
-	if (!near32(to))
-		return ms_err_set(err, "a jump in the prologue leads too far away");
-	if (jmp) {
-		out[0] = 0xe9;
-	} else {
-		out[0] = 0x0f;
-		out[1] = 0x80 | (condition & 15);
-	}
-	put32(out + bytes - 4, to);
-	p->displaced_bytes += bytes;
-	return 0;
+	const uint8_t jcc[] = {0x0f, 0x80 | (condition & 15)};
+	return put_branch(p, jcc, sizeof jcc, target(in), "a jump", err);
 }
 
 /* Where the displacement from rip stands; 0 = not known. The decoder does not say of every
@@ -152,25 +160,14 @@ static int move_plain(struct patch *p, const cs_insn *in, struct ms_err *err)
  * displaced, for it is as long as the jump. */
 static int move_call(struct patch *p, const cs_insn *in, struct ms_err *err)
 {
-	enum { BYTES = 5 + 8 + 5 };
-	uint8_t *out = p->displaced + p->displaced_bytes;
+	/* push $..; movl $.., 4(%rsp); jmp */
+	uint8_t code[] = {0x68, 0, 0, 0, 0, 0xc7, 0x44, 0x24, 4, 0, 0, 0, 0, 0xe9};
 	uint64_t back = in->address + in->size;
 	if (in->size != MG_JUMP_BYTES || in->bytes[0] != 0xe8)
 		return ms_err_set(err, "unsupported indirect call in the prologue");
-	if (p->displaced_bytes + BYTES > sizeof p->displaced)
-		return ms_err_set(err, "its prologue is too long to be moved");
-	int64_t to =
-		(int64_t)(target(in) - (p->slot + MG_SLOT_DISPLACED + p->displaced_bytes + BYTES));
-	if (!near32(to))
-		return ms_err_set(err, "a call in the prologue leads too far away");
-	out[0] = 0x68;
-	put32(out + 1, (int64_t)back);
-	memcpy(out + 5, "\xc7\x44\x24\x04", 4); /* movl $.., 4(%rsp) */
-	put32(out + 9, (int64_t)(back >> 32));
-	out[13] = 0xe9;
-	put32(out + 14, to);
-	p->displaced_bytes += BYTES;
-	return 0;
+	put32(code + 1, (int64_t)back);
+	put32(code + 9, (int64_t)(back >> 32));
+	return put_branch(p, code, sizeof code, target(in), "a call", err);
 }
 
 static bool is_call(const cs_insn *in)
@@ -222,16 +219,7 @@ static int displace(struct patch *p, const cs_insn *in, size_t count, struct ms_
 			return ms_err_set(err, "it is too short");
 		p->bytes = MG_JUMP_BYTES;
 	}
-	if (over)
-		return 0;
-	uint8_t *out = p->displaced + p->displaced_bytes;
-	uint64_t end = p->slot + MG_SLOT_DISPLACED + p->displaced_bytes + MG_JUMP_BYTES;
-	if (p->displaced_bytes + MG_JUMP_BYTES > sizeof p->displaced)
-		return ms_err_set(err, "its prologue is too long to be moved");
-	out[0] = 0xe9;
-	put32(out + 1, (int64_t)(p->entry + p->bytes - end));
-	p->displaced_bytes += MG_JUMP_BYTES;
-	return 0;
+	return over ? 0 : put_jump(p, p->entry + p->bytes, err);
 }
 
 static int check_body(const struct patch *p, const cs_insn *in, size_t count, struct ms_err *err)
