@@ -4,7 +4,6 @@
 #include "attach_image.h"
 
 #include <elf.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,18 +27,18 @@ static uint64_t page_up(uint64_t n)
 
 /* The build made the file, and the linker its order: only what this build could break is checked.
  */
-static const Elf64_Phdr *headers(unsigned *n)
+static const Elf64_Ehdr *const image_head = (const void *)attach_image_file;
+
+/* What is so far behind the file's beginning. */
+static const void *part(uint64_t offset)
 {
-	const Elf64_Ehdr *e = (const void *)attach_image_file;
-	*n = e->e_phnum;
-	return (const void *)(attach_image_file + e->e_phoff);
+	return attach_image_file + offset;
 }
 
 static void lay_out(struct attach_image *im)
 {
-	unsigned n;
-	const Elf64_Phdr *p = headers(&n);
-	for (unsigned i = 0; i < n; i++) {
+	const Elf64_Phdr *p = part(image_head->e_phoff);
+	for (unsigned i = 0; i < image_head->e_phnum; i++) {
 		if (p[i].p_type != PT_LOAD)
 			continue;
 		if (p[i].p_flags & PF_W)
@@ -47,18 +46,16 @@ static void lay_out(struct attach_image *im)
 		im->bytes = page_up(p[i].p_vaddr + p[i].p_memsz);
 	}
 	im->content = ms_xcalloc(im->bytes, 1);
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = 0; i < image_head->e_phnum; i++)
 		if (p[i].p_type == PT_LOAD)
-			memcpy(im->content + p[i].p_vaddr, attach_image_file + p[i].p_offset,
-			       p[i].p_filesz);
+			memcpy(im->content + p[i].p_vaddr, part(p[i].p_offset), p[i].p_filesz);
 }
 
 /* Section headers tell where relocations, symbols and notes are. */
 static const Elf64_Shdr *section(uint32_t type)
 {
-	const Elf64_Ehdr *e = (const void *)attach_image_file;
-	const Elf64_Shdr *s = (const void *)(attach_image_file + e->e_shoff);
-	for (unsigned i = 0; i < e->e_shnum; i++)
+	const Elf64_Shdr *s = part(image_head->e_shoff);
+	for (unsigned i = 0; i < image_head->e_shnum; i++)
 		if (s[i].sh_type == type)
 			return &s[i];
 	return NULL;
@@ -67,7 +64,7 @@ static const Elf64_Shdr *section(uint32_t type)
 static void relocate(struct attach_image *im)
 {
 	const Elf64_Shdr *s = section(SHT_RELA);
-	const Elf64_Rela *r = s ? (const void *)(attach_image_file + s->sh_offset) : NULL;
+	const Elf64_Rela *r = s ? part(s->sh_offset) : NULL;
 	for (size_t i = 0; s && i < s->sh_size / sizeof *r; i++) {
 		uint64_t value = im->base + (uint64_t)r[i].r_addend;
 		memcpy(im->content + r[i].r_offset, &value, sizeof value);
@@ -79,42 +76,33 @@ static bool find_manifest(struct attach_image *im)
 	const Elf64_Shdr *s = section(SHT_DYNSYM);
 	if (!s)
 		return false;
-	const Elf64_Shdr *all =
-		(const void *)(attach_image_file +
-			       ((const Elf64_Ehdr *)(const void *)attach_image_file)->e_shoff);
-	const Elf64_Sym *sym = (const void *)(attach_image_file + s->sh_offset);
-	const char *names = (const char *)attach_image_file + all[s->sh_link].sh_offset;
+	const Elf64_Shdr *all = part(image_head->e_shoff);
+	const Elf64_Sym *sym = part(s->sh_offset);
+	const char *names = part(all[s->sh_link].sh_offset);
 	for (size_t i = 0; i < s->sh_size / sizeof *sym; i++)
 		if (!strcmp(names + sym[i].st_name, MG_MANIFEST_NAME))
 			im->manifest = sym[i].st_value;
 	return im->manifest != 0;
 }
 
-/* The description of the note in [at, at + n), if it is a build-id of 20 bytes. */
-static const uint8_t *build_id(const uint8_t *at, size_t n)
+/* Is the note that the image is known by its build-id? */
+static bool has_build_id(void)
 {
-	Elf64_Nhdr h;
-	if (n < sizeof h + 4 + 20)
-		return NULL;
-	memcpy(&h, at, sizeof h);
-	bool good = h.n_type == NT_GNU_BUILD_ID && h.n_namesz == 4 && h.n_descsz == 20;
-	return good ? at + sizeof h + 4 : NULL;
+	const Elf64_Shdr *note = section(SHT_NOTE);
+	const Elf64_Nhdr *h = note ? part(note->sh_offset) : NULL;
+	return h && h->n_type == NT_GNU_BUILD_ID && h->n_descsz == 20;
 }
 
 int attach_image_make(struct attach_image *im, uint64_t base, struct ms_err *err)
 {
-	const Elf64_Shdr *note = section(SHT_NOTE);
 	*im = (struct attach_image){.base = base};
 	lay_out(im);
 	relocate(im);
-	const uint8_t *id =
-		note ? build_id(attach_image_file + note->sh_offset, note->sh_size) : NULL;
-	if (!id || !im->data || !find_manifest(im)) {
+	if (!has_build_id() || !im->data || !find_manifest(im)) {
 		attach_image_free(im);
 		return ms_err_set(err, "this ms-record is broken: the image built into it is not "
 				       "usable; install MemScope anew");
 	}
-	memcpy(im->build_id, id, sizeof im->build_id);
 	return 0;
 }
 
@@ -124,9 +112,9 @@ void attach_image_free(struct attach_image *im)
 	im->content = NULL;
 }
 
-int attach_image_is_ours(const uint8_t *head, size_t n)
+bool attach_image_is_ours(const uint8_t *first, size_t n)
 {
 	const Elf64_Shdr *note = section(SHT_NOTE);
 	return note && note->sh_offset + note->sh_size <= n &&
-	       !memcmp(head + note->sh_offset, attach_image_file + note->sh_offset, note->sh_size);
+	       !memcmp(first + note->sh_offset, part(note->sh_offset), note->sh_size);
 }

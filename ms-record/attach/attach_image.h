@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,7 +18,6 @@ struct attach_image {
 	size_t data;      /* from here on it is data, before it code; whole pages */
 	size_t manifest;  /* offset of the manifest */
 	uint8_t *content; /* `bytes`, as they are there */
-	uint8_t build_id[20];
 };
 
 /* The image for address `base`; content is malloc'ed. 0, or -1 with `err` set. */
@@ -28,5 +28,5 @@ static inline struct mg_manifest *attach_image_manifest(const struct attach_imag
 {
 	return (struct mg_manifest *)(void *)(im->content + im->manifest);
 }
-/* Has the mapping that begins with `n` bytes of `head` the build-id of our image? */
-int attach_image_is_ours(const uint8_t *head, size_t n);
+/* Has the mapping that begins with these `n` bytes the build-id of our image? */
+bool attach_image_is_ours(const uint8_t *first, size_t n);
