@@ -88,9 +88,8 @@ static struct attach *attach_new(pid_t pid, bool launched, const struct hooks *h
 /* *may: it may be attached to, if what is looked for is there. */
 static int look(struct attach *a, const char *root, bool *may, struct ms_err *err)
 {
-	enum hijack_why why;
 	*may = false;
-	if (hijack_open(&a->h, a->pid, root ? root : "/proc", &why, err))
+	if (hijack_open(&a->h, a->pid, root ? root : "/proc", err))
 		return -1;
 	a->open = true;
 	a->memory = attach_memory_of(&a->h);

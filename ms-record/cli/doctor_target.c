@@ -118,7 +118,6 @@ static bool on_standby(struct doctor *d, pid_t pid)
 void doctor_process(struct doctor *d, pid_t pid)
 {
 	struct hijack h;
-	enum hijack_why why;
 	struct ms_err err = {0};
 	char name[64], text[512], libc[4300];
 	snprintf(name, sizeof name, "%d/comm", (int)pid);
@@ -127,7 +126,7 @@ void doctor_process(struct doctor *d, pid_t pid)
 	fprintf(d->to, "process %d%s%s%s\n", (int)pid, *text ? " ('" : "", text, *text ? "')" : "");
 	if (on_standby(d, pid))
 		return;
-	if (hijack_open(&h, pid, d->root, &why, &err)) {
+	if (hijack_open(&h, pid, d->root, &err)) {
 		doctor_say(d, DOCTOR_NO, "attach", "%s", reason(err.text));
 		return;
 	}

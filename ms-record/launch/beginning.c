@@ -130,7 +130,6 @@ static int stop_there(pid_t pid, struct hijack_stop *s, struct ms_err *err)
 	while (await(pid, &why) && why >> 8 != PTRACE_EVENT_STOP)
 		trace(PTRACE_CONT, pid, why >> 8 ? 0 : (uint64_t)why);
 	t->gone = why >> 8 != PTRACE_EVENT_STOP || cpu_regs_get(pid, &t->regs);
-	s->stopped_ns = clock_mono();
 	return t->gone ? ms_err_set(err, "it ended while it was starting") : 0;
 }
 

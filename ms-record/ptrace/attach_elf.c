@@ -15,6 +15,7 @@
 
 #include "hijack.h"
 #include "libcommon/base/arena.h"
+#include "ms-record/base/descriptor.h"
 #include "ms-record/base/elfmap.h"
 
 #define HEADERS_MOST 64u
@@ -247,7 +248,6 @@ bool attach_elf_file(int proc, const struct attach_module *m, struct attach_symb
 			search(&t, m->bias, wanted, n);
 		elfmap_close(&map);
 	}
-	if (fd >= 0)
-		close(fd);
+	descriptor_close(fd);
 	return found;
 }

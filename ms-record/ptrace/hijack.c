@@ -22,6 +22,7 @@
 #include "libcommon/base/err.h"
 #include "libcommon/proc/proc.h"
 #include "ms-record/base/cpu.h"
+#include "ms-record/base/descriptor.h"
 
 #define KERNEL_THREAD 0x200000u /* PF_KTHREAD */
 
@@ -78,20 +79,18 @@ struct judge {
 	const char *root;
 	int proc;
 	struct looks looks;
-	enum hijack_why why;
 	struct ms_err *err;
 };
 
-static int refuse(struct judge *j, enum hijack_why why, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-static int refuse(struct judge *j, enum hijack_why why, const char *fmt, ...)
+static int refuse(const struct judge *j, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+static int refuse(const struct judge *j, const char *fmt, ...)
 {
 	char text[900];
 	va_list ap;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	j->why = why;
 	if (j->looks.stat.name[0])
 		return ms_err_set(j->err, "cannot attach to process %d ('%s'): %s", (int)j->pid,
 				  j->looks.stat.name, text);
@@ -103,29 +102,26 @@ static int judge_kind(struct judge *j)
 	const struct looks *l = &j->looks;
 	long group = number(l->status, "\nTgid:\t");
 	if (group != j->pid)
-		return refuse(j, HIJACK_NOBODY, "that is a thread of process %ld; give that number",
-			      group);
+		return refuse(j, "that is a thread of process %ld; give that number", group);
 	if (l->stat.state == 'Z' && number(l->status, "\nThreads:\t") > 1)
-		return refuse(j, HIJACK_ENDED,
+		return refuse(j,
 			      "its main thread has ended, so its memory cannot be reached, though "
 			      "%ld others go on",
 			      number(l->status, "\nThreads:\t") - 1);
 	if (ended(l))
-		return refuse(j, HIJACK_ENDED,
-			      "it has ended, and waits for its parent %ld to notice (zombie)",
+		return refuse(j, "it has ended, and waits for its parent %ld to notice (zombie)",
 			      number(l->status, "\nPPid:\t"));
 	if (l->stat.field[MS_STAT_FLAGS] & KERNEL_THREAD)
-		return refuse(j, HIJACK_KERNEL,
-			      "it is a kernel thread and has no memory of its own");
+		return refuse(j, "it is a kernel thread and has no memory of its own");
 	if (j->pid == getpid())
-		return refuse(j, HIJACK_SELF, "that is ms-record itself");
+		return refuse(j, "that is ms-record itself");
 	return 0;
 }
 
 /* Root of a container is often root without the one capability that counts. */
-static int refuse_root(struct judge *j, enum hijack_why why)
+static int refuse_root(const struct judge *j)
 {
-	return refuse(j, why,
+	return refuse(j,
 		      "this runs as root, but without the capability SYS_PTRACE; add it (--cap-add "
 		      "SYS_PTRACE of a container), or use --poll or --standby");
 }
@@ -140,15 +136,14 @@ static int judge_user(struct judge *j)
 		return 0;
 	for (int i = 0; i < 3; i++)
 		if (ids[i] != own)
-			return own == 0 ? refuse_root(j, HIJACK_USER)
-					: refuse(j, HIJACK_USER,
+			return own == 0 ? refuse_root(j)
+					: refuse(j,
 						 "it belongs to user '%s'; run this as that user "
 						 "or as root",
 						 user_name(ids[i]));
 	/* The folder is its user's all the same; what is in it is not. */
 	if (!fstatat(j->proc, "stat", &st, 0) && st.st_uid != own)
-		return refuse(j, HIJACK_HIDDEN,
-			      "its memory is protected (it is not dumpable); run this as root");
+		return refuse(j, "its memory is protected (it is not dumpable); run this as root");
 	return 0;
 }
 
@@ -161,8 +156,7 @@ static int judge_tracer(struct judge *j)
 	snprintf(name, sizeof name, "../%ld/comm", tracer);
 	ms_proc_text_at(j->proc, name, comm, sizeof comm);
 	comm[strcspn(comm, "\n")] = '\0';
-	return refuse(j, HIJACK_TRACED,
-		      "it is traced by process %ld%s%s%s already; end that one first", tracer,
+	return refuse(j, "it is traced by process %ld%s%s%s already; end that one first", tracer,
 		      comm[0] ? " ('" : "", comm, comm[0] ? "')" : "");
 }
 
@@ -188,17 +182,17 @@ static int judge_scope(struct judge *j)
 		return 0;
 	int scope = atoi(text);
 	if (scope >= 3)
-		return refuse(j, HIJACK_SCOPE,
+		return refuse(j,
 			      "this system allows nobody to trace (kernel.yama.ptrace_scope is 3, "
 			      "until it is rebooted); use --poll, or --standby");
 	if (scope == 0 || capable(CAP_SYS_PTRACE) || (scope == 1 && is_ancestor(j)))
 		return 0;
 	if (scope == 1)
-		return refuse(j, HIJACK_SCOPE,
+		return refuse(j,
 			      "only its parent may trace it (kernel.yama.ptrace_scope is 1); run "
 			      "this as root, or set 'sysctl kernel.yama.ptrace_scope=0', or use "
 			      "--poll or --standby");
-	return refuse(j, HIJACK_SCOPE,
+	return refuse(j,
 		      "only root may trace (kernel.yama.ptrace_scope is %d); run this as root, or "
 		      "use --poll or --standby",
 		      scope);
@@ -209,12 +203,11 @@ static int judge_machine(struct judge *j)
 	unsigned char h[20];
 	int fd = openat(j->proc, "exe", O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : pread(fd, h, sizeof h, 0);
-	if (fd >= 0)
-		close(fd);
+	descriptor_close(fd);
 	if (n < (ssize_t)sizeof h || memcmp(h, ELFMAG, SELFMAG) != 0)
 		return 0; /* we cannot see it: what is mapped shows it later */
 	if (h[EI_CLASS] != ELFCLASS64 || (h[18] | h[19] << 8) != CPU_MACHINE)
-		return refuse(j, HIJACK_MACHINE, "it is not an " CPU_NAME " program%s",
+		return refuse(j, "it is not an " CPU_NAME " program%s",
 			      h[EI_CLASS] == ELFCLASS32 ? " (32-bit)" : "");
 	return 0;
 }
@@ -224,17 +217,8 @@ static int judge_seccomp(struct judge *j)
 	long mode = number(j->looks.status, "\nSeccomp:\t");
 	if (mode <= 0 || capable(CAP_SYS_ADMIN))
 		return 0;
-	return refuse(j, HIJACK_SECCOMP,
-		      "a seccomp filter would kill it for the system calls that are needed, and "
-		      "only root can suspend that; run this as root, or use --poll");
-}
-
-static int judge(struct judge *j)
-{
-	if (judge_kind(j) || judge_machine(j) || judge_tracer(j) || judge_user(j) ||
-	    judge_scope(j) || judge_seccomp(j))
-		return -1;
-	return 0;
+	return refuse(j, "a seccomp filter would kill it for the system calls that are needed, and "
+			 "only root can suspend that; run this as root, or use --poll");
 }
 
 /* ---- open ---- */
@@ -249,8 +233,8 @@ static int open_folder(const char *root, pid_t pid)
 static int no_folder(struct judge *j)
 {
 	if (errno == ENOENT || errno == ESRCH)
-		return refuse(j, HIJACK_NOBODY, "there is no such process");
-	return refuse(j, HIJACK_TROUBLE, "%s", strerror(errno));
+		return refuse(j, "there is no such process");
+	return refuse(j, "%s", strerror(errno));
 }
 
 static int judge_all(struct judge *j)
@@ -258,7 +242,10 @@ static int judge_all(struct judge *j)
 	j->proc = open_folder(j->root, j->pid);
 	if (j->proc < 0 || !look(&j->looks, j->proc))
 		return no_folder(j);
-	return judge(j);
+	if (judge_kind(j) || judge_machine(j) || judge_tracer(j) || judge_user(j) ||
+	    judge_scope(j) || judge_seccomp(j))
+		return -1;
+	return 0;
 }
 
 static int take(struct hijack *h, struct judge *j)
@@ -269,14 +256,13 @@ static int take(struct hijack *h, struct judge *j)
 	if (h->proc < 0 || !look(&now, h->proc))
 		return no_folder(j);
 	h->start_time = now.stat.field[MS_STAT_START];
-	h->seccomp = number(now.status, "\nSeccomp:\t") > 0;
 	h->mem = openat(h->proc, "mem", O_RDWR | O_CLOEXEC);
 	if (h->mem >= 0)
 		return 0;
 	if ((errno == EACCES || errno == EPERM) && geteuid() == 0 && !capable(CAP_SYS_PTRACE))
-		return refuse_root(j, HIJACK_DENIED);
+		return refuse_root(j);
 	if (errno == EACCES || errno == EPERM)
-		return refuse(j, HIJACK_DENIED,
+		return refuse(j,
 			      "the kernel does not allow it (%s); run this as root, in a "
 			      "container with the capability SYS_PTRACE, or use --poll or "
 			      "--standby",
@@ -284,30 +270,25 @@ static int take(struct hijack *h, struct judge *j)
 	return no_folder(j);
 }
 
-int hijack_open(struct hijack *h, pid_t pid, const char *proc_root, enum hijack_why *why,
-		struct ms_err *err)
+int hijack_open(struct hijack *h, pid_t pid, const char *proc_root, struct ms_err *err)
 {
 	struct judge j = {.pid = pid, .root = proc_root, .proc = -1, .err = err};
 	*h = (struct hijack){.pid = pid, .proc = -1, .pidfd = -1, .mem = -1};
-	int rc = pid <= 0 ? refuse(&j, HIJACK_NOBODY, "there is no such process") : judge_all(&j);
+	int rc = pid <= 0 ? refuse(&j, "there is no such process") : judge_all(&j);
 	if (!rc)
 		rc = take(h, &j);
-	if (j.proc >= 0)
-		close(j.proc);
+	descriptor_close(j.proc);
 	if (rc)
 		hijack_close(h);
-	*why = j.why;
 	return rc;
 }
 
 void hijack_close(struct hijack *h)
 {
-	int *fds[] = {&h->proc, &h->pidfd, &h->mem};
-	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++) {
-		if (*fds[i] >= 0)
-			close(*fds[i]);
-		*fds[i] = -1;
-	}
+	descriptor_close(h->proc);
+	descriptor_close(h->pidfd);
+	descriptor_close(h->mem);
+	h->proc = h->pidfd = h->mem = -1;
 }
 
 bool hijack_alive(const struct hijack *h)

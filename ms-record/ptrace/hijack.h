@@ -45,39 +45,20 @@ struct ms_err;
 
 /* ---- who (hijack.c) ---- */
 
-/* Why a process cannot be had. */
-enum hijack_why {
-	HIJACK_MAY = 0,
-	HIJACK_NOBODY,  /* no such process, or a thread's number */
-	HIJACK_ENDED,   /* zombie */
-	HIJACK_KERNEL,  /* kernel thread */
-	HIJACK_USER,    /* another user's */
-	HIJACK_SCOPE,   /* /proc/sys/kernel/yama/ptrace_scope */
-	HIJACK_TRACED,  /* by somebody else */
-	HIJACK_HIDDEN,  /* not dumpable: it has rights that its user has not, or asked for it */
-	HIJACK_MACHINE, /* not a program of this processor's */
-	HIJACK_SECCOMP, /* a filter that we may not suspend */
-	HIJACK_SELF,    /* ourselves */
-	HIJACK_DENIED,  /* the kernel says no and we cannot see why */
-	HIJACK_TROUBLE, /* no descriptor, no memory, ... */
-};
-
 struct hijack {
 	pid_t pid;
 	int proc;            /* folder /proc/PID */
 	int pidfd;           /* -1: this kernel has none */
 	int mem;             /* /proc/PID/mem, to read and write; stays good if rights are lost */
 	uint64_t start_time; /* field 22 of /proc/PID/stat: with pid, who it is */
-	bool seccomp;        /* a filter is installed; it is suspended while a thread is borrowed */
 	/* `syscall; ret` and the return from a signal, found in its memory; 0 = not yet. */
 	uint64_t call_at, return_at;
 };
 
 /* Opens process `pid` after having looked for everything that would refuse it; the process does not
  * notice. `proc_root`: "/proc", or a folder that looks like it (tests); only what is read to judge
- * is read there if it is another. On failure *why and `err` say what to do; nothing is open. */
-int hijack_open(struct hijack *h, pid_t pid, const char *proc_root, enum hijack_why *why,
-		struct ms_err *err);
+ * is read there if it is another. On failure `err` says what to do; nothing is open. */
+int hijack_open(struct hijack *h, pid_t pid, const char *proc_root, struct ms_err *err);
 void hijack_close(struct hijack *h);
 /* Is it still there, and the same process? */
 bool hijack_alive(const struct hijack *h);
@@ -115,7 +96,6 @@ struct hijack_stop {
 	unsigned asleep;     /* after hijack_resume: how many were left alone */
 	unsigned cut_short;  /* how many were stopped though a trace of that may be left */
 	uint64_t begin_ns;   /* the first one was asked to stop */
-	uint64_t stopped_ns; /* the last one had stopped */
 	uint64_t resumed_ns; /* after hijack_resume: the last one went on */
 	uint64_t longest_ns; /* after hijack_resume: from asking a thread to stop until it went on,
 				at most */
@@ -123,6 +103,9 @@ struct hijack_stop {
 
 /* `proc` is always the folder /proc/PID. State of a thread: 'R', 'S' and so on; 0 = it is gone. */
 char hijack_state(int proc, pid_t tid);
+/* The numbers of its threads, in the order of /proc: malloc'ed array of *n. NULL: there is none, or,
+ * with errno set, they cannot be seen. */
+pid_t *hijack_tids(int proc, size_t *n);
 /* How many threads of the process are alive; *any is one of them (not a zombie). 0 = none, or, with
  * errno set, it cannot be seen. */
 size_t hijack_count(int proc, pid_t *any);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "ms-record/base/clock.h"
+#include "ms-record/base/descriptor.h"
 #include "ms-record/base/quiet.h"
 #include "hijack_private.h"
 
@@ -39,9 +40,7 @@ static int ask(const char *file, const void *value, size_t bytes)
 
 static void ask_for(const char *file, const char *value)
 {
-	int fd = ask(file, value, strlen(value));
-	if (fd >= 0)
-		close(fd);
+	descriptor_close(ask(file, value, strlen(value)));
 }
 
 static bool is_helper;
@@ -88,8 +87,7 @@ void hijack_hurry(bool on)
 		return;
 	}
 	be_common(0);
-	if (awake >= 0)
-		close(awake);
+	descriptor_close(awake);
 	quiet_end();
 }
 
@@ -117,8 +115,7 @@ static void await_end(pid_t pid)
 		}
 		poll(&end, 1, end.fd < 0 ? 1 : 100);
 	}
-	if (end.fd >= 0)
-		close(end.fd);
+	descriptor_close(end.fd);
 }
 
 int hijack_helper(int (*f)(void *arg, void *shared), void *arg, void *shared, size_t bytes,

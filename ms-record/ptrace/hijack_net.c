@@ -22,12 +22,12 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "hijack_private.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "libcommon/proc/proc.h"
+#include "ms-record/base/descriptor.h"
 #include "ms-record/guest/layout.h"
 
 #define OUR_IMAGE "/memfd:" MG_IMAGE_NAME
@@ -152,8 +152,7 @@ static bool ask_place(const struct hijack *h, struct place *p)
 		    (at.perms & (WRITABLE | SHARED)) == WRITABLE;
 	bool guarded = good && query(maps, at.start - 1, &below, unused, sizeof unused) &&
 		       !(below.perms & ANY);
-	if (maps >= 0)
-		close(maps);
+	descriptor_close(maps);
 	if (good && !strcmp(name, "[stack]"))
 		p->low = at.start - BELOW;
 	else if (guarded && !name[0])

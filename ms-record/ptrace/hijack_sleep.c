@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 
 #include "hijack_private.h"
-#include "libcommon/proc/proc.h"
+#include "libcommon/proc/proc_text.h"
 
 #ifndef SYS_futex_waitv
 #define SYS_futex_waitv 449

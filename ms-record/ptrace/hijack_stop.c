@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "ms-record/base/clock.h"
+#include "ms-record/base/descriptor.h"
 #include "hijack_private.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/proc/proc.h"
@@ -73,32 +74,40 @@ static char alive(int proc, pid_t tid)
 	return st.state;
 }
 
-static DIR *open_tasks(int proc)
+pid_t *hijack_tids(int proc, size_t *n)
 {
 	int fd = openat(proc, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	if (fd >= 0 && !d)
-		close(fd);
-	return d;
+	MS_ARRAY(pid_t) all = {0};
+	*n = 0;
+	if (!d) {
+		descriptor_close(fd);
+		return NULL;
+	}
+	for (struct dirent *e; (e = readdir(d));)
+		if (atoi(e->d_name) > 0)
+			*MS_PUSH(&all) = (pid_t)atoi(e->d_name);
+	closedir(d);
+	*n = all.n;
+	errno = 0;
+	return all.v;
 }
 
 size_t hijack_count(int proc, pid_t *any)
 {
-	DIR *d = open_tasks(proc);
-	size_t n = 0;
-	int why = d ? 0 : errno;
-	for (struct dirent *e; d && (e = readdir(d));) {
-		pid_t tid = (pid_t)atoi(e->d_name);
+	size_t all, n = 0;
+	pid_t *tids = hijack_tids(proc, &all);
+	int why = errno;
+	for (size_t i = 0; i < all; i++) {
 		errno = 0;
-		if (tid > 0 && alive(proc, tid)) {
+		if (alive(proc, tids[i])) {
 			n++;
-			*any = tid;
+			*any = tids[i];
 		} else if (errno == EMFILE || errno == ENFILE) {
 			why = errno;
 		}
 	}
-	if (d)
-		closedir(d);
+	free(tids);
 	errno = why;
 	return n;
 }
@@ -162,24 +171,21 @@ static void leave_asleep(struct hijack_stop *s, int proc)
 /* Seizes the threads that are new. How many, or -1. */
 static int seize_new(struct hijack_stop *s, int proc)
 {
-	DIR *d = open_tasks(proc);
-	int n = d ? 0 : -1, saved = errno;
-	size_t at = 0;
-	for (struct dirent *e; n >= 0 && (e = readdir(d));) {
-		pid_t tid = (pid_t)atoi(e->d_name);
-		if (tid <= 0 || hijack_has(s, tid, &at) || !alive(proc, tid))
+	size_t all, at = 0;
+	pid_t *tids = hijack_tids(proc, &all);
+	int saved = errno, n = saved ? -1 : 0;
+	for (size_t i = 0; i < all && n >= 0; i++) {
+		if (hijack_has(s, tids[i], &at) || !alive(proc, tids[i]))
 			continue;
-		if (!seize(s, proc, tid)) {
+		if (!seize(s, proc, tids[i])) {
 			n++;
 			continue;
 		}
 		saved = errno;
-		if (saved != ESRCH && alive(proc, tid))
+		if (saved != ESRCH && alive(proc, tids[i]))
 			n = -1;
 	}
-	saved = n < 0 && d ? saved : errno;
-	if (d)
-		closedir(d);
+	free(tids);
 	errno = saved;
 	return n;
 }
@@ -271,7 +277,6 @@ static int stop_most(struct hijack_stop *s, int proc, uint64_t patience_ns)
 	int n = stop_rounds(s, proc, patience_ns), saved = errno;
 	hijack_wait_end();
 	errno = saved;
-	s->stopped_ns = clock_mono();
 	if (n == 0 && stopped(s))
 		return 0;
 	return fail(s, proc, n < 0 ? errno : n ? ETIMEDOUT : ESRCH);
@@ -387,13 +392,12 @@ static void add_candidate(struct candidates *c, int proc, pid_t tid)
 
 static void find_candidates(struct candidates *c, int proc)
 {
-	DIR *d = open_tasks(proc);
+	size_t n;
+	pid_t *tids = hijack_tids(proc, &n);
 	c->n = 0;
-	for (struct dirent *e; d && c->n < CANDIDATES_MAX && (e = readdir(d));)
-		if (atoi(e->d_name) > 0)
-			add_candidate(c, proc, (pid_t)atoi(e->d_name));
-	if (d)
-		closedir(d);
+	for (size_t i = 0; i < n && c->n < CANDIDATES_MAX; i++)
+		add_candidate(c, proc, tids[i]);
+	free(tids);
 }
 
 /* The same; if all of them are where they would be cut short, some time is theirs. */
@@ -449,7 +453,6 @@ int hijack_stop_one(struct hijack_stop *s, const struct hijack *h, uint64_t pati
 		uint64_t until = clock_mono() + patience_ns / 4;
 		*s = (struct hijack_stop){.begin_ns = clock_mono()};
 		if (!stop_this(s, h, c.v[i].tid, until < deadline_ns ? until : deadline_ns)) {
-			s->stopped_ns = clock_mono();
 			s->cut_short = c.v[i].trace == HIJACK_CUT_SHORT;
 			return 0;
 		}

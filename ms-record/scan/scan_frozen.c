@@ -146,8 +146,7 @@ bool frozen_prepare(struct work *w)
 {
 	struct frozen *f = &w->request.copy;
 	struct ms_err err = {0};
-	enum hijack_why why;
-	if (hijack_open(&f->h, w->s->pid, "/proc", &why, &err))
+	if (hijack_open(&f->h, w->s->pid, "/proc", &err))
 		return no(w, "%s", err.text);
 	f->open = true;
 	return enough_memory(w) && find_apart(w);

@@ -24,9 +24,8 @@ int main(int argc, char **argv)
 	struct hijack h;
 	struct hijack_stop s;
 	struct ms_err err = {0};
-	enum hijack_why why;
 	uint64_t tps[512];
-	if (argc != 2 || hijack_open(&h, atoi(argv[1]), "/proc", &why, &err) ||
+	if (argc != 2 || hijack_open(&h, atoi(argv[1]), "/proc", &err) ||
 	    hijack_stop_all(&s, h.proc, 30000000000)) {
 		fprintf(stderr, "heapwalk_list: %s\n", err.text);
 		return 2;
