@@ -6,119 +6,70 @@
  */
 #include "hook_families.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "libcommon/base/err.h"
 #include "ms-record/session/session.h"
 
-static const char *const functions[] = {
+struct names {
+	const char *arguments; /* and what is returned, as --hook says it */
+	const char *names;     /* of functions that have these, with blanks between */
+};
+
+static const struct names functions[] = {
 	/* jemalloc */
-	"mallocx(size, _) -> ptr",
-	"rallocx(ptr, size, _) -> ptr",
-	"dallocx(ptr, _)",
-	"sdallocx(ptr, _, _)",
-	"je_malloc(size) -> ptr",
-	"je_calloc(nmemb, size) -> ptr",
-	"je_realloc(ptr, size) -> ptr",
-	"je_aligned_alloc(_, size) -> ptr",
-	"je_memalign(_, size) -> ptr",
-	"je_free(ptr)",
-	"je_mallocx(size, _) -> ptr",
-	"je_rallocx(ptr, size, _) -> ptr",
-	"je_dallocx(ptr, _)",
-	"je_sdallocx(ptr, _, _)",
-	"_rjem_malloc(size) -> ptr",
-	"_rjem_calloc(nmemb, size) -> ptr",
-	"_rjem_realloc(ptr, size) -> ptr",
-	"_rjem_aligned_alloc(_, size) -> ptr",
-	"_rjem_free(ptr)",
-	"_rjem_mallocx(size, _) -> ptr",
-	"_rjem_rallocx(ptr, size, _) -> ptr",
-	"_rjem_dallocx(ptr, _)",
-	"_rjem_sdallocx(ptr, _, _)",
+	{"(size) -> ptr", "je_malloc _rjem_malloc"},
+	{"(nmemb, size) -> ptr", "je_calloc _rjem_calloc"},
+	{"(ptr, size) -> ptr", "je_realloc _rjem_realloc"},
+	{"(_, size) -> ptr", "je_aligned_alloc je_memalign _rjem_aligned_alloc"},
+	{"(size, _) -> ptr", "mallocx je_mallocx _rjem_mallocx"},
+	{"(ptr, size, _) -> ptr", "rallocx je_rallocx _rjem_rallocx"},
+	{"(ptr)", "je_free _rjem_free"},
+	{"(ptr, _)", "dallocx je_dallocx _rjem_dallocx"},
+	{"(ptr, _, _)", "sdallocx je_sdallocx _rjem_sdallocx"},
 	/* mimalloc */
-	"mi_malloc(size) -> ptr",
-	"mi_malloc_small(size) -> ptr",
-	"mi_zalloc_small(size) -> ptr",
-	"mi_zalloc(size) -> ptr",
-	"mi_calloc(nmemb, size) -> ptr",
-	"mi_mallocn(nmemb, size) -> ptr",
-	"mi_realloc(ptr, size) -> ptr",
-	"mi_reallocf(ptr, size) -> ptr",
-	"mi_reallocn(ptr, nmemb, size) -> ptr",
-	"mi_rezalloc(ptr, size) -> ptr",
-	"mi_recalloc(ptr, nmemb, size) -> ptr",
-	"mi_malloc_aligned(size, _) -> ptr",
-	"mi_malloc_aligned_at(size, _, _) -> ptr",
-	"mi_zalloc_aligned(size, _) -> ptr",
-	"mi_calloc_aligned(nmemb, size, _) -> ptr",
-	"mi_realloc_aligned(ptr, size, _) -> ptr",
-	"mi_new(size) -> ptr",
-	"mi_new_n(nmemb, size) -> ptr",
-	"mi_new_nothrow(size) -> ptr",
-	"mi_new_aligned(size, _) -> ptr",
-	"mi_new_realloc(ptr, size) -> ptr",
-	"mi_heap_malloc(pool, size) -> ptr",
-	"mi_heap_malloc_small(pool, size) -> ptr",
-	"mi_heap_zalloc(pool, size) -> ptr",
-	"mi_heap_calloc(pool, nmemb, size) -> ptr",
-	"mi_heap_mallocn(pool, nmemb, size) -> ptr",
-	"mi_heap_realloc(pool, ptr, size) -> ptr",
-	"mi_heap_reallocn(pool, ptr, nmemb, size) -> ptr",
-	"mi_heap_rezalloc(pool, ptr, size) -> ptr",
-	"mi_heap_malloc_aligned(pool, size, _) -> ptr",
-	"mi_heap_zalloc_aligned(pool, size, _) -> ptr",
-	"mi_heap_realloc_aligned(pool, ptr, size, _) -> ptr",
-	"mi_heap_destroy(pool)",
-	"mi_free(ptr)",
-	"mi_free_size(ptr, _)",
-	"mi_free_aligned(ptr, _)",
-	"mi_free_size_aligned(ptr, _, _)",
+	{"(size) -> ptr",
+	 "mi_malloc mi_malloc_small mi_zalloc_small mi_zalloc mi_new mi_new_nothrow"},
+	{"(nmemb, size) -> ptr", "mi_calloc mi_mallocn mi_new_n"},
+	{"(ptr, size) -> ptr", "mi_realloc mi_reallocf mi_rezalloc mi_new_realloc"},
+	{"(ptr, nmemb, size) -> ptr", "mi_reallocn mi_recalloc"},
+	{"(size, _) -> ptr", "mi_malloc_aligned mi_zalloc_aligned mi_new_aligned"},
+	{"(size, _, _) -> ptr", "mi_malloc_aligned_at"},
+	{"(nmemb, size, _) -> ptr", "mi_calloc_aligned"},
+	{"(ptr, size, _) -> ptr", "mi_realloc_aligned"},
+	{"(pool, size) -> ptr", "mi_heap_malloc mi_heap_malloc_small mi_heap_zalloc"},
+	{"(pool, nmemb, size) -> ptr", "mi_heap_calloc mi_heap_mallocn"},
+	{"(pool, ptr, size) -> ptr", "mi_heap_realloc mi_heap_rezalloc"},
+	{"(pool, ptr, nmemb, size) -> ptr", "mi_heap_reallocn"},
+	{"(pool, size, _) -> ptr", "mi_heap_malloc_aligned mi_heap_zalloc_aligned"},
+	{"(pool, ptr, size, _) -> ptr", "mi_heap_realloc_aligned"},
+	{"(pool)", "mi_heap_destroy"},
+	{"(ptr)", "mi_free"},
+	{"(ptr, _)", "mi_free_size mi_free_aligned"},
+	{"(ptr, _, _)", "mi_free_size_aligned"},
 	/* tcmalloc */
-	"tc_malloc(size) -> ptr",
-	"tc_malloc_skip_new_handler(size) -> ptr",
-	"tc_calloc(nmemb, size) -> ptr",
-	"tc_realloc(ptr, size) -> ptr",
-	"tc_memalign(_, size) -> ptr",
-	"tc_valloc(size) -> ptr",
-	"tc_pvalloc(size) -> ptr",
-	"tc_new(size) -> ptr",
-	"tc_newarray(size) -> ptr",
-	"tc_new_nothrow(size, _) -> ptr",
-	"tc_newarray_nothrow(size, _) -> ptr",
-	"tc_free(ptr)",
-	"tc_cfree(ptr)",
-	"tc_free_sized(ptr, _)",
-	"tc_delete(ptr)",
-	"tc_delete_sized(ptr, _)",
-	"tc_delete_nothrow(ptr, _)",
-	"tc_deletearray(ptr)",
-	"tc_deletearray_sized(ptr, _)",
-	"tc_deletearray_nothrow(ptr, _)",
+	{"(size) -> ptr", "tc_malloc tc_malloc_skip_new_handler tc_valloc tc_pvalloc tc_new "
+			  "tc_newarray"},
+	{"(nmemb, size) -> ptr", "tc_calloc"},
+	{"(ptr, size) -> ptr", "tc_realloc"},
+	{"(_, size) -> ptr", "tc_memalign"},
+	{"(size, _) -> ptr", "tc_new_nothrow tc_newarray_nothrow"},
+	{"(ptr)", "tc_free tc_cfree tc_delete tc_deletearray"},
+	{"(ptr, _)", "tc_free_sized tc_delete_sized tc_delete_nothrow tc_deletearray_sized "
+		     "tc_deletearray_nothrow"},
 };
 #define FUNCTIONS (sizeof functions / sizeof *functions)
 
-static const char *const operators[] = {
-	"_Znwm(size) -> ptr",
-	"_Znam(size) -> ptr",
-	"_ZnwmRKSt9nothrow_t(size) -> ptr",
-	"_ZnamRKSt9nothrow_t(size) -> ptr",
-	"_ZnwmSt11align_val_t(size) -> ptr",
-	"_ZnamSt11align_val_t(size) -> ptr",
-	"_ZnwmSt11align_val_tRKSt9nothrow_t(size) -> ptr",
-	"_ZnamSt11align_val_tRKSt9nothrow_t(size) -> ptr",
-	"_ZdlPv(ptr)",
-	"_ZdaPv(ptr)",
-	"_ZdlPvm(ptr)",
-	"_ZdaPvm(ptr)",
-	"_ZdlPvRKSt9nothrow_t(ptr)",
-	"_ZdaPvRKSt9nothrow_t(ptr)",
-	"_ZdlPvSt11align_val_t(ptr)",
-	"_ZdaPvSt11align_val_t(ptr)",
-	"_ZdlPvmSt11align_val_t(ptr)",
-	"_ZdaPvmSt11align_val_t(ptr)",
-	"_ZdlPvSt11align_val_tRKSt9nothrow_t(ptr)",
-	"_ZdaPvSt11align_val_tRKSt9nothrow_t(ptr)",
+static const struct names operators[] = {
+	{"(size) -> ptr",
+	 "_Znwm _Znam _ZnwmRKSt9nothrow_t _ZnamRKSt9nothrow_t _ZnwmSt11align_val_t "
+	 "_ZnamSt11align_val_t _ZnwmSt11align_val_tRKSt9nothrow_t "
+	 "_ZnamSt11align_val_tRKSt9nothrow_t"},
+	{"(ptr)", "_ZdlPv _ZdaPv _ZdlPvm _ZdaPvm _ZdlPvRKSt9nothrow_t _ZdaPvRKSt9nothrow_t "
+		  "_ZdlPvSt11align_val_t _ZdaPvSt11align_val_t _ZdlPvmSt11align_val_t "
+		  "_ZdaPvmSt11align_val_t _ZdlPvSt11align_val_tRKSt9nothrow_t "
+		  "_ZdaPvSt11align_val_tRKSt9nothrow_t"},
 };
 #define OPERATORS (sizeof operators / sizeof *operators)
 
@@ -150,31 +101,42 @@ bool hook_families_there(const struct hook_modules *m)
 	return false;
 }
 
-static void each(const struct hook_modules *m, const char *const *texts, struct hook_spec *specs,
-		 size_t n, const char *path, hook_families_fn *f, void *arg)
+static void look_for(const struct hook_modules *m, const char *text, const char *path,
+		     hook_families_fn *f, void *arg)
 {
 	struct ms_err ignored = {0};
-	for (size_t i = 0; i < n; i++) {
-		struct hook_place place;
-		if (!specs[i].name && hook_spec_read(&specs[i], texts[i], &ignored))
-			continue;
-		struct hook_spec of = specs[i];
-		of.module = (char *)(uintptr_t)path;
-		if (!hook_find(m, &of, &place, &ignored))
-			f(arg, &specs[i], &place);
-	}
+	struct hook_place place;
+	struct hook_spec spec;
+	if (hook_spec_read(&spec, text, &ignored))
+		return;
+	spec.module = (char *)(uintptr_t)path;
+	if (!hook_find(m, &spec, &place, &ignored))
+		f(arg, &spec, &place);
+	spec.module = NULL;
+	hook_spec_free(&spec);
+}
+
+static void each(const struct hook_modules *m, const struct names *rows, size_t n, const char *path,
+		 hook_families_fn *f, void *arg)
+{
+	char text[128];
+	for (size_t i = 0; i < n; i++)
+		for (const char *name = rows[i].names; *name; name += strspn(name, " ")) {
+			int bytes = (int)strcspn(name, " ");
+			snprintf(text, sizeof text, "%.*s%s", bytes, name, rows[i].arguments);
+			look_for(m, text, path, f, arg);
+			name += bytes;
+		}
 }
 
 void hook_families_each(const struct hook_modules *m, hook_families_fn *f, void *arg)
 {
-	static struct hook_spec specs[FUNCTIONS];
-	each(m, functions, specs, FUNCTIONS, NULL, f, arg);
+	each(m, functions, FUNCTIONS, NULL, f, arg);
 }
 
 void hook_operators_each(const struct hook_modules *m, const char *path, hook_families_fn *f,
 			 void *arg)
 {
-	static struct hook_spec specs[OPERATORS];
 	if (!hook_is_runtime(path))
-		each(m, operators, specs, OPERATORS, path, f, arg);
+		each(m, operators, OPERATORS, path, f, arg);
 }

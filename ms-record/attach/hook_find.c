@@ -10,11 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "libcommon/symbols/symbols.h"
+#include "ms-record/base/descriptor.h"
 #include "ms-record/base/elfmap.h"
 
 struct hook_module {
@@ -32,11 +32,10 @@ static void map_file(struct hook_module *m, int proc)
 	if (elfmap_open(&m->file, fd))
 		for (unsigned i = 0; i < m->file.head->e_shnum && m->n < 2; i++)
 			m->n += elfmap_table(&m->file, i, &m->tables[m->n]);
-	if (fd >= 0)
-		close(fd);
+	descriptor_close(fd);
 }
 
-static bool is_ours(const char *path)
+bool hook_is_ours(const char *path)
 {
 	const char *base = basename(path);
 	return !strcmp(path, "[vdso]") || !strcmp(base, "libmemscope-preload.so") ||
@@ -44,12 +43,6 @@ static bool is_ours(const char *path)
 }
 
 void hook_modules_read(struct hook_modules *all, int proc, const struct attach_maps *maps,
-		       const struct attach_memory *mem)
-{
-	hook_modules_some(all, proc, maps, mem, NULL, NULL);
-}
-
-void hook_modules_some(struct hook_modules *all, int proc, const struct attach_maps *maps,
 		       const struct attach_memory *mem,
 		       bool (*wanted)(const void *arg, const struct attach_map *map),
 		       const void *arg)
@@ -57,7 +50,7 @@ void hook_modules_some(struct hook_modules *all, int proc, const struct attach_m
 	*all = (struct hook_modules){0};
 	for (size_t i = 0; i < maps->n; i++) {
 		struct hook_module m = {0};
-		if (is_ours(maps->v[i].path) || (wanted && !wanted(arg, &maps->v[i])) ||
+		if (hook_is_ours(maps->v[i].path) || (wanted && !wanted(arg, &maps->v[i])) ||
 		    !attach_elf_module(mem, maps, &maps->v[i], &m.m))
 			continue;
 		map_file(&m, proc);
@@ -196,7 +189,6 @@ static void take(struct found *f, const struct hook_module *m, const Elf64_Sym *
 	if (f->count++)
 		return;
 	*f->place = (struct hook_place){.module = m->m, .address = address, .bytes = s->st_size};
-	snprintf(f->place->name, sizeof f->place->name, "%s", name);
 }
 
 static void search(struct found *f, const struct hook_module *m, const struct hook_spec *spec)
@@ -252,11 +244,6 @@ bool hook_is_there(const struct hook_modules *all, const char *name)
 	for (size_t i = 0; i < all->all.n && !f.count; i++)
 		search(&f, &all->all.v[i], &spec);
 	return f.count != 0;
-}
-
-bool hook_unwinds(const struct hook_modules *all)
-{
-	return hook_is_there(all, "_Unwind_RaiseException");
 }
 
 bool hook_is_runtime(const char *path)

@@ -3,7 +3,6 @@
  */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "libcommon/base/arena.h"
@@ -16,7 +15,6 @@ struct ms_err;
 struct hook_place {
 	struct attach_module module; /* its map is borrowed */
 	uint64_t address, bytes;     /* bytes 0 = not known */
-	char name[128];              /* of the symbol, cut */
 };
 
 /* The modules of a process, looked at once. */
@@ -24,11 +22,9 @@ struct hook_modules {
 	MS_ARRAY(struct hook_module) all;
 };
 
-/* `maps` is borrowed as long as the modules are. `proc`: folder /proc/PID. */
+/* `maps` is borrowed as long as the modules are. `proc`: folder /proc/PID. With `wanted` only those
+ * that begin in a mapping for which that says so. */
 void hook_modules_read(struct hook_modules *m, int proc, const struct attach_maps *maps,
-		       const struct attach_memory *mem);
-/* The same, of those only that begin in a mapping for which `wanted` says so. */
-void hook_modules_some(struct hook_modules *m, int proc, const struct attach_maps *maps,
 		       const struct attach_memory *mem,
 		       bool (*wanted)(const void *arg, const struct attach_map *map),
 		       const void *arg);
@@ -41,7 +37,8 @@ int hook_find(const struct hook_modules *m, const struct hook_spec *spec, struct
 	      struct ms_err *err);
 /* Is a function of that name there? */
 bool hook_is_there(const struct hook_modules *m, const char *name);
-/* Is there anything that unwinds stacks for exceptions? */
-bool hook_unwinds(const struct hook_modules *m);
-/* Does a module belong to a C++ runtime, or to the C library? */
+#define HOOK_UNWINDER "_Unwind_RaiseException" /* is there where exceptions may come */
+/* Does a module belong to us, or to the kernel? */
+bool hook_is_ours(const char *path);
+/* Does it belong to a C++ runtime, or to the C library? */
 bool hook_is_runtime(const char *path);

@@ -8,8 +8,6 @@
  */
 #include "hook_late.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,22 +22,20 @@
 #include "hook_write.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
-#include "libcommon/proc/proc.h"
-#include "ms-record/base/descriptor.h"
+#include "ms-record/ptrace/hijack_private.h"
 #include "ms-record/session/pool.h"
 #include "ms-record/session/session.h"
 
 #define PAGE_NS UINT64_C(2000000000) /* for the guest to map one */
 
+struct known {
+	uint64_t start, inode;
+};
+
 struct hook_late {
-	struct {
-		struct known {
-			uint64_t start, inode;
-		} * v;
-		size_t n, cap;
-	} known;                   /* mappings of executed files that were looked at */
-	bool placed[MG_HOOKS_MAX]; /* by number of --hook */
-	struct attach *attach;     /* the guest was put into it by that; NULL = preloaded */
+	MS_ARRAY(struct known) known; /* mappings of executed files that were looked at */
+	bool placed[MG_HOOKS_MAX];    /* by number of --hook */
+	struct attach *attach;        /* the guest was put into it by that; NULL = preloaded */
 };
 
 struct work {
@@ -186,26 +182,15 @@ static uint64_t page_by_guest(struct work *w, const struct attach_module *m)
 	return step(s, MG_LATE_MAPPED, MG_LATE_TAKEN) ? s->mem->late_page : 0;
 }
 
-static bool has_filter(const struct session *s, const char *tid)
-{
-	char name[300], text[4096];
-	snprintf(name, sizeof name, "task/%s/status", tid);
-	return ms_proc_text_at(s->proc, name, text, sizeof text) &&
-	       ms_proc_status_number(text, "\nSeccomp:", 0);
-}
-
 /* Has any of its threads a filter now, so that no system call may be made there? */
 static bool is_filtered(const struct session *s)
 {
-	int tasks = openat(s->proc, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = tasks < 0 ? NULL : fdopendir(tasks);
-	bool filtered = !d;
-	for (struct dirent *e; !filtered && (e = readdir(d));)
-		filtered = e->d_name[0] != '.' && has_filter(s, e->d_name);
-	if (d)
-		closedir(d);
-	else
-		descriptor_close(tasks);
+	size_t n;
+	pid_t *tids = hijack_tids(s->proc, &n);
+	bool filtered = !tids;
+	for (size_t i = 0; i < n && !filtered; i++)
+		filtered = hijack_status(s->proc, tids[i], "\nSeccomp:", 10);
+	free(tids);
 	return filtered;
 }
 
@@ -337,8 +322,8 @@ static void look(struct session *s, struct hook_results *results)
 	w->w.new_page = new_page;
 	w->w.waits = waits;
 	if (!hook_work_open(&w->w, s->proc) && read_hooks(w)) {
-		hook_modules_some(&w->w.modules, s->proc, &w->w.maps, &w->w.memory, is_new, w);
-		w->throws |= w->attach && hook_unwinds(&w->w.modules);
+		hook_modules_read(&w->w.modules, s->proc, &w->w.maps, &w->w.memory, is_new, w);
+		w->throws |= w->attach && hook_is_there(&w->w.modules, HOOK_UNWINDER);
 		if (w->attach)
 			w->attach->throws = w->throws;
 		place_again(w);

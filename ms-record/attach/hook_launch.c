@@ -8,22 +8,17 @@
  */
 #include "hook_launch.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <unistd.h>
 
 #include "ms-record/ptrace/attach_maps.h"
 #include "hook_families.h"
 #include "hook_find.h"
 #include "hook_late.h"
-#include "hook_operators.h"
 #include "hook_write.h"
-#include "libcommon/base/arena.h"
 #include "ms-record/base/cpu.h"
 #include "libcommon/base/err.h"
 #include "ms-record/session/hook_spec.h"
@@ -166,7 +161,7 @@ static void place_linker(struct work *w)
 static void place_all(struct work *w)
 {
 	struct session *s = w->s;
-	hook_modules_read(&w->w.modules, s->proc, &w->w.maps, &w->w.memory);
+	hook_modules_read(&w->w.modules, s->proc, &w->w.maps, &w->w.memory, NULL, NULL);
 	for (size_t i = 0; i < w->hooks->n; i++)
 		place_asked(w, &w->hooks->v[i]);
 	if (w->hooks->n)

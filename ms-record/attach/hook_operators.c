@@ -5,13 +5,13 @@
  * or jumps to, and what that calls, as far as the addresses stand in the code. Calls through
  * pointers are not followed. What the file says may be anything: nothing is read outside of it.
  */
-#include "hook_operators.h"
+#include "hook_families.h"
 
 #include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "ms-record/base/cpu.h"
+#include "ms-record/base/descriptor.h"
 #include "ms-record/base/elfmap.h"
 #include "patch.h"
 
@@ -148,7 +148,6 @@ bool hook_operators_own(int proc)
 	int fd = openat(proc, "exe", O_RDONLY | O_CLOEXEC);
 	bool own = elfmap_open(&p.map, fd) && look(&p);
 	elfmap_close(&p.map);
-	if (fd >= 0)
-		close(fd);
+	descriptor_close(fd);
 	return own;
 }

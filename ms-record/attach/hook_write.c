@@ -4,9 +4,9 @@
 #include "hook_write.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include "libcommon/base/err.h"
+#include "ms-record/base/descriptor.h"
 
 enum patch_state hook_state(const struct hijack *h, const struct mg_hook *hook)
 {
@@ -38,8 +38,7 @@ void hook_work_close(struct hook_work *w)
 {
 	hook_modules_free(&w->modules);
 	attach_maps_free(&w->maps);
-	if (w->h.mem >= 0)
-		close(w->h.mem);
+	descriptor_close(w->h.mem);
 }
 
 /* ---- where hooks go ---- */

@@ -79,7 +79,7 @@ static void make_files(const uint8_t *data, size_t n)
 static void seen(void *arg, const struct hook_spec *spec, const struct hook_place *place)
 {
 	(void)arg;
-	if (!spec->name || !memchr(place->name, 0, sizeof place->name))
+	if (!spec->name || !place->address)
 		abort();
 }
 
@@ -91,8 +91,7 @@ static void hook(const struct hook_modules *all, const char *text)
 	if (hook_spec_read(&h, text, &err))
 		abort();
 	int rc = hook_find(all, &h, &place, &err);
-	if ((rc < 0) != (err.text[0] != '\0') ||
-	    (rc == 0 && !memchr(place.name, 0, sizeof place.name)))
+	if ((rc < 0) != (err.text[0] != '\0') || (rc == 0 && !place.address))
 		abort();
 	hook_spec_free(&h);
 }
@@ -108,12 +107,12 @@ static void look(const struct attach_memory *mem, const struct attach_maps *maps
 		attach_elf_dynamic(mem, &m, wanted, 3);
 		attach_elf_file(fuzz_folder(), &m, wanted, 3);
 	}
-	hook_modules_read(&all, fuzz_folder(), maps, mem);
+	hook_modules_read(&all, fuzz_folder(), maps, mem, NULL, NULL);
 	hook(&all, "pool_alloc(_, size) -> ptr");
 	hook(&all, "m.so!ns::Pool::get(size) -> ptr");
 	hook(&all, "ns::Pool::get(int)(size) -> ptr");
 	hook_is_there(&all, "malloc");
-	hook_unwinds(&all);
+	hook_is_there(&all, HOOK_UNWINDER);
 	if (hook_families_there(&all))
 		hook_families_each(&all, seen, NULL);
 	hook_operators_each(&all, "/m.so", seen, NULL);
