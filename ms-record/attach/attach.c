@@ -26,7 +26,6 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -35,6 +34,7 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/clock.h"
 #include "libcommon/proc/proc.h"
+#include "ms-record/base/descriptor.h"
 #include "ms-record/base/pass_file.h"
 #include "ms-record/session/hook_spec.h"
 #include "ms-record/session/pool.h"
@@ -81,6 +81,7 @@ static struct attach *attach_new(pid_t pid, bool launched, const struct hooks *h
 	a->pid = pid;
 	a->launched = launched;
 	a->hooks = hooks;
+	a->h = (struct hijack){.proc = -1, .pidfd = -1, .mem = -1};
 	a->channel[0] = a->channel[1] = a->memfd = -1;
 	return a;
 }
@@ -91,7 +92,6 @@ static int look(struct attach *a, const char *root, bool *may, struct ms_err *er
 	*may = false;
 	if (hijack_open(&a->h, a->pid, root ? root : "/proc", err))
 		return -1;
-	a->open = true;
 	a->memory = attach_memory_of(&a->h);
 	pid_t seen, sharer = attach_sharer(a, &seen);
 	if (sharer)
@@ -103,10 +103,8 @@ static int look(struct attach *a, const char *root, bool *may, struct ms_err *er
 	if (attach_maps_read(&a->maps, a->h.proc, err) || attach_find_earlier(a, err))
 		return -1;
 	if (!locked)
-		return ms_err_set(err,
-				  "cannot attach to process %d: another ms-record is attaching to "
-				  "it, or detaching from it",
-				  (int)a->pid);
+		return ATTACH_REFUSE(a, err,
+				     "another ms-record is attaching to it, or detaching from it");
 	*may = true;
 	if (attach_find_targets(a, err))
 		return -1;
@@ -114,7 +112,7 @@ static int look(struct attach *a, const char *root, bool *may, struct ms_err *er
 	for (uint32_t i = 0; i < a->near_count; i++) {
 		struct near *p = &a->shared.near[i];
 		if (p->fresh)
-			p->page = attach_maps_room(&a->maps, p->low, p->high, NEAR_BYTES, 0);
+			p->page = attach_maps_room(&a->maps, p->low, p->high, MG_NEAR_BYTES, 0);
 	}
 	return attach_plan(a, err);
 }
@@ -144,9 +142,8 @@ int attach_look(struct attach **made, pid_t pid, bool launched, const struct hoo
 
 void attach_forget(struct attach *a)
 {
-	if (a->open)
-		hijack_close(&a->h);
-	a->open = a->entered = false;
+	hijack_close(&a->h);
+	a->entered = false;
 }
 
 void attach_free(struct attach *a)
@@ -157,10 +154,9 @@ void attach_free(struct attach *a)
 	hook_late_forget(a->late);
 	attach_maps_free(&a->maps);
 	attach_image_free(&a->image);
-	int fds[] = {a->channel[0], a->channel[1], a->memfd};
-	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
+	descriptor_close(a->channel[0]);
+	descriptor_close(a->channel[1]);
+	descriptor_close(a->memfd);
 	free(a);
 }
 
@@ -258,12 +254,10 @@ static int take_back_earlier(struct attach *a, struct ms_err *err)
 	attach_image_free(&a->image);
 	a->release_count = 0;
 	a->shared.restored = false;
-	return a->shared.times.left
-		       ? ms_err_set(err,
-				    "cannot attach to process %d: its threads still run "
-				    "code of an earlier recorder; try again",
-				    (int)a->pid)
-		       : 0;
+	if (!a->shared.times.left)
+		return 0;
+	return ATTACH_REFUSE(a, err,
+			     "its threads still run code of an earlier recorder; try again");
 }
 
 /* ---- mapping ---- */
@@ -284,12 +278,9 @@ static uint64_t share(const struct attach *a, int limit, const char *status, con
 /* Where the kernel promises no more memory than it has, what nobody touches counts, too. */
 static bool is_strict(void)
 {
-	char c = 0;
-	int fd = open("/proc/sys/vm/overcommit_memory", O_RDONLY | O_CLOEXEC);
-	bool strict = fd >= 0 && read(fd, &c, 1) == 1 && c == '2';
-	if (fd >= 0)
-		close(fd);
-	return strict;
+	char text[16];
+	return ms_proc_text_at(AT_FDCWD, "/proc/sys/vm/overcommit_memory", text, sizeof text) &&
+	       text[0] == '2';
 }
 
 /* Private memory, of which nothing is touched before it is used; where address space is short, or
@@ -308,10 +299,10 @@ static int choose_private(struct attach *a, struct ms_err *err)
 	a->private_bytes = most & ~UINT64_C(4095);
 	if (most >= PRIVATE_LEAST)
 		return 0;
-	return ms_err_set(err,
-			  "cannot attach to process %d: its memory is limited (ulimit -%c), and "
-			  "recording needs more than half of what is left to it",
-			  (int)a->pid, space < PRIVATE_LEAST ? 'v' : 'd');
+	return ATTACH_REFUSE(a, err,
+			     "its memory is limited (ulimit -%c), and recording needs more than "
+			     "half of what is left to it",
+			     space < PRIVATE_LEAST ? 'v' : 'd');
 }
 
 /* Its other threads run meanwhile, and may have closed all descriptors and opened others. */
@@ -327,11 +318,10 @@ static int check_mapped(const struct attach *a, struct ms_err *err)
 				      sizeof "/memfd:" MG_IMAGE_NAME);
 	good = good && session && !fstat(a->memfd, &st) && session->inode == st.st_ino;
 	attach_maps_free(&maps);
-	return good ? 0
-		    : ms_err_set(err,
-				 "cannot attach to process %d: it closes and reopens its "
-				 "descriptors at the same time; try again",
-				 (int)a->pid);
+	if (good)
+		return 0;
+	return ATTACH_REFUSE(a, err,
+			     "it closes and reopens its descriptors at the same time; try again");
 }
 
 static int map_guest(struct attach *a, struct ms_err *err)
@@ -360,7 +350,7 @@ static int map_guest(struct attach *a, struct ms_err *err)
 	for (uint32_t i = 0; i < a->near_count; i++)
 		if (a->shared.near[i].fresh)
 			a->release[a->release_count++] =
-				(struct range){a->shared.near[i].page, NEAR_BYTES};
+				(struct range){a->shared.near[i].page, MG_NEAR_BYTES};
 	char byte;
 	if (pass_file_take(a->channel[0], &byte, 1, MSG_DONTWAIT, &a->memfd) != 1 || a->memfd < 0)
 		return ms_err_set(err, "cannot take the memory file from process %d", (int)a->pid);
@@ -413,8 +403,7 @@ static void set_owner(struct mg_manifest *m)
 		m->owner_start = s.field[MS_STAT_START];
 		m->owner_namespace = (uint32_t)ns.st_ino;
 	}
-	if (folder >= 0)
-		close(folder);
+	descriptor_close(folder);
 }
 
 static void fill_manifest(struct attach *a)

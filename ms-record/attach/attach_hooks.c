@@ -47,7 +47,7 @@ static int add_asked(struct attach *a, const struct hook_modules *m, const struc
 	struct target *t = add(a, h, &place);
 	if (!t)
 		return refuse(a, h, "it is recorded already, or there are too many hooks", err);
-	t->asked = true;
+	t->must = true;
 	a->placed[h - a->hooks->v] = true;
 	return 0;
 }

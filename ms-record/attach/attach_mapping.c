@@ -14,14 +14,9 @@
 
 #include "attach_private.h"
 #include "ms-record/ptrace/hijack_private.h"
+#include "ms-record/base/descriptor.h"
 #include "ms-record/base/pass_file.h"
 
-#ifndef MAP_FIXED_NOREPLACE
-#define MAP_FIXED_NOREPLACE 0x100000
-#endif
-#ifndef MADV_WIPEONFORK
-#define MADV_WIPEONFORK 18
-#endif
 #ifndef PR_SET_VMA
 #define PR_SET_VMA 0x53564d41
 #endif
@@ -106,9 +101,8 @@ static bool is_new(const struct file *f)
 {
 	struct stat st;
 	int self = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	bool good = self >= 0 && is_file(self, f->own, f) && !fstat(f->own, &st) && !st.st_size;
-	if (self >= 0)
-		close(self);
+	bool good = is_file(self, f->own, f) && !fstat(f->own, &st) && !st.st_size;
+	descriptor_close(self);
 	return good;
 }
 
@@ -172,21 +166,13 @@ static bool map_image(struct remote *r, struct attach *a, uint64_t room, struct 
 	       map(r, "map the recorder's data", out->image + data, bytes - data,
 		   PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, f.there, data);
 	close_file(r, a, &f);
-	if (f.own >= 0)
-		close(f.own);
+	descriptor_close(f.own);
 	if (good)
 		out->gate = map(r, "map memory", 0, 4096, PROT_READ | PROT_WRITE,
 				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	good = good && out->gate &&
+	return good && out->gate &&
 	       TRY(r, "set MADV_WIPEONFORK (Linux 4.14 or newer)", &ignored, SYS_madvise, out->gate,
 		   4096, MADV_WIPEONFORK);
-	out->image_done = good;
-	if (!good) {
-		unmap(r, out->image, bytes);
-		unmap(r, out->gate, 4096);
-		out->image = out->gate = 0;
-	}
-	return good;
 }
 
 /* Pages for slots: where the maps showed room there may be none any more. */
@@ -199,8 +185,8 @@ static bool map_near(struct remote *r, struct attach *a, struct attach_shared *o
 			continue;
 		for (unsigned k = 0; k < PLACES && !n->page; k++) {
 			int64_t got;
-			uint64_t at = attach_maps_room(&a->maps, n->low, n->high, NEAR_BYTES, k);
-			if (!at || HIJACK_CALL(&r->call, &got, SYS_mmap, at, NEAR_BYTES,
+			uint64_t at = attach_maps_room(&a->maps, n->low, n->high, MG_NEAR_BYTES, k);
+			if (!at || HIJACK_CALL(&r->call, &got, SYS_mmap, at, MG_NEAR_BYTES,
 					       PROT_READ | PROT_EXEC,
 					       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
 					       (uint64_t)-1, 0))
@@ -208,7 +194,7 @@ static bool map_near(struct remote *r, struct attach *a, struct attach_shared *o
 			if (got == (int64_t)at)
 				n->page = at;
 			else if (got > 0) /* a kernel that does not know the flag */
-				unmap(r, (uint64_t)got, NEAR_BYTES);
+				unmap(r, (uint64_t)got, MG_NEAR_BYTES);
 		}
 		if (!n->page) {
 			ms_err_set(r->err, "no address space is free within " MG_JUMP_REACH_NAME
@@ -267,10 +253,11 @@ static bool map_everything(struct remote *r, struct attach *a, struct attach_sha
 	unmap(r, out->private, a->private_bytes);
 	for (uint32_t i = 0; i < a->near_count; i++)
 		if (out->near[i].fresh)
-			unmap(r, out->near[i].page, NEAR_BYTES);
-	if (out->image_done) {
+			unmap(r, out->near[i].page, MG_NEAR_BYTES);
+	if (!a->adopted) {
 		unmap(r, out->image, a->image.bytes);
 		unmap(r, out->gate, 4096);
+		out->image = out->gate = 0;
 	}
 	return false;
 }
@@ -333,8 +320,7 @@ int attach_map(void *arg, void *shared)
 		rc = ATTACH_FAILED;
 	else if (rc == ATTACH_DONE && !pass_file(a->channel[1], "", 1, r.own))
 		rc = ms_err_sys(&out->err, "cannot hand over a memory file") ? ATTACH_FAILED : rc;
-	if (r.own >= 0)
-		close(r.own);
+	descriptor_close(r.own);
 	return rc;
 }
 

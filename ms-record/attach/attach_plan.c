@@ -2,16 +2,15 @@
  * Attaching, thought out before the process is touched: what is there of an earlier recorder, which
  * functions are to be hooked, and how.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "attach_private.h"
 #include "hook_write.h"
 #include "libcommon/proc/proc.h"
+#include "ms-record/base/descriptor.h"
 
 #define GUEST "libmemscope-preload.so"
 
@@ -41,17 +40,14 @@ static bool owner_lives(const struct mg_manifest *m)
 {
 	struct ms_proc_stat s;
 	struct stat ns;
-	char path[32];
 	if (!m->owner || stat("/proc/self/ns/pid", &ns))
 		return false;
 	if ((uint32_t)ns.st_ino != m->owner_namespace)
 		return true; /* we cannot know */
-	snprintf(path, sizeof path, "/proc/%u", m->owner);
-	int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int folder = process_folder((pid_t)m->owner);
 	bool lives = folder >= 0 && ms_proc_stat_at(folder, &s) &&
 		     s.field[MS_STAT_START] == m->owner_start && s.state != 'Z';
-	if (folder >= 0)
-		close(folder);
+	descriptor_close(folder);
 	return lives;
 }
 
@@ -106,17 +102,13 @@ static int take_image(struct attach *a, const struct attach_map *at, struct ms_e
 	bool inherited = a->manifest.target != (uint64_t)a->pid ||
 			 a->manifest.target_start != a->h.start_time;
 	if (same && !inherited && owner_lives(&a->manifest))
-		return ms_err_set(
-			err,
-			"cannot attach to process %d: ms-record is attached already (process %u)",
-			(int)a->pid, a->manifest.owner);
+		return ATTACH_REFUSE(a, err, "ms-record is attached already (process %u)",
+				     a->manifest.owner);
 	bool ours = good && is_ours(a, at);
 	if (ours && !is_sound(&a->manifest))
-		return ms_err_set(
-			err,
-			"cannot attach to process %d: another version of ms-record was attached "
-			"before, or what it left was overwritten",
-			(int)a->pid);
+		return ATTACH_REFUSE(a, err,
+				     "another version of ms-record was attached before, or what it "
+				     "left was overwritten");
 	a->foreign |= good && !ours;
 	if (!ours || (a->adopted && !is_in_use(a, &a->manifest))) {
 		a->manifest = before;
@@ -144,11 +136,9 @@ static int check_foreign(struct attach *a, struct ms_err *err)
 			continue;
 		const struct attach_map *to = attach_maps_at(&a->maps, patch_target(entry, now));
 		if (to && !to->path[0] && to->exec)
-			return ms_err_set(
-				err,
-				"cannot attach to process %d: another version of ms-record was "
-				"attached before, and did not detach",
-				(int)a->pid);
+			return ATTACH_REFUSE(a, err,
+					     "another version of ms-record was attached before, "
+					     "and did not detach");
 	}
 	return 0;
 }
@@ -162,9 +152,7 @@ int attach_find_earlier(struct attach *a, struct ms_err *err)
 		if (!strcmp(m->path, "[anon:memscope]"))
 			release(a, m->start, m->end - m->start);
 		if (!strcmp(basename(m->path), GUEST) && !a->launched)
-			return ms_err_set(
-				err, "cannot attach to process %d: it was started by ms-record",
-				(int)a->pid);
+			return ATTACH_REFUSE(a, err, "it was started by ms-record");
 		if (named(m, MG_IMAGE_NAME) && !m->offset && take_image(a, m, err))
 			return -1;
 	}
@@ -196,11 +184,47 @@ enum { MALLOC = 0, FREE = 1 };
 /* Of the C library's allocator, in a file's symbols: what gives back a thread's cache. */
 #define CACHE "__malloc_arena_thread_freeres"
 
+/* Functions that no other allocator has. */
+static const struct {
+	const char *function, *name;
+} signs[] = {{"mallctl", "jemalloc"},       {"mi_malloc", "mimalloc"},
+	     {"tc_malloc", "tcmalloc"},     {"MallocExtension_ReleaseFreeMemory", "tcmalloc"},
+	     {"__libc_mallopt", "glibc"},   {"__libc_mallinfo", "glibc"},
+	     {"__libc_malloc_impl", "musl"}};
+#define SIGNS (sizeof signs / sizeof *signs)
+
+/* Of the executable's own. NULL: it has no name. */
+static const char *known(const struct attach *a, const struct attach_module *m)
+{
+	struct attach_symbol s[SIGNS];
+	for (size_t i = 0; i < SIGNS; i++)
+		s[i] = (struct attach_symbol){.name = signs[i].function};
+	attach_elf_dynamic(&a->memory, m, s, SIGNS);
+	attach_elf_file(a->h.proc, m, s, SIGNS);
+	for (size_t i = 0; i < SIGNS; i++)
+		if (s[i].address)
+			return signs[i].name;
+	return NULL;
+}
+
+/* Adds the name of the module's allocator to a->allocator. */
+static void name_allocator(struct attach *a, const struct attach_module *m, bool exe)
+{
+	const char *name = basename(m->map->path), *own = exe ? known(a, m) : NULL;
+	size_t n = strlen(a->allocator);
+	if (starts(name, "libc.so.6") || starts(name, "libc-2"))
+		name = "glibc";
+	else if (starts(name, "ld-musl") || !strcmp(name, "libc.so"))
+		name = "musl";
+	snprintf(a->allocator + n, sizeof a->allocator - n, "%s%s%s", n ? ", " : "",
+		 own ? own : name, own ? " (static)" : "");
+}
+
 static struct near *near_of(struct attach *a, const struct attach_module *m)
 {
 	for (uint32_t i = 0; i < a->near_count; i++)
 		if (a->shared.near[i].low >= m->start && a->shared.near[i].high <= m->end &&
-		    a->shared.near[i].count < NEAR_BYTES / MG_SLOT_BYTES)
+		    a->shared.near[i].count < MG_NEAR_BYTES / MG_SLOT_BYTES)
 			return &a->shared.near[i];
 	if (a->near_count == NEAR_MOST)
 		return NULL;
@@ -209,23 +233,17 @@ static struct near *near_of(struct attach *a, const struct attach_module *m)
 	return n;
 }
 
-static const struct mg_hook *earlier_hook(const struct attach *a, uint64_t entry)
-{
-	for (uint32_t i = 0; a->adopted && i < a->manifest.hook_count; i++)
-		if (a->manifest.hooks[i].entry == entry)
-			return &a->manifest.hooks[i];
-	return NULL;
-}
-
 /* Hooked before, by the same image, and the same function: its slot is good as it is. */
-static bool adopt(struct attach *a, struct target *t)
+static void adopt(const struct attach *a, struct target *t)
 {
-	const struct mg_hook *h = earlier_hook(a, t->hook.entry);
-	if (!h || h->kind != t->hook.kind || hook_state(&a->h, h) == PATCH_OTHERS)
-		return false;
-	t->hook = *h;
-	t->fresh = false;
-	return true;
+	for (uint32_t i = 0; a->adopted && t->fresh && i < a->manifest.hook_count; i++) {
+		const struct mg_hook *h = &a->manifest.hooks[i];
+		if (h->entry != t->hook.entry || h->kind != t->hook.kind ||
+		    hook_state(&a->h, h) == PATCH_OTHERS)
+			continue;
+		t->hook = *h;
+		t->fresh = false;
+	}
 }
 
 struct target *attach_add_target(struct attach *a, const struct attach_module *m, const char *name,
@@ -250,16 +268,6 @@ struct target *attach_add_target(struct attach *a, const struct attach_module *m
 	n->count++;
 	adopt(a, t);
 	return t;
-}
-
-static void add_target(struct attach *a, const struct attach_module *m, const char *name,
-		       uint32_t kind, const struct attach_symbol *s, const struct range *inner)
-{
-	struct target *t = attach_add_target(a, m, name, kind, s->address, s->bytes);
-	if (!t)
-		return;
-	t->hook.inner_low = inner->start;
-	t->hook.inner_high = inner->start + inner->bytes;
 }
 
 static bool is_libc(const char *name)
@@ -287,10 +295,19 @@ static void look_for_allocator(struct attach *a, const struct attach_module *m)
 		inner = (struct range){m->code_low, m->code_high - m->code_low};
 	else if (s[FUNCTIONS].address)
 		inner = (struct range){s[FUNCTIONS].address, s[FUNCTIONS].bytes};
-	attach_name_allocator(a, m, exe);
-	for (size_t i = 0; i < FUNCTIONS; i++)
-		if (s[i].address && (functions[i].kind != MG_HOOK_FORK || a->launched))
-			add_target(a, m, functions[i].name, functions[i].kind, &s[i], &inner);
+	name_allocator(a, m, exe);
+	for (size_t i = 0; i < FUNCTIONS; i++) {
+		uint32_t kind = functions[i].kind;
+		struct target *t = NULL;
+		if (s[i].address && (kind != MG_HOOK_FORK || a->launched))
+			t = attach_add_target(a, m, functions[i].name, kind, s[i].address,
+					      s[i].bytes);
+		if (!t)
+			continue;
+		t->must = functions[i].must;
+		t->hook.inner_low = inner.start;
+		t->hook.inner_high = inner.start + inner.bytes;
+	}
 }
 
 /* The dynamic linker calls an empty function whenever its list of modules changes. */
@@ -298,11 +315,10 @@ static void look_for_linker(struct attach *a, const struct attach_module *m)
 {
 	enum { STATE = 24 }; /* of r_state in struct r_debug */
 	struct attach_symbol s[] = {{.name = "_dl_debug_state"}, {.name = "_r_debug"}};
-	const struct range none = {0};
 	attach_elf_dynamic(&a->memory, m, s, 2);
 	if (!s[0].address || !s[1].address)
 		return;
-	add_target(a, m, "_dl_debug_state", MG_HOOK_LINKER, &s[0], &none);
+	attach_add_target(a, m, s[0].name, MG_HOOK_LINKER, s[0].address, s[0].bytes);
 	a->manifest.debug_state = s[1].address + STATE;
 }
 
@@ -310,7 +326,7 @@ static void look_for_linker(struct attach *a, const struct attach_module *m)
 static void take_pages(struct attach *a)
 {
 	for (uint32_t i = 0; a->adopted && i < a->manifest.hook_count; i++) {
-		uint64_t page = a->manifest.hooks[i].slot & ~(uint64_t)(NEAR_BYTES - 1);
+		uint64_t page = a->manifest.hooks[i].slot & ~(uint64_t)(MG_NEAR_BYTES - 1);
 		uint32_t slot = (uint32_t)(a->manifest.hooks[i].slot - page) / MG_SLOT_BYTES;
 		for (uint32_t k = 0; k < a->near_count; k++) {
 			struct near *n = &a->shared.near[k];
@@ -331,9 +347,7 @@ int attach_find_targets(struct attach *a, struct ms_err *err)
 	for (size_t i = 0; i < a->maps.n; i++) {
 		struct attach_module m;
 		const struct attach_map *at = &a->maps.v[i];
-		if (!strcmp(at->path, "[vdso]") || named(at, MG_IMAGE_NAME) ||
-		    !strcmp(basename(at->path), GUEST) ||
-		    !attach_elf_module(&a->memory, &a->maps, at, &m))
+		if (hook_is_ours(at->path) || !attach_elf_module(&a->memory, &a->maps, at, &m))
 			continue;
 		if (starts(basename(at->path), "ld-linux"))
 			look_for_linker(a, &m);
@@ -343,12 +357,10 @@ int attach_find_targets(struct attach *a, struct ms_err *err)
 	for (uint32_t i = 0; i < a->target_count; i++)
 		any |= a->targets[i].hook.kind == MG_HOOK_MALLOC;
 	if (!any)
-		return ms_err_set(
-			err,
-			"cannot attach to process %d: no allocator was found in it: neither its "
-			"executable, which may be stripped, nor a library has a malloc "
-			"that can be seen",
-			(int)a->pid);
+		return ATTACH_REFUSE(
+			a, err,
+			"no allocator was found in it: neither its executable, which "
+			"may be stripped, nor a library has a malloc that can be seen");
 	if (attach_find_hooks(a, err))
 		return -1;
 	take_pages(a);
@@ -357,21 +369,11 @@ int attach_find_targets(struct attach *a, struct ms_err *err)
 
 /* ---- jumps ----------------------------------------------------------------------------------- */
 
-static bool must(const struct target *t)
-{
-	if (t->asked)
-		return true;
-	for (size_t i = 0; i < FUNCTIONS; i++)
-		if (!strcmp(functions[i].name, t->name))
-			return functions[i].must;
-	return false;
-}
-
 static int plan_one(struct attach *a, struct target *t, struct ms_err *err)
 {
 	uint8_t code[PATCH_BODY_MOST];
 	struct near *n = &a->shared.near[t->near];
-	if ((n->used + 1) * MG_SLOT_BYTES > NEAR_BYTES && t->fresh)
+	if ((n->used + 1) * MG_SLOT_BYTES > MG_NEAR_BYTES && t->fresh)
 		return ms_err_set(err, "there is no room for more hooks");
 	uint64_t slot = t->fresh ? n->page + n->used * MG_SLOT_BYTES : t->hook.slot;
 	size_t bytes = hook_code(&a->h, t->hook.entry, t->size, code);
@@ -404,10 +406,9 @@ int attach_plan(struct attach *a, struct ms_err *err)
 			a->targets[kept++] = *t;
 			continue;
 		}
-		if (must(t))
-			return ms_err_set(
-				err, "cannot attach to process %d: %s of '%s' cannot be hooked: %s",
-				(int)a->pid, t->name, t->module, why.text);
+		if (t->must)
+			return ATTACH_REFUSE(a, err, "%s of '%s' cannot be hooked: %s", t->name,
+					     t->module, why.text);
 		note_missing(a, t, why.text);
 	}
 	a->target_count = kept;

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "attach.h"
@@ -16,7 +15,6 @@
 #include "ms-record/guest/layout.h"
 #include "patch.h"
 
-#define NEAR_BYTES MG_NEAR_BYTES
 #define NEAR_MOST 16u
 #define RELEASE_MOST 24u
 #define ATTACH_TPS 1024u
@@ -42,7 +40,7 @@ struct target {
 	char name[32], module[64];
 	uint64_t size; /* as its symbol says; 0 = not known */
 	uint32_t near; /* index */
-	bool asked;    /* by --hook */
+	bool must;     /* --hook names it, or without it the figures would be wrong */
 	bool fresh;    /* no slot has been written for it yet */
 };
 
@@ -51,7 +49,6 @@ struct attach_shared {
 	struct ms_err err;
 	/* mapped */
 	uint64_t image, gate, session, private;
-	bool image_done;
 	struct near near[NEAR_MOST];
 	bool blind;      /* the borrowed thread may not read the processor's clock */
 	uint64_t one_tp; /* its thread pointer */
@@ -65,14 +62,12 @@ struct attach_shared {
 	bool untouched; /* no entry is replaced */
 	bool stuck;     /* an entry could not be put back */
 	bool restored;
-	unsigned others; /* entries that were not ours any more */
 	struct attach_times times;
 };
 
 struct attach {
 	pid_t pid;
 	struct hijack h;
-	bool open;
 	struct hook_late *late;   /* of its session, while there is one */
 	bool launched;            /* by us: it begins only */
 	uint64_t entry_sp;        /* its stack pointer at its beginning; 0 = as the kernel says */
@@ -108,6 +103,10 @@ struct attach {
 	struct attach_shared shared;
 };
 
+/* -1, with the reason in `err` why it cannot be attached to. */
+#define ATTACH_REFUSE(a, err, fmt, ...)                                                            \
+	ms_err_set((err), "cannot attach to process %d: " fmt, (int)(a)->pid, ##__VA_ARGS__)
+
 /* ---- attach_plan.c ---- */
 
 /* Finds what an earlier recorder left (a->manifest, if it is of our image). 0, or -1 with `err`
@@ -135,11 +134,6 @@ bool attach_is_alone(const struct attach *a, const struct hijack_stop *s, pid_t 
 /* -1, with the reason in `err`: that process. what: "attach to". */
 int attach_refuse_sharer(const struct attach *a, const char *what, pid_t pid, struct ms_err *err);
 
-/* ---- attach_names.c ---- */
-
-/* Adds the name of the module's allocator to a->allocator. */
-void attach_name_allocator(struct attach *a, const struct attach_module *m, bool exe);
-
 /* ---- attach_remote.c, attach_mapping.c: run in the helper; each an enum ---- */
 
 /* INSIDE: threads are in the image; try again when they have had time to leave. */
@@ -159,11 +153,11 @@ int attach_restore(void *arg, void *shared);
 bool attach_may_hold(const struct attach *a);
 /* 0, or -1: later. */
 typedef int attach_move(struct attach *a, struct hijack_stop *s, struct attach_shared *out);
-/* Entries become jumps or, `back`, what they were, those that were not are counted in *others; all
+/* Entries become jumps or, `back`, what they were, but for those that somebody else wrote to; all
  * threads are stopped, or held. move: before anything but the first bytes changes, none of them may
  * be where other bytes will be; NULL: none can. ATTACH_DONE, _FAILED or _AGAIN. */
 int attach_rewrite(struct attach *a, struct hijack_stop *s, bool back, attach_move *move,
-		   struct attach_shared *out, unsigned *others);
+		   struct attach_shared *out);
 
 /* Before anything stops: what can be known then, and the best nice value that is permitted (see
  * hijack_helper, too). */

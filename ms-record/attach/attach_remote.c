@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <sched.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -14,7 +13,7 @@
 #include "attach_private.h"
 #include "hook_write.h"
 #include "ms-record/ptrace/hijack_private.h"
-#include "libcommon/proc/proc.h"
+#include "libcommon/proc/proc_text.h"
 
 #define STOP_TRIES 10           /* then it is twice as long each time that as many failed */
 #define STACK_MOST (256u << 10) /* of a thread's, from its stack pointer up */
@@ -65,14 +64,13 @@ void attach_prepare_stop(struct attach *a)
 static unsigned numbers_at(const struct attach *a, const struct hijack_stop *s, uint32_t offset)
 {
 	enum { ASKED = 8 };
-	char name[48], text[4096];
+	char text[4096];
 	unsigned n = 0;
 	for (size_t i = 0; i < s->threads.n && i < ASKED; i++) {
 		const struct hijack_thread *t = &s->threads.v[i];
 		uint32_t is;
-		snprintf(name, sizeof name, "task/%d/status", (int)t->tid);
 		if (t->gone || hijack_read(&a->h, t->regs.tp + offset, &is, sizeof is) ||
-		    !ms_proc_text_at(a->h.proc, name, text, sizeof text))
+		    !hijack_text(a->h.proc, t->tid, "status", text, sizeof text))
 			continue;
 		uint32_t own = ms_proc_status_inner(text);
 		n += is == (own ? own : (uint32_t)t->tid);
@@ -129,11 +127,9 @@ static int learn(const struct attach *a, const struct hijack_stop *s, struct att
 	for (size_t i = 0; i < s->threads.n; i++) {
 		const struct hijack_thread *t = &s->threads.v[i];
 		if (!t->gone && !t->regs.tp)
-			return ms_err_set(
-				&out->err,
-				"cannot attach to process %d: one of its threads has no thread "
-				"pointer: it has just started, or uses no C library",
-				(int)a->pid);
+			return ATTACH_REFUSE(a, &out->err,
+					     "one of its threads has no thread pointer: it has "
+					     "just started, or uses no C library");
 		if (t->tid == a->pid)
 			out->main_tp = t->regs.tp;
 		if (!t->gone && out->tp_count < ATTACH_TPS)
@@ -142,11 +138,8 @@ static int learn(const struct attach *a, const struct hijack_stop *s, struct att
 	out->tid_offset = find_tid(a, s);
 	if (out->tid_offset)
 		return 0;
-	return ms_err_set(
-		&out->err,
-		"cannot attach to process %d: its C library is not known: its threads cannot be "
-		"told apart",
-		(int)a->pid);
+	return ATTACH_REFUSE(a, &out->err,
+			     "its C library is not known: its threads cannot be told apart");
 }
 
 /* With the facts that only now are known; then all data of the image, new. */
@@ -233,16 +226,14 @@ static int check_entries(const struct attach *a, struct ms_err *err)
 	for (uint32_t i = 0; i < a->target_count; i++) {
 		const struct target *t = &a->targets[i];
 		if (hook_state(&a->h, &t->hook) != PATCH_ORIGINAL)
-			return ms_err_set(
-				err, "cannot attach to process %d: %s of '%s' changed meanwhile",
-				(int)a->pid, t->name, t->module);
+			return ATTACH_REFUSE(a, err, "%s of '%s' changed meanwhile", t->name,
+					     t->module);
 	}
 	return 0;
 }
 
 static int replace(struct attach *a, struct hijack_stop *s, struct attach_shared *out)
 {
-	unsigned others = 0;
 	if (find_tps(a, s, true))
 		return ATTACH_AGAIN;
 	if (learn(a, s, out) || check_entries(a, &out->err))
@@ -251,7 +242,7 @@ static int replace(struct attach *a, struct hijack_stop *s, struct attach_shared
 		ms_err_sys(&out->err, "cannot write to the memory of process %d", (int)a->pid);
 		return ATTACH_FAILED;
 	}
-	int rc = attach_rewrite(a, s, false, move_threads, out, &others);
+	int rc = attach_rewrite(a, s, false, move_threads, out);
 	for (uint32_t i = 0; i < a->target_count && rc == ATTACH_DONE; i++)
 		if (hook_state(&a->h, &a->targets[i].hook) != PATCH_JUMPS)
 			rc = ATTACH_FAILED;
@@ -263,7 +254,7 @@ static int replace(struct attach *a, struct hijack_stop *s, struct attach_shared
 
 static void restore(struct attach *a, struct hijack_stop *s, struct attach_shared *out)
 {
-	int rc = attach_rewrite(a, s, true, NULL, out, &out->others);
+	int rc = attach_rewrite(a, s, true, NULL, out);
 	if (rc == ATTACH_FAILED)
 		ms_err_sys(&out->err, "cannot write to its code");
 	out->restored = rc != ATTACH_AGAIN;

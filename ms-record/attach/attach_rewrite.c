@@ -20,10 +20,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "attach_private.h"
 #include "hook_write.h"
+#include "ms-record/base/descriptor.h"
 
 #define WORD 8u
 #define FORK_NS UINT64_C(500000000) /* for a fork to come to its end */
@@ -69,16 +69,14 @@ struct rewrite {
 	uint32_t n;
 };
 
-/* Those that are as they should be before; *others: those that are neither that nor wait. */
-static void choose(struct rewrite *r, unsigned *others)
+/* Those that are as they should be before, or wait. */
+static void choose(struct rewrite *r)
 {
 	for (uint32_t i = 0; i < r->a->manifest.hook_count; i++) {
 		const struct mg_hook *h = &r->a->manifest.hooks[i];
 		enum patch_state st = hook_state(&r->a->h, h);
-		if (st == PATCH_OTHERS || st == (r->back ? PATCH_ORIGINAL : PATCH_JUMPS)) {
-			++*others;
+		if (st == PATCH_OTHERS || st == (r->back ? PATCH_ORIGINAL : PATCH_JUMPS))
 			continue;
-		}
 		r->v[r->n].hook = h;
 		r->v[r->n].to = r->back ? h->original : h->patched;
 		r->v[r->n++].first = st == PATCH_WAITS   ? patch_wait
@@ -100,8 +98,7 @@ static void mend_children(const struct rewrite *r)
 			if (hook_state(&child.h, r->v[k].hook) == PATCH_WAITS &&
 			    !write_rest(&child, r->v[k].hook, r->v[k].to))
 				write_first(&child, r->v[k].hook, r->v[k].to);
-		if (child.h.mem >= 0)
-			close(child.h.mem);
+		descriptor_close(child.h.mem);
 	}
 }
 
@@ -144,11 +141,11 @@ static int write_in_turn(struct rewrite *r, attach_move *move, struct attach_sha
 }
 
 int attach_rewrite(struct attach *a, struct hijack_stop *s, bool back, attach_move *move,
-		   struct attach_shared *out, unsigned *others)
+		   struct attach_shared *out)
 {
 	static struct rewrite r;
 	r = (struct rewrite){.a = a, .s = s, .back = back};
-	choose(&r, others);
+	choose(&r);
 	if (hijack_any_asleep(s))
 		return write_in_turn(&r, move, out);
 	return move && move(a, s, out) ? ATTACH_AGAIN : write_all(&r);

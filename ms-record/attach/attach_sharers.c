@@ -42,12 +42,18 @@ static bool text_of(const struct attach *a, pid_t pid, const char *file, char *t
 	return ms_proc_text_at(a->h.proc, name, text, room);
 }
 
-static pid_t parent_of(const struct attach *a, pid_t pid)
+/* A number in its status; 0 = there is none. */
+static pid_t status_of(const struct attach *a, pid_t pid, const char *label)
 {
 	char text[4096];
 	return text_of(a, pid, "status", text, sizeof text)
-		       ? (pid_t)ms_proc_status_number(text, "\nPPid:", 0)
+		       ? (pid_t)ms_proc_status_number(text, label, 0)
 		       : 0;
+}
+
+static pid_t parent_of(const struct attach *a, pid_t pid)
+{
+	return status_of(a, pid, "\nPPid:");
 }
 
 /* Where kcmp is not allowed: parent and child have the same figures, down to each page of files
@@ -128,9 +134,7 @@ pid_t attach_sharer(const struct attach *a, pid_t *seen)
 /* A child that was created while its parent was traced may be ours: it stands still. */
 static bool is_stopped(const struct attach *a, pid_t pid)
 {
-	char text[4096];
-	return text_of(a, pid, "status", text, sizeof text) &&
-	       ms_proc_status_number(text, "\nTracerPid:", 0) == (uint64_t)syscall(SYS_gettid);
+	return status_of(a, pid, "\nTracerPid:") == (pid_t)syscall(SYS_gettid);
 }
 
 bool attach_is_alone(const struct attach *a, const struct hijack_stop *s, pid_t seen)
