@@ -16,14 +16,8 @@ __asm__(".section .rodata\n"
 	".balign 16\n"
 	"attach_image_file:\n"
 	".incbin \"" MS_IMAGE_FILE "\"\n"
-	"attach_image_end:\n"
 	".previous\n");
-extern const uint8_t attach_image_file[], attach_image_end[];
-
-static uint64_t page_up(uint64_t n)
-{
-	return (n + PAGE - 1) & ~(uint64_t)(PAGE - 1);
-}
+extern const uint8_t attach_image_file[];
 
 /* The build made the file, and the linker its order: only what this build could break is checked.
  */
@@ -43,7 +37,7 @@ static void lay_out(struct attach_image *im)
 			continue;
 		if (p[i].p_flags & PF_W)
 			im->data = p[i].p_vaddr & ~(uint64_t)(PAGE - 1);
-		im->bytes = page_up(p[i].p_vaddr + p[i].p_memsz);
+		im->bytes = (p[i].p_vaddr + p[i].p_memsz + PAGE - 1) & ~(uint64_t)(PAGE - 1);
 	}
 	im->content = ms_xcalloc(im->bytes, 1);
 	for (unsigned i = 0; i < image_head->e_phnum; i++)

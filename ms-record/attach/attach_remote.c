@@ -23,7 +23,7 @@
 static int stop_all(const struct attach *a, struct hijack_stop *s, struct ms_err *err)
 {
 	uint64_t patience_ns = ATTACH_STOP_NS << a->tries / STOP_TRIES;
-	if (!(attach_may_hold(a) ? hijack_hold_all : hijack_stop_all)(s, a->h.proc, patience_ns))
+	if (!hijack_stop_all(s, a->h.proc, attach_may_hold(a), patience_ns))
 		return ATTACH_DONE;
 	if (errno == ETIMEDOUT)
 		return ATTACH_AGAIN;

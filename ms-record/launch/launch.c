@@ -42,11 +42,6 @@ char *launch_own_file(const char *name)
 
 /* ---- found ---- */
 
-static bool can_execute(const char *path, struct stat *st)
-{
-	return !stat(path, st) && S_ISREG(st->st_mode) && !access(path, X_OK);
-}
-
 static int find_along_path(struct launch *l, const char *name, struct ms_err *err)
 {
 	const char *path = getenv("PATH");
@@ -59,12 +54,13 @@ static int find_along_path(struct launch *l, const char *name, struct ms_err *er
 		char *full = NULL;
 		if (asprintf(&full, "%.*s%s%s", (int)n, p, n ? "/" : "", name) < 0)
 			return ms_err_set(err, "out of memory");
-		if (can_execute(full, &st)) {
+		bool file = !stat(full, &st) && S_ISREG(st.st_mode);
+		if (file && !access(full, X_OK)) {
 			l->program = full;
 			free(denied);
 			return 0;
 		}
-		if (!denied && !stat(full, &st) && S_ISREG(st.st_mode))
+		if (file && !denied)
 			denied = full;
 		else
 			free(full);

@@ -14,8 +14,8 @@
  *     hijack_give_back it is as it was        |
  *   hijack_resume      <----------------------+---- hijack_resume     they go on
  *
- * hijack_hold_all is hijack_stop_all without those that wait in the kernel: they wait on, and can
- * wake up at any time.
+ * hijack_stop_all can leave those alone that wait in the kernel: they wait on, and can wake up at any
+ * time.
  *
  * A thread always stops where the kernel would take a signal (PTRACE_EVENT_STOP), and leaves from
  * there: so an interrupted system call starts again as the kernel means it. Those calls that return
@@ -92,7 +92,7 @@ struct hijack_thread {
 
 struct hijack_stop {
 	MS_ARRAY(struct hijack_thread) threads;
-	bool holds;          /* hijack_hold_all */
+	bool holds;          /* those are left alone that wait in the kernel */
 	unsigned asleep;     /* after hijack_resume: how many were left alone */
 	unsigned cut_short;  /* how many were stopped though a trace of that may be left */
 	uint64_t begin_ns;   /* the first one was asked to stop */
@@ -115,11 +115,10 @@ bool hijack_has(const struct hijack_stop *s, pid_t tid, size_t *at);
 /* Stops all threads, those too that begin meanwhile. 0; or -1 with errno set: then all go on that
  * could be stopped, and the rest goes on when the calling thread ends. ETIMEDOUT: not all stopped
  * within `patience_ns` of when the first one was asked to (100 ms are good: a thread may be in the
- * kernel's hands, or in vfork); EPERM; ESRCH: none is there. */
-int hijack_stop_all(struct hijack_stop *s, int proc, uint64_t patience_ns);
-/* The same, but a thread that waits in a system call is left alone, and goes on when the calling
- * thread ends; so do the threads and processes that it begins before that. */
-int hijack_hold_all(struct hijack_stop *s, int proc, uint64_t patience_ns);
+ * kernel's hands, or in vfork); EPERM; ESRCH: none is there.
+ * `hold`: a thread that waits in a system call is left alone, and goes on when the calling thread
+ * ends; so do the threads and processes that it begins before that. */
+int hijack_stop_all(struct hijack_stop *s, int proc, bool hold, uint64_t patience_ns);
 /* After it: is any left alone still? */
 bool hijack_any_asleep(const struct hijack_stop *s);
 /* After it: those that were left alone and do not wait any more are stopped. When it returns, each

@@ -271,8 +271,9 @@ static int stop_rounds(struct hijack_stop *s, int proc, uint64_t patience_ns)
 	return n;
 }
 
-static int stop_most(struct hijack_stop *s, int proc, uint64_t patience_ns)
+int hijack_stop_all(struct hijack_stop *s, int proc, bool hold, uint64_t patience_ns)
 {
+	*s = (struct hijack_stop){.holds = hold};
 	hijack_wait_begin();
 	int n = stop_rounds(s, proc, patience_ns), saved = errno;
 	hijack_wait_end();
@@ -280,18 +281,6 @@ static int stop_most(struct hijack_stop *s, int proc, uint64_t patience_ns)
 	if (n == 0 && stopped(s))
 		return 0;
 	return fail(s, proc, n < 0 ? errno : n ? ETIMEDOUT : ESRCH);
-}
-
-int hijack_stop_all(struct hijack_stop *s, int proc, uint64_t patience_ns)
-{
-	*s = (struct hijack_stop){0};
-	return stop_most(s, proc, patience_ns);
-}
-
-int hijack_hold_all(struct hijack_stop *s, int proc, uint64_t patience_ns)
-{
-	*s = (struct hijack_stop){.holds = true};
-	return stop_most(s, proc, patience_ns);
 }
 
 bool hijack_any_asleep(const struct hijack_stop *s)

@@ -71,7 +71,8 @@ static bool stop(struct work *w)
 	errno = 0;
 	for (int i = 0; i < PENDING_TRIES && !late(w); i++) {
 		uint64_t now = clock_mono(), left = w->deadline_ns > now ? w->deadline_ns - now : 0;
-		if (hijack_stop_all(&w->stopped, w->s->proc, left < STOP_NS ? left : STOP_NS))
+		if (hijack_stop_all(&w->stopped, w->s->proc, false,
+				    left < STOP_NS ? left : STOP_NS))
 			return false;
 		if (!hook_pending(w->s)) {
 			w->threads = scan_registers(&w->stopped, &w->thread_count);

@@ -26,7 +26,7 @@ int main(int argc, char **argv)
 	struct ms_err err = {0};
 	uint64_t tps[512];
 	if (argc != 2 || hijack_open(&h, atoi(argv[1]), "/proc", &err) ||
-	    hijack_stop_all(&s, h.proc, 30000000000)) {
+	    hijack_stop_all(&s, h.proc, false, 30000000000)) {
 		fprintf(stderr, "heapwalk_list: %s\n", err.text);
 		return 2;
 	}

@@ -63,7 +63,7 @@ static int stop(unsigned n)
 {
 	struct hijack_stop s;
 	for (unsigned i = 0; i < n; i++) {
-		if (hijack_stop_all(&s, h.proc, PATIENCE_NS))
+		if (hijack_stop_all(&s, h.proc, false, PATIENCE_NS))
 			return trouble("stop", NULL);
 		hijack_resume(&s, h.proc);
 		note(s.longest_ns, n);
@@ -129,7 +129,7 @@ static int faults(unsigned n)
 	struct hijack_call c;
 	for (unsigned i = 0; i < n; i++) {
 		struct ms_err err = {0};
-		if (hijack_stop_all(&s, h.proc, PATIENCE_NS))
+		if (hijack_stop_all(&s, h.proc, false, PATIENCE_NS))
 			return trouble("stop", NULL);
 		if (hijack_borrow(&c, &h, s.threads.v, 0, &err))
 			return trouble("borrow", &err);
@@ -147,7 +147,7 @@ static int copy(pid_t *own, pid_t *its, unsigned n)
 	struct hijack_stop s;
 	struct hijack_call c;
 	struct ms_err err = {0};
-	if (hijack_stop_all(&s, h.proc, PATIENCE_NS))
+	if (hijack_stop_all(&s, h.proc, false, PATIENCE_NS))
 		return trouble("stop", NULL);
 	if (hijack_borrow(&c, &h, s.threads.v, 0, &err))
 		return trouble("borrow", &err);
