@@ -423,7 +423,7 @@ static void fill_manifest(struct attach *a)
 	learn_stack(a, m);
 	set_owner(m);
 	for (uint32_t i = 0; i < a->target_count; i++)
-		m->hooks[i] = a->targets[i].hook;
+		m->hooks[i] = a->targets[i].patch.hook;
 	m->hook_count = a->target_count;
 	a->manifest = *m;
 }
@@ -437,12 +437,12 @@ static int write_slots(const struct attach *a, struct ms_err *err)
 		uint8_t slot[MG_SLOT_BYTES];
 		uint64_t hook = a->manifest_at + offsetof(struct mg_manifest, hooks) +
 				i * sizeof(struct mg_hook);
-		uint64_t enter = t->hook.kind == MG_HOOK_FREE     ? m->enter_free
-				 : t->hook.kind == MG_HOOK_LINKER ? m->enter_linker
-				 : t->hook.kind == MG_HOOK_CUSTOM ? m->enter_custom
-								  : m->enter_alloc;
+		uint64_t enter = t->patch.hook.kind == MG_HOOK_FREE     ? m->enter_free
+				 : t->patch.hook.kind == MG_HOOK_LINKER ? m->enter_linker
+				 : t->patch.hook.kind == MG_HOOK_CUSTOM ? m->enter_custom
+									: m->enter_alloc;
 		patch_slot(&t->patch, enter, hook, slot);
-		if (hijack_write(&a->h, t->hook.slot, slot, sizeof slot))
+		if (hijack_write(&a->h, t->patch.hook.slot, slot, sizeof slot))
 			return ms_err_sys(err, "cannot write to the memory of process %d",
 					  (int)a->pid);
 	}

@@ -14,7 +14,7 @@ static struct target *add(struct attach *a, const struct hook_spec *spec,
 	struct target *t = attach_add_target(a, &place->module, spec->name, MG_HOOK_CUSTOM,
 					     place->address, place->bytes);
 	if (t)
-		t->hook.custom = spec->custom;
+		t->patch.hook.custom = spec->custom;
 	return t;
 }
 
@@ -62,8 +62,8 @@ static void add_known(void *arg, const struct hook_spec *spec, const struct hook
 static bool has_malloc(const struct attach *a, const struct attach_module *m)
 {
 	for (uint32_t i = 0; i < a->target_count; i++)
-		if (a->targets[i].hook.kind == MG_HOOK_MALLOC &&
-		    a->targets[i].hook.entry - m->start < m->end - m->start)
+		if (a->targets[i].patch.hook.kind == MG_HOOK_MALLOC &&
+		    a->targets[i].patch.hook.entry - m->start < m->end - m->start)
 			return true;
 	return false;
 }

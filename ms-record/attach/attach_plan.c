@@ -130,7 +130,7 @@ static int check_foreign(struct attach *a, struct ms_err *err)
 {
 	a->release_count = a->foreign ? 0 : a->release_count;
 	for (uint32_t i = 0; a->foreign && i < a->target_count; i++) {
-		uint64_t entry = a->targets[i].hook.entry;
+		uint64_t entry = a->targets[i].patch.hook.entry;
 		uint8_t now[MG_JUMP_BYTES];
 		if (!a->targets[i].fresh || hijack_read(&a->h, entry, now, sizeof now))
 			continue;
@@ -238,10 +238,10 @@ static void adopt(const struct attach *a, struct target *t)
 {
 	for (uint32_t i = 0; a->adopted && t->fresh && i < a->manifest.hook_count; i++) {
 		const struct mg_hook *h = &a->manifest.hooks[i];
-		if (h->entry != t->hook.entry || h->kind != t->hook.kind ||
+		if (h->entry != t->patch.hook.entry || h->kind != t->patch.hook.kind ||
 		    hook_state(&a->h, h) == PATCH_OTHERS)
 			continue;
-		t->hook = *h;
+		t->patch.hook = *h;
 		t->fresh = false;
 	}
 }
@@ -250,7 +250,7 @@ struct target *attach_add_target(struct attach *a, const struct attach_module *m
 				 uint32_t kind, uint64_t address, uint64_t bytes)
 {
 	for (uint32_t i = 0; i < a->target_count; i++)
-		if (a->targets[i].hook.entry == address)
+		if (a->targets[i].patch.hook.entry == address)
 			return NULL;
 	if (a->target_count == MG_HOOKS_MAX || address < m->code_low || address >= m->code_high)
 		return NULL;
@@ -259,8 +259,8 @@ struct target *attach_add_target(struct attach *a, const struct attach_module *m
 		return NULL;
 	struct target *t = &a->targets[a->target_count++];
 	*t = (struct target){.size = bytes, .fresh = true, .near = (uint32_t)(n - a->shared.near)};
-	t->hook.entry = address;
-	t->hook.kind = kind;
+	t->patch.hook.entry = address;
+	t->patch.hook.kind = kind;
 	snprintf(t->name, sizeof t->name, "%s", name);
 	snprintf(t->module, sizeof t->module, "%s", basename(m->map->path));
 	n->low = address < n->low ? address : n->low;
@@ -305,8 +305,8 @@ static void look_for_allocator(struct attach *a, const struct attach_module *m)
 		if (!t)
 			continue;
 		t->must = functions[i].must;
-		t->hook.inner_low = inner.start;
-		t->hook.inner_high = inner.start + inner.bytes;
+		t->patch.hook.inner_low = inner.start;
+		t->patch.hook.inner_high = inner.start + inner.bytes;
 	}
 }
 
@@ -355,7 +355,7 @@ int attach_find_targets(struct attach *a, struct ms_err *err)
 			look_for_allocator(a, &m);
 	}
 	for (uint32_t i = 0; i < a->target_count; i++)
-		any |= a->targets[i].hook.kind == MG_HOOK_MALLOC;
+		any |= a->targets[i].patch.hook.kind == MG_HOOK_MALLOC;
 	if (!any)
 		return ATTACH_REFUSE(
 			a, err,
@@ -375,15 +375,14 @@ static int plan_one(struct attach *a, struct target *t, struct ms_err *err)
 	struct near *n = &a->shared.near[t->near];
 	if ((n->used + 1) * MG_SLOT_BYTES > MG_NEAR_BYTES && t->fresh)
 		return ms_err_set(err, "there is no room for more hooks");
-	uint64_t slot = t->fresh ? n->page + n->used * MG_SLOT_BYTES : t->hook.slot;
-	size_t bytes = hook_code(&a->h, t->hook.entry, t->size, code);
+	uint64_t slot = t->fresh ? n->page + n->used * MG_SLOT_BYTES : t->patch.hook.slot;
+	size_t bytes = hook_code(&a->h, t->patch.hook.entry, t->size, code);
 	if (!t->fresh) /* it may be hooked now */
-		memcpy(code, t->hook.original, t->hook.bytes);
-	if (patch_plan(&t->patch, t->hook.entry, code, bytes, t->size, slot, err))
+		memcpy(code, t->patch.hook.original, t->patch.hook.bytes);
+	if (patch_plan(&t->patch, t->patch.hook.entry, code, bytes, t->size, slot, err))
 		return -1;
 	if (t->fresh)
 		n->used++;
-	patch_hook(&t->patch, &t->hook);
 	return 0;
 }
 

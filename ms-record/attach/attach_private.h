@@ -35,8 +35,7 @@ struct near {
 
 /* A function that is to be hooked. */
 struct target {
-	struct mg_hook hook;
-	struct patch patch;
+	struct patch patch; /* and the hook */
 	char name[32], module[64];
 	uint64_t size; /* as its symbol says; 0 = not known */
 	uint32_t near; /* index */

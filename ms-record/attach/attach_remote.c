@@ -225,7 +225,7 @@ static int check_entries(const struct attach *a, struct ms_err *err)
 {
 	for (uint32_t i = 0; i < a->target_count; i++) {
 		const struct target *t = &a->targets[i];
-		if (hook_state(&a->h, &t->hook) != PATCH_ORIGINAL)
+		if (hook_state(&a->h, &t->patch.hook) != PATCH_ORIGINAL)
 			return ATTACH_REFUSE(a, err, "%s of '%s' changed meanwhile", t->name,
 					     t->module);
 	}
@@ -244,7 +244,7 @@ static int replace(struct attach *a, struct hijack_stop *s, struct attach_shared
 	}
 	int rc = attach_rewrite(a, s, false, move_threads, out);
 	for (uint32_t i = 0; i < a->target_count && rc == ATTACH_DONE; i++)
-		if (hook_state(&a->h, &a->targets[i].hook) != PATCH_JUMPS)
+		if (hook_state(&a->h, &a->targets[i].patch.hook) != PATCH_JUMPS)
 			rc = ATTACH_FAILED;
 	out->stuck = rc == ATTACH_FAILED;
 	if (out->stuck)

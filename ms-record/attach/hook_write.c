@@ -77,7 +77,7 @@ static uint64_t slot_for(struct hook_work *w, const struct attach_module *m)
 int hook_write(struct hook_work *w, uint32_t i, uint32_t kind, const struct mg_custom *custom,
 	       const struct hook_place *place, struct ms_err *err)
 {
-	struct patch p;
+	struct patch p = {.hook = {.kind = kind, .custom = *custom}};
 	uint8_t slot[MG_SLOT_BYTES], code[PATCH_BODY_MOST];
 	uint64_t hook = w->hooks_at + i * sizeof(struct mg_hook);
 	if (i == MG_HOOKS_MAX)
@@ -96,8 +96,7 @@ int hook_write(struct hook_work *w, uint32_t i, uint32_t kind, const struct mg_c
 	if (!w->waits(w))
 		return ms_err_set(err, "the program did not wait for it");
 	struct mg_hook *h = &w->hooks[i];
-	*h = (struct mg_hook){.kind = kind, .custom = *custom};
-	patch_hook(&p, h);
+	*h = p.hook;
 	patch_slot(&p, w->enter, hook, slot);
 	if (hijack_write(&w->h, hook, h, sizeof *h) || hijack_write(&w->h, at, slot, sizeof slot) ||
 	    hijack_write(&w->h, h->entry, h->patched, h->bytes))

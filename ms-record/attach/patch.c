@@ -21,16 +21,7 @@ enum patch_state patch_state(const struct mg_hook *h, const uint8_t *now)
 uint64_t patch_moved(const struct patch *p, uint64_t ip)
 {
 	for (uint32_t i = 1; i < p->moved_count; i++)
-		if (ip == p->entry + p->moved[i].from)
-			return p->slot + p->moved[i].to;
+		if (ip == p->hook.entry + p->moved[i].from)
+			return p->hook.slot + p->moved[i].to;
 	return ip;
-}
-
-void patch_hook(const struct patch *p, struct mg_hook *h)
-{
-	h->entry = p->entry;
-	h->slot = p->slot;
-	h->bytes = p->bytes;
-	memcpy(h->original, p->original, sizeof h->original);
-	memcpy(h->patched, p->patched, sizeof h->patched);
 }

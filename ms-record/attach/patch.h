@@ -24,9 +24,8 @@ struct ms_err;
 extern const uint8_t patch_wait[MG_JUMP_FIRST]; /* the jump to itself */
 
 struct patch {
-	uint64_t entry, slot;
-	uint32_t bytes; /* displaced, at most MG_DISPLACED_MAX */
-	uint8_t original[MG_DISPLACED_MAX], patched[MG_DISPLACED_MAX];
+	/* Planned are its entry, slot, bytes, and what these are; the rest is the caller's. */
+	struct mg_hook hook;
 	uint8_t displaced[MG_SLOT_BYTES - MG_SLOT_DISPLACED];
 	uint32_t displaced_bytes;
 	/* Where each of the displaced instructions began, from the entry, and begins now, from the
@@ -61,7 +60,5 @@ bool patch_branches(const uint8_t *code, size_t n, uint64_t address, bool to_jum
  * waits there. */
 enum patch_state { PATCH_OTHERS, PATCH_ORIGINAL, PATCH_JUMPS, PATCH_WAITS };
 enum patch_state patch_state(const struct mg_hook *h, const uint8_t *now);
-/* Where the hook of that plan is, and its bytes. */
-void patch_hook(const struct patch *p, struct mg_hook *h);
 /* A thread is at `ip` when the jump is written: where it goes on. */
 uint64_t patch_moved(const struct patch *p, uint64_t ip);

@@ -78,7 +78,7 @@ static int put_branch(struct patch *p, const uint8_t *code, uint32_t n, uint64_t
 		      const char *what, struct ms_err *err)
 {
 	uint8_t *out = p->displaced + p->displaced_bytes;
-	uint64_t end = p->slot + MG_SLOT_DISPLACED + p->displaced_bytes + n + 4;
+	uint64_t end = p->hook.slot + MG_SLOT_DISPLACED + p->displaced_bytes + n + 4;
 	if (p->displaced_bytes + n + 4 > sizeof p->displaced)
 		return ms_err_set(err, "its prologue is too long to be moved");
 	if (!near32((int64_t)(to - end)))
@@ -140,7 +140,7 @@ static int move_plain(struct patch *p, const cs_insn *in, struct ms_err *err)
 	memcpy(out, in->bytes, in->size);
 	if (from_rip(in)) {
 		int32_t old;
-		uint64_t at = p->slot + MG_SLOT_DISPLACED + p->displaced_bytes;
+		uint64_t at = p->hook.slot + MG_SLOT_DISPLACED + p->displaced_bytes;
 		size_t where = displacement_at(in);
 		if (!where)
 			return ms_err_set(err, "unsupported instruction '%s' in the prologue",
@@ -181,11 +181,11 @@ static int move(struct patch *p, const cs_insn *in, struct ms_err *err)
 	    in->id == X86_INS_SYSENTER || in->id == X86_INS_XBEGIN)
 		return ms_err_set(err, "unsupported instruction '%s' in the prologue",
 				  in->mnemonic);
-	if (p->moved_count == PATCH_INSTRUCTIONS || p->bytes + in->size > MG_DISPLACED_MAX)
+	if (p->moved_count == PATCH_INSTRUCTIONS || p->hook.bytes + in->size > MG_DISPLACED_MAX)
 		return ms_err_set(err, "its prologue is too long to be moved");
-	p->moved[p->moved_count].from = (uint8_t)p->bytes;
+	p->moved[p->moved_count].from = (uint8_t)p->hook.bytes;
 	p->moved[p->moved_count++].to = (uint8_t)(MG_SLOT_DISPLACED + p->displaced_bytes);
-	p->bytes += in->size;
+	p->hook.bytes += in->size;
 	if (is_call(in))
 		return move_call(p, in, err);
 	return is_direct(in) ? move_branch(p, in, err) : move_plain(p, in, err);
@@ -207,27 +207,27 @@ static int displace(struct patch *p, const cs_insn *in, size_t count, struct ms_
 {
 	size_t i = 0;
 	bool over = false;
-	for (; i < count && p->bytes < MG_JUMP_BYTES && !over; i++) {
+	for (; i < count && p->hook.bytes < MG_JUMP_BYTES && !over; i++) {
 		if (move(p, &in[i], err))
 			return -1;
 		over = ends(&in[i]) || is_call(&in[i]);
 	}
-	if (p->bytes < MG_JUMP_BYTES) {
+	if (p->hook.bytes < MG_JUMP_BYTES) {
 		if (!over)
 			return ms_err_set(err, "unsupported instruction in the prologue");
-		if (!padded(in + i, count - i, p->entry))
+		if (!padded(in + i, count - i, p->hook.entry))
 			return ms_err_set(err, "it is too short");
-		p->bytes = MG_JUMP_BYTES;
+		p->hook.bytes = MG_JUMP_BYTES;
 	}
-	return over ? 0 : put_jump(p, p->entry + p->bytes, err);
+	return over ? 0 : put_jump(p, p->hook.entry + p->hook.bytes, err);
 }
 
 static int check_body(const struct patch *p, const cs_insn *in, size_t count, struct ms_err *err)
 {
 	for (size_t i = 0; i < count; i++)
-		if (in[i].address < p->entry + p->bytes || is_direct(&in[i])) {
+		if (in[i].address < p->hook.entry + p->hook.bytes || is_direct(&in[i])) {
 			uint64_t to = is_direct(&in[i]) ? target(&in[i]) : 0;
-			if (to > p->entry && to < p->entry + p->bytes)
+			if (to > p->hook.entry && to < p->hook.entry + p->hook.bytes)
 				return ms_err_set(err, "it jumps back into its prologue");
 		}
 	return 0;
@@ -235,15 +235,15 @@ static int check_body(const struct patch *p, const cs_insn *in, size_t count, st
 
 static int plan(struct patch *p, const cs_insn *in, size_t count, struct ms_err *err)
 {
-	int64_t to = (int64_t)(p->slot - (p->entry + MG_JUMP_BYTES));
+	int64_t to = (int64_t)(p->hook.slot - (p->hook.entry + MG_JUMP_BYTES));
 	if (!near32(to) || !near32(to + MG_SLOT_BYTES))
 		return ms_err_set(err,
 				  "no address space is free within " MG_JUMP_REACH_NAME " of it");
 	if (displace(p, in, count, err) || check_body(p, in, count, err))
 		return -1;
-	memset(p->patched, INT3, sizeof p->patched);
-	p->patched[0] = 0xe9;
-	put32(p->patched + 1, to);
+	memset(p->hook.patched, INT3, sizeof p->hook.patched);
+	p->hook.patched[0] = 0xe9;
+	put32(p->hook.patched + 1, to);
 	return 0;
 }
 
@@ -274,9 +274,9 @@ static void decoded_free(struct decoded *d)
 int patch_plan(struct patch *p, uint64_t entry, const uint8_t *code, size_t n, size_t body,
 	       uint64_t slot, struct ms_err *err)
 {
-	*p = (struct patch){.entry = entry, .slot = slot};
-	if (n > PATCH_BODY_MOST)
-		n = PATCH_BODY_MOST;
+	p->hook.entry = entry;
+	p->hook.slot = slot;
+	p->hook.bytes = p->displaced_bytes = p->moved_count = 0;
 	if (n < MG_DISPLACED_MAX)
 		return ms_err_set(err, "its code cannot be read");
 	/* The bytes behind a short function are not its own, but may be displaced with it. */
@@ -291,7 +291,7 @@ int patch_plan(struct patch *p, uint64_t entry, const uint8_t *code, size_t n, s
 	decoded_free(&d);
 	if (rc)
 		return rc;
-	memcpy(p->original, code, p->bytes);
+	memcpy(p->hook.original, code, p->hook.bytes);
 	return 0;
 }
 
@@ -301,7 +301,7 @@ void patch_slot(const struct patch *p, uint64_t enter, uint64_t hook, uint8_t ou
 	static const uint8_t code[16] = {0x55, 0x48, 0x8d, 0x2d, 8, 0, 0,    0,
 					 0xff, 0x25, 2,    0,    0, 0, INT3, INT3};
 	struct mg_slot_head head = {
-		.enter = enter, .displaced = p->slot + MG_SLOT_DISPLACED, .hook = hook};
+		.enter = enter, .displaced = p->hook.slot + MG_SLOT_DISPLACED, .hook = hook};
 	memcpy(head.code, code, sizeof code);
 	memset(out, INT3, MG_SLOT_BYTES);
 	memcpy(out, &head, sizeof head);

@@ -15,16 +15,16 @@
 static void check(const struct patch *p, const uint8_t *code)
 {
 	uint8_t slot[MG_SLOT_BYTES];
-	if (p->bytes < MG_JUMP_BYTES || p->bytes > MG_DISPLACED_MAX || !p->moved_count ||
+	if (p->hook.bytes < MG_JUMP_BYTES || p->hook.bytes > MG_DISPLACED_MAX || !p->moved_count ||
 	    p->moved_count > PATCH_INSTRUCTIONS || p->displaced_bytes > sizeof p->displaced ||
-	    memcmp(p->original, code, p->bytes) != 0 || p->patched[0] != 0xe9)
+	    memcmp(p->hook.original, code, p->hook.bytes) != 0 || p->hook.patched[0] != 0xe9)
 		abort();
 	for (uint32_t i = 0; i < p->moved_count; i++) {
-		uint64_t to = patch_moved(p, p->entry + p->moved[i].from);
-		if (p->moved[i].from >= p->bytes ||
+		uint64_t to = patch_moved(p, p->hook.entry + p->moved[i].from);
+		if (p->moved[i].from >= p->hook.bytes ||
 		    p->moved[i].to >= MG_SLOT_DISPLACED + p->displaced_bytes)
 			abort();
-		if (i && (to <= p->slot || to >= p->slot + MG_SLOT_BYTES))
+		if (i && (to <= p->hook.slot || to >= p->hook.slot + MG_SLOT_BYTES))
 			abort();
 	}
 	patch_slot(p, 1, 2, slot);

@@ -319,17 +319,18 @@ static void hook(size_t i, uint32_t kind)
 		exit(1);
 	}
 	struct mg_hook *h = &manifest->hooks[i];
-	*h = (struct mg_hook){.entry = p->entry, .slot = at, .kind = kind, .bytes = p->bytes};
+	*h = (struct mg_hook){
+		.entry = p->hook.entry, .slot = at, .kind = kind, .bytes = p->hook.bytes};
 	patch_slot(p, kind == MG_HOOK_FREE ? manifest->enter_free : manifest->enter_alloc,
 		   (uint64_t)h, slot);
 	memcpy((void *)at, slot, sizeof slot);
 	mprotect(slots, 65536, PROT_READ | PROT_WRITE | PROT_EXEC);
-	memcpy(functions[i].at, p->patched, p->bytes);
+	memcpy(functions[i].at, p->hook.patched, p->hook.bytes);
 }
 
 static void unhook(size_t i)
 {
-	memcpy(functions[i].at, patches[i].original, patches[i].bytes);
+	memcpy(functions[i].at, patches[i].hook.original, patches[i].hook.bytes);
 }
 
 static void fill(struct registers *r, uint64_t seed)
@@ -456,11 +457,12 @@ static void test_refusals(void)
 static void test_moved(void)
 {
 	const struct patch *p = &patches[0]; /* push 2, push 1, push 1, mov 3 */
-	CHECK(p->bytes == 7, "%u bytes", p->bytes);
-	CHECK(patch_moved(p, p->entry) == p->entry, "the entry itself stays");
-	CHECK(patch_moved(p, p->entry + 3) == p->slot + MG_SLOT_DISPLACED + 3, "%lx",
-	      patch_moved(p, p->entry + 3));
-	CHECK(patch_moved(p, p->entry + 7) == p->entry + 7, "what was not displaced stays");
+	CHECK(p->hook.bytes == 7, "%u bytes", p->hook.bytes);
+	CHECK(patch_moved(p, p->hook.entry) == p->hook.entry, "the entry itself stays");
+	CHECK(patch_moved(p, p->hook.entry + 3) == p->hook.slot + MG_SLOT_DISPLACED + 3, "%lx",
+	      patch_moved(p, p->hook.entry + 3));
+	CHECK(patch_moved(p, p->hook.entry + 7) == p->hook.entry + 7,
+	      "what was not displaced stays");
 }
 
 static void test_state(void)
