@@ -59,7 +59,6 @@ static const struct names functions[] = {
 	{"(ptr, _)", "tc_free_sized tc_delete_sized tc_delete_nothrow tc_deletearray_sized "
 		     "tc_deletearray_nothrow"},
 };
-#define FUNCTIONS (sizeof functions / sizeof *functions)
 
 static const struct names operators[] = {
 	{"(size) -> ptr",
@@ -71,23 +70,16 @@ static const struct names operators[] = {
 		  "_ZdaPvmSt11align_val_t _ZdlPvSt11align_val_tRKSt9nothrow_t "
 		  "_ZdaPvSt11align_val_tRKSt9nothrow_t"},
 };
-#define OPERATORS (sizeof operators / sizeof *operators)
-
-static const char *const libraries[] = {"jemalloc", "mimalloc", "tcmalloc"};
-
-static bool is_one(const char *path)
-{
-	for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
-		if (strstr(basename(path), libraries[i]))
-			return true;
-	return false;
-}
 
 bool hook_families_wanted(const struct session *s)
 {
-	for (size_t i = 0; i < s->modules.maps.n; i++)
-		if (s->modules.maps.v[i].exec && is_one(s->modules.maps.v[i].path))
+	for (size_t i = 0; i < s->modules.maps.n; i++) {
+		const char *name = basename(s->modules.maps.v[i].path);
+		if (s->modules.maps.v[i].exec &&
+		    (strstr(name, "jemalloc") || strstr(name, "mimalloc") ||
+		     strstr(name, "tcmalloc")))
 			return true;
+	}
 	return false;
 }
 
@@ -131,12 +123,12 @@ static void each(const struct hook_modules *m, const struct names *rows, size_t 
 
 void hook_families_each(const struct hook_modules *m, hook_families_fn *f, void *arg)
 {
-	each(m, functions, FUNCTIONS, NULL, f, arg);
+	each(m, functions, sizeof functions / sizeof *functions, NULL, f, arg);
 }
 
 void hook_operators_each(const struct hook_modules *m, const char *path, hook_families_fn *f,
 			 void *arg)
 {
 	if (!hook_is_runtime(path))
-		each(m, operators, OPERATORS, path, f, arg);
+		each(m, operators, sizeof operators / sizeof *operators, path, f, arg);
 }

@@ -25,8 +25,7 @@
 
 struct room {
 	int done, result;
-	int pad[2];
-	char shared[];
+	_Alignas(16) char shared[];
 };
 
 /* Where that is permitted. The descriptor, or -1. */
