@@ -409,11 +409,10 @@ static void set_owner(struct mg_manifest *m)
 static void fill_manifest(struct attach *a)
 {
 	struct mg_manifest *m = attach_image_manifest(&a->image);
-	uint64_t debug_state = a->manifest.debug_state;
 	a->manifest_at = a->image.base + a->image.manifest;
 	m->gate = a->shared.gate;
 	memcpy(a->image.content + (m->gate_variable - a->image.base), &m->gate, sizeof m->gate);
-	m->debug_state = debug_state;
+	m->debug_state = a->manifest.debug_state;
 	m->session = a->shared.session;
 	m->session_bytes = a->session_bytes;
 	m->private = a->shared.private;

@@ -51,18 +51,20 @@ static bool owner_lives(const struct mg_manifest *m)
 	return lives;
 }
 
-/* The manifest of an image at `at`, which is one of ours or looks like one. */
-static bool read_manifest(struct attach *a, const struct attach_map *at)
+/* The manifest of an image at `at`, which is one of ours or looks like one. Its address; 0 = there is
+ * none. */
+static uint64_t read_manifest(const struct attach *a, const struct attach_map *at,
+			      struct mg_manifest *manifest)
 {
 	struct attach_module m;
 	struct attach_symbol wanted = {.name = MG_MANIFEST_NAME};
 	if (!attach_elf_module(&a->memory, &a->maps, at, &m))
-		return false;
+		return 0;
 	attach_elf_dynamic(&a->memory, &m, &wanted, 1);
-	a->manifest_at = wanted.address;
-	return wanted.address &&
-	       !hijack_read(&a->h, wanted.address, &a->manifest, sizeof a->manifest) &&
-	       a->manifest.magic == MG_MANIFEST_MAGIC;
+	bool good = wanted.address &&
+		    !hijack_read(&a->h, wanted.address, manifest, sizeof *manifest) &&
+		    manifest->magic == MG_MANIFEST_MAGIC;
+	return good ? wanted.address : 0;
 }
 
 static bool is_ours(const struct attach *a, const struct attach_map *at)
@@ -96,25 +98,23 @@ static bool is_in_use(const struct attach *a, const struct mg_manifest *m)
  * `err` set: somebody records it. */
 static int take_image(struct attach *a, const struct attach_map *at, struct ms_err *err)
 {
-	struct mg_manifest before = a->manifest;
-	uint64_t before_at = a->manifest_at;
-	bool good = read_manifest(a, at), same = good && a->manifest.bytes == sizeof a->manifest;
-	bool inherited = a->manifest.target != (uint64_t)a->pid ||
-			 a->manifest.target_start != a->h.start_time;
-	if (same && !inherited && owner_lives(&a->manifest))
-		return ATTACH_REFUSE(a, err, "ms-record is attached already (process %u)",
-				     a->manifest.owner);
-	bool ours = good && is_ours(a, at);
-	if (ours && !is_sound(&a->manifest))
+	struct mg_manifest m;
+	uint64_t manifest_at = read_manifest(a, at, &m);
+	if (!manifest_at)
+		return 0;
+	bool inherited = m.target != (uint64_t)a->pid || m.target_start != a->h.start_time;
+	if (m.bytes == sizeof m && !inherited && owner_lives(&m))
+		return ATTACH_REFUSE(a, err, "ms-record is attached already (process %u)", m.owner);
+	bool ours = is_ours(a, at);
+	if (ours && !is_sound(&m))
 		return ATTACH_REFUSE(a, err,
 				     "another version of ms-record was attached before, or what it "
 				     "left was overwritten");
-	a->foreign |= good && !ours;
-	if (!ours || (a->adopted && !is_in_use(a, &a->manifest))) {
-		a->manifest = before;
-		a->manifest_at = before_at;
+	a->foreign |= !ours;
+	if (!ours || (a->adopted && !is_in_use(a, &m)))
 		return 0;
-	}
+	a->manifest = m;
+	a->manifest_at = manifest_at;
 	a->adopted = true;
 	a->shared.image = at->start;
 	a->shared.gate = a->manifest.gate;
