@@ -26,12 +26,6 @@
 
 #define PATIENCE_S 5
 
-struct target {
-	const struct hook_spec *spec;
-	bool asked; /* by --hook */
-	bool own;   /* an operator of the program's own, which allocates by itself */
-};
-
 struct work {
 	struct hook_work w;
 	struct session *s;
@@ -83,21 +77,6 @@ static bool waits(struct hook_work *hooks)
 
 /* ---- the jumps ---- */
 
-/* One more line. */
-static void refuse(struct work *w, const struct target *t, const char *why)
-{
-	size_t n = strlen(w->err->text);
-	w->refused |= t->asked;
-	if (t->own && !n)
-		ms_err_set(w->err,
-			   "operators new and delete of the program's own are not all recorded: "
-			   "'%s' cannot be hooked: %s",
-			   t->spec->name, why);
-	if (t->asked)
-		snprintf(w->err->text + n, sizeof w->err->text - n, "%scannot hook '%s': %s",
-			 n ? "\nms-record: " : "", t->spec->name, why);
-}
-
 static bool is_taken(const struct work *w, uint64_t address)
 {
 	for (uint32_t i = 0; i < w->w.count; i++)
@@ -106,39 +85,50 @@ static bool is_taken(const struct work *w, uint64_t address)
 	return false;
 }
 
-static bool place(struct work *w, struct target t, uint32_t kind, const struct hook_place *at)
+static int place(struct work *w, const struct hook_spec *spec, uint32_t kind,
+		 const struct hook_place *at, struct ms_err *why)
 {
-	struct ms_err why = {0};
-	int rc = is_taken(w, at->address)
-			 ? ms_err_set(&why, "it is hooked already")
-			 : hook_write(&w->w, w->w.count, kind, &t.spec->custom, at, &why);
-	if (rc)
-		refuse(w, &t, why.text);
+	if (is_taken(w, at->address))
+		return ms_err_set(why, "it is hooked already");
+	int rc = hook_write(&w->w, w->w.count, kind, &spec->custom, at, why);
 	w->s->mem->hook_count = w->w.count;
-	return !rc;
+	return rc;
 }
 
-/* One that is not there another program may have, or a module that is opened later. */
+/* By --hook. One that is not there another program may have, or a module that is opened later. */
 static void place_asked(struct work *w, const struct hook_spec *spec)
 {
-	struct target t = {.spec = spec, .asked = true};
 	struct hook_place at;
 	struct ms_err why = {0};
+	size_t n = strlen(w->err->text);
 	int rc = hook_find(&w->w.modules, spec, &at, &why);
-	if (rc < 0)
-		refuse(w, &t, why.text);
-	else if (!rc && place(w, t, MG_HOOK_CUSTOM, &at))
+	if (!rc)
+		rc = place(w, spec, MG_HOOK_CUSTOM, &at, &why);
+	if (!rc)
 		w->placed[spec - w->hooks->v] = true;
+	if (rc >= 0)
+		return;
+	w->refused = true;
+	snprintf(w->err->text + n, sizeof w->err->text - n, "%scannot hook '%s': %s",
+		 n ? "\nms-record: " : "", spec->name, why.text);
 }
 
 static void place_known(void *arg, const struct hook_spec *spec, const struct hook_place *at)
 {
-	place(arg, (struct target){.spec = spec}, MG_HOOK_CUSTOM, at);
+	struct ms_err ignored = {0};
+	place(arg, spec, MG_HOOK_CUSTOM, at, &ignored);
 }
 
+/* An operator of the program's own, which allocates by itself. */
 static void place_own(void *arg, const struct hook_spec *spec, const struct hook_place *at)
 {
-	place(arg, (struct target){.spec = spec, .own = true}, MG_HOOK_CUSTOM, at);
+	struct work *w = arg;
+	struct ms_err why = {0};
+	if (place(w, spec, MG_HOOK_CUSTOM, at, &why))
+		ms_err_set(w->err,
+			   "operators new and delete of the program's own are not all recorded: "
+			   "'%s' cannot be hooked: %s",
+			   spec->name, why.text);
 }
 
 /* By which modules that are opened later are noticed. */
@@ -154,7 +144,7 @@ static void place_linker(struct work *w)
 		return;
 	attach_elf_dynamic(&w->w.memory, &at.module, &debug, 1);
 	w->s->mem->debug_state = debug.address + STATE;
-	if (debug.address && place(w, (struct target){.spec = &spec}, MG_HOOK_LINKER, &at))
+	if (debug.address && !place(w, &spec, MG_HOOK_LINKER, &at, &ignored))
 		w->s->mem->late_wanted = 1;
 }
 
