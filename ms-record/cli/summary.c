@@ -18,6 +18,12 @@
 
 #define LOST_NAMED 3u
 
+/* Words for a line; the block that they are in has their memory. */
+#define SIZE(bytes) ms_format_size((char[MS_UNIT_BUF]){0}, bytes)
+#define COUNT(n) ms_format_count((char[MS_UNIT_BUF]){0}, n)
+#define DURATION(ns) ms_format_duration((char[MS_UNIT_BUF]){0}, ns)
+#define PLURAL(n) ((n) == 1 ? "" : "s")
+
 /* The last program that the command's process became; of one that we attached to, the first. */
 static const struct image *main_image(const struct control *c)
 {
@@ -68,32 +74,29 @@ static unsigned percent(uint64_t part, uint64_t whole)
 /* How much of what happened the trace holds. */
 static void print_quality(const struct control *c, const struct image *m)
 {
-	char n[MS_UNIT_BUF];
 	const struct stats *t = &m->stats;
-	const char *sep = "; ";
+	fputs("; ", stderr);
 	if (images_lost(m))
-		fprintf(stderr, "%sits trace is lost", sep);
+		fputs("its trace is lost", stderr);
 	else if (t->lost)
-		fprintf(stderr, "%s%s events lost%s", sep, ms_format_count(n, t->lost),
+		fprintf(stderr, "%s events lost%s", COUNT(t->lost),
 			t->violations ? ", the others recorded" : "");
 	else if (m->damage[0] || m->guest.disabled[0] || m->error)
-		fprintf(stderr, "%srecorded in part", sep);
+		fputs("recorded in part", stderr);
 	else if (!t->events)
-		fprintf(stderr, "%snothing recorded", sep);
+		fputs("nothing recorded", stderr);
 	else if (c->opt->session.sample_bytes)
-		fprintf(stderr, "%ssampled every %s on average", sep,
-			ms_format_size(n, c->opt->session.sample_bytes));
+		fprintf(stderr, "sampled every %s on average", SIZE(c->opt->session.sample_bytes));
 	else if (t->paused_allocations && t->paused_ns)
-		fprintf(stderr, "%severy event recorded outside the pauses", sep);
+		fputs("every event recorded outside the pauses", stderr);
 	else if (c->attached)
-		fprintf(stderr, "%severy event recorded meanwhile", sep);
+		fputs("every event recorded meanwhile", stderr);
 	else if (c->stopped)
-		fprintf(stderr, "%severy event recorded until it was stopped by %s", sep,
-			c->stop_why);
+		fprintf(stderr, "every event recorded until it was stopped by %s", c->stop_why);
 	else
-		fprintf(stderr, "%severy event recorded", sep);
+		fputs("every event recorded", stderr);
 	if (t->violations)
-		fprintf(stderr, ", %s of them out of order", ms_format_count(n, t->violations));
+		fprintf(stderr, ", %s of them out of order", COUNT(t->violations));
 	fputc('\n', stderr);
 }
 
@@ -101,7 +104,6 @@ static void print_quality(const struct control *c, const struct image *m)
 static void print_other_trouble(const struct control *c, const struct image *said)
 {
 	uint64_t lost = 0, programs = 0;
-	char n[MS_UNIT_BUF];
 	for (size_t i = 0; i < c->images.n; i++) {
 		const struct image *m = &c->images.v[i];
 		if (m == said ||
@@ -112,8 +114,7 @@ static void print_other_trouble(const struct control *c, const struct image *sai
 	}
 	if (programs)
 		line("trouble", "%" PRIu64 " further %s recorded in part, %s events lost there",
-		     programs, programs == 1 ? "program was" : "programs were",
-		     ms_format_count(n, lost));
+		     programs, programs == 1 ? "program was" : "programs were", COUNT(lost));
 }
 
 static void print_lost(const struct control *c)
@@ -142,25 +143,22 @@ static void print_trouble(const struct image *m)
 /* Nobody counts the calls and when each is freed: a sample tells how much. */
 static void print_sampled_heap(const struct image *m, uint64_t mean)
 {
-	char a[128], n[MS_UNIT_BUF], r[MS_UNIT_BUF];
+	char a[128];
 	const struct stats *t = &m->stats;
 	line("peak", "%s%s%s", sampled_words(a, t, mean, 1), m->rss_at_peak ? ", RSS then " : "",
-	     m->rss_at_peak ? ms_format_size(r, m->rss_at_peak) : "");
+	     m->rss_at_peak ? SIZE(m->rss_at_peak) : "");
 	line("at end", "%s, estimated from %s allocations, as the peak is",
-	     sampled_words(a, t, mean, 0), ms_format_count(n, t->allocations));
+	     sampled_words(a, t, mean, 0), COUNT(t->allocations));
 }
 
 /* What the leak scan found, or why there was none. */
 static const char *scan_words(const struct image *m, char room[160])
 {
 	const struct scan_result *r = &m->scan;
-	char a[MS_UNIT_BUF], b[MS_UNIT_BUF];
 	room[0] = '\0';
 	if (r->state == MS_SCAN_DONE && r->unreachable_blocks)
-		snprintf(room, 160, ": %s in %s block%s unreachable",
-			 ms_format_size(a, r->unreachable_bytes),
-			 ms_format_count(b, r->unreachable_blocks),
-			 r->unreachable_blocks == 1 ? "" : "s");
+		snprintf(room, 160, ": %s in %s block%s unreachable", SIZE(r->unreachable_bytes),
+			 COUNT(r->unreachable_blocks), PLURAL(r->unreachable_blocks));
 	else if (r->state == MS_SCAN_DONE && m->stats.live_blocks)
 		snprintf(room, 160, ", none unreachable");
 	else if (scan_state_words(r->state) && m->stats.live_blocks)
@@ -170,28 +168,24 @@ static const char *scan_words(const struct image *m, char room[160])
 
 static void print_heap(const struct image *m)
 {
-	char a[MS_UNIT_BUF], b[MS_UNIT_BUF], d[MS_UNIT_BUF], e[MS_UNIT_BUF];
 	const struct stats *t = &m->stats;
 	char rss[MS_UNIT_BUF + 32] = "", room[160];
 	if (m->rss_at_peak)
-		snprintf(rss, sizeof rss, " (RSS then %s)", ms_format_size(d, m->rss_at_peak));
-	line("peak", "%s at %s%s        allocations  %s (%u %% temporary)",
-	     ms_format_size(a, t->peak_bytes), ms_format_duration(b, t->peak_ns), rss,
-	     ms_format_count(e, t->allocations), percent(t->temporary, t->allocations));
-	line("at end", "%s in %s block%s%s", ms_format_size(a, t->live_bytes),
-	     ms_format_count(b, t->live_blocks), t->live_blocks == 1 ? "" : "s",
-	     scan_words(m, room));
+		snprintf(rss, sizeof rss, " (RSS then %s)", SIZE(m->rss_at_peak));
+	line("peak", "%s at %s%s        allocations  %s (%u %% temporary)", SIZE(t->peak_bytes),
+	     DURATION(t->peak_ns), rss, COUNT(t->allocations),
+	     percent(t->temporary, t->allocations));
+	line("at end", "%s in %s block%s%s", SIZE(t->live_bytes), COUNT(t->live_blocks),
+	     PLURAL(t->live_blocks), scan_words(m, room));
 }
 
 static void print_mapped(const struct control *c, const struct image *m)
 {
-	char a[MS_UNIT_BUF], b[MS_UNIT_BUF], d[MS_UNIT_BUF], e[MS_UNIT_BUF];
 	const struct stats *t = &m->stats;
 	if (c->opt->session.mapped)
-		line("mapped", "peak %s at %s, at end %s, in %s call%s",
-		     ms_format_size(a, t->mapped_peak_bytes),
-		     ms_format_duration(b, t->mapped_peak_ns), ms_format_size(d, t->mapped_bytes),
-		     ms_format_count(e, t->maps), t->maps == 1 ? "" : "s");
+		line("mapped", "peak %s at %s, at end %s, in %s call%s", SIZE(t->mapped_peak_bytes),
+		     DURATION(t->mapped_peak_ns), SIZE(t->mapped_bytes), COUNT(t->maps),
+		     PLURAL(t->maps));
 	if (m->guest.no_usable)
 		line("usable", "sizes were not recorded: %s does not tell them",
 		     m->guest.allocator[0] ? m->guest.allocator : "the allocator");
@@ -235,39 +229,35 @@ static void print_hooks(const struct control *c)
 /* What was left out because it was asked to. */
 static void print_gaps(const struct control *c, const struct image *m)
 {
-	char a[MS_UNIT_BUF], b[MS_UNIT_BUF];
 	const struct stats *t = &m->stats;
 	if (!c->run.started_ns)
 		line("start", "the mark '%s' never came: nothing was recorded",
 		     c->opt->session.start_mark ? c->opt->session.start_mark : "");
 	else if (t->started_late_ns)
 		line("start", "recording began %s after the start: %s allocations not recorded%s",
-		     ms_format_duration(a, t->started_late_ns),
-		     ms_format_count(b, t->paused_allocations),
+		     DURATION(t->started_late_ns), COUNT(t->paused_allocations),
 		     t->paused_ns ? " (with the pauses)" : "");
 	if (m->full && c->opt->files.keep_last_ns)
 		line("limit", "--keep=last: %s: recording stopped after %s, the program went on",
-		     c->writer.limit.why, ms_format_duration(b, m->full_ns));
+		     c->writer.limit.why, DURATION(m->full_ns));
 	else if (m->full)
 		line("limit",
 		     "--max-size %s was reached after %s%s%s: recording stopped, the program went "
 		     "on",
-		     ms_format_size(a, c->opt->files.max_bytes), ms_format_duration(b, m->full_ns),
+		     SIZE(c->opt->files.max_bytes), DURATION(m->full_ns),
 		     c->writer.limit.why[0] ? "; --keep=live: " : "", c->writer.limit.why);
 	if (m->dropped_events)
 		line("dropped", "%s events before %s (--keep=%s): only what was live then is known",
-		     ms_format_count(a, m->dropped_events), ms_format_duration(b, m->dropped_ns),
+		     COUNT(m->dropped_events), DURATION(m->dropped_ns),
 		     c->opt->files.keep_last_ns ? "last" : "live");
 	if (c->run.started_ns && t->paused_ns)
-		line("paused", "%s in all: %s allocations not recorded",
-		     ms_format_duration(a, t->paused_ns),
-		     ms_format_count(b, t->paused_allocations));
+		line("paused", "%s in all: %s allocations not recorded", DURATION(t->paused_ns),
+		     COUNT(t->paused_allocations));
 }
 
 /* What attaching did to one process. */
 static void print_one(const struct control *c, const struct attach *attach)
 {
-	char a[MS_UNIT_BUF], b[MS_UNIT_BUF], d[MS_UNIT_BUF];
 	const struct attach_times *t = attach_times(attach);
 	if (t->gave_up)
 		line("trouble", "the hooks could not be taken out, and are inactive: %s",
@@ -279,19 +269,18 @@ static void print_one(const struct control *c, const struct attach *attach)
 	if (c->attached)
 		line("stops",
 		     "one thread for %s, to attach all %u for %s, to detach %u time%s, at most %s",
-		     ms_format_duration(a, t->map_ns), t->threads,
-		     ms_format_duration(b, t->patch_ns), t->leave_stops,
-		     t->leave_stops == 1 ? "" : "s", ms_format_duration(d, t->leave_ns));
+		     DURATION(t->map_ns), t->threads, DURATION(t->patch_ns), t->leave_stops,
+		     PLURAL(t->leave_stops), DURATION(t->leave_ns));
 	else
 		line("start", "the recorder was injected, not preloaded: %s", c->launch.inject);
 	if (c->attached && t->asleep + t->cut_short)
 		line("waiting",
 		     "%u thread%s left alone, for %s; %u system call%s may have returned early",
-		     t->asleep, t->asleep == 1 ? "" : "s",
+		     t->asleep, PLURAL(t->asleep),
 		     t->asleep == 1 ? "it waited in the kernel" : "they waited in the kernel",
-		     t->cut_short, t->cut_short == 1 ? "" : "s");
+		     t->cut_short, PLURAL(t->cut_short));
 	line("hooks", "%u function%s, %u thread%s moved out of their way%s%s", t->hooks,
-	     t->hooks == 1 ? "" : "s", t->moved, t->moved == 1 ? "" : "s",
+	     PLURAL(t->hooks), t->moved, PLURAL(t->moved),
 	     t->adopted ? "; those of an earlier recorder used again" : "",
 	     t->left ? "; buffers left in it" : "");
 }
@@ -318,33 +307,30 @@ static void print_attached(const struct control *c)
 
 static void print_cost(const struct image *m)
 {
-	char a[MS_UNIT_BUF], b[MS_UNIT_BUF];
 	const struct stats *t = &m->stats;
 	if (!m->file)
 		return;
 	char scan[MS_UNIT_BUF + 48] = "";
 	if (m->scan.pause_ns)
 		snprintf(scan, sizeof scan, "; leak scan stopped the exit for %s",
-			 ms_format_duration(a, m->scan.pause_ns));
+			 DURATION(m->scan.pause_ns));
 	if (t->waited_ns)
-		line("cost", "threads waited %s in all (longest %s)%s",
-		     ms_format_duration(a, t->waited_ns), ms_format_duration(b, t->waited_max_ns),
-		     scan);
+		line("cost", "threads waited %s in all (longest %s)%s", DURATION(t->waited_ns),
+		     DURATION(t->waited_max_ns), scan);
 	else
 		line("cost", "no thread waited for the recorder%s", scan);
 }
 
 static const char *say_blocks(char room[MS_UNIT_BUF], uint64_t n)
 {
-	char count[MS_UNIT_BUF];
-	snprintf(room, MS_UNIT_BUF, "%s block%s", ms_format_count(count, n), n == 1 ? "" : "s");
+	snprintf(room, MS_UNIT_BUF, "%s block%s", COUNT(n), PLURAL(n));
 	return room;
 }
 
 /* Blocks that were there before it was attached to, which no other figure has. */
 static void print_preexisting(const struct control *c, const struct image *m)
 {
-	char n[MS_UNIT_BUF], bytes[MS_UNIT_BUF], most[MS_UNIT_BUF], f[MS_UNIT_BUF], g[MS_UNIT_BUF];
+	char n[MS_UNIT_BUF];
 	const struct preexisting_counts *b = &m->preexisting;
 	if (b->state == PREEXISTING_UNKNOWN || b->state == PREEXISTING_LOOKING)
 		line("before", "what was live then is not known (%s); %s of it freed since", b->why,
@@ -352,44 +338,39 @@ static void print_preexisting(const struct control *c, const struct image *m)
 	else
 		line("before", "%s%s with %s, the largest %s; %s with %s of them freed since",
 		     b->state == PREEXISTING_PART ? "at least " : "", say_blocks(n, b->blocks),
-		     ms_format_size(bytes, b->bytes), ms_format_size(most, b->largest),
-		     ms_format_count(f, b->frees), ms_format_size(g, b->freed_bytes));
+		     SIZE(b->bytes), SIZE(b->largest), COUNT(b->frees), SIZE(b->freed_bytes));
 	if (b->state == PREEXISTING_PART)
 		line("", "%s", b->why);
 	if (c->opt->verbose && b->took_ns)
-		line("walk", "its heap was walked in %s, while it ran",
-		     ms_format_duration(n, b->took_ns));
+		line("walk", "its heap was walked in %s, while it ran", DURATION(b->took_ns));
 }
 
 static void print_stacks(const struct control *c, const struct image *m)
 {
-	char a[MS_UNIT_BUF], b[MS_UNIT_BUF], d[MS_UNIT_BUF];
 	const struct stats *t = &m->stats;
 	if (t->stacks_cut || t->stacks_truncated || t->stacks_not_taken)
 		line("stacks", "%s cut by --depth, %s end before their root, %s not taken",
-		     ms_format_count(a, t->stacks_cut), ms_format_count(b, t->stacks_truncated),
-		     ms_format_count(d, t->stacks_not_taken));
+		     COUNT(t->stacks_cut), COUNT(t->stacks_truncated), COUNT(t->stacks_not_taken));
 	if (c->opt->session.verify)
-		line("verify", "%s stacks compared, %s differ", ms_format_count(a, t->verified),
-		     ms_format_count(b, t->mismatches));
+		line("verify", "%s stacks compared, %s differ", COUNT(t->verified),
+		     COUNT(t->mismatches));
 	if (m->mid_run)
 		print_preexisting(c, m);
 	else if (c->attached && t->unknown_frees)
 		line("before", "%s blocks from before were freed, which no figure counts",
-		     ms_format_count(a, t->unknown_frees));
+		     COUNT(t->unknown_frees));
 	if (c->attached ? t->inferred_frees != 0
 			: t->inferred_frees || t->unknown_frees > t->paused_allocations)
 		line("frees", "%s inferred, %s of blocks not seen allocated",
-		     ms_format_count(a, t->inferred_frees), ms_format_count(b, t->unknown_frees));
+		     COUNT(t->inferred_frees), COUNT(t->unknown_frees));
 	if (m->guest.forks)
 		line("forks", "%s forked %s: what %s before or without an exec was not recorded",
-		     ms_format_count(a, m->guest.forks), m->guest.forks == 1 ? "child" : "children",
+		     COUNT(m->guest.forks), m->guest.forks == 1 ? "child" : "children",
 		     m->guest.forks == 1 ? "it did" : "they did");
 	if (!c->opt->verbose)
 		return;
 	line("detail", "%s events, %s unwound here, %" PRIu64 " repairs, %" PRIu64 " violations",
-	     ms_format_count(a, t->events), ms_format_count(b, t->remote_unwinds), t->repairs,
-	     t->violations);
+	     COUNT(t->events), COUNT(t->remote_unwinds), t->repairs, t->violations);
 	if (m->guest.passed_early)
 		line("early", "%" PRIu64 " allocations came before recording could begin",
 		     m->guest.passed_early);
@@ -400,7 +381,6 @@ static void print_further(const struct control *c)
 {
 	const struct image *largest = NULL;
 	uint64_t bytes = 0;
-	char a[MS_UNIT_BUF];
 	for (size_t i = 0; i < c->images.n; i++) {
 		const struct image *m = &c->images.v[i];
 		if (m->number == 0 || !m->kept)
@@ -411,8 +391,8 @@ static void print_further(const struct control *c)
 	}
 	if (largest)
 		fprintf(stderr, "; %s/: %" PRIu64 " more %s, %s, largest %s.%d", c->files.folder,
-			c->kept, c->kept == 1 ? "program" : "programs", ms_format_size(a, bytes),
-			largest->name, (int)largest->pid);
+			c->kept, c->kept == 1 ? "program" : "programs", SIZE(bytes), largest->name,
+			(int)largest->pid);
 	if (c->trivial)
 		fprintf(stderr, "; %" PRIu64 " trivial %s not kept", c->trivial,
 			c->trivial == 1 ? "one" : "ones");
@@ -424,7 +404,7 @@ static void print_further(const struct control *c)
 static void print_worst(const struct control *c)
 {
 	const struct image *worst = NULL;
-	char a[MS_UNIT_BUF], b[128], n[MS_UNIT_BUF];
+	char b[128];
 	for (size_t i = 0; i < c->images.n; i++) {
 		const struct image *m = &c->images.v[i];
 		if (m->kept && (!worst || m->stats.peak_bytes > worst->stats.peak_bytes))
@@ -432,41 +412,35 @@ static void print_worst(const struct control *c)
 	}
 	if (worst && c->kept)
 		line("worst", "%s (pid %d) has the highest peak of %s programs: %s", worst->name,
-		     (int)worst->pid, ms_format_count(n, c->kept + 1),
+		     (int)worst->pid, COUNT(c->kept + 1),
 		     worst->sampled
 			     ? sampled_words(b, &worst->stats, c->opt->session.sample_bytes, 1)
-			     : ms_format_size(a, worst->stats.peak_bytes));
+			     : SIZE(worst->stats.peak_bytes));
 }
 
 /* One line an image, with -v. */
 static void print_image(const struct image *m)
 {
-	char a[MS_UNIT_BUF], b[MS_UNIT_BUF], d[MS_UNIT_BUF];
 	fprintf(stderr, "  %-9s %" PRIu32 " %s (pid %d)", "image", m->number, m->name, (int)m->pid);
 	if (m->file && m->sampled)
-		fprintf(stderr, " %s: %s allocations sampled",
-			ms_format_duration(a, m->duration_ns),
-			ms_format_count(d, m->stats.allocations));
+		fprintf(stderr, " %s: %s allocations sampled", DURATION(m->duration_ns),
+			COUNT(m->stats.allocations));
 	else if (m->file)
-		fprintf(stderr, " %s: peak %s, %s allocations",
-			ms_format_duration(a, m->duration_ns),
-			ms_format_size(b, m->stats.peak_bytes),
-			ms_format_count(d, m->stats.allocations));
+		fprintf(stderr, " %s: peak %s, %s allocations", DURATION(m->duration_ns),
+			SIZE(m->stats.peak_bytes), COUNT(m->stats.allocations));
 	fprintf(stderr, "%s%s\n", m->note[0] ? ", " : "", m->note);
 }
 
 /* True when the first trace, which is named for reading, is there. */
 static bool print_files(const struct control *c)
 {
-	char a[MS_UNIT_BUF];
 	bool there = false;
 	for (size_t i = 0; i < c->images.n; i++) {
 		const struct image *m = &c->images.v[i];
 		if (m->number != 0 || images_lost(m))
 			continue;
 		there = true;
-		fprintf(stderr, "  files     %s %s (%s)", m->file, ms_format_size(a, m->bytes),
-			m->name);
+		fprintf(stderr, "  files     %s %s (%s)", m->file, SIZE(m->bytes), m->name);
 		print_further(c);
 		fputc('\n', stderr);
 	}
@@ -475,14 +449,13 @@ static bool print_files(const struct control *c)
 
 static void print_symbols(const struct control *c)
 {
-	char left[MS_UNIT_BUF];
 	if (c->no_snap)
 		line("symbols", "not appended: ms-snap is not beside ms-record");
 	else if (c->skip_symbols)
 		line("symbols", "skipped; later: ms-snap --symbols=embed %s", c->files.path);
 	else if (c->symbols_failed && c->opt->files.max_bytes)
 		line("symbols", "could not be appended to %u of the traces; --max-size leaves %s",
-		     c->symbols_failed, ms_format_size(left, limit_left(&c->writer.limit)));
+		     c->symbols_failed, SIZE(limit_left(&c->writer.limit)));
 	else if (c->symbols_failed)
 		line("symbols", "could not be appended to %u of the traces", c->symbols_failed);
 }
@@ -503,14 +476,14 @@ static void print_nothing(const struct control *c)
 
 void summary_print(const struct control *c)
 {
-	char room[64], a[MS_UNIT_BUF];
+	char room[64];
 	const struct image *m = main_image(c);
 	if (!m) {
 		print_nothing(c);
 		return;
 	}
 	fprintf(stderr, "ms-record: %s (pid %d) %s after %s", m->name, (int)m->pid, became(c, room),
-		ms_format_duration(a, c->end_ns - c->start_ns));
+		DURATION(c->end_ns - c->start_ns));
 	print_quality(c, m);
 	print_lost(c);
 	print_trouble(m);
