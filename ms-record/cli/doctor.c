@@ -5,10 +5,10 @@
 
 #include <fcntl.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "libcommon/proc/proc.h"
 #include "ms-record/base/elffile.h"
 #include "ms-record/base/descriptor.h"
 #include "ms-record/control/control_options.h"
@@ -30,20 +30,14 @@ bool doctor_read(const struct doctor *d, const char *name, char *text, size_t ro
 {
 	char path[4200];
 	snprintf(path, sizeof path, "%s/%s", d->root, name);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, room - 1);
-	descriptor_close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	return n >= 0;
+	return ms_proc_text_at(AT_FDCWD, path, text, room);
 }
 
 bool doctor_capable(const struct doctor *d, int what)
 {
 	char text[8192];
-	const char *p = doctor_read(d, "self/status", text, sizeof text)
-				? strstr(text, "\nCapEff:\t")
-				: NULL;
-	return p && strtoull(p + 9, NULL, 16) >> what & 1;
+	return doctor_read(d, "self/status", text, sizeof text) &&
+	       ms_proc_status_mask(text, "\nCapEff:") >> what & 1;
 }
 
 /* Where distributions put separate symbols. */

@@ -2,7 +2,6 @@
  * --doctor: a process, or a command.
  */
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include "ms-record/base/elffile.h"
 #include "ms-record/ptrace/hijack.h"
 #include "ms-record/launch/launch.h"
+#include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "libcommon/proc/proc_text.h"
 #include "ms-record/control/control_options.h"
@@ -43,22 +43,18 @@ static void say_symbols(struct doctor *d, int fd)
 /* The C library's path, as the process sees it, from its maps. */
 static bool find_libc(const struct doctor *d, pid_t pid, char path[4300])
 {
-	char name[4200], *line = NULL;
-	size_t room = 0;
+	char folder[4200];
+	struct attach_maps maps;
 	bool found = false;
-	snprintf(name, sizeof name, "%s/%d/maps", d->root, (int)pid);
-	FILE *f = fopen(name, "re");
-	while (f && !found && getline(&line, &room, f) > 0) {
-		struct ms_proc_map map;
-		line[strcspn(line, "\n")] = '\0';
-		if (!ms_proc_parse_map(line, &map) || !strstr(map.path, "/libc.so.6"))
-			continue;
-		snprintf(path, 4300, "%s/%d/root%.4000s", d->root, (int)pid, map.path);
-		found = true;
+	snprintf(folder, sizeof folder, "%s/%d", d->root, (int)pid);
+	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	attach_maps_read(&maps, fd, NULL);
+	for (size_t i = 0; i < maps.n && !found; i++) {
+		found = strstr(maps.v[i].path, "/libc.so.6") != NULL;
+		snprintf(path, 4300, "%s/%d/root%.4000s", d->root, (int)pid, maps.v[i].path);
 	}
-	free(line);
-	if (f)
-		fclose(f);
+	attach_maps_free(&maps);
+	descriptor_close(fd);
 	return found;
 }
 
@@ -165,8 +161,7 @@ void doctor_command(struct doctor *d)
 	fprintf(d->to, "command '%s'\n", d->opt->launch.command[0]);
 	if (launch_find(&l, &d->opt->launch, &err)) {
 		doctor_say(d, DOCTOR_NO, "start", "%s", reason(err.text));
-		free(l.program);
-		free(l.guest);
+		MS_FREE(l.program, l.guest);
 		return;
 	}
 	int fd = open(l.program, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -183,6 +178,5 @@ void doctor_command(struct doctor *d)
 	say_symbols(d, fd);
 	descriptor_close(fd);
 	say_own_libc(d);
-	free(l.program);
-	free(l.guest);
+	MS_FREE(l.program, l.guest);
 }
