@@ -54,17 +54,24 @@ const void *elfmap_section(const struct elfmap *m, unsigned i, uint32_t type, ui
 	return elfmap_part(m, m->sections[i].sh_offset, *bytes);
 }
 
+const char *elfmap_strings(const struct elfmap *m, unsigned i, uint64_t *bytes)
+{
+	if (i >= m->head->e_shnum)
+		return NULL;
+	*bytes = m->sections[i].sh_size;
+	const char *text = elfmap_part(m, m->sections[i].sh_offset, *bytes);
+	return text && *bytes && !text[*bytes - 1] ? text : NULL;
+}
+
 bool elfmap_table(const struct elfmap *m, unsigned i, struct elfmap_table *t)
 {
 	uint64_t bytes;
-	unsigned names = m->sections[i].sh_link;
 	t->symbols = elfmap_section(m, i, SHT_SYMTAB, &bytes);
 	if (!t->symbols)
 		t->symbols = elfmap_section(m, i, SHT_DYNSYM, &bytes);
-	if (!t->symbols || names >= m->head->e_shnum)
+	if (!t->symbols)
 		return false;
 	t->count = bytes / sizeof *t->symbols;
-	t->bytes = m->sections[names].sh_size;
-	t->strings = elfmap_part(m, m->sections[names].sh_offset, t->bytes);
-	return t->strings && t->bytes && !t->strings[t->bytes - 1];
+	t->strings = elfmap_strings(m, m->sections[i].sh_link, &t->bytes);
+	return t->strings;
 }

@@ -18,7 +18,6 @@
 
 #include "clock.h"
 #include "libcommon/base/clock.h"
-#include "libcommon/base/err.h"
 #include "libcommon/proc/proc.h"
 
 #define MOST_NS UINT64_C(100000000)
@@ -75,22 +74,18 @@ void quiet_prepare(void)
 /* All of its threads that run. */
 static void call_threads(void)
 {
-	char folder[32], name[32], text[2048];
+	char folder[32], path[64], text[2048];
 	struct ms_proc_stat st;
-	struct ms_err ignored = {0};
 	size_t n = 0;
 	snprintf(folder, sizeof folder, "/proc/%d/task", (int)recorder);
-	pid_t *tids = ms_proc_list(folder, &n, &ignored);
-	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	for (size_t i = 0; i < n && fd >= 0; i++) {
-		snprintf(name, sizeof name, "%d/stat", (int)tids[i]);
-		if (ms_proc_text_at(fd, name, text, sizeof text) && ms_proc_parse_stat(text, &st) &&
-		    st.state == 'R')
+	pid_t *tids = ms_proc_list(folder, &n, NULL);
+	for (size_t i = 0; i < n; i++) {
+		snprintf(path, sizeof path, "%s/%d/stat", folder, (int)tids[i]);
+		if (ms_proc_text_at(AT_FDCWD, path, text, sizeof text) &&
+		    ms_proc_parse_stat(text, &st) && st.state == 'R')
 			syscall(SYS_tgkill, recorder, tids[i], quiet_signal());
 	}
 	free(tids);
-	if (fd >= 0)
-		close(fd);
 }
 
 void quiet_begin(void)

@@ -4,22 +4,17 @@
 #include <cpuid.h>
 #include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cpu.h"
+#include "libcommon/proc/proc.h"
 
 /* The kernel trusts the TSC: it is its clock, or the base of a paravirtual one. */
 static bool kernel_trusts_tsc(void)
 {
-	char name[32] = "";
-	int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
-		      O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	ssize_t n = read(fd, name, sizeof name - 1);
-	close(fd);
-	if (n <= 0)
-		return false;
+	char name[32];
+	ms_proc_text_at(AT_FDCWD,
+			"/sys/devices/system/clocksource/clocksource0/current_clocksource", name,
+			sizeof name);
 	name[strcspn(name, "\n")] = '\0';
 	return !strcmp(name, "tsc") || !strcmp(name, "kvm-clock") ||
 	       !strncmp(name, "hyperv_clocksource_tsc", 22);

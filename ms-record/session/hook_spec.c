@@ -17,13 +17,18 @@ static int bad(const struct hook_spec *h, const char *why, struct ms_err *err)
 	return ms_err_set(err, "bad --hook '%s': %s", h->text, why);
 }
 
-/* A copy of [from, to) without blanks at its ends. */
+/* [from, to) without blanks at its ends. */
+static void trim(const char **from, const char **to)
+{
+	while (*from < *to && isspace((unsigned char)**from))
+		++*from;
+	while (*to > *from && isspace((unsigned char)(*to)[-1]))
+		--*to;
+}
+
 static char *copy(const char *from, const char *to)
 {
-	while (from < to && isspace((unsigned char)*from))
-		from++;
-	while (to > from && isspace((unsigned char)to[-1]))
-		to--;
+	trim(&from, &to);
 	char *s = strndup(from, (size_t)(to - from));
 	return s ? s : ms_xcalloc(1, 1);
 }
@@ -46,10 +51,7 @@ static int take_argument(struct hook_spec *h, const char *from, const char *to, 
 	} names[] = {{"size", &c->size, 0},   {"size32", &c->size, MG_CUSTOM_SIZE32},
 		     {"nmemb", &c->nmemb, 0}, {"nmemb32", &c->nmemb, MG_CUSTOM_NMEMB32},
 		     {"ptr", &c->block, 0},   {"pool", &c->pool, 0}};
-	while (from < to && isspace((unsigned char)*from))
-		from++;
-	while (to > from && isspace((unsigned char)to[-1]))
-		to--;
+	trim(&from, &to);
 	if (is(from, to, "_"))
 		return 0;
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -69,10 +71,9 @@ static int take_argument(struct hook_spec *h, const char *from, const char *to, 
 
 static int take_arguments(struct hook_spec *h, const char *from, const char *to, struct ms_err *err)
 {
-	const char *end = from;
-	while (end < to && isspace((unsigned char)*end))
-		end++;
-	if (end == to)
+	const char *end;
+	trim(&from, &to);
+	if (from == to)
 		return 0;
 	for (unsigned n = 1; from <= to; n++, from = end + 1) {
 		end = memchr(from, ',', (size_t)(to - from));
@@ -207,13 +208,12 @@ int hooks_add(struct hooks *all, const char *text, struct ms_err *err)
 	size_t i = 0;
 	if (hook_spec_read(&h, text, err))
 		return -1;
-	const char *heap = h.heap ? h.heap : "";
 	if (all->n == MG_HOOKS_MAX / 2) {
 		hook_spec_free(&h);
 		return ms_err_set(err, "too many --hook: at most %u are possible",
 				  MG_HOOKS_MAX / 2);
 	}
-	while (i < all->heaps.n && strcmp(all->heaps.v[i], heap) != 0)
+	while (i < all->heaps.n && strcmp(all->heaps.v[i], h.heap) != 0)
 		i++;
 	if (i == all->heaps.n)
 		*MS_PUSH(&all->heaps) = h.heap;
@@ -226,7 +226,6 @@ void hooks_free(struct hooks *all)
 {
 	for (size_t i = 0; i < all->n; i++)
 		hook_spec_free(&all->v[i]);
-	free(all->v);
-	free(all->heaps.v);
+	MS_FREE(all->v, all->heaps.v);
 	*all = (struct hooks){0};
 }

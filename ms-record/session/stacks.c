@@ -6,17 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libcommon/base/arena.h"
-
 #define FIRST_BITS 10u
 #define KNOWN_MAX ((size_t)1 << 20)
-#define MIX UINT64_C(0x9e3779b97f4a7c15)
-
-static uint64_t mix(uint64_t a, uint64_t b)
-{
-	uint64_t h = (a ^ (b * MIX)) * MIX;
-	return h ^ (h >> 29);
-}
 
 static void make_known(struct stacks *s, size_t slots)
 {
@@ -80,7 +71,7 @@ static uint64_t tag(struct stacks *s, uint64_t ip, uint32_t epoch)
 
 static struct stacks_cached *slot(struct stacks *s, uint32_t parent, uint64_t key)
 {
-	return &s->cache[(mix(key, parent)) >> (64 - STACKS_CACHE_BITS)];
+	return &s->cache[ms_hash(key, parent) >> (32 - STACKS_CACHE_BITS)];
 }
 
 uint32_t stacks_cached(struct stacks *s, uint32_t parent, uint64_t ip, uint32_t epoch)
