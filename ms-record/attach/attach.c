@@ -35,7 +35,7 @@
 #include "libcommon/base/clock.h"
 #include "libcommon/proc/proc.h"
 #include "ms-record/base/descriptor.h"
-#include "ms-record/base/pass_file.h"
+#include "ms-record/base/packet.h"
 #include "ms-record/session/hook_spec.h"
 #include "ms-record/session/pool.h"
 #include "ms-record/heap/preexisting.h"
@@ -352,7 +352,7 @@ static int map_guest(struct attach *a, struct ms_err *err)
 			a->release[a->release_count++] =
 				(struct range){a->shared.near[i].page, MG_NEAR_BYTES};
 	char byte;
-	if (pass_file_take(a->channel[0], &byte, 1, MSG_DONTWAIT, &a->memfd) != 1 || a->memfd < 0)
+	if (packet_take(a->channel[0], &byte, 1, MSG_DONTWAIT, &a->memfd) != 1 || a->memfd < 0)
 		return ms_err_set(err, "cannot take the memory file from process %d", (int)a->pid);
 	return check_mapped(a, err);
 }

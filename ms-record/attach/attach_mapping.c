@@ -15,7 +15,7 @@
 #include "attach_private.h"
 #include "ms-record/ptrace/hijack_private.h"
 #include "ms-record/base/descriptor.h"
-#include "ms-record/base/pass_file.h"
+#include "ms-record/base/packet.h"
 
 #ifndef PR_SET_VMA
 #define PR_SET_VMA 0x53564d41
@@ -318,7 +318,7 @@ int attach_map(void *arg, void *shared)
 	/* Nobody executes it before entries are replaced. */
 	if (rc == ATTACH_DONE && !a->adopted && !write_image(a, out))
 		rc = ATTACH_FAILED;
-	else if (rc == ATTACH_DONE && !pass_file(a->channel[1], "", 1, r.own))
+	else if (rc == ATTACH_DONE && !packet_send(a->channel[1], "", 1, r.own))
 		rc = ms_err_sys(&out->err, "cannot hand over a memory file") ? ATTACH_FAILED : rc;
 	descriptor_close(r.own);
 	return rc;

@@ -2,7 +2,7 @@
  * Room base: what any room of the recorder needs.
  *   In:  stamps of a guest; /proc and clocks.
  *   Out: time in ns (this header); headers of ELF files (elffile.h); counters (stats.h);
- *        threads woken (wake.h), packets and files between processes (abstract_socket.h).
+ *        threads woken (wake.h), packets and files between processes (packet.h).
  *   Used by: all.
  *
  * Stamps of the target to nanoseconds: the TSC where it is invariant, else a shared counter.

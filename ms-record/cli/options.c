@@ -3,7 +3,6 @@
  */
 #include "options.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -19,7 +18,7 @@ static const struct ms_cli_option rows[] = {
 	{"output", 'o', "FILE", ms_cli_name, MS_AT(record.files.output), 1,
 	 "trace to write, by default EXE.PID.trace; %p pid, %e executable, %t start time; fd:N an "
 	 "open descriptor)"},
-	{"pid", 'p', "PID[,PID...]", options_pid, MS_AT(record.pids), 2,
+	{"pid", 'p', "PID[,PID...]", options_pid, MS_AT(record), 2,
 	 "attach to these processes; until they end, a signal comes or -d is over"},
 	{"duration", 'd', "DUR", ms_cli_duration, MS_RANGE(record.duration_ns, "", NULL), 3,
 	 "stop recording after DUR; COMMAND goes on"},
@@ -281,7 +280,6 @@ int options_read(struct options *o, int argc, char **argv, struct ms_err *err)
 
 void options_free(struct options *o)
 {
-	free(o->record.launch.env.v);
-	free(o->record.pids.v);
+	MS_FREE(o->record.launch.env.v, o->record.pids.v);
 	hooks_free(&o->record.session.hooks);
 }

@@ -132,18 +132,18 @@ int options_hook(const struct ms_cli_arg *arg, struct ms_err *err)
 	return hooks_add(arg->to, arg->text, err);
 }
 
-static int add_pid(struct pid_list *pids, const char *text, struct ms_err *err)
+static int add_pid(struct control_options *o, const char *text, struct ms_err *err)
 {
 	uint64_t n;
 	if (ms_parse_count(text, "--pid", 1, INT32_MAX, &n, err))
 		return -1;
-	for (size_t i = 0; i < pids->n; i++)
-		if (pids->v[i] == (pid_t)n)
+	for (size_t i = 0; i < o->pids.n; i++)
+		if (o->pids.v[i] == (pid_t)n)
 			return ms_err_set(err, "bad --pid '%s': it is given twice", text);
-	if (pids->n == PIDS_MAX)
+	if (o->pids.n == PIDS_MAX)
 		return ms_err_set(err, "bad --pid '%s': at most %u processes at a time", text,
 				  PIDS_MAX);
-	*MS_PUSH(pids) = (pid_t)n;
+	*MS_PUSH(&o->pids) = (pid_t)n;
 	return 0;
 }
 

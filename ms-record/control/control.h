@@ -27,27 +27,25 @@
 
 struct standby_attach;
 
+struct attach_process {
+	struct attach *attach;
+	struct standby_attach *standby; /* it is on standby; NULL = not */
+	pid_t pid;
+	char *program;           /* path of its executable */
+	struct session *session; /* until it is given to the draining thread */
+	bool failed;             /* it is recorded no more, or never was */
+};
+
+struct refusal {
+	pid_t pid;
+	char *why; /* a whole message */
+};
+
 /* -p, see multi_attach.h */
 struct multi_attach {
 	size_t asked; /* processes that -p named */
-	struct {
-		struct attach_process {
-			struct attach *attach;
-			struct standby_attach *standby; /* it is on standby; NULL = not */
-			pid_t pid;
-			char *program;           /* path of its executable */
-			struct session *session; /* until it is given to the draining thread */
-			bool failed;             /* it is recorded no more, or never was */
-		} * v;
-		size_t n, cap;
-	} all;
-	struct {
-		struct refusal {
-			pid_t pid;
-			char *why; /* a whole message */
-		} * v;
-		size_t n, cap;
-	} refused;
+	MS_ARRAY(struct attach_process) all;
+	MS_ARRAY(struct refusal) refused;
 };
 
 struct control {

@@ -11,14 +11,10 @@
 
 #include "files.h"
 #include "follow.h"
+#include "libcommon/base/arena.h"
 #include "ms-record/launch/launch.h"
 #include "ms-record/scan/scan.h"
 #include "ms-record/session/session_options.h"
-
-struct pid_list {
-	pid_t *v;
-	size_t n, cap;
-};
 
 struct control_options {
 	struct launch_options launch;
@@ -26,7 +22,7 @@ struct control_options {
 	struct scan_options scan;
 	struct files_options files;
 	struct follow follow;
-	struct pid_list pids;    /* -p */
+	MS_ARRAY(pid_t) pids;    /* -p */
 	const char *proc_root;   /* NULL = /proc */
 	uint64_t duration_ns;    /* 0 = until the end */
 	uint64_t start_after_ns; /* --start-after DUR; 0 = at once */

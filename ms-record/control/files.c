@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "libcommon/trace/tracefile.h"
 #include "image.h"
@@ -77,26 +78,24 @@ static struct output *make_output(const struct files_options *o, int fd, const c
 	return out;
 }
 
-static struct output *open_descriptor(const struct files_options *o, const char *text,
-				      const char *number, struct ms_err *err)
+static struct output *open_descriptor(const struct files_options *o, const char *text, int fd,
+				      struct ms_err *err)
 {
-	char *end;
-	long fd = strtol(number, &end, 10);
-	if (end == number || *end || fd < 0 || fd > 1 << 20 || fcntl((int)fd, F_GETFD) < 0) {
+	if (fd < 0 || fcntl(fd, F_GETFD) < 0) {
 		ms_err_set(err, "cannot write to '%s': no open descriptor", text);
 		return NULL;
 	}
-	if ((fcntl((int)fd, F_GETFL) & O_ACCMODE) == O_RDONLY) {
+	if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY) {
 		ms_err_set(err, "cannot write to '%s': open for reading only", text);
 		return NULL;
 	}
 	/* The command shall not have it. */
-	int own = fcntl((int)fd, F_DUPFD_CLOEXEC, 3);
+	int own = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	if (own < 0) {
 		ms_err_sys(err, "cannot write to '%s'", text);
 		return NULL;
 	}
-	fcntl((int)fd, F_SETFD, FD_CLOEXEC);
+	fcntl(fd, F_SETFD, FD_CLOEXEC);
 	return make_output(o, own, text, -1, NULL);
 }
 
@@ -343,17 +342,15 @@ static int find_beside(struct files *f, struct ms_err *err)
 
 static struct output *open_file(struct files *f, const struct files_options *o, struct ms_err *err)
 {
-	struct stat st;
 	if (find_beside(f, err) || check_folder(f, o, err))
 		return NULL;
 	int fd = open_regular(f, err);
 	if (fd < 0)
 		return NULL;
-	if (!fstat(fd, &st)) {
-		f->dev = st.st_dev;
-		f->ino = st.st_ino;
-	}
-	return make_output(o, fd, f->path, f->dest.folder, f->dest.name);
+	struct output *out = make_output(o, fd, f->path, f->dest.folder, f->dest.name);
+	f->dev = out->dev;
+	f->ino = out->ino;
+	return out;
 }
 
 struct output *files_open(struct files *f, const struct files_options *o, const char *exe,
@@ -373,7 +370,8 @@ struct output *files_open(struct files *f, const struct files_options *o, const 
 		return NULL;
 	}
 	if (number || f->dest.fd >= 0)
-		return open_descriptor(o, f->path, number ? f->path + 3 : f->dest.name, err);
+		return open_descriptor(o, f->path, number ? descriptor_named(f->path) : f->dest.fd,
+				       err);
 	int fd = ms_dest_open_special(&f->dest, f->path, err);
 	return fd < 0 ? NULL : make_output(o, fd, f->path, -1, NULL);
 }
@@ -434,7 +432,6 @@ void files_done(struct files *f)
 		close(f->beside);
 	ms_dest_close(&f->dest);
 	descriptor_close(f->inside);
-	free(f->path);
-	free(f->folder);
+	MS_FREE(f->path, f->folder);
 	f->path = f->folder = NULL;
 }

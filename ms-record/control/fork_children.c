@@ -7,7 +7,6 @@
  */
 #include "fork_children.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,7 +15,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "begin.h"
 #include "control.h"
 #include "handshake.h"
 #include "ms-record/session/info.h"
@@ -81,28 +79,26 @@ static enum found try_pid(struct session *s, uint32_t pid)
 static enum found look_through_all(struct session *s, uint32_t pid)
 {
 	enum found r = FOUND_NOT;
-	DIR *d = opendir("/proc");
-	for (struct dirent *e; d && r == FOUND_NOT && (e = readdir(d));) {
-		int proc = e->d_name[0] > '0' && e->d_name[0] <= '9'
-				   ? openat(dirfd(d), e->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-				   : -1;
-		if (proc >= 0 && inner_pid(proc) == pid)
-			r = try_pid(s, (uint32_t)strtoul(e->d_name, NULL, 10));
+	size_t n = 0;
+	pid_t *all = ms_proc_list(NULL, &n, NULL);
+	for (size_t i = 0; i < n && r == FOUND_NOT; i++) {
+		int proc = process_folder(all[i]);
+		if (inner_pid(proc) == pid)
+			r = try_pid(s, (uint32_t)all[i]);
 		descriptor_close(proc);
 	}
-	if (d)
-		closedir(d);
+	free(all);
 	return r;
 }
 
 /* May children of the process live in another namespace than ours? */
 static bool other_namespace(const struct identity *parent)
 {
-	char own[64] = "", theirs[64] = "", path[48];
+	char own[64], theirs[64], path[48];
 	snprintf(path, sizeof path, "/proc/%d/ns/pid_for_children", (int)parent->pid);
-	ssize_t a = readlink("/proc/self/ns/pid", own, sizeof own - 1);
-	ssize_t b = readlink(path, theirs, sizeof theirs - 1);
-	return !parent->same_pidns || (a > 0 && (b <= 0 || strcmp(own, theirs) != 0));
+	bool known = process_link(AT_FDCWD, "/proc/self/ns/pid", own, sizeof own);
+	process_link(AT_FDCWD, path, theirs, sizeof theirs);
+	return !parent->same_pidns || (known && strcmp(own, theirs) != 0);
 }
 
 static enum found find_process(struct session *s, const struct identity *parent)
@@ -146,7 +142,6 @@ static void begin(struct control *c, struct session *s)
 		s->out = output_new(-1, "/dev/null");
 		s->may_drop = true;
 	}
-	s->file = strdup(s->out->path);
 	if (r !=
 	    FOUND_NOT) /* its first sample comes with the next tick: many do not live so long */
 		s->signature = session_signature(s->proc);

@@ -15,19 +15,13 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "begin.h"
 #include "control.h"
 #include "fork_children.h"
-#include "ms-record/session/frames_list.h"
 #include "ms-record/attach/hook_launch.h"
 #include "ms-record/session/info.h"
-#include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "libcommon/proc/proc.h"
-#include "ms-record/drain/recording.h"
-#include "ms-record/base/abstract_socket.h"
-#include "ms-record/base/pass_file.h"
-#include "ms-record/base/descriptor.h"
+#include "ms-record/base/packet.h"
 #include "ms-record/session/pool.h"
 
 #define ANCESTORS_MAX 64
@@ -39,7 +33,7 @@ int handshake_listen(struct control *c, struct ms_err *err)
 		return ms_err_sys(err, "cannot get random bytes");
 	snprintf(c->socket_name, sizeof c->socket_name, "memscope-%016llx%016llx",
 		 (unsigned long long)random[0], (unsigned long long)random[1]);
-	c->listener = abstract_listen(c->socket_name, 1024);
+	c->listener = packet_listen(c->socket_name, 1024);
 	return c->listener < 0 ? ms_err_sys(err, "cannot make a socket") : 0;
 }
 
@@ -84,65 +78,45 @@ struct session *handshake_running_session(struct control *c, int pid)
 /* The name of `file`, in FILE.d, as seen from the trace of `old`. */
 static char *relative(const struct control *c, const struct session *old, const char *file)
 {
-	char *path = NULL;
-	if (old->launched) {
-		if (asprintf(&path, "%s/%s", basename(c->files.folder), basename(file)) < 0)
-			path = NULL;
-		return path;
-	}
-	return strdup(basename(file));
-}
-
-/* The names of an image: its executable's, and as it is shown. */
-struct image_name {
-	char exe[PROCESS_EXE];
-	char *name;
-};
-
-static void read_name(struct image_name *n, pid_t pid)
-{
-	int proc = process_folder(pid);
-	process_exe(proc, n->exe);
-	n->name = info_name(proc, n->exe);
-	descriptor_close(proc);
-}
-
-/* The trace for an image: FILE for the first of the command, else one in FILE.d. */
-static struct output *trace_for(struct control *c, pid_t pid, const struct image_name *n,
-				struct ms_err *err)
-{
-	if (c->first && pid == c->launch.pid)
-		return c->first;
-	return files_open_further(&c->files, &c->opt->files, n->name, pid, c->next_image, err);
+	const char *folder = old->launched ? basename(c->files.folder) : "";
+	char *path;
+	if (asprintf(&path, "%s%s%s", folder, *folder ? "/" : "", basename(file)) < 0)
+		return NULL;
+	return path;
 }
 
 void handshake_replace(struct control *c, struct session *old, const struct session *now)
 {
 	if (now) {
-		old->successor = relative(c, old, now->file);
+		old->successor = relative(c, old, now->out->path);
 		old->replaced_ns = now->clock.start_mono;
 	}
 	control_end(c, old, SESSION_EXECED, -1);
 }
 
-static struct session *begin(struct control *c, pid_t pid, const struct image_name *n,
-			     uint32_t parent)
+struct output *handshake_trace(struct control *c, const struct arrival *a, struct ms_err *err)
 {
-	bool launched = c->first && pid == c->launch.pid;
-	bool forks = c->files.folder && follow_fork(&c->opt->follow, n->exe, n->name);
-	struct output *out = trace_for(c, pid, n, &c->refused);
+	if (!a->further)
+		return c->first;
+	return files_open_further(&c->files, &c->opt->files, a->name, a->pid, c->next_image, err);
+}
+
+static struct session *begin(struct control *c, const struct arrival *a)
+{
+	bool forks = c->files.folder && follow_fork(&c->opt->follow, a->exe, a->name);
+	struct output *out = handshake_trace(c, a, &c->refused);
 	if (!out)
 		return NULL;
-	struct session *s = session_new(&c->opt->session, &c->writer, out, pid, &c->buffer_used,
+	struct session *s = session_new(&c->opt->session, &c->writer, out, a->pid, &c->buffer_used,
 					forks, -1, &c->refused);
 	if (!s) {
-		if (!launched)
+		if (a->further)
 			output_free(out);
 		return NULL;
 	}
-	s->launched = launched;
-	s->may_drop = pid != c->launch.pid && c->opt->follow.which != FOLLOW_ALL;
-	begin_image(c, s, parent);
+	s->launched = !a->further;
+	s->may_drop = a->pid != c->launch.pid && c->opt->follow.which != FOLLOW_ALL;
+	begin_image(c, s, a->parent);
 	return s;
 }
 
@@ -157,37 +131,25 @@ static uint32_t parent_image(struct control *c, pid_t pid, const struct session 
 	return p->forked && !kept ? p->parent_image : p->image + 1;
 }
 
-/* A process has become a program: what is known of that. */
-struct arrival {
-	pid_t pid;
-	struct image_name name;
-	struct session *old;  /* of its image until now; NULL = it had none */
-	uint32_t parent;      /* as in struct session */
-	bool wanted, further; /* further: it does not get FILE */
-};
-
-static void look_at(struct control *c, pid_t pid, struct arrival *a)
+void handshake_look(struct control *c, pid_t pid, struct arrival *a)
 {
+	int proc = process_folder(pid);
 	fork_children_accept(c); /* the same process may have been a forked child just now */
 	a->pid = pid;
-	read_name(&a->name, pid);
+	process_exe(proc, a->exe);
+	a->name = info_name(proc, a->exe);
+	descriptor_close(proc);
 	a->old = handshake_running_session(c, pid);
 	a->parent = parent_image(c, pid, a->old);
 	a->further = !c->first || pid != c->launch.pid;
 	/* The command's own process is followed through what it becomes. */
-	a->wanted = pid == c->launch.pid || follow_exec(&c->opt->follow, a->name.exe, a->name.name);
+	a->wanted = pid == c->launch.pid || follow_exec(&c->opt->follow, a->exe, a->name);
+	a->recordable = a->wanted && !c->stopped && !c->over && (!a->further || c->files.folder);
 }
 
-/* Can it be recorded, as far as we are concerned? */
-static bool has_room(const struct control *c, const struct arrival *a)
+void handshake_missed(struct control *c, const struct arrival *a, const char *why)
 {
-	return !c->stopped && !c->over && (!a->further || c->files.folder);
-}
-
-/* A wanted image that is not recorded. */
-static void missed(struct control *c, const struct arrival *a, const char *why)
-{
-	images_missed(c, a->pid, a->parent, clock_mono(), a->name.exe,
+	images_missed(c, a->pid, a->parent, clock_mono(), a->exe,
 		      c->stopped || c->over ? "recording had stopped" : why);
 	if (a->old) { /* it is known what became of it */
 		free(a->old->became);
@@ -195,49 +157,17 @@ static void missed(struct control *c, const struct arrival *a, const char *why)
 	}
 }
 
-struct output *handshake_trace_for(struct control *c, int pid, struct session **old,
-				   uint32_t *parent, struct ms_err *err)
-{
-	struct arrival a;
-	look_at(c, pid, &a);
-	*old = a.old;
-	*parent = a.parent;
-	struct output *out = trace_for(c, pid, &a.name, err);
-	if (out == c->first)
-		c->first = NULL;
-	free(a.name.name);
-	return out;
-}
-
-bool handshake_wanted(struct control *c, int pid)
-{
-	struct arrival a;
-	look_at(c, pid, &a);
-	free(a.name.name);
-	return a.wanted && has_room(c, &a);
-}
-
-void handshake_missed(struct control *c, int pid, const char *why)
-{
-	struct arrival a;
-	look_at(c, pid, &a);
-	missed(c, &a, why);
-	if (a.old)
-		handshake_replace(c, a.old, NULL);
-	free(a.name.name);
-}
-
 /* The session for a process that asked for one, or NULL: not recorded. */
 static struct session *new_image(struct control *c, pid_t pid)
 {
 	struct arrival a;
 	struct session *s = NULL;
-	look_at(c, pid, &a);
-	if (a.wanted && has_room(c, &a))
-		s = begin(c, pid, &a.name, a.parent);
+	handshake_look(c, pid, &a);
+	if (a.recordable)
+		s = begin(c, &a);
 	if (!s && a.further && a.wanted)
-		missed(c, &a, c->refused.text);
-	free(a.name.name);
+		handshake_missed(c, &a, c->refused.text);
+	free(a.name);
 	if (a.old)
 		handshake_replace(c, a.old, s);
 	return s;
@@ -259,20 +189,18 @@ bool handshake_reply(int fd, const struct session *s)
 				       .version = MG_LAYOUT_VERSION,
 				       .accept = s != NULL,
 				       .bytes = s ? s->pool->bytes : 0};
-	return pass_file(fd, &w, sizeof w, s ? s->pool->memfd : -1);
+	return packet_send(fd, &w, sizeof w, s ? s->pool->memfd : -1);
 }
 
-/* The program waits meanwhile. Where the command itself has a function that was named and cannot be
- * hooked, it is not run. */
-static void place_hooks(struct control *c, struct session *s, int fd)
+void handshake_place_hooks(struct control *c, struct session *s, int fd, bool own)
 {
 	struct ms_err err = {0};
 	bool placed[MG_HOOKS_MAX] = {false};
-	c->not_run |= hook_launch(s, &c->opt->session.hooks, fd, placed, s->launched, &err);
+	c->not_run |= hook_launch(s, &c->opt->session.hooks, fd, placed, own, &err);
 	for (size_t i = 0; i < c->opt->session.hooks.n; i++)
 		if (placed[i])
 			hook_late_placed(s, i, &c->hooks);
-	if (err.text[0] && !c->hooks.refused.text[0])
+	if (!c->hooks.refused.text[0])
 		c->hooks.refused = err;
 }
 
@@ -301,7 +229,7 @@ static void answer(struct control *c, int fd)
 	if (!s)
 		return;
 	if (hooks && sent)
-		place_hooks(c, s, fd);
+		handshake_place_hooks(c, s, fd, s->launched);
 	if (!sent)
 		control_end(c, s, SESSION_STOPPED, -1);
 }

@@ -36,6 +36,5 @@ struct image {
 	bool kept;
 	dev_t dev; /* which file it is; `ino` 0 = none that we made */
 	ino_t ino;
-	int error_number; /* the trace could not be written */
-	char *error;
+	char *error; /* the trace could not be written; NULL = it was */
 };

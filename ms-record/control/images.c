@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The images of a run that are over.
+ * The images of a run: they begin, are over, and are remembered.
  */
 #include "images.h"
 
@@ -8,15 +8,63 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "ms-record/base/clock.h"
 #include "control.h"
+#include "ms-record/attach/attach.h"
 #include "ms-record/base/elffile.h"
 #include "ms-record/heap/heap.h"
-#include "libcommon/base/arena.h"
 #include "ms-record/base/descriptor.h"
+#include "ms-record/drain/recording.h"
+#include "ms-record/session/attach_modules.h"
+#include "ms-record/session/info.h"
+#include "ms-record/session/modules.h"
 #include "ms-record/session/samples.h"
+
+/* ---- they begin ---- */
+
+void begin_image(struct control *c, struct session *s, uint32_t parent)
+{
+	files_begin(&c->files);
+	if (s->out == c->first)
+		c->first = NULL;
+	pause_init(s, &c->run);
+	s->image = c->next_image++;
+	s->mem->sample_seed += s->image; /* images are sampled independently of each other */
+	s->parent_image = parent;
+	memcpy(s->run_id, c->run_id, sizeof s->run_id);
+	info_names(s, NULL);
+	info_write(s);
+	modules_read_maps(s);
+	recording_begin(s);
+	if (s->attach_modules)
+		attach_modules_look(s);
+	else if (!s->standby)
+		modules_list_frames(s);
+	samples_take(s, false);
+	s->next = c->sessions;
+	c->sessions = s;
+}
+
+void begin_draining(struct control *c, struct session *s)
+{
+	drain_add(&c->drain, s);
+	scanner_add(c->scanner, s);
+}
+
+struct session *begin_attached(struct control *c, struct attach *a, struct output *out,
+			       uint32_t parent, struct ms_err *err)
+{
+	bool forks = c->files.folder && follow_fork(&c->opt->follow, attach_program(a), "");
+	if (attach_prepare(a, forks, err))
+		return NULL;
+	struct session *s =
+		attach_begin(a, &c->opt->session, &c->writer, out, &c->buffer_used, &c->hooks, err);
+	if (s)
+		begin_image(c, s, parent);
+	return s;
+}
+
+/* ---- they are over ---- */
 
 static struct image *add(struct control *c)
 {
@@ -30,7 +78,7 @@ static struct image *add_session(struct control *c, const struct session *s)
 	struct image *i = add(c);
 	i->name = strdup(s->name);
 	i->exe = strdup(s->exe);
-	i->file = strdup(s->file);
+	i->file = strdup(s->out->path);
 	i->pid = s->pid;
 	i->number = s->image;
 	i->parent = s->parent_image;
@@ -54,10 +102,8 @@ static struct image *add_session(struct control *c, const struct session *s)
 	i->guest = s->guest;
 	i->dev = s->out->dev;
 	i->ino = s->out->ino;
-	if (__atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE)) {
-		i->error_number = s->out->error_number;
+	if (__atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE))
 		i->error = strdup(s->out->err.text);
-	}
 	return i;
 }
 
@@ -85,10 +131,7 @@ void images_missed(struct control *c, pid_t pid, uint32_t parent, uint64_t mono_
 		   const char *why)
 {
 	struct image *i = add(c);
-	i->name = strdup(basename(exe));
-	for (char *p = i->name; *p; p++)
-		if ((unsigned char)*p <= ' ' || *p == 127)
-			*p = '_'; /* as in names of files and on screens */
+	i->name = info_name(-1, exe); /* as in names of files and on screens */
 	i->exe = strdup(exe);
 	i->pid = pid;
 	i->number = c->next_image++;
@@ -101,10 +144,9 @@ void images_missed(struct control *c, pid_t pid, uint32_t parent, uint64_t mono_
 
 void images_free(struct control *c)
 {
-	for (size_t i = 0; i < c->images.n; i++) {
+	for (size_t i = 0; i < c->images.n; i++)
 		MS_FREE(c->images.v[i].name, c->images.v[i].exe, c->images.v[i].file,
 			c->images.v[i].error);
-	}
 	free(c->images.v);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The images of a run that are over: what is remembered of each, which traces are kept.
+ * The images of a run: how they begin, what is remembered of those that are over, which traces are
+ * kept.
  */
 #pragma once
 
@@ -9,8 +10,21 @@
 
 #include "image.h"
 
+struct attach;
 struct control;
+struct ms_err;
+struct output;
 struct session;
+
+/* The next image of the run is that session's, whose output is there: its first records and its
+ * first sample; from now on it is one of the control thread's. `parent`: image + 1, 0 = none. */
+void begin_image(struct control *c, struct session *s, uint32_t parent);
+/* Its process records, or is about to: the other threads get it. */
+void begin_draining(struct control *c, struct session *s);
+/* Maps the guest into the process that `a` has looked at, and begins its session, which keeps `out`.
+ * NULL with `err` set. */
+struct session *begin_attached(struct control *c, struct attach *a, struct output *out,
+			       uint32_t parent, struct ms_err *err);
 
 /* Remembers an image whose trace is closed, removes the trace if it is trivial, and adds it to the
  * index (control thread). */

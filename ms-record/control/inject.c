@@ -28,7 +28,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "begin.h"
 #include "control.h"
 #include "fork_children.h"
 #include "handshake.h"
@@ -102,15 +101,16 @@ static struct session *put_guest(struct control *c, struct attach **a, pid_t pid
 	return now;
 }
 
-static bool put_further(struct control *c, pid_t pid, struct beginning *b, struct ms_err *err)
+static bool put_further(struct control *c, const struct arrival *who, struct beginning *b,
+			struct ms_err *err)
 {
-	struct session *old, *now;
 	struct attach *a = NULL;
-	uint32_t parent;
-	struct output *out = handshake_trace_for(c, pid, &old, &parent, err);
+	struct output *out = handshake_trace(c, who, err);
 	if (!out)
 		return false;
-	now = put_guest(c, &a, pid, out, b, true, parent, err);
+	if (out == c->first)
+		c->first = NULL;
+	struct session *now = put_guest(c, &a, who->pid, out, b, true, who->parent, err);
 	if (!now) {
 		attach_free(a);
 		files_remove(out);
@@ -118,10 +118,10 @@ static bool put_further(struct control *c, pid_t pid, struct beginning *b, struc
 		return false;
 	}
 	*MS_PUSH(&c->inject->all) = a;
-	if (pid == c->launch.pid)
+	if (who->pid == c->launch.pid)
 		now->may_drop = false;
-	if (old)
-		handshake_replace(c, old, now);
+	if (who->old)
+		handshake_replace(c, who->old, now);
 	return true;
 }
 
@@ -142,12 +142,12 @@ static bool put_first(struct control *c, struct beginning *b, struct ms_err *err
 	return false;
 }
 
-/* Left at some stop. */
-static bool inject(struct control *c, pid_t pid, bool first, struct ms_err *err)
+/* Left at some stop. `who`: NULL = it is the command, at its first exec. */
+static bool inject(struct control *c, pid_t pid, const struct arrival *who, struct ms_err *err)
 {
 	struct beginning b = {0};
 	bool good = !beginning_reach(&b, pid, err) &&
-		    (first ? put_first(c, &b, err) : put_further(c, pid, &b, err));
+		    (who ? put_further(c, who, &b, err) : put_first(c, &b, err));
 	beginning_free(&b);
 	return good;
 }
@@ -168,10 +168,11 @@ static const char *reason(const struct ms_err *why)
 }
 
 /* Puts the library into its environment, or the guest into it. */
-static int prepare(struct control *c, pid_t pid, enum launch_way way, bool wanted,
+static int prepare(struct control *c, const struct arrival *a, enum launch_way way,
 		   struct ms_err *err)
 {
 	struct ms_err ignored = {0};
+	pid_t pid = a->pid;
 	char path[4200];
 	snprintf(path, sizeof path, "/proc/%d/root%s", (int)pid, c->launch.guest);
 	if (way == LAUNCH_PRELOAD && access(path, R_OK))
@@ -180,27 +181,30 @@ static int prepare(struct control *c, pid_t pid, enum launch_way way, bool wante
 	if (way == LAUNCH_PRELOAD) /* its handshake tells it whether it is wanted */
 		return exec_env_change(pid, c->launch.guest, c->socket_name, err);
 	exec_env_change(pid, c->launch.guest, NULL, &ignored);
-	if (way == LAUNCH_NOT || !wanted)
+	if (way == LAUNCH_NOT || !a->recordable)
 		return way == LAUNCH_NOT ? -1 : 0;
-	return inject(c, pid, false, err) ? 0 : -1;
+	return inject(c, pid, a, err) ? 0 : -1;
 }
 
 static void become(struct control *c, pid_t pid)
 {
 	struct ms_err why = {0};
+	struct arrival a;
 	char exe[32];
 	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)pid);
 	enum launch_way way = launch_way(exe, &why);
-	bool wanted = handshake_wanted(c, pid);
-	if (!handshake_running_session(c, pid)) { /* it may be a forked child that is recorded */
+	fork_children_accept(c);
+	if (!handshake_running_session(c, pid)) /* it may be a forked child that is recorded */
 		wake_settle(&c->drain.wake);
-		fork_children_accept(c);
-	}
+	handshake_look(c, pid, &a);
 	sweep(c->inject, pid);
-	if (!prepare(c, pid, way, wanted, &why) || !wanted)
-		return;
-	refuse(c, &why);
-	handshake_missed(c, pid, reason(&why));
+	if (prepare(c, &a, way, &why) && a.recordable) {
+		refuse(c, &why);
+		handshake_missed(c, &a, reason(&why));
+		if (a.old)
+			handshake_replace(c, a.old, NULL);
+	}
+	free(a.name);
 }
 
 /* Waits until the control thread gives way. */
@@ -235,7 +239,7 @@ static void execed(struct scan_tree *tree, pid_t pid)
 		return;
 	if (j->begun)
 		become(c, pid);
-	else if (!inject(c, pid, true, &why))
+	else if (!inject(c, pid, NULL, &why))
 		refuse(c, &why);
 	j->begun = true;
 	give_back(j);

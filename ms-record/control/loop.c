@@ -336,8 +336,7 @@ static void turn(struct control *c, int timeout)
 				control_end(c, whose[i], SESSION_EXITED,
 					    session_exit_status(whose[i]->proc));
 	}
-	free(p);
-	free(whose);
+	MS_FREE(p, (void *)whose);
 	if (!c->over)
 		c->over = c->attached ? attached_over(c) : has_ended(c->launch.pid);
 	watch_time(c);
@@ -450,6 +449,5 @@ void control_free(struct control *c)
 	multi_attach_free(c);
 	inject_free(c);
 	scanner_free(c->scanner);
-	free(c->launch.program);
-	free(c->launch.guest);
+	MS_FREE(c->launch.program, c->launch.guest);
 }

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "ms-record/attach/attach.h"
-#include "begin.h"
 #include "control.h"
 #include "images.h"
 #include "ms-record/session/info.h"
@@ -240,8 +239,7 @@ void multi_attach_free(struct control *c)
 		attach_free(s->all.v[i].attach);
 		if (s->all.v[i].standby)
 			standby_attach_free(s->all.v[i].standby);
-		free(s->all.v[i].standby);
-		free(s->all.v[i].program);
+		MS_FREE(s->all.v[i].standby, s->all.v[i].program);
 	}
 	if (!c->attached)
 		attach_free(c->attach);
@@ -249,6 +247,5 @@ void multi_attach_free(struct control *c)
 		c->launch.program = NULL;
 	for (size_t i = 0; i < s->refused.n; i++)
 		free(s->refused.v[i].why);
-	free(s->all.v);
-	free(s->refused.v);
+	MS_FREE(s->all.v, s->refused.v);
 }

@@ -23,15 +23,14 @@
 #include <unistd.h>
 
 #include "control.h"
-#include "ms-record/session/frames_list.h"
 #include "handshake.h"
 #include "ms-record/attach/hook_launch.h"
+#include "ms-record/drain/recording.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "ms-record/session/modules.h"
-#include "ms-record/base/abstract_socket.h"
+#include "ms-record/base/packet.h"
 #include "ms-record/base/descriptor.h"
-#include "ms-record/base/pass_file.h"
 
 #define LINGER_NS UINT64_C(2000000000)
 
@@ -65,12 +64,9 @@ void standby_name(const struct stat *st, char name[STANDBY_NAME_BYTES])
 static void turn_off(struct standby_image *image)
 {
 	struct pool *p = image->session->pool;
-	__atomic_store_n(&p->head->state, MG_OFF, __ATOMIC_SEQ_CST);
+	pool_shut(p);
 	for (uint32_t i = 0; i < p->slot_max; i++) {
 		struct mg_session *m = (struct mg_session *)(p->memory + pool_slot_at(p, i));
-		uint32_t is_free = MG_SLOT_FREE;
-		__atomic_compare_exchange_n(&p->dir[i].state, &is_free, MG_SLOT_UNREADY, false,
-					    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 		if (__atomic_load_n(&p->dir[i].state, __ATOMIC_ACQUIRE) == MG_SLOT_TAKEN)
 			__atomic_store_n(&m->state, MG_OFF, __ATOMIC_SEQ_CST);
 	}
@@ -87,7 +83,7 @@ static void free_image(struct standby_image *image)
 {
 	descriptor_close(image->client);
 	descriptor_close(image->listener);
-	session_free(image->session);
+	recording_free(image->session);
 	free(image);
 }
 
@@ -114,7 +110,7 @@ static int listen_for(const struct session *s)
 	if (fstat(s->pool->memfd, &st))
 		return -1;
 	standby_name(&st, name);
-	return abstract_listen(name, 16);
+	return packet_listen(name, 16);
 }
 
 /* After the handshake of an image. */
@@ -129,8 +125,7 @@ static struct standby_image *new_image(struct holder *h, pid_t pid)
 	if (!s)
 		return NULL;
 	modules_read_maps(s);
-	frames_list_all(s);
-	modules_read_maps(s);
+	modules_list_frames(s);
 	struct standby_image *image = ms_xcalloc(1, sizeof *image);
 	*image = (struct standby_image){.session = s, .client = -1, .listener = listen_for(s)};
 	if (image->listener < 0) {
@@ -142,17 +137,6 @@ static struct standby_image *new_image(struct holder *h, pid_t pid)
 	return image;
 }
 
-/* Its image waits meanwhile. A command that has a function which cannot be hooked is not run. */
-static void place_hooks(struct control *c, struct standby_image *image, int fd)
-{
-	struct ms_err err = {0};
-	bool placed[MG_HOOKS_MAX] = {false};
-	bool own = image->session->pid == c->launch.pid;
-	c->not_run |= hook_launch(image->session, &c->opt->session.hooks, fd, placed, own, &err);
-	if (!c->hooks.refused.text[0])
-		c->hooks.refused = err;
-}
-
 static void answer_image(struct holder *h, int fd, int pid)
 {
 	struct control *c = &h->control;
@@ -161,7 +145,7 @@ static void answer_image(struct holder *h, int fd, int pid)
 	if (!handshake_reply(fd, image ? image->session : NULL))
 		remove_images(h, pid);
 	else if (hooks)
-		place_hooks(c, image, fd);
+		handshake_place_hooks(c, image->session, fd, pid == c->launch.pid);
 }
 
 static void accept_images(struct holder *h)
@@ -229,7 +213,7 @@ static void hand_over(struct standby_image *image, int fd, pid_t recorder)
 	turn_off(image); /* it is; but what the process wrote there is not to be believed */
 	image->client = fd;
 	image->recorder = recorder;
-	if (!pass_file(fd, &a, sizeof a, image->session->pool->memfd))
+	if (!packet_send(fd, &a, sizeof a, image->session->pool->memfd))
 		drop_client(image);
 }
 
@@ -335,8 +319,7 @@ static void close_all(struct holder *h)
 	descriptor_close(h->control.listener);
 	descriptor_close(h->control.signals);
 	descriptor_close(h->child);
-	free(h->control.launch.program);
-	free(h->control.launch.guest);
+	MS_FREE(h->control.launch.program, h->control.launch.guest);
 }
 
 /* The command has ended, and what it started goes on, or is just about to run its program: so does

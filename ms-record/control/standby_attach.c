@@ -15,9 +15,7 @@
 #include <unistd.h>
 
 #include "ms-record/ptrace/attach_maps.h"
-#include "begin.h"
-#include "ms-record/base/abstract_socket.h"
-#include "ms-record/base/pass_file.h"
+#include "ms-record/base/packet.h"
 #include "control.h"
 #include "ms-record/attach/hook_late.h"
 #include "libcommon/base/err.h"
@@ -52,7 +50,7 @@ static int connect_to(const struct stat *st)
 {
 	char name[STANDBY_NAME_BYTES];
 	standby_name(st, name);
-	return abstract_connect(name, PATIENCE_S);
+	return packet_connect(name, PATIENCE_S);
 }
 
 /* Anyone can listen under any name. */
@@ -70,9 +68,9 @@ static bool trusted(int fd, int proc)
 static int receive(struct standby_attach *w)
 {
 	struct standby_answer *a = &w->answer;
-	ssize_t n = pass_file_take(w->connection, a, sizeof *a, 0, &w->memfd);
+	ssize_t n = packet_take(w->connection, a, sizeof *a, 0, &w->memfd);
 	if (n < 0 && errno == ECONNRESET) /* it closed; its answer is there */
-		n = pass_file_take(w->connection, a, sizeof *a, 0, &w->memfd);
+		n = packet_take(w->connection, a, sizeof *a, 0, &w->memfd);
 	return n == sizeof *a ? 0 : -1;
 }
 

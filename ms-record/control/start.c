@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,23 +12,13 @@
 #include "handshake.h"
 #include "inject.h"
 #include "libcommon/base/err.h"
+#include "ms-record/base/descriptor.h"
 #include "multi_attach.h"
 
 int control_take_signals(struct control *c, struct ms_err *err)
 {
-	sigset_t set;
-	sigemptyset(&set);
-	static const int ours[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
-	for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-		sigaddset(&set, ours[i]);
-	c->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	/* A pipe that its reader closed, or a limit of file sizes, is an error of one trace, not
-	 * our end. */
-	sigaddset(&set, SIGPIPE);
-	sigaddset(&set, SIGXFSZ);
-	if (c->signals < 0 || sigprocmask(SIG_BLOCK, &set, &c->launch.mask))
-		return ms_err_sys(err, "cannot receive signals");
-	return 0;
+	c->signals = descriptor_signals(0, &c->launch.mask);
+	return c->signals < 0 ? ms_err_sys(err, "cannot receive signals") : 0;
 }
 
 static int start_threads(struct control *c, struct ms_err *err)

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,7 @@
 #include "libcommon/base/err.h"
 #include "libcommon/trace/tracefile.h"
 #include "ms-record/base/descriptor.h"
-#include "ms-record/base/abstract_socket.h"
+#include "ms-record/base/packet.h"
 
 #define NAME_MAX_BYTES 255u
 #define TRIES 100
@@ -63,17 +62,9 @@ struct tell_name tell_name(const struct stat *st, const uint8_t session[TELL_SES
 	return n;
 }
 
-/* The number N of "fd:N", or -1. */
-static int descriptor(const char *file)
-{
-	char *end = NULL;
-	long fd = strncmp(file, "fd:", 3) ? -1 : strtol(file + 3, &end, 10);
-	return end && end > file + 3 && !*end && fd >= 0 && fd <= INT_MAX ? (int)fd : -1;
-}
-
 static int look_at(const char *file, struct stat *st, struct ms_err *err)
 {
-	int fd = descriptor(file);
+	int fd = descriptor_named(file);
 	return (fd >= 0 ? fstat(fd, st) : stat(file, st))
 		       ? ms_err_sys(err, "cannot look at '%s'", file)
 		       : 0;
@@ -105,7 +96,7 @@ static bool take_session(struct ms_trace *t, uint8_t session[TELL_SESSION])
 static int read_session(const char *file, uint8_t session[TELL_SESSION], struct ms_err *err)
 {
 	struct ms_err ignored = {0};
-	int own = descriptor(file), fd;
+	int own = descriptor_named(file), fd;
 	fd = own >= 0 ? fcntl(own, F_DUPFD_CLOEXEC, 3) : open(file, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return ms_err_sys(err, "cannot look at '%s'", file);
@@ -149,7 +140,7 @@ static int connect_to(const char *file, const struct stat *st, bool *held, struc
 	int known = S_ISREG(st->st_mode) ? read_session(file, session, err) : 1;
 	if (known <= 0)
 		return known < 0 ? -1 : explain(file, st, held, err);
-	int fd = abstract_connect(tell_name(st, session).text, TELL_WAIT_NS / 1000000000);
+	int fd = packet_connect(tell_name(st, session).text, TELL_WAIT_NS / 1000000000);
 	if (fd >= 0)
 		return fd;
 	return errno == ECONNREFUSED ? explain(file, st, held, err)
@@ -211,12 +202,8 @@ static int try_once(const char *file, const char *verb, bool *again, struct ms_e
 
 int tell_ask(const char *file, const char *verb, struct ms_err *err)
 {
-	enum tell_verb which;
-	const char *name;
 	bool again = true;
 	int rc = -1;
-	if (tell_parse(verb, &which, &name, err))
-		return -1;
 	/* A file that was written anew is listened for a moment later. */
 	for (int i = 0; i < TRIES && again; i++) {
 		if (i)

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "control.h"
-#include "ms-record/base/abstract_socket.h"
+#include "ms-record/base/packet.h"
 #include "libcommon/base/arena.h"
 #include "ms-record/base/descriptor.h"
 #include "tell.h"
@@ -72,7 +72,7 @@ void tell_listen(struct tell *t, int fd, const char *path, const uint8_t session
 	struct stat st;
 	if (fd >= 0 ? fstat(fd, &st) : stat(path, &st))
 		return;
-	int s = abstract_listen(tell_name(&st, session).text, 16);
+	int s = packet_listen(tell_name(&st, session).text, 16);
 	if (s < 0)
 		return;
 	if (watch(t, s)) {

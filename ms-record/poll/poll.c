@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "ms-record/base/clock.h"
+#include "ms-record/base/descriptor.h"
 #include "libcommon/base/clock.h"
 #include "libcommon/base/err.h"
 #include "ms-record/control/control_options.h"
@@ -22,37 +23,26 @@
 #define AGAIN_NS UINT64_C(2000000000)
 #define OFTEN_NS UINT64_C(100000000)
 
-struct watch {
-	struct poll *poll;
-	int signals;
-	sigset_t mask;                        /* as we inherited it, */
-	void (*pipe)(int), (*too_large)(int); /* and what SIGPIPE and SIGXFSZ do */
-	uint64_t forwarded_ns;
-	bool over;
-};
-
 /* ---- the command ---- */
 
-static _Noreturn void be_command(const struct watch *w, int result)
+static _Noreturn void be_command(const struct poll *p, int result)
 {
-	const struct launch_options *o = &w->poll->rec->launch;
+	const struct launch_options *o = &p->rec->launch;
 	for (size_t i = 0; i < o->env.n; i++) {
 		char *copy = strdup(o->env.v[i]);
 		if (copy)
 			putenv(copy);
 	}
-	signal(SIGPIPE, w->pipe);
-	signal(SIGXFSZ, w->too_large);
 	if (o->children_ignored)
 		signal(SIGCHLD, SIG_IGN);
-	sigprocmask(SIG_SETMASK, &w->mask, NULL);
+	sigprocmask(SIG_SETMASK, &p->mask, NULL);
 	execvp(o->command[0], o->command);
 	int e = errno;
 	_exit(write(result, &e, sizeof e) == sizeof e ? 127 : 126);
 }
 
 /* Returns when the command runs. Its pid; or -1 with `err` and *own set. */
-static pid_t run_command(const struct watch *w, int *own, struct ms_err *err)
+static pid_t run_command(const struct poll *p, int *own, struct ms_err *err)
 {
 	int result[2], e = 0;
 	*own = 125;
@@ -60,7 +50,7 @@ static pid_t run_command(const struct watch *w, int *own, struct ms_err *err)
 		return ms_err_sys(err, "cannot make a pipe");
 	pid_t pid = fork();
 	if (pid == 0)
-		be_command(w, result[1]);
+		be_command(p, result[1]);
 	close(result[1]);
 	ssize_t n = -1;
 	while (pid > 0 && (n = read(result[0], &e, sizeof e)) < 0 && errno == EINTR)
@@ -73,114 +63,95 @@ static pid_t run_command(const struct watch *w, int *own, struct ms_err *err)
 	waitpid(pid, NULL, 0);
 	*own = e == ENOENT ? 127 : 126;
 	errno = e;
-	return ms_err_sys(err, "cannot run '%s'", w->poll->rec->launch.command[0]);
+	return ms_err_sys(err, "cannot run '%s'", p->rec->launch.command[0]);
 }
 
 /* ---- watching ---- */
 
-static void stop(struct watch *w, enum poll_end how)
+static void stop(struct poll *p, enum poll_end how)
 {
-	if (!w->over)
-		w->poll->end = how;
-	w->over = true;
+	if (!p->over)
+		p->end = how;
+	p->over = true;
 }
 
 /* A command's end is known by its status; that of another process by its pidfd or its folder. */
-static void look_for_end(struct watch *w)
+static void look_for_end(struct poll *p)
 {
-	struct poll *p = w->poll;
 	struct pollfd gone = {.fd = p->taker.proc.pidfd, .events = POLLIN};
 	if (!p->opt->pid) {
 		if (waitpid(p->pid_out, &p->status, WNOHANG) == p->pid_out)
-			stop(w, POLL_ENDED);
+			stop(p, POLL_ENDED);
 		return;
 	}
 	if (gone.fd >= 0 ? poll(&gone, 1, 0) > 0 : !ms_proc_alive(&p->taker.proc))
-		stop(w, POLL_ENDED);
+		stop(p, POLL_ENDED);
 }
 
 /* Attached, a signal ends the polling. Of a command, the terminal's keys are its own, and the
  * others are handed on. */
-static void take_signal(struct watch *w, int sig)
+static void take_signal(struct poll *p, int sig)
 {
-	struct poll *p = w->poll;
 	if (sig == SIGCHLD || (!p->opt->pid && (sig == SIGINT || sig == SIGQUIT)))
 		return;
 	uint64_t now = clock_mono();
-	if (p->opt->pid || (w->forwarded_ns && now - w->forwarded_ns < AGAIN_NS)) {
-		stop(w, POLL_STOPPED);
+	if (p->opt->pid || (p->forwarded_ns && now - p->forwarded_ns < AGAIN_NS)) {
+		stop(p, POLL_STOPPED);
 		return;
 	}
-	w->forwarded_ns = now;
+	p->forwarded_ns = now;
 	kill(p->pid_out, sig);
 }
 
-static void take_sample(struct watch *w, bool detail)
+static void take_sample(struct poll *p, bool detail)
 {
-	struct poll *p = w->poll;
 	struct ms_proc_sample s;
 	p->now_ns = clock_mono() - p->start_mono;
 	if (!ms_proc_sample_take(&p->taker, p->now_ns, detail, &s)) {
-		look_for_end(w);
+		look_for_end(p);
 		return;
 	}
 	poll_keep(&p->series, &s);
 	poll_say_sample(p, &s);
 	poll_trace_sample(p, &s);
 	if (poll_say_unread(p) || poll_trace_unread(p))
-		stop(w, POLL_STOPPED);
+		stop(p, POLL_STOPPED);
 	if (p->opt->max_heap && s.heap > p->opt->max_heap)
-		stop(w, POLL_MAX_HEAP);
-}
-
-static int watch_start(struct watch *w, struct ms_err *err)
-{
-	static const int handled[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD};
-	sigset_t set;
-	sigemptyset(&set);
-	for (size_t i = 0; i < sizeof handled / sizeof *handled; i++)
-		sigaddset(&set, handled[i]);
-	sigprocmask(SIG_BLOCK, &set, &w->mask);
-	w->pipe = signal(SIGPIPE, SIG_IGN);
-	w->too_large = signal(SIGXFSZ, SIG_IGN);
-	w->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return w->signals < 0 ? ms_err_sys(err, "cannot wait for signals") : 0;
+		stop(p, POLL_MAX_HEAP);
 }
 
 /* Sleeps until `at`, ns since the start, or until something came. */
-static void wait_until(struct watch *w, uint64_t at)
+static void wait_until(struct poll *p, uint64_t at)
 {
-	struct poll *p = w->poll;
 	/* Of short waits it is cheaper to see the end by the next sample. */
 	bool often = p->rec->interval_ns < OFTEN_NS;
-	struct pollfd fds[] = {{.fd = w->signals, .events = POLLIN},
+	struct pollfd fds[] = {{.fd = p->signals, .events = POLLIN},
 			       {.fd = often ? -1 : p->taker.proc.pidfd, .events = POLLIN}};
 	struct signalfd_siginfo info;
 	uint64_t now = clock_mono() - p->start_mono;
 	struct timespec left = ms_timespec(at > now ? at - now : 0);
 	if (ppoll(fds, 2, &left, NULL) <= 0)
 		return;
-	while (fds[0].revents && read(w->signals, &info, sizeof info) == sizeof info)
-		take_signal(w, (int)info.ssi_signo);
-	look_for_end(w);
+	while (fds[0].revents && read(p->signals, &info, sizeof info) == sizeof info)
+		take_signal(p, (int)info.ssi_signo);
+	look_for_end(p);
 }
 
 /* A sample at each multiple of the interval; those that were missed are left out. */
-static void watch_run(struct watch *w)
+static void watch_run(struct poll *p)
 {
-	struct poll *p = w->poll;
 	uint64_t interval = p->rec->interval_ns, next = interval, now;
 	uint64_t end = p->rec->duration_ns ? p->rec->duration_ns : UINT64_MAX;
-	take_sample(w, true);
-	while (!w->over) {
-		wait_until(w, next < end ? next : end);
+	take_sample(p, true);
+	while (!p->over) {
+		wait_until(p, next < end ? next : end);
 		now = clock_mono() - p->start_mono;
-		if (w->over || now < (next < end ? next : end))
+		if (p->over || now < (next < end ? next : end))
 			continue;
-		take_sample(w, now >= end);
+		take_sample(p, now >= end);
 		next = now - now % interval + interval;
 		if (now >= end)
-			stop(w, POLL_STOPPED);
+			stop(p, POLL_STOPPED);
 	}
 	p->duration_ns = clock_mono() - p->start_mono;
 }
@@ -188,30 +159,31 @@ static void watch_run(struct watch *w)
 /* ---- */
 
 /* The command goes on after the polling; ms-record ends with it. */
-static void await_command(struct watch *w)
+static void await_command(struct poll *p)
 {
-	struct poll *p = w->poll;
 	struct signalfd_siginfo info;
 	if (p->opt->pid || p->end != POLL_STOPPED)
 		return;
 	while (waitpid(p->pid_out, &p->status, WNOHANG) == 0) {
-		struct pollfd fd = {.fd = w->signals, .events = POLLIN};
+		struct pollfd fd = {.fd = p->signals, .events = POLLIN};
 		poll(&fd, 1, -1);
-		while (read(w->signals, &info, sizeof info) == sizeof info)
+		while (read(p->signals, &info, sizeof info) == sizeof info)
 			if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGHUP)
 				kill(p->pid_out, (int)info.ssi_signo);
 	}
 }
 
-static int start(struct watch *w, int *own, struct ms_err *err)
+static int start(struct poll *p, int *own, struct ms_err *err)
 {
-	struct poll *p = w->poll;
 	const struct poll_options *o = p->opt;
 	*own = 125;
-	if (watch_start(w, err) || poll_say_start(p, err))
+	p->signals = descriptor_signals(SIGCHLD, &p->mask);
+	if (p->signals < 0)
+		return ms_err_sys(err, "cannot wait for signals");
+	if (poll_say_start(p, err))
 		return -1;
 	p->pid_out = o->pid;
-	if (!o->pid && (p->pid_out = run_command(w, own, err)) < 0)
+	if (!o->pid && (p->pid_out = run_command(p, own, err)) < 0)
 		return -1;
 	*own = 125;
 	p->start_mono = clock_mono();
@@ -244,17 +216,16 @@ static void give_up(struct poll *p)
 int poll_run(const struct poll_options *o, const struct control_options *rec, int *own,
 	     struct ms_err *err)
 {
-	struct poll p = {.opt = o, .rec = rec, .status = -1};
-	struct watch w = {.poll = &p, .signals = -1};
+	struct poll p = {.opt = o, .rec = rec, .status = -1, .signals = -1};
 	int rc = -1;
 	p.taker.proc =
 		(struct ms_proc){.folder = -1, .pidfd = -1, .statm = -1, .stat = -1, .rollup = -1};
-	if (start(&w, own, err) == 0) {
-		watch_run(&w);
+	if (start(&p, own, err) == 0) {
+		watch_run(&p);
 		rc = poll_trace_close(&p, err) | poll_say_close(&p, err);
 		if (!o->quiet || p.end == POLL_MAX_HEAP)
 			poll_say_end(&p, stderr);
-		await_command(&w);
+		await_command(&p);
 	} else {
 		give_up(&p);
 		poll_trace_close(&p, err);
@@ -263,8 +234,7 @@ int poll_run(const struct poll_options *o, const struct control_options *rec, in
 	ms_proc_close(&p.taker.proc);
 	ms_regions_free(&p.taker.regions);
 	free(p.series.v);
-	close(w.signals);
-	sigprocmask(SIG_SETMASK, &w.mask, NULL);
+	descriptor_close(p.signals);
 	if (rc)
 		return -1;
 	if (p.end == POLL_MAX_HEAP)

@@ -8,13 +8,13 @@
  */
 #pragma once
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include "libcommon/proc/proc_sample.h"
-#include "libcommon/stats/trend.h"
 
 struct ms_err;
 struct control_options;
@@ -42,8 +42,6 @@ struct poll_series {
 	struct poll_point first, last, peak; /* peak: each figure's largest */
 };
 void poll_keep(struct poll_series *s, const struct ms_proc_sample *p);
-/* What the series of a figure looks like. */
-struct ms_trend poll_trend(const struct poll_series *s, enum poll_figure f);
 
 /* How it ended. */
 enum poll_end { POLL_ENDED, POLL_STOPPED, POLL_MAX_HEAP };
@@ -59,6 +57,10 @@ struct poll {
 	int status;  /* waitpid's, of a command that ended; -1 = not known */
 	int pid_out; /* its number */
 	char name[64];
+	int signals;              /* descriptor */
+	sigset_t mask;            /* of signals, as we inherited it */
+	uint64_t forwarded_ns;    /* when one was handed on to the command; 0 = none was */
+	bool over;                /* there is nothing more to watch */
 	FILE *csv;                /* NULL = none */
 	int csv_errno;            /* why it could not be written */
 	bool table;               /* the live table is shown */

@@ -15,13 +15,18 @@
 #include "libcommon/base/err.h"
 #include "libcommon/base/io.h"
 #include "libcommon/stats/sparkline.h"
+#include "libcommon/stats/trend.h"
 #include "libcommon/base/units.h"
-#include "ms-record/control/control_options.h"
 #include "poll.h"
 
 /* Lines of the live table are at least so far apart. */
 #define TABLE_NS UINT64_C(250000000)
 #define SPARK_COLUMNS 40
+
+/* Words for a line; the block that they are in has their memory. */
+#define SIZE(bytes) ms_format_size((char[MS_UNIT_BUF]){0}, bytes)
+#define COUNT(n) ms_format_count((char[MS_UNIT_BUF]){0}, n)
+#define DURATION(ns) ms_format_duration((char[MS_UNIT_BUF]){0}, ns)
 
 /* ---- while it runs ---- */
 
@@ -62,7 +67,7 @@ static void say_csv(FILE *f, const struct ms_proc_sample *s)
 /* Time since the start; RSS; heap; what the heap changed since the line before; address space. */
 static void say_row(struct poll *p, const struct ms_proc_sample *s)
 {
-	char rss[MS_UNIT_BUF], heap[MS_UNIT_BUF], delta[MS_UNIT_BUF], vsz[MS_UNIT_BUF];
+	char delta[MS_UNIT_BUF];
 	if (s->ns < p->table_ns)
 		return;
 	p->table_ns = s->ns + TABLE_NS;
@@ -72,9 +77,8 @@ static void say_row(struct poll *p, const struct ms_proc_sample *s)
 	uint64_t s100 = s->ns / 10000000;
 	int64_t change = p->series.samples == 1 ? 0 : (int64_t)(s->heap - p->last.heap);
 	fprintf(stderr, "%5" PRIu64 ":%02" PRIu64 ".%" PRIu64 " %11s %11s %11s %11s\n", s100 / 6000,
-		s100 / 100 % 60, s100 / 10 % 10, ms_format_size(rss, s->rss),
-		ms_format_size(heap, s->heap), ms_format_delta(delta, change),
-		ms_format_size(vsz, s->vsz));
+		s100 / 100 % 60, s100 / 10 % 10, SIZE(s->rss), SIZE(s->heap),
+		ms_format_delta(delta, change), SIZE(s->vsz));
 	p->last = *s;
 }
 
@@ -132,7 +136,8 @@ void poll_keep(struct poll_series *s, const struct ms_proc_sample *p)
 	*MS_PUSH(s) = at;
 }
 
-struct ms_trend poll_trend(const struct poll_series *s, enum poll_figure f)
+/* What the series of a figure looks like. */
+static struct ms_trend trend_of(const struct poll_series *s, enum poll_figure f)
 {
 	struct ms_trend_sample *v = ms_xrealloc(NULL, s->n + 1, sizeof *v);
 	for (size_t i = 0; i < s->n; i++)
@@ -147,12 +152,11 @@ struct ms_trend poll_trend(const struct poll_series *s, enum poll_figure f)
 
 static void say_how(const struct poll *p, FILE *to)
 {
-	char d[MS_UNIT_BUF], n[MS_UNIT_BUF];
 	fprintf(to, "ms-record: %s (pid %d) polled for %s, %s %s; ", p->name, p->pid_out,
-		ms_format_duration(d, p->duration_ns), ms_format_count(n, p->series.samples),
+		DURATION(p->duration_ns), COUNT(p->series.samples),
 		p->series.samples == 1 ? "sample" : "samples");
 	if (p->end == POLL_MAX_HEAP)
-		fprintf(to, "its heap is over %s\n", ms_format_size(d, p->opt->max_heap));
+		fprintf(to, "its heap is over %s\n", SIZE(p->opt->max_heap));
 	else if (p->end == POLL_STOPPED)
 		fputs("it goes on\n", to);
 	else if (p->status >= 0 && WIFEXITED(p->status))
@@ -167,26 +171,23 @@ static void say_how(const struct poll *p, FILE *to)
 static void say_figure(const struct poll *p, FILE *to, const char *label, enum poll_figure f)
 {
 	const struct poll_series *s = &p->series;
-	char line[MS_SPARKLINE_COLUMNS * 3 + 1], a[MS_UNIT_BUF], b[MS_UNIT_BUF], c[MS_UNIT_BUF];
+	char line[MS_SPARKLINE_COLUMNS * 3 + 1];
 	double *v = ms_xrealloc(NULL, s->n + 1, sizeof *v);
 	bool utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 	for (size_t i = 0; i < s->n; i++)
 		v[i] = (double)s->v[i].figure[f];
 	ms_sparkline(line, v, s->n, SPARK_COLUMNS, !utf8);
-	fprintf(to, "  %-5s %s  %s to %s, most %s\n", label, line,
-		ms_format_size(a, s->first.figure[f]), ms_format_size(b, s->last.figure[f]),
-		ms_format_size(c, s->peak.figure[f]));
+	fprintf(to, "  %-5s %s  %s to %s, most %s\n", label, line, SIZE(s->first.figure[f]),
+		SIZE(s->last.figure[f]), SIZE(s->peak.figure[f]));
 	free(v);
 }
 
 static void say_shares(const struct poll *p, FILE *to)
 {
 	const struct ms_proc_sample *s = &p->taker.last_one;
-	char a[MS_UNIT_BUF], b[MS_UNIT_BUF], c[MS_UNIT_BUF], d[MS_UNIT_BUF];
 	if (p->taker.detailed)
 		fprintf(to, "  pages private %s, shared %s (PSS %s), swapped out %s\n",
-			ms_format_size(a, s->private), ms_format_size(b, s->shared),
-			ms_format_size(c, s->pss), ms_format_size(d, s->swap));
+			SIZE(s->private), SIZE(s->shared), SIZE(s->pss), SIZE(s->swap));
 	else
 		fputs("  smaps may not be read: heap is all anonymous memory, stacks and written "
 		      "pages of files too\n",
@@ -205,17 +206,14 @@ static bool is_warned(const struct poll *p, const struct ms_trend *t)
 
 static void say_growth(FILE *to, const char *what, const struct ms_trend *t)
 {
-	char a[MS_UNIT_BUF], b[MS_UNIT_BUF], c[MS_UNIT_BUF], d[MS_UNIT_BUF];
 	fprintf(to, "%s: +%s/s (%s/min, 95 %% %s to %s/min), confidence %.2f\n", what,
-		ms_format_size(a, rounded(t->slope)), ms_format_size(b, rounded(t->slope * 60)),
-		ms_format_size(c, rounded(t->low * 60)), ms_format_size(d, rounded(t->high * 60)),
-		t->confidence);
+		SIZE(rounded(t->slope)), SIZE(rounded(t->slope * 60)), SIZE(rounded(t->low * 60)),
+		SIZE(rounded(t->high * 60)), t->confidence);
 }
 
 /* Why nobody is warned. */
 static void say_no_growth(const struct poll *p, FILE *to, const struct ms_trend *t)
 {
-	char a[MS_UNIT_BUF], b[MS_UNIT_BUF];
 	switch (t->kind) {
 	case MS_TREND_SHORT:
 		fprintf(to,
@@ -224,16 +222,15 @@ static void say_no_growth(const struct poll *p, FILE *to, const struct ms_trend 
 		break;
 	case MS_TREND_GROWING:
 		fprintf(to, "No growth of %s/s or more: the heap grows by %s/s, confidence %.2f\n",
-			ms_format_size(a, rounded(p->opt->warn_rate)),
-			ms_format_size(b, rounded(t->slope)), t->confidence);
+			SIZE(rounded(p->opt->warn_rate)), SIZE(rounded(t->slope)), t->confidence);
 		break;
 	case MS_TREND_STEP:
 		fprintf(to, "No growth that goes on: the heap rose by %s at once\n",
-			ms_format_size(a, rounded(t->rise)));
+			SIZE(rounded(t->rise)));
 		break;
 	case MS_TREND_FILLING:
 		fprintf(to, "No growth that goes on: the heap rose by %s, ever more slowly\n",
-			ms_format_size(a, rounded(t->rise)));
+			SIZE(rounded(t->rise)));
 		break;
 	case MS_TREND_FALLING:
 		fputs("No growth: the heap falls\n", to);
@@ -255,17 +252,15 @@ void poll_say_end(struct poll *p, FILE *to)
 	say_figure(p, to, "RSS", POLL_RSS);
 	say_figure(p, to, "VSZ", POLL_VSZ);
 	say_shares(p, to);
-	struct ms_trend heap = poll_trend(s, POLL_HEAP), rss = poll_trend(s, POLL_RSS),
-			vsz = poll_trend(s, POLL_VSZ);
+	struct ms_trend heap = trend_of(s, POLL_HEAP), rss = trend_of(s, POLL_RSS),
+			vsz = trend_of(s, POLL_VSZ);
 	bool warned = is_warned(p, &heap);
 	if (!warned && is_warned(p, &rss))
 		say_growth(to, "  RSS grows, but not the heap", &rss);
-	if (!warned && vsz.rise > 1 << 20 && vsz.rise > 2 * fmax(rss.rise, 0)) {
-		char a[MS_UNIT_BUF];
+	if (!warned && vsz.rise > 1 << 20 && vsz.rise > 2 * fmax(rss.rise, 0))
 		fprintf(to,
 			"  %s more address space was reserved than is used: no leak of memory\n",
-			ms_format_size(a, rounded(vsz.rise - fmax(rss.rise, 0))));
-	}
+			SIZE(rounded(vsz.rise - fmax(rss.rise, 0))));
 	if (warned)
 		say_growth(to, "Warning: linear heap growth detected", &heap);
 	else

@@ -10,10 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ms-record/ptrace/attach_elf.h"
-#include "frames_list.h"
+#include "pool.h"
 #include "libcommon/base/arena.h"
-#include "libcommon/base/err.h"
 #include "session.h"
 
 struct attach_modules {
@@ -82,7 +80,7 @@ static void add(struct session *s, const struct attach_module *m, uint32_t epoch
 				.code_low = m->code_low,
 				.code_high = m->code_high};
 	strncpy(e->path, m->map->path, sizeof e->path - 1);
-	e->frames = m->eh_frame_hdr || vdso ? 0 : frames_list(s, m->map);
+	e->frames = m->eh_frame_hdr || vdso ? 0 : pool_list_frames(s, m->map);
 	s->attach_modules->inode[n] = m->map->inode;
 	s->attach_modules->seen[n] = true;
 	__atomic_store_n(&s->mem->module_count, n + 1, __ATOMIC_RELEASE);
@@ -92,7 +90,7 @@ static void add(struct session *s, const struct attach_module *m, uint32_t epoch
 static void refresh(struct session *s, const struct attach_maps *maps, uint32_t epoch)
 {
 	struct attach_modules *a = s->attach_modules;
-	const struct attach_memory mem = {session_read_memory, s};
+	const struct attach_memory mem = session_memory(s);
 	MS_ARRAY(struct attach_module) new = {0};
 	memset(a->seen, 0, sizeof a->seen);
 	for (size_t i = 0; i < maps->n; i++) {

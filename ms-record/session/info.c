@@ -14,6 +14,7 @@
 #include "format/trace.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/proc/proc.h"
+#include "ms-record/base/descriptor.h"
 #include "session_options.h"
 #include "session.h"
 
@@ -67,29 +68,22 @@ static char *read_file(int folder, const char *name, size_t *size)
 
 static char *read_link(int folder, const char *name)
 {
-	char path[4097];
-	ssize_t n = readlinkat(folder, name, path, sizeof path - 1);
-	if (n <= 0)
-		return NULL;
-	path[n] = '\0';
-	return strdup(path);
+	char path[PROCESS_EXE];
+	return process_link(folder, name, path, sizeof path) ? strdup(path) : NULL;
 }
 
 char *info_name(int proc, const char *exe)
 {
-	size_t n;
+	char comm[64];
 	const char *base = basename(exe);
-	char *comm = read_file(proc, "comm", &n);
-	if (comm)
-		comm[strcspn(comm, "\n")] = '\0';
-	if (!comm || !*comm || (strlen(comm) == 15 && !strncmp(comm, base, 15))) {
-		free(comm);
-		comm = strdup(base);
-	}
-	for (char *p = comm; *p; p++)
+	ms_proc_text_at(proc, "comm", comm, sizeof comm);
+	comm[strcspn(comm, "\n")] = '\0';
+	bool cut = strlen(comm) == 15 && !strncmp(comm, base, 15);
+	char *name = strdup(!*comm || cut ? base : comm);
+	for (char *p = name; *p; p++)
 		if (*p == '/' || (unsigned char)*p <= ' ' || *p == 127)
 			*p = '_';
-	return comm;
+	return name;
 }
 
 static void take_text(char **text, size_t *n, const char *from, size_t bytes)
@@ -119,10 +113,9 @@ static void take_from(struct identity *w, const struct identity *parent)
 
 static bool same_pidns(const struct session *s)
 {
-	char own[64] = "", theirs[64] = "";
-	ssize_t a = readlink("/proc/self/ns/pid", own, sizeof own - 1);
-	ssize_t b = readlinkat(s->proc, "ns/pid", theirs, sizeof theirs - 1);
-	return a <= 0 || b <= 0 || !strcmp(own, theirs);
+	char own[64], theirs[64];
+	return !process_link(AT_FDCWD, "/proc/self/ns/pid", own, sizeof own) ||
+	       !process_link(s->proc, "ns/pid", theirs, sizeof theirs) || !strcmp(own, theirs);
 }
 
 void info_names(struct session *s, const struct identity *parent)
@@ -184,9 +177,10 @@ static void add_env(struct session *s, struct ms_record_writer *w, const char *t
 /* "b2a5e1c0-...": the dashes go, 16 bytes stay. */
 static size_t boot_id(uint8_t out[16])
 {
-	size_t size, n = 0;
-	char *text = read_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", &size);
-	for (const char *p = text; p && *p && n < 16; p++) {
+	char text[64];
+	size_t n = 0;
+	ms_proc_text_at(AT_FDCWD, "/proc/sys/kernel/random/boot_id", text, sizeof text);
+	for (const char *p = text; *p && n < 16; p++) {
 		unsigned byte;
 		if (*p == '-')
 			continue;
@@ -195,7 +189,6 @@ static size_t boot_id(uint8_t out[16])
 		out[n++] = (uint8_t)byte;
 		p++;
 	}
-	free(text);
 	return n;
 }
 

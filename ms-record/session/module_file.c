@@ -202,8 +202,7 @@ static void become(struct session *s, struct module *m, size_t first)
 static char *search(struct session *s, struct module *m, const char *name)
 {
 	char exe[4096], cwd[4096], *path;
-	ssize_t n = readlinkat(s->proc, "cwd", cwd, sizeof cwd - 1);
-	cwd[n > 0 ? n : 0] = '\0';
+	process_link(s->proc, "cwd", cwd, sizeof cwd);
 	snprintf(exe, sizeof exe, "%s", s->exe);
 	if (strrchr(exe, '/'))
 		*strrchr(exe, '/') = '\0';

@@ -21,6 +21,7 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/order.h"
 #include "module_file.h"
+#include "pool.h"
 #include "ms-record/base/descriptor.h"
 #include "session.h"
 
@@ -38,10 +39,8 @@ void modules_free(struct modules *m)
 	attach_maps_free(&m->maps);
 	for (size_t i = 0; i < m->all.n; i++) {
 		module_file_close(&m->all.v[i]);
-		if (m->all.v[i].same) /* the rest is the first one's */
-			continue;
-		free(m->all.v[i].path);
-		free(m->all.v[i].name);
+		if (!m->all.v[i].same) /* else the rest is the first one's */
+			MS_FREE(m->all.v[i].path, m->all.v[i].name);
 	}
 	MS_FREE(m->all.v, m->open.v, m->epochs.v, m->entries);
 }
@@ -55,10 +54,8 @@ static void find_true_path(const struct session *s, struct attach_map *p)
 	if (*p->path != '/' || !strchr(p->path, '\n'))
 		return;
 	snprintf(link, sizeof link, "map_files/%" PRIx64 "-%" PRIx64, p->start, p->end);
-	ssize_t n = readlinkat(s->proc, link, path, sizeof path - 1);
-	if (n <= 0)
+	if (!process_link(s->proc, link, path, sizeof path))
 		return;
-	path[n] = '\0';
 	free(p->path);
 	p->path = strdup(path);
 }
@@ -82,6 +79,15 @@ void modules_read_maps(struct session *s)
 		}
 	}
 	free(all.v);
+}
+
+void modules_list_frames(struct session *s)
+{
+	for (size_t i = 0; i < s->modules.maps.n; i++) {
+		const struct attach_map *m = &s->modules.maps.v[i];
+		if (!m->offset && m->path[0] == '/')
+			pool_list_frames(s, m);
+	}
 }
 
 static const struct attach_map *map_of(const struct modules *m, uint64_t from, uint64_t to)

@@ -14,6 +14,8 @@ void modules_free(struct modules *m);
 void modules_inherit(struct session *s, struct modules *parent);
 /* Reads /proc/PID/maps. */
 void modules_read_maps(struct session *s);
+/* Lists functions of modules of a process that waits for the handshake, whose maps are read. */
+void modules_list_frames(struct session *s);
 /* Takes over what the guest added or closed since the last call. */
 void modules_update(struct session *s);
 /* Id of the module that held `*ip` in `epoch`, 0 = none known. Looks into /proc/PID/maps when it

@@ -14,19 +14,18 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "frames.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "ms-record/base/descriptor.h"
+#include "ms-record/base/wake.h"
 #include "session.h"
 
 #define SLOT_RINGS 128u
@@ -312,8 +311,7 @@ void pool_unref(struct pool *p)
 	if (p->memory)
 		munmap(p->memory, p->bytes);
 	descriptor_close(p->memfd);
-	free(p->slots);
-	free(p);
+	MS_FREE(p->slots, p);
 }
 
 /* ---- lists of functions ---- */
@@ -337,7 +335,7 @@ static uint32_t find_listed(const struct pool *p, const struct mg_frames *f,
 	return 0;
 }
 
-uint32_t pool_list_frames(struct pool *p, uint64_t start, const struct frames_table *t)
+static uint32_t list(struct pool *p, uint64_t start, const struct frames_table *t)
 {
 	uint64_t bytes = t->entries.n * sizeof *t->entries.v;
 	struct mg_frames f = {.start = start,
@@ -357,6 +355,17 @@ uint32_t pool_list_frames(struct pool *p, uint64_t start, const struct frames_ta
 	p->frames_count = n + 1;
 	__atomic_store_n(&p->head->frames_count, n + 1, __ATOMIC_RELEASE);
 	return n + 1;
+}
+
+uint32_t pool_list_frames(struct session *s, const struct attach_map *map)
+{
+	const struct attach_memory mem = session_memory(s);
+	struct frames_table t;
+	if (!frames_find(&mem, s->proc, map, &t))
+		return 0;
+	uint32_t listed = list(s->pool, map->start, &t);
+	free(t.entries.v);
+	return listed;
 }
 
 const struct mg_frames *pool_frames(const struct pool *p, uint64_t start)
@@ -427,8 +436,7 @@ static void keep_ready(struct pool *p)
 	}
 	if (have == before)
 		return;
-	__atomic_add_fetch(&p->head->slots_futex, 1, __ATOMIC_SEQ_CST);
-	syscall(SYS_futex, &p->head->slots_futex, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	wake_shared(&p->head->slots_futex, INT_MAX);
 }
 
 void pool_seal(struct pool *p, struct session *s)
@@ -495,11 +503,11 @@ void pool_release_image(struct pool *p, bool gone)
 
 void pool_shut(struct pool *p)
 {
-	__atomic_store_n(&p->head->state, MG_OFF, __ATOMIC_RELEASE);
-	for (uint32_t i = 0; i < p->prepared; i++) {
+	__atomic_store_n(&p->head->state, MG_OFF, __ATOMIC_SEQ_CST);
+	for (uint32_t i = 0; i < p->slot_max; i++) {
 		uint32_t is_free = MG_SLOT_FREE;
 		__atomic_compare_exchange_n(&p->dir[i].state, &is_free, MG_SLOT_UNREADY, false,
-					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+					    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 	}
 }
 

@@ -15,6 +15,7 @@
 
 #include "ms-record/guest/layout.h"
 
+struct attach_map;
 struct inherited_heap;
 struct ms_err;
 struct session_options;
@@ -104,10 +105,10 @@ void pool_unref(struct pool *p);
 /* The header of the image is filled in by its session: slots get the same from now on. */
 void pool_seal(struct pool *p, struct session *s);
 
-/* Lists the functions of the module at `start`, which has no .eh_frame_hdr. Its index + 1; 0 =
- * there is no room. */
-struct frames_table;
-uint32_t pool_list_frames(struct pool *p, uint64_t start, const struct frames_table *t);
+/* Lists the functions of a module of the session's where the guest finds them. Its ELF header is at
+ * the start of `map`; if it has no .eh_frame_hdr, its index + 1 in the image's mg_frames[]. 0 = it
+ * needs no list, or cannot have one. By the thread that has the session's modules. */
+uint32_t pool_list_frames(struct session *s, const struct attach_map *map);
 /* What is listed for that module, or NULL. */
 const struct mg_frames *pool_frames(const struct pool *p, uint64_t start);
 

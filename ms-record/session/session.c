@@ -3,18 +3,16 @@
  */
 #include "session.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "format/trace.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/proc/proc.h"
 #include "ms-record/base/ready.h"
-#include "ms-record/base/descriptor.h"
 #include "session_options.h"
 
 #define TIDS_AGAIN_NS UINT64_C(10000000)
@@ -189,33 +187,41 @@ uint64_t session_now(const struct session *s)
 	return clock_now(&s->clock);
 }
 
-/* The number of a thread in its own namespace. 0 = it is gone. */
-static uint32_t inner_tid(const struct session *s, const char *outer)
+static bool read_memory(void *arg, uint64_t address, void *to, size_t bytes)
 {
-	char path[300], text[4096];
-	snprintf(path, sizeof path, "task/%s/status", outer);
+	const struct session *s = arg;
+	struct iovec here = {to, bytes}, there = {(void *)(uintptr_t)address, bytes};
+	return process_vm_readv(s->pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
+}
+
+struct attach_memory session_memory(struct session *s)
+{
+	return (struct attach_memory){read_memory, s};
+}
+
+/* The number of a thread in its own namespace. 0 = it is gone. */
+static uint32_t inner_tid(const struct session *s, pid_t outer)
+{
+	char path[40], text[4096];
+	snprintf(path, sizeof path, "task/%d/status", (int)outer);
 	return ms_proc_text_at(s->proc, path, text, sizeof text) ? ms_proc_status_inner(text) : 0;
 }
 
 static void read_tids(struct session *s)
 {
-	int fd = openat(s->proc, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	char folder[40];
+	size_t n = 0;
 	uint64_t start = session_now(s);
+	snprintf(folder, sizeof folder, "/proc/%d/task", (int)s->pid);
+	pid_t *tids = ms_proc_list(folder, &n, NULL);
 	s->tids.n = 0;
 	s->tids_ns = start;
-	s->tids_again_ns = start + TIDS_AGAIN_NS;
-	if (!d) {
-		descriptor_close(fd);
-		return;
-	}
-	for (struct dirent *e; (e = readdir(d));) {
-		uint32_t inner = e->d_name[0] == '.' ? 0 : inner_tid(s, e->d_name);
+	for (size_t i = 0; i < n; i++) {
+		uint32_t inner = inner_tid(s, tids[i]); /* 0 also if the number is another's now */
 		if (inner)
-			*MS_PUSH(&s->tids) =
-				(struct tid_pair){inner, (uint32_t)strtoul(e->d_name, NULL, 10)};
+			*MS_PUSH(&s->tids) = (struct tid_pair){inner, (uint32_t)tids[i]};
 	}
-	closedir(d);
+	free(tids);
 	uint64_t now = session_now(s), took = now - start;
 	s->tids_again_ns = now + (took > TIDS_AGAIN_NS / 8 ? took * 8 : TIDS_AGAIN_NS);
 }

@@ -22,7 +22,7 @@
 #include "libcommon/base/arena.h"
 #include "ms-record/base/clock.h"
 #include "ms-record/guest/layout.h"
-#include "ms-record/ptrace/attach_maps.h"
+#include "ms-record/ptrace/attach_elf.h"
 #include "pause.h"
 #include "stacks.h"
 #include "ms-record/base/stats.h"
@@ -178,7 +178,6 @@ struct modules {
 		bool closed;
 	} * entries;           /* of each of them */
 	uint32_t closed_epoch; /* session epoch at which `closed` was looked at */
-	size_t last;           /* hit */
 	unsigned held;         /* open files */
 	uint64_t maps_read_ns;
 	bool maps_old; /* there are others since */
@@ -227,7 +226,6 @@ struct session {
 	struct attach_modules *attach_modules; /* attached: we keep its table; else NULL */
 	char *exe;                             /* path */
 	char *name;                            /* last part of it */
-	char *file;                            /* trace, as shown and written into the index */
 	uint8_t run_id[16];
 	uint64_t signature; /* of the address space: changes with exec */
 	struct identity *who;
@@ -320,8 +318,6 @@ struct session {
 	MS_ARRAY(struct sample_point) points;
 	unsigned point_every, point_skip;
 	struct sampler *sampler;
-	bool removed;               /* counted, not kept */
-	bool reported;              /* in the index */
 	struct guest_account guest; /* copied at the end */
 };
 
@@ -375,6 +371,8 @@ static inline bool session_seccomp(const struct session *s)
 {
 	return __atomic_load_n(&s->mem->seccomp_seen, __ATOMIC_RELAXED);
 }
+/* Its memory, to be read. The kernel reads less than 2 GiB at a time. */
+struct attach_memory session_memory(struct session *s);
 /* Does the thread of that index exist? */
 bool session_thread_alive(struct session *s, uint32_t index);
 /* The number here of a thread that has the number `tid` in its own namespace; 0 = not found (yet,

@@ -2,7 +2,6 @@
  * Sessions made, woken and freed.
  */
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -214,5 +213,5 @@ void session_free(struct session *s)
 	descriptor_close(s->proc);
 	output_free(s->out);
 	pthread_mutex_destroy(&s->lock);
-	MS_FREE(s->exe, s->name, s->file, s->successor, s->became, s->became_why, s);
+	MS_FREE(s->exe, s->name, s->successor, s->became, s->became_why, s);
 }

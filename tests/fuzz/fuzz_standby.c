@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "ms-record/base/pass_file.h"
+#include "ms-record/base/packet.h"
 #include "ms-record/drain/ring.h"
 #include "ms-record/session/losses.h"
 
@@ -123,7 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	size_t at = make_answer(&a, data, n);
 	int memfd = make_memory_of(a.shape.bytes, data + at, n - at);
 	if (fstat(memfd, &st) || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) ||
-	    !pass_file(pair[1], &a, sizeof a, memfd))
+	    !packet_send(pair[1], &a, sizeof a, memfd))
 		exit(2);
 	w.connection = pair[0];
 	if (receive(&w) == 0 && judge(&w, getpid(), &st, &err) == 0)

@@ -65,7 +65,6 @@ static void start(const char *name)
 	}
 	recording_begin(s);
 	info_names(s, NULL);
-	s->file = strdup("trace");
 	info_write(s);
 	base = clock_stamp(&s->clock);
 }
