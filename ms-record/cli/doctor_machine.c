@@ -12,7 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "ms-record/base/clock.h"
 #include "ms-record/base/cpu.h"
 #include "doctor.h"
 #include "ms-record/launch/launch.h"

@@ -9,7 +9,6 @@
 #include "ms-record/control/control_options.h"
 #include "ms-record/poll/poll.h"
 
-struct ms_err;
 
 struct options {
 	struct control_options record;

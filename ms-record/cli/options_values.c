@@ -9,7 +9,6 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "libcommon/base/units.h"
-#include "options.h"
 
 #define PIDS_MAX 256u
 

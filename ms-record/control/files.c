@@ -18,9 +18,8 @@
 #include "libcommon/base/err.h"
 #include "libcommon/trace/tracefile.h"
 #include "image.h"
-#include "ms-record/session/session.h"
 #include "ms-record/base/descriptor.h"
-#include "ms-record/write/writer.h"
+#include "ms-record/write/output.h"
 
 #define OPEN_TRIES 100u
 

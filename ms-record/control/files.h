@@ -11,7 +11,6 @@
 #include "libcommon/base/dest.h"
 
 struct ms_err;
-struct image;
 struct output;
 
 /* What room cli fills in. */

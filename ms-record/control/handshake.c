@@ -6,7 +6,6 @@
  */
 #include "handshake.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -17,7 +17,6 @@
 #include "ms-record/drain/recording.h"
 #include "inject.h"
 #include "libcommon/base/arena.h"
-#include "libcommon/base/err.h"
 #include "multi_attach.h"
 #include "ms-record/base/descriptor.h"
 #include "ms-record/session/samples.h"

@@ -3,11 +3,8 @@
  */
 #include "multi_attach.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "ms-record/attach/attach.h"
 #include "control.h"

@@ -15,11 +15,9 @@
 #pragma once
 
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "ms-record/session/pool.h"
 
-struct ms_err;
 struct control_options;
 struct stat;
 

@@ -10,9 +10,6 @@
 #include "standby.h"
 
 struct control;
-struct ms_err;
-struct control_options;
-struct session;
 
 struct standby_attach {
 	int connection, memfd, pidfd;

@@ -2,7 +2,6 @@
  * --tell, the recorder's side: receives a request, has it done, answers. All in the control thread,
  * which never waits here.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 
 #define ARGUMENTS_MOST 16u

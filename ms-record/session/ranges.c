@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "libcommon/base/err.h"
 #include "libcommon/proc/proc.h"
 #include "pool.h"
 #include "session.h"

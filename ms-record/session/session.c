@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "format/trace.h"
-#include "libcommon/base/arena.h"
 #include "libcommon/proc/proc.h"
 #include "ms-record/base/ready.h"
 #include "session_options.h"

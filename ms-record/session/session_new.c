@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Sessions made, woken and freed.
  */
-#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
