@@ -13,15 +13,13 @@ struct stats {
 	uint64_t lost, stacks_cut, stacks_truncated, stacks_not_taken;
 	uint64_t inferred_frees, unknown_frees, repairs, violations;
 	uint64_t waited_ns, waited_max_ns, remote_unwinds, verified, mismatches;
-	uint64_t copies, unsure_frees, inherited_frees, preexisting_frees;
-	uint64_t maps, unmaps, mapped_bytes, mapped_peak_bytes, mapped_peak_ns;
+	uint64_t inherited_frees, preexisting_frees;
+	uint64_t maps, mapped_bytes, mapped_peak_bytes, mapped_peak_ns;
 	uint64_t paused_ns, paused_allocations, started_late_ns;
 	/* While sampling, sizes and live blocks above are estimates, allocations and frees those
 	 * recorded; of the live ones, now and at the peak: */
 	uint64_t seen_bytes, peak_seen_bytes;
 	double variance, peak_variance;
-	/* Blocks of malloc's that custom allocators cut theirs from (heaps.h). */
-	uint64_t backings, backing_bytes, backing_peak_bytes;
 };
 
 /* What the guest says of the whole image. */

@@ -26,7 +26,6 @@ struct stat;
 struct standby_ask {
 	uint64_t magic; /* MG_MAGIC */
 	uint32_t version;
-	uint32_t pid; /* as the recorder sees itself; for messages only */
 };
 struct standby_answer {
 	uint64_t magic;

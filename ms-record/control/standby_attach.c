@@ -120,7 +120,7 @@ static int check_options(const struct control_options *o, pid_t pid, struct ms_e
 static int ask(struct standby_attach *w, pid_t pid, int proc, const struct control_options *o,
 	       struct ms_err *err)
 {
-	struct standby_ask q = {MG_MAGIC, MG_LAYOUT_VERSION, (uint32_t)getpid()};
+	struct standby_ask q = {MG_MAGIC, MG_LAYOUT_VERSION};
 	struct stat st = {0};
 	if (!find_memory(proc, &st) || (w->connection = connect_to(&st)) < 0 ||
 	    !trusted(w->connection, proc))

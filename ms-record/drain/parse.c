@@ -329,7 +329,6 @@ static int copy_part(struct session *s, struct reader *r, const struct record *c
 	if (n)
 		memcpy(r->copy + r->copy_bytes, c->w + 4 + regs, n);
 	r->copy_bytes += n;
-	s->stats.copies++;
 	return 0;
 }
 

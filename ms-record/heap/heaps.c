@@ -307,16 +307,10 @@ void heaps_backing(struct session *s, struct reader *r, const struct item *it)
 	struct heaps *h = heaps_of(s);
 	struct live_block b = {it->address, it->extra, it->size}, old;
 	merge_make_way(s, r, it);
-	if (live_take(&h->backing, it->address, &old) && !(old.number & HIDDEN))
-		s->stats.backing_bytes -= old.size;
+	live_take(&h->backing, it->address, &old);
 	live_add(&h->backing, &b);
-	if (b.number & HIDDEN)
-		return;
-	s->stats.backings++;
-	s->stats.backing_bytes += it->size;
-	if (s->stats.backing_bytes > s->stats.backing_peak_bytes)
-		s->stats.backing_peak_bytes = s->stats.backing_bytes;
-	emit(s, r, it, it->size, MS_EXT_BACKING, HEAP_OF(b.number));
+	if (!(b.number & HIDDEN))
+		emit(s, r, it, it->size, MS_EXT_BACKING, HEAP_OF(b.number));
 }
 
 bool heaps_give(struct session *s, struct reader *r, const struct item *it, bool sure)
@@ -330,10 +324,8 @@ bool heaps_give(struct session *s, struct reader *r, const struct item *it, bool
 		       live_find(&h->backing, it->address & ~USER_BLOCK, &b);
 	if (!live_take(&h->backing, it->address, &b))
 		return false;
-	if (!(b.number & HIDDEN)) {
-		s->stats.backing_bytes -= b.size;
+	if (!(b.number & HIDDEN))
 		emit(s, r, it, b.size, MS_EXT_UNBACKING, HEAP_OF(b.number));
-	}
 	if (sure && live_find(&s->heap->live, it->address | USER_BLOCK, &own))
 		merge_free(s, r, it, own.address);
 	return true;

@@ -36,10 +36,8 @@ void mapped_give(struct session *s, struct reader *r, const struct item *it)
 	bool known = cut(s, it);
 	if (it->extra & MG_MAP_REMAP)
 		r->remapped = known;
-	if (!known)
-		return;
-	s->stats.unmaps++;
-	emit(s, r, it, MS_EXT_UNMAP);
+	if (known)
+		emit(s, r, it, MS_EXT_UNMAP);
 }
 
 void mapped_look(struct session *s, struct reader *r, const struct item *it)

@@ -402,9 +402,8 @@ static inline void do_free(struct session *s, struct reader *r, const struct ite
 /* While sampling: most likely a block that was not recorded. */
 static void do_free_unsure(struct session *s, struct reader *r, const struct item *it)
 {
-	if (!free_live(s, r->thread, it) && !free_inherited(s, r->thread, it) &&
-	    !heaps_give(s, r, it, false))
-		s->stats.unsure_frees++;
+	if (!free_live(s, r->thread, it) && !free_inherited(s, r->thread, it))
+		heaps_give(s, r, it, false);
 }
 
 void merge_mark(struct session *s, const char *name, uint64_t ns, uint32_t thread)

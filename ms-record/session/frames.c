@@ -90,10 +90,10 @@ static uint64_t take_value(struct cursor *c, uint8_t encoding)
 }
 
 struct entry {
-	size_t at, next; /* offsets in the section */
-	size_t id;       /* of what follows the length */
-	uint32_t cie;    /* how far before `id` its CIE is; 0 = it is one */
-	bool end;        /* an empty one */
+	size_t next;  /* where the one behind it is, in the section */
+	size_t id;    /* of what follows the length */
+	uint32_t cie; /* how far before `id` its CIE is; 0 = it is one */
+	bool end;     /* an empty one */
 };
 
 /* The entry at `at`. False = there is none, or it is not whole. */
@@ -101,7 +101,7 @@ static bool read_entry(const struct frames_section *s, size_t at, struct entry *
 {
 	struct cursor c = {s->bytes + at, s->bytes + s->n, false};
 	uint64_t n = take(&c, 4);
-	*e = (struct entry){.at = at};
+	*e = (struct entry){0};
 	if (n == UINT32_MAX)
 		n = take(&c, 8);
 	e->end = !c.bad && !n;

@@ -126,7 +126,7 @@ struct reader {
 	uint32_t releases;
 	bool remapped; /* what the mremap under way took away, or maps again, is known */
 
-	uint64_t lost, waited, waited_max, verified, mismatched, passed; /* as last seen in it */
+	uint64_t lost, waited, verified, mismatched, passed; /* as last seen in it */
 };
 
 /* ---- modules and threads ---- */
