@@ -113,7 +113,7 @@ static void take_sample(struct poll *p, bool detail)
 	poll_keep(&p->series, &s);
 	poll_say_sample(p, &s);
 	poll_trace_sample(p, &s);
-	if (poll_say_unread(p) || poll_trace_unread(p))
+	if (p->unread)
 		stop(p, POLL_STOPPED);
 	if (p->opt->max_heap && s.heap > p->opt->max_heap)
 		stop(p, POLL_MAX_HEAP);
@@ -216,20 +216,19 @@ int poll_run(const struct poll_options *o, const struct control_options *rec, in
 	     struct ms_err *err)
 {
 	struct poll p = {.opt = o, .rec = rec, .status = -1, .signals = -1};
-	int rc = -1;
 	p.taker.proc =
 		(struct ms_proc){.folder = -1, .pidfd = -1, .statm = -1, .stat = -1, .rollup = -1};
-	if (start(&p, own, err) == 0) {
+	int rc = start(&p, own, err);
+	bool begun = !rc;
+	if (begun)
 		watch_run(&p);
-		rc = poll_trace_close(&p, err) | poll_say_close(&p, err);
-		if (!o->quiet || p.end == POLL_MAX_HEAP)
-			poll_say_end(&p, stderr);
-		await_command(&p);
-	} else {
+	else
 		give_up(&p);
-		poll_trace_close(&p, err);
-		poll_say_close(&p, err);
-	}
+	rc |= poll_trace_close(&p, err) | poll_say_close(&p, err);
+	if (begun && (!o->quiet || p.end == POLL_MAX_HEAP))
+		poll_say_end(&p, stderr);
+	if (begun)
+		await_command(&p);
 	ms_proc_close(&p.taker.proc);
 	ms_regions_free(&p.taker.regions);
 	free(p.series.v);

@@ -61,6 +61,7 @@ struct poll {
 	sigset_t mask;            /* of signals, as we inherited it */
 	uint64_t forwarded_ns;    /* when one was handed on to the command; 0 = none was */
 	bool over;                /* there is nothing more to watch */
+	bool unread;              /* nobody reads standard output, where samples go */
 	FILE *csv;                /* NULL = none */
 	int csv_errno;            /* why it could not be written */
 	bool table;               /* the live table is shown */
@@ -77,10 +78,8 @@ int poll_run(const struct poll_options *o, const struct control_options *rec, in
 
 /* Opens what --csv asks for, and looks whether there is a terminal. 0, or -1 with `err` set. */
 int poll_say_start(struct poll *p, struct ms_err *err);
-/* Failures are kept for the end: watching goes on, unless poll_say_unread(). */
+/* Failures are kept for the end: watching goes on, unless p->unread is set. */
 void poll_say_sample(struct poll *p, const struct ms_proc_sample *s);
-/* Is the CSV standard output, and nobody reads that any more? */
-bool poll_say_unread(const struct poll *p);
 /* The diagnosis, to `to`. */
 void poll_say_end(struct poll *p, FILE *to);
 /* 0, or -1 with `err` set: the CSV could not be written. */
@@ -90,9 +89,7 @@ int poll_say_close(struct poll *p, struct ms_err *err);
 
 /* Begins a trace with samples only. 0, or -1 with `err` set. */
 int poll_trace_open(struct poll *p, struct ms_err *err);
-/* Failures are kept for the end: watching goes on, unless poll_trace_unread(). */
+/* The same. */
 void poll_trace_sample(struct poll *p, const struct ms_proc_sample *s);
-/* Is it standard output, and nobody reads that any more? */
-bool poll_trace_unread(const struct poll *p);
 /* 0, or -1 with `err` set when anything of it could not be written. */
 int poll_trace_close(struct poll *p, struct ms_err *err);

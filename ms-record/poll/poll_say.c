@@ -90,13 +90,9 @@ void poll_say_sample(struct poll *p, const struct ms_proc_sample *s)
 		fflush(p->csv);
 	if (p->csv && ferror(p->csv) && !p->csv_errno)
 		p->csv_errno = errno;
+	p->unread |= p->csv == stdout && p->csv_errno;
 	if (p->table)
 		say_row(p, s);
-}
-
-bool poll_say_unread(const struct poll *p)
-{
-	return p->csv == stdout && p->csv_errno;
 }
 
 int poll_say_close(struct poll *p, struct ms_err *err)

@@ -98,11 +98,7 @@ void poll_trace_sample(struct poll *p, const struct ms_proc_sample *s)
 	if (t->samples == BLOCK_SAMPLES ||
 	    b->last_ns - b->first_ns + p->rec->interval_ns >= BLOCK_NS)
 		write_batch(t);
-}
-
-bool poll_trace_unread(const struct poll *p)
-{
-	return p->trace && p->trace->err.text[0] && !strcmp(p->rec->files.output, "-");
+	p->unread |= t->err.text[0] && !strcmp(p->rec->files.output, "-");
 }
 
 static void write_end(struct poll *p, struct poll_trace *t)
