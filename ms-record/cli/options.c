@@ -9,7 +9,6 @@
 
 #include "format/trace.h"
 #include "libcommon/base/err.h"
-#include "options_values.h"
 #include "ms-record/control/standby.h"
 #include "ms-record/control/tell.h"
 

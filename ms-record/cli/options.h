@@ -9,7 +9,6 @@
 #include "ms-record/control/control_options.h"
 #include "ms-record/poll/poll.h"
 
-
 struct options {
 	struct control_options record;
 	struct poll_options poll;
@@ -24,3 +23,14 @@ struct options {
 /* Reads the arguments. 0, or -1 with `err` set. */
 int options_read(struct options *o, int argc, char **argv, struct ms_err *err);
 void options_free(struct options *o);
+
+/* ---- what values mean, and which go together: options_values.c ---- */
+
+/* Each takes the option of its name into the member that its row names. */
+ms_cli_take options_follow, options_overflow, options_leak_check, options_leak_mark, options_start,
+	options_env, options_keep, options_hook, options_pid, options_rate;
+
+/* Does --keep go with the others? 0, or -1 with `err` set. */
+int options_check_keep(const struct files_options *o, struct ms_err *err);
+/* All were read, and --poll is among them: refuses what would do nothing. 0, or -1 with `err` set. */
+int options_check_poll(struct options *o, struct ms_err *err);

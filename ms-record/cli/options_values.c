@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What the values of ms-record's options mean, and which go together.
  */
-#include "options_values.h"
+#include "options.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -16,18 +16,13 @@ int options_follow(const struct ms_cli_arg *arg, struct ms_err *err)
 {
 	struct follow *f = arg->to;
 	const char *s = arg->text;
-	static const struct {
-		const char *name;
-		enum follow_which which;
-	} names[] = {{"all", FOLLOW_ALL},
-		     {"none", FOLLOW_NONE},
-		     {"fork", FOLLOW_FORK},
-		     {"exec", FOLLOW_EXEC}};
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (!strcmp(s, names[i].name)) {
-			f->which = names[i].which;
+	static const char *const names[] = {[FOLLOW_ALL] = "all",
+					    [FOLLOW_NONE] = "none",
+					    [FOLLOW_FORK] = "fork",
+					    [FOLLOW_EXEC] = "exec"};
+	for (f->which = FOLLOW_ALL; f->which <= FOLLOW_EXEC; f->which++)
+		if (!strcmp(s, names[f->which]))
 			return 0;
-		}
 	/* A word without a sign of a pattern is more likely a slip than a program's name. */
 	if (!*s || strchr(s, '/') || strstr(s, ",,") || *s == ',' || s[strlen(s) - 1] == ',' ||
 	    !strpbrk(s, "*?[,"))

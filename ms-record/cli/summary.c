@@ -464,14 +464,12 @@ static void print_nothing(const struct control *c)
 {
 	char room[64];
 	const char *name = c->attached ? c->launch.program : c->opt->launch.command[0];
-	if (c->abandoned) {
-		fprintf(stderr,
-			"ms-record: %s %s; the output made no progress and was left as it is\n",
-			name, became(c, room));
-		return;
-	}
-	fprintf(stderr, "ms-record: %s %s; nothing was recorded: %s\n", name, became(c, room),
-		c->refused.text[0] ? c->refused.text : "it did not load the recorder's library");
+	const char *why =
+		c->refused.text[0] ? c->refused.text : "it did not load the recorder's library";
+	fprintf(stderr, "ms-record: %s %s; %s%s\n", name, became(c, room),
+		c->abandoned ? "the output made no progress and was left as it is"
+			     : "nothing was recorded: ",
+		c->abandoned ? "" : why);
 }
 
 void summary_print(const struct control *c)

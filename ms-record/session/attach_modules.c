@@ -35,11 +35,6 @@ struct attach_modules *attach_modules_forked(const struct attach_modules *parent
 	return m;
 }
 
-void attach_modules_free(struct attach_modules *m)
-{
-	free(m);
-}
-
 /* The process can write to that, too. */
 static uint32_t entries(const struct session *s)
 {

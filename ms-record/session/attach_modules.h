@@ -6,11 +6,11 @@
 struct attach_modules;
 struct session;
 
+/* Free with free(). */
 struct attach_modules *attach_modules_new(void);
 /* Of a child forked from that one's process (NULL: it is over), whose guest has copied what was
  * there. */
 struct attach_modules *attach_modules_forked(const struct attach_modules *parent);
-void attach_modules_free(struct attach_modules *m);
 /* Brings the table in shared memory up to date, if the process's linker changed something since.
  * Called by one thread at a time: once before the guest begins, then by the draining thread. */
 void attach_modules_look(struct session *s);

@@ -10,12 +10,13 @@
  * are there, and what does not speak of the module's code is left out.
  */
 #include "frames.h"
-#include "libcommon/base/order.h"
 
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/varint.h"
+#include "libcommon/base/order.h"
 #include "ms-record/ptrace/attach_elf.h"
 #include "ms-record/base/descriptor.h"
 #include "ms-record/base/elfmap.h"
@@ -47,18 +48,11 @@ static uint64_t take(struct cursor *c, unsigned n)
 	return v;
 }
 
-static uint64_t take_leb(struct cursor *c)
+/* A LEB128 is written as the trace's varints are. */
+static void skip_leb(struct cursor *c)
 {
-	uint64_t v = 0;
-	for (unsigned shift = 0; shift < 70; shift += 7) {
-		uint64_t b = take(c, 1);
-		if (shift < 64)
-			v |= (b & 127) << shift;
-		if (!(b & 128))
-			return v;
-	}
-	c->bad = true;
-	return 0;
+	uint64_t v;
+	c->bad |= !ms_varint_get(&c->at, c->end, &v);
 }
 
 /* Bytes of a value of that encoding, and whether it has a sign; 0 = none that we know. */
@@ -124,17 +118,17 @@ static uint8_t encoding_of(const struct frames_section *s, const struct entry *e
 	if (c.bad || (version != 1 && version != 3) || !zero)
 		return PE_OMIT;
 	c.at = zero + 1;
-	take_leb(&c);
-	take_leb(&c);
+	skip_leb(&c);
+	skip_leb(&c);
 	if (version == 1)
 		take(&c, 1);
 	else
-		take_leb(&c);
+		skip_leb(&c);
 	if (!*text)
 		return c.bad ? PE_OMIT : 0;
 	if (*text != 'z')
 		return PE_OMIT;
-	take_leb(&c);
+	skip_leb(&c);
 	uint8_t encoding = 0;
 	for (const uint8_t *a = text + 1; *a && !c.bad; a++) {
 		if (*a == 'R')

@@ -3,13 +3,13 @@
  */
 #include "hook_spec.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "libcommon/base/err.h"
 
 #define ARGUMENTS_MOST 16u
+#define BLANKS " \t\n\v\f\r"
 
 static int bad(const struct hook_spec *h, const char *why, struct ms_err *err)
 {
@@ -19,9 +19,9 @@ static int bad(const struct hook_spec *h, const char *why, struct ms_err *err)
 /* [from, to) without blanks at its ends. */
 static void trim(const char **from, const char **to)
 {
-	while (*from < *to && isspace((unsigned char)**from))
+	while (*from < *to && strchr(BLANKS, **from))
 		++*from;
-	while (*to > *from && isspace((unsigned char)(*to)[-1]))
+	while (*to > *from && strchr(BLANKS, (*to)[-1]))
 		--*to;
 }
 
@@ -90,16 +90,12 @@ static int take_arguments(struct hook_spec *h, const char *from, const char *to,
 
 static const char *word_end(const char *s)
 {
-	while (*s && !isspace((unsigned char)*s))
-		s++;
-	return s;
+	return s + strcspn(s, BLANKS);
 }
 
 static const char *skip(const char *s)
 {
-	while (isspace((unsigned char)*s))
-		s++;
-	return s;
+	return s + strspn(s, BLANKS);
 }
 
 enum result { NOTHING, A_BLOCK, A_POOL };

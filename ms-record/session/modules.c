@@ -28,11 +28,6 @@
 #define MAPS_AGAIN_NS UINT64_C(50000000)
 #define EPOCHS_MAX 65536u
 
-void modules_init(struct modules *m, uint32_t max)
-{
-	m->entries = ms_xrealloc(NULL, max, sizeof *m->entries);
-}
-
 void modules_free(struct modules *m)
 {
 	attach_maps_free(&m->maps);

@@ -8,7 +8,6 @@
 struct modules;
 struct session;
 
-void modules_init(struct modules *m, uint32_t max);
 void modules_free(struct modules *m);
 /* A forked child begins with what its parent had, files held open included. */
 void modules_inherit(struct session *s, struct modules *parent);

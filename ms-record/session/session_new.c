@@ -30,7 +30,7 @@ static void use_memory(struct session *s, const struct extents *e, uint64_t at)
 	s->ranges.list = (struct mg_range *)(s->memory + at + e->ranges);
 	s->ranges.max = e->range_max;
 	stacks_init(&s->stacks);
-	modules_init(&s->modules, s->module_max);
+	s->modules.entries = ms_xrealloc(NULL, s->module_max, sizeof *s->modules.entries);
 }
 
 static void fill_header(struct session *s)
@@ -199,14 +199,13 @@ void session_free(struct session *s)
 	if (!s)
 		return;
 	modules_free(&s->modules);
-	attach_modules_free(s->attach_modules);
 	stacks_free(&s->stacks);
 	identity_unref(s->who);
 	identity_unref(s->parent_who);
 	batch_free(s->batch);
 	samples_free(s->sampler);
 	MS_FREE(s->taken.v, s->alive.v, s->threads.v, s->tids.v, s->samples.data, s->verdicts.data,
-		s->points.v);
+		s->points.v, s->attach_modules);
 	pool_unref(s->pool);
 	descriptor_close(s->pidfd);
 	descriptor_close(s->proc);

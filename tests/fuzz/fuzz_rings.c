@@ -97,7 +97,7 @@ static struct session *make_session(int fd)
 	s->heap = ms_xcalloc(1, sizeof *s->heap);
 	live_init(&s->heap->live);
 	s->scan = scan_new();
-	modules_init(&s->modules, MODULES);
+	s->modules.entries = ms_xrealloc(NULL, MODULES, sizeof *s->modules.entries);
 	return s;
 }
 
