@@ -16,7 +16,7 @@
 #include "libcommon/proc/proc_text.h"
 #include "ms-record/control/control_options.h"
 #include "ms-record/base/descriptor.h"
-#include "ms-record/control/standby_attach.h"
+#include "ms-record/control/standby.h"
 
 /* "cannot attach to process 12 ('x'): why" -> "why" */
 static const char *reason(const char *text)

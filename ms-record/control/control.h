@@ -96,8 +96,9 @@ void control_run(struct control *c);
 void control_end(struct control *c, struct session *s, int how, int status);
 /* Stops the recording of all images; the command goes on. `why` is shown at the end. */
 void control_stop(struct control *c, const char *why);
-/* Has the signals that are ours come by c->signals. 0, or -1 with `err` set. */
-int control_take_signals(struct control *c, struct ms_err *err);
+/* Has signals come by c->signals and handshakes by c->listener, and forks the child that waits to
+ * become the command, which launch_find found. 0, or -1 with `err` set. */
+int control_fork(struct control *c, struct ms_err *err);
 /* Takes what signals came. */
 void control_read_signals(struct control *c);
 /* Appends symbols to the traces that were kept. */

@@ -13,7 +13,7 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "ms-record/base/descriptor.h"
-#include "standby_attach.h"
+#include "standby.h"
 
 /* ---- one of them ---- */
 
@@ -63,17 +63,18 @@ static int settle(struct control *c, struct ms_err *err)
 
 static int look_at(struct control *c, struct attach_process *p, struct ms_err *err)
 {
-	struct standby_attach w;
-	int standby = standby_attach_look(&w, p->pid, c->opt, err);
+	struct standby_attach *w = ms_xcalloc(1, sizeof *w);
+	int standby = standby_attach_look(w, p->pid, c->opt, err);
 	if (standby > 0) {
 		char exe[PROCESS_EXE];
 		process_exe_of(p->pid, exe);
 		p->program = strdup(exe);
-		p->standby = ms_xcalloc(1, sizeof *p->standby);
-		*p->standby = w;
+		p->standby = w;
+		return 0;
 	}
-	if (standby)
-		return standby > 0 ? 0 : -1;
+	free(w);
+	if (standby < 0)
+		return -1;
 	int rc = attach_look(&p->attach, p->pid, false, &c->opt->session.hooks, c->opt->proc_root,
 			     err);
 	p->program = strdup(attach_program(p->attach));
@@ -108,7 +109,6 @@ static int own_file(struct control *c, const struct attach_process *p, struct ms
 		descriptor_close(proc);
 	} else if (!c->first) { /* the one before did not come to it */
 		files_done(&c->files);
-		memset(&c->files, 0, sizeof c->files);
 		c->first = files_open(&c->files, &c->opt->files, p->program, p->pid, err);
 	}
 	return c->first ? 0 : -1;

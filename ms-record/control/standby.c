@@ -351,15 +351,10 @@ static int start(struct holder *h, struct ms_err *err)
 	struct launch *l = &c->launch;
 	if (launch_find(l, &c->opt->launch, err))
 		return -1;
-	l->status = 125;
 	if (l->inject)
 		return ms_err_set(err, "cannot hold '%s' on standby: %s", l->program, l->inject);
-	if (control_take_signals(c, err) || handshake_listen(c, err))
+	if (control_fork(c, err))
 		return -1;
-	l->socket = c->socket_name;
-	if (launch_fork(l, &c->opt->launch, err))
-		return -1;
-	clock_tsc_hz();
 	h->child = (int)syscall(SYS_pidfd_open, l->pid, 0);
 	if (h->child < 0) {
 		launch_cancel(l);
@@ -370,11 +365,8 @@ static int start(struct holder *h, struct ms_err *err)
 
 int standby_run(const struct control_options *o, int *own, struct ms_err *err)
 {
-	struct holder h = {.child = -1};
+	struct holder h = {.child = -1, .control = {.opt = o, .listener = -1, .signals = -1}};
 	int status = -1;
-	h.control.opt = o;
-	h.control.listener = h.control.signals = -1;
-	h.control.launch.status = 125;
 	if (start(&h, err)) {
 		*own = h.control.launch.status;
 		close_all(&h);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Recording a process that is on standby: the recorder's side.
  */
-#include "standby_attach.h"
+#include "standby.h"
 
 #include <errno.h>
 #include <fcntl.h>

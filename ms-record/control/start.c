@@ -2,7 +2,6 @@
  * The start of a recording: descriptors, threads, the trace, and the command or the processes of -p.
  */
 #include <fcntl.h>
-#include <string.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -15,10 +14,19 @@
 #include "ms-record/base/descriptor.h"
 #include "multi_attach.h"
 
-int control_take_signals(struct control *c, struct ms_err *err)
+static int take_signals(struct control *c, struct ms_err *err)
 {
 	c->signals = descriptor_signals(0, &c->launch.mask);
 	return c->signals < 0 ? ms_err_sys(err, "cannot receive signals") : 0;
+}
+
+int control_fork(struct control *c, struct ms_err *err)
+{
+	if (take_signals(c, err) || handshake_listen(c, err))
+		return -1;
+	c->launch.socket = c->socket_name;
+	clock_tsc_hz(); /* measured before the command waits for it */
+	return launch_fork(&c->launch, &c->opt->launch, err);
 }
 
 static int start_threads(struct control *c, struct ms_err *err)
@@ -58,9 +66,9 @@ static void raise_descriptors(void)
 }
 
 /* The trace. */
-static int open_trace(struct control *c, const struct control_options *o, struct ms_err *err)
+static int open_trace(struct control *c, struct ms_err *err)
 {
-	c->first = files_open(&c->files, &o->files, c->launch.program, c->launch.pid, err);
+	c->first = files_open(&c->files, &c->opt->files, c->launch.program, c->launch.pid, err);
 	return c->first ? 0 : -1;
 }
 
@@ -73,14 +81,14 @@ static void note_start(struct control *c)
 
 /* A process that runs already. What we map into it is there before we have threads, so that the
  * helper, which is forked from us, is simple. */
-static int start_attached(struct control *c, const struct control_options *o, struct ms_err *err)
+static int start_attached(struct control *c, struct ms_err *err)
 {
 	c->attached = true;
-	if (multi_attach_look(c, err) || control_take_signals(c, err))
+	if (multi_attach_look(c, err) || take_signals(c, err))
 		return -1;
 	clock_tsc_hz();
 	raise_descriptors();
-	if (open_trace(c, o, err))
+	if (open_trace(c, err))
 		return -1;
 	bool regular = c->files.folder != NULL;
 	int fd = c->first->fd;
@@ -96,27 +104,21 @@ static int start_attached(struct control *c, const struct control_options *o, st
 int control_start(struct control *c, const struct control_options *o, struct ms_err *err)
 {
 	occupy_standard();
-	memset(c, 0, sizeof *c);
-	c->opt = o;
-	c->hooks.asked = &o->session.hooks;
-	c->listener = c->signals = c->child = -1;
-	c->tell = (struct tell){.epoll = -1, .event = -1, .listener = -1};
-	c->launch.status = 125;
+	*c = (struct control){.opt = o,
+			      .hooks.asked = &o->session.hooks,
+			      .listener = -1,
+			      .signals = -1,
+			      .child = -1,
+			      .tell = {.epoll = -1, .event = -1, .listener = -1},
+			      .launch.status = 125};
 	if (getrandom(c->run_id, sizeof c->run_id, 0) != sizeof c->run_id)
 		return ms_err_sys(err, "cannot get random bytes");
 	if (o->pids.n)
-		return start_attached(c, o, err);
-	if (launch_find(&c->launch, &o->launch, err))
-		return -1;
-	c->launch.status = 125;
-	if (control_take_signals(c, err) || handshake_listen(c, err))
-		return -1;
-	c->launch.socket = c->socket_name;
-	clock_tsc_hz(); /* measured before the command waits for it */
-	if (launch_fork(&c->launch, &o->launch, err))
+		return start_attached(c, err);
+	if (launch_find(&c->launch, &o->launch, err) || control_fork(c, err))
 		return -1;
 	raise_descriptors();
-	if (open_trace(c, o, err) || start_threads(c, err)) {
+	if (open_trace(c, err) || start_threads(c, err)) {
 		launch_cancel(&c->launch);
 		files_discard(&c->files);
 		return -1;

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "libcommon/base/arena.h"
+#include "libcommon/base/order.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SYMBOLS_MEMORY RLIM_INFINITY /* they reserve terabytes */
@@ -69,8 +69,7 @@ struct job {
 
 struct jobs {
 	const char *snap;
-	struct image **todo;
-	size_t todo_count;
+	MS_ARRAY(struct image *) todo;
 	struct job job[JOBS_MAX];
 	struct pollfd fd[JOBS_MAX + 1]; /* pidfds; behind the last, our signals */
 	size_t n, max;
@@ -83,7 +82,7 @@ static void start(struct control *c, struct jobs *j, size_t first, size_t count,
 	if (pid == 0) {
 		char *words[WORDS + BATCH_MAX + 1] = {0};
 		for (size_t i = 0; i < count; i++)
-			words[WORDS + i] = j->todo[first + i]->file;
+			words[WORDS + i] = j->todo.v[first + i]->file;
 		child(c, j->snap, words + WORDS, most);
 	}
 	if (pid < 0) {
@@ -138,7 +137,7 @@ static bool wants(const struct image *m)
 static int by_size(const void *a, const void *b)
 {
 	const struct image *const *x = a, *const *y = b;
-	return ((*x)->bytes < (*y)->bytes) - ((*x)->bytes > (*y)->bytes);
+	return MS_ORDER((*y)->bytes, (*x)->bytes);
 }
 
 /* How many of the traces from `i` on the next child gets: its share of half the bytes that are
@@ -147,11 +146,11 @@ static size_t batch(const struct jobs *j, size_t i)
 {
 	uint64_t left = 0, mine = 0;
 	size_t n = 0;
-	for (size_t k = i; k < j->todo_count; k++)
-		left += j->todo[k]->bytes;
+	for (size_t k = i; k < j->todo.n; k++)
+		left += j->todo.v[k]->bytes;
 	do
-		mine += j->todo[i + n++]->bytes;
-	while (i + n < j->todo_count && n < BATCH_MAX && mine < left / (2 * j->max));
+		mine += j->todo.v[i + n++]->bytes;
+	while (i + n < j->todo.n && n < BATCH_MAX && mine < left / (2 * j->max));
 	return n;
 }
 
@@ -161,7 +160,7 @@ static void work(struct control *c, struct jobs *j)
 	j->max = processors < 1 ? 1 : (size_t)processors;
 	if (j->max > JOBS_MAX)
 		j->max = JOBS_MAX;
-	for (size_t i = 0, n; i < j->todo_count && !c->skip_symbols; i += n) {
+	for (size_t i = 0, n; i < j->todo.n && !c->skip_symbols; i += n) {
 		wait_below(c, j, j->max);
 		n = batch(j, i);
 		if (!c->skip_symbols)
@@ -174,16 +173,15 @@ static void work(struct control *c, struct jobs *j)
 			start(c, j, j->again.v[i], 1, 0);
 	}
 	wait_below(c, j, 1);
-	free(j->again.v);
 }
 
 /* With --max-size: one after the other, each within what is left. */
 static void work_within(struct control *c, struct jobs *j)
 {
 	uint64_t all = __atomic_load_n(&c->writer.limit.used, __ATOMIC_RELAXED);
-	for (size_t i = 0; i < j->todo_count && !c->skip_symbols; i++) {
+	for (size_t i = 0; i < j->todo.n && !c->skip_symbols; i++) {
 		struct stat before, after;
-		const char *file = j->todo[i]->file;
+		const char *file = j->todo.v[i]->file;
 		if (stat(file, &before) || all >= c->opt->files.max_bytes)
 			continue;
 		start(c, j, i, 1, (uint64_t)before.st_size + c->opt->files.max_bytes - all);
@@ -202,24 +200,21 @@ void control_symbols(struct control *c)
 	c->symbols_done = false;
 	char *snap = launch_own_file("ms-snap");
 	c->no_snap = !snap;
-	struct image **todo = ms_xrealloc(NULL, c->images.n, sizeof(struct image *));
-	struct jobs j = {.snap = snap, .todo = todo};
-	size_t n = 0;
+	struct jobs j = {.snap = snap};
 	for (size_t i = 0; snap && i < c->images.n; i++)
 		if (wants(&c->images.v[i]))
-			todo[n++] = &c->images.v[i];
-	qsort((void *)todo, n, sizeof(struct image *), by_size);
-	j.todo_count = n;
+			*MS_PUSH(&j.todo) = &c->images.v[i];
+	if (j.todo.n)
+		qsort((void *)j.todo.v, j.todo.n, sizeof *j.todo.v, by_size);
 	if (c->opt->files.max_bytes)
 		work_within(c, &j);
 	else
 		work(c, &j);
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < j.todo.n; i++) {
 		struct stat st;
-		if (!stat(todo[i]->file, &st))
-			todo[i]->bytes = (uint64_t)st.st_size;
+		if (!stat(j.todo.v[i]->file, &st))
+			j.todo.v[i]->bytes = (uint64_t)st.st_size;
 	}
 	c->symbols_done = true;
-	free((void *)todo);
-	free(snap);
+	MS_FREE((void *)j.todo.v, j.again.v, snap);
 }
