@@ -77,25 +77,18 @@ static struct output *make_output(const struct files_options *o, int fd, const c
 	return out;
 }
 
-static struct output *open_descriptor(const struct files_options *o, const char *text, int fd,
-				      struct ms_err *err)
+static int open_descriptor(const char *text, int fd, struct ms_err *err)
 {
-	if (fd < 0 || fcntl(fd, F_GETFD) < 0) {
-		ms_err_set(err, "cannot write to '%s': no open descriptor", text);
-		return NULL;
-	}
-	if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY) {
-		ms_err_set(err, "cannot write to '%s': open for reading only", text);
-		return NULL;
-	}
+	if (fd < 0 || fcntl(fd, F_GETFD) < 0)
+		return ms_err_set(err, "cannot write to '%s': no open descriptor", text);
+	if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
+		return ms_err_set(err, "cannot write to '%s': open for reading only", text);
 	/* The command shall not have it. */
 	int own = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-	if (own < 0) {
-		ms_err_sys(err, "cannot write to '%s'", text);
-		return NULL;
-	}
+	if (own < 0)
+		return ms_err_sys(err, "cannot write to '%s'", text);
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
-	return make_output(o, own, text, -1, NULL);
+	return own;
 }
 
 /* ---- FILE and FILE~ ---- */
@@ -368,10 +361,9 @@ struct output *files_open(struct files *f, const struct files_options *o, const 
 		ms_err_set(err, "--keep needs a regular file, not '%s'", f->path);
 		return NULL;
 	}
-	if (number || f->dest.fd >= 0)
-		return open_descriptor(o, f->path, number ? descriptor_named(f->path) : f->dest.fd,
-				       err);
-	int fd = ms_dest_open_special(&f->dest, f->path, err);
+	int named = number ? descriptor_named(f->path) : f->dest.fd;
+	int fd = number || named >= 0 ? open_descriptor(f->path, named, err)
+				      : ms_dest_open_special(&f->dest, f->path, err);
 	return fd < 0 ? NULL : make_output(o, fd, f->path, -1, NULL);
 }
 

@@ -66,16 +66,10 @@ struct session *begin_attached(struct control *c, struct attach *a, struct outpu
 
 /* ---- they are over ---- */
 
-static struct image *add(struct control *c)
+static struct image *add_session(struct control *c, const struct session *s)
 {
 	struct image *i = MS_PUSH(&c->images);
 	memset(i, 0, sizeof *i);
-	return i;
-}
-
-static struct image *add_session(struct control *c, const struct session *s)
-{
-	struct image *i = add(c);
 	i->name = strdup(s->name);
 	i->exe = strdup(s->exe);
 	i->file = strdup(s->out->path);
@@ -130,7 +124,8 @@ void images_settle(struct control *c, const struct session *s)
 void images_missed(struct control *c, pid_t pid, uint32_t parent, uint64_t mono_ns, const char *exe,
 		   const char *why)
 {
-	struct image *i = add(c);
+	struct image *i = MS_PUSH(&c->images);
+	memset(i, 0, sizeof *i);
 	i->name = info_name(-1, exe); /* as in names of files and on screens */
 	i->exe = strdup(exe);
 	i->pid = pid;

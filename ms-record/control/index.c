@@ -56,13 +56,11 @@ static void put_trace(FILE *f, const struct image *m)
 
 static void put_image(FILE *f, const struct image *m)
 {
-	char room[32];
-	fprintf(f, "%" PRIu32 "\t", m->number);
+	char room[32], parent[16] = "-";
 	if (m->parent)
-		fprintf(f, "%" PRIu32, m->parent - 1);
-	else
-		fputc('-', f);
-	fprintf(f, "\t%d\t%" PRIu64 "\t", (int)m->pid, m->started_ns);
+		snprintf(parent, sizeof parent, "%" PRIu32, m->parent - 1);
+	fprintf(f, "%" PRIu32 "\t%s\t%d\t%" PRIu64 "\t", m->number, parent, (int)m->pid,
+		m->started_ns);
 	if (m->file) {
 		fprintf(f, "%" PRIu64 "\t%s\t", m->duration_ns, how(m, room));
 		if (m->sampled)

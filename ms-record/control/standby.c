@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +17,6 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -53,9 +53,9 @@ struct holder {
 	bool forked;    /* the command has started others, as far as that can be seen */
 };
 
-void standby_name(const struct stat *st, char name[STANDBY_NAME_BYTES])
+void standby_name(uint64_t inode, char name[STANDBY_NAME_BYTES])
 {
-	snprintf(name, STANDBY_NAME_BYTES, "memscope-standby-%llx", (unsigned long long)st->st_ino);
+	snprintf(name, STANDBY_NAME_BYTES, "memscope-standby-%" PRIx64, inode);
 }
 
 /* ---- images ---- */
@@ -105,11 +105,8 @@ static void remove_images(struct holder *h, pid_t pid)
 
 static int listen_for(const struct session *s)
 {
-	struct stat st;
 	char name[STANDBY_NAME_BYTES];
-	if (fstat(s->pool->memfd, &st))
-		return -1;
-	standby_name(&st, name);
+	standby_name(s->pool->inode, name);
 	return packet_listen(name, 16);
 }
 

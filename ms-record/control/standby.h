@@ -21,7 +21,6 @@
 
 struct control;
 struct control_options;
-struct stat;
 
 #define STANDBY_HOOKS_BYTES 8192u
 
@@ -40,9 +39,9 @@ struct standby_answer {
 	char hooks[STANDBY_HOOKS_BYTES]; /* each --hook as it was given, and a line end */
 };
 
-/* The name of the socket for the memory file `st`, into `name`. */
+/* The name of the socket for the memory file of that inode, into `name`. */
 #define STANDBY_NAME_BYTES 64u
-void standby_name(const struct stat *st, char name[STANDBY_NAME_BYTES]);
+void standby_name(uint64_t inode, char name[STANDBY_NAME_BYTES]);
 /* Runs the command, asleep. Its waitpid status, with `err` set where hooks were refused; or -1 with
  * `err` and *own, our exit status, set. */
 int standby_run(const struct control_options *o, int *own, struct ms_err *err);

@@ -10,7 +10,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "ms-record/ptrace/attach_maps.h"
@@ -26,29 +25,26 @@
 
 /* ---- which memory ---- */
 
-/* The shared memory of a recording that the process has mapped. */
-static bool find_memory(int proc, struct stat *st)
+/* The inode of the shared memory of a recording that the process has mapped; 0 = it has none. */
+static uint64_t find_memory(int proc)
 {
 	const struct ms_proc p = {.folder = proc};
 	struct ms_regions r = {0};
-	bool found = false;
+	uint64_t inode = 0;
 	ms_regions_read(&p, false, &r);
-	for (size_t i = 0; i < r.n && !found; i++) {
-		const struct ms_proc_map *m = &r.v[i].map;
-		found = strstr(m->path, "/memfd:memscope (deleted)") != NULL;
-		st->st_dev = makedev(m->dev_major, m->dev_minor);
-		st->st_ino = m->inode;
-	}
+	for (size_t i = 0; i < r.n && !inode; i++)
+		if (strstr(r.v[i].map.path, "/memfd:memscope (deleted)"))
+			inode = r.v[i].map.inode;
 	ms_regions_free(&r);
-	return found;
+	return inode;
 }
 
 /* ---- asking ---- */
 
-static int connect_to(const struct stat *st)
+static int connect_to(uint64_t inode)
 {
 	char name[STANDBY_NAME_BYTES];
-	standby_name(st, name);
+	standby_name(inode, name);
 	return packet_connect(name, PATIENCE_S);
 }
 
@@ -78,7 +74,7 @@ static int refuse(pid_t pid, const char *why, struct ms_err *err)
 	return ms_err_set(err, "cannot wake process %d: %s", (int)pid, why);
 }
 
-static int judge(struct standby_attach *w, pid_t pid, const struct stat *st, struct ms_err *err)
+static int judge(struct standby_attach *w, pid_t pid, uint64_t inode, struct ms_err *err)
 {
 	struct standby_answer *a = &w->answer;
 	struct stat got;
@@ -87,7 +83,7 @@ static int judge(struct standby_attach *w, pid_t pid, const struct stat *st, str
 		return refuse(pid, "another version of ms-record holds it on standby", err);
 	if (!a->ok)
 		return refuse(pid, a->why, err);
-	if (w->memfd < 0 || fstat(w->memfd, &got) || got.st_ino != st->st_ino)
+	if (w->memfd < 0 || fstat(w->memfd, &got) || got.st_ino != inode)
 		return refuse(pid,
 			      "shared memory does not match: the ms-record --standby that runs it "
 			      "answered with another file than the one mapped",
@@ -121,9 +117,8 @@ static int ask(struct standby_attach *w, pid_t pid, int proc, const struct contr
 	       struct ms_err *err)
 {
 	struct standby_ask q = {MG_MAGIC, MG_LAYOUT_VERSION};
-	struct stat st = {0};
-	if (!find_memory(proc, &st) || (w->connection = connect_to(&st)) < 0 ||
-	    !trusted(w->connection, proc))
+	uint64_t inode = find_memory(proc);
+	if (!inode || (w->connection = connect_to(inode)) < 0 || !trusted(w->connection, proc))
 		return 0;
 	if (check_options(o, pid, err))
 		return -1;
@@ -132,7 +127,7 @@ static int ask(struct standby_attach *w, pid_t pid, int proc, const struct contr
 	     errno != ECONNRESET) ||
 	    receive(w))
 		return refuse(pid, "the ms-record --standby that runs it does not answer", err);
-	return judge(w, pid, &st, err) ? -1 : 1;
+	return judge(w, pid, inode, err) ? -1 : 1;
 }
 
 int standby_attach_look(struct standby_attach *w, pid_t pid, const struct control_options *o,

@@ -62,14 +62,6 @@ struct tell_name tell_name(const struct stat *st, const uint8_t session[TELL_SES
 	return n;
 }
 
-static int look_at(const char *file, struct stat *st, struct ms_err *err)
-{
-	int fd = descriptor_named(file);
-	return (fd >= 0 ? fstat(fd, st) : stat(file, st))
-		       ? ms_err_sys(err, "cannot look at '%s'", file)
-		       : 0;
-}
-
 static bool take_session(struct ms_trace *t, uint8_t session[TELL_SESSION])
 {
 	struct ms_err ignored = {0};
@@ -189,9 +181,10 @@ static int talk(int fd, const char *file, const char *verb, bool *again, struct 
 static int try_once(const char *file, const char *verb, bool *again, struct ms_err *err)
 {
 	struct stat st;
+	int own = descriptor_named(file);
 	*again = false;
-	if (look_at(file, &st, err))
-		return -1;
+	if (own >= 0 ? fstat(own, &st) : stat(file, &st))
+		return ms_err_sys(err, "cannot look at '%s'", file);
 	int fd = connect_to(file, &st, again, err);
 	if (fd < 0)
 		return -1;

@@ -38,8 +38,9 @@ int tell_start(struct tell *t)
 
 /* ---- answers ---- */
 
-static void answer(int fd, char how, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-static void answer(int fd, char how, const char *fmt, ...)
+/* Always true: whoever asked is answered. */
+static bool answer(int fd, char how, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static bool answer(int fd, char how, const char *fmt, ...)
 {
 	char text[TELL_PACKET];
 	va_list ap;
@@ -49,6 +50,7 @@ static void answer(int fd, char how, const char *fmt, ...)
 	va_end(ap);
 	send(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT);
 	close(fd);
+	return true;
 }
 
 /* ---- receiving ---- */
@@ -153,7 +155,7 @@ static void all_figures(const struct control *c, struct figures *f, uint64_t *by
 	}
 }
 
-static void answer_status(const struct control *c, struct tell_job *j)
+static bool answer_status(const struct control *c, struct tell_job *j)
 {
 	struct figures f = j->request.figures;
 	uint64_t bytes, started = __atomic_load_n(&c->run.started_ns, __ATOMIC_ACQUIRE);
@@ -164,14 +166,15 @@ static void answer_status(const struct control *c, struct tell_job *j)
 		n += !c->hooks.placed[i];
 	if (c->opt->session.hooks.n)
 		snprintf(waiting, sizeof waiting, "hooks_waiting %zu\n", n);
-	answer(j->fd, '0',
-	       "state %s\nrunning_ns %" PRIu64 "\nstarted_late_ns %" PRIu64 "\nevents %" PRIu64
-	       "\nallocations %" PRIu64 "\nlive_bytes %" PRIu64 "\nlive_blocks %" PRIu64
-	       "\npeak_bytes %" PRIu64 "\nlost_events %" PRIu64 "\npaused_ns %" PRIu64
-	       "\npaused_allocations %" PRIu64 "\nimages %" PRIu64 "\nfile_bytes %" PRIu64 "\n%s",
-	       state_of(c), clock_mono() - c->start_ns, started ? started - c->start_ns : 0,
-	       f.events, f.allocations, f.live_bytes, f.live_blocks, f.peak_bytes, f.lost,
-	       f.paused_ns, f.paused_allocations, f.images, bytes, waiting);
+	return answer(j->fd, '0',
+		      "state %s\nrunning_ns %" PRIu64 "\nstarted_late_ns %" PRIu64
+		      "\nevents %" PRIu64 "\nallocations %" PRIu64 "\nlive_bytes %" PRIu64
+		      "\nlive_blocks %" PRIu64 "\npeak_bytes %" PRIu64 "\nlost_events %" PRIu64
+		      "\npaused_ns %" PRIu64 "\npaused_allocations %" PRIu64 "\nimages %" PRIu64
+		      "\nfile_bytes %" PRIu64 "\n%s",
+		      state_of(c), clock_mono() - c->start_ns, started ? started - c->start_ns : 0,
+		      f.events, f.allocations, f.live_bytes, f.live_blocks, f.peak_bytes, f.lost,
+		      f.paused_ns, f.paused_allocations, f.images, bytes, waiting);
 }
 
 /* ---- doing ---- */
@@ -189,17 +192,10 @@ static bool begin(struct control *c, struct tell_job *j)
 	bool over = c->stopped || c->over;
 	uint64_t never = 0;
 	if (over && (j->verb == TELL_MARK || j->verb == TELL_LEAK_CHECK || j->verb == TELL_PAUSE ||
-		     j->verb == TELL_RESUME)) {
-		answer(j->fd, '1', "recording has stopped");
-		return true;
-	}
-	if (!c->drain.started && j->verb != TELL_STOP) { /* all is written */
-		if (j->verb == TELL_STATUS)
-			answer_status(c, j);
-		else
-			answer(j->fd, '0', "%s", "");
-		return true;
-	}
+		     j->verb == TELL_RESUME))
+		return answer(j->fd, '1', "recording has stopped");
+	if (!c->drain.started && j->verb != TELL_STOP) /* all is written */
+		return j->verb == TELL_STATUS ? answer_status(c, j) : answer(j->fd, '0', "%s", "");
 	switch (j->verb) {
 	case TELL_MARK:
 		send_request(c, j, DRAIN_MARK);
@@ -208,10 +204,8 @@ static bool begin(struct control *c, struct tell_job *j)
 		send_request(c, j, DRAIN_FLUSH);
 		return false;
 	case TELL_PAUSE:
-		if (!__atomic_load_n(&c->run.started_ns, __ATOMIC_ACQUIRE)) {
-			answer(j->fd, '1', "recording has not begun yet (--start-after)");
-			return true;
-		}
+		if (!__atomic_load_n(&c->run.started_ns, __ATOMIC_ACQUIRE))
+			return answer(j->fd, '1', "recording has not begun yet (--start-after)");
 		__atomic_store_n(&c->run.paused, 1, __ATOMIC_RELEASE);
 		break;
 	case TELL_RESUME:
@@ -226,10 +220,9 @@ static bool begin(struct control *c, struct tell_job *j)
 	case TELL_STATUS:
 		break;
 	case TELL_LEAK_CHECK:
-		if (!scanner_ask(c->scanner)) {
-			answer(j->fd, '1', "leak scans are off: --leak-check=no, or --sample");
-			return true;
-		}
+		if (!scanner_ask(c->scanner))
+			return answer(j->fd, '1',
+				      "leak scans are off: --leak-check=no, or --sample");
 		j->step = TELL_SCANNING;
 		return false;
 	}
@@ -243,33 +236,24 @@ static bool go_on(struct control *c, struct tell_job *j)
 	if (j->step == TELL_NEW && begin(c, j))
 		return true;
 	if (j->step == TELL_REQUESTED && __atomic_load_n(&j->request.done, __ATOMIC_ACQUIRE)) {
-		if (j->verb == TELL_STATUS) {
-			answer_status(c, j);
-			return true;
-		}
+		if (j->verb == TELL_STATUS)
+			return answer_status(c, j);
 		j->step = TELL_WRITING;
 		if (j->request.kind == DRAIN_REFRESH)
 			j->request.ticket = 0;
 	}
 	const char *scanned = j->step == TELL_SCANNING ? scanner_answer(c->scanner) : NULL;
-	if (scanned) {
-		answer(j->fd, *scanned ? '0' : '1', "%s",
-		       *scanned ? scanned : "no process that it records runs any more");
-		return true;
-	}
-	if (j->step == TELL_CLOSING && !c->sessions && (c->symbols_done || c->symbols_late)) {
-		answer(j->fd, '0', "%s", "");
-		return true;
-	}
+	if (scanned)
+		return answer(j->fd, *scanned ? '0' : '1', "%s",
+			      *scanned ? scanned : "no process that it records runs any more");
+	if (j->step == TELL_CLOSING && !c->sessions && (c->symbols_done || c->symbols_late))
+		return answer(j->fd, '0', "%s", "");
 	if (j->step != TELL_WRITING || !writer_reached(&c->writer, j->request.ticket))
 		return false;
 	for (const struct session *s = c->sessions; s; s = s->next)
-		if (__atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE)) {
-			answer(j->fd, '1', "%s", s->out->err.text);
-			return true;
-		}
-	answer(j->fd, '0', "%s", "");
-	return true;
+		if (__atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE))
+			return answer(j->fd, '1', "%s", s->out->err.text);
+	return answer(j->fd, '0', "%s", "");
 }
 
 void tell_turn(struct control *c)

@@ -96,10 +96,7 @@ static void grow_known(struct stacks *s)
 	for (size_t i = 0; i < n && n < KNOWN_MAX; i++) {
 		if (!old[i].node)
 			continue;
-		size_t at = (size_t)(old[i].a >> s->known_shift);
-		while (s->known[at].node)
-			at = (at + 1) & s->known_mask;
-		s->known[at] = old[i];
+		*stacks_place(s, (struct stacks_path){old[i].a, old[i].b}) = old[i];
 		s->known_used++;
 	}
 	free(old);
