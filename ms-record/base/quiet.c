@@ -21,6 +21,7 @@
 #include "libcommon/proc/proc.h"
 
 #define MOST_NS UINT64_C(100000000)
+#define QUIET_SIGNAL (SIGRTMAX - 3)
 
 static struct quiet {
 	uint64_t until_ns; /* CLOCK_MONOTONIC */
@@ -53,11 +54,6 @@ static void on_signal(int sig)
 	errno = saved;
 }
 
-static int quiet_signal(void)
-{
-	return SIGRTMAX - 3;
-}
-
 void quiet_prepare(void)
 {
 	struct sigaction a = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
@@ -65,7 +61,7 @@ void quiet_prepare(void)
 		return;
 	void *page = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 			  -1, 0);
-	if (page == MAP_FAILED || sigaction(quiet_signal(), &a, NULL))
+	if (page == MAP_FAILED || sigaction(QUIET_SIGNAL, &a, NULL))
 		return;
 	recorder = getpid();
 	__atomic_store_n(&shared, page, __ATOMIC_RELEASE);
@@ -83,7 +79,7 @@ static void call_threads(void)
 		snprintf(path, sizeof path, "%s/%d/stat", folder, (int)tids[i]);
 		if (ms_proc_text_at(AT_FDCWD, path, text, sizeof text) &&
 		    ms_proc_parse_stat(text, &st) && st.state == 'R')
-			syscall(SYS_tgkill, recorder, tids[i], quiet_signal());
+			syscall(SYS_tgkill, recorder, tids[i], QUIET_SIGNAL);
 	}
 	free(tids);
 }

@@ -41,17 +41,17 @@ static void say_symbols(struct doctor *d, int fd)
 /* ---- a process ---- */
 
 /* The C library's path, as the process sees it, from its maps. */
-static bool find_libc(const struct doctor *d, pid_t pid, char path[4300])
+static bool find_libc(const char *root, pid_t pid, char path[4300])
 {
 	char folder[4200];
 	struct attach_maps maps;
 	bool found = false;
-	snprintf(folder, sizeof folder, "%s/%d", d->root, (int)pid);
+	snprintf(folder, sizeof folder, "%s/%d", root, (int)pid);
 	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	attach_maps_read(&maps, fd, NULL);
 	for (size_t i = 0; i < maps.n && !found; i++) {
 		found = strstr(maps.v[i].path, "/libc.so.6") != NULL;
-		snprintf(path, 4300, "%s/%d/root%.4000s", d->root, (int)pid, maps.v[i].path);
+		snprintf(path, 4300, "%s/%d/root%.4000s", root, (int)pid, maps.v[i].path);
 	}
 	attach_maps_free(&maps);
 	descriptor_close(fd);
@@ -137,27 +137,18 @@ void doctor_process(struct doctor *d, pid_t pid)
 	int fd = open(text, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	say_symbols(d, fd);
 	descriptor_close(fd);
-	if (find_libc(d, pid, libc))
+	if (find_libc(d->root, pid, libc))
 		doctor_libc(d, libc);
 }
 
 /* ---- a command ---- */
-
-/* The C library that we have is the one that it will have, in all likelihood. */
-static void say_own_libc(struct doctor *d)
-{
-	struct doctor own = *d;
-	char libc[4300];
-	own.root = "/proc";
-	if (find_libc(&own, getpid(), libc))
-		doctor_libc(d, libc);
-}
 
 void doctor_command(struct doctor *d)
 {
 	struct launch l = {0};
 	struct ms_err err = {0};
 	struct elffile_malloc m = {0};
+	char libc[4300];
 	fprintf(d->to, "command '%s'\n", d->opt->launch.command[0]);
 	if (launch_find(&l, &d->opt->launch, &err)) {
 		doctor_say(d, DOCTOR_NO, "start", "%s", reason(err.text));
@@ -177,6 +168,8 @@ void doctor_command(struct doctor *d)
 			   "it is built with a sanitizer, whose allocator keeps freed blocks");
 	say_symbols(d, fd);
 	descriptor_close(fd);
-	say_own_libc(d);
+	/* The C library that we have is the one that it will have, in all likelihood. */
+	if (find_libc("/proc", getpid(), libc))
+		doctor_libc(d, libc);
 	MS_FREE(l.program, l.guest);
 }

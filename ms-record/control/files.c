@@ -348,7 +348,7 @@ static struct output *open_file(struct files *f, const struct files_options *o, 
 struct output *files_open(struct files *f, const struct files_options *o, const char *exe,
 			  pid_t pid, struct ms_err *err)
 {
-	*f = (struct files){.dest.folder = -1, .beside = -1, .inside = -1};
+	*f = (struct files){.dest.folder = -1, .beside = -1, .inside = -1, .index.fd = -1};
 	f->path = expand(o->output ? o->output : "%e.%p.trace", exe, pid, err);
 	if (!f->path)
 		return NULL;

@@ -20,16 +20,9 @@ static bool is_named(const struct follow *f, const char *exe, const char *name)
 	return false;
 }
 
-bool follow_exec(const struct follow *f, const char *exe, const char *name)
+bool follow_wants(const struct follow *f, enum follow_which how, const char *exe, const char *name)
 {
 	if (f->which == FOLLOW_NAMED)
 		return is_named(f, exe, name);
-	return f->which != FOLLOW_NONE && f->which != FOLLOW_FORK;
-}
-
-bool follow_fork(const struct follow *f, const char *exe, const char *name)
-{
-	if (f->which == FOLLOW_NAMED)
-		return is_named(f, exe, name);
-	return f->which != FOLLOW_NONE && f->which != FOLLOW_EXEC;
+	return f->which == FOLLOW_DEFAULT || f->which == FOLLOW_ALL || f->which == how;
 }

@@ -19,7 +19,7 @@ struct follow {
 	const char *names; /* FOLLOW_NAMED: patterns with commas between them */
 };
 
-/* Shall a program that is executed, or a child that forks from it without an exec, be recorded?
- * `exe`: path of the executable; `name`: what the process is called. */
-bool follow_exec(const struct follow *f, const char *exe, const char *name);
-bool follow_fork(const struct follow *f, const char *exe, const char *name);
+/* Shall a program that is executed (`how`: FOLLOW_EXEC), or a child that forks from it without an
+ * exec (FOLLOW_FORK), be recorded? `exe`: path of the executable; `name`: what the process is
+ * called. */
+bool follow_wants(const struct follow *f, enum follow_which how, const char *exe, const char *name);

@@ -102,7 +102,7 @@ struct output *handshake_trace(struct control *c, const struct arrival *a, struc
 
 static struct session *begin(struct control *c, const struct arrival *a)
 {
-	bool forks = c->files.folder && follow_fork(&c->opt->follow, a->exe, a->name);
+	bool forks = c->files.folder && follow_wants(&c->opt->follow, FOLLOW_FORK, a->exe, a->name);
 	struct output *out = handshake_trace(c, a, &c->refused);
 	if (!out)
 		return NULL;
@@ -142,7 +142,8 @@ void handshake_look(struct control *c, pid_t pid, struct arrival *a)
 	a->parent = parent_image(c, pid, a->old);
 	a->further = !c->first || pid != c->launch.pid;
 	/* The command's own process is followed through what it becomes. */
-	a->wanted = pid == c->launch.pid || follow_exec(&c->opt->follow, a->exe, a->name);
+	a->wanted =
+		pid == c->launch.pid || follow_wants(&c->opt->follow, FOLLOW_EXEC, a->exe, a->name);
 	a->recordable = a->wanted && !c->stopped && !c->over && (!a->further || c->files.folder);
 }
 
@@ -203,7 +204,8 @@ void handshake_place_hooks(struct control *c, struct session *s, int fd, bool ow
 		c->hooks.refused = err;
 }
 
-bool handshake_receive(const struct control *c, int fd, int *pid)
+/* Receives a request, and whose it is. False = nobody to answer. */
+static bool receive(const struct control *c, int fd, int *pid)
 {
 	struct ucred who;
 	socklen_t n = sizeof who;
@@ -215,11 +217,19 @@ bool handshake_receive(const struct control *c, int fd, int *pid)
 	return true;
 }
 
-static void answer(struct control *c, int fd)
+void handshake_each(const struct control *c, void (*answer)(void *arg, int fd, int pid), void *arg)
 {
 	int pid;
-	if (!handshake_receive(c, fd, &pid))
-		return;
+	for (int fd; (fd = accept4(c->listener, NULL, NULL, SOCK_CLOEXEC)) >= 0;) {
+		if (receive(c, fd, &pid))
+			answer(arg, fd, pid);
+		close(fd);
+	}
+}
+
+static void answer(void *arg, int fd, int pid)
+{
+	struct control *c = arg;
 	struct session *s = new_image(c, pid);
 	bool hooks = s && hook_launch_wanted(s, &c->opt->session.hooks);
 	if (s) /* everybody knows it before it runs: it may be gone before we do again */
@@ -235,8 +245,5 @@ static void answer(struct control *c, int fd)
 
 void handshake_accept(struct control *c)
 {
-	for (int fd; (fd = accept4(c->listener, NULL, NULL, SOCK_CLOEXEC)) >= 0;) {
-		answer(c, fd);
-		close(fd);
-	}
+	handshake_each(c, answer, c);
 }

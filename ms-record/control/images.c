@@ -54,7 +54,8 @@ void begin_draining(struct control *c, struct session *s)
 struct session *begin_attached(struct control *c, struct attach *a, struct output *out,
 			       uint32_t parent, struct ms_err *err)
 {
-	bool forks = c->files.folder && follow_fork(&c->opt->follow, attach_program(a), "");
+	bool forks = c->files.folder &&
+		     follow_wants(&c->opt->follow, FOLLOW_FORK, attach_program(a), "");
 	if (attach_prepare(a, forks, err))
 		return NULL;
 	struct session *s =
@@ -117,7 +118,7 @@ void images_settle(struct control *c, const struct session *s)
 	/* An attached process is not followed into another program. */
 	bool hidden = s->became && s->ending == SESSION_EXECED && !s->successor && !c->attached;
 	if (hidden && (s->pid == c->launch.pid ||
-		       follow_exec(&c->opt->follow, s->became, basename(s->became))))
+		       follow_wants(&c->opt->follow, FOLLOW_EXEC, s->became, basename(s->became))))
 		images_missed(c, s->pid, s->image + 1, s->changed_ns, s->became, s->became_why);
 }
 

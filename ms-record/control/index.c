@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "image.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/dest.h"
 #include "libcommon/base/io.h"
+#include "ms-record/base/descriptor.h"
 #include "ms-record/session/session.h"
 
 static const char head[] = INDEX_HEAD "parent\tpid\tstarted_ns\tduration_ns\tend\tallocations\t"
@@ -82,7 +82,6 @@ void index_open(struct index *x, int folder)
 	x->fd = ms_dest_create(folder, "index");
 	if (x->fd < 0)
 		return;
-	x->open = true;
 	/* A full disk costs the index alone. */
 	if (ms_write_all(x->fd, head, sizeof head - 1) == 0 && x->waiting)
 		ms_write_all(x->fd, x->waiting, x->waiting_bytes);
@@ -96,7 +95,7 @@ void index_add(struct index *x, const struct image *m)
 	if (!f)
 		return;
 	put_image(f, m);
-	if (fclose(f) == 0 && x->open) {
+	if (fclose(f) == 0 && x->fd >= 0) {
 		ms_write_all(x->fd, text, n);
 	} else if (text) {
 		x->waiting = ms_xrealloc(x->waiting, x->waiting_bytes + n, 1);
@@ -108,9 +107,7 @@ void index_add(struct index *x, const struct image *m)
 
 void index_close(struct index *x)
 {
-	if (x->open)
-		close(x->fd);
-	x->open = false;
+	descriptor_close(x->fd);
 	free(x->waiting);
-	x->waiting = NULL;
+	*x = (struct index){.fd = -1};
 }

@@ -10,8 +10,7 @@
 struct image;
 
 struct index {
-	bool open;
-	int fd;
+	int fd;        /* -1 = it is not open */
 	char *waiting; /* lines of images that ended before there was a folder */
 	size_t waiting_bytes;
 };

@@ -171,7 +171,6 @@ static const char *reason(const struct ms_err *why)
 static int prepare(struct control *c, const struct arrival *a, enum launch_way way,
 		   struct ms_err *err)
 {
-	struct ms_err ignored = {0};
 	pid_t pid = a->pid;
 	char path[4200];
 	snprintf(path, sizeof path, "/proc/%d/root%s", (int)pid, c->launch.guest);
@@ -180,7 +179,7 @@ static int prepare(struct control *c, const struct arrival *a, enum launch_way w
 				  "the recorder's library is not visible in its mount namespace");
 	if (way == LAUNCH_PRELOAD) /* its handshake tells it whether it is wanted */
 		return exec_env_change(pid, c->launch.guest, c->socket_name, err);
-	exec_env_change(pid, c->launch.guest, NULL, &ignored);
+	exec_env_change(pid, c->launch.guest, NULL, NULL);
 	if (way == LAUNCH_NOT || !a->recordable)
 		return way == LAUNCH_NOT ? -1 : 0;
 	return inject(c, pid, a, err) ? 0 : -1;

@@ -113,13 +113,12 @@ static int listen_for(const struct session *s)
 /* After the handshake of an image. */
 static struct standby_image *new_image(struct holder *h, pid_t pid)
 {
-	struct ms_err ignored = {0}; /* it runs on unrecorded, as it would asleep */
 	struct control *c = &h->control;
 	h->forked |= h->control.launch.pid != pid;
 	remove_images(h, pid);
 	struct session *s =
-		session_new(&c->opt->session, NULL, NULL, pid, &c->buffer_used, true, -1, &ignored);
-	if (!s)
+		session_new(&c->opt->session, NULL, NULL, pid, &c->buffer_used, true, -1, NULL);
+	if (!s) /* it runs on unrecorded, as it would asleep */
 		return NULL;
 	modules_read_maps(s);
 	modules_list_frames(s);
@@ -134,8 +133,9 @@ static struct standby_image *new_image(struct holder *h, pid_t pid)
 	return image;
 }
 
-static void answer_image(struct holder *h, int fd, int pid)
+static void answer_image(void *arg, int fd, int pid)
 {
+	struct holder *h = arg;
 	struct control *c = &h->control;
 	struct standby_image *image = new_image(h, pid);
 	bool hooks = image && hook_launch_wanted(image->session, &c->opt->session.hooks);
@@ -143,16 +143,6 @@ static void answer_image(struct holder *h, int fd, int pid)
 		remove_images(h, pid);
 	else if (hooks)
 		handshake_place_hooks(c, image->session, fd, pid == c->launch.pid);
-}
-
-static void accept_images(struct holder *h)
-{
-	int pid;
-	for (int fd; (fd = accept4(h->control.listener, NULL, NULL, SOCK_CLOEXEC)) >= 0;) {
-		if (handshake_receive(&h->control, fd, &pid))
-			answer_image(h, fd, pid);
-		close(fd);
-	}
 }
 
 /* ---- recorders ---- */
@@ -289,7 +279,7 @@ static void handle_events(struct holder *h, const struct pollfd *p)
 	if (p[0].revents)
 		pass_signals(h);
 	if (p[1].revents)
-		accept_images(h);
+		handshake_each(&h->control, answer_image, h);
 }
 
 /* Has the command ended? It stays a zombie. */

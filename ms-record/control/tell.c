@@ -25,12 +25,10 @@
 
 int tell_parse(const char *text, enum tell_verb *verb, const char **name, struct ms_err *err)
 {
-	static const struct {
-		const char *text;
-		enum tell_verb verb;
-	} verbs[] = {{"flush", TELL_FLUSH},   {"pause", TELL_PAUSE},
-		     {"resume", TELL_RESUME}, {"stop", TELL_STOP},
-		     {"status", TELL_STATUS}, {"leak-check", TELL_LEAK_CHECK}};
+	static const char *const verbs[] = {
+		[TELL_FLUSH] = "flush", [TELL_PAUSE] = "pause",   [TELL_RESUME] = "resume",
+		[TELL_STOP] = "stop",   [TELL_STATUS] = "status", [TELL_LEAK_CHECK] = "leak-check"};
+	*name = "";
 	if (!strncmp(text, "mark:", 5)) {
 		*verb = TELL_MARK;
 		*name = text + 5;
@@ -41,12 +39,9 @@ int tell_parse(const char *text, enum tell_verb *verb, const char **name, struct
 					  NAME_MAX_BYTES);
 		return 0;
 	}
-	for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
-		if (!strcmp(text, verbs[i].text)) {
-			*verb = verbs[i].verb;
-			*name = "";
+	for (*verb = TELL_FLUSH; *verb <= TELL_LEAK_CHECK; ++*verb)
+		if (!strcmp(text, verbs[*verb]))
 			return 0;
-		}
 	return ms_err_set(err, "unknown verb '%.64s': " TELL_VERBS, text);
 }
 
@@ -64,13 +59,12 @@ struct tell_name tell_name(const struct stat *st, const uint8_t session[TELL_SES
 
 static bool take_session(struct ms_trace *t, uint8_t session[TELL_SESSION])
 {
-	struct ms_err ignored = {0};
 	struct ms_block b;
 	struct ms_record_reader r;
 	struct ms_record rec;
 	struct ms_field f;
 	bool found = false;
-	if (ms_trace_next(t, 0, 1, &b, &ignored) != MS_NEXT_BLOCK || b.type != MS_BLOCK_INFO)
+	if (ms_trace_next(t, 0, 1, &b, NULL) != MS_NEXT_BLOCK || b.type != MS_BLOCK_INFO)
 		return false;
 	const struct ms_column *c = ms_block_column(&b, MS_RECORDS_COLUMN);
 	ms_record_reader_init(&r, c ? c->data : NULL, c ? c->size : 0);
@@ -87,7 +81,6 @@ static bool take_session(struct ms_trace *t, uint8_t session[TELL_SESSION])
  * set. */
 static int read_session(const char *file, uint8_t session[TELL_SESSION], struct ms_err *err)
 {
-	struct ms_err ignored = {0};
 	int own = descriptor_named(file), fd;
 	fd = own >= 0 ? fcntl(own, F_DUPFD_CLOEXEC, 3) : open(file, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -95,7 +88,7 @@ static int read_session(const char *file, uint8_t session[TELL_SESSION], struct 
 	/* A descriptor's offset is others' too. */
 	uint8_t *head = own >= 0 ? malloc(HEAD_BYTES) : NULL;
 	ssize_t n = head ? pread(fd, head, HEAD_BYTES, 0) : 0;
-	struct ms_trace *t = ms_trace_open_fd(fd, file, head, n > 0 ? (size_t)n : 0, &ignored);
+	struct ms_trace *t = ms_trace_open_fd(fd, file, head, n > 0 ? (size_t)n : 0, NULL);
 	bool found = t && take_session(t, session);
 	if (t)
 		ms_trace_close(t);

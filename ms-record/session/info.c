@@ -13,6 +13,7 @@
 
 #include "format/trace.h"
 #include "libcommon/base/arena.h"
+#include "libcommon/base/io.h"
 #include "libcommon/proc/proc.h"
 #include "ms-record/base/descriptor.h"
 #include "session_options.h"
@@ -46,23 +47,18 @@ void identity_unref(struct identity *w)
 	MS_FREE(w->exe, w->name, w->cwd, w->args, w->env, w);
 }
 
-/* Reads a file of /proc/PID whole, NUL-terminated. malloc'ed; NULL when it cannot be. */
+/* Reads a file of /proc/PID, NUL-terminated. malloc'ed; NULL when it cannot be. */
 static char *read_file(int folder, const char *name, size_t *size)
 {
+	void *bytes;
 	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	bool good = fd >= 0 && !ms_read_all(fd, name, SIZE_MAX, &bytes, size, NULL);
+	descriptor_close(fd);
+	if (!good)
 		return NULL;
-	size_t n = 0, room = 4096;
-	char *text = ms_xrealloc(NULL, room + 1, 1);
-	ssize_t got;
-	while (n < TEXT_MAX && (got = read(fd, text + n, room - n)) > 0) {
-		n += (size_t)got;
-		if (n == room)
-			text = ms_xrealloc(text, (room *= 2) + 1, 1);
-	}
-	close(fd);
-	text[n] = '\0';
-	*size = n;
+	*size = *size < TEXT_MAX ? *size : TEXT_MAX;
+	char *text = ms_xrealloc(bytes, *size + 1, 1);
+	text[*size] = '\0';
 	return text;
 }
 
