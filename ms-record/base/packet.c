@@ -19,19 +19,15 @@ static socklen_t address_of(const char *name, struct sockaddr_un *a)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n);
 }
 
-static int give_up(int fd)
-{
-	descriptor_close(fd);
-	return -1;
-}
-
 int packet_listen(const char *name, int backlog)
 {
 	struct sockaddr_un a;
 	socklen_t n = address_of(name, &a);
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	bool good = fd >= 0 && !bind(fd, (struct sockaddr *)&a, n) && !listen(fd, backlog);
-	return good ? fd : give_up(fd);
+	if (fd >= 0 && !bind(fd, (struct sockaddr *)&a, n) && !listen(fd, backlog))
+		return fd;
+	descriptor_close(fd);
+	return -1;
 }
 
 int packet_connect(const char *name, unsigned patience_s)
@@ -42,8 +38,10 @@ int packet_connect(const char *name, unsigned patience_s)
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
-	bool good = fd >= 0 && !connect(fd, (struct sockaddr *)&a, n);
-	return good ? fd : give_up(fd);
+	if (fd >= 0 && !connect(fd, (struct sockaddr *)&a, n))
+		return fd;
+	descriptor_close(fd);
+	return -1;
 }
 
 /* Room for one open file. */

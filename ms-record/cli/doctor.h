@@ -29,7 +29,7 @@ int doctor_run(const struct control_options *o, FILE *to);
 /* One finding. */
 void doctor_say(struct doctor *d, enum doctor_how how, const char *what, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
-/* The file of that name below the root as a string; false = it cannot be read, or is empty. */
+/* The file of that name below the root as a string; false and "" = it cannot be read, or is empty. */
 bool doctor_read(const struct doctor *d, const char *name, char *text, size_t room);
 /* Has the process who asks this capability, by `status` below the root? */
 bool doctor_capable(const struct doctor *d, int what);

@@ -69,9 +69,8 @@ static void look_at_kernel(struct doctor *d)
 static void look_at_rights(struct doctor *d)
 {
 	char text[64];
-	int scope = doctor_read(d, "sys/kernel/yama/ptrace_scope", text, sizeof text) && *text
-			    ? atoi(text)
-			    : 0;
+	doctor_read(d, "sys/kernel/yama/ptrace_scope", text, sizeof text);
+	int scope = atoi(text);
 	bool may = doctor_capable(d, CAP_SYS_PTRACE);
 	bool target = d->opt->pids.n != 0; /* then what counts is said of it */
 	enum doctor_how less = target ? DOCTOR_OK : DOCTOR_NOTE;
@@ -165,18 +164,16 @@ static void look_at_container(struct doctor *d)
 static void look_at_memory(struct doctor *d)
 {
 	char text[8192], a[MS_UNIT_BUF], b[MS_UNIT_BUF];
-	uint64_t free_bytes = UINT64_MAX;
-	if (doctor_read(d, "meminfo", text, sizeof text))
-		free_bytes = ms_proc_status_number(text, "\nMemAvailable:", UINT64_MAX / 1024);
-	free_bytes = free_bytes >= UINT64_MAX / 1024 ? UINT64_MAX : free_bytes * 1024;
+	doctor_read(d, "meminfo", text, sizeof text);
+	uint64_t free_kb = ms_proc_status_number(text, "\nMemAvailable:", UINT64_MAX / 1024);
 	int fd = memfd_create("memscope-doctor", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		doctor_say(d, DOCTOR_NO, "memory", "no shared memory can be made: %s",
 			   strerror(errno));
-	else if (free_bytes < MEMORY_LITTLE + d->opt->session.buffer_bytes)
+	else if (free_kb * 1024 < MEMORY_LITTLE + d->opt->session.buffer_bytes)
 		doctor_say(d, DOCTOR_NOTE, "memory",
 			   "only %s are left, and buffers take up to %s: use --buffer",
-			   ms_format_size(a, free_bytes),
+			   ms_format_size(a, free_kb * 1024),
 			   ms_format_size(b, d->opt->session.buffer_bytes));
 	else
 		doctor_say(d, DOCTOR_OK, "memory",

@@ -41,7 +41,10 @@ struct refusal {
 	char *why; /* a whole message */
 };
 
-/* -p, see multi_attach.h */
+/* The processes of -p, one or several: each is attached to by itself, all are recorded in one run.
+ *
+ * The first that can be had gets FILE, each further one a trace in FILE.d/. One that cannot is kept
+ * with its reason, and costs the others nothing. c->attach is the first. */
 struct multi_attach {
 	size_t asked; /* processes that -p named */
 	MS_ARRAY(struct attach_process) all;
@@ -104,3 +107,25 @@ void control_read_signals(struct control *c);
 /* Appends symbols to the traces that were kept. */
 void control_symbols(struct control *c);
 void control_free(struct control *c);
+
+/* ---- forked children that began to record: fork_children.c ---- */
+
+/* Takes all that the draining thread has seen. */
+void fork_children_accept(struct control *c);
+/* Waits, not for long, until no child can have gone unseen that began before. */
+void fork_children_settle(struct control *c);
+
+/* ---- the processes of -p: multi_attach.c ---- */
+
+/* Looks at each of them, which none notices. 0, or -1 with `err` set: none can be had; c->attach is
+ * the first that can. */
+int multi_attach_look(struct control *c, struct ms_err *err);
+/* Maps the guest into each of them. The same. */
+int multi_attach_prepare(struct control *c, struct ms_err *err);
+/* Replaces the entries in each of them: from here on it is recorded. The same. */
+int multi_attach_go(struct control *c, struct ms_err *err);
+/* Detaches from all of them. */
+void multi_attach_detach(struct control *c);
+/* Have all of them ended? */
+bool multi_attach_ended(const struct control *c);
+void multi_attach_free(struct control *c);

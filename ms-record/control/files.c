@@ -26,7 +26,7 @@
 /* %p, %e, %t and %% of a pattern. malloc'ed; NULL with `err` set. */
 static char *expand(const char *pattern, const char *exe, pid_t pid, struct ms_err *err)
 {
-	char *out = NULL, when[32];
+	char *out = NULL, when[32], number[16];
 	size_t n = 0;
 	time_t now = time(NULL);
 	struct tm tm;
@@ -36,30 +36,25 @@ static char *expand(const char *pattern, const char *exe, pid_t pid, struct ms_e
 		return NULL;
 	}
 	strftime(when, sizeof when, "%Y%m%dT%H%M%S", localtime_r(&now, &tm));
+	snprintf(number, sizeof number, "%d", (int)pid);
 	for (const char *p = pattern; *p; p++) {
 		if (*p != '%') {
 			fputc(*p, f);
 			continue;
 		}
-		switch (*++p) {
-		case 'p':
-			fprintf(f, "%d", (int)pid);
-			break;
-		case 'e':
-			fputs(basename(exe), f);
-			break;
-		case 't':
-			fputs(when, f);
-			break;
-		case '%':
-			fputc('%', f);
-			break;
-		default:
+		p++;
+		const char *word = *p == 'p'   ? number
+				   : *p == 'e' ? basename(exe)
+				   : *p == 't' ? when
+				   : *p == '%' ? "%"
+					       : NULL;
+		if (!word) {
 			fclose(f);
 			free(out);
 			ms_err_set(err, "bad name '%s': after %% comes p, e, t or %%", pattern);
 			return NULL;
 		}
+		fputs(word, f);
 	}
 	fclose(f);
 	return out;
@@ -214,34 +209,31 @@ static bool is_ours(int folder, const char *name)
 	return parts == 2;
 }
 
-/* Calls `act` for what is in the folder, but . and .., until it says stop. */
-static bool each_file(int folder, bool (*act)(int folder, const char *name))
+/* Calls `act` for what is in the folder, but . and ..; NULL = nothing is to be there. False = it
+ * cannot be read, or something is. */
+static bool each_file(int folder, void (*act)(int folder, const char *name))
 {
 	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	bool all = d != NULL;
+	bool good = d != NULL;
 	if (!d && fd >= 0)
 		close(fd);
-	for (struct dirent *e; all && (e = readdir(d));)
-		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-			all = act(folder, e->d_name);
+	for (struct dirent *e; good && (e = readdir(d));) {
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+			continue;
+		good = act != NULL;
+		if (act)
+			act(folder, e->d_name);
+	}
 	if (d)
 		closedir(d);
-	return all;
+	return good;
 }
 
-static bool stop(int folder, const char *name)
-{
-	(void)folder;
-	(void)name;
-	return false;
-}
-
-static bool remove_ours(int folder, const char *name)
+static void remove_ours(int folder, const char *name)
 {
 	if (is_ours(folder, name))
 		unlinkat(folder, name, 0);
-	return true;
 }
 
 /* Opens FILE.d of an earlier run of ours. -1: there is none; *foreign: what has the name is not of
@@ -254,7 +246,7 @@ static int open_earlier(const struct files *f, bool *foreign)
 	*foreign = fd < 0 && errno != ENOENT;
 	if (fd < 0)
 		return -1;
-	if (!fstat(fd, &st) && ms_dest_ours(&st) && (is_index(fd) || each_file(fd, stop)))
+	if (!fstat(fd, &st) && ms_dest_ours(&st) && (is_index(fd) || each_file(fd, NULL)))
 		return fd;
 	*foreign = true;
 	close(fd);
@@ -371,9 +363,8 @@ void files_discard(struct files *f)
 {
 	char old[NAME_MAX + 2];
 	int folder = f->dest.folder;
-	if (!f->folder || f->discarded || !ms_dest_is(folder, f->dest.name, f->dev, f->ino))
+	if (!f->folder || !ms_dest_is(folder, f->dest.name, f->dev, f->ino))
 		return;
-	f->discarded = true;
 	snprintf(old, sizeof old, "%s~", f->dest.name);
 	if (!f->has_old || renameat(folder, old, folder, f->dest.name))
 		unlinkat(folder, f->dest.name, 0);

@@ -34,7 +34,6 @@ struct files {
 	char *folder; /* FILE.d, or NULL: there can be none */
 	int beside;   /* the folder that this is in, O_PATH */
 	int inside;   /* itself, once it was made; -1 */
-	bool discarded;
 	struct index index;
 };
 

@@ -5,8 +5,6 @@
  * it is believed only when that process has this very memory mapped; one that cannot be found is
  * over, and all that it did is in its slot.
  */
-#include "fork_children.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

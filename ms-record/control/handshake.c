@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "control.h"
-#include "fork_children.h"
 #include "ms-record/attach/hook_launch.h"
 #include "ms-record/session/info.h"
 #include "libcommon/base/err.h"

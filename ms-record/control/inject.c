@@ -29,7 +29,6 @@
 #include <unistd.h>
 
 #include "control.h"
-#include "fork_children.h"
 #include "handshake.h"
 #include "ms-record/attach/attach.h"
 #include "ms-record/launch/beginning.h"

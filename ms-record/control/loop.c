@@ -11,13 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fork_children.h"
 #include "handshake.h"
 #include "ms-record/session/info.h"
 #include "ms-record/drain/recording.h"
 #include "inject.h"
 #include "libcommon/base/arena.h"
-#include "multi_attach.h"
 #include "ms-record/base/descriptor.h"
 #include "ms-record/session/samples.h"
 

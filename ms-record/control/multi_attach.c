@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The processes of -p.
  */
-#include "multi_attach.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -155,13 +153,6 @@ int multi_attach_prepare(struct control *c, struct ms_err *err)
 
 /* ---- recording ---- */
 
-/* Nothing of it will come: its trace is ended, and empty. */
-static void end_now(struct control *c, struct attach_process *p)
-{
-	drain_add(&c->drain, p->session);
-	control_end(c, p->session, SESSION_STOPPED, -1);
-}
-
 static void note_refusals(struct control *c)
 {
 	const struct multi_attach *s = &c->multi_attach;
@@ -198,8 +189,10 @@ int multi_attach_go(struct control *c, struct ms_err *err)
 			continue;
 		}
 		refuse(c, p, &why);
-		if (s->asked > 1)
-			end_now(c, p);
+		if (s->asked > 1) { /* nothing of it will come: its trace is ended, and empty */
+			drain_add(&c->drain, p->session);
+			control_end(c, p->session, SESSION_STOPPED, -1);
+		}
 	}
 	if (!going)
 		return settle(c, err);

@@ -46,9 +46,8 @@ struct standby_image {
 };
 
 struct holder {
-	struct control control; /* its launch, listener and signals are used */
+	struct control control; /* its launch, listener, signals and child are used */
 	struct standby_image *first;
-	int child;      /* pidfd of the command */
 	uint64_t since; /* CLOCK_MONOTONIC: somebody was last seen who may make a handshake */
 	bool forked;    /* the command has started others, as far as that can be seen */
 };
@@ -235,7 +234,8 @@ static void pass_signals(struct holder *h)
 	struct signalfd_siginfo info;
 	while (read(h->control.signals, &info, sizeof info) == sizeof info) {
 		bool terminal = info.ssi_signo == SIGINT || info.ssi_signo == SIGQUIT;
-		if (!terminal && h->child >= 0) /* the terminal sent it to the command too */
+		if (!terminal &&
+		    h->control.child >= 0) /* the terminal sent it to the command too */
 			kill(h->control.launch.pid, (int)info.ssi_signo);
 	}
 }
@@ -248,7 +248,7 @@ static size_t fill(const struct holder *h, struct pollfd *p)
 	size_t n = POLL_FIXED;
 	p[0] = (struct pollfd){h->control.signals, POLLIN, 0};
 	p[1] = (struct pollfd){h->control.listener, POLLIN, 0};
-	p[2] = (struct pollfd){h->child, POLLIN, 0};
+	p[2] = (struct pollfd){h->control.child, POLLIN, 0};
 	for (const struct standby_image *image = h->first; image; image = image->next) {
 		p[n++] = (struct pollfd){image->listener, POLLIN, 0};
 		p[n++] = (struct pollfd){image->client, POLLIN, 0};
@@ -305,7 +305,7 @@ static void close_all(struct holder *h)
 		remove_images(h, h->first->session->pid);
 	descriptor_close(h->control.listener);
 	descriptor_close(h->control.signals);
-	descriptor_close(h->child);
+	descriptor_close(h->control.child);
 	MS_FREE(h->control.launch.program, h->control.launch.guest);
 }
 
@@ -324,8 +324,8 @@ static void serve_in_background(struct holder *h)
 		close(null);
 	if (chdir("/"))
 		_exit(0);
-	close(h->child);
-	h->child = -1;
+	close(h->control.child);
+	h->control.child = -1;
 	while (h->first || clock_mono() < h->since + LINGER_NS)
 		poll_once(h, h->first ? -1 : 100);
 	close_all(h);
@@ -342,8 +342,8 @@ static int start(struct holder *h, struct ms_err *err)
 		return ms_err_set(err, "cannot hold '%s' on standby: %s", l->program, l->inject);
 	if (control_fork(c, err))
 		return -1;
-	h->child = (int)syscall(SYS_pidfd_open, l->pid, 0);
-	if (h->child < 0) {
+	h->control.child = (int)syscall(SYS_pidfd_open, l->pid, 0);
+	if (h->control.child < 0) {
 		launch_cancel(l);
 		return ms_err_sys(err, "cannot watch the command");
 	}
@@ -352,7 +352,7 @@ static int start(struct holder *h, struct ms_err *err)
 
 int standby_run(const struct control_options *o, int *own, struct ms_err *err)
 {
-	struct holder h = {.child = -1, .control = {.opt = o, .listener = -1, .signals = -1}};
+	struct holder h = {.control = {.opt = o, .listener = -1, .signals = -1, .child = -1}};
 	int status = -1;
 	if (start(&h, err)) {
 		*own = h.control.launch.status;

@@ -12,7 +12,6 @@
 #include "inject.h"
 #include "libcommon/base/err.h"
 #include "ms-record/base/descriptor.h"
-#include "multi_attach.h"
 
 static int take_signals(struct control *c, struct ms_err *err)
 {

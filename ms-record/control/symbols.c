@@ -193,11 +193,11 @@ static void work_within(struct control *c, struct jobs *j)
 
 void control_symbols(struct control *c)
 {
-	bool done = c->symbols_done;
-	c->symbols_done = true;
-	if (done || c->opt->no_symbols || c->abandoned || !c->files.folder || !c->images.n)
+	if (c->symbols_done || c->opt->no_symbols || c->abandoned || !c->files.folder ||
+	    !c->images.n) {
+		c->symbols_done = true;
 		return;
-	c->symbols_done = false;
+	}
 	char *snap = launch_own_file("ms-snap");
 	c->no_snap = !snap;
 	struct jobs j = {.snap = snap};

@@ -73,16 +73,13 @@ int module_file_open(const struct session *s, const struct attach_map *p, const 
 	int fd = open_seen(s, path);
 	if (fd < 0)
 		return -1;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		close(fd);
-		return -1;
-	}
-	if (p && p->inode && st.st_ino != p->inode) {
+	bool regular = !fstat(fd, &st) && S_ISREG(st.st_mode);
+	if (regular && (!p || !p->inode || st.st_ino == p->inode))
+		return fd;
+	if (regular)
 		*other = true;
-		close(fd);
-		return -1;
-	}
-	return fd;
+	close(fd);
+	return -1;
 }
 
 /* What is mapped, by the kernel's own link to it: also when its path is gone, where we may. */
