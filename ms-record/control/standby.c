@@ -234,8 +234,8 @@ static void pass_signals(struct holder *h)
 	struct signalfd_siginfo info;
 	while (read(h->control.signals, &info, sizeof info) == sizeof info) {
 		bool terminal = info.ssi_signo == SIGINT || info.ssi_signo == SIGQUIT;
-		if (!terminal &&
-		    h->control.child >= 0) /* the terminal sent it to the command too */
+		/* The terminal sent it to the command too. */
+		if (!terminal && h->control.child >= 0)
 			kill(h->control.launch.pid, (int)info.ssi_signo);
 	}
 }

@@ -105,8 +105,8 @@ static void take_signal(struct poll *p, int sig)
 static void take_sample(struct poll *p, bool detail)
 {
 	struct ms_proc_sample s;
-	p->now_ns = clock_mono() - p->start_mono;
-	if (!ms_proc_sample_take(&p->taker, p->now_ns, detail, &s)) {
+	uint64_t now = clock_mono() - p->start_mono;
+	if (!ms_proc_sample_take(&p->taker, now, detail, &s)) {
 		look_for_end(p);
 		return;
 	}
@@ -189,7 +189,6 @@ static int start(struct poll *p, int *own, struct ms_err *err)
 	p->start_wall = ms_clock_ns(CLOCK_REALTIME);
 	if (ms_proc_open(&p->taker.proc, p->rec->proc_root, p->pid_out, err))
 		return -1;
-	memcpy(p->name, p->taker.proc.name, sizeof p->name);
 	if (o->pid && !ms_proc_alive(&p->taker.proc))
 		return ms_err_set(
 			err,
@@ -199,7 +198,7 @@ static int start(struct poll *p, int *own, struct ms_err *err)
 	if (o->pid && !ms_proc_read_statm(&p->taker.proc, &m))
 		return ms_err_set(err,
 				  "process %d ('%s') has no memory of its own: a kernel thread",
-				  p->pid_out, p->name);
+				  p->pid_out, p->taker.proc.name);
 	return poll_trace_open(p, err);
 }
 

@@ -148,7 +148,7 @@ static struct ms_trend trend_of(const struct poll_series *s, enum poll_figure f)
 
 static void say_how(const struct poll *p, FILE *to)
 {
-	fprintf(to, "ms-record: %s (pid %d) polled for %s, %s %s; ", p->name, p->pid_out,
+	fprintf(to, "ms-record: %s (pid %d) polled for %s, %s %s; ", p->taker.proc.name, p->pid_out,
 		DURATION(p->duration_ns), COUNT(p->series.samples),
 		p->series.samples == 1 ? "sample" : "samples");
 	if (p->end == POLL_MAX_HEAP)

@@ -25,6 +25,7 @@ static void trim(const char **from, const char **to)
 		--*to;
 }
 
+/* A copy of that. */
 static char *copy(const char *from, const char *to)
 {
 	trim(&from, &to);
