@@ -187,7 +187,7 @@ bool handshake_reply(int fd, const struct session *s)
 	struct mg_handshake_reply w = {.magic = MG_MAGIC,
 				       .version = MG_LAYOUT_VERSION,
 				       .accept = s != NULL,
-				       .bytes = s ? s->pool->bytes : 0};
+				       .bytes = s ? s->pool->shape.bytes : 0};
 	return packet_send(fd, &w, sizeof w, s ? s->pool->memfd : -1);
 }
 

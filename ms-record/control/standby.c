@@ -64,7 +64,7 @@ static void turn_off(struct standby_image *image)
 {
 	struct pool *p = image->session->pool;
 	pool_shut(p);
-	for (uint32_t i = 0; i < p->slot_max; i++) {
+	for (uint32_t i = 0; i < p->shape.slot_max; i++) {
 		struct mg_session *m = (struct mg_session *)(p->memory + pool_slot_at(p, i));
 		if (__atomic_load_n(&p->dir[i].state, __ATOMIC_ACQUIRE) == MG_SLOT_TAKEN)
 			__atomic_store_n(&m->state, MG_OFF, __ATOMIC_SEQ_CST);
@@ -194,7 +194,7 @@ static void hand_over(struct standby_image *image, int fd, pid_t recorder)
 				   .ok = 1,
 				   .pid = (uint32_t)image->session->pid,
 				   .wake = ++image->wakes,
-				   .shape = pool_shape(image->session->pool)};
+				   .shape = image->session->pool->shape};
 	list_hooks(image->session->hooks, a.hooks);
 	turn_off(image); /* it is; but what the process wrote there is not to be believed */
 	image->client = fd;

@@ -27,7 +27,7 @@ static void add_parts(struct session *s, uint32_t serial)
 
 void recording_begin(struct session *s)
 {
-	add_parts(s, s->pool->head_serial);
+	add_parts(s, s->pool->shape.head_serial);
 	if (s->standby)
 		ring_take_over(s, true);
 	ring_prepare(s);

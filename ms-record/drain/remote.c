@@ -115,7 +115,7 @@ static bool read_code(struct remote *c, uint64_t address, void *out, size_t n)
 
 static int read_list(const struct pool *p, uint64_t at, unw_word_t *value)
 {
-	uint64_t first = p->image.entries;
+	uint64_t first = p->shape.image.entries;
 	if (at < first || at - first + sizeof *value > p->entries_used)
 		return -UNW_EINVAL;
 	memcpy(value, p->memory + at, sizeof *value);

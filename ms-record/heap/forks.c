@@ -54,7 +54,7 @@ void inherited_heap_unref(struct inherited_heap *h)
 /* The inherited heap of the session `serial` of this pool, or NULL. */
 static struct inherited_heap *find(const struct pool *p, uint32_t serial)
 {
-	if (p->head_session && p->head_serial == serial)
+	if (p->head_session && p->shape.head_serial == serial)
 		return p->head_session->heap->inherited_heap;
 	for (uint32_t i = 0; i < p->prepared; i++)
 		if (p->slots[i].session && p->slots[i].serial == serial)
@@ -335,10 +335,10 @@ bool forks_take(struct session *s, uint64_t address, struct live_block *b)
 /* One that nobody may ask for any more, or the oldest. */
 static uint32_t least_wanted(const struct pool *p)
 {
-	uint32_t oldest = p->exited_parents[0]->serial == p->head_serial;
+	uint32_t oldest = p->exited_parents[0]->serial == p->shape.head_serial;
 	for (uint32_t i = 0; i < p->exited_parent_count; i++)
 		if (!p->exited_parents[i]->points.n && p->exited_parents[i]->refs == 1 &&
-		    p->exited_parents[i]->serial != p->head_serial)
+		    p->exited_parents[i]->serial != p->shape.head_serial)
 			return i;
 	return oldest;
 }

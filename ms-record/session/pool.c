@@ -78,55 +78,55 @@ static void choose_sizes(struct pool *p, pid_t pid, bool forks, bool attached)
 	struct rlimit as;
 	uint64_t window = attached ? page_up(ATTACHED_LAP + MG_SLACK) : MG_RING_LARGEST + MG_SLACK;
 	uint32_t most = attached ? ATTACHED_RINGS : SESSION_RINGS;
-	p->image = (struct extents){.module_max = SESSION_MODULES,
-				    .ring_max = most,
-				    .range_max = POOL_RANGES,
-				    .window_bytes = window,
-				    .entries_bytes = ENTRIES_BYTES};
-	p->each = (struct extents){.module_max = SLOT_MODULES,
-				   .range_max = SLOT_RANGES,
-				   .ring_max = attached ? MG_CHUNK_FIRST : SLOT_RINGS,
-				   .window_bytes = attached ? page_up(POOL_ATTACHED_LAP + MG_SLACK)
-							    : SLOT_WINDOW};
-	lay_out(&p->each, 0);
-	p->slot_max = !forks ? 0 : attached ? ATTACHED_SLOTS : POOL_SLOTS;
+	p->shape.image = (struct extents){.module_max = SESSION_MODULES,
+					  .ring_max = most,
+					  .range_max = POOL_RANGES,
+					  .window_bytes = window,
+					  .entries_bytes = ENTRIES_BYTES};
+	p->shape.each = (struct extents){
+		.module_max = SLOT_MODULES,
+		.range_max = SLOT_RANGES,
+		.ring_max = attached ? MG_CHUNK_FIRST : SLOT_RINGS,
+		.window_bytes = attached ? page_up(POOL_ATTACHED_LAP + MG_SLACK) : SLOT_WINDOW};
+	lay_out(&p->shape.each, 0);
+	p->shape.slot_max = !forks ? 0 : attached ? ATTACHED_SLOTS : POOL_SLOTS;
 	p->target = attached ? ATTACHED_READY_FIRST : READY_FIRST;
 	if (!prlimit(pid, RLIMIT_AS, NULL, &as) && as.rlim_cur != RLIM_INFINITY) {
 		uint64_t share = as.rlim_cur / 16;
-		p->image.entries_bytes =
+		p->shape.image.entries_bytes =
 			share / 8 < ENTRIES_BYTES ? page_up(share / 8) : ENTRIES_BYTES;
-		uint64_t rings = (share - p->image.entries_bytes) / window;
-		p->image.ring_max = rings < 8 ? 8 : rings > most ? most : (uint32_t)rings;
-		p->image.module_max = 512;
-		p->image.range_max = 512;
-		p->slot_max = 0;
+		uint64_t rings = (share - p->shape.image.entries_bytes) / window;
+		p->shape.image.ring_max = rings < 8 ? 8 : rings > most ? most : (uint32_t)rings;
+		p->shape.image.module_max = 512;
+		p->shape.image.range_max = 512;
+		p->shape.slot_max = 0;
 	}
-	lay_out(&p->image, p->slot_max);
-	p->slots_start = p->image.bytes;
-	p->bytes = p->slots_start + p->slot_max * p->each.bytes;
+	lay_out(&p->shape.image, p->shape.slot_max);
+	p->shape.slots_start = p->shape.image.bytes;
+	p->shape.bytes = p->shape.slots_start + p->shape.slot_max * p->shape.each.bytes;
 }
 
 /* ---- making and giving up ---- */
 
 static int map_memory(struct pool *p)
 {
-	void *m = mmap(NULL, p->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, p->memfd,
-		       0);
+	void *m = mmap(NULL, p->shape.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+		       p->memfd, 0);
 	p->memory = m == MAP_FAILED ? NULL : m;
 	if (!p->memory)
 		return -1;
 	p->head = (struct mg_session *)p->memory;
-	p->dir = (struct mg_fork_slot *)(p->memory + p->image.rings +
-					 p->image.ring_max * sizeof(struct mg_ring));
+	p->dir = (struct mg_fork_slot *)(p->memory + p->shape.image.rings +
+					 p->shape.image.ring_max * sizeof(struct mg_ring));
 	return 0;
 }
 
 /* All in front of the windows, but most of the rings: see pool_back_ring. */
 static int back_head(const struct pool *p)
 {
-	uint64_t rest = p->image.rings + p->image.ring_max * sizeof(struct mg_ring);
-	return fallocate(p->memfd, 0, 0, (off_t)p->image.rings) ||
-	       fallocate(p->memfd, 0, (off_t)rest, (off_t)(p->image.entries - rest));
+	uint64_t rest = p->shape.image.rings + p->shape.image.ring_max * sizeof(struct mg_ring);
+	return fallocate(p->memfd, 0, 0, (off_t)p->shape.image.rings) ||
+	       fallocate(p->memfd, 0, (off_t)rest, (off_t)(p->shape.image.entries - rest));
 }
 
 bool pool_back_ring(const struct pool *p, const struct session *s, uint32_t i)
@@ -142,13 +142,13 @@ static int make_memory(struct pool *p, struct ms_err *err)
 	struct stat st;
 	if (p->memfd < 0)
 		p->memfd = memfd_create("memscope", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (p->memfd < 0 || ftruncate(p->memfd, (off_t)p->bytes) ||
+	if (p->memfd < 0 || ftruncate(p->memfd, (off_t)p->shape.bytes) ||
 	    fcntl(p->memfd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) || back_head(p) ||
 	    fstat(p->memfd, &st))
-		return ms_err_sys(err, "cannot make shared memory of %zu bytes", p->bytes);
+		return ms_err_sys(err, "cannot make shared memory of %zu bytes", p->shape.bytes);
 	p->inode = st.st_ino;
 	if (map_memory(p))
-		return ms_err_sys(err, "cannot map shared memory of %zu bytes", p->bytes);
+		return ms_err_sys(err, "cannot map shared memory of %zu bytes", p->shape.bytes);
 	return 0;
 }
 
@@ -156,7 +156,7 @@ size_t pool_attached_bytes(pid_t pid, bool forks)
 {
 	struct pool p = {0};
 	choose_sizes(&p, pid, forks, true);
-	return p.bytes;
+	return p.shape.bytes;
 }
 
 static void tell_layout(struct mg_session *m, const struct extents *e)
@@ -183,31 +183,25 @@ struct pool *pool_new(pid_t pid, bool forks, int memfd, struct ms_err *err)
 		pool_unref(p);
 		return NULL;
 	}
-	p->head_serial = new_serial();
-	p->slots = ms_xcalloc(p->slot_max + 1, sizeof *p->slots);
+	p->shape.head_serial = new_serial();
+	p->slots = ms_xcalloc(p->shape.slot_max + 1, sizeof *p->slots);
 	struct mg_session *m = p->head;
-	tell_layout(m, &p->image);
-	m->frames_offset = p->image.frames;
-	m->slots_offset = p->image.rings + p->image.ring_max * sizeof(struct mg_ring);
-	m->slots_start = p->slots_start;
-	m->slot_bytes = p->each.bytes;
-	m->slot_first = p->each.data + MG_CHUNK_FIRST * p->each.window_bytes;
-	m->slot_max = p->slot_max;
-	m->serial = p->head_serial;
+	tell_layout(m, &p->shape.image);
+	m->frames_offset = p->shape.image.frames;
+	m->slots_offset = p->shape.image.rings + p->shape.image.ring_max * sizeof(struct mg_ring);
+	m->slots_start = p->shape.slots_start;
+	m->slot_bytes = p->shape.each.bytes;
+	m->slot_first = p->shape.each.data + MG_CHUNK_FIRST * p->shape.each.window_bytes;
+	m->slot_max = p->shape.slot_max;
+	m->serial = p->shape.head_serial;
 	return p;
-}
-
-struct pool_shape pool_shape(const struct pool *p)
-{
-	return (struct pool_shape){p->image, p->each,     p->slots_start,
-				   p->bytes, p->slot_max, p->head_serial};
 }
 
 /* Slots that children took in an earlier recording; those that were only made ready for it are not
  * any more. */
 static void find_old(struct pool *p)
 {
-	for (uint32_t i = 0; i < p->slot_max; i++) {
+	for (uint32_t i = 0; i < p->shape.slot_max; i++) {
 		const struct mg_fork_slot *d = &p->dir[i];
 		if (__atomic_load_n(&d->state, __ATOMIC_ACQUIRE) != MG_SLOT_TAKEN)
 			continue;
@@ -222,11 +216,11 @@ static void find_old(struct pool *p)
 /* Who was recorded may have written over them: only where they lie is checked, which is enough. */
 static void find_lists(struct pool *p)
 {
-	uint64_t low = p->image.entries, bytes = p->image.entries_bytes;
+	uint64_t low = p->shape.image.entries, bytes = p->shape.image.entries_bytes;
 	uint32_t n = __atomic_load_n(&p->head->frames_count, __ATOMIC_ACQUIRE);
 	for (uint32_t i = 0; i < n && i < MG_LISTS_MAX; i++) {
 		struct mg_frames f;
-		memcpy(&f, p->memory + p->image.frames + i * sizeof f, sizeof f);
+		memcpy(&f, p->memory + p->shape.image.frames + i * sizeof f, sizeof f);
 		if (f.offset < low || f.offset - low > bytes || f.offset % 8 ||
 		    f.count > (bytes - (f.offset - low)) / sizeof(struct mg_frames_entry))
 			return;
@@ -257,11 +251,11 @@ static bool is_sound(const struct pool *p)
 {
 	struct stat st;
 	int seals = fcntl(p->memfd, F_GET_SEALS);
-	return p->slot_max <= POOL_SLOTS && is_layout(&p->image, p->slot_max) &&
-	       is_layout(&p->each, 0) && p->slots_start == p->image.bytes &&
-	       p->bytes == p->slots_start + p->slot_max * p->each.bytes && seals >= 0 &&
-	       (seals & F_SEAL_SHRINK) && !fstat(p->memfd, &st) && st.st_size >= 0 &&
-	       (uint64_t)st.st_size >= p->bytes;
+	return p->shape.slot_max <= POOL_SLOTS && is_layout(&p->shape.image, p->shape.slot_max) &&
+	       is_layout(&p->shape.each, 0) && p->shape.slots_start == p->shape.image.bytes &&
+	       p->shape.bytes == p->shape.slots_start + p->shape.slot_max * p->shape.each.bytes &&
+	       seals >= 0 && (seals & F_SEAL_SHRINK) && !fstat(p->memfd, &st) && st.st_size >= 0 &&
+	       (uint64_t)st.st_size >= p->shape.bytes;
 }
 
 struct pool *pool_map_existing(const struct pool_shape *shape, uint32_t wake, int memfd,
@@ -271,15 +265,10 @@ struct pool *pool_map_existing(const struct pool_shape *shape, uint32_t wake, in
 	struct stat st;
 	p->refs = 1;
 	p->memfd = memfd;
-	p->image = shape->image;
-	p->each = shape->each;
-	p->slots_start = shape->slots_start;
-	p->bytes = shape->bytes;
-	p->slot_max = shape->slot_max;
-	p->head_serial = shape->head_serial;
+	p->shape = *shape;
 	p->standby = true;
 	p->target = READY_FIRST;
-	p->entries_used = p->image.entries_bytes; /* they stay as they are */
+	p->entries_used = p->shape.image.entries_bytes; /* they stay as they are */
 	if (!is_sound(p) || fstat(memfd, &st) || map_memory(p)) {
 		p->memfd = -1; /* still the caller's */
 		pool_unref(p);
@@ -293,7 +282,7 @@ struct pool *pool_map_existing(const struct pool_shape *shape, uint32_t wake, in
 		 now = __atomic_load_n(&last_serial, __ATOMIC_RELAXED);
 	if (now < least)
 		__atomic_store_n(&last_serial, least, __ATOMIC_RELAXED);
-	p->slots = ms_xcalloc(p->slot_max + 1, sizeof *p->slots);
+	p->slots = ms_xcalloc(p->shape.slot_max + 1, sizeof *p->slots);
 	find_old(p);
 	find_lists(p);
 	return p;
@@ -309,7 +298,7 @@ void pool_unref(struct pool *p)
 	if (!p || __atomic_sub_fetch(&p->refs, 1, __ATOMIC_ACQ_REL))
 		return;
 	if (p->memory)
-		munmap(p->memory, p->bytes);
+		munmap(p->memory, p->shape.bytes);
 	descriptor_close(p->memfd);
 	MS_FREE(p->slots, p);
 }
@@ -341,16 +330,16 @@ static uint32_t list(struct pool *p, uint64_t start, const struct frames_table *
 	struct mg_frames f = {.start = start,
 			      .low = t->low,
 			      .high = t->high,
-			      .offset = p->image.entries + p->entries_used,
+			      .offset = p->shape.image.entries + p->entries_used,
 			      .count = (uint32_t)t->entries.n};
 	uint32_t n = p->frames_count, known = find_listed(p, &f, t);
 	if (known || !f.count || n == MG_LISTS_MAX ||
-	    bytes > p->image.entries_bytes - p->entries_used ||
+	    bytes > p->shape.image.entries_bytes - p->entries_used ||
 	    fallocate(p->memfd, 0, (off_t)f.offset, (off_t)bytes))
 		return known;
 	memcpy(entries_of(p, &f), t->entries.v, bytes);
 	p->frames[n] = f;
-	memcpy(p->memory + p->image.frames + n * sizeof f, &f, sizeof f);
+	memcpy(p->memory + p->shape.image.frames + n * sizeof f, &f, sizeof f);
 	p->entries_used += bytes;
 	p->frames_count = n + 1;
 	__atomic_store_n(&p->head->frames_count, n + 1, __ATOMIC_RELEASE);
@@ -381,9 +370,9 @@ const struct mg_frames *pool_frames(const struct pool *p, uint64_t start)
 static void fill(struct pool *p, uint32_t i, uint32_t serial)
 {
 	struct mg_session *m = (struct mg_session *)(p->memory + pool_slot_at(p, i));
-	struct mg_ring *rings = (struct mg_ring *)((uint8_t *)m + p->each.rings);
+	struct mg_ring *rings = (struct mg_ring *)((uint8_t *)m + p->shape.each.rings);
 	memcpy(m, &p->config, offsetof(struct mg_session, state));
-	tell_layout(m, &p->each);
+	tell_layout(m, &p->shape.each);
 	m->sequence = 1;
 	m->serial = serial;
 	memcpy(m->start_mark, p->head->start_mark, sizeof m->start_mark);
@@ -426,9 +415,9 @@ static void keep_ready(struct pool *p)
 	uint32_t have = count_free(p), before = have;
 	if (wanted && have < 2) /* they ran out */
 		p->target *= 4;
-	if (p->target > p->slot_max)
-		p->target = p->slot_max;
-	for (uint32_t i = 0; i < p->slot_max && have < p->target; i++) {
+	if (p->target > p->shape.slot_max)
+		p->target = p->shape.slot_max;
+	for (uint32_t i = 0; i < p->shape.slot_max && have < p->target; i++) {
 		if (p->slots[i].prepared || p->slots[i].dead)
 			continue;
 		prepare(p, i);
@@ -472,7 +461,7 @@ void pool_round(struct pool *p, void (*on_child)(void *arg, struct pool *p, uint
 	for (uint32_t i = 0; i < p->prepared; i++)
 		if (waits(p, i))
 			on_child(arg, p, i);
-	if (p->slot_max && __atomic_load_n(&p->head->state, __ATOMIC_RELAXED) != MG_OFF)
+	if (p->shape.slot_max && __atomic_load_n(&p->head->state, __ATOMIC_RELAXED) != MG_OFF)
 		keep_ready(p);
 }
 
@@ -488,7 +477,7 @@ void pool_release_slot(struct pool *p, uint32_t slot, bool reuse)
 		return; /* whoever records next finds it there */
 	}
 	k->dead = !reuse || fallocate(p->memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-				      (off_t)at, (off_t)p->each.bytes);
+				      (off_t)at, (off_t)p->shape.each.bytes);
 	__atomic_store_n(&p->dir[slot].state, MG_SLOT_UNREADY, __ATOMIC_RELEASE);
 }
 
@@ -496,15 +485,16 @@ void pool_release_slot(struct pool *p, uint32_t slot, bool reuse)
 void pool_release_image(struct pool *p, bool gone)
 {
 	p->head_session = NULL;
-	if (gone && p->slot_max)
+	if (gone && p->shape.slot_max)
 		fallocate(p->memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-			  (off_t)p->image.data, (off_t)(p->slots_start - p->image.data));
+			  (off_t)p->shape.image.data,
+			  (off_t)(p->shape.slots_start - p->shape.image.data));
 }
 
 void pool_shut(struct pool *p)
 {
 	__atomic_store_n(&p->head->state, MG_OFF, __ATOMIC_SEQ_CST);
-	for (uint32_t i = 0; i < p->slot_max; i++) {
+	for (uint32_t i = 0; i < p->shape.slot_max; i++) {
 		uint32_t is_free = MG_SLOT_FREE;
 		__atomic_compare_exchange_n(&p->dir[i].state, &is_free, MG_SLOT_UNREADY, false,
 					    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
@@ -517,9 +507,9 @@ bool pool_unused(struct pool *p, uint64_t now_ns)
 	if (__atomic_load_n(&p->refs, __ATOMIC_ACQUIRE) != 1 || now_ns < p->probed_ns + PROBE_NS)
 		return false;
 	p->probed_ns = now_ns;
-	if (p->slot_max == 0 || !p->memory)
+	if (p->shape.slot_max == 0 || !p->memory)
 		return true;
-	munmap(p->memory, p->bytes);
+	munmap(p->memory, p->shape.bytes);
 	p->memory = NULL;
 	if (!fcntl(p->memfd, F_ADD_SEALS, F_SEAL_WRITE))
 		return true;

@@ -58,14 +58,10 @@ struct pool {
 	int memfd;
 	uint64_t inode;
 	uint8_t *memory;
-	size_t bytes;
+	struct pool_shape shape;
 	struct mg_session *head;  /* the image's */
 	struct mg_session config; /* as it was made */
 	struct mg_fork_slot *dir; /* in shared memory */
-	struct extents image, each;
-	uint64_t slots_start;
-	uint32_t slot_max;
-	uint32_t head_serial;
 	bool attached; /* the guest was put into it: nobody waits, and we keep tables of modules */
 	bool standby;  /* somebody may record its processes again */
 	/* Lists of functions: the control thread's until the image's session is drained, then the
@@ -97,7 +93,6 @@ struct pool *pool_new(pid_t pid, bool forks, int memfd, struct ms_err *err);
  * is checked all the same. */
 struct pool *pool_map_existing(const struct pool_shape *shape, uint32_t wake, int memfd,
 			       struct ms_err *err);
-struct pool_shape pool_shape(const struct pool *p);
 /* Bytes of such memory for `pid`, which is attached to. */
 size_t pool_attached_bytes(pid_t pid, bool forks);
 void pool_ref(struct pool *p);
@@ -132,5 +127,5 @@ bool pool_unused(struct pool *p, uint64_t now_ns);
 /* Offset of a slot's session. */
 static inline uint64_t pool_slot_at(const struct pool *p, uint32_t slot)
 {
-	return p->slots_start + slot * p->each.bytes;
+	return p->shape.slots_start + slot * p->shape.each.bytes;
 }

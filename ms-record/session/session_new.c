@@ -98,7 +98,7 @@ static int open_process(struct session *s, pid_t pid, struct ms_err *err)
 /* The pool is there. */
 static void begin(struct session *s)
 {
-	use_memory(s, &s->pool->image, 0);
+	use_memory(s, &s->pool->shape.image, 0);
 	fill_header(s);
 	if (s->attach_modules)
 		fill_attached(s);
@@ -178,7 +178,7 @@ struct session *session_in_slot(struct pool *p, uint32_t slot)
 		s->hooks = p->head_session->hooks;
 	s->found_ns = clock_mono();
 	s->tsc_hz = p->config.tsc_hz;
-	use_memory(s, &p->each, pool_slot_at(p, slot));
+	use_memory(s, &p->shape.each, pool_slot_at(p, slot));
 	if (p->attached)
 		s->attach_modules = attach_modules_forked(
 			p->head_session ? p->head_session->attach_modules : NULL);

@@ -193,16 +193,16 @@ static void test_directory(void)
 		__atomic_store_n(&p->head->slots_wanted, 1, __ATOMIC_SEQ_CST);
 		pool_round(p, seen, NULL);
 		uint32_t k = 0;
-		while (k < p->slot_max && p->dir[k].state != MG_SLOT_FREE)
+		while (k < p->shape.slot_max && p->dir[k].state != MG_SLOT_FREE)
 			k++;
-		CHECK("a free slot", k < p->slot_max, 1);
+		CHECK("a free slot", k < p->shape.slot_max, 1);
 		p->dir[k].pid = i & 1 ? UINT32_MAX : i;
-		p->dir[k].parent = i & 2 ? p->head_serial : i * 7919;
+		p->dir[k].parent = i & 2 ? p->shape.head_serial : i * 7919;
 		p->dir[k].fork_stamp = stamps[i >> 2 & 3];
 		p->dir[k].first_stamp = stamps[i >> 4 & 3];
 		p->dir[k].state = MG_SLOT_TAKEN;
 		p->dir[k].ready = 1;
-		p->dir[(k + 77) % p->slot_max].state = 99; /* and where none was prepared */
+		p->dir[(k + 77) % p->shape.slot_max].state = 99; /* and where none was prepared */
 		pool_round(p, seen, NULL);
 		CHECK("a session", last != NULL, 1);
 		if (!last)
