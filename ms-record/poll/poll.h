@@ -54,8 +54,8 @@ struct poll {
 	struct ms_proc_sample last; /* the last sample shown */
 	uint64_t start_mono, start_wall, duration_ns;
 	enum poll_end end;
-	int status;  /* waitpid's, of a command that ended; -1 = not known */
-	int pid_out; /* its number */
+	int status;               /* waitpid's, of a command that ended; -1 = not known */
+	int pid_out;              /* its number */
 	int signals;              /* descriptor */
 	sigset_t mask;            /* of signals, as we inherited it */
 	uint64_t forwarded_ns;    /* when one was handed on to the command; 0 = none was */
