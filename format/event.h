@@ -110,8 +110,10 @@ struct ms_event_encoder {
 	uint64_t first_number, first_event, first_tick;
 	size_t count, max;
 	uint8_t *memory;
-	/* ends of the columns */
-	uint8_t *op, *thread, *stack, *size, *freed, *time, *unknown, *ext, *slack;
+	bool slacks; /* the block has them */
+	struct ms_event_ends {
+		uint8_t *op, *thread, *stack, *size, *freed, *time, *unknown, *ext, *slack;
+	} to; /* ends of the columns */
 };
 
 /* `memory` of MS_EVENT_MEMORY(max_events) bytes is borrowed for the encoder's life. */
@@ -120,16 +122,21 @@ void ms_event_encoder_init(struct ms_event_encoder *e, void *memory, size_t max_
  * start) and the tick at which it starts (no event may be earlier). */
 void ms_event_encoder_begin(struct ms_event_encoder *e, uint64_t first_number, uint64_t first_event,
 			    uint64_t first_tick);
-/* Adds an event, in order of time: one earlier than the last is written with the last one's tick.
+/* Adds events, in order of time: one earlier than the last is written with the last one's tick.
  * Reads kind, thread, time_ticks and what the kind has (slack: that of all allocations of a
  * block, or of none: the first decides); `freed` must be below the next allocation
- * number. The number of an allocation is implied (ms_event_next_number). MS_FMT_FULL: the block has
- * max_events. MS_FMT_BAD: kind or freed out of range. Nothing is changed then. */
-enum ms_fmt ms_event_put(struct ms_event_encoder *e, const struct ms_event *ev);
-/* Adds `n` events: as so many calls of ms_event_put would, faster. Returns how many; *rc is
- * MS_FMT_OK when all, else what the next one gave. */
+ * number. The number of an allocation is implied (ms_event_next_number). Returns how many; *rc is
+ * MS_FMT_OK when all, else what the next one gave. MS_FMT_FULL: the block has max_events.
+ * MS_FMT_BAD: kind or freed out of range. Nothing is changed then. */
 size_t ms_event_put_many(struct ms_event_encoder *e, const struct ms_event *v, size_t n,
 			 enum ms_fmt *rc);
+/* Adds one. */
+static inline enum ms_fmt ms_event_put(struct ms_event_encoder *e, const struct ms_event *ev)
+{
+	enum ms_fmt rc;
+	ms_event_put_many(e, ev, 1, &rc);
+	return rc;
+}
 static inline uint64_t ms_event_next_number(const struct ms_event_encoder *e)
 {
 	return e->m.number;
@@ -148,7 +155,9 @@ struct ms_event_decoder {
 	struct ms_event_model m;
 	uint64_t first_number, first_event, first_tick, count; /* of the block, valid after init */
 	uint64_t left;
-	struct ms_cursor op, thread, stack, size, freed, time, unknown, ext, slack;
+	struct ms_event_cursors {
+		struct ms_cursor op, thread, stack, size, freed, time, unknown, ext, slack;
+	} from;
 };
 
 /* Starts to decode a block from its columns (of ms_trace_next, or of finish). MS_COL_ADDRESS is not

@@ -29,56 +29,29 @@ void ms_event_encoder_begin(struct ms_event_encoder *e, uint64_t first_number, u
 	e->first_event = first_event;
 	e->first_tick = first_tick;
 	e->count = 0;
-#define BEGIN(id, member, bytes) e->member = region(e, AT_##id);
+#define BEGIN(id, member, bytes) e->to.member = region(e, AT_##id);
 	EACH_COLUMN(BEGIN)
 }
 
-/* What every event changes: in registers while many are put. */
+/* What an event changes: in registers while many are put. */
 struct state {
-	uint8_t *op, *thread, *stack, *size, *freed, *time;
-	struct ms_event_thread t, *home; /* a copy of *home */
-	uint64_t number, ticks;
-	uint32_t thread_index;
+	struct ms_event_ends to;
+	struct now now;
 };
-
-static inline struct state take_state(struct ms_event_encoder *e)
-{
-	struct ms_event_thread *home = thread_of(&e->m, e->m.thread);
-	return (struct state){e->op, e->thread, e->stack,    e->size,   e->freed,   e->time,
-			      *home, home,      e->m.number, e->m.time, e->m.thread};
-}
-
-static inline void put_state(struct ms_event_encoder *e, const struct state *u)
-{
-	*u->home = u->t;
-	e->count += (size_t)(u->op - e->op);
-	e->op = u->op;
-	e->thread = u->thread;
-	e->stack = u->stack;
-	e->size = u->size;
-	e->freed = u->freed;
-	e->time = u->time;
-	e->m.number = u->number;
-	e->m.time = u->ticks;
-	e->m.thread = u->thread_index;
-}
 
 /* Thread and time. */
 static inline unsigned put_common(struct ms_event_model *m, struct state *u,
 				  const struct ms_event *ev)
 {
 	unsigned op = OP_SAME_THREAD | OP_SAME_TICK;
-	if (ev->thread != u->thread_index) {
-		u->thread = ms_varint_put(u->thread, ev->thread);
-		*u->home = u->t;
-		u->thread_index = ev->thread;
-		u->home = thread_of(m, ev->thread);
-		u->t = *u->home;
+	if (ev->thread != u->now.thread) {
+		u->to.thread = ms_varint_put(u->to.thread, ev->thread);
+		turn_to_thread(m, &u->now, ev->thread);
 		op ^= OP_SAME_THREAD;
 	}
-	if (ev->time_ticks > u->ticks) {
-		u->time = ms_varint_put(u->time, ev->time_ticks - u->ticks);
-		u->ticks = ev->time_ticks;
+	if (ev->time_ticks > u->now.time) {
+		u->to.time = ms_varint_put(u->to.time, ev->time_ticks - u->now.time);
+		u->now.time = ev->time_ticks;
 		op ^= OP_SAME_TICK;
 	}
 	return op;
@@ -86,27 +59,28 @@ static inline unsigned put_common(struct ms_event_model *m, struct state *u,
 
 static inline unsigned put_freed(struct ms_event_model *m, struct state *u, uint64_t freed)
 {
-	uint64_t distance = u->number - freed, *first = freed_first(m, &u->t);
+	uint64_t distance = u->now.number - freed, *first = freed_first(m, &u->now.t);
 	bool hit = *first == distance;
 	if (!hit) {
-		uint64_t step = ms_zigzag(freed - u->t.freed);
+		uint64_t step = ms_zigzag(freed - u->now.t.freed);
 		bool ago = distance <= step;
-		u->freed = ms_varint_put(u->freed, (ago ? distance : step) << 1 | ago);
+		u->to.freed = ms_varint_put(u->to.freed, (ago ? distance : step) << 1 | ago);
 		*first = distance;
 	}
-	note_free(&u->t, freed);
+	note_free(&u->now.t, freed);
 	return hit ? OP_FREED : 0;
 }
 
 static inline unsigned put_stack(struct ms_event_model *m, struct state *u, uint32_t stack)
 {
-	uint32_t *first = stack_first(m, &u->t), *second = stack_second(m, &u->t);
+	uint32_t *first = stack_first(m, &u->now.t), *second = stack_second(m, &u->now.t);
 	bool hit = *first == stack;
 	if (!hit)
-		u->stack = ms_varint_put(
-			u->stack, *second == stack
-					  ? STACK_SECOND
-					  : ms_zigzag((uint64_t)stack - u->t.stack) + STACK_PLAIN);
+		u->to.stack = ms_varint_put(u->to.stack,
+					    *second == stack
+						    ? STACK_SECOND
+						    : ms_zigzag((uint64_t)stack - u->now.t.stack) +
+							      STACK_PLAIN);
 	*first = *second = stack;
 	return hit ? OP_STACK : 0;
 }
@@ -115,119 +89,87 @@ static inline unsigned put_stack(struct ms_event_model *m, struct state *u, uint
 static inline unsigned put_sized(struct ms_event_model *m, struct state *u,
 				 const struct ms_event *ev)
 {
-	uint64_t size = ev->size, *first = size_first(m, &u->t, ev->stack),
+	uint64_t size = ev->size, *first = size_first(m, &u->now.t, ev->stack),
 		 *second = size_second(m, ev->stack);
 	unsigned op = put_stack(m, u, ev->stack);
 	if (*first == size) {
 		op |= OP_SIZE;
 	} else if (__builtin_expect(size > UINT64_MAX - SIZE_PLAIN && *second != size, 0)) {
-		*u->size++ = SIZE_HUGE;
-		u->size = ms_varint_put(u->size, size);
+		*u->to.size++ = SIZE_HUGE;
+		u->to.size = ms_varint_put(u->to.size, size);
 	} else {
-		u->size = ms_varint_put(u->size, *second == size ? SIZE_SECOND : size + SIZE_PLAIN);
+		u->to.size = ms_varint_put(u->to.size,
+					   *second == size ? SIZE_SECOND : size + SIZE_PLAIN);
 	}
 	*first = *second = size;
-	note_alloc(&u->t, ev->stack);
+	note_alloc(&u->now.t, ev->stack);
 	return op;
 }
 
 /* { kind, length of the rest, stack, address, size, freed }; the rest is under 128 bytes. */
-static void put_ext(struct ms_event_encoder *e, const struct ms_event *ev)
+static inline void put_ext(struct state *u, const struct ms_event *ev)
 {
-	*e->ext++ = ev->ext;
-	uint8_t *length = e->ext++;
-	e->ext = ms_varints_put(e->ext, (uint64_t[]){ev->stack, ev->address, ev->size, ev->freed},
-				4);
-	*length = (uint8_t)(e->ext - length - 1);
+	const uint64_t rest[] = {ev->stack, ev->address, ev->size, ev->freed};
+	uint8_t *length = u->to.ext + 1;
+	*u->to.ext = ev->ext;
+	u->to.ext = ms_varints_put(length + 1, rest, 4);
+	*length = (uint8_t)(u->to.ext - length - 1);
 }
 
 /* The first allocation decides whether the block has the column. */
-static void put_slack(struct ms_event_encoder *e, uint64_t number, uint32_t slack)
+static inline void put_slack(struct ms_event_encoder *e, struct state *u, uint32_t slack)
 {
-	bool first = number == e->first_number, has = e->slack != region(e, AT_SLACK);
-	if (first ? slack != 0 : has)
-		e->slack = ms_varint_put(e->slack, slack ? slack - 1 : 0);
+	if (u->now.number == e->first_number)
+		e->slacks = slack != 0;
+	if (__builtin_expect(e->slacks, 0))
+		u->to.slack = ms_varint_put(u->to.slack, slack ? slack - 1 : 0);
 }
 
-enum ms_fmt ms_event_put(struct ms_event_encoder *e, const struct ms_event *ev)
+/* Is always inline, so that the kinds that are nearly all there is have code of their own. */
+static inline __attribute__((always_inline)) bool
+put_event(struct ms_event_encoder *e, struct state *u, const struct ms_event *ev, unsigned kind)
 {
-	unsigned kind = ev->kind;
-	if (e->count == e->max)
-		return MS_FMT_FULL;
 	if (kind > MS_EV_EXT || (kind == MS_EV_EXT && (!ev->ext || ev->ext > EXT_MAX)) ||
-	    (ms_event_releases(kind) && ev->freed >= e->m.number) || e->m.number >= NUMBER_MAX)
-		return MS_FMT_BAD;
-	struct state u = take_state(e);
-	unsigned op = kind | put_common(&e->m, &u, ev);
+	    (ms_event_releases(kind) && ev->freed >= u->now.number) || u->now.number >= NUMBER_MAX)
+		return false;
+	unsigned op = kind | put_common(&e->m, u, ev);
 	if (kind == MS_EV_EXT)
-		put_ext(e, ev);
+		put_ext(u, ev);
 	else if (!kind_has_size(kind) && ev->stack)
-		op |= OP_FREE_STACK | put_stack(&e->m, &u, ev->stack);
+		op |= OP_FREE_STACK | put_stack(&e->m, u, ev->stack);
 	if (ms_event_releases(kind))
-		op |= put_freed(&e->m, &u, ev->freed);
+		op |= put_freed(&e->m, u, ev->freed);
 	if (kind_has_size(kind))
-		op |= put_sized(&e->m, &u, ev);
+		op |= put_sized(&e->m, u, ev);
 	if (ms_event_allocates(kind)) {
-		put_slack(e, u.number, ev->slack);
-		u.number++;
+		put_slack(e, u, ev->slack);
+		u->now.number++;
 	}
 	if (kind == MS_EV_FREE_UNKNOWN)
-		e->unknown = ms_varint_put(e->unknown, ev->address);
-	*u.op++ = (uint8_t)op;
-	put_state(e, &u);
-	return MS_FMT_OK;
-}
-
-/* Allocations and frees are nearly all there is. They are put here with what changes from event to
- * event in registers; whatever else comes is left to ms_event_put. Both do the same. */
-static size_t put_usual(struct ms_event_encoder *e, const struct ms_event *v, size_t n)
-{
-	struct state u = take_state(e);
-	bool slacks = e->slack != region(e, AT_SLACK);
-	size_t i = 0;
-	if (n > e->max - e->count)
-		n = e->max - e->count;
-	if (u.number >= NUMBER_MAX - n)
-		return 0;
-	for (; i < n; i++) {
-		const struct ms_event *ev = &v[i];
-		unsigned op;
-		if (ev->kind == MS_EV_FREE && ev->freed < u.number) {
-			op = MS_EV_FREE | put_common(&e->m, &u, ev);
-			if (ev->stack)
-				op |= OP_FREE_STACK | put_stack(&e->m, &u, ev->stack);
-			op |= put_freed(&e->m, &u, ev->freed);
-		} else if (ev->kind == MS_EV_ALLOC) {
-			op = put_common(&e->m, &u, ev);
-			op |= put_sized(&e->m, &u, ev);
-			if (__builtin_expect(slacks || ev->slack, 0)) {
-				put_slack(e, u.number, ev->slack);
-				slacks = e->slack != region(e, AT_SLACK);
-			}
-			u.number++;
-		} else {
-			break;
-		}
-		*u.op++ = (uint8_t)op;
-	}
-	put_state(e, &u);
-	return i;
+		u->to.unknown = ms_varint_put(u->to.unknown, ev->address);
+	*u->to.op++ = (uint8_t)op;
+	return true;
 }
 
 size_t ms_event_put_many(struct ms_event_encoder *e, const struct ms_event *v, size_t n,
 			 enum ms_fmt *rc)
 {
-	size_t i = 0;
-	*rc = MS_FMT_OK;
-	while (i < n) {
-		i += put_usual(e, v + i, n - i);
-		if (i == n)
-			break;
-		*rc = ms_event_put(e, &v[i]);
-		if (*rc != MS_FMT_OK)
+	struct state u = {e->to, model_take(&e->m)};
+	size_t i = 0, room = e->max - e->count;
+	bool good = true;
+	while (i < n && i < room) {
+		const struct ms_event *ev = &v[i];
+		good = ev->kind == MS_EV_FREE    ? put_event(e, &u, ev, MS_EV_FREE)
+		       : ev->kind == MS_EV_ALLOC ? put_event(e, &u, ev, MS_EV_ALLOC)
+						 : put_event(e, &u, ev, ev->kind);
+		if (!good)
 			break;
 		i++;
 	}
+	e->to = u.to;
+	e->count += i;
+	model_put(&e->m, &u.now);
+	*rc = !good ? MS_FMT_BAD : i < n ? MS_FMT_FULL : MS_FMT_OK;
 	return i;
 }
 
@@ -237,7 +179,7 @@ size_t ms_event_encoder_finish(struct ms_event_encoder *e, struct ms_column *out
 	size_t n =
 		ms_column_add(out, 0, MS_COL_HEAD, e->memory, ms_varints_put(e->memory, head, 4));
 #define FINISH(id, member, bytes)                                                                  \
-	n = ms_column_add(out, n, MS_COL_##id, region(e, AT_##id), e->member);
+	n = ms_column_add(out, n, MS_COL_##id, region(e, AT_##id), e->to.member);
 	EACH_COLUMN(FINISH)
 	return n;
 }

@@ -35,8 +35,8 @@
  */
 #define FREED_AGO 1u
 
-/* The columns behind the head, in the order of the block: MS_COL_, the member of encoder and decoder,
- * and the most bytes that an event adds. */
+/* The columns behind the head, in the order of the block: MS_COL_, the member of ms_event_ends and
+ * ms_event_cursors, and the most bytes that an event adds. */
 #define EACH_COLUMN(X)                                                                             \
 	X(OP, op, 1)                                                                               \
 	X(THREAD, thread, 5)                                                                       \
@@ -100,6 +100,32 @@ static inline void note_free(struct ms_event_thread *t, uint64_t freed)
 {
 	t->freed = freed;
 	t->frees++;
+}
+
+/* What every event changes, in registers while many are coded. */
+struct now {
+	struct ms_event_thread t, *home; /* of the event before; a copy of *home */
+	uint64_t number, time;
+	uint32_t thread;
+};
+static inline struct now model_take(struct ms_event_model *m)
+{
+	struct ms_event_thread *home = thread_of(m, m->thread);
+	return (struct now){*home, home, m->number, m->time, m->thread};
+}
+static inline void model_put(struct ms_event_model *m, const struct now *u)
+{
+	*u->home = u->t;
+	m->number = u->number;
+	m->time = u->time;
+	m->thread = u->thread;
+}
+static inline void turn_to_thread(struct ms_event_model *m, struct now *u, uint32_t thread)
+{
+	*u->home = u->t;
+	u->home = thread_of(m, thread);
+	u->t = *u->home;
+	u->thread = thread;
 }
 
 static inline void model_begin(struct ms_event_model *m, uint64_t number, uint64_t tick)

@@ -50,14 +50,22 @@ static inline bool ms_varint_get_long(const uint8_t **p, const uint8_t *end, uin
 }
 
 /* Reads a varint at *p, moves *p past it. False when it is cut off at `end` or over 64 bits; *p
- * stays then. */
+ * stays then. Who keeps *p in a register keeps it there: it is given to nothing that is not inline.
+ */
 static inline bool ms_varint_get(const uint8_t **p, const uint8_t *end, uint64_t *v)
 {
-	if (*p < end && **p < 0x80) {
-		*v = *(*p)++;
+	const uint8_t *at = *p;
+	uint64_t x;
+	if (at < end && *at < 0x80) {
+		*v = *at;
+		*p = at + 1;
 		return true;
 	}
-	return ms_varint_get_long(p, end, v);
+	if (!ms_varint_get_long(&at, end, &x))
+		return false;
+	*p = at;
+	*v = x;
+	return true;
 }
 
 /* Bytes still to be read. */
