@@ -57,7 +57,7 @@ struct ms_replay_site {
 	uint32_t ages; /* in ms_replay.ages, from 1; 0 = none of its blocks was freed */
 	uint64_t frees, temporary;
 	uint64_t reallocations, failed;
-	/* blocks by size and lifetime: see replay_classes.h */
+	/* blocks by size and lifetime: see replay_cells.h */
 	uint64_t classes;     /* bit per size class that it has */
 	uint32_t first_class; /* of them, in ms_replay.classes */
 	uint32_t record;      /* latest of its ms_replay_site_thread */
@@ -93,8 +93,20 @@ struct ms_replay_size {
  * ms_age_allocations[n] allocations of the process in between; the last has no end. */
 #define MS_AGES 9
 extern const uint64_t ms_age_ns[MS_AGES], ms_age_allocations[MS_AGES];
+/* To find the class of a number of ticks, or of allocations. */
+struct ms_age_classes {
+	uint64_t last[MS_AGES]; /* the greatest number of each class */
+	uint8_t by_bits[65];    /* class of the least number with so many bits */
+};
 struct ms_replay_ages {
 	uint64_t time[MS_AGES], allocations[MS_AGES]; /* blocks; the sums are equal */
+};
+
+/* Some samples of a sampled recording: see replay_sampled.h. */
+struct ms_sampled_sum {
+	uint64_t samples, blocks; /* recorded; that they stand for */
+	uint64_t bytes;           /* recorded */
+	double blocks_variance, bytes_variance;
 };
 
 /* A span of the timeline. Minimum and maximum include the state with which it began; the rest is
@@ -103,8 +115,26 @@ struct ms_replay_span {
 	uint64_t live_min, live_max, live_last, blocks_last;
 	uint64_t allocations, frees, bytes; /* within the span */
 	uint64_t mapped_last;               /* 0 where that was not recorded */
+	struct ms_sampled_sum sampled_last; /* zero unless sampled */
 };
 #define MS_TIMELINE_SPANS 512u
+
+/* What samples stand for at a moment. */
+struct ms_sampled_moment {
+	struct ms_sampled_sum total;
+	struct ms_sampled_sum *sites; /* of the first `site_count` sites */
+	size_t site_count;
+};
+
+/* What is beside the heap at a moment: see replay_mapped.h. */
+struct ms_beside_moment {
+	uint64_t slack_bytes, mapped_bytes;
+	struct ms_beside_figure {
+		uint32_t site;
+		uint64_t slack_bytes, mapped_bytes;
+	} * figures; /* of sites that have one of them, in order of site */
+	size_t count;
+};
 
 /* A moment to be kept. */
 struct ms_replay_moment {
@@ -121,6 +151,8 @@ struct ms_replay_moment {
 		uint64_t oldest_tick; /* of its live blocks; MS_NEVER = not looked at */
 	} * figures;                  /* of the sites with live blocks, in order of site */
 	size_t figure_count;
+	struct ms_sampled_moment sampled; /* zero where that was not recorded, and so is the next */
+	struct ms_beside_moment beside;
 };
 
 /* What nearly every event changes. */
@@ -176,8 +208,7 @@ struct ms_replay {
 	size_t class_count;
 	struct ms_replay_ages *ages;
 	size_t age_count, age_cap;
-	uint64_t age_ticks[MS_AGES]; /* where the class behind each begins; MS_NEVER */
-	uint8_t age_by_bits[65];     /* class of the least number of ticks with so many bits */
+	struct ms_age_classes by_ticks, by_allocations;
 	struct ms_replay_size sizes[MS_SIZE_CLASSES]; /* of all sites, after ms_replay_finish */
 
 	struct ms_replay_span spans[MS_TIMELINE_SPANS];
@@ -193,8 +224,8 @@ struct ms_replay {
 	uint64_t *oldest;           /* after ms_replay_finish, by site; NULL when sampled */
 	struct ms_sampled *sampled; /* of a sampled recording: see replay_sampled.h; else NULL */
 	struct ms_growth *growth;   /* live bytes over time: replay_growth.h */
-	struct ms_backing *backing; /* of heaps of the program's own: replay_mapped.h; or NULL */
-	struct ms_beside *beside;   /* what is recorded beside the heap: replay_mapped.h; or NULL */
+	MS_ARRAY(struct ms_backing) backing; /* of heaps of the program's own: replay_mapped.h */
+	struct ms_beside *beside; /* what is recorded beside the heap: replay_mapped.h; or NULL */
 };
 
 void ms_replay_init(struct ms_replay *r);
@@ -226,8 +257,6 @@ static inline void ms_replay_event(struct ms_replay *r, const struct ms_event *e
 bool ms_replay_restore(struct ms_replay *r, const struct ms_checkpoint_head *h, bool anew);
 /* False when its number does not grow. */
 bool ms_replay_restore_block(struct ms_replay *r, const struct ms_checkpoint_block *b);
-/* Of a recording with mapped address space. */
-void ms_replay_restore_range(struct ms_replay *r, const struct ms_checkpoint_range *range);
 void ms_replay_restore_last(struct ms_replay *r, uint32_t thread, uint64_t number);
 /* False when the blocks do not add up to what the checkpoint's head says. */
 bool ms_replay_restored(struct ms_replay *r, const struct ms_checkpoint_head *h, bool anew);

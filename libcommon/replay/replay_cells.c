@@ -5,6 +5,7 @@
 
 #include "libcommon/base/arena.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static uint32_t key_of(const struct ms_replay_cell *c)
@@ -33,6 +34,12 @@ void ms_replay_turn_to_cell(struct ms_replay *r, struct ms_replay_site *s, uint3
 	s->cell_key = key;
 }
 
+void ms_replay_add_ages(struct ms_replay *r, struct ms_replay_site *s)
+{
+	*MS_APPEND(r->ages, r->age_count, r->age_cap) = (struct ms_replay_ages){0};
+	s->ages = (uint32_t)r->age_count;
+}
+
 /* ---- sums ---- */
 
 static void add_level(const struct ms_replay *r, struct ms_level *to, const struct ms_level *l)
@@ -46,6 +53,25 @@ static void add_level(const struct ms_replay *r, struct ms_level *to, const stru
 	to->epoch = r->peak_epoch;
 }
 
+/* Gives each site room for its `classes`, all zero. */
+static void place_classes(struct ms_replay *r)
+{
+	r->class_count = 0;
+	for (size_t i = 0; i < r->site_count; i++) {
+		r->sites[i].first_class = (uint32_t)r->class_count;
+		r->class_count += (unsigned)__builtin_popcountll(r->sites[i].classes);
+	}
+	free(r->classes);
+	r->classes = ms_xcalloc(r->class_count, sizeof *r->classes);
+}
+
+/* One of them. */
+static struct ms_replay_size *class_of(const struct ms_replay *r, const struct ms_replay_site *s,
+				       unsigned class)
+{
+	uint64_t below = s->classes & ((UINT64_C(1) << class) - 1);
+	return &r->classes[s->first_class + (unsigned)__builtin_popcountll(below)];
+}
 static void add_size(const struct ms_replay *r, struct ms_replay_size *to,
 		     const struct ms_replay_cell *c)
 {
@@ -73,7 +99,7 @@ static void add_cell(struct ms_replay *r, struct ms_replay_cell *c)
 	t->bytes += c->bytes;
 	t->temporary += c->temporary;
 	if (has_blocks(c)) {
-		add_size(r, ms_replay_class(r, s, c->class), c);
+		add_size(r, class_of(r, s, c->class), c);
 		add_size(r, &r->sizes[c->class], c);
 	}
 	c->record = UINT32_MAX;
@@ -97,8 +123,18 @@ void ms_replay_sum_cells(struct ms_replay *r)
 	for (size_t i = 0; i < r->cell_count; i++)
 		if (has_blocks(&r->cells[i]))
 			r->sites[r->cells[i].site].classes |= UINT64_C(1) << r->cells[i].class;
-	ms_replay_place_classes(r);
+	place_classes(r);
 	memset(r->sizes, 0, sizeof r->sizes);
 	for (size_t i = 0; i < r->cell_count; i++)
 		add_cell(r, &r->cells[i]);
+}
+
+void ms_replay_each_class(const struct ms_replay *r, const struct ms_replay_site *s,
+			  void (*each)(void *arg, unsigned class, const struct ms_replay_size *c),
+			  void *arg)
+{
+	const struct ms_replay_size *c = r->classes + s->first_class;
+	for (unsigned class = 0; class < MS_SIZE_CLASSES; class ++)
+		if (s->classes >> class & 1)
+			each(arg, class, c++);
 }

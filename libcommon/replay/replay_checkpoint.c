@@ -14,7 +14,7 @@ static void put_live(struct ms_replay *r, uint32_t cell, uint64_t size)
 {
 	struct ms_replay_cell *c = &r->cells[cell];
 	struct ms_replay_site *s = &r->sites[c->site];
-	ms_replay_touch(r, &c->live);
+	ms_replay_touch(&c->live, r->peak_epoch);
 	c->live.bytes += size;
 	c->live.blocks++;
 	c->others++;
@@ -35,7 +35,7 @@ static void forget_live(struct ms_replay *r)
 		r->sites[i].live.bytes = r->sites[i].live.blocks = 0;
 	for (size_t i = 0; i < r->cell_count; i++) {
 		struct ms_replay_cell *c = &r->cells[i];
-		ms_replay_touch(r, &c->live);
+		ms_replay_touch(&c->live, r->peak_epoch);
 		c->others -= c->live.blocks;
 		c->live.bytes = c->live.blocks = 0;
 	}
@@ -124,14 +124,9 @@ bool ms_replay_restore_block(struct ms_replay *r, const struct ms_checkpoint_blo
 	if (r->sampled)
 		ms_sampled_put(r, b->number, &(struct ms_live_block){b->size, tick, cell});
 	if (r->beside)
-		ms_beside_restore_block(r, b, site);
+		ms_beside_added(r, b->number, b->slack, site);
 	put_live(r, cell, size);
 	return true;
-}
-
-void ms_replay_restore_range(struct ms_replay *r, const struct ms_checkpoint_range *range)
-{
-	ms_beside_restore_range(r, range, ms_replay_site_of(r, range->stack));
 }
 
 void ms_replay_restore_last(struct ms_replay *r, uint32_t thread, uint64_t number)

@@ -12,6 +12,41 @@
 
 #include <stdlib.h>
 
+const uint64_t ms_age_ns[MS_AGES] = {
+	0,
+	UINT64_C(1000000),
+	UINT64_C(10000000),
+	UINT64_C(100000000),
+	UINT64_C(1000000000),
+	UINT64_C(10000000000),
+	UINT64_C(60000000000),
+	UINT64_C(600000000000),
+	UINT64_C(3600000000000),
+};
+const uint64_t ms_age_allocations[MS_AGES] = {
+	0, 1, 10, 100, 1000, 10000, 100000, 1000000, 10000000,
+};
+
+static void set_age_classes(struct ms_age_classes *c, const uint64_t begins[MS_AGES], uint64_t unit)
+{
+	for (unsigned n = 0; n < MS_AGES - 1; n++)
+		c->last[n] = (begins[n + 1] - 1) / unit;
+	c->last[MS_AGES - 1] = UINT64_MAX;
+	for (unsigned bits = 0, n = 0; bits <= 64; bits++) {
+		uint64_t least = bits ? UINT64_C(1) << (bits - 1) : 0;
+		while (least > c->last[n])
+			n++;
+		c->by_bits[bits] = (uint8_t)n;
+	}
+}
+
+void ms_replay_tick(struct ms_replay *r, uint64_t tick_ns)
+{
+	set_age_classes(&r->by_ticks, ms_age_ns, tick_ns);
+	set_age_classes(&r->by_allocations, ms_age_allocations, 1);
+	ms_growth_start(r, tick_ns);
+}
+
 void ms_replay_init(struct ms_replay *r)
 {
 	*r = (struct ms_replay){
@@ -25,13 +60,13 @@ void ms_replay_free(struct ms_replay *r)
 {
 	ms_blocks_free(&r->blocks);
 	MS_FREE(r->oldest, r->sites, r->site_of_node, r->records, r->record_index.slots, r->cells,
-		r->cell_index.slots, r->classes, r->ages, r->threads);
+		r->cell_index.slots, r->classes, r->ages, r->threads, r->backing.v);
 	for (size_t i = 0; i < r->moment_count; i++)
-		free(r->moments[i].figures);
+		MS_FREE(r->moments[i].figures, r->moments[i].sampled.sites,
+			r->moments[i].beside.figures);
 	free(r->moments);
 	ms_sampled_free(r->sampled);
 	ms_beside_free(r->beside);
-	ms_backing_free(r->backing);
 	ms_growth_free(r->growth);
 }
 
@@ -102,7 +137,7 @@ static inline void add_block(struct ms_replay *r, struct ms_replay_totals *t,
 	uint32_t cell = ms_replay_cell_of(r, s, ev->thread, size);
 	struct ms_replay_cell *c = &r->cells[cell];
 	ms_blocks_add(&r->blocks, ev->number, ev->size, ev->time_ticks, cell);
-	ms_replay_touch_at(&c->live, t->peak_epoch);
+	ms_replay_touch(&c->live, t->peak_epoch);
 	c->live.bytes += size;
 	c->live.blocks++;
 	c->allocations++;
@@ -120,7 +155,7 @@ static inline void add_block(struct ms_replay *r, struct ms_replay_totals *t,
 	t->live_bytes += size;
 	t->live_blocks++;
 	if (!quick && r->beside)
-		ms_beside_added(r, ev, site);
+		ms_beside_added(r, ev->number, ev->slack, site);
 	if (!quick && r->sampled)
 		ms_sampled_added(r, ev, cell);
 	new_maximum(r, t, ev->time_ticks, position, quick);
@@ -141,7 +176,7 @@ static inline bool remove_block(struct ms_replay *r, struct ms_replay_totals *t,
 		ms_beside_removed(r, ev, c->site, size);
 	if (!quick && r->sampled)
 		ms_sampled_removed(r, ev, &b);
-	ms_replay_touch_at(&c->live, t->peak_epoch);
+	ms_replay_touch(&c->live, t->peak_epoch);
 	c->live.bytes -= size;
 	c->live.blocks--;
 	s->live.bytes -= size;
@@ -263,10 +298,8 @@ static void before_free(struct ms_replay *r, const struct ms_event *ev)
 /* Extended kinds change nothing of the heap. */
 static void extended(struct ms_replay *r, const struct ms_event *ev)
 {
-	if (ev->ext == MS_EXT_MAP)
-		ms_beside_map(r, ev, ms_replay_site_of(r, ev->stack));
-	else if (ev->ext == MS_EXT_UNMAP)
-		ms_beside_unmap(r, ev);
+	if (ev->ext == MS_EXT_MAP || ev->ext == MS_EXT_UNMAP)
+		ms_beside_mapped(r, ev);
 	else if (ev->ext == MS_EXT_INHERITED)
 		inherited_free(r, ev);
 	else if (ev->ext == MS_EXT_BEFORE)

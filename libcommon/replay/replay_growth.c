@@ -124,11 +124,8 @@ static void count_age(void *arg, uint64_t number, const struct ms_live_block *b)
 {
 	struct survey *s = arg;
 	uint32_t n = s->of_site[s->r->cells[b->owner].site];
-	unsigned class = 0;
 	(void)number;
-	while (n && class < MS_AGES - 1 && s->now - b->tick >= s->r->age_ticks[class])
-		class ++;
-	s->live[n][class]++;
+	s->live[n][ms_age_class(&s->r->by_ticks, s->now - b->tick)]++;
 }
 
 static void judge_survival(const struct survey *s, struct ms_grown *w, const uint64_t live[MS_AGES])

@@ -32,11 +32,9 @@ void ms_beside_free(struct ms_beside *b)
 {
 	if (!b)
 		return;
-	for (size_t i = 0; i < b->moments.n; i++)
-		free(b->moments.v[i].figures);
 	ms_blocks_free(&b->slacks);
 	ms_ranges_free(&b->ranges);
-	MS_FREE(b->moments.v, b->held.v, b->frees.v, b->free_index.slots, b->sites, b);
+	MS_FREE(b->held.v, b->frees.v, b->free_index.slots, b->sites, b);
 }
 
 static struct ms_beside_site *site_of(struct ms_beside *b, uint32_t site)
@@ -51,34 +49,38 @@ const struct ms_beside_site *ms_beside_site(const struct ms_beside *b, uint32_t 
 	return site < b->site_count ? &b->sites[site] : &none;
 }
 
-static void add(const struct ms_replay *r, struct ms_level *l, uint64_t bytes)
+static void set_bytes(const struct ms_replay *r, struct ms_level *l, uint64_t bytes)
 {
-	ms_replay_touch(r, l);
-	l->bytes += bytes;
+	ms_replay_touch(l, r->peak_epoch);
+	l->bytes = bytes;
 }
 
-static void subtract(const struct ms_replay *r, struct ms_level *l, uint64_t bytes)
+static void change_slack(struct ms_replay *r, uint32_t site, uint64_t by)
 {
-	ms_replay_touch(r, l);
-	l->bytes -= bytes;
+	struct ms_level *l = &site_of(r->beside, site)->slack;
+	r->beside->slack_bytes += by;
+	set_bytes(r, l, l->bytes + by);
+}
+
+static void change_mapped(struct ms_replay *r, uint32_t site, uint64_t by)
+{
+	struct ms_level *l = &site_of(r->beside, site)->mapped;
+	r->beside->mapped_bytes += by;
+	set_bytes(r, l, l->bytes + by);
 }
 
 /* ---- blocks ---- */
 
-void ms_beside_added(struct ms_replay *r, const struct ms_event *ev, uint32_t site)
+void ms_beside_added(struct ms_replay *r, uint64_t number, uint32_t slack, uint32_t site)
 {
 	struct ms_beside *b = r->beside;
-	if (!ev->slack)
-		return;
-	b->usable = true;
-	uint64_t slack = ev->slack - 1;
-	if (!slack)
+	b->usable |= slack != 0;
+	if (slack <= 1)
 		return;
 	if (!b->slacks.window)
 		ms_blocks_init(&b->slacks);
-	ms_blocks_add(&b->slacks, ev->number, slack, 0, site);
-	b->slack_bytes += slack;
-	add(r, &site_of(b, site)->slack, slack);
+	ms_blocks_add(&b->slacks, number, slack - 1, 0, site);
+	change_slack(r, site, slack - 1);
 }
 
 static struct ms_beside_free *free_of(struct ms_beside *b, uint32_t site, uint32_t stack)
@@ -97,10 +99,8 @@ void ms_beside_removed(struct ms_replay *r, const struct ms_event *ev, uint32_t 
 {
 	struct ms_beside *b = r->beside;
 	struct ms_live_block slack;
-	if (b->slacks.window && ms_blocks_take(&b->slacks, ev->freed, &slack)) {
-		b->slack_bytes -= slack.size;
-		subtract(r, &site_of(b, slack.owner)->slack, slack.size);
-	}
+	if (b->slacks.window && ms_blocks_take(&b->slacks, ev->freed, &slack))
+		change_slack(r, slack.owner, -slack.size);
 	if (!b->free_stacks || ev->kind == MS_EV_FREE_INFERRED)
 		return;
 	struct ms_beside_free *f = free_of(b, site, ev->stack < r->node_count ? ev->stack : 0);
@@ -122,12 +122,6 @@ struct cutting {
 	bool hold;
 };
 
-static void give(struct ms_replay *r, uint32_t site, uint64_t bytes)
-{
-	r->beside->mapped_bytes -= bytes;
-	subtract(r, &site_of(r->beside, site)->mapped, bytes);
-}
-
 static void cut_piece(void *arg, const struct ms_range *piece)
 {
 	struct cutting *c = arg;
@@ -136,7 +130,7 @@ static void cut_piece(void *arg, const struct ms_range *piece)
 		*MS_PUSH(&c->r->beside->held) =
 			(struct ms_beside_held){c->thread, piece->owner, bytes};
 	else
-		give(c->r, piece->owner, bytes);
+		change_mapped(c->r, piece->owner, -bytes);
 }
 
 static uint64_t end_of(const struct ms_event *ev)
@@ -159,58 +153,53 @@ static void give_held(struct ms_replay *r, uint32_t thread)
 	for (size_t i = 0; i < b->held.n; i++) {
 		struct ms_beside_held h = b->held.v[i];
 		if (h.thread == thread)
-			give(r, h.site, h.bytes);
+			change_mapped(r, h.site, -h.bytes);
 		else
 			b->held.v[kept++] = h;
 	}
 	b->held.n = kept;
 }
 
-void ms_beside_map(struct ms_replay *r, const struct ms_event *ev, uint32_t site)
+static void map(struct ms_replay *r, const struct ms_event *ev)
 {
-	struct ms_beside *b = beside(r);
+	struct ms_beside *b = r->beside;
 	uint64_t end = end_of(ev), bytes = end - ev->address;
-	b->mapped = true;
+	uint32_t site = ms_replay_site_of(r, ev->stack);
 	if (b->held.n && ev->freed & MS_MAP_REMAP)
 		give_held(r, ev->thread);
 	cut(r, ev, false);
 	if (!bytes)
 		return;
 	ms_ranges_add(&b->ranges, ev->address, end, site);
+	change_mapped(r, site, bytes);
 	struct ms_beside_site *s = site_of(b, site);
 	s->maps++;
 	s->mapped_bytes += bytes;
-	add(r, &s->mapped, bytes);
 	b->maps++;
 	b->taken_bytes += bytes;
-	b->mapped_bytes += bytes;
 	if (b->mapped_bytes <= b->most_bytes)
 		return;
 	b->most_bytes = b->mapped_bytes;
 	b->most_tick = ev->time_ticks;
 }
 
-void ms_beside_unmap(struct ms_replay *r, const struct ms_event *ev)
+void ms_beside_mapped(struct ms_replay *r, const struct ms_event *ev)
 {
-	struct ms_beside *b = beside(r);
-	b->mapped = true;
-	b->unmaps += cut(r, ev, ev->freed & MS_MAP_REMAP);
+	beside(r)->mapped = true;
+	if (ev->ext == MS_EXT_MAP)
+		map(r, ev);
+	else
+		r->beside->unmaps += cut(r, ev, ev->freed & MS_MAP_REMAP);
 }
 
 /* ---- set to a state ---- */
-
-static void forget(const struct ms_replay *r, struct ms_level *l)
-{
-	ms_replay_touch(r, l);
-	l->bytes = 0;
-}
 
 void ms_beside_restore(struct ms_replay *r)
 {
 	struct ms_beside *b = r->beside;
 	for (size_t i = 0; i < b->site_count; i++) {
-		forget(r, &b->sites[i].slack);
-		forget(r, &b->sites[i].mapped);
+		set_bytes(r, &b->sites[i].slack, 0);
+		set_bytes(r, &b->sites[i].mapped, 0);
 	}
 	ms_blocks_clear(&b->slacks);
 	ms_ranges_free(&b->ranges);
@@ -218,26 +207,11 @@ void ms_beside_restore(struct ms_replay *r)
 	b->held.n = 0;
 }
 
-void ms_beside_restore_block(struct ms_replay *r, const struct ms_checkpoint_block *block,
-			     uint32_t site)
+void ms_beside_restore_range(struct ms_replay *r, const struct ms_checkpoint_range *range)
 {
-	struct ms_beside *b = r->beside;
-	b->usable |= block->slack != 0;
-	if (block->slack <= 1)
-		return;
-	uint64_t slack = block->slack - 1;
-	ms_blocks_add(&b->slacks, block->number, slack, 0, site);
-	b->slack_bytes += slack;
-	add(r, &site_of(b, site)->slack, slack);
-}
-
-void ms_beside_restore_range(struct ms_replay *r, const struct ms_checkpoint_range *range,
-			     uint32_t site)
-{
-	struct ms_beside *b = r->beside;
-	ms_ranges_add(&b->ranges, range->address, range->address + range->bytes, site);
-	b->mapped_bytes += range->bytes;
-	add(r, &site_of(b, site)->mapped, range->bytes);
+	uint32_t site = ms_replay_site_of(r, range->stack);
+	ms_ranges_add(&r->beside->ranges, range->address, range->address + range->bytes, site);
+	change_mapped(r, site, range->bytes);
 }
 
 void ms_beside_begin(struct ms_replay *r, uint64_t tick)
@@ -255,12 +229,8 @@ void ms_beside_begin(struct ms_replay *r, uint64_t tick)
 
 /* ---- moments ---- */
 
-void ms_beside_moment(struct ms_replay *r, size_t number)
+void ms_beside_moment(const struct ms_beside *b, struct ms_beside_moment *m)
 {
-	struct ms_beside *b = r->beside;
-	while (b->moments.n <= number)
-		*MS_PUSH(&b->moments) = (struct ms_beside_moment){0};
-	struct ms_beside_moment *m = &b->moments.v[number];
 	m->slack_bytes = b->slack_bytes;
 	m->mapped_bytes = b->mapped_bytes;
 	m->figures = ms_xrealloc(NULL, b->site_count, sizeof *m->figures);
@@ -282,37 +252,28 @@ void ms_beside_finish(struct ms_replay *r)
 
 /* ---- backing ---- */
 
-static struct ms_backing_heap *heap_of(struct ms_backing *b, uint32_t node)
+static struct ms_backing *backing_of(struct ms_replay *r, uint32_t node)
 {
-	for (size_t i = 0; i < b->heaps.n; i++)
-		if (b->heaps.v[i].node == node)
-			return &b->heaps.v[i];
-	if (b->heaps.n == HEAPS_MOST)
-		return &b->heaps.v[0];
-	struct ms_backing_heap *h = MS_PUSH(&b->heaps);
-	*h = (struct ms_backing_heap){.node = node};
-	return h;
+	for (size_t i = 0; i < r->backing.n; i++)
+		if (r->backing.v[i].node == node)
+			return &r->backing.v[i];
+	if (r->backing.n == HEAPS_MOST)
+		return &r->backing.v[0];
+	struct ms_backing *b = MS_PUSH(&r->backing);
+	*b = (struct ms_backing){.node = node};
+	return b;
 }
 
 void ms_backing_event(struct ms_replay *r, const struct ms_event *ev)
 {
-	if (!r->backing)
-		r->backing = ms_xcalloc(1, sizeof *r->backing);
-	struct ms_backing_heap *h = heap_of(r->backing, ev->stack < r->node_count ? ev->stack : 0);
+	struct ms_backing *b = backing_of(r, ev->stack < r->node_count ? ev->stack : 0);
 	if (ev->ext == MS_EXT_UNBACKING) {
-		h->bytes -= ev->size < h->bytes ? ev->size : h->bytes;
-		h->blocks -= h->blocks != 0;
+		b->bytes -= ev->size < b->bytes ? ev->size : b->bytes;
+		b->blocks -= b->blocks != 0;
 		return;
 	}
-	h->bytes += ev->size;
-	h->blocks++;
-	h->taken++;
-	h->most_bytes = h->bytes > h->most_bytes ? h->bytes : h->most_bytes;
-}
-
-void ms_backing_free(struct ms_backing *b)
-{
-	if (b)
-		free(b->heaps.v);
-	free(b);
+	b->bytes += ev->size;
+	b->blocks++;
+	b->taken++;
+	b->most_bytes = b->bytes > b->most_bytes ? b->bytes : b->most_bytes;
 }

@@ -21,20 +21,16 @@ struct ms_beside_site {
 	uint64_t maps, mapped_bytes;   /* calls, and bytes in all */
 };
 
+/* What the UNMAP of an mremap took away from `site`, until its MAP. */
+struct ms_beside_held {
+	uint32_t thread, site;
+	uint64_t bytes;
+};
+
 /* Blocks of `site` that were freed by the stack with the innermost node `stack` (0 = none). */
 struct ms_beside_free {
 	uint32_t site, stack;
 	uint64_t frees, bytes;
-};
-
-/* The state at a moment of ms_replay.moments. */
-struct ms_beside_moment {
-	uint64_t slack_bytes, mapped_bytes;
-	struct ms_beside_figure {
-		uint32_t site;
-		uint64_t slack_bytes, mapped_bytes;
-	} * figures; /* of sites that have one of them, in order of site */
-	size_t count;
 };
 
 struct ms_beside {
@@ -48,13 +44,7 @@ struct ms_beside {
 	uint64_t slack_bytes, peak_slack_bytes;
 
 	struct ms_ranges ranges; /* owner: site */
-	struct {
-		struct ms_beside_held {
-			uint32_t thread, site;
-			uint64_t bytes;
-		} * v;
-		size_t n, cap;
-	} held;
+	MS_ARRAY(struct ms_beside_held) held;
 	uint64_t maps, unmaps, taken_bytes; /* calls, and bytes in all */
 	uint64_t mapped_bytes;              /* now */
 	uint64_t most_bytes, most_tick;     /* the peak of mapped */
@@ -62,51 +52,40 @@ struct ms_beside {
 
 	MS_ARRAY(struct ms_beside_free) frees;
 	struct ms_lookup free_index; /* by site and stack */
-
-	MS_ARRAY(struct ms_beside_moment) moments; /* by number; those not taken are zero */
 };
 
 /* The recording holds what `options` (MS_OPTION_*) says. Call before the first event. */
 void ms_beside_start(struct ms_replay *r, uint64_t options);
 void ms_beside_free(struct ms_beside *b);
 
-/* Called by the replay, when r->beside is there: a block was added to `site`; one of `size` bytes
- * was taken out of it; the heap has a new peak; the moment of that number is taken; the recording
+/* Called by the replay, when r->beside is there: a block with that `slack` (as in struct
+ * ms_event) was added to `site`; one of `size` bytes was taken out of it; the heap has a new peak; a moment is taken; the recording
  * ends. */
-void ms_beside_added(struct ms_replay *r, const struct ms_event *ev, uint32_t site);
+void ms_beside_added(struct ms_replay *r, uint64_t number, uint32_t slack, uint32_t site);
 void ms_beside_removed(struct ms_replay *r, const struct ms_event *ev, uint32_t site,
 		       uint64_t size);
 void ms_beside_peak(struct ms_replay *r);
-void ms_beside_moment(struct ms_replay *r, size_t number);
+void ms_beside_moment(const struct ms_beside *b, struct ms_beside_moment *m);
 void ms_beside_finish(struct ms_replay *r);
-/* A checkpoint replaces all; then come its blocks. */
+/* A checkpoint replaces all; then come its blocks (ms_beside_added) and ranges. */
 void ms_beside_restore(struct ms_replay *r);
-void ms_beside_restore_block(struct ms_replay *r, const struct ms_checkpoint_block *b,
-			     uint32_t site);
-void ms_beside_restore_range(struct ms_replay *r, const struct ms_checkpoint_range *range,
-			     uint32_t site);
+void ms_beside_restore_range(struct ms_replay *r, const struct ms_checkpoint_range *range);
 /* What was counted is forgotten, what is live is not. */
 void ms_beside_begin(struct ms_replay *r, uint64_t tick);
-/* MS_EXT_MAP or MS_EXT_UNMAP; of a MAP, `site` is that of its stack. */
-void ms_beside_map(struct ms_replay *r, const struct ms_event *ev, uint32_t site);
-void ms_beside_unmap(struct ms_replay *r, const struct ms_event *ev);
+/* MS_EXT_MAP or MS_EXT_UNMAP. */
+void ms_beside_mapped(struct ms_replay *r, const struct ms_event *ev);
 
 /* A site's figures, now; zero for one that has none. */
 const struct ms_beside_site *ms_beside_site(const struct ms_beside *b, uint32_t site);
 
 /* ---- backing: the memory that heaps of the program's own cut their blocks from ---- */
 
+/* Of one heap. */
 struct ms_backing {
-	struct {
-		struct ms_backing_heap {
-			uint32_t node; /* its marker, 0 = not known */
-			uint64_t bytes, blocks, most_bytes;
-			uint64_t taken; /* blocks in all */
-		} * v;
-		size_t n, cap;
-	} heaps;
+	uint32_t node; /* its marker, 0 = not known */
+	uint64_t bytes, blocks, most_bytes;
+	uint64_t taken; /* blocks in all */
 };
 
 /* MS_EXT_BACKING or MS_EXT_UNBACKING. */
 void ms_backing_event(struct ms_replay *r, const struct ms_event *ev);
-void ms_backing_free(struct ms_backing *b);

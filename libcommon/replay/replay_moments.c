@@ -68,9 +68,9 @@ static void take_moment(struct ms_replay *r, struct ms_replay_moment *m)
 	free(oldest);
 	m->figures = ms_xrealloc(m->figures, m->figure_count, sizeof *m->figures);
 	if (r->sampled)
-		ms_sampled_moment(r, (size_t)(m - r->moments));
+		ms_sampled_moment(r->sampled, &m->sampled);
 	if (r->beside)
-		ms_beside_moment(r, (size_t)(m - r->moments));
+		ms_beside_moment(r->beside, &m->beside);
 }
 
 uint64_t ms_replay_take_due(struct ms_replay *r, uint64_t tick, bool all)

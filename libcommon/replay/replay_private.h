@@ -9,18 +9,13 @@
 #define MS_REPLAY_THREADS_MAX (UINT32_C(1) << 22)
 
 /* Before a counter of that level changes; `epoch`: of the latest peak. */
-static inline void ms_replay_touch_at(struct ms_level *l, uint64_t epoch)
+static inline void ms_replay_touch(struct ms_level *l, uint64_t epoch)
 {
 	if (l->epoch != epoch) {
 		l->epoch = epoch;
 		l->at_peak_bytes = l->bytes;
 		l->at_peak_blocks = l->blocks;
 	}
-}
-
-static inline void ms_replay_touch(const struct ms_replay *r, struct ms_level *l)
-{
-	ms_replay_touch_at(l, r->peak_epoch);
 }
 
 /* A site at which nothing was allocated yet. */

@@ -16,7 +16,6 @@ void ms_sampled_start(struct ms_replay *r, uint64_t mean_bytes)
 		return;
 	struct ms_sampled *s = ms_xcalloc(1, sizeof *s);
 	s->mean = mean_bytes < MS_SAMPLE_MOST ? mean_bytes : MS_SAMPLE_MOST;
-	s->span_ticks = 1;
 	s->total.smallest = UINT64_MAX;
 	r->sampled = s;
 }
@@ -25,11 +24,7 @@ void ms_sampled_free(struct ms_sampled *s)
 {
 	if (!s)
 		return;
-	MS_FREE(s->sites, s->threads, s->allocations, s->records);
-	for (size_t i = 0; i < s->moment_count; i++)
-		free(s->moments[i].sites);
-	free(s->moments);
-	free(s);
+	MS_FREE(s->sites, s->threads, s->allocations, s->records, s);
 }
 
 static struct ms_sampled_site *site_of(struct ms_sampled *s, size_t i)
@@ -96,29 +91,12 @@ static void smaller(uint64_t *smallest, uint64_t size)
 		*smallest = size;
 }
 
-/* The model's timeline went on, and may have halved: what is live now was so at the end of every
- * span that was left. */
-static void follow_timeline(struct ms_replay *r)
-{
-	struct ms_sampled *s = r->sampled;
-	for (; s->span_ticks < r->span_ticks; s->span_ticks *= 2) {
-		for (size_t i = s->span; i < MS_TIMELINE_SPANS; i++)
-			s->spans[i] = s->total.live;
-		for (size_t i = 0; i < MS_TIMELINE_SPANS / 2; i++)
-			s->spans[i] = s->spans[2 * i + 1];
-		s->span /= 2;
-	}
-	for (; s->span < r->span; s->span++)
-		s->spans[s->span] = s->total.live;
-}
-
 void ms_sampled_removed(struct ms_replay *r, const struct ms_event *ev,
 			const struct ms_live_block *b)
 {
 	struct ms_sampled *s = r->sampled;
 	struct ms_sampled_sum x = one(s, ev->freed, b->size);
 	struct ms_sampled_site *both[] = {&s->total, site_of(s, r->cells[b->owner].site)};
-	follow_timeline(r);
 	for (int i = 0; i < 2; i++) {
 		touch(r, both[i]);
 		take(&both[i]->live, &x);
@@ -136,7 +114,6 @@ void ms_sampled_added(struct ms_replay *r, const struct ms_event *ev, uint32_t c
 	struct ms_sampled *s = r->sampled;
 	struct ms_sampled_sum x = one(s, ev->number, ev->size);
 	struct ms_sampled_site *both[] = {&s->total, site_of(s, r->cells[cell].site)};
-	follow_timeline(r);
 	for (int i = 0; i < 2; i++) {
 		touch(r, both[i]);
 		add(&both[i]->live, &x);
@@ -151,11 +128,8 @@ void ms_sampled_added(struct ms_replay *r, const struct ms_event *ev, uint32_t c
 	s->allocations[cell] += x.blocks;
 }
 
-void ms_sampled_moment(struct ms_replay *r, size_t i)
+void ms_sampled_moment(const struct ms_sampled *s, struct ms_sampled_moment *m)
 {
-	struct ms_sampled *s = r->sampled;
-	s->moments = ms_xgrow(s->moments, &s->moment_count, i + 1, sizeof *s->moments);
-	struct ms_sampled_moment *m = &s->moments[i];
 	*m = (struct ms_sampled_moment){.total = s->total.live, .site_count = s->site_count};
 	m->sites = ms_xrealloc(NULL, s->site_count, sizeof *m->sites);
 	for (size_t k = 0; k < s->site_count; k++)
@@ -179,7 +153,6 @@ void ms_sampled_put(void *arg, uint64_t number, const struct ms_live_block *b)
 void ms_sampled_reset(struct ms_replay *r, bool clear)
 {
 	struct ms_sampled *s = r->sampled;
-	follow_timeline(r);
 	for (size_t i = 0; i < s->site_count; i++)
 		s->sites[i] = (struct ms_sampled_site){.smallest = UINT64_MAX};
 	s->total = (struct ms_sampled_site){.smallest = UINT64_MAX};
@@ -189,7 +162,6 @@ void ms_sampled_reset(struct ms_replay *r, bool clear)
 		memset(s->allocations, 0, s->cell_count * sizeof *s->allocations);
 	if (!clear)
 		ms_blocks_each(&r->blocks, ms_sampled_put, r);
-	follow_timeline(r);
 }
 
 static void count_live(void *arg, uint64_t number, const struct ms_live_block *b)
@@ -204,8 +176,6 @@ static void count_live(void *arg, uint64_t number, const struct ms_live_block *b
 void ms_sampled_finish(struct ms_replay *r)
 {
 	struct ms_sampled *s = r->sampled;
-	follow_timeline(r);
-	s->spans[s->span] = s->total.live;
 	s->record_count = 0;
 	s->records = ms_xgrow(s->records, &s->record_count, r->record_count, sizeof *s->records);
 	for (size_t i = 0; i < s->cell_count && i < r->cell_count; i++)

@@ -15,13 +15,6 @@
 #include "libcommon/stats/estimate.h"
 #include "replay.h"
 
-/* Some samples. */
-struct ms_sampled_sum {
-	uint64_t samples, blocks; /* recorded; that they stand for */
-	uint64_t bytes;           /* recorded */
-	double blocks_variance, bytes_variance;
-};
-
 struct ms_sampled_site {
 	struct ms_sampled_sum all, freed, live;
 	struct ms_sampled_sum at_peak; /* valid while `epoch` is the peak's: see replay.h */
@@ -40,12 +33,6 @@ struct ms_sampled_record {
 	uint64_t allocations, live_blocks;
 };
 
-struct ms_sampled_moment {
-	struct ms_sampled_sum total;
-	struct ms_sampled_sum *sites; /* of the first `site_count` sites */
-	size_t site_count;
-};
-
 struct ms_sampled {
 	uint64_t mean; /* bytes for one sample point */
 	struct ms_sampled_site total;
@@ -57,12 +44,7 @@ struct ms_sampled {
 	size_t cell_count;
 	struct ms_sampled_record *records; /* after ms_replay_finish */
 	size_t record_count;
-	struct ms_sampled_moment *moments; /* in order of ms_replay.moments */
-	size_t moment_count;
 	uint64_t peak_epoch;
-	struct ms_sampled_sum spans[MS_TIMELINE_SPANS]; /* live at the end of each */
-	size_t span;
-	uint64_t span_ticks;
 };
 
 /* Makes `r` the replay of a recording with one sample point in `mean_bytes`. Before the first
@@ -76,8 +58,8 @@ void ms_sampled_free(struct ms_sampled *s);
 void ms_sampled_added(struct ms_replay *r, const struct ms_event *ev, uint32_t cell);
 void ms_sampled_removed(struct ms_replay *r, const struct ms_event *ev,
 			const struct ms_live_block *b);
-/* The model took moment `i`. */
-void ms_sampled_moment(struct ms_replay *r, size_t i);
+/* A moment is taken. */
+void ms_sampled_moment(const struct ms_sampled *s, struct ms_sampled_moment *m);
 /* The bytes that a recorded block of that size stands for; in any other recording that size. */
 static inline uint64_t ms_sampled_size(const struct ms_sampled *s, uint64_t size)
 {

@@ -4,6 +4,7 @@
 #include "replay_private.h"
 
 #include "replay_mapped.h"
+#include "replay_sampled.h"
 
 /* Pairs of spans become one: twice the time in the same room. */
 static void halve(struct ms_replay *r)
@@ -20,33 +21,33 @@ static void halve(struct ms_replay *r)
 	r->span_ticks *= 2;
 }
 
-static uint64_t mapped_now(const struct ms_replay *r)
+/* A span in which nothing happens. */
+static struct ms_replay_span still(const struct ms_replay *r)
 {
-	return r->beside ? r->beside->mapped_bytes : 0;
+	struct ms_replay_span s = {.live_min = r->live_bytes,
+				   .live_max = r->live_bytes,
+				   .live_last = r->live_bytes,
+				   .blocks_last = r->live_blocks};
+	if (r->beside)
+		s.mapped_last = r->beside->mapped_bytes;
+	if (r->sampled)
+		s.sampled_last = r->sampled->total.live;
+	return s;
 }
 
 /* The current span gets its figures; what is left of it belongs to the next one. */
 static void close_span(struct ms_replay *r)
 {
 	struct ms_replay_span *s = &r->spans[r->span];
-	s->live_last = r->live_bytes;
-	s->blocks_last = r->live_blocks;
-	s->mapped_last = mapped_now(r);
+	uint64_t least = s->live_min, most = s->live_max;
+	*s = still(r);
+	s->live_min = least;
+	s->live_max = most;
 	s->allocations = r->allocations - r->open.allocations;
 	s->frees = r->frees - r->open.frees;
 	s->bytes = r->bytes - r->open.bytes;
 	r->open = (struct ms_replay_span){
 		.allocations = r->allocations, .frees = r->frees, .bytes = r->bytes};
-}
-
-/* A span in which nothing happens. */
-static struct ms_replay_span still(const struct ms_replay *r)
-{
-	return (struct ms_replay_span){.live_min = r->live_bytes,
-				       .live_max = r->live_bytes,
-				       .live_last = r->live_bytes,
-				       .blocks_last = r->live_blocks,
-				       .mapped_last = mapped_now(r)};
 }
 
 void ms_replay_move_timeline(struct ms_replay *r, uint64_t tick)

@@ -2,7 +2,7 @@
  * What an attached process had already, beside its recorded figures.
  */
 #include "format/trace.h"
-#include "libcommon/replay/replay_classes.h"
+#include "libcommon/replay/replay_cells.h"
 #include "snapshot_insert.h"
 #include "snapshot_private.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The rows of site_size and site_lifetime: a site's blocks by size and by how long they lived.
  */
-#include "libcommon/replay/replay_classes.h"
+#include "libcommon/replay/replay_cells.h"
 #include "snapshot_insert.h"
 #include "snapshot_private.h"
 

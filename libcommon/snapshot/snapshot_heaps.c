@@ -19,10 +19,10 @@ static const char *name_of(const struct ms_recording *t, uint32_t node)
 
 int ms_fill_heaps(struct ms_filling *f, const struct ms_kept_process *p)
 {
-	const struct ms_backing *b = p->rec->replay.backing;
+	const struct ms_replay *r = &p->rec->replay;
 	struct ms_insert in = ms_insert(f->db, "heap", f->err);
-	for (size_t i = 0; b && i < b->heaps.n; i++) {
-		const struct ms_backing_heap *h = &b->heaps.v[i];
+	for (size_t i = 0; i < r->backing.n; i++) {
+		const struct ms_backing *h = &r->backing.v[i];
 		const char *name = name_of(p->rec, h->node);
 		if (!name)
 			continue;

@@ -96,8 +96,8 @@ void ms_live_beside(const struct ms_recording *t, const struct ms_kept_point *po
 	size_t n = t->replay.site_count;
 	bool peak = point->kind == MS_KEPT_PEAK;
 	uint64_t blocks;
-	if (point->kind == MS_KEPT_MOMENT && point->moment < b->moments.n)
-		live_at_moment(&b->moments.v[point->moment], v, &v[n]);
+	if (point->kind == MS_KEPT_MOMENT)
+		live_at_moment(&t->replay.moments[point->moment].beside, v, &v[n]);
 	if (!peak && point->kind != MS_KEPT_END)
 		return;
 	for (uint32_t i = 0; i < b->site_count && i < n; i++) {

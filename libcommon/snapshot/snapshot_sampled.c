@@ -163,7 +163,7 @@ static int fill_timeline(struct fill *w)
 	const struct ms_replay *r = &w->to->t->replay;
 	struct ms_insert u = update(w, "timeline", 2);
 	for (size_t i = 0; i <= r->span; i++) {
-		struct ms_spread x = ms_sampled_bytes(w->s, &w->s->spans[i]);
+		struct ms_spread x = ms_sampled_bytes(w->s, &r->spans[i].sampled_last);
 		uint64_t low, high;
 		ms_interval_whole(r->spans[i].live_last, &x, &low, &high);
 		ms_put_row(&u, ms_int("live_low", low), ms_int("live_high", high),
@@ -188,9 +188,9 @@ static struct ms_sampled_sum live_at(const struct fill *w, const struct ms_kept_
 		return whole ? s->total.live : s->sites[site].live;
 	if (p->kind == MS_KEPT_PEAK)
 		return ms_sampled_at_peak(s, whole ? s->site_count : site);
-	if (p->kind != MS_KEPT_MOMENT || p->moment >= s->moment_count)
+	if (p->kind != MS_KEPT_MOMENT)
 		return (struct ms_sampled_sum){0};
-	const struct ms_sampled_moment *m = &s->moments[p->moment];
+	const struct ms_sampled_moment *m = &w->to->t->replay.moments[p->moment].sampled;
 	if (whole)
 		return m->total;
 	return site < m->site_count ? m->sites[site] : (struct ms_sampled_sum){0};

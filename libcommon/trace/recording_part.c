@@ -4,6 +4,7 @@
 #include "recording_private.h"
 
 #include "libcommon/base/err.h"
+#include "libcommon/replay/replay_mapped.h"
 
 #include <string.h>
 
@@ -26,7 +27,7 @@ static bool take_ranges(struct ms_recording *t, struct ms_checkpoint_decoder *d)
 	enum ms_fmt rc;
 	while ((rc = ms_checkpoint_next_range(d, &r)) == MS_FMT_OK)
 		if (t->replay.beside)
-			ms_replay_restore_range(&t->replay, &r);
+			ms_beside_restore_range(&t->replay, &r);
 	return rc == MS_FMT_END;
 }
 
@@ -38,15 +39,9 @@ static bool take_part(struct ms_recording *t, struct ms_checkpoint_decoder *d)
 	while ((rc = ms_checkpoint_next(d, &b)) == MS_FMT_OK)
 		if (!ms_replay_restore_block(&t->replay, &b))
 			return false;
-	for (uint32_t i = 0; rc == MS_FMT_END && d->head.part == 0; i++) {
-		rc = ms_checkpoint_next_last(d, &last);
-		if (rc == MS_FMT_END)
-			break;
-		if (rc == MS_FMT_OK) {
+	if (rc == MS_FMT_END && d->head.part == 0)
+		for (uint32_t i = 0; (rc = ms_checkpoint_next_last(d, &last)) == MS_FMT_OK; i++)
 			ms_replay_restore_last(&t->replay, i, last);
-			rc = MS_FMT_END;
-		}
-	}
 	return rc == MS_FMT_END && take_ranges(t, d);
 }
 

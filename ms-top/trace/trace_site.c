@@ -56,14 +56,11 @@ struct survey {
 static void look(void *arg, uint64_t number, const struct ms_live_block *b)
 {
 	struct survey *s = arg;
-	unsigned class = 0;
 	(void)number;
 	if (s->r->cells[b->owner].site != s->site)
 		return;
 	uint64_t age = s->now > b->tick ? s->now - b->tick : 0;
-	while (class < MS_AGES - 1 && age >= s->r->age_ticks[class])
-		class ++;
-	s->d->age_blocks[class]++;
+	s->d->age_blocks[ms_age_class(&s->r->by_ticks, age)]++;
 }
 
 static void add_ages(struct trace *t, struct site_detail *d, const struct ms_replay *r,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Blocks by size class and by lifetime against a naive model that keeps every block that ever was.
  */
-#include "libcommon/replay/replay_classes.h"
+#include "libcommon/replay/replay_cells.h"
 
 #include "tests/unit/equal.h"
 #include "tests/unit/stream.h"

@@ -114,8 +114,8 @@ static void compare_sites(const struct ms_replay *r)
 		compare(&s->sites[i].live, &sites[stack].live, "site, live", stack);
 		compare(&at_peak, &peak_sites[stack], "site, peak", stack);
 		EQUAL(r->sites[i].live.bytes, sites[stack].live.est_bytes, "site %u", stack);
-		struct ms_sampled_sum then = i < s->moments[0].site_count
-						     ? s->moments[0].sites[i]
+		struct ms_sampled_sum then = i < r->moments[0].sampled.site_count
+						     ? r->moments[0].sampled.sites[i]
 						     : (struct ms_sampled_sum){0};
 		compare(&then, &moment_sites[stack], "site, moment", stack);
 	}
@@ -129,8 +129,8 @@ static void compare_all(const struct ms_replay *r)
 	compare(&s->total.freed, &total.freed, "freed", 0);
 	compare(&s->total.live, &total.live, "live", 0);
 	compare(&at_peak, &peak_total, "peak", 0);
-	compare(&s->moments[0].total, &moment_total, "moment", 0);
-	compare(&s->spans[r->span], &total.live, "last span", 0);
+	compare(&r->moments[0].sampled.total, &moment_total, "moment", 0);
+	compare(&r->spans[r->span].sampled_last, &total.live, "last span", 0);
 	EQUAL(r->peak_bytes, peak, "the model's peak");
 	EQUAL(r->live_bytes, total.live.est_bytes, "the model's live bytes");
 	EQUAL(r->bytes, total.all.est_bytes, "the model's allocated bytes");
