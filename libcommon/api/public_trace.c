@@ -33,7 +33,7 @@ struct memscope_trace *memscope_trace_open(const char *path, char *error)
 	t->path = strdup(path); /* a recording borrows it */
 	ms_blocks_init(&t->live);
 	if (t->path)
-		t->rec = ms_recording_begin(ms_trace_open(t->path, &err), t->path, &err);
+		t->rec = ms_recording_begin(ms_trace_open(t->path, &err), t->path);
 	if (t->rec)
 		return t;
 	ms_public_error(error, &err);

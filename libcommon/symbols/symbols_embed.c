@@ -109,7 +109,6 @@ static int read_trace(struct wanted *c, struct ms_trace *file, const char *path,
 			return -1;
 		if (next != MS_NEXT_BLOCK)
 			continue;
-		ms_recording_note_block(c->t, &b);
 		if (b.type == MS_BLOCK_SYMBOLS)
 			c->open_symbols = true;
 		else
@@ -428,7 +427,7 @@ int ms_symbols_embed(const char *path, struct ms_symbols *s, struct ms_err *err)
 	int rc = -1, memory = -1;
 	struct stat st;
 	struct ms_trace *file = ms_trace_open(path, err);
-	c.t = ms_recording_begin(file, path, err);
+	c.t = ms_recording_begin(file, path);
 	if (!c.t || !ms_trace_stat(file, &st) || read_trace(&c, file, path, err))
 		goto out;
 	if (c.has_symbols) {

@@ -4,7 +4,6 @@
 #include "recording.h"
 
 #include "libcommon/base/err.h"
-#include "recording_ahead.h"
 #include "recording_private.h"
 #include "libcommon/replay/replay_mapped.h"
 #include "libcommon/replay/replay_sampled.h"
@@ -244,8 +243,7 @@ static bool take_records(struct ms_recording *t, const struct ms_block *b)
 static bool take_stacks(struct ms_recording *t, const struct ms_block *b)
 {
 	struct ms_stacks_decoder d;
-	if (ms_stacks_decoder_init(&d, b->columns, b->column_count) != MS_FMT_OK ||
-	    !d.first_frame || !d.first_node)
+	if (ms_stacks_decoder_init(&d, b->columns, b->column_count) != MS_FMT_OK)
 		return false;
 	/* Numbers go on where the last block stopped, or further on after a lost one. */
 	if (d.first_frame < t->frames.n || d.first_frame - t->frames.n > GAP_MAX ||
@@ -270,21 +268,18 @@ static bool take_stacks(struct ms_recording *t, const struct ms_block *b)
 
 /* ---- reading ---- */
 
-void ms_recording_note_block(struct ms_recording *t, const struct ms_block *b)
+bool ms_recording_take(struct ms_recording *t, const struct ms_block *b)
 {
 	if (b->last_ns > t->last_ns && b->last_ns <= INT64_MAX && b->type != MS_BLOCK_SYMBOLS)
 		t->last_ns = b->last_ns;
-}
-
-bool ms_recording_take(struct ms_recording *t, const struct ms_block *b)
-{
-	ms_recording_note_block(t, b);
 	if (b->type == MS_BLOCK_STACKS)
 		return take_stacks(t, b);
 	if (b->type == MS_BLOCK_CHECKPOINT)
 		return ms_recording_take_checkpoint(t, b);
 	if (b->type != MS_BLOCK_EVENTS)
 		return take_records(t, b);
+	if (t->ahead) /* its thread decodes them */
+		return true;
 	if (!t->decoder) {
 		t->decoder = ms_xrealloc(NULL, 1, sizeof *t->decoder);
 		t->batch = ms_xrealloc(NULL, BATCH, sizeof *t->batch);
@@ -348,11 +343,11 @@ static int next_batch(struct ms_recording *t, struct ms_err *err)
 	for (;;) {
 		int rc = 1;
 		if (t->ahead || ms_ahead_start(t, MS_ALL_TYPES, columns_of(t, MS_ALL_COLUMNS))) {
-			enum ms_trace_next last;
+			enum ms_trace_next next;
 			struct ms_block b;
-			if (ms_ahead_next(t, &last, &b, err))
+			if (ms_ahead_next(t, &next, &b, err))
 				return 1;
-			rc = take_next(t, last, &b);
+			rc = take_next(t, next, &b);
 		} else if (t->in_block && decode_batch(t)) {
 			return 1;
 		} else {
@@ -438,7 +433,7 @@ int ms_recording_step(struct ms_recording *t, struct ms_err *err)
 	return !t->stopped;
 }
 
-struct ms_recording *ms_recording_begin(struct ms_trace *file, const char *path, struct ms_err *err)
+struct ms_recording *ms_recording_begin(struct ms_trace *file, const char *path)
 {
 	if (!file)
 		return NULL;
@@ -450,12 +445,6 @@ struct ms_recording *ms_recording_begin(struct ms_trace *file, const char *path,
 	ms_replay_init(&t->replay);
 	*MS_PUSH(&t->frames) = (struct ms_frame){0};
 	*MS_PUSH(&t->nodes) = (struct ms_node){0};
-	if (t->head->tick_ns == 0) {
-		ms_err_set(err, "cannot read '%s': its header says that a tick takes no time",
-			   path);
-		ms_recording_close(t);
-		return NULL;
-	}
 	ms_replay_tick(&t->replay, t->head->tick_ns);
 	t->replay.tick_limit = INT64_MAX / t->head->tick_ns;
 	return t;
@@ -478,19 +467,18 @@ static struct ms_recording *read_info(struct ms_recording *t, struct ms_err *err
 
 struct ms_recording *ms_recording_open(const char *path, struct ms_err *err)
 {
-	return read_info(ms_recording_begin(ms_trace_open(path, err), path, err), err);
+	return read_info(ms_recording_begin(ms_trace_open(path, err), path), err);
 }
 
 struct ms_recording *ms_recording_open_fd(int fd, const char *name, const void *bytes, size_t n,
 					  struct ms_err *err)
 {
-	return read_info(ms_recording_begin(ms_trace_open_fd(fd, name, bytes, n, err), name, err),
-			 err);
+	return read_info(ms_recording_begin(ms_trace_open_fd(fd, name, bytes, n, err), name), err);
 }
 
 struct ms_recording *ms_recording_glance(const char *path, struct ms_err *err)
 {
-	struct ms_recording *t = ms_recording_begin(ms_trace_open(path, err), path, err);
+	struct ms_recording *t = ms_recording_begin(ms_trace_open(path, err), path);
 	int rc = 1;
 	while (t && rc > 0)
 		rc = ms_recording_next_block(

@@ -100,7 +100,7 @@ static struct ms_recording *open_parts(const char *path, bool ended, struct ms_e
 		ms_trace_close(file);
 		return NULL;
 	}
-	struct ms_recording *t = ms_recording_begin(file, path, err);
+	struct ms_recording *t = ms_recording_begin(file, path);
 	if (!t)
 		return NULL;
 	t->parts = true;

@@ -19,8 +19,7 @@
 #define MS_ALL_COLUMNS (UINT64_C(0xffe) & ~MS_COLUMN_BIT(MS_COL_ADDRESS_OLD))
 
 /* A recording of `file`, which may be NULL, at its start. */
-struct ms_recording *ms_recording_begin(struct ms_trace *file, const char *path,
-					struct ms_err *err);
+struct ms_recording *ms_recording_begin(struct ms_trace *file, const char *path);
 /* Was there anything that could not be read so far? */
 bool ms_recording_damaged(const struct ms_recording *t);
 /* Goes on to the next block of `types` with its columns `want`. 1, 0 at the end, -1. Blocks that
@@ -29,8 +28,20 @@ int ms_recording_next_block(struct ms_recording *t, uint64_t types, uint64_t wan
 			    struct ms_err *err);
 /* Takes what a block says; of one of events, its decoder is set up. False when it means nothing. */
 bool ms_recording_take(struct ms_recording *t, const struct ms_block *b);
-/* What the head of any block says. */
-void ms_recording_note_block(struct ms_recording *t, const struct ms_block *b);
 /* A block of a checkpoint. It is passed over unless events before it are missing. False when it
  * means nothing. */
 bool ms_recording_take_checkpoint(struct ms_recording *t, const struct ms_block *b);
+
+/* ---- recording_ahead.c: a second thread reads blocks, decompresses them and decodes events ---- */
+
+/* Starts it when that is worth it: a recording that may (ms_recording.may_read_ahead), read in
+ * order to its end, in the middle of a large block of events, on more than one processor. `want`:
+ * columns, as of ms_trace_next. */
+bool ms_ahead_start(struct ms_recording *t, uint64_t types, uint64_t want);
+/* What comes next. True: t->batch is the next events, valid until the next call. False: `next` and
+ * `b` are what ms_trace_next gave, with `err`; of a block of events, which the batches that follow
+ * are of, without columns. The thread is over with the first that is no block. */
+bool ms_ahead_next(struct ms_recording *t, enum ms_trace_next *next, struct ms_block *b,
+		   struct ms_err *err);
+/* Ends it wherever it is. Nothing more can be read of the recording then. */
+void ms_ahead_stop(struct ms_recording *t);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Reads a trace file: whole, cut, growing, damaged, or from a pipe. Its bytes come through
- * tracefile_bytes.c; tracefile_parts.c reads some of its blocks only.
+ * tracefile_bytes.c.
  */
 #include "tracefile_private.h"
 
@@ -14,6 +14,8 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "format/trace.h"
+
+#define TAIL ((size_t)64 << 10) /* an end block is far smaller */
 
 /* ---- opening ---- */
 
@@ -215,7 +217,8 @@ static bool read_columns(struct ms_trace *t, const uint8_t *payload, const struc
 	return true;
 }
 
-struct ms_block ms_trace_block(const struct ms_trace *t, const struct ms_block_head *h)
+/* What a reader is told of the block whose header is at start; without columns. */
+static struct ms_block block_of(const struct ms_trace *t, const struct ms_block_head *h)
 {
 	return (struct ms_block){.type = h->type,
 				 .number = h->number,
@@ -230,7 +233,7 @@ static bool take_block(struct ms_trace *t, const struct ms_block_head *h, uint64
 		       struct ms_block *b)
 {
 	const uint8_t *payload = t->buffer + t->start + MS_BLOCK_HEADER_SIZE;
-	*b = ms_trace_block(t, h);
+	*b = block_of(t, h);
 	return h->number >= t->next_number && ms_crc32c(0, payload, h->payload) == h->checksum &&
 	       read_columns(t, payload, h, want, b);
 }
@@ -251,7 +254,8 @@ static int skip_block(struct ms_trace *t, size_t bytes)
 	return 0;
 }
 
-void ms_trace_passed(struct ms_trace *t, const struct ms_block_head *h)
+/* Notes that this block is behind us. */
+static void passed(struct ms_trace *t, const struct ms_block_head *h)
 {
 	t->next_number = h->number + 1;
 	t->ended = h->type == MS_BLOCK_END;
@@ -259,13 +263,31 @@ void ms_trace_passed(struct ms_trace *t, const struct ms_block_head *h)
 	t->after_damage = false;
 }
 
+/* Passes over the block whose header is at start. False with errno. */
+static bool pass_over(struct ms_trace *t, const struct ms_block_head *h)
+{
+	uint64_t next = ms_trace_position(t) + MS_BLOCK_HEADER_SIZE + h->payload;
+	if (!ms_trace_jump(t, next))
+		return false;
+	passed(t, h);
+	return true;
+}
+
+/* Can that be done without reading it? Else the usual way tells what is wrong. */
+static bool passable(const struct ms_trace *t, const struct ms_block_head *h)
+{
+	return t->sparse && (h->number == t->next_number || t->after_damage) &&
+	       ms_trace_position(t) + MS_BLOCK_HEADER_SIZE + h->payload <= t->size;
+}
+
 static void consume(struct ms_trace *t, const struct ms_block_head *h)
 {
 	t->start += MS_BLOCK_HEADER_SIZE + h->payload;
-	ms_trace_passed(t, h);
+	passed(t, h);
 }
 
-enum ms_trace_next ms_trace_failed(const struct ms_trace *t, struct ms_err *err)
+/* With `err` set from errno. */
+static enum ms_trace_next failed(const struct ms_trace *t, struct ms_err *err)
 {
 	ms_err_sys(err, "cannot read '%s'", t->name);
 	return MS_NEXT_ERROR;
@@ -279,27 +301,26 @@ enum ms_trace_next ms_trace_next(struct ms_trace *t, uint64_t types, uint64_t wa
 		if (t->skipping) {
 			int found = find_header(t);
 			if (found < 0)
-				return ms_trace_failed(t, err);
+				return failed(t, err);
 			if (found == 0 && t->writer_alive)
 				return MS_NEXT_EOF;
 			return report_damage(t, ms_trace_position(t), b);
 		}
 		int got = ms_trace_fill(t, MS_BLOCK_HEADER_SIZE);
 		if (got < 0)
-			return ms_trace_failed(t, err);
+			return failed(t, err);
 		if (got == 1 && ms_block_header_get(t->buffer + t->start, &h) != MS_FMT_OK) {
 			start_skipping(t, 1);
 			continue;
 		}
-		if (got == 1 && types && !wanted(types & ~UINT64_C(1), h.type) &&
-		    ms_trace_passable(t, &h)) {
-			if (!ms_trace_pass_over(t, &h))
-				return ms_trace_failed(t, err);
+		if (got == 1 && types && !wanted(types & ~UINT64_C(1), h.type) && passable(t, &h)) {
+			if (!pass_over(t, &h))
+				return failed(t, err);
 			continue;
 		}
 		size_t bytes = got == 1 ? MS_BLOCK_HEADER_SIZE + (size_t)h.payload : 0;
 		if (got == 1 && (got = ms_trace_fill(t, bytes)) < 0)
-			return ms_trace_failed(t, err);
+			return failed(t, err);
 		if (got == 0) {
 			if (!tail_is_damage(t))
 				return MS_NEXT_EOF;
@@ -319,8 +340,79 @@ enum ms_trace_next ms_trace_next(struct ms_trace *t, uint64_t types, uint64_t wa
 			return MS_NEXT_BLOCK;
 		}
 		if (skip_block(t, bytes) < 0)
-			return ms_trace_failed(t, err);
+			return failed(t, err);
 	}
+}
+
+/* ---- some blocks: those that are not wanted are stepped over and not read ---- */
+
+/* The block that ends where the file does, by its header. */
+static bool last_block(struct ms_trace *t, uint64_t *offset, struct ms_block_head *h)
+{
+	size_t n = t->size < TAIL ? (size_t)t->size : TAIL;
+	uint64_t from = t->size - n;
+	bool found = false;
+	uint8_t *tail = ms_xrealloc(NULL, n, 1);
+	if (pread(t->fd, tail, n, (off_t)from) != (ssize_t)n)
+		n = 0;
+	for (size_t at = 0; (at = ms_block_scan(tail, n, at)) + MS_BLOCK_HEADER_SIZE <= n; at++) {
+		struct ms_block_head this;
+		if (ms_block_header_get(tail + at, &this) == MS_FMT_OK &&
+		    from + at + MS_BLOCK_HEADER_SIZE + this.payload == t->size) {
+			*h = this;
+			*offset = from + at;
+			found = true;
+		}
+	}
+	free(tail);
+	return found;
+}
+
+/* Is it a file on disk of our own? Then its size is noted. */
+static bool can_seek(struct ms_trace *t)
+{
+	struct stat st;
+	if (!t->regular || !t->own_file || !ms_trace_unpark(t) || fstat(t->fd, &st) != 0)
+		return false;
+	t->size = (uint64_t)st.st_size;
+	return true;
+}
+
+static bool has_ended(struct ms_trace *t, uint64_t *end)
+{
+	struct ms_block_head h;
+	return !ms_trace_writer_alive(t) && last_block(t, end, &h) && h.type == MS_BLOCK_END &&
+	       *end >= ms_trace_position(t);
+}
+
+bool ms_trace_sparse(struct ms_trace *t, uint64_t *end)
+{
+	if (!can_seek(t) || (end && !has_ended(t, end)))
+		return false;
+	t->sparse = true;
+	return ms_trace_jump(t, ms_trace_position(t));
+}
+
+bool ms_trace_seek(struct ms_trace *t, uint64_t offset)
+{
+	t->next_number = 0;
+	t->after_damage = true; /* blocks before it are not missed */
+	t->skipping = false;
+	return t->sparse && ms_trace_jump(t, offset);
+}
+
+enum ms_trace_next ms_trace_pass(struct ms_trace *t, struct ms_block *b, struct ms_err *err)
+{
+	struct ms_block_head h;
+	int got = ms_trace_fill(t, MS_BLOCK_HEADER_SIZE);
+	if (got < 0)
+		return failed(t, err);
+	if (got == 0)
+		return ms_trace_unread(t) ? MS_NEXT_DAMAGED : MS_NEXT_EOF;
+	if (ms_block_header_get(t->buffer + t->start, &h) != MS_FMT_OK || !passable(t, &h))
+		return MS_NEXT_DAMAGED;
+	*b = block_of(t, &h);
+	return pass_over(t, &h) ? MS_NEXT_BLOCK : failed(t, err);
 }
 
 uint64_t ms_trace_first(const struct ms_trace *t)

@@ -61,14 +61,3 @@ bool ms_trace_unpark(struct ms_trace *t);
 int ms_trace_fill(struct ms_trace *t, size_t n);
 /* The file's offset and the buffer's go to `offset`. False with errno. */
 bool ms_trace_jump(struct ms_trace *t, uint64_t offset);
-/* Can the block whose header is at start be passed over without reading it? Else the usual way
- * tells what is wrong. */
-bool ms_trace_passable(const struct ms_trace *t, const struct ms_block_head *h);
-/* Passes over it. False with errno. */
-bool ms_trace_pass_over(struct ms_trace *t, const struct ms_block_head *h);
-/* What a reader is told of the block whose header is at start; without columns. */
-struct ms_block ms_trace_block(const struct ms_trace *t, const struct ms_block_head *h);
-/* Notes that this block is behind us. */
-void ms_trace_passed(struct ms_trace *t, const struct ms_block_head *h);
-/* MS_NEXT_ERROR, with `err` set from errno. */
-enum ms_trace_next ms_trace_failed(const struct ms_trace *t, struct ms_err *err);
