@@ -37,6 +37,7 @@ struct live_list {
 	uint64_t bits[WORDS]; /* of each slot: is it live? */
 	uint64_t base;
 	bool addresses; /* are kept of old blocks */
+	bool usable;    /* usable sizes are recorded */
 	struct packed_list old;
 	MS_ARRAY(uint64_t) gone; /* numbers of old blocks that were freed */
 	uint64_t blocks;
@@ -163,6 +164,7 @@ static void add(struct live_list *l, const struct ms_event *ev)
 				     .stack = ev->stack,
 				     .slack = ev->slack};
 	l->bits[i >> 6] |= UINT64_C(1) << (i & 63);
+	l->usable |= ev->slack != 0;
 	l->blocks++;
 	l->next_number = ev->number + 1;
 	if (ev->thread >= THREADS_MAX)
@@ -213,7 +215,7 @@ void live_list_stacks(struct live_list *l, void (*f)(void *arg, uint64_t number,
 
 struct writing {
 	const struct live_list *l;
-	struct checkpoint_options opt;
+	bool addresses;
 	struct ms_trace_writer *t;
 	struct ms_err *err;
 	struct ms_checkpoint_encoder e;
@@ -225,8 +227,7 @@ struct writing {
 static void begin_part(struct writing *w)
 {
 	size_t threads = w->head.part == 0 ? w->threads : 0;
-	ms_checkpoint_begin(&w->e, w->memory, PART, threads, &w->head, w->opt.addresses,
-			    w->opt.usable);
+	ms_checkpoint_begin(&w->e, w->memory, PART, threads, &w->head, w->addresses, w->l->usable);
 	for (size_t i = 0; i < threads; i++)
 		ms_checkpoint_put_last(&w->e, w->l->last[i] - 1);
 }
@@ -280,10 +281,11 @@ static int put_block(struct writing *w, const struct ms_checkpoint_block *b)
 	return rc == MS_FMT_OK ? 0 : ms_err_set(w->err, "a live block cannot be encoded");
 }
 
-int checkpoint_write(struct live_list *l, uint64_t event, struct checkpoint_options opt,
-		     struct ms_trace_writer *t, struct ms_err *err)
+int checkpoint_write(struct live_list *l, uint64_t event, bool addresses, struct ms_trace_writer *t,
+		     struct ms_err *err)
 {
-	struct writing w = {.l = l, .opt = opt, .t = t, .err = err, .threads = l->threads};
+	struct writing w = {
+		.l = l, .addresses = addresses, .t = t, .err = err, .threads = l->threads};
 	int rc = 0;
 	retire_all(l);
 	while (w.threads && !l->last[w.threads - 1])

@@ -38,13 +38,8 @@ uint64_t live_list_blocks(const struct live_list *l);
 void live_list_stacks(struct live_list *l, void (*f)(void *arg, uint64_t number, uint32_t stack),
 		      void *arg);
 
-/* What a checkpoint says of its blocks besides. */
-struct checkpoint_options {
-	bool addresses; /* for when the events that made them are not in the file */
-	bool usable;    /* their slack */
-};
-
 /* Writes the state after all events so far, which is the one before event number `event` of the
- * trace, in as many blocks as it takes. 0, or -1 with `err` and errno set. */
-int checkpoint_write(struct live_list *l, uint64_t event, struct checkpoint_options opt,
-		     struct ms_trace_writer *t, struct ms_err *err);
+ * trace, in as many blocks as it takes. `addresses`: with those of the blocks, for when the events
+ * that made them are not in the file. 0, or -1 with `err` and errno set. */
+int checkpoint_write(struct live_list *l, uint64_t event, bool addresses, struct ms_trace_writer *t,
+		     struct ms_err *err);

@@ -86,15 +86,6 @@ void encoders_free(struct encoders *all)
 		encoder_free(take(all));
 }
 
-void encode_stop(struct encoders *all, struct output *o)
-{
-	if (!o->open)
-		return;
-	o->open->begun = false;
-	give_back(all, o->open);
-	o->open = NULL;
-}
-
 /* As limit_write. */
 static int put_block(const struct batch *b, uint16_t type, const struct ms_column *columns,
 		     size_t n, struct ms_err *err)
@@ -201,11 +192,10 @@ static int write_checkpoint(const struct batch *b, struct ms_err *err)
 	if (o->full || !checkpoint_due(o))
 		return 0;
 	uint64_t before = ms_trace_writer_bytes(o->trace), blocks = live_list_blocks(c->live);
-	struct checkpoint_options opt = {.usable = c->usable};
 	ms_trace_writer_limit(o->trace, 0);
-	if (checkpoint_write(c->live, b->first_event, opt, o->trace, err) != 0)
+	if (checkpoint_write(c->live, b->first_event, false, o->trace, err) != 0)
 		return -1;
-	later_checkpoint(o, b->first_event, opt);
+	later_checkpoint(o, b->first_event);
 	c->bytes = ms_trace_writer_bytes(o->trace);
 	limit_grown(o);
 	c->bytes_per_1000 = (c->bytes - before) * 1000 / (blocks + 1);
@@ -248,10 +238,8 @@ static size_t put_events(struct encoder *e, struct output *o, const struct ms_ev
 	size_t put = ms_event_put_many(&e->events, v, n, &rc);
 	if (o->addresses)
 		ms_address_put_many(&e->addresses, v, put);
-	for (size_t i = 0; i < put; i++) {
+	for (size_t i = 0; i < put; i++)
 		live_list_event(o->checkpoints.live, &v[i]);
-		o->checkpoints.usable |= v[i].slack != 0;
-	}
 	return put;
 }
 
@@ -382,7 +370,10 @@ int encode_batch(struct encoders *all, struct batch *b, struct ms_err *err)
 	if (!o->open)
 		o->open = take(all);
 	int rc = write_all(o->open, b, err);
-	if (rc != 0 || !o->open->begun)
-		encode_stop(all, o);
+	if (rc != 0 || !o->open->begun || b->close) {
+		o->open->begun = false;
+		give_back(all, o->open);
+		o->open = NULL;
+	}
 	return rc;
 }

@@ -18,8 +18,6 @@ void encoders_free(struct encoders *all);
 /* Writes what the batch holds to its output; its events when their block ends. 0, or -1 with `err`
  * and errno set. */
 int encode_batch(struct encoders *all, struct batch *b, struct ms_err *err);
-/* Gives up the open block of `o`, if it has one. */
-void encode_stop(struct encoders *all, struct output *o);
 
 /* Frames and nodes, the first of which have these numbers. */
 struct stack_span {

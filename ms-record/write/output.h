@@ -22,7 +22,6 @@ struct checkpoints {
 	struct live_list *live;  /* NULL before the first event */
 	uint64_t events, bytes;  /* since the last one; of the file then */
 	uint64_t bytes_per_1000; /* blocks of the last one */
-	bool usable;             /* usable sizes are recorded */
 	uint64_t position,
 		position_ns; /* `live` is the state before this event; the last one's time */
 };

@@ -172,8 +172,7 @@ static int write_all(struct target *t, struct output *o, uint64_t most, struct m
 	if (!c->live)
 		return 0;
 	uint64_t before = ms_trace_writer_bytes(t->trace);
-	struct checkpoint_options opt = {.addresses = o->addresses, .usable = c->usable};
-	if (checkpoint_write(c->live, c->position, opt, t->trace, err) != 0)
+	if (checkpoint_write(c->live, c->position, o->addresses, t->trace, err) != 0)
 		return -1;
 	c->bytes_per_1000 =
 		(ms_trace_writer_bytes(t->trace) - before) * 1000 / (live_list_blocks(c->live) + 1);
@@ -299,12 +298,12 @@ void later_block(struct output *o, uint16_t type, const uint64_t ns[2],
 	l->failed = ms_trace_write(l->target.trace, type, ns[0], ns[1], columns, n, &why) != 0;
 }
 
-void later_checkpoint(struct output *o, uint64_t event, struct checkpoint_options opt)
+void later_checkpoint(struct output *o, uint64_t event)
 {
 	struct later *l = o->later;
 	struct ms_err why = {0};
 	if (l && !l->failed)
-		l->failed = checkpoint_write(o->checkpoints.live, event, opt, l->target.trace,
+		l->failed = checkpoint_write(o->checkpoints.live, event, false, l->target.trace,
 					     &why) != 0;
 }
 

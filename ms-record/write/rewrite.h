@@ -47,6 +47,5 @@ void later_turn(struct output *o, uint64_t ns);
 /* What is written to `o` otherwise, for the later one too. Nothing where there is none. */
 void later_block(struct output *o, uint16_t type, const uint64_t ns[2],
 		 const struct ms_column *columns, size_t n);
-struct checkpoint_options;
-void later_checkpoint(struct output *o, uint64_t event, struct checkpoint_options opt);
+void later_checkpoint(struct output *o, uint64_t event);
 void later_free(struct later *l);

@@ -92,7 +92,6 @@ static void write_batch(struct writer *w, struct encoders *encoders, struct batc
 	if (o->trace)
 		__atomic_store_n(&o->bytes, ms_trace_writer_bytes(o->trace), __ATOMIC_RELAXED);
 	if (b->close) {
-		encode_stop(encoders, o);
 		limit_end(o);
 		close_output(o);
 		__atomic_store_n(&o->closed, 1, __ATOMIC_RELEASE);

@@ -135,8 +135,8 @@ static void write_trace(const struct shape *shape)
 	put_stacks(t);
 	for (unsigned n = 0; n < shape->events; n += shape->block) {
 		if (n && stream_random(&s) % 3 == 0) {
-			struct checkpoint_options o = {shape->addresses, shape->usable};
-			must(checkpoint_write(live, n, o, t, &err) == 0, "checkpoint", &err);
+			must(checkpoint_write(live, n, shape->addresses, t, &err) == 0,
+			     "checkpoint", &err);
 			checkpoint_ticks[checkpoints++ % 64] = s.time;
 		}
 		put_events(t, &s, live, n, shape->block);
