@@ -332,14 +332,14 @@ static void print_preexisting(const struct control *c, const struct image *m)
 {
 	char n[MS_UNIT_BUF];
 	const struct preexisting_counts *b = &m->preexisting;
-	if (b->state == PREEXISTING_UNKNOWN || b->state == PREEXISTING_LOOKING)
+	if (b->state == MS_BEFORE_UNKNOWN || b->state == PREEXISTING_LOOKING)
 		line("before", "what was live then is not known (%s); %s of it freed since", b->why,
 		     say_blocks(n, m->stats.unknown_frees));
 	else
 		line("before", "%s%s with %s, the largest %s; %s with %s of them freed since",
-		     b->state == PREEXISTING_PART ? "at least " : "", say_blocks(n, b->blocks),
+		     b->state == MS_BEFORE_PART ? "at least " : "", say_blocks(n, b->blocks),
 		     SIZE(b->bytes), SIZE(b->largest), COUNT(b->frees), SIZE(b->freed_bytes));
-	if (b->state == PREEXISTING_PART)
+	if (b->state == MS_BEFORE_PART)
 		line("", "%s", b->why);
 	if (c->opt->verbose && b->took_ns)
 		line("walk", "its heap was walked in %s, while it ran", DURATION(b->took_ns));

@@ -26,16 +26,20 @@ struct member {
 };
 
 struct heap_pool {
-	uint64_t address; /* 0 = it is gone */
-	uint32_t heap;    /* of memscope.h: its name's index + 1; 0 = of a hook */
+	uint32_t heap; /* of memscope.h: its name's index + 1; 0 = of a hook */
 	MS_ARRAY(struct member) members;
+	uint32_t next; /* of those that are free, + 1 */
 };
-#define GONE_LEAST 64u
 
 struct item_detail {
 	uint64_t heap, pool;
 	char *name;
 	uint32_t next; /* of those that are free, + 1 */
+};
+
+struct heap_name {
+	char *name;
+	uint32_t marker;
 };
 
 /* A call stack under a heap's marker. */
@@ -46,16 +50,10 @@ struct moved {
 struct heaps {
 	MS_ARRAY(struct item_detail) details;
 	uint32_t free_detail;
-	struct {
-		struct heap_name {
-			char *name;
-			uint32_t marker;
-		} * v;
-		size_t n, cap;
-	} names;
+	MS_ARRAY(struct heap_name) names;
 	MS_ARRAY(struct heap_pool) pools;
-	struct ms_lookup pool_index; /* by address */
-	size_t pools_gone;
+	uint32_t free_pool;
+	struct live pool_index; /* by address; number: in `pools` */
 	MS_ARRAY(struct moved) moved;
 	struct ms_lookup moved_index; /* by marker and node */
 	struct live backing;
@@ -66,6 +64,7 @@ static struct heaps *heaps_of(struct session *s)
 	if (s->heap->heaps)
 		return s->heap->heaps;
 	struct heaps *h = ms_xcalloc(1, sizeof *h);
+	live_init(&h->pool_index);
 	live_init(&h->backing);
 	return s->heap->heaps = h;
 }
@@ -80,9 +79,9 @@ void heaps_free(struct heaps *h)
 		free(h->names.v[i].name);
 	for (size_t i = 0; i < h->pools.n; i++)
 		free(h->pools.v[i].members.v);
+	live_free(&h->pool_index);
 	live_free(&h->backing);
-	MS_FREE(h->details.v, h->names.v, h->pools.v, h->pool_index.slots, h->moved.v,
-		h->moved_index.slots, h);
+	MS_FREE(h->details.v, h->names.v, h->pools.v, h->moved.v, h->moved_index.slots, h);
 }
 
 /* ---- what items say besides ---- */
@@ -161,25 +160,8 @@ static uint32_t under(struct session *s, uint32_t marker, uint32_t node)
 
 static struct heap_pool *pool_find(const struct heaps *h, uint64_t address)
 {
-	uint32_t hash = ms_hash(address, 0), n;
-	for (size_t at = hash; (n = ms_lookup_next(&h->pool_index, hash, &at));)
-		if (h->pools.v[n - 1].address == address)
-			return &h->pools.v[n - 1];
-	return NULL;
-}
-
-static void drop_gone(struct heaps *h)
-{
-	size_t n = 0;
-	ms_lookup_clear(&h->pool_index);
-	for (size_t i = 0; i < h->pools.n; i++) {
-		if (!h->pools.v[i].address)
-			continue;
-		h->pools.v[n++] = h->pools.v[i];
-		ms_lookup_add(&h->pool_index, ms_hash(h->pools.v[i].address, 0), (uint32_t)n);
-	}
-	h->pools.n = n;
-	h->pools_gone = 0;
+	struct live_block b;
+	return live_find(&h->pool_index, address, &b) ? &h->pools.v[b.number] : NULL;
 }
 
 static struct heap_pool *pool_make(struct heaps *h, uint64_t address)
@@ -187,11 +169,15 @@ static struct heap_pool *pool_make(struct heaps *h, uint64_t address)
 	struct heap_pool *p = pool_find(h, address);
 	if (p)
 		return p;
-	if (h->pools_gone > GONE_LEAST && h->pools_gone > h->pools.n / 2)
-		drop_gone(h);
-	p = MS_PUSH(&h->pools);
-	*p = (struct heap_pool){.address = address};
-	ms_lookup_add(&h->pool_index, ms_hash(address, 0), (uint32_t)h->pools.n);
+	if (h->free_pool) {
+		p = &h->pools.v[h->free_pool - 1];
+		h->free_pool = p->next;
+	} else {
+		p = MS_PUSH(&h->pools);
+	}
+	*p = (struct heap_pool){0};
+	live_add(&h->pool_index,
+		 &(struct live_block){.address = address, .number = (uint64_t)(p - h->pools.v)});
 	return p;
 }
 
@@ -235,11 +221,13 @@ static void empty(struct session *s, struct reader *r, const struct item *it, st
 	}
 }
 
-static void forget(struct heaps *h, struct heap_pool *p)
+static void forget(struct heaps *h, struct heap_pool *p, uint64_t address)
 {
+	struct live_block gone;
+	live_take(&h->pool_index, address, &gone);
 	free(p->members.v);
-	*p = (struct heap_pool){0};
-	h->pools_gone++;
+	*p = (struct heap_pool){.next = h->free_pool};
+	h->free_pool = (uint32_t)gone.number + 1;
 }
 
 void heaps_pool(struct session *s, struct reader *r, const struct item *it)
@@ -253,7 +241,7 @@ void heaps_pool(struct session *s, struct reader *r, const struct item *it)
 		uint32_t heap = name_of(s, what.name) + 1;
 		pool_make(h, it->address)->heap = heap;
 	} else if (p && (what.heap != MG_POOL_RESET || !p->heap)) {
-		forget(h, p);
+		forget(h, p, it->address);
 	}
 	free(what.name);
 }

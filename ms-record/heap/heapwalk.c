@@ -32,9 +32,9 @@
 
 void walk_missing(struct walk *k, const char *why)
 {
-	if (k->out->state == HEAPWALK_WHOLE)
+	if (k->out->state == MS_BEFORE_WHOLE)
 		snprintf(k->out->why, sizeof k->out->why, "%s", why);
-	k->out->state = HEAPWALK_PART;
+	k->out->state = MS_BEFORE_PART;
 }
 
 bool walk_over(const struct walk *k)
@@ -175,7 +175,7 @@ static void walk_region(struct walk *k, struct window *w, const struct region *r
 
 static void none(struct heapwalk *w, const char *why)
 {
-	w->state = HEAPWALK_NONE;
+	w->state = MS_BEFORE_UNKNOWN;
 	snprintf(w->why, sizeof w->why, "%s", why);
 }
 
@@ -210,7 +210,7 @@ static void walk_all(struct walk *k)
 void heapwalk(struct heapwalk *w, const struct heapwalk_from *from)
 {
 	struct walk *k = ms_xcalloc(1, sizeof *k);
-	*w = (struct heapwalk){.state = HEAPWALK_WHOLE};
+	*w = (struct heapwalk){.state = MS_BEFORE_WHOLE};
 	k->out = w;
 	k->from = from;
 	if (attach_maps_read(&k->maps, from->proc, NULL))

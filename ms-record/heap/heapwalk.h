@@ -7,13 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "format/trace.h"
 #include "ms-record/ptrace/attach_elf.h"
-
-enum heapwalk_state {
-	HEAPWALK_NONE = 0, /* `why` says why not */
-	HEAPWALK_PART,     /* not all of it; `why` says what is missing */
-	HEAPWALK_WHOLE,
-};
 
 struct heapwalk_block {
 	uint64_t address, bytes; /* usable ones */
@@ -25,8 +20,8 @@ struct heapwalk_blocks {
 };
 
 struct heapwalk {
-	enum heapwalk_state state;
-	char why[120];
+	enum ms_before_state state;
+	char why[120]; /* what is missing, or why there is nothing; "" = all is there */
 	struct heapwalk_blocks used;   /* what the program has, sorted by address in each arena */
 	struct heapwalk_blocks cached; /* given back, and kept by the allocator for next time */
 	uint64_t arenas, mapped;       /* how many arenas, and blocks with a mapping of their own */
@@ -43,7 +38,7 @@ struct heapwalk_from {
 };
 
 /* Walks the heap while the process runs: nothing is stopped, written or locked, and what changes
- * meanwhile may be found as it was or as it is. A damaged heap gives HEAPWALK_PART or _NONE, in
+ * meanwhile may be found as it was or as it is. A damaged heap gives MS_BEFORE_PART or _UNKNOWN, in
  * bounded time. The result belongs to the caller (heapwalk_free). */
 void heapwalk(struct heapwalk *w, const struct heapwalk_from *from);
 void heapwalk_free(struct heapwalk *w);

@@ -62,7 +62,7 @@ uint64_t merge_lookahead(const struct session *s)
 /* ---- events ---- */
 
 /* The hot path of the merge is inline down to the next event's place. */
-static inline struct ms_event *emit(struct session *s, uint8_t kind, uint32_t thread, uint64_t key)
+inline struct ms_event *merge_emit(struct session *s, uint8_t kind, uint32_t thread, uint64_t key)
 {
 	if (s->batch_left == 0)
 		session_room(s, 1);
@@ -73,11 +73,6 @@ static inline struct ms_event *emit(struct session *s, uint8_t kind, uint32_t th
 		.kind = kind, .thread = thread, .time_ticks = clock_tick(&s->clock, key >> 1)};
 	s->stats.events++;
 	return e;
-}
-
-struct ms_event *merge_emit(struct session *s, uint8_t kind, uint32_t thread, uint64_t key)
-{
-	return emit(s, kind, thread, key);
 }
 
 /* Of a block in an event, if it is asked for. */
@@ -111,7 +106,7 @@ static struct ms_event *explain(struct session *s, uint32_t thread, uint64_t key
 				uint64_t size)
 {
 	session_room(s, 2);
-	struct ms_event *e = emit(s, MS_EV_EXT, thread, key);
+	struct ms_event *e = merge_emit(s, MS_EV_EXT, thread, key);
 	e->ext = ext;
 	e->size = size;
 	return e;
@@ -145,30 +140,22 @@ static inline bool take_block(struct session *s, uint64_t address, struct live_b
 
 static void unknown_free(struct session *s, uint32_t thread, const struct item *it)
 {
-	struct ms_event *e = emit(s, MS_EV_FREE_UNKNOWN, thread, it->key);
+	struct ms_event *e = merge_emit(s, MS_EV_FREE_UNKNOWN, thread, it->key);
 	e->address = shown_address(s, it->address);
 	e->stack = it->stack;
 }
 
-static __attribute__((noinline)) bool free_preexisting(struct session *s, uint32_t thread,
-						       const struct item *it)
-{
-	struct live_block was;
-	if (!preexisting_freed(s->heap->preexisting, it->address, &was))
-		return false;
-	explain_preexisting(s, thread, it->key, was.size);
-	unknown_free(s, thread, it);
-	return true;
-}
-
-/* Of a block that nobody knows. */
+/* Of a block that nobody knows, but as one from before. */
 static __attribute__((noinline)) void free_unknown(struct session *s, uint32_t thread,
 						   const struct item *it)
 {
-	if (s->heap->preexisting && free_preexisting(s, thread, it))
-		return;
+	struct preexisting *b = s->heap->preexisting;
+	struct live_block was;
+	bool known = b && preexisting_freed(b, it->address, &was);
+	if (known)
+		explain_preexisting(s, thread, it->key, was.size);
 	unknown_free(s, thread, it);
-	s->stats.unknown_frees++;
+	s->stats.unknown_frees += !known;
 }
 
 static bool free_inherited(struct session *s, uint32_t thread, const struct item *it)
@@ -186,7 +173,7 @@ static inline bool free_live(struct session *s, uint32_t thread, const struct it
 	struct live_block b;
 	if (!take_block(s, it->address, &b))
 		return false;
-	struct ms_event *e = emit(s, MS_EV_FREE, thread, it->key);
+	struct ms_event *e = merge_emit(s, MS_EV_FREE, thread, it->key);
 	e->stack = it->stack;
 	bind_freed(s, e, b.number, b.size);
 	return true;
@@ -313,7 +300,7 @@ static void make_way(struct session *s, const struct reader *own, const struct i
 	struct live_block b;
 	if (!take_block(s, it->address, &b))
 		return;
-	struct ms_event *e = emit(s, MS_EV_FREE_INFERRED, own->thread, it->key);
+	struct ms_event *e = merge_emit(s, MS_EV_FREE_INFERRED, own->thread, it->key);
 	e->freed = b.number;
 	count_freed(s, b.number, b.size);
 	s->stats.inferred_frees++;
@@ -364,7 +351,7 @@ static inline void bind_block(struct session *s, struct ms_event *e, const struc
 static inline void do_alloc(struct session *s, struct reader *r, const struct item *it)
 {
 	place(s, r, it);
-	bind_block(s, emit(s, MS_EV_ALLOC, r->thread, it->key), it);
+	bind_block(s, merge_emit(s, MS_EV_ALLOC, r->thread, it->key), it);
 }
 
 static void do_realloc(struct session *s, struct reader *r, const struct item *it)
@@ -378,11 +365,11 @@ static void do_realloc(struct session *s, struct reader *r, const struct item *i
 	}
 	if (old->preexisting)
 		explain_preexisting(s, r->thread, it->key, old->size);
-	struct ms_event *e = emit(s,
-				  old->found     ? MS_EV_REALLOC
-				  : old->backing ? MS_EV_ALLOC
-						 : MS_EV_REALLOC_UNKNOWN,
-				  r->thread, it->key);
+	struct ms_event *e = merge_emit(s,
+					old->found     ? MS_EV_REALLOC
+					: old->backing ? MS_EV_ALLOC
+						       : MS_EV_REALLOC_UNKNOWN,
+					r->thread, it->key);
 	if (old->found) {
 		bind_freed(s, e, old->number, old->size);
 	} else if (!old->inherited && !old->backing && !old->preexisting) {
@@ -428,7 +415,7 @@ static void do_mark(struct session *s, struct reader *r, const struct item *it)
 
 static void do_failed(struct session *s, struct reader *r, const struct item *it)
 {
-	struct ms_event *e = emit(s, MS_EV_FAILED, r->thread, it->key);
+	struct ms_event *e = merge_emit(s, MS_EV_FAILED, r->thread, it->key);
 	e->size = it->size;
 	e->stack = it->stack;
 	s->stats.failed++;

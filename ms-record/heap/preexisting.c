@@ -35,6 +35,7 @@
 #define WALK_NS UINT64_C(30000000000)
 #define TOUCHED_MOST ((size_t)16 << 20)
 #define CLASSES 65u
+#define TPS_MOST 1024u
 
 struct preexisting {
 	struct preexisting_counts counts;
@@ -49,7 +50,8 @@ struct preexisting {
 	bool started;
 	int stop, done; /* atomic */
 	uint64_t end_stamp;
-	uint64_t tps[1024];
+	uint64_t tps[TPS_MOST];
+	uint32_t tp_count;
 	pid_t pid;
 	int proc;
 	const struct clock *clock;
@@ -74,10 +76,9 @@ static void *run(void *arg)
 	struct heapwalk_from from = {.memory = {read_memory, b},
 				     .proc = b->proc,
 				     .tps = b->tps,
+				     .tp_count = b->tp_count,
 				     .deadline_ns = begin + WALK_NS,
 				     .stop = &b->stop};
-	while (from.tp_count < sizeof b->tps / sizeof *b->tps && b->tps[from.tp_count])
-		from.tp_count++;
 	heapwalk(&b->walk, &from);
 	b->counts.took_ns = clock_mono() - begin;
 	b->end_stamp = clock_stamp(b->clock);
@@ -85,7 +86,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-static void set_state(struct preexisting *b, enum preexisting_state state, const char *why)
+static void set_state(struct preexisting *b, enum ms_before_state state, const char *why)
 {
 	b->counts.state = state;
 	snprintf(b->counts.why, sizeof b->counts.why, "%s", why);
@@ -101,9 +102,8 @@ void preexisting_begin(struct session *s, const struct hijack *h, bool walk, con
 	b->clock = &s->clock;
 	live_init(&b->touched);
 	live_init(&b->blocks);
-	if (tp_count > sizeof b->tps / sizeof *b->tps)
-		tp_count = sizeof b->tps / sizeof *b->tps;
-	memcpy(b->tps, tps, tp_count * sizeof *tps);
+	b->tp_count = tp_count < TPS_MOST ? tp_count : TPS_MOST;
+	memcpy(b->tps, tps, b->tp_count * sizeof *tps);
 	s->heap->preexisting = b;
 	const char *why = !walk                  ? "its allocator is not glibc's"
 			  : s->opt->sample_bytes ? "while sampling it cannot be told apart"
@@ -112,8 +112,7 @@ void preexisting_begin(struct session *s, const struct hijack *h, bool walk, con
 	b->started = !why && b->proc >= 0 && !pthread_create(&b->thread, NULL, run, b);
 	if (b->started)
 		return;
-	set_state(b, PREEXISTING_UNKNOWN,
-		  why ? why : "no thread could be started to walk the heap");
+	set_state(b, MS_BEFORE_UNKNOWN, why ? why : "no thread could be started to walk the heap");
 }
 
 void preexisting_free(struct preexisting *b)
@@ -172,9 +171,10 @@ void preexisting_made(struct preexisting *b, uint64_t address)
 
 bool preexisting_freed(struct preexisting *b, uint64_t address, struct live_block *was)
 {
-	if (b->counts.state == PREEXISTING_LOOKING)
-		*MS_PUSH(&b->early) = address;
-	return b->counts.state != PREEXISTING_LOOKING && take_one(b, address, was);
+	if (b->counts.state != PREEXISTING_LOOKING)
+		return take_one(b, address, was);
+	*MS_PUSH(&b->early) = address;
+	return false;
 }
 
 /* ---- understood ---- */
@@ -205,15 +205,6 @@ static void take_walk(struct preexisting *b)
 	}
 }
 
-/* Those that were given back meanwhile may be in a cache now, which tells how large they were. */
-static void take_cached(struct preexisting *b, struct live *cached)
-{
-	for (size_t i = 0; i < b->walk.cached.n; i++) {
-		const struct heapwalk_block *w = &b->walk.cached.v[i];
-		live_add(cached, &(struct live_block){.address = w->address, .size = w->bytes});
-	}
-}
-
 /* Says of a free that was written as one of an unknown block that it was one from before. */
 static void explain(struct session *s, uint64_t size)
 {
@@ -229,7 +220,12 @@ static void take_early(struct session *s, struct preexisting *b)
 {
 	struct live cached;
 	live_init(&cached);
-	take_cached(b, &cached);
+	/* Those that were given back meanwhile may be in a cache now, which tells how large they
+	 * were. */
+	for (size_t i = 0; i < b->walk.cached.n; i++) {
+		const struct heapwalk_block *w = &b->walk.cached.v[i];
+		live_add(&cached, &(struct live_block){.address = w->address, .size = w->bytes});
+	}
 	for (size_t i = 0; i < b->early.n; i++) {
 		struct live_block was = {0}, ignored;
 		uint64_t at = b->early.v[i];
@@ -257,7 +253,7 @@ static void write_head(const struct preexisting_counts *c, struct ms_record_writ
 	ms_record_number(w, MS_BEFORE_STATE, c->state);
 	if (c->why[0])
 		ms_record_string(w, MS_BEFORE_WHY, c->why);
-	if (c->state != PREEXISTING_UNKNOWN) {
+	if (c->state != MS_BEFORE_UNKNOWN) {
 		ms_record_number(w, MS_BEFORE_BLOCKS, c->blocks);
 		ms_record_number(w, MS_BEFORE_BYTES, c->bytes);
 		ms_record_number(w, MS_BEFORE_LARGEST, c->largest);
@@ -283,9 +279,9 @@ static void write_counts(struct session *s, const struct preexisting *b)
 /* What is missing though the walk was whole. */
 static void judge(const struct session *s, struct preexisting *b)
 {
-	if (b->counts.state != PREEXISTING_WHOLE || (!b->unsized && !s->stats.lost))
+	if (b->counts.state != MS_BEFORE_WHOLE || (!b->unsized && !s->stats.lost))
 		return;
-	set_state(b, PREEXISTING_PART, "events were lost while its heap was walked");
+	set_state(b, MS_BEFORE_PART, "events were lost while its heap was walked");
 	if (!s->stats.lost)
 		snprintf(b->counts.why, sizeof b->counts.why,
 			 "the sizes of %llu that were given back at once are missing",
@@ -294,14 +290,11 @@ static void judge(const struct session *s, struct preexisting *b)
 
 static void settle(struct session *s, struct preexisting *b)
 {
-	static const enum preexisting_state states[] = {[HEAPWALK_NONE] = PREEXISTING_UNKNOWN,
-							[HEAPWALK_PART] = PREEXISTING_PART,
-							[HEAPWALK_WHOLE] = PREEXISTING_WHOLE};
-	set_state(b, states[b->walk.state], b->walk.why);
+	set_state(b, b->walk.state, b->walk.why);
 	if (b->touched.count >= TOUCHED_MOST)
-		set_state(b, PREEXISTING_UNKNOWN,
+		set_state(b, MS_BEFORE_UNKNOWN,
 			  "too many blocks were made while its heap was walked");
-	if (b->counts.state != PREEXISTING_UNKNOWN) {
+	if (b->counts.state != MS_BEFORE_UNKNOWN) {
 		take_walk(b);
 		take_early(s, b);
 		judge(s, b);

@@ -13,20 +13,17 @@ struct hijack;
 struct live_block;
 struct session;
 
-enum preexisting_state {
-	PREEXISTING_LOOKING = 0, /* the heap is being walked, or that is yet to be understood */
-	PREEXISTING_WHOLE,       /* every block is known, */
-	PREEXISTING_PART,        /* some are, */
-	PREEXISTING_UNKNOWN,     /* or none: another allocator than glibc's */
-};
+/* A state besides those of enum ms_before_state: the heap is being walked, or that is yet to be
+ * understood. */
+#define PREEXISTING_LOOKING 0
 
 /* What is counted of them. */
 struct preexisting_counts {
-	enum preexisting_state state;
+	unsigned state;
 	uint64_t blocks, bytes, largest; /* when it was attached to; usable bytes */
 	uint64_t frees, freed_bytes;     /* of these since */
 	uint64_t took_ns;                /* the walk */
-	char why[120];                   /* not WHOLE: why not */
+	char why[120];                   /* the state is not MS_BEFORE_WHOLE: why not */
 };
 
 /* For a session of a process that `h` has open and whose hooks are there; its heap is walked by a

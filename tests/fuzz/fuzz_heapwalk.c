@@ -240,7 +240,7 @@ static void check_sound(const struct heapwalk *w)
 {
 	/* 4 of the main heap's chunks but its first, 2 and 1 of the second arena's but its cache;
 	 * that one belongs to no thread, so it counts too */
-	if (w->state != HEAPWALK_WHOLE || w->arenas != 2 || w->mapped != 1 || w->cached.n != 2 ||
+	if (w->state != MS_BEFORE_WHOLE || w->arenas != 2 || w->mapped != 1 || w->cached.n != 2 ||
 	    w->used.n != 3 + 3 + 1 + 1) {
 		fprintf(stderr, "state %d (%s), %llu arenas, %llu mapped, %zu used, %zu cached\n",
 			w->state, w->why, (unsigned long long)w->arenas,
@@ -251,7 +251,7 @@ static void check_sound(const struct heapwalk *w)
 
 static void check(const struct heapwalk *w)
 {
-	if ((w->state == HEAPWALK_WHOLE) != (w->why[0] == '\0'))
+	if ((w->state == MS_BEFORE_WHOLE) != (w->why[0] == '\0'))
 		abort();
 	for (size_t i = 0; i < w->used.n; i++)
 		if (w->used.v[i].bytes > UINT64_C(1) << 47 || w->used.v[i].address >> 47)

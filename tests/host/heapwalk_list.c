@@ -20,7 +20,9 @@ static void list(const char *kind, const struct heapwalk_blocks *b)
 
 int main(int argc, char **argv)
 {
-	static const char *const states[] = {"none", "part", "whole"};
+	static const char *const states[] = {[MS_BEFORE_UNKNOWN] = "none",
+					     [MS_BEFORE_PART] = "part",
+					     [MS_BEFORE_WHOLE] = "whole"};
 	struct hijack h;
 	struct hijack_stop s;
 	struct ms_err err = {0};
