@@ -109,11 +109,9 @@ struct ms_column ms_address_encoder_finish(struct ms_address_encoder *e)
 void ms_address_decoder_begin(struct ms_address_decoder *d, const struct ms_event_decoder *b,
 			      const struct ms_column *columns, size_t n, void *memory)
 {
-	const struct ms_column *c = ms_column_find(columns, n, MS_COL_ADDRESS);
 	d->m.blocks = memory;
 	d->m.max = b->count;
-	d->at = c ? c->data : NULL;
-	d->stop = c ? c->data + c->size : NULL;
+	d->from = ms_cursor_of(columns, n, MS_COL_ADDRESS);
 	begin(&d->m, b->first_number);
 }
 
@@ -121,8 +119,7 @@ void ms_address_decoder_begin(struct ms_address_decoder *d, const struct ms_even
 static bool get(struct ms_address_decoder *d, struct ms_event *ev)
 {
 	uint64_t v, rest = 0;
-	if (!ms_varint_get(&d->at, d->stop, &v) ||
-	    (v & 1 && !ms_varint_get(&d->at, d->stop, &rest)))
+	if (!ms_cursor_get(&d->from, &v) || (v & 1 && !ms_cursor_get(&d->from, &rest)))
 		return false;
 	ev->address =
 		guess(&d->m, ev, released(&d->m, ev)) + ms_unzigzag(v >> 1) * UNIT + rest % UNIT;
@@ -131,10 +128,10 @@ static bool get(struct ms_address_decoder *d, struct ms_event *ev)
 
 void ms_address_next(struct ms_address_decoder *d, struct ms_event *ev)
 {
-	if (d->at == d->stop)
+	if (d->from.at == d->from.end)
 		return;
 	if (ms_event_allocates(ev->kind) && !get(d, ev))
-		d->at = d->stop = NULL;
+		d->from = (struct ms_cursor){NULL, NULL};
 	else
 		note(&d->m, ev);
 }

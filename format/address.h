@@ -52,7 +52,7 @@ struct ms_column ms_address_encoder_finish(struct ms_address_encoder *e);
 
 struct ms_address_decoder {
 	struct ms_address_model m;
-	const uint8_t *at, *stop;
+	struct ms_cursor from;
 };
 
 /* Starts an event block; `b` is its event decoder after init, and `memory` of

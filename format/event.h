@@ -108,7 +108,7 @@ struct ms_event_model {
 struct ms_event_encoder {
 	struct ms_event_model m;
 	uint64_t first_number, first_event, first_tick;
-	size_t count, max;
+	size_t count, max; /* events of the block; at most */
 	uint8_t *memory;
 	bool slacks; /* the block has them */
 	struct ms_event_ends {
@@ -140,10 +140,6 @@ static inline enum ms_fmt ms_event_put(struct ms_event_encoder *e, const struct 
 static inline uint64_t ms_event_next_number(const struct ms_event_encoder *e)
 {
 	return e->m.number;
-}
-static inline size_t ms_event_count(const struct ms_event_encoder *e)
-{
-	return e->count;
 }
 /* Fills `out` (MS_EVENT_COLUMNS entries) with the columns that are not empty; returns how many.
  * They stay valid until the next begin. */

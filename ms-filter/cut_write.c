@@ -244,7 +244,7 @@ int cut_flush(struct cut_writer *c)
 
 int cut_event(struct cut_writer *c, const struct ms_event *ev)
 {
-	if (c->open && ms_event_count(c->events) == EVENTS_MAX && cut_flush(c) != 0)
+	if (c->open && c->events->count == EVENTS_MAX && cut_flush(c) != 0)
 		return -1;
 	if (!c->open) {
 		ms_event_encoder_begin(c->events, c->number, c->event, ev->time_ticks);

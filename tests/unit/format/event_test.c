@@ -82,7 +82,7 @@ static void encode_block(struct stream *s, uint64_t *events, uint64_t *tick)
 	block.count = 0;
 	for (;;) {
 		struct ms_event *ev = &block.event[block.count];
-		if (ms_event_count(&encoder) == BLOCK)
+		if (encoder.count == BLOCK)
 			break;
 		stream_next(s, ev);
 		enum ms_fmt r = ms_event_put(&encoder, ev);
@@ -172,7 +172,7 @@ static void limits(void)
 	CHECK(ms_event_put(&encoder, &ev) == MS_FMT_BAD, "freed before it was allocated");
 	ev.kind = MS_EV_EXT;
 	CHECK(ms_event_put(&encoder, &ev) == MS_FMT_BAD, "no extended kind");
-	CHECK(ms_event_count(&encoder) == 0, "a refused event counts");
+	CHECK(encoder.count == 0, "a refused event counts");
 	struct ms_column c[MS_EVENT_COLUMNS];
 	CHECK(ms_event_encoder_finish(&encoder, c) == 1, "an empty block has its head only");
 	CHECK(ms_event_decoder_init(&decoder, c, 1) == MS_FMT_OK &&
