@@ -10,8 +10,8 @@
  * Definitions are those of ms-snapshot(5). Memory depends on live blocks, sites and threads, not on
  * events.
  *
- * replay_events.c has what each kind of event does, and a short way for the usual ones;
- * replay_places.c the tables of sites and threads, replay_cells.h what events count in;
+ * replay_events.c has what each kind of event does, and a short way for the usual ones, and the
+ * tables of sites and threads; replay_cells.h what events count in;
  * replay_timeline.c and replay_moments.c what is done when an alarm goes off; replay_checkpoint.c
  * begins in the middle. What only some recordings have: replay_sampled.h, replay_mapped.h.
  *
@@ -60,7 +60,6 @@ struct ms_replay_site {
 	/* blocks by size and lifetime: see replay_cells.h */
 	uint64_t classes;     /* bit per size class that it has */
 	uint32_t first_class; /* of them, in ms_replay.classes */
-	uint32_t record;      /* latest of its ms_replay_site_thread */
 	bool marked;          /* one of its blocks had an inferred free */
 };
 
@@ -198,7 +197,6 @@ struct ms_replay {
 	size_t node_count, node_cap;
 	struct ms_replay_site_thread *records;
 	size_t record_count, record_cap;
-	struct ms_lookup record_index; /* by site and thread */
 	struct ms_replay_thread *threads;
 	size_t thread_count;
 	struct ms_replay_cell *cells;
@@ -266,8 +264,6 @@ bool ms_replay_restored(struct ms_replay *r, const struct ms_checkpoint_head *h,
 void ms_replay_finish(struct ms_replay *r, uint64_t tick);
 /* After ms_replay_finish: gives back what only events needed, and no event may follow. */
 void ms_replay_settle(struct ms_replay *r);
-/* The ms_replay_site_thread of both, in r->records. */
-uint32_t ms_replay_record(struct ms_replay *r, uint32_t site, uint32_t thread);
 /* Live bytes and blocks of a level at the peak. */
 void ms_replay_at_peak(const struct ms_replay *r, const struct ms_level *l, uint64_t *bytes,
 		       uint64_t *blocks);

@@ -87,7 +87,21 @@ static bool has_blocks(const struct ms_replay_cell *c)
 	return c->allocations || c->restored;
 }
 
-static void add_cell(struct ms_replay *r, struct ms_replay_cell *c)
+/* The ms_replay_site_thread of both. */
+static uint32_t record_of(struct ms_replay *r, struct ms_lookup *index, uint32_t site,
+			  uint32_t thread)
+{
+	uint32_t hash = ms_hash(site, thread), n;
+	for (size_t at = hash; (n = ms_lookup_next(index, hash, &at));)
+		if (r->records[n - 1].site == site && r->records[n - 1].thread == thread)
+			return n - 1;
+	*MS_APPEND(r->records, r->record_count, r->record_cap) =
+		(struct ms_replay_site_thread){.site = site, .thread = thread};
+	ms_lookup_add(index, hash, (uint32_t)r->record_count);
+	return (uint32_t)r->record_count - 1;
+}
+
+static void add_cell(struct ms_replay *r, struct ms_lookup *records, struct ms_replay_cell *c)
 {
 	struct ms_replay_site *s = &r->sites[c->site];
 	struct ms_replay_thread *t = &r->threads[c->thread];
@@ -104,7 +118,7 @@ static void add_cell(struct ms_replay *r, struct ms_replay_cell *c)
 	}
 	c->record = UINT32_MAX;
 	if (c->allocations || c->live.blocks) {
-		c->record = ms_replay_record(r, c->site, c->thread);
+		c->record = record_of(r, records, c->site, c->thread);
 		struct ms_replay_site_thread *st = &r->records[c->record];
 		st->allocations += c->allocations;
 		st->bytes += c->bytes;
@@ -115,6 +129,7 @@ static void add_cell(struct ms_replay *r, struct ms_replay_cell *c)
 
 void ms_replay_sum_cells(struct ms_replay *r)
 {
+	struct ms_lookup records = {0};
 	for (size_t i = 0; i < r->site_count; i++) {
 		struct ms_replay_site *s = &r->sites[i];
 		s->live = (struct ms_level){.epoch = r->peak_epoch};
@@ -126,7 +141,8 @@ void ms_replay_sum_cells(struct ms_replay *r)
 	place_classes(r);
 	memset(r->sizes, 0, sizeof r->sizes);
 	for (size_t i = 0; i < r->cell_count; i++)
-		add_cell(r, &r->cells[i]);
+		add_cell(r, &records, &r->cells[i]);
+	free(records.slots);
 }
 
 void ms_replay_each_class(const struct ms_replay *r, const struct ms_replay_site *s,

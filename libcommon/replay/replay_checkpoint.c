@@ -109,8 +109,7 @@ bool ms_replay_restore_block(struct ms_replay *r, const struct ms_checkpoint_blo
 	    b->number >= r->next_number)
 		return false;
 	r->restored = b->number + 1;
-	if (b->thread >= r->thread_count)
-		ms_replay_more_threads(r, (size_t)b->thread + 1);
+	ms_replay_more_threads(r, (size_t)b->thread + 1);
 	struct ms_replay_thread *t = &r->threads[b->thread];
 	uint64_t tick = b->tick < r->last_tick ? b->tick : r->last_tick;
 	if (!t->seen || tick < t->first_tick)
@@ -133,8 +132,7 @@ void ms_replay_restore_last(struct ms_replay *r, uint32_t thread, uint64_t numbe
 {
 	if (number == MS_NEVER || thread >= MS_REPLAY_THREADS_MAX || number >= r->next_number)
 		return;
-	if (thread >= r->thread_count)
-		ms_replay_more_threads(r, (size_t)thread + 1);
+	ms_replay_more_threads(r, (size_t)thread + 1);
 	r->threads[thread].last = number;
 }
 

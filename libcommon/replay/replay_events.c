@@ -59,8 +59,8 @@ void ms_replay_init(struct ms_replay *r)
 void ms_replay_free(struct ms_replay *r)
 {
 	ms_blocks_free(&r->blocks);
-	MS_FREE(r->oldest, r->sites, r->site_of_node, r->records, r->record_index.slots, r->cells,
-		r->cell_index.slots, r->classes, r->ages, r->threads, r->backing.v);
+	MS_FREE(r->oldest, r->sites, r->site_of_node, r->records, r->cells, r->cell_index.slots,
+		r->classes, r->ages, r->threads, r->backing.v);
 	for (size_t i = 0; i < r->moment_count; i++)
 		MS_FREE(r->moments[i].figures, r->moments[i].sampled.sites,
 			r->moments[i].beside.figures);
@@ -68,6 +68,33 @@ void ms_replay_free(struct ms_replay *r)
 	ms_sampled_free(r->sampled);
 	ms_beside_free(r->beside);
 	ms_growth_free(r->growth);
+}
+
+/* ---- places: stack nodes, sites, threads ---- */
+
+void ms_replay_nodes(struct ms_replay *r, size_t count)
+{
+	if (count > r->node_count)
+		r->node_count = count;
+	r->site_of_node = ms_xgrow(r->site_of_node, &r->node_cap, count, sizeof *r->site_of_node);
+}
+
+uint32_t ms_replay_site_of(struct ms_replay *r, uint32_t stack)
+{
+	uint32_t node = stack < r->node_count ? stack : 0;
+	if (!r->site_of_node[node]) {
+		*MS_APPEND(r->sites, r->site_count, r->site_cap) = ms_replay_idle_site(node);
+		r->site_of_node[node] = (uint32_t)r->site_count;
+	}
+	return r->site_of_node[node] - 1;
+}
+
+void ms_replay_more_threads(struct ms_replay *r, size_t count)
+{
+	size_t i = r->thread_count;
+	r->threads = ms_xgrow(r->threads, &r->thread_count, count, sizeof *r->threads);
+	for (; i < r->thread_count; i++)
+		r->threads[i].last = MS_NEVER;
 }
 
 static inline struct ms_replay_thread *thread_of(struct ms_replay *r, const struct ms_event *ev)

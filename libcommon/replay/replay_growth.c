@@ -84,15 +84,6 @@ uint64_t ms_growth_due(struct ms_replay *r, uint64_t tick)
 	return r->growth->next;
 }
 
-static struct ms_trend trend_of(const struct ms_growth *g, const float *v)
-{
-	struct ms_trend_sample s[MS_GROWTH_SAMPLES];
-	for (size_t i = 0; i < g->count; i++)
-		s[i] = (struct ms_trend_sample){(double)(g->first + i * g->every) * g->tick_seconds,
-						(double)v[i]};
-	return ms_trend_of(s, g->count);
-}
-
 const float *ms_growth_samples(const struct ms_growth *g, uint32_t site)
 {
 	if (site == UINT32_MAX)
@@ -103,7 +94,13 @@ const float *ms_growth_samples(const struct ms_growth *g, uint32_t site)
 struct ms_trend ms_growth_trend(const struct ms_growth *g, uint32_t site)
 {
 	const float *v = ms_growth_samples(g, site);
-	return v ? trend_of(g, v) : (struct ms_trend){.kind = MS_TREND_SHORT, .p = 1};
+	struct ms_trend_sample s[MS_GROWTH_SAMPLES];
+	if (!v)
+		return (struct ms_trend){.kind = MS_TREND_SHORT, .p = 1};
+	for (size_t i = 0; i < g->count; i++)
+		s[i] = (struct ms_trend_sample){(double)(g->first + i * g->every) * g->tick_seconds,
+						(double)v[i]};
+	return ms_trend_of(s, g->count);
 }
 
 static void add_grown(struct ms_growth *g, uint32_t site, struct ms_trend t)
@@ -163,12 +160,9 @@ void ms_growth_finish(struct ms_replay *r, uint64_t tick)
 {
 	struct ms_growth *g = r->growth;
 	ms_growth_due(r, tick);
-	add_grown(g, UINT32_MAX, trend_of(g, g->total));
+	add_grown(g, UINT32_MAX, ms_growth_trend(g, UINT32_MAX));
 	for (size_t i = 0; i < g->row_count; i++) {
-		struct ms_trend t;
-		if (!g->rows[i])
-			continue;
-		t = trend_of(g, g->rows[i]);
+		struct ms_trend t = ms_growth_trend(g, (uint32_t)i);
 		if (t.kind == MS_TREND_GROWING || t.kind == MS_TREND_FILLING ||
 		    t.kind == MS_TREND_STEP)
 			add_grown(g, (uint32_t)i, t);

@@ -24,20 +24,12 @@ static inline struct ms_replay_site ms_replay_idle_site(uint32_t node)
 	return (struct ms_replay_site){.node = node,
 				       .min_size = UINT64_MAX,
 				       .first_tick = MS_NEVER,
-				       .record = UINT32_MAX,
 				       .cell_key = UINT32_MAX};
 }
 
-/* The site of a stack node that has none yet. */
-uint32_t ms_replay_new_site(struct ms_replay *r, uint32_t node);
 /* The site of a stack node, made if needed, which may move r->sites. A node that nobody told of
  * stands for no stack. */
-static inline uint32_t ms_replay_site_of(struct ms_replay *r, uint32_t stack)
-{
-	uint32_t node = stack < r->node_count ? stack : 0;
-	uint32_t site = r->site_of_node[node];
-	return site ? site - 1 : ms_replay_new_site(r, node);
-}
+uint32_t ms_replay_site_of(struct ms_replay *r, uint32_t stack);
 /* Something was allocated there at `tick`. */
 static inline void ms_replay_seen_at(struct ms_replay_site *s, uint64_t tick)
 {
