@@ -28,12 +28,10 @@ static const char *text_of(struct ms_recording *t, const struct ms_field *f)
 	return f->is_bytes ? ms_arena_strndup(&t->arena, (const char *)f->data, f->size) : NULL;
 }
 
-/* Sets what the record says; `anew`: and nothing else. */
-static void get_fields(struct ms_recording *t, struct ms_record rec, struct ms_fields *f, bool anew)
+/* Sets what the record says and leaves the rest as it is. */
+static void get_fields(struct ms_recording *t, struct ms_record rec, struct ms_fields *f)
 {
 	struct ms_field field;
-	if (anew)
-		*f = (struct ms_fields){0};
 	while (ms_record_field(&rec, &field) == MS_FMT_OK) {
 		if (field.id >= MS_FIELDS)
 			continue;
@@ -43,7 +41,7 @@ static void get_fields(struct ms_recording *t, struct ms_record rec, struct ms_f
 	}
 }
 
-/* Sets what the record says and leaves the rest as it is. */
+/* The same. */
 static void get_row(struct ms_recording *t, struct ms_record rec, struct ms_row *r)
 {
 	struct ms_field field;
@@ -184,7 +182,7 @@ static bool take_record(struct ms_recording *t, unsigned type, struct ms_record 
 {
 	switch (type) {
 	case MS_BLOCK_INFO:
-		get_fields(t, rec, &t->info, !t->has_info);
+		get_fields(t, rec, &t->info);
 		if (!t->has_info && ms_has(&t->info, MS_INFO_SAMPLE_BYTES) &&
 		    t->info.number[MS_INFO_SAMPLE_BYTES])
 			ms_sampled_start(&t->replay, t->info.number[MS_INFO_SAMPLE_BYTES]);
@@ -195,7 +193,8 @@ static bool take_record(struct ms_recording *t, unsigned type, struct ms_record 
 		t->has_info = true;
 		return true;
 	case MS_BLOCK_END:
-		get_fields(t, rec, &t->end, true);
+		t->end = (struct ms_fields){0};
+		get_fields(t, rec, &t->end);
 		get_strings(t, rec, MS_END_ALLOCATOR, &t->allocators);
 		get_strings(t, rec, MS_END_HOOK_MISSING, &t->hooks_missing);
 		t->has_end = true;

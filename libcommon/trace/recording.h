@@ -60,6 +60,10 @@ struct ms_place {
 	uint32_t function, file, line, column; /* strings by number, from 1; 0 = unknown */
 };
 
+struct ms_module_state {
+	uint32_t module, state;
+};
+
 struct ms_recording {
 	struct ms_trace *file;
 	const struct ms_trace_head *head;
@@ -85,12 +89,7 @@ struct ms_recording {
 	MS_ARRAY(struct ms_place) places;
 	struct ms_chain *chains; /* by frame number, of frames.n entries when has_symbols */
 	size_t chain_count;
-	struct {
-		struct ms_module_state {
-			uint32_t module, state;
-		} * v;
-		size_t n, cap;
-	} states;
+	MS_ARRAY(struct ms_module_state) states;
 
 	uint64_t last_ns;          /* latest time seen anywhere */
 	uint64_t bad_blocks;       /* whole, but their content means nothing */

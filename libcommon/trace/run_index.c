@@ -11,6 +11,7 @@
 
 #include "libcommon/base/err.h"
 #include "libcommon/base/io.h"
+#include "libcommon/base/order.h"
 
 #define INDEX_MAX ((size_t)1 << 28) /* bytes: a million images and more */
 
@@ -67,7 +68,7 @@ static void take_line(struct ms_run_index *x, char *line, struct ms_arena *a)
 static int by_number(const void *a, const void *b)
 {
 	const struct ms_run_image *x = a, *y = b;
-	return (x->number > y->number) - (x->number < y->number);
+	return MS_ORDER(x->number, y->number);
 }
 
 void ms_run_index_parse(struct ms_run_index *x, char *text, size_t n, struct ms_arena *a)

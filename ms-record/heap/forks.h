@@ -26,6 +26,12 @@ struct fork_point {
 	uint64_t ns; /* when we saw it */
 };
 
+enum { FORK_MADE, FORK_TAKEN, FORK_TAKEN_INHERITED };
+struct fork_change {
+	struct live_block block;
+	uint8_t what; /* FORK_* */
+};
+
 /* Numbers of inherited blocks: allocation number in the ancestor's trace | generations up << 56. */
 #define FORKS_UP_SHIFT 56
 #define FORKS_NUMBER ((UINT64_C(1) << FORKS_UP_SHIFT) - 1)
@@ -52,20 +58,13 @@ struct inherited_heap {
 	uint64_t blocks, bytes; /* inherited and not given back yet */
 
 	MS_ARRAY(struct fork_point) points;
-	struct {
-		struct fork_change {
-			struct live_block block;
-			uint8_t what; /* FORK_* */
-		} * v;
-		size_t n, cap;
-	} log;
+	MS_ARRAY(struct fork_change) log;
 	MS_ARRAY(uint64_t) asked; /* stamps at which a point is wanted, though no record says so */
 	uint64_t log_from;        /* place of log.v[0] */
 
 	struct modules *modules; /* the owner's, then a copy */
 	struct fork_point final; /* once it is over */
 };
-enum { FORK_MADE, FORK_TAKEN, FORK_TAKEN_INHERITED };
 
 /* ---- of any session ---- */
 

@@ -19,8 +19,6 @@
 #include "ms-record/session/session_options.h"
 #include "ms-record/session/session.h"
 
-#define USER_BLOCK (UINT64_C(1) << 63)
-
 struct member {
 	uint64_t address, number;
 };
@@ -307,14 +305,14 @@ bool heaps_give(struct session *s, struct reader *r, const struct item *it, bool
 	struct live_block b, own;
 	if (!h)
 		return false;
-	if (it->address & USER_BLOCK) /* the function frees a block of malloc's, and will say so */
-		return live_find(&s->heap->live, it->address & ~USER_BLOCK, &b) ||
-		       live_find(&h->backing, it->address & ~USER_BLOCK, &b);
+	if (it->address & LIVE_USER) /* the function frees a block of malloc's, and will say so */
+		return live_find(&s->heap->live, it->address & ~LIVE_USER, &b) ||
+		       live_find(&h->backing, it->address & ~LIVE_USER, &b);
 	if (!live_take(&h->backing, it->address, &b))
 		return false;
 	if (!(b.number & HIDDEN))
 		emit(s, r, it, b.size, MS_EXT_UNBACKING, HEAP_OF(b.number));
-	if (sure && live_find(&s->heap->live, it->address | USER_BLOCK, &own))
+	if (sure && live_find(&s->heap->live, it->address | LIVE_USER, &own))
 		merge_free(s, r, it, own.address);
 	return true;
 }

@@ -79,7 +79,7 @@ bool live_find(const struct live *l, uint64_t address, struct live_block *out);
 bool live_add_slow(struct live *l, const struct live_block *b);
 bool live_take_slow(struct live *l, uint64_t address, struct live_block *out);
 
-#define LIVE_USER (UINT64_C(1) << 63)
+#define LIVE_USER (UINT64_C(1) << 63) /* of an address: a block of ms_alloc */
 #define LIVE_ADDRESS ((UINT64_C(1) << 47) - 8)
 #define LIVE_SIZE UINT64_C(0xffff)
 #define LIVE_HASH_BITS 45u

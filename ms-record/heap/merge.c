@@ -24,8 +24,6 @@
 
 #define REPAIR_NS 2000u
 #define LOOK_NS 50000u
-#define AHEAD ITEMS_AHEAD /* the table is fetched early for the item so far on */
-#define USER_BLOCK (UINT64_C(1) << 63)
 
 void merge_begin(struct session *s, uint32_t serial)
 {
@@ -78,7 +76,7 @@ inline struct ms_event *merge_emit(struct session *s, uint8_t kind, uint32_t thr
 /* Of a block in an event, if it is asked for. */
 static inline uint64_t shown_address(const struct session *s, uint64_t address)
 {
-	return s->opt->addresses ? address & ~USER_BLOCK : 0;
+	return s->opt->addresses ? address & ~LIVE_USER : 0;
 }
 
 static inline void count_freed(struct session *s, uint64_t number, uint64_t size)
@@ -529,7 +527,7 @@ static void take_run(struct session *s, struct reader *r, uint64_t until)
 		const struct item *it = &r->items[r->first];
 		if (it->key > until)
 			break;
-		live_prefetch(live, it[AHEAD].address);
+		live_prefetch(live, it[ITEMS_AHEAD].address); /* of the item so far on */
 		if (it->kind == ITEM_ALLOC && !it->after)
 			do_alloc(s, r, it);
 		else if (it->kind == ITEM_FREE)
