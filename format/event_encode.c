@@ -29,11 +29,15 @@ void ms_event_encoder_begin(struct ms_event_encoder *e, uint64_t first_number, u
 	e->first_event = first_event;
 	e->first_tick = first_tick;
 	e->count = 0;
+	e->slacks = false;
 #define BEGIN(id, member, bytes) e->to.member = region(e, AT_##id);
 	EACH_COLUMN(BEGIN)
 }
 
-/* What an event changes: in registers while many are put. */
+#define INLINE inline __attribute__((always_inline))
+
+/* What an event changes: in registers while many are put, as long as no call is given its address.
+ */
 struct state {
 	struct ms_event_ends to;
 	struct now now;
@@ -86,7 +90,7 @@ static inline unsigned put_stack(struct ms_event_model *m, struct state *u, uint
 }
 
 /* Stack and size of an event that has a size. */
-static inline unsigned put_sized(struct ms_event_model *m, struct state *u,
+static INLINE unsigned put_sized(struct ms_event_model *m, struct state *u,
 				 const struct ms_event *ev)
 {
 	uint64_t size = ev->size, *first = size_first(m, &u->now.t, ev->stack),
@@ -119,18 +123,18 @@ static inline void put_ext(struct state *u, const struct ms_event *ev)
 /* The first allocation decides whether the block has the column. */
 static inline void put_slack(struct ms_event_encoder *e, struct state *u, uint32_t slack)
 {
-	if (u->now.number == e->first_number)
-		e->slacks = slack != 0;
-	if (__builtin_expect(e->slacks, 0))
+	if (__builtin_expect(!e->slacks && !slack, 1))
+		return;
+	e->slacks |= u->now.number == e->first_number;
+	if (e->slacks)
 		u->to.slack = ms_varint_put(u->to.slack, slack ? slack - 1 : 0);
 }
 
-/* Is always inline, so that the kinds that are nearly all there is have code of their own. */
-static inline __attribute__((always_inline)) bool
-put_event(struct ms_event_encoder *e, struct state *u, const struct ms_event *ev, unsigned kind)
+/* The kinds that are nearly all there is have code of their own. */
+static INLINE bool put_event(struct ms_event_encoder *e, struct state *u, const struct ms_event *ev,
+			     unsigned kind)
 {
-	if (kind > MS_EV_EXT || (kind == MS_EV_EXT && (!ev->ext || ev->ext > EXT_MAX)) ||
-	    (ms_event_releases(kind) && ev->freed >= u->now.number) || u->now.number >= NUMBER_MAX)
+	if (ms_event_releases(kind) && ev->freed >= u->now.number)
 		return false;
 	unsigned op = kind | put_common(&e->m, u, ev);
 	if (kind == MS_EV_EXT)
@@ -151,26 +155,51 @@ put_event(struct ms_event_encoder *e, struct state *u, const struct ms_event *ev
 	return true;
 }
 
+static struct state take_state(struct ms_event_encoder *e)
+{
+	return (struct state){e->to, model_take(&e->m)};
+}
+
+static void put_state(struct ms_event_encoder *e, const struct state *u)
+{
+	e->to = u->to;
+	model_put(&e->m, &u->now);
+}
+
+/* Not inline, so that nothing of it is in the way of the usual kinds. */
+static __attribute__((noinline)) bool put_rare(struct ms_event_encoder *e,
+					       const struct ms_event *ev)
+{
+	struct state u = take_state(e);
+	bool good =
+		ev->kind < MS_EV_EXT || (ev->kind == MS_EV_EXT && ev->ext && ev->ext <= EXT_MAX);
+	good = good && put_event(e, &u, ev, ev->kind);
+	put_state(e, &u);
+	return good;
+}
+
 size_t ms_event_put_many(struct ms_event_encoder *e, const struct ms_event *v, size_t n,
 			 enum ms_fmt *rc)
 {
-	struct state u = {e->to, model_take(&e->m)};
-	size_t i = 0, room = e->max - e->count;
-	bool good = true;
-	while (i < n && i < room) {
-		const struct ms_event *ev = &v[i];
-		good = ev->kind == MS_EV_FREE    ? put_event(e, &u, ev, MS_EV_FREE)
-		       : ev->kind == MS_EV_ALLOC ? put_event(e, &u, ev, MS_EV_ALLOC)
-						 : put_event(e, &u, ev, ev->kind);
-		if (!good)
-			break;
-		i++;
-	}
-	e->to = u.to;
-	e->count += i;
-	model_put(&e->m, &u.now);
-	*rc = !good ? MS_FMT_BAD : i < n ? MS_FMT_FULL : MS_FMT_OK;
-	return i;
+	struct state u = take_state(e);
+	size_t room = e->max - e->count, put;
+	const struct ms_event *ev = v, *end = v + (n < room ? n : room);
+	bool good = u.now.number < NUMBER_MAX;
+	for (; good && ev < end; ev += good)
+		if (ev->kind == MS_EV_FREE) {
+			good = put_event(e, &u, ev, MS_EV_FREE);
+		} else if (ev->kind == MS_EV_ALLOC) {
+			good = put_event(e, &u, ev, MS_EV_ALLOC);
+		} else {
+			put_state(e, &u);
+			good = put_rare(e, ev);
+			u = take_state(e);
+		}
+	put_state(e, &u);
+	put = (size_t)(ev - v);
+	e->count += put;
+	*rc = put == n ? MS_FMT_OK : put == room ? MS_FMT_FULL : MS_FMT_BAD;
+	return put;
 }
 
 size_t ms_event_encoder_finish(struct ms_event_encoder *e, struct ms_column *out)

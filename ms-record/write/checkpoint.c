@@ -37,7 +37,7 @@ struct live_list {
 	uint64_t bits[WORDS]; /* of each slot: is it live? */
 	uint64_t base;
 	bool addresses; /* are kept of old blocks */
-	bool usable;    /* usable sizes are recorded */
+	bool usable;    /* usable sizes are recorded, as old blocks say */
 	struct packed_list old;
 	MS_ARRAY(uint64_t) gone; /* numbers of old blocks that were freed */
 	uint64_t blocks;
@@ -78,6 +78,7 @@ static void retire(struct live_list *l, uint64_t first)
 	for (uint64_t rest = l->bits[at >> 6]; rest; rest &= rest - 1) {
 		uint64_t bit = (uint64_t)__builtin_ctzll(rest);
 		const struct slot *s = &l->window[at + bit];
+		l->usable |= s->slack != 0;
 		packed_add(&l->old,
 			   &(struct ms_checkpoint_block){.number = first + bit,
 							 .size = s->size,
@@ -164,7 +165,6 @@ static void add(struct live_list *l, const struct ms_event *ev)
 				     .stack = ev->stack,
 				     .slack = ev->slack};
 	l->bits[i >> 6] |= UINT64_C(1) << (i & 63);
-	l->usable |= ev->slack != 0;
 	l->blocks++;
 	l->next_number = ev->number + 1;
 	if (ev->thread >= THREADS_MAX)
