@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Moments of the live-heap model: what was live then, kept when an alarm goes off.
+ * What the live-heap model does when an alarm goes off: the timeline, a bounded number of spans, which
+ * become longer as time goes; and moments, for which what was live then is kept.
  */
 #include "replay_private.h"
 
 #include "libcommon/base/arena.h"
 #include "replay_cells.h"
+#include "replay_growth.h"
 #include "replay_mapped.h"
 #include "replay_sampled.h"
 
@@ -13,6 +15,70 @@
 /* With more moments than this nobody looks how old blocks are: it would cost a pass over the live
  * blocks for each. */
 #define AGES_MOMENTS 64u
+
+/* ---- the timeline ---- */
+
+/* Pairs of spans become one: twice the time in the same room. */
+static void halve(struct ms_replay *r)
+{
+	for (size_t i = 0; i < MS_TIMELINE_SPANS / 2; i++) {
+		struct ms_replay_span a = r->spans[2 * i], b = r->spans[2 * i + 1];
+		b.live_min = a.live_min < b.live_min ? a.live_min : b.live_min;
+		b.live_max = a.live_max > b.live_max ? a.live_max : b.live_max;
+		b.allocations += a.allocations;
+		b.frees += a.frees;
+		b.bytes += a.bytes;
+		r->spans[i] = b;
+	}
+	r->span_ticks *= 2;
+}
+
+/* A span in which nothing happens. */
+static struct ms_replay_span still(const struct ms_replay *r)
+{
+	struct ms_replay_span s = {.live_min = r->live_bytes,
+				   .live_max = r->live_bytes,
+				   .live_last = r->live_bytes,
+				   .blocks_last = r->live_blocks};
+	if (r->beside)
+		s.mapped_last = r->beside->mapped_bytes;
+	if (r->sampled)
+		s.sampled_last = r->sampled->total.live;
+	return s;
+}
+
+/* The current span gets its figures; what is left of it belongs to the next one. */
+static void close_span(struct ms_replay *r)
+{
+	struct ms_replay_span *s = &r->spans[r->span];
+	uint64_t least = s->live_min, most = s->live_max;
+	*s = still(r);
+	s->live_min = least;
+	s->live_max = most;
+	s->allocations = r->allocations - r->open.allocations;
+	s->frees = r->frees - r->open.frees;
+	s->bytes = r->bytes - r->open.bytes;
+	r->open = (struct ms_replay_span){
+		.allocations = r->allocations, .frees = r->frees, .bytes = r->bytes};
+}
+
+void ms_replay_move_timeline(struct ms_replay *r, uint64_t tick)
+{
+	if (tick / r->span_ticks == r->span)
+		return;
+	close_span(r);
+	while (tick / r->span_ticks >= MS_TIMELINE_SPANS) {
+		/* spans not reached yet are as the last one left them */
+		for (size_t i = r->span + 1; i < MS_TIMELINE_SPANS; i++)
+			r->spans[i] = still(r);
+		halve(r);
+		r->span = MS_TIMELINE_SPANS / 2 - 1;
+	}
+	for (size_t to = (size_t)(tick / r->span_ticks); r->span < to;)
+		r->spans[++r->span] = still(r);
+}
+
+/* ---- moments ---- */
 
 size_t ms_replay_moment(struct ms_replay *r, uint64_t tick, uint64_t event)
 {
@@ -51,7 +117,7 @@ uint64_t *ms_replay_oldest(const struct ms_replay *r)
 	return oldest;
 }
 
-/* ---- moments ---- */
+/* ---- taking them ---- */
 
 static void take_moment(struct ms_replay *r, struct ms_replay_moment *m)
 {
@@ -73,7 +139,9 @@ static void take_moment(struct ms_replay *r, struct ms_replay_moment *m)
 		ms_beside_moment(r->beside, &m->beside);
 }
 
-uint64_t ms_replay_take_due(struct ms_replay *r, uint64_t tick, bool all)
+/* Takes the moments that lie before the event at `tick`; all that count by events when `all`.
+ * Returns the tick of the next one. */
+static uint64_t take_due(struct ms_replay *r, uint64_t tick, bool all)
 {
 	uint64_t next = MS_NEVER;
 	const struct ms_replay_moment *begin = NULL;
@@ -101,10 +169,21 @@ void ms_replay_count_from(struct ms_replay *r, size_t moment)
 	r->moments[moment].begins = true;
 }
 
-void ms_replay_end_moments(struct ms_replay *r, uint64_t tick)
+void ms_replay_end_alarms(struct ms_replay *r, uint64_t tick)
 {
-	ms_replay_take_due(r, tick + 1, true);
+	take_due(r, tick + 1, true);
 	for (size_t i = 0; i < r->moment_count; i++)
 		if (r->moments[i].begins && !r->moments[i].taken)
 			ms_replay_begin(r, tick); /* it ended before: nothing was counted */
+	ms_replay_move_timeline(r, tick);
+	close_span(r);
+}
+
+void ms_replay_alarm(struct ms_replay *r, uint64_t tick)
+{
+	uint64_t next = take_due(r, tick, false);
+	ms_replay_move_timeline(r, tick);
+	uint64_t span_end = (r->span + 1) * r->span_ticks, sample = ms_growth_due(r, tick);
+	next = sample < next ? sample : next;
+	r->alarm_tick = span_end < next ? span_end : next;
 }
