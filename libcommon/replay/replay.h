@@ -12,7 +12,7 @@
  *
  * replay_events.c has what each kind of event does, and a short way for the usual ones, and the
  * tables of sites and threads; replay_cells.h what events count in;
- * replay_timeline.c and replay_moments.c what is done when an alarm goes off; replay_checkpoint.c
+ * replay_alarms.c what is done when an alarm goes off, timeline and moments; replay_checkpoint.c
  * begins in the middle. What only some recordings have: replay_sampled.h, replay_mapped.h.
  *
  * The peak in one pass. A peak is a moment, and each site's (and size class's) live bytes at that
@@ -243,10 +243,6 @@ void ms_replay_nodes(struct ms_replay *r, size_t count);
 /* Events, in order. Whatever they say is survived: numbers that go back are counted in bad_events
  * and ignored. */
 void ms_replay_events(struct ms_replay *r, const struct ms_event *ev, size_t n);
-static inline void ms_replay_event(struct ms_replay *r, const struct ms_event *ev)
-{
-	ms_replay_events(r, ev, 1);
-}
 
 /* A checkpoint replaces what is live: begin, then its blocks in order and the latest allocation of
  * each thread, then end. It must not lie before what was replayed: false, and nothing has changed.

@@ -13,13 +13,6 @@ static uint32_t key_of(const struct ms_replay_cell *c)
 	return c->thread << 6 | c->class;
 }
 
-static uint32_t new_cell(struct ms_replay *r, uint32_t site, uint32_t key)
-{
-	*MS_APPEND(r->cells, r->cell_count, r->cell_cap) = (struct ms_replay_cell){
-		.site = site, .thread = key >> 6, .class = key & (MS_SIZE_CLASSES - 1)};
-	return (uint32_t)r->cell_count - 1;
-}
-
 void ms_replay_turn_to_cell(struct ms_replay *r, struct ms_replay_site *s, uint32_t key)
 {
 	uint32_t site = (uint32_t)(s - r->sites);
@@ -28,8 +21,11 @@ void ms_replay_turn_to_cell(struct ms_replay *r, struct ms_replay_site *s, uint3
 	while ((n = ms_lookup_next(&r->cell_index, hash, &at)))
 		if (r->cells[n - 1].site == site && key_of(&r->cells[n - 1]) == key)
 			break;
-	if (!n)
-		ms_lookup_add(&r->cell_index, hash, n = new_cell(r, site, key) + 1);
+	if (!n) {
+		*MS_APPEND(r->cells, r->cell_count, r->cell_cap) = (struct ms_replay_cell){
+			.site = site, .thread = key >> 6, .class = key & (MS_SIZE_CLASSES - 1)};
+		ms_lookup_add(&r->cell_index, hash, n = (uint32_t)r->cell_count);
+	}
 	s->cell = n - 1;
 	s->cell_key = key;
 }

@@ -33,16 +33,11 @@ static inline unsigned ms_bits(uint64_t v)
 	return v ? 64 - (unsigned)__builtin_clzll(v) : 0;
 }
 
-static inline unsigned ms_replay_class_of(uint64_t size_bytes)
-{
-	unsigned bits = ms_bits(size_bytes);
-	return bits < MS_SIZE_CLASSES ? bits : MS_SIZE_CLASSES - 1;
-}
-
 /* A site's thread and size class in one number. */
 static inline uint32_t ms_cell_key(uint32_t thread, uint64_t size_bytes)
 {
-	return thread << 6 | ms_replay_class_of(size_bytes);
+	unsigned bits = ms_bits(size_bytes);
+	return thread << 6 | (bits < MS_SIZE_CLASSES ? bits : MS_SIZE_CLASSES - 1);
 }
 _Static_assert(MS_SIZE_CLASSES == 1u << 6 && MS_REPLAY_THREADS_MAX <= 1u << 26, "a key's bits");
 

@@ -120,17 +120,6 @@ void ms_replay_at_peak(const struct ms_replay *r, const struct ms_level *l, uint
 	*blocks = touched ? l->at_peak_blocks : l->blocks;
 }
 
-/* What is to be done before the event at `tick`, now that an alarm has gone off; sets the next
- * alarm. */
-static void before_event(struct ms_replay *r, uint64_t tick)
-{
-	uint64_t next = ms_replay_take_due(r, tick, false);
-	ms_replay_move_timeline(r, tick);
-	uint64_t span_end = (r->span + 1) * r->span_ticks, sample = ms_growth_due(r, tick);
-	next = sample < next ? sample : next;
-	r->alarm_tick = span_end < next ? span_end : next;
-}
-
 /* ---- blocks come and go ---- */
 
 /* The totals, `t`, are those of `r` or, while many events are applied, a copy in registers; then
@@ -381,7 +370,7 @@ static inline void one_event(struct ms_replay *r, const struct ms_event *ev)
 		return;
 	}
 	if (__builtin_expect(ev->time_ticks >= r->alarm_tick || r->position >= r->alarm_event, 0))
-		before_event(r, ev->time_ticks);
+		ms_replay_alarm(r, ev->time_ticks);
 	r->last_tick = ev->time_ticks;
 	r->events++;
 	r->position++;
@@ -415,8 +404,7 @@ void ms_replay_finish(struct ms_replay *r, uint64_t tick)
 {
 	if (tick < r->last_tick)
 		tick = r->last_tick;
-	ms_replay_end_moments(r, tick);
-	ms_replay_end_timeline(r, tick);
+	ms_replay_end_alarms(r, tick);
 	ms_growth_finish(r, tick);
 	r->oldest = ms_replay_oldest(r);
 	if (!r->sampled)

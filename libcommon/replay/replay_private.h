@@ -43,13 +43,11 @@ void ms_replay_more_threads(struct ms_replay *r, size_t count);
 /* Makes the span that holds `tick` the current one. A jump of any length costs at most a pass or
  * two over the spans. */
 void ms_replay_move_timeline(struct ms_replay *r, uint64_t tick);
-/* The same, and closes that span: nothing follows. */
-void ms_replay_end_timeline(struct ms_replay *r, uint64_t tick);
-/* Takes the moments that lie before the event at `tick`; all that count by events when `all`.
- * Returns the tick of the next one. */
-uint64_t ms_replay_take_due(struct ms_replay *r, uint64_t tick, bool all);
-/* Takes what is left of them; the recording ends at `tick`. */
-void ms_replay_end_moments(struct ms_replay *r, uint64_t tick);
+/* What is to be done before the event at `tick`, now that an alarm has gone off; sets the next
+ * alarm. */
+void ms_replay_alarm(struct ms_replay *r, uint64_t tick);
+/* Takes what is left of the moments, and closes the timeline; the recording ends at `tick`. */
+void ms_replay_end_alarms(struct ms_replay *r, uint64_t tick);
 /* By site the tick of its oldest live block, MS_NEVER where none is, to be freed: found from the
  * blocks, not event by event. NULL for a sampled recording, whose oldest block need not have been
  * recorded. */

@@ -43,9 +43,11 @@ static void checkpoint(const uint8_t *data, size_t n)
 	if (taken)
 		ms_replay_restored(&r, &d.head, true);
 	if (taken && d.head.number)
-		ms_replay_event(&r, &(struct ms_event){.kind = MS_EV_FREE,
-						       .time_ticks = d.head.tick,
-						       .freed = d.head.number - 1});
+		ms_replay_events(&r,
+				 &(struct ms_event){.kind = MS_EV_FREE,
+						    .time_ticks = d.head.tick,
+						    .freed = d.head.number - 1},
+				 1);
 	ms_replay_finish(&r, r.last_tick);
 	ms_replay_free(&r);
 }

@@ -167,7 +167,7 @@ static void test(uint64_t seed, uint64_t tick_ns)
 			time += (stream_extreme(&st) >> 23) / tick_ns;
 		ev.time_ticks = time;
 		note(&ev, i, last);
-		ms_replay_event(&r, &ev);
+		ms_replay_events(&r, &ev, 1);
 		if (r.peak_bytes > peak) {
 			peak = r.peak_bytes;
 			peak_event = i;

@@ -281,7 +281,7 @@ static void test_random(uint64_t seed, size_t events)
 			ticked = true;
 		}
 		naive_event(&m, &ev);
-		ms_replay_event(&r, &ev);
+		ms_replay_events(&r, &ev, 1);
 		tick[i] = ev.time_ticks;
 		live[i] = m.live_bytes;
 	}
@@ -325,7 +325,7 @@ static void test_rules(void)
 	ms_replay_init(&r);
 	ms_replay_nodes(&r, 4);
 	for (size_t i = 0; i < sizeof ruled / sizeof *ruled; i++)
-		ms_replay_event(&r, &ruled[i]);
+		ms_replay_events(&r, &ruled[i], 1);
 	ms_replay_finish(&r, 20);
 	EQUAL(r.allocations, 7, "calls that made a block");
 	EQUAL(r.frees, 4, "b, a, c and d");
@@ -356,9 +356,11 @@ static void test_realloc_is_one_step(void)
 {
 	struct ms_replay r;
 	ms_replay_init(&r);
-	ms_replay_event(&r, &(struct ms_event){.kind = MS_EV_ALLOC, .size = 1000});
-	ms_replay_event(&r, &(struct ms_event){
-				    .kind = MS_EV_REALLOC, .number = 1, .freed = 0, .size = 1001});
+	ms_replay_events(&r, &(struct ms_event){.kind = MS_EV_ALLOC, .size = 1000}, 1);
+	ms_replay_events(
+		&r,
+		&(struct ms_event){.kind = MS_EV_REALLOC, .number = 1, .freed = 0, .size = 1001},
+		1);
 	ms_replay_finish(&r, 0);
 	EQUAL(r.peak_bytes, 1001, "not 2001");
 	EQUAL(r.sites[0].max_live_bytes, 1001, "not 2001");
@@ -383,7 +385,7 @@ static void test_inherited(void)
 	struct ms_replay r;
 	ms_replay_init(&r);
 	for (size_t i = 0; i < sizeof events / sizeof *events; i++)
-		ms_replay_event(&r, &events[i]);
+		ms_replay_events(&r, &events[i], 1);
 	ms_replay_finish(&r, 0);
 	EQUAL(r.inherited_frees, 3, "-");
 	EQUAL(r.inherited_freed_bytes, 130, "100 and 30");
@@ -403,26 +405,33 @@ static void test_hostile(void)
 {
 	struct ms_replay r;
 	ms_replay_init(&r);
-	ms_replay_event(&r, &(struct ms_event){.kind = MS_EV_ALLOC, .number = 5, .size = 1});
-	ms_replay_event(&r, &(struct ms_event){.kind = MS_EV_ALLOC, .number = 5, .size = 1});
+	ms_replay_events(&r, &(struct ms_event){.kind = MS_EV_ALLOC, .number = 5, .size = 1}, 1);
+	ms_replay_events(&r, &(struct ms_event){.kind = MS_EV_ALLOC, .number = 5, .size = 1}, 1);
 	EQUAL(r.bad_events, 1, "a number twice");
-	ms_replay_event(&r, &(struct ms_event){.kind = MS_EV_ALLOC,
-					       .number = UINT64_C(1) << 62,
-					       .size = 2,
-					       .stack = 4000000000u});
-	ms_replay_event(&r, &(struct ms_event){.kind = MS_EV_FREE, .freed = 5});
+	ms_replay_events(&r,
+			 &(struct ms_event){.kind = MS_EV_ALLOC,
+					    .number = UINT64_C(1) << 62,
+					    .size = 2,
+					    .stack = 4000000000u},
+			 1);
+	ms_replay_events(&r, &(struct ms_event){.kind = MS_EV_FREE, .freed = 5}, 1);
 	EQUAL(r.live_bytes, 2, "an old block after a jump");
-	ms_replay_event(&r, &(struct ms_event){.kind = MS_EV_FREE,
-					       .freed = UINT64_C(1) << 62,
-					       .time_ticks = UINT64_C(1) << 60});
+	ms_replay_events(&r,
+			 &(struct ms_event){.kind = MS_EV_FREE,
+					    .freed = UINT64_C(1) << 62,
+					    .time_ticks = UINT64_C(1) << 60},
+			 1);
 	EQUAL(r.live_bytes, 0, "the new one");
-	ms_replay_event(
+	ms_replay_events(
 		&r,
-		&(struct ms_event){.kind = MS_EV_ALLOC, .number = UINT64_MAX - 1, .time_ticks = 3});
-	ms_replay_event(&r, &(struct ms_event){.kind = MS_EV_FREE,
-					       .freed = 1,
-					       .thread = UINT32_MAX,
-					       .time_ticks = UINT64_C(1) << 60});
+		&(struct ms_event){.kind = MS_EV_ALLOC, .number = UINT64_MAX - 1, .time_ticks = 3},
+		1);
+	ms_replay_events(&r,
+			 &(struct ms_event){.kind = MS_EV_FREE,
+					    .freed = 1,
+					    .thread = UINT32_MAX,
+					    .time_ticks = UINT64_C(1) << 60},
+			 1);
 	EQUAL(r.bad_events, 3, "time back, thread out of range");
 	ms_replay_finish(&r, UINT64_C(1) << 61);
 	EQUAL(r.site_count, 1, "no stack");
@@ -435,15 +444,15 @@ static void test_bounded(void)
 	struct ms_replay r;
 	ms_replay_init(&r);
 	for (uint64_t n = 0; n < 2000000; n++) {
-		ms_replay_event(&r,
-				&(struct ms_event){.kind = MS_EV_ALLOC, .number = n, .size = 1});
+		ms_replay_events(
+			&r, &(struct ms_event){.kind = MS_EV_ALLOC, .number = n, .size = 1}, 1);
 		if (n % 1000)
-			ms_replay_event(&r, &(struct ms_event){.kind = MS_EV_FREE, .freed = n});
+			ms_replay_events(&r, &(struct ms_event){.kind = MS_EV_FREE, .freed = n}, 1);
 	}
 	EQUAL(r.live_blocks, 2000, "one in a thousand");
 	EQUAL(r.blocks.old_mask < 8192, 1, "table of %zu", r.blocks.old_mask);
 	for (uint64_t n = 0; n < 2000000; n += 1000)
-		ms_replay_event(&r, &(struct ms_event){.kind = MS_EV_FREE, .freed = n});
+		ms_replay_events(&r, &(struct ms_event){.kind = MS_EV_FREE, .freed = n}, 1);
 	EQUAL(r.live_blocks, 0, "all freed");
 	EQUAL(r.blocks.old_count, 0, "no group left");
 	ms_replay_free(&r);

@@ -184,7 +184,7 @@ int main(void)
 				moment_sites[k] = sites[k].live;
 		}
 		naive(&ev);
-		ms_replay_event(&r, &ev);
+		ms_replay_events(&r, &ev, 1);
 	}
 	ms_replay_finish(&r, st.time + 1);
 	compare_all(&r);
