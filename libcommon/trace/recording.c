@@ -341,7 +341,7 @@ static int next_batch(struct ms_recording *t, struct ms_err *err)
 {
 	for (;;) {
 		int rc = 1;
-		if (t->ahead || ms_ahead_start(t, MS_ALL_TYPES, columns_of(t, MS_ALL_COLUMNS))) {
+		if (t->ahead || ms_ahead_start(t, columns_of(t, MS_ALL_COLUMNS))) {
 			enum ms_trace_next next;
 			struct ms_block b;
 			if (ms_ahead_next(t, &next, &b, err))
@@ -449,43 +449,39 @@ struct ms_recording *ms_recording_begin(struct ms_trace *file, const char *path)
 	return t;
 }
 
-static struct ms_recording *closed(struct ms_recording *t)
+/* Reads to the end; `info`: or up to the first event, before which there is the info block. */
+static struct ms_recording *read_blocks(struct ms_recording *t, uint64_t types, uint64_t want,
+					bool info, struct ms_err *err)
 {
+	int rc = 1;
+	while (t && rc > 0 && !(info && (t->has_info || t->in_block)))
+		rc = ms_recording_next_block(t, types, want, err);
+	if (rc >= 0)
+		return t;
 	ms_recording_close(t);
 	return NULL;
 }
 
-/* Reads up to the first event or the end: the info block comes before it. */
-static struct ms_recording *read_info(struct ms_recording *t, struct ms_err *err)
-{
-	int rc = 1;
-	while (t && rc > 0 && !t->has_info && !t->in_block)
-		rc = ms_recording_next_block(t, MS_ALL_TYPES, MS_ALL_COLUMNS, err);
-	return rc < 0 ? closed(t) : t;
-}
-
 struct ms_recording *ms_recording_open(const char *path, struct ms_err *err)
 {
-	return read_info(ms_recording_begin(ms_trace_open(path, err), path), err);
+	return read_blocks(ms_recording_begin(ms_trace_open(path, err), path), MS_ALL_TYPES,
+			   MS_ALL_COLUMNS, true, err);
 }
 
 struct ms_recording *ms_recording_open_fd(int fd, const char *name, const void *bytes, size_t n,
 					  struct ms_err *err)
 {
-	return read_info(ms_recording_begin(ms_trace_open_fd(fd, name, bytes, n, err), name), err);
+	return read_blocks(ms_recording_begin(ms_trace_open_fd(fd, name, bytes, n, err), name),
+			   MS_ALL_TYPES, MS_ALL_COLUMNS, true, err);
 }
 
 struct ms_recording *ms_recording_glance(const char *path, struct ms_err *err)
 {
-	struct ms_recording *t = ms_recording_begin(ms_trace_open(path, err), path);
-	int rc = 1;
-	while (t && rc > 0)
-		rc = ms_recording_next_block(
-			t,
-			MS_TYPE_BIT(MS_BLOCK_INFO) | MS_TYPE_BIT(MS_BLOCK_MARKS) |
-				MS_TYPE_BIT(MS_BLOCK_END) | MS_TYPE_BIT(MS_BLOCK_EVENTS),
-			MS_COLUMN_BIT(MS_RECORDS_COLUMN) | MS_COLUMN_BIT(MS_COL_HEAD), err);
-	return rc < 0 ? closed(t) : t;
+	const uint64_t types = MS_TYPE_BIT(MS_BLOCK_INFO) | MS_TYPE_BIT(MS_BLOCK_MARKS) |
+			       MS_TYPE_BIT(MS_BLOCK_END) | MS_TYPE_BIT(MS_BLOCK_EVENTS);
+	return read_blocks(ms_recording_begin(ms_trace_open(path, err), path), types,
+			   MS_COLUMN_BIT(MS_RECORDS_COLUMN) | MS_COLUMN_BIT(MS_COL_HEAD), false,
+			   err);
 }
 
 void ms_recording_park(struct ms_recording *t)

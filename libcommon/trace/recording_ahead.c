@@ -55,7 +55,7 @@ struct ms_ahead {
 	uint64_t put, taken; /* parcels */
 	int stop;            /* atomic */
 	struct ms_recording *t;
-	uint64_t types, want;
+	uint64_t want; /* columns, as of ms_trace_next */
 	struct ms_err err;
 	struct ms_event *batch; /* what t->batch was */
 	struct parcel parcels[PARCELS];
@@ -149,7 +149,7 @@ static void *read_ahead(void *arg)
 	bool more = put_events(a, MS_FMT_OK);
 	while (more && next == MS_NEXT_BLOCK) {
 		struct ms_block b = {0};
-		next = ms_trace_next(a->t->file, a->types, a->want, &b, &a->err);
+		next = ms_trace_next(a->t->file, MS_ALL_TYPES, a->want, &b, &a->err);
 		more = put_block(a, next, &b);
 		if (more && next == MS_NEXT_BLOCK && b.type == MS_BLOCK_EVENTS)
 			more = put_events(
@@ -168,13 +168,12 @@ static bool worth_it(const struct ms_recording *t)
 	       sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 1;
 }
 
-bool ms_ahead_start(struct ms_recording *t, uint64_t types, uint64_t want)
+bool ms_ahead_start(struct ms_recording *t, uint64_t want)
 {
 	if (!worth_it(t))
 		return false;
 	struct ms_ahead *a = ms_xcalloc(1, sizeof *a);
 	a->t = t;
-	a->types = types;
 	a->want = want;
 	t->offset = ms_trace_offset(t->file);
 	sem_init(&a->free, 0, PARCELS);

@@ -16,17 +16,14 @@
 
 /* ---- writing ---- */
 
-/* The first `n` varints of the head column, which has the same number in both types of block. */
-static bool get_head(const struct ms_column *columns, size_t count, uint64_t *v, unsigned n)
-{
-	struct ms_cursor head = ms_cursor_of(columns, count, MS_COL_HEAD);
-	return ms_cursor_get_all(&head, v, n);
-}
-
 void ms_index_add(struct ms_index_builder *b, struct ms_index_entry e,
 		  const struct ms_column *columns, size_t n)
 {
+	/* The head column has the same number in both types of block. */
+	struct ms_cursor c = ms_cursor_of(columns, n, MS_COL_HEAD);
 	uint64_t head[4];
+	bool events = e.type == MS_BLOCK_EVENTS;
+	bool known = (events || e.type == MS_BLOCK_CHECKPOINT) && ms_cursor_get_all(&c, head, 4);
 	struct ms_record_writer *w = &b->w;
 	if (b->too_long)
 		return;
@@ -39,14 +36,12 @@ void ms_index_add(struct ms_index_builder *b, struct ms_index_entry e,
 	ms_record_number(w, MS_INDEX_OFFSET, e.offset);
 	ms_record_number(w, MS_INDEX_BYTES, e.bytes);
 	ms_record_number(w, MS_INDEX_NUMBER, e.number);
-	if (e.type == MS_BLOCK_EVENTS && get_head(columns, n, head, 4)) {
+	if (known) {
 		ms_record_number(w, MS_INDEX_TICK, head[2]);
-		ms_record_number(w, MS_INDEX_EVENT, head[1]);
-		ms_record_number(w, MS_INDEX_EVENTS, head[3]);
-	} else if (e.type == MS_BLOCK_CHECKPOINT && get_head(columns, n, head, 3)) {
-		ms_record_number(w, MS_INDEX_TICK, head[2]);
-		ms_record_number(w, MS_INDEX_EVENT, head[0]);
+		ms_record_number(w, MS_INDEX_EVENT, head[events ? 1 : 0]);
 	}
+	if (known && events)
+		ms_record_number(w, MS_INDEX_EVENTS, head[3]);
 	ms_record_end(w);
 	if (w->size <= LONGEST)
 		return;
@@ -90,13 +85,12 @@ bool ms_index_take(struct ms_trace_index *x, const struct ms_column *records, ui
 
 /* ---- finding blocks ---- */
 
-#define TYPE(t) (UINT64_C(1) << (t))
-
 /* The block of that type at `offset`: its only column of records, or NULL. */
 static const struct ms_column *records_at(struct ms_trace *t, uint64_t offset, unsigned type,
 					  struct ms_block *b, struct ms_err *err)
 {
-	if (!ms_trace_seek(t, offset) || ms_trace_next(t, TYPE(type), 0, b, err) != MS_NEXT_BLOCK ||
+	if (!ms_trace_seek(t, offset) ||
+	    ms_trace_next(t, UINT64_C(1) << type, 0, b, err) != MS_NEXT_BLOCK ||
 	    b->offset != offset)
 		return NULL;
 	return ms_block_column(b, MS_RECORDS_COLUMN);

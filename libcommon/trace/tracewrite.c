@@ -70,12 +70,6 @@ struct ms_trace_writer *ms_trace_writer_append(int fd, uint32_t next, int level,
 	return NULL;
 }
 
-static void reserve(struct ms_trace_writer *w, size_t n)
-{
-	if (n > w->room)
-		w->buffer = ms_xrealloc(w->buffer, w->room = n, 1);
-}
-
 /* Compresses one column to `out` (room for its raw size), or copies it. */
 static struct ms_column_entry store_column(struct ms_trace_writer *w, const struct ms_column *c,
 					   uint8_t *out)
@@ -123,7 +117,9 @@ int ms_trace_write(struct ms_trace_writer *w, uint16_t type, uint64_t first_ns, 
 	if (n > MS_BLOCK_COLUMNS_MAX || raw > MS_BLOCK_RAW_MAX)
 		return ms_err_set(err, "cannot write the trace: a block is over the limit of 64 "
 				       "MiB or 64 columns");
-	reserve(w, MS_BLOCK_HEADER_SIZE + directory + raw);
+	size_t most = MS_BLOCK_HEADER_SIZE + directory + raw;
+	if (most > w->room)
+		w->buffer = ms_xrealloc(w->buffer, w->room = most, 1);
 	uint8_t *payload = w->buffer + MS_BLOCK_HEADER_SIZE, *at = payload + directory;
 	for (size_t i = 0; i < n; i++) {
 		struct ms_column_entry e = store_column(w, &columns[i], at);
