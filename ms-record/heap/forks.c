@@ -45,8 +45,7 @@ void inherited_heap_unref(struct inherited_heap *h)
 		modules_free(h->modules);
 		free(h->modules);
 	}
-	if (h->has_inherited)
-		live_free(&h->inherited);
+	live_free(&h->inherited);
 	identity_unref(h->who);
 	MS_FREE(h->points.v, h->log.v, h->asked.v, h);
 }
@@ -135,13 +134,12 @@ static void take_over(struct inherited_heap *h)
 		return;
 	take_over(p);
 	live_copy(&own, p->own);
-	if (p->has_inherited)
+	if (p->inherited.now.buckets)
 		live_copy(&inherited, &p->inherited);
 	else
 		live_init(&inherited);
 	undo(p, h->from_at, &own, &inherited);
 	live_init(&h->inherited);
-	h->has_inherited = true;
 	live_each(&own, add_up, &h->inherited);
 	live_each(&inherited, add_up, &h->inherited);
 	live_free(&own);
@@ -321,7 +319,7 @@ bool forks_take(struct session *s, uint64_t address, struct live_block *b)
 	if (!h)
 		return false;
 	take_over(h);
-	if (!h->has_inherited || !live_take(&h->inherited, address, b))
+	if (!h->inherited.now.buckets || !live_take(&h->inherited, address, b))
 		return false;
 	forks_log(s->heap, FORK_TAKEN_INHERITED, b);
 	if (h->blocks)

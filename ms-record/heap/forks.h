@@ -53,9 +53,8 @@ struct inherited_heap {
 
 	struct inherited_heap *from; /* the parent, while its blocks are still to be taken over */
 	uint64_t from_at;            /* place in its log; valid when the session is settled */
-	struct live inherited;
-	bool has_inherited;
-	uint64_t blocks, bytes; /* inherited and not given back yet */
+	struct live inherited;       /* without buckets until they are */
+	uint64_t blocks, bytes;      /* inherited and not given back yet */
 
 	MS_ARRAY(struct fork_point) points;
 	MS_ARRAY(struct fork_change) log;

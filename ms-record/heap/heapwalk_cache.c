@@ -10,6 +10,7 @@
 
 #include "heapwalk_private.h"
 #include "libcommon/base/arena.h"
+#include "libcommon/base/order.h"
 
 #define TLS_MOST 65536u /* below a thread pointer */
 #define BINS 64u
@@ -19,8 +20,7 @@
 
 static int by_value(const void *a, const void *b)
 {
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-	return x < y ? -1 : x > y;
+	return MS_ORDER(*(const uint64_t *)a, *(const uint64_t *)b);
 }
 
 bool walk_among(const struct words *w, uint64_t word)

@@ -185,18 +185,6 @@ static void free_block(struct session *s, uint32_t thread, const struct item *it
 
 /* ---- repair ---- */
 
-/* Does the item give its address back, or take it? */
-static bool concerns(const struct item *it, uint64_t address, bool frees, bool *fits)
-{
-	bool is_free = it->kind == ITEM_FREE || it->kind == ITEM_RELEASE;
-	bool is_alloc = it->kind == ITEM_ALLOC || it->kind == ITEM_REALLOC ||
-			it->kind == ITEM_HEAP_ALLOC || it->kind == ITEM_HEAP_REALLOC;
-	if (it->address != address || !(is_free || is_alloc))
-		return false;
-	*fits = is_free == frees;
-	return true;
-}
-
 /* How far ahead the other half of a repair is looked for. Of an attached process events are lost
  * whenever there is no room: what is further away than a stamp can be wrong is another block's. */
 static uint64_t reach(const struct session *s, uint64_t stamp)
@@ -213,14 +201,17 @@ static struct item *look_ahead(struct session *s, const struct reader *own, uint
 	struct item *found = NULL;
 	for (size_t i = 0; i < s->taken.n; i++) {
 		struct reader *r = s->taken.v[i];
-		bool fits = false;
 		if (r == own)
 			continue;
 		for (size_t k = r->first; k < r->count && r->items[k].key <= last; k++) {
 			struct item *it = &r->items[k];
-			if (!concerns(it, address, frees, &fits))
+			bool is_free = it->kind == ITEM_FREE || it->kind == ITEM_RELEASE;
+			bool is_alloc = it->kind == ITEM_ALLOC || it->kind == ITEM_REALLOC ||
+					it->kind == ITEM_HEAP_ALLOC ||
+					it->kind == ITEM_HEAP_REALLOC;
+			if (it->address != address || !(is_free || is_alloc))
 				continue;
-			if (fits && (!found || it->key < found->key)) {
+			if (is_free == frees && (!found || it->key < found->key)) {
 				found = it;
 				*whose = r;
 			}

@@ -63,19 +63,18 @@ static struct encoder *take(struct encoders *all)
 	struct encoder *e = all->spare;
 	if (!e)
 		return encoder_new();
+	all->spares--;
 	all->spare = e->next;
 	return e;
 }
 
 static void give_back(struct encoders *all, struct encoder *e)
 {
-	unsigned n = 0;
-	for (const struct encoder *s = all->spare; s; s = s->next)
-		n++;
-	if (n == SPARE_MAX) {
+	if (all->spares == SPARE_MAX) {
 		encoder_free(e);
 		return;
 	}
+	all->spares++;
 	e->next = all->spare;
 	all->spare = e;
 }

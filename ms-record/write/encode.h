@@ -12,6 +12,7 @@ struct output;
 /* An open block has an encoder for itself, taken from here and given back. */
 struct encoders {
 	struct encoder *spare;
+	unsigned spares;
 };
 
 void encoders_free(struct encoders *all);

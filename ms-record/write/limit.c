@@ -37,8 +37,10 @@ static void reserve(struct output *o, uint64_t bytes)
 }
 
 /* Counts what `o` has grown, and keeps back what its end takes then. */
-static void count(struct output *o)
+void limit_grown(struct output *o)
 {
+	if (!o->limit)
+		return;
 	uint64_t now = ms_trace_writer_bytes(o->trace);
 	__atomic_add_fetch(&o->limit->used, now - o->counted, __ATOMIC_RELAXED);
 	o->counted = now;
@@ -47,10 +49,8 @@ static void count(struct output *o)
 
 void limit_begin(struct output *o)
 {
-	if (!o->limit)
-		return;
-	count(o);
-	if (o->limit->keep && !o->kept)
+	limit_grown(o);
+	if (o->limit && o->limit->keep && !o->kept)
 		o->kept = kept_new();
 }
 
@@ -58,7 +58,7 @@ void limit_end(struct output *o)
 {
 	if (!o->limit || !o->trace)
 		return;
-	count(o);
+	limit_grown(o);
 	reserve(o, 0);
 }
 
@@ -86,15 +86,9 @@ static int try_write(struct output *o, uint16_t type, const uint64_t ns[2],
 		*err = refused;
 		return -1;
 	}
-	count(o);
+	limit_grown(o);
 	later_block(o, type, ns, columns, n);
 	return 0;
-}
-
-void limit_grown(struct output *o)
-{
-	if (o->limit)
-		count(o);
 }
 
 uint64_t limit_half(const struct output *o)
@@ -106,7 +100,7 @@ uint64_t limit_half(const struct output *o)
 
 void limit_moved(struct output *o)
 {
-	count(o);
+	limit_grown(o);
 	__atomic_add_fetch(&o->limit->rewritten, 1, __ATOMIC_RELEASE);
 	wake_event(o->limit->event);
 }
