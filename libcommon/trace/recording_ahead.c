@@ -209,22 +209,17 @@ void ms_ahead_stop(struct ms_recording *t)
 	free(a);
 }
 
-static void set_batch(struct ms_recording *t, const struct parcel *p)
-{
-	if (p->position > t->replay.position)
-		t->replay.position = p->position;
-	t->bad_blocks += p->bad;
-	t->batch = p->events;
-	t->batch_at = 0;
-	t->batch_end = p->count;
-}
-
 bool ms_ahead_next(struct ms_recording *t, enum ms_trace_next *next, struct ms_block *b,
 		   struct ms_err *err)
 {
 	const struct parcel *p = take(t->ahead);
 	if (p->is_batch) {
-		set_batch(t, p);
+		if (p->position > t->replay.position)
+			t->replay.position = p->position;
+		t->bad_blocks += p->bad;
+		t->batch = p->events;
+		t->batch_at = 0;
+		t->batch_end = p->count;
 		return true;
 	}
 	*next = p->next;
