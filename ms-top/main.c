@@ -10,7 +10,7 @@
  *           grows; chosen.c what is read of the selected one alone; limits.c when its growth meets a
  *           limit; maps.c its mappings, and by them whether it is being recorded
  *   trace/  trace.c a trace as it grows: read on, summed up; past.c at an earlier moment; trace_*.c
- *           its rows in order and as a tree, names of call stacks, one site, limits; record.c
+ *           its rows in order and as a tree, names of call stacks, one site; record.c
  *           ms-record of a process that was chosen; save.c snapshots
  *   rows/   rows.c which processes are shown, in what order: filter, groups, tree; columns.c what is
  *           shown of each; list.c the selection, which stays with its row

@@ -255,10 +255,7 @@ static int print_frame(struct app *a, struct ms_err *err)
 	int cols = from_environment("COLUMNS", 20, 120), rows = from_environment("LINES", 3, need);
 	size_t room = (size_t)cols * GRID_BYTES + 1;
 	int last = 0;
-	if (room + 1 > a->line_room) {
-		a->line_room = room + 1;
-		a->line = ms_xrealloc(a->line, a->line_room, 1);
-	}
+	a->line = ms_xgrow(a->line, &a->line_room, room + 1, 1);
 	app_draw(a, rows, cols);
 	for (int i = 0; i < rows - 1; i++)
 		if (grid_row(&a->grid, i, a->line, room))

@@ -7,14 +7,9 @@
 
 #define WIDE 400 /* columns: a row that is copied is not cut where the screen is narrow */
 
-static bool is_selected(const struct grid *g, int row)
+static const struct grid_cell *first_cell(const struct grid *g, int row)
 {
-	return g->cells[(size_t)row * (size_t)g->cols].selected;
-}
-
-static bool is_head(const struct grid *g, int row)
-{
-	return g->cells[(size_t)row * (size_t)g->cols].style == GRID_HEAD;
+	return &g->cells[(size_t)row * (size_t)g->cols];
 }
 
 static size_t put_row(const struct grid *g, int row, char *text, size_t room)
@@ -34,9 +29,9 @@ static size_t put_selected(struct app *a, char *text, size_t room)
 	app_draw(a, screen.rows, WIDE);
 	wide = a->grid;
 	a->grid = screen;
-	while (row < wide.rows && !is_selected(&wide, row))
+	while (row < wide.rows && !first_cell(&wide, row)->selected)
 		row++;
-	for (head = row - 1; head >= 0 && !is_head(&wide, head);)
+	for (head = row - 1; head >= 0 && first_cell(&wide, head)->style != GRID_HEAD;)
 		head--;
 	if (row < wide.rows && head >= 0)
 		n += put_row(&wide, head, text, room);

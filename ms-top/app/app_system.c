@@ -69,12 +69,12 @@ static void system_again(struct app *a)
 }
 
 /* Another view. Groups are other rows than processes: the one that was selected comes back. */
-static void show(struct app *a, enum rows_view view)
+static void show(struct app *a, int view)
 {
 	bool was_group = a->list.has && a->rows.v[a->list.at]->group;
 	if (a->rows.view != ROWS_GROUPS && view == ROWS_GROUPS)
 		a->before_groups = a->list.follows ? 0 : a->list.selected;
-	a->rows.view = view;
+	a->rows.view = (enum rows_view)view;
 	system_again(a);
 	if (was_group && view != ROWS_GROUPS)
 		list_choose(&a->list, a->before_groups);
@@ -82,14 +82,9 @@ static void show(struct app *a, enum rows_view view)
 		list_first(&a->list);
 }
 
-static void show_view(struct app *a, int view)
-{
-	show(a, (enum rows_view)view);
-}
-
 static void next_view(struct app *a, int step)
 {
-	show(a, (enum rows_view)(((int)a->rows.view + step) % ROWS_VIEWS));
+	show(a, ((int)a->rows.view + step) % ROWS_VIEWS);
 }
 
 static void group(struct app *a, int step)
@@ -213,9 +208,9 @@ static void new_baseline(struct app *a, int arg)
 }
 
 static const struct deed system_deeds[] = {
-	{ACT_VIEW_1, show_view, ROWS_PROCESSES},
-	{ACT_VIEW_2, show_view, ROWS_GROUPS},
-	{ACT_VIEW_3, show_view, ROWS_TREE},
+	{ACT_VIEW_1, show, ROWS_PROCESSES},
+	{ACT_VIEW_2, show, ROWS_GROUPS},
+	{ACT_VIEW_3, show, ROWS_TREE},
 	{ACT_NEXT_VIEW, next_view, 1},
 	{ACT_GROUP, group, 1},
 	{ACT_SORT_NEXT, sort_by, 1},

@@ -95,23 +95,18 @@ static void again(struct app *a)
 		tree_make(a->trace);
 }
 
-static void show(struct app *a, enum trace_view view)
+static void show(struct app *a, int view)
 {
 	struct trace *t = a->trace;
-	t->view = view;
+	t->view = (enum trace_view)view;
 	again(a);
 	if (!t->lists[view].has || t->lists[view].follows)
 		list_first(&t->lists[view]);
 }
 
-static void show_view(struct app *a, int view)
-{
-	show(a, (enum trace_view)view);
-}
-
 static void next_view(struct app *a, int step)
 {
-	show(a, (enum trace_view)(((int)a->trace->view + step) % TRACE_VIEWS));
+	show(a, ((int)a->trace->view + step) % TRACE_VIEWS);
 }
 
 static void sort_by(struct app *a, int step)
@@ -274,11 +269,11 @@ static void before(struct app *a)
 }
 
 static const struct deed deeds[] = {
-	{ACT_VIEW_1, show_view, TRACE_SITES},
-	{ACT_VIEW_2, show_view, TRACE_TREE},
-	{ACT_VIEW_3, show_view, TRACE_THREADS},
-	{ACT_VIEW_4, show_view, TRACE_TIMELINE},
-	{ACT_VIEW_5, show_view, TRACE_SIZES},
+	{ACT_VIEW_1, show, TRACE_SITES},
+	{ACT_VIEW_2, show, TRACE_TREE},
+	{ACT_VIEW_3, show, TRACE_THREADS},
+	{ACT_VIEW_4, show, TRACE_TIMELINE},
+	{ACT_VIEW_5, show, TRACE_SIZES},
 	{ACT_NEXT_VIEW, next_view, 1},
 	{ACT_SORT_NEXT, sort_by, 1},
 	{ACT_SORT_PREVIOUS, sort_by, -1},
@@ -393,11 +388,12 @@ void app_recording(struct app *a)
 {
 	struct ms_err why = {0};
 	char text[250];
-	if (recorder_started(a->recorder))
-		a->trace = trace_open(recorder_trace(a->recorder), &why);
+	const char *path = recorder_started(a->recorder);
+	if (path)
+		a->trace = trace_open(path, &why);
 	if (a->trace) {
 		a->trace->recorder = a->recorder;
-		app_say(a, "recording to %.200s until q", recorder_trace(a->recorder));
+		app_say(a, "recording to %.200s until q", path);
 		a->look = true;
 		a->frozen = false;
 	} else if (recorder_ended(a->recorder, text, sizeof text)) {

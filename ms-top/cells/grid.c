@@ -18,26 +18,14 @@ static struct grid_cell *cell(const struct grid *g, int row, int col)
 	return &g->cells[(size_t)row * (size_t)g->cols + (size_t)col];
 }
 
-static void blank(struct grid_cell *c)
-{
-	c->text[0] = ' ';
-	c->text[1] = 0;
-	c->bytes = c->width = 1;
-	c->style = GRID_PLAIN;
-	c->selected = false;
-}
-
 void grid_begin(struct grid *g, int rows, int cols)
 {
 	size_t n = (size_t)rows * (size_t)cols;
-	if (n > g->room) {
-		g->cells = ms_xrealloc(g->cells, n, sizeof *g->cells);
-		g->room = n;
-	}
+	g->cells = ms_xgrow(g->cells, &g->room, n, sizeof *g->cells);
 	g->rows = rows;
 	g->cols = cols;
 	for (size_t i = 0; i < n; i++)
-		blank(&g->cells[i]);
+		g->cells[i] = (struct grid_cell){.text = " ", .bytes = 1, .width = 1};
 }
 
 void grid_free(struct grid *g)

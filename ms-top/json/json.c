@@ -18,10 +18,7 @@
 static void put(void *to, const char *s, size_t n)
 {
 	struct json_line *l = to;
-	if (l->cap - l->n < n) {
-		l->cap = (l->cap + n) * 2;
-		l->v = ms_xrealloc(l->v, l->cap, 1);
-	}
+	l->v = ms_xgrow(l->v, &l->cap, l->n + n, 1);
 	if (n)
 		memcpy(l->v + l->n, s, n);
 	l->n += n;

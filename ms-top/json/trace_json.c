@@ -47,9 +47,14 @@ static void put_total(struct ms_json *j, const struct trace *t)
 	ms_json_close(j, '}');
 }
 
+/* NULL = there is none. */
 static void put_frame(struct ms_json *j, const char *key, const struct trace_frame *f)
 {
 	char name[512];
+	if (!f) {
+		ms_json_raw(j, key, NULL);
+		return;
+	}
 	ms_json_open(j, key, '{');
 	ms_json_string(j, "name", trace_frame_name(f, name, sizeof name));
 	ms_json_string(j, "function", f->full && f->full[0] ? f->full : NULL);
@@ -73,14 +78,8 @@ static void put_site(struct ms_json *j, struct trace *t, struct trace_site *s)
 	ms_json_real(j, "allocations_per_second", x->per_second, 1);
 	json_trend(j, &trend, trace_verdict(t, s));
 	put_frame(j, "site", &n.user);
-	if (n.has_called)
-		put_frame(j, "called", &n.called);
-	else
-		ms_json_raw(j, "called", NULL);
-	if (n.has_caller)
-		put_frame(j, "caller", &n.caller);
-	else
-		ms_json_raw(j, "caller", NULL);
+	put_frame(j, "called", n.has_called ? &n.called : NULL);
+	put_frame(j, "caller", n.has_caller ? &n.caller : NULL);
 	ms_json_close(j, '}');
 }
 

@@ -47,12 +47,6 @@ static bool take_mapping(void *arg, const char *line)
 
 /* ---- whether it could be recorded ---- */
 
-static uint64_t hex_of(const char *text, const char *label)
-{
-	const char *at = strstr(text, label);
-	return at ? strtoull(at + strlen(label), NULL, 16) : 0;
-}
-
 static bool we_may_trace(void)
 {
 	static int may = -1;
@@ -60,7 +54,7 @@ static bool we_may_trace(void)
 	int self = may < 0 ? open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 	if (may < 0)
 		may = self >= 0 && ms_proc_text_at(self, "status", text, sizeof text) &&
-		      (hex_of(text, "\nCapEff:") & CAN_TRACE) != 0;
+		      (ms_proc_status_mask(text, "\nCapEff:") & CAN_TRACE) != 0;
 	if (self >= 0)
 		close(self);
 	return may;
@@ -117,9 +111,7 @@ void chosen_look(struct chosen *c, const struct system *s, const struct system_p
 	limits_read(&c->limits, folder);
 	text[0] = '\n';
 	if (ms_proc_text_at(folder, "status", text + 1, sizeof text - 1))
-		c->shared = ms_proc_status_number(text, "\nRssShmem:", SOURCE_UNKNOWN);
-	if (c->shared != SOURCE_UNKNOWN)
-		c->shared *= 1024;
+		c->shared = source_kib(text, "\nRssShmem:");
 	c->oom_score = ms_proc_text_at(folder, "oom_score", text, sizeof text) ? atoi(text) : -1;
 	if (!made)
 		judge(c, p, folder);

@@ -106,9 +106,7 @@ void limits_read(struct limits *l, int folder)
 	read_space(l, folder);
 	text[0] = '\n';
 	if (ms_proc_text_at(folder, "../meminfo", text + 1, sizeof text - 1))
-		l->available = ms_proc_status_number(text, "\nMemAvailable:", SOURCE_UNKNOWN);
-	if (l->available != SOURCE_UNKNOWN)
-		l->available *= 1024;
+		l->available = source_kib(text, "\nMemAvailable:");
 }
 
 /* ---- forecast ---- */

@@ -68,11 +68,8 @@ static bool larger(const void *arg, uint32_t a, uint32_t b)
 static void sort_regions(struct process *p)
 {
 	size_t n = p->regions.n;
-	if (n > p->room) {
-		p->room = n + n / 4;
-		p->order = ms_xrealloc(p->order, p->room, sizeof *p->order);
-		p->ids = ms_xrealloc(p->ids, p->room, sizeof *p->ids);
-	}
+	p->order = ms_xgrow(p->order, &p->order_room, n, sizeof *p->order);
+	p->ids = ms_xgrow(p->ids, &p->ids_room, n, sizeof *p->ids);
 	for (size_t i = 0; i < n; i++)
 		p->order[i] = (uint32_t)i;
 	sort_numbers(p->order, n, larger, p);

@@ -41,7 +41,7 @@ struct process {
 	struct ms_regions regions;
 	uint32_t *order; /* regions by resident size, the largest first */
 	uint64_t *ids;   /* their start addresses, in that order */
-	size_t room;
+	size_t order_room, ids_room;
 	char command[512];
 };
 

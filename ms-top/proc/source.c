@@ -14,6 +14,12 @@ const char *source_word(enum source s)
 	return words[s];
 }
 
+uint64_t source_kib(const char *text, const char *label)
+{
+	uint64_t v = ms_proc_status_number(text, label, SOURCE_UNKNOWN);
+	return v == SOURCE_UNKNOWN ? v : v * 1024;
+}
+
 void source_take(struct source_figures *f, enum source source, const struct ms_proc_memory *m)
 {
 	f->source = source;

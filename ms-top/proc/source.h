@@ -18,6 +18,9 @@ enum source {
 const char *source_word(enum source s);
 
 #define SOURCE_UNKNOWN UINT64_MAX
+/* The line of status or meminfo that begins with `label` ("\nRssShmem:"), in bytes. */
+uint64_t source_kib(const char *text, const char *label);
+
 struct source_figures { /* bytes, SOURCE_UNKNOWN */
 	enum source source;
 	bool denied; /* smaps_rollup and smaps may not be read: they are not tried again */

@@ -322,12 +322,6 @@ static void find_recordings(struct system *s)
 
 /* ---- the system ---- */
 
-static uint64_t kib_of(const char *text, const char *label)
-{
-	uint64_t v = ms_proc_status_number(text, label, SYSTEM_UNKNOWN);
-	return v == SYSTEM_UNKNOWN ? v : v * 1024;
-}
-
 static double psi_of(const char *text, const char *word)
 {
 	const char *line = strstr(text, word), *at = line ? strstr(line, "avg10=") : NULL;
@@ -341,12 +335,12 @@ static void read_memory(struct system *s)
 	text[0] = '\n';
 	/* what cannot be read is empty */
 	ms_proc_text_at(s->root, "meminfo", text + 1, TEXT_BYTES);
-	m->total = kib_of(text, "\nMemTotal:");
-	m->available = kib_of(text, "\nMemAvailable:");
-	m->free = kib_of(text, "\nMemFree:");
-	m->cached = kib_of(text, "\nCached:");
-	m->swap_total = kib_of(text, "\nSwapTotal:");
-	m->swap_free = kib_of(text, "\nSwapFree:");
+	m->total = source_kib(text, "\nMemTotal:");
+	m->available = source_kib(text, "\nMemAvailable:");
+	m->free = source_kib(text, "\nMemFree:");
+	m->cached = source_kib(text, "\nCached:");
+	m->swap_total = source_kib(text, "\nSwapTotal:");
+	m->swap_free = source_kib(text, "\nSwapFree:");
 	ms_proc_text_at(s->root, "pressure/memory", text, sizeof text);
 	m->some = psi_of(text, "some");
 	m->full = psi_of(text, "full");

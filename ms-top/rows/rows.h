@@ -9,8 +9,6 @@
 #include "columns.h"
 #include "ms-top/proc/system.h"
 
-struct ms_err;
-
 enum rows_view { ROWS_PROCESSES, ROWS_GROUPS, ROWS_TREE, ROWS_VIEWS };
 enum rows_group { ROWS_BY_EXECUTABLE, ROWS_BY_USER, ROWS_BY_CGROUP, ROWS_GROUPINGS };
 

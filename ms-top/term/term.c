@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <locale.h>
 #include <ncurses.h>
 #include <term.h>
 #include <poll.h>

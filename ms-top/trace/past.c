@@ -70,11 +70,12 @@ static void count(struct past_state *s)
 		s->site_before[c->site] += c->allocations;
 		s->thread_before[c->thread] += c->allocations;
 	}
-	s->allocations = r->allocations;
-	s->frees = r->frees;
-	s->bytes = r->bytes;
-	s->temporary = r->temporary;
-	s->events = r->events;
+	s->before = (struct trace_total){.ns = s->ns - s->window_ns,
+					 .allocations = r->allocations,
+					 .frees = r->frees,
+					 .bytes = r->bytes,
+					 .temporary = r->temporary,
+					 .events = r->events};
 }
 
 /* To the state that holds every event up to and including `ns`. False: given up, or `err`. */

@@ -96,15 +96,11 @@ struct recorder *recorder_start(pid_t pid, const char *name, struct ms_err *err)
 	return NULL;
 }
 
-bool recorder_started(const struct recorder *r)
+const char *recorder_started(const struct recorder *r)
 {
 	struct stat st;
-	return stat(r->trace, &st) == 0 && st.st_ino != r->before && st.st_size > 0;
-}
-
-const char *recorder_trace(const struct recorder *r)
-{
-	return r->trace;
+	bool there = stat(r->trace, &st) == 0 && st.st_ino != r->before && st.st_size > 0;
+	return there ? r->trace : NULL;
 }
 
 static void hear(struct recorder *r)

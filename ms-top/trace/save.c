@@ -17,17 +17,15 @@
 
 struct save {
 	pthread_t thread;
-	pthread_mutex_t lock;
-	bool running, ended;
+	bool running;
+	_Atomic bool ended; /* the last that the thread writes */
 	char trace[4096], point[64], file[4200];
 	char result[512];
 };
 
 struct save *save_new(void)
 {
-	struct save *s = ms_xcalloc(1, sizeof *s);
-	pthread_mutex_init(&s->lock, NULL);
-	return s;
+	return ms_xcalloc(1, sizeof(struct save));
 }
 
 static int write_snapshot(struct save *s, struct ms_err *err)
@@ -47,14 +45,11 @@ static void *work(void *arg)
 {
 	struct save *s = arg;
 	struct ms_err err = {0};
-	int rc = write_snapshot(s, &err);
-	pthread_mutex_lock(&s->lock);
-	if (rc == 0)
+	if (write_snapshot(s, &err) == 0)
 		snprintf(s->result, sizeof s->result, "wrote %.400s", s->file);
 	else
 		snprintf(s->result, sizeof s->result, "%.500s", err.text);
 	s->ended = true;
-	pthread_mutex_unlock(&s->lock);
 	return NULL;
 }
 
@@ -71,10 +66,7 @@ bool save_begin(struct save *s, const char *trace, const char *point)
 
 bool save_ended(struct save *s, char *text, size_t room)
 {
-	pthread_mutex_lock(&s->lock);
-	bool ended = s->running && s->ended;
-	pthread_mutex_unlock(&s->lock);
-	if (!ended)
+	if (!s->running || !s->ended)
 		return false;
 	pthread_join(s->thread, NULL);
 	s->running = s->ended = false;
@@ -88,6 +80,5 @@ void save_free(struct save *s)
 		return;
 	if (s->running)
 		pthread_join(s->thread, NULL);
-	pthread_mutex_destroy(&s->lock);
 	free(s);
 }

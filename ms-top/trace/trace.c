@@ -3,8 +3,10 @@
  */
 #include "trace.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
@@ -72,7 +74,7 @@ static void leave(void *arg)
 	ms_names_forget(t->names);
 	t->shown = NULL;
 	t->seen.rec = NULL;
-	t->whole_of = 0;
+	t->whole.of = 0;
 	t->in_past = t->waiting = t->has_base = t->in_site = false;
 	t->site_count = t->thread_count = t->base_count = 0;
 	t->before = (struct trace_total){0};
@@ -99,12 +101,7 @@ static void take_past(struct trace *t)
 	t->seen.rec = NULL;
 	t->partial = s->partial;
 	t->rates.seconds = (double)s->window_ns / 1e9;
-	t->before = (struct trace_total){.ns = s->ns - s->window_ns,
-					 .allocations = s->allocations,
-					 .frees = s->frees,
-					 .bytes = s->bytes,
-					 .temporary = s->temporary,
-					 .events = s->events};
+	t->before = s->before;
 	for (size_t i = 0; i < t->site_room; i++)
 		t->sites[i] = (struct trace_site){
 			.sum.before = i < s->site_count ? s->site_before[i] : 0};
@@ -161,7 +158,6 @@ static void add(struct trace_sum *s, const struct ms_replay_cell *c, uint64_t ca
 	s->allocations += calls;
 	s->bytes += c->bytes;
 	s->temporary += c->temporary;
-	s->frees += c->allocations + c->others - c->live.blocks;
 }
 
 static void add_cells(struct trace *t, const struct ms_replay *r)
@@ -313,6 +309,54 @@ static bool nothing_new(struct trace *t)
 	return now.times > 2;
 }
 
+/* ---- trends ---- */
+
+/* A trend is made anew when there are other samples. */
+static const struct ms_trend *renewed(const struct ms_recording *rec, struct trace_trend *x,
+				      uint32_t site)
+{
+	const struct ms_growth *g = rec->replay.growth;
+	uint64_t key = g->every << 8 | g->count;
+	if (x->of != key)
+		*x = (struct trace_trend){ms_growth_trend(g, site), key};
+	return &x->trend;
+}
+
+/* Does the number of the trace name the program here too? In another name space it is another's. */
+static bool is_it(int folder, const struct ms_recording *rec)
+{
+	char path[4096];
+	const char *exe = rec->info.text[MS_INFO_EXE];
+	ssize_t n = readlinkat(folder, "exe", path, sizeof path - 1);
+	path[n > 0 ? n : 0] = 0;
+	return n > 0 && exe && strcmp(path, exe) == 0;
+}
+
+/* When the live heap of a program that is being recorded will have reached a limit. */
+static void look_ahead(struct trace *t)
+{
+	char path[48];
+	const struct ms_recording *rec = t->follow->rec;
+	bool live = t->follow->same_boot == 1 && rec->state == MS_TRACE_GROWING && !t->in_past &&
+		    !rec->replay.sampled;
+	t->forecast = (struct forecast){0};
+	if (!live || renewed(t->follow->rec, &t->whole, UINT32_MAX)->kind != MS_TREND_GROWING)
+		return;
+	snprintf(path, sizeof path, "/proc/%llu",
+		 (unsigned long long)rec->info.number[MS_INFO_PID]);
+	int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0)
+		return;
+	if (is_it(folder, rec)) {
+		struct limits l;
+		limits_read(&l, folder);
+		t->forecast = limits_forecast(&l, &t->whole.trend);
+	}
+	close(folder);
+}
+
+/* ---- all of it ---- */
+
 void trace_look(struct trace *t)
 {
 	struct ms_recording *rec = t->follow->rec;
@@ -337,7 +381,7 @@ void trace_look(struct trace *t)
 		tree_make(t);
 	if (t->in_site)
 		site_look(t, t->detail.node);
-	trace_limits(t);
+	look_ahead(t);
 	t->answers = ms_names_answers(t->names, NULL);
 }
 
@@ -352,13 +396,7 @@ struct trace_site *trace_find(const struct trace *t, uint32_t node)
 
 struct ms_trend trace_trend(const struct trace *t, struct trace_site *s)
 {
-	const struct ms_growth *g = t->shown->replay.growth;
-	uint64_t key = g->every << 8 | g->count;
-	if (s->trend_of != key) {
-		s->trend = ms_growth_trend(g, (uint32_t)(s - t->sites));
-		s->trend_of = key;
-	}
-	return s->trend;
+	return *renewed(t->shown, &s->trend, (uint32_t)(s - t->sites));
 }
 
 static bool is_flat(const struct trace *t, const struct trace_site *s)
@@ -384,21 +422,14 @@ const char *trace_verdict(const struct trace *t, struct trace_site *s)
 	if (s->scan && s->scan <= MS_VERDICT_IS_INDIRECT + 1)
 		return scans[s->scan];
 	if (trend.kind == MS_TREND_GROWING && !t->shown->replay.sampled)
-		return trend.confidence >= 0.8 ? "growing" : "maybe";
+		return history_word(&trend);
 	if (s->scan)
 		return scans[s->scan];
 	if (temporary)
 		return "temporary";
-	switch (trend.kind) {
-	case MS_TREND_SHORT:
-		return "new";
-	case MS_TREND_FILLING:
-		return "filled";
-	case MS_TREND_STEADY:
-		return is_flat(t, s) ? "flat" : "steady";
-	default:
-		return ms_trend_word(trend.kind);
-	}
+	if (trend.kind == MS_TREND_STEADY && is_flat(t, s))
+		return "flat";
+	return trend.kind == MS_TREND_GROWING ? "growing" : history_word(&trend);
 }
 
 /* ---- a baseline ---- */

@@ -3,10 +3,9 @@
  *
  *   follow (libcommon)   the model, as far as the trace was read
  *   past.c               the model as it was at an earlier moment
- *   trace.c              sums of either: whole, sites, threads, sizes
+ *   trace.c              sums of either: whole, sites, threads, sizes; trends, and limits ahead
  *   trace_rows.c         sites in their order; trace_tree.c the tree of callers
  *   trace_names.c        what a call stack is called; trace_site.c all about one site
- *   trace_limits.c       when live bytes will have reached a limit
  */
 #pragma once
 
@@ -27,7 +26,6 @@
 #include "libcommon/stats/trend.h"
 
 struct ms_err;
-struct ms_recording;
 struct past;
 struct recorder;
 struct save;
@@ -60,17 +58,19 @@ extern const struct column site_columns[SITE_COLUMNS];
 /* Sums of cells. */
 struct trace_sum {
 	uint64_t live_bytes, live_blocks;
-	uint64_t allocations, bytes, temporary, frees;
+	uint64_t allocations, bytes, temporary;
 	uint64_t before;   /* allocations when the window of rates began */
 	double per_second; /* allocations */
 };
 
 struct trace_site {
 	struct trace_sum sum;
-	uint32_t node;     /* innermost stack node: its name for ever */
-	uint8_t scan;      /* what a scan of memory said: enum ms_verdict_word + 1; 0 = nothing */
-	uint64_t trend_of; /* which samples `trend` is of; 0 = none */
-	struct ms_trend trend; /* ask trace_trend */
+	uint32_t node; /* innermost stack node: its name for ever */
+	uint8_t scan;  /* what a scan of memory said: enum ms_verdict_word + 1; 0 = nothing */
+	struct trace_trend {
+		struct ms_trend trend;
+		uint64_t of; /* which samples it is of; 0 = none */
+	} trend;             /* ask trace_trend */
 };
 
 struct trace_thread {
@@ -100,12 +100,11 @@ struct site_detail {
 	uint64_t of_look;                                                   /* 0 = of none */
 	uint64_t size_blocks[MS_SIZE_CLASSES], size_bytes[MS_SIZE_CLASSES]; /* live */
 	uint64_t size_calls[MS_SIZE_CLASSES];
-	uint64_t age_blocks[MS_AGES]; /* of live blocks */
-	bool has_ages;
-	uint64_t lived[MS_AGES]; /* blocks that were freed, by how old they were then */
+	uint64_t age_blocks[MS_AGES]; /* of live blocks; 0 where that is not known */
+	uint64_t lived[MS_AGES];      /* blocks that were freed, by how old they were then */
 	struct site_thread {
 		uint32_t thread;
-		uint64_t live_bytes, live_blocks, allocations;
+		uint64_t live_bytes, allocations;
 	} threads[8];
 	size_t thread_count; /* of all; at most 8 are there */
 	uint64_t reallocations, failed;
@@ -138,7 +137,7 @@ struct trace_tree {
 	uint32_t *rows;   /* branches in view order */
 	uint64_t *ids;
 	uint16_t *depth;
-	size_t n, rows_room;
+	size_t n, rows_room, ids_room, depth_room;
 };
 
 struct trace {
@@ -173,19 +172,18 @@ struct trace {
 	struct pattern filter;
 	uint32_t *order; /* sites in view */
 	uint64_t *ids;
-	size_t rows, rows_room;
+	size_t rows, order_room, ids_room;
 	size_t hidden; /* by the filter */
 	uint64_t hidden_bytes;
 	size_t trend_turn;
 	uint32_t *thread_order;
 	uint64_t *thread_ids;
-	size_t thread_rows, thread_rows_room;
+	size_t thread_rows, thread_order_room, thread_ids_room;
 	uint64_t size_ids[MS_SIZE_CLASSES];
 	size_t size_rows;
 	struct trace_tree tree;
 	struct site_detail detail;
-	struct ms_trend whole;    /* of all live bytes */
-	uint64_t whole_of;        /* which samples that is of; 0 = none */
+	struct trace_trend whole; /* of all live bytes */
 	struct forecast forecast; /* of the program, while it is recorded on this machine */
 
 	uint64_t answers; /* of t->names, at the latest frame */
@@ -253,11 +251,6 @@ bool tree_toggle(struct trace *t, size_t row);
 void tree_forget(struct trace *t);
 void tree_free(struct trace_tree *tree);
 
-/* ---- trace_limits.c ---- */
-
-/* Makes t->forecast anew. */
-void trace_limits(struct trace *t);
-
 /* ---- trace_names.c ---- */
 
 /* A logical frame of a call stack. Strings are borrowed; "" when there is none. */
@@ -313,7 +306,7 @@ struct past_state {
 	uint64_t *site_before,
 		*thread_before; /* allocations, by number; fewer than there are now */
 	size_t site_count, thread_count;
-	uint64_t allocations, frees, bytes, temporary, events; /* then */
+	struct trace_total before; /* then: what happened so far */
 	char why[256];
 };
 
@@ -333,10 +326,8 @@ void past_drop(struct past *p);
 /* Starts ms-record -p PID; its trace is NAME.PID.trace in the working folder. NULL with `err` set.
  */
 struct recorder *recorder_start(pid_t pid, const char *name, struct ms_err *err);
-/* Is there a trace of it? */
-bool recorder_started(const struct recorder *r);
-/* Where that is going to be. */
-const char *recorder_trace(const struct recorder *r);
+/* Its trace, once there is one; else NULL. */
+const char *recorder_started(const struct recorder *r);
 /* True once, when it has ended by itself: `text` says what it said last. */
 bool recorder_ended(struct recorder *r, char *text, size_t room);
 /* Has it let go of the process (at most a few seconds), and frees `r`, which may be NULL. */

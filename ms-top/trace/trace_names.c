@@ -45,9 +45,21 @@ static const char *shown_path(const struct ms_recording *rec, const char *file)
 	return below ? file + n + 1 : file;
 }
 
-static struct trace_frame logical(const struct ms_recording *rec, struct trace_frame f,
-				  const struct ms_named *n)
+size_t trace_parts(const struct trace *t, uint32_t frame)
 {
+	size_t n = ms_names_of(t->names, t->follow->rec, frame).n;
+	return n ? n : 1;
+}
+
+struct trace_frame trace_part(const struct trace *t, uint32_t frame, uint16_t part)
+{
+	const struct ms_recording *rec = t->follow->rec;
+	struct trace_frame f = frame_of(rec, frame);
+	struct ms_frame_names names = ms_names_of(t->names, rec, frame);
+	f.pending = names.n == 0;
+	if (part >= names.n)
+		return f;
+	const struct ms_named *n = &names.v[part];
 	f.function = n->brief;
 	f.full = n->at.function ? n->at.function : "";
 	f.file = n->at.file;
@@ -63,15 +75,10 @@ void trace_each_frame(const struct trace *t, uint32_t node,
 {
 	const struct ms_recording *rec = t->follow->rec;
 	for (; node && node < rec->nodes.n; node = rec->nodes.v[node].parent) {
-		uint32_t number = rec->nodes.v[node].frame;
-		struct trace_frame f = frame_of(rec, number);
-		struct ms_frame_names names = ms_names_of(t->names, rec, number);
-		f.pending = names.n == 0;
-		if (f.pending && !each(arg, &f))
-			return;
-		for (size_t i = 0; i < names.n; i++) {
-			struct trace_frame one = logical(rec, f, &names.v[i]);
-			if (!each(arg, &one))
+		uint32_t frame = rec->nodes.v[node].frame;
+		for (size_t i = 0, n = trace_parts(t, frame); i < n; i++) {
+			struct trace_frame f = trace_part(t, frame, (uint16_t)i);
+			if (!each(arg, &f))
 				return;
 		}
 	}
@@ -115,21 +122,6 @@ struct trace_site_name trace_site_name(const struct trace *t, uint32_t node)
 					  : (struct trace_frame){.note = node ? "lost" : "no stack",
 								 .full = ""};
 	return n.name;
-}
-
-size_t trace_parts(const struct trace *t, uint32_t frame)
-{
-	size_t n = ms_names_of(t->names, t->follow->rec, frame).n;
-	return n ? n : 1;
-}
-
-struct trace_frame trace_part(const struct trace *t, uint32_t frame, uint16_t part)
-{
-	const struct ms_recording *rec = t->follow->rec;
-	struct trace_frame f = frame_of(rec, frame);
-	struct ms_frame_names names = ms_names_of(t->names, rec, frame);
-	f.pending = names.n == 0;
-	return part < names.n ? logical(rec, f, &names.v[part]) : f;
 }
 
 const char *trace_frame_name(const struct trace_frame *f, char *text, size_t room)
@@ -194,16 +186,11 @@ const char *trace_thread_name(const struct trace *t, uint32_t thread, char *text
 	return text;
 }
 
-static bool count_frame(void *arg, const struct trace_frame *f)
-{
-	(void)f;
-	++*(size_t *)arg;
-	return true;
-}
-
 size_t trace_frame_count(const struct trace *t, uint32_t node)
 {
+	const struct ms_recording *rec = t->follow->rec;
 	size_t n = 0;
-	trace_each_frame(t, node, count_frame, &n);
+	for (; node && node < rec->nodes.n; node = rec->nodes.v[node].parent)
+		n += trace_parts(t, rec->nodes.v[node].frame);
 	return n;
 }

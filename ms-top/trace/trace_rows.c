@@ -56,7 +56,7 @@ static double key_of(const struct trace *t, const struct trace_site *s)
 	case SITE_BASE:
 		return trace_since_base(t, s);
 	case SITE_RATE:
-		return s->trend.kind == MS_TREND_SHORT ? 0 : s->trend.slope;
+		return s->trend.trend.kind == MS_TREND_SHORT ? 0 : s->trend.trend.slope;
 	case SITE_BLOCKS:
 		return (double)x->live_blocks;
 	case SITE_CALLS:
@@ -67,7 +67,7 @@ static double key_of(const struct trace *t, const struct trace_site *s)
 		return x->allocations ? (double)x->temporary / (double)x->allocations : 0;
 	case SITE_VERDICT:
 		return (s->scan ? 10 - s->scan : 0) +
-		       (s->trend.kind == MS_TREND_GROWING ? s->trend.confidence : 0);
+		       (s->trend.trend.kind == MS_TREND_GROWING ? s->trend.trend.confidence : 0);
 	default:
 		return (double)x->live_bytes;
 	}
@@ -111,11 +111,8 @@ static void renew_trends(struct trace *t)
 
 static void make_sites(struct trace *t)
 {
-	if (t->site_room > t->rows_room) {
-		t->rows_room = t->site_room;
-		t->order = ms_xrealloc(t->order, t->rows_room, sizeof *t->order);
-		t->ids = ms_xrealloc(t->ids, t->rows_room, sizeof *t->ids);
-	}
+	t->order = ms_xgrow(t->order, &t->order_room, t->site_count, sizeof *t->order);
+	t->ids = ms_xgrow(t->ids, &t->ids_room, t->site_count, sizeof *t->ids);
 	t->rows = t->hidden = 0;
 	t->hidden_bytes = 0;
 	for (size_t i = 0; i < t->site_count; i++) {
@@ -138,12 +135,10 @@ static void make_sites(struct trace *t)
 
 static void make_threads(struct trace *t)
 {
-	if (t->thread_room > t->thread_rows_room) {
-		t->thread_rows_room = t->thread_room;
-		t->thread_order =
-			ms_xrealloc(t->thread_order, t->thread_room, sizeof *t->thread_order);
-		t->thread_ids = ms_xrealloc(t->thread_ids, t->thread_room, sizeof *t->thread_ids);
-	}
+	t->thread_order = ms_xgrow(t->thread_order, &t->thread_order_room, t->thread_count,
+				   sizeof *t->thread_order);
+	t->thread_ids = ms_xgrow(t->thread_ids, &t->thread_ids_room, t->thread_count,
+				 sizeof *t->thread_ids);
 	t->thread_rows = 0;
 	for (size_t i = 0; i < t->thread_count; i++)
 		if (t->shown->replay.threads[i].seen)

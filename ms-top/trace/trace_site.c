@@ -21,7 +21,6 @@ static void add_thread(struct site_detail *d, const struct ms_replay_cell *c)
 	if (i == n)
 		*x = (struct site_thread){.thread = c->thread};
 	x->live_bytes += c->live.bytes;
-	x->live_blocks += c->live.blocks;
 	x->allocations += c->allocations;
 }
 
@@ -73,7 +72,6 @@ static void add_ages(struct trace *t, struct site_detail *d, const struct ms_rep
 	memset(d->age_blocks, 0, sizeof d->age_blocks);
 	ms_blocks_each(&r->blocks, look, &s);
 	uint64_t end = ms_clock_ns(CLOCK_MONOTONIC);
-	d->has_ages = true;
 	d->ages_ns = t->total.ns;
 	d->next_ages_ns = end + (end - start) * AGES_PART;
 }
@@ -94,7 +92,6 @@ void site_look(struct trace *t, uint32_t node)
 	add_cells(d, r, site - 1);
 	if (same && ms_clock_ns(CLOCK_MONOTONIC) < old.next_ages_ns && old.ages_ns <= t->total.ns) {
 		memcpy(d->age_blocks, old.age_blocks, sizeof d->age_blocks);
-		d->has_ages = old.has_ages;
 		d->ages_ns = old.ages_ns;
 		d->next_ages_ns = old.next_ages_ns;
 	} else {

@@ -84,10 +84,8 @@ static void add_nodes(struct trace *t)
 {
 	struct trace_tree *tree = &t->tree;
 	const struct ms_recording *rec = t->follow->rec;
-	if (rec->nodes.n > tree->node_room) {
-		tree->node_room = rec->nodes.n + rec->nodes.n / 2;
-		tree->of_node = ms_xrealloc(tree->of_node, tree->node_room, sizeof *tree->of_node);
-	}
+	tree->of_node =
+		ms_xgrow(tree->of_node, &tree->node_room, rec->nodes.n, sizeof *tree->of_node);
 	for (; tree->nodes < rec->nodes.n; tree->nodes++) {
 		uint32_t i = (uint32_t)tree->nodes, parent = rec->nodes.v[i].parent,
 			 frame = rec->nodes.v[i].frame;
@@ -189,12 +187,9 @@ static bool branch_before(const void *arg, uint32_t a, uint32_t b)
 
 static void more_rows(struct trace_tree *tree, size_t n)
 {
-	if (n <= tree->rows_room)
-		return;
-	tree->rows_room = n + n / 2 + 64;
-	tree->rows = ms_xrealloc(tree->rows, tree->rows_room, sizeof *tree->rows);
-	tree->ids = ms_xrealloc(tree->ids, tree->rows_room, sizeof *tree->ids);
-	tree->depth = ms_xrealloc(tree->depth, tree->rows_room, sizeof *tree->depth);
+	tree->rows = ms_xgrow(tree->rows, &tree->rows_room, n, sizeof *tree->rows);
+	tree->ids = ms_xgrow(tree->ids, &tree->ids_room, n, sizeof *tree->ids);
+	tree->depth = ms_xgrow(tree->depth, &tree->depth_room, n, sizeof *tree->depth);
 }
 
 static bool is_open(struct trace *t, struct trace_branch *b)

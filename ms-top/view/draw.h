@@ -4,16 +4,13 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "ms-top/rows/columns.h"
 #include "ms-top/rows/list.h"
 #include "ms-top/rows/rows.h"
 
-struct chosen;
 struct grid;
-struct ms_trend;
 struct process;
 struct trace;
 

@@ -263,7 +263,7 @@ static void draw_number(struct grid *g, int row, int col, int width, const struc
 	else if (id == SITE_ALLOCATED && !no_history)
 		text = words_size(x->bytes);
 	else if (id == SITE_RATE && !no_history && trace_trend(t, s).kind != MS_TREND_SHORT)
-		text = words_change(s->trend.slope * 60);
+		text = words_change(s->trend.trend.slope * 60);
 	else if (id == SITE_TEMPORARY && !no_history && !sampled && x->allocations)
 		text = words_print("%.0f %%", 100 * (double)x->temporary / (double)x->allocations);
 	grid_put_right(g, row, col, width, GRID_PLAIN, text);
@@ -396,7 +396,7 @@ static int draw_outlook(struct grid *g, int row, const struct trace *t)
 		return 0;
 	const char *sure = "";
 	if (g->cols >= SURE_FROM)
-		sure = words_print(" (confidence %.2f)", t->whole.confidence);
+		sure = words_print(" (confidence %.2f)", t->whole.trend.confidence);
 	grid_print(g, row, 1, GRID_BAD, "at this rate%s live heap %s", sure,
 		   limits_words(&t->forecast));
 	return 1;

@@ -110,23 +110,16 @@ static const char *const age_names[MS_AGES] = {"< 1 ms",  "1-10 ms", "10-100 ms"
 					       "0.1-1 s", "1-10 s",  "10-60 s",
 					       "1-10 m",  "10-60 m", "> 1 h"};
 
-static void draw_ages(struct box *b, const struct site_detail *d)
+static void draw_ages(struct box *b, const char *text, const uint64_t *blocks)
 {
-	uint64_t live = 0, freed = 0;
-	for (unsigned i = 0; i < MS_AGES; i++) {
-		live += d->age_blocks[i];
-		freed += d->lived[i];
-	}
-	if (d->has_ages && live)
-		title(b, "age of live blocks");
-	for (unsigned i = 0; d->has_ages && i < MS_AGES; i++)
-		if (d->age_blocks[i])
-			draw_bar(b, age_names[i], 9, d->age_blocks[i], live, "");
-	if (freed)
-		title(b, "freed blocks lived");
+	uint64_t all = 0;
 	for (unsigned i = 0; i < MS_AGES; i++)
-		if (d->lived[i])
-			draw_bar(b, age_names[i], 9, d->lived[i], freed, "");
+		all += blocks[i];
+	if (all)
+		title(b, text);
+	for (unsigned i = 0; i < MS_AGES; i++)
+		if (blocks[i])
+			draw_bar(b, age_names[i], 9, blocks[i], all, "");
 }
 
 static void draw_threads(struct box *b, const struct trace *t, const struct site_detail *d)
@@ -158,7 +151,8 @@ static void draw_boxes(struct grid *g, int row, int end, const struct trace *t)
 	draw_sizes(&b, d);
 	if (across > 1)
 		b = (struct box){g, row, end, 1 + pitch, width};
-	draw_ages(&b, d);
+	draw_ages(&b, "age of live blocks", d->age_blocks);
+	draw_ages(&b, "freed blocks lived", d->lived);
 	if (across > 2)
 		b = (struct box){g, row, end, 1 + 2 * pitch, width};
 	draw_threads(&b, t, d);
@@ -227,16 +221,16 @@ static void draw_trend(struct grid *g, int row, struct trace *t, struct trace_si
 	if (t->partial)
 		grid_put(g, row, 1, -1, GRID_DIM,
 			 "read from a checkpoint: what was before it is not known");
-	else if (s->trend.kind == MS_TREND_SHORT)
+	else if (s->trend.trend.kind == MS_TREND_SHORT)
 		grid_print(g, row, col, GRID_DIM, "too early to say whether it grows");
 	else {
 		col += grid_print(g, row, col, GRID_PLAIN, "%s: %s/min (%s to %s)", word,
-				  words_change(s->trend.slope * 60),
-				  words_change(s->trend.low * 60),
-				  words_change(s->trend.high * 60));
-		if (s->trend.kind == MS_TREND_GROWING)
+				  words_change(s->trend.trend.slope * 60),
+				  words_change(s->trend.trend.low * 60),
+				  words_change(s->trend.trend.high * 60));
+		if (s->trend.trend.kind == MS_TREND_GROWING)
 			grid_print(g, row, col, GRID_PLAIN, ", confidence %.2f",
-				   s->trend.confidence);
+				   s->trend.trend.confidence);
 	}
 }
 
