@@ -29,6 +29,12 @@ static int64_t *series_of(const struct work *w, int side, size_t change, int fig
 
 /* ---- sums of spots ---- */
 
+/* Does a run tell such figures at all? Then what it does not have allocated nothing there. */
+static bool tells(const struct work *w, int side, size_t run, int figure)
+{
+	return w->m->s->runs[side].v[run]->hidden[figure] != UNKNOWN;
+}
+
 static void sum_spots(struct work *w)
 {
 	const struct spots *s = w->m->s;
@@ -38,19 +44,21 @@ static void sum_spots(struct work *w)
 		for (int f = 0; f < FIGURES; f++) {
 			int64_t *v = series_of(w, p->side, p->row, f);
 			for (size_t k = 0; k < s->runs[p->side].n; k++)
-				v[k] = figure_add(v[k], p->figures[k][f]);
+				v[k] = p->seen[k] || tells(w, p->side, k, f)
+					       ? figure_add(v[k], p->figures[k][f])
+					       : UNKNOWN;
 		}
 	}
 }
 
-/* Where a side has no spot at all, it is 0 if the runs tell such figures. */
+/* Where a side has no spot at all. */
 static void fill_absent(struct work *w)
 {
 	for (int side = OLD; side <= NEW; side++)
 		for (size_t i = 0; i < w->c->n; i++)
 			for (size_t k = 0; k < w->m->s->runs[side].n; k++)
 				for (int f = 0; f < FIGURES && !w->c->v[i].ever[side]; f++)
-					if (w->m->s->runs[side].v[k]->hidden[f] == UNKNOWN)
+					if (!tells(w, side, k, f))
 						series_of(w, side, i, f)[k] = UNKNOWN;
 }
 
@@ -305,9 +313,4 @@ size_t changes_unmatched(const struct changes *c)
 	for (size_t i = 0; i < c->n; i++)
 		n += c->v[i].kind == KIND_UNMATCHED;
 	return n;
-}
-
-void changes_free(struct changes *c)
-{
-	ms_arena_free(&c->arena);
 }

@@ -33,8 +33,8 @@ static inline bool change_counts(const struct change *c)
 }
 
 struct changes {
-	struct ms_arena arena;
-	struct change *v; /* those that one of the runs shown has */
+	struct ms_arena arena; /* the caller's to free */
+	struct change *v;      /* those that one of the runs shown has */
 	size_t n;
 	struct figure_change totals[TOTALS];
 };
@@ -46,4 +46,3 @@ void changes_make(struct changes *c, const struct matching *m, const struct open
 bool changes_grew(const struct changes *c);
 /* How many of which nobody can tell whether they changed. */
 size_t changes_unmatched(const struct changes *c);
-void changes_free(struct changes *c);

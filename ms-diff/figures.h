@@ -43,11 +43,6 @@ static inline int64_t figure_sub(int64_t a, int64_t b)
 	return a == UNKNOWN || b == UNKNOWN || __builtin_sub_overflow(a, b, &rest) ? UNKNOWN : rest;
 }
 
-/* Does it count what happened in the run, so that it grows with the work done? */
-static inline bool figure_is_flow(enum figure f)
-{
-	return f >= ALLOCATIONS;
-}
 static inline bool figure_is_bytes(enum figure f)
 {
 	return f == LIVE_BYTES || f == PEAK_BYTES || f == ALLOCATED_BYTES;

@@ -9,15 +9,13 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/lookup.h"
 
+struct interned {
+	const void *bytes; /* aligned for any number; a NUL follows */
+	size_t size;
+};
 struct intern {
 	struct ms_arena arena;
-	struct {
-		struct interned {
-			const void *bytes; /* aligned for any number; a NUL follows */
-			size_t size;
-		} * v;
-		size_t n, cap;
-	} all;
+	MS_ARRAY(struct interned) all;
 	struct ms_lookup index;
 };
 

@@ -9,8 +9,8 @@
  *   match.c       pairs what has the same chain; nameless.c what has symbols on one side only;
  *                 match_left.c what is left
  *   changes.c     pairs become changes of figures; noise.c tells which are more than noise
- *   write.c       adds the tables of the comparison to the new run's snapshot (gone.c: with the
- *                 stacks of what is gone)
+ *   write.c       adds the tables of the comparison to the new run's snapshot, with the stacks of
+ *                 what is gone
  *   regions.c     the same for snapshots of regions
  * Reading any kind of input and writing the image is libcommon/snapshot/snapshot.h.
  */
@@ -19,7 +19,6 @@
 
 #include "changes.h"
 #include "match.h"
-#include "nameless.h"
 #include "open.h"
 #include "options.h"
 #include "regions.h"
@@ -28,12 +27,6 @@
 #include "libcommon/base/err.h"
 
 #define SLOW_SECONDS 5.0
-
-static int fail(const struct ms_err *err)
-{
-	fprintf(stderr, "ms-diff: %s\n", err->text);
-	return 2;
-}
 
 static size_t count_weak(const struct matching *m)
 {
@@ -144,7 +137,7 @@ static int compare(const struct options *o, struct spots *s, struct ms_err *err)
 		if (rc == 0 && o->exit_code)
 			rc = regions_grew(runs.shown[NEW]->db, o->min_change) ? 1 : judge(o, &c);
 	}
-	changes_free(&c);
+	ms_arena_free(&c.arena);
 	match_free(&m);
 	return rc;
 }
@@ -163,8 +156,10 @@ int main(int argc, char **argv)
 		rc = ms_snapshot_write(NULL, NULL, &err);
 	else if (rc == 0)
 		rc = compare(&o, &s, &err);
-	if (rc < 0)
-		rc = fail(&err);
+	if (rc < 0) {
+		fprintf(stderr, "ms-diff: %s\n", err.text);
+		rc = 2;
+	}
 	spots_free(&s);
 	options_free(&o);
 	return rc;

@@ -10,8 +10,6 @@
  */
 #include "match.h"
 
-#include "nameless.h"
-
 #include <stdlib.h>
 #include <string.h>
 

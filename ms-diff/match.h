@@ -31,7 +31,7 @@ struct row {
 /* Frames of the modules of one name. */
 struct name_count {
 	size_t frames[2][2]; /* by side: without and with a function's name */
-	bool nameless;       /* one side has names where the other has none, see nameless.h */
+	bool nameless;       /* one side has names where the other has none, see nameless.c */
 };
 
 struct matching {
@@ -47,6 +47,19 @@ void match_free(struct matching *m);
 
 /* match_left.c: what the same names do not show. Rows for spots without one. */
 void match_left_over(struct matching *m);
+
+/* ---- nameless.c: modules whose functions have names on one side only, as when one build was
+ * stripped: there the names of a stack say nothing of what is the same ---- */
+
+/* Finds them, into m->names. */
+void nameless_find(struct matching *m);
+/* Pairs spots in them that names could not: of one build by addresses, which is exact, else where
+ * the modules of the stack and what was allocated are equal. */
+void nameless_match(struct matching *m);
+/* Can nobody tell whether a spot that was not matched is new? */
+bool nameless_hides(const struct matching *m, const struct spot *p);
+/* The modules that lack names on a side, "app, libx.so"; NULL = none. In m->arena. */
+const char *nameless_modules(struct matching *m, enum side side);
 
 /* ---- among the files of this module ---- */
 

@@ -8,7 +8,7 @@
  * as many on both sides, are taken for the same. All else is left, and nobody can tell whether it
  * is new.
  */
-#include "nameless.h"
+#include "match.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -354,15 +354,13 @@ static void read_hidden(struct run *r)
 static void settle(struct run *r, bool flows)
 {
 	bool peak = r->totals[T_OWN_PEAKS] != UNKNOWN && flows;
-	for (size_t i = 0; i < r->sites.n; i++) {
-		int64_t *f = r->sites.v[i].figures;
-		for (int k = PEAK_BYTES; k < FIGURES; k++)
-			if (!(k < ALLOCATIONS ? peak : flows))
-				f[k] = UNKNOWN;
+	for (int k = PEAK_BYTES; k < FIGURES; k++) {
+		if (k < ALLOCATIONS ? peak : flows)
+			continue;
+		r->hidden[k] = UNKNOWN;
+		for (size_t i = 0; i < r->sites.n; i++)
+			r->sites.v[i].figures[k] = UNKNOWN;
 	}
-	for (int k = PEAK_BYTES; k < FIGURES; k++)
-		if (!(k < ALLOCATIONS ? peak : flows))
-			r->hidden[k] = UNKNOWN;
 	for (int i = 0; i < TOTALS && !flows; i++)
 		if (i != T_LIVE && i != T_LIVE + 1)
 			r->totals[i] = UNKNOWN;

@@ -8,8 +8,6 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/snapshot/snapshot.h"
 
-#include <stddef.h>
-
 struct ms_err;
 
 #define NONE UINT32_MAX
@@ -24,7 +22,7 @@ extern const struct total {
 	const char *name;
 	const char *column; /* of table process, to be summed up; NULL = from elsewhere */
 	bool bytes;
-	bool flow; /* counts what happened in the run, see figure_is_flow */
+	bool flow; /* counts what happened in the run, so that it grows with the work done */
 } totals[TOTALS];
 /* The total that a figure of the sites adds up to. */
 int total_of(enum figure f);
@@ -84,17 +82,11 @@ struct run {
 	sqlite3 *db;
 	bool borrowed; /* the same database as that of another run */
 	struct ms_arena arena;
-#define ARRAY(type)                                                                                \
-	struct {                                                                                   \
-		struct type *v;                                                                    \
-		size_t n, cap;                                                                     \
-	}
-	ARRAY(run_module) modules;
-	ARRAY(run_frame) frames;
-	ARRAY(run_node) nodes;
-	ARRAY(run_process) processes;
-	ARRAY(run_site) sites;
-#undef ARRAY
+	MS_ARRAY(struct run_module) modules;
+	MS_ARRAY(struct run_frame) frames;
+	MS_ARRAY(struct run_node) nodes;
+	MS_ARRAY(struct run_process) processes;
+	MS_ARRAY(struct run_site) sites;
 	int64_t totals[TOTALS];
 	struct interval sampled_totals[TOTALS];
 	int64_t hidden[FIGURES], hidden_sites;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "libcommon/base/arena.h"
+#include "libcommon/base/path.h"
 
 #define NO_NAME "?"
 
@@ -32,12 +33,6 @@ const struct link *spot_chain(const struct spots *s, const struct spot *p, size_
 
 /* ---- names ---- */
 
-static const char *base_name(const char *path)
-{
-	const char *slash = path ? strrchr(path, '/') : NULL;
-	return slash && slash[1] ? slash + 1 : path ? path : "";
-}
-
 /* The program that a run is of has the name "", so that it may be called otherwise in the other
  * build. */
 static void name_programs(struct spots *s, struct run *r)
@@ -46,7 +41,8 @@ static void name_programs(struct spots *s, struct run *r)
 	for (size_t i = 0; i < r->processes.n; i++) {
 		const char *exe = r->processes.v[i].exe;
 		bool same = exe == first || (exe && first && strcmp(exe, first) == 0);
-		r->processes.v[i].program = intern_text(&s->names, same ? "" : base_name(exe));
+		r->processes.v[i].program =
+			intern_text(&s->names, same || !exe ? "" : ms_base_name(exe));
 	}
 	for (size_t i = 0; i < r->modules.n; i++) {
 		struct run_module *m = &r->modules.v[i];
@@ -124,10 +120,7 @@ static void name_frames(struct spots *s, struct run *r)
 
 struct chain {
 	MS_ARRAY(struct link) links;
-	struct {
-		uint64_t *v;
-		size_t n, cap;
-	} lines, whole, inner;
+	MS_ARRAY(uint64_t) lines, whole, inner;
 	bool same_build, weak;
 };
 
@@ -227,18 +220,6 @@ static void add_sites(struct spots *s, struct run *r, size_t number, struct chai
 	}
 }
 
-/* What a run does not have it allocated nothing at, if it tells such figures at all. */
-static void fill_unseen(struct spots *s)
-{
-	for (size_t i = 0; i < s->all.n; i++) {
-		struct spot *p = &s->all.v[i];
-		for (size_t k = 0; k < s->runs[p->side].n; k++)
-			for (int f = 0; f < FIGURES && !p->seen[k]; f++)
-				if (s->runs[p->side].v[k]->hidden[f] == UNKNOWN)
-					p->figures[k][f] = UNKNOWN;
-	}
-}
-
 void spots_make(struct spots *s)
 {
 	struct chain c = {0};
@@ -251,7 +232,6 @@ void spots_make(struct spots *s)
 			name_frames(s, s->runs[side].v[i]);
 			add_sites(s, s->runs[side].v[i], i, &c, &index);
 		}
-	fill_unseen(s);
 	intern_free(&index);
 	MS_FREE(c.links.v, c.lines.v, c.whole.v, c.inner.v);
 }

@@ -35,10 +35,7 @@ struct spots {
 	struct ms_arena arena;
 	struct intern names, chains, wholes, lines;
 	MS_ARRAY(struct spot) all;
-	struct {
-		struct run **v;
-		size_t n, cap;
-	} runs[2], every;        /* by side; the same, the old ones first */
+	MS_ARRAY(struct run *) runs[2], every; /* by side; the same, the old ones first */
 	MS_ARRAY(uint8_t) sides; /* by number in names: sides that have a function of that name */
 };
 
