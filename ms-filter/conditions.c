@@ -11,7 +11,6 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "libcommon/snapshot/snapshot.h"
-#include "libcommon/snapshot/snapshot_diff.h"
 
 /* ---- questions ---- */
 

@@ -11,7 +11,6 @@
 
 #include "libcommon/base/err.h"
 #include "libcommon/snapshot/snapshot.h"
-#include "libcommon/snapshot/snapshot_diff.h"
 #include "libcommon/snapshot/snapshot_insert.h"
 
 static int list_gone(sqlite3 *db, const struct matches *m, struct ms_err *err)

@@ -28,7 +28,6 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "libcommon/snapshot/snapshot.h"
-#include "libcommon/snapshot/snapshot_anonymize.h"
 
 #define SLOW_SECONDS 5.0
 

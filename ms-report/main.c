@@ -26,7 +26,6 @@
 #include "libcommon/base/err.h"
 #include "libcommon/base/io.h"
 #include "libcommon/snapshot/snapshot.h"
-#include "libcommon/snapshot/snapshot_anonymize.h"
 
 #include <langinfo.h>
 #include <locale.h>

@@ -17,7 +17,6 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "libcommon/snapshot/snapshot.h"
-#include "libcommon/snapshot/snapshot_anonymize.h"
 #include "libcommon/symbols/symbols.h"
 #include "libcommon/base/units.h"
 
@@ -73,19 +72,20 @@ static int check_size(sqlite3 *db, const struct options *o, struct ms_err *err)
 			  ms_format_size(a, size), ms_format_size(b, o->cli.max_image));
 }
 
+/* The end of either kind. 0, or -1 with `err` set. */
+static int finish(sqlite3 *db, const struct options *o, struct ms_err *err)
+{
+	if (check_size(db, o, err) != 0 ||
+	    (o->anonymize && ms_snapshot_anonymize(db, NULL, err) != 0))
+		return -1;
+	return ms_snapshot_write(db, o->output, err);
+}
+
 /* Of running processes. */
 static int snap_regions(const struct options *o, struct ms_err *err)
 {
-	if (!o->output && isatty(STDOUT_FILENO))
-		return ms_snapshot_write(NULL, NULL, err);
 	sqlite3 *db = regions_snapshot(&o->regions, o->every_ns, err);
-	if (!db)
-		return -1;
-	int rc = check_size(db, o, err);
-	if (rc == 0 && o->anonymize)
-		rc = ms_snapshot_anonymize(db, NULL, err);
-	if (rc == 0)
-		rc = ms_snapshot_write(db, o->output, err);
+	int rc = db ? finish(db, o, err) : -1;
 	sqlite3_close(db);
 	return rc;
 }
@@ -93,9 +93,6 @@ static int snap_regions(const struct options *o, struct ms_err *err)
 /* Builds and writes. The exit status, or -1 with `err` set. */
 static int snap(const struct options *o, struct ms_err *err)
 {
-	/* A terminal is refused before the long part starts. */
-	if (!o->output && isatty(STDOUT_FILENO))
-		return ms_snapshot_write(NULL, NULL, err);
 	struct ms_build_options bo = {.points = o->points.v,
 				      .point_count = o->points.n,
 				      .from = o->from,
@@ -113,11 +110,7 @@ static int snap(const struct options *o, struct ms_err *err)
 	if (!db)
 		return -1;
 	tell_trouble(o, res.symbols_trouble);
-	int rc = check_size(db, o, err);
-	if (rc == 0 && o->anonymize)
-		rc = ms_snapshot_anonymize(db, NULL, err);
-	if (rc == 0)
-		rc = ms_snapshot_write(db, o->output, err);
+	int rc = finish(db, o, err);
 	if (rc == 0 && res.incomplete) {
 		tell_incomplete(db, o, err);
 		if (res.unreadable)
@@ -158,10 +151,13 @@ int main(int argc, char **argv)
 	int rc = options_parse(&o, argc, argv, &arena, &err);
 	if (rc == 0 && o.cli.asked)
 		rc = ms_cli_answer(&o.cli, &err);
+	else if (rc == 0 && o.embed)
+		rc = embed(&o);
+	else if (rc == 0 && !o.output && isatty(STDOUT_FILENO))
+		/* A terminal is refused before the long part starts. */
+		rc = ms_snapshot_write(NULL, NULL, &err);
 	else if (rc == 0)
-		rc = o.embed                             ? embed(&o)
-		     : o.regions.maps || o.regions.smaps ? snap_regions(&o, &err)
-							 : snap(&o, &err);
+		rc = o.regions.maps || o.regions.smaps ? snap_regions(&o, &err) : snap(&o, &err);
 	if (rc < 0) {
 		fprintf(stderr, "ms-snap: %s\n", err.text);
 		rc = 2;

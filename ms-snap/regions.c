@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT
- * Regions of running processes, read from /proc into a snapshot.
+ * Regions of running processes, read from /proc into a snapshot, row by row.
  */
 #include "regions.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "libcommon/base/clock.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "libcommon/proc/proc.h"
-#include "libcommon/snapshot/snapshot_regions.h"
+#include "libcommon/snapshot/snapshot_insert.h"
 #include "libcommon/base/units.h"
 
 /* A flag of stat: a thread of the kernel, which has no memory of its own. */
@@ -52,25 +52,143 @@ int regions_check(struct regions_options *o, uint64_t every_ns, struct ms_err *e
 	return 0;
 }
 
-/* ---- one process ---- */
+/* A process that was seen before, by number and start. */
+struct known {
+	pid_t pid;
+	uint64_t start_ticks;
+	int64_t id;
+	uint64_t first_ns;
+};
+
+enum table { PROCESS, SNAPSHOT, REGION, SAMPLE, SKIPPED, TABLES };
+static const char *const table_names[] = {"process", "snapshot", "region", "sample", "skipped"};
 
 struct reading {
 	const struct regions_options *o;
-	struct ms_region_snapshot *to;
+	struct ms_insert rows[TABLES];
+	MS_ARRAY(struct known) known;
+	int64_t snapshots;
+	struct utsname machine;
 	struct ms_regions regions;
-	char *args;
-	uint64_t time_ns;
+	uint64_t wall_ns; /* when it began, since 1970 */
+	uint64_t time_ns; /* since then */
 };
 
-static size_t read_args(const struct ms_proc *p, char *args)
+/* ---- processes ---- */
+
+static const char *command(struct ms_arena *a, const struct ms_proc *p)
 {
-	int fd = openat(p->folder, "cmdline", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, args, COMMAND_MAX - 1);
-	if (fd >= 0)
-		close(fd);
-	args[n > 0 ? n : 0] = '\0';
-	return n > 0 ? (size_t)n : 0;
+	MS_ARRAY(const char *) words = {0};
+	char *args = ms_arena_alloc(a, COMMAND_MAX);
+	size_t n = COMMAND_MAX;
+	ms_proc_text_at(p->folder, "cmdline", args, n);
+	/* Some write their state over their arguments and leave the rest empty. */
+	while (n && !args[n - 1])
+		n--;
+	for (size_t at = 0; at < n; at += strlen(args + at) + 1)
+		*MS_PUSH(&words) = args + at;
+	const char *json = words.n ? ms_json_array(a, words.v, words.n) : NULL;
+	free(words.v);
+	return json;
 }
+
+static const struct known *add_process(struct reading *r, const struct ms_proc *p,
+				       const struct ms_proc_stat *st)
+{
+	struct known *k = MS_PUSH(&r->known);
+	struct ms_arena a = {0};
+	char exe[4097];
+	ssize_t n = readlinkat(p->folder, "exe", exe, sizeof exe - 1);
+	exe[n > 0 ? n : 0] = '\0';
+	*k = (struct known){p->pid, p->start_ticks, (int64_t)r->known.n, r->time_ns};
+	const char *kernel = ms_arena_printf(&a, "%s %s", r->machine.sysname, r->machine.release);
+	ms_put_row(&r->rows[PROCESS], ms_int("id", k->id), ms_int("pid", p->pid),
+		   ms_int("ppid", st->field[MS_STAT_PPID]), ms_text("comm", st->name),
+		   ms_text("exe", *exe ? exe : NULL), ms_text("command", command(&a, p)),
+		   ms_text("host", r->machine.nodename), ms_text("kernel", kernel),
+		   ms_int("started_ns", r->wall_ns + r->time_ns), ms_int("offset_ns", r->time_ns),
+		   ms_text("machine", r->machine.machine), ms_int("page_size", p->page_bytes),
+		   ms_text("recorder", "ms-snap " MS_VERSION), ms_int("complete", 1),
+		   ms_text("state", "complete"), ms_int("events", 0), ms_int("attached", 1),
+		   ms_text("options", r->o->smaps ? "smaps" : "maps"));
+	ms_arena_free(&a);
+	return k;
+}
+
+static const struct known *find_process(struct reading *r, const struct ms_proc *p,
+					const struct ms_proc_stat *st)
+{
+	for (size_t i = 0; i < r->known.n; i++)
+		if (r->known.v[i].pid == p->pid && r->known.v[i].start_ticks == p->start_ticks)
+			return &r->known.v[i];
+	return add_process(r, p, st);
+}
+
+/* ---- what they hold ---- */
+
+static void put_parts(struct ms_insert *in, bool smaps, const struct ms_proc_memory *m)
+{
+	ms_put(in, ms_int_if("pss_bytes", smaps, m->pss),
+	       ms_int_if("private_bytes", smaps, m->private_clean + m->private_dirty),
+	       ms_int_if("swap_bytes", smaps, m->swap));
+}
+
+static void put_region(struct reading *to, int64_t process, const struct ms_region *r)
+{
+	const struct ms_proc_memory *m = &r->memory;
+	struct ms_insert *in = &to->rows[REGION];
+	bool smaps = to->o->smaps;
+	ms_put(in, ms_int("process", process), ms_int("snapshot", to->snapshots),
+	       ms_address("start", r->map.start), ms_address("end", r->map.end),
+	       ms_text("kind", ms_region_word(r->kind)), ms_text("perms", r->map.perms),
+	       ms_text("path", *r->map.path ? r->map.path : NULL),
+	       ms_int_if("file_offset", r->map.inode != 0, r->map.offset),
+	       ms_int_if("rss_bytes", smaps, m->rss));
+	put_parts(in, smaps, m);
+	ms_put_row(in, ms_int_if("shared_clean_bytes", smaps, m->shared_clean),
+		   ms_int_if("shared_dirty_bytes", smaps, m->shared_dirty),
+		   ms_int_if("private_clean_bytes", smaps, m->private_clean),
+		   ms_int_if("private_dirty_bytes", smaps, m->private_dirty));
+}
+
+static void put_sample(struct reading *r, const struct known *k, const struct ms_proc *p,
+		       const struct ms_proc_stat *st, const struct ms_proc_memory *all,
+		       uint64_t vsz)
+{
+	struct ms_insert *in = &r->rows[SAMPLE];
+	const uint64_t *f = st->field;
+	ms_put(in, ms_int("process", k->id), ms_int("time_ns", r->time_ns - k->first_ns),
+	       ms_int("rss_bytes", all->rss));
+	put_parts(in, r->o->smaps, all);
+	ms_put_row(in, ms_int("vsz_bytes", vsz), ms_int("minor_faults", f[MS_STAT_MINFLT]),
+		   ms_int("major_faults", f[MS_STAT_MAJFLT]),
+		   ms_int("user_ns", f[MS_STAT_UTIME] * p->tick_ns),
+		   ms_int("system_ns", f[MS_STAT_STIME] * p->tick_ns),
+		   ms_int("threads", f[MS_STAT_THREADS]),
+		   ms_int_if("heap_bytes", r->o->smaps, ms_regions_heap(&r->regions)));
+}
+
+static void put_process(struct reading *r, const struct ms_proc *p, const struct ms_proc_stat *st)
+{
+	const struct known *k = find_process(r, p, st);
+	struct ms_insert *in = &r->rows[SNAPSHOT];
+	struct ms_proc_memory all;
+	struct ms_proc_statm statm;
+	uint64_t vsz;
+	ms_regions_sum(&r->regions, &all, &vsz);
+	if (!r->o->smaps)
+		all.rss = ms_proc_read_statm(p, &statm) ? statm.rss : 0;
+	r->snapshots++;
+	ms_put(in, ms_int("id", r->snapshots), ms_int("process", k->id), ms_text("label", "moment"),
+	       ms_int("time_ns", r->time_ns - k->first_ns), ms_int("rss_bytes", all.rss));
+	put_parts(in, r->o->smaps, &all);
+	ms_end_row(in);
+	put_sample(r, k, p, st, &all, vsz);
+	for (size_t i = 0; i < r->regions.n; i++)
+		put_region(r, k->id, &r->regions.v[i]);
+}
+
+/* ---- reading ---- */
 
 static const char *reason_of(int e)
 {
@@ -83,7 +201,6 @@ static const char *reason_of(int e)
 static const char *read_open(struct reading *r, struct ms_proc *p)
 {
 	struct ms_proc_stat st;
-	struct ms_proc_statm statm;
 	if (!ms_proc_read_stat(p, &st))
 		return reason_of(ESRCH);
 	bool kernel = st.field[MS_STAT_FLAGS] & PF_KTHREAD;
@@ -96,26 +213,8 @@ static const char *read_open(struct reading *r, struct ms_proc *p)
 		return reason_of(errno);
 	if (!kernel && !r->regions.n && !ms_proc_alive(p))
 		return reason_of(ESRCH);
-	char exe[4097];
-	ssize_t n = readlinkat(p->folder, "exe", exe, sizeof exe - 1);
-	exe[n > 0 ? n : 0] = '\0';
-	struct ms_region_process row = {.proc = p,
-					.stat = &st,
-					.regions = &r->regions,
-					.exe = *exe ? exe : NULL,
-					.args = r->args,
-					.time_ns = r->time_ns};
-	row.statm = ms_proc_read_statm(p, &statm) ? &statm : NULL;
-	row.args_bytes = read_args(p, r->args);
-	ms_region_snapshot_add(r->to, &row);
+	put_process(r, p, &st);
 	return NULL;
-}
-
-static const char *read_one(struct reading *r, pid_t pid, struct ms_proc *p)
-{
-	if (ms_proc_open(p, r->o->proc_root, pid, NULL) != 0)
-		return reason_of(errno);
-	return read_open(r, p);
 }
 
 static int read_all(struct reading *r, struct ms_err *err)
@@ -126,10 +225,12 @@ static int read_all(struct reading *r, struct ms_err *err)
 		return -1;
 	for (size_t i = 0; i < n; i++) {
 		struct ms_proc p;
-		const char *why = read_one(r, pids[i], &p);
+		bool open = ms_proc_open(&p, r->o->proc_root, pids[i], NULL) == 0;
+		const char *why = open ? read_open(r, &p) : reason_of(errno);
 		if (why)
-			ms_region_snapshot_skip(r->to, r->time_ns, pids[i], *p.name ? p.name : NULL,
-						why);
+			ms_put_row(&r->rows[SKIPPED], ms_int("time_ns", r->time_ns),
+				   ms_int("pid", pids[i]), ms_text("name", *p.name ? p.name : NULL),
+				   ms_text("reason", why));
 		ms_proc_close(&p);
 	}
 	free(pids);
@@ -187,13 +288,38 @@ static int read_times(struct reading *r, uint64_t every_ns, struct ms_err *err)
 	return rc < 0 ? -1 : 0;
 }
 
+/* Moments by their time on the clock of all; 1.5s is what --at understands. */
+static const char name_moments[] =
+	"UPDATE process SET duration_ns ="
+	" (SELECT max(time_ns) FROM snapshot s WHERE s.process = process.id);"
+	"CREATE TEMP TABLE moment AS SELECT s.id, s.time_ns + p.offset_ns AS at"
+	" FROM snapshot s JOIN process p ON p.id = s.process;"
+	"UPDATE snapshot SET label = (SELECT CASE at"
+	"  WHEN (SELECT max(at) FROM moment) THEN 'end' WHEN (SELECT min(at) FROM moment) THEN "
+	"'start'"
+	"  ELSE rtrim(rtrim(printf('%.3f', at / 1e9), '0'), '.') || 's' END"
+	"  FROM moment m WHERE m.id = snapshot.id);"
+	"DROP TABLE moment;"
+	"INSERT INTO meta VALUES('complete', 1), ('symbols', 0),"
+	" ('processes', (SELECT count(*) FROM process)),"
+	" ('skipped', (SELECT count(*) FROM skipped))";
+
 sqlite3 *regions_snapshot(const struct regions_options *o, uint64_t every_ns, struct ms_err *err)
 {
-	struct reading r = {.o = o, .args = ms_xrealloc(NULL, COMMAND_MAX, 1)};
-	r.to = ms_region_snapshot_new(o->smaps, o->all, ms_clock_ns(CLOCK_REALTIME), err);
-	int rc = r.to ? read_times(&r, every_ns, err) : -1;
-	sqlite3 *db = r.to ? ms_region_snapshot_end(r.to) : NULL;
-	free(r.args);
+	struct reading r = {.o = o, .wall_ns = ms_clock_ns(CLOCK_REALTIME)};
+	sqlite3 *db = ms_snapshot_new(err);
+	uname(&r.machine);
+	for (int t = 0; t < TABLES; t++)
+		r.rows[t] = ms_insert(db, table_names[t], err);
+	int rc = db ? ms_sql_exec(db, "BEGIN", err) : -1;
+	if (rc == 0)
+		rc = read_times(&r, every_ns, err);
+	for (int t = 0; t < TABLES; t++)
+		rc |= ms_insert_close(&r.rows[t]);
+	rc = rc || ms_sql_exec(db, name_moments, err) ||
+	     (o->all && ms_sql_exec(db, "INSERT INTO meta VALUES('all', 1)", err)) ||
+	     ms_sql_exec(db, "COMMIT", err);
+	free(r.known.v);
 	ms_regions_free(&r.regions);
 	if (rc == 0)
 		return db;

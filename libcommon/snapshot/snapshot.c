@@ -7,7 +7,6 @@
 #include "libcommon/base/err.h"
 #include "libcommon/base/io.h"
 #include "schema_sql.h"
-#include "snapshot_private.h"
 
 #include <stdarg.h>
 #include <unistd.h>

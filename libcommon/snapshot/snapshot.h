@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Room snapshot: the database that the tools pass on.
- *   In:  traces (room trace), /proc (room proc), databases from a file or a pipe.
+ *   In:  traces (room trace), databases from a file or a pipe.
  *   Out: an SQLite image of the same bytes for the same content (schema.sql), tables of a
  *        comparison.
  *   Used by: ms-snap makes it, ms-filter and ms-diff change it, ms-report reads it.
@@ -98,3 +98,20 @@ int64_t ms_sql_int(sqlite3 *db, const char *sql, int64_t fallback);
 /* The same as text, in `a`; NULL when there is none. */
 struct ms_arena;
 char *ms_sql_text(sqlite3 *db, const char *sql, struct ms_arena *a);
+
+/* ---- snapshot_diff.c: the tables of ms-diff, kept right when other tools take sites away ---- */
+
+/* Is the snapshot the output of ms-diff? */
+bool ms_snapshot_is_diff(sqlite3 *db);
+/* Before the sites in table temp.gone(site) go: takes their rows of the comparison away and adds
+ * their figures to diff_hidden, as stage `stage` of `filter`. A row goes with its site. Nothing
+ * where there is no comparison. 0, or -1 with `err` set. */
+int ms_diff_hide(sqlite3 *db, int64_t stage, const char *filter, struct ms_err *err);
+
+/* ---- snapshot_anonymize.c ---- */
+
+struct ms_anonymizer;
+
+/* Replaces every name in the database, which is in memory; nothing of the old ones stays in its
+ * pages. `a` keeps what stands for what; NULL: one of its own. 0, or -1 with `err` set. */
+int ms_snapshot_anonymize(sqlite3 *db, struct ms_anonymizer *a, struct ms_err *err);

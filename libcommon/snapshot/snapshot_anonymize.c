@@ -5,8 +5,6 @@
  * end, so the image holds no remains. tests/cli/anonymize.sh has every text column of the schema in
  * a list of its own, so that none is forgotten.
  */
-#include "snapshot_anonymize.h"
-
 #include "anonymize.h"
 #include "libcommon/base/err.h"
 #include "snapshot_private.h"

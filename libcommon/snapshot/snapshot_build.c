@@ -125,11 +125,6 @@ static void *make(void *arg)
 	return NULL;
 }
 
-static void start_maker(struct maker *m)
-{
-	m->running = ms_thread_start(&m->thread, STACK_BYTES, make, m) == 0;
-}
-
 static sqlite3 *made(struct maker *m)
 {
 	if (m->running)
@@ -231,7 +226,7 @@ static sqlite3 *build(struct build *b, const char *const *traces, size_t n)
 	for (size_t i = 0; i < n; i++)
 		if (ms_build_input(b, traces[i]) != 0)
 			return NULL;
-	start_maker(&m);
+	m.running = ms_thread_start(&m.thread, STACK_BYTES, make, &m) == 0;
 	int rc = replay(b);
 	sqlite3 *db = made(&m);
 	if (rc == 0 && db)

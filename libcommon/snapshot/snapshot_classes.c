@@ -46,13 +46,13 @@ static void put_class(void *arg, unsigned class, const struct ms_replay_size *c)
 	ms_put_class(&w->in, w->r, class, c);
 }
 
-static int fill_sizes(struct ms_filling *f, const struct ms_replay *r, const uint32_t *order,
-		      const int64_t *row_of_site)
+static int fill_sizes(struct ms_fill *fill)
 {
-	struct sizes w = {.in = ms_insert(f->db, "site_size", f->err), .r = r};
+	const struct ms_replay *r = fill->r;
+	struct sizes w = {.in = ms_insert(fill->f->db, "site_size", fill->f->err), .r = r};
 	for (size_t i = 0; i < r->site_count; i++) {
-		w.site = row_of_site[order[i]];
-		ms_replay_each_class(r, &r->sites[order[i]], put_class, &w);
+		w.site = fill->row_of_site[fill->order[i]];
+		ms_replay_each_class(r, &r->sites[fill->order[i]], put_class, &w);
 	}
 	return ms_insert_close(&w.in);
 }
@@ -71,24 +71,24 @@ static void put_ages(struct ms_insert *in, int64_t site, const char *unit, const
 	}
 }
 
-static int fill_ages(struct ms_filling *f, const struct ms_replay *r, const uint32_t *order,
-		     const int64_t *row_of_site)
+static int fill_ages(struct ms_fill *w)
 {
-	struct ms_insert in = ms_insert(f->db, "site_lifetime", f->err);
-	for (size_t i = 0; i < r->site_count; i++) {
-		const struct ms_replay_site *s = &r->sites[order[i]];
-		const struct ms_replay_ages *a = s->ages ? &r->ages[s->ages - 1] : NULL;
+	struct ms_insert in = ms_insert(w->f->db, "site_lifetime", w->f->err);
+	for (size_t i = 0; i < w->r->site_count; i++) {
+		uint32_t site = w->order[i], ages = w->r->sites[site].ages;
+		const struct ms_replay_ages *a = ages ? &w->r->ages[ages - 1] : NULL;
 		if (!a)
 			continue;
-		put_ages(&in, row_of_site[order[i]], "allocations", ms_age_allocations,
+		put_ages(&in, w->row_of_site[site], "allocations", ms_age_allocations,
 			 a->allocations);
-		put_ages(&in, row_of_site[order[i]], "ns", ms_age_ns, a->time);
+		put_ages(&in, w->row_of_site[site], "ns", ms_age_ns, a->time);
 	}
 	return ms_insert_close(&in);
 }
 
-int ms_fill_classes(struct ms_filling *f, const struct ms_replay *r, const uint32_t *order,
-		    const int64_t *row_of_site)
+int ms_fill_classes(struct ms_fill *w)
 {
-	return fill_sizes(f, r, order, row_of_site) || fill_ages(f, r, order, row_of_site) ? -1 : 0;
+	if (w->partial || w->f->no_site_details)
+		return 0;
+	return fill_sizes(w) || fill_ages(w) ? -1 : 0;
 }

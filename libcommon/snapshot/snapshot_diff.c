@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The tables of ms-diff in a snapshot, kept right when other tools take sites away.
  */
-#include "snapshot_diff.h"
-
 #include "snapshot_private.h"
 
 bool ms_snapshot_is_diff(sqlite3 *db)

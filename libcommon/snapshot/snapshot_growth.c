@@ -43,20 +43,15 @@ static struct ms_trend widened(struct ms_trend t, double mean)
 	return t;
 }
 
-static int64_t row_of(const struct ms_grown *g, const int64_t *row_of_site)
-{
-	return g->site == UINT32_MAX ? 0 : row_of_site[g->site];
-}
-
 /* A site that a scan found to be worse, or of which it could only say that it is still held, keeps
  * what is worse. */
-static int set_verdicts(struct ms_filling *f, const struct ms_kept_process *p)
+static int set_verdicts(struct ms_filling *f, long long process)
 {
 	return ms_sql_execf(f->db, f->err,
 			    "UPDATE site SET verdict = 'growing' WHERE process = %lld AND id IN"
 			    " (SELECT site FROM growth WHERE process = %lld AND trend = 'growing')"
 			    " AND coalesce(verdict, '') NOT IN ('unreachable', 'indirect')",
-			    (long long)p->id, (long long)p->id);
+			    process, process);
 }
 
 int ms_put_growth(struct ms_filling *f, int64_t process, const struct ms_trend *t)
@@ -66,19 +61,19 @@ int ms_put_growth(struct ms_filling *f, int64_t process, const struct ms_trend *
 	return ms_insert_close(&in);
 }
 
-int ms_fill_growth(struct ms_filling *f, const struct ms_kept_process *p,
-		   const int64_t *row_of_site)
+int ms_fill_growth(struct ms_fill *w)
 {
-	const struct ms_growth *g = p->rec->replay.growth;
-	struct ms_insert in = ms_insert(f->db, "growth", f->err);
-	const struct ms_sampled *sampled = p->rec->replay.sampled;
+	const struct ms_growth *g = w->r->growth;
+	const struct ms_sampled *sampled = w->r->sampled;
+	struct ms_insert in = ms_insert(w->f->db, "growth", w->f->err);
 	for (size_t i = 0; i < g->grown_count; i++) {
 		struct ms_grown one = g->grown[i];
 		one.trend = widened(one.trend, sampled ? (double)sampled->mean : 0);
-		put_grown(&in, p->id, row_of(&one, row_of_site), &one);
+		put_grown(&in, w->p->id, one.site == UINT32_MAX ? 0 : w->row_of_site[one.site],
+			  &one);
 	}
 	if (ms_insert_close(&in) != 0)
 		return -1;
 	/* of a sampled recording there are rates, but no verdict */
-	return p->rec->replay.sampled ? 0 : set_verdicts(f, p);
+	return sampled ? 0 : set_verdicts(w->f, w->p->id);
 }

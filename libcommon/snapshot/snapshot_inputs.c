@@ -47,12 +47,12 @@ static int add_recording(struct build *b, struct ms_recording *rec, const char *
 }
 
 /* Opens one trace. A file that is there already is not taken twice. */
-static int add_trace(struct build *b, const char *path)
+static int add_trace(struct build *b, const char *path, struct ms_err *err)
 {
 	struct stat st = {0};
 	if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && known_file(b, &st))
 		return 0;
-	return add_recording(b, ms_recording_open(path, b->err), path, &st);
+	return add_recording(b, ms_recording_open(path, err), path, &st);
 }
 
 static int is_trace_name(const struct dirent *e)
@@ -91,23 +91,18 @@ static struct run_folder *folder_of(struct build *b, const char *path)
 	return f;
 }
 
-/* One file of a folder: 0 also when it cannot be read, or is gone since the folder was listed (as
- * trivial traces of a run under way are). */
-static int add_from_folder(struct build *b, struct run_folder *f, const char *path)
+/* One file of a folder, which may be unreadable, or gone since the folder was listed (as trivial
+ * traces of a run under way are). */
+static void add_from_folder(struct build *b, struct run_folder *f, const char *path)
 {
-	struct ms_err why = {0}, *err = b->err;
+	struct ms_err why = {0};
 	struct stat st;
 	size_t before = b->all.n;
 	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
-		return 0;
+		return;
 	if (st.st_size == 0) { /* of an image that just begins; or its recorder was killed then */
 		f->empty = path;
-		return 0;
-	}
-	b->err = &why;
-	int rc = add_trace(b, path);
-	b->err = err;
-	if (rc != 0) {
+	} else if (add_trace(b, path, &why) != 0) {
 		note_unreadable(b, why.text);
 		f->why = f->why ? f->why : ms_arena_strdup(&b->arena, why.text);
 	} else if (b->all.n > before) {
@@ -116,7 +111,6 @@ static int add_from_folder(struct build *b, struct run_folder *f, const char *pa
 		if (b->all.n > b->files_max / 2)
 			ms_recording_park(b->all.v[before]->keep.rec);
 	}
-	return 0;
 }
 
 static int add_folder(struct build *b, const char *path)
@@ -146,7 +140,7 @@ static int add_copy(struct build *b, int fd, const char *name)
 	if (copy < 0)
 		return -1;
 	*MS_PUSH(&b->spooled) = copy;
-	return add_trace(b, ms_arena_printf(&b->arena, "/proc/self/fd/%d", copy));
+	return add_trace(b, ms_arena_printf(&b->arena, "/proc/self/fd/%d", copy), b->err);
 }
 
 static int add_standard_input(struct build *b)
@@ -156,7 +150,7 @@ static int add_standard_input(struct build *b)
 	if (ms_points_need_glance(b))
 		return add_copy(b, s ? s->fd : STDIN_FILENO, "standard input");
 	if (!s)
-		return add_trace(b, "-");
+		return add_trace(b, "-", b->err);
 	struct ms_recording *rec =
 		ms_recording_open_fd(s->fd, s->name, s->head, s->head_size, b->err);
 	if (rec)
@@ -173,7 +167,7 @@ int ms_build_input(struct build *b, const char *path)
 	if (there && S_ISDIR(st.st_mode))
 		return add_folder(b, path);
 	if (!there || S_ISREG(st.st_mode) || !ms_points_need_glance(b))
-		return add_trace(b, path);
+		return add_trace(b, path, b->err);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return ms_err_sys(b->err, "cannot open '%s'", path);
@@ -245,10 +239,8 @@ int ms_build_successor(struct build *b, const struct running *p)
 		return 0;
 	}
 	size_t before = b->all.n;
-	struct ms_err why = {0}, *err = b->err;
-	b->err = &why;
-	int rc = add_trace(b, path);
-	b->err = err;
+	struct ms_err why = {0};
+	int rc = add_trace(b, path, &why);
 	if (rc != 0 && !told(b, why.text))
 		note_unreadable(b, why.text);
 	if (rc != 0)
@@ -298,8 +290,7 @@ static int by_session(const struct image_key *x, const struct image_key *y)
 static int by_key(const void *a, const void *b)
 {
 	const struct image_key *x = a, *y = b;
-	int by = by_session(x, y);
-	return by ? by : (x->image > y->image) - (x->image < y->image);
+	return by_session(x, y) ?: MS_ORDER(x->image, y->image);
 }
 
 static const struct ms_run_index *index_of(const struct build *b, const struct image_key *key)

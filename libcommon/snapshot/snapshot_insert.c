@@ -8,6 +8,7 @@
 #include "libcommon/base/utf8.h"
 #include "snapshot.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,4 +151,30 @@ void ms_end_row(struct ms_insert *in)
 	}
 	if (in->failed || in->keys || in->now || in->values.n >= VALUES_AT_ONCE)
 		flush(in);
+}
+
+const char *ms_json_array(struct ms_arena *a, const char *const *v, size_t n)
+{
+	size_t room = 3;
+	for (size_t i = 0; i < n; i++)
+		room += strlen(v[i]) * 6 + 3;
+	char *out = ms_arena_alloc(a, room), *o = out;
+	*o++ = '[';
+	for (size_t i = 0; i < n; i++) {
+		if (i)
+			*o++ = ',';
+		*o++ = '"';
+		for (const unsigned char *c = (const unsigned char *)v[i]; *c; c++) {
+			if (*c < 0x20 || *c == 0x7f)
+				o += sprintf(o, "\\u%04x", *c);
+			else if (*c == '"' || *c == '\\')
+				o += sprintf(o, "\\%c", *c);
+			else
+				*o++ = (char)*c;
+		}
+		*o++ = '"';
+	}
+	*o++ = ']';
+	*o = '\0';
+	return out;
 }

@@ -93,6 +93,9 @@ static inline struct ms_value ms_text(const char *column, const char *s)
 	return (struct ms_value){column, s ? MS_VALUE_TEXT : MS_VALUE_NULL, {.text = s}};
 }
 
+/* The text of a JSON array of `n` strings, in the arena. */
+const char *ms_json_array(struct ms_arena *a, const char *const *v, size_t n);
+
 /* ---- rows ---- */
 
 /* Appends values to the row; their texts are copied. Every row has the columns of the first one, in

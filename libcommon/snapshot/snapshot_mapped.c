@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * The columns of what was recorded beside the heap, and the rows of free_site.
+ * The columns of what was recorded beside the heap, the rows of free_site, and those of heap: the
+ * memory behind heaps of the program's own.
  */
 #include "libcommon/replay/replay_mapped.h"
-#include "libcommon/base/order.h"
+#include "libcommon/symbols/frame_places.h"
 #include "snapshot_insert.h"
 #include "snapshot_private.h"
 #include "format/trace.h"
+
+#include <string.h>
 
 static const struct ms_beside *beside(const struct ms_recording *t)
 {
 	static const struct ms_beside none;
 	return t->replay.beside ? t->replay.beside : &none;
-}
-
-static bool sampled(const struct ms_recording *t)
-{
-	return ms_has(&t->info, MS_INFO_SAMPLE_BYTES) && t->info.number[MS_INFO_SAMPLE_BYTES] != 0;
 }
 
 static bool mapped_known(const struct ms_recording *t)
@@ -26,24 +24,19 @@ static bool mapped_known(const struct ms_recording *t)
 /* Usable sizes of some blocks say nothing of all. */
 static bool usable_known(const struct ms_recording *t)
 {
-	return beside(t)->usable && !sampled(t);
+	return beside(t)->usable && !t->info.number[MS_INFO_SAMPLE_BYTES];
 }
 
 static void list_options(char text[64], const struct ms_recording *t)
 {
 	static const char *const names[] = {"mmap",      "usable-size", "free-stacks",
 					    "keep=live", "poll",        "keep=last"};
-	uint64_t given = ms_has(&t->info, MS_INFO_OPTIONS) ? t->info.number[MS_INFO_OPTIONS] : 0;
+	uint64_t given = t->info.number[MS_INFO_OPTIONS];
 	char *end = text;
-	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-		if (!(given >> i & 1))
-			continue;
-		if (end != text)
-			*end++ = ',';
-		for (const char *c = names[i]; *c; c++)
-			*end++ = *c;
-	}
 	*end = '\0';
+	for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+		if (given >> i & 1)
+			end = stpcpy(stpcpy(end, end > text ? "," : ""), names[i]);
 }
 
 void ms_put_beside_process(struct ms_insert *in, const struct ms_recording *t)
@@ -115,19 +108,47 @@ void ms_live_beside(const struct ms_recording *t, const struct ms_kept_point *po
 
 /* ---- free_site ---- */
 
-int ms_fill_frees(struct ms_filling *f, const struct ms_kept_process *p, const int64_t *row_of_site,
-		  const struct ms_stack_rows *stacks)
+int ms_fill_frees(struct ms_fill *w)
 {
-	const struct ms_beside *b = beside(p->rec);
-	struct ms_insert in = ms_insert(f->db, "free_site", f->err);
-	if (sampled(p->rec)) /* some blocks' frees say nothing of all */
+	const struct ms_beside *b = beside(w->t);
+	struct ms_insert in = ms_insert(w->f->db, "free_site", w->f->err);
+	if (w->t->info.number[MS_INFO_SAMPLE_BYTES]) /* some blocks' frees say nothing of all */
 		return 0;
 	for (size_t i = 0; i < b->frees.n; i++) {
 		const struct ms_beside_free *v = &b->frees.v[i];
-		bool known = v->stack && v->stack < p->rec->nodes.n;
-		ms_put_row(&in, ms_int("process", p->id), ms_int("site", row_of_site[v->site]),
-			   ms_int_if("stack", known, known ? stacks->row_of_node[v->stack] : 0),
+		bool known = v->stack && v->stack < w->t->nodes.n;
+		ms_put_row(&in, ms_int("process", w->p->id),
+			   ms_int("site", w->row_of_site[v->site]),
+			   ms_int_if("stack", known, known ? w->stacks.row_of_node[v->stack] : 0),
 			   ms_int("frees", v->frees), ms_int("freed_bytes", v->bytes));
+	}
+	return ms_insert_close(&in);
+}
+
+/* ---- heap ---- */
+
+/* The name that a marker stands for, or NULL. */
+static const char *name_of(const struct ms_recording *t, uint32_t node)
+{
+	if (!node || node >= t->nodes.n)
+		return NULL;
+	const struct ms_frame *f = &t->frames.v[t->nodes.v[node].frame];
+	const struct ms_row *m = f->flags & MS_FRAME_HEAP ? ms_module_of(t, f->module) : NULL;
+	return m ? m->text[MS_MODULE_PATH - 2] : NULL;
+}
+
+int ms_fill_heaps(struct ms_fill *w)
+{
+	struct ms_insert in = ms_insert(w->f->db, "heap", w->f->err);
+	for (size_t i = 0; i < w->r->backing.n && !w->partial; i++) {
+		const struct ms_backing *h = &w->r->backing.v[i];
+		const char *name = name_of(w->t, h->node);
+		if (!name)
+			continue;
+		ms_put_row(&in, ms_int("process", w->p->id), ms_text("name", name),
+			   ms_int("backing_bytes", h->bytes), ms_int("backing_blocks", h->blocks),
+			   ms_int("backing_max_bytes", h->most_bytes),
+			   ms_int("backings", h->taken));
 	}
 	return ms_insert_close(&in);
 }

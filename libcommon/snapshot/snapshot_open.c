@@ -33,11 +33,8 @@ static const char sqlite_magic[16] = "SQLite format 3";
 
 static int check_version(sqlite3 *db, const char *name, struct ms_err *err)
 {
-	sqlite3_stmt *stmt = ms_sql_prepare(db, "PRAGMA src.application_id", NULL);
-	bool readable = stmt && sqlite3_step(stmt) == SQLITE_ROW;
-	int64_t id = readable ? sqlite3_column_int64(stmt, 0) : 0;
-	sqlite3_finalize(stmt);
-	if (!readable)
+	int64_t id = ms_sql_int(db, "PRAGMA src.application_id", INT64_MIN);
+	if (id == INT64_MIN)
 		return ms_err_set(err, "cannot read '%s': %s", name, sqlite3_errmsg(db));
 	if (id != MS_SNAPSHOT_APPLICATION_ID)
 		return ms_err_set(

@@ -108,14 +108,14 @@ static int look(struct build *b, struct running *p)
 
 /* As ms_replay_moment takes it; `ns` since the start. */
 struct spot {
-	enum { NOWHERE, AT_START, AT_PEAK, AT_END, AT_MOMENT } kind;
+	enum ms_kept_kind kind;
 	uint64_t ns, tick, event;
 };
 
 /* By the time of the moment: the state holds every event up to and including `ns`. */
 static struct spot at_time(const struct running *p, uint64_t ns)
 {
-	return (struct spot){AT_MOMENT, ns, ns / p->keep.rec->head->tick_ns + 1, MS_NEVER};
+	return (struct spot){MS_KEPT_MOMENT, ns, ns / p->keep.rec->head->tick_ns + 1, MS_NEVER};
 }
 
 static struct spot at_mark(const struct running *p, const struct ms_point *want)
@@ -137,7 +137,7 @@ static struct spot at_mark(const struct running *p, const struct ms_point *want)
 		return (struct spot){0};
 	if (!ms_has(found, MS_MARK_EVENT))
 		return at_time(p, found->number[MS_MARK_TIME]);
-	return (struct spot){AT_MOMENT, found->number[MS_MARK_TIME], MS_NEVER,
+	return (struct spot){MS_KEPT_MOMENT, found->number[MS_MARK_TIME], MS_NEVER,
 			     found->number[MS_MARK_EVENT]};
 }
 
@@ -155,11 +155,11 @@ static struct spot find(const struct running *p, const struct ms_point *want)
 	uint64_t length = glance ? ms_recording_length(glance) : 0;
 	switch (want->kind) {
 	case MS_POINT_PEAK:
-		return (struct spot){.kind = AT_PEAK};
+		return (struct spot){.kind = MS_KEPT_PEAK};
 	case MS_POINT_END:
-		return (struct spot){.kind = AT_END};
+		return (struct spot){.kind = MS_KEPT_END};
 	case MS_POINT_START:
-		return (struct spot){.kind = AT_START};
+		return (struct spot){.kind = MS_KEPT_START};
 	case MS_POINT_AFTER:
 		return at_time(p, want->ns);
 	case MS_POINT_BEFORE:
@@ -186,7 +186,7 @@ static int find_peak(struct build *b, const struct running *p, struct spot *s)
 	while (rc > 0)
 		rc = ms_recording_run(t, UINT64_MAX, &next, b->err);
 	if (rc == 0)
-		*s = (struct spot){AT_MOMENT, t->replay.peak_tick * t->head->tick_ns, MS_NEVER,
+		*s = (struct spot){MS_KEPT_MOMENT, t->replay.peak_tick * t->head->tick_ns, MS_NEVER,
 				   t->replay.peak_position};
 	ms_recording_close(t);
 	return rc;
@@ -201,12 +201,12 @@ static int find_limit(struct build *b, struct running *p, const struct ms_point 
 	if (!want)
 		return 0;
 	*s = find(p, want);
-	if (s->kind == AT_END && want == b->from)
-		*s = (struct spot){AT_MOMENT, ms_recording_length(p->glance), MS_NEVER,
+	if (s->kind == MS_KEPT_END && want == b->from)
+		*s = (struct spot){MS_KEPT_MOMENT, ms_recording_length(p->glance), MS_NEVER,
 				   MS_NEVER - 1};
-	if (s->kind == AT_START && want == b->to)
-		*s = (struct spot){AT_MOMENT, 0, MS_NEVER, 0};
-	return s->kind == AT_PEAK ? find_peak(b, p, s) : 0;
+	if (s->kind == MS_KEPT_START && want == b->to)
+		*s = (struct spot){MS_KEPT_MOMENT, 0, MS_NEVER, 0};
+	return s->kind == MS_KEPT_PEAK ? find_peak(b, p, s) : 0;
 }
 
 /* A trace that was cut out of another is as that one with --from and --to, unless others are asked
@@ -217,11 +217,11 @@ static void cut_limits(const struct build *b, const struct running *p, struct sp
 	const struct ms_fields *i = &p->keep.rec->info;
 	if (!b->from && ms_has(i, MS_INFO_CUT_FROM))
 		*from = ms_has(i, MS_INFO_CUT_EVENT)
-				? (struct spot){AT_MOMENT, i->number[MS_INFO_CUT_FROM], MS_NEVER,
-						i->number[MS_INFO_CUT_EVENT]}
+				? (struct spot){MS_KEPT_MOMENT, i->number[MS_INFO_CUT_FROM],
+						MS_NEVER, i->number[MS_INFO_CUT_EVENT]}
 				: at_time(p, i->number[MS_INFO_CUT_FROM]);
 	if (!b->to && ms_has(i, MS_INFO_CUT_TO))
-		*to = (struct spot){AT_MOMENT, i->number[MS_INFO_CUT_TO], MS_NEVER, MS_NEVER};
+		*to = (struct spot){MS_KEPT_MOMENT, i->number[MS_INFO_CUT_TO], MS_NEVER, MS_NEVER};
 }
 
 static int take_end(struct build *b, struct running *p, const struct ms_point *want,
@@ -231,9 +231,9 @@ static int take_end(struct build *b, struct running *p, const struct ms_point *w
 	struct spot s;
 	if (find_limit(b, p, want, &s) != 0)
 		return -1;
-	*end = (struct ms_span_end){s.kind == AT_MOMENT, s.ns, s.tick, s.event};
+	*end = (struct ms_span_end){s.kind == MS_KEPT_MOMENT, s.ns, s.tick, s.event};
 	uint64_t most = ms_recording_length(p->glance);
-	if (want && (s.kind == NOWHERE || (s.kind == AT_MOMENT && s.ns > most)))
+	if (want && (s.kind == MS_KEPT_ABSENT || (s.kind == MS_KEPT_MOMENT && s.ns > most)))
 		return ms_err_set(b->err, "no point '%s' in the recording: it lasted %s",
 				  want->label, ms_format_duration(length, most));
 	return 0;
@@ -290,11 +290,11 @@ static void plan_reading(const struct build *b, const struct running *p, struct 
 	plan->first_tick = MS_NEVER;
 	plan->last_tick = 0;
 	for (size_t i = 0; i < b->label_count; i++) {
-		if (plan->spots[i].kind == AT_MOMENT)
+		if (plan->spots[i].kind == MS_KEPT_MOMENT)
 			widen(plan, p, &plan->spots[i]);
-		to_end |= plan->spots[i].kind == AT_END && i >= b->opt->usual_points;
+		to_end |= plan->spots[i].kind == MS_KEPT_END && i >= b->opt->usual_points;
 	}
-	if (plan->from.kind == AT_MOMENT)
+	if (plan->from.kind == MS_KEPT_MOMENT)
 		widen(plan, p, &plan->from);
 	else if (b->from)
 		plan->first_tick = 0;
@@ -316,7 +316,7 @@ static void read_part(struct build *b, struct running *p, const struct plan *pla
 	}
 	ms_recording_close(p->keep.rec);
 	p->keep.rec = t;
-	if (plan->last_tick != MS_NEVER && plan->to.kind != AT_MOMENT)
+	if (plan->last_tick != MS_NEVER && plan->to.kind != MS_KEPT_MOMENT)
 		ms_recording_stop_at(t, (plan->last_tick - 1) * t->head->tick_ns, plan->last_tick,
 				     MS_NEVER);
 }
@@ -325,11 +325,8 @@ static void read_part(struct build *b, struct running *p, const struct plan *pla
 
 static struct ms_kept_point keep(struct running *p, const struct spot *s)
 {
-	struct ms_kept_point k = {.time_ns = s->ns};
-	static const int kinds[] = {MS_KEPT_ABSENT, MS_KEPT_START, MS_KEPT_PEAK, MS_KEPT_END,
-				    MS_KEPT_MOMENT};
-	k.kind = kinds[s->kind];
-	if (s->kind == AT_MOMENT)
+	struct ms_kept_point k = {.kind = s->kind, .time_ns = s->ns};
+	if (s->kind == MS_KEPT_MOMENT)
 		k.moment = ms_replay_moment(&p->keep.rec->replay, s->tick, s->event);
 	return k;
 }
@@ -339,20 +336,20 @@ static int set_span(struct build *b, struct running *p, const struct plan *plan)
 	struct ms_kept_process *k = &p->keep;
 	const struct spot *from = &plan->from, *to = &plan->to;
 	k->to_ns = MS_NEVER;
-	if (from->kind == AT_MOMENT && to->kind == AT_MOMENT && from->ns > to->ns)
+	if (from->kind == MS_KEPT_MOMENT && to->kind == MS_KEPT_MOMENT && from->ns > to->ns)
 		return ms_err_set(b->err, "--from '%s' is later than --to '%s'",
 				  b->from ? b->from->label : "(of the cut)",
 				  b->to ? b->to->label : "(of the cut)");
-	if (from->kind == AT_MOMENT || (b->from && from->kind != AT_START)) {
+	if (from->kind == MS_KEPT_MOMENT || (b->from && from->kind != MS_KEPT_START)) {
 		/* never there: nothing of this process counts */
-		static const struct spot never = {AT_MOMENT, 0, MS_NEVER, MS_NEVER - 1};
-		struct ms_kept_point count = keep(p, from->kind == AT_MOMENT ? from : &never);
+		static const struct spot never = {MS_KEPT_MOMENT, 0, MS_NEVER, MS_NEVER - 1};
+		struct ms_kept_point count = keep(p, from->kind == MS_KEPT_MOMENT ? from : &never);
 		ms_replay_count_from(&k->rec->replay, count.moment);
 		k->counted_from = true;
-		if (from->kind == AT_MOMENT)
+		if (from->kind == MS_KEPT_MOMENT)
 			k->from = count;
 	}
-	if (to->kind == AT_MOMENT) {
+	if (to->kind == MS_KEPT_MOMENT) {
 		ms_recording_stop_at(k->rec, to->ns, to->tick, to->event);
 		k->to_ns = to->ns;
 	}
@@ -404,10 +401,10 @@ static int limits(struct build *b, uint64_t *first, uint64_t *last)
 		struct spot s;
 		if (find_limit(b, b->all.v[i], b->from, &s) != 0)
 			return -1;
-		from = s.kind == AT_MOMENT && s.ns < from ? s.ns : from;
+		from = s.kind == MS_KEPT_MOMENT && s.ns < from ? s.ns : from;
 		if (find_limit(b, b->all.v[i], b->to, &s) != 0)
 			return -1;
-		to = s.kind == AT_MOMENT && s.ns > to ? s.ns : to;
+		to = s.kind == MS_KEPT_MOMENT && s.ns > to ? s.ns : to;
 	}
 	*first = from == MS_NEVER ? 0 : from;
 	*last = to && to < *last ? to : *last;

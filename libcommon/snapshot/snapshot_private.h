@@ -29,7 +29,13 @@ sqlite3 *ms_snapshot_build_from(const char *const *traces, size_t n, struct ms_s
 
 /* A point of one process. */
 struct ms_kept_point {
-	enum { MS_KEPT_ABSENT, MS_KEPT_START, MS_KEPT_PEAK, MS_KEPT_END, MS_KEPT_MOMENT } kind;
+	enum ms_kept_kind {
+		MS_KEPT_ABSENT,
+		MS_KEPT_START,
+		MS_KEPT_PEAK,
+		MS_KEPT_END,
+		MS_KEPT_MOMENT
+	} kind;
 	uint64_t time_ns; /* of a moment */
 	size_t moment;    /* in the replay */
 };
@@ -81,7 +87,7 @@ struct ms_filling {
 	MS_ARRAY(struct ms_site_signs) signs;
 };
 
-/* Rows of the call stacks of one process: what nodes became. Free with ms_stack_rows_free. */
+/* Rows of the call stacks of one process: what nodes became. */
 struct ms_stack_rows {
 	struct ms_signs *signs; /* by node */
 	int64_t *row_of_node;   /* row of the innermost logical frame, 0 = not used by any site */
@@ -89,11 +95,56 @@ struct ms_stack_rows {
 	uint64_t without_symbol;
 };
 
-/* Writes modules, frames and stacks. 0, or -1 with f->err set; `out` is to be freed in both cases.
- */
-int ms_fill_stacks(struct ms_filling *f, const struct ms_kept_process *p,
-		   struct ms_stack_rows *out);
-void ms_stack_rows_free(struct ms_stack_rows *r);
+/* The rows of one process in the making: what they are made from, and which ids they have. */
+struct ms_fill {
+	struct ms_filling *f;
+	const struct ms_kept_process *p;
+	const struct ms_recording *t; /* p->rec */
+	const struct ms_replay *r;    /* of it */
+	uint64_t tick_ns;
+	bool partial; /* not every event is there: what that makes unknowable is null */
+	struct ms_stack_rows stacks;
+	struct ms_site_sums {
+		uint64_t allocations, bytes;
+	} * sums;               /* by site: those of its threads */
+	uint32_t *order;        /* sites from first to last row */
+	int64_t *row_of_site;   /* by index, as the next one */
+	int64_t *row_of_thread; /* 0 = it has none */
+	int64_t first_snapshot; /* row of the first point that is not absent */
+};
+
+/* Each of these writes some tables, in the order of ms_fill_process. 0, or -1 with w->f->err set. */
+
+/* module, frame and stack; sets w->stacks. */
+int ms_fill_stacks(struct ms_fill *w);
+/* The row of table process. */
+int ms_fill_process_row(struct ms_fill *w);
+/* before_size. */
+int ms_fill_before(struct ms_fill *w);
+/* site_size and site_lifetime. */
+int ms_fill_classes(struct ms_fill *w);
+/* The memory behind heaps of its own, where every event is there. */
+int ms_fill_heaps(struct ms_fill *w);
+/* free_site. */
+int ms_fill_frees(struct ms_fill *w);
+/* Of a sampled recording, corrects the rows so far, and fills table estimate. */
+int ms_fill_sampled(struct ms_fill *w);
+/* scan and site_verdict, and the verdicts of the end. */
+int ms_fill_verdicts(struct ms_fill *w);
+/* growth, and the verdicts that follow from it. */
+int ms_fill_growth(struct ms_fill *w);
+/* What the rows say of a process whose history was not read, or is not in the file, from its start,
+ * and of the span of --from and --to. */
+int ms_fill_part(struct ms_fill *w);
+/* Of a polled one, the growth of its heap, its peak as the samples say, and null for what is not
+ * known. */
+int ms_fill_polled(struct ms_fill *w);
+
+/* ---- parts of these ---- */
+
+/* The word for a number that stands for one; NULL = there is none. */
+#define MS_WORD(words, number) ((number) < sizeof(words) / sizeof *(words) ? (words)[number] : NULL)
+
 /* The sizes of a class of ms_replay.sizes, both ends in it. */
 uint64_t ms_size_class_low(unsigned class);
 uint64_t ms_size_class_high(unsigned class);
@@ -103,41 +154,7 @@ void ms_put_level(struct ms_insert *in, const struct ms_replay *r, const struct 
 /* The rest of a row of a size class: its ends and its figures. */
 void ms_put_class(struct ms_insert *in, const struct ms_replay *r, unsigned class,
 		  const struct ms_replay_size *c);
-/* Writes site_size and site_lifetime of one process: sites in `order`, each as its row. 0, or -1
- * with f->err set. */
-int ms_fill_classes(struct ms_filling *f, const struct ms_replay *r, const uint32_t *order,
-		    const int64_t *row_of_site);
-/* Writes scan and site_verdict of one process, and the verdicts of its end. Snapshots are written.
- * 0, or -1 with f->err set. */
-/* Of each site's blocks the worst verdict of the scan at the end, NULL where there is none or all were
- * freed since. The caller frees the array. */
-const char **ms_end_verdicts(const struct ms_filling *f, const struct ms_kept_process *p);
-int ms_fill_verdicts(struct ms_filling *f, const struct ms_kept_process *p,
-		     const int64_t *row_of_site);
-/* Writes growth of one process, and the verdicts that follow from it. 0, or -1 with f->err set. */
-int ms_fill_growth(struct ms_filling *f, const struct ms_kept_process *p,
-		   const int64_t *row_of_site);
-/* Puts columns of table process: what the recording left out because it was asked to, and what an
- * attached process had already. */
-void ms_put_gaps(struct ms_insert *in, const struct ms_recording *t);
-void ms_put_before(struct ms_insert *in, const struct ms_recording *t);
-/* Writes before_size. 0, or -1 with f->err set. */
-int ms_fill_before(struct ms_filling *f, const struct ms_kept_process *p);
-/* The memory behind heaps of its own, where every event is there. */
-int ms_fill_heaps(struct ms_filling *f, const struct ms_kept_process *p);
-/* Writes the row of table process. `partial`: not every event is there, and what that makes
- * unknowable is null; `without_symbol`: frames. 0, or -1 with f->err set. */
-int ms_fill_process_row(struct ms_filling *f, const struct ms_kept_process *p, bool partial,
-			uint64_t without_symbol);
-/* Writes timeline, samples, marks and losses; threads by index, each as its row. 0, or -1 with
- * f->err set. */
-int ms_fill_times(struct ms_filling *f, const struct ms_kept_process *p,
-		  const int64_t *row_of_thread);
-/* What a sample says of memory that is resident. */
-void ms_put_sample(struct ms_insert *in, const struct ms_row *s);
-/* Does a loss record tell of events that were to be recorded? */
-bool ms_gap_is_loss(const struct ms_row *loss);
-/* Or at least of some that lie between recorded ones? */
+/* Does a loss record tell of events that lie between recorded ones? */
 bool ms_gap_is_between(const struct ms_recording *t, const struct ms_row *loss);
 /* snapshot_mapped.c: what was recorded beside the heap, null where it was not. Each puts the values
  * of a part of a row. */
@@ -149,26 +166,12 @@ void ms_put_beside_live(struct ms_insert *in, const struct ms_recording *t,
 /* Fills in what of `v` (see ms_live_at) was recorded beside the heap. */
 void ms_live_beside(const struct ms_recording *t, const struct ms_kept_point *point,
 		    struct ms_live *v);
-/* Writes free_site of one process. 0, or -1 with f->err set. */
-int ms_fill_frees(struct ms_filling *f, const struct ms_kept_process *p, const int64_t *row_of_site,
-		  const struct ms_stack_rows *stacks);
 /* Is its history before some moment not counted, so that only what is live is known? */
 bool ms_part_is_headless(const struct ms_kept_process *p);
-/* What the rows say of a process whose history was not read, or is not in the file, from its start,
- * and of the span of --from and --to. All other rows of it are written. 0, or -1 with f->err set.
- */
-int ms_fill_part(struct ms_filling *f, const struct ms_kept_process *p);
 /* Was it recorded with --poll: samples and nothing else? */
 bool ms_is_polled(const struct ms_recording *t);
-/* Of such a one, the growth of its heap, its peak as the samples say, and null for what is not
- * known. All other rows of it are written. 0, or -1 with f->err set. */
-int ms_fill_polled(struct ms_filling *f, const struct ms_kept_process *p);
 /* The row of table growth for all of a process. */
 int ms_put_growth(struct ms_filling *f, int64_t process, const struct ms_trend *t);
-/* A JSON array of strings in the arena. */
-const char *ms_json_array(struct ms_arena *a, const struct ms_strings *s);
-/* Signs of a frame with those of its callers. */
-struct ms_signs ms_signs_join(struct ms_signs frame, const struct ms_signs *caller);
 /* Names the sites of f->signs that are known one-time allocations of the runtime. All rows of all
  * processes are written. 0, or -1 with f->err set. */
 int ms_fill_one_time(struct ms_filling *f);
@@ -177,17 +180,3 @@ int ms_fill_one_time(struct ms_filling *f);
 int ms_fill_replaced(sqlite3 *db, struct ms_err *err);
 /* Writes all tables of one process. 0, or -1 with f->err set. */
 int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p);
-
-/* One process whose other rows are in the database. */
-struct ms_sampled_rows {
-	struct ms_filling *f;
-	const struct ms_recording *t; /* t->replay.sampled is not NULL */
-	int64_t process;              /* row ids */
-	const int64_t *row_of_site, *row_of_thread;
-	const struct ms_kept_point *points; /* of f->labels */
-	int64_t first_snapshot;             /* row of the first of them that is not absent */
-	uint64_t tick_ns;
-};
-
-/* Corrects them, and fills table estimate. 0, or -1 with f->err set. */
-int ms_fill_sampled(const struct ms_sampled_rows *to);

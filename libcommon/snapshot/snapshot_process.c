@@ -1,41 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * The row of table process: what it was, how much of it is known, its totals.
+ * The row of table process: what it was, how much of it is known, its totals, what it had before it
+ * was attached to; and the rows of before_size.
  */
 #include "snapshot_private.h"
 
 #include "libcommon/base/path.h"
 #include "libcommon/base/arena.h"
+#include "libcommon/replay/replay_cells.h"
 #include "snapshot_insert.h"
 #include "format/trace.h"
 
 #include <stdio.h>
 #include <string.h>
-
-const char *ms_json_array(struct ms_arena *a, const struct ms_strings *s)
-{
-	size_t room = 3;
-	for (size_t i = 0; i < s->n; i++)
-		room += strlen(s->v[i]) * 6 + 3;
-	char *out = ms_arena_alloc(a, room), *o = out;
-	*o++ = '[';
-	for (size_t i = 0; i < s->n; i++) {
-		if (i)
-			*o++ = ',';
-		*o++ = '"';
-		for (const unsigned char *c = (const unsigned char *)s->v[i]; *c; c++) {
-			if (*c < 0x20 || *c == 0x7f)
-				o += sprintf(o, "\\u%04x", *c);
-			else if (*c == '"' || *c == '\\')
-				o += sprintf(o, "\\%c", *c);
-			else
-				*o++ = (char)*c;
-		}
-		*o++ = '"';
-	}
-	*o++ = ']';
-	*o = '\0';
-	return out;
-}
 
 static const char *joined(struct ms_arena *a, const struct ms_strings *s)
 {
@@ -43,11 +19,6 @@ static const char *joined(struct ms_arena *a, const struct ms_strings *s)
 	for (size_t i = 1; i < s->n; i++)
 		out = ms_arena_printf(a, "%s, %s", out, s->v[i]);
 	return out;
-}
-
-static struct ms_value string(const char *column, const struct ms_fields *f, unsigned id)
-{
-	return ms_text(column, ms_has(f, id) ? f->text[id] : NULL);
 }
 
 static const char *machine_name(struct ms_arena *a, unsigned machine)
@@ -58,17 +29,10 @@ static const char *machine_name(struct ms_arena *a, unsigned machine)
 				: ms_arena_printf(a, "elf %u", machine);
 }
 
-static const char *end_reason(const struct ms_recording *t)
-{
-	static const char *const names[] = {NULL, "exit", "exec", "stopped", "disk"};
-	uint64_t why =
-		t->has_end && ms_has(&t->end, MS_END_REASON) ? t->end.number[MS_END_REASON] : 0;
-	return why < sizeof names / sizeof *names ? names[why] : NULL;
-}
-
 static void put_identity(const struct ms_kept_process *p, struct ms_insert *in, struct ms_arena *a)
 {
 	const struct ms_recording *t = p->rec;
+	static const char *const end_reasons[] = {NULL, "exit", "exec", "stopped", "disk"};
 	const struct ms_fields *i = &t->info, *e = &t->end;
 	bool named = strcmp(t->path, "-") != 0 && strncmp(t->path, "/proc/self/fd/", 14) != 0 &&
 		     strncmp(t->path, "/dev/fd/", 8) != 0;
@@ -78,32 +42,48 @@ static void put_identity(const struct ms_kept_process *p, struct ms_insert *in, 
 		sprintf(hex + 2 * k, "%02x", (unsigned char)i->text[MS_INFO_SESSION][k]);
 	ms_put(in, ms_int("id", p->id), MS_FIELD("pid", i, MS_INFO_PID),
 	       MS_FIELD("ppid", i, MS_INFO_PPID), ms_int_if("parent", p->parent != 0, p->parent),
-	       string("exe", i, MS_INFO_EXE),
-	       ms_text("command", t->args.n ? ms_json_array(a, &t->args) : NULL),
-	       string("host", i, MS_INFO_HOST), string("kernel", i, MS_INFO_KERNEL),
-	       string("cwd", i, MS_INFO_CWD), MS_FIELD("started_ns", i, MS_INFO_START_WALL),
+	       ms_text("exe", i->text[MS_INFO_EXE]),
+	       ms_text("command", t->args.n ? ms_json_array(a, t->args.v, t->args.n) : NULL),
+	       ms_text("host", i->text[MS_INFO_HOST]), ms_text("kernel", i->text[MS_INFO_KERNEL]),
+	       ms_text("cwd", i->text[MS_INFO_CWD]), MS_FIELD("started_ns", i, MS_INFO_START_WALL),
 	       ms_int("offset_ns", p->offset_ns), ms_int("duration_ns", ms_recording_length(t)),
 	       MS_FIELD("exit_status", e, MS_END_STATUS), MS_FIELD("exit_signal", e, MS_END_SIGNAL),
-	       ms_text("end_reason", end_reason(t)),
+	       ms_text("end_reason", MS_WORD(end_reasons, e->number[MS_END_REASON])),
 	       ms_text("machine", machine_name(a, t->head->machine)),
 	       MS_FIELD("page_size", i, MS_INFO_PAGE_SIZE),
 	       ms_text("allocator", joined(a, &t->allocators)),
 	       ms_text("trace", named ? ms_base_name(t->path) : NULL),
-	       string("recorder", i, MS_INFO_RECORDER), string("clock", i, MS_INFO_CLOCK),
-	       MS_FIELD("depth", i, MS_INFO_DEPTH), ms_text("session", hex[0] ? hex : NULL),
-	       MS_FIELD("image", i, MS_INFO_IMAGE), MS_FIELD("images_kept", e, MS_END_IMAGES_KEPT),
+	       ms_text("recorder", i->text[MS_INFO_RECORDER]),
+	       ms_text("clock", i->text[MS_INFO_CLOCK]), MS_FIELD("depth", i, MS_INFO_DEPTH),
+	       ms_text("session", hex[0] ? hex : NULL), MS_FIELD("image", i, MS_INFO_IMAGE),
+	       MS_FIELD("images_kept", e, MS_END_IMAGES_KEPT),
 	       MS_FIELD("images_trivial", e, MS_END_IMAGES_TRIVIAL),
 	       MS_FIELD("children_not_recorded", e, MS_END_CHILDREN_NOT_RECORDED),
 	       ms_text("hooks_missing",
-		       ms_has(e, MS_END_HOOKS) ? ms_json_array(a, &t->hooks_missing) : NULL),
-	       string("cut", i, MS_INFO_CUT));
+		       ms_has(e, MS_END_HOOKS)
+			       ? ms_json_array(a, t->hooks_missing.v, t->hooks_missing.n)
+			       : NULL),
+	       ms_text("cut", i->text[MS_INFO_CUT]));
+}
+
+/* Does a loss record tell of events that were to be recorded? */
+static bool is_loss(const struct ms_row *loss)
+{
+	uint64_t why = loss->number[MS_LOSS_REASON];
+	return why != MS_LOST_PAUSED && why != MS_LOST_LIMIT;
+}
+
+bool ms_gap_is_between(const struct ms_recording *t, const struct ms_row *loss)
+{
+	return is_loss(loss) || (loss->number[MS_LOSS_REASON] == MS_LOST_PAUSED &&
+				 loss->number[MS_LOSS_TO] > t->info.number[MS_INFO_STARTED_LATE]);
 }
 
 static uint64_t lost_in_records(const struct ms_recording *t)
 {
 	uint64_t n = 0;
 	for (size_t i = 0; i < t->losses.n; i++)
-		if (ms_gap_is_loss(&t->losses.v[i]))
+		if (is_loss(&t->losses.v[i]))
 			n += t->losses.v[i].number[MS_LOSS_COUNT];
 	return n;
 }
@@ -113,18 +93,16 @@ static void put_quality(const struct ms_recording *t, struct ms_insert *in)
 	const struct ms_replay *r = &t->replay;
 	const struct ms_fields *i = &t->info, *e = &t->end;
 	uint64_t places = 0, bytes = ms_trace_damaged_bytes(t->file, &places),
-		 lost = lost_in_records(t);
-	bool said_more = ms_has(e, MS_END_LOST) && e->number[MS_END_LOST] > lost;
+		 lost = lost_in_records(t), said = e->number[MS_END_LOST];
 	ms_put(in, ms_int("complete", ms_recording_complete(t)),
 	       ms_text("state", ms_recording_state(t)), ms_int("events", r->events),
-	       ms_int("events_lost", said_more ? e->number[MS_END_LOST] : lost),
-	       ms_int("sampled_bytes",
-		      ms_has(i, MS_INFO_SAMPLE_BYTES) ? i->number[MS_INFO_SAMPLE_BYTES] : 0),
+	       ms_int("events_lost", said > lost ? said : lost),
+	       ms_int("sampled_bytes", i->number[MS_INFO_SAMPLE_BYTES]),
 	       MS_FIELD("stacks_cut", e, MS_END_STACKS_CUT),
 	       MS_FIELD("stacks_truncated", e, MS_END_STACKS_TRUNCATED),
 	       MS_FIELD("stacks_not_taken", e, MS_END_STACKS_NOT_TAKEN),
 	       MS_FIELD("events_late", e, MS_END_VIOLATIONS),
-	       ms_int("attached", ms_has(i, MS_INFO_ATTACHED) && i->number[MS_INFO_ATTACHED]),
+	       ms_int("attached", i->number[MS_INFO_ATTACHED] != 0),
 	       ms_int("inferred_frees", r->inferred_frees),
 	       ms_int("unknown_frees", r->unknown_frees), ms_int("damaged_bytes", bytes),
 	       ms_int("damaged_places", places + t->bad_blocks + (r->bad_events != 0)),
@@ -149,8 +127,7 @@ static void put_inherited(const struct ms_recording *t, struct ms_insert *in)
 {
 	const struct ms_replay *r = &t->replay;
 	const struct ms_fields *i = &t->info;
-	bool forked = ms_has(i, MS_INFO_FORKED) && i->number[MS_INFO_FORKED],
-	     known = !(ms_has(i, MS_INFO_SAMPLE_BYTES) && i->number[MS_INFO_SAMPLE_BYTES]);
+	bool forked = i->number[MS_INFO_FORKED] != 0, known = i->number[MS_INFO_SAMPLE_BYTES] == 0;
 	ms_put(in, ms_int_if("forked", forked, 1));
 	if (forked && known)
 		ms_put(in, MS_FIELD("inherited_blocks", i, MS_INFO_INHERITED_BLOCKS),
@@ -159,20 +136,111 @@ static void put_inherited(const struct ms_recording *t, struct ms_insert *in)
 		       ms_int("inherited_freed_bytes", r->inherited_freed_bytes));
 }
 
-int ms_fill_process_row(struct ms_filling *f, const struct ms_kept_process *p, bool partial,
-			uint64_t without_symbol)
+/* ---- what is not recorded ---- */
+
+/* Of a recording that has not ended, what its loss records say. */
+static void sum_pauses(const struct ms_recording *t, uint64_t *ns, uint64_t *allocations)
 {
-	struct ms_insert in = ms_insert(f->db, "process", f->err);
+	*ns = t->end.number[MS_END_PAUSED];
+	*allocations = t->end.number[MS_END_PAUSED_ALLOCATIONS];
+	for (size_t i = 0; i < t->losses.n && !t->has_end; i++) {
+		const struct ms_row *l = &t->losses.v[i];
+		uint64_t from = l->number[MS_LOSS_FROM], to = l->number[MS_LOSS_TO];
+		if (l->number[MS_LOSS_REASON] != MS_LOST_PAUSED)
+			continue;
+		*allocations += l->number[MS_LOSS_COUNT];
+		if (to > t->info.number[MS_INFO_STARTED_LATE] && to > from)
+			*ns += to - from;
+	}
+}
+
+/* Before which time there are no events; of a recording that has not ended, where its first
+ * checkpoint stands. */
+static uint64_t dropped_until(const struct ms_recording *t)
+{
+	bool growing = !t->has_end && t->skipped && !t->parts;
+	return growing ? t->replay.from_tick * t->head->tick_ns
+		       : t->end.number[MS_END_DROPPED_UNTIL];
+}
+
+/* What the recording left out because it was asked to: before its start, in pauses, and what was
+ * dropped at --max-size. */
+static void put_gaps(const struct ms_recording *t, struct ms_insert *in)
+{
+	uint64_t paused, allocations, start = t->info.number[MS_INFO_STARTED_LATE];
+	uint64_t dropped = t->end.number[MS_END_DROPPED_EVENTS], until = dropped_until(t);
+	sum_pauses(t, &paused, &allocations);
+	ms_put(in, ms_int("paused_ns", paused), ms_int("paused_allocations", allocations),
+	       ms_int_if("started_late_ns", start != 0, start),
+	       ms_int_if("dropped_events", dropped || !until, dropped),
+	       ms_int_if("dropped_until_ns", until != 0, until), ms_int("whole", !until));
+}
+
+/* The record of all, or NULL. */
+static const struct ms_row *head_of(const struct ms_recording *t)
+{
+	const struct ms_row *head = NULL;
+	for (size_t i = 0; i < t->before.n; i++)
+		if (ms_has(&t->before.v[i], MS_BEFORE_STATE))
+			head = &t->before.v[i];
+	return head;
+}
+
+/* What an attached process had already, beside its recorded figures. */
+static void put_before(const struct ms_recording *t, struct ms_insert *in)
+{
+	static const char *const states[] = {NULL, "whole", "part", "unknown"};
+	const struct ms_replay *r = &t->replay;
+	const struct ms_row *head = head_of(t);
+	uint64_t state = head ? head->number[MS_BEFORE_STATE] : 0;
+	/* A trace that says no more of them says when each was given back. */
+	bool frees = state == MS_BEFORE_WHOLE || state == MS_BEFORE_PART;
+	if (head)
+		ms_put(in, ms_text("before", MS_WORD(states, state)),
+		       ms_text("before_why", head->text[MS_BEFORE_WHY - 2]),
+		       MS_FIELD("before_blocks", head, MS_BEFORE_BLOCKS),
+		       MS_FIELD("before_bytes", head, MS_BEFORE_BYTES),
+		       MS_FIELD("before_largest", head, MS_BEFORE_LARGEST),
+		       ms_int_if("before_frees", frees, r->before_frees),
+		       ms_int_if("before_freed_bytes", frees, r->before_freed_bytes));
+}
+
+int ms_fill_process_row(struct ms_fill *w)
+{
+	struct ms_insert in = ms_insert(w->f->db, "process", w->f->err);
 	struct ms_arena a = {0};
-	put_identity(p, &in, &a);
-	put_quality(p->rec, &in);
-	put_totals(p->rec, partial, &in);
-	put_inherited(p->rec, &in);
-	ms_put_before(&in, p->rec);
-	ms_put_gaps(&in, p->rec);
-	ms_put_beside_process(&in, p->rec);
-	ms_put_row(&in, ms_int("frames_without_symbol", without_symbol),
-		   ms_int("at_sum_peak_bytes", p->share.at_peak));
+	put_identity(w->p, &in, &a);
+	put_quality(w->t, &in);
+	put_totals(w->t, w->partial, &in);
+	put_inherited(w->t, &in);
+	put_before(w->t, &in);
+	put_gaps(w->t, &in);
+	ms_put_beside_process(&in, w->t);
+	ms_put_row(&in, ms_int("frames_without_symbol", w->stacks.without_symbol),
+		   ms_int("at_sum_peak_bytes", w->p->share.at_peak));
 	ms_arena_free(&a);
+	return ms_insert_close(&in);
+}
+
+/* ---- */
+
+int ms_fill_before(struct ms_fill *w)
+{
+	const struct ms_recording *t = w->t;
+	const struct ms_row *head = head_of(t);
+	uint64_t seen = 0;
+	struct ms_insert in = ms_insert(w->f->db, "before_size", w->f->err);
+	for (const struct ms_row *r = head; r && ++r < t->before.v + t->before.n;) {
+		unsigned class = (unsigned)r->number[MS_BEFORE_CLASS];
+		if (!ms_has(r, MS_BEFORE_CLASS) || r->number[MS_BEFORE_CLASS] >= MS_SIZE_CLASSES ||
+		    seen >> class & 1)
+			continue;
+		seen |= UINT64_C(1) << class;
+		ms_put_row(&in, ms_int("process", w->p->id),
+			   ms_int("low", ms_size_class_low(class)),
+			   ms_int("high", ms_size_class_high(class)),
+			   ms_int("blocks", r->number[MS_BEFORE_BLOCKS]),
+			   ms_int("bytes", r->number[MS_BEFORE_BYTES]));
+	}
 	return ms_insert_close(&in);
 }

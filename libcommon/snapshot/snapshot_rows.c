@@ -1,27 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * From a replayed trace to rows: sites and threads, and the moments asked for.
+ * From a replayed trace to rows: sites and threads, the moments asked for, sizes, and what happened
+ * when: timeline, samples, marks, losses.
  */
 #include "snapshot_private.h"
 #include "libcommon/base/order.h"
+#include "libcommon/replay/replay_mapped.h"
 
 #include "libcommon/base/arena.h"
 #include "snapshot_insert.h"
 #include "format/trace.h"
 
 #include <stdlib.h>
-
-struct fill {
-	struct ms_filling *f;
-	const struct ms_kept_process *p;
-	const struct ms_recording *t;
-	const struct ms_replay *r;
-	uint64_t tick_ns;
-	bool partial; /* not every event is there: what that makes unknowable is null */
-	struct ms_stack_rows stacks;
-	uint32_t *order; /* sites from first to last row */
-	int64_t *row_of_site;
-	int64_t *row_of_thread;
-};
 
 /* ---- sites ---- */
 
@@ -44,7 +33,7 @@ static int by_weight(const void *a, const void *b, void *replay)
 	       MS_ORDER(i, k);
 }
 
-static void order_sites(struct fill *w)
+static void order_sites(struct ms_fill *w)
 {
 	size_t n = w->r->site_count;
 	w->order = ms_xrealloc(NULL, n, sizeof *w->order);
@@ -56,23 +45,17 @@ static void order_sites(struct fill *w)
 		w->row_of_site[w->order[i]] = ++w->f->sites;
 }
 
-/* A site's allocations and bytes are the sums of its threads'. */
-struct sums {
-	uint64_t allocations, bytes;
-};
-
-static struct sums *sum_records(const struct ms_replay *r)
+static void sum_records(struct ms_fill *w)
 {
-	struct sums *s = ms_xcalloc(r->site_count, sizeof *s);
-	for (size_t i = 0; i < r->record_count; i++) {
-		s[r->records[i].site].allocations += r->records[i].allocations;
-		s[r->records[i].site].bytes += r->records[i].bytes;
+	w->sums = ms_xcalloc(w->r->site_count, sizeof *w->sums);
+	for (size_t i = 0; i < w->r->record_count; i++) {
+		const struct ms_replay_site_thread *s = &w->r->records[i];
+		w->sums[s->site].allocations += s->allocations;
+		w->sums[s->site].bytes += s->bytes;
 	}
-	return s;
 }
 
-static void put_site(struct fill *w, struct ms_insert *in, uint32_t i, const struct sums *sums,
-		     const char *verdict)
+static void put_site(struct ms_fill *w, struct ms_insert *in, uint32_t i)
 {
 	const struct ms_replay_site *s = &w->r->sites[i];
 	int64_t stack = s->node && s->node < w->t->nodes.n ? w->stacks.row_of_node[s->node] : 0;
@@ -80,13 +63,13 @@ static void put_site(struct fill *w, struct ms_insert *in, uint32_t i, const str
 	struct ms_signs signs = stack ? w->stacks.signs[s->node] : (struct ms_signs){0};
 	if (signs.signs)
 		*MS_PUSH(&w->f->signs) = (struct ms_site_signs){w->row_of_site[i], signs};
-	bool some = sums[i].allocations != 0, timed = s->first_tick != MS_NEVER;
+	bool some = w->sums[i].allocations != 0, timed = s->first_tick != MS_NEVER;
 	ms_put(in, ms_int("id", w->row_of_site[i]), ms_int("process", w->p->id),
 	       ms_int_if("stack", stack != 0, stack),
 	       ms_int_if("user_frame", stack != 0, user ? user : stack),
-	       ms_int("allocations", sums[i].allocations), ms_int("frees", s->frees),
+	       ms_int("allocations", w->sums[i].allocations), ms_int("frees", s->frees),
 	       ms_int("reallocations", s->reallocations), ms_int("failed_allocations", s->failed),
-	       ms_int("allocated_bytes", sums[i].bytes),
+	       ms_int("allocated_bytes", w->sums[i].bytes),
 	       ms_int_if("temporary", !w->partial, s->temporary),
 	       ms_int_if("min_size", some, s->min_size), ms_int_if("max_size", some, s->max_size),
 	       ms_int("max_live_bytes", s->max_live_bytes),
@@ -95,25 +78,22 @@ static void put_site(struct fill *w, struct ms_insert *in, uint32_t i, const str
 	       ms_int_if("last_ns", timed, s->last_tick * w->tick_ns),
 	       ms_int_if("lifetime_ns", !w->partial, s->lifetime_ticks * w->tick_ns),
 	       ms_int_if("lifetime_allocations", !w->partial, s->lifetime_allocations),
-	       ms_int("marked", s->marked), ms_text("verdict", verdict));
+	       ms_int("marked", s->marked));
 	ms_put_beside_site(in, w->t, i);
 	ms_end_row(in);
 }
 
-static int fill_sites(struct fill *w)
+static int fill_sites(struct ms_fill *w)
 {
 	struct ms_insert in = ms_insert(w->f->db, "site", w->f->err);
-	struct sums *sums = sum_records(w->r);
-	const char **verdicts = ms_end_verdicts(w->f, w->p);
 	for (size_t i = 0; i < w->r->site_count; i++)
-		put_site(w, &in, w->order[i], sums, verdicts[w->order[i]]);
-	MS_FREE(sums, verdicts);
+		put_site(w, &in, w->order[i]);
 	return ms_insert_close(&in);
 }
 
 static int by_rows(const void *a, const void *b, void *arg)
 {
-	const struct fill *w = arg;
+	const struct ms_fill *w = arg;
 	const struct ms_replay_site_thread *x = &w->r->records[*(const uint32_t *)a],
 					   *y = &w->r->records[*(const uint32_t *)b];
 	return MS_ORDER(w->row_of_site[x->site], w->row_of_site[y->site])
@@ -121,7 +101,7 @@ static int by_rows(const void *a, const void *b, void *arg)
 }
 
 /* In order of its key, which is cheapest. */
-static int fill_site_threads(struct fill *w)
+static int fill_site_threads(struct ms_fill *w)
 {
 	if (w->f->no_site_details && w->f->one_process && w->f->threads <= 1)
 		return 0;
@@ -145,7 +125,7 @@ static int fill_site_threads(struct fill *w)
 
 /* ---- threads ---- */
 
-static int fill_threads(struct fill *w)
+static int fill_threads(struct ms_fill *w)
 {
 	const struct ms_recording *t = w->t;
 	size_t n = w->r->thread_count > t->threads.n ? w->r->thread_count : t->threads.n;
@@ -226,7 +206,15 @@ struct ms_live *ms_live_at(const struct ms_recording *t, const struct ms_kept_po
 	return v;
 }
 
-static int put_moment(struct fill *w, const char *label, uint64_t time_ns,
+/* What a sample says of memory that is resident. */
+static void put_sample(struct ms_insert *in, const struct ms_row *s)
+{
+	ms_put(in, MS_FIELD("rss_bytes", s, MS_SAMPLE_RSS), MS_FIELD("pss_bytes", s, MS_SAMPLE_PSS),
+	       MS_FIELD("private_bytes", s, MS_SAMPLE_PRIVATE),
+	       MS_FIELD("swap_bytes", s, MS_SAMPLE_SWAP));
+}
+
+static int put_moment(struct ms_fill *w, const char *label, uint64_t time_ns,
 		      const struct ms_live *all)
 {
 	struct ms_insert in = ms_insert(w->f->db, "snapshot", w->f->err);
@@ -234,14 +222,14 @@ static int put_moment(struct fill *w, const char *label, uint64_t time_ns,
 	ms_put(&in, ms_int("id", w->f->snapshots), ms_int("process", w->p->id),
 	       ms_text("label", label), ms_int("time_ns", time_ns),
 	       ms_int("live_bytes", all->bytes), ms_int("live_blocks", all->blocks));
-	ms_put_sample(&in, sample_near(w->t, time_ns));
+	put_sample(&in, sample_near(w->t, time_ns));
 	ms_put_beside_live(&in, w->t, all);
 	ms_end_row(&in);
 	return ms_insert_close(&in);
 }
 
 /* In order of the key, which is cheapest. */
-static int put_stats(struct fill *w, uint64_t time_ns, const struct ms_live *v)
+static int put_stats(struct ms_fill *w, uint64_t time_ns, const struct ms_live *v)
 {
 	struct ms_insert in = ms_insert(w->f->db, "site_stat", w->f->err);
 	for (size_t n = 0; n < w->r->site_count; n++) {
@@ -261,7 +249,7 @@ static int put_stats(struct fill *w, uint64_t time_ns, const struct ms_live *v)
 	return ms_insert_close(&in);
 }
 
-static int fill_moment(struct fill *w, const char *label, const struct ms_kept_point *point)
+static int fill_moment(struct ms_fill *w, const char *label, const struct ms_kept_point *point)
 {
 	if (point->kind == MS_KEPT_ABSENT)
 		return 0;
@@ -275,9 +263,17 @@ static int fill_moment(struct fill *w, const char *label, const struct ms_kept_p
 	return rc ? -1 : 0;
 }
 
+static int fill_moments(struct ms_fill *w)
+{
+	int rc = 0;
+	for (size_t i = 0; i < w->f->label_count && rc == 0; i++)
+		rc = fill_moment(w, w->f->labels[i], &w->p->points[i]);
+	return rc;
+}
+
 /* ---- sizes ---- */
 
-static int fill_sizes(struct fill *w)
+static int fill_sizes(struct ms_fill *w)
 {
 	struct ms_insert in = ms_insert(w->f->db, "size_class", w->f->err);
 	for (unsigned i = 0; i < MS_SIZE_CLASSES && !w->partial; i++) {
@@ -291,6 +287,89 @@ static int fill_sizes(struct fill *w)
 	return ms_insert_close(&in);
 }
 
+/* ---- what happened when ---- */
+
+static int fill_timeline(struct ms_fill *w)
+{
+	struct ms_insert in = ms_insert(w->f->db, "timeline", w->f->err);
+	for (size_t i = w->r->from_tick / w->r->span_ticks; i <= w->r->span; i++) {
+		const struct ms_replay_span *s = &w->r->spans[i];
+		uint64_t tick = i * w->r->span_ticks;
+		if (tick < w->r->from_tick)
+			tick = w->r->from_tick;
+		ms_put_row(&in, ms_int("process", w->p->id), ms_int("time_ns", tick * w->tick_ns),
+			   ms_int("live_min", s->live_min), ms_int("live_max", s->live_max),
+			   ms_int("live_last", s->live_last), ms_int("blocks_last", s->blocks_last),
+			   ms_int("allocations", s->allocations), ms_int("frees", s->frees),
+			   ms_int("allocated_bytes", s->bytes),
+			   ms_int_if("mapped_last", w->r->beside && w->r->beside->mapped,
+				     s->mapped_last));
+	}
+	return ms_insert_close(&in);
+}
+
+static int fill_samples(struct ms_fill *w)
+{
+	struct ms_insert in = ms_insert(w->f->db, "sample", w->f->err);
+	uint64_t last = UINT64_MAX;
+	for (size_t i = 0; i < w->t->samples.n; i++) {
+		const struct ms_row *s = &w->t->samples.v[i];
+		uint64_t time = s->number[MS_SAMPLE_TIME];
+		if (last != UINT64_MAX && time <= last) /* one row a moment, in order */
+			continue;
+		last = time;
+		ms_put(&in, ms_int("process", w->p->id), ms_int("time_ns", time));
+		put_sample(&in, s);
+		ms_put_row(&in, MS_FIELD("vsz_bytes", s, MS_SAMPLE_VSZ),
+			   MS_FIELD("minor_faults", s, MS_SAMPLE_MINFLT),
+			   MS_FIELD("major_faults", s, MS_SAMPLE_MAJFLT),
+			   MS_FIELD("user_ns", s, MS_SAMPLE_UTIME),
+			   MS_FIELD("system_ns", s, MS_SAMPLE_STIME),
+			   MS_FIELD("threads", s, MS_SAMPLE_THREADS),
+			   MS_FIELD("heap_bytes", s, MS_SAMPLE_HEAP));
+	}
+	return ms_insert_close(&in);
+}
+
+static int64_t thread_row(const struct ms_fill *w, uint64_t index_plus_1)
+{
+	size_t n = w->r->thread_count > w->t->threads.n ? w->r->thread_count : w->t->threads.n;
+	return index_plus_1 && index_plus_1 <= n ? w->row_of_thread[index_plus_1 - 1] : 0;
+}
+
+static int fill_marks(struct ms_fill *w)
+{
+	struct ms_insert in = ms_insert(w->f->db, "mark", w->f->err);
+	for (size_t i = 0; i < w->t->marks.n; i++) {
+		const struct ms_row *m = &w->t->marks.v[i];
+		int64_t thread = thread_row(w, m->number[MS_MARK_THREAD]);
+		ms_put_row(&in, ms_int("process", w->p->id), ms_int("seq", i + 1),
+			   ms_text("name", m->text[MS_MARK_NAME - 2]),
+			   ms_int("time_ns", m->number[MS_MARK_TIME]),
+			   MS_FIELD("event", m, MS_MARK_EVENT),
+			   ms_int_if("thread", thread != 0, thread));
+	}
+	return ms_insert_close(&in);
+}
+
+static int fill_losses(struct ms_fill *w)
+{
+	static const char *const reasons[] = {NULL,     "overflow", "no ring", "reentry",
+					      "killed", "paused",   "limit"};
+	struct ms_insert in = ms_insert(w->f->db, "loss", w->f->err);
+	for (size_t i = 0; i < w->t->losses.n; i++) {
+		const struct ms_row *l = &w->t->losses.v[i];
+		int64_t thread = thread_row(w, l->number[MS_LOSS_THREAD]);
+		ms_put_row(&in, ms_int("process", w->p->id), MS_FIELD("from_ns", l, MS_LOSS_FROM),
+			   MS_FIELD("to_ns", l, MS_LOSS_TO), MS_FIELD("events", l, MS_LOSS_COUNT),
+			   ms_text("reason", MS_WORD(reasons, l->number[MS_LOSS_REASON])),
+			   ms_int_if("thread", thread != 0, thread));
+	}
+	return ms_insert_close(&in);
+}
+
+/* ---- */
+
 /* Sampled, lost or damaged: then the blocks that are known are not all, and what lies between two
  * events of a thread is not known either. */
 static bool some_events_missing(const struct ms_recording *t)
@@ -300,44 +379,33 @@ static bool some_events_missing(const struct ms_recording *t)
 	for (size_t k = 0; k < t->losses.n; k++)
 		if (ms_gap_is_between(t, &t->losses.v[k]))
 			return true;
-	return ms_has(i, MS_INFO_CUT_SOME) ||
-	       (ms_has(i, MS_INFO_SAMPLE_BYTES) && i->number[MS_INFO_SAMPLE_BYTES] != 0) ||
-	       (ms_has(e, MS_END_LOST) && e->number[MS_END_LOST] != 0) || bytes || places ||
-	       t->bad_blocks || t->replay.bad_events;
+	return ms_has(i, MS_INFO_CUT_SOME) || i->number[MS_INFO_SAMPLE_BYTES] != 0 ||
+	       e->number[MS_END_LOST] != 0 || bytes || places || t->bad_blocks ||
+	       t->replay.bad_events;
 }
 
 int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p)
 {
-	const struct ms_recording *t = p->rec;
-	struct fill w = {.f = f, .p = p, .t = t, .r = &t->replay, .tick_ns = t->head->tick_ns};
-	w.partial = some_events_missing(t);
-	int rc = ms_fill_stacks(f, p, &w.stacks);
+	/* in this order: some need the ids that others give */
+	static int (*const steps[])(struct ms_fill * w) = {
+		ms_fill_stacks,    ms_fill_process_row, fill_threads, fill_sites,
+		fill_site_threads, ms_fill_before,      fill_moments, ms_fill_classes,
+		ms_fill_heaps,     ms_fill_frees,       fill_sizes,   fill_timeline,
+		fill_samples,      fill_marks,          fill_losses,  ms_fill_sampled,
+		ms_fill_verdicts,  ms_fill_growth,      ms_fill_part, ms_fill_polled};
+	struct ms_fill w = {.f = f,
+			    .p = p,
+			    .t = p->rec,
+			    .r = &p->rec->replay,
+			    .tick_ns = p->rec->head->tick_ns,
+			    .partial = some_events_missing(p->rec),
+			    .first_snapshot = f->snapshots + 1};
+	int rc = 0;
 	order_sites(&w);
-	if (rc == 0)
-		rc = ms_fill_process_row(f, p, w.partial, w.stacks.without_symbol) ||
-		     fill_threads(&w) || fill_sites(&w) || fill_site_threads(&w) ||
-		     ms_fill_before(f, p);
-	const int64_t first_snapshot = f->snapshots + 1;
-	for (size_t i = 0; i < f->label_count && rc == 0; i++)
-		rc = fill_moment(&w, f->labels[i], &p->points[i]);
-	if (rc == 0 && !w.partial)
-		rc = (!f->no_site_details && ms_fill_classes(f, w.r, w.order, w.row_of_site)) ||
-		     ms_fill_heaps(f, p);
-	if (rc == 0)
-		rc = ms_fill_frees(f, p, w.row_of_site, &w.stacks);
-	if (rc == 0)
-		rc = fill_sizes(&w) || ms_fill_times(f, p, w.row_of_thread);
-	if (rc == 0 && w.r->sampled)
-		rc = ms_fill_sampled(&(struct ms_sampled_rows){f, t, p->id, w.row_of_site,
-							       w.row_of_thread, p->points,
-							       first_snapshot, w.tick_ns});
-	if (rc == 0)
-		rc = ms_fill_verdicts(f, p, w.row_of_site);
-	if (rc == 0)
-		rc = ms_fill_growth(f, p, w.row_of_site);
-	if (rc == 0)
-		rc = ms_fill_part(f, p) || ms_fill_polled(f, p);
-	ms_stack_rows_free(&w.stacks);
-	MS_FREE(w.order, w.row_of_site, w.row_of_thread);
-	return rc ? -1 : 0;
+	sum_records(&w);
+	for (size_t i = 0; i < sizeof steps / sizeof *steps && rc == 0; i++)
+		rc = steps[i](&w);
+	MS_FREE(w.stacks.row_of_node, w.stacks.user_of_node, w.stacks.signs, w.sums, w.order,
+		w.row_of_site, w.row_of_thread);
+	return rc;
 }

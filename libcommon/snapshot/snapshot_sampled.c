@@ -16,7 +16,7 @@
 #define WHOLE 0
 
 struct fill {
-	const struct ms_sampled_rows *to;
+	const struct ms_fill *to;
 	const struct ms_sampled *s;
 	struct ms_insert estimates;
 	int64_t snapshot, site, thread; /* keys of the next estimates */
@@ -39,10 +39,9 @@ static void put_estimate(struct fill *w, const char *figure, uint64_t value, str
 {
 	uint64_t low, high;
 	ms_interval_whole(value, &x, &low, &high);
-	ms_put_row(&w->estimates, ms_int("process", w->to->process),
-		   ms_int("snapshot", w->snapshot), ms_int("site", w->site),
-		   ms_int("thread", w->thread), ms_text("figure", figure), ms_int("low", low),
-		   ms_int("high", high), ms_int("seen", (uint64_t)x.seen),
+	ms_put_row(&w->estimates, ms_int("process", w->to->p->id), ms_int("snapshot", w->snapshot),
+		   ms_int("site", w->site), ms_int("thread", w->thread), ms_text("figure", figure),
+		   ms_int("low", low), ms_int("high", high), ms_int("seen", (uint64_t)x.seen),
 		   ms_real("variance", x.variance), ms_real("step", x.step),
 		   ms_real("step_variance", x.step_variance));
 }
@@ -71,7 +70,7 @@ static void put_calls(struct fill *w, uint64_t bytes, const struct ms_sampled_su
 
 static int fill_process(struct fill *w)
 {
-	const struct ms_replay *r = &w->to->t->replay;
+	const struct ms_replay *r = w->to->r;
 	const struct ms_sampled_site *t = &w->s->total;
 	struct ms_sampled_sum top = ms_sampled_at_peak(w->s, w->s->site_count);
 	struct ms_insert u = update(w, "process", 1);
@@ -81,7 +80,7 @@ static int fill_process(struct fill *w)
 		   ms_null("peak_time_ns"), ms_null("peak_usable_bytes"),
 		   ms_null("unfreed_usable_bytes"), ms_null("inherited_blocks"),
 		   ms_null("inherited_bytes"), ms_null("inherited_frees"),
-		   ms_null("inherited_freed_bytes"), ms_int("id", w->to->process));
+		   ms_null("inherited_freed_bytes"), ms_int("id", w->to->p->id));
 	w->snapshot = w->site = w->thread = WHOLE;
 	put_calls(w, r->bytes, &t->all, &t->freed, usual(t->smallest));
 	put_pair(w, peak, r->peak_bytes, &top, usual(t->smallest));
@@ -89,19 +88,9 @@ static int fill_process(struct fill *w)
 	return ms_insert_close(&u);
 }
 
-static uint64_t bytes_allocated(const struct ms_replay *r, uint64_t *sums, size_t site)
-{
-	if (site == 0)
-		for (size_t i = 0; i < r->record_count; i++)
-			sums[r->records[i].site] += r->records[i].bytes;
-	return sums[site];
-}
-
 static int fill_sites(struct fill *w)
 {
-	const struct ms_replay *r = &w->to->t->replay;
-	struct ms_arena a = {0};
-	uint64_t *sums = ms_arena_alloc(&a, (r->site_count + 1) * sizeof *sums);
+	const struct ms_replay *r = w->to->r;
 	struct ms_insert u = update(w, "site", 1);
 	static const struct ms_sampled_site none = {.smallest = UINT64_MAX};
 	w->snapshot = w->thread = WHOLE;
@@ -114,15 +103,14 @@ static int fill_sites(struct fill *w)
 			   ms_null("max_live_bytes"), ms_null("max_live_blocks"),
 			   ms_null("first_ns"), ms_null("last_ns"), ms_null("lifetime_ns"),
 			   ms_null("lifetime_allocations"), ms_int("id", w->site));
-		put_calls(w, bytes_allocated(r, sums, i), &s->all, &s->freed, s->smallest);
+		put_calls(w, w->to->sums[i].bytes, &s->all, &s->freed, s->smallest);
 	}
-	ms_arena_free(&a);
 	return ms_insert_close(&u);
 }
 
 static int fill_threads(struct fill *w)
 {
-	const struct ms_replay *r = &w->to->t->replay;
+	const struct ms_replay *r = w->to->r;
 	struct ms_insert u = update(w, "thread", 1);
 	w->snapshot = w->site = WHOLE;
 	for (size_t i = 0; i < r->thread_count; i++) {
@@ -144,7 +132,7 @@ static int fill_threads(struct fill *w)
 
 static int fill_site_threads(struct fill *w)
 {
-	const struct ms_replay *r = &w->to->t->replay;
+	const struct ms_replay *r = w->to->r;
 	struct ms_insert u = update(w, "site_thread", 2);
 	for (size_t i = 0; i < r->record_count; i++) {
 		static const struct ms_sampled_record none;
@@ -160,7 +148,7 @@ static int fill_site_threads(struct fill *w)
 
 static int fill_timeline(struct fill *w)
 {
-	const struct ms_replay *r = &w->to->t->replay;
+	const struct ms_replay *r = w->to->r;
 	struct ms_insert u = update(w, "timeline", 2);
 	for (size_t i = 0; i <= r->span; i++) {
 		struct ms_spread x = ms_sampled_bytes(w->s, &r->spans[i].sampled_last);
@@ -168,7 +156,7 @@ static int fill_timeline(struct fill *w)
 		ms_interval_whole(r->spans[i].live_last, &x, &low, &high);
 		ms_put_row(&u, ms_int("live_low", low), ms_int("live_high", high),
 			   ms_null("blocks_last"), ms_null("allocations"), ms_null("frees"),
-			   ms_null("allocated_bytes"), ms_int("process", w->to->process),
+			   ms_null("allocated_bytes"), ms_int("process", w->to->p->id),
 			   ms_int("time_ns", i * r->span_ticks * w->to->tick_ns));
 	}
 	return ms_insert_close(&u);
@@ -181,7 +169,7 @@ static struct ms_sampled_sum live_at(const struct fill *w, const struct ms_kept_
 				     size_t site)
 {
 	const struct ms_sampled *s = w->s;
-	bool whole = site == w->to->t->replay.site_count;
+	bool whole = site == w->to->r->site_count;
 	if (!whole && site >= s->site_count)
 		return (struct ms_sampled_sum){0};
 	if (p->kind == MS_KEPT_END)
@@ -198,7 +186,7 @@ static struct ms_sampled_sum live_at(const struct fill *w, const struct ms_kept_
 
 static int fill_moment(struct fill *w, const struct ms_kept_point *p)
 {
-	const struct ms_replay *r = &w->to->t->replay;
+	const struct ms_replay *r = w->to->r;
 	struct ms_sampled_sum all = live_at(w, p, r->site_count);
 	struct ms_live *bytes = ms_live_at(w->to->t, p); /* as the model has them */
 	struct ms_insert u = update(w, "snapshot", 1);
@@ -222,19 +210,21 @@ static int fill_moment(struct fill *w, const struct ms_kept_point *p)
 	return ms_insert_close(&u) || rc ? -1 : 0;
 }
 
-int ms_fill_sampled(const struct ms_sampled_rows *to)
+int ms_fill_sampled(struct ms_fill *to)
 {
+	if (!to->r->sampled)
+		return 0;
 	struct fill w = {.to = to,
-			 .s = to->t->replay.sampled,
+			 .s = to->r->sampled,
 			 .estimates = ms_insert(to->f->db, "estimate", to->f->err)};
 	int rc = fill_process(&w) || fill_sites(&w) || fill_threads(&w) || fill_site_threads(&w) ||
 		 fill_timeline(&w);
 	int64_t snapshot = to->first_snapshot;
 	for (size_t i = 0; i < to->f->label_count && rc == 0; i++) {
-		if (to->points[i].kind == MS_KEPT_ABSENT)
+		if (to->p->points[i].kind == MS_KEPT_ABSENT)
 			continue;
 		w.snapshot = snapshot++;
-		rc = fill_moment(&w, &to->points[i]);
+		rc = fill_moment(&w, &to->p->points[i]);
 	}
 	return ms_insert_close(&w.estimates) || rc ? -1 : 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * From a trace's frames and nodes to the rows of module, frame and stack.
+ * From a trace's frames and nodes to the rows of module, frame and stack; and which sites are known
+ * one-time allocations of the runtime, by their stacks.
  *
  * A frame of the trace is a return address; the debug information may say that several functions
  * were inlined there. Each of these logical frames becomes a row of `frame`, and each node of the
@@ -34,7 +35,7 @@ struct logical {
 
 struct work {
 	struct ms_filling *f;
-	const struct ms_kept_process *p;
+	const struct ms_fill *fill;
 	const struct ms_recording *t;
 	struct ms_stack_rows *out;
 	bool *used_frames;
@@ -46,23 +47,13 @@ struct work {
 	int64_t module_base;
 };
 
-static uint64_t *allocate_zero(size_t n)
-{
-	return ms_xcalloc(n + 1, sizeof(uint64_t));
-}
-
 /* ---- modules ---- */
-
-static const char *state_name(unsigned state)
-{
-	static const char *const names[] = {"none",     "elf",     "dwarf",   "missing",
-					    "mismatch", "damaged", "partial", "refused"};
-	return state < sizeof names / sizeof *names ? names[state] : NULL;
-}
 
 /* What is known of a module's symbols: as they were found now, or else as the trace says. */
 static const char *symbol_state(const struct work *w, uint32_t id)
 {
+	static const char *const names[] = {"none",     "elf",     "dwarf",   "missing",
+					    "mismatch", "damaged", "partial", "refused"};
 	int handle = w->handles[id], found = -1;
 	if (handle >= 0)
 		found = ms_symbols_module_state(w->f->symbols, handle, NULL);
@@ -70,8 +61,8 @@ static const char *symbol_state(const struct work *w, uint32_t id)
 		    found != MS_SYMBOLS_MISMATCH && found != MS_SYMBOLS_REFUSED;
 	for (size_t i = w->t->states.n; i-- > 0 && !some;)
 		if (w->t->states.v[i].module == id)
-			return state_name(w->t->states.v[i].state);
-	return found < 0 ? NULL : state_name((unsigned)found);
+			return MS_WORD(names, w->t->states.v[i].state);
+	return MS_WORD(names, (unsigned)found);
 }
 
 static int fill_modules(struct work *w)
@@ -88,7 +79,8 @@ static int fill_modules(struct work *w)
 			sprintf(hex + 2 * i, "%02x",
 				(unsigned char)m->text[MS_MODULE_BUILD_ID - 2][i]);
 		uint64_t kind = m->number[MS_MODULE_KIND], unloaded = m->number[MS_MODULE_UNLOADED];
-		ms_put_row(&in, ms_int("id", w->module_base + id), ms_int("process", w->p->id),
+		ms_put_row(&in, ms_int("id", w->module_base + id),
+			   ms_int("process", w->fill->p->id),
 			   ms_text("path", m->text[MS_MODULE_PATH - 2]),
 			   ms_text("build_id", bytes ? hex : NULL),
 			   ms_address("start", m->number[MS_MODULE_START]),
@@ -96,7 +88,7 @@ static int fill_modules(struct work *w)
 			   ms_address("bias", m->number[MS_MODULE_BIAS]),
 			   MS_FIELD("loaded_ns", m, MS_MODULE_LOADED),
 			   ms_int_if("unloaded_ns", unloaded != 0, unloaded),
-			   ms_text("kind", kind < 5 ? kinds[kind] : NULL),
+			   ms_text("kind", MS_WORD(kinds, kind)),
 			   ms_text("symbols", symbol_state(w, id)));
 	}
 	w->f->modules += (int64_t)w->t->modules.n;
@@ -118,8 +110,8 @@ static void mark_used(struct work *w)
 {
 	const struct ms_recording *t = w->t;
 	const struct ms_beside *b = t->replay.beside;
-	w->out->row_of_node = (int64_t *)allocate_zero(t->nodes.n);
-	w->out->user_of_node = (int64_t *)allocate_zero(t->nodes.n);
+	w->out->row_of_node = ms_xcalloc(t->nodes.n + 1, sizeof *w->out->row_of_node);
+	w->out->user_of_node = ms_xcalloc(t->nodes.n + 1, sizeof *w->out->user_of_node);
 	w->out->signs = ms_xcalloc(t->nodes.n + 1, sizeof *w->out->signs);
 	for (size_t s = 0; s < t->replay.site_count; s++)
 		mark_stack(w, t->replay.sites[s].node);
@@ -237,7 +229,8 @@ static int fill_frames(struct work *w)
 				!runtime || note};
 			w->out->without_symbol += !note && !p->function;
 			w->f->frames++;
-			ms_put_row(&in, ms_int("id", w->f->frames), ms_int("process", w->p->id),
+			ms_put_row(&in, ms_int("id", w->f->frames),
+				   ms_int("process", w->fill->p->id),
 				   ms_int_if("module", m != NULL, w->module_base + fr->module),
 				   note ? ms_null("address") : ms_address("address", fr->address),
 				   ms_text("function", p->function), ms_text("file", p->file),
@@ -249,6 +242,17 @@ static int fill_frames(struct work *w)
 	return ms_insert_close(&in);
 }
 
+/* Signs of a frame with those of its callers. A frame is a sign of a known one-time allocation of the
+ * runtime (one_time.h) as long as no frame of the user's own code lies between it and the allocator.
+ */
+static struct ms_signs join(struct ms_signs frame, const struct ms_signs *caller)
+{
+	if (!frame.user)
+		frame.signs |= caller->signs & ~ms_one_time_inner();
+	frame.user |= caller->user;
+	return frame;
+}
+
 /* A node's user frame is the first of its own logical frames that is not runtime, else its
  * caller's; where there is none at all the site is named after its innermost frame. Parents come
  * first, so one pass settles all. */
@@ -256,7 +260,7 @@ static int fill_stacks(struct work *w)
 {
 	const struct ms_recording *t = w->t;
 	struct ms_insert in = ms_insert(w->f->db, "stack", w->f->err);
-	uint64_t *depth = allocate_zero(t->nodes.n);
+	uint64_t *depth = ms_xcalloc(t->nodes.n + 1, sizeof *depth);
 	for (uint32_t n = 1; n < t->nodes.n; n++) {
 		if (!w->out->row_of_node[n])
 			continue;
@@ -268,14 +272,15 @@ static int fill_stacks(struct work *w)
 		depth[n] = caller ? depth[caller] : 0;
 		for (uint32_t k = l->count; k-- > 0;) {
 			w->f->stacks++;
-			ms_put_row(&in, ms_int("id", w->f->stacks), ms_int("process", w->p->id),
+			ms_put_row(&in, ms_int("id", w->f->stacks),
+				   ms_int("process", w->fill->p->id),
 				   ms_int_if("parent", parent != 0, parent),
 				   ms_int("frame", l->row + k), ms_int("depth", depth[n]));
 			depth[n]++;
 			parent = w->f->stacks;
 			if (!w->runtime[l->first + k])
 				user = parent;
-			signs = ms_signs_join(w->signs[l->first + k], &signs);
+			signs = join(w->signs[l->first + k], &signs);
 		}
 		w->out->row_of_node[n] = parent;
 		w->out->user_of_node[n] = user;
@@ -285,12 +290,15 @@ static int fill_stacks(struct work *w)
 	return ms_insert_close(&in);
 }
 
-int ms_fill_stacks(struct ms_filling *f, const struct ms_kept_process *p, struct ms_stack_rows *out)
+int ms_fill_stacks(struct ms_fill *fill)
 {
-	const struct ms_recording *t = p->rec;
-	struct work w = {.f = f, .p = p, .t = t, .out = out, .module_base = f->modules};
-	*out = (struct ms_stack_rows){0};
-	w.used_frames = (bool *)allocate_zero(t->frames.n / sizeof(uint64_t) + 1);
+	const struct ms_recording *t = fill->t;
+	struct work w = {.f = fill->f,
+			 .fill = fill,
+			 .t = t,
+			 .out = &fill->stacks,
+			 .module_base = fill->f->modules};
+	w.used_frames = ms_xcalloc(t->frames.n + 1, sizeof *w.used_frames);
 	w.frames = ms_xcalloc(t->frames.n, sizeof *w.frames);
 	w.handles = ms_xrealloc(NULL, t->modules.n + 1, sizeof *w.handles);
 	for (size_t i = 0; i <= t->modules.n; i++)
@@ -302,7 +310,30 @@ int ms_fill_stacks(struct ms_filling *f, const struct ms_kept_process *p, struct
 	return rc;
 }
 
-void ms_stack_rows_free(struct ms_stack_rows *r)
+/* ---- known one-time allocations ---- */
+
+/* What is not known is null. */
+static const char figures[] = "SELECT s.min_size, s.max_size, coalesce(s.max_live_blocks,"
+			      " (SELECT max(live_blocks) FROM site_stat c WHERE c.site = s.id), 0)"
+			      " FROM site s WHERE s.id = ?";
+
+int ms_fill_one_time(struct ms_filling *f)
 {
-	MS_FREE(r->row_of_node, r->user_of_node, r->signs);
+	struct ms_insert u = ms_update(f->db, "site", 1, f->err);
+	sqlite3_stmt *q = ms_sql_prepare(f->db, figures, f->err);
+	for (size_t i = 0; q && i < f->signs.n; i++) {
+		const struct ms_site_signs *s = &f->signs.v[i];
+		sqlite3_bind_int64(q, 1, s->site);
+		ms_sql_next(f->db, q, f->err);
+		struct ms_one_time_site site = {.min_size = (uint64_t)sqlite3_column_int64(q, 0),
+						.max_size = (uint64_t)sqlite3_column_int64(q, 1),
+						.blocks = (uint64_t)sqlite3_column_int64(q, 2),
+						.user = s->signs.user};
+		const char *name = ms_one_time(s->signs.signs, &site);
+		sqlite3_reset(q);
+		if (name)
+			ms_put_row(&u, ms_text("one_time", name), ms_int("id", s->site));
+	}
+	sqlite3_finalize(q);
+	return ms_insert_close(&u) || !q ? -1 : 0;
 }

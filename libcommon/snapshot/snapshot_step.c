@@ -84,6 +84,6 @@ int ms_build_replay(struct build *b)
 			return -1;
 	}
 	for (size_t i = 0; i < b->all.n; i++)
-		ms_sum_finish(&b->sum, &b->all.v[i]->keep.share);
+		ms_sum_settle(&b->sum, &b->all.v[i]->keep.share);
 	return 0;
 }

@@ -61,7 +61,7 @@ static void note(struct ms_sum *s, uint64_t now_ns, uint64_t most, uint64_t proc
 }
 
 /* It held what it holds ever since the last peak. */
-static void settle(const struct ms_sum *s, struct ms_sum_share *p)
+void ms_sum_settle(const struct ms_sum *s, struct ms_sum_share *p)
 {
 	if (p->peaks != s->peaks)
 		p->at_peak = p->live;
@@ -72,7 +72,7 @@ void ms_sum_change(struct ms_sum *s, struct ms_sum_share *p, uint64_t now_ns, ui
 		   uint64_t most, uint64_t most_ns)
 {
 	uint64_t sum = s->live - p->live + most, before = s->live;
-	settle(s, p);
+	ms_sum_settle(s, p);
 	s->processes += !p->in;
 	p->in = true;
 	if (sum > s->peak) {
@@ -89,15 +89,10 @@ void ms_sum_change(struct ms_sum *s, struct ms_sum_share *p, uint64_t now_ns, ui
 void ms_sum_leave(struct ms_sum *s, struct ms_sum_share *p, uint64_t now_ns)
 {
 	uint64_t before = s->live;
-	settle(s, p);
+	ms_sum_settle(s, p);
 	s->live -= p->live;
 	s->processes -= p->in;
 	note(s, now_ns, before, s->processes + p->in);
 	p->live = 0;
 	p->in = false;
-}
-
-void ms_sum_finish(const struct ms_sum *s, struct ms_sum_share *p)
-{
-	settle(s, p);
 }

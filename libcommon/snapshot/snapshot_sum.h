@@ -12,7 +12,7 @@
 /* The part of one process in the sum. Zero = it has not begun. */
 struct ms_sum_share {
 	uint64_t live;    /* bytes, now */
-	uint64_t at_peak; /* bytes, at the peak of the sum; valid after ms_sum_finish */
+	uint64_t at_peak; /* bytes, at the peak of the sum; valid after ms_sum_settle */
 	uint64_t peaks;   /* peaks of the sum that at_peak knows of */
 	bool in;
 };
@@ -40,4 +40,4 @@ void ms_sum_change(struct ms_sum *s, struct ms_sum_share *p, uint64_t now_ns, ui
 /* Its end: what it holds leaves the sum. */
 void ms_sum_leave(struct ms_sum *s, struct ms_sum_share *p, uint64_t now_ns);
 /* All have left: p->at_peak is right from now on, and those of all processes make up s->peak. */
-void ms_sum_finish(const struct ms_sum *s, struct ms_sum_share *p);
+void ms_sum_settle(const struct ms_sum *s, struct ms_sum_share *p);

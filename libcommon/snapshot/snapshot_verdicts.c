@@ -6,7 +6,6 @@
 #include "snapshot_insert.h"
 #include "snapshot_private.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const char *const state_names[] = {
@@ -24,15 +23,11 @@ static const char *const verdict_names[MS_VERDICTS] = {
 	[MS_VERDICT_IS_UNKNOWN] = "unknown",
 };
 
-static const char *state_name(uint64_t state)
+/* Row of the site with that innermost stack node; 0 = there is none. */
+static int64_t site_row(const struct ms_fill *w, uint64_t node)
 {
-	return state < sizeof state_names / sizeof *state_names ? state_names[state] : NULL;
-}
-
-/* The site with that innermost stack node, plus one; 0 = there is none. */
-static uint32_t site_at(const struct ms_replay *r, uint64_t node)
-{
-	return node < r->node_count ? r->site_of_node[node] : 0;
+	uint32_t site = node < w->r->node_count ? w->r->site_of_node[node] : 0;
+	return site ? w->row_of_site[site - 1] : 0;
 }
 
 /* ---- scans ---- */
@@ -57,20 +52,20 @@ static struct scan_sums sums_of(const struct ms_recording *t, size_t head)
 	return n;
 }
 
-static int put_scans(struct ms_filling *f, const struct ms_kept_process *p)
+static int put_scans(struct ms_fill *w)
 {
-	const struct ms_recording *t = p->rec;
-	struct ms_insert in = ms_insert(f->db, "scan", f->err);
+	const struct ms_recording *t = w->t;
+	struct ms_insert in = ms_insert(w->f->db, "scan", w->f->err);
 	for (size_t i = 0; i < t->verdicts.n; i++) {
 		const struct ms_verdict_record *v = &t->verdicts.v[i];
 		if (!v->is_scan)
 			continue;
 		struct scan_sums n = sums_of(t, i);
 		bool done = v->scan.state == MS_SCAN_DONE;
-		ms_put_row(&in, ms_int("process", p->id), ms_int("scan", v->scan.scan),
+		ms_put_row(&in, ms_int("process", w->p->id), ms_int("scan", v->scan.scan),
 			   ms_text("label", v->scan.label), ms_int("time_ns", v->scan.time_ns),
 			   ms_int("event", v->scan.event),
-			   ms_text("state", state_name(v->scan.state)),
+			   ms_text("state", MS_WORD(state_names, v->scan.state)),
 			   ms_int("pause_ns", v->scan.pause_ns), ms_int("took_ns", v->scan.took_ns),
 			   ms_int("read_bytes", v->scan.read_bytes), ms_int("wide", v->scan.wide),
 			   ms_int_if("blocks", done, n.blocks), ms_int_if("bytes", done, n.bytes),
@@ -96,16 +91,15 @@ static void put_site(struct ms_insert *in, int64_t row, const struct ms_verdict_
 	}
 }
 
-static int put_sites(struct ms_filling *f, const struct ms_kept_process *p,
-		     const int64_t *row_of_site)
+static int put_sites(struct ms_fill *w)
 {
-	const struct ms_recording *t = p->rec;
-	struct ms_insert in = ms_insert(f->db, "site_verdict", f->err);
-	for (size_t i = 0; i < t->verdicts.n && t->replay.node_count; i++) {
+	const struct ms_recording *t = w->t;
+	struct ms_insert in = ms_insert(w->f->db, "site_verdict", w->f->err);
+	for (size_t i = 0; i < t->verdicts.n && w->r->node_count; i++) {
 		const struct ms_verdict_record *v = &t->verdicts.v[i];
-		uint32_t site = v->is_scan ? 0 : site_at(&t->replay, v->site.stack);
-		if (site)
-			put_site(&in, row_of_site[site - 1], &v->site);
+		int64_t row = v->is_scan ? 0 : site_row(w, v->site.stack);
+		if (row)
+			put_site(&in, row, &v->site);
 	}
 	return ms_insert_close(&in);
 }
@@ -123,54 +117,29 @@ static const struct ms_verdict_scan *end_scan(const struct ms_kept_process *p)
 	return s;
 }
 
-/* What is live at the end, by site; NULL = the snapshot has no such moment. */
-static struct ms_live *live_at_end(const struct ms_filling *f, const struct ms_kept_process *p)
+/* Of a site's blocks the worst verdict counts; what was freed after the scan has none. */
+static int put_end(struct ms_fill *w, const struct ms_verdict_scan *s)
 {
-	for (size_t i = 0; i < f->label_count; i++)
-		if (!strcmp(f->labels[i], "end") && p->points[i].kind != MS_KEPT_ABSENT)
-			return ms_live_at(p->rec, &p->points[i]);
-	return NULL;
+	long long id = w->p->id, scan = (long long)s->scan;
+	return ms_sql_execf(
+		w->f->db, w->f->err,
+		"UPDATE site SET verdict = w.verdict FROM (SELECT c.site, v.verdict, min(CASE"
+		" v.verdict WHEN 'unreachable' THEN 1 WHEN 'indirect' THEN 2 WHEN 'unknown' THEN 3"
+		" ELSE 4 END) FROM snapshot t CROSS JOIN site_stat c ON c.snapshot = t.id"
+		" CROSS JOIN site_verdict v ON v.site = c.site AND v.scan = %lld"
+		" WHERE t.process = %lld AND t.label = 'end' AND c.live_blocks > 0 GROUP BY "
+		"c.site) w"
+		" WHERE site.id = w.site;"
+		"UPDATE process SET (unreachable_bytes, unreachable_blocks) ="
+		" (SELECT unreachable_bytes, unreachable_blocks FROM scan"
+		" WHERE process = %lld AND scan = %lld) WHERE id = %lld",
+		scan, id, id, scan, id);
 }
 
-static const char *worst_of(const struct ms_verdict_site *s)
+int ms_fill_verdicts(struct ms_fill *w)
 {
-	static const unsigned from_worst[] = {MS_VERDICT_IS_DIRECT, MS_VERDICT_IS_INDIRECT,
-					      MS_VERDICT_IS_UNKNOWN, MS_VERDICT_IS_REACHABLE};
-	for (size_t i = 0; i < sizeof from_worst / sizeof *from_worst; i++)
-		if (s->blocks[from_worst[i]])
-			return verdict_names[from_worst[i]];
-	return NULL;
-}
-
-const char **ms_end_verdicts(const struct ms_filling *f, const struct ms_kept_process *p)
-{
-	const struct ms_recording *t = p->rec;
-	const struct ms_verdict_scan *end = end_scan(p);
-	struct ms_live *live = end ? live_at_end(f, p) : NULL;
-	const char **worst = ms_xcalloc(t->replay.site_count, sizeof *worst);
-	for (size_t i = 0; i < t->verdicts.n && live; i++) {
-		const struct ms_verdict_record *v = &t->verdicts.v[i];
-		uint32_t site = v->is_scan || v->site.scan != end->scan
-					? 0
-					: site_at(&t->replay, v->site.stack);
-		if (site && live[site - 1].blocks)
-			worst[site - 1] = worst_of(&v->site);
-	}
-	free(live);
-	return worst;
-}
-
-int ms_fill_verdicts(struct ms_filling *f, const struct ms_kept_process *p,
-		     const int64_t *row_of_site)
-{
-	const struct ms_verdict_scan *end = end_scan(p);
-	long long id = p->id;
-	if (put_scans(f, p) || put_sites(f, p, row_of_site))
+	const struct ms_verdict_scan *end = end_scan(w->p);
+	if (put_scans(w) || put_sites(w))
 		return -1;
-	return !end ? 0
-		    : ms_sql_execf(f->db, f->err,
-				   "UPDATE process SET (unreachable_bytes, unreachable_blocks) ="
-				   " (SELECT unreachable_bytes, unreachable_blocks FROM scan"
-				   " WHERE process = %lld AND scan = %lld) WHERE id = %lld",
-				   id, (long long)end->scan, id);
+	return end ? put_end(w, end) : 0;
 }
