@@ -85,15 +85,13 @@ static int span_argument(struct condition *c, const char *name, const char *arg,
 	return 0;
 }
 
-static int verdict_argument(struct condition *c, const char *name, const char *arg,
-			    struct ms_err *err)
+static int verdict_argument(const char *name, const char *arg, struct ms_err *err)
 {
 	static const char *const words[] = {"unreachable", "indirect",  "growing",
 					    "unknown",     "reachable", "none"};
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (strcmp(arg, words[i]) == 0)
 			return 0;
-	(void)c;
 	return ms_err_set(
 		err,
 		"option '--%s': no verdict '%s': they are unreachable, indirect, growing, "
@@ -123,7 +121,7 @@ int argument_set(struct condition *c, const char *name, const char *arg, struct 
 	case MODULE:
 		return regex_argument(c, name, arg, err);
 	case VERDICT:
-		return verdict_argument(c, name, arg, err);
+		return verdict_argument(name, arg, err);
 	case SIZE:
 		return size_argument(c, name, arg, a, err);
 	case FIRST:

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Conditions on what the database says of a site, as questions to it.
  */
-#include "conditions.h"
-
 #include "columns.h"
 #include "match.h"
 #include "options.h"
@@ -33,44 +31,36 @@
 /* Which sites meet a condition: their ids and 1, 0, or null where it is not known; those that do
  * not may be left out. ?1 and ?2 are the limits of the condition, ?3 is its text. */
 static const struct question {
-	enum subject subject;
-	const char *sql;
+	const char *sql;   /* NULL = it is none for the database, or where.h has it */
 	const char *label; /* of the moment that it is about, whichever was asked for */
-} questions[] = {
-	{MIN, REACHES("live_bytes"), NULL},
-	{MIN_LIVE, REACHES("live_bytes"), "end"},
-	{MIN_PEAK, REACHES("live_bytes"), "peak"},
-	{MIN_BLOCKS, REACHES("live_blocks"), NULL},
-	{MIN_ALLOCATED, "SELECT id, 1 FROM site WHERE ?1 = 0 OR allocated_bytes >= ?1", NULL},
-	{MIN_ALLOCATIONS, "SELECT id, 1 FROM site WHERE ?1 = 0 OR allocations >= ?1", NULL},
+} questions[SUBJECTS] = {
+	[MIN] = {REACHES("live_bytes")},
+	[MIN_LIVE] = {REACHES("live_bytes"), "end"},
+	[MIN_PEAK] = {REACHES("live_bytes"), "peak"},
+	[MIN_BLOCKS] = {REACHES("live_blocks")},
+	[MIN_ALLOCATED] = {"SELECT id, 1 FROM site WHERE ?1 = 0 OR allocated_bytes >= ?1"},
+	[MIN_ALLOCATIONS] = {"SELECT id, 1 FROM site WHERE ?1 = 0 OR allocations >= ?1"},
 	/* of several sites at one place, ms-diff has the change under one of them */
-	{MIN_DELTA,
-	 "SELECT site, 1 FROM site_diff WHERE delta_live_bytes NOT BETWEEN 1 - ?1 AND ?1 - 1"
-	 " OR delta_peak_bytes NOT BETWEEN 1 - ?1 AND ?1 - 1",
-	 NULL},
-	{MIN_LIFETIME, LIFETIME ">= ?1) FROM site", NULL},
-	{MAX_LIFETIME, LIFETIME "<= ?1) FROM site", NULL},
-	{MIN_AGE, AGE(">="), NULL},
-	{MAX_AGE, AGE("<="), NULL},
-	{THREAD,
-	 "SELECT site, 1 FROM site_thread WHERE thread IN"
-	 " (SELECT id FROM thread WHERE is_named(?3, name, tid))",
-	 NULL},
-	{PROCESS,
-	 "SELECT id, 1 FROM site WHERE process IN"
-	 " (SELECT id FROM process WHERE is_program(?3, exe, pid))",
-	 NULL},
-	{VERDICT, "SELECT id, 1 FROM site WHERE coalesce(verdict, 'none') = ?3", NULL},
+	[MIN_DELTA] = {"SELECT site, 1 FROM site_diff WHERE delta_live_bytes NOT BETWEEN 1 - ?1 "
+		       "AND ?1 - 1"
+		       " OR delta_peak_bytes NOT BETWEEN 1 - ?1 AND ?1 - 1"},
+	[MIN_LIFETIME] = {LIFETIME ">= ?1) FROM site"},
+	[MAX_LIFETIME] = {LIFETIME "<= ?1) FROM site"},
+	[MIN_AGE] = {AGE(">=")},
+	[MAX_AGE] = {AGE("<=")},
+	[THREAD] = {"SELECT site, 1 FROM site_thread WHERE thread IN"
+		    " (SELECT id FROM thread WHERE is_named(?3, name, tid))"},
+	[PROCESS] = {"SELECT id, 1 FROM site WHERE process IN"
+		     " (SELECT id FROM process WHERE is_program(?3, exe, pid))"},
+	[VERDICT] = {"SELECT id, 1 FROM site WHERE coalesce(verdict, 'none') = ?3"},
 	/* sizes are known by powers of two; the smallest and largest block are known exactly */
-	{SIZE,
-	 "SELECT z.site, 1 FROM site_size z JOIN site s ON s.id = z.site WHERE z.allocations > 0"
-	 " AND max(z.low, coalesce(s.min_size, z.low)) <= ?2"
-	 " AND min(z.high, coalesce(s.max_size, z.high)) >= ?1",
-	 NULL},
-	{FIRST, IN_SPAN("first_ns"), NULL},
-	{LAST, IN_SPAN("last_ns"), NULL},
-	{TEMPORARY, "SELECT id, 1 FROM site WHERE allocations > 0 AND temporary >= allocations",
-	 NULL},
+	[SIZE] = {"SELECT z.site, 1 FROM site_size z JOIN site s ON s.id = z.site WHERE "
+		  "z.allocations > 0"
+		  " AND max(z.low, coalesce(s.min_size, z.low)) <= ?2"
+		  " AND min(z.high, coalesce(s.max_size, z.high)) >= ?1"},
+	[FIRST] = {IN_SPAN("first_ns")},
+	[LAST] = {IN_SPAN("last_ns")},
+	[TEMPORARY] = {"SELECT id, 1 FROM site WHERE allocations > 0 AND temporary >= allocations"},
 };
 
 /* Of what was sampled, or lost events, no sizes are known. */
@@ -193,17 +183,16 @@ static int ask(struct matches *m, sqlite3 *db, const struct condition *c, const 
 }
 
 static int ask_question(struct matches *m, sqlite3 *db, const struct options *o,
-			const struct condition *c, const struct question *x, const char *point,
-			struct ms_err *err)
+			const struct condition *c, const char *point, struct ms_err *err)
 {
+	const struct question *x = &questions[c->subject];
 	size_t answers = 0;
 	bool span = c->subject == FIRST || c->subject == LAST,
 	     age = c->subject == MIN_AGE || c->subject == MAX_AGE;
-	const char *has =
-		x->label ? ms_arena_printf(o->arena, "SELECT 1 FROM snapshot WHERE label = '%s'",
-					   x->label)
-			 : "SELECT 1";
-	if (!ms_sql_int(db, has, 0))
+	static const char has[] = "SELECT 1 FROM snapshot WHERE label = '%s'";
+	if (!x->sql)
+		return 0;
+	if (x->label && !ms_sql_int(db, ms_arena_printf(o->arena, has, x->label), 0))
 		return ms_err_set(err, "option '--%s': the snapshot has no point '%s'", c->name,
 				  x->label);
 	if (c->subject == MIN_DELTA && !ms_snapshot_is_diff(db))
@@ -278,10 +267,7 @@ int conditions_ask(struct matches *m, sqlite3 *db, const struct options *o, cons
 	sqlite3_create_function(db, "is_named", 3, flags, NULL, is_named, NULL, NULL);
 	sqlite3_create_function(db, "is_program", 3, flags, NULL, is_program, NULL, NULL);
 	for (size_t i = 0; rc == 0 && i < o->conditions.n; i++)
-		for (size_t k = 0; rc == 0 && k < sizeof questions / sizeof *questions; k++)
-			if (questions[k].subject == o->conditions.v[i].subject)
-				rc = ask_question(m, db, o, &o->conditions.v[i], &questions[k],
-						  point, err);
+		rc = ask_question(m, db, o, &o->conditions.v[i], point, err);
 	if (rc == 0 && (asked & KEEP(WHERE)))
 		rc = read_columns(m, db, o, point, err);
 	if (asked & KEEP(SIZE))

@@ -53,7 +53,7 @@ struct cut {
 	struct keep keep;
 	struct cut_verdicts verdicts; /* with conditions */
 	struct ms_span_end ends[2];
-	bool growing, incomplete;
+	bool incomplete;
 
 	/* the input */
 	uint64_t position, number; /* of the next event and allocation */
@@ -145,7 +145,6 @@ static int begin_span(struct cut *c)
 					  c->keep.some ? 0 : c->last.n, &c->ranges) != 0)
 		return -1;
 	ms_ranges_free(&c->ranges);
-	c->ranges = (struct ms_ranges){0};
 	if (c->keep.some)
 		cut_verdicts_begin(&c->verdicts, c->facts, c->position);
 	else
@@ -280,7 +279,6 @@ static void take_checkpoint(struct cut *c, const struct ms_block *b)
 			return;
 		live_clear(&c->live);
 		ms_ranges_free(&c->ranges);
-		c->ranges = (struct ms_ranges){0};
 		c->position = d.head.event;
 		c->number = d.head.number;
 		c->tick = d.head.tick;
@@ -377,39 +375,30 @@ static int write_marks(struct cut *c, const struct ms_block *b)
 /* As the recorder ended the trace, or as far as it is written. */
 static int write_end(struct cut *c)
 {
-	uint8_t memory[256];
+	const struct ms_fields *end = &c->facts->end;
+	uint8_t memory[65536];
 	struct ms_record_writer w;
 	uint64_t index, ns = ms_recording_length(c->facts);
 	struct ms_block b = {.first_ns = ns, .last_ns = ns};
-	uint8_t copy[65536];
-	struct ms_record_writer from;
 	if (ms_trace_write_index(c->out.w, ns, &index, c->err) != 0)
 		return -1;
 	ms_record_writer_init(&w, memory, sizeof memory);
 	ms_record_begin(&w);
+	for (unsigned i = 1; c->facts->has_end && i < MS_FIELDS; i++)
+		if (ms_has(end, i) && !end->text[i] && !(END_SKIPPED >> i & 1))
+			ms_record_number(&w, i, end->number[i]);
+	for (size_t i = 0; i < c->facts->allocators.n; i++)
+		ms_record_string(&w, MS_END_ALLOCATOR, c->facts->allocators.v[i]);
+	if (!c->facts->has_end) {
+		ms_record_number(&w, MS_END_TIME, ns);
+		ms_record_number(&w, MS_END_REASON, MS_ENDED_STOP);
+	}
 	ms_record_number(&w, MS_END_EVENTS, c->out.count);
 	ms_record_number(&w, MS_END_ALLOCATIONS, c->out.number);
 	if (index)
 		ms_record_number(&w, MS_END_INDEX, index);
 	ms_record_end(&w);
-	ms_record_writer_init(&from, copy, sizeof copy);
-	ms_record_begin(&from);
-	const struct ms_fields *end = &c->facts->end;
-	for (unsigned i = 1; c->facts->has_end && i < MS_FIELDS; i++)
-		if (ms_has(end, i) && !end->text[i])
-			ms_record_number(&from, i, end->number[i]);
-	for (size_t i = 0; i < c->facts->allocators.n; i++)
-		ms_record_string(&from, MS_END_ALLOCATOR, c->facts->allocators.v[i]);
-	if (!c->facts->has_end) {
-		ms_record_number(&from, MS_END_TIME, ns);
-		ms_record_number(&from, MS_END_REASON, MS_ENDED_STOP);
-	}
-	ms_record_end(&from);
-	struct ms_record_reader r;
-	struct ms_record record = {0};
-	ms_record_reader_init(&r, from.data, from.size);
-	ms_record_next(&r, &record);
-	return cut_record(&c->out, MS_BLOCK_END, &b, record, END_SKIPPED, &w);
+	return cut_record(&c->out, MS_BLOCK_END, &b, (struct ms_record){0}, 0, &w);
 }
 
 /* ---- blocks ---- */
@@ -473,7 +462,6 @@ static int read_blocks(struct cut *c)
 			c->incomplete = true;
 			break;
 		case MS_NEXT_EOF:
-			c->growing = ms_trace_state(c->in) == MS_TRACE_GROWING;
 			c->incomplete |= ms_trace_state(c->in) == MS_TRACE_NO_END;
 			return end_span(c) || cut_flush(&c->out) ? -1 : 0;
 		default:

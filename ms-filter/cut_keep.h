@@ -4,28 +4,23 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "format/stacks.h"
+#include "libcommon/base/arena.h"
 
 struct ms_err;
 struct ms_recording;
 struct options;
 
+struct frame_bits {
+	uint64_t address, found;
+};
 struct keep {
 	const struct options *o;
-	bool some; /* there are conditions: not every block is kept */
-	struct {
-		struct frame_bits {
-			uint64_t address, found;
-		} * v; /* frames of the program that have names, in order of address */
-		size_t n, cap;
-	} named;
-	struct {
-		uint64_t *v; /* by number; [0] is none */
-		size_t n, cap;
-	} frames, nodes, threads;
+	bool some;                         /* there are conditions: not every block is kept */
+	MS_ARRAY(struct frame_bits) named; /* frames of the program that have names, by address */
+	MS_ARRAY(uint64_t) frames, nodes, threads; /* by number; [0] is none */
 };
 
 /* Refuses conditions that are on sites, not on events. `t` has the threads and the process of the

@@ -4,9 +4,11 @@
 #include "cut_write.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
+#include "libcommon/snapshot/anonymize.h"
 #include "format/trace.h"
 
 #define LEVEL 3
@@ -32,6 +34,86 @@ void cut_writer_free(struct cut_writer *c)
 	free(c->memory);
 }
 
+/* ---- names, with --anonymize ---- */
+
+#define KEPT (-1)
+#define LEFT_OUT (-2)
+
+/* All that are not here are left out: environment, build-ids, boot id, successor. */
+static const struct {
+	uint16_t block;
+	uint32_t field;
+	int kind; /* enum ms_name, or KEPT */
+} names[] = {
+	{MS_BLOCK_INFO, MS_INFO_EXE, MS_NAME_MODULE},
+	{MS_BLOCK_INFO, MS_INFO_ARG, MS_NAME_ARGUMENT},
+	{MS_BLOCK_INFO, MS_INFO_HOST, MS_NAME_HOST},
+	{MS_BLOCK_INFO, MS_INFO_KERNEL, MS_NAME_KERNEL},
+	{MS_BLOCK_INFO, MS_INFO_RECORDER, KEPT},
+	{MS_BLOCK_INFO, MS_INFO_CLOCK, KEPT},
+	{MS_BLOCK_INFO, MS_INFO_CWD, MS_NAME_PATH},
+	{MS_BLOCK_INFO, MS_INFO_SESSION, KEPT},
+	{MS_BLOCK_INFO, MS_INFO_CUT, MS_NAME_REMARK},
+	{MS_BLOCK_MODULES, MS_MODULE_PATH, MS_NAME_MODULE},
+	{MS_BLOCK_THREADS, MS_THREAD_NAME, MS_NAME_THREAD},
+	{MS_BLOCK_MARKS, MS_MARK_NAME, MS_NAME_MARK},
+	{MS_BLOCK_VERDICTS, MS_VERDICT_LABEL, MS_NAME_POINT},
+	{MS_BLOCK_END, MS_END_ALLOCATOR, MS_NAME_ALLOCATOR},
+};
+
+/* What becomes of a text. */
+static int kind_of(struct cut_writer *c, uint16_t block, const struct ms_field *f)
+{
+	if (block == MS_BLOCK_SYMBOLS && f->id == MS_SYM_STRING)
+		return c->files[++c->strings] ? MS_NAME_FILE : MS_NAME_FUNCTION;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (names[i].block == block && names[i].field == f->id)
+			return names[i].kind;
+	return LEFT_OUT;
+}
+
+/* What the bytes of a field become in blocks of that type: *text stands for them, or false: they are
+ * left out. Bytes that nothing is known of are. */
+static bool other_name(struct cut_writer *c, uint16_t block, const struct ms_field *f,
+		       const char **text, uint64_t *size)
+{
+	int kind = kind_of(c, block, f);
+	*text = (const char *)f->data;
+	*size = f->size;
+	if (kind >= 0) {
+		*text = ms_anonymous(c->names, (enum ms_name)kind, *text, f->size);
+		*size = strlen(*text);
+	}
+	return kind != LEFT_OUT;
+}
+
+/* Bytes that `n` bytes of records can at most become: a component of a path, or a name of one letter, may become "libc-p4000000000.trace". */
+static uint64_t names_room(uint64_t n)
+{
+	enum { LONGEST = 40 };
+	return n * LONGEST + 1024;
+}
+
+/* Which strings of a symbols block are files, by number from 1; to be freed. */
+static bool *files_of(const struct ms_column *column)
+{
+	struct ms_record_reader r;
+	struct ms_record rec;
+	struct ms_field f;
+	size_t n = 0;
+	ms_record_reader_init(&r, column->data, column->size);
+	while (ms_record_next(&r, &rec) == MS_FMT_OK)
+		while (ms_record_field(&rec, &f) == MS_FMT_OK)
+			n += f.id == MS_SYM_STRING && f.is_bytes;
+	bool *files = ms_xcalloc(n + 1, sizeof *files);
+	ms_record_reader_init(&r, column->data, column->size);
+	while (ms_record_next(&r, &rec) == MS_FMT_OK)
+		while (ms_record_field(&rec, &f) == MS_FMT_OK)
+			if (f.id == MS_SYM_FILE && !f.is_bytes && f.value <= n)
+				files[f.value] = true;
+	return files;
+}
+
 /* ---- records ---- */
 
 static void copy_bytes(struct cut_writer *c, uint16_t type, struct ms_record_writer *w,
@@ -41,7 +123,7 @@ static void copy_bytes(struct cut_writer *c, uint16_t type, struct ms_record_wri
 	uint64_t size;
 	if (!c->names)
 		ms_record_bytes(w, f->id, f->data, f->size);
-	else if (cut_name(c, type, f, &text, &size))
+	else if (other_name(c, type, f, &text, &size))
 		ms_record_bytes(w, f->id, text, size);
 }
 
@@ -68,9 +150,9 @@ static uint8_t *other_names(struct cut_writer *c, const struct ms_block *b,
 	struct ms_record record;
 	enum ms_fmt next;
 	bool good = true;
-	size_t room = cut_names_room(column->size);
+	size_t room = names_room(column->size);
 	uint8_t *out = ms_xrealloc(NULL, room, 1);
-	c->files = b->type == MS_BLOCK_SYMBOLS ? cut_files(column) : NULL;
+	c->files = b->type == MS_BLOCK_SYMBOLS ? files_of(column) : NULL;
 	c->strings = 0;
 	ms_record_writer_init(&w, out, room);
 	ms_record_reader_init(&r, column->data, column->size);
@@ -111,7 +193,7 @@ int cut_record(struct cut_writer *c, uint16_t type, const struct ms_block *b,
 	struct ms_record added;
 	size_t room = (size_t)(record.end - record.at) * 2 + more->size + 1024;
 	if (c->names)
-		room = cut_names_room(room);
+		room = names_room(room);
 	void *memory = ms_xrealloc(NULL, room, 1);
 	ms_record_writer_init(&w, memory, room);
 	ms_record_begin(&w);
@@ -130,13 +212,6 @@ int cut_record(struct cut_writer *c, uint16_t type, const struct ms_block *b,
 }
 
 /* ---- the checkpoint ---- */
-
-static void add_bytes(struct ms_checkpoint_head *h, struct live_block *const *blocks, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		h->live_bytes += blocks[i]->b.size;
-	h->live_blocks = n;
-}
 
 struct ranges_out {
 	uint8_t *at;
@@ -213,9 +288,11 @@ int cut_checkpoint(struct cut_writer *c, uint64_t tick, const struct live *live,
 			       .threads = threads,
 			       .ranges = ranges};
 	int rc = 0;
-	add_bytes(&k.head, blocks, live->n);
-	for (size_t i = 0; i < live->n; i++)
+	k.head.live_blocks = live->n;
+	for (size_t i = 0; i < live->n; i++) {
+		k.head.live_bytes += blocks[i]->b.size;
 		k.usable |= blocks[i]->b.slack != 0;
+	}
 	k.head.parts = (uint32_t)((live->n + MS_CHECKPOINT_PART - 1) / MS_CHECKPOINT_PART);
 	k.head.parts += !k.head.parts;
 	for (size_t from = 0; rc == 0 && k.head.part < k.head.parts; k.head.part++) {

@@ -26,7 +26,7 @@ struct cut_writer {
 	uint64_t number, event;      /* the next ones */
 	uint64_t count;              /* events written */
 	struct ms_anonymizer *names; /* --anonymize, or NULL */
-	bool *files;                 /* of the symbols block in hand: cut_files */
+	bool *files;                 /* of the symbols block in hand: which strings are files */
 	size_t strings;              /* read of it */
 	struct ms_err *err;
 };
@@ -51,14 +51,3 @@ int cut_checkpoint(struct cut_writer *c, uint64_t tick, const struct live *live,
 int cut_event(struct cut_writer *c, const struct ms_event *ev);
 /* Ends the block in hand: before the numbers are set anew, and at the end. */
 int cut_flush(struct cut_writer *c);
-
-/* ---- cut_names.c: --anonymize ---- */
-
-/* What the bytes of a field become in blocks of that type: *text stands for them, or false: they
- * are left out. Bytes that nothing is known of are. */
-bool cut_name(struct cut_writer *c, uint16_t block, const struct ms_field *f, const char **text,
-	      uint64_t *size);
-/* Which strings of a symbols block are files, by number from 1; to be freed. */
-bool *cut_files(const struct ms_column *column);
-/* Bytes that `n` bytes of records can at most become. */
-uint64_t cut_names_room(uint64_t n);

@@ -7,20 +7,24 @@
 #include "hide.h"
 
 #include "match.h"
-#include "suppressions.h"
-
 #include "libcommon/base/err.h"
 #include "libcommon/snapshot/snapshot.h"
 #include "libcommon/snapshot/snapshot_insert.h"
+#include "libcommon/stats/estimate.h"
 
+#include <math.h>
+
+/* The sites that go, with the number of the rule that suppresses them, or 0. */
 static int list_gone(sqlite3 *db, const struct matches *m, struct ms_err *err)
 {
-	if (ms_sql_exec(db, "CREATE TEMP TABLE gone(site INTEGER PRIMARY KEY)", err) != 0)
+	if (ms_sql_exec(db, "CREATE TEMP TABLE gone(site INTEGER PRIMARY KEY, rule INTEGER)",
+			err) != 0)
 		return -1;
 	struct ms_insert in = ms_insert(db, "temp.gone", err);
 	for (size_t i = 0; i < m->sites.n; i++)
 		if (m->sites.v[i].hidden)
-			ms_put_row(&in, ms_int("site", m->sites.v[i].id));
+			ms_put_row(&in, ms_int("site", m->sites.v[i].id),
+				   ms_int("rule", m->sites.v[i].rule));
 	return ms_insert_close(&in);
 }
 
@@ -53,21 +57,69 @@ static const char name_filter[] =
 	"INSERT INTO meta(key, value) VALUES('filters', json_array(%Q))"
 	" ON CONFLICT(key) DO UPDATE SET value = json_insert(value, '$[#]', %Q)";
 
-static int drop_stacks(sqlite3 *db, const struct matches *m, struct ms_err *err)
+/* ---- the intervals of a sampled recording ---- */
+
+static const char move[] =
+	"INSERT INTO estimate(process, snapshot, site, thread, figure, seen, variance, step,"
+	" step_variance) SELECT process, snapshot, -1, 0, figure, sum(seen), sum(variance),"
+	" max(step), max(step_variance) FROM estimate WHERE site IN (SELECT site FROM temp.gone)"
+	" GROUP BY process, snapshot, figure"
+	" ON CONFLICT(process, snapshot, site, thread, figure) DO UPDATE SET"
+	" seen = seen + excluded.seen, variance = variance + excluded.variance,"
+	" step = max(step, excluded.step),"
+	" step_variance = max(step_variance, excluded.step_variance);"
+	"DELETE FROM estimate WHERE site IN (SELECT site FROM temp.gone)";
+
+/* Each of the hidden with its figure. */
+static const char figures[] =
+	"SELECT e.process, e.snapshot, e.figure, e.seen, e.variance, e.step, e.step_variance,"
+	" sum(CASE e.figure WHEN 'allocations' THEN h.allocations"
+	" WHEN 'allocated_bytes' THEN h.allocated_bytes WHEN 'frees' THEN h.frees"
+	" WHEN 'live_bytes' THEN h.live_bytes WHEN 'live_blocks' THEN h.live_blocks END)"
+	" FROM estimate e JOIN hidden h ON h.process = e.process"
+	" AND coalesce(h.snapshot, 0) = e.snapshot WHERE e.site = -1"
+	" GROUP BY e.process, e.snapshot, e.figure";
+
+static void put_interval(struct ms_insert *u, sqlite3_stmt *q)
 {
-	sqlite3_stmt *q = ms_sql_prepare(db, "DELETE FROM stack WHERE id = ?", err);
-	for (size_t i = 0; q && i < m->stacks.n && !err->text[0]; i++) {
-		if (m->stacks.v[i].needed)
-			continue;
-		sqlite3_bind_int64(q, 1, m->stacks.v[i].id);
-		ms_sql_next(db, q, err);
-		sqlite3_reset(q);
-	}
-	sqlite3_finalize(q);
-	if (err->text[0])
-		return -1;
-	return ms_sql_exec(db, "DELETE FROM frame WHERE id NOT IN (SELECT frame FROM stack)", err);
+	struct ms_spread x = {fabs(sqlite3_column_double(q, 3)), fabs(sqlite3_column_double(q, 4)),
+			      fabs(sqlite3_column_double(q, 5)), fabs(sqlite3_column_double(q, 6))};
+	int64_t value = sqlite3_column_int64(q, 7);
+	uint64_t low, high;
+	ms_interval_whole(value > 0 ? (uint64_t)value : 0, &x, &low, &high);
+	ms_put_row(u, ms_int("low", low), ms_int("high", high),
+		   ms_address("process", (uint64_t)sqlite3_column_int64(q, 0)),
+		   ms_address("snapshot", (uint64_t)sqlite3_column_int64(q, 1)),
+		   ms_address("site", (uint64_t)-1), ms_int("thread", 0),
+		   ms_text("figure", (const char *)sqlite3_column_text(q, 2)));
 }
+
+/* Takes the estimates of the sites in temp.gone away and adds what they rest on to those of the
+ * hidden (site -1). After the rows of `hidden` were written. */
+static int hide_estimates(sqlite3 *db, struct ms_err *err)
+{
+	if (ms_sql_int(db, "SELECT count(*) FROM estimate", 0) == 0)
+		return 0;
+	if (ms_sql_exec(db, move, err) != 0)
+		return -1;
+	struct ms_insert u = ms_update(db, "estimate", 5, err);
+	sqlite3_stmt *q = ms_sql_prepare(db, figures, err);
+	while (q && ms_sql_next(db, q, err))
+		put_interval(&u, q);
+	sqlite3_finalize(q);
+	return ms_insert_close(&u) || err->text[0] ? -1 : 0;
+}
+
+/* ---- rows ---- */
+
+/* A stack is needed by a site that is kept, also where its blocks were freed; and so are all its
+ * callers. */
+static const char drop_stacks[] =
+	"WITH needed(id) AS (SELECT stack FROM site UNION"
+	" SELECT f.stack FROM free_site f JOIN site s ON s.id = f.site UNION"
+	" SELECT k.parent FROM needed JOIN stack k ON k.id = needed.id)"
+	"DELETE FROM stack WHERE id NOT IN (SELECT id FROM needed WHERE id IS NOT NULL);"
+	"DELETE FROM frame WHERE id NOT IN (SELECT frame FROM stack)";
 
 /* Whatever is known of a site goes with it: every table has the site in a column of that name. */
 static int drop_rows(sqlite3 *db, struct ms_err *err)
@@ -98,9 +150,9 @@ int hide(sqlite3 *db, const struct matches *m, const char *filter, struct ms_err
 			       ms_sql_execf(db, err, count_sites, stage, filter) ||
 			       ms_sql_execf(db, err, count_moments, stage, filter) ||
 			       ms_sql_execf(db, err, name_filter, filter, filter) ||
-			       suppressions_note(db, m, stage, err) || estimates_hide(db, err) ||
+			       suppressions_note(db, m, stage, err) || hide_estimates(db, err) ||
 			       ms_diff_hide(db, stage, filter, err) || drop_rows(db, err) ||
-			       drop_stacks(db, m, err) || ms_sql_exec(db, "COMMIT", err)
+			       ms_sql_exec(db, drop_stacks, err) || ms_sql_exec(db, "COMMIT", err)
 		       ? -1
 		       : 0;
 }

@@ -12,7 +12,3 @@ struct sqlite3;
  * the run (snapshot null) and one per moment. Names `filter` in meta. Totals of processes, threads
  * and moments stay. 0, or -1 with `err` set. */
 int hide(struct sqlite3 *db, const struct matches *m, const char *filter, struct ms_err *err);
-
-/* Takes the estimates of the sites in temp.gone away and adds what they rest on to those of the
- * hidden (site -1). After the rows of `hidden` were written. 0, or -1 with `err` set. */
-int estimates_hide(struct sqlite3 *db, struct ms_err *err);

@@ -6,7 +6,7 @@
  *   match.c         reads frames, stacks and sites and decides
  *   conditions.c    asks the database about all other conditions: columns.c has what --where names
  *   suppressions.c  what the lines of --suppress meet
- *   hide.c          takes the rest out, and notes what went; estimates.c does so for intervals
+ *   hide.c          takes the rest out, and notes what went
  * and for --trace-out, which cuts a trace:
  *   cut.c           reads it once, block by block, and decides on each event
  *   cut_keep.c      which blocks meet the conditions; cut_live.c which are live
@@ -23,19 +23,11 @@
 #include "hide.h"
 #include "match.h"
 #include "options.h"
-#include "suppressions.h"
-
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "libcommon/snapshot/snapshot.h"
 
 #define SLOW_SECONDS 5.0
-
-static int fail(const struct ms_err *err)
-{
-	fprintf(stderr, "ms-filter: %s\n", err->text);
-	return 2;
-}
 
 /* Conditions that ask for what is not recorded hide without having been met or not. */
 static void say_unknown(const struct options *o, const struct matches *m)
@@ -147,8 +139,10 @@ int main(int argc, char **argv)
 		rc = ms_cli_answer(&o.cli, &err);
 	else if (rc == 0)
 		rc = o.trace_out ? cut(&o, &err) : work(&o, &err);
-	if (rc < 0)
-		rc = fail(&err);
+	if (rc < 0) {
+		fprintf(stderr, "ms-filter: %s\n", err.text);
+		rc = 2;
+	}
 	options_free(&o);
 	ms_arena_free(&arena);
 	return rc;

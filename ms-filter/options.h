@@ -11,7 +11,6 @@
 #include "libcommon/base/cli.h"
 #include "libcommon/base/point.h"
 
-struct ms_arena;
 struct ms_err;
 struct ms_suppressions;
 struct where;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * --suppress: which line of which file takes which sites away, and what that comes to.
  */
-#include "suppressions.h"
-
 #include "match.h"
 #include "options.h"
 
@@ -11,7 +9,6 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "libcommon/snapshot/snapshot.h"
-#include "libcommon/snapshot/snapshot_insert.h"
 #include "libcommon/suppress/suppress.h"
 #include "libcommon/base/units.h"
 
@@ -105,23 +102,14 @@ static const char insert[] =
 	" SELECT %lld, %Q, %u, %Q, count(s.id), coalesce(sum(c.live_bytes), 0),"
 	" coalesce(sum(c.live_blocks), 0), iif(count(s.id), sum(s.allocations), 0),"
 	" iif(count(s.id), sum(s.allocated_bytes), 0), %lld, %Q"
-	" FROM temp.met x JOIN site s ON s.id = x.site"
+	" FROM temp.gone x JOIN site s ON s.id = x.site"
 	" LEFT JOIN snapshot t ON t.process = s.process AND t.label ="
 	" (SELECT label FROM snapshot ORDER BY label = 'end' DESC, id LIMIT 1)"
 	" LEFT JOIN site_stat c ON c.snapshot = t.id AND c.site = s.id WHERE x.rule = %lld";
 
 int suppressions_note(sqlite3 *db, const struct matches *m, int64_t stage, struct ms_err *err)
 {
-	if (m->rules.n == 0)
-		return 0;
-	int rc = ms_sql_exec(db, "CREATE TEMP TABLE met(site INTEGER PRIMARY KEY, rule INTEGER)",
-			     err);
-	struct ms_insert in = ms_insert(db, "temp.met", err);
-	for (size_t i = 0; rc == 0 && i < m->sites.n; i++)
-		if (m->sites.v[i].rule && m->sites.v[i].hidden)
-			ms_put_row(&in, ms_int("site", m->sites.v[i].id),
-				   ms_int("rule", m->sites.v[i].rule));
-	rc |= ms_insert_close(&in);
+	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < m->rules.n; i++) {
 		const struct rule *r = &m->rules.v[i];
 		rc = ms_sql_execf(db, err, insert, (long long)stage, r->file, r->line, r->text,
@@ -131,7 +119,7 @@ int suppressions_note(sqlite3 *db, const struct matches *m, int64_t stage, struc
 					      : NULL,
 				  (long long)i + 1);
 	}
-	return rc ? -1 : ms_sql_exec(db, "DROP TABLE temp.met", err);
+	return rc;
 }
 
 /* ---- to people ---- */

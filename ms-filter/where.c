@@ -63,13 +63,16 @@ struct parser {
 	const char *string;
 };
 
-static int complain(struct parser *p, const char *what)
+/* Says where the text is wrong; always NULL. */
+static struct node *complain(struct parser *p, const char *what)
 {
 	size_t at = (size_t)(p->start - p->text) + 1;
 	if (p->token == END)
-		return ms_err_set(p->err, "option '--where': %s at the end of '%s'", what, p->text);
-	return ms_err_set(p->err, "option '--where': %s at character %zu of '%s'", what, at,
-			  p->text);
+		ms_err_set(p->err, "option '--where': %s at the end of '%s'", what, p->text);
+	else
+		ms_err_set(p->err, "option '--where': %s at character %zu of '%s'", what, at,
+			   p->text);
+	return NULL;
 }
 
 /* 'it''s' and "it""s". */
@@ -172,18 +175,20 @@ static int take_operand(struct parser *p, struct operand *o)
 		o->text = ms_arena_strndup(p->arena, p->start, p->length);
 		break;
 	default:
-		return complain(p, p->token == BAD ? "" : "a column or a value is missing");
+		complain(p, p->token == BAD ? "" : "a column or a value is missing");
+		return -1;
 	}
 	advance(p);
 	return 0;
 }
 
-static int unknown_column(struct parser *p, const struct operand *o)
+static struct node *unknown_column(struct parser *p, const struct operand *o)
 {
-	return ms_err_set(p->err,
-			  "option '--where': no column '%s' at character %zu of '%s' "
-			  "('--where help' lists them)",
-			  o->text, (size_t)(o->start - p->text) + 1, p->text);
+	ms_err_set(p->err,
+		   "option '--where': no column '%s' at character %zu of '%s' ('--where help' "
+		   "lists them)",
+		   o->text, (size_t)(o->start - p->text) + 1, p->text);
+	return NULL;
 }
 
 /* Reads a literal as the column that it is compared with. */
@@ -263,10 +268,8 @@ static struct node *compare(struct parser *p, struct operand left)
 		right = o;
 		n->op = mirrored(n->op);
 	}
-	if (left.column < 0) {
-		unknown_column(p, &left);
-		return NULL;
-	}
+	if (left.column < 0)
+		return unknown_column(p, &left);
 	n->left = left.column;
 	n->right = right.quoted ? -1 : right.column;
 	p->where->stack |= columns[n->left].type == COLUMN_STACK;
@@ -288,15 +291,11 @@ static struct node *is_null(struct parser *p, const struct operand *o)
 	bool inverted = p->token == WORD_NOT;
 	if (inverted)
 		advance(p);
-	if (p->token != WORD || !is_word(p, "null")) {
-		complain(p, "'null' is missing");
-		return NULL;
-	}
+	if (p->token != WORD || !is_word(p, "null"))
+		return complain(p, "'null' is missing");
 	advance(p);
-	if (o->column < 0) {
-		unknown_column(p, o);
-		return NULL;
-	}
+	if (o->column < 0)
+		return unknown_column(p, o);
 	p->where->stack |= columns[n->left].type == COLUMN_STACK;
 	return inverted ? new_node(p, NOT, n, NULL) : n;
 }
@@ -309,10 +308,8 @@ static struct node *primary(struct parser *p)
 	if (p->token == OPEN) {
 		advance(p);
 		struct node *n = parse_chain(p, OR);
-		if (n && p->token != CLOSE) {
-			complain(p, "')' is missing");
-			return NULL;
-		}
+		if (n && p->token != CLOSE)
+			return complain(p, "')' is missing");
 		advance(p);
 		return n;
 	}
@@ -322,20 +319,14 @@ static struct node *primary(struct parser *p)
 		return is_null(p, &left);
 	if (p->token == OPERATOR)
 		return compare(p, left);
-	if (left.column < 0)
-		unknown_column(p, &left);
-	else
-		complain(p, "a comparison is missing");
-	return NULL;
+	return left.column < 0 ? unknown_column(p, &left) : complain(p, "a comparison is missing");
 }
 
 static struct node *parse_not(struct parser *p)
 {
 	bool inverted = p->token == WORD_NOT;
-	if (++p->depth > DEPTH_MAX) {
-		complain(p, "too many parentheses");
-		return NULL;
-	}
+	if (++p->depth > DEPTH_MAX)
+		return complain(p, "too many parentheses");
 	if (inverted)
 		advance(p);
 	struct node *n = inverted ? parse_not(p) : primary(p);
@@ -362,10 +353,8 @@ struct where *where_parse(struct ms_arena *a, const char *text, struct ms_err *e
 	struct parser p = {.arena = a, .text = text, .at = text, .where = w, .err = err};
 	advance(&p);
 	w->root = parse_chain(&p, OR);
-	if (w->root && p.token != END) {
-		complain(&p, "'and' or 'or' is missing");
-		w->root = NULL;
-	}
+	if (w->root && p.token != END)
+		w->root = complain(&p, "'and' or 'or' is missing");
 	if (!w->root || (err && err->text[0])) {
 		where_free(w);
 		return NULL;
@@ -377,8 +366,6 @@ void where_free(struct where *w)
 {
 	for (struct node *n = w ? w->regexes : NULL; n; n = n->next_regex)
 		regfree(&n->regex);
-	if (w)
-		w->regexes = NULL;
 }
 
 bool where_needs_stack(const struct where *w)
