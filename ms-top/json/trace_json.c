@@ -89,7 +89,7 @@ static void put_threads(struct ms_json *j, const struct trace *t)
 	ms_json_open(j, "threads", '[');
 	for (size_t i = 0; i < t->thread_rows; i++) {
 		uint32_t n = t->thread_order[i];
-		const struct trace_sum *x = &t->threads[n].sum;
+		const struct trace_sum *x = &t->threads[n];
 		char name[64];
 		ms_json_open(j, NULL, '{');
 		ms_json_number(j, "tid",

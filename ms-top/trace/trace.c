@@ -106,8 +106,8 @@ static void take_past(struct trace *t)
 		t->sites[i] = (struct trace_site){
 			.sum.before = i < s->site_count ? s->site_before[i] : 0};
 	for (size_t i = 0; i < t->thread_room; i++)
-		t->threads[i] = (struct trace_thread){
-			.sum.before = i < s->thread_count ? s->thread_before[i] : 0};
+		t->threads[i] =
+			(struct trace_sum){.before = i < s->thread_count ? s->thread_before[i] : 0};
 }
 
 int trace_work(struct trace *t, struct ms_err *err)
@@ -169,7 +169,7 @@ static void add_cells(struct trace *t, const struct ms_replay *r)
 				 : i < sampled->cell_count ? sampled->allocations[i]
 							   : 0;
 		add(&t->sites[c->site].sum, c, calls);
-		add(&t->threads[c->thread].sum, c, calls);
+		add(&t->threads[c->thread], c, calls);
 		add(&t->sizes[c->class], c, calls);
 	}
 	/* of what was sampled the blocks are those that the samples stand for */
@@ -208,7 +208,7 @@ static void sum_up(struct trace *t)
 		t->sites[i].scan = 0;
 	}
 	for (size_t i = 0; i < t->thread_count; i++) {
-		begin_sum(&t->threads[i].sum);
+		begin_sum(&t->threads[i]);
 		t->threads[i].frees = r->threads[i].frees;
 	}
 	for (unsigned i = 0; i < MS_SIZE_CLASSES; i++)
@@ -285,7 +285,7 @@ static void rate_up(struct trace *t)
 	for (size_t i = 0; i < t->site_count; i++)
 		set_rate(&t->sites[i].sum, s, over, move);
 	for (size_t i = 0; i < t->thread_count; i++)
-		set_rate(&t->threads[i].sum, s, over, move);
+		set_rate(&t->threads[i], s, over, move);
 	if (move)
 		t->before = *now;
 }
@@ -487,7 +487,7 @@ void trace_travel(struct trace *t, uint64_t ns)
 		for (size_t i = 0; i < t->site_room; i++)
 			t->sites[i] = (struct trace_site){0};
 		for (size_t i = 0; i < t->thread_room; i++)
-			t->threads[i] = (struct trace_thread){0};
+			t->threads[i] = (struct trace_sum){0};
 		return;
 	}
 	/* the file that is open, whatever has its name now */

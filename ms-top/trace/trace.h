@@ -59,6 +59,7 @@ extern const struct column site_columns[SITE_COLUMNS];
 struct trace_sum {
 	uint64_t live_bytes, live_blocks;
 	uint64_t allocations, bytes, temporary;
+	uint64_t frees;    /* by a thread; 0 where not known */
 	uint64_t before;   /* allocations when the window of rates began */
 	double per_second; /* allocations */
 };
@@ -71,11 +72,6 @@ struct trace_site {
 		struct ms_trend trend;
 		uint64_t of; /* which samples it is of; 0 = none */
 	} trend;             /* ask trace_trend */
-};
-
-struct trace_thread {
-	struct trace_sum sum;
-	uint64_t frees; /* by it; 0 where not known */
 };
 
 /* The whole, at a moment. */
@@ -160,7 +156,7 @@ struct trace {
 	struct trace_rates rates;
 	struct trace_site *sites;
 	size_t site_count, site_room;
-	struct trace_thread *threads;
+	struct trace_sum *threads;
 	size_t thread_count, thread_room;
 	struct trace_sum sizes[MS_SIZE_CLASSES];
 	bool has_base;

@@ -89,7 +89,7 @@ static bool site_before(const void *arg, uint32_t a, uint32_t b)
 static bool thread_before(const void *arg, uint32_t a, uint32_t b)
 {
 	const struct trace *t = arg;
-	const struct trace_sum *x = &t->threads[a].sum, *y = &t->threads[b].sum;
+	const struct trace_sum *x = &t->threads[a], *y = &t->threads[b];
 	if (x->live_bytes != y->live_bytes)
 		return x->live_bytes > y->live_bytes;
 	return x->allocations != y->allocations ? x->allocations > y->allocations : a < b;

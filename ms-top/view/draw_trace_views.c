@@ -77,16 +77,16 @@ void draw_trace_threads(struct grid *g, int row, int end, struct trace *t,
 	for (; row < end && top < t->thread_rows; row++, top++) {
 		char name[64];
 		uint32_t i = t->thread_order[top];
-		const struct trace_thread *x = &t->threads[i];
+		const struct trace_sum *x = &t->threads[i];
 		const struct ms_recording *rec = t->follow->rec;
 		unsigned long long tid =
 			i < rec->threads.n ? rec->threads.v[i].number[MS_THREAD_TID] : 0;
 		grid_print(g, row, 0, GRID_PLAIN, "  %7s %7s %7s %7s %7s %6s %5s %7llu  %s",
-			   words_size(x->sum.live_bytes), words_count((double)x->sum.live_blocks),
-			   words_count(x->sum.per_second),
-			   words_size(t->partial ? UINT64_MAX : x->sum.bytes),
-			   words_count((double)x->sum.allocations), words_count((double)x->frees),
-			   percent(x->sum.temporary, x->sum.allocations, known), tid,
+			   words_size(x->live_bytes), words_count((double)x->live_blocks),
+			   words_count(x->per_second),
+			   words_size(t->partial ? UINT64_MAX : x->bytes),
+			   words_count((double)x->allocations), words_count((double)x->frees),
+			   percent(x->temporary, x->allocations, known), tid,
 			   trace_thread_name(t, i, name, sizeof name));
 		draw_trace_mark(g, row, st, i);
 	}
