@@ -129,7 +129,10 @@ int ms_fill_heaps(struct ms_fill *w);
 int ms_fill_frees(struct ms_fill *w);
 /* Of a sampled recording, corrects the rows so far, and fills table estimate. */
 int ms_fill_sampled(struct ms_fill *w);
-/* scan and site_verdict, and the verdicts of the end. */
+/* Of each site's blocks the worst verdict of the scan at the end, NULL where there is none or all were
+ * freed since. The caller frees the array. */
+const char **ms_end_verdicts(const struct ms_fill *w);
+/* scan and site_verdict, and what is unreachable at the end. */
 int ms_fill_verdicts(struct ms_fill *w);
 /* growth, and the verdicts that follow from it. */
 int ms_fill_growth(struct ms_fill *w);

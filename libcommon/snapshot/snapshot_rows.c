@@ -55,7 +55,7 @@ static void sum_records(struct ms_fill *w)
 	}
 }
 
-static void put_site(struct ms_fill *w, struct ms_insert *in, uint32_t i)
+static void put_site(struct ms_fill *w, struct ms_insert *in, uint32_t i, const char *verdict)
 {
 	const struct ms_replay_site *s = &w->r->sites[i];
 	int64_t stack = s->node && s->node < w->t->nodes.n ? w->stacks.row_of_node[s->node] : 0;
@@ -78,7 +78,7 @@ static void put_site(struct ms_fill *w, struct ms_insert *in, uint32_t i)
 	       ms_int_if("last_ns", timed, s->last_tick * w->tick_ns),
 	       ms_int_if("lifetime_ns", !w->partial, s->lifetime_ticks * w->tick_ns),
 	       ms_int_if("lifetime_allocations", !w->partial, s->lifetime_allocations),
-	       ms_int("marked", s->marked));
+	       ms_int("marked", s->marked), ms_text("verdict", verdict));
 	ms_put_beside_site(in, w->t, i);
 	ms_end_row(in);
 }
@@ -86,8 +86,10 @@ static void put_site(struct ms_fill *w, struct ms_insert *in, uint32_t i)
 static int fill_sites(struct ms_fill *w)
 {
 	struct ms_insert in = ms_insert(w->f->db, "site", w->f->err);
+	const char **verdicts = ms_end_verdicts(w);
 	for (size_t i = 0; i < w->r->site_count; i++)
-		put_site(w, &in, w->order[i]);
+		put_site(w, &in, w->order[i], verdicts[w->order[i]]);
+	free(verdicts);
 	return ms_insert_close(&in);
 }
 

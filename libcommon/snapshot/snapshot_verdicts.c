@@ -6,6 +6,7 @@
 #include "snapshot_insert.h"
 #include "snapshot_private.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const state_names[] = {
@@ -23,11 +24,10 @@ static const char *const verdict_names[MS_VERDICTS] = {
 	[MS_VERDICT_IS_UNKNOWN] = "unknown",
 };
 
-/* Row of the site with that innermost stack node; 0 = there is none. */
-static int64_t site_row(const struct ms_fill *w, uint64_t node)
+/* The site with that innermost stack node, plus one; 0 = there is none. */
+static uint32_t site_at(const struct ms_replay *r, uint64_t node)
 {
-	uint32_t site = node < w->r->node_count ? w->r->site_of_node[node] : 0;
-	return site ? w->row_of_site[site - 1] : 0;
+	return node < r->node_count ? r->site_of_node[node] : 0;
 }
 
 /* ---- scans ---- */
@@ -97,9 +97,9 @@ static int put_sites(struct ms_fill *w)
 	struct ms_insert in = ms_insert(w->f->db, "site_verdict", w->f->err);
 	for (size_t i = 0; i < t->verdicts.n && w->r->node_count; i++) {
 		const struct ms_verdict_record *v = &t->verdicts.v[i];
-		int64_t row = v->is_scan ? 0 : site_row(w, v->site.stack);
-		if (row)
-			put_site(&in, row, &v->site);
+		uint32_t site = v->is_scan ? 0 : site_at(w->r, v->site.stack);
+		if (site)
+			put_site(&in, w->row_of_site[site - 1], &v->site);
 	}
 	return ms_insert_close(&in);
 }
@@ -117,29 +117,52 @@ static const struct ms_verdict_scan *end_scan(const struct ms_kept_process *p)
 	return s;
 }
 
-/* Of a site's blocks the worst verdict counts; what was freed after the scan has none. */
-static int put_end(struct ms_fill *w, const struct ms_verdict_scan *s)
+/* What is live at the end, by site; NULL = the snapshot has no such moment. */
+static struct ms_live *live_at_end(const struct ms_fill *w)
 {
-	long long id = w->p->id, scan = (long long)s->scan;
-	return ms_sql_execf(
-		w->f->db, w->f->err,
-		"UPDATE site SET verdict = w.verdict FROM (SELECT c.site, v.verdict, min(CASE"
-		" v.verdict WHEN 'unreachable' THEN 1 WHEN 'indirect' THEN 2 WHEN 'unknown' THEN 3"
-		" ELSE 4 END) FROM snapshot t CROSS JOIN site_stat c ON c.snapshot = t.id"
-		" CROSS JOIN site_verdict v ON v.site = c.site AND v.scan = %lld"
-		" WHERE t.process = %lld AND t.label = 'end' AND c.live_blocks > 0 GROUP BY "
-		"c.site) w"
-		" WHERE site.id = w.site;"
-		"UPDATE process SET (unreachable_bytes, unreachable_blocks) ="
-		" (SELECT unreachable_bytes, unreachable_blocks FROM scan"
-		" WHERE process = %lld AND scan = %lld) WHERE id = %lld",
-		scan, id, id, scan, id);
+	for (size_t i = 0; i < w->f->label_count; i++)
+		if (!strcmp(w->f->labels[i], "end") && w->p->points[i].kind != MS_KEPT_ABSENT)
+			return ms_live_at(w->t, &w->p->points[i]);
+	return NULL;
+}
+
+static const char *worst_of(const struct ms_verdict_site *s)
+{
+	static const unsigned from_worst[] = {MS_VERDICT_IS_DIRECT, MS_VERDICT_IS_INDIRECT,
+					      MS_VERDICT_IS_UNKNOWN, MS_VERDICT_IS_REACHABLE};
+	for (size_t i = 0; i < sizeof from_worst / sizeof *from_worst; i++)
+		if (s->blocks[from_worst[i]])
+			return verdict_names[from_worst[i]];
+	return NULL;
+}
+
+const char **ms_end_verdicts(const struct ms_fill *w)
+{
+	const struct ms_verdict_scan *end = end_scan(w->p);
+	struct ms_live *live = end ? live_at_end(w) : NULL;
+	const char **worst = ms_xcalloc(w->r->site_count, sizeof *worst);
+	for (size_t i = 0; i < w->t->verdicts.n && live; i++) {
+		const struct ms_verdict_record *v = &w->t->verdicts.v[i];
+		bool of_end = !v->is_scan && v->site.scan == end->scan;
+		uint32_t site = of_end ? site_at(w->r, v->site.stack) : 0;
+		if (site && live[site - 1].blocks)
+			worst[site - 1] = worst_of(&v->site);
+	}
+	free(live);
+	return worst;
 }
 
 int ms_fill_verdicts(struct ms_fill *w)
 {
 	const struct ms_verdict_scan *end = end_scan(w->p);
+	long long id = w->p->id;
 	if (put_scans(w) || put_sites(w))
 		return -1;
-	return end ? put_end(w, end) : 0;
+	if (!end)
+		return 0;
+	return ms_sql_execf(w->f->db, w->f->err,
+			    "UPDATE process SET (unreachable_bytes, unreachable_blocks) ="
+			    " (SELECT unreachable_bytes, unreachable_blocks FROM scan"
+			    " WHERE process = %lld AND scan = %lld) WHERE id = %lld",
+			    id, (long long)end->scan, id);
 }
