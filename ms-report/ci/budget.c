@@ -18,6 +18,21 @@ const struct figure *budget_figure(const struct budget *b)
 	return b->site ? &site_figures[b->figure] : &figures[b->figure];
 }
 
+static bool ends(const char *name, const char *with)
+{
+	size_t n = strlen(name), k = strlen(with);
+	return n > k && strcmp(name + n - k, with) == 0;
+}
+
+enum figure_unit budget_unit(const struct budget *b)
+{
+	const char *name = b->change ? budget_changed(b) : NULL;
+	return !name                  ? budget_figure(b)->unit
+	       : ends(name, "_bytes") ? FIGURE_BYTES
+	       : ends(name, "_ns")    ? FIGURE_TIME
+				      : FIGURE_COUNT;
+}
+
 /* site("PATTERN"). */
 static int parse_site(const char **s, struct budget *b, struct ms_err *err)
 {
@@ -37,24 +52,72 @@ static int parse_site(const char **s, struct budget *b, struct ms_err *err)
 	return 0;
 }
 
-static int parse_figure(const char **s, struct budget *b, struct ms_err *err)
+static bool equal(const char *s, size_t n, const char *name)
 {
-	if (diff_budget_figure(s, b))
-		return 0;
-	size_t n = strspn(*s, "abcdefghijklmnopqrstuvwxyz_");
-	size_t count = b->site ? site_figure_count : figure_count;
-	for (b->figure = 0; b->figure < count; b->figure++) {
-		const char *name = budget_figure(b)->name;
-		if (strlen(name) == n && memcmp(name, *s, n) == 0) {
-			*s += n;
-			return 0;
-		}
-	}
-	return ms_err_set(err, "bad budget '%s': no figure '%.*s'%s (see FIGURES in ms-report(1))",
-			  b->text, (int)strcspn(*s, BLANK "<>=!"), *s, b->site ? " of a site" : "");
+	return strlen(name) == n && memcmp(s, name, n) == 0;
 }
 
-static int parse_op(const char **s, struct budget *b, struct ms_err *err)
+/* The figure of that name, of all or after site(). False: there is none. */
+static bool find_figure(const char *s, size_t n, struct budget *b)
+{
+	size_t count = b->site ? site_figure_count : figure_count;
+	for (b->figure = 0; b->figure < count; b->figure++)
+		if (equal(s, n, budget_figure(b)->name))
+			return true;
+	return false;
+}
+
+/* delta_FIGURE. */
+static bool find_delta(const char *s, size_t n, struct budget *b)
+{
+	b->of = diff_figure_named(s, n);
+	if (b->site)
+		return b->of != DIFF_FIGURES;
+	bool live = b->of == DIFF_LIVE || b->of == DIFF_LIVE_BLOCKS, total = find_figure(s, n, b);
+	b->total = total ? figures[b->figure].name : live ? diff_figure_names[b->of] : NULL;
+	return b->total;
+}
+
+/* Something of what changed. */
+static bool find_change(const char *s, size_t n, struct budget *b)
+{
+	b->delta = n > 6 && memcmp(s, "delta_", 6) == 0;
+	if (b->delta || b->site)
+		return b->delta && find_delta(s + 6, n - 6, b);
+	for (b->kind = 0; b->kind <= BUDGET_RENAMED; b->kind++) {
+		const char *kind = b->kind == BUDGET_RENAMED ? "renamed" : diff_kind_names[b->kind];
+		size_t p = strlen(kind);
+		if (n <= p || memcmp(s, kind, p) != 0 || s[p] != '_')
+			continue;
+		b->of = diff_figure_named(s + p + 1, n - p - 1);
+		return equal(s + p + 1, n - p - 1, "sites") ||
+		       (b->of != DIFF_FIGURES && b->kind < DIFF_UNCHANGED);
+	}
+	return false;
+}
+
+const char *budget_changed(const struct budget *b)
+{
+	return b->delta && !b->site    ? b->total
+	       : b->of == DIFF_FIGURES ? "sites"
+				       : diff_figure_names[b->of];
+}
+
+static int parse_figure(const char **s, struct budget *b, struct ms_err *err)
+{
+	size_t n = strspn(*s, "abcdefghijklmnopqrstuvwxyz_");
+	b->change = find_change(*s, n, b);
+	if (!b->change && !find_figure(*s, n, b))
+		return ms_err_set(
+			err, "bad budget '%s': no figure '%.*s'%s (see FIGURES in ms-report(1))",
+			b->text, (int)strcspn(*s, BLANK "<>=!"), *s, b->site ? " of a site" : "");
+	*s += n;
+	return 0;
+}
+
+/* `name`: what stands before it, of `n` bytes. */
+static int parse_op(const char **s, struct budget *b, const char *name, size_t n,
+		    struct ms_err *err)
 {
 	static const struct {
 		const char *s;
@@ -67,18 +130,35 @@ static int parse_op(const char **s, struct budget *b, struct ms_err *err)
 			*s += strlen(ops[i].s);
 			return 0;
 		}
-	const char *name = b->change ? b->change : budget_figure(b)->name;
 	return ms_err_set(err, "bad budget '%s': expected >, >=, <, <=, == or != after '%.*s'",
-			  b->text, b->change ? (int)b->change_length : (int)strlen(name), name);
+			  b->text, (int)n, name);
 }
 
-int budget_number(const struct budget *b, const char *s, enum figure_unit unit, uint64_t most,
-		  uint64_t *value, struct ms_err *err)
+static int parse_percent(const char *number, size_t n, struct budget *b, struct ms_err *err)
+{
+	char *end;
+	if (!b->delta)
+		return ms_err_set(err, "bad budget '%s': per cent are for delta_ figures", b->text);
+	b->share = strtod(number, &end);
+	end += strspn(end, BLANK);
+	if (strspn(number, "0123456789.") == 0 || end != number + n || n >= 64)
+		return ms_err_set(err, "bad budget '%s': bad number of per cent", b->text);
+	b->percent = true;
+	return 0;
+}
+
+static int parse_number(const char *s, struct budget *b, struct ms_err *err)
 {
 	char number[64];
+	if (b->delta && (*s == '+' || *s == '-')) {
+		b->negative = *s == '-';
+		s += 1 + strspn(s + 1, BLANK);
+	}
 	size_t n = strlen(s);
 	while (n && strchr(BLANK, s[n - 1]))
 		n--;
+	if (b->change && n && s[n - 1] == '%')
+		return parse_percent(s, n - 1, b, err);
 	if (n == 0 || n >= sizeof number)
 		return ms_err_set(err, "bad budget '%s': expected a number after the comparison",
 				  b->text);
@@ -86,11 +166,13 @@ int budget_number(const struct budget *b, const char *s, enum figure_unit unit, 
 	number[n] = 0;
 	struct ms_err why = {0};
 	bool bare = strspn(number, "0123456789") == n;
-	int rc = unit == FIGURE_BYTES ? ms_parse_size(number, value, &why)
+	uint64_t most = b->change ? INT64_MAX : UINT64_MAX - 1;
+	enum figure_unit unit = budget_unit(b);
+	int rc = unit == FIGURE_BYTES ? ms_parse_size(number, &b->value, &why)
 		 : unit == FIGURE_TIME && !bare
-			 ? ms_parse_duration(number, value, &why)
-			 : ms_parse_count(number, "number", 0, most, value, &why);
-	if (rc == 0 && *value > most)
+			 ? ms_parse_duration(number, &b->value, &why)
+			 : ms_parse_count(number, "number", 0, most, &b->value, &why);
+	if (rc == 0 && b->value > most)
 		rc = ms_err_set(&why, "too large");
 	return rc == 0 ? 0 : ms_err_set(err, "bad budget '%s': %s", b->text, why.text);
 }
@@ -99,15 +181,16 @@ int budget_parse(const char *text, struct budget *b, struct ms_err *err)
 {
 	*b = (struct budget){.text = text};
 	const char *s = text + strspn(text, BLANK);
-	if (parse_site(&s, b, err) != 0 || parse_figure(&s, b, err) != 0)
+	if (parse_site(&s, b, err) != 0)
 		return -1;
-	s += strspn(s, BLANK);
-	if (parse_op(&s, b, err) != 0)
+	const char *name = s;
+	if (parse_figure(&s, b, err) != 0)
 		return -1;
+	size_t n = (size_t)(s - name);
 	s += strspn(s, BLANK);
-	return b->change ? diff_budget_number(s, b, err)
-			 : budget_number(b, s, budget_figure(b)->unit, UINT64_MAX - 1, &b->value,
-					 err);
+	if (parse_op(&s, b, name, n, err) != 0)
+		return -1;
+	return parse_number(s + strspn(s, BLANK), b, err);
 }
 
 int budget_read(const char *path, struct budgets *to, struct ms_arena *arena, struct ms_err *err)

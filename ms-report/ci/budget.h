@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "ms-report/model/diff.h"
 #include "ms-report/model/figures.h"
 
 struct ms_err;
@@ -16,13 +17,16 @@ struct budget {
 	size_t figure; /* index into figures[], or site_figures[] */
 	enum budget_op op;
 	uint64_t value;
-	/* of what changed, see below: the figure's name in `text`, NULL = not of that kind
-	 */
-	const char *change;
-	size_t change_length;
-	double share; /* in per cent of the old figure, if `percent` */
-	bool percent, negative;
+	/* Of what changed: of a figure (`delta`: of the total of that name, or after site() of its
+	 * sites), or of all sites of a kind. */
+	bool change, delta;
+	const char *total;
+	int kind;               /* enum diff_kind, or BUDGET_RENAMED */
+	enum diff_figure of;    /* of sites; DIFF_FIGURES = how many there are */
+	double share;           /* in per cent of the old figure, if `percent` */
+	bool percent, negative; /* the number has a minus sign */
 };
+#define BUDGET_RENAMED DIFF_KINDS
 
 struct budgets {
 	struct budget *v;
@@ -32,11 +36,15 @@ struct budgets {
 enum budget_result { BUDGET_HELD, BUDGET_BROKEN, BUDGET_UNDECIDED };
 
 /*     budget = [ "site" "(" '"' pattern '"' ")" "." ] figure op number
- *     figure = a name of "totals" in the JSON report, or after site(): of its sites; or of what
- *              changed, see below
+ *     figure = a name of "totals" in the JSON report, or after site(): of its sites; or change
+ *     change = "delta_" and a name of "totals" in the JSON report, "delta_live_bytes",
+ *              "delta_live_blocks"; "new_", "gone_", "grown_", "shrunk_" and "sites" or a figure
+ *              of a site; "unchanged_sites", "renamed_sites", "unmatched_sites". After site():
+ *              "delta_" and a figure of a site, summed over those of the pattern
  *     op     = ">" | ">=" | "<" | "<=" | "==" | "=" | "!="
- *     number = digits [ "." digits ] [ unit ]     k, M, G, T for bytes; ns, us, ms, s, m, h for
- *              times (bare: ns); counts have no unit
+ *     number = [ "+" | "-" ] digits [ "." digits ] [ unit | "%" ]     k, M, G, T for bytes; ns, us,
+ *              ms, s, m, h for times (bare: ns); counts have no unit; a sign, and per cent of the
+ *              old figure, for delta_ only
  * with blanks anywhere between. The budget is broken when the
  * comparison is true. 0, or -1 with `err` set. */
 int budget_parse(const char *text, struct budget *b, struct ms_err *err);
@@ -46,10 +54,9 @@ int budget_read(const char *path, struct budgets *to, struct ms_arena *arena, st
 
 /* What it is about, unless it is about a change. */
 const struct figure *budget_figure(const struct budget *b);
-/* A number as typed, with blanks behind it, by its unit; `most` is for counts. 0, or -1 with `err`
- * set. */
-int budget_number(const struct budget *b, const char *s, enum figure_unit unit, uint64_t most,
-		  uint64_t *value, struct ms_err *err);
+/* The name of what a change is about, without "delta_" or its kind. */
+const char *budget_changed(const struct budget *b);
+enum figure_unit budget_unit(const struct budget *b);
 
 /* ---- budget_check.c ---- */
 
@@ -72,22 +79,6 @@ const char *budget_apart(const struct budget *b, struct model *m);
 bool budget_matches(const struct budget *b, struct model *m, const struct site *s);
 /* Why budgets cannot be decided on this recording, or NULL. */
 const char *budget_untrusted(struct model *m);
-
-/* ---- diff_budget.c ---- */
-
-/* ---- diff_grammar.c ----
- *
- *     figure = "delta_" and a name of "totals" in the JSON report, "delta_live_bytes",
- *              "delta_live_blocks"; "new_", "gone_", "grown_", "shrunk_" and "sites" or a figure
- *              of a site; "unchanged_sites", "renamed_sites", "unmatched_sites". After site():
- *              "delta_" and a figure of a site, summed over those of the pattern
- *     number = [ "+" | "-" ] digits [ "." digits ] [ unit | "%" ]     a sign for changes only,
- *              per cent of the old figure for delta_ only */
-
-/* Takes such a figure at *s. False: there is none. */
-bool diff_budget_figure(const char **s, struct budget *b);
-/* Takes the number, all of `s`. 0, or -1 with `err` set. */
-int diff_budget_number(const char *s, struct budget *b, struct ms_err *err);
 
 /* ---- diff_budget.c ---- */
 

@@ -103,7 +103,7 @@ const char *budget_amount(const struct budget *b, struct model *m)
 	if (b->change)
 		return diff_budget_amount(b, m);
 	uint64_t v = value_of(b, m);
-	switch (budget_figure(b)->unit) {
+	switch (budget_unit(b)) {
 	case FIGURE_BYTES:
 		return v < 1024 ? say_size(m, v)
 				: ms_arena_printf(&m->arena, "%llu (%s)", (unsigned long long)v,
@@ -136,15 +136,15 @@ enum budget_result budget_check(const struct budget *b, struct model *m)
 
 const char *budget_apart(const struct budget *b, struct model *m)
 {
-	bool of_sites = b->change && (b->site || strncmp(b->change, "delta_", 6) != 0);
-	return of_sites && strncmp(b->change, "unmatched_", 10) != 0 ? diff_unmatched(m) : NULL;
+	bool of_sites = b->change && (b->site || (!b->delta && b->kind != DIFF_UNMATCHED));
+	return of_sites ? diff_unmatched(m) : NULL;
 }
 
 const char *budget_unknown(const struct budget *b, const struct model *m)
 {
 	if (b->change && !m->diff)
 		return "nothing was compared (ms-diff does)";
-	bool of_sites = b->site || (b->change && strncmp(b->change, "delta_", 6) != 0);
+	bool of_sites = b->site || (b->change && !b->delta);
 	bool hidden = of_sites && (b->change ? m->diff->hidden_sites : m->hidden.sites);
 	return hidden ? "filters took sites away that it could be about"
 		      : "the figure is not known";

@@ -5,7 +5,6 @@
 
 /* parts of a tool, not of a library */
 #include "ms-report/ci/budget.c"
-#include "ms-report/ci/diff_grammar.c"
 #include "ms-report/model/figures.c"
 #include "libcommon/symbols/shorten.h"
 
