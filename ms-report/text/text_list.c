@@ -131,15 +131,26 @@ static const char *number_of(struct page *p, const struct site *s)
 	return ms_arena_printf(&p->m->arena, "%lld", (long long)s->id);
 }
 
-static const char *const heads[METRIC_LISTS][2] = {{"bytes", "blocks"},
-						   {"bytes", "blocks"},
-						   {"allocated", "calls"},
-						   {"calls", "allocated"},
-						   {"temporary", "of its"},
-						   {"failed", "allocations"},
-						   {"mapped", "calls"},
-						   [METRIC_UNREACHABLE] = {"bytes", "blocks"},
-						   [METRIC_HELD] = {"bytes", "blocks"}};
+/* What is said of a metric: what a list of it is called (NULL = see list_name), the heads of its
+ * figures, how the second one follows the first in the title (NULL = it does not), and what it
+ * counts (NULL = bytes). */
+static const struct {
+	const char *name, *a, *b, *then, *one, *many;
+} words[METRIC_LISTS] = {
+	[METRIC_LIVE] = {NULL, "bytes", "blocks", ", ", "block", "blocks"},
+	[METRIC_PEAK] = {NULL, "bytes", "blocks", ", ", "block", "blocks"},
+	[METRIC_ALLOCATED] = {"ALLOCATED over the whole run", "allocated", "calls", " in ", "call",
+			      "calls"},
+	[METRIC_ALLOCATIONS] = {"CALLS over the whole run", "calls", "allocated", " for "},
+	[METRIC_TEMPORARY] = {"TEMPORARY, freed before the next allocation", "temporary", "of its",
+			      " of ", "call", "calls"},
+	[METRIC_FAILED] = {"FAILED, calls that returned null", "failed", "allocations"},
+	[METRIC_MAPPED] = {NULL, "mapped", "calls"},
+	[METRIC_UNREACHABLE] = {"UNREACHABLE AT THE END, nothing points to these", "bytes",
+				"blocks", ", ", "block", "blocks"},
+	[METRIC_HELD] = {"LIVE AT THE END, something points to these", "bytes", "blocks", ", ",
+			 "block", "blocks"},
+};
 
 static void fit(struct page *p, const struct list *l, struct figures *f, struct pair v)
 {
@@ -152,8 +163,8 @@ static struct figures measure(struct page *p, const struct list *l)
 {
 	bool narrow = p->style.width < 64, peak = l->metric == METRIC_PEAK;
 	struct figures f = {.share = peak && !narrow && !l->total.estimated ? 6 : 0,
-			    .a = strlen(heads[l->metric][0]),
-			    .b = strlen(heads[l->metric][1]),
+			    .a = strlen(words[l->metric].a),
+			    .b = strlen(words[l->metric].b),
 			    .number = 1};
 	f.a = f.a < 9 ? 9 : f.a;
 	for (size_t i = 0; i < l->n; i++) {
@@ -187,13 +198,13 @@ static void put_figures(struct out *o, const struct figures *f, const char *shar
 static void figures_alone(struct page *p, struct out *o, const struct list *l, struct pair v,
 			  const char *number)
 {
-	const char *const *head = heads[l->metric];
 	struct words w = {
 		.v = {metric_is_bytes(l->metric)
 			      ? list_a(p, l->metric, v)
 			      : ms_arena_printf(&p->m->arena, "%s %s", list_a(p, l->metric, v),
-						head[0]),
-		      ms_arena_printf(&p->m->arena, "%s %s", list_b(p, l->metric, v), head[1])},
+						words[l->metric].a),
+		      ms_arena_printf(&p->m->arena, "%s %s", list_b(p, l->metric, v),
+				      words[l->metric].b)},
 		.n = 2};
 	if (number)
 		w.v[w.n++] = ms_arena_printf(&p->m->arena, "#%s", number);
@@ -241,7 +252,7 @@ void text_list(struct page *p, struct out *o, const struct list *l, bool callers
 	bool below = before + LEAST > p->style.width && !p->style.full_names;
 	struct layout lay = {.name = p->style.width - 4, .before = 4};
 	if (!below) {
-		put_figures(o, &f, "share", heads[l->metric][0], heads[l->metric][1], "#");
+		put_figures(o, &f, "share", words[l->metric].a, words[l->metric].b, "#");
 		out_str(o, p->style.width < 64 || p->style.width < before + 32
 				   ? "where\n"
 				   : "where (first frame of your code)\n");
@@ -273,37 +284,24 @@ static const char *list_name(struct page *p, const struct list *l)
 	struct ms_arena *a = &m->arena;
 	bool end = strcmp(m->at_label, "end") == 0;
 	const char *later = unrecorded_peak(m);
-	switch (l->metric) {
-	case METRIC_UNREACHABLE:
-		return "UNREACHABLE AT THE END, nothing points to these";
-	case METRIC_HELD:
-		return "LIVE AT THE END, something points to these";
-	case METRIC_LIVE:
+	if (l->metric == METRIC_LIVE)
 		return ms_arena_printf(a, "LIVE AT %s, %s",
 				       !end                 ? say_moment(m, &p->style)
 				       : m->quality.growing ? "THE END SO FAR"
 							    : "THE END",
 				       words_verdict(m));
-	case METRIC_PEAK:
+	if (l->metric == METRIC_PEAK)
 		return m->processes.n > 1   ? "PEAK, each process at its own"
 		       : l->total.estimated ? "PEAK, the largest estimate"
 		       : later              ? later
 					    : ms_arena_printf(a, "PEAK at %s",
 							      say_time(m, m->totals.peak_time_ns));
-	case METRIC_ALLOCATED:
-		return "ALLOCATED over the whole run";
-	case METRIC_ALLOCATIONS:
-		return "CALLS over the whole run";
-	case METRIC_MAPPED:
+	if (l->metric == METRIC_MAPPED)
 		return ms_arena_printf(a, "MAPPED at %s, %s",
 				       end ? "the end" : say_moment(m, &p->style),
 				       moment_heap_is_apart(m) ? "apart from the heap"
 							       : "with what the allocator took");
-	case METRIC_FAILED:
-		return "FAILED, calls that returned null";
-	default:
-		return "TEMPORARY, freed before the next allocation";
-	}
+	return words[l->metric].name;
 }
 
 /* The second figure of all, as it follows the first: ", 12 blocks", " in 3 calls"; "" = it is not
@@ -311,21 +309,13 @@ static const char *list_name(struct page *p, const struct list *l)
 static const char *list_second(struct page *p, const struct list *l)
 {
 	struct model *m = p->m;
-	struct ms_arena *a = &m->arena;
 	const struct ms_spread *e = pair_eb(&l->total);
-	switch (l->metric) {
-	case METRIC_ALLOCATED:
-		return ms_arena_printf(a, " in %s", est_things(m, l->total.b, e, "call", "calls"));
-	case METRIC_ALLOCATIONS:
-		return ms_arena_printf(a, " for %s", est_size(m, l->total.b, e));
-	case METRIC_TEMPORARY:
-		return ms_arena_printf(a, " of %s", est_things(m, l->total.b, e, "call", "calls"));
-	case METRIC_MAPPED:
-	case METRIC_FAILED:
+	const char *then = words[l->metric].then, *one = words[l->metric].one;
+	if (!then)
 		return "";
-	default:
-		return ms_arena_printf(a, ", %s", est_things(m, l->total.b, e, "block", "blocks"));
-	}
+	return ms_arena_printf(&m->arena, "%s%s", then,
+			       one ? est_things(m, l->total.b, e, one, words[l->metric].many)
+				   : est_size(m, l->total.b, e));
 }
 
 const char *list_title(struct page *p, const struct list *l)
