@@ -158,7 +158,7 @@ static int write_output(struct page *p, const struct options *opt, const struct 
 	p->style.source_root = p->links.source_root;
 	p->gzip = output->path && ends_with(output->path, ".gz");
 	bool page = output->format == FORMAT_TEXT || output->format == FORMAT_MD;
-	struct out o = {.fd = output->path || page ? -1 : STDOUT_FILENO};
+	struct out o = {.fd = output->path || page ? 0 : STDOUT_FILENO};
 	int rc = 0;
 	render(p, opt, output->format, &o);
 	bool paged = !output->path && output->format == FORMAT_TEXT && !opt->no_pager &&

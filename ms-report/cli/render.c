@@ -173,7 +173,7 @@ static void markdown_view(struct page *p, const struct options *opt, enum view v
 	} else if (v == VIEW_FIRST) {
 		markdown_first(p, o, limit);
 	} else if (v == VIEW_SITE || v == VIEW_TREE) {
-		struct out text = {.fd = -1};
+		struct out text = {0};
 		struct page plain = *p;
 		plain.style.color = false;
 		plain.style.width = opt->width ? opt->width : 100;
@@ -258,7 +258,7 @@ static void json(struct page *p, const struct options *opt, struct out *o)
 
 static void json_or_pretty(struct page *p, const struct options *opt, struct out *o)
 {
-	struct out compact = {.fd = -1};
+	struct out compact = {0};
 	json(p, opt, opt->pretty ? &compact : o);
 	struct ms_json j = out_json(o);
 	if (opt->pretty)
@@ -305,7 +305,7 @@ static void html(struct page *p, const struct options *opt, struct out *o)
 	struct page plain = *p;
 	const struct options first = {
 		.views = {VIEW_FIRST}, .view_count = 1, .limit = 20, .metric = METRIC_COUNT};
-	struct out text = {.fd = -1};
+	struct out text = {0};
 	plain.style = (struct style){.width = 100, .ascii = p->style.ascii};
 	text_report(&plain, &first, &text);
 	out_char(&text, 0);

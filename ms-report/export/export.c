@@ -126,7 +126,7 @@ uint32_t export_text(struct export *x, struct export_texts *t, uint32_t place, e
 	if (!t->number)
 		t->number = ms_xcalloc(x->place_count, sizeof *t->number);
 	if (!t->number[place]) {
-		struct out text = {.fd = -1};
+		struct out text = {0};
 		put(x, &x->places[place], &text);
 		t->number[place] = bytes_number(&t->texts, text.v, text.n, NULL) + 1;
 		out_free(&text);

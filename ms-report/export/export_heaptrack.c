@@ -481,7 +481,7 @@ static void put_events(struct heaptrack *h)
 
 void export_heaptrack(struct export *x, struct out *o)
 {
-	struct heaptrack h = {.x = x, .text = {.fd = -1}};
+	struct heaptrack h = {.x = x, .text = {0}};
 	h.trace = ms_xcalloc(x->n, sizeof *h.trace);
 	h.live = ms_xcalloc(x->n, sizeof *h.live);
 	h.now = ms_xcalloc(x->n, sizeof *h.now);

@@ -63,7 +63,7 @@ static void bytes_field(struct out *o, unsigned field, const char *s, size_t n)
 
 static void numbers_field(struct out *o, unsigned field, const uint64_t *v, size_t n)
 {
-	struct out packed = {.fd = -1};
+	struct out packed = {0};
 	for (size_t i = 0; i < n; i++)
 		varint(&packed, v[i]);
 	bytes_field(o, field, packed.v, packed.n);
@@ -176,7 +176,7 @@ static uint64_t function_number(struct pprof *p, const struct place *q)
 
 static void add_line(struct pprof *p, const struct place *q)
 {
-	struct out line = {.fd = -1};
+	struct out line = {0};
 	number_field(&line, 1, function_number(p, q));
 	number_field(&line, 2, q->line);
 	bytes_field(&p->chain, 4, line.v, line.n);
@@ -216,7 +216,7 @@ static uint64_t location_number(struct pprof *p, const uint32_t *path, size_t n,
 static void add_label(struct pprof *p, const char *key, const char *s, uint64_t number,
 		      const char *unit)
 {
-	struct out label = {.fd = -1};
+	struct out label = {0};
 	string_field(p, &label, 1, key);
 	if (s)
 		string_field(p, &label, 2, s);
@@ -356,11 +356,7 @@ static void put_head(struct pprof *p, enum metric metric)
 
 void export_pprof(struct export *x, struct out *o)
 {
-	struct pprof p = {.x = x,
-			  .text = {.fd = -1},
-			  .message = {.fd = -1},
-			  .part = {.fd = -1},
-			  .chain = {.fd = -1}};
+	struct pprof p = {.x = x, .text = {0}, .message = {0}, .part = {0}, .chain = {0}};
 	p.mapping = ms_xcalloc(x->m->modules.n + 1, sizeof *p.mapping);
 	gzip_open(&p.gzip, o, false);
 	put_head(&p, x->asked);

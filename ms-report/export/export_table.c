@@ -38,7 +38,6 @@ uint32_t bytes_number(struct table_of_bytes *t, const void *s, size_t n, bool *i
 		*is_new = !number;
 	if (number)
 		return number - 1;
-	t->text.fd = -1;
 	out_put(&t->text, s, n);
 	*MS_APPEND(t->end, t->n, t->cap) = t->text.n;
 	ms_lookup_add(&t->by_bytes, hash, (uint32_t)t->n);

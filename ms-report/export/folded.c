@@ -31,7 +31,7 @@ static void put_name(struct out *o, const char *s)
 
 void folded_tree(struct model *m, struct out *o, const struct tree *t, bool full_names)
 {
-	struct out path = {.fd = -1};
+	struct out path = {0};
 	size_t *end = ms_arena_alloc(&m->arena, t->n * sizeof *end); /* of a branch's path */
 	uint32_t at = t->v[0].first_child;
 	while (at != NONE) {

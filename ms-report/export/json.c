@@ -145,7 +145,7 @@ struct frames {
 
 static struct frames render_frames(struct model *m)
 {
-	struct frames f = {.text = {.fd = -1},
+	struct frames f = {.text = {0},
 			   .begin = ms_xrealloc(NULL, m->frames.n + 1, sizeof *f.begin)};
 	for (size_t i = 0; i < m->frames.n; i++) {
 		struct ms_json j = out_json(&f.text);

@@ -135,8 +135,8 @@ static void write_data(struct page *p, const struct html_sites *s, enum metric m
 		       struct out *o)
 {
 	struct html_strings strings = {0};
-	struct html_columns c = {.bytes = {.fd = -1}, .names = {.fd = -1}};
-	struct out text = {.fd = -1};
+	struct html_columns c = {.bytes = {0}, .names = {0}};
+	struct out text = {0};
 	struct ms_json j = out_json(&text);
 	html_sites_write(p, s, &strings, &c);
 	html_spans_write(p->m, &c);
@@ -177,10 +177,10 @@ static void put_data(struct page *p, struct out *o, enum metric metric, size_t l
 {
 	bool fit = limit == LIMIT_DEFAULT;
 	size_t most = fit ? SIZE_MAX : limit, room = HTML_MAX - used;
-	struct out packed = {.fd = -1};
+	struct out packed = {0};
 	for (;;) {
 		struct html_sites s = html_sites_choose(p->m, most);
-		struct out data = {.fd = -1};
+		struct out data = {0};
 		size_t n = s.n;
 		packed.n = 0;
 		write_data(p, &s, metric, &data);
@@ -197,7 +197,7 @@ static void put_data(struct page *p, struct out *o, enum metric metric, size_t l
 
 void html_report(struct page *p, struct out *o, const char *text, enum metric metric, size_t limit)
 {
-	struct out head = {.fd = -1};
+	struct out head = {0};
 	put_head(&head, program(p));
 	put_who(p, &head);
 	out_str(&head, html_body);

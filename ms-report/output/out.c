@@ -39,7 +39,7 @@ void out_put(struct out *o, const char *s, size_t n)
 		return;
 	memcpy(reserve(o, n), s, n);
 	o->n += n;
-	if (o->fd >= 0 && o->n > LARGE)
+	if (o->fd && o->n > LARGE)
 		empty(o);
 }
 
@@ -100,7 +100,7 @@ void out_escaped(struct out *o, const char *s, const char *which, const char *ba
 
 int out_flush(struct out *o, const char *name, struct ms_err *err)
 {
-	if (o->fd >= 0)
+	if (o->fd)
 		empty(o);
 	if (!o->error)
 		return 0;

@@ -19,7 +19,7 @@ struct ms_json;
 struct out {
 	char *v;
 	size_t n, cap;
-	int fd;    /* where it is emptied whenever it is large; -1 = never */
+	int fd;    /* where it is emptied whenever it is large; 0 = never */
 	int error; /* errno of the first failed write; what comes later is dropped */
 };
 

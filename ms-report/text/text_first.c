@@ -223,7 +223,7 @@ static void next(struct page *p, struct out *o, const struct list *live, const s
 	v[n].command = several ? "ms-report --by process" : "ms-report --md";
 	v[n++].why = several ? "each process's own peak" : "tables for a pull request or a log";
 	size_t width = 0, w[3];
-	struct out tmp = {.fd = -1};
+	struct out tmp = {0};
 	for (size_t i = 0; i < n; i++) {
 		w[i] = text_command(p, &tmp, v[i].command, 9);
 		width = w[i] > width ? w[i] : width;

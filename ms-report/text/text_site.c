@@ -14,7 +14,7 @@
 static void under(struct page *p, struct out *o, const char *label, const char *s, size_t indent)
 {
 	text_pad(o, label, indent);
-	struct out tmp = {.fd = -1};
+	struct out tmp = {0};
 	struct page narrow = *p;
 	narrow.style.width = p->style.width > indent + 11 ? p->style.width - indent : 11;
 	text_fold(&narrow, &tmp, s, 0);

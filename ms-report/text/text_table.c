@@ -22,7 +22,7 @@ static const char *bar(struct model *m, uint64_t n, bool ascii)
 					    "\xe2\x96\x8a",
 					    "\xe2\x96\x89"};
 	size_t eighths = (size_t)(n * BAR * 8 / 1000);
-	struct out o = {.fd = -1};
+	struct out o = {0};
 	if (n != UNKNOWN && n > 0 && eighths == 0)
 		eighths = 1;
 	out_repeat(&o, ascii ? "#" : "\xe2\x96\x88", ascii ? (eighths + 7) / 8 : eighths / 8);
