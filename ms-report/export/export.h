@@ -9,9 +9,8 @@
  */
 #pragma once
 
-#include "export_table.h"
-
 #include "ms-report/model/lists.h"
+#include "ms-report/output/number_table.h"
 #include "ms-report/output/out.h"
 #include "ms-report/words/words.h"
 

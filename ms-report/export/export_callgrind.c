@@ -42,7 +42,7 @@ struct callgrind {
 	MS_ARRAY(struct cost) costs; /* by arc */
 	uint32_t *number;            /* of a place's function + 1; 0 = not asked yet */
 	uint32_t *seen;              /* by function: the last row + 1 that has it */
-	size_t seen_cap;
+	size_t seen_count;
 	bool *told[3]; /* which files, names and modules were written with their number */
 };
 
@@ -67,14 +67,6 @@ static uint32_t function_number(struct callgrind *c, uint32_t place)
 	return c->number[place] - 1;
 }
 
-static void copy_struct(const struct table_of_bytes *t, uint32_t number, void *to)
-{
-	size_t n;
-	const char *s = bytes_of(t, number, &n);
-	for (size_t i = 0; i < n; i++)
-		((char *)to)[i] = s[i];
-}
-
 static void add_cost(struct callgrind *c, uint32_t from, uint32_t to, uint32_t line,
 		     const uint64_t *v)
 {
@@ -90,13 +82,7 @@ static void add_cost(struct callgrind *c, uint32_t from, uint32_t to, uint32_t l
 /* Has this row been in the function? It has now. */
 static bool visited(struct callgrind *c, uint32_t function, uint32_t row)
 {
-	if (function >= c->seen_cap) {
-		size_t cap = (size_t)function * 2 + 256;
-		c->seen = ms_xrealloc(c->seen, cap, sizeof *c->seen);
-		for (size_t i = c->seen_cap; i < cap; i++)
-			c->seen[i] = 0;
-		c->seen_cap = cap;
-	}
+	c->seen = ms_xgrow(c->seen, &c->seen_count, (size_t)function + 1, sizeof *c->seen);
 	bool was = c->seen[function] == row + 1;
 	c->seen[function] = row + 1;
 	return was;
@@ -148,7 +134,7 @@ static void put_arc(struct callgrind *c, const struct arc *a, const uint64_t *v)
 {
 	struct function to = {0};
 	if (a->to != NONE) {
-		copy_struct(&c->functions, a->to, &to);
+		bytes_copy(&c->functions, a->to, &to);
 		put_name(c, "cob", 2, to.module);
 		put_name(c, "cfi", 0, to.file);
 		put_name(c, "cfn", 1, to.name);
@@ -164,14 +150,14 @@ static void put_function(struct callgrind *c, uint32_t function, uint32_t first)
 {
 	struct function f = {0};
 	struct arc a = {0};
-	copy_struct(&c->functions, function, &f);
+	bytes_copy(&c->functions, function, &f);
 	out_char(c->o, '\n');
 	put_name(c, "ob", 2, f.module);
 	put_name(c, "fl", 0, f.file);
 	put_name(c, "fn", 1, f.name);
 	for (int own = 1; own >= 0; own--)
 		for (uint32_t i = first; i != NONE; i = c->costs.v[i].next) {
-			copy_struct(&c->arcs, i, &a);
+			bytes_copy(&c->arcs, i, &a);
 			if (own == (a.to == NONE))
 				put_arc(c, &a, c->costs.v[i].v);
 		}
@@ -185,7 +171,7 @@ static void put_functions(struct callgrind *c)
 		first[i] = NONE;
 	for (uint32_t i = (uint32_t)c->costs.n; i-- > 0;) {
 		struct arc a = {0};
-		copy_struct(&c->arcs, i, &a);
+		bytes_copy(&c->arcs, i, &a);
 		c->costs.v[i].next = first[a.from];
 		first[a.from] = i;
 	}

@@ -29,11 +29,9 @@ struct dhat {
 	struct export *x;
 	struct ms_json j;
 	struct export_texts frames;
-	struct key_tree stacks; /* from the outermost frame on */
-	struct {
-		uint64_t (*v)[FIGURES];
-		size_t n, cap;
-	} points; /* by node of `stacks` */
+	struct key_tree stacks;      /* from the outermost frame on */
+	uint64_t (*points)[FIGURES]; /* by node of `stacks` */
+	size_t point_count;
 };
 
 static void put_frame(struct export *x, const struct place *p, struct out *o)
@@ -67,20 +65,16 @@ static void add_row(struct dhat *d, const struct export_row *r)
 	for (size_t n = export_stack(d->x, r); n > 0; n--)
 		at = key_child(&d->stacks, at,
 			       export_text(d->x, &d->frames, d->x->path[n - 1], put_frame), NULL);
-	while (d->points.n < d->stacks.n) {
-		uint64_t(*fresh)[FIGURES] = MS_PUSH(&d->points);
-		for (int i = 0; i < FIGURES; i++)
-			(*fresh)[i] = 0;
-	}
+	d->points = ms_xgrow(d->points, &d->point_count, d->stacks.n, sizeof *d->points);
 	for (int i = 0; i < FIGURES; i++)
-		d->points.v[at][i] = figure_add(d->points.v[at][i], figures[i]);
+		d->points[at][i] = figure_add(d->points[at][i], figures[i]);
 }
 
 static void put_point(struct dhat *d, uint32_t node)
 {
 	ms_json_open(&d->j, NULL, '{');
 	for (int i = 0; i < FIGURES; i++)
-		ms_json_number(&d->j, keys[i], d->points.v[node][i]);
+		ms_json_number(&d->j, keys[i], d->points[node][i]);
 	ms_json_open(&d->j, "fs", '[');
 	for (uint32_t i = node; i; i = d->stacks.v[i].parent)
 		ms_json_number(&d->j, NULL, d->stacks.v[i].key);
@@ -124,8 +118,8 @@ void export_dhat(struct export *x, struct out *o)
 	ms_json_open(&d.j, NULL, '{');
 	put_head(&d);
 	ms_json_open(&d.j, "pps", '[');
-	for (uint32_t i = 1; i < d.points.n; i++)
-		if (any(d.points.v[i]))
+	for (uint32_t i = 1; i < d.stacks.n; i++)
+		if (any(d.points[i]))
 			put_point(&d, i);
 	ms_json_close(&d.j, ']');
 	export_text_array(&d.frames, &d.j, "ftbl");
@@ -133,5 +127,5 @@ void export_dhat(struct export *x, struct out *o)
 	out_char(o, '\n');
 	export_texts_free(&d.frames);
 	key_free(&d.stacks);
-	free(d.points.v);
+	free(d.points);
 }

@@ -178,8 +178,7 @@ static void put_infos(struct heaptrack *h, const struct table_of_bytes *t)
 {
 	for (uint32_t i = 0; i < t->n; i++) {
 		struct info key;
-		size_t n;
-		memcpy(&key, bytes_of(t, i, &n), sizeof key);
+		bytes_copy(t, i, &key);
 		put_line(h, 'a', (uint64_t[]){key.size, key.trace}, 2);
 	}
 }
@@ -190,13 +189,6 @@ static void add_lot(struct stock *s, uint64_t blocks, uint64_t bytes, bool tempo
 {
 	if (blocks && s->n < LOTS_MAX)
 		s->lot[s->n++] = (struct lot){blocks, bytes / blocks, bytes % blocks, temporary};
-}
-
-/* A number of column `c` of the current row of sizes. */
-static uint64_t column(struct heaptrack *h, int c)
-{
-	int64_t v = sqlite3_column_int64(h->sizes, c);
-	return v < 0 ? 0 : (uint64_t)v;
 }
 
 /* One size class: the blocks that are not temporary, with `least` bytes if there are so many, then
@@ -237,10 +229,13 @@ static void fill(struct heaptrack *h, size_t row, struct stock *s)
 		sqlite3_reset(h->sizes);
 		sqlite3_bind_int64(h->sizes, 1, r->site->id);
 		while (sqlite3_step(h->sizes) == SQLITE_ROW && s->n < LOTS_MAX / 2) {
-			blocks += column(h, 0);
-			bytes += column(h, 1);
-			temporary += column(h, 2);
-			add_class(s, &rest, column(h, 0), column(h, 1), column(h, 2), 0);
+			uint64_t n[3];
+			for (int i = 0; i < 3; i++)
+				n[i] = figure_or_0(figure_in(h->sizes, i));
+			blocks += n[0];
+			bytes += n[1];
+			temporary += n[2];
+			add_class(s, &rest, n[0], n[1], n[2], 0);
 		}
 	}
 	if (blocks != v[EXPORT_ALLOCATIONS] || bytes != v[EXPORT_ALLOCATED] ||

@@ -134,18 +134,19 @@ static void put_base64(struct out *o, const unsigned char *v, size_t n)
 static void write_data(struct page *p, const struct html_sites *s, enum metric metric,
 		       struct out *o)
 {
-	struct html_strings strings = {0};
+	struct table_of_bytes strings = {0};
 	struct html_columns c = {.bytes = {0}, .names = {0}};
 	struct out text = {0};
 	struct ms_json j = out_json(&text);
+	size_t n;
 	html_sites_write(p, s, &strings, &c);
 	html_spans_write(p->m, &c);
 	html_diff_write(p->m, s, &c);
 	ms_json_open(&j, NULL, '{');
 	html_words_write(p, &j, s, metric);
 	ms_json_open(&j, "strings", '[');
-	for (size_t i = 0; i < strings.list.n; i++)
-		ms_json_string(&j, NULL, strings.list.v[i]);
+	for (uint32_t i = 0; i < strings.n; i++)
+		ms_json_string(&j, NULL, bytes_of(&strings, i, &n));
 	ms_json_close(&j, ']');
 	ms_json_open(&j, "columns", '[');
 	out_put(&text, c.names.v, c.names.n);
@@ -158,7 +159,7 @@ static void write_data(struct page *p, const struct html_sites *s, enum metric m
 	out_free(&text);
 	out_free(&c.bytes);
 	out_free(&c.names);
-	html_strings_free(&strings);
+	bytes_free(&strings);
 }
 
 /* Packed, in base64. */

@@ -20,21 +20,9 @@ const char *html_text(struct page *p, const char *s)
 
 /* ---- strings ---- */
 
-uint32_t html_string(struct html_strings *s, const char *text)
+uint32_t html_string(struct table_of_bytes *strings, const char *text)
 {
-	uint32_t hash = ms_hash_text(text), number;
-	for (size_t at = hash; (number = ms_lookup_next(&s->by_text, hash, &at));)
-		if (strcmp(s->list.v[number - 1], text) == 0)
-			return number - 1;
-	*MS_PUSH(&s->list) = text;
-	ms_lookup_add(&s->by_text, hash, (uint32_t)s->list.n);
-	return (uint32_t)s->list.n - 1;
-}
-
-void html_strings_free(struct html_strings *s)
-{
-	MS_FREE(s->list.v, s->by_text.slots);
-	*s = (struct html_strings){0};
+	return bytes_number(strings, text, strlen(text) + 1, NULL);
 }
 
 /* ---- columns ---- */

@@ -31,10 +31,8 @@
  */
 #pragma once
 
-#include "libcommon/base/arena.h"
-#include "libcommon/base/lookup.h"
 #include "ms-report/model/lists.h"
-#include "ms-report/output/out.h"
+#include "ms-report/output/number_table.h"
 #include "ms-report/words/table.h"
 
 struct ms_json;
@@ -42,12 +40,8 @@ struct page;
 
 /* ---- strings: each once, numbered as they come ---- */
 
-struct html_strings {
-	MS_ARRAY(const char *) list;
-	struct ms_lookup by_text;
-};
-uint32_t html_string(struct html_strings *s, const char *text);
-void html_strings_free(struct html_strings *s);
+/* With their NULs. */
+uint32_t html_string(struct table_of_bytes *strings, const char *text);
 
 /* ---- columns ---- */
 
@@ -76,7 +70,7 @@ struct html_sites {
 /* The `most` that matter most by any figure. Free with html_sites_free. */
 struct html_sites html_sites_choose(struct model *m, size_t most);
 void html_sites_free(struct html_sites *s);
-void html_sites_write(struct page *p, const struct html_sites *s, struct html_strings *strings,
+void html_sites_write(struct page *p, const struct html_sites *s, struct table_of_bytes *strings,
 		      struct html_columns *c);
 
 /* ---- the rest ---- */

@@ -103,8 +103,7 @@ static struct walk walk_nodes(const struct model *m, const uint32_t *sites, size
 {
 	size_t nodes = m->nodes.n + 1;
 	struct walk w = {.m = m};
-	w.used = ms_xrealloc(NULL, nodes, sizeof *w.used);
-	memset(w.used, 0, nodes * sizeof *w.used);
+	w.used = ms_xcalloc(nodes, sizeof *w.used);
 	w.child = ms_xrealloc(NULL, nodes, sizeof *w.child);
 	w.next = ms_xrealloc(NULL, nodes, sizeof *w.next);
 	w.order = ms_xrealloc(NULL, nodes, sizeof *w.order);
@@ -227,31 +226,13 @@ static void put_new(struct html_columns *c, struct numbers *k, uint32_t old)
 	k->of[old] = k->n++;
 }
 
-/* What frames are merged by: name and module. */
+/* What frames are merged by: in truth name and module, which say the rest. */
 struct function {
 	uint32_t name, brief, module; /* strings; module + 1 */
-	bool known;
-};
-struct functions {
-	struct function *v;
-	size_t n, cap;
-	struct ms_lookup by_name;
+	uint32_t known;
 };
 
-static uint32_t function_number(struct functions *f, struct function want)
-{
-	uint32_t hash = ms_hash(want.name, want.module), number;
-	for (size_t at = hash; f->n && (number = ms_lookup_next(&f->by_name, hash, &at));) {
-		const struct function *have = &f->v[number - 1];
-		if (have->name == want.name && have->module == want.module)
-			return number - 1;
-	}
-	*MS_PUSH(f) = want;
-	ms_lookup_add(&f->by_name, hash, (uint32_t)f->n);
-	return (uint32_t)f->n - 1;
-}
-
-static struct function function_of(struct page *p, const struct frame *f, struct html_strings *s)
+static struct function function_of(struct page *p, const struct frame *f, struct table_of_bytes *s)
 {
 	struct model *m = p->m;
 	const char *name = frame_name(&m->arena, m, f), *path = NULL;
@@ -266,7 +247,7 @@ static struct function function_of(struct page *p, const struct frame *f, struct
 		.known = known || f->note};
 }
 
-static void put_functions(const struct functions *f, const struct numbers *k,
+static void put_functions(const struct table_of_bytes *f, const struct numbers *k,
 			  struct html_columns *c)
 {
 	static const char *const names[] = {"function_name", "function_short", "function_module",
@@ -275,23 +256,26 @@ static void put_functions(const struct functions *f, const struct numbers *k,
 		uint64_t before = 0;
 		html_column(c, k->n, column < 2 ? "delta" : "plain", "%s", names[column]);
 		for (uint32_t i = 0; i < k->n; i++) {
-			const struct function *x = &f->v[k->list[i]];
+			struct function x;
+			bytes_copy(f, k->list[i], &x);
 			if (column < 2)
-				html_delta(c, &before, column ? x->brief : x->name);
+				html_delta(c, &before, column ? x.brief : x.name);
 			else
-				html_plain(c, column == 2 ? x->module : !x->known);
+				html_plain(c, column == 2 ? x.module : !x.known);
 		}
 	}
 }
 
-static void put_frames(struct page *p, const struct numbers *frames, struct html_strings *s,
+static void put_frames(struct page *p, const struct numbers *frames, struct table_of_bytes *s,
 		       struct html_columns *c)
 {
 	const struct model *m = p->m;
-	struct functions f = {0};
+	struct table_of_bytes f = {0};
 	uint32_t *number = ms_xrealloc(NULL, frames->n + 1, sizeof *number);
-	for (uint32_t i = 0; i < frames->n; i++)
-		number[i] = function_number(&f, function_of(p, &m->frames.v[frames->list[i]], s));
+	for (uint32_t i = 0; i < frames->n; i++) {
+		struct function x = function_of(p, &m->frames.v[frames->list[i]], s);
+		number[i] = bytes_number(&f, &x, sizeof x, NULL);
+	}
 	struct numbers functions = numbers_make(f.n);
 	uint64_t before = 0;
 	html_column(c, frames->n, "new", "frame_function");
@@ -313,7 +297,8 @@ static void put_frames(struct page *p, const struct numbers *frames, struct html
 	}
 	put_functions(&f, &functions, c);
 	numbers_free(&functions);
-	MS_FREE(number, f.v, f.by_name.slots);
+	bytes_free(&f);
+	free(number);
 }
 
 /* ---- sites ---- */
@@ -359,7 +344,7 @@ static void put_intervals(const struct model *m, const struct html_sites *s, str
 			uint64_t limits[2] = {UNKNOWN, UNKNOWN}, v = told_value(f, TOLD_OF_SITE, x);
 			const struct ms_spread *e = est_of(x->est, told[f].est);
 			if (e && v != UNKNOWN)
-				est_limits(v, e, &limits[0], &limits[1]);
+				ms_interval_whole(v, e, &limits[0], &limits[1]);
 			html_figure(c, limits[k % 2]);
 		}
 	}
@@ -385,7 +370,7 @@ static void put_spreads(const struct model *m, const struct html_sites *s, struc
 }
 
 static void put_sites(struct page *p, const struct html_sites *s, const uint32_t *row,
-		      struct html_strings *strings, struct html_columns *c)
+		      struct table_of_bytes *strings, struct html_columns *c)
 {
 	struct model *m = p->m;
 	const char **one_time = one_time_names(m);
@@ -420,7 +405,7 @@ static void put_sites(struct page *p, const struct html_sites *s, const uint32_t
 	put_spreads(m, s, c);
 }
 
-void html_sites_write(struct page *p, const struct html_sites *s, struct html_strings *strings,
+void html_sites_write(struct page *p, const struct html_sites *s, struct table_of_bytes *strings,
 		      struct html_columns *c)
 {
 	struct model *m = p->m;

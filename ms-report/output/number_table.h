@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "ms-report/output/out.h"
+#include "out.h"
 
 #include "libcommon/base/lookup.h"
 
@@ -25,6 +25,8 @@ uint32_t bytes_number(struct table_of_bytes *t, const void *s, size_t n, bool *i
 uint32_t string_number(struct table_of_bytes *t, const char *s, bool *is_new);
 /* Bytes of a number; borrowed until the next new one. */
 const char *bytes_of(const struct table_of_bytes *t, uint32_t number, size_t *n);
+/* Copies them to a struct. */
+void bytes_copy(const struct table_of_bytes *t, uint32_t number, void *to);
 void bytes_free(struct table_of_bytes *t);
 
 /* A tree whose nodes are named by keys. Node 0 is above all; a parent comes before its children. A

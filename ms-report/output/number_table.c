@@ -2,7 +2,7 @@
  * Numbers for things in the order in which they appear: strings, messages, paths of a tree; and a
  * gzip stream to write them to.
  */
-#include "export_table.h"
+#include "number_table.h"
 
 #include "libcommon/base/arena.h"
 
@@ -23,6 +23,13 @@ const char *bytes_of(const struct table_of_bytes *t, uint32_t number, size_t *n)
 	size_t begin = number ? t->end[number - 1] : 0;
 	*n = t->end[number] - begin;
 	return t->text.v + begin;
+}
+
+void bytes_copy(const struct table_of_bytes *t, uint32_t number, void *to)
+{
+	size_t n;
+	const char *s = bytes_of(t, number, &n);
+	memcpy(to, s, n);
 }
 
 uint32_t bytes_number(struct table_of_bytes *t, const void *s, size_t n, bool *is_new)
