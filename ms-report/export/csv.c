@@ -67,7 +67,7 @@ static void end_row(struct model *m, struct out *o, const uint64_t *v, const str
 	for (size_t i = 0; m->est && i < TOLD_ESTIMATES; i++) {
 		uint64_t low = UNKNOWN, high = UNKNOWN;
 		if (e && v[i] != UNKNOWN)
-			est_limits(v[i], &e->of[told[i].est], &low, &high);
+			ms_interval_whole(v[i], &e->of[told[i].est], &low, &high);
 		put_next(o, low);
 		put_next(o, high);
 	}

@@ -30,22 +30,12 @@ enum export_figure export_figure_of(enum metric metric)
 
 const char *export_title(struct model *m, enum export_figure f)
 {
-	switch (f) {
-	case EXPORT_ALLOCATIONS:
-		return "allocations";
-	case EXPORT_ALLOCATED:
-		return "bytes allocated";
-	case EXPORT_LIVE_BLOCKS:
-		return SAY("blocks live at %s", say_moment(m, &whole));
-	case EXPORT_LIVE:
-		return SAY("bytes live at %s", say_moment(m, &whole));
-	case EXPORT_PEAK_BLOCKS:
-		return "blocks live at the peak";
-	case EXPORT_PEAK:
-		return "bytes live at the peak";
-	default:
-		return "temporary allocations";
-	}
+	static const char *const titles[EXPORT_FIGURES] = {
+		"allocations",          "bytes allocated",         "blocks live at ",
+		"bytes live at ",       "blocks live at the peak", "bytes live at the peak",
+		"temporary allocations"};
+	bool live = f == EXPORT_LIVE || f == EXPORT_LIVE_BLOCKS;
+	return live ? SAY("%s%s", titles[f], say_moment(m, &whole)) : titles[f];
 }
 
 /* ---- places: those of frames, then of processes, then of what is neither ---- */
@@ -282,28 +272,23 @@ size_t export_moments(struct export *x, const struct snapshot ***out)
 	return n;
 }
 
-/* What a query about a snapshot says, one row after the other: a site's number and its bytes. */
-static void add_live(struct export *x, const char *sql, const struct snapshot *s, uint64_t *live)
+void export_live_at(struct export *x, const struct snapshot *s, uint64_t *live)
 {
 	struct model *m = x->m;
-	sqlite3_stmt *st = ms_sql_prepare(m->db, sql, NULL);
-	if (st)
-		sqlite3_bind_int64(st, 1, s->id);
-	while (st && sqlite3_step(st) == SQLITE_ROW) {
+	uint64_t sum = 0;
+	memset(live, 0, x->n * sizeof *live);
+	/* site 0: what filters took away */
+	sqlite3_stmt *st =
+		model_ask(m,
+			  "SELECT site, live_bytes FROM site_stat WHERE snapshot = %lld"
+			  " UNION ALL SELECT 0, live_bytes FROM hidden WHERE snapshot = %lld",
+			  (long long)s->id, (long long)s->id);
+	while (model_next(&st)) {
 		int64_t site = sqlite3_column_int64(st, 0), bytes = sqlite3_column_int64(st, 1);
 		uint32_t i = site ? MODEL_FIND(m->sites, site) : (uint32_t)m->sites.n;
 		if (i != NONE && bytes > 0)
 			live[i] = figure_add(live[i], (uint64_t)bytes);
 	}
-	sqlite3_finalize(st);
-}
-
-void export_live_at(struct export *x, const struct snapshot *s, uint64_t *live)
-{
-	uint64_t sum = 0;
-	memset(live, 0, x->n * sizeof *live);
-	add_live(x, "SELECT site, live_bytes FROM site_stat WHERE snapshot = ?", s, live);
-	add_live(x, "SELECT 0, live_bytes FROM hidden WHERE snapshot = ?", s, live);
 	for (size_t i = 0; i + 1 < x->n; i++)
 		sum = figure_add(sum, live[i]);
 	live[x->n - 1] = figure_or_0(figure_sub(s->live.bytes, sum));
@@ -315,17 +300,14 @@ size_t export_points(struct export *x, struct export_point **out)
 	MS_ARRAY(struct export_point) a = {0};
 	sqlite3_stmt *st = NULL;
 	if (m->processes.n > 1)
-		st = ms_sql_prepare(m->db,
-				    "SELECT lead(time_ns) OVER (ORDER BY time_ns), live_last"
-				    " FROM sum_timeline ORDER BY time_ns",
-				    NULL);
-	while (st && sqlite3_step(st) == SQLITE_ROW)
-		*MS_PUSH(&a) =
-			(struct export_point){sqlite3_column_type(st, 0) == SQLITE_NULL
-						      ? m->duration_ns
-						      : (uint64_t)sqlite3_column_int64(st, 0),
-					      (uint64_t)sqlite3_column_int64(st, 1)};
-	sqlite3_finalize(st);
+		st = model_ask(
+			m,
+			"SELECT coalesce(lead(time_ns) OVER (ORDER BY time_ns), %lld), live_last"
+			" FROM sum_timeline ORDER BY time_ns",
+			(long long)m->duration_ns);
+	while (model_next(&st))
+		*MS_PUSH(&a) = (struct export_point){(uint64_t)sqlite3_column_int64(st, 0),
+						     (uint64_t)sqlite3_column_int64(st, 1)};
 	for (size_t i = 0; m->processes.n == 1 && i < m->points.n; i++)
 		if (m->points.v[i].live_last != UNKNOWN)
 			*MS_PUSH(&a) = (struct export_point){

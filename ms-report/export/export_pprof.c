@@ -260,27 +260,15 @@ static void put_sample(struct pprof *p, const uint64_t *locations, size_t n, con
 
 /* ---- threads ---- */
 
-/* To the next row, if there is one. */
-static void step_threads(struct pprof *p)
-{
-	if (!p->threads || sqlite3_step(p->threads) == SQLITE_ROW)
-		return;
-	sqlite3_finalize(p->threads);
-	p->threads = NULL;
-}
-
 /* Which thread allocated what is known by site, in the order of sites, of the end alone, and not
  * how sure it is. */
 static void ask_threads(struct pprof *p)
 {
-	struct model *m = p->x->m;
-	p->threads = m->est ? NULL
-			    : ms_sql_prepare(m->db,
-					     "SELECT site, thread, allocations, allocated_bytes,"
-					     " live_blocks, live_bytes FROM site_thread"
-					     " ORDER BY site, thread",
-					     NULL);
-	step_threads(p);
+	if (!p->x->m->est)
+		p->threads = model_ask(
+			p->x->m, "SELECT site, thread, allocations, allocated_bytes,"
+				 " live_blocks, live_bytes FROM site_thread ORDER BY site, thread");
+	model_next(&p->threads);
 }
 
 /* One thread's part of a row, taken from `left`. False: there is no more. */
@@ -292,18 +280,18 @@ static bool next_thread(struct pprof *p, const struct site *s, uint64_t *left, u
 						     EXPORT_LIVE_BLOCKS, EXPORT_LIVE};
 	size_t known = strcmp(m->at_label, "end") == 0 ? 4 : 2;
 	while (p->threads && sqlite3_column_int64(p->threads, 0) < s->id)
-		step_threads(p);
+		model_next(&p->threads);
 	if (!p->threads || sqlite3_column_int64(p->threads, 0) != s->id)
 		return false;
 	*thread = model_thread(m, sqlite3_column_int64(p->threads, 1));
 	memset(part, 0, EXPORT_FIGURES * sizeof *part);
 	for (size_t i = 0; i < known; i++) {
-		int64_t v = sqlite3_column_int64(p->threads, 2 + (int)i);
-		uint64_t *rest = &left[figures[i]];
-		part[figures[i]] = v < 0 ? 0 : (uint64_t)v < *rest ? (uint64_t)v : *rest;
+		uint64_t v = figure_or_0(figure_in(p->threads, 2 + (int)i)),
+			 *rest = &left[figures[i]];
+		part[figures[i]] = v < *rest ? v : *rest;
 		*rest -= part[figures[i]];
 	}
-	step_threads(p);
+	model_next(&p->threads);
 	return true;
 }
 

@@ -107,21 +107,18 @@ static void put_row(struct model *m, struct out *o, const struct diff_row *r, ui
 /* What filters took away, of what was compared and of the comparison. */
 static void put_hidden(struct model *m, struct out *o, const char *figure)
 {
-	const char *sql =
-		ms_arena_printf(&m->arena,
-				"SELECT coalesce(sum(old_%s), 0), coalesce(sum(new_%s), 0)"
-				" FROM diff_hidden",
-				figure, figure);
-	sqlite3_stmt *st = ms_sql_prepare(m->db, sql, NULL);
-	if (st && sqlite3_step(st) == SQLITE_ROW) {
+	sqlite3_stmt *st = model_ask(m,
+				     "SELECT coalesce(sum(old_%s), 0), coalesce(sum(new_%s), 0)"
+				     " FROM diff_hidden",
+				     figure, figure);
+	while (model_next(&st)) {
 		uint64_t old = positive(sqlite3_column_int64(st, 0)),
 			 new = positive(sqlite3_column_int64(st, 1));
-		if (old || new) {
-			out_str(o, "[hidden by filters]");
-			put_change(o, old, new);
-		}
+		if (!old && !new)
+			continue;
+		out_str(o, "[hidden by filters]");
+		put_change(o, old, new);
 	}
-	sqlite3_finalize(st);
 }
 
 bool folded_diff(struct model *m, struct out *o, enum metric metric, bool full_names)

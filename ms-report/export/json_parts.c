@@ -7,84 +7,6 @@
 
 #include <string.h>
 
-static void put_threads(struct model *m, struct ms_json *j, const struct site *s)
-{
-	struct site_thread *t;
-	size_t n = model_site_threads(m, s, &t);
-	ms_json_open(j, "threads", '[');
-	for (size_t i = 0; i < n; i++) {
-		ms_json_open(j, NULL, '{');
-		ms_json_number(j, "tid", t[i].thread->tid);
-		ms_json_string(j, "name", t[i].thread->name);
-		MS_JSON_NUMBERS(j, {"allocations", t[i].allocations},
-				{"allocated_bytes", t[i].allocated_bytes},
-				{"live_bytes", t[i].live.bytes}, {"live_blocks", t[i].live.blocks});
-		ms_json_close(j, '}');
-	}
-	ms_json_close(j, ']');
-}
-
-static void put_sizes(struct model *m, struct ms_json *j, const struct site *s)
-{
-	struct size_class *c;
-	size_t n = model_site_sizes(m, s, &c);
-	ms_json_open(j, "sizes", '[');
-	for (size_t i = 0; i < n; i++) {
-		ms_json_open(j, NULL, '{');
-		MS_JSON_NUMBERS(j, {"low", c[i].low}, {"high", c[i].high},
-				{"allocations", c[i].allocations},
-				{"allocated_bytes", c[i].allocated_bytes},
-				{"temporary", c[i].temporary}, {"peak_bytes", c[i].peak.bytes},
-				{"peak_blocks", c[i].peak.blocks}, {"live_bytes", c[i].live.bytes},
-				{"live_blocks", c[i].live.blocks});
-		ms_json_close(j, '}');
-	}
-	ms_json_close(j, ']');
-}
-
-static void put_lifetimes(struct model *m, struct ms_json *j, const struct site *s,
-			  const char *unit)
-{
-	struct lifetime *v;
-	size_t n = model_site_lifetimes(m, s, unit, &v);
-	for (size_t i = 0; i < n; i++) {
-		ms_json_open(j, NULL, '{');
-		ms_json_string(j, "unit", unit);
-		MS_JSON_NUMBERS(j, {"low", v[i].low}, {"high", v[i].high}, {"frees", v[i].frees});
-		ms_json_close(j, '}');
-	}
-}
-
-/* Named after the same frame as a site would be. */
-static void put_frees(struct model *m, struct ms_json *j, const struct site *s)
-{
-	struct site_free *v;
-	size_t n = model_site_frees(m, s, &v);
-	ms_json_open(j, "freed_by", '[');
-	for (size_t i = 0; i < n; i++) {
-		uint32_t node = model_user_node(m, v[i].stack);
-		const struct frame *f = node == NONE ? NULL : &m->frames.v[m->nodes.v[node].frame];
-		ms_json_open(j, NULL, '{');
-		MS_JSON_NUMBERS(j, {"frees", v[i].frees}, {"freed_bytes", v[i].bytes});
-		ms_json_string(j, "function", f ? f->function : NULL);
-		ms_json_string(j, "file", f ? f->file : NULL);
-		ms_json_number(j, "line", f && f->line ? f->line : UNKNOWN);
-		ms_json_close(j, '}');
-	}
-	ms_json_close(j, ']');
-}
-
-void json_site_detail(struct model *m, struct ms_json *j, const struct site *s)
-{
-	put_threads(m, j, s);
-	put_sizes(m, j, s);
-	ms_json_open(j, "lifetimes", '[');
-	put_lifetimes(m, j, s, "ns");
-	put_lifetimes(m, j, s, "allocations");
-	ms_json_close(j, ']');
-	put_frees(m, j, s);
-}
-
 /* A number of SQLite's, which may be infinite. */
 static void put_value(struct ms_json *j, const char *name, const char *s)
 {
@@ -124,6 +46,33 @@ static void put_row(struct model *m, struct ms_json *j, const struct table *t, c
 	ms_json_close(j, '}');
 }
 
+static void put_items(struct model *m, struct ms_json *j, const struct table *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (t->rows[i].kind == ROW_ITEM)
+			put_row(m, j, t, &t->rows[i], NULL);
+}
+
+void json_site_detail(struct model *m, struct ms_json *j, const struct site *s)
+{
+	struct table threads = site_threads(m, s), sizes = site_sizes(m, s),
+		     after = site_lifetimes(m, s, false), between = site_lifetimes(m, s, true),
+		     frees = site_frees(m, s);
+	ms_json_open(j, "threads", '[');
+	put_items(m, j, &threads);
+	ms_json_close(j, ']');
+	ms_json_open(j, "sizes", '[');
+	put_items(m, j, &sizes);
+	ms_json_close(j, ']');
+	ms_json_open(j, "lifetimes", '[');
+	put_items(m, j, &after);
+	put_items(m, j, &between);
+	ms_json_close(j, ']');
+	ms_json_open(j, "freed_by", '[');
+	put_items(m, j, &frees);
+	ms_json_close(j, ']');
+}
+
 static void put_view(struct model *m, struct ms_json *j, const struct json_view *v)
 {
 	static const char *const rest[] = {[ROW_MORE] = "more",
@@ -135,9 +84,7 @@ static void put_view(struct model *m, struct ms_json *j, const struct json_view 
 	if (v->key)
 		ms_json_string(j, "by", v->key);
 	ms_json_open(j, "rows", '[');
-	for (size_t i = 0; i < v->table.n; i++)
-		if (v->table.rows[i].kind == ROW_ITEM)
-			put_row(m, j, &v->table, &v->table.rows[i], NULL);
+	put_items(m, j, &v->table);
 	ms_json_close(j, ']');
 	for (size_t i = 0; i < v->table.n; i++)
 		if (v->table.rows[i].kind != ROW_ITEM)
@@ -165,7 +112,7 @@ void json_intervals(struct ms_json *j, const struct estimates *e, const struct e
 		uint64_t low, high;
 		if (v[i].value == UNKNOWN)
 			continue;
-		est_limits(v[i].value, &e->of[v[i].figure], &low, &high);
+		ms_interval_whole(v[i].value, &e->of[v[i].figure], &low, &high);
 		ms_json_open(j, v[i].name, '{');
 		MS_JSON_NUMBERS(j, {"low", low}, {"high", high});
 		ms_json_close(j, '}');

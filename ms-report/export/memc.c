@@ -7,7 +7,6 @@
 #include "ms-report/output/out.h"
 
 #include "libcommon/base/json_writer.h"
-#include "libcommon/base/err.h"
 
 static const char *text(sqlite3_stmt *st, int i)
 {
@@ -22,15 +21,12 @@ static uint64_t kb(uint64_t bytes)
 
 void json_skipped(struct model *m, struct ms_json *j)
 {
-	struct ms_err ignored = {0};
 	if (m->proc_only != PROC_ONLY_REGIONS)
 		return;
-	sqlite3_stmt *st = ms_sql_prepare(m->db,
-					  "SELECT time_ns, pid, name, reason FROM skipped"
-					  " ORDER BY time_ns, pid",
-					  &ignored);
+	sqlite3_stmt *st = model_ask(m, "SELECT time_ns, pid, name, reason FROM skipped"
+					" ORDER BY time_ns, pid");
 	ms_json_open(j, "skipped_processes", '[');
-	while (st && sqlite3_step(st) == SQLITE_ROW) {
+	while (model_next(&st)) {
 		ms_json_open(j, NULL, '{');
 		ms_json_number(j, "time_ns", figure_in(st, 0));
 		ms_json_number(j, "pid", figure_in(st, 1));
@@ -39,7 +35,6 @@ void json_skipped(struct model *m, struct ms_json *j)
 		ms_json_close(j, '}');
 	}
 	ms_json_close(j, ']');
-	sqlite3_finalize(st);
 }
 
 /* ---- memc ---- */
@@ -47,8 +42,7 @@ void json_skipped(struct model *m, struct ms_json *j)
 struct memc {
 	struct model *m;
 	struct ms_json j;
-	sqlite3_stmt *regions; /* by snapshot, in order; at a row when `more` */
-	bool more;
+	sqlite3_stmt *regions; /* by snapshot, in order; at a row, or NULL */
 };
 
 static void address(struct ms_json *j, const char *key, int64_t v)
@@ -85,10 +79,10 @@ static void put_region(struct ms_json *j, sqlite3_stmt *st)
 /* Steps over the regions of earlier snapshots, which were not wanted. */
 static void put_regions(struct memc *c, int64_t snapshot, bool write)
 {
-	while (c->more && sqlite3_column_int64(c->regions, 0) <= snapshot) {
+	while (c->regions && sqlite3_column_int64(c->regions, 0) <= snapshot) {
 		if (write && sqlite3_column_int64(c->regions, 0) == snapshot)
 			put_region(&c->j, c->regions);
-		c->more = sqlite3_step(c->regions) == SQLITE_ROW;
+		model_next(&c->regions);
 	}
 }
 
@@ -108,38 +102,31 @@ static void put_process(struct memc *c, const char *key, sqlite3_stmt *st)
 	ms_json_close(j, '}');
 }
 
-static uint64_t count(struct model *m, const char *what, int64_t at)
-{
-	return (uint64_t)ms_sql_int(
-		m->db,
-		ms_arena_printf(&m->arena, "SELECT count(*) FROM %s = %lld", what, (long long)at),
-		0);
-}
-
 /* `st` is at the first process of a time; at the first one of the next afterwards. */
-static bool put_time(struct memc *c, sqlite3_stmt *st)
+static void put_time(struct memc *c, sqlite3_stmt **st)
 {
-	int64_t at = sqlite3_column_int64(st, 1);
-	bool row = true;
+	int64_t at = sqlite3_column_int64(*st, 1);
 	struct ms_json *j = &c->j;
 	ms_json_open(j, NULL, '{');
-	MS_JSON_NUMBERS(j, {"timestamp_ms", figure_in(st, 2) / 1000000},
-			{"process_count", count(c->m,
-						"snapshot s JOIN process p ON p.id = s.process"
-						" WHERE s.time_ns + p.offset_ns",
-						at)},
-			{"skipped", count(c->m, "skipped WHERE time_ns", at)});
+	MS_JSON_NUMBERS(
+		j, {"timestamp_ms", figure_in(*st, 2) / 1000000},
+		{"process_count",
+		 model_number(c->m,
+			      "SELECT count(*) FROM snapshot s JOIN process p"
+			      " ON p.id = s.process WHERE s.time_ns + p.offset_ns = %lld",
+			      (long long)at)},
+		{"skipped", model_number(c->m, "SELECT count(*) FROM skipped WHERE time_ns = %lld",
+					 (long long)at)});
 	ms_json_open(j, "processes", '[');
-	for (; row && sqlite3_column_int64(st, 1) == at; row = sqlite3_step(st) == SQLITE_ROW) {
+	do {
 		ms_json_open(j, NULL, '{');
-		ms_json_number(j, "pid", figure_in(st, 3));
-		ms_json_string(j, "name", text(st, 4));
-		put_process(c, "snapshot", st);
+		ms_json_number(j, "pid", figure_in(*st, 3));
+		ms_json_string(j, "name", text(*st, 4));
+		put_process(c, "snapshot", *st);
 		ms_json_close(j, '}');
-	}
+	} while (model_next(st) && sqlite3_column_int64(*st, 1) == at);
 	ms_json_close(j, ']');
 	ms_json_close(j, '}');
-	return row;
 }
 
 static const char processes_sql[] =
@@ -148,7 +135,7 @@ static const char processes_sql[] =
 	" FROM snapshot s JOIN process p ON p.id = s.process"
 	" LEFT JOIN sample x ON x.process = p.id AND x.time_ns = s.time_ns"
 	" LEFT JOIN (SELECT snapshot, count(*) AS regions FROM region GROUP BY snapshot) n"
-	" ON n.snapshot = s.id WHERE ?1 IS NULL OR s.label = ?1 ORDER BY s.id";
+	" ON n.snapshot = s.id WHERE %d OR s.label = %Q ORDER BY s.id";
 
 static const char regions_sql[] =
 	"SELECT snapshot, start, \"end\", kind, perms, path, rss_bytes, pss_bytes,"
@@ -157,26 +144,21 @@ static const char regions_sql[] =
 
 void json_memc(struct model *m, struct out *o, bool at)
 {
-	struct ms_err ignored = {0}; /* the tables were checked when it was opened */
-	struct memc c = {.m = m, .j = out_json(o)};
-	bool all = ms_sql_int(m->db, "SELECT value FROM meta WHERE key = 'all'", 0) == 1;
-	sqlite3_stmt *st = ms_sql_prepare(m->db, processes_sql, &ignored);
-	c.regions = ms_sql_prepare(m->db, regions_sql, &ignored);
-	if (st && at)
-		sqlite3_bind_text(st, 1, m->at_label, -1, SQLITE_STATIC);
-	c.more = c.regions && sqlite3_step(c.regions) == SQLITE_ROW;
-	bool row = st && sqlite3_step(st) == SQLITE_ROW;
-	while (row) {
+	struct memc c = {.m = m, .j = out_json(o), .regions = model_ask(m, regions_sql)};
+	bool all = model_number(m, "SELECT value FROM meta WHERE key = 'all'") == 1;
+	sqlite3_stmt *st = model_ask(m, processes_sql, !at, m->at_label);
+	model_next(&c.regions);
+	model_next(&st);
+	while (st) {
 		put_regions(&c, sqlite3_column_int64(st, 0) - 1, false);
 		c.j.comma = false;
 		if (all) {
-			row = put_time(&c, st);
+			put_time(&c, &st);
 		} else {
 			put_process(&c, NULL, st);
-			row = sqlite3_step(st) == SQLITE_ROW;
+			model_next(&st);
 		}
 		out_char(o, '\n');
 	}
-	sqlite3_finalize(st);
 	sqlite3_finalize(c.regions);
 }

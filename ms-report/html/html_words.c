@@ -282,80 +282,61 @@ static void put_tables(struct page *p, struct ms_json *j)
 /* An array of rows [a, b, ...] of the answer to a query. */
 static void put_query(struct page *p, struct ms_json *j, const char *key, const char *sql)
 {
-	struct ms_err ignored = {0};
-	sqlite3_stmt *st = ms_sql_prepare(p->m->db, sql, &ignored);
+	sqlite3_stmt *st = model_ask(p->m, "%s", sql);
 	ms_json_open(j, key, '[');
-	while (st && sqlite3_step(st) == SQLITE_ROW) {
+	while (model_next(&st)) {
 		ms_json_open(j, NULL, '[');
 		for (int i = 0; i < sqlite3_column_count(st); i++) {
-			int type = sqlite3_column_type(st, i);
+			bool text = sqlite3_column_type(st, i) == SQLITE_TEXT;
 			const char *s = (const char *)sqlite3_column_text(st, i);
-			if (type == SQLITE_TEXT || !s || strpbrk(s, "IN")) {
-				put_text(p, j, NULL, type == SQLITE_TEXT ? s : NULL);
-				continue;
-			}
-			ms_json_raw(j, NULL, s);
+			if (text || !s || strpbrk(s, "IN"))
+				put_text(p, j, NULL, text ? s : NULL);
+			else
+				ms_json_raw(j, NULL, s);
 		}
 		ms_json_close(j, ']');
 	}
 	ms_json_close(j, ']');
-	sqlite3_finalize(st);
 }
 
-static void put_lifetimes(struct model *m, struct ms_json *j, const struct site *s, const char *key,
-			  const char *unit)
+/* Some columns of a table, its first `most` rows. */
+static void put_columns(struct page *p, struct ms_json *j, const char *key, struct table t,
+			size_t most, const int *columns, size_t n)
 {
-	struct lifetime *v;
-	size_t n = model_site_lifetimes(m, s, unit, &v);
 	ms_json_open(j, key, '[');
-	for (size_t i = 0; i < n; i++)
-		put_array(j, NULL, (uint64_t[]){v[i].low, v[i].high, v[i].frees}, 3);
-	ms_json_close(j, ']');
-}
-
-static void put_site_sizes(struct model *m, struct ms_json *j, const struct site *s)
-{
-	struct size_class *v;
-	size_t n = model_site_sizes(m, s, &v);
-	ms_json_open(j, "sizes", '[');
-	for (size_t i = 0; i < n; i++) {
-		const uint64_t row[] = {v[i].low,         v[i].high,
-					v[i].allocations, v[i].allocated_bytes,
-					v[i].peak.blocks, v[i].live.blocks};
-		put_array(j, NULL, row, sizeof row / sizeof *row);
-	}
-	ms_json_close(j, ']');
-}
-
-static void put_site_threads(struct page *p, struct ms_json *j, const struct site *s)
-{
-	struct site_thread *v;
-	size_t n = model_site_threads(p->m, s, &v);
-	ms_json_open(j, "threads", '[');
-	for (size_t i = 0; i < n && i < 20; i++) {
+	for (size_t i = 0; i < t.n && i < most; i++) {
 		ms_json_open(j, NULL, '[');
-		ms_json_number(j, NULL, v[i].thread->tid);
-		put_text(p, j, NULL, v[i].thread->name);
-		MS_JSON_NUMBERS(j, {NULL, v[i].allocations}, {NULL, v[i].allocated_bytes},
-				{NULL, v[i].live.bytes});
+		for (size_t c = 0; c < n; c++)
+			put_cell(p, j, &t.columns[columns[c]], &t.rows[i].cells[columns[c]]);
 		ms_json_close(j, ']');
 	}
 	ms_json_close(j, ']');
 }
 
+static void put_site_tables(struct page *p, struct ms_json *j, const struct site *s)
+{
+	static const int sizes[] = {SITE_SIZE_LOW,   SITE_SIZE_HIGH,        SITE_SIZE_CALLS,
+				    SITE_SIZE_BYTES, SITE_SIZE_PEAK_BLOCKS, SITE_SIZE_BLOCKS},
+			 lifetimes[] = {SITE_LIFETIME_LOW, SITE_LIFETIME_HIGH, SITE_LIFETIME_FREES},
+			 threads[] = {SITE_THREAD_TID, SITE_THREAD_NAME, SITE_THREAD_CALLS,
+				      SITE_THREAD_BYTES, SITE_THREAD_LIVE};
+	put_columns(p, j, "sizes", site_sizes(p->m, s), SIZE_MAX, sizes, 6);
+	put_columns(p, j, "lifetimes", site_lifetimes(p->m, s, false), SIZE_MAX, lifetimes, 3);
+	put_columns(p, j, "threads", site_threads(p->m, s), 20, threads, 5);
+}
+
 static void put_site_frees(struct page *p, struct ms_json *j, const struct site *s)
 {
-	struct site_free *v;
 	struct model *m = p->m;
-	size_t n = model_site_frees(m, s, &v);
+	struct table t = site_frees(m, s);
 	ms_json_open(j, "freed_by", '[');
-	for (size_t i = 0; i < n && i < 20; i++) {
-		uint32_t node = model_user_node(m, v[i].stack);
-		const struct frame *f = node == NONE ? NULL : &m->frames.v[m->nodes.v[node].frame];
+	for (size_t i = 0; i < t.n && i < 20; i++) {
+		const struct cell *c = t.rows[i].cells;
+		const struct frame *f = model_frame(m, (uint32_t)c[SITE_FREE_NODE].n);
 		ms_json_open(j, NULL, '[');
 		put_text(p, j, NULL, f ? frame_label(&m->arena, m, f, &p->style) : NULL);
 		put_text(p, j, NULL, f ? frame_place(&m->arena, m, f, &p->style) : NULL);
-		MS_JSON_NUMBERS(j, {NULL, v[i].frees}, {NULL, v[i].bytes});
+		MS_JSON_NUMBERS(j, {NULL, c[SITE_FREE_FREES].n}, {NULL, c[SITE_FREE_BYTES].n});
 		ms_json_close(j, ']');
 	}
 	ms_json_close(j, ']');
@@ -372,9 +353,7 @@ static void put_details(struct page *p, struct ms_json *j, const struct html_sit
 				{"first_ns", x->first_ns}, {"last_ns", x->last_ns},
 				{"lifetime_ns", x->lifetime_ns},
 				{"retained_bytes", x->retained_bytes});
-		put_site_sizes(p->m, j, x);
-		put_lifetimes(p->m, j, x, "lifetimes", "ns");
-		put_site_threads(p, j, x);
+		put_site_tables(p, j, x);
 		put_site_frees(p, j, x);
 		ms_json_close(j, '}');
 	}

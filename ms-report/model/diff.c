@@ -21,12 +21,6 @@ static int64_t number(struct reader *r)
 	return sqlite3_column_type(r->st, c) != SQLITE_INTEGER ? DELTA_UNKNOWN : v;
 }
 
-static uint64_t count(struct reader *r)
-{
-	int64_t v = number(r);
-	return v < 0 ? UNKNOWN : (uint64_t)v;
-}
-
 static struct limits limits(struct reader *r)
 {
 	struct limits l;
@@ -49,7 +43,7 @@ static void read_key(struct reader *r)
 	struct diff *d = r->m->diff;
 	const char *key = reader_text(r), *value = reader_text(r);
 	r->col = 1;
-	uint64_t n = count(r);
+	uint64_t n = reader_number(r);
 	const struct {
 		const char *key, **text;
 		uint64_t *number;
@@ -88,11 +82,11 @@ static void read_run(struct reader *r)
 	x->name = x->name ? x->name : "?";
 	x->point = reader_text(r);
 	x->exe = reader_text(r);
-	x->started_ns = count(r);
+	x->started_ns = reader_number(r);
 	x->complete = number(r) == 1;
-	x->events_lost = count(r);
-	x->sampled_bytes = count(r);
-	x->operations = count(r);
+	x->events_lost = reader_number(r);
+	x->sampled_bytes = reader_number(r);
+	x->operations = reader_number(r);
 }
 
 static void read_total(struct reader *r)
@@ -119,16 +113,16 @@ static int kind_of(const char *s)
 
 static void read_row(struct reader *r)
 {
-	struct diff_row x = {.site = model_site(r->m, (int64_t)count(r))};
+	struct diff_row x = {.site = model_site(r->m, (int64_t)reader_number(r))};
 	x.kind = (enum diff_kind)kind_of(reader_text(r));
 	x.significant = number(r) == 1;
 	x.figures = reader_text(r);
 	x.matched = reader_text(r);
 	x.weak = number(r) == 1;
 	x.evidence = reader_text(r);
-	x.sites = count(r);
-	x.old_sites = count(r);
-	x.old_site = count(r);
+	x.sites = reader_number(r);
+	x.old_sites = reader_number(r);
+	x.old_site = reader_number(r);
 	int64_t *const parts[] = {x.old, x.new, x.delta};
 	for (int part = 0; part < 3; part++)
 		for (int f = 0; f < DIFF_FIGURES; f++)
@@ -139,7 +133,7 @@ static void read_row(struct reader *r)
 
 static void read_hidden(struct reader *r)
 {
-	uint64_t sites = count(r);
+	uint64_t sites = reader_number(r);
 	r->m->diff->hidden_sites = figure_add(r->m->diff->hidden_sites, sites);
 	for (int f = 0; f < DIFF_FIGURES; f++)
 		r->m->diff->hidden_delta[f] = delta_add(r->m->diff->hidden_delta[f], number(r));
@@ -153,7 +147,7 @@ static int by_site(const void *a, const void *b)
 
 static void read_range(struct reader *r)
 {
-	struct site at = {.id = (int64_t)count(r)};
+	struct site at = {.id = (int64_t)reader_number(r)};
 	struct diff_row want = {.site = &at};
 	const char *figure = reader_text(r);
 	struct diff_row *x = r->m->diff->rows.n ? bsearch(&want, r->m->diff->rows.v,
@@ -207,12 +201,10 @@ static int64_t growth(const struct diff_row *x)
 	return live > peak ? live : peak;
 }
 
-static uint64_t size_of_change(const struct diff_row *x)
+static int64_t size_of_change(const struct diff_row *x)
 {
-	int64_t live = known(x->delta[DIFF_LIVE]), peak = known(x->delta[DIFF_PEAK]);
-	uint64_t a = live < 0 ? 0 - (uint64_t)live : (uint64_t)live,
-		 b = peak < 0 ? 0 - (uint64_t)peak : (uint64_t)peak;
-	return a > b ? a : b;
+	int64_t live = llabs(known(x->delta[DIFF_LIVE])), peak = llabs(known(x->delta[DIFF_PEAK]));
+	return live > peak ? live : peak;
 }
 
 static int by_weight(const void *a, const void *b)
@@ -259,7 +251,7 @@ int diff_read(struct model *m, struct ms_err *err)
 	d->old_point = d->new_point = "end";
 	d->same_program = true;
 	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-		if (reader_read(m, &tables[i], err) != 0)
+		if (reader_read(m, tables[i].row, tables[i].sql, err) != 0)
 			return -1;
 	if (d->rows.n)
 		qsort(d->rows.v, d->rows.n, sizeof *d->rows.v, by_weight);

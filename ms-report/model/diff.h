@@ -75,15 +75,10 @@ struct diff {
 	const char *nameless[2]; /* old, new: modules that have symbols on the other side only, or
 				    NULL */
 	bool old_missing, same_program;
-#define ARRAY(type)                                                                                \
-	struct {                                                                                   \
-		struct type *v;                                                                    \
-		size_t n, cap;                                                                     \
-	}
-	ARRAY(diff_row) rows; /* significant growth first, then what shrank so, then the others */
-	ARRAY(diff_total) totals;
-	ARRAY(diff_run) runs;
-#undef ARRAY
+	MS_ARRAY(struct diff_row)
+	rows; /* significant growth first, then what shrank so, then the others */
+	MS_ARRAY(struct diff_total) totals;
+	MS_ARRAY(struct diff_run) runs;
 	struct diff_sum kinds[DIFF_KINDS];
 	struct diff_sum renamed, noise; /* rows matched by other names; changed, but not by more
 					   than noise: then `figures` are changes */

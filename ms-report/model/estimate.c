@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Figures of a sampled recording: each with its 95 % interval, also where they are added up.
  */
-#include "model.h"
+#include "model_rows.h"
 
 #include "libcommon/base/err.h"
 
@@ -11,15 +11,6 @@
 const struct ms_spread *est_of(const struct estimates *e, enum est_figure figure)
 {
 	return e ? &e->of[figure] : NULL;
-}
-
-static struct estimates *made(struct model *m, struct estimates **e)
-{
-	if (!*e) {
-		*e = ms_arena_alloc(&m->arena, sizeof **e);
-		memset(*e, 0, sizeof **e);
-	}
-	return *e;
 }
 
 enum est_figure est_figure_of(const char *figure)
@@ -45,7 +36,9 @@ enum est_figure est_figure_of(const char *figure)
 static void add_to(struct model *m, struct estimates **e, enum est_figure figure,
 		   const struct ms_spread *x)
 {
-	ms_spread_add(&made(m, e)->of[figure], x);
+	if (!*e)
+		*e = ms_arena_alloc(&m->arena, sizeof **e);
+	ms_spread_add(&(*e)->of[figure], x);
 }
 
 /* A row about a snapshot: a label may be the end or the peak, and the moment of --at. */
@@ -69,15 +62,16 @@ static void add_snapshot(struct model *m, struct snapshot *s, bool blocks,
 		add_to(m, &m->est, EST_AT + blocks, x);
 }
 
-static void add_row(struct model *m, sqlite3_stmt *st)
+static void add_row(struct reader *r)
 {
+	struct model *m = r->m;
 	int64_t ids[4];
 	for (int i = 0; i < 4; i++)
-		ids[i] = sqlite3_column_int64(st, i);
-	const char *figure = (const char *)sqlite3_column_text(st, 4);
+		ids[i] = reader_id(r);
+	const char *figure = (const char *)sqlite3_column_text(r->st, 4);
 	struct ms_spread x = {
-		fabs(sqlite3_column_double(st, 5)), fabs(sqlite3_column_double(st, 6)),
-		fabs(sqlite3_column_double(st, 7)), fabs(sqlite3_column_double(st, 8))};
+		fabs(sqlite3_column_double(r->st, 5)), fabs(sqlite3_column_double(r->st, 6)),
+		fabs(sqlite3_column_double(r->st, 7)), fabs(sqlite3_column_double(r->st, 8))};
 	uint32_t process = MODEL_FIND(m->processes, ids[0]),
 		 snapshot = MODEL_FIND(m->snapshots, ids[1]), site = MODEL_FIND(m->sites, ids[2]),
 		 thread = MODEL_FIND(m->threads, ids[3]);
@@ -130,7 +124,7 @@ int estimates_read(struct model *m, struct ms_err *err)
 	static const char sql[] =
 		"SELECT process, snapshot, site, thread, figure, seen, variance, step,"
 		" step_variance FROM estimate";
-	if (model_each(m, sql, add_row, err) != 0)
+	if (reader_read(m, add_row, sql, err) != 0)
 		return -1;
 	sum_snapshots(m, "peak", EST_PEAK);
 	sum_snapshots(m, "end", EST_END);
@@ -143,9 +137,4 @@ int estimates_read(struct model *m, struct ms_err *err)
 			e->of[EST_AT + k] = e->of[EST_END + k];
 	}
 	return 0;
-}
-
-void est_limits(uint64_t value, const struct ms_spread *e, uint64_t *low, uint64_t *high)
-{
-	ms_interval_whole(value, e, low, high);
 }

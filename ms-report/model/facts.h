@@ -5,7 +5,7 @@
 
 #include "model.h"
 
-/* ---- images.c ---- */
+/* ---- images ---- */
 
 /* Links the images of m->processes, counts those that became another one, and finds those that the
  * peak and the end of all are of. m->sum_peak_bytes is set. */
@@ -16,7 +16,7 @@ const struct process *images_last(const struct model *m, const struct process *p
  * UNKNOWN = not of one alone. */
 uint64_t images_row(const struct model *m, uint32_t image, uint64_t figure);
 
-/* ---- moment.c ---- */
+/* ---- moments ---- */
 
 /* At the snapshots of a label, of all processes together: when the last of them was, and sums. Not
  * known when there is none. */
@@ -30,7 +30,7 @@ struct moment moment_sum(const struct model *m, const char *label);
  * other allocators' are recorded. */
 bool moment_heap_is_apart(const struct model *m);
 
-/* ---- proc_only.c ---- */
+/* ---- /proc only ---- */
 
 enum proc_only {
 	PROC_ONLY_NOT, /* some process was recorded */
@@ -43,7 +43,7 @@ enum proc_only proc_only_read(struct model *m);
 /* The heap of a process as its last sample has it; UNKNOWN = no sample says. */
 uint64_t proc_only_heap(struct model *m, uint32_t process);
 
-/* ---- provenance.c ---- */
+/* ---- provenance ---- */
 
 /* Of which trace a process's is a cut, and by what, raw; NULL = of none. Of process NONE: the first
  * that is one. */

@@ -67,34 +67,23 @@ static void add_quality(struct quality *to, const struct quality *q)
 
 static void read_part(struct model *m)
 {
-	static const char from[] = "SELECT min(from_ns + coalesce(offset_ns, 0)) FROM process",
-			  to[] = "SELECT max(to_ns + coalesce(offset_ns, 0)) FROM process";
-	int64_t a = ms_sql_int(m->db, from, -1), b = ms_sql_int(m->db, to, -1);
-	m->part = ms_sql_int(m->db, "SELECT count(*) FROM process WHERE whole = 0", 0) != 0;
-	m->from_ns = a < 0 ? UNKNOWN : (uint64_t)a;
-	m->to_ns = b < 0 ? UNKNOWN : (uint64_t)b;
+	m->part = model_number(m, "SELECT count(*) FROM process WHERE whole = 0") != 0;
+	m->from_ns = model_number(m, "SELECT min(from_ns + coalesce(offset_ns, 0)) FROM process");
+	m->to_ns = model_number(m, "SELECT max(to_ns + coalesce(offset_ns, 0)) FROM process");
 }
 
 static uint64_t meta_number(struct model *m, const char *key)
 {
-	const char *sql = ms_arena_printf(&m->arena,
-					  "SELECT value FROM meta WHERE key = '%s'"
-					  " AND typeof(value) = 'integer' AND value >= 0",
-					  key);
-	int64_t v = ms_sql_int(m->db, sql, -1);
-	return v < 0 ? UNKNOWN : (uint64_t)v;
+	return model_number(m, "SELECT value FROM meta WHERE key = %Q", key);
 }
 
 /* Which traces of a folder could not be read, and why. */
 static void read_unreadable(struct model *m)
 {
-	uint64_t n = meta_number(m, "traces_unreadable");
-	m->traces_unreadable = n == UNKNOWN ? 0 : n;
-	sqlite3_stmt *r =
-		ms_sql_prepare(m->db, "SELECT value FROM meta WHERE key = 'unreadable'", NULL);
-	if (r && m->traces_unreadable && sqlite3_step(r) == SQLITE_ROW && sqlite3_column_text(r, 0))
-		m->unreadable = ms_arena_strdup(&m->arena, (const char *)sqlite3_column_text(r, 0));
-	sqlite3_finalize(r);
+	m->traces_unreadable = figure_or_0(meta_number(m, "traces_unreadable"));
+	if (m->traces_unreadable)
+		m->unreadable = ms_sql_text(
+			m->db, "SELECT value FROM meta WHERE key = 'unreadable'", &m->arena);
 }
 
 /* RSS of one process: the largest sample and the last. */

@@ -3,7 +3,7 @@
  */
 #include "model.h"
 
-#include "libcommon/base/err.h"
+#include <stdarg.h>
 
 uint64_t figure_add(uint64_t a, uint64_t b)
 {
@@ -33,18 +33,41 @@ uint64_t figure_in(sqlite3_stmt *st, int column)
 	return v < 0 ? UNKNOWN : (uint64_t)v;
 }
 
-int model_each(struct model *m, const char *sql, model_row *row, struct ms_err *err)
+static sqlite3_stmt *ask(const struct model *m, const char *format, va_list ap)
 {
-	sqlite3_stmt *st = ms_sql_prepare(m->db, sql, err);
-	int rc;
-	if (!st)
-		return -1;
-	while ((rc = sqlite3_step(st)) == SQLITE_ROW)
-		row(m, st);
+	char *sql = sqlite3_vmprintf(format, ap);
+	sqlite3_stmt *st = sql ? ms_sql_prepare(m->db, sql, NULL) : NULL;
+	sqlite3_free(sql);
+	return st;
+}
+
+sqlite3_stmt *model_ask(const struct model *m, const char *format, ...)
+{
+	va_list ap;
+	va_start(ap, format);
+	sqlite3_stmt *st = ask(m, format, ap);
+	va_end(ap);
+	return st;
+}
+
+uint64_t model_number(const struct model *m, const char *format, ...)
+{
+	va_list ap;
+	va_start(ap, format);
+	sqlite3_stmt *st = ask(m, format, ap);
+	va_end(ap);
+	uint64_t v = st && sqlite3_step(st) == SQLITE_ROW ? figure_in(st, 0) : UNKNOWN;
 	sqlite3_finalize(st);
-	return rc == SQLITE_DONE
-		       ? 0
-		       : ms_err_set(err, "cannot read the snapshot: %s", sqlite3_errmsg(m->db));
+	return v;
+}
+
+bool model_next(sqlite3_stmt **st)
+{
+	if (*st && sqlite3_step(*st) == SQLITE_ROW)
+		return true;
+	sqlite3_finalize(*st);
+	*st = NULL;
+	return false;
 }
 
 uint32_t model_index(const void *v, size_t n, size_t size, int64_t want)
@@ -77,4 +100,12 @@ const struct thread *model_thread(const struct model *m, int64_t want)
 {
 	uint32_t i = MODEL_FIND(m->threads, want);
 	return i == NONE ? NULL : &m->threads.v[i];
+}
+
+uint32_t model_user_node(const struct model *m, uint32_t stack)
+{
+	for (uint32_t n = stack; n != NONE; n = m->nodes.v[n].parent)
+		if (!model_frame(m, n)->runtime && !model_frame(m, n)->note)
+			return n;
+	return stack;
 }

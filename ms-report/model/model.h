@@ -76,8 +76,6 @@ const struct ms_spread *est_of(const struct estimates *e, enum est_figure figure
 /* The figure of that name, as columns and rows of table estimate call it; EST_COUNT = none of ours.
  */
 enum est_figure est_figure_of(const char *name);
-/* The limits of a figure that is known. */
-void est_limits(uint64_t value, const struct ms_spread *e, uint64_t *low, uint64_t *high);
 
 /* ---- rows ---- */
 
@@ -257,23 +255,17 @@ enum unscanned {
 struct model {
 	struct ms_arena arena;
 	sqlite3 *db;
-#define ARRAY(type)                                                                                \
-	struct {                                                                                   \
-		struct type *v;                                                                    \
-		size_t n, cap;                                                                     \
-	}
-	ARRAY(module) modules;
-	ARRAY(frame) frames;
-	ARRAY(node) nodes;
-	ARRAY(site) sites;
-	ARRAY(process) processes;
-	ARRAY(snapshot) snapshots;
-	ARRAY(thread) threads;
-	ARRAY(size_class) classes;
-	ARRAY(point) points;
-	ARRAY(sample) samples;
-	ARRAY(mark) marks;
-#undef ARRAY
+	MS_ARRAY(struct module) modules;
+	MS_ARRAY(struct frame) frames;
+	MS_ARRAY(struct node) nodes;
+	MS_ARRAY(struct site) sites;
+	MS_ARRAY(struct process) processes;
+	MS_ARRAY(struct snapshot) snapshots;
+	MS_ARRAY(struct thread) threads;
+	MS_ARRAY(struct size_class) classes;
+	MS_ARRAY(struct point) points;
+	MS_ARRAY(struct sample) samples;
+	MS_ARRAY(struct mark) marks;
 	struct totals totals;
 	struct quality quality;
 	struct gaps gaps;
@@ -305,9 +297,13 @@ struct model {
 	enum unscanned unscanned;
 };
 
-/* Hands each row of the answer on. 0, or -1 with `err` set. */
-typedef void model_row(struct model *m, sqlite3_stmt *st);
-int model_each(struct model *m, const char *sql, model_row *row, struct ms_err *err);
+/* Asks what is not read with the rows: a format as sqlite3_mprintf has it. NULL = it cannot be
+ * asked. */
+sqlite3_stmt *model_ask(const struct model *m, const char *format, ...);
+/* The first column of its first row; UNKNOWN = there is none, or it is no number that counts. */
+uint64_t model_number(const struct model *m, const char *format, ...);
+/* To the next row of the answer. False: there is none, and *st is finalized and NULL. */
+bool model_next(sqlite3_stmt **st);
 
 /* Adds what is live; what is not known makes the sum not known. */
 void live_add(struct live *to, struct live l);
@@ -320,39 +316,13 @@ uint32_t model_index(const void *v, size_t n, size_t size, int64_t id);
 const struct site *model_site(const struct model *m, int64_t id);
 const struct thread *model_thread(const struct model *m, int64_t id);
 
-/* What one thread did at one site. */
-struct site_thread {
-	const struct thread *thread;
-	uint64_t allocations, allocated_bytes;
-	struct live live;
-};
-/* Blocks by size, by low end; a class may come once for each process. Where filters took sites
- * away, of the sites that are left. Returns how many. */
-size_t model_sizes(struct model *m, struct size_class **out);
-/* Those of one site. */
-size_t model_site_sizes(struct model *m, const struct site *s, struct size_class **out);
-
-/* Freed blocks of a site by what lay between allocation and free: `unit` is "ns" or "allocations".
- */
-struct lifetime {
-	uint64_t low, high; /* both included; high UNKNOWN = no end */
-	uint64_t frees;
-};
-size_t model_site_lifetimes(struct model *m, const struct site *s, const char *unit,
-			    struct lifetime **out);
-
-/* Threads of a site, most allocations first, into an arena array; returns how many. 0 also when the
- * database does not say. */
-size_t model_site_threads(struct model *m, const struct site *s, struct site_thread **out);
-
-/* Stacks that freed a site's blocks, most frees first, into an arena array; returns how many. */
-struct site_free {
-	uint32_t stack; /* innermost node, or NONE */
-	uint64_t frees, bytes;
-};
-size_t model_site_frees(struct model *m, const struct site *s, struct site_free **out);
 /* The node that a stack is named after: the first of the user's own code, else the innermost. */
 uint32_t model_user_node(const struct model *m, uint32_t stack);
+/* The frame of a node, or NULL. */
+static inline const struct frame *model_frame(const struct model *m, uint32_t node)
+{
+	return node == NONE ? NULL : &m->frames.v[m->nodes.v[node].frame];
+}
 
 /* ---- load.c ---- */
 

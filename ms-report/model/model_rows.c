@@ -14,15 +14,14 @@
 
 /* ---- columns of the current row ---- */
 
-static uint64_t number(struct reader *r)
+uint64_t reader_number(struct reader *r)
 {
 	return figure_in(r->st, r->col++);
 }
 
-static uint64_t number_or_0(struct reader *r)
+uint64_t reader_number_or_0(struct reader *r)
 {
-	uint64_t v = number(r);
-	return v == UNKNOWN ? 0 : v;
+	return figure_or_0(reader_number(r));
 }
 
 const char *reader_text(struct reader *r)
@@ -34,21 +33,21 @@ const char *reader_text(struct reader *r)
 	return s ? ms_arena_strndup(&r->m->arena, s, (size_t)sqlite3_column_bytes(r->st, c)) : NULL;
 }
 
-static int64_t id(struct reader *r)
+int64_t reader_id(struct reader *r)
 {
 	return sqlite3_column_int64(r->st, r->col++);
 }
 
 static void take_figure(struct reader *r, void *row, size_t offset)
 {
-	*(uint64_t *)(void *)((char *)row + offset) = number(r);
+	*(uint64_t *)(void *)((char *)row + offset) = reader_number(r);
 }
 
 /* The next columns, each into one of these. */
 static void take_numbers(struct reader *r, uint64_t *const *to, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		*to[i] = number(r);
+		*to[i] = reader_number(r);
 }
 #define NUMBERS(r, ...)                                                                            \
 	take_numbers(r, (uint64_t *const[]){__VA_ARGS__},                                          \
@@ -56,7 +55,7 @@ static void take_numbers(struct reader *r, uint64_t *const *to, size_t n)
 
 /* A reference in the next column. */
 #define REFERENCE(r, a)                                                                            \
-	(sqlite3_column_type((r)->st, (r)->col) == SQLITE_INTEGER ? MODEL_FIND(a, id(r))           \
+	(sqlite3_column_type((r)->st, (r)->col) == SQLITE_INTEGER ? MODEL_FIND(a, reader_id(r))    \
 								  : ((r)->col++, NONE))
 
 /* ---- one function per table ---- */
@@ -66,26 +65,26 @@ static void read_process(struct reader *r)
 	struct process *p = MS_PUSH(&r->m->processes);
 	struct totals *t = &p->totals;
 	struct quality *q = &p->quality;
-	*p = (struct process){.id = id(r)};
-	p->pid = number(r);
-	p->ppid = number(r);
+	*p = (struct process){.id = reader_id(r)};
+	p->pid = reader_number(r);
+	p->ppid = reader_number(r);
 	p->exe = reader_text(r);
 	p->command = reader_text(r);
 	p->host = reader_text(r);
 	p->cwd = reader_text(r);
-	p->started_ns = number(r);
-	p->offset_ns = number_or_0(r);
+	p->started_ns = reader_number(r);
+	p->offset_ns = reader_number_or_0(r);
 	NUMBERS(r, &p->duration_ns, &p->exit_status, &p->exit_signal);
 	p->end_reason = reader_text(r);
 	p->allocator = reader_text(r);
 	p->trace = reader_text(r);
 	p->state = reader_text(r);
-	p->waited_ns = number(r);
-	p->children_not_recorded = number(r);
-	q->complete = number(r) == 1;
+	p->waited_ns = reader_number(r);
+	p->children_not_recorded = reader_number(r);
+	q->complete = reader_number(r) == 1;
 	q->growing = p->state && strcmp(p->state, "growing") == 0;
-	p->at_sum_peak = number(r);
-	p->became_row = id(r);
+	p->at_sum_peak = reader_number(r);
+	p->became_row = reader_id(r);
 	for (size_t i = 0; i < quality_figure_count; i++)
 		take_figure(r, q, quality_figures[i].offset);
 	for (size_t i = 0; i < FIGURES_NOTED; i++)
@@ -95,7 +94,7 @@ static void read_process(struct reader *r)
 
 static void read_snapshot(struct reader *r)
 {
-	struct snapshot s = {.id = id(r), .process = REFERENCE(r, r->m->processes)};
+	struct snapshot s = {.id = reader_id(r), .process = REFERENCE(r, r->m->processes)};
 	s.label = reader_text(r);
 	NUMBERS(r, &s.time_ns, &s.live.bytes, &s.live.blocks, &s.rss_bytes, &s.mmap.usable,
 		&s.mmap.mapped);
@@ -106,34 +105,34 @@ static void read_snapshot(struct reader *r)
 static void read_module(struct reader *r)
 {
 	struct module *o = MS_PUSH(&r->m->modules);
-	*o = (struct module){.id = id(r), .process = REFERENCE(r, r->m->processes)};
+	*o = (struct module){.id = reader_id(r), .process = REFERENCE(r, r->m->processes)};
 	o->path = reader_text(r);
 	o->build_id = reader_text(r);
 	o->kind = reader_text(r);
 	o->symbols = reader_text(r);
-	o->bias = number_or_0(r);
-	o->start = (uint64_t)id(r);
-	o->end = (uint64_t)id(r);
+	o->bias = reader_number_or_0(r);
+	o->start = (uint64_t)reader_id(r);
+	o->end = (uint64_t)reader_id(r);
 }
 
 static void read_frame(struct reader *r)
 {
 	struct frame *f = MS_PUSH(&r->m->frames);
-	*f = (struct frame){.id = id(r), .module = REFERENCE(r, r->m->modules)};
-	f->address = number(r);
+	*f = (struct frame){.id = reader_id(r), .module = REFERENCE(r, r->m->modules)};
+	f->address = reader_number(r);
 	f->function = reader_text(r);
 	f->file = reader_text(r);
-	uint64_t line = number_or_0(r);
+	uint64_t line = reader_number_or_0(r);
 	f->line = line > UINT32_MAX ? 0 : (uint32_t)line;
-	f->inlined = number_or_0(r) != 0;
-	f->runtime = number_or_0(r) != 0;
+	f->inlined = reader_number_or_0(r) != 0;
+	f->runtime = reader_number_or_0(r) != 0;
 	f->note = reader_text(r);
 }
 
 static void read_node(struct reader *r)
 {
 	struct node *n = MS_PUSH(&r->m->nodes);
-	int64_t own = id(r);
+	int64_t own = reader_id(r);
 	/* only rows before this one are in the array: a parent that is not among them ends the
 	 * stack */
 	r->m->nodes.n--;
@@ -147,7 +146,7 @@ static void read_node(struct reader *r)
 static void read_site(struct reader *r)
 {
 	struct site *s = MS_PUSH(&r->m->sites);
-	*s = (struct site){.id = id(r), .process = REFERENCE(r, r->m->processes)};
+	*s = (struct site){.id = reader_id(r), .process = REFERENCE(r, r->m->processes)};
 	s->stack = REFERENCE(r, r->m->nodes);
 	s->user = REFERENCE(r, r->m->nodes);
 	NUMBERS(r, &s->allocations, &s->frees, &s->reallocations, &s->failed, &s->allocated_bytes,
@@ -162,7 +161,7 @@ static void read_site(struct reader *r)
 static void read_thread(struct reader *r)
 {
 	struct thread *t = MS_PUSH(&r->m->threads);
-	*t = (struct thread){.id = id(r), .process = REFERENCE(r, r->m->processes)};
+	*t = (struct thread){.id = reader_id(r), .process = REFERENCE(r, r->m->processes)};
 	NUMBERS(r, &t->tid, &t->start_ns, &t->end_ns, &t->allocations, &t->frees,
 		&t->allocated_bytes, &t->temporary, &t->peak.bytes, &t->peak.blocks, &t->live.bytes,
 		&t->live.blocks, &t->events_lost, &t->waited_ns);
@@ -203,8 +202,8 @@ static void read_point(struct reader *r)
 static void read_sample(struct reader *r)
 {
 	struct sample s = {.process = REFERENCE(r, r->m->processes)};
-	s.time_ns = shared(r, s.process, number(r));
-	s.rss_bytes = number(r);
+	s.time_ns = shared(r, s.process, reader_number(r));
+	s.rss_bytes = reader_number(r);
 	if (s.time_ns != UNKNOWN && s.rss_bytes != UNKNOWN)
 		*MS_PUSH(&r->m->samples) = s;
 }
@@ -213,7 +212,7 @@ static void read_mark(struct reader *r)
 {
 	struct mark k = {.process = REFERENCE(r, r->m->processes)};
 	k.name = reader_text(r);
-	k.time_ns = shared(r, k.process, number(r));
+	k.time_ns = shared(r, k.process, reader_number(r));
 	if (k.time_ns != UNKNOWN && k.name)
 		*MS_PUSH(&r->m->marks) = k;
 }
@@ -246,12 +245,12 @@ static void begin_sites(struct model *m)
 
 static void read_stat(struct reader *r)
 {
-	uint32_t snap = MODEL_FIND(r->m->snapshots, id(r));
-	uint32_t site = MODEL_FIND(r->m->sites, id(r));
+	uint32_t snap = MODEL_FIND(r->m->snapshots, reader_id(r));
+	uint32_t site = MODEL_FIND(r->m->sites, reader_id(r));
 	struct live l;
-	l.bytes = number(r);
-	l.blocks = number(r);
-	struct mmap_usage mmap = {number(r), number(r)};
+	l.bytes = reader_number(r);
+	l.blocks = reader_number(r);
+	struct mmap_usage mmap = {reader_number(r), reader_number(r)};
 	if (snap == NONE || site == NONE)
 		return;
 	const char *label = r->m->snapshots.v[snap].label;
@@ -275,7 +274,7 @@ static void read_hidden(struct reader *r)
 	uint64_t *const sums[] = {&h->sites,  &h->allocations,     &h->frees,     &h->reallocations,
 				  &h->failed, &h->allocated_bytes, &h->temporary, &h->maps};
 	for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {
-		uint64_t v = number(r);
+		uint64_t v = reader_number(r);
 		if (whole_run)
 			*sums[i] = figure_add(*sums[i], v);
 	}
@@ -283,8 +282,8 @@ static void read_hidden(struct reader *r)
 		return;
 	const char *label = r->m->snapshots.v[snap].label;
 	struct live l;
-	l.bytes = number(r);
-	l.blocks = number(r);
+	l.bytes = reader_number(r);
+	l.blocks = reader_number(r);
 	if (strcmp(label, "end") == 0)
 		live_add(&h->end, l);
 	if (strcmp(label, "peak") == 0)
@@ -292,7 +291,7 @@ static void read_hidden(struct reader *r)
 	if (strcmp(label, r->m->at_label) != 0)
 		return;
 	live_add(&h->at, l);
-	h->at_mmap.mapped = figure_add(h->at_mmap.mapped, number(r));
+	h->at_mmap.mapped = figure_add(h->at_mmap.mapped, reader_number(r));
 }
 
 static void read_filter(struct reader *r)
@@ -355,35 +354,31 @@ static const char *process_sql(struct model *m)
 	return ms_arena_printf(&m->arena, "%s FROM process ORDER BY id", all);
 }
 
-int reader_read(struct model *m, const struct reader_table *t, struct ms_err *err)
+int reader_read(struct model *m, reader_row *row, const char *sql, struct ms_err *err)
 {
-	struct reader r = {.m = m, .st = ms_sql_prepare(m->db, t->sql, err)};
-	int rc = r.st ? SQLITE_ROW : SQLITE_ERROR;
-	while (r.st && (rc = sqlite3_step(r.st)) == SQLITE_ROW) {
-		r.col = 0;
-		t->row(&r);
-	}
+	struct reader r = {.m = m, .st = ms_sql_prepare(m->db, sql, err)};
+	int rc;
+	if (!r.st)
+		return -1;
+	for (; (rc = sqlite3_step(r.st)) == SQLITE_ROW; r.col = 0)
+		row(&r);
 	sqlite3_finalize(r.st);
-	return !r.st ? -1
-	       : rc == SQLITE_DONE
+	return rc == SQLITE_DONE
 		       ? 0
 		       : ms_err_set(err, "cannot read the snapshot: %s", sqlite3_errmsg(m->db));
 }
 
-static int read_table(struct model *m, size_t i, struct ms_err *err)
+static int read_table(struct model *m, const struct reader_table *t, struct ms_err *err)
 {
-	struct reader_table t = tables[i];
-	if (!t.sql)
-		t.sql = process_sql(m);
-	if (t.row == read_stat)
+	if (t->row == read_stat)
 		begin_sites(m);
-	return reader_read(m, &t, err);
+	return reader_read(m, t->row, t->sql ? t->sql : process_sql(m), err);
 }
 
 int rows_read_moments(struct model *m, struct ms_err *err)
 {
 	for (size_t i = 0; i < MOMENTS; i++)
-		if (read_table(m, i, err) != 0)
+		if (read_table(m, &tables[i], err) != 0)
 			return -1;
 	return 0;
 }
@@ -391,7 +386,7 @@ int rows_read_moments(struct model *m, struct ms_err *err)
 int rows_read(struct model *m, struct ms_err *err)
 {
 	for (size_t i = MOMENTS; i < sizeof tables / sizeof *tables; i++)
-		if (read_table(m, i, err) != 0)
+		if (read_table(m, &tables[i], err) != 0)
 			return -1;
 	return 0;
 }

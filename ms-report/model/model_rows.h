@@ -11,14 +11,19 @@ struct reader {
 	sqlite3_stmt *st;
 	int col; /* next column */
 };
+typedef void reader_row(struct reader *r);
 struct reader_table {
-	void (*row)(struct reader *r);
+	reader_row *row;
 	const char *sql;
 };
 /* Hands each row on. 0, or -1 with `err` set. */
-int reader_read(struct model *m, const struct reader_table *t, struct ms_err *err);
-/* Text of the next column, in the model's arena, or NULL. */
+int reader_read(struct model *m, reader_row *row, const char *sql, struct ms_err *err);
+/* The next column: text in the model's arena, or NULL; a number, UNKNOWN (0) if it is none or below
+ * 0; any number. */
 const char *reader_text(struct reader *r);
+uint64_t reader_number(struct reader *r);
+uint64_t reader_number_or_0(struct reader *r);
+int64_t reader_id(struct reader *r);
 
 /* Reads processes and moments; then m->at_label is to be set. 0, or -1 with `err` set. */
 int rows_read_moments(struct model *m, struct ms_err *err);

@@ -3,6 +3,8 @@
  */
 #include "facts.h"
 
+#include "model_rows.h"
+
 #include <string.h>
 
 #define FACT(name, member, sql)                                                                    \
@@ -46,8 +48,10 @@ static void take_before(struct model *m, bool some, bool part, const char *why)
 								   : NULL;
 }
 
-static void take(struct model *m, sqlite3_stmt *st)
+static void take(struct reader *r)
 {
+	struct model *m = r->m;
+	sqlite3_stmt *st = r->st;
 	for (size_t i = 0; i < unrecorded_count; i++)
 		*(uint64_t *)(void *)((char *)m + unrecorded[i].offset) = figure_in(st, 4 + (int)i);
 	m->gaps.last = figure_in(st, 0) == 1;
@@ -61,7 +65,7 @@ int unrecorded_read(struct model *m, struct ms_err *err)
 			  " sum(before = 'part'), max(before_why)";
 	for (size_t i = 0; i < unrecorded_count; i++)
 		sql = ms_arena_printf(&m->arena, "%s, %s", sql, unrecorded[i].sql);
-	return model_each(m, ms_arena_printf(&m->arena, "%s FROM process", sql), take, err);
+	return reader_read(m, take, ms_arena_printf(&m->arena, "%s FROM process", sql), err);
 }
 
 uint64_t unrecorded_frees(const struct model *m, uint64_t unknown_frees)

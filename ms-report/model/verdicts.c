@@ -3,28 +3,23 @@
  */
 #include "facts.h"
 
-#include "model.h"
+#include "model_rows.h"
 
 #include <string.h>
 
-static uint64_t column(sqlite3_stmt *st, int i)
+static void take_site(struct reader *r)
 {
-	int64_t v = sqlite3_column_int64(st, i);
-	return v < 0 ? 0 : (uint64_t)v;
-}
-
-static void take_site(struct model *m, sqlite3_stmt *st)
-{
-	uint32_t i = MODEL_FIND(m->sites, sqlite3_column_int64(st, 0));
+	uint32_t i = MODEL_FIND(r->m->sites, reader_id(r));
 	if (i == NONE)
 		return;
-	struct site *s = &m->sites.v[i];
-	s->lost = (struct live){.bytes = column(st, 1), .blocks = column(st, 2)};
-	s->retained_bytes = column(st, 3);
+	struct site *s = &r->m->sites.v[i];
+	s->lost.bytes = reader_number_or_0(r);
+	s->lost.blocks = reader_number_or_0(r);
+	s->retained_bytes = reader_number_or_0(r);
 }
 
 /* Why the scan at the end told nothing. */
-static void take_scan(struct model *m, sqlite3_stmt *st)
+static void take_scan(struct reader *r)
 {
 	static const char *const states[UNSCANNED_COUNT] = {[UNSCANNED_KILLED] = "killed",
 							    [UNSCANNED_TIME] = "time",
@@ -34,10 +29,10 @@ static void take_scan(struct model *m, sqlite3_stmt *st)
 							    [UNSCANNED_SAMPLED] = "sampled",
 							    [UNSCANNED_MEMORY] = "memory",
 							    [UNSCANNED_STOPPED] = "stopped"};
-	const char *state = (const char *)sqlite3_column_text(st, 0);
-	for (int i = UNSCANNED_NOT + 1; state && !m->unscanned && i < UNSCANNED_COUNT; i++)
+	const char *state = reader_text(r);
+	for (int i = UNSCANNED_NOT + 1; state && !r->m->unscanned && i < UNSCANNED_COUNT; i++)
 		if (!strcmp(state, states[i]))
-			m->unscanned = (enum unscanned)i;
+			r->m->unscanned = (enum unscanned)i;
 }
 
 /* What filters took away has verdicts too. */
@@ -50,11 +45,9 @@ static void find_hidden(struct model *m)
 	}
 	const struct totals *t = &m->totals;
 	bool hides = m->hidden.filters && t->unreachable_bytes != UNKNOWN;
-	m->hidden.lost.bytes =
-		hides && t->unreachable_bytes > sum.bytes ? t->unreachable_bytes - sum.bytes : 0;
-	m->hidden.lost.blocks = hides && t->unreachable_blocks > sum.blocks
-					? t->unreachable_blocks - sum.blocks
-					: 0;
+	if (hides)
+		m->hidden.lost = (struct live){figure_sub(t->unreachable_bytes, sum.bytes),
+					       figure_sub(t->unreachable_blocks, sum.blocks)};
 }
 
 int verdicts_read(struct model *m, struct ms_err *err)
@@ -65,9 +58,9 @@ int verdicts_read(struct model *m, struct ms_err *err)
 		" JOIN scan c ON c.process = s.process AND c.scan = v.scan"
 		" WHERE c.label = 'end' AND c.state = 'done'"
 		" AND v.verdict IN ('unreachable', 'indirect') GROUP BY v.site";
-	if (model_each(m, sites, take_site, err) != 0 ||
-	    model_each(m, "SELECT state FROM scan WHERE label = 'end' ORDER BY process", take_scan,
-		       err) != 0)
+	if (reader_read(m, take_site, sites, err) != 0 ||
+	    reader_read(m, take_scan, "SELECT state FROM scan WHERE label = 'end' ORDER BY process",
+			err) != 0)
 		return -1;
 	find_hidden(m);
 	return 0;

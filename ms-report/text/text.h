@@ -69,10 +69,6 @@ size_t list_rests(struct page *p, const struct list *l, struct list_rest out[3])
 const char *list_title(struct page *p, const struct list *l);
 void text_table(struct page *p, struct out *o, const struct table *t);
 void text_site(struct page *p, struct out *o, const struct site *s);
-/* Parts of it: blocks by size, and freed ones by how long they lived. Nothing where that is not
- * known. */
-void text_site_sizes(struct page *p, struct out *o, const struct site *s);
-void text_site_lifetimes(struct page *p, struct out *o, const struct site *s);
 void text_tree(struct page *p, struct out *o, const struct tree *t, size_t limit);
 
 /* ---- markdown.c ---- */

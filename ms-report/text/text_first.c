@@ -197,12 +197,14 @@ static void busiest(struct page *p, struct out *o)
 			 (long long)s->id);
 	if (s->allocated_bytes != UNKNOWN && !s->est)
 		w.v[w.n++] = SAY("mean %s", say_size(m, s->allocated_bytes / s->allocations));
-	struct site_thread *t;
-	if (m->threads.n > 1 && model_site_threads(m, s, &t))
-		w.v[w.n++] = t->thread->name
-				     ? SAY("thread %s",
-					   name_clean(&m->arena, t->thread->name, p->style.ascii))
-				     : SAY("thread %llu", (unsigned long long)t->thread->tid);
+	struct table t = site_threads(m, s);
+	if (m->threads.n > 1 && t.n) {
+		const struct cell *c = t.rows[0].cells;
+		w.v[w.n++] = c[SITE_THREAD_NAME].s
+				     ? SAY("thread %s", name_clean(&m->arena, c[SITE_THREAD_NAME].s,
+								   p->style.ascii))
+				     : SAY("thread %llu", (unsigned long long)c[SITE_THREAD_TID].n);
+	}
 	text_words(p, o, "BUSIEST", &w, ", ");
 }
 

@@ -103,19 +103,19 @@ static void figures(struct page *p, struct out *o, const struct site *s)
 static void threads(struct page *p, struct out *o, const struct site *s)
 {
 	struct model *m = p->m;
-	struct site_thread *t;
-	size_t n = model_site_threads(m, s, &t);
+	struct table t = site_threads(m, s);
 	const char *list = "";
-	for (size_t i = 0; i < n && i < 8; i++)
+	for (size_t i = 0; i < t.n && i < 8; i++) {
+		const struct cell *c = t.rows[i].cells;
+		const char *name = c[SITE_THREAD_NAME].s;
 		list = SAY("%s%s%s (%llu) %s", list, i ? ", " : "",
-			   t[i].thread->name
-				   ? name_clean(&m->arena, t[i].thread->name, p->style.ascii)
-				   : "thread",
-			   (unsigned long long)t[i].thread->tid,
-			   say_share(m, t[i].allocations, s->allocations));
-	if (n > 8)
-		list = SAY("%s, %s more", list, say_count(m, n - 8));
-	if (n)
+			   name ? name_clean(&m->arena, name, p->style.ascii) : "thread",
+			   (unsigned long long)c[SITE_THREAD_TID].n,
+			   say_share(m, c[SITE_THREAD_CALLS].n, s->allocations));
+	}
+	if (t.n > 8)
+		list = SAY("%s, %s more", list, say_count(m, t.n - 8));
+	if (t.n)
 		one(p, o, "Threads", list);
 }
 
@@ -198,19 +198,17 @@ static void stack_lines(struct page *p, struct out *o, const struct site *s, siz
 /* ---- where blocks were freed ---- */
 
 /* "drop  src/parser.cpp:91 < Session::close". */
-static const char *freed_where(struct page *p, uint32_t stack)
+static const char *freed_where(struct page *p, uint32_t node)
 {
 	struct model *m = p->m;
-	uint32_t n = model_user_node(m, stack);
-	if (n == NONE)
+	const struct frame *f = model_frame(m, node);
+	if (!f)
 		return "(no stack)";
-	const struct frame *f = &m->frames.v[m->nodes.v[n].frame];
 	const char *words = frame_label(&m->arena, m, f, &p->style),
 		   *place = frame_place(&m->arena, m, f, &p->style);
 	if (*place)
 		words = SAY("%s  %s", words, place);
-	uint32_t up = m->nodes.v[n].parent;
-	const struct frame *caller = up == NONE ? NULL : &m->frames.v[m->nodes.v[up].frame];
+	const struct frame *caller = model_frame(m, m->nodes.v[node].parent);
 	return caller && !caller->runtime && !caller->note
 		       ? SAY("%s < %s", words, frame_label(&m->arena, m, caller, &p->style))
 		       : words;
@@ -219,23 +217,25 @@ static const char *freed_where(struct page *p, uint32_t stack)
 static void frees(struct page *p, struct out *o, const struct site *s)
 {
 	struct model *m = p->m;
-	struct site_free *v;
+	struct table t = site_frees(m, s);
 	uint64_t all = 0, more = 0;
-	size_t n = model_site_frees(m, s, &v);
-	if (!n)
+	if (!t.n)
 		return;
-	for (size_t i = 0; i < n; i++) {
-		all = figure_add(all, v[i].frees);
-		more = i < FREES_SHOWN ? 0 : figure_add(more, v[i].frees);
+	for (size_t i = 0; i < t.n; i++) {
+		uint64_t n = t.rows[i].cells[SITE_FREE_FREES].n;
+		all = figure_add(all, n);
+		more = i < FREES_SHOWN ? 0 : figure_add(more, n);
 	}
 	out_str(o, "\nFreed by\n");
-	for (size_t i = 0; i < n && i < FREES_SHOWN; i++) {
+	for (size_t i = 0; i < t.n && i < FREES_SHOWN; i++) {
+		const struct cell *c = t.rows[i].cells;
 		const char *figures =
-			SAY("%6s  %9s in %s  ", say_share(m, v[i].frees, all),
-			    say_size(m, v[i].bytes), say_things(m, v[i].frees, "free", "frees"));
+			SAY("%6s  %9s in %s  ", say_share(m, c[SITE_FREE_FREES].n, all),
+			    say_size(m, c[SITE_FREE_BYTES].n),
+			    say_things(m, c[SITE_FREE_FREES].n, "free", "frees"));
 		bool below = p->style.width < strlen(figures) + 24 && !p->style.full_names;
 		size_t room = p->style.width - (below ? 8 : strlen(figures));
-		const char *where = freed_where(p, v[i].stack);
+		const char *where = freed_where(p, (uint32_t)c[SITE_FREE_NODE].n);
 		out_str(o, figures);
 		if (below) {
 			text_end_line(o);
@@ -245,9 +245,18 @@ static void frees(struct page *p, struct out *o, const struct site *s)
 			   p->style.full_names ? where
 					       : name_cut(&m->arena, where, room, p->style.ascii));
 	}
-	if (n > FREES_SHOWN)
+	if (t.n > FREES_SHOWN)
 		out_printf(o, "%6s  %s\n", say_share(m, more, all),
-			   say_things(m, n - FREES_SHOWN, "more stack", "more stacks"));
+			   say_things(m, t.n - FREES_SHOWN, "more stack", "more stacks"));
+}
+
+/* A table of the site with bars, unless it is empty. */
+static void bars(struct page *p, struct out *o, struct table t)
+{
+	if (!t.n)
+		return;
+	out_char(o, '\n');
+	text_table(p, o, &t);
 }
 
 void text_site(struct page *p, struct out *o, const struct site *s)
@@ -266,8 +275,9 @@ void text_site(struct page *p, struct out *o, const struct site *s)
 				: ""));
 	figures(p, o, s);
 	threads(p, o, s);
-	text_site_sizes(p, o, s);
-	text_site_lifetimes(p, o, s);
+	bars(p, o, site_sizes(m, s));
+	bars(p, o, site_lifetimes(m, s, false));
+	bars(p, o, site_lifetimes(m, s, true));
 	frees(p, o, s);
 	out_str(o, "\nStack, the allocation first\n");
 	const struct style all = {.ascii = p->style.ascii, .full_names = true};

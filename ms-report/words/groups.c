@@ -56,7 +56,7 @@ struct table table_threads(struct model *m, enum metric metric, size_t limit)
 				  .empty = "no thread allocated anything");
 	for (size_t i = 0; i < m->threads.n; i++) {
 		const struct thread *h = &m->threads.v[i];
-		struct cell *c = table_row(m, &t, m->threads.n)->cells;
+		struct cell *c = table_row(m, &t)->cells;
 		table_take(&t, c, h);
 		c[THREAD_PROCESS].n = (uint64_t)m->processes.v[h->process].id;
 		c[0].s = h->name ? h->name : "(no name)";
@@ -93,14 +93,22 @@ struct table table_sizes(struct model *m, enum metric metric, size_t limit)
 		[METRIC_ALLOCATIONS] = 3, [METRIC_TEMPORARY] = 6, [METRIC_COUNT] = -1};
 	struct table t = TABLE_OF(size_columns, .title = own_peaks(m, "SIZES"),
 				  .empty = m->totals.allocations ? say_unknown(m) : "no blocks");
-	struct size_class *v;
-	size_t n = model_sizes(m, &v);
-	for (size_t i = 0; i < n; i++) {
-		const struct size_class *s = &v[i];
+	/* where filters took sites away, of those that are left */
+	if (m->hidden.sites)
+		table_query(m, &t,
+			    "FROM (SELECT low, high, sum(allocations) AS allocations,"
+			    " sum(allocated_bytes) AS allocated_bytes, sum(temporary) AS temporary,"
+			    " sum(peak_bytes) AS peak_bytes, sum(peak_blocks) AS peak_blocks,"
+			    " sum(live_bytes) AS live_bytes, sum(live_blocks) AS live_blocks"
+			    " FROM site_size GROUP BY low, high) ORDER BY low");
+	for (size_t i = 0; !m->hidden.sites && i < m->classes.n; i++) {
+		const struct size_class *s = &m->classes.v[i];
 		bool again = i && s->low == s[-1].low; /* the same class of another process */
-		struct cell *c = again ? t.rows[t.n - 1].cells : table_row(m, &t, n)->cells;
-		table_take(&t, c, s);
-		c[0].s = table_size_range(m, s->low, s->high);
+		table_take(&t, again ? t.rows[t.n - 1].cells : table_row(m, &t)->cells, s);
+	}
+	for (size_t i = 0; i < t.n; i++) {
+		struct cell *c = t.rows[i].cells;
+		c[0].s = table_size_range(m, c[1].n, c[2].n);
 	}
 	table_bars(&t, 3, 4);
 	table_finish(m, &t, column_of[metric], limit, "sizes", TOTAL_OF_RUN);
@@ -195,8 +203,7 @@ struct table table_groups(struct model *m, enum group_key key, enum metric metri
 	for (size_t i = 0; i < m->sites.n; i++) {
 		const struct site *s = v[i].site;
 		bool again = key != BY_STACK && i && strcmp(v[i].name, v[i - 1].name) == 0;
-		struct cell *c =
-			again ? t.rows[t.n - 1].cells : table_row(m, &t, m->sites.n)->cells;
+		struct cell *c = again ? t.rows[t.n - 1].cells : table_row(m, &t)->cells;
 		c[GROUP_SITES].n++;
 		table_take(&t, c, s);
 		c[0].s = v[i].name;

@@ -128,13 +128,11 @@ struct words growth_words(struct model *m, const struct style *st)
 	struct words w = {0};
 	enum { NAMED = 3 };
 	sqlite3_stmt *q =
-		ms_sql_prepare(m->db,
-			       "SELECT process, site, bytes_per_minute, confidence FROM growth"
-			       " WHERE trend = 'growing' AND site != 0"
-			       " ORDER BY bytes_per_minute DESC, site",
-			       NULL);
+		model_ask(m, "SELECT process, site, bytes_per_minute, confidence FROM growth"
+			     " WHERE trend = 'growing' AND site != 0"
+			     " ORDER BY bytes_per_minute DESC, site");
 	size_t more = 0;
-	while (q && sqlite3_step(q) == SQLITE_ROW) {
+	while (model_next(&q)) {
 		const struct site *s = model_site(m, sqlite3_column_int64(q, 1));
 		const struct frame *f = s ? site_frame(m, s) : NULL;
 		if (!f || w.n == NAMED) {
@@ -145,7 +143,6 @@ struct words growth_words(struct model *m, const struct style *st)
 				 frame_label(&m->arena, m, f, st), frame_place(&m->arena, m, f, st),
 				 rate(m, q, 2), sqlite3_column_double(q, 3));
 	}
-	sqlite3_finalize(q);
 	if (more)
 		w.v[w.n++] = SAY("%s: --growth", say_things(m, more, "more site", "more sites"));
 	return w;
@@ -157,19 +154,16 @@ struct table table_growth(struct model *m, uint64_t reach, size_t limit)
 				  .empty = "no growth in this snapshot");
 	if (figure_some(m->quality.sampled_bytes))
 		t.title = "GROWTH of live memory over time: estimates, with 95 % intervals";
-	sqlite3_stmt *st = ms_sql_prepare(
-		m->db,
+	sqlite3_stmt *st = model_ask(
+		m,
 		"SELECT process, site, trend, bytes_per_minute, low, high, confidence, survival_ns,"
 		" survivors, victims FROM growth ORDER BY site != 0,"
 		" CASE trend WHEN 'growing' THEN 0 WHEN 'filling' THEN 1 ELSE 2 END,"
-		" bytes_per_minute DESC, rise_bytes DESC, process, site",
-		NULL);
-	size_t most = m->processes.n + m->sites.n;
+		" bytes_per_minute DESC, rise_bytes DESC, process, site");
 	if (reach)
 		table_retitle(m, &t, REACHES, SAY("%s in", say_size(m, reach)));
-	while (st && t.n < most && sqlite3_step(st) == SQLITE_ROW)
-		set_row(m, table_row(m, &t, most)->cells, st, reach);
-	sqlite3_finalize(st);
+	while (model_next(&st))
+		set_row(m, table_row(m, &t)->cells, st, reach);
 	table_finish(m, &t, -1, limit, "sites", TOTAL_NONE);
 	return t;
 }

@@ -25,35 +25,36 @@ enum { NAME, LIVE, BACKING = 7 };
 
 /* The heap of a site stands above its outermost frame. What is unused of backing memory is known at
  * the end only. */
-static const char sql[] =
-	"WITH RECURSIVE up(site, stack) AS (SELECT id, stack FROM site"
-	"  WHERE EXISTS(SELECT 1 FROM frame WHERE note LIKE 'heap %') UNION ALL"
+static const char heaps[] =
+	"FROM (WITH RECURSIVE up(site, stack) AS (SELECT id, stack FROM site"
+	"  WHERE EXISTS(SELECT 1 FROM frame WHERE note LIKE 'heap %%') UNION ALL"
 	"  SELECT up.site, k.parent FROM up JOIN stack k ON k.id = up.stack"
 	"  WHERE k.parent IS NOT NULL),"
 	" root AS (SELECT up.site, substr(f.note, 6) AS heap FROM up"
 	"  JOIN stack k ON k.id = up.stack AND k.parent IS NULL JOIN frame f ON f.id = k.frame"
-	"  WHERE f.note LIKE 'heap %'),"
+	"  WHERE f.note LIKE 'heap %%'),"
 	" stat AS (SELECT c.site, t.label, c.live_bytes, c.live_blocks FROM site_stat c"
 	"  JOIN snapshot t ON t.id = c.snapshot),"
 	" each AS (SELECT coalesce(root.heap, 'malloc') AS heap, root.heap IS NULL AS plain,"
-	"  total(e.live_bytes) AS live, total(e.live_blocks) AS blocks,"
+	"  CAST(total(e.live_bytes) AS INTEGER) AS live_bytes,"
+	"  CAST(total(e.live_blocks) AS INTEGER) AS live_blocks,"
 	"  iif((SELECT count(*) FROM snapshot WHERE label = 'peak'),"
-	"  CAST(total(p.live_bytes) AS INTEGER), NULL) AS peak,"
-	"  sum(s.allocated_bytes) AS allocated, sum(s.allocations) AS allocations,"
+	"  CAST(total(p.live_bytes) AS INTEGER), NULL) AS peak_bytes,"
+	"  sum(s.allocated_bytes) AS allocated_bytes, sum(s.allocations) AS allocations,"
 	"  sum(s.frees) AS frees FROM site s LEFT JOIN root ON root.site = s.id"
-	"  LEFT JOIN stat e ON e.site = s.id AND e.label = ?1"
+	"  LEFT JOIN stat e ON e.site = s.id AND e.label = %Q"
 	"  LEFT JOIN stat p ON p.site = s.id AND p.label = 'peak' GROUP BY root.heap),"
-	" behind AS (SELECT name, sum(backing_bytes) AS bytes FROM heap GROUP BY name)"
-	" SELECT heap, CAST(live AS INTEGER), CAST(blocks AS INTEGER), peak, allocated,"
-	"  allocations, frees, b.bytes, iif(b.bytes > 0 AND ?1 = 'end',"
-	"  max(b.bytes - CAST(live AS INTEGER), 0), NULL)"
-	" FROM each LEFT JOIN behind b ON b.name = heap AND NOT plain ORDER BY live DESC, heap";
+	" behind AS (SELECT name, sum(backing_bytes) AS backing_bytes FROM heap GROUP BY name)"
+	" SELECT each.*, backing_bytes, iif(backing_bytes > 0 AND %Q = 'end',"
+	"  max(backing_bytes - live_bytes, 0), NULL) AS unused_bytes"
+	" FROM each LEFT JOIN behind b ON b.name = heap AND NOT plain)"
+	" ORDER BY live_bytes DESC, heap";
 
 struct table table_heaps(struct model *m, size_t limit)
 {
 	struct table t = TABLE_OF(columns, .title = m->est ? "HEAPS (estimated)" : "HEAPS",
 				  .empty = "no site in this snapshot", .at = true);
-	table_query(m, &t, sql, m->sites.n);
+	table_query(m, &t, heaps, m->at_label, m->at_label);
 	table_finish(m, &t, -1, limit, "heaps", TOTAL_NONE);
 	return t;
 }
@@ -61,7 +62,7 @@ struct table table_heaps(struct model *m, size_t limit)
 const char *heaps_line(struct model *m)
 {
 	/* most programs have none, and the table looks at every site to say so */
-	if (!ms_sql_int(m->db, "SELECT 1 FROM frame WHERE note LIKE 'heap %' LIMIT 1", 0))
+	if (model_number(m, "SELECT 1 FROM frame WHERE note LIKE 'heap %%' LIMIT 1") != 1)
 		return NULL;
 	struct table t = table_heaps(m, SIZE_MAX);
 	const char *s = "";
@@ -83,13 +84,13 @@ const char *heaps_line(struct model *m)
 
 const char *heaps_missing(struct model *m)
 {
-	static const struct column names[] = {{.kind = CELL_TEXT}};
+	static const struct column names[] = {{.kind = CELL_TEXT, .sql = "j.value"}};
 	struct table t = TABLE_OF(names, .title = NULL);
 	const char *s = NULL;
 	table_query(m, &t,
-		    "SELECT j.value FROM process p, json_each(p.hooks_missing) j GROUP BY j.value"
+		    "FROM process p, json_each(p.hooks_missing) j GROUP BY j.value"
 		    " HAVING count(DISTINCT p.id) = (SELECT count(hooks_missing) FROM process)"
-		    " ORDER BY j.value",
+		    " ORDER BY j.value LIMIT %u",
 		    NAMES_MOST);
 	for (size_t i = 0; i < t.n; i++) {
 		const char *name = t.rows[i].cells[0].s;

@@ -185,11 +185,6 @@ const char *branch_label(struct ms_arena *a, const struct model *m, const struct
 				  : process_label(a, &m->processes.v[b->process], pid, st->ascii);
 }
 
-static const struct frame *frame_of(const struct model *m, uint32_t node)
-{
-	return node == NONE ? NULL : &m->frames.v[m->nodes.v[node].frame];
-}
-
 static uint32_t named_node(const struct site *s)
 {
 	return s->user != NONE ? s->user : s->stack;
@@ -197,7 +192,7 @@ static uint32_t named_node(const struct site *s)
 
 const struct frame *site_frame(const struct model *m, const struct site *s)
 {
-	return frame_of(m, named_node(s));
+	return model_frame(m, named_node(s));
 }
 
 const struct frame *site_called(const struct model *m, const struct site *s)
@@ -205,12 +200,12 @@ const struct frame *site_called(const struct model *m, const struct site *s)
 	uint32_t inner = NONE;
 	for (uint32_t n = s->stack; n != NONE && n != s->user; n = m->nodes.v[n].parent)
 		inner = n;
-	return s->user == NONE ? NULL : frame_of(m, inner);
+	return s->user == NONE ? NULL : model_frame(m, inner);
 }
 
 const struct frame *site_caller(const struct model *m, const struct site *s)
 {
 	uint32_t n = named_node(s);
-	const struct frame *f = n == NONE ? NULL : frame_of(m, m->nodes.v[n].parent);
+	const struct frame *f = n == NONE ? NULL : model_frame(m, m->nodes.v[n].parent);
 	return f && !f->runtime && !f->note ? f : NULL;
 }

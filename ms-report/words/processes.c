@@ -52,7 +52,7 @@ struct table table_processes(struct model *m, enum metric metric, size_t limit)
 		table_retitle(m, &t, AT_EXEC, "at exec");
 	for (size_t i = 0; i < m->processes.n; i++) {
 		const struct process *p = &m->processes.v[i];
-		struct cell *c = table_row(m, &t, m->processes.n)->cells;
+		struct cell *c = table_row(m, &t)->cells;
 		table_take(&t, c, p);
 		c[PEAK_TIME].n = figure_add(p->totals.peak_time_ns, p->offset_ns);
 		/* how sure an estimate of it is nobody noted */
@@ -68,17 +68,17 @@ struct table table_processes(struct model *m, enum metric metric, size_t limit)
 /* ---- programs ---- */
 
 static const struct column program_columns[] = {
-	{"program", "exe", CELL_TEXT, .sum = false},
+	{"program", "exe", CELL_TEXT, .sql = "coalesce(exe, '(unknown)')"},
 	{"processes", "processes", CELL_COUNT, .sum = true, COLUMN_ALL(processes.n)},
-	{"least peak", "min_peak_bytes", CELL_SIZE, .sum = false, .optional = true},
-	{"median", "median_peak_bytes", CELL_SIZE, .sum = false},
-	{"90 %", "p90_peak_bytes", CELL_SIZE, .sum = false},
-	{"worst", "max_peak_bytes", CELL_SIZE, .sum = false},
-	{"of pid", "worst_pid", CELL_ID, .sum = false},
+	{"least peak", "min_peak_bytes", CELL_SIZE, .sql = "min_peak", .optional = true},
+	{"median", "median_peak_bytes", CELL_SIZE, .sql = "median_peak"},
+	{"90 %", "p90_peak_bytes", CELL_SIZE, .sql = "p90_peak"},
+	{"worst", "max_peak_bytes", CELL_SIZE, .sql = "max_peak"},
+	{"of pid", "worst_pid", CELL_ID, .sql = "(SELECT pid FROM process WHERE id = worst)"},
 	{"allocations", "allocations", CELL_COUNT, .sum = true, COLUMN_ALL(totals.allocations)},
 	{"allocated", "allocated_bytes", CELL_SIZE, .sum = true, .optional = true,
 	 COLUMN_ALL(totals.allocated_bytes)},
-	{NULL, "worst_process", CELL_ID, .sum = false},
+	{NULL, "worst_process", CELL_ID, .sql = "worst"},
 };
 
 /* Sampled: sums and the worst have intervals, what is in between has none. */
@@ -100,12 +100,7 @@ struct table table_programs(struct model *m, size_t limit)
 	struct table t = TABLE_OF(
 		program_columns,
 		.title = table_unfiltered(m, "PROGRAMS, and the own peaks of their processes"));
-	table_query(m, &t,
-		    "SELECT coalesce(e.exe, '(unknown)'), e.processes, e.min_peak, e.median_peak,"
-		    " e.p90_peak, e.max_peak, p.pid, e.allocations, e.allocated_bytes, e.worst"
-		    " FROM by_exe e LEFT JOIN process p ON p.id = e.worst"
-		    " ORDER BY e.max_peak DESC, e.exe",
-		    m->processes.n);
+	table_query(m, &t, "FROM by_exe ORDER BY max_peak DESC, by_exe.exe");
 	for (size_t i = 0; m->est && i < t.n; i++)
 		estimate_program(m, &t, t.rows[i].cells);
 	table_finish(m, &t, -1, limit, "programs", TOTAL_OF_RUN);

@@ -143,7 +143,7 @@ const char *est_size(struct model *m, uint64_t bytes, const struct ms_spread *e)
 	if (!e || bytes == UNKNOWN)
 		return say_size(m, bytes);
 	uint64_t low, high;
-	est_limits(bytes, e, &low, &high);
+	ms_interval_whole(bytes, e, &low, &high);
 	return say_size_limits(m, bytes, low, high);
 }
 
@@ -153,7 +153,7 @@ const char *est_count(struct model *m, uint64_t n, const struct ms_spread *e)
 	if (!e || n == UNKNOWN)
 		return say_count(m, n);
 	uint64_t low, high;
-	est_limits(n, e, &low, &high);
+	ms_interval_whole(n, e, &low, &high);
 	return with_limits(m, short_count(v, n), short_count(a, low), short_count(b, high));
 }
 

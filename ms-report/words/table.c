@@ -43,7 +43,7 @@ bool est_cell_limits(const struct cell *x, uint64_t *low, uint64_t *high)
 	if (x->n == UNKNOWN || (!x->e && !x->limits))
 		return false;
 	if (x->e) {
-		est_limits(x->n, x->e, low, high);
+		ms_interval_whole(x->n, x->e, low, high);
 	} else {
 		*low = x->limits[0];
 		*high = x->limits[1];
@@ -78,10 +78,15 @@ bool est_column(const struct table *t, size_t column)
 
 /* ---- building ---- */
 
-struct row *table_row(struct model *m, struct table *t, size_t most)
+struct row *table_row(struct model *m, struct table *t)
 {
-	if (!t->rows)
-		t->rows = ms_arena_alloc(&m->arena, (most + 3) * sizeof *t->rows);
+	if (t->n == t->cap) {
+		t->cap = t->cap * 2 + 16;
+		struct row *rows = ms_arena_alloc(&m->arena, t->cap * sizeof *rows);
+		if (t->n)
+			memcpy(rows, t->rows, t->n * sizeof *rows);
+		t->rows = rows;
+	}
 	struct row *r = &t->rows[t->n++];
 	r->order = t->n;
 	r->cells = ms_arena_alloc(&m->arena, t->column_count * sizeof *r->cells);
@@ -99,13 +104,22 @@ void table_take(const struct table *t, struct cell *cells, const void *what)
 	}
 }
 
-void table_query(struct model *m, struct table *t, const char *sql, size_t most)
+void table_query(struct model *m, struct table *t, const char *from, ...)
 {
-	sqlite3_stmt *st = ms_sql_prepare(m->db, sql, NULL);
-	if (st && sqlite3_bind_parameter_count(st))
-		sqlite3_bind_text(st, 1, m->at_label, -1, SQLITE_STATIC);
-	while (st && t->n < most && sqlite3_step(st) == SQLITE_ROW) {
-		struct cell *c = table_row(m, t, most)->cells;
+	const char *sql = "SELECT ";
+	for (size_t i = 0; i < t->column_count; i++) {
+		const struct column *k = &t->columns[i];
+		const char *what = k->sql ? k->sql : k->name ? k->name : "NULL";
+		sql = ms_arena_printf(&m->arena, "%s%s%s", sql, i ? ", " : "", what);
+	}
+	va_list ap;
+	va_start(ap, from);
+	char *rest = sqlite3_vmprintf(from, ap);
+	va_end(ap);
+	sqlite3_stmt *st = model_ask(m, "%s %s", sql, rest);
+	sqlite3_free(rest);
+	while (model_next(&st)) {
+		struct cell *c = table_row(m, t)->cells;
 		for (size_t i = 0; i < t->column_count; i++) {
 			const struct column *k = &t->columns[i];
 			const char *s = NULL;
@@ -117,7 +131,6 @@ void table_query(struct model *m, struct table *t, const char *sql, size_t most)
 			c[i].s = s ? ms_arena_strdup(&m->arena, s) : NULL;
 		}
 	}
-	sqlite3_finalize(st);
 }
 
 void table_retitle(struct model *m, struct table *t, size_t column, const char *title)
@@ -177,13 +190,13 @@ static void add_total(struct model *m, struct table *t, enum table_total which)
 		sum[c].e = NULL;
 	}
 	if (missing) {
-		struct row *r = table_row(m, t, 0);
+		struct row *r = table_row(m, t);
 		r->kind = m->hidden.sites ? ROW_HIDDEN : ROW_OTHER;
 		memcpy(r->cells, sum, t->column_count * sizeof *sum);
 		r->cells[0].s = m->hidden.sites ? "hidden by filters" : "in none of these";
 		est_cells(m, t, r->cells, m->hidden.est);
 	}
-	struct row *r = table_row(m, t, 0);
+	struct row *r = table_row(m, t);
 	r->kind = ROW_TOTAL;
 	for (size_t c = 0; c < t->column_count; c++)
 		r->cells[c].n = total[c];

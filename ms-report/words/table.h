@@ -30,6 +30,7 @@ struct column {
 	/* Where table_take finds it in what a row is of, and table_finish what all of it is in the
 	 * model: a uint64_t each, its offset + 1; 0 = it is set otherwise, or not known. */
 	size_t of, all;
+	const char *sql; /* what table_query asks for; NULL = its name, or nothing if it has none */
 };
 #define COLUMN_OF(type, member) .of = offsetof(struct type, member) + 1
 #define COLUMN_ALL(member) .all = offsetof(struct model, member) + 1
@@ -60,7 +61,7 @@ struct table {
 	const struct column *columns;
 	size_t column_count;
 	struct row *rows;
-	size_t n;
+	size_t n, cap;
 	size_t more; /* rows that one of them stands for */
 	bool at;     /* live figures are those of --at, not of the end */
 };
@@ -71,15 +72,14 @@ struct table {
 		.columns = (cols), .column_count = sizeof(cols) / sizeof *(cols), __VA_ARGS__      \
 	}
 
-/* One more row, its cells zeroed. The first call makes room for `most` rows and those that
- * table_finish adds. */
-struct row *table_row(struct model *m, struct table *t, size_t most);
+/* One more row, its cells zeroed; valid until the next one. */
+struct row *table_row(struct model *m, struct table *t);
 /* Fills in the cells whose columns are members of the struct `what`; those that are summed up are
  * added to what is there. */
 void table_take(const struct table *t, struct cell *cells, const void *what);
-/* At most `most` rows from a query, column by column; its parameter 1, if it has one, is the label
- * of the moment. */
-void table_query(struct model *m, struct table *t, const char *sql, size_t most);
+/* The rows of a query, column by column: `from` is what follows the columns, "FROM ...", and is a
+ * format as sqlite3_mprintf has it. */
+void table_query(struct model *m, struct table *t, const char *from, ...);
 /* Sorts by a column, largest first (-1: not at all), keeps `limit` rows and folds the others into
  * one that says how many more of `what` there are; then adds what is missing to the total (hidden
  * by filters, or in no row), if anything, and the total: none, that of the model, or just the sum
@@ -137,6 +137,28 @@ extern const char *const group_names[BY_COUNT]; /* the spelling of --by */
 /* Sites grouped by what their user frame says (BY_FUNCTION, BY_FILE, BY_MODULE), or each for itself
  * (BY_STACK), largest `metric` first. */
 struct table table_groups(struct model *m, enum group_key key, enum metric metric, size_t limit);
+
+/* ---- site_tables.c: of one site; no rows where the database does not say ---- */
+
+/* Blocks by size, and freed ones by what lay between allocation and free: time or, `counted`,
+ * allocations. */
+enum {
+	SITE_SIZE_LOW = 1,
+	SITE_SIZE_HIGH,
+	SITE_SIZE_CALLS,
+	SITE_SIZE_BYTES = 6,
+	SITE_SIZE_PEAK_BLOCKS = 9,
+	SITE_SIZE_BLOCKS = 11
+};
+struct table site_sizes(struct model *m, const struct site *s);
+enum { SITE_LIFETIME_LOW = 2, SITE_LIFETIME_HIGH, SITE_LIFETIME_FREES };
+struct table site_lifetimes(struct model *m, const struct site *s, bool counted);
+/* Threads, most allocations first. */
+enum { SITE_THREAD_TID, SITE_THREAD_NAME, SITE_THREAD_CALLS, SITE_THREAD_BYTES, SITE_THREAD_LIVE };
+struct table site_threads(struct model *m, const struct site *s);
+/* Stacks that freed its blocks, most frees first, each by the node that it is named after. */
+enum { SITE_FREE_NODE, SITE_FREE_FREES, SITE_FREE_BYTES };
+struct table site_frees(struct model *m, const struct site *s);
 
 /* ---- heap_table.c ---- */
 

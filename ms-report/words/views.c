@@ -81,8 +81,8 @@ struct table table_summary(struct model *m)
 	size_t n = sizeof figures / sizeof *figures;
 	for (size_t i = 0; i < n; i++)
 		if (i < ALWAYS || figures[i].v != UNKNOWN)
-			figure(m, table_row(m, &t, n), figures[i].name, figures[i].unit,
-			       figures[i].v, figures[i].f);
+			figure(m, table_row(m, &t), figures[i].name, figures[i].unit, figures[i].v,
+			       figures[i].f);
 	return t;
 }
 
@@ -115,7 +115,7 @@ struct table table_timeline(struct model *m, size_t limit)
 	struct span *s;
 	size_t n = spans_make(m, limit, &s);
 	for (size_t i = 0; i < n; i++) {
-		struct cell *c = table_row(m, &t, n)->cells;
+		struct cell *c = table_row(m, &t)->cells;
 		table_take(&t, c, &s[i]);
 		if (!s[i].estimated)
 			continue;
@@ -163,7 +163,7 @@ struct table table_modules(struct model *m, size_t limit)
 		const struct module *o = &m->modules.v[i];
 		if (o->kind && !strcmp(o->kind, "heap"))
 			continue; /* a name for call stacks */
-		struct cell *c = table_row(m, &t, m->modules.n)->cells;
+		struct cell *c = table_row(m, &t)->cells;
 		c[0].s = symbols_words(o->symbols);
 		table_take(&t, c, o);
 		c[4].s = o->path ? o->path : "(no file)";

@@ -19,19 +19,16 @@
 size_t command_arguments(struct model *m, const struct process *p, const char ***out)
 {
 	MS_ARRAY(const char *) a = {0};
-	struct ms_err err = {0};
 	sqlite3_stmt *st =
-		p->command ? ms_sql_prepare(m->db,
-					    "SELECT value FROM json_each(CASE WHEN json_valid(?1)"
-					    " THEN ?1 ELSE json_array(?1) END)",
-					    &err)
-			   : NULL;
-	if (st && sqlite3_bind_text(st, 1, p->command, -1, SQLITE_STATIC) == SQLITE_OK)
-		while (sqlite3_step(st) == SQLITE_ROW) {
-			const char *s = (const char *)sqlite3_column_text(st, 0);
-			*MS_PUSH(&a) = ms_arena_strdup(&m->arena, s ? s : "");
-		}
-	sqlite3_finalize(st);
+		model_ask(m,
+			  "SELECT value FROM process p, json_each(CASE WHEN"
+			  " json_valid(command) THEN command ELSE json_array(command) END)"
+			  " WHERE p.id = %lld AND command IS NOT NULL",
+			  (long long)p->id);
+	while (model_next(&st)) {
+		const char *s = (const char *)sqlite3_column_text(st, 0);
+		*MS_PUSH(&a) = ms_arena_strdup(&m->arena, s ? s : "");
+	}
 	if (!a.n)
 		*MS_PUSH(&a) = p->exe ? base_name(p->exe) : "unknown program";
 	*out = ms_arena_alloc(&m->arena, a.n * sizeof **out);

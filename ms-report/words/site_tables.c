@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT
+ * What is told of one site: its blocks by size and by how long they lived, its threads, and where
+ * blocks were freed.
+ */
+#include "table.h"
+
+#define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
+
+/* ---- sizes ---- */
+
+static const struct column size_columns[] = {
+	{"size", NULL, CELL_TEXT, .sum = false},
+	{NULL, "low", CELL_ID, .sum = false},
+	{NULL, "high", CELL_ID, .sum = false},
+	{"allocations", "allocations", CELL_COUNT, .sum = true},
+	{"share", NULL, CELL_TEXT, .sum = false},
+	{"", NULL, CELL_BAR, .optional = true},
+	{NULL, "allocated_bytes", CELL_SIZE, .sum = false},
+	{"temporary", "temporary", CELL_COUNT, .sum = true, .optional = true},
+	{"at the peak", "peak_bytes", CELL_SIZE, .sum = true, .optional = true},
+	{NULL, "peak_blocks", CELL_COUNT, .sum = false},
+	{"at the end", "live_bytes", CELL_SIZE, .sum = true},
+	{NULL, "live_blocks", CELL_COUNT, .sum = false},
+};
+
+struct table site_sizes(struct model *m, const struct site *s)
+{
+	struct table t = TABLE_OF(size_columns, .title = NULL);
+	table_query(m, &t, "FROM site_size WHERE site = %lld ORDER BY low", (long long)s->id);
+	for (size_t i = 0; i < t.n; i++) {
+		struct cell *c = t.rows[i].cells;
+		c[0].s = table_size_range(m, c[SITE_SIZE_LOW].n, c[SITE_SIZE_HIGH].n);
+		c[SITE_SIZE_CALLS + 1].s = say_share(m, c[SITE_SIZE_CALLS].n, s->allocations);
+	}
+	table_bars(&t, SITE_SIZE_CALLS, SITE_SIZE_CALLS + 2);
+	return t;
+}
+
+/* ---- lifetimes ---- */
+
+static const struct column lifetime_columns[] = {
+	{"freed after", NULL, CELL_TEXT, .sum = false}, {NULL, "unit", CELL_TEXT, .sum = false},
+	{NULL, "low", CELL_ID, .sum = false},           {NULL, "high", CELL_ID, .sum = false},
+	{"blocks", "frees", CELL_COUNT, .sum = true},   {"share", NULL, CELL_TEXT, .sum = false},
+	{"", NULL, CELL_BAR, .optional = true},
+};
+
+/* A round time in its largest unit: "10 ms", "1 min". */
+static const char *round_time(struct model *m, uint64_t ns)
+{
+	static const struct {
+		uint64_t ns;
+		const char *name;
+	} units[] = {{UINT64_C(3600000000000), "h"},
+		     {UINT64_C(60000000000), "min"},
+		     {UINT64_C(1000000000), "s"},
+		     {UINT64_C(1000000), "ms"}};
+	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+		if (ns && ns % units[i].ns == 0)
+			return SAY("%llu %s", (unsigned long long)(ns / units[i].ns),
+				   units[i].name);
+	return say_time(m, ns);
+}
+
+/* "less than 1 ms", "1 ms to 10 ms", "1 h or more". */
+static const char *time_range(struct model *m, uint64_t low, uint64_t high)
+{
+	if (high == UNKNOWN)
+		return SAY("%s or more", round_time(m, low));
+	return low ? SAY("%s to %s", round_time(m, low), round_time(m, high + 1))
+		   : SAY("less than %s", round_time(m, high + 1));
+}
+
+/* "none", "1 to 9", "10,000,000 or more". */
+static const char *count_range(struct model *m, uint64_t low, uint64_t high)
+{
+	if (high == UNKNOWN)
+		return SAY("%s or more", say_count(m, low));
+	return high ? SAY("%s to %s", say_count(m, low), say_count(m, high)) : "none";
+}
+
+struct table site_lifetimes(struct model *m, const struct site *s, bool counted)
+{
+	struct table t = TABLE_OF(lifetime_columns, .title = NULL);
+	table_query(m, &t, "FROM site_lifetime WHERE site = %lld AND unit = %Q ORDER BY low",
+		    (long long)s->id, counted ? "allocations" : "ns");
+	if (counted)
+		table_retitle(m, &t, 0, "allocations in between");
+	for (size_t i = 0; i < t.n; i++) {
+		struct cell *c = t.rows[i].cells;
+		c[0].s = (counted ? count_range : time_range)(m, c[SITE_LIFETIME_LOW].n,
+							      c[SITE_LIFETIME_HIGH].n);
+		c[SITE_LIFETIME_FREES + 1].s = say_share(m, c[SITE_LIFETIME_FREES].n, s->frees);
+	}
+	table_bars(&t, SITE_LIFETIME_FREES, SITE_LIFETIME_FREES + 2);
+	return t;
+}
+
+/* ---- threads ---- */
+
+static const struct column thread_columns[] = {
+	{NULL, "tid", CELL_ID, .sum = false},
+	{NULL, "name", CELL_TEXT, .sum = false},
+	{NULL, "allocations", CELL_COUNT, .sum = false},
+	{NULL, "allocated_bytes", CELL_SIZE, .sum = false},
+	{NULL, "live_bytes", CELL_SIZE, .sum = false},
+	{NULL, "live_blocks", CELL_COUNT, .sum = false},
+};
+
+struct table site_threads(struct model *m, const struct site *s)
+{
+	struct table t = TABLE_OF(thread_columns, .title = NULL);
+	table_query(m, &t,
+		    "FROM (SELECT x.*, t.tid, t.name FROM site_thread x JOIN thread t"
+		    " ON t.id = x.thread WHERE x.site = %lld) ORDER BY allocations DESC, thread",
+		    (long long)s->id);
+	/* how sure these are nobody noted */
+	for (size_t i = 0; s->est && i < t.n; i++)
+		for (size_t c = SITE_THREAD_CALLS; c < t.column_count; c++)
+			t.rows[i].cells[c].n = UNKNOWN;
+	return t;
+}
+
+/* ---- frees ---- */
+
+static const struct column free_columns[] = {
+	{NULL, NULL, CELL_ID, .sql = "stack"},
+	{NULL, "frees", CELL_COUNT, .sum = false},
+	{NULL, "freed_bytes", CELL_SIZE, .sum = false},
+	{NULL, "function", CELL_TEXT, .sql = "NULL"},
+	{NULL, "file", CELL_TEXT, .sql = "NULL"},
+	{NULL, "line", CELL_ID, .sql = "NULL"},
+};
+
+/* Named after the same frame as a site would be. */
+struct table site_frees(struct model *m, const struct site *s)
+{
+	struct table t = TABLE_OF(free_columns, .title = NULL);
+	table_query(m, &t,
+		    "FROM free_site WHERE site = %lld ORDER BY frees DESC, freed_bytes DESC, stack",
+		    (long long)s->id);
+	for (size_t i = 0; i < t.n; i++) {
+		struct cell *c = t.rows[i].cells;
+		uint32_t node =
+			model_user_node(m, MODEL_FIND(m->nodes, (int64_t)c[SITE_FREE_NODE].n));
+		const struct frame *f = model_frame(m, node);
+		c[SITE_FREE_NODE].n = node;
+		c[SITE_FREE_BYTES + 1].s = f ? f->function : NULL;
+		c[SITE_FREE_BYTES + 2].s = f ? f->file : NULL;
+		c[SITE_FREE_BYTES + 3].n = f && f->line ? f->line : UNKNOWN;
+	}
+	return t;
+}
