@@ -3,11 +3,9 @@
  */
 #include "budget.h"
 
-#include "ms-report/model/figures.h"
 #include "ms-report/model/lists.h"
 #include "ms-report/words/words.h"
 #include "ms-report/words/names.h"
-#include "ms-report/words/say.h"
 
 #include <fnmatch.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 
 #include "ms-report/output/out.h"
 #include "ms-report/words/page.h"
-#include "ms-report/words/names.h"
 
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
 

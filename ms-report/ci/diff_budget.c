@@ -3,9 +3,7 @@
  */
 #include "budget.h"
 
-#include "ms-report/model/figures.h"
 #include "ms-report/words/words.h"
-#include "ms-report/words/say.h"
 
 #include <string.h>
 

@@ -5,7 +5,6 @@
 
 #include "ms-report/output/out.h"
 #include "ms-report/words/page.h"
-#include "ms-report/words/names.h"
 #include "ms-report/words/say.h"
 
 #include "libcommon/base/json_writer.h"

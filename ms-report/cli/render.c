@@ -10,9 +10,7 @@
 #include "ms-report/html/html.h"
 #include "ms-report/model/facts.h"
 #include "ms-report/model/tree.h"
-#include "ms-report/output/out.h"
 #include "ms-report/text/text.h"
-#include "ms-report/words/table.h"
 #include "ms-report/words/sql.h"
 
 #include "libcommon/base/json_writer.h"

@@ -7,7 +7,6 @@
 #include "ms-report/ci/budget.h"
 #include "ms-report/output/out.h"
 #include "ms-report/text/text.h"
-#include "ms-report/words/words.h"
 
 #include <string.h>
 

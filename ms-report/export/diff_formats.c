@@ -6,7 +6,6 @@
 #include "ms-report/model/diff.h"
 #include "ms-report/output/out.h"
 #include "ms-report/words/names.h"
-#include "ms-report/words/say.h"
 
 #include "libcommon/base/json_writer.h"
 

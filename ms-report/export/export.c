@@ -5,14 +5,12 @@
 #include "export.h"
 
 #include "ms-report/model/figures.h"
-#include "ms-report/words/names.h"
 #include "ms-report/words/page.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "libcommon/base/arena.h"
 #include "libcommon/base/json_writer.h"
 #include "libcommon/base/order.h"
 

@@ -10,8 +10,6 @@
 
 #include <stdlib.h>
 
-#include "libcommon/base/arena.h"
-
 static const struct {
 	enum export_figure figure;
 	const char *name;

@@ -23,8 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libcommon/base/arena.h"
-
 /* Blocks of one size class, of nearly the same size: `longer` of them have one byte more. */
 struct lot {
 	uint64_t blocks, size, longer;

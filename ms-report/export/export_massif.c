@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libcommon/base/arena.h"
 #include "libcommon/base/order.h"
 
 /* Moments without a tree, as many as Massif takes by default. */

@@ -3,7 +3,6 @@
  */
 #include "formats.h"
 
-#include "ms-report/model/diff.h"
 #include "ms-report/model/figures.h"
 #include "ms-report/model/facts.h"
 #include "ms-report/output/out.h"

@@ -9,7 +9,6 @@
 
 #include "html_data.h"
 
-#include "ms-report/words/names.h"
 #include "ms-report/words/page.h"
 #include "ms-report/words/words.h"
 

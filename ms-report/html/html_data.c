@@ -3,7 +3,6 @@
  */
 #include "html_data.h"
 
-#include "ms-report/words/names.h"
 #include "ms-report/words/page.h"
 
 #include <stdio.h>

@@ -9,14 +9,12 @@
 #include "ms-report/model/diff.h"
 #include "ms-report/model/figures.h"
 #include "ms-report/model/facts.h"
-#include "ms-report/words/names.h"
 #include "ms-report/words/page.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "libcommon/base/arena.h"
 #include "libcommon/base/order.h"
 
 /* ---- which ---- */

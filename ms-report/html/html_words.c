@@ -3,15 +3,11 @@
  */
 #include "html_data.h"
 
-#include "ms-report/model/model.h"
 #include "ms-report/model/figures.h"
 #include "ms-report/model/facts.h"
 #include "ms-report/words/words.h"
-#include "ms-report/words/table.h"
-#include "ms-report/words/names.h"
 #include "ms-report/words/page.h"
 
-#include "libcommon/base/err.h"
 #include "libcommon/base/json_writer.h"
 
 #include <math.h>

@@ -5,8 +5,6 @@
 
 #include "model_rows.h"
 
-#include "libcommon/base/arena.h"
-#include "libcommon/base/err.h"
 #include "libcommon/base/order.h"
 
 #include <stdlib.h>

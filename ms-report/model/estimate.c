@@ -3,8 +3,6 @@
  */
 #include "model_rows.h"
 
-#include "libcommon/base/err.h"
-
 #include <math.h>
 #include <string.h>
 

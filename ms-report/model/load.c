@@ -7,7 +7,6 @@
 #include "facts.h"
 #include "model_rows.h"
 
-#include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 
 #include <string.h>

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libcommon/base/arena.h"
 #include "libcommon/base/lookup.h"
 #include "libcommon/base/order.h"
 

@@ -3,9 +3,7 @@
  */
 #include "text.h"
 
-#include "ms-report/model/facts.h"
 #include "ms-report/output/out.h"
-#include "ms-report/words/words.h"
 
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
 

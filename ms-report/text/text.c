@@ -4,7 +4,6 @@
 #include "text.h"
 
 #include "ms-report/output/out.h"
-#include "ms-report/words/words.h"
 
 #include "libcommon/base/utf8.h"
 

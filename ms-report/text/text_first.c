@@ -7,7 +7,6 @@
 #include "ms-report/model/facts.h"
 #include "ms-report/model/spans.h"
 #include "ms-report/output/out.h"
-#include "ms-report/words/table.h"
 
 #include "libcommon/stats/sparkline.h"
 

@@ -12,7 +12,6 @@
 
 #include "ms-report/model/facts.h"
 #include "ms-report/output/out.h"
-#include "ms-report/words/words.h"
 
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #include "words.h"
 
 #include "names.h"
-#include "say.h"
 
 #include "libcommon/base/units.h"
 

@@ -5,7 +5,6 @@
 #include "table.h"
 
 #include "names.h"
-#include "say.h"
 
 #include "libcommon/base/order.h"
 

@@ -4,7 +4,6 @@
 #include "table.h"
 
 #include "names.h"
-#include "say.h"
 
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
 #define LINE_MOST 2u

@@ -4,7 +4,6 @@
 #include "table.h"
 
 #include "names.h"
-#include "say.h"
 
 #include <string.h>
 

@@ -9,7 +9,6 @@
 
 #include "names.h"
 
-#include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 
 #include <stdlib.h>

@@ -3,8 +3,6 @@
  */
 #include "table.h"
 
-#include "say.h"
-
 #include "libcommon/base/order.h"
 
 #include <stdlib.h>

@@ -3,8 +3,6 @@
  */
 #include "table.h"
 
-#include "say.h"
-
 #include "ms-report/model/spans.h"
 
 #include <string.h>

@@ -9,10 +9,6 @@
 
 #include "ms-report/model/facts.h"
 
-#include "libcommon/base/arena.h"
-#include "libcommon/base/err.h"
-#include "libcommon/snapshot/snapshot.h"
-
 #include <stdlib.h>
 #include <string.h>
 
