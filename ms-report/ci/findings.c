@@ -95,8 +95,8 @@ static void add_budgets(struct model *m, const struct budgets *budgets, bool par
 
 static const char *verdict_message(struct model *m, const struct site *s, enum finding_rule rule)
 {
-	const char *what = SAY("%s in %s", say_size(m, s->end.bytes),
-			       say_things(m, s->end.blocks, "block", "blocks"));
+	const char *what =
+		SAY("%s in %s", say_size(m, s->end.bytes), say_things(m, s->end.blocks, "block"));
 	return rule == RULE_UNREACHABLE
 		       ? SAY("%s of %s: nothing points to some or all of it at the end", what,
 			     site_name(m, s))

@@ -136,7 +136,7 @@ static void headline(struct page *p, struct out *o)
 		out_str(o, grew(m->diff) ? "single sites grew" : "no change beyond noise");
 	if (bad)
 		out_printf(o, " %s %zu of %s broken", p->style.ascii ? "-" : "\xe2\x80\x94", bad,
-			   say_things(m, all, "budget", "budgets"));
+			   say_things(m, all, "budget"));
 	out_char(o, '\n');
 }
 
@@ -150,7 +150,7 @@ static void put_side(struct page *p, struct out *o, bool old)
 		      strcmp(point, "end") == 0 || strchr(name, '@') ? name
 								     : SAY("%s@%s", name, point));
 	if (runs != UNKNOWN)
-		out_printf(o, " (%s)", say_things(p->m, runs, "run", "runs"));
+		out_printf(o, " (%s)", say_things(p->m, runs, "run"));
 }
 
 static void who(struct page *p, struct out *o)
@@ -276,9 +276,8 @@ static void details(struct page *p, struct out *o, size_t n)
 		more++;
 	const char *rest = diff_rest(p->m);
 	if (more)
-		rest = SAY("%s beyond noise%s%s",
-			   say_things(p->m, more, "more change", "more changes"), *rest ? ", " : "",
-			   rest);
+		rest = SAY("%s beyond noise%s%s", say_things(p->m, more, "more change"),
+			   *rest ? ", " : "", rest);
 	if (!n) {
 		markdown_plain(p, o, rest);
 		out_str(o, *rest ? "\n\n" : "");

@@ -17,7 +17,7 @@ static const char *side(struct page *p, const char *name, const char *point, uin
 	if (strcmp(point, "end") != 0 && !strchr(s, '@'))
 		s = SAY("%s@%s", s, name_clean(&m->arena, point, p->style.ascii));
 	return runs > 1 && runs != UNKNOWN
-		       ? SAY("%s and %s", s, say_things(m, runs - 1, "more run", "more runs"))
+		       ? SAY("%s and %s", s, say_things(m, runs - 1, "more run"))
 		       : s;
 }
 
@@ -238,16 +238,15 @@ static void rows(struct page *p, struct out *o, size_t limit)
 	size_t n = rows_shown(d, limit), all = 0;
 	while (all < d->rows.n && d->rows.v[all].significant)
 		all++;
-	text_title(
-		p, o,
-		all ? SAY("CHANGED by more than noise: %s", say_things(p->m, all, "site", "sites"))
-		    : "NOTHING CHANGED by more than noise");
+	text_title(p, o,
+		   all ? SAY("CHANGED by more than noise: %s", say_things(p->m, all, "site"))
+		       : "NOTHING CHANGED by more than noise");
 	if (n)
 		put_rows(p, o, n);
 	if (all > n)
 		text_fold(p, o,
 			  SAY("%s changed by more than noise: --limit 0",
-			      say_things(p->m, all - n, "more site", "more sites")),
+			      say_things(p->m, all - n, "more site")),
 			  2);
 	const char *rest = diff_rest(p->m);
 	if (*rest)

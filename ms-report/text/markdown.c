@@ -90,20 +90,17 @@ static void figures_table(struct page *p, struct out *o)
 		 m->processes.n > 1 && !peak_of
 			 ? SAY("of all processes together, at %s", say_time(m, t->peak_time_ns))
 			 : SAY("%s%s%s%s",
-			       est_things(m, t->peak_blocks, est_of(e, EST_PEAK_BLOCKS), "block",
-					  "blocks"),
+			       est_things(m, t->peak_blocks, est_of(e, EST_PEAK_BLOCKS), "block"),
 			       e ? ", the largest estimate" : " at ",
 			       e ? "" : say_time(m, t->peak_time_ns), peak_of ? peak_of : "")},
 		{"live at end", est_size(m, t->unfreed_bytes, est_of(e, EST_END)),
-		 SAY("%s%s",
-		     est_things(m, t->unfreed_blocks, est_of(e, EST_END_BLOCKS), "block", "blocks"),
+		 SAY("%s%s", est_things(m, t->unfreed_blocks, est_of(e, EST_END_BLOCKS), "block"),
 		     end_of ? end_of : "")},
 		{"unreachable at end",
 		 t->unreachable_bytes == UNKNOWN ? "not scanned"
 						 : say_size(m, t->unreachable_bytes),
-		 t->unreachable_blocks == UNKNOWN
-			 ? ""
-			 : say_things(m, t->unreachable_blocks, "block", "blocks")},
+		 t->unreachable_blocks == UNKNOWN ? ""
+						  : say_things(m, t->unreachable_blocks, "block")},
 		{"allocations", est_count(m, t->allocations, est_of(e, EST_ALLOCATIONS)),
 		 SAY("%s, %s temporary", est_size(m, t->allocated_bytes, est_of(e, EST_ALLOCATED)),
 		     say_share(m, t->temporary, t->allocations))},

@@ -54,13 +54,11 @@ static void heap_and_rss(struct page *p, struct out *o)
 	     SAY("peak %s%s%s%s%s%s", est_size(m, t->peak_bytes, est_of(m->est, EST_PEAK)),
 		 together ? " of all together" : " in ",
 		 together ? ""
-			  : est_things(m, t->peak_blocks, est_of(m->est, EST_PEAK_BLOCKS), "block",
-				       "blocks"),
+			  : est_things(m, t->peak_blocks, est_of(m->est, EST_PEAK_BLOCKS), "block"),
 		 timed ? " at " : "", timed ? say_time(m, t->peak_time_ns) : "",
 		 peak_of ? peak_of : ""),
 	     SAY("end %s in %s%s", est_size(m, t->unfreed_bytes, est_of(m->est, EST_END)),
-		 est_things(m, t->unfreed_blocks, est_of(m->est, EST_END_BLOCKS), "block",
-			    "blocks"),
+		 est_things(m, t->unfreed_blocks, est_of(m->est, EST_END_BLOCKS), "block"),
 		 end_of ? end_of : ""));
 	if (gone)
 		line(p, o, "Exec", gone, NULL);
@@ -101,8 +99,7 @@ static void calls(struct page *p, struct out *o)
 		figure_some(t->failed) ? SAY(", %s failed", say_count(m, t->failed)) : "";
 	line(p, o, "Calls",
 	     SAY("%s of %s%s",
-		 est_things(m, t->allocations, est_of(m->est, EST_ALLOCATIONS), "allocation",
-			    "allocations"),
+		 est_things(m, t->allocations, est_of(m->est, EST_ALLOCATIONS), "allocation"),
 		 est_size(m, t->allocated_bytes, est_of(m->est, EST_ALLOCATED)), rate(p)),
 	     SAY("%s temporary, %s realloc%s", say_share(m, t->temporary, t->allocations),
 		 say_share(m, t->reallocations, t->allocations), failed));

@@ -134,21 +134,20 @@ static const char *number_of(struct page *p, const struct site *s)
  * figures, how the second one follows the first in the title (NULL = it does not), and what it
  * counts (NULL = bytes). */
 static const struct {
-	const char *name, *a, *b, *then, *one, *many;
+	const char *name, *a, *b, *then, *one;
 } words[METRIC_LISTS] = {
-	[METRIC_LIVE] = {NULL, "bytes", "blocks", ", ", "block", "blocks"},
-	[METRIC_PEAK] = {NULL, "bytes", "blocks", ", ", "block", "blocks"},
-	[METRIC_ALLOCATED] = {"ALLOCATED over the whole run", "allocated", "calls", " in ", "call",
-			      "calls"},
+	[METRIC_LIVE] = {NULL, "bytes", "blocks", ", ", "block"},
+	[METRIC_PEAK] = {NULL, "bytes", "blocks", ", ", "block"},
+	[METRIC_ALLOCATED] = {"ALLOCATED over the whole run", "allocated", "calls", " in ", "call"},
 	[METRIC_ALLOCATIONS] = {"CALLS over the whole run", "calls", "allocated", " for "},
 	[METRIC_TEMPORARY] = {"TEMPORARY, freed before the next allocation", "temporary", "of its",
-			      " of ", "call", "calls"},
+			      " of ", "call"},
 	[METRIC_FAILED] = {"FAILED, calls that returned null", "failed", "allocations"},
 	[METRIC_MAPPED] = {NULL, "mapped", "calls"},
 	[METRIC_UNREACHABLE] = {"UNREACHABLE AT THE END, nothing points to these", "bytes",
-				"blocks", ", ", "block", "blocks"},
+				"blocks", ", ", "block"},
 	[METRIC_HELD] = {"LIVE AT THE END, something points to these", "bytes", "blocks", ", ",
-			 "block", "blocks"},
+			 "block"},
 };
 
 static void fit(struct page *p, const struct list *l, struct figures *f, struct pair v)
@@ -231,8 +230,8 @@ size_t list_rests(struct page *p, const struct list *l, struct list_rest out[3])
 {
 	size_t n = 0;
 	if (l->more_sites)
-		out[n++] = (struct list_rest){
-			l->more, say_things(p->m, l->more_sites, "more site", "more sites")};
+		out[n++] =
+			(struct list_rest){l->more, say_things(p->m, l->more_sites, "more site")};
 	if (any(l->hidden))
 		out[n++] = (struct list_rest){l->hidden, "hidden by filters"};
 	if (any(l->other))
@@ -313,7 +312,7 @@ static const char *list_second(struct page *p, const struct list *l)
 	if (!then)
 		return "";
 	return ms_arena_printf(&m->arena, "%s%s", then,
-			       one ? est_things(m, l->total.b, e, one, words[l->metric].many)
+			       one ? est_things(m, l->total.b, e, one)
 				   : est_size(m, l->total.b, e));
 }
 
@@ -325,7 +324,7 @@ const char *list_title(struct page *p, const struct list *l)
 	bool some =
 		l->metric >= METRIC_TEMPORARY && l->metric < METRIC_COUNT && l->total.a != UNKNOWN;
 	size_t count = some ? l->with : l->all;
-	const char *sites = say_things(m, count, "site", "sites");
+	const char *sites = say_things(m, count, "site");
 	if (count > l->n)
 		sites = ms_arena_printf(a, "top %s of %s", say_count(m, l->n), sites);
 	return ms_arena_printf(a, "%s: %s%s, %s", list_name(p, l), list_a(p, l->metric, l->total),

@@ -40,10 +40,9 @@ static void calls(struct page *p, struct out *o, const struct site *s)
 	}
 	one(p, o, "Calls",
 	    SAY("%s of %s, %s; %s temporary, %s realloc, %s failed",
-		est_things(m, s->allocations, est_of(s->est, EST_ALLOCATIONS), "allocation",
-			   "allocations"),
+		est_things(m, s->allocations, est_of(s->est, EST_ALLOCATIONS), "allocation"),
 		est_size(m, s->allocated_bytes, est_of(s->est, EST_ALLOCATED)),
-		est_things(m, s->frees, est_of(s->est, EST_FREES), "free", "frees"),
+		est_things(m, s->frees, est_of(s->est, EST_FREES), "free"),
 		say_share(m, s->temporary, s->allocations),
 		say_share(m, s->reallocations, s->allocations), say_count(m, s->failed)));
 }
@@ -53,18 +52,17 @@ static void figures(struct page *p, struct out *o, const struct site *s)
 	struct model *m = p->m;
 	one(p, o, "Live",
 	    SAY("%s in %s at %s", est_size(m, s->at.bytes, est_of(s->est, EST_AT)),
-		est_things(m, s->at.blocks, est_of(s->est, EST_AT_BLOCKS), "block", "blocks"),
+		est_things(m, s->at.blocks, est_of(s->est, EST_AT_BLOCKS), "block"),
 		say_moment(m, &p->style)));
 	if (m->peak.bytes != UNKNOWN)
 		one(p, o, "Peak",
 		    SAY("%s in %s at the peak of the whole; its own largest %s%s%s",
 			est_size(m, s->peak.bytes, est_of(s->est, EST_PEAK)),
-			est_things(m, s->peak.blocks, est_of(s->est, EST_PEAK_BLOCKS), "block",
-				   "blocks"),
+			est_things(m, s->peak.blocks, est_of(s->est, EST_PEAK_BLOCKS), "block"),
 			say_size(m, s->max_live_bytes), s->max_live_blocks == UNKNOWN ? "" : " in ",
 			s->max_live_blocks == UNKNOWN
 				? ""
-				: say_things(m, s->max_live_blocks, "block", "blocks")));
+				: say_things(m, s->max_live_blocks, "block")));
 	calls(p, o, s);
 	if (s->min_size != UNKNOWN && s->allocations && s->allocations != UNKNOWN)
 		one(p, o, "Sizes",
@@ -84,7 +82,7 @@ static void figures(struct page *p, struct out *o, const struct site *s)
 				   s->lifetime_allocations == UNKNOWN
 					   ? UNKNOWN
 					   : s->lifetime_allocations / s->frees,
-				   "allocation", "allocations")));
+				   "allocation")));
 	struct mmap_usage b = s->at_mmap;
 	if (b.usable != UNKNOWN && s->at.blocks)
 		one(p, o, "Slack",
@@ -95,7 +93,7 @@ static void figures(struct page *p, struct out *o, const struct site *s)
 		one(p, o, "Mapped",
 		    SAY("%s at %s; %s in %s in all", say_size(m, b.mapped),
 			say_moment(m, &p->style), say_size(m, s->mapped_bytes),
-			say_things(m, s->maps, "call", "calls")));
+			say_things(m, s->maps, "call")));
 	if (s->verdict)
 		one(p, o, "Verdict", name_clean(&m->arena, s->verdict, p->style.ascii));
 }
@@ -186,8 +184,8 @@ static void stack_lines(struct page *p, struct out *o, const struct site *s, siz
 		if (more)
 			under(p, o, "",
 			      SAY("%s of the %s above: recursion",
-				  say_things(m, more, "more round", "more rounds"),
-				  say_things(m, period, "frame", "frames")),
+				  say_things(m, more, "more round"),
+				  say_things(m, period, "frame")),
 			      5);
 		i += more * period;
 	}
@@ -232,7 +230,7 @@ static void frees(struct page *p, struct out *o, const struct site *s)
 		const char *figures =
 			SAY("%6s  %9s in %s  ", say_share(m, c[SITE_FREE_FREES].n, all),
 			    say_size(m, c[SITE_FREE_BYTES].n),
-			    say_things(m, c[SITE_FREE_FREES].n, "free", "frees"));
+			    say_things(m, c[SITE_FREE_FREES].n, "free"));
 		bool below = p->style.width < strlen(figures) + 24 && !p->style.full_names;
 		size_t room = p->style.width - (below ? 8 : strlen(figures));
 		const char *where = freed_where(p, (uint32_t)c[SITE_FREE_NODE].n);
@@ -247,7 +245,7 @@ static void frees(struct page *p, struct out *o, const struct site *s)
 	}
 	if (t.n > FREES_SHOWN)
 		out_printf(o, "%6s  %s\n", say_share(m, more, all),
-			   say_things(m, t.n - FREES_SHOWN, "more stack", "more stacks"));
+			   say_things(m, t.n - FREES_SHOWN, "more stack"));
 }
 
 /* A table of the site with bars, unless it is empty. */

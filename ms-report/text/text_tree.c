@@ -63,8 +63,8 @@ static const char *say_blocks(struct page *p, const struct tree *t)
 	bool calls = t->metric == METRIC_ALLOCATED || t->metric == METRIC_MAPPED;
 	if (!metric_is_bytes(t->metric) || t->total.b == UNKNOWN)
 		return "";
-	return SAY(" in %s", est_things(p->m, t->total.b, pair_eb(&t->total),
-					calls ? "call" : "block", calls ? "calls" : "blocks"));
+	return SAY(" in %s",
+		   est_things(p->m, t->total.b, pair_eb(&t->total), calls ? "call" : "block"));
 }
 
 /* The lines that lead to a branch: which levels have more to come. */
@@ -196,8 +196,7 @@ static void write_rest(struct page *p, struct out *o, const struct tree *t, cons
 	g->more[indent % LEVELS_MAX] = r.self || more_at_top(t, b);
 	if (r.hidden)
 		write_words(p, o, t, &r.sum, g, indent,
-			    say_things(p->m, r.hidden, t->up ? "more caller" : "more branch",
-				       t->up ? "more callers" : "more branches"));
+			    say_things(p->m, r.hidden, t->up ? "more caller" : "more branch"));
 	g->more[indent % LEVELS_MAX] = more_at_top(t, b);
 	if (r.self)
 		write_words(p, o, t, &b->self, g, indent,

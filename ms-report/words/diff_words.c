@@ -116,8 +116,7 @@ const char *diff_rest(struct model *m)
 	const char *s = "";
 	if (d->noise.sites)
 		add_part(m, &s,
-			 SAY("%s within noise (%s)",
-			     say_things(m, d->noise.sites, "change", "changes"),
+			 SAY("%s within noise (%s)", say_things(m, d->noise.sites, "change"),
 			     diff_say(m, true,
 				      d->noise.figures[DIFF_LIVE] == DELTA_UNKNOWN
 					      ? d->noise.figures[DIFF_PEAK]
@@ -201,7 +200,7 @@ const char *diff_unmatched(struct model *m)
 	const char *name = side ? d->new : d->old;
 	return SAY("%s could not be compared, %s in all: '%s' has no symbols of %s, and the other "
 		   "side does. They are not called new, gone or grown; the totals hold",
-		   say_things(m, k->sites, "site", "sites"),
+		   say_things(m, k->sites, "site"),
 		   diff_say(m, true,
 			    k->figures[DIFF_LIVE] == DELTA_UNKNOWN ? k->figures[DIFF_PEAK]
 								   : k->figures[DIFF_LIVE]),
@@ -235,7 +234,7 @@ const char *diff_worth(struct model *m)
 	if (d->kinds[DIFF_UNMATCHED].sites)
 		add_part(m, &s,
 			 SAY("SYMBOLS MISSING on one side: %s not compared",
-			     say_things(m, d->kinds[DIFF_UNMATCHED].sites, "site", "sites")));
+			     say_things(m, d->kinds[DIFF_UNMATCHED].sites, "site")));
 	else if (d->nameless[0] || d->nameless[1])
 		add_part(m, &s, "symbols missing on one side");
 	if (!d->same_program)

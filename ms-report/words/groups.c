@@ -61,7 +61,7 @@ struct table table_threads(struct model *m, enum metric metric, size_t limit)
 		c[0].s = h->name ? h->name : "(no name)";
 		est_cells(m, &t, c, h->est);
 	}
-	table_finish(m, &t, column_of[metric], limit, "threads", TOTAL_OF_RUN);
+	table_finish(m, &t, column_of[metric], limit, "thread", TOTAL_OF_RUN);
 	return t;
 }
 
@@ -110,7 +110,7 @@ struct table table_sizes(struct model *m, enum metric metric, size_t limit)
 		c[0].s = table_size_range(m, c[1].n, c[2].n);
 	}
 	table_bars(&t, 3, 4);
-	table_finish(m, &t, column_of[metric], limit, "sizes", TOTAL_OF_RUN);
+	table_finish(m, &t, column_of[metric], limit, "size", TOTAL_OF_RUN);
 	return t;
 }
 
@@ -186,7 +186,6 @@ static struct member *members(struct model *m, enum group_key key)
 
 struct table table_groups(struct model *m, enum group_key key, enum metric metric, size_t limit)
 {
-	static const char *const plural[] = {"functions", "files", "modules", "sites"};
 	static const int column_of[METRIC_COUNT] = {1, 3, 5, 6, 7, GROUP_FAILED, GROUP_MAPPED};
 	struct table t = {.columns = group_columns[key],
 			  .column_count = GROUP_COLUMNS,
@@ -214,6 +213,7 @@ struct table table_groups(struct model *m, enum group_key key, enum metric metri
 		table_retitle(m, &t, GROUP_FAILED, "failed");
 	if (metric == METRIC_MAPPED)
 		table_retitle(m, &t, GROUP_MAPPED, "mapped");
-	table_finish(m, &t, column_of[metric], limit, plural[key], TOTAL_OF_RUN);
+	table_finish(m, &t, column_of[metric], limit, key == BY_STACK ? "site" : group_names[key],
+		     TOTAL_OF_RUN);
 	return t;
 }

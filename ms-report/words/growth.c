@@ -144,7 +144,7 @@ struct words growth_words(struct model *m, const struct style *st)
 				 rate(m, q, 2), sqlite3_column_double(q, 3));
 	}
 	if (more)
-		w.v[w.n++] = SAY("%s: --growth", say_things(m, more, "more site", "more sites"));
+		w.v[w.n++] = SAY("%s: --growth", say_things(m, more, "more site"));
 	return w;
 }
 
@@ -164,6 +164,6 @@ struct table table_growth(struct model *m, uint64_t reach, size_t limit)
 		table_retitle(m, &t, REACHES, SAY("%s in", say_size(m, reach)));
 	while (model_next(&st))
 		set_row(m, table_row(m, &t)->cells, st, reach);
-	table_finish(m, &t, -1, limit, "sites", TOTAL_NONE);
+	table_finish(m, &t, -1, limit, "site", TOTAL_NONE);
 	return t;
 }

@@ -119,7 +119,7 @@ struct table proc_diff(struct model *m, size_t limit)
 		say_delta(m, &t.rows[i].cells[DIFF_BY_RSS]);
 		say_delta(m, &t.rows[i].cells[DIFF_BY_SIZE]);
 	}
-	table_finish(m, &t, -1, limit, "regions", TOTAL_NONE);
+	table_finish(m, &t, -1, limit, "region", TOTAL_NONE);
 	return t;
 }
 
@@ -137,7 +137,7 @@ struct table proc_regions(struct model *m, size_t limit)
 	if (m->processes.n == 1)
 		table_retitle(m, &t, REGION_PID, NULL); /* people need no column for it */
 	/* in order of address where all are shown */
-	table_finish(m, &t, limit < t.n ? (resident ? 2 : 1) : -1, limit, "regions", TOTAL_NONE);
+	table_finish(m, &t, limit < t.n ? (resident ? 2 : 1) : -1, limit, "region", TOTAL_NONE);
 	return t;
 }
 
@@ -161,7 +161,7 @@ struct table proc_kinds(struct model *m)
 		    " GROUP BY kind ORDER BY kind LIMIT 64",
 		    m->at_label);
 	bool resident = t.n && t.rows[0].cells[3].n != UNKNOWN;
-	table_finish(m, &t, resident ? 3 : 2, SIZE_MAX, "kinds", TOTAL_OF_ROWS);
+	table_finish(m, &t, resident ? 3 : 2, SIZE_MAX, "kind", TOTAL_OF_ROWS);
 	return t;
 }
 
@@ -192,7 +192,7 @@ struct table proc_processes(struct model *m, size_t limit)
 		" ON n.snapshot = s.id WHERE s.label = %Q ORDER BY p.pid",
 		m->at_label);
 	bool smaps = t.n && t.rows[0].cells[2].n != UNKNOWN;
-	table_finish(m, &t, smaps ? 2 : 4, limit, "processes", TOTAL_NONE);
+	table_finish(m, &t, smaps ? 2 : 4, limit, "process", TOTAL_NONE);
 	return t;
 }
 
@@ -208,7 +208,7 @@ struct table proc_skipped(struct model *m, size_t limit)
 		TABLE_OF(skipped_columns, .title = "SKIPPED: processes that could not be read",
 			 .empty = "every process could be read");
 	table_query(m, &t, "FROM skipped ORDER BY time_ns, pid");
-	table_finish(m, &t, -1, limit, "processes", TOTAL_NONE);
+	table_finish(m, &t, -1, limit, "process", TOTAL_NONE);
 	return t;
 }
 

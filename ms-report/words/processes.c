@@ -60,7 +60,7 @@ struct table table_processes(struct model *m, enum metric metric, size_t limit)
 		c[0].s = p->exe ? p->exe : "(unknown)";
 		est_cells(m, &t, c, p->est);
 	}
-	table_finish(m, &t, column_of[metric], limit, "processes", TOTAL_OF_RUN);
+	table_finish(m, &t, column_of[metric], limit, "process", TOTAL_OF_RUN);
 	return t;
 }
 
@@ -102,6 +102,6 @@ struct table table_programs(struct model *m, size_t limit)
 	table_query(m, &t, "FROM by_exe ORDER BY max_peak DESC, by_exe.exe");
 	for (size_t i = 0; m->est && i < t.n; i++)
 		estimate_program(m, &t, t.rows[i].cells);
-	table_finish(m, &t, -1, limit, "programs", TOTAL_OF_RUN);
+	table_finish(m, &t, -1, limit, "program", TOTAL_OF_RUN);
 	return t;
 }

@@ -69,9 +69,9 @@ const char *say_share(struct model *m, uint64_t a, uint64_t b)
 			  : ms_arena_printf(&m->arena, v < 9.95 ? "%.1f %%" : "%.0f %%", v);
 }
 
-const char *say_things(struct model *m, uint64_t n, const char *one, const char *many)
+const char *say_things(struct model *m, uint64_t n, const char *one)
 {
-	return ms_arena_printf(&m->arena, "%s %s", say_count(m, n), n == 1 ? one : many);
+	return est_things(m, n, NULL, one);
 }
 
 const char *say_date(struct model *m, uint64_t ns, bool iso)
@@ -157,10 +157,8 @@ const char *est_count(struct model *m, uint64_t n, const struct ms_spread *e)
 	return with_limits(m, short_count(v, n), short_count(a, low), short_count(b, high));
 }
 
-const char *est_things(struct model *m, uint64_t n, const struct ms_spread *e, const char *one,
-		       const char *many)
+const char *est_things(struct model *m, uint64_t n, const struct ms_spread *e, const char *one)
 {
-	if (!e || n == UNKNOWN)
-		return say_things(m, n, one, many);
-	return ms_arena_printf(&m->arena, "%s %s", est_count(m, n, e), n == 1 ? one : many);
+	const char *end = n == 1 ? "" : strchr("hs", one[strlen(one) - 1]) ? "es" : "s";
+	return ms_arena_printf(&m->arena, "%s %s%s", est_count(m, n, e), one, end);
 }

@@ -24,8 +24,8 @@ const char *say_count(struct model *m, uint64_t n);
 const char *say_time(struct model *m, uint64_t ns);
 /* a of b in per cent: "18 %", "9.4 %" below ten; "n/a" when not known or b is 0. */
 const char *say_share(struct model *m, uint64_t a, uint64_t b);
-/* "3 stacks", "1 stack". */
-const char *say_things(struct model *m, uint64_t n, const char *one, const char *many);
+/* "3 stacks", "1 stack"; `one` is a regular noun: "stack", "process", "branch". */
+const char *say_things(struct model *m, uint64_t n, const char *one);
 /* "2026-11-20 14:02:11 UTC"; with `iso`, "2026-11-20T14:02:11.123456789Z". NULL when not known. */
 const char *say_date(struct model *m, uint64_t ns, bool iso);
 /* "the end", "the peak", "1.5s": a label inside a sentence; cleaned. */
@@ -35,7 +35,6 @@ const char *say_moment(struct model *m, const struct style *st);
  * Without a spread as say_size, say_count and say_things have it. */
 const char *est_size(struct model *m, uint64_t bytes, const struct ms_spread *e);
 const char *est_count(struct model *m, uint64_t n, const struct ms_spread *e);
-const char *est_things(struct model *m, uint64_t n, const struct ms_spread *e, const char *one,
-		       const char *many);
+const char *est_things(struct model *m, uint64_t n, const struct ms_spread *e, const char *one);
 /* A size with these limits. */
 const char *say_size_limits(struct model *m, uint64_t bytes, uint64_t low, uint64_t high);

@@ -179,6 +179,6 @@ struct table sql_table(struct model *m, const struct answer *a, size_t limit)
 			  .n = a->n};
 	t.rows = ms_arena_alloc(&m->arena, (a->n + 1) * sizeof *t.rows);
 	memcpy(t.rows, a->rows, a->n * sizeof *t.rows);
-	table_finish(m, &t, -1, limit, "rows", TOTAL_NONE);
+	table_finish(m, &t, -1, limit, "row", TOTAL_NONE);
 	return t;
 }

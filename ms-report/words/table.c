@@ -202,15 +202,6 @@ static void add_total(struct model *m, struct table *t, enum table_total which)
 	est_cells(m, t, r->cells, m->est);
 }
 
-/* "1 more thread", "7 more threads": `what` is the word for many. */
-static const char *more_of(struct model *m, size_t n, const char *what)
-{
-	size_t len = strlen(what);
-	if (n == 1) /* processes, sizes, files */
-		len -= len > 4 && strcmp(what + len - 4, "sses") == 0 ? 2 : 1;
-	return ms_arena_printf(&m->arena, "%s more %.*s", say_count(m, n), (int)len, what);
-}
-
 void table_finish(struct model *m, struct table *t, int64_t column, size_t limit, const char *what,
 		  enum table_total total)
 {
@@ -220,7 +211,7 @@ void table_finish(struct model *m, struct table *t, int64_t column, size_t limit
 	if (t->n > limit) {
 		struct cell *sum = ms_arena_alloc(&m->arena, t->column_count * sizeof *sum);
 		sum_rows(m, t, limit, t->n, sum);
-		sum[0].s = more_of(m, t->n - limit, what);
+		sum[0].s = say_things(m, t->n - limit, ms_arena_printf(&m->arena, "more %s", what));
 		t->rows[limit] = (struct row){.kind = ROW_MORE, .cells = sum};
 		t->more = t->n - limit;
 		t->n = limit + 1;

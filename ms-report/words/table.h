@@ -81,7 +81,7 @@ void table_take(const struct table *t, struct cell *cells, const void *what);
  * format as sqlite3_mprintf has it. */
 void table_query(struct model *m, struct table *t, const char *from, ...);
 /* Sorts by a column, largest first (-1: not at all), keeps `limit` rows and folds the others into
- * one that says how many more of `what` there are; then adds what is missing to the total (hidden
+ * one that says how many more there are, of which one is a `what`; then adds what is missing to the total (hidden
  * by filters, or in no row), if anything, and the total: none, that of the model, or just the sum
  * of the rows. */
 enum table_total { TOTAL_NONE, TOTAL_OF_RUN, TOTAL_OF_ROWS };

@@ -31,18 +31,16 @@ void unrecorded_before(struct model *m, struct words *w)
 					  say_count(m, b->frees), say_size(m, b->freed_bytes));
 	words_add(w, SAY("attached in mid-run: %s%s with %s from before are not in it%s%s",
 			 strcmp(b->state, "part") ? "" : "at least ",
-			 say_things(m, b->blocks, "block", "blocks"), say_size(m, b->bytes), since,
-			 why));
+			 say_things(m, b->blocks, "block"), say_size(m, b->bytes), since, why));
 }
 
 static void gaps(struct model *m, struct words *w)
 {
 	const struct gaps *g = &m->gaps;
-	const char *not_recorded =
-		figure_some(g->paused_allocations)
-			? SAY(": %s not recorded",
-			      say_things(m, g->paused_allocations, "allocation", "allocations"))
-			: "";
+	const char *not_recorded = figure_some(g->paused_allocations)
+					   ? SAY(": %s not recorded",
+						 say_things(m, g->paused_allocations, "allocation"))
+					   : "";
 	if (figure_some(g->started_late_ns))
 		words_add(w, SAY("recording began %s after the start%s",
 				 say_time(m, g->started_late_ns),
@@ -69,10 +67,9 @@ static void inherited(struct model *m, struct words *w)
 	bool one = m->processes.n == 1;
 	if (!i->processes || i->blocks == UNKNOWN || !i->blocks)
 		return;
-	const char *by =
-		one ? "from the parent"
-		    : SAY("by %s from their parents",
-			  say_things(m, i->processes, "forked process", "forked processes"));
+	const char *by = one ? "from the parent"
+			     : SAY("by %s from their parents",
+				   say_things(m, i->processes, "forked process"));
 	if (one && m->processes.v[0].ppid != UNKNOWN)
 		by = SAY("%s (pid %llu)", by, (unsigned long long)m->processes.v[0].ppid);
 	const char *freed = i->frees == UNKNOWN
@@ -80,8 +77,8 @@ static void inherited(struct model *m, struct words *w)
 				    : SAY(", of which %s freed %s", say_count(m, i->frees),
 					  one ? "here" : "there");
 	const char *bytes = i->bytes == UNKNOWN ? "" : SAY(" (%s)", say_size(m, i->bytes));
-	words_add(w, SAY("%s%s inherited %s%s", say_things(m, i->blocks, "block", "blocks"), bytes,
-			 by, freed));
+	words_add(w,
+		  SAY("%s%s inherited %s%s", say_things(m, i->blocks, "block"), bytes, by, freed));
 }
 
 void unrecorded_words(struct model *m, struct words *w)

@@ -120,7 +120,7 @@ struct table table_timeline(struct model *m, size_t limit)
 		c[SPAN_LIVE].limits = s[i].live_limits;
 		c[SPAN_MAX].n = c[SPAN_MIN].n = UNKNOWN; /* the largest of many estimates */
 	}
-	table_finish(m, &t, -1, SIZE_MAX, "spans", TOTAL_OF_RUN);
+	table_finish(m, &t, -1, SIZE_MAX, "span", TOTAL_OF_RUN);
 	if (m->est && n)
 		t.rows[t.n - 1].cells[SPAN_MAX].n = UNKNOWN;
 	return t;
@@ -169,6 +169,6 @@ struct table table_modules(struct model *m, size_t limit)
 		c[6].s = o->kind;
 		c[7].n = o->process == NONE ? UNKNOWN : (uint64_t)m->processes.v[o->process].id;
 	}
-	table_finish(m, &t, -1, limit, "modules", TOTAL_NONE);
+	table_finish(m, &t, -1, limit, "module", TOTAL_NONE);
 	return t;
 }

@@ -68,7 +68,7 @@ struct words words_who(struct model *m, const struct style *st)
 	struct words w = {0};
 	const struct process *p = &m->processes.v[0];
 	if (m->proc_only == PROC_ONLY_REGIONS && m->processes.n > 1) {
-		words_add(&w, SAY("%s on %s", say_things(m, m->processes.n, "process", "processes"),
+		words_add(&w, SAY("%s on %s", say_things(m, m->processes.n, "process"),
 				  p->host ? name_clean(&m->arena, p->host, st->ascii) : "?"));
 		words_add(&w, say_date(m, p->started_ns, false));
 		w.n -= !w.v[w.n - 1];
@@ -80,7 +80,7 @@ struct words words_who(struct model *m, const struct style *st)
 	const char *pid = p->pid == UNKNOWN ? "" : SAY("pid %llu", (unsigned long long)p->pid);
 	size_t more = m->processes.n - m->images - 1;
 	if (more)
-		pid = SAY("%s and %s", pid, say_things(m, more, "more process", "more processes"));
+		pid = SAY("%s and %s", pid, say_things(m, more, "more process"));
 	words_add(&w, host ? SAY("%s on %s", pid, host) : pid);
 	const char *date = say_date(m, p->started_ns, false);
 	if (date)
@@ -92,8 +92,7 @@ struct words words_who(struct model *m, const struct style *st)
 	if (ran != UNKNOWN)
 		words_add(&w, SAY("ran %s", say_time(m, ran)));
 	if (m->images && more)
-		words_add(&w,
-			  SAY("%s replaced by exec", say_things(m, m->images, "image", "images")));
+		words_add(&w, SAY("%s replaced by exec", say_things(m, m->images, "image")));
 	else if (m->images)
 		words_add(&w,
 			  SAY("%s images, one after another (exec)", say_count(m, m->processes.n)));
@@ -107,20 +106,18 @@ static void quality_details(struct model *m, struct words *w)
 	const struct quality *q = &m->quality;
 	if (figure_some(q->stacks_truncated))
 		words_add(w, SAY("%s whose callers were not found",
-				 say_things(m, q->stacks_truncated, "stack", "stacks")));
+				 say_things(m, q->stacks_truncated, "stack")));
 	if (figure_some(q->stacks_not_taken))
-		words_add(w, SAY("%s not taken",
-				 say_things(m, q->stacks_not_taken, "stack", "stacks")));
+		words_add(w, SAY("%s not taken", say_things(m, q->stacks_not_taken, "stack")));
 	if (figure_some(q->events_late))
-		words_add(w,
-			  SAY("%s out of order", say_things(m, q->events_late, "event", "events")));
+		words_add(w, SAY("%s out of order", say_things(m, q->events_late, "event")));
 	if (figure_some(q->attached) && !m->proc_only)
 		unrecorded_before(m, w);
 	if (figure_some(q->inferred_frees))
-		words_add(w, SAY("%s inferred", say_things(m, q->inferred_frees, "free", "frees")));
+		words_add(w, SAY("%s inferred", say_things(m, q->inferred_frees, "free")));
 	uint64_t unknown = unrecorded_frees(m, q->unknown_frees);
 	if (figure_some(unknown))
-		words_add(w, SAY("%s of unknown blocks", say_things(m, unknown, "free", "frees")));
+		words_add(w, SAY("%s of unknown blocks", say_things(m, unknown, "free")));
 	const char *hooks = heaps_missing(m);
 	if (hooks)
 		words_add(w, SAY("no module had %s", hooks));
@@ -130,8 +127,9 @@ static void quality_details(struct model *m, struct words *w)
 		if (figure_some(m->processes.v[i].children_not_recorded))
 			children += m->processes.v[i].children_not_recorded;
 	if (children)
-		words_add(w, SAY("%s not recorded",
-				 say_things(m, children, "forked child", "forked children")));
+		words_add(w, SAY("%s not recorded", children == 1 ? "1 forked child"
+								  : SAY("%s forked children",
+									say_count(m, children))));
 }
 
 /* Of a span, or read from a checkpoint on. */
@@ -162,7 +160,7 @@ struct words words_quality(struct model *m)
 				  "intervals",
 				  say_size(m, q->sampled_bytes)));
 	else if (figure_some(q->events_lost))
-		words_add(&w, SAY("%s LOST", say_things(m, q->events_lost, "event", "events")));
+		words_add(&w, SAY("%s LOST", say_things(m, q->events_lost, "event")));
 	else if (m->proc_only)
 		words_add(&w, "what /proc said: allocations were not recorded");
 	else if (q->complete)
@@ -170,7 +168,7 @@ struct words words_quality(struct model *m)
 			      : figure_some(m->gaps.dropped_events) ? "every event counted"
 								    : "every event");
 	if (q->stacks_cut != UNKNOWN)
-		words_add(&w, SAY("%s cut", say_things(m, q->stacks_cut, "stack", "stacks")));
+		words_add(&w, SAY("%s cut", say_things(m, q->stacks_cut, "stack")));
 	if (m->part && counted(m))
 		words_add(&w, counted(m));
 	const char *cut = provenance_cut(m, NONE);
@@ -179,14 +177,13 @@ struct words words_quality(struct model *m)
 	quality_details(m, &w);
 	if (m->frames_nameless)
 		words_add(&w, SAY("%s in %u of %s nameless: ms-report --modules",
-				  say_things(m, m->frames_nameless, "frame", "frames"),
-				  m->modules_nameless,
-				  say_things(m, m->modules_used, "module", "modules")));
+				  say_things(m, m->frames_nameless, "frame"), m->modules_nameless,
+				  say_things(m, m->modules_used, "module")));
 	if (m->modules_unsound)
 		words_add(&w,
 			  SAY("%s with debug information that cannot be used, or not all of it: "
 			      "ms-report --modules",
-			      say_things(m, m->modules_unsound, "module", "modules")));
+			      say_things(m, m->modules_unsound, "module")));
 	return w;
 }
 
@@ -198,13 +195,13 @@ const char *words_incomplete(struct model *m)
 	if (figure_some(q->damaged_bytes))
 		return SAY("%s in %s of the trace could not be read; what follows leaves out their "
 			   "events",
-			   say_things(m, q->damaged_bytes, "byte", "bytes"),
-			   say_things(m, q->damaged_places, "place", "places"));
+			   say_things(m, q->damaged_bytes, "byte"),
+			   say_things(m, q->damaged_places, "place"));
 	if (diff_incomplete(m))
 		return diff_incomplete(m);
 	if (m->traces_unreadable)
 		return SAY("%s could not be read, and what %s is missing here: %s",
-			   say_things(m, m->traces_unreadable, "trace", "traces"),
+			   say_things(m, m->traces_unreadable, "trace"),
 			   m->traces_unreadable == 1 ? "it holds" : "they hold",
 			   name_clean(&m->arena, m->unreadable ? m->unreadable : "?", true));
 	return SAY(
@@ -219,10 +216,10 @@ const char *words_nothing(struct model *m, const struct style *st)
 	const struct hidden *h = &m->hidden;
 	if (m->sites.n == 0 && h->filters && h->sites > 0)
 		return SAY("EVERYTHING IS HIDDEN BY FILTERS: %s with %s at the end, %s in all (%s)",
-			   say_things(m, h->sites, "site", "sites"),
+			   say_things(m, h->sites, "site"),
 			   est_size(m, h->end.bytes, est_of(h->est, EST_END)),
 			   est_things(m, h->allocations, est_of(h->est, EST_ALLOCATIONS),
-				      "allocation", "allocations"),
+				      "allocation"),
 			   name_clean(&m->arena, h->filters, st->ascii));
 	if (m->totals.allocations != 0 || m->sites.n || m->proc_only)
 		return NULL;
@@ -248,9 +245,8 @@ const char *words_hidden(struct model *m, const struct style *st)
 	const char *filters = name_clean(&m->arena, h->filters, st->ascii);
 	if (!h->sites)
 		return SAY("nothing, by %s", filters);
-	return SAY("%s with %s at %s, %s, by %s", say_things(m, h->sites, "site", "sites"),
+	return SAY("%s with %s at %s, %s, by %s", say_things(m, h->sites, "site"),
 		   est_size(m, h->at.bytes, est_of(h->est, EST_AT)), say_moment(m, st),
-		   est_things(m, h->allocations, est_of(h->est, EST_ALLOCATIONS), "allocation",
-			      "allocations"),
+		   est_things(m, h->allocations, est_of(h->est, EST_ALLOCATIONS), "allocation"),
 		   filters);
 }

@@ -37,7 +37,7 @@ const char *words_exec(struct model *m)
 	if (!m->images)
 		return NULL;
 	return SAY("%s in %s, gone with %s", say_size(m, m->totals.exec_bytes),
-		   say_things(m, m->totals.exec_blocks, "block", "blocks"),
+		   say_things(m, m->totals.exec_blocks, "block"),
 		   m->images == 1
 			   ? "the image that became another"
 			   : SAY("the %s images that became others", say_count(m, m->images)));
