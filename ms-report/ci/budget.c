@@ -24,9 +24,17 @@ static bool ends(const char *name, const char *with)
 	return n > k && strcmp(name + n - k, with) == 0;
 }
 
+/* The name of what a change is about, without "delta_" or its kind. */
+static const char *changed(const struct budget *b)
+{
+	return b->delta && !b->site    ? b->total
+	       : b->of == DIFF_FIGURES ? "sites"
+				       : diff_figure_names[b->of];
+}
+
 enum figure_unit budget_unit(const struct budget *b)
 {
-	const char *name = b->change ? budget_changed(b) : NULL;
+	const char *name = b->change ? changed(b) : NULL;
 	return !name                  ? budget_figure(b)->unit
 	       : ends(name, "_bytes") ? FIGURE_BYTES
 	       : ends(name, "_ns")    ? FIGURE_TIME
@@ -94,13 +102,6 @@ static bool find_change(const char *s, size_t n, struct budget *b)
 		       (b->of != DIFF_FIGURES && b->kind < DIFF_UNCHANGED);
 	}
 	return false;
-}
-
-const char *budget_changed(const struct budget *b)
-{
-	return b->delta && !b->site    ? b->total
-	       : b->of == DIFF_FIGURES ? "sites"
-				       : diff_figure_names[b->of];
 }
 
 static int parse_figure(const char **s, struct budget *b, struct ms_err *err)

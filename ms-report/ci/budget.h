@@ -54,8 +54,6 @@ int budget_read(const char *path, struct budgets *to, struct ms_arena *arena, st
 
 /* What it is about, unless it is about a change. */
 const struct figure *budget_figure(const struct budget *b);
-/* The name of what a change is about, without "delta_" or its kind. */
-const char *budget_changed(const struct budget *b);
 enum figure_unit budget_unit(const struct budget *b);
 
 /* ---- budget_check.c ---- */
@@ -82,8 +80,6 @@ const char *budget_untrusted(struct model *m);
 
 /* ---- diff_budget.c ---- */
 
-/* What it is; false: not known, or nothing was compared. */
-bool diff_budget_value(const struct budget *b, struct model *m, int64_t *v);
 enum budget_result diff_budget_check(const struct budget *b, struct model *m);
 /* The place with most of it, or NULL. */
 const struct site *diff_budget_worst(const struct budget *b, struct model *m);

@@ -18,15 +18,6 @@ const char *ci_frame(struct page *p, const struct frame *f)
 	return *place ? SAY("%s (%s)", name, place) : name;
 }
 
-const struct frame *ci_next(const struct model *m, uint32_t *node)
-{
-	if (*node == NONE)
-		return NULL;
-	const struct node *n = &m->nodes.v[*node];
-	*node = n->parent;
-	return &m->frames.v[n->frame];
-}
-
 /* ---- JUnit ---- */
 
 /* Text in XML 1.0: what may not stand there at all was replaced by name_clean. */
@@ -44,9 +35,9 @@ static void attribute(struct page *p, struct out *o, const char *name, const cha
 
 static void stack_lines(struct page *p, struct out *o, const struct site *s)
 {
-	uint32_t node = s ? s->stack : NONE;
-	for (const struct frame *f; (f = ci_next(p->m, &node));) {
-		xml(p, o, SAY("  %s", ci_frame(p, f)));
+	const struct model *m = p->m;
+	for (uint32_t n = s ? s->stack : NONE; n != NONE; n = m->nodes.v[n].parent) {
+		xml(p, o, SAY("  %s", ci_frame(p, model_frame(m, n))));
 		out_char(o, '\n');
 	}
 }
@@ -159,10 +150,10 @@ static void command(struct page *p, struct out *o, const struct finding *x)
 	command_text(p, o, finding_rules[x->rule].name, true);
 	out_str(o, "::");
 	command_text(p, o, x->message, false);
-	uint32_t node = x->site ? x->site->stack : NONE;
-	for (const struct frame *f; (f = ci_next(p->m, &node));) {
+	const struct model *m = p->m;
+	for (uint32_t n = x->site ? x->site->stack : NONE; n != NONE; n = m->nodes.v[n].parent) {
 		out_str(o, "%0A  ");
-		command_text(p, o, ci_frame(p, f), false);
+		command_text(p, o, ci_frame(p, model_frame(m, n)), false);
 	}
 	out_char(o, '\n');
 }

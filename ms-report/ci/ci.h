@@ -26,8 +26,6 @@ void github_report(struct page *p, struct out *o, const struct findings *f, size
 
 /* A frame as a line of text: "orderd::Parser::dup (src/parser.cpp:218)", cleaned. */
 const char *ci_frame(struct page *p, const struct frame *f);
-/* The frame of a node, which becomes its caller's; NULL: no more. */
-const struct frame *ci_next(const struct model *m, uint32_t *node);
 
 /* ---- findings.c ---- */
 

@@ -46,7 +46,8 @@ static const struct diff_total *total_of(const struct budget *b, struct model *m
 	return t;
 }
 
-bool diff_budget_value(const struct budget *b, struct model *m, int64_t *v)
+/* What it is; false: not known, or nothing was compared. */
+static bool value_of(const struct budget *b, struct model *m, int64_t *v)
 {
 	const struct diff_total *t = total_of(b, m);
 	*v = t ? t->delta : DELTA_UNKNOWN;
@@ -77,7 +78,7 @@ enum budget_result diff_budget_check(const struct budget *b, struct model *m)
 	int64_t v;
 	if (diff_budget_waived(b, m))
 		return BUDGET_HELD;
-	if (!diff_budget_value(b, m, &v))
+	if (!value_of(b, m, &v))
 		return BUDGET_UNDECIDED;
 	return budget_holds(b->op, (long double)v, limit_of(b, m));
 }
@@ -127,7 +128,7 @@ const struct site *diff_budget_worst(const struct budget *b, struct model *m)
 const char *diff_budget_amount(const struct budget *b, struct model *m)
 {
 	int64_t v;
-	if (!diff_budget_value(b, m, &v))
+	if (!value_of(b, m, &v))
 		return "not known";
 	const struct diff_total *t = total_of(b, m);
 	const char *share = t ? diff_percent(m, t->delta, t->old) : "";

@@ -52,13 +52,14 @@ static void location(struct page *p, struct ms_json *j, const struct frame *f, c
 
 static void stack(struct page *p, struct ms_json *j, const struct site *s)
 {
-	uint32_t node = s->stack;
+	const struct model *m = p->m;
 	ms_json_open(j, "stacks", '[');
 	ms_json_open(j, NULL, '{');
 	message(j, "message", "call stack of the allocation, innermost first");
 	ms_json_open(j, "frames", '[');
-	for (const struct frame *f; (f = ci_next(p->m, &node));) {
-		const char *path = f->module == NONE ? NULL : p->m->modules.v[f->module].path;
+	for (uint32_t n = s->stack; n != NONE; n = m->nodes.v[n].parent) {
+		const struct frame *f = model_frame(m, n);
+		const char *path = f->module == NONE ? NULL : m->modules.v[f->module].path;
 		ms_json_open(j, NULL, '{');
 		ms_json_open(j, "location", '{');
 		location(p, j, f, ci_frame(p, f));

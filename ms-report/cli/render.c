@@ -11,7 +11,6 @@
 #include "ms-report/model/facts.h"
 #include "ms-report/model/tree.h"
 #include "ms-report/text/text.h"
-#include "ms-report/words/sql.h"
 
 #include "libcommon/base/json_writer.h"
 #include "libcommon/base/err.h"
@@ -327,7 +326,7 @@ int render_prepare(struct page *p, const struct options *opt, struct ms_err *err
 					  (long long)opt->site, p->m->sites.n);
 		if (opt->views[i] != VIEW_SQL)
 			continue;
-		struct answer *a = ms_arena_alloc(&p->m->arena, sizeof *a);
+		struct table *a = ms_arena_alloc(&p->m->arena, sizeof *a);
 		p->answer = a;
 		if (sql_ask(p->m, opt->sql, a, err) != 0)
 			return -1;

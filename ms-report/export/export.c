@@ -84,13 +84,11 @@ static uint32_t more_place(const struct export *x, size_t which)
 size_t export_stack(struct export *x, const struct export_row *r)
 {
 	const struct model *m = x->m;
-	size_t n = 0;
 	if (!r->site) {
 		x->path[0] = r->place;
 		return 1;
 	}
-	for (uint32_t i = r->site->stack; i != NONE; i = m->nodes.v[i].parent)
-		x->path[n++] = m->nodes.v[i].frame;
+	size_t n = model_stack(m, r->site->stack, x->path);
 	if (!n)
 		x->path[n++] = more_place(x, PLACE_NO_STACK);
 	if (m->processes.n > 1)
@@ -220,7 +218,8 @@ const char *export_joined(struct export *x, const char *first, size_t from)
 	return first;
 }
 
-void export_make(struct model *m, struct export *x)
+/* All in the model's arena. */
+static void make(struct model *m, struct export *x)
 {
 	*x = (struct export){.m = m};
 	const char **v;
@@ -366,7 +365,7 @@ bool export_write(struct page *p, enum format f, enum metric asked, enum metric 
 	struct export x;
 	if (!formats[f])
 		return false;
-	export_make(p->m, &x);
+	make(p->m, &x);
 	x.asked = asked;
 	x.metric = metric;
 	x.compress = p->gzip;

@@ -70,8 +70,6 @@ struct export
 	bool compress;       /* what the output is named after wants it */
 };
 
-/* All in the model's arena. */
-void export_make(struct model *m, struct export *x);
 /* The places of a row's stack into x->path, innermost first, at least one. Returns how many. With
  * several processes the outermost one is the process. */
 size_t export_stack(struct export *x, const struct export_row *r);

@@ -84,9 +84,7 @@ static void put_change(struct out *o, uint64_t old, uint64_t new)
 static void put_row(struct model *m, struct out *o, const struct diff_row *r, uint32_t *path,
 		    bool full)
 {
-	size_t n = 0;
-	for (uint32_t i = r->site->stack; i != NONE; i = m->nodes.v[i].parent)
-		path[n++] = m->nodes.v[i].frame;
+	size_t n = model_stack(m, r->site->stack, path);
 	struct branch b = {.frame = NONE, .process = NONE};
 	if (m->processes.n > 1) {
 		b.process = r->site->process;

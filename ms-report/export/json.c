@@ -177,17 +177,14 @@ static void put_site(struct model *m, struct ms_json *j, const struct frames *f,
 	json_intervals(j, s->est, v, TOLD_ESTIMATES);
 	ms_json_string(j, "verdict", s->verdict);
 	ms_json_string(j, "one_time", f->one_time[s - m->sites.v]);
-	uint64_t depth = 0, user = UNKNOWN;
 	ms_json_open(j, "stack", '[');
-	for (uint32_t n = s->stack; n != NONE; n = m->nodes.v[n].parent, depth++) {
+	for (uint32_t n = s->stack; n != NONE; n = m->nodes.v[n].parent) {
 		uint32_t i = m->nodes.v[n].frame;
 		ms_json_key(j, NULL);
 		j->put(j->to, f->text.v + f->begin[i], f->begin[i + 1] - f->begin[i]);
-		if (n == s->user)
-			user = depth;
 	}
 	ms_json_close(j, ']');
-	ms_json_number(j, "user_frame", user);
+	ms_json_number(j, "user_frame", model_user_depth(m, s));
 	if (detail)
 		json_site_detail(m, j, s);
 	ms_json_close(j, '}');

@@ -301,16 +301,6 @@ static void put_frames(struct page *p, const struct numbers *frames, struct tabl
 
 /* ---- sites ---- */
 
-/* Rows from the innermost frame outwards to the user's. */
-static uint64_t user_depth(const struct model *m, const struct site *s)
-{
-	uint64_t depth = 0;
-	for (uint32_t n = s->stack; n != NONE; n = m->nodes.v[n].parent, depth++)
-		if (n == s->user)
-			return depth;
-	return UNKNOWN;
-}
-
 static void put_figures(const struct model *m, const struct html_sites *s, struct html_columns *c)
 {
 	for (int f = 0; f < TOLD_COUNT; f++) {
@@ -387,7 +377,7 @@ static void put_sites(struct page *p, const struct html_sites *s, const uint32_t
 	}
 	html_column(c, s->n, "figure", "site_user");
 	for (size_t i = 0; i < s->n; i++)
-		html_figure(c, user_depth(m, &m->sites.v[s->v[i]]));
+		html_figure(c, model_user_depth(m, &m->sites.v[s->v[i]]));
 	html_column(c, s->n, "plain", "site_verdict");
 	for (size_t i = 0; i < s->n; i++) {
 		const char *v = m->sites.v[s->v[i]].verdict;

@@ -78,13 +78,11 @@ static void read_run(struct reader *r)
 	x->reference = number(r) == 1;
 	x->name = reader_text(r);
 	x->name = x->name ? x->name : "?";
-	x->point = reader_text(r);
 	x->exe = reader_text(r);
 	x->started_ns = reader_number(r);
 	x->complete = number(r) == 1;
 	x->events_lost = reader_number(r);
 	x->sampled_bytes = reader_number(r);
-	x->operations = reader_number(r);
 }
 
 static void read_total(struct reader *r)
@@ -169,8 +167,8 @@ static void read_range(struct reader *r)
 
 static const struct reader_table tables[] = {
 	{read_key, "SELECT key, value FROM diff"},
-	{read_run, "SELECT side, reference, name, point, exe, started_ns, complete, events_lost,"
-		   " sampled_bytes, operations FROM diff_run ORDER BY id"},
+	{read_run, "SELECT side, reference, name, exe, started_ns, complete, events_lost,"
+		   " sampled_bytes FROM diff_run ORDER BY id"},
 	{read_total, "SELECT figure, old, new, delta, delta_low, delta_high, old_low, old_high,"
 		     " new_low, new_high, significant FROM diff_total"},
 	{read_row, "SELECT site, kind, significant, figures, matched, weak, evidence, sites,"

@@ -58,8 +58,8 @@ struct diff_total {
 
 struct diff_run {
 	bool old, reference, complete;
-	const char *name, *point, *exe;
-	uint64_t started_ns, events_lost, sampled_bytes, operations;
+	const char *name, *exe;
+	uint64_t started_ns, events_lost, sampled_bytes;
 };
 
 /* Sums over the rows of a kind, the figures that the kind is about: of new ones the new, of gone

@@ -102,6 +102,23 @@ const struct thread *model_thread(const struct model *m, int64_t want)
 	return i == NONE ? NULL : &m->threads.v[i];
 }
 
+size_t model_stack(const struct model *m, uint32_t stack, uint32_t *frames)
+{
+	size_t n = 0;
+	for (uint32_t i = stack; i != NONE; i = m->nodes.v[i].parent)
+		frames[n++] = m->nodes.v[i].frame;
+	return n;
+}
+
+uint64_t model_user_depth(const struct model *m, const struct site *s)
+{
+	uint64_t depth = 0;
+	for (uint32_t n = s->stack; n != NONE; n = m->nodes.v[n].parent, depth++)
+		if (n == s->user)
+			return depth;
+	return UNKNOWN;
+}
+
 uint32_t model_user_node(const struct model *m, uint32_t stack)
 {
 	for (uint32_t n = stack; n != NONE; n = m->nodes.v[n].parent)

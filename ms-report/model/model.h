@@ -177,7 +177,7 @@ struct process {
 	const char *exe, *command, *host, *end_reason, *allocator, *trace, *state, *cwd;
 	struct totals totals;
 	struct quality quality;
-	uint64_t waited_ns, children_not_recorded;
+	uint64_t children_not_recorded;
 	uint64_t at_sum_peak; /* what it held when all together held the most */
 	int64_t became_row;   /* the image that followed it by exec, 0 = none, */
 	uint32_t became;      /* and its index or NONE */
@@ -318,6 +318,10 @@ const struct thread *model_thread(const struct model *m, int64_t id);
 
 /* The node that a stack is named after: the first of the user's own code, else the innermost. */
 uint32_t model_user_node(const struct model *m, uint32_t stack);
+/* The frames of a stack, innermost first, into `frames`; returns how many. */
+size_t model_stack(const struct model *m, uint32_t stack, uint32_t *frames);
+/* Where the user's frame stands in a site's stack, 0 = innermost; UNKNOWN = nowhere. */
+uint64_t model_user_depth(const struct model *m, const struct site *s);
 /* The frame of a node, or NULL. */
 static inline const struct frame *model_frame(const struct model *m, uint32_t node)
 {

@@ -53,6 +53,16 @@ static void take_numbers(struct reader *r, uint64_t *const *to, size_t n)
 	take_numbers(r, (uint64_t *const[]){__VA_ARGS__},                                          \
 		     sizeof((uint64_t *const[]){__VA_ARGS__}) / sizeof(uint64_t *))
 
+/* The same with texts. */
+static void take_texts(struct reader *r, const char **const *to, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		*to[i] = reader_text(r);
+}
+#define TEXTS(r, ...)                                                                              \
+	take_texts(r, (const char **const[]){__VA_ARGS__},                                         \
+		   sizeof((const char **const[]){__VA_ARGS__}) / sizeof(char **))
+
 /* A reference in the next column. */
 #define REFERENCE(r, a)                                                                            \
 	(sqlite3_column_type((r)->st, (r)->col) == SQLITE_INTEGER ? MODEL_FIND(a, reader_id(r))    \
@@ -66,24 +76,13 @@ static void read_process(struct reader *r)
 	struct totals *t = &p->totals;
 	struct quality *q = &p->quality;
 	*p = (struct process){.id = reader_id(r)};
-	p->pid = reader_number(r);
-	p->ppid = reader_number(r);
-	p->exe = reader_text(r);
-	p->command = reader_text(r);
-	p->host = reader_text(r);
-	p->cwd = reader_text(r);
-	p->started_ns = reader_number(r);
+	TEXTS(r, &p->exe, &p->command, &p->host, &p->cwd, &p->end_reason, &p->allocator, &p->trace,
+	      &p->state);
+	NUMBERS(r, &p->pid, &p->ppid, &p->started_ns, &p->duration_ns, &p->exit_status,
+		&p->exit_signal, &p->children_not_recorded, &p->at_sum_peak);
 	p->offset_ns = reader_number_or_0(r);
-	NUMBERS(r, &p->duration_ns, &p->exit_status, &p->exit_signal);
-	p->end_reason = reader_text(r);
-	p->allocator = reader_text(r);
-	p->trace = reader_text(r);
-	p->state = reader_text(r);
-	p->waited_ns = reader_number(r);
-	p->children_not_recorded = reader_number(r);
 	q->complete = reader_number(r) == 1;
 	q->growing = p->state && strcmp(p->state, "growing") == 0;
-	p->at_sum_peak = reader_number(r);
 	p->became_row = reader_id(r);
 	for (size_t i = 0; i < quality_figure_count; i++)
 		take_figure(r, q, quality_figures[i].offset);
@@ -106,10 +105,7 @@ static void read_module(struct reader *r)
 {
 	struct module *o = MS_PUSH(&r->m->modules);
 	*o = (struct module){.id = reader_id(r), .process = REFERENCE(r, r->m->processes)};
-	o->path = reader_text(r);
-	o->build_id = reader_text(r);
-	o->kind = reader_text(r);
-	o->symbols = reader_text(r);
+	TEXTS(r, &o->path, &o->build_id, &o->kind, &o->symbols);
 	o->bias = reader_number_or_0(r);
 	o->start = (uint64_t)reader_id(r);
 	o->end = (uint64_t)reader_id(r);
@@ -120,13 +116,11 @@ static void read_frame(struct reader *r)
 	struct frame *f = MS_PUSH(&r->m->frames);
 	*f = (struct frame){.id = reader_id(r), .module = REFERENCE(r, r->m->modules)};
 	f->address = reader_number(r);
-	f->function = reader_text(r);
-	f->file = reader_text(r);
+	TEXTS(r, &f->function, &f->file, &f->note);
 	uint64_t line = reader_number_or_0(r);
 	f->line = line > UINT32_MAX ? 0 : (uint32_t)line;
 	f->inlined = reader_number_or_0(r) != 0;
 	f->runtime = reader_number_or_0(r) != 0;
-	f->note = reader_text(r);
 }
 
 static void read_node(struct reader *r)
@@ -217,15 +211,6 @@ static void read_mark(struct reader *r)
 		*MS_PUSH(&r->m->marks) = k;
 }
 
-static struct live *live_of(struct site *s, const struct model *m, const char *label, int which)
-{
-	if (which == 0 && strcmp(label, "end") == 0)
-		return &s->end;
-	if (which == 1 && strcmp(label, "peak") == 0)
-		return &s->peak;
-	return which == 2 && strcmp(label, m->at_label) == 0 ? &s->at : NULL;
-}
-
 /* Sites without a row have nothing, if the moment's figures are known at all. */
 static void begin_sites(struct model *m)
 {
@@ -248,21 +233,21 @@ static void read_stat(struct reader *r)
 	uint32_t snap = MODEL_FIND(r->m->snapshots, reader_id(r));
 	uint32_t site = MODEL_FIND(r->m->sites, reader_id(r));
 	struct live l;
-	l.bytes = reader_number(r);
-	l.blocks = reader_number(r);
-	struct mmap_usage mmap = {reader_number(r), reader_number(r)};
+	struct mmap_usage mmap;
+	NUMBERS(r, &l.bytes, &l.blocks, &mmap.usable, &mmap.mapped);
 	if (snap == NONE || site == NONE)
 		return;
 	const char *label = r->m->snapshots.v[snap].label;
 	struct site *s = &r->m->sites.v[site];
-	if (strcmp(label, r->m->at_label) == 0 &&
-	    (mmap.usable != UNKNOWN || mmap.mapped != UNKNOWN))
+	if (strcmp(label, "end") == 0)
+		s->end = l;
+	if (strcmp(label, "peak") == 0)
+		s->peak = l;
+	if (strcmp(label, r->m->at_label) != 0)
+		return;
+	s->at = l;
+	if (mmap.usable != UNKNOWN || mmap.mapped != UNKNOWN)
 		s->at_mmap = mmap;
-	for (int which = 0; which < 3; which++) {
-		struct live *to = live_of(s, r->m, label, which);
-		if (to)
-			*to = l;
-	}
 }
 
 static void read_hidden(struct reader *r)
@@ -282,8 +267,7 @@ static void read_hidden(struct reader *r)
 		return;
 	const char *label = r->m->snapshots.v[snap].label;
 	struct live l;
-	l.bytes = reader_number(r);
-	l.blocks = reader_number(r);
+	NUMBERS(r, &l.bytes, &l.blocks);
 	if (strcmp(label, "end") == 0)
 		live_add(&h->end, l);
 	if (strcmp(label, "peak") == 0)
@@ -312,7 +296,7 @@ static const struct reader_table tables[] = {
 			" usable_bytes, mapped_bytes FROM snapshot ORDER BY id"},
 	{read_module, "SELECT id, process, path, build_id, kind, symbols, bias, start, \"end\" "
 		      "FROM module ORDER BY id"},
-	{read_frame, "SELECT id, module, address, function, file, line, inlined, runtime, note"
+	{read_frame, "SELECT id, module, address, function, file, note, line, inlined, runtime"
 		     " FROM frame ORDER BY id"},
 	{read_node, "SELECT id, parent, frame FROM stack ORDER BY id"},
 	{read_site, "SELECT id, process, stack, user_frame, allocations, frees, reallocations,"
@@ -344,9 +328,9 @@ static const struct reader_table tables[] = {
 static const char *process_sql(struct model *m)
 {
 	const char *all =
-		"SELECT id, pid, ppid, exe, command, host, cwd, started_ns, offset_ns, "
-		"duration_ns, exit_status, exit_signal, end_reason, allocator, trace, state, "
-		"waited_ns, children_not_recorded, complete, at_sum_peak_bytes, became";
+		"SELECT id, exe, command, host, cwd, end_reason, allocator, trace, state, pid, "
+		"ppid, started_ns, duration_ns, exit_status, exit_signal, children_not_recorded, "
+		"at_sum_peak_bytes, offset_ns, complete, became";
 	for (size_t i = 0; i < quality_figure_count; i++)
 		all = ms_arena_printf(&m->arena, "%s, %s", all, quality_figures[i].name);
 	for (size_t i = 0; i < FIGURES_NOTED; i++)

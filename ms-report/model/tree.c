@@ -88,23 +88,13 @@ static uint32_t child(struct maker *k, uint32_t parent, uint32_t frame, uint32_t
 				     .first_child = NONE,
 				     .next = NONE,
 				     .frame = frame,
-				     .process = process,
-				     .depth = k->b.v[parent].depth + 1};
+				     .process = process};
 		ms_lookup_add(&k->children, hash, i);
 	}
 	if (frame != NONE && f[b->frame].line != f[frame].line)
 		b->several = true;
 	b->sum = pair_add(b->sum, v);
 	return i;
-}
-
-/* Nodes of a stack, innermost first, into `path`; returns how many. */
-static size_t walk(const struct model *m, const struct site *s, uint32_t *path)
-{
-	size_t n = 0;
-	for (uint32_t i = s->stack; i != NONE; i = m->nodes.v[i].parent)
-		path[n++] = m->nodes.v[i].frame;
-	return n;
 }
 
 /* Is the path of `n` frames the same function by function in its last `period` frames as in those
@@ -146,7 +136,7 @@ static void add_site(struct maker *k, const struct site *s, struct pair v, bool 
 	k->b.v[0].sum = pair_add(k->b.v[0].sum, v);
 	if (k->m->processes.n > 1)
 		at = child(k, at, NONE, s->process, v);
-	size_t n = walk(k->m, s, path);
+	size_t n = model_stack(k->m, s->stack, path);
 	if (!n)
 		at = child(k, at, NONE, NONE, v);
 	for (size_t i = 0; !up && i < n / 2; i++) {

@@ -11,7 +11,6 @@ struct branch {
 		next;     /* indices of branches or NONE; children: largest first */
 	uint32_t frame;   /* index, or NONE: a process or a site without stack */
 	uint32_t process; /* when frame is NONE: index, or NONE */
-	uint32_t depth;
 	bool several;     /* frames of several lines were merged */
 	bool repeated;    /* calls that came back to it were left out */
 	struct pair sum;  /* of all sites below and of its own */

@@ -6,34 +6,20 @@
 #include "libcommon/base/io.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static bool in_path(const char *program)
-{
-	const char *path = getenv("PATH");
-	for (; path && *path; path += strcspn(path, ":"), path += *path == ':') {
-		char file[4096];
-		int n = snprintf(file, sizeof file, "%.*s/%s", (int)strcspn(path, ":"), path,
-				 program);
-		if (n > 0 && (size_t)n < sizeof file && access(file, X_OK) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* The command, or NULL: an empty variable and "cat" mean none. */
+/* The command; NULL = none, which an empty variable and "cat" mean; "" = less, where there is one. */
 static const char *command(void)
 {
 	const char *s = getenv("MEMSCOPE_PAGER");
 	if (!s)
 		s = getenv("PAGER");
 	if (!s)
-		return in_path("less") ? "less -FRX" : NULL;
+		return "";
 	return *s && strcmp(s, "cat") != 0 ? s : NULL;
 }
 
@@ -57,8 +43,11 @@ __attribute__((noreturn)) static void become(const char *pager, int fd)
 	signal(SIGQUIT, SIG_DFL);
 	/* colours and a quick end, as less -FRX, for a PAGER that is just "less" */
 	setenv("LESS", "FRX", 0);
-	if (dup2(fd, STDIN_FILENO) >= 0)
+	bool reads = dup2(fd, STDIN_FILENO) >= 0;
+	if (reads && *pager)
 		execl("/bin/sh", "sh", "-c", pager, (char *)NULL);
+	else if (reads)
+		execlp("less", "less", "-FRX", (char *)NULL);
 	_exit(127);
 }
 

@@ -163,15 +163,8 @@ static size_t rounds(const uint32_t *frames, size_t n, size_t from, size_t perio
 static void stack_lines(struct page *p, struct out *o, const struct site *s, size_t column)
 {
 	struct model *m = p->m;
-	size_t n = 0, user = SIZE_MAX;
-	for (uint32_t k = s->stack; k != NONE; k = m->nodes.v[k].parent)
-		n++;
-	uint32_t *frames = ms_arena_alloc(&m->arena, (n + 1) * sizeof *frames);
-	size_t at = 0;
-	for (uint32_t k = s->stack; k != NONE; k = m->nodes.v[k].parent) {
-		user = k == s->user ? at : user;
-		frames[at++] = m->nodes.v[k].frame;
-	}
+	uint32_t *frames = ms_arena_alloc(&m->arena, (m->nodes.n + 1) * sizeof *frames);
+	size_t n = model_stack(m, s->stack, frames), user = model_user_depth(m, s);
 	for (size_t i = 0; i < n;) {
 		size_t period = 1, more = 0;
 		while (!p->style.full_names && period <= ROUND_MAX &&

@@ -10,10 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct answer;
 struct budgets;
 struct ms_err;
 struct site;
+struct table;
 
 /* ---- links.c ---- */
 
@@ -43,9 +43,9 @@ const char *links_page(struct model *m, const struct links *l, const struct fram
 struct page {
 	struct model *m;
 	struct style style;
-	const char *input;       /* as typed, for commands to type next; NULL = standard input */
-	const struct site *site; /* of --site, or NULL */
-	const struct answer *answer; /* of --sql, or NULL */
+	const char *input;          /* as typed, for commands to type next; NULL = standard input */
+	const struct site *site;    /* of --site, or NULL */
+	const struct table *answer; /* of --sql, or NULL */
 	struct links links;
 	const struct budgets *budgets; /* of --fail-on and --budgets */
 	bool partial;                  /* they are decided on incomplete figures too */

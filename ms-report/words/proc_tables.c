@@ -107,7 +107,7 @@ static void say_delta(struct model *m, struct cell *c)
 		c->s = SAY("%s", ms_format_delta(buf, strtoll(c->s, NULL, 10)));
 }
 
-struct table proc_diff(struct model *m, size_t limit)
+static struct table diff(struct model *m, size_t limit)
 {
 	struct table t = TABLE_OF(diff_columns, .title = "REGIONS that changed, most first",
 				  .empty = "no region changed");
@@ -126,7 +126,7 @@ struct table proc_diff(struct model *m, size_t limit)
 struct table proc_regions(struct model *m, size_t limit)
 {
 	if (has_rows(m, "region_diff"))
-		return proc_diff(m, limit);
+		return diff(m, limit);
 	struct table t = TABLE_OF(region_columns, .title = "REGIONS of address space",
 				  .empty = "no regions in this snapshot");
 	table_query(m, &t,
@@ -220,7 +220,7 @@ size_t proc_first(struct model *m, size_t limit, struct table out[PROC_TABLES])
 		return n;
 	}
 	if (has_rows(m, "region_diff")) {
-		out[n++] = proc_diff(m, limit);
+		out[n++] = diff(m, limit);
 		return n;
 	}
 	out[n++] = proc_kinds(m);

@@ -5,7 +5,7 @@
  * it may only read: a statement that is not a SELECT is refused by its meaning (the authorizer),
  * not by its spelling. Limits keep a query that does not end from taking the machine with it.
  */
-#include "sql.h"
+#include "table.h"
 
 #include "names.h"
 
@@ -76,22 +76,22 @@ static sqlite3_stmt *prepare(struct model *m, const char *query, struct ms_err *
 }
 
 /* Names for people as they are, for machines each once: "count", "count_2". */
-static void name_columns(struct model *m, sqlite3_stmt *st, struct answer *a)
+static struct column *name_columns(struct model *m, sqlite3_stmt *st, size_t n)
 {
-	a->column_count = (size_t)sqlite3_column_count(st);
-	a->columns = ms_arena_alloc(&m->arena, a->column_count * sizeof *a->columns);
-	for (size_t c = 0; c < a->column_count; c++) {
+	struct column *v = ms_arena_alloc(&m->arena, n * sizeof *v);
+	for (size_t c = 0; c < n; c++) {
 		const char *name = sqlite3_column_name(st, (int)c);
 		name = ms_arena_strdup(&m->arena, name ? name : "");
 		size_t same = 1;
 		for (size_t k = 0; k < c; k++)
-			same += strcmp(a->columns[k].title, name) == 0;
-		a->columns[c] = (struct column){
+			same += strcmp(v[k].title, name) == 0;
+		v[c] = (struct column){
 			.title = name,
 			.name = same == 1 ? name : ms_arena_printf(&m->arena, "%s_%zu", name, same),
 			.kind = CELL_VALUE,
 		};
 	}
+	return v;
 }
 
 static const char *hex(struct model *m, const unsigned char *blob, size_t n)
@@ -124,34 +124,28 @@ static const char *value(struct model *m, sqlite3_stmt *st, int c, struct column
 	return s ? ms_arena_strdup(&m->arena, s) : NULL;
 }
 
-static int read_rows(struct model *m, sqlite3_stmt *st, struct answer *a, struct ms_err *err)
+static int read_rows(struct model *m, sqlite3_stmt *st, struct table *t, struct ms_err *err)
 {
-	MS_ARRAY(struct row) rows = {0};
-	size_t bytes = 0;
+	size_t n = (size_t)sqlite3_column_count(st), bytes = 0;
+	struct column *columns = name_columns(m, st, n);
+	*t = (struct table){.columns = columns, .column_count = n, .empty = "no rows"};
 	int rc;
-	while ((rc = sqlite3_step(st)) == SQLITE_ROW && rows.n < ROWS_MAX && bytes < ALL_TEXT_MAX) {
-		struct cell *cells = ms_arena_alloc(&m->arena, a->column_count * sizeof *cells);
-		for (size_t c = 0; c < a->column_count; c++) {
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW && t->n < ROWS_MAX && bytes < ALL_TEXT_MAX) {
+		struct cell *cells = table_row(m, t)->cells;
+		for (size_t c = 0; c < n; c++) {
 			cells[c].n = UNKNOWN;
-			cells[c].s = value(m, st, (int)c, &a->columns[c], &bytes);
+			cells[c].s = value(m, st, (int)c, &columns[c], &bytes);
 		}
-		*MS_PUSH(&rows) = (struct row){.kind = ROW_ITEM, .order = rows.n, .cells = cells};
 	}
-	a->n = rows.n;
-	a->rows = ms_arena_alloc(&m->arena, (rows.n + 1) * sizeof *a->rows);
-	if (rows.n)
-		memcpy(a->rows, rows.v, rows.n * sizeof *rows.v);
-	free(rows.v);
 	if (rc == SQLITE_ROW)
 		return ms_err_set(err, "the query gives more than %s: add a LIMIT",
 				  bytes < ALL_TEXT_MAX ? "1,000,000 rows" : "512 MiB");
 	return rc == SQLITE_DONE ? 0 : refuse(m, err);
 }
 
-int sql_ask(struct model *m, const char *query, struct answer *a, struct ms_err *err)
+int sql_ask(struct model *m, const char *query, struct table *t, struct ms_err *err)
 {
 	struct timespec end;
-	*a = (struct answer){0};
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	end.tv_sec += SECONDS_MAX;
 	sqlite3_hard_heap_limit64(sqlite3_memory_used() + MEMORY_MAX);
@@ -159,11 +153,7 @@ int sql_ask(struct model *m, const char *query, struct answer *a, struct ms_err 
 	sqlite3_progress_handler(m->db, STEPS, out_of_time, &end);
 	sqlite3_set_authorizer(m->db, authorize, NULL);
 	sqlite3_stmt *st = prepare(m, query, err);
-	int rc = -1;
-	if (st) {
-		name_columns(m, st, a);
-		rc = read_rows(m, st, a, err);
-	}
+	int rc = st ? read_rows(m, st, t, err) : -1;
 	sqlite3_finalize(st);
 	sqlite3_set_authorizer(m->db, NULL, NULL);
 	sqlite3_progress_handler(m->db, 0, NULL, NULL);
@@ -171,14 +161,12 @@ int sql_ask(struct model *m, const char *query, struct answer *a, struct ms_err 
 	return rc;
 }
 
-struct table sql_table(struct model *m, const struct answer *a, size_t limit)
+struct table sql_table(struct model *m, const struct table *answer, size_t limit)
 {
-	struct table t = {.columns = a->columns,
-			  .column_count = a->column_count,
-			  .empty = "no rows",
-			  .n = a->n};
-	t.rows = ms_arena_alloc(&m->arena, (a->n + 1) * sizeof *t.rows);
-	memcpy(t.rows, a->rows, a->n * sizeof *t.rows);
+	struct table t = *answer;
+	t.rows = ms_arena_alloc(&m->arena, (t.n + 1) * sizeof *t.rows);
+	if (t.n)
+		memcpy(t.rows, answer->rows, t.n * sizeof *t.rows);
 	table_finish(m, &t, -1, limit, "row", TOTAL_NONE);
 	return t;
 }

@@ -170,6 +170,14 @@ const char *heaps_line(struct model *m);
 /* Functions that were to be hooked and that no process had: 'a', 'b'; or NULL. */
 const char *heaps_missing(struct model *m);
 
+/* ---- sql.c: --sql, somebody's question to the snapshot ---- */
+
+/* Asks one SELECT of the tables and views of ms-snapshot(5). Nothing can be changed, no other file
+ * reached; time, memory and rows are limited. 0, or -1 with `err` set. */
+int sql_ask(struct model *m, const char *query, struct table *answer, struct ms_err *err);
+/* Its first `limit` rows. */
+struct table sql_table(struct model *m, const struct table *answer, size_t limit);
+
 /* ---- growth.c ---- */
 
 /* The whole heap of each process, then growing sites, fastest first, then those that fill or went
@@ -184,10 +192,9 @@ struct words growth_words(struct model *m, const struct style *st);
 
 /* Samples over time, in `limit` spans at most: the largest of each span. */
 struct table proc_timeline(struct model *m, size_t limit);
-/* Regions at the moment, most resident first (or the largest, where that is not known). */
+/* Regions at the moment, most resident first (or the largest, where that is not known); of ms-diff
+ * what changed between two snapshots of them. */
 struct table proc_regions(struct model *m, size_t limit);
-/* Of ms-diff: what changed between two snapshots of regions; rows of 0 = they were not compared. */
-struct table proc_diff(struct model *m, size_t limit);
 /* By what they are for. */
 struct table proc_kinds(struct model *m);
 /* Processes by what they hold. */

@@ -100,24 +100,25 @@ struct words words_who(struct model *m, const struct style *st)
 	return w;
 }
 
+/* "3 stacks not taken", if there are any. */
+static void add_some(struct model *m, struct words *w, uint64_t n, const char *one,
+		     const char *what)
+{
+	if (figure_some(n))
+		words_add(w, SAY("%s %s", say_things(m, n, one), what));
+}
+
 /* What is wrong with stacks and frees; rarely anything. */
 static void quality_details(struct model *m, struct words *w)
 {
 	const struct quality *q = &m->quality;
-	if (figure_some(q->stacks_truncated))
-		words_add(w, SAY("%s whose callers were not found",
-				 say_things(m, q->stacks_truncated, "stack")));
-	if (figure_some(q->stacks_not_taken))
-		words_add(w, SAY("%s not taken", say_things(m, q->stacks_not_taken, "stack")));
-	if (figure_some(q->events_late))
-		words_add(w, SAY("%s out of order", say_things(m, q->events_late, "event")));
+	add_some(m, w, q->stacks_truncated, "stack", "whose callers were not found");
+	add_some(m, w, q->stacks_not_taken, "stack", "not taken");
+	add_some(m, w, q->events_late, "event", "out of order");
 	if (figure_some(q->attached) && !m->proc_only)
 		unrecorded_before(m, w);
-	if (figure_some(q->inferred_frees))
-		words_add(w, SAY("%s inferred", say_things(m, q->inferred_frees, "free")));
-	uint64_t unknown = unrecorded_frees(m, q->unknown_frees);
-	if (figure_some(unknown))
-		words_add(w, SAY("%s of unknown blocks", say_things(m, unknown, "free")));
+	add_some(m, w, q->inferred_frees, "free", "inferred");
+	add_some(m, w, unrecorded_frees(m, q->unknown_frees), "free", "of unknown blocks");
 	const char *hooks = heaps_missing(m);
 	if (hooks)
 		words_add(w, SAY("no module had %s", hooks));
@@ -160,7 +161,7 @@ struct words words_quality(struct model *m)
 				  "intervals",
 				  say_size(m, q->sampled_bytes)));
 	else if (figure_some(q->events_lost))
-		words_add(&w, SAY("%s LOST", say_things(m, q->events_lost, "event")));
+		add_some(m, &w, q->events_lost, "event", "LOST");
 	else if (m->proc_only)
 		words_add(&w, "what /proc said: allocations were not recorded");
 	else if (q->complete)
