@@ -121,7 +121,7 @@ static void add_verdicts(struct model *m, struct findings *f, enum finding_rule 
 static void add_regressions(struct model *m, struct findings *f)
 {
 	const struct diff *d = m->diff;
-	for (size_t i = 0; d && i < d->rows.n && d->rows.v[i].significant; i++) {
+	for (size_t i = 0; d && i < d->significant; i++) {
 		const struct diff_row *x = &d->rows.v[i];
 		if (x->delta[DIFF_LIVE] <= 0 && x->delta[DIFF_PEAK] <= 0)
 			continue;

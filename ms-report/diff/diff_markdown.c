@@ -102,7 +102,7 @@ static void other_budgets(struct page *p, struct out *o, const struct diff_line 
 
 static bool grew(const struct diff *d)
 {
-	for (size_t i = 0; i < d->rows.n && d->rows.v[i].significant; i++)
+	for (size_t i = 0; i < d->significant; i++)
 		if (d->rows.v[i].delta[DIFF_LIVE] > 0 || d->rows.v[i].delta[DIFF_PEAK] > 0)
 			return true;
 	return false;
@@ -212,10 +212,8 @@ static void put_what(struct out *o, const struct diff_row *x)
 /* Rows that are more than noise; of a first night, the largest. */
 static size_t rows_shown(const struct diff *d, size_t limit)
 {
-	size_t n = 0;
-	while (n < d->rows.n && n < limit && (d->rows.v[n].significant || d->old_missing))
-		n++;
-	return n;
+	size_t n = d->old_missing ? d->rows.n : d->significant;
+	return n < limit ? n : limit;
 }
 
 static void sites_table(struct page *p, struct out *o, size_t n)
@@ -271,9 +269,7 @@ static void stack(struct page *p, struct out *o, const struct diff_row *x)
 static void details(struct page *p, struct out *o, size_t n)
 {
 	const struct diff *d = p->m->diff;
-	size_t more = 0;
-	while (n + more < d->rows.n && d->rows.v[n + more].significant)
-		more++;
+	size_t more = d->significant > n ? d->significant - n : 0;
 	const char *rest = diff_rest(p->m);
 	if (more)
 		rest = SAY("%s beyond noise%s%s", say_things(p->m, more, "more change"),

@@ -118,9 +118,7 @@ static void figures(struct page *p, struct out *o)
 /* Rows worth a line: those that are more than noise; where there are none, the largest changes. */
 static size_t rows_shown(const struct diff *d, size_t limit)
 {
-	size_t n = 0;
-	while (n < d->rows.n && d->rows.v[n].significant)
-		n++;
+	size_t n = d->significant;
 	if (n == 0)
 		while (n < d->rows.n && d->rows.v[n].kind != DIFF_UNCHANGED)
 			n++;
@@ -235,9 +233,7 @@ static void put_rows(struct page *p, struct out *o, size_t n)
 static void rows(struct page *p, struct out *o, size_t limit)
 {
 	const struct diff *d = p->m->diff;
-	size_t n = rows_shown(d, limit), all = 0;
-	while (all < d->rows.n && d->rows.v[all].significant)
-		all++;
+	size_t n = rows_shown(d, limit), all = d->significant;
 	text_title(p, o,
 		   all ? SAY("CHANGED by more than noise: %s", say_things(p->m, all, "site"))
 		       : "NOTHING CHANGED by more than noise");

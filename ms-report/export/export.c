@@ -241,31 +241,24 @@ uint64_t export_moment(const struct export *x, const struct snapshot *s)
 	return figure_add(s->time_ns, x->m->processes.v[s->process].offset_ns);
 }
 
-struct moment {
-	uint64_t time_ns;
-	const struct snapshot *s;
-};
-
-static int earlier(const void *a, const void *b)
+static int earlier(const void *a, const void *b, void *arg)
 {
-	const struct moment *p = a, *q = b;
-	return MS_ORDER(p->time_ns, q->time_ns) ?: MS_ORDER(p->s->id, q->s->id);
+	const struct snapshot *p = *(const struct snapshot *const *)a,
+			      *q = *(const struct snapshot *const *)b;
+	return MS_ORDER(export_moment(arg, p), export_moment(arg, q)) ?: MS_ORDER(p->id, q->id);
 }
 
 size_t export_moments(struct export *x, const struct snapshot ***out)
 {
 	struct model *m = x->m;
-	struct moment *v = ms_arena_alloc(&m->arena, (m->snapshots.n + 1) * sizeof *v);
-	*out = ms_arena_alloc(&m->arena, (m->snapshots.n + 1) * sizeof **out);
 	size_t n = 0;
+	*out = ms_arena_alloc(&m->arena, (m->snapshots.n + 1) * sizeof **out);
 	for (size_t i = 0; i < m->snapshots.n; i++) {
 		const struct snapshot *s = &m->snapshots.v[i];
-		v[n] = (struct moment){export_moment(x, s), s};
-		n += v[n].time_ns != UNKNOWN && s->live.bytes != UNKNOWN;
+		if (export_moment(x, s) != UNKNOWN && s->live.bytes != UNKNOWN)
+			(*out)[n++] = s;
 	}
-	qsort(v, n, sizeof *v, earlier);
-	for (size_t i = 0; i < n; i++)
-		(*out)[i] = v[i].s;
+	qsort_r(*out, n, sizeof **out, earlier, x);
 	return n;
 }
 

@@ -29,19 +29,22 @@ struct cost {
 	uint32_t next; /* of the same function, or NONE */
 };
 
+/* Texts that are written with their number, then by it. */
+enum { FILES, NAMES, MODULES, KINDS };
+
 struct function {
-	uint32_t file, name, module; /* numbers of strings */
+	uint32_t text[KINDS]; /* numbers */
 };
 
 struct callgrind {
 	struct export *x;
 	struct out *o;
-	struct table_of_bytes files, names, modules, functions, arcs;
+	struct table_of_bytes texts[KINDS], functions, arcs;
 	MS_ARRAY(struct cost) costs; /* by arc */
 	uint32_t *number;            /* of a place's function + 1; 0 = not asked yet */
 	uint32_t *seen;              /* by function: the last row + 1 that has it */
 	size_t seen_count;
-	bool *told[3]; /* which files, names and modules were written with their number */
+	bool *told[KINDS]; /* which texts were written */
 };
 
 /* ---- numbers ---- */
@@ -49,9 +52,9 @@ struct callgrind {
 static uint32_t add_function(struct callgrind *c, const char *file, const char *name,
 			     const char *module)
 {
-	struct function f = {string_number(&c->files, file, NULL),
-			     string_number(&c->names, name, NULL),
-			     string_number(&c->modules, module, NULL)};
+	struct function f = {{string_number(&c->texts[FILES], file, NULL),
+			      string_number(&c->texts[NAMES], name, NULL),
+			      string_number(&c->texts[MODULES], module, NULL)}};
 	return bytes_number(&c->functions, &f, sizeof f, NULL);
 }
 
@@ -103,13 +106,13 @@ static void add_row(struct callgrind *c, uint32_t row)
 /* ---- writing ---- */
 
 /* "fn=(3) name" at first, "fn=(3)" from then on. */
-static void put_name(struct callgrind *c, const char *key, int kind, uint32_t number)
+static void put_name(struct callgrind *c, const char *key, int kind, struct function f)
 {
-	const struct table_of_bytes *const tables[] = {&c->files, &c->names, &c->modules};
+	uint32_t number = f.text[kind];
 	out_printf(c->o, "%s=(%u)", key, number + 1);
 	if (!c->told[kind][number]) {
 		size_t n;
-		const char *s = bytes_of(tables[kind], number, &n);
+		const char *s = bytes_of(&c->texts[kind], number, &n);
 		out_char(c->o, ' ');
 		out_put(c->o, s, n);
 	}
@@ -133,9 +136,9 @@ static void put_arc(struct callgrind *c, const struct arc *a, const uint64_t *v)
 	struct function to = {0};
 	if (a->to != NONE) {
 		bytes_copy(&c->functions, a->to, &to);
-		put_name(c, "cob", 2, to.module);
-		put_name(c, "cfi", 0, to.file);
-		put_name(c, "cfn", 1, to.name);
+		put_name(c, "cob", MODULES, to);
+		put_name(c, "cfi", FILES, to);
+		put_name(c, "cfn", NAMES, to);
 		/* 0 would make the next line one of the function's own */
 		uint64_t calls = v[EXPORT_ALLOCATIONS];
 		out_printf(c->o, "calls=%llu 0\n", (unsigned long long)(calls ? calls : 1));
@@ -150,9 +153,9 @@ static void put_function(struct callgrind *c, uint32_t function, uint32_t first)
 	struct arc a = {0};
 	bytes_copy(&c->functions, function, &f);
 	out_char(c->o, '\n');
-	put_name(c, "ob", 2, f.module);
-	put_name(c, "fl", 0, f.file);
-	put_name(c, "fn", 1, f.name);
+	put_name(c, "ob", MODULES, f);
+	put_name(c, "fl", FILES, f);
+	put_name(c, "fn", NAMES, f);
 	for (int own = 1; own >= 0; own--)
 		for (uint32_t i = first; i != NONE; i = c->costs.v[i].next) {
 			bytes_copy(&c->arcs, i, &a);
@@ -210,9 +213,8 @@ void export_callgrind(struct export *x, struct out *o)
 	for (uint32_t i = 0; i < x->n; i++)
 		if (export_any(&x->rows[i]))
 			add_row(&c, i);
-	const size_t counts[3] = {c.files.n, c.names.n, c.modules.n};
-	for (int i = 0; i < 3; i++)
-		c.told[i] = ms_xcalloc(counts[i], sizeof *c.told[i]);
+	for (int i = 0; i < KINDS; i++)
+		c.told[i] = ms_xcalloc(c.texts[i].n, sizeof *c.told[i]);
 	put_head(&c);
 	put_functions(&c);
 	out_str(o, "\ntotals:");
@@ -223,11 +225,10 @@ void export_callgrind(struct export *x, struct out *o)
 			total[f] = figure_add(total[f], x->rows[i].v[f]);
 	}
 	put_costs(&c, total);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < KINDS; i++) {
 		free(c.told[i]);
-	bytes_free(&c.files);
-	bytes_free(&c.names);
-	bytes_free(&c.modules);
+		bytes_free(&c.texts[i]);
+	}
 	bytes_free(&c.functions);
 	bytes_free(&c.arcs);
 	MS_FREE(c.costs.v, c.number, c.seen);

@@ -60,12 +60,11 @@ static void make_tree(struct massif *w)
 	}
 }
 
-static const struct branch_sum *sort_base; /* for qsort, which hands nothing through */
-
-static int smallest_first(const void *a, const void *b)
+static int smallest_first(const void *a, const void *b, void *arg)
 {
+	const struct branch_sum *s = arg;
 	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-	return MS_ORDER(sort_base[i].bytes, sort_base[j].bytes) ?: MS_ORDER(j, i);
+	return MS_ORDER(s[i].bytes, s[j].bytes) ?: MS_ORDER(j, i);
 }
 
 /* Sums for w->live, and the children that are worth a line, in their order. */
@@ -92,8 +91,7 @@ static void sum_tree(struct massif *w)
 			up->small_bytes = figure_add(up->small_bytes, s[i].bytes);
 		}
 	}
-	sort_base = s;
-	qsort(order, kept, sizeof *order, smallest_first);
+	qsort_r(order, kept, sizeof *order, smallest_first, s);
 	for (size_t i = 0; i < kept; i++) {
 		struct branch_sum *up = &s[w->tree.v[order[i]].parent];
 		s[order[i]].next = up->first_child;

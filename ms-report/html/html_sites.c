@@ -74,12 +74,13 @@ struct walk {
 	uint32_t roots;
 	uint32_t *order; /* nodes in preorder */
 	uint32_t *up;
+	uint32_t *row; /* of a node in that order */
 	size_t n;
 };
 
 static void walk_free(struct walk *w)
 {
-	MS_FREE(w->used, w->child, w->next, w->order, w->up);
+	MS_FREE(w->used, w->child, w->next, w->order, w->up, w->row);
 }
 
 static void link_nodes(struct walk *w)
@@ -106,6 +107,7 @@ static struct walk walk_nodes(const struct model *m, const uint32_t *sites, size
 	w.next = ms_xrealloc(NULL, nodes, sizeof *w.next);
 	w.order = ms_xrealloc(NULL, nodes, sizeof *w.order);
 	w.up = ms_xrealloc(NULL, nodes, sizeof *w.up);
+	w.row = ms_xrealloc(NULL, nodes, sizeof *w.row);
 	for (size_t i = 0; i < n; i++)
 		for (uint32_t k = m->sites.v[sites[i]].stack; k != NONE && !w.used[k];
 		     k = m->nodes.v[k].parent)
@@ -114,6 +116,7 @@ static struct walk walk_nodes(const struct model *m, const uint32_t *sites, size
 	uint32_t up = 0;
 	for (uint32_t at = w.roots; at != NONE;) {
 		w.up[w.n] = up;
+		w.row[at] = (uint32_t)w.n;
 		w.order[w.n++] = at;
 		up = 0;
 		if (w.child[at] != NONE) {
@@ -130,25 +133,14 @@ static struct walk walk_nodes(const struct model *m, const uint32_t *sites, size
 	return w;
 }
 
-static const uint32_t *sort_row; /* for qsort, which hands nothing through */
-static const struct model *sort_model;
-
-static int by_stack(const void *x, const void *y)
+static int by_stack(const void *x, const void *y, void *arg)
 {
+	const struct walk *w = arg;
 	uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
-	uint32_t na = sort_model->sites.v[a].stack, nb = sort_model->sites.v[b].stack;
-	uint64_t ra = na == NONE ? 0 : (uint64_t)sort_row[na] + 1,
-		 rb = nb == NONE ? 0 : (uint64_t)sort_row[nb] + 1;
+	uint32_t na = w->m->sites.v[a].stack, nb = w->m->sites.v[b].stack;
+	uint64_t ra = na == NONE ? 0 : (uint64_t)w->row[na] + 1,
+		 rb = nb == NONE ? 0 : (uint64_t)w->row[nb] + 1;
 	return MS_ORDER(ra, rb) ?: MS_ORDER(a, b);
-}
-
-/* By node: its row in preorder. */
-static uint32_t *rows_of(const struct walk *w)
-{
-	uint32_t *row = ms_xrealloc(NULL, w->m->nodes.n + 1, sizeof *row);
-	for (uint32_t i = 0; i < w->n; i++)
-		row[w->order[i]] = i;
-	return row;
 }
 
 struct html_sites html_sites_choose(struct model *m, size_t most)
@@ -169,15 +161,11 @@ struct html_sites html_sites_choose(struct model *m, size_t most)
 		s.largest[i] = &m->sites.v[v[i].site];
 	}
 	struct walk w = walk_nodes(m, s.v, s.n);
-	uint32_t *row = rows_of(&w);
-	sort_row = row;
-	sort_model = m;
-	qsort(s.v, s.n, sizeof *s.v, by_stack);
+	qsort_r(s.v, s.n, sizeof *s.v, by_stack, &w);
 	s.row = ms_xrealloc(NULL, m->sites.n + 1, sizeof *s.row);
 	memset(s.row, 0xff, (m->sites.n + 1) * sizeof *s.row);
 	for (uint32_t i = 0; i < s.n; i++)
 		s.row[s.v[i]] = i;
-	free(row);
 	walk_free(&w);
 	free(v);
 	return s;
@@ -398,9 +386,8 @@ void html_sites_write(struct page *p, const struct html_sites *s, struct table_o
 {
 	struct model *m = p->m;
 	struct walk w = walk_nodes(m, s->v, s->n);
-	uint32_t *row = rows_of(&w);
 	struct numbers frames = numbers_make(m->frames.n);
-	put_sites(p, s, row, strings, c);
+	put_sites(p, s, w.row, strings, c);
 	html_column(c, w.n, "plain", "node_up");
 	for (size_t i = 0; i < w.n; i++)
 		html_plain(c, w.up[i]);
@@ -409,6 +396,5 @@ void html_sites_write(struct page *p, const struct html_sites *s, struct table_o
 		put_new(c, &frames, m->nodes.v[w.order[i]].frame);
 	put_frames(p, &frames, strings, c);
 	numbers_free(&frames);
-	free(row);
 	walk_free(&w);
 }

@@ -226,6 +226,7 @@ static void sum_rows(struct diff *d)
 {
 	for (size_t i = 0; i < d->rows.n; i++) {
 		const struct diff_row *x = &d->rows.v[i];
+		d->significant += x->significant;
 		sum_row(&d->kinds[x->kind], x,
 			x->kind == DIFF_NEW    ? x->new
 			: x->kind == DIFF_GONE ? x->old

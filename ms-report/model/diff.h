@@ -79,6 +79,7 @@ struct diff {
 	rows; /* significant growth first, then what shrank so, then the others */
 	MS_ARRAY(struct diff_total) totals;
 	MS_ARRAY(struct diff_run) runs;
+	size_t significant; /* rows that are so; they come first */
 	struct diff_sum kinds[DIFF_KINDS];
 	struct diff_sum renamed, noise; /* rows matched by other names; changed, but not by more
 					   than noise: then `figures` are changes */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * What is asked of the database beyond its rows, and summed up over processes: images of one process
  * that replaced each other, moments, processes of which nothing is known but what /proc said, where
- * a recording comes from.
+ * a recording comes from, what its figures do not have in them, what the scan at the end found.
  */
 #include "facts.h"
+
+#include "model_rows.h"
 
 #include <string.h>
 
@@ -105,7 +107,8 @@ uint64_t proc_only_heap(struct model *m, uint32_t process)
 
 const char *provenance_cut(struct model *m, uint32_t process)
 {
-	static const char any[] = "SELECT cut FROM process WHERE cut IS NOT NULL ORDER BY id LIMIT 1",
+	static const char any[] =
+		"SELECT cut FROM process WHERE cut IS NOT NULL ORDER BY id LIMIT 1",
 			  one[] = "SELECT cut FROM process WHERE id = %lld";
 	const char *sql = any;
 	if (process != NONE)
@@ -116,8 +119,7 @@ const char *provenance_cut(struct model *m, uint32_t process)
 const char **one_time_names(struct model *m)
 {
 	const char **v = ms_arena_alloc(&m->arena, (m->sites.n + 1) * sizeof *v);
-	sqlite3_stmt *st =
-		model_ask(m, "SELECT id, one_time FROM site WHERE one_time IS NOT NULL");
+	sqlite3_stmt *st = model_ask(m, "SELECT id, one_time FROM site WHERE one_time IS NOT NULL");
 	while (model_next(&st)) {
 		uint32_t i = MODEL_FIND(m->sites, sqlite3_column_int64(st, 0));
 		const char *s = (const char *)sqlite3_column_text(st, 1);
@@ -139,4 +141,142 @@ struct one_time one_time_sum(struct model *m)
 		sum.live_blocks = figure_add(sum.live_blocks, m->sites.v[i].at.blocks);
 	}
 	return sum;
+}
+
+/* ---- what the figures do not have in them ---- */
+
+#define FACT(name, member, sql)                                                                    \
+	{                                                                                          \
+		name, sql, offsetof(struct model, member)                                          \
+	}
+
+const struct unrecorded unrecorded[] = {
+	FACT("paused_ns", gaps.paused_ns, "max(paused_ns)"),
+	FACT("paused_allocations", gaps.paused_allocations, "sum(paused_allocations)"),
+	FACT("started_late_ns", gaps.started_late_ns, "max(started_late_ns)"),
+	FACT("dropped_events", gaps.dropped_events, "sum(dropped_events)"),
+	FACT("dropped_until_ns", gaps.dropped_until_ns, "max(dropped_until_ns)"),
+	FACT(NULL, inherited.processes, "CAST(total(forked) AS INTEGER)"),
+	FACT("inherited_blocks", inherited.blocks, "sum(inherited_blocks)"),
+	FACT("inherited_bytes", inherited.bytes, "sum(inherited_bytes)"),
+	FACT("inherited_frees", inherited.frees, "sum(inherited_frees)"),
+	FACT("inherited_freed_bytes", inherited.freed_bytes, "sum(inherited_freed_bytes)"),
+	FACT(NULL, before.processes, "count(before)"),
+	FACT("before_blocks", before.blocks, "sum(before_blocks)"),
+	FACT("before_bytes", before.bytes, "sum(before_bytes)"),
+	FACT("before_largest", before.largest, "max(before_largest)"),
+	FACT("before_frees", before.frees, "sum(before_frees)"),
+	FACT("before_freed_bytes", before.freed_bytes, "sum(before_freed_bytes)"),
+};
+const size_t unrecorded_count = sizeof unrecorded / sizeof *unrecorded;
+
+uint64_t unrecorded_figure(const struct model *m, size_t i)
+{
+	return figure_at(m, unrecorded[i].offset);
+}
+
+/* Of several processes the sums are known if all of them are; the state is the worst. */
+static void take_before(struct model *m, bool some, bool part, const char *why)
+{
+	struct before *b = &m->before;
+	b->state = !b->processes ? NULL : some ? "unknown" : part ? "part" : "whole";
+	if (some)
+		b->blocks = b->bytes = b->largest = b->frees = b->freed_bytes = UNKNOWN;
+	b->why = why && b->state && strcmp(b->state, "whole") != 0 ? ms_arena_strdup(&m->arena, why)
+								   : NULL;
+}
+
+static void take_unrecorded(struct reader *r)
+{
+	struct model *m = r->m;
+	sqlite3_stmt *st = r->st;
+	for (size_t i = 0; i < unrecorded_count; i++)
+		*(uint64_t *)(void *)((char *)m + unrecorded[i].offset) = figure_in(st, 4 + (int)i);
+	m->gaps.last = figure_in(st, 0) == 1;
+	take_before(m, sqlite3_column_int64(st, 1) > 0, sqlite3_column_int64(st, 2) > 0,
+		    (const char *)sqlite3_column_text(st, 3));
+}
+
+int unrecorded_read(struct model *m, struct ms_err *err)
+{
+	const char *sql = "SELECT max(options LIKE '%keep=last%'), sum(before = 'unknown'),"
+			  " sum(before = 'part'), max(before_why)";
+	for (size_t i = 0; i < unrecorded_count; i++)
+		sql = ms_arena_printf(&m->arena, "%s, %s", sql, unrecorded[i].sql);
+	return reader_read(m, take_unrecorded, ms_arena_printf(&m->arena, "%s FROM process", sql),
+			   err);
+}
+
+uint64_t unrecorded_frees(const struct model *m, uint64_t unknown_frees)
+{
+	uint64_t passed = m->gaps.paused_allocations;
+	return passed == UNKNOWN || unknown_frees == UNKNOWN ? unknown_frees
+	       : unknown_frees > passed                      ? unknown_frees - passed
+							     : 0;
+}
+
+/* ---- what the scan at the end of each process found ---- */
+
+static void take_site(struct reader *r)
+{
+	uint32_t i = MODEL_FIND(r->m->sites, reader_id(r));
+	if (i == NONE)
+		return;
+	struct site *s = &r->m->sites.v[i];
+	s->lost.bytes = reader_number_or_0(r);
+	s->lost.blocks = reader_number_or_0(r);
+	s->retained_bytes = reader_number_or_0(r);
+}
+
+/* Why the scan at the end told nothing. */
+static void take_scan(struct reader *r)
+{
+	static const char *const states[UNSCANNED_COUNT] = {[UNSCANNED_KILLED] = "killed",
+							    [UNSCANNED_TIME] = "time",
+							    [UNSCANNED_UNREADABLE] = "unreadable",
+							    [UNSCANNED_THREADS] = "threads",
+							    [UNSCANNED_LOST] = "lost",
+							    [UNSCANNED_SAMPLED] = "sampled",
+							    [UNSCANNED_MEMORY] = "memory",
+							    [UNSCANNED_STOPPED] = "stopped"};
+	const char *state = reader_text(r);
+	for (int i = UNSCANNED_NOT + 1; state && !r->m->unscanned && i < UNSCANNED_COUNT; i++)
+		if (!strcmp(state, states[i]))
+			r->m->unscanned = (enum unscanned)i;
+}
+
+/* What filters took away has verdicts too. */
+static void find_hidden(struct model *m)
+{
+	struct live sum = {0};
+	for (size_t i = 0; i < m->sites.n; i++) {
+		sum.bytes += m->sites.v[i].lost.bytes;
+		sum.blocks += m->sites.v[i].lost.blocks;
+	}
+	const struct totals *t = &m->totals;
+	bool hides = m->hidden.filters && t->unreachable_bytes != UNKNOWN;
+	if (hides)
+		m->hidden.lost = (struct live){figure_sub(t->unreachable_bytes, sum.bytes),
+					       figure_sub(t->unreachable_blocks, sum.blocks)};
+}
+
+int verdicts_read(struct model *m, struct ms_err *err)
+{
+	static const char sites[] =
+		"SELECT v.site, sum(v.bytes), sum(v.blocks), sum(coalesce(v.retained_bytes, 0))"
+		" FROM site_verdict v JOIN site s ON s.id = v.site"
+		" JOIN scan c ON c.process = s.process AND c.scan = v.scan"
+		" WHERE c.label = 'end' AND c.state = 'done'"
+		" AND v.verdict IN ('unreachable', 'indirect') GROUP BY v.site";
+	if (reader_read(m, take_site, sites, err) != 0 ||
+	    reader_read(m, take_scan, "SELECT state FROM scan WHERE label = 'end' ORDER BY process",
+			err) != 0)
+		return -1;
+	find_hidden(m);
+	return 0;
+}
+
+bool verdicts_known(const struct model *m)
+{
+	return !strcmp(m->at_label, "end") && m->totals.unreachable_bytes != UNKNOWN;
 }

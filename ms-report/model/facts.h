@@ -58,7 +58,7 @@ struct one_time {
 };
 struct one_time one_time_sum(struct model *m);
 
-/* ---- unrecorded.c ---- */
+/* ---- what the figures do not have in them ---- */
 
 /* A figure of m->gaps, m->inherited or m->before: its name in the report, NULL = it is not there, and
  * what it is of all processes. */
@@ -75,7 +75,7 @@ int unrecorded_read(struct model *m, struct ms_err *err);
 /* Frees of unknown blocks that no pause explains. */
 uint64_t unrecorded_frees(const struct model *m, uint64_t unknown_frees);
 
-/* ---- verdicts.c ---- */
+/* ---- what the scan at the end of each process found ---- */
 
 /* Fills in what sites have of unreachable blocks. 0, or -1 with `err` set. */
 int verdicts_read(struct model *m, struct ms_err *err);

@@ -100,32 +100,36 @@ struct entry {
 	const struct site *site;
 };
 
-static struct entry entry_of(const struct site *s, const struct pair *p)
-{
-	return (struct entry){figure_or_0(p->a), figure_or_0(p->b), s};
-}
-
 static int larger_first(const void *x, const void *y)
 {
 	const struct entry *p = x, *q = y;
 	return MS_ORDER(q->a, p->a) ?: MS_ORDER(q->b, p->b) ?: MS_ORDER(p->site->id, q->site->id);
 }
 
+/* Sites, largest first; all, or those that have anything to show. */
+static struct entry *sorted(const struct model *m, enum metric metric, bool all, size_t *n)
+{
+	struct entry *e = ms_xrealloc(NULL, m->sites.n, sizeof *e);
+	*n = 0;
+	for (size_t i = 0; i < m->sites.n; i++) {
+		struct pair p = site_pair(&m->sites.v[i], metric);
+		e[*n] = (struct entry){figure_or_0(p.a), figure_or_0(p.b), &m->sites.v[i]};
+		*n += all || e[*n].a || e[*n].b;
+	}
+	qsort(e, *n, sizeof *e, larger_first);
+	return e;
+}
+
 struct list list_sites(struct model *m, enum metric metric, size_t limit)
 {
 	struct list l = {
 		.metric = metric, .hidden = hidden_pair(m, metric), .total = total_pair(m, metric)};
-	struct entry *e = ms_xrealloc(NULL, m->sites.n, sizeof *e);
+	struct entry *e = sorted(m, metric, false, &l.all);
 	size_t first = 0; /* those with something to show come first */
-	for (size_t i = 0; i < m->sites.n; i++) {
-		struct pair p = site_pair(&m->sites.v[i], metric);
-		if (figure_or_0(p.a) || figure_or_0(p.b))
-			e[l.all++] = entry_of(&m->sites.v[i], &p);
-		l.with += figure_or_0(p.a) != 0;
-		first += figure_or_0(p.a) != 0 ||
-			 (figure_or_0(p.b) && (metric <= METRIC_PEAK || metric > METRIC_COUNT));
+	for (size_t i = 0; i < l.all; i++) {
+		l.with += e[i].a != 0;
+		first += e[i].a || metric <= METRIC_PEAK || metric > METRIC_COUNT;
 	}
-	qsort(e, l.all, sizeof *e, larger_first);
 	l.n = first < limit ? first : limit;
 	l.rows = ms_arena_alloc(&m->arena, (l.n + 1) * sizeof *l.rows);
 	struct pair shown = {0};
@@ -146,13 +150,8 @@ struct list list_sites(struct model *m, enum metric metric, size_t limit)
 
 struct list list_all(struct model *m, enum metric metric)
 {
-	struct list l = {.metric = metric, .n = m->sites.n};
-	struct entry *e = ms_xrealloc(NULL, m->sites.n, sizeof *e);
-	for (size_t i = 0; i < l.n; i++) {
-		struct pair p = site_pair(&m->sites.v[i], metric);
-		e[i] = entry_of(&m->sites.v[i], &p);
-	}
-	qsort(e, l.n, sizeof *e, larger_first);
+	struct list l = {.metric = metric};
+	struct entry *e = sorted(m, metric, true, &l.n);
 	l.rows = ms_arena_alloc(&m->arena, (l.n + 1) * sizeof *l.rows);
 	for (size_t i = 0; i < l.n; i++)
 		l.rows[i] = e[i].site;

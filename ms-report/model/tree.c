@@ -153,12 +153,11 @@ static void add_site(struct maker *k, const struct site *s, struct pair v, bool 
 	k->b.v[at].self = pair_add(k->b.v[at].self, v);
 }
 
-static const struct branch *sort_base; /* for qsort, which hands nothing through */
-
-static int smallest_first(const void *x, const void *y)
+static int smallest_first(const void *x, const void *y, void *arg)
 {
+	const struct branch *v = arg;
 	uint32_t i = *(const uint32_t *)x, j = *(const uint32_t *)y;
-	const struct pair *a = &sort_base[i].sum, *b = &sort_base[j].sum;
+	const struct pair *a = &v[i].sum, *b = &v[j].sum;
 	return MS_ORDER(a->a, b->a) ?: MS_ORDER(a->b, b->b) ?: MS_ORDER(j, i);
 }
 
@@ -168,8 +167,7 @@ static void link_children(struct maker *k)
 	uint32_t *order = ms_xrealloc(NULL, k->b.n, sizeof *order);
 	for (uint32_t i = 0; i < k->b.n; i++)
 		order[i] = i;
-	sort_base = k->b.v;
-	qsort(order, k->b.n, sizeof *order, smallest_first);
+	qsort_r(order, k->b.n, sizeof *order, smallest_first, k->b.v);
 	for (size_t i = 0; i < k->b.n; i++) {
 		struct branch *b = &k->b.v[order[i]];
 		if (b->parent == NONE)

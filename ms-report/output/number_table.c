@@ -93,6 +93,7 @@ void key_free(struct key_tree *t)
 /* A window of 2^15 bytes; 16 more asks for the header of gzip. */
 #define GZIP_WINDOW (15 + 16)
 #define GZIP_CHUNK 65536
+#define PART_MAX ((size_t)1 << 30) /* zlib counts in 32 bits */
 
 void gzip_open(struct gzip *g, struct out *to, bool plain)
 {
@@ -114,24 +115,16 @@ static void deflate_all(struct gzip *g, int flush)
 	} while (g->z.avail_out == 0);
 }
 
-void gzip_put(struct gzip *g, const void *s, size_t n)
-{
-	const unsigned char *at = s;
-	if (g->plain)
-		out_put(g->to, s, n);
-	while (!g->plain && n) {
-		size_t part = n < (size_t)1 << 30 ? n : (size_t)1 << 30;
-		g->z.next_in = (unsigned char *)(uintptr_t)at;
-		g->z.avail_in = (unsigned)part;
-		deflate_all(g, Z_NO_FLUSH);
-		at += part;
-		n -= part;
-	}
-}
-
 void gzip_take(struct gzip *g, struct out *text)
 {
-	gzip_put(g, text->v, text->n);
+	if (g->plain)
+		out_put(g->to, text->v, text->n);
+	for (size_t at = 0, part; !g->plain && at < text->n; at += part) {
+		part = text->n - at < PART_MAX ? text->n - at : PART_MAX;
+		g->z.next_in = (unsigned char *)text->v + at;
+		g->z.avail_in = (unsigned)part;
+		deflate_all(g, Z_NO_FLUSH);
+	}
 	text->n = 0;
 }
 

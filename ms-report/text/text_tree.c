@@ -19,15 +19,13 @@
 
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
 
-static const struct branch *sort_base; /* for qsort, which hands nothing through */
-
 /* Largest first; a parent is never smaller than its child and was made before it, so it comes
  * first. */
-static int largest_first(const void *x, const void *y)
+static int largest_first(const void *x, const void *y, void *arg)
 {
+	const struct branch *v = arg;
 	uint32_t i = *(const uint32_t *)x, j = *(const uint32_t *)y;
-	uint64_t a = sort_base[i].sum.a, b = sort_base[j].sum.a;
-	return MS_ORDER(b, a) ?: MS_ORDER(i, j);
+	return MS_ORDER(v[j].sum.a, v[i].sum.a) ?: MS_ORDER(i, j);
 }
 
 static bool *choose(struct page *p, const struct tree *t, size_t limit)
@@ -36,8 +34,7 @@ static bool *choose(struct page *p, const struct tree *t, size_t limit)
 	uint32_t *order = ms_xrealloc(NULL, t->n, sizeof *order);
 	for (uint32_t i = 0; i < t->n; i++)
 		order[i] = i;
-	sort_base = t->v;
-	qsort(order, t->n, sizeof *order, largest_first);
+	qsort_r(order, t->n, sizeof *order, largest_first, t->v);
 	for (size_t i = 0; i < t->n && i <= limit; i++)
 		shown[order[i]] = true;
 	free(order);

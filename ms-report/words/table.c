@@ -148,13 +148,12 @@ const char *table_unfiltered(struct model *m, const char *title)
 		       : title;
 }
 
-static int64_t sort_column; /* for qsort, which hands nothing through */
-
-static int by_column(const void *x, const void *y)
+static int by_column(const void *x, const void *y, void *column)
 {
 	const struct row *p = x, *q = y;
-	uint64_t a = figure_or_0(p->cells[sort_column].n), b = figure_or_0(q->cells[sort_column].n);
-	return MS_ORDER(b, a) ?: MS_ORDER(p->order, q->order);
+	int64_t c = *(int64_t *)column;
+	return MS_ORDER(figure_or_0(q->cells[c].n), figure_or_0(p->cells[c].n))
+		       ?: MS_ORDER(p->order, q->order);
 }
 
 /* Sums of rows from..to of the columns that can be summed. */
@@ -205,9 +204,8 @@ static void add_total(struct model *m, struct table *t, enum table_total which)
 void table_finish(struct model *m, struct table *t, int64_t column, size_t limit, const char *what,
 		  enum table_total total)
 {
-	sort_column = column;
 	if (t->n && column >= 0)
-		qsort(t->rows, t->n, sizeof *t->rows, by_column);
+		qsort_r(t->rows, t->n, sizeof *t->rows, by_column, &column);
 	if (t->n > limit) {
 		struct cell *sum = ms_arena_alloc(&m->arena, t->column_count * sizeof *sum);
 		sum_rows(m, t, limit, t->n, sum);
