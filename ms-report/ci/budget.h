@@ -66,6 +66,8 @@ enum budget_result budget_check(const struct budget *b, struct model *m);
 enum budget_result budget_holds(enum budget_op op, long double v, long double limit);
 /* The site with most of it, or NULL: of a figure that sites do not have, or that is 0. */
 const struct site *budget_worst(const struct budget *b, struct model *m);
+/* A figure of its unit, for people. */
+const char *budget_said(const struct budget *b, struct model *m, uint64_t v);
 /* What it is, for people: "1.2 MiB (1244756)". */
 const char *budget_amount(const struct budget *b, struct model *m);
 /* Why one cannot be decided, when it is BUDGET_UNDECIDED. */

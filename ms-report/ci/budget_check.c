@@ -40,7 +40,7 @@ static uint64_t sum_of_sites(const struct budget *b, struct model *m, const stru
 	*worst = NULL;
 	for (size_t i = 0; i < m->sites.n; i++) {
 		const struct site *s = &m->sites.v[i];
-		uint64_t v = figure_of(s, &site_figures[b->figure]);
+		uint64_t v = figure_at(s, site_figures[b->figure].offset);
 		if ((v == 0 && sum != UNKNOWN) || !budget_matches(b, m, s))
 			continue;
 		sum = figure_add(sum, v);
@@ -82,7 +82,8 @@ static const struct site *worst_of_all(struct model *m, size_t figure)
 static uint64_t value_of(const struct budget *b, struct model *m)
 {
 	const struct site *worst;
-	return b->site ? sum_of_sites(b, m, &worst) : figure_of(&m->totals, &figures[b->figure]);
+	return b->site ? sum_of_sites(b, m, &worst)
+		       : figure_at(&m->totals, figures[b->figure].offset);
 }
 
 const struct site *budget_worst(const struct budget *b, struct model *m)
@@ -96,22 +97,25 @@ const struct site *budget_worst(const struct budget *b, struct model *m)
 	return worst;
 }
 
+const char *budget_said(const struct budget *b, struct model *m, uint64_t v)
+{
+	enum figure_unit unit = budget_unit(b);
+	return unit == FIGURE_BYTES  ? say_size(m, v)
+	       : unit == FIGURE_TIME ? say_time(m, v)
+				     : say_count(m, v);
+}
+
 const char *budget_amount(const struct budget *b, struct model *m)
 {
 	if (b->change)
 		return diff_budget_amount(b, m);
 	uint64_t v = value_of(b, m);
-	switch (budget_unit(b)) {
-	case FIGURE_BYTES:
-		return v < 1024 ? say_size(m, v)
-				: ms_arena_printf(&m->arena, "%llu (%s)", (unsigned long long)v,
-						  say_size(m, v));
-	case FIGURE_TIME:
-		return ms_arena_printf(&m->arena, "%llu (%s)", (unsigned long long)v,
-				       say_time(m, v));
-	default:
-		return ms_arena_printf(&m->arena, "%llu", (unsigned long long)v);
-	}
+	bool bytes = budget_unit(b) == FIGURE_BYTES, time = budget_unit(b) == FIGURE_TIME;
+	if (bytes && v < 1024)
+		return say_size(m, v);
+	return bytes || time ? ms_arena_printf(&m->arena, "%llu (%s)", (unsigned long long)v,
+					       budget_said(b, m, v))
+			     : ms_arena_printf(&m->arena, "%llu", (unsigned long long)v);
 }
 
 enum budget_result budget_holds(enum budget_op op, long double v, long double limit)

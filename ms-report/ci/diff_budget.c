@@ -155,10 +155,7 @@ const char *budget_allows(const struct budget *b, struct model *m, bool ascii)
 	if (ascii && b->op == BUDGET_LT)
 		op = ">=";
 	if (!b->change)
-		return SAY("%s %s", op,
-			   budget_unit(b) == FIGURE_BYTES  ? say_size(m, b->value)
-			   : budget_unit(b) == FIGURE_TIME ? say_time(m, b->value)
-							   : say_count(m, b->value));
+		return SAY("%s %s", op, budget_said(b, m, b->value));
 	if (b->percent)
 		return SAY("%s %c%.4g %%", op, b->negative ? '-' : '+', b->share);
 	int64_t v = b->negative ? -(int64_t)b->value : (int64_t)b->value;

@@ -184,12 +184,6 @@ static void make_rows(struct model *m, struct export *x)
 
 /* ---- notes ---- */
 
-static void note(struct export *x, const char *s)
-{
-	if (x->notes.n < WORDS_MAX)
-		x->notes.v[x->notes.n++] = s;
-}
-
 static void make_notes(struct model *m, struct export *x)
 {
 	struct words q = words_quality(m);
@@ -197,18 +191,19 @@ static void make_notes(struct model *m, struct export *x)
 	all = all ? SAY("INCOMPLETE: %s", all) : q.v[0];
 	for (size_t i = 1; i < q.n; i++)
 		all = SAY("%s, %s", all, q.v[i]);
-	note(x, "written by ms-report " MS_VERSION);
-	note(x, name_clean(&m->arena, SAY("quality: %s", all), false));
+	words_add(&x->notes, "written by ms-report " MS_VERSION);
+	words_add(&x->notes, name_clean(&m->arena, SAY("quality: %s", all), false));
 	if (m->est)
-		note(x, "the intervals of the estimates are not in here: ms-report --json");
+		words_add(&x->notes,
+			  "the intervals of the estimates are not in here: ms-report --json");
 	if (m->hidden.filters)
-		note(x, SAY("hidden: %s", words_hidden(m, &whole)));
+		words_add(&x->notes, SAY("hidden: %s", words_hidden(m, &whole)));
 	for (int f = 0; f < EXPORT_FIGURES; f++)
 		if (!x->known[f])
 			unknown = unknown ? SAY("%s, %s", unknown, export_title(m, f))
 					  : export_title(m, f);
 	if (unknown)
-		note(x, SAY("not known, and 0 here or left out: %s", unknown));
+		words_add(&x->notes, SAY("not known, and 0 here or left out: %s", unknown));
 }
 
 const char *export_joined(struct export *x, const char *first, size_t from)
@@ -312,11 +307,6 @@ size_t export_points(struct export *x, struct export_point **out)
 
 /* ---- which format ---- */
 
-static bool is_export(enum format f)
-{
-	return f >= FORMAT_PPROF;
-}
-
 /* That file has a line for each allocation. */
 #define HEAPTRACK_MOST UINT64_C(10000000000)
 static bool too_many(const struct model *m)
@@ -329,7 +319,7 @@ static bool too_many(const struct model *m)
 
 const char *export_refuses(const struct page *p, const struct output *output)
 {
-	if (!is_export(output->format))
+	if (output->format < FORMAT_PPROF)
 		return NULL;
 	if (p->m->proc_only && output->format != FORMAT_CHROME_TRACE)
 		return "there is nothing of allocations in it, /proc was looked at only: use "

@@ -214,9 +214,20 @@ static uint64_t least(const struct heaptrack *h, size_t row)
 	return figure_add(h->risen[row], 2 * h->moments * each);
 }
 
+static void skip(struct stock *s, uint64_t blocks)
+{
+	for (; s->at < s->n && blocks >= s->lot[s->at].blocks; s->at++)
+		blocks -= s->lot[s->at].blocks;
+	if (s->at < s->n) {
+		struct lot *l = &s->lot[s->at];
+		l->blocks -= blocks;
+		l->longer -= l->longer < blocks ? l->longer : blocks;
+	}
+}
+
 /* What a row allocated, largest first, those that were temporary behind all others: so that what is
- * live at some moment is taken from those that were not. */
-static void fill(struct heaptrack *h, size_t row, struct stock *s)
+ * live at some moment is taken from those that were not. `skipped` of them are gone already. */
+static void fill(struct heaptrack *h, size_t row, struct stock *s, uint64_t skipped)
 {
 	const struct export_row *r = &h->x->rows[row];
 	const uint64_t *v = r->v;
@@ -244,6 +255,7 @@ static void fill(struct heaptrack *h, size_t row, struct stock *s)
 	}
 	for (size_t i = 0; i < rest.n && s->n < LOTS_MAX; i++)
 		s->lot[s->n++] = rest.lot[i];
+	skip(s, skipped);
 }
 
 /* Takes the next block. False: there are no more. */
@@ -259,17 +271,6 @@ static bool take(struct stock *s, uint64_t *size, bool *temporary)
 	l->longer -= l->longer > 0;
 	l->blocks--;
 	return true;
-}
-
-static void skip(struct stock *s, uint64_t blocks)
-{
-	for (; s->at < s->n && blocks >= s->lot[s->at].blocks; s->at++)
-		blocks -= s->lot[s->at].blocks;
-	if (s->at < s->n) {
-		struct lot *l = &s->lot[s->at];
-		l->blocks -= blocks;
-		l->longer -= l->longer < blocks ? l->longer : blocks;
-	}
 }
 
 /* All blocks of the size that was taken last. */
@@ -315,8 +316,7 @@ static void come_and_go(struct heaptrack *h, size_t row, uint64_t skipped)
 	struct stock s;
 	uint64_t size;
 	bool temporary;
-	fill(h, row, &s);
-	skip(&s, skipped);
+	fill(h, row, &s, skipped);
 	while (take(&s, &size, &temporary)) {
 		gain(h, row, size);
 		lose(h, row, size, temporary);
@@ -362,8 +362,7 @@ static void count_rises(struct heaptrack *h, const struct snapshot **s, size_t n
 				continue;
 			uint64_t more = figure_sub(h->live[i], h->now[i]);
 			if (more && blocks) {
-				fill(h, i, &stock);
-				skip(&stock, h->all_used[i]);
+				fill(h, i, &stock, h->all_used[i]);
 				h->all_used[i] += rise(h, i, &stock, more, true);
 			} else {
 				h->risen[i] = figure_add(h->risen[i], more);
@@ -391,8 +390,7 @@ static void put_moment(struct heaptrack *h, const struct snapshot *s, bool first
 	for (size_t i = 0; i < x->n; i++) {
 		if (!of_process(&x->rows[i], s) || h->live[i] <= h->now[i])
 			continue;
-		fill(h, i, &stock);
-		skip(&stock, h->used[i]);
+		fill(h, i, &stock, h->used[i]);
 		h->used[i] += rise(h, i, &stock, h->live[i] - h->now[i], false);
 		h->now[i] = h->live[i];
 	}

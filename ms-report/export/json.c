@@ -21,9 +21,10 @@ static void put_totals(struct ms_json *j, const struct totals *t, const struct e
 	ms_json_open(j, "totals", '{');
 	for (size_t i = 0; i < figure_count; i++) {
 		enum est_figure f = est_figure_of(figures[i].name);
-		ms_json_number(j, figures[i].name, figure_of(t, &figures[i]));
+		ms_json_number(j, figures[i].name, figure_at(t, figures[i].offset));
 		if (f != EST_COUNT)
-			v[n++] = (struct est_named){figures[i].name, f, figure_of(t, &figures[i])};
+			v[n++] = (struct est_named){figures[i].name, f,
+						    figure_at(t, figures[i].offset)};
 	}
 	if (more)
 		MS_JSON_NUMBERS(j,
@@ -84,16 +85,16 @@ static void put_quality(struct model *m, struct ms_json *j)
 	ms_json_bool(j, "growing", q->growing);
 	for (size_t i = 0; i < quality_figure_count - 1; i++) {
 		const struct figure *f = &quality_figures[i];
-		if (figure_of(q, f) != UNKNOWN && f->unit == FIGURE_FLAG)
-			ms_json_bool(j, f->name, figure_of(q, f));
+		if (figure_at(q, f->offset) != UNKNOWN && f->unit == FIGURE_FLAG)
+			ms_json_bool(j, f->name, figure_at(q, f->offset));
 		else
-			ms_json_number(j, f->name, figure_of(q, f));
+			ms_json_number(j, f->name, figure_at(q, f->offset));
 	}
 	for (size_t i = 0; i < unrecorded_count; i++) {
 		if (unrecorded[i].offset == offsetof(struct model, before.blocks))
 			ms_json_string(j, "before", m->before.state);
 		if (unrecorded[i].name)
-			ms_json_number(j, unrecorded[i].name, unrecorded_figure(m, i));
+			ms_json_number(j, unrecorded[i].name, figure_at(m, unrecorded[i].offset));
 	}
 	ms_json_string(j, "cut", provenance_cut(m, NONE));
 	MS_JSON_NUMBERS(j, {"from_ns", m->from_ns}, {"to_ns", m->to_ns});

@@ -179,37 +179,11 @@ void html_sites_free(struct html_sites *s)
 
 /* ---- frames and functions ---- */
 
-/* Numbers given in the order of first use. */
-struct numbers {
-	uint32_t *of;   /* by the old number: the new one, or NONE */
-	uint32_t *list; /* by the new number: the old one */
-	uint32_t n;
-};
-
-static struct numbers numbers_make(size_t most)
+/* Writes a value of a column "new": a number that was given in the order of first use. */
+static void put_new(struct html_columns *c, uint32_t *seen, uint32_t number)
 {
-	struct numbers k = {.of = ms_xrealloc(NULL, most + 1, sizeof *k.of),
-			    .list = ms_xrealloc(NULL, most + 1, sizeof *k.list)};
-	memset(k.of, 0xff, (most + 1) * sizeof *k.of);
-	return k;
-}
-
-static void numbers_free(struct numbers *k)
-{
-	free(k->of);
-	free(k->list);
-}
-
-/* Writes a value of a column "new". */
-static void put_new(struct html_columns *c, struct numbers *k, uint32_t old)
-{
-	if (k->of[old] != NONE) {
-		html_plain(c, k->n - k->of[old]);
-		return;
-	}
-	html_plain(c, 0);
-	k->list[k->n] = old;
-	k->of[old] = k->n++;
+	html_plain(c, *seen - number);
+	*seen += *seen == number;
 }
 
 /* What frames are merged by: in truth name and module, which say the rest. */
@@ -233,17 +207,16 @@ static struct function function_of(struct page *p, const struct frame *f, struct
 		.known = known || f->note};
 }
 
-static void put_functions(const struct table_of_bytes *f, const struct numbers *k,
-			  struct html_columns *c)
+static void put_functions(const struct table_of_bytes *functions, struct html_columns *c)
 {
 	static const char *const names[] = {"function_name", "function_short", "function_module",
 					    "function_flags"};
 	for (int column = 0; column < 4; column++) {
 		uint64_t before = 0;
-		html_column(c, k->n, column < 2 ? "delta" : "plain", "%s", names[column]);
-		for (uint32_t i = 0; i < k->n; i++) {
+		html_column(c, functions->n, column < 2 ? "delta" : "plain", "%s", names[column]);
+		for (uint32_t i = 0; i < functions->n; i++) {
 			struct function x;
-			bytes_copy(f, k->list[i], &x);
+			bytes_copy(functions, i, &x);
 			if (column < 2)
 				html_delta(c, &before, column ? x.brief : x.name);
 			else
@@ -252,39 +225,43 @@ static void put_functions(const struct table_of_bytes *f, const struct numbers *
 	}
 }
 
-static void put_frames(struct page *p, const struct numbers *frames, struct table_of_bytes *s,
-		       struct html_columns *c)
+static const struct frame *frame_at(const struct model *m, const struct table_of_bytes *frames,
+				    uint32_t i)
+{
+	uint32_t f = 0;
+	bytes_copy(frames, i, &f);
+	return &m->frames.v[f];
+}
+
+/* `frames`: indices in m->frames, in the order of first use. */
+static void put_frames(struct page *p, const struct table_of_bytes *frames,
+		       struct table_of_bytes *s, struct html_columns *c)
 {
 	const struct model *m = p->m;
-	struct table_of_bytes f = {0};
-	uint32_t *number = ms_xrealloc(NULL, frames->n + 1, sizeof *number);
-	for (uint32_t i = 0; i < frames->n; i++) {
-		struct function x = function_of(p, &m->frames.v[frames->list[i]], s);
-		number[i] = bytes_number(&f, &x, sizeof x, NULL);
-	}
-	struct numbers functions = numbers_make(f.n);
+	struct table_of_bytes functions = {0};
+	uint32_t n = (uint32_t)frames->n, seen = 0;
 	uint64_t before = 0;
-	html_column(c, frames->n, "new", "frame_function");
-	for (uint32_t i = 0; i < frames->n; i++)
-		put_new(c, &functions, number[i]);
-	html_column(c, frames->n, "delta", "frame_file");
-	for (uint32_t i = 0; i < frames->n; i++) {
-		const char *file = m->frames.v[frames->list[i]].file;
+	html_column(c, n, "new", "frame_function");
+	for (uint32_t i = 0; i < n; i++) {
+		struct function x = function_of(p, frame_at(m, frames, i), s);
+		put_new(c, &seen, bytes_number(&functions, &x, sizeof x, NULL));
+	}
+	html_column(c, n, "delta", "frame_file");
+	for (uint32_t i = 0; i < n; i++) {
+		const char *file = frame_at(m, frames, i)->file;
 		html_delta(c, &before, file && *file ? html_string(s, html_text(p, file)) + 1 : 0);
 	}
-	html_column(c, frames->n, "plain", "frame_line");
-	for (uint32_t i = 0; i < frames->n; i++)
-		html_plain(c, m->frames.v[frames->list[i]].line);
-	html_column(c, frames->n, "plain", "frame_flags");
-	for (uint32_t i = 0; i < frames->n; i++) {
-		const struct frame *x = &m->frames.v[frames->list[i]];
+	html_column(c, n, "plain", "frame_line");
+	for (uint32_t i = 0; i < n; i++)
+		html_plain(c, frame_at(m, frames, i)->line);
+	html_column(c, n, "plain", "frame_flags");
+	for (uint32_t i = 0; i < n; i++) {
+		const struct frame *x = frame_at(m, frames, i);
 		html_plain(c, (uint64_t)x->inlined | (uint64_t)x->runtime << 1 |
 				      (uint64_t) !!x->note << 2);
 	}
-	put_functions(&f, &functions, c);
-	numbers_free(&functions);
-	bytes_free(&f);
-	free(number);
+	put_functions(&functions, c);
+	bytes_free(&functions);
 }
 
 /* ---- sites ---- */
@@ -386,15 +363,18 @@ void html_sites_write(struct page *p, const struct html_sites *s, struct table_o
 {
 	struct model *m = p->m;
 	struct walk w = walk_nodes(m, s->v, s->n);
-	struct numbers frames = numbers_make(m->frames.n);
+	struct table_of_bytes frames = {0};
+	uint32_t seen = 0;
 	put_sites(p, s, w.row, strings, c);
 	html_column(c, w.n, "plain", "node_up");
 	for (size_t i = 0; i < w.n; i++)
 		html_plain(c, w.up[i]);
 	html_column(c, w.n, "new", "node_frame");
-	for (size_t i = 0; i < w.n; i++)
-		put_new(c, &frames, m->nodes.v[w.order[i]].frame);
+	for (size_t i = 0; i < w.n; i++) {
+		uint32_t frame = m->nodes.v[w.order[i]].frame;
+		put_new(c, &seen, bytes_number(&frames, &frame, sizeof frame, NULL));
+	}
 	put_frames(p, &frames, strings, c);
-	numbers_free(&frames);
+	bytes_free(&frames);
 	walk_free(&w);
 }

@@ -75,7 +75,7 @@ static void put_totals(struct page *p, struct ms_json *j)
 	const struct totals *t = &m->totals;
 	ms_json_open(j, "totals", '{');
 	for (size_t i = 0; i < figure_count; i++)
-		ms_json_number(j, figures[i].name, figure_of(t, &figures[i]));
+		ms_json_number(j, figures[i].name, figure_at(t, figures[i].offset));
 	ms_json_number(j, "peak_process", images_row(m, m->peak_image, m->totals.peak_bytes));
 	ms_json_number(j, "unfreed_process", images_row(m, m->end_image, m->totals.unfreed_bytes));
 	ms_json_close(j, '}');

@@ -256,13 +256,6 @@ int diff_read(struct model *m, struct ms_err *err)
 	return 0;
 }
 
-void diff_free(struct diff *d)
-{
-	if (!d)
-		return;
-	MS_FREE(d->rows.v, d->totals.v, d->runs.v);
-}
-
 const struct diff_total *diff_total(const struct diff *d, const char *figure)
 {
 	for (size_t i = 0; i < d->totals.n; i++)

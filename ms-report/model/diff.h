@@ -87,10 +87,9 @@ struct diff {
 	int64_t hidden_delta[DIFF_FIGURES];
 };
 
-/* Reads the comparison into m->diff (freed by model_free), after the model's other tables; nothing
+/* Reads the comparison into m->diff (its arrays are freed by model_free), after the model's other tables; nothing
  * when there is none. 0, or -1 with `err` set. */
 int diff_read(struct model *m, struct ms_err *err);
-void diff_free(struct diff *d);
 
 /* The sum of two changes; not known if either is not, or it is too large. */
 int64_t delta_add(int64_t a, int64_t b);

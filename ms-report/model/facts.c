@@ -170,11 +170,6 @@ const struct unrecorded unrecorded[] = {
 };
 const size_t unrecorded_count = sizeof unrecorded / sizeof *unrecorded;
 
-uint64_t unrecorded_figure(const struct model *m, size_t i)
-{
-	return figure_at(m, unrecorded[i].offset);
-}
-
 /* Of several processes the sums are known if all of them are; the state is the worst. */
 static void take_before(struct model *m, bool some, bool part, const char *why)
 {

@@ -68,7 +68,6 @@ struct unrecorded {
 };
 extern const struct unrecorded unrecorded[];
 extern const size_t unrecorded_count;
-uint64_t unrecorded_figure(const struct model *m, size_t i);
 
 /* Fills m->gaps, m->inherited and m->before. 0, or -1 with `err` set. */
 int unrecorded_read(struct model *m, struct ms_err *err);

@@ -113,11 +113,6 @@ uint64_t told_value(enum told f, enum told_of of, const void *what)
 	return figure_at(what, told[f].in[of]);
 }
 
-uint64_t figure_of(const void *row, const struct figure *f)
-{
-	return figure_at(row, f->offset);
-}
-
 /* Of a comparison (diff.h): the grammar of budgets needs these names, and no database. */
 const char *const diff_figure_names[DIFF_FIGURES] = {"live_bytes",      "live_blocks", "peak_bytes",
 						     "peak_blocks",     "allocations", "frees",

@@ -56,6 +56,3 @@ extern const struct told_figure told[TOLD_COUNT];
 /* That of a struct site, of all in a struct model, of a struct hidden. */
 enum told_of { TOLD_OF_SITE, TOLD_OF_ALL, TOLD_OF_HIDDEN };
 uint64_t told_value(enum told f, enum told_of of, const void *what);
-
-/* That of a struct which has it. */
-uint64_t figure_of(const void *row, const struct figure *f);

@@ -191,7 +191,8 @@ int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err)
 
 void model_free(struct model *m)
 {
-	diff_free(m->diff);
+	if (m->diff)
+		MS_FREE(m->diff->rows.v, m->diff->totals.v, m->diff->runs.v);
 	MS_FREE(m->modules.v, m->frames.v, m->nodes.v, m->sites.v, m->processes.v, m->snapshots.v,
 		m->threads.v, m->classes.v, m->points.v, m->samples.v, m->marks.v);
 	ms_arena_free(&m->arena);
