@@ -104,18 +104,20 @@ void table_take(const struct table *t, struct cell *cells, const void *what)
 
 void table_query(struct model *m, struct table *t, const char *from, ...)
 {
-	const char *sql = "SELECT ";
+	sqlite3_str *text = sqlite3_str_new(m->db);
 	for (size_t i = 0; i < t->column_count; i++) {
 		const struct column *k = &t->columns[i];
-		const char *what = k->sql ? k->sql : k->name ? k->name : "NULL";
-		sql = ms_arena_printf(&m->arena, "%s%s%s", sql, i ? ", " : "", what);
+		sqlite3_str_appendall(text, i ? ", " : "SELECT ");
+		sqlite3_str_appendall(text, k->sql ? k->sql : k->name ? k->name : "NULL");
 	}
 	va_list ap;
 	va_start(ap, from);
-	char *rest = sqlite3_vmprintf(from, ap);
+	sqlite3_str_appendchar(text, 1, ' ');
+	sqlite3_str_vappendf(text, from, ap);
 	va_end(ap);
-	sqlite3_stmt *st = model_ask(m, "%s %s", sql, rest);
-	sqlite3_free(rest);
+	char *sql = sqlite3_str_finish(text);
+	sqlite3_stmt *st = sql ? ms_sql_prepare(m->db, sql, NULL) : NULL;
+	sqlite3_free(sql);
 	while (model_next(&st)) {
 		struct cell *c = table_row(m, t)->cells;
 		for (size_t i = 0; i < t->column_count; i++) {
