@@ -204,12 +204,6 @@ struct thread {
 	struct estimates *est; /* EST_AT as EST_END */
 };
 
-struct size_class {
-	uint32_t process;
-	uint64_t low, high, allocations, allocated_bytes, temporary;
-	struct live live, peak;
-};
-
 /* Times of points, samples and marks are on the clock that all processes share. */
 struct point {
 	uint64_t time_ns, live_min, live_max, live_last, blocks_last, allocations, frees,
@@ -262,7 +256,6 @@ struct model {
 	MS_ARRAY(struct process) processes;
 	MS_ARRAY(struct snapshot) snapshots;
 	MS_ARRAY(struct thread) threads;
-	MS_ARRAY(struct size_class) classes;
 	MS_ARRAY(struct point) points;
 	MS_ARRAY(struct sample) samples;
 	MS_ARRAY(struct mark) marks;

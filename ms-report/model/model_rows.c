@@ -164,16 +164,6 @@ static void read_thread(struct reader *r)
 		r->m->threads.n--;
 }
 
-static void read_class(struct reader *r)
-{
-	struct size_class *c = MS_PUSH(&r->m->classes);
-	*c = (struct size_class){.process = REFERENCE(r, r->m->processes)};
-	NUMBERS(r, &c->low, &c->high, &c->allocations, &c->allocated_bytes, &c->temporary,
-		&c->peak.bytes, &c->peak.blocks, &c->live.bytes, &c->live.blocks);
-	if (c->process == NONE)
-		r->m->classes.n--;
-}
-
 /* Times of a process become times on the shared clock. */
 static uint64_t shared(const struct reader *r, uint32_t process, uint64_t time_ns)
 {
@@ -310,9 +300,6 @@ static const struct reader_table tables[] = {
 	 " allocated_bytes, temporary, peak_bytes, peak_blocks, live_bytes, live_blocks,"
 	 " events_lost, waited_ns,"
 	 " name FROM thread ORDER BY id"},
-	{read_class, "SELECT process, low, high, allocations, allocated_bytes, temporary,"
-		     " peak_bytes, peak_blocks, live_bytes, live_blocks FROM size_class"
-		     " ORDER BY low, process"},
 	{read_point, "SELECT process, time_ns, live_min, live_max, live_last, blocks_last,"
 		     " allocations, frees, allocated_bytes, live_low, live_high, mapped_last"
 		     " FROM timeline "

@@ -69,19 +69,18 @@ struct table table_threads(struct model *m, enum metric metric, size_t limit)
 
 static const struct column size_columns[] = {
 	{"size", NULL, CELL_TEXT, .sum = false},
-	{NULL, "low", CELL_ID, COLUMN_OF(size_class, low)},
-	{NULL, "high", CELL_ID, COLUMN_OF(size_class, high)},
-	{"allocations", "allocations", CELL_COUNT,
-	 SUM(size_class, allocations, totals.allocations)},
+	{NULL, "low", CELL_ID, .sum = false},
+	{NULL, "high", CELL_ID, .sum = false},
+	{"allocations", "allocations", CELL_COUNT, .sum = true, COLUMN_ALL(totals.allocations)},
 	{"", NULL, CELL_BAR, .optional = true},
-	{"allocated", "allocated_bytes", CELL_SIZE,
-	 SUM(size_class, allocated_bytes, totals.allocated_bytes)},
-	{"temporary", "temporary", CELL_COUNT, SUM(size_class, temporary, totals.temporary),
+	{"allocated", "allocated_bytes", CELL_SIZE, .sum = true,
+	 COLUMN_ALL(totals.allocated_bytes)},
+	{"temporary", "temporary", CELL_COUNT, .sum = true, COLUMN_ALL(totals.temporary),
 	 .optional = true},
-	{"at the peak", "peak_bytes", CELL_SIZE, SUM(size_class, peak.bytes, peak.bytes)},
-	{NULL, "peak_blocks", CELL_COUNT, SUM(size_class, peak.blocks, peak.blocks)},
-	{"at the end", "live_bytes", CELL_SIZE, SUM(size_class, live.bytes, totals.unfreed_bytes)},
-	{"blocks", "live_blocks", CELL_COUNT, SUM(size_class, live.blocks, totals.unfreed_blocks),
+	{"at the peak", "peak_bytes", CELL_SIZE, .sum = true, COLUMN_ALL(peak.bytes)},
+	{NULL, "peak_blocks", CELL_COUNT, .sum = true, COLUMN_ALL(peak.blocks)},
+	{"at the end", "live_bytes", CELL_SIZE, .sum = true, COLUMN_ALL(totals.unfreed_bytes)},
+	{"blocks", "live_blocks", CELL_COUNT, .sum = true, COLUMN_ALL(totals.unfreed_blocks),
 	 .optional = true},
 };
 
@@ -92,21 +91,25 @@ struct table table_sizes(struct model *m, enum metric metric, size_t limit)
 		[METRIC_ALLOCATIONS] = 3, [METRIC_TEMPORARY] = 6, [METRIC_COUNT] = -1};
 	struct table t = TABLE_OF(size_columns, .title = own_peaks(m, "SIZES"),
 				  .empty = m->totals.allocations ? say_unknown(m) : "no blocks");
+	struct table rows = t;
 	/* where filters took sites away, of those that are left */
-	if (m->hidden.sites)
-		table_query(m, &t,
-			    "FROM (SELECT low, high, sum(allocations) AS allocations,"
-			    " sum(allocated_bytes) AS allocated_bytes, sum(temporary) AS temporary,"
-			    " sum(peak_bytes) AS peak_bytes, sum(peak_blocks) AS peak_blocks,"
-			    " sum(live_bytes) AS live_bytes, sum(live_blocks) AS live_blocks"
-			    " FROM site_size GROUP BY low, high) ORDER BY low");
-	for (size_t i = 0; !m->hidden.sites && i < m->classes.n; i++) {
-		const struct size_class *s = &m->classes.v[i];
-		bool again = i && s->low == s[-1].low; /* the same class of another process */
-		table_take(&t, again ? t.rows[t.n - 1].cells : table_row(m, &t)->cells, s);
-	}
-	for (size_t i = 0; i < t.n; i++) {
-		struct cell *c = t.rows[i].cells;
+	table_query(
+		m, &rows,
+		m->hidden.sites
+			? "FROM (SELECT low, high, sum(allocations) AS allocations,"
+			  " sum(allocated_bytes) AS allocated_bytes, sum(temporary) AS temporary,"
+			  " sum(peak_bytes) AS peak_bytes, sum(peak_blocks) AS peak_blocks,"
+			  " sum(live_bytes) AS live_bytes, sum(live_blocks) AS live_blocks"
+			  " FROM site_size GROUP BY low, high) ORDER BY low"
+			: "FROM size_class ORDER BY low, process");
+	for (size_t i = 0; i < rows.n; i++) {
+		const struct cell *from = rows.rows[i].cells;
+		/* the same class of another process? */
+		bool again = t.n && t.rows[t.n - 1].cells[1].n == from[1].n;
+		struct cell *c = again ? t.rows[t.n - 1].cells : table_row(m, &t)->cells;
+		for (size_t k = 1; k < t.column_count; k++)
+			c[k].n = again && t.columns[k].sum ? figure_add(c[k].n, from[k].n)
+							   : from[k].n;
 		c[0].s = table_size_range(m, c[1].n, c[2].n);
 	}
 	table_bars(&t, 3, 4);
