@@ -5,7 +5,8 @@
  *   model/    model.h: a snapshot as arrays; facts.h: what is asked beyond its rows
  *   words/    words.h: sentences; say.h: figures; names.h; table.h: views as typed cells;
  *             page.h: what every writer is given
- *   output/   out.h: bytes, to a file or a terminal; what the formats are called
+ *   output/   out.h: bytes, to a file or a terminal; what the formats are called; number_table.h:
+ *             texts that are numbered, gzip
  *   text/     text.h
  *   html/     html.h, html_data.h; the page's own style and script
  *   export/   formats.h: JSON, CSV, folded stacks; export.h: the formats of other programs
