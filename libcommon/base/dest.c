@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "err.h"
+#include "io.h"
 #include "format/trace.h"
 
 #define LINKS_MAX 40
@@ -80,10 +81,7 @@ static int enter(struct ms_dest *p, const char *path)
 	int from = p->folder < 0 ? AT_FDCWD : p->folder,
 	    fd = openat(from, folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st)) {
-		int why = errno;
-		if (fd >= 0)
-			close(fd);
-		errno = why;
+		ms_close(fd);
 		return -1;
 	}
 	ms_dest_close(p);
@@ -112,10 +110,7 @@ static int read_link(struct ms_dest *p, const char *path, char target[PATH_MAX],
 	     may = link && trusted(p, &st);
 	if (may)
 		n = readlinkat(fd, "", target, PATH_MAX - 1);
-	int why = errno;
-	if (fd >= 0)
-		close(fd);
-	errno = why;
+	ms_close(fd);
 	if (!link)
 		return 0;
 	if (!may)
@@ -168,8 +163,7 @@ failed:
 
 void ms_dest_close(struct ms_dest *p)
 {
-	if (p->folder >= 0)
-		close(p->folder);
+	ms_close(p->folder);
 	p->folder = -1;
 }
 
@@ -229,8 +223,7 @@ bool ms_dest_is_trace(int folder, const char *name)
 	int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	bool is = fd >= 0 && read(fd, head, sizeof head) == (ssize_t)sizeof head &&
 		  memcmp(head, MS_TRACE_MAGIC, sizeof head) == 0;
-	if (fd >= 0)
-		close(fd);
+	ms_close(fd);
 	return is;
 }
 

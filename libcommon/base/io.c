@@ -37,6 +37,14 @@ int ms_write_all(int fd, const void *data, size_t n)
 	return 0;
 }
 
+void ms_close(int fd)
+{
+	int e = errno;
+	if (fd >= 0)
+		close(fd);
+	errno = e;
+}
+
 /* What was said of an earlier file holds on where nobody else can have said it. Else the file is
  * for its owner alone: reports and snapshots hold command lines. */
 static mode_t mode_for(const struct ms_dest *p)
@@ -139,8 +147,7 @@ int ms_open_output(const char *path, struct ms_err *err)
 		rc = ms_err_sys(err, "cannot write '%s'", path);
 	if (ms_file_end(&f, rc, err) == 0)
 		return fd;
-	if (fd >= 0)
-		close(fd);
+	ms_close(fd);
 	return -1;
 }
 

@@ -13,6 +13,9 @@ struct ms_err;
 /* Write all `n` bytes to `fd`. 0, or -1 with errno set. EINTR and short writes are handled. */
 int ms_write_all(int fd, const void *data, size_t n);
 
+/* Closes a descriptor, if it is one (not below 0); errno stays as it is. */
+void ms_close(int fd);
+
 /* Write `n` bytes to the file `path` under a temporary name in the same folder, then rename over
  * it. An earlier file stays as it was when anything fails. The new one is for its owner alone,
  * unless an earlier one of ours, where nobody else can have put it, said otherwise. A path that is

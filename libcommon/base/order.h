@@ -4,10 +4,17 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Below, at or above 0 as `a` is less than, equal to or more than `b`: for qsort. Of several keys:
  * MS_ORDER(x->a, y->a) ?: MS_ORDER(x->b, y->b). */
 #define MS_ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+
+/* Orders what begins with a uint64_t by that. */
+static inline int ms_by_first_number(const void *a, const void *b)
+{
+	return MS_ORDER(*(const uint64_t *)a, *(const uint64_t *)b);
+}
 
 /* How many elements of `array`, ascending by `field`, have one that is not above `key`: the index
  * of the last of them, plus 1. */

@@ -5,6 +5,7 @@
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
+#include "libcommon/base/io.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -36,10 +37,7 @@ bool ms_proc_text_at(int folder, const char *name, char *text, size_t room)
 {
 	int fd = open_file(folder, name);
 	bool ok = read_text(fd, text, room);
-	int e = errno;
-	if (fd >= 0)
-		close(fd);
-	errno = e;
+	ms_close(fd);
 	return ok;
 }
 
@@ -72,8 +70,7 @@ bool ms_proc_read_rollup(struct ms_proc *p, struct ms_proc_memory *out)
 	int again = open_file(p->folder, "smaps_rollup");
 	if (again < 0)
 		return false;
-	if (p->rollup >= 0)
-		close(p->rollup);
+	ms_close(p->rollup);
 	p->rollup = again;
 	return read_text(p->rollup, text, sizeof text) && ms_proc_parse_rollup(text, out);
 }
@@ -119,12 +116,9 @@ int ms_proc_open(struct ms_proc *p, const char *root, pid_t pid, struct ms_err *
 void ms_proc_close(struct ms_proc *p)
 {
 	int fds[] = {p->statm, p->stat, p->rollup, p->pidfd, p->own_folder ? p->folder : -1};
-	int e = errno;
 	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
+		ms_close(fds[i]);
 	p->statm = p->stat = p->rollup = p->pidfd = p->folder = -1;
-	errno = e;
 }
 
 bool ms_proc_alive(const struct ms_proc *p)
@@ -201,9 +195,8 @@ int ms_regions_read(const struct ms_proc *p, bool smaps, struct ms_regions *out)
 		errno = errno == ENOENT ? ESRCH : errno;
 		return -1;
 	}
-	int rc = read_whole(fd, out), e = errno;
-	close(fd);
-	errno = e;
+	int rc = read_whole(fd, out);
+	ms_close(fd);
 	if (rc == 0)
 		ms_regions_parse(out, out->text);
 	return rc;

@@ -28,14 +28,7 @@ struct question {
 	struct ms_frame_question ask;
 };
 
-struct answer {
-	uint32_t frame, n;
-	struct ms_named *v;
-};
-
 struct ms_names {
-	struct slot *slots; /* by frame number; of the main thread alone */
-	size_t count;
 	struct ms_arena arena;  /* of the main thread: what the trace tells */
 	struct ms_arena lookup; /* of the other one */
 	struct ms_symbols *symbols;
@@ -45,10 +38,11 @@ struct ms_names {
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
+	struct slot *slots; /* by frame number */
+	size_t count;
 	bool stop, busy; /* the other thread holds a question */
 	MS_ARRAY(struct question) questions;
 	size_t taken; /* of them */
-	MS_ARRAY(struct answer) answers;
 	uint64_t answered;
 };
 
@@ -86,30 +80,31 @@ static int handle_of(struct ms_names *n, const struct question *q)
 	return *handle;
 }
 
-static struct answer look_up(struct ms_names *n, const struct question *q)
+static struct slot look_up(struct ms_names *n, const struct question *q)
 {
 	struct ms_location found[MS_CHAIN_MAX];
 	const struct ms_frame_question *f = &q->ask;
 	int handle = handle_of(n, q);
 	size_t count = ms_symbols_find(n->symbols, handle, f->address, found, MS_CHAIN_MAX);
-	count = count < MS_CHAIN_MAX ? count : MS_CHAIN_MAX;
-	struct answer a = {q->frame, (uint32_t)count, NULL};
-	a.v = ms_arena_alloc(&n->lookup, count * sizeof *a.v);
+	struct ms_named *v = ms_arena_alloc(&n->lookup, count * sizeof *v);
 	for (size_t i = 0; i < count; i++)
-		a.v[i] = name_of(&n->lookup, f->module.path, q->guest, &found[i]);
-	return a;
+		v[i] = name_of(&n->lookup, f->module.path, q->guest, &found[i]);
+	return (struct slot){v, (uint32_t)count, ANSWERED};
 }
 
+/* The lock is held but while a question is looked up. */
 static void answer_all(struct ms_names *n)
 {
 	while (n->taken < n->questions.n && !n->stop) {
 		struct question q = n->questions.v[n->taken++];
 		n->busy = true;
 		pthread_mutex_unlock(&n->lock);
-		struct answer a = look_up(n, &q);
+		struct slot s = look_up(n, &q);
 		pthread_mutex_lock(&n->lock);
 		n->busy = false;
-		*MS_PUSH(&n->answers) = a;
+		/* the trace may have told it meanwhile */
+		if (n->slots[q.frame].state == ASKED)
+			n->slots[q.frame] = s;
 		n->answered++;
 	}
 	n->questions.n = n->taken = 0;
@@ -135,31 +130,15 @@ static void ask(struct ms_names *n, const struct question *q)
 		n->started = ms_thread_start(&n->thread, STACK_BYTES, work, n) == 0;
 		n->alone = !n->started;
 	}
-	pthread_mutex_lock(&n->lock);
 	*MS_PUSH(&n->questions) = *q;
 	if (n->alone)
 		answer_all(n);
 	else
 		pthread_cond_broadcast(&n->changed);
-	pthread_mutex_unlock(&n->lock);
-}
-
-static void take_answers(struct ms_names *n)
-{
-	pthread_mutex_lock(&n->lock);
-	for (size_t i = 0; i < n->answers.n; i++) {
-		const struct answer *a = &n->answers.v[i];
-		struct slot *s = &n->slots[a->frame];
-		if (s->state == ASKED)
-			*s = (struct slot){a->v, a->n, ANSWERED};
-	}
-	n->answers.n = 0;
-	pthread_mutex_unlock(&n->lock);
 }
 
 uint64_t ms_names_answers(struct ms_names *n, bool *pending)
 {
-	take_answers(n);
 	pthread_mutex_lock(&n->lock);
 	uint64_t answered = n->answered;
 	if (pending)
@@ -223,16 +202,15 @@ struct ms_frame_names ms_names_of(struct ms_names *n, const struct ms_recording 
 {
 	if (frame >= t->frames.n)
 		frame = 0;
+	pthread_mutex_lock(&n->lock);
 	n->slots = ms_xgrow(n->slots, &n->count, t->frames.n, sizeof *n->slots);
 	struct slot *s = &n->slots[frame];
-	if (s->state == ASKED)
-		take_answers(n);
 	/* what the trace tells replaces what files said */
 	if (s->state == UNKNOWN || (s->state != TOLD && ms_frame_told(t, frame)))
 		find(n, t, frame);
-	if (s->state == ASKED && n->alone)
-		take_answers(n);
-	return (struct ms_frame_names){s->v, s->n};
+	struct ms_frame_names names = {s->v, s->n};
+	pthread_mutex_unlock(&n->lock);
+	return names;
 }
 
 void ms_names_forget(struct ms_names *n)
@@ -241,12 +219,11 @@ void ms_names_forget(struct ms_names *n)
 	n->questions.n = n->taken = 0;
 	while (n->busy)
 		pthread_cond_wait(&n->changed, &n->lock);
-	n->answers.n = n->handles.n = 0;
-	pthread_mutex_unlock(&n->lock);
+	n->handles.n = 0;
 	if (n->count)
 		memset(n->slots, 0, n->count * sizeof *n->slots);
+	pthread_mutex_unlock(&n->lock);
 	ms_arena_free(&n->arena);
-	n->arena = (struct ms_arena){0};
 }
 
 void ms_names_free(struct ms_names *n)
@@ -264,5 +241,5 @@ void ms_names_free(struct ms_names *n)
 	ms_symbols_free(n->symbols);
 	ms_arena_free(&n->arena);
 	ms_arena_free(&n->lookup);
-	MS_FREE(n->slots, n->handles.v, n->questions.v, n->answers.v, n);
+	MS_FREE(n->slots, n->handles.v, n->questions.v, n);
 }

@@ -4,9 +4,8 @@
  *
  *   main thread: ms_names_of -> slot ASKED, in the queue     names thread: queue -> slot ANSWERED
  *
- * A slot is the main thread's until it is asked and again once it is answered; who owns it changes
- * under the lock. Strings belong to the symbolizer (files) or the recording (told), which both
- * outlive the slots.
+ * Slots are read and written under the lock; what they point to stays as it is. Strings belong to
+ * the symbolizer (files) or the recording (told), which both outlive the slots.
  */
 #pragma once
 

@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <elfutils/libdwfl.h>
 
 #include "libcommon/base/clock.h"
 #include "libcommon/base/arena.h"
+#include "libcommon/base/io.h"
 #include "libcommon/base/lookup.h"
 #include "format/trace.h"
 #include "symbols_cache.h"
@@ -125,8 +125,7 @@ void ms_symbols_free(struct ms_symbols *s)
 	ms_debuginfod_free(s->servers);
 	if (written)
 		ms_cache_trim(s->cache, CACHE_BYTES);
-	if (s->cache >= 0)
-		close(s->cache);
+	ms_close(s->cache);
 	free(s->modules.v);
 	ms_arena_free(&s->arena);
 	free(s);
@@ -184,15 +183,6 @@ int ms_symbols_module_of(struct ms_symbols *s, const struct ms_symbols_module *i
 		ms_cached_read(&m->cached, s->cache, &s->arena);
 	}
 	return (int)(s->modules.n - 1);
-}
-
-int ms_symbols_module(struct ms_symbols *s, const char *path, const void *build_id,
-		      size_t build_id_size, int kind)
-{
-	return ms_symbols_module_of(s, &(struct ms_symbols_module){.path = path,
-								   .build_id = build_id,
-								   .build_id_size = build_id_size,
-								   .kind = kind});
 }
 
 static void open_dwarf(struct ms_symbols *s, struct module *m)

@@ -41,7 +41,7 @@ const char *ms_symbols_trouble(const struct ms_symbols *s);
 /* What a trace says of a module; 0 = not known. */
 struct ms_symbols_module {
 	const char *path;
-	const void *build_id; /* raw bytes */
+	const void *build_id; /* raw bytes; none: the file is taken as it is */
 	size_t build_id_size;
 	int kind; /* MS_MODULE_KIND */
 	/* Of its file when it was mapped: where there is no build-id, a file of another size or
@@ -59,10 +59,6 @@ struct ms_symbols_module {
 
 /* Gives a handle for ms_symbols_find, from 0; the same one for the same module. */
 int ms_symbols_module_of(struct ms_symbols *s, const struct ms_symbols_module *m);
-/* The same of path, build-id (0 length = unknown, then the file is taken as it is) and kind alone.
- */
-int ms_symbols_module(struct ms_symbols *s, const char *path, const void *build_id,
-		      size_t build_id_size, int kind);
 /* enum ms_symbols_state of format/trace.h, and where the symbols came from ("" = nowhere). Opens
  * the files if needed. That something is damaged or missing may show only when it is looked for:
  * ask after the last ms_symbols_find. */

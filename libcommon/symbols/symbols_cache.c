@@ -105,54 +105,52 @@ void ms_cached_saw(struct ms_cached *c, const char *path, const struct stat *st,
 
 /* ---- reading ---- */
 
-static const char *text_at(const char *strings, uint32_t at)
+/* What a file that was read begins with; `strings` ends with a NUL. */
+struct tables {
+	const struct head *head;
+	const struct file_row *files;
+	const struct chain_row *chains;
+	const struct place_row *places;
+	const char *strings;
+};
+
+static const char *text_at(const struct tables *t, uint32_t at)
 {
-	return at ? strings + at : NULL;
+	return t->strings + (at < t->head->strings ? at : 0);
 }
 
-static bool take_files(struct ms_cached *c, const struct head *h, const uint8_t *at,
-		       const char *strings)
+static const char *name_at(const struct tables *t, uint32_t at)
 {
-	for (uint32_t i = 0; i < h->files; i++) {
-		struct file_row r;
-		memcpy(&r, at + i * sizeof r, sizeof r);
-		if (r.path >= h->strings || r.real >= h->strings)
-			return false;
+	const char *s = text_at(t, at);
+	return *s ? s : NULL;
+}
+
+static void take_files(struct ms_cached *c, const struct tables *t)
+{
+	for (uint32_t i = 0; i < t->head->files; i++) {
+		const struct file_row *r = &t->files[i];
 		*MS_PUSH(&c->files) = (struct ms_cached_file){
-			strings + r.path, strings + r.real, r.dev,     r.ino,
-			r.size,           r.mtime_ns,       r.ctime_ns};
+			text_at(t, r->path), text_at(t, r->real), r->dev, r->ino, r->size,
+			r->mtime_ns,         r->ctime_ns};
 	}
-	return true;
 }
 
-static bool take_places(struct ms_location *out, const struct head *h, const uint8_t *at,
-			const char *strings)
+/* False: they are not in order, or go beyond the places. */
+static bool take_chains(struct ms_cached *c, const struct tables *t, struct ms_location *places)
 {
-	for (uint32_t i = 0; i < h->places; i++) {
-		struct place_row r;
-		memcpy(&r, at + i * sizeof r, sizeof r);
-		if (r.function >= h->strings || r.file >= h->strings)
-			return false;
-		out[i] = (struct ms_location){.function = text_at(strings, r.function),
-					      .file = text_at(strings, r.file),
-					      .line = r.line,
-					      .column = r.column,
-					      .inlined = true};
+	for (uint32_t i = 0; i < t->head->places; i++) {
+		const struct place_row *r = &t->places[i];
+		places[i] = (struct ms_location){name_at(t, r->function), name_at(t, r->file),
+						 r->line, r->column, true};
 	}
-	return true;
-}
-
-static bool take_chains(struct ms_cached *c, const struct head *h, const uint8_t *at,
-			struct ms_location *places)
-{
-	for (uint32_t i = 0; i < h->chains; i++) {
-		struct chain_row r;
-		memcpy(&r, at + i * sizeof r, sizeof r);
-		if (!r.n || r.n > h->places || r.first > h->places - r.n ||
-		    (i && r.address <= c->chains.v[i - 1].address))
+	for (uint32_t i = 0; i < t->head->chains; i++) {
+		const struct chain_row *r = &t->chains[i];
+		if (!r->n || r->n > t->head->places || r->first > t->head->places - r->n ||
+		    (i && r->address <= r[-1].address))
 			return false;
-		places[r.first + r.n - 1].inlined = false;
-		*MS_PUSH(&c->chains) = (struct ms_cached_chain){r.address, r.n, places + r.first};
+		places[r->first + r->n - 1].inlined = false;
+		*MS_PUSH(&c->chains) =
+			(struct ms_cached_chain){r->address, r->n, places + r->first};
 	}
 	c->sorted = c->chains.n;
 	return true;
@@ -160,28 +158,25 @@ static bool take_chains(struct ms_cached *c, const struct head *h, const uint8_t
 
 bool ms_cached_parse(struct ms_cached *c, const void *data, size_t n, struct ms_arena *a)
 {
-	struct head h;
-	if (n < sizeof h || n > FILE_MAX)
+	if (n < sizeof(struct head) || n > FILE_MAX)
 		return false;
-	memcpy(&h, data, sizeof h);
-	uint64_t rows = (uint64_t)h.files * sizeof(struct file_row) +
-			(uint64_t)h.chains * sizeof(struct chain_row) +
-			(uint64_t)h.places * sizeof(struct place_row);
-	if (h.magic != MAGIC || rows + h.strings != n - sizeof h || !h.strings ||
-	    h.checksum != ms_crc32c(0, (const uint8_t *)data + SUMMED_FROM, n - SUMMED_FROM))
+	const struct head *h = memcpy(ms_arena_alloc(a, n), data, n);
+	uint64_t rows = (uint64_t)h->files * sizeof(struct file_row) +
+			(uint64_t)h->chains * sizeof(struct chain_row) +
+			(uint64_t)h->places * sizeof(struct place_row);
+	if (h->magic != MAGIC || rows + h->strings != n - sizeof *h || !h->strings ||
+	    h->checksum != ms_crc32c(0, (const uint8_t *)data + SUMMED_FROM, n - SUMMED_FROM))
 		return false;
-	const uint8_t *files = (const uint8_t *)data + sizeof h,
-		      *chains = files + h.files * sizeof(struct file_row);
-	const uint8_t *places = chains + h.chains * sizeof(struct chain_row);
-	const char *strings = ms_arena_strndup(a, (const char *)files + rows, h.strings);
-	if (strings[0] || strings[h.strings - 1] || h.key >= h.strings || h.source >= h.strings ||
-	    strcmp(strings + h.key, c->key) != 0)
+	struct tables t = {.head = h, .files = (const void *)(h + 1)};
+	t.chains = (const void *)(t.files + h->files);
+	t.places = (const void *)(t.chains + h->chains);
+	t.strings = (const void *)(t.places + h->places);
+	if (t.strings[0] || t.strings[h->strings - 1] || strcmp(text_at(&t, h->key), c->key) != 0)
 		return false;
-	struct ms_location *v = ms_arena_alloc(a, h.places * sizeof *v);
-	c->source = strings + h.source;
-	c->state = (int)h.state;
-	return take_files(c, &h, files, strings) && take_places(v, &h, places, strings) &&
-	       take_chains(c, &h, chains, v);
+	c->source = text_at(&t, h->source);
+	c->state = (int)h->state;
+	take_files(c, &t);
+	return take_chains(c, &t, ms_arena_alloc(a, h->places * sizeof(struct ms_location)));
 }
 
 /* All of the file, which must be our own. */
@@ -239,12 +234,6 @@ void ms_cached_free(struct ms_cached *c)
 
 /* ---- writing ---- */
 
-static int by_address(const void *a, const void *b)
-{
-	const struct ms_cached_chain *x = a, *y = b;
-	return MS_ORDER(x->address, y->address);
-}
-
 static int by_path(const void *a, const void *b)
 {
 	const struct ms_cached_file *x = a, *y = b;
@@ -255,7 +244,7 @@ static int by_path(const void *a, const void *b)
 static bool unite(struct ms_cached *c)
 {
 	size_t n = 0;
-	qsort(c->chains.v, c->chains.n, sizeof *c->chains.v, by_address);
+	qsort(c->chains.v, c->chains.n, sizeof *c->chains.v, ms_by_first_number);
 	for (size_t i = 0; i < c->chains.n; i++)
 		if (!n || c->chains.v[n - 1].address != c->chains.v[i].address)
 			c->chains.v[n++] = c->chains.v[i];

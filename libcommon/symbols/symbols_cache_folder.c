@@ -68,12 +68,6 @@ struct kept {
 	char name[NAME_MAX + 1];
 };
 
-static int by_use(const void *a, const void *b)
-{
-	const struct kept *x = a, *y = b;
-	return MS_ORDER(x->used_ns, y->used_ns);
-}
-
 void ms_cache_trim(int folder, uint64_t most)
 {
 	MS_ARRAY(struct kept) all = {0};
@@ -100,7 +94,7 @@ void ms_cache_trim(int folder, uint64_t most)
 	if (d)
 		closedir(d);
 	if (all.n && bytes > most)
-		qsort(all.v, all.n, sizeof *all.v, by_use);
+		qsort(all.v, all.n, sizeof *all.v, ms_by_first_number);
 	for (size_t i = 0; i < all.n && bytes > most; i++)
 		if (unlinkat(folder, all.v[i].name, 0) == 0)
 			bytes -= all.v[i].bytes;

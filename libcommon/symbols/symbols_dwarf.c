@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "symbols.h"
+#include "symbols_image.h"
 #include "symbols_split.h"
 
 /* Parsed units kept per module, in bytes; and of how many units and rows of line tables libdw is
@@ -29,47 +30,23 @@ static void close_dwarf(struct ms_dwarf *d)
 static void close_all(struct ms_dwarf *d)
 {
 	close_dwarf(d);
-	elf_end(d->main.image.elf ? NULL : d->main.elf);
-	elf_end(d->supplement.image.elf ? NULL : d->supplement.elf);
-	ms_image_close(&d->main.image);
-	ms_image_close(&d->supplement.image);
+	elf_end(d->main.elf);
+	elf_end(d->supplement.elf);
 	ms_splits_free(d->splits);
 }
 
-static bool is_packed(const struct ms_elf *e)
+/* What libelf cannot decompress it is given. */
+static void unpack(struct ms_dwarf *d, struct ms_dwarf_file *f)
 {
-	for (unsigned i = 0; i < e->section_count; i++)
-		if (e->sections[i].packing != MS_ELF_PLAIN)
-			return true;
-	return false;
-}
-
-/* libdw would decompress what says where variables are, too. */
-static bool is_read(const char *name)
-{
-	static const char *const others[] = {"loc", "mac", "frame", "pub", "gnu_pub", "names"};
-	if (strncmp(name, ".debug_", 7) != 0)
-		return !strncmp(name, ".gnu_debug", 10);
-	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-		if (!strncmp(name + 7, others[i], strlen(others[i])))
-			return false;
-	return true;
-}
-
-/* All that is read, decompressed. */
-static Elf *open_image(struct ms_dwarf *d, struct ms_dwarf_file *f)
-{
-	MS_ARRAY(struct ms_image_section) all = {0};
 	for (unsigned i = 0; i < f->file->section_count; i++) {
 		struct ms_elf_section *s = &f->file->sections[i];
-		if (is_read(s->name) && ms_elf_has_data(s))
-			*MS_PUSH(&all) = (struct ms_image_section){s->name, NULL, s->size, s};
+		if (s->packing != MS_ELF_ZSTD || strncmp(s->name, ".debug_", 7))
+			continue;
+		const uint8_t *data = ms_elf_data(s);
+		d->damaged |= !data;
+		if (data)
+			ms_section_replace(f->elf, i, (struct ms_bytes){data, s->size});
 	}
-	ms_image_make(&f->image, all.v, (unsigned)all.n, f->file->machine);
-	for (unsigned i = 0; i < f->file->section_count; i++)
-		d->damaged |= is_read(f->file->sections[i].name) && f->file->sections[i].damaged;
-	free(all.v);
-	return f->image.elf;
 }
 
 /* libelf marks in the section headers what it decompressed: the mapping is private. What it
@@ -77,9 +54,10 @@ static Elf *open_image(struct ms_dwarf *d, struct ms_dwarf_file *f)
 static void open_one(struct ms_dwarf *d, struct ms_dwarf_file *f)
 {
 	struct ms_elf *e = f->file;
-	if (e && !f->elf)
-		f->elf = is_packed(e) ? open_image(d, f)
-				      : elf_memory((char *)(uintptr_t)e->map, e->size);
+	if (e && !f->elf) {
+		f->elf = elf_memory((char *)(uintptr_t)e->map, e->size);
+		unpack(d, f);
+	}
 	f->dw = f->elf ? dwarf_begin_elf(f->elf, DWARF_C_READ, NULL) : NULL;
 }
 
@@ -116,12 +94,6 @@ static void add_unit(struct index *x, uint64_t die, const struct ms_ranges *r)
 		*MS_PUSH(&x->units) = (struct ms_unit_ref){.die = die};
 }
 
-static int by_offset(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-	return x < y ? -1 : x > y;
-}
-
 /* .debug_aranges has them, one set a unit. */
 static void add_bare_units(struct ms_dwarf *d, struct index *x)
 {
@@ -137,7 +109,7 @@ static void add_bare_units(struct ms_dwarf *d, struct index *x)
 			continue;
 		struct ms_range r = {low, low + length};
 		if (low && length &&
-		    bsearch(&unit, x->bare.v, x->bare.n, sizeof *x->bare.v, by_offset))
+		    bsearch(&unit, x->bare.v, x->bare.n, sizeof *x->bare.v, ms_by_first_number))
 			add_unit(x, unit, &(struct ms_ranges){.v = &r, .n = 1});
 	}
 }
@@ -213,44 +185,35 @@ void ms_dwarf_free(struct ms_dwarf *d)
 {
 	if (!d)
 		return;
-	for (size_t i = 0; i < d->unit_count; i++)
-		ms_unit_free(d->units[i].unit);
+	ms_arena_free(&d->unit_memory);
 	close_all(d);
 	MS_FREE(d->units, d->spans, d);
 }
 
 /* ---- the cache of units ---- */
 
-static void drop_oldest(struct ms_dwarf *d)
+static void drop_units(struct ms_dwarf *d)
 {
-	struct ms_unit_ref *oldest = NULL;
-	for (size_t i = 0; i < d->unit_count; i++) {
-		struct ms_unit_ref *r = &d->units[i];
-		if (r->unit && (!oldest || r->unit->used < oldest->unit->used))
-			oldest = r;
-	}
-	if (!oldest)
-		return;
-	d->cached_bytes -= oldest->unit->bytes;
-	ms_unit_free(oldest->unit);
-	oldest->unit = NULL;
+	for (size_t i = 0; i < d->unit_count; i++)
+		d->units[i].unit = NULL;
+	ms_arena_free(&d->unit_memory);
+	d->unit_bytes = 0;
 }
 
 static struct ms_unit *unit_of(struct ms_dwarf *d, uint32_t index)
 {
 	struct ms_unit_ref *r = &d->units[index];
-	if (!r->unit) {
-		while (d->cached_bytes > CACHE_BYTES)
-			drop_oldest(d);
-		if (d->opened_units++ >= UNITS_MAX || d->opened_rows >= ROWS_MAX) {
-			close_dwarf(d);
-			open_dwarf(d);
-		}
-		r->unit = ms_unit_read(d, index);
-		d->cached_bytes += r->unit->bytes;
-		d->opened_rows += r->unit->row_count;
+	if (r->unit)
+		return r->unit;
+	if (d->unit_bytes > CACHE_BYTES)
+		drop_units(d);
+	if (d->opened_units++ >= UNITS_MAX || d->opened_rows >= ROWS_MAX) {
+		close_dwarf(d);
+		open_dwarf(d);
 	}
-	r->unit->used = ++d->clock;
+	r->unit = ms_unit_read(d, index);
+	d->unit_bytes += r->unit->bytes;
+	d->opened_rows += r->unit->row_count;
 	return r->unit;
 }
 

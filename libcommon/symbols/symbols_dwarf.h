@@ -3,8 +3,8 @@
  *
  *   ms_dwarf  one per debug file: libdw's handles, and the address ranges of every unit, read once
  *   ms_unit   one compilation unit, read when an address falls into it: its line table and the tree
- *             of its functions, both flattened into sorted arrays; the least recently used ones are
- *             dropped when they grow over a budget
+ *             of its functions, both flattened into sorted arrays; all are dropped when they grow
+ *             over a budget
  *   names     looked up for the nodes that a result names, never for the others
  *
  * libdw reads from our own mapping (symbols_elf.h).
@@ -20,12 +20,11 @@
 
 #include "libcommon/base/arena.h"
 #include "symbols_elf.h"
-#include "symbols_image.h"
 
 struct ms_location;
+struct ms_split;
 struct ms_splits;
 struct ms_symbols_options;
-struct ms_split_ranges;
 
 struct ms_range {
 	uint64_t low, high;
@@ -72,8 +71,8 @@ struct ms_source {
 };
 
 struct ms_unit {
-	struct ms_arena arena;
-	uint32_t index; /* in ms_dwarf.units */
+	struct ms_arena *memory; /* of all units */
+	uint32_t index;          /* in ms_dwarf.units */
 	uint32_t language;
 	const char *folder; /* in which it was compiled, or NULL */
 	struct ms_row *rows;
@@ -83,7 +82,6 @@ struct ms_unit {
 	struct ms_source *sources;
 	size_t row_count, sequence_count, node_count, segment_count, source_count;
 	size_t bytes;
-	uint64_t used; /* moment of last use */
 };
 
 /* One range of a node, with its depth: where ranges overlap, the deepest is the innermost call. */
@@ -108,11 +106,11 @@ struct ms_span {
 struct ms_unit_ref {
 	uint64_t die;         /* offset of its entry in the main file */
 	struct ms_unit *unit; /* NULL = not read, or dropped */
+	bool lacks_split;     /* its split part was sought and not found */
 };
 
 struct ms_dwarf_file {
-	struct ms_elf *file;   /* may be NULL */
-	struct ms_image image; /* of sections that libelf cannot decompress */
+	struct ms_elf *file; /* may be NULL */
 	Elf *elf;
 	Dwarf *dw; /* NULL = not open */
 };
@@ -128,10 +126,10 @@ struct ms_dwarf {
 	struct ms_unit_ref *units;
 	struct ms_span *spans;
 	size_t unit_count, span_count;
-	size_t cached_bytes;
+	struct ms_arena unit_memory;
+	size_t unit_bytes;
 	size_t opened_units, opened_rows; /* since libdw was opened */
-	uint64_t clock;
-	uint64_t scope_steps; /* work spent on qualifying names */
+	uint64_t scope_steps;             /* work spent on qualifying names */
 };
 
 /* What a module's DWARF is read from; all is borrowed. */
@@ -156,19 +154,17 @@ size_t ms_dwarf_find(struct ms_dwarf *d, uint64_t address, struct ms_location *o
 bool ms_die_ranges(Dwarf_Die *die, struct ms_ranges *out);
 /* Appends a range, unless it is such a one. */
 void ms_ranges_add_code(struct ms_ranges *out, uint64_t low, uint64_t high);
-/* The entry of a unit by its index; of split DWARF, that in its own file, with *split what ranges
- * there refer to, else NULL. */
-bool ms_unit_die(struct ms_dwarf *d, uint32_t index, Dwarf_Die *out,
-		 const struct ms_split_ranges **split);
+/* The entry of a unit by its index; of split DWARF, that in its own file, *split, which is NULL
+ * otherwise. */
+bool ms_unit_die(struct ms_dwarf *d, uint32_t index, Dwarf_Die *out, const struct ms_split **split);
 /* Adds the functions below a unit's entry. */
-void ms_tree_read(Dwarf_Die *unit, uint32_t language, const struct ms_split_ranges *split,
+void ms_tree_read(Dwarf_Die *unit, uint32_t language, const struct ms_split *split,
 		  struct ms_tree *out);
 /* Reads the line table of a unit: its sources, rows and sequences. `outer` is its entry in the main
  * file, `unit` that in its own, if DWARF is split. False: it has one, which cannot be read. */
 bool ms_lines_read(struct ms_unit *u, Dwarf_Die *outer, Dwarf_Die *unit);
 /* Reads a unit; never NULL, but possibly empty. */
 struct ms_unit *ms_unit_read(struct ms_dwarf *d, uint32_t index);
-void ms_unit_free(struct ms_unit *u);
 /* A copy of `bytes` bytes that lives as long as the unit. */
 void *ms_unit_keep(struct ms_unit *u, const void *v, size_t bytes);
 const char *ms_unit_source(struct ms_dwarf *d, struct ms_unit *u, uint32_t number);

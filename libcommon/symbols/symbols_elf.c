@@ -12,11 +12,11 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <libdeflate.h>
+#include <zlib.h>
 #include <zstd.h>
 
 #include "libcommon/base/arena.h"
+#include "libcommon/base/io.h"
 #include "libcommon/base/order.h"
 #include "symbols_machine.h"
 
@@ -232,13 +232,10 @@ struct ms_elf *ms_elf_open(const char *path)
 		e->mtime_ns =
 			(uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
 out:;
-	int saved = errno;
-	bool sure = e || !saved || saved == ENOENT || saved == ENOTDIR;
+	bool sure = e || !errno || errno == ENOENT || errno == ENOTDIR;
 	if (ms_elf_watch.saw)
 		ms_elf_watch.saw(ms_elf_watch.arg, path, known == 0 ? &st : NULL, sure);
-	if (fd >= 0)
-		close(fd);
-	errno = saved;
+	ms_close(fd);
 	return e;
 }
 
@@ -272,14 +269,11 @@ struct ms_elf_section *ms_elf_section(struct ms_elf *e, const char *name)
 	return NULL;
 }
 
-/* Exactly `size` bytes; a stream that gives fewer or more is damaged. */
+/* Inflates exactly `size` bytes; a stream that gives fewer or more is damaged. */
 static bool inflate_zlib(const struct ms_elf_section *s, uint8_t *out)
 {
-	struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
-	bool good = d && libdeflate_zlib_decompress(d, s->raw, s->raw_size, out, s->size, NULL) ==
-				 LIBDEFLATE_SUCCESS;
-	libdeflate_free_decompressor(d);
-	return good;
+	uLongf n = s->size;
+	return uncompress(out, &n, s->raw, s->raw_size) == Z_OK && n == s->size;
 }
 
 static bool inflate_zstd(const struct ms_elf_section *s, uint8_t *out)
@@ -296,30 +290,14 @@ static bool is_plausible(const struct ms_elf_section *s)
 		 ZSTD_getFrameContentSize(s->raw, s->raw_size) == s->size));
 }
 
-bool ms_elf_has_data(struct ms_elf_section *s)
-{
-	if (s->raw && s->packing != MS_ELF_PLAIN && !is_plausible(s))
-		unusable(s);
-	return s->raw;
-}
-
-bool ms_elf_unpack(struct ms_elf_section *s, uint8_t *out)
-{
-	if (!ms_elf_has_data(s))
-		return false;
-	if (s->packing == MS_ELF_PLAIN || s->inflated)
-		memcpy(out, s->inflated ? s->inflated : s->raw, s->size);
-	else if (!(s->packing == MS_ELF_ZLIB ? inflate_zlib(s, out) : inflate_zstd(s, out)))
-		unusable(s);
-	return s->raw;
-}
-
 const uint8_t *ms_elf_data(struct ms_elf_section *s)
 {
 	if (!s || !s->raw || s->packing == MS_ELF_PLAIN || s->inflated)
 		return !s ? NULL : s->inflated ? s->inflated : s->raw;
-	uint8_t *out = ms_elf_has_data(s) ? malloc(s->size + 1) : NULL;
-	if (out && ms_elf_unpack(s, out)) {
+	uint8_t *out = NULL;
+	if (is_plausible(s))
+		out = malloc(s->size + 1);
+	if (out && (s->packing == MS_ELF_ZLIB ? inflate_zlib(s, out) : inflate_zstd(s, out))) {
 		s->inflated = out;
 		return out;
 	}

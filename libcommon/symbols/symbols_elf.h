@@ -55,8 +55,7 @@ struct ms_elf_watch {
 };
 extern _Thread_local struct ms_elf_watch ms_elf_watch; /* saw NULL = nobody */
 
-/* NULL when the file is not there, not ELF of our kind, or cannot be mapped: errno says why (0 =
- * not ELF). */
+/* NULL when the file is not there, not ELF of our kind, or cannot be mapped. */
 struct ms_elf *ms_elf_open(const char *path);
 /* The same of what is in memory already, copied: `path` is what it is called. */
 struct ms_elf *ms_elf_copy(const char *path, const void *data, size_t size);

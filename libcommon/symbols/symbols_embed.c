@@ -209,152 +209,122 @@ static void put_frame(struct output *o, uint32_t frame, const struct ms_location
 	o->failed |= !ms_record_end(&o->w);
 }
 
-/* ---- two threads ----
+/* ---- looking up ----
  *
- * The second half of the addresses is looked up by a thread and a symbolizer of its own while the
- * first half is written; then what it found is written. So the blocks are the same with one thread.
+ * Half of the addresses are looked up by a second thread, with a symbolizer of its own. What both
+ * found is written then, in order: the blocks are the same with one thread.
  */
 
-/* Fewer are looked up sooner than a second symbolizer has opened its files. */
 #define STACK_BYTES (8u << 20) /* what libdw is used to */
+/* Fewer are looked up sooner than a second symbolizer has opened its files. */
 #define HALF_MIN 2000u
 
-struct half {
+struct share {
 	const struct wanted *c;
-	size_t first;         /* of c->frames; all after it too */
-	struct ms_symbols *s; /* NULL: there is no second half */
-	int *handles;         /* by id of the module; -1 = not asked for */
-	pthread_t thread;
-	bool running;
+	size_t first, end; /* of c->frames */
+	struct ms_symbols *s;
+	int *handles; /* by id of the module; -1 = not asked for */
 	MS_ARRAY(struct ms_location) found;
-	size_t *ends; /* in `found`, by number from `first`: of the chain of each */
+	struct found_chain {
+		size_t at, n; /* in `found` */
+	} * chains;           /* by number from `first` */
 };
 
-static bool same_place(const struct wanted_frame *a, const struct wanted_frame *b)
+static void begin_share(struct share *h, const struct wanted *c, size_t first, size_t end,
+			struct ms_symbols *s)
 {
-	return a->module == b->module && a->address == b->address;
-}
-
-static int *no_handles(const struct wanted *c)
-{
-	size_t bytes = (c->t->modules.n + 1) * sizeof(int);
-	return memset(ms_xrealloc(NULL, bytes, 1), -1, bytes);
-}
-
-/* What is known of the frame's place, at most MAX_CHAIN of it. */
-static size_t find(struct ms_symbols *s, const struct wanted *c, int *handles,
-		   const struct wanted_frame *w, struct ms_location *chain)
-{
-	struct ms_frame_question q;
-	if (handles[w->module] < 0 && ms_frame_question(c->t, &c->t->frames.v[w->frame], &q))
-		handles[w->module] = ms_symbols_module_of(s, &q.module);
-	return ms_symbols_find(s, handles[w->module], w->address, chain, MAX_CHAIN);
+	size_t handles = (c->t->modules.n + 1) * sizeof *h->handles;
+	*h = (struct share){.c = c, .first = first, .end = end, .s = s};
+	h->handles = memset(ms_xrealloc(NULL, handles, 1), -1, handles);
+	h->chains = ms_xcalloc(end - first, sizeof *h->chains);
 }
 
 static void *look_up(void *arg)
 {
-	struct half *h = arg;
+	struct share *h = arg;
 	struct ms_location chain[MAX_CHAIN];
-	size_t n = 0;
-	for (size_t i = h->first; i < h->c->frames.n; i++) {
+	struct ms_frame_question q;
+	for (size_t i = h->first; i < h->end; i++) {
 		const struct wanted_frame *w = &h->c->frames.v[i];
-		if (i == h->first || !same_place(w, w - 1))
-			n = find(h->s, h->c, h->handles, w, chain);
-		for (size_t k = 0; k < n; k++)
+		struct found_chain *to = &h->chains[i - h->first];
+		int *handle = &h->handles[w->module];
+		if (i > h->first && w->module == w[-1].module && w->address == w[-1].address) {
+			*to = to[-1];
+			continue;
+		}
+		if (*handle < 0 && ms_frame_question(h->c->t, &h->c->t->frames.v[w->frame], &q))
+			*handle = ms_symbols_module_of(h->s, &q.module);
+		to->at = h->found.n;
+		to->n = ms_symbols_find(h->s, *handle, w->address, chain, MAX_CHAIN);
+		for (size_t k = 0; k < to->n; k++)
 			*MS_PUSH(&h->found) = chain[k];
-		h->ends[i - h->first] = h->found.n;
 	}
 	return NULL;
 }
 
-static void start_half(struct half *h, const struct wanted *c, const struct ms_symbols *s)
+static bool one_thread(size_t frames)
 {
 	cpu_set_t set;
-	size_t n = c->frames.n;
-	*h = (struct half){.c = c, .first = n};
-	if (n < HALF_MIN || sched_getaffinity(0, sizeof set, &set) != 0 || CPU_COUNT(&set) < 2)
-		return;
-	h->first = n / 2;
-	h->s = ms_symbols_again(s);
-	h->handles = no_handles(c);
-	h->ends = ms_xrealloc(NULL, n - h->first, sizeof *h->ends);
-	h->running = ms_thread_start(&h->thread, STACK_BYTES, look_up, h) == 0;
-	if (!h->running) {
-		ms_symbols_free(h->s);
-		h->s = NULL;
-		h->first = n;
+	return frames < HALF_MIN || sched_getaffinity(0, sizeof set, &set) != 0 ||
+	       CPU_COUNT(&set) < 2;
+}
+
+static void look_up_both(struct share *own, struct share *other)
+{
+	pthread_t thread;
+	bool running = other->first < other->end &&
+		       ms_thread_start(&thread, STACK_BYTES, look_up, other) == 0;
+	look_up(own);
+	if (running)
+		pthread_join(thread, NULL);
+	else
+		look_up(other);
+}
+
+static void put_frames(const struct share *h, struct output *o, struct ms_err *err)
+{
+	for (size_t i = h->first; i < h->end && !o->failed; i++) {
+		struct found_chain f = h->chains[i - h->first];
+		const struct ms_location *chain = &h->found.v[f.at];
+		if (f.n > 1 || chain->function || chain->file)
+			put_frame(o, h->c->frames.v[i].frame, chain, f.n);
+		if (o->w.size > BLOCK_BYTES)
+			flush(o, err);
 	}
 }
 
-static void wait_for_half(struct half *h)
+/* Of each module the worse state that a share found: of states from DWARF on the later is the
+ * worse, of those before it is the same. It is known once all frames were looked up. */
+static void put_modules(const struct share shares[2], struct output *o)
 {
-	if (h->running)
-		pthread_join(h->thread, NULL);
-	h->running = false;
-}
-
-static void end_half(struct half *h)
-{
-	wait_for_half(h);
-	ms_symbols_free(h->s);
-	MS_FREE(h->handles, h->found.v, h->ends);
-}
-
-/* The chain of an address of the second half. */
-static size_t found_of(const struct half *h, size_t i, const struct ms_location **chain)
-{
-	size_t from = i > h->first ? h->ends[i - h->first - 1] : 0;
-	*chain = h->found.v + from;
-	return h->ends[i - h->first] - from;
-}
-
-/* The worse state of what both halves found: of states from DWARF on the later is the worse, of
- * those before it is the same. */
-static int state_of(struct ms_symbols *s, int first, struct ms_symbols *t, int second)
-{
-	int a = first < 0 ? -1 : ms_symbols_module_state(s, first, NULL),
-	    b = second < 0 ? -1 : ms_symbols_module_state(t, second, NULL);
-	return a > b ? a : b;
-}
-
-/* What is known of a module is known once all its frames were looked up. */
-static void put_modules(const struct wanted *c, struct ms_symbols *s, const int *handles,
-			const struct half *h, struct output *o)
-{
-	for (uint32_t id = 1; id <= c->t->modules.n; id++) {
-		int state = state_of(s, handles[id], h->s, h->s ? h->handles[id] : -1);
-		if (state >= 0)
-			put_module(o, id, state);
+	for (uint32_t id = 1; id <= shares->c->t->modules.n; id++) {
+		int worst = -1;
+		for (const struct share *h = shares; h < shares + 2; h++) {
+			int handle = h->handles[id],
+			    is = handle < 0 ? -1 : ms_symbols_module_state(h->s, handle, NULL);
+			worst = is > worst ? is : worst;
+		}
+		if (worst >= 0)
+			put_module(o, id, worst);
 	}
 }
 
 static void put_all(const struct wanted *c, struct ms_symbols *s, struct output *o,
 		    struct ms_err *err)
 {
-	struct ms_location own[MAX_CHAIN];
-	const struct ms_location *chain = own;
-	struct half half;
-	int *handles = no_handles(c);
-	size_t n = 0;
-	start_half(&half, c, s);
-	for (size_t i = 0; i < c->frames.n && !o->failed; i++) {
-		const struct wanted_frame *w = &c->frames.v[i];
-		if (i == half.first)
-			wait_for_half(&half);
-		if (i >= half.first)
-			n = found_of(&half, i, &chain);
-		else if (!i || !same_place(w, w - 1))
-			n = find(s, c, handles, w, own);
-		if (n > 1 || chain[0].function || chain[0].file)
-			put_frame(o, w->frame, chain, n);
-		if (o->w.size > BLOCK_BYTES)
-			flush(o, err);
-	}
-	wait_for_half(&half);
-	put_modules(c, s, handles, &half, o);
+	size_t n = c->frames.n, middle = one_thread(n) ? n : n / 2;
+	struct ms_symbols *again = middle < n ? ms_symbols_again(s) : NULL;
+	struct share shares[2];
+	begin_share(&shares[0], c, 0, middle, s);
+	begin_share(&shares[1], c, middle, n, again);
+	look_up_both(&shares[0], &shares[1]);
+	put_frames(&shares[0], o, err);
+	put_frames(&shares[1], o, err);
+	put_modules(shares, o);
 	flush(o, err);
-	end_half(&half);
-	free(handles);
+	ms_symbols_free(again);
+	for (size_t i = 0; i < 2; i++)
+		MS_FREE(shares[i].handles, shares[i].found.v, shares[i].chains);
 }
 
 /* Writes the blocks to the memory file `fd`: symbols, then the end block again. */
@@ -415,8 +385,7 @@ static int append(int from, const char *path, const struct stat *read, uint64_t 
 out:
 	if (map != MAP_FAILED)
 		munmap(map, (size_t)added.st_size);
-	if (fd >= 0)
-		close(fd);
+	ms_close(fd);
 	return rc;
 }
 
@@ -444,8 +413,7 @@ int ms_symbols_embed(const char *path, struct ms_symbols *s, struct ms_err *err)
 	if (!build_blocks(&c, s, memory, err))
 		rc = append(memory, path, &st, c.end_offset, err);
 out:
-	if (memory >= 0)
-		close(memory);
+	ms_close(memory);
 	ms_symbols_free(own);
 	ms_recording_close(c.t);
 	MS_FREE(c.frames.v, c.end.v);

@@ -1,109 +1,59 @@
 /* SPDX-License-Identifier: MIT
- * Lays sections out as an ELF file in memory and opens it with libdw.
- *
- *   header | contents of section 1, 2, ... | their names | section headers
+ * Makes the headers of an ELF file in memory. Contents stay where they are: libelf keeps of each
+ * section where its contents are and how many, which is set.
  */
 #include "symbols_image.h"
 
-#include <elf.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "libcommon/base/arena.h"
-
-/* More is no debug information of one unit or program, but a claim. */
-#define IMAGE_MAX (UINT64_C(8) << 30)
-
-static uint64_t aligned(uint64_t n)
+void ms_section_replace(Elf *elf, size_t section, struct ms_bytes contents)
 {
-	return (n + 15) & ~UINT64_C(15);
-}
-
-/* Bytes of the whole, 0 = too large. */
-static uint64_t size_of(const struct ms_image_section *s, unsigned n)
-{
-	uint64_t size = aligned(sizeof(Elf64_Ehdr)) + (n + 2) * sizeof(Elf64_Shdr) + 64;
-	for (unsigned i = 0; i < n; i++) {
-		if (s[i].size > IMAGE_MAX)
-			return 0;
-		size += aligned(s[i].size) + strlen(s[i].name) + 1;
-	}
-	return size > IMAGE_MAX ? 0 : size;
-}
-
-static void put_header(uint8_t *image, uint64_t headers, unsigned count, uint16_t machine)
-{
-	Elf64_Ehdr h = {.e_type = ET_REL,
-			.e_machine = machine,
-			.e_version = EV_CURRENT,
-			.e_shoff = headers,
-			.e_ehsize = sizeof h,
-			.e_shentsize = sizeof(Elf64_Shdr),
-			.e_shnum = (Elf64_Half)count,
-			.e_shstrndx = (Elf64_Half)(count - 1)};
-	memcpy(h.e_ident, ELFMAG, SELFMAG);
-	h.e_ident[EI_CLASS] = ELFCLASS64;
-	h.e_ident[EI_DATA] = ELFDATA2LSB;
-	h.e_ident[EI_VERSION] = EV_CURRENT;
-	memcpy(image, &h, sizeof h);
-}
-
-/* Fills `image`, of size_of bytes. */
-static void lay_out(uint8_t *image, const struct ms_image_section *s, unsigned n, uint16_t machine)
-{
-	Elf64_Shdr *h = ms_xcalloc(n + 2, sizeof *h);
-	unsigned count = 1;
-	uint64_t at = aligned(sizeof(Elf64_Ehdr)), name = 1;
-	for (unsigned i = 0; i < n; i++) {
-		if (!s[i].size)
+	Elf_Scn *scn = elf_getscn(elf, section);
+	Elf64_Shdr *h = scn ? elf64_getshdr(scn) : NULL;
+	if (!h)
+		return;
+	h->sh_flags &= ~(Elf64_Xword)SHF_COMPRESSED;
+	/* libdw takes either of the two, as its version goes */
+	Elf_Data *of[] = {elf_rawdata(scn, NULL), elf_getdata(scn, NULL)};
+	for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+		if (!of[i])
 			continue;
-		h[count++] = (Elf64_Shdr){.sh_name = (Elf64_Word)name,
-					  .sh_type = SHT_PROGBITS,
-					  .sh_offset = at,
-					  .sh_size = s[i].size,
-					  .sh_addralign = 1};
-		if (!s[i].from)
-			memcpy(image + at, s[i].data, s[i].size);
-		else if (!ms_elf_unpack(s[i].from, image + at))
-			h[count - 1].sh_type = SHT_NOBITS;
-		at += aligned(s[i].size);
-		name += strlen(s[i].name) + 1;
+		of[i]->d_buf = (void *)(uintptr_t)contents.data;
+		of[i]->d_size = contents.size;
 	}
-	h[count++] = (Elf64_Shdr){.sh_name = 0,
-				  .sh_type = SHT_STRTAB,
-				  .sh_offset = at,
-				  .sh_size = name,
-				  .sh_addralign = 1};
-	char *names = (char *)image + at + 1;
-	for (unsigned i = 0; i < n; i++)
-		if (s[i].size)
-			names = stpcpy(names, s[i].name) + 1;
-	at = aligned(at + name);
-	memcpy(image + at, h, count * sizeof *h);
-	put_header(image, at, count, machine);
-	free(h);
 }
 
-bool ms_image_make(struct ms_image *image, const struct ms_image_section *s, unsigned n,
+bool ms_image_open(struct ms_image *image, const struct ms_bytes of[MS_PART_COUNT],
 		   uint16_t machine)
 {
-	*image = (struct ms_image){.size = size_of(s, n)};
-	if (image->size)
-		image->data = calloc(1, image->size);
-	if (!image->data)
-		return false;
-	lay_out(image->data, s, n, machine);
-	image->elf = elf_memory((char *)image->data, image->size);
-	if (!image->elf)
-		ms_image_close(image);
-	return image->elf != NULL;
-}
-
-bool ms_image_open(struct ms_image *image, const struct ms_image_section *s, unsigned n,
-		   uint16_t machine)
-{
-	if (!ms_image_make(image, s, n, machine))
-		return false;
+	enum { NAMES = MS_PART_COUNT + 1 };
+	struct ms_image_file *f = &image->file;
+	*image = (struct ms_image){
+		.file.head = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
+					  ELFDATA2LSB, EV_CURRENT},
+			      .e_type = ET_REL,
+			      .e_machine = machine,
+			      .e_version = EV_CURRENT,
+			      .e_shoff = offsetof(struct ms_image_file, sections),
+			      .e_ehsize = sizeof f->head,
+			      .e_shentsize = sizeof *f->sections,
+			      .e_shnum = NAMES + 1,
+			      .e_shstrndx = NAMES},
+		.file.sections[NAMES] = {.sh_type = SHT_STRTAB,
+					 .sh_offset = offsetof(struct ms_image_file, names),
+					 .sh_size = sizeof f->names}};
+	for (unsigned i = 0; i < MS_PART_COUNT; i++) {
+		if (!of[i].size)
+			continue;
+		strcpy(f->names[i + 1], ms_part_names[i]);
+		f->sections[i + 1] = (Elf64_Shdr){.sh_name = (i + 1) * (Elf64_Word)sizeof *f->names,
+						  .sh_type = SHT_PROGBITS,
+						  .sh_size = 1};
+	}
+	image->elf = elf_memory((char *)f, sizeof *f);
+	for (unsigned i = 0; i < MS_PART_COUNT; i++)
+		if (of[i].size)
+			ms_section_replace(image->elf, i + 1, of[i]);
 	image->dw = dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);
 	if (!image->dw)
 		ms_image_close(image);
@@ -114,6 +64,6 @@ void ms_image_close(struct ms_image *image)
 {
 	dwarf_end(image->dw);
 	elf_end(image->elf);
-	free(image->data);
-	*image = (struct ms_image){0};
+	image->dw = NULL;
+	image->elf = NULL;
 }

@@ -22,13 +22,13 @@ struct table {
 static uint32_t add_sources(struct ms_unit *u, Dwarf_Files *files, size_t n)
 {
 	size_t had = u->source_count;
-	struct ms_source *v = ms_arena_alloc(&u->arena, (had + n + 1) * sizeof *v);
+	struct ms_source *v = ms_arena_alloc(u->memory, (had + n + 1) * sizeof *v);
 	if (had)
 		memcpy(v, u->sources, had * sizeof *v);
 	for (size_t i = 0; i < n; i++) {
 		const char *name = dwarf_filesrc(files, i, NULL, NULL);
 		v[had + i] = (struct ms_source){.name = name && *name && strcmp(name, "???") != 0
-								? ms_arena_strdup(&u->arena, name)
+								? ms_arena_strdup(u->memory, name)
 								: NULL};
 		u->bytes += name ? strlen(name) + 1 : 0;
 	}

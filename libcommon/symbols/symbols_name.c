@@ -195,7 +195,7 @@ const char *ms_node_name(struct ms_dwarf *d, const struct ms_unit *u, const stru
 {
 	struct declaration c;
 	Dwarf_Die unit, die;
-	const struct ms_split_ranges *split;
+	const struct ms_split *split;
 	if (!ms_unit_die(d, u->index, &unit, &split) ||
 	    !dwarf_offdie(dwarf_cu_getdwarf(unit.cu), n->die, &die))
 		return NULL;

@@ -12,7 +12,7 @@ struct ms_bytes {
 	uint64_t size;
 };
 
-/* Sections of a split unit. */
+/* Sections that a split unit is read from. */
 enum {
 	MS_PART_INFO,
 	MS_PART_ABBREV,
@@ -20,13 +20,12 @@ enum {
 	MS_PART_OFFSETS, /* .debug_str_offsets */
 	MS_PART_STRINGS, /* .debug_str, of all units of a package */
 	MS_PART_LISTS,   /* .debug_rnglists */
+	/* Those that the program has. */
+	MS_PART_ADDRESSES, /* .debug_addr */
+	MS_PART_RANGES,    /* .debug_ranges */
 	MS_PART_COUNT
 };
-
-struct ms_split_parts {
-	struct ms_bytes of[MS_PART_COUNT];
-	bool packed;
-};
+extern const char *const ms_part_names[MS_PART_COUNT];
 
 struct ms_elf;
 struct ms_package;
@@ -35,13 +34,10 @@ struct ms_package;
 struct ms_bytes ms_elf_bytes(struct ms_elf *e, const char *name);
 void ms_parts_read(struct ms_elf *e, struct ms_bytes of[MS_PART_COUNT]);
 
-/* NULL: there is no package of that name. */
-struct ms_package *ms_package_open(const char *path);
+/* Takes over the file, which may be NULL. NULL: it is no package. */
+struct ms_package *ms_package_open(struct ms_elf *e);
 void ms_package_close(struct ms_package *p);
 /* The parts of the unit with that number. False: it is not in the package, or the index lies. */
-bool ms_package_find(const struct ms_package *p, uint64_t id, struct ms_split_parts *out);
+bool ms_package_find(const struct ms_package *p, uint64_t id, struct ms_bytes of[MS_PART_COUNT]);
 /* The number in slot `slot` of the index; 0 where there are not so many. */
 uint64_t ms_package_number(const struct ms_package *p, uint32_t slot);
-/* Replaces the strings of a package by those of one unit alone, and its offsets to match: `own`
- * gets two blocks to be freed. */
-void ms_package_strings(struct ms_bytes of[MS_PART_COUNT], uint8_t *own[2]);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "libcommon/base/arena.h"
+#include "libcommon/base/order.h"
 #include "symbols_elf.h"
 #include "symbols_machine.h"
 
@@ -58,12 +59,6 @@ static void read_slots(struct ms_plt *p, struct ms_elf_section *s)
 	}
 }
 
-static int by_address(const void *a, const void *b)
-{
-	const struct slot *x = a, *y = b;
-	return x->address < y->address ? -1 : x->address > y->address;
-}
-
 struct ms_plt *ms_plt_new(struct ms_elf *e)
 {
 	struct ms_plt *p = ms_xrealloc(NULL, 1, sizeof *p);
@@ -72,7 +67,7 @@ struct ms_plt *ms_plt_new(struct ms_elf *e)
 		if (e->sections[i].type == SHT_RELA && (e->sections[i].flags & SHF_ALLOC))
 			read_slots(p, &e->sections[i]);
 	if (p->slots.n)
-		qsort(p->slots.v, p->slots.n, sizeof *p->slots.v, by_address);
+		qsort(p->slots.v, p->slots.n, sizeof *p->slots.v, ms_by_first_number);
 	return p;
 }
 
@@ -100,9 +95,10 @@ static const struct slot *entry_at(const struct ms_plt *p, const struct ms_elf_s
 	bool got = !strcmp(s->name, ".plt.got");
 	for (unsigned i = 0; p->slots.n && i < 2; i++) {
 		struct slot key = {.address = p->machine->slot_of(s, at, got, i)};
-		const struct slot *found = !key.address ? NULL
-							: bsearch(&key, p->slots.v, p->slots.n,
-								  sizeof *p->slots.v, by_address);
+		const struct slot *found =
+			!key.address ? NULL
+				     : bsearch(&key, p->slots.v, p->slots.n, sizeof *p->slots.v,
+					       ms_by_first_number);
 		if (found)
 			return found;
 	}

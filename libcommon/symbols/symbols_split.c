@@ -4,16 +4,15 @@
 #include "symbols_split.h"
 
 #include <dwarf.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "libcommon/base/path.h"
 #include "libcommon/base/arena.h"
+#include "symbols_dwarf.h"
 
-/* Split parts kept open, and those known to be nowhere. */
-enum { OPEN_MAX = 64, MISSING_MAX = 1 << 16 };
+/* Split parts that are open at a time. */
+enum { OPEN_MAX = 64 };
 
 struct ms_splits {
 	const char *sysroot, *const *debug_dirs;
@@ -21,10 +20,8 @@ struct ms_splits {
 	const char *binary;
 	struct ms_split open[OPEN_MAX];
 	size_t open_count;
-	uint64_t clock;
 	struct ms_package *package; /* NULL = none */
 	bool package_sought;
-	MS_ARRAY(uint64_t) missing;
 };
 
 struct ms_splits *ms_splits_new(const char *sysroot, const char *const *debug_dirs,
@@ -41,24 +38,19 @@ struct ms_splits *ms_splits_new(const char *sysroot, const char *const *debug_di
 static void close_split(struct ms_split *x)
 {
 	ms_image_close(&x->image);
-	free(x->lists);
-	x->lists = NULL;
+	ms_elf_close(x->object);
 }
 
 void ms_splits_close(struct ms_splits *s)
 {
-	for (size_t i = 0; i < s->open_count; i++)
-		close_split(&s->open[i]);
-	s->open_count = 0;
+	while (s->open_count)
+		close_split(&s->open[--s->open_count]);
 }
 
 void ms_splits_free(struct ms_splits *s)
 {
-	if (!s)
-		return;
 	ms_splits_close(s);
 	ms_package_close(s->package);
-	free(s->missing.v);
 	free(s);
 }
 
@@ -71,29 +63,29 @@ const char *ms_die_text(Dwarf_Die *die, unsigned attribute)
 	return s && *s ? s : NULL;
 }
 
-static uint64_t number(Dwarf_Die *die, unsigned attribute, unsigned old)
+uint64_t ms_die_number(Dwarf_Die *die, unsigned attribute)
 {
 	Dwarf_Attribute a;
-	Dwarf_Word v = 0;
-	if (!dwarf_attr(die, attribute, &a) && !dwarf_attr(die, old, &a))
-		return 0;
-	return dwarf_formudata(&a, &v) == 0 ? v : 0;
+	Dwarf_Word v;
+	return dwarf_attr(die, attribute, &a) && dwarf_formudata(&a, &v) == 0 ? v : 0;
+}
+
+static struct ms_bytes from(struct ms_bytes b, uint64_t at)
+{
+	return at < b.size ? (struct ms_bytes){b.data + at, b.size - at} : (struct ms_bytes){0};
 }
 
 /* All of the table from the unit's own part on. */
 static struct ms_bytes addresses(struct ms_elf *e, Dwarf_Die *skeleton)
 {
-	struct ms_bytes b = ms_elf_bytes(e, ".debug_addr");
-	uint64_t base = number(skeleton, DW_AT_addr_base, DW_AT_GNU_addr_base);
+	bool old = !dwarf_hasattr(skeleton, DW_AT_addr_base);
+	uint64_t base = ms_die_number(skeleton, old ? DW_AT_GNU_addr_base : DW_AT_addr_base);
+	struct ms_bytes b = from(ms_elf_bytes(e, ".debug_addr"), base);
 	uint32_t length;
-	if (!b.data || base > b.size)
-		return (struct ms_bytes){0};
-	b.data += base;
-	b.size -= base;
-	if (base < 8)
+	if (base < 8 || !b.size || old)
 		return b;
 	memcpy(&length, b.data - 8, sizeof length); /* in version 5, of what follows it */
-	if (length > 4 && length - 4 < b.size && dwarf_hasattr(skeleton, DW_AT_addr_base))
+	if (length > 4 && length - 4 < b.size)
 		b.size = length - 4;
 	return b;
 }
@@ -109,82 +101,30 @@ static bool find_unit(struct ms_split *x)
 		uint64_t id = 0;
 		uint8_t type;
 		unit = next;
-		if (dwarf_cu_info(unit, &x->ranges.version, &type, &x->die, NULL, &id, NULL,
-				  NULL) == 0 &&
+		if (dwarf_cu_info(unit, &x->version, &type, &x->die, NULL, &id, NULL, NULL) == 0 &&
 		    type == DW_UT_split_compile && id == x->id)
 			return true;
 	}
 	return false;
 }
 
-static void find_ranges(struct ms_splits *s, struct ms_split *x, Dwarf_Die *skeleton,
-			struct ms_bytes lists)
-{
-	enum { HEADER = 12 }; /* of .debug_rnglists */
-	struct ms_split_ranges *r = &x->ranges;
-	Dwarf_Addr low;
-	if (dwarf_lowpc(skeleton, &low) == 0)
-		r->base = low;
-	r->list = lists;
-	r->list_base = HEADER;
-	if (r->version < 5) {
-		r->list = ms_elf_bytes(s->elf, ".debug_ranges");
-		r->list_base = number(skeleton, DW_AT_GNU_ranges_base, DW_AT_GNU_ranges_base);
-	} else if (lists.size) {
-		/* the package or file may be closed before */
-		x->lists = ms_xrealloc(NULL, lists.size, 1);
-		r->list.data = memcpy(x->lists, lists.data, lists.size);
-	}
-}
-
-/* Takes the next place among the open ones. */
-static struct ms_split *place(struct ms_splits *s)
-{
-	struct ms_split *x = &s->open[0];
-	if (s->open_count < OPEN_MAX)
-		return &s->open[s->open_count];
-	for (size_t i = 1; i < s->open_count; i++)
-		if (s->open[i].used < x->used)
-			x = &s->open[i];
-	close_split(x);
-	*x = s->open[--s->open_count];
-	return &s->open[s->open_count];
-}
-
-static struct ms_image_section section(const char *name, struct ms_bytes of)
-{
-	return (struct ms_image_section){.name = name, .data = of.data, .size = of.size};
-}
-
+/* Opens what `of` has of the unit; `object`, NULL or the file that it is in, is taken over. */
 static struct ms_split *open_parts(struct ms_splits *s, Dwarf_Die *skeleton, uint64_t id,
-				   const struct ms_split_parts *p)
+				   struct ms_bytes of[MS_PART_COUNT], struct ms_elf *object)
 {
-	struct ms_bytes addr = addresses(s->elf, skeleton);
-	struct ms_bytes of[MS_PART_COUNT];
-	uint8_t *own[2] = {NULL, NULL};
-	memcpy(of, p->of, sizeof of);
-	if (p->packed)
-		ms_package_strings(of, own);
-	const struct ms_image_section all[] = {
-		section(".debug_info", of[MS_PART_INFO]),
-		section(".debug_abbrev", of[MS_PART_ABBREV]),
-		section(".debug_line", of[MS_PART_LINE]),
-		section(".debug_str_offsets", of[MS_PART_OFFSETS]),
-		section(".debug_str", of[MS_PART_STRINGS]),
-		section(".debug_addr", addr),
-	};
-	struct ms_split *x = place(s);
-	*x = (struct ms_split){.id = id, .ranges.address = addr};
-	bool good = of[MS_PART_INFO].size &&
-		    ms_image_open(&x->image, all, sizeof all / sizeof *all, s->elf->machine) &&
-		    find_unit(x);
-	free(own[0]);
-	free(own[1]);
-	if (!good) {
+	struct ms_split *x = &s->open[s->open_count];
+	*x = (struct ms_split){.id = id, .object = object};
+	of[MS_PART_ADDRESSES] = addresses(s->elf, skeleton);
+	of[MS_PART_RANGES] = from(ms_elf_bytes(s->elf, ".debug_ranges"),
+				  ms_die_number(skeleton, DW_AT_GNU_ranges_base));
+	if (!of[MS_PART_INFO].size || !ms_image_open(&x->image, of, s->elf->machine) ||
+	    !find_unit(x)) {
 		close_split(x);
 		return NULL;
 	}
-	find_ranges(s, x, skeleton, of[MS_PART_LISTS]);
+	if (dwarf_lowpc(skeleton, &x->base) != 0)
+		x->base = 0;
+	x->lists = of[x->version < 5 ? MS_PART_RANGES : MS_PART_LISTS];
 	s->open_count++;
 	return x;
 }
@@ -192,28 +132,13 @@ static struct ms_split *open_parts(struct ms_splits *s, Dwarf_Die *skeleton, uin
 /* ---- .dwo files ---- */
 
 static struct ms_split *open_object(struct ms_splits *s, Dwarf_Die *skeleton, uint64_t id,
-				    const char *path)
+				    struct ms_elf *e)
 {
-	struct ms_elf *e = ms_elf_open(path);
+	struct ms_bytes of[MS_PART_COUNT];
 	if (!e)
 		return NULL;
-	struct ms_split_parts p = {.packed = false};
-	ms_parts_read(e, p.of);
-	struct ms_split *x = open_parts(s, skeleton, id, &p);
-	ms_elf_close(e);
-	return x;
-}
-
-__attribute__((format(printf, 4, 5))) static struct ms_split *
-try_object(struct ms_splits *s, Dwarf_Die *skeleton, uint64_t id, const char *fmt, ...)
-{
-	char path[4096];
-	va_list ap;
-	va_start(ap, fmt);
-	int n = vsnprintf(path, sizeof path, fmt, ap);
-	va_end(ap);
-	bool fits = n > 0 && (size_t)n < sizeof path;
-	return fits ? open_object(s, skeleton, id, path) : NULL;
+	ms_parts_read(e, of);
+	return open_parts(s, skeleton, id, of, e);
 }
 
 /* Where the compiler wrote it, beside the program, and in the folders of --debug-dir. */
@@ -221,93 +146,111 @@ static struct ms_split *find_object(struct ms_splits *s, Dwarf_Die *skeleton, ui
 {
 	const char *name = ms_die_text(skeleton, DW_AT_dwo_name),
 		   *folder = ms_die_text(skeleton, DW_AT_comp_dir);
-	const char *root = s->sysroot ? s->sysroot : "";
 	struct ms_arena a = {0};
+	MS_ARRAY(const char *) at = {0};
 	struct ms_split *x = NULL;
 	if (!name)
 		name = ms_die_text(skeleton, DW_AT_GNU_dwo_name);
 	if (!name)
 		return NULL;
-	const char *path =
-		*name == '/' ? name : ms_arena_printf(&a, "%s/%s", folder ? folder : "", name);
+	const char *base = ms_base_name(name), *path = name;
 	int dir = (int)(ms_base_name(s->binary) - s->binary);
+	if (*name != '/')
+		path = ms_arena_printf(&a, "%s/%s", folder ? folder : "", name);
 	if (*path == '/')
-		x = try_object(s, skeleton, id, "%s%s", root, path);
-	if (!x && *name != '/')
-		x = try_object(s, skeleton, id, "%.*s%s", dir, s->binary, name);
-	if (!x)
-		x = try_object(s, skeleton, id, "%.*s%s", dir, s->binary, ms_base_name(name));
-	for (const char *const *d = s->debug_dirs; !x && d && *d; d++) {
-		x = try_object(s, skeleton, id, "%s/%s", *d, path);
-		if (!x)
-			x = try_object(s, skeleton, id, "%s/%s", *d, ms_base_name(name));
+		*MS_PUSH(&at) = ms_arena_printf(&a, "%s%s", s->sysroot ? s->sysroot : "", path);
+	if (*name != '/')
+		*MS_PUSH(&at) = ms_arena_printf(&a, "%.*s%s", dir, s->binary, name);
+	*MS_PUSH(&at) = ms_arena_printf(&a, "%.*s%s", dir, s->binary, base);
+	for (const char *const *d = s->debug_dirs; d && *d; d++) {
+		*MS_PUSH(&at) = ms_arena_printf(&a, "%s/%s", *d, path);
+		*MS_PUSH(&at) = ms_arena_printf(&a, "%s/%s", *d, base);
 	}
+	for (size_t i = 0; !x && i < at.n; i++)
+		x = open_object(s, skeleton, id, ms_elf_open(at.v[i]));
+	free(at.v);
 	ms_arena_free(&a);
 	return x;
 }
 
 /* ---- packages ---- */
 
-static struct ms_package *try_package(const char *folder, size_t n, const char *name)
-{
-	char path[4096];
-	int len = snprintf(path, sizeof path, "%.*s%s.dwp", (int)n, folder, name);
-	return len > 0 && (size_t)len < sizeof path ? ms_package_open(path) : NULL;
-}
-
 /* PROGRAM.dwp beside the program or its debug file, or in a folder of --debug-dir. */
 static void find_package(struct ms_splits *s)
 {
-	const char *base = ms_base_name(s->binary);
-	char folder[4096];
-	s->package_sought = true;
-	s->package = try_package(s->binary, strlen(s->binary), "");
-	if (!s->package)
-		s->package = try_package(s->elf->path, strlen(s->elf->path), "");
-	for (const char *const *d = s->debug_dirs; !s->package && d && *d; d++) {
-		snprintf(folder, sizeof folder, "%s/%.*s", *d, (int)(base - s->binary), s->binary);
-		s->package = try_package(folder, strlen(folder), base);
-		if (!s->package) {
-			snprintf(folder, sizeof folder, "%s/", *d);
-			s->package = try_package(folder, strlen(folder), base);
-		}
+	struct ms_arena a = {0};
+	MS_ARRAY(const char *) at = {0};
+	*MS_PUSH(&at) = ms_arena_printf(&a, "%s.dwp", s->binary);
+	*MS_PUSH(&at) = ms_arena_printf(&a, "%s.dwp", s->elf->path);
+	for (const char *const *d = s->debug_dirs; d && *d; d++) {
+		*MS_PUSH(&at) = ms_arena_printf(&a, "%s/%s.dwp", *d, s->binary);
+		*MS_PUSH(&at) = ms_arena_printf(&a, "%s/%s.dwp", *d, ms_base_name(s->binary));
 	}
+	for (size_t i = 0; !s->package && i < at.n; i++)
+		s->package = ms_package_open(ms_elf_open(at.v[i]));
+	s->package_sought = true;
+	free(at.v);
+	ms_arena_free(&a);
 }
 
 static struct ms_split *find_packed(struct ms_splits *s, Dwarf_Die *skeleton, uint64_t id)
 {
-	struct ms_split_parts p;
+	struct ms_bytes of[MS_PART_COUNT];
 	if (!s->package_sought)
 		find_package(s);
-	if (!s->package || !ms_package_find(s->package, id, &p))
+	if (!s->package || !ms_package_find(s->package, id, of))
 		return NULL;
-	return open_parts(s, skeleton, id, &p);
-}
-
-/* ---- */
-
-static bool known_missing(const struct ms_splits *s, uint64_t id)
-{
-	for (size_t i = s->missing.n; i-- > 0;)
-		if (s->missing.v[i] == id)
-			return true;
-	return false;
+	return open_parts(s, skeleton, id, of, NULL);
 }
 
 const struct ms_split *ms_split_of(struct ms_splits *s, Dwarf_Die *skeleton, uint64_t id)
 {
-	struct ms_split *x = NULL;
-	for (size_t i = 0; i < s->open_count && !x; i++)
+	for (size_t i = 0; i < s->open_count; i++)
 		if (s->open[i].id == id)
-			x = &s->open[i];
-	if (!x && !known_missing(s, id)) {
-		x = find_packed(s, skeleton, id);
-		if (!x)
-			x = find_object(s, skeleton, id);
-		if (!x && s->missing.n < MISSING_MAX)
-			*MS_PUSH(&s->missing) = id;
+			return &s->open[i];
+	if (s->open_count == OPEN_MAX)
+		ms_splits_close(s);
+	struct ms_split *x = find_packed(s, skeleton, id);
+	return x ? x : find_object(s, skeleton, id);
+}
+
+/* ---- ranges ---- */
+
+/* Of version 4: pairs up to one of zeros. */
+static bool read_pairs(struct ms_bytes list, uint64_t base, struct ms_ranges *out)
+{
+	for (uint64_t v[2]; list.size >= sizeof v; list = from(list, sizeof v)) {
+		memcpy(v, list.data, sizeof v);
+		if (!v[0] && !v[1])
+			return true;
+		if (v[0] == UINT64_MAX)
+			base = v[1];
+		else
+			ms_ranges_add_code(out, base + v[0], base + v[1]);
 	}
-	if (x)
-		x->used = ++s->clock;
-	return x;
+	return false;
+}
+
+bool ms_split_die_ranges(const struct ms_split *s, Dwarf_Die *die, struct ms_ranges *out)
+{
+	enum { HEADER = 12 }; /* of .debug_rnglists */
+	Dwarf_Attribute a;
+	Dwarf_Word at;
+	Dwarf_Addr base = s->base, low, high;
+	if (!dwarf_attr(die, DW_AT_ranges, &a) || dwarf_formudata(&a, &at) != 0)
+		return false;
+	if (s->version < 5)
+		return read_pairs(from(s->lists, at), base, out);
+	if (dwarf_whatform(&a) == DW_FORM_rnglistx) {
+		uint32_t offset;
+		struct ms_bytes table = from(s->lists, HEADER);
+		if (table.size < sizeof offset || at > table.size / sizeof offset - 1)
+			return false;
+		memcpy(&offset, table.data + at * sizeof offset, sizeof offset);
+		at = HEADER + (Dwarf_Word)offset;
+	}
+	ptrdiff_t next = (ptrdiff_t)at;
+	while (next > 0 && (next = dwarf_ranges(die, next, &base, &low, &high)) > 0)
+		ms_ranges_add_code(out, low, high);
+	return next == 0;
 }

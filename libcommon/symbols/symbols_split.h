@@ -4,9 +4,9 @@
  *
  * A program then holds a skeleton per unit: its addresses, its lines, and a 64-bit number by which
  * the rest is known. libdw looks for it where the compiler wrote it, whatever the sysroot, and
- * knows no packages; so the rest is found here, laid out as a file of its own (symbols_image.h)
- * together with the addresses that it refers to, and opened as that. Only its ranges need a reader
- * of their own, because they refer to the skeleton.
+ * knows no packages; so the rest is found here and opened as a file of its own (symbols_image.h)
+ * together with the addresses and ranges that it refers to. What libdw then does not know is where
+ * the code of the unit begins, which ranges count from: the skeleton says it.
  */
 #pragma once
 
@@ -17,26 +17,17 @@
 
 #include "symbols_elf.h"
 #include "symbols_image.h"
-#include "symbols_package.h"
 
 struct ms_ranges;
 
-/* What the ranges of a split unit refer to. */
-struct ms_split_ranges {
-	struct ms_bytes list;    /* .debug_ranges of the program, or .debug_rnglists of its own */
-	struct ms_bytes address; /* its part of .debug_addr */
-	uint64_t list_base;      /* added to offsets in `list` */
-	uint64_t base;           /* first address of the unit's code */
-	uint16_t version;
-};
-
 struct ms_split {
 	uint64_t id;
-	uint64_t used;
+	struct ms_elf *object; /* the .dwo file that it is from; NULL: a package */
 	struct ms_image image;
-	uint8_t *lists; /* copy of the .debug_rnglists */
 	Dwarf_Die die;
-	struct ms_split_ranges ranges;
+	uint64_t base;         /* first address of the unit's code */
+	struct ms_bytes lists; /* of ranges */
+	uint16_t version;
 };
 
 struct ms_splits;
@@ -50,11 +41,13 @@ void ms_splits_free(struct ms_splits *s);
 void ms_splits_close(struct ms_splits *s);
 
 /* The split part of the unit whose skeleton that is. NULL: it is not found. Valid until the next
- * call. */
+ * call, or ms_splits_close. */
 const struct ms_split *ms_split_of(struct ms_splits *s, Dwarf_Die *skeleton, uint64_t id);
 
 /* Appends the ranges of an entry that has DW_AT_ranges. False: it has none, or they are damaged. */
-bool ms_split_die_ranges(const struct ms_split_ranges *r, Dwarf_Die *die, struct ms_ranges *out);
+bool ms_split_die_ranges(const struct ms_split *s, Dwarf_Die *die, struct ms_ranges *out);
 
 /* The text of an attribute; NULL = there is none, or an empty one. */
 const char *ms_die_text(Dwarf_Die *die, unsigned attribute);
+/* The number in it; 0 = there is none. */
+uint64_t ms_die_number(Dwarf_Die *die, unsigned attribute);

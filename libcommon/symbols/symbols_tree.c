@@ -12,8 +12,8 @@ enum { MAX_DEPTH = 256, MAX_ENTRIES = 1 << 26, MAX_RANGES = 1 << 20 };
 
 struct walker {
 	bool types_hold_code;
-	const struct ms_split_ranges *split; /* NULL = DWARF is not split */
-	struct ms_ranges ranges;             /* scratch */
+	const struct ms_split *split; /* NULL = DWARF is not split */
+	struct ms_ranges ranges;      /* scratch */
 	struct ms_tree *out;
 	size_t entries;
 };
@@ -60,10 +60,8 @@ bool ms_die_ranges(Dwarf_Die *die, struct ms_ranges *out)
 /* The number in an attribute, 0 = there is none, or it is too large. */
 static uint32_t die_number(Dwarf_Die *die, unsigned attribute)
 {
-	Dwarf_Attribute a;
-	Dwarf_Word v = 0;
-	bool known = dwarf_attr(die, attribute, &a) && dwarf_formudata(&a, &v) == 0;
-	return known && v < UINT32_MAX ? (uint32_t)v : 0;
+	uint64_t v = ms_die_number(die, attribute);
+	return v < UINT32_MAX ? (uint32_t)v : 0;
 }
 
 /* False: declared, abstract, or optimised away: no code in it. */
@@ -134,7 +132,7 @@ static void walk(struct walker *w, Dwarf_Die *die, uint32_t parent, unsigned dep
 	w->out->damaged |= rc < 0;
 }
 
-void ms_tree_read(Dwarf_Die *unit, uint32_t language, const struct ms_split_ranges *split,
+void ms_tree_read(Dwarf_Die *unit, uint32_t language, const struct ms_split *split,
 		  struct ms_tree *out)
 {
 	struct walker w = {

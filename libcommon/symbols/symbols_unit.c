@@ -15,7 +15,7 @@ enum { MAX_ACTIVE = 4096 };
 
 void *ms_unit_keep(struct ms_unit *u, const void *v, size_t bytes)
 {
-	void *copy = ms_arena_alloc(&u->arena, bytes);
+	void *copy = ms_arena_alloc(u->memory, bytes);
 	u->bytes += bytes;
 	return bytes ? memcpy(copy, v, bytes) : copy;
 }
@@ -102,8 +102,7 @@ static void keep_functions(struct ms_unit *u, struct ms_tree *t)
 
 /* ---- the unit ---- */
 
-bool ms_unit_die(struct ms_dwarf *d, uint32_t index, Dwarf_Die *out,
-		 const struct ms_split_ranges **split)
+bool ms_unit_die(struct ms_dwarf *d, uint32_t index, Dwarf_Die *out, const struct ms_split **split)
 {
 	uint8_t type;
 	uint64_t id;
@@ -113,21 +112,21 @@ bool ms_unit_die(struct ms_dwarf *d, uint32_t index, Dwarf_Die *out,
 	if (dwarf_cu_info(out->cu, NULL, &type, NULL, NULL, &id, NULL, NULL) != 0 ||
 	    type != DW_UT_skeleton)
 		return true;
-	const struct ms_split *own = ms_split_of(d->splits, out, id);
-	d->partial |= !own;
-	if (own) {
-		*out = own->die;
-		*split = &own->ranges;
-	}
+	struct ms_unit_ref *ref = &d->units[index];
+	*split = ref->lacks_split ? NULL : ms_split_of(d->splits, out, id);
+	ref->lacks_split = !*split;
+	d->partial |= !*split;
+	if (*split)
+		*out = (*split)->die;
 	return true;
 }
 
 struct ms_unit *ms_unit_read(struct ms_dwarf *d, uint32_t index)
 {
 	Dwarf_Die outer, die;
-	const struct ms_split_ranges *split;
-	struct ms_unit *u = ms_xrealloc(NULL, 1, sizeof *u);
-	*u = (struct ms_unit){.index = index, .bytes = sizeof *u};
+	const struct ms_split *split;
+	struct ms_unit *u = ms_arena_alloc(&d->unit_memory, sizeof *u);
+	*u = (struct ms_unit){.memory = &d->unit_memory, .index = index, .bytes = sizeof *u};
 	if (!d->main.dw || !dwarf_offdie(d->main.dw, d->units[index].die, &outer) ||
 	    !ms_unit_die(d, index, &die, &split)) {
 		d->damaged = true;
@@ -136,7 +135,7 @@ struct ms_unit *ms_unit_read(struct ms_dwarf *d, uint32_t index)
 	int language = dwarf_srclang(&die);
 	u->language = language < 0 ? 0 : (uint32_t)language;
 	const char *folder = ms_die_text(&outer, DW_AT_comp_dir);
-	u->folder = folder ? ms_arena_strdup(&u->arena, folder) : NULL;
+	u->folder = folder ? ms_arena_strdup(u->memory, folder) : NULL;
 	struct ms_tree tree = {0};
 	d->damaged |= !ms_lines_read(u, &outer, &die);
 	ms_tree_read(&die, u->language, split, &tree);
@@ -145,14 +144,6 @@ struct ms_unit *ms_unit_read(struct ms_dwarf *d, uint32_t index)
 	free(tree.nodes.v);
 	free(tree.covers.v);
 	return u;
-}
-
-void ms_unit_free(struct ms_unit *u)
-{
-	if (!u)
-		return;
-	ms_arena_free(&u->arena);
-	free(u);
 }
 
 /* Takes "." and "x/.." out: "/src/app/../lib/./a.c" is "/src/lib/a.c". */
@@ -193,5 +184,5 @@ const char *ms_unit_source(struct ms_dwarf *d, struct ms_unit *u, uint32_t numbe
 	bool joined = !n || (strncmp(s->name, u->folder, n) == 0 && s->name[n] == '/');
 	return s->path = tidy(d->strings,
 			      joined ? s->name
-				     : ms_arena_printf(&u->arena, "%s/%s", u->folder, s->name));
+				     : ms_arena_printf(u->memory, "%s/%s", u->folder, s->name));
 }

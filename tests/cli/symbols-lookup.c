@@ -60,7 +60,9 @@ int main(int argc, char **argv)
 		}
 	}
 	struct ms_symbols *s = ms_symbols_new(&opt);
-	int module = ms_symbols_module(s, argv[optind], id, id_size, 0);
+	const struct ms_symbols_module is = {
+		.path = argv[optind], .build_id = id, .build_id_size = id_size};
+	int module = ms_symbols_module_of(s, &is);
 	char line[64];
 	while (!state_only && fgets(line, sizeof line, stdin)) {
 		if (state_last)

@@ -45,18 +45,14 @@ static void find_all(struct ms_symbols *s, int module, const char *path)
 
 static void read_package(const char *path)
 {
-	struct ms_package *p = ms_package_open(path);
+	struct ms_package *p = ms_package_open(ms_elf_open(path));
 	for (uint64_t i = 0; p && i < 64; i++) {
-		struct ms_split_parts parts;
-		uint8_t *own[2] = {NULL, NULL};
-		if (!ms_package_find(p, ms_package_number(p, (uint32_t)i), &parts))
+		struct ms_bytes of[MS_PART_COUNT];
+		if (!ms_package_find(p, ms_package_number(p, (uint32_t)i), of))
 			continue;
-		ms_package_strings(parts.of, own);
 		for (size_t k = 0; k < MS_PART_COUNT; k++)
-			for (uint64_t at = 0; at < parts.of[k].size; at++)
-				sum += parts.of[k].data[at];
-		free(own[0]);
-		free(own[1]);
+			for (uint64_t at = 0; at < of[k].size; at++)
+				sum += of[k].data[at];
 	}
 	ms_package_close(p);
 }
@@ -69,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		exit(2);
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	struct ms_symbols *s = ms_symbols_new(NULL);
-	int module = ms_symbols_module(s, path, NULL, 0, 0);
+	int module = ms_symbols_module_of(s, &(struct ms_symbols_module){.path = path});
 	find_all(s, module, path);
 	sum += (size_t)ms_symbols_module_state(s, module, NULL);
 	ms_symbols_free(s);

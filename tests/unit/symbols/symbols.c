@@ -73,6 +73,13 @@ static int first_object(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
+static int module(struct ms_symbols *s, const char *path, const void *id, size_t id_size, int kind)
+{
+	return ms_symbols_module_of(
+		s, &(struct ms_symbols_module){
+			   .path = path, .build_id = id, .build_id_size = id_size, .kind = kind});
+}
+
 static void check_chain(const struct ms_location *l, size_t n)
 {
 	CHECK(n == 3);
@@ -94,8 +101,8 @@ static void test_self(void)
 	struct ms_location l[8];
 	const char *file;
 	outer();
-	int m = ms_symbols_module(s, exe, NULL, 0, 0);
-	CHECK(m == 0 && ms_symbols_module(s, exe, NULL, 0, 0) == 0);
+	int m = module(s, exe, NULL, 0, 0);
+	CHECK(m == 0 && module(s, exe, NULL, 0, 0) == 0);
 	CHECK(ms_symbols_module_state(s, m, &file) == MS_SYMBOLS_DWARF && !strcmp(file, exe));
 	check_chain(l, ms_symbols_find(s, m, (uint64_t)(uintptr_t)caught - bias - 1, l, 8));
 	/* With too little room the function itself is still the last. */
@@ -116,17 +123,17 @@ static void test_states(void)
 	struct ms_symbols *s = ms_symbols_new(NULL);
 	struct ms_location l[2];
 	const char *file;
-	int m = ms_symbols_module(s, exe, wrong, sizeof wrong, 0);
+	int m = module(s, exe, wrong, sizeof wrong, 0);
 	CHECK(ms_symbols_module_state(s, m, &file) == MS_SYMBOLS_MISMATCH && !*file);
 	CHECK(ms_symbols_find(s, m, (uint64_t)(uintptr_t)caught - bias - 1, l, 2) == 1);
 	CHECK(!l[0].function);
-	m = ms_symbols_module(s, "/nonexistent/libx.so", NULL, 0, 0);
+	m = module(s, "/nonexistent/libx.so", NULL, 0, 0);
 	CHECK(ms_symbols_module_state(s, m, &file) == MS_SYMBOLS_MISSING);
-	m = ms_symbols_module(s, exe, NULL, 0, 1);
+	m = module(s, exe, NULL, 0, 1);
 	CHECK(m == 2 && ms_symbols_module_state(s, m, &file) == MS_SYMBOLS_NONE);
-	m = ms_symbols_module(s, "/etc/passwd", NULL, 0, 0);
+	m = module(s, "/etc/passwd", NULL, 0, 0);
 	CHECK(ms_symbols_module_state(s, m, &file) == MS_SYMBOLS_MISSING);
-	m = ms_symbols_module(s, "/", NULL, 0, 0);
+	m = module(s, "/", NULL, 0, 0);
 	CHECK(ms_symbols_module_state(s, m, &file) == MS_SYMBOLS_MISSING);
 	ms_symbols_free(s);
 }
