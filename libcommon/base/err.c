@@ -33,9 +33,11 @@ static void cut(char *text, size_t room, const char *all, size_t n)
 }
 
 /* `e`: errno to be explained; 0 = none. */
-static int set(struct ms_err *err, int e, const char *fmt, va_list ap)
+static void set(struct ms_err *err, int e, const char *fmt, va_list ap)
 {
 	char *what = NULL, *all = NULL;
+	if (!err || err->text[0])
+		return;
 	if (vasprintf(&what, fmt, ap) < 0)
 		what = NULL;
 	int n = what ? asprintf(&all, e ? "%s: %s" : "%s", what, strerror(e)) : -1;
@@ -49,14 +51,11 @@ static int set(struct ms_err *err, int e, const char *fmt, va_list ap)
 	if (n >= 0)
 		free(all);
 	one_line(err->text);
-	return -1;
 }
 
 int ms_err_set(struct ms_err *err, const char *fmt, ...)
 {
 	va_list ap;
-	if (!err || err->text[0])
-		return -1;
 	va_start(ap, fmt);
 	set(err, 0, fmt, ap);
 	va_end(ap);
@@ -67,8 +66,6 @@ int ms_err_sys(struct ms_err *err, const char *fmt, ...)
 {
 	int e = errno;
 	va_list ap;
-	if (!err || err->text[0])
-		return -1;
 	va_start(ap, fmt);
 	set(err, e, fmt, ap);
 	va_end(ap);

@@ -20,12 +20,9 @@ static int parse_number(const char *s, long double *value, const char **end)
 		n += 1 + strspn(s + n + 1, "0123456789");
 	if (digits == 0 || n > 40)
 		return -1;
-	char buf[48];
-	memcpy(buf, s, n);
-	buf[n] = 0;
 	/* by hand: strtold would take the locale's decimal point */
 	long double v = 0, scale = 1;
-	for (const char *p = buf; *p; p++) {
+	for (const char *p = s; p < s + n; p++) {
 		if (*p == '.') {
 			scale = 0.1L;
 			continue;

@@ -34,7 +34,7 @@ struct ms_names {
 	struct ms_symbols *symbols;
 	MS_ARRAY(int) handles; /* by module id, -1 = not asked; of whoever looks up */
 	pthread_t thread;
-	bool started, alone; /* there is a thread; there is none to be had */
+	bool alone; /* there is no thread to be had */
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -45,15 +45,6 @@ struct ms_names {
 	size_t taken; /* of them */
 	uint64_t answered;
 };
-
-struct ms_names *ms_names_new(void)
-{
-	struct ms_names *n = ms_xcalloc(1, sizeof *n);
-	pthread_mutex_init(&n->lock, NULL);
-	pthread_cond_init(&n->changed, NULL);
-	n->symbols = ms_symbols_new(NULL);
-	return n;
-}
 
 static struct ms_named name_of(struct ms_arena *a, const char *module, bool guest,
 			       const struct ms_location *l)
@@ -124,12 +115,18 @@ static void *work(void *arg)
 	return NULL;
 }
 
+struct ms_names *ms_names_new(void)
+{
+	struct ms_names *n = ms_xcalloc(1, sizeof *n);
+	pthread_mutex_init(&n->lock, NULL);
+	pthread_cond_init(&n->changed, NULL);
+	n->symbols = ms_symbols_new(NULL);
+	n->alone = ms_thread_start(&n->thread, STACK_BYTES, work, n) != 0;
+	return n;
+}
+
 static void ask(struct ms_names *n, const struct question *q)
 {
-	if (!n->started && !n->alone) {
-		n->started = ms_thread_start(&n->thread, STACK_BYTES, work, n) == 0;
-		n->alone = !n->started;
-	}
 	*MS_PUSH(&n->questions) = *q;
 	if (n->alone)
 		answer_all(n);
@@ -234,7 +231,7 @@ void ms_names_free(struct ms_names *n)
 	n->stop = true;
 	pthread_cond_broadcast(&n->changed);
 	pthread_mutex_unlock(&n->lock);
-	if (n->started)
+	if (!n->alone)
 		pthread_join(n->thread, NULL);
 	pthread_cond_destroy(&n->changed);
 	pthread_mutex_destroy(&n->lock);

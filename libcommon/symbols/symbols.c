@@ -145,25 +145,22 @@ static bool same(const struct ms_symbols_module *a, const struct ms_symbols_modu
 /* A text that no other question has: every part with its length, or of fixed form. */
 static void set_key(struct ms_symbols *s, struct module *m)
 {
-	char id[2 * 20 + 1] = "none";
 	const uint8_t *bytes = m->is.build_id;
 	size_t n = bytes ? m->is.build_id_size : 0;
 	struct ms_arena *a = &s->arena;
-	for (size_t i = 0; i < n && i < 20; i++)
-		snprintf(id + 2 * i, 3, "%02x", bytes[i]);
-	char *key = ms_arena_printf(a, MS_SYMBOLS_SOURCES " %s %d ", dwfl_version(NULL),
-				    s->opt.no_demangle);
+	char *id = ms_arena_alloc(a, 2 * n + 1);
 	for (size_t i = 0; i < n; i++)
-		key = ms_arena_printf(a, "%s%02x", key, bytes[i]);
-	key = ms_arena_printf(a, "%s %d %" PRIu64 " %" PRIu64 " %d %zu:%s", key, m->is.kind,
-			      m->is.file_bytes, m->is.file_mtime_ns, m->is.deleted,
-			      strlen(m->is.path), m->is.path);
+		sprintf(id + 2 * i, "%02x", bytes[i]);
+	char *key = ms_arena_printf(a, "%s %s %d %s %d %" PRIu64 " %" PRIu64 " %d %zu:%s",
+				    MS_SYMBOLS_SOURCES, dwfl_version(NULL), s->opt.no_demangle, id,
+				    m->is.kind, m->is.file_bytes, m->is.file_mtime_ns,
+				    m->is.deleted, strlen(m->is.path), m->is.path);
 	if (s->opt.sysroot)
 		key = ms_arena_printf(a, "%s r%zu:%s", key, strlen(s->opt.sysroot), s->opt.sysroot);
 	for (const char *const *d = s->opt.debug_dirs; d && *d; d++)
 		key = ms_arena_printf(a, "%s d%zu:%s", key, strlen(*d), *d);
 	m->cached.key = key;
-	m->cached.name = ms_arena_printf(a, "%s-%08x", id, ms_hash_text(key));
+	m->cached.name = ms_arena_printf(a, "%.40s-%08x", n ? id : "none", ms_hash_text(key));
 }
 
 int ms_symbols_module_of(struct ms_symbols *s, const struct ms_symbols_module *is)
@@ -187,9 +184,8 @@ int ms_symbols_module_of(struct ms_symbols *s, const struct ms_symbols_module *i
 
 static void open_dwarf(struct ms_symbols *s, struct module *m)
 {
-	struct ms_elf *e = m->files.debug && ms_elf_has_dwarf(m->files.debug) ? m->files.debug
-									      : m->files.binary;
-	if (!e || !ms_elf_has_dwarf(e))
+	struct ms_elf *e = ms_elf_has_dwarf(m->files.debug) ? m->files.debug : m->files.binary;
+	if (!ms_elf_has_dwarf(e))
 		return;
 	const struct ms_dwarf_files files = {e, m->files.alt, m->symbols, m->is.path};
 	m->dwarf = ms_dwarf_new(&files, &s->opt, &s->arena);

@@ -313,7 +313,7 @@ bool ms_elf_is(const struct ms_elf *e, const void *build_id, size_t size)
 
 bool ms_elf_has_dwarf(struct ms_elf *e)
 {
-	struct ms_elf_section *s = ms_elf_section(e, ".debug_info");
+	struct ms_elf_section *s = e ? ms_elf_section(e, ".debug_info") : NULL;
 	return s && (s->damaged || (s->raw && s->size));
 }
 

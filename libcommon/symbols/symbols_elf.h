@@ -75,7 +75,7 @@ const char *ms_elf_string(const uint8_t *table, uint64_t size, uint64_t at);
 
 /* True when the build-ids are the same, false when either is missing. */
 bool ms_elf_is(const struct ms_elf *e, const void *build_id, size_t size);
-/* True when there is a .debug_info, be it a damaged one. */
+/* True when there is a .debug_info, be it a damaged one; false also of NULL. */
 bool ms_elf_has_dwarf(struct ms_elf *e);
 
 /* The function symbol that covers `address`, or NULL. Among several of one address the most public

@@ -18,7 +18,7 @@
 
 struct search {
 	const struct ms_symbols_options *opt;
-	struct ms_arena scratch;
+	const char **folders; /* of debug files */
 	const uint8_t *id;
 	size_t id_size;
 	const uint32_t
@@ -79,35 +79,32 @@ __attribute__((format(printf, 2, 3))) static struct ms_elf *try_path(struct sear
 	return n > 0 && (size_t)n < sizeof path ? try_file(s, path) : NULL;
 }
 
-/* Calls try_path with every debug folder: those of --debug-dir, then /usr/lib/debug under the
- * sysroot, then the host's. */
-static const char *debug_folder(const struct search *s, unsigned i, char *buf, size_t size)
+/* Those of --debug-dir, then /usr/lib/debug under the sysroot, then the host's. NULL-terminated. */
+static const char **debug_folders(const struct ms_symbols_options *opt, struct ms_arena *a)
 {
-	const char *const *dirs = s->opt->debug_dirs;
-	for (; dirs && *dirs; dirs++, i--)
-		if (!i)
-			return *dirs;
-	if (s->opt->sysroot && !i--) {
-		snprintf(buf, size, "%s/usr/lib/debug", s->opt->sysroot);
-		return buf;
-	}
-	return i ? NULL : "/usr/lib/debug";
+	size_t n = 0;
+	while (opt->debug_dirs && opt->debug_dirs[n])
+		n++;
+	const char **folders = ms_arena_alloc(a, (n + 3) * sizeof *folders);
+	for (size_t i = 0; i < n; i++)
+		folders[i] = opt->debug_dirs[i];
+	if (opt->sysroot)
+		folders[n++] = ms_arena_printf(a, "%s/usr/lib/debug", opt->sysroot);
+	folders[n] = "/usr/lib/debug";
+	return folders;
 }
 
 static struct ms_elf *by_build_id(struct search *s)
 {
-	char hex[2 * 64 + 1], buf[4096];
-	const char *folder;
+	char hex[2 * 64 + 1];
+	struct ms_elf *e = NULL;
 	if (s->id_size < 2 || s->id_size > 64)
 		return NULL;
 	for (size_t i = 0; i < s->id_size; i++)
 		sprintf(hex + 2 * i, "%02x", s->id[i]);
-	for (unsigned i = 0; (folder = debug_folder(s, i, buf, sizeof buf)); i++) {
-		struct ms_elf *e = try_path(s, "%s/.build-id/%.2s/%s.debug", folder, hex, hex + 2);
-		if (e)
-			return e;
-	}
-	return NULL;
+	for (const char **f = s->folders; !e && *f; f++)
+		e = try_path(s, "%s/.build-id/%.2s/%s.debug", *f, hex, hex + 2);
+	return e;
 }
 
 /* The debug file with that build-id, from a server. */
@@ -124,21 +121,18 @@ static struct ms_elf *by_server(struct search *s)
 static struct ms_elf *find_binary(struct search *s, const char *path)
 {
 	struct ms_elf *e = try_path(s, "%s%s", s->opt->sysroot ? s->opt->sysroot : "", path);
-	for (const char *const *d = s->opt->debug_dirs; !e && d && *d; d++) {
-		/* Without a build-id only the path that was asked for counts: any file of that name
-		 * would do otherwise. */
-		if (!s->id_size || (!(e = try_path(s, "%s/%s", *d, path)) &&
-				    !(e = try_path(s, "%s/%s", *d, ms_base_name(path)))))
-			continue;
-	}
+	/* Without a build-id only the path that was asked for counts: any file of that name would do
+	 * otherwise. */
+	for (const char *const *d = s->opt->debug_dirs; !e && s->id_size && d && *d; d++)
+		if (!(e = try_path(s, "%s/%s", *d, path)))
+			e = try_path(s, "%s/%s", *d, ms_base_name(path));
 	return e;
 }
 
 /* The three places of .gnu_debuglink, and the debug folders themselves. */
 static struct ms_elf *by_link(struct search *s, const char *binary, const char *name)
 {
-	char real[4096], buf[4096];
-	const char *folder;
+	char real[4096];
 	if (!realpath(binary, real))
 		snprintf(real, sizeof real, "%s", binary);
 	int dir = (int)(ms_base_name(real) - real);
@@ -147,9 +141,9 @@ static struct ms_elf *by_link(struct search *s, const char *binary, const char *
 		e = try_path(s, "%.*s.debug/%s", dir, real, name);
 	size_t root = s->opt->sysroot ? strlen(s->opt->sysroot) : 0;
 	size_t skip = root && !strncmp(real, s->opt->sysroot, root) ? root : 0;
-	for (unsigned i = 0; !e && (folder = debug_folder(s, i, buf, sizeof buf)); i++)
-		if (!(e = try_path(s, "%s/%.*s%s", folder, dir - (int)skip, real + skip, name)))
-			e = try_path(s, "%s/%s", folder, name);
+	for (const char **f = s->folders; !e && *f; f++)
+		if (!(e = try_path(s, "%s/%.*s%s", *f, dir - (int)skip, real + skip, name)))
+			e = try_path(s, "%s/%s", *f, name);
 	return e;
 }
 
@@ -190,29 +184,25 @@ static struct ms_elf *find_debug(struct search *s, struct ms_elf *binary)
 }
 
 /* dwz moves what several debug files share into one more, named by path and build-id. */
-static struct ms_elf *find_alt(const struct ms_symbols_options *opt, struct ms_debuginfod *servers,
-			       struct ms_elf *e)
+static struct ms_elf *find_alt(struct search *s, struct ms_elf *e)
 {
-	const uint8_t *id;
-	size_t id_size;
-	char real[4096], buf[4096];
-	const char *folder, *name = e ? link_name(e, ".gnu_debugaltlink", &id, &id_size) : NULL;
-	if (!name || !id_size)
+	char real[4096];
+	const char *name = e ? link_name(e, ".gnu_debugaltlink", &s->id, &s->id_size) : NULL;
+	if (!name || !s->id_size)
 		return NULL;
-	struct search s = {.opt = opt, .servers = servers, .id = id, .id_size = id_size};
 	struct ms_elf *alt = NULL;
 	if (*name == '/') {
-		alt = try_path(&s, "%s%s", opt->sysroot ? opt->sysroot : "", name);
+		alt = try_path(s, "%s%s", s->opt->sysroot ? s->opt->sysroot : "", name);
 	} else {
 		if (!realpath(e->path, real))
 			snprintf(real, sizeof real, "%s", e->path);
-		alt = try_path(&s, "%.*s%s", (int)(ms_base_name(real) - real), real, name);
+		alt = try_path(s, "%.*s%s", (int)(ms_base_name(real) - real), real, name);
 	}
-	for (unsigned i = 0; !alt && (folder = debug_folder(&s, i, buf, sizeof buf)); i++)
-		alt = try_path(&s, "%s/.dwz/%s", folder, ms_base_name(name));
+	for (const char **f = s->folders; !alt && *f; f++)
+		alt = try_path(s, "%s/.dwz/%s", *f, ms_base_name(name));
 	if (!alt)
-		alt = by_build_id(&s);
-	return alt ? alt : by_server(&s);
+		alt = by_build_id(s);
+	return alt ? alt : by_server(s);
 }
 
 /* The kernel's code in every process is no file, but ours is the same as long as the kernel is. */
@@ -237,7 +227,12 @@ struct ms_module_files ms_module_files(const struct ms_symbols_options *opt,
 {
 	enum { KIND_VDSO = 1 };
 	struct ms_module_files f = {0};
-	struct search s = {.opt = opt, .id = m->build_id, .id_size = m->build_id_size, .module = m};
+	struct ms_arena a = {0};
+	struct search s = {.opt = opt,
+			   .folders = debug_folders(opt, &a),
+			   .id = m->build_id,
+			   .id_size = m->build_id_size,
+			   .module = m};
 	f.binary = m->kind == KIND_VDSO ? find_vdso(&s) : find_binary(&s, m->path);
 	f.mismatch = !f.binary && s.others;
 	f.damaged = f.binary && f.binary->cut_short;
@@ -248,16 +243,17 @@ struct ms_module_files ms_module_files(const struct ms_symbols_options *opt,
 		s.id = f.binary->build_id;
 		s.id_size = f.binary->build_id_size;
 	}
-	if (!f.binary || !ms_elf_has_dwarf(f.binary))
+	bool whole = ms_elf_has_dwarf(f.binary);
+	if (!whole)
 		f.debug = find_debug(&s, f.binary);
-	if ((!f.binary || !ms_elf_has_dwarf(f.binary)) &&
-	    (!f.debug || !ms_elf_has_dwarf(f.debug))) {
+	if (!whole && !ms_elf_has_dwarf(f.debug)) {
 		struct ms_elf *served = by_server(&s);
 		ms_elf_close(served ? f.debug : NULL);
 		f.debug = served ? served : f.debug;
 	}
 	f.refused = s.others && !f.debug;
-	f.alt = find_alt(opt, servers, f.debug ? f.debug : f.binary);
+	f.alt = find_alt(&s, f.debug ? f.debug : f.binary);
+	ms_arena_free(&a);
 	return f;
 }
 
@@ -266,5 +262,4 @@ void ms_module_files_close(struct ms_module_files *f)
 	ms_elf_close(f->binary);
 	ms_elf_close(f->debug);
 	ms_elf_close(f->alt);
-	*f = (struct ms_module_files){0};
 }

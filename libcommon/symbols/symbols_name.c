@@ -97,23 +97,10 @@ static const char *scope_name(struct ms_dwarf *d, const struct declaration *c, D
 	}
 }
 
-static const char *join(struct ms_dwarf *d, const char *const *scopes, size_t n, const char *name)
-{
-	size_t total = strlen(name) + 1;
-	for (size_t i = 0; i < n; i++)
-		total += strlen(scopes[i]) + 2;
-	char *out = ms_arena_alloc(d->strings, total), *end = out;
-	for (size_t i = 0; i < n; i++)
-		end = stpcpy(stpcpy(end, scopes[i]), "::");
-	strcpy(end, name);
-	return out;
-}
-
 /* "ns::type::name" in the symbolizer's arena. */
 static const char *qualified(struct ms_dwarf *d, struct declaration *c, int depth)
 {
-	const char *scopes[MAX_SCOPES];
-	size_t n = 0;
+	const char *before = "";
 	Dwarf_Off target = dwarf_dieoffset(&c->die);
 	Dwarf_Die die;
 	bool more = dwarf_diecu(&c->die, &die, NULL, NULL) != NULL;
@@ -123,12 +110,10 @@ static const char *qualified(struct ms_dwarf *d, struct declaration *c, int dept
 		if (!more || dwarf_dieoffset(&die) == target)
 			break;
 		const char *name = scope_name(d, c, &die, depth, &whole);
-		if (name && whole)
-			n = 0;
 		if (name)
-			scopes[n++] = name;
+			before = ms_arena_printf(d->strings, "%s%s::", whole ? "" : before, name);
 	}
-	return join(d, scopes, n, c->name);
+	return ms_arena_printf(d->strings, "%s%s", before, c->name);
 }
 
 /* Languages whose functions live in namespaces and types, joined by "::". */

@@ -9,13 +9,14 @@
 
 #include "libcommon/base/path.h"
 #include "libcommon/base/arena.h"
+#include "symbols.h"
 #include "symbols_dwarf.h"
 
 /* Split parts that are open at a time. */
 enum { OPEN_MAX = 64 };
 
 struct ms_splits {
-	const char *sysroot, *const *debug_dirs;
+	const struct ms_symbols_options *opt;
 	struct ms_elf *elf;
 	const char *binary;
 	struct ms_split open[OPEN_MAX];
@@ -24,12 +25,11 @@ struct ms_splits {
 	bool package_sought;
 };
 
-struct ms_splits *ms_splits_new(const char *sysroot, const char *const *debug_dirs,
-				struct ms_elf *elf, const char *binary)
+struct ms_splits *ms_splits_new(const struct ms_symbols_options *opt, struct ms_elf *elf,
+				const char *binary)
 {
 	struct ms_splits *s = ms_xcalloc(1, sizeof *s);
-	s->sysroot = sysroot;
-	s->debug_dirs = debug_dirs;
+	s->opt = opt;
 	s->elf = elf;
 	s->binary = binary;
 	return s;
@@ -158,11 +158,12 @@ static struct ms_split *find_object(struct ms_splits *s, Dwarf_Die *skeleton, ui
 	if (*name != '/')
 		path = ms_arena_printf(&a, "%s/%s", folder ? folder : "", name);
 	if (*path == '/')
-		*MS_PUSH(&at) = ms_arena_printf(&a, "%s%s", s->sysroot ? s->sysroot : "", path);
+		*MS_PUSH(&at) =
+			ms_arena_printf(&a, "%s%s", s->opt->sysroot ? s->opt->sysroot : "", path);
 	if (*name != '/')
 		*MS_PUSH(&at) = ms_arena_printf(&a, "%.*s%s", dir, s->binary, name);
 	*MS_PUSH(&at) = ms_arena_printf(&a, "%.*s%s", dir, s->binary, base);
-	for (const char *const *d = s->debug_dirs; d && *d; d++) {
+	for (const char *const *d = s->opt->debug_dirs; d && *d; d++) {
 		*MS_PUSH(&at) = ms_arena_printf(&a, "%s/%s", *d, path);
 		*MS_PUSH(&at) = ms_arena_printf(&a, "%s/%s", *d, base);
 	}
@@ -182,7 +183,7 @@ static void find_package(struct ms_splits *s)
 	MS_ARRAY(const char *) at = {0};
 	*MS_PUSH(&at) = ms_arena_printf(&a, "%s.dwp", s->binary);
 	*MS_PUSH(&at) = ms_arena_printf(&a, "%s.dwp", s->elf->path);
-	for (const char *const *d = s->debug_dirs; d && *d; d++) {
+	for (const char *const *d = s->opt->debug_dirs; d && *d; d++) {
 		*MS_PUSH(&at) = ms_arena_printf(&a, "%s/%s.dwp", *d, s->binary);
 		*MS_PUSH(&at) = ms_arena_printf(&a, "%s/%s.dwp", *d, ms_base_name(s->binary));
 	}
