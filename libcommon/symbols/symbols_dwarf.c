@@ -77,21 +77,19 @@ static bool open_dwarf(struct ms_dwarf *d)
 /* ---- which unit covers which addresses ---- */
 
 struct index {
-	MS_ARRAY(struct ms_unit_ref) units;
-	MS_ARRAY(struct ms_span) spans;
 	struct ms_ranges ranges;
 	/* Units that do not say their ranges themselves (strict DWARF 2 cannot): offset of the
 	 * entry, ascending. */
 	MS_ARRAY(uint64_t) bare;
 };
 
-static void add_unit(struct index *x, uint64_t die, const struct ms_ranges *r)
+static void add_unit(struct ms_dwarf *d, uint64_t die, const struct ms_ranges *r)
 {
 	for (size_t i = 0; i < r->n; i++)
-		*MS_PUSH(&x->spans) =
-			(struct ms_span){r->v[i].low, r->v[i].high, 0, (uint32_t)x->units.n};
+		*MS_PUSH(&d->spans) = (struct ms_span){
+			.low = r->v[i].low, .high = r->v[i].high, .what = (uint32_t)d->units.n};
 	if (r->n)
-		*MS_PUSH(&x->units) = (struct ms_unit_ref){.die = die};
+		*MS_PUSH(&d->units) = (struct ms_unit_ref){.die = die};
 }
 
 /* .debug_aranges has them, one set a unit. */
@@ -110,7 +108,7 @@ static void add_bare_units(struct ms_dwarf *d, struct index *x)
 		struct ms_range r = {low, low + length};
 		if (low && length &&
 		    bsearch(&unit, x->bare.v, x->bare.n, sizeof *x->bare.v, ms_by_first_number))
-			add_unit(x, unit, &(struct ms_ranges){.v = &r, .n = 1});
+			add_unit(d, unit, &(struct ms_ranges){.v = &r, .n = 1});
 	}
 }
 
@@ -119,7 +117,7 @@ static void index_unit(struct ms_dwarf *d, struct index *x, Dwarf_Die *die)
 	uint64_t offset = dwarf_dieoffset(die);
 	x->ranges.n = 0;
 	d->damaged |= !ms_die_ranges(die, &x->ranges);
-	add_unit(x, offset, &x->ranges);
+	add_unit(d, offset, &x->ranges);
 	if (!x->ranges.n)
 		*MS_PUSH(&x->bare) = offset;
 }
@@ -127,7 +125,16 @@ static void index_unit(struct ms_dwarf *d, struct index *x, Dwarf_Die *die)
 static int by_low(const void *a, const void *b)
 {
 	const struct ms_span *x = a, *y = b;
-	return MS_ORDER(x->low, y->low) ?: MS_ORDER(x->unit, y->unit);
+	return MS_ORDER(x->low, y->low) ?: MS_ORDER(x->size, y->size) ?: MS_ORDER(x->what, y->what);
+}
+
+void ms_spans_sort(struct ms_spans *s)
+{
+	uint64_t reach = 0;
+	if (s->n)
+		qsort(s->v, s->n, sizeof *s->v, by_low);
+	for (size_t i = 0; i < s->n; i++)
+		s->v[i].reach = reach = s->v[i].high > reach ? s->v[i].high : reach;
 }
 
 static void index_units(struct ms_dwarf *d)
@@ -146,18 +153,9 @@ static void index_units(struct ms_dwarf *d)
 	}
 	d->damaged |= rc < 0;
 	add_bare_units(d, &x);
-	if (x.spans.n)
-		qsort(x.spans.v, x.spans.n, sizeof *x.spans.v, by_low);
-	for (size_t i = 0; i < x.spans.n; i++) {
-		struct ms_span *s = &x.spans.v[i];
-		s->reach = i && x.spans.v[i - 1].reach > s->high ? x.spans.v[i - 1].reach : s->high;
-	}
+	ms_spans_sort(&d->spans);
 	free(x.ranges.v);
 	free(x.bare.v);
-	d->units = x.units.v;
-	d->unit_count = x.units.n;
-	d->spans = x.spans.v;
-	d->span_count = x.spans.n;
 }
 
 struct ms_dwarf *ms_dwarf_new(const struct ms_dwarf_files *files,
@@ -186,22 +184,22 @@ void ms_dwarf_free(struct ms_dwarf *d)
 		return;
 	ms_arena_free(&d->unit_memory);
 	close_all(d);
-	MS_FREE(d->units, d->spans, d);
+	MS_FREE(d->units.v, d->spans.v, d);
 }
 
 /* ---- the cache of units ---- */
 
 static void drop_units(struct ms_dwarf *d)
 {
-	for (size_t i = 0; i < d->unit_count; i++)
-		d->units[i].unit = NULL;
+	for (size_t i = 0; i < d->units.n; i++)
+		d->units.v[i].unit = NULL;
 	ms_arena_free(&d->unit_memory);
 	d->unit_bytes = 0;
 }
 
 static struct ms_unit *unit_of(struct ms_dwarf *d, uint32_t index)
 {
-	struct ms_unit_ref *r = &d->units[index];
+	struct ms_unit_ref *r = &d->units.v[index];
 	if (r->unit)
 		return r->unit;
 	if (d->unit_bytes > CACHE_BYTES)
@@ -220,14 +218,30 @@ static struct ms_unit *unit_of(struct ms_dwarf *d, uint32_t index)
 
 static const struct ms_row *row_at(const struct ms_unit *u, uint64_t address)
 {
-	for (size_t i = MS_COUNT_UP_TO(u->sequences, u->sequence_count, low, address);
-	     i && u->sequences[i - 1].reach > address; i--) {
-		const struct ms_sequence *s = &u->sequences[i - 1];
-		const struct ms_row *rows = &u->rows[s->first];
+	const struct ms_spans *all = &u->sequences;
+	for (size_t i = MS_COUNT_UP_TO(all->v, all->n, low, address);
+	     i && all->v[i - 1].reach > address; i--) {
+		const struct ms_span *s = &all->v[i - 1];
+		const struct ms_row *rows = &u->rows[s->what];
 		if (address < s->high)
-			return &rows[MS_COUNT_UP_TO(rows, s->n, offset, address - s->low) - 1];
+			return &rows[MS_COUNT_UP_TO(rows, s->size, offset, address - s->low) - 1];
 	}
 	return NULL;
+}
+
+/* Of the functions and inlined calls that cover the address the innermost. */
+static uint32_t node_at(const struct ms_unit *u, uint64_t address)
+{
+	enum { LOOK_BACK = 1 << 16 }; /* only damaged or hostile files have so many */
+	const struct ms_span *best = NULL;
+	const struct ms_spans *all = &u->calls;
+	size_t end = MS_COUNT_UP_TO(all->v, all->n, low, address);
+	for (size_t i = end; i && end - i < LOOK_BACK && all->v[i - 1].reach > address; i--) {
+		const struct ms_span *s = &all->v[i - 1];
+		if (address < s->high && (!best || s->size > best->size))
+			best = s;
+	}
+	return best ? best->what : MS_NO_NODE;
 }
 
 static const char *name_of(struct ms_dwarf *d, struct ms_unit *u, struct ms_unit_node *n)
@@ -277,21 +291,17 @@ static size_t find_in(struct ms_dwarf *d, uint32_t index, uint64_t address, stru
 		      size_t max)
 {
 	struct ms_unit *u = unit_of(d, index);
-	size_t i = MS_COUNT_UP_TO(u->segments, u->segment_count, address, address);
-	return unroll(d, u, i ? u->segments[i - 1].node : MS_NO_NODE, row_at(u, address), out, max);
+	return unroll(d, u, node_at(u, address), row_at(u, address), out, max);
 }
 
 size_t ms_dwarf_find(struct ms_dwarf *d, uint64_t address, struct ms_location *out, size_t max)
 {
 	/* Ranges of units may overlap where a compiler was careless: the nearest one that knows
 	 * something wins. */
-	for (size_t i = MS_COUNT_UP_TO(d->spans, d->span_count, low, address);
-	     i && d->spans[i - 1].reach > address; i--) {
-		size_t n = address < d->spans[i - 1].high
-				   ? find_in(d, d->spans[i - 1].unit, address, out, max)
-				   : 0;
-		if (n)
-			return n;
-	}
-	return 0;
+	size_t n = 0;
+	for (size_t i = MS_COUNT_UP_TO(d->spans.v, d->spans.n, low, address);
+	     !n && i && d->spans.v[i - 1].reach > address; i--)
+		if (address < d->spans.v[i - 1].high)
+			n = find_in(d, d->spans.v[i - 1].what, address, out, max);
+	return n;
 }

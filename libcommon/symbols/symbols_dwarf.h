@@ -41,12 +41,21 @@ struct ms_row {
 	uint32_t file : 20, column : 12; /* 0 = too large for that, or unknown */
 };
 
-/* Rows [first, first + n) of a unit: their addresses ascend and hold up to `high`. Sequences may
- * overlap where the linker folded equal functions into one. */
-struct ms_sequence {
+/* Addresses [low, high), and what they are of: a unit; a sequence of rows, which ascend; a function
+ * or a call inlined into one. Each may overlap with others of its kind: units where a compiler was
+ * careless, sequences where the linker folded equal functions into one, calls with what they are
+ * inlined into. */
+struct ms_span {
 	uint64_t low, high;
 	uint64_t reach; /* highest `high` of this and all earlier ones */
-	size_t first, n;
+	uint32_t what;  /* unit; first row; node */
+	uint32_t size;  /* 0; number of rows; depth: the deepest is the innermost call */
+};
+
+/* In order of `low`, then `size`, then `what`, once ms_spans_sort was called. */
+struct ms_spans {
+	struct ms_span *v;
+	size_t n, cap;
 };
 
 struct ms_unit_node {
@@ -59,12 +68,6 @@ struct ms_unit_node {
 };
 #define MS_NO_NODE UINT32_MAX
 
-/* From `address` to the next segment the innermost function is `node`. */
-struct ms_segment {
-	uint64_t address;
-	uint32_t node;
-};
-
 struct ms_source {
 	const char *name; /* with its folders, as the compiler wrote it; NULL = none */
 	const char *path; /* tidied, in the symbolizer's arena; NULL = not yet asked for */
@@ -76,31 +79,18 @@ struct ms_unit {
 	uint32_t language;
 	const char *folder; /* in which it was compiled, or NULL */
 	struct ms_row *rows;
-	struct ms_sequence *sequences;
 	struct ms_unit_node *nodes;
-	struct ms_segment *segments;
 	struct ms_source *sources;
-	size_t row_count, sequence_count, node_count, segment_count, source_count;
+	size_t row_count, source_count;
+	struct ms_spans sequences, calls;
 	size_t bytes;
-};
-
-/* One range of a node, with its depth: where ranges overlap, the deepest is the innermost call. */
-struct ms_cover {
-	uint64_t low, high;
-	uint32_t node, depth;
 };
 
 /* The functions of a unit. */
 struct ms_tree {
 	bool damaged; /* some of them could not be read */
 	MS_ARRAY(struct ms_unit_node) nodes;
-	MS_ARRAY(struct ms_cover) covers;
-};
-
-struct ms_span {
-	uint64_t low, high;
-	uint64_t reach; /* highest `high` of this and all earlier spans */
-	uint32_t unit;
+	struct ms_spans calls;
 };
 
 struct ms_unit_ref {
@@ -123,9 +113,8 @@ struct ms_dwarf {
 	struct ms_elf *symbols;   /* for names that DWARF leaves out; may be NULL */
 	struct ms_arena *strings; /* of the symbolizer */
 	bool demangle;
-	struct ms_unit_ref *units;
-	struct ms_span *spans;
-	size_t unit_count, span_count;
+	MS_ARRAY(struct ms_unit_ref) units;
+	struct ms_spans spans;
 	struct ms_arena unit_memory;
 	size_t unit_bytes;
 	size_t opened_units, opened_rows; /* since libdw was opened */
@@ -149,6 +138,8 @@ size_t ms_dwarf_find(struct ms_dwarf *d, uint64_t address, struct ms_location *o
 
 /* ---- between the files of the module ---- */
 
+/* Sorts them and sets `reach`. */
+void ms_spans_sort(struct ms_spans *s);
 /* Appends the address ranges of an entry, without empty ones and what the linker left of code that
  * it removed. False: they cannot be read. */
 bool ms_die_ranges(Dwarf_Die *die, struct ms_ranges *out);
@@ -167,6 +158,8 @@ bool ms_lines_read(struct ms_unit *u, Dwarf_Die *outer, Dwarf_Die *unit);
 struct ms_unit *ms_unit_read(struct ms_dwarf *d, uint32_t index);
 /* A copy of `bytes` bytes that lives as long as the unit. */
 void *ms_unit_keep(struct ms_unit *u, const void *v, size_t bytes);
+/* The same of spans, which are sorted and freed. */
+struct ms_spans ms_unit_keep_spans(struct ms_unit *u, struct ms_spans *s);
 const char *ms_unit_source(struct ms_dwarf *d, struct ms_unit *u, uint32_t number);
 /* Name of a node's function, or NULL. */
 const char *ms_node_name(struct ms_dwarf *d, const struct ms_unit *u, const struct ms_unit_node *n);

@@ -13,7 +13,7 @@ struct table {
 	Dwarf_Files *files; /* that rows refer to */
 	uint32_t first_file;
 	MS_ARRAY(struct ms_row) rows;
-	MS_ARRAY(struct ms_sequence) sequences;
+	struct ms_spans sequences;
 	size_t first; /* row of the sequence that is open */
 	uint64_t low;
 };
@@ -58,8 +58,11 @@ static uint32_t file_of(struct table *t, Dwarf_Line *line)
 static void end_sequence(struct table *t, uint64_t high)
 {
 	if (t->rows.n > t->first && t->low && high > t->low)
-		*MS_PUSH(&t->sequences) = (struct ms_sequence){
-			.low = t->low, .high = high, .first = t->first, .n = t->rows.n - t->first};
+		*MS_PUSH(&t->sequences) =
+			(struct ms_span){.low = t->low,
+					 .high = high,
+					 .what = (uint32_t)t->first,
+					 .size = (uint32_t)(t->rows.n - t->first)};
 	else
 		t->rows.n = t->first;
 	t->first = t->rows.n;
@@ -92,21 +95,6 @@ static void add_row(struct table *t, Dwarf_Line *line)
 	*(again ? &t->rows.v[t->rows.n - 1] : MS_PUSH(&t->rows)) = row;
 }
 
-static void keep(struct ms_unit *u, const struct table *t)
-{
-	size_t n = t->sequences.n;
-	if (!n)
-		return;
-	for (size_t i = 0; i < n; i++) {
-		struct ms_sequence *s = &t->sequences.v[i];
-		s->reach = i && s[-1].reach > s->high ? s[-1].reach : s->high;
-	}
-	u->rows = ms_unit_keep(u, t->rows.v, t->rows.n * sizeof *u->rows);
-	u->row_count = t->rows.n;
-	u->sequences = ms_unit_keep(u, t->sequences.v, n * sizeof *u->sequences);
-	u->sequence_count = n;
-}
-
 bool ms_lines_read(struct ms_unit *u, Dwarf_Die *outer, Dwarf_Die *unit)
 {
 	struct table t = {.u = u};
@@ -119,8 +107,9 @@ bool ms_lines_read(struct ms_unit *u, Dwarf_Die *outer, Dwarf_Die *unit)
 		return !dwarf_hasattr(outer, DW_AT_stmt_list);
 	for (size_t i = 0; i < n; i++)
 		add_row(&t, dwarf_onesrcline(lines, i));
-	keep(u, &t);
+	u->rows = ms_unit_keep(u, t.rows.v, t.rows.n * sizeof *u->rows);
+	u->row_count = t.rows.n;
+	u->sequences = ms_unit_keep_spans(u, &t.sequences);
 	free(t.rows.v);
-	free(t.sequences.v);
 	return true;
 }

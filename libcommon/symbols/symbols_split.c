@@ -79,15 +79,8 @@ static struct ms_bytes from(struct ms_bytes b, uint64_t at)
 static struct ms_bytes addresses(struct ms_elf *e, Dwarf_Die *skeleton)
 {
 	bool old = !dwarf_hasattr(skeleton, DW_AT_addr_base);
-	uint64_t base = ms_die_number(skeleton, old ? DW_AT_GNU_addr_base : DW_AT_addr_base);
-	struct ms_bytes b = from(ms_elf_bytes(e, ".debug_addr"), base);
-	uint32_t length;
-	if (base < 8 || !b.size || old)
-		return b;
-	memcpy(&length, b.data - 8, sizeof length); /* in version 5, of what follows it */
-	if (length > 4 && length - 4 < b.size)
-		b.size = length - 4;
-	return b;
+	return from(ms_elf_bytes(e, ".debug_addr"),
+		    ms_die_number(skeleton, old ? DW_AT_GNU_addr_base : DW_AT_addr_base));
 }
 
 /* ---- opening ---- */

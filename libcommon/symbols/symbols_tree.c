@@ -77,8 +77,10 @@ static bool add_function(struct walker *w, Dwarf_Die *die, bool inlined, uint32_
 	if (!w->ranges.n || t->nodes.n >= MS_NO_NODE)
 		return false;
 	for (size_t i = 0; i < w->ranges.n; i++)
-		*MS_PUSH(&t->covers) = (struct ms_cover){w->ranges.v[i].low, w->ranges.v[i].high,
-							 (uint32_t)t->nodes.n, depth};
+		*MS_PUSH(&t->calls) = (struct ms_span){.low = w->ranges.v[i].low,
+						       .high = w->ranges.v[i].high,
+						       .what = (uint32_t)t->nodes.n,
+						       .size = depth};
 	struct ms_unit_node *n = MS_PUSH(&t->nodes);
 	*n = (struct ms_unit_node){.die = dwarf_dieoffset(die),
 				   .entry = w->ranges.v[0].low,

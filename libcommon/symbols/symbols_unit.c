@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * One compilation unit: its line table and the tree of its functions and inlined calls
- * (symbols_tree.c), flattened for binary search.
+ * One compilation unit: its line table (symbols_lines.c) and the tree of its functions and inlined
+ * calls (symbols_tree.c), flattened.
  */
 #include "symbols_dwarf.h"
-#include "libcommon/base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "symbols_split.h"
-
-/* A limit that only damaged or hostile files reach. */
-enum { MAX_ACTIVE = 4096 };
 
 void *ms_unit_keep(struct ms_unit *u, const void *v, size_t bytes)
 {
@@ -20,99 +16,25 @@ void *ms_unit_keep(struct ms_unit *u, const void *v, size_t bytes)
 	return bytes ? memcpy(copy, v, bytes) : copy;
 }
 
-/* ---- functions ---- */
-
-static int by_low_and_depth(const void *a, const void *b)
+struct ms_spans ms_unit_keep_spans(struct ms_unit *u, struct ms_spans *s)
 {
-	const struct ms_cover *x = a, *y = b;
-	return MS_ORDER(x->low, y->low) ?:
-	       MS_ORDER(x->depth, y->depth) ?:
-	       MS_ORDER(x->node, y->node);
+	ms_spans_sort(s);
+	struct ms_spans kept = {.v = ms_unit_keep(u, s->v, s->n * sizeof *s->v), .n = s->n};
+	free(s->v);
+	return kept;
 }
-
-struct sweep {
-	const struct ms_cover *active[MAX_ACTIVE]; /* those that cover the current address */
-	size_t n;
-	MS_ARRAY(struct ms_segment) out;
-};
-
-/* From `address` on, the deepest active cover rules. */
-static void emit(struct sweep *s, uint64_t address)
-{
-	const struct ms_cover *best = NULL;
-	for (size_t i = 0; i < s->n; i++)
-		if (!best || s->active[i]->depth >= best->depth)
-			best = s->active[i];
-	uint32_t node = best ? best->node : MS_NO_NODE;
-	if (s->out.n && s->out.v[s->out.n - 1].node == node)
-		return;
-	if (s->out.n && s->out.v[s->out.n - 1].address == address)
-		s->out.v[s->out.n - 1].node = node;
-	else
-		*MS_PUSH(&s->out) = (struct ms_segment){address, node};
-}
-
-/* Ends, in order, all covers that do not reach past `address`. */
-static void retire(struct sweep *s, uint64_t address)
-{
-	for (;;) {
-		uint64_t first = UINT64_MAX;
-		for (size_t i = 0; i < s->n; i++)
-			if (s->active[i]->high < first)
-				first = s->active[i]->high;
-		if (!s->n || first > address)
-			return;
-		size_t kept = 0;
-		for (size_t i = 0; i < s->n; i++)
-			if (s->active[i]->high > first)
-				s->active[kept++] = s->active[i];
-		s->n = kept;
-		emit(s, first);
-	}
-}
-
-static void flatten(struct ms_unit *u, struct ms_tree *t)
-{
-	struct sweep *s = ms_xrealloc(NULL, 1, sizeof *s);
-	s->n = 0;
-	s->out.v = NULL;
-	s->out.n = s->out.cap = 0;
-	qsort(t->covers.v, t->covers.n, sizeof *t->covers.v, by_low_and_depth);
-	for (size_t i = 0; i < t->covers.n; i++) {
-		retire(s, t->covers.v[i].low);
-		if (s->n < MAX_ACTIVE)
-			s->active[s->n++] = &t->covers.v[i];
-		emit(s, t->covers.v[i].low);
-	}
-	retire(s, UINT64_MAX - 1);
-	u->segment_count = s->out.n;
-	u->segments = ms_unit_keep(u, s->out.v, s->out.n * sizeof *u->segments);
-	free(s->out.v);
-	free(s);
-}
-
-static void keep_functions(struct ms_unit *u, struct ms_tree *t)
-{
-	if (!t->nodes.n)
-		return;
-	u->node_count = t->nodes.n;
-	u->nodes = ms_unit_keep(u, t->nodes.v, t->nodes.n * sizeof *u->nodes);
-	flatten(u, t);
-}
-
-/* ---- the unit ---- */
 
 bool ms_unit_die(struct ms_dwarf *d, uint32_t index, Dwarf_Die *out, const struct ms_split **split)
 {
 	uint8_t type;
 	uint64_t id;
 	*split = NULL;
-	if (!d->main.dw || !dwarf_offdie(d->main.dw, d->units[index].die, out))
+	if (!d->main.dw || !dwarf_offdie(d->main.dw, d->units.v[index].die, out))
 		return false;
 	if (dwarf_cu_info(out->cu, NULL, &type, NULL, NULL, &id, NULL, NULL) != 0 ||
 	    type != DW_UT_skeleton)
 		return true;
-	struct ms_unit_ref *ref = &d->units[index];
+	struct ms_unit_ref *ref = &d->units.v[index];
 	*split = ref->lacks_split ? NULL : ms_split_of(d->splits, out, id);
 	ref->lacks_split = !*split;
 	d->partial |= !*split;
@@ -127,7 +49,7 @@ struct ms_unit *ms_unit_read(struct ms_dwarf *d, uint32_t index)
 	const struct ms_split *split;
 	struct ms_unit *u = ms_arena_alloc(&d->unit_memory, sizeof *u);
 	*u = (struct ms_unit){.memory = &d->unit_memory, .index = index, .bytes = sizeof *u};
-	if (!d->main.dw || !dwarf_offdie(d->main.dw, d->units[index].die, &outer) ||
+	if (!d->main.dw || !dwarf_offdie(d->main.dw, d->units.v[index].die, &outer) ||
 	    !ms_unit_die(d, index, &die, &split)) {
 		d->damaged = true;
 		return u;
@@ -140,9 +62,9 @@ struct ms_unit *ms_unit_read(struct ms_dwarf *d, uint32_t index)
 	d->damaged |= !ms_lines_read(u, &outer, &die);
 	ms_tree_read(&die, u->language, split, &tree);
 	d->damaged |= tree.damaged;
-	keep_functions(u, &tree);
+	u->nodes = ms_unit_keep(u, tree.nodes.v, tree.nodes.n * sizeof *u->nodes);
+	u->calls = ms_unit_keep_spans(u, &tree.calls);
 	free(tree.nodes.v);
-	free(tree.covers.v);
 	return u;
 }
 
