@@ -81,11 +81,10 @@ void suppressions_apply(struct matches *m, const struct options *o)
 {
 	for (size_t i = 0; i < o->conditions.n; i++) {
 		const struct ms_suppressions *s = o->conditions.v[i].suppressions;
-		const struct ms_suppression *rule;
-		for (size_t k = 0; s && (rule = ms_suppressions_get(s, k)); k++) {
-			*MS_PUSH(&m->rules) = (struct rule){.file = ms_suppressions_name(s),
-							    .text = rule->text,
-							    .line = rule->line};
+		for (size_t k = 0; s && k < s->rules.n; k++) {
+			const struct ms_suppression *rule = &s->rules.v[k];
+			*MS_PUSH(&m->rules) = (struct rule){
+				.file = s->name, .text = rule->text, .line = rule->line};
 			if (rule->by_frame)
 				apply_by_frame(m, rule, (uint32_t)m->rules.n);
 			else

@@ -99,8 +99,7 @@ static bool wait_until(const struct memscope_process *p, uint64_t at)
 {
 	struct pollfd end = {.fd = p->sampler.proc.pidfd, .events = POLLIN};
 	for (uint64_t now; (now = ms_clock_ns(CLOCK_MONOTONIC)) < at;) {
-		uint64_t left = at - now;
-		struct timespec t = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
+		struct timespec t = ms_timespec(at - now);
 		if (ppoll(&end, 1, &t, NULL) > 0)
 			return false;
 	}

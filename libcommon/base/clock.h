@@ -6,12 +6,17 @@
 #include <stdint.h>
 #include <time.h>
 
+static inline uint64_t ms_ns_of(struct timespec t)
+{
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 /* In ns; CLOCK_MONOTONIC and the like. */
 static inline uint64_t ms_clock_ns(clockid_t id)
 {
 	struct timespec t;
 	clock_gettime(id, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return ms_ns_of(t);
 }
 
 static inline struct timespec ms_timespec(uint64_t ns)

@@ -18,12 +18,6 @@
 #define BYTES_MAX ((size_t)16 << 20)
 #define FRAMES_MAX 100u /* lines of one Valgrind suppression */
 
-struct ms_suppressions {
-	struct ms_arena arena;
-	const char *name;
-	MS_ARRAY(struct ms_suppression) rules;
-};
-
 struct lines {
 	struct ms_suppressions *to;
 	const char *at, *end;
@@ -257,14 +251,4 @@ void ms_suppressions_free(struct ms_suppressions *s)
 	free(s->rules.v);
 	ms_arena_free(&s->arena);
 	free(s);
-}
-
-const char *ms_suppressions_name(const struct ms_suppressions *s)
-{
-	return s->name;
-}
-
-const struct ms_suppression *ms_suppressions_get(const struct ms_suppressions *s, size_t i)
-{
-	return i < s->rules.n ? &s->rules.v[i] : NULL;
 }

@@ -17,15 +17,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct ms_err;
+#include "libcommon/base/arena.h"
 
-struct ms_suppressions;
+struct ms_err;
 
 struct ms_suppression {
 	unsigned line;    /* where it begins, from 1 */
 	const char *text; /* "leak:PATTERN", or the name that a Valgrind suppression has */
 	bool by_frame;    /* one frame is enough, whichever it is: ms_suppress_frame */
 	struct ms_suppress_detail *detail;
+};
+
+struct ms_suppressions {
+	struct ms_arena arena; /* has what the others point to */
+	const char *name;      /* of the file */
+	MS_ARRAY(struct ms_suppression) rules;
 };
 
 /* What is not known is NULL. Functions are demangled. */
@@ -47,9 +53,6 @@ struct ms_suppressions *ms_suppressions_read(const char *path, struct ms_err *er
 struct ms_suppressions *ms_suppressions_parse(const char *text, size_t n, const char *name,
 					      struct ms_err *err);
 void ms_suppressions_free(struct ms_suppressions *s);
-const char *ms_suppressions_name(const struct ms_suppressions *s);
-/* NULL behind the last. */
-const struct ms_suppression *ms_suppressions_get(const struct ms_suppressions *s, size_t i);
 
 /* Of a suppression by_frame. */
 enum ms_suppressed ms_suppress_frame(const struct ms_suppression *s,

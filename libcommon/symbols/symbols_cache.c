@@ -36,7 +36,7 @@ struct head {
 enum { SUMMED_FROM = offsetof(struct head, files) };
 
 struct file_row {
-	uint64_t dev, ino, size, mtime_ns, ctime_ns;
+	struct ms_cached_identity is;
 	uint32_t path, real;
 };
 
@@ -51,11 +51,6 @@ struct place_row {
 
 /* ---- what a file is ---- */
 
-static uint64_t nanoseconds(const struct timespec *t)
-{
-	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
-}
-
 static struct ms_cached_file identity(const char *path, const struct stat *st, struct ms_arena *a)
 {
 	struct ms_cached_file f = {.path = path, .real = ""};
@@ -64,19 +59,17 @@ static struct ms_cached_file identity(const char *path, const struct stat *st, s
 	char *real = realpath(path, NULL);
 	f.real = real ? ms_arena_strdup(a, real) : "";
 	free(real);
-	f.dev = st->st_dev;
-	f.ino = st->st_ino;
-	f.size = (uint64_t)st->st_size;
-	f.mtime_ns = nanoseconds(&st->st_mtim);
-	f.ctime_ns = nanoseconds(&st->st_ctim);
+	f.is = (struct ms_cached_identity){.dev = st->st_dev,
+					   .ino = st->st_ino,
+					   .size = (uint64_t)st->st_size,
+					   .mtime_ns = ms_ns_of(st->st_mtim),
+					   .ctime_ns = ms_ns_of(st->st_ctim)};
 	return f;
 }
 
 static bool same_file(const struct ms_cached_file *x, const struct ms_cached_file *y)
 {
-	return x->dev == y->dev && x->ino == y->ino && x->size == y->size &&
-	       x->mtime_ns == y->mtime_ns && x->ctime_ns == y->ctime_ns &&
-	       strcmp(x->real, y->real) == 0;
+	return memcmp(&x->is, &y->is, sizeof x->is) == 0 && strcmp(x->real, y->real) == 0;
 }
 
 /* Is each file still what it was? */
@@ -97,10 +90,10 @@ static bool files_hold(const struct ms_cached *c, struct ms_arena *a)
 void ms_cached_saw(struct ms_cached *c, const char *path, const struct stat *st, bool sure,
 		   struct ms_arena *a)
 {
-	struct ms_cached_file is = identity(ms_arena_strdup(a, path), st, a);
+	struct ms_cached_file f = identity(ms_arena_strdup(a, path), st, a);
 	if (c->files.n < FILES_MAX)
-		*MS_PUSH(&c->files) = is;
-	c->unsure |= !sure || is.ctime_ns + SETTLED_NS > ms_clock_ns(CLOCK_REALTIME);
+		*MS_PUSH(&c->files) = f;
+	c->unsure |= !sure || f.is.ctime_ns + SETTLED_NS > ms_clock_ns(CLOCK_REALTIME);
 }
 
 /* ---- reading ---- */
@@ -129,9 +122,8 @@ static void take_files(struct ms_cached *c, const struct tables *t)
 {
 	for (uint32_t i = 0; i < t->head->files; i++) {
 		const struct file_row *r = &t->files[i];
-		*MS_PUSH(&c->files) = (struct ms_cached_file){
-			text_at(t, r->path), text_at(t, r->real), r->dev, r->ino, r->size,
-			r->mtime_ns,         r->ctime_ns};
+		*MS_PUSH(&c->files) =
+			(struct ms_cached_file){text_at(t, r->path), text_at(t, r->real), r->is};
 	}
 }
 
@@ -190,7 +182,7 @@ static void *contents(const char *name, int folder, size_t *n)
 		return NULL;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
 	    !(st.st_mode & 022) && ms_read_all(fd, name, FILE_MAX, &data, n, &none) == 0 &&
-	    nanoseconds(&st.st_mtim) + USED_NS < ms_clock_ns(CLOCK_REALTIME))
+	    ms_ns_of(st.st_mtim) + USED_NS < ms_clock_ns(CLOCK_REALTIME))
 		utimensat(folder, name, NULL, 0);
 	close(fd);
 	return data;
@@ -300,13 +292,7 @@ static void put_rows(FILE *f, const struct ms_cached *c, struct head *h, struct 
 {
 	for (size_t i = 0; i < c->files.n; i++) {
 		const struct ms_cached_file *v = &c->files.v[i];
-		struct file_row r = {v->dev,
-				     v->ino,
-				     v->size,
-				     v->mtime_ns,
-				     v->ctime_ns,
-				     place_of(s, v->path),
-				     place_of(s, v->real)};
+		struct file_row r = {v->is, place_of(s, v->path), place_of(s, v->real)};
 		fwrite(&r, sizeof r, 1, f);
 	}
 	for (size_t i = 0; i < c->chains.n; i++) {

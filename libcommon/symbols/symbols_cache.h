@@ -26,7 +26,9 @@ struct ms_cached_chain {
 /* A file that was looked for; all 0 and "": it was not there. */
 struct ms_cached_file {
 	const char *path, *real; /* real: where links lead */
-	uint64_t dev, ino, size, mtime_ns, ctime_ns;
+	struct ms_cached_identity {
+		uint64_t dev, ino, size, mtime_ns, ctime_ns;
+	} is;
 };
 
 /* Of one module. Strings and chains are borrowed, from the arena of whoever reads. */

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "libcommon/base/clock.h"
 #include "libcommon/base/order.h"
 
 #define ABANDONED_S 3600 /* a file that is being written has a '.' in its name */
@@ -84,8 +85,7 @@ void ms_cache_trim(int folder, uint64_t most)
 			continue;
 		}
 		struct kept *k = MS_PUSH(&all);
-		k->used_ns =
-			(uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+		k->used_ns = ms_ns_of(st.st_mtim);
 		k->bytes = (uint64_t)(st.st_size > st.st_blocks * 512 ? st.st_size
 								      : st.st_blocks * 512);
 		snprintf(k->name, sizeof k->name, "%s", e->d_name);

@@ -16,6 +16,7 @@
 #include <zstd.h>
 
 #include "libcommon/base/arena.h"
+#include "libcommon/base/clock.h"
 #include "libcommon/base/io.h"
 #include "libcommon/base/order.h"
 #include "symbols_machine.h"
@@ -229,8 +230,7 @@ struct ms_elf *ms_elf_open(const char *path)
 	if (map != MAP_FAILED)
 		e = open_map(path, map, (size_t)st.st_size);
 	if (e)
-		e->mtime_ns =
-			(uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+		e->mtime_ns = ms_ns_of(st.st_mtim);
 out:;
 	bool sure = e || !errno || errno == ENOENT || errno == ENOTDIR;
 	if (ms_elf_watch.saw)

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "libcommon/base/arena.h"
+#include "libcommon/base/clock.h"
 
 /* Lines kept; of more the latest are lost. */
 enum { ENTRIES_MAX = 1 << 22, LINE_MAX_BYTES = 1 << 16 };
@@ -64,7 +65,7 @@ static void read_lines(struct ms_perf_map *m, FILE *f)
 
 static bool written_then(const struct stat *st, uint64_t from_ns, uint64_t to_ns)
 {
-	uint64_t ns = (uint64_t)st->st_mtim.tv_sec * 1000000000u + (uint64_t)st->st_mtim.tv_nsec;
+	uint64_t ns = ms_ns_of(st->st_mtim);
 	return S_ISREG(st->st_mode) && ns >= from_ns && ns <= to_ns;
 }
 

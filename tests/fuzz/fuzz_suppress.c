@@ -36,9 +36,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	struct ms_suppressions *s = ms_suppressions_parse((const char *)data, n, "input", &err);
 	if (!s != (err.text[0] != '\0'))
 		abort();
-	const struct ms_suppression *rule;
 	unsigned line = 0;
-	for (size_t i = 0; s && (rule = ms_suppressions_get(s, i)); i++) {
+	for (size_t i = 0; s && i < s->rules.n; i++) {
+		const struct ms_suppression *rule = &s->rules.v[i];
 		if (rule->line <= line)
 			abort();
 		line = rule->line;

@@ -89,7 +89,7 @@ static void try_stacks(const struct test *t)
 {
 	struct ms_err err = {0};
 	struct ms_suppressions *s = ms_suppressions_parse(t->file, strlen(t->file), "x", &err);
-	const struct ms_suppression *rule = s ? ms_suppressions_get(s, 0) : NULL;
+	const struct ms_suppression *rule = s ? s->rules.v : NULL;
 	check(t->file, err.text, rule != NULL, 1);
 	if (rule) {
 		check(t->file, "C++", (int)ms_suppress_stack(rule, cxx, 3, NULL), t->cxx);
@@ -103,7 +103,7 @@ static void try_verdicts(void)
 {
 	static const char file[] = V("match-leak-kinds: definite reachable\n fun:load\n");
 	struct ms_suppressions *s = ms_suppressions_parse(file, sizeof file - 1, "x", NULL);
-	const struct ms_suppression *rule = ms_suppressions_get(s, 0);
+	const struct ms_suppression *rule = s->rules.v;
 	static const struct {
 		const char *verdict;
 		int met;
@@ -124,7 +124,7 @@ static void try_pattern(const struct pattern *p)
 						       3};
 	static const struct ms_suppress_frame unnamed = {NULL, NULL, "/lib/libf.so", 0};
 	struct ms_suppressions *s = ms_suppressions_parse(p->file, strlen(p->file), "x", NULL);
-	const struct ms_suppression *rule = s ? ms_suppressions_get(s, 0) : NULL;
+	const struct ms_suppression *rule = s ? s->rules.v : NULL;
 	check(p->file, ": parsed", rule != NULL, 1);
 	if (rule) {
 		check(p->file, "", (int)ms_suppress_frame(rule, &frame), p->met);
