@@ -93,7 +93,7 @@ static const struct slot *entry_at(const struct ms_plt *p, const struct ms_elf_s
 				   uint64_t at)
 {
 	bool got = !strcmp(s->name, ".plt.got");
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; p->slots.n && i < 2; i++) { /* none: the machine may not be known */
 		uint64_t to = p->machine->slot_of(s, at, got, i);
 		size_t k = MS_COUNT_UP_TO(p->slots.v, p->slots.n, address, to);
 		if (to && k && p->slots.v[k - 1].address == to)
