@@ -87,7 +87,7 @@ static void add_unit(struct ms_dwarf *d, uint64_t die, const struct ms_ranges *r
 {
 	for (size_t i = 0; i < r->n; i++)
 		*MS_PUSH(&d->spans) = (struct ms_span){
-			.low = r->v[i].low, .high = r->v[i].high, .what = (uint32_t)d->units.n};
+			.low = r->v[i].low, .high = r->v[i].high, .unit = (uint32_t)d->units.n};
 	if (r->n)
 		*MS_PUSH(&d->units) = (struct ms_unit_ref){.die = die};
 }
@@ -125,7 +125,7 @@ static void index_unit(struct ms_dwarf *d, struct index *x, Dwarf_Die *die)
 static int by_low(const void *a, const void *b)
 {
 	const struct ms_span *x = a, *y = b;
-	return MS_ORDER(x->low, y->low) ?: MS_ORDER(x->size, y->size) ?: MS_ORDER(x->what, y->what);
+	return MS_ORDER(x->low, y->low) ?: MS_ORDER(x->depth, y->depth) ?: MS_ORDER(x->node, y->node);
 }
 
 void ms_spans_sort(struct ms_spans *s)
@@ -222,9 +222,9 @@ static const struct ms_row *row_at(const struct ms_unit *u, uint64_t address)
 	for (size_t i = MS_COUNT_UP_TO(all->v, all->n, low, address);
 	     i && all->v[i - 1].reach > address; i--) {
 		const struct ms_span *s = &all->v[i - 1];
-		const struct ms_row *rows = &u->rows[s->what];
+		const struct ms_row *rows = &u->rows[s->first_row];
 		if (address < s->high)
-			return &rows[MS_COUNT_UP_TO(rows, s->size, offset, address - s->low) - 1];
+			return &rows[MS_COUNT_UP_TO(rows, s->rows, offset, address - s->low) - 1];
 	}
 	return NULL;
 }
@@ -238,10 +238,10 @@ static uint32_t node_at(const struct ms_unit *u, uint64_t address)
 	size_t end = MS_COUNT_UP_TO(all->v, all->n, low, address);
 	for (size_t i = end; i && end - i < LOOK_BACK && all->v[i - 1].reach > address; i--) {
 		const struct ms_span *s = &all->v[i - 1];
-		if (address < s->high && (!best || s->size > best->size))
+		if (address < s->high && (!best || s->depth > best->depth))
 			best = s;
 	}
-	return best ? best->what : MS_NO_NODE;
+	return best ? best->node : MS_NO_NODE;
 }
 
 static const char *name_of(struct ms_dwarf *d, struct ms_unit *u, struct ms_unit_node *n)
@@ -302,6 +302,6 @@ size_t ms_dwarf_find(struct ms_dwarf *d, uint64_t address, struct ms_location *o
 	for (size_t i = MS_COUNT_UP_TO(d->spans.v, d->spans.n, low, address);
 	     !n && i && d->spans.v[i - 1].reach > address; i--)
 		if (address < d->spans.v[i - 1].high)
-			n = find_in(d, d->spans.v[i - 1].what, address, out, max);
+			n = find_in(d, d->spans.v[i - 1].unit, address, out, max);
 	return n;
 }

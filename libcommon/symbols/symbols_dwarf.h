@@ -41,18 +41,23 @@ struct ms_row {
 	uint32_t file : 20, column : 12; /* 0 = too large for that, or unknown */
 };
 
-/* Addresses [low, high), and what they are of: a unit; a sequence of rows, which ascend; a function
- * or a call inlined into one. Each may overlap with others of its kind: units where a compiler was
- * careless, sequences where the linker folded equal functions into one, calls with what they are
- * inlined into. */
+/* Addresses [low, high) of a unit; of a sequence of rows, which ascend; or of a function or a call
+ * inlined into one. Each may overlap with others of its kind: units where a compiler was careless,
+ * sequences where the linker folded equal functions into one, calls with what they are inlined
+ * into. */
 struct ms_span {
 	uint64_t low, high;
 	uint64_t reach; /* highest `high` of this and all earlier ones */
-	uint32_t what;  /* unit; first row; node */
-	uint32_t size;  /* 0; number of rows; depth: the deepest is the innermost call */
+	union {
+		uint32_t unit, first_row, node;
+	};
+	union {
+		uint32_t rows;  /* how many */
+		uint32_t depth; /* the deepest is the innermost call */
+	};
 };
 
-/* In order of `low`, then `size`, then `what`, once ms_spans_sort was called. */
+/* In order of `low`, then depth and node, once ms_spans_sort was called. */
 struct ms_spans {
 	struct ms_span *v;
 	size_t n, cap;

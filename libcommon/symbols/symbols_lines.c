@@ -61,8 +61,8 @@ static void end_sequence(struct table *t, uint64_t high)
 		*MS_PUSH(&t->sequences) =
 			(struct ms_span){.low = t->low,
 					 .high = high,
-					 .what = (uint32_t)t->first,
-					 .size = (uint32_t)(t->rows.n - t->first)};
+					 .first_row = (uint32_t)t->first,
+					 .rows = (uint32_t)(t->rows.n - t->first)};
 	else
 		t->rows.n = t->first;
 	t->first = t->rows.n;

@@ -79,8 +79,8 @@ static bool add_function(struct walker *w, Dwarf_Die *die, bool inlined, uint32_
 	for (size_t i = 0; i < w->ranges.n; i++)
 		*MS_PUSH(&t->calls) = (struct ms_span){.low = w->ranges.v[i].low,
 						       .high = w->ranges.v[i].high,
-						       .what = (uint32_t)t->nodes.n,
-						       .size = depth};
+						       .node = (uint32_t)t->nodes.n,
+						       .depth = depth};
 	struct ms_unit_node *n = MS_PUSH(&t->nodes);
 	*n = (struct ms_unit_node){.die = dwarf_dieoffset(die),
 				   .entry = w->ranges.v[0].low,
