@@ -43,7 +43,6 @@ static bool read_detail(struct ms_proc_sampler *t, uint64_t ns)
 	bool ok = ms_regions_read(&t->proc, true, &t->regions) == 0 && t->regions.n;
 	uint64_t took = ms_clock_ns(CLOCK_MONOTONIC) - start, wait = took * DETAIL_SHARE;
 	t->denied |= errno == EACCES || errno == EPERM;
-	t->detail_spent += took;
 	t->detail_ns = ns + (wait > DETAIL_NS ? wait : DETAIL_NS);
 	return ok;
 }

@@ -30,7 +30,6 @@ struct ms_proc_sampler {
 	struct ms_regions regions;
 	uint64_t detail_ns;             /* when smaps may be read next */
 	uint64_t counts_ns;             /* and stat */
-	uint64_t detail_spent;          /* ns, in all */
 	int64_t rss_off, heap_off;      /* exact figure minus statm's */
 	bool detailed, denied;          /* smaps was read; must not be */
 	struct ms_proc_sample last_one; /* the last exact one */

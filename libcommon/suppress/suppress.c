@@ -180,7 +180,6 @@ static int valgrind_rule(struct lines *l)
 	}
 	while ((line = next_line(l)) && strcmp(line, "}") != 0) {
 		if (leak && !d->line_count && strncmp(line, "match-leak-kinds:", 17) == 0) {
-			d->kinds_given = true;
 			if (leak_kinds(l, d, line + 17) != 0)
 				return -1;
 		} else if (leak && frame_line(l, d, line) != 0) {

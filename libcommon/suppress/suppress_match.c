@@ -202,7 +202,7 @@ static enum ms_suppressed kind_meets(const struct ms_suppress_detail *d, const c
 		     {"unknown", MS_KIND_POSSIBLE},
 		     {"growing", MS_KIND_REACHABLE},
 		     {"reachable", MS_KIND_REACHABLE}};
-	if (!d->kinds_given || d->kinds == MS_KINDS)
+	if (d->kinds == MS_KINDS)
 		return MS_SUPPRESS_YES;
 	if (!verdict)
 		return d->kinds ? MS_SUPPRESS_VERDICT : MS_SUPPRESS_NO;

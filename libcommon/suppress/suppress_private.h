@@ -23,8 +23,7 @@ struct ms_suppress_line {
 
 struct ms_suppress_detail {
 	const char *pattern; /* by_frame: for the whole text, with * */
-	unsigned kinds;      /* of leaks */
-	bool kinds_given;
+	unsigned kinds;      /* of leaks; MS_KINDS where it names none */
 	struct ms_suppress_line *lines;
 	size_t line_count;
 };
