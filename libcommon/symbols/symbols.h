@@ -15,18 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct ms_err;
+#include "symbols_location.h"
 
-/* One logical frame; a physical one is a chain of these, innermost inlined first. Strings live as
- * long as the symbolizer. */
-struct ms_location {
-	const char *function; /* demangled, NULL = unknown */
-	const char *file;     /* as the debug information says, made absolute or relative to its
-				 compilation folder; NULL = unknown */
-	uint32_t line;        /* 0 = unknown */
-	uint32_t column;
-	bool inlined; /* true for all but the last of a chain */
-};
+struct ms_err;
 
 struct ms_symbols_options {
 	const char *sysroot; /* prefix for module paths, or NULL */

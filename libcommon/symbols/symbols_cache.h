@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 
 #include "libcommon/base/arena.h"
-#include "symbols.h"
+#include "symbols_location.h"
 
 /* Innermost first, as of ms_symbols_find. */
 struct ms_cached_chain {

@@ -10,8 +10,6 @@
 #include <string.h>
 
 #include "symbols.h"
-#include "symbols_image.h"
-#include "symbols_split.h"
 
 /* Parsed units kept per module, in bytes; and of how many units and rows of line tables libdw is
  * closed and opened anew, since it keeps what it read of each. */
@@ -162,12 +160,13 @@ struct ms_dwarf *ms_dwarf_new(const struct ms_dwarf_files *files,
 			      const struct ms_symbols_options *opt, struct ms_arena *strings)
 {
 	struct ms_dwarf *d = ms_xrealloc(NULL, 1, sizeof *d);
-	*d = (struct ms_dwarf){.main.file = files->elf,
-			       .supplement.file = files->alt,
-			       .splits = ms_splits_new(opt, files->elf, files->path),
-			       .symbols = files->symbols,
-			       .strings = strings,
-			       .demangle = !opt->no_demangle};
+	*d = (struct ms_dwarf){
+		.main.file = files->elf,
+		.supplement.file = files->alt,
+		.splits = ms_splits_new(opt->sysroot, opt->debug_dirs, files->elf, files->path),
+		.symbols = files->symbols,
+		.strings = strings,
+		.demangle = !opt->no_demangle};
 	d->partial = !files->alt && ms_elf_section(files->elf, ".gnu_debugaltlink");
 	if (!open_dwarf(d)) {
 		close_all(d);

@@ -20,20 +20,10 @@
 
 #include "libcommon/base/arena.h"
 #include "symbols_elf.h"
+#include "symbols_split.h"
 
 struct ms_location;
-struct ms_split;
-struct ms_splits;
 struct ms_symbols_options;
-
-struct ms_range {
-	uint64_t low, high;
-};
-
-struct ms_ranges {
-	struct ms_range *v;
-	size_t n, cap;
-};
 
 struct ms_row {
 	uint32_t offset; /* from the start of its sequence */
@@ -148,8 +138,6 @@ void ms_spans_sort(struct ms_spans *s);
 /* Appends the address ranges of an entry, without empty ones and what the linker left of code that
  * it removed. False: they cannot be read. */
 bool ms_die_ranges(Dwarf_Die *die, struct ms_ranges *out);
-/* Appends a range, unless it is such a one. */
-void ms_ranges_add_code(struct ms_ranges *out, uint64_t low, uint64_t high);
 /* The entry of a unit by its index; of split DWARF, that in its own file, *split, which is NULL
  * otherwise. */
 bool ms_unit_die(struct ms_dwarf *d, uint32_t index, Dwarf_Die *out, const struct ms_split **split);

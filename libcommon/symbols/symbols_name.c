@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "symbols.h"
-#include "symbols_split.h"
 
 /* Longest chain of DW_AT_abstract_origin and DW_AT_specification, deepest scope, functions
  * nested in functions, and how many

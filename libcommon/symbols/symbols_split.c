@@ -9,14 +9,12 @@
 
 #include "libcommon/base/path.h"
 #include "libcommon/base/arena.h"
-#include "symbols.h"
-#include "symbols_dwarf.h"
 
 /* Split parts that are open at a time. */
 enum { OPEN_MAX = 64 };
 
 struct ms_splits {
-	const struct ms_symbols_options *opt;
+	const char *sysroot, *const *debug_dirs;
 	struct ms_elf *elf;
 	const char *binary;
 	struct ms_split open[OPEN_MAX];
@@ -25,11 +23,12 @@ struct ms_splits {
 	bool package_sought;
 };
 
-struct ms_splits *ms_splits_new(const struct ms_symbols_options *opt, struct ms_elf *elf,
-				const char *binary)
+struct ms_splits *ms_splits_new(const char *sysroot, const char *const *debug_dirs,
+				struct ms_elf *elf, const char *binary)
 {
 	struct ms_splits *s = ms_xcalloc(1, sizeof *s);
-	s->opt = opt;
+	s->sysroot = sysroot;
+	s->debug_dirs = debug_dirs;
 	s->elf = elf;
 	s->binary = binary;
 	return s;
@@ -151,12 +150,11 @@ static struct ms_split *find_object(struct ms_splits *s, Dwarf_Die *skeleton, ui
 	if (*name != '/')
 		path = ms_arena_printf(&a, "%s/%s", folder ? folder : "", name);
 	if (*path == '/')
-		*MS_PUSH(&at) =
-			ms_arena_printf(&a, "%s%s", s->opt->sysroot ? s->opt->sysroot : "", path);
+		*MS_PUSH(&at) = ms_arena_printf(&a, "%s%s", s->sysroot ? s->sysroot : "", path);
 	if (*name != '/')
 		*MS_PUSH(&at) = ms_arena_printf(&a, "%.*s%s", dir, s->binary, name);
 	*MS_PUSH(&at) = ms_arena_printf(&a, "%.*s%s", dir, s->binary, base);
-	for (const char *const *d = s->opt->debug_dirs; d && *d; d++) {
+	for (const char *const *d = s->debug_dirs; d && *d; d++) {
 		*MS_PUSH(&at) = ms_arena_printf(&a, "%s/%s", *d, path);
 		*MS_PUSH(&at) = ms_arena_printf(&a, "%s/%s", *d, base);
 	}
@@ -176,7 +174,7 @@ static void find_package(struct ms_splits *s)
 	MS_ARRAY(const char *) at = {0};
 	*MS_PUSH(&at) = ms_arena_printf(&a, "%s.dwp", s->binary);
 	*MS_PUSH(&at) = ms_arena_printf(&a, "%s.dwp", s->elf->path);
-	for (const char *const *d = s->opt->debug_dirs; d && *d; d++) {
+	for (const char *const *d = s->debug_dirs; d && *d; d++) {
 		*MS_PUSH(&at) = ms_arena_printf(&a, "%s/%s.dwp", *d, s->binary);
 		*MS_PUSH(&at) = ms_arena_printf(&a, "%s/%s.dwp", *d, ms_base_name(s->binary));
 	}
@@ -209,6 +207,14 @@ const struct ms_split *ms_split_of(struct ms_splits *s, Dwarf_Die *skeleton, uin
 }
 
 /* ---- ranges ---- */
+
+/* The linker leaves 0, or all ones (and all ones but one), where it removed the code. */
+void ms_ranges_add_code(struct ms_ranges *out, uint64_t low, uint64_t high)
+{
+	enum { MAX_RANGES = 1 << 20 }; /* only damaged or hostile files have more */
+	if (low && low < high && high < UINT64_MAX - 1 && out->n < MAX_RANGES)
+		*MS_PUSH(out) = (struct ms_range){low, high};
+}
 
 /* Of version 4: pairs up to one of zeros. */
 static bool read_pairs(struct ms_bytes list, uint64_t base, struct ms_ranges *out)

@@ -18,8 +18,17 @@
 #include "symbols_elf.h"
 #include "symbols_image.h"
 
-struct ms_ranges;
-struct ms_symbols_options;
+struct ms_range {
+	uint64_t low, high;
+};
+
+struct ms_ranges {
+	struct ms_range *v;
+	size_t n, cap;
+};
+
+/* Appends a range, unless it is empty or what the linker left of code that it removed. */
+void ms_ranges_add_code(struct ms_ranges *out, uint64_t low, uint64_t high);
 
 struct ms_split {
 	uint64_t id;
@@ -33,10 +42,10 @@ struct ms_split {
 
 struct ms_splits;
 
-/* `elf` has the skeletons, `binary` is the path of the module, for which a package is named; all are
- * borrowed. */
-struct ms_splits *ms_splits_new(const struct ms_symbols_options *opt, struct ms_elf *elf,
-				const char *binary);
+/* `elf` has the skeletons, `binary` is the path of the module, for which a package is named; both
+ * and what is of struct ms_symbols_options are borrowed. */
+struct ms_splits *ms_splits_new(const char *sysroot, const char *const *debug_dirs,
+				struct ms_elf *elf, const char *binary);
 void ms_splits_free(struct ms_splits *s);
 /* Closes all that are open; they are opened again when asked for. */
 void ms_splits_close(struct ms_splits *s);

@@ -5,8 +5,6 @@
 
 #include <stdlib.h>
 
-#include "symbols_split.h"
-
 /* Limits that only damaged or hostile files reach. */
 enum { MAX_DEPTH = 256, MAX_ENTRIES = 1 << 26, MAX_RANGES = 1 << 20 };
 
@@ -35,13 +33,6 @@ static bool types_hold_code(uint32_t language)
 	default:
 		return true;
 	}
-}
-
-/* The linker leaves 0, or all ones (and all ones but one), where it removed the code. */
-void ms_ranges_add_code(struct ms_ranges *out, uint64_t low, uint64_t high)
-{
-	if (low && low < high && high < UINT64_MAX - 1 && out->n < MAX_RANGES)
-		*MS_PUSH(out) = (struct ms_range){low, high};
 }
 
 bool ms_die_ranges(Dwarf_Die *die, struct ms_ranges *out)

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols_split.h"
-
 void *ms_unit_keep(struct ms_unit *u, const void *v, size_t bytes)
 {
 	void *copy = ms_arena_alloc(u->memory, bytes);
