@@ -98,7 +98,7 @@ void ms_cached_saw(struct ms_cached *c, const char *path, const struct stat *st,
 
 /* ---- reading ---- */
 
-/* What a file that was read begins with; `strings` ends with a NUL. */
+/* The parts of a file that was read; `strings` ends with a NUL. */
 struct tables {
 	const struct head *head;
 	const struct file_row *files;

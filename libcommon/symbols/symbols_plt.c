@@ -88,12 +88,13 @@ static bool is_table(const struct ms_elf_section *s)
 		!strcmp(s->name, ".plt.got"));
 }
 
-/* The slot of the entry that `at`, an offset in the table, lies in. */
+/* The slot of the entry that `at`, an offset in the table, lies in. There are none where the machine
+ * is not known. */
 static const struct slot *entry_at(const struct ms_plt *p, const struct ms_elf_section *s,
 				   uint64_t at)
 {
 	bool got = !strcmp(s->name, ".plt.got");
-	for (unsigned i = 0; p->slots.n && i < 2; i++) { /* none: the machine may not be known */
+	for (unsigned i = 0; p->slots.n && i < 2; i++) {
 		uint64_t to = p->machine->slot_of(s, at, got, i);
 		size_t k = MS_COUNT_UP_TO(p->slots.v, p->slots.n, address, to);
 		if (to && k && p->slots.v[k - 1].address == to)
