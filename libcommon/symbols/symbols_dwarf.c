@@ -33,17 +33,27 @@ static void close_all(struct ms_dwarf *d)
 	ms_splits_free(d->splits);
 }
 
-/* What libelf cannot decompress it is given. */
+/* Is it looked at? Where variables are, for instance, is not. */
+static bool is_read(const char *name)
+{
+	static const char *const others[] = {"loc", "mac", "frame", "pub", "gnu_pub", "names"};
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (!strncmp(name, others[i], strlen(others[i])))
+			return false;
+	return true;
+}
+
+/* libdw would decompress all, more slowly, and zstd not at all. */
 static void unpack(struct ms_dwarf *d, struct ms_dwarf_file *f)
 {
+	enum { PREFIX = sizeof ".debug_" - 1 };
 	for (unsigned i = 0; i < f->file->section_count; i++) {
 		struct ms_elf_section *s = &f->file->sections[i];
-		if (s->packing != MS_ELF_ZSTD || strncmp(s->name, ".debug_", 7))
+		if (!(s->flags & SHF_COMPRESSED) || strncmp(s->name, ".debug_", PREFIX) != 0)
 			continue;
-		const uint8_t *data = ms_elf_data(s);
-		d->damaged |= !data;
-		if (data)
-			ms_section_replace(f->elf, i, (struct ms_bytes){data, s->size});
+		const uint8_t *data = is_read(s->name + PREFIX) ? ms_elf_data(s) : NULL;
+		d->damaged |= s->damaged;
+		ms_section_replace(f->elf, i, (struct ms_bytes){data, data ? s->size : 0});
 	}
 }
 

@@ -12,7 +12,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
+
+#include <libdeflate.h>
 #include <zstd.h>
 
 #include "libcommon/base/arena.h"
@@ -272,8 +273,11 @@ struct ms_elf_section *ms_elf_section(struct ms_elf *e, const char *name)
 /* Inflates exactly `size` bytes; a stream that gives fewer or more is damaged. */
 static bool inflate_zlib(const struct ms_elf_section *s, uint8_t *out)
 {
-	uLongf n = s->size;
-	return uncompress(out, &n, s->raw, s->raw_size) == Z_OK && n == s->size;
+	struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
+	bool good = d && libdeflate_zlib_decompress(d, s->raw, s->raw_size, out, s->size, NULL) ==
+				 LIBDEFLATE_SUCCESS;
+	libdeflate_free_decompressor(d);
+	return good;
 }
 
 static bool inflate_zstd(const struct ms_elf_section *s, uint8_t *out)

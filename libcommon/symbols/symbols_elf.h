@@ -65,10 +65,6 @@ struct ms_elf_section *ms_elf_section(struct ms_elf *e, const char *name);
 /* Contents, decompressed; NULL when there are none or they are damaged. Valid until the file is
  * closed. */
 const uint8_t *ms_elf_data(struct ms_elf_section *s);
-/* Are there contents, of a size that can be? */
-bool ms_elf_has_data(struct ms_elf_section *s);
-/* Contents, decompressed, into `out` of s->size bytes. False: none, or damaged. */
-bool ms_elf_unpack(struct ms_elf_section *s, uint8_t *out);
 
 /* A string of a table that ends inside it; "" for anything else, a table that is NULL too. */
 const char *ms_elf_string(const uint8_t *table, uint64_t size, uint64_t at);
