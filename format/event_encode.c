@@ -182,9 +182,10 @@ size_t ms_event_put_many(struct ms_event_encoder *e, const struct ms_event *v, s
 			 enum ms_fmt *rc)
 {
 	struct state u = take_state(e);
-	size_t room = e->max - e->count, put;
-	const struct ms_event *ev = v, *end = v + (n < room ? n : room);
-	bool good = u.now.number < NUMBER_MAX;
+	size_t room = e->max - e->count, most = n < room ? n : room, put;
+	uint64_t numbers = u.now.number < NUMBER_MAX ? NUMBER_MAX - u.now.number : 0;
+	const struct ms_event *ev = v, *end = v + (most < numbers ? most : numbers);
+	bool good = true;
 	for (; good && ev < end; ev += good)
 		if (ev->kind == MS_EV_FREE) {
 			good = put_event(e, &u, ev, MS_EV_FREE);

@@ -397,7 +397,8 @@ static int write_end(struct cut *c)
 	ms_record_number(&w, MS_END_ALLOCATIONS, c->out.number);
 	if (index)
 		ms_record_number(&w, MS_END_INDEX, index);
-	ms_record_end(&w);
+	if (!ms_record_end(&w))
+		return ms_err_set(c->err, "cannot write the trace: a record is too long");
 	return cut_record(&c->out, MS_BLOCK_END, &b, (struct ms_record){0}, 0, &w);
 }
 

@@ -87,7 +87,8 @@ static bool other_name(struct cut_writer *c, uint16_t block, const struct ms_fie
 	return kind != LEFT_OUT;
 }
 
-/* Bytes that `n` bytes of records can at most become: a component of a path, or a name of one letter, may become "libc-p4000000000.trace". */
+/* Bytes that `n` bytes of records can at most become: a component of a path, or a name of one letter,
+ * may become "libc-p4000000000.trace". */
 static uint64_t names_room(uint64_t n)
 {
 	enum { LONGEST = 40 };

@@ -112,14 +112,21 @@ static int hide_estimates(sqlite3 *db, struct ms_err *err)
 
 /* ---- rows ---- */
 
-/* A stack is needed by a site that is kept, also where its blocks were freed; and so are all its
- * callers. */
-static const char drop_stacks[] =
-	"WITH needed(id) AS (SELECT stack FROM site UNION"
-	" SELECT f.stack FROM free_site f JOIN site s ON s.id = f.site UNION"
-	" SELECT k.parent FROM needed JOIN stack k ON k.id = needed.id)"
-	"DELETE FROM stack WHERE id NOT IN (SELECT id FROM needed WHERE id IS NOT NULL);"
-	"DELETE FROM frame WHERE id NOT IN (SELECT frame FROM stack)";
+static int drop_stacks(sqlite3 *db, const struct matches *m, struct ms_err *err)
+{
+	sqlite3_stmt *q = ms_sql_prepare(db, "DELETE FROM stack WHERE id = ?", err);
+	for (size_t i = 0; q && i < m->stacks.n && !err->text[0]; i++) {
+		if (m->stacks.v[i].needed)
+			continue;
+		sqlite3_bind_int64(q, 1, m->stacks.v[i].id);
+		ms_sql_next(db, q, err);
+		sqlite3_reset(q);
+	}
+	sqlite3_finalize(q);
+	if (err->text[0])
+		return -1;
+	return ms_sql_exec(db, "DELETE FROM frame WHERE id NOT IN (SELECT frame FROM stack)", err);
+}
 
 /* Whatever is known of a site goes with it: every table has the site in a column of that name. */
 static int drop_rows(sqlite3 *db, struct ms_err *err)
@@ -152,7 +159,7 @@ int hide(sqlite3 *db, const struct matches *m, const char *filter, struct ms_err
 			       ms_sql_execf(db, err, name_filter, filter, filter) ||
 			       suppressions_note(db, m, stage, err) || hide_estimates(db, err) ||
 			       ms_diff_hide(db, stage, filter, err) || drop_rows(db, err) ||
-			       ms_sql_exec(db, drop_stacks, err) || ms_sql_exec(db, "COMMIT", err)
+			       drop_stacks(db, m, err) || ms_sql_exec(db, "COMMIT", err)
 		       ? -1
 		       : 0;
 }

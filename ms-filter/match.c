@@ -154,7 +154,16 @@ static int read_sites(struct matches *m, sqlite3 *db, const struct options *o, s
 	return err->text[0] ? -1 : 0;
 }
 
-/* Decides on every site. */
+/* A stack that is needed has needed callers, so that going outwards can stop at the first one found
+ * marked. */
+static void need(struct matches *m, int64_t stack)
+{
+	struct stack *k = match_stack_of(m, stack);
+	for (; k && !k->needed; k = match_stack_of(m, k->parent))
+		k->needed = true;
+}
+
+/* Decides on every site, and marks what the kept ones need. */
 static void decide(struct matches *m, const struct options *o)
 {
 	for (size_t i = 0; i < m->sites.n; i++) {
@@ -163,7 +172,23 @@ static void decide(struct matches *m, const struct options *o)
 		s->hidden ^= o->invert;
 		m->hidden += s->hidden;
 		m->unknown[VERDICT] += !s->judged && (o->keep & KEEP(VERDICT) & ~s->found);
+		if (!s->hidden)
+			need(m, s->stack);
 	}
+}
+
+/* Marks the stacks that freed blocks of the kept sites. */
+static int need_frees(struct matches *m, sqlite3 *db, struct ms_err *err)
+{
+	sqlite3_stmt *q = ms_sql_prepare(
+		db, "SELECT site, stack FROM free_site WHERE stack IS NOT NULL", err);
+	while (q && ms_sql_next(db, q, err)) {
+		const struct site *s = match_site_of(m, sqlite3_column_int64(q, 0));
+		if (s && !s->hidden)
+			need(m, sqlite3_column_int64(q, 1));
+	}
+	sqlite3_finalize(q);
+	return err->text[0] ? -1 : 0;
 }
 
 int matches_stacks(struct matches *m, sqlite3 *db, const struct options *o, struct ms_err *err)
@@ -182,7 +207,7 @@ int matches_find(struct matches *m, sqlite3 *db, const struct options *o, const 
 		return -1;
 	suppressions_apply(m, o);
 	decide(m, o);
-	return 0;
+	return need_frees(m, db, err);
 }
 
 void matches_free(struct matches *m)

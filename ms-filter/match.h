@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Which sites of a snapshot meet the conditions.
+ * Which sites of a snapshot meet the conditions, and which call stacks they need.
  */
 #pragma once
 
@@ -26,6 +26,7 @@ struct stack {
 	int64_t id, parent, frame; /* parent 0 = none */
 	uint64_t found;            /* bits of its own frame and of all its callers' */
 	bool user;                 /* one of these frames is of the user's own code, or may be */
+	bool needed;               /* by a site that is kept, also where its blocks were freed */
 };
 
 struct site {
@@ -86,12 +87,13 @@ bool match_names(const char *pattern, const char *name, int64_t number);
 int conditions_ask(struct matches *m, struct sqlite3 *db, const struct options *o,
 		   const char *point, struct ms_err *err);
 
-/* ---- suppressions.c: which line of which file takes which sites away, and what that comes to ---- */
+/* ---- suppressions.c: which line of which file takes which sites away ---- */
 
 /* Sets DROP(SUPPRESSED) and the rule of the sites that a suppression meets, the first of several.
  * After the sites' other conditions, with names. */
 void suppressions_apply(struct matches *m, const struct options *o);
-/* Writes the rows of the table `suppression`, before the sites in temp.gone go. 0, or -1 with `err` set. */
+/* Writes the rows of the table `suppression`, before the sites in temp.gone go. 0, or -1 with `err`
+ * set. */
 int suppressions_note(struct sqlite3 *db, const struct matches *m, int64_t stage,
 		      struct ms_err *err);
 /* Remarks for the latest stage what each took away. */

@@ -3,7 +3,7 @@
  *   In:  the folder of /proc, or one that looks like it.
  *   Out: figures, limits, names and regions as structs; proc_text.h has the texts alone, for
  *        fuzzing.
- *   Used by: ms-record (samples, maps), ms-snap --regions, ms-top, snapshot, api.
+ *   Used by: ms-record (samples, maps), ms-snap --regions, ms-top, api.
  *
  * A process as /proc shows it: figures by descriptors that stay open, and its regions.
  *

@@ -58,9 +58,9 @@ struct ms_beside {
 void ms_beside_start(struct ms_replay *r, uint64_t options);
 void ms_beside_free(struct ms_beside *b);
 
-/* Called by the replay, when r->beside is there: a block with that `slack` (as in struct
- * ms_event) was added to `site`; one of `size` bytes was taken out of it; the heap has a new peak; a moment is taken; the recording
- * ends. */
+/* Called by the replay, when r->beside is there: a block with that `slack` (as in struct ms_event)
+ * was added to `site`; one of `size` bytes was taken out of it; the heap has a new peak; a moment is
+ * taken; the recording ends. */
 void ms_beside_added(struct ms_replay *r, uint64_t number, uint32_t slack, uint32_t site);
 void ms_beside_removed(struct ms_replay *r, const struct ms_event *ev, uint32_t site,
 		       uint64_t size);

@@ -138,11 +138,14 @@ static int by_low(const void *a, const void *b)
 
 void ms_spans_sort(struct ms_spans *s)
 {
-	uint64_t reach = 0;
 	if (s->n)
 		qsort(s->v, s->n, sizeof *s->v, by_low);
-	for (size_t i = 0; i < s->n; i++)
-		s->v[i].reach = reach = s->v[i].high > reach ? s->v[i].high : reach;
+	for (size_t i = 0; i < s->n; i++) {
+		size_t k = i;
+		while (k && s->v[k - 1].high <= s->v[i].low)
+			k = s->v[k - 1].before;
+		s->v[i].before = k;
+	}
 }
 
 static void index_units(struct ms_dwarf *d)
@@ -228,8 +231,7 @@ static struct ms_unit *unit_of(struct ms_dwarf *d, uint32_t index)
 static const struct ms_row *row_at(const struct ms_unit *u, uint64_t address)
 {
 	const struct ms_spans *all = &u->sequences;
-	for (size_t i = MS_COUNT_UP_TO(all->v, all->n, low, address);
-	     i && all->v[i - 1].reach > address; i--) {
+	for (size_t i = MS_COUNT_UP_TO(all->v, all->n, low, address); i; i = all->v[i - 1].before) {
 		const struct ms_span *s = &all->v[i - 1];
 		const struct ms_row *rows = &u->rows[s->first_row];
 		if (address < s->high)
@@ -241,11 +243,11 @@ static const struct ms_row *row_at(const struct ms_unit *u, uint64_t address)
 /* Of the functions and inlined calls that cover the address the innermost. */
 static uint32_t node_at(const struct ms_unit *u, uint64_t address)
 {
-	enum { LOOK_BACK = 1 << 16 }; /* only damaged or hostile files have so many */
+	enum { MOST = 1 << 16 }; /* only damaged or hostile files have so many in each other */
 	const struct ms_span *best = NULL;
 	const struct ms_spans *all = &u->calls;
-	size_t end = MS_COUNT_UP_TO(all->v, all->n, low, address);
-	for (size_t i = end; i && end - i < LOOK_BACK && all->v[i - 1].reach > address; i--) {
+	size_t i = MS_COUNT_UP_TO(all->v, all->n, low, address);
+	for (unsigned looks = 0; i && looks < MOST; i = all->v[i - 1].before, looks++) {
 		const struct ms_span *s = &all->v[i - 1];
 		if (address < s->high && (!best || s->depth > best->depth))
 			best = s;
@@ -308,8 +310,8 @@ size_t ms_dwarf_find(struct ms_dwarf *d, uint64_t address, struct ms_location *o
 	/* Ranges of units may overlap where a compiler was careless: the nearest one that knows
 	 * something wins. */
 	size_t n = 0;
-	for (size_t i = MS_COUNT_UP_TO(d->spans.v, d->spans.n, low, address);
-	     !n && i && d->spans.v[i - 1].reach > address; i--)
+	for (size_t i = MS_COUNT_UP_TO(d->spans.v, d->spans.n, low, address); !n && i;
+	     i = d->spans.v[i - 1].before)
 		if (address < d->spans.v[i - 1].high)
 			n = find_in(d, d->spans.v[i - 1].unit, address, out, max);
 	return n;

@@ -37,7 +37,7 @@ struct ms_row {
  * into. */
 struct ms_span {
 	uint64_t low, high;
-	uint64_t reach; /* highest `high` of this and all earlier ones */
+	size_t before; /* index + 1 of the last earlier one that ends behind `low`; 0 = none */
 	union {
 		uint32_t unit, first_row, node;
 	};
@@ -133,7 +133,8 @@ size_t ms_dwarf_find(struct ms_dwarf *d, uint64_t address, struct ms_location *o
 
 /* ---- between the files of the module ---- */
 
-/* Sorts them and sets `reach`. */
+/* Sorts them and sets `before`: by it, from the last one that begins before an address, all are
+ * found that cover it. */
 void ms_spans_sort(struct ms_spans *s);
 /* Appends the address ranges of an entry, without empty ones and what the linker left of code that
  * it removed. False: they cannot be read. */

@@ -54,7 +54,8 @@ const void *elfmap_section(const struct elfmap *m, unsigned i, uint32_t type, ui
 	return elfmap_part(m, m->sections[i].sh_offset, *bytes);
 }
 
-const char *elfmap_strings(const struct elfmap *m, unsigned i, uint64_t *bytes)
+/* Section `i`, if it is in the file and ends with a NUL, as texts do; else NULL. */
+static const char *strings_of(const struct elfmap *m, unsigned i, uint64_t *bytes)
 {
 	if (i >= m->head->e_shnum)
 		return NULL;
@@ -72,6 +73,6 @@ bool elfmap_table(const struct elfmap *m, unsigned i, struct elfmap_table *t)
 	if (!t->symbols)
 		return false;
 	t->count = bytes / sizeof *t->symbols;
-	t->strings = elfmap_strings(m, m->sections[i].sh_link, &t->bytes);
+	t->strings = strings_of(m, m->sections[i].sh_link, &t->bytes);
 	return t->strings;
 }

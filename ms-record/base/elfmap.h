@@ -32,8 +32,6 @@ void elfmap_close(struct elfmap *m);
 const void *elfmap_part(const struct elfmap *m, uint64_t offset, uint64_t bytes);
 /* Section `i`, if it is of that type and in the file; else NULL. */
 const void *elfmap_section(const struct elfmap *m, unsigned i, uint32_t type, uint64_t *bytes);
-/* Section `i`, if it is in the file and ends with a NUL, as texts do; else NULL. */
-const char *elfmap_strings(const struct elfmap *m, unsigned i, uint64_t *bytes);
 /* The table of symbols that section `i` is; false = it is none. */
 bool elfmap_table(const struct elfmap *m, unsigned i, struct elfmap_table *t);
 /* "" = it has none. */

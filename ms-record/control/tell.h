@@ -43,7 +43,8 @@ struct tell_name {
 };
 struct tell_name tell_name(const struct stat *st, const uint8_t session[TELL_SESSION]);
 
-/* The client: asks with a verb that tell_parse took, waits for the answer, prints what it says. 0, or -1 with `err` set. */
+/* The client: asks with a verb that tell_parse took, waits for the answer, prints what it says. 0, or
+ * -1 with `err` set. */
 int tell_ask(const char *file, const char *verb, struct ms_err *err);
 
 /* ---- the recorder's side ---- */

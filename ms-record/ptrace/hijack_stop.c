@@ -421,6 +421,7 @@ static int stop_this(struct hijack_stop *s, const struct hijack *h, pid_t tid, u
 		if (!stops_late(s->threads.v, h->proc, clock_mono() + LATE_MOST_NS))
 			return fail(s, h->proc, ETIMEDOUT);
 		s->threads.v[0].stop_ns = clock_mono();
+		deadline_ns = s->threads.v[0].stop_ns + LATE_NS;
 		hijack_hurry(true);
 	}
 	for (int i = 0; i < RSEQ_TRIES && stopped(s) && hijack_in_rseq(h, s->threads.v); i++)

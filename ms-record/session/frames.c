@@ -14,14 +14,16 @@
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "format/varint.h"
+#include "libcommon/base/arena.h"
 #include "libcommon/base/order.h"
 #include "ms-record/ptrace/attach_elf.h"
 #include "ms-record/base/descriptor.h"
-#include "ms-record/base/elfmap.h"
 
 #define HEADERS_MOST 64u
+#define NAMES_MOST (1u << 20)
 #define GUESS_MOST (UINT64_C(64) << 20) /* of a segment that is searched */
 #define GUESS_WORK (1u << 24)           /* entries looked at while guessing */
 #define GUESS_LEAST 4u                  /* functions */
@@ -341,28 +343,37 @@ static void use(const struct looked *l, const struct frames_section *s, struct f
 	t->high = s->address + s->n;
 }
 
-/* .eh_frame, as the section headers of the file say. */
+/* .eh_frame, as the section headers of the file say. It is read, not mapped: whoever writes to it
+ * meanwhile could end the recorder by SIGBUS. */
 static bool named_section(int fd, Elf64_Shdr *out)
 {
-	struct elfmap file;
-	uint64_t bytes;
+	Elf64_Ehdr e;
+	Elf64_Shdr names;
+	char *text = NULL;
 	bool found = false;
-	if (!elfmap_open(&file, fd))
+	if (pread(fd, &e, sizeof e, 0) != sizeof e || memcmp(e.e_ident, ELFMAG, SELFMAG) ||
+	    e.e_shentsize != sizeof names || e.e_shstrndx >= e.e_shnum || e.e_shoff > INT64_MAX / 2)
 		return false;
-	const char *names = elfmap_strings(&file, file.head->e_shstrndx, &bytes);
-	for (unsigned i = 0; names && i < file.head->e_shnum && !found; i++) {
-		*out = file.sections[i];
-		found = out->sh_name < bytes && out->sh_type != SHT_NOBITS &&
-			out->sh_flags & SHF_ALLOC && !strcmp(names + out->sh_name, ".eh_frame");
-	}
-	elfmap_close(&file);
+	if (pread(fd, &names, sizeof names, (off_t)(e.e_shoff + e.e_shstrndx * sizeof names)) !=
+		    sizeof names ||
+	    !names.sh_size || names.sh_size > NAMES_MOST || names.sh_offset > INT64_MAX / 2)
+		return false;
+	text = ms_xcalloc(names.sh_size + 1, 1);
+	if (pread(fd, text, names.sh_size, (off_t)names.sh_offset) == (ssize_t)names.sh_size)
+		for (unsigned i = 0; i < e.e_shnum && !found; i++)
+			found = pread(fd, out, sizeof *out, (off_t)(e.e_shoff + i * sizeof *out)) ==
+					sizeof *out &&
+				out->sh_name < names.sh_size && out->sh_type != SHT_NOBITS &&
+				out->sh_flags & SHF_ALLOC &&
+				!strcmp(text + out->sh_name, ".eh_frame");
+	free(text);
 	return found;
 }
 
 static bool by_section(const struct looked *l, int fd, struct frames_table *t)
 {
-	Elf64_Shdr h = {0};
-	if (!named_section(fd, &h) || !is_inside(l, l->bias + h.sh_addr, h.sh_size))
+	Elf64_Shdr h;
+	if (fd < 0 || !named_section(fd, &h) || !is_inside(l, l->bias + h.sh_addr, h.sh_size))
 		return false;
 	uint8_t *bytes = fetch(l, l->bias + h.sh_addr, h.sh_size);
 	if (bytes)

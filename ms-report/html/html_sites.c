@@ -186,7 +186,7 @@ static void put_new(struct html_columns *c, uint32_t *seen, uint32_t number)
 	*seen += *seen == number;
 }
 
-/* What frames are merged by: in truth name and module, which say the rest. */
+/* What frames are merged by, as its bytes: it has no padding. */
 struct function {
 	uint32_t name, brief, module; /* strings; module + 1 */
 	uint32_t known;

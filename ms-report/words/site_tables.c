@@ -112,7 +112,8 @@ struct table site_threads(struct model *m, const struct site *s)
 	struct table t = TABLE_OF(thread_columns, .title = NULL);
 	table_query(m, &t,
 		    "FROM (SELECT x.*, t.tid, t.name FROM site_thread x JOIN thread t"
-		    " ON t.id = x.thread WHERE x.site = %lld) ORDER BY allocations DESC, thread",
+		    " ON t.id = x.thread JOIN process p ON p.id = t.process"
+		    " WHERE x.site = %lld) ORDER BY allocations DESC, thread",
 		    (long long)s->id);
 	/* how sure these are nobody noted */
 	for (size_t i = 0; s->est && i < t.n; i++)

@@ -27,7 +27,7 @@ VALGRIND = ["valgrind.bin", "--run-libc-freeres=no", "--run-cxx-freeres=no", "--
 NO_OUTPUT = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 # Started by the loader, a program that is not position independent has its heap behind the loader, and not behind its own data.
 HIGH = {"python3": (["/lib64/ld-linux-x86-64.so.2"], ["--aspace-minaddr=0x100000000"])}
-OURS, THEIRS = {"MEMSCOPE_SOCKET"}, {"GLIBCPP_FORCE_NEW", "GLIBCXX_FORCE_NEW", "VALGRIND_LAUNCHER"}
+OURS, THEIRS = {"MEMSCOPE_SOCKET", "ASAN_OPTIONS"}, {"GLIBCPP_FORCE_NEW", "GLIBCXX_FORCE_NEW", "VALGRIND_LAUNCHER"}
 KEEP = ("PATH", "HOME", "LC_ALL", "PYTHONMALLOC", "PYTHONHASHSEED", "PYTHONDONTWRITEBYTECODE", "PERL_HASH_SEED",
         "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM")
 
