@@ -40,41 +40,45 @@ bool ms_verdict_put_site(struct ms_record_writer *w, const struct ms_verdict_sit
 
 bool ms_verdict_get(struct ms_record rec, struct ms_verdict_record *out)
 {
-	struct ms_verdict_scan *s = &out->scan;
-	struct ms_verdict_site *site = &out->site;
+	struct ms_verdict_scan scan = {.label = ""};
+	struct ms_verdict_site site = {0};
 	uint64_t wide = 0, *const numbers[MS_VERDICT_WIDE + 1] = {
-				   [MS_VERDICT_SCAN] = &s->scan,
-				   [MS_VERDICT_TIME] = &s->time_ns,
-				   [MS_VERDICT_EVENT] = &s->event,
-				   [MS_VERDICT_STATE] = &s->state,
-				   [MS_VERDICT_PAUSE] = &s->pause_ns,
-				   [MS_VERDICT_TOOK] = &s->took_ns,
-				   [MS_VERDICT_READ] = &s->read_bytes,
+				   [MS_VERDICT_SCAN] = &scan.scan,
+				   [MS_VERDICT_TIME] = &scan.time_ns,
+				   [MS_VERDICT_EVENT] = &scan.event,
+				   [MS_VERDICT_STATE] = &scan.state,
+				   [MS_VERDICT_PAUSE] = &scan.pause_ns,
+				   [MS_VERDICT_TOOK] = &scan.took_ns,
+				   [MS_VERDICT_READ] = &scan.read_bytes,
 				   [MS_VERDICT_WIDE] = &wide,
-				   [MS_VERDICT_STACK] = &site->stack,
-				   [MS_VERDICT_RETAINED_BLOCKS] = &site->retained_blocks,
-				   [MS_VERDICT_RETAINED_BYTES] = &site->retained_bytes,
+				   [MS_VERDICT_STACK] = &site.stack,
+				   [MS_VERDICT_RETAINED_BLOCKS] = &site.retained_blocks,
+				   [MS_VERDICT_RETAINED_BYTES] = &site.retained_bytes,
 			   };
 	struct ms_field f;
-	bool stack = false;
+	bool stack = false, is_scan = false;
 	enum ms_fmt rc;
-	*out = (struct ms_verdict_record){.scan.label = ""};
 	while ((rc = ms_record_field(&rec, &f)) == MS_FMT_OK) {
 		if (f.id == MS_VERDICT_LABEL && f.is_bytes) {
-			out->is_scan = true;
-			s->label = (const char *)f.data;
-			s->label_size = f.size;
+			is_scan = true;
+			scan.label = (const char *)f.data;
+			scan.label_size = f.size;
 		}
 		if (f.is_bytes || f.id > MS_VERDICT_WIDE)
 			continue;
 		unsigned v = f.id - MS_VERDICT_DIRECT_BLOCKS;
 		if (v <= MS_VERDICT_UNKNOWN_BYTES - MS_VERDICT_DIRECT_BLOCKS)
-			(v % 2 ? site->bytes : site->blocks)[v / 2] = f.value;
+			(v % 2 ? site.bytes : site.blocks)[v / 2] = f.value;
 		else if (numbers[f.id])
 			*numbers[f.id] = f.value;
 		stack |= f.id == MS_VERDICT_STACK;
 	}
-	s->wide = wide != 0;
-	site->scan = s->scan;
-	return rc == MS_FMT_END && s->scan && (out->is_scan || stack);
+	scan.wide = wide != 0;
+	site.scan = scan.scan;
+	*out = (struct ms_verdict_record){.is_scan = is_scan};
+	if (is_scan)
+		out->scan = scan;
+	else
+		out->site = site;
+	return rc == MS_FMT_END && scan.scan && (is_scan || stack);
 }

@@ -34,8 +34,10 @@ struct ms_verdict_site {
 };
 struct ms_verdict_record {
 	bool is_scan;
-	struct ms_verdict_scan scan;
-	struct ms_verdict_site site;
+	union {
+		struct ms_verdict_scan scan;
+		struct ms_verdict_site site;
+	};
 };
 
 /* Most bytes of a record, without the label. */

@@ -82,7 +82,8 @@ static bool overview_only(const struct options *opt)
 	return one;
 }
 
-static sqlite3 *open_input(const struct options *opt, const char **at, struct ms_build_result *res,
+static sqlite3 *open_input(const struct options *opt, const char **at,
+			   const struct ms_row_taker *taker, struct ms_build_result *res,
 			   struct ms_err *err)
 {
 	struct ms_arena arena = {0};
@@ -105,6 +106,7 @@ static sqlite3 *open_input(const struct options *opt, const char **at, struct ms
 					 .point_count = usual ? 2 : 3,
 					 .usual_points = overview ? 2 : 0,
 					 .no_site_details = overview,
+					 .taker = overview && !opt->anonymize ? taker : NULL,
 					 .progress = !opt->cli.quiet};
 	sqlite3 *db =
 		several ? ms_snapshot_build(paths, opt->input_count, &build, res, err)
@@ -261,7 +263,8 @@ static int report(const struct options *opt)
 	struct ms_build_result res = {0};
 	struct model m = {0};
 	const char *at;
-	sqlite3 *db = open_input(opt, &at, &res, &err);
+	struct ms_row_taker taker = model_taker(&m);
+	sqlite3 *db = open_input(opt, &at, &taker, &res, &err);
 	struct page p = {.m = &m,
 			 .links = opt->links,
 			 .budgets = &opt->budgets,

@@ -141,6 +141,13 @@ void ms_replay_sum_cells(struct ms_replay *r)
 	free(records.slots);
 }
 
+void ms_replay_forget_classes(struct ms_replay *r)
+{
+	MS_FREE(r->classes, r->ages);
+	r->classes = NULL;
+	r->ages = NULL;
+}
+
 void ms_replay_each_class(const struct ms_replay *r, const struct ms_replay_site *s,
 			  void (*each)(void *arg, unsigned class, const struct ms_replay_size *c),
 			  void *arg)

@@ -81,6 +81,8 @@ static inline void ms_replay_age(struct ms_replay *r, struct ms_replay_site *s, 
 
 /* Sets what is a sum of cells: of sites, threads, their records and classes, and of sizes. */
 void ms_replay_sum_cells(struct ms_replay *r);
+/* After ms_replay_finish: gives back what is known of single sites by size and lifetime. */
+void ms_replay_forget_classes(struct ms_replay *r);
 /* Calls `each` for every class of a site, in ascending order. */
 void ms_replay_each_class(const struct ms_replay *r, const struct ms_replay_site *s,
 			  void (*each)(void *arg, unsigned class, const struct ms_replay_size *c),

@@ -25,6 +25,16 @@ struct ms_err;
  * checkpoint on wherever it can be. */
 enum ms_read { MS_READ_AUTO, MS_READ_ALL, MS_READ_PART };
 
+/* Takes rows of module, frame, stack, site, site_stat and site_verdict in place of the database, in
+ * the order of their keys and before what they refer to in other tables: processes have the ids 1, 2
+ * and so on. Rows of snapshot are for both. The values live until the call returns, and have the
+ * columns of the row before if that was of the same `table`. */
+struct ms_value;
+struct ms_row_taker {
+	void (*row)(void *arg, const char *table, const struct ms_value *v, size_t n);
+	void *arg;
+};
+
 /* What turns traces into a snapshot. Zero = the defaults of ms-snap without options. */
 struct ms_build_options {
 	const char *const *points; /* --at, `point_count` of them; none = peak and end */
@@ -43,6 +53,8 @@ struct ms_build_options {
 	const char *const *debug_dirs; /* NULL-terminated, or NULL */
 	uint64_t debuginfod_ns;        /* --debuginfod: how long in all; 0 = never */
 	bool progress;                 /* show progress on standard error if it is a terminal */
+	/* or NULL; gets nothing where what is put must be corrected afterwards */
+	const struct ms_row_taker *taker;
 };
 
 /* What came out, for exit statuses and banners: counts of traces in each condition. `incomplete`

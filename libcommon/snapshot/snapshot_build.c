@@ -153,6 +153,20 @@ static int fill_sum(const struct ms_sum *s, sqlite3 *db, struct ms_err *err)
 	return ms_insert_close(&in);
 }
 
+/* Of processes whose rows stay as they are put. Heaps of their own are found by looking at tables. */
+static bool may_be_taken(const struct build *b)
+{
+	for (size_t i = 0; i < b->all.n; i++) {
+		const struct ms_kept_process *p = &b->all.v[i]->keep;
+		if (ms_is_corrected(p))
+			return false;
+		for (size_t k = 0; k < p->rec->frames.n; k++)
+			if (p->rec->frames.v[k].flags & MS_FRAME_HEAP)
+				return false;
+	}
+	return true;
+}
+
 /* Fills `db`, which is closed when that fails. */
 static sqlite3 *fill(struct build *b, sqlite3 *db)
 {
@@ -170,6 +184,7 @@ static sqlite3 *fill(struct build *b, sqlite3 *db)
 			       .one_process = b->all.n == 1,
 			       .look_again = b->opt->sysroot || b->opt->debug_dirs ||
 					     b->opt->debuginfod_ns};
+	f.taker = may_be_taken(b) ? b->opt->taker : NULL;
 	int rc = ms_sql_exec(db, "BEGIN", b->err) || fill_meta(b, db);
 	if (rc == 0 && !some_in_part(b))
 		rc = fill_sum(&b->sum, db, b->err);

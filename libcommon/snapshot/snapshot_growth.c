@@ -43,17 +43,6 @@ static struct ms_trend widened(struct ms_trend t, double mean)
 	return t;
 }
 
-/* A site that a scan found to be worse, or of which it could only say that it is still held, keeps
- * what is worse. */
-static int set_verdicts(struct ms_filling *f, long long process)
-{
-	return ms_sql_execf(f->db, f->err,
-			    "UPDATE site SET verdict = 'growing' WHERE process = %lld AND id IN"
-			    " (SELECT site FROM growth WHERE process = %lld AND trend = 'growing')"
-			    " AND coalesce(verdict, '') NOT IN ('unreachable', 'indirect')",
-			    process, process);
-}
-
 int ms_put_growth(struct ms_filling *f, int64_t process, const struct ms_trend *t)
 {
 	struct ms_insert in = ms_insert(f->db, "growth", f->err);
@@ -72,8 +61,5 @@ int ms_fill_growth(struct ms_fill *w)
 		put_grown(&in, w->p->id, one.site == UINT32_MAX ? 0 : w->row_of_site[one.site],
 			  &one);
 	}
-	if (ms_insert_close(&in) != 0)
-		return -1;
-	/* of a sampled recording there are rates, but no verdict */
-	return sampled ? 0 : set_verdicts(w->f, w->p->id);
+	return ms_insert_close(&in);
 }

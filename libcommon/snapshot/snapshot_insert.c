@@ -127,13 +127,15 @@ static char *repair(const char *s)
 
 void ms_put_values(struct ms_insert *in, const struct ms_value *v, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		struct ms_value *to = MS_PUSH(&in->values);
-		*to = v[i];
+	in->values.v = ms_xgrow(in->values.v, &in->values.cap, in->values.n + n, sizeof *v);
+	struct ms_value *to = memcpy(in->values.v + in->values.n, v, n * sizeof *v);
+	in->values.n += n;
+	for (size_t i = 0; i < n; i++, to++) {
 		if (v[i].type != MS_VALUE_TEXT)
 			continue;
 		char *repaired = repair(v[i].text);
-		to->text = ms_arena_strdup(&in->text, repaired ? repaired : v[i].text);
+		if (!in->taker || in->both || repaired)
+			to->text = ms_arena_strdup(&in->text, repaired ? repaired : v[i].text);
 		free(repaired);
 	}
 }
@@ -148,6 +150,11 @@ void ms_end_row(struct ms_insert *in)
 		ms_err_set(in->err, "snapshot database: %zu values for a row of '%s'",
 			   in->values.n % in->columns, in->table);
 		in->failed = true;
+	}
+	if (in->taker && !in->failed) {
+		in->taker->row(in->taker->arg, in->table, in->values.v + in->values.n - in->columns,
+			       in->columns);
+		in->values.n = in->both ? in->values.n : 0;
 	}
 	if (in->failed || in->keys || in->now || in->values.n >= VALUES_AT_ONCE)
 		flush(in);

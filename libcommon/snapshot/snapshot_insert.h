@@ -27,6 +27,8 @@ struct ms_insert {
 	sqlite3 *db;
 	const char *table;
 	struct ms_err *err;
+	const struct ms_row_taker *taker; /* has each row, in place of the database or NULL */
+	bool both;                        /* the database has it too */
 	size_t keys;    /* of an update: how many values, the last of a row, say which row */
 	size_t columns; /* of a row; 0 = there was none yet */
 	size_t at_once; /* rows that `many` takes, which costs less than a statement a row */

@@ -100,6 +100,11 @@ bool ms_part_is_headless(const struct ms_kept_process *p)
 	return !p->counted_from && (p->rec->skipped || p->rec->parts);
 }
 
+bool ms_is_corrected(const struct ms_kept_process *p)
+{
+	return ms_part_is_headless(p) || p->rec->replay.sampled;
+}
+
 int ms_fill_part(struct ms_fill *w)
 {
 	const struct ms_kept_process *p = w->p;
@@ -201,7 +206,7 @@ static const char replace[] =
 	"UPDATE thread" NONE_LIVE "process IN " REPLACED ";"
 	"UPDATE size_class" NONE_LIVE "process IN " REPLACED ";"
 	"UPDATE site_size" NONE_LIVE "site IN (SELECT id FROM site WHERE process IN " REPLACED ");"
-	"UPDATE site_thread" NONE_LIVE "site IN (SELECT id FROM site WHERE process IN " REPLACED
+	"UPDATE site_thread" NONE_LIVE "thread IN (SELECT id FROM thread WHERE process IN " REPLACED
 	");"
 	"UPDATE estimate SET figure = replace(figure, 'unfreed_', 'exec_')"
 	" WHERE figure LIKE 'unfreed!_%' ESCAPE '!' AND process IN " REPLACED ";"

@@ -63,8 +63,8 @@ struct ms_kept_process {
 
 /* What a frame and its callers show of known one-time allocations (one_time.h). */
 struct ms_signs {
-	uint32_t signs;
-	bool user; /* one of them is, or may be, the user's own */
+	uint32_t signs : 31;
+	uint32_t user : 1; /* one of them is, or may be, the user's own */
 };
 
 /* A site with some. */
@@ -83,6 +83,7 @@ struct ms_filling {
 	struct ms_progress *progress;
 	bool look_again; /* in files, even where the trace says what was found */
 	bool no_site_details, one_process;
+	const struct ms_row_taker *taker; /* or NULL: all rows go into the database */
 	int64_t modules, frames, stacks, sites, threads, snapshots; /* last ids given */
 	MS_ARRAY(struct ms_site_signs) signs;
 };
@@ -90,8 +91,8 @@ struct ms_filling {
 /* Rows of the call stacks of one process: what nodes became. */
 struct ms_stack_rows {
 	struct ms_signs *signs; /* by node */
-	int64_t *row_of_node;   /* row of the innermost logical frame, 0 = not used by any site */
-	int64_t *user_of_node;  /* row after which a site with that innermost node is named */
+	uint32_t *row_of_node;  /* row of the innermost logical frame, 0 = not used by any site */
+	uint32_t *user_of_node; /* row after which a site with that innermost node is named */
 	uint64_t without_symbol;
 };
 
@@ -102,7 +103,8 @@ struct ms_fill {
 	const struct ms_recording *t; /* p->rec */
 	const struct ms_replay *r;    /* of it */
 	uint64_t tick_ns;
-	bool partial; /* not every event is there: what that makes unknowable is null */
+	bool partial;   /* not every event is there: what that makes unknowable is null */
+	bool corrected; /* figures of sites are, when all rows are there */
 	struct ms_stack_rows stacks;
 	struct ms_site_sums {
 		uint64_t allocations, bytes;
@@ -112,6 +114,14 @@ struct ms_fill {
 	int64_t *row_of_thread; /* 0 = it has none */
 	int64_t first_snapshot; /* row of the first point that is not absent */
 };
+
+/* Rows for the taker, if there is one, in place of the database. */
+struct ms_insert ms_large_table(const struct ms_filling *f, const char *table);
+/* Are figures of its sites corrected when all rows are there? */
+bool ms_is_corrected(const struct ms_kept_process *p);
+/* What is found of each site's blocks at the end: the worst verdict of the scan, or that they grow;
+ * NULL where it is nothing or all were freed since. The caller frees the array. */
+const char **ms_end_verdicts(const struct ms_fill *w);
 
 /* Each of these writes some tables, in the order of ms_fill_process. 0, or -1 with w->f->err set. */
 
@@ -129,12 +139,9 @@ int ms_fill_heaps(struct ms_fill *w);
 int ms_fill_frees(struct ms_fill *w);
 /* Of a sampled recording, corrects the rows so far, and fills table estimate. */
 int ms_fill_sampled(struct ms_fill *w);
-/* Of each site's blocks the worst verdict of the scan at the end, NULL where there is none or all were
- * freed since. The caller frees the array. */
-const char **ms_end_verdicts(const struct ms_fill *w);
-/* scan and site_verdict, and what is unreachable at the end. */
+/* scan and site_verdict, and what the scan at the end says of the process. */
 int ms_fill_verdicts(struct ms_fill *w);
-/* growth, and the verdicts that follow from it. */
+/* growth. */
 int ms_fill_growth(struct ms_fill *w);
 /* What the rows say of a process whose history was not read, or is not in the file, from its start,
  * and of the span of --from and --to. */
@@ -175,8 +182,8 @@ bool ms_part_is_headless(const struct ms_kept_process *p);
 bool ms_is_polled(const struct ms_recording *t);
 /* The row of table growth for all of a process. */
 int ms_put_growth(struct ms_filling *f, int64_t process, const struct ms_trend *t);
-/* Names the sites of f->signs that are known one-time allocations of the runtime. All rows of all
- * processes are written. 0, or -1 with f->err set. */
+/* Names the sites of f->signs, of which sizes are not known, that are known one-time allocations of
+ * the runtime. All rows of all processes are written. 0, or -1 with f->err set. */
 int ms_fill_one_time(struct ms_filling *f);
 /* Links images that replaced each other, and takes what was gone by exec out of what is live at the
  * end. All rows of all processes are written. 0, or -1 with `err` set. */

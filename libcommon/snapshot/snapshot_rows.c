@@ -7,10 +7,19 @@
 #include "libcommon/replay/replay_mapped.h"
 
 #include "libcommon/base/arena.h"
+#include "libcommon/replay/replay_cells.h"
+#include "libcommon/symbols/one_time.h"
 #include "snapshot_insert.h"
 #include "format/trace.h"
 
 #include <stdlib.h>
+
+struct ms_insert ms_large_table(const struct ms_filling *f, const char *table)
+{
+	struct ms_insert in = ms_insert(f->db, table, f->err);
+	in.taker = f->taker;
+	return in;
+}
 
 /* ---- sites ---- */
 
@@ -61,9 +70,14 @@ static void put_site(struct ms_fill *w, struct ms_insert *in, uint32_t i, const 
 	int64_t stack = s->node && s->node < w->t->nodes.n ? w->stacks.row_of_node[s->node] : 0;
 	int64_t user = stack ? w->stacks.user_of_node[s->node] : 0;
 	struct ms_signs signs = stack ? w->stacks.signs[s->node] : (struct ms_signs){0};
-	if (signs.signs)
-		*MS_PUSH(&w->f->signs) = (struct ms_site_signs){w->row_of_site[i], signs};
 	bool some = w->sums[i].allocations != 0, timed = s->first_tick != MS_NEVER;
+	struct ms_one_time_site known = {.min_size = some ? s->min_size : 0,
+					 .max_size = some ? s->max_size : 0,
+					 .blocks = s->max_live_blocks,
+					 .user = signs.user};
+	bool named = signs.signs && !w->corrected;
+	if (signs.signs && !named)
+		*MS_PUSH(&w->f->signs) = (struct ms_site_signs){w->row_of_site[i], signs};
 	ms_put(in, ms_int("id", w->row_of_site[i]), ms_int("process", w->p->id),
 	       ms_int_if("stack", stack != 0, stack),
 	       ms_int_if("user_frame", stack != 0, user ? user : stack),
@@ -78,14 +92,15 @@ static void put_site(struct ms_fill *w, struct ms_insert *in, uint32_t i, const 
 	       ms_int_if("last_ns", timed, s->last_tick * w->tick_ns),
 	       ms_int_if("lifetime_ns", !w->partial, s->lifetime_ticks * w->tick_ns),
 	       ms_int_if("lifetime_allocations", !w->partial, s->lifetime_allocations),
-	       ms_int("marked", s->marked), ms_text("verdict", verdict));
+	       ms_int("marked", s->marked), ms_text("verdict", verdict),
+	       ms_text("one_time", named ? ms_one_time(signs.signs, &known) : NULL));
 	ms_put_beside_site(in, w->t, i);
 	ms_end_row(in);
 }
 
 static int fill_sites(struct ms_fill *w)
 {
-	struct ms_insert in = ms_insert(w->f->db, "site", w->f->err);
+	struct ms_insert in = ms_large_table(w->f, "site");
 	const char **verdicts = ms_end_verdicts(w);
 	for (size_t i = 0; i < w->r->site_count; i++)
 		put_site(w, &in, w->order[i], verdicts[w->order[i]]);
@@ -219,7 +234,8 @@ static void put_sample(struct ms_insert *in, const struct ms_row *s)
 static int put_moment(struct ms_fill *w, const char *label, uint64_t time_ns,
 		      const struct ms_live *all)
 {
-	struct ms_insert in = ms_insert(w->f->db, "snapshot", w->f->err);
+	struct ms_insert in = ms_large_table(w->f, "snapshot");
+	in.both = true;
 	w->f->snapshots++;
 	ms_put(&in, ms_int("id", w->f->snapshots), ms_int("process", w->p->id),
 	       ms_text("label", label), ms_int("time_ns", time_ns),
@@ -233,7 +249,7 @@ static int put_moment(struct ms_fill *w, const char *label, uint64_t time_ns,
 /* In order of the key, which is cheapest. */
 static int put_stats(struct ms_fill *w, uint64_t time_ns, const struct ms_live *v)
 {
-	struct ms_insert in = ms_insert(w->f->db, "site_stat", w->f->err);
+	struct ms_insert in = ms_large_table(w->f, "site_stat");
 	for (size_t n = 0; n < w->r->site_count; n++) {
 		uint32_t site = w->order[n];
 		const struct ms_live *s = &v[site];
@@ -401,8 +417,11 @@ int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p)
 			    .r = &p->rec->replay,
 			    .tick_ns = p->rec->head->tick_ns,
 			    .partial = some_events_missing(p->rec),
+			    .corrected = ms_is_corrected(p),
 			    .first_snapshot = f->snapshots + 1};
 	int rc = 0;
+	if (f->no_site_details)
+		ms_replay_forget_classes(&p->rec->replay);
 	order_sites(&w);
 	sum_records(&w);
 	for (size_t i = 0; i < sizeof steps / sizeof *steps && rc == 0; i++)

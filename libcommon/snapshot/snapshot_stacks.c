@@ -68,7 +68,7 @@ static const char *symbol_state(const struct work *w, uint32_t id)
 static int fill_modules(struct work *w)
 {
 	static const char *const kinds[] = {"file", "vdso", "jit", "recorder", "heap"};
-	struct ms_insert in = ms_insert(w->f->db, "module", w->f->err);
+	struct ms_insert in = ms_large_table(w->f, "module");
 	for (uint32_t id = 1; id <= w->t->modules.n; id++) {
 		const struct ms_row *m = ms_module_of(w->t, id);
 		if (!m)
@@ -101,7 +101,7 @@ static void mark_stack(struct work *w, uint32_t n)
 {
 	const struct ms_recording *t = w->t;
 	for (; n && n < t->nodes.n && !w->out->row_of_node[n]; n = t->nodes.v[n].parent) {
-		w->out->row_of_node[n] = -1;
+		w->out->row_of_node[n] = UINT32_MAX;
 		w->used_frames[t->nodes.v[n].frame] = true;
 	}
 }
@@ -206,7 +206,7 @@ static const char *note_in_full(const struct ms_frame *fr, const struct ms_row *
 static int fill_frames(struct work *w)
 {
 	const struct ms_recording *t = w->t;
-	struct ms_insert in = ms_insert(w->f->db, "frame", w->f->err);
+	struct ms_insert in = ms_large_table(w->f, "frame");
 	w->runtime = ms_xcalloc(w->places.n, 1);
 	w->signs = ms_xcalloc(w->places.n, sizeof *w->signs);
 	for (uint32_t i = 0; i < t->frames.n; i++) {
@@ -259,7 +259,7 @@ static struct ms_signs join(struct ms_signs frame, const struct ms_signs *caller
 static int fill_stacks(struct work *w)
 {
 	const struct ms_recording *t = w->t;
-	struct ms_insert in = ms_insert(w->f->db, "stack", w->f->err);
+	struct ms_insert in = ms_large_table(w->f, "stack");
 	uint64_t *depth = ms_xcalloc(t->nodes.n + 1, sizeof *depth);
 	for (uint32_t n = 1; n < t->nodes.n; n++) {
 		if (!w->out->row_of_node[n])
@@ -282,8 +282,8 @@ static int fill_stacks(struct work *w)
 				user = parent;
 			signs = join(w->signs[l->first + k], &signs);
 		}
-		w->out->row_of_node[n] = parent;
-		w->out->user_of_node[n] = user;
+		w->out->row_of_node[n] = (uint32_t)parent;
+		w->out->user_of_node[n] = (uint32_t)user;
 		w->out->signs[n] = signs;
 	}
 	free(depth);
@@ -312,22 +312,16 @@ int ms_fill_stacks(struct ms_fill *fill)
 
 /* ---- known one-time allocations ---- */
 
-/* What is not known is null. */
-static const char figures[] = "SELECT s.min_size, s.max_size, coalesce(s.max_live_blocks,"
-			      " (SELECT max(live_blocks) FROM site_stat c WHERE c.site = s.id), 0)"
-			      " FROM site s WHERE s.id = ?";
-
 int ms_fill_one_time(struct ms_filling *f)
 {
 	struct ms_insert u = ms_update(f->db, "site", 1, f->err);
-	sqlite3_stmt *q = ms_sql_prepare(f->db, figures, f->err);
+	sqlite3_stmt *q = ms_sql_prepare(
+		f->db, "SELECT max(live_blocks) FROM site_stat WHERE site = ?", f->err);
 	for (size_t i = 0; q && i < f->signs.n; i++) {
 		const struct ms_site_signs *s = &f->signs.v[i];
 		sqlite3_bind_int64(q, 1, s->site);
 		ms_sql_next(f->db, q, f->err);
-		struct ms_one_time_site site = {.min_size = (uint64_t)sqlite3_column_int64(q, 0),
-						.max_size = (uint64_t)sqlite3_column_int64(q, 1),
-						.blocks = (uint64_t)sqlite3_column_int64(q, 2),
+		struct ms_one_time_site site = {.blocks = (uint64_t)sqlite3_column_int64(q, 0),
 						.user = s->signs.user};
 		const char *name = ms_one_time(s->signs.signs, &site);
 		sqlite3_reset(q);

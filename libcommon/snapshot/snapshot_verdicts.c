@@ -3,6 +3,7 @@
  * the end for sites and process.
  */
 #include "format/trace.h"
+#include "libcommon/replay/replay_growth.h"
 #include "snapshot_insert.h"
 #include "snapshot_private.h"
 
@@ -25,9 +26,9 @@ static const char *const verdict_names[MS_VERDICTS] = {
 };
 
 /* The site with that innermost stack node, plus one; 0 = there is none. */
-static uint32_t site_at(const struct ms_replay *r, uint64_t node)
+static uint32_t site_at(const struct ms_fill *w, uint64_t node)
 {
-	return node < r->node_count ? r->site_of_node[node] : 0;
+	return node < w->r->node_count ? w->r->site_of_node[node] : 0;
 }
 
 /* ---- scans ---- */
@@ -94,10 +95,10 @@ static void put_site(struct ms_insert *in, int64_t row, const struct ms_verdict_
 static int put_sites(struct ms_fill *w)
 {
 	const struct ms_recording *t = w->t;
-	struct ms_insert in = ms_insert(w->f->db, "site_verdict", w->f->err);
+	struct ms_insert in = ms_large_table(w->f, "site_verdict");
 	for (size_t i = 0; i < t->verdicts.n && w->r->node_count; i++) {
 		const struct ms_verdict_record *v = &t->verdicts.v[i];
-		uint32_t site = v->is_scan ? 0 : site_at(w->r, v->site.stack);
+		uint32_t site = v->is_scan ? 0 : site_at(w, v->site.stack);
 		if (site)
 			put_site(&in, w->row_of_site[site - 1], &v->site);
 	}
@@ -136,6 +137,20 @@ static const char *worst_of(const struct ms_verdict_site *s)
 	return NULL;
 }
 
+/* A site that a scan found to be worse keeps that. Of a sampled recording there are rates, but no
+ * verdict. */
+static void set_growing(const struct ms_replay *r, const char **worst)
+{
+	for (size_t i = 0; i < r->growth->grown_count && !r->sampled; i++) {
+		const struct ms_grown *g = &r->growth->grown[i];
+		const char **of = g->site == UINT32_MAX ? NULL : &worst[g->site];
+		if (of && g->trend.kind == MS_TREND_GROWING &&
+		    *of != verdict_names[MS_VERDICT_IS_DIRECT] &&
+		    *of != verdict_names[MS_VERDICT_IS_INDIRECT])
+			*of = "growing";
+	}
+}
+
 const char **ms_end_verdicts(const struct ms_fill *w)
 {
 	const struct ms_verdict_scan *end = end_scan(w->p);
@@ -143,12 +158,13 @@ const char **ms_end_verdicts(const struct ms_fill *w)
 	const char **worst = ms_xcalloc(w->r->site_count, sizeof *worst);
 	for (size_t i = 0; i < w->t->verdicts.n && live; i++) {
 		const struct ms_verdict_record *v = &w->t->verdicts.v[i];
-		bool of_end = !v->is_scan && v->site.scan == end->scan;
-		uint32_t site = of_end ? site_at(w->r, v->site.stack) : 0;
+		uint32_t site =
+			v->is_scan || v->site.scan != end->scan ? 0 : site_at(w, v->site.stack);
 		if (site && live[site - 1].blocks)
 			worst[site - 1] = worst_of(&v->site);
 	}
 	free(live);
+	set_growing(w->r, worst);
 	return worst;
 }
 
@@ -158,11 +174,10 @@ int ms_fill_verdicts(struct ms_fill *w)
 	long long id = w->p->id;
 	if (put_scans(w) || put_sites(w))
 		return -1;
-	if (!end)
-		return 0;
-	return ms_sql_execf(w->f->db, w->f->err,
-			    "UPDATE process SET (unreachable_bytes, unreachable_blocks) ="
-			    " (SELECT unreachable_bytes, unreachable_blocks FROM scan"
-			    " WHERE process = %lld AND scan = %lld) WHERE id = %lld",
-			    id, (long long)end->scan, id);
+	return !end ? 0
+		    : ms_sql_execf(w->f->db, w->f->err,
+				   "UPDATE process SET (unreachable_bytes, unreachable_blocks) ="
+				   " (SELECT unreachable_bytes, unreachable_blocks FROM scan"
+				   " WHERE process = %lld AND scan = %lld) WHERE id = %lld",
+				   id, (long long)end->scan, id);
 }

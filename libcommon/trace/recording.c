@@ -173,7 +173,8 @@ static bool add_verdict(struct ms_recording *t, struct ms_record rec)
 					   (last->is_scan || v.site.stack > last->site.stack);
 	if (!goes_on)
 		return false;
-	v.scan.label = ms_arena_strndup(&t->arena, v.scan.label, v.scan.label_size);
+	if (v.is_scan)
+		v.scan.label = ms_arena_strndup(&t->arena, v.scan.label, v.scan.label_size);
 	*MS_PUSH(&t->verdicts) = v;
 	return true;
 }

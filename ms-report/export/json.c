@@ -139,8 +139,7 @@ void json_frame(const struct model *m, struct ms_json *j, const struct frame *f)
 /* The text of each frame, made once: sites share frames. */
 struct frames {
 	struct out text;
-	size_t *begin;         /* frame_count + 1 */
-	const char **one_time; /* by site */
+	size_t *begin; /* frame_count + 1 */
 };
 
 static struct frames render_frames(struct model *m)
@@ -153,7 +152,6 @@ static struct frames render_frames(struct model *m)
 		json_frame(m, &j, &m->frames.v[i]);
 	}
 	f.begin[m->frames.n] = f.text.n;
-	f.one_time = one_time_names(m);
 	return f;
 }
 
@@ -177,7 +175,7 @@ static void put_site(struct model *m, struct ms_json *j, const struct frames *f,
 			{"maps", s->maps}, {"mapped_bytes", s->at_mmap.mapped});
 	json_intervals(j, s->est, v, TOLD_ESTIMATES);
 	ms_json_string(j, "verdict", s->verdict);
-	ms_json_string(j, "one_time", f->one_time[s - m->sites.v]);
+	ms_json_string(j, "one_time", s->one_time);
 	ms_json_open(j, "stack", '[');
 	for (uint32_t n = s->stack; n != NONE; n = m->nodes.v[n].parent) {
 		uint32_t i = m->nodes.v[n].frame;

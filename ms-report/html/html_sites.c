@@ -326,7 +326,6 @@ static void put_sites(struct page *p, const struct html_sites *s, const uint32_t
 		      struct table_of_bytes *strings, struct html_columns *c)
 {
 	struct model *m = p->m;
-	const char **one_time = one_time_names(m);
 	uint64_t before = 0;
 	html_column(c, s->n, "delta", "site_id");
 	for (size_t i = 0; i < s->n; i++)
@@ -350,7 +349,7 @@ static void put_sites(struct page *p, const struct html_sites *s, const uint32_t
 	}
 	html_column(c, s->n, "plain", "site_one_time");
 	for (size_t i = 0; i < s->n; i++) {
-		const char *v = one_time[s->v[i]];
+		const char *v = m->sites.v[s->v[i]].one_time;
 		html_plain(c, v ? html_string(strings, html_text(p, v)) + 1 : 0);
 	}
 	put_figures(m, s, c);

@@ -116,25 +116,11 @@ const char *provenance_cut(struct model *m, uint32_t process)
 	return ms_sql_text(m->db, sql, &m->arena);
 }
 
-const char **one_time_names(struct model *m)
-{
-	const char **v = ms_arena_alloc(&m->arena, (m->sites.n + 1) * sizeof *v);
-	sqlite3_stmt *st = model_ask(m, "SELECT id, one_time FROM site WHERE one_time IS NOT NULL");
-	while (model_next(&st)) {
-		uint32_t i = MODEL_FIND(m->sites, sqlite3_column_int64(st, 0));
-		const char *s = (const char *)sqlite3_column_text(st, 1);
-		if (i != NONE && s)
-			v[i] = ms_arena_strdup(&m->arena, s);
-	}
-	return v;
-}
-
 struct one_time one_time_sum(struct model *m)
 {
 	struct one_time sum = {0};
-	const char **names = one_time_names(m);
 	for (size_t i = 0; i < m->sites.n; i++) {
-		if (!names[i])
+		if (!m->sites.v[i].one_time)
 			continue;
 		sum.sites++;
 		sum.live_bytes = figure_add(sum.live_bytes, m->sites.v[i].at.bytes);
@@ -212,18 +198,7 @@ uint64_t unrecorded_frees(const struct model *m, uint64_t unknown_frees)
 
 /* ---- what the scan at the end of each process found ---- */
 
-static void take_site(struct reader *r)
-{
-	uint32_t i = MODEL_FIND(r->m->sites, reader_id(r));
-	if (i == NONE)
-		return;
-	struct site *s = &r->m->sites.v[i];
-	s->lost.bytes = reader_number_or_0(r);
-	s->lost.blocks = reader_number_or_0(r);
-	s->retained_bytes = reader_number_or_0(r);
-}
-
-/* Why the scan at the end told nothing. */
+/* The scan at the end, or why it told nothing. */
 static void take_scan(struct reader *r)
 {
 	static const char *const states[UNSCANNED_COUNT] = {[UNSCANNED_KILLED] = "killed",
@@ -235,6 +210,9 @@ static void take_scan(struct reader *r)
 							    [UNSCANNED_MEMORY] = "memory",
 							    [UNSCANNED_STOPPED] = "stopped"};
 	const char *state = reader_text(r);
+	uint32_t process = MODEL_FIND(r->m->processes, reader_id(r));
+	if (state && !strcmp(state, "done") && process != NONE)
+		r->m->processes.v[process].end_scan = reader_id(r);
 	for (int i = UNSCANNED_NOT + 1; state && !r->m->unscanned && i < UNSCANNED_COUNT; i++)
 		if (!strcmp(state, states[i]))
 			r->m->unscanned = (enum unscanned)i;
@@ -257,16 +235,18 @@ static void find_hidden(struct model *m)
 
 int verdicts_read(struct model *m, struct ms_err *err)
 {
-	static const char sites[] =
-		"SELECT v.site, sum(v.bytes), sum(v.blocks), sum(coalesce(v.retained_bytes, 0))"
-		" FROM site_verdict v JOIN site s ON s.id = v.site"
-		" JOIN scan c ON c.process = s.process AND c.scan = v.scan"
-		" WHERE c.label = 'end' AND c.state = 'done'"
-		" AND v.verdict IN ('unreachable', 'indirect') GROUP BY v.site";
-	if (reader_read(m, take_site, sites, err) != 0 ||
-	    reader_read(m, take_scan, "SELECT state FROM scan WHERE label = 'end' ORDER BY process",
-			err) != 0)
+	static const char scans[] =
+		"SELECT state, process, scan FROM scan WHERE label = 'end' ORDER BY process";
+	if (reader_read(m, take_scan, scans, err) != 0)
 		return -1;
+	for (size_t i = 0; i < m->verdicts.n; i++) {
+		const struct site_verdict *v = &m->verdicts.v[i];
+		struct site *s = &m->sites.v[v->site];
+		if (v->scan != m->processes.v[s->process].end_scan)
+			continue;
+		live_add(&s->lost, v->lost);
+		s->retained_bytes = figure_add(s->retained_bytes, v->retained_bytes);
+	}
 	find_hidden(m);
 	return 0;
 }

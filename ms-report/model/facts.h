@@ -49,10 +49,7 @@ uint64_t proc_only_heap(struct model *m, uint32_t process);
  * that is one. */
 const char *provenance_cut(struct model *m, uint32_t process);
 
-/* What known allocation of the runtime each site is, by index; NULL = none. In the model's arena.
- */
-const char **one_time_names(struct model *m);
-/* Of the moment of --at, of all of these. */
+/* Of the moment of --at, of all sites that are known allocations of the runtime. */
 struct one_time {
 	uint64_t sites, live_bytes, live_blocks;
 };

@@ -8,6 +8,9 @@
 #include "libcommon/base/order.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#define FEW 64u /* rows of a list that are found without putting all in order */
 
 const char *const metric_names[METRIC_COUNT] = {"live",      "peak",   "allocated", "allocations",
 						"temporary", "failed", "mapped"};
@@ -106,8 +109,27 @@ static int larger_first(const void *x, const void *y)
 	return MS_ORDER(q->a, p->a) ?: MS_ORDER(q->b, p->b) ?: MS_ORDER(p->site->id, q->site->id);
 }
 
-/* Sites, largest first; all, or those that have anything to show. */
-static struct entry *sorted(const struct model *m, enum metric metric, bool all, size_t *n)
+/* Puts the `n` largest first, in order. What estimates add up to depends on the order of all. */
+static void sort_first(const struct model *m, struct entry *e, size_t all, size_t n)
+{
+	if (m->est || n > FEW)
+		n = all;
+	qsort(e, n, sizeof *e, larger_first);
+	for (size_t i = n; i < all && n; i++) {
+		struct entry x = e[i];
+		size_t k = n;
+		while (k > 0 && larger_first(&x, &e[k - 1]) < 0)
+			k--;
+		if (k == n)
+			continue;
+		e[i] = e[n - 1];
+		memmove(&e[k + 1], &e[k], (n - 1 - k) * sizeof *e);
+		e[k] = x;
+	}
+}
+
+/* Sites in any order; all, or those that have anything to show. */
+static struct entry *entries(const struct model *m, enum metric metric, bool all, size_t *n)
 {
 	struct entry *e = ms_xrealloc(NULL, m->sites.n, sizeof *e);
 	*n = 0;
@@ -116,7 +138,6 @@ static struct entry *sorted(const struct model *m, enum metric metric, bool all,
 		e[*n] = (struct entry){figure_or_0(p.a), figure_or_0(p.b), &m->sites.v[i]};
 		*n += all || e[*n].a || e[*n].b;
 	}
-	qsort(e, *n, sizeof *e, larger_first);
 	return e;
 }
 
@@ -124,13 +145,14 @@ struct list list_sites(struct model *m, enum metric metric, size_t limit)
 {
 	struct list l = {
 		.metric = metric, .hidden = hidden_pair(m, metric), .total = total_pair(m, metric)};
-	struct entry *e = sorted(m, metric, false, &l.all);
+	struct entry *e = entries(m, metric, false, &l.all);
 	size_t first = 0; /* those with something to show come first */
 	for (size_t i = 0; i < l.all; i++) {
 		l.with += e[i].a != 0;
 		first += e[i].a || metric <= METRIC_PEAK || metric > METRIC_COUNT;
 	}
 	l.n = first < limit ? first : limit;
+	sort_first(m, e, l.all, l.n);
 	l.rows = ms_arena_alloc(&m->arena, (l.n + 1) * sizeof *l.rows);
 	struct pair shown = {0};
 	for (size_t i = 0; i < l.all; i++) {
@@ -151,7 +173,8 @@ struct list list_sites(struct model *m, enum metric metric, size_t limit)
 struct list list_all(struct model *m, enum metric metric)
 {
 	struct list l = {.metric = metric};
-	struct entry *e = sorted(m, metric, true, &l.n);
+	struct entry *e = entries(m, metric, true, &l.n);
+	qsort(e, l.n, sizeof *e, larger_first);
 	l.rows = ms_arena_alloc(&m->arena, (l.n + 1) * sizeof *l.rows);
 	for (size_t i = 0; i < l.n; i++)
 		l.rows[i] = e[i].site;

@@ -156,7 +156,8 @@ static void count_modules(struct model *m)
 
 int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err)
 {
-	*m = (struct model){.db = db, .duration_ns = 0, .at_time_ns = UNKNOWN};
+	m->db = db;
+	m->at_time_ns = UNKNOWN;
 	if (rows_read_moments(m, err) != 0 || choose_moment(m, at, err) != 0 ||
 	    rows_read(m, err) != 0)
 		return -1;
@@ -194,6 +195,6 @@ void model_free(struct model *m)
 	if (m->diff)
 		MS_FREE(m->diff->rows.v, m->diff->totals.v, m->diff->runs.v);
 	MS_FREE(m->modules.v, m->frames.v, m->nodes.v, m->sites.v, m->processes.v, m->snapshots.v,
-		m->threads.v, m->points.v, m->samples.v, m->marks.v);
+		m->threads.v, m->points.v, m->samples.v, m->marks.v, m->mmaps.v, m->verdicts.v);
 	ms_arena_free(&m->arena);
 }

@@ -117,21 +117,37 @@ struct mmap_usage {
 	uint64_t usable, mapped;
 };
 
-struct site {
-	int64_t id;
-	uint32_t process;    /* index */
-	uint32_t stack;      /* innermost node, or NONE */
-	uint32_t user;       /* node of the first frame of the user's own code, or NONE */
-	const char *verdict; /* NULL = none */
-	uint64_t allocations, frees, reallocations, failed, allocated_bytes, temporary;
+/* What no first screen shows. */
+struct site_details {
 	uint64_t min_size, max_size, max_live_bytes, max_live_blocks, first_ns, last_ns,
 		lifetime_ns, lifetime_allocations;
+};
+
+struct site {
+	int64_t id;
+	uint32_t process; /* index */
+	uint32_t stack;   /* innermost node, or NONE */
+	uint32_t user;    /* node of the first frame of the user's own code, or NONE */
+	const char *verdict, *one_time;     /* NULL = none */
+	const struct site_details *details; /* NULL where rows were handed over */
+	uint64_t allocations, frees, reallocations, failed, allocated_bytes, temporary;
 	struct live end, peak, at;   /* at: the moment of --at, else as end */
 	struct live lost;            /* those that nothing points to, as of the scan at the end */
 	uint64_t retained_bytes;     /* what is unreachable only because they are */
 	uint64_t maps, mapped_bytes; /* over the whole run */
 	struct mmap_usage at_mmap;   /* at the moment of --at */
 	struct estimates *est;       /* of a sampled recording; else NULL, here and below */
+};
+
+/* What is read before it is known what it is of: of the snapshot of --at, of the scan at the end. */
+struct site_mmap {
+	uint32_t snapshot, site; /* indices */
+	struct mmap_usage mmap;
+};
+struct site_verdict {
+	uint32_t scan, site; /* number, index */
+	struct live lost;
+	uint64_t retained_bytes;
 };
 
 /* The whole-run figures of design section 2, of a process or of all. */
@@ -178,6 +194,7 @@ struct process {
 	struct totals totals;
 	struct quality quality;
 	uint64_t children_not_recorded;
+	int64_t end_scan;     /* the scan at the end that was done; -1 = none */
 	uint64_t at_sum_peak; /* what it held when all together held the most */
 	int64_t became_row;   /* the image that followed it by exec, 0 = none, */
 	uint32_t became;      /* and its index or NONE */
@@ -248,6 +265,7 @@ enum unscanned {
 
 struct model {
 	struct ms_arena arena;
+	bool handed_over; /* the large tables were, by model_taker */
 	sqlite3 *db;
 	MS_ARRAY(struct module) modules;
 	MS_ARRAY(struct frame) frames;
@@ -259,6 +277,8 @@ struct model {
 	MS_ARRAY(struct point) points;
 	MS_ARRAY(struct sample) samples;
 	MS_ARRAY(struct mark) marks;
+	MS_ARRAY(struct site_mmap) mmaps;
+	MS_ARRAY(struct site_verdict) verdicts;
 	struct totals totals;
 	struct quality quality;
 	struct gaps gaps;
@@ -323,8 +343,12 @@ static inline const struct frame *model_frame(const struct model *m, uint32_t no
 
 /* ---- load.c ---- */
 
-/* Reads `db` (borrowed, kept for questions about one site). `at` is the label of the snapshot whose
- * live blocks are wanted, NULL = "end". 0, or -1 with `err` set: a broken table, or no snapshot of
- * that label. On either the model must be freed. */
+/* What hands rows of a trace over to `m`, which is zero, so that model_load need not read them from
+ * the database. */
+struct ms_row_taker model_taker(struct model *m);
+/* Reads `db` (borrowed, kept for questions about one site) into `m`, which is zero but for what was
+ * handed over. `at` is the label of the snapshot whose live blocks are wanted, NULL = "end". 0, or
+ * -1 with `err` set: a broken table, or no snapshot of that label. On either the model must be
+ * freed. */
 int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err);
 void model_free(struct model *m);

@@ -14,9 +14,19 @@
 
 /* ---- columns of the current row ---- */
 
+/* What was handed over as the next one. */
+static struct ms_value taken(struct reader *r)
+{
+	size_t at = r->at[r->col++];
+	return at < r->row_size ? r->row[at] : ms_null(NULL);
+}
+
 uint64_t reader_number(struct reader *r)
 {
-	return figure_in(r->st, r->col++);
+	if (r->st)
+		return figure_in(r->st, r->col++);
+	struct ms_value v = taken(r);
+	return v.type == MS_VALUE_NUMBER && v.number >= 0 ? (uint64_t)v.number : UNKNOWN;
 }
 
 uint64_t reader_number_or_0(struct reader *r)
@@ -24,18 +34,27 @@ uint64_t reader_number_or_0(struct reader *r)
 	return figure_or_0(reader_number(r));
 }
 
+/* Text of the next column, until the next row. */
+static const char *text(struct reader *r)
+{
+	if (r->st)
+		return (const char *)sqlite3_column_text(r->st, r->col++);
+	struct ms_value v = taken(r);
+	return v.type == MS_VALUE_TEXT ? v.text : NULL;
+}
+
 const char *reader_text(struct reader *r)
 {
-	int c = r->col++;
-	if (sqlite3_column_type(r->st, c) == SQLITE_NULL)
-		return NULL;
-	const char *s = (const char *)sqlite3_column_text(r->st, c);
-	return s ? ms_arena_strndup(&r->m->arena, s, (size_t)sqlite3_column_bytes(r->st, c)) : NULL;
+	const char *s = text(r);
+	return s ? ms_arena_strdup(&r->m->arena, s) : NULL;
 }
 
 int64_t reader_id(struct reader *r)
 {
-	return sqlite3_column_int64(r->st, r->col++);
+	if (r->st)
+		return sqlite3_column_int64(r->st, r->col++);
+	struct ms_value v = taken(r);
+	return v.type == MS_VALUE_NUMBER ? v.number : 0;
 }
 
 static void take_figure(struct reader *r, void *row, size_t offset)
@@ -65,8 +84,17 @@ static void take_texts(struct reader *r, const char **const *to, size_t n)
 
 /* A reference in the next column. */
 #define REFERENCE(r, a)                                                                            \
-	(sqlite3_column_type((r)->st, (r)->col) == SQLITE_INTEGER ? MODEL_FIND(a, reader_id(r))    \
-								  : ((r)->col++, NONE))
+	(!(r)->st || sqlite3_column_type((r)->st, (r)->col) == SQLITE_INTEGER                      \
+		 ? MODEL_FIND(a, reader_id(r))                                                     \
+		 : ((r)->col++, NONE))
+
+/* What is handed over is there before its process, the first of which has id 1. */
+static uint32_t process_of(struct reader *r)
+{
+	if (r->st)
+		return REFERENCE(r, r->m->processes);
+	return (uint32_t)reader_id(r) - 1;
+}
 
 /* ---- one function per table ---- */
 
@@ -75,7 +103,7 @@ static void read_process(struct reader *r)
 	struct process *p = MS_PUSH(&r->m->processes);
 	struct totals *t = &p->totals;
 	struct quality *q = &p->quality;
-	*p = (struct process){.id = reader_id(r)};
+	*p = (struct process){.id = reader_id(r), .end_scan = -1};
 	TEXTS(r, &p->exe, &p->command, &p->host, &p->cwd, &p->end_reason, &p->allocator, &p->trace,
 	      &p->state);
 	NUMBERS(r, &p->pid, &p->ppid, &p->started_ns, &p->duration_ns, &p->exit_status,
@@ -93,7 +121,7 @@ static void read_process(struct reader *r)
 
 static void read_snapshot(struct reader *r)
 {
-	struct snapshot s = {.id = reader_id(r), .process = REFERENCE(r, r->m->processes)};
+	struct snapshot s = {.id = reader_id(r), .process = process_of(r)};
 	s.label = reader_text(r);
 	NUMBERS(r, &s.time_ns, &s.live.bytes, &s.live.blocks, &s.rss_bytes, &s.mmap.usable,
 		&s.mmap.mapped);
@@ -104,7 +132,7 @@ static void read_snapshot(struct reader *r)
 static void read_module(struct reader *r)
 {
 	struct module *o = MS_PUSH(&r->m->modules);
-	*o = (struct module){.id = reader_id(r), .process = REFERENCE(r, r->m->processes)};
+	*o = (struct module){.id = reader_id(r), .process = process_of(r)};
 	TEXTS(r, &o->path, &o->build_id, &o->kind, &o->symbols);
 	o->bias = reader_number_or_0(r);
 	o->start = (uint64_t)reader_id(r);
@@ -137,17 +165,24 @@ static void read_node(struct reader *r)
 		r->m->nodes.n--;
 }
 
+static const struct site_details *read_details(struct reader *r)
+{
+	struct site_details *d = ms_arena_alloc(&r->m->arena, sizeof *d);
+	NUMBERS(r, &d->min_size, &d->max_size, &d->max_live_bytes, &d->max_live_blocks,
+		&d->first_ns, &d->last_ns, &d->lifetime_ns, &d->lifetime_allocations);
+	return d;
+}
+
 static void read_site(struct reader *r)
 {
 	struct site *s = MS_PUSH(&r->m->sites);
-	*s = (struct site){.id = reader_id(r), .process = REFERENCE(r, r->m->processes)};
+	*s = (struct site){.id = reader_id(r), .process = process_of(r)};
 	s->stack = REFERENCE(r, r->m->nodes);
 	s->user = REFERENCE(r, r->m->nodes);
 	NUMBERS(r, &s->allocations, &s->frees, &s->reallocations, &s->failed, &s->allocated_bytes,
-		&s->temporary, &s->min_size, &s->max_size, &s->max_live_bytes, &s->max_live_blocks,
-		&s->first_ns, &s->last_ns, &s->lifetime_ns, &s->lifetime_allocations, &s->maps,
-		&s->mapped_bytes);
-	s->verdict = reader_text(r);
+		&s->temporary, &s->maps, &s->mapped_bytes);
+	TEXTS(r, &s->verdict, &s->one_time);
+	s->details = r->st ? read_details(r) : NULL;
 	if (s->process == NONE)
 		r->m->sites.n--;
 }
@@ -201,6 +236,13 @@ static void read_mark(struct reader *r)
 		*MS_PUSH(&r->m->marks) = k;
 }
 
+/* While it is not known which moment is looked at, it is taken for the one that is neither. */
+static bool is_at(const struct model *m, const char *label)
+{
+	return m->at_label ? strcmp(label, m->at_label) == 0
+			   : strcmp(label, "end") != 0 && strcmp(label, "peak") != 0;
+}
+
 /* Sites without a row have nothing, if the moment's figures are known at all. */
 static void begin_sites(struct model *m)
 {
@@ -220,24 +262,58 @@ static void begin_sites(struct model *m)
 
 static void read_stat(struct reader *r)
 {
-	uint32_t snap = MODEL_FIND(r->m->snapshots, reader_id(r));
-	uint32_t site = MODEL_FIND(r->m->sites, reader_id(r));
+	struct model *m = r->m;
+	uint32_t snap = MODEL_FIND(m->snapshots, reader_id(r));
+	uint32_t site = MODEL_FIND(m->sites, reader_id(r));
 	struct live l;
 	struct mmap_usage mmap;
 	NUMBERS(r, &l.bytes, &l.blocks, &mmap.usable, &mmap.mapped);
 	if (snap == NONE || site == NONE)
 		return;
-	const char *label = r->m->snapshots.v[snap].label;
-	struct site *s = &r->m->sites.v[site];
+	const char *label = m->snapshots.v[snap].label;
+	struct site *s = &m->sites.v[site];
 	if (strcmp(label, "end") == 0)
 		s->end = l;
 	if (strcmp(label, "peak") == 0)
 		s->peak = l;
-	if (strcmp(label, r->m->at_label) != 0)
+	if (is_at(m, label))
+		s->at = l;
+	if (mmap.usable == UNKNOWN && mmap.mapped == UNKNOWN)
 		return;
-	s->at = l;
-	if (mmap.usable != UNKNOWN || mmap.mapped != UNKNOWN)
+	if (!r->st)
+		*MS_PUSH(&m->mmaps) = (struct site_mmap){snap, site, mmap};
+	else if (is_at(m, label))
 		s->at_mmap = mmap;
+}
+
+/* What was handed over before it was known which moment is looked at. */
+static void finish_sites(struct model *m)
+{
+	begin_sites(m);
+	for (size_t i = 0; i < m->mmaps.n; i++)
+		if (is_at(m, m->snapshots.v[m->mmaps.v[i].snapshot].label))
+			m->sites.v[m->mmaps.v[i].site].at_mmap = m->mmaps.v[i].mmap;
+	bool end = strcmp(m->at_label, "end") == 0, peak = strcmp(m->at_label, "peak") == 0;
+	for (size_t i = 0; i < m->sites.n; i++) {
+		struct site *s = &m->sites.v[i];
+		if (m->processes.v[s->process].became_row > 0) /* that was no end */
+			s->end = (struct live){0};
+		if (end || peak)
+			s->at = end ? s->end : s->peak;
+	}
+}
+
+/* Of what nothing points to. */
+static void read_verdict(struct reader *r)
+{
+	struct site_verdict v = {.scan = (uint32_t)reader_id(r),
+				 .site = MODEL_FIND(r->m->sites, reader_id(r))};
+	v.lost.bytes = reader_number_or_0(r);
+	v.lost.blocks = reader_number_or_0(r);
+	v.retained_bytes = reader_number_or_0(r);
+	const char *is = text(r);
+	if (v.site != NONE && is && (!strcmp(is, "unreachable") || !strcmp(is, "indirect")))
+		*MS_PUSH(&r->m->verdicts) = v;
 }
 
 static void read_hidden(struct reader *r)
@@ -279,7 +355,8 @@ static void read_filter(struct reader *r)
 
 /* ---- the database ---- */
 
-#define MOMENTS 2 /* so many tables come first */
+#define MOMENTS 2 /* so many tables come first, */
+#define LARGE 6   /* then so many that may be handed over */
 static const struct reader_table tables[] = {
 	{read_process, NULL},
 	{read_snapshot, "SELECT id, process, label, time_ns, live_bytes, live_blocks, rss_bytes,"
@@ -290,11 +367,13 @@ static const struct reader_table tables[] = {
 		     " FROM frame ORDER BY id"},
 	{read_node, "SELECT id, parent, frame FROM stack ORDER BY id"},
 	{read_site, "SELECT id, process, stack, user_frame, allocations, frees, reallocations,"
-		    " failed_allocations, allocated_bytes, temporary, min_size, max_size,"
-		    " max_live_bytes, max_live_blocks, first_ns, last_ns, lifetime_ns,"
-		    " lifetime_allocations, maps, mapped_bytes, verdict FROM site ORDER BY id"},
+		    " failed_allocations, allocated_bytes, temporary, maps, mapped_bytes, verdict,"
+		    " one_time, min_size, max_size, max_live_bytes, max_live_blocks, first_ns,"
+		    " last_ns, lifetime_ns, lifetime_allocations FROM site ORDER BY id"},
 	{read_stat, "SELECT snapshot, site, live_bytes, live_blocks, usable_bytes, mapped_bytes "
 		    "FROM site_stat"},
+	{read_verdict,
+	 "SELECT scan, site, bytes, blocks, retained_bytes, verdict FROM site_verdict"},
 	{read_thread,
 	 "SELECT id, process, tid, start_ns, end_ns, allocations, frees,"
 	 " allocated_bytes, temporary, peak_bytes, peak_blocks, live_bytes, live_blocks,"
@@ -339,6 +418,54 @@ int reader_read(struct model *m, reader_row *row, const char *sql, struct ms_err
 		       : ms_err_set(err, "cannot read the snapshot: %s", sqlite3_errmsg(m->db));
 }
 
+/* ---- what is handed over ---- */
+
+static bool is_of(const struct reader_table *t, const char *table)
+{
+	const char *name = strstr(t->sql, " FROM ") + 6;
+	size_t n = strlen(table);
+	return strncmp(name, table, n) == 0 && (!name[n] || name[n] == ' ');
+}
+
+/* Finds the columns that the query names. */
+static void find_columns(struct reader *r, const char *table, const struct ms_value *v, size_t n)
+{
+	const struct reader_table *t = tables + 1;
+	while (!is_of(t, table))
+		t++;
+	const char *c = t->sql + strlen("SELECT ");
+	for (size_t k = 0, len; *(c += strspn(c, "\", ")) != 'F'; k++, c += len) {
+		size_t at = 0;
+		len = strcspn(c, "\", ");
+		while (at < n && (strncmp(c, v[at].column, len) != 0 || v[at].column[len]))
+			at++;
+		r->at[k] = at;
+	}
+	r->of = t;
+	r->table = table;
+	r->row_size = n;
+}
+
+static void take_row(void *arg, const char *table, const struct ms_value *v, size_t n)
+{
+	struct reader *r = arg;
+	if (r->table != table)
+		find_columns(r, table, v, n);
+	r->row = v;
+	r->col = 0;
+	r->m->handed_over = true;
+	r->of->row(r);
+}
+
+struct ms_row_taker model_taker(struct model *m)
+{
+	struct reader *r = ms_arena_alloc(&m->arena, sizeof *r);
+	r->m = m;
+	return (struct ms_row_taker){take_row, r};
+}
+
+/* ---- all tables ---- */
+
 static int read_table(struct model *m, const struct reader_table *t, struct ms_err *err)
 {
 	if (t->row == read_stat)
@@ -348,6 +475,7 @@ static int read_table(struct model *m, const struct reader_table *t, struct ms_e
 
 int rows_read_moments(struct model *m, struct ms_err *err)
 {
+	m->snapshots.n = 0;
 	for (size_t i = 0; i < MOMENTS; i++)
 		if (read_table(m, &tables[i], err) != 0)
 			return -1;
@@ -356,7 +484,10 @@ int rows_read_moments(struct model *m, struct ms_err *err)
 
 int rows_read(struct model *m, struct ms_err *err)
 {
-	for (size_t i = MOMENTS; i < sizeof tables / sizeof *tables; i++)
+	if (m->handed_over)
+		finish_sites(m);
+	for (size_t i = MOMENTS + (m->handed_over ? LARGE : 0); i < sizeof tables / sizeof *tables;
+	     i++)
 		if (read_table(m, &tables[i], err) != 0)
 			return -1;
 	return 0;

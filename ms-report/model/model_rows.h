@@ -5,11 +5,20 @@
 
 #include "model.h"
 
-/* Rows of a query, and the columns of one in turn. */
+#include "libcommon/snapshot/snapshot_insert.h"
+
+#define READER_COLUMNS 32
+
+/* Rows of a query, or rows that were handed over, and the columns of one in turn. */
 struct reader {
 	struct model *m;
 	sqlite3_stmt *st;
 	int col; /* next column */
+	/* of what is handed over, where `st` is NULL: */
+	const struct reader_table *of;
+	const char *table; /* as ms_row_taker has it */
+	const struct ms_value *row;
+	size_t row_size, at[READER_COLUMNS]; /* where in `row` each column is; row_size: nowhere */
 };
 typedef void reader_row(struct reader *r);
 struct reader_table {
@@ -27,5 +36,5 @@ int64_t reader_id(struct reader *r);
 
 /* Reads processes and moments; then m->at_label is to be set. 0, or -1 with `err` set. */
 int rows_read_moments(struct model *m, struct ms_err *err);
-/* Reads all other tables. 0, or -1 with `err` set. */
+/* Reads all other tables, but those that were handed over. 0, or -1 with `err` set. */
 int rows_read(struct model *m, struct ms_err *err);

@@ -59,29 +59,31 @@ static void figures(struct page *p, struct out *o, const struct site *s)
 		    SAY("%s in %s at the peak of the whole; its own largest %s%s%s",
 			est_size(m, s->peak.bytes, est_of(s->est, EST_PEAK)),
 			est_things(m, s->peak.blocks, est_of(s->est, EST_PEAK_BLOCKS), "block"),
-			say_size(m, s->max_live_bytes), s->max_live_blocks == UNKNOWN ? "" : " in ",
-			s->max_live_blocks == UNKNOWN
+			say_size(m, s->details->max_live_bytes),
+			s->details->max_live_blocks == UNKNOWN ? "" : " in ",
+			s->details->max_live_blocks == UNKNOWN
 				? ""
-				: say_things(m, s->max_live_blocks, "block")));
+				: say_things(m, s->details->max_live_blocks, "block")));
 	calls(p, o, s);
-	if (s->min_size != UNKNOWN && s->allocations && s->allocations != UNKNOWN)
+	if (s->details->min_size != UNKNOWN && s->allocations && s->allocations != UNKNOWN)
 		one(p, o, "Sizes",
-		    SAY("from %s to %s, mean %s", say_size(m, s->min_size),
-			say_size(m, s->max_size),
+		    SAY("from %s to %s, mean %s", say_size(m, s->details->min_size),
+			say_size(m, s->details->max_size),
 			say_size(m, s->allocated_bytes / s->allocations)));
-	if (s->first_ns != UNKNOWN)
+	if (s->details->first_ns != UNKNOWN)
 		one(p, o, "When",
-		    SAY("first at %s, last at %s", say_time(m, s->first_ns),
-			say_time(m, s->last_ns)));
-	if (s->lifetime_ns == UNKNOWN)
+		    SAY("first at %s, last at %s", say_time(m, s->details->first_ns),
+			say_time(m, s->details->last_ns)));
+	if (s->details->lifetime_ns == UNKNOWN)
 		one(p, o, "Lifetime", say_unknown(m));
 	else if (s->frees && s->frees != UNKNOWN)
 		one(p, o, "Lifetime",
-		    SAY("mean of those freed %s, %s later", say_time(m, s->lifetime_ns / s->frees),
+		    SAY("mean of those freed %s, %s later",
+			say_time(m, s->details->lifetime_ns / s->frees),
 			say_things(m,
-				   s->lifetime_allocations == UNKNOWN
+				   s->details->lifetime_allocations == UNKNOWN
 					   ? UNKNOWN
-					   : s->lifetime_allocations / s->frees,
+					   : s->details->lifetime_allocations / s->frees,
 				   "allocation")));
 	struct mmap_usage b = s->at_mmap;
 	if (b.usable != UNKNOWN && s->at.blocks)

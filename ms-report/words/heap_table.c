@@ -5,6 +5,8 @@
 
 #include "names.h"
 
+#include <string.h>
+
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
 #define LINE_MOST 2u
 #define NAMES_MOST 8u
@@ -58,10 +60,18 @@ struct table table_heaps(struct model *m, size_t limit)
 	return t;
 }
 
+static bool has_heaps(const struct model *m)
+{
+	for (size_t i = 0; i < m->frames.n; i++)
+		if (m->frames.v[i].note && strncmp(m->frames.v[i].note, "heap ", 5) == 0)
+			return true;
+	return false;
+}
+
 const char *heaps_line(struct model *m)
 {
 	/* most programs have none, and the table looks at every site to say so */
-	if (model_number(m, "SELECT 1 FROM frame WHERE note LIKE 'heap %%' LIMIT 1") != 1)
+	if (!has_heaps(m))
 		return NULL;
 	struct table t = table_heaps(m, SIZE_MAX);
 	const char *s = "";

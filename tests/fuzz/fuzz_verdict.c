@@ -47,7 +47,8 @@ static void write_again(struct ms_verdict_record *v)
 	struct ms_record rec;
 	if (v->is_scan && v->scan.label_size > 65536)
 		return;
-	clean(&v->site);
+	if (!v->is_scan)
+		clean(&v->site);
 	ms_record_writer_init(&w, room, sizeof room);
 	if (!(v->is_scan ? ms_verdict_put_scan(&w, &v->scan) : ms_verdict_put_site(&w, &v->site)))
 		abort();
