@@ -55,6 +55,8 @@ VALGRIND = {
     "thread_stack": (TABLE_OF_TLS, "possible start<thread_stack 1 272"),
     "thread_tls": (TABLE_OF_TLS, "possible start<thread_tls 1 272"),
     "thread_register": (TABLE_OF_TLS, "possible start<thread_register 1 272"),
+    "leaksthreads signal_exit": ("it sees the frames below the signal with some builds of the C library only, not with Debian's 2.36-9+deb12u14",
+                                 "direct direct_block<on_signal 1 100"),
     "main_leaves": (TABLE_OF_TLS, "direct direct_block<last_thread 1 100", "possible main_leaves 1 272"),
     "pool": (NO_MARK,),
     "static_pool": (NO_MARK,),
@@ -63,6 +65,7 @@ VALGRIND = {
 APART = {"valgrind": {"raced", "two_exit", "signal_in_malloc", "filtered", "untouched", "mapped", "vforked"},
          "sanitizer": {"two_exit", "signal_in_malloc", "filtered"}}
 TABLES = {"valgrind": VALGRIND, "sanitizer": SANITIZER}
+SOMETIMES = {"leaksthreads signal_exit"}  # the same is right, too
 
 
 def otherwise(tool, program, case):
@@ -77,7 +80,7 @@ def compare(tool, folder, others, program, case):
     why, *want = otherwise(tool, program, case)
     if ours is None:
         return "no verdict of ours"
-    if not why and theirs.lines() == ours.lines():
+    if (not why or f"{program} {case}" in SOMETIMES) and theirs.lines() == ours.lines():
         return None
     if why and theirs.lines() == sorted(want) and theirs.lines() != ours.lines():
         return None
