@@ -57,6 +57,7 @@ struct attach_shared {
 	uint32_t tp_count;
 	uint64_t main_tp;
 	uint32_t tid_offset;
+	uint64_t stack_field;
 	/* left */
 	bool untouched; /* no entry is replaced */
 	bool stuck;     /* an entry could not be put back */

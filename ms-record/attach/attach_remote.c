@@ -79,16 +79,22 @@ static unsigned numbers_at(const struct attach *a, const struct hijack_stop *s, 
 }
 
 /* A thread's number stands in its control block; where, depends on the C library. Of a child that
- * was forked behind the library's back it is its parent's. 0: the library is not known. */
-static uint32_t find_tid(const struct attach *a, const struct hijack_stop *s)
+ * was forked behind the library's back it is its parent's. 0: the library is not known. Into
+ * *field where the block has the thread's stack, if it is one of that layout: older ones of musl
+ * have it elsewhere. */
+static uint32_t find_tid(const struct attach *a, const struct hijack_stop *s, uint64_t *field)
 {
 	unsigned glibc = numbers_at(a, s, MG_TID_GLIBC);
 	unsigned musl = numbers_at(a, s, MG_TID_MUSL);
+	*field = 0;
+	if (glibc < musl)
+		*field = MG_STACK_MUSL;
 	if (glibc || musl)
 		return glibc >= musl ? MG_TID_GLIBC : MG_TID_MUSL;
-	return strstr(a->allocator, "glibc")  ? MG_TID_GLIBC
-	       : strstr(a->allocator, "musl") ? MG_TID_MUSL
-					      : 0;
+	if (strstr(a->allocator, "glibc"))
+		return MG_TID_GLIBC;
+	*field = MG_NO_FIELD;
+	return strstr(a->allocator, "musl") ? MG_TID_MUSL : 0;
 }
 
 /* The thread pointer of one that was left alone: it was seen before, or glibc gave the kernel an
@@ -135,7 +141,7 @@ static int learn(const struct attach *a, const struct hijack_stop *s, struct att
 		if (!t->gone && out->tp_count < ATTACH_TPS)
 			out->tps[out->tp_count++] = t->regs.tp;
 	}
-	out->tid_offset = find_tid(a, s);
+	out->tid_offset = find_tid(a, s, &out->stack_field);
 	if (out->tid_offset)
 		return 0;
 	return ATTACH_REFUSE(a, &out->err,
@@ -149,7 +155,7 @@ static int write_data(struct attach *a, const struct attach_shared *out)
 	struct mg_image_gate begin = {.begin = MG_BEGIN};
 	m->main_tp = out->main_tp;
 	m->tid_offset = out->tid_offset;
-	m->stack_field = out->tid_offset == MG_TID_GLIBC ? 0 : MG_NO_FIELD;
+	m->stack_field = out->stack_field;
 	return hijack_write(&a->h, a->image.base + a->image.data, a->image.content + a->image.data,
 			    a->image.bytes - a->image.data) ||
 	       hijack_write(&a->h, m->gate, &begin, sizeof begin);

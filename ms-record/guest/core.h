@@ -179,8 +179,8 @@ struct mg_core {
 	uint32_t closing; /* dlclose calls under way */
 	uint32_t epoch;   /* the session's, as far as this process made it */
 	/* See stack.c. main_low: as far down as the main stack was seen to reach. stack_field:
-	 * where in glibc's thread block the start of the thread's stack stands, then its size; 0 =
-	 * not looked for yet, MG_NO_FIELD = nowhere. */
+	 * where in the C library's thread block the start of the thread's stack stands, then its
+	 * size; 0 = glibc's, not looked for yet, MG_NO_FIELD = nowhere. */
 	uint64_t main_tp, main_low, main_high, stack_field;
 	uint64_t main_entry; /* sp at the program's entry, or 0 */
 	struct mg_rule_table tables[MG_RULE_TABLES];

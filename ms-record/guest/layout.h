@@ -564,7 +564,7 @@ struct mg_manifest {
 	uint64_t private,
 		private_bytes; /* MG_PLACES places, then what the guest makes of it; zeroed */
 	uint64_t main_tp, main_low, main_high, main_entry;
-	uint64_t stack_field; /* see mg_core: 0, or MG_NO_FIELD without glibc */
+	uint64_t stack_field; /* see mg_core: 0, MG_STACK_MUSL or MG_NO_FIELD */
 };
 
 /* Brings the session from ON to PAUSED or back as the words of both sides want it; either side

@@ -5,8 +5,9 @@
  *  S1 The stack that a thread was started on is mapped from any sp in it up to its end as long as
  *     the thread runs. The kernel made that of the main thread, which reaches down to the lowest sp
  *     seen so far, or a little less: below it the kernel keeps a gap (1 MB) free of other mappings.
- *     Of the others glibc notes where it begins in their thread block, which lies at its end. Where
- *     the limit of a stack's size would let it begin says nothing: fibers may be mapped there.
+ *     Of the others glibc and musl note where it begins in their thread block, which lies at its
+ *     end, and how much is mapped from there. Where the limit of a stack's size would let it begin
+ *     says nothing: fibers may be mapped there.
  *
  *  S2 Any other stack (of fibers, of signals, of threads of another C library) is looked up in the
  *     mappings that ms-record lists. Such a list is of the past. But what is in use of a stack is
@@ -96,7 +97,8 @@ bool mg_own_stack(uint64_t sp, struct mg_range *r)
 		find_field();
 	if (tp == mg.main_tp) {
 		*r = (struct mg_range){mg.main_low - MAIN_GAP, mg.main_high};
-	} else if (mg.stack_field != MG_NO_FIELD && word(tp + SELF_FIELD) == tp) {
+	} else if (mg.stack_field == MG_STACK_MUSL ||
+		   (mg.stack_field != MG_NO_FIELD && word(tp + SELF_FIELD) == tp)) {
 		uint64_t start = word(tp + mg.stack_field);
 		if (tp - start < word(tp + mg.stack_field + 8))
 			*r = (struct mg_range){start, tp & ~UINT64_C(7)};

@@ -23,6 +23,8 @@ enum mg_copy_reg {
 /* Where a thread's number stands, from its thread pointer. */
 #define MG_TID_GLIBC 720u
 #define MG_TID_MUSL 48u
+/* And where its stack begins, in the same block; 0 of one on memory of the program's own. */
+#define MG_STACK_MUSL 72u
 
 /* The jump at the entry of a hooked function. */
 #define MG_JUMP_BYTES 5u                     /* of the jump */
