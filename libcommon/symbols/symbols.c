@@ -185,7 +185,7 @@ int ms_symbols_module_of(struct ms_symbols *s, const struct ms_symbols_module *i
 static void open_dwarf(struct ms_symbols *s, struct module *m)
 {
 	struct ms_elf *e = ms_elf_has_dwarf(m->files.debug) ? m->files.debug : m->files.binary;
-	if (!ms_elf_has_dwarf(e))
+	if (!e || !ms_elf_has_dwarf(e))
 		return;
 	const struct ms_dwarf_files files = {e, m->files.alt, m->symbols, m->is.path};
 	m->dwarf = ms_dwarf_new(&files, &s->opt, &s->arena);

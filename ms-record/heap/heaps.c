@@ -156,27 +156,28 @@ static uint32_t under(struct session *s, uint32_t marker, uint32_t node)
 
 /* ---- pools ---- */
 
-static struct heap_pool *pool_find(const struct heaps *h, uint64_t address)
+/* *at: where in `pools`. */
+static bool pool_find(const struct heaps *h, uint64_t address, size_t *at)
 {
-	struct live_block b;
-	return live_find(&h->pool_index, address, &b) ? &h->pools.v[b.number] : NULL;
+	struct live_block b = {0};
+	bool found = live_find(&h->pool_index, address, &b);
+	*at = b.number;
+	return found;
 }
 
 static struct heap_pool *pool_make(struct heaps *h, uint64_t address)
 {
-	struct heap_pool *p = pool_find(h, address);
-	if (p)
-		return p;
-	if (h->free_pool) {
-		p = &h->pools.v[h->free_pool - 1];
-		h->free_pool = p->next;
-	} else {
-		p = MS_PUSH(&h->pools);
-	}
-	*p = (struct heap_pool){0};
-	live_add(&h->pool_index,
-		 &(struct live_block){.address = address, .number = (uint64_t)(p - h->pools.v)});
-	return p;
+	size_t at;
+	if (pool_find(h, address, &at))
+		return &h->pools.v[at];
+	at = h->free_pool ? h->free_pool - 1 : h->pools.n;
+	if (at < h->pools.n)
+		h->free_pool = h->pools.v[at].next;
+	else
+		MS_PUSH(&h->pools);
+	h->pools.v[at] = (struct heap_pool){0};
+	live_add(&h->pool_index, &(struct live_block){.address = address, .number = at});
+	return &h->pools.v[at];
 }
 
 static bool still(const struct session *s, const struct member *m)
@@ -232,14 +233,15 @@ void heaps_pool(struct session *s, struct reader *r, const struct item *it)
 {
 	struct heaps *h = heaps_of(s);
 	struct item_detail what = take_detail(h, it->extra);
-	struct heap_pool *p = pool_find(h, it->address);
-	if (p)
-		empty(s, r, it, p);
+	size_t at;
+	bool known = pool_find(h, it->address, &at);
+	if (known)
+		empty(s, r, it, &h->pools.v[at]);
 	if (what.heap == MG_POOL_MADE && what.name && it->address) {
 		uint32_t heap = name_of(s, what.name) + 1;
 		pool_make(h, it->address)->heap = heap;
-	} else if (p && (what.heap != MG_POOL_RESET || !p->heap)) {
-		forget(h, p, it->address);
+	} else if (known && (what.heap != MG_POOL_RESET || !h->pools.v[at].heap)) {
+		forget(h, &h->pools.v[at], it->address);
 	}
 	free(what.name);
 }
@@ -260,12 +262,13 @@ uint64_t heaps_place(struct session *s, struct item *it)
 {
 	struct heaps *h = heaps_of(s);
 	struct item_detail what = take_detail(h, it->extra);
-	const struct heap_pool *p = what.pool ? pool_find(h, what.pool) : NULL;
+	size_t at;
+	bool known = what.pool && pool_find(h, what.pool, &at);
 	uint32_t marker = marker_of(s, (uint32_t)what.heap);
 	it->extra = 0;
 	it->kind = it->kind == ITEM_HEAP_REALLOC ? ITEM_REALLOC : ITEM_ALLOC;
-	if (!marker && p && p->heap)
-		marker = h->names.v[p->heap - 1].marker;
+	if (!marker && known && h->pools.v[at].heap)
+		marker = h->names.v[h->pools.v[at].heap - 1].marker;
 	if (marker)
 		it->stack = under(s, marker, it->stack);
 	return what.pool;

@@ -202,7 +202,7 @@ int hooks_add(struct hooks *all, const char *text, struct ms_err *err)
 {
 	struct hook_spec h;
 	size_t i = 0;
-	if (hook_spec_read(&h, text, err))
+	if (hook_spec_read(&h, text, err) || !h.heap)
 		return -1;
 	if (all->n == MG_HOOKS_MAX / 2) {
 		hook_spec_free(&h);

@@ -69,7 +69,8 @@ bool save_ended(struct save *s, char *text, size_t room)
 	if (!s->running || !s->ended)
 		return false;
 	pthread_join(s->thread, NULL);
-	s->running = s->ended = false;
+	s->running = false;
+	s->ended = false;
 	snprintf(text, room, "%s", s->result);
 	return true;
 }
