@@ -122,7 +122,7 @@ check: deps
 	MODE=$(MODE) tests/run
 check-all: deps-all
 	$(MAKE) -j$(JOBS) all test-programs
-	MODE=$(MODE) MS_CHECK_ALL=1 tests/run
+	MODE=$(MODE) MS_CHECK_ALL=1 MS_TEST_TIMEOUT=900 tests/run
 asan:
 	$(MAKE) MODE=asan check
 tsan:
