@@ -178,7 +178,7 @@ static int prepare(struct control *c, const struct arrival *a, enum launch_way w
 				  "the recorder's library is not visible in its mount namespace");
 	if (way == LAUNCH_PRELOAD) /* its handshake tells it whether it is wanted */
 		return exec_env_change(pid, c->launch.guest, c->socket_name, err);
-	exec_env_change(pid, c->launch.guest, NULL, NULL);
+	exec_env_change(pid, c->launch.guest, NULL, NULL); /* taken out, if it is there */
 	if (way == LAUNCH_NOT || !a->recordable)
 		return way == LAUNCH_NOT ? -1 : 0;
 	return inject(c, pid, a, err) ? 0 : -1;

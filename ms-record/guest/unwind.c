@@ -366,8 +366,8 @@ static __attribute__((noinline)) bool step_other(struct mg_writer *t, struct wal
 }
 
 /* Steps from the hook's caller to a frame that the previous stack holds, or to the end. Returns
- * that frame's index or -1, in *count the number of steps, and in *rules the bits of their rules.
- */
+ * that frame's index or -1, in *count the number of steps, and in *rules the bits of their rules. In
+ * one piece, so that what each step changes stays in registers. */
 MG_INLINE int32_t follow(struct mg_writer *t, struct walk *w, uint32_t *count, uint64_t *rules)
 {
 	uint64_t ip = w->ip, sp = w->sp, bp = w->bp, all = 0;
@@ -444,6 +444,7 @@ MG_INLINE int32_t follow(struct mg_writer *t, struct walk *w, uint32_t *count, u
 	return w->deep ? -1 : j;
 }
 
+/* In one piece, too: it is what every allocation waits for. */
 bool mg_unwind(struct mg_writer *t, const uint64_t *frame, uint32_t words)
 {
 	struct walk w = {.ip = frame[1],

@@ -79,6 +79,20 @@ static int waits(void)
 	return rc ? 1 : 0;
 }
 
+/* Two that stay, and fifty that are gone. */
+static void start_threads(void)
+{
+	pthread_t t;
+	for (int i = 0; i < 2; i++)
+		pthread_create(&t, NULL, sleeps, NULL);
+	for (int i = 0; i < 50; i++) {
+		pthread_create(&t, NULL, comes_and_goes, NULL);
+		pthread_join(t, NULL);
+	}
+	while (__atomic_load_n(&ready, __ATOMIC_ACQUIRE) < 2)
+		usleep(1000);
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
@@ -104,14 +118,7 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(how, "waits")) /* with one thread: see CAVEATS in ms-record(1) */
 		return waits();
-	for (int i = 0; i < 2; i++)
-		pthread_create(&t, NULL, sleeps, NULL);
-	for (int i = 0; i < 50; i++) {
-		pthread_create(&t, NULL, comes_and_goes, NULL);
-		pthread_join(t, NULL);
-	}
-	while (__atomic_load_n(&ready, __ATOMIC_ACQUIRE) < 2)
-		usleep(1000);
+	start_threads();
 	if (!strcmp(how, "return"))
 		return 5;
 	if (!strcmp(how, "together")) {
