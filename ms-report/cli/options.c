@@ -14,7 +14,11 @@ static int add_output(const struct ms_cli_arg *arg, struct ms_err *err)
 	const char *path = arg->text;
 	if (path && !*path)
 		return ms_err_set(err, "an output file needs a name");
-	if (path && strcmp(path, "-") == 0)
+	enum format format = (enum format)arg->row->value;
+	bool compact = path && format == FORMAT_JSON && strcmp(path, "compact") == 0;
+	if (compact)
+		opt->layout = LAYOUT_COMPACT;
+	if (path && (compact || strcmp(path, "-") == 0))
 		path = NULL;
 	for (size_t i = 0; path && i < opt->output_count; i++)
 		if (opt->outputs[i].path && strcmp(opt->outputs[i].path, path) == 0)
@@ -26,7 +30,7 @@ static int add_output(const struct ms_cli_arg *arg, struct ms_err *err)
 					  "for the other, such as --json=FILE");
 	if (opt->output_count == OUTPUTS_MAX)
 		return ms_err_set(err, "more than %d outputs", OUTPUTS_MAX);
-	opt->outputs[opt->output_count++] = (struct output){(enum format)arg->row->value, path};
+	opt->outputs[opt->output_count++] = (struct output){format, path};
 	return 0;
 }
 
@@ -163,8 +167,9 @@ static const struct ms_cli_option rows[] = {
 	 "colours (default auto: on a terminal)"},
 	{"no-pager", 0, NULL, ms_cli_flag, MS_AT(no_pager), 0,
 	 "long text goes to the terminal as it is"},
-	{"layout", 0, "memc", ms_cli_choice, MS_AT(memc), 0,
-	 "with --json: regions as memc writes them, a line for each time"},
+	{"layout", 0, "full|compact|memc", ms_cli_choice, MS_AT(layout), 0,
+	 "with --json: compact has frames and stacks once, in tables; memc: regions as memc writes "
+	 "them, a line for each time"},
 	{"pretty", 0, NULL, ms_cli_flag, MS_AT(pretty), 0, "with --json: over many lines"},
 	{"code-url", 0, "URL", take_code_url, MS_AT(links.code_url), 0,
 	 "where Markdown links to: https://x/blob/main/{file}#L{line}"},
@@ -259,9 +264,9 @@ static int check(const struct options *opt, struct ms_err *err)
 		return ms_err_set(err, "--csv is one table: choose one view");
 	if (check_metric(opt, err) != 0)
 		return -1;
-	if ((opt->memc || opt->pretty) && !has_output(opt, FORMAT_JSON))
+	if ((opt->layout != LAYOUT_FULL || opt->pretty) && !has_output(opt, FORMAT_JSON))
 		return ms_err_set(err, "--layout and --pretty are for --json");
-	if (opt->memc &&
+	if (opt->layout == LAYOUT_MEMC &&
 	    (opt->view_count > 1 || (opt->view_count == 1 && opt->views[0] != VIEW_REGIONS)))
 		return ms_err_set(err, "--layout=memc is for --regions only");
 	if (opt->reach && !has_view(opt, VIEW_GROWTH))

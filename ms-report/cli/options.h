@@ -35,6 +35,7 @@ enum view {
 	VIEW_COUNT
 };
 
+enum layout { LAYOUT_FULL, LAYOUT_COMPACT, LAYOUT_MEMC };
 enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 #define OUTPUTS_MAX 16
@@ -60,7 +61,8 @@ struct options {
 	size_t width; /* 0 = the terminal's */
 	enum color color;
 	bool ascii, full_names, no_pager;
-	bool memc, pretty; /* of FORMAT_JSON */
+	enum layout layout; /* of FORMAT_JSON */
+	bool pretty;
 	bool anonymize;
 	struct ms_cli cli;
 };

@@ -247,10 +247,11 @@ static void json(struct page *p, const struct options *opt, struct out *o)
 							v == VIEW_BY ? group_names[opt->by] : NULL,
 							make_table(p, opt, v, limit)};
 	}
-	if (opt->memc)
+	if (opt->layout == LAYOUT_MEMC)
 		json_memc(p->m, o, opt->at != NULL);
 	else
-		json_report(p->m, o, metric, limit, p->site, views, n);
+		json_report(p->m, o, metric, limit, p->site, views, n,
+			    opt->layout == LAYOUT_COMPACT);
 }
 
 static void json_or_pretty(struct page *p, const struct options *opt, struct out *o)
@@ -312,7 +313,7 @@ static void html(struct page *p, const struct options *opt, struct out *o)
 
 int render_prepare(struct page *p, const struct options *opt, struct ms_err *err)
 {
-	if (opt->memc && p->m->proc_only != PROC_ONLY_REGIONS)
+	if (opt->layout == LAYOUT_MEMC && p->m->proc_only != PROC_ONLY_REGIONS)
 		return ms_err_set(err,
 				  "--layout=memc needs a snapshot of regions: ms-snap --smaps");
 	for (size_t i = 0; i < opt->output_count; i++) {

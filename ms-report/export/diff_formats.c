@@ -138,7 +138,8 @@ static void put_names(struct model *m, struct ms_json *j, const char *key, const
 	ms_json_close(j, ']');
 }
 
-static void put_row(struct model *m, struct ms_json *j, const struct diff_row *x)
+static void put_row(struct model *m, struct ms_json *j, const struct diff_row *x,
+		    const struct json_stacks *stacks)
 {
 	ms_json_open(j, NULL, '{');
 	ms_json_number(j, "id", (uint64_t)x->site->id);
@@ -152,14 +153,11 @@ static void put_row(struct model *m, struct ms_json *j, const struct diff_row *x
 			{"old_site", x->old_site});
 	put_figures(m, j, x);
 	ms_json_string(j, "verdict", x->site->verdict);
-	ms_json_open(j, "stack", '[');
-	for (uint32_t n = x->site->stack; n != NONE; n = m->nodes.v[n].parent)
-		json_frame(m, j, &m->frames.v[m->nodes.v[n].frame]);
-	ms_json_close(j, ']');
+	json_stack(stacks, j, x->site->stack);
 	ms_json_close(j, '}');
 }
 
-void json_diff(struct model *m, struct ms_json *j, size_t limit)
+void json_diff(struct model *m, struct ms_json *j, size_t limit, const struct json_stacks *stacks)
 {
 	const struct diff *d = m->diff;
 	ms_json_open(j, "diff", '{');
@@ -176,7 +174,7 @@ void json_diff(struct model *m, struct ms_json *j, size_t limit)
 	ms_json_open(j, "sites", '[');
 	size_t n = d->rows.n < limit ? d->rows.n : limit;
 	for (size_t i = 0; i < n; i++)
-		put_row(m, j, &d->rows.v[i]);
+		put_row(m, j, &d->rows.v[i], stacks);
 	ms_json_close(j, ']');
 	ms_json_open(j, "omitted", '{');
 	MS_JSON_NUMBERS(j, {"sites", d->rows.n - n}, {"hidden_sites", d->hidden_sites});

@@ -4,10 +4,10 @@
 #pragma once
 
 #include "ms-report/model/lists.h"
+#include "ms-report/output/out.h"
 #include "ms-report/words/table.h"
 
 struct ms_json;
-struct out;
 struct tree;
 
 /* A view that goes into JSON as a table. */
@@ -16,10 +16,12 @@ struct json_view {
 	const char *key;  /* of --by, or NULL */
 	struct table table;
 };
-/* JSON, "memscope-report" version 1 (man/memscope-report.schema.json). Sites by `metric`, at most
- * `limit`; `only`: just this one, with its threads, sizes and lifetimes. */
+/* JSON, "memscope-report" version 1 (man/memscope-report.schema.json), or 2 if `compact`: frames and
+ * stacks once, in tables. Sites by `metric`, at most `limit`; `only`: just this one, with its
+ * threads, sizes and lifetimes. */
 void json_report(struct model *m, struct out *o, enum metric metric, size_t limit,
-		 const struct site *only, const struct json_view *views, size_t view_count);
+		 const struct site *only, const struct json_view *views, size_t view_count,
+		 bool compact);
 
 /* --layout=memc: one object for each time (only the moment of --at if `at`), a line each. */
 void json_memc(struct model *m, struct out *o, bool at);
@@ -53,8 +55,25 @@ void json_frame(const struct model *m, struct ms_json *j, const struct frame *f)
 void json_views(struct model *m, struct ms_json *j, const struct json_view *v, size_t n);
 /* Key "skipped_processes", where ms-snap --all was run; else nothing. */
 void json_skipped(struct model *m, struct ms_json *j);
+/* Call stacks: each frame's text is made once, as sites share frames. With tables (version 2 of the
+ * report) a stack is the number of its innermost row in "stacks", whose rows have the caller's row
+ * and a row of "frames". */
+struct json_stacks {
+	const struct model *m;
+	struct out text;
+	size_t *begin;                        /* of each frame in it, and the end */
+	uint32_t *row_of_node, *row_of_frame; /* NONE: not needed; NULL: no tables */
+};
+struct json_stacks json_stacks_make(const struct model *m, bool tables);
+void json_stacks_free(struct json_stacks *s);
+/* Before the tables are put: a stack that will be asked for. */
+void json_stacks_need(struct json_stacks *s, uint32_t node);
+/* Fields "frames" and "stacks": what is needed of them. */
+void json_stacks_put(struct json_stacks *s, struct ms_json *j);
+/* Field "stack"; node NONE: there is none. */
+void json_stack(const struct json_stacks *s, struct ms_json *j, uint32_t node);
 /* Object "diff" of the report. */
-void json_diff(struct model *m, struct ms_json *j, size_t limit);
+void json_diff(struct model *m, struct ms_json *j, size_t limit, const struct json_stacks *stacks);
 
 /* "intervals":{"live_bytes":{"low":1,"high":2},...}; nothing where `e` is NULL. */
 struct est_named {

@@ -136,26 +136,7 @@ void json_frame(const struct model *m, struct ms_json *j, const struct frame *f)
 	ms_json_close(j, '}');
 }
 
-/* The text of each frame, made once: sites share frames. */
-struct frames {
-	struct out text;
-	size_t *begin; /* frame_count + 1 */
-};
-
-static struct frames render_frames(struct model *m)
-{
-	struct frames f = {.text = {0},
-			   .begin = ms_xrealloc(NULL, m->frames.n + 1, sizeof *f.begin)};
-	for (size_t i = 0; i < m->frames.n; i++) {
-		struct ms_json j = out_json(&f.text);
-		f.begin[i] = f.text.n;
-		json_frame(m, &j, &m->frames.v[i]);
-	}
-	f.begin[m->frames.n] = f.text.n;
-	return f;
-}
-
-static void put_site(struct model *m, struct ms_json *j, const struct frames *f,
+static void put_site(struct model *m, struct ms_json *j, const struct json_stacks *stacks,
 		     const struct site *s, bool detail)
 {
 	struct est_named v[TOLD_ESTIMATES];
@@ -176,38 +157,30 @@ static void put_site(struct model *m, struct ms_json *j, const struct frames *f,
 	json_intervals(j, s->est, v, TOLD_ESTIMATES);
 	ms_json_string(j, "verdict", s->verdict);
 	ms_json_string(j, "one_time", s->one_time);
-	ms_json_open(j, "stack", '[');
-	for (uint32_t n = s->stack; n != NONE; n = m->nodes.v[n].parent) {
-		uint32_t i = m->nodes.v[n].frame;
-		ms_json_key(j, NULL);
-		j->put(j->to, f->text.v + f->begin[i], f->begin[i + 1] - f->begin[i]);
-	}
-	ms_json_close(j, ']');
+	json_stack(stacks, j, s->stack);
 	ms_json_number(j, "user_frame", model_user_depth(m, s));
 	if (detail)
 		json_site_detail(m, j, s);
 	ms_json_close(j, '}');
 }
 
-static void put_sites(struct model *m, struct ms_json *j, enum metric metric, size_t limit,
-		      const struct site *only)
+static void put_sites(struct model *m, struct ms_json *j, const struct json_stacks *stacks,
+		      const struct list *l, size_t limit, const struct site *only)
 {
-	struct list l = list_all(m, metric);
-	struct frames f = render_frames(m);
 	struct live left = m->hidden.at;
 	uint64_t count = m->hidden.sites;
 	struct estimates rest = m->hidden.est ? *m->hidden.est : (struct estimates){0};
 	ms_json_open(j, "sites", '[');
-	for (size_t i = 0; i < l.n; i++) {
-		if (only ? l.rows[i] == only : i < limit) {
-			put_site(m, j, &f, l.rows[i], only != NULL);
+	for (size_t i = 0; i < l->n; i++) {
+		if (only ? l->rows[i] == only : i < limit) {
+			put_site(m, j, stacks, l->rows[i], only != NULL);
 			continue;
 		}
-		left.bytes = figure_add(left.bytes, l.rows[i]->at.bytes);
-		left.blocks = figure_add(left.blocks, l.rows[i]->at.blocks);
+		left.bytes = figure_add(left.bytes, l->rows[i]->at.bytes);
+		left.blocks = figure_add(left.blocks, l->rows[i]->at.blocks);
 		count = figure_add(count, 1);
-		for (int k = 0; l.rows[i]->est && k < EST_COUNT; k++)
-			ms_spread_add(&rest.of[k], &l.rows[i]->est->of[k]);
+		for (int k = 0; l->rows[i]->est && k < EST_COUNT; k++)
+			ms_spread_add(&rest.of[k], &l->rows[i]->est->of[k]);
 	}
 	ms_json_close(j, ']');
 	ms_json_open(j, "omitted", '{');
@@ -217,8 +190,6 @@ static void put_sites(struct model *m, struct ms_json *j, enum metric metric, si
 	ms_json_number(j, "hidden_sites", m->hidden.sites);
 	ms_json_string(j, "filters", m->hidden.filters);
 	ms_json_close(j, '}');
-	free(f.begin);
-	out_free(&f.text);
 }
 
 static void put_threads(const struct model *m, struct ms_json *j)
@@ -248,18 +219,28 @@ static void put_threads(const struct model *m, struct ms_json *j)
 }
 
 void json_report(struct model *m, struct out *o, enum metric metric, size_t limit,
-		 const struct site *only, const struct json_view *views, size_t view_count)
+		 const struct site *only, const struct json_view *views, size_t view_count,
+		 bool compact)
 {
 	struct ms_json j = out_json(o);
 	ms_json_open(&j, NULL, '{');
 	ms_json_string(&j, "format", "memscope-report");
-	ms_json_number(&j, "version", 1);
+	ms_json_number(&j, "version", compact ? 2 : 1);
 	put_process(m, &j, "process", &m->processes.v[0], false);
 	put_quality(m, &j);
 	put_totals(&j, &m->totals, m->est, m);
 	put_snapshots(m, &j);
 	ms_json_string(&j, "at", m->at_label);
-	put_sites(m, &j, metric, limit, only);
+	struct list l = list_all(m, metric);
+	struct json_stacks stacks = json_stacks_make(m, compact);
+	for (size_t i = 0; compact && i < l.n; i++)
+		if (only ? l.rows[i] == only : i < limit)
+			json_stacks_need(&stacks, l.rows[i]->stack);
+	for (size_t i = 0; compact && m->diff && i < m->diff->rows.n && i < limit; i++)
+		json_stacks_need(&stacks, m->diff->rows.v[i].site->stack);
+	if (compact)
+		json_stacks_put(&stacks, &j);
+	put_sites(m, &j, &stacks, &l, limit, only);
 	struct one_time one_time = one_time_sum(m);
 	ms_json_open(&j, "one_time", '{');
 	MS_JSON_NUMBERS(&j, {"sites", one_time.sites}, {"live_bytes", one_time.live_bytes},
@@ -273,7 +254,8 @@ void json_report(struct model *m, struct out *o, enum metric metric, size_t limi
 	json_views(m, &j, views, view_count);
 	json_skipped(m, &j);
 	if (m->diff)
-		json_diff(m, &j, limit);
+		json_diff(m, &j, limit, &stacks);
+	json_stacks_free(&stacks);
 	ms_json_close(&j, '}');
 	out_char(o, '\n');
 }

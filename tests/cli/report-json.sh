@@ -20,11 +20,26 @@ ms-report --json=views.json --by process --sizes --summary --threads --modules -
 ms-report --json=at.json --at 1.5s --peak --limit 2 run.db
 # shellcheck disable=SC2086
 $python "$SRC/tests/cli/report/validate.py" "$SRC/man/memscope-report.schema.json" $files site.json views.json at.json
+# the compact form says the same: stacks put back together make it the full one
+compact=
+for db in noted run sampled hidden nothing two; do
+	ms-report --allow-partial --json=compact $db.db >$db.compact
+	jq -c '. as $t | def stack($n): if $n == null then [] else $t.stacks[$n] as [$up, $frame] | [$t.frames[$frame]] + stack($up) end;
+		del(.frames, .stacks) | .version = 1 | .sites[] |= (.stack = stack(.stack))' $db.compact >$db.whole
+	jq -c . $db.json | cmp - $db.whole
+	compact="$compact $db.compact"
+done
+ms-report --json=compact --site 2 --layout=compact run.db >site.compact
+jq -e '.version == 2 and (.sites | length) == 1 and (.stacks | length) == ('"$(jq '.sites[0].stack | length' site.json)"')
+	and .sites[0].stack == (.stacks | length) - 1' site.compact >/dev/null
+# shellcheck disable=SC2086
+$python "$SRC/tests/cli/report/validate.py" "$SRC/man/memscope-report.schema.json" $compact site.compact
 # the validator itself finds faults
 jq '.totals.frees = -1' run.json >bad1.json
 jq 'del(.quality.complete)' run.json >bad2.json
 jq '.sites[0].stack[0].line = "7"' run.json >bad3.json
-for f in bad1 bad2 bad3; do
+jq '.stacks[0] = [0]' run.compact >bad4.json
+for f in bad1 bad2 bad3 bad4; do
 	! $python "$SRC/tests/cli/report/validate.py" "$SRC/man/memscope-report.schema.json" $f.json >/dev/null || exit 1
 done
 grep -q '"unfreed_bytes":9223372036854775807,' odd.json

@@ -8,7 +8,7 @@ import sys
 
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
 KNOWN = {"$schema", "title", "description", "$defs", "type", "required", "properties", "items", "enum", "const", "pattern", "minimum", "$ref",
-         "oneOf", "allOf", "additionalProperties", "minItems"}
+         "oneOf", "allOf", "additionalProperties", "minItems", "maxItems"}
 
 
 def is_type(value, name):
@@ -22,6 +22,9 @@ def check(value, schema, root, where):
     unknown = set(schema) - KNOWN
     if unknown:
         yield f"{where}: keywords {unknown} are not checked"
+    undefined = set(schema.get("required", [])) - set(schema.get("properties", {}))
+    if undefined:
+        yield f"{where}: {undefined} are required, but not described"
     if "$ref" in schema:
         target = root
         for part in schema["$ref"].removeprefix("#/").split("/"):
@@ -56,6 +59,8 @@ def check(value, schema, root, where):
     if isinstance(value, list):
         if len(value) < schema.get("minItems", 0):
             yield f"{where}: too few"
+        if len(value) > schema.get("maxItems", len(value)):
+            yield f"{where}: too many"
         for i, member in enumerate(value):
             yield from check(member, schema.get("items", {}), root, f"{where}/{i}")
 

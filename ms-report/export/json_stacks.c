@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ * Call stacks in the JSON report: written out with each site, or once for all in two tables.
+ */
+#include "formats.h"
+
+#include "ms-report/output/out.h"
+
+#include "libcommon/base/arena.h"
+#include "libcommon/base/json_writer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t *none_needed(size_t n)
+{
+	uint32_t *rows = ms_xrealloc(NULL, n, sizeof *rows);
+	memset(rows, 0xff, n * sizeof *rows);
+	return rows;
+}
+
+struct json_stacks json_stacks_make(const struct model *m, bool tables)
+{
+	struct json_stacks s = {.m = m,
+				.begin = ms_xrealloc(NULL, m->frames.n + 1, sizeof *s.begin)};
+	for (size_t i = 0; i < m->frames.n; i++) {
+		struct ms_json j = out_json(&s.text);
+		s.begin[i] = s.text.n;
+		json_frame(m, &j, &m->frames.v[i]);
+	}
+	s.begin[m->frames.n] = s.text.n;
+	if (tables) {
+		s.row_of_node = none_needed(m->nodes.n);
+		s.row_of_frame = none_needed(m->frames.n);
+	}
+	return s;
+}
+
+void json_stacks_free(struct json_stacks *s)
+{
+	out_free(&s->text);
+	free(s->begin);
+	free(s->row_of_node);
+	free(s->row_of_frame);
+}
+
+void json_stacks_need(struct json_stacks *s, uint32_t node)
+{
+	for (uint32_t n = node; n != NONE && s->row_of_node[n] == NONE; n = s->m->nodes.v[n].parent)
+		s->row_of_node[n] = s->row_of_frame[s->m->nodes.v[n].frame] = 0;
+}
+
+static void number_needed(uint32_t *rows, size_t n)
+{
+	uint32_t count = 0;
+	for (size_t i = 0; i < n; i++)
+		if (rows[i] != NONE)
+			rows[i] = count++;
+}
+
+static void put_frame(const struct json_stacks *s, struct ms_json *j, uint32_t i)
+{
+	ms_json_key(j, NULL);
+	j->put(j->to, s->text.v + s->begin[i], s->begin[i + 1] - s->begin[i]);
+}
+
+void json_stacks_put(struct json_stacks *s, struct ms_json *j)
+{
+	const struct model *m = s->m;
+	number_needed(s->row_of_node, m->nodes.n);
+	number_needed(s->row_of_frame, m->frames.n);
+	ms_json_open(j, "frames", '[');
+	for (uint32_t i = 0; i < m->frames.n; i++)
+		if (s->row_of_frame[i] != NONE)
+			put_frame(s, j, i);
+	ms_json_close(j, ']');
+	ms_json_open(j, "stacks", '[');
+	for (size_t i = 0; i < m->nodes.n; i++) {
+		const struct node *n = &m->nodes.v[i];
+		if (s->row_of_node[i] == NONE)
+			continue;
+		ms_json_open(j, NULL, '[');
+		ms_json_number(j, NULL, n->parent == NONE ? UNKNOWN : s->row_of_node[n->parent]);
+		ms_json_number(j, NULL, s->row_of_frame[n->frame]);
+		ms_json_close(j, ']');
+	}
+	ms_json_close(j, ']');
+}
+
+void json_stack(const struct json_stacks *s, struct ms_json *j, uint32_t node)
+{
+	if (s->row_of_node) {
+		ms_json_number(j, "stack", node == NONE ? UNKNOWN : s->row_of_node[node]);
+		return;
+	}
+	ms_json_open(j, "stack", '[');
+	for (uint32_t n = node; n != NONE; n = s->m->nodes.v[n].parent)
+		put_frame(s, j, s->m->nodes.v[n].frame);
+	ms_json_close(j, ']');
+}
