@@ -83,6 +83,8 @@ static int record(const struct options *o)
 	tell_over(&c);
 	if (!o->quiet)
 		summary_print(&c);
+	if (o->report)
+		summary_report(&c);
 	int status = c.attached ? 0 : c.status; /* an attached process's is not ours */
 	for (size_t i = 0; i < c.images.n && c.attached; i++)
 		some |= c.images.v[i].error || images_lost(&c.images.v[i]); /* no trace of it */

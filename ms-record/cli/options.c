@@ -95,6 +95,8 @@ static const struct ms_cli_option rows[] = {
 	{"proc-root", 0, "FOLDER", ms_cli_name, MS_AT(record.proc_root), 0,
 	 "read FOLDER instead of /proc"},
 	{.help = "General"},
+	{"report", 0, NULL, ms_cli_flag, MS_AT(report), 0,
+	 "print ms-report's first screen of the trace at the end, on standard error"},
 	{"quiet", 'q', NULL, ms_cli_flag, MS_AT(quiet), 0, "say nothing"},
 	{"verbose", 'v', NULL, ms_cli_flag, MS_AT(record.verbose), 0, "say more at the end"},
 	{0},
@@ -213,6 +215,8 @@ static int read_rest(struct options *o, int argc, char **argv, struct ms_err *er
 		return ms_err_set(err, "--tell sends a request to a recorder, and hooks nothing");
 	if (o->standby)
 		return read_standby(o, argc - optind, err);
+	if (o->report && o->tell)
+		return ms_err_set(err, "--tell sends a request to a recorder, and reports nothing");
 	if (r->proc_root && !r->pids.n)
 		return ms_err_set(err, "--proc-root needs -p");
 	if (r->pids.n)

@@ -13,7 +13,7 @@ struct options {
 	struct control_options record;
 	struct poll_options poll;
 	const char *tell, *tell_verb; /* --tell FILE VERB: nothing is recorded */
-	bool quiet;
+	bool quiet, report;           /* report: and then show it */
 	bool no_addresses; /* of releases that kept them unless it was given: does nothing */
 	bool doctor;       /* --doctor: says what would work */
 	bool standby;      /* --standby: COMMAND runs, and is not recorded yet */

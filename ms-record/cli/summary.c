@@ -3,12 +3,15 @@
  */
 #include "summary.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "ms-record/attach/attach.h"
 #include "ms-record/control/control.h"
@@ -431,20 +434,23 @@ static void print_image(const struct image *m)
 	fprintf(stderr, "%s%s\n", m->note[0] ? ", " : "", m->note);
 }
 
-/* True when the first trace, which is named for reading, is there. */
-static bool print_files(const struct control *c)
+/* Of the first trace, which is named for reading; NULL when it is not there. */
+static const struct image *first_image(const struct control *c)
 {
-	bool there = false;
-	for (size_t i = 0; i < c->images.n; i++) {
-		const struct image *m = &c->images.v[i];
-		if (m->number != 0 || images_lost(m))
-			continue;
-		there = true;
-		fprintf(stderr, "  files     %s %s (%s)", m->file, SIZE(m->bytes), m->name);
-		print_further(c);
-		fputc('\n', stderr);
-	}
-	return there;
+	for (size_t i = 0; i < c->images.n; i++)
+		if (c->images.v[i].number == 0 && !images_lost(&c->images.v[i]))
+			return &c->images.v[i];
+	return NULL;
+}
+
+static void print_files(const struct control *c)
+{
+	const struct image *m = first_image(c);
+	if (!m)
+		return;
+	fprintf(stderr, "  files     %s %s (%s)", m->file, SIZE(m->bytes), m->name);
+	print_further(c);
+	fputc('\n', stderr);
 }
 
 static void print_symbols(const struct control *c)
@@ -506,11 +512,34 @@ void summary_print(const struct control *c)
 	print_worst(c);
 	for (size_t i = 0; i < c->images.n && c->opt->verbose; i++)
 		print_image(&c->images.v[i]);
-	bool there = print_files(c);
+	print_files(c);
 	print_symbols(c);
+	bool there = first_image(c) != NULL;
 	if (c->files.folder && there)
 		fprintf(stderr, "next: ms-report %s\n", c->files.path);
 	if (c->files.folder && there && c->kept)
 		fprintf(stderr, "      ms-report --by process %s %s\n", c->files.path,
 			c->files.folder);
+}
+
+void summary_report(const struct control *c)
+{
+	if (!c->files.folder || !first_image(c)) {
+		fputs("ms-record: --report: no trace is there to be read\n", stderr);
+		return;
+	}
+	char *program = launch_own_file("ms-report");
+	pid_t pid = program ? fork() : -1;
+	if (pid == 0) {
+		sigprocmask(SIG_SETMASK, &c->launch.mask, NULL);
+		dup2(STDERR_FILENO, STDOUT_FILENO);
+		execl(program, "ms-report", "--no-pager", "--", c->files.path, (char *)NULL);
+		_exit(127);
+	}
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+	else
+		fprintf(stderr, "ms-record: --report: %s\n",
+			program ? strerror(errno) : "ms-report is not beside ms-record");
+	free(program);
 }

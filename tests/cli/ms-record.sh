@@ -27,6 +27,7 @@ field() { # NUMBER TRACE: a field of the last end block
 refused 125 'no command'
 refused 125 "unknown option '--nonsense'" --nonsense true
 refused 125 'need --poll' --csv true
+refused 125 'reports nothing' --report --tell a.trace stop
 refused 125 "option '-o' needs an argument" -o
 refused 125 "option '--quiet' takes no argument" --quiet=yes true
 refused 125 "bad size '1x'" --buffer 1x true
@@ -175,6 +176,14 @@ grep -q nonexistent-name <("$TB/trace-dump" a.trace) && fail '--no-args keeps an
 [ "$(cat stdout)" = seven ] || fail '--env'
 "$TB/trace-dump" a.trace | grep -q ' symbols (10)' && fail '--no-symbols has symbols'
 "$TB/trace-dump" a.trace | head -n 1 | grep -q 'hint 0x0' || fail 'addresses that nobody asked for'
+
+# ---- --report: the trace is shown as ms-report shows it, apart from what the command says ----
+"$BIN/ms-record" --report -q -o r.trace sh -c 'echo said; exit 7' >stdout 2>err
+rc=$?
+[ "$rc $(cat stdout)" = '7 said' ] || fail "--report: status $rc, standard output $(cat stdout)"
+"$BIN/ms-report" r.trace | cmp - err || fail '--report shows something else than ms-report'
+"$BIN/ms-record" --report -q -o /dev/null true 2>err
+grep -q '^ms-record: --report: no trace' err || fail "--report without a trace: $(cat err)"
 
 # ---- trouble with the output is the trace's alone ----
 "$BIN/ms-record" -o /dev/full sh -c 'echo went on' >stdout 2>err
