@@ -9,7 +9,8 @@
  *             texts that are numbered, gzip
  *   text/     text.h
  *   html/     html.h, html_data.h; the page's own style and script
- *   export/   formats.h: JSON, CSV, folded stacks; export.h: the formats of other programs
+ *   export/   formats.h: JSON, CSV, folded stacks; export.h: the formats of other programs;
+ *             events.h: event by event
  *   ci/       budget.h: --fail-on; ci.h: findings, and formats of them
  *   diff/     diff_report.h: what ms-diff found, for people
  *
@@ -18,6 +19,7 @@
 #include "ms-report/ci/budget.h"
 #include "ms-report/cli/options.h"
 #include "ms-report/cli/render.h"
+#include "ms-report/export/events.h"
 #include "ms-report/model/model.h"
 #include "ms-report/output/out.h"
 #include "ms-report/words/names.h"
@@ -34,6 +36,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define TROUBLE 2
@@ -290,6 +293,52 @@ static int report(const struct options *opt)
 	return status;
 }
 
+/* A name under which standard input can be read twice; NULL with `err` set. */
+static const char *name_input(char *name, size_t room, struct ms_err *err)
+{
+	struct stat st;
+	int fd = STDIN_FILENO;
+	if (isatty(fd)) {
+		ms_err_set(err, "nothing to report on: name a trace, or pipe one in");
+		return NULL;
+	}
+	if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode))
+		fd = ms_spool(fd, "", 0, "standard input", err);
+	snprintf(name, room, "/proc/self/fd/%d", fd);
+	return fd < 0 ? NULL : name;
+}
+
+static int events(const struct options *opt)
+{
+	struct ms_err err = {0};
+	const struct output *to = &opt->outputs[0];
+	struct style style = style_for(opt, to);
+	struct events_options how = {.json = to->format == FORMAT_JSON,
+				     .full_names = opt->full_names,
+				     .ascii = style.ascii,
+				     .limit = opt->limit == LIMIT_DEFAULT ? SIZE_MAX : opt->limit};
+	struct ms_file file = {.fd = STDOUT_FILENO};
+	const char *path = opt->input_count ? opt->inputs[0] : "-", *incomplete;
+	char name[64];
+	if (strcmp(path, "-") == 0 && !(path = name_input(name, sizeof name, &err)))
+		return fail(&err);
+	if (to->path && ms_file_begin(&file, to->path, &err) != 0)
+		return fail(&err);
+	struct out o = {.fd = file.fd};
+	int rc = events_write(path, &how, &o, &incomplete, &err);
+	if (rc == 0)
+		rc = out_flush(&o, to->path ? to->path : "standard output", &err);
+	out_free(&o);
+	if (to->path)
+		rc = ms_file_end(&file, rc, &err);
+	if (rc != 0)
+		return fail(&err);
+	if (!incomplete || opt->cli.allow_partial)
+		return 0;
+	ms_cli_remark(&opt->cli, "incomplete: %s (--allow-partial makes the status 0)", incomplete);
+	return TROUBLE;
+}
+
 int main(int argc, char **argv)
 {
 	struct options opt;
@@ -302,7 +351,7 @@ int main(int argc, char **argv)
 	if (opt.cli.asked)
 		return ms_cli_answer(&opt.cli, &err) == 0 ? 0 : fail(&err);
 	ms_cli_signals();
-	int status = report(&opt);
+	int status = opt.views[0] == VIEW_EVENTS ? events(&opt) : report(&opt);
 	options_free(&opt);
 	return status;
 }

@@ -2,7 +2,8 @@
  * Room api: libmemscope, what other programs may use (memscope-read.h is installed).
  *   In:  a trace, or the number of a process.
  *   Out: its events, stacks and figures; JSON of them.
- *   Used by: programs of others, never by the tools; symbols that public.map names are all it has.
+ *   Used by: programs of others, and ms-report for --events; symbols that public.map names are all
+ *   that others see.
  *
  * What the files of libmemscope, the public part of this library, share among themselves.
  */

@@ -111,6 +111,11 @@ int64_t ms_sql_int(sqlite3 *db, const char *sql, int64_t fallback);
 struct ms_arena;
 char *ms_sql_text(sqlite3 *db, const char *sql, struct ms_arena *a);
 
+/* Copies `head` and the rest of `fd` to an unlinked temporary file: a pipe cannot be read twice, nor
+ * can the bytes that told what it is be put back. Returns its descriptor, or -1 with `err` set; `name`
+ * is for the message. */
+int ms_spool(int fd, const void *head, size_t head_size, const char *name, struct ms_err *err);
+
 /* ---- snapshot_diff.c: the tables of ms-diff, kept right when other tools take sites away ---- */
 
 /* Is the snapshot the output of ms-diff? */

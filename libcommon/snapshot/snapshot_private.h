@@ -9,11 +9,6 @@
 #include "snapshot_sum.h"
 #include "libcommon/stats/trend.h"
 
-/* Copies `head` and the rest of `fd` to an unlinked temporary file, since the bytes that told what
- * an input is cannot be put back into a pipe. Returns its descriptor, or -1 with `err` set; `name`
- * is for the message. */
-int ms_spool(int fd, const void *head, size_t head_size, const char *name, struct ms_err *err);
-
 /* A trace on a descriptor that cannot be opened again, of which `head_size` bytes were read to see
  * what it is. */
 struct ms_stream {

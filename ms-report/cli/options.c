@@ -146,6 +146,7 @@ static const struct ms_cli_option rows[] = {
 		"sums by these"),
 	VIEW_OF("sql", "QUERY", sql, VIEW_SQL, 0,
 		"a SELECT of the tables and views of ms-snapshot(5)"),
+	VIEW("events", VIEW_EVENTS, 0, "of a trace: every event in its order, as text or --json"),
 	{.help = "What is shown"},
 	{"at", 0, "POINT", ms_cli_name, MS_AT(at), 7,
 	 "a moment: peak, end, 1.5s, mark:NAME; a snapshot must hold it"},
@@ -200,6 +201,8 @@ const char *view_name(enum view v)
 static bool shows(enum format f, enum view v)
 {
 	bool list = v >= VIEW_LEAKS && v <= VIEW_MAPPED;
+	if (v == VIEW_EVENTS)
+		return f == FORMAT_JSON || f == FORMAT_TEXT;
 	if (f == FORMAT_JSON || f == FORMAT_CSV)
 		return v != VIEW_TREE;
 	if (f == FORMAT_GPROF2DOT)
@@ -247,6 +250,10 @@ static int check_metric(const struct options *opt, struct ms_err *err)
 	return 0;
 }
 
+/* Events are written as they are read: nothing is summed up, and no point in time is chosen. */
+#define EVENTS_TAKES                                                                               \
+	"events text json limit full-names ascii quiet allow-partial no-pager width color"
+
 /* Refuses what would be ignored. */
 static int check(const struct options *opt, struct ms_err *err)
 {
@@ -257,8 +264,9 @@ static int check(const struct options *opt, struct ms_err *err)
 		if (!shown)
 			return ms_err_set(err, "--%s cannot be had in that format: use --text%s",
 					  view_name(opt->views[i]),
-					  opt->views[i] == VIEW_TREE ? " or --md"
-								     : ", --md or --csv");
+					  opt->views[i] == VIEW_TREE     ? " or --md"
+					  : opt->views[i] == VIEW_EVENTS ? " or --json"
+									 : ", --md or --csv");
 	}
 	if (has_output(opt, FORMAT_CSV) && opt->view_count > 1)
 		return ms_err_set(err, "--csv is one table: choose one view");
@@ -271,6 +279,12 @@ static int check(const struct options *opt, struct ms_err *err)
 		return ms_err_set(err, "--layout=memc is for --regions only");
 	if (opt->reach && !has_view(opt, VIEW_GROWTH))
 		return ms_err_set(err, "--reach is for --growth");
+	const char *other =
+		has_view(opt, VIEW_EVENTS) ? ms_cli_other(&opt->cli, EVENTS_TAKES) : NULL;
+	if (other)
+		return ms_err_set(err, "--events does not take --%s", other);
+	if (has_view(opt, VIEW_EVENTS) && (opt->input_count > 1 || opt->output_count > 1))
+		return ms_err_set(err, "--events is of one trace, and in one format");
 	return check_by(opt, err);
 }
 

@@ -32,6 +32,7 @@ enum view {
 	VIEW_SITE,
 	VIEW_BY,
 	VIEW_SQL,
+	VIEW_EVENTS,
 	VIEW_COUNT
 };
 

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT
+ * The events of a trace one by one, as lines of text or of JSON, while they are read.
+ */
+#include "events.h"
+
+#include "ms-report/output/out.h"
+#include "ms-report/words/names.h"
+
+#include "libcommon/api/memscope-read.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/json_writer.h"
+#include "libcommon/base/utf8.h"
+#include "libcommon/symbols/runtime.h"
+#include "libcommon/symbols/shorten.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FRAMES_SHOWN 4
+#define TIME "%4" PRIu64 ".%09" PRIu64
+#define SECONDS(ns) (ns) / 1000000000, (ns) % 1000000000
+
+/* Symbols stand behind all events in a trace, so that it is read twice: `known` to its end first. */
+struct events {
+	struct memscope_trace *trace, *known;
+	const struct events_options *opt;
+	struct out *o;
+	struct memscope_frame *frames; /* of the stack that was asked for last */
+	size_t frame_room;
+	bool *told; /* JSON: stacks whose frames were written */
+	size_t told_room;
+	size_t marks; /* written */
+	struct ms_arena names;
+};
+
+static const char *const kind_names[] = {
+	[MEMSCOPE_ALLOC] = "alloc",        [MEMSCOPE_FREE] = "free",
+	[MEMSCOPE_REALLOC] = "realloc",    [MEMSCOPE_FAILED] = "failed",
+	[MEMSCOPE_FREE_UNKNOWN] = "free?", [MEMSCOPE_MAP] = "map",
+	[MEMSCOPE_UNMAP] = "unmap",
+};
+
+static size_t stack_frames(struct events *e, uint32_t stack)
+{
+	size_t n = memscope_trace_stack(e->known, stack, e->frames, e->frame_room);
+	if (n > e->frame_room) {
+		e->frames = ms_xrealloc(e->frames, e->frame_room = 2 * n, sizeof *e->frames);
+		memscope_trace_stack(e->known, stack, e->frames, n);
+	}
+	return n;
+}
+
+/* ---- text ---- */
+
+static void put_frame(struct events *e, const struct memscope_frame *f)
+{
+	struct ms_arena *a = &e->names;
+	bool full = e->opt->full_names;
+	if (!f->function) {
+		const char *path = f->module ? f->module : "";
+		const char *name = full || !strrchr(path, '/') ? path : strrchr(path, '/') + 1;
+		out_printf(e->o, "%s+0x%" PRIx64, name_clean(a, name, e->opt->ascii),
+			   f->module ? f->offset : f->address);
+		return;
+	}
+	out_str(e->o,
+		name_clean(a, full ? f->function : ms_name_short(a, f->function), e->opt->ascii));
+	if (f->file) {
+		const char *slash = full ? NULL : strrchr(f->file, '/');
+		out_printf(e->o, " %s", name_clean(a, slash ? slash + 1 : f->file, e->opt->ascii));
+		if (f->line)
+			out_printf(e->o, ":%" PRIu32, f->line);
+	}
+}
+
+static bool is_runtime(const struct memscope_frame *f)
+{
+	return ms_is_runtime(f->module, f->function, f->file);
+}
+
+/* Frames of the user's own code, if there are any in it. */
+static void put_stack(struct events *e, const char *before, uint32_t stack)
+{
+	size_t n = stack ? stack_frames(e, stack) : 0, own = 0, shown = 0;
+	for (size_t i = 0; i < n && !e->opt->full_names; i++)
+		own += !is_runtime(&e->frames[i]);
+	for (size_t i = 0; i < n; i++) {
+		if (own && is_runtime(&e->frames[i]))
+			continue;
+		if (!e->opt->full_names && shown == FRAMES_SHOWN) {
+			out_str(e->o, " < ...");
+			break;
+		}
+		out_str(e->o, shown++ ? " < " : before);
+		put_frame(e, &e->frames[i]);
+	}
+	ms_arena_release(&e->names, (struct ms_arena_mark){0});
+}
+
+static void put_line(struct events *e, const struct memscope_event *ev)
+{
+	bool made = ev->kind == MEMSCOPE_ALLOC || ev->kind == MEMSCOPE_REALLOC;
+	bool freed = ev->kind == MEMSCOPE_FREE || ev->kind == MEMSCOPE_REALLOC;
+	char block[24] = "-";
+	if (made || freed)
+		snprintf(block, sizeof block, "#%" PRIu64, made ? ev->number : ev->old_number);
+	uint64_t bytes = ev->kind == MEMSCOPE_FREE ? ev->old_size : ev->size;
+	char number[24] = "-";
+	if (bytes != MEMSCOPE_UNKNOWN)
+		snprintf(number, sizeof number, "%" PRIu64, bytes);
+	out_printf(e->o, TIME "  %-7s  %6" PRIu32 "  %10s  %12s", SECONDS(ev->time_ns),
+		   kind_names[ev->kind], ev->thread, block, number);
+	put_stack(e, "  ", ev->stack);
+	if (ev->kind == MEMSCOPE_REALLOC)
+		out_printf(e->o, "  was #%" PRIu64, ev->old_number);
+	if (ev->kind == MEMSCOPE_FREE)
+		put_stack(e, ev->inferred ? "  not seen; allocated by " : "  allocated by ",
+			  ev->old_stack);
+	out_char(e->o, '\n');
+}
+
+/* ---- JSON ---- */
+
+static void put_json_stack(struct events *e, uint32_t stack)
+{
+	if (!stack || (stack < e->told_room && e->told[stack]))
+		return;
+	e->told = ms_xgrow(e->told, &e->told_room, (size_t)stack + 1, sizeof *e->told);
+	e->told[stack] = true;
+	size_t n = stack_frames(e, stack);
+	struct ms_json j = out_json(e->o);
+	ms_json_open(&j, NULL, '{');
+	ms_json_number(&j, "stack", stack);
+	ms_json_open(&j, "frames", '[');
+	for (size_t i = 0; i < n; i++) {
+		const struct memscope_frame *f = &e->frames[i];
+		ms_json_open(&j, NULL, '{');
+		ms_json_string(&j, "function", f->function);
+		ms_json_string(&j, "file", f->file);
+		ms_json_number(&j, "line", f->line ? f->line : MEMSCOPE_UNKNOWN);
+		ms_json_string(&j, "module", f->module);
+		if (f->is_address)
+			ms_json_print(&j, "address", "0x%" PRIx64, f->address);
+		ms_json_bool(&j, "inlined", f->inlined);
+		ms_json_close(&j, '}');
+	}
+	ms_json_close(&j, ']');
+	ms_json_close(&j, '}');
+	out_char(e->o, '\n');
+}
+
+static void put_object(struct events *e, const struct memscope_event *ev)
+{
+	put_json_stack(e, ev->stack);
+	put_json_stack(e, ev->old_stack);
+	bool made = ev->kind == MEMSCOPE_ALLOC || ev->kind == MEMSCOPE_REALLOC;
+	bool freed = ev->kind == MEMSCOPE_FREE || ev->kind == MEMSCOPE_REALLOC;
+	struct ms_json j = out_json(e->o);
+	ms_json_open(&j, NULL, '{');
+	ms_json_number(&j, "time_ns", ev->time_ns);
+	ms_json_string(&j, "event", kind_names[ev->kind]);
+	ms_json_number(&j, "thread", ev->thread);
+	if (made)
+		ms_json_number(&j, "block", ev->number);
+	if (ev->kind != MEMSCOPE_FREE && ev->kind != MEMSCOPE_FREE_UNKNOWN)
+		ms_json_number(&j, "size", ev->size);
+	ms_json_number(&j, "stack", ev->stack ? ev->stack : MEMSCOPE_UNKNOWN);
+	if (freed)
+		MS_JSON_NUMBERS(&j, {"old_block", ev->old_number}, {"old_size", ev->old_size},
+				{"old_stack", ev->old_stack ? ev->old_stack : MEMSCOPE_UNKNOWN});
+	if (ev->address != MEMSCOPE_UNKNOWN)
+		ms_json_print(&j, "address", "0x%" PRIx64, ev->address);
+	if (ev->inferred)
+		ms_json_bool(&j, "inferred", true);
+	ms_json_close(&j, '}');
+	out_char(e->o, '\n');
+}
+
+/* ---- all of them ---- */
+
+/* Those before a time. */
+static void put_marks(struct events *e, uint64_t until_ns)
+{
+	uint64_t time_ns;
+	const char *name;
+	while (memscope_trace_mark(e->known, e->marks, &time_ns, &name) && time_ns <= until_ns) {
+		struct ms_json j = out_json(e->o);
+		e->marks++;
+		if (!e->opt->json) {
+			out_printf(e->o, TIME "  mark     %s\n", SECONDS(time_ns),
+				   name_clean(&e->names, name, e->opt->ascii));
+			continue;
+		}
+		ms_json_open(&j, NULL, '{');
+		ms_json_number(&j, "time_ns", time_ns);
+		ms_json_string(&j, "event", "mark");
+		ms_json_string(&j, "name", name);
+		ms_json_close(&j, '}');
+		out_char(e->o, '\n');
+	}
+}
+
+static int put_events(struct events *e, char *why)
+{
+	struct memscope_event ev;
+	size_t n = 0;
+	int rc = 0;
+	if (!e->opt->json)
+		out_str(e->o, "      time, s  event    thread       block         bytes  where\n");
+	while (n++ < e->opt->limit && !e->o->error &&
+	       (rc = memscope_trace_next(e->trace, &ev, why)) > 0) {
+		put_marks(e, ev.time_ns);
+		if (e->opt->json)
+			put_object(e, &ev);
+		else
+			put_line(e, &ev);
+	}
+	if (rc == 0)
+		put_marks(e, UINT64_MAX);
+	return rc;
+}
+
+static int read_all(struct memscope_trace *t, char *why)
+{
+	struct memscope_event ev;
+	int rc;
+	while ((rc = memscope_trace_next(t, &ev, why)) > 0)
+		;
+	return rc;
+}
+
+int events_write(const char *path, const struct events_options *opt, struct out *o,
+		 const char **incomplete, struct ms_err *err)
+{
+	char why[MEMSCOPE_ERROR] = "";
+	struct events e = {.opt = opt, .o = o};
+	struct memscope_trace_info info = {0};
+	e.known = memscope_trace_open(path, why);
+	e.trace = e.known ? memscope_trace_open(path, why) : NULL;
+	int rc = e.trace ? read_all(e.known, why) : -1;
+	if (rc == 0)
+		rc = put_events(&e, why);
+	if (rc < 0)
+		ms_err_set(err, "%s", why);
+	else
+		memscope_trace_info(e.known, &info);
+	bool whole =
+		info.state && (!strcmp(info.state, "complete") || !strcmp(info.state, "growing"));
+	*incomplete = whole ? NULL : info.state;
+	memscope_trace_close(e.trace);
+	memscope_trace_close(e.known);
+	free(e.frames);
+	free(e.told);
+	ms_arena_free(&e.names);
+	return rc < 0 ? -1 : 0;
+}
