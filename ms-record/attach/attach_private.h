@@ -159,6 +159,9 @@ typedef int attach_move(struct attach *a, struct hijack_stop *s, struct attach_s
 int attach_rewrite(struct attach *a, struct hijack_stop *s, bool back, attach_move *move,
 		   struct attach_shared *out);
 
+/* Of hijack_guard: nobody waits at an entry that attach_rewrite did not come to write. */
+void attach_mend(void *unused);
+
 /* Before anything stops: what can be known then, and the best nice value that is permitted (see
  * hijack_helper, too). */
 void attach_prepare_stop(struct attach *a);

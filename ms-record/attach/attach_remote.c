@@ -288,6 +288,7 @@ int attach_patch(void *arg, void *shared)
 		return ATTACH_FAILED;
 	}
 	attach_prepare_stop(a);
+	hijack_guard(attach_mend, NULL);
 	int rc = a->held ? ATTACH_DONE : stop_all(a, s, &out->err);
 	if (rc)
 		return rc;
@@ -476,6 +477,7 @@ int attach_restore(void *arg, void *shared)
 		return ATTACH_FAILED;
 	}
 	attach_prepare_stop(a);
+	hijack_guard(attach_mend, NULL);
 	if (!a->leaves)
 		hijack_await_easy(a->h.proc);
 	struct hijack_stop s;

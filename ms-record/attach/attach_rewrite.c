@@ -14,19 +14,24 @@
  *      created stopped, and gets its bytes
  *
  * The first two bytes are written with the rest of their aligned word, at one time. If we are
- * killed at any moment, nobody executes half an instruction: who comes waits until ms-record, or
- * the next one, finds the jump to itself and puts the old bytes back (patch_state).
+ * killed at any moment, nobody executes half an instruction: who comes waits until our guard has
+ * put the old bytes back (attach_mend). If that is killed too, ms-record does so, or the next one,
+ * who finds the jump to itself (patch_state).
  */
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "attach_private.h"
 #include "hook_write.h"
+#include "ms-record/ptrace/hijack_private.h"
 #include "ms-record/base/descriptor.h"
 
 #define WORD 8u
 #define FORK_NS UINT64_C(500000000) /* for a fork to come to its end */
+#define OTHERS_US 10000             /* for each processor to come into the kernel once */
 
 static bool fits(const struct mg_hook *h)
 {
@@ -67,6 +72,7 @@ struct rewrite {
 		const uint8_t *first; /* bytes, as they were */
 	} v[MG_HOOKS_MAX];
 	uint32_t n;
+	bool begun; /* there may be jumps to themselves */
 };
 
 /* Those that are as they should be before, or wait. */
@@ -126,6 +132,7 @@ static int write_all(struct rewrite *r)
 static int write_in_turn(struct rewrite *r, attach_move *move, struct attach_shared *out)
 {
 	int proc = r->a->h.proc, rc = 0;
+	r->begun = true;
 	for (uint32_t i = 0; i < r->n && !rc; i++)
 		rc = write_first(r->a, r->v[i].hook, patch_wait);
 	if (rc || hijack_look(r->s, proc, ATTACH_STOP_NS) || (move && move(r->a, r->s, out)))
@@ -137,16 +144,79 @@ static int write_in_turn(struct rewrite *r, attach_move *move, struct attach_sha
 		rc |= write_first(r->a, r->v[i].hook, r->v[i].to);
 	hijack_look(r->s, proc, FORK_NS);
 	mend_children(r);
+	r->begun = false;
 	return rc ? ATTACH_FAILED : ATTACH_DONE;
 }
+
+static struct rewrite rewrite;
 
 int attach_rewrite(struct attach *a, struct hijack_stop *s, bool back, attach_move *move,
 		   struct attach_shared *out)
 {
-	static struct rewrite r;
-	r = (struct rewrite){.a = a, .s = s, .back = back};
-	choose(&r);
+	struct rewrite *r = &rewrite;
+	*r = (struct rewrite){.a = a, .s = s, .back = back};
+	choose(r);
 	if (hijack_any_asleep(s))
-		return write_in_turn(&r, move, out);
-	return move && move(a, s, out) ? ATTACH_AGAIN : write_all(&r);
+		return write_in_turn(r, move, out);
+	return move && move(a, s, out) ? ATTACH_AGAIN : write_all(r);
+}
+
+/* ---- the guard's ---- */
+
+/* Are there entries at which threads wait? They become what they were. Nobody is behind the first
+ * two bytes of them, or nothing changes there. */
+static bool mend(const struct rewrite *r, const struct hijack *h)
+{
+	bool waits[MG_HOOKS_MAX], any = false;
+	struct attach at = {.h = *h};
+	for (uint32_t i = 0; i < r->n; i++) {
+		const struct mg_hook *hook = r->v[i].hook;
+		waits[i] = hook_state(h, hook) == PATCH_WAITS;
+		any |= waits[i] && !write_rest(&at, hook, hook->original);
+	}
+	if (any)
+		usleep(OTHERS_US);
+	for (uint32_t i = 0; i < r->n; i++)
+		if (waits[i])
+			write_first(&at, r->v[i].hook, r->v[i].hook->original);
+	return any;
+}
+
+static void mend_process(const struct rewrite *r, const char *pid)
+{
+	char path[32];
+	snprintf(path, sizeof path, "/proc/%s/mem", pid);
+	struct hijack h = {.mem = open(path, O_RDWR | O_CLOEXEC)};
+	if (h.mem >= 0)
+		mend(r, &h);
+	descriptor_close(h.mem);
+}
+
+/* Those that the process has forked. */
+static void mend_forked(const struct rewrite *r)
+{
+	char children[4096];
+	size_t n;
+	pid_t *tids = hijack_tids(r->a->h.proc, &n);
+	for (size_t i = 0; i < n; i++) {
+		char *at = children;
+		if (!hijack_text(r->a->h.proc, tids[i], "children", children, sizeof children))
+			continue;
+		for (char *pid; (pid = strtok_r(at, " \n", &at));)
+			mend_process(r, pid);
+	}
+	free(tids);
+}
+
+void attach_mend(void *unused)
+{
+	const struct rewrite *r = &rewrite;
+	(void)unused;
+	if (!r->begun)
+		return;
+	mend(r, &r->a->h);
+	for (uint64_t us = 0; us < FORK_NS / 1000; us += OTHERS_US) {
+		mend_forked(r);
+		usleep(OTHERS_US);
+	}
 }

@@ -201,3 +201,7 @@ int hijack_give_back(struct hijack_call *c);
  * launched a thread of ms-record has to do. The net is what makes that safe, too. */
 int hijack_helper(int (*f)(void *arg, void *shared), void *arg, void *shared, size_t bytes,
 		  int *result);
+/* In a helper, before threads stop: if it is killed before f returns, its tracees go on, and then
+ * mend(arg) is called in a process that has its memory. Elsewhere, or if there can be no such
+ * process, it does nothing. */
+void hijack_guard(void (*mend)(void *arg), void *arg);

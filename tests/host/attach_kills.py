@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Kills ms-record, its helper, or the process, at random moments of attaching, recording and detaching."""
+import ctypes
 import json
 import os
 import random
@@ -13,7 +14,9 @@ import time
 from attaching import ALL, BIN, RECORD, TARGET, attach, check, end, failures, mapped, start, wait_for
 
 KILLS, ENDS = (100, 100) if ALL else (8, 8)  # of each of two processes; ends
+MIDWAY = 20 if ALL else 5  # kills while entries are being rewritten
 THREADS, LIVE = 4, 8
+JUMP_TO_ITSELF = b"\xeb\xfe"  # x86-64
 
 
 class Tally:
@@ -136,6 +139,49 @@ def killed(name, target):
     print(f"{name}: the recorder killed {KILLS} times, it goes on {answers} times, attached to afterwards {again} times")
 
 
+def libc_of(pid):
+    """Address of its C library; 0: it has none of that name."""
+    return next((int(line.split("-")[0], 16) for line in mapped(pid).splitlines() if "/libc.so.6" in line), 0)
+
+
+def kill_midway(target, entry, memory):
+    """Both are killed as soon as callers of malloc would wait for its entry. Did it come to that, and what was said?"""
+    with subprocess.Popen([RECORD, "-q", "--no-symbols", "-o", "killed.trace", "-p", str(target.process.pid)],
+                          stderr=subprocess.PIPE, text=True) as r:
+        children = os.open(f"/proc/{r.pid}/task/{r.pid}/children", os.O_RDONLY)
+        first = was = os.pread(memory, 2, entry)
+        until = time.monotonic() + 5
+        while first == was and time.monotonic() < until:
+            first = os.pread(memory, 2, entry)
+        helper = os.pread(children, 64, 0).split() if first == JUMP_TO_ITSELF else []
+        if helper:
+            os.kill(int(helper[0]), signal.SIGKILL)
+        r.kill()
+        os.close(children)
+        return bool(helper), r.communicate()[1]
+
+
+def killed_midway(name, target):
+    """As above; by chance it takes hundreds of kills to meet the moment."""
+    p, met, tries = target.process, 0, 0
+    target.begin()
+    libc = libc_of(p.pid)
+    malloc = ctypes.cast(ctypes.CDLL("libc.so.6").malloc, ctypes.c_void_p).value - libc_of("self")
+    memory = os.open(f"/proc/{p.pid}/mem", os.O_RDONLY)
+    while libc and met < MIDWAY and tries < 10 * MIDWAY:
+        hit, said = kill_midway(target, libc + malloc, memory)
+        met, tries = met + hit, tries + 1
+        check(not said, f"{name}, killed midway: {said}")
+        if not target.goes_on():
+            check(False, f"{name}, killed midway: it does not go on")
+            break
+        if not attaches(p.pid):
+            break
+    os.close(memory)
+    end(p, f"{name}, killed midway")
+    print(f"{name}: the recorder and its helper killed {met} times midway, of {tries} tries")
+
+
 def report(trace):
     r = subprocess.run([f"{BIN}/ms-report", "--json", trace], capture_output=True, text=True, check=False)
     check(r.returncode == 0, f"the process was killed: ms-report gives {r.returncode}: {r.stderr}")
@@ -195,6 +241,8 @@ def main():
     killed("churn", Churn("churn"))
     killed("doze", Churn("doze"))
     killed("tally", Tally("killed.tally"))
+    killed_midway("tally", Tally("midway.tally"))
+    killed_midway("doze", Churn("doze"))
     process_killed()
     sys.exit(bool(failures))
 
