@@ -26,6 +26,7 @@
 #define STEP_US 30
 #define ROUNDS_MAX 100
 #define LATE_NS UINT64_C(60000000)
+#define LATE_STEP_NS UINT64_C(5000000)
 #define LATE_MOST_NS UINT64_C(20000000000)
 #define CANDIDATES_MAX 64u
 #define CUT_NS UINT64_C(50000000) /* for a call that would be cut short to end by itself */
@@ -496,6 +497,28 @@ static void release(struct hijack_stop *s, struct hijack_thread *t, int proc)
 	t->gone = true;
 }
 
+/* Those that did not stop in time, each as soon as it does: detached before that, it would find its
+ * system call broken off. Who is in the kernel's hands is not waited for. */
+static void release_late(struct hijack_stop *s, int proc)
+{
+	uint64_t now = clock_mono(), most = now + LATE_MOST_NS, look = now + LATE_NS;
+	for (bool any = true; any && now < most; now = clock_mono()) {
+		any = false;
+		for (size_t i = 0; i < s->threads.n; i++) {
+			struct hijack_thread *t = &s->threads.v[i];
+			if (!t->waiting)
+				continue;
+			if (await_one(t, any ? 0 : now + LATE_STEP_NS)) {
+				t->waiting = now < look || hijack_state(proc, t->tid) != 'D';
+				any |= t->waiting;
+			} else if (!t->gone) {
+				release(s, t, proc);
+			}
+		}
+		look += now < look ? 0 : LATE_NS;
+	}
+}
+
 void hijack_resume(struct hijack_stop *s, int proc)
 {
 	for (size_t i = 0; i < s->threads.n; i++) {
@@ -504,13 +527,7 @@ void hijack_resume(struct hijack_stop *s, int proc)
 			release(s, t, proc);
 	}
 	hijack_hurry(false);
-	/* Detached before it stopped, one would find its system call broken off. */
-	uint64_t most = clock_mono() + LATE_MOST_NS;
-	for (size_t i = 0; i < s->threads.n; i++) {
-		struct hijack_thread *t = &s->threads.v[i];
-		if (t->waiting && stops_late(t, proc, most))
-			release(s, t, proc);
-	}
+	release_late(s, proc);
 	s->resumed_ns = clock_mono();
 	s->asleep = 0;
 	for (size_t i = 0; i < s->threads.n; i++)

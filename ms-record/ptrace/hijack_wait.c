@@ -104,7 +104,7 @@ pid_t hijack_wait(pid_t tid, int *status, uint64_t deadline_ns)
 	pid_t r = 0;
 	for (int i = 0; i < LOOKS && r == 0; i++)
 		r = wait_once(tid, status, WNOHANG);
-	if (r)
+	if (r || clock_mono() > deadline_ns)
 		return r;
 	hijack_wait_begin();
 	pthread_sigmask(SIG_UNBLOCK, &waits.signal, NULL);

@@ -3,6 +3,7 @@
  *
  *   hijack why PID ROOT      may we?
  *   hijack stop PID N        all threads stopped and resumed N times
+ *   hijack late PID N        all threads stopped, but not all do so within N ms
  *   hijack calls PID N       one thread borrowed N times, for ten system calls each
  *   hijack faults PID N      the same where no call can be made: each fails, and no more happens
  *   hijack copies PID N      N copies made, looked at, removed
@@ -69,6 +70,15 @@ static int stop(unsigned n)
 		note(s.longest_ns, n);
 		usleep(2000);
 	}
+	return 0;
+}
+
+static int late(unsigned ms)
+{
+	struct hijack_stop s;
+	note(0, 1);
+	if (!hijack_stop_all(&s, h.proc, false, ms * UINT64_C(1000000)) || errno != ETIMEDOUT)
+		return trouble("they stopped", NULL);
 	return 0;
 }
 
@@ -321,6 +331,7 @@ int main(int argc, char **argv)
 		return trouble("open", &err);
 	unsigned n = (unsigned)atoi(argv[3]);
 	rc = !strcmp(argv[1], "stop")     ? stop(n)
+	     : !strcmp(argv[1], "late")   ? late(n)
 	     : !strcmp(argv[1], "calls")  ? calls(n)
 	     : !strcmp(argv[1], "faults") ? faults(n)
 	     : !strcmp(argv[1], "copies") ? copies(n)

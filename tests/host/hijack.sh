@@ -87,6 +87,16 @@ wait_for goes_on
 [ "$(word 0) $(word 1)" = '0 0' ] || fail "after SIGCONT: wrong registers $(word 0), ran elsewhere $(word 1)"
 end
 
+# ---- some do not stop in time: who does a little later does not wait for those who do not at all ----
+begin 60 vforks 60
+timeout -s KILL 60 "$hijack" late $pid 50 >out || fail "60 in vfork: $(cat out)"
+came() {
+	[ "$(word 3)" != 0 ]
+}
+wait_for came
+[ "$(word 3)" -lt 2500 ] || fail "who waited for 1 s in vfork went on after $(word 3) ms"
+end
+
 # ---- blocked in 23 system calls ----
 mkfifo in
 rm -f words

@@ -3,6 +3,8 @@
  *
  *   hijack_victim threads N FILE   N threads that check their registers and red zones, sleep, and
  *                                  allocate; FILE: wrong values, runs in another process, counters
+ *   hijack_victim vforks N FILE    N threads that wait for children of vfork, one of them for 1 s
+ *                                  and the others for 4 s; FILE: how many ms it took that one
  *   hijack_victim blocked FILE     a thread in each of many system calls; on end of input the names
  *                                  of those that returned before their time
  */
@@ -14,6 +16,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,6 +130,38 @@ static int run_threads(unsigned n)
 			return 9;
 	words[READY] = n;
 	work(NULL);
+	return 0;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static void *wait_for_child(void *arg)
+{
+	const bool last = arg;
+	const struct timespec life = {last ? 1 : 4, 0};
+	const uint64_t begin = now_ms();
+	__atomic_add_fetch(&words[READY], 1, __ATOMIC_RELAXED);
+	if (vfork() == 0) {
+		nanosleep(&life, NULL);
+		_exit(0);
+	}
+	if (last)
+		words[FIRST] = now_ms() - begin;
+	return NULL;
+}
+
+static int run_vforks(uintptr_t n)
+{
+	pthread_t t;
+	for (uintptr_t i = 1; i <= n; i++)
+		if (pthread_create(&t, NULL, wait_for_child, (void *)(i / n)))
+			return 9;
+	pause();
 	return 0;
 }
 
@@ -374,6 +409,10 @@ int main(int argc, char **argv)
 	if (argc == 4 && !strcmp(argv[1], "threads")) {
 		words = map_file(argv[3]);
 		return run_threads((unsigned)atoi(argv[2]));
+	}
+	if (argc == 4 && !strcmp(argv[1], "vforks")) {
+		words = map_file(argv[3]);
+		return run_vforks((uintptr_t)atoi(argv[2]));
 	}
 	if (argc == 3 && !strcmp(argv[1], "blocked")) {
 		setpgid(0, 0);
