@@ -124,14 +124,31 @@ static bool just_began(const struct attach *a)
 	return now / (1000000000 / ticks) - a->h.start_time < ticks;
 }
 
+bool attach_over(const struct attach *a)
+{
+	enum { EXITING = 4 };
+	struct ms_proc_stat st;
+	return !ms_proc_stat_at(a->h.proc, &st) || !st.field[MS_STAT_VSZ] ||
+	       st.field[MS_STAT_FLAGS] & EXITING;
+}
+
+/* -1; what cannot be done because the process ended meanwhile is not told in words of its own. */
+static int failed(const struct attach *a, struct ms_err *err)
+{
+	if (a->launched || a->h.proc < 0 || !attach_over(a))
+		return -1;
+	*err = (struct ms_err){0};
+	return ATTACH_REFUSE(a, err, "it has ended meanwhile");
+}
+
 int attach_look(struct attach **made, pid_t pid, bool launched, const struct hooks *hooks,
 		const char *root, struct ms_err *err)
 {
 	bool may;
 	*made = attach_new(pid, launched, hooks);
 	while (look(*made, root, &may, err)) {
-		if (launched || root || !may || !just_began(*made))
-			return -1;
+		if (launched || root || !may || !just_began(*made) || attach_over(*made))
+			return failed(*made, err);
 		attach_free(*made);
 		*made = attach_new(pid, launched, hooks);
 		*err = (struct ms_err){0};
@@ -449,7 +466,7 @@ static int write_slots(const struct attach *a, struct ms_err *err)
 }
 
 /* It did not come to recording: what was mapped for it goes. */
-static int undo(struct attach *a)
+static int undo(struct attach *a, struct ms_err *err)
 {
 	struct ms_err ignored = {0};
 	if (a->entered && a->release_count > SESSION_RANGES)
@@ -457,7 +474,7 @@ static int undo(struct attach *a)
 	a->manifest.hook_count = a->entered ? a->manifest.hook_count : 0;
 	if (a->release_count)
 		help(a, attach_restore, &ignored);
-	return -1;
+	return failed(a, err);
 }
 
 int attach_prepare(struct attach *a, bool forks, struct ms_err *err)
@@ -465,12 +482,12 @@ int attach_prepare(struct attach *a, bool forks, struct ms_err *err)
 	a->shared.times.adopted = a->adopted;
 	a->forks = forks;
 	if ((a->adopted || a->release_count) && take_back_earlier(a, err))
-		return -1;
+		return failed(a, err);
 	memset(&a->shared.err, 0, sizeof a->shared.err);
 	if (map_guest(a, err) || attach_plan(a, err))
-		return undo(a);
+		return undo(a, err);
 	fill_manifest(a);
-	return write_slots(a, err) ? undo(a) : 0;
+	return write_slots(a, err) ? undo(a, err) : 0;
 }
 
 struct session *attach_begin(struct attach *a, const struct session_options *o,
@@ -480,7 +497,7 @@ struct session *attach_begin(struct attach *a, const struct session_options *o,
 	struct session *s =
 		session_new(o, writer, out, a->pid, buffer_used, a->forks, a->memfd, err);
 	if (!s) {
-		undo(a);
+		undo(a, err);
 		return NULL;
 	}
 	a->memfd = -1;
@@ -513,7 +530,7 @@ int attach_go(struct attach *a, struct session *s, struct ms_err *err)
 	a->entered = true; /* perhaps in part */
 	if (help(a, attach_patch, err)) {
 		a->entered = !a->shared.untouched;
-		return undo(a);
+		return undo(a, err);
 	}
 	a->release_count = SESSION_RANGES;
 	a->shared.times.hooks = a->target_count;

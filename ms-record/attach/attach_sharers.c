@@ -79,7 +79,8 @@ static bool shares(const struct attach *a, pid_t pid)
 	if (r && (r > 0 || (errno != EPERM && errno != ENOSYS) || !looks_same(a, pid)))
 		return false;
 	snprintf(name, sizeof name, "task/%d", (int)pid);
-	return faccessat(a->h.proc, name, F_OK, 0) != 0;
+	/* That they have none is what ended processes and the kernel's threads have in common. */
+	return faccessat(a->h.proc, name, F_OK, 0) != 0 && !attach_over(a);
 }
 
 /* Of all processes those that share it. malloc'ed array of *n. */

@@ -97,17 +97,38 @@ static int refuse(const struct judge *j, const char *fmt, ...)
 	return ms_err_set(j->err, "cannot attach to process %d: %s", (int)j->pid, text);
 }
 
+static int no_folder(struct judge *j)
+{
+	if (errno == ENOENT || errno == ESRCH)
+		return refuse(j, "there is no such process");
+	return refuse(j, "%s", strerror(errno));
+}
+
+/* Of a process that is killed one thread ends after the other. */
+static bool others_stay(struct judge *j)
+{
+	for (int i = 0; i < 10; i++) {
+		usleep(5000);
+		if (!look(&j->looks, j->proc) || number(j->looks.status, "\nThreads:\t") < 2)
+			return false;
+	}
+	return true;
+}
+
 static int judge_kind(struct judge *j)
 {
 	const struct looks *l = &j->looks;
 	long group = number(l->status, "\nTgid:\t");
 	if (group != j->pid)
 		return refuse(j, "that is a thread of process %ld; give that number", group);
-	if (l->stat.state == 'Z' && number(l->status, "\nThreads:\t") > 1)
+	bool others = l->stat.state == 'Z' && number(l->status, "\nThreads:\t") > 1;
+	if (others && others_stay(j))
 		return refuse(j,
 			      "its main thread has ended, so its memory cannot be reached, though "
 			      "%ld others go on",
 			      number(l->status, "\nThreads:\t") - 1);
+	if (others && !look(&j->looks, j->proc))
+		return no_folder(j);
 	if (ended(l))
 		return refuse(j, "it has ended, and waits for its parent %ld to notice (zombie)",
 			      number(l->status, "\nPPid:\t"));
@@ -228,13 +249,6 @@ static int open_folder(const char *root, pid_t pid)
 	char name[4200];
 	snprintf(name, sizeof name, "%s/%d", root, (int)pid);
 	return open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-}
-
-static int no_folder(struct judge *j)
-{
-	if (errno == ENOENT || errno == ESRCH)
-		return refuse(j, "there is no such process");
-	return refuse(j, "%s", strerror(errno));
 }
 
 static int judge_all(struct judge *j)

@@ -95,6 +95,20 @@ def refusals():
     end(p, "refusals")
 
 
+def ending():
+    """It is killed while it is being attached to: that is what is said, whatever failed for it."""
+    for i in range(40):
+        with start(TARGET, "churn", "4") as p:
+            with subprocess.Popen([RECORD, "-q", "--no-symbols", "-d", "0.01", "-o", "ending.trace", "-p", str(p.pid)],
+                                  stderr=subprocess.PIPE, text=True) as r:
+                time.sleep(0.0003 * i)
+                p.kill()
+                said = r.communicate(timeout=60)[1]
+            p.wait()
+        good = r"ms-record: cannot attach to process \d+( \('attach'\))?: (there is no such process|it has ended.*)\n"
+        check(r.returncode == 0 or r.returncode == 125 and re.fullmatch(good, said), f"it ends: {r.returncode} {said}")
+
+
 def has_child(pid):
     for _ in range(500):
         if subprocess.run(["pgrep", "-P", str(pid)], stdout=subprocess.DEVNULL, check=False).returncode == 0:
@@ -337,6 +351,7 @@ def main():
     unwritten()
     other_program()
     refusals()
+    ending()
     sharing()
     spoiled()
     halfway()
