@@ -16,7 +16,7 @@
  *           shown of each; list.c the selection, which stays with its row
  *   json/   frames as JSON
  *   view/   frames, drawn into a grid of cells (cells/grid.c; figures in few columns: words.c)
- *   term/   term.c the terminal; keys.c the table of keys
+ *   term/   term.c the terminal; input.c its bytes as keys; keys.c the table of keys
  */
 #include <locale.h>
 #include <stdio.h>

@@ -115,6 +115,16 @@ void app_say(struct app *a, const char *fmt, ...)
 	va_end(ap);
 }
 
+void app_ask(struct app *a, void (*confirmed)(struct app *a, int arg), const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(a->question, sizeof a->question, fmt, ap);
+	va_end(ap);
+	a->confirmed = confirmed;
+	a->mode = MODE_QUESTION;
+}
+
 void app_draw(struct app *a, int rows, int cols)
 {
 	const struct subject *s = app_subject(a);
@@ -137,6 +147,8 @@ void app_draw(struct app *a, int rows, int cols)
 		st.message = a->mode == MODE_FILTER ? "filter: " : "search: ";
 		st.typed = a->typed;
 	}
+	if (a->mode == MODE_QUESTION)
+		st.message = a->question;
 	s->draw(a, &st);
 }
 

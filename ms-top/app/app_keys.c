@@ -60,8 +60,10 @@ int app_next(const int *all, size_t n, int now, int step)
 
 void app_quit(struct app *a, int arg)
 {
-	(void)arg;
-	a->quit = true;
+	if (!arg && app_records(a))
+		app_ask(a, app_quit, "quit, and end the recording? y: yes, any other key: no");
+	else
+		a->quit = true;
 }
 
 /* What the source of figures does for it. */
@@ -197,11 +199,24 @@ static void choosing(struct app *a, int code)
 	}
 }
 
+static void answered(struct app *a, int code)
+{
+	if (code < 0)
+		return;
+	a->mode = MODE_LIST;
+	if (code == 'y' || code == 'Y')
+		a->confirmed(a, 1);
+}
+
 void app_key(struct app *a, int code)
 {
 	a->message[0] = 0;
 	if (code == TERM_RESIZED)
 		return;
+	if (a->mode == MODE_QUESTION) {
+		answered(a, code);
+		return;
+	}
 	if (code == TERM_WHEEL_UP || code == TERM_WHEEL_DOWN) {
 		list_move(app_list(a), code == TERM_WHEEL_UP ? -3 : 3);
 		return;

@@ -41,7 +41,7 @@ struct subject {
 };
 extern const struct subject subject_system, subject_process, subject_trace;
 
-enum mode { MODE_LIST, MODE_HELP, MODE_COLUMNS, MODE_FILTER, MODE_SEARCH };
+enum mode { MODE_LIST, MODE_HELP, MODE_COLUMNS, MODE_FILTER, MODE_SEARCH, MODE_QUESTION };
 
 struct app {
 	const struct options *opt;
@@ -70,6 +70,9 @@ struct app {
 	char typed[96];
 	uint64_t before_typing; /* the row that was selected then, 0 = nobody chose one */
 	char message[256];
+	char question[256];                        /* in MODE_QUESTION; and what y does then */
+	void (*confirmed)(struct app *a, int arg); /* with 1 */
+	uint64_t asked_of;                         /* id of a process */
 	bool frozen, quit;
 	bool look;  /* before the next frame, whatever the time */
 	bool stale; /* the frame, although no key was pressed */
@@ -93,11 +96,19 @@ bool app_find(struct app *a, struct list *l, size_t from,
 	      bool (*matches)(struct app *a, size_t row));
 /* The one of `n` that is `step` places behind `now`, round about. */
 int app_next(const int *all, size_t n, int now, int step);
+/* Ends; `arg` 0: when a recording that we started would end too, only if that is confirmed. */
 void app_quit(struct app *a, int arg);
 /* The selected row, or what the subject says, to the terminal's clipboard. */
 void app_copy(struct app *a);
 /* In the last line until the next key. */
 __attribute__((format(printf, 2, 3))) void app_say(struct app *a, const char *fmt, ...);
+/* Does it when y is the next key. */
+__attribute__((format(printf, 3, 4))) void
+app_ask(struct app *a, void (*confirmed)(struct app *a, int arg), const char *fmt, ...);
+/* Is anything being recorded that we started? */
+bool app_records(const struct app *a);
+/* False: it is said why no process can be recorded now. */
+bool app_may_record(struct app *a);
 /* Begins to record a process... */
 void app_record(struct app *a, pid_t pid, const char *name);
 /* ... and shows the trace when there is one. */

@@ -182,18 +182,44 @@ static void choose_columns(struct app *a, int arg)
 	a->mode = MODE_COLUMNS;
 }
 
-static void record(struct app *a, int arg)
+static void ask_to_record(struct app *a, void (*confirmed)(struct app *a, int arg), pid_t pid,
+			  const char *name)
 {
-	(void)arg;
-	const struct system_process *p = a->list.has ? a->rows.v[a->list.at] : NULL;
-	if (!p || p->group)
+	if (app_may_record(a))
+		app_ask(a, confirmed,
+			"attach to %.64s (%d) and record it? y: yes, any other key: no", name,
+			(int)pid);
+}
+
+/* The selected process; when that is confirmed the one that was selected then, wherever it stands
+ * now. */
+static const struct system_process *to_record(const struct app *a, bool confirmed)
+{
+	if (!confirmed)
+		return a->list.has ? a->rows.v[a->list.at] : NULL;
+	for (size_t i = 0; i < a->system.n; i++)
+		if (a->system.v[i]->id == a->asked_of)
+			return a->system.v[i];
+	return NULL;
+}
+
+static void record(struct app *a, int confirmed)
+{
+	const struct system_process *p = to_record(a, confirmed);
+	if (!p && confirmed)
+		app_say(a, "that process has ended");
+	else if (!p || p->group)
 		app_say(a, "choose a process to record");
 	else if (p->kernel)
 		app_say(a, "%s is a thread of the kernel", p->name);
 	else if (p->ended)
 		app_say(a, "process %d has ended", (int)p->pid);
-	else
+	else if (confirmed)
 		app_record(a, p->pid, p->name);
+	else {
+		a->asked_of = p->id;
+		ask_to_record(a, record, p->pid, p->name);
+	}
 }
 
 static void new_baseline(struct app *a, int arg)
@@ -253,20 +279,22 @@ static void back(struct app *a, int arg)
 {
 	(void)arg;
 	if (!a->has_system) {
-		a->quit = true;
+		app_quit(a, 0);
 		return;
 	}
 	process_close(&a->process);
 	a->inspecting = false;
 }
 
-static void record_it(struct app *a, int arg)
+static void record_it(struct app *a, int confirmed)
 {
-	(void)arg;
+	const struct ms_proc *p = &a->process.proc;
 	if (a->process.ended)
-		app_say(a, "process %d has ended", (int)a->process.proc.pid);
+		app_say(a, "process %d has ended", (int)p->pid);
+	else if (confirmed)
+		app_record(a, p->pid, p->name);
 	else
-		app_record(a, a->process.proc.pid, a->process.proc.name);
+		ask_to_record(a, record_it, p->pid, p->name);
 }
 
 static const struct deed process_deeds[] = {

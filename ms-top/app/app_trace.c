@@ -225,16 +225,19 @@ static void save(struct app *a, int arg)
 		app_say(a, "one snapshot is being written already");
 }
 
-static void back(struct app *a, int arg)
+static void back(struct app *a, int confirmed)
 {
-	(void)arg;
 	struct trace *t = a->trace;
 	if (t->in_site) {
 		t->in_site = false;
 		return;
 	}
 	if (!a->has_system && !a->inspecting) {
-		a->quit = true;
+		app_quit(a, 0);
+		return;
+	}
+	if (!confirmed && app_records(a)) {
+		app_ask(a, back, "end the recording? y: yes, any other key: no");
 		return;
 	}
 	app_say(a, "recorded to %.200s", t->follow->path);
@@ -366,17 +369,27 @@ const struct subject subject_trace = {
 
 /* ---- recording a process ---- */
 
+bool app_records(const struct app *a)
+{
+	return a->recorder || (a->trace && recorder_works(a->trace->recorder));
+}
+
+bool app_may_record(struct app *a)
+{
+	if (a->recorder)
+		app_say(a, "a recording is being started already");
+	else if (strcmp(a->opt->root, "/proc") != 0)
+		app_say(a, "with --proc-root nothing can be recorded: its numbers are not ours");
+	else
+		return true;
+	return false;
+}
+
 void app_record(struct app *a, pid_t pid, const char *name)
 {
 	struct ms_err err = {0};
-	if (a->recorder) {
-		app_say(a, "a recording is being started already");
+	if (!app_may_record(a))
 		return;
-	}
-	if (strcmp(a->opt->root, "/proc") != 0) {
-		app_say(a, "with --proc-root nothing can be recorded: its numbers are not ours");
-		return;
-	}
 	a->recorder = recorder_start(pid, name, &err);
 	if (a->recorder)
 		app_say(a, "attaching to process %d", (int)pid);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The terminal, by ncurses.
+ * The terminal, by ncurses; its keys by input.c, since what ncurses does not know as a sequence it
+ * gives as an Esc and some characters.
  *
  * Signals that end us set a flag and write into a pipe that term_key waits on, so that a key and a
  * signal are answered at once. One that we did not expect (a crash) gives the terminal back first:
@@ -22,7 +23,9 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#include "input.h"
 #include "ms-top/cells/grid.h"
+#include "libcommon/base/clock.h"
 #include "libcommon/base/err.h"
 #include "libcommon/base/io.h"
 
@@ -57,7 +60,7 @@ static int add_byte(int c)
 
 static void prepare_back(void)
 {
-	static const char *const names[] = {"sgr0", "rmkx", "cnorm", "rmcup"};
+	static const char *const names[] = {"sgr0", "cnorm", "rmcup"};
 	static const char no_mouse[] = "\033[?1006;1000l";
 	back_n = 0;
 	if (tigetstr("kmous") && tigetstr("kmous") != (char *)-1)
@@ -178,10 +181,7 @@ int term_open(struct ms_err *err)
 	cbreak();
 	noecho();
 	nonl();
-	keypad(stdscr, TRUE);
-	nodelay(stdscr, TRUE);
-	set_escdelay(25);
-	mousemask(BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
+	mousemask(BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
 	curs_set(0);
 	return 0;
 }
@@ -279,19 +279,45 @@ static void drain(void)
 		continue;
 }
 
-static int read_key(void)
+/* ---- keys ---- */
+
+static struct input input;
+static unsigned char bytes[256];
+static size_t bytes_n, bytes_at;
+static uint64_t bytes_ns; /* when they came */
+
+/* A key out of what was read. */
+static int next_key(void)
 {
-	int c = getch();
-	if (c == KEY_RESIZE)
-		return TERM_RESIZED;
-	if (c != KEY_MOUSE)
-		return c == ERR ? TERM_NONE : c;
-	MEVENT m;
-	if (getmouse(&m) != OK)
-		return TERM_NONE;
-	return m.bstate & BUTTON4_PRESSED   ? TERM_WHEEL_UP
-	       : m.bstate & BUTTON5_PRESSED ? TERM_WHEEL_DOWN
-					    : TERM_NONE;
+	int key = TERM_NONE;
+	while (key == TERM_NONE && bytes_at < bytes_n)
+		key = input_byte(&input, bytes[bytes_at++]);
+	return key;
+}
+
+/* Reads what is there. False: the terminal is gone. */
+static bool read_bytes(void)
+{
+	ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
+	bytes_at = 0;
+	bytes_n = n > 0 ? (size_t)n : 0;
+	bytes_ns = ms_clock_ns(CLOCK_MONOTONIC);
+	/* readable, yet nothing there: its end */
+	return n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN));
+}
+
+/* How long the rest of a sequence may take yet, in ms; -1 = none has begun. */
+static int sequence_left(void)
+{
+	uint64_t patience = (uint64_t)input_patience(&input),
+		 spent = (ms_clock_ns(CLOCK_MONOTONIC) - bytes_ns) / 1000000;
+	return !patience ? -1 : spent < patience ? (int)(patience - spent) : 0;
+}
+
+void term_clicked(int *row, int *col)
+{
+	*row = input.row;
+	*col = input.col;
 }
 
 static void take_size(void)
@@ -307,9 +333,11 @@ int term_key(int timeout_ms)
 	struct pollfd p[] = {{STDIN_FILENO, POLLIN, 0}, {wake[0], POLLIN, 0}};
 	if (wanted)
 		return TERM_GONE;
-	int c = read_key();
+	int c = next_key(), left = sequence_left();
 	if (c != TERM_NONE)
 		return c;
+	if (left >= 0 && (timeout_ms < 0 || left < timeout_ms))
+		timeout_ms = left;
 	if (poll(p, 2, timeout_ms) < 0 && errno != EINTR)
 		return TERM_GONE;
 	if (p[1].revents & POLLIN)
@@ -323,11 +351,6 @@ int term_key(int timeout_ms)
 	if (p[0].revents & (POLLHUP | POLLERR | POLLNVAL))
 		return TERM_GONE;
 	if (!(p[0].revents & POLLIN))
-		return TERM_NONE;
-	c = read_key();
-	/* readable, yet nothing there: its end */
-	int left = 0;
-	if (c == TERM_NONE && (ioctl(STDIN_FILENO, FIONREAD, &left) != 0 || !isatty(STDIN_FILENO)))
-		return TERM_GONE;
-	return c;
+		return sequence_left() == 0 ? input_rest(&input) : TERM_NONE;
+	return read_bytes() ? next_key() : TERM_GONE;
 }

@@ -15,7 +15,8 @@ enum {
 	TERM_RESIZED = -2,
 	TERM_GONE = -3,
 	TERM_WHEEL_UP = -4,
-	TERM_WHEEL_DOWN = -5
+	TERM_WHEEL_DOWN = -5,
+	TERM_CLICK = -6
 };
 
 /* 0, or -1 with `err` set: no terminal, or one that is not known. Until term_close, what anybody
@@ -31,6 +32,8 @@ void term_show(const struct grid *g);
 bool term_copy(const char *text, size_t n);
 /* Draws everything anew next time. */
 void term_redraw(void);
+/* Where the latest TERM_CLICK was. */
+void term_clicked(int *row, int *col);
 /* Waits so long for a key. TERM_GONE: the terminal went away, or a signal wants us to end. */
 int term_key(int timeout_ms);
 

@@ -103,6 +103,11 @@ const char *recorder_started(const struct recorder *r)
 	return there ? r->trace : NULL;
 }
 
+bool recorder_works(const struct recorder *r)
+{
+	return r && r->child;
+}
+
 static void hear(struct recorder *r)
 {
 	for (;;) {

@@ -324,6 +324,8 @@ void past_drop(struct past *p);
 struct recorder *recorder_start(pid_t pid, const char *name, struct ms_err *err);
 /* Its trace, once there is one; else NULL. */
 const char *recorder_started(const struct recorder *r);
+/* Is it at work? `r` may be NULL. */
+bool recorder_works(const struct recorder *r);
 /* True once, when it has ended by itself: `text` says what it said last. */
 bool recorder_ended(struct recorder *r, char *text, size_t room);
 /* Has it let go of the process (at most a few seconds), and frees `r`, which may be NULL. */

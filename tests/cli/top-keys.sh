@@ -38,6 +38,29 @@ wheel a
 sees '^> +5997 ' 'wheel down'
 wheel '`'
 sees '^> +100 ' 'wheel up'
+# sequences: those that mean a key, from any terminal and with modifiers; no part of the others is one; also cut into several reads
+sequences() { # WANT SEQUENCE..: where the selection is after each; F tells that it was read
+	local want=$1
+	shift
+	for sequence; do
+		for part in "" $'\033[1;' $'\033'; do
+			[[ $sequence = "$part"?* && ($part != $'\033' || $sequence = *[FHQ]) ]] || continue
+			if [ "$part" ]; then
+				$S send-keys -l "$part"
+				sleep 0.03
+			fi
+			$S send-keys -l "${sequence#"$part"}"
+			keys F
+			sees 'FROZEN' "$(cat -v <<<"$sequence")"
+			sees "^> +$want " "$(cat -v <<<"$sequence")"
+			keys F
+			sees '^\[1 Processes\] 2 Groups 3 Tree  +sort RSS'
+		done
+	done
+}
+sequences 1000 $'\033[4~' $'\033[F' $'\033OF' $'\033[8~' $'\033[1;5F'
+sequences 100 $'\033[1~' $'\033[H' $'\033OH' $'\033[7~' $'\033[1;2H'
+sequences 100 $'\033x' $'\033q' $'\033Q' $'\033r' $'\033[1;2D' $'\033[1;5C' $'\033OQ' $'\033[15;5~' $'\033[I' $'\033[200~' $'\033ä' $'\033[[C'
 keys / p12.4 Enter
 sees '^> +1294 ' '/'
 keys n

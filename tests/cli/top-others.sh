@@ -110,7 +110,7 @@ start 100 30 --filter "'^$old'"
 sees "^> +$target "
 sees ' from statm: smaps_rollup and smaps may not be read$'
 sees '^ r cannot record it: it belongs to root; root may$'
-keys r
+keys r y
 sees "^cannot attach to process $target \\('$old'\\): it belongs to user 'root'; run this as that user or as( root)?\$"
 keys q
 ends 0
@@ -136,10 +136,10 @@ if gcc -g -static -o "st$$" static.c 2>/dev/null; then
 	start 100 30 -d 200ms --filter "'^st$$'"
 	sees "^> +$target "
 	sees '^ r would record it: allowed \(root\)$'
-	keys r
+	keys r y
 	sees "^recording to st$$\\.$target\\.trace until q\$"
 	sees '^> .* main static\.c:[0-9]+$'
-	keys q
+	keys q y
 	sees "recorded to st$$\\.$target\\.trace"
 	keys q
 	ends 0
@@ -153,7 +153,7 @@ if gcc -g -static -o "st$$" static.c 2>/dev/null; then
 	target=$!
 	start 80 24 -d 200ms -p $target
 	sees "^$target ./bare$$"
-	keys r
+	keys r y
 	sees "^cannot attach to process $target: no allocator was found in it: "
 	sees '^executable, which may be stripped, nor a library has a malloc that can be seen$'
 	keys q

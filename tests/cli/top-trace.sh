@@ -326,12 +326,35 @@ exec 9>told
 tell hoard 5
 start 100 30 -d 200ms --filter "'^$me\$'"
 sees "^> +$target "
+# only when that is confirmed
+pid_of_top=$(pgrep -P "$($S list-panes -F '#{pane_pid}')" ms-top)
 keys r
+sees "^attach to $me \\($target\\) and record it\\? y: yes, any other key: no\$"
+keys r
+sees '^\? help'
+$S send-keys -l $'\033r' # Alt-r
+keys F
+sees 'FROZEN'
+pgrep -P "$pid_of_top" >/dev/null && fail 'it records without being asked'
+keys F r y
 sees "^recording to $me\\.$target\\.trace until q\$"
 sees "^$me \\($target\\)   $me\\.$target\\.trace   recording   "
 tell hoard 50
 sees '^> +48\.8 K .* 50 .* hoard'
+# nor does it end by a key that was not meant so: Alt-x, Shift-Left, Ctrl-Right, a function key
+for key in x '[1;2D' '[1;5C' '[24~' Oq; do
+	$S send-keys -l $'\033'"$key"
+done
 keys q
+sees '^end the recording\? y: yes, any other key: no$'
+keys q
+sees '^\? help'
+keys Q
+sees '^quit, and end the recording\? y: yes, any other key: no$'
+keys Escape
+tell hoard 20
+sees '^> +68\.4 K .* 70 .* hoard'
+keys q y
 sees "recorded to $me\\.$target\\.trace"
 sees '\[1 Processes\]'
 keys q
@@ -340,7 +363,7 @@ echo quit >&9
 exec 9>&-
 wait $target || fail "the recorded process: status $?"
 target=
-timeout 60 "$T" --json -n 1 $me.*.trace | jq -e '.attached and .live_blocks == 50 and .state == "ended"' >/dev/null || fail 'what was recorded'
+timeout 60 "$T" --json -n 1 $me.*.trace | jq -e '.attached and .live_blocks == 70 and .state == "ended"' >/dev/null || fail 'what was recorded'
 
 [ $failures = 0 ] && echo ok
 exit $((failures != 0))
