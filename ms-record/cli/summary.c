@@ -20,6 +20,7 @@
 #include "ms-record/heap/sampled.h"
 
 #define LOST_NAMED 3u
+#define THEN_NS UINT64_C(10000000) /* a sample this near to the peak is of then */
 
 /* Words for a line; the block that they are in has their memory. */
 #define SIZE(bytes) ms_format_size((char[MS_UNIT_BUF]){0}, bytes)
@@ -143,13 +144,27 @@ static void print_trouble(const struct image *m)
 		     m->guest.disabled);
 }
 
+/* RSS near the peak. Of another moment, or where pages came in after the sample, it is said when. */
+static const char *rss_words(const struct image *m, char room[96])
+{
+	uint64_t peak = m->stats.peak_ns, at = m->rss_ns;
+	if (!m->rss_at_peak)
+		room[0] = '\0';
+	else if (at + THEN_NS >= peak && at <= peak + THEN_NS &&
+		 m->rss_at_peak >= m->stats.peak_bytes)
+		snprintf(room, 96, "RSS then %s", SIZE(m->rss_at_peak));
+	else
+		snprintf(room, 96, "RSS %s at %s", SIZE(m->rss_at_peak), DURATION(at));
+	return room;
+}
+
 /* Nobody counts the calls and when each is freed: a sample tells how much. */
 static void print_sampled_heap(const struct image *m, uint64_t mean)
 {
-	char a[128];
+	char a[128], rss[96];
 	const struct stats *t = &m->stats;
-	line("peak", "%s%s%s", sampled_words(a, t, mean, 1), m->rss_at_peak ? ", RSS then " : "",
-	     m->rss_at_peak ? SIZE(m->rss_at_peak) : "");
+	line("peak", "%s%s%s", sampled_words(a, t, mean, 1), m->rss_at_peak ? ", " : "",
+	     rss_words(m, rss));
 	line("at end", "%s, estimated from %s allocations, as the peak is",
 	     sampled_words(a, t, mean, 0), COUNT(t->allocations));
 }
@@ -172,11 +187,10 @@ static const char *scan_words(const struct image *m, char room[160])
 static void print_heap(const struct image *m)
 {
 	const struct stats *t = &m->stats;
-	char rss[MS_UNIT_BUF + 32] = "", room[160];
-	if (m->rss_at_peak)
-		snprintf(rss, sizeof rss, " (RSS then %s)", SIZE(m->rss_at_peak));
-	line("peak", "%s at %s%s        allocations  %s (%u %% temporary)", SIZE(t->peak_bytes),
-	     DURATION(t->peak_ns), rss, COUNT(t->allocations),
+	char rss[96], room[160];
+	bool has = *rss_words(m, rss);
+	line("peak", "%s at %s%s%s%s        allocations  %s (%u %% temporary)", SIZE(t->peak_bytes),
+	     DURATION(t->peak_ns), has ? " (" : "", rss, has ? ")" : "", COUNT(t->allocations),
 	     percent(t->temporary, t->allocations));
 	line("at end", "%s in %s block%s%s", SIZE(t->live_bytes), COUNT(t->live_blocks),
 	     PLURAL(t->live_blocks), scan_words(m, room));

@@ -21,7 +21,8 @@ struct image {
 	char note[192];          /* why no trace is kept; "" = it is */
 
 	uint64_t bytes; /* of its trace */
-	uint64_t duration_ns, rss_at_peak;
+	uint64_t duration_ns;
+	uint64_t rss_at_peak, rss_ns; /* of the sample nearest to the peak; 0 = none */
 	int ending, exit_status;
 	struct stats stats;
 	struct scan_result scan;

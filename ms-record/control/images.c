@@ -80,7 +80,7 @@ static struct image *add_session(struct control *c, const struct session *s)
 	i->started_ns = s->clock.start_mono > c->start_ns ? s->clock.start_mono - c->start_ns : 0;
 	i->bytes = __atomic_load_n(&s->out->bytes, __ATOMIC_RELAXED);
 	i->duration_ns = s->ended_ns;
-	i->rss_at_peak = samples_rss_at(s, s->stats.peak_ns);
+	i->rss_at_peak = samples_rss_at(s, s->stats.peak_ns, &i->rss_ns);
 	i->ending = s->ending;
 	i->exit_status = s->exit_status;
 	i->scan = *scan_result(s->scan);

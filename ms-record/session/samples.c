@@ -136,7 +136,7 @@ bool samples_take(struct session *s, bool last)
 	return moved;
 }
 
-uint64_t samples_rss_at(const struct session *s, uint64_t ns)
+uint64_t samples_rss_at(const struct session *s, uint64_t ns, uint64_t *at_ns)
 {
 	uint64_t best = 0, distance = UINT64_MAX;
 	for (size_t i = 0; i < s->points.n; i++) {
@@ -144,6 +144,7 @@ uint64_t samples_rss_at(const struct session *s, uint64_t ns)
 		if (d < distance) {
 			distance = d;
 			best = s->points.v[i].rss;
+			*at_ns = at;
 		}
 	}
 	return best;

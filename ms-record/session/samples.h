@@ -16,8 +16,8 @@ struct session;
  * under 1 % of a core, a tenth of that while nothing changes; `last`: with them if at all possible.
  * False: the process has done nothing that could be seen since the sample before. */
 bool samples_take(struct session *s, bool last);
-/* RSS of the sample nearest to `ns`; 0 = none. */
-uint64_t samples_rss_at(const struct session *s, uint64_t ns);
+/* RSS of the sample nearest to `ns`, and when that was; 0 = none. */
+uint64_t samples_rss_at(const struct session *s, uint64_t ns, uint64_t *at_ns);
 void samples_free(struct sampler *p);
 /* A sample as a record; `heap`: that figure is known, too. RSS and address space are where the latter
  * is not 0. */

@@ -24,6 +24,31 @@ function liveSeries(model) {
 	};
 }
 
+/* A figure of all processes at each time, NaN where it was read of none. Another process then has what lies between its own two
+ * samples around that time, and nothing before the first or after the last one. */
+function sumOfKnown(rows, times, to, who, column) {
+	const values = new Float64Array(times.length).fill(NaN), of = new Map(), known = new Set();
+	for (const r of rows) {
+		if (r[column] === null)
+			continue;
+		known.add(r[to]);
+		if (!of.has(r[who]))
+			of.set(r[who], []);
+		of.get(r[who]).push([r[to], r[column]]);
+	}
+	for (const samples of of.values()) {
+		let k = 0;
+		times.forEach((time, i) => {
+			while (k + 1 < samples.length && samples[k + 1][0] <= time)
+				k++;
+			const [from, a] = samples[k], [until, b] = samples[k + 1] ?? samples[k];
+			if (known.has(time) && time >= from && time <= until)
+				values[i] = (values[i] || 0) + (until > from ? a + (b - a) * (time - from) / (until - from) : a);
+		});
+	}
+	return values;
+}
+
 /* What /proc said: the sum of all processes that were looked at. */
 function watchedSeries(model) {
 	const t = model.page.tables.find((x) => x.id === "timeline");
@@ -32,18 +57,10 @@ function watchedSeries(model) {
 	const at = (name) => 1 + t.columns.findIndex((c) => c[1] === name), who = at("process");
 	const times = [...new Set(t.rows.map((r) => r[at("to_ns")]))].sort((a, b) => a - b);
 	const series = [["heap_bytes", "Heap", true], ["rss_bytes", "RSS"], ["private_bytes", "Private"], ["swap_bytes", "Swap"]].map(([name, label, area]) => {
-		const last = new Map(), values = new Float64Array(times.length), column = at(name);
-		let row = 0;
-		times.forEach((time, i) => {
-			for (; row < t.rows.length && t.rows[row][at("to_ns")] <= time; row++)
-				if (t.rows[row][column] !== null)
-					last.set(t.rows[row][who], t.rows[row][column]);
-			values[i] = last.size ? [...last.values()].reduce((a, b) => a + b, 0) : NaN;
-		});
-		return { id: name.replace("_bytes", ""), label, area, values };
+		return { id: name.replace("_bytes", ""), label, area, values: sumOfKnown(t.rows, times, at("to_ns"), who, at(name)) };
 	});
 	return {
-		time: Float64Array.from(times), rate: null, table: () => dataTable(t, { caption: t.title }),
+		time: Float64Array.from(times), rate: null, joined: true, table: () => dataTable(t, { caption: t.title }),
 		series: series.filter((s) => s.values.some((v) => v > 0)),
 	};
 }
@@ -132,7 +149,7 @@ class Timeline {
 		let d = "", pen = "M";
 		for (let i = 0; i < values.length; i++) {
 			if (!known(values[i])) {
-				pen = "M";
+				pen = this.data.joined && d ? "L" : "M";
 				continue;
 			}
 			d += `${pen}${this.x(this.data.time[i]).toFixed(1)} ${y(values[i]).toFixed(1)}`;

@@ -19,15 +19,18 @@ static bool has_rows(struct model *m, const char *table)
 
 /* ---- samples ---- */
 
+/* Read seldom: only of a sample that the heap's figure is from too does it say anything beside that. */
+#define THEN(column) "max(CASE WHEN heap_bytes IS most THEN " column " END)"
+
 static const struct column timeline_columns[] = {
 	{"up to", "to_ns", CELL_TIME, .sql = "max(at)"},
 	{NULL, "from_ns", CELL_TIME, .sql = "min(at)"},
 	{"heap", "heap_bytes", CELL_SIZE, .sql = "max(heap_bytes)"},
 	{"RSS", "rss_bytes", CELL_SIZE, .sql = "max(rss_bytes)"},
 	{"VSZ", "vsz_bytes", CELL_SIZE, .sql = "max(vsz_bytes)"},
-	{"private", "private_bytes", CELL_SIZE, .sql = "max(private_bytes)"},
-	{"PSS", "pss_bytes", CELL_SIZE, .sql = "max(pss_bytes)", .optional = true},
-	{"swap", "swap_bytes", CELL_SIZE, .sql = "max(swap_bytes)", .optional = true},
+	{"private", "private_bytes", CELL_SIZE, .sql = THEN("private_bytes")},
+	{"PSS", "pss_bytes", CELL_SIZE, .sql = THEN("pss_bytes"), .optional = true},
+	{"swap", "swap_bytes", CELL_SIZE, .sql = THEN("swap_bytes"), .optional = true},
 	{"faults", "minor_faults", CELL_COUNT, .sql = "max(minor_faults)", .optional = true},
 	{NULL, "major_faults", CELL_COUNT, .sql = "max(major_faults)"},
 	{"threads", "threads", CELL_COUNT, .sql = "max(threads)", .optional = true},
@@ -41,9 +44,10 @@ struct table proc_timeline(struct model *m, size_t limit)
 				  .empty = "no samples in this snapshot");
 	unsigned long long n = limit ? limit : 1;
 	table_query(m, &t,
-		    "FROM (SELECT sample.*, time_ns + p.offset_ns AS at,"
+		    "FROM (SELECT *, max(heap_bytes) OVER (PARTITION BY n, process) AS most"
+		    " FROM (SELECT sample.*, time_ns + p.offset_ns AS at,"
 		    " min((time_ns + p.offset_ns) * %llu / max(%llu, 1), %llu - 1) AS n"
-		    " FROM sample JOIN process p ON p.id = process)"
+		    " FROM sample JOIN process p ON p.id = process))"
 		    " GROUP BY n, process ORDER BY n, process",
 		    n, (unsigned long long)m->duration_ns, n);
 	return t;

@@ -193,10 +193,10 @@ static struct system_process *group_of(struct rows *r, const char *key, bool mak
 	return g;
 }
 
+/* A sum of some of them is none. */
 static void add_known(uint64_t *sum, uint64_t v)
 {
-	if (v != SYSTEM_UNKNOWN)
-		*sum = *sum == SYSTEM_UNKNOWN ? v : *sum + v;
+	*sum = *sum == SYSTEM_UNKNOWN || v == SYSTEM_UNKNOWN ? SYSTEM_UNKNOWN : *sum + v;
 }
 
 static void add_to(struct system_process *g, const struct system_process *p)
@@ -210,17 +210,20 @@ static void add_to(struct system_process *g, const struct system_process *p)
 	g->major_rate += p->major_rate;
 	g->read_rate += p->read_rate;
 	g->write_rate += p->write_rate;
-	/* sums of those that were read; the worst source of them */
+	snprintf(g->user, sizeof g->user, "%s",
+		 g->pid == 1 || strcmp(g->user, p->user) == 0 ? p->user : "");
+	/* the worst source of them */
 	if (p->figures.source > g->figures.source)
 		g->figures.source = p->figures.source;
+	/* who has no memory has nothing to be read */
+	if (p->kernel || p->state == 'Z')
+		return;
 	add_known(&g->figures.pss, p->figures.pss);
 	add_known(&g->figures.uss, p->figures.uss);
 	add_known(&g->figures.swap, p->figures.swap);
 	add_known(&g->figures.heap, p->figures.heap);
 	add_known(&g->figures.file, p->figures.file);
 	add_known(&g->read_bytes, p->read_bytes);
-	snprintf(g->user, sizeof g->user, "%s",
-		 g->pid == 1 || strcmp(g->user, p->user) == 0 ? p->user : "");
 }
 
 static void make_groups(struct rows *r, struct system *s, bool fresh)
@@ -232,8 +235,8 @@ static void make_groups(struct rows *r, struct system *s, bool fresh)
 		g->rss = g->vsz = 0;
 		g->threads = 0;
 		g->cpu = g->fault_rate = g->major_rate = g->read_rate = g->write_rate = 0;
-		g->figures = (struct source_figures)SOURCE_NOTHING;
-		g->read_bytes = SYSTEM_UNKNOWN;
+		g->figures = (struct source_figures){0};
+		g->read_bytes = 0;
 	}
 	size_t members = r->n;
 	for (size_t i = 0; i < members; i++)

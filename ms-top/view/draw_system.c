@@ -187,7 +187,7 @@ static void draw_figures(struct grid *g, int row, const struct system_process *p
 	}
 	bool shared = c && c->shared != SOURCE_UNKNOWN && f->file != SOURCE_UNKNOWN;
 	col += grid_print(g, row, col, GRID_PLAIN, "heap %s  ", words_size(f->heap));
-	if (bar)
+	if (bar && f->heap != SOURCE_UNKNOWN)
 		grid_bar(g, row, col, bar, GRID_GOOD, (double)f->heap, (double)p->rss);
 	col += bar ? bar + 2 : 1;
 	col += grid_print(

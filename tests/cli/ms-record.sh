@@ -131,6 +131,9 @@ case $next in t.trace.d/env.*.trace) ;; *) fail "successor is $next" ;; esac
 [ ! -e t.trace.d ] || fail '--follow=none left the folder of the run before'
 "$BIN/ms-record" -o t.trace sh -c 'true; ls >/dev/null; env true' 2>err >/dev/null
 grep -q ' 1 more program, .* largest ls[.][0-9]*; 2 trivial ones not kept$' err || fail "trivial programs are not counted: $(cat err)"
+# RSS beside the peak is of then, or it is said when it was sampled
+"$BIN/ms-record" -o burst.trace python3 -c 'x = [b"x" * (1 << 20) for _ in range(25)]' 2>burst.err || fail "burst: $(cat burst.err)"
+grep -qE '^  peak +2[5-9]\.[0-9] MiB at [0-9.]+ m?s \(RSS (then [2-9][0-9]\.[0-9] MiB|[0-9.]+ [KM]iB at [0-9.]+ m?s)\) ' burst.err || fail "burst: $(cat burst.err)"
 grep -q '^  worst     ls (pid [0-9]*) has the highest peak of 2 programs: ' err || fail "the worst is not named: $(cat err)"
 [ "$(tail -n 1 err)" = '      ms-report --by process t.trace t.trace.d' ] || fail "what to type for a tree is $(tail -n 1 err)"
 [ "$(index 2,10,12 | sed 's/[.][0-9.]*trace/.trace/' | tr '\t\n' '= ')" = '-=../t.trace=- 0=ls.trace=- 0=-=trivial 2=-=trivial ' ] ||

@@ -20,10 +20,14 @@ nothing() { ! grep -qE -- "$1" screen || fail "'$1' on the screen${2+ ($2)}: $(c
 whole() { nothing '…' "$@"; }
 
 # ---- a group is opened, and closed, where it stands ----
+mv proc/202/smaps_rollup rollup
 start 120 30 --proc-root proc -d 200ms
 sees '^\[1 Processes\]'
 keys 2 j
-sees '^> +x2 root +192 M .* \+ worker$'
+# a sum of some members is none: until each was read, there is a -
+sees '^> +x2 root +192 M +- +- +- +- .* \+ worker$'
+mv rollup proc/202/smaps_rollup
+sees '^> +x2 root +192 M +96\.0 M +48\.0 M +8\.00 K +144 M .* \+ worker$'
 keys Enter
 sees '^> +x2 root +192 M .* - worker$' 'opened'
 sees '^  +201 root +128 M .*   worker --port 201$'

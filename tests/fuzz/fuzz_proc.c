@@ -84,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	threads_add(s, 7, 1);
 	threads_look(s, true);
 	samples_take(s, true);
-	samples_rss_at(s, 1);
+	samples_rss_at(s, 1, &(uint64_t){0});
 	regions(folder);
 	session_free(s);
 	return 0;

@@ -199,6 +199,10 @@ def main():
                 quiet(b, "sampled, used")
             if len(sys.argv) > 1:
                 pictures(b, sys.argv[1], name)
+        # samples of two processes: only what was read is drawn, and joined; a sum has the other one's between its samples
+        rows = "[[1, 10, 100], [1, 20, null], [1, 30, 300], [2, 15, 8], [2, 40, 8]]"
+        expect("polled figures", b.js(f"Array.from(sumOfKnown({rows}, [10, 15, 20, 30, 40, 50], 1, 0, 2), (v) => Number.isNaN(v) ? null : v)"),
+               [100, 158, None, 308, 8, None])
         # without the browser's means for base64, in one that cannot unpack, and with no script at all
         script = b.call("Page.addScriptToEvaluateOnNewDocument", source="delete Uint8Array.fromBase64")
         b.open("many.html")

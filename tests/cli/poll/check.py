@@ -203,6 +203,8 @@ def check_trace():
     heap = [t["heap_bytes"] for t in timeline]
     expect("trace: it rises", heap, sorted(heap))
     expect("trace: live at the end", growth[0]["live_bytes"], heap[-1])
+    # both at most of a span, but of one sample: what is private has the heap in it
+    expect("trace: private beside the heap", [t for t in timeline if t["private_bytes"] is not None and t["private_bytes"] < t["heap_bytes"]], [])
     expect("trace: exit", report["process"]["exit"], {"status": 7})
     expect("trace: not known", {k: v for k, v in report["totals"].items() if v is not None and "rss" not in k}, {})
     expect("trace: quality", report["quality"]["complete"], True)
