@@ -3,10 +3,22 @@
  */
 #include "changes.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 const char *const kind_names[] = {"new", "gone", "grown", "shrunk", "unchanged", "unmatched"};
+
+/* What makes a change: bytes held, and what was allocated. */
+static const enum figure counted[] = {LIVE_BYTES, PEAK_BYTES, ALLOCATIONS, ALLOCATED_BYTES};
+
+bool change_counts(const struct change *c)
+{
+	for (size_t i = 0; i < sizeof counted / sizeof *counted; i++)
+		if (c->figures[counted[i]].significant)
+			return true;
+	return false;
+}
 
 /* Runs of a side below which a peak that grows while no more is allocated is left to timing. */
 #define FEW 3
@@ -97,6 +109,40 @@ static void sum_sites(struct work *w, int side)
 	free(so_far);
 }
 
+/* ---- verdicts of the old runs ---- */
+
+static int badness(const char *verdict)
+{
+	static const char *const order[] = {"reachable", "unknown", "growing", "indirect",
+					    "unreachable"};
+	for (int i = 0; verdict && i < (int)(sizeof order / sizeof *order); i++)
+		if (strcmp(verdict, order[i]) == 0)
+			return i;
+	return -1;
+}
+
+static void note_verdicts(struct work *w)
+{
+	for (size_t k = 0; k < w->m->s->runs[OLD].n; k++) {
+		const struct run *r = w->m->s->runs[OLD].v[k];
+		for (size_t i = 0; i < r->sites.n; i++) {
+			const struct run_site *s = &r->sites.v[i];
+			struct change *c = &w->c->v[w->m->s->all.v[s->spot].row];
+			const char *v = r->at_end ? s->verdict : NULL;
+			if (!v && s->figures[LIVE_BLOCKS] > 0)
+				v = "unknown";
+			if (badness(v) > badness(c->old_verdict))
+				c->old_verdict = v;
+		}
+	}
+}
+
+bool change_is_known(const struct change *c)
+{
+	const struct figure_change *live = &c->figures[LIVE_BYTES];
+	return c->old_verdict && !(live->significant && live->delta > 0);
+}
+
 /* ---- what is more than noise ---- */
 
 /* Of a site where no sample fell on what is counted: 0, and at most 3.7 times the mean distance of
@@ -158,19 +204,63 @@ static void leave_to_timing(const struct work *w, struct change *c)
 		c->figures[PEAK_BYTES].significant = c->figures[PEAK_BLOCKS].significant = false;
 }
 
+/* From which share of all that the run allocates a change of what happens over it counts. What a
+ * site allocates costs time in proportion to that; hash seeds and addresses move single large
+ * blocks from site to site, and threads that take what is there do other work each time, as long as
+ * there are too few runs to know. */
+#define CHURN_SHARE 0.01
+#define CHURN_SHARE_THREADS 0.10
+
+/* The larger of both sides; 0 = not known. */
+static double size_of(const struct figure_change *total)
+{
+	const int64_t *v = total->values;
+	return v[OLD] == UNKNOWN || v[NEW] == UNKNOWN ? 0 : fmax((double)v[OLD], (double)v[NEW]);
+}
+
+static bool is_small_churn(const struct work *w, const struct figure_change *c,
+			   const struct figure_change *total)
+{
+	double share = w->threaded ? CHURN_SHARE_THREADS : CHURN_SHARE;
+	return c->delta != UNKNOWN && fabs((double)c->delta) <= share * size_of(total);
+}
+
+static void leave_small_churn(const struct work *w, struct change *c)
+{
+	for (int f = ALLOCATIONS; f <= TEMPORARY; f++)
+		if (is_small_churn(w, &c->figures[f], &w->c->totals[total_of((enum figure)f)]))
+			c->figures[f].significant = false;
+}
+
 static int64_t delta_of(const struct change *c, enum figure f)
 {
 	return c->figures[f].delta == UNKNOWN ? 0 : c->figures[f].delta;
 }
 
-/* The change that a row is known by: of live or peak bytes, whichever changed more, else of what
- * was allocated. */
+/* Of the changes that are more than noise the one that is most of what the whole run has of its
+ * figure, with its sign; 0: there is none. */
+static double share_of(const struct work *w, const struct change *c)
+{
+	double most = 0;
+	for (size_t i = 0; i < sizeof counted / sizeof *counted; i++) {
+		const struct figure_change *x = &c->figures[counted[i]];
+		double all = size_of(&w->c->totals[total_of(counted[i])]);
+		double share = x->significant && all > 0 ? (double)x->delta / all : 0;
+		most = fabs(share) > fabs(most) ? share : most;
+	}
+	return most;
+}
+
+/* The change that a row is known by: that one, else of live or peak bytes, whichever changed more,
+ * else of what was allocated. */
 static int64_t main_delta(const struct change *c)
 {
 	int64_t live = delta_of(c, LIVE_BYTES), peak = delta_of(c, PEAK_BYTES);
 	int64_t d = llabs(peak) > llabs(live) ? peak : live;
 	static const enum figure others[] = {ALLOCATED_BYTES, ALLOCATIONS, LIVE_BLOCKS,
 					     PEAK_BLOCKS,     FREES,       TEMPORARY};
+	if (c->share != 0)
+		return c->share > 0 ? 1 : -1;
 	for (size_t i = 0; d == 0 && i < sizeof others / sizeof *others; i++)
 		d = delta_of(c, others[i]);
 	return d;
@@ -204,6 +294,8 @@ static void judge_rows(struct work *w)
 		for (int f = 0; f < FIGURES; f++)
 			judge_figure(w, i, f);
 		leave_to_timing(w, c);
+		leave_small_churn(w, c);
+		c->share = share_of(w, c);
 		c->kind = c->row->hidden   ? KIND_UNMATCHED
 			  : w->runs->flows ? kind_of(c)
 					   : kind_at(c);
@@ -245,9 +337,11 @@ static void judge_totals(struct work *w)
 	bool few = s->runs[OLD].n < FEW || s->runs[NEW].n < FEW;
 	for (int t = 0; t < TOTALS; t++) {
 		bool rss = strstr(totals[t].name, "_rss_") != NULL; /* the kernel's noise */
-		if ((is_peak(t) && (w->threaded || w->sampled) && !more) || (rss && few) ||
+		struct figure_change *c = &w->c->totals[t];
+		if ((totals[t].flow && w->threaded && is_small_churn(w, c, c)) ||
+		    (is_peak(t) && (w->threaded || w->sampled) && !more) || (rss && few) ||
 		    strstr(totals[t].name, "_time_ns"))
-			w->c->totals[t].significant = false;
+			c->significant = false;
 	}
 }
 
@@ -278,32 +372,31 @@ void changes_make(struct changes *c, const struct matching *m, const struct open
 	}
 	sum_spots(&w);
 	fill_absent(&w);
+	note_verdicts(&w);
 	sum_sites(&w, OLD);
 	sum_sites(&w, NEW);
-	judge_rows(&w);
 	judge_totals(&w);
+	judge_rows(&w);
 	free(w.series[OLD]);
 	free(w.series[NEW]);
 }
 
-/* Did live or peak bytes grow by more than noise? */
-static bool is_growth(const struct change *c)
+static bool is_growth(const struct figure_change *c)
 {
-	const struct figure_change *live = &c->figures[LIVE_BYTES], *peak = &c->figures[PEAK_BYTES];
-	return (live->significant && live->delta > 0) || (peak->significant && peak->delta > 0);
+	return c->significant && c->delta > 0;
 }
 
 bool changes_grew(const struct changes *c)
 {
 	for (size_t i = 0; i < c->n; i++)
-		if (is_growth(&c->v[i]))
-			return true;
-	for (int t = 0; t < TOTALS; t++) {
-		const char *name = totals[t].name;
-		if (c->totals[t].significant && c->totals[t].delta > 0 &&
-		    (strcmp(name, "peak_bytes") == 0 || strcmp(name, "live_bytes") == 0))
-			return true;
-	}
+		for (size_t k = 0; k < sizeof counted / sizeof *counted; k++)
+			if (is_growth(&c->v[i].figures[counted[k]]))
+				return true;
+	for (int t = 0; t < TOTALS; t++)
+		for (size_t k = 0; k < sizeof counted / sizeof *counted; k++)
+			if (is_growth(&c->totals[t]) &&
+			    strcmp(totals[t].name, figure_names[counted[k]]) == 0)
+				return true;
 	return false;
 }
 

@@ -23,14 +23,17 @@ struct change {
 	struct figure_change figures[FIGURES];
 	size_t sites[2];  /* of the runs that are shown */
 	uint32_t site[2]; /* index of the one with most live bytes, or NONE */
+	double share;     /* of what the whole run has of a figure: the change that counts most */
 	bool ever[2];     /* some run of that side has it */
+	const char *old_verdict; /* the worst of the old runs at their ends; "unknown" where blocks
+				    were live and nobody looked, NULL where none were */
 };
 
-/* Did live or peak bytes change by more than noise? */
-static inline bool change_counts(const struct change *c)
-{
-	return c->figures[LIVE_BYTES].significant || c->figures[PEAK_BYTES].significant;
-}
+/* Did live or peak bytes, or what was allocated, change by more than noise? */
+bool change_counts(const struct change *c);
+
+/* Are blocks there that nothing points to, or that grow, no finding of this comparison? */
+bool change_is_known(const struct change *c);
 
 struct changes {
 	struct ms_arena arena; /* the caller's to free */
@@ -42,7 +45,7 @@ struct changes {
 /* `least`: bytes below which nothing is significant. */
 void changes_make(struct changes *c, const struct matching *m, const struct opened *runs,
 		  int64_t least);
-/* Is there growth of live or peak bytes beyond noise, of a site or in all? */
+/* Is there growth of these beyond noise, of a site or in all? */
 bool changes_grew(const struct changes *c);
 /* How many of which nobody can tell whether they changed. */
 size_t changes_unmatched(const struct changes *c);

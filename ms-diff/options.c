@@ -35,7 +35,7 @@ static const struct ms_cli_option rows[] = {
 	{"output", 'o', "FILE", ms_cli_output, MS_AT(output), 6,
 	 "write to FILE instead of standard output"},
 	{"exit-code", 0, NULL, ms_cli_flag, MS_AT(exit_code), 5,
-	 "status 1 when live or peak bytes grew by more than noise"},
+	 "status 1 when live or peak bytes, or what is allocated, grew by more than noise"},
 	{.help = "General"},
 	{0},
 };

@@ -8,6 +8,7 @@
 #include "libcommon/base/err.h"
 #include "libcommon/snapshot/snapshot_insert.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static struct ms_value number(const char *column, int64_t v)
@@ -268,7 +269,8 @@ static void write_site(struct ms_insert *in, const struct change *c, int64_t sit
 	       number("significant", change_counts(c)), ms_text("figures", figures_text(c, buf)),
 	       ms_text("matched", matched_names[r->matched]), number("weak", r->weak),
 	       ms_text("evidence", r->evidence), number("sites", (int64_t)c->sites[NEW]),
-	       number("old_sites", (int64_t)c->sites[OLD]), number("old_site", old_site));
+	       number("old_sites", (int64_t)c->sites[OLD]), number("old_site", old_site),
+	       ms_real("share", c->share));
 	for (int f = 0; f < FIGURES; f++)
 		ms_put(in, number(columns[OLD][f], c->figures[f].values[OLD]),
 		       number(columns[NEW][f], c->figures[f].values[NEW]),
@@ -295,9 +297,30 @@ static int write_sites(sqlite3 *db, const struct changes *c, const struct opened
 	return ms_insert_close(&rows) | ms_insert_close(&ranges) | gone_end(&g);
 }
 
+/* Which verdicts on sites of the new run are none of the change's doing. */
+static int write_known(sqlite3 *db, const struct changes *c, const struct matching *m,
+		       const struct run *new, struct ms_err *err)
+{
+	const struct change **of_row =
+		ms_xrealloc(NULL, m->rows.n + 1, sizeof *of_row); /* NULL = in neither run shown */
+	memset(of_row, 0, (m->rows.n + 1) * sizeof *of_row);
+	for (size_t i = 0; i < c->n; i++)
+		of_row[c->v[i].row - m->rows.v] = &c->v[i];
+	struct ms_insert in = ms_insert(db, "diff_known", err);
+	for (size_t i = 0; i < new->sites.n; i++) {
+		const struct run_site *s = &new->sites.v[i];
+		const struct change *x = of_row[m->s->all.v[s->spot].row];
+		if (s->verdict && x && change_is_known(x))
+			ms_put_row(&in, ms_int("site", (uint64_t)s->id),
+				   ms_text("verdict", x->old_verdict));
+	}
+	free(of_row);
+	return ms_insert_close(&in);
+}
+
 /* What an earlier comparison wrote goes. */
 static const char forget[] = "BEGIN; DELETE FROM diff; DELETE FROM diff_run; DELETE FROM "
-			     "diff_total; DELETE FROM site_diff;"
+			     "diff_total; DELETE FROM site_diff; DELETE FROM diff_known;"
 			     " DELETE FROM site_diff_range; DELETE FROM diff_hidden;";
 
 int write_changes(const struct changes *c, struct matching *m, const struct opened *runs,
@@ -307,6 +330,7 @@ int write_changes(const struct changes *c, struct matching *m, const struct open
 	return ms_sql_exec(db, forget, err) || write_keys(db, m, runs, o, err) ||
 			       write_runs(db, m->s, runs, err) || write_totals(db, c, err) ||
 			       write_hidden(db, runs, err) || write_sites(db, c, runs, err) ||
+			       write_known(db, c, m, runs->shown[NEW], err) ||
 			       ms_sql_exec(db, "COMMIT", err)
 		       ? -1
 		       : 0;

@@ -160,8 +160,11 @@ CREATE TABLE suppression(
 --                    delta_high: 95 % interval where a side was sampled; significant: 1 = more than noise
 --   site_diff        a row per place that allocates, under its site with the most live bytes; a site that is gone is in table site with figures 0
 --   site_diff.kind   new, gone, grown, shrunk, unchanged, unmatched; matched: exact, lines, chain, module, frames, renamed, moved, figures, null: one side only
---   site_diff.significant  1 = live or peak bytes changed by more than noise; figures: which figures did, with commas
+--   site_diff.significant  1 = live or peak bytes, or what was allocated, changed by more than noise; figures: which figures did, with commas;
+--                    share: of these changes the one that is most of the whole run's figure, as a share of that, negative = less; kind says its way
 --   site_diff_range  of a row's figure: the ranges of both sides, and the interval of delta; only where there is something to say
+--   diff_known       sites with a verdict whose place has one in the old runs too, and holds no more than noise more: verdict is theirs, the
+--                    worst; unknown where blocks were live there and nobody looked
 --   diff_hidden      what filters hid: stage 0 in what was compared, later ones of the comparison. Sites + hidden = total
 CREATE TABLE diff(key TEXT PRIMARY KEY, value ANY) WITHOUT ROWID;
 CREATE TABLE diff_run(
@@ -173,7 +176,7 @@ CREATE TABLE diff_total(
   old_low INTEGER, old_high INTEGER, new_low INTEGER, new_high INTEGER, significant INTEGER) WITHOUT ROWID;
 CREATE TABLE site_diff(
   site INTEGER PRIMARY KEY, kind TEXT NOT NULL, significant INTEGER NOT NULL, figures TEXT, matched TEXT, weak INTEGER, evidence TEXT,
-  sites INTEGER, old_sites INTEGER, old_site INTEGER,
+  sites INTEGER, old_sites INTEGER, old_site INTEGER, share REAL,
   old_live_bytes INTEGER, old_live_blocks INTEGER, old_peak_bytes INTEGER, old_peak_blocks INTEGER, old_allocations INTEGER, old_frees INTEGER,
   old_allocated_bytes INTEGER, old_temporary INTEGER,
   new_live_bytes INTEGER, new_live_blocks INTEGER, new_peak_bytes INTEGER, new_peak_blocks INTEGER, new_allocations INTEGER, new_frees INTEGER,
@@ -190,6 +193,7 @@ CREATE TABLE region_diff(
 CREATE TABLE site_diff_range(
   site INTEGER NOT NULL, figure TEXT NOT NULL, old_low INTEGER, old_high INTEGER, new_low INTEGER, new_high INTEGER,
   delta_low INTEGER, delta_high INTEGER, PRIMARY KEY(site, figure)) WITHOUT ROWID;
+CREATE TABLE diff_known(site INTEGER PRIMARY KEY, verdict TEXT NOT NULL);
 CREATE TABLE diff_hidden(
   stage INTEGER PRIMARY KEY, filter TEXT, sites INTEGER,
   old_live_bytes INTEGER, old_live_blocks INTEGER, old_peak_bytes INTEGER, old_peak_blocks INTEGER, old_allocations INTEGER, old_frees INTEGER,
@@ -243,6 +247,7 @@ CREATE VIEW by_exe AS
     sum(allocations) AS allocations, sum(allocated_bytes) AS allocated_bytes, max(iif(rank = n, id, NULL)) AS worst
   FROM ranked GROUP BY name ORDER BY max_peak DESC, name;
 -- Of ms-diff: what changed by more than noise, the most growth first.
-CREATE VIEW changes AS SELECT d.site, d.kind, d.delta_live_bytes, d.delta_peak_bytes, d.delta_allocations, d.matched, p.function, p.file, p.line, p.module
+CREATE VIEW changes AS SELECT d.site, d.kind, d.delta_live_bytes, d.delta_peak_bytes, d.delta_allocations, d.delta_allocated_bytes, d.matched,
+    p.function, p.file, p.line, p.module
   FROM site_diff d JOIN place p ON p.site = d.site WHERE d.significant = 1
-  ORDER BY max(coalesce(d.delta_live_bytes, 0), coalesce(d.delta_peak_bytes, 0)) DESC, d.site;
+  ORDER BY d.share DESC, d.site;

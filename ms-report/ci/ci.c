@@ -5,6 +5,7 @@
 
 #include "ms-report/output/out.h"
 #include "ms-report/words/page.h"
+#include "ms-report/words/say.h"
 
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
 
@@ -138,7 +139,7 @@ static void command(struct page *p, struct out *o, const struct finding *x)
 {
 	const struct frame *at = x->site ? site_frame(p->m, x->site) : NULL;
 	const char *file = links_file(p->m, &p->links, at);
-	out_str(o, finding_rules[x->rule].error ? "::error " : "::warning ");
+	out_printf(o, "::%s ", finding_levels[x->level]);
 	if (at && file) {
 		out_str(o, "file=");
 		command_text(p, o, file, true);
@@ -160,10 +161,15 @@ static void command(struct page *p, struct out *o, const struct finding *x)
 
 void github_report(struct page *p, struct out *o, const struct findings *f, size_t limit)
 {
-	size_t shown[RULE_COUNT] = {0};
+	size_t shown[RULE_COUNT] = {0}, notes = 0;
 	for (size_t i = 0; i < f->n; i++)
-		if (shown[f->v[i].rule]++ < limit)
+		if (f->v[i].level == LEVEL_NOTE)
+			notes++;
+		else if (shown[f->v[i].rule]++ < limit)
 			command(p, o, &f->v[i]);
+	if (notes)
+		out_printf(o, "::notice title=MemScope::%s as in the old runs, not told here\n",
+			   say_things(p->m, notes, "finding"));
 	for (unsigned r = 0; r < RULE_COUNT; r++)
 		if (shown[r] > limit)
 			out_printf(o, "::notice title=MemScope::%zu more: %s\n", shown[r] - limit,

@@ -38,13 +38,16 @@ enum finding_rule {
 	RULE_INCOMPLETE,
 	RULE_COUNT
 };
+enum finding_level { LEVEL_NOTE, LEVEL_WARNING, LEVEL_ERROR };
+extern const char *const finding_levels[]; /* as SARIF and GitHub call them */
 extern const struct rule {
 	const char *id, *name, *text; /* for machines, a heading, a sentence */
-	bool error;                   /* else a warning */
+	enum finding_level level;
 } finding_rules[RULE_COUNT];
 
 struct finding {
 	enum finding_rule rule;
+	enum finding_level level;    /* of a comparison: a note where the old runs have it too */
 	const char *message;         /* one sentence, raw names in it */
 	const struct site *site;     /* NULL = of the whole run */
 	const struct budget *budget; /* of the first two rules */

@@ -13,21 +13,24 @@
 
 const struct rule finding_rules[RULE_COUNT] = {
 	{"memscope/budget", "Budget broken", "A figure of the run is beyond the budget for it.",
-	 true},
+	 LEVEL_ERROR},
 	{"memscope/undecided", "Budget not decided",
 	 "The figure that a budget is about is not known, so that it neither passed nor failed.",
-	 true},
+	 LEVEL_ERROR},
 	{"memscope/unreachable", "Unreachable memory",
-	 "Nothing pointed to this memory any more when it was looked at: it is leaked.", true},
+	 "Nothing pointed to this memory any more when it was looked at: it is leaked.",
+	 LEVEL_ERROR},
 	{"memscope/growing", "Growing memory",
-	 "Live memory of this call stack grew for the whole time, as a leak's does.", false},
+	 "Live memory of this call stack grew for the whole time, as a leak's does.",
+	 LEVEL_WARNING},
 	{"memscope/regression", "More memory than before",
-	 "Live or peak memory of this call stack grew by more than noise since the run compared "
+	 "What this call stack holds or allocates grew by more than noise since the run compared "
 	 "with.",
-	 false},
+	 LEVEL_WARNING},
 	{"memscope/incomplete", "Incomplete recording",
-	 "The recording does not hold all of the run.", false},
+	 "The recording does not hold all of the run.", LEVEL_WARNING},
 };
+const char *const finding_levels[] = {"note", "warning", "error"};
 
 /* Function names from the allocation outwards, with their modules: what stays when lines and
  * addresses change. */
@@ -60,7 +63,11 @@ static struct finding *add(struct findings *f, enum finding_rule rule, const cha
 			   const struct site *site, const char *key)
 {
 	struct finding *x = MS_PUSH(f);
-	*x = (struct finding){.rule = rule, .message = message, .site = site, .key = key};
+	*x = (struct finding){.rule = rule,
+			      .level = finding_rules[rule].level,
+			      .message = message,
+			      .site = site,
+			      .key = key};
 	return x;
 }
 
@@ -104,6 +111,21 @@ static const char *verdict_message(struct model *m, const struct site *s, enum f
 			     site_name(m, s));
 }
 
+/* Of a comparison: what the old runs have too is no doing of the change. */
+static void weigh_verdict(struct model *m, struct finding *x)
+{
+	const char *known = m->diff ? m->diff->known[x->site - m->sites.v] : NULL;
+	if (known && strcmp(known, x->site->verdict) == 0) {
+		x->level = LEVEL_NOTE;
+		x->message = SAY("%s, in the old runs too", x->message);
+	} else if (known && strcmp(known, "unknown") == 0) {
+		x->level = LEVEL_WARNING;
+		x->message = SAY("%s; the old runs held blocks here, and nobody looked whether "
+				 "that was so then",
+				 x->message);
+	}
+}
+
 static void add_verdicts(struct model *m, struct findings *f, enum finding_rule rule)
 {
 	const char *word = rule == RULE_UNREACHABLE ? "unreachable" : "growing";
@@ -112,24 +134,38 @@ static void add_verdicts(struct model *m, struct findings *f, enum finding_rule 
 		const struct site *s = l.rows[i];
 		if (!s->verdict || strcmp(s->verdict, word) != 0)
 			continue;
-		add(f, rule, verdict_message(m, s, rule), s, site_key(m, rule, s));
+		weigh_verdict(m,
+			      add(f, rule, verdict_message(m, s, rule), s, site_key(m, rule, s)));
 	}
 }
 
 /* ---- what a comparison found ---- */
+
+/* "+64 KiB of f at the end, +64 KiB at the peak", and what it allocated where that counts. */
+static const char *growth_words(struct model *m, const struct diff_row *x)
+{
+	const char *name = site_name(m, x->site);
+	const char *held =
+		SAY("%s of %s at the end, %s at the peak", diff_say(m, true, x->delta[DIFF_LIVE]),
+		    name, diff_say(m, true, x->delta[DIFF_PEAK]));
+	const char *churn =
+		SAY("%s allocated, %s allocations", diff_say(m, true, x->delta[DIFF_ALLOCATED]),
+		    diff_say(m, false, x->delta[DIFF_ALLOCATIONS]));
+	return !diff_churned(x) ? held
+	       : diff_held(x)   ? SAY("%s, %s", held, churn)
+				: SAY("%s by %s", churn, name);
+}
 
 static void add_regressions(struct model *m, struct findings *f)
 {
 	const struct diff *d = m->diff;
 	for (size_t i = 0; d && i < d->significant; i++) {
 		const struct diff_row *x = &d->rows.v[i];
-		if (x->delta[DIFF_LIVE] <= 0 && x->delta[DIFF_PEAK] <= 0)
+		if (!diff_grew(x))
 			continue;
-		const char *message = SAY(
-			"%s of %s at the end, %s at the peak: %s",
-			diff_say(m, true, x->delta[DIFF_LIVE]), site_name(m, x->site),
-			diff_say(m, true, x->delta[DIFF_PEAK]),
-			x->kind == DIFF_NEW ? "this site is new" : "it grew by more than noise");
+		const char *message = SAY("%s: %s", growth_words(m, x),
+					  x->kind == DIFF_NEW ? "this site is new"
+							      : "it grew by more than noise");
 		add(f, RULE_REGRESSION, message, x->site, site_key(m, RULE_REGRESSION, x->site));
 	}
 }

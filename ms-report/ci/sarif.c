@@ -79,7 +79,7 @@ static void result(struct page *p, struct ms_json *j, const struct finding *x)
 	ms_json_open(j, NULL, '{');
 	ms_json_string(j, "ruleId", finding_rules[x->rule].id);
 	ms_json_number(j, "ruleIndex", x->rule);
-	ms_json_string(j, "level", finding_rules[x->rule].error ? "error" : "warning");
+	ms_json_string(j, "level", finding_levels[x->level]);
 	message(j, "message", x->message);
 	ms_json_open(j, "locations", '[');
 	if (at) {
@@ -117,7 +117,7 @@ static void tool(struct ms_json *j)
 		message(j, "shortDescription", r->name);
 		message(j, "fullDescription", r->text);
 		ms_json_open(j, "defaultConfiguration", '{');
-		ms_json_string(j, "level", r->error ? "error" : "warning");
+		ms_json_string(j, "level", finding_levels[r->level]);
 		ms_json_close(j, '}');
 		ms_json_close(j, '}');
 	}

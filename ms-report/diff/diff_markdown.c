@@ -103,7 +103,7 @@ static void other_budgets(struct page *p, struct out *o, const struct diff_line 
 static bool grew(const struct diff *d)
 {
 	for (size_t i = 0; i < d->significant; i++)
-		if (d->rows.v[i].delta[DIFF_LIVE] > 0 || d->rows.v[i].delta[DIFF_PEAK] > 0)
+		if (diff_grew(&d->rows.v[i]))
 			return true;
 	return false;
 }
@@ -113,7 +113,9 @@ static void headline(struct page *p, struct out *o)
 	struct model *m = p->m;
 	static const char *const shown[][2] = {{"peak_bytes", "peak"},
 					       {"unreachable_bytes", "unreachable"},
-					       {"live_bytes", "live"}};
+					       {"live_bytes", "live"},
+					       {"allocated_bytes", "allocated"},
+					       {"allocations", "allocations"}};
 	size_t undecided, bad = broken(p, &undecided), all = p->budgets ? p->budgets->n : 0;
 	const char *mark = bad             ? ":x: "
 			   : undecided     ? ":warning: "
@@ -122,18 +124,22 @@ static void headline(struct page *p, struct out *o)
 					   : "";
 	out_printf(o, "### Heap: %s", mark);
 	const char *gap = "";
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
 		const struct diff_total *t = diff_total(m->diff, shown[i][0]);
-		if (!t || t->delta == DELTA_UNKNOWN || (!t->significant && !m->diff->old_missing))
+		bool held = i < 3; /* of a first night, only that */
+		if (!t || t->delta == DELTA_UNKNOWN ||
+		    (!t->significant && !(held && m->diff->old_missing)))
 			continue;
 		const char *share = diff_percent(m, t->delta, t->old);
 		out_printf(o, "%s%s **%s%s%s%s**", gap, shown[i][1],
-			   signed_words(p, diff_say(m, true, t->delta)), *share ? " (" : "",
+			   signed_words(p, diff_say(m, i < 4, t->delta)), *share ? " (" : "",
 			   signed_words(p, share), *share ? ")" : "");
 		gap = ", ";
 	}
 	if (!*gap)
-		out_str(o, grew(m->diff) ? "single sites grew" : "no change beyond noise");
+		out_str(o, grew(m->diff)          ? "single sites grew"
+			   : m->diff->significant ? "single sites shrank"
+						  : "no change beyond noise");
 	if (bad)
 		out_printf(o, " %s %zu of %s broken", p->style.ascii ? "-" : "\xe2\x80\x94", bad,
 			   say_things(m, all, "budget"));
@@ -221,7 +227,8 @@ static void sites_table(struct page *p, struct out *o, size_t n)
 	struct model *m = p->m;
 	if (!n)
 		return;
-	out_str(o, "| what | live | peak | allocations | where |\n|---|--:|--:|--:|---|\n");
+	out_str(o, "| what | live | peak | allocations | allocated | where |\n"
+		   "|---|--:|--:|--:|--:|---|\n");
 	for (size_t i = 0; i < n; i++) {
 		const struct diff_row *x = &m->diff->rows.v[i];
 		const struct frame *caller = site_caller(m, x->site);
@@ -229,8 +236,10 @@ static void sites_table(struct page *p, struct out *o, size_t n)
 		put_what(o, x);
 		out_printf(o, " | %s", signed_words(p, diff_say(m, true, x->delta[DIFF_LIVE])));
 		out_printf(o, " | %s", signed_words(p, diff_say(m, true, x->delta[DIFF_PEAK])));
-		out_printf(o, " | %s | ",
+		out_printf(o, " | %s",
 			   signed_words(p, diff_say(m, false, x->delta[DIFF_ALLOCATIONS])));
+		out_printf(o, " | %s | ",
+			   signed_words(p, diff_say(m, true, x->delta[DIFF_ALLOCATED])));
 		markdown_frame(p, o, site_frame(m, x->site));
 		if (caller) {
 			out_printf(o, " %s ", text_arrow(p));

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
+#define ROOM 24 /* columns for names that a table leaves at least */
 
 static const char *side(struct page *p, const char *name, const char *point, uint64_t runs)
 {
@@ -134,29 +135,58 @@ static const char *what(struct page *p, const struct diff_row *x)
 										: s;
 }
 
-/* What a row says before its place, and how wide that is. */
-enum { LIVE, PEAK, CALLS, NUMBER, WHAT, COLUMNS };
+/* What a row says before its place. */
+enum { LIVE, PEAK, CALLS, ALLOCATED, NUMBER, WHAT, COLUMNS };
+
+/* How wide each is; 0: left out. */
+struct widths {
+	size_t v[COLUMNS], before; /* of all, with the space between */
+};
 
 static void texts(struct page *p, const struct diff_row *x, const char *v[COLUMNS])
 {
 	v[LIVE] = diff_say(p->m, true, x->delta[DIFF_LIVE]);
 	v[PEAK] = diff_say(p->m, true, x->delta[DIFF_PEAK]);
 	v[CALLS] = diff_say(p->m, false, x->delta[DIFF_ALLOCATIONS]);
+	v[ALLOCATED] = diff_say(p->m, true, x->delta[DIFF_ALLOCATED]);
 	v[NUMBER] = SAY("%lld", (long long)x->site->id);
 	v[WHAT] = what(p, x);
 }
 
-static void put_row(struct page *p, struct out *o, const size_t *w, const char *const *v)
+static void put_row(struct out *o, const struct widths *w, const char *const *v)
 {
+	out_char(o, ' ');
 	for (int i = 0; i < COLUMNS; i++) {
-		if (i == CALLS && p->style.width < 64)
+		if (!w->v[i])
 			continue;
 		if (i == WHAT)
-			text_pad(o, v[i], w[i]);
+			text_pad(o, v[i], w->v[i]);
 		else
-			text_pad_left(o, v[i], w[i] + (i == LIVE));
+			text_pad_left(o, v[i], w->v[i]);
 		out_str(o, "  ");
 	}
+}
+
+/* A column goes, since names need the room. */
+static void leave_out(struct widths *w, int column)
+{
+	w->before -= w->v[column] + 2;
+	w->v[column] = 0;
+}
+
+/* Figures that changed in none of the rows by more than noise give way to names. */
+static void fit(struct page *p, struct widths *w, unsigned changed)
+{
+	static const struct {
+		int column;
+		enum diff_figure figure;
+	} least[] = {{CALLS, DIFF_ALLOCATIONS},
+		     {ALLOCATED, DIFF_ALLOCATED},
+		     {PEAK, DIFF_PEAK},
+		     {LIVE, DIFF_LIVE}};
+	for (size_t i = 0; i < sizeof least / sizeof *least; i++)
+		if (w->before + ROOM > p->style.width && !(changed & 1U << least[i].figure))
+			leave_out(w, least[i].column);
 }
 
 /* The name and the place of a frame, cut to `room`. */
@@ -196,38 +226,71 @@ static void where(struct page *p, struct out *o, const struct diff_row *x, size_
 static void narrow_row(struct page *p, struct out *o, const char *const *v)
 {
 	struct words w = {.v = {SAY("%s live", v[LIVE]), SAY("%s peak", v[PEAK]),
-				SAY("%s calls", v[CALLS]), SAY("#%s", v[NUMBER]), v[WHAT]},
-			  .n = 5};
+				SAY("%s calls", v[CALLS]), SAY("%s allocated", v[ALLOCATED]),
+				SAY("#%s", v[NUMBER]), v[WHAT]},
+			  .n = 6};
 	text_words(p, o, NULL, &w, "  ");
 	out_str(o, "  ");
 }
 
 static void put_rows(struct page *p, struct out *o, size_t n)
 {
-	static const char *const head[COLUMNS] = {"live", "peak", "calls", "#", ""};
+	static const char *const head[COLUMNS] = {"live", "peak", "calls", "allocated", "#", ""};
 	const struct diff_row *rows = p->m->diff->rows.v;
 	const char *(*v)[COLUMNS] = ms_arena_alloc(&p->m->arena, n * sizeof *v);
-	size_t w[COLUMNS] = {4, 4, 5, 1, 3};
+	struct widths w = {.v = {4, 4, 5, 9, 1, 3}, .before = 1};
+	unsigned changed = 0;
 	for (size_t i = 0; i < n; i++) {
 		texts(p, &rows[i], v[i]);
+		changed |= rows[i].changed;
 		for (int c = 0; c < COLUMNS; c++)
-			w[c] = wider(w[c], v[i][c]);
+			w.v[c] = wider(w.v[c], v[i][c]);
 	}
-	size_t before = w[LIVE] + w[PEAK] + w[NUMBER] + w[WHAT] + 9 +
-			(p->style.width >= 64 ? w[CALLS] + 2 : 0);
-	bool narrow = before + 24 > p->style.width && !p->style.full_names;
+	for (int c = 0; c < COLUMNS; c++)
+		w.before += w.v[c] + 2;
+	if (!p->style.full_names)
+		fit(p, &w, changed);
+	bool narrow = w.before + ROOM > p->style.width && !p->style.full_names;
 	if (!narrow) {
-		put_row(p, o, w, head);
-		out_str(o, p->style.width < before + 32 ? "where\n"
-							: "where (first frame of your code)\n");
+		put_row(o, &w, head);
+		out_str(o, p->style.width < w.before + 32 ? "where\n"
+							  : "where (first frame of your code)\n");
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (narrow)
 			narrow_row(p, o, v[i]);
 		else
-			put_row(p, o, w, v[i]);
-		where(p, o, &rows[i], narrow ? 2 : before);
+			put_row(o, &w, v[i]);
+		where(p, o, &rows[i], narrow ? 2 : w.before);
 	}
+}
+
+/* The file of a run as typed, without the point; NULL: it was standard input. */
+static const char *file_of(struct page *p, const char *name, const char *point)
+{
+	const char *tail = SAY("@%s", point);
+	size_t n = strlen(name), k = strlen(tail);
+	if (n > k && strcmp(name + n - k, tail) == 0)
+		name = ms_arena_strndup(&p->m->arena, name, n - k);
+	return strcmp(name, "-") == 0 || strcmp(name, "?") == 0 ? NULL : name;
+}
+
+/* The command that shows the first row's site: in the comparison or, when that came through a pipe,
+ * in the run that has it. */
+static void put_next(struct page *p, struct out *o, const struct diff_row *x)
+{
+	const struct diff *d = p->m->diff;
+	struct page q = *p;
+	bool gone = !p->input && x->kind == DIFF_GONE;
+	if (!p->input)
+		q.input =
+			gone ? file_of(p, d->old, d->old_point) : file_of(p, d->new, d->new_point);
+	out_str(o, "Next     ");
+	text_command(&q, o,
+		     SAY("ms-report --site %llu",
+			 (unsigned long long)(gone ? x->old_site : (uint64_t)x->site->id)),
+		     9);
+	out_char(o, '\n');
 }
 
 static void rows(struct page *p, struct out *o, size_t limit)
@@ -236,7 +299,9 @@ static void rows(struct page *p, struct out *o, size_t limit)
 	size_t n = rows_shown(d, limit), all = d->significant;
 	text_title(p, o,
 		   all ? SAY("CHANGED by more than noise: %s", say_things(p->m, all, "site"))
-		       : "NOTHING CHANGED by more than noise");
+		   : diff_changed(d)
+			   ? "NO SINGLE SITE CHANGED by more than noise, the figures above did"
+			   : "NOTHING CHANGED by more than noise");
 	if (n)
 		put_rows(p, o, n);
 	if (all > n)
@@ -249,11 +314,8 @@ static void rows(struct page *p, struct out *o, size_t limit)
 		text_words(p, o, "Rest", &(struct words){{rest}, 1}, "");
 	if (p->m->hidden.filters)
 		text_words(p, o, "Hidden", &(struct words){{words_hidden(p->m, &p->style)}, 1}, "");
-	if (!n)
-		return;
-	out_str(o, "Next     ");
-	text_command(p, o, SAY("ms-report --site %lld", (long long)d->rows.v[0].site->id), 9);
-	out_char(o, '\n');
+	if (n)
+		put_next(p, o, &d->rows.v[0]);
 }
 
 void diff_text(struct page *p, struct out *o, size_t limit)

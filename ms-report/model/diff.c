@@ -107,24 +107,44 @@ static int kind_of(const char *s)
 	return DIFF_UNCHANGED;
 }
 
+static unsigned figures_of(const char *names)
+{
+	unsigned bits = 0;
+	for (size_t n; names && *names; names += n + (names[n] == ',')) {
+		n = strcspn(names, ",");
+		bits |= 1U << diff_figure_named(names, n);
+	}
+	return bits;
+}
+
 static void read_row(struct reader *r)
 {
 	struct diff_row x = {.site = model_site(r->m, (int64_t)reader_number(r))};
 	x.kind = (enum diff_kind)kind_of(reader_text(r));
 	x.significant = number(r) == 1;
 	x.figures = reader_text(r);
+	x.changed = figures_of(x.figures);
 	x.matched = reader_text(r);
 	x.weak = number(r) == 1;
 	x.evidence = reader_text(r);
 	x.sites = reader_number(r);
 	x.old_sites = reader_number(r);
 	x.old_site = reader_number(r);
+	double share = sqlite3_column_double(r->st, r->col++);
+	x.share = share >= -1 && share <= 1 ? share : 0;
 	int64_t *const parts[] = {x.old, x.new, x.delta};
 	for (int part = 0; part < 3; part++)
 		for (int f = 0; f < DIFF_FIGURES; f++)
 			parts[part][f] = number(r);
 	if (x.site)
 		*MS_PUSH(&r->m->diff->rows) = x;
+}
+
+static void read_known(struct reader *r)
+{
+	const struct site *s = model_site(r->m, (int64_t)reader_number(r));
+	if (s)
+		r->m->diff->known[s - r->m->sites.v] = reader_text(r);
 }
 
 static void read_hidden(struct reader *r)
@@ -172,10 +192,11 @@ static const struct reader_table tables[] = {
 	{read_total, "SELECT figure, old, new, delta, delta_low, delta_high, old_low, old_high,"
 		     " new_low, new_high, significant FROM diff_total"},
 	{read_row, "SELECT site, kind, significant, figures, matched, weak, evidence, sites,"
-		   " old_sites, old_site, " SITE_FIGURES("old") ", " SITE_FIGURES(
+		   " old_sites, old_site, share, " SITE_FIGURES("old") ", " SITE_FIGURES(
 			   "new") ", " SITE_FIGURES("delta") " FROM site_diff ORDER BY site"},
 	{read_range, "SELECT site, figure, old_low, old_high, new_low, new_high, delta_low,"
 		     " delta_high FROM site_diff_range"},
+	{read_known, "SELECT site, verdict FROM diff_known"},
 	{read_hidden,
 	 "SELECT sites, new_live_bytes - old_live_bytes, new_live_blocks - old_live_blocks,"
 	 " new_peak_bytes - old_peak_bytes, new_peak_blocks - old_peak_blocks,"
@@ -191,10 +212,25 @@ static int64_t known(int64_t v)
 	return v == DELTA_UNKNOWN ? 0 : v;
 }
 
-static int64_t growth(const struct diff_row *x)
+/* What makes a change, see ms-diff(1). */
+static const enum diff_figure counted[] = {DIFF_LIVE, DIFF_PEAK, DIFF_ALLOCATIONS, DIFF_ALLOCATED};
+
+bool diff_grew(const struct diff_row *x)
 {
-	int64_t live = known(x->delta[DIFF_LIVE]), peak = known(x->delta[DIFF_PEAK]);
-	return live > peak ? live : peak;
+	for (size_t i = 0; i < sizeof counted / sizeof *counted; i++)
+		if (x->changed & 1U << counted[i] && known(x->delta[counted[i]]) > 0)
+			return true;
+	return false;
+}
+
+bool diff_changed(const struct diff *d)
+{
+	for (size_t i = 0; i < sizeof counted / sizeof *counted; i++) {
+		const struct diff_total *t = diff_total(d, diff_figure_names[counted[i]]);
+		if (t && t->significant)
+			return true;
+	}
+	return false;
 }
 
 static int64_t size_of_change(const struct diff_row *x)
@@ -208,7 +244,7 @@ static int by_weight(const void *a, const void *b)
 	const struct diff_row *x = a, *y = b;
 	if (x->significant != y->significant)
 		return x->significant ? -1 : 1;
-	return (x->significant ? MS_ORDER(growth(y), growth(x)) : 0)
+	return (x->significant ? MS_ORDER(y->share, x->share) : 0)
 		       ?: MS_ORDER(size_of_change(y), size_of_change(x))
 		       ?: MS_ORDER(known(y->delta[DIFF_ALLOCATED]), known(x->delta[DIFF_ALLOCATED]))
 		       ?: by_site(a, b);
@@ -247,6 +283,7 @@ int diff_read(struct model *m, struct ms_err *err)
 	d->old = d->new = "?";
 	d->old_point = d->new_point = "end";
 	d->same_program = true;
+	d->known = ms_arena_alloc(&m->arena, (m->sites.n + 1) * sizeof *d->known);
 	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
 		if (reader_read(m, tables[i].row, tables[i].sql, err) != 0)
 			return -1;

@@ -43,8 +43,10 @@ struct diff_row {
 	enum diff_kind kind;
 	bool significant;
 	const char *matched, *evidence, *figures; /* NULL = none */
+	unsigned changed;                         /* bits by figure: `figures` names it */
 	bool weak;
 	uint64_t sites, old_sites, old_site;
+	double share; /* of the run's total: the change that counts most, negative = less */
 	int64_t old[DIFF_FIGURES], new[DIFF_FIGURES], delta[DIFF_FIGURES];
 	struct limits (*ranges)[3]; /* old, new, delta by figure; NULL = nothing to say */
 };
@@ -80,6 +82,9 @@ struct diff {
 	MS_ARRAY(struct diff_total) totals;
 	MS_ARRAY(struct diff_run) runs;
 	size_t significant; /* rows that are so; they come first */
+	const char **known; /* by site: the verdict that the old runs have on its place, so that its
+			       own is no finding of the comparison; "unknown" = nobody looked
+			       there; NULL = none */
 	struct diff_sum kinds[DIFF_KINDS];
 	struct diff_sum renamed, noise; /* rows matched by other names; changed, but not by more
 					   than noise: then `figures` are changes */
@@ -90,6 +95,21 @@ struct diff {
 /* Reads the comparison into m->diff (its arrays are freed by model_free), after the model's other tables; nothing
  * when there is none. 0, or -1 with `err` set. */
 int diff_read(struct model *m, struct ms_err *err);
+
+/* Did what that place holds change by more than noise? What it allocated? */
+static inline bool diff_held(const struct diff_row *x)
+{
+	return x->changed & (1U << DIFF_LIVE | 1U << DIFF_PEAK);
+}
+static inline bool diff_churned(const struct diff_row *x)
+{
+	return x->changed & (1U << DIFF_ALLOCATIONS | 1U << DIFF_ALLOCATED);
+}
+/* By more than noise: did a place get more of what `x` counts for? */
+bool diff_grew(const struct diff_row *x);
+
+/* Did the run as a whole, in these figures? */
+bool diff_changed(const struct diff *d);
 
 /* The sum of two changes; not known if either is not, or it is too large. */
 int64_t delta_add(int64_t a, int64_t b);

@@ -7,6 +7,7 @@
 
 #include "libcommon/base/units.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
@@ -110,6 +111,17 @@ static void count_kind(struct model *m, const char **s, const struct diff_sum *k
 		add_part(m, s, SAY("%s %s", say_count(m, rest), word));
 }
 
+/* Of what is held, and of what was allocated where that is more. */
+static const char *sum_words(struct model *m, const int64_t *figures)
+{
+	int64_t held = figures[figures[DIFF_LIVE] == DELTA_UNKNOWN ? DIFF_PEAK : DIFF_LIVE];
+	int64_t allocated = figures[DIFF_ALLOCATED];
+	const char *s = diff_say(m, true, held);
+	return allocated == DELTA_UNKNOWN || llabs(allocated) <= llabs(held)
+		       ? s
+		       : SAY("%s live, %s allocated", s, diff_say(m, true, allocated));
+}
+
 const char *diff_rest(struct model *m)
 {
 	const struct diff *d = m->diff;
@@ -117,10 +129,7 @@ const char *diff_rest(struct model *m)
 	if (d->noise.sites)
 		add_part(m, &s,
 			 SAY("%s within noise (%s)", say_things(m, d->noise.sites, "change"),
-			     diff_say(m, true,
-				      d->noise.figures[DIFF_LIVE] == DELTA_UNKNOWN
-					      ? d->noise.figures[DIFF_PEAK]
-					      : d->noise.figures[DIFF_LIVE])));
+			     sum_words(m, d->noise.figures)));
 	count_kind(m, &s, &d->kinds[DIFF_UNCHANGED], "unchanged");
 	count_kind(m, &s, &d->kinds[DIFF_UNMATCHED], "that could not be compared");
 	if (d->kinds[DIFF_GONE].sites)

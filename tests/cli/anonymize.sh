@@ -102,6 +102,7 @@ cat >columns <<'C'
 = diff.key
 * diff.value
 * diff_hidden.filter
+= diff_known.verdict
 * diff_run.command
 * diff_run.exe
 * diff_run.filters

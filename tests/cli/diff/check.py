@@ -109,15 +109,90 @@ d = diff("--exit-code", "old.db", "new.db", status=1)
 KINDS = dict((r[0], r[1:]) for r in rows(d, "SELECT site, kind, delta_live_bytes, delta_live_blocks, delta_allocations, significant FROM site_diff"))
 expect("kinds", KINDS, {1: ("grown", 70000, 7, 7, 1), 2: ("unchanged", 0, 0, 0, 0), 3: ("unchanged", 0, 0, 0, 0), 4: ("unchanged", 0, 0, 0, 0),
                         5: ("unchanged", 0, 0, 0, 0), 7: ("unchanged", 0, 0, 0, 0), 8: ("unchanged", 0, 0, 0, 0), 9: ("new", 9000, 4, 4, 1),
-                        10: ("gone", -1000, -10, -400, 0)})
+                        10: ("gone", -1000, -10, -400, 1)})
+expect("which figures", dict(rows(d, "SELECT site, figures FROM site_diff WHERE significant = 1")),
+       {1: "live_bytes,peak_bytes,allocated_bytes", 9: "live_bytes", 10: "allocations,frees,temporary"})
 expect("renamed", rows(d, "SELECT matched, evidence LIKE '%''FcConfigParse'' is called ''FcReadConfig'' now%' FROM site_diff WHERE site = 2"), [("renamed", 1)])
 expect("gone", rows(d, """SELECT s.allocations, f.function, d.old_site FROM site s JOIN stack k ON k.id = s.stack JOIN frame f ON f.id = k.frame
     JOIN site_diff d ON d.site = s.id WHERE s.id = 10"""), [(0, "orderd::Logger::fmt(int)", 6)])
-expect("changes", rows(d, "SELECT site FROM changes"), [(1,), (9,)])
+expect("changes", rows(d, "SELECT site, delta_allocated_bytes FROM changes"), [(1, 70000), (9, 9000), (10, -10000)])
 expect("total", rows(d, "SELECT old, new, delta, significant FROM diff_total WHERE figure = 'unfreed_bytes'"), [(59000, 137000, 78000, 1)])
-diff("--exit-code", "new.db", "old.db")  # less is no growth
+diff("--exit-code", "new.db", "old.db", status=1)  # less is held, but the site that was gone allocates again
+made("less.db", "UPDATE site_stat SET live_bytes = live_bytes / 2 WHERE site < 4; UPDATE site SET allocated_bytes = allocated_bytes / 2 WHERE id < 4")
+diff("--exit-code", "old.db", "less.db")  # less is no growth
 diff("--exit-code", "--min-change", "80k", "old.db", "new.db")
 expect("a pipe and a file", run("old.db", "-", data=open("new.db", "rb").read())[0][:16], b"SQLite format 3\0")
+
+# ---- churn: what is allocated, while nothing more is held ----
+def churned(allocations, size, threads=False, held=0, sql="", words=()):
+    """Site 3 of old.db with that many allocations and bytes more, and bytes at the peak; by one thread unless told."""
+    one = "" if threads else "UPDATE thread SET allocations = 0 WHERE id != 1; DELETE FROM process WHERE id = 2; DELETE FROM site WHERE process = 2; " \
+        "DELETE FROM snapshot WHERE process = 2; DELETE FROM site_stat WHERE snapshot > 3;"
+    made("churn0.db", one + sql)
+    made("churn1.db", f"""{one + sql} UPDATE site SET allocations = allocations + {allocations}, frees = frees + {allocations},
+        allocated_bytes = allocated_bytes + {size} WHERE id = 3; UPDATE site_stat SET live_bytes = live_bytes + {held} WHERE site = 3 AND snapshot = 1""")
+    rc = into("d.db", "-q", "--exit-code", *words, "churn0.db", "churn1.db")[0]
+    db = sqlite3.connect("d.db")
+    sums(f"churn {allocations} {size}", db)
+    return rc, *rows(db, "SELECT kind, significant, figures FROM site_diff WHERE site = 3")[0]
+
+
+expect("reserve(size + 1)", churned(500, 37000, held=-48), (1, "grown", 1, "allocations,frees,allocated_bytes"))
+expect("bytes alone", churned(0, 70000), (1, "grown", 1, "allocated_bytes"))
+expect("less churn", churned(-200, -5000), (0, "shrunk", 1, "allocations,frees,allocated_bytes"))
+expect("less held, more churn", churned(500, 900000, held=-6000), (1, "grown", 1, "peak_bytes,allocations,frees,allocated_bytes"))
+expect("more held, a little less churn", churned(-20, 0, held=50000), (1, "grown", 1, "peak_bytes,allocations,frees"))
+BIG = "UPDATE site SET allocations = 5000 WHERE id = 2; UPDATE site SET allocated_bytes = 500000 WHERE id = 2;"
+expect("1 % of the run", churned(58, 5000, sql=BIG), (0, "grown", 0, "frees"))  # of 5,900 and 585,000
+expect("more than that", churned(62, 6000, sql=BIG), (1, "grown", 1, "allocations,frees,allocated_bytes"))
+expect("threads", churned(100, 12000, threads=True), (0, "grown", 0, None))  # of 1,400 and 142,000
+expect("threads, more than 10 %", churned(200, 22000, threads=True), (1, "grown", 1, "allocations,frees,allocated_bytes"))
+expect("threads, totals", rows(sqlite3.connect("d.db"), "SELECT figure FROM diff_total WHERE significant = 1 AND figure LIKE 'alloc%' ORDER BY 1"),
+       [("allocated_bytes",), ("allocations",)])
+expect("--min-change", churned(0, 70000, words=("--min-change", "80k")), (0, "grown", 0, None))
+churned(500, 37000, held=-48)
+text = run("--text", "--ascii", "--width", "100", "d.db", tool="ms-report")[0].decode()
+for words in ("CHANGED by more than noise: 1 site", " live   peak  calls  allocated  #", "  0 B  -48 B   +500  +36.1 KiB  3  grown  orderd::Parser::dup"):
+    expect(f"churn as text: {words}", words in text, True)
+text = run("--text", "--ascii", "--width", "60", "d.db", tool="ms-report")[0].decode()
+expect("churn, narrow: what changed keeps its column", " calls  allocated  #" in text and "peak  " not in text.split("CHANGED")[1], True)
+md = run("--md", "--fail-on", "delta_peak_bytes > 1M", "d.db", tool="ms-report")[0].decode()
+for words in ("### Heap: :white_check_mark: allocated **+36.1 KiB (+37 %)**, allocations **+500 (+50 %)**", "| grown | 0 B | \u221248 B | +500 | +36.1 KiB | "):
+    expect(f"churn as Markdown: {words}", words in md, True)
+found = json.loads(run("--sarif", "d.db", tool="ms-report")[0])["runs"][0]["results"]
+expect("churn as SARIF", [r["message"]["text"] for r in found if r["ruleId"] == "memscope/regression"],
+       ["+36.1 KiB allocated, +500 allocations by orderd::Parser::dup(char const*): it grew by more than noise"])
+# a little everywhere: in no place, but in all
+made("spread.db", "UPDATE site SET allocations = allocations + 20, allocated_bytes = allocated_bytes + 2000")
+diff("--exit-code", "--min-change", "3000", "old.db", "spread.db", status=1)
+text = run("--text", "d.db", tool="ms-report")[0].decode()
+expect("no single site", "NO SINGLE SITE CHANGED by more than noise, the figures above did" in text, True)
+
+# ---- verdicts that the old run has too are no errors of the change ----
+def levels(old, new, *words):
+    """Level and rule by site of what SARIF finds; what GitHub is told."""
+    diff("--allow-partial", *words, old, new)
+    found = json.loads(run("-q", "--sarif", "d.db", tool="ms-report")[0])["runs"][0]["results"]
+    told = run("-q", "--github", "d.db", tool="ms-report")[0].decode()
+    return {(r["properties"]["site"], r["ruleId"][9:]): r["level"] for r in found if r["ruleId"] != "memscope/regression"}, \
+        [line.split(" ")[0] for line in told.split("\n") if line and "title=More memory" not in line]
+
+
+expect("alone", {r["properties"]["site"]: r["level"] for r in json.loads(run("-q", "--sarif", "old.db", tool="ms-report")[0])["runs"][0]["results"]},
+       {1: "error", 3: "warning"})
+expect("as before", levels("old.db", "same.db"), ({(1, "unreachable"): "note", (3, "growing"): "note"}, ["::notice"]))
+expect("more than before", levels("old.db", "new.db"), ({(1, "unreachable"): "error", (3, "growing"): "note"}, ["::error", "::notice"]))
+made("clean.db", "UPDATE site SET verdict = iif(verdict IS NULL, NULL, 'reachable')")
+expect("reachable before", levels("clean.db", "same.db"), ({(1, "unreachable"): "error", (3, "growing"): "warning"}, ["::error", "::warning"]))
+made("unseen.db", "UPDATE site SET verdict = NULL")
+expect("nobody looked", levels("unseen.db", "same.db"), ({(1, "unreachable"): "warning", (3, "growing"): "warning"}, ["::warning", "::warning"]))
+expect("nothing live before", levels("old.db@mark:warm", "same.db@end"), ({(1, "unreachable"): "error", (3, "growing"): "warning"}, ["::error", "::warning"]))
+diff("--old", "unseen.db", "--old", "old.db", "--new", "same.db")
+expect("one old run has it", rows(sqlite3.connect("d.db"), "SELECT * FROM diff_known ORDER BY 1"),
+       [(1, "unreachable"), (2, "unknown"), (3, "growing"), (7, "unknown")])
+junit = run("-q", "--junit", "d.db", tool="ms-report")[0].decode()
+expect("JUnit", (junit.count("nothing points to some or all of it at the end, in the old runs too"), 'errors="0"' in junit), (1, True))
+expect("a first night", levels("nothing.db", "new.db", "--allow-missing-old", "-q")[0], {(1, "unreachable"): "error", (3, "growing"): "warning"})
 
 # ---- what filters hide, before and after ----
 for words in (["--function", "Parser"], ["--not-function", "^main$"], ["--min", "5k"], ["--function", "Logger|Cache"], ["--function", "nothing"]):
@@ -276,7 +351,7 @@ report = json.load(open("d.json", encoding="utf-8"))["diff"]
 expect("JSON: order", [s["id"] for s in report["sites"]][:3], [1, 9, 10])
 expect("JSON: totals", [report["totals"][k] for k in ("delta_live_bytes", "new_live_bytes", "gone_live_bytes", "grown_sites")], [78000, 9000, 1000, 1])
 text = run("--text", "--ascii", "d.db", tool="ms-report")[0].decode()
-for words in ("old.db -> new.db", "live at end", "+76.2 KiB", "CHANGED by more than noise: 2 sites", "orderd::Parser::dup", "6 unchanged, 1 gone, 1 renamed"):
+for words in ("old.db -> new.db", "live at end", "+76.2 KiB", "CHANGED by more than noise: 3 sites", "orderd::Parser::dup", "6 unchanged, 1 gone, 1 renamed"):
     expect(f"text: {words}", words in text, True)
 md = run("--md", "--fail-on", "delta_unfreed_bytes > 64k", "--fail-on", "delta_peak_bytes > 1G", "d.db", tool="ms-report")[0].decode()
 expect("Markdown: key", md.split("\n")[0], "<!-- memscope:orderd -->")
