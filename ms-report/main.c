@@ -176,6 +176,10 @@ static int write_output(struct page *p, const struct options *opt, const struct 
 		rc = out_flush(&o, "standard output", err);
 	}
 	out_free(&o);
+	const char *lacks = rc == 0 ? render_lacks(p, opt, output->format) : NULL;
+	if (lacks)
+		ms_cli_remark(&opt->cli, "--%s: %s (ms-snap without --at keeps peak and end)",
+			      output->name, lacks);
 	return rc;
 }
 

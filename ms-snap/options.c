@@ -35,8 +35,8 @@ static const struct ms_cli_option rows[] = {
 	 "keep the live blocks of this moment; may be given several times: peak, end, start, 1.5s, "
 	 "-10m, 14:30:05 (UTC), mark:NAME, mark:NAME#3, mark:NAME#last (default: peak and end)"},
 	{"every", 0, "DURATION", ms_cli_duration, MS_RANGE(every_ns, "", NULL), 3,
-	 "a moment at each multiple: 10s, 5m (at most 10,000); with --maps and --smaps: again and "
-	 "again"},
+	 "a moment at each multiple, too: 10s, 5m (at most 10,000); with --maps and --smaps: again "
+	 "and again"},
 	{"from", 0, "POINT", ms_cli_point, MS_AT(from), 4,
 	 "count only what happened from there on; live blocks stay true"},
 	{"to", 0, "POINT", ms_cli_point, MS_AT(to), 5,

@@ -42,7 +42,7 @@ int ms_points_parse(struct build *b)
 	const struct ms_build_options *o = b->opt;
 	unsigned skip = o->from || o->to ? 0 : 1;
 	b->labels = o->point_count ? o->points : usual + skip;
-	b->label_count = o->point_count ? o->point_count : o->every_ns ? 0 : 3 - skip;
+	b->label_count = o->point_count ? o->point_count : 3 - skip;
 	if (parse_labels(b) != 0)
 		return -1;
 	return parse_one(b, o->from, &b->from) || parse_one(b, o->to, &b->to) ? -1 : 0;
@@ -424,7 +424,7 @@ static const char *seconds(struct build *b, uint64_t ns)
 
 static bool has_label(const struct build *b, const char *label)
 {
-	for (size_t i = 0; i < b->label_count && i < b->opt->point_count; i++)
+	for (size_t i = 0; i < b->label_count; i++)
 		if (strcmp(b->labels[i], label) == 0)
 			return true;
 	return false;

@@ -30,7 +30,7 @@ static int add_output(const struct ms_cli_arg *arg, struct ms_err *err)
 					  "for the other, such as --json=FILE");
 	if (opt->output_count == OUTPUTS_MAX)
 		return ms_err_set(err, "more than %d outputs", OUTPUTS_MAX);
-	opt->outputs[opt->output_count++] = (struct output){format, path};
+	opt->outputs[opt->output_count++] = (struct output){format, path, arg->row->name};
 	return 0;
 }
 
@@ -300,7 +300,7 @@ int options_parse(int argc, char **argv, struct options *opt, struct ms_err *err
 	opt->inputs = (const char *const *)(argv + optind);
 	opt->input_count = (size_t)(argc - optind);
 	if (!opt->output_count)
-		opt->outputs[opt->output_count++] = (struct output){FORMAT_TEXT, NULL};
+		opt->outputs[opt->output_count++] = (struct output){.format = FORMAT_TEXT};
 	if (check(opt, err) != 0)
 		return -1;
 	if (!opt->view_count)

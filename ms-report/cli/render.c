@@ -264,14 +264,26 @@ static void json_or_pretty(struct page *p, const struct options *opt, struct out
 	out_free(&compact);
 }
 
-/* Of a format that has one figure: as --metric says, or a list view. */
-static enum metric chosen_metric(const struct page *p, const struct options *opt)
+/* What --metric or a list view says; METRIC_COUNT = neither. */
+static enum metric asked_metric(const struct options *opt)
 {
-	enum metric metric = metric_of(p, opt);
+	enum metric metric = opt->metric;
 	for (size_t i = 0; i < opt->view_count && opt->metric == METRIC_COUNT; i++)
 		if (is_list(opt->views[i]))
 			metric = list_metric(opt->views[i]);
 	return metric;
+}
+
+/* Of a format that has one figure. */
+static enum metric chosen_metric(const struct page *p, const struct options *opt)
+{
+	enum metric metric = asked_metric(opt);
+	return metric == METRIC_COUNT ? metric_of(p, opt) : metric;
+}
+
+const char *render_lacks(const struct page *p, const struct options *opt, enum format f)
+{
+	return export_lacks(p->m, f, asked_metric(opt));
 }
 
 static void folded(struct page *p, const struct options *opt, struct out *o)

@@ -17,5 +17,7 @@ struct out;
 /* Finds what the views are about, before anything is written. 0, or -1 with `err` set: a site that
  * is not there, a query that fails. */
 int render_prepare(struct page *p, const struct options *opt, struct ms_err *err);
+/* As export_lacks(), with what was asked for. */
+const char *render_lacks(const struct page *p, const struct options *opt, enum format f);
 /* Writes one format of a prepared page to `o`. */
 void render(struct page *p, const struct options *opt, enum format f, struct out *o);

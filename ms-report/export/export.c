@@ -204,6 +204,48 @@ static void make_notes(struct model *m, struct export *x)
 					  : export_title(m, f);
 	if (unknown)
 		words_add(&x->notes, SAY("not known, and 0 here or left out: %s", unknown));
+	if (x->lacks)
+		words_add(&x->notes, x->lacks);
+}
+
+static bool has_moment(const struct model *m, const char *label)
+{
+	for (size_t i = 0; i < m->snapshots.n; i++)
+		if (strcmp(m->snapshots.v[i].label, label) == 0)
+			return true;
+	return false;
+}
+
+/* Of a format with one figure it matters only if that is shown. */
+static const char *lacks_peak(struct model *m, enum format f, bool one, enum metric asked)
+{
+	if (has_moment(m, "peak") || (one && asked != METRIC_PEAK && asked != METRIC_COUNT))
+		return NULL;
+	const char *instead = f == FORMAT_HEAPTRACK ? "the peak shown is the largest of its moments"
+			      : f == FORMAT_MASSIF  ? "no tree is marked as the peak's"
+			      : one && asked == METRIC_COUNT
+				      ? SAY("what is live at %s is shown", say_moment(m, &whole))
+				      : "its figures are 0 or left out";
+	return SAY("no moment 'peak' in the snapshot: %s", instead);
+}
+
+static const char *lacks_end(struct model *m, enum format f, bool one, enum metric asked)
+{
+	if (has_moment(m, "end") || f == FORMAT_MASSIF || (one && asked != METRIC_LIVE))
+		return NULL;
+	return SAY("no moment 'end' in the snapshot: what is live in the end, in use or leaked is "
+		   "that of %s",
+		   f == FORMAT_HEAPTRACK ? "its last moment" : say_moment(m, &whole));
+}
+
+const char *export_lacks(struct model *m, enum format f, enum metric asked)
+{
+	bool one = f == FORMAT_FOLDED || f == FORMAT_GPROF2DOT;
+	if ((f < FORMAT_PPROF && !one) || f == FORMAT_CHROME_TRACE || m->proc_only || m->diff ||
+	    !m->snapshots.n)
+		return NULL;
+	const char *peak = lacks_peak(m, f, one, asked), *end = lacks_end(m, f, one, asked);
+	return peak && end ? SAY("%s; %s", peak, end) : peak ? peak : end;
 }
 
 const char *export_joined(struct export *x, const char *first, size_t from)
@@ -216,7 +258,6 @@ const char *export_joined(struct export *x, const char *first, size_t from)
 /* All in the model's arena. */
 static void make(struct model *m, struct export *x)
 {
-	*x = (struct export){.m = m};
 	const char **v;
 	size_t n = command_arguments(m, &m->processes.v[0], &v);
 	const char *command = v[0];
@@ -345,7 +386,7 @@ bool export_write(struct page *p, enum format f, enum metric asked, enum metric 
 		[FORMAT_GPROF2DOT] = export_gprof2dot, [FORMAT_MASSIF] = export_massif,
 		[FORMAT_DHAT] = export_dhat,           [FORMAT_HEAPTRACK] = export_heaptrack,
 		[FORMAT_CALLGRIND] = export_callgrind, [FORMAT_CHROME_TRACE] = export_chrome};
-	struct export x;
+	struct export x = {.m = p->m, .lacks = export_lacks(p->m, f, asked)};
 	if (!formats[f])
 		return false;
 	make(p->m, &x);

@@ -63,6 +63,7 @@ struct export
 	uint64_t total[EXPORT_FIGURES];
 	bool known[EXPORT_FIGURES];
 	const char *command; /* of the first process, cleaned */
+	const char *lacks;   /* of export_lacks */
 	struct words notes;  /* whole sentences: who wrote it, and what the figures are worth */
 	uint32_t *path;      /* as long as the longest stack */
 	enum metric asked;   /* METRIC_COUNT = none was */
@@ -110,6 +111,10 @@ size_t export_points(struct export *x, struct export_point **out);
 
 /* Why this cannot be written, for a message; NULL = it can. */
 const char *export_refuses(const struct page *p, const struct output *output);
+/* What `f` shows of the peak or the end that is not of it, as the snapshot does not hold that moment;
+ * NULL = it has all that it needs. For a message, and in the file where the format has a place for
+ * it. `asked` as below. */
+const char *export_lacks(struct model *m, enum format f, enum metric asked);
 /* Is it `f` that is written here? Then it was. `asked`: the metric that was asked for, METRIC_COUNT
  * = none was; `metric`: the one that a format with one figure has. */
 bool export_write(struct page *p, enum format f, enum metric asked, enum metric metric,

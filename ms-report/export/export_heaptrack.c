@@ -404,7 +404,8 @@ static void put_head(struct heaptrack *h)
 	out_str(&h->text, "v 10400 3\n");
 	for (size_t i = 0; i < x->notes.n; i++)
 		out_printf(&h->text, "# %s\n", x->notes.v[i]);
-	out_printf(&h->text, "X %s\n", x->command);
+	/* the one text of ours that its readers show */
+	out_printf(&h->text, x->lacks ? "X %s [%s]\n" : "X %s\n", x->command, x->lacks);
 	uint64_t system[2] = {h->page_size, 0};
 	put_line(h, 'I', system, 2);
 	if (x->m->quality.attached && x->m->quality.attached != UNKNOWN)

@@ -66,6 +66,7 @@ enum format {
 struct output {
 	enum format format;
 	const char *path; /* NULL = standard output */
+	const char *name; /* of its option; NULL = none was given */
 };
 
 /* ---- pager.c ---- */

@@ -28,6 +28,37 @@ says sampled.db 'sampled every 512.0 KiB on average: figures are estimates'
 says headless.db 'not known, and 0 here or left out: temporary allocations'
 says hidden.db 'hidden: 4 sites'
 
+# a figure of a moment that the snapshot does not hold is said to be none, in the file and on standard error
+lacks() { # FORMAT DB WORDS
+	ms-report --"$1" "$2" >out 2>err
+	grep -qaF "$3" out || { echo "--$1 $2 does not say: $3" && exit 1; }
+	[ "$(cat err)" = "ms-report: --$1: $3 (ms-snap without --at keeps peak and end)" ] || { echo "--$1 $2:" && cat err && exit 1; }
+	ms-report -q --"$1" "$2" 2>err >/dev/null
+	[ ! -s err ] || { echo "--$1 -q $2:" && cat err && exit 1; }
+}
+without() { # DB LABEL
+	fixture "$1" "UPDATE snapshot SET label = '1.7s' WHERE label = '$2'"
+}
+without peakless.db peak
+without endless.db end
+lacks massif peakless.db "no moment 'peak' in the snapshot: no tree is marked as the peak's"
+lacks heaptrack peakless.db "no moment 'peak' in the snapshot: the peak shown is the largest of its moments"
+lacks dhat peakless.db "no moment 'peak' in the snapshot: its figures are 0 or left out"
+lacks heaptrack endless.db "no moment 'end' in the snapshot: what is live in the end, in use or leaked is that of its last moment"
+lacks callgrind endless.db "no moment 'end' in the snapshot: what is live in the end, in use or leaked is that of 1.5s"
+ms-report --heaptrack peakless.db 2>/dev/null | grep -q "^X .* \[no moment 'peak' in the snapshot: "
+[ "$(ms-report --folded peakless.db 2>&1 >/dev/null)" = \
+	"ms-report: --folded: no moment 'peak' in the snapshot: what is live at the end is shown (ms-snap without --at keeps peak and end)" ]
+for f in pprof speedscope gprof2dot massif dhat heaptrack callgrind chrome-trace folded; do
+	ms-report --$f run.db 2>err >/dev/null
+	[ ! -s err ] || { echo "--$f run.db:" && cat err && exit 1; }
+done
+for f in '--massif endless.db' '--chrome-trace peakless.db' '--folded --allocated peakless.db' '--json peakless.db'; do
+	# shellcheck disable=SC2086
+	ms-report $f 2>err >/dev/null
+	[ ! -s err ] || { echo "$f:" && cat err && exit 1; }
+done
+
 # a program with a function whose name is hostile: as many bytes as it had
 gcc -O1 -g -pthread -I"$SRC/include" -fno-optimize-sibling-calls -o program "$SRC/tests/cli/export/program.c"
 python3 - <<'END'

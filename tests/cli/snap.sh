@@ -74,7 +74,10 @@ span '0|600000||0|1|0|307|300 start=307 peak=307 end=300' --from peak --to end
 span '0|2000000||0|0|0|300|300 start=300 peak=300 end=300' --from end
 span '0||0|0|0|0|0|0 start=0 peak=0 end=0' --to start
 span '0|600000|1000000|1|2|0|307|307 700us=307' --from mark:reload --to mark:warm#last --at 700us
-span '1|||4|3|1|307|300 0s=0 0.0005s=107 0.001s=307 0.0015s=300 0.002s=300' --every 500us
+# beside peak and end, which formats of other programs need; --at replaces those two
+span '1|||4|3|1|307|300 peak=307 end=300 0s=0 0.0005s=107 0.001s=307 0.0015s=300 0.002s=300' --every 500us
+span '0|600000||0|1|0|307|300 start=307 peak=307 end=300 0.001s=307 0.0015s=300 0.002s=300' --every 500us --from 600us
+span '1|||4|3|1|307|300 0.001s=307 0s=0 0.002s=300' --every 1ms --at 0.001s
 span '0|600000||0|1|0|307|300 end=300 0.001s=307 0.0015s=300 0.002s=300' --every 500us --from 600us --at end
 # It has no checkpoint: read in part, it is read from its first event to the moment. A pipe cannot be.
 ms-snap -o part.db --read=part --at 500us run.trace
