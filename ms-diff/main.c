@@ -48,6 +48,7 @@ static void say_inputs(const struct options *o, const struct opened *runs, struc
 		ms_cli_remark(&o->cli,
 			      "there is no '%s': compared with the old runs that are there",
 			      runs->left_out);
+	ms_wrappers_tell(&o->wrappers, &o->cli);
 	if (!runs->same_program)
 		ms_cli_remark(
 			&o->cli, "warning: '%s' and '%s' are of different programs: '%s' and '%s'",

@@ -31,6 +31,9 @@ static const struct ms_cli_option rows[] = {
 	 "the same work"},
 	{"min-change", 0, "SIZE", ms_cli_size, MS_AT(min_change), 4,
 	 "less than this is never significant (default 4k)"},
+	{"wrapper", 0, "REGEX", ms_wrapper_take, MS_AT(wrappers), 0,
+	 "functions that match hand on what malloc gives; may be repeated: sites are named after "
+	 "their callers"},
 	{.help = "What is written"},
 	{"output", 'o', "FILE", ms_cli_output, MS_AT(output), 6,
 	 "write to FILE instead of standard output"},
@@ -109,6 +112,7 @@ int options_parse(struct options *o, int argc, char **argv, struct ms_err *err)
 
 void options_free(struct options *o)
 {
+	ms_wrappers_free(&o->wrappers);
 	free(o->inputs[OLD].v);
 	free(o->inputs[NEW].v);
 }

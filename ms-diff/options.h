@@ -6,6 +6,7 @@
 #include "run.h"
 
 #include "libcommon/base/cli.h"
+#include "libcommon/symbols/wrappers.h"
 
 struct options {
 	struct ms_cli_list
@@ -14,7 +15,8 @@ struct options {
 	const char *per;    /* "allocations" or "mark:NAME", or NULL */
 	int64_t min_change; /* bytes */
 	bool exit_code, allow_missing_old;
-	const char *output; /* NULL = standard output */
+	struct ms_wrappers wrappers; /* --wrapper */
+	const char *output;          /* NULL = standard output */
 	struct ms_cli cli;
 };
 

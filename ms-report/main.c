@@ -110,6 +110,7 @@ static sqlite3 *open_input(const struct options *opt, const char **at,
 					 .usual_points = overview ? 2 : 0,
 					 .no_site_details = overview,
 					 .taker = overview && !opt->anonymize ? taker : NULL,
+					 .wrappers = &opt->wrappers,
 					 .progress = !opt->cli.quiet};
 	sqlite3 *db =
 		several ? ms_snapshot_build(paths, opt->input_count, &build, res, err)
@@ -286,6 +287,8 @@ static int report(const struct options *opt)
 		rc = render_prepare(&p, opt, &err);
 	for (size_t i = 0; rc == 0 && i < opt->output_count; i++)
 		rc = write_output(&p, opt, &opt->outputs[i], &err);
+	if (rc == 0)
+		ms_wrappers_tell(&opt->wrappers, &opt->cli);
 	int status = rc == 0 ? final_status(&m, opt) : fail(&err);
 	if (rc == 0 && res.seconds > SLOW_SECONDS)
 		ms_cli_remark(&opt->cli,

@@ -104,12 +104,14 @@ static int snap(const struct options *o, struct ms_err *err)
 				      .sysroot = o->sysroot,
 				      .debug_dirs = o->debug_dirs.v,
 				      .debuginfod_ns = o->debuginfod_ns,
+				      .wrappers = &o->wrappers,
 				      .progress = !o->cli.quiet};
 	struct ms_build_result res;
 	sqlite3 *db = ms_snapshot_build(o->inputs.v, o->inputs.n, &bo, &res, err);
 	if (!db)
 		return -1;
 	tell_trouble(o, res.symbols_trouble);
+	ms_wrappers_tell(&o->wrappers, &o->cli);
 	int rc = finish(db, o, err);
 	if (rc == 0 && res.incomplete) {
 		tell_incomplete(db, o, err);

@@ -57,6 +57,9 @@ static const struct ms_cli_option rows[] = {
 	 "ask the servers of DEBUGINFOD_URLS too, for so long (default 60s)"},
 	{"no-cache", 0, NULL, ms_cli_flag, MS_AT(no_cache), 0,
 	 "look symbols up anew; keep none in ~/.cache/memscope"},
+	{"wrapper", 0, "REGEX", ms_wrapper_take, MS_AT(wrappers), 0,
+	 "functions that match hand on what malloc gives; may be repeated: sites are named after "
+	 "their callers"},
 	{"symbols", 0, "embed", ms_cli_choice, MS_AT(embed), 6,
 	 "append the symbols to the trace itself; writes no snapshot"},
 	{.help = "Running processes instead of a trace"},
@@ -98,10 +101,13 @@ static int check(const struct options *o, struct ms_err *err)
 	for (size_t i = 0; i < o->inputs.n && o->embed; i++)
 		if (strcmp(o->inputs.v[i], "-") == 0)
 			return ms_err_set(err, "--symbols=embed needs files: they are appended to");
-	if (o->embed && (o->output || o->points.n || o->no_symbols || o->every_ns || o->from ||
-			 o->to || o->read != MS_READ_AUTO || o->anonymize))
-		return ms_err_set(err, "--symbols=embed writes no snapshot: "
-				       "-o, --at, --no-symbols and --anonymize do not go with it");
+	if (o->embed &&
+	    (o->wrappers.n || o->output || o->points.n || o->no_symbols || o->every_ns || o->from ||
+	     o->to || o->read != MS_READ_AUTO || o->anonymize))
+		return ms_err_set(err,
+				  "--symbols=embed writes no snapshot: "
+				  "-o, --at, --no-symbols, --wrapper and --anonymize do not go "
+				  "with it");
 	for (size_t i = 0; i < o->inputs.n; i++)
 		if (strcmp(o->inputs.v[i], "-") == 0 && isatty(STDIN_FILENO))
 			return ms_err_set(err, "standard input is a terminal: name a trace");
@@ -112,7 +118,7 @@ static int check(const struct options *o, struct ms_err *err)
 static int check_regions(const struct options *o, int operands, struct ms_err *err)
 {
 	if (operands || o->points.n || o->from || o->to || o->embed || o->no_symbols ||
-	    o->debuginfod_ns || o->no_cache || o->sysroot || o->debug_dirs.n ||
+	    o->wrappers.n || o->debuginfod_ns || o->no_cache || o->sysroot || o->debug_dirs.n ||
 	    o->read != MS_READ_AUTO)
 		return ms_err_set(err, "--maps and --smaps read running processes: a trace, and "
 				       "options about one, do not go with them");
@@ -144,4 +150,5 @@ int options_parse(struct options *o, int argc, char **argv, struct ms_arena *a, 
 void options_free(struct options *o)
 {
 	MS_FREE(o->inputs.v, o->points.v, o->debug_dirs.v);
+	ms_wrappers_free(&o->wrappers);
 }

@@ -9,6 +9,7 @@
 
 #include "libcommon/base/cli.h"
 #include "libcommon/snapshot/snapshot.h"
+#include "libcommon/symbols/wrappers.h"
 
 struct ms_arena;
 struct ms_err;
@@ -21,7 +22,8 @@ struct options {
 	const char *from, *to; /* --from, --to */
 	uint64_t every_ns;     /* --every; 0 = no */
 	enum ms_read read;
-	bool embed; /* --symbols=embed */
+	struct ms_wrappers wrappers; /* --wrapper */
+	bool embed;                  /* --symbols=embed */
 	bool no_symbols, no_cache;
 	bool anonymize;
 	uint64_t debuginfod_ns; /* --debuginfod; 0 = no */

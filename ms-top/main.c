@@ -40,13 +40,13 @@ int main(int argc, char **argv)
 	int rc;
 	setlocale(LC_CTYPE, "");
 	if (options_parse(&o, argc, argv, &err) != 0) {
-		fprintf(stderr, "ms-top: %s\n", err.text);
-		return 2;
-	}
-	if (o.cli.asked)
+		rc = -1;
+	} else if (o.cli.asked) {
 		rc = ms_cli_answer(&o.cli, &err);
-	else
+	} else {
 		rc = run(&o, &err);
+	}
+	options_free(&o);
 	if (rc < 0)
 		fprintf(stderr, "ms-top: %s\n", err.text);
 	return rc < 0 ? 2 : rc;

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 struct ms_err;
+struct ms_wrappers;
 
 /* PRAGMA application_id and user_version of an image. */
 #define MS_SNAPSHOT_APPLICATION_ID 0x4d53636f /* "MSco" */
@@ -50,9 +51,10 @@ struct ms_build_options {
 	 * is one thread) are not asked for, and stay empty */
 	bool no_site_details;
 	const char *sysroot;
-	const char *const *debug_dirs; /* NULL-terminated, or NULL */
-	uint64_t debuginfod_ns;        /* --debuginfod: how long in all; 0 = never */
-	bool progress;                 /* show progress on standard error if it is a terminal */
+	const char *const *debug_dirs;      /* NULL-terminated, or NULL */
+	uint64_t debuginfod_ns;             /* --debuginfod: how long in all; 0 = never */
+	const struct ms_wrappers *wrappers; /* --wrapper; NULL = the known ones and those found */
+	bool progress; /* show progress on standard error if it is a terminal */
 	/* or NULL; gets nothing where what is put must be corrected afterwards */
 	const struct ms_row_taker *taker;
 };
@@ -79,7 +81,8 @@ sqlite3 *ms_snapshot_build(const char *const *traces, size_t n, const struct ms_
  * input, either), told apart by first bytes; "FILE@POINT" selects a moment: *point is then the part
  * after the last @ (else NULL), unless a file of the whole name exists. Hostile databases are
  * checked (defensive mode, schema text equal to ours, integrity) and copied, so that the result is
- * private and writable. A trace is built as ms-snap without options would, with `opt` if not NULL.
+ * private and writable. A trace is built as ms-snap without options would, with `opt` if not NULL;
+ * of a snapshot opt->wrappers must be NULL or none.
  * NULL with `err` set. `max_bytes` 0 = 4 GiB. */
 sqlite3 *ms_snapshot_open(const char *path, const struct ms_build_options *opt, uint64_t max_bytes,
 			  const char **point, struct ms_build_result *res, struct ms_err *err);

@@ -179,6 +179,7 @@ static sqlite3 *fill(struct build *b, sqlite3 *db)
 			       .labels = b->labels,
 			       .label_count = b->label_count,
 			       .symbols = b->opt->no_symbols ? NULL : ms_symbols_new(&so),
+			       .wrappers = b->opt->wrappers,
 			       .progress = &b->progress,
 			       .no_site_details = b->opt->no_site_details,
 			       .one_process = b->all.n == 1,

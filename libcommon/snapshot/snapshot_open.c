@@ -23,6 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "libcommon/symbols/wrappers.h"
 #include "format/trace.h"
 
 #define SNIFF 100 /* bytes: all of SQLite's header */
@@ -340,6 +341,13 @@ static sqlite3 *open_by_content(struct input *in, const char *point,
 	if (in->head_size < sizeof sqlite_magic ||
 	    memcmp(in->head, sqlite_magic, sizeof sqlite_magic) != 0) {
 		ms_err_set(err, "cannot read '%s': neither a MemScope trace nor a snapshot",
+			   in->name);
+		return NULL;
+	}
+	if (opt && opt->wrappers && opt->wrappers->n) {
+		ms_err_set(err,
+			   "option '--wrapper' is for traces: the sites of '%s' were named by "
+			   "ms-snap, which takes it, too",
 			   in->name);
 		return NULL;
 	}

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "libcommon/base/progress.h"
+#include "libcommon/symbols/symbols.h"
 #include "libcommon/trace/recording.h"
 #include "snapshot.h"
 #include "snapshot_sum.h"
@@ -76,11 +77,26 @@ struct ms_filling {
 	size_t label_count;
 	struct ms_symbols *symbols; /* NULL = --no-symbols */
 	struct ms_progress *progress;
-	bool look_again; /* in files, even where the trace says what was found */
+	const struct ms_wrappers *wrappers; /* --wrapper, or NULL */
+	bool look_again;                    /* in files, even where the trace says what was found */
 	bool no_site_details, one_process;
 	const struct ms_row_taker *taker; /* or NULL: all rows go into the database */
 	int64_t modules, frames, stacks, sites, threads, snapshots; /* last ids given */
 	MS_ARRAY(struct ms_site_signs) signs;
+};
+
+/* Logical frames of one frame of the trace: the first is the innermost. */
+struct ms_logical {
+	uint32_t first, count; /* places */
+	int64_t row;           /* frame row of the first; the others follow */
+};
+
+/* What is known of a place, which is a logical frame. */
+struct ms_stack_place {
+	const struct ms_location *at;
+	uint32_t frame, module; /* of the trace */
+	bool runtime;           /* of the language's runtime, or none but a note */
+	bool wrapper;           /* hands on what the allocator gives */
 };
 
 /* Rows of the call stacks of one process: what nodes became. */
@@ -122,6 +138,10 @@ const char **ms_end_verdicts(const struct ms_fill *w);
 
 /* module, frame and stack; sets w->stacks. */
 int ms_fill_stacks(struct ms_fill *w);
+/* Finds the functions through which most sites of their module pass, and sets `wrapper` of the `n`
+ * places that name a site. `frames` are by number. */
+void ms_find_wrappers(const struct ms_recording *t, const struct ms_logical *frames,
+		      struct ms_stack_place *places, size_t n);
 /* The row of table process. */
 int ms_fill_process_row(struct ms_fill *w);
 /* before_size. */

@@ -22,16 +22,11 @@
 #include "libcommon/symbols/runtime.h"
 #include "snapshot_insert.h"
 #include "libcommon/symbols/symbols.h"
+#include "libcommon/symbols/wrappers.h"
 #include "format/trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-/* Logical frames of one frame of the trace. */
-struct logical {
-	uint32_t first, count; /* in places */
-	int64_t row;           /* frame row of the innermost; the others follow */
-};
 
 struct work {
 	struct ms_filling *f;
@@ -39,10 +34,10 @@ struct work {
 	const struct ms_recording *t;
 	struct ms_stack_rows *out;
 	bool *used_frames;
-	struct logical *frames; /* by frame number */
-	MS_ARRAY(struct ms_location) places;
-	bool *runtime;          /* by place */
-	struct ms_signs *signs; /* by place, of it alone */
+	struct ms_logical *frames; /* by frame number */
+	MS_ARRAY(struct ms_location) locations;
+	struct ms_stack_place *places; /* of these */
+	struct ms_signs *signs;        /* by place, of it alone */
 	int *handles; /* by module: ms_symbols_module, -1 = not asked; [0]: of frames of none */
 	int64_t module_base;
 };
@@ -125,7 +120,7 @@ static void places_from_trace(struct work *w, uint32_t frame)
 {
 	uint32_t n = ms_frame_told_count(w->t, frame);
 	for (uint32_t i = 0; i < n; i++)
-		*MS_PUSH(&w->places) = ms_frame_told_at(w->t, frame, i);
+		*MS_PUSH(&w->locations) = ms_frame_told_at(w->t, frame, i);
 }
 
 static void places_from_files(struct work *w, const struct ms_frame *fr)
@@ -139,13 +134,13 @@ static void places_from_files(struct work *w, const struct ms_frame *fr)
 	struct ms_location found[MS_CHAIN_MAX];
 	size_t n = ms_symbols_find(w->f->symbols, *handle, q.address, found, MS_CHAIN_MAX);
 	for (size_t i = 0; i < n && i < MS_CHAIN_MAX; i++)
-		*MS_PUSH(&w->places) = found[i];
+		*MS_PUSH(&w->locations) = found[i];
 }
 
 /* Was something found since `first`? */
 static bool names_one(const struct work *w, size_t first)
 {
-	return w->places.n > first && w->places.v[w->places.n - 1].function;
+	return w->locations.n > first && w->locations.v[w->locations.n - 1].function;
 }
 
 static int by_address(const void *a, const void *b, void *recording)
@@ -172,20 +167,20 @@ static void find_places(struct work *w)
 		const struct ms_row *m = ms_module_of(t, fr->module);
 		ms_progress_show(w->f->progress, "looking up symbols", i, n,
 				 m ? ms_base_name(m->text[MS_MODULE_PATH - 2]) : NULL);
-		struct logical *l = &w->frames[order[i]];
-		l->first = (uint32_t)w->places.n;
+		struct ms_logical *l = &w->frames[order[i]];
+		l->first = (uint32_t)w->locations.n;
 		if (!ms_frame_note(fr) && order[i]) {
 			bool told = ms_frame_told(t, order[i]);
 			if (w->f->symbols && (!told || w->f->look_again))
 				places_from_files(w, fr);
 			if (told && !names_one(w, l->first)) {
-				w->places.n = l->first;
+				w->locations.n = l->first;
 				places_from_trace(w, order[i]);
 			}
 		}
-		if (w->places.n == l->first)
-			*MS_PUSH(&w->places) = (struct ms_location){0};
-		l->count = (uint32_t)w->places.n - l->first;
+		if (w->locations.n == l->first)
+			*MS_PUSH(&w->locations) = (struct ms_location){0};
+		l->count = (uint32_t)w->locations.n - l->first;
 	}
 	free(order);
 }
@@ -202,41 +197,57 @@ static const char *note_in_full(const struct ms_frame *fr, const struct ms_row *
 	return room;
 }
 
+/* What is known of each place without the others. */
+static void judge_places(struct work *w)
+{
+	const struct ms_recording *t = w->t;
+	w->places = ms_xcalloc(w->locations.n, sizeof *w->places);
+	w->signs = ms_xcalloc(w->locations.n, sizeof *w->signs);
+	for (uint32_t i = 0; i < t->frames.n; i++) {
+		const struct ms_frame *fr = &t->frames.v[i];
+		const struct ms_row *m = ms_module_of(t, fr->module);
+		const char *path = m ? m->text[MS_MODULE_PATH - 2] : NULL;
+		bool note = !i || ms_frame_note(fr);
+		for (uint32_t k = 0; k < w->frames[i].count; k++) {
+			uint32_t at = w->frames[i].first + k;
+			const struct ms_location *p = &w->locations.v[at];
+			bool runtime = note || (m && m->number[MS_MODULE_KIND] == 3) ||
+				       ms_is_runtime(path, p->function, p->file);
+			w->places[at] = (struct ms_stack_place){
+				p, i, fr->module, runtime,
+				!runtime && ms_is_wrapper(p->function, w->f->wrappers)};
+			w->signs[at] = (struct ms_signs){
+				runtime ? ms_one_time_signs(path, p->function) : 0,
+				!runtime || note};
+			w->out->without_symbol += !note && !p->function;
+		}
+	}
+}
+
 /* A frame number 0 stands for what was lost in damage. */
 static int fill_frames(struct work *w)
 {
 	const struct ms_recording *t = w->t;
 	struct ms_insert in = ms_large_table(w->f, "frame");
-	w->runtime = ms_xcalloc(w->places.n, 1);
-	w->signs = ms_xcalloc(w->places.n, sizeof *w->signs);
 	for (uint32_t i = 0; i < t->frames.n; i++) {
 		const struct ms_frame *fr = &t->frames.v[i];
 		const struct ms_row *m = ms_module_of(t, fr->module);
-		const char *path = m ? m->text[MS_MODULE_PATH - 2] : NULL;
 		char room[300];
 		const char *note = i ? note_in_full(fr, m, room) : "truncated";
-		if (!w->used_frames[i] || !w->places.v)
+		if (!w->frames[i].count)
 			continue;
 		w->frames[i].row = w->f->frames + 1;
 		for (uint32_t k = 0; k < w->frames[i].count; k++) {
-			uint32_t at = w->frames[i].first + k;
-			const struct ms_location *p = &w->places.v[at];
-			bool runtime = note || (m && m->number[MS_MODULE_KIND] == 3) ||
-				       ms_is_runtime(path, p->function, p->file);
-			w->runtime[at] = runtime;
-			w->signs[at] = (struct ms_signs){
-				runtime ? ms_one_time_signs(path, p->function) : 0,
-				!runtime || note};
-			w->out->without_symbol += !note && !p->function;
+			const struct ms_stack_place *p = &w->places[w->frames[i].first + k];
 			w->f->frames++;
-			ms_put_row(&in, ms_int("id", w->f->frames),
-				   ms_int("process", w->fill->p->id),
-				   ms_int_if("module", m != NULL, w->module_base + fr->module),
-				   note ? ms_null("address") : ms_address("address", fr->address),
-				   ms_text("function", p->function), ms_text("file", p->file),
-				   ms_int_if("line", p->line != 0, p->line),
-				   ms_int("inlined", p->inlined), ms_int("runtime", runtime),
-				   ms_text("note", note));
+			ms_put_row(
+				&in, ms_int("id", w->f->frames), ms_int("process", w->fill->p->id),
+				ms_int_if("module", m != NULL, w->module_base + fr->module),
+				note ? ms_null("address") : ms_address("address", fr->address),
+				ms_text("function", p->at->function), ms_text("file", p->at->file),
+				ms_int_if("line", p->at->line != 0, p->at->line),
+				ms_int("inlined", p->at->inlined), ms_int("runtime", p->runtime),
+				ms_text("note", note));
 		}
 	}
 	return ms_insert_close(&in);
@@ -253,9 +264,9 @@ static struct ms_signs join(struct ms_signs frame, const struct ms_signs *caller
 	return frame;
 }
 
-/* A node's user frame is the first of its own logical frames that is not runtime, else its
- * caller's; where there is none at all the site is named after its innermost frame. Parents come
- * first, so one pass settles all. */
+/* A node's user frame is the first of its own logical frames that is neither runtime nor a wrapper of
+ * malloc, else its caller's. Where all are, it is the outermost wrapper; where there is none either,
+ * the site is named after its innermost frame. Parents come first, so one pass settles all. */
 static int fill_stacks(struct work *w)
 {
 	const struct ms_recording *t = w->t;
@@ -265,7 +276,7 @@ static int fill_stacks(struct work *w)
 		if (!w->out->row_of_node[n])
 			continue;
 		uint32_t caller = t->nodes.v[n].parent;
-		const struct logical *l = &w->frames[t->nodes.v[n].frame];
+		const struct ms_logical *l = &w->frames[t->nodes.v[n].frame];
 		int64_t parent = caller ? w->out->row_of_node[caller] : 0;
 		int64_t user = caller ? w->out->user_of_node[caller] : 0;
 		struct ms_signs signs = w->out->signs[caller];
@@ -278,7 +289,8 @@ static int fill_stacks(struct work *w)
 				   ms_int("frame", l->row + k), ms_int("depth", depth[n]));
 			depth[n]++;
 			parent = w->f->stacks;
-			if (!w->runtime[l->first + k])
+			const struct ms_stack_place *p = &w->places[l->first + k];
+			if (!p->runtime && (!p->wrapper || !user))
 				user = parent;
 			signs = join(w->signs[l->first + k], &signs);
 		}
@@ -305,8 +317,10 @@ int ms_fill_stacks(struct ms_fill *fill)
 		w.handles[i] = -1;
 	mark_used(&w);
 	find_places(&w);
+	judge_places(&w);
+	ms_find_wrappers(t, w.frames, w.places, w.locations.n);
 	int rc = fill_modules(&w) || fill_frames(&w) || fill_stacks(&w) ? -1 : 0;
-	MS_FREE(w.used_frames, w.frames, w.handles, w.places.v, w.runtime, w.signs);
+	MS_FREE(w.used_frames, w.frames, w.handles, w.locations.v, w.places, w.signs);
 	return rc;
 }
 

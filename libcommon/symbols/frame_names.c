@@ -9,6 +9,7 @@
 #include "libcommon/base/arena.h"
 #include "runtime.h"
 #include "shorten.h"
+#include "wrappers.h"
 #include "libcommon/base/thread.h"
 #include "format/trace.h"
 
@@ -32,6 +33,7 @@ struct ms_names {
 	struct ms_arena arena;  /* of the main thread: what the trace tells */
 	struct ms_arena lookup; /* of the other one */
 	struct ms_symbols *symbols;
+	const struct ms_wrappers *wrappers;
 	MS_ARRAY(int) handles; /* by module id, -1 = not asked; of whoever looks up */
 	pthread_t thread;
 	bool alone; /* there is no thread to be had */
@@ -46,13 +48,15 @@ struct ms_names {
 	uint64_t answered;
 };
 
-static struct ms_named name_of(struct ms_arena *a, const char *module, bool guest,
-			       const struct ms_location *l)
+static struct ms_named name_of(const struct ms_names *n, struct ms_arena *a, const char *module,
+			       bool guest, const struct ms_location *l)
 {
+	bool runtime = guest || ms_is_runtime(module, l->function, l->file);
 	return (struct ms_named){
 		.at = *l,
 		.brief = l->function ? ms_name_short(a, l->function) : NULL,
-		.runtime = guest || ms_is_runtime(module, l->function, l->file),
+		.runtime = runtime,
+		.wrapper = !runtime && ms_is_wrapper(l->function, n->wrappers),
 	};
 }
 
@@ -79,7 +83,7 @@ static struct slot look_up(struct ms_names *n, const struct question *q)
 	size_t count = ms_symbols_find(n->symbols, handle, f->address, found, MS_CHAIN_MAX);
 	struct ms_named *v = ms_arena_alloc(&n->lookup, count * sizeof *v);
 	for (size_t i = 0; i < count; i++)
-		v[i] = name_of(&n->lookup, f->module.path, q->guest, &found[i]);
+		v[i] = name_of(n, &n->lookup, f->module.path, q->guest, &found[i]);
 	return (struct slot){v, (uint32_t)count, ANSWERED};
 }
 
@@ -115,12 +119,13 @@ static void *work(void *arg)
 	return NULL;
 }
 
-struct ms_names *ms_names_new(void)
+struct ms_names *ms_names_new(const struct ms_wrappers *wrappers)
 {
 	struct ms_names *n = ms_xcalloc(1, sizeof *n);
 	pthread_mutex_init(&n->lock, NULL);
 	pthread_cond_init(&n->changed, NULL);
 	n->symbols = ms_symbols_new(NULL);
+	n->wrappers = wrappers;
 	n->alone = ms_thread_start(&n->thread, STACK_BYTES, work, n) != 0;
 	return n;
 }
@@ -169,7 +174,7 @@ static struct slot told(struct ms_names *n, const struct ms_recording *t, uint32
 	struct ms_named *v = ms_arena_alloc(&n->arena, count * sizeof *v);
 	for (uint32_t i = 0; i < count; i++) {
 		struct ms_location l = ms_frame_told_at(t, frame, i);
-		v[i] = name_of(&n->arena, m ? m->text[MS_MODULE_PATH - 2] : NULL, of_guest(t, f),
+		v[i] = name_of(n, &n->arena, m ? m->text[MS_MODULE_PATH - 2] : NULL, of_guest(t, f),
 			       &l);
 	}
 	return (struct slot){v, count, TOLD};

@@ -16,12 +16,14 @@
 #include "frame_places.h"
 
 struct ms_names;
+struct ms_wrappers;
 
 /* A logical frame, and whether it is of the language's runtime. */
 struct ms_named {
 	struct ms_location at;
 	const char *brief; /* the function's name, short; NULL = unknown */
 	bool runtime;
+	bool wrapper; /* of malloc, by its name */
 };
 /* A frame of the trace: its logical ones, innermost first. */
 struct ms_frame_names {
@@ -29,8 +31,8 @@ struct ms_frame_names {
 	size_t n; /* 0: not known yet */
 };
 
-/* Looks in files as ms_symbols does. Ends the program when out of memory. */
-struct ms_names *ms_names_new(void);
+/* Looks in files as ms_symbols does. `wrappers` (see wrappers.h; NULL = the known ones) is kept. Ends the program when out of memory. */
+struct ms_names *ms_names_new(const struct ms_wrappers *wrappers);
 void ms_names_free(struct ms_names *n);
 /* What frame number `frame` of `t` is. Never waits for files; asks for what is not known. At least
  * one logical frame, of which nothing may be known; none when the answer is still to come. Valid

@@ -156,6 +156,9 @@ static const struct ms_cli_option rows[] = {
 	 "first"},
 	{"limit", 0, "N", ms_cli_count, MS_RANGE(limit, NULL, "1000000000"), 11,
 	 "rows of a list, 0 = all"},
+	{"wrapper", 0, "REGEX", ms_wrapper_take, MS_AT(wrappers), 0,
+	 "functions that match hand on what malloc gives; may be repeated: sites are named after "
+	 "their callers"},
 	{"reach", 0, "SIZE", ms_cli_size, MS_RANGE(reach, "", NULL), 0,
 	 "with --growth: when SIZE will be reached"},
 	{"anonymize", 0, NULL, ms_cli_flag, MS_AT(anonymize), 0,
@@ -311,5 +314,6 @@ int options_parse(int argc, char **argv, struct options *opt, struct ms_err *err
 void options_free(struct options *opt)
 {
 	free(opt->budgets.v);
+	ms_wrappers_free(&opt->wrappers);
 	ms_arena_free(&opt->arena);
 }

@@ -9,6 +9,7 @@
 #include "ms-report/words/table.h"
 
 #include "libcommon/base/cli.h"
+#include "libcommon/symbols/wrappers.h"
 
 struct ms_err;
 
@@ -47,6 +48,7 @@ struct options {
 	enum view views[VIEW_COUNT]; /* at least one */
 	size_t view_count;
 	struct budgets budgets;
+	struct ms_wrappers wrappers;
 	struct ms_arena arena;     /* of texts from files */
 	const char *const *inputs; /* none = standard input */
 	size_t input_count;

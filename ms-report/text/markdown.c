@@ -4,6 +4,7 @@
 #include "text.h"
 
 #include "ms-report/output/out.h"
+#include "ms-report/words/apart.h"
 
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
 
@@ -137,6 +138,22 @@ static void figures_of(struct page *p, struct out *o, const struct list *l, stru
 	out_printf(o, "| %s | %s ", list_a(p, l->metric, v), list_b(p, l->metric, v));
 }
 
+/* What tells a row from others: " ← `main` main.c:7", ", inside `f`". */
+static void put_apart(struct page *p, struct out *o, const struct apart_line *l)
+{
+	if (*l->name && l->sign == '<')
+		out_printf(o, " %s ", text_arrow(p));
+	else if (*l->name)
+		out_str(o, l->sign == '>' ? ", inside " : ", ");
+	if (l->sign == ' ')
+		markdown_plain(p, o, limited(p, l->name));
+	else
+		markdown_code(p, o, limited(p, l->name));
+	if (*l->place)
+		put_between(p, o, " ", name_cut_start(&p->m->arena, l->place, 80, p->style.ascii),
+			    "");
+}
+
 void markdown_list(struct page *p, struct out *o, const struct list *l)
 {
 	static const char *const heads[METRIC_COUNT] = {
@@ -144,6 +161,8 @@ void markdown_list(struct page *p, struct out *o, const struct list *l)
 		"| calls | allocated ", "| temporary | of its calls ", "| failed | allocations ",
 		"| mapped | calls "};
 	struct model *m = p->m;
+	struct apart *apart =
+		apart_make(m, l->rows, l->n, (struct apart_shown){true, true, false}, &p->style);
 	put_between(p, o, "#### ", list_title(p, l), "\n\n");
 	out_printf(o, "%s| site | where |\n|--:|--:|--:|---|\n", heads[l->metric]);
 	for (size_t i = 0; i < l->n; i++) {
@@ -162,6 +181,8 @@ void markdown_list(struct page *p, struct out *o, const struct list *l)
 			markdown_code(p, o,
 				      limited(p, frame_label(&m->arena, m, caller, &p->style)));
 		}
+		for (size_t k = 0; k < apart[i].n; k++)
+			put_apart(p, o, &apart[i].v[k]);
 		out_str(o, " |\n");
 	}
 	struct list_rest rest[3];

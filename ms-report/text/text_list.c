@@ -11,6 +11,7 @@
 #include "text.h"
 
 #include "ms-report/model/facts.h"
+#include "ms-report/words/apart.h"
 #include "ms-report/output/out.h"
 
 #include <string.h>
@@ -21,6 +22,7 @@
 
 struct line {
 	const char *name, *place, *called, *caller, *caller_place;
+	struct apart apart;
 };
 
 struct layout {
@@ -70,6 +72,10 @@ static struct layout arrange(const struct page *p, const struct line *v, size_t 
 		widen(&want.place, v[i].place, 0);
 		widen(&want.place, v[i].caller_place, 0);
 		widen(&want.called, v[i].called, 0);
+		for (size_t k = 0; k < v[i].apart.n; k++) {
+			widen(&want.name, v[i].apart.v[k].name, 4);
+			widen(&want.place, v[i].apart.v[k].place, 0);
+		}
 	}
 	if (p->style.full_names)
 		return want;
@@ -91,7 +97,10 @@ static void write_names(struct page *p, struct out *o, const struct layout *l, c
 {
 	struct ms_arena *a = &p->m->arena;
 	bool ascii = p->style.ascii;
-	text_pad(o, name_cut(a, name, l->name - indent, ascii), l->name - indent);
+	/* of an address the end tells it from others */
+	bool nameless = strstr(name, "+0x") != NULL;
+	text_pad(o, (nameless ? name_cut_start : name_cut)(a, name, l->name - indent, ascii),
+		 l->name - indent);
 	if (l->place) {
 		out_str(o, "  ");
 		text_pad(o, name_cut_start(a, place, l->place, ascii), l->place);
@@ -105,6 +114,15 @@ static void write_names(struct page *p, struct out *o, const struct layout *l, c
 		out_str(o, name_cut(a, called, l->called, ascii));
 	}
 	text_end_line(o);
+}
+
+/* Below a row: what called it, or tells it from others. */
+static void write_line(struct page *p, struct out *o, const struct layout *l, char sign,
+		       const char *name, const char *place)
+{
+	out_repeat(o, " ", l->before);
+	out_printf(o, "  %c ", sign);
+	write_names(p, o, l, name, place, "", 4);
 }
 
 /* Columns before the names, as wide as they need to be. The peak is a list of shares. */
@@ -256,16 +274,25 @@ void text_list(struct page *p, struct out *o, const struct list *l, bool callers
 				   : "where (first frame of your code)\n");
 		lay = arrange(p, v, l->n, before);
 	}
+	struct apart_shown shown = {lay.called != 0, callers, callers};
+	struct apart *apart = apart_make(m, l->rows, l->n, shown, &p->style);
+	bool more = false;
+	for (size_t i = 0; i < l->n; i++) {
+		v[i].apart = apart[i];
+		more |= apart[i].n != 0;
+	}
+	if (more && !below)
+		lay = arrange(p, v, l->n, before);
 	const struct figures *columns = below ? NULL : &f;
 	for (size_t i = 0; i < l->n; i++) {
 		figures(p, o, l, columns, site_pair(l->rows[i], l->metric),
 			number_of(p, l->rows[i]));
 		write_names(p, o, &lay, v[i].name, v[i].place, v[i].called, 0);
-		if (!v[i].caller)
-			continue;
-		out_repeat(o, " ", lay.before);
-		out_str(o, "  < ");
-		write_names(p, o, &lay, v[i].caller, v[i].caller_place, "", 4);
+		if (v[i].caller)
+			write_line(p, o, &lay, '<', v[i].caller, v[i].caller_place);
+		for (size_t k = 0; k < apart[i].n; k++)
+			write_line(p, o, &lay, apart[i].v[k].sign, apart[i].v[k].name,
+				   apart[i].v[k].place);
 	}
 	struct list_rest rest[3];
 	size_t n = list_rests(p, l, rest);

@@ -26,7 +26,7 @@
 
 static int open_trace(struct app *a, const struct options *o, struct ms_err *err)
 {
-	a->trace = trace_open(o->trace, err);
+	a->trace = trace_open(o->trace, &o->wrappers, err);
 	if (!a->trace)
 		return -1;
 	a->trace->sort = (enum site_column)o->site_sort;

@@ -403,7 +403,7 @@ void app_recording(struct app *a)
 	char text[250];
 	const char *path = recorder_started(a->recorder);
 	if (path)
-		a->trace = trace_open(path, &why);
+		a->trace = trace_open(path, &a->opt->wrappers, &why);
 	if (a->trace) {
 		a->trace->recorder = a->recorder;
 		app_say(a, "recording to %.200s until q", path);

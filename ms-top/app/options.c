@@ -33,6 +33,8 @@ static int check(struct options *o, struct ms_err *err)
 	const char *of_list = ms_cli_given(&o->cli, "kernel")    ? "--kernel"
 			      : ms_cli_given(&o->cli, "columns") ? "--columns"
 								 : NULL;
+	if (o->wrappers.n && o->batch && !o->trace)
+		return ms_err_set(err, "'--wrapper' is for traces");
 	if ((o->trace || o->pid) && of_list)
 		return ms_err_set(err, "'%s' is for the list of processes", of_list);
 	if (o->pid && (o->filter[0] || o->sort_text))
@@ -64,6 +66,9 @@ static const struct ms_cli_option rows[] = {
 	 "sort by this column (default RSS, of a trace LIVE); -COLUMN reverses"},
 	{"filter", 0, "TEXT", take_filter, MS_AT(filter), 5,
 	 "only processes, or sites, that match: text or regular expression"},
+	{"wrapper", 0, "REGEX", ms_wrapper_take, MS_AT(wrappers), 0,
+	 "functions that match hand on what malloc gives; may be repeated: sites are named after "
+	 "their callers"},
 	{"kernel", 0, NULL, ms_cli_flag, MS_AT(kernel), 8, "kernel threads too"},
 	{"proc-root", 0, "FOLDER", ms_cli_text, MS_AT(root), 9, "read this instead of /proc"},
 	{.help = "How often, and how"},
@@ -107,4 +112,9 @@ int options_parse(struct options *o, int argc, char **argv, struct ms_err *err)
 	if (optind < argc)
 		return ms_err_set(err, "one argument too many: '%s'", argv[optind]);
 	return check(o, err);
+}
+
+void options_free(struct options *o)
+{
+	ms_wrappers_free(&o->wrappers);
 }

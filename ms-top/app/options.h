@@ -9,6 +9,7 @@
 
 #include "ms-top/rows/columns.h"
 #include "libcommon/base/cli.h"
+#include "libcommon/symbols/wrappers.h"
 
 struct ms_err;
 
@@ -25,7 +26,9 @@ struct options {
 	int site_sort; /* of a trace: enum site_column */
 	bool reverse;
 	const char *sort_text; /* --sort */
+	struct ms_wrappers wrappers;
 };
 
-/* 0, or -1 with `err` set. Borrows from argv. */
+/* 0, or -1 with `err` set. Borrows from argv; options_free also after a failure. */
 int options_parse(struct options *o, int argc, char **argv, struct ms_err *err);
+void options_free(struct options *o);

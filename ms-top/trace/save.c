@@ -19,19 +19,22 @@ struct save {
 	pthread_t thread;
 	bool running;
 	_Atomic bool ended; /* the last that the thread writes */
+	const struct ms_wrappers *wrappers;
 	char trace[4096], point[64], file[4200];
 	char result[512];
 };
 
-struct save *save_new(void)
+struct save *save_new(const struct ms_wrappers *wrappers)
 {
-	return ms_xcalloc(1, sizeof(struct save));
+	struct save *s = ms_xcalloc(1, sizeof *s);
+	s->wrappers = wrappers;
+	return s;
 }
 
 static int write_snapshot(struct save *s, struct ms_err *err)
 {
 	const char *traces[] = {s->trace}, *points[] = {s->point};
-	struct ms_build_options opt = {.points = points, .point_count = 1};
+	struct ms_build_options opt = {.points = points, .point_count = 1, .wrappers = s->wrappers};
 	size_t size = 0;
 	sqlite3 *db = ms_snapshot_build(traces, 1, &opt, NULL, err);
 	unsigned char *image = db ? ms_snapshot_image(db, &size, err) : NULL;

@@ -32,16 +32,16 @@ static void read_process(struct trace *t)
 		n += (size_t)snprintf(t->process + n, sizeof t->process - n, " %s", r->args.v[i]);
 }
 
-struct trace *trace_open(const char *path, struct ms_err *err)
+struct trace *trace_open(const char *path, const struct ms_wrappers *wrappers, struct ms_err *err)
 {
 	struct ms_follow *f = ms_follow_open(path, err);
 	if (!f)
 		return NULL;
 	struct trace *t = ms_xcalloc(1, sizeof *t);
 	t->follow = f;
-	t->names = ms_names_new();
+	t->names = ms_names_new(wrappers);
 	t->past = past_new();
-	t->save = save_new();
+	t->save = save_new(wrappers);
 	t->shown = f->rec;
 	for (int i = 0; i < TRACE_VIEWS; i++)
 		list_init(&t->lists[i]);

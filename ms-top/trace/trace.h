@@ -197,8 +197,8 @@ struct trace {
 
 /* ---- trace.c ---- */
 
-/* NULL with `err` set. */
-struct trace *trace_open(const char *path, struct ms_err *err);
+/* `wrappers` is kept. NULL with `err` set. */
+struct trace *trace_open(const char *path, const struct ms_wrappers *wrappers, struct ms_err *err);
 void trace_close(struct trace *t);
 /* Reads on, for some 20 ms. 1: there is more; 0; -1 with `err` set. */
 int trace_work(struct trace *t, struct ms_err *err);
@@ -259,7 +259,7 @@ struct trace_frame {
 	const char *module; /* file name; NULL = unknown */
 	uint64_t address;   /* in the module's file */
 	const char *note;   /* why frames are missing here; NULL = none are */
-	bool inlined, runtime, pending;
+	bool inlined, runtime, wrapper, pending;
 };
 /* Calls `each` for the logical frames of a node's stack, innermost first, until it says false. */
 void trace_each_frame(const struct trace *t, uint32_t node,
@@ -333,7 +333,7 @@ void recorder_stop(struct recorder *r);
 
 /* ---- save.c ---- */
 
-struct save *save_new(void);
+struct save *save_new(const struct ms_wrappers *wrappers);
 /* Waits for what is being written. */
 void save_free(struct save *s);
 /* Begins. False: one is being written already, or there is no thread to be had. */

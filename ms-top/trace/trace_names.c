@@ -67,6 +67,7 @@ struct trace_frame trace_part(const struct trace *t, uint32_t frame, uint16_t pa
 	f.line = n->at.line;
 	f.inlined = n->at.inlined;
 	f.runtime = n->runtime || f.note;
+	f.wrapper = n->wrapper;
 	return f;
 }
 
@@ -87,8 +88,15 @@ void trace_each_frame(const struct trace *t, uint32_t node,
 struct naming {
 	struct trace_site_name name;
 	struct trace_frame first, inner;
-	bool has_first, has_user;
+	bool has_first, has_user, has_wrapper;
 };
+
+static void take_user(struct naming *n, const struct trace_frame *f)
+{
+	n->name.user = *f;
+	n->name.called = n->inner;
+	n->name.has_called = n->has_first;
+}
 
 static bool name(void *arg, const struct trace_frame *f)
 {
@@ -99,13 +107,15 @@ static bool name(void *arg, const struct trace_frame *f)
 		return false;
 	}
 	/* until it is known whether it is the user's, it stands for the name */
-	if (f->pending || !f->runtime) {
-		n->name.user = *f;
+	if (f->pending || (!f->runtime && !f->wrapper)) {
+		take_user(n, f);
 		n->has_user = true;
-		n->name.called = n->inner;
-		n->name.has_called = n->has_first;
 		return !f->pending;
 	}
+	/* the outermost wrapper, where there is nothing else */
+	n->has_wrapper |= f->wrapper;
+	if (f->wrapper)
+		take_user(n, f);
 	if (!n->has_first)
 		n->first = *f;
 	n->inner = *f;
@@ -117,7 +127,7 @@ struct trace_site_name trace_site_name(const struct trace *t, uint32_t node)
 {
 	struct naming n = {0};
 	trace_each_frame(t, node, name, &n);
-	if (!n.has_user)
+	if (!n.has_user && !n.has_wrapper)
 		n.name.user = n.has_first ? n.first
 					  : (struct trace_frame){.note = node ? "lost" : "no stack",
 								 .full = ""};

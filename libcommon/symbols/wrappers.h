@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ * Which functions only hand on what the allocator gives (xmalloc, g_malloc): a site is named after
+ * what called them.
+ */
+#pragma once
+
+#include <regex.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "libcommon/base/cli.h"
+
+/* Functions that --wrapper names, besides the known ones. Zero = none. */
+struct ms_wrappers {
+	struct ms_wrapper {
+		const char *text;
+		regex_t regex;
+		_Atomic bool met; /* some function matched */
+	} * v;
+	size_t n, cap;
+};
+
+/* Onto a struct ms_wrappers: a regular expression. -1 with `err` set where it is none. */
+ms_cli_take ms_wrapper_take;
+/* Says which of them matched no function. */
+void ms_wrappers_tell(const struct ms_wrappers *w, const struct ms_cli *cli);
+void ms_wrappers_free(struct ms_wrappers *w);
+
+/* Is a function, as demangled, a known wrapper, or one of `also` (NULL = none)? Of NULL false. */
+bool ms_is_wrapper(const char *function, const struct ms_wrappers *also);

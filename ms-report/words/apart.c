@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT
+ * Rows that would read the same are parted by the nearest frame in which their stacks differ, and
+ * what is the same then by the next one; of these lines the last is shown, where it is enough:
+ *
+ *   new_item < add < main       new_item < .. main      not "new_item < add" two times
+ *   new_item < add < parse      new_item < .. parse
+ *   new_item < copy             new_item < copy
+ *
+ * First the callers that are the user's, then what was called inside, then all callers, then
+ * addresses, then processes.
+ */
+#include "apart.h"
+
+#include "ms-report/model/model.h"
+
+#include "libcommon/base/order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum pass { CALLERS, INSIDE, RUNTIME_CALLERS, ADDRESSES, PROCESSES, PASSES };
+
+struct row {
+	const char *base, *key; /* what it reads like by itself, and by its last line */
+	size_t number;
+	uint32_t *nodes;  /* of its stack, innermost first, */
+	size_t count, at; /* so many, and the one that it is named after */
+};
+
+struct parting {
+	struct model *m;
+	const struct site *const *sites;
+	const struct style *style;
+	struct row *rows;
+	struct apart *out;
+	size_t next[PASSES]; /* step that follows what a row says by itself */
+};
+
+#define SAY(...) ms_arena_printf(&d->m->arena, __VA_ARGS__)
+
+static const char *name_of(struct parting *d, const struct frame *f)
+{
+	return f ? frame_label(&d->m->arena, d->m, f, d->style) : "";
+}
+
+static const char *place_of(struct parting *d, const struct frame *f)
+{
+	return f ? frame_place(&d->m->arena, d->m, f, d->style) : "";
+}
+
+static struct row row_of(struct parting *d, size_t i, struct apart_shown shown)
+{
+	const struct site *s = d->sites[i];
+	const struct frame *f = site_frame(d->m, s), *caller = site_caller(d->m, s);
+	struct row r = {.number = i};
+	for (uint32_t n = s->stack; n != NONE; n = d->m->nodes.v[n].parent)
+		r.count++;
+	r.nodes = ms_arena_alloc(&d->m->arena, (r.count + 1) * sizeof *r.nodes);
+	r.count = 0;
+	for (uint32_t n = s->stack; n != NONE; n = d->m->nodes.v[n].parent) {
+		r.at = n == s->user ? r.count : r.at;
+		r.nodes[r.count++] = n;
+	}
+	r.base = r.key = SAY("%s\n%s\n%s\n%s\n%s", name_of(d, f), place_of(d, f),
+			     shown.called ? name_of(d, site_called(d->m, s)) : "",
+			     shown.caller ? name_of(d, caller) : "",
+			     shown.caller_place ? place_of(d, caller) : "");
+	return r;
+}
+
+/* The frame that a pass looks at in its step `k`; NULL = it has none there. */
+static const struct frame *frame_at(const struct parting *d, const struct row *r, enum pass pass,
+				    size_t k)
+{
+	size_t i = pass == INSIDE ? r->at - k - 1 : pass == ADDRESSES ? k : r->at + k + 1;
+	if (i >= r->count)
+		return NULL;
+	const struct frame *f = model_frame(d->m, r->nodes[i]);
+	return pass == CALLERS && (f->runtime || f->note) ? NULL : f;
+}
+
+/* What a row says in that step. */
+static struct apart_line line_at(struct parting *d, const struct row *r, enum pass pass, size_t k)
+{
+	static const char signs[PASSES] = {'<', '>', '<', ' ', ' '};
+	struct apart_line l = {signs[pass], "", ""};
+	const struct site *s = d->sites[r->number];
+	if (pass == PROCESSES) {
+		l.name = SAY("in %s", process_label(&d->m->arena, &d->m->processes.v[s->process],
+						    "pid ", d->style->ascii));
+		return l;
+	}
+	const struct frame *f = frame_at(d, r, pass, k);
+	if (f && pass == ADDRESSES) {
+		struct frame bare = *f;
+		bare.function = NULL;
+		l.name = f->note ? "" : SAY("at %s", name_of(d, &bare));
+	} else if (f) {
+		l.name = name_of(d, f);
+		l.place = place_of(d, f);
+	}
+	return l;
+}
+
+static bool more_steps(const struct parting *d, const struct row *v, size_t n, enum pass pass,
+		       size_t k)
+{
+	for (size_t i = 0; i < n; i++)
+		if (pass == PROCESSES   ? k == 0 && d->m->processes.n > 1
+		    : pass == INSIDE    ? k < v[i].at
+		    : pass == ADDRESSES ? k < v[i].count
+					: v[i].at + k + 1 < v[i].count)
+			return true;
+	return false;
+}
+
+static bool same_line(const struct apart_line *a, const struct apart_line *b)
+{
+	return strcmp(a->name, b->name) == 0 && strcmp(a->place, b->place) == 0;
+}
+
+/* Do the rows differ in that step? Most are of the same frame, which need not be named. */
+static bool differ(struct parting *d, const struct row *v, size_t n, enum pass pass, size_t k)
+{
+	const struct frame *first = frame_at(d, &v[0], pass, k);
+	struct apart_line a = {.name = NULL}, b;
+	for (size_t i = 1; i < n; i++) {
+		if (pass != PROCESSES && frame_at(d, &v[i], pass, k) == first)
+			continue;
+		a = a.name ? a : line_at(d, &v[0], pass, k);
+		b = line_at(d, &v[i], pass, k);
+		if (!same_line(&a, &b))
+			return true;
+	}
+	return false;
+}
+
+static int by_key(const void *x, const void *y)
+{
+	const struct row *a = x, *b = y;
+	return strcmp(a->key, b->key) ?: MS_ORDER(a->number, b->number);
+}
+
+static void part(struct parting *d, struct row *v, size_t n, enum pass pass, size_t k);
+
+/* Calls `part` for the rows of each key that several have. */
+static void part_groups(struct parting *d, struct row *v, size_t n, enum pass pass, size_t k)
+{
+	qsort(v, n, sizeof *v, by_key);
+	for (size_t i = 0, end; i < n; i = end) {
+		end = i + 1;
+		while (end < n && strcmp(v[end].key, v[i].key) == 0)
+			end++;
+		if (end - i > 1)
+			part(d, v + i, end - i, pass, k);
+	}
+}
+
+/* One line more for the rows, that says what a step does. */
+static void add_lines(struct parting *d, struct row *v, size_t n, enum pass pass, size_t k)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct apart_line l = line_at(d, &v[i], pass, k);
+		struct apart *a = &d->out[v[i].number];
+		v[i].key = SAY("%s\n%s", l.name, l.place);
+		if (!*l.name && !*l.place)
+			continue;
+		if (pass == CALLERS && k < d->next[pass]) /* its name is shown */
+			l.name = "";
+		if (k > d->next[pass] && (l.sign == '<' || l.sign == '>'))
+			l.name = SAY("%s %s", d->style->ascii ? ".." : "\xe2\x80\xa6", l.name);
+		struct apart_line *more = ms_arena_alloc(&d->m->arena, (a->n + 1) * sizeof *more);
+		if (a->n)
+			memcpy(more, a->v, a->n * sizeof *more);
+		more[a->n++] = l;
+		a->v = more;
+	}
+}
+
+/* Rows that read the same up to a step. */
+static void part(struct parting *d, struct row *v, size_t n, enum pass pass, size_t k)
+{
+	for (; pass < PASSES; pass++, k = 0)
+		for (; more_steps(d, v, n, pass, k); k++)
+			if (differ(d, v, n, pass, k)) {
+				add_lines(d, v, n, pass, k);
+				part_groups(d, v, n, pass, k + 1);
+				return;
+			}
+}
+
+/* The last of its lines is enough for a row that has it alone. */
+static void shorten(struct parting *d, struct row *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct apart *a = &d->out[v[i].number];
+		const struct apart_line *l = a->n ? &a->v[a->n - 1] : NULL;
+		v[i].key = SAY("%s\n%s\n%s", v[i].base, l ? l->name : "", l ? l->place : "");
+	}
+	qsort(v, n, sizeof *v, by_key);
+	for (size_t i = 0; i < n; i++) {
+		struct apart *a = &d->out[v[i].number];
+		bool again = (i && strcmp(v[i - 1].key, v[i].key) == 0) ||
+			     (i + 1 < n && strcmp(v[i + 1].key, v[i].key) == 0);
+		if (a->n < 2 || again)
+			continue;
+		a->v += a->n - 1;
+		a->n = 1;
+	}
+}
+
+struct apart *apart_make(struct model *m, const struct site *const *sites, size_t n,
+			 struct apart_shown shown, const struct style *st)
+{
+	struct parting d = {.m = m, .sites = sites, .style = st};
+	d.next[CALLERS] = shown.caller;
+	d.next[INSIDE] = shown.called;
+	d.out = ms_arena_alloc(&m->arena, (n + 1) * sizeof *d.out);
+	d.rows = ms_arena_alloc(&m->arena, (n + 1) * sizeof *d.rows);
+	for (size_t i = 0; i < n; i++)
+		d.rows[i] = row_of(&d, i, shown);
+	part_groups(&d, d.rows, n, CALLERS, 0);
+	shorten(&d, d.rows, n);
+	return d.out;
+}

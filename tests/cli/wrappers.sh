@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Sites are named after what called wrappers of malloc: known ones, those that most sites of a module come by, and those that --wrapper
+# names; never main, nor a function that one other calls. Rows of a list differ where their stacks do.
+set -eu
+fail() { echo "$*" && exit 1; }
+gcc -g -O1 -fno-inline -o app "$SRC/tests/cli/report/wrappers.c"
+for what in list share load main alone inside; do
+	"$BIN/ms-record" -q -o $what.trace ./app $what >/dev/null
+	"$BIN/ms-snap" -q -o $what.db $what.trace
+done
+# NAME..., each of the functions that sites of the program are named after
+names() { # TRACE OPTION...
+	"$BIN/ms-snap" -q -o named.db "$@"
+	sqlite3 named.db "SELECT DISTINCT f.function FROM site s JOIN stack k ON k.id = user_frame JOIN frame f ON f.id = k.frame
+		WHERE f.function NOT LIKE '\_%' ESCAPE '\' ORDER BY 1" | tr '\n' ' '
+}
+is() { # NAMES TRACE OPTION...
+	local want=$1 got
+	shift
+	got=$(names "$@")
+	[ "$got" = "$want " ] || fail "$*: $got"
+}
+# xmalloc is known; what called xdup is one row of --wrapper away
+is 'main xdup' list.trace
+is 'main one three two' list.trace --wrapper '^xdup$'
+is 'main one three two' --wrapper nothing --wrapper '^xdup$' list.trace
+# get_mem is called by four functions, and dup_text by one
+is 'dup_text index_it parse read_all' share.trace
+is 'dup_text index_it parse read_all' share.trace
+# each of three functions that call load does so in two lines: not four
+is load load.trace
+is main main.trace
+# nothing but a wrapper
+is xcalloc alone.trace
+# what it allocates in three lines is its own
+is build inside.trace
+
+# ms-report, ms-top and ms-diff name a trace the same, and refuse what does not match
+"$BIN/ms-report" --leaks list.trace --wrapper xdup >report
+grep -Eq ' three +.*wrappers\.c:[0-9]+ +xdup$' report || fail "--wrapper: $(cat report)"
+"$BIN/ms-top" -b -n 1 --wrapper xdup list.trace >top
+grep -Eq ' three wrappers\.c:[0-9]+  xdup < main$' top || fail "ms-top --wrapper: $(cat top)"
+"$BIN/ms-top" -b -n 1 list.trace >top
+grep -Eq ' xdup wrappers\.c:[0-9]+  xmalloc < three$' top || fail "ms-top: $(cat top)"
+"$BIN/ms-top" -b -n 1 alone.trace >top
+grep -Eq ' xcalloc wrappers\.c:[0-9]+  xmalloc$' top || fail "ms-top, alone: $(cat top)"
+"$BIN/ms-diff" -q -o diff.db --wrapper xdup main.trace list.trace
+[ "$(sqlite3 diff.db "SELECT count(*) FROM site s JOIN stack k ON k.id = user_frame JOIN frame f ON f.id = k.frame WHERE function = 'three'")" = 1 ] ||
+	fail 'ms-diff --wrapper'
+"$BIN/ms-report" --leaks list.trace --wrapper nowhere 2>&1 >/dev/null | grep -qx "ms-report: --wrapper 'nowhere': no function of that name was met" ||
+	fail 'a wrapper that is nowhere'
+refused() { # MESSAGE COMMAND...
+	local message=$1 rc=0
+	shift
+	"$@" >out 2>err || rc=$?
+	[ $rc = 2 ] || fail "$*: status $rc"
+	grep -qF -- "$message" err || fail "$*: $(cat err)"
+}
+refused "the sites of 'list.db' were named by ms-snap" "$BIN/ms-report" --wrapper x list.db
+refused "bad regular expression '(': " "$BIN/ms-report" --wrapper '(' list.trace
+refused "bad regular expression '': it would match" "$BIN/ms-snap" --wrapper '' list.trace
+refused "'--wrapper' is for traces" "$BIN/ms-top" -b --wrapper x
+
+# ---- rows ----
+# What a list says of each site, in one line
+rows() {
+	awk '/^ *[0-9.]+ (%|B|KiB) /{ if (row) print row; sub(/^ *([0-9.]+ (%|B|KiB)? *)+/, ""); row = $0; next }
+		row { row = row " / " $0 } END { print row }' "$1" | tr -s ' '
+}
+for width in 40 60 100 200; do
+	for view in --leaks --peak; do
+		for what in list share load main inside; do
+			"$BIN/ms-report" $view --limit 0 --width $width $what.trace >report
+			[ "$(rows report | sort -u | wc -l)" = "$(sqlite3 $what.db 'SELECT count(*) FROM site')" ] || fail "$what $view, $width columns: $(cat report)"
+		done
+	done
+done
+"$BIN/ms-report" --peak main.trace >report
+[ "$(grep -cE '^ +at app\+0x[0-9a-f]+$' report)" = 2 ] || fail "addresses: $(cat report)"
+"$BIN/ms-report" --leaks --md inside.trace >report
+[ "$(grep -c '^| [0-9]' report)" = "$(grep '^| [0-9]' report | cut -d'|' -f5- | sort -u | wc -l)" ] || fail "Markdown: $(cat report)"
+# shellcheck disable=SC2016
+grep -q '`build` [^ ]* ← `pair` ← `second` ' report || fail "Markdown: $(cat report)"
