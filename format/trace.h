@@ -334,6 +334,11 @@ enum ms_verdict_field {
 	MS_VERDICT_RETAINED_BYTES = 19,
 	MS_VERDICT_WIDE = 20, /* 1: all memory of the heap that is no recorded block counted as
 				 the program's, because not all blocks were recorded */
+	MS_VERDICT_ROOT = 21, /* repeated, in order: the stack of direct blocks that retain indirect
+				 ones of STACK; then how much */
+	MS_VERDICT_ROOT_BLOCKS = 22,
+	MS_VERDICT_ROOT_BYTES = 23,
+	MS_VERDICT_NUMBER = 24, /* allocations before it: later blocks were not looked at */
 };
 /* Only after DONE is a block without a pointer to it unreachable; else it is unknown. */
 enum ms_scan_state {

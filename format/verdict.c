@@ -18,6 +18,8 @@ bool ms_verdict_put_scan(struct ms_record_writer *w, const struct ms_verdict_sca
 	ms_record_number(w, MS_VERDICT_READ, s->read_bytes);
 	if (s->wide)
 		ms_record_number(w, MS_VERDICT_WIDE, 1);
+	if (s->number)
+		ms_record_number(w, MS_VERDICT_NUMBER, s->number);
 	return ms_record_end(w);
 }
 
@@ -35,6 +37,11 @@ bool ms_verdict_put_site(struct ms_record_writer *w, const struct ms_verdict_sit
 		ms_record_number(w, MS_VERDICT_RETAINED_BLOCKS, s->retained_blocks);
 		ms_record_number(w, MS_VERDICT_RETAINED_BYTES, s->retained_bytes);
 	}
+	for (size_t i = 0; i < s->root_count; i++) {
+		ms_record_number(w, MS_VERDICT_ROOT, s->roots[i].stack);
+		ms_record_number(w, MS_VERDICT_ROOT_BLOCKS, s->roots[i].blocks);
+		ms_record_number(w, MS_VERDICT_ROOT_BYTES, s->roots[i].bytes);
+	}
 	return ms_record_end(w);
 }
 
@@ -42,7 +49,7 @@ bool ms_verdict_get(struct ms_record rec, struct ms_verdict_record *out)
 {
 	struct ms_verdict_scan scan = {.label = ""};
 	struct ms_verdict_site site = {0};
-	uint64_t wide = 0, *const numbers[MS_VERDICT_WIDE + 1] = {
+	uint64_t wide = 0, *const numbers[MS_VERDICT_NUMBER + 1] = {
 				   [MS_VERDICT_SCAN] = &scan.scan,
 				   [MS_VERDICT_TIME] = &scan.time_ns,
 				   [MS_VERDICT_EVENT] = &scan.event,
@@ -51,6 +58,7 @@ bool ms_verdict_get(struct ms_record rec, struct ms_verdict_record *out)
 				   [MS_VERDICT_TOOK] = &scan.took_ns,
 				   [MS_VERDICT_READ] = &scan.read_bytes,
 				   [MS_VERDICT_WIDE] = &wide,
+				   [MS_VERDICT_NUMBER] = &scan.number,
 				   [MS_VERDICT_STACK] = &site.stack,
 				   [MS_VERDICT_RETAINED_BLOCKS] = &site.retained_blocks,
 				   [MS_VERDICT_RETAINED_BYTES] = &site.retained_bytes,
@@ -64,7 +72,7 @@ bool ms_verdict_get(struct ms_record rec, struct ms_verdict_record *out)
 			scan.label = (const char *)f.data;
 			scan.label_size = f.size;
 		}
-		if (f.is_bytes || f.id > MS_VERDICT_WIDE)
+		if (f.is_bytes || f.id > MS_VERDICT_NUMBER)
 			continue;
 		unsigned v = f.id - MS_VERDICT_DIRECT_BLOCKS;
 		if (v <= MS_VERDICT_UNKNOWN_BYTES - MS_VERDICT_DIRECT_BLOCKS)
@@ -81,4 +89,23 @@ bool ms_verdict_get(struct ms_record rec, struct ms_verdict_record *out)
 	else
 		out->site = site;
 	return rc == MS_FMT_END && scan.scan && (is_scan || stack);
+}
+
+bool ms_verdict_next_root(struct ms_record *rec, struct ms_verdict_root *out)
+{
+	struct ms_verdict_root next = {0};
+	struct ms_field f;
+	while (ms_record_field(rec, &f) == MS_FMT_OK) {
+		if (f.id == MS_VERDICT_ROOT)
+			next = (struct ms_verdict_root){.stack = f.value};
+		else if (f.id == MS_VERDICT_ROOT_BLOCKS)
+			next.blocks = f.value;
+		next.bytes = f.value;
+		bool in_order = !out->blocks || next.stack > out->stack;
+		if (f.id != MS_VERDICT_ROOT_BYTES || f.is_bytes || !next.blocks || !in_order)
+			continue;
+		*out = next;
+		return true;
+	}
+	return false;
 }

@@ -25,12 +25,19 @@ struct ms_verdict_scan {
 	bool wide;
 	const char *label; /* not NUL-ended when read */
 	size_t label_size;
+	uint64_t number; /* of the next allocation; 0 = not known */
+};
+/* Indirect blocks of a stack that direct blocks of another one, or of the same, retain. */
+struct ms_verdict_root {
+	uint64_t stack, blocks, bytes;
 };
 /* The blocks of one call stack in it. */
 struct ms_verdict_site {
 	uint64_t scan, stack;
 	uint64_t blocks[MS_VERDICTS], bytes[MS_VERDICTS];
 	uint64_t retained_blocks, retained_bytes;
+	const struct ms_verdict_root *roots; /* of its indirect blocks, by stack; borrowed */
+	size_t root_count;
 };
 struct ms_verdict_record {
 	bool is_scan;
@@ -40,11 +47,16 @@ struct ms_verdict_record {
 	};
 };
 
-/* Most bytes of a record, without the label. */
+/* Most bytes of a record, without the label and roots; of each of these. */
 #define MS_VERDICT_RECORD_BYTES 256u
+#define MS_VERDICT_ROOT_BYTES_MAX 48u
 
 /* Writes a record. False when it did not fit. */
 bool ms_verdict_put_scan(struct ms_record_writer *w, const struct ms_verdict_scan *s);
 bool ms_verdict_put_site(struct ms_record_writer *w, const struct ms_verdict_site *s);
-/* Takes a record apart, into whose bytes `label` points. False when it names no scan. */
+/* Takes a record apart, into whose bytes `label` points; `roots` are left out. False when it names
+ * no scan. */
 bool ms_verdict_get(struct ms_record rec, struct ms_verdict_record *out);
+/* The next root of a record, from its start on. False: there is none. Those that are not in order,
+ * or have no blocks, are passed over. `out` is the one before, or zero. */
+bool ms_verdict_next_root(struct ms_record *rec, struct ms_verdict_root *out);

@@ -219,6 +219,11 @@ struct ms_replay {
 	uint64_t alarm_tick,
 		alarm_event; /* when something other than the event is to be done next */
 
+	uint64_t judged; /* blocks of this number and later ones came after the scan at the end;
+			    MS_NEVER = there was none. Set before ms_replay_finish */
+	struct ms_replay_late {
+		uint64_t bytes, blocks;
+	} * late;                   /* by site, those; NULL = none was */
 	uint64_t *oldest;           /* after ms_replay_finish, by site; NULL when sampled */
 	struct ms_sampled *sampled; /* of a sampled recording: see replay_sampled.h; else NULL */
 	struct ms_growth *growth;   /* live bytes over time: replay_growth.h */

@@ -117,6 +117,33 @@ uint64_t *ms_replay_oldest(const struct ms_replay *r)
 	return oldest;
 }
 
+/* ---- what no scan looked at ---- */
+
+struct late_survey {
+	const struct ms_replay *r;
+	struct ms_replay_late *late;
+};
+
+static void look_late(void *arg, uint64_t number, const struct ms_live_block *b)
+{
+	struct late_survey *s = arg;
+	if (number < s->r->judged)
+		return;
+	if (!s->late)
+		s->late = ms_xcalloc(s->r->site_count, sizeof *s->late);
+	struct ms_replay_late *l = &s->late[s->r->cells[b->owner].site];
+	l->bytes += b->size;
+	l->blocks++;
+}
+
+struct ms_replay_late *ms_replay_late(const struct ms_replay *r)
+{
+	struct late_survey s = {.r = r};
+	if (r->judged < r->next_number && !r->sampled)
+		ms_blocks_each(&r->blocks, look_late, &s);
+	return s.late;
+}
+
 /* ---- taking them ---- */
 
 static void take_moment(struct ms_replay *r, struct ms_replay_moment *m)

@@ -49,8 +49,11 @@ void ms_replay_tick(struct ms_replay *r, uint64_t tick_ns)
 
 void ms_replay_init(struct ms_replay *r)
 {
-	*r = (struct ms_replay){
-		.span_ticks = 1, .alarm_tick = 1, .alarm_event = MS_NEVER, .tick_limit = MS_NEVER};
+	*r = (struct ms_replay){.span_ticks = 1,
+				.alarm_tick = 1,
+				.alarm_event = MS_NEVER,
+				.tick_limit = MS_NEVER,
+				.judged = MS_NEVER};
 	ms_blocks_init(&r->blocks);
 	ms_replay_nodes(r, 1);
 	ms_replay_tick(r, 1);
@@ -59,8 +62,8 @@ void ms_replay_init(struct ms_replay *r)
 void ms_replay_free(struct ms_replay *r)
 {
 	ms_blocks_free(&r->blocks);
-	MS_FREE(r->oldest, r->sites, r->site_of_node, r->records, r->cells, r->cell_index.slots,
-		r->classes, r->ages, r->threads, r->backing.v);
+	MS_FREE(r->oldest, r->late, r->sites, r->site_of_node, r->records, r->cells,
+		r->cell_index.slots, r->classes, r->ages, r->threads, r->backing.v);
 	for (size_t i = 0; i < r->moment_count; i++)
 		MS_FREE(r->moments[i].figures, r->moments[i].sampled.sites,
 			r->moments[i].beside.figures);
@@ -407,6 +410,7 @@ void ms_replay_finish(struct ms_replay *r, uint64_t tick)
 	ms_replay_end_alarms(r, tick);
 	ms_growth_finish(r, tick);
 	r->oldest = ms_replay_oldest(r);
+	r->late = ms_replay_late(r);
 	if (!r->sampled)
 		ms_blocks_free(&r->blocks);
 	ms_replay_sum_cells(r);

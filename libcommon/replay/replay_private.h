@@ -52,5 +52,7 @@ void ms_replay_end_alarms(struct ms_replay *r, uint64_t tick);
  * blocks, not event by event. NULL for a sampled recording, whose oldest block need not have been
  * recorded. */
 uint64_t *ms_replay_oldest(const struct ms_replay *r);
+/* By site what is live and came after the scan at the end, to be freed; NULL = nothing did. */
+struct ms_replay_late *ms_replay_late(const struct ms_replay *r);
 /* Counting begins at `tick`, with what is live now. */
 void ms_replay_begin(struct ms_replay *r, uint64_t tick);

@@ -1,4 +1,4 @@
--- The snapshot database, schema version 1. ms-snapshot(5) explains each table with an example.
+-- The snapshot database, schema version 2. ms-snapshot(5) explains each table with an example.
 -- Times are ns since the start of the process's recording; sizes are bytes; null = not known (or not knowable: sampled).
 -- References go by id; stack.parent < stack.id always, so that walking outwards ends. Ids of sites go from the most live bytes at the end to the fewest.
 --   meta             complete (0 or 1, all processes), processes, symbols (0 = --no-symbols), sum_peak_bytes, sum_peak_time_ns,
@@ -32,7 +32,10 @@
 --   scan.label       end, mark:NAME, request; scan.state: done, or why nothing is proved: killed, time, unreadable, threads, lost,
 --                    sampled, memory, stopped, ended, files; its sums are null then
 --   site_verdict     unreachable (nothing points to them but blocks of the same kind in a cycle), indirect (only unreachable ones do),
---                    reachable, unknown; retained_*: the unreachable ones of the site with the indirect ones that they keep
+--                    reachable, unknown; retained_*: the unreachable ones of the site with the indirect ones that they keep;
+--                    reason: after_scan: live at the end, allocated after the scan at the end, which judged none of them; else empty
+--   scan.late_*      of the scan at the end that was done: what is live at the end and came after it; no part of its other sums
+--   lost_with        a block that several retain counts for the one whose oldest unreachable block is oldest; root may be hidden by a filter
 --   *.usable_bytes   usable sizes of the live blocks; null without --usable-size
 --   estimate         of a sampled process: the 95 % interval of a figure, the column of that name in the row that the keys name;
 --                    snapshot 0 = the whole run, site 0 = all sites (-1: those that filters hid), thread 0 = all threads
@@ -102,10 +105,14 @@ CREATE TABLE growth(
 CREATE TABLE scan(
   process INTEGER NOT NULL, scan INTEGER NOT NULL, label TEXT, time_ns INTEGER, event INTEGER, state TEXT, pause_ns INTEGER, took_ns INTEGER,
   read_bytes INTEGER, wide INTEGER, blocks INTEGER, bytes INTEGER, unreachable_blocks INTEGER, unreachable_bytes INTEGER,
+  late_blocks INTEGER, late_bytes INTEGER,
   PRIMARY KEY(process, scan)) WITHOUT ROWID;
 CREATE TABLE site_verdict(
-  site INTEGER NOT NULL, scan INTEGER NOT NULL, verdict TEXT NOT NULL, blocks INTEGER, bytes INTEGER, retained_blocks INTEGER,
-  retained_bytes INTEGER, PRIMARY KEY(site, scan, verdict)) WITHOUT ROWID;
+  site INTEGER NOT NULL, scan INTEGER NOT NULL, verdict TEXT NOT NULL, reason TEXT NOT NULL, blocks INTEGER, bytes INTEGER,
+  retained_blocks INTEGER, retained_bytes INTEGER, PRIMARY KEY(site, scan, verdict, reason)) WITHOUT ROWID;
+-- Of a site's indirect blocks, those that unreachable blocks of site root retain.
+CREATE TABLE lost_with(
+  site INTEGER NOT NULL, scan INTEGER NOT NULL, root INTEGER NOT NULL, blocks INTEGER, bytes INTEGER, PRIMARY KEY(site, scan, root)) WITHOUT ROWID;
 -- Which stacks freed a site's blocks (--free-stacks); stack is null when it was not taken.
 CREATE TABLE free_site(process INTEGER NOT NULL, site INTEGER NOT NULL, stack INTEGER, frees INTEGER, freed_bytes INTEGER);
 CREATE TABLE thread(

@@ -20,16 +20,16 @@ struct ms_wrappers;
 
 /* PRAGMA application_id and user_version of an image. */
 #define MS_SNAPSHOT_APPLICATION_ID 0x4d53636f /* "MSco" */
-#define MS_SNAPSHOT_VERSION 1
+#define MS_SNAPSHOT_VERSION 2
 
 /* How a trace is read: from a checkpoint on where that is worth it, always from its start, from a
  * checkpoint on wherever it can be. */
 enum ms_read { MS_READ_AUTO, MS_READ_ALL, MS_READ_PART };
 
-/* Takes rows of module, frame, stack, site, site_stat and site_verdict in place of the database, in
- * the order of their keys and before what they refer to in other tables: processes have the ids 1, 2
- * and so on. Rows of snapshot are for both. The values live until the call returns, and have the
- * columns of the row before if that was of the same `table`. */
+/* Takes rows of module, frame, stack, site, site_stat, site_verdict and lost_with in place of the
+ * database, in the order of their keys and before what they refer to in other tables: processes
+ * have the ids 1, 2 and so on. Rows of snapshot are for both. The values live until the call
+ * returns, and have the columns of the row before if that was of the same `table`. */
 struct ms_value;
 struct ms_row_taker {
 	void (*row)(void *arg, const char *table, const struct ms_value *v, size_t n);

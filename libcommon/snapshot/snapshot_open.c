@@ -47,6 +47,11 @@ static int check_version(sqlite3 *db, const char *name, struct ms_err *err)
 				  "cannot read '%s': made by a newer MemScope (snapshot version "
 				  "%lld, this one reads %d)",
 				  name, (long long)version, MS_SNAPSHOT_VERSION);
+	if (version > 0 && version < MS_SNAPSHOT_VERSION)
+		return ms_err_set(err,
+				  "cannot read '%s': made by an older MemScope (snapshot version "
+				  "%lld, this one reads %d); make it again of its trace: ms-snap",
+				  name, (long long)version, MS_SNAPSHOT_VERSION);
 	if (version != MS_SNAPSHOT_VERSION)
 		return ms_err_set(err, "cannot read '%s': bad snapshot version %lld", name,
 				  (long long)version);

@@ -31,6 +31,12 @@ static uint32_t site_at(const struct ms_fill *w, uint64_t node)
 	return node < w->r->node_count ? w->r->site_of_node[node] : 0;
 }
 
+/* The scan at the end of the process, if the snapshot reaches that far; NULL = there was none. */
+static const struct ms_verdict_scan *end_scan(const struct ms_kept_process *p)
+{
+	return p->to_ns == MS_NEVER ? ms_recording_end_scan(p->rec) : NULL;
+}
+
 /* ---- scans ---- */
 
 /* Adds up the blocks of a scan: of all, and of those that nothing points to. */
@@ -53,16 +59,31 @@ static struct scan_sums sums_of(const struct ms_recording *t, size_t head)
 	return n;
 }
 
+/* What came after the scan at the end. */
+static struct ms_replay_late all_late(const struct ms_fill *w)
+{
+	struct ms_replay_late all = {0};
+	for (size_t i = 0; i < w->r->site_count && w->r->late; i++) {
+		all.blocks += w->r->late[i].blocks;
+		all.bytes += w->r->late[i].bytes;
+	}
+	return all;
+}
+
 static int put_scans(struct ms_fill *w)
 {
 	const struct ms_recording *t = w->t;
+	const struct ms_verdict_scan *end = end_scan(w->p);
 	struct ms_insert in = ms_insert(w->f->db, "scan", w->f->err);
 	for (size_t i = 0; i < t->verdicts.n; i++) {
 		const struct ms_verdict_record *v = &t->verdicts.v[i];
 		if (!v->is_scan)
 			continue;
 		struct scan_sums n = sums_of(t, i);
-		bool done = v->scan.state == MS_SCAN_DONE;
+		struct ms_replay_late after =
+			&v->scan == end ? all_late(w) : (struct ms_replay_late){0};
+		bool done = v->scan.state == MS_SCAN_DONE,
+		     late = &v->scan == end && w->r->judged != MS_NEVER;
 		ms_put_row(&in, ms_int("process", w->p->id), ms_int("scan", v->scan.scan),
 			   ms_text("label", v->scan.label), ms_int("time_ns", v->scan.time_ns),
 			   ms_int("event", v->scan.event),
@@ -71,7 +92,9 @@ static int put_scans(struct ms_fill *w)
 			   ms_int("read_bytes", v->scan.read_bytes), ms_int("wide", v->scan.wide),
 			   ms_int_if("blocks", done, n.blocks), ms_int_if("bytes", done, n.bytes),
 			   ms_int_if("unreachable_blocks", done, n.lost_blocks),
-			   ms_int_if("unreachable_bytes", done, n.lost_bytes));
+			   ms_int_if("unreachable_bytes", done, n.lost_bytes),
+			   ms_int_if("late_blocks", late, after.blocks),
+			   ms_int_if("late_bytes", late, after.bytes));
 	}
 	return ms_insert_close(&in);
 }
@@ -85,16 +108,32 @@ static void put_site(struct ms_insert *in, int64_t row, const struct ms_verdict_
 		if (!s->blocks[k])
 			continue;
 		ms_put_row(in, ms_int("site", row), ms_int("scan", s->scan),
-			   ms_text("verdict", verdict_names[k]), ms_int("blocks", s->blocks[k]),
-			   ms_int("bytes", s->bytes[k]),
+			   ms_text("verdict", verdict_names[k]), ms_text("reason", ""),
+			   ms_int("blocks", s->blocks[k]), ms_int("bytes", s->bytes[k]),
 			   ms_int_if("retained_blocks", direct, s->retained_blocks),
 			   ms_int_if("retained_bytes", direct, s->retained_bytes));
+	}
+}
+
+/* Blocks that came after the scan at the end. */
+static void put_late(const struct ms_fill *w, struct ms_insert *in, uint64_t scan)
+{
+	for (size_t i = 0; i < w->r->site_count && w->r->late; i++) {
+		const struct ms_replay_late *l = &w->r->late[w->order[i]];
+		if (!l->blocks)
+			continue;
+		ms_put_row(in, ms_int("site", w->row_of_site[w->order[i]]), ms_int("scan", scan),
+			   ms_text("verdict", verdict_names[MS_VERDICT_IS_UNKNOWN]),
+			   ms_text("reason", "after_scan"), ms_int("blocks", l->blocks),
+			   ms_int("bytes", l->bytes), ms_null("retained_blocks"),
+			   ms_null("retained_bytes"));
 	}
 }
 
 static int put_sites(struct ms_fill *w)
 {
 	const struct ms_recording *t = w->t;
+	const struct ms_verdict_scan *end = end_scan(w->p);
 	struct ms_insert in = ms_large_table(w->f, "site_verdict");
 	for (size_t i = 0; i < t->verdicts.n && w->r->node_count; i++) {
 		const struct ms_verdict_record *v = &t->verdicts.v[i];
@@ -102,21 +141,46 @@ static int put_sites(struct ms_fill *w)
 		if (site)
 			put_site(&in, w->row_of_site[site - 1], &v->site);
 	}
+	if (end)
+		put_late(w, &in, end->scan);
+	return ms_insert_close(&in);
+}
+
+/* Of a damaged trace roots may retain more than there is: those are not told. */
+static bool roots_fit(const struct ms_verdict_site *s)
+{
+	uint64_t blocks = s->blocks[MS_VERDICT_IS_INDIRECT],
+		 bytes = s->bytes[MS_VERDICT_IS_INDIRECT];
+	for (size_t i = 0; i < s->root_count; i++) {
+		if (s->roots[i].blocks > blocks || s->roots[i].bytes > bytes)
+			return false;
+		blocks -= s->roots[i].blocks;
+		bytes -= s->roots[i].bytes;
+	}
+	return true;
+}
+
+static int put_roots(struct ms_fill *w)
+{
+	const struct ms_recording *t = w->t;
+	struct ms_insert in = ms_large_table(w->f, "lost_with");
+	for (size_t i = 0; i < t->verdicts.n && w->r->node_count; i++) {
+		const struct ms_verdict_site *v = &t->verdicts.v[i].site;
+		uint32_t site = t->verdicts.v[i].is_scan ? 0 : site_at(w, v->stack);
+		for (size_t k = 0; site && k < v->root_count && roots_fit(v); k++) {
+			uint32_t root = site_at(w, v->roots[k].stack);
+			if (root)
+				ms_put_row(&in, ms_int("site", w->row_of_site[site - 1]),
+					   ms_int("scan", v->scan),
+					   ms_int("root", w->row_of_site[root - 1]),
+					   ms_int("blocks", v->roots[k].blocks),
+					   ms_int("bytes", v->roots[k].bytes));
+		}
+	}
 	return ms_insert_close(&in);
 }
 
 /* ---- the end ---- */
-
-/* The scan at the end of the process, if the snapshot reaches that far; NULL = there was none. */
-static const struct ms_verdict_scan *end_scan(const struct ms_kept_process *p)
-{
-	const struct ms_recording *t = p->rec;
-	const struct ms_verdict_scan *s = NULL;
-	for (size_t i = 0; i < t->verdicts.n && p->to_ns == MS_NEVER; i++)
-		if (t->verdicts.v[i].is_scan && !strcmp(t->verdicts.v[i].scan.label, "end"))
-			s = &t->verdicts.v[i].scan;
-	return s;
-}
 
 /* What is live at the end, by site; NULL = the snapshot has no such moment. */
 static struct ms_live *live_at_end(const struct ms_fill *w)
@@ -163,6 +227,11 @@ const char **ms_end_verdicts(const struct ms_fill *w)
 		if (site && live[site - 1].blocks)
 			worst[site - 1] = worst_of(&v->site);
 	}
+	const char *unknown = verdict_names[MS_VERDICT_IS_UNKNOWN],
+		   *reachable = verdict_names[MS_VERDICT_IS_REACHABLE];
+	for (size_t i = 0; i < w->r->site_count && live && w->r->late; i++)
+		if (w->r->late[i].blocks && (!worst[i] || worst[i] == reachable))
+			worst[i] = unknown;
 	free(live);
 	set_growing(w->r, worst);
 	return worst;
@@ -172,7 +241,7 @@ int ms_fill_verdicts(struct ms_fill *w)
 {
 	const struct ms_verdict_scan *end = end_scan(w->p);
 	long long id = w->p->id;
-	if (put_scans(w) || put_sites(w))
+	if (put_scans(w) || put_sites(w) || put_roots(w))
 		return -1;
 	return !end ? 0
 		    : ms_sql_execf(w->f->db, w->f->err,

@@ -160,6 +160,21 @@ static void begin_symbols(struct ms_recording *t)
 	}
 }
 
+/* The roots of a record, in the arena. */
+static void take_roots(struct ms_recording *t, struct ms_record rec, struct ms_verdict_site *s)
+{
+	struct ms_verdict_root root = {0};
+	struct ms_record again = rec;
+	while (ms_verdict_next_root(&rec, &root))
+		s->root_count++;
+	if (!s->root_count)
+		return;
+	struct ms_verdict_root *v = ms_arena_alloc(&t->arena, s->root_count * sizeof *v);
+	for (root.blocks = 0; ms_verdict_next_root(&again, &root);)
+		*v++ = root;
+	s->roots = v - s->root_count;
+}
+
 static bool add_verdict(struct ms_recording *t, struct ms_record rec)
 {
 	struct ms_verdict_record v;
@@ -175,6 +190,8 @@ static bool add_verdict(struct ms_recording *t, struct ms_record rec)
 		return false;
 	if (v.is_scan)
 		v.scan.label = ms_arena_strndup(&t->arena, v.scan.label, v.scan.label_size);
+	else
+		take_roots(t, rec, &v.site);
 	*MS_PUSH(&t->verdicts) = v;
 	return true;
 }
@@ -380,6 +397,15 @@ static size_t due(const struct ms_recording *t, uint64_t until)
 	return n;
 }
 
+const struct ms_verdict_scan *ms_recording_end_scan(const struct ms_recording *t)
+{
+	const struct ms_verdict_scan *s = NULL;
+	for (size_t i = 0; i < t->verdicts.n; i++)
+		if (t->verdicts.v[i].is_scan && !strcmp(t->verdicts.v[i].scan.label, "end"))
+			s = &t->verdicts.v[i].scan;
+	return s;
+}
+
 /* The events are over, here or by a stop. 0, or -1. */
 static int finish(struct ms_recording *t, struct ms_err *err)
 {
@@ -392,6 +418,9 @@ static int finish(struct ms_recording *t, struct ms_err *err)
 					     err);
 	if (rc < 0)
 		return rc;
+	const struct ms_verdict_scan *scan = ms_recording_end_scan(t);
+	if (scan && scan->state == MS_SCAN_DONE && scan->number)
+		t->replay.judged = scan->number;
 	ms_replay_finish(&t->replay, ms_recording_reached(t) / t->head->tick_ns);
 	return 0;
 }

@@ -163,6 +163,8 @@ uint64_t ms_recording_offset(const struct ms_recording *t);
 /* Length in ns: what the end block says, else the latest time in the file. */
 uint64_t ms_recording_length(const struct ms_recording *t);
 /* "complete", "growing", "no end" or "damaged"; the first two are complete. Valid after the end. */
+/* The scan at the end of the process; NULL = there was none. */
+const struct ms_verdict_scan *ms_recording_end_scan(const struct ms_recording *t);
 const char *ms_recording_state(const struct ms_recording *t);
 bool ms_recording_complete(const struct ms_recording *t);
 

@@ -362,32 +362,21 @@ void graph_solve(struct graph *g, bool complete)
 	MS_FREE(order, c.of, c.inner);
 }
 
-/* What can be reached from a direct block and was not yet, with itself. */
-static void gather(struct graph *g, uint32_t direct, uint64_t *blocks, uint64_t *bytes)
-{
-	*blocks = *bytes = 0;
-	mark(g, direct);
-	while (g->todo_count) {
-		uint32_t i = g->todo[--g->todo_count];
-		++*blocks;
-		*bytes += g->v[i].size;
-		for (uint64_t e = g->first_edge[i]; e < g->first_edge[i + 1]; e++)
-			if (g->v[g->edges[e]].verdict == MS_VERDICT_IS_INDIRECT)
-				mark(g, g->edges[e]);
-	}
-}
-
-void graph_retained(struct graph *g,
-		    void (*f)(void *arg, uint32_t block, uint64_t blocks, uint64_t bytes),
+void graph_retained(struct graph *g, void (*f)(void *arg, uint32_t direct, uint32_t block),
 		    void *arg)
 {
-	uint64_t blocks, bytes;
 	uint32_t n, *order = unmarked(g, &n);
-	for (uint32_t i = 0; i < n; i++) {
-		if (g->v[order[i]].verdict != MS_VERDICT_IS_DIRECT)
+	for (uint32_t k = 0; k < n; k++) {
+		if (g->v[order[k]].verdict != MS_VERDICT_IS_DIRECT)
 			continue;
-		gather(g, order[i], &blocks, &bytes);
-		f(arg, order[i], blocks, bytes);
+		mark(g, order[k]);
+		while (g->todo_count) {
+			uint32_t i = g->todo[--g->todo_count];
+			f(arg, order[k], i);
+			for (uint64_t e = g->first_edge[i]; e < g->first_edge[i + 1]; e++)
+				if (g->v[g->edges[e]].verdict == MS_VERDICT_IS_INDIRECT)
+					mark(g, g->edges[e]);
+		}
 	}
 	free(order);
 }

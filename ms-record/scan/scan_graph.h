@@ -60,8 +60,7 @@ void graph_words(struct graph *g, uint32_t from, const uint64_t *words, size_t n
 /* All words were seen: sets the verdicts. `complete`: of all roots and blocks; else what is not
  * reachable is unknown. */
 void graph_solve(struct graph *g, bool complete);
-/* After graph_solve, once: calls f for every direct block with what it retains: itself and the
- * indirect blocks that can be reached from it and from no older direct block. */
-void graph_retained(struct graph *g,
-		    void (*f)(void *arg, uint32_t block, uint64_t blocks, uint64_t bytes),
+/* After graph_solve, once: calls f for every unreachable block with the direct one that retains it:
+ * the oldest from which it can be reached, or itself. A direct block comes before what it retains. */
+void graph_retained(struct graph *g, void (*f)(void *arg, uint32_t direct, uint32_t block),
 		    void *arg);

@@ -143,6 +143,7 @@ void scan_reached(struct session *s, uint64_t stamp)
 	if (scan_stamp(s) != stamp || !change(q, nobody ? REQUEST_FAILED : REQUEST_TAKEN) || nobody)
 		return;
 	q->live.event = s->stats.events;
+	q->live.number = s->number;
 	q->live.time_ns = clock_ns(&s->clock, stamp);
 	copy_blocks(s, &q->live);
 	struct batch *b = session_batch(s);

@@ -72,17 +72,60 @@ static int by_number(const void *key, const void *b)
 	return MS_ORDER(x->number, y->number);
 }
 
+/* Indirect blocks of a stack, and the stack of what retains them. */
+struct lost_with {
+	uint32_t stack, root;
+	uint64_t blocks, bytes;
+};
+
 struct sites {
 	struct ms_verdict_site *of_stack; /* by stack node */
 	const struct graph *graph;
+	MS_ARRAY(struct lost_with) lost;
 };
 
-static void add_retained(void *arg, uint32_t block, uint64_t blocks, uint64_t bytes)
+static void add_retained(void *arg, uint32_t direct, uint32_t block)
 {
 	struct sites *t = arg;
-	struct ms_verdict_site *s = &t->of_stack[t->graph->v[block].stack];
-	s->retained_blocks += blocks;
-	s->retained_bytes += bytes;
+	const struct graph_block *root = &t->graph->v[direct], *b = &t->graph->v[block];
+	t->of_stack[root->stack].retained_blocks++;
+	t->of_stack[root->stack].retained_bytes += b->size;
+	if (block == direct)
+		return;
+	struct lost_with *last = t->lost.n ? &t->lost.v[t->lost.n - 1] : NULL;
+	if (!last || last->stack != b->stack || last->root != root->stack) {
+		last = MS_PUSH(&t->lost);
+		*last = (struct lost_with){b->stack, root->stack, 0, 0};
+	}
+	last->blocks++;
+	last->bytes += b->size;
+}
+
+static int by_stacks(const void *a, const void *b)
+{
+	const struct lost_with *x = a, *y = b;
+	return MS_ORDER(x->stack, y->stack) ?: MS_ORDER(x->root, y->root);
+}
+
+/* Gives every stack its part of what is in t->lost, as an array to be freed. */
+static struct ms_verdict_root *find_roots(struct sites *t)
+{
+	struct ms_verdict_root *roots = ms_xrealloc(NULL, t->lost.n + 1, sizeof *roots);
+	size_t n = 0;
+	if (t->lost.n)
+		qsort(t->lost.v, t->lost.n, sizeof *t->lost.v, by_stacks);
+	for (size_t i = 0; i < t->lost.n; i++) {
+		const struct lost_with *x = &t->lost.v[i];
+		struct ms_verdict_site *s = &t->of_stack[x->stack];
+		if (!i || by_stacks(x, x - 1)) {
+			s->roots = s->root_count ? s->roots : &roots[n];
+			s->root_count++;
+			roots[n++] = (struct ms_verdict_root){.stack = x->root};
+		}
+		roots[n - 1].blocks += x->blocks;
+		roots[n - 1].bytes += x->bytes;
+	}
+	return roots;
 }
 
 /* The blocks of each stack, as records. */
@@ -98,7 +141,7 @@ static void put_sites(struct work *w, uint64_t scan)
 		g->v[i].stack = f ? f->stack : 0;
 		n = g->v[i].stack >= n ? (size_t)g->v[i].stack + 1 : n;
 	}
-	struct sites t = {ms_xcalloc(n, sizeof *t.of_stack), g};
+	struct sites t = {.of_stack = ms_xcalloc(n, sizeof *t.of_stack), .graph = g};
 	for (uint32_t i = 0; i < g->count; i++) {
 		struct ms_verdict_site *s = &t.of_stack[g->v[i].stack];
 		s->stack = g->v[i].stack;
@@ -107,17 +150,20 @@ static void put_sites(struct work *w, uint64_t scan)
 		s->bytes[g->v[i].verdict] += g->v[i].size;
 	}
 	graph_retained(g, add_retained, &t);
+	struct ms_verdict_root *roots = find_roots(&t);
 	for (size_t i = 0; i < n; i++) {
-		if (!t.of_stack[i].scan)
+		const struct ms_verdict_site *s = &t.of_stack[i];
+		if (!s->scan)
 			continue;
-		batch_record(&w->s->verdicts, MS_VERDICT_RECORD_BYTES);
-		ms_verdict_put_site(&w->s->verdicts, &t.of_stack[i]);
+		batch_record(&w->s->verdicts,
+			     MS_VERDICT_RECORD_BYTES + s->root_count * MS_VERDICT_ROOT_BYTES_MAX);
+		ms_verdict_put_site(&w->s->verdicts, s);
 		for (int v = MS_VERDICT_IS_DIRECT; v <= MS_VERDICT_IS_INDIRECT; v++) {
-			q->result.unreachable_blocks += t.of_stack[i].blocks[v];
-			q->result.unreachable_bytes += t.of_stack[i].bytes[v];
+			q->result.unreachable_blocks += s->blocks[v];
+			q->result.unreachable_bytes += s->bytes[v];
 		}
 	}
-	free(t.of_stack);
+	MS_FREE(roots, t.lost.v, t.of_stack);
 }
 
 void scan_put_result(struct work *w)
@@ -136,7 +182,8 @@ void scan_put_result(struct work *w)
 		.state = w->state,
 		.pause_ns = scan_pause(w),
 		.read_bytes = w->memory.bytes,
-		.wide = q->live.wide};
+		.wide = q->live.wide,
+		.number = w->answered ? q->live.number : 0};
 	pthread_mutex_lock(&w->s->lock);
 	q->result.unreachable_blocks = q->result.unreachable_bytes = 0;
 	head.scan = ++q->scans;

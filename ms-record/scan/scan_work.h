@@ -51,7 +51,7 @@ struct number_stack {
 /* What was live at a request's stamp. */
 struct scan_live {
 	/* Filled in by the draining thread, when the merge has come there. */
-	uint64_t event, time_ns, lost;
+	uint64_t event, number, time_ns, lost;
 	bool wide;
 	struct graph_block *blocks;
 	uint32_t count;

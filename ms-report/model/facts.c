@@ -198,7 +198,7 @@ uint64_t unrecorded_frees(const struct model *m, uint64_t unknown_frees)
 
 /* ---- what the scan at the end of each process found ---- */
 
-/* The scan at the end, or why it told nothing. */
+/* The scan at the end, what came after it, or why it told nothing. */
 static void take_scan(struct reader *r)
 {
 	static const char *const states[UNSCANNED_COUNT] = {[UNSCANNED_KILLED] = "killed",
@@ -211,42 +211,72 @@ static void take_scan(struct reader *r)
 							    [UNSCANNED_STOPPED] = "stopped"};
 	const char *state = reader_text(r);
 	uint32_t process = MODEL_FIND(r->m->processes, reader_id(r));
-	if (state && !strcmp(state, "done") && process != NONE)
+	if (state && !strcmp(state, "done") && process != NONE) {
 		r->m->processes.v[process].end_scan = reader_id(r);
+		r->m->late.bytes += reader_number_or_0(r);
+		r->m->late.blocks += reader_number_or_0(r);
+	}
 	for (int i = UNSCANNED_NOT + 1; state && !r->m->unscanned && i < UNSCANNED_COUNT; i++)
 		if (!strcmp(state, states[i]))
 			r->m->unscanned = (enum unscanned)i;
 }
 
+static void live_sub(struct live *from, struct live l)
+{
+	from->bytes = figure_sub(from->bytes, l.bytes);
+	from->blocks = figure_sub(from->blocks, l.blocks);
+}
+
 /* What filters took away has verdicts too. */
 static void find_hidden(struct model *m)
 {
-	struct live sum = {0};
-	for (size_t i = 0; i < m->sites.n; i++) {
-		sum.bytes += m->sites.v[i].lost.bytes;
-		sum.blocks += m->sites.v[i].lost.blocks;
-	}
 	const struct totals *t = &m->totals;
-	bool hides = m->hidden.filters && t->unreachable_bytes != UNKNOWN;
-	if (hides)
-		m->hidden.lost = (struct live){figure_sub(t->unreachable_bytes, sum.bytes),
-					       figure_sub(t->unreachable_blocks, sum.blocks)};
+	if (!m->hidden.filters || t->unreachable_bytes == UNKNOWN)
+		return;
+	m->hidden.lost = (struct live){t->unreachable_bytes, t->unreachable_blocks};
+	m->hidden.late = m->late;
+	for (size_t i = 0; i < m->sites.n; i++) {
+		live_sub(&m->hidden.lost, m->sites.v[i].lost);
+		live_sub(&m->hidden.late, m->sites.v[i].late);
+	}
+}
+
+static bool is_of_end(const struct model *m, uint32_t scan, uint32_t site)
+{
+	return scan == m->processes.v[m->sites.v[site].process].end_scan;
+}
+
+/* What is lost with a site that filters hide, or with nobody knows what, is told of its own site. */
+static void find_leaks(struct model *m)
+{
+	for (size_t i = 0; i < m->sites.n; i++)
+		m->sites.v[i].leak = m->sites.v[i].lost;
+	for (size_t i = 0; i < m->lost_with.n; i++) {
+		const struct lost_with *v = &m->lost_with.v[i];
+		if (v->root == NONE || !is_of_end(m, v->scan, v->site))
+			continue;
+		live_add(&m->sites.v[v->root].with, v->live);
+		live_sub(&m->sites.v[v->site].leak, v->live);
+		live_add(&m->sites.v[v->root].leak, v->live);
+	}
 }
 
 int verdicts_read(struct model *m, struct ms_err *err)
 {
-	static const char scans[] =
-		"SELECT state, process, scan FROM scan WHERE label = 'end' ORDER BY process";
+	static const char scans[] = "SELECT state, process, scan, late_bytes, late_blocks FROM scan"
+				    " WHERE label = 'end' ORDER BY process";
 	if (reader_read(m, take_scan, scans, err) != 0)
 		return -1;
 	for (size_t i = 0; i < m->verdicts.n; i++) {
 		const struct site_verdict *v = &m->verdicts.v[i];
 		struct site *s = &m->sites.v[v->site];
-		if (v->scan != m->processes.v[s->process].end_scan)
+		if (!is_of_end(m, v->scan, v->site))
 			continue;
-		live_add(&s->lost, v->lost);
-		s->retained_bytes = figure_add(s->retained_bytes, v->retained_bytes);
+		live_add(v->kind == VERDICT_LATE ? &s->late : &s->lost, v->live);
+		if (v->kind == VERDICT_DIRECT)
+			live_add(&s->direct, v->live);
 	}
+	find_leaks(m);
 	find_hidden(m);
 	return 0;
 }

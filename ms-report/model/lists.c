@@ -57,7 +57,8 @@ static const enum told pairs[METRIC_LISTS][2] = {
 	[METRIC_TEMPORARY] = {TOLD_TEMPORARY, TOLD_ALLOCATIONS},
 	[METRIC_FAILED] = {TOLD_FAILED, TOLD_ALLOCATIONS},
 	[METRIC_MAPPED] = {TOLD_MAPPED, TOLD_MAPS},
-	[METRIC_UNREACHABLE] = {TOLD_LOST, TOLD_LOST_BLOCKS},
+	[METRIC_UNREACHABLE] = {TOLD_LEAK, TOLD_LEAK_BLOCKS},
+	[METRIC_LATE] = {TOLD_LATE, TOLD_LATE_BLOCKS},
 	[METRIC_HELD] = {TOLD_LIVE, TOLD_LIVE_BLOCKS}};
 
 /* What the figures of a metric rest on. */
@@ -79,7 +80,9 @@ static struct pair pair_of(const void *what, enum told_of of, enum metric metric
 			 .b = told_value(pairs[metric][1], of, what)};
 	if (metric != METRIC_HELD)
 		return v;
-	return pair_sub(v, pair_of(what, of, METRIC_UNREACHABLE));
+	struct pair lost = {.a = told_value(TOLD_LOST, of, what),
+			    .b = told_value(TOLD_LOST_BLOCKS, of, what)};
+	return pair_sub(pair_sub(v, lost), pair_of(what, of, METRIC_LATE));
 }
 
 struct pair site_pair(const struct site *s, enum metric metric)

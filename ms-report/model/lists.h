@@ -15,7 +15,8 @@ enum metric {
 	METRIC_MAPPED, /* address space held at the moment looked at, and the calls that took any */
 	METRIC_COUNT,
 	/* of the first screen, at the end of a process that was scanned: */
-	METRIC_UNREACHABLE, /* bytes and blocks that nothing points to */
+	METRIC_UNREACHABLE, /* bytes and blocks that nothing points to, with what is lost with them */
+	METRIC_LATE,        /* those that came after the scan */
 	METRIC_HELD,        /* live ones but those */
 	METRIC_LISTS
 };

@@ -195,6 +195,7 @@ void model_free(struct model *m)
 	if (m->diff)
 		MS_FREE(m->diff->rows.v, m->diff->totals.v, m->diff->runs.v);
 	MS_FREE(m->modules.v, m->frames.v, m->nodes.v, m->sites.v, m->processes.v, m->snapshots.v,
-		m->threads.v, m->points.v, m->samples.v, m->marks.v, m->mmaps.v, m->verdicts.v);
+		m->threads.v, m->points.v, m->samples.v, m->marks.v, m->mmaps.v, m->verdicts.v,
+		m->lost_with.v);
 	ms_arena_free(&m->arena);
 }

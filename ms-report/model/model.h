@@ -132,8 +132,11 @@ struct site {
 	const struct site_details *details; /* NULL where rows were handed over */
 	uint64_t allocations, frees, reallocations, failed, allocated_bytes, temporary;
 	struct live end, peak, at;   /* at: the moment of --at, else as end */
-	struct live lost;            /* those that nothing points to, as of the scan at the end */
-	uint64_t retained_bytes;     /* what is unreachable only because they are */
+	struct live lost;            /* those that nothing points to, as of the scan at the end, */
+	struct live direct, with;    /* and of these the direct ones; what is lost with those; */
+	struct live leak;            /* lost, with what is lost with them, without what is lost with
+					another site that is here: these add up to what is lost */
+	struct live late;            /* at the end, those that came after that scan */
 	uint64_t maps, mapped_bytes; /* over the whole run */
 	struct mmap_usage at_mmap;   /* at the moment of --at */
 	struct estimates *est;       /* of a sampled recording; else NULL, here and below */
@@ -146,8 +149,13 @@ struct site_mmap {
 };
 struct site_verdict {
 	uint32_t scan, site; /* number, index */
-	struct live lost;
-	uint64_t retained_bytes;
+	enum verdict_kind { VERDICT_DIRECT, VERDICT_INDIRECT, VERDICT_LATE } kind;
+	struct live live;
+};
+/* Indirect blocks of a site, and the site of the blocks that retain them. */
+struct lost_with {
+	uint32_t scan, site, root; /* number; index; index, or NONE: hidden */
+	struct live live;
 };
 
 /* The whole-run figures of design section 2, of a process or of all. */
@@ -242,7 +250,7 @@ struct mark {
 /* What filters took away, all stages together. */
 struct hidden {
 	uint64_t sites, allocations, frees, reallocations, failed, allocated_bytes, temporary;
-	struct live end, peak, at, lost;
+	struct live end, peak, at, lost, late;
 	uint64_t maps;
 	struct mmap_usage at_mmap;
 	const char *filters; /* their texts, joined by "; "; NULL = no filter was used */
@@ -279,6 +287,7 @@ struct model {
 	MS_ARRAY(struct mark) marks;
 	MS_ARRAY(struct site_mmap) mmaps;
 	MS_ARRAY(struct site_verdict) verdicts;
+	MS_ARRAY(struct lost_with) lost_with;
 	struct totals totals;
 	struct quality quality;
 	struct gaps gaps;
@@ -288,7 +297,8 @@ struct model {
 	struct diff *diff;     /* what it was compared with, see diff.h; NULL = it was not */
 	struct estimates *est; /* of totals, end, peak and at */
 	struct live end, peak,
-		at; /* of all processes at these snapshots; UNKNOWN when there is none */
+		at;       /* of all processes at these snapshots; UNKNOWN when there is none */
+	struct live late; /* of all processes at the end: what came after the scans there */
 	struct mmap_usage at_mmap; /* of all processes at the moment of --at */
 	uint64_t at_time_ns, duration_ns;
 	uint32_t images;     /* of them, those that became another one by exec */

@@ -303,17 +303,30 @@ static void finish_sites(struct model *m)
 	}
 }
 
-/* Of what nothing points to. */
+/* Of what nothing points to, and of what no scan looked at. */
 static void read_verdict(struct reader *r)
 {
 	struct site_verdict v = {.scan = (uint32_t)reader_id(r),
 				 .site = MODEL_FIND(r->m->sites, reader_id(r))};
-	v.lost.bytes = reader_number_or_0(r);
-	v.lost.blocks = reader_number_or_0(r);
-	v.retained_bytes = reader_number_or_0(r);
-	const char *is = text(r);
-	if (v.site != NONE && is && (!strcmp(is, "unreachable") || !strcmp(is, "indirect")))
+	v.live.bytes = reader_number_or_0(r);
+	v.live.blocks = reader_number_or_0(r);
+	const char *is = text(r), *reason = text(r);
+	bool direct = is && !strcmp(is, "unreachable"), indirect = is && !strcmp(is, "indirect"),
+	     late = reason && !strcmp(reason, "after_scan");
+	v.kind = direct ? VERDICT_DIRECT : indirect ? VERDICT_INDIRECT : VERDICT_LATE;
+	if (v.site != NONE && (direct || indirect || late))
 		*MS_PUSH(&r->m->verdicts) = v;
+}
+
+static void read_lost_with(struct reader *r)
+{
+	struct lost_with v = {.scan = (uint32_t)reader_id(r),
+			      .site = MODEL_FIND(r->m->sites, reader_id(r)),
+			      .root = MODEL_FIND(r->m->sites, reader_id(r))};
+	v.live.bytes = reader_number_or_0(r);
+	v.live.blocks = reader_number_or_0(r);
+	if (v.site != NONE)
+		*MS_PUSH(&r->m->lost_with) = v;
 }
 
 static void read_hidden(struct reader *r)
@@ -356,7 +369,7 @@ static void read_filter(struct reader *r)
 /* ---- the database ---- */
 
 #define MOMENTS 2 /* so many tables come first, */
-#define LARGE 6   /* then so many that may be handed over */
+#define LARGE 7   /* then so many that may be handed over */
 static const struct reader_table tables[] = {
 	{read_process, NULL},
 	{read_snapshot, "SELECT id, process, label, time_ns, live_bytes, live_blocks, rss_bytes,"
@@ -372,8 +385,8 @@ static const struct reader_table tables[] = {
 		    " last_ns, lifetime_ns, lifetime_allocations FROM site ORDER BY id"},
 	{read_stat, "SELECT snapshot, site, live_bytes, live_blocks, usable_bytes, mapped_bytes "
 		    "FROM site_stat"},
-	{read_verdict,
-	 "SELECT scan, site, bytes, blocks, retained_bytes, verdict FROM site_verdict"},
+	{read_verdict, "SELECT scan, site, bytes, blocks, verdict, reason FROM site_verdict"},
+	{read_lost_with, "SELECT scan, site, root, bytes, blocks FROM lost_with"},
 	{read_thread,
 	 "SELECT id, process, tid, start_ns, end_ns, allocations, frees,"
 	 " allocated_bytes, temporary, peak_bytes, peak_blocks, live_bytes, live_blocks,"

@@ -65,6 +65,9 @@ struct list_rest {
 	const char *words;
 };
 size_t list_rests(struct page *p, const struct list *l, struct list_rest out[3]);
+/* Of a list of what is unreachable, how a site's figures come about: "48 B in 1 block",
+ * "+ 14.1 KiB in 130 blocks lost with it"; empty where all of it is direct. */
+struct words list_lost(struct page *p, const struct list *l, const struct site *s);
 /* "PEAK at 58m 12s: 1.84 GiB in 3 blocks, top 4 of 3,911 sites": raw words, for any format. */
 const char *list_title(struct page *p, const struct list *l);
 void text_table(struct page *p, struct out *o, const struct table *t);

@@ -279,8 +279,11 @@ void text_first(struct page *p, struct out *o, size_t limit)
 	struct list lost = {0}, live = list_sites(m, known ? METRIC_HELD : METRIC_LIVE, limit),
 		    peak = list_sites(m, METRIC_PEAK, limit);
 	if (known) {
+		struct list late = list_sites(m, METRIC_LATE, limit);
 		lost = list_sites(m, METRIC_UNREACHABLE, limit);
 		lives(p, o, &lost);
+		if (late.total.b)
+			lives(p, o, &late);
 	}
 	lives(p, o, &live);
 	if (peak.all) {

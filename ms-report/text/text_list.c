@@ -164,6 +164,7 @@ static const struct {
 	[METRIC_MAPPED] = {NULL, "mapped", "calls"},
 	[METRIC_UNREACHABLE] = {"UNREACHABLE AT THE END, nothing points to these", "bytes",
 				"blocks", ", ", "block"},
+	[METRIC_LATE] = {"ALLOCATED AFTER THE SCAN, not judged", "bytes", "blocks", ", ", "block"},
 	[METRIC_HELD] = {"LIVE AT THE END, something points to these", "bytes", "blocks", ", ",
 			 "block"},
 };
@@ -257,6 +258,29 @@ size_t list_rests(struct page *p, const struct list *l, struct list_rest out[3])
 	return n;
 }
 
+struct words list_lost(struct page *p, const struct list *l, const struct site *s)
+{
+	struct model *m = p->m;
+	struct words w = {0};
+	uint64_t blocks = s->leak.blocks - s->direct.blocks - s->with.blocks,
+		 bytes = s->leak.bytes - s->direct.bytes - s->with.bytes;
+	if (l->metric != METRIC_UNREACHABLE || s->leak.blocks == s->direct.blocks)
+		return w;
+	if (s->direct.blocks)
+		words_add(&w, ms_arena_printf(&m->arena, "%s in %s", say_size(m, s->direct.bytes),
+					      say_things(m, s->direct.blocks, "block")));
+	if (s->with.blocks)
+		words_add(&w, ms_arena_printf(&m->arena, "+ %s in %s lost with it",
+					      say_size(m, s->with.bytes),
+					      say_things(m, s->with.blocks, "block")));
+	if (blocks)
+		words_add(&w, ms_arena_printf(&m->arena, "%s in %s lost with %s",
+					      say_size(m, bytes), say_things(m, blocks, "block"),
+					      m->hidden.filters ? "sites that filters hide"
+								: "others"));
+	return w;
+}
+
 void text_list(struct page *p, struct out *o, const struct list *l, bool callers)
 {
 	struct model *m = p->m;
@@ -293,6 +317,9 @@ void text_list(struct page *p, struct out *o, const struct list *l, bool callers
 		for (size_t k = 0; k < apart[i].n; k++)
 			write_line(p, o, &lay, apart[i].v[k].sign, apart[i].v[k].name,
 				   apart[i].v[k].place);
+		struct words lost = list_lost(p, l, l->rows[i]);
+		if (lost.n)
+			text_words_in(p, o, &lost, " ", lay.before + 2);
 	}
 	struct list_rest rest[3];
 	size_t n = list_rests(p, l, rest);

@@ -36,7 +36,7 @@ head -c 4096 /dev/zero >in/zeroes
 sqlite3 in/other.db 'CREATE TABLE t(x); INSERT INTO t VALUES(1)'
 cat "$SRC/libcommon/snapshot/schema.sql" "$SRC/tests/cli/filter/fixture.sql" | sqlite3 in/good.db
 copy() { cp in/good.db "in/$1" && shift && sqlite3 "$@" >/dev/null; }
-copy newer.db in/newer.db 'PRAGMA user_version = 2'
+copy newer.db in/newer.db 'PRAGMA user_version = 3'
 copy extra.db in/extra.db 'ALTER TABLE site ADD COLUMN x'
 copy less.db in/less.db 'DROP TABLE site_stat'
 copy view.db in/view.db 'DROP TABLE mark; CREATE VIEW mark AS SELECT 1 AS process'

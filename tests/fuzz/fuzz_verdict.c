@@ -27,7 +27,8 @@ static bool same(const struct ms_verdict_record *a, const struct ms_verdict_reco
 	return b->is_scan && x->scan == y->scan && x->time_ns == y->time_ns &&
 	       x->event == y->event && x->state == y->state && x->pause_ns == y->pause_ns &&
 	       x->took_ns == y->took_ns && x->read_bytes == y->read_bytes && x->wide == y->wide &&
-	       x->label_size == y->label_size && memcmp(x->label, y->label, x->label_size) == 0;
+	       x->number == y->number && x->label_size == y->label_size &&
+	       memcmp(x->label, y->label, x->label_size) == 0;
 }
 
 /* Bytes without blocks are not written. */
@@ -57,6 +58,15 @@ static void write_again(struct ms_verdict_record *v)
 		abort();
 }
 
+/* In order, with blocks. */
+static void check_roots(struct ms_record rec)
+{
+	struct ms_verdict_root root = {0}, last;
+	for (last = root; ms_verdict_next_root(&rec, &root); last = root)
+		if (!root.blocks || (last.blocks && root.stack <= last.stack))
+			abort();
+}
+
 static void each(const uint8_t *data, size_t n)
 {
 	struct ms_record_reader r;
@@ -64,6 +74,7 @@ static void each(const uint8_t *data, size_t n)
 	struct ms_verdict_record v;
 	ms_record_reader_init(&r, data, n);
 	while (ms_record_next(&r, &rec) == MS_FMT_OK) {
+		check_roots(rec);
 		if (!ms_verdict_get(rec, &v))
 			continue;
 		const uint8_t *label = (const uint8_t *)v.scan.label;
@@ -133,6 +144,13 @@ static void check(sqlite3 *db)
 		"SELECT count(*) FROM site_verdict WHERE site NOT IN (SELECT id FROM site)",
 		"SELECT count(*) FROM site_verdict WHERE scan NOT IN (SELECT scan FROM scan)",
 		"SELECT count(*) FROM site_verdict WHERE blocks = 0",
+		"SELECT count(*) FROM lost_with l WHERE blocks = 0 OR root NOT IN (SELECT id FROM "
+		"site) OR site NOT IN (SELECT id FROM site)",
+		"SELECT count(*) FROM (SELECT site, scan, sum(blocks) AS n FROM lost_with GROUP BY "
+		"site, scan) l WHERE n > (SELECT blocks FROM site_verdict v WHERE v.site = l.site "
+		"AND "
+		"v.scan = l.scan AND v.verdict = 'indirect')",
+		"SELECT count(*) FROM scan WHERE late_blocks > 4",
 		"SELECT count(*) FROM site_verdict WHERE verdict != 'unreachable' AND "
 		"(retained_blocks IS NOT NULL OR retained_bytes IS NOT NULL)",
 		"SELECT count(*) FROM scan WHERE (unreachable_blocks IS NULL) != (state IS NOT "

@@ -10,6 +10,7 @@
  *         extended  extended events, usable sizes
  *         moments   a checkpoint, an index
  *         verdicts  two leak scans
+ *         roots     the same, with what retains the indirect blocks, and where the last one stands
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -144,8 +145,9 @@ static void put_checkpoint(const struct stream *s, uint64_t event)
 	}
 }
 
-static void put_verdicts(void)
+static void put_verdicts(bool with_roots)
 {
+	static const struct ms_verdict_root roots[] = {{7, 1, 1}, {29, 1, UINT64_C(1) << 33}};
 	struct ms_verdict_scan asked = {.scan = 1,
 					.time_ns = 1200,
 					.event = EVENTS,
@@ -163,16 +165,21 @@ static void put_verdicts(void)
 				      .took_ns = 3500000,
 				      .read_bytes = UINT64_C(5) << 32,
 				      .label = "end",
-				      .label_size = 3};
+				      .label_size = 3,
+				      .number = with_roots ? 2 * EVENTS : 0};
 	ms_verdict_put_scan(&records, &asked);
-	ms_verdict_put_site(&records, &(struct ms_verdict_site){1, 3, {[3] = 2}, {[3] = 96}, 0, 0});
+	ms_verdict_put_site(&records,
+			    &(struct ms_verdict_site){1, 3, {[3] = 2}, {[3] = 96}, 0, 0, NULL, 0});
 	ms_verdict_put_scan(&records, &end);
-	ms_verdict_put_site(&records, &(struct ms_verdict_site){2, 0, {0, 0, 1, 0}, {0}, 0, 0});
-	ms_verdict_put_site(&records,
-			    &(struct ms_verdict_site){
-				    2, 7, {2, 1, 0, 0}, {32, 16, 0, 0}, 6, UINT64_C(1) << 40});
-	ms_verdict_put_site(&records,
-			    &(struct ms_verdict_site){2, 29, {1, 2, 3, 4}, {8, 9, 10, 11}, 1, 8});
+	ms_verdict_put_site(&records, &(struct ms_verdict_site){.scan = 2, .blocks = {0, 0, 1}});
+	ms_verdict_put_site(
+		&records,
+		&(struct ms_verdict_site){
+			2, 7, {2, 1, 0, 0}, {32, 16, 0, 0}, 6, UINT64_C(1) << 40, NULL, 0});
+	ms_verdict_put_site(
+		&records,
+		&(struct ms_verdict_site){
+			2, 29, {1, 2, 3, 4}, {8, 9, 10, 11}, 1, 8, roots, with_roots ? 2 : 0});
 	put_records(MS_BLOCK_VERDICTS);
 }
 
@@ -268,8 +275,9 @@ int main(int argc, char **argv)
 	put_events(!plain, future, strcmp(argv[1], "extended") == 0, moments);
 	if (moments)
 		ms_trace_write_index(writer, 2000, &index_offset, &err);
-	if (strcmp(argv[1], "verdicts") == 0)
-		put_verdicts();
+	bool roots = strcmp(argv[1], "roots") == 0;
+	if (roots || strcmp(argv[1], "verdicts") == 0)
+		put_verdicts(roots);
 	put_end();
 	if (!plain)
 		put_symbols();

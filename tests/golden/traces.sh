@@ -15,7 +15,7 @@ for t in "$SRC"/tests/golden/v[12]/*.trace; do
 	cmp out.txt piped.txt
 done
 # Today's writer says the same.
-for kind in full plain future extended moments verdicts; do
+for kind in full plain future extended moments verdicts roots; do
 	"$TB/trace-golden" "$kind" new.trace
 	"$TB/trace-dump" new.trace >new.txt
 	if [ "$kind" = plain ]; then set=v1; else set=v2; fi

@@ -1,6 +1,6 @@
 -- Two processes, three points in the first and two in the second, eight sites. Totals equal the sums over sites.
 PRAGMA application_id = 0x4d53636f;
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 INSERT INTO meta VALUES('complete', 1), ('processes', 2), ('symbols', 1);
 INSERT INTO process(id, pid, exe, complete, state, allocations, frees, reallocations, failed_allocations, allocated_bytes,
 	temporary_allocations, peak_bytes, peak_blocks, unfreed_bytes, unfreed_blocks) VALUES

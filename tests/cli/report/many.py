@@ -7,7 +7,7 @@ d = sqlite3.connect(sys.argv[1])
 n = int(sys.argv[2])
 d.execute("PRAGMA synchronous = off")
 d.execute("PRAGMA application_id = 0x4d53636f")
-d.execute("PRAGMA user_version = 1")
+d.execute("PRAGMA user_version = 2")
 d.execute("INSERT INTO process(id, pid, exe, duration_ns, complete, state, events_lost, sampled_bytes, stacks_cut, allocations, frees, reallocations,"
           "failed_allocations, allocated_bytes, temporary_allocations, peak_bytes, peak_blocks, peak_time_ns, unfreed_bytes, unfreed_blocks)"
           "VALUES (1, 1, '/bin/many', 1000000000, 1, 'complete', 0, 0, 0, ?, 0, 0, 0, ?, 0, ?, ?, 5, ?, ?)",

@@ -10,7 +10,7 @@
 --   8     Logger::fmt              100000  100000   4800000       94000        0/0            48/1            48/1
 --   total                          105137  102011  10368060       94001  1244756/3126    3405476/4112    1177584/2042
 PRAGMA application_id = 0x4d53636f;
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 INSERT INTO meta VALUES ('complete', 1), ('processes', 1), ('symbols', 1), ('sum_peak_bytes', 3405476), ('sum_peak_time_ns', 2500000000);
 INSERT INTO process(id, pid, ppid, exe, command, host, kernel, cwd, started_ns, offset_ns, duration_ns, exit_status, end_reason, machine, page_size,
   allocator, trace, complete, state, events, events_lost, sampled_bytes, stacks_cut, stacks_truncated, stacks_not_taken, attached, inferred_frees,

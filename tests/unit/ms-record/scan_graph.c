@@ -15,6 +15,7 @@
 #define USER (UINT64_C(1) << 63)
 
 static unsigned failures;
+static const struct graph *retaining; /* for those that graph_retained calls */
 
 static void check(bool good, const char *what, const char *more)
 {
@@ -91,10 +92,26 @@ static const struct {
 	 {{0x1000, 16}, {0x2000, 16}, {0x3000, 16}},
 	 {{0, 0x2000}, {1, 0x1000}, {2, 0x2000}},
 	 "iid"},
+	{"a cycle of three, the oldest in the middle",
+	 {{0x2000, 16}, {0x1000, 16}, {0x3000, 16}},
+	 {{0, 0x3000}, {2, 0x1000}, {1, 0x2000}},
+	 "dii"},
 	{"two direct ones, one that both lead to",
 	 {{0x1000, 16}, {0x2000, 16}, {0x3000, 16}},
 	 {{0, 0x3000}, {1, 0x3000}},
 	 "ddi"},
+	{"the older of two by a longer way",
+	 {{0x1000, 16}, {0x2000, 16}, {0x3000, 16}, {0x4000, 16}},
+	 {{0, 0x3000}, {2, 0x4000}, {1, 0x4000}},
+	 "ddii"},
+	{"a list, the last one made is its head",
+	 {{0x1000, 16}, {0x2000, 16}, {0x3000, 16}},
+	 {{2, 0x2000}, {1, 0x1000}},
+	 "iid"},
+	{"one that is reachable, and keeps nothing lost",
+	 {{0x1000, 16}, {0x2000, 16}, {0x3000, 16}},
+	 {{ROOT, 0x1000}, {1, 0x3000}, {1, 0x1000}},
+	 "rdi"},
 	{"what is reachable leads on",
 	 {{0x1000, 16}, {0x2000, 16}, {0x3000, 16}},
 	 {{ROOT, 0x2000}, {1, 0x3000}, {2, 0x2000}},
@@ -127,6 +144,23 @@ static const struct {
 	 "idi"},
 };
 
+/* What retains each block, by number; - = it is reachable. */
+static const struct {
+	const char *name, *roots;
+} retained[] = {
+	{"three, a pointer into the cycle", "222"},
+	{"a cycle of three, the oldest in the middle", "000"},
+	{"two direct ones, one that both lead to", "010"},
+	{"the older of two by a longer way", "0100"},
+	{"a list, the last one made is its head", "222"},
+	{"one that is reachable, and keeps nothing lost", "-11"},
+};
+
+static void note_root(void *arg, uint32_t direct, uint32_t block)
+{
+	((char *)arg)[retaining->v[block].number] = (char)('0' + retaining->v[direct].number);
+}
+
 static void by_hand(void)
 {
 	for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
@@ -147,6 +181,13 @@ static void by_hand(void)
 		graph_solve(&g, true);
 		tell(&g, got);
 		check(strcmp(got, cases[c].want) == 0, cases[c].name, got);
+		memset(got, '-', n);
+		retaining = &g;
+		graph_retained(&g, note_root, got);
+		for (size_t i = 0; i < sizeof retained / sizeof *retained; i++)
+			check(strcmp(cases[c].name, retained[i].name) != 0 ||
+				      strcmp(got, retained[i].roots) == 0,
+			      cases[c].name, got);
 		graph_free(&g);
 	}
 }
@@ -157,13 +198,12 @@ struct kept {
 	uint64_t direct, blocks, bytes;
 };
 
-static void add_kept(void *arg, uint32_t block, uint64_t blocks, uint64_t bytes)
+static void add_kept(void *arg, uint32_t direct, uint32_t block)
 {
 	struct kept *k = arg;
-	(void)block;
-	k->direct++;
-	k->blocks += blocks;
-	k->bytes += bytes;
+	k->direct += direct == block;
+	k->blocks++;
+	k->bytes += retaining->v[block].size;
 }
 
 /* Block i of `n`, in the order of age that an odd factor makes of that of addresses. */
@@ -217,6 +257,7 @@ static void long_memory(enum shape shape, bool root, uint64_t direct, const char
 	graph_solve(&g, true);
 	for (uint32_t i = 0; i < MANY; i++)
 		counts[v[i].verdict]++;
+	retaining = &g;
 	graph_retained(&g, add_kept, &k);
 	check(counts[MS_VERDICT_IS_DIRECT] == direct && k.direct == direct, what, "direct");
 	check(counts[MS_VERDICT_IS_REACHABLE] == (root ? MANY : 0), what, "reachable");
@@ -281,6 +322,7 @@ static void overlapping(void)
 	}
 	graph_solve(&g, true);
 	struct kept k = {0};
+	retaining = &g;
 	graph_retained(&g, add_kept, &k);
 	uint64_t unreachable = 0;
 	for (uint32_t i = 0; i < n; i++)

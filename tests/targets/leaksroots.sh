@@ -1,0 +1,77 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# A leak is told by its root, with what it retains; what no scan looked at is told apart. The numbers are those of leaksroots.c.
+set -eu
+program=$TB/targets/leaks/leaksroots
+record() { ms-record -q --leak-check=auto:50s -o "$1.trace" "$program" "$1"; }
+# The rows of a group, without places and callers.
+rows() { sed -n "/^$1/,/^\$/p" | grep -vE '^ *bytes|^ *<|^$' | sed -E 's/ +[^ ]*leaksroots.c:.*//'; }
+for case in index tree cycle shared; do
+	record $case
+	ms-snap -o $case.db $case.trace
+	ms-report --width 140 $case.trace | rows UNREACHABLE >>said.txt
+	ms-report --width 140 $case.db | rows UNREACHABLE >>said-of-snapshots.txt
+done
+cat >want.txt <<'EOF'
+UNREACHABLE AT THE END, nothing points to these: 32.0 KiB, 2,048 blocks, 1 site
+ 32.0 KiB   2,048  2048  open_index
+                           8 B in 1 block + 32.0 KiB in 2,047 blocks lost with it
+UNREACHABLE AT THE END, nothing points to these: 32.0 KiB, 2,047 blocks, 1 site
+ 32.0 KiB   2,047  1  grow
+                        16 B in 1 block + 32.0 KiB in 2,046 blocks lost with it
+UNREACHABLE AT THE END, nothing points to these: 600 B, 3 blocks, 1 site
+    600 B       3  3  cycle_forgotten
+                        100 B in 1 block + 500 B in 2 blocks lost with it
+UNREACHABLE AT THE END, nothing points to these: 3.2 KiB, 10 blocks, 2 sites
+  2.0 KiB       3  1  younger
+                        2.0 KiB in 1 block + 60 B in 2 blocks lost with it
+  1.2 KiB       7  2  older
+                        1000 B in 1 block + 260 B in 6 blocks lost with it
+EOF
+diff want.txt said.txt
+diff want.txt said-of-snapshots.txt
+# In every snapshot what roots retain, and what is lost with them, adds up to all that is unreachable.
+for case in index tree cycle shared; do
+	test "$(sqlite3 $case.db "SELECT
+		(SELECT sum(retained_bytes) || ' ' || sum(retained_blocks) FROM site_verdict) = unreachable_bytes || ' ' || unreachable_blocks,
+		(SELECT sum(l.bytes) || ' ' || sum(l.blocks) FROM lost_with l)
+			= (SELECT sum(bytes) || ' ' || sum(blocks) FROM site_verdict WHERE verdict = 'indirect') FROM process")" = "1|1"
+done
+# What is shared counts for the older root.
+test "$(sqlite3 shared.db "SELECT group_concat(x, ' ') FROM (SELECT p.function || ':' || l.bytes || ':' || l.blocks || '<' || r.function AS x
+	FROM lost_with l JOIN place p ON p.site = l.site JOIN place r ON r.site = l.root ORDER BY l.bytes DESC, r.function, l.site)")" = \
+	"shared:200:4<older owned:30:1<older owned:30:1<older owned:30:1<younger owned:30:1<younger"
+# Where a filter hides the root, what it retains stands for itself, and all goes on adding up.
+ms-filter --not-function '^older$' shared.trace | ms-report --width 140 | rows UNREACHABLE >said.txt
+cat >want.txt <<'EOF'
+UNREACHABLE AT THE END, nothing points to these: 3.2 KiB, 10 blocks, 4 sites
+  2.0 KiB       3  1  younger
+                        2.0 KiB in 1 block + 60 B in 2 blocks lost with it
+    200 B       4  3  shared
+                        200 B in 4 blocks lost with sites that filters hide
+     30 B       1  4  owned
+                        30 B in 1 block lost with sites that filters hide
+     30 B       1  5  owned
+                        30 B in 1 block lost with sites that filters hide
+   1000 B       1  .  hidden by filters
+EOF
+diff want.txt said.txt
+# Of a thread that allocates until it is gone, what came after the scan is called neither reachable nor a leak. It may be that there is
+# nothing of that kind: then the program is run again.
+for try in 1 2 3 4 5; do
+	record late
+	ms-snap -o late.db late.trace
+	test "$(sqlite3 late.db "SELECT late_blocks FROM scan WHERE state = 'done'")" = 0 || break
+	test $try != 5
+done
+test "$(sqlite3 late.db "SELECT late_blocks > 0, late_bytes = 24 * late_blocks, blocks + late_blocks = unfreed_blocks, bytes + late_bytes = unfreed_bytes,
+	s.unreachable_blocks FROM scan s JOIN process")" = "1|1|1|1|0"
+test "$(sqlite3 late.db "SELECT v.blocks = late_blocks, v.bytes = late_bytes, v.verdict, site.verdict FROM site_verdict v JOIN scan JOIN site ON site.id = v.site
+	WHERE reason = 'after_scan'")" = "1|1|unknown|unknown"
+test "$(sqlite3 late.db "SELECT count(*) FROM site_verdict WHERE verdict = 'reachable'")" = 2
+blocks=$(sqlite3 late.db "SELECT printf('%,d', late_blocks) FROM scan")
+held=$(sqlite3 late.db "SELECT printf('%,d', blocks) FROM scan")
+ms-report --width 140 late.trace >said.txt
+rows 'ALLOCATED AFTER' <said.txt | head -1 | grep -qE "^ALLOCATED AFTER THE SCAN, not judged: [0-9.]+ [KM]iB, $blocks blocks, 1 site$"
+rows 'ALLOCATED AFTER' <said.txt | grep -qE "^ *[0-9.]+ [KM]iB +$blocks  1  late$"
+rows 'LIVE AT THE END' <said.txt | grep -qE "^LIVE AT THE END, something points to these: [0-9.]+ [KM]iB, $held blocks, 2 sites$"
