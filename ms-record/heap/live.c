@@ -160,7 +160,7 @@ static void put(struct live *l, const struct live_block *b)
 	}
 	others_add(&l->others, b);
 	if (!l->old.buckets && live_fits(b->address))
-		p.bucket->spilled++;
+		p.bucket->state += LIVE_SPILLED;
 }
 
 static void move_bucket(struct live *l, size_t index)
@@ -168,10 +168,10 @@ static void move_bucket(struct live *l, size_t index)
 	const struct live_table *t = &l->old;
 	const struct live_bucket *from = &t->buckets[index];
 	for (unsigned i = 0; i < LIVE_SLOTS; i++) {
-		if (!from->word[i])
+		if (!(from->state >> i & 1))
 			continue;
-		uint64_t hash = hash_of(t, index, from->word[i]);
-		uint64_t number = number_of(t, from->word[i]);
+		uint64_t word = live_word(from, i), hash = hash_of(t, index, word);
+		uint64_t number = number_of(t, word);
 		struct live_place p = live_place_in(&l->now, hash);
 		unsigned empty = live_empty(p.bucket);
 		if (empty) {
@@ -250,8 +250,8 @@ bool live_add_slow(struct live *l, const struct live_block *b)
 /* The block among the others, if there can be one. */
 static const struct live_block *find_other(const struct live *l, uint64_t address)
 {
-	bool none =
-		live_fits(address) && !l->old.buckets && !live_place(l, address).bucket->spilled;
+	bool none = live_fits(address) && !l->old.buckets &&
+		    live_place(l, address).bucket->state < LIVE_SPILLED;
 	return none ? NULL : others_find(&l->others, address);
 }
 
@@ -264,23 +264,22 @@ bool live_take_slow(struct live *l, uint64_t address, struct live_block *out)
 	others_remove(&l->others, b);
 	l->count--;
 	if (live_fits(address) && !l->old.buckets)
-		live_place(l, address).bucket->spilled--;
+		live_place(l, address).bucket->state -= LIVE_SPILLED;
 	return true;
 }
 
 bool live_find(const struct live *l, uint64_t address, struct live_block *out)
 {
 	struct live_place p = live_place(l, address);
-	unsigned match = live_fits(address) ? live_match(&p) : 0;
-	const struct live_block *b = match ? NULL : find_other(l, address);
-	if (match) {
-		unsigned slot = (unsigned)__builtin_ctz(match);
-		*out = (struct live_block){address, (p.bucket->word[slot] ^ p.key) - 1,
-					   p.bucket->size[slot]};
-	} else if (b) {
-		*out = *b;
+	unsigned slot = live_fits(address) ? live_slot(&p) : LIVE_SLOTS;
+	if (slot < LIVE_SLOTS) {
+		*out = live_unpack(&p, slot, address);
+		return true;
 	}
-	return match || b;
+	const struct live_block *b = find_other(l, address);
+	if (b)
+		*out = *b;
+	return b;
 }
 
 static void each_of(const struct live_table *t, size_t first,
@@ -289,8 +288,8 @@ static void each_of(const struct live_table *t, size_t first,
 	for (size_t index = first; index < t->count; index++)
 		for (unsigned i = 0; i < LIVE_SLOTS; i++) {
 			const struct live_bucket *at = &t->buckets[index];
-			uint64_t word = at->word[i];
-			if (word)
+			uint64_t word = live_word(at, i);
+			if (at->state >> i & 1)
 				f(arg,
 				  &(struct live_block){address_of_hash(hash_of(t, index, word)),
 						       number_of(t, word), at->size[i]});

@@ -4,8 +4,8 @@
  * A block takes 10 bytes, and six of them a line of the cache, so that to find, add or remove one
  * costs one line and hardly a branch that goes either way:
  *
- *   bucket   | word 0 | .. | word 5 | size 0 | .. | size 5 | spilled |
- *   word:    rest of the hash (shift - 2 bits) | number + 1 (66 - shift)          0 = no block
+ *   bucket   | high 0 | .. | high 5 | low 0 | .. | low 5 | size 0 | .. | size 5 | used, spilled |
+ *   word:    rest of the hash (shift - 2 bits) | number + 1 (66 - shift)     in halves, high and low
  *
  *   hash:    of the address in units of 8 bytes (44 bits and one for blocks of ms_alloc), 45 bits,
  *            of which no two addresses have the same: multiplied twice, since after one product
@@ -31,6 +31,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ms-record/base/cpu.h"
+
 struct live_block {
 	uint64_t address; /* not 0 */
 	uint64_t number;
@@ -40,10 +42,13 @@ struct live_block {
 #define LIVE_SLOTS 6u
 
 struct live_bucket {
-	uint64_t word[LIVE_SLOTS];
+	uint32_t high[LIVE_SLOTS], low[LIVE_SLOTS]; /* the high ones are compared all at once */
 	uint16_t size[LIVE_SLOTS];
-	uint32_t spilled;
+	uint32_t
+		state; /* a bit for each slot that holds a block, and `spilled` from LIVE_SPILLED on */
 };
+#define LIVE_USED ((1u << LIVE_SLOTS) - 1)
+#define LIVE_SPILLED (1u << 8) /* once */
 _Static_assert(sizeof(struct live_bucket) == 64, "a line of the cache");
 
 struct live_table {
@@ -122,23 +127,27 @@ static inline struct live_place live_place(const struct live *l, uint64_t addres
 	return live_place_in(&l->now, hash);
 }
 
-/* A bit for each slot that has that key, whatever the number. */
-static inline unsigned live_match(const struct live_place *p)
+static inline uint64_t live_word(const struct live_bucket *b, unsigned slot)
 {
-	unsigned bits = 0;
-#pragma GCC unroll 6
-	for (unsigned i = 0; i < LIVE_SLOTS; i++) /* an empty one is below 0 */
-		bits |= (unsigned)((p->bucket->word[i] ^ p->key) - 1 < p->above) << i;
-	return bits;
+	return (uint64_t)b->high[slot] << 32 | b->low[slot];
+}
+
+/* The slot that has that key, whatever the number; LIVE_SLOTS if none has. */
+static inline unsigned live_slot(const struct live_place *p)
+{
+	unsigned bits =
+		cpu_match8(p->bucket->high, (uint32_t)(~p->above >> 32), (uint32_t)(p->key >> 32));
+	for (bits &= p->bucket->state & LIVE_USED; bits; bits &= bits - 1) {
+		unsigned slot = (unsigned)__builtin_ctz(bits);
+		if ((live_word(p->bucket, slot) ^ p->key) <= p->above)
+			return slot;
+	}
+	return LIVE_SLOTS;
 }
 
 static inline unsigned live_empty(const struct live_bucket *b)
 {
-	unsigned bits = 0;
-#pragma GCC unroll 6
-	for (unsigned i = 0; i < LIVE_SLOTS; i++)
-		bits |= (unsigned)!b->word[i] << i;
-	return bits;
+	return ~b->state & LIVE_USED;
 }
 
 static inline bool live_packs(const struct live_place *p, const struct live_block *b)
@@ -149,20 +158,31 @@ static inline bool live_packs(const struct live_place *p, const struct live_bloc
 static inline void live_pack(const struct live_place *p, unsigned slot, uint64_t number,
 			     uint64_t size)
 {
-	p->bucket->word[slot] = p->key | (number + 1);
+	uint64_t word = p->key | (number + 1);
+	p->bucket->high[slot] = (uint32_t)(word >> 32);
+	p->bucket->low[slot] = (uint32_t)word;
 	p->bucket->size[slot] = (uint16_t)size;
+	p->bucket->state |= 1u << slot;
+}
+
+/* The block in a slot. */
+static inline struct live_block live_unpack(const struct live_place *p, unsigned slot,
+					    uint64_t address)
+{
+	return (struct live_block){address, (live_word(p->bucket, slot) ^ p->key) - 1,
+				   p->bucket->size[slot]};
 }
 
 /* Adds a block; false when there is one at its address: then nothing is changed. */
 static inline bool live_add(struct live *l, const struct live_block *b)
 {
 	struct live_place p = live_place(l, b->address);
-	unsigned empty = live_empty(p.bucket);
-	if (!live_packs(&p, b) || !empty || p.bucket->spilled || l->packed >= l->room)
+	bool simple = p.bucket->state < LIVE_USED; /* not full, nothing spilled */
+	if (!simple || !live_packs(&p, b) || l->packed >= l->room)
 		return live_add_slow(l, b);
-	if (live_match(&p))
+	if (live_slot(&p) < LIVE_SLOTS)
 		return false;
-	live_pack(&p, (unsigned)__builtin_ctz(empty), b->number, b->size);
+	live_pack(&p, (unsigned)__builtin_ctz(live_empty(p.bucket)), b->number, b->size);
 	l->packed++;
 	l->count++;
 	return true;
@@ -172,13 +192,11 @@ static inline bool live_add(struct live *l, const struct live_block *b)
 static inline bool live_take(struct live *l, uint64_t address, struct live_block *out)
 {
 	struct live_place p = live_place(l, address);
-	unsigned match = live_fits(address) ? live_match(&p) : 0;
-	if (!match)
+	unsigned slot = live_fits(address) ? live_slot(&p) : LIVE_SLOTS;
+	if (slot == LIVE_SLOTS)
 		return live_take_slow(l, address, out);
-	unsigned slot = (unsigned)__builtin_ctz(match);
-	*out = (struct live_block){address, (p.bucket->word[slot] ^ p.key) - 1,
-				   p.bucket->size[slot]};
-	p.bucket->word[slot] = 0;
+	*out = live_unpack(&p, slot, address);
+	p.bucket->state &= ~(1u << slot);
 	l->packed--;
 	l->count--;
 	return true;

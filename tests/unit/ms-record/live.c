@@ -98,7 +98,7 @@ static void compare(const struct live *l)
 	}
 	uint64_t spilled = 0, others = 0;
 	for (size_t i = 0; i < l->now.count; i++)
-		spilled += l->now.buckets[i].spilled;
+		spilled += l->now.buckets[i].state / LIVE_SPILLED;
 	for (size_t i = 0; l->others.slots && i <= l->others.mask; i++)
 		others += l->others.slots[i].address && live_fits(l->others.slots[i].address);
 	check(l->old.buckets || spilled == others, "spilled", spilled);
@@ -107,9 +107,48 @@ static void compare(const struct live *l)
 	check(have.blocks == want.blocks && have.numbers == want.numbers, "each", have.blocks);
 }
 
+/* Blocks at equal distances, so many as fill a table, fill its buckets as others do. */
+static void check_strides(void)
+{
+	static uint8_t blocks[1024];
+	const struct live_table t = {.count = 1024, .scale = 4, .shift = FIRST_SHIFT};
+	for (uint64_t stride = 16; stride <= 4096 * 16; stride += 16) {
+		size_t seventh = 0;
+		memset(blocks, 0, sizeof blocks);
+		for (uint64_t i = 0; i < t.count * 4; i++) {
+			uint64_t hash = live_hash(UINT64_C(0x7f1234560010) + i * stride);
+			seventh += ++blocks[hash * t.scale >> t.shift] > LIVE_SLOTS;
+		}
+		check(seventh * 10 < t.count * 4, "does not fit at this distance", stride);
+	}
+}
+
+/* Blocks of one bucket whose high halves may be the same. */
+static void check_neighbours(void)
+{
+	struct live l;
+	struct live_block b;
+	live_init(&l);
+	for (uint64_t i = 0; i < 1000; i++) {
+		uint64_t hash = i << 32 | 4;
+		b = (struct live_block){address_of_hash(hash), i, 2};
+		check(live_add(&l, &b), "first added", i);
+		b = (struct live_block){address_of_hash(hash + 1), i + 1000, 3};
+		check(live_add(&l, &b), "second added", i);
+		check(live_find(&l, b.address, &b) && b.number == i + 1000, "second found", i);
+		check(live_take(&l, address_of_hash(hash), &b) && b.size == 2, "first taken", i);
+		check(!live_take(&l, address_of_hash(hash), &b), "first taken again", i);
+		check(live_take(&l, address_of_hash(hash + 1), &b) && b.size == 3, "second taken",
+		      i);
+	}
+	live_free(&l);
+}
+
 int main(void)
 {
 	struct live l;
+	check_strides();
+	check_neighbours();
 	unsigned growing = 0, spilled = 0, scaled = 0;
 	live_init(&l);
 	for (uint64_t step = 0; step < 1000000; step++) {
