@@ -66,10 +66,46 @@ void scan_finish(struct session *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
+/* Numbers are looked for among those with the same high bits, of which there are few. */
+struct stack_index {
+	const struct number_stack *v; /* in order of number */
+	uint32_t *from; /* where numbers begin whose high bits are so many above the first one's */
+	uint64_t first, last;
+	unsigned shift;
+};
+
+static struct stack_index index_stacks(const struct number_stack *v, size_t n)
+{
+	struct stack_index x = {.v = v};
+	x.first = n ? v[0].number : 1;
+	x.last = n ? v[n - 1].number : 0;
+	while (n && (x.last - x.first) >> x.shift >= n)
+		x.shift++;
+	size_t parts = n ? ((x.last - x.first) >> x.shift) + 1 : 0;
+	x.from = ms_xrealloc(NULL, parts + 1, sizeof *x.from);
+	for (size_t i = 0, part = 0; part <= parts; part++) {
+		while (i < n && (v[i].number - x.first) >> x.shift < part)
+			i++;
+		x.from[part] = (uint32_t)i;
+	}
+	return x;
+}
+
 static int by_number(const void *key, const void *b)
 {
 	const struct number_stack *x = key, *y = b;
 	return MS_ORDER(x->number, y->number);
+}
+
+/* 0 = not known. */
+static uint32_t stack_of(const struct stack_index *x, uint64_t number)
+{
+	if (number < x->first || number > x->last)
+		return 0;
+	const uint32_t *from = &x->from[(number - x->first) >> x->shift];
+	const struct number_stack *f = bsearch(&(struct number_stack){number, 0}, x->v + from[0],
+					       from[1] - from[0], sizeof *x->v, by_number);
+	return f ? f->stack : 0;
 }
 
 /* Indirect blocks of a stack, and the stack of what retains them. */
@@ -134,13 +170,12 @@ static void put_sites(struct work *w, uint64_t scan)
 	struct scan *q = w->q;
 	struct graph *g = &w->graph;
 	size_t n = 1;
+	struct stack_index stacks = index_stacks(q->live.stacks.v, q->live.stacks.n);
 	for (uint32_t i = 0; i < g->count; i++) {
-		const struct number_stack *f =
-			bsearch(&(struct number_stack){g->v[i].number, 0}, q->live.stacks.v,
-				q->live.stacks.n, sizeof *q->live.stacks.v, by_number);
-		g->v[i].stack = f ? f->stack : 0;
+		g->v[i].stack = stack_of(&stacks, g->v[i].number);
 		n = g->v[i].stack >= n ? (size_t)g->v[i].stack + 1 : n;
 	}
+	free(stacks.from);
 	struct sites t = {.of_stack = ms_xcalloc(n, sizeof *t.of_stack), .graph = g};
 	for (uint32_t i = 0; i < g->count; i++) {
 		struct ms_verdict_site *s = &t.of_stack[g->v[i].stack];
