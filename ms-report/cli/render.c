@@ -319,7 +319,9 @@ static void html(struct page *p, const struct options *opt, struct out *o)
 	plain.style = (struct style){.width = 100, .ascii = p->style.ascii};
 	text_report(&plain, &first, &text);
 	out_char(&text, 0);
-	html_report(p, o, text.v, metric_of(p, opt), opt->limit);
+	bool choose = p->m->diff && opt->metric == METRIC_COUNT;
+	enum metric metric = metric_of(p, opt);
+	html_report(p, o, text.v, choose ? diff_metric(p->m->diff, metric) : metric, opt->limit);
 	out_free(&text);
 }
 

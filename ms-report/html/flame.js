@@ -194,6 +194,8 @@ class Flame {
 		this.state = {
 			metric: this.metrics[model.page.metric] ? model.page.metric : names[0], up: false, hanging: true, fold: true, side: "change", search: "",
 		};
+		if (this.diff && names.length && !this.metric.after.some((v, i) => (v || 0) !== (this.metric.before[i] || 0)))
+			this.state.side = "after";
 		this.samples = names.length ? new Samples(model, true) : null;
 		this.hits = null;
 		this.hues = huesOf(model);

@@ -398,7 +398,6 @@ static void put_diff(struct page *p, struct ms_json *j, const struct html_sites 
 	put_text(p, j, "old_point", d->old_point);
 	put_text(p, j, "new_point", d->new_point);
 	put_text(p, j, "worth", diff_worth(m));
-	put_text(p, j, "noise", diff_noise(m));
 	put_text(p, j, "rest", diff_rest(m));
 	put_text(p, j, "unmatched", diff_unmatched(m));
 	ms_json_bool(j, "old_missing", d->old_missing);
@@ -420,6 +419,7 @@ static void put_diff(struct page *p, struct ms_json *j, const struct html_sites 
 			       : t->delta > 0            ? 2
 							 : t->delta == 0);
 		ms_json_bool(j, "significant", t->significant);
+		ms_json_bool(j, "noise", lines[i].noise);
 		ms_json_close(j, '}');
 	}
 	ms_json_close(j, ']');

@@ -83,11 +83,11 @@ function notes(page) {
 
 function diffSection(page) {
 	const d = page.diff, head = ["figure", "before", "after", "change"];
-	const change = (l) => el("span", { class: !l.significant || l.sign === 1 ? "dim" : l.sign ? "grown" : "shrunk" }, `${l.delta} ${l.percent}`, l.significant || l.sign === 1 ? "" : " (noise)");
+	const change = (l) => el("span", { class: !l.significant || l.sign === 1 ? "dim" : l.sign ? "grown" : "shrunk" }, `${l.delta} ${l.percent}`, l.noise ? " (noise)" : "");
 	return [
 		el("p", {}, "From ", el("code", {}, d.old ?? "nothing"), ` (${d.old_point ?? "end"}) to `, el("code", {}, d.new), ` (${d.new_point ?? "end"})`),
 		simpleTable("Totals of both runs", head, d.lines.map((l) => [l.title, l.old, l.new, l.sign === null ? l.delta : change(l)])),
-		el("ul", { class: "notes" }, [d.worth, d.noise, d.rest ? `Not listed as changed: ${d.rest}` : null, d.unmatched].filter(Boolean).map((s) => el("li", {}, s))),
+		el("ul", { class: "notes" }, [d.worth, d.rest ? `Rest: ${d.rest}` : null, d.unmatched].filter(Boolean).map((s) => el("li", {}, s))),
 	];
 }
 

@@ -52,8 +52,7 @@ class Sites {
 			const delta = (i) => (known(m.before[i]) || known(m.after[i])) ? (m.after[i] || 0) - (m.before[i] || 0) : NaN;
 			return [{ key, words: m.label.toLowerCase(), why: "change, and what it was and is", say: m.say, delta, before: m.before, after: m.after, value: delta }];
 		});
-		const changed = figures.findIndex((x) => x.before.some((_, i) => x.delta(i)));
-		return figures.map((x, i) => ({ ...x, first: i === Math.max(0, changed) })).concat({
+		return figures.map((x) => ({ ...x, first: x.key === flame.state.metric })).concat({
 			key: "kind", words: "what", why: "new, gone, grown, shrunk", text: true, value: (i) => model.page.diff.kinds[c.diff_kind[i]], say: (v) => v,
 		});
 	}

@@ -7,6 +7,7 @@
 
 #include "libcommon/base/units.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,6 +98,39 @@ size_t diff_lines(struct model *m, struct diff_line out[12])
 	add_line(m, out, &n, "temporary", "temporary_allocations", false, per);
 	add_line(m, out, &n, "peak RSS", "peak_rss_bytes", true, false);
 	return n;
+}
+
+/* How much of the run's figure the change is. */
+static double share(const struct diff *d, const struct diff_row *x, enum diff_figure f)
+{
+	const struct diff_total *t = diff_total(d, diff_figure_names[f]);
+	int64_t all = !t ? 0 : t->old > t->new ? t->old : t->new;
+	return all <= 0 || x->delta[f] == DELTA_UNKNOWN
+		       ? 0
+		       : fabs((double)x->delta[f]) / (double)all;
+}
+
+enum metric diff_metric(const struct diff *d, enum metric otherwise)
+{
+	static const struct {
+		enum diff_figure figure;
+		enum metric metric;
+	} of[] = {{DIFF_PEAK, METRIC_PEAK},
+		  {DIFF_LIVE, METRIC_LIVE},
+		  {DIFF_ALLOCATED, METRIC_ALLOCATED},
+		  {DIFF_ALLOCATIONS, METRIC_ALLOCATIONS},
+		  {DIFF_TEMPORARY, METRIC_TEMPORARY}};
+	size_t n = d->significant ? 1 : d->rows.n;
+	double most = 0;
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+			const struct diff_row *x = &d->rows.v[i];
+			bool counts = !d->significant || x->changed & 1U << of[k].figure;
+			double v = counts ? share(d, x, of[k].figure) : 0;
+			otherwise = v > most ? of[k].metric : otherwise;
+			most = v > most ? v : most;
+		}
+	return otherwise;
 }
 
 static void add_part(struct model *m, const char **s, const char *part)

@@ -13,6 +13,7 @@
 #include "say.h"
 
 #include "ms-report/model/diff.h"
+#include "ms-report/model/lists.h"
 
 struct style;
 
@@ -86,6 +87,9 @@ struct diff_line {
 	bool noise; /* several runs of each side say that the change is none */
 };
 size_t diff_lines(struct model *m, struct diff_line out[12]);
+/* What charts of the comparison begin with: the figure that changed most in the first place that
+ * changed by more than noise, or in any; `otherwise` when none did. */
+enum metric diff_metric(const struct diff *d, enum metric otherwise);
 /* "3 runs", "1 run"; "12 within noise, 1,204 unchanged, ..." */
 const char *diff_rest(struct model *m);
 /* What the comparison is worth: "one run of each: ...", and so on. */

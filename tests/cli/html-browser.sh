@@ -13,6 +13,7 @@ export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$SRC/tests/cli/html"
 ms-diff -q run.db part.db >diff.db
 fixture changed.db "UPDATE site_stat SET live_bytes = live_bytes * 2 WHERE site = 3; UPDATE site_stat SET live_bytes = 0 WHERE site = 1"
 ms-diff -q run.db changed.db >changes.db
+ms-diff -q run.db run.db >unchanged.db
 python3 "$SRC/tests/cli/html/hostile.py" hostile.db
 ms-snap -q --smaps -p $$ -o regions.db
 sqlite3 many.db <"$SRC/libcommon/snapshot/schema.sql"

@@ -17,6 +17,10 @@ fixture changed.db "UPDATE site_stat SET live_bytes = live_bytes * 2, live_block
 		(peak_bytes, peak_blocks) = (SELECT live_bytes, live_blocks FROM snapshot WHERE label = 'peak'),
 		(unfreed_bytes, unfreed_blocks) = (SELECT live_bytes, live_blocks FROM snapshot WHERE label = 'end')"
 ms-diff -q run.db changed.db >diff3.db
+fixture churned.db "UPDATE site SET allocated_bytes = allocated_bytes * 3 WHERE id = 2;
+	UPDATE process SET allocated_bytes = (SELECT sum(allocated_bytes) FROM site)"
+ms-diff -q run.db churned.db >diff4.db
+ms-diff -q --old run.db --old churned.db --new churned.db --new churned.db >diff5.db
 python3 "$SRC/tests/cli/html/check.py" ./*.db
 
 # names that try to be more than text, and 10 KB of one

@@ -194,6 +194,9 @@ def main():
                 quiet(b, "hostile, used")
             figures(b, name, report)
             fits(b, name)
+            if name in ("changes", "unchanged"):
+                expect(f"{name}: the flame graph is not empty", b.js("[memscope.flame.total() > 0, memscope.flame.state.side]"),
+                       [True, "change" if name == "changes" else "after"])
             if name == "sampled":
                 intervals(b, report)
                 quiet(b, "sampled, used")

@@ -83,6 +83,20 @@ def check_diff(name, page, diff):
             expect(f"{name}: {figure} left out", v + sum(c[f"diff_new_{figure}"]), sum(s[f"new_{figure}"] for s in diff["sites"]))
 
 
+def check_opening():
+    """A comparison opens on what changed most, and calls noise what the text calls so."""
+    for name, options, metric in (("diff4.db", (), "allocated"), ("diff4.db", ("--metric=peak",), "peak"), ("diff3.db", (), "live"), ("diff.db", (), "peak")):
+        with open("page.html", "wb") as f:
+            f.write(report("--html", *options, name))
+        expect(f"{name} {options}: opens on", Page("page.html").json["metric"], metric)
+    for name in ("diff4.db", "diff5.db"):
+        with open("page.html", "wb") as f:
+            f.write(report("--html", name))
+        text = [line.split("  ")[0] for line in report("--text", name).decode().split("\n") if line.endswith("  noise")]
+        expect(f"{name}: noise", [x["title"] for x in Page("page.html").json["diff"]["lines"] if x["noise"]], text)
+        expect(f"{name}: some noise", text != [], name == "diff5.db")
+
+
 def check(name, *options, limit=()):
     """One database; `limit` is for the page alone."""
     text = report("--html", *options, *limit, name)
@@ -119,6 +133,7 @@ if __name__ == "__main__":
     check("run.db", "--at", "1.5s")
     check("run.db", limit=("--limit", "3"))
     check("diff3.db", limit=("--limit", "2"))
+    check_opening()
     print("\n".join(failures[:25]))
     print(f"{len(failures)} failures")
     sys.exit(bool(failures))
