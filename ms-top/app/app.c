@@ -26,11 +26,12 @@
 
 static int open_trace(struct app *a, const struct options *o, struct ms_err *err)
 {
-	a->trace = trace_open(o->trace, &o->wrappers, err);
+	a->trace = trace_open_begun(o->trace, &o->wrappers, err);
 	if (!a->trace)
 		return -1;
 	a->trace->sort = (enum site_column)o->site_sort;
 	a->trace->reverse = o->reverse;
+	a->trace->ties_by_peak = !o->json;
 	pattern_set(&a->trace->filter, o->filter);
 	return 0;
 }

@@ -3,12 +3,16 @@
  */
 #include "trace.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "libcommon/base/arena.h"
+#include "libcommon/base/clock.h"
 #include "libcommon/base/err.h"
 #include "libcommon/replay/replay_cells.h"
 #include "libcommon/replay/replay_growth.h"
@@ -17,6 +21,7 @@
 #include "format/verdict.h"
 
 #define WORK_NS 20000000u
+#define THERE_NS 500000000u             /* for a file to be there */
 #define LATE_NS 2000000000u             /* that an event may come after a sample of /proc */
 #define WINDOW_NS 200000000u            /* shortest span of rates */
 #define ALL_EVENTS (UINT64_C(16) << 20) /* fewer are replayed in about a second */
@@ -47,6 +52,34 @@ struct trace *trace_open(const char *path, const struct ms_wrappers *wrappers, s
 		list_init(&t->lists[i]);
 	list_init(&t->frames);
 	return t;
+}
+
+/* Is nothing in the file yet, but a writer there, or with `early` can be? */
+static bool is_beginning(const char *path, bool early)
+{
+	struct stat st;
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = 1};
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return early && errno == ENOENT;
+	bool is = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && !st.st_size &&
+		  (early || (fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK));
+	close(fd);
+	return is;
+}
+
+struct trace *trace_open_begun(const char *path, const struct ms_wrappers *wrappers,
+			       struct ms_err *err)
+{
+	uint64_t start = ms_clock_ns(CLOCK_MONOTONIC);
+	for (;;) {
+		/* asked first: meanwhile it may have begun */
+		bool waits = is_beginning(path, ms_clock_ns(CLOCK_MONOTONIC) - start < THERE_NS);
+		struct trace *t = trace_open(path, wrappers, err);
+		if (t || !waits)
+			return t;
+		nanosleep(&(struct timespec){0, 20000000}, NULL);
+	}
 }
 
 void trace_close(struct trace *t)
@@ -168,6 +201,9 @@ static void add_cells(struct trace *t, const struct ms_replay *r)
 		uint64_t calls = !sampled                  ? c->allocations
 				 : i < sampled->cell_count ? sampled->allocations[i]
 							   : 0;
+		uint64_t peak, blocks;
+		ms_replay_at_peak(r, &c->live, &peak, &blocks);
+		t->sites[c->site].peak_bytes += peak;
 		add(&t->sites[c->site].sum, c, calls);
 		add(&t->threads[c->thread], c, calls);
 		add(&t->sizes[c->class], c, calls);
@@ -204,6 +240,7 @@ static void sum_up(struct trace *t)
 	make_room(t, r);
 	for (size_t i = 0; i < t->site_count; i++) {
 		begin_sum(&t->sites[i].sum);
+		t->sites[i].peak_bytes = 0;
 		t->sites[i].node = r->sites[i].node;
 		t->sites[i].scan = 0;
 	}

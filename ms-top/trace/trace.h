@@ -42,6 +42,7 @@ enum trace_view {
 /* What is shown of a site. */
 enum site_column {
 	SITE_LIVE,
+	SITE_PEAK, /* of a recording that is over */
 	SITE_BASE,
 	SITE_RATE,
 	SITE_BLOCKS,
@@ -66,8 +67,9 @@ struct trace_sum {
 
 struct trace_site {
 	struct trace_sum sum;
-	uint32_t node; /* innermost stack node: its name for ever */
-	uint8_t scan;  /* what a scan of memory said: enum ms_verdict_word + 1; 0 = nothing */
+	uint64_t peak_bytes; /* live at the peak of the whole */
+	uint32_t node;       /* innermost stack node: its name for ever */
+	uint8_t scan;        /* what a scan of memory said: enum ms_verdict_word + 1; 0 = nothing */
 	struct trace_trend {
 		struct ms_trend trend;
 		uint64_t of; /* which samples it is of; 0 = none */
@@ -163,6 +165,7 @@ struct trace {
 	struct trace_sum *base_sites; /* by number of the site in the followed recording */
 	size_t base_count, base_room;
 
+	bool ties_by_peak; /* of sites that hold the same at the end */
 	enum site_column sort;
 	bool reverse;
 	struct pattern filter;
@@ -199,6 +202,10 @@ struct trace {
 
 /* `wrappers` is kept. NULL with `err` set. */
 struct trace *trace_open(const char *path, const struct ms_wrappers *wrappers, struct ms_err *err);
+/* The same, but of a recording that is only beginning waits for its first bytes: as long as a recorder
+ * has the file open, and half a second for the file itself. */
+struct trace *trace_open_begun(const char *path, const struct ms_wrappers *wrappers,
+			       struct ms_err *err);
 void trace_close(struct trace *t);
 /* Reads on, for some 20 ms. 1: there is more; 0; -1 with `err` set. */
 int trace_work(struct trace *t, struct ms_err *err);
@@ -233,6 +240,8 @@ const char *trace_state(const struct trace *t, bool *trouble);
 void trace_rows(struct trace *t);
 /* The column of that title which rows can be sorted by. -1 with `err` set. */
 int site_column_find(const char *name, struct ms_err *err);
+/* Is the recording over, and this its end? Then sites have what they held at the peak, too. */
+bool trace_has_peak(const struct trace *t);
 /* All that there is something to say in. */
 struct column_set site_columns_shown(const struct trace *t);
 

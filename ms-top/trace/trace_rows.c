@@ -13,6 +13,7 @@
 
 const struct column site_columns[SITE_COLUMNS] = {
 	[SITE_LIVE] = {"LIVE", "bytes that are live", 7, true, false, 100},
+	[SITE_PEAK] = {"PEAK", "bytes that were live at the peak", 7, true, false, 90},
 	[SITE_BASE] = {"BASE", "change of that since b", 7, true, false, 80},
 	[SITE_RATE] = {"/MIN", "how fast live bytes grow", 7, true, false, 85},
 	[SITE_BLOCKS] = {"BLOCKS", "blocks that are live", 6, true, false, 60},
@@ -38,11 +39,16 @@ int site_column_find(const char *name, struct ms_err *err)
 	return ms_err_set(err, "a trace cannot be sorted by '%s': there are %s", name, all);
 }
 
+bool trace_has_peak(const struct trace *t)
+{
+	return !t->in_past && t->follow->caught_up && t->shown->state != MS_TRACE_GROWING;
+}
+
 struct column_set site_columns_shown(const struct trace *t)
 {
 	struct column_set set = {.n = 0};
 	for (int i = 0; i < SITE_COLUMNS; i++)
-		if (i != SITE_BASE || t->has_base)
+		if ((i != SITE_BASE || t->has_base) && (i != SITE_PEAK || trace_has_peak(t)))
 			set.v[set.n++] = i;
 	return set;
 }
@@ -53,6 +59,8 @@ static double key_of(const struct trace *t, const struct trace_site *s)
 {
 	const struct trace_sum *x = &s->sum;
 	switch (t->sort) {
+	case SITE_PEAK:
+		return (double)s->peak_bytes;
 	case SITE_BASE:
 		return trace_since_base(t, s);
 	case SITE_RATE:
@@ -83,6 +91,8 @@ static bool site_before(const void *arg, uint32_t a, uint32_t b)
 		return t->reverse ? k < l : k > l;
 	if (x->sum.live_bytes != y->sum.live_bytes)
 		return x->sum.live_bytes > y->sum.live_bytes;
+	if (x->peak_bytes != y->peak_bytes && t->ties_by_peak && trace_has_peak(t))
+		return x->peak_bytes > y->peak_bytes;
 	return x->node < y->node;
 }
 

@@ -254,6 +254,8 @@ static void draw_number(struct grid *g, int row, int col, int width, const struc
 	const char *text = "-";
 	if (id == SITE_LIVE)
 		text = words_size(x->live_bytes);
+	else if (id == SITE_PEAK)
+		text = words_size(s->peak_bytes);
 	else if (id == SITE_BASE)
 		text = words_change(trace_since_base(t, s));
 	else if (id == SITE_BLOCKS)
@@ -330,6 +332,7 @@ static void draw_rest(struct grid *g, int row, struct trace *t, size_t top, size
 		if (i >= top && i < top + shown)
 			continue;
 		rest.sum.live_bytes += x->live_bytes;
+		rest.peak_bytes += t->sites[t->order[i]].peak_bytes;
 		rest.sum.live_blocks += x->live_blocks;
 		rest.sum.allocations += x->allocations;
 		rest.sum.temporary += x->temporary;
@@ -338,7 +341,7 @@ static void draw_rest(struct grid *g, int row, struct trace *t, size_t top, size
 	}
 	for (size_t i = 0; i < p->set.n && t->rows > shown; i++) {
 		int id = p->set.v[i];
-		if (id == SITE_LIVE || id == SITE_BLOCKS || id == SITE_CALLS ||
+		if (id == SITE_LIVE || id == SITE_PEAK || id == SITE_BLOCKS || id == SITE_CALLS ||
 		    id == SITE_ALLOCATED || id == SITE_TEMPORARY)
 			draw_number(g, row, p->at[i], p->width[i], t, (enum site_column)id, &rest);
 		if (id == SITE_NAME)

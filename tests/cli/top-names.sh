@@ -39,7 +39,7 @@ wrong() { # MESSAGE ARGS
 	[ $rc = 2 ] || fail "$*: status $rc"
 	grep -q -- "$message" err || fail "$*: $(cat err)"
 }
-wrong "a trace cannot be sorted by 'rss': there are LIVE, /MIN" --sort rss run.trace
+wrong "a trace cannot be sorted by 'rss': there are LIVE, PEAK, /MIN" --sort rss run.trace
 wrong "'--columns' is for the list of processes" --columns pid run.trace
 wrong "'--kernel' is for the list of processes" --kernel -p 1
 wrong "'--filter' is for lists of processes and traces" --filter x -p 1

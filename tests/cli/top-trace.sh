@@ -304,6 +304,30 @@ wrong "cannot follow '/dev/null': not a file on disk" /dev/null
 wrong "one argument too many" live.trace live.trace
 wrong "one of them" -p 1 live.trace
 
+# ---- a recording that only begins: it is waited for; one that is over has what sites held at its peak ----
+cat >begins.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+static void *volatile a, *volatile b;
+static void __attribute__((noinline)) keep_small(void) { a = malloc(1000); }
+static void __attribute__((noinline)) keep_large(void) { b = malloc(300000); }
+int main(void) { keep_small(); keep_large(); sleep(1); free(a); free(b); return 0; }
+END
+gcc -g -O1 -fno-builtin -o begins begins.c || fail gcc
+"$record" -q -o begins.trace ./begins &
+recorder=$!
+COLUMNS=100 timeout 60 "$T" -b -n 1 begins.trace >frame || fail 'a recording that only begins'
+expect '^begins \([0-9]+\)   begins\.trace   recording  '
+! grep -q ' PEAK ' frame || fail "a peak of what goes on: $(cat frame)"
+wait $recorder
+COLUMNS=100 timeout 60 "$T" -b -n 1 begins.trace >frame || fail 'over'
+expect '^    LIVEv    PEAK '
+expect '^ +0 +293 K .* keep_large begins\.c:5'
+expect '^ +0 +1000 .* keep_small begins\.c:4'
+[ "$(grep -oE 'keep_(large|small)' frame | head -1)" = keep_large ] || fail "order by peak: $(cat frame)"
+COLUMNS=100 timeout 60 "$T" -b -n 1 --sort -peak begins.trace >frame || fail '--sort -peak'
+[ "$(grep -oE 'keep_(large|small)' frame | head -1)" = keep_small ] || fail "--sort -peak: $(cat frame)"
+
 # ---- nothing is allocated from frame to frame ----
 coproc FEED { "$feed" whole.trace idle.trace; }
 feed events 100000
