@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "app_private.h"
+#include "state.h"
 #include "ms-top/term/term.h"
 #include "ms-top/trace/trace.h"
 #include "ms-top/view/draw.h"
@@ -219,15 +220,19 @@ static int loop(struct app *a, struct ms_err *err)
 	return 0;
 }
 
-int app_run(const struct options *o, struct ms_err *err)
+int app_run(const struct options *given, struct ms_err *err)
 {
 	struct app a;
+	struct options kept = *given, *o = &kept;
+	state_load(o);
 	int rc = app_open(&a, o, err);
 	if (rc == 0)
 		rc = term_open(err);
 	if (rc == 0)
 		rc = loop(&a, err);
 	term_close();
+	if (rc == 0)
+		state_save(&a, o);
 	app_close(&a);
 	return rc;
 }

@@ -199,6 +199,29 @@ static void choosing(struct app *a, int code)
 	}
 }
 
+/* A title sorts by it, or reverses; a view is shown; a row is selected, and if it was, entered. */
+static void clicked(struct app *a)
+{
+	int row, col;
+	struct list *l = app_list(a);
+	const struct subject *s = app_subject(a);
+	term_clicked(&row, &col);
+	unsigned meaning = grid_clicked(&a->grid, row, col);
+	size_t at = row >= l->row ? (size_t)(row - l->row) : l->height;
+	if (meaning >= GRID_SORT) {
+		if (s->sort)
+			s->sort(a, (int)(meaning - GRID_SORT));
+	} else if (meaning) {
+		act_on(a, keys_find('1' + (int)(meaning - GRID_VIEW), app_where(a)));
+	} else if (at < l->height && l->top + at < l->n) {
+		uint64_t id = l->ids[l->top + at];
+		if (l->has && !l->follows && l->selected == id)
+			act_on(a, keys_find('\n', app_where(a)));
+		else
+			list_choose(l, id);
+	}
+}
+
 static void answered(struct app *a, int code)
 {
 	if (code < 0)
@@ -219,6 +242,10 @@ void app_key(struct app *a, int code)
 	}
 	if (code == TERM_WHEEL_UP || code == TERM_WHEEL_DOWN) {
 		list_move(app_list(a), code == TERM_WHEEL_UP ? -3 : 3);
+		return;
+	}
+	if (code == TERM_CLICK && a->mode == MODE_LIST) {
+		clicked(a);
 		return;
 	}
 	switch (a->mode) {

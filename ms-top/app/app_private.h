@@ -37,6 +37,7 @@ struct subject {
 	void (*search)(struct app *a, size_t from);
 	/* What y copies, into `text`, where it is not the selected row. Its length, 0 = that. */
 	size_t (*copy)(struct app *a, char *text, size_t room);
+	void (*sort)(struct app *a, int column); /* NULL = its rows have one order */
 	void (*again)(struct app *a); /* rows in another order, or others, of the same look */
 };
 extern const struct subject subject_system, subject_process, subject_trace;

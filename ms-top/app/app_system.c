@@ -101,6 +101,13 @@ static void sort_by(struct app *a, int step)
 	system_again(a);
 }
 
+static void sort_clicked(struct app *a, int column)
+{
+	a->rows.reverse = a->rows.sort == (enum column_id)column && !a->rows.reverse;
+	a->rows.sort = (enum column_id)column;
+	system_again(a);
+}
+
 static void reverse(struct app *a, int arg)
 {
 	(void)arg;
@@ -167,7 +174,7 @@ static void enter(struct app *a, int arg)
 
 static bool row_matches(struct app *a, size_t row)
 {
-	return pattern_matches(&a->search, a->rows.v[row]);
+	return pattern_matches(&a->search, &a->system, a->rows.v[row]);
 }
 
 static void system_search(struct app *a, size_t from)
@@ -257,6 +264,7 @@ const struct subject subject_system = {
 	.draw = system_draw,
 	.deeds = system_deeds,
 	.search = system_search,
+	.sort = sort_clicked,
 	.again = system_again,
 };
 

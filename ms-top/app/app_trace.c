@@ -122,6 +122,16 @@ static void sort_by(struct app *a, int step)
 	again(a);
 }
 
+static void sort_clicked(struct app *a, int column)
+{
+	struct trace *t = a->trace;
+	if (column == SITE_NAME || column == SITE_HISTORY)
+		return;
+	t->reverse = t->sort == (enum site_column)column && !t->reverse;
+	t->sort = (enum site_column)column;
+	again(a);
+}
+
 /* A tree has one order, but rows of two kinds. */
 static void reverse(struct app *a, int arg)
 {
@@ -364,6 +374,7 @@ const struct subject subject_trace = {
 	.before = before,
 	.search = search,
 	.copy = copy,
+	.sort = sort_clicked,
 	.again = again,
 };
 

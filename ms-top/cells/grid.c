@@ -3,6 +3,7 @@
  */
 #include "grid.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,11 +172,15 @@ void grid_spark(struct grid *g, int row, int col, int width, enum grid_style sty
 		const unsigned *values, size_t n)
 {
 	size_t from = n > (size_t)width ? n - (size_t)width : 0;
-	unsigned largest = 0;
-	for (size_t i = from; i < n; i++)
-		largest = values[i] > largest ? values[i] : largest;
+	unsigned largest = 0, least = UINT_MAX;
 	for (size_t i = from; i < n; i++) {
-		double part = largest ? (double)values[i] / largest : 0;
+		largest = values[i] > largest ? values[i] : largest;
+		least = values[i] < least ? values[i] : least;
+	}
+	bool flat = largest - least <= largest / 16;
+	style = flat && from < n ? GRID_DIM : style;
+	for (size_t i = from; i < n; i++) {
+		double part = largest && !flat ? (double)values[i] / largest : 0;
 		grid_put(g, row, col + (int)(i - from), 1, style, ms_spark_bar(part, g->ascii));
 	}
 }
@@ -192,6 +197,14 @@ void grid_bar(struct grid *g, int row, int col, int width, enum grid_style style
 	int rest = (int)((full - cells) * 8);
 	if (cells < width && rest && !g->ascii)
 		grid_put(g, row, col + cells, 1, style, eighths[rest]);
+}
+
+void grid_gauge(struct grid *g, int row, int col, int width, enum grid_style style, double part,
+		double whole)
+{
+	for (int i = 0; i < width; i++)
+		grid_put(g, row, col + i, 1, GRID_DIM, g->ascii ? "." : "·");
+	grid_bar(g, row, col, width, style, part, whole);
 }
 
 void grid_fill(struct grid *g, int row, enum grid_style style)
@@ -211,10 +224,29 @@ void grid_rule(struct grid *g, int row, const char *title)
 	}
 }
 
+/* One of the block elements. */
+static bool is_bar(const char *text)
+{
+	return strncmp(text, "\xe2\x96", 2) == 0 && (unsigned char)text[2] < 0x90;
+}
+
 void grid_select(struct grid *g, int row)
 {
 	for (int i = 0; row >= 0 && row < g->rows && i < g->cols; i++)
-		cell(g, row, i)->selected = true;
+		cell(g, row, i)->selected = !is_bar(cell(g, row, i)->text);
+}
+
+void grid_click(struct grid *g, int row, int col, int width, unsigned meaning)
+{
+	for (int i = col; row >= 0 && row < g->rows && i >= 0 && i < col + width && i < g->cols;
+	     i++)
+		cell(g, row, i)->click = (unsigned char)meaning;
+}
+
+unsigned grid_clicked(const struct grid *g, int row, int col)
+{
+	bool inside = row >= 0 && row < g->rows && col >= 0 && col < g->cols;
+	return inside ? cell(g, row, col)->click : 0;
 }
 
 size_t grid_row(const struct grid *g, int row, char *text, size_t room)

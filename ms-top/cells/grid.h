@@ -29,7 +29,10 @@ struct grid_cell {
 	unsigned char bytes, width; /* width 0: covered by the wide character before it */
 	unsigned char style;        /* enum grid_style */
 	bool selected;
+	unsigned char click; /* what a click there means: GRID_VIEW.., GRID_SORT..; 0 = nothing */
 };
+#define GRID_VIEW 1u  /* and the number of the view */
+#define GRID_SORT 16u /* and the number of the column */
 struct grid {
 	struct grid_cell *cells;
 	int rows, cols;
@@ -53,18 +56,26 @@ void grid_put_right(struct grid *g, int row, int col, int width, enum grid_style
 __attribute__((format(printf, 5, 6))) int grid_print(struct grid *g, int row, int col,
 						     enum grid_style style, const char *fmt, ...);
 /* Values as a line of bars of `width` columns, the last values where there are more; the largest
- * fills a cell. */
+ * fills a cell. Where nothing changed by a 16th of that, the line is thin and dim. */
 void grid_spark(struct grid *g, int row, int col, int width, enum grid_style style,
 		const unsigned *values, size_t n);
 /* A bar: `part` of `whole` of `width` columns. */
 void grid_bar(struct grid *g, int row, int col, int width, enum grid_style style, double part,
 	      double whole);
+/* The same, on a trough: how much there could be. */
+void grid_gauge(struct grid *g, int row, int col, int width, enum grid_style style, double part,
+		double whole);
 /* Blanks all along a row. */
 void grid_fill(struct grid *g, int row, enum grid_style style);
 /* A line across with a title in it. */
 void grid_rule(struct grid *g, int row, const char *title);
-/* Marks a whole row as the selected one. */
+/* Marks a row as the selected one, but for its bars: reversed they would say the opposite. */
 void grid_select(struct grid *g, int row);
+
+/* A click on `width` columns from there means that. */
+void grid_click(struct grid *g, int row, int col, int width, unsigned meaning);
+/* What a click there means; 0 = nothing. */
+unsigned grid_clicked(const struct grid *g, int row, int col);
 
 /* Columns that text takes, as grid_put would put it. */
 int grid_width(const struct grid *g, const char *text);

@@ -25,6 +25,7 @@
 #define DEAR_PART 200u                   /* of the time, for what is dear */
 #define KEPT 16384u                      /* descriptors of stat at most */
 #define TEXT_BYTES 4096u
+#define ARGUMENTS_MOST (1u << 21) /* as the kernel takes of a stack of 8 MB */
 
 static bool read_of(const struct system *s, pid_t pid, const char *name, char *text, size_t room)
 {
@@ -145,6 +146,7 @@ static void read_user(const struct system *s, struct system_process *p)
 static void read_command(const struct system *s, struct system_process *p)
 {
 	p->matched_by = 0;
+	p->more_arguments = false;
 	memset(p->command, 0, sizeof p->command);
 	if (p->kernel || !read_of(s, p->pid, "cmdline", p->command, sizeof p->command)) {
 		snprintf(p->command, sizeof p->command, p->kernel ? "[%s]" : "%s", p->name);
@@ -153,6 +155,8 @@ static void read_command(const struct system *s, struct system_process *p)
 	ssize_t n = sizeof p->command;
 	while (n > 0 && !p->command[n - 1])
 		n--;
+	/* where it was cut there may have been empty ones */
+	p->more_arguments = n + 16 >= (ssize_t)sizeof p->command;
 	/* its name without the folder */
 	const char *slash = memrchr(p->command, '/', strnlen(p->command, (size_t)n));
 	if (slash) {
@@ -171,6 +175,25 @@ static void read_command(const struct system *s, struct system_process *p)
 		from = last && last + 1 < from + length ? last + 1 : from;
 		snprintf(p->cgroup, sizeof p->cgroup, "%.*s", (int)strcspn(from, "\n"), from);
 	}
+}
+
+const char *system_arguments(const struct system *s, const struct system_process *p)
+{
+	static char text[ARGUMENTS_MOST];
+	char path[32];
+	size_t n = 0;
+	snprintf(path, sizeof path, "%d/cmdline", (int)p->pid);
+	int fd = p->more_arguments && !p->ended ? openat(s->root, path, O_RDONLY | O_CLOEXEC) : -1;
+	if (fd < 0)
+		return NULL;
+	for (ssize_t got; n < sizeof text - 1; n += (size_t)got)
+		if ((got = read(fd, text + n, sizeof text - 1 - n)) <= 0)
+			break;
+	close(fd);
+	for (size_t i = 0; i < n; i++)
+		text[i] = text[i] ? text[i] : ' ';
+	text[n] = 0;
+	return n ? text : NULL;
 }
 
 static double rate(uint64_t now_value, uint64_t before, double seconds)

@@ -52,8 +52,9 @@ struct system_process {
 	uint64_t trend_ns;
 	char name[64];
 	char user[24];
-	char command[256]; /* arguments with blanks between; or [name] of a kernel thread */
-	char cgroup[128];  /* the last part of its path */
+	char command[256];   /* arguments with blanks between; or [name] of a kernel thread */
+	bool more_arguments; /* than are in it */
+	char cgroup[128];    /* the last part of its path */
 };
 
 struct system_memory { /* bytes, SYSTEM_UNKNOWN = the kernel does not say */
@@ -90,6 +91,9 @@ int system_look(struct system *s, struct ms_err *err);
  * with `all`, for each of them. */
 void system_details(struct system *s, struct system_process *const *rows, size_t n, bool all);
 void system_close(struct system *s);
+/* The arguments of a process of which `command` has only the first, with blanks between them, until
+ * the next call. NULL: `command` has them all, or they are gone. */
+const char *system_arguments(const struct system *s, const struct system_process *p);
 /* How many processes have a smaller pid: the place of that one. */
 size_t system_place(const struct system *s, pid_t pid);
 /* Opens the folder of a process. -1: it is gone. */

@@ -21,7 +21,7 @@ const struct column columns[COLUMN_COUNT] = {
 	[COLUMN_USS] = {"USS", "resident and not shared", 6, true, false, 50},
 	[COLUMN_SWAP] = {"SWAP", "swapped out", 6, true, false, 20},
 	[COLUMN_HEAP] = {"HEAP", "anonymous memory; ~ where only statm tells it", 7, true, false,
-			 40},
+			 65},
 	[COLUMN_VSZ] = {"VSZ", "address space", 6, true, false, 15},
 	[COLUMN_RATE] = {"/MIN", "how fast the RSS grows", 7, true, false, 80},
 	[COLUMN_START] = {"START", "change of the RSS since ms-top saw it first, or since b", 7,

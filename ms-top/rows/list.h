@@ -17,6 +17,7 @@ struct list {
 	size_t at;         /* its place */
 	size_t top;        /* first row in view */
 	size_t height;     /* rows in view, of the latest list_view */
+	int row;           /* of the screen, where the first one was drawn */
 	bool has;          /* is anything selected? */
 	bool follows; /* nobody chose: the selection stays at the first row, whatever that is */
 };

@@ -26,7 +26,8 @@ bool pattern_matches_text(const struct pattern *p, const char *text)
 			    : strstr(text, p->text) != NULL;
 }
 
-bool pattern_matches(const struct pattern *p, const struct system_process *row)
+bool pattern_matches(const struct pattern *p, const struct system *s,
+		     const struct system_process *row)
 {
 	const char *where[] = {row->command, row->name, row->user};
 	char pid[16];
@@ -38,15 +39,16 @@ bool pattern_matches(const struct pattern *p, const struct system_process *row)
 	for (size_t i = 0; i < sizeof where / sizeof where[0]; i++)
 		if (pattern_matches_text(p, where[i]))
 			return true;
-	return false;
+	const char *all = row->more_arguments ? system_arguments(s, row) : NULL;
+	return all && pattern_matches_text(p, all);
 }
 
 /* Whether a process matches does not change with its figures: asked once, since regexec() takes
  * memory. */
-static bool is_shown(const struct rows *r, struct system_process *p)
+static bool is_shown(const struct rows *r, const struct system *s, struct system_process *p)
 {
 	if (p->matched_by != r->filter.serial) {
-		p->matches = pattern_matches(&r->filter, p);
+		p->matches = pattern_matches(&r->filter, s, p);
 		p->matched_by = r->filter.serial;
 	}
 	return p->matches;
@@ -285,7 +287,7 @@ void rows_make(struct rows *r, struct system *s, bool fresh)
 		struct system_process *p = s->v[i];
 		if (p->kernel && !r->kernel)
 			continue;
-		if (is_shown(r, p))
+		if (is_shown(r, s, p))
 			r->v[r->n++] = p;
 		else
 			r->hidden++;

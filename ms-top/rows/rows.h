@@ -22,7 +22,8 @@ struct pattern {
 };
 void pattern_set(struct pattern *p, const char *text);
 /* An empty one matches everything. */
-bool pattern_matches(const struct pattern *p, const struct system_process *row);
+bool pattern_matches(const struct pattern *p, const struct system *s,
+		     const struct system_process *row);
 bool pattern_matches_text(const struct pattern *p, const char *text);
 
 struct rows {

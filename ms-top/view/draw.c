@@ -131,7 +131,9 @@ int draw_tabs(struct grid *g, int row, const char *const *names, int n, int now)
 		const char *text = i == now                ? words_print("[%d %s]", i + 1, names[i])
 				   : g->cols >= NAMES_FROM ? words_print("%d %s", i + 1, names[i])
 							   : words_print("%d", i + 1);
-		col += grid_put(g, row, col, -1, i == now ? GRID_BOLD : GRID_DIM, text) + 1;
+		int width = grid_put(g, row, col, -1, i == now ? GRID_BOLD : GRID_DIM, text);
+		grid_click(g, row, col, width, GRID_VIEW + (unsigned)i);
+		col += width + 1;
 	}
 	return col;
 }
@@ -148,6 +150,7 @@ void draw_titles(struct grid *g, int row, const struct column *c, const struct c
 			grid_put_right(g, row, p->at[i], p->width[i], GRID_HEAD, title);
 		else
 			grid_put(g, row, p->at[i], p->width[i], GRID_HEAD, title);
+		grid_click(g, row, p->at[i], p->width[i], GRID_SORT + (unsigned)id);
 	}
 }
 

@@ -67,8 +67,8 @@ void draw_trace_timeline(struct grid *g, int row, int end, struct trace *t);
 /* draw_trace_site.c: the whole site, and what there is room for beneath the table. */
 void draw_trace_site(struct grid *g, int row, int end, struct trace *t,
 		     const struct screen_state *st);
-/* How many rows it has on a screen of so many. */
-int draw_trace_glimpse_rows(int rows);
+/* How many rows it has on a screen of so many, of which so many would be free else. */
+int draw_trace_glimpse_rows(int rows, int free);
 void draw_trace_glimpse(struct grid *g, int row, int end, struct trace *t, uint32_t node);
 /* A site's live bytes over time, in `width` columns. */
 void draw_trace_history(struct grid *g, int row, int col, int width, const struct trace *t,

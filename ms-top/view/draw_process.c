@@ -26,7 +26,7 @@ static void draw_figure(struct grid *g, int row, const char *name, const struct 
 		return;
 	}
 	grid_put_right(g, row, 5, 7, GRID_PLAIN, words_size(h->bytes));
-	grid_bar(g, row, col, bar, GRID_GOOD, (double)h->bytes, whole);
+	grid_gauge(g, row, col, bar, GRID_GOOD, (double)h->bytes, whole);
 	col += bar ? bar + 2 : 0;
 	size_t n = history_values(h, values, (size_t)width);
 	grid_spark(g, row, col, width, GRID_ACCENT, values, n);
@@ -159,6 +159,7 @@ static void draw_regions(struct grid *g, int row, int end, const struct process 
 	grid_fill(g, row, GRID_HEAD);
 	draw_cells(g, row++, GRID_HEAD,
 		   (const char *[]){first, "SIZE", "RSS", "PSS", "SWAP", "PERM", "KIND", "FILE"});
+	list->row = row;
 	size_t top = list_view(list, end > row ? (size_t)(end - row) : 0);
 	for (; row < end && top < p->regions.n; row++, top++) {
 		const struct ms_region *r = &p->regions.v[p->order[top]];

@@ -45,8 +45,8 @@ static void draw_header(struct grid *g, const struct system *s, bool kernel)
 	int bar = g->cols - 78; /* beside all the figures */
 	bar = bar < 8 ? 0 : bar > 28 ? 28 : bar;
 	int col = grid_print(g, 1, 0, GRID_PLAIN, "Mem %s  used ", words_size(m->total));
-	grid_bar(g, 1, col, bar, (double)used > 0.9 * (double)m->total ? GRID_BAD : GRID_GOOD,
-		 (double)used, (double)m->total);
+	grid_gauge(g, 1, col, bar, (double)used > 0.9 * (double)m->total ? GRID_BAD : GRID_GOOD,
+		   (double)used, (double)m->total);
 	col += bar ? bar + 1 : 0;
 	col += grid_print(g, 1, col, GRID_PLAIN, "%s   cache %s   free %s", words_size(used),
 			  words_size(m->cached), words_size(m->free));
@@ -118,6 +118,7 @@ static void draw_rows(struct grid *g, int from, int height, struct system *s, co
 	draw_titles(g, from, columns, &p, (int)r->sort, r->reverse);
 	bool rest = height > 3 && r->n > (size_t)height - 1;
 	height -= rest;
+	st->list->row = from + 1;
 	size_t top = list_view(st->list, height > 1 ? (size_t)height - 1 : 0);
 	if (rest)
 		draw_rest(g, from + height, r, top, (size_t)height - 1);
@@ -188,7 +189,7 @@ static void draw_figures(struct grid *g, int row, const struct system_process *p
 	bool shared = c && c->shared != SOURCE_UNKNOWN && f->file != SOURCE_UNKNOWN;
 	col += grid_print(g, row, col, GRID_PLAIN, "heap %s  ", words_size(f->heap));
 	if (bar && f->heap != SOURCE_UNKNOWN)
-		grid_bar(g, row, col, bar, GRID_GOOD, (double)f->heap, (double)p->rss);
+		grid_gauge(g, row, col, bar, GRID_GOOD, (double)f->heap, (double)p->rss);
 	col += bar ? bar + 2 : 1;
 	col += grid_print(
 		g, row, col, GRID_PLAIN, "file %s   ",

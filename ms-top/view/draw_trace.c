@@ -365,6 +365,7 @@ static void draw_sites(struct grid *g, int row, int end, struct trace *t,
 	int room = end - row - 1;
 	bool rest = t->hidden || (room > 1 && t->rows > (size_t)room);
 	draw_titles(g, row++, site_columns, &p, (int)t->sort, t->reverse);
+	st->list->row = row;
 	size_t top = list_view(st->list, room > rest ? (size_t)(room - rest) : 0);
 	for (; row < end - rest && top + shown < t->rows; row++, shown++) {
 		draw_site_row(g, row, t, top + shown, &p);
@@ -426,7 +427,8 @@ static void draw_view(struct grid *g, int row, int end, struct trace *t,
 	}
 	if (g->rows >= GLIMPSE_FROM && st->list->has && t->rows) {
 		end -= draw_outlook(g, end - 1, t);
-		int rows = draw_trace_glimpse_rows(g->rows);
+		int table = 1 + (int)(t->rows < 1000 ? t->rows : 1000) + (t->hidden > 0);
+		int rows = draw_trace_glimpse_rows(g->rows, end - row - table);
 		end -= rows;
 		draw_trace_glimpse(g, end, end + rows, t, (uint32_t)st->list->selected);
 	}

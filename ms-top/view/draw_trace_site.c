@@ -8,9 +8,11 @@
 #include "ms-top/cells/grid.h"
 #include "ms-top/trace/trace.h"
 #include "ms-top/cells/words.h"
+#include "format/trace.h"
 
 #define GLIMPSE_FRAMES 4 /* on a screen of up to GLIMPSE_MORE rows; and as many of its bars */
 #define GLIMPSE_MORE 40
+#define THREAD_LABEL 15
 
 /* ---- the stack ---- */
 
@@ -90,6 +92,16 @@ static const char *class_name(unsigned class)
 			   class < MS_SIZE_CLASSES - 1 ? words_size(from * 2) : "");
 }
 
+/* How many of the parts are larger, or as large and before it. */
+static int rank(const uint64_t *parts, unsigned n, unsigned at)
+{
+	int before = 0;
+	for (unsigned i = 0; i < n; i++)
+		before += parts[i] > parts[at] || (parts[i] == parts[at] && i < at);
+	return before;
+}
+
+/* In their order; where there is no room for all, those that hold most. */
 static void draw_sizes(struct box *b, const struct site_detail *d)
 {
 	uint64_t live = 0, calls = 0;
@@ -98,9 +110,11 @@ static void draw_sizes(struct box *b, const struct site_detail *d)
 		calls += d->size_calls[i];
 	}
 	title(b, live ? "sizes, of live bytes" : "sizes, of allocations");
+	const uint64_t *parts = live ? d->size_bytes : d->size_calls;
+	int room = b->end - b->row;
 	for (unsigned i = 0; i < MS_SIZE_CLASSES; i++) {
-		uint64_t part = live ? d->size_bytes[i] : d->size_calls[i];
-		if (part)
+		uint64_t part = parts[i];
+		if (part && rank(parts, MS_SIZE_CLASSES, i) < room)
 			draw_bar(b, class_name(i), 13, part, live ? live : calls,
 				 words_count((double)(live ? d->size_blocks[i] : part)));
 	}
@@ -117,9 +131,27 @@ static void draw_ages(struct box *b, const char *text, const uint64_t *blocks)
 		all += blocks[i];
 	if (all)
 		title(b, text);
+	int room = b->end - b->row;
 	for (unsigned i = 0; i < MS_AGES; i++)
-		if (blocks[i])
+		if (blocks[i] && rank(blocks, MS_AGES, i) < room)
 			draw_bar(b, age_names[i], 9, blocks[i], all, "");
+}
+
+/* Its name; of several threads with that name the number too, which is whole where the name is cut. */
+static const char *thread_label(const struct trace *t, uint32_t thread, char name[64])
+{
+	char other[64];
+	const struct ms_recording *rec = t->follow->rec;
+	bool alone = true;
+	trace_thread_name(t, thread, name, 64);
+	for (size_t i = 0; i < rec->threads.n && alone; i++)
+		alone = i == thread ||
+			strcmp(trace_thread_name(t, (uint32_t)i, other, sizeof other), name) != 0;
+	if (alone || thread >= rec->threads.n)
+		return name;
+	const char *tid = words_print(
+		" %llu", (unsigned long long)rec->threads.v[thread].number[MS_THREAD_TID]);
+	return words_print("%.*s%s", THREAD_LABEL - (int)strlen(tid), name, tid);
 }
 
 static void draw_threads(struct box *b, const struct trace *t, const struct site_detail *d)
@@ -134,7 +166,7 @@ static void draw_threads(struct box *b, const struct trace *t, const struct site
 	for (size_t i = 0; i < n; i++) {
 		char name[64];
 		const struct site_thread *x = &d->threads[i];
-		draw_bar(b, trace_thread_name(t, x->thread, name, sizeof name), 12,
+		draw_bar(b, thread_label(t, x->thread, name), THREAD_LABEL,
 			 live ? x->live_bytes : x->allocations, live ? live : calls, "");
 	}
 	if (d->thread_count > 8 && b->row < b->end)
@@ -158,6 +190,27 @@ static void draw_boxes(struct grid *g, int row, int end, const struct trace *t)
 	draw_threads(&b, t, d);
 }
 
+static int count_of(const uint64_t *parts, unsigned n)
+{
+	int count = 0;
+	for (unsigned i = 0; i < n; i++)
+		count += parts[i] > 0;
+	return count ? count + 1 : 0;
+}
+
+/* Rows that they need, with titles, when they stand side by side. */
+static int box_rows(const struct grid *g, const struct trace *t)
+{
+	const struct site_detail *d = &t->detail;
+	int sizes = count_of(d->size_calls, MS_SIZE_CLASSES),
+	    ages = count_of(d->age_blocks, MS_AGES) + count_of(d->lived, MS_AGES),
+	    threads = 1 + (d->thread_count < 8 ? (int)d->thread_count : 9);
+	if (g->cols < 66)
+		return sizes + ages;
+	threads = g->cols >= 100 ? threads : 0;
+	return sizes > ages ? sizes > threads ? sizes : threads : ages > threads ? ages : threads;
+}
+
 /* ---- beneath the table ---- */
 
 static int glimpse_frames(int rows)
@@ -165,10 +218,11 @@ static int glimpse_frames(int rows)
 	return GLIMPSE_FRAMES + (rows > GLIMPSE_MORE ? (rows - GLIMPSE_MORE) / 5 : 0);
 }
 
-int draw_trace_glimpse_rows(int rows)
+int draw_trace_glimpse_rows(int rows, int free)
 {
-	return 1 + glimpse_frames(rows) + GLIMPSE_FRAMES +
-	       (glimpse_frames(rows) - GLIMPSE_FRAMES) / 2;
+	int least = 1 + glimpse_frames(rows) + GLIMPSE_FRAMES +
+		    (glimpse_frames(rows) - GLIMPSE_FRAMES) / 2;
+	return free > least ? free : least;
 }
 
 void draw_trace_glimpse(struct grid *g, int row, int end, struct trace *t, uint32_t node)
@@ -181,9 +235,12 @@ void draw_trace_glimpse(struct grid *g, int row, int end, struct trace *t, uint3
 	if (g->cols >= 80)
 		grid_put_right(g, row, g->cols - 40, 38, GRID_DIM, hint);
 	row++;
-	struct frames x = {.g = g, .row = row, .end = row + glimpse_frames(g->rows)};
+	/* of what there is room for the stack has half, and what the bars leave */
+	int bars = box_rows(g, t), frames = end - row - bars, half = (end - row) / 2;
+	int least = glimpse_frames(g->rows) > half ? glimpse_frames(g->rows) : half;
+	struct frames x = {.g = g, .row = row, .end = row + (frames > least ? frames : least)};
 	trace_each_frame(t, node, draw_frame, &x);
-	draw_boxes(g, row + glimpse_frames(g->rows), end, t);
+	draw_boxes(g, x.row, end, t);
 }
 
 /* ---- the whole screen ---- */
@@ -252,6 +309,7 @@ void draw_trace_site(struct grid *g, int row, int end, struct trace *t,
 	}
 	int room = end - row, boxes = room / 2 < 10 ? room / 2 : 10;
 	struct frames x = {.g = g, .st = st, .row = row, .end = end - boxes};
+	st->list->row = row;
 	x.top = list_view(st->list, x.end > row ? (size_t)(x.end - row) : 0);
 	trace_each_frame(t, node, draw_frame, &x);
 	if (s)

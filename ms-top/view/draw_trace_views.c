@@ -41,6 +41,7 @@ void draw_trace_tree(struct grid *g, int row, int end, struct trace *t,
 	draw_head(g, row++,
 		  tree->lines ? "     LIVE     %  BLOCKS  FUNCTION:LINE, with all that it called"
 			      : "     LIVE     %  BLOCKS  FUNCTION, with all that it called");
+	st->list->row = row;
 	size_t top = list_view(st->list, end > row ? (size_t)(end - row) : 0);
 	/* deep stacks turn back to the left */
 	int wrap = g->cols > 60 ? g->cols - 40 : 20;
@@ -73,6 +74,7 @@ void draw_trace_threads(struct grid *g, int row, int end, struct trace *t,
 	bool known = !t->partial && !t->shown->replay.sampled;
 	draw_head(g, row++,
 		  "     LIVE  BLOCKS ALLOC/S  ALLOCD   CALLS  FREES  TEMP     TID  THREAD");
+	st->list->row = row;
 	size_t top = list_view(st->list, end > row ? (size_t)(end - row) : 0);
 	for (; row < end && top < t->thread_rows; row++, top++) {
 		char name[64];
@@ -102,6 +104,7 @@ void draw_trace_sizes(struct grid *g, int row, int end, struct trace *t,
 	for (unsigned i = 0; i < MS_SIZE_CLASSES; i++)
 		most = t->sizes[i].live_bytes > most ? t->sizes[i].live_bytes : most;
 	draw_head(g, row++, "     FROM        TO     LIVE  BLOCKS   CALLS  TEMP");
+	st->list->row = row;
 	size_t top = list_view(st->list, end > row ? (size_t)(end - row) : 0);
 	for (; row < end && top < t->size_rows; row++, top++) {
 		unsigned class = (unsigned)t->size_ids[top];

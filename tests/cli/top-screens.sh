@@ -76,6 +76,18 @@ for column in pid user rss pss uss swap heap vsz /min start history verdict s th
 	expect "(^| )${column^^}v( |\$)"
 done
 
+# ---- at 80 columns ----
+COLUMNS=80 timeout 60 "$T" --proc-root proc -b -n 1 >frame
+expect '^ +PID +RSSv +PSS +USS +HEAP +/MIN VERDICT COMMAND'
+COLUMNS=64 timeout 60 "$T" --proc-root proc -b -n 1 >frame
+expect '^ +PID +RSSv +HEAP +/MIN VERDICT COMMAND'
+COLUMNS=90 timeout 60 "$T" --proc-root proc -b -n 1 >frame
+expect '^ +PID +RSSv +PSS +USS +HEAP +/MIN +START VERDICT'
+expect '^Mem 8\.00 G  used █{6}·{6} 4\.00 G '
+# the filter has all arguments, also those that no row can show
+[ "$(timeout 60 "$T" --proc-root proc -b -n 1 --filter 'argument=59' | awk '$1 ~ /^[0-9]+$/ { print $1 }')" = 500 ] || fail 'the last one of many arguments'
+[ -z "$(timeout 60 "$T" --proc-root proc -b -n 1 --filter 'argument=60' | awk '$1 ~ /^[0-9]+$/ { print $1 }')" ] || fail 'one that nobody has'
+
 # ---- long arguments leave room for the rest ----
 start 80 24 --proc-root proc --filter "'^long'"
 sees '^── 500 long --argument=0.*…  root  cgroup long\.service  3 threads ─'

@@ -59,6 +59,7 @@ start() { # COLUMNS LINES ARGS; TERM_OF and LC_OF are what it sees as TERM and L
 	$S kill-server 2>/dev/null
 	terminals=$((terminals + 1)) # one that is being killed still answers for a while
 	S="tmux -L memscope-test-$$-$terminals -f /dev/null"
+	export XDG_STATE_HOME=${STATE_OF-$PWD/state$terminals} # what was chosen before is not remembered, unless a test wants it
 	rm -f status before after
 	$S new-session -d -x "$cols" -y "$lines" "echo what was there; stty -g >before; ${TERM_OF+TERM=$TERM_OF} ${LC_OF+LC_ALL=$LC_OF} $T $* ; echo \$? >status; stty -g >after; sleep 100"
 }

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT
+ * Lines and gauges in cells: what is flat is thin and dim, a gauge has a trough, a selected row keeps
+ * its bars, and a click means what was drawn there.
+ */
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ms-top/cells/grid.c"
+
+static unsigned failures;
+
+static void expect(bool ok, const char *what, const struct grid *g)
+{
+	char text[512];
+	if (ok)
+		return;
+	failures++;
+	grid_row(g, 0, text, sizeof text);
+	printf("FAILED: %s: '%s'\n", what, text);
+}
+
+static bool row_is(const struct grid *g, const char *want)
+{
+	char text[512];
+	grid_row(g, 0, text, sizeof text);
+	return strcmp(text, want) == 0;
+}
+
+static void test_spark(struct grid *g)
+{
+	const unsigned flat[] = {160, 155, 151, 160}, moves[] = {160, 155, 140, 80};
+	grid_begin(g, 1, 10);
+	grid_spark(g, 0, 0, 4, GRID_ACCENT, flat, 4);
+	expect(row_is(g, "▁▁▁▁") && g->cells[0].style == GRID_DIM, "flat", g);
+	grid_begin(g, 1, 10);
+	grid_spark(g, 0, 0, 4, GRID_ACCENT, moves, 4);
+	expect(row_is(g, "███▅") && g->cells[0].style == GRID_ACCENT, "moves", g);
+	grid_begin(g, 1, 10);
+	grid_spark(g, 0, 0, 4, GRID_ACCENT, moves, 0);
+	expect(row_is(g, ""), "nothing", g);
+}
+
+static void test_gauge(struct grid *g)
+{
+	grid_begin(g, 1, 10);
+	grid_gauge(g, 0, 1, 8, GRID_GOOD, 2.5, 8);
+	expect(row_is(g, " ██▌·····") && g->cells[1].style == GRID_GOOD &&
+		       g->cells[4].style == GRID_DIM,
+	       "gauge", g);
+	g->ascii = true;
+	grid_begin(g, 1, 10);
+	grid_gauge(g, 0, 1, 8, GRID_GOOD, 2.5, 8);
+	expect(row_is(g, " ##......"), "gauge in ASCII", g);
+	g->ascii = false;
+}
+
+static void test_select(struct grid *g)
+{
+	grid_begin(g, 1, 10);
+	grid_put(g, 0, 0, -1, GRID_PLAIN, "> 1 ▃█▏─…");
+	grid_select(g, 0);
+	for (int i = 0; i < 10; i++)
+		expect(g->cells[i].selected == (i < 4 || i > 6), "selected", g);
+}
+
+static void test_click(struct grid *g)
+{
+	grid_begin(g, 2, 10);
+	grid_click(g, 1, 8, 5, GRID_SORT + 3);
+	expect(grid_clicked(g, 1, 9) == GRID_SORT + 3 && !grid_clicked(g, 0, 9) &&
+		       !grid_clicked(g, 1, 7) && !grid_clicked(g, 1, 10) &&
+		       !grid_clicked(g, 2, 0) && !grid_clicked(g, -1, -1),
+	       "click", g);
+	grid_begin(g, 2, 10);
+	expect(!grid_clicked(g, 1, 9), "another frame", g);
+}
+
+int main(void)
+{
+	struct grid g = {0};
+	setlocale(LC_CTYPE, "C.UTF-8");
+	test_spark(&g);
+	test_gauge(&g);
+	test_select(&g);
+	test_click(&g);
+	grid_free(&g);
+	if (!failures)
+		puts("ok");
+	return failures != 0;
+}
