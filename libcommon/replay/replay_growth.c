@@ -100,7 +100,27 @@ struct ms_trend ms_growth_trend(const struct ms_growth *g, uint32_t site)
 	for (size_t i = 0; i < g->count; i++)
 		s[i] = (struct ms_trend_sample){(double)(g->first + i * g->every) * g->tick_seconds,
 						(double)v[i]};
-	return ms_trend_of(s, g->count);
+	return ms_trend_until(s, g->count, g->teardown);
+}
+
+/* In the whole heap; the timeline is finer than the samples. */
+static double find_teardown(const struct ms_replay *r, uint64_t end)
+{
+	struct ms_trend_span v[MS_TIMELINE_SPANS];
+	double tick = r->growth->tick_seconds;
+	size_t n = 0, first = (size_t)(r->from_tick / r->span_ticks);
+	for (size_t i = first; i <= r->span; i++) {
+		const struct ms_replay_span *s = &r->spans[i];
+		uint64_t from = i * r->span_ticks, to = from + r->span_ticks;
+		v[n++] = (struct ms_trend_span){
+			(double)from * tick,  (double)(to < end ? to : end) * tick,
+			(double)s->live_min,  (double)s->live_max,
+			(double)s->live_last, (double)s->allocations,
+			(double)s->frees};
+	}
+	double at = ms_trend_teardown(v, n), peak = (double)r->peak_tick * tick;
+	bool in_span = peak >= at && peak <= at + (double)r->span_ticks * tick;
+	return at > 0 && in_span ? peak : at;
 }
 
 static void add_grown(struct ms_growth *g, uint32_t site, struct ms_trend t)
@@ -160,6 +180,7 @@ void ms_growth_finish(struct ms_replay *r, uint64_t tick)
 {
 	struct ms_growth *g = r->growth;
 	ms_growth_due(r, tick);
+	g->teardown = g->exits ? find_teardown(r, tick) : 0;
 	add_grown(g, UINT32_MAX, ms_growth_trend(g, UINT32_MAX));
 	for (size_t i = 0; i < g->row_count; i++) {
 		struct ms_trend t = ms_growth_trend(g, (uint32_t)i);

@@ -25,6 +25,8 @@ struct ms_grown {
 
 struct ms_growth {
 	double tick_seconds;
+	double teardown; /* seconds, or 0: see trend.h; found by ms_growth_finish */
+	bool exits;      /* the end of the recording is that of its process: set before that */
 	uint64_t first, every, next; /* ticks: of the first sample, between two, of the next */
 	size_t count;
 	float total[MS_GROWTH_SAMPLES];

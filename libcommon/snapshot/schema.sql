@@ -22,7 +22,8 @@
 --   site_lifetime    freed blocks of a site by what lay between allocation and free; unit: ns, allocations (of the process)
 --   What lost events or sampling make unknowable is null (temporary, lifetime) or has no rows (size_class, site_size, site_lifetime).
 --   growth.trend     too short, steady, step, filling, falling, growing; bytes_per_minute with its 95 % interval low to high;
---                    survivors and victims: blocks that grew older than survival_ns, still live and freed
+--                    survivors and victims: blocks that grew older than survival_ns, still live and freed; teardown_ns: where
+--                    freeing at exit begins, up to which was judged; null = there is none
 --   loss.reason      overflow, no ring, reentry, killed, paused, limit
 --   process.whole    1 = the figures count all events; 0 = reading began at a checkpoint or events were dropped: what only the
 --                    whole history tells is null, and what --from and --to leave out is not counted
@@ -100,7 +101,7 @@ CREATE TABLE site_lifetime(
 CREATE TABLE growth(
   process INTEGER NOT NULL, site INTEGER NOT NULL, trend TEXT NOT NULL, from_ns INTEGER, to_ns INTEGER, rise_bytes INTEGER,
   bytes_per_minute INTEGER, low INTEGER, high INTEGER, p REAL, confidence REAL, survival_ns INTEGER, survivors INTEGER, victims INTEGER,
-  PRIMARY KEY(process, site)) WITHOUT ROWID;
+  teardown_ns INTEGER, PRIMARY KEY(process, site)) WITHOUT ROWID;
 -- Scans of memory for pointers to the live blocks, and what each found of a site's blocks.
 CREATE TABLE scan(
   process INTEGER NOT NULL, scan INTEGER NOT NULL, label TEXT, time_ns INTEGER, event INTEGER, state TEXT, pause_ns INTEGER, took_ns INTEGER,

@@ -27,7 +27,8 @@ static void put_grown(struct ms_insert *in, int64_t process, int64_t site, const
 		   told ? ms_real("p", t->p) : ms_null("p"), ms_real("confidence", t->confidence),
 		   ms_int_if("survival_ns", survival, g->survival_ns),
 		   ms_int_if("survivors", survival, g->survivors),
-		   ms_int_if("victims", survival, g->victims));
+		   ms_int_if("victims", survival, g->victims),
+		   rounded("teardown_ns", t->teardown > 0, t->teardown * 1e9));
 }
 
 /* Samples of a block stand for what the block is worth as long as it lives, so they err together,

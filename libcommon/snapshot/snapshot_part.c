@@ -167,7 +167,10 @@ static int put_growth(struct ms_filling *f, const struct ms_kept_process *p)
 		v[n++] = (struct ms_trend_sample){(double)at / 1e9,
 						  (double)r->number[MS_SAMPLE_HEAP]};
 	}
-	struct ms_trend t = ms_trend_of(v, n);
+	struct ms_trend_span *room = ms_xrealloc(NULL, n + 1, sizeof *room);
+	bool exited = ms_recording_exited(p->rec);
+	struct ms_trend t = ms_trend_until(v, n, exited ? ms_trend_teardown_of(v, n, room) : 0);
+	free(room);
 	free(v);
 	return n ? ms_put_growth(f, p->id, &t) : 0;
 }

@@ -20,6 +20,12 @@ static const double LARGEST_TENTH = 0.45; /* of the rise; more is a step */
 static const double SECOND_HALF = 0.6;    /* of what the first half rises; less is filling */
 static const double CHANCE = 0.01;        /* p below which a trend is believed */
 
+/* How freeing at exit must look. */
+static const double TEARDOWN_TIME = 0.1;   /* most of the time that it takes */
+static const double TEARDOWN_LEAST = 0.02; /* of what was held: less makes no difference */
+static const double TEARDOWN_DEEPER = 1.5; /* than the heap ever fell before */
+static const double NEAR = 0.05;           /* of the fall: as good as its top */
+
 struct windows {
 	size_t n;
 	double time[WINDOWS], least[WINDOWS]; /* seconds; bytes: least sample of the window */
@@ -205,6 +211,74 @@ struct ms_trend ms_trend_of(const struct ms_trend_sample *v, size_t n)
 	else if (t.p < CHANCE && t.slope < 0)
 		t.kind = MS_TREND_FALLING;
 	return t;
+}
+
+struct ms_trend ms_trend_until(const struct ms_trend_sample *v, size_t n, double teardown)
+{
+	while (teardown > 0 && n && v[n - 1].time > teardown)
+		n--;
+	struct ms_trend t = ms_trend_of(v, n);
+	t.teardown = teardown;
+	return t;
+}
+
+/* How far it fell before span `to`, at most; not in the warm-up. */
+static double deepest_fall(const struct ms_trend_span *v, size_t to, double begin)
+{
+	double top = 0, deepest = 0;
+	for (size_t i = 0; i < to; i++) {
+		if (v[i].from < begin)
+			continue;
+		deepest = fmax(deepest, top - v[i].least);
+		top = fmax(top, v[i].most);
+	}
+	return deepest;
+}
+
+/* From span `top` on: are there twice as many frees as allocations, and is no rise larger than
+ * `most`? */
+static bool only_falls(const struct ms_trend_span *v, size_t n, size_t top, double most)
+{
+	double least = v[top].last, rise = 0, allocations = 0, frees = 0;
+	for (size_t i = top + 1; i < n; i++) {
+		rise = fmax(rise, v[i].most - least);
+		least = fmin(least, v[i].least);
+		allocations += v[i].allocations;
+		frees += v[i].frees;
+	}
+	return rise <= most && allocations * 2 <= frees;
+}
+
+double ms_trend_teardown(const struct ms_trend_span *v, size_t n)
+{
+	if (n < MS_TREND_SAMPLES)
+		return 0;
+	double begin = v[0].from, length = v[n - 1].to - begin, end = v[n - 1].last;
+	double top = 0, before = 0;
+	size_t late = n, at = n - 1;
+	while (late && v[late - 1].from >= begin + length * (1 - TEARDOWN_TIME))
+		top = fmax(top, v[--late].most);
+	for (size_t i = late; i && v[i - 1].from >= begin + length * (1 - 2 * TEARDOWN_TIME); i--)
+		before = fmax(before, v[i - 1].most);
+	double fall = top - end;
+	/* a fall that has lasted longer is no teardown */
+	if (fall <= 0 || fall < TEARDOWN_LEAST * top || before - end > fall * (1 + NEAR))
+		return 0;
+	while (at > late && v[at].most - end < fall * (1 - NEAR))
+		at--;
+	if (!only_falls(v, n, at, fall * 2 * NEAR) ||
+	    fall < TEARDOWN_DEEPER * deepest_fall(v, at, begin + length * MS_TREND_WARM_UP))
+		return 0;
+	return v[at].from;
+}
+
+double ms_trend_teardown_of(const struct ms_trend_sample *v, size_t n, struct ms_trend_span *room)
+{
+	for (size_t i = 0; i < n; i++) {
+		double to = v[i + (i + 1 < n)].time, x = v[i].value;
+		room[i] = (struct ms_trend_span){v[i].time, to, x, x, x, 0, 0};
+	}
+	return ms_trend_teardown(room, n);
 }
 
 const char *ms_trend_word(enum ms_trend_kind kind)

@@ -54,9 +54,28 @@ struct ms_trend {
 	double slope, low, high; /* bytes a second; 0 when too short */
 	double p;          /* of Mann-Kendall, two-sided: how likely so much trend is by chance */
 	double confidence; /* 0 to 1 that a growing series goes on like this; else 0 */
+	double teardown;   /* seconds: freeing at exit begins, later samples were not looked at;
+			      0 = all were */
 };
 
 /* `n` samples in order of time. */
 struct ms_trend ms_trend_of(const struct ms_trend_sample *v, size_t n);
+
+/* A span of time, next to others, and what was held in it. */
+struct ms_trend_span {
+	double from, to;           /* seconds */
+	double least, most, last;  /* bytes; the state with which it began is among them */
+	double allocations, frees; /* 0 and 0 = not known */
+};
+
+/* Where a process that has ended began to free what it held; 0 = it did not, or that cannot be told
+ * from its usual ups and downs. `n` spans, the last one with its end. The heap then only falls, in
+ * at most the last tenth of the time, by half as much again as it ever fell before, and by more
+ * frees than allocations. */
+double ms_trend_teardown(const struct ms_trend_span *v, size_t n);
+/* The same of samples, of which nobody knows what lay between; `room` is for as many spans. */
+double ms_trend_teardown_of(const struct ms_trend_sample *v, size_t n, struct ms_trend_span *room);
+/* The trend of the samples up to there; teardown 0: of all. */
+struct ms_trend ms_trend_until(const struct ms_trend_sample *v, size_t n, double teardown);
 /* "growing", "steady", ...: the words of the snapshot. */
 const char *ms_trend_word(enum ms_trend_kind kind);

@@ -5,6 +5,7 @@
 
 #include "libcommon/base/err.h"
 #include "recording_private.h"
+#include "libcommon/replay/replay_growth.h"
 #include "libcommon/replay/replay_mapped.h"
 #include "libcommon/replay/replay_sampled.h"
 #include "format/record.h"
@@ -421,6 +422,7 @@ static int finish(struct ms_recording *t, struct ms_err *err)
 	const struct ms_verdict_scan *scan = ms_recording_end_scan(t);
 	if (scan && scan->state == MS_SCAN_DONE && scan->number)
 		t->replay.judged = scan->number;
+	t->replay.growth->exits = ms_recording_exited(t);
 	ms_replay_finish(&t->replay, ms_recording_reached(t) / t->head->tick_ns);
 	return 0;
 }
@@ -553,6 +555,12 @@ uint64_t ms_recording_length(const struct ms_recording *t)
 	    t->end.number[MS_END_TIME] <= INT64_MAX)
 		return t->end.number[MS_END_TIME];
 	return last;
+}
+
+bool ms_recording_exited(const struct ms_recording *t)
+{
+	return t->has_end && !t->stopped && ms_has(&t->end, MS_END_REASON) &&
+	       t->end.number[MS_END_REASON] == MS_ENDED_EXIT;
 }
 
 bool ms_recording_damaged(const struct ms_recording *t)

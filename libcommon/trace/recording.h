@@ -162,6 +162,8 @@ int ms_recording_step(struct ms_recording *t, struct ms_err *err);
 uint64_t ms_recording_offset(const struct ms_recording *t);
 /* Length in ns: what the end block says, else the latest time in the file. */
 uint64_t ms_recording_length(const struct ms_recording *t);
+/* Do its figures end with its process, by exit or by a signal? Valid after the end of the events. */
+bool ms_recording_exited(const struct ms_recording *t);
 /* "complete", "growing", "no end" or "damaged"; the first two are complete. Valid after the end. */
 /* The scan at the end of the process; NULL = there was none. */
 const struct ms_verdict_scan *ms_recording_end_scan(const struct ms_recording *t);

@@ -133,13 +133,18 @@ void poll_keep(struct poll_series *s, const struct ms_proc_sample *p)
 }
 
 /* What the series of a figure looks like. */
-static struct ms_trend trend_of(const struct poll_series *s, enum poll_figure f)
+static struct ms_trend trend_of(const struct poll *p, enum poll_figure f)
 {
+	const struct poll_series *s = &p->series;
 	struct ms_trend_sample *v = ms_xrealloc(NULL, s->n + 1, sizeof *v);
 	for (size_t i = 0; i < s->n; i++)
 		v[i] = (struct ms_trend_sample){(double)s->v[i].ns / 1e9,
 						(double)s->v[i].figure[f]};
-	struct ms_trend t = ms_trend_of(v, s->n);
+	struct ms_trend_span *room = ms_xrealloc(NULL, s->n + 1, sizeof *room);
+	bool ended = p->end == POLL_ENDED;
+	struct ms_trend t =
+		ms_trend_until(v, s->n, ended ? ms_trend_teardown_of(v, s->n, room) : 0);
+	free(room);
 	free(v);
 	return t;
 }
@@ -248,8 +253,8 @@ void poll_say_end(struct poll *p, FILE *to)
 	say_figure(p, to, "RSS", POLL_RSS);
 	say_figure(p, to, "VSZ", POLL_VSZ);
 	say_shares(p, to);
-	struct ms_trend heap = trend_of(s, POLL_HEAP), rss = trend_of(s, POLL_RSS),
-			vsz = trend_of(s, POLL_VSZ);
+	struct ms_trend heap = trend_of(p, POLL_HEAP), rss = trend_of(p, POLL_RSS),
+			vsz = trend_of(p, POLL_VSZ);
 	bool warned = is_warned(p, &heap);
 	if (!warned && is_warned(p, &rss))
 		say_growth(to, "  RSS grows, but not the heap", &rss);

@@ -107,10 +107,10 @@ static void text_proc(struct page *p, struct out *o, size_t limit)
 {
 	struct table t[PROC_TABLES];
 	size_t n = proc_first(p->m, limit, t);
+	text_verdict(p, o);
 	text_who(p, o);
-	bool growing = text_growing(p, o);
 	for (size_t i = 0; i < n; i++) {
-		if (i || growing)
+		if (i)
 			out_char(o, '\n');
 		text_table(p, o, &t[i]);
 	}
@@ -120,6 +120,7 @@ static void markdown_proc(struct page *p, struct out *o, size_t limit)
 {
 	struct table t[PROC_TABLES];
 	size_t n = proc_first(p->m, limit, t);
+	markdown_verdict(p, o);
 	for (size_t i = 0; i < n; i++)
 		markdown_table(p, o, &t[i]);
 }

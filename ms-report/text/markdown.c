@@ -257,9 +257,21 @@ void markdown_text(struct out *o, const struct out *text)
 	out_str(o, "```\n\n");
 }
 
+void markdown_verdict(struct page *p, struct out *o)
+{
+	struct words verdict = growth_verdict(p->m, &p->style);
+	if (!verdict.n)
+		return;
+	out_str(o, "**Growth**: ");
+	put_words(p, o, &verdict, "; ", 0);
+	out_str(o, "\n\n");
+}
+
 void markdown_first(struct page *p, struct out *o, size_t limit)
 {
 	struct model *m = p->m;
+	if (figure_some(m->quality.attached))
+		markdown_verdict(p, o);
 	const struct totals *t = &m->totals;
 	struct words who = words_who(m, &p->style), quality = words_quality(m);
 	out_printf(o, "### Heap: peak **%s**, live at the end **%s**\n",

@@ -48,9 +48,10 @@ const char *text_arrow(const struct page *p);
  * hidden. Nothing otherwise. */
 void text_banner(struct page *p, struct out *o);
 void text_first(struct page *p, struct out *o, size_t limit);
-/* Parts of it: who ran and what the figures are worth; what grows, if anything does. */
+/* Parts of it: who ran and what the figures are worth; whether it grows, with which the report of a
+ * process begins that was looked at while it ran. */
 void text_who(struct page *p, struct out *o);
-bool text_growing(struct page *p, struct out *o);
+void text_verdict(struct page *p, struct out *o);
 /* The rows of a list, then "N more sites", hidden, other. `callers`: each with the function that
  * called it, on a line of its own. */
 void text_list(struct page *p, struct out *o, const struct list *l, bool callers);
@@ -78,6 +79,7 @@ void text_tree(struct page *p, struct out *o, const struct tree *t, size_t limit
 
 /* Each ends with an empty line. */
 void markdown_first(struct page *p, struct out *o, size_t limit);
+void markdown_verdict(struct page *p, struct out *o);
 void markdown_banner(struct page *p, struct out *o);
 void markdown_list(struct page *p, struct out *o, const struct list *l);
 void markdown_table(struct page *p, struct out *o, const struct table *t);

@@ -257,24 +257,34 @@ void text_who(struct page *p, struct out *o)
 	out_char(o, '\n');
 }
 
-bool text_growing(struct page *p, struct out *o)
+void text_verdict(struct page *p, struct out *o)
+{
+	struct words verdict = growth_verdict(p->m, &p->style);
+	if (verdict.n)
+		text_words(p, o, "Growth", &verdict, "; ");
+}
+
+static void growing_sites(struct page *p, struct out *o)
 {
 	struct words growing = growth_words(p->m, &p->style);
 	if (growing.n)
 		text_words(p, o, "Growing", &growing, "; ");
-	return growing.n > 0;
 }
 
 void text_first(struct page *p, struct out *o, size_t limit)
 {
 	struct model *m = p->m;
+	bool attached = figure_some(m->quality.attached);
+	if (attached)
+		text_verdict(p, o);
 	text_who(p, o);
 	heap_and_rss(p, o);
 	rss(p, o);
 	heaps(p, o);
 	calls(p, o);
 	curves(p, o);
-	text_growing(p, o);
+	if (!attached)
+		growing_sites(p, o);
 	bool known = verdicts_known(m);
 	struct list lost = {0}, live = list_sites(m, known ? METRIC_HELD : METRIC_LIVE, limit),
 		    peak = list_sites(m, METRIC_PEAK, limit);

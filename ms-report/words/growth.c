@@ -5,12 +5,27 @@
 
 #include "names.h"
 
+#include "libcommon/stats/trend.h"
 #include "ms-report/model/facts.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { WHERE, LIVE, RATE, SLOPE, TREND = 6, CONFIDENCE, STAY, REACHES, REACHES_NS, SITE, PLACE };
+enum {
+	WHERE,
+	LIVE,
+	RATE,
+	SLOPE,
+	TREND = 6,
+	CONFIDENCE,
+	STAY,
+	REACHES,
+	REACHES_NS,
+	UNTIL,
+	UNTIL_NS,
+	SITE,
+	PLACE
+};
 static const struct column growth_columns[] = {
 	{"first frame of your code", "function", CELL_FUNCTION, .sum = false},
 	{"live", "live_bytes", CELL_SIZE, .sum = false},
@@ -23,10 +38,14 @@ static const struct column growth_columns[] = {
 	{"still there", NULL, CELL_TEXT, .sum = false, .optional = true},
 	{NULL, NULL, CELL_VALUE, .sum = false},
 	{NULL, "reaches_ns", CELL_ID, .sum = false},
+	{NULL, NULL, CELL_TEXT, .sum = false, .optional = true},
+	{NULL, "judged_until_ns", CELL_ID, .sum = false},
 	{"#", "site", CELL_VALUE, .sum = false},
 	{"", "place", CELL_PATH, .sum = false, .optional = true},
 };
 
+#define GROWING_SITE "trend = 'growing' AND site != 0"
+enum { VERDICTS = 3 }; /* heaps that the first line names */
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
 
 static const char *value(struct model *m, sqlite3_stmt *st, int i)
@@ -121,6 +140,28 @@ static void set_row(struct model *m, struct cell *c, sqlite3_stmt *st, uint64_t 
 	c[REACHES_NS].n = ns;
 	if (ns != UNKNOWN)
 		c[REACHES].s = say_time(m, ns);
+	c[UNTIL_NS].n = figure_in(st, 10);
+	if (c[UNTIL_NS].n != UNKNOWN)
+		c[UNTIL].s = say_time(m, c[UNTIL_NS].n);
+}
+
+/* What the verdicts of `where` do not take into account; "" where it is nothing. */
+static const char *until(struct model *m, const char *where)
+{
+	const char *said = "";
+	sqlite3_stmt *q = model_ask(m,
+				    "SELECT teardown_ns, count(*) FROM (SELECT DISTINCT process, "
+				    "teardown_ns FROM growth"
+				    " WHERE teardown_ns IS NOT NULL AND %s)",
+				    where);
+	while (model_next(&q)) {
+		uint64_t ns = figure_in(q, 0), n = figure_in(q, 1);
+		if (n)
+			said = n == 1 ? SAY(", judged until %s, where freeing at exit begins",
+					    say_time(m, ns))
+				      : ", judged until freeing at exit begins";
+	}
+	return said;
 }
 
 struct words growth_words(struct model *m, const struct style *st)
@@ -129,8 +170,7 @@ struct words growth_words(struct model *m, const struct style *st)
 	enum { NAMED = 3 };
 	sqlite3_stmt *q =
 		model_ask(m, "SELECT process, site, bytes_per_minute, confidence FROM growth"
-			     " WHERE trend = 'growing' AND site != 0"
-			     " ORDER BY bytes_per_minute DESC, site");
+			     " WHERE " GROWING_SITE " ORDER BY bytes_per_minute DESC, site");
 	size_t more = 0;
 	while (model_next(&q)) {
 		const struct site *s = model_site(m, sqlite3_column_int64(q, 1));
@@ -139,12 +179,64 @@ struct words growth_words(struct model *m, const struct style *st)
 			more++;
 			continue;
 		}
-		w.v[w.n++] = SAY("#%lld %s %s, %s/min, confidence %.2f", (long long)s->id,
+		w.v[w.n++] = SAY("#%lld %s %s, %s/min, confidence %.2f%s", (long long)s->id,
 				 frame_label(&m->arena, m, f, st), frame_place(&m->arena, m, f, st),
-				 rate(m, q, 2), sqlite3_column_double(q, 3));
+				 rate(m, q, 2), sqlite3_column_double(q, 3),
+				 s->end.bytes ? "" : ", none left at the end");
 	}
 	if (more)
 		w.v[w.n++] = SAY("%s: --growth", say_things(m, more, "more site"));
+	if (w.n)
+		w.v[w.n - 1] = SAY("%s%s", w.v[w.n - 1], until(m, GROWING_SITE));
+	return w;
+}
+
+/* Of one heap, in the words of `ms-record --poll`. */
+static const char *heap_verdict(struct model *m, sqlite3_stmt *st, const char *name)
+{
+	const char *trend = (const char *)sqlite3_column_text(st, 1);
+	trend = trend ? trend : "";
+	if (strcmp(trend, "growing") == 0)
+		return SAY("%s grows by %s/min, confidence %.2f", name,
+			   say_size(m, figure_in(st, 2)), sqlite3_column_double(st, 3));
+	if (strcmp(trend, "step") == 0)
+		return SAY("none that goes on: %s rose by %s at once", name,
+			   say_size(m, figure_in(st, 4)));
+	if (strcmp(trend, "filling") == 0)
+		return SAY("none that goes on: %s rose by %s, ever more slowly", name,
+			   say_size(m, figure_in(st, 4)));
+	if (strcmp(trend, "too short") == 0)
+		return SAY("none can be told of %s: that takes %.0f s after a warm-up", name,
+			   MS_TREND_SECONDS);
+	return SAY("none: %s %s", name, strcmp(trend, "falling") == 0 ? "falls" : "is steady");
+}
+
+struct words growth_verdict(struct model *m, const struct style *st)
+{
+	struct words w = {0};
+	bool several = m->processes.n > 1;
+	size_t heaps = 0;
+	sqlite3_stmt *q =
+		model_ask(m, "SELECT process, trend, bytes_per_minute, confidence, rise_bytes"
+			     " FROM growth WHERE site = 0"
+			     " ORDER BY trend != 'growing', bytes_per_minute DESC, process");
+	for (; model_next(&q); heaps++) {
+		uint32_t p = MODEL_FIND(m->processes, sqlite3_column_int64(q, 0));
+		const char *name =
+			several && p != NONE
+				? SAY("the heap of %s", process_label(&m->arena, &m->processes.v[p],
+								      "pid ", st->ascii))
+				: "the heap";
+		if (heaps < VERDICTS)
+			words_add(&w, heap_verdict(m, q, name));
+	}
+	if (heaps > VERDICTS)
+		words_add(&w, SAY("%s: --growth", say_things(m, heaps - VERDICTS, "more heap")));
+	if (w.n)
+		w.v[w.n - 1] = SAY("%s%s", w.v[w.n - 1], until(m, "site = 0"));
+	struct words sites = growth_words(m, st);
+	for (size_t i = 0; i < sites.n; i++)
+		words_add(&w, sites.v[i]);
 	return w;
 }
 
@@ -157,9 +249,14 @@ struct table table_growth(struct model *m, uint64_t reach, size_t limit)
 	sqlite3_stmt *st = model_ask(
 		m,
 		"SELECT process, site, trend, bytes_per_minute, low, high, confidence, survival_ns,"
-		" survivors, victims FROM growth ORDER BY site != 0,"
+		" survivors, victims, teardown_ns FROM growth ORDER BY site != 0,"
 		" CASE trend WHEN 'growing' THEN 0 WHEN 'filling' THEN 1 ELSE 2 END,"
 		" bytes_per_minute DESC, rise_bytes DESC, process, site");
+	const char *judged = until(m, "1");
+	if (*judged) {
+		t.title = SAY("%s%s", t.title, judged);
+		table_retitle(m, &t, UNTIL, "until");
+	}
 	if (reach)
 		table_retitle(m, &t, REACHES, SAY("%s in", say_size(m, reach)));
 	while (model_next(&st))

@@ -187,6 +187,9 @@ struct table table_growth(struct model *m, uint64_t reach, size_t limit);
 
 /* The fastest growing sites in a phrase each; none where none grows. */
 struct words growth_words(struct model *m, const struct style *st);
+/* With what a report of a process that was looked at while it ran begins: what its heap does, then
+ * those sites. None where the snapshot does not know. */
+struct words growth_verdict(struct model *m, const struct style *st);
 
 /* ---- proc_tables.c ---- */
 

@@ -11,7 +11,7 @@ fixture long.db "UPDATE frame SET function = '${long}insert', file = '/very/long
 	UPDATE process SET host = '${long}', exe = '/opt/${long}', command = NULL, allocator = '${long}', allocations = 987654321012345,
 	allocated_bytes = 9123456789012345678, peak_blocks = 123456789012, cut = '$long by --from 1s';
 	INSERT INTO growth SELECT 1, id, 'growing', 10000000000, 1800000000000, 9123456789012, 9123456789012, 9000000000000, 9200000000000, 1e-9, 0.97,
-	600000000000, 2990, 23 FROM site; INSERT INTO growth VALUES (1, 0, 'filling', 1, 1800000000000, 120000000000, 4000000000, 1, 2, 1e-9, 0.97, NULL, NULL, NULL);
+	600000000000, 2990, 23, 1700000000000 FROM site; INSERT INTO growth VALUES (1, 0, 'filling', 1, 1800000000000, 120000000000, 4000000000, 1, 2, 1e-9, 0.97, NULL, NULL, NULL, 1700000000000);
 	INSERT INTO mark VALUES (1, 99, '${long}', 1000000, 1, 1)"
 fixture mended.db "UPDATE site SET verdict = 'unreachable', one_time = '${long}' WHERE id IN (1, 2)"
 exec python3 "$SRC/tests/cli/narrow.py"

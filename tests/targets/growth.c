@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Ten ways in which a program's memory goes up and down, of which four are leaks: growth WAY
- * SECONDS. A step is 10 ms; the blocks in question come from `suspect`, a small churn from
+ * Ways in which a program's memory goes up and down, of which four are leaks and six free at the
+ * end what they hold: growth WAY SECONDS. A step is 10 ms; the blocks in question come from `suspect`, a small churn from
  * `bystander`.
  */
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,6 +133,80 @@ static void burst(unsigned step, double x) /* 50 MB for a moment, then idle */
 		free(held[i]);
 }
 
+/* What is freed at the end, at once or in a twentieth of the time. */
+static void *kept[2000];
+static unsigned kept_count;
+
+static void keep(unsigned blocks, size_t size)
+{
+	while (blocks-- && kept_count < sizeof kept / sizeof *kept)
+		kept[kept_count++] = suspect(size);
+}
+
+static void release(unsigned blocks)
+{
+	while (blocks-- && kept_count)
+		free(kept[--kept_count]);
+}
+
+static bool at_end(double x)
+{
+	return x > 0.999;
+}
+
+static void all_freed(unsigned step, double x) /* 100 KB/s, and nothing is left */
+{
+	(void)step;
+	at_end(x) ? release(2000) : keep(1, 1000);
+}
+
+static void part_freed(unsigned step, double x) /* the same, and two fifths are left */
+{
+	(void)step;
+	x > 0.95 ? release(11) : keep(1, 1000);
+}
+
+static void fill_freed(unsigned step, double x) /* as log_fill */
+{
+	static unsigned char known[1000];
+	unsigned key = step * 2654435761u >> 22;
+	if (x > 0.95)
+		release(20);
+	else if (key < 1000 && !known[key])
+		keep(known[key] = 1, 1000);
+}
+
+static void teeth_freed(unsigned step, double x) /* ten teeth on what is there from the start */
+{
+	if (step == 0)
+		keep(200, 1000);
+	else if (at_end(x))
+		release(2000);
+	else if (fmod(x * 10, 1) < 0.02)
+		release(kept_count - 200);
+	else
+		keep(1, 1000);
+}
+
+static void valley_freed(unsigned step, double x) /* up, down to the half, up again */
+{
+	(void)step;
+	if (at_end(x))
+		release(2000);
+	else if (x < 0.4 || x > 0.6)
+		keep(1, 1000);
+	else
+		release(1);
+}
+
+static void flat_freed(unsigned step, double x)
+{
+	if (step == 0)
+		keep(700, 1000);
+	else if (x > 0.95)
+		release(11);
+}
+
 /* By the clock, so that a busy machine does not make it slower in all. */
 static void pause_until(struct timespec *next)
 {
@@ -157,7 +232,13 @@ int main(int argc, char **argv)
 		    {"log_fill", log_fill},
 		    {"lru", lru},
 		    {"arena", arena},
-		    {"burst", burst}};
+		    {"burst", burst},
+		    {"all_freed", all_freed},
+		    {"part_freed", part_freed},
+		    {"fill_freed", fill_freed},
+		    {"teeth_freed", teeth_freed},
+		    {"valley_freed", valley_freed},
+		    {"flat_freed", flat_freed}};
 	struct timespec next;
 	clock_gettime(CLOCK_MONOTONIC, &next);
 	unsigned steps = argc > 2 ? (unsigned)(atof(argv[2]) * STEPS_A_SECOND) : 0;

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Growth of real programs: of ten, the four that leak are named, with the site and its rate, and no other site or heap is.
+# Growth of real programs: of those that keep what they have, the four that leak are named, with the site and its rate, and no other site or heap
+# is; those that free it in the end are judged until then.
 set -eu
 : "${BIN:?}" "${TB:?}"
 ways='leak_fast leak_slow leak_under_noise leak_list sawtooth jump log_fill lru arena burst'
@@ -8,6 +9,10 @@ for way in $ways; do
 	"$BIN/ms-record" -q --leak-check=no -o "$way.trace" "$TB/targets/growth" "$way" 14 &
 done
 "$BIN/ms-record" -q --leak-check=no --sample 256k -o sampled.trace "$TB/targets/growth" leak_fast 14 &
+freed='all_freed part_freed fill_freed teeth_freed valley_freed flat_freed'
+for way in $freed; do
+	"$BIN/ms-record" -q --leak-check=no -o "$way.trace" "$TB/targets/growth" "$way" 14 &
+done
 wait
 failed=0
 fail() {
@@ -42,6 +47,33 @@ for way in $ways; do
 	[ "$(sql "SELECT confidence > 0.8 AND low <= bytes_per_minute AND bytes_per_minute <= high FROM growth WHERE trend = 'growing' AND site")" = 1 ] ||
 		fail 'confidence or interval'
 done
+[ -z "$(for way in $ways; do sql 'SELECT teardown_ns FROM growth WHERE teardown_ns IS NOT NULL'; done)" ] || fail 'freeing at exit, where there is none'
+# the heap's trend, that of suspect, and when freeing began, in parts of the time
+freed() { # WAY HEAP SITE FROM TO
+	way=$1
+	"$BIN/ms-snap" -o "$way.db" "$way.trace"
+	[ "$(sql 'SELECT trend FROM growth WHERE site = 0')" = "$2" ] || fail "the heap is not $2"
+	[ "$(sql "SELECT group_concat(trend || ' ' || function) FROM growth JOIN place USING (site)")" = "$3" ] || fail "sites: not '$3'"
+	[ -n "$4" ] || return 0
+	[ "$(sql "SELECT min(teardown_ns >= $4 * duration_ns AND teardown_ns <= $5 * duration_ns AND growth.to_ns <= teardown_ns) FROM growth, process")" = 1 ] ||
+		fail "freeing begins at another time than $4 to $5"
+}
+freed all_freed growing 'growing suspect' 0.99 1
+freed part_freed growing 'growing suspect' 0.93 0.96
+freed fill_freed filling 'filling suspect' 0.93 0.96
+freed teeth_freed steady '' 0.97 1
+freed valley_freed steady '' 0.99 1
+freed flat_freed steady '' 0.93 0.96
+way=part_freed
+rate=$(sql 'SELECT bytes_per_minute FROM growth WHERE site')
+{ [ "$rate" -ge 4000000 ] && [ "$rate" -le 6500000 ]; } || fail "bytes per minute: $rate"
+at=$(sql "SELECT printf('%.3f', teardown_ns / 1e9) FROM growth WHERE site")
+for form in --text --html '--growth --md' '--growth --text'; do
+	# shellcheck disable=SC2086
+	"$BIN/ms-report" $form part_freed.trace | tr -s '\n ' '  ' >out
+	grep -q "judged until $at s, where freeing at exit begins" out || fail "ms-report $form does not say it"
+done
+"$BIN/ms-report" --growth --json part_freed.db | grep -q "\"judged_until_ns\":$(sql 'SELECT teardown_ns FROM growth WHERE site = 0')," || fail 'JSON does not say it'
 way=leak_fast
 [ "$(sql "SELECT survivors > 500 AND victims = 0 AND survival_ns = 1000000000 FROM growth WHERE site")" = 1 ] || fail survival
 way=lru

@@ -201,6 +201,8 @@ def check_trace():
     expect("trace: confidence", growth[0]["confidence"] > 0.9, True)
     expect("trace: timeline", len(timeline) in (8, 9, 10), True)  # where a busy machine left us no time, none
     heap = [t["heap_bytes"] for t in timeline]
+    for form, begins in (("--text", "Growth   the heap grows by "), ("--md", "**Growth**: the heap grows by ")):
+        expect(f"trace: {form} begins with the verdict", run(REPORT, form, "leak.trace").stdout[:len(begins)], begins)
     expect("trace: it rises", heap, sorted(heap))
     expect("trace: live at the end", growth[0]["live_bytes"], heap[-1])
     # both at most of a span, but of one sample: what is private has the heap in it

@@ -109,12 +109,21 @@ fixture headless.db "UPDATE process SET whole = 0, temporary_allocations = NULL;
 	min_size = NULL, max_size = NULL, max_live_bytes = NULL, max_live_blocks = NULL, first_ns = NULL, last_ns = NULL, lifetime_ns = NULL;
 	DELETE FROM site_size; DELETE FROM site_lifetime; UPDATE thread SET allocations = NULL, frees = NULL, allocated_bytes = NULL, temporary = NULL"
 # live memory over time: half an hour of it
-fixture grown.db "INSERT INTO growth VALUES (1, 0, 'growing', 10000000000, 1800000000000, 1200000, 40000, 39000, 42000, 1e-9, 0.97, NULL, NULL, NULL),
-	(1, 1, 'step', 10000000000, 1800000000000, 1048576, 0, 0, 10, 0.002, 0, 600000000000, 1, 0), (1, 2, 'growing', 10000000000, 1800000000000, 1100000, 38000, -100, 40000, 0.004, 0.815, 600000000000, 2990, 23),
-	(1, 5, 'filling', 10000000000, 1800000000000, 300, 5, 2, 9, 0.001, 0, 60000000000, 2, 2); UPDATE site SET verdict = 'growing' WHERE id = 2"
+fixture grown.db "INSERT INTO growth VALUES (1, 0, 'growing', 10000000000, 1800000000000, 1200000, 40000, 39000, 42000, 1e-9, 0.97, NULL, NULL, NULL, NULL),
+	(1, 1, 'step', 10000000000, 1800000000000, 1048576, 0, 0, 10, 0.002, 0, 600000000000, 1, 0, NULL), (1, 2, 'growing', 10000000000, 1800000000000, 1100000, 38000, -100, 40000, 0.004, 0.815, 600000000000, 2990, 23, NULL),
+	(1, 5, 'filling', 10000000000, 1800000000000, 300, 5, 2, 9, 0.001, 0, 60000000000, 2, 2, NULL); UPDATE site SET verdict = 'growing' WHERE id = 2"
 fixture grown-sampled.db "UPDATE process SET $estimate; INSERT INTO growth VALUES (1, 0, 'growing', 10000000000, 1800000000000, 1200000, 40000, 30000, 50000,
-	1e-9, 0.97, NULL, NULL, NULL), (1, 2, 'growing', 10000000000, 1800000000000, 1100000, 38000, -7000, 83000, 0.004, 0.815, NULL, NULL, NULL)"
-fixture young.db "INSERT INTO growth VALUES (1, 0, 'too short', 1000000000, 4000000000, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL)"
+	1e-9, 0.97, NULL, NULL, NULL, NULL), (1, 2, 'growing', 10000000000, 1800000000000, 1100000, 38000, -7000, 83000, 0.004, 0.815, NULL, NULL, NULL, NULL)"
+fixture young.db "INSERT INTO growth VALUES (1, 0, 'too short', 1000000000, 4000000000, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL)"
+# what grew is freed in the end, some of it
+grows="INSERT INTO growth VALUES (1, 0, 'growing', 10000000000, 1780000000000, 1200000, 40000, 39000, 42000, 1e-9, 0.97, NULL, NULL, NULL, 1790500000000),
+	(1, 2, 'growing', 10000000000, 1780000000000, 1100000, 38000, 37000, 40000, 0.004, 0.815, NULL, NULL, NULL, 1790500000000),
+	(1, 8, 'growing', 10000000000, 1780000000000, 90000, 3000, 2900, 3100, 0.004, 0.7, NULL, NULL, NULL, 1790500000000)"
+fixture freed.db "$grows"
+# attached to: how it grows comes first; or that it does not
+fixture attached.db "UPDATE process SET attached = 1; $grows; UPDATE growth SET teardown_ns = NULL"
+fixture attached-steady.db "UPDATE process SET attached = 1;
+	INSERT INTO growth VALUES (1, 0, 'steady', 10000000000, 1800000000000, 12, 4, -300, 420, 0.5, 0, NULL, NULL, NULL, NULL)"
 # a scan found three sites that nothing points to, one with a hostile name
 fixture leaky.db "UPDATE site SET verdict = 'unreachable' WHERE id IN (2, 3, 5); UPDATE site SET verdict = 'growing' WHERE id = 1;
 	UPDATE process SET unreachable_bytes = 195180, unreachable_blocks = 3123"

@@ -273,8 +273,83 @@ static void odd(void)
 	CHECK(strcmp(ms_trend_word(MS_TREND_GROWING), "growing") == 0);
 }
 
+/* 100 spans of a second: it rises to 1,000 within 95 of them, then falls to 400. */
+static void rise_and_fall(struct ms_trend_span v[100])
+{
+	for (int i = 0; i < 100; i++) {
+		double x = i < 95 ? (i + 1) * 1000 / 95.0 : 1000 - (i - 94) * 120;
+		double before = i ? v[i - 1].last : 0;
+		v[i] = (struct ms_trend_span){i, i + 1,          fmin(x, before), fmax(x, before),
+					      x, i < 95 ? 9 : 4, i < 95 ? 1 : 8};
+	}
+}
+
+static void teardown(void)
+{
+	struct ms_trend_span v[100];
+	struct ms_trend_sample s[100];
+	rise_and_fall(v);
+	for (int i = 0; i < 100; i++)
+		s[i] = (struct ms_trend_sample){v[i].to, v[i].last};
+	CHECK(ms_trend_teardown(v, 100) == 95); /* it begins in this one */
+	CHECK(ms_trend_teardown(v, 15) == 0 && ms_trend_teardown(v, 0) == 0);
+	CHECK(ms_trend_teardown(v, 95) == 0); /* it does not fall */
+	struct ms_trend whole = ms_trend_of(s, 100), judged = ms_trend_until(s, 100, 95);
+	CHECK(whole.kind == MS_TREND_STEADY && whole.teardown == 0);
+	CHECK(judged.kind == MS_TREND_GROWING && judged.teardown == 95 && judged.to == 95);
+	CHECK(fabs(judged.slope - 1000 / 95.0) < 1e-9);
+	CHECK(ms_trend_until(s, 100, 0).kind == MS_TREND_STEADY);
+
+	v[97].allocations = 30; /* more than half as many as frees */
+	CHECK(ms_trend_teardown(v, 100) == 0);
+	v[97].allocations = 4;
+	v[98].most = v[97].last + 61; /* a rise of a tenth */
+	CHECK(ms_trend_teardown(v, 100) == 0);
+	v[98].most = v[97].last + 59;
+	CHECK(ms_trend_teardown(v, 100) == 95);
+	v[60].least = v[59].most - 401; /* it has fallen by two thirds of that before */
+	CHECK(ms_trend_teardown(v, 100) == 0);
+	v[60].least = v[59].most - 399;
+	CHECK(ms_trend_teardown(v, 100) == 95);
+	v[5].least = 0; /* in the warm-up it may */
+	v[4].most = 5000;
+	CHECK(ms_trend_teardown(v, 100) == 95);
+	for (int i = 0; i < 20; i++) /* falls for a fifth of the time */
+		v[80 + i].least = v[80 + i].last = (v[80 + i].most = 1000 - i * 30) - 30;
+	CHECK(ms_trend_teardown(v, 100) == 0);
+	for (int i = 0; i < 100; i++) /* flat, and a fiftieth is freed */
+		v[i] = (struct ms_trend_span){i, i + 1, 1000, 1000, 1000, 0, 0};
+	v[99].least = v[99].last = 981;
+	CHECK(ms_trend_teardown(v, 100) == 0);
+	v[99].least = v[99].last = 979;
+	CHECK(ms_trend_teardown(v, 100) == 99);
+}
+
+/* None of the series has one, with or without noise, but bursts and teeth that end with the time. */
+static void no_teardown(void)
+{
+	struct ms_trend_sample s[400];
+	struct ms_trend_span room[400];
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+			state = seed * 77 + 1;
+			for (size_t k = 0; k < 400; k++) {
+				double x = (double)k / 399;
+				s[k].time = 5 + x * all[i].seconds;
+				s[k].value = fmax(0, all[i].f(x, all[i].a, all[i].b) +
+							     all[i].noise * bell());
+			}
+			if (ms_trend_teardown_of(s, 400, room) == 0)
+				continue;
+			failures++;
+			printf("%s, seed %d: a teardown\n", all[i].name, (int)seed);
+		}
+}
+
 int main(void)
 {
+	teardown();
+	no_teardown();
 	kinds();
 	rates();
 	by_hand();
