@@ -285,3 +285,8 @@ bool verdicts_known(const struct model *m)
 {
 	return !strcmp(m->at_label, "end") && m->totals.unreachable_bytes != UNKNOWN;
 }
+
+bool verdicts_all_reached(const struct model *m)
+{
+	return verdicts_known(m) && m->totals.unreachable_blocks == 0;
+}

@@ -77,3 +77,5 @@ uint64_t unrecorded_frees(const struct model *m, uint64_t unknown_frees);
 int verdicts_read(struct model *m, struct ms_err *err);
 /* Does the report look at the end of processes that were all scanned? */
 bool verdicts_known(const struct model *m);
+/* And is no block unreachable? */
+bool verdicts_all_reached(const struct model *m);

@@ -104,12 +104,13 @@ struct pair hidden_pair(const struct model *m, enum metric metric)
 struct entry {
 	uint64_t a, b;
 	const struct site *site;
+	bool last;
 };
 
 static int larger_first(const void *x, const void *y)
 {
 	const struct entry *p = x, *q = y;
-	return MS_ORDER(q->a, p->a) ?: MS_ORDER(q->b, p->b) ?: MS_ORDER(p->site->id, q->site->id);
+	return MS_ORDER(p->last, q->last) ?: MS_ORDER(q->a, p->a) ?: MS_ORDER(q->b, p->b) ?: MS_ORDER(p->site->id, q->site->id);
 }
 
 /* Puts the `n` largest first, in order. What estimates add up to depends on the order of all. */
@@ -131,14 +132,17 @@ static void sort_first(const struct model *m, struct entry *e, size_t all, size_
 	}
 }
 
-/* Sites in any order; all, or those that have anything to show. */
+/* Sites in any order; all, or those that have anything to show. What is live because the runtime
+ * never frees it says nothing of the program: it comes last. */
 static struct entry *entries(const struct model *m, enum metric metric, bool all, size_t *n)
 {
 	struct entry *e = ms_xrealloc(NULL, m->sites.n, sizeof *e);
 	*n = 0;
 	for (size_t i = 0; i < m->sites.n; i++) {
 		struct pair p = site_pair(&m->sites.v[i], metric);
-		e[*n] = (struct entry){figure_or_0(p.a), figure_or_0(p.b), &m->sites.v[i]};
+		bool live = metric == METRIC_LIVE || metric == METRIC_HELD;
+		e[*n] = (struct entry){figure_or_0(p.a), figure_or_0(p.b), &m->sites.v[i],
+				       !all && live && m->sites.v[i].one_time};
 		*n += all || e[*n].a || e[*n].b;
 	}
 	return e;

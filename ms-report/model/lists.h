@@ -44,7 +44,7 @@ struct pair hidden_pair(const struct model *m, enum metric metric);
 /* total = sum of rows + more + hidden + other, always. */
 struct list {
 	enum metric metric;
-	const struct site **rows; /* largest first, then by number */
+	const struct site **rows; /* largest first, then by number; live ones of the runtime last */
 	size_t n;                 /* rows shown */
 	size_t all;               /* sites that have anything to show */
 	size_t with;              /* those of which the first figure is not 0 */

@@ -154,6 +154,25 @@ static void count_modules(struct model *m)
 	}
 }
 
+/* The folder that all sources of a module lie in; what is inlined may come from anybody's headers. */
+static void find_sources(struct model *m)
+{
+	for (size_t i = 0; i < m->frames.n; i++) {
+		const struct frame *f = &m->frames.v[i];
+		if (f->module == NONE || f->runtime || f->inlined || !f->file || *f->file != '/')
+			continue;
+		struct module *o = &m->modules.v[f->module];
+		if (!o->sources) {
+			o->sources = f->file;
+			o->sources_length = (size_t)(strrchr(f->file, '/') - f->file);
+		}
+		size_t *n = &o->sources_length;
+		while (*n && (strncmp(o->sources, f->file, *n) != 0 || f->file[*n] != '/'))
+			while (--*n && o->sources[*n] != '/')
+				;
+	}
+}
+
 int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err)
 {
 	m->db = db;
@@ -184,6 +203,7 @@ int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err)
 	read_unreadable(m);
 	m->quality.complete = m->quality.complete && !m->traces_unreadable;
 	count_modules(m);
+	find_sources(m);
 	if (diff_read(m, err) != 0)
 		return -1;
 	m->quality.complete = m->quality.complete && !diff_cut_run(m);

@@ -88,6 +88,8 @@ struct module {
 	/* Frames there that stand in some stack, those without a function, and those that have one
 	 * but no line. */
 	uint64_t frames, nameless, lineless;
+	const char *sources; /* begins with the folder that its sources lie in; NULL = not known */
+	size_t sources_length; /* of that */
 };
 
 struct frame {

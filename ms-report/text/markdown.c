@@ -3,6 +3,7 @@
  */
 #include "text.h"
 
+#include "ms-report/model/facts.h"
 #include "ms-report/output/out.h"
 #include "ms-report/words/apart.h"
 
@@ -171,7 +172,9 @@ void markdown_list(struct page *p, struct out *o, const struct list *l)
 		figures_of(p, o, l, site_pair(s, l->metric));
 		out_printf(o, "| %lld | ", (long long)s->id);
 		markdown_frame(p, o, site_frame(m, s));
-		if (called) {
+		if (s->one_time)
+			put_between(p, o, ", ", s->one_time, " of the runtime");
+		if (called && !s->one_time) {
 			out_str(o, ", calls ");
 			markdown_code(p, o,
 				      limited(p, frame_label(&m->arena, m, called, &p->style)));
@@ -288,9 +291,12 @@ void markdown_first(struct page *p, struct out *o, size_t limit)
 	figures_table(p, o);
 	struct list live = list_sites(m, METRIC_LIVE, limit),
 		    peak = list_sites(m, METRIC_PEAK, limit);
+	bool tidy = verdicts_all_reached(m);
+	if (tidy && peak.all)
+		markdown_list(p, o, &peak);
 	if (live.all || (live.hidden.b && live.hidden.b != UNKNOWN))
 		markdown_list(p, o, &live);
-	if (peak.all)
+	if (!tidy && peak.all)
 		markdown_list(p, o, &peak);
 	if (m->hidden.filters)
 		put_between(p, o, "Hidden: ", words_hidden(m, &p->style), "\n\n");

@@ -249,6 +249,15 @@ static void lives(struct page *p, struct out *o, const struct list *l)
 		text_list(p, o, l, true);
 }
 
+static void peaks(struct page *p, struct out *o, const struct list *l)
+{
+	if (!l->all)
+		return;
+	out_char(o, '\n');
+	text_title(p, o, list_title(p, l));
+	text_list(p, o, l, false);
+}
+
 void text_who(struct page *p, struct out *o)
 {
 	struct words who = words_who(p->m, &p->style), quality = words_quality(p->m);
@@ -295,16 +304,17 @@ void text_first(struct page *p, struct out *o, size_t limit)
 		if (late.total.b)
 			lives(p, o, &late);
 	}
+	/* without leaks the peak is what there is to know */
+	bool tidy = verdicts_all_reached(m);
+	if (tidy)
+		peaks(p, o, &peak);
 	lives(p, o, &live);
-	if (peak.all) {
-		out_char(o, '\n');
-		text_title(p, o, list_title(p, &peak));
-		text_list(p, o, &peak, false);
-	}
+	if (!tidy)
+		peaks(p, o, &peak);
 	out_char(o, '\n');
 	busiest(p, o);
 	struct words hidden = {{words_hidden(m, &p->style), words_one_time(m)}, 1};
 	hidden.n += hidden.v[1] != NULL;
 	text_words(p, o, "Hidden", &hidden, "; ");
-	next(p, o, lost.n ? &lost : &live, &peak);
+	next(p, o, lost.n ? &lost : tidy ? &peak : &live, &peak);
 }

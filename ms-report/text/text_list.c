@@ -30,8 +30,17 @@ struct layout {
 	size_t before;              /* columns of figures */
 };
 
+/* "[stdio buffer]": a known allocation of the runtime. */
+static const char *known(struct page *p, const struct site *s)
+{
+	return ms_arena_printf(&p->m->arena, "[%s]",
+			       name_clean(&p->m->arena, s->one_time, p->style.ascii));
+}
+
 static const char *noticed(struct page *p, const struct site *s, const struct frame *called)
 {
+	if (s->one_time)
+		return known(p, s);
 	if (called)
 		return frame_label(&p->m->arena, p->m, called, &p->style);
 	return s->verdict ? name_clean(&p->m->arena, s->verdict, p->style.ascii) : "";
@@ -43,13 +52,21 @@ static struct line describe(struct page *p, const struct site *s, bool callers)
 	struct ms_arena *a = &m->arena;
 	const struct frame *f = site_frame(m, s);
 	const struct frame *caller = callers ? site_caller(m, s) : NULL;
-	return (struct line){
+	struct line l = {
 		.name = f ? frame_label(a, m, f, &p->style) : "(no stack)",
 		.place = f ? frame_place(a, m, f, &p->style) : "",
 		.called = noticed(p, s, site_called(m, s)),
 		.caller = caller ? frame_label(a, m, caller, &p->style) : NULL,
 		.caller_place = caller ? frame_place(a, m, caller, &p->style) : NULL,
 	};
+	if (!s->one_time || !f || !f->runtime)
+		return l;
+	struct frame named = *f;
+	named.function = f->function ? f->function : s->one_time;
+	l.name = known(p, s);
+	l.place = frame_place(a, m, &named, &p->style);
+	l.called = "";
+	return l;
 }
 
 static size_t least(size_t a, size_t b)

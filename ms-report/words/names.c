@@ -150,17 +150,26 @@ const char *frame_label(struct ms_arena *a, const struct model *m, const struct 
 	return name_clean(a, s, st->ascii);
 }
 
+/* A file without the folder, of so many bytes, that it lies in; the same if it does not. */
+static const char *without_folder(const char *file, const char *folder, size_t n)
+{
+	while (n && folder[n - 1] == '/')
+		n--;
+	bool below = n && strncmp(file, folder, n) == 0 && file[n] == '/' && file[n + 1];
+	return below ? file + n + 1 : file;
+}
+
 const char *frame_place(struct ms_arena *a, const struct model *m, const struct frame *f,
 			const struct style *st)
 {
 	if (f->file && *f->file) {
 		const char *file = f->file;
 		const char *root = st->source_root ? st->source_root : m->cwd;
-		size_t n = root ? strlen(root) : 0;
-		while (n && root[n - 1] == '/')
-			n--;
-		if (n && strncmp(file, root, n) == 0 && file[n] == '/' && file[n + 1])
-			file += n + 1;
+		const struct module *o = f->module == NONE ? NULL : &m->modules.v[f->module];
+		if (root)
+			file = without_folder(file, root, strlen(root));
+		if (file == f->file && !st->source_root && o && o->sources)
+			file = without_folder(file, o->sources, o->sources_length);
 		file = name_clean(a, file, st->ascii);
 		return f->line ? ms_arena_printf(a, "%s:%u", file, f->line) : file;
 	}

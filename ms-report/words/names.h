@@ -41,8 +41,8 @@ const char *frame_name(struct ms_arena *a, const struct model *m, const struct f
 /* ... and for the screen: shortened unless full names are wanted, cleaned. */
 const char *frame_label(struct ms_arena *a, const struct model *m, const struct frame *f,
 			const struct style *st);
-/* Where it is, cleaned: "src/cache.cpp:77" (without the source root), else
- * "[libz.so.1]", else "". */
+/* Where it is, cleaned: "src/cache.cpp:77" (without the source root, else without the folder that all
+ * sources of its module lie in), else "[libz.so.1]", else "". */
 const char *frame_place(struct ms_arena *a, const struct model *m, const struct frame *f,
 			const struct style *st);
 

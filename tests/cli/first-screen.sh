@@ -1,0 +1,37 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# What the first screen says first: leaks, else the peak; known blocks of the runtime last and by their names; files by their path from
+# where the program's sources lie.
+set -eu
+fail() { echo "$*" && exit 1; }
+mkdir -p project/src project/lib run
+cp "$SRC/tests/cli/report/screen.cc" project/src/screen.cc
+cp "$SRC/tests/cli/report/screen_names.cc" project/lib/names.cc
+g++ -g -O1 -o project/screen "$PWD/project/src/screen.cc" "$PWD/project/lib/names.cc"
+cd run
+for what in keep lose; do
+	"$BIN/ms-record" -q -o $what.trace ../project/screen $what >/dev/null
+	"$BIN/ms-report" $what.trace >$what
+	"$BIN/ms-report" --md $what.trace >$what.md
+done
+order() { sed -nE 's/^(#### )?(UNREACHABLE|PEAK|LIVE)( AT THE END)?[ ,].*/\2/p' "$1" | tr '\n' ' '; }
+[ "$(order keep)$(order keep.md)" = 'PEAK LIVE PEAK LIVE ' ] || fail "without leaks: $(order keep)$(order keep.md)"
+[ "$(order lose)$(order lose.md)" = 'UNREACHABLE LIVE PEAK LIVE PEAK ' ] || fail "with leaks: $(order lose)$(order lose.md)"
+site=$(sed -nE 's/^ *[0-9]+ % .* ([0-9]+)  (\[lib.*|make_names .*)$/\1/p' keep | head -1)
+grep -q "^Next     ms-report --site $site " keep || fail "what to type: $(grep -A3 Next keep)"
+# the pool of 71 KiB is the largest block at the end
+live() { sed '1,/^[#]* *LIVE/d' "$1" | grep -E '^(\| )? *[0-9.]+ (Ki)?B' ; }
+live keep | head -1 | grep -Eq '4\.9 KiB +1 +[0-9]+  make_names ' || fail "first of what is live: $(live keep)"
+live keep | sed -n 2p | grep -Eq '71\.0 KiB +1 +1  \[libstdc\+\+ emergency pool\]  \[libstdc\+\+\.so\.[0-9.]+\]$' || fail "the pool: $(live keep)"
+live keep | tail -1 | grep -Eq ' main +src/screen.cc:[0-9]+ +\[stdio buffer\]$' || fail "the buffer: $(live keep)"
+# shellcheck disable=SC2016
+live keep.md | grep -q '`main` src/screen.cc:[0-9]*, stdio buffer of the runtime' || fail "Markdown: $(live keep.md)"
+"$BIN/ms-report" --limit 1 --leaks keep.trace | grep -q ' make_names ' || fail 'one row'
+# at the peak they count as any other
+"$BIN/ms-report" --peak keep.trace | sed -n 3p | grep -q '\[libstdc++ emergency pool\]' || fail "--peak: $("$BIN/ms-report" --peak keep.trace)"
+
+# ---- files ----
+grep -Eq ' make_names +lib/names.cc:[0-9]+' keep || fail "a file: $(cat keep)"
+"$BIN/ms-report" --width 400 --source-root /nowhere keep.trace | grep -q "$(dirname "$PWD")/project/lib/names.cc:" || fail '--source-root'
+(cd ../project && "$BIN/ms-record" -q -o here.trace ./screen keep >/dev/null && "$BIN/ms-report" here.trace) >here
+grep -Eq ' make_names +lib/names.cc:[0-9]+' here || fail "below the folder where it ran: $(cat here)"
