@@ -154,9 +154,12 @@ struct ms_replay_moment {
 	struct ms_beside_moment beside;
 };
 
+/* A block is freed soon when fewer than so many others were allocated since it was. */
+#define MS_FREED_SOON 10u
+
 /* What nearly every event changes. */
 #define MS_REPLAY_TOTALS                                                                           \
-	uint64_t live_bytes, live_blocks, bytes, allocations, frees, temporary;                    \
+	uint64_t live_bytes, live_blocks, bytes, allocations, frees, temporary, freed_soon;        \
 	uint64_t next_number, last_tick;                                                           \
 	uint64_t run_max; /* most live bytes since somebody last set it; never over the peak */    \
 	uint64_t peak_epoch;

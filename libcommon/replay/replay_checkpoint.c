@@ -177,7 +177,7 @@ static void forget_counts(struct ms_replay *r)
 	}
 	r->age_count = 0;
 	r->events = r->allocations = r->frees = r->reallocations = r->failed = 0;
-	r->bytes = r->temporary = r->inferred_frees = r->unknown_frees = 0;
+	r->bytes = r->temporary = r->freed_soon = r->inferred_frees = r->unknown_frees = 0;
 }
 
 void ms_replay_begin(struct ms_replay *r, uint64_t tick)

@@ -215,6 +215,7 @@ static inline bool remove_block(struct ms_replay *r, struct ms_replay_totals *t,
 	bool temporary = thread->last == ev->freed;
 	c->temporary += temporary;
 	t->temporary += temporary;
+	t->freed_soon += between < MS_FREED_SOON;
 	t->frees++;
 	thread->frees++;
 	return true;

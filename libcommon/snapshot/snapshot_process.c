@@ -117,6 +117,7 @@ static void put_totals(const struct ms_recording *t, bool partial, struct ms_ins
 	       ms_int("reallocations", r->reallocations), ms_int("failed_allocations", r->failed),
 	       ms_int("allocated_bytes", r->bytes),
 	       ms_int_if("temporary_allocations", !partial, r->temporary),
+	       ms_int_if("freed_soon", !partial, r->freed_soon),
 	       ms_int("peak_bytes", r->peak_bytes), ms_int("peak_blocks", r->peak_blocks),
 	       ms_int("peak_time_ns", r->peak_tick * t->head->tick_ns),
 	       ms_int("unfreed_bytes", r->live_bytes), ms_int("unfreed_blocks", r->live_blocks));

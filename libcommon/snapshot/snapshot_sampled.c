@@ -77,7 +77,7 @@ static int fill_process(struct fill *w)
 	ms_put_row(&u, ms_int("allocations", t->all.blocks), ms_int("frees", t->freed.blocks),
 		   ms_int("peak_blocks", top.blocks), ms_int("unfreed_blocks", t->live.blocks),
 		   ms_null("reallocations"), ms_null("temporary_allocations"),
-		   ms_null("peak_time_ns"), ms_null("peak_usable_bytes"),
+		   ms_null("freed_soon"), ms_null("peak_time_ns"), ms_null("peak_usable_bytes"),
 		   ms_null("unfreed_usable_bytes"), ms_null("inherited_blocks"),
 		   ms_null("inherited_bytes"), ms_null("inherited_frees"),
 		   ms_null("inherited_freed_bytes"), ms_int("id", w->to->p->id));

@@ -12,6 +12,8 @@
 
 #include <string.h>
 
+#define SOON_PART 5 /* of the allocations: from this part on it is worth to be said */
+#define MANY 1000   /* allocations: of fewer all are freed within some */
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
 
 /* A labelled line of parts separated by wide gaps. */
@@ -91,6 +93,21 @@ static void heaps(struct page *p, struct out *o)
 		text_words(p, o, "Heaps", &(struct words){{s}, 1}, "");
 }
 
+/* ", 97 % freed within 10 allocations": what is freed before its thread's next allocation is a part of
+ * that. "" where there is little more of it. */
+static const char *soon(struct page *p)
+{
+	struct model *m = p->m;
+	const struct totals *t = &m->totals;
+	uint64_t n = model_number(m, "SELECT CASE WHEN count(freed_soon) = count(*) THEN"
+				     " sum(freed_soon) END FROM process");
+	bool known = n != UNKNOWN && t->allocations != UNKNOWN && t->temporary != UNKNOWN &&
+		     t->allocations >= MANY;
+	if (!known || n <= t->temporary || (n - t->temporary) < t->allocations / SOON_PART)
+		return "";
+	return SAY(", %s freed within 10 allocations", say_share(m, n, t->allocations));
+}
+
 static void calls(struct page *p, struct out *o)
 {
 	struct model *m = p->m;
@@ -101,8 +118,8 @@ static void calls(struct page *p, struct out *o)
 	     SAY("%s of %s%s",
 		 est_things(m, t->allocations, est_of(m->est, EST_ALLOCATIONS), "allocation"),
 		 est_size(m, t->allocated_bytes, est_of(m->est, EST_ALLOCATED)), rate(p)),
-	     SAY("%s temporary, %s realloc%s", say_share(m, t->temporary, t->allocations),
-		 say_share(m, t->reallocations, t->allocations), failed));
+	     SAY("%s temporary%s, %s realloc%s", say_share(m, t->temporary, t->allocations),
+		 soon(p), say_share(m, t->reallocations, t->allocations), failed));
 }
 
 static const char *marks(struct page *p)
@@ -173,21 +190,14 @@ static void curves(struct page *p, struct out *o)
 		text_words(p, o, "Marks", &(struct words){{named + 10}, 1}, "");
 }
 
-/* The site with the most calls, in one line. */
-static void busiest(struct page *p, struct out *o)
+/* What a line says of a site besides its share: where it is, its mean size, its thread. */
+static void put_most(struct page *p, struct out *o, const char *label, const struct site *s,
+		     const char *share)
 {
 	struct model *m = p->m;
-	struct list l = list_sites(m, METRIC_ALLOCATIONS, 1);
-	const struct site *s = l.n ? l.rows[0] : NULL;
-	const struct frame *f = s ? site_frame(m, s) : NULL;
-	if (!f || s->allocations == 0)
-		return;
+	const struct frame *f = site_frame(m, s);
 	struct words w = {0};
-	const char *share = s->est ? est_count(m, s->allocations, est_of(s->est, EST_ALLOCATIONS))
-				   : SAY("%s of", say_share(m, s->allocations, l.total.a));
-	w.v[w.n++] = SAY("%s calls, %s temporary: %s %s  #%lld", share,
-			 say_share(m, s->temporary, s->allocations),
-			 frame_label(&m->arena, m, f, &p->style),
+	w.v[w.n++] = SAY("%s: %s %s  #%lld", share, frame_label(&m->arena, m, f, &p->style),
 			 name_cut_start(&m->arena, frame_place(&m->arena, m, f, &p->style), 40,
 					p->style.ascii),
 			 (long long)s->id);
@@ -201,7 +211,36 @@ static void busiest(struct page *p, struct out *o)
 								   p->style.ascii))
 				     : SAY("thread %llu", (unsigned long long)c[SITE_THREAD_TID].n);
 	}
-	text_words(p, o, "BUSIEST", &w, ", ");
+	text_words(p, o, label, &w, ", ");
+}
+
+/* The site with the most calls, and the one with the most bytes, a line each; one if they are the
+ * same. */
+static void busiest(struct page *p, struct out *o)
+{
+	struct model *m = p->m;
+	struct list calls = list_sites(m, METRIC_ALLOCATIONS, 1),
+		    bytes = list_sites(m, METRIC_ALLOCATED, 1);
+	const struct site *s = calls.n ? calls.rows[0] : NULL, *b = bytes.n ? bytes.rows[0] : NULL;
+	const char *both = "";
+	if (b && (b->est || b->one_time || !site_frame(m, b) || !figure_some(b->allocated_bytes) ||
+		  !figure_some(b->allocations)))
+		b = NULL;
+	if (b && b == s)
+		both = SAY(" and %s of bytes", say_share(m, b->allocated_bytes, bytes.total.a));
+	if (s && site_frame(m, s) && s->allocations) {
+		const char *share =
+			s->est ? est_count(m, s->allocations, est_of(s->est, EST_ALLOCATIONS))
+			       : SAY("%s of", say_share(m, s->allocations, calls.total.a));
+		put_most(p, o, "BUSIEST", s,
+			 SAY("%s calls%s, %s temporary", share, both,
+			     say_share(m, s->temporary, s->allocations)));
+	}
+	if (b && b != s)
+		put_most(p, o, "MOST", b,
+			 SAY("ALLOCATED %s of bytes in %s",
+			     say_share(m, b->allocated_bytes, bytes.total.a),
+			     say_things(m, b->allocations, "call")));
 }
 
 static void next(struct page *p, struct out *o, const struct list *live, const struct list *peak)
@@ -211,8 +250,11 @@ static void next(struct page *p, struct out *o, const struct list *live, const s
 		const char *command, *why;
 	} v[3];
 	size_t n = 0;
+	size_t own = 0;
+	while (own + 1 < first->n && first->rows[own]->one_time)
+		own++;
 	if (first->n) {
-		v[n].command = SAY("ms-report --site %lld", (long long)first->rows[0]->id);
+		v[n].command = SAY("ms-report --site %lld", (long long)first->rows[own]->id);
 		v[n++].why = "its whole stack, sizes, ages, threads";
 	}
 	v[n].command = "ms-report --tree";

@@ -17,7 +17,7 @@ done
 order() { sed -nE 's/^(#### )?(UNREACHABLE|PEAK|LIVE)( AT THE END)?[ ,].*/\2/p' "$1" | tr '\n' ' '; }
 [ "$(order keep)$(order keep.md)" = 'PEAK LIVE PEAK LIVE ' ] || fail "without leaks: $(order keep)$(order keep.md)"
 [ "$(order lose)$(order lose.md)" = 'UNREACHABLE LIVE PEAK LIVE PEAK ' ] || fail "with leaks: $(order lose)$(order lose.md)"
-site=$(sed -nE 's/^ *[0-9]+ % .* ([0-9]+)  (\[lib.*|make_names .*)$/\1/p' keep | head -1)
+site=$(sed -nE 's/^ *[0-9.]+ % .* ([0-9]+)  make_names .*$/\1/p' keep | head -1)
 grep -q "^Next     ms-report --site $site " keep || fail "what to type: $(grep -A3 Next keep)"
 # the pool of 71 KiB is the largest block at the end
 live() { sed '1,/^[#]* *LIVE/d' "$1" | grep -E '^(\| )? *[0-9.]+ (Ki)?B' ; }
@@ -35,3 +35,22 @@ grep -Eq ' make_names +lib/names.cc:[0-9]+' keep || fail "a file: $(cat keep)"
 "$BIN/ms-report" --width 400 --source-root /nowhere keep.trace | grep -q "$(dirname "$PWD")/project/lib/names.cc:" || fail '--source-root'
 (cd ../project && "$BIN/ms-record" -q -o here.trace ./screen keep >/dev/null && "$BIN/ms-report" here.trace) >here
 grep -Eq ' make_names +lib/names.cc:[0-9]+' here || fail "below the folder where it ran: $(cat here)"
+
+# ---- what allocates most ----
+cp "$SRC/tests/cli/report/rounds.cc" .
+g++ -g -O1 -o rounds rounds.cc
+"$BIN/ms-record" -q -o rounds.trace ./rounds >/dev/null
+"$BIN/ms-report" rounds.trace >rounds.txt
+"$BIN/ms-snap" -q -o rounds.db rounds.trace
+"$BIN/ms-report" rounds.db | diff - rounds.txt >difference || true
+! grep -q 'Calls\|BUSIEST\|MOST\|freed within' difference || fail "the snapshot says $(cat difference)"
+grep -Eq '^ +[0-9.]+ % temporary, (9[0-9]|100) % freed within 10 allocations, ' rounds.txt || fail "freed soon: $(grep -A1 '^Calls' rounds.txt)"
+[ "$(sqlite3 rounds.db "SELECT freed_soon = (SELECT sum(frees) FROM site_lifetime WHERE unit = 'allocations' AND high < 10) AND freed_soon > 3900
+	AND temporary_allocations < 2020 FROM process")" = 1 ] || fail "freed soon: $(sqlite3 rounds.db 'SELECT freed_soon, temporary_allocations FROM process')"
+grep -Eq '^BUSIEST  [0-9.]+ % of calls, .*: many rounds.cc:[0-9]+  #' rounds.txt || fail "BUSIEST: $(cat rounds.txt)"
+grep -Eq '^MOST     ALLOCATED 9[0-9] % of bytes in 10 calls: large rounds.cc:[0-9]+  #[0-9]+, mean 1.0 MiB$' rounds.txt || fail "MOST: $(cat rounds.txt)"
+# of a sampled one it is not known, and where it is little more than temporary it is not said
+"$BIN/ms-record" -q --sample 1k -o sampled.trace ./rounds >/dev/null
+"$BIN/ms-report" sampled.trace >sampled.txt
+! grep -q 'freed within' sampled.txt || fail "sampled: $(cat sampled.txt)"
+! grep -q 'freed within' keep || fail "little: $(cat keep)"
