@@ -59,20 +59,21 @@ static const struct site *worst_of_all(struct model *m, size_t figure)
 	static const struct {
 		const char *prefix;
 		enum metric metric;
-	} of[] = {{"peak_b", METRIC_PEAK},          {"unfreed_b", METRIC_LIVE},
-		  {"unreachable_", METRIC_LIVE},    {"allocations", METRIC_ALLOCATIONS},
-		  {"allocated_", METRIC_ALLOCATED}, {"temporary_", METRIC_TEMPORARY},
-		  {"failed_", METRIC_FAILED},       {"mapped_end", METRIC_MAPPED}};
+	} of[] = {{"peak_b", METRIC_PEAK},
+		  {"unfreed_b", METRIC_LIVE},
+		  {"unreachable_", METRIC_UNREACHABLE},
+		  {"allocations", METRIC_ALLOCATIONS},
+		  {"allocated_", METRIC_ALLOCATED},
+		  {"temporary_", METRIC_TEMPORARY},
+		  {"failed_", METRIC_FAILED},
+		  {"mapped_end", METRIC_MAPPED}};
 	const char *name = figures[figure].name;
 	for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
 		if (strncmp(name, of[i].prefix, strlen(of[i].prefix)) != 0)
 			continue;
-		bool leaks = strcmp(of[i].prefix, "unreachable_") == 0;
-		struct list l = list_sites(m, of[i].metric, leaks ? m->sites.n : 1);
-		for (size_t k = 0; k < l.n; k++)
-			if (!leaks ||
-			    (l.rows[k]->verdict && strcmp(l.rows[k]->verdict, "unreachable") == 0))
-				return l.rows[k];
+		struct list l = list_sites(m, of[i].metric, 1);
+		if (l.n)
+			return l.rows[0];
 	}
 	return NULL;
 }

@@ -102,13 +102,15 @@ static void add_budgets(struct model *m, const struct budgets *budgets, bool par
 
 static const char *verdict_message(struct model *m, const struct site *s, enum finding_rule rule)
 {
-	const char *what =
-		SAY("%s in %s", say_size(m, s->end.bytes), say_things(m, s->end.blocks, "block"));
-	return rule == RULE_UNREACHABLE
-		       ? SAY("%s of %s: nothing points to some or all of it at the end", what,
-			     site_name(m, s))
-		       : SAY("%s of %s: live memory grew for the whole time", what,
-			     site_name(m, s));
+	struct live of = rule == RULE_UNREACHABLE ? s->direct : s->end;
+	const char *what = SAY("%s in %s of %s", say_size(m, of.bytes),
+			       say_things(m, of.blocks, "block"), site_name(m, s));
+	if (rule != RULE_UNREACHABLE)
+		return SAY("%s: live memory grew for the whole time", what);
+	if (s->with.blocks)
+		what = SAY("%s, + %s in %s lost with it", what, say_size(m, s->with.bytes),
+			   say_things(m, s->with.blocks, "block"));
+	return SAY("%s: nothing points to it at the end", what);
 }
 
 /* Of a comparison: what the old runs have too is no doing of the change. */
@@ -126,13 +128,14 @@ static void weigh_verdict(struct model *m, struct finding *x)
 	}
 }
 
+/* A leak is found at its root. */
 static void add_verdicts(struct model *m, struct findings *f, enum finding_rule rule)
 {
-	const char *word = rule == RULE_UNREACHABLE ? "unreachable" : "growing";
-	struct list l = list_sites(m, METRIC_LIVE, m->sites.n);
+	bool leaks = rule == RULE_UNREACHABLE;
+	struct list l = list_sites(m, leaks ? METRIC_UNREACHABLE : METRIC_LIVE, m->sites.n);
 	for (size_t i = 0; i < l.n; i++) {
 		const struct site *s = l.rows[i];
-		if (!s->verdict || strcmp(s->verdict, word) != 0)
+		if (leaks ? !s->direct.blocks : !s->verdict || strcmp(s->verdict, "growing") != 0)
 			continue;
 		weigh_verdict(m,
 			      add(f, rule, verdict_message(m, s, rule), s, site_key(m, rule, s)));

@@ -98,6 +98,9 @@ static void result(struct page *p, struct ms_json *j, const struct finding *x)
 		MS_JSON_NUMBERS(j, {"site", (uint64_t)x->site->id},
 				{"live_bytes", x->site->end.bytes},
 				{"live_blocks", x->site->end.blocks});
+		if (x->rule == RULE_UNREACHABLE)
+			MS_JSON_NUMBERS(j, {"retained_bytes", x->site->leak.bytes},
+					{"retained_blocks", x->site->leak.blocks});
 		ms_json_close(j, '}');
 	}
 	ms_json_close(j, '}');

@@ -74,8 +74,15 @@ static void end_row(struct model *m, struct out *o, const uint64_t *v, const str
 	out_str(o, "\r\n");
 }
 
+static void put_leak(const struct model *m, struct out *o, struct live leak)
+{
+	bool known = m->totals.unreachable_bytes != UNKNOWN;
+	put_next(o, known ? leak.bytes : UNKNOWN);
+	put_next(o, known ? leak.blocks : UNKNOWN);
+}
+
 static void put_row(struct model *m, struct out *o, const struct site *s, const uint64_t *v,
-		    const char *what, const struct estimates *e)
+		    const char *what, const struct estimates *e, struct live leak)
 {
 	if (s)
 		out_printf(o, "%lld", (long long)s->id);
@@ -84,7 +91,8 @@ static void put_row(struct model *m, struct out *o, const struct site *s, const 
 	out_char(o, ',');
 	if (!s) {
 		csv_text(m, o, what);
-		out_str(o, ",,,,,,");
+		out_str(o, ",,,,,,,");
+		put_leak(m, o, leak);
 		end_row(m, o, v, e);
 		return;
 	}
@@ -96,6 +104,9 @@ static void put_row(struct model *m, struct out *o, const struct site *s, const 
 	out_char(o, ',');
 	csv_text(m, o, caller ? frame_name(&m->arena, m, caller) : NULL);
 	put_next(o, (uint64_t)m->processes.v[s->process].id);
+	out_char(o, ',');
+	csv_text(m, o, s->verdict);
+	put_leak(m, o, leak);
 	end_row(m, o, v, e);
 }
 
@@ -110,7 +121,8 @@ static void put_titles(struct model *m, struct out *o)
 	out_str(o, "site");
 	for (int f = 0; f < FIGURES; f++)
 		out_printf(o, ",%s", told[columns[f]].name);
-	out_str(o, ",function,file,line,module,called,caller,process");
+	out_str(o, ",function,file,line,module,called,caller,process,verdict"
+		   ",retained_bytes,retained_blocks");
 	for (int f = 0; m->est && f < TOLD_ESTIMATES; f++)
 		out_printf(o, ",%s_low,%s_high", told[f].name, told[f].name);
 	out_str(o, "\r\n");
@@ -123,7 +135,7 @@ void csv_sites(struct model *m, struct out *o, enum metric metric, size_t limit,
 	put_titles(m, o);
 	if (only) {
 		take(v, TOLD_OF_SITE, only);
-		put_row(m, o, only, v, NULL, only->est);
+		put_row(m, o, only, v, NULL, only->est, only->leak);
 		return;
 	}
 	/* a site whose figure is 0 is a row all the same: everything that was recorded is in here
@@ -131,23 +143,25 @@ void csv_sites(struct model *m, struct out *o, enum metric metric, size_t limit,
 	struct list l = list_all(m, metric);
 	uint64_t more[FIGURES] = {0};
 	struct estimates rest = {0};
+	struct live leak = {0};
 	for (size_t i = 0; i < l.n; i++) {
 		take(v, TOLD_OF_SITE, l.rows[i]);
 		if (i < limit) {
-			put_row(m, o, l.rows[i], v, NULL, l.rows[i]->est);
+			put_row(m, o, l.rows[i], v, NULL, l.rows[i]->est, l.rows[i]->leak);
 			continue;
 		}
 		for (size_t k = 0; l.rows[i]->est && k < EST_COUNT; k++)
 			ms_spread_add(&rest.of[k], &l.rows[i]->est->of[k]);
 		for (size_t k = 0; k < FIGURES; k++)
 			more[k] = figure_add(more[k], v[k]);
+		live_add(&leak, l.rows[i]->leak);
 	}
 	if (l.n > limit)
 		put_row(m, o, NULL, more,
-			ms_arena_printf(&m->arena, "(%zu more sites)", l.n - limit), &rest);
+			ms_arena_printf(&m->arena, "(%zu more sites)", l.n - limit), &rest, leak);
 	take(v, TOLD_OF_HIDDEN, &m->hidden);
 	if (m->hidden.sites)
-		put_row(m, o, NULL, v, "(hidden by filters)", m->hidden.est);
+		put_row(m, o, NULL, v, "(hidden by filters)", m->hidden.est, m->hidden.lost);
 }
 
 /* ---- tables ---------------------------------------------------------------------------------- */

@@ -156,6 +156,11 @@ static void put_site(struct model *m, struct ms_json *j, const struct json_stack
 			{"maps", s->maps}, {"mapped_bytes", s->at_mmap.mapped});
 	json_intervals(j, s->est, v, TOLD_ESTIMATES);
 	ms_json_string(j, "verdict", s->verdict);
+	bool judged = m->processes.v[s->process].end_scan >= 0;
+	MS_JSON_NUMBERS(j, {"direct_bytes", judged ? s->direct.bytes : UNKNOWN},
+			{"direct_blocks", judged ? s->direct.blocks : UNKNOWN},
+			{"retained_bytes", judged ? s->leak.bytes : UNKNOWN},
+			{"retained_blocks", judged ? s->leak.blocks : UNKNOWN});
 	ms_json_string(j, "one_time", s->one_time);
 	json_stack(stacks, j, s->stack);
 	ms_json_number(j, "user_frame", model_user_depth(m, s));

@@ -63,7 +63,7 @@ const METRICS = {
 	peak: { label: "Live at the peak", bytes: "peak_bytes", blocks: "peak_blocks" },
 	live: { label: "Live at the end", bytes: "live_bytes", blocks: "live_blocks" },
 	growth: { label: "Growth over the run", bytes: "growth" },
-	unreachable: { label: "Unreachable at the end", bytes: "unreachable_bytes", blocks: "unreachable_blocks" },
+	unreachable: { label: "Unreachable at the end", bytes: "retained_bytes", blocks: "retained_blocks" },
 	allocated: { label: "Allocated in all", bytes: "allocated_bytes", blocks: "allocations" },
 	allocations: { label: "Calls", count: "allocations" },
 	temporary: { label: "Temporary calls", count: "temporary" },

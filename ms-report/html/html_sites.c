@@ -44,7 +44,7 @@ static double score(const struct model *m, const struct site *s, const struct pa
 		double part = share(v.a, totals[k].a);
 		best = part > best ? part : best;
 	}
-	double lost = share(s->lost.bytes, m->totals.unreachable_bytes);
+	double lost = share(s->leak.bytes, m->totals.unreachable_bytes);
 	return lost > best ? lost : best;
 }
 

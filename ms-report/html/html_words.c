@@ -350,7 +350,7 @@ static void put_details(struct page *p, struct ms_json *j, const struct html_sit
 				{"first_ns", x->details->first_ns},
 				{"last_ns", x->details->last_ns},
 				{"lifetime_ns", x->details->lifetime_ns},
-				{"retained_bytes", x->leak.bytes});
+				{"retained_bytes", x->with.bytes});
 		put_site_tables(p, j, x);
 		put_site_frees(p, j, x);
 		ms_json_close(j, '}');

@@ -35,7 +35,7 @@ class Sites {
 			sum(one("peak", "at peak", "peak_bytes", saySize, "bytes live at the peak"), p.peak, 0),
 			sum(one("live", page.at === "end" ? "at end" : page.at_said, "live_bytes", saySize, "bytes live then"), p.live, 0),
 			sum(one("blocks", "blocks", "live_blocks", sayCount, "blocks live then"), p.live, 1),
-			metrics.unreachable ? one("unreachable", "unreachable", "unreachable_bytes", saySize, "bytes that nothing points to") : null,
+			metrics.unreachable ? one("unreachable", "unreachable", "retained_bytes", saySize, "bytes that nothing points to, with those that are lost with them") : null,
 			sum(one("allocated", "allocated", "allocated_bytes", saySize, "bytes allocated in all"), p.allocated, 0),
 			sum(one("allocations", "calls", "allocations", sayCount, "allocations in all"), p.allocations, 0),
 			metrics.temporary ? {
@@ -204,7 +204,7 @@ class Sites {
 			have("most live at once", d.max_live_bytes) ? ["most live at once", saySize(d.max_live_bytes)] : null,
 			have("first", d.first_ns) ? ["allocated from", `${sayTime(d.first_ns)} to ${sayTime(d.last_ns)}`] : null,
 			d.lifetime_ns > 0 && frees > 0 ? ["mean lifetime of freed ones", sayTime(d.lifetime_ns / frees)] : null,
-			d.retained_bytes > 0 ? ["keeps others unreachable", saySize(d.retained_bytes)] : null,
+			d.retained_bytes > 0 ? ["lost with it", saySize(d.retained_bytes)] : null,
 		];
 		const charts = [];
 		if (d.sizes.length)

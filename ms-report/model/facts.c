@@ -212,9 +212,12 @@ static void take_scan(struct reader *r)
 	const char *state = reader_text(r);
 	uint32_t process = MODEL_FIND(r->m->processes, reader_id(r));
 	if (state && !strcmp(state, "done") && process != NONE) {
-		r->m->processes.v[process].end_scan = reader_id(r);
-		r->m->late.bytes += reader_number_or_0(r);
-		r->m->late.blocks += reader_number_or_0(r);
+		struct process *p = &r->m->processes.v[process];
+		p->end_scan = reader_id(r);
+		p->totals.late_bytes = reader_number(r);
+		p->totals.late_blocks = reader_number(r);
+		r->m->late.bytes += figure_or_0(p->totals.late_bytes);
+		r->m->late.blocks += figure_or_0(p->totals.late_blocks);
 	}
 	for (int i = UNSCANNED_NOT + 1; state && !r->m->unscanned && i < UNSCANNED_COUNT; i++)
 		if (!strcmp(state, states[i]))
@@ -265,8 +268,21 @@ int verdicts_read(struct model *m, struct ms_err *err)
 {
 	static const char scans[] = "SELECT state, process, scan, late_bytes, late_blocks FROM scan"
 				    " WHERE label = 'end' ORDER BY process";
+	struct totals *t = &m->totals;
+	for (size_t i = 0; i < m->processes.n; i++)
+		m->processes.v[i].totals.late_bytes = m->processes.v[i].totals.late_blocks =
+			UNKNOWN;
 	if (reader_read(m, take_scan, scans, err) != 0)
 		return -1;
+	bool judged = t->unreachable_bytes != UNKNOWN;
+	t->late_bytes = t->late_blocks = judged ? 0 : UNKNOWN;
+	for (size_t i = 0; i < m->processes.n && judged; i++) {
+		const struct process *p = &m->processes.v[i];
+		if (p->end_scan < 0)
+			continue;
+		t->late_bytes = figure_add(t->late_bytes, p->totals.late_bytes);
+		t->late_blocks = figure_add(t->late_blocks, p->totals.late_blocks);
+	}
 	for (size_t i = 0; i < m->verdicts.n; i++) {
 		const struct site_verdict *v = &m->verdicts.v[i];
 		struct site *s = &m->sites.v[v->site];

@@ -36,6 +36,8 @@ const struct figure figures[] = {
 	FIGURE("mapped_end_bytes", FIGURE_BYTES, mapped_end),
 	FIGURE("exec_bytes", FIGURE_BYTES, exec_bytes),
 	FIGURE("exec_blocks", FIGURE_COUNT, exec_blocks),
+	FIGURE("late_bytes", FIGURE_BYTES, late_bytes),
+	FIGURE("late_blocks", FIGURE_COUNT, late_blocks),
 	FIGURE("peak_rss_bytes", FIGURE_BYTES, peak_rss_bytes),
 	FIGURE("end_rss_bytes", FIGURE_BYTES, end_rss_bytes),
 };

@@ -13,10 +13,10 @@ struct figure {
 	size_t offset;
 };
 
-/* In struct totals; the last two are of no column of table process, but of samples. */
+/* In struct totals; the last four are of no column of table process, but of scans and samples. */
 extern const struct figure figures[];
 extern const size_t figure_count;
-#define FIGURES_NOTED (figure_count - 2)
+#define FIGURES_NOTED (figure_count - 4)
 
 /* In struct quality; the last one is no figure of the report. */
 extern const struct figure quality_figures[];

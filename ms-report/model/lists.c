@@ -167,6 +167,7 @@ struct list list_sites(struct model *m, enum metric metric, size_t limit)
 		if (i < l.n) {
 			l.rows[i] = e[i].site;
 			shown = pair_add(shown, p);
+			l.verdicts |= metric == METRIC_LIVE && e[i].site->verdict;
 		} else {
 			l.more = pair_add(l.more, p);
 		}

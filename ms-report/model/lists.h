@@ -49,6 +49,7 @@ struct list {
 	size_t all;               /* sites that have anything to show */
 	size_t with;              /* those of which the first figure is not 0 */
 	size_t more_sites;        /* not shown */
+	bool verdicts;            /* has a column for them: of what is live, where a row has one */
 	struct pair more, hidden, other, total;
 };
 

@@ -167,6 +167,7 @@ struct totals {
 	uint64_t unfreed_bytes, unfreed_blocks, unreachable_bytes, unreachable_blocks;
 	uint64_t peak_usable, unfreed_usable, maps, unmaps, mapped_bytes, mapped_peak,
 		mapped_peak_time_ns, mapped_end;
+	uint64_t late_bytes, late_blocks; /* at the end, what came after the scan there */
 	uint64_t exec_bytes, exec_blocks; /* live in images when they became another one */
 	uint64_t peak_rss_bytes, peak_rss_time_ns, end_rss_bytes; /* from /proc samples */
 };

@@ -157,20 +157,33 @@ static void put_apart(struct page *p, struct out *o, const struct apart_line *l)
 
 void markdown_list(struct page *p, struct out *o, const struct list *l)
 {
-	static const char *const heads[METRIC_COUNT] = {
-		"| bytes | blocks ",    "| bytes | blocks ",           "| allocated | calls ",
-		"| calls | allocated ", "| temporary | of its calls ", "| failed | allocations ",
-		"| mapped | calls "};
+	static const char *const heads[METRIC_LISTS] = {"| bytes | blocks ",
+							"| bytes | blocks ",
+							"| allocated | calls ",
+							"| calls | allocated ",
+							"| temporary | of its calls ",
+							"| failed | allocations ",
+							"| mapped | calls ",
+							NULL,
+							"| bytes | blocks ",
+							"| bytes | blocks ",
+							"| bytes | blocks "};
 	struct model *m = p->m;
 	struct apart *apart =
 		apart_make(m, l->rows, l->n, (struct apart_shown){true, true, false}, &p->style);
+	bool verdicts = l->verdicts;
 	put_between(p, o, "#### ", list_title(p, l), "\n\n");
-	out_printf(o, "%s| site | where |\n|--:|--:|--:|---|\n", heads[l->metric]);
+	out_printf(o, "%s| site |%s where |\n|--:|--:|--:|%s---|\n", heads[l->metric],
+		   verdicts ? " verdict |" : "", verdicts ? "---|" : "");
 	for (size_t i = 0; i < l->n; i++) {
 		const struct site *s = l->rows[i];
 		const struct frame *called = site_called(m, s), *caller = site_caller(m, s);
 		figures_of(p, o, l, site_pair(s, l->metric));
 		out_printf(o, "| %lld | ", (long long)s->id);
+		if (verdicts) {
+			markdown_plain(p, o, list_verdict(p, s));
+			out_str(o, " | ");
+		}
 		markdown_frame(p, o, site_frame(m, s));
 		if (s->one_time)
 			put_between(p, o, ", ", s->one_time, " of the runtime");
@@ -186,6 +199,9 @@ void markdown_list(struct page *p, struct out *o, const struct list *l)
 		}
 		for (size_t k = 0; k < apart[i].n; k++)
 			put_apart(p, o, &apart[i].v[k]);
+		struct words lost = list_lost(p, l, s);
+		for (size_t k = 0; k < lost.n; k++)
+			out_printf(o, "%s%s", k ? " " : ": ", lost.v[k]);
 		out_str(o, " |\n");
 	}
 	struct list_rest rest[3];
@@ -194,7 +210,7 @@ void markdown_list(struct page *p, struct out *o, const struct list *l)
 		if (!figure_some(rest[i].v.a) && !figure_some(rest[i].v.b))
 			continue;
 		figures_of(p, o, l, rest[i].v);
-		out_printf(o, "| | %s |\n", rest[i].words);
+		out_printf(o, "| |%s %s |\n", verdicts ? " |" : "", rest[i].words);
 	}
 	out_char(o, '\n');
 }
@@ -289,8 +305,14 @@ void markdown_first(struct page *p, struct out *o, size_t limit)
 	put_words(p, o, &quality, ", ", 0);
 	out_str(o, "\n\n");
 	figures_table(p, o);
-	struct list live = list_sites(m, METRIC_LIVE, limit),
+	bool known = verdicts_known(m);
+	struct list live = list_sites(m, known ? METRIC_HELD : METRIC_LIVE, limit),
 		    peak = list_sites(m, METRIC_PEAK, limit);
+	for (enum metric of = METRIC_UNREACHABLE; known && of <= METRIC_LATE; of++) {
+		struct list l = list_sites(m, of, limit);
+		if (l.total.b)
+			markdown_list(p, o, &l);
+	}
 	bool tidy = verdicts_all_reached(m);
 	if (tidy && peak.all)
 		markdown_list(p, o, &peak);

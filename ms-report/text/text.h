@@ -66,6 +66,8 @@ struct list_rest {
 	const char *words;
 };
 size_t list_rests(struct page *p, const struct list *l, struct list_rest out[3]);
+/* "unreachable", cleaned; "" = none. */
+const char *list_verdict(struct page *p, const struct site *s);
 /* Of a list of what is unreachable, how a site's figures come about: "48 B in 1 block",
  * "+ 14.1 KiB in 130 blocks lost with it"; empty where all of it is direct. */
 struct words list_lost(struct page *p, const struct list *l, const struct site *s);

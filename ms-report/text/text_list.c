@@ -37,16 +37,25 @@ static const char *known(struct page *p, const struct site *s)
 			       name_clean(&p->m->arena, s->one_time, p->style.ascii));
 }
 
-static const char *noticed(struct page *p, const struct site *s, const struct frame *called)
+const char *list_verdict(struct page *p, const struct site *s)
 {
+	return s->verdict ? name_clean(&p->m->arena, s->verdict, p->style.ascii) : "";
+}
+
+/* A list that is of one verdict, or has a column for them, needs no word on it. */
+static const char *noticed(struct page *p, const struct list *l, const struct site *s)
+{
+	const struct frame *called = site_called(p->m, s);
 	if (s->one_time)
 		return known(p, s);
 	if (called)
 		return frame_label(&p->m->arena, p->m, called, &p->style);
-	return s->verdict ? name_clean(&p->m->arena, s->verdict, p->style.ascii) : "";
+	bool said = l->metric == METRIC_UNREACHABLE || l->metric == METRIC_LATE || l->verdicts;
+	return said ? "" : list_verdict(p, s);
 }
 
-static struct line describe(struct page *p, const struct site *s, bool callers)
+static struct line describe(struct page *p, const struct list *l, const struct site *s,
+			    bool callers)
 {
 	struct model *m = p->m;
 	struct ms_arena *a = &m->arena;
@@ -55,7 +64,7 @@ static struct line describe(struct page *p, const struct site *s, bool callers)
 	struct line l = {
 		.name = f ? frame_label(a, m, f, &p->style) : "(no stack)",
 		.place = f ? frame_place(a, m, f, &p->style) : "",
-		.called = noticed(p, s, site_called(m, s)),
+		.called = noticed(p, l, s),
 		.caller = caller ? frame_label(a, m, caller, &p->style) : NULL,
 		.caller_place = caller ? frame_place(a, m, caller, &p->style) : NULL,
 	};
@@ -144,7 +153,7 @@ static void write_line(struct page *p, struct out *o, const struct layout *l, ch
 
 /* Columns before the names, as wide as they need to be. The peak is a list of shares. */
 struct figures {
-	size_t share, a, b, number; /* columns; 0 = left out */
+	size_t share, a, b, number, verdict; /* columns; 0 = left out */
 };
 
 const char *list_a(struct page *p, enum metric metric, struct pair v)
@@ -205,7 +214,10 @@ static struct figures measure(struct page *p, const struct list *l)
 		size_t w = strlen(number_of(p, l->rows[i]));
 		fit(p, l, &f, site_pair(l->rows[i], l->metric));
 		f.number = w > f.number ? w : f.number;
+		w = l->verdicts ? strlen(list_verdict(p, l->rows[i])) : 0;
+		f.verdict = w > f.verdict ? w : f.verdict;
 	}
+	f.verdict = f.verdict && f.verdict < strlen("verdict") ? strlen("verdict") : f.verdict;
 	fit(p, l, &f, l->more);
 	fit(p, l, &f, l->hidden);
 	fit(p, l, &f, l->other);
@@ -215,7 +227,7 @@ static struct figures measure(struct page *p, const struct list *l)
 }
 
 static void put_figures(struct out *o, const struct figures *f, const char *share, const char *a,
-			const char *b, const char *number)
+			const char *b, const char *number, const char *verdict)
 {
 	if (f->share)
 		text_pad_left(o, share, f->share);
@@ -226,11 +238,15 @@ static void put_figures(struct out *o, const struct figures *f, const char *shar
 		text_pad_left(o, b, f->b);
 	text_pad_left(o, number, f->number);
 	out_str(o, "  ");
+	if (f->verdict) {
+		text_pad(o, verdict, f->verdict);
+		out_str(o, "  ");
+	}
 }
 
 /* A row whose figures leave no room: "91.2 MiB (80-99), 12 blocks  #3", what it is below. */
 static void figures_alone(struct page *p, struct out *o, const struct list *l, struct pair v,
-			  const char *number)
+			  const struct site *s)
 {
 	struct words w = {
 		.v = {metric_is_bytes(l->metric)
@@ -240,21 +256,24 @@ static void figures_alone(struct page *p, struct out *o, const struct list *l, s
 		      ms_arena_printf(&p->m->arena, "%s %s", list_b(p, l->metric, v),
 				      words[l->metric].b)},
 		.n = 2};
-	if (number)
-		w.v[w.n++] = ms_arena_printf(&p->m->arena, "#%s", number);
+	if (s)
+		w.v[w.n++] = ms_arena_printf(&p->m->arena, "#%s", number_of(p, s));
+	if (s && l->verdicts && s->verdict)
+		w.v[w.n++] = list_verdict(p, s);
 	text_words(p, o, NULL, &w, "  ");
 	out_str(o, "    ");
 }
 
-/* In columns, or (`f` NULL) on a line of their own. `number`: of the site, NULL = it is none. */
+/* In columns, or (`f` NULL) on a line of their own, of a site or (NULL) of none. */
 static void figures(struct page *p, struct out *o, const struct list *l, const struct figures *f,
-		    struct pair v, const char *number)
+		    struct pair v, const struct site *s)
 {
 	if (f)
 		put_figures(o, f, say_share(p->m, v.a, l->total.a), list_a(p, l->metric, v),
-			    list_b(p, l->metric, v), number ? number : ".");
+			    list_b(p, l->metric, v), s ? number_of(p, s) : ".",
+			    s ? list_verdict(p, s) : "");
 	else
-		figures_alone(p, o, l, v, number);
+		figures_alone(p, o, l, v, s);
 }
 
 static bool any(struct pair v)
@@ -303,13 +322,14 @@ void text_list(struct page *p, struct out *o, const struct list *l, bool callers
 	struct model *m = p->m;
 	struct line *v = ms_arena_alloc(&m->arena, (l->n + 1) * sizeof *v);
 	for (size_t i = 0; i < l->n; i++)
-		v[i] = describe(p, l->rows[i], callers);
+		v[i] = describe(p, l, l->rows[i], callers);
 	struct figures f = measure(p, l);
-	size_t before = (f.share ? f.share + 2 : 0) + f.a + f.b + f.number + 2;
+	size_t before = (f.share ? f.share + 2 : 0) + f.a + f.b + f.number + 2 +
+			(f.verdict ? f.verdict + 2 : 0);
 	bool below = before + LEAST > p->style.width && !p->style.full_names;
 	struct layout lay = {.name = p->style.width - 4, .before = 4};
 	if (!below) {
-		put_figures(o, &f, "share", words[l->metric].a, words[l->metric].b, "#");
+		put_figures(o, &f, "share", words[l->metric].a, words[l->metric].b, "#", "verdict");
 		out_str(o, p->style.width < 64 || p->style.width < before + 32
 				   ? "where\n"
 				   : "where (first frame of your code)\n");
@@ -326,8 +346,7 @@ void text_list(struct page *p, struct out *o, const struct list *l, bool callers
 		lay = arrange(p, v, l->n, before);
 	const struct figures *columns = below ? NULL : &f;
 	for (size_t i = 0; i < l->n; i++) {
-		figures(p, o, l, columns, site_pair(l->rows[i], l->metric),
-			number_of(p, l->rows[i]));
+		figures(p, o, l, columns, site_pair(l->rows[i], l->metric), l->rows[i]);
 		write_names(p, o, &lay, v[i].name, v[i].place, v[i].called, 0);
 		if (v[i].caller)
 			write_line(p, o, &lay, '<', v[i].caller, v[i].caller_place);

@@ -60,8 +60,10 @@ const char *words_unscanned(const struct model *m)
 
 const char *words_verdict(struct model *m)
 {
+	const char *late = m->late.blocks ? SAY(", %s not judged", say_size(m, m->late.bytes)) : "";
 	if (verdicts_known(m))
-		return SAY("%s of it unreachable", say_size(m, m->totals.unreachable_bytes));
+		return SAY("%s of it unreachable%s", say_size(m, m->totals.unreachable_bytes),
+			   late);
 	if (strcmp(m->at_label, "end") != 0 || !m->unscanned)
 		return "no verdict of leak";
 	return SAY("no verdict of leak (not scanned: %s)", words_unscanned(m));

@@ -63,7 +63,7 @@ def main():
         "sampled.db": (["undecided"], (0, 1)),
         "two.db": (["budget"], (1, 0)),
         "grown.db": (["budget", "undecided", "growing"], (1, 1)),
-        "leaky.db": (["budget", "unreachable", "unreachable", "unreachable", "growing"], (1, 0)),
+        "leaky.db": (["budget", "unreachable", "unreachable", "growing"], (1, 0)),
     })
 
 

@@ -124,6 +124,13 @@ fixture freed.db "$grows"
 fixture attached.db "UPDATE process SET attached = 1; $grows; UPDATE growth SET teardown_ns = NULL"
 fixture attached-steady.db "UPDATE process SET attached = 1;
 	INSERT INTO growth VALUES (1, 0, 'steady', 10000000000, 1800000000000, 12, 4, -300, 420, 0.5, 0, NULL, NULL, NULL, NULL)"
-# a scan found three sites that nothing points to, one with a hostile name
-fixture leaky.db "UPDATE site SET verdict = 'unreachable' WHERE id IN (2, 3, 5); UPDATE site SET verdict = 'growing' WHERE id = 1;
-	UPDATE process SET unreachable_bytes = 195180, unreachable_blocks = 3123"
+# a scan found two sites that nothing points to, one with a hostile name, which retains a third; a fourth came after it
+fixture leaky.db "UPDATE site SET verdict = 'unreachable' WHERE id IN (3, 5); UPDATE site SET verdict = 'growing' WHERE id = 1;
+	UPDATE site SET verdict = 'indirect' WHERE id = 2; UPDATE site SET verdict = 'unknown' WHERE id = 4;
+	UPDATE process SET unreachable_bytes = 195180, unreachable_blocks = 3123;
+	INSERT INTO scan(process, scan, label, time_ns, state, blocks, bytes, unreachable_blocks, unreachable_bytes, late_blocks, late_bytes) VALUES
+	(1, 3, 'end', 3990000000, 'done', 3125, 1243756, 3123, 195180, 1, 1000);
+	INSERT INTO site_verdict VALUES (1, 3, 'reachable', '', 1, 1048576, NULL, NULL), (2, 3, 'indirect', '', 3000, 192000, NULL, NULL),
+	(3, 3, 'unreachable', '', 120, 2880, 120, 2880), (4, 3, 'unknown', 'after_scan', 1, 1000, NULL, NULL),
+	(5, 3, 'unreachable', '', 3, 300, 3003, 192300), (6, 3, 'reachable', '', 1, 0, NULL, NULL), (5, 2, 'unreachable', '', 2, 200, 2, 200);
+	INSERT INTO lost_with VALUES (2, 3, 5, 3000, 192000), (2, 2, 5, 9, 9)"
