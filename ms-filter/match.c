@@ -206,6 +206,8 @@ int matches_find(struct matches *m, sqlite3 *db, const struct options *o, const 
 	    conditions_ask(m, db, o, point, err))
 		return -1;
 	suppressions_apply(m, o);
+	if (suppressions_retained(m, db, err) != 0)
+		return -1;
 	decide(m, o);
 	return need_frees(m, db, err);
 }

@@ -92,6 +92,9 @@ int conditions_ask(struct matches *m, struct sqlite3 *db, const struct options *
 /* Sets DROP(SUPPRESSED) and the rule of the sites that a suppression meets, the first of several.
  * After the sites' other conditions, with names. */
 void suppressions_apply(struct matches *m, const struct options *o);
+/* The same for sites of which everything that is live at the end is lost with sites that are
+ * suppressed. 0, or -1 with `err` set. */
+int suppressions_retained(struct matches *m, struct sqlite3 *db, struct ms_err *err);
 /* Writes the rows of the table `suppression`, before the sites in temp.gone go. 0, or -1 with `err`
  * set. */
 int suppressions_note(struct sqlite3 *db, const struct matches *m, int64_t stage,

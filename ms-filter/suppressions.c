@@ -93,6 +93,37 @@ void suppressions_apply(struct matches *m, const struct options *o)
 	}
 }
 
+/* ---- what they retain ---- */
+
+/* By site, what its indirect blocks are lost with, and how many live blocks it has at the end. */
+static const char lost_with[] =
+	"SELECT l.site, l.root, l.blocks, (SELECT e.live_blocks FROM site_stat e JOIN snapshot t"
+	" ON t.id = e.snapshot WHERE t.label = 'end' AND e.site = l.site)"
+	" FROM lost_with l JOIN site s ON s.id = l.site"
+	" JOIN scan c ON c.process = s.process AND c.scan = l.scan"
+	" WHERE c.label = 'end' AND c.state = 'done' ORDER BY l.site, l.root";
+
+int suppressions_retained(struct matches *m, sqlite3 *db, struct ms_err *err)
+{
+	const struct site *last = NULL;
+	int64_t blocks = 0;
+	sqlite3_stmt *q = m->rules.n ? ms_sql_prepare(db, lost_with, err) : NULL;
+	while (q && ms_sql_next(db, q, err)) {
+		struct site *s = match_site_of(m, sqlite3_column_int64(q, 0));
+		const struct site *root = match_site_of(m, sqlite3_column_int64(q, 1));
+		if (!s || s->rule)
+			continue;
+		blocks = s == last ? blocks : 0;
+		last = s;
+		if (root && root->rule)
+			blocks += sqlite3_column_int64(q, 2);
+		if (root && root->rule && blocks == sqlite3_column_int64(q, 3))
+			count(m, s, MS_SUPPRESS_YES, root->rule);
+	}
+	sqlite3_finalize(q);
+	return err->text[0] ? -1 : 0;
+}
+
 /* ---- what that comes to ---- */
 
 static const char insert[] =

@@ -3,6 +3,8 @@
  */
 #include "formats.h"
 
+#include "ms-report/model/lost.h"
+
 #include "libcommon/base/json_writer.h"
 
 #include <string.h>
@@ -53,6 +55,19 @@ static void put_items(struct model *m, struct ms_json *j, const struct table *t)
 			put_row(m, j, t, &t->rows[i], NULL);
 }
 
+static void put_lost(struct model *m, struct ms_json *j, const struct site *s, bool roots)
+{
+	struct lost_rows r = lost_rows(m, s, roots, false);
+	ms_json_open(j, roots ? "lost_with" : "retains", '[');
+	for (size_t i = 0; i < r.n; i++) {
+		ms_json_open(j, NULL, '{');
+		MS_JSON_NUMBERS(j, {"site", (uint64_t)r.v[i].site->id},
+				{"bytes", r.v[i].live.bytes}, {"blocks", r.v[i].live.blocks});
+		ms_json_close(j, '}');
+	}
+	ms_json_close(j, ']');
+}
+
 void json_site_detail(struct model *m, struct ms_json *j, const struct site *s)
 {
 	struct table threads = site_threads(m, s), sizes = site_sizes(m, s),
@@ -71,6 +86,8 @@ void json_site_detail(struct model *m, struct ms_json *j, const struct site *s)
 	ms_json_open(j, "freed_by", '[');
 	put_items(m, j, &frees);
 	ms_json_close(j, ']');
+	put_lost(m, j, s, false);
+	put_lost(m, j, s, true);
 }
 
 static void put_view(struct model *m, struct ms_json *j, const struct json_view *v)

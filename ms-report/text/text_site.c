@@ -3,6 +3,7 @@
  */
 #include "text.h"
 
+#include "ms-report/model/lost.h"
 #include "ms-report/output/out.h"
 
 #include <string.h>
@@ -45,6 +46,32 @@ static void calls(struct page *p, struct out *o, const struct site *s)
 		est_things(m, s->frees, est_of(s->est, EST_FREES), "free"),
 		say_share(m, s->temporary, s->allocations),
 		say_share(m, s->reallocations, s->allocations), say_count(m, s->failed)));
+}
+
+/* "unreachable: 8 B in 1 block that nothing points to, + 32.0 KiB in 2,047 blocks lost with it". */
+static const char *verdict(struct page *p, const struct site *s)
+{
+	struct model *m = p->m;
+	const char *words = name_clean(&m->arena, s->verdict, p->style.ascii), *gap = ": ";
+	const struct {
+		struct live live;
+		const char *gap, *words;
+	} parts[] = {{s->direct, "; ", " that nothing points to"},
+		     {s->with, ", + ", " lost with it"},
+		     {{figure_sub(s->lost.bytes, s->direct.bytes),
+		       figure_sub(s->lost.blocks, s->direct.blocks)},
+		      "; ",
+		      " that only unreachable ones point to"},
+		     {s->late, "; ", " allocated after the scan, not judged"}};
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+		if (!parts[i].live.blocks)
+			continue;
+		words = SAY("%s%s%s in %s%s", words, *gap == ':' ? gap : parts[i].gap,
+			    say_size(m, parts[i].live.bytes),
+			    say_things(m, parts[i].live.blocks, "block"), parts[i].words);
+		gap = "";
+	}
+	return words;
 }
 
 static void figures(struct page *p, struct out *o, const struct site *s)
@@ -97,7 +124,7 @@ static void figures(struct page *p, struct out *o, const struct site *s)
 			say_moment(m, &p->style), say_size(m, s->mapped_bytes),
 			say_things(m, s->maps, "call")));
 	if (s->verdict)
-		one(p, o, "Verdict", name_clean(&m->arena, s->verdict, p->style.ascii));
+		one(p, o, "Verdict", verdict(p, s));
 }
 
 static void threads(struct page *p, struct out *o, const struct site *s)
@@ -207,6 +234,21 @@ static const char *freed_where(struct page *p, uint32_t node)
 		       : words;
 }
 
+/* A row of such a list: a share, an amount, and where. */
+static void amount(struct page *p, struct out *o, const char *figures, const char *where)
+{
+	bool below = p->style.width < strlen(figures) + 24 && !p->style.full_names;
+	size_t room = p->style.width - (below ? 8 : strlen(figures));
+	out_str(o, figures);
+	if (below) {
+		text_end_line(o);
+		out_repeat(o, " ", 8);
+	}
+	out_printf(o, "%s\n",
+		   p->style.full_names ? where
+				       : name_cut(&p->m->arena, where, room, p->style.ascii));
+}
+
 static void frees(struct page *p, struct out *o, const struct site *s)
 {
 	struct model *m = p->m;
@@ -226,21 +268,40 @@ static void frees(struct page *p, struct out *o, const struct site *s)
 			SAY("%6s  %9s in %s  ", say_share(m, c[SITE_FREE_FREES].n, all),
 			    say_size(m, c[SITE_FREE_BYTES].n),
 			    say_things(m, c[SITE_FREE_FREES].n, "free"));
-		bool below = p->style.width < strlen(figures) + 24 && !p->style.full_names;
-		size_t room = p->style.width - (below ? 8 : strlen(figures));
-		const char *where = freed_where(p, (uint32_t)c[SITE_FREE_NODE].n);
-		out_str(o, figures);
-		if (below) {
-			text_end_line(o);
-			out_repeat(o, " ", 8);
-		}
-		out_printf(o, "%s\n",
-			   p->style.full_names ? where
-					       : name_cut(&m->arena, where, room, p->style.ascii));
+		amount(p, o, figures, freed_where(p, (uint32_t)c[SITE_FREE_NODE].n));
 	}
 	if (t.n > FREES_SHOWN)
 		out_printf(o, "%6s  %s\n", say_share(m, more, all),
 			   say_things(m, t.n - FREES_SHOWN, "more stack"));
+}
+
+/* ---- what is lost with it ---- */
+
+static void lost(struct page *p, struct out *o, const struct site *s, bool roots)
+{
+	struct model *m = p->m;
+	struct lost_rows r = lost_rows(m, s, roots, true);
+	uint64_t all = 0, more = 0;
+	for (size_t i = 0; i < r.n; i++) {
+		all = figure_add(all, r.v[i].live.bytes);
+		more = i < FREES_SHOWN ? 0 : figure_add(more, r.v[i].live.bytes);
+	}
+	if (r.n)
+		out_str(o, roots ? "\nIts indirect blocks are lost with\n" : "\nLost with it\n");
+	for (size_t i = 0; i < r.n && i < FREES_SHOWN; i++) {
+		const struct lost_row *x = &r.v[i];
+		const char *where =
+			freed_where(p, x->site->user == NONE ? x->site->stack : x->site->user);
+		amount(p, o,
+		       SAY("%6s  %9s in %s  ", say_share(m, x->live.bytes, all),
+			   say_size(m, x->live.bytes), say_things(m, x->live.blocks, "block")),
+		       x->sites == 1 ? SAY("#%lld  %s", (long long)x->site->id, where)
+				     : SAY("#%lld and %s  %s", (long long)x->site->id,
+					   say_things(m, x->sites - 1, "more site"), where));
+	}
+	if (r.n > FREES_SHOWN)
+		out_printf(o, "%6s  %s\n", say_share(m, more, all),
+			   say_things(m, r.n - FREES_SHOWN, "more place"));
 }
 
 /* A table of the site with bars, unless it is empty. */
@@ -272,6 +333,8 @@ void text_site(struct page *p, struct out *o, const struct site *s)
 	bars(p, o, site_lifetimes(m, s, false));
 	bars(p, o, site_lifetimes(m, s, true));
 	frees(p, o, s);
+	lost(p, o, s, true);
+	lost(p, o, s, false);
 	out_str(o, "\nStack, the allocation first\n");
 	const struct style all = {.ascii = p->style.ascii, .full_names = true};
 	size_t column = 0;

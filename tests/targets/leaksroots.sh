@@ -56,6 +56,24 @@ UNREACHABLE AT THE END, nothing points to these: 3.2 KiB, 10 blocks, 4 sites
    1000 B       1  .  hidden by filters
 EOF
 diff want.txt said.txt
+# One that is suppressed takes what it retains away, and nothing else.
+echo leak:older >suppressions
+ms-filter --suppress suppressions shared.trace 2>remarks | ms-report --width 140 | rows UNREACHABLE >said.txt
+cat >want.txt <<'EOF'
+UNREACHABLE AT THE END, nothing points to these: 3.2 KiB, 10 blocks, 1 site
+  2.0 KiB       3  1  younger
+                        2.0 KiB in 1 block + 60 B in 2 blocks lost with it
+  1.2 KiB       7  .  hidden by filters
+EOF
+diff want.txt said.txt
+grep -q "'leak:older' (suppressions, line 1) hides 4 sites: 1.2 KiB live at the end, 7 allocations" remarks
+# One site: what it retains, where a recursion is one row, and what it is lost with.
+ms-report --width 140 --site 2048 index.trace >said.txt
+grep -qx 'Verdict  unreachable: 8 B in 1 block that nothing points to, + 32.0 KiB in 2,047 blocks lost with it' said.txt
+grep -A1 -x 'Lost with it' said.txt | grep -qE '^ 100 %   32.0 KiB in 2,047 blocks  #[0-9]+ and 2,046 more sites  grow  .*leaksroots.c:[0-9]+'
+ms-report --width 140 --site 3 shared.trace >said.txt
+grep -qx 'Verdict  indirect: 200 B in 4 blocks that only unreachable ones point to' said.txt
+grep -A1 -x 'Its indirect blocks are lost with' said.txt | grep -qE '^ 100 %      200 B in 4 blocks  #2  older  .*leaksroots.c:[0-9]+ < shared_forgotten$'
 # Of a thread that allocates until it is gone, what came after the scan is called neither reachable nor a leak. It may be that there is
 # nothing of that kind: then the program is run again.
 for try in 1 2 3 4 5; do

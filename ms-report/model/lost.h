@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ * What is lost with the unreachable blocks of a site, and what its own are lost with.
+ */
+#pragma once
+
+#include "model.h"
+
+/* Sites, or one, named after the same frame: those of a recursion are one row. */
+struct lost_row {
+	const struct site *site; /* with the most bytes of them */
+	size_t sites;
+	struct live live;
+};
+struct lost_rows {
+	struct lost_row *v; /* the most bytes first */
+	size_t n;
+};
+
+/* As of the scan at the end, of sites that are here: those that `s` retains blocks of, or (`roots`)
+ * those that retain blocks of `s`; `s` itself where it retains its own. `folded`: sites that are
+ * named after the same frame are one row. Lives in the model's arena. */
+struct lost_rows lost_rows(struct model *m, const struct site *s, bool roots, bool folded);
