@@ -4,7 +4,7 @@
  * The trace has the verdicts as sums over all blocks of a call stack. Where all of these are kept,
  * or all have one verdict, what holds for those kept is known. Where only some are kept and
  * verdicts differ, nobody can tell which have which: these are unknown, so that no sum claims too
- * much.
+ * much. What indirect blocks are lost with goes with them, also where that is not kept.
  */
 #include "cut_verdicts.h"
 
@@ -52,7 +52,18 @@ static struct kept *count_kept(const struct live *live, uint64_t stacks)
 	return v;
 }
 
-static void split(struct ms_verdict_site *s, const struct kept *k)
+/* Of some of a stack's indirect blocks it is known what they are lost with if all have one root. */
+static void split_roots(struct ms_verdict_site *s, const struct kept *k, bool indirect,
+			struct ms_verdict_root *room)
+{
+	s->root_count = indirect && s->root_count == 1;
+	if (!s->root_count)
+		return;
+	*room = (struct ms_verdict_root){s->roots->stack, k->blocks, k->bytes};
+	s->roots = room;
+}
+
+static void split(struct ms_verdict_site *s, const struct kept *k, struct ms_verdict_root *room)
 {
 	uint64_t blocks = 0, bytes = 0;
 	unsigned only = MS_VERDICTS, kinds = 0;
@@ -73,6 +84,7 @@ static void split(struct ms_verdict_site *s, const struct kept *k)
 	bool direct = only == MS_VERDICT_IS_DIRECT; /* they keep themselves at least */
 	s->retained_blocks = direct ? k->blocks : 0;
 	s->retained_bytes = direct ? k->bytes : 0;
+	split_roots(s, k, only == MS_VERDICT_IS_INDIRECT, room);
 }
 
 /* ---- a scan ---- */
@@ -90,7 +102,8 @@ static bool put_sites(struct ms_record_writer *w, const struct ms_verdict_record
 		struct ms_verdict_site s = v[i].site;
 		if (last >= UINT32_MAX >> 6 || !kept[s.stack].blocks)
 			continue;
-		split(&s, &kept[s.stack]);
+		struct ms_verdict_root root;
+		split(&s, &kept[s.stack], &root);
 		room = ms_verdict_put_site(w, &s);
 	}
 	free(kept);
@@ -102,10 +115,12 @@ static int write_scan(struct cut_verdicts *v, struct cut_writer *w, const struct
 	const struct ms_verdict_record *all = v->facts->verdicts.v + v->at;
 	struct ms_verdict_scan head = all->scan;
 	size_t n = 0;
-	while (v->at + 1 + n < v->facts->verdicts.n && !all[1 + n].is_scan)
-		n++;
+	size_t size = MS_VERDICT_RECORD_BYTES + head.label_size;
+	for (; v->at + 1 + n < v->facts->verdicts.n && !all[1 + n].is_scan; n++)
+		size += MS_VERDICT_RECORD_BYTES +
+			all[1 + n].site.root_count * MS_VERDICT_ROOT_BYTES_MAX;
 	head.event = w->event;
-	size_t size = (n + 1) * MS_VERDICT_RECORD_BYTES + head.label_size;
+	head.number = w->number;
 	void *memory = ms_xrealloc(NULL, size, 1);
 	struct ms_record_writer out;
 	ms_record_writer_init(&out, memory, size);

@@ -67,6 +67,26 @@ UNREACHABLE AT THE END, nothing points to these: 3.2 KiB, 10 blocks, 1 site
 EOF
 diff want.txt said.txt
 grep -q "'leak:older' (suppressions, line 1) hides 4 sites: 1.2 KiB live at the end, 7 allocations" remarks
+# A cut keeps what is lost with what.
+ms-filter --trace-out cut.trace --not-function '^younger$' shared.trace 2>/dev/null
+ms-report --width 140 cut.trace | rows UNREACHABLE >said.txt
+cat >want.txt <<'EOF'
+UNREACHABLE AT THE END, nothing points to these: 1.3 KiB, 9 blocks, 3 sites
+  1.2 KiB       7  1  older
+                        1000 B in 1 block + 260 B in 6 blocks lost with it
+     30 B       1  5  owned
+                        30 B in 1 block lost with others
+     30 B       1  6  owned
+                        30 B in 1 block lost with others
+EOF
+diff want.txt said.txt
+ms-filter --trace-out sizes.trace --size 30..50 shared.trace 2>/dev/null
+ms-report --width 140 sizes.trace | rows UNREACHABLE | head -2 >said.txt
+cat >want.txt <<'EOF'
+UNREACHABLE AT THE END, nothing points to these: 320 B, 8 blocks, 5 sites
+    200 B       4  1  shared
+EOF
+diff want.txt said.txt
 # One site: what it retains, where a recursion is one row, and what it is lost with.
 ms-report --width 140 --site 2048 index.trace >said.txt
 grep -qx 'Verdict  unreachable: 8 B in 1 block that nothing points to, + 32.0 KiB in 2,047 blocks lost with it' said.txt
