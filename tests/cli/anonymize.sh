@@ -161,6 +161,7 @@ cat >columns <<'C'
 = site_diff.matched
 = site_diff_range.figure
 = site_lifetime.unit
+= site_verdict.reason
 = site_verdict.verdict
 * skipped.name
 = skipped.reason
