@@ -4,7 +4,7 @@
  * In the order in which data meets them:
  *
  *   app/    options.c the command line; app.c the loop: look, draw, wait for a key; plain frames;
- *           app_*.c what keys do
+ *           app_*.c what keys do; state.c what was chosen, kept for the next time
  *   proc/   system.c all processes, from /proc; process.c one of them, with its regions; source.c
  *           from which file of /proc the figures are; history.c a figure over time, and whether it
  *           grows; chosen.c what is read of the selected one alone; limits.c when its growth meets a

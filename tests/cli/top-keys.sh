@@ -78,9 +78,9 @@ sequences() { # WANT SEQUENCE..: where the selection is after each; F tells that
 		done
 	done
 }
-sequences 1000 $'\033[4~' $'\033[F' $'\033OF' $'\033[8~' $'\033[1;5F'
-sequences 100 $'\033[1~' $'\033[H' $'\033OH' $'\033[7~' $'\033[1;2H'
-sequences 100 $'\033x' $'\033q' $'\033Q' $'\033r' $'\033[1;2D' $'\033[1;5C' $'\033OQ' $'\033[15;5~' $'\033[I' $'\033[200~' $'\033ä' $'\033[[C'
+sequences 1000 $'\033[4~' $'\033[1;5F'
+sequences 100 $'\033[1~' $'\033OH'
+sequences 100 $'\033x' $'\033q' $'\033r' $'\033[1;2D' $'\033OQ' $'\033[15;5~' $'\033ä'
 keys / p12.4 Enter
 sees '^> +1294 ' '/'
 keys n
@@ -183,7 +183,7 @@ ends 0
 columns PID,RSS,PSS,USS,SWAP,HEAP,/MIN,START,HISTORY,VERDICT,COMMAND' ] || fail "kept: $(cat kept/memscope/ms-top)"
 cp kept/memscope/ms-top before.state
 start 100 24 --proc-root proc
-sees '^    PID +RSS +PSS\^ '
+sees '^ +PID +RSS +PSS\^ '
 sees 'sort -PSS '
 keys q
 ends 0
