@@ -60,9 +60,9 @@ class Answer:
         return bool(re.search(rf"{place}|(?<![\w:]){self.function}(?![\w:.])", row))
 
     def named_by_stack(self, stack):
-        """Do the first two lines of this program in a stack, by file and line, name it?"""
-        own = [int(n) for n in re.findall(rf"(?<![\w.-]){re.escape(self.file)}:(\d+)", stack)][:2]
-        return any(n == self.line or self.function_of(n) == self.function for n in own)
+        """Does a whole stack, by file and line, name it: with the line anywhere, or the function among the program's first two?"""
+        own = [int(n) for n in re.findall(rf"(?<![\w.-]){re.escape(self.file)}:(\d+)", stack)]
+        return self.line in own or any(self.function_of(n) == self.function for n in own[:2])
 
 
 def run(*words, **more):
