@@ -105,9 +105,8 @@ static double share(const struct diff *d, const struct diff_row *x, enum diff_fi
 {
 	const struct diff_total *t = diff_total(d, diff_figure_names[f]);
 	int64_t all = !t ? 0 : t->old > t->new ? t->old : t->new;
-	return all <= 0 || x->delta[f] == DELTA_UNKNOWN
-		       ? 0
-		       : fabs((double)x->delta[f]) / (double)all;
+	return all <= 0 || x->delta[f] == DELTA_UNKNOWN ? 0
+							: fabs((double)x->delta[f]) / (double)all;
 }
 
 enum metric diff_metric(const struct diff *d, enum metric otherwise)

@@ -353,6 +353,14 @@ expect("JSON: totals", [report["totals"][k] for k in ("delta_live_bytes", "new_l
 text = run("--text", "--ascii", "d.db", tool="ms-report")[0].decode()
 for words in ("old.db -> new.db", "live at end", "+76.2 KiB", "CHANGED by more than noise: 3 sites", "orderd::Parser::dup", "6 unchanged, 1 gone, 1 renamed"):
     expect(f"text: {words}", words in text, True)
+NEXT = [(["old.db", "new.db"], "1 new.db"), (["old.db", "new.db@end"], "1 new.db"), (["new.db", "-"], "6 FILE")]
+for words, what in NEXT:  # through a pipe, there is no file of the comparison: that of the run which has the site
+    out = run(*words, data=open("old.db", "rb").read())[0]
+    out = run("--text", tool="ms-report", data=out)[0].decode()
+    expect(f"{words}: next", out.split("\n")[-2], f"Next     ms-report --site {what}")
+made("lone.db", "DELETE FROM site WHERE id = 2; DELETE FROM site_stat WHERE site = 2; DELETE FROM site_thread WHERE site = 2")
+out = run("--text", tool="ms-report", data=run("old.db", "lone.db")[0])[0].decode()
+expect("next: gone", out.split("\n")[-2], "Next     ms-report --site 2 old.db")
 md = run("--md", "--fail-on", "delta_unfreed_bytes > 64k", "--fail-on", "delta_peak_bytes > 1G", "d.db", tool="ms-report")[0].decode()
 expect("Markdown: key", md.split("\n")[0], "<!-- memscope:orderd -->")
 for words in ("### Heap: :x:", "1 of 2 budgets broken", ":x: \u2264 +64.0 KiB", ":white_check_mark: \u2264 +1.00 GiB", "| new | +8.8 KiB |", "<details><summary>"):
