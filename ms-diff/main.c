@@ -157,11 +157,7 @@ int main(int argc, char **argv)
 		rc = ms_snapshot_write(NULL, NULL, &err);
 	else if (rc == 0)
 		rc = compare(&o, &s, &err);
-	if (rc < 0) {
-		fprintf(stderr, "ms-diff: %s\n", err.text);
-		rc = 2;
-	}
 	spots_free(&s);
 	options_free(&o);
-	return rc;
+	return rc < 0 ? ms_cli_failed("ms-diff", &err) : rc;
 }

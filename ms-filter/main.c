@@ -139,11 +139,7 @@ int main(int argc, char **argv)
 		rc = ms_cli_answer(&o.cli, &err);
 	else if (rc == 0)
 		rc = o.trace_out ? cut(&o, &err) : work(&o, &err);
-	if (rc < 0) {
-		fprintf(stderr, "ms-filter: %s\n", err.text);
-		rc = 2;
-	}
 	options_free(&o);
 	ms_arena_free(&arena);
-	return rc;
+	return rc < 0 ? ms_cli_failed("ms-filter", &err) : rc;
 }

@@ -11,6 +11,7 @@
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
+#include "libcommon/base/meant.h"
 #include "libcommon/base/pattern.h"
 #include "libcommon/base/units.h"
 
@@ -184,10 +185,15 @@ static int take_operand(struct parser *p, struct operand *o)
 
 static struct node *unknown_column(struct parser *p, const struct operand *o)
 {
+	struct ms_meant meant = {0};
+	for (size_t i = 0; i < column_count; i++)
+		ms_meant_try(&meant, o->text, strlen(o->text), columns[i].name);
 	ms_err_set(p->err,
-		   "option '--where': no column '%s' at character %zu of '%s' ('--where help' "
-		   "lists them)",
-		   o->text, (size_t)(o->start - p->text) + 1, p->text);
+		   "option '--where': no column '%s' at character %zu of '%s'%s%s%s ('--where "
+		   "help' lists them)",
+		   o->text, (size_t)(o->start - p->text) + 1, p->text,
+		   meant.word ? ": did you mean " : "", meant.word ? meant.word : "",
+		   meant.word ? "?" : "");
 	return NULL;
 }
 

@@ -141,6 +141,12 @@ int main(int argc, char **argv)
 	if (o.cli.asked)
 		return 0;
 	o.record.launch.children_ignored = ignored;
+	const char *behind = o.quiet ? NULL : options_behind(&o);
+	if (behind)
+		fprintf(stderr,
+			"ms-record: '%s' behind the command is for '%s': options of ms-record come "
+			"before it\n",
+			behind, o.record.launch.command[0]);
 	int status = o.doctor    ? doctor_run(&o.record, stdout)
 		     : o.tell    ? tell(&o)
 		     : o.poll.on ? poll_only(&o)

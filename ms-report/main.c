@@ -42,12 +42,6 @@
 #define TROUBLE 2
 #define SLOW_SECONDS 5
 
-static int fail(const struct ms_err *err)
-{
-	fprintf(stderr, "ms-report: %s\n", err->text);
-	return TROUBLE;
-}
-
 /* ---- input ----------------------------------------------------------------------------------- */
 
 static int two_moments(const char *a, const char *b, struct ms_err *err)
@@ -285,11 +279,17 @@ static int report(const struct options *opt)
 		rc = db ? model_load(&m, db, at, &err) : -1;
 	if (rc == 0)
 		rc = render_prepare(&p, opt, &err);
-	for (size_t i = 0; rc == 0 && i < opt->output_count; i++)
-		rc = write_output(&p, opt, &opt->outputs[i], &err);
+	/* who does not read one output to its end wants the others, and the status, nevertheless */
+	struct ms_err unread = {0};
+	for (size_t i = 0; rc == 0 && i < opt->output_count; i++) {
+		struct ms_err why = {0};
+		rc = write_output(&p, opt, &opt->outputs[i], &why);
+		*(why.pipe ? &unread : &err) = why;
+		rc = why.pipe ? 0 : rc;
+	}
 	if (rc == 0)
 		ms_wrappers_tell(&opt->wrappers, &opt->cli);
-	int status = rc == 0 ? final_status(&m, opt) : fail(&err);
+	int status = rc == 0 ? final_status(&m, opt) : ms_cli_failed("ms-report", &err);
 	if (rc == 0 && res.seconds > SLOW_SECONDS)
 		ms_cli_remark(&opt->cli,
 			      "reading the trace took %.0f s: ms-snap -o run.db keeps the result",
@@ -297,7 +297,7 @@ static int report(const struct options *opt)
 	model_free(&m);
 	sqlite3_close(db);
 	ms_anonymizer_free(names);
-	return status;
+	return unread.pipe && !status ? ms_cli_failed("ms-report", &unread) : status;
 }
 
 /* A name under which standard input can be read twice; NULL with `err` set. */
@@ -328,9 +328,9 @@ static int events(const struct options *opt)
 	const char *path = opt->input_count ? opt->inputs[0] : "-", *incomplete;
 	char name[64];
 	if (strcmp(path, "-") == 0 && !(path = name_input(name, sizeof name, &err)))
-		return fail(&err);
+		return ms_cli_failed("ms-report", &err);
 	if (to->path && ms_file_begin(&file, to->path, &err) != 0)
-		return fail(&err);
+		return ms_cli_failed("ms-report", &err);
 	struct out o = {.fd = file.fd};
 	int rc = events_write(path, &how, &o, &incomplete, &err);
 	if (rc == 0)
@@ -339,7 +339,7 @@ static int events(const struct options *opt)
 	if (to->path)
 		rc = ms_file_end(&file, rc, &err);
 	if (rc != 0)
-		return fail(&err);
+		return ms_cli_failed("ms-report", &err);
 	if (!incomplete || opt->cli.allow_partial)
 		return 0;
 	ms_cli_remark(&opt->cli, "incomplete: %s (--allow-partial makes the status 0)", incomplete);
@@ -353,10 +353,10 @@ int main(int argc, char **argv)
 	setlocale(LC_CTYPE, "");
 	if (options_parse(argc, argv, &opt, &err) != 0) {
 		options_free(&opt);
-		return fail(&err);
+		return ms_cli_failed("ms-report", &err);
 	}
 	if (opt.cli.asked)
-		return ms_cli_answer(&opt.cli, &err) == 0 ? 0 : fail(&err);
+		return ms_cli_answer(&opt.cli, &err) == 0 ? 0 : ms_cli_failed("ms-report", &err);
 	ms_cli_signals();
 	int status = opt.views[0] == VIEW_EVENTS ? events(&opt) : report(&opt);
 	options_free(&opt);

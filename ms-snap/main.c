@@ -160,11 +160,7 @@ int main(int argc, char **argv)
 		rc = ms_snapshot_write(NULL, NULL, &err);
 	else if (rc == 0)
 		rc = o.regions.maps || o.regions.smaps ? snap_regions(&o, &err) : snap(&o, &err);
-	if (rc < 0) {
-		fprintf(stderr, "ms-snap: %s\n", err.text);
-		rc = 2;
-	}
 	options_free(&o);
 	ms_arena_free(&arena);
-	return rc;
+	return rc < 0 ? ms_cli_failed("ms-snap", &err) : rc;
 }

@@ -47,7 +47,5 @@ int main(int argc, char **argv)
 		rc = run(&o, &err);
 	}
 	options_free(&o);
-	if (rc < 0)
-		fprintf(stderr, "ms-top: %s\n", err.text);
-	return rc < 0 ? 2 : rc;
+	return rc < 0 ? ms_cli_failed("ms-top", &err) : rc;
 }

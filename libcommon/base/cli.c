@@ -6,6 +6,7 @@
 #include "arena.h"
 #include "err.h"
 #include "io.h"
+#include "meant.h"
 #include "point.h"
 #include "units.h"
 
@@ -184,8 +185,16 @@ static int unknown_word(const char *tool, const char *word, const struct option 
 {
 	size_t n = strcspn(word, "=");
 	bool begins = false;
-	for (const struct option *l = longs; l->name && n > 2; l++)
+	struct ms_meant meant = {0};
+	for (const struct option *l = longs; l->name && n > 2; l++) {
 		begins |= strncmp(word + 2, l->name, n - 2) == 0;
+		ms_meant_try(&meant, word + 2, n - 2, l->name);
+	}
+	if (!begins && meant.word)
+		return ms_err_set(err,
+				  "unknown option '%.*s': did you mean --%s? (%s --help=all lists "
+				  "them)",
+				  (int)n, word, meant.word, tool);
 	return ms_err_set(err, "%s option '%.*s' (%s --help=all lists them)",
 			  begins ? "ambiguous" : "unknown", (int)n, word, tool);
 }
@@ -359,6 +368,21 @@ int ms_cli_print(const char *text, struct ms_err *err)
 	if (fputs(text, stdout) >= 0 && fflush(stdout) == 0)
 		return 0;
 	return ms_err_sys(err, "cannot write to standard output");
+}
+
+int ms_cli_failed(const char *tool, const struct ms_err *err)
+{
+	sigset_t set;
+	if (err->pipe) {
+		signal(SIGPIPE, SIG_DFL);
+		sigemptyset(&set);
+		sigaddset(&set, SIGPIPE);
+		sigprocmask(SIG_UNBLOCK, &set, NULL);
+		raise(SIGPIPE);
+	}
+	if (!err->empty)
+		fprintf(stderr, "%s: %s\n", tool, err->text);
+	return 2;
 }
 
 void ms_cli_remark(const struct ms_cli *cli, const char *fmt, ...)

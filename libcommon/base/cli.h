@@ -92,6 +92,10 @@ int ms_cli_answer(const struct ms_cli *cli, struct ms_err *err);
 /* The same with any text. */
 int ms_cli_print(const char *text, struct ms_err *err);
 
+/* The end of a tool that failed: says why on standard error and returns 2. Only the first one of a
+ * pipeline speaks: without a reader it ends by SIGPIPE, as other programs do, and a pipe that was
+ * empty is status 2 without a word. */
+int ms_cli_failed(const char *tool, const struct ms_err *err);
 /* A line on standard error, after the tool's name; not with --quiet. */
 void ms_cli_remark(const struct ms_cli *cli, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -100,5 +104,5 @@ void ms_cli_remark(const struct ms_cli *cli, const char *fmt, ...)
 const char *ms_cli_operand(struct ms_arena *a, const char *operand, const char **point);
 
 /* To be called before anything is read: a reader of our output that went away and a limit of file
- * sizes are errors like any other, and a signal leaves no temporary file behind. */
+ * sizes are errors that functions return, and a signal leaves no temporary file behind. */
 void ms_cli_signals(void);

@@ -40,6 +40,7 @@ static void set(struct ms_err *err, int e, const char *fmt, va_list ap)
 		return;
 	if (vasprintf(&what, fmt, ap) < 0)
 		what = NULL;
+	err->pipe = e == EPIPE;
 	int n = what ? asprintf(&all, e ? "%s: %s" : "%s", what, strerror(e)) : -1;
 	if (n < 0)
 		snprintf(err->text, sizeof err->text, "out of memory");

@@ -9,10 +9,14 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 /* `text` is lower-case and says what, then the name in quotes, then why; no program name, no
  * newline. Start with struct ms_err err = {0}; the first message stays, later ones are dropped. */
 struct ms_err {
 	char text[1024];
+	bool pipe;  /* the reader of an output went away, which is no trouble of anybody's */
+	bool empty; /* so was a pipe that was to be read: who should have written it has said why */
 };
 
 /* Format a message into `err` unless it holds one already (or is NULL). Always returns -1, so that

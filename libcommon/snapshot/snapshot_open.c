@@ -244,7 +244,10 @@ static int open_input(struct input *in, struct ms_err *err)
 	if (in->fd < 0 || fstat(in->fd, &st) != 0)
 		return ms_err_sys(err, "cannot open '%s'", in->name);
 	in->seekable = !standard && S_ISREG(st.st_mode);
-	return sniff(in, err);
+	int rc = sniff(in, err);
+	if (rc != 0)
+		err->empty = in->head_size == 0 && S_ISFIFO(st.st_mode);
+	return rc;
 }
 
 /* The rest of a pipe after `head`, all in memory. */

@@ -34,13 +34,17 @@ static int refuse(const struct ms_trace *t, enum ms_fmt why, struct ms_err *err)
 		return ms_err_set(err,
 				  "cannot read '%s': it needs a newer MemScope (features 0x%llx)",
 				  t->name, (unsigned long long)t->head.need);
-	if (ms_trace_unread(t) == 0)
+	if (ms_trace_unread(t) == 0) {
+		struct stat st;
+		if (err && !err->text[0])
+			err->empty = fstat(t->fd, &st) == 0 && S_ISFIFO(st.st_mode);
 		return ms_err_set(err, "cannot read '%s': empty file", t->name);
+	}
 	static const char database[] = "SQLite format 3";
 	if (ms_trace_unread(t) >= sizeof database && !memcmp(t->buffer, database, sizeof database))
 		return ms_err_set(err,
-				  "cannot read '%s': a database, not a MemScope trace (only traces "
-				  "can be read together)",
+				  "cannot read '%s': a database already, not a MemScope trace: it "
+				  "needs no ms-snap (only traces can be read together)",
 				  t->name);
 	if (!ms_trace_is(t->buffer, ms_trace_unread(t)))
 		return ms_err_set(err, "cannot read '%s': not a MemScope trace", t->name);

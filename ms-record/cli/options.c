@@ -281,6 +281,29 @@ int options_read(struct options *o, int argc, char **argv, struct ms_err *err)
 	return 0;
 }
 
+/* "x.trace", which no other program than ours writes. */
+static bool is_trace(const char *s)
+{
+	size_t n = s ? strlen(s) : 0;
+	return n > 6 && strcmp(s + n - 6, ".trace") == 0;
+}
+
+const char *options_behind(const struct options *o)
+{
+	char *const *v = o->record.launch.command;
+	if (!v || !v[0] || o->tell || o->record.pids.n || ms_cli_given(&o->cli, "output") ||
+	    strcmp(v[-1], "--") == 0)
+		return NULL;
+	while (*++v) {
+		bool with = strncmp(*v, "--output=", 9) == 0 ||
+			    (strncmp(*v, "-o", 2) == 0 && (*v)[2]),
+		     alone = strcmp(*v, "-o") == 0 || strcmp(*v, "--output") == 0;
+		if (is_trace(with ? *v : alone ? v[1] : NULL))
+			return *v;
+	}
+	return NULL;
+}
+
 void options_free(struct options *o)
 {
 	MS_FREE(o->record.launch.env.v, o->record.pids.v);

@@ -232,9 +232,12 @@ int poll_run(const struct poll_options *o, const struct control_options *rec, in
 	ms_regions_free(&p.taker.regions);
 	free(p.series.v);
 	descriptor_close(p.signals);
+	bool command = p.status >= 0 && !o->pid;
+	if (rc && err->pipe) /* enough was read: no trouble */
+		return command ? p.status : SIGPIPE;
 	if (rc)
 		return -1;
 	if (p.end == POLL_MAX_HEAP)
 		return 1 << 8;
-	return p.status >= 0 && !o->pid ? p.status : 0;
+	return command ? p.status : 0;
 }

@@ -83,7 +83,8 @@ int poll_trace_open(struct poll *p, struct ms_err *err)
 	write_batch(t);
 	if (!t->err.text[0])
 		return 0;
-	return ms_err_set(err, "%s", t->err.text);
+	*err = t->err;
+	return -1;
 }
 
 void poll_trace_sample(struct poll *p, const struct ms_proc_sample *s)
@@ -127,10 +128,11 @@ int poll_trace_close(struct poll *p, struct ms_err *err)
 	if (t->out && t->out->trace)
 		write_end(p, t);
 	if (t->out) {
-		if (t->err.text[0])
+		if (t->err.text[0]) {
 			rc = ms_err_set(err, "'%s': %s", t->out->path, t->err.text);
-		else if (t->out->ino &&
-			 !ms_dest_is(t->out->folder, t->out->name, t->out->dev, t->out->ino))
+			err->pipe = t->err.pipe;
+		} else if (t->out->ino &&
+			   !ms_dest_is(t->out->folder, t->out->name, t->out->dev, t->out->ino))
 			rc = ms_err_set(err, "'%s' was removed or replaced meanwhile",
 					t->out->path);
 		output_free(t->out);

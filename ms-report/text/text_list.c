@@ -61,7 +61,7 @@ static struct line describe(struct page *p, const struct list *l, const struct s
 	struct ms_arena *a = &m->arena;
 	const struct frame *f = site_frame(m, s);
 	const struct frame *caller = callers ? site_caller(m, s) : NULL;
-	struct line l = {
+	struct line n = {
 		.name = f ? frame_label(a, m, f, &p->style) : "(no stack)",
 		.place = f ? frame_place(a, m, f, &p->style) : "",
 		.called = noticed(p, l, s),
@@ -69,13 +69,13 @@ static struct line describe(struct page *p, const struct list *l, const struct s
 		.caller_place = caller ? frame_place(a, m, caller, &p->style) : NULL,
 	};
 	if (!s->one_time || !f || !f->runtime)
-		return l;
+		return n;
 	struct frame named = *f;
 	named.function = f->function ? f->function : s->one_time;
-	l.name = known(p, s);
-	l.place = frame_place(a, m, &named, &p->style);
-	l.called = "";
-	return l;
+	n.name = known(p, s);
+	n.place = frame_place(a, m, &named, &p->style);
+	n.called = "";
+	return n;
 }
 
 static size_t least(size_t a, size_t b)

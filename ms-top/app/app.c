@@ -249,7 +249,7 @@ static int from_environment(const char *name, int least, int otherwise)
 static int write_out(const char *text, size_t n, struct ms_err *err)
 {
 	if (ms_write_all(STDOUT_FILENO, text, n) != 0)
-		return ms_err_set(err, "cannot write: %s", strerror(errno));
+		return ms_err_sys(err, "cannot write");
 	return 0;
 }
 
