@@ -126,10 +126,13 @@ static bool just_began(const struct attach *a)
 
 bool attach_over(const struct attach *a)
 {
-	enum { EXITING = 4 };
+	enum { EXITING = 4, KILLED = 1 << (SIGKILL - 1) };
 	struct ms_proc_stat st;
+	char status[4096];
 	return !ms_proc_stat_at(a->h.proc, &st) || !st.field[MS_STAT_VSZ] ||
-	       st.field[MS_STAT_FLAGS] & EXITING;
+	       st.field[MS_STAT_FLAGS] & EXITING ||
+	       !ms_proc_text_at(a->h.proc, "status", status, sizeof status) ||
+	       ms_proc_status_mask(status, "\nSigPnd:") & KILLED;
 }
 
 /* -1; what cannot be done because the process ended meanwhile is not told in words of its own. */
