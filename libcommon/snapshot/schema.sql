@@ -259,4 +259,4 @@ CREATE VIEW by_exe AS
 CREATE VIEW changes AS SELECT d.site, d.kind, d.delta_live_bytes, d.delta_peak_bytes, d.delta_allocations, d.delta_allocated_bytes, d.matched,
     p.function, p.file, p.line, p.module
   FROM site_diff d JOIN place p ON p.site = d.site WHERE d.significant = 1
-  ORDER BY d.share DESC, d.site;
+  ORDER BY d.share > 0 DESC, abs(d.share) DESC, d.site;

@@ -7,6 +7,7 @@
 
 #include "libcommon/base/order.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -244,7 +245,9 @@ static int by_weight(const void *a, const void *b)
 	const struct diff_row *x = a, *y = b;
 	if (x->significant != y->significant)
 		return x->significant ? -1 : 1;
-	return (x->significant ? MS_ORDER(y->share, x->share) : 0)
+	int growth =
+		MS_ORDER(y->share > 0, x->share > 0) ?: MS_ORDER(fabs(y->share), fabs(x->share));
+	return (x->significant ? growth : 0)
 		       ?: MS_ORDER(size_of_change(y), size_of_change(x))
 		       ?: MS_ORDER(known(y->delta[DIFF_ALLOCATED]), known(x->delta[DIFF_ALLOCATED]))
 		       ?: by_site(a, b);
