@@ -181,8 +181,45 @@ static size_t without_hash(const char *s, size_t n)
 	return n - 19;
 }
 
+/* Length of what is std::string in full at `s`; 0 = it is something else. */
+static size_t string_length(const char *s)
+{
+	static const char *const begins[] = {"std::__cxx11::basic_string<char, ",
+					     "std::basic_string<char, "};
+	static const char rest[] = "std::char_traits<char>, std::allocator<char>";
+	for (size_t i = 0; i < sizeof begins / sizeof *begins; i++) {
+		size_t n = strlen(begins[i]);
+		if (!starts(s, begins[i]) || !starts(s + n, rest))
+			continue;
+		n += strlen(rest) + (s[n + strlen(rest)] == ' ');
+		return s[n] == '>' ? n + 1 : 0;
+	}
+	return 0;
+}
+
+/* std::string is called so, wherever it stands. */
+static const char *with_strings(struct ms_arena *a, const char *function)
+{
+	if (!strstr(function, "basic_string<char, "))
+		return function;
+	char *copied = ms_arena_alloc(a, strlen(function) + 1), *to = copied;
+	for (const char *s = function; *s;) {
+		size_t n = string_length(s);
+		if (n)
+			to = stpcpy(to, "std::string");
+		else
+			*to++ = *s;
+		s += n ? n : 1;
+		s += n && s[0] == ' ' && s[1] == '>';
+	}
+	*to = 0;
+	return copied;
+}
+
 const char *ms_name_short(struct ms_arena *a, const char *function)
 {
+	function =
+		strnlen(function, (1 << 20) + 1) > 1 << 20 ? function : with_strings(a, function);
 	size_t n = strlen(function);
 	if (n > 1 << 20)
 		return function;

@@ -38,6 +38,19 @@ static const char *const shorts[][2] = {
 	 "std::char_traits<char> >(char const*)",
 	 "std::operator+<…>"},
 	{"A::operator->() const", "A::operator->"},
+	{"std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> "
+	 ">::_M_append(char const*, unsigned long)",
+	 "std::string::_M_append"},
+	{"std::basic_string<char, std::char_traits<char>, std::allocator<char>>::reserve(unsigned "
+	 "long)",
+	 "std::string::reserve"},
+	{"ns::Set<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > "
+	 ">::add(std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > "
+	 "const&)",
+	 "ns::Set<std::string>::add"},
+	{"std::__cxx11::basic_string<wchar_t, std::char_traits<wchar_t>, std::allocator<wchar_t> "
+	 ">::reserve()",
+	 "std::__cxx11::basic_string<…>::reserve"},
 	{"operator new(unsigned long)", "operator new"},
 	{"operator new[](unsigned long, std::nothrow_t const&)", "operator new[]"},
 	{"A::operator bool() const", "A::operator bool"},
