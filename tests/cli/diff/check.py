@@ -170,6 +170,13 @@ text = run("--text", "d.db", tool="ms-report")[0].decode()
 expect("no single site", "NO SINGLE SITE CHANGED by more than noise, the figures above did" in text, True)
 
 # ---- verdicts that the old run has too are no errors of the change ----
+SCAN = """INSERT INTO scan(process, scan, label, state, blocks, bytes, unreachable_blocks, unreachable_bytes, late_blocks, late_bytes)
+    VALUES(1, 1, 'end', 'done', 4, 40, 1, 10, 0, 0); INSERT INTO site_verdict VALUES(1, 1, 'unreachable', '', 1, 10, 1, 10);
+    UPDATE process SET unreachable_blocks = 1, unreachable_bytes = 10 WHERE id = 1"""
+for name in ("old", "same", "new"):
+    made(f"{name}-scan.db", SCAN, of=f"{name}.db")
+
+
 def levels(old, new, *words):
     """Level and rule by site of what SARIF finds; what GitHub is told."""
     diff("--allow-partial", *words, old, new)
@@ -179,21 +186,21 @@ def levels(old, new, *words):
         [line.split(" ")[0] for line in told.split("\n") if line and "title=More memory" not in line]
 
 
-expect("alone", {r["properties"]["site"]: r["level"] for r in json.loads(run("-q", "--sarif", "old.db", tool="ms-report")[0])["runs"][0]["results"]},
+expect("alone", {r["properties"]["site"]: r["level"] for r in json.loads(run("-q", "--sarif", "old-scan.db", tool="ms-report")[0])["runs"][0]["results"]},
        {1: "error", 3: "warning"})
-expect("as before", levels("old.db", "same.db"), ({(1, "unreachable"): "note", (3, "growing"): "note"}, ["::notice"]))
-expect("more than before", levels("old.db", "new.db"), ({(1, "unreachable"): "error", (3, "growing"): "note"}, ["::error", "::notice"]))
+expect("as before", levels("old.db", "same-scan.db"), ({(1, "unreachable"): "note", (3, "growing"): "note"}, ["::notice"]))
+expect("more than before", levels("old.db", "new-scan.db"), ({(1, "unreachable"): "error", (3, "growing"): "note"}, ["::error", "::notice"]))
 made("clean.db", "UPDATE site SET verdict = iif(verdict IS NULL, NULL, 'reachable')")
-expect("reachable before", levels("clean.db", "same.db"), ({(1, "unreachable"): "error", (3, "growing"): "warning"}, ["::error", "::warning"]))
+expect("reachable before", levels("clean.db", "same-scan.db"), ({(1, "unreachable"): "error", (3, "growing"): "warning"}, ["::error", "::warning"]))
 made("unseen.db", "UPDATE site SET verdict = NULL")
-expect("nobody looked", levels("unseen.db", "same.db"), ({(1, "unreachable"): "warning", (3, "growing"): "warning"}, ["::warning", "::warning"]))
-expect("nothing live before", levels("old.db@mark:warm", "same.db@end"), ({(1, "unreachable"): "error", (3, "growing"): "warning"}, ["::error", "::warning"]))
-diff("--old", "unseen.db", "--old", "old.db", "--new", "same.db")
+expect("nobody looked", levels("unseen.db", "same-scan.db"), ({(1, "unreachable"): "warning", (3, "growing"): "warning"}, ["::warning", "::warning"]))
+expect("nothing live before", levels("old.db@mark:warm", "same-scan.db@end"), ({(1, "unreachable"): "error", (3, "growing"): "warning"}, ["::error", "::warning"]))
+diff("--old", "unseen.db", "--old", "old.db", "--new", "same-scan.db")
 expect("one old run has it", rows(sqlite3.connect("d.db"), "SELECT * FROM diff_known ORDER BY 1"),
        [(1, "unreachable"), (2, "unknown"), (3, "growing"), (7, "unknown")])
 junit = run("-q", "--junit", "d.db", tool="ms-report")[0].decode()
-expect("JUnit", (junit.count("nothing points to some or all of it at the end, in the old runs too"), 'errors="0"' in junit), (1, True))
-expect("a first night", levels("nothing.db", "new.db", "--allow-missing-old", "-q")[0], {(1, "unreachable"): "error", (3, "growing"): "warning"})
+expect("JUnit", (junit.count("nothing points to it at the end, in the old runs too"), 'errors="0"' in junit), (1, True))
+expect("a first night", levels("nothing.db", "new-scan.db", "--allow-missing-old", "-q")[0], {(1, "unreachable"): "error", (3, "growing"): "warning"})
 
 # ---- what filters hide, before and after ----
 for words in (["--function", "Parser"], ["--not-function", "^main$"], ["--min", "5k"], ["--function", "Logger|Cache"], ["--function", "nothing"]):
