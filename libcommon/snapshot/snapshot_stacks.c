@@ -208,7 +208,7 @@ static void judge_places(struct work *w)
 		const struct ms_row *m = ms_module_of(t, fr->module);
 		const char *path = m ? m->text[MS_MODULE_PATH - 2] : NULL;
 		bool note = !i || ms_frame_note(fr);
-		for (uint32_t k = 0; k < w->frames[i].count; k++) {
+		for (uint32_t k = 0; w->locations.v && k < w->frames[i].count; k++) {
 			uint32_t at = w->frames[i].first + k;
 			const struct ms_location *p = &w->locations.v[at];
 			bool runtime = note || (m && m->number[MS_MODULE_KIND] == 3) ||

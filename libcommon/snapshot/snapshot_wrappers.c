@@ -63,7 +63,7 @@ static struct function *function_of(struct finder *f, uint32_t place)
 		 i = f->number[place];
 	if (i)
 		return &f->functions.v[i - 1];
-	for (size_t at = hash; (i = ms_lookup_next(&f->by_name, hash, &at));)
+	for (size_t at = hash; f->functions.cap && (i = ms_lookup_next(&f->by_name, hash, &at));)
 		if (same_function(p, &f->places[f->functions.v[i - 1].place]))
 			break;
 	if (!i) {
@@ -154,7 +154,7 @@ void ms_find_wrappers(const struct ms_recording *t, const struct ms_logical *fra
 		count_sites(&f);
 		found = judge(&f);
 	}
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; f.functions.v && i < n; i++)
 		places[i].wrapper |= f.number[i] && f.functions.v[f.number[i] - 1].wrapper;
 	MS_FREE(f.functions.v, f.by_name.slots, f.number, f.sites);
 }

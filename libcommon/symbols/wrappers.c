@@ -234,7 +234,7 @@ bool ms_is_wrapper(const char *function, const struct ms_wrappers *also)
 	/* all of them: which ones match nothing is told */
 	for (size_t i = 0; also && i < also->n; i++)
 		if (regexec(&also->v[i].regex, function, 0, NULL, 0) == 0)
-			found = also->v[i].met = true;
+			also->v[i].met = found = true;
 	return found ||
 	       bsearch(function, known, sizeof known / sizeof *known, sizeof *known, by_name);
 }

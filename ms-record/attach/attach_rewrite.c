@@ -167,7 +167,7 @@ int attach_rewrite(struct attach *a, struct hijack_stop *s, bool back, attach_mo
  * two bytes of them, or nothing changes there. */
 static bool mend(const struct rewrite *r, const struct hijack *h)
 {
-	bool waits[MG_HOOKS_MAX], any = false;
+	bool waits[MG_HOOKS_MAX] = {0}, any = false;
 	struct attach at = {.h = *h};
 	for (uint32_t i = 0; i < r->n; i++) {
 		const struct mg_hook *hook = r->v[i].hook;

@@ -29,7 +29,7 @@ static int letter_key(unsigned char c)
 		       {'H', KEY_HOME}, {'F', KEY_END},  {'P', KEY_F(1)},  {'Z', KEY_BTAB},
 		       {'M', KEY_ENTER} /* of SS3 */};
 	for (unsigned i = 0; i < sizeof letters / sizeof letters[0]; i++)
-		if (letters[i].letter == c)
+		if ((unsigned char)letters[i].letter == c)
 			return letters[i].key;
 	return TERM_NONE;
 }
