@@ -191,15 +191,21 @@ fun:_ZL11direct_map*
 """,
 }
 CASES = {"leaksmore": "several", "leakscxx": "several", "leaks": "tree"}
-RETAINED = "what only the hidden blocks lead to is hidden by it too; ms-filter judges each call stack by itself"
+RETAINED = "what only the hidden blocks lead to is hidden by it too; ms-filter hides whole call stacks"
+ALONE = "it judges each record by itself; ms-filter hides what is lost with the hidden blocks, too"
 WHICH = "a recording does not say which function of the allocator was called"
 OPERATOR = "operator new[] goes on to operator new without a frame"
 MANGLED = "ms-filter has no mangled names; it says not applicable"
 OTHERWISE = {
-    ("leakscxx", "direct_vector"): RETAINED,
     ("leakscxx", "std::map<int"): RETAINED,
     ("leakscxx", "_M_insert"): RETAINED,
     ("leakscxx", "indirect_insert(std::map"): RETAINED,
+    ("leaksmore", "fun:malloc\nfun:direct_?????"): ALONE,
+    ("leaksmore", "fun:malloc\nobj:*/leaksmore\nobj:*/leaksmore\nfun:several"): ALONE,
+    ("leaksmore", "match-leak-kinds: definite\nfun:malloc\nfun:direct_block\n...\nfun:several"): ALONE,
+    ("leakscxx", "fun:_Znwm\nfun:_ZL13direct_vectorv"): ALONE,
+    ("leakscxx", "fun:*\nfun:_ZL11direct_weakv"): ALONE,
+    ("leakscxx", "obj:*vgpreload*\nfun:_ZL11direct_weakv"): ALONE,
     ("leaksmore", "fun:calloc\n...\nfun:several"): WHICH,
     ("leaksmore", "fun:direct_block\nfun:direct_small"): "its stacks begin with the allocation function; for ms-filter that line may be missing",
     ("leakscxx", "fun:_Znwm\n...\nfun:_ZL7severalv"): OPERATOR,
