@@ -154,8 +154,11 @@ def kill_midway(target, entry, memory):
         while first == was and time.monotonic() < until:
             first = os.pread(memory, 2, entry)
         helper = os.pread(children, 64, 0).split() if first == JUMP_TO_ITSELF else []
-        if helper:
-            os.kill(int(helper[0]), signal.SIGKILL)
+        try:
+            if helper:
+                os.kill(int(helper[0]), signal.SIGKILL)
+        except ProcessLookupError:  # its work is done
+            helper = []
         r.kill()
         os.close(children)
         return bool(helper), r.communicate()[1]
