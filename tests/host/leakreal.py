@@ -90,6 +90,9 @@ def main():
             return 1
         mine = ours(name)
         theirs, possibly = valgrind(name, "--run-libc-freeres=no")
+        if mine and mine < theirs:  # a number may be an address by chance, where addresses differ in each run
+            print(f"{name}: {mine} bytes and blocks, once more")
+            mine = ours(name)
         good = mine == theirs == KNOWN.get(name, theirs)
         print(f"{name}: {mine} bytes and blocks; Valgrind {theirs}" + ("" if good else ": WRONG"))
         wrong += not good
