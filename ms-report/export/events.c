@@ -43,12 +43,15 @@ static const char *const kind_names[] = {
 	[MEMSCOPE_UNMAP] = "unmap",
 };
 
+/* A trace that grows may have stacks now that it had not when it was read the first time. */
 static size_t stack_frames(struct events *e, uint32_t stack)
 {
-	size_t n = memscope_trace_stack(e->known, stack, e->frames, e->frame_room);
+	bool named = memscope_trace_stack(e->known, stack, NULL, 0) != 0;
+	struct memscope_trace *t = named ? e->known : e->trace;
+	size_t n = memscope_trace_stack(t, stack, e->frames, e->frame_room);
 	if (n > e->frame_room) {
 		e->frames = ms_xrealloc(e->frames, e->frame_room = 2 * n, sizeof *e->frames);
-		memscope_trace_stack(e->known, stack, e->frames, n);
+		memscope_trace_stack(t, stack, e->frames, n);
 	}
 	return n;
 }

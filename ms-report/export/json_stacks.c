@@ -13,7 +13,8 @@
 
 static uint32_t *none_needed(size_t n)
 {
-	uint32_t *rows = ms_xrealloc(NULL, n, sizeof *rows);
+	uint32_t *rows =
+		ms_xrealloc(NULL, n + 1, sizeof *rows); /* there is an array even of none */
 	memset(rows, 0xff, n * sizeof *rows);
 	return rows;
 }
