@@ -99,6 +99,12 @@ $(B)/gen/html_parts.h: ms-report/html/embed $(HTML_PARTS)
 	@ms-report/html/embed $(HTML_PARTS) >$@
 $(B)/ms-report/html/html.o: $(B)/gen/html_parts.h
 
+# What ms-report --explain says.
+$(B)/gen/terms.h: ms-report/text/terms man/memscope.7
+	@mkdir -p $(@D)
+	@ms-report/text/terms man/memscope.7 >$@
+$(B)/ms-report/text/explain.o: $(B)/gen/terms.h
+
 # A tool's folder and its rooms; the guest is a library of its own.
 tool_src = $(call of_cpu,$(sort $(wildcard $(1)/*.c) $(filter-out ms-record/guest/%,$(wildcard $(1)/*/*.c))))
 define tool_rule

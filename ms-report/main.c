@@ -22,6 +22,7 @@
 #include "ms-report/export/events.h"
 #include "ms-report/model/model.h"
 #include "ms-report/output/out.h"
+#include "ms-report/text/explain.h"
 #include "ms-report/words/names.h"
 #include "ms-report/words/words.h"
 
@@ -346,6 +347,18 @@ static int events(const struct options *opt)
 	return TROUBLE;
 }
 
+static int explain_word(const char *word)
+{
+	struct ms_err err = {0};
+	struct out o = {0};
+	int rc = explain(word, &o, &err);
+	o.fd = STDOUT_FILENO;
+	if (rc == 0)
+		rc = out_flush(&o, "standard output", &err);
+	out_free(&o);
+	return rc == 0 ? 0 : ms_cli_failed("ms-report", &err);
+}
+
 int main(int argc, char **argv)
 {
 	struct options opt;
@@ -358,7 +371,9 @@ int main(int argc, char **argv)
 	if (opt.cli.asked)
 		return ms_cli_answer(&opt.cli, &err) == 0 ? 0 : ms_cli_failed("ms-report", &err);
 	ms_cli_signals();
-	int status = opt.views[0] == VIEW_EVENTS ? events(&opt) : report(&opt);
+	int status = opt.explain                   ? explain_word(opt.explain)
+		     : opt.views[0] == VIEW_EVENTS ? events(&opt)
+						   : report(&opt);
 	options_free(&opt);
 	return status;
 }

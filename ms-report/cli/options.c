@@ -184,6 +184,8 @@ static const struct ms_cli_option rows[] = {
 	 "status 1 when true, such as 'unfreed_bytes > 64k'"},
 	{"budgets", 0, "FILE", take_budgets, MS_WHOLE(0), 0, "the same, one in a line of FILE"},
 	{.help = "General"},
+	{"explain", 0, "WORD", ms_cli_name, MS_AT(explain), 0,
+	 "what a word of a report means; all: every one"},
 	{0},
 };
 

@@ -57,6 +57,8 @@ struct options {
 	int64_t site;      /* of VIEW_SITE */
 	enum group_key by; /* of VIEW_BY */
 	const char *sql;   /* of VIEW_SQL */
+	/* a word: nothing is read then; NULL = none */
+	const char *explain;
 	struct links links;
 	uint64_t reach;     /* of VIEW_GROWTH: bytes, 0 = none */
 	enum metric metric; /* METRIC_COUNT = not given */
