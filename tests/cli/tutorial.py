@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""Runs the displays of a manual page: one that begins with a comment is the file that it names, any other is commands behind "$ ", each
+followed by what it prints. "..." stands for a part of a line; as a line of its own for any lines. SRC and PATH as tests/run sets them."""
+import os
+import re
+import subprocess
+import sys
+
+ESCAPES = {"\\&": "", "\\e": "\\", "\\-": "-", "\\(aq": "'"}
+
+
+def displays(path):
+    """The literal displays of a page, as a reader has them."""
+    with open(path, encoding="utf-8") as f:
+        page = f.read()
+    for text in re.findall(r"^\.Bd -literal.*\n((?:.*\n)*?)\.Ed$", page, re.M):
+        yield re.sub(r"\\(?:[&e-]|\(aq)", lambda m: ESCAPES[m[0]], text)
+
+
+def expected(lines):
+    """What matches a whole output that the page shows so."""
+    parts = []
+    for line in lines:
+        parts.append(r"(?:.*\n)*?" if line == "..." else ".*?".join(re.escape(p) for p in line.split("...")) + r"\n")
+    return re.compile("".join(parts))
+
+
+class Shell:
+    """One shell for all commands, so that "&" and "$!" work; a marker line ends each output."""
+
+    def __init__(self):
+        self.shell = subprocess.Popen(["bash"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def run(self, command):
+        """(standard output and error, status)"""
+        self.shell.stdin.write(command + "\necho \"=== $?\"\n")
+        self.shell.stdin.flush()
+        said = ""
+        for line in self.shell.stdout:
+            if m := re.fullmatch(r"=== (\d+)\n", line):
+                return said, int(m[1])
+            said += line
+        raise SystemExit(f"{command}: the shell ended")
+
+    def end(self):
+        """All that it started has ended by itself."""
+        self.shell.stdin.close()
+        self.shell.wait(20)
+
+
+def main():
+    """Every display in its order."""
+    shell, commands, files = Shell(), 0, 0
+    for text in displays(sys.argv[1]):
+        if m := re.match(r"/\* (\S+) \*/\n", text):
+            with open(m[1], "w", encoding="utf-8") as f:
+                f.write(text[m.end():])  # its lines are numbered from the one after its name
+            files += 1
+            continue
+        for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.M):
+            said, status = shell.run(command)
+            if status or not expected(shown.splitlines()).fullmatch(said):
+                raise SystemExit(f"$ {command}\nstatus {status}; said:\n{said}the page shows:\n{shown}")
+            commands += 1
+    shell.end()
+    print(f"{files} programs, {commands} commands")
+    assert files >= 4 and commands >= 15
+
+
+os.environ["CPATH"] = os.path.join(os.environ["SRC"], "include")
+main()

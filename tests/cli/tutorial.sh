@@ -1,0 +1,5 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# memscope-tutorial(7): its programs are built, its commands run in their order, and they say what the page shows.
+set -eu
+python3 "$SRC/tests/cli/tutorial.py" "$SRC/man/memscope-tutorial.7"
