@@ -16,7 +16,9 @@ static const char *const modules[] = {
 	"ld.so",       "ld-musl",      "libjemalloc",  "libtcmalloc",
 	"libmimalloc", "libsnmalloc",  "libhoard",     "libasan.so",
 	"libtsan.so",  "libubsan.so",  "liblsan.so",   "libmemscope-preload",
-	"[vdso]",      "linux-vdso",
+	"[vdso]",      "linux-vdso",   "libgnat",      "libgnarl",
+	"libgfortran", "libquadmath",  "libgphobos",   "libgdruntime",
+	"libphobos2",  "libdruntime",  "libobjc.so",   "libgomp.so",
 };
 
 /* Anywhere in the path of a source file. */
@@ -29,9 +31,26 @@ static const char *const folders[] = {
 
 /* Beginnings of a qualified name without its return type. */
 static const char *const names[] = {
-	"std::",   "__gnu_cxx::", "__cxxabiv1::",      "alloc::",      "core::",
-	"<std::",  "<alloc::",    "<core::",           "operator new", "operator delete",
-	"__rust_", "__rdl_",      "rust_begin_unwind", "hashbrown::",  "<hashbrown::",
+	"std::",
+	"__gnu_cxx::",
+	"__cxxabiv1::",
+	"alloc::",
+	"core::",
+	"<std::",
+	"<alloc::",
+	"<core::",
+	"operator new",
+	"operator delete",
+	"__rust_",
+	"__rdl_",
+	"rust_begin_unwind",
+	"hashbrown::",
+	"<hashbrown::",
+	"__gnat_",
+	"_gfortran_",
+	"_d_new",
+	"core.",
+	"GOMP_",
 };
 
 /* Whole names: roots of a stack, and allocators that are linked statically. */

@@ -44,6 +44,11 @@ static const struct {
 	{"/bin/app", "(anonymous namespace)::helper(int)", NULL, false},
 	{"/bin/app", "app::operator<<(std::ostream&, app::T const&)", NULL, false},
 	{"/bin/app", "corelib::init()", NULL, false},
+	{"/usr/lib/x86_64-linux-gnu/libgnat-12.so", "system__pool_global__allocate", NULL, true},
+	{"/bin/app", "__gnat_malloc", NULL, true},
+	{"/bin/app", "main__grow", "main.adb", false},
+	{"/usr/lib/x86_64-linux-gnu/libgfortran.so.5", NULL, NULL, true},
+	{"/bin/app", "core.memory.GC.malloc", NULL, true},
 };
 
 static const struct {
