@@ -27,8 +27,8 @@ static const struct ms_cli_option rows[] = {
 	{"allow-missing-old", 0, NULL, ms_cli_flag, MS_AT(allow_missing_old), 7,
 	 "no file OLD: everything is new, and status 0"},
 	{"per", 0, "allocations|mark:NAME", take_per, MS_AT(per), 3,
-	 "compare what happened per allocation, or per mark of that name, where runs did not do "
-	 "the same work"},
+	 "compare what happened by this; where runs did not do the same work: per allocation, or "
+	 "per mark of that name"},
 	{"min-change", 0, "SIZE", ms_cli_size, MS_AT(min_change), 4,
 	 "less than this is never significant (default 4k)"},
 	{"wrapper", 0, "REGEX", ms_wrapper_take, MS_AT(wrappers), 0,
@@ -38,7 +38,7 @@ static const struct ms_cli_option rows[] = {
 	{"output", 'o', "FILE", ms_cli_output, MS_AT(output), 6,
 	 "write to FILE instead of standard output"},
 	{"exit-code", 0, NULL, ms_cli_flag, MS_AT(exit_code), 5,
-	 "status 1 when live or peak bytes, or what is allocated, grew by more than noise"},
+	 "status 1 when more than noise grew; of live or peak bytes, or what is allocated"},
 	{.help = "General"},
 	{0},
 };
@@ -51,7 +51,11 @@ static const struct ms_cli_tool tool = {
 	"Compares what two builds or two moments of a program allocate, call stack by call stack, "
 	"and writes a snapshot of NEW with the differences in it. Inputs are traces, folders of "
 	"traces or snapshots; '-' is standard input.",
-	rows, .reads = true};
+	"  ms-diff old.trace new.trace | ms-report\n"
+	"  ms-diff --exit-code -o changes.db old.trace new.trace\n"
+	"  ms-diff run.trace@peak run.trace@end | ms-report\n",
+	rows,
+	.reads = true};
 
 /* Operands are the old and the new run, or what of these the options do not name. */
 static int take_operands(struct options *o, char **v, int n, struct ms_err *err)

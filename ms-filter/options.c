@@ -68,7 +68,7 @@ static int add_condition(const struct ms_cli_arg *arg, struct ms_err *err)
 
 static const struct ms_cli_option rows[] = {
 	{.help = "How much the site has"},
-	CONDITION("min", "SIZE", MIN, 1, "live bytes at any of the points reach SIZE (4k, 1.5M)"),
+	CONDITION("min", "SIZE", MIN, 1, "live bytes at any of the points reach SIZE; 4k, 1.5M"),
 	CONDITION("min-live", "SIZE", MIN_LIVE, 2, "live bytes at the end reach SIZE"),
 	CONDITION("min-peak", "SIZE", MIN_PEAK, 3, "live bytes at the peak reach SIZE"),
 	CONDITION("min-allocated", "SIZE", MIN_ALLOCATED, 0,
@@ -102,7 +102,7 @@ static const struct ms_cli_option rows[] = {
 	     "over columns: 'live_bytes > 1M and not age < 10s'; --where help lists them"),
 	{.help = "Together: of one option several times any is enough, different ones must hold"},
 	CONDITION("suppress", "FILE", OPPOSITE + SUPPRESSED, 10,
-		  "drop what its suppressions meet (LeakSanitizer, Valgrind)"),
+		  "drop what its suppressions meet; of LeakSanitizer or Valgrind"),
 	{"invert", 0, NULL, ms_cli_flag, MS_AT(invert), 0,
 	 "keep what the conditions would hide, and hide the rest"},
 	{.help = "What is written"},
@@ -125,7 +125,11 @@ static const struct ms_cli_tool tool = {
 	"       ms-filter --trace-out FILE [--from POINT] [--to POINT] [conditions] TRACE\n",
 	"Keeps the sites of a snapshot that meet the conditions and writes a snapshot. What is "
 	"hidden stays in the totals as \"hidden by filters\". Or cuts a part out of a trace.",
-	rows, .reads = true};
+	"  ms-filter --min 4k --not-module libfontconfig run.trace | ms-report\n"
+	"  ms-filter --where 'live_bytes > 1M and stack ~ parse_' -o part.db run.trace\n"
+	"  ms-filter --trace-out first.trace --from start --to peak run.trace\n",
+	rows,
+	.reads = true};
 
 /* What one option means only with another. */
 static int check(struct options *o, struct ms_err *err)

@@ -35,7 +35,7 @@ static const struct ms_cli_option rows[] = {
 	 "keep the live blocks of this moment; may be given several times: peak, end, start, 1.5s, "
 	 "-10m, 14:30:05 (UTC), mark:NAME, mark:NAME#3, mark:NAME#last (default: peak and end)"},
 	{"every", 0, "DURATION", ms_cli_duration, MS_RANGE(every_ns, "", NULL), 3,
-	 "a moment at each multiple, too: 10s, 5m (at most 10,000); with --maps and --smaps: again "
+	 "a moment at each multiple, too; 10s, 5m (at most 10,000); with --maps and --smaps: again "
 	 "and again"},
 	{"from", 0, "POINT", ms_cli_point, MS_AT(from), 4,
 	 "count only what happened from there on; live blocks stay true"},
@@ -45,7 +45,7 @@ static const struct ms_cli_option rows[] = {
 	 "part: begin at a checkpoint of the trace, not at its start; what only the whole history "
 	 "tells is then not known"},
 	{"anonymize", 0, NULL, ms_cli_flag, MS_AT(anonymize), 8,
-	 "replace names and paths by numbered ones, for sharing"},
+	 "replace names and paths by numbered ones; for sharing"},
 	{.help = "Symbols"},
 	{"no-symbols", 0, NULL, ms_cli_flag, MS_AT(no_symbols), 0,
 	 "look up no symbols but those that the trace holds"},
@@ -66,7 +66,7 @@ static const struct ms_cli_option rows[] = {
 	{"maps", 0, NULL, ms_cli_flag, MS_AT(regions.maps), 9,
 	 "regions of running processes instead of a trace"},
 	{"smaps", 0, NULL, ms_cli_flag, MS_AT(regions.smaps), 10,
-	 "the same with what is resident, shared, private and swapped"},
+	 "the same with what is resident; shared, private and swapped"},
 	{"pid", 'p', "PID", ms_cli_text, MS_AT(regions.pid_text), 11, "of this process"},
 	{"all", 0, NULL, ms_cli_flag, MS_AT(regions.all), 12,
 	 "of all processes; those that cannot be read are counted"},
@@ -85,8 +85,12 @@ static const struct ms_cli_tool tool = {
 	"ms-snap [-o FILE] [--at POINT]... [options] TRACE|FOLDER|-...\n"
 	"       ms-snap --symbols=embed TRACE...\n"
 	"       ms-snap --maps|--smaps -p PID|--all [options]\n",
-	"Replays traces and writes a snapshot: an SQLite database of sites, stacks and figures.",
-	rows, .reads = true};
+	"Replays traces and writes a snapshot, an SQLite database of sites and stacks.",
+	"  ms-snap -o run.db run.trace\n"
+	"  ms-snap --every 1s run.trace | ms-report --timeline\n"
+	"  ms-snap --smaps -p $(pgrep -nx app) | ms-report --regions\n",
+	rows,
+	.reads = true};
 
 /* FILE@POINT is FILE with --at POINT. */
 static int add_input(struct options *o, char *path, struct ms_arena *a, struct ms_err *err)

@@ -307,8 +307,8 @@ static void put_row(FILE *to, const struct ms_cli_option *row, bool whole)
 		at += fprintf(to, "[=%.*s]", (int)strcspn(arg + 1, "]"), arg + 1);
 	else if (arg[0])
 		at += fprintf(to, "%c%s", islower((unsigned char)arg[0]) ? '=' : ' ', arg);
-	if (at >= HELP_COLUMN)
-		at = fputc('\n', to) - '\n';
+	if (at >= HELP_COLUMN) /* on one screen each line counts */
+		at = whole ? fputc('\n', to) - '\n' : at + fprintf(to, " ");
 	put_words(to, row->help, more && !whole ? more : strchr(row->help, 0), at, HELP_COLUMN);
 }
 
@@ -319,7 +319,7 @@ static void put_help(FILE *to, const struct ms_cli *cli)
 	unsigned shown = 0, options = 0;
 	size_t n = collect(cli->tool, rows);
 	if (cli->help != HELP_ROWS) {
-		fprintf(to, "usage: %s\n", cli->tool->usage);
+		fprintf(to, "usage: %s", cli->tool->usage);
 		put_words(to, cli->tool->about, strchr(cli->tool->about, 0), 0, 0);
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -342,8 +342,8 @@ static void put_help(FILE *to, const struct ms_cli *cli)
 			}
 	}
 	if (cli->help == HELP_COMMON)
-		fprintf(to, "\n%s --help=all has all %u options; see also %s(1)\n", cli->tool->name,
-			options, cli->tool->name);
+		fprintf(to, "all %u options: %s --help=all; the manual: man %s\n\nexamples:\n%s",
+			options, cli->tool->name, cli->tool->name, cli->tool->examples);
 }
 
 int ms_cli_answer(const struct ms_cli *cli, struct ms_err *err)

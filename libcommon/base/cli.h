@@ -60,6 +60,7 @@ ms_cli_take ms_cli_choice;
 
 struct ms_cli_tool {
 	const char *name, *usage, *about; /* of --help: how it is called, and what it does */
+	const char *examples; /* the end of --help: three lines to type, in a folder with ./app */
 	const struct ms_cli_option *rows;
 	bool reads; /* traces and snapshots: it takes all of struct ms_cli; else --help and --version */
 	bool command; /* what follows the first operand is not ours */

@@ -21,18 +21,19 @@ static const struct ms_cli_option rows[] = {
 	 "attach to these processes; until they end, a signal comes or -d is over"},
 	{"duration", 'd', "DUR", ms_cli_duration, MS_RANGE(record.duration_ns, "", NULL), 3,
 	 "stop recording after DUR; COMMAND goes on"},
-	{"max-size", 0, "SIZE", ms_cli_size, MS_RANGE(record.files.max_bytes, "1M", NULL), 4,
+	{"max-size", 0, "SIZE", ms_cli_size, MS_RANGE(record.files.max_bytes, "1M", NULL), 5,
 	 "stop recording when the traces together reach SIZE"},
-	{"keep", 0, "live|last:DUR", options_keep, MS_AT(record.files), 0,
-	 "live: go on then without the blocks that were freed already; last:DUR: keep the events "
+	{"keep", 0, "live|last:DUR", options_keep, MS_AT(record.files), 6,
+	 "keep less: what is live, or the last DUR; live: go on then without the blocks that were "
+	 "freed already; last:DUR: keep the events "
 	 "of the last DUR, and what was live before"},
 	{"start-after", 0, "DUR|mark:NAME", options_start, MS_AT(record), 0,
 	 "do not record before: DUR after the start, or when the mark comes"},
-	{"sample", 's', "BYTES", ms_cli_size, MS_RANGE(record.session.sample_bytes, NULL, "1T"), 5,
+	{"sample", 's', "BYTES", ms_cli_size, MS_RANGE(record.session.sample_bytes, NULL, "1T"), 7,
 	 "record one allocation in BYTES on average; 0 = every one, default"},
 	{"seed", 0, "N", ms_cli_count, MS_AT(record.session.sample_seed), 0,
 	 "where samples fall (default 0 = differently each time)"},
-	{"follow", 0, "all|fork|exec|none|NAMES", options_follow, MS_AT(record.follow), 6,
+	{"follow", 0, "all|fork|exec|none|NAMES", options_follow, MS_AT(record.follow), 8,
 	 "which further processes to record; all: trivial ones too, fork: children that run no "
 	 "other program, exec: programs that are run, none, or names: 'cc1*,ld'"},
 	{"depth", 0, "N", ms_cli_count, MS_RANGE(record.session.depth, "2", "1000000"), 0,
@@ -45,9 +46,9 @@ static const struct ms_cli_option rows[] = {
 	 "record the call stacks of frees too"},
 	{"hook", 0, "SPEC", options_hook, MS_AT(record.session.hooks), 0,
 	 "record a custom allocator's function too: 'f(_, size) -> ptr', 'g(ptr)'"},
-	{"leak-check", 0, "auto[:DUR]|yes[:DUR]|no", options_leak_check, MS_AT(record.scan), 7,
-	 "look for pointers to live blocks when COMMAND ends; auto: if that takes under DUR "
-	 "(default auto:2s)"},
+	{"leak-check", 0, "auto[:DUR]|yes[:DUR]|no", options_leak_check, MS_AT(record.scan), 9,
+	 "find leaks at the end; blocks that nothing points to when COMMAND ends; auto: if that "
+	 "takes under DUR (default auto:2s)"},
 	{"leak-check-at", 0, "mark:NAME", options_leak_mark, MS_AT(record.session.leak_mark), 0,
 	 "look when the mark comes, too"},
 	{.help = "What is written"},
@@ -75,11 +76,11 @@ static const struct ms_cli_option rows[] = {
 	{"verify", 0, NULL, ms_cli_flag, MS_AT(record.session.verify), 0,
 	 "compare every call stack with an independent walk"},
 	{.help = "Instead of recording"},
-	{"doctor", 0, NULL, ms_cli_flag, MS_AT(doctor), 8,
+	{"doctor", 0, NULL, ms_cli_flag, MS_AT(doctor), 12,
 	 "say what would work here, and what not and why; for -p PID or COMMAND"},
 	{"standby", 0, NULL, ms_cli_flag, MS_AT(standby), 0,
 	 "run COMMAND so that ms-record -p can record it later, without tracing"},
-	{"tell", 0, "FILE VERB", ms_cli_name, MS_AT(tell), 9,
+	{"tell", 0, "FILE VERB", ms_cli_name, MS_AT(tell), 11,
 	 "speak to the ms-record that writes FILE; VERB: mark:NAME, flush, leak-check, pause, "
 	 "resume, stop or status"},
 	{.help = "Without recording allocations, for any process that /proc shows"},
@@ -95,8 +96,8 @@ static const struct ms_cli_option rows[] = {
 	{"proc-root", 0, "FOLDER", ms_cli_name, MS_AT(record.proc_root), 0,
 	 "read FOLDER instead of /proc"},
 	{.help = "General"},
-	{"report", 0, NULL, ms_cli_flag, MS_AT(report), 0,
-	 "print ms-report's first screen of the trace at the end, on standard error"},
+	{"report", 0, NULL, ms_cli_flag, MS_AT(report), 4,
+	 "print the report at the end; ms-report's first screen of the trace, on standard error"},
 	{"quiet", 'q', NULL, ms_cli_flag, MS_AT(quiet), 0, "say nothing"},
 	{"verbose", 'v', NULL, ms_cli_flag, MS_AT(record.verbose), 0, "say more at the end"},
 	{0},
@@ -108,7 +109,11 @@ static const struct ms_cli_tool tool = {
 	"       ms-record [-o FILE] [options] -p PID[,PID...]\n",
 	"Record every allocation of COMMAND, or of a process that runs already, with its call "
 	"stack, into a trace. Sizes take k, M, G; durations ms, s, m, h.",
-	rows, .command = true};
+	"  ms-record -o run.trace ./app\n"
+	"  ms-record -d 10s -o live.trace -p $(pgrep -nx app)\n"
+	"  ms-record --max-size 20M --keep=live -o days.trace ./app\n",
+	rows,
+	.command = true};
 
 static int read_verb(struct options *o, int n, char **v, struct ms_err *err)
 {

@@ -181,7 +181,7 @@ static const struct ms_cli_option rows[] = {
 	 "the repository where it was built (default: where it ran)"},
 	{.help = "Budgets"},
 	{"fail-on", 0, "'FIGURE OP NUMBER'", take_budget, MS_WHOLE(0), 12,
-	 "status 1 when true, such as 'unfreed_bytes > 64k'"},
+	 "status 1 when true; such as 'unfreed_bytes > 64k'"},
 	{"budgets", 0, "FILE", take_budgets, MS_WHOLE(0), 0, "the same, one in a line of FILE"},
 	{.help = "General"},
 	{"explain", 0, "WORD", ms_cli_name, MS_AT(explain), 0,
@@ -190,9 +190,14 @@ static const struct ms_cli_option rows[] = {
 };
 
 static const struct ms_cli_tool tool = {
-	"ms-report", "ms-report [options] [TRACE|SNAPSHOT|FOLDER[@POINT]]\n",
+	"ms-report",
+	"ms-report [options] [TRACE|SNAPSHOT|FOLDER[@POINT]]\n",
 	"Says what is in a recording, a snapshot (default: one on standard input) or a comparison.",
-	rows, .reads = true};
+	"  ms-report run.trace\n"
+	"  ms-report --html=run.html run.trace\n"
+	"  ms-report --tree=up --limit 20 run.trace@peak\n",
+	rows,
+	.reads = true};
 
 const char *view_name(enum view v)
 {

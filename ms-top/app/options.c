@@ -65,7 +65,7 @@ static const struct ms_cli_option rows[] = {
 	{"sort", 0, "COLUMN", ms_cli_text, MS_AT(sort_text), 3,
 	 "sort by this column (default RSS, of a trace LIVE); -COLUMN reverses"},
 	{"filter", 0, "TEXT", take_filter, MS_AT(filter), 5,
-	 "only processes, or sites, that match: text or regular expression"},
+	 "only processes, or sites, that match; text or regular expression"},
 	{"wrapper", 0, "REGEX", ms_wrapper_take, MS_AT(wrappers), 0,
 	 "functions that match hand on what malloc gives; may be repeated: sites are named after "
 	 "their callers"},
@@ -90,6 +90,9 @@ static const struct ms_cli_tool tool = {
 	"       ms-top [options] TRACE        what ms-record writes, or wrote\n",
 	"Shows the memory of processes as it changes: resident, proportional, private, swapped, "
 	"and how it grows; of a trace, which call stacks hold it. ? shows the keys.",
+	"  ms-top\n"
+	"  ms-top -p $(pgrep -nx app)\n"
+	"  ms-top --batch --frames 1 --sort /min\n",
 	rows,
 	false,
 	false};

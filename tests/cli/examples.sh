@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Every example of every manual page runs as it stands, in a folder with a program `app`, its traces and its snapshot. One in C
-# is compiled and recorded.
+# Every example of every manual page and of every --help runs as it stands, in a folder with a program `app`, its traces and its
+# snapshot. One in C is compiled and recorded.
 set -u
 cat >app.c <<'END'
 #include <pthread.h>
@@ -72,7 +72,48 @@ run() {
 }
 export -f run
 
+# The last lines of a tool's --help, one file each. What is only for a terminal gets one, and q typed there.
+help_lines() { # TOOL FOLDER
+	local n=0 line
+	"$1" --help | sed '1,/^examples:$/d' | while read -r line; do
+		n=$((n + 1))
+		case $line in
+		*--batch* | [!m]* | ms-[!t]*) printf '%s\n' "$line" ;;
+		*) printf '(sleep 1; printf q) | script -qec %q /dev/null\n' "$line" ;;
+		esac >"$2/0$n"
+	done
+	[ "$(find "$2" -type f | wc -l)" = 3 ]
+}
+# The process that --help examples choose is ours, whoever else runs one of that name.
+mkdir bin running && cp "$(command -v sleep)" running/app
+printf '#!/bin/sh\nexec %s -P %s "$@"\n' "$(command -v pgrep)" $$ >bin/pgrep
+chmod +x bin/pgrep
+PATH=$PWD/bin:$PATH
+cp run.trace old.trace
+cp run.trace new.trace
+
 ran=0 failed=0
+for tool in "$BIN"/ms-*; do
+	name=${tool##*/}
+	mkdir -p "blocks/$name.help" "work/$name.help"
+	cp -r app ./*.trace run.trace.d run.db "work/$name.help"
+	help_lines "$tool" "blocks/$name.help" || { echo "$name --help: not three examples" && failed=1; }
+	for b in "blocks/$name.help"/*; do
+		running=
+		if grep -q pgrep "$b"; then
+			running/app 4 &
+			running=$!
+			while [ "$(cat /proc/$running/comm)" != app ]; do sleep 0.01; done
+		fi
+		if (cd "work/$name.help" && timeout 60 bash -e -o pipefail "../../$b") >out 2>&1 </dev/null; then
+			ran=$((ran + 1))
+		else
+			echo "$name --help: fails: $(cat "$b")" && tail -n 20 out && failed=1
+		fi
+		[ -z "$running" ] || { kill $running && wait $running; } 2>/dev/null
+	done
+done
+[ "$ran" = 18 ] || { echo "only $ran of 18 examples of --help ran" && failed=1; }
 for page in "$SRC"/man/*.[1-9]; do
 	name=${page##*/}
 	[ "${name%.1}" = "$name" ] || grep -q '^\.Sh EXAMPLES' "$page" || { echo "$name has no EXAMPLES" && failed=1; }
