@@ -3,6 +3,8 @@
 VERSION := 0.1.0
 MODE ?= release
 PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+ZSH_FOLDER ?= $(PREFIX)/share/zsh/site-functions
 CC = gcc
 B := build/$(MODE)
 JOBS ?= $(shell nproc)
@@ -27,7 +29,7 @@ CFLAGS_tsan := -O1 -fsanitize=thread
 LDFLAGS_asan := -fsanitize=address,undefined
 LDFLAGS_tsan := -fsanitize=thread
 CFLAGS ?=
-ALL_CFLAGS = $(BASE) $(CFLAGS_$(MODE)) $(CFLAGS)
+ALL_CFLAGS = $(BASE) $(CFLAGS_$(MODE)) $(CPPFLAGS) $(CFLAGS)
 ALL_LDFLAGS = $(LDFLAGS_$(MODE)) $(LDFLAGS)
 
 # ---- layers -------------------------------------------------------------------------------------
@@ -54,16 +56,16 @@ GUEST := $(B)/bin/libmemscope-preload.so
 -include ms-record/guest/guest.mk
 -include libcommon/api/public.mk
 
-all: $(TOOLS:%=$(B)/bin/%) $(if $(wildcard ms-record/guest/preload.c),$(GUEST))
+all: $(TOOLS:%=$(B)/bin/%) $(if $(wildcard ms-record/guest/preload.c),$(GUEST)) $(LIB_FILES) $(TOOLS:%=$(B)/completions/%.bash)
 
 $(B)/format/%.o: format/%.c
 	@mkdir -p $(@D)
 	$(say) CC $<
-	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(CC) $(ALL_CFLAGS) $(LIB_CFLAGS) -MMD -MP -c -o $@ $<
 $(B)/libcommon/%.o: libcommon/%.c
 	@mkdir -p $(@D)
 	$(say) CC $<
-	$(CC) $(ALL_CFLAGS) -I. -I$(B)/gen -MMD -MP -c -o $@ $<
+	$(CC) $(ALL_CFLAGS) $(LIB_CFLAGS) -I. -I$(B)/gen -MMD -MP -c -o $@ $<
 $(B)/ms-%.o: ms-%.c
 	@mkdir -p $(@D)
 	$(say) CC $<
@@ -89,7 +91,7 @@ SYMBOL_SOURCES := $(sort $(wildcard libcommon/symbols/*.[ch]))
 $(B)/gen/symbol_sources.h: $(SYMBOL_SOURCES)
 	@mkdir -p $(@D)
 	@cat $(SYMBOL_SOURCES) | cksum | sed 's/\(.*\)/#define MS_SYMBOLS_SOURCES "\1"/' >$@
-$(B)/libcommon/symbols/symbols.o $(B)/pic/libcommon/symbols/symbols.o: $(B)/gen/symbol_sources.h
+$(B)/libcommon/symbols/symbols.o: $(B)/gen/symbol_sources.h
 
 # Style, text and script of ms-report --html.
 HTML_PARTS := ms-report/html/page.css ms-report/html/page.html \
@@ -153,6 +155,8 @@ deps-all:
 	@tests/deps all
 deps-bench:
 	@tests/deps bench
+deps-deb:
+	@tests/deps deb
 demo: deps
 	$(MAKE) -j$(JOBS) all
 	@tests/demo
@@ -163,17 +167,21 @@ screens: deps
 	@tests/screens
 
 # ---- install ------------------------------------------------------------------------------------
-install: all install-lib
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/memscope $(DESTDIR)$(PREFIX)/include
-	install -m 755 $(TOOLS:%=$(B)/bin/%) $(DESTDIR)$(PREFIX)/bin
-	install -m 755 $(GUEST) $(DESTDIR)$(PREFIX)/lib/memscope
-	install -m 644 include/memscope.h $(DESTDIR)$(PREFIX)/include
-	install -D -m 644 man/memscope-report.schema.json $(DESTDIR)$(PREFIX)/share/memscope/memscope-report.schema.json
-	for p in man/*.[1-9]; do install -D -m 644 $$p $(DESTDIR)$(PREFIX)/share/man/man$${p##*.}/$${p##*/}; done
-uninstall: uninstall-lib
-	rm -f $(TOOLS:%=$(DESTDIR)$(PREFIX)/bin/%) $(DESTDIR)$(PREFIX)/include/memscope.h
-	rm -rf $(DESTDIR)$(PREFIX)/lib/memscope $(DESTDIR)$(PREFIX)/share/memscope
-	for p in man/*.[1-9]; do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${p##*.}/$${p##*/}; done
+# Completions, from the programs' own tables.
+$(B)/completions/%.bash $(B)/completions/_% $(B)/completions/%.fish: $(B)/bin/% packaging/completions packaging/completion.bash
+	@mkdir -p $(@D)
+	@packaging/completions fish $< >$(@D)/$*.fish
+	@packaging/completions zsh $< >$(@D)/_$*
+	@packaging/completions bash $< >$(@D)/$*.bash
+
+INSTALLED := B='$(B)' DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' ZSH_FOLDER='$(ZSH_FOLDER)' TOOLS='$(TOOLS)' \
+  VERSION='$(VERSION)' LIB_VERSION='$(LIB_VERSION)' packaging/files
+install: all
+	$(INSTALLED) install
+uninstall:
+	$(INSTALLED) uninstall
+deb: deps-deb
+	JOBS='$(JOBS)' packaging/deb
 dist:
 	git archive --prefix=memscope-$(VERSION)/ -o memscope-$(VERSION).tar.gz HEAD
 compile_commands.json:
@@ -193,8 +201,10 @@ help:
 	@echo 'make bench-top    what ms-top reads and costs, and how soon it answers: 2 minutes'
 	@echo 'make screens      write the screens of ms-top in README anew (as root)'
 	@echo 'make lib          libmemscope alone: memscope-read(3)'
-	@echo 'make install uninstall (DESTDIR, PREFIX) dist deps clean compile_commands.json'
+	@echo 'make install      and uninstall: DESTDIR, PREFIX=/usr/local, LIBDIR=PREFIX/lib'
+	@echo 'make deb          Debian packages into build/deb; deps-deb installs what that needs'
+	@echo 'make dist deps clean compile_commands.json'
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
-.PHONY: all test-programs check check-all asan tsan lint bench bench-quick bench-top bench-programs deps deps-all deps-bench demo screens install uninstall dist clean help compile_commands.json
+.PHONY: all test-programs check check-all asan tsan lint bench bench-quick bench-top bench-programs deps deps-all deps-bench deps-deb demo screens install uninstall deb dist clean help compile_commands.json
 .DELETE_ON_ERROR:

@@ -222,11 +222,12 @@ static void look_at_own_files(struct doctor *d)
 		doctor_say(d, DOCTOR_NO, "library",
 			   "libmemscope-preload.so is not beside ms-record nor in ../lib/memscope: "
 			   "install MemScope anew");
-	else if (strpbrk(guest, " :"))
-		doctor_say(d, DOCTOR_NO, "library",
-			   "its path '%s' has a space or a colon, which LD_PRELOAD cannot have: "
-			   "install MemScope elsewhere",
-			   guest);
+	else if (!launch_preloadable(&guest))
+		doctor_say(
+			d, DOCTOR_NO, "library",
+			"its path '%s' has a space or a colon, which LD_PRELOAD cannot have, and "
+			"no link to it can be made in XDG_CACHE_HOME or '~/.cache'",
+			guest);
 	else
 		doctor_say(d, DOCTOR_OK, "library", "it is here");
 	if (!snap)

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +16,12 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "format/block.h"
 #include "ms-record/base/cpu.h"
+#include "ms-record/base/descriptor.h"
 #include "ms-record/base/elffile.h"
 #include "libcommon/base/err.h"
+#include "libcommon/symbols/symbols_cache.h"
 #include "ms-record/guest/layout.h"
 
 #define SCRIPT_DEPTH 4
@@ -38,6 +42,46 @@ char *launch_own_file(const char *name)
 		free(path);
 	}
 	return NULL;
+}
+
+static bool has_blank(const char *path)
+{
+	return strpbrk(path, " :") != NULL;
+}
+
+/* Makes the link `name` to `to` in `folder`, unless it is there. */
+static bool link_in(int folder, const char *name, const char *to)
+{
+	char old[PATH_MAX] = "", new[32];
+	if (readlinkat(folder, name, old, sizeof old - 1) > 0 && strcmp(old, to) == 0)
+		return true;
+	snprintf(new, sizeof new, "new.%d", (int)getpid());
+	return symlinkat(to, folder, new) == 0 && renameat(folder, new, folder, name) == 0;
+}
+
+bool launch_preloadable(char **path)
+{
+	char *to = has_blank(*path) ? realpath(*path, NULL) : NULL;
+	char folder[PATH_MAX] = "", of[32], own[64];
+	if (!has_blank(*path))
+		return true;
+	int cache = to ? ms_cache_folder() : -1, fd = -1;
+	/* A folder for each place of it; the link stays: a program may outlive us, and run others. */
+	snprintf(of, sizeof of, "preload.%08x", to ? ms_crc32c(0, to, strlen(to)) : 0);
+	if (cache >= 0 && (mkdirat(cache, of, 0700) == 0 || errno == EEXIST))
+		fd = openat(cache, of, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	snprintf(own, sizeof own, "/proc/self/fd/%d", fd);
+	char *name = strrchr(*path, '/') + 1, *link = NULL;
+	bool made = fd >= 0 && readlink(own, folder, sizeof folder - 1) > 0 && !has_blank(folder) &&
+		    link_in(fd, name, to) && asprintf(&link, "%s/%s", folder, name) >= 0;
+	if (made) {
+		free(*path);
+		*path = link;
+	}
+	descriptor_close(fd);
+	descriptor_close(cache);
+	free(to);
+	return made;
 }
 
 /* ---- found ---- */
@@ -258,10 +302,12 @@ int launch_find(struct launch *l, const struct launch_options *o, struct ms_err 
 		return ms_err_set(err,
 				  "cannot find 'libmemscope-preload.so' beside this program or "
 				  "in ../lib/memscope");
-	if (strpbrk(l->guest, " :"))
-		return ms_err_set(err, "cannot preload '%s': its path has a space or a colon",
-				  l->guest);
-	return 0;
+	if (launch_preloadable(&l->guest))
+		return 0;
+	return ms_err_set(err,
+			  "cannot preload '%s': its path has a space or a colon, and no link to it "
+			  "can be made in XDG_CACHE_HOME or '~/.cache'",
+			  l->guest);
 }
 
 /* ---- run ---- */

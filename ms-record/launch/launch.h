@@ -61,3 +61,6 @@ void launch_cancel(struct launch *l);
 /* A file beside this program: in its folder, or ../lib/memscope. malloc'ed, NULL when there is
  * none. */
 char *launch_own_file(const char *name);
+/* LD_PRELOAD ends a name at a space or a colon: where the malloc'ed *path has one, it becomes that
+ * of a link in the user's cache folder. False = that cannot be made. */
+bool launch_preloadable(char **path);
