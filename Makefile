@@ -191,7 +191,7 @@ clean:
 
 help:
 	@echo 'make              build everything into build/release/bin'
-	@echo 'make demo         dependencies, build, record a real program, print its report'
+	@echo 'make demo         dependencies, build, find the line of a program that forgets memory'
 	@echo 'make check        dependencies, build, all tests that need base packages'
 	@echo 'make check-all    the same with every test; installs what they need'
 	@echo 'make asan tsan    the tests under the sanitizers'
