@@ -183,7 +183,9 @@ uninstall:
 deb: deps-deb
 	JOBS='$(JOBS)' packaging/deb
 dist:
-	git archive --prefix=memscope-$(VERSION)/ -o memscope-$(VERSION).tar.gz HEAD
+	@mkdir -p build
+	git archive --prefix=memscope-$(VERSION)/ -o build/memscope-$(VERSION).tar.gz HEAD
+	@echo build/memscope-$(VERSION).tar.gz
 compile_commands.json:
 	@tests/lint/compile-commands > $@
 clean:
@@ -203,7 +205,8 @@ help:
 	@echo 'make lib          libmemscope alone: memscope-read(3)'
 	@echo 'make install      and uninstall: DESTDIR, PREFIX=/usr/local, LIBDIR=PREFIX/lib'
 	@echo 'make deb          Debian packages into build/deb; deps-deb installs what that needs'
-	@echo 'make dist deps clean compile_commands.json'
+	@echo 'make dist         what is committed as build/memscope-$(VERSION).tar.gz'
+	@echo 'make deps clean compile_commands.json'
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 .PHONY: all test-programs check check-all asan tsan lint bench bench-quick bench-top bench-programs deps deps-all deps-bench deps-deb demo screens install uninstall deb dist clean help compile_commands.json

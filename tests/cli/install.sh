@@ -23,6 +23,8 @@ echo other >"$here/bin/other"
 what_is_in "$root" >before
 
 # ---- install ----
+! make -C "$SRC" MODE="$MODE" DESTDIR="$root" PREFIX=opt install >log 2>&1 || fail 'PREFIX=opt'
+grep -q "bad PREFIX 'opt' or LIBDIR 'opt/lib': expected whole paths" log || fail "PREFIX=opt: $(cat log)"
 touch stamp
 installs install >log 2>&1 || { cat log && exit 1; }
 [ ! -s log ] || ! grep -qE ' (CC|LINK) ' log || fail "install compiles: $(cat log)"
