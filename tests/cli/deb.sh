@@ -21,6 +21,7 @@ cp "$SRC"/build/deb/* .
 lintian --fail-on error -- *.changes >said 2>&1 || fail "lintian: $(cat said)"
 
 # ---- an earlier build, with a file that this one has no more ----
+rm -- *-dbgsym_*.deb
 version=$(dpkg-deb -f memscope_*.deb Version)
 mkdir earlier
 for p in memscope_*.deb libmemscope0_*.deb libmemscope-dev_*.deb; do
@@ -81,5 +82,5 @@ rm -rf root/root/.cache/memscope
 # ---- removed ----
 inside 'dpkg -P memscope libmemscope-dev libmemscope0' || fail "removal: $(cat said)"
 rm -rf root/root/.cache
-files | diff before - >log || fail "left: $(cat log)"
+files | diff before - >log || fail "left: $(head -n 30 log)"
 [ "$failures" = 0 ]

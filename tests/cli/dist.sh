@@ -17,6 +17,6 @@ cd '../my work'
 "$bin/ms-record" -q --follow=all -o 'a run.trace' sh -c 'ls / | sort' >said 2>&1
 cmp said <(sh -c 'ls / | sort') || { cat said && exit 1; }
 "$bin/ms-report" --by process 'a run.trace' 'a run.trace.d' >report
-for program in sh ls sort; do
-	grep -qE "(^| )$program( |$)" report || { echo "FAILED: $program was not recorded" && cat report && exit 1; }
+for program in ls sort; do
+	grep -q "/$program " report || { echo "FAILED: $program was not recorded" && cat report && exit 1; }
 done
