@@ -38,6 +38,7 @@ enum ms_block_type {
 	MS_BLOCK_INDEX = 12,      /* records: MS_INDEX_*; where blocks are */
 	MS_BLOCK_VERDICTS = 13,   /* records: MS_VERDICT_*; what a scan of memory found */
 	MS_BLOCK_BEFORE = 14,     /* records: MS_BEFORE_*; blocks from before an attachment */
+	MS_BLOCK_RESIDENT = 15,   /* records: MS_RESIDENT_*; what was resident at moments */
 };
 
 /* Columns of an event block. Absent = empty. */
@@ -353,6 +354,41 @@ enum ms_scan_state {
 	MS_SCAN_STOPPED = 9, /* recording had stopped before the end */
 	MS_SCAN_ENDED = 10,  /* asked for, but the process came to its end before it was done */
 	MS_SCAN_FILES = 11,  /* the recorder had no descriptor left to read its memory */
+};
+
+/* What was resident: a record with LABEL heads a moment, those with STACK have the blocks of one
+ * call stack that were live then, those with FILE what is resident of a file. All in bytes unless
+ * said; the head's from 14 on are of the process. */
+enum ms_resident_field {
+	MS_RESIDENT_MOMENT = 1,    /* from 1; in every record */
+	MS_RESIDENT_LABEL = 2,     /* bytes: "end", "mark:NAME", "request", "resident[:NAME]" */
+	MS_RESIDENT_FILE = 3,      /* bytes: path; empty: all others */
+	MS_RESIDENT_STACK = 4,     /* stack node; 0 = none */
+	MS_RESIDENT_BLOCKS = 5,    /* a count */
+	MS_RESIDENT_BYTES = 6,     /* live, resident or not; of a file: resident */
+	MS_RESIDENT_LIVE = 7,      /* of these on resident pages of the heap */
+	MS_RESIDENT_UNTOUCHED = 8, /* of these on pages that are neither in memory nor swapped out
+				    */
+	MS_RESIDENT_PINNED = 9,    /* free, on pages that live blocks are on */
+	MS_RESIDENT_ALONE = 10,    /* pages on which there are no other blocks than of this stack */
+	MS_RESIDENT_TIME = 14,     /* ns */
+	MS_RESIDENT_EVENT = 15,    /* number of events before it */
+	MS_RESIDENT_STATE = 16,    /* MS_SCAN_*; unless DONE, there are no figures */
+	MS_RESIDENT_PAUSE = 17,    /* ns for which it was held longer for this */
+	MS_RESIDENT_RSS = 18,
+	MS_RESIDENT_SWAP = 19,
+	MS_RESIDENT_FILES = 20,
+	MS_RESIDENT_RECORDER = 21, /* the recorder's own memory in the process */
+	MS_RESIDENT_STACKS = 22,
+	MS_RESIDENT_SLACK = 23, /* absent: not known, and counted as free */
+	MS_RESIDENT_FREE = 24,
+	MS_RESIDENT_OTHER = 25,
+	MS_RESIDENT_WIDE = 26, /* 1: not all blocks were recorded; they count as free */
+	/* Of glibc's malloc, else absent: */
+	MS_RESIDENT_TRIM = 27,       /* of FREE, what malloc_trim(0) gives back */
+	MS_RESIDENT_ARENAS = 28,     /* a count, without the main one */
+	MS_RESIDENT_ARENA_FREE = 29, /* of FREE, whole pages in these */
+	MS_RESIDENT_GAPS = 30,       /* of FREE, whole pages in gaps of 128 KiB and more */
 };
 
 /* Symbols block: STRING records number from 1 in order, anew in each block; others refer to them by

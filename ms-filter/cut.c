@@ -434,6 +434,7 @@ static int take_block(struct cut *c, const struct ms_block *b)
 	case MS_BLOCK_SYMBOLS:
 		return cut_copy(&c->out, b);
 	case MS_BLOCK_VERDICTS: /* of all blocks of a call stack; of some see cut_verdicts.h */
+	case MS_BLOCK_RESIDENT: /* the same */
 		return c->keep.some ? 0 : cut_copy(&c->out, b);
 	default: /* the end and the index are written anew; of the rest nothing is known */
 		return 0;

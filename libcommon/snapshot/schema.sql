@@ -38,6 +38,10 @@
 --                    reason: after_scan: live at the end, allocated after the scan at the end, which judged none of them; else empty
 --   scan.late_*      of the scan at the end that was done: what is live at the end and came after it; no part of its other sums
 --   lost_with        a block that several retain counts for the one whose oldest unreachable block is oldest; root may be hidden by a filter
+--   resident         of a moment (end, mark:NAME, request, resident[:NAME]) what resident pages are for: live + slack + free + other +
+--                    stack + file + recorder make up rss; slack is null where nobody knows it, and counted as free; untouched: of live
+--                    blocks neither in memory nor swapped out, no part of rss; pinned, trim, arena_free, gap: of free, see ms-record(1)
+--   resident_site    bytes, live_bytes: of live blocks, and of these resident; pinned_bytes: its part of what is free on their pages
 --   *.usable_bytes   usable sizes of the live blocks; null without --usable-size
 --   estimate         of a sampled process: the 95 % interval of a figure, the column of that name in the row that the keys name;
 --                    snapshot 0 = the whole run, site 0 = all sites (-1: those that filters hid), thread 0 = all threads
@@ -115,6 +119,15 @@ CREATE TABLE site_verdict(
 -- Of a site's indirect blocks, those that unreachable blocks of site root retain.
 CREATE TABLE lost_with(
   site INTEGER NOT NULL, scan INTEGER NOT NULL, root INTEGER NOT NULL, blocks INTEGER, bytes INTEGER, PRIMARY KEY(site, scan, root)) WITHOUT ROWID;
+CREATE TABLE resident(
+  process INTEGER NOT NULL, moment INTEGER NOT NULL, label TEXT, state TEXT, time_ns INTEGER, event INTEGER, pause_ns INTEGER,
+  blocks INTEGER, bytes INTEGER, rss_bytes INTEGER, swap_bytes INTEGER, live_bytes INTEGER, slack_bytes INTEGER, free_bytes INTEGER,
+  other_bytes INTEGER, stack_bytes INTEGER, file_bytes INTEGER, recorder_bytes INTEGER, untouched_bytes INTEGER, pinned_bytes INTEGER,
+  trim_bytes INTEGER, arenas INTEGER, arena_free_bytes INTEGER, gap_bytes INTEGER, wide INTEGER, PRIMARY KEY(process, moment)) WITHOUT ROWID;
+CREATE TABLE resident_site(
+  site INTEGER NOT NULL, moment INTEGER NOT NULL, blocks INTEGER, bytes INTEGER, live_bytes INTEGER, untouched_bytes INTEGER,
+  pinned_bytes INTEGER, alone_bytes INTEGER, PRIMARY KEY(site, moment)) WITHOUT ROWID;
+CREATE TABLE resident_file(process INTEGER NOT NULL, moment INTEGER NOT NULL, file TEXT, bytes INTEGER);
 -- Which stacks freed a site's blocks (--free-stacks); stack is null when it was not taken.
 CREATE TABLE free_site(process INTEGER NOT NULL, site INTEGER NOT NULL, stack INTEGER, frees INTEGER, freed_bytes INTEGER);
 CREATE TABLE thread(

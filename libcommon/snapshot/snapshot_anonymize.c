@@ -36,6 +36,8 @@ static const struct {
 	{"thread", "name", .kind = MS_NAME_THREAD},
 	{"mark", "name", .kind = MS_NAME_MARK},
 	{"scan", "label", .kind = MS_NAME_POINT},
+	{"resident", "label", .kind = MS_NAME_POINT},
+	{"resident_file", "file", .kind = MS_NAME_MODULE},
 	{"region", "path", .kind = MS_NAME_MODULE},
 	{"skipped", "name", .kind = MS_NAME_THREAD},
 	{"hidden", "filter", .kind = MS_NAME_REMARK},

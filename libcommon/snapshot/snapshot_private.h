@@ -154,6 +154,10 @@ int ms_fill_heaps(struct ms_fill *w);
 int ms_fill_frees(struct ms_fill *w);
 /* Of a sampled recording, corrects the rows so far, and fills table estimate. */
 int ms_fill_sampled(struct ms_fill *w);
+/* resident, resident_site and resident_file. */
+int ms_fill_resident(struct ms_fill *w);
+/* What a scan's state is called; NULL: nobody knows. */
+const char *ms_scan_state_name(uint64_t state);
 /* scan and site_verdict, and what the scan at the end says of the process. */
 int ms_fill_verdicts(struct ms_fill *w);
 /* growth. */

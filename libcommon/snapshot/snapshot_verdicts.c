@@ -25,6 +25,11 @@ static const char *const verdict_names[MS_VERDICTS] = {
 	[MS_VERDICT_IS_UNKNOWN] = "unknown",
 };
 
+const char *ms_scan_state_name(uint64_t state)
+{
+	return MS_WORD(state_names, state);
+}
+
 /* The site with that innermost stack node, plus one; 0 = there is none. */
 static uint32_t site_at(const struct ms_fill *w, uint64_t node)
 {
@@ -87,7 +92,7 @@ static int put_scans(struct ms_fill *w)
 		ms_put_row(&in, ms_int("process", w->p->id), ms_int("scan", v->scan.scan),
 			   ms_text("label", v->scan.label), ms_int("time_ns", v->scan.time_ns),
 			   ms_int("event", v->scan.event),
-			   ms_text("state", MS_WORD(state_names, v->scan.state)),
+			   ms_text("state", ms_scan_state_name(v->scan.state)),
 			   ms_int("pause_ns", v->scan.pause_ns), ms_int("took_ns", v->scan.took_ns),
 			   ms_int("read_bytes", v->scan.read_bytes), ms_int("wide", v->scan.wide),
 			   ms_int_if("blocks", done, n.blocks), ms_int_if("bytes", done, n.bytes),

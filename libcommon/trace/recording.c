@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define GAP_MAX (UINT32_C(1) << 24) /* frames or nodes that one damaged place may have held */
+#define MOMENTS_MAX 4096u
 #define RECORDS_MAX                                                                                \
 	(UINT32_C(1)                                                                               \
 	 << 22) /* ids of modules and threads: a hostile one asks for no more memory than this */
@@ -197,6 +198,32 @@ static bool add_verdict(struct ms_recording *t, struct ms_record rec)
 	return true;
 }
 
+/* A moment's records follow its head; of what does not, nothing is known. */
+static bool add_resident(struct ms_recording *t, struct ms_record rec)
+{
+	struct ms_row row = {0};
+	get_row(t, rec, &row);
+	const struct ms_fields *head = t->moments.n ? &t->moments.v[t->moments.n - 1] : NULL;
+	const struct ms_row *last = t->resident.n ? &t->resident.v[t->resident.n - 1] : NULL;
+	uint64_t moment = row.number[MS_RESIDENT_MOMENT];
+	if (ms_has(&row, MS_RESIDENT_LABEL)) {
+		if (!moment || t->moments.n == MOMENTS_MAX ||
+		    (head && moment <= head->number[MS_RESIDENT_MOMENT]))
+			return false;
+		struct ms_fields *f = MS_PUSH(&t->moments);
+		*f = (struct ms_fields){0};
+		get_fields(t, rec, f);
+		return true;
+	}
+	bool file = ms_has(&row, MS_RESIDENT_FILE), stack = ms_has(&row, MS_RESIDENT_STACK);
+	bool first = !last || last->number[MS_RESIDENT_MOMENT] < moment;
+	if (!head || moment != head->number[MS_RESIDENT_MOMENT] || file == stack ||
+	    (stack && !first && row.number[MS_RESIDENT_STACK] <= last->number[MS_RESIDENT_STACK]))
+		return false;
+	*MS_PUSH(&t->resident) = row;
+	return true;
+}
+
 static bool take_record(struct ms_recording *t, unsigned type, struct ms_record rec)
 {
 	switch (type) {
@@ -233,6 +260,8 @@ static bool take_record(struct ms_recording *t, unsigned type, struct ms_record 
 		return true;
 	case MS_BLOCK_VERDICTS:
 		return add_verdict(t, rec);
+	case MS_BLOCK_RESIDENT:
+		return add_resident(t, rec);
 	case MS_BLOCK_BEFORE:
 		add_row(t, rec, &t->before, MS_BEFORE_TIME);
 		return true;
@@ -535,8 +564,8 @@ void ms_recording_close(struct ms_recording *t)
 	ms_replay_free(&t->replay);
 	MS_FREE(t->decoder, t->batch, t->args.v, t->allocators.v, t->hooks_missing.v, t->modules.v,
 		t->threads.v, t->samples.v, t->marks.v, t->losses.v, t->before.v, t->verdicts.v,
-		t->frames.v, t->nodes.v, t->strings.v, t->places.v, t->chains, t->states.v,
-		t->index.v);
+		t->moments.v, t->resident.v, t->frames.v, t->nodes.v, t->strings.v, t->places.v,
+		t->chains, t->states.v, t->index.v);
 	ms_arena_free(&t->arena);
 	ms_trace_close(t->file);
 	free(t);

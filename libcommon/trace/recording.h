@@ -77,6 +77,10 @@ struct ms_recording {
 	struct ms_rows modules; /* by id - 1; an id never seen has known = 0 */
 	struct ms_rows threads; /* by index */
 	struct ms_rows samples, marks, losses, before;
+	/* Of moments at which it was said what is resident: their heads, by number; of each its
+	 * sites by stack, and its files. */
+	MS_ARRAY(struct ms_fields) moments;
+	struct ms_rows resident;
 	/* of each scan its head, then its sites, by stack; scans by number; labels NUL-ended */
 	MS_ARRAY(struct ms_verdict_record) verdicts;
 

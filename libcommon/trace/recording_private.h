@@ -12,7 +12,7 @@
 #define MS_EVENT_TYPES (MS_TYPE_BIT(MS_BLOCK_EVENTS) | MS_TYPE_BIT(MS_BLOCK_CHECKPOINT))
 /* All that this version knows but the index. */
 #define MS_ALL_TYPES                                                                               \
-	((MS_TYPE_BIT(MS_BLOCK_BEFORE + 1) - MS_TYPE_BIT(MS_BLOCK_INFO)) &                         \
+	((MS_TYPE_BIT(MS_BLOCK_RESIDENT + 1) - MS_TYPE_BIT(MS_BLOCK_INFO)) &                       \
 	 ~MS_TYPE_BIT(MS_BLOCK_INDEX))
 /* Replay has no use for addresses (MS_COL_ADDRESS is above these; what early recorders wrote is
  * not read). */

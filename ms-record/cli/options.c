@@ -51,6 +51,8 @@ static const struct ms_cli_option rows[] = {
 	 "takes under DUR (default auto:2s)"},
 	{"leak-check-at", 0, "mark:NAME", options_leak_mark, MS_AT(record.session.leak_mark), 0,
 	 "look when the mark comes, too"},
+	{"resident", 0, NULL, ms_cli_flag, MS_AT(record.session.resident), 0,
+	 "at the end, and whenever leaks are looked for, tell what each resident page is for"},
 	{.help = "What is written"},
 	{"level", 'z', "N", ms_cli_count, MS_RANGE(record.files.level, "1", "19"), 0,
 	 "compression level of zstd, 1 to 19 (default 3)"},
@@ -81,8 +83,8 @@ static const struct ms_cli_option rows[] = {
 	{"standby", 0, NULL, ms_cli_flag, MS_AT(standby), 0,
 	 "run COMMAND so that ms-record -p can record it later, without tracing"},
 	{"tell", 0, "FILE VERB", ms_cli_name, MS_AT(tell), 11,
-	 "speak to the ms-record that writes FILE; VERB: mark:NAME, flush, leak-check, pause, "
-	 "resume, stop or status"},
+	 "speak to the ms-record that writes FILE; VERB: mark:NAME, flush, leak-check, "
+	 "resident[:NAME], pause, resume, stop or status"},
 	{.help = "Without recording allocations, for any process that /proc shows"},
 	{"poll", 0, NULL, ms_cli_flag, MS_AT(poll.on), 10,
 	 "sample /proc of COMMAND, or of -p PID; say at the end whether its heap grows; -i "
@@ -140,6 +142,14 @@ static int check_leak_mark(const struct control_options *r, struct ms_err *err)
 	return 0;
 }
 
+static int check_resident(const struct control_options *r, struct ms_err *err)
+{
+	return r->session.resident && r->session.sample_bytes
+		       ? ms_err_set(err, "--resident does not go together with --sample: it needs "
+					 "all blocks")
+		       : 0;
+}
+
 /* No seed given: one that nobody can foresee, which the trace names. */
 static void choose_seed(struct session_options *s)
 {
@@ -170,7 +180,7 @@ static int read_attached(struct options *o, const char *command, struct ms_err *
 	if (command)
 		return ms_err_set(err, "-p records a process that runs already; '%s' is not run",
 				  command);
-	if (options_check_keep(&r->files, err) || check_leak_mark(r, err))
+	if (options_check_keep(&r->files, err) || check_leak_mark(r, err) || check_resident(r, err))
 		return -1;
 	if (r->files.output && !strcmp(r->files.output, "-"))
 		r->files.output = "fd:1";
@@ -230,7 +240,7 @@ static int read_rest(struct options *o, int argc, char **argv, struct ms_err *er
 		return read_verb(o, argc - optind, argv + optind, err);
 	if (optind >= argc)
 		return ms_err_set(err, "no command to run; try 'ms-record -h'");
-	if (options_check_keep(&r->files, err) || check_leak_mark(r, err))
+	if (options_check_keep(&r->files, err) || check_leak_mark(r, err) || check_resident(r, err))
 		return -1;
 	choose_seed(&r->session);
 	if (r->files.output && !strcmp(r->files.output, "-"))
@@ -245,7 +255,8 @@ static void derive(struct options *o)
 	struct control_options *r = &o->record;
 	struct session_options *s = &r->session;
 	o->poll.quiet = o->quiet;
-	r->scan.off = r->scan.wish == SCAN_NO || s->sample_bytes;
+	r->scan.off = (r->scan.wish == SCAN_NO && !s->resident) || s->sample_bytes;
+	r->scan.ns = r->scan.ns ? r->scan.ns : SCAN_AUTO_NS;
 	r->files.addresses = s->addresses;
 	r->files.no_further = r->follow.which == FOLLOW_NONE || o->poll.on;
 	r->launch.needs_library = s->mapped        ? "--mmap"

@@ -26,20 +26,24 @@
 int tell_parse(const char *text, enum tell_verb *verb, const char **name, struct ms_err *err)
 {
 	static const char *const verbs[] = {
-		[TELL_FLUSH] = "flush", [TELL_PAUSE] = "pause",   [TELL_RESUME] = "resume",
-		[TELL_STOP] = "stop",   [TELL_STATUS] = "status", [TELL_LEAK_CHECK] = "leak-check"};
+		[TELL_FLUSH] = "flush",      [TELL_PAUSE] = "pause",
+		[TELL_RESUME] = "resume",    [TELL_STOP] = "stop",
+		[TELL_STATUS] = "status",    [TELL_LEAK_CHECK] = "leak-check",
+		[TELL_RESIDENT] = "resident"};
 	*name = "";
-	if (!strncmp(text, "mark:", 5)) {
-		*verb = TELL_MARK;
-		*name = text + 5;
+	bool mark = !strncmp(text, "mark:", 5);
+	if (mark || !strncmp(text, "resident:", 9)) {
+		*verb = mark ? TELL_MARK : TELL_RESIDENT;
+		*name = strchr(text, ':') + 1;
 		if (!**name)
-			return ms_err_set(err, "bad mark '%s': a name is needed, mark:NAME", text);
+			return ms_err_set(err, "bad mark '%s': a name is needed, %sNAME", text,
+					  text);
 		if (strlen(*name) > NAME_MAX_BYTES)
 			return ms_err_set(err, "bad mark: its name is longer than %u bytes",
 					  NAME_MAX_BYTES);
 		return 0;
 	}
-	for (*verb = TELL_FLUSH; *verb <= TELL_LEAK_CHECK; ++*verb)
+	for (*verb = TELL_FLUSH; *verb <= TELL_RESIDENT; ++*verb)
 		if (!strcmp(text, verbs[*verb]))
 			return 0;
 	return ms_err_set(err, "unknown verb '%.64s': " TELL_VERBS, text);
@@ -151,7 +155,7 @@ static int talk(int fd, const char *file, const char *verb, bool *again, struct 
 	char text[TELL_PACKET + 1];
 	/* Who is refused is answered before the request. */
 	struct timeval patient = {.tv_sec = TELL_SCAN_S};
-	if (!strcmp(verb, "leak-check"))
+	if (!strcmp(verb, "leak-check") || !strncmp(verb, "resident", 8))
 		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patient, sizeof patient);
 	bool sent = send(fd, verb, strlen(verb), MSG_NOSIGNAL) >= 0;
 	if (!sent && errno != EPIPE && errno != ECONNRESET)

@@ -20,7 +20,7 @@ struct control;
 struct ms_err;
 
 #define TELL_PACKET 4096u
-#define TELL_VERBS "mark:NAME, flush, leak-check, pause, resume, stop or status"
+#define TELL_VERBS "mark:NAME, flush, leak-check, resident[:NAME], pause, resume, stop or status"
 #define TELL_WAIT_NS UINT64_C(5000000000)
 #define TELL_SCAN_S 3600 /* a scan takes as long as --leak-check allows */
 
@@ -31,7 +31,8 @@ enum tell_verb {
 	TELL_RESUME,
 	TELL_STOP,
 	TELL_STATUS,
-	TELL_LEAK_CHECK
+	TELL_LEAK_CHECK,
+	TELL_RESIDENT
 };
 
 /* What was typed, understood; `name` of a mark points into it. 0, or -1 with `err` set. */

@@ -191,8 +191,9 @@ static bool begin(struct control *c, struct tell_job *j)
 {
 	bool over = c->stopped || c->over;
 	uint64_t never = 0;
-	if (over && (j->verb == TELL_MARK || j->verb == TELL_LEAK_CHECK || j->verb == TELL_PAUSE ||
-		     j->verb == TELL_RESUME))
+	char label[sizeof j->request.name + 16];
+	if (over && (j->verb == TELL_MARK || j->verb == TELL_LEAK_CHECK ||
+		     j->verb == TELL_RESIDENT || j->verb == TELL_PAUSE || j->verb == TELL_RESUME))
 		return answer(j->fd, '1', "recording has stopped");
 	if (!c->drain.started && j->verb != TELL_STOP) /* all is written */
 		return j->verb == TELL_STATUS ? answer_status(c, j) : answer(j->fd, '0', "%s", "");
@@ -220,9 +221,17 @@ static bool begin(struct control *c, struct tell_job *j)
 	case TELL_STATUS:
 		break;
 	case TELL_LEAK_CHECK:
-		if (!scanner_ask(c->scanner))
+		if (!scanner_ask(c->scanner, NULL))
 			return answer(j->fd, '1',
 				      "leak scans are off: --leak-check=no, or --sample");
+		j->step = TELL_SCANNING;
+		return false;
+	case TELL_RESIDENT:
+		snprintf(label, sizeof label, "resident%s%s", *j->request.name ? ":" : "",
+			 j->request.name);
+		if (!scanner_ask(c->scanner, label))
+			return answer(j->fd, '1',
+				      "that needs scans: not with --sample or --leak-check=no");
 		j->step = TELL_SCANNING;
 		return false;
 	}

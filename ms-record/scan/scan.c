@@ -119,12 +119,10 @@ static bool is_glibc(const char *shared)
 	return !strncmp(shared, "glibc ", 6);
 }
 
-/* What the allocator mapped for itself: nothing, when that is not sure. */
-static void read_arenas(const struct work *w, struct mg_arenas *a)
+void scan_read_arenas(const struct memory *m, const struct session *s, struct mg_arenas *a)
 {
-	uint64_t at = w->s->mem->arenas;
-	if (!at || !memory_get(&w->memory, at, a, sizeof *a) || a->busy || a->unsure ||
-	    a->count > MG_ARENAS)
+	uint64_t at = s->mem->arenas;
+	if (!at || !memory_get(m, at, a, sizeof *a) || a->busy || a->unsure || a->count > MG_ARENAS)
 		a->count = 0;
 }
 
@@ -163,7 +161,7 @@ static void look(struct work *w, pid_t tid)
 	graph_init(&w->graph, live->blocks, live->count, EDGES_MAX);
 	w->graphed = true;
 	struct mg_arenas arenas;
-	read_arenas(w, &arenas);
+	scan_read_arenas(&w->memory, s, &arenas);
 	struct roots r = {.memory = &w->memory,
 			  .graph = &w->graph,
 			  .threads = w->threads,
@@ -230,14 +228,14 @@ static uint64_t gone(const struct work *w)
 
 /* Stops the process: that is the moment of the request. Copies it, and lets it go on; or keeps it
  * stopped. */
-static void hold(struct work *w, size_t threads, int unseen)
+static void hold(struct work *w, pid_t tid, size_t threads, int unseen)
 {
-	uint64_t ns = expected(w);
+	uint64_t ns = w->unjudged ? 0 : expected(w);
 	bool takes_long = ns > w->deadline_ns - w->start_ns;
 	bool copy = threads && !ends(w) && ns > FROZEN_NS && frozen_prepare(w);
-	w->state = !threads              ? (is_files(unseen) ? MS_SCAN_FILES : gone(w))
-		   : takes_long && !copy ? MS_SCAN_TIME
-					 : MS_SCAN_DONE;
+	w->state = !threads ? (is_files(unseen) ? MS_SCAN_FILES : gone(w))
+		   : takes_long && !copy && !w->resident.wanted ? MS_SCAN_TIME
+								: MS_SCAN_DONE;
 	if (w->q->last_tid && !w->q->last_count && w->state == MS_SCAN_DONE)
 		w->state = MS_SCAN_THREADS;
 	else if (w->q->last_tid)
@@ -249,13 +247,16 @@ static void hold(struct work *w, size_t threads, int unseen)
 	if (w->state != MS_SCAN_DONE)
 		return;
 	w->request.stamp = live_stamp(w->s);
+	if (w->resident.wanted)
+		resident_take(w, tid);
 	bool copied = copy && frozen_make(w);
-	if (takes_long && !copied) {
+	w->too_long = takes_long && !copied;
+	if (w->too_long && !w->resident.wanted) {
 		w->state = MS_SCAN_TIME;
 		return;
 	}
 	live_ask(w->q, w->request.stamp);
-	if (!copied)
+	if (!copied && (!w->unjudged || ends(w)))
 		return;
 	release_threads(w);
 	w->deadline_ns = w->start_ns + SCAN_YES_NS; /* nobody waits */
@@ -269,7 +270,10 @@ void scan_judge(struct work *w, pid_t tid)
 		   : q->live.lost ? MS_SCAN_LOST
 		   : late(w)      ? MS_SCAN_TIME
 				  : MS_SCAN_DONE;
-	if (w->state == MS_SCAN_DONE && q->live.count)
+	w->resident.state = w->state;
+	if (w->state == MS_SCAN_DONE && w->too_long)
+		w->state = MS_SCAN_TIME;
+	else if (w->state == MS_SCAN_DONE && q->live.count && !w->unjudged)
 		look(w, tid);
 	if (!w->released_ns)
 		release_threads(w);
@@ -277,6 +281,7 @@ void scan_judge(struct work *w, pid_t tid)
 	if (w->answered && !live_await_stacks(w->s)) {
 		w->graphed = false;
 		w->state = w->state == MS_SCAN_DONE ? MS_SCAN_TIME : w->state;
+		w->resident.state = MS_SCAN_TIME;
 	}
 	if (w->graphed)
 		graph_solve(&w->graph, w->state == MS_SCAN_DONE);
@@ -286,7 +291,8 @@ static void scan(struct work *w)
 {
 	pid_t tid = w->q->last_tid;
 	size_t threads = tid ? 1 : hijack_count(w->s->proc, &tid);
-	hold(w, threads, errno);
+	hold(w, tid, threads, errno);
+	w->resident.state = w->state;
 	if (w->state == MS_SCAN_DONE) {
 		scan_judge(w, tid);
 	} else {
@@ -299,7 +305,7 @@ static void scan(struct work *w)
 /* "pid 4117: 6.0 MiB in 1,204 blocks unreachable; stopped for 31 ms" */
 static void add_answer(struct scanner *sc, const struct work *w)
 {
-	char a[MS_UNIT_BUF], b[MS_UNIT_BUF], c[MS_UNIT_BUF];
+	char a[MS_UNIT_BUF], b[MS_UNIT_BUF], c[MS_UNIT_BUF], said[200];
 	uint64_t bytes = 0, blocks = 0;
 	size_t at = strlen(sc->answer);
 	for (uint32_t i = 0; w->graphed && i < w->graph.count; i++) {
@@ -308,7 +314,10 @@ static void add_answer(struct scanner *sc, const struct work *w)
 		blocks += lost;
 	}
 	ms_format_duration(c, scan_pause(w));
-	if (w->state == MS_SCAN_DONE)
+	if (w->request.asker == SCAN_BY_TELL_RESIDENT && resident_say(w, said, sizeof said))
+		snprintf(sc->answer + at, sizeof sc->answer - at,
+			 "%s (pid %d): %s; stopped for %s\n", w->s->name, (int)w->s->pid, said, c);
+	else if (w->state == MS_SCAN_DONE && w->request.asker == SCAN_BY_TELL)
 		snprintf(sc->answer + at, sizeof sc->answer - at,
 			 "%s (pid %d): %s in %s block%s unreachable; stopped for %s%s%s\n",
 			 w->s->name, (int)w->s->pid, ms_format_size(a, bytes),
@@ -334,10 +343,13 @@ static void *work_thread(void *arg)
 /* In a thread of its own: whatever it could not detach the kernel detaches when it ends. */
 void scan_work_on(struct scanner *sc, struct session *s, enum scan_asker asker)
 {
+	bool resident = asker == SCAN_BY_TELL_RESIDENT;
 	struct work w = {.scanner = sc,
 			 .s = s,
 			 .q = s->scan,
 			 .request.asker = asker,
+			 .resident.wanted = resident || s->opt->resident,
+			 .unjudged = resident || sc->opt->wish == SCAN_NO,
 			 .start_ns = clock_mono(),
 			 .memory = MEMORY_CLOSED};
 	pthread_t thread;
@@ -350,8 +362,9 @@ void scan_work_on(struct scanner *sc, struct session *s, enum scan_asker asker)
 		return;
 	}
 	pthread_join(thread, NULL);
-	if (asker == SCAN_BY_TELL)
+	if (asker == SCAN_BY_TELL || resident)
 		add_answer(sc, &w);
+	resident_free(&w);
 	graph_free(&w.graph);
 	memory_close(&w.memory);
 	free(w.threads);

@@ -84,8 +84,9 @@ void scanner_trace(struct scanner *sc, pid_t pid);
 bool scanner_trace_tree(struct scanner *sc, pid_t pid, struct scan_tree *tree);
 /* Traces nothing any more. */
 void scanner_untrace(struct scanner *sc);
-/* Has every process that runs scanned now; the answer comes with `event`. False: scans are off. */
-bool scanner_ask(struct scanner *sc);
+/* Has every process that runs scanned now; the answer comes with `event`. `resident`: only what is
+ * resident is told, as of a moment of that label; NULL: leaks are looked for. False: that is off. */
+bool scanner_ask(struct scanner *sc, const char *resident);
 /* Takes the answer: a line for each process; empty = none runs. NULL: it is not there yet. */
 const char *scanner_answer(struct scanner *sc);
 

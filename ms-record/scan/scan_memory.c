@@ -212,7 +212,7 @@ static long scan_pages(struct memory *m, uint64_t *at, uint64_t end, enum memory
 			      .category_inverted = not_these,
 			      .category_mask = not_these,
 			      .category_anyof_mask = IS_PRESENT | IS_SWAPPED,
-			      .return_mask = IS_PRESENT};
+			      .return_mask = IS_PRESENT | IS_SWAPPED};
 	long n = m->from.pagemap < 0 ? -1 : ioctl(m->from.pagemap, SCAN_IOCTL, &c);
 	*at = n < 0 ? *at : c.walk_end;
 	return n;
@@ -232,10 +232,11 @@ static long read_pages(struct memory *m, uint64_t *at, uint64_t end, enum memory
 		uint64_t p = (size_t)(got < 0 ? 0 : got) / sizeof *room > i ? room[i] : PRESENT;
 		if (!(p & (PRESENT | SWAPPED)) || (which == MEMORY_OWN && p & OF_FILE))
 			continue;
-		if (n && m->regions[n - 1].end == *at)
+		uint64_t is = p & PRESENT ? IS_PRESENT : IS_SWAPPED;
+		if (n && m->regions[n - 1].end == *at && m->regions[n - 1].categories == is)
 			m->regions[n - 1].end += PAGE;
 		else
-			m->regions[n++] = (struct scan_region){.start = *at, .end = *at + PAGE};
+			m->regions[n++] = (struct scan_region){*at, *at + PAGE, is};
 	}
 	return n;
 }
@@ -303,6 +304,23 @@ static void inside(struct memory *m, uint64_t start, uint64_t end, enum memory_p
 			give_region(m, from < start ? start : from, to > end ? end : to, f, arg);
 		}
 		enough(m);
+	}
+}
+
+void memory_runs(struct memory *m, uint64_t start, uint64_t end, uint64_t most,
+		 void (*f)(void *arg, uint64_t start, uint64_t end, bool swapped), void *arg)
+{
+	uint64_t at = start, found = 0;
+	while (at < end && found < most && clock_mono() < m->deadline_ns) {
+		long n = m->old_kernel ? -1 : scan_pages(m, &at, end, MEMORY_TOUCHED);
+		m->old_kernel = n < 0;
+		if (n < 0)
+			n = read_pages(m, &at, end, MEMORY_TOUCHED);
+		for (long i = 0; i < n; i++) {
+			const struct scan_region *r = &m->regions[i];
+			f(arg, r->start, r->end, !(r->categories & IS_PRESENT));
+			found += r->end - r->start;
+		}
 	}
 }
 

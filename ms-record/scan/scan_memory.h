@@ -85,5 +85,9 @@ enum memory_pages {
 void memory_words(struct memory *m, uint64_t start, uint64_t end, enum memory_pages which,
 		  void (*f)(void *arg, uint64_t address, const uint64_t *words, size_t n),
 		  void *arg);
+/* Gives the pages of a mapping that are in memory or swapped out, in order of address, until `most`
+ * bytes of them were found or the deadline has passed. */
+void memory_runs(struct memory *m, uint64_t start, uint64_t end, uint64_t most,
+		 void (*f)(void *arg, uint64_t start, uint64_t end, bool swapped), void *arg);
 /* Reads a few bytes. False when they are not all there. */
 bool memory_get(const struct memory *m, uint64_t address, void *to, size_t bytes);

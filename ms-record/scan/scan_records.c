@@ -39,7 +39,6 @@ static void put_head(struct session *s, const struct ms_verdict_scan *head)
 	ms_verdict_put_scan(&s->verdicts, head);
 	if (strcmp(head->label, "end"))
 		return;
-	q->ended = true;
 	q->result.state = head->state;
 	q->result.pause_ns = head->pause_ns;
 	q->result.read_bytes = head->read_bytes;
@@ -49,20 +48,25 @@ static void put_head(struct session *s, const struct ms_verdict_scan *head)
 void scan_finish(struct session *s)
 {
 	struct scan *q = s->scan;
-	if (!s->opt->leak_check || s->opt->attached || q->ended || !s->stats.allocations)
+	bool wanted = s->opt->leak_check || s->opt->resident;
+	if (!wanted || s->opt->attached || q->ended || !s->stats.allocations)
 		return;
 	uint64_t why = s->opt->sample_bytes           ? MS_SCAN_SAMPLED
 		       : s->ending == SESSION_STOPPED ? MS_SCAN_STOPPED
 						      : MS_SCAN_KILLED;
 	if (s->ending == SESSION_EXECED)
 		return; /* not an end: the next image goes on */
+	struct work none = {.s = s, .q = q, .resident.state = why};
 	pthread_mutex_lock(&s->lock);
-	put_head(s, &(struct ms_verdict_scan){.scan = ++q->scans,
-					      .label = "end",
-					      .label_size = 3,
-					      .time_ns = session_now(s),
-					      .event = s->stats.events,
-					      .state = why});
+	if (s->opt->leak_check)
+		put_head(s, &(struct ms_verdict_scan){.scan = ++q->scans,
+						      .label = "end",
+						      .label_size = 3,
+						      .time_ns = session_now(s),
+						      .event = s->stats.events,
+						      .state = why});
+	if (s->opt->resident)
+		resident_put(&none, "end", session_now(s), s->stats.events);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -106,6 +110,14 @@ static uint32_t stack_of(const struct stack_index *x, uint64_t number)
 	const struct number_stack *f = bsearch(&(struct number_stack){number, 0}, x->v + from[0],
 					       from[1] - from[0], sizeof *x->v, by_number);
 	return f ? f->stack : 0;
+}
+
+static void name_stacks(struct scan_live *l)
+{
+	struct stack_index stacks = index_stacks(l->stacks.v, l->stacks.n);
+	for (uint32_t i = 0; i < l->count; i++)
+		l->blocks[i].stack = stack_of(&stacks, l->blocks[i].number);
+	free(stacks.from);
 }
 
 /* Indirect blocks of a stack, and the stack of what retains them. */
@@ -170,12 +182,8 @@ static void put_sites(struct work *w, uint64_t scan)
 	struct scan *q = w->q;
 	struct graph *g = &w->graph;
 	size_t n = 1;
-	struct stack_index stacks = index_stacks(q->live.stacks.v, q->live.stacks.n);
-	for (uint32_t i = 0; i < g->count; i++) {
-		g->v[i].stack = stack_of(&stacks, g->v[i].number);
+	for (uint32_t i = 0; i < g->count; i++)
 		n = g->v[i].stack >= n ? (size_t)g->v[i].stack + 1 : n;
-	}
-	free(stacks.from);
 	struct sites t = {.of_stack = ms_xcalloc(n, sizeof *t.of_stack), .graph = g};
 	for (uint32_t i = 0; i < g->count; i++) {
 		struct ms_verdict_site *s = &t.of_stack[g->v[i].stack];
@@ -206,7 +214,8 @@ void scan_put_result(struct work *w)
 	struct scan *q = w->q;
 	const char *const labels[] = {[SCAN_BY_END] = "end",
 				      [SCAN_BY_TELL] = "request",
-				      [SCAN_BY_MARK] = w->s->opt->leak_mark};
+				      [SCAN_BY_MARK] = w->s->opt->leak_mark,
+				      [SCAN_BY_TELL_RESIDENT] = w->scanner->label};
 	const char *label = labels[w->request.asker];
 	struct ms_verdict_scan head = {
 		.label = label,
@@ -219,12 +228,20 @@ void scan_put_result(struct work *w)
 		.read_bytes = w->memory.bytes,
 		.wide = q->live.wide,
 		.number = w->answered ? q->live.number : 0};
+	if (w->answered)
+		name_stacks(&q->live);
+	resident_solve(w);
 	pthread_mutex_lock(&w->s->lock);
-	q->result.unreachable_blocks = q->result.unreachable_bytes = 0;
-	head.scan = ++q->scans;
-	head.took_ns = clock_mono() - w->start_ns;
-	put_head(w->s, &head);
+	q->ended |= w->request.asker == SCAN_BY_END;
+	if (!w->unjudged) {
+		q->result.unreachable_blocks = q->result.unreachable_bytes = 0;
+		head.scan = ++q->scans;
+		head.took_ns = clock_mono() - w->start_ns;
+		put_head(w->s, &head);
+	}
 	if (w->graphed)
 		put_sites(w, head.scan);
+	if (w->resident.wanted)
+		resident_put(w, label, head.time_ns, head.event);
 	pthread_mutex_unlock(&w->s->lock);
 }

@@ -13,6 +13,7 @@
 #include "ms-record/base/wake.h"
 #include "ms-record/guest/layout.h"
 #include "ms-record/ptrace/hijack.h"
+#include "resident.h"
 #include "scan.h"
 #include "scan_graph.h"
 #include "scan_memory.h"
@@ -20,9 +21,10 @@
 
 /* Who asked for a scan. */
 enum scan_asker {
-	SCAN_BY_END,  /* the process, a thread of which the guest holds at its end */
-	SCAN_BY_TELL, /* --tell, whose client waits for the scanner's answer */
-	SCAN_BY_MARK, /* the mark of --leak-check-at */
+	SCAN_BY_END,           /* the process, a thread of which the guest holds at its end */
+	SCAN_BY_TELL,          /* --tell, whose client waits for the scanner's answer */
+	SCAN_BY_MARK,          /* the mark of --leak-check-at */
+	SCAN_BY_TELL_RESIDENT, /* --tell resident: nothing is judged */
 };
 
 /* A copy of the process that never runs: scan_frozen.c. */
@@ -73,8 +75,8 @@ struct scan {
 	uint64_t stamp;        /* of the request, */
 	struct scan_live live; /* and what was live then, once it is DONE */
 	/* Under the session's lock. */
-	uint64_t scans; /* so far */
-	bool ended;     /* a record of the end is among them */
+	uint64_t scans, moments; /* so far; moments of which it is said what was resident */
+	bool ended;              /* a record of the end is among them */
 	struct scan_result result;
 	/* As of the draining thread's last round; atomic. */
 	uint64_t live_bytes, live_blocks, events;
@@ -112,6 +114,7 @@ struct scanner {
 	bool answered;            /* `answer` is whole, and was not taken yet */
 	size_t awaited;           /* scans that it lacks */
 	char answer[3072];        /* written by the scanning thread while some are awaited */
+	char label[280];          /* of the moment that --tell resident asked for */
 	struct scan_trace *trace; /* the command is traced; NULL = not */
 	pid_t traced;             /* its number, if its end is seen so; 0 */
 	bool tree;                /* with all that it starts */
@@ -129,8 +132,11 @@ struct work {
 	struct hijack_stop stopped;
 	struct scan_thread *threads;
 	size_t thread_count;
+	struct resident resident;
 	uint64_t state; /* MS_SCAN_* */
 	bool graphed, answered;
+	bool unjudged; /* nobody wants verdicts, or (too_long) they would take too long */
+	bool too_long;
 };
 
 /* ---- scan.c ---- */
@@ -146,6 +152,8 @@ void scan_tell_guest(struct session *s, enum mg_end_state state);
 uint64_t scan_pause(const struct work *w);
 /* Registers of threads that are stopped, in memory to be freed. */
 struct scan_thread *scan_registers(const struct hijack_stop *s, size_t *count);
+/* What the allocator mapped for itself: nothing, when that is not sure. */
+void scan_read_arenas(const struct memory *m, const struct session *s, struct mg_arenas *a);
 /* Has the draining thread put what was found into the trace. */
 void scan_put_result(struct work *w);
 

@@ -190,11 +190,12 @@ static void end_answer(struct scanner *sc)
 	wake_event(sc->event);
 }
 
-bool scanner_ask(struct scanner *sc)
+bool scanner_ask(struct scanner *sc, const char *resident)
 {
-	if (!sc->started)
+	if (!sc->started || (!resident && sc->opt->wish == SCAN_NO))
 		return false;
 	pthread_mutex_lock(&sc->lock);
+	snprintf(sc->label, sizeof sc->label, "%s", resident ? resident : "");
 	sc->answer[0] = '\0';
 	for (size_t i = 0; i < sc->sessions.n; i++) {
 		struct session *s = sc->sessions.v[i];
@@ -206,7 +207,7 @@ bool scanner_ask(struct scanner *sc)
 			add_why(sc, s, "--leak-check=yes has it traced");
 		} else if (__atomic_load_n(&s->mem->end_state, __ATOMIC_ACQUIRE) == MG_END_NONE &&
 			   keep(s)) {
-			queue(sc, s, SCAN_BY_TELL);
+			queue(sc, s, resident ? SCAN_BY_TELL_RESIDENT : SCAN_BY_TELL);
 			sc->awaited++;
 		}
 	}
@@ -285,7 +286,8 @@ static void *run(void *arg)
 		__atomic_store_n(&o.session->scan->busy, 0, __ATOMIC_RELEASE);
 		if (o.asker != SCAN_BY_END)
 			queue_due(sc, o.session);
-		if (o.asker == SCAN_BY_TELL && !--sc->awaited)
+		bool told = o.asker == SCAN_BY_TELL || o.asker == SCAN_BY_TELL_RESIDENT;
+		if (told && !--sc->awaited)
 			end_answer(sc);
 		wake_watcher(sc); /* it may have come to its end meanwhile */
 		wake_up(sc->drain);

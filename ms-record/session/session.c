@@ -160,6 +160,7 @@ void session_flush(struct session *s)
 	pthread_mutex_lock(&s->lock);
 	take_records(&b->samples, &s->samples);
 	take_records(&b->verdicts, &s->verdicts);
+	take_records(&b->resident, &s->resident);
 	pthread_mutex_unlock(&s->lock);
 	add_stacks(s, b);
 	if (batch_empty(b) && !s->block_events)

@@ -303,7 +303,7 @@ struct session {
 
 	/* between the threads */
 	pthread_mutex_t lock;
-	struct ms_record_writer samples, verdicts; /* under lock; for the next batch */
+	struct ms_record_writer samples, verdicts, resident; /* under lock; for the next batch */
 	int ending;      /* atomic: enum session_end, set once by the control thread */
 	int exit_status; /* waitpid's, -1 = unknown; valid once ending is set */
 	char *successor; /* valid once ending is set */

@@ -14,6 +14,7 @@ struct session_options {
 	bool attached; /* -p: it runs already, and never waits for us */
 	bool mapped, usable_size, free_stacks, addresses, verify, no_args;
 	bool leak_check;        /* not --leak-check=no */
+	bool resident;          /* what is resident is told at scans and at the end */
 	bool begins_later;      /* --start-after DUR */
 	const char *start_mark; /* --start-after mark:NAME; NULL = none */
 	const char *leak_mark;  /* --leak-check-at, "mark:NAME"; NULL = at no mark */

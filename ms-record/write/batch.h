@@ -17,7 +17,7 @@
 #include "ms-record/base/stats.h"
 
 /* Kinds of records; of the first ones each is written as a block of the type that batch_types says. */
-#define BATCH_RECORDS 9u
+#define BATCH_RECORDS 10u
 #define BATCH_TYPES 7u
 extern const uint16_t batch_types[BATCH_TYPES];
 
@@ -38,7 +38,7 @@ struct batch {
 	union {
 		struct {
 			struct ms_record_writer info, modules, threads, samples, losses,
-				preexisting, marks, verdicts, end;
+				preexisting, marks, verdicts, resident, end;
 		};
 		struct ms_record_writer records[BATCH_RECORDS];
 	};

@@ -16,7 +16,7 @@
 #include "output.h"
 
 #define STACKS_MAX 65536u
-#define VERDICTS_BYTES 524288
+#define MANY_BYTES 524288
 
 /* A checkpoint follows when there are this many events since the last one, ten times as many as
  * blocks that it would hold, and the file grew by fifty times what it would take, so that all of
@@ -100,20 +100,21 @@ static int write_records(const struct batch *b, unsigned i, struct ms_err *err)
 	return c.size && put_block(b, batch_types[i], &c, 1, err) < 0 ? -1 : 0;
 }
 
-/* Verdicts, in blocks of some size. */
-static int write_verdicts(const struct batch *b, struct ms_err *err)
+/* Records of which there may be many, in blocks of some size. */
+static int write_many(const struct batch *b, uint16_t type, const struct ms_record_writer *w,
+		      struct ms_err *err)
 {
-	if (!b->verdicts.size)
+	if (!w->size)
 		return 0;
-	const uint8_t *at = b->verdicts.data, *end = at + b->verdicts.size;
+	const uint8_t *at = w->data, *end = at + w->size;
 	while (at < end) {
 		struct ms_record_reader r;
 		struct ms_record rec;
 		ms_record_reader_init(&r, at, (size_t)(end - at));
-		while (r.at - at < VERDICTS_BYTES && ms_record_next(&r, &rec) == MS_FMT_OK)
+		while (r.at - at < MANY_BYTES && ms_record_next(&r, &rec) == MS_FMT_OK)
 			continue;
 		struct ms_column c = {MS_RECORDS_COLUMN, at, (size_t)(r.at - at)};
-		if (!c.size || put_block(b, MS_BLOCK_VERDICTS, &c, 1, err) < 0)
+		if (!c.size || put_block(b, type, &c, 1, err) < 0)
 			return -1;
 		at = r.at;
 	}
@@ -360,7 +361,11 @@ static int write_all(struct encoder *e, struct batch *b, struct ms_err *err)
 		return -1;
 	if (b->on_live)
 		b->on_live(b->on_live_arg, b->out->checkpoints.live);
-	return write_verdicts(b, err) || write_end(b, err) ? -1 : 0;
+	return write_many(b, MS_BLOCK_VERDICTS, &b->verdicts, err) ||
+			       write_many(b, MS_BLOCK_RESIDENT, &b->resident, err) ||
+			       write_end(b, err)
+		       ? -1
+		       : 0;
 }
 
 int encode_batch(struct encoders *all, struct batch *b, struct ms_err *err)

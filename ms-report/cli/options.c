@@ -138,6 +138,8 @@ static const struct ms_cli_option rows[] = {
 	VIEW("heaps", VIEW_HEAPS, 0, "heaps of the program's own, and what is behind them"),
 	VIEW("regions", VIEW_REGIONS, 0,
 	     "address space, of a snapshot that ms-snap --maps or --smaps made"),
+	VIEW("resident", VIEW_RESIDENT, 0,
+	     "what resident memory is for, who pins it, what gives it back (ms-record --resident)"),
 	VIEW("growth", VIEW_GROWTH, 4, "sites whose live bytes grow with time, and how fast"),
 	VIEW_OF("tree", "[down|up]", tree_up, VIEW_TREE, 5,
 		"calls from the program's entry down; up: from the allocation up"),

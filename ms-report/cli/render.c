@@ -66,6 +66,7 @@ static enum view table_view(const struct options *opt, enum view v)
 static struct table make_table(struct page *p, const struct options *opt, enum view v, size_t limit)
 {
 	struct model *m = p->m;
+	struct table resident[RESIDENT_TABLES];
 	switch (table_view(opt, v)) {
 	case VIEW_SUMMARY:
 		return table_summary(m);
@@ -76,6 +77,9 @@ static struct table make_table(struct page *p, const struct options *opt, enum v
 		return m->proc_only ? proc_timeline(m, limit) : table_timeline(m, limit);
 	case VIEW_REGIONS:
 		return proc_regions(m, limit);
+	case VIEW_RESIDENT:
+		resident_tables(m, limit, resident);
+		return resident[0];
 	case VIEW_GROWTH:
 		return table_growth(m, opt->reach, limit);
 	case VIEW_SIZES:
@@ -125,6 +129,27 @@ static void markdown_proc(struct page *p, struct out *o, size_t limit)
 		markdown_table(p, o, &t[i]);
 }
 
+static void text_resident(struct page *p, struct out *o, size_t limit)
+{
+	struct table t[RESIDENT_TABLES];
+	size_t n = resident_tables(p->m, limit, t);
+	text_fold(p, o, resident_answer(p->m), 2);
+	for (size_t i = 0; i < n && n > 1; i++) {
+		out_char(o, '\n');
+		text_table(p, o, &t[i]);
+	}
+}
+
+static void markdown_resident(struct page *p, struct out *o, size_t limit)
+{
+	struct table t[RESIDENT_TABLES];
+	size_t n = resident_tables(p->m, limit, t);
+	markdown_plain(p, o, resident_answer(p->m));
+	out_str(o, "\n\n");
+	for (size_t i = 0; i < n && n > 1; i++)
+		markdown_table(p, o, &t[i]);
+}
+
 static void text_view(struct page *p, const struct options *opt, enum view v, struct out *o)
 {
 	size_t limit = limit_of(opt, FORMAT_TEXT, v);
@@ -137,6 +162,8 @@ static void text_view(struct page *p, const struct options *opt, enum view v, st
 		text_first(p, o, limit);
 	} else if (v == VIEW_SITE) {
 		text_site(p, o, p->site);
+	} else if (v == VIEW_RESIDENT) {
+		text_resident(p, o, limit);
 	} else if (v == VIEW_TREE) {
 		struct tree t = tree_make(p->m, metric_of(p, opt), opt->tree_up, true);
 		text_tree(p, o, &t, limit);
@@ -170,6 +197,8 @@ static void markdown_view(struct page *p, const struct options *opt, enum view v
 		markdown_proc(p, o, limit);
 	} else if (v == VIEW_FIRST) {
 		markdown_first(p, o, limit);
+	} else if (v == VIEW_RESIDENT) {
+		markdown_resident(p, o, limit);
 	} else if (v == VIEW_SITE || v == VIEW_TREE) {
 		struct out text = {0};
 		struct page plain = *p;
@@ -237,12 +266,18 @@ static void csv_report(struct page *p, const struct options *opt, struct out *o)
 static void json(struct page *p, const struct options *opt, struct out *o)
 {
 	enum metric metric = METRIC_LIVE;
-	struct json_view views[VIEW_COUNT];
+	struct json_view views[VIEW_COUNT + RESIDENT_TABLES];
+	struct table resident[RESIDENT_TABLES];
 	size_t n = 0, limit = limit_of(opt, FORMAT_JSON, VIEW_FIRST);
 	for (size_t i = 0; i < opt->view_count; i++) {
 		enum view v = opt->views[i];
 		if (is_list(v))
 			metric = list_metric(v);
+		else if (v == VIEW_RESIDENT)
+			for (size_t k = resident_tables(p->m, limit, resident), at = 0; at < k;
+			     at++)
+				views[n++] =
+					(struct json_view){resident_names[at], NULL, resident[at]};
 		else if (v != VIEW_FIRST && v != VIEW_SITE && v != VIEW_TREE)
 			views[n++] = (struct json_view){view_name(v),
 							v == VIEW_BY ? group_names[opt->by] : NULL,

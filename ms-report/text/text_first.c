@@ -68,8 +68,9 @@ static void heap_and_rss(struct page *p, struct out *o)
 		return;
 	const char *apart = "";
 	if (t->unfreed_bytes != UNKNOWN && t->end_rss_bytes > t->unfreed_bytes && !m->est)
-		apart = SAY(", %s of it not live heap",
-			    say_size(m, t->end_rss_bytes - t->unfreed_bytes));
+		apart = SAY(", %s of it not live heap%s",
+			    say_size(m, t->end_rss_bytes - t->unfreed_bytes),
+			    resident_known(m) ? ": --resident" : "");
 	line(p, o, "RSS",
 	     SAY("peak %s at %s", say_size(m, t->peak_rss_bytes), say_time(m, t->peak_rss_time_ns)),
 	     SAY("end %s%s", say_size(m, t->end_rss_bytes), apart));

@@ -170,6 +170,18 @@ const char *heaps_line(struct model *m);
 /* Functions that were to be hooked and that no process had: 'a', 'b'; or NULL. */
 const char *heaps_missing(struct model *m);
 
+/* ---- resident_tables.c: --resident ---- */
+
+/* What is resident at the moment by what it is for, sites by what they pin and by what was never
+ * touched, files, advice: at most RESIDENT_TABLES; how many. Their names for machines. */
+#define RESIDENT_TABLES 5
+size_t resident_tables(struct model *m, size_t limit, struct table out[RESIDENT_TABLES]);
+extern const char *const resident_names[RESIDENT_TABLES];
+/* Is it known of any moment? */
+bool resident_known(struct model *m);
+/* The largest part of it and what to do, or why nothing is known. */
+const char *resident_answer(struct model *m);
+
 /* ---- sql.c: --sql, somebody's question to the snapshot ---- */
 
 /* Asks one SELECT of the tables and views of ms-snapshot(5). Nothing can be changed, no other file

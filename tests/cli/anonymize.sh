@@ -151,6 +151,9 @@ cat >columns <<'C'
 = region_diff.kind
 * region_diff.path
 * region_diff.process
+* resident.label
+= resident.state
+* resident_file.file
 * scan.label
 = scan.state
 = site.one_time

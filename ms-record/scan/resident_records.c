@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT
+ * What is resident, as records for the trace, and for people.
+ */
+#include "resident.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/trace.h"
+#include "libcommon/base/order.h"
+#include "libcommon/base/units.h"
+#include "ms-record/session/session.h"
+#include "ms-record/write/batch.h"
+#include "scan_work.h"
+
+#define FILES_MOST 64u /* files that are named; the others are one */
+#define HEAD_BYTES (32u * 20u)
+
+struct file {
+	const char *name;
+	uint64_t bytes;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct file *)a)->name, ((const struct file *)b)->name);
+}
+
+static int most_bytes(const void *a, const void *b)
+{
+	const struct file *x = a, *y = b;
+	return MS_ORDER(y->bytes, x->bytes) ?: strcmp(x->name, y->name);
+}
+
+/* A file's mappings together, most bytes first. How many. */
+static size_t sum_files(const struct resident *r, struct file *v)
+{
+	size_t n = 0, to = 0;
+	for (size_t i = 0; i < r->regions.n; i++) {
+		const char *name = r->regions.v[i].map.path;
+		if (!*name && i) /* its zeroed data */
+			name = r->regions.v[i - 1].map.path;
+		if (r->region_bytes[i])
+			v[n++] = (struct file){name, r->region_bytes[i]};
+	}
+	qsort(v, n, sizeof *v, by_name);
+	for (size_t i = 0; i < n; i++)
+		if (to && !strcmp(v[to - 1].name, v[i].name))
+			v[to - 1].bytes += v[i].bytes;
+		else
+			v[to++] = v[i];
+	qsort(v, to, sizeof *v, most_bytes);
+	return to;
+}
+
+static void put_file(struct session *s, uint64_t moment, const char *name, uint64_t bytes)
+{
+	struct ms_record_writer *w = batch_record(&s->resident, 64 + strlen(name));
+	ms_record_number(w, MS_RESIDENT_MOMENT, moment);
+	ms_record_string(w, MS_RESIDENT_FILE, name);
+	ms_record_number(w, MS_RESIDENT_BYTES, bytes);
+	ms_record_end(w);
+}
+
+static void put_files(struct session *s, const struct resident *r, uint64_t moment)
+{
+	struct file *v = ms_xrealloc(NULL, r->regions.n + 1, sizeof *v);
+	size_t n = sum_files(r, v);
+	uint64_t rest = 0;
+	for (size_t i = 0; i < n; i++)
+		if (i < FILES_MOST)
+			put_file(s, moment, v[i].name, v[i].bytes);
+		else
+			rest += v[i].bytes;
+	if (rest)
+		put_file(s, moment, "", rest);
+	free(v);
+}
+
+static uint64_t untouched(const struct resident_site *s)
+{
+	uint64_t there = s->live + s->elsewhere;
+	return s->bytes > there ? s->bytes - there : 0;
+}
+
+static void put_sites(struct session *s, const struct resident *r, uint64_t moment)
+{
+	for (size_t i = 0; i < r->site_count; i++) {
+		const struct resident_site *v = &r->sites[i];
+		if (!v->blocks)
+			continue;
+		struct ms_record_writer *w = batch_record(&s->resident, 8 * 20);
+		ms_record_number(w, MS_RESIDENT_MOMENT, moment);
+		ms_record_number(w, MS_RESIDENT_STACK, i);
+		ms_record_number(w, MS_RESIDENT_BLOCKS, v->blocks);
+		ms_record_number(w, MS_RESIDENT_BYTES, v->bytes);
+		ms_record_number(w, MS_RESIDENT_LIVE, v->live);
+		ms_record_number(w, MS_RESIDENT_UNTOUCHED, untouched(v));
+		ms_record_number(w, MS_RESIDENT_PINNED, v->pinned);
+		ms_record_number(w, MS_RESIDENT_ALONE, v->alone);
+		ms_record_end(w);
+	}
+}
+
+static struct resident_site sum_sites(const struct resident *r, uint64_t *never)
+{
+	struct resident_site sum = {0};
+	*never = 0;
+	for (size_t i = 0; i < r->site_count; i++) {
+		sum.blocks += r->sites[i].blocks;
+		sum.bytes += r->sites[i].bytes;
+		sum.live += r->sites[i].live;
+		*never += untouched(&r->sites[i]);
+	}
+	return sum;
+}
+
+static void put_parts(struct ms_record_writer *w, const struct work *k)
+{
+	const struct resident *r = &k->resident;
+	struct ms_proc_memory all;
+	uint64_t never;
+	struct resident_site sum = sum_sites(r, &never);
+	ms_regions_sum(&r->regions, &all, NULL);
+	const struct {
+		uint32_t field;
+		uint64_t value;
+	} figures[] = {{MS_RESIDENT_BLOCKS, sum.blocks},
+		       {MS_RESIDENT_BYTES, sum.bytes},
+		       {MS_RESIDENT_LIVE, sum.live},
+		       {MS_RESIDENT_UNTOUCHED, never},
+		       {MS_RESIDENT_PINNED, r->pinned},
+		       {MS_RESIDENT_RSS, all.rss},
+		       {MS_RESIDENT_SWAP, all.swap},
+		       {MS_RESIDENT_FILES, r->files},
+		       {MS_RESIDENT_RECORDER, r->recorder},
+		       {MS_RESIDENT_STACKS, r->stacks},
+		       {MS_RESIDENT_FREE, r->free},
+		       {MS_RESIDENT_OTHER, r->other},
+		       {MS_RESIDENT_WIDE, k->q->live.wide},
+		       /* of glibc alone it is known: */
+		       {MS_RESIDENT_SLACK, r->slack},
+		       {MS_RESIDENT_TRIM, r->trim},
+		       {MS_RESIDENT_ARENAS, r->arenas},
+		       {MS_RESIDENT_ARENA_FREE, r->arena_free},
+		       {MS_RESIDENT_GAPS, r->gaps}};
+	size_t n = sizeof figures / sizeof *figures - (r->glibc ? 0 : 5);
+	for (size_t i = 0; i < n; i++)
+		ms_record_number(w, figures[i].field, figures[i].value);
+}
+
+void resident_put(struct work *w, const char *label, uint64_t time_ns, uint64_t event)
+{
+	struct session *s = w->s;
+	const struct resident *r = &w->resident;
+	bool known = r->taken && r->state == MS_SCAN_DONE;
+	uint64_t moment = ++w->q->moments;
+	struct ms_record_writer *to = batch_record(&s->resident, HEAD_BYTES + strlen(label));
+	ms_record_number(to, MS_RESIDENT_MOMENT, moment);
+	ms_record_string(to, MS_RESIDENT_LABEL, label);
+	ms_record_number(to, MS_RESIDENT_TIME, time_ns);
+	ms_record_number(to, MS_RESIDENT_EVENT, event);
+	ms_record_number(to, MS_RESIDENT_STATE,
+			 known                      ? MS_SCAN_DONE
+			 : r->state == MS_SCAN_DONE ? MS_SCAN_UNREADABLE
+						    : r->state);
+	ms_record_number(to, MS_RESIDENT_PAUSE, r->pause_ns);
+	if (known)
+		put_parts(to, w);
+	ms_record_end(to);
+	if (!known)
+		return;
+	put_sites(s, r, moment);
+	put_files(s, r, moment);
+}
+
+bool resident_say(const struct work *w, char *text, size_t room)
+{
+	const struct resident *r = &w->resident;
+	char a[MS_UNIT_BUF], b[MS_UNIT_BUF], c[MS_UNIT_BUF], d[MS_UNIT_BUF];
+	struct ms_proc_memory all;
+	uint64_t never;
+	struct resident_site sum = sum_sites(r, &never);
+	if (!r->taken || r->state != MS_SCAN_DONE)
+		return false;
+	ms_regions_sum(&r->regions, &all, NULL);
+	snprintf(text, room, "RSS %s: %s live data, %s free or slack, %s not heap",
+		 ms_format_size(a, all.rss), ms_format_size(b, sum.live),
+		 ms_format_size(c, r->free + r->slack),
+		 ms_format_size(d, r->files + r->recorder + r->stacks + r->other));
+	return true;
+}

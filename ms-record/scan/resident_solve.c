@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT
+ * What resident pages are for.
+ */
+#include "resident.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "format/trace.h"
+#include "libcommon/base/order.h"
+#include "ms-record/session/pool.h"
+#include "ms-record/session/session.h"
+#include "scan_work.h"
+
+#define PAGE UINT64_C(4096)
+/* Of glibc: what stands in front of a block; the least chunk; what of a free chunk is in use; behind
+ * the thread pointer; in front of an arena's first chunk; from where on a block is worth a mapping. */
+#define HEADER 8u
+#define CHUNK_LEAST 32u
+#define FREE_HEADER 48u
+#define THREAD_BYTES 2304u
+#define ARENA_BYTES 2304u
+#define MMAP_THRESHOLD (128u << 10)
+
+/* A block, with what the allocator keeps for it. */
+struct placed {
+	uint64_t address, size;
+	uint64_t start, end;
+	uint32_t stack;
+	bool user;
+};
+
+struct solving {
+	struct work *w;
+	struct resident *r;
+	struct placed *v; /* by address; none lies in another one */
+	size_t n, at;     /* the first one that may be on the page in hand, or behind */
+	size_t heap;      /* the same of heaps */
+	uint64_t used_to; /* end of the last block before, of this heap */
+	/* Of the region in hand: */
+	size_t region;
+	uint64_t *whole;    /* what all of it is for; NULL: its pages tell */
+	uint64_t stack_end; /* up to here it is a thread's stack */
+	bool blocks;        /* another allocator than glibc has blocks there */
+};
+
+static int by_address(const void *a, const void *b)
+{
+	const struct placed *x = a, *y = b;
+	return MS_ORDER(x->address, y->address) ?: MS_ORDER(x->user, y->user);
+}
+
+/* Blocks of the program's own that lie in others are a part of these. */
+static void place_blocks(struct solving *g)
+{
+	const struct scan_live *l = &g->w->q->live;
+	g->v = ms_xrealloc(NULL, l->count + 1, sizeof *g->v);
+	for (uint32_t i = 0; i < l->count; i++)
+		g->v[i] = (struct placed){.address = l->blocks[i].address,
+					  .size = l->blocks[i].size,
+					  .stack = l->blocks[i].stack,
+					  .user = l->blocks[i].user};
+	qsort(g->v, l->count, sizeof *g->v, by_address);
+	for (uint32_t i = 0; i < l->count; i++) {
+		const struct placed *last = g->n ? &g->v[g->n - 1] : NULL;
+		struct resident_site *s = &g->r->sites[g->v[i].stack];
+		bool inside = last && g->v[i].address < last->address + last->size;
+		if (inside)
+			continue;
+		s->blocks++;
+		s->bytes += g->v[i].size;
+		g->v[g->n++] = g->v[i];
+	}
+}
+
+static const struct resident_heap *heap_at(const struct resident *r, uint64_t address)
+{
+	size_t i = MS_COUNT_UP_TO(r->heaps.v, r->heaps.n, start, address);
+	return i && r->heaps.v[i - 1].end > address ? &r->heaps.v[i - 1] : NULL;
+}
+
+/* Of other allocators nobody knows what they round up to. */
+static void find_extent(const struct resident *r, struct placed *b)
+{
+	b->start = b->address;
+	b->end = b->address + b->size;
+	if (!r->glibc || b->user)
+		return;
+	uint64_t chunk = (b->size + HEADER + 15) & ~UINT64_C(15);
+	b->start = b->address - HEADER;
+	b->end = b->start + (chunk < CHUNK_LEAST ? CHUNK_LEAST : chunk);
+	if (!heap_at(r, b->address)) { /* a mapping of its own */
+		b->start = (b->address - 1) & ~(PAGE - 1);
+		b->end = (b->address + b->size + PAGE - 1) & ~(PAGE - 1);
+	}
+}
+
+static void find_extents(struct solving *g)
+{
+	for (size_t i = 0; i < g->n; i++) {
+		struct placed *b = &g->v[i], *last = i ? b - 1 : NULL;
+		find_extent(g->r, b);
+		if (!last || last->end <= b->start)
+			continue;
+		uint64_t least = last->address + last->size; /* no byte is of two */
+		last->end = b->start > least ? b->start : least;
+		b->start = last->end;
+	}
+}
+
+/* ---- pages ---- */
+
+static uint64_t overlap(uint64_t start, uint64_t end, uint64_t page)
+{
+	start = start > page ? start : page;
+	end = end < page + PAGE ? end : page + PAGE;
+	return end > start ? end - start : 0;
+}
+
+static bool is_own(const struct solving *g, uint64_t page)
+{
+	const struct session *s = g->w->s;
+	for (size_t i = 0; i < MG_OWN_MAX; i++)
+		if ((page >= s->pool->head->own[i][0] && page < s->pool->head->own[i][1]) ||
+		    (s->forked && page >= s->mem->own[i][0] && page < s->mem->own[i][1]))
+			return true;
+	return false;
+}
+
+/* The live bytes of block `b` on a page; with its slack in *all. */
+static uint64_t on_page(const struct placed *b, uint64_t page, uint64_t *all)
+{
+	uint64_t live = overlap(b->address, b->address + b->size, page);
+	uint64_t held = overlap(b->start, b->end, page);
+	*all = held > live ? held : live;
+	return live;
+}
+
+/* A page with blocks on it: what is free there is divided among them by their parts of it. */
+static void pin(struct solving *g, uint64_t page, uint64_t held, uint64_t hole)
+{
+	uint64_t all, left = hole;
+	uint32_t stack = g->v[g->at].stack;
+	struct resident_site *last = NULL;
+	bool alone = true;
+	for (size_t i = g->at; i < g->n && g->v[i].start < page + PAGE; i++) {
+		on_page(&g->v[i], page, &all);
+		uint64_t part = hole * all / held;
+		last = &g->r->sites[g->v[i].stack];
+		last->pinned += part;
+		left -= part;
+		alone &= g->v[i].stack == stack;
+	}
+	last->pinned += left;
+	g->r->sites[stack].alone += alone ? PAGE : 0;
+	g->r->pinned += hole;
+}
+
+/* A page of a heap of glibc that no block is on: could it be given back? */
+static void weigh_free(struct solving *g, uint64_t page)
+{
+	const struct resident *r = g->r;
+	const struct resident_heap *h = g->heap < r->heaps.n && r->heaps.v[g->heap].start <= page
+						? &r->heaps.v[g->heap]
+						: NULL;
+	uint64_t next = h && g->at < g->n && g->v[g->at].start < h->end ? g->v[g->at].start : 0;
+	if (!h || !r->glibc)
+		return;
+	g->r->arena_free += h->arena ? PAGE : 0;
+	if (page >= g->used_to + FREE_HEADER && (next || !h->arena))
+		g->r->trim += PAGE;
+	if (next && next - g->used_to >= MMAP_THRESHOLD)
+		g->r->gaps += PAGE;
+}
+
+/* A page of the heap. */
+static void split(struct solving *g, uint64_t page, uint64_t live, uint64_t held)
+{
+	g->r->slack += held - live;
+	g->r->free += PAGE - held;
+	if (held)
+		pin(g, page, held, PAGE - held);
+	else
+		weigh_free(g, page);
+}
+
+static void advance(struct solving *g, uint64_t page)
+{
+	const struct resident *r = g->r;
+	while (g->heap < r->heaps.n && r->heaps.v[g->heap].end <= page)
+		g->heap++;
+	const struct resident_heap *h = g->heap < r->heaps.n ? &r->heaps.v[g->heap] : NULL;
+	if (h && h->start <= page && g->used_to < h->start)
+		g->used_to = h->start + (h->arena ? ARENA_BYTES : 0);
+	for (; g->at < g->n && g->v[g->at].end <= page; g->at++)
+		g->used_to = g->v[g->at].end > g->used_to ? g->v[g->at].end : g->used_to;
+}
+
+/* What the page is for as a whole; NULL: for blocks, or nothing that is known. */
+static uint64_t *whole_page(struct solving *g, uint64_t page)
+{
+	return g->whole              ? g->whole
+	       : is_own(g, page)     ? &g->r->recorder
+	       : page < g->stack_end ? &g->r->stacks
+				     : NULL;
+}
+
+static void add_page(struct solving *g, uint64_t page, bool swapped)
+{
+	struct resident *r = g->r;
+	uint64_t live = 0, held = 0, all;
+	advance(g, page);
+	uint64_t *whole = whole_page(g, page);
+	bool in_heap = g->heap < r->heaps.n && r->heaps.v[g->heap].start <= page;
+	bool block = g->at < g->n && g->v[g->at].start < page + PAGE;
+	for (size_t i = g->at; i < g->n && g->v[i].start < page + PAGE; i++) {
+		struct resident_site *s = &r->sites[g->v[i].stack];
+		uint64_t bytes = on_page(&g->v[i], page, &all);
+		*(swapped || whole ? &s->elsewhere : &s->live) += bytes;
+		live += bytes;
+		held += all;
+	}
+	if (swapped)
+		return;
+	if (whole == &r->files)
+		r->region_bytes[g->region] += PAGE;
+	if (whole)
+		*whole += PAGE;
+	else if (in_heap || block || g->blocks)
+		split(g, page, live, held < PAGE ? held : PAGE);
+	else
+		r->other += PAGE;
+}
+
+/* ---- regions ---- */
+
+/* Zeroed data of a file stands behind the rest of it, in memory without a name. */
+static bool is_bss(const struct ms_region *v)
+{
+	const struct ms_proc_map *before = &v[-1].map;
+	return !v->map.inode && !*v->map.path && before->inode && before->end == v->map.start &&
+	       !strncmp(before->perms, "rw-p", 4) && !strncmp(v->map.perms, "rw-p", 4);
+}
+
+static uint64_t *whole_region(struct solving *g, size_t i, uint64_t own_inode)
+{
+	const struct ms_region *v = &g->r->regions.v[i];
+	bool memory =
+		!v->map.inode && (v->kind == MS_REGION_ANONYMOUS || v->kind == MS_REGION_HEAP);
+	if (own_inode && v->map.inode == own_inode)
+		return &g->r->recorder;
+	if (v->kind == MS_REGION_STACK)
+		return &g->r->stacks;
+	return !memory || (i && is_bss(v)) ? &g->r->files : NULL;
+}
+
+static void begin_region(struct solving *g, size_t i, uint64_t own_inode)
+{
+	const struct ms_proc_map *map = &g->r->regions.v[i].map;
+	size_t first = MS_COUNT_UP_TO(g->v, g->n, address, map->start);
+	g->region = i;
+	g->whole = whole_region(g, i, own_inode);
+	g->blocks = !g->r->glibc && first < g->n && g->v[first].address < map->end;
+	g->stack_end = 0;
+	for (size_t k = 0; k < g->w->thread_count; k++) {
+		const struct scan_thread *t = &g->w->threads[k];
+		if (t->sp < map->start || t->sp >= map->end)
+			continue;
+		uint64_t end = (t->tp + THREAD_BYTES + PAGE - 1) & ~(PAGE - 1);
+		g->stack_end = t->tp > t->sp && end < map->end ? end : map->end;
+	}
+}
+
+static void add_runs(struct solving *g)
+{
+	const struct resident *r = g->r;
+	struct stat st;
+	const uint64_t own = fstat(g->w->s->pool->memfd, &st) ? 0 : st.st_ino;
+	size_t next = 0;
+	for (size_t i = 0; i < r->runs.n; i++) {
+		const struct resident_run *run = &r->runs.v[i];
+		while (next < r->regions.n && r->regions.v[next].map.start <= run->start)
+			begin_region(g, next++, own);
+		for (uint64_t page = run->start; page < run->end; page += PAGE)
+			add_page(g, page, run->swapped);
+	}
+}
+
+void resident_solve(struct work *w)
+{
+	struct resident *r = &w->resident;
+	const struct scan_live *l = &w->q->live;
+	struct solving g = {.w = w, .r = r};
+	if (!r->taken || r->state != MS_SCAN_DONE)
+		return;
+	for (uint32_t i = 0; i < l->count; i++)
+		r->site_count =
+			l->blocks[i].stack > r->site_count ? l->blocks[i].stack : r->site_count;
+	r->sites = ms_xcalloc(++r->site_count, sizeof *r->sites);
+	r->region_bytes = ms_xcalloc(r->regions.n, sizeof *r->region_bytes);
+	for (size_t i = 0; i < r->heaps.n; i++)
+		r->arenas += r->heaps.v[i].arena >> 26 == r->heaps.v[i].start >> 26;
+	place_blocks(&g);
+	find_extents(&g);
+	add_runs(&g);
+	r->other += r->missing;
+	free(g.v);
+}

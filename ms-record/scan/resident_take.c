@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ * What is resident of a process that stands still: its mappings, pages, and glibc's heaps.
+ *
+ * Only mappings of which something is resident or swapped out are looked through, and where the
+ * kernel can tell spans of pages nothing else is walked: a reservation of a terabyte costs nothing.
+ */
+#include "resident.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libcommon/base/order.h"
+#include "ms-record/base/descriptor.h"
+#include "ms-record/session/session.h"
+#include "scan_work.h"
+
+#define PAGE UINT64_C(4096)
+#define HEAP_MOST (UINT64_C(64) << 20) /* glibc's heaps begin at multiples of that */
+#define ARENA_FIRST 0x18u              /* and their arenas so far behind, at least; at most: */
+#define ARENA_LAST 0x100u
+
+struct taking {
+	struct resident *r;
+	uint64_t found, most; /* bytes of a region: of its runs, as smaps says */
+};
+
+static void add_run(void *arg, uint64_t start, uint64_t end, bool swapped)
+{
+	struct taking *t = arg;
+	*MS_PUSH(&t->r->runs) = (struct resident_run){start, end, swapped};
+	t->found += swapped ? 0 : end - start;
+}
+
+/* Of what the page map alone tells some may be the kernel's page of zeros, which nobody counts. */
+static void drop_excess(struct taking *t, size_t first)
+{
+	struct resident *r = t->r;
+	while (t->found > t->most && r->runs.n > first) {
+		struct resident_run *last = &r->runs.v[r->runs.n - 1];
+		uint64_t size = last->end - last->start, over = t->found - t->most;
+		uint64_t less = last->swapped || size < over ? size : over;
+		t->found -= last->swapped ? 0 : less;
+		last->end -= less;
+		r->runs.n -= last->end == last->start;
+	}
+	r->missing += t->most > t->found ? t->most - t->found : 0;
+}
+
+/* A heap that begins there has in front: its arena, the heap before it, its size. */
+static void look_for_heap(struct resident *r, struct memory *m, uint64_t at, uint64_t region_end)
+{
+	uint64_t info[3];
+	if (!memory_get(m, at, info, sizeof info) || info[0] % 8 || info[1] % HEAP_MOST ||
+	    info[2] % PAGE || info[2] - 1 >= HEAP_MOST || info[2] > region_end - at)
+		return;
+	uint64_t base = info[0] & ~(HEAP_MOST - 1), behind = info[0] - base;
+	if (behind >= ARENA_FIRST && behind <= ARENA_LAST && (info[1] != 0) == (base != at))
+		*MS_PUSH(&r->heaps) = (struct resident_heap){at, at + info[2], info[0]};
+}
+
+static void look_for_heaps(struct resident *r, struct memory *m, const struct ms_proc_map *map,
+			   size_t first)
+{
+	for (size_t i = first; i < r->runs.n && r->glibc; i++) {
+		const struct resident_run *run = &r->runs.v[i];
+		uint64_t at = (run->start + HEAP_MOST - 1) & ~(HEAP_MOST - 1);
+		for (; at < run->end && !run->swapped; at += HEAP_MOST)
+			look_for_heap(r, m, at, map->end);
+	}
+}
+
+static void take_region(struct resident *r, struct memory *m, const struct ms_region *v)
+{
+	struct taking t = {.r = r, .most = v->memory.rss};
+	size_t first = r->runs.n;
+	if (!v->memory.rss && !v->memory.swap)
+		return;
+	memory_runs(m, v->map.start, v->map.end, v->memory.rss + v->memory.swap, add_run, &t);
+	drop_excess(&t, first);
+	if (v->kind == MS_REGION_HEAP)
+		*MS_PUSH(&r->heaps) = (struct resident_heap){v->map.start, v->map.end, 0};
+	else if (!v->map.inode && !strncmp(v->map.perms, "rw-p", 4))
+		look_for_heaps(r, m, &v->map, first);
+}
+
+/* What another allocator mapped for itself. */
+static void add_spans(struct work *w, struct memory *m)
+{
+	struct resident *r = &w->resident;
+	struct mg_arenas a;
+	scan_read_arenas(m, w->s, &a);
+	for (uint32_t i = 0; i < a.count; i++)
+		*MS_PUSH(&r->heaps) = (struct resident_heap){a.span[i][0], a.span[i][1], 0};
+	if (r->heaps.n)
+		qsort(r->heaps.v, r->heaps.n, sizeof *r->heaps.v, ms_by_first_number);
+}
+
+void resident_take(struct work *w, pid_t tid)
+{
+	struct resident *r = &w->resident;
+	struct memory m = MEMORY_CLOSED;
+	char name[32];
+	uint64_t begin = clock_mono();
+	snprintf(name, sizeof name, "task/%d", (int)tid);
+	const struct ms_proc p = {
+		.folder = openat(w->s->proc, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+	r->glibc =
+		!strncmp(w->s->mem->allocator, "glibc ", 6) && !strchr(w->s->mem->allocator, ',');
+	r->taken = p.folder >= 0 && !memory_open(&m, w->s->proc, tid, w->deadline_ns) &&
+		   !ms_regions_read(&p, true, &r->regions) && r->regions.n;
+	for (size_t i = 0; r->taken && i < r->regions.n; i++)
+		take_region(r, &m, &r->regions.v[i]);
+	if (r->taken)
+		add_spans(w, &m);
+	memory_close(&m);
+	descriptor_close(p.folder);
+	r->pause_ns = clock_mono() - begin;
+}
+
+void resident_free(struct work *w)
+{
+	struct resident *r = &w->resident;
+	ms_regions_free(&r->regions);
+	MS_FREE(r->runs.v, r->heaps.v, r->sites, r->region_bytes);
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT
+ * --resident: what the memory is for that is resident, who keeps it so, and what gives it back.
+ */
+#include "table.h"
+
+#include "names.h"
+
+#include <string.h>
+
+#define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
+
+/* The moment of each process: that of --at, else the latest that is known. */
+#define PICK                                                                                       \
+	"WITH pick AS (SELECT process, max(moment) AS moment FROM resident WHERE state = 'done'"   \
+	" AND (%Q = 'end' OR label = %Q) GROUP BY process),"                                       \
+	" now AS (SELECT r.* FROM resident r JOIN pick USING (process, moment)) "
+#define MMAP_LEAST (UINT64_C(128) << 10) /* of glibc: blocks from here on are mappings, at first */
+#define WORTH_PART 20u                   /* advice that gains less of RSS is not worth it */
+
+enum part { LIVE, SLACK, FREE, OTHER, STACKS, FILES, RECORDER, PARTS };
+static const struct {
+	const char *name, *said, *what;
+} parts[] = {
+	[LIVE] = {"live data", "live data", "bytes that the program asked for and has not freed"},
+	[SLACK] = {"slack", "slack", "the allocator's rounding, and what it notes with blocks"},
+	[FREE] = {"free but held", "free but held by the allocator", "on pages of the heap"},
+	[OTHER] = {"other memory", "other memory", "anonymous, and no recorded block is in it"},
+	[STACKS] = {"stacks", "stacks", "of threads that ran then"},
+	[FILES] = {"files", "files", "programs, libraries, mapped files"},
+	[RECORDER] = {"recorder", "the recorder's", "what MemScope has in the process"},
+};
+
+/* What is known of all processes together; UNKNOWN = not all, or none, say. */
+struct facts {
+	uint64_t part[PARTS];
+	uint64_t rss, swap, untouched, pinned, trim, arenas, arena_free, gaps, wide, peak;
+	const char *label, *allocator;
+};
+
+static struct facts find(struct model *m)
+{
+	struct facts f = {0};
+	sqlite3_stmt *q = model_ask(
+		m,
+		PICK "SELECT sum(live_bytes), sum(slack_bytes),"
+		     " sum(free_bytes), sum(other_bytes), sum(stack_bytes), sum(file_bytes),"
+		     " sum(recorder_bytes), sum(rss_bytes), sum(swap_bytes), sum(untouched_bytes),"
+		     " sum(pinned_bytes), sum(trim_bytes), sum(arenas), sum(arena_free_bytes),"
+		     " sum(gap_bytes), max(wide), sum(p.peak_bytes), min(label), min(p.allocator)"
+		     " FROM now JOIN process p ON p.id = process",
+		m->at_label, m->at_label);
+	uint64_t *const more[] = {&f.rss,    &f.swap,       &f.untouched, &f.pinned, &f.trim,
+				  &f.arenas, &f.arena_free, &f.gaps,      &f.wide,   &f.peak};
+	while (model_next(&q)) {
+		for (int i = 0; i < PARTS; i++)
+			f.part[i] = figure_in(q, i);
+		for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+			*more[i] = figure_in(q, PARTS + (int)i);
+		const void *label = sqlite3_column_text(q, PARTS + 10),
+			   *allocator = sqlite3_column_text(q, PARTS + 11);
+		f.label = label ? SAY("%s", (const char *)label) : NULL;
+		f.allocator = allocator ? SAY("%s", (const char *)allocator) : "the allocator";
+	}
+	return f;
+}
+
+/* Why nothing is known. */
+static const char *unknown(struct model *m)
+{
+	static const char *const why[][2] = {
+		{"killed", "killed, or gone without exit()"},
+		{"time", "it took too long"},
+		{"unreadable", "its pages could not be read"},
+		{"threads", "its threads could not be stopped"},
+		{"lost", "events were lost"},
+		{"stopped", "recording had stopped before the end"},
+		{"ended", "it ended meanwhile"},
+		{"files", "the recorder had no descriptor left"},
+	};
+	const char *said = "recorded without --resident";
+	sqlite3_stmt *q = model_ask(m, "SELECT state FROM resident ORDER BY moment DESC LIMIT 1");
+	while (model_next(&q)) {
+		const char *state = (const char *)sqlite3_column_text(q, 0);
+		said = "not at this moment";
+		for (size_t i = 0; state && i < sizeof why / sizeof *why; i++)
+			said = strcmp(state, why[i][0]) == 0 ? why[i][1] : said;
+	}
+	return SAY("n/a (%s)", said);
+}
+
+bool resident_known(struct model *m)
+{
+	return model_number(m, "SELECT EXISTS(SELECT 1 FROM resident WHERE state = 'done')") == 1;
+}
+
+/* ---- advice ---- */
+
+struct advice {
+	const char *what, *when;
+	uint64_t gain;
+};
+enum { ADVICE_MOST = 3 };
+
+static bool is_glibc(const struct facts *f)
+{
+	return strncmp(f->allocator, "glibc ", 6) == 0 && !strchr(f->allocator, ',') && !f->wide;
+}
+
+/* What one arena would have needed, had all threads shared it: about the peak of what was live, with
+ * slack as it is now. */
+static uint64_t arena_gain(const struct facts *f)
+{
+	double live = (double)(f->part[LIVE] ? f->part[LIVE] : 1);
+	double need = (double)f->peak * (1 + (double)f->part[SLACK] / live);
+	double have = (double)(f->part[LIVE] + f->part[SLACK] + f->part[FREE]);
+	uint64_t gain = have > need ? (uint64_t)(have - need) : 0;
+	return gain < f->arena_free ? gain : f->arena_free;
+}
+
+/* The largest gain first; how many. */
+static size_t advise(struct model *m, const struct facts *f, struct advice out[ADVICE_MOST])
+{
+	size_t n = 0, to = 0;
+	bool large = model_number(m,
+				  "SELECT EXISTS(SELECT 1 FROM size_class WHERE low >= %llu AND"
+				  " allocations > 0)",
+				  (unsigned long long)MMAP_LEAST) == 1;
+	if (!f->label || !is_glibc(f))
+		return 0;
+	out[n++] = (struct advice){"call malloc_trim(0)", "after what was freed last", f->trim};
+	if (f->arenas)
+		out[n++] = (struct advice){"set MALLOC_ARENA_MAX=1",
+					   "where threads allocate one after the other",
+					   arena_gain(f)};
+	if (large)
+		out[n++] = (struct advice){"set MALLOC_MMAP_THRESHOLD_=131072",
+					   "large blocks get mappings of their own", f->gaps};
+	for (size_t i = 0; i < n; i++) {
+		if (out[i].gain < f->rss / WORTH_PART)
+			continue;
+		struct advice a = out[i];
+		size_t k = to++;
+		for (; k && out[k - 1].gain < a.gain; k--)
+			out[k] = out[k - 1];
+		out[k] = a;
+	}
+	return to;
+}
+
+static const struct column advice_columns[] = {
+	{"advice", "advice", CELL_TEXT, .sum = false},
+	{"gives back about", "gain_bytes", CELL_SIZE, .sum = false},
+	{"of RSS", NULL, CELL_TEXT, .sum = false},
+	{"", "when", CELL_TEXT, .sum = false},
+};
+
+static struct table advice_table(struct model *m, const struct facts *f)
+{
+	struct table t =
+		TABLE_OF(advice_columns, .title = "ADVICE, each for itself: gains do not add up",
+			 .empty = "none that would give back a twentieth of RSS");
+	struct advice all[ADVICE_MOST];
+	size_t n = advise(m, f, all);
+	if (f->label && !is_glibc(f))
+		t.empty = f->wide ? "none: blocks that were not recorded count as free"
+				  : "none: what another allocator than glibc's does is not known";
+	for (size_t i = 0; i < n; i++) {
+		struct cell *c = table_row(m, &t)->cells;
+		c[0].s = all[i].what;
+		c[1].n = all[i].gain;
+		c[2].s = say_share(m, all[i].gain, f->rss);
+		c[3].s = all[i].when;
+	}
+	return t;
+}
+
+/* ---- the answer ---- */
+
+static const char *largest_file(struct model *m)
+{
+	const char *name = NULL;
+	sqlite3_stmt *q = model_ask(
+		m,
+		PICK "SELECT file FROM resident_file JOIN pick USING (process, moment) GROUP BY"
+		     " file ORDER BY sum(bytes) DESC LIMIT 1",
+		m->at_label, m->at_label);
+	while (model_next(&q))
+		name = SAY("%s", (const char *)sqlite3_column_text(q, 0));
+	return name ? name_clean(&m->arena, name, false) : "";
+}
+
+/* What to do about the largest part. */
+static const char *what_to_do(struct model *m, const struct facts *f, enum part largest)
+{
+	struct advice all[ADVICE_MOST];
+	size_t n = advise(m, f, all);
+	switch (largest) {
+	case LIVE:
+		return "--leaks says whose";
+	case SLACK:
+		return "fewer, larger blocks, or a pool, would need less";
+	case FREE:
+		return n ? SAY("%s: about %s would be given back", all[0].what,
+			       say_size(m, all[0].gain))
+		       : figure_or_0(f->pinned) > f->part[FREE] / 2
+			       ? SAY("%s of it on pages that live blocks keep, below by site",
+				     say_size(m, f->pinned))
+			       : "it decides when to give that back";
+	case OTHER:
+		return "record with --mmap to see who mapped it";
+	case FILES:
+		return SAY("most of it %s", largest_file(m));
+	case RECORDER:
+		return "not there without the recorder";
+	default:
+		return "ulimit -s and the number of threads decide";
+	}
+}
+
+const char *resident_answer(struct model *m)
+{
+	struct facts f = find(m);
+	enum part largest = LIVE;
+	if (!f.label)
+		return unknown(m);
+	for (int i = 0; i < PARTS; i++)
+		if (figure_or_0(f.part[i]) > f.part[largest])
+			largest = (enum part)i;
+	return SAY("RSS %s (%s): the largest part, %s (%s), is %s: %s", say_size(m, f.rss),
+		   name_clean(&m->arena, f.label, false), say_size(m, f.part[largest]),
+		   say_share(m, f.part[largest], f.rss), parts[largest].said,
+		   what_to_do(m, &f, largest));
+}
+
+/* ---- parts ---- */
+
+enum { PART_NAME, PART_RESIDENT, PART_SHARE = 3, PART_BESIDE, PART_MEANING = 6 };
+static const struct column part_columns[] = {
+	{"part", "part", CELL_TEXT, .sum = false},
+	{"resident", NULL, CELL_VALUE, .sum = false},
+	{NULL, "resident_bytes", CELL_SIZE, .sum = false},
+	{"of RSS", NULL, CELL_VALUE, .sum = false},
+	{"beside", NULL, CELL_VALUE, .sum = false},
+	{NULL, "beside_bytes", CELL_SIZE, .sum = false},
+	{"", "meaning", CELL_TEXT, .sum = false, .optional = true},
+};
+
+/* Nothing where a figure is not of the row; "n/a" where it is not known. */
+static struct row *part_row(struct model *m, struct table *t, const char *name, uint64_t resident,
+			    const char *share, uint64_t beside, const char *what)
+{
+	struct row *r = table_row(m, t);
+	struct cell *c = r->cells;
+	c[PART_NAME].s = name;
+	c[PART_RESIDENT].s = share ? say_size(m, resident) : NULL;
+	c[PART_RESIDENT + 1].n = share ? resident : UNKNOWN;
+	c[PART_SHARE].s = share;
+	c[PART_BESIDE].s = share ? NULL : say_size(m, beside);
+	c[PART_BESIDE + 1].n = share ? UNKNOWN : beside;
+	c[PART_MEANING].s = what;
+	return r;
+}
+
+static struct table part_table(struct model *m, const struct facts *f)
+{
+	struct table t = TABLE_OF(part_columns, .title = "RESIDENT MEMORY by what it is for",
+				  .empty = unknown(m));
+	uint64_t sum = 0;
+	if (!f->label)
+		return t;
+	for (int i = 0; i < PARTS; i++) {
+		part_row(m, &t, parts[i].name, f->part[i], say_share(m, f->part[i], f->rss), 0,
+			 parts[i].what);
+		sum += figure_or_0(f->part[i]);
+	}
+	part_row(m, &t, "never touched", 0, NULL, f->untouched, "of live blocks: not resident");
+	part_row(m, &t, "swapped out", 0, NULL, f->swap, "of all mappings: not resident");
+	part_row(m, &t, "RSS", f->rss, say_share(m, sum, f->rss), 0,
+		 "as the kernel says, and how much of it the parts have")
+		->kind = ROW_TOTAL;
+	return t;
+}
+
+/* ---- sites, files ---- */
+
+enum { WHERE, PINNED, ALONE, TOUCHED, BLOCKS, NEVER, SITE, PLACE };
+static const struct column site_columns[] = {
+	{"first frame of your code", "function", CELL_FUNCTION, .sql = "NULL"},
+	{"pins", "pinned_bytes", CELL_SIZE, .sum = true},
+	{"alone on", "alone_bytes", CELL_SIZE, .sum = true, .optional = true},
+	{"live there", "live_bytes", CELL_SIZE, .sum = true},
+	{"blocks", "blocks", CELL_COUNT, .sum = true, .optional = true},
+	{"never touched", "untouched_bytes", CELL_SIZE, .sum = true},
+	{"#", "site", CELL_ID, .sum = false},
+	{"", "place", CELL_PATH, .sql = "NULL", .optional = true},
+};
+
+/* Those that have some of the column `by`, most first. */
+static struct table site_table(struct model *m, int by, size_t limit)
+{
+	struct table t = TABLE_OF(site_columns, .title = NULL);
+	static const struct style plain = {.full_names = true};
+	table_query(m, &t,
+		    "FROM (" PICK "SELECT x.* FROM resident_site x JOIN site s ON s.id = x.site"
+		    " JOIN pick p ON p.process = s.process AND p.moment = x.moment"
+		    " WHERE %s > 0) ORDER BY site",
+		    m->at_label, m->at_label, site_columns[by].name);
+	for (size_t i = 0; i < t.n; i++) {
+		struct cell *c = t.rows[i].cells;
+		const struct site *s = model_site(m, (int64_t)c[SITE].n);
+		const struct frame *f = s ? site_frame(m, s) : NULL;
+		c[WHERE].s = f ? frame_name(&m->arena, m, f) : "(no stack)";
+		c[PLACE].s = f ? frame_place(&m->arena, m, f, &plain) : NULL;
+	}
+	t.title = by == PINNED
+			  ? "SITES by what they pin: free bytes on pages that their blocks keep"
+			  : "SITES by what was never touched of their live blocks";
+	t.empty = "none";
+	table_finish(m, &t, by, limit, "site", TOTAL_NONE);
+	return t;
+}
+
+static const struct column file_columns[] = {
+	{"file", "file", CELL_PATH, .sql = "iif(file = '', '(others)', file)"},
+	{"resident", "resident_bytes", CELL_SIZE, .sum = true, .sql = "sum(bytes)"},
+};
+
+static struct table file_table(struct model *m, size_t limit)
+{
+	struct table t = TABLE_OF(file_columns, .title = "FILES", .empty = "no file is resident");
+	table_query(m, &t,
+		    "FROM (" PICK "SELECT f.* FROM resident_file f JOIN pick USING (process,"
+		    " moment)) GROUP BY file ORDER BY sum(bytes) DESC, file",
+		    m->at_label, m->at_label);
+	table_finish(m, &t, -1, limit, "file", TOTAL_NONE);
+	return t;
+}
+
+const char *const resident_names[RESIDENT_TABLES] = {
+	"resident", "resident_sites", "resident_untouched", "resident_files", "resident_advice"};
+
+size_t resident_tables(struct model *m, size_t limit, struct table out[RESIDENT_TABLES])
+{
+	struct facts f = find(m);
+	size_t few = limit > 5 && limit < 1000 ? 5 : limit, n = 0;
+	out[n++] = part_table(m, &f);
+	if (!f.label)
+		return n;
+	out[n++] = site_table(m, PINNED, limit);
+	out[n++] = site_table(m, NEVER, limit);
+	out[n++] = file_table(m, few);
+	out[n++] = advice_table(m, &f);
+	return n;
+}

@@ -1,0 +1,85 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What resident memory is for: the parts make up RSS, each case has the part that resident.c makes, and advice that is followed gives
+# back what it promised.
+set -eu
+program=$TB/targets/resident
+fail() { echo "$*" >&2; exit 1; }
+near() { # name got want percent
+	awk -v g="$2" -v w="$3" -v p="$4" 'BEGIN { d = g - w; d = d < 0 ? -d : d; exit !(d <= w * p / 100) }' || fail "$1: $2, not $3"
+}
+ask() { sqlite3 "$case.db" "SELECT $1 FROM resident"; }
+head -c 33554432 /dev/zero | tr '\0' x >big-file
+record() { # case, and what else the program is given
+	case=$1
+	shift
+	ms-record -q --resident --leak-check=auto:50s -o "$case.trace" "$program" "$case" "$@" >"$case.rss"
+	ms-snap -o "$case.db" "$case.trace"
+	test "$(ask "label || ' ' || state || ' ' || wide")" = "end done 0"
+	# What the kernel said to the program a moment before, which has done some more since, in the library too.
+	near "$case: parts" "$(ask 'live_bytes + slack_bytes + free_bytes + other_bytes + stack_bytes + file_bytes + recorder_bytes')" "$(cat "$case.rss")" 4
+	test "$(ask 'rss_bytes = live_bytes + slack_bytes + free_bytes + other_bytes + stack_bytes + file_bytes + recorder_bytes')" = 1
+	# Sites make up what the process has.
+	test "$(sqlite3 "$case.db" "SELECT (SELECT coalesce(sum(live_bytes), 0) || ' ' || coalesce(sum(pinned_bytes), 0) || ' ' ||
+		coalesce(sum(untouched_bytes), 0) FROM resident_site) = live_bytes || ' ' || pinned_bytes || ' ' || untouched_bytes,
+		(SELECT sum(bytes) FROM resident_file) = file_bytes FROM resident")" = "1|1"
+}
+rss() { env "$@" | tail -n 1; }
+
+record pinned
+test "$(ask 'live_bytes || " " || blocks || " " || untouched_bytes')" = "400000 10000 0"
+near "pinned" "$(ask pinned_bytes)" 40160000 0.5
+test "$(ask 'trim_bytes < 100000')" = 1
+ms-report --width 100 --resident pinned.trace >said
+grep -q '^RSS .*is free but held by the allocator: 38.3 MiB' said || fail "$(cat said)"
+grep -qE '^pin +38.3 MiB +38.[5-9] MiB +390.6 KiB +10,000 +0 B +[0-9] +resident.c:[0-9]+$' said || fail "$(cat said)"
+grep -q '^none that would give back' said
+
+record trim
+# 41,943 blocks of 1,008 bytes with their headers, and what malloc_trim leaves
+near "trim" "$(ask trim_bytes)" 42278000 1
+near "malloc_trim" "$(($(rss "$program" trim) - $(rss "$program" trim "then")))" "$(ask trim_bytes)" 25
+ms-report --resident trim.trace | grep -qE '^call malloc_trim\(0\) +40.3 MiB +9[0-9] %' || fail "no advice to trim"
+
+record arenas
+test "$(ask arenas)" -ge 7
+gain=$(ms-report --resident --json arenas.trace | python3 -c 'import json, sys
+v = {x["view"]: x["rows"] for x in json.load(sys.stdin)["views"]}
+assert list(v) == ["resident", "resident_sites", "resident_untouched", "resident_files", "resident_advice"], list(v)
+assert v["resident"][0]["part"] == "live data" and v["resident"][2]["resident_bytes"] > 16 << 23
+print({x["advice"]: x["gain_bytes"] for x in v["resident_advice"]}["set MALLOC_ARENA_MAX=1"])')
+near "MALLOC_ARENA_MAX" "$(($(rss "$program" arenas) - $(rss MALLOC_ARENA_MAX=1 "$program" arenas)))" "$gain" 25
+
+record large
+near "large" "$(ask gap_bytes)" 25165824 1
+near "MALLOC_MMAP_THRESHOLD_" "$(($(rss "$program" large) - $(rss MALLOC_MMAP_THRESHOLD_=131072 "$program" large)))" "$(ask gap_bytes)" 25
+ms-report --resident large.trace | grep -q '^set MALLOC_MMAP_THRESHOLD_=131072 *24.0 MiB'
+
+# Only what was written is there; a terabyte that is reserved is not walked.
+record reserve
+near "untouched" "$(ask untouched_bytes)" $(((1024 - 5 + 64) * 1048576)) 0.01
+near "written" "$(ask live_bytes)" 5242880 0.2
+near "mapped" "$(ask other_bytes)" $((3 * 1048576 + 4096)) 2
+test "$(ask 'pause_ns < 500000000')" = 1
+ms-report --width 100 --resident reserve.trace | grep -qE '^reserve +0 B +5.0 MiB +5.0 MiB +1 +1019.0 MiB'
+
+record leak
+near "leak" "$(ask live_bytes)" $((20 * (1048576 - 4096))) 0.1
+ms-report --resident leak.trace | grep -q 'is live data: --leaks says whose$'
+
+record file big-file
+near "file" "$(sqlite3 file.db "SELECT bytes FROM resident_file WHERE file LIKE '%/big-file'")" 33554432 0.1
+ms-report --width 200 --resident file.trace | grep -q "is files: most of it $PWD/big-file$"
+
+# Without verdicts; without the option; not with samples.
+ms-record -q --resident --leak-check=no -o plain.trace "$program" leak >/dev/null
+test "$(ms-report --sql 'SELECT (SELECT count(*) FROM scan) || state FROM resident' plain.trace | tail -n 1)" = 0done
+ms-record -q -o without.trace "$program" leak >/dev/null
+ms-report --resident without.trace | grep -qx 'n/a (recorded without --resident)'
+ms-report without.trace | grep -q 'not live heap: --resident' && fail "what is not known is offered"
+ms-report file.trace | grep -q "not live heap: --resident$"
+ms-record --resident --sample 4k -o no.trace true 2>said && fail "taken with --sample"
+grep -qx 'ms-record: --resident does not go together with --sample: it needs all blocks' said
+# One that is killed is said to be.
+ms-record -q --resident -o killed.trace "$program" leak die >/dev/null || :
+ms-report --resident killed.trace | grep -qx 'n/a (killed, or gone without exit())'
