@@ -360,8 +360,9 @@ enum ms_scan_state {
  * call stack that were live then, those with FILE what is resident of a file. All in bytes unless
  * said; the head's from 14 on are of the process. */
 enum ms_resident_field {
-	MS_RESIDENT_MOMENT = 1,    /* from 1; in every record */
-	MS_RESIDENT_LABEL = 2,     /* bytes: "end", "mark:NAME", "request", "resident[:NAME]" */
+	MS_RESIDENT_MOMENT = 1, /* from 1; in every record */
+	MS_RESIDENT_LABEL =
+		2, /* bytes: "end", "mark:NAME", "request", "resident[:NAME]", "detach" */
 	MS_RESIDENT_FILE = 3,      /* bytes: path; empty: all others */
 	MS_RESIDENT_STACK = 4,     /* stack node; 0 = none */
 	MS_RESIDENT_BLOCKS = 5,    /* a count */

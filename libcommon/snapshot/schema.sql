@@ -38,7 +38,7 @@
 --                    reason: after_scan: live at the end, allocated after the scan at the end, which judged none of them; else empty
 --   scan.late_*      of the scan at the end that was done: what is live at the end and came after it; no part of its other sums
 --   lost_with        a block that several retain counts for the one whose oldest unreachable block is oldest; root may be hidden by a filter
---   resident         of a moment (end, mark:NAME, request, resident[:NAME]) what resident pages are for: live + slack + free + other +
+--   resident         of a moment (end, mark:NAME, request, resident[:NAME], detach) what resident pages are for: live + slack + free + other +
 --                    stack + file + recorder make up rss; slack is null where nobody knows it, and counted as free; untouched: of live
 --                    blocks neither in memory nor swapped out, no part of rss; pinned, trim, arena_free, gap: of free, see ms-record(1)
 --   resident_site    bytes, live_bytes: of live blocks, and of these resident; pinned_bytes: its part of what is free on their pages

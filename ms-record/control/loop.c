@@ -19,6 +19,7 @@
 #include "ms-record/base/descriptor.h"
 #include "ms-record/session/samples.h"
 
+#define RESIDENT_NS UINT64_C(5000000000)
 #define GRACE_NS UINT64_C(200000000)
 #define HANDSHAKE_NS UINT64_C(1000000000)
 #define AGAIN_NS UINT64_C(2000000000)
@@ -65,6 +66,17 @@ void control_end(struct control *c, struct session *s, int how, int status)
 	wake_up(&c->drain.wake);
 }
 
+/* Once more what is resident, before nobody knows any longer what is live. */
+static void tell_resident(struct control *c)
+{
+	uint64_t until = clock_mono() + RESIDENT_NS;
+	bool busy = c->tell.first && c->tell.first->step == TELL_SCANNING;
+	if (!c->opt->session.resident || busy || !scanner_ask(c->scanner, "detach"))
+		return;
+	while (!scanner_answer(c->scanner) && clock_mono() < until)
+		usleep(1000);
+}
+
 void control_stop(struct control *c, const char *why)
 {
 	if (c->stopped)
@@ -72,6 +84,7 @@ void control_stop(struct control *c, const char *why)
 	c->stopped = true;
 	c->stop_why = why;
 	c->stopped_ns = clock_mono();
+	tell_resident(c);
 	if (c->attached)
 		multi_attach_detach(c);
 	else

@@ -248,7 +248,8 @@ static uint64_t *whole_region(struct solving *g, size_t i, uint64_t own_inode)
 	const struct ms_region *v = &g->r->regions.v[i];
 	bool memory =
 		!v->map.inode && (v->kind == MS_REGION_ANONYMOUS || v->kind == MS_REGION_HEAP);
-	if (own_inode && v->map.inode == own_inode)
+	if ((own_inode && v->map.inode == own_inode) ||
+	    !strncmp(v->map.path, "/memfd:memscope-", 16))
 		return &g->r->recorder;
 	if (v->kind == MS_REGION_STACK)
 		return &g->r->stacks;

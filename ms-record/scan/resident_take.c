@@ -106,8 +106,9 @@ void resident_take(struct work *w, pid_t tid)
 	snprintf(name, sizeof name, "task/%d", (int)tid);
 	const struct ms_proc p = {
 		.folder = openat(w->s->proc, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-	r->glibc =
-		!strncmp(w->s->mem->allocator, "glibc ", 6) && !strchr(w->s->mem->allocator, ',');
+	const char *allocator = w->s->mem->allocator; /* alone, and nothing that merely begins so */
+	r->glibc = !strncmp(allocator, "glibc", 5) && (!allocator[5] || allocator[5] == ' ') &&
+		   !strchr(allocator, ',');
 	r->taken = p.folder >= 0 && !memory_open(&m, w->s->proc, tid, w->deadline_ns) &&
 		   !ms_regions_read(&p, true, &r->regions) && r->regions.n;
 	for (size_t i = 0; r->taken && i < r->regions.n; i++)

@@ -103,7 +103,7 @@ enum { ADVICE_MOST = 3 };
 
 static bool is_glibc(const struct facts *f)
 {
-	return strncmp(f->allocator, "glibc ", 6) == 0 && !strchr(f->allocator, ',') && !f->wide;
+	return strncmp(f->allocator, "glibc", 5) == 0 && !strchr(f->allocator, ',') && !f->wide;
 }
 
 /* What one arena would have needed, had all threads shared it: about the peak of what was live, with
@@ -228,7 +228,10 @@ const char *resident_answer(struct model *m)
 			largest = (enum part)i;
 	return SAY("RSS %s (%s): the largest part, %s (%s), is %s: %s", say_size(m, f.rss),
 		   name_clean(&m->arena, f.label, false), say_size(m, f.part[largest]),
-		   say_share(m, f.part[largest], f.rss), parts[largest].said,
+		   say_share(m, f.part[largest], f.rss),
+		   largest == FREE && figure_some(f.wide)
+			   ? "free, or of blocks that were not recorded"
+			   : parts[largest].said,
 		   what_to_do(m, &f, largest));
 }
 
@@ -269,8 +272,9 @@ static struct table part_table(struct model *m, const struct facts *f)
 	if (!f->label)
 		return t;
 	for (int i = 0; i < PARTS; i++) {
-		part_row(m, &t, parts[i].name, f->part[i], say_share(m, f->part[i], f->rss), 0,
-			 parts[i].what);
+		part_row(m, &t,
+			 i == FREE && figure_some(f->wide) ? "free or unrecorded" : parts[i].name,
+			 f->part[i], say_share(m, f->part[i], f->rss), 0, parts[i].what);
 		sum += figure_or_0(f->part[i]);
 	}
 	part_row(m, &t, "never touched", 0, NULL, f->untouched, "of live blocks: not resident");
@@ -336,8 +340,31 @@ static struct table file_table(struct model *m, size_t limit)
 	return t;
 }
 
-const char *const resident_names[RESIDENT_TABLES] = {
-	"resident", "resident_sites", "resident_untouched", "resident_files", "resident_advice"};
+static const struct column moment_columns[] = {
+	{"moment", "label", CELL_TEXT, .sum = false},
+	{"at", "time_ns", CELL_TIME, .sum = false},
+	{"RSS", "rss_bytes", CELL_SIZE, .sum = false},
+	{"live data", "live_bytes", CELL_SIZE, .sum = false},
+	{"slack", "slack_bytes", CELL_SIZE, .sum = false},
+	{"free but held", "free_bytes", CELL_SIZE, .sum = false},
+	{"other", "other_bytes", CELL_SIZE, .sum = false},
+	{"files", "file_bytes", CELL_SIZE, .sum = false},
+	{"process", "process", CELL_ID, .sum = false},
+};
+
+/* How it came to that. */
+static struct table moment_table(struct model *m)
+{
+	struct table t = TABLE_OF(moment_columns, .title = "MOMENTS");
+	table_query(m, &t, "FROM resident WHERE state = 'done' ORDER BY process, moment");
+	if (m->processes.n == 1)
+		table_retitle(m, &t, t.column_count - 1, NULL);
+	return t;
+}
+
+const char *const resident_names[RESIDENT_TABLES] = {"resident",           "resident_sites",
+						     "resident_untouched", "resident_files",
+						     "resident_advice",    "resident_moments"};
 
 size_t resident_tables(struct model *m, size_t limit, struct table out[RESIDENT_TABLES])
 {
@@ -350,5 +377,6 @@ size_t resident_tables(struct model *m, size_t limit, struct table out[RESIDENT_
 	out[n++] = site_table(m, NEVER, limit);
 	out[n++] = file_table(m, few);
 	out[n++] = advice_table(m, &f);
-	return n;
+	out[n] = moment_table(m);
+	return n + (out[n].n > 1);
 }

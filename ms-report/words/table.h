@@ -173,8 +173,8 @@ const char *heaps_missing(struct model *m);
 /* ---- resident_tables.c: --resident ---- */
 
 /* What is resident at the moment by what it is for, sites by what they pin and by what was never
- * touched, files, advice: at most RESIDENT_TABLES; how many. Their names for machines. */
-#define RESIDENT_TABLES 5
+ * touched, files, advice, moments: at most RESIDENT_TABLES; how many. Their names for machines. */
+#define RESIDENT_TABLES 6
 size_t resident_tables(struct model *m, size_t limit, struct table out[RESIDENT_TABLES]);
 extern const char *const resident_names[RESIDENT_TABLES];
 /* Is it known of any moment? */

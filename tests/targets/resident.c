@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Memory that is resident for reasons known beforehand: resident CASE [then].
+ * Memory that is resident for reasons known beforehand: resident CASE [then|wait|die].
  *
  *   pinned    10,000 blocks of 4,000 bytes are freed, and one of 40 bytes behind each stays
- *   trim      40 MiB in blocks of 1,000 bytes are freed, below one that stays; `then`: malloc_trim
+ *   trim      40 MiB in blocks of 1,000 bytes are freed, below one that stays; `then`: malloc_trim (of all)
  *   arenas    8 threads do that one after the other, 16 MiB each
  *   reserve   1 GiB of which 5 MiB are written, 64 MiB of zeros that are only read; 1 TiB mapped, of
  *             which 3 MiB and the last page are
@@ -160,6 +160,8 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[argc - 1], "then"))
 		malloc_trim(0);
 	print_rss();
+	if (!strcmp(argv[argc - 1], "wait"))
+		getchar();
 	if (!strcmp(argv[argc - 1], "die"))
 		raise(SIGKILL);
 	return 0;
