@@ -45,7 +45,8 @@ struct resident {
 	struct ms_regions regions;
 	MS_ARRAY(struct resident_run) runs;   /* by address */
 	MS_ARRAY(struct resident_heap) heaps; /* by address */
-	uint64_t missing;                     /* resident pages that were not found in time */
+	uint64_t rss, swap;
+	uint64_t missing; /* resident pages that were not found in time */
 	/* What it is for, bytes: */
 	struct resident_site *sites; /* by stack node */
 	size_t site_count;

@@ -119,10 +119,8 @@ static struct resident_site sum_sites(const struct resident *r, uint64_t *never)
 static void put_parts(struct ms_record_writer *w, const struct work *k)
 {
 	const struct resident *r = &k->resident;
-	struct ms_proc_memory all;
 	uint64_t never;
 	struct resident_site sum = sum_sites(r, &never);
-	ms_regions_sum(&r->regions, &all, NULL);
 	const struct {
 		uint32_t field;
 		uint64_t value;
@@ -131,8 +129,8 @@ static void put_parts(struct ms_record_writer *w, const struct work *k)
 		       {MS_RESIDENT_LIVE, sum.live},
 		       {MS_RESIDENT_UNTOUCHED, never},
 		       {MS_RESIDENT_PINNED, r->pinned},
-		       {MS_RESIDENT_RSS, all.rss},
-		       {MS_RESIDENT_SWAP, all.swap},
+		       {MS_RESIDENT_RSS, r->rss},
+		       {MS_RESIDENT_SWAP, r->swap},
 		       {MS_RESIDENT_FILES, r->files},
 		       {MS_RESIDENT_RECORDER, r->recorder},
 		       {MS_RESIDENT_STACKS, r->stacks},
@@ -179,14 +177,12 @@ bool resident_say(const struct work *w, char *text, size_t room)
 {
 	const struct resident *r = &w->resident;
 	char a[MS_UNIT_BUF], b[MS_UNIT_BUF], c[MS_UNIT_BUF], d[MS_UNIT_BUF];
-	struct ms_proc_memory all;
 	uint64_t never;
 	struct resident_site sum = sum_sites(r, &never);
 	if (!r->taken || r->state != MS_SCAN_DONE)
 		return false;
-	ms_regions_sum(&r->regions, &all, NULL);
 	snprintf(text, room, "RSS %s: %s live data, %s free or slack, %s not heap",
-		 ms_format_size(a, all.rss), ms_format_size(b, sum.live),
+		 ms_format_size(a, r->rss), ms_format_size(b, sum.live),
 		 ms_format_size(c, r->free + r->slack),
 		 ms_format_size(d, r->files + r->recorder + r->stacks + r->other));
 	return true;

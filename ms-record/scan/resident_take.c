@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * What is resident of a process that stands still: its mappings, pages, and glibc's heaps.
  *
- * Only mappings of which something is resident or swapped out are looked through, and where the
- * kernel can tell spans of pages nothing else is walked: a reservation of a terabyte costs nothing.
+ * Where the kernel can tell spans of pages it is asked for all at once (Linux 6.7): that takes a few
+ * milliseconds a gigabyte, and a reservation of a terabyte costs nothing. Elsewhere smaps tells of
+ * which mappings something is resident, and their page maps are read until that was found.
  */
 #include "resident.h"
 
@@ -13,6 +14,7 @@
 
 #include "libcommon/base/order.h"
 #include "ms-record/base/descriptor.h"
+#include "ms-record/ptrace/hijack_private.h"
 #include "ms-record/session/session.h"
 #include "scan_work.h"
 
@@ -20,6 +22,7 @@
 #define HEAP_MOST (UINT64_C(64) << 20) /* glibc's heaps begin at multiples of that */
 #define ARENA_FIRST 0x18u              /* and their arenas so far behind, at least; at most: */
 #define ARENA_LAST 0x100u
+#define RSS_ROUGHLY (UINT64_C(1) << 20) /* what the kernel counts in batches */
 
 struct taking {
 	struct resident *r;
@@ -60,15 +63,30 @@ static void look_for_heap(struct resident *r, struct memory *m, uint64_t at, uin
 		*MS_PUSH(&r->heaps) = (struct resident_heap){at, at + info[2], info[0]};
 }
 
-static void look_for_heaps(struct resident *r, struct memory *m, const struct ms_proc_map *map,
-			   size_t first)
+/* The brk area, arenas, and what another allocator mapped for itself. */
+static void find_heaps(struct work *w, struct memory *m)
 {
-	for (size_t i = first; i < r->runs.n && r->glibc; i++) {
-		const struct resident_run *run = &r->runs.v[i];
-		uint64_t at = (run->start + HEAP_MOST - 1) & ~(HEAP_MOST - 1);
-		for (; at < run->end && !run->swapped; at += HEAP_MOST)
-			look_for_heap(r, m, at, map->end);
+	struct resident *r = &w->resident;
+	struct mg_arenas a;
+	size_t k = 0;
+	for (size_t i = 0; i < r->regions.n; i++) {
+		const struct ms_proc_map *map = &r->regions.v[i].map;
+		bool brk = r->regions.v[i].kind == MS_REGION_HEAP;
+		bool memory = r->glibc && !map->inode && !strncmp(map->perms, "rw-p", 4);
+		if (brk)
+			*MS_PUSH(&r->heaps) = (struct resident_heap){map->start, map->end, 0};
+		for (; k < r->runs.n && r->runs.v[k].start < map->end; k++) {
+			const struct resident_run *run = &r->runs.v[k];
+			uint64_t at = (run->start + HEAP_MOST - 1) & ~(HEAP_MOST - 1);
+			for (; at < run->end && !run->swapped && memory && !brk; at += HEAP_MOST)
+				look_for_heap(r, m, at, map->end);
+		}
 	}
+	scan_read_arenas(m, w->s, &a);
+	for (uint32_t i = 0; i < a.count; i++)
+		*MS_PUSH(&r->heaps) = (struct resident_heap){a.span[i][0], a.span[i][1], 0};
+	if (r->heaps.n)
+		qsort(r->heaps.v, r->heaps.n, sizeof *r->heaps.v, ms_by_first_number);
 }
 
 static void take_region(struct resident *r, struct memory *m, const struct ms_region *v)
@@ -79,22 +97,65 @@ static void take_region(struct resident *r, struct memory *m, const struct ms_re
 		return;
 	memory_runs(m, v->map.start, v->map.end, v->memory.rss + v->memory.swap, add_run, &t);
 	drop_excess(&t, first);
-	if (v->kind == MS_REGION_HEAP)
-		*MS_PUSH(&r->heaps) = (struct resident_heap){v->map.start, v->map.end, 0};
-	else if (!v->map.inode && !strncmp(v->map.perms, "rw-p", 4))
-		look_for_heaps(r, m, &v->map, first);
 }
 
-/* What another allocator mapped for itself. */
-static void add_spans(struct work *w, struct memory *m)
+/* By the texts of /proc alone. */
+static bool take_slowly(struct resident *r, struct memory *m, const struct ms_proc *p)
 {
-	struct resident *r = &w->resident;
-	struct mg_arenas a;
-	scan_read_arenas(m, w->s, &a);
-	for (uint32_t i = 0; i < a.count; i++)
-		*MS_PUSH(&r->heaps) = (struct resident_heap){a.span[i][0], a.span[i][1], 0};
-	if (r->heaps.n)
-		qsort(r->heaps.v, r->heaps.n, sizeof *r->heaps.v, ms_by_first_number);
+	struct ms_proc_memory all;
+	r->runs.n = 0;
+	if (ms_regions_read(p, true, &r->regions))
+		return false;
+	for (size_t i = 0; i < r->regions.n; i++)
+		take_region(r, m, &r->regions.v[i]);
+	ms_regions_sum(&r->regions, &all, NULL);
+	r->rss = all.rss;
+	r->swap = all.swap;
+	return r->regions.n != 0;
+}
+
+/* A run in pieces, of one mapping each. The kernel's own page is in no figure of RSS. */
+static void add_pieces(struct resident *r, const struct resident_run *run, size_t *region)
+{
+	for (uint64_t at = run->start; at < run->end && *region < r->regions.n;) {
+		const struct ms_region *v = &r->regions.v[*region];
+		uint64_t end = run->end < v->map.end ? run->end : v->map.end;
+		if (v->map.end <= at) {
+			++*region;
+			continue;
+		}
+		at = at > v->map.start ? at : v->map.start;
+		if (end > at && strncmp(v->map.path, "[vvar", 5)) {
+			*MS_PUSH(&r->runs) = (struct resident_run){at, end, run->swapped};
+			*(run->swapped ? &r->swap : &r->rss) += end - at;
+		}
+		at = end > at ? end : run->end;
+	}
+}
+
+/* What page tables have is exact; where the kernel counts much else (what a device has mapped), that
+ * is not hidden. */
+static void check_rss(struct resident *r, const struct work *w, pid_t tid)
+{
+	uint64_t said = hijack_status(w->s->proc, tid, "\nVmRSS:", 10) * 1024;
+	uint64_t off = said > r->rss ? said - r->rss : r->rss - said;
+	if (said && off > r->rss / 50 + RSS_ROUGHLY)
+		r->rss = said;
+}
+
+static bool take_at_once(struct work *w, struct memory *m, const struct ms_proc *p, pid_t tid)
+{
+	struct resident *r = &w->resident, all = {0};
+	struct taking t = {.r = &all};
+	size_t region = 0;
+	bool good = memory_all_runs(m, add_run, &t) && !ms_regions_read(p, false, &r->regions) &&
+		    r->regions.n;
+	for (size_t i = 0; i < all.runs.n && good; i++)
+		add_pieces(r, &all.runs.v[i], &region);
+	free(all.runs.v);
+	if (good)
+		check_rss(r, w, tid);
+	return good;
 }
 
 void resident_take(struct work *w, pid_t tid)
@@ -109,12 +170,10 @@ void resident_take(struct work *w, pid_t tid)
 	const char *allocator = w->s->mem->allocator; /* alone, and nothing that merely begins so */
 	r->glibc = !strncmp(allocator, "glibc", 5) && (!allocator[5] || allocator[5] == ' ') &&
 		   !strchr(allocator, ',');
-	r->taken = p.folder >= 0 && !memory_open(&m, w->s->proc, tid, w->deadline_ns) &&
-		   !ms_regions_read(&p, true, &r->regions) && r->regions.n;
-	for (size_t i = 0; r->taken && i < r->regions.n; i++)
-		take_region(r, &m, &r->regions.v[i]);
+	r->taken = p.folder >= 0 && !memory_open_pages(&m, w->s->proc, tid, w->deadline_ns) &&
+		   (take_at_once(w, &m, &p, tid) || take_slowly(r, &m, &p));
 	if (r->taken)
-		add_spans(w, &m);
+		find_heaps(w, &m);
 	memory_close(&m);
 	descriptor_close(p.folder);
 	r->pause_ns = clock_mono() - begin;

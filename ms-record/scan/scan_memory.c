@@ -24,6 +24,8 @@
 #include "libcommon/proc/proc.h"
 
 #define PAGE 4096u
+#define USER_END (((uint64_t)1 << 47) - PAGE) /* no program has more by itself */
+#define EMPTY_MOST ((uint64_t)16 << 30)
 #define PIECE ((size_t)1 << 20)
 #define REGIONS 512u
 #define TRIAL_NS UINT64_C(200000000) /* after so long we know how fast it goes */
@@ -119,14 +121,28 @@ static int open_files(int proc)
 	return openat(proc, "map_files", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
+static int open_pages(struct memory *m, int proc, pid_t tid, uint64_t deadline_ns, int *folder)
+{
+	*m = (struct memory){
+		.live = {.mem = -1, .pagemap = -1}, .files = -1, .deadline_ns = deadline_ns};
+	m->regions = ms_xrealloc(NULL, REGIONS, sizeof *m->regions);
+	return open_source(&m->from, proc, tid, folder);
+}
+
+int memory_open_pages(struct memory *m, int proc, pid_t tid, uint64_t deadline_ns)
+{
+	int folder, rc = open_pages(m, proc, tid, deadline_ns, &folder);
+	descriptor_close(folder);
+	return rc;
+}
+
 int memory_open(struct memory *m, int proc, pid_t tid, uint64_t deadline_ns)
 {
-	int folder;
-	*m = (struct memory){.live = {.mem = -1, .pagemap = -1}, .deadline_ns = deadline_ns};
+	int folder, rc = open_pages(m, proc, tid, deadline_ns, &folder);
 	m->buffer = ms_xrealloc(NULL, PIECE, 1);
-	m->regions = ms_xrealloc(NULL, REGIONS, sizeof *m->regions);
 	m->files = open_files(proc);
-	int rc = open_source(&m->from, proc, tid, &folder) || read_maps(m, folder) ? -1 : 0;
+	if (!rc)
+		rc = read_maps(m, folder);
 	descriptor_close(folder);
 	return rc;
 }
@@ -307,20 +323,44 @@ static void inside(struct memory *m, uint64_t start, uint64_t end, enum memory_p
 	}
 }
 
+static uint64_t give_runs(const struct memory *m, long n,
+			  void (*f)(void *arg, uint64_t start, uint64_t end, bool swapped),
+			  void *arg)
+{
+	uint64_t found = 0;
+	for (long i = 0; i < n; i++) {
+		const struct scan_region *r = &m->regions[i];
+		f(arg, r->start, r->end, !(r->categories & IS_PRESENT));
+		found += r->end - r->start;
+	}
+	return found;
+}
+
+bool memory_all_runs(struct memory *m,
+		     void (*f)(void *arg, uint64_t start, uint64_t end, bool swapped), void *arg)
+{
+	uint64_t at = 0;
+	while (at < USER_END) {
+		long n = scan_pages(m, &at, USER_END, MEMORY_TOUCHED);
+		if (n < 0 || clock_mono() > m->deadline_ns)
+			return false;
+		give_runs(m, n, f, arg);
+	}
+	return true;
+}
+
 void memory_runs(struct memory *m, uint64_t start, uint64_t end, uint64_t most,
 		 void (*f)(void *arg, uint64_t start, uint64_t end, bool swapped), void *arg)
 {
-	uint64_t at = start, found = 0;
-	while (at < end && found < most && clock_mono() < m->deadline_ns) {
+	uint64_t at = start, found = 0, last = start;
+	while (at < end && found < most && at - last < EMPTY_MOST &&
+	       clock_mono() < m->deadline_ns) {
 		long n = m->old_kernel ? -1 : scan_pages(m, &at, end, MEMORY_TOUCHED);
 		m->old_kernel = n < 0;
 		if (n < 0)
 			n = read_pages(m, &at, end, MEMORY_TOUCHED);
-		for (long i = 0; i < n; i++) {
-			const struct scan_region *r = &m->regions[i];
-			f(arg, r->start, r->end, !(r->categories & IS_PRESENT));
-			found += r->end - r->start;
-		}
+		found += give_runs(m, n, f, arg);
+		last = n || !m->old_kernel ? at : last;
 	}
 }
 

@@ -64,6 +64,8 @@ struct memory {
 /* Opens the memory of thread `tid` and reads what is mapped. `proc`: its process's folder of /proc.
  * 0, or -1 with errno set. */
 int memory_open(struct memory *m, int proc, pid_t tid, uint64_t deadline_ns);
+/* The same without what is mapped. */
+int memory_open_pages(struct memory *m, int proc, pid_t tid, uint64_t deadline_ns);
 void memory_close(struct memory *m);
 /* These parts, by address and without overlap, are to be had from here. Borrowed until the close.
  */
@@ -86,8 +88,13 @@ void memory_words(struct memory *m, uint64_t start, uint64_t end, enum memory_pa
 		  void (*f)(void *arg, uint64_t address, const uint64_t *words, size_t n),
 		  void *arg);
 /* Gives the pages of a mapping that are in memory or swapped out, in order of address, until `most`
- * bytes of them were found or the deadline has passed. */
+ * bytes of them were found or the deadline has passed; an old kernel is not asked what is behind 16
+ * GiB of nothing. */
 void memory_runs(struct memory *m, uint64_t start, uint64_t end, uint64_t most,
 		 void (*f)(void *arg, uint64_t start, uint64_t end, bool swapped), void *arg);
+/* The same of all mappings at once, of which neighbours may be joined. False: this kernel cannot tell
+ * spans, or not in time. */
+bool memory_all_runs(struct memory *m,
+		     void (*f)(void *arg, uint64_t start, uint64_t end, bool swapped), void *arg);
 /* Reads a few bytes. False when they are not all there. */
 bool memory_get(const struct memory *m, uint64_t address, void *to, size_t bytes);
