@@ -4,6 +4,7 @@
  * In the order in which data meets them:
  *   options.c   the command line
  *   regions.c   --maps and --smaps: running processes instead of traces
+ *   lines.c     the same as lines of JSON while they run
  * All else is shared with the tools that take traces themselves: libcommon/trace/recording.h reads
  * a trace, replay.h models the heap, snapshot_build.c brings processes together, snapshot.h has the
  * database.
@@ -81,13 +82,15 @@ static int finish(sqlite3 *db, const struct options *o, struct ms_err *err)
 	return ms_snapshot_write(db, o->output, err);
 }
 
-/* Of running processes. */
+/* Of running processes. The exit status, or -1 with `err` set. */
 static int snap_regions(const struct options *o, struct ms_err *err)
 {
-	sqlite3 *db = regions_snapshot(&o->regions, o->every_ns, err);
-	int rc = db ? finish(db, o, err) : -1;
+	sqlite3 *db = NULL;
+	int rc = regions_read(&o->regions, &o->cli, &db, err);
+	if (db && finish(db, o, err) != 0)
+		rc = -1;
 	sqlite3_close(db);
-	return rc;
+	return rc > 0 && o->cli.allow_partial ? 0 : rc;
 }
 
 /* Builds and writes. The exit status, or -1 with `err` set. */
@@ -155,7 +158,7 @@ int main(int argc, char **argv)
 		rc = ms_cli_answer(&o.cli, &err);
 	else if (rc == 0 && o.embed)
 		rc = embed(&o);
-	else if (rc == 0 && !o.output && isatty(STDOUT_FILENO))
+	else if (rc == 0 && !o.output && !o.regions.lines && isatty(STDOUT_FILENO))
 		/* A terminal is refused before the long part starts. */
 		rc = ms_snapshot_write(NULL, NULL, &err);
 	else if (rc == 0)

@@ -36,7 +36,7 @@ static const struct ms_cli_option rows[] = {
 	 "-10m, 14:30:05 (UTC), mark:NAME, mark:NAME#3, mark:NAME#last (default: peak and end)"},
 	{"every", 0, "DURATION", ms_cli_duration, MS_RANGE(every_ns, "", NULL), 3,
 	 "a moment at each multiple, too; 10s, 5m (at most 10,000); with --maps and --smaps: again "
-	 "and again"},
+	 "and again, a line of JSON each time where there is no -o"},
 	{"from", 0, "POINT", ms_cli_point, MS_AT(from), 4,
 	 "count only what happened from there on; live blocks stay true"},
 	{"to", 0, "POINT", ms_cli_point, MS_AT(to), 5,
@@ -67,13 +67,14 @@ static const struct ms_cli_option rows[] = {
 	 "regions of running processes instead of a trace"},
 	{"smaps", 0, NULL, ms_cli_flag, MS_AT(regions.smaps), 10,
 	 "the same with what is resident; shared, private and swapped"},
-	{"pid", 'p', "PID", ms_cli_text, MS_AT(regions.pid_text), 11, "of this process"},
+	{"pid", 'p', "PID[,PID...]", ms_cli_add, MS_AT(regions.pid_texts), 11,
+	 "of these processes; the same as PID alone"},
 	{"all", 0, NULL, ms_cli_flag, MS_AT(regions.all), 12,
 	 "of all processes; those that cannot be read are counted"},
 	{"skip-kernel", 0, NULL, ms_cli_flag, MS_AT(regions.skip_kernel), 0,
 	 "leave out threads of the kernel"},
 	{"count", 0, "N", ms_cli_count, MS_RANGE(regions.count, "1", "1000000"), 0,
-	 "so many times (default: until SIGINT)"},
+	 "so many times (default: until SIGINT); every second if --every does not say"},
 	{"proc-root", 0, "FOLDER", ms_cli_name, MS_AT(regions.proc_root), 0,
 	 "read FOLDER instead of /proc"},
 	{.help = "General"},
@@ -84,7 +85,7 @@ static const struct ms_cli_tool tool = {
 	"ms-snap",
 	"ms-snap [-o FILE] [--at POINT]... [options] TRACE|FOLDER|-...\n"
 	"       ms-snap --symbols=embed TRACE...\n"
-	"       ms-snap --maps|--smaps -p PID|--all [options]\n",
+	"       ms-snap --maps|--smaps [options] PID...|--all\n",
 	"Replays traces and writes a snapshot, an SQLite database of sites and stacks.",
 	"  ms-snap -o run.db run.trace\n"
 	"  ms-snap --every 1s run.trace | ms-report --timeline\n"
@@ -119,13 +120,35 @@ static int check(const struct options *o, struct ms_err *err)
 }
 
 /* Regions are not of a trace. */
-static int check_regions(const struct options *o, int operands, struct ms_err *err)
+static int check_regions(const struct options *o, struct ms_err *err)
 {
-	if (operands || o->points.n || o->from || o->to || o->embed || o->no_symbols ||
-	    o->wrappers.n || o->debuginfod_ns || o->no_cache || o->sysroot || o->debug_dirs.n ||
+	if (o->points.n || o->from || o->to || o->embed || o->no_symbols || o->wrappers.n ||
+	    o->debuginfod_ns || o->no_cache || o->sysroot || o->debug_dirs.n ||
 	    o->read != MS_READ_AUTO)
 		return ms_err_set(err, "--maps and --smaps read running processes: a trace, and "
 				       "options about one, do not go with them");
+	if (o->regions.lines && (o->anonymize || ms_cli_given(&o->cli, "max-image")))
+		return ms_err_set(err, "--%s is of a snapshot: without -o FILE lines are written",
+				  o->anonymize ? "anonymize" : "max-image");
+	return 0;
+}
+
+/* Of --maps and --smaps operands are processes, else traces. */
+static int take_operands(struct options *o, char **v, struct ms_arena *a, struct ms_err *err)
+{
+	for (; *v; v++) {
+		if (!o->regions.maps && !o->regions.smaps) {
+			if (add_input(o, *v, a, err) != 0)
+				return -1;
+			continue;
+		}
+		if ((*v)[strspn(*v, "0123456789,")])
+			return ms_err_set(err,
+					  "--maps and --smaps read running processes: '%s' is no "
+					  "PID; a trace does not go with them",
+					  *v);
+		*MS_PUSH(&o->regions.pid_texts) = *v;
+	}
 	return 0;
 }
 
@@ -135,13 +158,11 @@ int options_parse(struct options *o, int argc, char **argv, struct ms_arena *a, 
 		return -1;
 	if (o->cli.asked)
 		return 0;
-	if (regions_check(&o->regions, o->every_ns, err) != 0)
+	if (take_operands(o, argv + optind, a, err) != 0 ||
+	    regions_check(&o->regions, o->every_ns, ms_cli_given(&o->cli, "output"), err) != 0)
 		return -1;
 	if (o->regions.maps || o->regions.smaps)
-		return check_regions(o, argc - optind, err);
-	for (int i = optind; i < argc; i++)
-		if (add_input(o, argv[i], a, err) != 0)
-			return -1;
+		return check_regions(o, err);
 	if (o->inputs.n == 0 && !isatty(STDIN_FILENO))
 		*MS_PUSH(&o->inputs) = "-";
 	if (o->inputs.n == 0)
@@ -153,6 +174,7 @@ int options_parse(struct options *o, int argc, char **argv, struct ms_arena *a, 
 
 void options_free(struct options *o)
 {
-	MS_FREE(o->inputs.v, o->points.v, o->debug_dirs.v);
+	MS_FREE(o->inputs.v, o->points.v, o->debug_dirs.v, o->regions.pid_texts.v,
+		o->regions.pids.v);
 	ms_wrappers_free(&o->wrappers);
 }

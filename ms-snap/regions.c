@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * Regions of running processes, read from /proc into a snapshot, row by row.
+ * Regions of running processes, read from /proc into a snapshot, row by row, or into lines.
  */
 #include "regions.h"
 
+#include "lines.h"
+
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -13,6 +16,7 @@
 #include "libcommon/base/clock.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
+#include "libcommon/base/order.h"
 #include "libcommon/proc/proc.h"
 #include "libcommon/snapshot/snapshot_insert.h"
 #include "libcommon/base/units.h"
@@ -20,35 +24,68 @@
 /* A flag of stat: a thread of the kernel, which has no memory of its own. */
 #define PF_KTHREAD 0x00200000u
 #define COMMAND_MAX 65536
+#define SECOND_NS UINT64_C(1000000000)
+#define LOOK_NS UINT64_C(250000000) /* is anybody still reading? */
 
-int regions_check(struct regions_options *o, uint64_t every_ns, struct ms_err *err)
+static int by_number(const void *a, const void *b)
 {
-	uint64_t pid = 0;
-	const char *what = o->pid_text ? o->pid_text : "PID";
-	if (!o->maps && !o->smaps) {
-		if (o->pid_text)
-			return ms_err_set(err,
-					  "-p needs --maps or --smaps: 'ms-snap --smaps -p %s | "
-					  "ms-report --regions' for its regions, 'ms-record --poll "
-					  "-p %s' to watch its heap",
-					  what, what);
-		return o->all || o->skip_kernel || o->count || o->proc_root
-			       ? ms_err_set(err, "--all, --skip-kernel, --count and --proc-root "
-						 "need --maps or --smaps")
-			       : 0;
+	return MS_ORDER(*(const pid_t *)a, *(const pid_t *)b);
+}
+
+/* "1,2", each once. */
+static int take_pids(struct regions_options *o, const char *text, struct ms_err *err)
+{
+	char one[16];
+	for (const char *p = text;; p++) {
+		uint64_t pid;
+		size_t n = strcspn(p, ",");
+		snprintf(one, sizeof one, "%.*s", (int)n, p);
+		if (ms_parse_count(n < sizeof one ? one : text, "-p", 1, INT32_MAX, &pid, err) != 0)
+			return -1;
+		pid_t number = (pid_t)pid;
+		if (!o->pids.n ||
+		    !bsearch(&number, o->pids.v, o->pids.n, sizeof number, by_number)) {
+			*MS_PUSH(&o->pids) = number;
+			qsort(o->pids.v, o->pids.n, sizeof number, by_number);
+		}
+		p += n;
+		if (!*p)
+			return 0;
 	}
+}
+
+/* Options that are nothing without --maps and --smaps. */
+static int check_none(const struct regions_options *o, struct ms_err *err)
+{
+	const char *what = o->pid_texts.n ? o->pid_texts.v[0] : NULL;
+	if (what)
+		return ms_err_set(err,
+				  "-p needs --maps or --smaps: 'ms-snap --smaps -p %s | "
+				  "ms-report --regions' for its regions, 'ms-record --poll "
+				  "-p %s' to watch its heap",
+				  what, what);
+	return o->all || o->skip_kernel || o->count || o->proc_root
+		       ? ms_err_set(err, "--all, --skip-kernel, --count and --proc-root "
+					 "need --maps or --smaps")
+		       : 0;
+}
+
+int regions_check(struct regions_options *o, uint64_t every_ns, bool output, struct ms_err *err)
+{
+	if (!o->maps && !o->smaps)
+		return check_none(o, err);
 	if (o->maps && o->smaps)
 		return ms_err_set(err, "--maps and --smaps: choose one, --smaps has all of --maps");
-	if (!o->pid_text == !o->all)
+	if (!o->pid_texts.n == !o->all)
 		return ms_err_set(err, o->all ? "-p and --all: choose one"
 					      : "which process? Give -p PID, or --all");
 	if (o->skip_kernel && !o->all)
 		return ms_err_set(err, "--skip-kernel is for --all");
-	if (o->count > 1 && !every_ns)
-		return ms_err_set(err, "--count needs --every DURATION");
-	if (o->pid_text && ms_parse_count(o->pid_text, "-p", 1, INT32_MAX, &pid, err) != 0)
-		return -1;
-	o->pid = (pid_t)pid;
+	o->every_ns = every_ns ? every_ns : o->count ? SECOND_NS : 0;
+	o->lines = o->every_ns && !output;
+	for (size_t i = 0; i < o->pid_texts.n; i++)
+		if (take_pids(o, o->pid_texts.v[i], err) != 0)
+			return -1;
 	return 0;
 }
 
@@ -63,8 +100,19 @@ struct known {
 enum table { PROCESS, SNAPSHOT, REGION, SAMPLE, SKIPPED, TABLES };
 static const char *const table_names[] = {"process", "snapshot", "region", "sample", "skipped"};
 
+/* One that was named. */
+struct target {
+	struct ms_proc proc;
+	bool over, told; /* it has ended; that it cannot be read was said */
+};
+
 struct reading {
 	const struct regions_options *o;
+	const struct ms_cli *cli;
+	struct lines *lines; /* NULL = rows are wanted */
+	struct target *targets;
+	size_t target_count;
+	bool failed; /* one of several could not be read */
 	struct ms_insert rows[TABLES];
 	MS_ARRAY(struct known) known;
 	int64_t snapshots;
@@ -170,7 +218,6 @@ static void put_sample(struct reading *r, const struct known *k, const struct ms
 
 static void put_process(struct reading *r, const struct ms_proc *p, const struct ms_proc_stat *st)
 {
-	const struct known *k = find_process(r, p, st);
 	struct ms_insert *in = &r->rows[SNAPSHOT];
 	struct ms_proc_memory all;
 	struct ms_proc_statm statm;
@@ -178,6 +225,12 @@ static void put_process(struct reading *r, const struct ms_proc *p, const struct
 	ms_regions_sum(&r->regions, &all, &vsz);
 	if (!r->o->smaps)
 		all.rss = ms_proc_read_statm(p, &statm) ? statm.rss : 0;
+	if (r->lines) {
+		lines_process(r->lines, p, st->name, r->wall_ns + r->time_ns,
+			      &(struct lines_figures){&r->regions, all.rss, vsz});
+		return;
+	}
+	const struct known *k = find_process(r, p, st);
 	r->snapshots++;
 	ms_put(in, ms_int("id", r->snapshots), ms_int("process", k->id), ms_text("label", "moment"),
 	       ms_int("time_ns", r->time_ns - k->first_ns), ms_int("rss_bytes", all.rss));
@@ -197,7 +250,15 @@ static const char *reason_of(int e)
 					   : strerror(e);
 }
 
-/* NULL when its rows are written, or it was not wanted; else why it could not be read. */
+static const char zombie[] = "ended, and its parent has not asked how yet";
+
+/* Did it end, rather than that it may not be read? */
+static bool is_end(const char *why)
+{
+	return strncmp(why, "ended", 5) == 0;
+}
+
+/* NULL when it was told of, or was not wanted; else why it could not be read. */
 static const char *read_open(struct reading *r, struct ms_proc *p)
 {
 	struct ms_proc_stat st;
@@ -205,7 +266,7 @@ static const char *read_open(struct reading *r, struct ms_proc *p)
 		return reason_of(ESRCH);
 	bool kernel = st.field[MS_STAT_FLAGS] & PF_KTHREAD;
 	if (st.state == 'Z' || st.state == 'X')
-		return "ended, and its parent has not asked how yet";
+		return zombie;
 	if (kernel && r->o->skip_kernel)
 		return NULL;
 	r->regions.n = 0;
@@ -215,6 +276,16 @@ static const char *read_open(struct reading *r, struct ms_proc *p)
 		return reason_of(ESRCH);
 	put_process(r, p, &st);
 	return NULL;
+}
+
+/* One that could not be read. Whose end was before is no news. */
+static void put_without(struct reading *r, const struct ms_proc *p, const char *why)
+{
+	if (!r->lines)
+		ms_put_row(&r->rows[SKIPPED], ms_int("time_ns", r->time_ns), ms_int("pid", p->pid),
+			   ms_text("name", *p->name ? p->name : NULL), ms_text("reason", why));
+	else if (why != zombie)
+		lines_without(r->lines, p, is_end(why));
 }
 
 static int read_all(struct reading *r, struct ms_err *err)
@@ -228,64 +299,128 @@ static int read_all(struct reading *r, struct ms_err *err)
 		bool open = ms_proc_open(&p, r->o->proc_root, pids[i], NULL) == 0;
 		const char *why = open ? read_open(r, &p) : reason_of(errno);
 		if (why)
-			ms_put_row(&r->rows[SKIPPED], ms_int("time_ns", r->time_ns),
-				   ms_int("pid", pids[i]), ms_text("name", *p.name ? p.name : NULL),
-				   ms_text("reason", why));
+			put_without(r, &p, why);
 		ms_proc_close(&p);
 	}
 	free(pids);
 	return 0;
 }
 
+/* ---- those that were named ---- */
+
+/* One alone must be there; of several the others are read, and the status says that one was not. */
+static int open_targets(struct reading *r, struct ms_err *err)
+{
+	const struct regions_options *o = r->o;
+	size_t open = 0;
+	r->targets = ms_xcalloc(o->pids.n + 1, sizeof *r->targets);
+	for (size_t i = 0; i < o->pids.n; i++) {
+		struct target *t = &r->targets[r->target_count++];
+		struct ms_err why = {0};
+		t->over = ms_proc_open(&t->proc, o->proc_root, o->pids.v[i],
+				       o->pids.n > 1 ? &why : err) != 0;
+		open += !t->over;
+		if (!t->over)
+			continue;
+		if (o->pids.n == 1)
+			return -1;
+		ms_cli_remark(r->cli, "%s", why.text);
+		r->failed = true;
+	}
+	return open || o->all ? 0 : ms_err_set(err, "none of these processes is there");
+}
+
+/* Says once why one is not read (any more). A snapshot of one process just ends with it. */
+static int tell_without(struct reading *r, struct target *t, const char *why, bool first,
+			struct ms_err *err)
+{
+	const struct ms_proc *p = &t->proc;
+	bool alone = r->o->pids.n == 1, end = is_end(why);
+	if (alone && (first || (!end && r->lines)))
+		return ms_err_set(err, "cannot read process %d ('%s')%s: %s", (int)p->pid, p->name,
+				  first ? "" : " any more", why);
+	if (!t->told && end && (r->lines || !alone))
+		ms_cli_remark(r->cli, "process %d ('%s') ended", (int)p->pid, p->name);
+	else if (!t->told && !alone)
+		ms_cli_remark(r->cli, "cannot read process %d ('%s'): %s", (int)p->pid, p->name,
+			      why);
+	r->failed |= !alone && !end;
+	t->told = true;
+	t->over = end;
+	return 0;
+}
+
+/* 0; 1 when nothing is left to be read; -1 with `err` set. */
+static int read_targets(struct reading *r, bool first, struct ms_err *err)
+{
+	size_t left = 0;
+	for (size_t i = 0; i < r->target_count; i++) {
+		struct target *t = &r->targets[i];
+		const char *why = t->over ? NULL : read_open(r, &t->proc);
+		if (t->over)
+			continue;
+		left += !why;
+		if (why && tell_without(r, t, why, first, err) != 0)
+			return -1;
+		if (why && r->o->pids.n > 1)
+			put_without(r, &t->proc, why);
+	}
+	return left == 0;
+}
+
 /* ---- at intervals ---- */
 
-/* Waits until `at` of the monotonic clock. False: a signal says that it is enough. */
-static bool wait_until(uint64_t at, const sigset_t *enough)
+/* Waits until `at` of the monotonic clock. False: a signal says that it is enough, or nobody reads
+ * the lines any more. */
+static bool wait_until(const struct reading *r, uint64_t at, const sigset_t *enough)
 {
 	for (uint64_t now; (now = ms_clock_ns(CLOCK_MONOTONIC)) < at;) {
-		uint64_t left = at - now;
-		struct timespec t = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
+		uint64_t left = r->lines && at - now > LOOK_NS ? LOOK_NS : at - now;
+		struct timespec t = ms_timespec(left);
 		if (sigtimedwait(enough, NULL, &t) > 0)
 			return false;
+		if (r->lines && lines_unread())
+			return true;
 	}
 	return true;
 }
 
-/* The process of -p at one time. 0; 1 when it has ended; -1 with `err` set at the first time. */
-static int read_pid(struct reading *r, struct ms_proc *p, bool first, struct ms_err *err)
+/* 0; 1 when nothing is left to be read; -1 with `err` set. */
+static int read_time(struct reading *r, bool first, struct ms_err *err)
 {
-	const char *why = read_open(r, p);
-	if (why && first)
-		return ms_err_set(err, "cannot read process %d ('%s'): %s", (int)p->pid, p->name,
-				  why);
-	return why != NULL;
+	int rc = r->o->all ? read_all(r, err) : read_targets(r, first, err);
+	if (rc >= 0 && r->lines && lines_end(r->lines, r->wall_ns + r->time_ns, err) != 0)
+		rc = -1;
+	return rc;
 }
 
-static int read_times(struct reading *r, uint64_t every_ns, struct ms_err *err)
+static int read_times(struct reading *r, struct ms_err *err)
 {
 	const struct regions_options *o = r->o;
-	uint64_t start = ms_clock_ns(CLOCK_MONOTONIC), next = 0, count = every_ns ? o->count : 1;
-	struct ms_proc p = {.folder = -1, .pidfd = -1, .statm = -1, .stat = -1, .rollup = -1};
+	uint64_t every_ns = o->every_ns, start = ms_clock_ns(CLOCK_MONOTONIC), next = 0,
+		 count = every_ns ? o->count : 1;
 	sigset_t enough, old;
-	int rc = o->pid ? ms_proc_open(&p, o->proc_root, o->pid, err) : 0;
+	int rc = open_targets(r, err);
 	sigemptyset(&enough);
 	sigaddset(&enough, SIGINT);
 	sigaddset(&enough, SIGTERM);
 	if (every_ns)
 		sigprocmask(SIG_BLOCK, &enough, &old);
 	for (uint64_t i = 0; rc == 0 && (!count || i < count); i++) {
-		if (!wait_until(start + next, &enough))
+		if (!wait_until(r, start + next, &enough))
 			break;
 		/* What was missed is left out: who was stopped meanwhile cannot say how it was. */
 		uint64_t since = ms_clock_ns(CLOCK_MONOTONIC) - start;
 		r->time_ns = every_ns ? since - since % every_ns : 0;
 		next = r->time_ns + every_ns;
-		rc = o->pid ? read_pid(r, &p, i == 0, err) : read_all(r, err);
+		rc = read_time(r, i == 0, err);
 	}
 	if (every_ns)
 		sigprocmask(SIG_SETMASK, &old, NULL);
-	ms_proc_close(&p);
-	return rc < 0 ? -1 : 0;
+	for (size_t i = 0; i < r->target_count; i++)
+		ms_proc_close(&r->targets[i].proc);
+	free(r->targets);
+	return rc < 0 ? -1 : r->failed ? 2 : 0;
 }
 
 /* Moments by their time on the clock of all; 1.5s is what --at understands. */
@@ -302,27 +437,43 @@ static const char name_moments[] =
 	"DROP TABLE moment;"
 	"INSERT INTO meta VALUES('complete', 1), ('symbols', 0),"
 	" ('processes', (SELECT count(*) FROM process)),"
-	" ('skipped', (SELECT count(*) FROM skipped))";
+	" ('skipped', (SELECT count(*) FROM skipped WHERE reason NOT LIKE 'ended%'))";
 
-sqlite3 *regions_snapshot(const struct regions_options *o, uint64_t every_ns, struct ms_err *err)
+static sqlite3 *read_rows(struct reading *r, int *status, struct ms_err *err)
 {
-	struct reading r = {.o = o, .wall_ns = ms_clock_ns(CLOCK_REALTIME)};
 	sqlite3 *db = ms_snapshot_new(err);
-	uname(&r.machine);
+	bool several = r->o->all || r->o->pids.n > 1;
+	uname(&r->machine);
 	for (int t = 0; t < TABLES; t++)
-		r.rows[t] = ms_insert(db, table_names[t], err);
+		r->rows[t] = ms_insert(db, table_names[t], err);
 	int rc = db ? ms_sql_exec(db, "BEGIN", err) : -1;
 	if (rc == 0)
-		rc = read_times(&r, every_ns, err);
+		rc = *status = read_times(r, err);
+	rc = rc < 0;
 	for (int t = 0; t < TABLES; t++)
-		rc |= ms_insert_close(&r.rows[t]);
+		rc |= ms_insert_close(&r->rows[t]);
 	rc = rc || ms_sql_exec(db, name_moments, err) ||
-	     (o->all && ms_sql_exec(db, "INSERT INTO meta VALUES('all', 1)", err)) ||
+	     (several && ms_sql_exec(db, "INSERT INTO meta VALUES('all', 1)", err)) ||
 	     ms_sql_exec(db, "COMMIT", err);
-	free(r.known.v);
-	ms_regions_free(&r.regions);
 	if (rc == 0)
 		return db;
 	sqlite3_close(db);
 	return NULL;
+}
+
+int regions_read(const struct regions_options *o, const struct ms_cli *cli, sqlite3 **db,
+		 struct ms_err *err)
+{
+	struct reading r = {.o = o, .cli = cli, .wall_ns = ms_clock_ns(CLOCK_REALTIME)};
+	int rc = -1;
+	if (o->lines) {
+		r.lines = lines_new(o->pids.n == 1, o->smaps);
+		rc = read_times(&r, err);
+	} else if (!(*db = read_rows(&r, &rc, err))) {
+		rc = -1;
+	}
+	lines_free(r.lines);
+	free(r.known.v);
+	ms_regions_free(&r.regions);
+	return rc;
 }

@@ -108,15 +108,16 @@ static void put_time(struct memc *c, sqlite3_stmt **st)
 	int64_t at = sqlite3_column_int64(*st, 1);
 	struct ms_json *j = &c->j;
 	ms_json_open(j, NULL, '{');
-	MS_JSON_NUMBERS(
-		j, {"timestamp_ms", figure_in(*st, 2) / 1000000},
-		{"process_count",
-		 model_number(c->m,
-			      "SELECT count(*) FROM snapshot s JOIN process p"
-			      " ON p.id = s.process WHERE s.time_ns + p.offset_ns = %lld",
-			      (long long)at)},
-		{"skipped", model_number(c->m, "SELECT count(*) FROM skipped WHERE time_ns = %lld",
-					 (long long)at)});
+	MS_JSON_NUMBERS(j, {"timestamp_ms", figure_in(*st, 2) / 1000000},
+			{"process_count",
+			 model_number(c->m,
+				      "SELECT count(*) FROM snapshot s JOIN process p"
+				      " ON p.id = s.process WHERE s.time_ns + p.offset_ns = %lld",
+				      (long long)at)},
+			{"skipped", model_number(c->m,
+						 "SELECT count(*) FROM skipped WHERE time_ns = %lld"
+						 " AND reason NOT LIKE 'ended%%'",
+						 (long long)at)});
 	ms_json_open(j, "processes", '[');
 	do {
 		ms_json_open(j, NULL, '{');

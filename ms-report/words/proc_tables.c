@@ -210,8 +210,13 @@ struct table proc_skipped(struct model *m, size_t limit)
 {
 	struct table t =
 		TABLE_OF(skipped_columns, .title = "SKIPPED: processes that could not be read",
-			 .empty = "every process could be read");
-	table_query(m, &t, "FROM skipped ORDER BY time_ns, pid");
+			 .empty = "every process could be read that had not ended meanwhile");
+	table_query(m, &t, "FROM skipped WHERE reason NOT LIKE 'ended%%' ORDER BY time_ns, pid");
+	uint64_t ended = model_number(
+		m, "SELECT count(DISTINCT pid) FROM skipped WHERE reason LIKE 'ended%%'");
+	if (figure_some(ended))
+		t.title = ms_arena_printf(&m->arena, "%s; %s ended meanwhile", t.title,
+					  say_things(m, ended, "more process"));
 	table_finish(m, &t, -1, limit, "process", TOTAL_NONE);
 	return t;
 }

@@ -168,7 +168,7 @@ def check_live():
         own = next(p for p in with_kernel["processes"] if p["pid"] == processes[0].pid)
         expect("--maps: keys", list(own["snapshot"]["regions"][0]), REGION_KEYS)
     ours = json.loads(report("--json", "--regions", "all.db"))
-    expect("our JSON: skipped", [sorted(s) for s in ours["skipped_processes"]],
+    expect("our JSON: skipped", [sorted(s) for s in ours["skipped_processes"] if not s["reason"].startswith("ended")],
            [["name", "pid", "reason", "time_ns"]] * with_kernel["skipped"] if kernel else [])
     end(processes)
 
@@ -257,17 +257,90 @@ def check_unreadable():
     os.makedirs("made/9", exist_ok=True)  # nothing in it any more
     got = memc(snap("made.db", "--smaps", "--all", "--proc-root", "made"))[0]
     expect("made: read", [p["pid"] for p in got["processes"]], [5, 8])
-    expect("made: skipped", (got["process_count"], got["skipped"]), (2, 3))
+    expect("made: skipped", (got["process_count"], got["skipped"]), (2, 0))
     ours = json.loads(report("--json", "made.db"))
     expect("made: why", [(s["pid"], s["name"], s["reason"]) for s in ours["skipped_processes"]],
            [(6, "p 6", "ended meanwhile"), (7, "p 7", "ended, and its parent has not asked how yet"),
             (9, None, "ended meanwhile")])
-    expect("made: said", "SKIPPED: processes that could not be read" in report("made.db"), True)
+    expect("made: said", "could not be read; 3 more processes ended meanwhile" in report("made.db"), True)
     storm = subprocess.Popen(["sh", "-c", "while :; do /bin/true & /bin/true; done"])
     for i in range(5):
         got = memc(snap("storm.db", "--smaps", "--all"))[0]
         expect(f"storm {i}", got["process_count"], len(got["processes"]))
     end([storm])
+
+
+def lines(*args, status=0, said=""):
+    """What ms-snap streams, and that its lines came when they should."""
+    r = run(SNAP, *args)
+    expect(f"lines {args}", (r.returncode, r.stderr), (status, said))
+    return [json.loads(line) for line in r.stdout.splitlines()]
+
+
+def without_time(processes):
+    return [{**p, "timestamp_ms": 0, "regions": [firm(r) if "rss_kb" in r else r for r in p["regions"]]} for p in processes]
+
+
+def check_lines():
+    """The layout is that of ms-report --layout=memc, of processes that stand still, with times that do not drift."""
+    a, b = sorted((stopped("./many", "30"), stopped("sleep", "100")), key=lambda p: p.pid)
+    for how in ("--maps", "--smaps"):
+        got = lines(how, "--every", "100ms", "--count", "4", str(a.pid))
+        expect(f"lines {how}: one", (without_time(got)), without_time(memc(snap("line.db", how, str(a.pid)))) * 4)
+        expect(f"lines {how}: 100 ms", [p["timestamp_ms"] - got[0]["timestamp_ms"] for p in got], [0, 100, 200, 300])
+    check_one("lines", a.pid, got[-1])
+    got = lines("--smaps", "--count", "1", "-p", f"{b.pid},{a.pid}", str(a.pid))
+    expect("lines: several", [list(t) for t in got], [["timestamp_ms", "process_count", "skipped", "ended", "processes"]])
+    expect("lines: several as a snapshot", without_time(p["snapshot"] for p in got[0]["processes"]),
+           without_time(p["snapshot"] for p in memc(snap("line.db", "--smaps", str(a.pid), str(b.pid)))[0]["processes"]))
+    expect("lines: their names", [(p["pid"], p["name"]) for p in got[0]["processes"]],
+           [(p.pid, n) for p, n in ((a, "many" if a.args[0] == "./many" else "sleep"), (b, "many" if b.args[0] == "./many" else "sleep"))])
+    start = time.monotonic()
+    got = lines("--maps", "--count", "2", "-q", "--all")
+    expect("lines: --count alone is every second", (len(got), 1 <= time.monotonic() - start < 30), (2, True))
+    expect("lines: all", {p.pid for p in (a, b)} <= {p["pid"] for p in got[1]["processes"]}, True)
+    with subprocess.Popen([SNAP, "--maps", "--every", "10s", str(a.pid)], stdout=subprocess.PIPE, text=True) as p:
+        expect("lines: at once", json.loads(p.stdout.readline())["pid"], a.pid)
+        p.send_signal(signal.SIGINT)
+        expect("lines: until SIGINT", (p.wait(timeout=30), p.stdout.read()), (0, ""))
+    p = subprocess.Popen([SNAP, "--maps", "--every", "1h", str(a.pid)], stdout=subprocess.PIPE)
+    p.stdout.readline()
+    p.stdout.close()  # long before the next line is due
+    expect("lines: unread", p.wait(timeout=30), -signal.SIGPIPE)
+    r = run(SNAP, "--maps", "--count", "2", "-o", "-", "-p", str(a.pid), errors="replace")
+    expect("-o -: a snapshot", (r.returncode, r.stdout[:6]), (0, "SQLite"))
+    end([a, b])
+
+
+def check_lines_ended():
+    """Who ends is not skipped: it is said once that it ended."""
+    stays, goes = stopped("sleep", "100"), subprocess.Popen(["sleep", "0.7"])
+    none = 2 ** 22 - 1
+    p = subprocess.Popen([SNAP, "--maps", "--every", "100ms", str(stays.pid), str(goes.pid), str(none)],
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    goes.wait()
+    got = [json.loads(p.stdout.readline())]
+    while not got[-1]["ended"]:
+        got.append(json.loads(p.stdout.readline()))
+    end([stays])
+    out, said = p.communicate(timeout=30)
+    got += [json.loads(line) for line in out.splitlines()]
+    expect("ended: status", p.returncode, 2)
+    expect("ended: said", said.splitlines(), [f"ms-snap: no process {none}", f"ms-snap: process {goes.pid} ('sleep') ended",
+                                              f"ms-snap: process {stays.pid} ('sleep') ended"])
+    expect("ended: each once, in order", [e for t in got for e in t["ended"]],
+           [{"pid": p.pid, "name": "sleep"} for p in (goes, stays)])
+    expect("ended: the last line", (got[-1]["process_count"], got[-1]["ended"][0]["pid"]), (0, stays.pid))
+    expect("ended: none was skipped", {t["skipped"] for t in got}, {0})
+    p = subprocess.Popen(["sleep", "0.5"])
+    r = subprocess.Popen([SNAP, "--maps", "--every", "100ms", str(p.pid)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    p.wait()
+    out, said = r.communicate(timeout=30)
+    expect("one that ends", (r.returncode, said, {json.loads(line)["pid"] for line in out.splitlines()}),
+           (0, f"ms-snap: process {p.pid} ('sleep') ended\n", {p.pid}))
+    lines("--maps", "--count", "1", str(none), status=2, said=f"ms-snap: no process {none}\n")
+    r = run(SNAP, "--maps", "--count", "1", "--anonymize", str(os.getpid()))
+    expect("--anonymize", (r.returncode, r.stdout, "is of a snapshot" in r.stderr), (2, "", True))
 
 
 def check_forbidden():
@@ -286,7 +359,17 @@ def check_forbidden():
     expect("forbidden: all", (r.returncode, r.stderr), (0, ""))
     got = memc("nobody/all.db")[0]
     ours = json.loads(report("--json", "--regions", "nobody/all.db"))["skipped_processes"]
-    expect("forbidden: counted", got["skipped"], len(ours))
+    expect("forbidden: counted", got["skipped"], sum(not s["reason"].startswith("ended") for s in ours))
+    mine = subprocess.Popen([*nobody, "sleep", "100"])
+    while os.stat(f"/proc/{mine.pid}").st_uid == 0:
+        time.sleep(0.01)
+    r = run(*nobody, "nobody/ms-snap", "--smaps", "--every", "50ms", "--count", "3", str(p.pid), str(mine.pid))
+    expect("forbidden: one of two", (r.returncode, r.stderr), (2, f"ms-snap: cannot read process {p.pid} ('sleep'): permission denied\n"))
+    expect("forbidden: the other", [(t["process_count"], t["skipped"], t["ended"], t["processes"][0]["pid"])
+                                    for t in map(json.loads, r.stdout.splitlines())], [(1, 1, [], mine.pid)] * 3)
+    r = run(*nobody, "nobody/ms-snap", "--smaps", "--count", "1", "--allow-partial", "-q", str(p.pid), str(mine.pid))
+    expect("forbidden: --allow-partial", (r.returncode, r.stderr), (0, ""))
+    end([mine])
     expect("forbidden: why", [(s["name"], s["reason"]) for s in ours if s["pid"] == p.pid], [("sleep", "permission denied")])
     end([p])
 
@@ -335,7 +418,8 @@ def check_refused():
                       (["--maps"], "which process"), (["--maps", "--all", "-p", "1"], "choose one"),
                       (["--maps", "--smaps", "--all"], "choose one"), (["--all"], "need --maps or --smaps"),
                       (["--maps", "-p", "x"], "-p"), (["--maps", "-p", "1", "--skip-kernel"], "is for --all"),
-                      (["--maps", "--all", "--count", "3"], "needs --every"), (["--maps", "--all", "a.trace"], "a trace"),
+                      (["--maps", "--all", "a.trace"], "a trace"), (["--maps", "-p", "1,"], "bad -p ''"),
+                      (["--maps", "1", "2x"], "'2x' is no PID"), (["--maps", "--all", "1"], "choose one"),
                       (["--maps", "-p", str(2 ** 22)], f"no process {2 ** 22}")):
         r = run(SNAP, "-o", "never.db", *args)
         expect(f"{args}: status", r.returncode, 2)
@@ -352,7 +436,7 @@ def main():
     built = run("gcc", "-O1", "-o", "many", SRC + "/tests/cli/regions/many.c")
     if built.returncode:
         sys.exit(built.stderr)
-    for check in (check_live, check_formats, check_many, check_times, check_stopped, check_unreadable, check_forbidden, check_filter,
+    for check in (check_live, check_formats, check_many, check_times, check_stopped, check_lines, check_lines_ended, check_unreadable, check_forbidden, check_filter,
                   check_diff, check_refused):
         check()
     print("\n".join(f[:300] for f in failures[:12]))

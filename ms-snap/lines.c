@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT
+ * Lines of JSON. What ended is known by what the line before had: a process that was there and is
+ * not, or that went away while it was read.
+ */
+#include "lines.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/io.h"
+#include "libcommon/base/json_writer.h"
+
+struct seen {
+	pid_t pid;
+	uint64_t start_ticks; /* with the number it names the process for ever */
+	char name[64];
+};
+
+/* A line, or a list in it, which is made before what stands in front of it. */
+struct part {
+	char *v;
+	size_t n, cap;
+	struct ms_json j;
+};
+
+struct lines {
+	bool one, smaps;
+	size_t count, skipped;
+	struct part line, processes, ended;
+	MS_ARRAY(struct seen) now, before; /* in order of pid */
+};
+
+static void put_part(void *to, const char *s, size_t n)
+{
+	struct part *p = to;
+	if (n > p->cap - p->n)
+		p->v = ms_xrealloc(p->v, p->cap = 2 * (p->n + n), 1);
+	memcpy(p->v + p->n, s, n);
+	p->n += n;
+}
+
+static void begin(struct part *p, bool list)
+{
+	p->n = 0;
+	p->j = (struct ms_json){.put = put_part, .to = p};
+	if (list)
+		ms_json_open(&p->j, NULL, '[');
+}
+
+/* Its text, until the next one begins. */
+static const char *end(struct part *p)
+{
+	ms_json_close(&p->j, ']');
+	put_part(p, "", 1);
+	return p->v;
+}
+
+static void begin_line(struct lines *l)
+{
+	begin(&l->line, false);
+	begin(&l->processes, true);
+	begin(&l->ended, true);
+	l->count = l->skipped = 0;
+}
+
+struct lines *lines_new(bool one, bool smaps)
+{
+	struct lines *l = ms_xcalloc(1, sizeof *l);
+	l->one = one;
+	l->smaps = smaps;
+	begin_line(l);
+	return l;
+}
+
+void lines_free(struct lines *l)
+{
+	if (l)
+		MS_FREE(l->line.v, l->processes.v, l->ended.v, l->now.v, l->before.v, l);
+}
+
+static void put_region(struct ms_json *j, const struct ms_region *r, bool smaps)
+{
+	const struct ms_proc_memory *m = &r->memory;
+	ms_json_open(j, NULL, '{');
+	ms_json_print(j, "start", "0x%llx", (unsigned long long)r->map.start);
+	ms_json_print(j, "end", "0x%llx", (unsigned long long)r->map.end);
+	ms_json_string(j, "type", ms_region_word(r->kind));
+	ms_json_string(j, "perm", r->map.perms);
+	ms_json_number(j, "size_kb", (r->map.end - r->map.start) / 1024);
+	ms_json_string(j, "pathname", r->map.path);
+	if (smaps)
+		MS_JSON_NUMBERS(j, {"rss_kb", m->rss / 1024}, {"pss_kb", m->pss / 1024},
+				{"shared_clean_kb", m->shared_clean / 1024},
+				{"shared_dirty_kb", m->shared_dirty / 1024},
+				{"private_clean_kb", m->private_clean / 1024},
+				{"private_dirty_kb", m->private_dirty / 1024},
+				{"swap_kb", m->swap / 1024});
+	ms_json_close(j, '}');
+}
+
+static void put_process(struct lines *l, struct ms_json *j, const struct ms_proc *p,
+			uint64_t wall_ns, const struct lines_figures *f)
+{
+	ms_json_open(j, l->one ? NULL : "snapshot", '{');
+	MS_JSON_NUMBERS(j, {"pid", (uint64_t)p->pid}, {"timestamp_ms", wall_ns / 1000000},
+			{"total_rss_kb", f->rss_bytes / 1024},
+			{"total_vsize_kb", f->vsz_bytes / 1024}, {"region_count", f->regions->n});
+	ms_json_open(j, "regions", '[');
+	for (size_t i = 0; i < f->regions->n; i++)
+		put_region(j, &f->regions->v[i], l->smaps);
+	ms_json_close(j, ']');
+	ms_json_close(j, '}');
+}
+
+static void note(struct lines *l, const struct ms_proc *p, const char *name)
+{
+	struct seen *s = MS_PUSH(&l->now);
+	*s = (struct seen){.pid = p->pid, .start_ticks = p->start_ticks};
+	snprintf(s->name, sizeof s->name, "%s", name);
+}
+
+void lines_process(struct lines *l, const struct ms_proc *p, const char *name, uint64_t wall_ns,
+		   const struct lines_figures *f)
+{
+	struct ms_json *j = &l->processes.j;
+	l->count++;
+	if (l->one) {
+		put_process(l, &l->line.j, p, wall_ns, f);
+		return;
+	}
+	note(l, p, name);
+	ms_json_open(j, NULL, '{');
+	ms_json_number(j, "pid", (uint64_t)p->pid);
+	ms_json_string(j, "name", name);
+	put_process(l, j, p, wall_ns, f);
+	ms_json_close(j, '}');
+}
+
+static void put_ended(struct lines *l, pid_t pid, const char *name)
+{
+	struct ms_json *j = &l->ended.j;
+	ms_json_open(j, NULL, '{');
+	ms_json_number(j, "pid", (uint64_t)pid);
+	ms_json_string(j, "name", *name ? name : NULL);
+	ms_json_close(j, '}');
+}
+
+static bool same(const struct seen *s, pid_t pid, uint64_t start_ticks)
+{
+	return s->pid == pid && s->start_ticks == start_ticks;
+}
+
+void lines_without(struct lines *l, const struct ms_proc *p, bool ended)
+{
+	l->skipped += !ended;
+	if (!ended)
+		note(l, p, p->name);
+	/* what the line before had is missed at the end of this one */
+	for (size_t i = 0; ended && i < l->before.n; i++)
+		if (same(&l->before.v[i], p->pid, p->start_ticks))
+			return;
+	if (ended)
+		put_ended(l, p->pid, p->name);
+}
+
+static void find_ended(struct lines *l)
+{
+	for (size_t i = 0, k = 0; i < l->before.n; i++) {
+		const struct seen *s = &l->before.v[i];
+		while (k < l->now.n && l->now.v[k].pid < s->pid)
+			k++;
+		if (k == l->now.n || !same(&l->now.v[k], s->pid, s->start_ticks))
+			put_ended(l, s->pid, s->name);
+	}
+	MS_FREE(l->before.v);
+	l->before = l->now;
+	memset(&l->now, 0, sizeof l->now);
+}
+
+static void put_list(struct lines *l, uint64_t wall_ns)
+{
+	struct ms_json *j = &l->line.j;
+	find_ended(l);
+	ms_json_open(j, NULL, '{');
+	MS_JSON_NUMBERS(j, {"timestamp_ms", wall_ns / 1000000}, {"process_count", l->count},
+			{"skipped", l->skipped});
+	ms_json_raw(j, "ended", end(&l->ended));
+	ms_json_raw(j, "processes", end(&l->processes));
+	ms_json_close(j, '}');
+}
+
+int lines_end(struct lines *l, uint64_t wall_ns, struct ms_err *err)
+{
+	int rc = 0;
+	if (!l->one)
+		put_list(l, wall_ns);
+	if (l->line.n) {
+		put_part(&l->line, "\n", 1);
+		rc = ms_write_all(STDOUT_FILENO, l->line.v, l->line.n);
+	}
+	if (rc != 0)
+		return ms_err_sys(err, "cannot write to standard output");
+	begin_line(l);
+	return 0;
+}
+
+bool lines_unread(void)
+{
+	struct pollfd out = {.fd = STDOUT_FILENO};
+	return poll(&out, 1, 0) > 0 && out.revents & (POLLERR | POLLHUP);
+}
