@@ -86,6 +86,8 @@ static int record(const struct options *o)
 	if (o->report)
 		summary_report(&c);
 	int status = c.attached ? 0 : c.status; /* an attached process's is not ours */
+	if (o->poll.max_growth >= 0 && summary_grows(&c, o->poll.max_growth, o->quiet) && !status)
+		status = 1 << 8;
 	for (size_t i = 0; i < c.images.n && c.attached; i++)
 		some |= c.images.v[i].error || images_lost(&c.images.v[i]); /* no trace of it */
 	if (some)

@@ -30,6 +30,7 @@
 #include "libcommon/base/err.h"
 #include "libcommon/base/io.h"
 #include "libcommon/snapshot/snapshot.h"
+#include "libcommon/stats/trend.h"
 
 #include <langinfo.h>
 #include <locale.h>
@@ -229,6 +230,11 @@ static int check_budgets(struct model *m, const struct options *opt)
 			if (diff_budget_waived(b, m))
 				ms_cli_remark(&opt->cli, "budget '%s' passes: there was no old run",
 					      b->text);
+			else if (budget_too_short(b, m))
+				ms_cli_remark(&opt->cli,
+					      "budget '%s' passes: the run was too short to tell "
+					      "growth, that takes %.0f s after a warm-up",
+					      b->text, MS_TREND_SECONDS);
 			break;
 		}
 	}

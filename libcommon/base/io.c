@@ -47,10 +47,11 @@ void ms_close(int fd)
 
 /* What was said of an earlier file holds on where nobody else can have said it. Else the file is
  * for its owner alone: reports and snapshots hold command lines. */
-static mode_t mode_for(const struct ms_dest *p)
+static mode_t mode_for(const struct ms_file *f)
 {
+	const struct ms_dest *p = &f->dest;
 	bool kept = p->safe && S_ISREG(p->st.st_mode) && ms_dest_ours(&p->st);
-	return kept ? p->st.st_mode & 0777 : 0600;
+	return kept ? p->st.st_mode & 0777 : f->shared ? 0644 : 0600;
 }
 
 static const int deadly[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
@@ -75,7 +76,7 @@ static int make_temporary(const struct ms_dest *p)
 static int close_temporary(const struct ms_file *f, int rc, struct ms_err *err)
 {
 	const struct ms_dest *p = &f->dest;
-	if (rc == 0 && fchmod(f->fd, mode_for(p)) != 0)
+	if (rc == 0 && fchmod(f->fd, mode_for(f)) != 0)
 		rc = ms_err_sys(err, "cannot write '%s'", f->path);
 	if (close(f->fd) != 0 && rc == 0)
 		rc = ms_err_sys(err, "cannot write '%s'", f->path);

@@ -28,6 +28,7 @@ int ms_write_file(const char *path, const void *data, size_t n, struct ms_err *e
 struct ms_file {
 	int fd;
 	bool direct; /* no regular file: there is no temporary one */
+	bool shared; /* to be set between begin and end: it holds what everybody may read */
 	const char *path;
 	struct ms_dest dest;
 };

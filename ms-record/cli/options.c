@@ -95,11 +95,16 @@ static const struct ms_cli_option rows[] = {
 	 "end with status 1 as soon as the heap is larger"},
 	{"warn-rate", 0, "RATE", options_rate, MS_AT(poll.warn_rate), 0,
 	 "warn of growth of at least RATE only, such as 1M/m"},
+	{"openmetrics", 0, "FILE", ms_cli_name, MS_AT(poll.metrics), 0,
+	 "keep FILE as it is now, for Prometheus"},
 	{"proc-root", 0, "FOLDER", ms_cli_name, MS_AT(record.proc_root), 0,
 	 "read FOLDER instead of /proc"},
 	{.help = "General"},
 	{"report", 0, NULL, ms_cli_flag, MS_AT(report), 4,
 	 "print the report at the end; ms-report's first screen of the trace, on standard error"},
+	{"max-growth", 0, "RATE", options_rate, MS_AT(poll.max_growth), 0,
+	 "status 1 when the heap grows faster, such as 1MiB/min; judged at the end, also by "
+	 "--poll"},
 	{"quiet", 'q', NULL, ms_cli_flag, MS_AT(quiet), 0, "say nothing"},
 	{"verbose", 'v', NULL, ms_cli_flag, MS_AT(record.verbose), 0, "say more at the end"},
 	{0},
@@ -222,14 +227,18 @@ static int read_rest(struct options *o, int argc, char **argv, struct ms_err *er
 	struct control_options *r = &o->record;
 	if (o->poll.on)
 		return options_check_poll(o, err);
-	if (o->poll.csv || o->poll.max_heap || ms_cli_given(&o->cli, "warn-rate"))
-		return ms_err_set(err, "--csv, --max-heap and --warn-rate need --poll");
+	if (o->poll.csv || o->poll.max_heap || o->poll.metrics ||
+	    ms_cli_given(&o->cli, "warn-rate"))
+		return ms_err_set(err,
+				  "--csv, --max-heap, --openmetrics and --warn-rate need --poll");
 	if (o->doctor)
 		return read_doctor(o, err);
 	if (r->session.hooks.n && o->tell)
 		return ms_err_set(err, "--tell sends a request to a recorder, and hooks nothing");
 	if (o->standby)
 		return read_standby(o, argc - optind, err);
+	if (o->poll.max_growth >= 0 && o->tell)
+		return ms_err_set(err, "--tell sends a request to a recorder, and judges nothing");
 	if (o->report && o->tell)
 		return ms_err_set(err, "--tell sends a request to a recorder, and reports nothing");
 	if (r->proc_root && !r->pids.n)
@@ -279,7 +288,8 @@ static void derive(struct options *o)
 
 int options_read(struct options *o, int argc, char **argv, struct ms_err *err)
 {
-	*o = (struct options){.record = {.interval_ns = 100000000,
+	*o = (struct options){.poll.max_growth = -1,
+			      .record = {.interval_ns = 100000000,
 					 .files.level = 3,
 					 .scan.ns = SCAN_AUTO_NS,
 					 .session = {.depth = 512,

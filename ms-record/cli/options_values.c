@@ -183,6 +183,12 @@ int options_check_keep(const struct files_options *o, struct ms_err *err)
 
 /* ---- --poll ---- */
 
+static int bad_rate(const struct ms_cli_arg *arg, struct ms_err *err)
+{
+	return ms_err_set(err, "bad --%s '%s': use 1M/s, 100k/m, 5M/10m", arg->row->name,
+			  arg->text);
+}
+
 int options_rate(const struct ms_cli_arg *arg, struct ms_err *err)
 {
 	const char *s = arg->text;
@@ -191,12 +197,15 @@ int options_rate(const struct ms_cli_arg *arg, struct ms_err *err)
 	uint64_t bytes, ns;
 	struct ms_err why = {0};
 	if (!slash || (size_t)(slash - s) >= sizeof size || strlen(slash + 1) >= sizeof time - 1)
-		return ms_err_set(err, "bad --warn-rate '%s': use 1M/s, 100k/m, 5M/10m", s);
+		return bad_rate(arg, err);
 	snprintf(size, sizeof size, "%.*s", (int)(slash - s), s);
 	bool bare = slash[1] && !strchr("0123456789.", slash[1]);
 	snprintf(time, sizeof time, "%s%s", bare ? "1" : "", slash + 1);
+	size_t n = strlen(time);
+	if (n > 3 && strcmp(time + n - 3, "min") == 0)
+		time[n - 2] = '\0';
 	if (ms_parse_size(size, &bytes, &why) || ms_parse_duration(time, &ns, &why) || !ns)
-		return ms_err_set(err, "bad --warn-rate '%s': use 1M/s, 100k/m, 5M/10m", s);
+		return bad_rate(arg, err);
 	*(double *)arg->to = (double)bytes / ((double)ns / 1e9);
 	return 0;
 }
@@ -206,7 +215,8 @@ static int check_given(const struct options *o, struct ms_err *err)
 {
 	const char *name =
 		ms_cli_other(&o->cli, "output duration interval pid level quiet verbose env "
-				      "no-args poll csv proc-root max-heap warn-rate");
+				      "no-args poll csv proc-root max-heap warn-rate max-growth "
+				      "openmetrics");
 	if (name)
 		return ms_err_set(err, "--%s does not go with --poll: it records nothing", name);
 	if (ms_cli_given(&o->cli, "level") && !o->record.files.output)
@@ -224,6 +234,8 @@ static int check_output(const struct options *o, struct ms_err *err)
 				  "cannot write to '-': standard output is the command's; use "
 				  "%s",
 				  csv ? "--csv=FILE" : "'fd:N' or a named pipe");
+	if (p->metrics && !strcmp(p->metrics, "-"))
+		return ms_err_set(err, "--openmetrics needs a file, which is replaced each time");
 	if (csv && trace)
 		return ms_err_set(err, "-o - and --csv cannot both have standard output");
 	return 0;

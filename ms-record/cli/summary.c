@@ -4,6 +4,7 @@
 #include "summary.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -536,24 +537,57 @@ void summary_print(const struct control *c)
 			c->files.folder);
 }
 
-void summary_report(const struct control *c)
+/* Runs ms-report on the first trace, its output on our standard error or nowhere. Its status, or -1:
+ * it could not, which is said. */
+static int run_report(const struct control *c, const char *option, char *const *argv, bool shown)
 {
+	int status = -1, errors = 0;
 	if (!c->files.folder || !first_image(c)) {
-		fputs("ms-record: --report: no trace is there to be read\n", stderr);
-		return;
+		fprintf(stderr, "ms-record: --%s: no trace is there to be read\n", option);
+		return -1;
 	}
 	char *program = launch_own_file("ms-report");
 	pid_t pid = program ? fork() : -1;
 	if (pid == 0) {
 		sigprocmask(SIG_SETMASK, &c->launch.mask, NULL);
-		dup2(STDERR_FILENO, STDOUT_FILENO);
-		execl(program, "ms-report", "--no-pager", "--", c->files.path, (char *)NULL);
+		dup2(shown ? STDERR_FILENO : open("/dev/null", O_WRONLY | O_CLOEXEC),
+		     STDOUT_FILENO);
+		execv(program, argv);
 		_exit(127);
 	}
-	if (pid > 0)
-		waitpid(pid, NULL, 0);
+	errors = errno;
+	if (pid > 0 && waitpid(pid, &status, 0) == pid)
+		status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 	else
-		fprintf(stderr, "ms-record: --report: %s\n",
-			program ? strerror(errno) : "ms-report is not beside ms-record");
+		fprintf(stderr, "ms-record: --%s: %s\n", option,
+			program ? strerror(errors) : "ms-report is not beside ms-record");
 	free(program);
+	return status;
+}
+
+void summary_report(const struct control *c)
+{
+	char *argv[] = {(char *)"ms-report", (char *)"--no-pager", (char *)"--", c->files.path,
+			NULL};
+	run_report(c, "report", argv, true);
+}
+
+bool summary_grows(const struct control *c, double bytes_per_second, bool quiet)
+{
+	char budget[96], rate[MS_UNIT_BUF];
+	uint64_t limit = (uint64_t)(bytes_per_second * 60);
+	snprintf(budget, sizeof budget, "growth_bytes_per_minute > %" PRIu64, limit);
+	char *argv[] = {(char *)"ms-report",
+			(char *)"--summary",
+			(char *)(quiet ? "-q" : "--no-pager"),
+			(char *)"--fail-on",
+			budget,
+			(char *)"--",
+			c->files.path,
+			NULL};
+	if (run_report(c, "max-growth", argv, false) != 1)
+		return false;
+	fprintf(stderr, "ms-record: the heap grows faster than the %s/min of --max-growth\n",
+		ms_format_size(rate, limit));
+	return true;
 }

@@ -113,6 +113,7 @@ static void take_sample(struct poll *p, bool detail)
 	poll_keep(&p->series, &s);
 	poll_say_sample(p, &s);
 	poll_trace_sample(p, &s);
+	poll_metrics_sample(p, &s);
 	if (p->unread)
 		stop(p, POLL_STOPPED);
 	if (p->opt->max_heap && s.heap > p->opt->max_heap)
@@ -179,7 +180,7 @@ static int start(struct poll *p, int *own, struct ms_err *err)
 	p->signals = descriptor_signals(SIGCHLD, &p->mask);
 	if (p->signals < 0)
 		return ms_err_sys(err, "cannot wait for signals");
-	if (poll_say_start(p, err))
+	if (poll_say_start(p, err) || poll_metrics_start(p, err))
 		return -1;
 	p->pid_out = o->pid;
 	if (!o->pid && (p->pid_out = run_command(p, own, err)) < 0)
@@ -223,9 +224,12 @@ int poll_run(const struct poll_options *o, const struct control_options *rec, in
 		watch_run(&p);
 	else
 		give_up(&p);
-	rc |= poll_trace_close(&p, err) | poll_say_close(&p, err);
+	if (p.series.n)
+		p.heap = poll_trend(&p, POLL_HEAP);
+	rc |= poll_trace_close(&p, err) | poll_say_close(&p, err) | poll_metrics_close(&p, err);
 	if (begun && (!o->quiet || p.end == POLL_MAX_HEAP))
 		poll_say_end(&p, stderr);
+	bool too_fast = begun && poll_say_too_fast(&p, stderr);
 	if (begun)
 		await_command(&p);
 	ms_proc_close(&p.taker.proc);
@@ -239,5 +243,5 @@ int poll_run(const struct poll_options *o, const struct control_options *rec, in
 		return -1;
 	if (p.end == POLL_MAX_HEAP)
 		return 1 << 8;
-	return command ? p.status : 0;
+	return command && (p.status || !too_fast) ? p.status : too_fast << 8;
 }

@@ -14,9 +14,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "libcommon/base/err.h"
 #include "libcommon/proc/proc_sample.h"
+#include "libcommon/stats/trend.h"
 
-struct ms_err;
 struct control_options;
 
 /* What room cli fills in; what a recording has too is in the options of that. */
@@ -26,6 +27,8 @@ struct poll_options {
 	const char *csv;   /* file, "-" = standard output; NULL = none */
 	uint64_t max_heap; /* bytes; 0 = none */
 	double warn_rate;  /* bytes a second; growth that is slower is not warned of */
+	double max_growth; /* the same: faster growth is a finding, also of a recording; below 0 = none */
+	const char *metrics; /* file of --openmetrics; NULL = none */
 };
 
 /* The samples that the diagnosis looks at: every second one goes when there are too many. */
@@ -54,18 +57,22 @@ struct poll {
 	struct ms_proc_sample last; /* the last sample shown */
 	uint64_t start_mono, start_wall, duration_ns;
 	enum poll_end end;
-	int status;               /* waitpid's, of a command that ended; -1 = not known */
-	int pid_out;              /* its number */
-	int signals;              /* descriptor */
-	sigset_t mask;            /* of signals, as we inherited it */
-	uint64_t forwarded_ns;    /* when one was handed on to the command; 0 = none was */
-	bool over;                /* there is nothing more to watch */
-	bool unread;              /* nobody reads standard output, where samples go */
-	FILE *csv;                /* NULL = none */
-	int csv_errno;            /* why it could not be written */
-	bool table;               /* the live table is shown */
-	uint64_t table_ns;        /* when the next line may be */
-	struct poll_trace *trace; /* NULL = none */
+	int status;            /* waitpid's, of a command that ended; -1 = not known */
+	int pid_out;           /* its number */
+	int signals;           /* descriptor */
+	sigset_t mask;         /* of signals, as we inherited it */
+	uint64_t forwarded_ns; /* when one was handed on to the command; 0 = none was */
+	bool over;             /* there is nothing more to watch */
+	bool unread;           /* nobody reads standard output, where samples go */
+	struct ms_trend heap;  /* of the whole time, as soon as that is over */
+	FILE *csv;             /* NULL = none */
+	int csv_errno;         /* why it could not be written */
+	bool table;            /* the live table is shown */
+	uint64_t table_ns;     /* when the next line may be */
+	uint64_t metrics_ns;   /* when the file of metrics may be written next */
+	struct ms_proc_sample metrics_last;
+	struct ms_err metrics_err; /* why that failed */
+	struct poll_trace *trace;  /* NULL = none */
 };
 
 /* Polls until the end. The status for ms-record, as waitpid's; or -1 with `err` set and *own the
@@ -79,10 +86,23 @@ int poll_run(const struct poll_options *o, const struct control_options *rec, in
 int poll_say_start(struct poll *p, struct ms_err *err);
 /* Failures are kept for the end: watching goes on, unless p->unread is set. */
 void poll_say_sample(struct poll *p, const struct ms_proc_sample *s);
+/* What the series of a figure looks like, so far. */
+struct ms_trend poll_trend(const struct poll *p, enum poll_figure f);
 /* The diagnosis, to `to`. */
 void poll_say_end(struct poll *p, FILE *to);
+/* Of --max-growth: was it faster? Then that is said, else only why it cannot be told. */
+bool poll_say_too_fast(const struct poll *p, FILE *to);
 /* 0, or -1 with `err` set: the CSV could not be written. */
 int poll_say_close(struct poll *p, struct ms_err *err);
+
+/* ---- --openmetrics: poll_metrics.c ---- */
+
+/* Can the file be written? 0, or -1 with `err` set. */
+int poll_metrics_start(struct poll *p, struct ms_err *err);
+/* The file anew, at most once a second, and at the end. A failure is kept for then. */
+void poll_metrics_sample(struct poll *p, const struct ms_proc_sample *s);
+/* 0, or -1 with `err` set. */
+int poll_metrics_close(struct poll *p, struct ms_err *err);
 
 /* ---- -o: poll_trace.c ---- */
 

@@ -132,8 +132,7 @@ void poll_keep(struct poll_series *s, const struct ms_proc_sample *p)
 	*MS_PUSH(s) = at;
 }
 
-/* What the series of a figure looks like. */
-static struct ms_trend trend_of(const struct poll *p, enum poll_figure f)
+struct ms_trend poll_trend(const struct poll *p, enum poll_figure f)
 {
 	const struct poll_series *s = &p->series;
 	struct ms_trend_sample *v = ms_xrealloc(NULL, s->n + 1, sizeof *v);
@@ -141,7 +140,7 @@ static struct ms_trend trend_of(const struct poll *p, enum poll_figure f)
 		v[i] = (struct ms_trend_sample){(double)s->v[i].ns / 1e9,
 						(double)s->v[i].figure[f]};
 	struct ms_trend_span *room = ms_xrealloc(NULL, s->n + 1, sizeof *room);
-	bool ended = p->end == POLL_ENDED;
+	bool ended = p->over && p->end == POLL_ENDED;
 	struct ms_trend t =
 		ms_trend_until(v, s->n, ended ? ms_trend_teardown_of(v, s->n, room) : 0);
 	free(room);
@@ -241,6 +240,22 @@ static void say_no_growth(const struct poll *p, FILE *to, const struct ms_trend 
 	}
 }
 
+bool poll_say_too_fast(const struct poll *p, FILE *to)
+{
+	double limit = p->opt->max_growth;
+	bool grows = p->heap.kind == MS_TREND_GROWING && p->heap.slope > limit;
+	if (limit < 0)
+		return false;
+	if (grows)
+		fprintf(to,
+			"ms-record: the heap grows by %s/min, faster than the %s/min of "
+			"--max-growth\n",
+			SIZE(rounded(p->heap.slope * 60)), SIZE(rounded(limit * 60)));
+	else if (p->heap.kind == MS_TREND_SHORT && !p->opt->quiet)
+		fputs("ms-record: too short for --max-growth: nothing is known of growth\n", to);
+	return grows;
+}
+
 void poll_say_end(struct poll *p, FILE *to)
 {
 	const struct poll_series *s = &p->series;
@@ -253,8 +268,8 @@ void poll_say_end(struct poll *p, FILE *to)
 	say_figure(p, to, "RSS", POLL_RSS);
 	say_figure(p, to, "VSZ", POLL_VSZ);
 	say_shares(p, to);
-	struct ms_trend heap = trend_of(p, POLL_HEAP), rss = trend_of(p, POLL_RSS),
-			vsz = trend_of(p, POLL_VSZ);
+	struct ms_trend heap = p->heap, rss = poll_trend(p, POLL_RSS),
+			vsz = poll_trend(p, POLL_VSZ);
 	bool warned = is_warned(p, &heap);
 	if (!warned && is_warned(p, &rss))
 		say_growth(to, "  RSS grows, but not the heap", &rss);

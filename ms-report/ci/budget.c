@@ -68,7 +68,7 @@ static bool equal(const char *s, size_t n, const char *name)
 /* The figure of that name, of all or after site(). False: there is none. */
 static bool find_figure(const char *s, size_t n, struct budget *b)
 {
-	size_t count = b->site ? site_figure_count : figure_count;
+	size_t count = b->site ? site_figure_count : figure_count + FIGURES_OF_GROWTH;
 	for (b->figure = 0; b->figure < count; b->figure++)
 		if (equal(s, n, budget_figure(b)->name))
 			return true;
@@ -81,7 +81,8 @@ static bool find_delta(const char *s, size_t n, struct budget *b)
 	b->of = diff_figure_named(s, n);
 	if (b->site)
 		return b->of != DIFF_FIGURES;
-	bool live = b->of == DIFF_LIVE || b->of == DIFF_LIVE_BLOCKS, total = find_figure(s, n, b);
+	bool live = b->of == DIFF_LIVE || b->of == DIFF_LIVE_BLOCKS,
+	     total = find_figure(s, n, b) && b->figure < figure_count;
 	b->total = total ? figures[b->figure].name : live ? diff_figure_names[b->of] : NULL;
 	return b->total;
 }

@@ -70,6 +70,8 @@ const struct site *budget_worst(const struct budget *b, struct model *m);
 const char *budget_said(const struct budget *b, struct model *m, uint64_t v);
 /* What it is, for people: "1.2 MiB (1244756)". */
 const char *budget_amount(const struct budget *b, struct model *m);
+/* Did it pass because the run was too short to tell growth from a start? */
+bool budget_too_short(const struct budget *b, const struct model *m);
 /* Why one cannot be decided, when it is BUDGET_UNDECIDED. */
 const char *budget_unknown(const struct budget *b, const struct model *m);
 /* Why one about the sites of a comparison cannot be decided, or NULL: of some nobody can tell

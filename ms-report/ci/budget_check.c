@@ -3,6 +3,7 @@
  */
 #include "budget.h"
 
+#include "ms-report/model/facts.h"
 #include "ms-report/model/lists.h"
 #include "ms-report/words/words.h"
 #include "ms-report/words/names.h"
@@ -68,6 +69,8 @@ static const struct site *worst_of_all(struct model *m, size_t figure)
 		  {"failed_", METRIC_FAILED},
 		  {"mapped_end", METRIC_MAPPED}};
 	const char *name = figures[figure].name;
+	if (figure >= figure_count)
+		return growth_worst(m);
 	for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
 		if (strncmp(name, of[i].prefix, strlen(of[i].prefix)) != 0)
 			continue;
@@ -133,8 +136,13 @@ enum budget_result budget_check(const struct budget *b, struct model *m)
 		return diff_budget_check(b, m);
 	uint64_t v = value_of(b, m);
 	if (v == UNKNOWN)
-		return BUDGET_UNDECIDED;
+		return budget_too_short(b, m) ? BUDGET_HELD : BUDGET_UNDECIDED;
 	return budget_holds(b->op, (long double)v, (long double)b->value);
+}
+
+bool budget_too_short(const struct budget *b, const struct model *m)
+{
+	return !b->change && !b->site && b->figure >= figure_count && growth_too_short(m);
 }
 
 const char *budget_apart(const struct budget *b, struct model *m)

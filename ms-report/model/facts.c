@@ -129,6 +129,36 @@ struct one_time one_time_sum(struct model *m)
 	return sum;
 }
 
+/* ---- growth ---- */
+
+#define JUDGED "site = 0 AND trend != 'too short'"
+#define GROWING "trend = 'growing'"
+
+void growth_read(struct model *m)
+{
+	struct totals *t = &m->totals;
+	t->growth_bytes_per_minute =
+		model_number(m, "SELECT max(CASE WHEN " GROWING " THEN bytes_per_minute ELSE 0 END)"
+				" FROM growth WHERE " JUDGED);
+	t->growing_sites = t->growth_bytes_per_minute;
+	if (t->growing_sites != UNKNOWN)
+		t->growing_sites = model_number(m, "SELECT count(*) FROM growth WHERE " GROWING
+						   " AND site != 0");
+}
+
+bool growth_too_short(const struct model *m)
+{
+	return m->totals.growth_bytes_per_minute == UNKNOWN &&
+	       model_number(m, "SELECT 1 FROM growth WHERE site = 0") == 1;
+}
+
+const struct site *growth_worst(const struct model *m)
+{
+	uint64_t id = model_number(m, "SELECT site FROM growth WHERE " GROWING
+				      " AND site != 0 ORDER BY bytes_per_minute DESC, site");
+	return id == UNKNOWN ? NULL : model_site(m, (int64_t)id);
+}
+
 /* ---- what the figures do not have in them ---- */
 
 #define FACT(name, member, sql)                                                                    \

@@ -71,6 +71,15 @@ int unrecorded_read(struct model *m, struct ms_err *err);
 /* Frees of unknown blocks that no pause explains. */
 uint64_t unrecorded_frees(const struct model *m, uint64_t unknown_frees);
 
+/* ---- growth ---- */
+
+/* Fills in what the totals have of it: not known when no heap could be judged. */
+void growth_read(struct model *m);
+/* Is that because all were looked at for too short a time? */
+bool growth_too_short(const struct model *m);
+/* The site that grows fastest, or NULL. */
+const struct site *growth_worst(const struct model *m);
+
 /* ---- what the scan at the end of each process found ---- */
 
 /* Fills in what sites have of unreachable blocks. 0, or -1 with `err` set. */

@@ -40,8 +40,10 @@ const struct figure figures[] = {
 	FIGURE("late_blocks", FIGURE_COUNT, late_blocks),
 	FIGURE("peak_rss_bytes", FIGURE_BYTES, peak_rss_bytes),
 	FIGURE("end_rss_bytes", FIGURE_BYTES, end_rss_bytes),
+	FIGURE("growth_bytes_per_minute", FIGURE_BYTES, growth_bytes_per_minute),
+	FIGURE("growing_sites", FIGURE_COUNT, growing_sites),
 };
-const size_t figure_count = sizeof figures / sizeof *figures;
+const size_t figure_count = sizeof figures / sizeof *figures - FIGURES_OF_GROWTH;
 
 #define QUALITY_FIGURE(member)                                                                     \
 	{                                                                                          \

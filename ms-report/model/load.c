@@ -200,6 +200,7 @@ int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err)
 	sum_samples(m);
 	images_link(m);
 	sum_processes(m);
+	growth_read(m);
 	read_unreadable(m);
 	m->quality.complete = m->quality.complete && !m->traces_unreadable;
 	count_modules(m);

@@ -149,6 +149,7 @@ def check_series():
         running[kind] = subprocess.Popen(
             [RECORD, "--poll", "-i", "100ms", "-o", kind + ".trace", *more, "--", "./series",
              "leak" if kind == "slow" else kind, "11500"], stderr=subprocess.PIPE, text=True)
+    judged = growth_begin()
     said = {}
     for kind, p in running.items():
         text = p.communicate(timeout=60)[1]
@@ -165,7 +166,118 @@ def check_series():
            "No growth that goes on: the heap rose by N MiB, ever more slowly")
     expect("reserve", said["reserve"], "No growth: the heap is steady")
     expect("slow", said["slow"].startswith("No growth of 100.0 MiB/s or more: the heap grows by "), True)
+    growth_end(judged)
     check_trace()
+    check_budgets()
+
+
+GROWTH = {  # what, its options, what ms-record says beside the diagnosis and its status
+    "polled": (["--poll", "-i", "100ms", "--max-growth", "100MiB/min", "--openmetrics=polled.prom"], ["leak", "11500", "0"],
+               r"ms-record: the heap grows by [45]\d\d\.\d MiB/min, faster than the 100\.0 MiB/min of --max-growth", 1),
+    "slower": (["-q", "--poll", "-i", "100ms", "--max-growth", "20M/s"], ["leak", "11500", "0"], "", 0),
+    "filled": (["-q", "--poll", "-i", "100ms", "--max-growth", "1k/h"], ["plateau", "11500", "0"], "", 0),
+    "recorded": (["-q", "-o", "recorded.trace", "--max-growth", "100MiB/min"], ["leak", "11500", "0"],
+                 r"ms-report: budget 'growth_bytes_per_minute > 104857600' is broken: it is \d+ \(5\d\d\.\d MiB\)\n"
+                 r"ms-record: the heap grows faster than the 100\.0 MiB/min of --max-growth", 1),
+}
+
+
+def growth_begin():
+    return {what: subprocess.Popen([RECORD, *options, "--", "./series", *args], stderr=subprocess.PIPE, text=True)
+            for what, (options, args, _, _) in GROWTH.items()}
+
+
+def growth_end(running):
+    for what, p in running.items():
+        text = p.communicate(timeout=60)[1]
+        expect(f"max-growth, {what}: status", p.returncode, GROWTH[what][3])
+        expect(f"max-growth, {what}: {text}", bool(re.search("(^|\n)" + GROWTH[what][2] + "\n?$", text)), True)
+    r = poll("--max-growth", "1k/h", "-d", "100ms", "sleep", "0.3")
+    expect("max-growth: too short", (r.returncode, r.stderr.splitlines()[-1]),
+           (0, "ms-record: too short for --max-growth: nothing is known of growth"))
+    r = run(RECORD, "-o", "short.trace", "--max-growth", "1k/h", "true")
+    expect("max-growth: recorded, too short", (r.returncode, "passes: the run was too short to tell growth" in r.stderr), (0, True))
+    expect("max-growth: the command's own status stays", poll("-q", "--max-growth", "1k/h", "sh", "-c", "exit 3").returncode, 3)
+    got = metrics("polled.prom")
+    expect("metrics: it ended", got["memscope_up"], {(): 0})
+    expect("metrics: growing", {k[0][1]: v for k, v in got["memscope_heap_trend"].items()},
+           {t: int(t == "growing") for t in ("too short", "steady", "step", "filling", "falling", "growing")})
+    expect("metrics: rate", 6 < got["memscope_heap_growth_bytes_per_second"][()] / 2 ** 20 < 10, True)
+    expect("metrics: for everybody", os.stat("polled.prom").st_mode & 0o777, 0o644)
+
+
+def metrics(file, want={}):
+    """The text as OpenMetrics 1.0 has it: families together, with type, unit (a suffix of the name) and help first, then samples."""
+    with open(file, encoding="utf-8", newline="") as f:
+        lines = f.read().split("\n")
+    expect(f"{file}: its end", lines[-2:], ["# EOF", ""])
+    out, seen = {}, []
+    for line in lines[:-2]:
+        m = re.fullmatch(r"# (TYPE|UNIT|HELP) ([a-z_]+) (.+)", line)
+        if m:
+            word, name, text = m.groups()
+            if name not in out:
+                out[name], seen = {}, []
+            expect(f"{file}: {line}: in one place", list(out)[-1], name)
+            expect(f"{file}: {line}: once, before samples", (word in seen, out[name]), (False, {}))
+            expect(f"{file}: {line}", {"TYPE": text == "gauge", "UNIT": name.endswith("_" + text), "HELP": True}[word], True)
+            seen.append(word)
+            continue
+        m = re.fullmatch(r'([a-z_]+)\{((?:[a-z]+="(?:[^"\\\n]|\\[\\"n])*"(?:,(?=[a-z])|(?=\})))+)\} (\d+(?:\.\d+)?)', line)
+        expect(f"{file}: {line!r}: a sample", bool(m) and list(out)[-1:] == [m.group(1)] and {"TYPE", "HELP"} <= set(seen), True)
+        if not m:
+            continue
+        labels = dict(re.findall(r'([a-z]+)="((?:[^"\\]|\\.)*)"', m.group(2)))
+        for key, value in want.items():
+            expect(f"{file}: {line}: {key}", labels[key], value)
+        rest = tuple((k, v) for k, v in labels.items() if k not in ("pid", "name"))
+        expect(f"{file}: {line}: once", rest in out[m.group(1)], False)
+        out[m.group(1)][rest] = float(m.group(3))
+    return out
+
+
+def check_metrics():
+    """Of a process that is made, with a name that has to be escaped: figures to the byte."""
+    made(46, name='a"b\\c\nd\x01é')
+    open("old.prom", "w", encoding="utf-8").close()
+    os.chmod("old.prom", 0o640)
+    before = time.time()
+    for file in ("made.prom", "old.prom"):
+        r = poll("-q", "--proc-root", "proc", "-p", "46", "-i", "20ms", "-d", "60ms", "--openmetrics", file)
+        expect(f"{file}: status", (r.returncode, r.stderr), (0, ""))
+    got = metrics("made.prom", {"pid": "46", "name": 'a\\"b\\\\c\\nd?é'})
+    want = {"resident": 364, "heap": 300, "heap_peak": 300, "virtual": 8000, "proportional": 294, "private": 224, "swapped": 12}
+    for key, kb in want.items():
+        expect(f"metrics: {key}", got[f"memscope_{key}_bytes"], {(): kb * 1024})
+    expect("metrics: too short", (got["memscope_heap_trend"][(("trend", "too short"),)], "memscope_heap_growth_bytes_per_second" in got),
+           (1, False))
+    expect("metrics: time", before <= got["memscope_sample_timestamp_seconds"][()] <= time.time(), True)
+    expect("metrics: a mode that was there stays", os.stat("old.prom").st_mode & 0o777, 0o640)
+    expect("metrics: nothing else is left", [f for f in os.listdir() if ".prom" in f and f not in ("made.prom", "old.prom")], [])
+    r = poll("--openmetrics=none/x.prom", "./series", "leak", "100")
+    expect("metrics: no such folder", (r.returncode, r.stderr.count("\n"), "none/x.prom" in r.stderr), (125, 1, True))
+    expect("metrics: nobody has room", poll("-q", "--openmetrics=/dev/full", "sleep", "0.3").returncode, 125)
+
+
+def check_budgets():
+    """Of the polled leak and of the recorded one, 9.5 MiB/s: 572 MiB a minute."""
+    for file in ("leak.trace", "recorded.trace"):
+        for budget, status in (("growth_bytes_per_minute > 350M", 1), ("growth_bytes_per_minute > 700M", 0),
+                               ("growing_sites > 0", int(file[0] == "r")), ("growing_sites > 1", 0)):
+            r = run(REPORT, "--summary", "--fail-on", budget, file)
+            expect(f"{file}: {budget}", (r.returncode, r.stderr.count("is broken")), (status, status))
+    r = run(REPORT, "--summary", "--fail-on", "growth_bytes_per_minute > 0", "plateau.trace")
+    expect("what filled does not grow", (r.returncode, r.stderr), (0, ""))
+    r = run(REPORT, "--junit", "--fail-on", "growing_sites > 0", "recorded.trace")
+    expect("junit", (r.returncode, 'failures="1" errors="0"' in r.stdout), (1, True))
+    r = run(REPORT, "--junit", "--fail-on", "growing_sites > 0", "short.trace")
+    expect("junit, too short", (r.returncode, 'failures="0" errors="0"' in r.stdout), (0, True))
+    r = run(BIN + "/ms-snap", "--maps", "-o", "regions.db", str(os.getpid()))
+    r = run(REPORT, "--fail-on", "growing_sites > 0", "regions.db")
+    expect("growth is not known of regions", (r.returncode, "the figure is not known" in r.stderr), (2, True))
+    r = run(REPORT, "--fail-on", "delta_growing_sites > 0", "leak.trace")
+    expect("no change of growth", (r.returncode, "no figure 'delta_growing_sites'" in r.stderr), (2, True))
+    expect("no totals", "growing_sites" in run(REPORT, "--json", "leak.trace").stdout, False)
 
 
 def minute_begin():
@@ -303,7 +415,8 @@ def check_refused():
             ([], "no process to poll"), (["-p", "1", "true"], "not both"), (["-p", "x"], "bad --pid 'x'"),
             (["--mmap", "true"], "--mmap does not go with --poll"), (["--csv", "true"], "use --csv=FILE"),
             (["-o", "-", "true"], "use 'fd:N'"), (["--max-heap", "1x", "true"], "bad size"),
-            (["--warn-rate", "1M", "true"], "bad --warn-rate"), (["-z", "3", "true"], "-o FILE"),
+            (["--warn-rate", "1M", "true"], "bad --warn-rate"), (["--max-growth", "1M/mins", "true"], "bad --max-growth"),
+            (["--openmetrics=-", "true"], "needs a file"), (["-z", "3", "true"], "-o FILE"),
             (["--proc-root", "proc", "true"], "needs -p"), (["-p", "41", "-o", "-", "--csv"], "cannot both"),
             (["-p", str(2 ** 22), "--csv=none.csv"], f"no process {2 ** 22}")):
         r = poll(*args)
@@ -325,6 +438,7 @@ def main():
     check_unread()
     check_ignored()
     check_max_heap()
+    check_metrics()
     check_series()
     minute_end(minute)
     print("\n".join(failures))

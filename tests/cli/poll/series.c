@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Memory over time in a known way: KIND MILLISECONDS. Ends with status 7.
+ * Memory over time in a known way: KIND MILLISECONDS [STATUS]. Ends with status 7.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -53,5 +53,5 @@ int main(int argc, char **argv)
 			     0);
 		wait_until(&begin, (i + 1L) * STEP_MS);
 	}
-	return 7;
+	return argc > 3 ? atoi(argv[3]) : 7;
 }

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT
+ * --openmetrics: how the process is now, for Prometheus: by node_exporter's textfile collector, or
+ * whatever serves the file.
+ *
+ * That collector and promtool read the older text format, in which the name of a counter is another
+ * one, and of which OpenMetrics' further types and timestamps are no part. So all are gauges without
+ * a time, which both read alike; the time of the sample is a gauge of its own.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libcommon/base/err.h"
+#include "libcommon/base/io.h"
+#include "libcommon/base/utf8.h"
+#include "poll.h"
+
+#define METRICS_NS UINT64_C(1000000000)
+
+/* name="..": what is no UTF-8, or a control character, is a question mark. */
+static void put_name(FILE *f, const char *s)
+{
+	for (size_t left = strlen(s), n; left; s += n, left -= n) {
+		uint32_t c;
+		n = ms_utf8_next(s, left, &c);
+		if (!n || c < ' ' || c == 0x7f)
+			fputs(c == '\n' && n ? "\\n" : "?", f);
+		else if (c == '"' || c == '\\')
+			fprintf(f, "\\%c", (char)c);
+		else
+			fwrite(s, 1, n, f);
+		n += !n;
+	}
+}
+
+static void put_family(FILE *f, const char *name, const char *unit, const char *help)
+{
+	fprintf(f, "# TYPE memscope_%s gauge\n", name);
+	if (unit)
+		fprintf(f, "# UNIT memscope_%s %s\n", name, unit);
+	fprintf(f, "# HELP memscope_%s %s\n", name, help);
+}
+
+static void put_labels(const struct poll *p, FILE *f, const char *name)
+{
+	fprintf(f, "memscope_%s{pid=\"%d\",name=\"", name, p->pid_out);
+	put_name(f, p->taker.proc.name);
+	fputc('"', f);
+}
+
+static void put_number(const struct poll *p, FILE *f, const char *name, const char *unit,
+		       const char *help, uint64_t v)
+{
+	put_family(f, name, unit, help);
+	put_labels(p, f, name);
+	fprintf(f, "} %" PRIu64 "\n", v);
+}
+
+static void put_real(const struct poll *p, FILE *f, const char *name, const char *unit,
+		     const char *help, double v)
+{
+	put_family(f, name, unit, help);
+	put_labels(p, f, name);
+	fprintf(f, "} %.3f\n", v);
+}
+
+/* One of the words is 1. As long as it is too short nothing is said of a rate. */
+static void put_trend(const struct poll *p, FILE *f)
+{
+	struct ms_trend t = p->over ? p->heap : poll_trend(p, POLL_HEAP);
+	put_family(f, "heap_trend", NULL, "What the heap does, 1 for the one that holds.");
+	for (int k = MS_TREND_SHORT; k <= MS_TREND_GROWING; k++) {
+		put_labels(p, f, "heap_trend");
+		fprintf(f, ",trend=\"%s\"} %d\n", ms_trend_word((enum ms_trend_kind)k),
+			k == (int)t.kind);
+	}
+	if (t.kind == MS_TREND_SHORT)
+		return;
+	bool grows = t.kind == MS_TREND_GROWING;
+	put_real(p, f, "heap_growth_bytes_per_second", "bytes_per_second",
+		 "At what rate the heap grows, 0 unless it is judged to.", grows ? t.slope : 0);
+	put_real(p, f, "heap_growth_confidence_ratio", "ratio", "How sure that is.",
+		 grows ? t.confidence : 0);
+}
+
+static void put_all(const struct poll *p, FILE *f, const struct ms_proc_sample *s)
+{
+	const struct ms_proc_sample *x = &p->taker.last_one;
+	put_number(p, f, "up", NULL, "Whether the process is watched and runs.", !p->over);
+	put_number(p, f, "resident_bytes", "bytes", "Resident memory.", s->rss);
+	put_number(p, f, "heap_bytes", "bytes",
+		   "Resident bytes of brk and private anonymous memory.", s->heap);
+	put_number(p, f, "heap_peak_bytes", "bytes", "The largest heap of all samples.",
+		   p->series.peak.figure[POLL_HEAP]);
+	put_number(p, f, "virtual_bytes", "bytes", "Address space.", s->vsz);
+	if (p->taker.detailed) {
+		put_number(p, f, "proportional_bytes", "bytes",
+			   "Resident memory, pages that are shared by their share.", x->pss);
+		put_number(p, f, "private_bytes", "bytes", "Resident memory of this process alone.",
+			   x->private);
+		put_number(p, f, "swapped_bytes", "bytes", "Memory that is swapped out.", x->swap);
+	}
+	put_trend(p, f);
+	put_real(p, f, "sample_timestamp_seconds", "seconds", "When this was so, since 1970.",
+		 (double)(p->start_wall + s->ns) / 1e9);
+	fputs("# EOF\n", f);
+}
+
+static void write_file(struct poll *p, const struct ms_proc_sample *s)
+{
+	char *text = NULL;
+	size_t n = 0;
+	struct ms_file file;
+	FILE *f = open_memstream(&text, &n);
+	if (!f) {
+		ms_err_sys(&p->metrics_err, "cannot write '%s'", p->opt->metrics);
+		return;
+	}
+	put_all(p, f, s);
+	int rc = fclose(f);
+	if (rc == 0 && ms_file_begin(&file, p->opt->metrics, &p->metrics_err) == 0) {
+		file.shared = true; /* the collector is another user */
+		if ((rc = ms_write_all(file.fd, text, n)) != 0)
+			ms_err_sys(&p->metrics_err, "cannot write '%s'", p->opt->metrics);
+		ms_file_end(&file, rc, &p->metrics_err);
+	}
+	free(text);
+}
+
+int poll_metrics_start(struct poll *p, struct ms_err *err)
+{
+	struct ms_file file;
+	if (!p->opt->metrics)
+		return 0;
+	if (ms_file_begin(&file, p->opt->metrics, err) != 0)
+		return -1;
+	ms_file_end(&file, -1, err); /* as if nothing had been */
+	return 0;
+}
+
+void poll_metrics_sample(struct poll *p, const struct ms_proc_sample *s)
+{
+	p->metrics_last = *s;
+	if (!p->opt->metrics || s->ns < p->metrics_ns || p->metrics_err.text[0])
+		return;
+	p->metrics_ns = s->ns + METRICS_NS;
+	write_file(p, s);
+}
+
+int poll_metrics_close(struct poll *p, struct ms_err *err)
+{
+	if (p->opt->metrics && p->series.n && !p->metrics_err.text[0])
+		write_file(p, &p->metrics_last);
+	return p->metrics_err.text[0] ? ms_err_set(err, "%s", p->metrics_err.text) : 0;
+}
