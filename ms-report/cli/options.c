@@ -47,9 +47,10 @@ static int add_view(const struct ms_cli_arg *arg, struct ms_err *err)
 {
 	struct options *opt = (void *)((char *)arg->to - arg->row->offset);
 	enum view v = (enum view)arg->row->value;
-	ms_cli_take *take = v == VIEW_SITE  ? ms_cli_count
-			    : v == VIEW_SQL ? ms_cli_text
-					    : ms_cli_choice;
+	ms_cli_take *take = v == VIEW_SITE       ? ms_cli_count
+			    : v == VIEW_SQL      ? ms_cli_text
+			    : v == VIEW_ANNOTATE ? ms_cli_name
+						 : ms_cli_choice;
 	if (arg->text && take(arg, err) != 0)
 		return -1;
 	if (has_view(opt, v))
@@ -144,6 +145,9 @@ static const struct ms_cli_option rows[] = {
 	VIEW_OF("tree", "[down|up]", tree_up, VIEW_TREE, 5,
 		"calls from the program's entry down; up: from the allocation up"),
 	VIEW_OF("site", "N", site, VIEW_SITE, 6, "one site: its whole stack, sizes, ages, threads"),
+	VIEW_OF("annotate", "FILE", annotate, VIEW_ANNOTATE, 0,
+		"the lines of a source file with what they hold: of their own, and with what they "
+		"called"),
 	VIEW_OF("by", "function|file|module|stack|thread|process|program|size", by, VIEW_BY, 0,
 		"sums by these"),
 	VIEW_OF("sql", "QUERY", sql, VIEW_SQL, 0,
@@ -154,8 +158,8 @@ static const struct ms_cli_option rows[] = {
 	 "a moment: peak, end, 1.5s, mark:NAME; a snapshot must hold it"},
 	{"metric", 0, "live|peak|allocated|allocations|temporary|failed|mapped", ms_cli_choice,
 	 MS_AT(metric), 0,
-	 "for --folded, --gprof2dot, --tree and --by; what --html, --pprof and --speedscope show "
-	 "first"},
+	 "for --folded, --gprof2dot, --tree, --annotate and --by; what --html, --pprof and "
+	 "--speedscope show first"},
 	{"limit", 0, "N", ms_cli_count, MS_RANGE(limit, NULL, "1000000000"), 11,
 	 "rows of a list, 0 = all"},
 	{"wrapper", 0, "REGEX", ms_wrapper_take, MS_AT(wrappers), 0,
@@ -256,9 +260,9 @@ static int check_metric(const struct options *opt, struct ms_err *err)
 		return ms_err_set(err, "--metric %s cannot be had in that format",
 				  metric_names[opt->metric]);
 	if (!chosen && !has_output(opt, FORMAT_FOLDED) && !has_output(opt, FORMAT_HTML) &&
-	    !has_view(opt, VIEW_TREE) && !has_view(opt, VIEW_BY))
+	    !has_view(opt, VIEW_TREE) && !has_view(opt, VIEW_BY) && !has_view(opt, VIEW_ANNOTATE))
 		return ms_err_set(err, "--metric is for --folded, --html, --gprof2dot, --pprof, "
-				       "--speedscope, --tree and --by");
+				       "--speedscope, --tree, --annotate and --by");
 	return 0;
 }
 
@@ -289,6 +293,8 @@ static int check(const struct options *opt, struct ms_err *err)
 	if (opt->layout == LAYOUT_MEMC &&
 	    (opt->view_count > 1 || (opt->view_count == 1 && opt->views[0] != VIEW_REGIONS)))
 		return ms_err_set(err, "--layout=memc is for --regions only");
+	if (opt->anonymize && has_view(opt, VIEW_ANNOTATE))
+		return ms_err_set(err, "--annotate shows sources, which --anonymize does not hide");
 	if (opt->reach && !has_view(opt, VIEW_GROWTH))
 		return ms_err_set(err, "--reach is for --growth");
 	const char *other =

@@ -32,6 +32,7 @@ enum view {
 	VIEW_RESIDENT,
 	VIEW_TREE,
 	VIEW_SITE,
+	VIEW_ANNOTATE,
 	VIEW_BY,
 	VIEW_SQL,
 	VIEW_EVENTS,
@@ -53,11 +54,12 @@ struct options {
 	struct ms_arena arena;     /* of texts from files */
 	const char *const *inputs; /* none = standard input */
 	size_t input_count;
-	size_t limit;      /* rows of a list; LIMIT_DEFAULT = each view's own; SIZE_MAX = all */
-	const char *at;    /* NULL = end */
-	int64_t site;      /* of VIEW_SITE */
-	enum group_key by; /* of VIEW_BY */
-	const char *sql;   /* of VIEW_SQL */
+	size_t limit;         /* rows of a list; LIMIT_DEFAULT = each view's own; SIZE_MAX = all */
+	const char *at;       /* NULL = end */
+	int64_t site;         /* of VIEW_SITE */
+	enum group_key by;    /* of VIEW_BY */
+	const char *sql;      /* of VIEW_SQL */
+	const char *annotate; /* of VIEW_ANNOTATE */
 	/* a word: nothing is read then; NULL = none */
 	const char *explain;
 	struct links links;

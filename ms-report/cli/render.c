@@ -11,11 +11,13 @@
 #include "ms-report/model/facts.h"
 #include "ms-report/model/tree.h"
 #include "ms-report/text/text.h"
+#include "ms-report/words/annotate.h"
 
 #include "libcommon/base/json_writer.h"
 #include "libcommon/base/err.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Markdown for a pull request: hosts refuse comments of 64 KB. */
 #define MARKDOWN_MAX 60000
@@ -24,7 +26,7 @@ static size_t limit_of(const struct options *opt, enum format f, enum view v)
 {
 	static const size_t text[VIEW_COUNT] = {
 		[VIEW_FIRST] = 5,    [VIEW_TIMELINE] = 24, [VIEW_TREE] = 50,
-		[VIEW_MODULES] = 50, [VIEW_SQL] = 1000,
+		[VIEW_MODULES] = 50, [VIEW_SQL] = 1000,    [VIEW_ANNOTATE] = 1000,
 	};
 	if (opt->limit != LIMIT_DEFAULT)
 		return opt->limit;
@@ -41,6 +43,20 @@ static enum metric metric_of(const struct page *p, const struct options *opt)
 	if (opt->metric != METRIC_COUNT)
 		return opt->metric;
 	return p->m->peak.bytes != UNKNOWN ? METRIC_PEAK : METRIC_LIVE;
+}
+
+/* Of the moment that was asked for; without one as the others. */
+static struct table annotate(const struct page *p, const struct options *opt, size_t limit,
+			     bool context)
+{
+	bool moment = opt->metric == METRIC_COUNT && strcmp(p->m->at_label, "end") != 0;
+	struct annotate a = {p->source,
+			     opt->annotate,
+			     p->links.source_root,
+			     &p->style,
+			     moment ? METRIC_LIVE : metric_of(p, opt),
+			     context};
+	return table_annotate(p->m, &a, limit);
 }
 
 static bool is_list(enum view v)
@@ -90,6 +106,8 @@ static struct table make_table(struct page *p, const struct options *opt, enum v
 		return table_heaps(m, limit);
 	case VIEW_SQL:
 		return sql_table(m, p->answer, limit);
+	case VIEW_ANNOTATE:
+		return annotate(p, opt, limit, false);
 	default:
 		return opt->by == BY_PROCESS   ? table_processes(m, opt->metric, limit)
 		       : opt->by == BY_PROGRAM ? table_programs(m, limit)
@@ -167,6 +185,9 @@ static void text_view(struct page *p, const struct options *opt, enum view v, st
 	} else if (v == VIEW_TREE) {
 		struct tree t = tree_make(p->m, metric_of(p, opt), opt->tree_up, true);
 		text_tree(p, o, &t, limit);
+	} else if (v == VIEW_ANNOTATE) {
+		struct table t = annotate(p, opt, limit, true);
+		text_table(p, o, &t);
 	} else if (make_list(p, v, limit, &l)) {
 		text_list_view(p, o, &l);
 	} else {
@@ -199,13 +220,16 @@ static void markdown_view(struct page *p, const struct options *opt, enum view v
 		markdown_first(p, o, limit);
 	} else if (v == VIEW_RESIDENT) {
 		markdown_resident(p, o, limit);
-	} else if (v == VIEW_SITE || v == VIEW_TREE) {
+		} else if (v == VIEW_SITE || v == VIEW_TREE || v == VIEW_ANNOTATE) {
 		struct out text = {0};
 		struct page plain = *p;
 		plain.style.color = false;
 		plain.style.width = opt->width ? opt->width : 100;
 		if (v == VIEW_SITE) {
 			text_site(&plain, &text, p->site);
+		} else if (v == VIEW_ANNOTATE) {
+			struct table t = annotate(&plain, opt, limit, true);
+			text_table(&plain, &text, &t);
 		} else {
 			struct tree t = tree_make(p->m, metric_of(p, opt), opt->tree_up, true);
 			text_tree(&plain, &text, &t, limit);
@@ -375,6 +399,9 @@ int render_prepare(struct page *p, const struct options *opt, struct ms_err *err
 		if (opt->views[i] == VIEW_SITE && !(p->site = model_site(p->m, opt->site)))
 			return ms_err_set(err, "no site %lld in this snapshot: it has %zu",
 					  (long long)opt->site, p->m->sites.n);
+		if (opt->views[i] == VIEW_ANNOTATE &&
+		    !(p->source = annotate_find(p->m, opt->annotate, err)))
+			return -1;
 		if (opt->views[i] != VIEW_SQL)
 			continue;
 		struct table *a = ms_arena_alloc(&p->m->arena, sizeof *a);

@@ -46,6 +46,7 @@ struct page {
 	const char *input;          /* as typed, for commands to type next; NULL = standard input */
 	const struct site *site;    /* of --site, or NULL */
 	const struct table *answer; /* of --sql, or NULL */
+	const char *source;         /* of --annotate: the file as frames have it, or NULL */
 	struct links links;
 	const struct budgets *budgets; /* of --fail-on and --budgets */
 	bool partial;                  /* they are decided on incomplete figures too */
