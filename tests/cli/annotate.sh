@@ -8,7 +8,7 @@ fail() {
 }
 # report ARG...: what it says goes to out, and must be without complaint
 report() {
-	ms-report "$@" >out 2>err && [ ! -s err ] || fail "ms-report $*: status $?: $(cat err)"
+	{ ms-report "$@" >out 2>err && [ ! -s err ]; } || fail "ms-report $*: status $?: $(cat err)"
 }
 # rows WHAT ARG...: lines of CSV without the source
 rows() {
@@ -57,12 +57,12 @@ report --width 120 --annotate app.c --metric live run.db
 grep -qF 'app.c by line, live at the end: 9.1 KiB of its own, 14.1 KiB with what it called, of 14.1 KiB' <(tr '\n' ' ' <out | tr -s ' ') || fail "title: $(cat out)"
 grep -q '^  24 * 3.9 KiB  *40 * 3.9 KiB  *40          struct ring \*r = malloc(100);$' out || fail "a line: $(cat out)"
 grep -q '^  25  *3.1 KiB  *60          r->next = ' out || fail "a line with nothing of its own: $(cat out)"
-grep -q '^   1 ' out && [ "$(grep -c '^ *[0-9]' out)" = "$(wc -l <app.c)" ] || fail "a short file is whole: $(cat out)"
+{ grep -q '^   1 ' out && [ "$(grep -c '^ *[0-9]' out)" = "$(wc -l <app.c)" ]; } || fail "a short file is whole: $(cat out)"
 report --annotate two/part.c --metric allocated run.db
 [ "$(grep -o '^ *[0-9][0-9]* ' out | tr -d ' ' | tr '\n' ' ')" = '8 9 10 11 12 13 14 ' ] || fail "a long file in parts: $(cat out)"
 grep -q '^ *\.\.\.$' out || fail "what is left out: $(cat out)"
 report --annotate app.c --metric live --limit 2 run.db
-[ "$(grep -c '^  [34].* 4.9 KiB  ' out)" = 2 ] && ! grep -q '^  38 .*KiB' out && grep -q '4.2 KiB.* 7 more lines$' out || fail "--limit: $(cat out)"
+{ [ "$(grep -c '^  [34].* 4.9 KiB  ' out)" = 2 ] && ! grep -q '^  38 .*KiB' out && grep -q '4.2 KiB.* 7 more lines$' out; } || fail "--limit: $(cat out)"
 report --md --annotate app.c run.db
 grep -q '^```text' out || fail 'markdown'
 report --json --annotate app.c --metric live run.db
@@ -79,7 +79,7 @@ refused() { # STATUS-2 TEXT ARG...
 	text=$1
 	shift
 	ms-report "$@" >out 2>err
-	[ "$? $(wc -l <err)" = '2 1' ] && [ ! -s out ] && grep -qF -- "$text" err || fail "$*: $(cat out err)"
+	{ [ "$? $(wc -l <err)" = '2 1' ] && [ ! -s out ] && grep -qF -- "$text" err; } || fail "$*: $(cat out err)"
 }
 refused "'part.c' could be any of these: '$PWD/" --annotate part.c run.db
 refused "/two/part.c'" --annotate part.c run.db
@@ -94,12 +94,12 @@ refused "--annotate" --annotate '' run.db
 # built elsewhere: the same parts; the source is gone; shorter than it was; a folder has its name
 mv one/part.c far/app/one/part.c
 report --width 120 --annotate far/app/one/part.c --metric live run.db
-grep -q "; source: far/app/one/part.c" <(tr '\n' ' ' <out | tr -s ' ') && grep -q '^  12  *5.0 KiB  *5  *5.0 KiB  *5  .*malloc(1024)' out || fail "moved: $(cat out)"
+{ grep -q "; source: far/app/one/part.c" <(tr '\n' ' ' <out | tr -s ' ') && grep -q '^  12  *5.0 KiB  *5  *5.0 KiB  *5  .*malloc(1024)' out; } || fail "moved: $(cat out)"
 report --width 120 --annotate one/part.c --metric live run.db
-grep -q 'no source was found' <(tr '\n' ' ' <out | tr -s ' ') && grep -q '^  12  *5.0 KiB .* keep_one$' out || fail "gone: $(cat out)"
+{ grep -q 'no source was found' <(tr '\n' ' ' <out | tr -s ' ') && grep -q '^  12  *5.0 KiB .* keep_one$' out; } || fail "gone: $(cat out)"
 mkdir one/part.c
 report --annotate one/part.c run.db
-head -c 20 two/part.c >cut && mv cut two/part.c
+head -c 20 two/part.c >start && mv start two/part.c
 report --annotate two/part.c --metric allocated run.db
 grep -q '(the source has no such line)' out || fail "short: $(cat out)"
 head -c 3000 /dev/urandom >two/part.c
