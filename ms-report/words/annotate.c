@@ -325,6 +325,7 @@ static const char *amount(struct model *m, const char *unit, uint64_t v, const s
 	return strcmp(unit, "bytes") == 0 ? est_size(m, v, e) : est_count(m, v, e);
 }
 
+/* For people without the intervals of estimates, which would leave no room for the source. */
 static void set_pair(struct model *m, struct cell *people, struct cell *exact, const struct pair *p,
 		     enum metric metric)
 {
@@ -332,7 +333,7 @@ static void set_pair(struct model *m, struct cell *people, struct cell *exact, c
 	exact[1] = (struct cell){.n = p->b, .e = pair_eb(p)};
 	for (int i = 0; i < 2; i++)
 		if (exact[i].n)
-			people[i].s = amount(m, units[metric][i], exact[i].n, exact[i].e);
+			people[i].s = amount(m, units[metric][i], exact[i].n, NULL);
 }
 
 static void add_row(struct model *m, struct table *t, enum metric metric, uint32_t number,

@@ -71,6 +71,13 @@ jq -e '.views[0] | .view == "annotate" and (.rows | length) == 9 and (.rows[2] |
 report --annotate app.c --width 40 --ascii run.db
 [ "$(awk 'length > 40' out)" = '' ] || fail "40 columns: $(cat out)"
 
+# sampled: an estimate a line, its interval in the title and in JSON
+ms-record -q -s 1 -o sampled.trace ./app || fail 'cannot sample'
+report --annotate app.c --metric live sampled.trace
+grep -q '^  24 * [0-9.]* KiB .*struct ring' out || fail "sampled: $(cat out)"
+report --json --annotate app.c --metric live sampled.trace
+jq -e '.views[0].rows[] | select(.line == 24) | .self_bytes_low <= 4000 and .self_bytes_high >= 4000' out >/dev/null || fail "sampled: $(cat out)"
+
 # names: on the disk, as typed, ambiguous, unknown
 for name in "$PWD/app.c" ./app.c one/../app.c; do
 	report --annotate "$name" run.db
