@@ -11,7 +11,7 @@
 
 const char *ci_frame(struct page *p, const struct frame *f)
 {
-	static const struct style plain = {.full_names = true};
+	const struct style plain = {.full_names = p->style.full_names};
 	const char *name = frame_label(&p->m->arena, p->m, f, &plain);
 	const char *file = links_file(p->m, &p->links, f);
 	const char *place = file ? SAY("%s:%u", name_clean(&p->m->arena, file, false), f->line)

@@ -55,8 +55,7 @@ static const char *site_key(struct model *m, enum finding_rule rule, const struc
 static const char *site_name(struct model *m, const struct site *s)
 {
 	const struct frame *f = site_frame(m, s);
-	return f ? name_clean(&m->arena, frame_name(&m->arena, m, f), false)
-		 : "a call without stack";
+	return f ? frame_label(&m->arena, m, f, &(struct style){0}) : "a call without stack";
 }
 
 static struct finding *add(struct findings *f, enum finding_rule rule, const char *message,

@@ -168,6 +168,12 @@ static void markdown_resident(struct page *p, struct out *o, size_t limit)
 		markdown_table(p, o, &t[i]);
 }
 
+static struct tree tree_of(const struct page *p, const struct options *opt)
+{
+	return tree_make(p->m, metric_of(p, opt), opt->tree_up,
+			 opt->full_names ? TREE_ROUNDS : TREE_OWN);
+}
+
 static void text_view(struct page *p, const struct options *opt, enum view v, struct out *o)
 {
 	size_t limit = limit_of(opt, FORMAT_TEXT, v);
@@ -183,7 +189,7 @@ static void text_view(struct page *p, const struct options *opt, enum view v, st
 	} else if (v == VIEW_RESIDENT) {
 		text_resident(p, o, limit);
 	} else if (v == VIEW_TREE) {
-		struct tree t = tree_make(p->m, metric_of(p, opt), opt->tree_up, true);
+		struct tree t = tree_of(p, opt);
 		text_tree(p, o, &t, limit);
 	} else if (v == VIEW_ANNOTATE) {
 		struct table t = annotate(p, opt, limit, true);
@@ -231,7 +237,7 @@ static void markdown_view(struct page *p, const struct options *opt, enum view v
 			struct table t = annotate(&plain, opt, limit, true);
 			text_table(&plain, &text, &t);
 		} else {
-			struct tree t = tree_make(p->m, metric_of(p, opt), opt->tree_up, true);
+			struct tree t = tree_of(p, opt);
 			text_tree(&plain, &text, &t, limit);
 		}
 		markdown_text(o, &text);
@@ -354,7 +360,7 @@ static void folded(struct page *p, const struct options *opt, struct out *o)
 	    (folded_diff(p->m, o, metric, opt->full_names) ||
 	     (opt->metric == METRIC_COUNT && folded_diff(p->m, o, METRIC_LIVE, opt->full_names))))
 		return;
-	struct tree t = tree_make(p->m, metric, false, false);
+	struct tree t = tree_make(p->m, metric, false, TREE_WHOLE);
 	folded_tree(p->m, o, &t, opt->full_names);
 }
 

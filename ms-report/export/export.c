@@ -393,6 +393,7 @@ bool export_write(struct page *p, enum format f, enum metric asked, enum metric 
 	x.asked = asked;
 	x.metric = metric;
 	x.compress = p->gzip;
+	x.full_names = p->style.full_names;
 	formats[f](&x, o);
 	return true;
 }

@@ -69,6 +69,7 @@ struct export
 	enum metric asked;   /* METRIC_COUNT = none was */
 	enum metric metric;  /* that a format with one figure has */
 	bool compress;       /* what the output is named after wants it */
+	bool full_names;     /* nothing is shortened where there is a place for the whole, too */
 };
 
 /* The places of a row's stack into x->path, innermost first, at least one. Returns how many. With

@@ -162,7 +162,9 @@ static uint64_t function_number(struct pprof *p, const struct place *q)
 {
 	bool is_new;
 	p->part.n = 0;
-	string_field(p, &p->part, 2, q->function);
+	/* what the whole name is stands beside it as the system's */
+	string_field(p, &p->part, 2,
+		     p->x->full_names ? q->function : ms_name_short(&p->x->m->arena, q->function));
 	string_field(p, &p->part, 3, q->function);
 	string_field(p, &p->part, 4, q->file);
 	uint64_t number = (uint64_t)bytes_number(&p->functions, p->part.v, p->part.n, &is_new) + 1;

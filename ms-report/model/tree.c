@@ -18,7 +18,7 @@ struct maker {
 	MS_ARRAY(struct branch) b;
 	struct ms_lookup children; /* branches but the first, by what they are of */
 	uint32_t *same;            /* per frame: the first frame that is the same function */
-	bool fold;
+	enum tree_fold fold;
 	bool *repeated; /* by place in a path */
 };
 
@@ -130,6 +130,30 @@ static size_t fold_recursion(struct maker *k, uint32_t *path, size_t n)
 	return kept;
 }
 
+static bool is_runtime(const struct maker *k, uint32_t frame)
+{
+	const struct frame *f = &k->m->frames.v[frame];
+	return f->runtime && !f->note;
+}
+
+/* Of the runtime's frames in a path, innermost first, keeps those that a frame of the user's own code
+ * called: what they called themselves, and what called the program, is left out. Upwards the path
+ * begins at the user's code. Without any, the innermost stands for all. Returns what is left. */
+static size_t fold_runtime(const struct maker *k, uint32_t *path, size_t n, bool up)
+{
+	size_t kept = 0, own = n;
+	while (own && (is_runtime(k, path[own - 1]) || k->m->frames.v[path[own - 1]].note))
+		own--;
+	for (size_t i = 0; i < n; i++) {
+		bool runtime = is_runtime(k, path[i]),
+		     called = i + 1 < own && !is_runtime(k, path[i + 1]);
+		bool left_out = runtime && (own ? !called || (up && !kept) : i > 0);
+		if (!left_out)
+			path[kept++] = path[i];
+	}
+	return kept;
+}
+
 static void add_site(struct maker *k, const struct site *s, struct pair v, bool up, uint32_t *path)
 {
 	uint32_t at = 0;
@@ -137,6 +161,8 @@ static void add_site(struct maker *k, const struct site *s, struct pair v, bool 
 	if (k->m->processes.n > 1)
 		at = child(k, at, NONE, s->process, v);
 	size_t n = model_stack(k->m, s->stack, path);
+	if (k->fold == TREE_OWN)
+		n = fold_runtime(k, path, n, up);
 	if (!n)
 		at = child(k, at, NONE, NONE, v);
 	for (size_t i = 0; !up && i < n / 2; i++) {
@@ -178,7 +204,7 @@ static void link_children(struct maker *k)
 	free(order);
 }
 
-struct tree tree_make(struct model *m, enum metric metric, bool up, bool fold)
+struct tree tree_make(struct model *m, enum metric metric, bool up, enum tree_fold fold)
 {
 	struct maker k = {.m = m, .fold = fold};
 	number_frames(&k);

@@ -25,6 +25,12 @@ struct tree {
 	struct pair total, hidden, other; /* total = v[0].sum + hidden + other */
 };
 
-/* In the model's arena. `fold`, for people: of functions that call themselves, or each other in turn,
- * one round is kept. */
-struct tree tree_make(struct model *m, enum metric metric, bool up, bool fold);
+/* What is left out for people. */
+enum tree_fold {
+	TREE_WHOLE, /* nothing */
+	TREE_ROUNDS, /* of functions that call themselves, or each other in turn, one round is kept */
+	TREE_OWN, /* that, and the runtime's frames but for those that the user's own code calls */
+};
+
+/* In the model's arena. */
+struct tree tree_make(struct model *m, enum metric metric, bool up, enum tree_fold fold);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Recursion is folded in trees and stacks, unless --full-names asks for all of it; paths begin at the source root.
+# Recursion is folded in trees and stacks, and frames of the runtime in trees, unless --full-names asks for all of them; paths begin at the source root.
 set -eu
 fail() {
 	echo "FAILED: $*"
@@ -57,3 +57,31 @@ Stack, the allocation first
 W
 head -n 9 have | diff want - || fail "the stack"
 [ "$(ms-report --site 1 --full-names rec.trace | grep -c ' self ')" = 51 ] || fail "--full-names"
+
+# what the runtime does between two of the program's own functions is one row, and what it does around them none
+cat >sort.c <<'C'
+#include <stdlib.h>
+void *kept[3];
+int calls;
+__attribute__((noinline)) int compare(const void *a, const void *b)
+{
+	if (!calls++)
+		kept[0] = malloc(5000);
+	return *(const int *)a - *(const int *)b;
+}
+int main(void)
+{
+	int v[4] = {3, 1, 4, 2};
+	qsort(v, 4, sizeof v[0], compare);
+	return v[0] - 1;
+}
+C
+gcc -g -O1 -o sort sort.c
+ms-record -q -o sort.trace ./sort
+rows() { # [--tree OPTION...]: names of the branches, without figures and places
+	ms-report --ascii --limit 20 "$@" sort.trace | sed -n '2,$s/^.* %  `\{0,1\}[- |`]*\([^ ]*\).*$/\1/p'
+}
+[ "$(rows --tree | head -n 3 | sed 's/^[_a-z]*qsort[_a-z]*$/QSORT/' | tr '\n' ' ')" = 'main QSORT compare ' ] || fail "the runtime is not folded: $(rows --tree)"
+[ "$(rows --tree=up | head -n 1)" = compare ] || fail "upwards it does not begin with the program: $(rows --tree=up)"
+[ "$(rows --tree --full-names | head -n 1)" = _start ] || fail "--full-names does not begin at the entry"
+[ "$(rows --tree --full-names | wc -l)" -gt "$(rows --tree | wc -l)" ] || fail "--full-names has no more rows"

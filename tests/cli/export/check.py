@@ -117,6 +117,11 @@ def check_pprof(db, truth, words):
             truth.compare(f"{db} pprof", f, [(p.stack(s), s["values"][i]) for s in p.samples])
         elif column in p.columns:
             same(f"{db} pprof: {column}, not known", p.totals()[column], 0)
+    if db == "run.db":
+        names = {p.strings[f[3]]: p.strings[f[2]] for f in p.functions.values()}
+        same("pprof: a short name", names["orderd::PriceCache::insert(orderd::Symbol const&, orderd::Price)"], "orderd::PriceCache::insert")
+        run("--pprof=full.pb.gz", "--full-names", *words)
+        same("pprof: --full-names", {f[2] == f[3] for f in formats.Pprof("full.pb.gz").functions.values()}, {True})
     same(f"{db} pprof: default", p.strings[p.one[14]], "inuse_space")
     same(f"{db} pprof: duration", p.one.get(10, 0), max((x["duration_ns"] or 0) for x in truth.json["processes"]) or 0) if not truth.several else None
     if not truth.json["omitted"]["hidden_sites"] and "temporary" in truth.totals:

@@ -101,11 +101,11 @@ class Pprof:
         return s
 
     def stack(self, s):
-        """Names, innermost first; a location without a line is its address."""
+        """Whole names, innermost first; a location without a line is its address."""
         names = []
         for i in s["locations"]:
             lines = [dict(message(line)) for line in self.locations[i]["many"]]
-            names += [self.strings[self.functions[x[1]][2]] for x in lines] or [hex(self.locations[i][3])]
+            names += [self.strings[self.functions[x[1]][3]] for x in lines] or [hex(self.locations[i][3])]
         return tuple(names)
 
     def totals(self):
