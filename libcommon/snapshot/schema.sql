@@ -47,6 +47,8 @@
 --                    snapshot 0 = the whole run, site 0 = all sites (-1: those that filters hid), thread 0 = all threads
 --   timeline.live_low, live_high  the 95 % interval of live_last; null when every event was recorded
 --   site.one_time    what known allocation of the C or C++ runtime it is, made once and never freed; null = none
+--   site.key         32 hex digits for the names of its call stack, the same in builds with other addresses and lines; null = no stack
+--   site.entry       the allocator's function that it called: malloc, calloc, realloc, operator new ...; null = not known
 --   site_stat.oldest_ns  age of its oldest live block at that moment; null at the peak, when sampled, and when over 64 moments were asked for
 --   process.options  poll: samples only; maps, smaps: regions as ms-snap read them from /proc; figures of the heap are null then
 --   process.comm     what the kernel calls it, where only /proc was looked at; else null
@@ -90,7 +92,7 @@ CREATE TABLE site(
   id INTEGER PRIMARY KEY, process INTEGER NOT NULL, stack INTEGER, user_frame INTEGER, allocations INTEGER, frees INTEGER, reallocations INTEGER,
   failed_allocations INTEGER, allocated_bytes INTEGER, temporary INTEGER, min_size INTEGER, max_size INTEGER,
   max_live_bytes INTEGER, max_live_blocks INTEGER, first_ns INTEGER, last_ns INTEGER, lifetime_ns INTEGER, lifetime_allocations INTEGER, marked INTEGER, verdict TEXT,
-  maps INTEGER, mapped_bytes INTEGER, one_time TEXT);
+  maps INTEGER, mapped_bytes INTEGER, one_time TEXT, key TEXT, entry TEXT);
 CREATE TABLE site_stat(
   snapshot INTEGER NOT NULL, site INTEGER NOT NULL, live_bytes INTEGER, live_blocks INTEGER, usable_bytes INTEGER, mapped_bytes INTEGER,
   oldest_ns INTEGER, PRIMARY KEY(snapshot, site)) WITHOUT ROWID;

@@ -113,7 +113,9 @@ int ms_snapshot_anonymize(sqlite3 *db, struct ms_anonymizer *a, struct ms_err *e
 	int rc = 0;
 	for (size_t i = 0; i < sizeof columns / sizeof *columns && rc == 0; i++)
 		rc = replace_column(db, i, err);
+	/* a key tells a name to who guesses it */
 	rc = rc || ms_sql_exec(db, "UPDATE module SET build_id = NULL", err) ||
+	     ms_sql_exec(db, "UPDATE site SET key = NULL WHERE key IS NOT NULL", err) ||
 	     ms_sql_execf(db, err,
 			  "UPDATE frame SET note = 'heap ' || anonymous(%d, substr(note, "
 			  "6)) WHERE note LIKE 'heap %%'",

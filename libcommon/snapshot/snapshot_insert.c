@@ -103,9 +103,11 @@ int ms_insert_close(struct ms_insert *in)
 /* `s` as UTF-8 in malloc'ed memory, or NULL when it is good as it is. */
 static char *repair(const char *s)
 {
-	size_t left = strlen(s), n;
-	uint32_t c;
 	const char *p = s;
+	while ((signed char)*p > 0) /* most is ASCII */
+		p++;
+	size_t left = strlen(p), n;
+	uint32_t c;
 	while (left && (n = ms_utf8_next(p, left, &c))) {
 		p += n;
 		left -= n;

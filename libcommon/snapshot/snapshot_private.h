@@ -104,6 +104,8 @@ struct ms_stack_rows {
 	struct ms_signs *signs; /* by node */
 	uint32_t *row_of_node;  /* row of the innermost logical frame, 0 = not used by any site */
 	uint32_t *user_of_node; /* row after which a site with that innermost node is named */
+	unsigned __int128 *key_of_node; /* NULL where nobody asks for details of sites */
+	const char **entry_of_site;     /* likewise; NULL = not known */
 	uint64_t without_symbol;
 };
 
@@ -142,6 +144,14 @@ int ms_fill_stacks(struct ms_fill *w);
  * places that name a site. `frames` are by number. */
 void ms_find_wrappers(const struct ms_recording *t, const struct ms_logical *frames,
 		      struct ms_stack_place *places, size_t n);
+/* snapshot_keys.c: of each place, and of a stack, MS_KEY_BASIS without any frame, with one more.
+ * To be freed. */
+#define MS_KEY_BASIS                                                                               \
+	((unsigned __int128)UINT64_C(0x6c62272e07bb0142) << 64 | UINT64_C(0x62b821756295c58d))
+unsigned __int128 *ms_place_keys(const struct ms_recording *t, const struct ms_stack_place *places,
+				 size_t n);
+unsigned __int128 ms_key_with(unsigned __int128 caller, unsigned __int128 place);
+void ms_key_text(unsigned __int128 key, char text[33]);
 /* The row of table process. */
 int ms_fill_process_row(struct ms_fill *w);
 /* before_size. */

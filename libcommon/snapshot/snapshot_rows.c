@@ -78,6 +78,10 @@ static void put_site(struct ms_fill *w, struct ms_insert *in, uint32_t i, const 
 	bool named = signs.signs && !w->corrected;
 	if (signs.signs && !named)
 		*MS_PUSH(&w->f->signs) = (struct ms_site_signs){w->row_of_site[i], signs};
+	const char *entry = w->stacks.entry_of_site ? w->stacks.entry_of_site[i] : NULL;
+	char key[33] = "";
+	if (stack && w->stacks.key_of_node)
+		ms_key_text(w->stacks.key_of_node[s->node], key);
 	ms_put(in, ms_int("id", w->row_of_site[i]), ms_int("process", w->p->id),
 	       ms_int_if("stack", stack != 0, stack),
 	       ms_int_if("user_frame", stack != 0, user ? user : stack),
@@ -93,7 +97,8 @@ static void put_site(struct ms_fill *w, struct ms_insert *in, uint32_t i, const 
 	       ms_int_if("lifetime_ns", !w->partial, s->lifetime_ticks * w->tick_ns),
 	       ms_int_if("lifetime_allocations", !w->partial, s->lifetime_allocations),
 	       ms_int("marked", s->marked), ms_text("verdict", verdict),
-	       ms_text("one_time", named ? ms_one_time(signs.signs, &known) : NULL));
+	       ms_text("one_time", named ? ms_one_time(signs.signs, &known) : NULL),
+	       ms_text("key", *key ? key : NULL), ms_text("entry", entry));
 	ms_put_beside_site(in, w->t, i);
 	ms_end_row(in);
 }
@@ -427,7 +432,7 @@ int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p)
 	sum_records(&w);
 	for (size_t i = 0; i < sizeof steps / sizeof *steps && rc == 0; i++)
 		rc = steps[i](&w);
-	MS_FREE(w.stacks.row_of_node, w.stacks.user_of_node, w.stacks.signs, w.sums, w.order,
-		w.row_of_site, w.row_of_thread);
+	MS_FREE(w.stacks.row_of_node, w.stacks.user_of_node, w.stacks.signs, w.stacks.key_of_node,
+		w.stacks.entry_of_site, w.sums, w.order, w.row_of_site, w.row_of_thread);
 	return rc;
 }

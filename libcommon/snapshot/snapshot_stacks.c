@@ -272,6 +272,11 @@ static int fill_stacks(struct work *w)
 	const struct ms_recording *t = w->t;
 	struct ms_insert in = ms_large_table(w->f, "stack");
 	uint64_t *depth = ms_xcalloc(t->nodes.n + 1, sizeof *depth);
+	unsigned __int128 *keys = NULL, *key_of = NULL, key = 0;
+	if (!w->f->no_site_details) {
+		keys = ms_place_keys(t, w->places, w->locations.n);
+		w->out->key_of_node = key_of = ms_xcalloc(t->nodes.n + 1, sizeof *key_of);
+	}
 	for (uint32_t n = 1; n < t->nodes.n; n++) {
 		if (!w->out->row_of_node[n])
 			continue;
@@ -281,6 +286,7 @@ static int fill_stacks(struct work *w)
 		int64_t user = caller ? w->out->user_of_node[caller] : 0;
 		struct ms_signs signs = w->out->signs[caller];
 		depth[n] = caller ? depth[caller] : 0;
+		key = caller && key_of ? key_of[caller] : MS_KEY_BASIS;
 		for (uint32_t k = l->count; k-- > 0;) {
 			w->f->stacks++;
 			ms_put_row(&in, ms_int("id", w->f->stacks),
@@ -293,13 +299,72 @@ static int fill_stacks(struct work *w)
 			if (!p->runtime && (!p->wrapper || !user))
 				user = parent;
 			signs = join(w->signs[l->first + k], &signs);
+			key = keys ? ms_key_with(key, keys[l->first + k]) : key;
 		}
+		if (key_of)
+			key_of[n] = key;
 		w->out->row_of_node[n] = (uint32_t)parent;
 		w->out->user_of_node[n] = (uint32_t)user;
 		w->out->signs[n] = signs;
 	}
-	free(depth);
+	MS_FREE(depth, keys);
 	return ms_insert_close(&in);
+}
+
+/* ---- entry points ---- */
+
+/* What the instruction calls that the innermost frame returns to. */
+static const char *called_by(struct work *w, uint32_t frame)
+{
+	const struct ms_frame *fr = &w->t->frames.v[frame];
+	struct ms_frame_question q;
+	if (!w->f->symbols || !fr->module || !ms_frame_question(w->t, fr, &q))
+		return NULL;
+	int *handle = &w->handles[fr->module];
+	if (*handle < 0)
+		*handle = ms_symbols_module_of(w->f->symbols, &q.module);
+	return ms_entry_point(ms_symbols_called(w->f->symbols, *handle, q.address));
+}
+
+/* The name of a frame that is a function of the allocator. */
+static const char *own_entry(const struct work *w, uint32_t frame)
+{
+	const struct ms_logical *l = &w->frames[frame];
+	return l->count ? ms_entry_point(w->locations.v[l->first].function) : NULL;
+}
+
+/* Which of the allocator's functions the sites call: the outermost of those frames that are such
+ * functions themselves (operator new, which calls malloc), else what the code tells. */
+static void find_entries(struct work *w)
+{
+	const struct ms_recording *t = w->t;
+	struct entry {
+		bool asked, own, looked; /* own: the frame is such a function */
+		const char *name;
+	} *of = ms_xcalloc(t->frames.n + 1, sizeof *of);
+	w->out->entry_of_site = ms_xcalloc(t->replay.site_count + 1, sizeof *w->out->entry_of_site);
+	for (size_t s = 0; s < t->replay.site_count; s++) {
+		const struct ms_replay_site *site = &t->replay.sites[s];
+		const char **entry = &w->out->entry_of_site[s];
+		uint32_t node = site->node < t->nodes.n ? site->node : 0;
+		for (bool own = true; own && node; node = t->nodes.v[node].parent) {
+			uint32_t frame = t->nodes.v[node].frame;
+			struct entry *e = &of[frame];
+			if (!e->asked)
+				e->name = own_entry(w, frame);
+			e->own = e->asked ? e->own : e->name != NULL;
+			e->asked = true;
+			own = e->own;
+			if (!own && node == site->node && !e->looked) {
+				e->name = called_by(w, frame);
+				e->looked = true;
+			}
+			*entry = own || node == site->node ? e->name : *entry;
+		}
+		if (!*entry && site->reallocations)
+			*entry = "realloc";
+	}
+	free(of);
 }
 
 int ms_fill_stacks(struct ms_fill *fill)
@@ -320,6 +385,9 @@ int ms_fill_stacks(struct ms_fill *fill)
 	judge_places(&w);
 	ms_find_wrappers(t, w.frames, w.places, w.locations.n);
 	int rc = fill_modules(&w) || fill_frames(&w) || fill_stacks(&w) ? -1 : 0;
+	/* last, as it asks for modules whose symbols were not looked up */
+	if (!w.f->no_site_details)
+		find_entries(&w);
 	MS_FREE(w.used_frames, w.frames, w.handles, w.locations.v, w.places, w.signs);
 	return rc;
 }

@@ -136,3 +136,26 @@ bool ms_is_runtime(const char *module, const char *function, const char *file)
 				return true;
 	return function && runtime_function(function);
 }
+
+const char *ms_entry_point(const char *function)
+{
+	static const char *const entries[] = {
+		"malloc",        "calloc", "realloc", "reallocarray", "memalign", "posix_memalign",
+		"aligned_alloc", "valloc", "pvalloc", "strdup",       "strndup",  "mmap",
+		"mmap64",        "mremap", "sbrk",    "brk"};
+	static const char *const operators[][2] = {{"operator new[](", "operator new[]"},
+						   {"operator new(", "operator new"},
+						   {"_Zna", "operator new[]"},
+						   {"_Znw", "operator new"}};
+	for (size_t i = 0; function && i < sizeof operators / sizeof *operators; i++)
+		if (strncmp(function, operators[i][0], strlen(operators[i][0])) == 0)
+			return operators[i][1];
+	if (function && strncmp(function, "__libc_", 7) == 0)
+		function += 7;
+	else if (function && strncmp(function, "__", 2) == 0)
+		function += 2;
+	for (size_t i = 0; function && i < sizeof entries / sizeof *entries; i++)
+		if (strcmp(function, entries[i]) == 0)
+			return entries[i];
+	return NULL;
+}

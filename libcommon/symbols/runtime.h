@@ -9,3 +9,6 @@
  * demangled, `file` a source file; each may be NULL. A site is named after the first frame of which
  * this is false. */
 bool ms_is_runtime(const char *module, const char *function, const char *file);
+/* What a function of the allocator is called by those who call it, "malloc", "operator new" and so on;
+ * `function` may be mangled. NULL: it is none (of NULL too). Static. */
+const char *ms_entry_point(const char *function);

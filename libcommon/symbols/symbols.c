@@ -38,7 +38,9 @@ struct module {
 	struct ms_elf *symbols; /* the one of `files` with the better symbol table */
 	struct ms_dwarf *dwarf;
 	struct ms_perf_map *perf;
-	struct ms_plt *plt; /* of the binary, once something may be in it */
+	struct ms_plt *plt;  /* of the binary, once something may be in it */
+	struct ms_elf *code; /* the binary, where `files` were not looked for */
+	bool code_sought;
 	/* Names of the symbol table made readable so far, one per symbol. */
 	const char **names;
 	struct ms_cached cached; /* key NULL = it is not to be cached */
@@ -119,6 +121,7 @@ void ms_symbols_free(struct ms_symbols *s)
 		ms_dwarf_free(s->modules.v[i].dwarf);
 		ms_perf_map_free(s->modules.v[i].perf);
 		ms_plt_free(s->modules.v[i].plt);
+		ms_elf_close(s->modules.v[i].code);
 		ms_module_files_close(&s->modules.v[i].files);
 		free(s->modules.v[i].names);
 	}
@@ -353,4 +356,19 @@ size_t ms_symbols_find(struct ms_symbols *s, int module, uint64_t address, struc
 	if (m->cached.key && n < max)
 		ms_cached_add(&m->cached, address, out, n, &s->arena);
 	return n;
+}
+
+const char *ms_symbols_called(struct ms_symbols *s, int module, uint64_t address)
+{
+	struct module *m = module_at(s, module);
+	if (!m || m->is.kind == KIND_MADE || m->is.kind == KIND_VDSO)
+		return NULL;
+	/* the file alone, where its symbols were not looked for as they were known */
+	if (!m->code_sought && !m->files.binary)
+		m->code = ms_module_binary(&s->opt, &m->is);
+	m->code_sought = true;
+	struct ms_elf *e = m->files.binary ? m->files.binary : m->code;
+	if (e && !m->plt)
+		m->plt = ms_plt_new(e);
+	return m->plt ? ms_plt_called(m->plt, address + 1) : NULL;
 }

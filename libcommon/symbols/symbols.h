@@ -69,6 +69,10 @@ int ms_symbols_module_state(struct ms_symbols *s, int module, const char **file)
 size_t ms_symbols_find(struct ms_symbols *s, int module, uint64_t address, struct ms_location *out,
 		       size_t max);
 
+/* The name, as the file has it, of what the call instruction calls that `address` (as above) is the
+ * last byte of; NULL = not known, as where the file is gone. Valid until s is freed. */
+const char *ms_symbols_called(struct ms_symbols *s, int module, uint64_t address);
+
 /* Demangled C++ or Rust name in malloc'ed memory, or NULL when it is not a mangled one. */
 char *ms_demangle(const char *name);
 

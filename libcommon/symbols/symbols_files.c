@@ -221,6 +221,13 @@ static struct ms_elf *find_vdso(const struct search *s)
 	return NULL;
 }
 
+struct ms_elf *ms_module_binary(const struct ms_symbols_options *opt,
+				const struct ms_symbols_module *m)
+{
+	struct search s = {.opt = opt, .id = m->build_id, .id_size = m->build_id_size, .module = m};
+	return find_binary(&s, m->path);
+}
+
 struct ms_module_files ms_module_files(const struct ms_symbols_options *opt,
 				       struct ms_debuginfod *servers,
 				       const struct ms_symbols_module *m)

@@ -26,4 +26,7 @@ struct ms_debuginfod;
 struct ms_module_files ms_module_files(const struct ms_symbols_options *opt,
 				       struct ms_debuginfod *servers,
 				       const struct ms_symbols_module *m);
+/* The first of them alone, of a module that is a file; to be closed. */
+struct ms_elf *ms_module_binary(const struct ms_symbols_options *opt,
+				const struct ms_symbols_module *m);
 void ms_module_files_close(struct ms_module_files *f);

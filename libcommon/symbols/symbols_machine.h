@@ -19,6 +19,9 @@ struct ms_machine {
 	/* How long the code is that only the C runtime's start is, if it begins there; 0: it is
 	 * other code. */
 	uint64_t (*start_bytes)(const uint8_t *code, uint64_t most);
+	/* Where the call goes that ends at code[at], which lies at `address`; *slot: to what that
+	 * slot holds. 0: there is no such call. */
+	uint64_t (*called)(const uint8_t *code, uint64_t at, uint64_t address, bool *slot);
 };
 extern const struct ms_machine ms_x86_64;
 

@@ -26,6 +26,7 @@ struct ms_plt {
 	struct ms_elf *elf;
 	const struct ms_machine *machine;
 	MS_ARRAY(struct slot) slots; /* by address */
+	bool named;                  /* some has a name: what it calls elsewhere it calls so */
 };
 
 /* ---- slots ---- */
@@ -54,6 +55,7 @@ static void read_slots(struct ms_plt *p, struct ms_elf_section *s)
 		if (!p->machine->is_slot(ELF64_R_TYPE(r.r_info)))
 			continue;
 		const char *name = symbol_of(p->elf, s->link, ELF64_R_SYM(r.r_info));
+		p->named |= name && *name;
 		*MS_PUSH(&p->slots) = (struct slot){r.r_offset, (uint64_t)r.r_addend,
 						    name && *name ? name : "*ABS*"};
 	}
@@ -88,6 +90,12 @@ static bool is_table(const struct ms_elf_section *s)
 		!strcmp(s->name, ".plt.got"));
 }
 
+static const struct slot *slot_at(const struct ms_plt *p, uint64_t address)
+{
+	size_t k = MS_COUNT_UP_TO(p->slots.v, p->slots.n, address, address);
+	return k && p->slots.v[k - 1].address == address ? &p->slots.v[k - 1] : NULL;
+}
+
 /* The slot of the entry that `at`, an offset in the table, lies in. There are none where the machine
  * is not known. */
 static const struct slot *entry_at(const struct ms_plt *p, const struct ms_elf_section *s,
@@ -96,9 +104,8 @@ static const struct slot *entry_at(const struct ms_plt *p, const struct ms_elf_s
 	bool got = !strcmp(s->name, ".plt.got");
 	for (unsigned i = 0; p->slots.n && i < 2; i++) {
 		uint64_t to = p->machine->slot_of(s, at, got, i);
-		size_t k = MS_COUNT_UP_TO(p->slots.v, p->slots.n, address, to);
-		if (to && k && p->slots.v[k - 1].address == to)
-			return &p->slots.v[k - 1];
+		if (to && slot_at(p, to))
+			return slot_at(p, to);
 	}
 	return NULL;
 }
@@ -113,6 +120,27 @@ const char *ms_plt_find(const struct ms_plt *p, uint64_t address, uint64_t *adde
 		if (found)
 			*addend = found->addend;
 		return found ? found->name : NULL;
+	}
+	return NULL;
+}
+
+const char *ms_plt_called(const struct ms_plt *p, uint64_t address)
+{
+	for (unsigned i = 0; p->machine && i < p->elf->section_count; i++) {
+		const struct ms_elf_section *s = &p->elf->sections[i];
+		uint64_t at = address - s->address, addend = 0;
+		bool slot = false;
+		if (!s->raw || s->packing != MS_ELF_PLAIN || !(s->flags & SHF_EXECINSTR) ||
+		    at > s->raw_size)
+			continue;
+		uint64_t to = p->machine->called(s->raw, at, address, &slot);
+		const struct slot *through = slot ? slot_at(p, to) : NULL;
+		const char *name = through ? through->name
+				   : to    ? ms_plt_find(p, to, &addend)
+					   : NULL;
+		const struct ms_elf_symbol *y =
+			to && !slot && !p->named ? ms_elf_symbol(p->elf, to) : NULL;
+		return name ? name : y && y->address == to ? y->name : NULL;
 	}
 	return NULL;
 }

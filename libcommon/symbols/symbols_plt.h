@@ -17,3 +17,6 @@ void ms_plt_free(struct ms_plt *p);
 /* The symbol that the entry at `address` jumps to, as the file has it, and what is to be added to
  * it ("*ABS*" and an address, where it has no name); NULL: there is no entry. */
 const char *ms_plt_find(const struct ms_plt *p, uint64_t address, uint64_t *addend);
+/* The symbol that the call instruction which ends at `address` calls, through the table or, in
+ * a file that is linked to no other, directly; NULL: there is none, or it is not to be seen. */
+const char *ms_plt_called(const struct ms_plt *p, uint64_t address);

@@ -52,4 +52,18 @@ static uint64_t start_bytes(const uint8_t *code, uint64_t most)
 	return hlt ? (uint64_t)(hlt - code) + 1 : 0;
 }
 
-const struct ms_machine ms_x86_64 = {EM_X86_64, is_slot, slot_of, start_bytes};
+/* call target; call *slot(%rip) */
+static uint64_t called(const uint8_t *code, uint64_t at, uint64_t address, bool *slot)
+{
+	enum { CALL = 0xe8, CALL_BYTES = 5, THROUGH = 0xff, THROUGH_RIP = 0x15 };
+	int32_t offset;
+	if (at < CALL_BYTES)
+		return 0;
+	*slot = at > CALL_BYTES && code[at - 6] == THROUGH && code[at - 5] == THROUGH_RIP;
+	if (!*slot && code[at - CALL_BYTES] != CALL)
+		return 0;
+	memcpy(&offset, code + at - sizeof offset, sizeof offset);
+	return address + (uint64_t)(int64_t)offset;
+}
+
+const struct ms_machine ms_x86_64 = {EM_X86_64, is_slot, slot_of, start_bytes, called};

@@ -165,6 +165,9 @@ static const struct ms_cli_option rows[] = {
 	{"wrapper", 0, "REGEX", ms_wrapper_take, MS_AT(wrappers), 0,
 	 "functions that match hand on what malloc gives; may be repeated: sites are named after "
 	 "their callers"},
+	{"entry", 0, NULL, ms_cli_flag, MS_AT(entry), 0,
+	 "with --tree: malloc, calloc, operator new ..., whichever was called, as the innermost "
+	 "level"},
 	{"reach", 0, "SIZE", ms_cli_size, MS_RANGE(reach, "", NULL), 0,
 	 "with --growth: when SIZE will be reached"},
 	{"anonymize", 0, NULL, ms_cli_flag, MS_AT(anonymize), 0,
@@ -295,6 +298,8 @@ static int check(const struct options *opt, struct ms_err *err)
 		return ms_err_set(err, "--layout=memc is for --regions only");
 	if (opt->anonymize && has_view(opt, VIEW_ANNOTATE))
 		return ms_err_set(err, "--annotate shows sources, which --anonymize does not hide");
+	if (opt->entry && !has_view(opt, VIEW_TREE))
+		return ms_err_set(err, "--entry is for --tree");
 	if (opt->reach && !has_view(opt, VIEW_GROWTH))
 		return ms_err_set(err, "--reach is for --growth");
 	const char *other =

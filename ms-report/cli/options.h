@@ -63,10 +63,10 @@ struct options {
 	/* a word: nothing is read then; NULL = none */
 	const char *explain;
 	struct links links;
-	uint64_t reach;     /* of VIEW_GROWTH: bytes, 0 = none */
-	enum metric metric; /* METRIC_COUNT = not given */
-	bool tree_up;
-	size_t width; /* 0 = the terminal's */
+	uint64_t reach;      /* of VIEW_GROWTH: bytes, 0 = none */
+	enum metric metric;  /* METRIC_COUNT = not given */
+	bool tree_up, entry; /* of VIEW_TREE */
+	size_t width;        /* 0 = the terminal's */
 	enum color color;
 	bool ascii, full_names, no_pager;
 	enum layout layout; /* of FORMAT_JSON */

@@ -171,7 +171,7 @@ static void markdown_resident(struct page *p, struct out *o, size_t limit)
 static struct tree tree_of(const struct page *p, const struct options *opt)
 {
 	return tree_make(p->m, metric_of(p, opt), opt->tree_up,
-			 opt->full_names ? TREE_ROUNDS : TREE_OWN);
+			 opt->full_names ? TREE_ROUNDS : TREE_OWN, opt->entry);
 }
 
 static void text_view(struct page *p, const struct options *opt, enum view v, struct out *o)
@@ -360,7 +360,7 @@ static void folded(struct page *p, const struct options *opt, struct out *o)
 	    (folded_diff(p->m, o, metric, opt->full_names) ||
 	     (opt->metric == METRIC_COUNT && folded_diff(p->m, o, METRIC_LIVE, opt->full_names))))
 		return;
-	struct tree t = tree_make(p->m, metric, false, TREE_WHOLE);
+	struct tree t = tree_make(p->m, metric, false, TREE_WHOLE, false);
 	folded_tree(p->m, o, &t, opt->full_names);
 }
 

@@ -63,8 +63,9 @@ struct json_stacks {
 	struct out text;
 	size_t *begin;                        /* of each frame in it, and the end */
 	uint32_t *row_of_node, *row_of_frame; /* NONE: not needed; NULL: no tables */
+	const char **keys;                    /* of the sites' stacks; NULL: no tables */
 };
-struct json_stacks json_stacks_make(const struct model *m, bool tables);
+struct json_stacks json_stacks_make(struct model *m, bool tables);
 void json_stacks_free(struct json_stacks *s);
 /* Before the tables are put: a stack that will be asked for. */
 void json_stacks_need(struct json_stacks *s, uint32_t node);

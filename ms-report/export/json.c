@@ -162,6 +162,8 @@ static void put_site(struct model *m, struct ms_json *j, const struct json_stack
 			{"retained_bytes", judged ? s->leak.bytes : UNKNOWN},
 			{"retained_blocks", judged ? s->leak.blocks : UNKNOWN});
 	ms_json_string(j, "one_time", s->one_time);
+	if (stacks->keys)
+		ms_json_string(j, "key", stacks->keys[s - m->sites.v]);
 	json_stack(stacks, j, s->stack);
 	ms_json_number(j, "user_frame", model_user_depth(m, s));
 	if (detail)

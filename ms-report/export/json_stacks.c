@@ -19,7 +19,7 @@ static uint32_t *none_needed(size_t n)
 	return rows;
 }
 
-struct json_stacks json_stacks_make(const struct model *m, bool tables)
+struct json_stacks json_stacks_make(struct model *m, bool tables)
 {
 	struct json_stacks s = {.m = m,
 				.begin = ms_xrealloc(NULL, m->frames.n + 1, sizeof *s.begin)};
@@ -32,6 +32,7 @@ struct json_stacks json_stacks_make(const struct model *m, bool tables)
 	if (tables) {
 		s.row_of_node = none_needed(m->nodes.n);
 		s.row_of_frame = none_needed(m->frames.n);
+		s.keys = model_site_texts(m, "key");
 	}
 	return s;
 }

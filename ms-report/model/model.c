@@ -126,3 +126,17 @@ uint32_t model_user_node(const struct model *m, uint32_t stack)
 			return n;
 	return stack;
 }
+
+const char **model_site_texts(struct model *m, const char *column)
+{
+	const char **v = ms_arena_alloc(&m->arena, (m->sites.n + 1) * sizeof *v);
+	sqlite3_stmt *st = model_ask(m, "SELECT id, %s FROM site WHERE %s IS NOT NULL ORDER BY id",
+				     column, column);
+	while (model_next(&st)) {
+		uint32_t i = MODEL_FIND(m->sites, sqlite3_column_int64(st, 0));
+		const char *s = (const char *)sqlite3_column_text(st, 1);
+		if (i != NONE && s)
+			v[i] = ms_arena_strdup(&m->arena, s);
+	}
+	return v;
+}

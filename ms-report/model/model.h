@@ -356,6 +356,9 @@ static inline const struct frame *model_frame(const struct model *m, uint32_t no
 	return node == NONE ? NULL : &m->frames.v[m->nodes.v[node].frame];
 }
 
+/* A column of text of table site, in the order of m->sites; NULL = null. In the model's arena. */
+const char **model_site_texts(struct model *m, const char *column);
+
 /* ---- load.c ---- */
 
 /* What hands rows of a trace over to `m`, which is zero, so that model_load need not read them from

@@ -12,6 +12,7 @@
 
 #include "libcommon/base/lookup.h"
 #include "libcommon/base/order.h"
+#include "libcommon/symbols/runtime.h"
 
 struct maker {
 	struct model *m;
@@ -19,7 +20,8 @@ struct maker {
 	struct ms_lookup children; /* branches but the first, by what they are of */
 	uint32_t *same;            /* per frame: the first frame that is the same function */
 	enum tree_fold fold;
-	bool *repeated; /* by place in a path */
+	bool *repeated;       /* by place in a path */
+	const char **entries; /* of the sites; NULL = not wanted */
 };
 
 static int compare_frames(const struct frame *a, const struct frame *b)
@@ -69,16 +71,18 @@ static uint32_t same_as(const struct maker *k, uint32_t frame)
 
 /* The child of `parent` for that frame (or process), new or old. */
 static uint32_t child(struct maker *k, uint32_t parent, uint32_t frame, uint32_t process,
-		      struct pair v)
+		      const char *entry, struct pair v)
 {
 	uint64_t key = (uint64_t)process << 32 | same_as(k, frame);
+	key += entry ? ms_hash_text(entry) : 0;
 	uint32_t hash = ms_hash(key, parent), i;
 	const struct frame *f = k->m->frames.v;
 	struct branch *b = NULL;
 	for (size_t at = hash; (i = ms_lookup_next(&k->children, hash, &at));) {
 		b = &k->b.v[i];
 		if (b->parent == parent && b->process == process &&
-		    same_as(k, b->frame) == same_as(k, frame))
+		    same_as(k, b->frame) == same_as(k, frame) && !b->entry == !entry &&
+		    (!entry || strcmp(b->entry, entry) == 0))
 			break;
 	}
 	if (!i) {
@@ -88,7 +92,8 @@ static uint32_t child(struct maker *k, uint32_t parent, uint32_t frame, uint32_t
 				     .first_child = NONE,
 				     .next = NONE,
 				     .frame = frame,
-				     .process = process};
+				     .process = process,
+				     .entry = entry};
 		ms_lookup_add(&k->children, hash, i);
 	}
 	if (frame != NONE && f[b->frame].line != f[frame].line)
@@ -154,17 +159,31 @@ static size_t fold_runtime(const struct maker *k, uint32_t *path, size_t n, bool
 	return kept;
 }
 
+/* Is a frame what the level of entries shows already? */
+static bool is_entry(const struct maker *k, uint32_t frame, const char *entry)
+{
+	const char *own = ms_entry_point(k->m->frames.v[frame].function);
+	return own && strcmp(own, entry) == 0;
+}
+
 static void add_site(struct maker *k, const struct site *s, struct pair v, bool up, uint32_t *path)
 {
 	uint32_t at = 0;
+	const char *entry = !k->entries ? NULL : k->entries[s - k->m->sites.v] ?: "entry not known";
 	k->b.v[0].sum = pair_add(k->b.v[0].sum, v);
 	if (k->m->processes.n > 1)
-		at = child(k, at, NONE, s->process, v);
+		at = child(k, at, NONE, s->process, NULL, v);
+	if (entry && up)
+		at = child(k, at, NONE, NONE, entry, v);
 	size_t n = model_stack(k->m, s->stack, path);
 	if (k->fold == TREE_OWN)
 		n = fold_runtime(k, path, n, up);
-	if (!n)
-		at = child(k, at, NONE, NONE, v);
+	if (entry && n && is_entry(k, path[0], entry)) {
+		n--;
+		memmove(path, path + 1, n * sizeof *path);
+	} else if (!n) {
+		at = child(k, at, NONE, NONE, NULL, v);
+	}
 	for (size_t i = 0; !up && i < n / 2; i++) {
 		uint32_t other = path[i];
 		path[i] = path[n - 1 - i];
@@ -173,9 +192,11 @@ static void add_site(struct maker *k, const struct site *s, struct pair v, bool 
 	if (k->fold)
 		n = fold_recursion(k, path, n);
 	for (size_t i = 0; i < n; i++) {
-		at = child(k, at, path[i], NONE, v);
+		at = child(k, at, path[i], NONE, NULL, v);
 		k->b.v[at].repeated |= k->fold && k->repeated[i];
 	}
+	if (entry && !up)
+		at = child(k, at, NONE, NONE, entry, v);
 	k->b.v[at].self = pair_add(k->b.v[at].self, v);
 }
 
@@ -204,10 +225,11 @@ static void link_children(struct maker *k)
 	free(order);
 }
 
-struct tree tree_make(struct model *m, enum metric metric, bool up, enum tree_fold fold)
+struct tree tree_make(struct model *m, enum metric metric, bool up, enum tree_fold fold, bool entry)
 {
 	struct maker k = {.m = m, .fold = fold};
 	number_frames(&k);
+	k.entries = entry ? model_site_texts(m, "entry") : NULL;
 	*MS_PUSH(&k.b) = (struct branch){
 		.parent = NONE, .first_child = NONE, .next = NONE, .frame = NONE, .process = NONE};
 	uint32_t *path = ms_xrealloc(NULL, m->nodes.n, sizeof *path);

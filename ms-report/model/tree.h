@@ -8,13 +8,14 @@
 /* Frames are the same when function and module are (address, where the function is not known). */
 struct branch {
 	uint32_t parent, first_child,
-		next;     /* indices of branches or NONE; children: largest first */
-	uint32_t frame;   /* index, or NONE: a process or a site without stack */
-	uint32_t process; /* when frame is NONE: index, or NONE */
-	bool several;     /* frames of several lines were merged */
-	bool repeated;    /* calls that came back to it were left out */
-	struct pair sum;  /* of all sites below and of its own */
-	struct pair self; /* of sites whose stack ends here */
+		next;      /* indices of branches or NONE; children: largest first */
+	uint32_t frame;    /* index, or NONE: a process or a site without stack */
+	uint32_t process;  /* when frame is NONE: index, or NONE */
+	const char *entry; /* then: the allocator's function that was called, or NULL */
+	bool several;      /* frames of several lines were merged */
+	bool repeated;     /* calls that came back to it were left out */
+	struct pair sum;   /* of all sites below and of its own */
+	struct pair self;  /* of sites whose stack ends here */
 };
 
 struct tree {
@@ -32,5 +33,6 @@ enum tree_fold {
 	TREE_OWN, /* that, and the runtime's frames but for those that the user's own code calls */
 };
 
-/* In the model's arena. */
-struct tree tree_make(struct model *m, enum metric metric, bool up, enum tree_fold fold);
+/* In the model's arena. `entry`: which function of the allocator was called is the innermost level. */
+struct tree tree_make(struct model *m, enum metric metric, bool up, enum tree_fold fold,
+		      bool entry);

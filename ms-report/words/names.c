@@ -190,6 +190,8 @@ const char *branch_label(struct ms_arena *a, const struct model *m, const struct
 {
 	if (b->frame != NONE)
 		return frame_label(a, m, &m->frames.v[b->frame], st);
+	if (b->entry)
+		return name_clean(a, b->entry, st->ascii);
 	return b->process == NONE ? "(no stack)"
 				  : process_label(a, &m->processes.v[b->process], pid, st->ascii);
 }

@@ -156,6 +156,8 @@ cat >columns <<'C'
 * resident_file.file
 * scan.label
 = scan.state
+= site.entry
+* site.key
 = site.one_time
 = site.verdict
 * site_diff.evidence

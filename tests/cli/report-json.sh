@@ -25,7 +25,7 @@ compact=
 for db in noted run sampled hidden nothing two; do
 	ms-report --allow-partial --json=compact $db.db >$db.compact
 	jq -c '. as $t | def stack($n): if $n == null then [] else $t.stacks[$n] as [$up, $frame] | [$t.frames[$frame]] + stack($up) end;
-		del(.frames, .stacks) | .version = 1 | .sites[] |= (.stack = stack(.stack))' $db.compact >$db.whole
+		del(.frames, .stacks) | .version = 1 | .sites[] |= (.stack = stack(.stack) | del(.key))' $db.compact >$db.whole
 	jq -c . $db.json | cmp - $db.whole
 	compact="$compact $db.compact"
 done

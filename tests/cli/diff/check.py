@@ -162,7 +162,7 @@ for words in ("### Heap: :white_check_mark: allocated **+36.1 KiB (+37 %)**, all
     expect(f"churn as Markdown: {words}", words in md, True)
 found = json.loads(run("--sarif", "d.db", tool="ms-report")[0])["runs"][0]["results"]
 expect("churn as SARIF", [r["message"]["text"] for r in found if r["ruleId"] == "memscope/regression"],
-       ["+36.1 KiB allocated, +500 allocations by orderd::Parser::dup(char const*): it grew by more than noise"])
+       ["+36.1 KiB allocated, +500 allocations by orderd::Parser::dup: it grew by more than noise"])
 # a little everywhere: in no place, but in all
 made("spread.db", "UPDATE site SET allocations = allocations + 20, allocated_bytes = allocated_bytes + 2000")
 diff("--exit-code", "--min-change", "3000", "old.db", "spread.db", status=1)

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ * Keys of call stacks: what their frames are called, hashed, so that a place in the program has the
+ * same key in every build that lies elsewhere or has other lines.
+ *
+ *   place = FNV-1a of the module's file name, 0, the function, 0; without a function "+" and the
+ *           address in the file in hex instead, for a frame that is none the note and no module
+ *   key   = FNV's basis; for each frame from the outermost: (key XOR its place) times FNV's prime
+ *
+ * FNV-1a with 128 bits is published and small enough for anybody to compute; a step takes one
+ * multiplication, since the place of a frame is hashed once and not with every stack.
+ */
+#include "snapshot_private.h"
+
+#include "libcommon/base/arena.h"
+#include "libcommon/base/path.h"
+#include "libcommon/symbols/frame_places.h"
+#include "format/trace.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define PRIME ((unsigned __int128)1 << 88 | 0x13b)
+
+static unsigned __int128 add_text(unsigned __int128 hash, const char *s)
+{
+	do
+		hash = (hash ^ (uint8_t)*s) * PRIME;
+	while (*s++);
+	return hash;
+}
+
+unsigned __int128 *ms_place_keys(const struct ms_recording *t, const struct ms_stack_place *places,
+				 size_t n)
+{
+	unsigned __int128 *keys = ms_xrealloc(NULL, n + 1, sizeof *keys);
+	for (size_t i = 0; i < n; i++) {
+		const struct ms_frame *fr = &t->frames.v[places[i].frame];
+		const struct ms_row *m = ms_module_of(t, places[i].module);
+		const char *note = ms_frame_note(fr),
+			   *path = m ? m->text[MS_MODULE_PATH - 2] : NULL;
+		const char *name = places[i].at->function;
+		bool made = !m || m->number[MS_MODULE_KIND] == MS_SYMBOLS_MADE ||
+			    (fr->flags & MS_FRAME_HEAP);
+		char offset[24] = "";
+		/* code that is made at run time lies anywhere, and a heap nowhere */
+		if (!name && !note && !made)
+			snprintf(offset, sizeof offset, "+%" PRIx64,
+				 fr->address - m->number[MS_MODULE_BIAS]);
+		keys[i] = add_text(MS_KEY_BASIS, note || !path ? "" : ms_base_name(path));
+		keys[i] = add_text(keys[i], note ? note : name ? name : offset);
+	}
+	return keys;
+}
+
+unsigned __int128 ms_key_with(unsigned __int128 caller, unsigned __int128 place)
+{
+	return (caller ^ place) * PRIME;
+}
+
+/* printf would take longer than all of the hashing. */
+void ms_key_text(unsigned __int128 key, char text[33])
+{
+	for (int half = 16; half >= 0; half -= 16, key >>= 64) {
+		uint64_t v = (uint64_t)key;
+		for (int i = 15; i >= 0; i--, v >>= 4)
+			text[half + i] = "0123456789abcdef"[v & 15];
+	}
+	text[32] = 0;
+}

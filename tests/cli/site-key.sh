@@ -1,0 +1,113 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# A site's key is what ms-snapshot(5) says, and the same in another build; its entry is the function of the allocator that was called, by whatever kind of
+# call; both are where they are told of.
+set -eu
+fail() {
+	echo "FAILED: $*"
+	exit 1
+}
+cat >calls.c <<'C'
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+void *kept[16];
+#define SITE __attribute__((noinline, noclone)) void
+SITE by_malloc(int n) { kept[0] = malloc(n); kept[9] = 0; }
+SITE by_calloc(int n) { kept[1] = calloc(n, 2); kept[9] = 0; }
+SITE by_realloc(int n) { kept[2] = realloc(kept[2], n); kept[9] = 0; }
+SITE by_aligned_alloc(int n) { kept[3] = aligned_alloc(64, n); kept[9] = 0; }
+SITE by_strdup(int n) { kept[4] = strdup("a text" + n % 2); kept[9] = 0; }
+SITE by_pointer(int n) { void *(*volatile f)(size_t) = malloc; kept[5] = f(n); kept[9] = 0; }
+int main(void)
+{
+	by_malloc(1000);
+	by_calloc(1000);
+	by_realloc(3000);
+	by_aligned_alloc(6400);
+	by_strdup(1);
+	by_pointer(7000);
+	return kept[9] != 0;
+}
+C
+all='SELECT f.function || " " || coalesce(s.entry, "-") FROM site s JOIN stack k ON k.id = s.user_frame JOIN frame f ON f.id = k.frame
+	WHERE f.function LIKE "by%" ORDER BY 1'
+cat >want <<'W'
+by_aligned_alloc aligned_alloc
+by_calloc calloc
+by_malloc malloc
+by_pointer -
+by_realloc realloc
+by_strdup strdup
+W
+gcc -g -O1 -o calls calls.c
+(echo && echo && cat calls.c) >moved.c
+for how in plain:-fplt slots:-fno-plt fixed:-no-pie static:-static; do
+	mkdir "${how%:*}"
+	gcc -g -O1 "${how#*:}" -o "${how%:*}/calls" moved.c
+	ms-record -q -o "${how%:*}.trace" "./${how%:*}/calls"
+	ms-snap -o "${how%:*}.db" "${how%:*}.trace"
+	# in a static C library both are one function
+	[ "${how%:*}" != static ] || sed -i 's/ aligned_alloc/ memalign/' want
+	sqlite3 "${how%:*}.db" "$all" | diff want - || fail "entries of a program built with ${how#*:}"
+done
+ms-record -q -o run.trace ./calls
+ms-snap -o run.db run.trace
+
+# the key, computed here from the names, and in other builds
+cat >key.py <<'P'
+import os, sqlite3, sys
+PRIME, MASK, BASIS = (1 << 88) + 0x13B, (1 << 128) - 1, 0x6C62272E07BB014262B821756295C58D
+db = sqlite3.connect(sys.argv[1])
+rows = {i: (parent, os.path.basename(path or ""), function or f"+{address - bias:x}" if address is not None else note)
+        for i, parent, path, function, address, bias, note in db.execute(
+            "SELECT k.id, k.parent, m.path, f.function, f.address, m.bias, f.note FROM stack k JOIN frame f ON f.id = k.frame LEFT JOIN module m ON m.id = f.module")}
+n = 0
+for stack, key in db.execute("SELECT stack, key FROM site"):
+    frames = []
+    while stack:
+        stack, *names = rows[stack]
+        frames.insert(0, names)
+    h = BASIS
+    for names in frames:
+        place = BASIS
+        for c in b"".join(x.encode() + b"\0" for x in names):
+            place = (place ^ c) * PRIME & MASK
+        h = (h ^ place) * PRIME & MASK
+    assert f"{h:032x}" == key, (frames, key)
+    n += 1
+assert n >= 6, n
+P
+for db in run fixed static; do
+	python3 key.py $db.db || fail "keys of $db.db"
+done
+for other in plain slots fixed; do
+	[ "$(sqlite3 run.db "ATTACH '$other.db' AS o; SELECT count(*) FROM place p JOIN site s ON s.id = p.site JOIN o.site t ON t.key = s.key
+		JOIN o.place q ON q.site = t.id AND q.function = p.function AND q.line = p.line + 2 WHERE p.function LIKE 'by%'")" = 6 ] ||
+		fail "keys in $other.db are others"
+done
+[ "$(sqlite3 run.db 'SELECT count(DISTINCT key) = count(*) FROM site')" = 1 ] || fail "two sites have one key"
+
+# where they are told of
+ms-report --json=compact run.db | jq -r '.sites[] | "\(.id)|\(.key)"' | sort -n >have
+sqlite3 run.db 'SELECT id, key FROM site ORDER BY id' | diff - have || fail "--json=compact"
+ms-report --json run.db | jq -e '[.sites[] | has("key")] | any | not' >/dev/null || fail "--json has changed"
+ms-report --tree=up --entry --ascii --metric live run.trace | sed -n '2,$s/^ *\([0-9.]* [KMi]*B\).* %  [|`]- /\1 /p' >have
+cat >want <<'W'
+6.8 KiB entry not known
+6.2 KiB aligned_alloc
+2.9 KiB realloc
+2.0 KiB calloc
+1000 B malloc
+6 B strdup
+W
+diff want have || fail "--tree=up --entry"
+[ "$(ms-report --tree --entry --ascii --limit 0 run.db | grep -c '  strdup$')" = 1 ] || fail "what is an entry is shown twice, or not"
+[ "$(ms-report --entry run.db 2>&1)" = "ms-report: --entry is for --tree" ] || fail "--entry alone"
+[ "$(ms-filter --anonymize run.db | ms-report --json=compact | jq '[.sites[].key] | unique == [null]')" = true ] || fail "an anonymous key"
+
+# a snapshot of this version that was made before it had keys is refused
+cp run.db old.db
+sqlite3 old.db "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, ', key TEXT', '') WHERE name = 'site'"
+ms-report old.db >out 2>err && fail "a table without keys is read"
+grep -q "its table 'site' is not that of a MemScope snapshot" err || fail "$(cat err)"
