@@ -120,7 +120,7 @@ static bool make_list(struct page *p, enum view v, size_t limit, struct list *l)
 {
 	if (!is_list(v))
 		return false;
-	*l = list_sites(p->m, list_metric(v), limit);
+	*l = (p->style.full_names ? list_sites : list_folded)(p->m, list_metric(v), limit);
 	return true;
 }
 

@@ -4,6 +4,7 @@
 #include "lists.h"
 
 #include "figures.h"
+#include "fold.h"
 
 #include "libcommon/base/order.h"
 
@@ -59,13 +60,15 @@ static const enum told pairs[METRIC_LISTS][2] = {
 	[METRIC_MAPPED] = {TOLD_MAPPED, TOLD_MAPS},
 	[METRIC_UNREACHABLE] = {TOLD_LEAK, TOLD_LEAK_BLOCKS},
 	[METRIC_LATE] = {TOLD_LATE, TOLD_LATE_BLOCKS},
-	[METRIC_HELD] = {TOLD_LIVE, TOLD_LIVE_BLOCKS}};
+	[METRIC_HELD] = {TOLD_LIVE, TOLD_LIVE_BLOCKS},
+	[METRIC_GROWING] = {TOLD_PEAK, TOLD_PEAK_BLOCKS}};
 
 /* What the figures of a metric rest on. */
 static struct pair estimated(struct pair v, const struct estimates *e, enum metric metric)
 {
 	enum est_figure a = told[pairs[metric][0]].est, b = told[pairs[metric][1]].est;
-	if (!e || metric == METRIC_TEMPORARY || metric >= METRIC_MAPPED)
+	if (!e || metric == METRIC_TEMPORARY ||
+	    (metric >= METRIC_MAPPED && metric != METRIC_GROWING))
 		return v;
 	v.estimated = true;
 	if (a != EST_COUNT)
@@ -134,58 +137,97 @@ static void sort_first(const struct model *m, struct entry *e, size_t all, size_
 
 /* Sites in any order; all, or those that have anything to show. What is live because the runtime
  * never frees it says nothing of the program: it comes last. */
-static struct entry *entries(const struct model *m, enum metric metric, bool all, size_t *n)
+static struct entry *entries(const struct site *const *sites, size_t count, enum metric metric,
+			     bool all, size_t *n)
 {
-	struct entry *e = ms_xrealloc(NULL, m->sites.n, sizeof *e);
+	struct entry *e = ms_xrealloc(NULL, count, sizeof *e);
 	*n = 0;
-	for (size_t i = 0; i < m->sites.n; i++) {
-		struct pair p = site_pair(&m->sites.v[i], metric);
+	for (size_t i = 0; i < count; i++) {
+		struct pair p = site_pair(sites[i], metric);
 		bool live = metric == METRIC_LIVE || metric == METRIC_HELD;
-		e[*n] = (struct entry){figure_or_0(p.a), figure_or_0(p.b), &m->sites.v[i],
-				       !all && live && m->sites.v[i].one_time};
+		e[*n] = (struct entry){figure_or_0(p.a), figure_or_0(p.b), sites[i],
+				       !all && live && sites[i]->one_time};
 		*n += all || e[*n].a || e[*n].b;
 	}
 	return e;
 }
 
-struct list list_sites(struct model *m, enum metric metric, size_t limit)
+static struct list list_of(struct model *m, const struct site *const *sites, size_t count,
+			   enum metric metric, size_t limit)
 {
 	struct list l = {
 		.metric = metric, .hidden = hidden_pair(m, metric), .total = total_pair(m, metric)};
-	struct entry *e = entries(m, metric, false, &l.all);
-	size_t first = 0; /* those with something to show come first */
-	for (size_t i = 0; i < l.all; i++) {
-		l.with += e[i].a != 0;
+	size_t n, first = 0; /* those with something to show come first */
+	struct entry *e = entries(sites, count, metric, false, &n);
+	for (size_t i = 0; i < n; i++) {
+		l.all += 1 + e[i].site->folded;
+		l.with += e[i].a ? 1 + e[i].site->folded : 0;
 		first += e[i].a || metric <= METRIC_PEAK || metric > METRIC_COUNT;
 	}
 	l.n = first < limit ? first : limit;
-	sort_first(m, e, l.all, l.n);
+	sort_first(m, e, n, l.n);
 	l.rows = ms_arena_alloc(&m->arena, (l.n + 1) * sizeof *l.rows);
 	struct pair shown = {0};
-	for (size_t i = 0; i < l.all; i++) {
+	for (size_t i = 0; i < n; i++) {
 		struct pair p = site_pair(e[i].site, metric);
 		if (i < l.n) {
 			l.rows[i] = e[i].site;
+			l.shown += 1 + e[i].site->folded;
 			shown = pair_add(shown, p);
 			l.verdicts |= metric == METRIC_LIVE && e[i].site->verdict;
 		} else {
 			l.more = pair_add(l.more, p);
 		}
 	}
-	l.more_sites = l.all - l.n;
+	l.more_sites = l.all - l.shown;
 	l.other = pair_sub(pair_sub(pair_sub(l.total, shown), l.more), l.hidden);
+	l.sum = shown;
 	free(e);
 	return l;
+}
+
+struct list list_some(struct model *m, const struct site *const *sites, size_t n,
+		      enum metric metric, size_t limit)
+{
+	struct list l = list_of(m, sites, n, metric, limit);
+	l.total = l.more_sites ? pair_add(l.sum, l.more) : l.sum;
+	l.hidden = l.other = (struct pair){0};
+	return l;
+}
+
+/* Every site by itself. */
+static const struct site **single(struct model *m)
+{
+	const struct site **v = ms_xrealloc(NULL, m->sites.n + 1, sizeof *v);
+	for (size_t i = 0; i < m->sites.n; i++)
+		v[i] = &m->sites.v[i];
+	return v;
+}
+
+struct list list_sites(struct model *m, enum metric metric, size_t limit)
+{
+	const struct site **sites = single(m);
+	struct list l = list_of(m, sites, m->sites.n, metric, limit);
+	free(sites);
+	return l;
+}
+
+struct list list_folded(struct model *m, enum metric metric, size_t limit)
+{
+	size_t n;
+	const struct site *const *sites = fold_sites(m, &n);
+	return list_of(m, sites, n, metric, limit);
 }
 
 struct list list_all(struct model *m, enum metric metric)
 {
 	struct list l = {.metric = metric};
-	struct entry *e = entries(m, metric, true, &l.n);
+	const struct site **sites = single(m);
+	struct entry *e = entries(sites, m->sites.n, metric, true, &l.n);
 	qsort(e, l.n, sizeof *e, larger_first);
 	l.rows = ms_arena_alloc(&m->arena, (l.n + 1) * sizeof *l.rows);
 	for (size_t i = 0; i < l.n; i++)
 		l.rows[i] = e[i].site;
-	free(e);
+	MS_FREE(sites, e);
 	return l;
 }

@@ -18,6 +18,8 @@ enum metric {
 	METRIC_UNREACHABLE, /* bytes and blocks that nothing points to, with what is lost with them */
 	METRIC_LATE,        /* those that came after the scan */
 	METRIC_HELD,        /* live ones but those */
+	METRIC_GROWING, /* at the peak, of sites whose trend is growing; or, of a run that was too
+			       short for trends, that kept what they allocated all along */
 	METRIC_LISTS
 };
 
@@ -48,13 +50,19 @@ struct list {
 	size_t n;                 /* rows shown */
 	size_t all;               /* sites that have anything to show */
 	size_t with;              /* those of which the first figure is not 0 */
-	size_t more_sites;        /* not shown */
-	bool verdicts;            /* has a column for them: of what is live, where a row has one */
-	struct pair more, hidden, other, total;
+	size_t shown;      /* sites that rows stand for: more than `n` where some are folded */
+	size_t more_sites; /* not shown */
+	bool verdicts;     /* has a column for them: of what is live, where a row has one */
+	struct pair sum, more, hidden, other, total; /* sum: of the rows */
 };
 
 /* At most `limit` sites. `other` is what belongs to no site: nothing, unless the snapshot does not
  * add up. Lives in the model's arena. */
 struct list list_sites(struct model *m, enum metric metric, size_t limit);
+/* The same where sites whose stacks differ only in the rounds of a recursion are one row (fold.h). */
+struct list list_folded(struct model *m, enum metric metric, size_t limit);
+/* The same of `n` of them, in any order; the total is theirs. */
+struct list list_some(struct model *m, const struct site *const *sites, size_t n,
+		      enum metric metric, size_t limit);
 /* Every site, those with nothing of the metric too; only `rows` and `n` are filled. */
 struct list list_all(struct model *m, enum metric metric);

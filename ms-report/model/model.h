@@ -119,7 +119,6 @@ struct mmap_usage {
 	uint64_t usable, mapped;
 };
 
-/* What no first screen shows. */
 struct site_details {
 	uint64_t min_size, max_size, max_live_bytes, max_live_blocks, first_ns, last_ns,
 		lifetime_ns, lifetime_allocations;
@@ -130,8 +129,8 @@ struct site {
 	uint32_t process; /* index */
 	uint32_t stack;   /* innermost node, or NONE */
 	uint32_t user;    /* node of the first frame of the user's own code, or NONE */
-	const char *verdict, *one_time;     /* NULL = none */
-	const struct site_details *details; /* NULL where rows were handed over */
+	const char *verdict, *one_time; /* NULL = none */
+	const struct site_details *details;
 	uint64_t allocations, frees, reallocations, failed, allocated_bytes, temporary;
 	struct live end, peak, at;   /* at: the moment of --at, else as end */
 	struct live lost;            /* those that nothing points to, as of the scan at the end, */
@@ -142,6 +141,7 @@ struct site {
 	uint64_t maps, mapped_bytes; /* over the whole run */
 	struct mmap_usage at_mmap;   /* at the moment of --at */
 	struct estimates *est;       /* of a sampled recording; else NULL, here and below */
+	uint32_t folded;             /* sites that it stands for besides itself: see fold.h */
 };
 
 /* What is read before it is known what it is of: of the snapshot of --at, of the scan at the end. */
@@ -293,6 +293,8 @@ struct model {
 	MS_ARRAY(struct site_mmap) mmaps;
 	MS_ARRAY(struct site_verdict) verdicts;
 	MS_ARRAY(struct lost_with) lost_with;
+	const struct site *const *folded; /* once fold_sites was asked, */
+	size_t folded_count;              /* so many */
 	struct totals totals;
 	struct quality quality;
 	struct gaps gaps;

@@ -182,7 +182,7 @@ static void read_site(struct reader *r)
 	NUMBERS(r, &s->allocations, &s->frees, &s->reallocations, &s->failed, &s->allocated_bytes,
 		&s->temporary, &s->maps, &s->mapped_bytes);
 	TEXTS(r, &s->verdict, &s->one_time);
-	s->details = r->st ? read_details(r) : NULL;
+	s->details = read_details(r);
 	if (s->process == NONE)
 		r->m->sites.n--;
 }

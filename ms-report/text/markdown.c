@@ -4,6 +4,7 @@
 #include "text.h"
 
 #include "ms-report/model/facts.h"
+#include "ms-report/model/first.h"
 #include "ms-report/output/out.h"
 #include "ms-report/words/apart.h"
 
@@ -104,8 +105,9 @@ static void figures_table(struct page *p, struct out *o)
 		 t->unreachable_blocks == UNKNOWN ? ""
 						  : say_things(m, t->unreachable_blocks, "block")},
 		{"allocations", est_count(m, t->allocations, est_of(e, EST_ALLOCATIONS)),
-		 SAY("%s, %s temporary", est_size(m, t->allocated_bytes, est_of(e, EST_ALLOCATED)),
-		     say_share(m, t->temporary, t->allocations))},
+		 SAY("%s, %s temporary%s",
+		     est_size(m, t->allocated_bytes, est_of(e, EST_ALLOCATED)),
+		     say_share(m, t->temporary, t->allocations), words_soon(m))},
 		{"peak RSS", say_size(m, t->peak_rss_bytes),
 		 t->peak_rss_bytes == UNKNOWN ? ""
 					      : SAY("at %s", say_time(m, t->peak_rss_time_ns))},
@@ -155,53 +157,56 @@ static void put_apart(struct page *p, struct out *o, const struct apart_line *l)
 			    "");
 }
 
+static void put_heads(struct out *o, const struct list *l)
+{
+	static const char *const heads[METRIC_LISTS] = {
+		"bytes | blocks",    "bytes | blocks",           "allocated | calls",
+		"calls | allocated", "temporary | of its calls", "failed | allocations",
+		"mapped | calls"};
+	out_printf(o, "| %s | site |%s where |\n|--:|--:|--:|%s---|\n",
+		   heads[l->metric] ? heads[l->metric] : heads[METRIC_LIVE],
+		   l->verdicts ? " verdict |" : "", l->verdicts ? "---|" : "");
+}
+
+/* A row but for its end. */
+static void put_site(struct page *p, struct out *o, const struct list *l, const struct site *s,
+		     const struct apart *apart)
+{
+	struct model *m = p->m;
+	struct ms_arena *a = &m->arena;
+	const struct frame *called = site_called(m, s), *caller = site_caller(m, s);
+	figures_of(p, o, l, site_pair(s, l->metric));
+	out_printf(o, "| %lld | ", (long long)s->id);
+	if (l->verdicts) {
+		markdown_plain(p, o, list_verdict(p, s));
+		out_str(o, " | ");
+	}
+	markdown_frame(p, o, site_frame(m, s));
+	if (s->one_time)
+		put_between(p, o, ", ", s->one_time, " of the runtime");
+	if (called && !s->one_time) {
+		out_str(o, ", calls ");
+		markdown_code(p, o, limited(p, frame_label(a, m, called, &p->style)));
+	}
+	if (caller) {
+		out_printf(o, " %s ", text_arrow(p));
+		markdown_code(p, o, limited(p, frame_label(a, m, caller, &p->style)));
+	}
+	for (size_t k = 0; apart && k < apart->n; k++)
+		put_apart(p, o, &apart->v[k]);
+	struct words besides = list_remarks(p, l, s);
+	for (size_t k = 0; k < besides.n; k++)
+		put_between(p, o, k ? " " : ": ", besides.v[k], "");
+}
+
 void markdown_list(struct page *p, struct out *o, const struct list *l)
 {
-	static const char *const heads[METRIC_LISTS] = {"| bytes | blocks ",
-							"| bytes | blocks ",
-							"| allocated | calls ",
-							"| calls | allocated ",
-							"| temporary | of its calls ",
-							"| failed | allocations ",
-							"| mapped | calls ",
-							NULL,
-							"| bytes | blocks ",
-							"| bytes | blocks ",
-							"| bytes | blocks "};
-	struct model *m = p->m;
-	struct apart *apart =
-		apart_make(m, l->rows, l->n, (struct apart_shown){true, true, false}, &p->style);
-	bool verdicts = l->verdicts;
+	struct apart_shown shown = {true, true, false};
+	struct apart *apart = apart_make(p->m, l->rows, l->n, shown, &p->style);
 	put_between(p, o, "#### ", list_title(p, l), "\n\n");
-	out_printf(o, "%s| site |%s where |\n|--:|--:|--:|%s---|\n", heads[l->metric],
-		   verdicts ? " verdict |" : "", verdicts ? "---|" : "");
+	put_heads(o, l);
 	for (size_t i = 0; i < l->n; i++) {
-		const struct site *s = l->rows[i];
-		const struct frame *called = site_called(m, s), *caller = site_caller(m, s);
-		figures_of(p, o, l, site_pair(s, l->metric));
-		out_printf(o, "| %lld | ", (long long)s->id);
-		if (verdicts) {
-			markdown_plain(p, o, list_verdict(p, s));
-			out_str(o, " | ");
-		}
-		markdown_frame(p, o, site_frame(m, s));
-		if (s->one_time)
-			put_between(p, o, ", ", s->one_time, " of the runtime");
-		if (called && !s->one_time) {
-			out_str(o, ", calls ");
-			markdown_code(p, o,
-				      limited(p, frame_label(&m->arena, m, called, &p->style)));
-		}
-		if (caller) {
-			out_printf(o, " %s ", text_arrow(p));
-			markdown_code(p, o,
-				      limited(p, frame_label(&m->arena, m, caller, &p->style)));
-		}
-		for (size_t k = 0; k < apart[i].n; k++)
-			put_apart(p, o, &apart[i].v[k]);
-		struct words lost = list_lost(p, l, s);
-		for (size_t k = 0; k < lost.n; k++)
-			out_printf(o, "%s%s", k ? " " : ": ", lost.v[k]);
+		put_site(p, o, l, l->rows[i], &apart[i]);
 		out_str(o, " |\n");
 	}
 	struct list_rest rest[3];
@@ -210,7 +215,7 @@ void markdown_list(struct page *p, struct out *o, const struct list *l)
 		if (!figure_some(rest[i].v.a) && !figure_some(rest[i].v.b))
 			continue;
 		figures_of(p, o, l, rest[i].v);
-		out_printf(o, "| |%s %s |\n", verdicts ? " |" : "", rest[i].words);
+		out_printf(o, "| |%s %s |\n", l->verdicts ? " |" : "", rest[i].words);
 	}
 	out_char(o, '\n');
 }
@@ -286,6 +291,22 @@ void markdown_verdict(struct page *p, struct out *o)
 	out_str(o, "\n\n");
 }
 
+/* The busiest site, or the one that allocated most: a table of one row. */
+static void put_most(struct page *p, struct out *o, const struct list *l, bool both)
+{
+	struct model *m = p->m;
+	const struct site *s = l->rows[0];
+	struct words besides = words_besides(m, s, &p->style);
+	put_between(p, o,
+		    l->metric == METRIC_ALLOCATIONS ? "#### BUSIEST: " : "#### MOST ALLOCATED: ",
+		    words_share(m, l, both), "\n\n");
+	put_heads(o, l);
+	put_site(p, o, l, s, NULL);
+	for (size_t i = 0; i < besides.n; i++)
+		put_between(p, o, ", ", besides.v[i], "");
+	out_str(o, " |\n\n");
+}
+
 void markdown_first(struct page *p, struct out *o, size_t limit)
 {
 	struct model *m = p->m;
@@ -305,21 +326,14 @@ void markdown_first(struct page *p, struct out *o, size_t limit)
 	put_words(p, o, &quality, ", ", 0);
 	out_str(o, "\n\n");
 	figures_table(p, o);
-	bool known = verdicts_known(m);
-	struct list live = list_sites(m, known ? METRIC_HELD : METRIC_LIVE, limit),
-		    peak = list_sites(m, METRIC_PEAK, limit);
-	for (enum metric of = METRIC_UNREACHABLE; known && of <= METRIC_LATE; of++) {
-		struct list l = list_sites(m, of, limit);
-		if (l.total.b)
-			markdown_list(p, o, &l);
+	struct first f = first_groups(m, limit, !p->style.full_names);
+	for (size_t i = 0; i < f.n; i++) {
+		const struct list *l = &f.lists[i];
+		if (first_is_most(l))
+			put_most(p, o, l, f.both);
+		else if (l->all || figure_some(l->hidden.b))
+			markdown_list(p, o, l);
 	}
-	bool tidy = verdicts_all_reached(m);
-	if (tidy && peak.all)
-		markdown_list(p, o, &peak);
-	if (live.all || (live.hidden.b && live.hidden.b != UNKNOWN))
-		markdown_list(p, o, &live);
-	if (!tidy && peak.all)
-		markdown_list(p, o, &peak);
 	if (m->hidden.filters)
 		put_between(p, o, "Hidden: ", words_hidden(m, &p->style), "\n\n");
 }

@@ -5,6 +5,7 @@
 #include "text.h"
 
 #include "ms-report/model/facts.h"
+#include "ms-report/model/first.h"
 #include "ms-report/model/spans.h"
 #include "ms-report/output/out.h"
 
@@ -12,8 +13,6 @@
 
 #include <string.h>
 
-#define SOON_PART 5 /* of the allocations: from this part on it is worth to be said */
-#define MANY 1000   /* allocations: of fewer all are freed within some */
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
 
 /* A labelled line of parts separated by wide gaps. */
@@ -94,21 +93,6 @@ static void heaps(struct page *p, struct out *o)
 		text_words(p, o, "Heaps", &(struct words){{s}, 1}, "");
 }
 
-/* ", 97 % freed within 10 allocations": what is freed before its thread's next allocation is a part of
- * that. "" where there is little more of it. */
-static const char *soon(struct page *p)
-{
-	struct model *m = p->m;
-	const struct totals *t = &m->totals;
-	uint64_t n = model_number(m, "SELECT CASE WHEN count(freed_soon) = count(*) THEN"
-				     " sum(freed_soon) END FROM process");
-	bool known = n != UNKNOWN && t->allocations != UNKNOWN && t->temporary != UNKNOWN &&
-		     t->allocations >= MANY;
-	if (!known || n <= t->temporary || (n - t->temporary) < t->allocations / SOON_PART)
-		return "";
-	return SAY(", %s freed within 10 allocations", say_share(m, n, t->allocations));
-}
-
 static void calls(struct page *p, struct out *o)
 {
 	struct model *m = p->m;
@@ -120,7 +104,7 @@ static void calls(struct page *p, struct out *o)
 		 est_things(m, t->allocations, est_of(m->est, EST_ALLOCATIONS), "allocation"),
 		 est_size(m, t->allocated_bytes, est_of(m->est, EST_ALLOCATED)), rate(p)),
 	     SAY("%s temporary%s, %s realloc%s", say_share(m, t->temporary, t->allocations),
-		 soon(p), say_share(m, t->reallocations, t->allocations), failed));
+		 words_soon(m), say_share(m, t->reallocations, t->allocations), failed));
 }
 
 static const char *marks(struct page *p)
@@ -191,62 +175,30 @@ static void curves(struct page *p, struct out *o)
 		text_words(p, o, "Marks", &(struct words){{named + 10}, 1}, "");
 }
 
-/* What a line says of a site besides its share: where it is, its mean size, its thread. */
-static void put_most(struct page *p, struct out *o, const char *label, const struct site *s,
-		     const char *share)
+/* The busiest site, or the one that allocated most: a line. */
+static void put_most(struct page *p, struct out *o, const struct list *l, bool both)
 {
 	struct model *m = p->m;
+	const struct site *s = l->rows[0];
 	const struct frame *f = site_frame(m, s);
-	struct words w = {0};
-	w.v[w.n++] = SAY("%s: %s %s  #%lld", share, frame_label(&m->arena, m, f, &p->style),
-			 name_cut_start(&m->arena, frame_place(&m->arena, m, f, &p->style), 40,
-					p->style.ascii),
-			 (long long)s->id);
-	if (s->allocated_bytes != UNKNOWN && !s->est)
-		w.v[w.n++] = SAY("mean %s", say_size(m, s->allocated_bytes / s->allocations));
-	struct table t = site_threads(m, s);
-	if (m->threads.n > 1 && t.n) {
-		const struct cell *c = t.rows[0].cells;
-		w.v[w.n++] = c[SITE_THREAD_NAME].s
-				     ? SAY("thread %s", name_clean(&m->arena, c[SITE_THREAD_NAME].s,
-								   p->style.ascii))
-				     : SAY("thread %llu", (unsigned long long)c[SITE_THREAD_TID].n);
-	}
-	text_words(p, o, label, &w, ", ");
+	bool calls = l->metric == METRIC_ALLOCATIONS;
+	struct words w = {.n = 1}, besides = words_besides(m, s, &p->style);
+	w.v[0] = SAY("%s%s: %s %s  #%lld", calls ? "" : "ALLOCATED ", words_share(m, l, both),
+		     frame_label(&m->arena, m, f, &p->style),
+		     name_cut_start(&m->arena, frame_place(&m->arena, m, f, &p->style), 40,
+				    p->style.ascii),
+		     (long long)s->id);
+	for (size_t i = 0; i < besides.n; i++)
+		words_add(&w, besides.v[i]);
+	text_words(p, o, calls ? "BUSIEST" : "MOST", &w, ", ");
 }
 
-/* The site with the most calls, and the one with the most bytes, a line each; one if they are the
- * same. */
-static void busiest(struct page *p, struct out *o)
+static void next(struct page *p, struct out *o, const struct first *f)
 {
-	struct model *m = p->m;
-	struct list calls = list_sites(m, METRIC_ALLOCATIONS, 1),
-		    bytes = list_sites(m, METRIC_ALLOCATED, 1);
-	const struct site *s = calls.n ? calls.rows[0] : NULL, *b = bytes.n ? bytes.rows[0] : NULL;
-	const char *both = "";
-	if (b && (b->est || b->one_time || !site_frame(m, b) || !figure_some(b->allocated_bytes) ||
-		  !figure_some(b->allocations)))
-		b = NULL;
-	if (b && b == s)
-		both = SAY(" and %s of bytes", say_share(m, b->allocated_bytes, bytes.total.a));
-	if (s && site_frame(m, s) && s->allocations) {
-		const char *share =
-			s->est ? est_count(m, s->allocations, est_of(s->est, EST_ALLOCATIONS))
-			       : SAY("%s of", say_share(m, s->allocations, calls.total.a));
-		put_most(p, o, "BUSIEST", s,
-			 SAY("%s calls%s, %s temporary", share, both,
-			     say_share(m, s->temporary, s->allocations)));
-	}
-	if (b && b != s)
-		put_most(p, o, "MOST", b,
-			 SAY("ALLOCATED %s of bytes in %s",
-			     say_share(m, b->allocated_bytes, bytes.total.a),
-			     say_things(m, b->allocations, "call")));
-}
-
-static void next(struct page *p, struct out *o, const struct list *live, const struct list *peak)
-{
-	const struct list *first = live->n ? live : peak;
+	static const struct list none;
+	const struct list *first = &none;
+	for (size_t i = f->n; i-- > 0;)
+		first = f->lists[i].n ? &f->lists[i] : first;
 	struct {
 		const char *command, *why;
 	} v[3];
@@ -281,26 +233,6 @@ static void next(struct page *p, struct out *o, const struct list *live, const s
 	}
 }
 
-/* One group of what is live. */
-static void lives(struct page *p, struct out *o, const struct list *l)
-{
-	if (!l->all && (l->total.a == UNKNOWN || (l->metric != METRIC_LIVE && !l->total.b)))
-		return;
-	out_char(o, '\n');
-	text_title(p, o, list_title(p, l));
-	if (l->all || l->hidden.b)
-		text_list(p, o, l, true);
-}
-
-static void peaks(struct page *p, struct out *o, const struct list *l)
-{
-	if (!l->all)
-		return;
-	out_char(o, '\n');
-	text_title(p, o, list_title(p, l));
-	text_list(p, o, l, false);
-}
-
 void text_who(struct page *p, struct out *o)
 {
 	struct words who = words_who(p->m, &p->style), quality = words_quality(p->m);
@@ -316,18 +248,26 @@ void text_verdict(struct page *p, struct out *o)
 		text_words(p, o, "Growth", &verdict, "; ");
 }
 
-static void growing_sites(struct page *p, struct out *o)
+/* One group; without a blank line between the two that are a line each. Of the peak and what is live
+ * the first one has the callers: most sites are in both. */
+static void group(struct page *p, struct out *o, const struct first *f, size_t i)
 {
-	struct words growing = growth_words(p->m, &p->style);
-	if (growing.n)
-		text_words(p, o, "Growing", &growing, "; ");
+	const struct list *l = &f->lists[i];
+	if (!first_is_most(l) || !i || !first_is_most(&f->lists[i - 1]))
+		out_char(o, '\n');
+	if (first_is_most(l)) {
+		put_most(p, o, l, f->both);
+		return;
+	}
+	text_title(p, o, list_title(p, l));
+	if (l->all || l->hidden.b)
+		text_list(p, o, l, l->metric != (f->tidy ? METRIC_HELD : METRIC_PEAK));
 }
 
 void text_first(struct page *p, struct out *o, size_t limit)
 {
 	struct model *m = p->m;
-	bool attached = figure_some(m->quality.attached);
-	if (attached)
+	if (figure_some(m->quality.attached))
 		text_verdict(p, o);
 	text_who(p, o);
 	heap_and_rss(p, o);
@@ -335,29 +275,13 @@ void text_first(struct page *p, struct out *o, size_t limit)
 	heaps(p, o);
 	calls(p, o);
 	curves(p, o);
-	if (!attached)
-		growing_sites(p, o);
-	bool known = verdicts_known(m);
-	struct list lost = {0}, live = list_sites(m, known ? METRIC_HELD : METRIC_LIVE, limit),
-		    peak = list_sites(m, METRIC_PEAK, limit);
-	if (known) {
-		struct list late = list_sites(m, METRIC_LATE, limit);
-		lost = list_sites(m, METRIC_UNREACHABLE, limit);
-		lives(p, o, &lost);
-		if (late.total.b)
-			lives(p, o, &late);
-	}
-	/* without leaks the peak is what there is to know */
-	bool tidy = verdicts_all_reached(m);
-	if (tidy)
-		peaks(p, o, &peak);
-	lives(p, o, &live);
-	if (!tidy)
-		peaks(p, o, &peak);
-	out_char(o, '\n');
-	busiest(p, o);
+	struct first f = first_groups(m, limit, !p->style.full_names);
+	for (size_t i = 0; i < f.n; i++)
+		group(p, o, &f, i);
+	if (!f.n || !first_is_most(&f.lists[f.n - 1]))
+		out_char(o, '\n');
 	struct words hidden = {{words_hidden(m, &p->style), words_one_time(m)}, 1};
 	hidden.n += hidden.v[1] != NULL;
 	text_words(p, o, "Hidden", &hidden, "; ");
-	next(p, o, lost.n ? &lost : tidy ? &peak : &live, &peak);
+	next(p, o, &f);
 }

@@ -11,6 +11,7 @@
 #include "text.h"
 
 #include "ms-report/model/facts.h"
+#include "ms-report/model/lost.h"
 #include "ms-report/words/apart.h"
 #include "ms-report/output/out.h"
 
@@ -60,7 +61,7 @@ static struct line describe(struct page *p, const struct list *l, const struct s
 	struct model *m = p->m;
 	struct ms_arena *a = &m->arena;
 	const struct frame *f = site_frame(m, s);
-	const struct frame *caller = callers ? site_caller(m, s) : NULL;
+	const struct frame *caller = callers || s->folded ? site_caller(m, s) : NULL;
 	struct line n = {
 		.name = f ? frame_label(a, m, f, &p->style) : "(no stack)",
 		.place = f ? frame_place(a, m, f, &p->style) : "",
@@ -193,6 +194,7 @@ static const struct {
 	[METRIC_LATE] = {"ALLOCATED AFTER THE SCAN, not judged", "bytes", "blocks", ", ", "block"},
 	[METRIC_HELD] = {"LIVE AT THE END, something points to these", "bytes", "blocks", ", ",
 			 "block"},
+	[METRIC_GROWING] = {NULL, "bytes", "blocks", ", ", "block"},
 };
 
 static void fit(struct page *p, const struct list *l, struct figures *f, struct pair v)
@@ -294,26 +296,49 @@ size_t list_rests(struct page *p, const struct list *l, struct list_rest out[3])
 	return n;
 }
 
-struct words list_lost(struct page *p, const struct list *l, const struct site *s)
+/* How the figures of what is lost come about, and most of what is lost with the site, where that is
+ * not its own. */
+static void say_lost(struct page *p, const struct site *s, struct words *w)
 {
 	struct model *m = p->m;
-	struct words w = {0};
+	struct ms_arena *a = &m->arena;
 	uint64_t blocks = s->leak.blocks - s->direct.blocks - s->with.blocks,
 		 bytes = s->leak.bytes - s->direct.bytes - s->with.bytes;
+	if (s->direct.blocks)
+		words_add(w, ms_arena_printf(a, "%s in %s", say_size(m, s->direct.bytes),
+					     say_things(m, s->direct.blocks, "block")));
+	if (s->with.blocks)
+		words_add(w,
+			  ms_arena_printf(a, "+ %s in %s lost with it", say_size(m, s->with.bytes),
+					  say_things(m, s->with.blocks, "block")));
+	struct lost_rows r = lost_rows(m, model_site(m, s->id), false, true);
+	const struct frame *f = r.n ? site_frame(m, r.v[0].site) : NULL;
+	if (f && f != site_frame(m, s))
+		words_add(w, ms_arena_printf(a, "(most: %s %s, %s in %s)",
+					     frame_label(a, m, f, &p->style),
+					     frame_place(a, m, f, &p->style),
+					     say_size(m, r.v[0].live.bytes),
+					     say_things(m, r.v[0].live.blocks, "block")));
+	if (blocks)
+		words_add(w, ms_arena_printf(a, "%s in %s lost with %s", say_size(m, bytes),
+					     say_things(m, blocks, "block"),
+					     m->hidden.filters ? "sites that filters hide"
+							       : "others"));
+}
+
+struct words list_remarks(struct page *p, const struct list *l, const struct site *s)
+{
+	struct words w = {0};
+	if (s->folded)
+		words_add(&w, ms_arena_printf(&p->m->arena, "%s of the same recursion",
+					      say_things(p->m, 1 + s->folded, "site")));
+	if (l->metric == METRIC_GROWING)
+		words_add(&w, growth_remark(p->m, s));
 	if (l->metric != METRIC_UNREACHABLE || s->leak.blocks == s->direct.blocks)
 		return w;
-	if (s->direct.blocks)
-		words_add(&w, ms_arena_printf(&m->arena, "%s in %s", say_size(m, s->direct.bytes),
-					      say_things(m, s->direct.blocks, "block")));
-	if (s->with.blocks)
-		words_add(&w, ms_arena_printf(&m->arena, "+ %s in %s lost with it",
-					      say_size(m, s->with.bytes),
-					      say_things(m, s->with.blocks, "block")));
-	if (blocks)
-		words_add(&w, ms_arena_printf(&m->arena, "%s in %s lost with %s",
-					      say_size(m, bytes), say_things(m, blocks, "block"),
-					      m->hidden.filters ? "sites that filters hide"
-								: "others"));
+	if (w.n)
+		w.v[0] = ms_arena_printf(&p->m->arena, "%s:", w.v[0]);
+	say_lost(p, s, &w);
 	return w;
 }
 
@@ -353,7 +378,7 @@ void text_list(struct page *p, struct out *o, const struct list *l, bool callers
 		for (size_t k = 0; k < apart[i].n; k++)
 			write_line(p, o, &lay, apart[i].v[k].sign, apart[i].v[k].name,
 				   apart[i].v[k].place);
-		struct words lost = list_lost(p, l, l->rows[i]);
+		struct words lost = list_remarks(p, l, l->rows[i]);
 		if (lost.n)
 			text_words_in(p, o, &lost, " ", lay.before + 2);
 	}
@@ -384,6 +409,8 @@ static const char *list_name(struct page *p, const struct list *l)
 		       : later              ? later
 					    : ms_arena_printf(a, "PEAK at %s",
 							      say_time(m, m->totals.peak_time_ns));
+	if (l->metric == METRIC_GROWING)
+		return growth_title(m);
 	if (l->metric == METRIC_MAPPED)
 		return ms_arena_printf(a, "MAPPED at %s, %s",
 				       end ? "the end" : say_moment(m, &p->style),
@@ -415,7 +442,7 @@ const char *list_title(struct page *p, const struct list *l)
 		l->metric >= METRIC_TEMPORARY && l->metric < METRIC_COUNT && l->total.a != UNKNOWN;
 	size_t count = some ? l->with : l->all;
 	const char *sites = say_things(m, count, "site");
-	if (count > l->n)
+	if (count > l->shown)
 		sites = ms_arena_printf(a, "top %s of %s", say_count(m, l->n), sites);
 	return ms_arena_printf(a, "%s: %s%s, %s", list_name(p, l), list_a(p, l->metric, l->total),
 			       list_second(p, l), sites);

@@ -60,6 +60,8 @@ static struct row row_of(struct parting *d, size_t i, struct apart_shown shown)
 	for (uint32_t n = s->stack; n != NONE; n = d->m->nodes.v[n].parent) {
 		r.at = n == s->user ? r.count : r.at;
 		r.nodes[r.count++] = n;
+		if (n == s->user && s->folded) /* the rounds of the recursion do not tell it */
+			n = site_entry(d->m, s);
 	}
 	r.base = r.key = SAY("%s\n%s\n%s\n%s\n%s", name_of(d, f), place_of(d, f),
 			     shown.called ? name_of(d, site_called(d->m, s)) : "",

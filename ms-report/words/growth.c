@@ -66,10 +66,10 @@ static const char *rate(struct model *m, sqlite3_stmt *st, int i)
 }
 
 /* The same with its interval, where sampling makes it an estimate. */
-static const char *estimate(struct model *m, sqlite3_stmt *st)
+static const char *estimate(struct model *m, sqlite3_stmt *st, int i)
 {
 	bool sampled = figure_some(m->quality.sampled_bytes);
-	const char *s = rate(m, st, 3), *low = rate(m, st, 4), *high = rate(m, st, 5);
+	const char *s = rate(m, st, i), *low = rate(m, st, i + 1), *high = rate(m, st, i + 2);
 	return sampled && s && low && high ? SAY("%s (%s to %s)", s, low, high) : s;
 }
 
@@ -130,7 +130,7 @@ static void set_row(struct model *m, struct cell *c, sqlite3_stmt *st, uint64_t 
 	const char *trend = (const char *)sqlite3_column_text(st, 2);
 	bool growing = trend && strcmp(trend, "growing") == 0;
 	c[TREND].s = SAY("%s", trend ? trend : "");
-	c[RATE].s = estimate(m, st);
+	c[RATE].s = estimate(m, st, 3);
 	for (int i = 0; i < 3; i++)
 		c[SLOPE + i].s = value(m, st, 3 + i);
 	if (growing)
@@ -189,6 +189,31 @@ struct words growth_words(struct model *m, const struct style *st)
 	if (w.n)
 		w.v[w.n - 1] = SAY("%s%s", w.v[w.n - 1], until(m, GROWING_SITE));
 	return w;
+}
+
+const char *growth_remark(struct model *m, const struct site *s)
+{
+	const struct site_details *d = s->details;
+	const char *said = NULL;
+	sqlite3_stmt *q = model_ask(m,
+				    "SELECT bytes_per_minute, low, high, confidence FROM growth"
+				    " WHERE trend = 'growing' AND site = %lld",
+				    (long long)s->id);
+	while (model_next(&q))
+		said = SAY("%s a minute, confidence %.2f%s", estimate(m, q, 0),
+			   sqlite3_column_double(q, 3),
+			   s->end.bytes ? "" : ", none left at the end");
+	return said
+		       ?: SAY("%s allocated from %s to %s, %s kept at a time",
+			      say_count(m, s->allocations), say_time(m, d->first_ns),
+			      say_time(m, d->last_ns), say_count(m, d->max_live_blocks));
+}
+
+const char *growth_title(struct model *m)
+{
+	bool trend = model_number(m, "SELECT count(*) FROM growth WHERE " GROWING_SITE) != 0;
+	return trend ? SAY("GROWING%s; at the peak", until(m, GROWING_SITE))
+		     : "KEPT ALL ALONG, too short a run to judge growth; at the peak";
 }
 
 /* Of one heap, in the words of `ms-record --poll`. */

@@ -214,9 +214,22 @@ const struct frame *site_called(const struct model *m, const struct site *s)
 	return s->user == NONE ? NULL : model_frame(m, inner);
 }
 
+uint32_t site_entry(const struct model *m, const struct site *s)
+{
+	uint32_t entry = named_node(s);
+	const struct frame *f = model_frame(m, entry), *g;
+	for (uint32_t n = entry; s->folded && n != NONE; n = m->nodes.v[n].parent) {
+		g = model_frame(m, n);
+		if (f->function && g->function && f->module == g->module &&
+		    strcmp(f->function, g->function) == 0)
+			entry = n;
+	}
+	return entry;
+}
+
 const struct frame *site_caller(const struct model *m, const struct site *s)
 {
-	uint32_t n = named_node(s);
+	uint32_t n = site_entry(m, s);
 	const struct frame *f = n == NONE ? NULL : model_frame(m, m->nodes.v[n].parent);
 	return f && !f->runtime && !f->note ? f : NULL;
 }

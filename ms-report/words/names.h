@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct branch;
 struct frame;
@@ -55,10 +56,13 @@ const char *branch_label(struct ms_arena *a, const struct model *m, const struct
 /* The frame that a site is named after (its user frame, else its innermost one), or NULL when it
  * has no stack. */
 const struct frame *site_frame(const struct model *m, const struct site *s);
+/* Its node; of folded sites (fold.h) the outermost one in the same function, where the recursion
+ * begins. */
+uint32_t site_entry(const struct model *m, const struct site *s);
 /* The frame just inside that one: what the user's function called. NULL = it called the allocator
  * itself. */
 const struct frame *site_called(const struct model *m, const struct site *s);
-/* The frame that called that one, NULL = none, or not the user's code either. */
+/* The frame that called that node, NULL = none, or not the user's code either. */
 const struct frame *site_caller(const struct model *m, const struct site *s);
 
 /* The file name of a path. */

@@ -199,6 +199,11 @@ struct table table_growth(struct model *m, uint64_t reach, size_t limit);
 
 /* The fastest growing sites in a phrase each; none where none grows. */
 struct words growth_words(struct model *m, const struct style *st);
+/* How a site grows, of a list of those that do: "+3.1 MiB a minute, confidence 0.99"; of a run too short
+ * for that, what it kept: "10,308 allocated from 2 ms to 198 ms, none freed by then". And what the
+ * title of that list says of it. */
+const char *growth_remark(struct model *m, const struct site *s);
+const char *growth_title(struct model *m);
 /* With what a report of a process that was looked at while it ran begins: what its heap does, then
  * those sites. None where the snapshot does not know. */
 struct words growth_verdict(struct model *m, const struct style *st);

@@ -4,11 +4,14 @@
 #include "words.h"
 
 #include "names.h"
+#include "table.h"
 
 #include "ms-report/model/facts.h"
 
 #include <string.h>
 
+#define SOON_PART 5 /* of the allocations: from this part on it is worth to be said */
+#define MANY 1000   /* allocations: of fewer all are freed within some */
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
 
 /* The image by its number among those of its process, or by its process. */
@@ -113,4 +116,48 @@ const char *words_rss(struct model *m, const char *label)
 		words = SAY("%s; mapped %s, with what the allocator took", words,
 			    say_size(m, b.mapped));
 	return rss == UNKNOWN ? words : SAY("RSS %s: %s", say_size(m, rss), words);
+}
+
+const char *words_share(struct model *m, const struct list *l, bool both)
+{
+	const struct site *s = l->rows[0];
+	if (l->metric == METRIC_ALLOCATED)
+		return SAY("%s of bytes in %s", say_share(m, s->allocated_bytes, l->total.a),
+			   say_things(m, s->allocations, "call"));
+	const char *share = s->est ? est_count(m, s->allocations, est_of(s->est, EST_ALLOCATIONS))
+				   : SAY("%s of", say_share(m, s->allocations, l->total.a));
+	return SAY("%s calls%s, %s temporary", share,
+		   both ? SAY(" and %s of bytes",
+			      say_share(m, s->allocated_bytes, m->totals.allocated_bytes))
+			: "",
+		   say_share(m, s->temporary, s->allocations));
+}
+
+struct words words_besides(struct model *m, const struct site *s, const struct style *st)
+{
+	struct words w = {0};
+	if (s->allocated_bytes != UNKNOWN && !s->est)
+		words_add(&w, SAY("mean %s", say_size(m, s->allocated_bytes / s->allocations)));
+	struct table t = site_threads(m, s);
+	if (m->threads.n > 1 && t.n) {
+		const struct cell *c = t.rows[0].cells;
+		words_add(&w,
+			  c[SITE_THREAD_NAME].s
+				  ? SAY("thread %s",
+					name_clean(&m->arena, c[SITE_THREAD_NAME].s, st->ascii))
+				  : SAY("thread %llu", (unsigned long long)c[SITE_THREAD_TID].n));
+	}
+	return w;
+}
+
+const char *words_soon(struct model *m)
+{
+	const struct totals *t = &m->totals;
+	uint64_t n = model_number(m, "SELECT CASE WHEN count(freed_soon) = count(*) THEN"
+				     " sum(freed_soon) END FROM process");
+	bool known = n != UNKNOWN && t->allocations != UNKNOWN && t->temporary != UNKNOWN &&
+		     t->allocations >= MANY;
+	if (!known || n <= t->temporary || (n - t->temporary) < t->allocations / SOON_PART)
+		return "";
+	return SAY(", %s freed within 10 allocations", say_share(m, n, t->allocations));
 }

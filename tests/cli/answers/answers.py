@@ -14,8 +14,9 @@ from chromium import Chromium, find
 from page import Page
 
 # How many of the programs must be named, by format: on the first row of all, on the first row of a group that is about such a finding,
-# and on one of the first ROWS rows of such a group. These are what was measured; raise them with what is shown, never lower them.
-FLOOR = {"text": (18, 22, 23), "markdown": (19, 19, 20), "html": (14, 14, 21)}
+# and on one of the first ROWS rows of such a group. These are what was measured, for text and Markdown less one,
+# since what metrics.c kept is judged by times; raise them with what is shown, never lower them.
+FLOOR = {"text": (25, 25, 26), "markdown": (25, 25, 26), "html": (14, 14, 21)}
 # By finding: headings of groups that are about it. A page has one list for all.
 ABOUT = {"leak": "unreachable|leak|lost|stacks", "growth": "live|grow|peak|stacks", "churn": "busiest|churn|allocated|stacks",
          "temporary": "busiest|temporar|stacks", "peak": "peak|stacks"}
@@ -74,8 +75,8 @@ def run(*words, **more):
 
 
 def text_rows(report):
-    """[(heading, row with its caller's line)] of a report as text."""
-    rows, heading = [], None
+    """[(heading, row with the lines below it)] of a report as text."""
+    rows, heading, where = [], None, 0
     for line in report.split("\n"):
         if re.match(r"[A-Z]{4,}\b", line):
             heading = line
@@ -83,9 +84,11 @@ def text_rows(report):
                 rows.append((heading, line))
         elif not line.strip() or re.match(r"[A-Za-z]", line):
             heading = None
-        elif heading and re.match(r"\s+< ", line):
+        elif heading and "where (" in line:
+            where = line.index("where (")
+        elif heading and not line[:where].strip():  # callers, and what a row says besides
             rows[-1] = (heading, rows[-1][1] + line)
-        elif heading and "where (" not in line:
+        elif heading:
             rows.append((heading, line))
     return rows
 

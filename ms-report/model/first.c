@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT
+ * The groups of the first screen: which there are, and in what order.
+ */
+#include "first.h"
+
+#include "facts.h"
+
+#include <stdlib.h>
+
+/* What a site that only grew does in a run that is too short for a trend. */
+enum { KEPT_BLOCKS = 16 };         /* fewer say nothing */
+static const double FIRST_AT = .5; /* part of the time by which it had begun, */
+static const double LAST_AT = .9;  /* and up to which it went on */
+static const double BUSY = .99;    /* of its allocations are what is called the time */
+static const double KEPT = .9;     /* of its blocks were live at a time */
+static const double PART = .1;     /* of the peak: less is no answer */
+static const double STILL = .25; /* of what they hold, by which the heap rose in the second half */
+
+/* When churn is what is wrong. */
+static const double CHURN_TIMES = 10; /* so often was the peak allocated, */
+static const double CHURN_EVER = 100; /* or, while the heap rises, so often, */
+static const double CHURN_PART = .5;  /* and so much of that by one site */
+static const double RISING = .25;     /* of the peak in the second half of the time */
+
+/* ---- what grows ---- */
+
+/* How the whole heap rose in the second half of the time: from its least to what it had then. */
+static uint64_t second_half(const struct model *m, uint64_t until)
+{
+	uint64_t least = UNKNOWN, last = 0;
+	for (size_t i = 0; i < m->points.n; i++) {
+		const struct point *p = &m->points.v[i];
+		if (p->time_ns >= until || p->time_ns < until / 2 || p->live_min == UNKNOWN)
+			continue;
+		least = p->live_min < least ? p->live_min : least;
+		if ((double)p->time_ns >= LAST_AT * (double)until && p->live_max != UNKNOWN)
+			last = p->live_max > last ? p->live_max : last;
+	}
+	return figure_or_0(figure_sub(last, least));
+}
+
+static bool kept_all_along(const struct site *s, double until)
+{
+	const struct site_details *d = s->details;
+	if (!d || s->one_time || s->lost.blocks || s->allocations == UNKNOWN ||
+	    d->first_ns == UNKNOWN || d->last_ns == UNKNOWN || d->max_live_blocks == UNKNOWN)
+		return false;
+	return s->allocations >= KEPT_BLOCKS && (double)d->first_ns <= FIRST_AT * until &&
+	       (double)d->last_ns >= LAST_AT * until &&
+	       (double)d->max_live_blocks >= KEPT * (double)s->allocations;
+}
+
+/* Until when it allocated: what comes then, as a last line printed, is not what it does. */
+static uint64_t busy_until(const struct model *m)
+{
+	uint64_t all = 0, sum = 0;
+	size_t i = 0;
+	for (size_t k = 0; k < m->points.n; k++)
+		all += figure_or_0(m->points.v[k].allocations);
+	while (i < m->points.n &&
+	       (double)(sum += figure_or_0(m->points.v[i].allocations)) < BUSY * (double)all)
+		i++;
+	return i < m->points.n ? m->points.v[i].time_ns + 1 : 0;
+}
+
+/* Until when its heap is judged, of a process of which it can be told what it kept; 0 = it cannot. */
+static uint64_t judged_until(const struct model *m)
+{
+	if (m->processes.n != 1 || m->est || m->part || m->quality.growing ||
+	    figure_some(m->quality.attached) || !figure_some(m->totals.peak_bytes))
+		return 0;
+	uint64_t busy = busy_until(m),
+		 freeing = model_number(m, "SELECT teardown_ns FROM growth WHERE site = 0");
+	return freeing < busy ? freeing : busy; /* not known is more */
+}
+
+/* Into `v`, which has room for all sites; how many. */
+static size_t kept_sites(const struct model *m, const struct site **v)
+{
+	uint64_t until = judged_until(m), sum = 0;
+	size_t n = 0;
+	for (size_t i = 0; i < m->sites.n && until; i++) {
+		const struct site *s = &m->sites.v[i];
+		if (!kept_all_along(s, (double)until))
+			continue;
+		sum += figure_or_0(s->peak.bytes);
+		v[n++] = s;
+	}
+	bool much = (double)sum >= PART * (double)m->totals.peak_bytes &&
+		    (double)second_half(m, until) >= STILL * (double)sum;
+	return much ? n : 0;
+}
+
+static size_t growing_sites(const struct model *m, const struct site **v)
+{
+	sqlite3_stmt *q = model_ask(m, "SELECT site FROM growth WHERE trend = 'growing'"
+				       " AND site != 0 ORDER BY site");
+	size_t n = 0;
+	while (model_next(&q)) {
+		v[n] = model_site(m, sqlite3_column_int64(q, 0));
+		n += v[n] && site_pair(v[n], METRIC_GROWING).a;
+	}
+	return n;
+}
+
+static void add(struct first *f, struct list l)
+{
+	f->lists[f->n++] = l;
+}
+
+static void add_growing(struct model *m, struct first *f, size_t limit)
+{
+	const struct site **v = ms_xrealloc(NULL, m->sites.n + 1, sizeof *v);
+	size_t n = growing_sites(m, v);
+	bool trend = n || model_number(m, "SELECT count(*) FROM growth WHERE site = 0"
+					  " AND trend != 'too short'");
+	if (!trend && f->tidy)
+		n = kept_sites(m, v);
+	f->too_short = !trend;
+	if (n)
+		add(f, list_some(m, v, n, METRIC_GROWING, limit));
+	free(v);
+}
+
+/* ---- the order ---- */
+
+/* The site with the most calls, and the one with the most bytes; one if they are the same. */
+static void add_churn(struct first *f, const struct list *calls, const struct list *bytes)
+{
+	if (calls->n && calls->rows[0]->stack != NONE && calls->rows[0]->allocations)
+		add(f, *calls);
+	const struct site *b = bytes->n ? bytes->rows[0] : NULL;
+	if (!b || b->est || b->one_time || b->stack == NONE || !figure_some(b->allocated_bytes) ||
+	    !figure_some(b->allocations))
+		return;
+	f->both = calls->n && calls->rows[0] == b;
+	if (!f->both)
+		add(f, *bytes);
+}
+
+/* Does one site allocate most of what is many times what is ever held? */
+static bool is_churning(const struct model *m, const struct list *bytes)
+{
+	const struct totals *t = &m->totals;
+	uint64_t until = judged_until(m);
+	if (!until || !bytes->n || !figure_some(t->allocated_bytes))
+		return false;
+	double peak = (double)t->peak_bytes, all = (double)t->allocated_bytes;
+	bool rising = (double)second_half(m, until) >= RISING * peak;
+	return (double)bytes->rows[0]->allocated_bytes >= CHURN_PART * all &&
+	       all >= (rising ? CHURN_EVER : CHURN_TIMES) * peak;
+}
+
+struct first first_groups(struct model *m, size_t limit, bool fold)
+{
+	struct list (*make)(struct model *, enum metric, size_t) = fold ? list_folded : list_sites;
+	struct list calls = make(m, METRIC_ALLOCATIONS, 1), bytes = make(m, METRIC_ALLOCATED, 1);
+	bool known = verdicts_known(m);
+	struct first f = {.tidy = verdicts_all_reached(m), .churning = is_churning(m, &bytes)};
+	for (enum metric of = METRIC_UNREACHABLE; known && of <= METRIC_LATE; of++) {
+		struct list l = make(m, of, limit);
+		if (l.total.b)
+			add(&f, l);
+	}
+	if (!figure_some(m->quality.attached)) /* a report of those begins with it */
+		add_growing(m, &f, limit);
+	f.churning &= f.tidy && !f.n;
+	if (f.churning)
+		add_churn(&f, &calls, &bytes);
+	struct list live = make(m, known ? METRIC_HELD : METRIC_LIVE, limit),
+		    peak = make(m, METRIC_PEAK, limit);
+	if (f.tidy && peak.all)
+		add(&f, peak);
+	if (live.all || (live.total.a != UNKNOWN && (live.metric == METRIC_LIVE || live.total.b)))
+		add(&f, live);
+	if (!f.tidy && peak.all)
+		add(&f, peak);
+	if (!f.churning)
+		add_churn(&f, &calls, &bytes);
+	return f;
+}

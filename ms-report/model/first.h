@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ * The groups of the first screen in their order, for any format: the answer first.
+ */
+#pragma once
+
+#include "lists.h"
+
+/* Each is a list by its metric. METRIC_ALLOCATIONS and METRIC_ALLOCATED stand for the busiest site and
+ * the one that allocated most, with a row each, without what else there is. */
+#define FIRST_GROUPS 7
+struct first {
+	struct list lists[FIRST_GROUPS];
+	size_t n;
+	bool tidy;      /* nothing is unreachable: the peak comes before what is live */
+	bool churning;  /* so do those two */
+	bool both;      /* those two are one */
+	bool too_short; /* what grows is what was kept all along: no trend can be told */
+};
+
+/* Is it one of those two? */
+static inline bool first_is_most(const struct list *l)
+{
+	return l->metric == METRIC_ALLOCATIONS || l->metric == METRIC_ALLOCATED;
+}
+
+/* At most `limit` rows of each list; `fold`: recursion is folded (fold.h). */
+struct first first_groups(struct model *m, size_t limit, bool fold);

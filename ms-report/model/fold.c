@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT
+ * Sites whose stacks differ only in how often a recursion went round, as one.
+ *
+ *   main copy insert copy insert copy new      main copy new
+ *   main copy insert copy new                  main copy new
+ *
+ * From the outermost frame on: where a function of the user's is in the stack again, what came since
+ * is left out, and the inner one of its frames stays. Of the runtime's functions that is so as long
+ * as none of the user's lies between, so that nobody's code is passed over for the recursion of a
+ * library. What is left of all stacks is a tree again; sites with the same node of it are one.
+ */
+#include "fold.h"
+
+#include "libcommon/base/lookup.h"
+#include "libcommon/base/order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct fold_node {
+	uint32_t parent, frame; /* index in these, or NONE; index in the model's */
+	uint64_t function;
+};
+
+struct folding {
+	const struct model *m;
+	MS_ARRAY(struct fold_node) nodes;
+	struct ms_lookup lookup;
+	uint64_t *function; /* of each frame: what tells its function from others */
+};
+
+/* A frame without a name is a function of its own. */
+static uint64_t function_of(const struct model *m, uint32_t frame)
+{
+	const struct frame *f = &m->frames.v[frame];
+	if (!f->function || f->note)
+		return frame;
+	uint64_t h = UINT64_C(0xcbf29ce484222325) ^ f->module;
+	for (const char *s = f->function; *s; s++)
+		h = (h ^ (uint8_t)*s) * UINT64_C(0x100000001b3);
+	return h | UINT64_C(1) << 63;
+}
+
+static uint32_t node_of(struct folding *d, uint32_t parent, uint32_t frame)
+{
+	uint32_t hash = ms_hash(parent, frame), n;
+	for (size_t at = hash; (n = ms_lookup_next(&d->lookup, hash, &at));)
+		if (d->nodes.v[n - 1].parent == parent && d->nodes.v[n - 1].frame == frame)
+			return n - 1;
+	*MS_PUSH(&d->nodes) = (struct fold_node){parent, frame, d->function[frame]};
+	ms_lookup_add(&d->lookup, hash, (uint32_t)d->nodes.n);
+	return (uint32_t)d->nodes.n - 1;
+}
+
+/* Where a stack goes on with that frame, below `parent`. */
+static uint32_t step(struct folding *d, uint32_t parent, uint32_t frame)
+{
+	const struct frame *f = &d->m->frames.v[frame];
+	for (uint32_t k = parent; k != NONE; k = d->nodes.v[k].parent) {
+		const struct fold_node *n = &d->nodes.v[k];
+		if (n->function == d->function[frame])
+			return node_of(d, n->parent, frame);
+		if (f->runtime && !d->m->frames.v[n->frame].runtime)
+			break;
+	}
+	return node_of(d, parent, frame);
+}
+
+/* Of each site the number of its stack without recursion, NONE = it stands for itself. */
+static void number_sites(const struct model *m, uint32_t *number)
+{
+	struct folding d = {.m = m};
+	uint32_t *of = ms_xrealloc(NULL, m->nodes.n + 1, sizeof *of);
+	d.function = ms_xrealloc(NULL, m->frames.n + 1, sizeof *d.function);
+	for (uint32_t i = 0; i < m->frames.n; i++)
+		d.function[i] = function_of(m, i);
+	for (size_t i = 0; i < m->nodes.n; i++) {
+		const struct node *n = &m->nodes.v[i];
+		of[i] = step(&d, n->parent == NONE ? NONE : of[n->parent], n->frame);
+	}
+	for (size_t i = 0; i < m->sites.n; i++) {
+		const struct site *s = &m->sites.v[i];
+		number[i] = s->stack == NONE || s->one_time ? NONE : of[s->stack];
+	}
+	MS_FREE(of, d.function, d.nodes.v, d.lookup.slots);
+}
+
+struct numbered {
+	uint32_t number, site;
+};
+
+/* Those of one number together, the heaviest first. */
+static int by_number(const void *x, const void *y, void *arg)
+{
+	const struct model *m = arg;
+	const struct numbered *p = x, *q = y;
+	const struct site *a = &m->sites.v[p->site], *b = &m->sites.v[q->site];
+	return MS_ORDER(p->number, q->number) ?:
+	       MS_ORDER(figure_or_0(b->leak.bytes), figure_or_0(a->leak.bytes)) ?:
+	       MS_ORDER(figure_or_0(b->peak.bytes), figure_or_0(a->peak.bytes)) ?:
+	       MS_ORDER(figure_or_0(b->allocated_bytes), figure_or_0(a->allocated_bytes)) ?:
+	       MS_ORDER(p->site, q->site);
+}
+
+static void add_estimates(struct model *m, struct site *to, const struct site *s)
+{
+	if (!to->est || !s->est)
+		return;
+	struct estimates *e = ms_arena_alloc(&m->arena, sizeof *e);
+	*e = *to->est;
+	for (size_t i = 0; i < EST_COUNT; i++)
+		ms_spread_add(&e->of[i], &s->est->of[i]);
+	to->est = e;
+}
+
+static void add_site(struct model *m, struct site *to, const struct site *s)
+{
+	uint64_t *a = &to->allocations;
+	const uint64_t *b = &s->allocations;
+	size_t n = (offsetof(struct site, est) - offsetof(struct site, allocations)) / sizeof *a;
+	for (size_t i = 0; i < n; i++)
+		a[i] = figure_add(a[i], b[i]);
+	add_estimates(m, to, s);
+	to->folded++;
+}
+
+const struct site *const *fold_sites(struct model *m, size_t *n)
+{
+	size_t all = m->sites.n;
+	*n = m->folded_count;
+	if (m->folded)
+		return m->folded;
+	uint32_t *number = ms_xrealloc(NULL, all + 1, sizeof *number);
+	struct numbered *v = ms_xrealloc(NULL, all + 1, sizeof *v);
+	const struct site **out = ms_arena_alloc(&m->arena, (all + 1) * sizeof(struct site *));
+	number_sites(m, number);
+	for (uint32_t i = 0; i < all; i++)
+		v[i] = (struct numbered){number[i], i};
+	qsort_r(v, all, sizeof *v, by_number, m);
+	for (size_t i = 0, end; i < all; i = end) {
+		const struct site *first = &m->sites.v[v[i].site];
+		struct site *sum = NULL;
+		for (end = i + 1; end < all && v[i].number != NONE && v[end].number == v[i].number;
+		     end++) {
+			if (!sum) {
+				sum = ms_arena_alloc(&m->arena, sizeof *sum);
+				*sum = *first;
+			}
+			add_site(m, sum, &m->sites.v[v[end].site]);
+		}
+		out[(*n)++] = sum ? sum : first;
+	}
+	MS_FREE(number, v);
+	m->folded = out;
+	m->folded_count = *n;
+	return out;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT
+ * Sites whose stacks differ only in how often a recursion went round, as one.
+ */
+#pragma once
+
+#include "model.h"
+
+/* The sites of a list: those of the model, and where several have the same stack without its
+ * recursion, one with the sums of all. That one has the number, the stack and the remarks of the
+ * heaviest of them, and `folded` says how many more it stands for. Lives as long as the model, and
+ * is made once; *n is how many. */
+const struct site *const *fold_sites(struct model *m, size_t *n);
