@@ -7,6 +7,9 @@
 
 #include "model_rows.h"
 
+#include "libcommon/base/order.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- images ---- */
@@ -279,9 +282,17 @@ static bool is_of_end(const struct model *m, uint32_t scan, uint32_t site)
 	return scan == m->processes.v[m->sites.v[site].process].end_scan;
 }
 
+static int by_root(const void *a, const void *b)
+{
+	const struct lost_with *x = a, *y = b;
+	return MS_ORDER(x->root, y->root) ?: MS_ORDER(x->site, y->site);
+}
+
 /* What is lost with a site that filters hide, or with nobody knows what, is told of its own site. */
 static void find_leaks(struct model *m)
 {
+	if (m->lost_with.n)
+		qsort(m->lost_with.v, m->lost_with.n, sizeof *m->lost_with.v, by_root);
 	for (size_t i = 0; i < m->sites.n; i++)
 		m->sites.v[i].leak = m->sites.v[i].lost;
 	for (size_t i = 0; i < m->lost_with.n; i++) {

@@ -16,78 +16,86 @@ static const double KEPT = .9;     /* of its blocks were live at a time */
 static const double PART = .1;     /* of the peak: less is no answer */
 static const double STILL = .25; /* of what they hold, by which the heap rose in the second half */
 
-/* When churn is what is wrong. */
-static const double CHURN_TIMES = 10; /* so often was the peak allocated, */
-static const double CHURN_EVER = 100; /* or, while the heap rises, so often, */
-static const double CHURN_PART = .5;  /* and so much of that by one site */
-static const double RISING = .25;     /* of the peak in the second half of the time */
+/* When churn is what is wrong: so many times the peak were allocated by one site. */
+static const double CHURN_TIMES = 5, CHURN_RISING = 50; /* the latter while the heap rises: */
+static const double RISING = .25; /* by so much of the peak in the second half of the time */
 
 /* ---- what grows ---- */
 
-/* How the whole heap rose in the second half of the time: from its least to what it had then. */
-static uint64_t second_half(const struct model *m, uint64_t until)
+/* The time of which is judged how a heap rose; both 0 = it cannot be told of this one. */
+struct busy {
+	uint64_t from, to;
+};
+
+static double part_of(struct busy t, double part)
+{
+	return (double)t.from + part * (double)(t.to - t.from);
+}
+
+/* From the first allocation until nearly all were made: what comes then, as a last line printed, is
+ * not what it does. Freeing at exit is no part of it either. */
+static struct busy busy_time(const struct model *m)
+{
+	struct busy t = {UNKNOWN, 0};
+	uint64_t all = 0, sum = 0;
+	if (m->processes.n != 1 || m->est || m->part || m->quality.growing ||
+	    figure_some(m->quality.attached) || !figure_some(m->totals.peak_bytes))
+		return (struct busy){0};
+	for (size_t i = 0; i < m->points.n; i++)
+		all += figure_or_0(m->points.v[i].allocations);
+	for (size_t i = 0; i < m->points.n && (double)sum < BUSY * (double)all; i++) {
+		const struct point *p = &m->points.v[i];
+		sum += figure_or_0(p->allocations);
+		t.from = sum && t.from == UNKNOWN ? p->time_ns : t.from;
+		t.to = p->time_ns + 1;
+	}
+	uint64_t freeing = model_number(m, "SELECT teardown_ns FROM growth WHERE site = 0");
+	t.to = freeing < t.to ? freeing : t.to; /* not known is more */
+	return t.from < t.to ? t : (struct busy){0};
+}
+
+/* How the whole heap rose in the second half: from its least to what it had in the end. */
+static uint64_t second_half(const struct model *m, struct busy t)
 {
 	uint64_t least = UNKNOWN, last = 0;
 	for (size_t i = 0; i < m->points.n; i++) {
 		const struct point *p = &m->points.v[i];
-		if (p->time_ns >= until || p->time_ns < until / 2 || p->live_min == UNKNOWN)
+		double at = (double)p->time_ns;
+		if (p->time_ns >= t.to || at < part_of(t, .5) || p->live_min == UNKNOWN)
 			continue;
 		least = p->live_min < least ? p->live_min : least;
-		if ((double)p->time_ns >= LAST_AT * (double)until && p->live_max != UNKNOWN)
+		if (at >= part_of(t, LAST_AT) && p->live_max != UNKNOWN)
 			last = p->live_max > last ? p->live_max : last;
 	}
 	return figure_or_0(figure_sub(last, least));
 }
 
-static bool kept_all_along(const struct site *s, double until)
+static bool kept_all_along(const struct site *s, struct busy t)
 {
 	const struct site_details *d = s->details;
-	if (!d || s->one_time || s->lost.blocks || s->allocations == UNKNOWN ||
-	    d->first_ns == UNKNOWN || d->last_ns == UNKNOWN || d->max_live_blocks == UNKNOWN)
+	if (s->one_time || s->lost.blocks || s->allocations == UNKNOWN || d->first_ns == UNKNOWN ||
+	    d->last_ns == UNKNOWN || d->max_live_blocks == UNKNOWN)
 		return false;
-	return s->allocations >= KEPT_BLOCKS && (double)d->first_ns <= FIRST_AT * until &&
-	       (double)d->last_ns >= LAST_AT * until &&
+	return s->allocations >= KEPT_BLOCKS && (double)d->first_ns <= part_of(t, FIRST_AT) &&
+	       (double)d->last_ns >= part_of(t, LAST_AT) &&
 	       (double)d->max_live_blocks >= KEPT * (double)s->allocations;
-}
-
-/* Until when it allocated: what comes then, as a last line printed, is not what it does. */
-static uint64_t busy_until(const struct model *m)
-{
-	uint64_t all = 0, sum = 0;
-	size_t i = 0;
-	for (size_t k = 0; k < m->points.n; k++)
-		all += figure_or_0(m->points.v[k].allocations);
-	while (i < m->points.n &&
-	       (double)(sum += figure_or_0(m->points.v[i].allocations)) < BUSY * (double)all)
-		i++;
-	return i < m->points.n ? m->points.v[i].time_ns + 1 : 0;
-}
-
-/* Until when its heap is judged, of a process of which it can be told what it kept; 0 = it cannot. */
-static uint64_t judged_until(const struct model *m)
-{
-	if (m->processes.n != 1 || m->est || m->part || m->quality.growing ||
-	    figure_some(m->quality.attached) || !figure_some(m->totals.peak_bytes))
-		return 0;
-	uint64_t busy = busy_until(m),
-		 freeing = model_number(m, "SELECT teardown_ns FROM growth WHERE site = 0");
-	return freeing < busy ? freeing : busy; /* not known is more */
 }
 
 /* Into `v`, which has room for all sites; how many. */
 static size_t kept_sites(const struct model *m, const struct site **v)
 {
-	uint64_t until = judged_until(m), sum = 0;
+	struct busy t = busy_time(m);
+	uint64_t sum = 0;
 	size_t n = 0;
-	for (size_t i = 0; i < m->sites.n && until; i++) {
+	for (size_t i = 0; i < m->sites.n && t.to; i++) {
 		const struct site *s = &m->sites.v[i];
-		if (!kept_all_along(s, (double)until))
+		if (!kept_all_along(s, t))
 			continue;
 		sum += figure_or_0(s->peak.bytes);
 		v[n++] = s;
 	}
 	bool much = (double)sum >= PART * (double)m->totals.peak_bytes &&
-		    (double)second_half(m, until) >= STILL * (double)sum;
+		    (double)second_half(m, t) >= STILL * (double)sum;
 	return much ? n : 0;
 }
 
@@ -138,17 +146,16 @@ static void add_churn(struct first *f, const struct list *calls, const struct li
 		add(f, *bytes);
 }
 
-/* Does one site allocate most of what is many times what is ever held? */
+/* Does one site allocate many times what is ever held? */
 static bool is_churning(const struct model *m, const struct list *bytes)
 {
-	const struct totals *t = &m->totals;
-	uint64_t until = judged_until(m);
-	if (!until || !bytes->n || !figure_some(t->allocated_bytes))
+	struct busy t = busy_time(m);
+	if (!t.to || !bytes->n)
 		return false;
-	double peak = (double)t->peak_bytes, all = (double)t->allocated_bytes;
-	bool rising = (double)second_half(m, until) >= RISING * peak;
-	return (double)bytes->rows[0]->allocated_bytes >= CHURN_PART * all &&
-	       all >= (rising ? CHURN_EVER : CHURN_TIMES) * peak;
+	double peak = (double)m->totals.peak_bytes;
+	bool rising = (double)second_half(m, t) >= RISING * peak;
+	return (double)figure_or_0(bytes->rows[0]->allocated_bytes) >=
+	       (rising ? CHURN_RISING : CHURN_TIMES) * peak;
 }
 
 struct first first_groups(struct model *m, size_t limit, bool fold)

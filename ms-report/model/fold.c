@@ -155,3 +155,16 @@ const struct site *const *fold_sites(struct model *m, size_t *n)
 	m->folded_count = *n;
 	return out;
 }
+
+uint32_t fold_entry(const struct model *m, const struct site *s)
+{
+	uint32_t entry = s->user != NONE ? s->user : s->stack;
+	const struct frame *f = model_frame(m, entry), *g;
+	for (uint32_t n = entry; n != NONE; n = m->nodes.v[n].parent) {
+		g = model_frame(m, n);
+		if (f->function && g->function && f->module == g->module &&
+		    strcmp(f->function, g->function) == 0)
+			entry = n;
+	}
+	return entry;
+}

@@ -3,9 +3,12 @@
  */
 #include "lost.h"
 
+#include "fold.h"
+
 #include "libcommon/base/order.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static uint32_t frame_of(const struct model *m, const struct site *s)
 {
@@ -51,12 +54,18 @@ struct lost_rows lost_rows(struct model *m, const struct site *s, bool roots, bo
 	struct lost_rows r = {0};
 	uint32_t self = (uint32_t)(s - m->sites.v);
 	int64_t scan = m->processes.v[s->process].end_scan;
+	const struct lost_with *v = m->lost_with.v;
+	size_t from = 0, to = m->lost_with.n;
+	if (!roots) {
+		from = self ? MS_COUNT_UP_TO(v, to, root, self - 1) : 0;
+		to = MS_COUNT_UP_TO(v, to, root, self);
+	}
 	for (unsigned pass = 0; pass < 2; pass++) {
 		if (pass)
 			r.v = ms_arena_alloc(&m->arena, (r.n + 1) * sizeof *r.v);
 		r.n = 0;
-		for (size_t i = 0; i < m->lost_with.n; i++) {
-			const struct lost_with *x = &m->lost_with.v[i];
+		for (size_t i = from; i < to; i++) {
+			const struct lost_with *x = &v[i];
 			uint32_t other = roots ? x->root : x->site;
 			if (x->scan != scan || other == NONE || (roots ? x->site : x->root) != self)
 				continue;
@@ -70,4 +79,58 @@ struct lost_rows lost_rows(struct model *m, const struct site *s, bool roots, bo
 	if (r.n)
 		qsort(r.v, r.n, sizeof *r.v, by_bytes);
 	return r;
+}
+
+/* What a site is named after, and what called that from outside of a recursion. */
+struct call {
+	const char *function, *caller;
+};
+
+static const char *function_at(const struct model *m, uint32_t node)
+{
+	const struct frame *f = model_frame(m, node);
+	return f && f->function ? f->function : "";
+}
+
+static struct call call_of(const struct model *m, const struct site *s)
+{
+	uint32_t entry = fold_entry(m, s);
+	return (struct call){function_at(m, s->user),
+			     entry == NONE ? "" : function_at(m, m->nodes.v[entry].parent)};
+}
+
+static int by_call(const void *a, const void *b, void *arg)
+{
+	const struct site *x = ((const struct lost_row *)a)->site,
+			  *y = ((const struct lost_row *)b)->site;
+	struct call p = call_of(arg, x), q = call_of(arg, y);
+	return strcmp(p.function, q.function) ?: strcmp(p.caller, q.caller) ?: MS_ORDER(x->id, y->id);
+}
+
+static bool same_call(const struct model *m, const struct site *x, const struct site *y)
+{
+	struct call p = call_of(m, x), q = call_of(m, y);
+	return strcmp(p.function, q.function) == 0 && strcmp(p.caller, q.caller) == 0;
+}
+
+const struct lost_row *lost_elsewhere(struct model *m, const struct site *s)
+{
+	struct lost_rows r = lost_rows(m, s, false, false);
+	struct lost_row *most = NULL;
+	if (r.n)
+		qsort_r(r.v, r.n, sizeof *r.v, by_call, m);
+	for (size_t i = 0, end; i < r.n; i = end) {
+		struct lost_row *row = &r.v[i];
+		uint64_t heaviest = row->live.bytes;
+		for (end = i + 1; end < r.n && same_call(m, r.v[end].site, row->site); end++) {
+			if (r.v[end].live.bytes > heaviest) {
+				heaviest = r.v[end].live.bytes;
+				row->site = r.v[end].site;
+			}
+			live_add(&row->live, r.v[end].live);
+		}
+		if (!same_call(m, row->site, s) && (!most || row->live.bytes > most->live.bytes))
+			most = row;
+	}
+	return most;
 }

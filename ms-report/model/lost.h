@@ -20,3 +20,7 @@ struct lost_rows {
  * those that retain blocks of `s`; `s` itself where it retains its own. `folded`: sites that are
  * named after the same frame are one row. Lives in the model's arena. */
 struct lost_rows lost_rows(struct model *m, const struct site *s, bool roots, bool folded);
+/* Where most of what `s` retains comes from that is of another function than it, or of another
+ * function's call of the same: sites of that function and caller are one row. A recursion is one
+ * call. NULL = nothing is. Lives in the model's arena. */
+const struct lost_row *lost_elsewhere(struct model *m, const struct site *s);

@@ -292,9 +292,9 @@ struct model {
 	MS_ARRAY(struct mark) marks;
 	MS_ARRAY(struct site_mmap) mmaps;
 	MS_ARRAY(struct site_verdict) verdicts;
-	MS_ARRAY(struct lost_with) lost_with;
-	const struct site *const *folded; /* once fold_sites was asked, */
-	size_t folded_count;              /* so many */
+	MS_ARRAY(struct lost_with) lost_with; /* by root */
+	const struct site *const *folded;     /* once fold_sites was asked, */
+	size_t folded_count;                  /* so many */
 	struct totals totals;
 	struct quality quality;
 	struct gaps gaps;

@@ -69,8 +69,8 @@ size_t list_rests(struct page *p, const struct list *l, struct list_rest out[3])
 /* "unreachable", cleaned; "" = none. */
 const char *list_verdict(struct page *p, const struct site *s);
 /* What a row of a list says besides: of what is unreachable how its figures come about, "48 B in 1
- * block", "+ 14.1 KiB in 130 blocks lost with it", "(most: Widget::add widgets.cc:45, 12.1 KiB in 120
- * blocks)"; of what grows how; how many sites it stands for, if several. */
+ * block", "+ 14.1 KiB in 130 blocks lost with it", "(of it 12.1 KiB in 120 blocks from Widget::add
+ * widgets.cc:45)"; of what grows how; how many sites it stands for, if several. */
 struct words list_remarks(struct page *p, const struct list *l, const struct site *s);
 /* "PEAK at 58m 12s: 1.84 GiB in 3 blocks, top 4 of 3,911 sites": raw words, for any format. */
 const char *list_title(struct page *p, const struct list *l);

@@ -182,12 +182,15 @@ static void put_most(struct page *p, struct out *o, const struct list *l, bool b
 	const struct site *s = l->rows[0];
 	const struct frame *f = site_frame(m, s);
 	bool calls = l->metric == METRIC_ALLOCATIONS;
+	const struct frame *caller = site_caller(m, s);
 	struct words w = {.n = 1}, besides = words_besides(m, s, &p->style);
 	w.v[0] = SAY("%s%s: %s %s  #%lld", calls ? "" : "ALLOCATED ", words_share(m, l, both),
 		     frame_label(&m->arena, m, f, &p->style),
 		     name_cut_start(&m->arena, frame_place(&m->arena, m, f, &p->style), 40,
 				    p->style.ascii),
 		     (long long)s->id);
+	if (caller)
+		words_add(&w, SAY("called by %s", frame_label(&m->arena, m, caller, &p->style)));
 	for (size_t i = 0; i < besides.n; i++)
 		words_add(&w, besides.v[i]);
 	text_words(p, o, calls ? "BUSIEST" : "MOST", &w, ", ");

@@ -51,7 +51,7 @@ static const char *noticed(struct page *p, const struct list *l, const struct si
 		return known(p, s);
 	if (called)
 		return frame_label(&p->m->arena, p->m, called, &p->style);
-	bool said = l->metric == METRIC_UNREACHABLE || l->metric == METRIC_LATE || l->verdicts;
+	bool said = (l->metric >= METRIC_UNREACHABLE && l->metric <= METRIC_HELD) || l->verdicts;
 	return said ? "" : list_verdict(p, s);
 }
 
@@ -296,8 +296,22 @@ size_t list_rests(struct page *p, const struct list *l, struct list_rest out[3])
 	return n;
 }
 
-/* How the figures of what is lost come about, and most of what is lost with the site, where that is
- * not its own. */
+/* "Widget::add widgets.cc:45", and what called that, where that is what is not the same. */
+static const char *elsewhere(struct page *p, const struct site *s, const struct site *other)
+{
+	struct model *m = p->m;
+	struct ms_arena *a = &m->arena;
+	const struct frame *f = site_frame(m, other), *g = site_frame(m, s),
+			   *caller = site_caller(m, other);
+	const char *said = ms_arena_printf(a, "%s %s", frame_label(a, m, f, &p->style),
+					   frame_place(a, m, f, &p->style));
+	if (!caller || !g || !f->function || !g->function || strcmp(f->function, g->function) != 0)
+		return said;
+	return ms_arena_printf(a, "%s < %s %s", said, frame_label(a, m, caller, &p->style),
+			       frame_place(a, m, caller, &p->style));
+}
+
+/* How the figures of what is lost come about. */
 static void say_lost(struct page *p, const struct site *s, struct words *w)
 {
 	struct model *m = p->m;
@@ -311,14 +325,13 @@ static void say_lost(struct page *p, const struct site *s, struct words *w)
 		words_add(w,
 			  ms_arena_printf(a, "+ %s in %s lost with it", say_size(m, s->with.bytes),
 					  say_things(m, s->with.blocks, "block")));
-	struct lost_rows r = lost_rows(m, model_site(m, s->id), false, true);
-	const struct frame *f = r.n ? site_frame(m, r.v[0].site) : NULL;
-	if (f && f != site_frame(m, s))
-		words_add(w, ms_arena_printf(a, "(most: %s %s, %s in %s)",
-					     frame_label(a, m, f, &p->style),
-					     frame_place(a, m, f, &p->style),
-					     say_size(m, r.v[0].live.bytes),
-					     say_things(m, r.v[0].live.blocks, "block")));
+	const struct lost_row *r = lost_elsewhere(m, model_site(m, s->id));
+	const struct frame *f = r ? site_frame(m, r->site) : NULL;
+	if (f)
+		words_add(w,
+			  ms_arena_printf(a, "(of it %s in %s from %s)", say_size(m, r->live.bytes),
+					  say_things(m, r->live.blocks, "block"),
+					  elsewhere(p, s, r->site)));
 	if (blocks)
 		words_add(w, ms_arena_printf(a, "%s in %s lost with %s", say_size(m, bytes),
 					     say_things(m, blocks, "block"),

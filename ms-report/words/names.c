@@ -3,6 +3,7 @@
  */
 #include "names.h"
 
+#include "ms-report/model/fold.h"
 #include "ms-report/model/tree.h"
 
 #include "libcommon/base/utf8.h"
@@ -216,15 +217,7 @@ const struct frame *site_called(const struct model *m, const struct site *s)
 
 uint32_t site_entry(const struct model *m, const struct site *s)
 {
-	uint32_t entry = named_node(s);
-	const struct frame *f = model_frame(m, entry), *g;
-	for (uint32_t n = entry; s->folded && n != NONE; n = m->nodes.v[n].parent) {
-		g = model_frame(m, n);
-		if (f->function && g->function && f->module == g->module &&
-		    strcmp(f->function, g->function) == 0)
-			entry = n;
-	}
-	return entry;
+	return s->folded ? fold_entry(m, s) : named_node(s);
 }
 
 const struct frame *site_caller(const struct model *m, const struct site *s)

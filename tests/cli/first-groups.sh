@@ -1,0 +1,61 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The groups of the first screen and their order, the same as text and as Markdown: what was kept all along, churn, a cycle with where it was
+# closed, and a recursion as one row.
+set -eu
+fail() {
+	echo "FAILED: $*"
+	exit 1
+}
+cp "$SRC/tests/cli/report/groups.c" .
+gcc -g -O1 -fno-optimize-sibling-calls -o groups groups.c
+for what in kept churn cycle tree; do
+	ms-record -q -o $what.trace ./groups $what
+	ms-report $what.trace >$what
+	ms-report --md $what.trace >$what.md
+done
+# order FILE: the groups
+order() { sed -nE 's/^(#### )?(UNREACHABLE|GROWING|KEPT|BUSIEST|MOST|PEAK|LIVE)( [A-Z]|[,:]|  | at ).*/\2/p' "$1" | tr '\n' ' '; }
+# line PATTERN: its line in the source
+line() { grep -n -- "$1" groups.c | cut -d: -f1; }
+# expect FILE PATTERN
+expect() { grep -Eq -- "$2" "$1" || fail "$1 has no '$2': $(cat "$1")"; }
+for as in '' .md; do
+	[ "$(order kept$as)" = 'KEPT PEAK LIVE BUSIEST ' ] || [ "$(order kept$as)" = 'KEPT PEAK LIVE BUSIEST MOST ' ] || fail "kept$as: $(order kept$as)"
+	[ "$(order churn$as)" = 'BUSIEST PEAK LIVE ' ] || fail "churn$as: $(order churn$as)"
+	[ "$(order cycle$as)" = 'UNREACHABLE PEAK BUSIEST ' ] || fail "cycle$as: $(order cycle$as)"
+	[ "$(order tree$as)" = 'UNREACHABLE PEAK BUSIEST ' ] || fail "tree$as: $(order tree$as)"
+done
+
+# ---- kept: 3,000 blocks of 200 bytes beside 8 of 100,000, which are as many from the start ----
+for as in '' .md; do
+	expect kept$as 'KEPT ALL ALONG, too short a run to judge growth; at the peak: 585\.9 KiB, 3,000 blocks, 1 site$'
+	expect kept$as '3,000 allocated from [0-9.]+ ms to [0-9.]+ ms, 3,000 kept at a time'
+done
+expect kept "^585\.9 KiB +3,000 +[0-9]+  remember +groups.c:$(line 'struct node \*n = malloc')  "
+
+# ---- churn: 8,000 strings, of 2 to 8,001 bytes ----
+expect churn "^BUSIEST  100 % of calls and 98 % of bytes, .*: longer groups.c:$(line 'char \*s = malloc')  #[0-9]+, called by churn$"
+expect churn '^ {9}mean 3\.9 KiB$'
+expect churn.md '^#### BUSIEST: 100 % of calls and 98 % of bytes, '
+# shellcheck disable=SC2016
+expect churn.md '^\| 8,000 \| 30\.5 MiB \| [0-9]+ \| `longer` groups.c:[0-9]+ ← `churn`, mean 3\.9 KiB \|$'
+
+# ---- cycle: 100 pairs of 24 bytes; who closed it called the same function as who began it ----
+expect cycle '^UNREACHABLE AT THE END, .*: 4\.7 KiB, 200 blocks, 1 site$'
+expect cycle ' 2\.3 KiB in 100 blocks \+ 2\.3 KiB in 100 blocks lost with it$'
+expect cycle "\(of it 2\.3 KiB in 100 blocks from node groups.c:$(line calloc) < child groups.c:$(line 'p->left = node')\)$"
+expect cycle.md 'lost with it \\\(of it 2\.3 KiB in 100 blocks from node groups.c:[0-9]+ &lt; child groups.c:[0-9]+\\\) \|$'
+
+# ---- tree: 4 trees of 511 nodes, each node with a way of its own through build() ----
+expect tree '^UNREACHABLE AT THE END, .*: 47\.9 KiB, 2,044 blocks, 511 sites$'
+expect tree '^ +47\.9 KiB +2,044 +[0-9]+  node +groups.c:[0-9]+$'
+expect tree ' 511 sites of the same recursion: 96 B in 4 blocks( |$)'
+expect tree.md ': 511 sites of the same recursion: 96 B in 4 blocks \+ 47\.8 KiB in 2,040 blocks lost with it \|$'
+! grep -q 'more sites' tree || fail "rows beside: $(cat tree)"
+! grep -q '(of it' tree || fail "it is nobody else's: $(cat tree)"
+ms-report --leaks --limit 1 tree.trace >leaks
+expect leaks '^ +47\.9 KiB +2,044 '
+ms-report --leaks --limit 1 --full-names tree.trace >leaks
+expect leaks '^ .* 510 more sites$'
+[ "$(ms-report --csv --limit 0 tree.trace | wc -l)" = 512 ] || fail 'CSV folds'

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT
+ * One thing wrong for each group of the first screen: kept, churn, cycle, tree.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct node {
+	struct node *left, *right, *back;
+};
+void *volatile tables[8];
+void *volatile passing;
+static struct node *volatile kept;
+static volatile int one = 1;
+
+static struct node *node(void)
+{
+	return calloc(1, sizeof(struct node));
+}
+
+__attribute__((noinline)) static void remember(void)
+{
+	struct node *n = malloc(sizeof *n + 176); /* 200 bytes */
+	n->left = kept;
+	kept = n;
+}
+
+static void keep(void)
+{
+	for (int i = 0; i < 3000; i++) {
+		remember();
+		passing = malloc(700);
+		free(passing);
+		if (i % 20 == 0)
+			nanosleep(&(struct timespec){0, 200000}, NULL);
+	}
+}
+
+__attribute__((noinline)) static char *longer(char *old, int n)
+{
+	char *s = malloc((size_t)n + 1);
+	snprintf(s, (size_t)n + 1, "%s.", old ? old : "");
+	free(old);
+	return s;
+}
+
+static void churn(void)
+{
+	char *s = NULL;
+	for (int n = 1; n <= 8000; n++)
+		s = longer(s, n);
+	free(s);
+}
+
+__attribute__((noinline)) static struct node *parent(void)
+{
+	return node();
+}
+
+__attribute__((noinline)) static void child(struct node *p)
+{
+	p->left = node();
+	p->left->back = p;
+}
+
+static void cycle(void)
+{
+	for (int i = 0; i < 100; i++)
+		child(parent());
+}
+
+__attribute__((noinline)) static struct node *build(int depth)
+{
+	struct node *n = node();
+	if (depth) {
+		n->left = build(depth - one);
+		n->right = build(depth - one);
+	}
+	one = 1;
+	return n;
+}
+
+__attribute__((noinline)) static void clear(int words)
+{
+	char stack[65536];
+	memset(stack, words, sizeof stack);
+	__asm__ volatile("" ::"r"(stack) : "memory");
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	if (!strcmp(what, "kept") || !strcmp(what, "churn"))
+		for (int i = 0; i < 8; i++)
+			tables[i] = malloc(100000);
+	if (!strcmp(what, "kept"))
+		keep();
+	else if (!strcmp(what, "churn"))
+		churn();
+	else if (!strcmp(what, "cycle"))
+		cycle();
+	else
+		for (int i = 0; i < 4; i++)
+			passing = build(8);
+	passing = NULL;
+	clear(0);
+	return 0;
+}
