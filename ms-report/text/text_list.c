@@ -51,7 +51,7 @@ static const char *noticed(struct page *p, const struct list *l, const struct si
 		return known(p, s);
 	if (called)
 		return frame_label(&p->m->arena, p->m, called, &p->style);
-	bool said = (l->metric >= METRIC_UNREACHABLE && l->metric <= METRIC_HELD) || l->verdicts;
+	bool said = l->metric >= METRIC_UNREACHABLE || l->verdicts;
 	return said ? "" : list_verdict(p, s);
 }
 
@@ -327,11 +327,12 @@ static void say_lost(struct page *p, const struct site *s, struct words *w)
 					  say_things(m, s->with.blocks, "block")));
 	const struct lost_row *r = lost_elsewhere(m, model_site(m, s->id));
 	const struct frame *f = r ? site_frame(m, r->site) : NULL;
+	const char *part = "all of it";
+	if (r && r->live.blocks != s->with.blocks)
+		part = ms_arena_printf(a, "of it %s in %s", say_size(m, r->live.bytes),
+				       say_things(m, r->live.blocks, "block"));
 	if (f)
-		words_add(w,
-			  ms_arena_printf(a, "(of it %s in %s from %s)", say_size(m, r->live.bytes),
-					  say_things(m, r->live.blocks, "block"),
-					  elsewhere(p, s, r->site)));
+		words_add(w, ms_arena_printf(a, "(%s from %s)", part, elsewhere(p, s, r->site)));
 	if (blocks)
 		words_add(w, ms_arena_printf(a, "%s in %s lost with %s", say_size(m, bytes),
 					     say_things(m, blocks, "block"),

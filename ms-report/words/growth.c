@@ -211,9 +211,10 @@ const char *growth_remark(struct model *m, const struct site *s)
 
 const char *growth_title(struct model *m)
 {
-	bool trend = model_number(m, "SELECT count(*) FROM growth WHERE " GROWING_SITE) != 0;
-	return trend ? SAY("GROWING%s; at the peak", until(m, GROWING_SITE))
-		     : "KEPT ALL ALONG, too short a run to judge growth; at the peak";
+	if (!model_number(m, "SELECT count(*) FROM growth WHERE " GROWING_SITE))
+		return "KEPT ALL ALONG, too short a run to judge growth; at the peak";
+	const char *judged = until(m, GROWING_SITE);
+	return SAY("GROWING%s; at the peak", *judged ? judged : " as a leak does");
 }
 
 /* Of one heap, in the words of `ms-record --poll`. */
