@@ -124,6 +124,20 @@ static void add_site(struct model *m, struct site *to, const struct site *s)
 	to->folded++;
 }
 
+static const struct site *sum_of(struct model *m, const struct numbered *v, size_t n)
+{
+	struct site *sum = ms_arena_alloc(&m->arena, sizeof *sum);
+	uint32_t *members = ms_arena_alloc(&m->arena, n * sizeof *members);
+	*sum = m->sites.v[v[0].site];
+	for (size_t i = 0; i < n; i++) {
+		members[i] = v[i].site;
+		if (i)
+			add_site(m, sum, &m->sites.v[v[i].site]);
+	}
+	sum->members = members;
+	return sum;
+}
+
 const struct site *const *fold_sites(struct model *m, size_t *n)
 {
 	size_t all = m->sites.n;
@@ -139,16 +153,9 @@ const struct site *const *fold_sites(struct model *m, size_t *n)
 	qsort_r(v, all, sizeof *v, by_number, m);
 	for (size_t i = 0, end; i < all; i = end) {
 		const struct site *first = &m->sites.v[v[i].site];
-		struct site *sum = NULL;
-		for (end = i + 1; end < all && v[i].number != NONE && v[end].number == v[i].number;
-		     end++) {
-			if (!sum) {
-				sum = ms_arena_alloc(&m->arena, sizeof *sum);
-				*sum = *first;
-			}
-			add_site(m, sum, &m->sites.v[v[end].site]);
-		}
-		out[(*n)++] = sum ? sum : first;
+		for (end = i + 1; end < all && v[i].number != NONE && v[end].number == v[i].number;)
+			end++;
+		out[(*n)++] = end - i > 1 ? sum_of(m, &v[i], end - i) : first;
 	}
 	MS_FREE(number, v);
 	m->folded = out;

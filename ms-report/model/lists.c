@@ -103,6 +103,17 @@ struct pair hidden_pair(const struct model *m, enum metric metric)
 	return estimated(pair_of(&m->hidden, TOLD_OF_HIDDEN, metric), m->hidden.est, metric);
 }
 
+struct row_sites row_sites(const struct model *m, const struct site *s, enum metric metric)
+{
+	struct row_sites n = {0};
+	for (size_t i = 0; i <= s->folded; i++) {
+		struct pair p = site_pair(s->members ? &m->sites.v[s->members[i]] : s, metric);
+		n.any += figure_some(p.a) || figure_some(p.b);
+		n.first += figure_some(p.a);
+	}
+	return n;
+}
+
 /* What sites are sorted by; a pair with its estimates is several times as large. */
 struct entry {
 	uint64_t a, b;
@@ -160,8 +171,9 @@ static struct list list_of(struct model *m, const struct site *const *sites, siz
 	size_t n, first = 0; /* those with something to show come first */
 	struct entry *e = entries(sites, count, metric, false, &n);
 	for (size_t i = 0; i < n; i++) {
-		l.all += 1 + e[i].site->folded;
-		l.with += e[i].a ? 1 + e[i].site->folded : 0;
+		struct row_sites of = row_sites(m, e[i].site, metric);
+		l.all += of.any;
+		l.with += of.first;
 		first += e[i].a || metric <= METRIC_PEAK || metric > METRIC_COUNT;
 	}
 	l.n = first < limit ? first : limit;
@@ -172,7 +184,7 @@ static struct list list_of(struct model *m, const struct site *const *sites, siz
 		struct pair p = site_pair(e[i].site, metric);
 		if (i < l.n) {
 			l.rows[i] = e[i].site;
-			l.shown += 1 + e[i].site->folded;
+			l.shown += row_sites(m, e[i].site, metric).any;
 			shown = pair_add(shown, p);
 			l.verdicts |= metric == METRIC_LIVE && e[i].site->verdict;
 		} else {

@@ -39,6 +39,11 @@ const struct ms_spread *pair_ea(const struct pair *v);
 const struct ms_spread *pair_eb(const struct pair *v);
 struct pair pair_add(struct pair x, struct pair y);
 struct pair site_pair(const struct site *s, enum metric metric);
+/* Sites that a row stands for which have anything to show of a metric, or a first figure. */
+struct row_sites {
+	size_t any, first;
+};
+struct row_sites row_sites(const struct model *m, const struct site *s, enum metric metric);
 /* The figure of everything, of what filters hide. */
 struct pair total_pair(const struct model *m, enum metric metric);
 struct pair hidden_pair(const struct model *m, enum metric metric);

@@ -141,7 +141,8 @@ struct site {
 	uint64_t maps, mapped_bytes; /* over the whole run */
 	struct mmap_usage at_mmap;   /* at the moment of --at */
 	struct estimates *est;       /* of a sampled recording; else NULL, here and below */
-	uint32_t folded;             /* sites that it stands for besides itself: see fold.h */
+	uint32_t folded;             /* sites that it stands for besides itself, see fold.h; */
+	const uint32_t *members;     /* then all of them, indices */
 };
 
 /* What is read before it is known what it is of: of the snapshot of --at, of the scan at the end. */

@@ -343,9 +343,10 @@ static void say_lost(struct page *p, const struct site *s, struct words *w)
 struct words list_remarks(struct page *p, const struct list *l, const struct site *s)
 {
 	struct words w = {0};
-	if (s->folded)
+	size_t sites = row_sites(p->m, s, l->metric).any;
+	if (sites > 1)
 		words_add(&w, ms_arena_printf(&p->m->arena, "%s of the same recursion",
-					      say_things(p->m, 1 + s->folded, "site")));
+					      say_things(p->m, sites, "site")));
 	if (l->metric == METRIC_GROWING)
 		words_add(&w, growth_remark(p->m, s));
 	if (l->metric != METRIC_UNREACHABLE || s->leak.blocks == s->direct.blocks)

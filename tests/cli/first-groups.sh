@@ -48,10 +48,13 @@ expect cycle "\(all of it from node groups.c:$(line calloc) < child groups.c:$(l
 expect cycle.md 'lost with it \\\(all of it from node groups.c:[0-9]+ &lt; child groups.c:[0-9]+\\\) \|$'
 
 # ---- tree: 4 trees of 511 nodes, each node with a way of its own through build() ----
-expect tree '^UNREACHABLE AT THE END, .*: 47\.9 KiB, 2,044 blocks, 511 sites$'
+expect tree '^UNREACHABLE AT THE END, .*: 47\.9 KiB, 2,044 blocks, 1 site$'
+expect tree '^PEAK .*: 47\.9 KiB, 2,044 blocks, 511 sites$'
+expect tree '^ +511 sites of the same recursion$'
 expect tree '^ +47\.9 KiB +2,044 +[0-9]+  node +groups.c:[0-9]+$'
-expect tree ' 511 sites of the same recursion: 96 B in 4 blocks( |$)'
-expect tree.md ': 511 sites of the same recursion: 96 B in 4 blocks \+ 47\.8 KiB in 2,040 blocks lost with it \|$'
+expect tree ' 96 B in 4 blocks \+ 47\.8 KiB in 2,040 blocks lost with it$'
+# shellcheck disable=SC2016
+expect tree.md ' ← `build`: 96 B in 4 blocks \+ 47\.8 KiB in 2,040 blocks lost with it \|$'
 ! grep -q 'more sites' tree || fail "rows beside: $(cat tree)"
 ! grep -q 'of it .*from' tree || fail "it is nobody else's: $(cat tree)"
 ms-report --leaks --limit 1 tree.trace >leaks

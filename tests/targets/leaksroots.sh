@@ -15,7 +15,7 @@ done
 cat >want.txt <<'EOF'
 UNREACHABLE AT THE END, nothing points to these: 32.0 KiB, 2,048 blocks, 1 site
  32.0 KiB   2,048  2048  open_index
-                           8 B in 1 block + 32.0 KiB in 2,047 blocks lost with it
+                           8 B in 1 block + 32.0 KiB in 2,047 blocks lost with it (all of it from grow
 UNREACHABLE AT THE END, nothing points to these: 32.0 KiB, 2,047 blocks, 1 site
  32.0 KiB   2,047  1  grow
                         16 B in 1 block + 32.0 KiB in 2,046 blocks lost with it
@@ -24,9 +24,9 @@ UNREACHABLE AT THE END, nothing points to these: 600 B, 3 blocks, 1 site
                         100 B in 1 block + 500 B in 2 blocks lost with it
 UNREACHABLE AT THE END, nothing points to these: 3.2 KiB, 10 blocks, 2 sites
   2.0 KiB       3  1  younger
-                        2.0 KiB in 1 block + 60 B in 2 blocks lost with it
+                        2.0 KiB in 1 block + 60 B in 2 blocks lost with it (all of it from owned
   1.2 KiB       7  2  older
-                        1000 B in 1 block + 260 B in 6 blocks lost with it
+                        1000 B in 1 block + 260 B in 6 blocks lost with it (of it 200 B in 4 blocks from shared
 EOF
 diff want.txt said.txt
 diff want.txt said-of-snapshots.txt
@@ -46,7 +46,7 @@ ms-filter --not-function '^older$' shared.trace | ms-report --width 140 | rows U
 cat >want.txt <<'EOF'
 UNREACHABLE AT THE END, nothing points to these: 3.2 KiB, 10 blocks, 4 sites
   2.0 KiB       3  1  younger
-                        2.0 KiB in 1 block + 60 B in 2 blocks lost with it
+                        2.0 KiB in 1 block + 60 B in 2 blocks lost with it (all of it from owned
     200 B       4  3  shared
                         200 B in 4 blocks lost with sites that filters hide
      30 B       1  4  owned
@@ -62,7 +62,7 @@ ms-filter --suppress suppressions shared.trace 2>remarks | ms-report --width 140
 cat >want.txt <<'EOF'
 UNREACHABLE AT THE END, nothing points to these: 3.2 KiB, 10 blocks, 1 site
   2.0 KiB       3  1  younger
-                        2.0 KiB in 1 block + 60 B in 2 blocks lost with it
+                        2.0 KiB in 1 block + 60 B in 2 blocks lost with it (all of it from owned
   1.2 KiB       7  .  hidden by filters
 EOF
 diff want.txt said.txt
@@ -73,7 +73,7 @@ ms-report --width 140 cut.trace | rows UNREACHABLE >said.txt
 cat >want.txt <<'EOF'
 UNREACHABLE AT THE END, nothing points to these: 1.3 KiB, 9 blocks, 3 sites
   1.2 KiB       7  1  older
-                        1000 B in 1 block + 260 B in 6 blocks lost with it
+                        1000 B in 1 block + 260 B in 6 blocks lost with it (of it 200 B in 4 blocks from shared
      30 B       1  5  owned
                         30 B in 1 block lost with others
      30 B       1  6  owned
