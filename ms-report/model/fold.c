@@ -113,6 +113,17 @@ static void add_estimates(struct model *m, struct site *to, const struct site *s
 	to->est = e;
 }
 
+/* Of a verdict: the more, the worse. */
+static size_t badness(const char *verdict)
+{
+	static const char *const words[] = {"reachable", "unknown", "growing", "indirect",
+					    "unreachable"};
+	for (size_t i = 0; verdict && i < sizeof words / sizeof *words; i++)
+		if (strcmp(words[i], verdict) == 0)
+			return i + 1;
+	return 0;
+}
+
 static void add_site(struct model *m, struct site *to, const struct site *s)
 {
 	uint64_t *a = &to->allocations;
@@ -120,6 +131,8 @@ static void add_site(struct model *m, struct site *to, const struct site *s)
 	size_t n = (offsetof(struct site, est) - offsetof(struct site, allocations)) / sizeof *a;
 	for (size_t i = 0; i < n; i++)
 		a[i] = figure_add(a[i], b[i]);
+	if (badness(s->verdict) > badness(to->verdict))
+		to->verdict = s->verdict;
 	add_estimates(m, to, s);
 	to->folded++;
 }
