@@ -95,7 +95,7 @@ $(B)/libcommon/symbols/symbols.o: $(B)/gen/symbol_sources.h
 
 # Style, text and script of ms-report --html.
 HTML_PARTS := ms-report/html/page.css ms-report/html/page.html \
-  $(patsubst %,ms-report/html/%.js,data words estimate charts timeline flame tables sites page)
+  $(patsubst %,ms-report/html/%.js,data words estimate charts timeline samples flame regex search state tables sites lists ranges page)
 $(B)/gen/html_parts.h: ms-report/html/embed $(HTML_PARTS)
 	@mkdir -p $(@D)
 	@ms-report/html/embed $(HTML_PARTS) >$@

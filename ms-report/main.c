@@ -43,6 +43,7 @@
 
 #define TROUBLE 2
 #define SLOW_SECONDS 5
+#define PAGE_MOMENTS 12 /* at least, of which ranges of time in a page can be made */
 
 /* ---- input ----------------------------------------------------------------------------------- */
 
@@ -81,6 +82,19 @@ static bool overview_only(const struct options *opt)
 	return one;
 }
 
+/* Is there a page, and nothing that would tell of moments that nobody asked for? */
+static bool page_only(const struct options *opt)
+{
+	bool page = false;
+	for (size_t i = 0; i < opt->output_count; i++) {
+		enum format f = opt->outputs[i].format;
+		page |= f == FORMAT_HTML;
+		if (f != FORMAT_HTML && f != FORMAT_TEXT && f != FORMAT_MD)
+			return false;
+	}
+	return page;
+}
+
 static sqlite3 *open_input(const struct options *opt, const char **at,
 			   const struct ms_row_taker *taker, struct ms_build_result *res,
 			   struct ms_err *err)
@@ -105,6 +119,7 @@ static sqlite3 *open_input(const struct options *opt, const char **at,
 					 .point_count = usual ? 2 : 3,
 					 .usual_points = overview ? 2 : 0,
 					 .no_site_details = overview,
+					 .spread = page_only(opt) ? PAGE_MOMENTS : 0,
 					 .taker = overview && !opt->anonymize ? taker : NULL,
 					 .wrappers = &opt->wrappers,
 					 .progress = !opt->cli.quiet};

@@ -44,6 +44,9 @@ struct ms_build_options {
 	size_t usual_points;
 	const char *from, *to; /* --from, --to: POINT, or NULL */
 	uint64_t every_ns;     /* --every; 0 = no */
+	/* so many points more, or up to three times as many, evenly over the run of a single trace
+	 * whose length is known beforehand */
+	unsigned spread;
 	enum ms_read read;
 	bool no_symbols;
 	bool no_cache; /* of symbols */

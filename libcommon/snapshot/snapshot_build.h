@@ -40,7 +40,7 @@ struct build {
 	struct ms_err *err;
 	struct ms_arena arena;
 	const char *const *labels;
-	size_t label_count;
+	size_t label_count, asked;        /* of these so many, the first, must be in some process */
 	struct ms_point *points;          /* one per label */
 	const struct ms_point *from, *to; /* of --from and --to, or NULL */
 	MS_ARRAY(struct running *) all;   /* in order of being added */

@@ -42,7 +42,7 @@ int ms_points_parse(struct build *b)
 	const struct ms_build_options *o = b->opt;
 	unsigned skip = o->from || o->to ? 0 : 1;
 	b->labels = o->point_count ? o->points : usual + skip;
-	b->label_count = o->point_count ? o->point_count : 3 - skip;
+	b->label_count = b->asked = o->point_count ? o->point_count : 3 - skip;
 	if (parse_labels(b) != 0)
 		return -1;
 	return parse_one(b, o->from, &b->from) || parse_one(b, o->to, &b->to) ? -1 : 0;
@@ -430,9 +430,25 @@ static bool has_label(const struct build *b, const char *label)
 	return false;
 }
 
+/* --every, or a round number that makes as many points as are to be spread. */
+static uint64_t every_ns(const struct build *b)
+{
+	struct running *p = b->all.n == 1 ? b->all.v[0] : NULL;
+	struct ms_err why = {0};
+	uint64_t every = 1;
+	if (b->opt->every_ns || !b->opt->spread || !p || ms_is_polled(p->keep.rec))
+		return b->opt->every_ns;
+	if (!p->glance)
+		p->glance = ms_recording_open_parts(p->path, &why);
+	uint64_t least = p->glance ? ms_recording_length(p->glance) / b->opt->spread : 0;
+	while (every * 10 <= least)
+		every *= 10;
+	return !least ? 0 : every * 5 <= least ? every * 5 : every * 2 <= least ? every * 2 : every;
+}
+
 int ms_points_every(struct build *b)
 {
-	uint64_t every = b->opt->every_ns, first, last;
+	uint64_t every = every_ns(b), first, last;
 	char buf[2][MS_UNIT_BUF];
 	if (!every)
 		return 0;
@@ -461,6 +477,7 @@ int ms_points_every(struct build *b)
 	}
 	b->labels = labels;
 	b->label_count = count;
+	b->asked = b->opt->every_ns ? count : b->asked;
 	return parse_labels(b);
 }
 
@@ -552,7 +569,7 @@ int ms_points_check(struct build *b)
 {
 	if (check_limits(b) != 0)
 		return -1;
-	for (size_t i = b->opt->usual_points; i < b->label_count; i++) {
+	for (size_t i = b->opt->usual_points; i < b->asked; i++) {
 		bool found = false;
 		for (size_t k = 0; k < b->all.n; k++)
 			found |= b->all.v[k]->keep.points[i].kind != MS_KEPT_ABSENT;

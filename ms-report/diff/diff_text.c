@@ -116,25 +116,6 @@ static void figures(struct page *p, struct out *o)
 	out_char(o, '\n');
 }
 
-/* Rows worth a line: those that are more than noise; where there are none, the largest changes. */
-static size_t rows_shown(const struct diff *d, size_t limit)
-{
-	size_t n = d->significant;
-	if (n == 0)
-		while (n < d->rows.n && d->rows.v[n].kind != DIFF_UNCHANGED)
-			n++;
-	return n < limit ? n : limit;
-}
-
-static const char *what(struct page *p, const struct diff_row *x)
-{
-	const char *s = diff_kind_names[x->kind];
-	if (x->matched && strcmp(x->matched, "renamed") == 0)
-		s = SAY("%s, renamed", s);
-	return x->site->verdict && strcmp(x->site->verdict, "unreachable") == 0 ? SAY("%s, LEAK", s)
-										: s;
-}
-
 /* What a row says before its place. */
 enum { LIVE, PEAK, CALLS, ALLOCATED, NUMBER, WHAT, COLUMNS };
 
@@ -150,7 +131,7 @@ static void texts(struct page *p, const struct diff_row *x, const char *v[COLUMN
 	v[CALLS] = diff_say(p->m, false, x->delta[DIFF_ALLOCATIONS]);
 	v[ALLOCATED] = diff_say(p->m, true, x->delta[DIFF_ALLOCATED]);
 	v[NUMBER] = SAY("%lld", (long long)x->site->id);
-	v[WHAT] = what(p, x);
+	v[WHAT] = diff_what(p->m, x);
 }
 
 static void put_row(struct out *o, const struct widths *w, const char *const *v)
@@ -296,12 +277,8 @@ static void put_next(struct page *p, struct out *o, const struct diff_row *x)
 static void rows(struct page *p, struct out *o, size_t limit)
 {
 	const struct diff *d = p->m->diff;
-	size_t n = rows_shown(d, limit), all = d->significant;
-	text_title(p, o,
-		   all ? SAY("CHANGED by more than noise: %s", say_things(p->m, all, "site"))
-		   : diff_changed(d)
-			   ? "NO SINGLE SITE CHANGED by more than noise, the figures above did"
-			   : "NOTHING CHANGED by more than noise");
+	size_t n = diff_rows_shown(d, limit), all = d->significant;
+	text_title(p, o, diff_title(p->m));
 	if (n)
 		put_rows(p, o, n);
 	if (all > n)

@@ -97,6 +97,7 @@ class Model {
 		this.oneTime = (site) => text(c.site_one_time[site]);
 		this.rowOf = new Map(Array.from(c.site_id, (id, i) => [id, i]));
 		this.details = new Map(json.details.map((d) => [d.id, d]));
+		this.mine = false; /* frames of the runtime are folded away */
 	}
 	figure(name) {
 		return this.columns["site_" + name];
@@ -112,6 +113,10 @@ class Model {
 		for (let n = this.node[site]; n >= 0; n = this.parent[n])
 			v.push(this.frame[n]);
 		return v;
+	}
+	/* Frames without those that are folded away. */
+	unfolded(frames) {
+		return this.mine ? frames.filter((f) => !(this.flags[f] & 2)) : frames;
 	}
 	/* The frame that a site is named after, the runtime's just inside it, and its caller; -1 = none. */
 	named(site) {
@@ -130,7 +135,7 @@ class Model {
 	place(frame) {
 		const file = this.fileOf(frame), fn = this.fns[this.fnOf[frame]];
 		if (file) {
-			const short = inFolder(file, this.page.cwd) ?? file;
+			const short = inFolder(file, this.page.cwd) ?? (Object.hasOwn(this.page.sources, fn.module) ? inFolder(file, this.page.sources[fn.module]) : null) ?? file;
 			return this.line[frame] ? `${short}:${this.line[frame]}` : short;
 		}
 		return fn.module && fn.kind !== "pseudo" ? fn.known ? `[${baseName(fn.module)}]` : "[no symbols]" : "";

@@ -1,187 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * Flame graph and icicle: sites merged by function, from the program's entry down or from the
- * allocating function up, in bytes or calls of a metric, or in what changed between two runs. */
+ * allocating function up, in bytes or calls of a metric, or in what changed between two runs; and
+ * callers and callees of one function. */
 
 const ROW = 19; /* pixels of a frame's height */
 const MOST_FRAMES = 4000;
-
-/* ---- what is merged ---- */
-
-/* Call stacks as functions, outermost first: a row per site (or per place, of a comparison), then
- * one for each sum that no site tells. */
-class Samples {
-	constructor(model, fold) {
-		this.model = model;
-		const page = model.page, diff = model.columns.diff_site;
-		this.site = diff ? Int32Array.from(diff) : Int32Array.from({ length: model.sites }, (_, i) => i);
-		this.rest = diff ? ["omitted"] : ["omitted", "hidden", "other"];
-		this.n = this.site.length + this.rest.length;
-		this.start = new Int32Array(this.n + 1);
-		const processes = page.processes.length > 1 ? model.processFns ??= page.processes.map((p) =>
-			model.pseudo({ name: `${p.name}, pid ${p.pid ?? "?"}`, kind: "process" })) : null;
-		model.noStack ??= model.pseudo(NO_STACK);
-		model.restFns ??= [
-			`${plural(page.diff?.left_out.places ?? page.omitted_sites, "small site", "small sites")} left out of this page`,
-			`${plural(page.hidden_sites || 0, "site", "sites")} hidden by filters`, "in no site",
-		].map((name) => model.pseudo({ name }));
-		const all = [], one = [];
-		for (let i = 0; i < this.site.length; i++) {
-			this.start[i] = all.length;
-			const site = this.site[i];
-			one.length = 0;
-			for (let n = model.node[site]; n >= 0; n = model.parent[n]) {
-				const fn = model.fnOf[model.frame[n]];
-				if (!fold || fn !== one[one.length - 1])
-					one.push(fn);
-			}
-			if (!one.length)
-				one.push(model.noStack);
-			if (processes)
-				one.push(processes[model.columns.site_process[site]]);
-			for (let k = one.length - 1; k >= 0; k--)
-				all.push(one[k]);
-		}
-		this.rest.forEach((_, k) => {
-			this.start[this.site.length + k] = all.length;
-			all.push(model.restFns[k]);
-		});
-		this.start[this.n] = all.length;
-		this.path = Int32Array.from(all);
-	}
-	depth(i) {
-		return this.start[i + 1] - this.start[i];
-	}
-	/* The function `level` steps from the outermost one, or from the innermost when `up`. */
-	fn(i, level, up) {
-		return this.path[up ? this.start[i + 1] - 1 - level : this.start[i] + level];
-	}
-}
-
-/* ---- metrics ---- */
-
-const METRICS = {
-	peak: { label: "Live at the peak", bytes: "peak_bytes", blocks: "peak_blocks" },
-	live: { label: "Live at the end", bytes: "live_bytes", blocks: "live_blocks" },
-	growth: { label: "Growth over the run", bytes: "growth" },
-	unreachable: { label: "Unreachable at the end", bytes: "retained_bytes", blocks: "retained_blocks" },
-	allocated: { label: "Allocated in all", bytes: "allocated_bytes", blocks: "allocations" },
-	allocations: { label: "Calls", count: "allocations" },
-	temporary: { label: "Temporary calls", count: "temporary" },
-	failed: { label: "Failed calls", count: "failed_allocations" },
-	mapped: { label: "Mapped address space", bytes: "mapped_bytes", blocks: "maps" },
-};
-
-/* Those that this recording has something of, with their figures by site, their total and what
- * belongs to no site. */
-function metricsOf(model) {
-	const page = model.page, found = {};
-	const grown = new Float64Array(model.sites);
-	page.growth.forEach(([id, , rise]) => {
-		if (model.rowOf.has(id) && rise > 0)
-			grown[model.rowOf.get(id)] = rise;
-	});
-	for (const [name, m] of Object.entries(METRICS)) {
-		const column = m.bytes ?? m.count, values = column === "growth" ? grown : model.figure(column), own = page.metrics[name];
-		const sum = values.reduce((a, v) => a + (v || 0), 0);
-		if (!sum && !(own?.total[0] > 0))
-			continue;
-		found[name] = {
-			...m, name, values, say: m.bytes ? saySize : sayCount, blocks: m.blocks ? model.figure(m.blocks) : null,
-			total: own ? own.total[0] ?? NaN : sum, rest: own ? [own.omitted[0], own.hidden[0], own.other[0]] : [0, 0, 0],
-		};
-	}
-	if (found.live && page.at !== "end")
-		found.live.label = `Live at ${page.at_said}`;
-	return found;
-}
-
-/* The same of a comparison: figures before and after of each place. */
-function changesOf(model) {
-	const c = model.columns, found = {};
-	const figures = {
-		peak: ["Live at the peak", "peak_bytes", saySize], live: ["Live at the end", "live_bytes", saySize],
-		allocated: ["Allocated in all", "allocated_bytes", saySize], allocations: ["Calls", "allocations", sayCount],
-		temporary: ["Temporary calls", "temporary", sayCount],
-	};
-	for (const [name, [label, figure, say]] of Object.entries(figures)) {
-		const before = c["diff_old_" + figure], after = c["diff_new_" + figure];
-		if (before?.some(known) || after?.some(known))
-			found[name] = { label, say, ...withRest(before, after, model.page.diff.left_out, figure) };
-	}
-	return found;
-}
-
-/* Before and after of each place, then of those that are not told. */
-function withRest(before, after, rest, figure) {
-	return { before: Float64Array.from([...before, rest.old[figure]]), after: Float64Array.from([...after, rest.new[figure]]) };
-}
-
-/* ---- the tree ---- */
-
-class Tree {
-	/* `widths` by sample; `signed` ones (before, after) are summed up too. */
-	constructor(samples, widths, up, before, after) {
-		Object.assign(this, { samples, widths, up, before, after });
-		const chosen = [];
-		for (let i = 0; i < samples.n; i++)
-			if (widths[i] > 0)
-				chosen.push(i);
-		this.seen = new Int32Array(samples.model.fns.length).fill(-1);
-		this.root = this.node(-1, null, Int32Array.from(chosen));
-	}
-	node(fn, parent, members) {
-		const sum = (v) => {
-			let a = 0;
-			for (const i of members)
-				a += v[i] || 0;
-			return a;
-		};
-		return {
-			fn, parent, members, level: parent ? parent.level + 1 : 0, kids: null, own: 0, sum: sum(this.widths),
-			before: this.before ? sum(this.before) : 0, after: this.after ? sum(this.after) : 0,
-		};
-	}
-	/* The children of a node, widest first; made when they are first asked for. */
-	kids(node) {
-		if (node.kids)
-			return node.kids;
-		const groups = [];
-		for (const i of node.members) {
-			if (this.samples.depth(i) === node.level) {
-				node.own += this.widths[i];
-				continue;
-			}
-			const fn = this.samples.fn(i, node.level, this.up);
-			if (this.seen[fn] < 0) {
-				this.seen[fn] = groups.length;
-				groups.push({ fn, members: [] });
-			}
-			groups[this.seen[fn]].members.push(i);
-		}
-		groups.forEach((g) => this.seen[g.fn] = -1);
-		node.kids = groups.map((g) => this.node(g.fn, node, Int32Array.from(g.members)));
-		node.kids.sort((a, b) => b.sum - a.sum || a.fn - b.fn);
-		return node.kids;
-	}
-	/* The node that those functions lead to from the root, as far as there is one. */
-	follow(fns) {
-		let at = this.root;
-		for (const fn of fns) {
-			const next = this.kids(at).find((k) => k.fn === fn);
-			if (!next)
-				break;
-			at = next;
-		}
-		return at;
-	}
-}
-
-function trail(node) {
-	const v = [];
-	for (let n = node; n?.parent; n = n.parent)
-		v.unshift(n.fn);
-	return v;
-}
 
 /* ---- the chart ---- */
 
@@ -192,14 +15,21 @@ class Flame {
 		this.metrics = this.diff ? changesOf(model) : metricsOf(model);
 		const names = Object.keys(this.metrics);
 		this.state = {
-			metric: this.metrics[model.page.metric] ? model.page.metric : names[0], up: false, hanging: true, fold: true, side: "change", search: "",
+			metric: this.metrics[model.page.metric] ? model.page.metric : names[0], up: false, hanging: true, fold: true, side: "change",
+			around: -1, /* the function whose callers and callees are shown */
 		};
+		this.path = []; /* functions that were zoomed to, also where a metric has nothing of them */
+		this.own = null; /* the metric that setFigures made: {name, before} */
+		this.followers = [];
+		this.find = () => {};
 		if (this.diff && names.length && !this.metric.after.some((v, i) => (v || 0) !== (this.metric.before[i] || 0)))
 			this.state.side = "after";
-		this.samples = names.length ? new Samples(model, true) : null;
-		this.hits = null;
+		this.opened = { ...this.state };
+		this.samples = names.length ? new Samples(model, true, model.mine) : null;
+		this.search = null;
 		this.hues = huesOf(model);
-		this.chart = el("div", { class: "flame", role: "tree", "aria-label": "Flame graph: arrow keys move, Enter zooms, Escape zooms out" });
+		this.chart = el("div", { class: "flame", role: "tree",
+			"aria-label": "Flame graph: arrow keys move, Enter zooms, Escape undoes that, s shows callers and callees, the menu key has more" });
 		this.view = el("div", { class: "flame-view" }, this.chart);
 		this.crumbs = el("nav", { class: "crumbs", "aria-label": "Zoomed to" });
 		this.status = el("p", { class: "readout", "aria-live": "polite" });
@@ -229,17 +59,66 @@ class Flame {
 		return this.metrics[this.state.metric];
 	}
 	set(change) {
-		const fold = this.state.fold, up = this.state.up;
+		const up = this.state.up;
 		Object.assign(this.state, change);
-		if (this.state.fold !== fold)
-			this.samples = new Samples(this.model, this.state.fold);
-		this.rebuild(up === this.state.up ? trail(this.zoomed) : []);
+		if ("fold" in change)
+			this.merge();
+		if (this.state.up !== up)
+			this.path = [];
+		this.rebuild();
 		this.drawControls();
+		this.tell();
+	}
+	tell() {
 		this.changed();
+		this.followers.forEach((f) => f());
+	}
+	/* Calls f() after each change of what is shown. */
+	onChange(f) {
+		this.followers.push(f);
+	}
+	/* Makes the call stacks anew and stays at the frame that was zoomed to, or the nearest around it that there still is. */
+	merge() {
+		this.samples = new Samples(this.model, this.state.fold, this.model.mine);
+		this.path = [];
+		if (this.model.mine && this.model.fns[this.state.around]?.runtime)
+			this.state.around = -1;
+		for (let n = this.zoomed; n.parent && !this.path.length && n.members.length; n = n.parent) {
+			const stack = this.samples.stack(n.members[0], this.state.up);
+			this.path = stack.slice(0, stack.indexOf(n.fn) + 1);
+		}
+	}
+	/* After model.mine was changed. */
+	refresh() {
+		this.merge();
+		this.rebuild();
+		this.tell();
+	}
+	/* A metric of figures by site, which is shown at once; `rest`: what was left out of the page, was hidden by filters, and is in no site. */
+	setFigures(name, values, label, { say = saySize, rest = [0, 0, 0] } = {}) {
+		if (this.diff || !this.tree)
+			return false;
+		if (this.own && this.own.name !== name)
+			this.clearFigures();
+		this.own ??= { name, before: this.state.metric };
+		const total = [...rest, ...values].reduce((a, v) => a + (v || 0), 0);
+		this.metrics[name] = { label, name, values, say, rest, total, blocks: null };
+		this.set({ metric: name });
+		return true;
+	}
+	/* Without that again; the metric from before is shown, if this was. */
+	clearFigures() {
+		const own = this.own;
+		if (!own)
+			return false;
+		this.own = null;
+		delete this.metrics[own.name];
+		this.set({ metric: this.state.metric === own.name ? own.before : this.state.metric });
+		return true;
 	}
 	/* Widths of the samples under the present choice. */
-	rebuild(fns = []) {
-		const { samples, state } = this, m = this.metric, n = samples.site.length;
+	rebuild() {
+		const { samples, state } = this, m = this.metric, n = samples.site.length, found = this.search?.found;
 		const widths = new Float64Array(samples.n);
 		if (this.diff) {
 			const pick = { before: (i) => m.before[i] || 0, after: (i) => m.after[i] || 0, change: (i) => Math.abs((m.after[i] || 0) - (m.before[i] || 0)) };
@@ -250,13 +129,33 @@ class Flame {
 				widths[i] = m.values[i] || 0;
 			m.rest.forEach((v, k) => widths[n + k] = v || 0);
 		}
+		this.whole = widths.reduce((a, v) => a + v, 0);
+		this.sums = { found: 0, foundSites: 0, left: 0, leftSites: 0 };
+		for (let i = 0; found && i < n; i++) {
+			const what = found[samples.site[i]], left = what === 2;
+			this.sums[left ? "left" : "found"] += what ? widths[i] : 0;
+			this.sums[left ? "leftSites" : "foundSites"] += what ? 1 : 0;
+			if (left)
+				widths[i] = -1;
+		}
 		this.tree = new Tree(samples, widths, state.up, m.before, m.after);
-		this.zoomed = this.tree.follow(fns);
+		this.zoomed = this.tree.follow(this.path);
 		this.focused = null;
+		this.around();
 		this.draw();
 	}
+	/* Trees of callers and callees of the function that they are shown of; of none, there are no such trees. */
+	around() {
+		const fn = this.state.around, { widths, before, after } = this.tree;
+		const half = (up) => {
+			const part = new Around(this.samples, fn, up);
+			return new Tree(part, widths.map((v, i) => part.at[i] < 0 ? -1 : v), up, before, after, fn);
+		};
+		this.halves = fn < 0 ? null : { callers: half(true), callees: half(false) };
+		this.centre = this.halves?.callees.root;
+	}
 	total() {
-		return this.tree.root.sum;
+		return this.whole;
 	}
 	name(node) {
 		return node.fn < 0 ? "all" : this.model.fns[node.fn].brief;
@@ -264,19 +163,25 @@ class Flame {
 
 	/* ---- drawing ---- */
 
-	/* Frames to draw: {node, x, w, level} with x and w as parts of the whole width. */
+	/* Frames to draw: {node, x, w} with x and w as parts of the whole width; of callers and callees, `row` is below 0 for callers. */
 	layout() {
-		const least = 1.3 / Math.max(200, this.view.clientWidth || 1000), above = [];
+		const above = [];
+		if (this.halves)
+			return [...this.rows(this.halves.callers.root).slice(1).map((f) => ({ ...f, row: -f.node.level })), ...this.rows(this.centre)];
 		for (let n = this.zoomed.parent; n; n = n.parent)
 			above.unshift({ node: n, x: 0, w: 1, above: true });
-		const shown = [...above, { node: this.zoomed, x: 0, w: 1 }];
-		let row = [shown.at(-1)];
+		return [...above, ...this.rows(this.zoomed)];
+	}
+	/* A node and what is wide enough of what it leads to. */
+	rows(root) {
+		const least = 1.3 / Math.max(200, this.view.clientWidth || 1000), shown = [{ node: root, x: 0, w: 1 }];
+		let row = [shown[0]];
 		while (row.length && shown.length < MOST_FRAMES) {
 			const next = [];
 			for (const f of row) {
 				let x = f.x;
 				const scale = f.node.sum ? f.w / f.node.sum : 0;
-				for (const kid of this.tree.kids(f.node)) {
+				for (const kid of f.node.tree.kids(f.node)) {
 					const w = kid.sum * scale;
 					if (w < least)
 						break;
@@ -292,26 +197,28 @@ class Flame {
 	draw() {
 		if (!this.tree)
 			return;
-		const shown = this.layout(), width = this.view.clientWidth || 1000;
-		const deepest = shown.reduce((a, f) => Math.max(a, f.node.level), 0);
+		const shown = this.layout(), width = this.view.clientWidth || 1000, row = (f) => f.row ?? f.node.level;
+		const first = shown.reduce((a, f) => Math.min(a, row(f)), 0), last = shown.reduce((a, f) => Math.max(a, row(f)), 0);
+		const hanging = this.state.hanging || this.halves, had = this.chart.contains(document.activeElement);
 		const pieces = document.createDocumentFragment();
 		for (const f of shown)
-			pieces.append(this.frame(f, width, deepest));
+			pieces.append(this.frame(f, width, hanging ? row(f) - first : last - row(f)));
 		clear(this.chart).append(pieces);
-		this.chart.style.height = (deepest + 1) * ROW + "px";
-		if (!this.state.hanging)
+		this.chart.style.height = (last - first + 1) * ROW + "px";
+		if (!hanging)
 			this.view.scrollTop = this.view.scrollHeight;
-		this.current(this.focused && this.elementOf(this.focused) ? this.focused : this.zoomed, false);
+		if (this.halves)
+			this.view.scrollTop = -first * ROW - this.view.clientHeight / 2;
+		this.current(this.focused && this.elementOf(this.focused) ? this.focused : this.centre ?? this.zoomed, had);
 		this.drawCrumbs();
 		this.drawTable();
 		this.say();
 	}
-	frame({ node, x, w, above }, width, deepest) {
-		const level = this.state.hanging ? node.level : deepest - node.level;
+	frame({ node, x, w, above }, width, row) {
 		const e = el("div", {
 			class: this.classes(node, above), role: "treeitem", tabindex: "-1", "aria-level": node.level + 1,
 			"aria-label": `${this.name(node)}, ${this.amount(node)}`,
-			style: { left: x * 100 + "%", width: `max(1px, calc(${w * 100}% - 1px))`, top: level * ROW + "px" },
+			style: { left: x * 100 + "%", width: `max(1px, calc(${w * 100}% - 1px))`, top: row * ROW + "px" },
 		}, w * width > 26 ? this.name(node) : "");
 		this.nodes.set(e, node);
 		return e;
@@ -319,10 +226,12 @@ class Flame {
 	classes(node, above) {
 		const fn = node.fn < 0 ? { kind: "all" } : this.model.fns[node.fn];
 		let c = "fr " + (this.diff ? changeClass(node) : fn.kind ? fn.kind : !fn.known ? "nameless" : fn.runtime ? "runtime" :
-			`m${this.hues.get(fn.module) ?? 11} v${shade(fn.name)}`);
+			`m${this.hues ? this.hues.get(fn.module) ?? 11 : nameHash(fn.name) % 12} v${(nameHash(fn.name) >>> 8) % 4}`);
 		if (above)
 			c += " above";
-		if (this.hits && node.fn >= 0 && this.hits[node.fn])
+		if (node === this.centre)
+			c += " centre";
+		if (this.search && node.fn >= 0 && this.search.fns[node.fn] && node.members.some((i) => this.search.found[this.samples.site[i]] === 1))
 			c += " hit";
 		return c;
 	}
@@ -334,60 +243,78 @@ class Flame {
 		return `${signed(m.say, delta)} (${m.say(node.before)} to ${m.say(node.after)})`;
 	}
 	drawCrumbs() {
-		const v = [];
+		const v = [], button = (words, click, cls = null, title = null) => el("button", { type: "button", class: cls, title, on: { click } }, words);
 		for (let n = this.zoomed; n; n = n.parent)
 			v.unshift(n);
-		const button = (n) => el("button", { type: "button", title: "Zoom to this frame", on: { click: () => this.zoom(n) } }, this.name(n));
 		clear(this.crumbs);
+		if (this.centre) {
+			this.crumbs.append(el("strong", {}, `Callers (above) and callees (below) of ${this.name(this.centre)}`),
+				button("Back to all stacks", () => this.sandwich(-1), "reset"));
+			return;
+		}
 		if (v.length < 2)
 			return;
 		const shown = v.length > 7 ? [v[0], null, ...v.slice(-5)] : v;
-		this.crumbs.append(...shown.map((n) => n ? button(n) : el("span", {}, "…")),
-			el("button", { type: "button", class: "reset", on: { click: () => this.zoom(this.tree.root) } }, "Reset zoom"));
+		this.crumbs.append(...shown.map((n) => n ? button(this.name(n), () => this.zoom(n), null, "Zoom to this frame") : el("span", {}, "…")),
+			this.real(this.zoomed) ? button("Callers and callees", () => this.sandwich(this.zoomed.fn), "reset", `Of ${this.name(this.zoomed)}, wherever it is`) : "",
+			button("Reset zoom", () => this.zoom(this.tree.root), "reset"));
 	}
 	drawControls() {
 		const s = this.state, names = Object.entries(this.metrics).map(([k, m]) => [k, m.label]);
 		clear(this.controls).append(
 			choice("Show", names, s.metric, (metric) => this.set({ metric })),
 			this.diff ? choice("Width", [["change", "what changed"], ["after", "after"], ["before", "before"]], s.side, (side) => this.set({ side })) : "",
-			choice("Read", [["down", "from the program's entry down"], ["up", "from the allocation up"]], s.up ? "up" : "down",
+			...this.halves ? [] : [choice("Read", [["down", "from the program's entry down"], ["up", "from the allocation up"]], s.up ? "up" : "down",
 				(v) => this.set({ up: v === "up" })),
 			choice("As", [["icicle", "icicle (root on top)"], ["flame", "flame graph (root below)"]], s.hanging ? "icicle" : "flame",
-				(v) => this.set({ hanging: v === "icicle" })),
+				(v) => this.set({ hanging: v === "icicle" }))],
 			el("label", { class: "choice check" }, el("input", {
 				type: "checkbox", checked: s.fold, on: { change: (e) => this.set({ fold: e.target.checked }) },
 			}), el("span", {}, "Fold recursion")));
 	}
 	drawLegend() {
-		const item = (cls, words) => el("li", {}, el("span", { class: `fr ${cls}`, "aria-hidden": "true" }), words);
-		const hues = [...this.hues], named = this.diff ? [["up4", "grown"], ["up1", "a little"], ["same", "unchanged"], ["down1", "a little"], ["down4", "shrunk"]] :
+		const item = (cls, words) => el("li", {}, cls.split(" ").map((c) => el("span", { class: `fr ${c}`, "aria-hidden": "true" })), words);
+		const hues = [...this.hues ?? []], named = this.diff ? [["up4", "grown"], ["up1", "a little"], ["same", "unchanged"], ["down1", "a little"], ["down4", "shrunk"]] :
 			[...hues.slice(0, hues.length > 12 ? 11 : 12).map(([module, i]) => [`m${i}`, baseName(module)]), ...(hues.length > 12 ? [["m11", `${hues.length - 11} more modules`]] : []),
-				["runtime", "runtime"], ["nameless", "no symbols"]];
+				...(this.hues ? [] : [["m3 m0 m2 m4", "a colour for each function"]]), ["runtime", "runtime"], ["nameless", "no symbols"]];
 		this.legend.append(...named.map(([cls, words]) => item(cls, words)));
 	}
-	/* The children of what is zoomed to, in words. */
+	/* The children of what is zoomed to, in words; or callers and callees. */
 	drawTable() {
 		if (!this.table.open || !this.tree)
 			return;
-		const kids = this.tree.kids(this.zoomed), m = this.metric, most = 200;
+		const { up } = this.state, roots = this.halves ? [[this.halves.callers.root, true], [this.centre, false]] : [[this.zoomed, up]];
+		clear(this.tableBox).append(...roots.map(([node, callers]) => this.kidsTable(node, `What ${this.name(node)} ${callers ? "is called by" : "calls"}`)));
+	}
+	kidsTable(node, caption) {
+		const kids = node.tree.kids(node), m = this.metric, most = 200;
 		const heads = this.diff ? ["function", "before", "after", "change"] : ["function", "with what it calls", "share", "itself"];
 		const rows = kids.slice(0, most).map((k) => {
-			const button = el("button", { type: "button", class: "link", on: { click: () => this.zoom(k) } }, this.name(k));
+			const button = el("button", { type: "button", class: "link", on: { click: () => this.choose(k) } }, this.name(k));
 			if (this.diff)
 				return [button, m.say(k.before), m.say(k.after), signed(m.say, k.after - k.before)];
-			this.tree.kids(k);
+			k.tree.kids(k);
 			return [button, m.say(k.sum), sayShare(k.sum, this.total()), m.say(k.own)];
 		});
 		if (kids.length > most)
 			rows.push([`${sayCount(kids.length - most)} more`, m.say(kids.slice(most).reduce((a, k) => a + k.sum, 0)), "", ""]);
-		clear(this.tableBox).append(simpleTable(`What ${this.name(this.zoomed)} ${this.state.up ? "is called by" : "calls"}`, heads, rows));
+		return simpleTable(caption, heads, rows);
 	}
 
 	/* ---- moving about ---- */
 
 	listen() {
 		const nodeAt = (e) => this.nodes.get(e.target.closest(".fr"));
-		this.chart.addEventListener("click", (e) => nodeAt(e) && this.zoom(nodeAt(e)));
+		this.chart.addEventListener("click", (e) => nodeAt(e) && this.choose(nodeAt(e)));
+		this.chart.addEventListener("contextmenu", (e) => {
+			const node = e.target.closest(".fr") && nodeAt(e);
+			if (!node || node.fn < 0)
+				return;
+			e.preventDefault();
+			hideTip();
+			this.current(node, true);
+			showMenu(e.target, e.clientX, e.clientY, this.menu(node));
+		});
 		this.chart.addEventListener("mousemove", (e) => {
 			const node = e.target.closest(".fr") && nodeAt(e);
 			if (node)
@@ -403,10 +330,27 @@ class Flame {
 		});
 		this.chart.addEventListener("keydown", (e) => this.key(e));
 	}
+	/* Is it a function, which may be called from elsewhere? */
+	real(node) {
+		return node.fn >= 0 && !["pseudo", "process"].includes(this.model.fns[node.fn].kind);
+	}
+	/* What can be done with a frame. */
+	menu(node) {
+		const { name } = this.model.fns[node.fn], phrase = `"${name.replaceAll('"', " ")}"`, zoomed = this.halves ? null : ["Zoom to this frame", () => this.zoom(node, true)];
+		return [zoomed, ...(this.real(node) ? [["Callers and callees", () => this.sandwich(node.fn, true)], ["Search for it", () => this.find(phrase)],
+			["Leave out stacks that have it", () => this.find("-" + phrase)]] : [])].filter(Boolean);
+	}
+	/* What a click on a frame does. */
+	choose(node, focus) {
+		if (!this.halves)
+			this.zoom(node, focus);
+		else if (this.real(node))
+			this.sandwich(node.fn, focus);
+	}
 	/* What a frame stands for, for the tip. */
 	about(node) {
 		const m = this.metric, fn = node.fn < 0 ? null : this.model.fns[node.fn];
-		this.tree.kids(node);
+		node.tree.kids(node);
 		const lines = this.diff ? [
 			["before", m.say(node.before)], ["after", m.say(node.after)],
 			["change", `${signed(m.say, node.after - node.before)}${node.before ? ` (${sayShare(node.after - node.before, node.before)})` : ""}`],
@@ -457,13 +401,17 @@ class Flame {
 			this.status.textContent = `${this.name(this.focused)}: ${this.amount(this.focused)}${this.range(this.focused)}`;
 	}
 	key(e) {
-		const at = this.focused, drawn = (n) => n && this.elementOf(n) ? n : null;
-		const siblings = at?.parent ? this.tree.kids(at.parent) : [], i = siblings.indexOf(at);
-		const inwards = () => drawn(this.tree.kids(at)[0]), outwards = () => drawn(at.parent);
+		const at = this.focused, drawn = (n) => n && this.elementOf(n) ? n : null, kids = (n) => n.tree.kids(n), { halves, centre } = this;
+		const siblings = at.parent ? kids(at.parent) : [], i = siblings.indexOf(at), caller = halves && at.tree === halves.callers;
+		const inwards = () => drawn(kids(at)[0]), outwards = () => at.parent === halves?.callers.root ? centre : drawn(at.parent);
+		const down = caller ? outwards : halves || this.state.hanging ? inwards : outwards;
+		const above = caller ? inwards : at === centre ? () => drawn(kids(halves.callers.root)[0]) : halves || this.state.hanging ? outwards : inwards;
 		const moves = {
-			ArrowDown: this.state.hanging ? inwards : outwards, ArrowUp: this.state.hanging ? outwards : inwards,
-			ArrowLeft: () => drawn(siblings[i - 1]), ArrowRight: () => drawn(siblings[i + 1]), Home: () => drawn(this.tree.root),
+			ArrowDown: down, ArrowUp: above,
+			ArrowLeft: () => drawn(siblings[i - 1]), ArrowRight: () => drawn(siblings[i + 1]), Home: () => drawn(centre ?? this.tree.root),
 		};
+		if (e.ctrlKey || e.altKey || e.metaKey)
+			return;
 		if (moves[e.key]) {
 			e.preventDefault();
 			const to = moves[e.key]();
@@ -471,72 +419,109 @@ class Flame {
 				this.current(to, true);
 		} else if (e.key === "Enter" || e.key === " ") {
 			e.preventDefault();
-			this.zoom(at, true);
-		} else if (e.key === "Escape" || e.key === "Backspace") {
+			this.choose(at, true);
+		} else if (e.key === "s" && this.real(at)) {
+			this.sandwich(at.fn, true);
+		} else if (e.key === "Backspace") {
 			e.preventDefault();
-			this.zoom(this.zoomed.parent ?? this.tree.root, true);
+			this.out();
 		}
+	}
+	/* One step out: from callers and callees to all stacks, from a zoom to the frame around it. Was there one? */
+	out() {
+		const inside = this.halves || this.zoomed.parent;
+		if (this.halves)
+			this.sandwich(-1);
+		else if (inside)
+			this.zoom(this.zoomed.parent);
+		return !!inside;
 	}
 	zoom(node, focus) {
 		hideTip();
+		this.path = trail(node);
 		this.zoomed = node;
 		this.focused = node;
 		this.draw();
 		this.current(node, focus);
-		this.changed();
+		this.tell();
+	}
+	/* Zooms along functions that functionKey names so, as far as there are such frames. */
+	zoomAlong(keys) {
+		let node = this.tree.root;
+		for (const key of keys) {
+			const next = this.tree.kids(node).find((k) => functionKey(this.model, k.fn) === key);
+			if (!next)
+				break;
+			node = next;
+		}
+		this.zoom(node);
+	}
+	/* Callers and callees of a function, -1 = all stacks again. */
+	sandwich(fn, focus) {
+		hideTip();
+		this.state.around = fn;
+		this.around();
+		this.focused = null;
+		this.drawControls();
+		this.draw();
+		this.current(this.centre ?? this.zoomed, focus);
+		this.tell();
 	}
 	/* Zooms to where a site's stack ends. */
 	zoomToSite(site) {
-		const i = this.samples.site.indexOf(site), n = i < 0 ? 0 : this.samples.depth(i);
-		this.zoom(this.tree.follow(Array.from({ length: n }, (_, k) => this.samples.fn(i, k, this.state.up))), true);
+		const i = this.samples.site.indexOf(site);
+		if (this.halves)
+			this.sandwich(-1);
+		this.zoom(this.tree.follow(i < 0 ? [] : this.samples.stack(i, this.state.up)), true);
 	}
-	/* Marks functions; `hits` is a flag by function, or null. */
-	search(hits) {
-		this.hits = hits;
-		this.chart.classList.toggle("searching", !!hits);
-		this.draw();
+	/* Marks what a search found, and leaves out what it excludes; `search` is searchSites' result or null. */
+	show(search) {
+		this.search = search;
+		this.chart.classList.toggle("searching", !!search?.words);
+		this.rebuild();
+		this.followers.forEach((f) => f());
 	}
-	/* How much lies in stacks that have a marked function. */
+	/* What the search found and left out, in words. */
 	found() {
-		const { samples, hits, tree } = this;
-		let sum = 0;
-		for (const i of tree.root.members)
-			for (let k = samples.start[i]; k < samples.start[i + 1]; k++)
-				if (hits[samples.path[k]]) {
-					sum += tree.widths[i];
-					break;
-				}
-		return sum;
+		const { sums } = this, say = (sum, sites) => `${plural(sites, this.diff ? "place" : "site", this.diff ? "places" : "sites")}: ${this.metric.say(sum)}, ${sayShare(sum, this.total())}`;
+		return { found: say(sums.found, sums.foundSites), left: say(sums.left, sums.leftSites) };
 	}
 	say() {
 		const m = this.metric;
-		let words = this.diff ? `${m.label}: ${signed(m.say, this.tree.root.after - this.tree.root.before)} in all` : `${m.label}: ${m.say(this.total())} in all`;
-		if (this.model.page.estimated)
+		let words = this.diff ? `${m.label}: ${signed(m.say, m.after.reduce((a, v, i) => a + (v || 0) - (m.before[i] || 0), 0))} in all` : `${m.label}: ${m.say(this.total())} in all`;
+		const at = this.centre ?? this.zoomed;
+		if (this.model.page.estimated && !this.sums.left)
 			words += this.range(this.tree.root) || ", an estimate";
-		if (this.zoomed.parent)
-			words += `; ${this.name(this.zoomed)}: ${this.amount(this.zoomed)}${this.range(this.zoomed)}`;
-		if (this.hits)
-			words += `; found in ${m.say(this.found())}, ${sayShare(this.found(), this.total())}`;
+		if (at.fn >= 0)
+			words += `; ${this.name(at)}: ${this.amount(at)}${this.range(at)}`;
+		if (this.search?.words)
+			words += `; found in ${this.found().found}`;
+		if (this.search?.without)
+			words += `; ${this.search.without} leaves out ${this.found().left}`;
+		if (this.model.mine)
+			words += "; frames of the runtime are folded away";
 		this.status.textContent = words;
 	}
 }
 
-/* Colours of modules: the one with most functions gets the first of twelve hues, and so on. */
+/* Colours of modules: the one with most functions gets the first of twelve hues, and so on. Null where nine in ten functions are of one
+ * module: then each function has a hue of its own. */
 function huesOf(model) {
 	const counts = new Map();
+	let all = 0;
 	for (const fn of model.fns)
-		if (fn.module && !fn.runtime && !fn.kind)
+		if (fn.module && !fn.runtime && !fn.kind && ++all)
 			counts.set(fn.module, (counts.get(fn.module) ?? 0) + 1);
 	const order = [...counts].sort((a, b) => b[1] - a[1] || compare(a[0], b[0])).map(([module]) => module);
-	return new Map(order.map((module, i) => [module, Math.min(i, 11)]));
+	return counts.get(order[0]) >= all * 0.9 ? null : new Map(order.map((module, i) => [module, Math.min(i, 11)]));
 }
 
-/* One of four shades, so that neighbours of a module can be told apart. */
-function shade(name) {
+/* A number for a name, the same in every page. */
+function nameHash(name) {
 	let h = 5381;
 	for (let i = 0; i < name.length && i < 200; i++)
 		h = (h * 33 ^ name.charCodeAt(i)) >>> 0;
-	return h % 4;
+	return Math.imul(h, 0x9e3779b1) >>> 4;
 }
 
 /* How much a frame changed: grown or shrunk, in four steps of what it was or is. */

@@ -140,6 +140,7 @@ static void write_data(struct page *p, const struct html_sites *s, enum metric m
 	size_t n;
 	html_sites_write(p, s, &strings, &c);
 	html_spans_write(p->m, &c);
+	html_moments_write(p->m, s, &c);
 	html_diff_write(p->m, s, &c);
 	ms_json_open(&j, NULL, '{');
 	html_words_write(p, &j, s, metric);

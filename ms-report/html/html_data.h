@@ -24,6 +24,9 @@
  *   frame_*     function ("new"), file (string + 1), line, flags (1 inlined, 2 runtime, 4 remark)
  *   function_*  name, short (strings), module (string + 1), flags (1 no name is known)
  *   span_*      the timeline
+ *   moment_at   moments at which figures by site are known, in the order of time: indices in "moments"
+ *   moment_site rows of site_* that changed most between them
+ *   moment_N    their live bytes at the moment N of moment_at
  *   diff_*      a row per place that ms-diff compared: site (row of site_*), kind, flags
  *               (1 significant, 2 weak), old_FIGURE, new_FIGURE
  *
@@ -75,11 +78,15 @@ void html_sites_write(struct page *p, const struct html_sites *s, struct table_o
 
 /* ---- the rest ---- */
 
-/* Columns of timeline and comparison. */
+/* Columns of timeline, moments and comparison. */
 void html_spans_write(struct model *m, struct html_columns *c);
+void html_moments_write(struct model *m, const struct html_sites *s, struct html_columns *c);
 void html_diff_write(struct model *m, const struct html_sites *s, struct html_columns *c);
 /* The members of the JSON object but strings and columns. */
 void html_words_write(struct page *p, struct ms_json *j, const struct html_sites *s,
 		      enum metric metric);
+/* The member "lists": what the page says first, [{id, title, wrong, heads, rows: [{site, cells, name,
+ * place, called, note, caller, caller_place, apart, more}], rest: [{cells, words}]}]. */
+void html_lists_write(struct page *p, struct ms_json *j);
 /* A text as all of them are: cleaned, and cut where it is absurdly long; NULL stays NULL. */
 const char *html_text(struct page *p, const char *s);

@@ -36,11 +36,13 @@ static void put_quality(struct page *p, struct ms_json *j)
 {
 	struct model *m = p->m;
 	const struct quality *q = &m->quality;
-	struct words who = words_who(m, &p->style), quality = words_quality(m),
-		     growing = growth_words(m, &p->style);
+	struct words who = words_who(m, &p->style), quality = words_quality(m);
 	put_words(p, j, "who", &who);
 	put_words(p, j, "quality", &quality);
-	put_words(p, j, "growing", &growing);
+	struct words verdict = m->proc_only || figure_some(m->quality.attached)
+				       ? growth_verdict(m, &p->style)
+				       : (struct words){0};
+	put_words(p, j, "growth_verdict", &verdict);
 	put_text(p, j, "incomplete", words_incomplete(m));
 	put_text(p, j, "nothing", words_nothing(m, &p->style));
 	put_text(p, j, "hidden", words_hidden(m, &p->style));
@@ -165,6 +167,26 @@ static void put_processes(struct page *p, struct ms_json *j)
 		ms_json_close(j, '}');
 	}
 	ms_json_close(j, ']');
+}
+
+/* By module, the folder below which files are told, as text has them. */
+static void put_sources(struct page *p, struct ms_json *j)
+{
+	struct model *m = p->m;
+	struct table_of_bytes seen = {0};
+	ms_json_open(j, "sources", '{');
+	for (size_t i = 0; i < m->modules.n; i++) {
+		const struct module *x = &m->modules.v[i];
+		size_t n = seen.n;
+		if (!x->path || !x->sources || p->style.source_root)
+			continue;
+		html_string(&seen, x->path);
+		if (seen.n > n)
+			put_text(p, j, html_text(p, x->path),
+				 ms_arena_strndup(&m->arena, x->sources, x->sources_length));
+	}
+	ms_json_close(j, '}');
+	bytes_free(&seen);
 }
 
 static void put_moments(struct page *p, struct ms_json *j)
@@ -449,8 +471,10 @@ void html_words_write(struct page *p, struct ms_json *j, const struct html_sites
 	ms_json_string(j, "metric", metric_names[metric]);
 	put_quality(p, j);
 	put_totals(p, j);
+	html_lists_write(p, j);
 	put_metrics(p, j, s);
 	put_processes(p, j);
+	put_sources(p, j);
 	put_moments(p, j);
 	put_tables(p, j);
 	put_query(p, j, "growth",

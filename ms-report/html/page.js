@@ -60,8 +60,10 @@ function runCards(page) {
 	if (known(t.unreachable_bytes))
 		cards.push(card("Unreachable", saySize(t.unreachable_bytes), t.unreachable_blocks ? `${blocks(t.unreachable_blocks)}: leaks` : "nothing leaked, a scan says",
 			t.unreachable_blocks ? "leak" : ""));
-	if (page.growing.length)
-		cards.push(card("Growing", plural(page.growing.length, "site", "sites"), page.growing.join("; "), "leak"));
+	const growing = page.lists.find((l) => l.id === "growing");
+	if (growing)
+		cards.push(card(growing.title.startsWith("GROWING") ? "Growing" : "Kept all along", growing.title.replace(/.*: /, "").replace(/,.*/, ""),
+			`at the peak${growing.title.replace(/.*: [^,]*/, "")}`, "leak"));
 	return el("dl", { class: "cards" }, cards);
 }
 
@@ -83,7 +85,7 @@ function notes(page) {
 
 function diffSection(page) {
 	const d = page.diff, head = ["figure", "before", "after", "change"];
-	const change = (l) => el("span", { class: !l.significant || l.sign === 1 ? "dim" : l.sign ? "grown" : "shrunk" }, `${l.delta} ${l.percent}`, l.noise ? " (noise)" : "");
+	const change = (l) => el("span", { class: !l.significant || l.sign === 1 ? "dim" : l.sign ? "grown" : "shrunk" }, `${l.delta.replaceAll(" ", "\u00a0")} ${l.percent.replaceAll(" ", "\u00a0")}`, l.noise ? " (noise)" : "");
 	return [
 		el("p", {}, "From ", el("code", {}, d.old ?? "nothing"), ` (${d.old_point ?? "end"}) to `, el("code", {}, d.new), ` (${d.new_point ?? "end"})`),
 		simpleTable("Totals of both runs", head, d.lines.map((l) => [l.title, l.old, l.new, l.sign === null ? l.delta : change(l)])),
@@ -126,51 +128,61 @@ function lifetimesSection(page) {
 			of(u).map(([low, high, frees]) => [sayRange(low, high, say), sayCount(frees)])))))];
 }
 
-/* ---- search ---- */
+/* ---- what the whole page follows ---- */
 
-/* A flag by function: has its name, module or any of its files those words? */
-function searchHits(model, text) {
-	const want = text.trim().toLowerCase();
-	if (!want)
-		return null;
-	const hits = new Uint8Array(model.fns.length);
-	model.fns.forEach((fn, i) => {
-		if (fn.name.toLowerCase().includes(want) || fn.module?.toLowerCase().includes(want))
-			hits[i] = 1;
-	});
-	model.fnOf.forEach((fn, frame) => {
-		if (!hits[fn] && model.fileOf(frame)?.toLowerCase().includes(want))
-			hits[fn] = 1;
-	});
-	return hits;
+/* A box for "only my code", which `refresh` follows. */
+class Mine {
+	constructor(model, refresh) {
+		Object.assign(this, { model, refresh, changed: () => {} });
+		this.input = el("input", { type: "checkbox", on: { change: () => {
+			this.setState(this.input.checked ? "1" : "");
+			this.changed();
+		} } });
+		this.box = el("label", { class: "choice check", title: "Fold frames of the C and C++ runtime away: in the flame graph, in tables and in call stacks" }, this.input,
+			el("span", {}, "Only my code"));
+	}
+	getState() {
+		return this.model.mine ? "1" : null;
+	}
+	setState(text) {
+		this.input.checked = this.model.mine = text === "1";
+		this.refresh();
+	}
 }
 
-function searchBox(model, flame, sites) {
-	const input = el("input", { type: "search", id: "search", placeholder: "Search names and files ( / )", "aria-label": "Search functions, files and modules", autocomplete: "off" });
-	let waiting = 0;
-	const search = () => {
-		const hits = searchHits(model, input.value);
-		flame.search(hits);
-		sites.search(hits);
-	};
-	input.addEventListener("input", () => {
-		clearTimeout(waiting);
-		waiting = setTimeout(search, model.sites > 20000 ? 300 : 80);
+/* Search and "only my code", for the bar on top; all of it and the rest in the address of the page. */
+function controls(model, { flame, sites, groups, timeline, lists, first }) {
+	const state = new State(), search = new Search(model, (result) => {
+		flame.show(result);
+		sites.search(result?.found ?? null);
+		groups?.search(result?.found ?? null);
+	}, () => flame.found());
+	const mine = new Mine(model, () => {
+		flame.refresh();
+		sites.draw();
+		lists?.draw();
+		groups?.draw();
 	});
-	document.addEventListener("keydown", (e) => {
-		if (e.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName)) {
+	flame.onChange(() => search.say());
+	flame.find = (text) => search.add(text);
+	for (const [key, widget, step] of [["t", timeline, "timeline"], ["l", sites.list], ["f", groups], ["d", lists, first], ["o", sites, "sites"]])
+		if (widget?.getState)
+			state.add(key, widget, step);
+	state.add("q", search);
+	state.add("mine", mine);
+	addFlame(state, flame);
+	document.addEventListener("keydown", (e) => { /* wherever the focus is, but where Escape has a meaning of its own */
+		if (e.key === "Escape" && !e.defaultPrevented && !/^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName) && (state.undo(["z", "s", "t"]) || flame.out()))
 			e.preventDefault();
-			input.focus();
-		}
 	});
-	return input;
+	return { state, search, mine };
 }
 
 /* ---- the whole ---- */
 
 /* What the links on top call the sections. */
 const SHORT = {
-	changes: "Changes", figures: "Figures", timeline: "Timeline", kinds: "Kinds", flame: "Flame graph", sites: "Call stacks", functions: "Functions", growth: "Growth",
+	changes: "Changes", figures: "Figures", findings: "Findings", timeline: "Timeline", kinds: "Kinds", flame: "Flame graph", sites: "Call stacks", functions: "Functions", growth: "Growth",
 	sizes: "Sizes", lifetimes: "Lifetimes", threads: "Threads", processes: "Processes", regions: "Regions", skipped: "Skipped", modules: "Modules", summary: "All",
 };
 
@@ -190,18 +202,23 @@ function start(data) {
 	const flame = new Flame(model), stacks = model.sites > 0, sites = stacks ? new Sites(model, flame) : null;
 	const series = page.watched ? watchedSeries(model) : liveSeries(model), timeline = series?.series.length && series.time.length > 1 ? new Timeline(model, series) : null;
 	const several = page.processes.length > 1;
+	const lists = page.lists.length ? new Lists(model, sites) : null, groups = stacks && !page.diff && flame.tree ? new Groups(model, flame) : null;
+	const moments = timeline && sites && Moments.of(model), range = moments ? new Range(model, moments, timeline, { flame, sites, groups }) : null;
+	const findings = lists && !page.diff ? section("findings", lists.wrong ? "Findings" : "Largest sites", lists.box) : null;
 	const run = [
-		section("figures", page.diff ? "The run after" : "At a glance", page.watched ? series && watchedCards(series) : runCards(page), notes(page)),
-		timeline ? section("timeline", page.diff ? "The run after, over time" : "Over time", timeline.box, behind("The same as a table", series.table)) : null,
+		section("figures", page.diff ? "The run after" : "At a glance", page.growth_verdict.length ? el("p", {}, el("strong", {}, "Growth: "), page.growth_verdict.join("; ")) : null, page.watched ? series && watchedCards(series) : runCards(page), notes(page)),
+		lists?.wrong ? findings : null,
+		timeline ? section("timeline", page.diff ? "The run after, over time" : "Over time", timeline.box, range?.box, behind("The same as a table", series.table)) : null,
+		lists?.wrong ? null : findings,
 	];
 	const stacked = [
 		stacks && flame.tree ? section("flame", page.diff ? "Where it changed" : "Where memory goes", flame.box) : null,
 		stacks ? section("sites", page.diff ? "Changes by call stack" : "Call stacks", sites.box) : null,
 	];
 	const sections = [
-		page.diff ? section("changes", "What changed", diffSection(page)) : null,
+		page.diff ? section("changes", "What changed", diffSection(page), lists?.box) : null,
 		...(page.diff ? [...stacked, ...run] : [...run, tableSection(page, "kinds", "Kinds of memory"), ...stacked]),
-		stacks && !page.diff && flame.tree ? section("functions", "Functions, modules, files", new Groups(model, flame).box) : null,
+		groups ? section("functions", "Functions, modules, files", groups.box) : null,
 		tableSection(page, "growth", "Growth"),
 		section("sizes", "Sizes of blocks", sizesSection(page)),
 		section("lifetimes", "How long blocks live", lifetimesSection(page)),
@@ -213,13 +230,14 @@ function start(data) {
 		page.watched ? null : tableSection(page, "summary", "All figures"), /* of what was only looked at nearly all are not known */
 	].filter(Boolean);
 	clear(main).append(...sections);
-	const nav = document.getElementById("nav");
+	const nav = document.getElementById("nav"), all = stacks && flame.tree ? controls(model, { flame, sites, groups, timeline, lists, first: page.diff ? "changes" : "findings" }) : null;
 	nav.append(el("ul", {}, sections.map((s) => el("li", {}, el("a", { href: `#${s.id}` }, SHORT[s.id])))),
-		stacks && flame.tree ? searchBox(model, flame, sites) : "", themeButton());
+		...(all ? [all.search.input, model.flags.some((f) => f & 2) ? all.mine.box : "", themeButton(), all.search.said] : [themeButton()]));
 	document.body.append(tip);
+	(all?.state ?? new State()).start();
 	document.documentElement.dataset.ready = "yes";
 	/* for who looks into the page with the browser's own tools, and for tests */
-	Object.defineProperty(globalThis, "memscope", { value: { model, flame, sites, timeline } });
+	Object.defineProperty(globalThis, "memscope", { value: { model, flame, sites, timeline, lists, groups, ...all } });
 }
 
 readData().then(start).catch((e) => {

@@ -9,9 +9,11 @@ class Sites {
 		this.open = new Set();
 		this.limit = 50;
 		this.hits = null;
-		this.columns = model.columns.diff_site ? this.changeColumns() : this.figureColumns();
-		this.sort = this.columns.find((c) => c.first) ?? this.columns[0];
+		this.usual = this.columns = model.columns.diff_site ? this.changeColumns() : this.figureColumns();
+		this.sort = this.initial = this.columns.find((c) => c.first) ?? this.columns[0];
 		this.way = -1;
+		this.changed = () => {};
+		this.list = { getState: () => this.getOrder(), setState: (text) => this.setOrder(text), changed: () => {} };
 		this.box = el("div", {});
 		this.head = el("thead", {});
 		this.body = el("tbody", {});
@@ -70,16 +72,60 @@ class Sites {
 		rows.forEach((i) => values[i] = c.value(i));
 		return rows.sort((a, b) => this.way * (c.text ? compare(values[a], values[b]) : compare(size(values[a]), size(values[b]))) || this.id(a) - this.id(b));
 	}
+	sortBy(column, way) {
+		this.sort = column;
+		this.way = way;
+		this.rows = this.order();
+		this.draw();
+	}
+	/* Is there a column for what a list of findings is of? Shows all of them. */
+	has(key) {
+		return key === "changed" || this.usual.some((c) => c.key === key);
+	}
+	showAll(key) {
+		this.sortBy(this.usual.find((c) => c.key === key) ?? this.initial, -1);
+		this.box.scrollIntoView({ block: "start" });
+		this.list.changed();
+	}
+	/* Columns of a range of time come first, {words, figures: {begin, end, grown: {values, total, rest}}}; null = none. */
+	setRange(range) {
+		const heads = { grown: ["grown in range", "change of what was live, over"], end: ["at its end", "bytes live at the end of"], begin: ["at its beginning", "bytes live at the beginning of"] };
+		const columns = !range ? [] : Object.entries(heads).map(([name, [words, why]], i) => {
+			const { values, total, rest } = range.figures[name], say = i ? saySize : (v) => signed(saySize, v);
+			return { key: name, words, why: `${why} ${range.words}`, say: (v) => known(v) ? say(v) : "not told", values, value: (s) => values[s], total, rest: [rest, 0, 0], untold: rest, first: i === 0 };
+		});
+		if (!range && this.columns === this.usual)
+			return;
+		this.columns = [...columns, ...this.usual];
+		this.limit = 50;
+		this.sortBy(columns[0] ?? (this.usual.includes(this.sort) ? this.sort : this.initial), -1);
+		if (!range)
+			this.columns = this.usual;
+	}
+	/* The sites that are open: "3.17"; null = none. */
+	getState() {
+		return this.open.size ? [...this.open].join(".") : null;
+	}
+	setState(text) {
+		this.open = new Set(text.split(".").map(Number).filter((id) => this.model.rowOf.has(id)));
+		this.draw();
+	}
+	/* "peak-": sorted by that, and which way; null = as at first. */
+	getOrder() {
+		return this.usual.includes(this.sort) && (this.sort !== this.initial || this.way > 0) ? this.sort.key + (this.way < 0 ? "-" : "+") : null;
+	}
+	setOrder(text) {
+		const column = this.usual.find((c) => c.key === text.slice(0, -1));
+		if (column || this.usual.includes(this.sort))
+			this.sortBy(column ?? this.initial, column && text.endsWith("+") ? 1 : -1);
+	}
 	id(row) {
 		return this.model.columns.site_id[this.siteOf(row)];
 	}
 	matches(row) {
-		const { model } = this;
-		for (let n = model.node[this.siteOf(row)]; n >= 0; n = model.parent[n])
-			if (this.hits[model.fnOf[model.frame[n]]])
-				return true;
-		return false;
+		return this.hits[this.siteOf(row)] === 1;
 	}
+	/* Shows those that are 1 in `hits`, by site; all, if that is null. */
 	search(hits) {
 		this.hits = hits;
 		this.limit = 50;
@@ -92,10 +138,8 @@ class Sites {
 			`${sayCount(total)} ${this.model.columns.diff_site ? "places that were compared" : "sites: all blocks with the same call stack"}`;
 		clear(this.head).append(el("tr", {}, el("th", { scope: "col" }, "where"), this.columns.map((c) => {
 			const th = sortHead(c.words, !c.text, this.sort === c ? this.way < 0 ? "descending" : "ascending" : null, () => {
-				this.way = this.sort === c ? -this.way : c.text ? 1 : -1;
-				this.sort = c;
-				this.rows = this.order();
-				this.draw();
+				this.sortBy(c, this.sort === c ? -this.way : c.text ? 1 : -1);
+				this.list.changed();
 			});
 			th.title = c.why;
 			th.className += ` ${this.classOf(c)}`;
@@ -109,12 +153,12 @@ class Sites {
 	}
 	/* On a narrow screen only the first column of figures and the one that is sorted by are shown. */
 	classOf(c) {
-		return c.first || c === this.sort || c.text ? "" : "wide";
+		return c.first || c === this.sort ? "" : "wide";
 	}
 	cell(c, row) {
 		const v = c.value(row);
 		if (c.text)
-			return el("td", {}, el("span", { class: `badge ${v}` }, v));
+			return el("td", { class: this.classOf(c) }, el("span", { class: `badge ${v}` }, v));
 		if (c.delta)
 			return el("td", { class: `n ${this.classOf(c)}`, title: `${c.say(c.before[row])} before, ${c.say(c.after[row])} after` },
 				el("span", { class: v > 0 ? "grown" : v < 0 ? "shrunk" : "dim" }, signed(c.say, v)));
@@ -129,6 +173,7 @@ class Sites {
 				this.open.add(id);
 			this.draw();
 			this.box.querySelector(`[data-site="${id}"]`)?.focus();
+			this.changed();
 		};
 		const where = el("td", { class: "where" },
 			el("button", { type: "button", class: "link", "data-site": String(id), "aria-expanded": String(open), title: at.frame < 0 ? null : label(at.frame).name,
@@ -136,7 +181,7 @@ class Sites {
 			" ", at.frame < 0 ? null : el("span", { class: "place" }, model.place(at.frame)),
 			verdict && verdict !== "reachable" ? el("span", { class: `badge ${verdict}` }, verdict) : null,
 			model.oneTime(site) ? el("span", { class: "badge" }, "one-time") : null,
-			el("div", { class: "dim" }, [at.called >= 0 ? `calls ${label(at.called).brief}` : null, at.caller >= 0 ? `called by ${label(at.caller).brief}` : null]
+			el("div", { class: "dim" }, [at.called >= 0 && !model.mine ? `calls ${label(at.called).brief}` : null, at.caller >= 0 ? `called by ${label(at.caller).brief}` : null]
 				.concat(verdict === "reachable" ? verdict : null, `#${id}`).filter(Boolean).join(" · ")));
 		const line = el("tr", { class: open ? "open" : null }, where, this.columns.map((c) => this.cell(c, row)));
 		return open ? [line, el("tr", { class: "detail" }, el("td", { colspan: this.columns.length + 1 }, this.detail(site)))] : [line];
@@ -153,7 +198,7 @@ class Sites {
 		const shown = new Set(this.rows.slice(0, this.limit)), rest = model.sites - shown.size;
 		if (rest > 0)
 			all.push(line("more", plural(rest, this.hits ? "other site" : "more site", this.hits ? "other sites" : "more sites"), (c) => {
-				let sum = 0;
+				let sum = page.omitted_sites ? 0 : c.untold ?? 0;
 				for (let i = 0; i < model.sites; i++)
 					sum += shown.has(i) ? 0 : c.values[i] || 0;
 				return sum;
@@ -187,15 +232,16 @@ class Sites {
 	}
 	stackOf(site) {
 		const { model } = this;
-		const item = (frame) => {
+		const item = (frame, i) => {
 			const fn = model.fns[model.fnOf[frame]], link = model.link(frame), place = model.place(frame), flags = model.flags[frame];
-			return el("li", { class: flags & 2 ? "runtime" : null }, el("span", { class: "fn" }, fn.name), " ",
+			return el("li", { class: flags & 2 ? "runtime" : null, value: String(i) }, el("span", { class: "fn" }, fn.name), " ",
 				link ? el("a", { href: link, rel: "noreferrer noopener", target: "_blank" }, place) : el("span", { class: "place" }, place),
 				flags & 1 ? el("span", { class: "badge" }, "inlined") : null,
 				fn.module && model.fileOf(frame) ? el("span", { class: "dim" }, ` ${baseName(fn.module)}`) : null);
 		};
-		const frames = model.stack(site);
-		return frames.length ? el("ol", { class: "stack", start: "0" }, frames.map(item)) : el("p", { class: "dim" }, "No call stack was taken.");
+		const frames = model.stack(site), shown = new Set(model.unfolded(frames)), folded = frames.filter((f) => !shown.has(f)).length;
+		return frames.length ? el("div", {}, el("ol", { class: "stack" }, frames.map((f, i) => shown.has(f) ? item(f, i) : null)),
+			folded ? el("p", { class: "dim" }, `${plural(folded, "frame", "frames")} of the runtime folded away`) : null) : el("p", { class: "dim" }, "No call stack was taken.");
 	}
 	figuresOf(d, frees) {
 		const have = (words, v) => known(v) ? [words, v] : null;
@@ -218,7 +264,7 @@ class Sites {
 				d.freed_by.map(([name, place, frees, bytes]) => [`${name ?? "(not taken)"} ${place ?? ""}`, sayCount(frees), saySize(bytes)])) : null);
 	}
 	copy(site, button) {
-		const { model } = this, text = model.stack(site).map((f, i) => `#${i} ${model.fns[model.fnOf[f]].name} ${model.place(f)}`).join("\n");
+		const { model } = this, text = model.unfolded(model.stack(site)).map((f, i) => `#${i} ${model.fns[model.fnOf[f]].name} ${model.place(f)}`).join("\n");
 		const area = el("textarea", { class: "away" }, text);
 		document.body.append(area);
 		area.select();

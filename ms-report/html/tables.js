@@ -78,7 +78,7 @@ function dataTable(t, { caption, first = 50, bars = true } = {}) {
 
 /* Rows {name, module, self, total}: `self` of sites named after it, `total` of those that have it
  * anywhere in their stack. */
-function groupsOf(model, values, spreadOf, by) {
+function groupsOf(model, values, spreadOf, by, hits) {
 	const groups = new Map(), keyOf = {
 		function: (frame) => model.fns[model.fnOf[frame]].name, module: (frame) => model.fns[model.fnOf[frame]].module ?? "(no module)",
 		file: (frame) => model.fileOf(frame) ?? "(no source file known)",
@@ -86,12 +86,14 @@ function groupsOf(model, values, spreadOf, by) {
 	const keys = new Array(model.fnOf.length);
 	for (let site = 0; site < model.sites; site++) {
 		const v = values[site];
-		if (!(v > 0))
+		if (!(v > 0) || (hits && hits[site] !== 1))
 			continue;
 		const user = model.columns.site_user[site], at = user >= 0 ? user : 0, spread = spreadOf?.(site);
 		let depth = 0;
 		for (let n = model.node[site]; n >= 0; n = model.parent[n], depth++) {
 			const frame = model.frame[n], key = keys[frame] ??= keyOf(frame);
+			if (model.mine && model.flags[frame] & 2 && depth !== at)
+				continue;
 			let g = groups.get(key);
 			if (!g)
 				groups.set(key, g = { key, frame, self: 0, total: 0, sites: 0, last: -1, spreads: spread ? [new Spread(), new Spread()] : null });
@@ -120,18 +122,46 @@ class Groups {
 		this.controls = el("div", { class: "controls" });
 		this.body = el("div", {});
 		this.box = el("div", {}, this.controls, this.body);
-		this.metric = flame.state.metric;
+		this.hits = null;
+		this.metric = this.shown = flame.state.metric;
+		this.changed = () => {};
+		flame.onChange(() => this.follow());
+		this.draw();
+	}
+	/* "function.self": grouped by that, sorted by that. */
+	getState() {
+		const state = `${this.by}.${this.sort}`;
+		return state === "function.self" ? null : state;
+	}
+	setState(text) {
+		const [by, sort] = text.split(".");
+		this.by = ["module", "file"].includes(by) ? by : "function";
+		this.sort = sort === "total" ? sort : "self";
+		this.draw();
+	}
+	/* The metric that the flame graph was changed to. */
+	follow() {
+		const metric = this.flame.state.metric;
+		if (metric !== this.shown || !this.flame.metrics[this.metric]) {
+			this.metric = this.shown = metric;
+			this.draw();
+		}
+	}
+	/* Of sites that are 1 in `hits` alone; of all, if that is null. */
+	search(hits) {
+		this.hits = hits;
 		this.draw();
 	}
 	draw() {
 		const m = this.flame.metrics[this.metric], again = (change) => {
 			Object.assign(this, change);
 			this.draw();
+			this.changed();
 		};
 		clear(this.controls).append(
 			choice("By", [["function", "function"], ["module", "module"], ["file", "source file"]], this.by, (by) => again({ by, limit: 25 })),
 			choice("Of", Object.entries(this.flame.metrics).map(([k, x]) => [k, x.label]), this.metric, (metric) => again({ metric })));
-		const rows = groupsOf(this.model, m.values, this.model.spreads(m.bytes ?? m.count), this.by).filter((g) => g[this.sort] > 0), total = m.total;
+		const rows = groupsOf(this.model, m.values, this.model.spreads(m.bytes ?? m.count), this.by, this.hits).filter((g) => g[this.sort] > 0), total = m.total;
 		rows.sort((a, b) => b[this.sort] - a[this.sort] || compare(a.key, b.key));
 		const narrow = (key) => this.sort === key ? "" : "wide"; /* there only the one that is sorted by is shown */
 		const head = (key, words, why) => {
@@ -141,7 +171,7 @@ class Groups {
 			return th;
 		};
 		const figure = (g, key, i) => barCell(m.say(g[key]), g[key] / total, g.spreads && rangeWords(m.say, g.spreads[i].interval(g[key])), narrow(key));
-		const table = el("table", {}, el("caption", {}, `${m.label}, by ${this.by}`),
+		const table = el("table", {}, el("caption", {}, `${m.label}, by ${this.by}${this.hits ? ", of what was found" : ""}${this.model.mine ? "; frames of the runtime are folded away" : ""}`),
 			el("thead", {}, el("tr", {}, sortHead(this.by, false, null), head("self", "as the site", "of call stacks whose first frame of your own code it is"),
 				head("total", "anywhere", "of call stacks that have it anywhere"), sortHead("share", true, null), sortHead("sites", true, null))),
 			el("tbody", {}, rows.slice(0, this.limit).map((g) => el("tr", {}, this.nameCell(g), figure(g, "self", 0),
@@ -155,7 +185,10 @@ class Groups {
 		const fn = this.model.fns[this.model.fnOf[g.frame]];
 		if (this.by !== "function")
 			return el("td", { class: "name" }, g.key);
-		return el("td", { class: "name" }, el("span", { class: fn.runtime ? "fn runtime" : "fn", title: fn.name }, fn.brief), " ",
+		return el("td", { class: "name" }, el("button", {
+			type: "button", class: fn.runtime ? "link fn runtime" : "link fn", title: `Callers and callees of ${fn.name}`,
+			on: { click: () => { this.flame.box.scrollIntoView({ block: "start" }); this.flame.sandwich(this.model.fnOf[g.frame], true); } },
+		}, fn.brief), " ",
 			el("span", { class: "dim" }, fn.module ? baseName(fn.module) : ""));
 	}
 }

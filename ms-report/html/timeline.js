@@ -97,6 +97,13 @@ class Timeline {
 		this.svg.addEventListener("mouseleave", () => this.move(-1));
 		this.svg.addEventListener("blur", () => this.move(-1));
 		this.svg.addEventListener("keydown", (e) => this.key(e));
+		this.svg.addEventListener("pointerdown", (e) => this.drag(e));
+		this.svg.addEventListener("pointermove", (e) => this.drag(e));
+		this.svg.addEventListener("pointerup", (e) => this.drop(e));
+		this.svg.addEventListener("pointercancel", () => this.drop(null));
+		this.moments = null; /* where a range can begin and end, see ranges.js */
+		this.ends = this.held = null; /* numbers of these moments: the range that is chosen, and the end of it that stays */
+		this.chosen = this.changed = () => {};
 		new ResizeObserver(() => this.draw()).observe(this.box);
 		this.drawLegend();
 		this.move(-1);
@@ -130,7 +137,10 @@ class Timeline {
 		this.most = Math.max(1, ...this.shown().map((s) => s.values.reduce((a, v) => v > a ? v : a, 0))) * 1.04;
 		this.tall = height + rate + 24;
 		this.svg.setAttribute("viewBox", `0 0 ${width} ${this.tall}`);
-		clear(this.svg).append(...this.axes(width), ...this.shown().flatMap((s) => this.line(s)), ...this.points(), ...this.rates());
+		clear(this.svg).append(...this.axes(width), ...this.shown().flatMap((s) => this.line(s)), ...this.points(), ...this.rates(), ...this.ticksOfMoments());
+		this.band = el("svg:rect", { class: "band", y: top, height: height + rate - top });
+		this.svg.prepend(this.band);
+		this.drawBand(this.ends);
 		this.cursor = el("svg:line", { class: "cursor", y1: top, y2: height + rate, visibility: "hidden" });
 		this.svg.append(this.cursor);
 	}
@@ -170,7 +180,8 @@ class Timeline {
 		const page = this.model.page, drawn = [], taken = [];
 		const flags = page.marks.slice(0, 300).map((m) => ({ at: m.time_ns, label: m.name, cls: "mark", foot: CHART.height }));
 		const moments = page.moments.filter((m) => !["peak", "end", "start"].includes(m.label) && m.time_ns !== null), many = moments.length > 12;
-		flags.push(...moments.slice(0, 1000).map((m) => ({ at: m.time_ns, label: m.label, cls: "moment", foot: many ? CHART.top : CHART.height })));
+		if (!many || (!this.moments && this.model.sites))
+			flags.push(...moments.slice(0, 1000).map((m) => ({ at: m.time_ns, label: m.label, cls: "moment", foot: many ? CHART.top : CHART.height })));
 		for (const f of flags) {
 			const x = this.x(f.at), words = f.label.length > 24 ? f.label.slice(0, 23) + "…" : f.label, room = words.length * 6.6 + 8;
 			drawn.push(el("svg:line", { class: f.cls, x1: x, x2: x, y1: CHART.top - 6, y2: f.foot }, el("svg:title", {}, `${f.label} at ${sayTime(f.at)}`)));
@@ -206,9 +217,79 @@ class Timeline {
 			el("svg:path", { class: "line rate", d }),
 		];
 	}
-	point(e) {
+	/* ---- a range of time ---- */
+
+	ticksOfMoments() {
+		return (this.moments?.all ?? []).map((m) => el("svg:line", { class: "moment-tick", x1: this.x(m.time_ns), x2: this.x(m.time_ns), y1: CHART.height, y2: CHART.height + 6 }));
+	}
+	drawBand(ends) {
+		if (!this.band) /* an address can have a range before anything is drawn */
+			return;
+		const [from, to] = ends?.map((i) => this.x(this.moments.all[i].time_ns)) ?? [0, 0];
+		this.band.setAttribute("x", from);
+		this.band.setAttribute("width", to - from);
+	}
+	/* The range between two moments, or null: the whole run. */
+	choose(ends) {
+		this.ends = ends;
+		this.held = ends && ends.includes(this.held) ? this.held : ends?.[0] ?? null;
+		this.drawBand(ends);
+		this.chosen(ends);
+		this.move(this.at);
+	}
+	between(a, b) {
+		return a === b ? null : [Math.min(a, b), Math.max(a, b)];
+	}
+	drag(e) {
+		if (!this.moments || (e.type === "pointerdown" ? e.button !== 0 : !this.grip))
+			return;
+		if (e.type === "pointerdown") {
+			this.grip = { x: e.clientX, ns: this.timeAt(e), ends: null };
+			this.svg.setPointerCapture(e.pointerId);
+		} else if (Math.abs(e.clientX - this.grip.x) > 4) {
+			const held = this.moments.nearest(this.grip.ns);
+			this.grip.held = held;
+			this.grip.ends = this.between(held, this.moments.nearest(this.timeAt(e)));
+			this.drawBand(this.grip.ends);
+		}
+	}
+	drop(e) {
+		const grip = this.grip;
+		this.grip = null;
+		if (e && grip?.ends) {
+			this.held = grip.held;
+			this.choose(grip.ends);
+			this.changed();
+		} else if (grip) {
+			this.drawBand(this.ends);
+		}
+	}
+	/* One moment further, of the end that is not held. */
+	extend(step) {
+		const last = this.moments.all.length - 1;
+		const held = this.ends ? this.held : this.moments.nearest(this.at < 0 ? 0 : this.data.time[this.at]);
+		const free = this.ends ? this.ends[0] === held ? this.ends[1] : this.ends[0] : held;
+		this.held = held;
+		this.choose(this.between(held, Math.max(0, Math.min(last, free + step))));
+	}
+	/* "FROM-TO" in ns; null = none is chosen. */
+	getState() {
+		return this.ends ? this.ends.map((i) => this.moments.all[i].time_ns).join("-") : null;
+	}
+	setState(text) {
+		const times = /^(\d+)-(\d+)$/.exec(text)?.slice(1).map(Number);
+		if (this.moments)
+			this.choose(times ? this.between(...times.map((ns) => this.moments.nearest(ns))) : null);
+	}
+
+	/* ---- reading it ---- */
+
+	timeAt(e) {
 		const box = this.svg.getBoundingClientRect(), scale = this.svg.viewBox.baseVal.width / box.width;
-		const ns = ((e.clientX - box.left) * scale - CHART.left) / this.inner * this.end;
+		return ((e.clientX - box.left) * scale - CHART.left) / this.inner * this.end;
+	}
+	point(e) {
+		const ns = this.timeAt(e);
 		let low = 0, high = this.data.time.length - 1;
 		while (low < high) {
 			const mid = (low + high) >> 1;
@@ -220,7 +301,16 @@ class Timeline {
 		this.move(low);
 	}
 	key(e) {
-		const n = this.data.time.length, page = Math.ceil(n / 20);
+		const n = this.data.time.length, page = Math.ceil(n / 20), step = { ArrowLeft: -1, ArrowRight: 1 }[e.key];
+		if (this.moments && (e.key === "Escape" ? this.ends : e.shiftKey && step)) {
+			e.preventDefault();
+			if (step)
+				this.extend(step);
+			else
+				this.choose(null);
+			this.changed();
+			return;
+		}
 		const to = { ArrowLeft: this.at - 1, ArrowRight: this.at + 1, PageDown: this.at - page, PageUp: this.at + page, Home: 0, End: n - 1 }[e.key];
 		if (to === undefined)
 			return;
@@ -232,6 +322,8 @@ class Timeline {
 		this.at = i;
 		this.cursor?.setAttribute("visibility", i < 0 ? "hidden" : "visible");
 		let words = "Point at the chart, or come to it with the Tab key and use the arrow keys, to read its figures";
+		if (this.moments)
+			words += "; drag across it, or hold Shift with the arrow keys, to choose a range of time";
 		if (i >= 0) {
 			const time = this.data.time[i], x = this.x(time);
 			this.cursor.setAttribute("x1", x);

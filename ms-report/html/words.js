@@ -119,6 +119,40 @@ function hideTip() {
 	tip.hidden = true;
 }
 
+/* A menu of [words, act] beside the pointer; the focus goes back to `from` when nothing was chosen. */
+function showMenu(from, x, y, items) {
+	const close = (back) => {
+		removeEventListener("pointerdown", outside, true);
+		menu.remove();
+		if (back)
+			from.focus();
+	};
+	const outside = (e) => menu.contains(e.target) || close(false);
+	const menu = el("div", { class: "menu", role: "menu", on: {
+		keydown: (e) => {
+			const all = [...menu.children], i = all.indexOf(document.activeElement);
+			const to = { ArrowDown: i + 1, ArrowUp: i - 1 + all.length, Home: 0, End: all.length - 1 }[e.key];
+			if (to === undefined && e.key !== "Escape" && e.key !== "Tab")
+				return;
+			e.preventDefault();
+			if (to === undefined)
+				close(true);
+			else
+				all[to % all.length].focus();
+		},
+	} }, items.map(([words, act]) => el("button", { type: "button", role: "menuitem", tabindex: "-1", on: {
+		click: () => {
+			close(true);
+			act();
+		},
+	} }, words)));
+	document.body.append(menu);
+	menu.style.left = Math.max(4, Math.min(x, document.documentElement.clientWidth - menu.offsetWidth - 6)) + "px";
+	menu.style.top = Math.max(4, Math.min(y, innerHeight - menu.offsetHeight - 6)) + "px";
+	menu.firstChild.focus();
+	addEventListener("pointerdown", outside, true);
+}
+
 /* [words, value] as the lines of a tip. */
 function tipLines(lines) {
 	return el("dl", {}, lines.filter(Boolean).flatMap(([k, v]) => [el("dt", {}, k), el("dd", {}, v)]));

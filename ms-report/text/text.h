@@ -10,6 +10,7 @@
 #pragma once
 
 #include "ms-report/model/lists.h"
+#include "ms-report/words/apart.h"
 #include "ms-report/words/page.h"
 #include "ms-report/words/table.h"
 #include "ms-report/words/words.h"
@@ -57,6 +58,16 @@ void text_verdict(struct page *p, struct out *o);
 void text_list(struct page *p, struct out *o, const struct list *l, bool callers);
 /* The same with a title and the total: the views --leaks, --peak, --allocated, --temporary. */
 void text_list_view(struct page *p, struct out *o, const struct list *l);
+/* What a row says of its site, cleaned. NULL = it has no caller that is the user's, or none was asked
+ * for; "" = nothing. What tells it from other rows is left to be set. */
+struct list_line {
+	const char *name, *place, *called, *caller, *caller_place;
+	struct apart apart;
+};
+struct list_line list_line(struct page *p, const struct list *l, const struct site *s,
+			   bool callers);
+/* What its first and second column of figures are called. */
+const char *list_head(enum metric metric, bool second);
 /* The two figures of a pair, for people. */
 const char *list_a(struct page *p, enum metric metric, struct pair v);
 const char *list_b(struct page *p, enum metric metric, struct pair v);

@@ -12,7 +12,6 @@
 
 #include "ms-report/model/facts.h"
 #include "ms-report/model/lost.h"
-#include "ms-report/words/apart.h"
 #include "ms-report/output/out.h"
 
 #include <string.h>
@@ -20,11 +19,6 @@
 #define NARROW 45 /* columns for names below which they get lines of their own */
 #define ROOMY 60  /* from here on what the function called is said too */
 #define LEAST 14  /* below this they go below the figures */
-
-struct line {
-	const char *name, *place, *called, *caller, *caller_place;
-	struct apart apart;
-};
 
 struct layout {
 	size_t name, place, called; /* columns; place 0 = on its own line, called 0 = left out */
@@ -55,14 +49,13 @@ static const char *noticed(struct page *p, const struct list *l, const struct si
 	return said ? "" : list_verdict(p, s);
 }
 
-static struct line describe(struct page *p, const struct list *l, const struct site *s,
-			    bool callers)
+struct list_line list_line(struct page *p, const struct list *l, const struct site *s, bool callers)
 {
 	struct model *m = p->m;
 	struct ms_arena *a = &m->arena;
 	const struct frame *f = site_frame(m, s);
 	const struct frame *caller = callers || s->folded ? site_caller(m, s) : NULL;
-	struct line n = {
+	struct list_line n = {
 		.name = f ? frame_label(a, m, f, &p->style) : "(no stack)",
 		.place = f ? frame_place(a, m, f, &p->style) : "",
 		.called = noticed(p, l, s),
@@ -90,7 +83,8 @@ static void widen(size_t *to, const char *s, size_t extra)
 	*to = w > *to ? w : *to;
 }
 
-static struct layout arrange(const struct page *p, const struct line *v, size_t n, size_t before)
+static struct layout arrange(const struct page *p, const struct list_line *v, size_t n,
+			     size_t before)
 {
 	struct layout want = {.before = before};
 	for (size_t i = 0; i < n; i++) {
@@ -196,6 +190,11 @@ static const struct {
 			 "block"},
 	[METRIC_GROWING] = {NULL, "bytes", "blocks", ", ", "block"},
 };
+
+const char *list_head(enum metric metric, bool second)
+{
+	return second ? words[metric].b : words[metric].a;
+}
 
 static void fit(struct page *p, const struct list *l, struct figures *f, struct pair v)
 {
@@ -360,9 +359,9 @@ struct words list_remarks(struct page *p, const struct list *l, const struct sit
 void text_list(struct page *p, struct out *o, const struct list *l, bool callers)
 {
 	struct model *m = p->m;
-	struct line *v = ms_arena_alloc(&m->arena, (l->n + 1) * sizeof *v);
+	struct list_line *v = ms_arena_alloc(&m->arena, (l->n + 1) * sizeof *v);
 	for (size_t i = 0; i < l->n; i++)
-		v[i] = describe(p, l, l->rows[i], callers);
+		v[i] = list_line(p, l, l->rows[i], callers);
 	struct figures f = measure(p, l);
 	size_t before = (f.share ? f.share + 2 : 0) + f.a + f.b + f.number + 2 +
 			(f.verdict ? f.verdict + 2 : 0);

@@ -283,3 +283,30 @@ const char *diff_worth(struct model *m)
 		add_part(m, &s, "programs of DIFFERENT names");
 	return s;
 }
+
+const char *diff_title(struct model *m)
+{
+	return m->diff->significant ? SAY("CHANGED by more than noise: %s",
+					  say_things(m, m->diff->significant, "site"))
+	       : diff_changed(m->diff)
+		       ? "NO SINGLE SITE CHANGED by more than noise, the figures above did"
+		       : "NOTHING CHANGED by more than noise";
+}
+
+size_t diff_rows_shown(const struct diff *d, size_t limit)
+{
+	size_t n = d->significant;
+	if (n == 0)
+		while (n < d->rows.n && d->rows.v[n].kind != DIFF_UNCHANGED)
+			n++;
+	return n < limit ? n : limit;
+}
+
+const char *diff_what(struct model *m, const struct diff_row *x)
+{
+	const char *s = diff_kind_names[x->kind];
+	if (x->matched && strcmp(x->matched, "renamed") == 0)
+		s = SAY("%s, renamed", s);
+	return x->site->verdict && strcmp(x->site->verdict, "unreachable") == 0 ? SAY("%s, LEAK", s)
+										: s;
+}

@@ -99,6 +99,12 @@ size_t diff_lines(struct model *m, struct diff_line out[12]);
 /* What charts of the comparison begin with: the figure that changed most in the first place that
  * changed by more than noise, or in any; `otherwise` when none did. */
 enum metric diff_metric(const struct diff *d, enum metric otherwise);
+/* The list of rows on a first screen: what it is called; how many of its rows, `limit` at most, are worth
+ * a line: those that are more than noise, or, where there are none, the largest changes; and what
+ * became of a row: "new, LEAK". */
+const char *diff_title(struct model *m);
+size_t diff_rows_shown(const struct diff *d, size_t limit);
+const char *diff_what(struct model *m, const struct diff_row *x);
 /* "3 runs", "1 run"; "12 within noise, 1,204 unchanged, ..." */
 const char *diff_rest(struct model *m);
 /* What the comparison is worth: "one run of each: ...", and so on. */

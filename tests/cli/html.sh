@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# ms-report --html without a browser: the page is whole, allows nothing but its own script, has the figures of --json, stays under 3 MB
-# with 100,000 sites, shows hostile names as text, and a file of it appears whole or not at all.
+# ms-report --html without a browser: the page is whole, allows nothing but its own script, has the figures of --json and the lists of --text,
+# stays under 3 MB with 100,000 sites, shows hostile names as text, and a file of it appears whole or not at all. With make check-all ranges of
+# time are chosen in a browser.
 set -eu
 export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$SRC/tests/cli/html"
 # shellcheck source=tests/cli/report/fixtures.sh
@@ -22,6 +23,10 @@ fixture churned.db "UPDATE site SET allocated_bytes = allocated_bytes * 3 WHERE 
 ms-diff -q run.db churned.db >diff4.db
 ms-diff -q --old run.db --old churned.db --new churned.db --new churned.db >diff5.db
 python3 "$SRC/tests/cli/html/check.py" ./*.db
+
+# ranges of time, of a program whose heap grows and is freed
+ms-record -q -o chat.trace "$TB/cli/answers/chat" >out
+python3 "$SRC/tests/cli/html/ranges.py" chat.trace
 
 # names that try to be more than text, and 10 KB of one
 python3 "$SRC/tests/cli/html/hostile.py" hostile.db

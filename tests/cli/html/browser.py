@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 from chromium import Chromium, find
+from views import compared, use_views
 
 failures = []
 
@@ -47,8 +48,8 @@ def use_flame(b):
            ["all, 3.2 MiB, 100 %", "main, 3.0 MiB, 92 %"])
     b.js(f"{frames}.find((e) => e.textContent.includes('Arena::Arena')).click()")
     expect("zoomed", b.js("document.querySelector('#flame .readout').textContent"), "Live at the peak: 3.2 MiB in all; orderd::Arena::Arena: 1.0 MiB, 31 %")
-    expect("ways back", b.js("[...document.querySelectorAll('.crumbs button')].length"), 6)
-    b.js("document.querySelector('.crumbs .reset').click()")
+    expect("ways back", b.js("[...document.querySelectorAll('.crumbs button')].length"), 7)
+    b.js("[...document.querySelectorAll('.crumbs .reset')].at(-1).click()")
     b.js(f"{frames}[0].focus()")
     b.press("ArrowDown", 40)
     b.press("ArrowDown", 40)
@@ -57,15 +58,14 @@ def use_flame(b):
     b.press("Enter", 13)
     expect("zoomed by keys", b.js("memscope.flame.name(memscope.flame.zoomed)"), "main")
     b.press("Escape", 27)
-    b.press("Escape", 27)
-    b.press("Escape", 27)
-    expect("back by keys", b.js("memscope.flame.name(memscope.flame.zoomed)"), "all")
+    b.wait(lambda: b.js("memscope.flame.name(memscope.flame.zoomed)") == "all")
+    expect("the focus stays in the chart", b.js("document.activeElement.getAttribute('aria-label')"), "all, 3.2 MiB, 100 %")
     b.press("/", 191)
     expect("search has the keys", b.js("document.activeElement.id"), "search")
     for c in "pricecache":
         b.press(c)
     b.wait(lambda: b.js("document.querySelectorAll('.fr.hit').length") == 1)
-    expect("found", b.js("document.querySelector('#flame .readout').textContent"), "Live at the peak: 3.2 MiB in all; found in 250.0 KiB, 7.5 %")
+    expect("found", b.js("document.querySelector('#flame .readout').textContent"), "Live at the peak: 3.2 MiB in all; found in 1 site: 250.0 KiB, 7.5 %")
     expect("sites found", b.js("document.querySelectorAll('table.sites tbody tr').length"), 1)
     b.js("(s => { s.value = ''; s.dispatchEvent(new Event('input')); })(document.getElementById('search'))")
     b.wait(lambda: b.js("document.querySelectorAll('.fr.hit').length") == 0)
@@ -77,6 +77,22 @@ def use_flame(b):
     b.js("memscope.flame.table.open = true")
     b.wait(lambda: b.js("document.querySelectorAll('#flame table tbody tr').length"))
     expect("the table behind", b.js("document.querySelector('#flame table tbody tr').textContent"), "_start3.0 MiB92 %0 B")
+
+
+def own_figures(b):
+    """A metric of figures by site is shown, replaced with the zoom kept, and taken away: the one before is there again."""
+    b.js("memscope.flame.set({metric: 'live'})")
+    b.js("memscope.flame.zoom(memscope.flame.tree.kids(memscope.flame.tree.root)[0])")
+    chosen = "document.querySelector('#flame select').selectedOptions[0].textContent"
+    for values, total in (("memscope.model.figure('id').map((id) => id === 7 ? 5 : id === 2 ? NaN : 1)", 12), ("memscope.model.figure('id').map((id) => id === 7 ? 8 : 0)", 9)):
+        b.js(f"memscope.flame.setFigures('range', {values}, 'Allocated from 1 s to 2 s', {{rest: [0, 1, 0], say: sayCount}})")
+        expect("own figures", b.js(f"[{chosen}, memscope.flame.total(), memscope.flame.metrics.range.total]"), ["Allocated from 1 s to 2 s", total, total])
+        expect("zoomed among own figures", b.js("memscope.flame.name(memscope.flame.zoomed)"), "_start")
+        expect("the functions follow", b.js("document.querySelector('#functions caption').textContent"), "Allocated from 1 s to 2 s, by function")
+    b.js("memscope.flame.clearFigures()")
+    expect("without own figures", b.js(f"[{chosen}, memscope.flame.total(), 'range' in memscope.flame.metrics]"), ["Live at the end", 1244756, False])
+    expect("the functions follow back", b.js("document.querySelector('#functions caption').textContent"), "Live at the end, by function")
+    b.js("memscope.flame.zoom(memscope.flame.tree.root); memscope.flame.set({metric: 'peak'})")
 
 
 def use_sites(b):
@@ -169,9 +185,11 @@ def main():
         quiet(b, "run")
         figures(b, "run", report)
         use_flame(b)
+        own_figures(b)
         use_sites(b)
         use_timeline(b)
         quiet(b, "run, used")
+        use_views(b, expect)
         for path in sorted(glob.glob("*.db")):
             name = path[:-3]
             report = make(name)
@@ -197,6 +215,9 @@ def main():
             if name in ("changes", "unchanged"):
                 expect(f"{name}: the flame graph is not empty", b.js("[memscope.flame.total() > 0, memscope.flame.state.side]"),
                        [True, "change" if name == "changes" else "after"])
+            if name == "changes":
+                compared(b, expect)
+                quiet(b, "changes, used")
             if name == "sampled":
                 intervals(b, report)
                 quiet(b, "sampled, used")

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The pages that ms-report --html makes of the databases in argv: whole, safe, and with the figures of --json."""
 import json
+import re
+import sqlite3
 import subprocess
 import sys
 
@@ -64,6 +66,46 @@ def check_sums(name, page):
             expect(f"{name}: sum of {figure} in {metric}", sum(values) + sum(parts), m["total"][i])
 
 
+def squeezed(text):
+    """With single blanks."""
+    return " ".join(text.split())
+
+
+def check_lists(name, page, options):
+    """The page's lists are the groups of the first screen of text: in its order, with its titles, figures, names and numbers."""
+    text = [" ".join(line.split()) for line in report("--text", "--width", "400", "--color=never", *options, name).decode().split("\n")]
+    titles = [i for i, line in enumerate(text) if re.match(r"(UNREACHABLE|ALLOCATED AFTER|GROWING|KEPT ALL|LIVE AT|PEAK|CHANGED by|NOTHING CH|NO SINGLE)", line)]
+    lists = [x for x in page.json["lists"] if x["id"] in ("unreachable", "late", "growing", "live", "peak", "changed")]
+    expect(f"{name}: titles of lists", [x["title"] for x in lists], [text[i] for i in titles])
+    for found, start in zip(lists, titles):
+        said = text[start + 2:min([i for i in titles if i > start], default=len(text))]
+        for r in found["rows"]:
+            figures = [] if found["id"] == "changed" else r["cells"]
+            want = " ".join([*figures, str(r["site"])]) + " "
+            line = next((s for s in said if (s if found["id"] != "peak" else s.split(" % ", 1)[-1]).startswith(want)), None) if figures else next(
+                (s for s in said if f" {r['site']} {r['more'][0]} {r['name']}" in s), None)
+            expect(f"{name}: row {want!r} of {found['title']}", line is not None and all(" ".join(r.get(k, "").split()) in line for k in ("name", "place")), True)
+        for r in found["rest"]:
+            expect(f"{name}: rest {r} of {found['title']}", any(r["words"] in line and all(c in line for c in r["cells"]) for line in said), True)
+
+
+def check_moments(name, page):
+    """What was live in each site at each moment is what the database says."""
+    c, moments = page.columns, page.json["moments"]
+    known = {m["time_ns"] for m in moments if m["time_ns"] is not None and m["live_bytes"] is not None}
+    if len(page.json["processes"]) > 1 or "diff" in page.json or len(known) < 2 or not c["site_id"]:
+        expect(f"{name}: no moments", "moment_at" in c, False)
+        return
+    times = [moments[i]["time_ns"] for i in c["moment_at"]]
+    expect(f"{name}: moments", times, sorted(known))
+    expect(f"{name}: sites at moments", c["moment_site"], list(range(len(c["site_id"]))))
+    db = sqlite3.connect(name)
+    for k, i in enumerate(c["moment_at"]):
+        live = dict(db.execute("SELECT site, live_bytes FROM site_stat WHERE snapshot = (SELECT id FROM snapshot ORDER BY id LIMIT 1 OFFSET ?)", (i,)))
+        expect(f"{name}: live at {moments[i]['label']}", c[f"moment_{k}"], [live.get(s, 0) for s in c["site_id"]])
+    db.close()
+
+
 def check_diff(name, page, diff):
     """Every place that was compared."""
     c = page.columns
@@ -112,6 +154,9 @@ def check(name, *options, limit=()):
     expect(f"{name}: complete", page.json["complete"], full["quality"]["complete"])
     check_sites(name, page, full["sites"])
     check_sums(name, page)
+    check_moments(name, page)
+    if not page.json["watched"] and name != "hostile.db":
+        check_lists(name, page, options)
     tables = {t["id"]: t for t in page.json["tables"]}
     for view in full.get("views", []):
         table = tables[view["view"]]

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT
+ * What a page says first: the lists of the first screen of text, each by what it finds, its rows with
+ * everything that a reader needs to go there; of a comparison, what changed.
+ */
+#include "html_data.h"
+
+#include "ms-report/model/first.h"
+#include "ms-report/text/text.h"
+
+#include "libcommon/base/json_writer.h"
+
+#include <string.h>
+
+#define ROWS 5
+#define SOME_PART 5 /* of the calls: from this part on temporary ones get a list */
+#define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
+
+static void put_text(struct page *p, struct ms_json *j, const char *key, const char *s)
+{
+	if (s && *s)
+		ms_json_string(j, key, html_text(p, s));
+}
+
+/* "< main src/main.c:7" */
+static const char *apart_words(struct page *p, const struct apart_line *l)
+{
+	const char *sign = l->sign == ' ' ? "" : l->sign == '<' ? "< " : "> ";
+	return SAY("%s%s%s%s", sign, l->name, *l->name && *l->place ? " " : "", l->place);
+}
+
+static void open_list(struct page *p, struct ms_json *j, const char *id, const char *title,
+		      bool wrong, const char *const *heads, size_t n)
+{
+	ms_json_open(j, NULL, '{');
+	ms_json_string(j, "id", id);
+	put_text(p, j, "title", title);
+	ms_json_bool(j, "wrong", wrong);
+	ms_json_open(j, "heads", '[');
+	for (size_t i = 0; i < n; i++)
+		ms_json_string(j, NULL, heads[i]);
+	ms_json_close(j, ']');
+	ms_json_open(j, "rows", '[');
+}
+
+static void put_cells(struct page *p, struct ms_json *j, const char *const *cells, size_t n)
+{
+	ms_json_open(j, "cells", '[');
+	for (size_t i = 0; i < n; i++)
+		ms_json_string(j, NULL, html_text(p, cells[i]));
+	ms_json_close(j, ']');
+}
+
+/* A row: its figures, then the site as a list of text says it, and words about it. */
+static void put_row(struct page *p, struct ms_json *j, const struct list *l, const struct site *s,
+		    const struct apart *apart, const char *const *cells, size_t n,
+		    const struct words *more)
+{
+	struct list_line x = list_line(p, l, s, true);
+	ms_json_open(j, NULL, '{');
+	ms_json_number(j, "site", (uint64_t)s->id);
+	put_cells(p, j, cells, n);
+	put_text(p, j, "name", x.name);
+	put_text(p, j, "place", x.place);
+	put_text(p, j, site_called(p->m, s) && !s->one_time ? "called" : "note", x.called);
+	put_text(p, j, "caller", x.caller);
+	put_text(p, j, "caller_place", x.caller_place);
+	ms_json_open(j, "apart", '[');
+	for (size_t i = 0; i < apart->n; i++)
+		put_text(p, j, NULL, apart_words(p, &apart->v[i]));
+	ms_json_close(j, ']');
+	ms_json_open(j, "more", '[');
+	for (size_t i = 0; i < more->n; i++)
+		put_text(p, j, NULL, more->v[i]);
+	ms_json_close(j, ']');
+	ms_json_close(j, '}');
+}
+
+/* After the rows, those of what is not among them. */
+static void open_rest(struct ms_json *j)
+{
+	ms_json_close(j, ']');
+	ms_json_open(j, "rest", '[');
+}
+
+static void put_rest(struct page *p, struct ms_json *j, const char *words, const char *const *cells,
+		     size_t n)
+{
+	ms_json_open(j, NULL, '{');
+	put_cells(p, j, cells, n);
+	put_text(p, j, "words", words);
+	ms_json_close(j, '}');
+}
+
+static void close_list(struct ms_json *j)
+{
+	ms_json_close(j, ']');
+	ms_json_close(j, '}');
+}
+
+static void put_list(struct page *p, struct ms_json *j, const char *id, const char *title,
+		     bool wrong, const struct list *l, const struct words *share)
+{
+	struct apart *apart =
+		apart_make(p->m, l->rows, l->n, (struct apart_shown){true, true, true}, &p->style);
+	const char *heads[] = {list_head(l->metric, 0), list_head(l->metric, 1)};
+	open_list(p, j, id, title, wrong, heads, 2);
+	for (size_t i = 0; i < l->n; i++) {
+		struct pair v = site_pair(l->rows[i], l->metric);
+		const char *cells[] = {list_a(p, l->metric, v), list_b(p, l->metric, v)};
+		struct words more = share && !i ? *share : list_remarks(p, l, l->rows[i]);
+		put_row(p, j, l, l->rows[i], &apart[i], cells, 2, &more);
+	}
+	struct list_rest rest[3];
+	size_t n = list_rests(p, l, rest);
+	open_rest(j);
+	for (size_t i = 0; i < n; i++)
+		put_rest(p, j, rest[i].words,
+			 (const char *[]){list_a(p, l->metric, rest[i].v),
+					  list_b(p, l->metric, rest[i].v)},
+			 2);
+	close_list(j);
+}
+
+/* The busiest sites, or those that allocated most, of which text has but the first one. */
+static void put_most(struct page *p, struct ms_json *j, const struct first *f, enum metric metric)
+{
+	struct list l = list_folded(p->m, metric, ROWS);
+	bool busiest = metric == METRIC_ALLOCATIONS;
+	struct words share = {.v = {words_share(p->m, &l, f->both && busiest)}, .n = 1},
+		     more = words_besides(p->m, l.rows[0], &p->style);
+	for (size_t i = 0; i < more.n; i++)
+		share.v[0] = SAY("%s, %s", share.v[0], more.v[i]);
+	put_list(p, j, metric_names[metric],
+		 SAY("%s %s", busiest ? "BUSIEST," : "MOST", list_title(p, &l)), f->churning, &l,
+		 &share);
+}
+
+/* The groups of the first screen of text; then what was temporary, if much was. */
+static void put_run(struct page *p, struct ms_json *j)
+{
+	static const char *const ids[METRIC_LISTS] = {[METRIC_LIVE] = "live",
+						      [METRIC_PEAK] = "peak",
+						      [METRIC_UNREACHABLE] = "unreachable",
+						      [METRIC_LATE] = "late",
+						      [METRIC_HELD] = "live",
+						      [METRIC_GROWING] = "growing"};
+	struct model *m = p->m;
+	struct first f = first_groups(m, ROWS, true);
+	for (size_t i = 0; i < f.n; i++) {
+		const struct list *l = &f.lists[i];
+		bool wrong = l->metric == METRIC_UNREACHABLE || l->metric == METRIC_GROWING;
+		if (first_is_most(l))
+			put_most(p, j, &f, l->metric);
+		else
+			put_list(p, j, ids[l->metric], list_title(p, l), wrong, l, NULL);
+		if (first_is_most(l) && f.both)
+			put_most(p, j, &f, METRIC_ALLOCATED);
+	}
+	struct list temporary = list_folded(m, METRIC_TEMPORARY, ROWS);
+	if (figure_or_0(temporary.total.a) > figure_or_0(m->totals.allocations) / SOME_PART)
+		put_list(p, j, "temporary", list_title(p, &temporary), false, &temporary, NULL);
+}
+
+/* ---- a comparison ---- */
+
+static void put_changes(struct page *p, struct ms_json *j)
+{
+	static const enum diff_figure of[] = {DIFF_LIVE, DIFF_PEAK, DIFF_ALLOCATIONS,
+					      DIFF_ALLOCATED};
+	static const char *const words[] = {"live", "peak", "calls", "allocated"};
+	const struct diff *d = p->m->diff;
+	struct list l = {.metric = METRIC_LIVE, .n = diff_rows_shown(d, 2 * ROWS)};
+	const char *heads[4];
+	int shown[4];
+	size_t columns = 0;
+	l.rows = ms_arena_alloc(&p->m->arena, (l.n + 1) * sizeof *l.rows);
+	for (size_t k = 0; k < 4; k++) {
+		bool changed = false;
+		for (size_t i = 0; i < l.n; i++)
+			changed |= d->rows.v[i].delta[of[k]] != 0;
+		heads[columns] = words[k];
+		shown[columns] = (int)k;
+		columns += changed;
+	}
+	for (size_t i = 0; i < l.n; i++)
+		l.rows[i] = d->rows.v[i].site;
+	struct apart *apart =
+		apart_make(p->m, l.rows, l.n, (struct apart_shown){true, true, true}, &p->style);
+	open_list(p, j, "changed", diff_title(p->m), diff_changed(d), heads, columns);
+	for (size_t i = 0; i < l.n; i++) {
+		const struct diff_row *x = &d->rows.v[i];
+		const char *cells[4];
+		for (size_t k = 0; k < columns; k++)
+			cells[k] = diff_say(p->m, of[shown[k]] != DIFF_ALLOCATIONS,
+					    x->delta[of[shown[k]]]);
+		struct words what = {.v = {diff_what(p->m, x)}, .n = 1};
+		put_row(p, j, &l, l.rows[i], &apart[i], cells, columns, &what);
+	}
+	open_rest(j);
+	if (d->significant > l.n)
+		put_rest(p, j,
+			 SAY("%s changed by more than noise",
+			     say_things(p->m, d->significant - l.n, "more site")),
+			 NULL, 0);
+	close_list(j);
+}
+
+void html_lists_write(struct page *p, struct ms_json *j)
+{
+	ms_json_open(j, "lists", '[');
+	if (p->m->diff && !p->m->proc_only)
+		put_changes(p, j);
+	else if (!p->m->proc_only)
+		put_run(p, j);
+	ms_json_close(j, ']');
+}
