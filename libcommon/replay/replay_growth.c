@@ -111,12 +111,18 @@ static double find_teardown(const struct ms_replay *r, uint64_t end)
 	size_t n = 0, first = (size_t)(r->from_tick / r->span_ticks);
 	for (size_t i = first; i <= r->span; i++) {
 		const struct ms_replay_span *s = &r->spans[i];
+		/* the last one may not be closed, where more events could have come */
+		const struct ms_replay_span *open = i == r->span ? &r->open : NULL;
 		uint64_t from = i * r->span_ticks, to = from + r->span_ticks;
-		v[n++] = (struct ms_trend_span){
-			(double)from * tick,  (double)(to < end ? to : end) * tick,
-			(double)s->live_min,  (double)s->live_max,
-			(double)s->live_last, (double)s->allocations,
-			(double)s->frees};
+		uint64_t allocations = open ? r->allocations - open->allocations : 0,
+			 frees = open ? r->frees - open->frees : 0;
+		v[n++] = (struct ms_trend_span){(double)from * tick,
+						(double)(to < end ? to : end) * tick,
+						(double)s->live_min,
+						(double)s->live_max,
+						(double)(open ? r->live_bytes : s->live_last),
+						(double)(s->allocations + allocations),
+						(double)(s->frees + frees)};
 	}
 	double at = ms_trend_teardown(v, n), peak = (double)r->peak_tick * tick;
 	bool in_span = peak >= at && peak <= at + (double)r->span_ticks * tick;
@@ -176,11 +182,16 @@ static void find_survival(struct ms_replay *r, uint64_t now)
 	free(s.live);
 }
 
+void ms_growth_end(struct ms_replay *r, uint64_t tick)
+{
+	ms_growth_due(r, tick);
+	r->growth->teardown = r->growth->exits ? find_teardown(r, tick) : 0;
+}
+
 void ms_growth_finish(struct ms_replay *r, uint64_t tick)
 {
 	struct ms_growth *g = r->growth;
-	ms_growth_due(r, tick);
-	g->teardown = g->exits ? find_teardown(r, tick) : 0;
+	ms_growth_end(r, tick);
 	add_grown(g, UINT32_MAX, ms_growth_trend(g, UINT32_MAX));
 	for (size_t i = 0; i < g->row_count; i++) {
 		struct ms_trend t = ms_growth_trend(g, (uint32_t)i);

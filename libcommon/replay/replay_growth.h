@@ -25,7 +25,7 @@ struct ms_grown {
 
 struct ms_growth {
 	double tick_seconds;
-	double teardown; /* seconds, or 0: see trend.h; found by ms_growth_finish */
+	double teardown; /* seconds, or 0: see trend.h; found by ms_growth_end */
 	bool exits;      /* the end of the recording is that of its process: set before that */
 	uint64_t first, every, next; /* ticks: of the first sample, between two, of the next */
 	size_t count;
@@ -48,6 +48,8 @@ uint64_t ms_growth_due(struct ms_replay *r, uint64_t tick);
  * g->count or g->every has changed. Not after ms_growth_finish. */
 const float *ms_growth_samples(const struct ms_growth *g, uint32_t site);
 struct ms_trend ms_growth_trend(const struct ms_growth *g, uint32_t site);
-/* The recording ends at `tick`. Live blocks are still there. */
+/* The recording ends at `tick`: trends are judged up to where teardown begins. */
+void ms_growth_end(struct ms_replay *r, uint64_t tick);
+/* The same, and what was found is kept instead of the samples. Live blocks are still there. */
 void ms_growth_finish(struct ms_replay *r, uint64_t tick);
 void ms_growth_free(struct ms_growth *g);

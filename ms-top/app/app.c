@@ -30,6 +30,7 @@ static int open_trace(struct app *a, const struct options *o, struct ms_err *err
 	a->trace = trace_open_begun(o->trace, &o->wrappers, err);
 	if (!a->trace)
 		return -1;
+	a->trace->full_names = o->full_names;
 	a->trace->sort = (enum site_column)o->site_sort;
 	a->trace->reverse = o->reverse;
 	a->trace->ties_by_peak = !o->json;
@@ -47,11 +48,13 @@ int app_open(struct app *a, const struct options *o, struct ms_err *err)
 	pattern_set(&a->rows.filter, o->filter);
 	list_init(&a->list);
 	list_init(&a->regions);
+	if (log_open(&a->log, o->log, err) != 0)
+		return -1;
 	if (o->trace)
 		return open_trace(a, o, err);
 	if (o->pid) {
 		a->inspecting = true;
-		return process_open(&a->process, o->root, o->pid, err);
+		return process_open(&a->process, o->root, o->pid, NULL, err);
 	}
 	a->has_system = true;
 	return system_open(&a->system, o->root, err);
@@ -69,6 +72,7 @@ void app_close(struct app *a)
 	pattern_set(&a->search, "");
 	grid_free(&a->grid);
 	json_free(&a->json);
+	log_close(&a->log);
 	free(a->line);
 }
 
@@ -99,6 +103,26 @@ struct pattern *app_filter(struct app *a)
 	return a->trace ? &a->trace->filter : &a->rows.filter;
 }
 
+/* What was seen of processes, into the log; a trace is one by itself. */
+static void write_log(struct app *a)
+{
+	struct ms_err err = {0};
+	if (!a->log.path)
+		return;
+	if (a->has_system) {
+		json_system(&a->json, &a->system, &a->rows);
+		log_add(&a->log, &a->json, &err);
+	}
+	if (a->inspecting) {
+		json_process(&a->json, &a->process);
+		log_add(&a->log, &a->json, &err);
+	}
+	if (err.text[0] && a->opt->batch)
+		ms_cli_remark(&a->opt->cli, "%s", err.text);
+	else if (err.text[0])
+		app_say(a, "%.250s", err.text);
+}
+
 int app_look(struct app *a, struct ms_err *err)
 {
 	/* what is behind has its history too */
@@ -106,6 +130,7 @@ int app_look(struct app *a, struct ms_err *err)
 		return -1;
 	if (a->inspecting && subject_process.look(a, err) != 0)
 		return -1;
+	write_log(a);
 	return a->trace ? subject_trace.look(a, err) : 0;
 }
 

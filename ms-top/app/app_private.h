@@ -8,6 +8,7 @@
 #include "ms-top/view/draw.h"
 #include "ms-top/cells/grid.h"
 #include "ms-top/json/json.h"
+#include "ms-top/json/log.h"
 #include "ms-top/term/term.h"
 #include "options.h"
 #include "ms-top/proc/process.h"
@@ -68,6 +69,7 @@ struct app {
 	char *line; /* of a plain frame */
 	size_t line_room;
 	struct json_line json;
+	struct log log;
 	char typed[96];
 	uint64_t before_typing; /* the row that was selected then, 0 = nobody chose one */
 	char message[256];

@@ -162,7 +162,7 @@ static void enter(struct app *a, int arg)
 		app_say(a, "process %d has ended", (int)p->pid);
 		return;
 	}
-	if (process_open(&a->process, a->opt->root, p->pid, &err) != 0) {
+	if (process_open(&a->process, a->opt->root, p->pid, &p->history, &err) != 0) {
 		process_close(&a->process);
 		app_say(a, "%s", err.text);
 		return;

@@ -417,6 +417,7 @@ void app_recording(struct app *a)
 		a->trace = trace_open(path, &a->opt->wrappers, &why);
 	if (a->trace) {
 		a->trace->recorder = a->recorder;
+		a->trace->full_names = a->opt->full_names;
 		app_say(a, "recording to %.200s until q", path);
 		a->look = true;
 		a->frozen = false;

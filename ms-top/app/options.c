@@ -33,8 +33,12 @@ static int check(struct options *o, struct ms_err *err)
 	const char *of_list = ms_cli_given(&o->cli, "kernel")    ? "--kernel"
 			      : ms_cli_given(&o->cli, "columns") ? "--columns"
 								 : NULL;
-	if (o->wrappers.n && o->batch && !o->trace)
-		return ms_err_set(err, "'--wrapper' is for traces");
+	const char *of_trace = o->wrappers.n ? "--wrapper" : o->full_names ? "--full-names" : NULL;
+	if (of_trace && o->batch && !o->trace)
+		return ms_err_set(err, "'%s' is for traces", of_trace);
+	if (o->log && o->trace)
+		return ms_err_set(err,
+				  "'--log' is for processes: a trace keeps all that is seen of it");
 	if ((o->trace || o->pid) && of_list)
 		return ms_err_set(err, "'%s' is for the list of processes", of_list);
 	if (o->pid && (o->filter[0] || o->sort_text))
@@ -69,6 +73,8 @@ static const struct ms_cli_option rows[] = {
 	{"wrapper", 0, "REGEX", ms_wrapper_take, MS_AT(wrappers), 0,
 	 "functions that match hand on what malloc gives; may be repeated: sites are named after "
 	 "their callers"},
+	{"full-names", 0, NULL, ms_cli_flag, MS_AT(full_names), 0,
+	 "functions by their whole names, and each frame of the runtime"},
 	{"kernel", 0, NULL, ms_cli_flag, MS_AT(kernel), 8, "kernel threads too"},
 	{"proc-root", 0, "FOLDER", ms_cli_text, MS_AT(root), 9, "read this instead of /proc"},
 	{.help = "How often, and how"},
@@ -77,6 +83,7 @@ static const struct ms_cli_option rows[] = {
 	{"batch", 'b', NULL, ms_cli_flag, MS_AT(batch), 6, "print plain frames; needs no terminal"},
 	{"json", 0, NULL, ms_cli_flag, MS_AT(json), 7,
 	 "print an object a frame instead, one a line"},
+	{"log", 0, "FILE", ms_cli_name, MS_AT(log), 0, "add an object a look to this file, too"},
 	{"frames", 'n', "N", ms_cli_count, MS_RANGE(frames, "1", "4294967295"), 10,
 	 "end after so many frames"},
 	{.help = "General"},

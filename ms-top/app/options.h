@@ -18,9 +18,10 @@ struct options {
 	pid_t pid; /* 0 = all processes */
 	uint64_t delay_ns;
 	uint64_t frames; /* 0 = no end */
-	bool batch, json, kernel;
+	bool batch, json, kernel, full_names;
 	const char *root, *filter;
 	const char *trace; /* NULL = none */
+	const char *log;   /* the same */
 	struct column_set columns;
 	enum column_id sort;
 	int site_sort; /* of a trace: enum site_column */

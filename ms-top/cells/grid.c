@@ -168,7 +168,14 @@ int grid_print(struct grid *g, int row, int col, enum grid_style style, const ch
 	return grid_put(g, row, col, -1, style, line);
 }
 
-void grid_spark(struct grid *g, int row, int col, int width, enum grid_style style,
+void grid_column(struct grid *g, int row, int height, int col, enum grid_style style, double part)
+{
+	double cells = part * height;
+	for (int i = 0; i < height && (!i || cells > i); i++)
+		grid_put(g, row + height - 1 - i, col, 1, style, ms_spark_bar(cells - i, g->ascii));
+}
+
+void grid_chart(struct grid *g, int row, int height, int col, int width, enum grid_style style,
 		const unsigned *values, size_t n)
 {
 	size_t from = n > (size_t)width ? n - (size_t)width : 0;
@@ -179,10 +186,17 @@ void grid_spark(struct grid *g, int row, int col, int width, enum grid_style sty
 	}
 	bool flat = largest - least <= largest / 16;
 	style = flat && from < n ? GRID_DIM : style;
+	height = flat ? 1 : height;
 	for (size_t i = from; i < n; i++) {
 		double part = largest && !flat ? (double)values[i] / largest : 0;
-		grid_put(g, row, col + (int)(i - from), 1, style, ms_spark_bar(part, g->ascii));
+		grid_column(g, row, height, col + (int)(i - from), style, part);
 	}
+}
+
+void grid_spark(struct grid *g, int row, int col, int width, enum grid_style style,
+		const unsigned *values, size_t n)
+{
+	grid_chart(g, row, 1, col, width, style, values, n);
 }
 
 void grid_bar(struct grid *g, int row, int col, int width, enum grid_style style, double part,

@@ -228,7 +228,7 @@ void json_process(struct json_line *to, const struct process *p)
 	put_history(&j, "heap", &p->heap);
 	put_history(&j, "swap", &p->swap);
 	ms_json_open(&j, "trend", '{');
-	ms_json_string(&j, "of", p->heap.step ? "heap" : "rss");
+	ms_json_string(&j, "of", p->trend_of_heap ? "heap" : "rss");
 	json_trend(&j, &p->trend, history_word(&p->trend));
 	ms_json_close(&j, '}');
 	struct forecast f = limits_forecast(&p->limits, &p->trend);

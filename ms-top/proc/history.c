@@ -5,9 +5,9 @@
 
 static void keep_every_second(struct history *h)
 {
-	/* the last one stays, so that the series does not end earlier than it did */
+	/* the first one stays, so that it does not begin later than it did; its end is `bytes` */
 	uint32_t n = 0;
-	for (uint32_t i = (h->n - 1) % 2; i < h->n; i += 2, n++) {
+	for (uint32_t i = 0; i < h->n; i += 2, n++) {
 		h->kib[n] = h->kib[i];
 		h->ms[n] = h->ms[i];
 	}
@@ -35,8 +35,9 @@ void history_add(struct history *h, uint64_t now_ns, uint64_t bytes)
 	h->left = h->step - 1;
 }
 
-struct ms_trend history_trend(const struct history *h)
+struct ms_trend history_trend(const struct history *h, bool ended)
 {
+	struct ms_trend_span room[HISTORY_SAMPLES + 1];
 	struct ms_trend_sample v[HISTORY_SAMPLES + 1];
 	size_t n = 0;
 	for (; n < h->n; n++)
@@ -44,7 +45,7 @@ struct ms_trend history_trend(const struct history *h)
 	uint32_t last = (uint32_t)((h->last_ns - h->first_ns) / 1000000);
 	if (n && last > h->ms[n - 1])
 		v[n++] = (struct ms_trend_sample){last / 1e3, (double)h->bytes};
-	return ms_trend_of(v, n);
+	return ms_trend_until(v, n, ended ? ms_trend_teardown_of(v, n, room) : 0);
 }
 
 const char *history_word(const struct ms_trend *t)

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,8 +23,9 @@ struct history {
 };
 
 void history_add(struct history *h, uint64_t now_ns, uint64_t bytes);
-/* Does it grow? No memory is taken. */
-struct ms_trend history_trend(const struct history *h);
+/* Does it grow? Of a process that has ended it is judged until it began to free what it held. No
+ * memory is taken. */
+struct ms_trend history_trend(const struct history *h, bool ended);
 /* What it says in one word: "growing", "maybe" (growing, but not so sure), "new" (too short), .. */
 const char *history_word(const struct ms_trend *t);
 /* At most `n` values, oldest first, the last of them the latest; returns how many. */

@@ -28,9 +28,11 @@ static void read_command(struct process *p)
 			p->command[i] = ' ';
 }
 
-int process_open(struct process *p, const char *root, pid_t pid, struct ms_err *err)
+int process_open(struct process *p, const char *root, pid_t pid, const struct history *rss,
+		 struct ms_err *err)
 {
 	*p = (struct process){.open = true, .figures = SOURCE_NOTHING};
+	p->rss = rss ? *rss : p->rss;
 	if (ms_proc_open(&p->proc, root, pid, err) != 0)
 		return -1;
 	read_command(p);
@@ -133,6 +135,15 @@ static void take_dear(struct process *p)
 	remember(&p->swap, p->now_ns, p->figures.swap);
 }
 
+/* The heap's history may begin late: by half as long a one as that of the RSS nothing is judged. */
+static void judge(struct process *p)
+{
+	uint64_t rss_ns = p->rss.last_ns - p->rss.first_ns,
+		 heap_ns = p->heap.last_ns - p->heap.first_ns;
+	p->trend_of_heap = p->heap.step && heap_ns >= rss_ns / 2;
+	p->trend = history_trend(p->trend_of_heap ? &p->heap : &p->rss, p->ended);
+}
+
 void process_look(struct process *p)
 {
 	p->last_ns = p->now_ns;
@@ -141,12 +152,14 @@ void process_look(struct process *p)
 		return;
 	if (!ms_proc_alive(&p->proc) || !ms_proc_read_statm(&p->proc, &p->statm)) {
 		p->ended = !ms_proc_alive(&p->proc);
+		if (p->ended)
+			judge(p);
 		return;
 	}
 	take_stat(p, p->last_ns ? (double)(p->now_ns - p->last_ns) / 1e9 : 0);
 	history_add(&p->rss, p->now_ns, p->statm.rss);
 	take_dear(p);
-	p->trend = history_trend(p->heap.step ? &p->heap : &p->rss);
+	judge(p);
 	limits_read(&p->limits, p->proc.folder);
 }
 

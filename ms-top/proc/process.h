@@ -36,7 +36,9 @@ struct process {
 	struct source_figures figures;  /* heap: of brk and private anonymous memory */
 	struct history rss, pss, uss, heap, swap;
 	struct limits limits;
-	struct ms_trend trend; /* of the heap where it is known, else of the RSS */
+	struct ms_trend
+		trend; /* of the heap where that is known for long enough, else of the RSS */
+	bool trend_of_heap;
 	struct process_kind kinds[MS_REGION_KINDS];
 	struct ms_regions regions;
 	uint32_t *order; /* regions by resident size, the largest first */
@@ -45,8 +47,10 @@ struct process {
 	char command[512];
 };
 
-/* 0, or -1 with `err` set: there is none. process_close in both cases. */
-int process_open(struct process *p, const char *root, pid_t pid, struct ms_err *err);
+/* `rss`: what is known of it already; NULL = nothing. 0, or -1 with `err` set: there is none.
+ * process_close in both cases. */
+int process_open(struct process *p, const char *root, pid_t pid, const struct history *rss,
+		 struct ms_err *err);
 /* Looks again. smaps is read again only so often that it takes a hundredth of the time. */
 void process_look(struct process *p);
 void process_close(struct process *p);

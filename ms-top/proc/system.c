@@ -452,7 +452,7 @@ const char *system_verdict(struct system *s, struct system_process *p)
 		return "kernel";
 	/* tests of the whole series: again when it is a hundredth longer */
 	if (!p->trend_ns || s->now_ns - p->trend_ns > (s->now_ns - p->history.first_ns) / 100) {
-		p->trend = history_trend(&p->history);
+		p->trend = history_trend(&p->history, false);
 		p->trend_ns = s->now_ns;
 	}
 	return history_word(&p->trend);

@@ -149,7 +149,7 @@ static void choose_colours(void)
 	colours = true;
 	use_default_colors();
 	init_pair(GRID_GOOD, COLOR_GREEN, -1);
-	init_pair(GRID_WARN, COLOR_YELLOW, -1);
+	init_pair(GRID_WARN, COLOR_MAGENTA, -1); /* yellow is not read on white */
 	init_pair(GRID_BAD, COLOR_RED, -1);
 	init_pair(GRID_ACCENT, COLOR_CYAN, -1);
 }
@@ -210,7 +210,8 @@ static attr_t attributes_of(const struct grid_cell *c)
 		[GRID_WARN] = A_BOLD, [GRID_BAD] = A_BOLD,  [GRID_ACCENT] = A_NORMAL,
 	};
 	attr_t a = plain[c->style];
-	return c->selected ? a | A_REVERSE : a;
+	/* dim on what is dim reversed nobody reads */
+	return c->selected ? (a & ~A_DIM) | A_REVERSE : a;
 }
 
 void term_show(const struct grid *g)

@@ -353,7 +353,8 @@ static const struct ms_trend *renewed(const struct ms_recording *rec, struct tra
 				      uint32_t site)
 {
 	const struct ms_growth *g = rec->replay.growth;
-	uint64_t key = g->every << 8 | g->count;
+	/* and when the end shows where teardown began */
+	uint64_t key = g->every << 9 | (g->teardown > 0) << 8 | g->count;
 	if (x->of != key)
 		*x = (struct trace_trend){ms_growth_trend(g, site), key};
 	return &x->trend;
@@ -404,8 +405,11 @@ void trace_look(struct trace *t)
 	 * has it, of one that grows up to where no event can come any more */
 	uint64_t late = rec->state == MS_TRACE_GROWING ? LATE_NS : 0,
 		 reached = ms_follow_reached(t->follow);
-	if (t->follow->caught_up && reached > late)
-		ms_growth_due(&rec->replay, (reached - late) / rec->head->tick_ns);
+	if (t->follow->caught_up && reached > late) {
+		rec->replay.growth->exits =
+			rec->state != MS_TRACE_GROWING && ms_recording_exited(rec);
+		ms_growth_end(&rec->replay, (reached - late) / rec->head->tick_ns);
+	}
 	bool same = nothing_new(t);
 	if (!same)
 		sum_up(t);
@@ -440,10 +444,21 @@ static bool is_flat(const struct trace *t, const struct trace_site *s)
 {
 	const struct ms_growth *g = t->shown->replay.growth;
 	const float *v = ms_growth_samples(g, (uint32_t)(s - t->sites));
-	for (size_t i = g->count / 10 + 1; v && i < g->count; i++)
+	for (size_t i = g->count / 10 + 1; v && i < g->count; i++) {
+		double at = (double)(g->first + i * g->every) * g->tick_seconds;
 		if (v[i] != v[i - 1])
-			return false;
+			return g->teardown > 0 && at > g->teardown;
+	}
 	return true;
+}
+
+/* Whenever it was looked at, for as long as is enough to judge others by. */
+static bool held_nothing(const struct trace *t, const struct trace_site *s)
+{
+	const struct ms_growth *g = t->shown->replay.growth;
+	return !s->sum.live_blocks && g->count >= MS_TREND_SAMPLES && !t->partial &&
+	       !ms_growth_samples(g, (uint32_t)(s - t->sites)) &&
+	       (double)(g->count * g->every) * g->tick_seconds >= MS_TREND_SECONDS;
 }
 
 const char *trace_verdict(const struct trace *t, struct trace_site *s)
@@ -464,7 +479,7 @@ const char *trace_verdict(const struct trace *t, struct trace_site *s)
 		return scans[s->scan];
 	if (temporary)
 		return "temporary";
-	if (trend.kind == MS_TREND_STEADY && is_flat(t, s))
+	if (is_flat(t, s) && (trend.kind == MS_TREND_STEADY || held_nothing(t, s)))
 		return "flat";
 	return trend.kind == MS_TREND_GROWING ? "growing" : history_word(&trend);
 }

@@ -166,6 +166,7 @@ struct trace {
 	size_t base_count, base_room;
 
 	bool ties_by_peak; /* of sites that hold the same at the end */
+	bool full_names;   /* of functions, and no frame is folded */
 	enum site_column sort;
 	bool reverse;
 	struct pattern filter;
@@ -260,7 +261,7 @@ void tree_free(struct trace_tree *tree);
 
 /* A logical frame of a call stack. Strings are borrowed; "" when there is none. */
 struct trace_frame {
-	const char *function; /* short; NULL = unknown */
+	const char *function; /* short, unless full names are wanted; NULL = unknown */
 	const char *full;
 	const char *file; /* NULL = unknown */
 	const char *path; /* the same as it is shown, without the folder it was started in */

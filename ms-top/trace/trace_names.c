@@ -60,7 +60,7 @@ struct trace_frame trace_part(const struct trace *t, uint32_t frame, uint16_t pa
 	if (part >= names.n)
 		return f;
 	const struct ms_named *n = &names.v[part];
-	f.function = n->brief;
+	f.function = t->full_names && n->at.function ? n->at.function : n->brief;
 	f.full = n->at.function ? n->at.function : "";
 	f.file = n->at.file;
 	f.path = shown_path(rec, f.file);

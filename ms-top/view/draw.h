@@ -70,9 +70,9 @@ void draw_trace_site(struct grid *g, int row, int end, struct trace *t,
 /* How many rows it has on a screen of so many, of which so many would be free else. */
 int draw_trace_glimpse_rows(int rows, int free);
 void draw_trace_glimpse(struct grid *g, int row, int end, struct trace *t, uint32_t node);
-/* A site's live bytes over time, in `width` columns. */
-void draw_trace_history(struct grid *g, int row, int col, int width, const struct trace *t,
-			uint32_t site);
+/* A site's live bytes over time, in `width` columns and `height` rows. */
+void draw_trace_history(struct grid *g, int row, int height, int col, int width,
+			const struct trace *t, uint32_t site);
 /* What a screen without the header must say all the same: that it is frozen, or of the past, or
  * that the trace has a fault. */
 const char *draw_trace_flags(const struct grid *g, const struct trace *t,

@@ -11,15 +11,17 @@
 
 #define KINDS_FROM 28 /* rows of a screen that has room for the kinds */
 #define ALL_FROM 16   /* and for a line of each figure */
-#define FIGURES 10    /* rows before the kinds, at most */
+#define FIGURES 16    /* rows before the kinds, at most, but for higher charts */
 
-/* A figure: what part of all of it (resident and swapped) it is, its history, its change. */
-static void draw_figure(struct grid *g, int row, const char *name, const struct history *h,
-			double whole)
+/* A figure: what part of all of it (resident and swapped) it is, its history, its change. Of one
+ * that is more than a row high it is said what the largest bar stands for. */
+static void draw_figure(struct grid *g, int row, int height, const char *name,
+			const struct history *h, double whole)
 {
-	unsigned values[40];
+	unsigned values[HISTORY_SAMPLES], most = 0;
 	int bar = g->cols >= 100 ? 24 : g->cols >= 60 ? 10 : 0;
-	int width = g->cols >= 100 ? 40 : g->cols >= 60 ? 16 : 8, col = 14;
+	int width = g->cols >= 100 ? g->cols - 62 : g->cols >= 60 ? 16 : 8, col = 14;
+	width = width < (int)HISTORY_SAMPLES ? width : (int)HISTORY_SAMPLES;
 	grid_put(g, row, 0, 5, GRID_BOLD, name);
 	if (!h->step) {
 		grid_put_right(g, row, 5, 7, GRID_DIM, "-");
@@ -29,10 +31,24 @@ static void draw_figure(struct grid *g, int row, const char *name, const struct 
 	grid_gauge(g, row, col, bar, GRID_GOOD, (double)h->bytes, whole);
 	col += bar ? bar + 2 : 0;
 	size_t n = history_values(h, values, (size_t)width);
-	grid_spark(g, row, col, width, GRID_ACCENT, values, n);
+	grid_chart(g, row, height, col, width, GRID_ACCENT, values, n);
+	for (size_t i = 0; i < n; i++)
+		most = values[i] > most ? values[i] : most;
+	if (height > 1)
+		grid_put_right(g, row + 1, 0, 12, GRID_DIM,
+			       words_print("most %s", words_size((uint64_t)most << 10)));
 	grid_print(g, row, col + width + 2, GRID_PLAIN, "%s in %s",
 		   words_change((double)h->bytes - (double)h->first_bytes),
 		   words_time((double)(h->last_ns - h->first_ns) / 1e9));
+}
+
+/* Of RSS and heap: higher on high screens, and where regions leave room. */
+static int chart_height(const struct grid *g, const struct process *p)
+{
+	int spare = g->rows - draw_process_rows(p);
+	int least = g->rows >= 48 ? 4 : g->rows >= 36 ? 3 : g->rows >= 30 ? 2 : 1;
+	int height = least + (spare > 0 ? spare / 2 : 0);
+	return height < 8 ? height : 8;
 }
 
 static void draw_figures(struct grid *g, int *row, const struct process *p)
@@ -42,14 +58,18 @@ static void draw_figures(struct grid *g, int *row, const struct process *p)
 		const struct history *h;
 		bool brief; /* shown on small screens too */
 	} all[] = {{"RSS", &p->rss, true},
+		   {"HEAP", &p->heap, true},
 		   {"PSS", &p->pss, false},
 		   {"USS", &p->uss, false},
-		   {"HEAP", &p->heap, true},
 		   {"SWAP", &p->swap, false}};
 	double whole = (double)p->rss.bytes + (p->swap.step ? (double)p->swap.bytes : 0);
+	int high = chart_height(g, p);
 	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-		if (all[i].brief || g->rows >= ALL_FROM)
-			draw_figure(g, (*row)++, all[i].name, all[i].h, whole);
+		if (all[i].brief || g->rows >= ALL_FROM) {
+			int height = all[i].brief && all[i].h->step ? high : 1;
+			draw_figure(g, *row, height, all[i].name, all[i].h, whole);
+			*row += height;
+		}
 	if (g->rows < ALL_FROM) {
 		grid_print(g, (*row)++, 0, GRID_PLAIN, "PSS %s  USS %s  swap %s",
 			   words_size(p->figures.pss), words_size(p->figures.uss),
@@ -84,7 +104,7 @@ static void draw_source(struct grid *g, int row, const struct process *p)
 static void draw_trend(struct grid *g, int row, const struct process *p)
 {
 	const struct ms_trend *t = &p->trend;
-	const char *what = p->heap.step ? "heap" : "RSS";
+	const char *what = p->trend_of_heap ? "heap" : "RSS";
 	enum grid_style style = t->kind == MS_TREND_GROWING ? GRID_BAD : GRID_PLAIN;
 	if (t->kind == MS_TREND_SHORT)
 		grid_print(g, row, 0, GRID_DIM, "%s: too early to say whether it grows", what);

@@ -21,10 +21,18 @@
 #define DETAIL 5
 #define DETAIL_FROM 22 /* rows of a screen that has room for it */
 #define HEADER_FROM 14
+#define HISTORY_MORE 9   /* rows that it may have where they are free */
 #define COMMAND_LEAST 19 /* columns */
 
 static const char *const view_names[] = {"Processes", "Groups", "Tree"};
 static const char *const group_names[] = {"executable", "user", "cgroup"};
+
+/* What there is room for. */
+static void put_whole(struct grid *g, int row, int col, enum grid_style style, const char *text)
+{
+	if (grid_width(g, text) <= g->cols - col)
+		grid_put(g, row, col, -1, style, text);
+}
 
 static void draw_header(struct grid *g, const struct system *s, bool kernel)
 {
@@ -33,10 +41,12 @@ static void draw_header(struct grid *g, const struct system *s, bool kernel)
 	size_t n = s->n - s->kernel - s->ended;
 	if (s->unreadable)
 		extra = words_print(" (%zu unreadable: other users)", s->unreadable);
-	grid_print(g, 0, 0, GRID_BOLD,
-		   "%s   up %s   load %.2f   %zu process%s%s   %zu kernel thread%s%s", s->host,
-		   words_time((double)m->up_s), m->load[0], n, n == 1 ? "" : "es", extra, s->kernel,
-		   s->kernel == 1 ? "" : "s", kernel || !s->kernel ? "" : " hidden");
+	int width =
+		grid_print(g, 0, 0, GRID_BOLD, "%s   up %s   load %.2f   %zu process%s%s", s->host,
+			   words_time((double)m->up_s), m->load[0], n, n == 1 ? "" : "es", extra);
+	put_whole(g, 0, width, GRID_BOLD,
+		  words_print("   %zu kernel thread%s%s", s->kernel, s->kernel == 1 ? "" : "s",
+			      kernel || !s->kernel ? "" : " hidden"));
 	if (m->total == SYSTEM_UNKNOWN || m->available == SYSTEM_UNKNOWN) {
 		grid_put(g, 1, 0, -1, GRID_DIM, "the kernel does not tell the memory in use");
 		return;
@@ -51,8 +61,9 @@ static void draw_header(struct grid *g, const struct system *s, bool kernel)
 	col += grid_print(g, 1, col, GRID_PLAIN, "%s   cache %s   free %s", words_size(used),
 			  words_size(m->cached), words_size(m->free));
 	if (m->swap_total != SYSTEM_UNKNOWN && m->swap_free != SYSTEM_UNKNOWN)
-		grid_print(g, 1, col + 3, GRID_PLAIN, "Swap %s / %s",
-			   words_size(m->swap_total - m->swap_free), words_size(m->swap_total));
+		put_whole(g, 1, col, GRID_PLAIN,
+			  words_print("   Swap %s / %s", words_size(m->swap_total - m->swap_free),
+				      words_size(m->swap_total)));
 }
 
 /* Who grew most, among all that are shown. */
@@ -69,7 +80,8 @@ static void draw_pressure(struct grid *g, const struct system *s, double delay_s
 		}
 	}
 	int col = 0;
-	if (s->memory.some >= 0)
+	/* who grows is the answer, where there is no room for both */
+	if (s->memory.some >= 0 && (!most || g->cols >= 72))
 		col = grid_print(g, 2, 0, GRID_PLAIN, "PSI mem some %.1f %%  full %.1f %%    ",
 				 s->memory.some, s->memory.full < 0 ? 0 : s->memory.full);
 	if (most)
@@ -147,7 +159,8 @@ static void draw_detail_title(struct grid *g, int row, const struct system_proce
 	char title[700];
 	const char *limit = "";
 	if (!c)
-		snprintf(title, sizeof title, "%s: %d processes", p->command, (int)p->pid);
+		snprintf(title, sizeof title, "%s: %d process%s", p->command, (int)p->pid,
+			 p->pid == 1 ? "" : "es");
 	else {
 		if (c->limits.group_max != SOURCE_UNKNOWN)
 			limit = words_print(" %s of %s", words_size(c->limits.group_now),
@@ -200,12 +213,15 @@ static void draw_figures(struct grid *g, int row, const struct system_process *p
 		   f->source == SOURCE_SMAPS ? "smaps" : "smaps_rollup");
 }
 
-static void draw_history(struct grid *g, int row, struct system *s, struct system_process *p)
+static void draw_history(struct grid *g, int row, int height, struct system *s,
+			 struct system_process *p)
 {
-	unsigned values[24];
-	size_t n = history_values(&p->history, values, 24);
-	int col = 1 + grid_print(g, row, 1, GRID_PLAIN, "RSS  "), width = g->cols >= 80 ? 24 : 8;
-	grid_spark(g, row, col, width, GRID_ACCENT, values, n);
+	unsigned values[HISTORY_SAMPLES];
+	int col = 1 + grid_print(g, row, 1, GRID_PLAIN, "RSS  ");
+	int width = g->cols >= 120 ? g->cols / 2 : g->cols >= 80 ? 24 : 8;
+	width = width < (int)HISTORY_SAMPLES ? width : (int)HISTORY_SAMPLES;
+	size_t n = history_values(&p->history, values, (size_t)width);
+	grid_chart(g, row, height, col, width, GRID_ACCENT, values, n);
 	col += width + 2;
 	(void)system_verdict(s, p);
 	if (p->trend.kind == MS_TREND_SHORT) {
@@ -226,9 +242,11 @@ static void draw_outlook(struct grid *g, int row, const struct system_process *p
 	if (!p->ended)
 		f = limits_forecast(&c->limits, &p->trend);
 	int col = 1 + grid_put(g, row, 1, -1, GRID_BAD, limits_words(&f));
-	if (c->record[0])
-		grid_print(g, row, f.what ? col + 3 : col, GRID_DIM, "r %s record it: %s",
-			   c->may_record ? "would" : "cannot", c->record);
+	const char *record =
+		words_print("r %s record it: %s", c->may_record ? "would" : "cannot", c->record);
+	col += f.what ? 3 : 0;
+	if (c->record[0] && (!f.what || grid_width(g, record) <= g->cols - col))
+		grid_put(g, row, col, -1, GRID_DIM, record);
 }
 
 static void draw_faults(struct grid *g, int row, const struct system_process *p,
@@ -243,16 +261,16 @@ static void draw_faults(struct grid *g, int row, const struct system_process *p,
 		grid_print(g, row, col, GRID_PLAIN, "   allocator %s", c->allocator);
 }
 
-/* `c`: what was read of it alone; NULL = it is a group. */
-static void draw_detail(struct grid *g, int row, struct system *s, struct system_process *p,
-			const struct chosen *c)
+/* `c`: what was read of it alone; NULL = it is a group. `more`: rows that are free. */
+static void draw_detail(struct grid *g, int row, int more, struct system *s,
+			struct system_process *p, const struct chosen *c)
 {
 	draw_detail_title(g, row, p, c);
 	draw_figures(g, row + 1, p, c);
-	draw_history(g, row + 2, s, p);
-	draw_faults(g, row + 3, p, c);
+	draw_history(g, row + 2, 1 + more, s, p);
+	draw_faults(g, row + 3 + more, p, c);
 	if (c)
-		draw_outlook(g, row + 4, p, c);
+		draw_outlook(g, row + 4 + more, p, c);
 }
 
 int draw_system_rows(const struct rows *r)
@@ -272,9 +290,11 @@ void draw_system(struct grid *g, struct system *s, const struct rows *r, const s
 	}
 	draw_views(g, row++, r, st);
 	struct system_process *p = st->list->has ? r->v[st->list->at] : NULL;
-	if (g->rows >= DETAIL_FROM && p) {
-		end -= DETAIL;
-		draw_detail(g, end, s, p, p->group ? NULL : c);
+	int more = end - DETAIL - row - 2 - (int)(r->n < 1000 ? r->n : 1000);
+	if ((g->rows >= DETAIL_FROM || more >= 0) && p) {
+		more = more < 0 ? 0 : more < HISTORY_MORE ? more : HISTORY_MORE;
+		end -= DETAIL + more;
+		draw_detail(g, end, more, s, p, p->group ? NULL : c);
 	}
 	draw_rows(g, row, end - row, s, r, st);
 	draw_last_line(g, st);

@@ -78,6 +78,9 @@ static void draw_what(struct grid *g, const struct trace *t, const struct screen
 	if (!t->follow->caught_up && t->follow->size)
 		col += grid_print(g, 0, col, GRID_WARN, "   read %.0f %%",
 				  100 * (double)ms_recording_offset(rec) / (double)t->follow->size);
+	const char *last = strstr(quality, "   ");
+	if (last && col + grid_width(g, lag) + 3 + grid_width(g, quality) > g->cols)
+		quality[last - quality] = 0;
 	grid_print(g, 0, col, GRID_PLAIN, "%s   %s%s%s", lag, quality,
 		   t->follow->waits_for[0] ? "   then by exec: " : "",
 		   t->follow->waits_for[0] ? t->follow->waits_for : "");
@@ -95,7 +98,9 @@ static void draw_rss(struct grid *g, int row, int col, const struct trace *t)
 	unsigned values[64];
 	int width = spark_width(g);
 	size_t n = rec->samples.n, k = 0;
-	while (n && rec->samples.v[n - 1].number[MS_SAMPLE_TIME] > t->total.ns)
+	/* the last sample of a program that is over may have none */
+	while (n && (rec->samples.v[n - 1].number[MS_SAMPLE_TIME] > t->total.ns ||
+		     !ms_has(&rec->samples.v[n - 1], MS_SAMPLE_RSS)))
 		n--;
 	for (size_t i = 0; i < (size_t)width && i < n; i++)
 		values[k++] = (unsigned)(rec->samples
@@ -115,14 +120,14 @@ static void draw_memory(struct grid *g, const struct trace *t)
 	int width = spark_width(g);
 	int col = grid_print(g, 1, 0, GRID_BOLD, "Live  ");
 	col += grid_print(g, 1, col, GRID_PLAIN, "%7s ", words_size(t->total.live_bytes));
-	draw_trace_history(g, 1, col, width, t, UINT32_MAX);
+	draw_trace_history(g, 1, 1, col, width, t, UINT32_MAX);
 	col += width + (width ? 2 : 1);
 	/* from a checkpoint on nobody knows what was before */
 	if (!t->partial)
 		col += grid_print(g, 1, col, GRID_PLAIN, "peak %s at %s   ",
 				  words_size(t->total.peak_bytes),
 				  ms_format_duration(when, t->total.peak_ns));
-	draw_rss(g, 1, col > 50 ? col : 50, t);
+	draw_rss(g, 1, col > 50 || g->cols < 64 ? col : 50, t);
 }
 
 /* Allocations over time, up to now. */
@@ -160,16 +165,16 @@ static void draw_rates(struct grid *g, const struct trace *t)
 	bool wide = g->cols >= 98;
 	const char *gap = wide ? "   " : "  ";
 	col += grid_print(g, 2, col, GRID_BOLD, "%sFree ", gap);
-	col += grid_print(g, 2, col, GRID_PLAIN, "%s/s%s%s %s/s%s", words_count(r->frees), gap,
-			  words_count(r->events), wide ? "events" : "ev",
-			  r->average ? " on average" : "");
-	char other[64];
-	if (t->total.rss == UINT64_MAX || t->total.rss <= t->total.live_bytes)
-		return;
-	snprintf(other, sizeof other, "%snot heap %s", gap,
-		 words_size(t->total.rss - t->total.live_bytes));
-	if (grid_width(g, other) <= g->cols - col)
-		grid_put(g, 2, col, -1, GRID_PLAIN, other);
+	col += grid_print(g, 2, col, GRID_PLAIN, "%s/s", words_count(r->frees));
+	const char *const parts[] = {
+		words_print("%s%s %s/s", gap, words_count(r->events), wide ? "events" : "ev"),
+		r->average ? " on average" : "",
+		t->total.rss != UINT64_MAX && t->total.rss > t->total.live_bytes
+			? words_print("%snot heap %s", gap,
+				      words_size(t->total.rss - t->total.live_bytes))
+			: ""};
+	for (int i = 0; i < 3 && grid_width(g, parts[i]) <= g->cols - col; i++)
+		col += grid_put(g, 2, col, -1, GRID_PLAIN, parts[i]);
 }
 
 const char *draw_trace_flags(const struct grid *g, const struct trace *t,
@@ -204,12 +209,15 @@ static void draw_views(struct grid *g, int row, const struct trace *t,
 	size_t rows = t->view == TRACE_THREADS ? t->thread_rows
 		      : t->view == TRACE_SITES ? t->rows
 					       : t->rows + t->hidden;
+	const char *right = words_print("%s%s%s", flags, filter, base),
+		   *many = words_print("%s %s%s", ms_format_count(count, rows),
+				       t->view == TRACE_THREADS ? "thread" : "site",
+				       rows == 1 ? "" : "s");
+	bool fits =
+		grid_width(g, right) + grid_width(g, sort) + grid_width(g, many) < g->cols - col;
 	if (col < g->cols)
 		grid_put_right(g, row, col, g->cols - col, GRID_PLAIN,
-			       words_print("%s%s%s%s%s %s%s", flags, filter, base, sort,
-					   ms_format_count(count, rows),
-					   t->view == TRACE_THREADS ? "thread" : "site",
-					   rows == 1 ? "" : "s"));
+			       words_print("%s%s%s", right, fits ? sort : "", many));
 }
 
 /* ---- the table of sites ---- */
@@ -222,8 +230,8 @@ void draw_trace_mark(struct grid *g, int row, const struct screen_state *st, uin
 	grid_select(g, row);
 }
 
-void draw_trace_history(struct grid *g, int row, int col, int width, const struct trace *t,
-			uint32_t site)
+void draw_trace_history(struct grid *g, int row, int height, int col, int width,
+			const struct trace *t, uint32_t site)
 {
 	const struct ms_growth *h = t->shown->replay.growth;
 	const float *v = ms_growth_samples(h, site);
@@ -243,7 +251,7 @@ void draw_trace_history(struct grid *g, int row, int col, int width, const struc
 	uint64_t now = site == UINT32_MAX ? t->total.live_bytes : t->sites[site].sum.live_bytes;
 	if (n && now / 1024 > values[n - 1])
 		values[n - 1] = (unsigned)(now / 1024);
-	grid_spark(g, row, col, width, GRID_ACCENT, values, n);
+	grid_chart(g, row, height, col, width, GRID_ACCENT, values, n);
 }
 
 static void draw_number(struct grid *g, int row, int col, int width, const struct trace *t,
@@ -309,7 +317,7 @@ static void draw_site_row(struct grid *g, int row, struct trace *t, size_t at,
 	for (size_t i = 0; i < p->set.n; i++) {
 		int col = p->at[i], width = p->width[i], id = p->set.v[i];
 		if (id == SITE_HISTORY)
-			draw_trace_history(g, row, col, width, t, t->order[at]);
+			draw_trace_history(g, row, 1, col, width, t, t->order[at]);
 		else if (id == SITE_VERDICT) {
 			const char *word = trace_verdict(t, s);
 			grid_put(g, row, col, width, verdict_style(word), word);

@@ -13,31 +13,28 @@
 #define GLIMPSE_FRAMES 4 /* on a screen of up to GLIMPSE_MORE rows; and as many of its bars */
 #define GLIMPSE_MORE 40
 #define THREAD_LABEL 15
+#define HISTORY_MORE 9 /* rows that it may have where they are free */
 
 /* ---- the stack ---- */
 
+/* Where frames are folded, those of the runtime that follow each other are one row, which has the
+ * name of the one that your code called, or that called it. */
 struct frames {
 	struct grid *g;
 	const struct screen_state *st; /* NULL: nothing is selected */
 	int row, end;
 	size_t number, top;
+	bool fold, outer; /* outer: your code was there */
+	struct trace_frame runtime;
+	size_t named, folded; /* which one that is, and how many */
 };
 
-static bool draw_frame(void *arg, const struct trace_frame *f)
+static void put_frame(struct frames *x, size_t number, const struct trace_frame *f,
+		      const char *place)
 {
-	struct frames *x = arg;
 	struct grid *g = x->g;
-	char name[512], place[300];
-	size_t number = x->number++;
-	if (number < x->top)
-		return true;
-	if (x->row >= x->end)
-		return false;
+	char name[512];
 	trace_frame_name(f, name, sizeof name);
-	if (f->path && f->line)
-		snprintf(place, sizeof place, "%.250s:%u", f->path, f->line);
-	else
-		trace_frame_place(f, place, sizeof place);
 	enum grid_style style = f->runtime ? GRID_DIM : GRID_PLAIN;
 	grid_print(g, x->row, 1, GRID_DIM, "%3zu", number);
 	int right = grid_width(g, place) + (f->inlined ? 10 : 0);
@@ -50,7 +47,58 @@ static bool draw_frame(void *arg, const struct trace_frame *f)
 	if (x->st)
 		draw_trace_mark(g, x->row, x->st, number);
 	x->row++;
+}
+
+static void put_place(struct frames *x, size_t number, const struct trace_frame *f)
+{
+	char place[300];
+	if (f->path && f->line)
+		snprintf(place, sizeof place, "%.250s:%u", f->path, f->line);
+	else
+		trace_frame_place(f, place, sizeof place);
+	put_frame(x, number, f, place);
+}
+
+static void put_folded(struct frames *x)
+{
+	struct trace_frame f = x->runtime;
+	size_t n = x->folded;
+	x->folded = 0;
+	if (!n || x->row >= x->end)
+		return;
+	f.inlined &= n == 1;
+	if (n == 1)
+		put_place(x, x->named, &f);
+	else
+		put_frame(x, x->named, &f, words_print("and %zu more of the runtime", n - 1));
+}
+
+static bool draw_frame(void *arg, const struct trace_frame *f)
+{
+	struct frames *x = arg;
+	size_t number = x->number++;
+	if (number < x->top)
+		return true;
+	if (x->fold && f->runtime && !f->note) {
+		if (!x->outer || !x->folded) {
+			x->runtime = *f;
+			x->named = number;
+		}
+		x->folded++;
+		return true;
+	}
+	put_folded(x);
+	x->outer = true;
+	if (x->row >= x->end)
+		return false;
+	put_place(x, number, f);
 	return true;
+}
+
+static void draw_frames(struct frames *x, const struct trace *t, uint32_t node)
+{
+	trace_each_frame(t, node, draw_frame, x);
+	put_folded(x);
 }
 
 /* ---- bars ---- */
@@ -198,17 +246,26 @@ static int count_of(const uint64_t *parts, unsigned n)
 	return count ? count + 1 : 0;
 }
 
-/* Rows that they need, with titles, when they stand side by side. */
-static int box_rows(const struct grid *g, const struct trace *t)
+/* Rows that they need, with titles, when they stand side by side; without `all` threads are left out
+ * where they do not. */
+static int box_rows(const struct grid *g, const struct trace *t, bool all)
 {
 	const struct site_detail *d = &t->detail;
 	int sizes = count_of(d->size_calls, MS_SIZE_CLASSES),
 	    ages = count_of(d->age_blocks, MS_AGES) + count_of(d->lived, MS_AGES),
 	    threads = 1 + (d->thread_count < 8 ? (int)d->thread_count : 9);
 	if (g->cols < 66)
-		return sizes + ages;
+		return sizes + ages + (all ? threads : 0);
+	ages += all && g->cols < 100 ? threads : 0;
 	threads = g->cols >= 100 ? threads : 0;
 	return sizes > ages ? sizes > threads ? sizes : threads : ages > threads ? ages : threads;
+}
+
+/* Is there a history to be seen? */
+static bool moves(const struct trace *t, struct trace_site *s)
+{
+	struct ms_trend trend = trace_trend(t, s);
+	return trend.low < 0 || trend.high > 0;
 }
 
 /* ---- beneath the table ---- */
@@ -236,11 +293,21 @@ void draw_trace_glimpse(struct grid *g, int row, int end, struct trace *t, uint3
 		grid_put_right(g, row, g->cols - 40, 38, GRID_DIM, hint);
 	row++;
 	/* of what there is room for the stack has half, and what the bars leave */
-	int bars = box_rows(g, t), frames = end - row - bars, half = (end - row) / 2;
+	int bars = box_rows(g, t, false), frames = end - row - bars, half = (end - row) / 2;
 	int least = glimpse_frames(g->rows) > half ? glimpse_frames(g->rows) : half;
-	struct frames x = {.g = g, .row = row, .end = row + (frames > least ? frames : least)};
-	trace_each_frame(t, node, draw_frame, &x);
+	struct frames x = {.g = g,
+			   .row = row,
+			   .end = row + (frames > least ? frames : least),
+			   .fold = !t->full_names};
+	draw_frames(&x, t, node);
 	draw_boxes(g, x.row, end, t);
+	row = x.row + box_rows(g, t, true) + 1;
+	struct trace_site *s = trace_find(t, node);
+	if (!s || t->partial || end - row < 3 || !moves(t, s))
+		return;
+	grid_put(g, row++, 1, -1, GRID_BOLD, "live bytes since the start");
+	draw_trace_history(g, row, end - row < HISTORY_MORE ? end - row : HISTORY_MORE, 1,
+			   g->cols - 2, t, (uint32_t)(s - t->sites));
 }
 
 /* ---- the whole screen ---- */
@@ -249,8 +316,9 @@ static void draw_figures(struct grid *g, int row, struct trace *t, struct trace_
 {
 	const struct trace_sum *x = &s->sum;
 	const struct site_detail *detail = &t->detail;
-	int col = grid_print(g, row, 1, GRID_PLAIN, "live %s in %s blocks   ",
-			     words_size(x->live_bytes), words_count((double)x->live_blocks));
+	int col = grid_print(g, row, 1, GRID_PLAIN, "live %s in %s block%s   ",
+			     words_size(x->live_bytes), words_count((double)x->live_blocks),
+			     x->live_blocks == 1 ? "" : "s");
 	if (t->has_base)
 		col += grid_print(g, row, 1 + col, GRID_PLAIN, "%s since the baseline   ",
 				  words_change(trace_since_base(t, s)));
@@ -258,8 +326,8 @@ static void draw_figures(struct grid *g, int row, struct trace *t, struct trace_
 		return;
 	/* as many whole figures as there is room for */
 	const char *const parts[] = {
-		words_print("allocated %s in %s calls", words_size(x->bytes),
-			    words_count((double)x->allocations)),
+		words_print("allocated %s in %s call%s", words_size(x->bytes),
+			    words_count((double)x->allocations), x->allocations == 1 ? "" : "s"),
 		words_print(", %.0f %% temporary",
 			    x->allocations ? 100 * (double)x->temporary / (double)x->allocations
 					   : 0),
@@ -269,11 +337,11 @@ static void draw_figures(struct grid *g, int row, struct trace *t, struct trace_
 		col += grid_put(g, row, 1 + col, -1, GRID_PLAIN, parts[i]);
 }
 
-static void draw_trend(struct grid *g, int row, struct trace *t, struct trace_site *s)
+static void draw_trend(struct grid *g, int row, int height, struct trace *t, struct trace_site *s)
 {
 	int width = g->cols >= 120 ? 48 : g->cols >= 100 ? 30 : g->cols >= 60 ? 16 : 8;
 	const char *word = trace_verdict(t, s);
-	draw_trace_history(g, row, 1, width, t, (uint32_t)(s - t->sites));
+	draw_trace_history(g, row, height, 1, width, t, (uint32_t)(s - t->sites));
 	int col = 1 + width + 2;
 	if (t->partial)
 		grid_put(g, row, 1, -1, GRID_DIM,
@@ -286,8 +354,12 @@ static void draw_trend(struct grid *g, int row, struct trace *t, struct trace_si
 				  words_change(s->trend.trend.low * 60),
 				  words_change(s->trend.trend.high * 60));
 		if (s->trend.trend.kind == MS_TREND_GROWING)
-			grid_print(g, row, col, GRID_PLAIN, ", confidence %.2f",
-				   s->trend.trend.confidence);
+			col += grid_print(g, row, col, GRID_PLAIN, ", confidence %.2f",
+					  s->trend.trend.confidence);
+		if (s->trend.trend.teardown > 0)
+			grid_print(g, row, col, GRID_DIM,
+				   ", until %s, where freeing at exit begins",
+				   words_time(s->trend.trend.teardown));
 	}
 }
 
@@ -302,16 +374,23 @@ void draw_trace_site(struct grid *g, int row, int end, struct trace *t,
 	trace_frame_name(&n.user, name + flags, sizeof name - (size_t)flags);
 	grid_rule(g, row++, name);
 	if (s) {
+		/* what the stack and the bars leave is for the history */
+		int more = end - row - 2 - (int)trace_frame_count(t, node) - box_rows(g, t, true);
+		int height = 1 + (more < 0 || !moves(t, s) ? 0
+				  : more < HISTORY_MORE    ? more
+							   : HISTORY_MORE);
 		draw_figures(g, row++, t, s);
-		draw_trend(g, row++, t, s);
+		draw_trend(g, row, height, t, s);
+		row += height;
 	} else {
 		grid_put(g, row++, 1, -1, GRID_DIM, "nothing was allocated here then");
 	}
-	int room = end - row, boxes = room / 2 < 10 ? room / 2 : 10;
+	int room = end - row, boxes = box_rows(g, t, true);
+	boxes = boxes < room / 2 ? boxes : room / 2;
 	struct frames x = {.g = g, .st = st, .row = row, .end = end - boxes};
 	st->list->row = row;
 	x.top = list_view(st->list, x.end > row ? (size_t)(x.end - row) : 0);
-	trace_each_frame(t, node, draw_frame, &x);
+	draw_frames(&x, t, node);
 	if (s)
-		draw_boxes(g, end - boxes, end, t);
+		draw_boxes(g, x.row + (x.row + boxes < end), end, t);
 }

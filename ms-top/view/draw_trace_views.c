@@ -139,26 +139,6 @@ static int column_of(const struct chart *c, uint64_t ns)
 	return col < c->width ? col : c->width - 1;
 }
 
-/* A bar from the bottom, in eighths of a row. */
-static void draw_column(const struct chart *c, int col, double value, enum grid_style style)
-{
-	static const char *const eighths[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-	double rows = c->most > 0 ? value / c->most * c->height : 0;
-	for (int i = 0; i < c->height; i++) {
-		double part = rows - i;
-		int level = part >= 1 ? 8 : part <= 0 ? 0 : (int)(part * 8);
-		if (level == 0 && i == 0 && value > 0)
-			level = 1;
-		if (!level)
-			return;
-		grid_put(c->g, c->top + c->height - 1 - i, c->left + col, 1, style,
-			 c->g->ascii ? (level > 4   ? "#"
-					: level > 1 ? "="
-						    : "_")
-				     : eighths[level]);
-	}
-}
-
 /* Most live bytes of the time that a column stands for. */
 static double most_of(const struct ms_replay *r, const struct chart *c, int col, uint64_t tick_ns)
 {
@@ -219,11 +199,15 @@ void draw_trace_timeline(struct grid *g, int row, int end, struct trace *t)
 		return;
 	int peak = column_of(&c, r->peak_tick * rec->head->tick_ns),
 	    here = column_of(&c, t->total.ns);
-	for (int col = 0; col < c.width; col++)
-		draw_column(&c, col, most_of(r, &c, col, rec->head->tick_ns),
-			    t->in_past && col == here ? GRID_BAD
-			    : col == peak             ? GRID_WARN
-						      : GRID_ACCENT);
+	for (int col = 0; col < c.width; col++) {
+		double most = most_of(r, &c, col, rec->head->tick_ns);
+		if (most > 0)
+			grid_column(g, c.top, c.height, c.left + col,
+				    t->in_past && col == here ? GRID_BAD
+				    : col == peak             ? GRID_WARN
+							      : GRID_ACCENT,
+				    most / c.most);
+	}
 	snprintf(text, sizeof text, "%s peak %s at %s", g->ascii ? "v" : "▼",
 		 words_size(r->peak_bytes),
 		 ms_format_duration(when, r->peak_tick * rec->head->tick_ns));

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT
+ * Frames as JSON, added to a file line by line.
+ */
+#include "log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "json.h"
+#include "libcommon/base/err.h"
+#include "libcommon/base/io.h"
+
+/* Nothing but what an earlier log may begin with is added to: a trace would be damaged by it. */
+static int check(int fd, const char *path, struct ms_err *err)
+{
+	static const char begin[] = "{\"format\":\"memscope-top\"";
+	char head[sizeof begin - 1], last = '\n';
+	struct stat st;
+	if (fstat(fd, &st) != 0)
+		return ms_err_sys(err, "cannot read '%s'", path);
+	if (!S_ISREG(st.st_mode))
+		return ms_err_set(err, "cannot log to '%s': not a file; --json writes to a pipe",
+				  path);
+	if (!st.st_size)
+		return 0;
+	if (pread(fd, head, sizeof head, 0) != (ssize_t)sizeof head ||
+	    memcmp(head, begin, sizeof head) != 0)
+		return ms_err_set(err, "cannot log to '%s': it has something else in it", path);
+	/* a machine that went down in the midst of a line: the next one begins on its own */
+	if (pread(fd, &last, 1, st.st_size - 1) == 1 && last != '\n' &&
+	    ms_write_all(fd, "\n", 1) != 0)
+		return ms_err_sys(err, "cannot write '%s'", path);
+	return 0;
+}
+
+int log_open(struct log *l, const char *path, struct ms_err *err)
+{
+	*l = (struct log){.path = path, .fd = -1};
+	if (!path)
+		return 0;
+	/* not to wait for the other end of a pipe */
+	l->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
+	if (l->fd < 0)
+		return ms_err_sys(err, "cannot open '%s'", path);
+	return check(l->fd, path, err);
+}
+
+int log_add(struct log *l, const struct json_line *line, struct ms_err *err)
+{
+	struct stat st;
+	size_t done = 0;
+	ssize_t n;
+	do {
+		n = write(l->fd, line->v + done, line->n - done);
+		done += n > 0 ? (size_t)n : 0;
+	} while (done < line->n && (n > 0 || errno == EINTR));
+	int why = errno;
+	if (done == line->n) {
+		l->failed = false;
+		return 0;
+	}
+	/* what is there of the line goes again, unless another one has added to the file, too */
+	if (done && fstat(l->fd, &st) == 0 && lseek(l->fd, 0, SEEK_CUR) == st.st_size &&
+	    ftruncate(l->fd, st.st_size - (off_t)done) != 0)
+		why = errno;
+	if (l->failed)
+		return 0;
+	l->failed = true;
+	return ms_err_set(err, "cannot write to '%s': %s; it is tried again each time", l->path,
+			  strerror(why));
+}
+
+void log_close(struct log *l)
+{
+	ms_close(l->fd);
+	l->fd = -1;
+}
