@@ -33,6 +33,7 @@ static int open_trace(struct app *a, const struct options *o, struct ms_err *err
 	a->trace->full_names = o->full_names;
 	a->trace->sort = (enum site_column)o->site_sort;
 	a->trace->reverse = o->reverse;
+	a->trace->sort_open = o->sort_open && !o->json;
 	a->trace->ties_by_peak = !o->json;
 	pattern_set(&a->trace->filter, o->filter);
 	return 0;

@@ -118,6 +118,7 @@ static void sort_by(struct app *a, int step)
 	for (size_t i = 0; i < all.n; i++)
 		if (all.v[i] != SITE_NAME && all.v[i] != SITE_HISTORY)
 			all.v[n++] = all.v[i];
+	t->sort_open = false;
 	t->sort = (enum site_column)app_next(all.v, n, (int)t->sort, step);
 	again(a);
 }
@@ -128,6 +129,7 @@ static void sort_clicked(struct app *a, int column)
 	if (column == SITE_NAME || column == SITE_HISTORY)
 		return;
 	t->reverse = t->sort == (enum site_column)column && !t->reverse;
+	t->sort_open = false;
 	t->sort = (enum site_column)column;
 	again(a);
 }

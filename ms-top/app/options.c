@@ -44,6 +44,7 @@ static int check(struct options *o, struct ms_err *err)
 	if (o->pid && (o->filter[0] || o->sort_text))
 		return ms_err_set(err, "'%s' is for lists of processes and traces",
 				  o->filter[0] ? "--filter" : "--sort");
+	o->sort_open = !o->sort_text;
 	return o->sort_text ? take_sort(o, err) : 0;
 }
 

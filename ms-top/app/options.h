@@ -24,7 +24,8 @@ struct options {
 	const char *log;   /* the same */
 	struct column_set columns;
 	enum column_id sort;
-	int site_sort; /* of a trace: enum site_column */
+	int site_sort;  /* of a trace: enum site_column */
+	bool sort_open; /* nobody chose one */
 	bool reverse;
 	const char *sort_text; /* --sort */
 	struct ms_wrappers wrappers;

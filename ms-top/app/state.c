@@ -115,6 +115,7 @@ void state_load(struct options *o)
 		 : o->trace               ? site_column_find(name, &err)
 					  : column_find(name, strlen(name), &err);
 	if (id >= 0) {
+		o->sort_open = false;
 		o->reverse = sort[0] == '-';
 		if (o->trace)
 			o->site_sort = id;
@@ -136,7 +137,8 @@ void state_save(const struct app *a, const struct options *o)
 	struct state s;
 	const struct trace *t = o->trace ? a->trace : NULL;
 	bool sort = !o->trace && (a->rows.sort != o->sort || a->rows.reverse != o->reverse),
-	     sites = t && ((int)t->sort != o->site_sort || t->reverse != o->reverse),
+	     sites = t && ((int)t->sort != o->site_sort || t->reverse != o->reverse) &&
+		     !(o->sort_open && t->sort == SITE_VERDICT && !t->reverse),
 	     shown = !same_columns(&a->columns, &o->columns);
 	if (!sort && !sites && !shown)
 		return;

@@ -340,10 +340,13 @@ static bool nothing_new(struct trace *t)
 			  *then = &t->seen;
 	bool same = now.rec == then->rec && now.position == then->position &&
 		    now.verdicts == then->verdicts && now.answers == then->answers &&
-		    now.state == then->state && t->sort != SITE_RATE && t->sort != SITE_VERDICT;
+		    now.state == then->state;
 	now.times = same ? then->times + 1 : 0;
 	*then = now;
-	return now.times > 2;
+	/* trends that rows are sorted by are made in turn, and go on while a recording does */
+	bool trends = t->sort == SITE_RATE || t->sort == SITE_VERDICT,
+	     made = now.state != MS_TRACE_GROWING && now.times * TRACE_TRENDS > t->site_count;
+	return now.times > 2 && (!trends || made);
 }
 
 /* ---- trends ---- */
@@ -393,6 +396,17 @@ static void look_ahead(struct trace *t)
 	close(folder);
 }
 
+/* Once, when all that was there was read: what goes on then keeps the order of its beginning. */
+static void choose_sort(struct trace *t)
+{
+	if (!t->sort_open || !t->follow->caught_up)
+		return;
+	t->sort_open = false;
+	for (size_t i = 0; i < t->site_count && trace_has_peak(t); i++)
+		if (t->sites[i].scan == MS_VERDICT_IS_DIRECT + 1)
+			t->sort = SITE_VERDICT;
+}
+
 /* ---- all of it ---- */
 
 void trace_look(struct trace *t)
@@ -414,6 +428,7 @@ void trace_look(struct trace *t)
 	if (!same)
 		sum_up(t);
 	total_up(t);
+	choose_sort(t);
 	if (!same) {
 		rate_up(t);
 		trace_rows(t);

@@ -169,6 +169,7 @@ struct trace {
 	bool full_names;   /* of functions, and no frame is folded */
 	enum site_column sort;
 	bool reverse;
+	bool sort_open; /* nobody chose it: of a recording that is over, what is lost comes first */
 	struct pattern filter;
 	uint32_t *order; /* sites in view */
 	uint64_t *ids;
@@ -237,6 +238,8 @@ void trace_point(const struct trace *t, char *text, size_t room);
 const char *trace_state(const struct trace *t, bool *trouble);
 
 /* ---- trace_rows.c ---- */
+
+#define TRACE_TRENDS 200u /* looked at in turn, when rows are sorted by them */
 
 void trace_rows(struct trace *t);
 /* The column of that title which rows can be sorted by. -1 with `err` set. */

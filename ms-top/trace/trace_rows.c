@@ -9,8 +9,6 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 
-#define TRENDS 200u /* looked at in turn, when rows are sorted by them */
-
 const struct column site_columns[SITE_COLUMNS] = {
 	[SITE_LIVE] = {"LIVE", "bytes that are live", 7, true, false, 100},
 	[SITE_PEAK] = {"PEAK", "bytes that were live at the peak", 7, true, false, 90},
@@ -74,7 +72,7 @@ static double key_of(const struct trace *t, const struct trace_site *s)
 	case SITE_TEMPORARY:
 		return x->allocations ? (double)x->temporary / (double)x->allocations : 0;
 	case SITE_VERDICT:
-		return (s->scan ? 10 - s->scan : 0) +
+		return (s->scan ? 20 - 2 * s->scan : 0) +
 		       (s->trend.trend.kind == MS_TREND_GROWING ? s->trend.trend.confidence : 0);
 	default:
 		return (double)x->live_bytes;
@@ -113,7 +111,7 @@ static void renew_trends(struct trace *t)
 {
 	if (t->sort != SITE_RATE && t->sort != SITE_VERDICT)
 		return;
-	for (size_t i = 0; i < TRENDS && i < t->site_count; i++) {
+	for (size_t i = 0; i < TRACE_TRENDS && i < t->site_count; i++) {
 		t->trend_turn = (t->trend_turn + 1) % t->site_count;
 		trace_trend(t, &t->sites[t->trend_turn]);
 	}

@@ -127,5 +127,32 @@ keys q
 ends 0
 refused "'--full-names' is for traces" --full-names
 
+# ---- of a recording that is over what is lost comes first ----
+cat >loses.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+static void *volatile kept, *volatile lost;
+static void __attribute__((noinline)) keep(void) { kept = malloc(100000); }
+static void __attribute__((noinline)) lose(void) { lost = malloc(1000); lost = NULL; }
+/* what is left on the stack may look like a pointer */
+static void __attribute__((noinline)) clear(void)
+{
+	char room[4096];
+	memset(room, 0, sizeof room);
+	__asm__ volatile("" : : "r"(room) : "memory");
+}
+int main(void) { keep(); lose(); clear(); return 0; }
+END
+gcc -g -O1 -fno-builtin -o loses loses.c || fail gcc
+"$BIN/ms-record" -q -o loses.trace ./loses || fail "recorder: status $?"
+order() { COLUMNS=100 timeout 60 "$T" -b -n 1 "$@" loses.trace | grep -oE ' (keep|lose) loses' | tr -d '\n'; }
+[ "$(order)" = ' lose loses keep loses' ] || fail "order: $(order)"
+[ "$(order --sort live)" = ' keep loses lose loses' ] || fail "--sort live: $(order --sort live)"
+start 100 20 loses.trace
+sees ' sort VERDICT +[0-9]+ sites$'
+sees '^> +1000 .* unreachable +lose loses\.c:5'
+keys q
+ends 0
+
 [ $failures = 0 ] && echo ok
 exit $((failures != 0))
