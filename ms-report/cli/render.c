@@ -226,7 +226,7 @@ static void markdown_view(struct page *p, const struct options *opt, enum view v
 		markdown_first(p, o, limit);
 	} else if (v == VIEW_RESIDENT) {
 		markdown_resident(p, o, limit);
-		} else if (v == VIEW_SITE || v == VIEW_TREE || v == VIEW_ANNOTATE) {
+	} else if (v == VIEW_SITE || v == VIEW_TREE || v == VIEW_ANNOTATE) {
 		struct out text = {0};
 		struct page plain = *p;
 		plain.style.color = false;
