@@ -34,6 +34,8 @@ static int put_moments(struct ms_fill *w)
 	struct ms_insert in = ms_insert(w->f->db, "resident", w->f->err);
 	for (size_t i = 0; i < w->t->moments.n; i++) {
 		const struct ms_fields *h = &w->t->moments.v[i];
+		if (h->number[MS_RESIDENT_TIME] > w->p->to_ns)
+			continue;
 		ms_put(&in, ms_int("process", w->p->id),
 		       ms_int("moment", h->number[MS_RESIDENT_MOMENT]),
 		       ms_text("label", h->text[MS_RESIDENT_LABEL]),

@@ -207,7 +207,7 @@ static bool add_resident(struct ms_recording *t, struct ms_record rec)
 	const struct ms_row *last = t->resident.n ? &t->resident.v[t->resident.n - 1] : NULL;
 	uint64_t moment = row.number[MS_RESIDENT_MOMENT];
 	if (ms_has(&row, MS_RESIDENT_LABEL)) {
-		if (!moment || t->moments.n == MOMENTS_MAX ||
+		if (!moment || moment > INT64_MAX || t->moments.n == MOMENTS_MAX ||
 		    (head && moment <= head->number[MS_RESIDENT_MOMENT]))
 			return false;
 		struct ms_fields *f = MS_PUSH(&t->moments);
@@ -218,7 +218,9 @@ static bool add_resident(struct ms_recording *t, struct ms_record rec)
 	bool file = ms_has(&row, MS_RESIDENT_FILE), stack = ms_has(&row, MS_RESIDENT_STACK);
 	bool first = !last || last->number[MS_RESIDENT_MOMENT] < moment;
 	if (!head || moment != head->number[MS_RESIDENT_MOMENT] || file == stack ||
-	    (stack && !first && row.number[MS_RESIDENT_STACK] <= last->number[MS_RESIDENT_STACK]))
+	    (stack && !first &&
+	     (ms_has(last, MS_RESIDENT_FILE) ||
+	      row.number[MS_RESIDENT_STACK] <= last->number[MS_RESIDENT_STACK])))
 		return false;
 	*MS_PUSH(&t->resident) = row;
 	return true;

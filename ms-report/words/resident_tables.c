@@ -34,6 +34,7 @@ static const struct {
 struct facts {
 	uint64_t part[PARTS];
 	uint64_t rss, swap, untouched, pinned, trim, arenas, arena_free, gaps, wide, peak;
+	uint64_t processes;
 	const char *label, *allocator;
 };
 
@@ -46,7 +47,8 @@ static struct facts find(struct model *m)
 		     " sum(free_bytes), sum(other_bytes), sum(stack_bytes), sum(file_bytes),"
 		     " sum(recorder_bytes), sum(rss_bytes), sum(swap_bytes), sum(untouched_bytes),"
 		     " sum(pinned_bytes), sum(trim_bytes), sum(arenas), sum(arena_free_bytes),"
-		     " sum(gap_bytes), max(wide), sum(p.peak_bytes), min(label), min(p.allocator)"
+		     " sum(gap_bytes), max(wide), sum(p.peak_bytes), min(label), min(p.allocator),"
+		     " count(*)"
 		     " FROM now JOIN process p ON p.id = process",
 		m->at_label, m->at_label);
 	uint64_t *const more[] = {&f.rss,    &f.swap,       &f.untouched, &f.pinned, &f.trim,
@@ -59,6 +61,7 @@ static struct facts find(struct model *m)
 		const void *label = sqlite3_column_text(q, PARTS + 10),
 			   *allocator = sqlite3_column_text(q, PARTS + 11);
 		f.label = label ? SAY("%s", (const char *)label) : NULL;
+		f.processes = figure_in(q, PARTS + 12);
 		f.allocator = allocator ? SAY("%s", (const char *)allocator) : "the allocator";
 	}
 	return f;
@@ -226,7 +229,8 @@ const char *resident_answer(struct model *m)
 	for (int i = 0; i < PARTS; i++)
 		if (figure_or_0(f.part[i]) > f.part[largest])
 			largest = (enum part)i;
-	return SAY("RSS %s (%s): the largest part, %s (%s), is %s: %s", say_size(m, f.rss),
+	return SAY("RSS %s (%s%s): the largest part, %s (%s), is %s: %s", say_size(m, f.rss),
+		   f.processes > 1 ? SAY("%s, ", say_things(m, f.processes, "process")) : "",
 		   name_clean(&m->arena, f.label, false), say_size(m, f.part[largest]),
 		   say_share(m, f.part[largest], f.rss),
 		   largest == FREE && figure_some(f.wide)
@@ -280,7 +284,7 @@ static struct table part_table(struct model *m, const struct facts *f)
 	part_row(m, &t, "never touched", 0, NULL, f->untouched, "of live blocks: not resident");
 	part_row(m, &t, "swapped out", 0, NULL, f->swap, "of all mappings: not resident");
 	part_row(m, &t, "RSS", f->rss, say_share(m, sum, f->rss), 0,
-		 "as the kernel says, and how much of it the parts have")
+		 "of which the parts have so much")
 		->kind = ROW_TOTAL;
 	return t;
 }

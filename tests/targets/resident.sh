@@ -83,3 +83,6 @@ grep -qx 'ms-record: --resident does not go together with --sample: it needs all
 # One that is killed is said to be.
 ms-record -q --resident -o killed.trace "$program" leak die >/dev/null || :
 ms-report --resident killed.trace | grep -qx 'n/a (killed, or gone without exit())'
+# Before it was taken, and of several processes at once.
+ms-snap --to 1ms leak.trace | ms-report --resident | grep -q '^n/a' || fail "known before it was"
+ms-report --resident leak.trace large.trace | head -n 1 | grep -q '^RSS 7[0-9.]* MiB (2 processes, end): ' || fail "not of both"
