@@ -328,10 +328,10 @@ static void print_cost(const struct image *m)
 	const struct stats *t = &m->stats;
 	if (!m->file)
 		return;
-	char scan[MS_UNIT_BUF + 48] = "";
+	char scan[MS_UNIT_BUF + 64] = "";
 	if (m->scan.pause_ns)
-		snprintf(scan, sizeof scan, "; leak scan stopped the exit for %s",
-			 DURATION(m->scan.pause_ns));
+		snprintf(scan, sizeof scan, "; %s stopped the exit for %s",
+			 m->scan.state ? "leak scan" : "--resident", DURATION(m->scan.pause_ns));
 	if (t->waited_ns)
 		line("cost", "threads waited %s in all (longest %s)%s", DURATION(t->waited_ns),
 		     DURATION(t->waited_max_ns), scan);

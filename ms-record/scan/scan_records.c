@@ -233,6 +233,8 @@ void scan_put_result(struct work *w)
 	resident_solve(w);
 	pthread_mutex_lock(&w->s->lock);
 	q->ended |= w->request.asker == SCAN_BY_END;
+	if (w->unjudged && w->request.asker == SCAN_BY_END)
+		q->result.pause_ns = head.pause_ns;
 	if (!w->unjudged) {
 		q->result.unreachable_blocks = q->result.unreachable_bytes = 0;
 		head.scan = ++q->scans;

@@ -34,7 +34,7 @@ static const struct {
 struct facts {
 	uint64_t part[PARTS];
 	uint64_t rss, swap, untouched, pinned, trim, arenas, arena_free, gaps, wide, peak;
-	uint64_t processes;
+	uint64_t processes, pause_ns;
 	const char *label, *allocator;
 };
 
@@ -48,7 +48,7 @@ static struct facts find(struct model *m)
 		     " sum(recorder_bytes), sum(rss_bytes), sum(swap_bytes), sum(untouched_bytes),"
 		     " sum(pinned_bytes), sum(trim_bytes), sum(arenas), sum(arena_free_bytes),"
 		     " sum(gap_bytes), max(wide), sum(p.peak_bytes), min(label), min(p.allocator),"
-		     " count(*)"
+		     " count(*), max(pause_ns)"
 		     " FROM now JOIN process p ON p.id = process",
 		m->at_label, m->at_label);
 	uint64_t *const more[] = {&f.rss,    &f.swap,       &f.untouched, &f.pinned, &f.trim,
@@ -62,6 +62,7 @@ static struct facts find(struct model *m)
 			   *allocator = sqlite3_column_text(q, PARTS + 11);
 		f.label = label ? SAY("%s", (const char *)label) : NULL;
 		f.processes = figure_in(q, PARTS + 12);
+		f.pause_ns = figure_in(q, PARTS + 13);
 		f.allocator = allocator ? SAY("%s", (const char *)allocator) : "the allocator";
 	}
 	return f;
@@ -275,6 +276,8 @@ static struct table part_table(struct model *m, const struct facts *f)
 	uint64_t sum = 0;
 	if (!f->label)
 		return t;
+	t.title = SAY("%s; looking held %s for %s", t.title,
+		      f->processes > 1 ? "each at most" : "it", say_time(m, f->pause_ns));
 	for (int i = 0; i < PARTS; i++) {
 		part_row(m, &t,
 			 i == FREE && figure_some(f->wide) ? "free or unrecorded" : parts[i].name,

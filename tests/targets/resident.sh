@@ -72,7 +72,9 @@ near "file" "$(sqlite3 file.db "SELECT bytes FROM resident_file WHERE file LIKE 
 ms-report --width 200 --resident file.trace | grep -q "is files: most of it $PWD/big-file$"
 
 # Without verdicts; without the option; not with samples.
-ms-record -q --resident --leak-check=no -o plain.trace "$program" leak >/dev/null
+ms-record --resident --leak-check=no -o plain.trace "$program" leak 2>said >/dev/null
+grep -qE '^  cost .*; --resident stopped the exit for [0-9.]+ m?s$' said || fail "$(cat said)"
+ms-report --resident plain.trace | grep -qE '^RESIDENT MEMORY by what it is for; looking held it for [0-9.]+ .?s$' || fail "no pause"
 test "$(ms-report --sql 'SELECT (SELECT count(*) FROM scan) || state FROM resident' plain.trace | tail -n 1)" = 0done
 ms-record -q -o without.trace "$program" leak >/dev/null
 ms-report --resident without.trace | grep -qx 'n/a (recorded without --resident)'
