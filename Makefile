@@ -56,7 +56,8 @@ GUEST := $(B)/bin/libmemscope-preload.so
 -include ms-record/guest/guest.mk
 -include libcommon/api/public.mk
 
-all: $(TOOLS:%=$(B)/bin/%) $(if $(wildcard ms-record/guest/preload.c),$(GUEST)) $(LIB_FILES) $(TOOLS:%=$(B)/completions/%.bash)
+all: $(TOOLS:%=$(B)/bin/%) $(if $(wildcard ms-record/guest/preload.c),$(GUEST)) $(LIB_FILES) \
+  $(if $(wildcard packaging/completions),$(TOOLS:%=$(B)/completions/%.bash))
 
 $(B)/format/%.o: format/%.c
 	@mkdir -p $(@D)

@@ -32,7 +32,7 @@ printf '.Dd today\n.Dt X 1\n.Os\nno section\n' >man/ms-x.1
 mkdir -p build/release/bin
 printf '#!/bin/sh\nprintf "%%s\\t%%s\\t%%s\\n" %s %s %s\n' 'new - -' 'output o FILE' 'pid p PID' >build/release/bin/ms-x
 chmod +x build/release/bin/ms-x
-printf '%s\n' '.Sh SYNOPSIS' '.Op Fl o Ar file' '.Op Fl g' '.Sh DESCRIPTION' '.It Fl o Ar file , Fl -output Ns = Ns Ar file' \
+printf '%s\n' '.Sh SYNOPSIS' '.Op Fl o' '.Op Fl g' '.Sh DESCRIPTION' '.It Fl o Ar file , Fl -output Ns = Ns Ar file' \
 	'.It Fl -gone' '.It Fl -pid' >>man/ms-x.1
 printf '%s\n' '#!/bin/sh' '# SPDX-License-Identifier: MIT' "echo \$1" >tests/cli/silent.sh
 { echo "$spdx"; seq -f '/* %g */' 800; } >ms-filter/long.c
@@ -66,6 +66,7 @@ ms-filter/long.c:801: more than 800 lines
 ms-report/model/back.c:2: ms-report/model may not include ms-report/words/thing.h
 ms-report/model/back.c:3: ms-report/model may not include ms-report/thing.h
 man/ms-x.1:1: WARNING: cannot parse date
+man/ms-x.1:6: -o takes an argument
 man/ms-x.1:7: ms-x has no option -g
 man/ms-x.1:10: ms-x has no option --gone
 man/ms-x.1:11: --pid takes an argument
