@@ -24,7 +24,7 @@ what_is_in "$root" >before
 
 # ---- install ----
 ! make -C "$SRC" MODE="$MODE" DESTDIR="$root" PREFIX=opt install >log 2>&1 || fail 'PREFIX=opt'
-grep -q "bad PREFIX 'opt' or LIBDIR 'opt/lib': expected whole paths" log || fail "PREFIX=opt: $(cat log)"
+grep -q "bad PREFIX 'opt', LIBDIR 'opt/lib' or ZSH_FOLDER 'opt/share/zsh/site-functions': expected whole paths" log || fail "PREFIX=opt: $(cat log)"
 touch stamp
 installs install >log 2>&1 || { cat log && exit 1; }
 [ ! -s log ] || ! grep -qE ' (CC|LINK) ' log || fail "install compiles: $(cat log)"
@@ -62,7 +62,7 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid=65534 --regid=65534 --clear-groups test
 	theirs=$(mktemp -d) # where they may look
 	trap 'rm -rf "$theirs"' EXIT
 	chmod 777 "$theirs"
-	setpriv --reuid=65534 --regid=65534 --clear-groups make -C "$SRC" MODE="$MODE" DESTDIR="$theirs" PREFIX=/usr LIBDIR=/usr/lib/any install >log 2>&1 ||
+	setpriv --reuid=65534 --regid=65534 --clear-groups make -C "$SRC" MODE="$MODE" DESTDIR="$theirs" PREFIX=/usr/ LIBDIR=/usr/lib//any install >log 2>&1 ||
 		fail "another user: $(cat log)"
 	[ -s "$theirs/usr/lib/any/libmemscope.a" ] || fail 'LIBDIR'
 	grep -q '}/\.\./\.\./include' "$theirs"/usr/lib/any/cmake/memscope/memscope-config.cmake || fail 'CMake and LIBDIR'
