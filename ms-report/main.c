@@ -4,7 +4,7 @@
  *   cli/      options.h: the command line; render.h: which view goes into which format
  *   model/    model.h: a snapshot as arrays; facts.h: what is asked beyond its rows
  *   words/    words.h: sentences; say.h: figures; names.h; table.h: views as typed cells;
- *             page.h: what every writer is given
+ *             annotate.h: a source file by line; page.h: what every writer is given
  *   output/   out.h: bytes, to a file or a terminal; what the formats are called; number_table.h:
  *             texts that are numbered, gzip
  *   text/     text.h

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -233,6 +234,10 @@ def metrics(file, want={}):
         rest = tuple((k, v) for k, v in labels.items() if k not in ("pid", "name"))
         expect(f"{file}: {line}: once", rest in out[m.group(1)], False)
         out[m.group(1)][rest] = float(m.group(3))
+    if shutil.which("promtool"):
+        with open(file, encoding="utf-8") as f:
+            r = run("promtool", "check", "metrics", stdin=f)
+        expect(f"{file}: promtool", (r.returncode, r.stdout + r.stderr), (0, ""))
     return out
 
 
