@@ -71,7 +71,7 @@ struct poll {
 	uint64_t table_ns;     /* when the next line may be */
 	uint64_t metrics_ns;   /* when the file of metrics may be written next */
 	struct ms_proc_sample metrics_last;
-	struct ms_err metrics_err; /* why that failed */
+	struct ms_err metrics_err; /* why that failed the last time */
 	struct poll_trace *trace;  /* NULL = none */
 };
 

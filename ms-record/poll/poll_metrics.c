@@ -106,24 +106,26 @@ static void put_all(const struct poll *p, FILE *f, const struct ms_proc_sample *
 	fputs("# EOF\n", f);
 }
 
+/* What failed is tried again the next time: the end tells of a failure if that was one. */
 static void write_file(struct poll *p, const struct ms_proc_sample *s)
 {
 	char *text = NULL;
 	size_t n = 0;
 	struct ms_file file;
+	struct ms_err err = {0};
 	FILE *f = open_memstream(&text, &n);
-	if (!f) {
-		ms_err_sys(&p->metrics_err, "cannot write '%s'", p->opt->metrics);
-		return;
-	}
-	put_all(p, f, s);
-	int rc = fclose(f);
-	if (rc == 0 && ms_file_begin(&file, p->opt->metrics, &p->metrics_err) == 0) {
+	if (f)
+		put_all(p, f, s);
+	if (!f || fclose(f) != 0)
+		ms_err_sys(&err, "cannot write '%s'", p->opt->metrics);
+	else if (ms_file_begin(&file, p->opt->metrics, &err) == 0) {
 		file.shared = true; /* the collector is another user */
-		if ((rc = ms_write_all(file.fd, text, n)) != 0)
-			ms_err_sys(&p->metrics_err, "cannot write '%s'", p->opt->metrics);
-		ms_file_end(&file, rc, &p->metrics_err);
+		int rc = ms_write_all(file.fd, text, n);
+		if (rc != 0)
+			ms_err_sys(&err, "cannot write '%s'", p->opt->metrics);
+		ms_file_end(&file, rc, &err);
 	}
+	p->metrics_err = err;
 	free(text);
 }
 
@@ -141,7 +143,7 @@ int poll_metrics_start(struct poll *p, struct ms_err *err)
 void poll_metrics_sample(struct poll *p, const struct ms_proc_sample *s)
 {
 	p->metrics_last = *s;
-	if (!p->opt->metrics || s->ns < p->metrics_ns || p->metrics_err.text[0])
+	if (!p->opt->metrics || s->ns < p->metrics_ns)
 		return;
 	p->metrics_ns = s->ns + METRICS_NS;
 	write_file(p, s);
@@ -149,7 +151,7 @@ void poll_metrics_sample(struct poll *p, const struct ms_proc_sample *s)
 
 int poll_metrics_close(struct poll *p, struct ms_err *err)
 {
-	if (p->opt->metrics && p->series.n && !p->metrics_err.text[0])
+	if (p->opt->metrics && p->series.n)
 		write_file(p, &p->metrics_last);
 	return p->metrics_err.text[0] ? ms_err_set(err, "%s", p->metrics_err.text) : 0;
 }
