@@ -315,7 +315,8 @@ static const struct column *columns_of(struct model *m, const struct annotate *a
 					      .optional = i % 2 && a->style->width < NARROW};
 		c[SELF_N + i] =
 			(struct column){.name = ms_arena_printf(&m->arena, "%s_%s", of, unit),
-					.kind = bytes ? CELL_SIZE : CELL_COUNT};
+					.kind = bytes ? CELL_SIZE : CELL_COUNT,
+					.sum = i < 2};
 	}
 	return c;
 }
@@ -448,9 +449,10 @@ struct table table_annotate(struct model *m, const struct annotate *a, size_t li
 	t.title = title(m, a, l, text ? from : NULL);
 	free(text);
 	add_lines(m, &t, l, a, &s);
-	if (more)
-		set_pair(m, &add_other(m, &t, ROW_MORE, say_things(m, more, "more line"))[SELF],
-			 &t.rows[t.n - 1].cells[SELF_N], rest, a->metric);
+	if (more) {
+		struct cell *c = add_other(m, &t, ROW_MORE, say_things(m, more, "more line"));
+		set_pair(m, &c[SELF], &c[SELF_N], rest, a->metric);
+	}
 	t.more = more;
 	return t;
 }

@@ -63,6 +63,9 @@ report --annotate two/part.c --metric allocated run.db
 grep -q '^ *\.\.\.$' out || fail "what is left out: $(cat out)"
 report --annotate app.c --metric live --limit 2 run.db
 { [ "$(grep -c '^  [34].* 4.9 KiB  ' out)" = 2 ] && ! grep -q '^  38 .*KiB' out && grep -q '4.2 KiB.* 7 more lines$' out; } || fail "--limit: $(cat out)"
+report --json --annotate app.c --metric live --limit 2 run.db
+jq -ce '[.views[0].rows[] | [.line, .self_bytes, .inclusive_bytes]], .views[0].more' out >json
+[ "$(tr '\n' ' ' <json)" = '[[32,5000,5000],[40,0,5000]] {"rows":7,"self_bytes":4280,"self_blocks":80} ' ] || fail "--limit in JSON: $(cat json)"
 report --md --annotate app.c run.db
 grep -q '^```text' out || fail 'markdown'
 report --json --annotate app.c --metric live run.db
