@@ -9,7 +9,7 @@
  *             texts that are numbered, gzip
  *   text/     text.h
  *   html/     html.h, html_data.h; the page's own style and script
- *   export/   formats.h: JSON, CSV, folded stacks; export.h: the formats of other programs;
+ *   export/   formats.h: JSON, CSV, folded stacks, SVG; export.h: the formats of other programs;
  *             events.h: event by event
  *   ci/       budget.h: --fail-on; ci.h: findings, and formats of them
  *   diff/     diff_report.h: what ms-diff found, for people

@@ -8,17 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int add_output(const struct ms_cli_arg *arg, struct ms_err *err)
+static int put_output(struct options *opt, enum format format, const char *path, const char *name,
+		      struct ms_err *err)
 {
-	struct options *opt = arg->to;
-	const char *path = arg->text;
 	if (path && !*path)
 		return ms_err_set(err, "an output file needs a name");
-	enum format format = (enum format)arg->row->value;
-	bool compact = path && format == FORMAT_JSON && strcmp(path, "compact") == 0;
-	if (compact)
-		opt->layout = LAYOUT_COMPACT;
-	if (path && (compact || strcmp(path, "-") == 0))
+	if (path && strcmp(path, "-") == 0)
 		path = NULL;
 	for (size_t i = 0; path && i < opt->output_count; i++)
 		if (opt->outputs[i].path && strcmp(opt->outputs[i].path, path) == 0)
@@ -30,8 +25,32 @@ static int add_output(const struct ms_cli_arg *arg, struct ms_err *err)
 					  "for the other, such as --json=FILE");
 	if (opt->output_count == OUTPUTS_MAX)
 		return ms_err_set(err, "more than %d outputs", OUTPUTS_MAX);
-	opt->outputs[opt->output_count++] = (struct output){format, path, arg->row->name};
+	opt->outputs[opt->output_count++] = (struct output){format, path, name};
 	return 0;
+}
+
+static int add_output(const struct ms_cli_arg *arg, struct ms_err *err)
+{
+	struct options *opt = arg->to;
+	enum format format = (enum format)arg->row->value;
+	bool compact = arg->text && format == FORMAT_JSON && strcmp(arg->text, "compact") == 0;
+	if (compact)
+		opt->layout = LAYOUT_COMPACT;
+	return put_output(opt, format, compact ? NULL : arg->text, arg->row->name, err);
+}
+
+/* flame, timeline, or one of these, a colon and a file. */
+static int add_svg(const struct ms_cli_arg *arg, struct ms_err *err)
+{
+	size_t n = strcspn(arg->text, ":");
+	bool flame = n == 5 && strncmp(arg->text, "flame", n) == 0;
+	if (!flame && (n != 8 || strncmp(arg->text, "timeline", n) != 0))
+		return ms_err_set(err,
+				  "bad --svg '%s': expected flame or timeline, or one of these "
+				  "with a file, such as flame:heap.svg",
+				  arg->text);
+	return put_output(arg->to, flame ? FORMAT_SVG_FLAME : FORMAT_SVG_TIMELINE,
+			  arg->text[n] ? arg->text + n + 1 : NULL, arg->row->name, err);
 }
 
 static bool has_view(const struct options *opt, enum view v)
@@ -113,6 +132,8 @@ static const struct ms_cli_option rows[] = {
 	FORMAT("json", FORMAT_JSON, 10, "all of it, with exact figures"),
 	FORMAT("csv", FORMAT_CSV, 0, "one table"),
 	FORMAT("folded", FORMAT_FOLDED, 0, "a line per call path, for flame graphs"),
+	{"svg", 0, "flame|timeline", add_svg, MS_WHOLE(0), 0,
+	 "a picture for Markdown; flame:FILE, timeline:FILE"},
 	FORMAT("sarif", FORMAT_SARIF, 0, "findings, for code scanning"),
 	FORMAT("junit", FORMAT_JUNIT, 0, "budgets as test cases, for continuous integration"),
 	FORMAT("github", FORMAT_GITHUB, 0, "findings as annotations of a GitHub workflow"),
@@ -226,7 +247,8 @@ static bool shows(enum format f, enum view v)
 		return v != VIEW_TREE;
 	if (f == FORMAT_GPROF2DOT)
 		return list && v != VIEW_FAILED && v != VIEW_MAPPED;
-	return f == FORMAT_TEXT || f == FORMAT_MD || (f == FORMAT_FOLDED && list);
+	return f == FORMAT_TEXT || f == FORMAT_MD ||
+	       ((f == FORMAT_FOLDED || f == FORMAT_SVG_FLAME) && list);
 }
 
 static bool has_output(const struct options *opt, enum format f)
@@ -262,10 +284,12 @@ static int check_metric(const struct options *opt, struct ms_err *err)
 	if (chosen && unknown)
 		return ms_err_set(err, "--metric %s cannot be had in that format",
 				  metric_names[opt->metric]);
-	if (!chosen && !has_output(opt, FORMAT_FOLDED) && !has_output(opt, FORMAT_HTML) &&
-	    !has_view(opt, VIEW_TREE) && !has_view(opt, VIEW_BY) && !has_view(opt, VIEW_ANNOTATE))
-		return ms_err_set(err, "--metric is for --folded, --html, --gprof2dot, --pprof, "
-				       "--speedscope, --tree, --annotate and --by");
+	if (!chosen && !has_output(opt, FORMAT_FOLDED) && !has_output(opt, FORMAT_SVG_FLAME) &&
+	    !has_output(opt, FORMAT_HTML) && !has_view(opt, VIEW_TREE) && !has_view(opt, VIEW_BY) &&
+	    !has_view(opt, VIEW_ANNOTATE))
+		return ms_err_set(err,
+				  "--metric is for --folded, --svg=flame, --html, --gprof2dot, "
+				  "--pprof, --speedscope, --tree, --annotate and --by");
 	return 0;
 }
 

@@ -397,7 +397,8 @@ int render_prepare(struct page *p, const struct options *opt, struct ms_err *err
 		return ms_err_set(err,
 				  "--layout=memc needs a snapshot of regions: ms-snap --smaps");
 	for (size_t i = 0; i < opt->output_count; i++) {
-		const char *why = export_refuses(p, &opt->outputs[i]);
+		const char *why = export_refuses(p, &opt->outputs[i])
+					  ?: svg_refuses(p->m, opt->outputs[i].format);
 		if (why)
 			return ms_err_set(err, "%s", why);
 	}
@@ -440,6 +441,15 @@ void render(struct page *p, const struct options *opt, enum format f, struct out
 	case FORMAT_JUNIT:
 	case FORMAT_GITHUB:
 		for_ci(p, opt, f, o);
+		break;
+	case FORMAT_SVG_FLAME: {
+		struct tree t = tree_make(p->m, chosen_metric(p, opt), false,
+					  opt->full_names ? TREE_ROUNDS : TREE_OWN, false);
+		svg_flame(p, o, &t);
+		break;
+	}
+	case FORMAT_SVG_TIMELINE:
+		svg_timeline(p, o);
 		break;
 	default:
 		if (!export_write(p, f, opt->metric, chosen_metric(p, opt), o))

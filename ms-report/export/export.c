@@ -240,7 +240,7 @@ static const char *lacks_end(struct model *m, enum format f, bool one, enum metr
 
 const char *export_lacks(struct model *m, enum format f, enum metric asked)
 {
-	bool one = f == FORMAT_FOLDED || f == FORMAT_GPROF2DOT;
+	bool one = f == FORMAT_FOLDED || f == FORMAT_GPROF2DOT || f == FORMAT_SVG_FLAME;
 	if ((f < FORMAT_PPROF && !one) || f == FORMAT_CHROME_TRACE || m->proc_only || m->diff ||
 	    !m->snapshots.n)
 		return NULL;

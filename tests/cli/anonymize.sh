@@ -193,6 +193,9 @@ for format in text md json csv folded sarif junit github html pprof speedscope g
 	[ -s "out.$format" ] || fail "--$format is empty"
 	clean "out.$format"
 done
+ms-report --svg=flame:out.flame --svg=timeline:out.timeline --anonymize --at mark:secretmark "$trace" || fail "--svg"
+clean out.flame
+clean out.timeline
 for view in tree leaks threads modules "by file" "site 1" timeline; do
 	# shellcheck disable=SC2086
 	ms-report --$view --full-names --anonymize "$trace" >"out.view"
