@@ -36,18 +36,19 @@ unsigned __int128 *ms_place_keys(const struct ms_recording *t, const struct ms_s
 	for (size_t i = 0; i < n; i++) {
 		const struct ms_frame *fr = &t->frames.v[places[i].frame];
 		const struct ms_row *m = ms_module_of(t, places[i].module);
-		const char *note = ms_frame_note(fr),
-			   *path = m ? m->text[MS_MODULE_PATH - 2] : NULL;
-		const char *name = places[i].at->function;
-		bool made = !m || m->number[MS_MODULE_KIND] == MS_SYMBOLS_MADE ||
-			    (fr->flags & MS_FRAME_HEAP);
-		char offset[24] = "";
-		/* code that is made at run time lies anywhere, and a heap nowhere */
-		if (!name && !note && !made)
-			snprintf(offset, sizeof offset, "+%" PRIx64,
+		const char *path = m ? m->text[MS_MODULE_PATH - 2] : NULL,
+			   *name = places[i].at->function;
+		const char *note = places[i].frame ? ms_frame_note(fr) : "truncated";
+		bool made = m && m->number[MS_MODULE_KIND] == MS_SYMBOLS_MADE;
+		char text[300] = "";
+		/* code that is made at run time lies anywhere */
+		if ((fr->flags & MS_FRAME_HEAP) && path)
+			note = (snprintf(text, sizeof text, "heap %s", path), text);
+		else if (!name && !note && m && !made)
+			snprintf(text, sizeof text, "+%" PRIx64,
 				 fr->address - m->number[MS_MODULE_BIAS]);
 		keys[i] = add_text(MS_KEY_BASIS, note || !path ? "" : ms_base_name(path));
-		keys[i] = add_text(keys[i], note ? note : name ? name : offset);
+		keys[i] = add_text(keys[i], note ? note : name ? name : text);
 	}
 	return keys;
 }

@@ -3,6 +3,7 @@
 # A site's key is what ms-snapshot(5) says, and the same in another build; its entry is the function of the allocator that was called, by whatever kind of
 # call; both are where they are told of.
 set -eu
+# it holds of frames that are none, too: a stack that was cut, and a heap of the program's own
 fail() {
 	echo "FAILED: $*"
 	exit 1
@@ -59,7 +60,7 @@ cat >key.py <<'P'
 import os, sqlite3, sys
 PRIME, MASK, BASIS = (1 << 88) + 0x13B, (1 << 128) - 1, 0x6C62272E07BB014262B821756295C58D
 db = sqlite3.connect(sys.argv[1])
-rows = {i: (parent, os.path.basename(path or ""), function or f"+{address - bias:x}" if address is not None else note)
+rows = {i: (parent, "" if note else os.path.basename(path or ""), function or f"+{address - bias:x}" if address is not None else note)
         for i, parent, path, function, address, bias, note in db.execute(
             "SELECT k.id, k.parent, m.path, f.function, f.address, m.bias, f.note FROM stack k JOIN frame f ON f.id = k.frame LEFT JOIN module m ON m.id = f.module")}
 n = 0
@@ -76,9 +77,21 @@ for stack, key in db.execute("SELECT stack, key FROM site"):
         h = (h ^ place) * PRIME & MASK
     assert f"{h:032x}" == key, (frames, key)
     n += 1
-assert n >= 6, n
+assert n >= 2, n
 P
-for db in run fixed static; do
+cat >pool.c <<'C'
+#include <stdlib.h>
+static char pool[4096];
+static size_t used;
+void *pool_get(size_t n) { used += n; return pool + used - n; }
+void pool_put(void *p) { for (volatile size_t i = 0; p && i < 3; i++) used += i; }
+static __attribute__((noinline)) void *deep(int n) { void *p = n ? deep(n - 1) : malloc(100); __asm__ volatile("" ::: "memory"); return p; }
+int main(void) { return !deep(20) + !pool_get(64); }
+C
+gcc -g -O1 -rdynamic -o pool pool.c
+ms-record -q --depth 8 --hook 'pool_get(size) -> ptr' --hook 'pool_put(ptr)' -o pool.trace ./pool
+ms-snap -o pool.db pool.trace
+for db in run fixed static pool; do
 	python3 key.py $db.db || fail "keys of $db.db"
 done
 for other in plain slots fixed; do
