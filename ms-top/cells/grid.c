@@ -48,6 +48,8 @@ static struct character next_character(const struct grid *g, const char *s)
 	unsigned n = (unsigned)ms_utf8_next(s, strnlen(s, 4), &code);
 	if (n == 1 && code >= 0x20 && code != 0x7f)
 		return (struct character){s, 1, 1, 1};
+	if (g->ascii && code == 0x2026) /* of shortened names */
+		return (struct character){"~", n, 1, 1};
 	if (n <= 1 || code < 0xa0 || g->ascii)
 		return (struct character){"?", n ? n : 1, 1, 1};
 	int w = wcwidth((wchar_t)code);

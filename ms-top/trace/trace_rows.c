@@ -8,6 +8,7 @@
 #include "trace.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
+#include "format/verdict.h"
 
 const struct column site_columns[SITE_COLUMNS] = {
 	[SITE_LIVE] = {"LIVE", "bytes that are live", 7, true, false, 100},
@@ -56,6 +57,7 @@ struct column_set site_columns_shown(const struct trace *t)
 static double key_of(const struct trace *t, const struct trace_site *s)
 {
 	const struct trace_sum *x = &s->sum;
+	bool lost;
 	switch (t->sort) {
 	case SITE_PEAK:
 		return (double)s->peak_bytes;
@@ -72,8 +74,11 @@ static double key_of(const struct trace *t, const struct trace_site *s)
 	case SITE_TEMPORARY:
 		return x->allocations ? (double)x->temporary / (double)x->allocations : 0;
 	case SITE_VERDICT:
+		/* of what is lost the larger first, whether it grew or not */
+		lost = s->scan && s->scan <= MS_VERDICT_IS_INDIRECT + 1;
 		return (s->scan ? 20 - 2 * s->scan : 0) +
-		       (s->trend.trend.kind == MS_TREND_GROWING ? s->trend.trend.confidence : 0);
+		       (!lost && s->trend.trend.kind == MS_TREND_GROWING ? s->trend.trend.confidence
+									 : 0);
 	default:
 		return (double)x->live_bytes;
 	}

@@ -125,6 +125,7 @@ screen
 ! grep -q 'of the runtime' screen || fail "folded: $(cat screen)"
 keys q
 ends 0
+LC_ALL=C COLUMNS=140 timeout 60 "$T" -b -n 1 grows.trace | grep -q ' keep_one grows.cpp:5  std::vector<~>::vector' || fail 'no name in ASCII'
 refused "'--full-names' is for traces" --full-names
 
 # ---- of a recording that is over what is lost comes first ----

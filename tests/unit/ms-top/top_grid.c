@@ -41,6 +41,20 @@ static void test_spark(struct grid *g)
 	expect(row_is(g, ""), "nothing", g);
 }
 
+/* Two rows high: what is above the first, in eighths of a row; what is flat is in the first. */
+static void test_chart(struct grid *g)
+{
+	const unsigned moves[] = {160, 120, 80, 10}, flat[] = {160, 155};
+	grid_begin(g, 3, 10);
+	grid_chart(g, 0, 2, 0, 4, GRID_ACCENT, moves, 4);
+	bool second = strcmp(g->cells[10].text, "█") == 0 && strcmp(g->cells[12].text, "█") == 0 &&
+		      strcmp(g->cells[13].text, "▂") == 0 && g->cells[20].text[0] == ' ';
+	expect(row_is(g, "█▅") && second, "chart", g);
+	grid_begin(g, 3, 10);
+	grid_chart(g, 0, 2, 0, 4, GRID_ACCENT, flat, 2);
+	expect(row_is(g, "▁▁") && g->cells[10].text[0] == ' ', "flat chart", g);
+}
+
 static void test_gauge(struct grid *g)
 {
 	grid_begin(g, 1, 10);
@@ -81,6 +95,7 @@ int main(void)
 	struct grid g = {0};
 	setlocale(LC_CTYPE, "C.UTF-8");
 	test_spark(&g);
+	test_chart(&g);
 	test_gauge(&g);
 	test_select(&g);
 	test_click(&g);
