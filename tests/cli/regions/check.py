@@ -323,8 +323,9 @@ def check_lines_ended():
     while not got[-1]["ended"]:
         got.append(json.loads(p.stdout.readline()))
     end([stays])
-    out, said = p.communicate(timeout=30)
-    got += [json.loads(line) for line in out.splitlines()]
+    got += [json.loads(line) for line in p.stdout]  # not communicate(), which loses what readline() has read ahead
+    said = p.stderr.read()
+    p.wait(timeout=30)
     expect("ended: status", p.returncode, 2)
     expect("ended: said", said.splitlines(), [f"ms-snap: no process {none}", f"ms-snap: process {goes.pid} ('sleep') ended",
                                               f"ms-snap: process {stays.pid} ('sleep') ended"])
