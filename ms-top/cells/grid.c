@@ -177,8 +177,8 @@ void grid_column(struct grid *g, int row, int height, int col, enum grid_style s
 		grid_put(g, row + height - 1 - i, col, 1, style, ms_spark_bar(cells - i, g->ascii));
 }
 
-void grid_chart(struct grid *g, int row, int height, int col, int width, enum grid_style style,
-		const unsigned *values, size_t n)
+int grid_chart(struct grid *g, int row, int height, int col, int width, enum grid_style style,
+	       const unsigned *values, size_t n)
 {
 	size_t from = n > (size_t)width ? n - (size_t)width : 0;
 	unsigned largest = 0, least = UINT_MAX;
@@ -193,6 +193,7 @@ void grid_chart(struct grid *g, int row, int height, int col, int width, enum gr
 		double part = largest && !flat ? (double)values[i] / largest : 0;
 		grid_column(g, row, height, col + (int)(i - from), style, part);
 	}
+	return height;
 }
 
 void grid_spark(struct grid *g, int row, int col, int width, enum grid_style style,

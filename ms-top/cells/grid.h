@@ -59,9 +59,9 @@ __attribute__((format(printf, 5, 6))) int grid_print(struct grid *g, int row, in
  * fills a cell. Where nothing changed by a 16th of that, the line is thin and dim. */
 void grid_spark(struct grid *g, int row, int col, int width, enum grid_style style,
 		const unsigned *values, size_t n);
-/* The same, `height` rows high; a thin line is in the first one. */
-void grid_chart(struct grid *g, int row, int height, int col, int width, enum grid_style style,
-		const unsigned *values, size_t n);
+/* The same, `height` rows high; a thin line is in the first one. Returns the rows that it took. */
+int grid_chart(struct grid *g, int row, int height, int col, int width, enum grid_style style,
+	       const unsigned *values, size_t n);
 /* One of its columns: `part` of the height, in eighths of a row; what is not 0 is seen. */
 void grid_column(struct grid *g, int row, int height, int col, enum grid_style style, double part);
 /* A bar: `part` of `whole` of `width` columns. */

@@ -213,25 +213,27 @@ static void draw_figures(struct grid *g, int row, const struct system_process *p
 		   f->source == SOURCE_SMAPS ? "smaps" : "smaps_rollup");
 }
 
-static void draw_history(struct grid *g, int row, int height, struct system *s,
-			 struct system_process *p)
+/* Returns the rows that it took. */
+static int draw_history(struct grid *g, int row, int height, struct system *s,
+			struct system_process *p)
 {
 	unsigned values[HISTORY_SAMPLES];
 	int col = 1 + grid_print(g, row, 1, GRID_PLAIN, "RSS  ");
 	int width = g->cols >= 120 ? g->cols / 2 : g->cols >= 80 ? 24 : 8;
 	width = width < (int)HISTORY_SAMPLES ? width : (int)HISTORY_SAMPLES;
 	size_t n = history_values(&p->history, values, (size_t)width);
-	grid_chart(g, row, height, col, width, GRID_ACCENT, values, n);
+	height = grid_chart(g, row, height, col, width, GRID_ACCENT, values, n);
 	col += width + 2;
 	(void)system_verdict(s, p);
 	if (p->trend.kind == MS_TREND_SHORT) {
 		grid_put(g, row, col, -1, GRID_DIM, "too early to say whether it grows");
-		return;
+		return height;
 	}
 	col += grid_print(g, row, col, GRID_PLAIN, "%s/min  %s", words_change(p->trend.slope * 60),
 			  draw_verdict(&p->trend));
 	if (p->trend.kind == MS_TREND_GROWING)
 		grid_print(g, row, col, GRID_PLAIN, ", confidence %.2f", p->trend.confidence);
+	return height;
 }
 
 /* Where that leads, and what could be done about it. */
@@ -267,10 +269,10 @@ static void draw_detail(struct grid *g, int row, int more, struct system *s,
 {
 	draw_detail_title(g, row, p, c);
 	draw_figures(g, row + 1, p, c);
-	draw_history(g, row + 2, 1 + more, s, p);
-	draw_faults(g, row + 3 + more, p, c);
+	row += 2 + draw_history(g, row + 2, 1 + more, s, p);
+	draw_faults(g, row, p, c);
 	if (c)
-		draw_outlook(g, row + 4 + more, p, c);
+		draw_outlook(g, row + 1, p, c);
 }
 
 int draw_system_rows(const struct rows *r)
