@@ -162,9 +162,8 @@ demo: deps
 	$(MAKE) -j$(JOBS) all
 	@tests/demo
 
-# Captures of ms-top in README, from real runs; as root.
-screens: deps
-	$(MAKE) -j$(JOBS) all
+# README's pictures, from real runs; as root, with chromium.
+screens: demo
 	@tests/screens
 
 # ---- install ------------------------------------------------------------------------------------
