@@ -330,7 +330,8 @@ static const char *called_by(struct work *w, uint32_t frame)
 static const char *own_entry(const struct work *w, uint32_t frame)
 {
 	const struct ms_logical *l = &w->frames[frame];
-	return l->count ? ms_entry_point(w->locations.v[l->first].function) : NULL;
+	return l->count && w->locations.v ? ms_entry_point(w->locations.v[l->first].function)
+					  : NULL;
 }
 
 /* Which of the allocator's functions the sites call: the outermost of those frames that are such

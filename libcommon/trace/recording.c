@@ -204,7 +204,8 @@ static bool add_resident(struct ms_recording *t, struct ms_record rec)
 	struct ms_row row = {0};
 	get_row(t, rec, &row);
 	const struct ms_fields *head = t->moments.n ? &t->moments.v[t->moments.n - 1] : NULL;
-	const struct ms_row *last = t->resident.n ? &t->resident.v[t->resident.n - 1] : NULL;
+	static const struct ms_row none;
+	const struct ms_row *last = t->resident.n ? &t->resident.v[t->resident.n - 1] : &none;
 	uint64_t moment = row.number[MS_RESIDENT_MOMENT];
 	if (ms_has(&row, MS_RESIDENT_LABEL)) {
 		if (!moment || moment > INT64_MAX || t->moments.n == MOMENTS_MAX ||
@@ -216,9 +217,8 @@ static bool add_resident(struct ms_recording *t, struct ms_record rec)
 		return true;
 	}
 	bool file = ms_has(&row, MS_RESIDENT_FILE), stack = ms_has(&row, MS_RESIDENT_STACK);
-	bool first = !last || last->number[MS_RESIDENT_MOMENT] < moment;
 	if (!head || moment != head->number[MS_RESIDENT_MOMENT] || file == stack ||
-	    (stack && !first &&
+	    (stack && last->number[MS_RESIDENT_MOMENT] >= moment &&
 	     (ms_has(last, MS_RESIDENT_FILE) ||
 	      row.number[MS_RESIDENT_STACK] <= last->number[MS_RESIDENT_STACK])))
 		return false;

@@ -152,7 +152,8 @@ static void pin(struct solving *g, uint64_t page, uint64_t held, uint64_t hole)
 		left -= part;
 		alone &= g->v[i].stack == stack;
 	}
-	last->pinned += left;
+	if (last)
+		last->pinned += left;
 	g->r->sites[stack].alone += alone ? PAGE : 0;
 	g->r->pinned += hole;
 }

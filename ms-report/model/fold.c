@@ -24,7 +24,8 @@ struct fold_node {
 
 struct folding {
 	const struct model *m;
-	MS_ARRAY(struct fold_node) nodes;
+	struct fold_node *nodes; /* room for one of each node of the model */
+	uint32_t node_count;
 	struct ms_lookup lookup;
 	uint64_t *function; /* of each frame: what tells its function from others */
 };
@@ -45,19 +46,19 @@ static uint32_t node_of(struct folding *d, uint32_t parent, uint32_t frame)
 {
 	uint32_t hash = ms_hash(parent, frame), n;
 	for (size_t at = hash; (n = ms_lookup_next(&d->lookup, hash, &at));)
-		if (d->nodes.v[n - 1].parent == parent && d->nodes.v[n - 1].frame == frame)
+		if (d->nodes[n - 1].parent == parent && d->nodes[n - 1].frame == frame)
 			return n - 1;
-	*MS_PUSH(&d->nodes) = (struct fold_node){parent, frame, d->function[frame]};
-	ms_lookup_add(&d->lookup, hash, (uint32_t)d->nodes.n);
-	return (uint32_t)d->nodes.n - 1;
+	d->nodes[d->node_count] = (struct fold_node){parent, frame, d->function[frame]};
+	ms_lookup_add(&d->lookup, hash, ++d->node_count);
+	return d->node_count - 1;
 }
 
 /* Where a stack goes on with that frame, below `parent`. */
 static uint32_t step(struct folding *d, uint32_t parent, uint32_t frame)
 {
 	const struct frame *f = &d->m->frames.v[frame];
-	for (uint32_t k = parent; k != NONE; k = d->nodes.v[k].parent) {
-		const struct fold_node *n = &d->nodes.v[k];
+	for (uint32_t k = parent; k != NONE; k = d->nodes[k].parent) {
+		const struct fold_node *n = &d->nodes[k];
 		if (n->function == d->function[frame])
 			return node_of(d, n->parent, frame);
 		if (f->runtime && !d->m->frames.v[n->frame].runtime)
@@ -71,6 +72,7 @@ static void number_sites(const struct model *m, uint32_t *number)
 {
 	struct folding d = {.m = m};
 	uint32_t *of = ms_xrealloc(NULL, m->nodes.n + 1, sizeof *of);
+	d.nodes = ms_xrealloc(NULL, m->nodes.n + 1, sizeof *d.nodes);
 	d.function = ms_xrealloc(NULL, m->frames.n + 1, sizeof *d.function);
 	for (uint32_t i = 0; i < m->frames.n; i++)
 		d.function[i] = function_of(m, i);
@@ -82,7 +84,7 @@ static void number_sites(const struct model *m, uint32_t *number)
 		const struct site *s = &m->sites.v[i];
 		number[i] = s->stack == NONE || s->one_time ? NONE : of[s->stack];
 	}
-	MS_FREE(of, d.function, d.nodes.v, d.lookup.slots);
+	MS_FREE(of, d.function, d.nodes, d.lookup.slots);
 }
 
 struct numbered {
