@@ -356,7 +356,8 @@ enum ms_scan_state {
 	MS_SCAN_FILES = 11,  /* the recorder had no descriptor left to read its memory */
 };
 
-/* What was resident: a record with LABEL heads a moment, those with STACK have the blocks of one
+#define MS_RESIDENT_MOMENTS_MAX 4096u
+/* What was resident, at so many moments at most: a record with LABEL heads a moment, those with STACK have the blocks of one
  * call stack that were live then, those with FILE what is resident of a file. All in bytes unless
  * said; the head's from 14 on are of the process. */
 enum ms_resident_field {

@@ -15,7 +15,6 @@
 #include <string.h>
 
 #define GAP_MAX (UINT32_C(1) << 24) /* frames or nodes that one damaged place may have held */
-#define MOMENTS_MAX 4096u
 #define RECORDS_MAX                                                                                \
 	(UINT32_C(1)                                                                               \
 	 << 22) /* ids of modules and threads: a hostile one asks for no more memory than this */
@@ -208,7 +207,7 @@ static bool add_resident(struct ms_recording *t, struct ms_record rec)
 	const struct ms_row *last = t->resident.n ? &t->resident.v[t->resident.n - 1] : &none;
 	uint64_t moment = row.number[MS_RESIDENT_MOMENT];
 	if (ms_has(&row, MS_RESIDENT_LABEL)) {
-		if (!moment || moment > INT64_MAX || t->moments.n == MOMENTS_MAX ||
+		if (!moment || moment > INT64_MAX || t->moments.n == MS_RESIDENT_MOMENTS_MAX ||
 		    (head && moment <= head->number[MS_RESIDENT_MOMENT]))
 			return false;
 		struct ms_fields *f = MS_PUSH(&t->moments);

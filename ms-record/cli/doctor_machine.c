@@ -226,7 +226,8 @@ static void look_at_own_files(struct doctor *d)
 		doctor_say(
 			d, DOCTOR_NO, "library",
 			"its path '%s' has a space or a colon, which LD_PRELOAD cannot have, and "
-			"no link to it can be made in XDG_CACHE_HOME or '~/.cache'",
+			"no link to it can be made in XDG_CACHE_HOME, '~/.cache', or for root "
+			"'/run'",
 			guest);
 	else
 		doctor_say(d, DOCTOR_OK, "library", "it is here");

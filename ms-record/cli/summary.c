@@ -575,7 +575,8 @@ void summary_report(const struct control *c)
 bool summary_grows(const struct control *c, double bytes_per_second, bool quiet)
 {
 	char budget[96], rate[MS_UNIT_BUF];
-	uint64_t limit = (uint64_t)(bytes_per_second * 60);
+	double most = bytes_per_second * 60;
+	uint64_t limit = most < 1e18 ? (uint64_t)most : UINT64_C(1000000000000000000);
 	snprintf(budget, sizeof budget, "growth_bytes_per_minute > %" PRIu64, limit);
 	char *argv[] = {(char *)"ms-report",
 			(char *)"--summary",

@@ -73,8 +73,20 @@ static void tell_resident(struct control *c)
 	bool busy = c->tell.first && c->tell.first->step == TELL_SCANNING;
 	if (!c->opt->session.resident || busy || !scanner_ask(c->scanner, "detach"))
 		return;
-	while (!scanner_answer(c->scanner) && clock_mono() < until)
-		usleep(1000);
+	/* Meanwhile who begins is told at once that nothing is recorded any more. */
+	while (!scanner_answer(c->scanner) && clock_mono() < until && !c->skip_symbols) {
+		struct pollfd p[] = {{c->signals, POLLIN, 0},
+				     {c->listener, POLLIN, 0},
+				     {c->drain.child_event, POLLIN, 0}};
+		if (poll(p, 3, 1) <= 0)
+			continue;
+		if (p[0].revents)
+			control_read_signals(c);
+		if (p[1].revents)
+			handshake_accept(c);
+		if (p[2].revents)
+			fork_children_accept(c);
+	}
 }
 
 void control_stop(struct control *c, const char *why)

@@ -56,7 +56,18 @@ static bool link_in(int folder, const char *name, const char *to)
 	if (readlinkat(folder, name, old, sizeof old - 1) > 0 && strcmp(old, to) == 0)
 		return true;
 	snprintf(new, sizeof new, "new.%d", (int)getpid());
+	unlinkat(folder, new, 0); /* of one that was killed here */
 	return symlinkat(to, folder, new) == 0 && renameat(folder, new, folder, name) == 0;
+}
+
+/* Nobody else can look into root's cache, and commands of root may become other users. */
+#define LINKS_OF_ROOT "/run/memscope"
+static int link_folder(void)
+{
+	if (geteuid())
+		return ms_cache_folder();
+	(void)mkdir(LINKS_OF_ROOT, 0755);
+	return open(LINKS_OF_ROOT, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
 bool launch_preloadable(char **path)
@@ -65,11 +76,13 @@ bool launch_preloadable(char **path)
 	char folder[PATH_MAX] = "", of[32], own[64];
 	if (!has_blank(*path))
 		return true;
-	int cache = to ? ms_cache_folder() : -1, fd = -1;
+	int cache = to ? link_folder() : -1, fd = -1;
 	/* A folder for each place of it; the link stays: a program may outlive us, and run others. */
 	snprintf(of, sizeof of, "preload.%08x", to ? ms_crc32c(0, to, strlen(to)) : 0);
 	if (cache >= 0 && (mkdirat(cache, of, 0700) == 0 || errno == EEXIST))
 		fd = openat(cache, of, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0 && !geteuid() && (fchmod(cache, 0755) || fchmod(fd, 0755))) /* the umask's */
+		fd = (descriptor_close(fd), -1);
 	snprintf(own, sizeof own, "/proc/self/fd/%d", fd);
 	char *name = strrchr(*path, '/') + 1, *link = NULL;
 	bool made = fd >= 0 && readlink(own, folder, sizeof folder - 1) > 0 && !has_blank(folder) &&
@@ -306,7 +319,8 @@ int launch_find(struct launch *l, const struct launch_options *o, struct ms_err 
 		return 0;
 	return ms_err_set(err,
 			  "cannot preload '%s': its path has a space or a colon, and no link to it "
-			  "can be made in XDG_CACHE_HOME or '~/.cache'",
+			  "can be made in XDG_CACHE_HOME, '~/.cache', or for root '/run': install "
+			  "MemScope elsewhere",
 			  l->guest);
 }
 

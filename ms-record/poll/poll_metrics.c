@@ -136,8 +136,12 @@ int poll_metrics_start(struct poll *p, struct ms_err *err)
 		return 0;
 	if (ms_file_begin(&file, p->opt->metrics, err) != 0)
 		return -1;
+	bool direct = file.direct;
 	ms_file_end(&file, -1, err); /* as if nothing had been */
-	return 0;
+	return direct ? ms_err_set(err, "cannot write '%s': --openmetrics needs a file, which is "
+					"replaced each time",
+				   p->opt->metrics)
+		      : 0;
 }
 
 void poll_metrics_sample(struct poll *p, const struct ms_proc_sample *s)

@@ -38,7 +38,7 @@ struct resident_site {
 };
 
 struct resident {
-	bool wanted, taken, glibc;
+	bool wanted, taken, late, glibc; /* late: its time was over before all was read */
 	uint64_t pause_ns;
 	uint64_t state; /* MS_SCAN_* */
 	/* As of the moment: */
@@ -61,6 +61,8 @@ void resident_take(struct work *w, pid_t tid);
 void resident_solve(struct work *w);
 /* Puts it into the records of the session, under its lock; so too when it is not known. */
 void resident_put(struct work *w, const char *label, uint64_t time_ns, uint64_t event);
+/* MS_SCAN_*: DONE, or why it is not known. */
+uint64_t resident_state(const struct resident *r);
 /* For people: "RSS 60 MiB: 12 MiB live, ..."; false: it is not known. */
 bool resident_say(const struct work *w, char *text, size_t room);
 void resident_free(struct work *w);

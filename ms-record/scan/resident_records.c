@@ -148,21 +148,27 @@ static void put_parts(struct ms_record_writer *w, const struct work *k)
 		ms_record_number(w, figures[i].field, figures[i].value);
 }
 
+uint64_t resident_state(const struct resident *r)
+{
+	return r->state != MS_SCAN_DONE || r->taken ? r->state
+	       : r->late                            ? MS_SCAN_TIME
+						    : MS_SCAN_UNREADABLE;
+}
+
 void resident_put(struct work *w, const char *label, uint64_t time_ns, uint64_t event)
 {
 	struct session *s = w->s;
 	const struct resident *r = &w->resident;
-	bool known = r->taken && r->state == MS_SCAN_DONE;
+	bool known = resident_state(r) == MS_SCAN_DONE;
+	if (w->q->moments == MS_RESIDENT_MOMENTS_MAX) /* a mark's: who asks was refused before */
+		return;
 	uint64_t moment = ++w->q->moments;
 	struct ms_record_writer *to = batch_record(&s->resident, HEAD_BYTES + strlen(label));
 	ms_record_number(to, MS_RESIDENT_MOMENT, moment);
 	ms_record_string(to, MS_RESIDENT_LABEL, label);
 	ms_record_number(to, MS_RESIDENT_TIME, time_ns);
 	ms_record_number(to, MS_RESIDENT_EVENT, event);
-	ms_record_number(to, MS_RESIDENT_STATE,
-			 known                      ? MS_SCAN_DONE
-			 : r->state == MS_SCAN_DONE ? MS_SCAN_UNREADABLE
-						    : r->state);
+	ms_record_number(to, MS_RESIDENT_STATE, resident_state(r));
 	ms_record_number(to, MS_RESIDENT_PAUSE, r->pause_ns);
 	if (known)
 		put_parts(to, w);
@@ -179,7 +185,7 @@ bool resident_say(const struct work *w, char *text, size_t room)
 	char a[MS_UNIT_BUF], b[MS_UNIT_BUF], c[MS_UNIT_BUF], d[MS_UNIT_BUF];
 	uint64_t never;
 	struct resident_site sum = sum_sites(r, &never);
-	if (!r->taken || r->state != MS_SCAN_DONE)
+	if (resident_state(r) != MS_SCAN_DONE)
 		return false;
 	snprintf(text, room, "RSS %s: %s live data, %s free or slack, %s not heap",
 		 ms_format_size(a, r->rss), ms_format_size(b, sum.live),

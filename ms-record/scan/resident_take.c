@@ -141,6 +141,10 @@ static void check_rss(struct resident *r, const struct work *w, pid_t tid)
 	uint64_t off = said > r->rss ? said - r->rss : r->rss - said;
 	if (said && off > r->rss / 50 + RSS_ROUGHLY)
 		r->rss = said;
+	/* What a program itself made inaccessible page by page looks like it was swapped out. */
+	uint64_t swap = hijack_status(w->s->proc, tid, "\nVmSwap:", 10) * 1024;
+	if (said && r->swap > swap)
+		r->swap = swap;
 }
 
 static bool take_at_once(struct work *w, struct memory *m, const struct ms_proc *p, pid_t tid)
@@ -171,7 +175,10 @@ void resident_take(struct work *w, pid_t tid)
 	r->glibc = !strncmp(allocator, "glibc", 5) && (!allocator[5] || allocator[5] == ' ') &&
 		   !strchr(allocator, ',');
 	r->taken = p.folder >= 0 && !memory_open_pages(&m, w->s->proc, tid, w->deadline_ns) &&
-		   (take_at_once(w, &m, &p, tid) || take_slowly(r, &m, &p));
+		   (take_at_once(w, &m, &p, tid) ||
+		    (clock_mono() < w->deadline_ns && take_slowly(r, &m, &p)));
+	r->late = clock_mono() >= w->deadline_ns; /* then runs may be missing */
+	r->taken &= !r->late;
 	if (r->taken)
 		find_heaps(w, &m);
 	memory_close(&m);

@@ -17,6 +17,7 @@
 #include "libcommon/base/units.h"
 #include "ms-record/session/session_options.h"
 #include "ms-record/session/pool.h"
+#include "ms-record/session/samples.h"
 #include "scan_roots.h"
 #include "scan_work.h"
 #include "ms-record/session/session.h"
@@ -313,8 +314,10 @@ static void add_answer(struct scanner *sc, const struct work *w)
 		bytes += lost ? w->graph.v[i].size : 0;
 		blocks += lost;
 	}
+	bool resident = w->request.asker == SCAN_BY_TELL_RESIDENT;
+	uint64_t state = resident ? resident_state(&w->resident) : w->state;
 	ms_format_duration(c, scan_pause(w));
-	if (w->request.asker == SCAN_BY_TELL_RESIDENT && resident_say(w, said, sizeof said))
+	if (resident && resident_say(w, said, sizeof said))
 		snprintf(sc->answer + at, sizeof sc->answer - at,
 			 "%s (pid %d): %s; stopped for %s\n", w->s->name, (int)w->s->pid, said, c);
 	else if (w->state == MS_SCAN_DONE && w->request.asker == SCAN_BY_TELL)
@@ -329,7 +332,7 @@ static void add_answer(struct scanner *sc, const struct work *w)
 	else
 		snprintf(sc->answer + at, sizeof sc->answer - at,
 			 "%s (pid %d): not scanned, %s%s%s; stopped for %s\n", w->s->name,
-			 (int)w->s->pid, scan_state_words(w->state),
+			 (int)w->s->pid, scan_state_words(state),
 			 w->request.copy.why[0] ? "; not copied: " : "", w->request.copy.why, c);
 }
 
@@ -353,6 +356,8 @@ void scan_work_on(struct scanner *sc, struct session *s, enum scan_asker asker)
 			 .start_ns = clock_mono(),
 			 .memory = MEMORY_CLOSED};
 	pthread_t thread;
+	if (ends(&w))
+		samples_held(s);
 	w.deadline_ns = w.start_ns + sc->opt->ns / 10 * 9;
 	if (pthread_create(&thread, NULL, work_thread, &w)) {
 		if (ends(&w))

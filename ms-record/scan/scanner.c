@@ -201,6 +201,8 @@ bool scanner_ask(struct scanner *sc, const char *resident)
 		struct session *s = sc->sessions.v[i];
 		if (__atomic_load_n(&s->scan->busy, __ATOMIC_ACQUIRE)) {
 			add_why(sc, s, scan_state_words(MS_SCAN_ENDED));
+		} else if (resident && s->scan->moments + 2 >= MS_RESIDENT_MOMENTS_MAX) {
+			add_why(sc, s, "its trace has as many such moments as one may have");
 		} else if (sc->tree) {
 			add_why(sc, s, "ms-record traces it until its end");
 		} else if (s->pid == sc->traced) {

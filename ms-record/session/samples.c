@@ -136,6 +136,23 @@ bool samples_take(struct session *s, bool last)
 	return moved;
 }
 
+void samples_held(struct session *s)
+{
+	struct ms_proc_sample f = {0};
+	struct ms_proc_statm m = {0};
+	struct ms_proc proc;
+	ms_proc_open_at(&proc, s->proc);
+	bool known = ms_proc_read_statm(&proc, &m) && m.vsz;
+	ms_proc_close(&proc);
+	f.vsz = m.vsz;
+	f.rss = m.rss;
+	pthread_mutex_lock(&s->lock);
+	f.ns = session_now(s);
+	if (known)
+		samples_put(&s->samples, &f, false);
+	pthread_mutex_unlock(&s->lock);
+}
+
 uint64_t samples_rss_at(const struct session *s, uint64_t ns, uint64_t *at_ns)
 {
 	uint64_t best = 0, distance = UINT64_MAX;

@@ -16,6 +16,9 @@ struct session;
  * under 1 % of a core, a tenth of that while nothing changes; `last`: with them if at all possible.
  * False: the process has done nothing that could be seen since the sample before. */
 bool samples_take(struct session *s, bool last);
+/* One more of a process that is held at its end: a moment later nobody can read its memory's figures
+ * (any thread). */
+void samples_held(struct session *s);
 /* RSS of the sample nearest to `ns`, and when that was; 0 = none. */
 uint64_t samples_rss_at(const struct session *s, uint64_t ns, uint64_t *at_ns);
 void samples_free(struct sampler *p);

@@ -260,6 +260,8 @@ static void put_grid(const struct plot *c)
 		double room = WIDTH - across(c, v);
 		put_label(p, c->o, across(c, v) - 3, BOTTOM + 2, room < 90 ? room : 90, "soft",
 			  say_time(p->m, v));
+		if (c->whole_ns - v < ns) /* v + ns may be more than 64 bits hold */
+			break;
 	}
 }
 

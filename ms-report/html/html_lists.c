@@ -127,7 +127,10 @@ static void put_most(struct page *p, struct ms_json *j, const struct first *f, e
 	struct list l = list_folded(p->m, metric, ROWS);
 	bool busiest = metric == METRIC_ALLOCATIONS;
 	struct words share = {.v = {words_share(p->m, &l, f->both && busiest)}, .n = 1},
-		     more = words_besides(p->m, l.rows[0], &p->style);
+		     more = words_besides(p->m, l.rows[0], &p->style),
+		     remarks = list_remarks(p, &l, l.rows[0]);
+	for (size_t i = 0; i < remarks.n; i++)
+		share.v[0] = SAY("%s, %s", share.v[0], remarks.v[i]);
 	for (size_t i = 0; i < more.n; i++)
 		share.v[0] = SAY("%s, %s", share.v[0], more.v[i]);
 	put_list(p, j, metric_names[metric],

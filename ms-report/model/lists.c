@@ -184,7 +184,9 @@ static struct list list_of(struct model *m, const struct site *const *sites, siz
 		struct pair p = site_pair(e[i].site, metric);
 		if (i < l.n) {
 			l.rows[i] = e[i].site;
-			l.shown += row_sites(m, e[i].site, metric).any;
+			struct row_sites of = row_sites(m, e[i].site, metric);
+			l.shown += of.any;
+			l.shown_with += of.first;
 			shown = pair_add(shown, p);
 			l.verdicts |= metric == METRIC_LIVE && e[i].site->verdict;
 		} else {

@@ -276,9 +276,16 @@ void markdown_table(struct page *p, struct out *o, const struct table *t)
 
 void markdown_text(struct out *o, const struct out *text)
 {
-	out_str(o, "```text\n");
+	size_t fence = 3, run = 0; /* longer than what a name may have on a line of its own */
+	for (size_t i = 0; i < text->n; i++) {
+		run = text->v[i] == '`' ? run + 1 : 0;
+		fence = run >= fence ? run + 1 : fence;
+	}
+	out_repeat(o, "`", fence);
+	out_str(o, "text\n");
 	out_put(o, text->v, text->n);
-	out_str(o, "```\n\n");
+	out_repeat(o, "`", fence);
+	out_str(o, "\n\n");
 }
 
 void markdown_verdict(struct page *p, struct out *o)

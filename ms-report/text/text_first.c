@@ -183,7 +183,8 @@ static void put_most(struct page *p, struct out *o, const struct list *l, bool b
 	const struct frame *f = site_frame(m, s);
 	bool calls = l->metric == METRIC_ALLOCATIONS;
 	const struct frame *caller = site_caller(m, s);
-	struct words w = {.n = 1}, besides = words_besides(m, s, &p->style);
+	struct words w = {.n = 1}, besides = words_besides(m, s, &p->style),
+		     remarks = list_remarks(p, l, s);
 	w.v[0] = SAY("%s%s: %s %s  #%lld", calls ? "" : "ALLOCATED ", words_share(m, l, both),
 		     frame_label(&m->arena, m, f, &p->style),
 		     name_cut_start(&m->arena, frame_place(&m->arena, m, f, &p->style), 40,
@@ -191,6 +192,8 @@ static void put_most(struct page *p, struct out *o, const struct list *l, bool b
 		     (long long)s->id);
 	if (caller)
 		words_add(&w, SAY("called by %s", frame_label(&m->arena, m, caller, &p->style)));
+	for (size_t i = 0; i < remarks.n; i++)
+		words_add(&w, remarks.v[i]);
 	for (size_t i = 0; i < besides.n; i++)
 		words_add(&w, besides.v[i]);
 	text_words(p, o, calls ? "BUSIEST" : "MOST", &w, ", ");
@@ -215,9 +218,13 @@ static void next(struct page *p, struct out *o, const struct first *f)
 	}
 	v[n].command = "ms-report --tree";
 	v[n++].why = "where the peak comes from, from main on";
-	bool several = p->m->processes.n > 1;
-	v[n].command = several ? "ms-report --by process" : "ms-report --md";
-	v[n++].why = several ? "each process's own peak" : "tables for a pull request or a log";
+	bool several = p->m->processes.n > 1, beside = resident_known(p->m);
+	v[n].command = several  ? "ms-report --by process"
+		       : beside ? "ms-report --resident"
+				: "ms-report --md";
+	v[n++].why = several  ? "each process's own peak"
+		     : beside ? "what resident memory is for, and what gives it back"
+			      : "tables for a pull request or a log";
 	size_t width = 0, w[3];
 	struct out tmp = {0};
 	for (size_t i = 0; i < n; i++) {

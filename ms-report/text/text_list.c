@@ -456,7 +456,7 @@ const char *list_title(struct page *p, const struct list *l)
 		l->metric >= METRIC_TEMPORARY && l->metric < METRIC_COUNT && l->total.a != UNKNOWN;
 	size_t count = some ? l->with : l->all;
 	const char *sites = say_things(m, count, "site");
-	if (count > l->shown)
+	if (count > (some ? l->shown_with : l->shown))
 		sites = ms_arena_printf(a, "top %s of %s", say_count(m, l->n), sites);
 	return ms_arena_printf(a, "%s: %s%s, %s", list_name(p, l), list_a(p, l->metric, l->total),
 			       list_second(p, l), sites);

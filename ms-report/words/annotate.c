@@ -117,6 +117,15 @@ struct source {
 	size_t n;
 };
 
+/* A file that was written after the recording began may have other lines than what was recorded. */
+static bool is_newer(const struct model *m, const char *path)
+{
+	struct stat st;
+	uint64_t began = m->processes.n ? m->processes.v[0].started_ns : 0;
+	return began && began != UNKNOWN && path && stat(path, &st) == 0 &&
+	       st.st_mtime > (time_t)(began / 1000000000);
+}
+
 static char *read_file(const char *path, size_t *n)
 {
 	struct stat st;
@@ -425,12 +434,15 @@ static const char *title(struct model *m, const struct annotate *a, const struct
 			? ""
 			: ms_arena_printf(&m->arena, "; source: %s",
 					  name_clean(&m->arena, from, a->style->ascii));
+	const char *newer = is_newer(m, from) ? "; it was changed after the recording began: lines "
+						"may be others"
+					      : "";
 	return ms_arena_printf(&m->arena,
-			       "%s by line, %s: %s of its own, %s with what it called, of %s%s",
+			       "%s by line, %s: %s of its own, %s with what it called, of %s%s%s",
 			       name_clean(&m->arena, a->file, a->style->ascii), what,
 			       amount(m, unit, l->self.a, pair_ea(&l->self)),
 			       amount(m, unit, l->all.a, pair_ea(&l->all)),
-			       amount(m, unit, total.a, pair_ea(&total)), source);
+			       amount(m, unit, total.a, pair_ea(&total)), source, newer);
 }
 
 struct table table_annotate(struct model *m, const struct annotate *a, size_t limit)

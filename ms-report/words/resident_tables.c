@@ -34,7 +34,7 @@ static const struct {
 struct facts {
 	uint64_t part[PARTS];
 	uint64_t rss, swap, untouched, pinned, trim, arenas, arena_free, gaps, wide, peak;
-	uint64_t processes, pause_ns;
+	uint64_t processes, pause_ns, labels;
 	const char *label, *allocator;
 };
 
@@ -48,7 +48,7 @@ static struct facts find(struct model *m)
 		     " sum(recorder_bytes), sum(rss_bytes), sum(swap_bytes), sum(untouched_bytes),"
 		     " sum(pinned_bytes), sum(trim_bytes), sum(arenas), sum(arena_free_bytes),"
 		     " sum(gap_bytes), max(wide), sum(p.peak_bytes), min(label), min(p.allocator),"
-		     " count(*), max(pause_ns)"
+		     " count(*), max(pause_ns), count(DISTINCT label)"
 		     " FROM now JOIN process p ON p.id = process",
 		m->at_label, m->at_label);
 	uint64_t *const more[] = {&f.rss,    &f.swap,       &f.untouched, &f.pinned, &f.trim,
@@ -63,6 +63,7 @@ static struct facts find(struct model *m)
 		f.label = label ? SAY("%s", (const char *)label) : NULL;
 		f.processes = figure_in(q, PARTS + 12);
 		f.pause_ns = figure_in(q, PARTS + 13);
+		f.labels = figure_in(q, PARTS + 14);
 		f.allocator = allocator ? SAY("%s", (const char *)allocator) : "the allocator";
 	}
 	return f;
@@ -221,6 +222,18 @@ static const char *what_to_do(struct model *m, const struct facts *f, enum part 
 	}
 }
 
+/* "2 of 3 processes, end": whose memory that is, and when. */
+static const char *of_whom(struct model *m, const struct facts *f)
+{
+	uint64_t all = m->processes.n - m->images;
+	const char *when = f->labels > 1 ? "each at its latest known moment"
+					 : name_clean(&m->arena, f->label, false);
+	if (f->processes < all)
+		return SAY("%s of %s, the others are not known, %s", say_count(m, f->processes),
+			   say_things(m, all, "process"), when);
+	return all > 1 ? SAY("%s, %s", say_things(m, all, "process"), when) : when;
+}
+
 const char *resident_answer(struct model *m)
 {
 	struct facts f = find(m);
@@ -230,9 +243,8 @@ const char *resident_answer(struct model *m)
 	for (int i = 0; i < PARTS; i++)
 		if (figure_or_0(f.part[i]) > f.part[largest])
 			largest = (enum part)i;
-	return SAY("RSS %s (%s%s): the largest part, %s (%s), is %s: %s", say_size(m, f.rss),
-		   f.processes > 1 ? SAY("%s, ", say_things(m, f.processes, "process")) : "",
-		   name_clean(&m->arena, f.label, false), say_size(m, f.part[largest]),
+	return SAY("RSS %s (%s): the largest part, %s (%s), is %s: %s", say_size(m, f.rss),
+		   of_whom(m, &f), say_size(m, f.part[largest]),
 		   say_share(m, f.part[largest], f.rss),
 		   largest == FREE && figure_some(f.wide)
 			   ? "free, or of blocks that were not recorded"
@@ -376,13 +388,13 @@ const char *const resident_names[RESIDENT_TABLES] = {"resident",           "resi
 size_t resident_tables(struct model *m, size_t limit, struct table out[RESIDENT_TABLES])
 {
 	struct facts f = find(m);
-	size_t few = limit > 5 && limit < 1000 ? 5 : limit, n = 0;
+	size_t n = 0;
 	out[n++] = part_table(m, &f);
 	if (!f.label)
 		return n;
 	out[n++] = site_table(m, PINNED, limit);
 	out[n++] = site_table(m, NEVER, limit);
-	out[n++] = file_table(m, few);
+	out[n++] = file_table(m, limit);
 	out[n++] = advice_table(m, &f);
 	out[n] = moment_table(m);
 	return n + (out[n].n > 1);

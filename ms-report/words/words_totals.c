@@ -138,8 +138,10 @@ struct words words_besides(struct model *m, const struct site *s, const struct s
 	struct words w = {0};
 	if (s->allocated_bytes != UNKNOWN && !s->est)
 		words_add(&w, SAY("mean %s", say_size(m, s->allocated_bytes / s->allocations)));
+	if (m->threads.n < 2 || s->folded) /* those of its heaviest site are not those of all */
+		return w;
 	struct table t = site_threads(m, s);
-	if (m->threads.n > 1 && t.n) {
+	if (t.n == 1) {
 		const struct cell *c = t.rows[0].cells;
 		words_add(&w,
 			  c[SITE_THREAD_NAME].s

@@ -100,7 +100,7 @@ static const struct ms_cli_tool tool = {
 	"and how it grows; of a trace, which call stacks hold it. ? shows the keys.",
 	"  ms-top\n"
 	"  ms-top -p $(pgrep -nx app)\n"
-	"  ms-top --batch --frames 1 --sort /min\n",
+	"  ms-top --batch --frames 20 --sort /min\n",
 	rows,
 	false,
 	false};

@@ -54,7 +54,7 @@ def main():
     for text in displays(sys.argv[1]):
         if m := re.match(r"/\* (\S+) \*/\n", text):
             with open(m[1], "w", encoding="utf-8") as f:
-                f.write(text[m.end():])  # its lines are numbered from the one after its name
+                f.write(text)
             files += 1
             continue
         for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.M):
