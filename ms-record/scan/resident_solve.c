@@ -302,7 +302,8 @@ void resident_solve(struct work *w)
 	r->sites = ms_xcalloc(++r->site_count, sizeof *r->sites);
 	r->region_bytes = ms_xcalloc(r->regions.n, sizeof *r->region_bytes);
 	for (size_t i = 0; i < r->heaps.n; i++)
-		r->arenas += r->heaps.v[i].arena && r->heaps.v[i].arena >> 26 == r->heaps.v[i].start >> 26;
+		r->arenas += r->heaps.v[i].arena &&
+			     r->heaps.v[i].arena >> 26 == r->heaps.v[i].start >> 26;
 	place_blocks(&g);
 	find_extents(&g);
 	add_runs(&g);

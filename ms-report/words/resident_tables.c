@@ -243,13 +243,12 @@ const char *resident_answer(struct model *m)
 	for (int i = 0; i < PARTS; i++)
 		if (figure_or_0(f.part[i]) > f.part[largest])
 			largest = (enum part)i;
-	return SAY("RSS %s (%s): the largest part, %s (%s), is %s: %s", say_size(m, f.rss),
-		   of_whom(m, &f), say_size(m, f.part[largest]),
-		   say_share(m, f.part[largest], f.rss),
-		   largest == FREE && figure_some(f.wide)
-			   ? "free, or of blocks that were not recorded"
-			   : parts[largest].said,
-		   what_to_do(m, &f, largest));
+	return SAY(
+		"RSS %s (%s): the largest part, %s (%s), is %s: %s", say_size(m, f.rss),
+		of_whom(m, &f), say_size(m, f.part[largest]), say_share(m, f.part[largest], f.rss),
+		largest == FREE && figure_some(f.wide) ? "free, or of blocks that were not recorded"
+						       : parts[largest].said,
+		what_to_do(m, &f, largest));
 }
 
 /* ---- parts ---- */
