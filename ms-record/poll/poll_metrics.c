@@ -138,8 +138,9 @@ int poll_metrics_start(struct poll *p, struct ms_err *err)
 		return -1;
 	bool direct = file.direct;
 	ms_file_end(&file, -1, err); /* as if nothing had been */
-	return direct ? ms_err_set(err, "cannot write '%s': --openmetrics needs a file, which is "
-					"replaced each time",
+	return direct ? ms_err_set(err,
+				   "cannot write '%s': --openmetrics needs a file, which is "
+				   "replaced each time",
 				   p->opt->metrics)
 		      : 0;
 }
