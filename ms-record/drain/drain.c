@@ -45,6 +45,8 @@
 #define LONG_AFTER 20u /* rounds in which nothing came */
 #define DEEP_NS 400000000
 #define DEEP_AFTER (LONG_AFTER + 4u)
+#define PARTS_MOST 32 /* of RING_PART: then others have their turn */
+#define MANY_BYTES 4096u /* in a round: another follows soon */
 #define TRICKLE 1024u /* bytes that came in a long sleep, and are no reason to sleep less */
 #define BATCH_NS UINT64_C(100000000)
 #define LOOK_NS UINT64_C(20000000)
@@ -165,9 +167,26 @@ static void conclude(struct session *s)
 	__atomic_store_n(&s->finished, 1, __ATOMIC_RELEASE);
 }
 
+/* While much comes and its ring is read every millisecond, most events need no clock. A process that
+ * is attached to has threads that we have not heard of, and blocks whose end is judged by stamps. */
+static void settle_stamps(struct session *s, uint64_t bytes)
+{
+	bool few = bytes > MANY_BYTES && s->clock.tsc && !s->attach_modules;
+	if (few == s->drained->few_stamps)
+		return;
+	s->drained->few_stamps = few;
+	if (few)
+		__atomic_fetch_or(&s->mem->stamps, MG_STAMPS_FEW, __ATOMIC_RELAXED);
+	else
+		__atomic_fetch_and(&s->mem->stamps, ~MG_STAMPS_FEW, __ATOMIC_RELAXED);
+}
+
 static uint64_t round_session(struct session *s)
 {
-	uint64_t bytes = s->damaged ? 0 : round_events(s);
+	uint64_t bytes = 0, n = RING_PART;
+	for (int i = 0; i < PARTS_MOST && n >= RING_PART && !s->damaged; i++)
+		bytes += n = round_events(s);
+	settle_stamps(s, bytes);
 	if (s->may_drop && !s->grown && !session_trivial(s))
 		__atomic_store_n(&s->grown, 1, __ATOMIC_RELEASE);
 	if (s->damaged) {
@@ -281,7 +300,7 @@ static long patience(struct drain *d, uint64_t bytes)
 		d->idle = trickle ? LONG_AFTER + 1 : 0;
 	else
 		d->idle++;
-	if (bytes > 4096)
+	if (bytes > MANY_BYTES)
 		return BUSY_NS;
 	if (any_attached(d))
 		return ATTACHED_NS;

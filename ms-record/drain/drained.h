@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,7 @@ struct drained {
 	size_t return_next;   /* of them: the one to be looked at next for whether it is over, */
 	uint64_t return_ns;   /* not before then */
 	uint64_t buffer_mine; /* of *s->buffer_used */
+	bool few_stamps;      /* MG_STAMPS_FEW is set */
 	struct remote *remote;
 	uint64_t flushed_ns, looked_ns;      /* looked: threads, losses */
 	const struct drain_request *request; /* left to do, at that stamp */

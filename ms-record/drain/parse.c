@@ -396,17 +396,18 @@ static int64_t full_record(struct session *s, struct reader *r, struct record *c
 	return parse_one(s, r, c, &words) ? -1 : (int64_t)words;
 }
 
-int parse_records(struct session *s, struct reader *r, uint64_t bytes)
+int64_t parse_records(struct session *s, struct reader *r, uint64_t bytes, uint64_t most)
 {
+	uint64_t all = bytes, enough = bytes > most ? bytes - most : 0;
 	if (r->first == r->count)
 		r->first = r->count = 0;
-	while (bytes) {
-		if (bytes < 8 || r->offset + 16 > s->window_bytes)
+	while (bytes > enough) {
+		if (bytes < 8 || r->offset + 16 > r->window_bytes)
 			return session_damaged(s, "a buffer has lost its records");
 		struct record c = {.w = (const uint64_t *)(r->window + r->offset)};
 		c.left = bytes;
-		if (c.left > s->window_bytes - r->offset)
-			c.left = s->window_bytes - r->offset;
+		if (c.left > r->window_bytes - r->offset)
+			c.left = r->window_bytes - r->offset;
 		uint64_t head = word(&c, 0);
 		bool is_short = head >> 63 || (head & 0xff) == MG_ALLOC_SHORT;
 		int64_t words = is_short && r->thread != UINT32_MAX ? short_event(s, r, &c, head)
@@ -416,5 +417,5 @@ int parse_records(struct session *s, struct reader *r, uint64_t bytes)
 		bytes -= (uint64_t)words * 8;
 		r->offset = c.kind == MG_WRAP ? 0 : r->offset + (uint64_t)words * 8;
 	}
-	return 0;
+	return (int64_t)(all - bytes);
 }

@@ -41,11 +41,23 @@ void ring_free(struct reader *r)
 	free(r->items);
 }
 
+static uint64_t window_bytes(const struct session *s, uint32_t ring)
+{
+	return ring < s->wide_count ? MG_WIDE_BYTES : s->window_bytes;
+}
+
+/* Where it lies, from `memory` on. */
+static uint64_t window_at(const struct session *s, uint32_t ring)
+{
+	return (ring < s->wide_count ? s->wide_offset : s->data_offset) +
+	       ring * window_bytes(s, ring);
+}
+
 /* Bytes of a ring's first lap: most processes have few threads, and it should hold what comes until
  * we look. One that may not make a thread wait has to. */
 static uint32_t first_lap(const struct session *s, uint32_t ring)
 {
-	uint32_t most = (uint32_t)s->window_bytes - MG_SLACK;
+	uint32_t most = (uint32_t)window_bytes(s, ring) - MG_SLACK;
 	uint32_t lap = !s->attach_modules ? ring < POOL_FEW_RINGS ? POOL_FEW_LAP : MG_RING_FIRST
 		       : s->slot          ? POOL_ATTACHED_LAP
 		       : ring < 8         ? 1u << 21
@@ -69,19 +81,20 @@ static bool take_budget(struct session *s, uint64_t bytes, bool must)
 
 static bool back(struct session *s, uint32_t i, uint64_t from, uint64_t to)
 {
-	off_t at = (off_t)(s->data_offset + i * s->window_bytes + from);
+	off_t at = (off_t)(window_at(s, i) + from);
 	return s->pool &&
 	       fallocate(s->pool->memfd, FALLOC_FL_KEEP_SIZE, at, (off_t)(to - from)) == 0;
 }
 
 static void set_up(const struct session *s, struct reader *r)
 {
-	uint64_t i = (uint64_t)(r - s->readers);
+	uint32_t i = (uint32_t)(r - s->readers);
 	r->ring = &s->mem_rings[i];
-	r->window = s->memory + s->data_offset + i * s->window_bytes;
+	r->window = s->memory + window_at(s, i);
+	r->window_bytes = window_bytes(s, i);
 	r->thread = UINT32_MAX;
 	r->prepared = true;
-	r->allowed = first_lap(s, (uint32_t)i);
+	r->allowed = first_lap(s, i);
 }
 
 void ring_adopt(struct session *s, uint32_t n)
@@ -225,11 +238,11 @@ static void raise_size(struct session *s, struct reader *r, uint64_t seen)
 	uint32_t stalls = __atomic_load_n(&r->ring->stalls, __ATOMIC_RELAXED);
 	bool full = stalls != r->stalls || seen > r->allowed - r->allowed / 8;
 	r->stalls = stalls;
-	if (!full || r->allowed + MG_SLACK >= s->window_bytes)
+	if (!full || r->allowed + MG_SLACK >= r->window_bytes)
 		return;
 	uint64_t next = (r->allowed + MG_SLACK) * UINT64_C(4) - MG_SLACK;
-	if (next + MG_SLACK > s->window_bytes)
-		next = s->window_bytes - MG_SLACK;
+	if (next + MG_SLACK > r->window_bytes)
+		next = r->window_bytes - MG_SLACK;
 	uint64_t used = __atomic_load_n(s->buffer_used, __ATOMIC_RELAXED);
 	if (used + next > s->opt->buffer_bytes / 4 * 3 || !take_budget(s, next - r->allowed, false))
 		return;
@@ -239,23 +252,25 @@ static void raise_size(struct session *s, struct reader *r, uint64_t seen)
 	__atomic_store_n(&r->ring->size_allowed, r->allowed, __ATOMIC_RELEASE);
 }
 
-/* Reads a ring up to `head`. Returns the bytes. */
+/* Reads a part of a ring, whose records end at `head`. Returns the bytes. */
 static uint64_t drain(struct session *s, struct reader *r, uint64_t head)
 {
 	uint64_t bytes = head - r->tail;
 	if (!bytes)
 		return 0;
-	if (bytes > s->window_bytes) {
+	if (bytes > r->window_bytes) {
 		session_damaged(s, "a buffer's head is out of range");
 		return 0;
 	}
-	if (parse_records(s, r, bytes))
+	int64_t read = parse_records(s, r, bytes, RING_PART);
+	if (read < 0)
 		return 0;
-	r->tail = head;
-	__atomic_store_n(&r->ring->tail, head, __ATOMIC_SEQ_CST);
-	wake_writer(r->ring);
+	r->tail += (uint64_t)read;
+	__atomic_store_n(&r->ring->tail, r->tail, __ATOMIC_SEQ_CST);
+	if (head - r->tail <= r->allowed / 2) /* or it would soon wait again */
+		wake_writer(r->ring);
 	raise_size(s, r, bytes);
-	return bytes;
+	return (uint64_t)read;
 }
 
 /* A pending stamp holds up the merge for a while (R5), unless its thread died inside the hook. */
@@ -331,6 +346,8 @@ uint64_t ring_read_all(struct session *s, uint64_t now, uint64_t *limit)
 		uint64_t n = drain(s, r, head);
 		if (n)
 			r->quiet_ns = now_ns;
+		if (r->tail != head && r->last < least)
+			least = r->last + 1; /* what is left of it is later */
 		read += n;
 	}
 	*limit = least;
@@ -365,7 +382,7 @@ void ring_shrink(struct reader *r)
 static void shrink(struct session *s, const struct reader *r, uint32_t i)
 {
 	uint32_t first = first_lap(s, i);
-	uint64_t at = s->data_offset + i * s->window_bytes + first + MG_SLACK;
+	uint64_t at = window_at(s, i) + first + MG_SLACK;
 	if (r->allowed <= first || !s->pool ||
 	    fallocate(s->pool->memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at,
 		      r->allowed - first))

@@ -10,10 +10,14 @@
 struct session;
 struct reader;
 
+/* At a time, so that items are merged while they are in the cache. */
+#define RING_PART 65536u
+
 /* Puts memory behind further rings while fewer than enough are free and the budget lasts. */
 void ring_prepare(struct session *s);
-/* One look at every ring: what arrived becomes items of the merge. Returns the bytes read, and in
- * *limit the watermark: no item with a stamp below it can arrive later. Sets s->damaged when a
+/* One look at every ring: what arrived becomes items of the merge, of each ring RING_PART bytes or
+ * little more. Returns the bytes read, and in *limit the watermark: no item with a stamp below it can
+ * arrive later. Sets s->damaged when a
  * record cannot be. */
 uint64_t ring_read_all(struct session *s, uint64_t now, uint64_t *limit);
 /* Gives rings of threads that are gone back to the pool. `hurry`: also ones that were busy a moment
@@ -31,6 +35,6 @@ void ring_adopt(struct session *s, uint32_t n);
  * told. Before the session is woken (R8). */
 void ring_take_over(struct session *s, bool proc);
 
-/* parse.c: reads exactly `bytes` bytes of records at the reader's place. 0, or -1 and the session is
- * marked as damaged. */
-int parse_records(struct session *s, struct reader *r, uint64_t bytes);
+/* parse.c: reads records at the reader's place, of which there are `bytes` bytes, until `most` bytes
+ * or more are read, or all. How many, or -1 and the session is marked as damaged. */
+int64_t parse_records(struct session *s, struct reader *r, uint64_t bytes, uint64_t most);

@@ -80,6 +80,7 @@ void mg_confine(bool calls, bool clock)
 		uint64_t from = (mg.blind ? s->heartbeat : mg_counter()) + mg.session->tsc_hz;
 		if (!mg.sequence)
 			s->sequence = from;
+		__atomic_fetch_or(&s->stamps, MG_STAMPS_ALL, __ATOMIC_SEQ_CST);
 		__atomic_store_n(&s->blind, 1, __ATOMIC_SEQ_CST);
 		__atomic_store_n(&mg.sequence, true, __ATOMIC_SEQ_CST);
 		__atomic_store_n(&mg.blind, true, __ATOMIC_SEQ_CST);

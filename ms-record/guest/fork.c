@@ -37,10 +37,11 @@
 static void cut_off(struct mg_writer *t)
 {
 	for (; t && t->ring != &mg.void_ring; t = t->nested) {
+		uint64_t bytes = mg_window_bytes(t->ring);
 		t->ring = &mg.void_ring;
 		/* The hook may hold the address of the record that it was about to write. */
 		if (t->busy && !mg_filtered())
-			mg_syscall(SYS_mmap, (uint64_t)t->window, mg.session->window_bytes,
+			mg_syscall(SYS_mmap, (uint64_t)t->window, bytes,
 				   PROT_READ | PROT_WRITE,
 				   MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
 				   UINT64_MAX, 0);

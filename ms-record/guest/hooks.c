@@ -188,7 +188,7 @@ MG_INLINE void record_alloc(struct mg_writer *t, const uint64_t *frame, const vo
 		return;
 	}
 	mg_stamping(t);
-	uint64_t stamp = mg_stamp(t);
+	uint64_t stamp = mg_stamp_or_next(t);
 	if (MG_LIKELY(mg_unwind(t, frame, ALLOC_SHORT_WORDS)))
 		mg_put_alloc(t, (uint64_t)block, size, stamp);
 	else
@@ -301,7 +301,7 @@ static __attribute__((noinline)) void on_free_plain(const uint64_t *frame, const
 	}
 	if (MG_LIKELY(t->freeing != (uint64_t)block)) {
 		mg_stamping(t);
-		mg_put_free(t, (uint64_t)block, mg_stamp(t));
+		mg_put_free(t, (uint64_t)block, mg_stamp_or_next(t));
 	}
 	mg_leave(t);
 }

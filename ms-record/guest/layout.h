@@ -11,6 +11,10 @@
  *   0            modules_offset   rings_offset   frames_offset   ranges_offset    data_offset +
  *                                                                                 i * window
  *
+ * In front of the windows the first `wide_count` rings have others, larger ones, at wide_offset + i
+ * * wide_bytes, and theirs behind data_offset are not used: few threads may be ahead of ms-record by
+ * much, many cannot all be.
+ *
  * The guest maps all in front of the windows and the first of these, and the others as threads
  * come: see grow.c. ms-record puts memory behind a ring and the first of its window when it makes
  * the ring ready, and behind more of the window when it raises size_allowed.
@@ -74,7 +78,7 @@
 
 /* Also the layout's version: guest and ms-record must be of one build. */
 #define MG_MAGIC UINT64_C(0x32747365754753d0)
-#define MG_LAYOUT_VERSION 5u
+#define MG_LAYOUT_VERSION 6u
 #define MG_OWN_MAX 48u /* chunks of writers, rooms for deep stacks, and a few */
 #define MG_ARENAS 64u
 #define MG_NEAR_BYTES 8192u /* of slots, near a module; at a multiple of it */
@@ -122,6 +126,13 @@ enum mg_state {
 #define MG_SLEEPS 1u
 #define MG_SLEEPS_LONG 2u
 
+/* Of mg_session.stamps. FEW: ms-record reads the ring again and again, so a stamp that is up to 64
+ * events old is right to a fraction of a millisecond. Against it: a second ring is in use, or the
+ * clock changed (guest; for good); ms-record wants a moment that splits the events. */
+#define MG_STAMPS_FEW UINT64_C(1)
+#define MG_STAMPS_ALL UINT64_C(2)
+#define MG_STAMPS_ALL_NOW UINT64_C(4)
+
 #define MG_RINGS_MOST 8192u
 #define MG_CHUNK_FIRST 16u /* windows that are there from the start; see grow.c */
 
@@ -152,10 +163,13 @@ struct mg_session {
 	uint32_t range_max;   /* entries of mg_range[2][] */
 	uint32_t reserved;
 	uint64_t ranges_offset;
+	uint64_t wide_offset, wide_bytes;
+	uint32_t wide_count; /* rings that have such a window */
 
 	_Alignas(64) uint32_t state; /* enum mg_state; ms-record -> guest */
 	uint32_t sleeping;  /* futex word: MG_SLEEPS* while ms-record sleeps; the guest that fills
 			       half a ring sets it to 0 and wakes it */
+	uint64_t stamps;    /* MG_STAMPS_*, atomic; see mg_stamp_or_next */
 	uint64_t sequence;  /* MG_CLOCK_SEQUENCE: atomic counter */
 	uint64_t heartbeat; /* stamp of ms-record's last round, */
 	uint64_t ticks;     /* and the TSC */
@@ -370,6 +384,8 @@ struct mg_range {
 #define MG_SLACK 64u
 #define MG_RING_FIRST (8192u - MG_SLACK) /* the first size_allowed, and the least */
 #define MG_RING_LARGEST (131072u - MG_SLACK)
+#define MG_WIDE_RINGS 4u
+#define MG_WIDE_BYTES (2u << 20) /* of a window */
 #define MG_RECORD_FRAMES 480u /* frames, or words of a copy, in one record */
 #define MG_RECORD_MOST 4032u  /* bytes of a record: R2 */
 

@@ -118,7 +118,7 @@ static void wrap(struct mg_writer *t)
 	BARRIER();
 	t->wrapping = false;
 	uint64_t allowed = __atomic_load_n(&t->ring->size_allowed, __ATOMIC_RELAXED);
-	uint64_t largest = mg.session->window_bytes - MG_SLACK;
+	uint64_t largest = mg_window_bytes(t->ring) - MG_SLACK;
 	t->size = allowed < largest ? allowed : largest;
 }
 

@@ -112,7 +112,10 @@ static struct mg_writer *writer_of(uint32_t ring)
 /* R9: this thread has cleared the ring's bit in `word`. */
 static struct mg_writer *take(uint32_t i, uint64_t *word)
 {
-	unsigned char *window = mg_grow(mg.windows, i, mg.session->window_bytes);
+	const struct mg_session *s = mg.session;
+	unsigned char *window =
+		i < s->wide_count ? (unsigned char *)s + s->wide_offset + i * s->wide_bytes
+				  : mg_grow(mg.windows, i, s->window_bytes);
 	struct mg_writer *t = window ? writer_of(i) : NULL;
 	if (!t) { /* nor is there memory for those behind it */
 		mg.writer_count = i;
@@ -185,6 +188,8 @@ static void begin(struct mg_writer *t, uint32_t tid, uint32_t flags, uint64_t sp
 	if (mg.session->sample_bytes)
 		mg_sample_begin(t);
 	t->low = t->high = 0;
+	if (t->ring != mg.rings)
+		__atomic_fetch_or(&mg.session->stamps, MG_STAMPS_ALL, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&t->ring->tid, tid, __ATOMIC_RELEASE);
 	restart(t, sp);
 }

@@ -292,7 +292,9 @@ static void scan(struct work *w)
 {
 	pid_t tid = w->q->last_tid;
 	size_t threads = tid ? 1 : hijack_count(w->s->proc, &tid);
-	hold(w, tid, threads, errno);
+	int unseen = errno;
+	__atomic_fetch_or(&w->s->mem->stamps, MG_STAMPS_ALL_NOW, __ATOMIC_SEQ_CST);
+	hold(w, tid, threads, unseen);
 	w->resident.state = w->state;
 	if (w->state == MS_SCAN_DONE) {
 		scan_judge(w, tid);
@@ -300,6 +302,7 @@ static void scan(struct work *w)
 		release_threads(w);
 		frozen_end(w);
 	}
+	__atomic_fetch_and(&w->s->mem->stamps, ~MG_STAMPS_ALL_NOW, __ATOMIC_SEQ_CST);
 	scan_put_result(w);
 }
 

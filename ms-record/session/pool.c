@@ -67,7 +67,8 @@ static void lay_out(struct extents *e, uint32_t directory)
 	e->entries = e->frames +
 		     (e->entries_bytes ? page_up(MG_LISTS_MAX * sizeof(struct mg_frames)) : 0);
 	e->ranges = e->entries + e->entries_bytes;
-	e->data = page_up(e->ranges + 2 * e->range_max * sizeof(struct mg_range));
+	e->wide = page_up(e->ranges + 2 * e->range_max * sizeof(struct mg_range));
+	e->data = e->wide + e->wide_count * (uint64_t)MG_WIDE_BYTES;
 	e->bytes = e->data + e->ring_max * e->window_bytes;
 }
 
@@ -81,6 +82,7 @@ static void choose_sizes(struct pool *p, pid_t pid, bool forks, bool attached)
 	p->shape.image = (struct extents){.module_max = SESSION_MODULES,
 					  .ring_max = most,
 					  .range_max = POOL_RANGES,
+					  .wide_count = attached ? 0 : MG_WIDE_RINGS,
 					  .window_bytes = window,
 					  .entries_bytes = ENTRIES_BYTES};
 	p->shape.each = (struct extents){
@@ -99,6 +101,7 @@ static void choose_sizes(struct pool *p, pid_t pid, bool forks, bool attached)
 		p->shape.image.ring_max = rings < 8 ? 8 : rings > most ? most : (uint32_t)rings;
 		p->shape.image.module_max = 512;
 		p->shape.image.range_max = 512;
+		p->shape.image.wide_count = 0;
 		p->shape.slot_max = 0;
 	}
 	lay_out(&p->shape.image, p->shape.slot_max);
@@ -167,6 +170,9 @@ static void tell_layout(struct mg_session *m, const struct extents *e)
 	m->ranges_offset = e->ranges;
 	m->range_max = e->range_max;
 	m->window_bytes = e->window_bytes;
+	m->wide_offset = e->wide;
+	m->wide_bytes = MG_WIDE_BYTES;
+	m->wide_count = e->wide_count;
 	m->module_max = e->module_max;
 	m->ring_max = e->ring_max;
 }
@@ -234,6 +240,7 @@ static bool is_layout(const struct extents *e, uint32_t directory)
 	struct extents own = *e;
 	if (e->module_max > SESSION_MODULES || e->range_max > POOL_RANGES ||
 	    e->ring_max < POOL_FIRST_RINGS || e->ring_max > SESSION_RINGS ||
+	    e->wide_count > MG_WIDE_RINGS || e->wide_count > e->ring_max ||
 	    e->entries_bytes > ENTRIES_BYTES || e->entries_bytes != page_up(e->entries_bytes) ||
 	    e->window_bytes < MG_RING_FIRST + MG_SLACK ||
 	    e->window_bytes > page_up(ATTACHED_LAP + MG_SLACK) ||
@@ -241,8 +248,8 @@ static bool is_layout(const struct extents *e, uint32_t directory)
 		return false;
 	lay_out(&own, directory);
 	return own.modules == e->modules && own.rings == e->rings && own.frames == e->frames &&
-	       own.entries == e->entries && own.ranges == e->ranges && own.data == e->data &&
-	       own.bytes == e->bytes;
+	       own.entries == e->entries && own.ranges == e->ranges && own.wide == e->wide &&
+	       own.data == e->data && own.bytes == e->bytes;
 }
 
 /* Who holds it may be a user whom root believes only so far: its parts lie inside. Nobody can

@@ -32,10 +32,10 @@ struct writer;
 
 /* Where the parts of a session lie, from its start. */
 struct extents {
-	uint64_t modules, rings, frames, entries, ranges, data, bytes;
+	uint64_t modules, rings, frames, entries, ranges, wide, data, bytes;
 	uint64_t entries_bytes; /* for lists of functions (mg_frames); nothing is behind them yet */
 	uint64_t window_bytes;
-	uint32_t module_max, ring_max, range_max;
+	uint32_t module_max, ring_max, range_max, wide_count; /* of MG_WIDE_BYTES each */
 };
 
 /* How all of it is laid out. */

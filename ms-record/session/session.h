@@ -88,6 +88,7 @@ enum item_kind {
 struct reader {
 	struct mg_ring *ring; /* shared with a possibly hostile process: read once, check, use */
 	const uint8_t *window;
+	uint64_t window_bytes;
 	bool prepared, taken;
 	uint32_t allowed;             /* size_allowed as we set it */
 	uint32_t stalls;              /* as last seen */
@@ -255,7 +256,8 @@ struct session {
 	uint64_t tsc_hz;
 	uint32_t wake; /* on standby: of this recording, as in `mem` */
 	uint32_t module_max, ring_max;
-	uint64_t window_bytes, data_offset; /* from `memory` on */
+	uint64_t window_bytes, data_offset, wide_offset; /* from `memory` on */
+	uint32_t wide_count;
 	uint64_t *buffer_used;              /* of all sessions, atomic */
 
 	struct clock clock;

@@ -24,6 +24,8 @@ static void use_memory(struct session *s, const struct extents *e, uint64_t at)
 	s->ring_max = e->ring_max;
 	s->window_bytes = e->window_bytes;
 	s->data_offset = at + e->data;
+	s->wide_offset = at + e->wide;
+	s->wide_count = e->wide_count;
 	s->mem = (struct mg_session *)(s->memory + at);
 	s->mem_modules = (struct mg_module *)(s->memory + at + e->modules);
 	s->mem_rings = (struct mg_ring *)(s->memory + at + e->rings);

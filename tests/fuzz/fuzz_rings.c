@@ -71,7 +71,6 @@ static struct session *make_session(int fd)
 	s->buffer_used = &used;
 	s->module_max = MODULES;
 	s->ring_max = s->prepared = RINGS;
-	s->window_bytes = WINDOW;
 	s->mem = aligned_alloc(64, sizeof *s->mem);
 	s->mem_modules = ms_xrealloc(NULL, MODULES, sizeof *s->mem_modules);
 	s->mem_rings = aligned_alloc(64, RINGS * sizeof *s->mem_rings);
@@ -87,6 +86,7 @@ static struct session *make_session(int fd)
 		r->ring = &s->mem_rings[i];
 		r->window = ms_xrealloc(NULL, WINDOW, 1);
 		memset((void *)r->window, 0, WINDOW);
+		r->window_bytes = WINDOW;
 		r->thread = UINT32_MAX;
 		r->prepared = true;
 		r->allowed = MG_RING_LARGEST;

@@ -27,6 +27,7 @@ static struct pool_shape sound_shape(void)
 {
 	struct pool_shape s = {
 		.image = {.module_max = 4,
+			  .wide_count = 1,
 			  .ring_max = 3,
 			  .window_bytes = MG_RING_FIRST + MG_SLACK,
 			  .entries_bytes = 4096},

@@ -121,7 +121,7 @@ static struct ring *take(unsigned i, uint32_t tid)
 {
 	struct ring *g = &rings[i];
 	g->r = &s->mem_rings[i];
-	g->window = s->memory + s->data_offset + i * s->window_bytes;
+	g->window = (uint8_t *)s->readers[i].window;
 	g->offset = 0;
 	g->r->pending = base;
 	g->r->tid = tid;
