@@ -174,6 +174,7 @@ static int write_output(struct page *p, const struct options *opt, const struct 
 {
 	p->style = style_for(opt, output);
 	p->style.source_root = p->links.source_root;
+	p->four_types = opt->layout == LAYOUT_GO;
 	p->gzip = output->path && ends_with(output->path, ".gz");
 	bool page = output->format == FORMAT_TEXT || output->format == FORMAT_MD;
 	struct out o = {.fd = output->path || page ? 0 : STDOUT_FILENO};

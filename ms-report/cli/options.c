@@ -201,9 +201,9 @@ static const struct ms_cli_option rows[] = {
 	 "colours (default auto: on a terminal)"},
 	{"no-pager", 0, NULL, ms_cli_flag, MS_AT(no_pager), 0,
 	 "long text goes to the terminal as it is"},
-	{"layout", 0, "full|compact|memc", ms_cli_choice, MS_AT(layout), 0,
+	{"layout", 0, "full|compact|memc|go", ms_cli_choice, MS_AT(layout), 0,
 	 "with --json: compact has frames and stacks once, in tables; memc: regions as memc writes "
-	 "them, a line for each time"},
+	 "them, a line for each time; with --pprof: go has the four types of Go's profiles only"},
 	{"pretty", 0, NULL, ms_cli_flag, MS_AT(pretty), 0, "with --json: over many lines"},
 	{"code-url", 0, "URL", take_code_url, MS_AT(links.code_url), 0,
 	 "where Markdown links to: https://x/blob/main/{file}#L{line}"},
@@ -315,8 +315,11 @@ static int check(const struct options *opt, struct ms_err *err)
 		return ms_err_set(err, "--csv is one table: choose one view");
 	if (check_metric(opt, err) != 0)
 		return -1;
-	if ((opt->layout != LAYOUT_FULL || opt->pretty) && !has_output(opt, FORMAT_JSON))
+	bool go = opt->layout == LAYOUT_GO;
+	if (((opt->layout != LAYOUT_FULL && !go) || opt->pretty) && !has_output(opt, FORMAT_JSON))
 		return ms_err_set(err, "--layout and --pretty are for --json");
+	if (go && !has_output(opt, FORMAT_PPROF))
+		return ms_err_set(err, "--layout=go is for --pprof");
 	if (opt->layout == LAYOUT_MEMC &&
 	    (opt->view_count > 1 || (opt->view_count == 1 && opt->views[0] != VIEW_REGIONS)))
 		return ms_err_set(err, "--layout=memc is for --regions only");

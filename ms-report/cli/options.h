@@ -39,7 +39,7 @@ enum view {
 	VIEW_COUNT
 };
 
-enum layout { LAYOUT_FULL, LAYOUT_COMPACT, LAYOUT_MEMC };
+enum layout { LAYOUT_FULL, LAYOUT_COMPACT, LAYOUT_MEMC, LAYOUT_GO };
 enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 #define OUTPUTS_MAX 16
@@ -69,7 +69,7 @@ struct options {
 	size_t width;        /* 0 = the terminal's */
 	enum color color;
 	bool ascii, full_names, no_pager;
-	enum layout layout; /* of FORMAT_JSON */
+	enum layout layout; /* of FORMAT_JSON; LAYOUT_GO of FORMAT_PPROF */
 	bool pretty;
 	bool anonymize;
 	struct ms_cli cli;

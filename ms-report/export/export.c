@@ -4,6 +4,7 @@
  */
 #include "export.h"
 
+#include "ms-report/model/diff.h"
 #include "ms-report/model/figures.h"
 #include "ms-report/words/page.h"
 
@@ -179,6 +180,43 @@ static void make_rows(struct model *m, struct export *x)
 	for (int f = 0; f < EXPORT_FIGURES; f++) {
 		x->known[f] = x->total[f] != UNKNOWN;
 		other->v[f] = x->known[f] ? figure_sub(x->total[f], sum[f]) : 0;
+	}
+}
+
+/* What the totals have more than the rows; 0 where that is not known. */
+static uint64_t rest_of(const struct diff *d, const char *total, uint64_t sum)
+{
+	const struct diff_total *t = diff_total(d, total);
+	return t && t->delta != DELTA_UNKNOWN ? (uint64_t)t->delta - sum : 0;
+}
+
+void export_differences(struct export *x)
+{
+	static const struct {
+		enum diff_figure figure;
+		const char *total;
+	} of[EXPORT_FIGURES] = {
+		{DIFF_ALLOCATIONS, "allocations"},        {DIFF_ALLOCATED, "allocated_bytes"},
+		{DIFF_LIVE_BLOCKS, "live_blocks"},        {DIFF_LIVE, "live_bytes"},
+		{DIFF_PEAK_BLOCKS, "peak_blocks"},        {DIFF_PEAK, "peak_bytes"},
+		{DIFF_TEMPORARY, "temporary_allocations"}};
+	const struct diff *d = x->m->diff;
+	x->n = d->rows.n + 2;
+	x->rows = ms_arena_alloc(&x->m->arena, x->n * sizeof *x->rows);
+	struct export_row *hidden = &x->rows[d->rows.n], *other = hidden + 1;
+	*hidden = (struct export_row){.place = more_place(x, PLACE_HIDDEN)};
+	*other = (struct export_row){.place = more_place(x, PLACE_OTHER)};
+	for (int f = 0; f < EXPORT_FIGURES; f++) {
+		uint64_t sum = 0;
+		for (size_t i = 0; i <= d->rows.n; i++) {
+			const struct diff_row *r = i < d->rows.n ? &d->rows.v[i] : NULL;
+			int64_t delta = r ? r->delta[of[f].figure] : d->hidden_delta[of[f].figure];
+			if (r)
+				x->rows[i].site = r->site;
+			x->rows[i].v[f] = delta == DELTA_UNKNOWN ? 0 : (uint64_t)delta;
+			sum += x->rows[i].v[f];
+		}
+		other->v[f] = rest_of(d, of[f].total, sum);
 	}
 }
 
@@ -394,6 +432,7 @@ bool export_write(struct page *p, enum format f, enum metric asked, enum metric 
 	x.metric = metric;
 	x.compress = p->gzip;
 	x.full_names = p->style.full_names;
+	x.four_types = p->four_types;
 	formats[f](&x, o);
 	return true;
 }

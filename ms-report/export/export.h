@@ -69,6 +69,7 @@ struct export
 	enum metric asked;   /* METRIC_COUNT = none was */
 	enum metric metric;  /* that a format with one figure has */
 	bool compress;       /* what the output is named after wants it */
+	bool four_types;     /* of pprof: no more than Go has */
 	bool full_names;     /* nothing is shortened where there is a place for the whole, too */
 };
 
@@ -77,6 +78,9 @@ struct export
 size_t export_stack(struct export *x, const struct export_row *r);
 /* `first`, then the notes from number `from` on, for formats with one text: "a; b; c". */
 const char *export_joined(struct export *x, const char *first, size_t from);
+/* The rows, of the new run so far, become those of the comparison: what each place has more, in two's
+ * complement what it has less. */
+void export_differences(struct export *x);
 /* Has the row any figure? */
 bool export_any(const struct export_row *r);
 /* "0x401000: main (main.c:31)", "0x7f00: deflate (in /usr/lib/libz.so.1)": as Valgrind's tools

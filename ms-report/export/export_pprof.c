@@ -19,6 +19,7 @@ enum {
 	LOCATION,
 	FUNCTION,
 	STRING_TABLE,
+	DROP_FRAMES,
 	TIME_NANOS = 9,
 	DURATION_NANOS,
 	PERIOD_TYPE,
@@ -113,7 +114,7 @@ static const struct {
 
 static bool has_type(const struct pprof *p, size_t i)
 {
-	return i < STANDARD_TYPES || p->x->known[types[i].figure];
+	return i < STANDARD_TYPES || (p->x->known[types[i].figure] && !p->x->four_types);
 }
 
 static bool symbolized(const struct module *o)
@@ -250,9 +251,14 @@ static void put_sample(struct pprof *p, const uint64_t *locations, size_t n, con
 {
 	uint64_t values[EXPORT_FIGURES];
 	size_t count = 0;
+	bool any = false;
 	for (size_t i = 0; i < EXPORT_FIGURES; i++)
-		if (has_type(p, i))
+		if (has_type(p, i)) {
 			values[count++] = v[types[i].figure];
+			any |= v[types[i].figure] != 0;
+		}
+	if (!any)
+		return;
 	numbers_field(&p->message, 1, locations, n);
 	numbers_field(&p->message, 2, values, count);
 	if (s)
@@ -266,7 +272,7 @@ static void put_sample(struct pprof *p, const uint64_t *locations, size_t n, con
  * how sure it is. */
 static void ask_threads(struct pprof *p)
 {
-	if (!p->x->m->est)
+	if (!p->x->m->est && !p->x->m->diff)
 		p->threads = model_ask(
 			p->x->m, "SELECT site, thread, allocations, allocated_bytes,"
 				 " live_blocks, live_bytes FROM site_thread ORDER BY site, thread");
@@ -325,9 +331,15 @@ static void put_head(struct pprof *p, enum metric metric)
 		if (has_type(p, i))
 			value_type(p, SAMPLE_TYPE, types[i].type, types[i].unit);
 	put_mappings(p);
+	/* readers begin a stack at what called it, which is somebody's own line */
+	string_field(p, &p->text, DROP_FRAMES, "operator new.*");
+	/* as Go has it: of a heap the moment at which it was so, by which stores file it */
 	if (q->started_ns != UNKNOWN)
-		number_field(&p->text, TIME_NANOS, q->started_ns);
-	number_field(&p->text, DURATION_NANOS, m->duration_ns);
+		number_field(&p->text, TIME_NANOS,
+			     q->started_ns +
+				     (m->at_time_ns != UNKNOWN ? m->at_time_ns : m->duration_ns));
+	if (!m->diff) /* how long lay between the runs nobody says */
+		number_field(&p->text, DURATION_NANOS, m->duration_ns);
 	value_type(p, PERIOD_TYPE, "space", "bytes");
 	uint64_t every = m->quality.sampled_bytes;
 	number_field(&p->text, PERIOD, every && every != UNKNOWN ? every : 1);
@@ -347,6 +359,8 @@ static void put_head(struct pprof *p, enum metric metric)
 void export_pprof(struct export *x, struct out *o)
 {
 	struct pprof p = {.x = x, .text = {0}, .message = {0}, .part = {0}, .chain = {0}};
+	if (x->m->diff)
+		export_differences(x);
 	p.mapping = ms_xcalloc(x->m->modules.n + 1, sizeof *p.mapping);
 	gzip_open(&p.gzip, o, false);
 	put_head(&p, x->asked);

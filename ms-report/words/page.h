@@ -50,5 +50,6 @@ struct page {
 	struct links links;
 	const struct budgets *budgets; /* of --fail-on and --budgets */
 	bool partial;                  /* they are decided on incomplete figures too */
+	bool four_types;               /* of --pprof: no more than Go has */
 	bool gzip;                     /* what the output is named after wants it compressed */
 };

@@ -65,7 +65,7 @@ class Pprof:
             elif number == 13:
                 self.comments += numbers(value)
             else:
-                assert number in (9, 10, 11, 12, 14), f"field {number}"
+                assert number in (7, 9, 10, 11, 12, 14), f"field {number}"
                 self.one[number] = value
         assert self.strings[0] == "" and len(set(self.strings)) == len(self.strings)
         self.columns = [f"{self.strings[t[1]]}/{self.strings[t[2]]}" for t in self.types]

@@ -41,7 +41,8 @@ def pprof():
     first = p.mappings[1]
     same("pprof: the program", p.strings[first[5]], sqlite("SELECT path FROM module WHERE path LIKE '%/program'"))
     same("pprof: its build-id", p.strings[first[6]], sqlite("SELECT build_id FROM module WHERE path LIKE '%/program'"))
-    same("pprof: when", p.one[9], int(sqlite("SELECT started_ns FROM process")))
+    same("pprof: when", p.one[9], int(sqlite("SELECT started_ns + time_ns FROM process, snapshot WHERE label = 'end'")))
+    same("pprof: not shown", p.strings[p.one[7]], "operator new.*")
     same("pprof: how long", p.one[10], int(sqlite("SELECT duration_ns FROM process")))
     for where in p.locations.values():
         if 2 in where:
