@@ -8,43 +8,24 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "libcommon/base/err.h"
 #include "libcommon/base/io.h"
-#include "libcommon/base/utf8.h"
+#include "libcommon/base/metrics.h"
 #include "poll.h"
 
 #define METRICS_NS UINT64_C(1000000000)
 
-/* name="..": what is no UTF-8, or a control character, is a question mark. */
-static void put_name(FILE *f, const char *s)
-{
-	for (size_t left = strlen(s), n; left; s += n, left -= n) {
-		uint32_t c;
-		n = ms_utf8_next(s, left, &c);
-		if (!n || c < ' ' || c == 0x7f)
-			fputs(c == '\n' && n ? "\\n" : "?", f);
-		else if (c == '"' || c == '\\')
-			fprintf(f, "\\%c", (char)c);
-		else
-			fwrite(s, 1, n, f);
-		n += !n;
-	}
-}
-
+/* Its UNIT is a remark to the older format. */
 static void put_family(FILE *f, const char *name, const char *unit, const char *help)
 {
-	fprintf(f, "# TYPE memscope_%s gauge\n", name);
-	if (unit)
-		fprintf(f, "# UNIT memscope_%s %s\n", name, unit);
-	fprintf(f, "# HELP memscope_%s %s\n", name, help);
+	ms_metrics_family(f, true, name, "gauge", unit, help);
 }
 
 static void put_labels(const struct poll *p, FILE *f, const char *name)
 {
 	fprintf(f, "memscope_%s{pid=\"%d\",name=\"", name, p->pid_out);
-	put_name(f, p->taker.proc.name);
+	ms_metrics_value(f, p->taker.proc.name);
 	fputc('"', f);
 }
 
