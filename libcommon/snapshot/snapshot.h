@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 struct ms_err;
+struct ms_recording;
 struct ms_wrappers;
 
 /* PRAGMA application_id and user_version of an image. */
@@ -79,6 +80,11 @@ sqlite3 *ms_snapshot_new(struct ms_err *err);
  * far as it goes and counted in `res`. */
 sqlite3 *ms_snapshot_build(const char *const *traces, size_t n, const struct ms_build_options *opt,
 			   struct ms_build_result *res, struct ms_err *err);
+
+/* The same of one recording that was read by ms_recording_step, as if it ended there; without the
+ * timeline of sums, and of no cut of a trace. The model is finished by that. */
+sqlite3 *ms_snapshot_of(struct ms_recording *rec, const struct ms_build_options *opt,
+			struct ms_err *err);
 
 /* Opens any input of a tool: `path` is a trace, a folder of traces, or a snapshot ("-" = standard
  * input, either), told apart by first bytes; "FILE@POINT" selects a moment: *point is then the part

@@ -291,3 +291,38 @@ sqlite3 *ms_snapshot_build(const char *const *traces, size_t n, const struct ms_
 {
 	return ms_snapshot_build_from(traces, n, NULL, opt, res, err);
 }
+
+/* ---- of a model that is there already ---- */
+
+/* Of one process the sum is what it is. */
+static void take_sum(struct build *b, struct running *p)
+{
+	const struct ms_recording *t = p->keep.rec;
+	b->sum.peak = p->keep.share.at_peak = t->replay.peak_bytes;
+	b->sum.peak_ns = t->replay.peak_tick * t->head->tick_ns;
+}
+
+sqlite3 *ms_snapshot_of(struct ms_recording *rec, const struct ms_build_options *opt,
+			struct ms_err *err)
+{
+	struct ms_build_result res = {0};
+	struct running p = {.keep.rec = rec, .path = rec->path, .ended = true};
+	struct build b = {.opt = opt, .res = &res, .err = err};
+	sqlite3 *db = NULL;
+	*MS_PUSH(&b.all) = &p;
+	ms_progress_start(&b.progress, false);
+	set_clock(&b);
+	if (ms_points_parse(&b) == 0 && ms_points_set(&b, &p) == 0) {
+		ms_recording_finish(rec);
+		ms_points_ended(&b, &p);
+		take_sum(&b, &p);
+		ms_build_number(&b);
+		ms_build_count(&b);
+		db = ms_snapshot_new(err);
+	}
+	if (db)
+		db = fill(&b, db);
+	free(b.all.v);
+	ms_arena_free(&b.arena);
+	return db;
+}

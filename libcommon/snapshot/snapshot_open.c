@@ -211,7 +211,7 @@ struct input {
 	const char *name; /* for messages */
 	char *path;       /* without @POINT; malloc'ed */
 	int fd;
-	bool seekable; /* a regular file: may be opened again by name */
+	bool seekable; /* a regular file with a name: may be opened again by that */
 	unsigned char head[SNIFF];
 	size_t head_size;
 };
@@ -243,7 +243,7 @@ static int open_input(struct input *in, struct ms_err *err)
 	struct stat st;
 	if (in->fd < 0 || fstat(in->fd, &st) != 0)
 		return ms_err_sys(err, "cannot open '%s'", in->name);
-	in->seekable = !standard && S_ISREG(st.st_mode);
+	in->seekable = !standard && S_ISREG(st.st_mode) && st.st_nlink > 0;
 	int rc = sniff(in, err);
 	if (rc != 0)
 		err->empty = in->head_size == 0 && S_ISFIFO(st.st_mode);

@@ -437,6 +437,15 @@ const struct ms_verdict_scan *ms_recording_end_scan(const struct ms_recording *t
 	return s;
 }
 
+void ms_recording_finish(struct ms_recording *t)
+{
+	const struct ms_verdict_scan *scan = ms_recording_end_scan(t);
+	if (scan && scan->state == MS_SCAN_DONE && scan->number)
+		t->replay.judged = scan->number;
+	t->replay.growth->exits = ms_recording_exited(t);
+	ms_replay_finish(&t->replay, ms_recording_reached(t) / t->head->tick_ns);
+}
+
 /* The events are over, here or by a stop. 0, or -1. */
 static int finish(struct ms_recording *t, struct ms_err *err)
 {
@@ -449,11 +458,7 @@ static int finish(struct ms_recording *t, struct ms_err *err)
 					     err);
 	if (rc < 0)
 		return rc;
-	const struct ms_verdict_scan *scan = ms_recording_end_scan(t);
-	if (scan && scan->state == MS_SCAN_DONE && scan->number)
-		t->replay.judged = scan->number;
-	t->replay.growth->exits = ms_recording_exited(t);
-	ms_replay_finish(&t->replay, ms_recording_reached(t) / t->head->tick_ns);
+	ms_recording_finish(t);
 	return 0;
 }
 

@@ -162,6 +162,10 @@ int ms_recording_run(struct ms_recording *t, uint64_t until_ns, uint64_t *next_n
  * valid; -1 with `err` set: reading failed. */
 int ms_recording_step(struct ms_recording *t, struct ms_err *err);
 
+/* Finishes the model of one that was read by steps, as if it ended where it is: nothing more can be
+ * applied. */
+void ms_recording_finish(struct ms_recording *t);
+
 /* Bytes of the file that were taken so far. */
 uint64_t ms_recording_offset(const struct ms_recording *t);
 /* Length in ns: what the end block says, else the latest time in the file. */
