@@ -45,7 +45,7 @@ LIBS_ms-snap := $(LIBS_common)
 LIBS_ms-filter := $(LIBS_common)
 LIBS_ms-diff := $(LIBS_common)
 LIBS_ms-report := $(LIBS_common)
-LIBS_ms-top := $(LIBS_common) -lncursesw
+LIBS_ms-top := $(LIBS_common) -lncursesw -lmicrohttpd
 
 ifeq ($(filter $(CPU),$(CPUS)),)
 ifneq ($(CPUS),)

@@ -15,11 +15,13 @@
  *   rows/   rows.c which processes are shown, in what order: filter, groups, tree; columns.c what is
  *           shown of each; list.c the selection, which stays with its row
  *   json/   frames as JSON
+ *   serve/  a trace over HTTP: profiles, metrics, the report
  *   view/   frames, drawn into a grid of cells (cells/grid.c; figures in few columns: words.c)
  *   term/   term.c the terminal; input.c its bytes as keys; keys.c the table of keys
  */
 #include <locale.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "ms-top/app/app.h"
 #include "ms-top/app/options.h"
@@ -27,6 +29,8 @@
 
 static int run(const struct options *o, struct ms_err *err)
 {
+	if (o->serve.listen && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)))
+		return app_serve(o, err);
 	if (!o->batch)
 		return app_run(o, err);
 	ms_cli_signals();

@@ -14,6 +14,7 @@
 
 #include "app_private.h"
 #include "state.h"
+#include "ms-top/serve/serve.h"
 #include "ms-top/term/term.h"
 #include "ms-top/trace/trace.h"
 #include "ms-top/view/draw.h"
@@ -51,8 +52,12 @@ int app_open(struct app *a, const struct options *o, struct ms_err *err)
 	list_init(&a->regions);
 	if (log_open(&a->log, o->log, err) != 0)
 		return -1;
+	if (o->trace && open_trace(a, o, err) != 0)
+		return -1;
+	if (o->serve.listen && !(a->serve = serve_open(&o->serve, err)))
+		return -1;
 	if (o->trace)
-		return open_trace(a, o, err);
+		return 0;
 	if (o->pid) {
 		a->inspecting = true;
 		return process_open(&a->process, o->root, o->pid, NULL, err);
@@ -63,6 +68,7 @@ int app_open(struct app *a, const struct options *o, struct ms_err *err)
 
 void app_close(struct app *a)
 {
+	serve_close(a->serve);
 	recorder_stop(a->recorder);
 	trace_close(a->trace);
 	if (a->has_system)
@@ -190,23 +196,28 @@ static void draw_to_terminal(struct app *a)
 	term_show(&a->grid);
 }
 
-/* Work between looks. 1: there is more; 0, or -1 with `err` set. */
-static int work(struct app *a, struct ms_err *err)
+/* What is frozen is the screen: others are told how it is now. */
+int app_work(struct app *a, struct ms_err *err)
 {
 	const struct subject *s = app_subject(a);
-	return s->work && !a->frozen ? s->work(a, err) : 0;
+	return s->work && (!a->frozen || a->serve) ? s->work(a, err) : 0;
 }
 
-/* How long to wait for a key, in ms; -1 = for ever. */
-static int patience(const struct app *a, int busy, uint64_t next)
+int app_answer(struct app *a)
+{
+	return a->serve && a->trace ? serve_work(a->serve, a->trace) : -1;
+}
+
+int app_patience(const struct app *a, int busy, int again, uint64_t next)
 {
 	uint64_t t = ms_clock_ns(CLOCK_MONOTONIC), left = next > t ? next - t : 0;
 	uint64_t most = a->hurry || a->recorder ? HURRY_NS : app_subject(a)->work ? WORK_NS : left;
-	if (a->frozen && !a->recorder)
+	if (a->frozen && !a->recorder && !a->serve)
 		return -1;
 	if (busy || a->look || a->stale)
 		return 0;
-	return (int)((left < most ? left : most) / 1000000 + 1);
+	int ms = (int)((left < most && !a->frozen ? left : most) / 1000000 + 1);
+	return again >= 0 && ms > again ? again : ms;
 }
 
 static int loop(struct app *a, struct ms_err *err)
@@ -215,9 +226,10 @@ static int loop(struct app *a, struct ms_err *err)
 	bool draw = true;
 	while (!a->quit) {
 		uint64_t t = ms_clock_ns(CLOCK_MONOTONIC);
-		int busy = work(a, err);
+		int busy = app_work(a, err);
 		if (busy < 0)
 			return -1;
+		int again = app_answer(a);
 		if (a->recorder)
 			app_recording(a);
 		if (a->look || (t >= next && !a->frozen)) {
@@ -234,7 +246,7 @@ static int loop(struct app *a, struct ms_err *err)
 		}
 		if (a->opt->frames && frames >= a->opt->frames)
 			return 0;
-		int key = term_key(patience(a, busy, next));
+		int key = term_key(app_patience(a, busy, again, next));
 		draw = key != TERM_NONE;
 		/* all keys that are there, then one frame */
 		for (; key != TERM_NONE && !a->quit; key = term_key(0)) {
@@ -254,6 +266,10 @@ int app_run(const struct options *given, struct ms_err *err)
 	int rc = app_open(&a, o, err);
 	if (rc == 0)
 		rc = term_open(err);
+	if (rc == 0 && a.serve) {
+		term_watch(serve_fd(a.serve));
+		app_say(&a, "serving at %.200s", serve_where(a.serve));
+	}
 	if (rc == 0)
 		rc = loop(&a, err);
 	term_close();

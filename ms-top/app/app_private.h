@@ -16,6 +16,7 @@
 struct app;
 struct ms_err;
 struct recorder;
+struct serve;
 struct trace;
 
 /* What is done for a key. */
@@ -54,6 +55,7 @@ struct app {
 	struct process process;
 	bool inspecting;           /* `process` is open */
 	struct trace *trace;       /* which is in front of both; NULL = none */
+	struct serve *serve;       /* of --listen; NULL = none */
 	struct recorder *recorder; /* whose trace is not there yet; NULL = none */
 	enum mode mode;
 	struct column_set columns;
@@ -89,6 +91,12 @@ const struct subject *app_subject(const struct app *a);
 unsigned app_where(const struct app *a);
 struct list *app_list(struct app *a);
 struct pattern *app_filter(struct app *a);
+/* Answers what is asked of us. In how many ms to do so again; -1 = when somebody asks. */
+int app_answer(struct app *a);
+/* Work between looks. 1: there is more; 0, or -1 with `err` set. */
+int app_work(struct app *a, struct ms_err *err);
+/* How long nothing need be done, in ms; -1 = for ever. `again`: of app_answer; `next`: when to look. */
+int app_patience(const struct app *a, int busy, int again, uint64_t next);
 /* Looks at what is open. 0, or -1 with `err` set. */
 int app_look(struct app *a, struct ms_err *err);
 void app_draw(struct app *a, int rows, int cols);

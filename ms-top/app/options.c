@@ -23,6 +23,24 @@ static int take_sort(struct options *o, struct ms_err *err)
 	return 0;
 }
 
+/* What is served is a trace, and whoever asks for it sees it as it is. */
+static int check_serve(struct options *o, struct ms_err *err)
+{
+	const struct serve_options *s = &o->serve;
+	const char *of_serve = s->allow_remote ? "--allow-remote"
+			       : s->token_file ? "--token-file"
+					       : NULL;
+	if (!s->listen)
+		return of_serve ? ms_err_set(err, "'%s' is for --listen", of_serve) : 0;
+	if (!o->trace)
+		return ms_err_set(err, "'--listen' is for traces: name one");
+	if (o->batch)
+		return ms_err_set(err, "'--listen' and plain frames: one of them");
+	o->serve.full_names = o->full_names;
+	o->serve.wrappers = &o->wrappers;
+	return 0;
+}
+
 /* No option is accepted that would do nothing. */
 static int check(struct options *o, struct ms_err *err)
 {
@@ -45,6 +63,8 @@ static int check(struct options *o, struct ms_err *err)
 		return ms_err_set(err, "'%s' is for lists of processes and traces",
 				  o->filter[0] ? "--filter" : "--sort");
 	o->sort_open = !o->sort_text;
+	if (check_serve(o, err) != 0)
+		return -1;
 	return o->sort_text ? take_sort(o, err) : 0;
 }
 
@@ -77,7 +97,7 @@ static const struct ms_cli_option rows[] = {
 	{"full-names", 0, NULL, ms_cli_flag, MS_AT(full_names), 0,
 	 "functions by their whole names, and each frame of the runtime"},
 	{"kernel", 0, NULL, ms_cli_flag, MS_AT(kernel), 8, "kernel threads too"},
-	{"proc-root", 0, "FOLDER", ms_cli_text, MS_AT(root), 9, "read this instead of /proc"},
+	{"proc-root", 0, "FOLDER", ms_cli_text, MS_AT(root), 0, "read this instead of /proc"},
 	{.help = "How often, and how"},
 	{"delay", 'd', "DURATION", ms_cli_duration, MS_RANGE(delay_ns, "100ms", NULL), 2,
 	 "time between looks (default 1s, at least 100ms)"},
@@ -87,6 +107,14 @@ static const struct ms_cli_option rows[] = {
 	{"log", 0, "FILE", ms_cli_name, MS_AT(log), 0, "add an object a look to this file, too"},
 	{"frames", 'n', "N", ms_cli_count, MS_RANGE(frames, "1", "4294967295"), 10,
 	 "end after so many frames"},
+	{.help = "To others"},
+	{"listen", 0, "ADDRESS", ms_cli_name, MS_AT(serve.listen), 11,
+	 "serve the trace over HTTP; profiles, metrics, the report: at PORT of this host, "
+	 "ADDRESS:PORT, or unix:PATH"},
+	{"allow-remote", 0, NULL, ms_cli_flag, MS_AT(serve.allow_remote), 0,
+	 "the address may be one that other machines reach; needs --token-file"},
+	{"token-file", 0, "FILE", ms_cli_name, MS_AT(serve.token_file), 0,
+	 "answer only who knows the first line of this file"},
 	{.help = "General"},
 	{0},
 };

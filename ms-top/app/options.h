@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "ms-top/rows/columns.h"
+#include "ms-top/serve/serve.h"
 #include "libcommon/base/cli.h"
 #include "libcommon/symbols/wrappers.h"
 
@@ -27,7 +28,8 @@ struct options {
 	int site_sort;  /* of a trace: enum site_column */
 	bool sort_open; /* nobody chose one */
 	bool reverse;
-	const char *sort_text; /* --sort */
+	const char *sort_text;      /* --sort */
+	struct serve_options serve; /* .listen NULL = not */
 	struct ms_wrappers wrappers;
 };
 

@@ -329,9 +329,16 @@ static void take_size(void)
 		resizeterm(w.ws_row, w.ws_col);
 }
 
+static int watched = -1;
+
+void term_watch(int fd)
+{
+	watched = fd;
+}
+
 int term_key(int timeout_ms)
 {
-	struct pollfd p[] = {{STDIN_FILENO, POLLIN, 0}, {wake[0], POLLIN, 0}};
+	struct pollfd p[] = {{STDIN_FILENO, POLLIN, 0}, {wake[0], POLLIN, 0}, {watched, POLLIN, 0}};
 	if (wanted)
 		return TERM_GONE;
 	int c = next_key(), left = sequence_left();
@@ -339,7 +346,7 @@ int term_key(int timeout_ms)
 		return c;
 	if (left >= 0 && (timeout_ms < 0 || left < timeout_ms))
 		timeout_ms = left;
-	if (poll(p, 2, timeout_ms) < 0 && errno != EINTR)
+	if (poll(p, 3, timeout_ms) < 0 && errno != EINTR)
 		return TERM_GONE;
 	if (p[1].revents & POLLIN)
 		drain();

@@ -34,6 +34,8 @@ bool term_copy(const char *text, size_t n);
 void term_redraw(void);
 /* Where the latest TERM_CLICK was. */
 void term_clicked(int *row, int *col);
+/* A descriptor at which term_key need not wait longer either; -1 = none. */
+void term_watch(int fd);
 /* Waits so long for a key. TERM_GONE: the terminal went away, or a signal wants us to end. */
 int term_key(int timeout_ms);
 

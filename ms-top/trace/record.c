@@ -31,18 +31,18 @@ struct recorder {
 	size_t n;
 };
 
-/* The ms-record beside this program, else that of PATH. */
-static void find_program(char *path, size_t room)
+void program_find(const char *name, char *path, size_t room)
 {
 	ssize_t n = readlink("/proc/self/exe", path, room - 1);
 	path[n > 0 ? n : 0] = 0;
 	char *slash = strrchr(path, '/');
-	if (slash && (size_t)(slash - path) + sizeof "/ms-record" < room) {
-		strcpy(slash, "/ms-record");
+	size_t folder = slash ? (size_t)(slash + 1 - path) : 0;
+	if (slash && folder + strlen(name) < room) {
+		strcpy(slash + 1, name);
 		if (access(path, X_OK) == 0)
 			return;
 	}
-	snprintf(path, room, "ms-record");
+	snprintf(path, room, "%s", name);
 }
 
 static void become(const struct recorder *r, pid_t pid, int said)
@@ -54,7 +54,7 @@ static void become(const struct recorder *r, pid_t pid, int said)
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGINT);
 	snprintf(number, sizeof number, "%d", (int)pid);
-	find_program(program, sizeof program);
+	program_find("ms-record", program, sizeof program);
 	int null = open("/dev/null", O_RDWR);
 	if (null >= 0) {
 		dup2(null, STDIN_FILENO);

@@ -11,6 +11,7 @@
 #include "libcommon/base/err.h"
 #include "libcommon/base/io.h"
 #include "libcommon/snapshot/snapshot.h"
+#include "format/trace.h"
 #include "libcommon/base/thread.h"
 
 #define STACK_BYTES (8u << 20) /* it looks up symbols */
@@ -42,6 +43,27 @@ static int write_snapshot(struct save *s, struct ms_err *err)
 	sqlite3_free(image);
 	sqlite3_close(db);
 	return rc;
+}
+
+bool save_works(const struct save *s)
+{
+	return s->running && !s->ended;
+}
+
+int save_model(struct trace *t, const struct ms_wrappers *wrappers, int fd, struct ms_err *err)
+{
+	struct ms_recording *rec = t->follow->rec;
+	struct ms_build_options opt = {.wrappers = wrappers};
+	size_t size = 0;
+	/* what counts of a cut is found by reading it */
+	bool cut = ms_has(&rec->info, MS_INFO_CUT_FROM) || ms_has(&rec->info, MS_INFO_CUT_TO);
+	const char *path = t->follow->path;
+	sqlite3 *db =
+		cut ? ms_snapshot_build(&path, 1, &opt, NULL, err) : ms_snapshot_of(rec, &opt, err);
+	unsigned char *image = db ? ms_snapshot_image(db, &size, err) : NULL;
+	if (!image)
+		return -1;
+	return ms_write_all(fd, image, size) == 0 ? 0 : ms_err_sys(err, "cannot write");
 }
 
 static void *work(void *arg)

@@ -363,6 +363,11 @@ static const struct ms_trend *renewed(const struct ms_recording *rec, struct tra
 	return &x->trend;
 }
 
+struct ms_trend trace_whole_trend(struct trace *t)
+{
+	return *renewed(t->follow->rec, &t->whole, UINT32_MAX);
+}
+
 /* Does the number of the trace name the program here too? In another name space it is another's. */
 static bool is_it(int folder, const struct ms_recording *rec)
 {

@@ -226,6 +226,8 @@ double trace_since_base(const struct trace *t, const struct trace_site *s);
 /* Site of that node in the frame; NULL = none. */
 struct trace_site *trace_find(const struct trace *t, uint32_t node);
 struct ms_trend trace_trend(const struct trace *t, struct trace_site *s);
+/* Of all live bytes, of the latest moment. */
+struct ms_trend trace_whole_trend(struct trace *t);
 /* A word: growing, steady, flat, temporary... or what a scan said. */
 const char *trace_verdict(const struct trace *t, struct trace_site *s);
 /* Shows the moment `ns`; MS_NEVER: the latest again. */
@@ -332,6 +334,9 @@ void past_drop(struct past *p);
 
 /* ---- record.c ---- */
 
+/* The program of ours of that name which lies beside this one; else its name, for PATH. */
+void program_find(const char *name, char *path, size_t room);
+
 /* Starts ms-record -p PID; its trace is NAME.PID.trace in the working folder. NULL with `err` set.
  */
 struct recorder *recorder_start(pid_t pid, const char *name, struct ms_err *err);
@@ -353,3 +358,8 @@ void save_free(struct save *s);
 bool save_begin(struct save *s, const char *trace, const char *point);
 /* True once after each: `text` says what came of it. */
 bool save_ended(struct save *s, char *text, size_t room);
+/* Is one being written? */
+bool save_works(const struct save *s);
+/* Writes a snapshot of what was read so far to `fd`. That is the end of the model: it is for a child
+ * process, which has a copy, made while save_works says false. 0, or -1 with `err` set. */
+int save_model(struct trace *t, const struct ms_wrappers *wrappers, int fd, struct ms_err *err);

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT
+ * /metrics: figures of the latest moment, whatever is on the screen.
+ *
+ * Sites are labelled by the function and line that they are named after. Of the largest call stacks
+ * those with the same label are one, since a label may be there only once; those that grow come
+ * first, then the largest ones; the others are one more, so that the sum is what is live. So there
+ * are never more than SITES_MOST + 1 of them, whatever the program does.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "serve_private.h"
+#include "ms-top/trace/trace.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/metrics.h"
+#include "libcommon/base/order.h"
+#include "libcommon/base/path.h"
+#include "libcommon/base/utf8.h"
+#include "libcommon/replay/replay_cells.h"
+#include "libcommon/replay/replay_growth.h"
+#include "libcommon/replay/replay_sampled.h"
+#include "format/trace.h"
+
+#define SITES_MOST 20u
+#define STACKS_MOST 200u /* that are looked at for it */
+
+struct writer {
+	FILE *f;
+	bool open; /* OpenMetrics */
+	const struct ms_recording *rec;
+};
+
+/* ---- values ---- */
+
+/* NAME{pid="..",name=".." and, after a comma, what the caller puts. */
+static void begin(const struct writer *w, const char *name, const char *end)
+{
+	const char *exe = w->rec->info.text[MS_INFO_EXE];
+	fprintf(w->f, "memscope_%s%s{pid=\"%" PRIu64 "\",name=\"", name, end,
+		w->rec->info.number[MS_INFO_PID]);
+	ms_metrics_value(w->f, exe ? ms_base_name(exe) : "?");
+	fputc('"', w->f);
+}
+
+static void put_gauge(const struct writer *w, const char *name, const char *unit, const char *help,
+		      double v, int digits)
+{
+	ms_metrics_family(w->f, w->open, name, "gauge", unit, help);
+	begin(w, name, "");
+	fprintf(w->f, "} %.*f\n", digits, v);
+}
+
+static void put_count(const struct writer *w, const char *name, const char *unit, const char *help,
+		      uint64_t v)
+{
+	ms_metrics_family(w->f, w->open, name, "counter", unit, help);
+	begin(w, name, "_total");
+	fprintf(w->f, "} %" PRIu64 "\n", v);
+}
+
+/* ---- the whole ---- */
+
+static uint64_t latest_rss(const struct ms_recording *rec)
+{
+	for (size_t i = rec->samples.n; i-- > 0;)
+		if (ms_has(&rec->samples.v[i], MS_SAMPLE_RSS))
+			return rec->samples.v[i].number[MS_SAMPLE_RSS];
+	return UINT64_MAX;
+}
+
+static void put_rss(const struct writer *w)
+{
+	uint64_t rss = latest_rss(w->rec);
+	if (rss != UINT64_MAX)
+		put_gauge(w, "resident_bytes", "bytes", "Resident memory.", (double)rss, 0);
+}
+
+static void put_totals(const struct writer *w)
+{
+	const struct ms_replay *r = &w->rec->replay;
+	const struct ms_sampled *s = r->sampled;
+	put_gauge(w, "live_bytes", "bytes", "Bytes of blocks that are allocated now.",
+		  (double)r->live_bytes, 0);
+	put_gauge(w, "live_blocks", NULL, "Blocks that are allocated now.",
+		  (double)(s ? s->total.live.blocks : r->live_blocks), 0);
+	put_gauge(w, "peak_live_bytes", "bytes", "The most that was live at once.",
+		  (double)r->peak_bytes, 0);
+	put_count(w, "allocations", NULL, "Allocations since the recording began.",
+		  s ? s->total.all.blocks : r->allocations);
+	put_count(w, "frees", NULL, "Blocks given back since the recording began.",
+		  s ? s->total.freed.blocks : r->frees);
+	put_count(w, "allocated_bytes", "bytes", "Bytes allocated since the recording began.",
+		  r->bytes);
+}
+
+/* One of the words is 1. As long as it is too short nothing is said of a rate. */
+static void put_trend(const struct writer *w, const struct ms_trend *t)
+{
+	bool grows = t->kind == MS_TREND_GROWING;
+	ms_metrics_family(w->f, w->open, "live_trend", "gauge", NULL,
+			  "What live bytes do, 1 for the one that holds.");
+	for (int k = MS_TREND_SHORT; k <= MS_TREND_GROWING; k++) {
+		begin(w, "live_trend", "");
+		fprintf(w->f, ",trend=\"%s\"} %d\n", ms_trend_word((enum ms_trend_kind)k),
+			k == (int)t->kind);
+	}
+	if (t->kind == MS_TREND_SHORT)
+		return;
+	put_gauge(w, "live_growth_bytes_per_second", "bytes_per_second",
+		  "At what rate live bytes grow, 0 unless they are judged to.",
+		  grows ? t->slope : 0, 3);
+	put_gauge(w, "live_growth_confidence_ratio", "ratio", "How sure that is.",
+		  grows ? t->confidence : 0, 3);
+}
+
+/* ---- sites ---- */
+
+struct stack {
+	uint32_t site;
+	uint64_t bytes, blocks, allocations;
+};
+
+struct label {
+	char text[256];
+	uint64_t bytes, blocks, allocations;
+	double growth; /* bytes a second */
+};
+
+/* By site, what its cells add up to. To be freed. */
+static struct stack *sum_up(const struct ms_replay *r)
+{
+	struct stack *v = ms_xcalloc(r->site_count + 1, sizeof *v);
+	for (size_t i = 0; i < r->site_count; i++)
+		v[i].site = (uint32_t)i;
+	for (size_t i = 0; i < r->cell_count; i++) {
+		const struct ms_replay_cell *c = &r->cells[i];
+		const struct ms_sampled *s = r->sampled;
+		struct stack *x = &v[c->site];
+		x->bytes += c->live.bytes;
+		x->blocks += s ? 0 : c->live.blocks;
+		x->allocations += !s ? c->allocations : i < s->cell_count ? s->allocations[i] : 0;
+	}
+	for (size_t i = 0; r->sampled && i < r->site_count && i < r->sampled->site_count; i++)
+		v[i].blocks = r->sampled->sites[i].live.blocks;
+	return v;
+}
+
+/* The largest ones to the front, in order. Returns how many. */
+static size_t choose(struct stack *v, size_t n)
+{
+	size_t have = 0;
+	for (size_t i = 0; i < n; i++) {
+		struct stack x = v[i];
+		if (!x.bytes || (have == STACKS_MOST && x.bytes <= v[have - 1].bytes))
+			continue;
+		size_t at = have < STACKS_MOST ? have++ : have - 1;
+		/* what is pushed out was looked at, and is not needed any more */
+		for (; at && v[at - 1].bytes < x.bytes; at--)
+			v[at] = v[at - 1];
+		v[at] = x;
+	}
+	return have;
+}
+
+/* As it will be written, so that no two labels become the same by that. */
+static void clean(char *s)
+{
+	for (size_t n; *s; s += n) {
+		uint32_t c;
+		n = ms_utf8_next(s, strlen(s), &c);
+		if (!n || c < ' ' || c == 0x7f)
+			*s = '?';
+		n += !n;
+	}
+}
+
+static void put_name(const struct trace *t, uint32_t node, char *text, size_t room)
+{
+	char name[160], place[90];
+	struct trace_site_name n = trace_site_name(t, node);
+	trace_frame_name(&n.user, name, sizeof name);
+	trace_frame_place(&n.user, place, sizeof place);
+	snprintf(text, room, "%s%s%s", name, place[0] ? " " : "", place);
+	clean(text);
+}
+
+/* The one that the screen has is made anew only when there is another sample. */
+static struct ms_trend trend_of(struct trace *t, uint32_t site)
+{
+	if (!t->in_past && site < t->site_count)
+		return trace_trend(t, &t->sites[site]);
+	return ms_growth_trend(t->follow->rec->replay.growth, site);
+}
+
+static size_t make_labels(struct trace *t, const struct stack *v, size_t n,
+			  struct label labels[STACKS_MOST])
+{
+	const struct ms_replay *r = &t->follow->rec->replay;
+	size_t count = 0;
+	for (size_t i = 0; i < n; i++) {
+		char text[sizeof labels[0].text];
+		struct ms_trend trend = trend_of(t, v[i].site);
+		put_name(t, r->sites[v[i].site].node, text, sizeof text);
+		size_t k = 0;
+		while (k < count && strcmp(labels[k].text, text) != 0)
+			k++;
+		if (k == count)
+			strcpy(labels[count++].text, text);
+		labels[k].bytes += v[i].bytes;
+		labels[k].blocks += v[i].blocks;
+		labels[k].allocations += v[i].allocations;
+		labels[k].growth += trend.kind == MS_TREND_GROWING ? trend.slope : 0;
+	}
+	return count;
+}
+
+static int in_order(const void *a, const void *b)
+{
+	const struct label *x = a, *y = b;
+	return MS_ORDER(y->growth > 0, x->growth > 0) ?: MS_ORDER(y->bytes, x->bytes);
+}
+
+static void put_site(const struct writer *w, const char *name, const char *site, double v,
+		     int digits)
+{
+	begin(w, name, "");
+	fputs(",site=\"", w->f);
+	ms_metrics_value(w->f, site);
+	fprintf(w->f, "\"} %.*f\n", digits, v);
+}
+
+static void put_labels(const struct writer *w, const struct label *v, size_t n)
+{
+	static const struct {
+		const char *name, *unit, *help;
+	} families[] = {
+		{"site_live_bytes", "bytes",
+		 "Live bytes by the function and line that allocates them, the largest ones."},
+		{"site_live_blocks", NULL, "Live blocks of these."},
+		{"site_growth_bytes_per_second", "bytes_per_second",
+		 "At what rate they grow, 0 unless they are judged to."},
+	};
+	for (int f = 0; f < 3; f++) {
+		ms_metrics_family(w->f, w->open, families[f].name, "gauge", families[f].unit,
+				  families[f].help);
+		for (size_t i = 0; i < n; i++)
+			put_site(w, families[f].name, v[i].text,
+				 f == 0   ? (double)v[i].bytes
+				 : f == 1 ? (double)v[i].blocks
+					  : v[i].growth,
+				 f == 2 ? 3 : 0);
+	}
+}
+
+static void put_sites(const struct writer *w, struct trace *t)
+{
+	const struct ms_replay *r = &w->rec->replay;
+	struct label *labels = ms_xcalloc(STACKS_MOST + 1, sizeof *labels);
+	struct stack *v = sum_up(r);
+	struct label other = {.text = "[other]", .bytes = r->live_bytes};
+	for (size_t i = 0; i < r->site_count; i++)
+		other.blocks += v[i].blocks;
+	size_t n = make_labels(t, v, choose(v, r->site_count), labels);
+	qsort(labels, n, sizeof *labels, in_order);
+	n = n < SITES_MOST ? n : SITES_MOST;
+	for (size_t i = 0; i < n; i++) {
+		other.bytes -= labels[i].bytes;
+		other.blocks -= labels[i].blocks;
+	}
+	labels[n] = other;
+	put_labels(w, labels, n + 1);
+	free(labels);
+	free(v);
+}
+
+/* ---- how the recorder does ---- */
+
+static uint64_t lost(const struct ms_recording *rec)
+{
+	uint64_t n = 0, said = rec->end.number[MS_END_LOST];
+	for (size_t i = 0; i < rec->losses.n; i++) {
+		uint64_t why = rec->losses.v[i].number[MS_LOSS_REASON];
+		if (why != MS_LOST_PAUSED && why != MS_LOST_LIMIT)
+			n += rec->losses.v[i].number[MS_LOSS_COUNT];
+	}
+	return said > n ? said : n;
+}
+
+static void put_recorder(const struct writer *w, const struct trace *t)
+{
+	const struct ms_recording *rec = w->rec;
+	uint64_t places = 0, lag = ms_follow_lag(t->follow);
+	ms_trace_damaged_bytes(rec->file, &places);
+	bool works = rec->state == MS_TRACE_GROWING && t->follow->file != MS_FILE_CUT;
+	put_gauge(w, "up", NULL, "Whether the process runs and is recorded.", works, 0);
+	put_gauge(w, "recorder_reached_seconds", "seconds",
+		  "Until when all is known, since the recording began.",
+		  (double)ms_follow_reached(t->follow) / 1e9, 3);
+	if (lag != UINT64_MAX)
+		put_gauge(w, "recorder_lag_seconds", "seconds",
+			  "How long ago that was: what the recorder and this program are behind.",
+			  (double)lag / 1e9, 3);
+	put_count(w, "recorder_events", NULL, "Events in the trace.", rec->replay.events);
+	put_count(w, "recorder_lost_events", NULL,
+		  "Events that the recorder could not record: what is live may be wrong by them.",
+		  lost(rec));
+	put_gauge(w, "recorder_trace_bytes", "bytes", "Size of the trace.", (double)t->follow->size,
+		  0);
+	put_gauge(w, "recorder_damaged_places", NULL, "Places of the trace that cannot be read.",
+		  (double)(places + rec->bad_blocks), 0);
+	put_gauge(w, "recorder_sampled_bytes", "bytes",
+		  "One sample stands for so many bytes; 0: every event is recorded.",
+		  (double)(rec->replay.sampled ? rec->replay.sampled->mean : 0), 0);
+}
+
+char *metrics_text(struct trace *t, bool open, size_t *n)
+{
+	char *text = NULL;
+	struct writer w = {.f = open_memstream(&text, n), .open = open, .rec = t->follow->rec};
+	struct ms_trend trend = trace_whole_trend(t);
+	if (!w.f)
+		return NULL;
+	put_recorder(&w, t);
+	put_rss(&w);
+	/* of a polled one nothing is known of blocks */
+	if (!(w.rec->info.number[MS_INFO_OPTIONS] & MS_OPTION_POLL)) {
+		put_totals(&w);
+		put_trend(&w, &trend);
+		put_sites(&w, t);
+	}
+	if (open)
+		fputs("# EOF\n", w.f);
+	return fclose(w.f) == 0 ? text : NULL;
+}
