@@ -161,6 +161,7 @@ enum ms_info_field {
 				   the time alone does not tell */
 	MS_INFO_CUT_TO = 33,    /* ns: it ends here; absent: at the end of the recording */
 	MS_INFO_CUT_SOME = 34,  /* 1: between these, events were left out by conditions */
+	MS_INFO_BEGAN = 35,     /* of an attached process: when it was started, ns since 1970 UTC */
 };
 
 #define MS_OPTION_MMAP 1u        /* mapped address space was recorded */

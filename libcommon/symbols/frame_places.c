@@ -67,7 +67,11 @@ bool ms_frame_question(const struct ms_recording *t, const struct ms_frame *f,
 		.file_mtime_ns = m->number[MS_MODULE_MTIME],
 		.deleted = m->number[MS_MODULE_DELETED],
 		.pid = info[MS_INFO_PID],
-		.from_ns = info[MS_INFO_START_WALL],
+		.uid = info[MS_INFO_UID],
+		.from_ns =
+			info[ms_has(&t->info, MS_INFO_BEGAN) ? MS_INFO_BEGAN : MS_INFO_START_WALL],
+		.since_ns = info[MS_INFO_START_MONO],
+		.cwd = t->info.text[MS_INFO_CWD],
 		.to_ns = info[MS_INFO_START_WALL] + t->last_ns + MS_SYMBOLS_LATE_NS,
 	};
 	q->address = f->address - m->number[MS_MODULE_BIAS] - !(f->flags & MS_FRAME_EXACT);

@@ -19,6 +19,7 @@ static const char *const modules[] = {
 	"[vdso]",      "linux-vdso",   "libgnat",      "libgnarl",
 	"libgfortran", "libquadmath",  "libgphobos",   "libgdruntime",
 	"libphobos2",  "libdruntime",  "libobjc.so",   "libgomp.so",
+	"libjvm.so",   "libjli.so",    "libnode.so",
 };
 
 /* Anywhere in the path of a source file. */
@@ -51,6 +52,18 @@ static const char *const names[] = {
 	"_d_new",
 	"core.",
 	"GOMP_",
+	/* node */
+	"v8::",
+	"node::",
+	"Builtins_",
+	"Builtin:",
+	/* Java */
+	"java.",
+	"jdk.",
+	"sun.",
+	"Java_java_",
+	"Java_jdk_",
+	"Java_sun_",
 };
 
 /* Whole names: roots of a stack, and allocators that are linked statically. */
@@ -81,6 +94,12 @@ static const char *const exact[] = {
 	"strndup",
 	"__strdup",
 	"__strndup",
+	"Interpreter", /* of Java, what calls it, and what its code ends in when it is left */
+	"StubRoutines (1)",
+	"StubRoutines (2)",
+	"UncommonTrapBlob",
+	"ExceptionBlob",
+	"DeoptimizationBlob",
 };
 
 static bool any_prefix(const char *s, const char *const *list, size_t n)
@@ -129,6 +148,8 @@ static bool runtime_function(const char *function)
 bool ms_is_runtime(const char *module, const char *function, const char *file)
 {
 	if (module && ANY_PREFIX(ms_base_name(module), modules))
+		return true;
+	if (file && !strncmp(file, "node:", 5)) /* JavaScript that node itself is made of */
 		return true;
 	if (file)
 		for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)

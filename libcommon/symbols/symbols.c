@@ -20,7 +20,7 @@
 #include "symbols_debuginfod.h"
 #include "symbols_dwarf.h"
 #include "symbols_files.h"
-#include "symbols_perf.h"
+#include "symbols_made.h"
 #include "symbols_plt.h"
 #include "symbol_sources.h" /* made: names this code */
 
@@ -37,7 +37,7 @@ struct module {
 	struct ms_module_files files;
 	struct ms_elf *symbols; /* the one of `files` with the better symbol table */
 	struct ms_dwarf *dwarf;
-	struct ms_perf_map *perf;
+	struct ms_made *made;
 	struct ms_plt *plt;  /* of the binary, once something may be in it */
 	struct ms_elf *code; /* the binary, where `files` were not looked for */
 	bool code_sought;
@@ -119,7 +119,7 @@ void ms_symbols_free(struct ms_symbols *s)
 	for (size_t i = 0; i < s->modules.n; i++) {
 		written |= keep(s, &s->modules.v[i]);
 		ms_dwarf_free(s->modules.v[i].dwarf);
-		ms_perf_map_free(s->modules.v[i].perf);
+		ms_made_free(s->modules.v[i].made);
 		ms_plt_free(s->modules.v[i].plt);
 		ms_elf_close(s->modules.v[i].code);
 		ms_module_files_close(&s->modules.v[i].files);
@@ -174,6 +174,7 @@ int ms_symbols_module_of(struct ms_symbols *s, const struct ms_symbols_module *i
 	struct module *m = MS_PUSH(&s->modules);
 	*m = (struct module){.is = *is, .source = ""};
 	m->is.path = ms_arena_strdup(&s->arena, is->path);
+	m->is.cwd = is->cwd ? ms_arena_strdup(&s->arena, is->cwd) : NULL;
 	m->is.build_id = NULL;
 	if (is->build_id_size)
 		m->is.build_id = memcpy(ms_arena_alloc(&s->arena, is->build_id_size), is->build_id,
@@ -199,12 +200,11 @@ static void open_dwarf(struct ms_symbols *s, struct module *m)
 /* A program that makes code at run time may leave a list of it. */
 static void open_made(struct ms_symbols *s, struct module *m)
 {
-	const char *root = s->opt.sysroot ? s->opt.sysroot : "";
-	m->perf = ms_perf_map_open(root, m->is.pid, m->is.from_ns, m->is.to_ns);
-	if (!m->perf)
+	m->made = ms_made_open(s->opt.sysroot ? s->opt.sysroot : "", &m->is);
+	if (!m->made)
 		return;
 	m->state = MS_SYMBOLS_ELF;
-	m->source = ms_perf_map_path(m->perf);
+	m->source = ms_made_path(m->made);
 }
 
 static void open_module(struct ms_symbols *s, struct module *m)
@@ -306,8 +306,6 @@ static const struct ms_elf_symbol *function_at(struct ms_elf *e, uint64_t addres
 /* The name of the symbol table for `address`, made readable once. */
 static const char *symbol_name(struct ms_symbols *s, struct module *m, uint64_t address)
 {
-	if (m->perf)
-		return ms_perf_map_find(m->perf, address);
 	const struct ms_elf_symbol *y = m->symbols ? function_at(m->symbols, address) : NULL;
 	if (!y || !m->names)
 		return linkage_name(s, m, address);
@@ -325,6 +323,10 @@ static size_t find_in_files(struct ms_symbols *s, struct module *m, uint64_t add
 {
 	if (!m->opened)
 		open_module(s, m);
+	if (m->made) {
+		ms_made_find(m->made, address, out);
+		return 1;
+	}
 	size_t n = m->dwarf ? ms_dwarf_find(m->dwarf, address, out, max) : 0;
 	if (!n) {
 		out[0] = (struct ms_location){0};

@@ -48,8 +48,10 @@ struct ms_symbols_module {
 	 * time is another one. */
 	uint64_t file_bytes, file_mtime_ns;
 	bool deleted; /* deleted or replaced while it was mapped */
-	/* Of code made at run time: by which process, and when that ran (ns since 1970). */
-	uint64_t pid, from_ns, to_ns;
+	/* Of code made at run time: by which process, whose, and where it began to work (NULL = not
+	 * known), when that ran (ns since 1970), and since when it was recorded (CLOCK_MONOTONIC). */
+	uint64_t pid, uid, from_ns, to_ns, since_ns;
+	const char *cwd;
 };
 
 /* MS_MODULE_KIND of code that was made at run time, and what a frame of no module is taken for. */

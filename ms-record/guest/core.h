@@ -262,6 +262,12 @@ uint64_t mg_new_stack(struct mg_writer *t, uint64_t sp);
 /* Is the hook in which `t` is busy still on the stack below the one with this frame? In doubt, yes.
  */
 bool mg_still_inside(struct mg_writer *t, const uint64_t *frame);
+/* What a slot of a stack holds. */
+MG_INLINE uint64_t load(uint64_t address)
+{
+	return *(const volatile uint64_t *)address;
+}
+
 /* Forgets the previous stack: the next one is sent whole. */
 MG_INLINE void mg_forget(struct mg_writer *t)
 {

@@ -42,9 +42,9 @@ bool mg_is_sigreturn(const struct mg_unwind_info *info, uint64_t ip);
 bool mg_is_called(uint64_t ip, uint64_t low, uint64_t high);
 /* The same, of a call of that function by its address. It is read in any case. */
 bool mg_is_call_of(uint64_t ip, uint64_t entry);
-/* Of a call's return address in code in [start, end) that has no unwinding information: the rule
+/* Of a call's return address in listed code that has no unwinding information: the rule
  * when what is executed there goes straight to a return, else MG_RULE_CODE_END. No call: NO_CODE. */
-uint64_t mg_code_rule(uint64_t ip, uint64_t start, uint64_t end);
+uint64_t mg_code_rule(uint64_t ip, const struct mg_range *r);
 
 /* Vector registers, which the caller of a hooked function may keep values in (-fipa-ra). Nothing
  * of ours touches them, but the dynamic linker does. Init: once, before the others. */

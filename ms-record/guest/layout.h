@@ -376,8 +376,9 @@ struct mg_ring {
 struct mg_range {
 	uint64_t start, end; /* sorted; `end` with MG_RANGE_* */
 };
-#define MG_RANGE_CODE UINT64_C(1) /* executable */
-#define MG_RANGE_FILE UINT64_C(2) /* of a file */
+#define MG_RANGE_CODE UINT64_C(1)   /* executable */
+#define MG_RANGE_FILE UINT64_C(2)   /* of a file */
+#define MG_RANGE_FRAMED UINT64_C(4) /* code that keeps a frame pointer; not all can be read */
 #define MG_RANGE_FLAGS UINT64_C(4095)
 
 /* Laps. A reader may look at the word behind a record. */

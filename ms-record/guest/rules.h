@@ -30,6 +30,7 @@ enum mg_rule_type {
 	MG_RULE_CODE_BP = 10,  /* and MG_RULE_FROM_BP, */
 	MG_RULE_CODE_END = 11, /* or nothing can be said */
 	MG_RULE_NO_CODE = 12,  /* not seen to be code */
+	MG_RULE_FRAMED = 13,   /* keeps a frame pointer, as ms-record knows */
 };
 enum mg_rule_bp { MG_BP_SAME = 0, MG_BP_AT_CFA = 1, MG_BP_AT_BP = 2 };
 enum mg_rule_need { MG_NEED_INHERIT = 0, MG_NEED_YES = 1, MG_NEED_NO = 2 };

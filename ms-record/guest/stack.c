@@ -73,18 +73,13 @@ static bool find_listed(uint64_t at, struct mg_range *found)
 	return low < high;
 }
 
-static uint64_t word(uint64_t at)
-{
-	return *(const volatile uint64_t *)at;
-}
-
 /* In the main thread's block glibc has the process's first sp for the size of its stack; in a
  * static executable what _start made of it. */
 static void find_field(void)
 {
 	uint64_t field = MG_NO_FIELD;
 	for (uint64_t at = BLOCK_LOW; mg.main_entry && mg.main_tp && at < BLOCK_HIGH; at += 8)
-		if (mg.main_entry - word(mg.main_tp + at) <= 16)
+		if (mg.main_entry - load(mg.main_tp + at) <= 16)
 			field = at - 8;
 	mg.stack_field = field;
 }
@@ -98,9 +93,9 @@ bool mg_own_stack(uint64_t sp, struct mg_range *r)
 	if (tp == mg.main_tp) {
 		*r = (struct mg_range){mg.main_low - MAIN_GAP, mg.main_high};
 	} else if (mg.stack_field == MG_STACK_MUSL ||
-		   (mg.stack_field != MG_NO_FIELD && word(tp + SELF_FIELD) == tp)) {
-		uint64_t start = word(tp + mg.stack_field);
-		if (tp - start < word(tp + mg.stack_field + 8))
+		   (mg.stack_field != MG_NO_FIELD && load(tp + SELF_FIELD) == tp)) {
+		uint64_t start = load(tp + mg.stack_field);
+		if (tp - start < load(tp + mg.stack_field + 8))
 			*r = (struct mg_range){start, tp & ~UINT64_C(7)};
 	}
 	if (sp - r->start >= r->end - r->start)
@@ -158,6 +153,6 @@ uint64_t mg_rule_outside(uint64_t ip)
 	bool file = r.end & MG_RANGE_FILE; /* a module that we do not know yet */
 	uint64_t rule = MG_RULE_CODE_END;
 	if (!(ip & MG_EXACT_IP))
-		rule = mg_code_rule(ip, r.start, r.end & ~MG_RANGE_FLAGS);
+		rule = r.end & MG_RANGE_FRAMED ? MG_RULE_FRAMED : mg_code_rule(ip, &r);
 	return rule == MG_RULE_CODE_END && file ? MG_RULE_UNKNOWN : rule;
 }

@@ -18,11 +18,6 @@ struct walk {
 	bool deep; /* more frames than there is room for */
 };
 
-MG_INLINE uint64_t load(uint64_t address)
-{
-	return *(const volatile uint64_t *)address;
-}
-
 MG_INLINE uint64_t rule_of(uint64_t ip, uint32_t epoch)
 {
 	const struct mg_rule_table *t = __atomic_load_n(&mg.table, __ATOMIC_ACQUIRE);
@@ -78,15 +73,23 @@ static bool step_signal(struct walk *w)
  * a frame that calls other code to all outside of it, up to the one that other code called, so each
  * of them is at bp. The one that calls holds below that what kind it is, a small even number, and
  * the sp that it calls with, which no frame further out can know: by this it is told. Calls that V8
- * makes otherwise, its collector never looks at, and some are from code without a frame. */
-static bool is_v8_frame(struct walk *w, uint64_t rule)
+ * makes otherwise, its collector never looks at, and some are from code without a frame.
+ *
+ * Java's code has its frame at bp where the virtual machine was told so, which ms-record asks it;
+ * but not two stubs, which call out when something is thrown or optimized code is left. They leave
+ * bp as it is, and have it and their return address at their sp. (So may the interpreter, a value
+ * that is left over and an address within what it executes.) */
+static bool is_at_bp(struct walk *w, uint64_t rule)
 {
-	uint64_t bp = w->bp, low = w->v8 == w->sp ? bp : bp - 16;
 	uint32_t type = MG_RULE_TYPE(rule);
+	uint64_t bp = w->bp, low = w->v8 == w->sp || type == MG_RULE_FRAMED ? bp : bp - 16;
 	if (type == MG_RULE_COMPLEX || type == MG_RULE_NO_CODE ||
 	    (type == MG_RULE_NONE && MG_RULE_CFA_OFFSET(rule)) || /* no call left it */
 	    !is_slot(w, w->sp, low) || !is_slot(w, w->sp, bp + 8) ||
 	    (low != bp && (load(low) != w->sp || load(bp - 8) & ~UINT64_C(126))))
+		return false;
+	if (type == MG_RULE_FRAMED && w->v8 != w->sp && load(w->sp) == bp &&
+	    w->ip - load(w->sp + 8) > 255 && MG_RULE_TYPE(mg_rule_outside(load(w->sp + 8))) == type)
 		return false;
 	w->v8 = bp + 16;
 	return true;
@@ -95,14 +98,12 @@ static bool is_v8_frame(struct walk *w, uint64_t rule)
 /* The steps that are not CFA = register + offset, and the ends. */
 static bool step_rare(struct walk *w, uint64_t rule, uint64_t *cfa)
 {
-	uint64_t at;
 	switch (MG_RULE_TYPE(rule)) {
 	case MG_RULE_DEREF:
-		at = w->bp + (uint64_t)MG_RULE_CFA_OFFSET(rule);
-		if (!is_slot(w, w->sp, at))
+		w->cfa_slot = w->bp + (uint64_t)MG_RULE_CFA_OFFSET(rule);
+		if (!is_slot(w, w->sp, w->cfa_slot))
 			break;
-		w->cfa_slot = at;
-		*cfa = load(at);
+		*cfa = load(w->cfa_slot);
 		return true;
 	case MG_RULE_END:
 		return false;
@@ -112,6 +113,7 @@ static bool step_rare(struct walk *w, uint64_t rule, uint64_t *cfa)
 		return true;
 	case MG_RULE_CODE_END:
 	case MG_RULE_NO_CODE:
+	case MG_RULE_FRAMED:
 		w->keepable = false;
 		w->flags |= MG_F_TRUNCATED;
 		return false;
@@ -130,7 +132,7 @@ static bool step_rare(struct walk *w, uint64_t rule, uint64_t *cfa)
 /* Steps to the caller; false = the walk ends here, or has to be a copy. */
 MG_INLINE bool step(struct walk *w, uint64_t rule)
 {
-	if (MG_UNLIKELY(MG_RULE_TYPE(rule) >= MG_RULE_NONE) && is_v8_frame(w, rule))
+	if (MG_UNLIKELY(MG_RULE_TYPE(rule) >= MG_RULE_NONE) && is_at_bp(w, rule))
 		rule = MG_RULE_FRAME;
 	uint32_t type = MG_RULE_TYPE(rule);
 	uint64_t cfa = (type & 1 ? w->sp : w->bp) + (uint64_t)MG_RULE_CFA_OFFSET(rule);

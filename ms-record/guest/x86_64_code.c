@@ -53,13 +53,13 @@ static bool unwinds(struct cursor *c, uint64_t op, int64_t *offset, bool *bp)
 }
 
 /* A call in such code can be stepped out of if all between it and the return is known. */
-uint64_t mg_code_rule(uint64_t ip, uint64_t start, uint64_t end)
+uint64_t mg_code_rule(uint64_t ip, const struct mg_range *r)
 {
-	struct cursor c = {.at = ip, .end = end};
+	struct cursor c = {.at = ip, .end = r->end & ~MG_RANGE_FLAGS};
 	bool from_bp = false;
 	uint64_t mode = MG_BP_SAME;
 	int64_t offset = 0, bp_at = 0;
-	if (!mg_is_called(ip, start, end))
+	if (!mg_is_called(ip, r->start, c.end))
 		return MG_RULE_NO_CODE;
 	while (c.at - ip < CODE_MOST && !c.bad) {
 		uint64_t op = bytes(&c, 1);

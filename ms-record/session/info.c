@@ -13,6 +13,7 @@
 
 #include "format/trace.h"
 #include "libcommon/base/arena.h"
+#include "libcommon/base/clock.h"
 #include "libcommon/base/io.h"
 #include "libcommon/proc/proc.h"
 #include "ms-record/base/descriptor.h"
@@ -132,7 +133,11 @@ void info_names(struct session *s, const struct identity *parent)
 	while (parent && w->args_bytes > 1 && !w->args[w->args_bytes - 2])
 		w->args_bytes--;
 	struct ms_proc_stat stat;
-	w->ppid = ms_proc_stat_at(s->proc, &stat) ? stat.field[MS_STAT_PPID] : 0;
+	bool known = ms_proc_stat_at(s->proc, &stat);
+	w->ppid = known ? stat.field[MS_STAT_PPID] : 0;
+	w->began_ns = known ? stat.field[MS_STAT_START] *
+				      (UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK))
+			    : 0;
 	w->uid = s->proc >= 0 && !fstat(s->proc, &st) ? st.st_uid : UINT64_MAX;
 	w->same_pidns = s->proc < 0 && parent ? parent->same_pidns : same_pidns(s);
 	if (parent)
@@ -217,6 +222,14 @@ static void add_fork(const struct session *s, struct ms_record_writer *w)
 	ms_record_number(w, MS_INFO_INHERITED_BYTES, s->inherited_bytes);
 }
 
+static void add_attached(const struct session *s, struct ms_record_writer *w)
+{
+	uint64_t age = s->who->began_ns ? ms_clock_ns(CLOCK_BOOTTIME) - s->who->began_ns : 0;
+	ms_record_number(w, MS_INFO_ATTACHED, 1);
+	if (age)
+		ms_record_number(w, MS_INFO_BEGAN, ms_clock_ns(CLOCK_REALTIME) - age);
+}
+
 void info_write(struct session *s)
 {
 	const struct identity *who = s->who;
@@ -247,7 +260,7 @@ void info_write(struct session *s)
 	if (s->parent_image)
 		ms_record_number(w, MS_INFO_PARENT_IMAGE, s->parent_image);
 	if ((s->attach_modules && s->opt->attached) || s->standby)
-		ms_record_number(w, MS_INFO_ATTACHED, 1);
+		add_attached(s, w);
 	if (s->forked)
 		add_fork(s, w);
 	ms_record_end(w);

@@ -15,7 +15,7 @@ struct session;
 struct identity {
 	unsigned refs; /* atomic */
 	pid_t pid;
-	uint64_t ppid, uid;
+	uint64_t ppid, uid, began_ns; /* began: CLOCK_BOOTTIME, 0 = not known */
 	uint32_t image;
 	bool same_pidns;
 	char *exe, *name, *cwd; /* cwd may be NULL */

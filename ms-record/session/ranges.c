@@ -10,12 +10,14 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "hotspot.h"
 #include "libcommon/proc/proc.h"
 #include "pool.h"
 #include "session.h"
 
 #define REST 20u /* times as long as it took */
 #define AHEAD_NS UINT64_C(50000000)
+#define ASKED_MOST 64u /* a virtual machine that begins, where its code will lie */
 
 static uint64_t flags_of(const struct ms_proc_map *m)
 {
@@ -23,15 +25,22 @@ static uint64_t flags_of(const struct ms_proc_map *m)
 	return (m->perms[2] == 'x' ? MG_RANGE_CODE : 0) | (file ? MG_RANGE_FILE : 0);
 }
 
-/* Into `list`, which has room for `max`: neighbours without a file as one. Returns how many. */
-static uint32_t fill(struct mg_range *list, uint32_t max, const struct ms_regions *r)
+static bool is_framed(const struct session *s, const struct ms_proc_map *m)
 {
+	return m->start >= s->ranges.framed_low && m->end <= s->ranges.framed_high && !m->inode;
+}
+
+/* Into the list, which has room for `max`: neighbours without a file as one. Returns how many. */
+static uint32_t fill(const struct session *s, struct mg_range *list, const struct ms_regions *r)
+{
+	uint32_t max = s->ranges.max;
 	struct mg_range last = {0};
 	uint32_t n = 0;
 	for (size_t i = 0; i < r->n; i++) {
 		const struct ms_proc_map *m = &r->v[i].map;
-		uint64_t flags = flags_of(m);
-		if (m->perms[0] != 'r' || (m->perms[1] != 'w' && m->perms[2] != 'x'))
+		bool framed = is_framed(s, m); /* code may come there at any time */
+		uint64_t flags = framed ? MG_RANGE_CODE | MG_RANGE_FRAMED : flags_of(m);
+		if (!framed && (m->perms[0] != 'r' || (m->perms[1] != 'w' && m->perms[2] != 'x')))
 			continue;
 		bool joins = n && !m->inode && last.end == (m->start | flags);
 		if (!joins && n == max)
@@ -44,6 +53,19 @@ static uint32_t fill(struct mg_range *list, uint32_t max, const struct ms_region
 	return n;
 }
 
+/* Java's code, where it keeps frame pointers. */
+static void look_for_framed(struct session *s, const struct ms_regions *r)
+{
+	for (size_t i = 0; i < r->n && s->ranges.framed_asked < ASKED_MOST; i++) {
+		const char *name = strrchr(r->v[i].map.path, '/');
+		if (!name || strcmp(name, "/libjvm.so"))
+			continue;
+		bool known = hotspot_frames(s, &s->ranges.framed_low, &s->ranges.framed_high);
+		s->ranges.framed_asked = known ? ASKED_MOST : s->ranges.framed_asked + 1;
+		return;
+	}
+}
+
 static void publish(struct session *s, const struct ms_regions *r)
 {
 	uint32_t round = __atomic_load_n(&s->mem->ranges_round, __ATOMIC_RELAXED) + 1;
@@ -52,7 +74,8 @@ static void publish(struct session *s, const struct ms_regions *r)
 	uint64_t bytes = (r->n < s->ranges.max ? r->n : s->ranges.max) * sizeof *list;
 	if (!r->n || !s->pool || fallocate(s->pool->memfd, 0, (off_t)at, (off_t)bytes))
 		return;
-	uint32_t n = fill(list, s->ranges.max, r);
+	look_for_framed(s, r);
+	uint32_t n = fill(s, list, r);
 	__atomic_store_n(&s->mem->ranges_count[round & 1], n, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->mem->ranges_round, round, __ATOMIC_RELEASE);
 }
@@ -74,12 +97,14 @@ void ranges_look(struct session *s)
 	uint64_t now = session_now(s);
 	__atomic_store_n(&s->mem->ranges_wanted, 0,
 			 __ATOMIC_SEQ_CST); /* asked again from here on */
-	if (!ms_regions_read(&p, false, &r))
+	bool can = !ms_regions_read(&p, false, &r);
+	uint64_t took = session_now(s) - now;
+	if (can)
 		publish(s, &r);
 	ms_regions_free(&r);
 	s->ranges.read = true;
 	s->modules.maps_old = true; /* what the guest met is of interest there, too */
 	if (s->ranges.free_at < now)
 		s->ranges.free_at = now;
-	s->ranges.free_at += REST * (session_now(s) - now);
+	s->ranges.free_at += REST * took;
 }

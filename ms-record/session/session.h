@@ -275,6 +275,9 @@ struct session {
 		uint32_t max;
 		bool read;        /* once */
 		uint64_t free_at; /* ns: when the time that it took is made up for */
+		/* code made at run time that keeps frame pointers; how often it was asked for */
+		uint64_t framed_low, framed_high;
+		uint32_t framed_asked;
 	} ranges;
 	MS_ARRAY(struct thread) threads;
 	/* Those that have not gone, or whose end is not written. */

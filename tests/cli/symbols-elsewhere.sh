@@ -227,8 +227,7 @@ int main(void)
 	char path[64];
 	snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)getpid());
 	FILE *m = fopen(path, "w");
-	fprintf(m, "%lx 40 jit::before\n%lx %zx jit::old\n%lx %zx jit::make(int) [tier 2]\n", (long)made, (long)made + 64,
-		sizeof code, (long)made + 64, sizeof code);
+	fprintf(m, "%lx 40 jit::before\n%lx %zx jit::make(int) [tier 2]\n", (long)made, (long)made + 64, sizeof code);
 	fclose(m);
 	puts(path);
 	return 0;

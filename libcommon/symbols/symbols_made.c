@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT
+ * Finds and looks through what a program says of code that it made at run time.
+ */
+#include "symbols_made.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "libcommon/base/clock.h"
+#include "libcommon/base/order.h"
+
+/* Of more code than that the latest is lost. So many names are told of one address. */
+enum { CODES_MAX = 1 << 22, LINE_MAX_BYTES = 1 << 16, NAMES_MOST = 3 };
+
+/* ---- names ---- */
+
+/* The number behind the last colon of `text`, which ends there then; 0 = there is none. */
+static uint32_t cut_number(char *text)
+{
+	char *colon = strrchr(text, ':'), *end;
+	unsigned long n =
+		colon && colon[1] >= '0' && colon[1] <= '9' ? strtoul(colon + 1, &end, 10) : 0;
+	if (!n || *end || n > UINT32_MAX)
+		return 0;
+	*colon = 0;
+	return (uint32_t)n;
+}
+
+/* V8: "JS:*inner /app/work.js:6:15", the mark being how it was compiled, or "JS:~ /app/work.js:1:1"
+ * of what has no name. */
+static bool split_v8(struct ms_made_code *c, char *text)
+{
+	static const char *const kinds[] = {"JS:", "LazyCompile:", "Function:", "Script:", "Eval:"};
+	char *name = NULL;
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !name; i++)
+		if (!strncmp(text, kinds[i], strlen(kinds[i])))
+			name = text + strlen(kinds[i]);
+	char *file = name ? strchr(name, ' ') : NULL;
+	if (!file || !cut_number(file) || !(c->line = cut_number(file)))
+		return false;
+	*file++ = 0;
+	name += strspn(name, "~^+*");
+	c->name = *name ? name : "(anonymous)";
+	c->file = strncmp(file, "file://", 7) ? file : file + 7;
+	return true;
+}
+
+/* CPython: "py::work:/app/work.py". */
+static bool split_python(struct ms_made_code *c, char *text)
+{
+	char *file = strncmp(text, "py::", 4) ? NULL : strchr(text + 4, ':');
+	if (!file)
+		return false;
+	*file++ = 0;
+	c->name = text + 4;
+	c->file = *file ? file : NULL;
+	return true;
+}
+
+static void split(struct ms_made *m, struct ms_made_code *c, const char *text)
+{
+	char *parts = ms_arena_strdup(&m->arena, text);
+	if ((!split_v8(c, parts) && !split_python(c, parts)) || !*c->name)
+		c->name = ms_arena_strdup(&m->arena, text);
+}
+
+bool ms_made_add(struct ms_made *m, struct ms_made_code c, const char *text)
+{
+	if ((text && !*text) || c.end <= c.start || m->codes.n >= CODES_MAX)
+		return false;
+	if (text)
+		split(m, &c, text);
+	c.order = (uint32_t)m->codes.n;
+	m->longest = c.end - c.start > m->longest ? c.end - c.start : m->longest;
+	*MS_PUSH(&m->codes) = c;
+	return true;
+}
+
+/* ---- files ---- */
+
+/* perf-PID.map: a line "START SIZE NAME" each, numbers in hexadecimal. */
+static void take_line(struct ms_made *m, char *line)
+{
+	int at = 0;
+	uint64_t start, size;
+	line[strcspn(line, "\n")] = 0;
+	if (sscanf(line, "%" SCNx64 " %" SCNx64 " %n", &start, &size, &at) < 2 || !at ||
+	    size > UINT64_MAX - start)
+		return;
+	ms_made_add(m, (struct ms_made_code){.start = start, .end = start + size}, line + at);
+}
+
+static void read_lines(struct ms_made *m, FILE *f)
+{
+	static const size_t room = LINE_MAX_BYTES;
+	char *line = ms_xrealloc(NULL, room, 1);
+	while (fgets(line, (int)room, f))
+		take_line(m, line);
+	free(line);
+}
+
+static bool is_its(const struct stat *st, const struct ms_symbols_module *is)
+{
+	uint64_t ns = ms_ns_of(st->st_mtim);
+	return S_ISREG(st->st_mode) && ns >= is->from_ns && ns <= is->to_ns &&
+	       (!st->st_uid || st->st_uid == is->uid);
+}
+
+/* The file, if it is of that process; anybody may have put one there. */
+static FILE *open_its(const char *path, const struct ms_symbols_module *is)
+{
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!f || (fstat(fd, &st) == 0 && is_its(&st, is)))
+		return f;
+	fclose(f);
+	return NULL;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct ms_made_code *x = a, *y = b;
+	return MS_ORDER(x->start, y->start) ?: MS_ORDER(x->order, y->order);
+}
+
+/* Reads one of the files; false: it is not there, or says nothing. */
+static bool read_its(struct ms_made *m, const struct ms_symbols_module *is, const char *root,
+		     const char *folder, bool dump)
+{
+	m->path = ms_arena_printf(&m->arena,
+				  dump ? "%s%s/jit-%" PRIu64 ".dump" : "%s%s/perf-%" PRIu64 ".map",
+				  root, folder, is->pid);
+	FILE *f = open_its(m->path, is);
+	if (!f)
+		return false;
+	bool found = !dump || ms_jitdump_read(m, f, is->pid);
+	if (!dump)
+		read_lines(m, f);
+	fclose(f);
+	return found;
+}
+
+struct ms_made *ms_made_open(const char *root, const struct ms_symbols_module *is)
+{
+	struct ms_made *m = ms_xcalloc(1, sizeof *m);
+	m->since_ns = is->since_ns;
+	if ((is->cwd && read_its(m, is, root, is->cwd, true)) ||
+	    read_its(m, is, root, "/tmp", true) || read_its(m, is, root, "/tmp", false)) {
+		if (m->codes.n)
+			qsort(m->codes.v, m->codes.n, sizeof *m->codes.v, by_start);
+		return m;
+	}
+	ms_made_free(m);
+	return NULL;
+}
+
+void ms_made_free(struct ms_made *m)
+{
+	if (!m)
+		return;
+	ms_arena_free(&m->arena);
+	MS_FREE(m->codes.v, m->lines.v);
+	free(m);
+}
+
+const char *ms_made_path(const struct ms_made *m)
+{
+	return m->path;
+}
+
+/* ---- looking up ---- */
+
+static bool same(const struct ms_location *a, const struct ms_location *b)
+{
+	return !strcmp(a->function, b->function) && !a->file == !b->file &&
+	       (!a->file || !strcmp(a->file, b->file));
+}
+
+static struct ms_location place_of(const struct ms_made *m, const struct ms_made_code *c,
+				   uint64_t address)
+{
+	const struct ms_made_line *lines = m->lines.v + c->first_line;
+	size_t n = c->line_count ? MS_COUNT_UP_TO(lines, c->line_count, address, address) : 0;
+	if (n)
+		return (struct ms_location){
+			.function = c->name, .file = lines[n - 1].file, .line = lines[n - 1].line};
+	return (struct ms_location){.function = c->name, .file = c->file, .line = c->line};
+}
+
+/* The latest code at `address` that is earlier than `before`, or NULL. */
+static const struct ms_made_code *latest(const struct ms_made *m, uint64_t address, uint32_t before)
+{
+	enum { LOOK_BACK = 1024 };
+	size_t low = MS_COUNT_UP_TO(m->codes.v, m->codes.n, start, address);
+	const struct ms_made_code *best = NULL;
+	for (size_t i = low; i-- > 0 && low - i < LOOK_BACK;) {
+		const struct ms_made_code *c = &m->codes.v[i];
+		if (address - c->start >= m->longest)
+			break;
+		if (address < c->end && c->order < before && (!best || c->order > best->order))
+			best = c;
+	}
+	return best;
+}
+
+void ms_made_find(struct ms_made *m, uint64_t address, struct ms_location *out)
+{
+	*out = (struct ms_location){0};
+	uint64_t gone_ns = UINT64_MAX; /* when another came there */
+	const struct ms_made_code *c = latest(m, address, UINT32_MAX);
+	for (int names = 0; c && names < NAMES_MOST; c = latest(m, address, c->order)) {
+		uint64_t until = c->until_ns < gone_ns ? c->until_ns : gone_ns;
+		if (m->spans && until <= m->since_ns)
+			break;
+		gone_ns = c->from_ns;
+		struct ms_location l = place_of(m, c, address);
+		if (!names++) {
+			*out = l;
+		} else if (!same(out, &l)) {
+			out->function =
+				ms_arena_printf(&m->arena, "%s|%s", out->function, l.function);
+			out->file = NULL;
+			out->line = 0;
+		} else {
+			names--;
+		}
+	}
+}
