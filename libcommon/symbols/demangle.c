@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Readable names for mangled C++ and Rust ones, by libiberty's demangler.
+ * Readable names for mangled C++, Rust, D and Ada ones, by libiberty's demanglers.
  *
  * Left to itself it refuses every name of more than 1,024 characters, which templates reach easily,
  * because it recurses; and a name of a hundred characters can be made that it would print for ever,
  * as each part of it repeats the one before twice. So long names get a stack of their own, large
- * enough for the deepest, and printing ends where no compiler's name would.
+ * enough for the deepest, and printing ends where no compiler's name would. D's demangler cannot be
+ * ended: a name is left as it is where its back references could make it too long, each doubling
+ * it.
  */
 #include "symbols.h"
 
@@ -41,10 +43,44 @@ static void take(const char *s, size_t n, void *opaque)
 	d->n += n;
 }
 
+/* Does a type's back reference stand at `q`, and not a name's, which only repeats that? It says how
+ * far back in letters, of which the last is a small one. */
+static bool repeats_type(const char *name, const char *q)
+{
+	size_t back = 0;
+	const char *p = q + 1;
+	for (; *p >= 'A' && *p <= 'Z' && back < MAX_MANGLED; p++)
+		back = back * 26 + (size_t)(*p - 'A');
+	if (*p < 'a' || *p > 'z')
+		return false;
+	back = back * 26 + (size_t)(*p - 'a');
+	return back <= (size_t)(q - name) && (q[-back] < '0' || q[-back] > '9');
+}
+
+static bool is_bounded(const char *name)
+{
+	enum { MOST = 1 << 26 };
+	size_t n = strlen(name);
+	for (const char *q = name; n <= MOST && (q = strchr(q, 'Q')); q++)
+		n *= repeats_type(name, q) ? 2 : 1;
+	return n <= MOST;
+}
+
+static void take_all(struct demangling *d, char *text)
+{
+	d->done = text != NULL;
+	d->text = text;
+	d->n = text ? strlen(text) : 0;
+}
+
 /* Rust's old names look like those of C++ and are tried first. */
 static void *demangle(void *arg)
 {
 	struct demangling *d = arg;
+	if (d->name[1] == 'D') {
+		take_all(d, is_bounded(d->name) ? dlang_demangle(d->name, d->options) : NULL);
+		return NULL;
+	}
 	if (setjmp(d->enough))
 		return NULL;
 	d->done = rust_demangle_callback(d->name, d->options, take, d);
@@ -63,11 +99,24 @@ static void demangle_long(struct demangling *d)
 		pthread_join(thread, NULL);
 }
 
+char *ms_demangle_ada(const char *name)
+{
+	if (strnlen(name, MAX_MANGLED + 1) > MAX_MANGLED)
+		return NULL;
+	char *plain = ada_demangle(name, 0);
+	if (plain && plain[0] != '<') /* "<NAME>": it is none of Ada's */
+		return plain;
+	free(plain);
+	return NULL;
+}
+
 char *ms_demangle(const char *name)
 {
-	/* Only what looks mangled: "_Z" (C++, Rust's old scheme) and "_R" (Rust's v0); Mach-O like
-	 * "__Z" does not occur in ELF. */
-	if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R'))
+	/* Only what looks mangled: "_Z" (C++, Rust's old scheme), "_R" (Rust's v0), "_D" (D) and
+	 * "_ada_" (Ada's procedures of no package); Mach-O like "__Z" does not occur in ELF. */
+	if (!strncmp(name, "_ada_", 5))
+		return ms_demangle_ada(name);
+	if (name[0] != '_' || !name[1] || !strchr("ZRD", name[1]))
 		return NULL;
 	size_t n = strnlen(name, MAX_MANGLED + 1);
 	struct demangling d = {.name = name, .options = DMGL_PARAMS | DMGL_ANSI};

@@ -75,8 +75,10 @@ size_t ms_symbols_find(struct ms_symbols *s, int module, uint64_t address, struc
  * last byte of; NULL = not known, as where the file is gone. Valid until s is freed. */
 const char *ms_symbols_called(struct ms_symbols *s, int module, uint64_t address);
 
-/* Demangled C++ or Rust name in malloc'ed memory, or NULL when it is not a mangled one. */
+/* Demangled C++, Rust or D name in malloc'ed memory, or NULL when it is not a mangled one. Ada's
+ * look like anybody's, and are to be known for what they are: "pack__work". */
 char *ms_demangle(const char *name);
+char *ms_demangle_ada(const char *name);
 
 /* Appends a symbols block for every frame of the ended trace `path`, then a new end block equal to
  * the last. Replaces nothing; a trace that has symbols already is left alone. `s` finds them: one

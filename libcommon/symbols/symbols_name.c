@@ -134,9 +134,16 @@ static bool has_scopes(uint32_t language)
 	}
 }
 
-static const char *readable(struct ms_dwarf *d, const char *linkage)
+static bool is_ada(uint32_t language)
 {
-	char *plain = ms_demangle(linkage);
+	enum { LANG_ADA_2005 = 0x2e, LANG_ADA_2012 = 0x2f };
+	return language == DW_LANG_Ada83 || language == DW_LANG_Ada95 ||
+	       language == LANG_ADA_2005 || language == LANG_ADA_2012;
+}
+
+static const char *readable(struct ms_dwarf *d, const char *linkage, bool ada)
+{
+	char *plain = ada ? ms_demangle_ada(linkage) : ms_demangle(linkage);
 	const char *out =
 		!plain ? NULL : ms_arena_strdup(d->strings, d->demangle ? plain : linkage);
 	free(plain);
@@ -147,7 +154,9 @@ static const char *readable(struct ms_dwarf *d, const char *linkage)
 static const char *declared_name(struct ms_dwarf *d, uint32_t language, struct declaration *c,
 				 int depth)
 {
-	const char *out = c->linkage ? readable(d, c->linkage) : NULL;
+	bool ada = is_ada(language);
+	const char *mangled = ada && c->name ? c->name : c->linkage;
+	const char *out = mangled ? readable(d, mangled, ada) : NULL;
 	if (out)
 		return out;
 	if (c->name && has_scopes(language))
@@ -172,7 +181,7 @@ static const char *symbol_of(struct ms_dwarf *d, const struct declaration *c,
 	if (c->linkage || !d->symbols)
 		return NULL;
 	const struct ms_elf_symbol *y = ms_elf_symbol(d->symbols, n->entry);
-	return y && y->address == n->entry ? readable(d, y->name) : NULL;
+	return y && y->address == n->entry ? readable(d, y->name, false) : NULL;
 }
 
 const char *ms_node_name(struct ms_dwarf *d, const struct ms_unit *u, const struct ms_unit_node *n)

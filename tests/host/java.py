@@ -105,8 +105,9 @@ def attached(check):
     output = running.communicate()[0]
     check.same("output and status", (output, running.returncode, recorded.returncode), (plain.stdout, 0, 0))
     seen = blocks("run.trace")
-    if set(seen) != {CALLS} or not 20 < seen[CALLS] < 200:
-        check.wrong.append("methods: %r" % (seen,))
+    cut = seen.pop((), 0)  # at the beginning, until it is known where Java's code lies
+    if set(seen) != {CALLS} or not 20 < seen[CALLS] < 200 or cut > 9:
+        check.wrong.append("methods: %r, %d cut" % (seen, cut))
     return "%d blocks" % sum(seen.values())
 
 

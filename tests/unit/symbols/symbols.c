@@ -170,6 +170,15 @@ static void test_demangle_hostile(void)
 	memset(end, 'E', 6666);
 	strcpy(end + 6666, "vv");
 	free(ms_demangle(name));
+	/* D: (T, (T, ..)) where each T is the one before, of twice the length */
+	end = stpcpy(name, "_D1fF");
+	for (int i = 0; i < 40; i++)
+		end = stpcpy(end, "B2");
+	end = stpcpy(end, "i");
+	for (int i = 0; i < 40; i++)
+		end = stpcpy(end, "Qb");
+	stpcpy(end, "Zi");
+	CHECK(!ms_demangle(name));
 	memset(name, '_', 1 << 16);
 	strcpy(name + (1 << 16), "x");
 	CHECK(!ms_demangle(name));
@@ -187,6 +196,15 @@ static void test_demangle(void)
 		{"_ZZ4mainENKUlvE_clEv", "main::{lambda()#1}::operator()() const"},
 		{"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt"},
 		{"_RNvCskwGfYPst2Cb_3foo16example_function", "foo::example_function"},
+		{"_RINvNtC3std3mem8align_ofjE", "std::mem::align_of::<usize>"},
+		{"_D3app5inner4workFNbNdiZAh", "app.inner.work(int)"},
+		{"_D3app__T4PoolTdZQi11__xopEqualsMxFKxSQBk__TQBjTdZQBpZb",
+		 "app.Pool!(double).Pool.__xopEquals(ref const(app.Pool!(double).Pool)) const"},
+		{"_Dmain", "D main"},
+		{"_Destroy", NULL},
+		{"_D", NULL},
+		{"_ada_leak_main", "leak_main"},
+		{"keeper__hold", NULL},
 		{"main", NULL},
 		{"_start", NULL},
 		{"_Z", NULL},
