@@ -42,6 +42,7 @@ public class Work {
 
 	public static void main(String[] args) throws InterruptedException {
 		int rounds = Integer.parseInt(args[0]), pause = Integer.parseInt(args[1]), total = 0;
+		System.out.println("begins");
 		byte[] data = new byte[1000], to = new byte[2000];
 		for (int i = 0; i < rounds; i++) {
 			total += round(i, data, to);

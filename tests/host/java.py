@@ -7,7 +7,6 @@ import re
 import sqlite3
 import subprocess
 import sys
-import time
 
 import programs
 
@@ -99,10 +98,10 @@ def attached(check):
     command = JAVA + FRAMES + NAMES + FIRST + ["Work", "400", "10"]
     plain = subprocess.run(command, capture_output=True, text=True)
     running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    time.sleep(2)
+    begins = running.stdout.readline()
     recorded = subprocess.run([programs.BIN + "/ms-record", "-p", str(running.pid), "-d", "1s", "-o", "run.trace", "--no-symbols"],
                               capture_output=True, text=True)
-    output = running.communicate()[0]
+    output = begins + running.communicate()[0]
     check.same("output and status", (output, running.returncode, recorded.returncode), (plain.stdout, 0, 0))
     seen = blocks("run.trace")
     cut = seen.pop((), 0)  # at the beginning, until it is known where Java's code lies

@@ -53,6 +53,7 @@ const kinds = {
 	},
 	serves() {
 		let left = ROUNDS;
+		console.log('begins');
 		const timer = setInterval(() => {
 			outer();
 			if (!--left)

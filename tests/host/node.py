@@ -7,7 +7,6 @@ import re
 import sqlite3
 import subprocess
 import sys
-import time
 
 import programs
 
@@ -15,6 +14,7 @@ SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "node.js")
 CALLS = (("inner", 7), ("middle", 8), ("outer", 9))
 # Functions that are called are calls then, and all have names.
 FLAGS = ["--no-turbo-inlining", "--perf-basic-prof", "--interpreted-frames-native-stack"]
+DUMP = [flag.replace("basic-", "") for flag in FLAGS]  # a jitdump in the working folder instead
 OF_BLOCKS = "SELECT stack, allocations FROM site WHERE allocated_bytes = allocations * 70001"
 
 
@@ -41,7 +41,9 @@ def blocks():
         names = tuple(functions(db, stack)[:3])
         seen[names] = seen.get(names, 0) + allocations
     for (pid,) in db.execute("SELECT pid FROM process"):
-        os.remove("/tmp/perf-%d.map" % pid)
+        for left in ("/tmp/perf-%d.map" % pid, "jit-%d.dump" % pid):
+            if os.path.exists(left):
+                os.remove(left)
     db.close()
     os.remove("run.db")
     return seen
@@ -84,10 +86,10 @@ def attached():
     check, command = programs.Check(), ["node"] + FLAGS + [SCRIPT, "serves"]
     plain = subprocess.run(command, capture_output=True, text=True)
     running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    time.sleep(1)
+    begins = running.stdout.readline()
     recorded = subprocess.run([programs.BIN + "/ms-record", "--verify", "-p", str(running.pid), "-d", "1s", "-o", "run.trace"],
                               capture_output=True, text=True)
-    output = running.communicate()[0]
+    output = begins + running.communicate()[0]
     check.same("output and status", (output, running.returncode, recorded.returncode), (plain.stdout, 0, 0))
     if " stacks compared, 0 differ" not in recorded.stderr:
         check.wrong.append(recorded.stderr)
@@ -107,7 +109,7 @@ def say(what, wrong, summary):
 
 def main():
     failures = say("first row", *first_row()) + say("attached", *attached())
-    for kind, flags in (("json", FLAGS), ("sets", []), ("buffers", []), ("waits", []), ("workers", FLAGS), ("regexps", [])):
+    for kind, flags in (("json", FLAGS), ("sets", DUMP), ("sets", []), ("buffers", []), ("waits", []), ("workers", FLAGS), ("regexps", [])):
         wrong, summary = one(kind, flags)
         failures += say(kind + (", with names" if flags else ""), wrong, summary)
     return failures != 0
