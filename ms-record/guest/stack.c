@@ -22,7 +22,8 @@
  *     EFAULT. Where no system call may be made only the rest of the page may be read that holds the
  *     hook's own return address, which the call has just put there.
  *
- *  S4 Code that is in no module is read only where code is listed, at a call's return address.
+ *  S4 Code that is in no module is read only where code is listed, at a call's return address; not
+ *     where it is listed as keeping a frame pointer, of which much is only set aside.
  */
 #include <sys/syscall.h>
 

@@ -11,7 +11,7 @@ struct walk {
 	uint64_t ip, sp, bp;
 	uint64_t low, high;         /* slots may be read in [low, high) */
 	uint64_t bp_slot, cfa_slot; /* where bp and sp were read, 0 = nowhere */
-	uint64_t v8;                /* the sp that a step from a frame of V8's led to */
+	uint64_t v8;                /* the sp that a step from a frame of V8's or Java's led to */
 	uint32_t flags;
 	bool copy; /* cannot go on: send a copy */
 	bool keepable;

@@ -49,7 +49,7 @@
  *
  *  U5 Kept is only what this argument covers: no stack with a signal frame, through unknown code,
  *     that ended because of memory contents instead of a rule, or taken while a module is being
- *     closed. (That code at an ip is V8's, and its frame at bp, stays true.)
+ *     closed. (That code at an ip is V8's or Java's, and its frame at bp, stays true.)
  *
  *  U6 A path is the same induction for the frames inside j: it begins in the same state and all its
  *     slots are compared. It is kept only where no rule on it reads bp or a saved sp and frame j

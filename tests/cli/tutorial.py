@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Runs the displays of a manual page: one that begins with a comment is the file that it names, any other is commands behind "$ ", each
-followed by what it prints. "..." stands for a part of a line; as a line of its own for any lines. SRC and PATH as tests/run sets them."""
+followed by what it prints. "..." stands for a part of a line; as a line of its own for any lines. What stands below a comment ".\\" needs PROGRAM"
+is left out where that is not. SRC and PATH as tests/run sets them."""
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -13,7 +15,10 @@ def displays(path):
     """The literal displays of a page, as a reader has them."""
     with open(path, encoding="utf-8") as f:
         page = f.read()
-    for text in re.findall(r"^\.Bd -literal.*\n((?:.*\n)*?)\.Ed$", page, re.M):
+    for needed, text in re.findall(r"^(?:\.\\\" needs (\w+)\n)?\.Bd -literal.*\n((?:.*\n)*?)\.Ed$", page, re.M):
+        if needed and not shutil.which(needed):
+            print("note: without", needed)
+            continue
         yield re.sub(r"\\(?:[&e-]|\(aq)", lambda m: ESCAPES[m[0]], text)
 
 

@@ -36,6 +36,18 @@ def methods(db, stack):
     return tuple(found)
 
 
+def stubs(trace):
+    """What stands outside of stubs that keep no frame: nothing may."""
+    subprocess.run([programs.BIN + "/ms-snap", "-o", "run.db", trace], check=True, capture_output=True)
+    db = sqlite3.connect("run.db")
+    rows = db.execute("SELECT inside.function, coalesce(outside.note, outside.function, 'nameless'), count(*) FROM stack JOIN frame AS inside "
+                      "ON inside.id = stack.frame JOIN stack AS caller ON caller.id = stack.parent JOIN frame AS outside ON outside.id = caller.frame "
+                      "WHERE inside.function IN ('UncommonTrapBlob', 'ExceptionBlob') GROUP BY 1, 2").fetchall()
+    db.close()
+    os.remove("run.db")
+    return rows
+
+
 def blocks(trace):
     """How many blocks of 70000 bytes came from which methods."""
     subprocess.run([programs.BIN + "/ms-snap", "-o", "run.db", trace], check=True, capture_output=True)
@@ -80,6 +92,9 @@ def as_it_runs(check):
     compared, cut = record(check, FRAMES + NAMES)
     if cut * 20 > compared:
         check.wrong.append("%d of %d stacks are not whole" % (cut, compared))
+    outside = stubs("run.trace")
+    if not outside or [row for row in outside if row[1] != "truncated"]:
+        check.wrong.append("outside of stubs: %r" % outside)
     for found in blocks("run.trace"):
         rest = iter(CALLS)
         if not all(name is None or name in rest for name in found):
