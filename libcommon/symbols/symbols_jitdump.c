@@ -117,7 +117,7 @@ static struct start *find_start(struct dump *d, uint64_t address)
 {
 	uint32_t hash = ms_hash(address, 0), n;
 	for (size_t at = hash; (n = ms_lookup_next(&d->by_start, hash, &at));)
-		if (d->starts.v[n - 1].address == address)
+		if (n <= d->starts.n && d->starts.v[n - 1].address == address)
 			return &d->starts.v[n - 1];
 	return NULL;
 }
@@ -127,12 +127,12 @@ static void add_code(struct dump *d, struct ms_made_code c, const char *name)
 	if (!ms_made_add(d->to, c, name))
 		return;
 	struct start *s = find_start(d, c.start);
-	if (!s) {
-		s = MS_PUSH(&d->starts);
-		s->address = c.start;
-		ms_lookup_add(&d->by_start, ms_hash(c.start, 0), (uint32_t)d->starts.n);
+	if (s) {
+		s->code = (uint32_t)d->to->codes.n;
+		return;
 	}
-	s->code = (uint32_t)d->to->codes.n;
+	*MS_PUSH(&d->starts) = (struct start){c.start, (uint32_t)d->to->codes.n};
+	ms_lookup_add(&d->by_start, ms_hash(c.start, 0), (uint32_t)d->starts.n);
 }
 
 static bool read_load(struct dump *d, const struct record *r, uint64_t *left)

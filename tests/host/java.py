@@ -18,11 +18,6 @@ FIRST = ["-Xcomp", "-XX:TieredStopAtLevel=1"]  # every method is compiled before
 CALLS = ("Work.inner", "Work.middle", "Work.outer", "Work.round", "Work.main")
 
 
-def number(text, what):
-    found = re.search(r"([0-9,]+) " + what, text)
-    return int(found.group(1).replace(",", "")) if found else 0
-
-
 def methods(db, stack):
     """Those of Work, innermost first; None for code without a name."""
     found = []
@@ -72,7 +67,7 @@ def record(check, options):
     said = recorded.stderr
     if " stacks compared, 0 differ" not in said:
         check.wrong.append(said)
-    return number(said, "stacks compared"), number(said, "end before their root") + number(said, "not taken")
+    return programs.number(said, "stacks compared"), programs.number(said, "end before their root") + programs.number(said, "not taken")
 
 
 def whole(check):

@@ -18,11 +18,6 @@ DUMP = [flag.replace("basic-", "") for flag in FLAGS]  # a jitdump in the workin
 OF_BLOCKS = "SELECT stack, allocations FROM site WHERE allocated_bytes = allocations * 70001"
 
 
-def number(text, what):
-    found = re.search(r"([0-9,]+) " + what, text)
-    return int(found.group(1).replace(",", "")) if found else 0
-
-
 def functions(db, stack):
     """Those of node.js with the lines where they begin, innermost first."""
     names = []
@@ -56,7 +51,7 @@ def one(kind, flags):
     recorded = subprocess.run(recorder + command, capture_output=True, text=True)
     check.same("output and status", (recorded.stdout, recorded.returncode), (plain.stdout.decode(), 0))
     said = recorded.stderr
-    compared, cut = number(said, "stacks compared"), number(said, "end before their root") + number(said, "not taken")
+    compared, cut = programs.number(said, "stacks compared"), programs.number(said, "end before their root") + programs.number(said, "not taken")
     if " stacks compared, 0 differ" not in said or compared < 1000 or cut * 100 > compared:
         check.wrong.append("%d of %d stacks are not whole: %s" % (cut, compared, said))
     if flags:

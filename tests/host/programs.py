@@ -5,6 +5,7 @@
 Arguments: names in workloads.py. Runs in the current folder; BIN and TB as tests/run sets them.
 """
 import os
+import re
 import shutil
 import sqlite3
 import struct
@@ -34,6 +35,12 @@ class Check:
     def same(self, what, got, expected):
         if got != expected:
             self.wrong.append("%s: %.300r, expected %.300r" % (what, got, expected))
+
+
+def number(text, what):
+    """The one in front of these words of ms-record's."""
+    found = re.search(r"([0-9,]+) " + what, text)
+    return int(found.group(1).replace(",", "")) if found else 0
 
 
 def contents(work):
