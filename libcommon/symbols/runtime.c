@@ -49,12 +49,10 @@ static const char *const names[] = {
 	"<hashbrown::",
 	"__gnat_",
 	"_gfortran_",
-	"ada.",
-	"system.",
+	"ada__",
 	"system__",
 	"_d_",
 	"core.",
-	"object.",
 	"std.",
 	"GOMP_",
 	/* node */
