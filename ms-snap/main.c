@@ -7,7 +7,7 @@
  *   lines.c     the same as lines of JSON while they run
  * All else is shared with the tools that take traces themselves: libcommon/trace/recording.h reads
  * a trace, replay.h models the heap, snapshot_build.c brings processes together, snapshot.h has the
- * database.
+ * database, dataset.h appends it to others.
  */
 #include <stdio.h>
 #include <string.h>
@@ -79,7 +79,9 @@ static int finish(sqlite3 *db, const struct options *o, struct ms_err *err)
 	if (check_size(db, o, err) != 0 ||
 	    (o->anonymize && ms_snapshot_anonymize(db, NULL, err) != 0))
 		return -1;
-	return ms_snapshot_write(db, o->output, err);
+	if ((o->output || !o->dataset) && ms_snapshot_write(db, o->output, err) != 0)
+		return -1;
+	return o->dataset ? ms_dataset_append(o->dataset, &o->keys, db, err) : 0;
 }
 
 /* Of running processes. The exit status, or -1 with `err` set. */
@@ -158,7 +160,7 @@ int main(int argc, char **argv)
 		rc = ms_cli_answer(&o.cli, &err);
 	else if (rc == 0 && o.embed)
 		rc = embed(&o);
-	else if (rc == 0 && !o.output && !o.regions.lines && isatty(STDOUT_FILENO))
+	else if (rc == 0 && !o.output && !o.dataset && !o.regions.lines && isatty(STDOUT_FILENO))
 		/* A terminal is refused before the long part starts. */
 		rc = ms_snapshot_write(NULL, NULL, &err);
 	else if (rc == 0)

@@ -46,6 +46,12 @@ static const struct ms_cli_option rows[] = {
 	 "tells is then not known"},
 	{"anonymize", 0, NULL, ms_cli_flag, MS_AT(anonymize), 8,
 	 "replace names and paths by numbered ones; for sharing"},
+	{.help = "Figures of many runs"},
+	{"dataset", 0, "FOLDER", ms_cli_name, MS_AT(dataset), 0,
+	 "append the figures of this run to FOLDER; a snapshot is then written with -o FILE only"},
+	{"key", 0, "NAME=VALUE", ms_dataset_key_take, MS_AT(keys), 0,
+	 "what tells the run from the others there; such as commit=1a2b3c4 and test=parser; may be "
+	 "repeated; time=SECONDS since 1970 is when it counts as made"},
 	{.help = "Symbols"},
 	{"no-symbols", 0, NULL, ms_cli_flag, MS_AT(no_symbols), 0,
 	 "look up no symbols but those that the trace holds"},
@@ -108,15 +114,31 @@ static int check(const struct options *o, struct ms_err *err)
 			return ms_err_set(err, "--symbols=embed needs files: they are appended to");
 	if (o->embed &&
 	    (o->wrappers.n || o->output || o->points.n || o->no_symbols || o->every_ns || o->from ||
-	     o->to || o->read != MS_READ_AUTO || o->anonymize))
+	     o->to || o->read != MS_READ_AUTO || o->anonymize || o->dataset))
 		return ms_err_set(err,
 				  "--symbols=embed writes no snapshot: "
-				  "-o, --at, --no-symbols, --wrapper and --anonymize do not go "
-				  "with it");
+				  "-o, --at, --no-symbols, --wrapper, --anonymize and --dataset "
+				  "do not go with it");
 	for (size_t i = 0; i < o->inputs.n; i++)
 		if (strcmp(o->inputs.v[i], "-") == 0 && isatty(STDIN_FILENO))
 			return ms_err_set(err, "standard input is a terminal: name a trace");
 	return 0;
+}
+
+/* Every run of a dataset has the moments that all are compared at. */
+static int check_dataset(struct options *o, struct ms_err *err)
+{
+	if (!o->dataset)
+		return o->keys.n ? ms_err_set(err, "--key is of a run in a dataset: it needs "
+						   "--dataset FOLDER")
+				 : 0;
+	if (o->anonymize)
+		return ms_err_set(err, "--anonymize takes away the keys of call stacks, which "
+				       "--dataset is about");
+	return add_point(o, "peak", err) || add_point(o, "end", err) ||
+			       ms_dataset_check(o->dataset, &o->keys, err)
+		       ? -1
+		       : 0;
 }
 
 /* Regions are not of a trace. */
@@ -124,7 +146,7 @@ static int check_regions(const struct options *o, struct ms_err *err)
 {
 	if (o->points.n || o->from || o->to || o->embed || o->no_symbols || o->wrappers.n ||
 	    o->debuginfod_ns || o->no_cache || o->sysroot || o->debug_dirs.n ||
-	    o->read != MS_READ_AUTO)
+	    o->read != MS_READ_AUTO || o->dataset)
 		return ms_err_set(err, "--maps and --smaps read running processes: a trace, and "
 				       "options about one, do not go with them");
 	if (o->regions.lines && (o->anonymize || ms_cli_given(&o->cli, "max-image")))
@@ -169,12 +191,12 @@ int options_parse(struct options *o, int argc, char **argv, struct ms_arena *a, 
 		return ms_err_set(err, "no trace given (ms-snap -h shows the usage)");
 	if (o->debug_dirs.n)
 		*MS_PUSH(&o->debug_dirs) = NULL;
-	return check(o, err);
+	return check(o, err) || check_dataset(o, err) ? -1 : 0;
 }
 
 void options_free(struct options *o)
 {
 	MS_FREE(o->inputs.v, o->points.v, o->debug_dirs.v, o->regions.pid_texts.v,
-		o->regions.pids.v);
+		o->regions.pids.v, o->keys.v);
 	ms_wrappers_free(&o->wrappers);
 }

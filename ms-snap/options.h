@@ -8,6 +8,7 @@
 #include "regions.h"
 
 #include "libcommon/base/cli.h"
+#include "libcommon/dataset/dataset.h"
 #include "libcommon/snapshot/snapshot.h"
 #include "libcommon/symbols/wrappers.h"
 
@@ -26,7 +27,9 @@ struct options {
 	bool embed;                  /* --symbols=embed */
 	bool no_symbols, no_cache;
 	bool anonymize;
-	uint64_t debuginfod_ns; /* --debuginfod; 0 = no */
+	const char *dataset;     /* --dataset; NULL = none */
+	struct ms_cli_list keys; /* --key, see dataset.h */
+	uint64_t debuginfod_ns;  /* --debuginfod; 0 = no */
 	struct regions_options regions;
 	struct ms_cli cli;
 };

@@ -123,6 +123,9 @@ int64_t ms_sql_int(sqlite3 *db, const char *sql, int64_t fallback);
 struct ms_arena;
 char *ms_sql_text(sqlite3 *db, const char *sql, struct ms_arena *a);
 
+/* snapshot_keys.c: FNV-1a of 128 bits of a text and the 0 byte behind it, as 32 hex digits. */
+void ms_text_key(const char *s, char text[33]);
+
 /* Copies `head` and the rest of `fd` to an unlinked temporary file: a pipe cannot be read twice, nor
  * can the bytes that told what it is be put back. Returns its descriptor, or -1 with `err` set; `name`
  * is for the message. */

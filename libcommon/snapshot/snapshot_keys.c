@@ -29,6 +29,11 @@ static unsigned __int128 add_text(unsigned __int128 hash, const char *s)
 	return hash;
 }
 
+void ms_text_key(const char *s, char text[33])
+{
+	ms_key_text(add_text(MS_KEY_BASIS, s), text);
+}
+
 unsigned __int128 *ms_place_keys(const struct ms_recording *t, const struct ms_stack_place *places,
 				 size_t n)
 {

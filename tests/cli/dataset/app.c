@@ -27,8 +27,7 @@ static void *get(size_t n)
 		if (site)                                                                          \
 			kept[used++] = get(site);                                                  \
 	}
-#define NAMES(X)                                                                                   \
-	X(load_table) X(read_all) X(fill_cache) X(keep_log) X(send_mail) X(draw_icon)
+#define NAMES(X) X(load_table) X(read_all) X(fill_cache) X(keep_log) X(send_mail) X(draw_icon)
 NAMES(PLANTED)
 
 /* What the program does anyhow. */

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT
+ * A run becomes a partition.
+ *
+ *   DIR/v1-ID/{run,site,site_stat}.csv.zst     a run; it never changes
+ *   DIR/.new/ID.RANDOM/                        one that is being written
+ *
+ * A partition is on the disk before it gets its name, by one rename, which fails if another has it:
+ * so whoever reads DIR/v1-* sees whole runs only, and of two writers of one run the second is
+ * refused. Writers share a lock on .new; who finds that nobody holds it removes what killed ones
+ * left there.
+ */
+#include "dataset_private.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "libcommon/base/err.h"
+#include "libcommon/base/io.h"
+
+#define LEVEL 9
+#define TRIES 100
+
+struct partition {
+	const char *dir;
+	int folder, fresh, own; /* DIR, .new, and what is written there; -1 = none */
+	char name[DATASET_NAME], temporary[DATASET_NAME + 9];
+};
+
+static int cannot(const struct partition *p, struct ms_err *err)
+{
+	return ms_err_sys(err, "cannot append to '%s'", p->dir);
+}
+
+/* ---- rows ---- */
+
+static void put_quoted(struct dataset_text *t, const char *s)
+{
+	dataset_put(t, "\"", 1);
+	for (const char *at; (at = strchr(s, '"')); s = at + 1) {
+		dataset_put(t, s, (size_t)(at - s + 1));
+		dataset_put(t, "\"", 1);
+	}
+	dataset_put(t, s, strlen(s));
+	dataset_put(t, "\"", 1);
+}
+
+static void put_value(struct dataset_text *t, sqlite3_stmt *st, int c)
+{
+	char number[40] = "\\N";
+	switch (sqlite3_column_type(st, c)) {
+	case SQLITE_TEXT:
+		put_quoted(t, (const char *)sqlite3_column_text(st, c));
+		return;
+	case SQLITE_INTEGER:
+		snprintf(number, sizeof number, "%lld", (long long)sqlite3_column_int64(st, c));
+		break;
+	case SQLITE_FLOAT:
+		snprintf(number, sizeof number, "%.6g", sqlite3_column_double(st, c));
+		break;
+	}
+	dataset_put(t, number, strlen(number));
+}
+
+static sqlite3_stmt *query_of(const struct dataset_file *f, sqlite3 *db,
+			      const struct ms_cli_list *keys, const char *id, struct ms_arena *a,
+			      struct ms_err *err)
+{
+	const char *time = ms_dataset_key(keys, "time");
+	sqlite3_stmt *st = ms_sql_prepare(
+		db, ms_arena_printf(a, "SELECT %s%s", dataset_column_list(f, true, a), f->from),
+		err);
+	if (!st)
+		return NULL;
+	/* those that a query does not have are refused, which is no trouble */
+	sqlite3_bind_text(st, 1, id, -1, SQLITE_STATIC);
+	sqlite3_bind_text(st, 2, dataset_keys_json(keys, a), -1, SQLITE_STATIC);
+	if (time)
+		sqlite3_bind_int64(st, 3, strtoll(time, NULL, 10));
+	sqlite3_bind_int(st, 4, !ms_snapshot_incomplete(db));
+	return st;
+}
+
+static int put_rows(struct dataset_text *t, const struct dataset_file *f, sqlite3 *db,
+		    const struct ms_cli_list *keys, const char *id, struct ms_err *err)
+{
+	struct ms_arena a = {0};
+	sqlite3_stmt *st = query_of(f, db, keys, id, &a, err);
+	while (st && ms_sql_next(db, st, err)) {
+		for (int c = 0; c < (int)f->n; c++) {
+			dataset_put(t, ",", c > 0);
+			put_value(t, st, c);
+		}
+		dataset_put(t, "\n", 1);
+	}
+	sqlite3_finalize(st);
+	ms_arena_free(&a);
+	return err->text[0] ? -1 : 0;
+}
+
+/* ---- files ---- */
+
+static char *file_name(char buf[32], int i)
+{
+	snprintf(buf, 32, "%s.csv.zst", dataset_files[i].name);
+	return buf;
+}
+
+static int write_file(const struct partition *p, int i, const struct dataset_text *t,
+		      struct ms_err *err)
+{
+	char name[32];
+	size_t room = ZSTD_compressBound(t->n);
+	void *packed = ms_xrealloc(NULL, room, 1);
+	size_t n = ZSTD_compress(packed, room, t->v, t->n, LEVEL);
+	int rc = ZSTD_isError(n)
+			 ? ms_err_set(err, "cannot compress a run: %s", ZSTD_getErrorName(n))
+			 : 0;
+	int fd = rc == 0 ? ms_dest_create(p->own, file_name(name, i)) : -1;
+	if (rc == 0 && (fd < 0 || ms_write_all(fd, packed, n) != 0 || fsync(fd) != 0))
+		rc = cannot(p, err);
+	if (fd >= 0 && close(fd) != 0 && rc == 0)
+		rc = cannot(p, err);
+	MS_FREE(packed);
+	return rc;
+}
+
+static void remove_partition(int fresh, const char *name)
+{
+	char file[32];
+	int folder = openat(fresh, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	for (int i = 0; i < DATASET_FILES && folder >= 0; i++)
+		unlinkat(folder, file_name(file, i), 0);
+	ms_close(folder);
+	unlinkat(fresh, name, AT_REMOVEDIR);
+}
+
+/* ---- folders ---- */
+
+static int open_folder(int from, const char *name, int nofollow)
+{
+	bool made = mkdirat(from, name, 0700) == 0;
+	if (!made && errno != EEXIST)
+		return -1;
+	int fd = openat(from, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | nofollow);
+	if (made && fd >= 0)
+		ms_give_to_user(fd);
+	return fd;
+}
+
+/* What killed writers left. */
+static void sweep(int fresh)
+{
+	int fd = dup(fresh);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	for (struct dirent *e; d && (e = readdir(d));)
+		if (e->d_name[0] != '.')
+			remove_partition(fresh, e->d_name);
+	if (d)
+		closedir(d);
+	else
+		ms_close(fd);
+}
+
+static int make_own(struct partition *p)
+{
+	for (int i = 0; i < TRIES; i++) {
+		uint32_t random;
+		if (getrandom(&random, sizeof random, 0) != sizeof random)
+			return -1;
+		snprintf(p->temporary, sizeof p->temporary, "%s.%08x",
+			 p->name + strlen(DATASET_PREFIX), random);
+		if (mkdirat(p->fresh, p->temporary, 0700) == 0)
+			return p->own = openat(p->fresh, p->temporary,
+					       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (errno != EEXIST)
+			break;
+	}
+	p->temporary[0] = '\0';
+	return -1;
+}
+
+static int open_partition(struct partition *p, struct ms_err *err)
+{
+	p->folder = open_folder(AT_FDCWD, p->dir, 0);
+	if (p->folder < 0 || (p->fresh = open_folder(p->folder, ".new", O_NOFOLLOW)) < 0)
+		return cannot(p, err);
+	if (flock(p->fresh, LOCK_EX | LOCK_NB) == 0)
+		sweep(p->fresh);
+	/* where a file system has no locks nothing is swept */
+	while (flock(p->fresh, LOCK_SH) != 0 && errno == EINTR)
+		;
+	if (make_own(p) < 0)
+		return cannot(p, err);
+	ms_give_to_user(p->own);
+	return 0;
+}
+
+static int refuse(const char *dir, const char *keys, struct ms_err *err)
+{
+	return ms_err_set(err,
+			  "cannot append to '%s': it has a run of the keys %s already; another "
+			  "--key tells this one from it",
+			  dir, keys);
+}
+
+static int name_partition(const struct partition *p, const char *keys, struct ms_err *err)
+{
+	if (fsync(p->own) != 0)
+		return cannot(p, err);
+	if (renameat(p->fresh, p->temporary, p->folder, p->name) != 0)
+		return errno == EEXIST || errno == ENOTEMPTY ? refuse(p->dir, keys, err)
+							     : cannot(p, err);
+	return fsync(p->folder) != 0 ? cannot(p, err) : 0;
+}
+
+/* The id of a run of these keys, in `name` behind the prefix. */
+static const char *name_of(char name[DATASET_NAME], const char *keys)
+{
+	strcpy(name, DATASET_PREFIX);
+	ms_text_key(keys, name + strlen(DATASET_PREFIX));
+	return name + strlen(DATASET_PREFIX);
+}
+
+int ms_dataset_append(const char *dir, const struct ms_cli_list *keys, sqlite3 *db,
+		      struct ms_err *err)
+{
+	struct ms_arena a = {0};
+	struct partition p = {.dir = dir, .folder = -1, .fresh = -1, .own = -1};
+	const char *json = dataset_keys_json(keys, &a), *id = name_of(p.name, json);
+	int rc = open_partition(&p, err);
+	for (int i = 0; i < DATASET_FILES && rc == 0; i++) {
+		struct dataset_text t = {0};
+		rc = put_rows(&t, &dataset_files[i], db, keys, id, err);
+		if (rc == 0)
+			rc = write_file(&p, i, &t, err);
+		MS_FREE(t.v);
+	}
+	if (rc == 0)
+		rc = name_partition(&p, json, err);
+	if (rc != 0 && p.temporary[0])
+		remove_partition(p.fresh, p.temporary);
+	ms_close(p.own);
+	ms_close(p.fresh);
+	ms_close(p.folder);
+	ms_arena_free(&a);
+	return rc;
+}
+
+int ms_dataset_check(const char *dir, const struct ms_cli_list *keys, struct ms_err *err)
+{
+	struct ms_arena a = {0};
+	struct stat st;
+	char name[DATASET_NAME];
+	const char *json = dataset_keys_json(keys, &a);
+	int rc = 0;
+	name_of(name, json);
+	if (strcmp(json, "{}") == 0)
+		rc = ms_err_set(err, "--dataset needs a --key NAME=VALUE that tells this run from "
+				     "others, such as --key commit=1a2b3c4 --key test=parser");
+	else if (stat(ms_arena_printf(&a, "%s/%s", dir, name), &st) == 0)
+		rc = refuse(dir, json, err);
+	ms_arena_free(&a);
+	return rc;
+}
