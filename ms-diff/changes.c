@@ -20,16 +20,14 @@ bool change_counts(const struct change *c)
 	return false;
 }
 
-/* Runs of a side below which a peak that grows while no more is allocated is left to timing. */
-#define FEW 3
-
 struct work {
 	struct changes *c;
 	const struct matching *m;
 	const struct opened *runs;
 	int64_t least;
 	int64_t *series[2]; /* by side: change, figure, run */
-	bool threaded;      /* and too few runs to know what that does */
+	bool few;           /* too few runs to know the noise */
+	bool threaded;      /* and that too */
 	bool sampled;       /* the runs that are shown, or one of them */
 };
 
@@ -169,8 +167,8 @@ static bool excludes_0(int64_t v, struct interval x)
 static void judge(const struct work *w, struct figure_change *c, const int64_t *const v[2],
 		  bool bytes)
 {
-	struct series x = {v[OLD], v[NEW],  w->m->s->runs[OLD].n, w->m->s->runs[NEW].n,
-			   bytes,  w->least};
+	struct series x = {v[OLD], v[NEW],   w->m->s->runs[OLD].n, w->m->s->runs[NEW].n,
+			   bytes,  w->least, w->runs->history};
 	for (int side = OLD; side <= NEW; side++)
 		c->ranges[side] = series_range(v[side], w->m->s->runs[side].n);
 	c->delta = figure_sub(c->values[NEW], c->values[OLD]);
@@ -333,13 +331,11 @@ static void judge_totals(struct work *w)
 	for (int t = 0; t < TOTALS; t++)
 		judge_total(w, t);
 	bool more = w->c->totals[total_of(ALLOCATED_BYTES)].significant;
-	const struct spots *s = w->m->s;
-	bool few = s->runs[OLD].n < FEW || s->runs[NEW].n < FEW;
 	for (int t = 0; t < TOTALS; t++) {
 		bool rss = strstr(totals[t].name, "_rss_") != NULL; /* the kernel's noise */
 		struct figure_change *c = &w->c->totals[t];
 		if ((totals[t].flow && w->threaded && is_small_churn(w, c, c)) ||
-		    (is_peak(t) && (w->threaded || w->sampled) && !more) || (rss && few) ||
+		    (is_peak(t) && (w->threaded || w->sampled) && !more) || (rss && w->few) ||
 		    strstr(totals[t].name, "_time_ns"))
 			c->significant = false;
 	}
@@ -362,7 +358,8 @@ void changes_make(struct changes *c, const struct matching *m, const struct open
 	const struct spots *s = m->s;
 	struct work w = {.c = c, .m = m, .runs = runs, .least = least};
 	w.sampled = runs->shown[OLD]->sampled_bytes || runs->shown[NEW]->sampled_bytes;
-	w.threaded = (s->runs[OLD].n < FEW || s->runs[NEW].n < FEW) && has_threads(s);
+	w.few = noise_is_unknown(s->runs[OLD].n, s->runs[NEW].n, runs->history);
+	w.threaded = w.few && has_threads(s);
 	c->n = m->rows.n;
 	c->v = ms_arena_alloc(&c->arena, (c->n + 1) * sizeof *c->v);
 	for (int side = OLD; side <= NEW; side++) {

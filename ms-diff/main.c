@@ -41,7 +41,10 @@ static size_t count_weak(const struct matching *m)
 static void say_inputs(const struct options *o, const struct opened *runs, struct matching *m,
 		       const struct changes *c)
 {
-	if (runs->missing)
+	if (runs->missing && o->history)
+		ms_cli_remark(&o->cli, "'%s' has no run of these keys: everything is new",
+			      o->history);
+	else if (runs->missing)
 		ms_cli_remark(&o->cli, "there is no '%s': everything is new",
 			      runs->shown[OLD]->name);
 	else if (runs->left_out)

@@ -352,9 +352,9 @@ uint32_t match_functions_key(void *context, const struct spot *p)
 	return number;
 }
 
-void match(struct matching *m)
+/* What has other chains. */
+static void match_by_names(struct matching *m)
 {
-	match_by(m, own_key, NULL, MATCHED_EXACT, NULL);
 	struct match_functions f = {.s = m->s};
 	match_by(m, match_functions_key, &f, MATCHED_MODULE,
 		 "the same functions, in a module of another name");
@@ -362,6 +362,13 @@ void match(struct matching *m)
 	nameless_find(m);
 	nameless_match(m);
 	match_left_over(m);
+}
+
+void match(struct matching *m)
+{
+	match_by(m, own_key, NULL, MATCHED_EXACT, NULL);
+	if (!m->s->by_key)
+		match_by_names(m);
 	for (uint32_t i = 0; i < m->s->all.n; i++) {
 		if (m->s->all.v[i].row != NONE)
 			continue;

@@ -6,6 +6,11 @@
  * that only do not overlap are apart by chance too often where there are hundreds of sites. From
  * eight runs of either side on, ranks tell as well, also where single runs are far off (Mann and
  * Whitney).
+ *
+ * Of a history runs are of many builds, some of which changed the figure for good. So noise is how
+ * far runs that follow each other are apart, in the middle, as in a chart of individuals and moving
+ * ranges: a step in the history is one of these distances, whereas it would be all of the range.
+ * The new run has to be outside the range by three times that.
  */
 #include "noise.h"
 
@@ -16,7 +21,8 @@
 
 enum {
 	FEW = 3,           /* runs of a side below which the allowance counts as well */
-	MANY = 8,          /* runs of both sides from which ranks count */
+	MANY = 8,          /* runs of both sides from which ranks count, and of a history noise */
+	STEPS = 3,         /* middle distances of successive runs that a new one must be outside */
 	ALLOWED_COUNT = 16 /* blocks or calls: the allowance of figures that are not bytes */
 };
 #define ALLOWED_SHARE 0.01
@@ -85,14 +91,33 @@ static int64_t middle(const int64_t *v, size_t n)
 	return m;
 }
 
+bool noise_is_unknown(size_t olds, size_t news, bool history)
+{
+	return history ? olds < MANY : olds < FEW || news < FEW;
+}
+
+/* How far old runs that follow each other are apart, the middle of it. */
+static double middle_step(const struct series *s)
+{
+	int64_t *steps = ms_xrealloc(NULL, s->olds, sizeof *steps);
+	for (size_t i = 1; i < s->olds; i++) {
+		int64_t d = figure_sub(s->old[i], s->old[i - 1]);
+		steps[i - 1] = d < 0 ? -d : d;
+	}
+	double step = s->olds > 1 ? (double)middle(steps, s->olds - 1) : 0;
+	free(steps);
+	return step;
+}
+
 bool series_differ(const struct series *s)
 {
 	struct interval o = series_range(s->old, s->olds), n = series_range(s->new, s->news);
 	if (o.low == UNKNOWN || n.low == UNKNOWN)
 		return false;
-	double change = fabs((double)middle(s->new, s->news) - (double)middle(s->old, s->olds));
+	int64_t old = s->history ? s->old[s->olds - 1] : middle(s->old, s->olds);
+	double change = fabs((double)middle(s->new, s->news) - (double)old);
 	double larger = fmax(fabs((double)o.high), fabs((double)n.high));
-	bool few = s->olds < FEW || s->news < FEW;
+	bool few = noise_is_unknown(s->olds, s->news, s->history);
 	if (change == 0 || (s->bytes && change < (double)s->least))
 		return false;
 	if (few && (change <= ALLOWED_SHARE * larger || (!s->bytes && change < ALLOWED_COUNT)))
@@ -100,10 +125,10 @@ bool series_differ(const struct series *s)
 	double gap = n.low > o.high   ? (double)n.low - (double)o.high
 		     : o.low > n.high ? (double)o.low - (double)n.high
 				      : 0;
-	double widest = fmax((double)o.high - (double)o.low, (double)n.high - (double)n.low);
-	if (gap > widest)
+	double wide = s->history ? STEPS * middle_step(s) : (double)o.high - (double)o.low;
+	if (gap > fmax(wide, (double)n.high - (double)n.low))
 		return true;
-	return s->olds >= MANY && s->news >= MANY && ranks_z(s) > RANKS_Z;
+	return !s->history && s->olds >= MANY && s->news >= MANY && ranks_z(s) > RANKS_Z;
 }
 
 /* ---- intervals of samples ---- */

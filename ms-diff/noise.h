@@ -13,7 +13,11 @@ struct series {
 	size_t olds, news;
 	bool bytes;
 	int64_t least; /* bytes by which a figure in bytes must change */
+	bool history;  /* the old ones are in order of time, and tell the noise alone */
 };
+
+/* Are there too few runs to know how figures differ from run to run? */
+bool noise_is_unknown(size_t olds, size_t news, bool history);
 
 /* Least and largest; both UNKNOWN if one is, or there is none. */
 struct interval series_range(const int64_t *v, size_t n);

@@ -46,15 +46,21 @@ static struct run *add_run(struct spots *s, enum side side, const char *name)
 	return r;
 }
 
+static void add_missing(struct spots *s, const char *name)
+{
+	struct run *r = add_run(s, OLD, name);
+	r->missing = r->at_end = r->complete = true;
+	r->label = "end";
+}
+
 static int open_run(const struct options *o, struct spots *s, enum side side, const char *input,
 		    struct opened *out, struct ms_err *err)
 {
-	struct run *r = add_run(s, side, input);
 	if (side == OLD && o->allow_missing_old && !is_there(s, input)) {
-		r->missing = r->at_end = r->complete = true;
-		r->label = "end";
+		add_missing(s, input);
 		return 0;
 	}
+	struct run *r = add_run(s, side, input);
 	const char *point = NULL;
 	struct ms_build_result res;
 	struct ms_build_options build = {.wrappers = &o->wrappers, .progress = !o->cli.quiet};
@@ -85,11 +91,60 @@ static int open_points(const struct options *o, struct spots *s, struct opened *
 	return 0;
 }
 
+/* The last runs of a dataset, in their order. */
+static int open_history(const struct options *o, struct spots *s, struct opened *out,
+			struct ms_err *err)
+{
+	struct ms_dataset_run *runs = NULL;
+	size_t n = 0;
+	if ((!o->allow_missing_old || is_there(s, o->history)) &&
+	    ms_dataset_last(o->history, &o->keys, o->last, &s->arena, &runs, &n, err) != 0)
+		return -1;
+	if (n == 0 && !o->allow_missing_old)
+		return ms_err_set(
+			err,
+			"no run of '%s' is complete and has these keys: ms-snap --dataset "
+			"appends some (--allow-missing-old does without)",
+			o->history);
+	if (n == 0)
+		add_missing(s, o->history);
+	for (size_t i = 0; i < n; i++) {
+		struct run *r = add_run(s, OLD,
+					ms_arena_printf(&s->arena, "%s/%s", o->history,
+							runs[i].commit ?: runs[i].id));
+		r->db = ms_dataset_open(o->history, runs[i].id, err);
+		if (!r->db || choose_moment(r, NULL, err) != 0)
+			return -1;
+	}
+	out->history = s->by_key = n > 0;
+	return 0;
+}
+
+/* A snapshot whose names were hidden has no keys. */
+static int check_keys(const struct spots *s, struct ms_err *err)
+{
+	for (size_t i = 0; i < s->runs[NEW].n; i++) {
+		const struct run *r = s->runs[NEW].v[i];
+		size_t k = 0;
+		while (k < r->sites.n && !r->sites.v[k].key)
+			k++;
+		if (r->sites.n && k == r->sites.n)
+			return ms_err_set(
+				err,
+				"cannot compare '%s' with a history: its call stacks have "
+				"no keys, which --anonymize takes away",
+				r->name);
+	}
+	return 0;
+}
+
 static int open_all(const struct options *o, struct spots *s, struct opened *out,
 		    struct ms_err *err)
 {
 	if (o->points)
 		return open_points(o, s, out, err);
+	if (o->history && open_history(o, s, out, err) != 0)
+		return -1;
 	for (int side = OLD; side <= NEW; side++)
 		for (size_t i = 0; i < o->inputs[side].n; i++)
 			if (open_run(o, s, side, o->inputs[side].v[i], out, err) != 0)
@@ -125,7 +180,7 @@ static int load(const struct options *o, struct spots *s, struct opened *out, st
 		if (o->per && run_count(r, o->per, err) != 0)
 			return -1;
 	}
-	return 0;
+	return s->by_key ? check_keys(s, err) : 0;
 }
 
 /* Does `a` come before `b` in the order whose middle is shown? */
@@ -174,7 +229,8 @@ int open_runs(const struct options *o, struct spots *s, struct opened *out, stru
 	if (load(o, s, out, err) != 0)
 		return -1;
 	for (int side = OLD; side <= NEW; side++) {
-		out->at[side] = middle(s, (enum side)side);
+		out->at[side] = side == OLD && out->history ? s->runs[OLD].n - 1
+							    : middle(s, (enum side)side);
 		out->shown[side] = s->runs[side].v[out->at[side]];
 	}
 	out->same_program = same_program(out->shown[OLD], out->shown[NEW]);

@@ -10,10 +10,12 @@ struct ms_err;
 
 /* What main says and how it ends. */
 struct opened {
-	struct run *shown[2]; /* of each side: the middle one by peak, then live bytes */
+	struct run *shown[2]; /* of each side: the middle one by peak, then live bytes; of a
+				 history the last */
 	size_t at[2];         /* which of its side it is */
 	bool flows;           /* whole runs are compared, not moments of them */
 	bool missing;         /* there is no old run */
+	bool history;         /* the old runs are of a dataset, the latest last */
 	const char *left_out; /* the first of several old runs that is not there, or NULL */
 	bool same_program;    /* files of one name, as far as that is known */
 	double seconds;       /* that replaying the slowest trace took */

@@ -24,8 +24,14 @@ static const struct ms_cli_option rows[] = {
 	 "one of several runs of the old build; may be repeated"},
 	{"new", 0, "FILE", ms_cli_add, MS_AT(inputs[NEW]), 2,
 	 "one of several runs of the new build; may be repeated"},
+	{"history", 0, "FOLDER", ms_cli_name, MS_AT(history), 0,
+	 "the old runs are the last of a dataset; see ms-snap --dataset"},
+	{"key", 0, "NAME=VALUE", ms_dataset_key_take, MS_AT(keys), 0,
+	 "with --history: only runs with that key; may be repeated"},
+	{"last", 0, "N", ms_cli_count, MS_RANGE(last, "1", "1000"), 0,
+	 "with --history: so many runs (default 10)"},
 	{"allow-missing-old", 0, NULL, ms_cli_flag, MS_AT(allow_missing_old), 7,
-	 "no file OLD: everything is new, and status 0"},
+	 "no file OLD: everything is new, and status 0; or no run in the history"},
 	{"per", 0, "allocations|mark:NAME", take_per, MS_AT(per), 3,
 	 "compare what happened by this; where runs did not do the same work: per allocation, or "
 	 "per mark of that name"},
@@ -47,7 +53,8 @@ static const struct ms_cli_tool tool = {
 	"ms-diff",
 	"ms-diff [options] OLD NEW          two runs, or two points FILE@POINT\n"
 	"       ms-diff [options] FILE             its first point against its last\n"
-	"       ms-diff [options] --old FILE... --new FILE...\n",
+	"       ms-diff [options] --old FILE... --new FILE...\n"
+	"       ms-diff [options] --history FOLDER [--key NAME=VALUE]... NEW\n",
 	"Compares what two builds or two moments of a program allocate, call stack by call stack, "
 	"and writes a snapshot of NEW with the differences in it. Inputs are traces, folders of "
 	"traces or snapshots; '-' is standard input.",
@@ -60,7 +67,7 @@ static const struct ms_cli_tool tool = {
 /* Operands are the old and the new run, or what of these the options do not name. */
 static int take_operands(struct options *o, char **v, int n, struct ms_err *err)
 {
-	bool has[2] = {o->inputs[OLD].n > 0, o->inputs[NEW].n > 0};
+	bool has[2] = {o->inputs[OLD].n > 0 || o->history, o->inputs[NEW].n > 0};
 	int most = 2 - has[OLD] - has[NEW];
 	if (n > most)
 		return ms_err_set(err, "one input too many: '%s'%s", v[most],
@@ -69,11 +76,31 @@ static int take_operands(struct options *o, char **v, int n, struct ms_err *err)
 	for (int side = OLD, i = 0; side <= NEW; side++)
 		if (!has[side] && n > 0)
 			*MS_PUSH(&o->inputs[side]) = v[o->points ? 0 : i++];
-	if (!o->inputs[OLD].n && !o->inputs[NEW].n)
+	if (!o->inputs[OLD].n && !o->inputs[NEW].n && !o->history)
 		return ms_err_set(err, "nothing to compare: name the old and the new run "
 				       "(ms-diff -h)");
-	if (!o->inputs[OLD].n || !o->inputs[NEW].n)
-		return ms_err_set(err, "no %s run is named", side_names[!!o->inputs[OLD].n]);
+	if ((!o->inputs[OLD].n && !o->history) || !o->inputs[NEW].n)
+		return ms_err_set(err, "no %s run is named",
+				  side_names[o->inputs[OLD].n || o->history]);
+	return 0;
+}
+
+static int check_history(const struct options *o, struct ms_err *err)
+{
+	if (!o->history)
+		return o->keys.n || ms_cli_given(&o->cli, "last")
+			       ? ms_err_set(err, "--key and --last choose runs of a dataset: they "
+						 "need --history FOLDER")
+			       : 0;
+	if (o->inputs[OLD].n)
+		return ms_err_set(err, "--old and --history both say what the old runs are");
+	if (ms_dataset_key(&o->keys, "time"))
+		return ms_err_set(err, "--key time is when a run was made, which tells none from "
+				       "others: --last chooses the latest");
+	for (size_t i = 0; i < o->inputs[NEW].n; i++)
+		if (ms_point_split(o->inputs[NEW].v[i]))
+			return ms_err_set(err, "--history compares whole runs: '%s' names a point",
+					  o->inputs[NEW].v[i]);
 	return 0;
 }
 
@@ -103,6 +130,7 @@ static int check(const struct options *o, struct ms_err *err)
 int options_parse(struct options *o, int argc, char **argv, struct ms_err *err)
 {
 	o->min_change = 4096;
+	o->last = 10;
 	if (ms_cli_read(&tool, o, &o->cli, argc, argv, err) != 0)
 		return -1;
 	if (o->min_change < 0) /* as typed, above INT64_MAX */
@@ -111,7 +139,7 @@ int options_parse(struct options *o, int argc, char **argv, struct ms_err *err)
 		return 0;
 	if (take_operands(o, argv + optind, argc - optind, err) != 0)
 		return -1;
-	return check(o, err);
+	return check(o, err) || check_history(o, err) ? -1 : 0;
 }
 
 void options_free(struct options *o)
@@ -119,4 +147,5 @@ void options_free(struct options *o)
 	ms_wrappers_free(&o->wrappers);
 	free(o->inputs[OLD].v);
 	free(o->inputs[NEW].v);
+	free(o->keys.v);
 }

@@ -6,6 +6,7 @@
 #include "run.h"
 
 #include "libcommon/base/cli.h"
+#include "libcommon/dataset/dataset.h"
 #include "libcommon/symbols/wrappers.h"
 
 struct options {
@@ -15,6 +16,9 @@ struct options {
 	const char *per;    /* "allocations" or "mark:NAME", or NULL */
 	int64_t min_change; /* bytes */
 	bool exit_code, allow_missing_old;
+	const char *history; /* --history: the old runs are in this dataset; NULL = they are not */
+	struct ms_cli_list keys;     /* --key */
+	uint64_t last;               /* --last */
 	struct ms_wrappers wrappers; /* --wrapper */
 	const char *output;          /* NULL = standard output */
 	struct ms_cli cli;

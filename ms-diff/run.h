@@ -70,7 +70,7 @@ struct run_site {
 	double allocations, bytes; /* over the whole run, whatever is compared */
 	struct interval *sampled;  /* FIGURES of them, or NULL */
 	uint32_t spot;             /* where it was put, see spots.h */
-	const char *verdict;       /* as recorded, or NULL */
+	const char *verdict, *key; /* as recorded, or NULL */
 };
 
 /* Arrays in order of id. */

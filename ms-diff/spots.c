@@ -178,11 +178,23 @@ static void make_chain(struct spots *s, const struct run *r, const struct run_si
 	}
 }
 
+static void make_chain_of_key(struct spots *s, const struct run_site *site, struct chain *c)
+{
+	uint32_t key = intern_text(&s->names, site->key ? site->key : "");
+	c->links.n = c->lines.n = c->whole.n = c->inner.n = 0;
+	c->same_build = c->weak = false;
+	*MS_PUSH(&c->links) = (struct link){NONE, intern_text(&s->names, "")};
+	*MS_PUSH(&c->links) = (struct link){NONE, key};
+}
+
 /* The spot of a chain on a side; `index` is of that side's spots by number of their whole stack. */
 static uint32_t spot_of(struct spots *s, const struct run *r, const struct run_site *site,
 			struct chain *c, struct intern *index)
 {
-	make_chain(s, r, site, c);
+	if (s->by_key)
+		make_chain_of_key(s, site, c);
+	else
+		make_chain(s, r, site, c);
 	uint32_t key = intern(&s->chains, c->links.v, c->links.n * sizeof *c->links.v);
 	*MS_PUSH(&c->whole) = key;
 	uint32_t whole = intern(&s->wholes, c->whole.v, c->whole.n * sizeof *c->whole.v);

@@ -33,6 +33,7 @@ struct spot {
 
 struct spots {
 	struct ms_arena arena;
+	bool by_key; /* the old runs have keys of stacks, not stacks: a key is the chain */
 	struct intern names, chains, wholes, lines;
 	MS_ARRAY(struct spot) all;
 	MS_ARRAY(struct run *) runs[2], every; /* by side; the same, the old ones first */

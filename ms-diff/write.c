@@ -34,6 +34,15 @@ static void put_number(struct ms_insert *in, const char *key, int64_t value)
 	ms_put_row(in, ms_text("key", key), number("value", value));
 }
 
+/* The options that chose the old runs, as one types them. */
+static const char *history_words(const struct options *o, struct ms_arena *a)
+{
+	const char *words = ms_arena_printf(a, "--history %s", o->history);
+	for (size_t i = 0; i < o->keys.n; i++)
+		words = ms_arena_printf(a, "%s --key %s", words, o->keys.v[i]);
+	return ms_arena_printf(a, "%s --last %llu", words, (unsigned long long)o->last);
+}
+
 static int write_keys(sqlite3 *db, struct matching *m, const struct opened *runs,
 		      const struct options *o, struct ms_err *err)
 {
@@ -51,6 +60,8 @@ static int write_keys(sqlite3 *db, struct matching *m, const struct opened *runs
 			put_number(&in, new ? "new_operations" : "old_operations", r->operations);
 	}
 	put_text(&in, "per", o->per);
+	if (runs->history)
+		put_text(&in, "history", history_words(o, &m->arena));
 	put_number(&in, "min_change", o->min_change);
 	put_number(&in, "old_missing", runs->missing);
 	put_number(&in, "same_program", runs->same_program);

@@ -178,7 +178,8 @@ CREATE TABLE suppression(
   allocations INTEGER, allocated_bytes INTEGER, not_applicable INTEGER, note TEXT, PRIMARY KEY(stage, file, line)) WITHOUT ROWID;
 -- Of ms-diff: what was compared with what and how the totals and the sites changed; no rows in other snapshots.
 --   diff             what holds for the whole comparison: old, new, old_point, new_point, old_runs, new_runs, per, old_operations,
---                    new_operations, old_nameless, new_nameless (modules with symbols on the other side only), min_change, old_missing, same_program
+--                    new_operations, old_nameless, new_nameless (modules with symbols on the other side only), min_change, old_missing, same_program,
+--                    history (of ms-diff --history: the options that chose the old runs; absent else)
 --   diff_run         the runs compared; reference = 1 for the one of each side whose figures the others tables show (of new: all of this snapshot)
 --   diff_total       totals as in the JSON report; delta = new - old; *_low, *_high: the range over the runs of a side; delta_low,
 --                    delta_high: 95 % interval where a side was sampled; significant: 1 = more than noise

@@ -51,7 +51,7 @@ static const struct {
 	{"diff", "value", .kind = MS_NAME_PATH, .where = "key IN ('old', 'new')"},
 	{"diff", "value", .kind = MS_NAME_POINT, .where = "key IN ('old_point', 'new_point')"},
 	{"diff", "value", .kind = MS_NAME_REMARK,
-	 .where = "key IN ('per', 'old_nameless', 'new_nameless')"},
+	 .where = "key IN ('per', 'history', 'old_nameless', 'new_nameless')"},
 	{"process", "command", .kind = MS_NAME_MODULE, .is = LIST, .others = MS_NAME_ARGUMENT},
 	{"process", "hooks_missing", .kind = MS_NAME_FUNCTION, .is = LIST,
 	 .others = MS_NAME_FUNCTION},

@@ -302,9 +302,11 @@ static void reproduce(struct page *p, struct out *o)
 	if (d->old_missing)
 		return;
 	bool several = d->old_runs > 1 || d->new_runs > 1;
-	const char *words = "ms-diff";
+	const char *words = d->history ? SAY("ms-diff %s", d->history) : "ms-diff";
 	for (size_t i = 0; i < d->runs.n; i++) {
 		const struct diff_run *r = &d->runs.v[i];
+		if (d->history && r->old)
+			continue;
 		words = several ? SAY("%s --%s %s", words, r->old ? "old" : "new", r->name)
 				: SAY("%s %s", words, r->name);
 	}

@@ -51,6 +51,7 @@ static void read_key(struct reader *r)
 		    {"old_point", &d->old_point, NULL},
 		    {"new_point", &d->new_point, NULL},
 		    {"per", &d->per, NULL},
+		    {"history", &d->history, NULL},
 		    {"old_nameless", &d->nameless[0], NULL},
 		    {"new_nameless", &d->nameless[1], NULL},
 		    {"old_runs", NULL, &d->old_runs},

@@ -73,6 +73,7 @@ struct diff_sum {
 
 struct diff {
 	const char *old, *new, *old_point, *new_point, *per; /* per: NULL = not asked */
+	const char *history; /* options that chose the old runs of a dataset, or NULL */
 	uint64_t old_runs, new_runs, old_operations, new_operations;
 	const char *nameless[2]; /* old, new: modules that have symbols on the other side only, or
 				    NULL */

@@ -53,6 +53,15 @@ static const char *rate(struct model *m, int64_t v)
 	return x >= 1000 || x <= -1000 ? SAY("%.0f", x) : SAY("%.4g", x);
 }
 
+/* Runs of a history from which ms-diff takes it to tell the noise. */
+#define HISTORY_MANY 8
+
+/* More than one run of each side, or enough of a history. */
+static bool noise_is_known(const struct diff *d)
+{
+	return d->old_runs > 1 && (d->new_runs > 1 || (d->history && d->old_runs >= HISTORY_MANY));
+}
+
 static void add_line(struct model *m, struct diff_line *out, size_t *n, const char *title,
 		     const char *figure, bool bytes, bool per)
 {
@@ -72,7 +81,7 @@ static void add_line(struct model *m, struct diff_line *out, size_t *n, const ch
 							    : rate(m, t->delta),
 				   .percent = diff_percent(m, t->delta, t->old),
 				   .noise = t->delta != DELTA_UNKNOWN && t->delta != 0 &&
-					    !t->significant && d->old_runs > 1 && d->new_runs > 1};
+					    !t->significant &&noise_is_known(d)};
 }
 
 static const char *at(const char *point)
@@ -269,7 +278,7 @@ const char *diff_worth(struct model *m)
 		add_part(m, &s,
 			 SAY("per %s, %s", name_clean(&m->arena, d->per, true),
 			     SAY("old brought to the %s of new", say_count(m, d->new_operations))));
-	if (d->old_runs < 2 || d->new_runs < 2)
+	if (!noise_is_known(d))
 		add_part(m, &s, "one run of a side: what noise is can only be guessed");
 	else if (diff_noise(m))
 		add_part(m, &s, diff_noise(m));
