@@ -1,42 +1,71 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# A recipe for continuous integration: record a test-suite, keep the trace, compare with main, comment, fail on a budget.
+# A recipe for continuous integration: record a test-suite once, compare with the last commits of main, comment, fail on a budget.
 #
-#   heap.sh record FOLDER RUNS COMMAND...   RUNS recordings of COMMAND: FOLDER/run.N.trace (to be archived) and FOLDER/run.N.db
-#   heap.sh compare BASE NEW OUT            snapshots of folder NEW against those of folder BASE (none yet: everything is new):
-#                                           OUT/comment.md, OUT/heap.sarif, OUT/heap.xml, annotations on standard output
-#   heap.sh comment OUT PULL-REQUEST        OUT/comment.md becomes the one comment on the pull request that begins with its first
-#                                           line (needs gh)
+#   heap.sh record FOLDER COMMAND...           a recording of COMMAND and what it starts: FOLDER/run.trace, run.trace.d (to be archived), run.db
+#   heap.sh compare HISTORY FOLDER OUT KEY...  the snapshot of FOLDER against the last runs of dataset HISTORY that have these keys, NAME=VALUE
+#                                              (none yet: everything is new): OUT/comment.md, OUT/heap.sarif, OUT/heap.xml, in a workflow
+#                                              of GitHub annotations on standard output
+#   heap.sh append HISTORY FOLDER KEY...       the recording of FOLDER becomes a run of dataset HISTORY with these keys
+#   heap.sh comment OUT PULL-REQUEST           OUT/comment.md becomes the one comment on the pull request that begins with its first
+#                                              line (needs gh)
 #
-# Environment: BUDGETS, a file of budgets for ms-report --budgets; CODE_URL, for ms-report --code-url. The status of compare is that of
-# the budgets: 0 held, 1 broken, 2 not decided.
+# Environment: BUDGETS, a file of budgets for ms-report --budgets; CODE_URL, for ms-report --code-url; GITHUB_ACTIONS, which GitHub sets: findings are
+# annotations of its log. The status of compare is that of the budgets: 0 held, 1 broken, 2 not decided.
 set -eu
 
 record() {
-	folder=$1 runs=$2
-	shift 2
+	folder=$1
+	shift
 	mkdir -p "$folder"
-	for n in $(seq "$runs"); do
-		ms-record -q -o "$folder/run.$n.trace" -- "$@"
-		ms-snap -o "$folder/run.$n.db" "$folder/run.$n.trace"
+	ms-record -q --follow=all -o "$folder/run.trace" -- "$@"
+	snap "$folder" -o "$folder/run.db"
+}
+
+# ms-snap of all processes.
+snap() {
+	traces=$1
+	shift
+	for trace in "$traces"/run.trace "$traces"/run.trace.d/*.trace; do
+		[ ! -e "$trace" ] || set -- "$@" "$trace" # the pattern itself where it started nothing
 	done
+	ms-snap "$@"
+}
+
+# Calls the command before "--" with each KEY behind it as --key KEY.
+with_keys() {
+	n=$#
+	keys=
+	while [ "$n" -gt 0 ]; do
+		word=$1
+		shift
+		n=$((n - 1))
+		if [ "$word" = -- ]; then
+			keys=yes
+		elif [ "$keys" ]; then
+			set -- "$@" --key "$word"
+		else
+			set -- "$@" "$word"
+		fi
+	done
+	"$@"
 }
 
 compare() {
-	base=$1 new=$2 out=$3
+	history=$1 folder=$2 out=$3
+	shift 3
 	mkdir -p "$out"
-	set -- --allow-missing-old
-	for db in "$base"/run.*.db; do # the pattern itself where there are none: that is what may be missing
-		set -- "$@" --old "$db"
-	done
-	for db in "$new"/run.*.db; do
-		set -- "$@" --new "$db"
-	done
-	ms-diff "$@" -o "$out/diff.db"
+	with_keys ms-diff --allow-missing-old --history "$history" --new "$folder/run.db" -o "$out/diff.db" -- "$@"
 	status=0
-	ms-report --md="$out/comment.md" --sarif="$out/heap.sarif" --junit="$out/heap.xml" --github \
+	ms-report --md="$out/comment.md" --sarif="$out/heap.sarif" --junit="$out/heap.xml" ${GITHUB_ACTIONS:+--github} \
 		${BUDGETS:+--budgets "$BUDGETS"} ${CODE_URL:+--code-url "$CODE_URL"} "$out/diff.db" || status=$?
 	return $status
+}
+
+append() {
+	history=$1 folder=$2
+	shift 2
+	with_keys snap "$folder" --dataset "$history" -- "$@"
 }
 
 comment() {
@@ -52,7 +81,7 @@ comment() {
 }
 
 case ${1-} in
-record | compare | comment) "$@" ;;
+record | compare | append | comment) "$@" ;;
 *)
 	sed -n '/^#   /s/^#   //p' "$0" >&2
 	exit 2
