@@ -83,6 +83,8 @@ const char *ms_dataset_key(const struct ms_cli_list *keys, const char *name)
 
 void dataset_put(struct dataset_text *t, const char *s, size_t n)
 {
+	if (!n)
+		return;
 	if (t->n + n > t->cap)
 		t->v = ms_xrealloc(t->v, t->cap = 2 * (t->n + n), 1);
 	memcpy(t->v + t->n, s, n);

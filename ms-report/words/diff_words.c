@@ -279,7 +279,9 @@ const char *diff_worth(struct model *m)
 			 SAY("per %s, %s", name_clean(&m->arena, d->per, true),
 			     SAY("old brought to the %s of new", say_count(m, d->new_operations))));
 	if (!noise_is_known(d))
-		add_part(m, &s, "one run of a side: what noise is can only be guessed");
+		add_part(m, &s,
+			 SAY("%s: what noise is can only be guessed",
+			     d->history ? "less than 8 runs of a history" : "one run of a side"));
 	else if (diff_noise(m))
 		add_part(m, &s, diff_noise(m));
 	if (d->kinds[DIFF_UNMATCHED].sites)

@@ -27,8 +27,28 @@ static void *get(size_t n)
 		if (site)                                                                          \
 			kept[used++] = get(site);                                                  \
 	}
-#define NAMES(X) X(load_table) X(read_all) X(fill_cache) X(keep_log) X(send_mail) X(draw_icon)
-NAMES(PLANTED)
+PLANTED(load_table)
+PLANTED(read_all)
+PLANTED(fill_cache)
+PLANTED(keep_log)
+PLANTED(send_mail)
+PLANTED(draw_icon)
+PLANTED(sort_rows)
+PLANTED(pack_all)
+PLANTED(queue_job)
+PLANTED(hold_page)
+PLANTED(ask_host)
+PLANTED(play_tone)
+
+static const struct {
+	const char *name;
+	void (*call)(size_t peak, size_t growth, size_t site);
+} planted[] = {
+	{"load_table", load_table}, {"read_all", read_all},   {"fill_cache", fill_cache},
+	{"keep_log", keep_log},     {"send_mail", send_mail}, {"draw_icon", draw_icon},
+	{"sort_rows", sort_rows},   {"pack_all", pack_all},   {"queue_job", queue_job},
+	{"hold_page", hold_page},   {"ask_host", ask_host},   {"play_tone", play_tone},
+};
 
 /* What the program does anyhow. */
 FUNCTION parse_words(size_t scale)
@@ -54,9 +74,8 @@ int main(int argc, char **argv)
 	size_t growth = strtoul(argv[3], NULL, 10), site = strtoul(argv[4], NULL, 10);
 	parse_words(scale);
 	build_index(scale);
-#define CALL(name)                                                                                 \
-	if (strcmp(argv[5], #name) == 0)                                                           \
-		name(peak, growth, site);
-	NAMES(CALL)
+	for (size_t i = 0; i < sizeof planted / sizeof *planted; i++)
+		if (strcmp(argv[5], planted[i].name) == 0)
+			planted[i].call(peak, growth, site);
 	return puts("done") < 0;
 }

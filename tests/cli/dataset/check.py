@@ -4,6 +4,7 @@ import glob
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import sqlite3
@@ -110,6 +111,13 @@ def columns():
     return found
 
 
+def table_columns():
+    """Of each file, from the tables for other engines."""
+    with open(os.path.join(os.environ["SRC"], "man/ms-dataset.5"), encoding="utf-8") as f:
+        text = f.read().split('.\\" recipe: tables.sql\n')[1].split("\n.Ed\n")[0]
+    return {t: [c.split()[0] for c in body.split(",")] for t, body in re.findall(r"CREATE TABLE (\w+)\(([^)]*)\)", text)}
+
+
 def read(partition):
     """The rows of a partition by file, as dicts by the names of the page."""
     titles, all_rows = columns(), {}
@@ -128,6 +136,8 @@ def query(path, sql):
     db.close()
     return found
 
+
+equal("tables.sql", table_columns(), columns())
 
 # ---- a partition says what the snapshot says ----
 TRACE = record("a.trace", 4, 1000, 2000, 10000, "send_mail")
@@ -221,7 +231,8 @@ for w in killed:
     time.sleep(random.uniform(0, 0.004))
     w.send_signal(signal.SIGKILL)
 done = ended(killed)
-equal("partitions", len(partitions("many")), 9 + done)
+if not 9 + done <= len(partitions("many")) <= 69:  # one may be killed when its run is there
+    fail(f"partitions: {len(partitions('many'))}, {done} ended well")
 for partition in partitions("many"):
     equal("each is whole", [(len(p["run"]), len(p["site"]) > 3) for p in [read(partition)]], [(1, True)])
 os.makedirs("many/.new/abandoned")

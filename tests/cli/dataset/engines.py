@@ -74,7 +74,7 @@ def check(engine, query, rows):
         have = {(r[1], r[0], r[3].split(" < ")[0]) for r in rows}
     if want != have:
         failures += 1
-        print(f"FAILED: {engine}, {query}: {sorted(have)}, not {sorted(want)}; {rows[:12]}")
+        print(f"FAILED: {engine}, {query}: {sorted(have - want)} too many, {sorted(want - have)} missing")
 
 
 def engine(name, load, ask, variant=""):
