@@ -8,21 +8,23 @@
  * Whitney).
  *
  * Of a history runs are of many builds, some of which changed the figure for good. So noise is how
- * far runs that follow each other are apart, in the middle, as in a chart of individuals and moving
- * ranges: a step in the history is one of these distances, whereas it would be all of the range.
- * The new run has to be outside the range by three times that.
+ * far runs that follow each other are usually apart, as in a chart of individuals and moving ranges:
+ * a step in the history is one of these distances, whereas it would be all of the range. The middle
+ * distance would be too little where a figure is mostly the same and sometimes far off, so it is
+ * the upper quartile. The new run has to be outside the range by twice that.
  */
 #include "noise.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "libcommon/base/arena.h"
 
 enum {
 	FEW = 3,           /* runs of a side below which the allowance counts as well */
 	MANY = 8,          /* runs of both sides from which ranks count, and of a history noise */
-	STEPS = 3,         /* middle distances of successive runs that a new one must be outside */
+	STEPS = 2,         /* usual distances of successive runs that a new one must be outside */
 	ALLOWED_COUNT = 16 /* blocks or calls: the allowance of figures that are not bytes */
 };
 #define ALLOWED_SHARE 0.01
@@ -77,15 +79,21 @@ static double ranks_z(const struct series *s)
 	return variance > 0 && off > 0 ? off / sqrt(variance) : 0;
 }
 
+static void sort(int64_t *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		int64_t x = v[i];
+		size_t k = i;
+		for (; k > 0 && v[k - 1] > x; k--)
+			v[k] = v[k - 1];
+		v[k] = x;
+	}
+}
+
 static int64_t middle(const int64_t *v, size_t n)
 {
-	int64_t *sorted = ms_xrealloc(NULL, n, sizeof *sorted);
-	for (size_t i = 0; i < n; i++) {
-		size_t k = i;
-		for (; k > 0 && sorted[k - 1] > v[i]; k--)
-			sorted[k] = sorted[k - 1];
-		sorted[k] = v[i];
-	}
+	int64_t *sorted = memcpy(ms_xrealloc(NULL, n, sizeof *sorted), v, n * sizeof *sorted);
+	sort(sorted, n);
 	int64_t m = sorted[(n - 1) / 2];
 	free(sorted);
 	return m;
@@ -96,15 +104,17 @@ bool noise_is_unknown(size_t olds, size_t news, bool history)
 	return history ? olds < MANY : olds < FEW || news < FEW;
 }
 
-/* How far old runs that follow each other are apart, the middle of it. */
-static double middle_step(const struct series *s)
+/* How far old runs that follow each other are apart: no more than that are three quarters of them. */
+static double usual_step(const struct series *s)
 {
+	size_t n = s->olds - 1;
 	int64_t *steps = ms_xrealloc(NULL, s->olds, sizeof *steps);
-	for (size_t i = 1; i < s->olds; i++) {
-		int64_t d = figure_sub(s->old[i], s->old[i - 1]);
-		steps[i - 1] = d < 0 ? -d : d;
+	for (size_t i = 0; i < n; i++) {
+		int64_t d = figure_sub(s->old[i + 1], s->old[i]);
+		steps[i] = d < 0 ? -d : d;
 	}
-	double step = s->olds > 1 ? (double)middle(steps, s->olds - 1) : 0;
+	sort(steps, n);
+	double step = n ? (double)steps[n - 1 - n / 4] : 0;
 	free(steps);
 	return step;
 }
@@ -125,7 +135,9 @@ bool series_differ(const struct series *s)
 	double gap = n.low > o.high   ? (double)n.low - (double)o.high
 		     : o.low > n.high ? (double)o.low - (double)n.high
 				      : 0;
-	double wide = s->history ? STEPS * middle_step(s) : (double)o.high - (double)o.low;
+	double wide = s->history ? STEPS * usual_step(s) : (double)o.high - (double)o.low;
+	if (s->history && s->bytes && gap < (double)s->least)
+		return false;
 	if (gap > fmax(wide, (double)n.high - (double)n.low))
 		return true;
 	return !s->history && s->olds >= MANY && s->news >= MANY && ranks_z(s) > RANKS_Z;

@@ -7,6 +7,6 @@ if [ -z "${MS_CHECK_ALL-}" ]; then
 	exit 77
 fi
 export MS_COMMITS=50
-python3 "$SRC/tests/cli/dataset/make.py" history $MS_COMMITS 20
+python3 -B "$SRC/tests/cli/dataset/make.py" history $MS_COMMITS 20
 npm install --silent --no-audit --no-fund @duckdb/node-api@1.5.6-r.1 >/dev/null
-python3 "$SRC/tests/cli/dataset/engines.py" sqlite duckdb postgresql clickhouse shards
+python3 -B "$SRC/tests/cli/dataset/engines.py" sqlite duckdb postgresql clickhouse shards

@@ -4,4 +4,4 @@
 # noise from the runs before, runs chosen by key, and partitions of any damage.
 set -eu
 gcc -g -O1 -o app "$SRC/tests/cli/dataset/app.c"
-exec python3 "$SRC/tests/cli/dataset/check.py"
+exec python3 -B "$SRC/tests/cli/dataset/check.py"

@@ -188,6 +188,20 @@ append("lines", "calls.trace", "test=calls")
 equal("two lines", [(s["sites"], s["allocations"], s["allocated_bytes"], s["line"]) for s in read(partitions("lines")[0])["site"]], [(2, 2, 40, 6)])
 equal("their bytes", [(s["moment"], s["live_bytes"], s["live_blocks"]) for s in read(partitions("lines")[0])["site_stat"]], [("peak", 40, 2), ("end", 40, 2)])
 
+# several processes are one run: sums, the peak of their sum, and one row for what they have in common
+must("ms-record", "-q", "--follow=all", "--leak-check=yes", "-o", "tree.trace", "--", "sh", "-c", "./app 4 0 5000 0 keep_log; ./app 4 0 7000 0 keep_log; true")
+must("ms-snap", "--dataset", "tree", "--key", "test=tree", "-o", "tree.db", "tree.trace", "tree.trace.d")
+t = read(partitions("tree")[0])
+equal("sums", tuple(t["run"][0][f] for f in ("processes", "allocations", "unfreed_bytes", "peak_bytes", "peak_blocks", "end_rss_bytes")),
+      query("tree.db", "SELECT count(*), sum(allocations), sum(unfreed_bytes), (SELECT value FROM meta WHERE key = 'sum_peak_bytes'), NULL, NULL FROM process")[0])
+equal("of two processes", [(s["sites"], s["allocations"], s["allocated_bytes"]) for s in t["site"] if (s["callers"] or "").startswith("keep_log <")], [(2, 2, 12000)])
+# a sampled run says so
+must("ms-record", "-q", "--sample=4k", "-o", "sampled.trace", "--", "./app", "4", "0", "500000", "0", "keep_log")
+append("sampled", "sampled.trace", "test=sampled")
+equal("sampled", read(partitions("sampled")[0])["run"][0]["sampled_bytes"], 4096)
+compare_status = run("ms-diff", "-o", "diff.db", "--history", "sampled", "sampled.trace")[0]
+equal("sampled against itself", (compare_status, query("diff.db", "SELECT sum(significant) FROM site_diff")), (0, [(0,)]))
+
 # ---- what is refused ----
 for keys in (["commit=abc", "test=odd \"name\", 'x'"], ["test=odd \"name\", 'x'", "commit=abc", "time=5"]):
     status, out, err = run("ms-snap", "--dataset", "one", *key_options(keys), TRACE)
@@ -290,6 +304,12 @@ for i in range(10):
 equal("as before", compare("stepped", "s9.trace"), (BASE + 90000, BASE + 90000, 0, 0))
 record("again.trace", 4, 0, 110000, 0, "fill_cache")
 equal("less than the step", compare("stepped", "again.trace", status=1), (BASE + 90000, BASE + 110000, 20000, 1))
+# but what is mostly the same and sometimes far off is noise; and so are a few bytes beyond the range
+for i in range(10):
+    append("rare", record(f"r{i}.trace", 4, 0, 90000 if i in (2, 5, 8) else 60000, 0, "fill_cache"), f"commit=c{i}", f"time={DAY + i}")
+equal("rarely far off", compare("rare", record("rare.trace", 4, 0, 95000, 0, "fill_cache")), (BASE + 60000, BASE + 95000, 35000, 0))
+compare("rare", record("rarer.trace", 4, 0, 151000, 0, "fill_cache"), status=1)
+equal("a few bytes beyond", compare("stepped", record("bit.trace", 4, 0, 93000, 0, "fill_cache"))[2:], (3000, 0))
 # what is gone, and what was renamed, is told by the name that the history has
 equal("gone", (compare("stepped", record("gone.trace", 4, 0, 0, 0, "-"))[2],
                query("diff.db", "SELECT p.function, d.old_live_bytes FROM site_diff d JOIN place p ON p.site = d.site WHERE kind = 'gone'")), (-90000, [("get", 90000)]))
