@@ -244,6 +244,8 @@ killed = [start("--key", f"test=killed{i}") for i in range(60)]
 for w in killed:
     time.sleep(random.uniform(0, 0.004))
     w.send_signal(signal.SIGKILL)
+    for partition in partitions("many"):  # what has its name is whole, at any moment
+        equal("files while others write", sorted(os.listdir(partition)), sorted(f + ".csv.zst" for f in FILES))
 done = ended(killed)
 if not 9 + done <= len(partitions("many")) <= 69:  # one may be killed when its run is there
     fail(f"partitions: {len(partitions('many'))}, {done} ended well")
