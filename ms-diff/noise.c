@@ -107,14 +107,14 @@ bool noise_is_unknown(size_t olds, size_t news, bool history)
 /* How far old runs that follow each other are apart: no more than that are three quarters of them. */
 static double usual_step(const struct series *s)
 {
-	size_t n = s->olds - 1;
+	size_t n = s->olds - 1, quartile = n - n / 4;
 	int64_t *steps = ms_xrealloc(NULL, s->olds, sizeof *steps);
 	for (size_t i = 0; i < n; i++) {
 		int64_t d = figure_sub(s->old[i + 1], s->old[i]);
 		steps[i] = d < 0 ? -d : d;
 	}
 	sort(steps, n);
-	double step = n ? (double)steps[n - 1 - n / 4] : 0;
+	double step = n ? (double)steps[quartile - 1] : 0;
 	free(steps);
 	return step;
 }
