@@ -303,6 +303,7 @@ enum ms_end_field {
 					   is an UNKNOWN_FREE */
 	MS_END_HOOKS = 42,              /* functions that --hook named */
 	MS_END_HOOK_MISSING = 43,       /* bytes, repeated: one that no module had */
+	MS_END_PEAK_RSS = 44, /* bytes: the most that was resident, by the kernel's account */
 };
 enum ms_end_reason {
 	MS_ENDED_EXIT = 1, /* the process ended */

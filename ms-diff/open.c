@@ -180,6 +180,7 @@ static int load(const struct options *o, struct spots *s, struct opened *out, st
 		if (o->per && run_count(r, o->per, err) != 0)
 			return -1;
 	}
+	runs_level_rss(s->every.v, s->every.n);
 	return s->by_key ? check_keys(s, err) : 0;
 }
 

@@ -279,6 +279,7 @@ static int64_t ask_one(struct run *r, const char *sql, const char *label)
 
 static void read_totals(struct run *r)
 {
+	r->sampled_peak_rss = UNKNOWN;
 	for (int i = 0; i < TOTALS; i++) {
 		r->totals[i] = UNKNOWN;
 		r->sampled_totals[i] = (struct interval){UNKNOWN, UNKNOWN};
@@ -304,11 +305,24 @@ static void read_totals(struct run *r)
 		r->totals[T_PEAK_USABLE] = UNKNOWN;
 		return;
 	}
-	r->totals[T_PEAK_RSS] = ask_one(r, "SELECT max(rss_bytes) FROM sample", NULL);
+	static const char sampled[] = "SELECT max(rss_bytes) FROM sample";
+	int64_t kept = ask_one(r, "SELECT peak_rss_bytes FROM process", NULL);
+	r->totals[T_PEAK_RSS] = kept == UNKNOWN ? ask_one(r, sampled, NULL) : kept;
+	r->sampled_peak_rss = kept == UNKNOWN ? UNKNOWN : ask_one(r, sampled, NULL);
 	r->totals[T_END_RSS] = ask_one(r,
 				       "SELECT rss_bytes FROM sample WHERE rss_bytes IS NOT NULL"
 				       " ORDER BY time_ns DESC LIMIT 1",
 				       NULL);
+}
+
+void runs_level_rss(struct run *const *runs, size_t n)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < n; i++)
+		kept += runs[i]->sampled_peak_rss != UNKNOWN;
+	for (size_t i = 0; i < n && kept < n; i++)
+		if (runs[i]->sampled_peak_rss != UNKNOWN)
+			runs[i]->totals[T_PEAK_RSS] = runs[i]->sampled_peak_rss;
 }
 
 /* Of several processes nobody noted how sure their sums are. */

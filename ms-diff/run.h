@@ -89,6 +89,7 @@ struct run {
 	MS_ARRAY(struct run_process) processes;
 	MS_ARRAY(struct run_site) sites;
 	int64_t totals[TOTALS];
+	int64_t sampled_peak_rss; /* where the total is the kernel's; else UNKNOWN */
 	struct interval sampled_totals[TOTALS];
 	int64_t hidden[FIGURES], hidden_sites;
 	int64_t operations; /* of --per; UNKNOWN = not asked */
@@ -100,6 +101,8 @@ struct run {
 /* Reads r->db into the arrays. `flows`: figures of the whole run are compared too; else they are
  * not known. 0, or -1 with `err` set. */
 int run_load(struct run *r, bool flows, struct ms_err *err);
+/* Where the kernel's account of the peak of RSS is not known of all runs, none is compared by it. */
+void runs_level_rss(struct run *const *runs, size_t n);
 /* How often it did what --per names: "allocations", or "mark:NAME". 0, or -1 with `err` set: never.
  */
 int run_count(struct run *r, const char *per, struct ms_err *err);

@@ -61,6 +61,14 @@ bool ms_proc_read_stat(const struct ms_proc *p, struct ms_proc_stat *out)
 	return read_text(p->stat, text, sizeof text) && ms_proc_parse_stat(text, out);
 }
 
+uint64_t ms_proc_peak_rss(const struct ms_proc *p)
+{
+	char text[8192];
+	return ms_proc_text_at(p->folder, "status", text, sizeof text)
+		       ? ms_proc_status_number(text, "\nVmHWM:", 0) * 1024
+		       : 0;
+}
+
 /* The descriptor shows the program that ran when it was opened: after an exec it shows nothing. */
 bool ms_proc_read_rollup(struct ms_proc *p, struct ms_proc_memory *out)
 {

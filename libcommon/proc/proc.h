@@ -45,6 +45,8 @@ bool ms_proc_alive(const struct ms_proc *p);
 /* Each reads one file again. False with errno set when it cannot be read, or says nothing. */
 bool ms_proc_read_statm(const struct ms_proc *p, struct ms_proc_statm *out);
 bool ms_proc_read_stat(const struct ms_proc *p, struct ms_proc_stat *out);
+/* The most bytes that were resident at a time, of the program that it runs now; 0 = not known. */
+uint64_t ms_proc_peak_rss(const struct ms_proc *p);
 /* Costs about 12 ms for each GB that is resident. */
 bool ms_proc_read_rollup(struct ms_proc *p, struct ms_proc_memory *out);
 /* stat of the process whose folder this is, without keeping anything open. */

@@ -50,6 +50,7 @@ static bool read_detail(struct ms_proc_sampler *t, uint64_t ns)
 void ms_proc_sample_counts(const struct ms_proc *p, struct ms_proc_sample *out)
 {
 	struct ms_proc_stat st;
+	out->peak_rss = ms_proc_peak_rss(p);
 	out->counted = ms_proc_read_stat(p, &st);
 	if (!out->counted)
 		return;
@@ -58,6 +59,17 @@ void ms_proc_sample_counts(const struct ms_proc *p, struct ms_proc_sample *out)
 	out->utime = st.field[MS_STAT_UTIME] * p->tick_ns;
 	out->stime = st.field[MS_STAT_STIME] * p->tick_ns;
 	out->threads = st.field[MS_STAT_THREADS];
+}
+
+void ms_proc_peak_note(struct ms_proc_peak *p, const struct ms_proc_sample *s, bool mid_run)
+{
+	if (!p->noted)
+		p->before = !mid_run ? 0 : s->peak_rss ? s->peak_rss : UINT64_MAX;
+	p->noted = true;
+	p->known |= s->peak_rss > p->before;
+	uint64_t most = s->peak_rss > p->before ? s->peak_rss : 0;
+	most = s->rss > most ? s->rss : most; /* neither is exact to the page */
+	p->bytes = most > p->bytes ? most : p->bytes;
 }
 
 bool ms_proc_sample_take(struct ms_proc_sampler *t, uint64_t ns, bool want_detail,
@@ -71,7 +83,7 @@ bool ms_proc_sample_take(struct ms_proc_sampler *t, uint64_t ns, bool want_detai
 	if (m.shared > m.rss)
 		m.shared = m.rss;
 	out->vsz = m.vsz;
-	if (ns >= t->counts_ns) {
+	if (want_detail || ns >= t->counts_ns) {
 		t->counts_ns = ns + COUNTS_NS;
 		ms_proc_sample_counts(&t->proc, out);
 	}

@@ -16,7 +16,16 @@ struct ms_proc_sample {
 	uint64_t pss, private, shared, swap;
 	bool counted; /* the following are known */
 	uint64_t minflt, majflt, utime, stime, threads;
+	uint64_t peak_rss; /* so far, by the kernel's account; 0 = not known */
 };
+
+/* The most that was resident in a recording. The kernel's figure may be of before its beginning,
+ * so it counts where the process began with the recording, or once it has risen. */
+struct ms_proc_peak {
+	bool noted, known;
+	uint64_t before, bytes;
+};
+void ms_proc_peak_note(struct ms_proc_peak *p, const struct ms_proc_sample *s, bool mid_run);
 
 /* How the figures of a process are taken.
  *
@@ -38,5 +47,5 @@ struct ms_proc_sampler {
  * more. */
 bool ms_proc_sample_take(struct ms_proc_sampler *t, uint64_t ns, bool want_detail,
 			 struct ms_proc_sample *out);
-/* Takes what is in stat, if that can be read, into a sample. */
+/* Takes what is in stat and status, if these can be read, into a sample. */
 void ms_proc_sample_counts(const struct ms_proc *p, struct ms_proc_sample *out);

@@ -20,6 +20,7 @@
 --   stack.depth      0 for the outermost row; parent is the caller's row
 --   site_size        blocks of a site by size, classes as in size_class
 --   site_lifetime    freed blocks of a site by what lay between allocation and free; unit: ns, allocations (of the process)
+--   process.peak_rss_bytes  the most that was resident, by the kernel's account; null = not known: the largest sample tells it
 --   process.freed_soon  blocks that were freed before ten more were allocated, by any thread
 --   What lost events or sampling make unknowable is null (temporary, freed_soon, lifetime) or has no rows (size_class, site_size, site_lifetime).
 --   growth.trend     too short, steady, step, filling, falling, growing; bytes_per_minute with its 95 % interval low to high;
@@ -76,7 +77,7 @@ CREATE TABLE process(
   paused_allocations INTEGER, started_late_ns INTEGER, options TEXT, maps INTEGER, unmaps INTEGER, mapped_bytes INTEGER,
   mapped_peak_bytes INTEGER, mapped_peak_time_ns INTEGER, mapped_end_bytes INTEGER, peak_usable_bytes INTEGER, unfreed_usable_bytes INTEGER, cut TEXT, comm TEXT,
   before TEXT, before_why TEXT, before_blocks INTEGER, before_bytes INTEGER, before_largest INTEGER, before_frees INTEGER, before_freed_bytes INTEGER,
-  hooks_missing TEXT, became INTEGER, exec_bytes INTEGER, exec_blocks INTEGER, freed_soon INTEGER);
+  hooks_missing TEXT, became INTEGER, exec_bytes INTEGER, exec_blocks INTEGER, freed_soon INTEGER, peak_rss_bytes INTEGER);
 CREATE TABLE snapshot(
   id INTEGER PRIMARY KEY, process INTEGER NOT NULL, label TEXT NOT NULL, time_ns INTEGER, live_bytes INTEGER, live_blocks INTEGER,
   rss_bytes INTEGER, pss_bytes INTEGER, private_bytes INTEGER, swap_bytes INTEGER,

@@ -79,6 +79,15 @@ static void add_allocators(const struct session *s, struct ms_record_writer *w)
 	}
 }
 
+static void add_peak_rss(struct session *s, struct ms_record_writer *w)
+{
+	pthread_mutex_lock(&s->lock);
+	struct ms_proc_peak peak = s->peak_rss;
+	pthread_mutex_unlock(&s->lock);
+	if (peak.known)
+		ms_record_number(w, MS_END_PEAK_RSS, peak.bytes);
+}
+
 /* Bytes that they take. */
 static size_t hooks_bytes(const struct session *s)
 {
@@ -128,6 +137,7 @@ void finish_trace(struct session *s)
 		ms_record_number(w, MS_END_IMAGES_TRIVIAL, s->images_trivial);
 	}
 	ms_record_number(w, MS_END_CHILDREN_NOT_RECORDED, s->guest.forks);
+	add_peak_rss(s, w);
 	ms_record_end(w);
 	b->close = true;
 	session_flush(s);

@@ -111,6 +111,9 @@ static void take_sample(struct poll *p, bool detail)
 		return;
 	}
 	poll_keep(&p->series, &s);
+	ms_proc_peak_note(&p->peak_rss, &s, p->opt->pid != 0);
+	if (p->peak_rss.known)
+		p->series.peak.figure[POLL_RSS] = p->peak_rss.bytes;
 	poll_say_sample(p, &s);
 	poll_trace_sample(p, &s);
 	poll_metrics_sample(p, &s);

@@ -55,6 +55,7 @@ struct poll {
 	struct ms_proc_sampler taker;
 	struct poll_series series;
 	struct ms_proc_sample last; /* the last sample shown */
+	struct ms_proc_peak peak_rss;
 	uint64_t start_mono, start_wall, duration_ns;
 	enum poll_end end;
 	int status;            /* waitpid's, of a command that ended; -1 = not known */

@@ -104,7 +104,7 @@ void poll_trace_sample(struct poll *p, const struct ms_proc_sample *s)
 
 static void write_end(struct poll *p, struct poll_trace *t)
 {
-	struct ms_record_writer *w = batch_record(&t->batch->end, 8 * 16);
+	struct ms_record_writer *w = batch_record(&t->batch->end, 9 * 16);
 	ms_record_number(w, MS_END_TIME, p->duration_ns);
 	ms_record_number(w, MS_END_REASON, p->end == POLL_ENDED ? MS_ENDED_EXIT : MS_ENDED_STOP);
 	if (p->end == POLL_ENDED && p->status >= 0 && WIFEXITED(p->status))
@@ -112,6 +112,8 @@ static void write_end(struct poll *p, struct poll_trace *t)
 	else if (p->end == POLL_ENDED && p->status >= 0 && WIFSIGNALED(p->status))
 		ms_record_number(w, MS_END_SIGNAL, (uint64_t)WTERMSIG(p->status));
 	ms_record_number(w, MS_END_EVENTS, 0);
+	if (p->peak_rss.known)
+		ms_record_number(w, MS_END_PEAK_RSS, p->peak_rss.bytes);
 	ms_record_end(w);
 	t->batch->first_ns = t->batch->last_ns = p->duration_ns;
 	write_batch(t);

@@ -259,7 +259,7 @@ void info_write(struct session *s)
 	ms_record_number(w, MS_INFO_OPTIONS, s->opt->recorded);
 	if (s->parent_image)
 		ms_record_number(w, MS_INFO_PARENT_IMAGE, s->parent_image);
-	if ((s->attach_modules && s->opt->attached) || s->standby)
+	if (session_mid_run(s))
 		add_attached(s, w);
 	if (s->forked)
 		add_fork(s, w);

@@ -85,6 +85,15 @@ void samples_put(struct ms_record_writer *to, const struct ms_proc_sample *f, bo
 	ms_record_end(w);
 }
 
+/* For the next batch. */
+static void put(struct session *s, const struct ms_proc_sample *f, bool heap)
+{
+	pthread_mutex_lock(&s->lock);
+	samples_put(&s->samples, f, heap);
+	ms_proc_peak_note(&s->peak_rss, f, session_mid_run(s));
+	pthread_mutex_unlock(&s->lock);
+}
+
 /* RSS over time for the summary: every second point goes when there are too many. */
 static void keep_point(struct session *s, uint64_t ns, uint64_t rss)
 {
@@ -128,9 +137,7 @@ bool samples_take(struct session *s, bool last)
 		read_rollup(s->sampler, &f, moved, last);
 	if (!f.vsz && !(last && f.counted))
 		return moved; /* a zombie: its memory is gone, its times are final */
-	pthread_mutex_lock(&s->lock);
-	samples_put(&s->samples, &f, f.exact);
-	pthread_mutex_unlock(&s->lock);
+	put(s, &f, f.exact);
 	if (f.vsz)
 		keep_point(s, f.ns, f.rss);
 	return moved;
@@ -143,14 +150,13 @@ void samples_held(struct session *s)
 	struct ms_proc proc;
 	ms_proc_open_at(&proc, s->proc);
 	bool known = ms_proc_read_statm(&proc, &m) && m.vsz;
+	f.peak_rss = ms_proc_peak_rss(&proc);
 	ms_proc_close(&proc);
 	f.vsz = m.vsz;
 	f.rss = m.rss;
-	pthread_mutex_lock(&s->lock);
 	f.ns = session_now(s);
 	if (known)
-		samples_put(&s->samples, &f, false);
-	pthread_mutex_unlock(&s->lock);
+		put(s, &f, false);
 }
 
 uint64_t samples_rss_at(const struct session *s, uint64_t ns, uint64_t *at_ns)

@@ -38,6 +38,11 @@ uint64_t session_signature(int proc)
 	return any ? h : 0;
 }
 
+bool session_mid_run(const struct session *s)
+{
+	return (s->attach_modules && s->opt->attached) || s->standby;
+}
+
 bool session_hidden(int proc)
 {
 	struct ms_proc_stat st;

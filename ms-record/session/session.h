@@ -20,6 +20,7 @@
 #include <sys/types.h>
 
 #include "libcommon/base/arena.h"
+#include "libcommon/proc/proc_sample.h"
 #include "ms-record/base/clock.h"
 #include "ms-record/guest/layout.h"
 #include "ms-record/ptrace/attach_elf.h"
@@ -309,6 +310,7 @@ struct session {
 	/* between the threads */
 	pthread_mutex_t lock;
 	struct ms_record_writer samples, verdicts, resident; /* under lock; for the next batch */
+	struct ms_proc_peak peak_rss;                        /* under lock */
 	int ending;      /* atomic: enum session_end, set once by the control thread */
 	int exit_status; /* waitpid's, -1 = unknown; valid once ending is set */
 	char *successor; /* valid once ending is set */
@@ -356,6 +358,8 @@ void session_free(struct session *s);
 /* A number that differs after an exec; 0 = cannot be told (zombie, no permission). `proc`: folder
  * /proc/PID. */
 uint64_t session_signature(int proc);
+/* Had the process run before it was recorded? */
+bool session_mid_run(const struct session *s);
 /* Does it run, but keep us from seeing its address space? One that ends has none any more. */
 bool session_hidden(int proc);
 /* waitpid's status of a process that has ended and was not waited for yet, as far as that can be

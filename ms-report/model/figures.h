@@ -13,7 +13,7 @@ struct figure {
 	size_t offset;
 };
 
-/* In struct totals; the last four are of no column of table process, but of scans and samples.
+/* In struct totals; the last four are of no column of table process alone, but of scans and samples.
  * Behind figure_count are those that are no "totals", and only of all processes. */
 extern const struct figure figures[];
 extern const size_t figure_count;

@@ -85,13 +85,16 @@ static void read_unreadable(struct model *m)
 			m->db, "SELECT value FROM meta WHERE key = 'unreadable'", &m->arena);
 }
 
-/* RSS of one process: the largest sample and the last. */
+/* RSS of one process: the kernel's peak or the largest sample, and the last one. When the peak was
+ * is known only if a sample was taken then. */
 static void sum_samples(struct model *m)
 {
 	for (size_t i = 0; i < m->samples.n; i++) {
 		const struct sample *s = &m->samples.v[i];
 		struct totals *t = &m->processes.v[s->process].totals;
-		if (t->peak_rss_bytes == UNKNOWN || s->rss_bytes > t->peak_rss_bytes) {
+		bool timed = t->peak_rss_time_ns != UNKNOWN;
+		if (t->peak_rss_bytes == UNKNOWN || s->rss_bytes > t->peak_rss_bytes ||
+		    (s->rss_bytes == t->peak_rss_bytes && !timed)) {
 			t->peak_rss_bytes = s->rss_bytes;
 			t->peak_rss_time_ns = s->time_ns;
 		}

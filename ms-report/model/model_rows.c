@@ -116,7 +116,8 @@ static void read_process(struct reader *r)
 		take_figure(r, q, quality_figures[i].offset);
 	for (size_t i = 0; i < FIGURES_NOTED; i++)
 		take_figure(r, t, figures[i].offset);
-	t->peak_rss_bytes = t->peak_rss_time_ns = t->end_rss_bytes = UNKNOWN;
+	t->peak_rss_bytes = reader_number(r);
+	t->peak_rss_time_ns = t->end_rss_bytes = UNKNOWN;
 }
 
 static void read_snapshot(struct reader *r)
@@ -414,7 +415,7 @@ static const char *process_sql(struct model *m)
 		all = ms_arena_printf(&m->arena, "%s, %s", all, quality_figures[i].name);
 	for (size_t i = 0; i < FIGURES_NOTED; i++)
 		all = ms_arena_printf(&m->arena, "%s, %s", all, figures[i].name);
-	return ms_arena_printf(&m->arena, "%s FROM process ORDER BY id", all);
+	return ms_arena_printf(&m->arena, "%s, peak_rss_bytes FROM process ORDER BY id", all);
 }
 
 int reader_read(struct model *m, reader_row *row, const char *sql, struct ms_err *err)

@@ -109,8 +109,7 @@ static void figures_table(struct page *p, struct out *o)
 		     est_size(m, t->allocated_bytes, est_of(e, EST_ALLOCATED)),
 		     say_share(m, t->temporary, t->allocations), words_soon(m))},
 		{"peak RSS", say_size(m, t->peak_rss_bytes),
-		 t->peak_rss_bytes == UNKNOWN ? ""
-					      : SAY("at %s", say_time(m, t->peak_rss_time_ns))},
+		 t->peak_rss_bytes == UNKNOWN ? "" : words_rss_peak_time(m)},
 	};
 	out_str(o, "| figure | value | |\n|---|--:|---|\n");
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

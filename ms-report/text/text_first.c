@@ -66,12 +66,12 @@ static void heap_and_rss(struct page *p, struct out *o)
 	if (t->peak_rss_bytes == UNKNOWN)
 		return;
 	const char *apart = "";
-	if (t->unfreed_bytes != UNKNOWN && t->end_rss_bytes > t->unfreed_bytes && !m->est)
+	if (t->unfreed_bytes != UNKNOWN && t->end_rss_bytes != UNKNOWN &&
+	    t->end_rss_bytes > t->unfreed_bytes && !m->est)
 		apart = SAY(", %s of it not live heap%s",
 			    say_size(m, t->end_rss_bytes - t->unfreed_bytes),
 			    resident_known(m) ? ": --resident" : "");
-	line(p, o, "RSS",
-	     SAY("peak %s at %s", say_size(m, t->peak_rss_bytes), say_time(m, t->peak_rss_time_ns)),
+	line(p, o, "RSS", SAY("peak %s %s", say_size(m, t->peak_rss_bytes), words_rss_peak_time(m)),
 	     SAY("end %s%s", say_size(m, t->end_rss_bytes), apart));
 }
 

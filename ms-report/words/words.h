@@ -61,6 +61,8 @@ const char *words_soon(struct model *m);
 /* "RSS 2.6 GiB: live 1.8 GiB + slack 90 MiB + mapped 400 MiB, 300 MiB other" of the moments called
  * `label`; NULL where neither slack nor mapped is known. */
 const char *words_rss(struct model *m, const char *label);
+/* "at 22 ms"; "between samples" where the kernel alone saw the peak of RSS. */
+const char *words_rss_peak_time(struct model *m);
 
 /* ---- unrecorded_words.c ---- */
 

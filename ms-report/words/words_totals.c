@@ -118,6 +118,12 @@ const char *words_rss(struct model *m, const char *label)
 	return rss == UNKNOWN ? words : SAY("RSS %s: %s", say_size(m, rss), words);
 }
 
+const char *words_rss_peak_time(struct model *m)
+{
+	uint64_t ns = m->totals.peak_rss_time_ns;
+	return ns == UNKNOWN ? "between samples" : SAY("at %s", say_time(m, ns));
+}
+
 const char *words_share(struct model *m, const struct list *l, bool both)
 {
 	const struct site *s = l->rows[0];

@@ -1,0 +1,106 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Peak RSS is the kernel's: what lies between two samples counts, however short the run; of a process that is attached to, only what
+# came after that; and traces without it keep the largest sample.
+set -eu
+program=$TB/targets/burst
+fail() { echo "$*" >&2; exit 1; }
+peak() { sqlite3 "$1" 'SELECT peak_rss_bytes FROM process'; } # null: empty
+shown() { ms-report --json "$1" | jq .totals.peak_rss_bytes; }
+sampled() { sqlite3 "$1" 'SELECT max(rss_bytes) FROM sample'; }
+wait_for() { # a file that is to have so many lines
+	for _ in $(seq 600); do
+		[ "$(wc -l <"$1")" -lt "$2" ] || return 0
+		sleep 0.05
+	done
+	fail "$1 has no $2 lines"
+}
+
+# ---- a run of some milliseconds: the library that records is in memory at the end as it is when the program looks, give or take ----
+for i in 1 2 3 4 5; do
+	ms-record -q -o run.trace "$program" 64 >kernel
+	ms-snap -o run.db run.trace
+	more=$(($(peak run.db) - $(cat kernel)))
+	[ "$((more >= 0 && more < 4000000))" = 1 ] ||
+		fail "run $i: $(peak run.db), and the kernel said $(cat kernel)"
+	[ "$(shown run.trace) $(shown run.db)" = "$(peak run.db) $(peak run.db)" ] || fail "run $i: $(shown run.trace) is shown"
+done
+ms-report --fail-on 'peak_rss_bytes > 64M' run.trace >/dev/null 2>err && fail 'a budget of 64 MiB holds'
+grep -q "'peak_rss_bytes > 64M' is broken" err || fail "$(cat err)"
+ms-report --fail-on 'peak_rss_bytes > 80M' run.trace >/dev/null || fail 'a budget of 80 MiB is broken'
+# The largest sample of it may be anything up to that: then nobody knows when it was.
+sqlite3 run.db 'UPDATE sample SET rss_bytes = 1048576'
+ms-report --width 100 run.db >text
+grep -qE '^RSS +peak 6[4-9]\.[0-9] MiB between samples$' text || fail "$(cat text)"
+ms-report --md run.db | grep -qE '^\| peak RSS \| 6[4-9]\.[0-9] MiB \| between samples \|$' || fail 'Markdown'
+# An older trace has no such figure.
+cp run.db old.db
+sqlite3 old.db 'UPDATE process SET peak_rss_bytes = NULL'
+[ "$(shown old.db)" = 1048576 ] || fail "the largest sample: $(shown old.db)"
+# It is not compared with the largest sample of another run.
+compared() {
+	ms-diff -o compared.db "$1" "$2"
+	sqlite3 compared.db "SELECT old, new FROM diff_total WHERE figure = 'peak_rss_bytes'"
+}
+cp run.db new.db
+sqlite3 new.db 'UPDATE sample SET rss_bytes = 2097152'
+[ "$(compared run.db new.db)" = "$(peak run.db)|$(peak run.db)" ] || fail "two of the kernel's: $(compared run.db new.db)"
+[ "$(compared old.db new.db)" = '1048576|2097152' ] || fail "old and new: $(compared old.db new.db)"
+
+# ---- a part that was cut out has it ----
+ms-filter --size 1k.. --trace-out cut.trace run.trace
+[ "$(shown cut.trace)" = "$(peak new.db)" ] || fail "cut: $(shown cut.trace)"
+
+# ---- each image of a process by itself: the shell had much, what it became did not ----
+# shellcheck disable=SC2016
+ms-record -q -o two.trace sh -c 'x=$(head -c 30000000 /dev/zero | tr "\0" x); sleep 0.4; exec "$0" 8' "$program" >kernel
+ms-snap -o two.db two.trace two.trace.d
+[ "$(sqlite3 two.db "SELECT exe LIKE '%/burst', iif(exe LIKE '%/burst', peak_rss_bytes BETWEEN 8388608 AND 16000000, peak_rss_bytes > 30000000)
+	FROM process ORDER BY 1" | tr '\n' ' ')" = '0|1 1|1 ' ] ||
+	fail "images: $(sqlite3 two.db 'SELECT exe, peak_rss_bytes FROM process')"
+
+# ---- attached to: what it had before is none of it ----
+mkfifo in
+for second in 8 100; do
+	"$program" 64 $second 1 <in >kernel & # it is not held at its end, so it waits
+	pid=$!
+	exec 3>in
+	wait_for kernel 1
+	ms-record -q -p $pid -o late.trace 3>&- &
+	recorder=$!
+	while [ ! -s late.trace ]; do sleep 0.05; done
+	sleep 0.3
+	echo >&3
+	wait_for kernel 2
+	sleep 1.2
+	exec 3>&-
+	wait $pid $recorder
+	ms-snap -o late.db late.trace
+	case $second in
+	8) [ "$(peak late.db) $(shown late.trace) $(($(shown late.trace) < 40000000))" = " $(sampled late.db) 1" ] ||
+		fail "before: '$(peak late.db)', shown $(shown late.trace)" ;;
+	*) [ "$(peak late.db)" -ge "$(tail -n 1 kernel)" ] || fail "risen: '$(peak late.db)'" ;;
+	esac
+done
+
+# ---- polled: what lies between two samples ----
+poll() { # what it has when, by a line each
+	"$program" "$@" <in >kernel &
+	pid=$!
+	exec 3>in
+	wait_for kernel 1
+	ms-record -q --poll --interval 1s -p $pid -o poll.trace 3>&- &
+	recorder=$!
+	while [ ! -s poll.trace ]; do sleep 0.05; done
+	sleep 0.3
+	echo >&3
+	sleep 1.5
+	echo >&3
+	exec 3>&-
+	wait $pid $recorder
+	ms-snap -o poll.db poll.trace
+}
+poll 8 100 8
+[ "$(($(peak poll.db) >= $(tail -n 1 kernel) && $(sampled poll.db) < 40000000))" = 1 ] || fail "polled: '$(peak poll.db)', sampled $(sampled poll.db)"
+poll 100 8 8
+[ -z "$(peak poll.db)" ] || fail "polled, before: $(peak poll.db)"
