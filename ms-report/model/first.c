@@ -8,12 +8,13 @@
 #include <stdlib.h>
 
 /* What a site that only grew does in a run that is too short for a trend. */
-enum { KEPT_BLOCKS = 16 };         /* fewer say nothing */
-static const double FIRST_AT = .5; /* part of the time by which it had begun, */
-static const double LAST_AT = .9;  /* and up to which it went on */
-static const double BUSY = .99;    /* of its allocations are what is called the time */
-static const double KEPT = .9;     /* of its blocks were live at a time */
-static const double PART = .1;     /* of the peak: less is no answer */
+enum { KEPT_BLOCKS = 16 };           /* fewer say nothing */
+static const double FIRST_AT = .5;   /* part of the time by which it had begun, */
+static const double LAST_AT = .9;    /* and up to which it went on */
+static const double BUSY = .99;      /* of its allocations are what is called the time */
+static const double KEPT = .9;       /* of its blocks were live at a time */
+static const double PART = .1;       /* of the peak: less is no answer */
+static const double GIVEN_BACK = .5; /* of its blocks, and not all: that is no freeing at exit */
 static const double STILL = .25; /* of what they hold, by which the heap rose in the second half */
 
 /* When churn is what is wrong: so many times the peak were allocated by one site. */
@@ -76,6 +77,9 @@ static bool kept_all_along(const struct site *s, struct busy t)
 	if (s->one_time || s->lost.blocks || s->allocations == UNKNOWN || d->first_ns == UNKNOWN ||
 	    d->last_ns == UNKNOWN || d->max_live_blocks == UNKNOWN)
 		return false;
+	if (figure_some(s->end.blocks) &&
+	    (double)s->end.blocks < (1 - GIVEN_BACK) * (double)d->max_live_blocks)
+		return false;
 	return s->allocations >= KEPT_BLOCKS && (double)d->first_ns <= part_of(t, FIRST_AT) &&
 	       (double)d->last_ns >= part_of(t, LAST_AT) &&
 	       (double)d->max_live_blocks >= KEPT * (double)s->allocations;
@@ -116,18 +120,21 @@ static void add(struct first *f, struct list l)
 	f->lists[f->n++] = l;
 }
 
-static void add_growing(struct model *m, struct first *f, size_t limit)
+/* The sites that `find` finds, if any. */
+static void add_some(struct model *m, struct first *f, size_t limit,
+		     size_t find(const struct model *m, const struct site **v))
 {
 	const struct site **v = ms_xrealloc(NULL, m->sites.n + 1, sizeof *v);
-	size_t n = growing_sites(m, v);
-	bool trend = n || model_number(m, "SELECT count(*) FROM growth WHERE site = 0"
-					  " AND trend != 'too short'");
-	if (!trend && f->tidy)
-		n = kept_sites(m, v);
-	f->too_short = !trend;
+	size_t n = find(m, v);
 	if (n)
 		add(f, list_some(m, v, n, METRIC_GROWING, limit));
 	free(v);
+}
+
+static bool has_trend(const struct model *m)
+{
+	return model_number(m, "SELECT count(*) FROM growth WHERE trend = 'growing' AND site != 0"
+			       " OR trend != 'too short' AND site = 0");
 }
 
 /* ---- the order ---- */
@@ -169,11 +176,15 @@ struct first first_groups(struct model *m, size_t limit, bool fold)
 		if (l.total.b)
 			add(&f, l);
 	}
-	if (!figure_some(m->quality.attached)) /* a report of those begins with it */
-		add_growing(m, &f, limit);
+	bool attached = figure_some(m->quality.attached); /* a report of those begins with it */
+	bool trend = has_trend(m);
+	if (!attached && trend)
+		add_some(m, &f, limit, growing_sites);
 	f.churning &= f.tidy && !f.n;
 	if (f.churning)
 		add_churn(&f, &calls, &bytes);
+	if (!attached && !trend && f.tidy) /* no finding, so it stands behind one */
+		add_some(m, &f, limit, kept_sites);
 	struct list live = make(m, known ? METRIC_HELD : METRIC_LIVE, limit),
 		    peak = make(m, METRIC_PEAK, limit);
 	if (f.tidy && peak.all)

@@ -11,10 +11,9 @@
 struct first {
 	struct list lists[FIRST_GROUPS];
 	size_t n;
-	bool tidy;      /* nothing is unreachable: the peak comes before what is live */
-	bool churning;  /* so do those two */
-	bool both;      /* those two are one */
-	bool too_short; /* what grows is what was kept all along: no trend can be told */
+	bool tidy;     /* nothing is unreachable: the peak comes before what is live */
+	bool churning; /* so do those two */
+	bool both;     /* those two are one */
 };
 
 /* Is it one of those two? */
