@@ -8,31 +8,14 @@
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
-
-/* `s` as a shell would have to read it. */
-static const char *quoted(struct ms_arena *a, const char *s)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				    "_./:+-,%@=^";
-	if (s[0] && s[strspn(s, plain)] == '\0')
-		return s;
-	char *out = ms_arena_alloc(a, strlen(s) * 4 + 3), *o = out;
-	*o++ = '\'';
-	for (; *s; s++) {
-		if (*s == '\'')
-			o = stpcpy(o, "'\\'");
-		*o++ = *s;
-	}
-	*o = '\'';
-	return out;
-}
+#include "libcommon/base/shell.h"
 
 /* Adds words to what is said of the conditions. */
 static void note(struct options *o, const char *name, const char *arg)
 {
 	struct ms_arena *a = o->arena;
 	o->filter = ms_arena_printf(a, "%s%s--%s%s%s", o->filter, o->filter[0] ? " " : "", name,
-				    arg ? " " : "", arg ? quoted(a, arg) : "");
+				    arg ? " " : "", arg ? ms_shell_word(a, arg) : "");
 }
 
 /* The values of options that are conditions: what they look at, and whether it is to be not so. */

@@ -11,12 +11,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "ms-record/attach/attach.h"
 #include "ms-record/control/control.h"
 #include "format/trace.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/shell.h"
 #include "libcommon/base/units.h"
 #include "ms-record/heap/sampled.h"
 
@@ -468,12 +471,13 @@ static void print_files(const struct control *c)
 	fputc('\n', stderr);
 }
 
-static void print_symbols(const struct control *c)
+static void print_symbols(const struct control *c, struct ms_arena *a)
 {
 	if (c->no_snap)
 		line("symbols", "not appended: ms-snap is not beside ms-record");
 	else if (c->skip_symbols)
-		line("symbols", "skipped; later: ms-snap --symbols=embed %s", c->files.path);
+		line("symbols", "skipped; later: ms-snap --symbols=embed %s",
+		     ms_shell_word(a, c->files.path));
 	else if (c->symbols_failed && c->opt->files.max_bytes)
 		line("symbols", "could not be appended to %u of the traces; --max-size leaves %s",
 		     c->symbols_failed, SIZE(limit_left(&c->writer.limit)));
@@ -527,22 +531,41 @@ void summary_print(const struct control *c)
 	print_worst(c);
 	for (size_t i = 0; i < c->images.n && c->opt->verbose; i++)
 		print_image(&c->images.v[i]);
+	struct ms_arena a = {0};
 	print_files(c);
-	print_symbols(c);
+	print_symbols(c, &a);
 	bool there = first_image(c) != NULL;
+	const char *file = ms_shell_word(&a, c->files.path);
 	if (c->files.folder && there)
-		fprintf(stderr, "next: ms-report %s\n", c->files.path);
+		fprintf(stderr, "next: ms-report %s\n", file);
 	if (c->files.folder && there && c->kept)
-		fprintf(stderr, "      ms-report --by process %s %s\n", c->files.path,
-			c->files.folder);
+		fprintf(stderr, "      ms-report --by process %s %s\n", file,
+			ms_shell_word(&a, c->files.folder));
+	ms_arena_free(&a);
 }
 
-/* Runs ms-report on the first trace, its output on our standard error or nowhere. Its status, or -1:
- * it could not, which is said. */
-static int run_report(const struct control *c, const char *option, char *const *argv, bool shown)
+/* Where the first trace can be read, also by a descriptor that was given to us; NULL: nowhere. */
+static char *readable(const struct control *c, char *room, size_t size)
+{
+	struct stat st;
+	int fd = strncmp(c->files.path, "fd:", 3) ? -1 : atoi(c->files.path + 3);
+	if (c->files.folder)
+		return c->files.path;
+	snprintf(room, size, "/proc/%d/fd/%d", (int)getpid(), fd);
+	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? room : NULL;
+}
+
+/* Runs ms-report on the first trace, which becomes the last word of `argv` (in place of the first of
+ * two NULLs), its output on our standard error or nowhere. Its status, or -1: it could not, which is
+ * said. */
+static int run_report(const struct control *c, const char *option, char **argv, bool shown)
 {
 	int status = -1, errors = 0;
-	if (!c->files.folder || !first_image(c)) {
+	char room[64], *path = readable(c, room, sizeof room), **last = argv;
+	while (*last)
+		last++;
+	*last = path;
+	if (!path || !first_image(c)) {
 		fprintf(stderr, "ms-record: --%s: no trace is there to be read\n", option);
 		return -1;
 	}
@@ -567,28 +590,27 @@ static int run_report(const struct control *c, const char *option, char *const *
 
 void summary_report(const struct control *c)
 {
-	char *argv[] = {(char *)"ms-report", (char *)"--no-pager", (char *)"--", c->files.path,
-			NULL};
+	char *argv[] = {(char *)"ms-report", (char *)"--no-pager", (char *)"--", NULL, NULL};
 	run_report(c, "report", argv, true);
 }
 
 bool summary_grows(const struct control *c, double bytes_per_second, bool quiet)
 {
-	char budget[96], rate[MS_UNIT_BUF];
+	char budget[96];
 	double most = bytes_per_second * 60;
 	uint64_t limit = most < 1e18 ? (uint64_t)most : UINT64_C(1000000000000000000);
-	snprintf(budget, sizeof budget, "growth_bytes_per_minute > %" PRIu64, limit);
+	unsigned shift = limit % (1 << 20) == 0 ? 20 : limit % (1 << 10) == 0 ? 10 : 0;
+	snprintf(budget, sizeof budget, "growth_bytes_per_minute > %" PRIu64 "%s", limit >> shift,
+		 shift == 20 ? "M"
+		 : shift     ? "k"
+			     : "");
 	char *argv[] = {(char *)"ms-report",
 			(char *)"--summary",
 			(char *)(quiet ? "-q" : "--no-pager"),
 			(char *)"--fail-on",
 			budget,
 			(char *)"--",
-			c->files.path,
+			NULL,
 			NULL};
-	if (run_report(c, "max-growth", argv, false) != 1)
-		return false;
-	fprintf(stderr, "ms-record: the heap grows faster than the %s/min of --max-growth\n",
-		ms_format_size(rate, limit));
-	return true;
+	return run_report(c, "max-growth", argv, false) == 1;
 }

@@ -8,6 +8,8 @@
 #include "ms-report/output/out.h"
 #include "ms-report/text/text.h"
 
+#include "libcommon/base/shell.h"
+
 #include <string.h>
 
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
@@ -305,10 +307,11 @@ static void reproduce(struct page *p, struct out *o)
 	const char *words = d->history ? SAY("ms-diff %s", d->history) : "ms-diff";
 	for (size_t i = 0; i < d->runs.n; i++) {
 		const struct diff_run *r = &d->runs.v[i];
+		const char *name = ms_shell_word(&p->m->arena, r->name);
 		if (d->history && r->old)
 			continue;
-		words = several ? SAY("%s --%s %s", words, r->old ? "old" : "new", r->name)
-				: SAY("%s %s", words, r->name);
+		words = several ? SAY("%s --%s %s", words, r->old ? "old" : "new", name)
+				: SAY("%s %s", words, name);
 	}
 	out_str(o, "Reproduce: ");
 	markdown_code(p, o, words);

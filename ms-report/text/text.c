@@ -5,6 +5,7 @@
 
 #include "ms-report/output/out.h"
 
+#include "libcommon/base/shell.h"
 #include "libcommon/base/utf8.h"
 
 #include <string.h>
@@ -131,22 +132,17 @@ void text_words_in(struct page *p, struct out *o, const struct words *w, const c
 	put_words(p, o, w, gap, indent, indent);
 }
 
-/* A name as the shell wants it. */
-static const char *quoted(struct page *p, const char *s)
+/* What cannot be typed as it stands is not offered. */
+static const char *input_word(struct page *p)
 {
-	if (s[strspn(s,
-		     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+,:@%=-")] ==
-	    0)
-		return s;
-	const char *clean = name_clean(&p->m->arena, s, p->style.ascii);
-	if (clean != s || strchr(s, '\''))
-		return "FILE"; /* what cannot be typed as it stands is not offered */
-	return ms_arena_printf(&p->m->arena, "'%s'", s);
+	struct ms_arena *a = &p->m->arena;
+	bool typed = p->input && name_clean(a, p->input, p->style.ascii) == p->input;
+	return typed ? ms_shell_word(a, p->input) : "FILE";
 }
 
 size_t text_command(struct page *p, struct out *o, const char *command, size_t indent)
 {
-	const char *input = p->input ? quoted(p, p->input) : "FILE";
+	const char *input = input_word(p);
 	size_t room = p->style.width > indent + 8 ? p->style.width - indent : 8;
 	size_t w = name_width(command), v = name_width(input);
 	if (v > room)
