@@ -25,6 +25,7 @@
 #include "write.h"
 
 #include "libcommon/base/err.h"
+#include "libcommon/base/progress.h"
 
 #define SLOW_SECONDS 5.0
 
@@ -127,6 +128,7 @@ static int compare(const struct options *o, struct spots *s, struct ms_err *err)
 	struct changes c = {0};
 	if (open_runs(o, s, &runs, err) != 0)
 		return -1;
+	ms_progress("comparing", NULL, 0, 0, NULL);
 	spots_make(s);
 	match(&m);
 	changes_make(&c, &m, &runs, o->min_change);
@@ -153,6 +155,7 @@ int main(int argc, char **argv)
 	struct spots s = {0};
 	ms_cli_signals();
 	int rc = options_parse(&o, argc, argv, &err);
+	ms_progress_start(!o.cli.quiet);
 	if (rc == 0 && o.cli.asked)
 		rc = ms_cli_answer(&o.cli, &err);
 	else if (rc == 0 && !o.output && isatty(STDOUT_FILENO))

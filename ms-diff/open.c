@@ -63,7 +63,7 @@ static int open_run(const struct options *o, struct spots *s, enum side side, co
 	struct run *r = add_run(s, side, input);
 	const char *point = NULL;
 	struct ms_build_result res;
-	struct ms_build_options build = {.wrappers = &o->wrappers, .progress = !o->cli.quiet};
+	struct ms_build_options build = {.wrappers = &o->wrappers};
 	r->db = ms_snapshot_open(input, &build, o->cli.max_image, &point, &res, err);
 	if (!r->db)
 		return -1;

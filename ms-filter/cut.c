@@ -24,6 +24,7 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "libcommon/base/io.h"
+#include "libcommon/base/progress.h"
 #include "libcommon/base/ranges.h"
 #include "libcommon/trace/recording.h"
 #include "libcommon/base/span.h"
@@ -56,6 +57,7 @@ struct cut {
 	bool incomplete;
 
 	/* the input */
+	uint64_t size;             /* bytes; 0 = not known */
 	uint64_t position, number; /* of the next event and allocation */
 	uint64_t tick;             /* of the event before */
 	bool begun, over;          /* in the span, behind it */
@@ -456,6 +458,7 @@ static int read_blocks(struct cut *c)
 	struct ms_block b;
 	int rc = 0;
 	while (rc == 0) {
+		ms_progress("cutting the trace", NULL, ms_trace_offset(c->in), c->size, NULL);
 		switch (ms_trace_next(c->in, 0, 1, &b, c->err)) {
 		case MS_NEXT_BLOCK:
 			rc = take_block(c, &b);
@@ -480,7 +483,7 @@ static int read_facts(struct cut *c)
 {
 	struct ms_err why = {0};
 	uint64_t next;
-	struct stat st;
+	struct stat st = {0};
 	const char *path = c->o->input;
 	if (strcmp(path, "-") == 0)
 		return ms_err_set(c->err, "option '--trace-out' reads the trace more than once: "
@@ -488,6 +491,7 @@ static int read_facts(struct cut *c)
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		return ms_err_set(c->err, "option '--trace-out' cuts one trace: '%s' is a folder",
 				  path);
+	c->size = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
 	c->facts = ms_recording_open_parts(path, &why);
 	if (c->facts)
 		return 0;

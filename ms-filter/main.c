@@ -25,6 +25,7 @@
 #include "options.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
+#include "libcommon/base/progress.h"
 #include "libcommon/snapshot/snapshot.h"
 
 #define SLOW_SECONDS 5.0
@@ -86,10 +87,10 @@ static int work(const struct options *o, struct ms_err *err)
 		return ms_snapshot_write(NULL, NULL, err);
 	const char *point = NULL;
 	struct ms_build_result res;
-	struct ms_build_options build = {.progress = !o->cli.quiet};
-	sqlite3 *db = ms_snapshot_open(o->input, &build, o->cli.max_image, &point, &res, err);
+	sqlite3 *db = ms_snapshot_open(o->input, NULL, o->cli.max_image, &point, &res, err);
 	if (!db)
 		return -1;
+	ms_progress("filtering", NULL, 0, 0, NULL);
 	int rc = filter(db, o, point, err);
 	bool incomplete = ms_snapshot_incomplete(db);
 	if (rc == 0 && o->anonymize)
@@ -133,6 +134,7 @@ int main(int argc, char **argv)
 	struct options o = {0};
 	ms_cli_signals();
 	int rc = options_parse(&o, argc, argv, &arena, &err);
+	ms_progress_start(!o.cli.quiet);
 	if (rc == 0 && o.where_help)
 		rc = ms_cli_print(columns_help(&arena), &err);
 	else if (rc == 0 && o.cli.asked)

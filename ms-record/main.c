@@ -27,6 +27,7 @@
 #include "ms-record/cli/options.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
+#include "libcommon/base/progress.h"
 #include "ms-record/poll/poll.h"
 #include "ms-record/control/standby.h"
 #include "ms-record/cli/summary.h"
@@ -55,6 +56,7 @@ static int record(const struct options *o)
 {
 	struct control c;
 	struct ms_err err = {0};
+	ms_progress_start_below(!o->quiet);
 	int failed = control_start(&c, &o->record, &err);
 	bool some = c.multi_attach.refused.n != 0; /* of several processes were not to be had */
 	for (size_t i = 0; i < c.multi_attach.refused.n; i++)

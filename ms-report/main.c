@@ -29,6 +29,7 @@
 #include "libcommon/snapshot/anonymize.h"
 #include "libcommon/base/err.h"
 #include "libcommon/base/io.h"
+#include "libcommon/base/progress.h"
 #include "libcommon/snapshot/snapshot.h"
 #include "libcommon/stats/trend.h"
 
@@ -121,8 +122,7 @@ static sqlite3 *open_input(const struct options *opt, const char **at,
 					 .no_site_details = overview,
 					 .spread = page_only(opt) ? PAGE_MOMENTS : 0,
 					 .taker = overview && !opt->anonymize ? taker : NULL,
-					 .wrappers = &opt->wrappers,
-					 .progress = !opt->cli.quiet};
+					 .wrappers = &opt->wrappers};
 	sqlite3 *db =
 		several ? ms_snapshot_build(paths, opt->input_count, &build, res, err)
 			: ms_snapshot_open(path, &build, opt->cli.max_image, &point, res, err);
@@ -179,7 +179,9 @@ static int write_output(struct page *p, const struct options *opt, const struct 
 	bool page = output->format == FORMAT_TEXT || output->format == FORMAT_MD;
 	struct out o = {.fd = output->path || page ? 0 : STDOUT_FILENO};
 	int rc = 0;
+	ms_progress("writing the report", NULL, 0, 0, NULL);
 	render(p, opt, output->format, &o);
+	ms_progress_hide();
 	bool paged = !output->path && output->format == FORMAT_TEXT && !opt->no_pager &&
 		     isatty(STDOUT_FILENO);
 	if (output->path) {
@@ -298,6 +300,7 @@ static int report(const struct options *opt)
 		p.input = opt->inputs[0];
 	struct ms_anonymizer *names = opt->anonymize ? ms_anonymizer_new() : NULL;
 	int rc = db && names ? anonymize(db, names, &p, &at, &err) : 0;
+	ms_progress("reading tables", NULL, 0, 0, NULL);
 	if (rc == 0)
 		rc = db ? model_load(&m, db, at, &err) : -1;
 	if (rc == 0)
@@ -393,6 +396,7 @@ int main(int argc, char **argv)
 	if (opt.cli.asked)
 		return ms_cli_answer(&opt.cli, &err) == 0 ? 0 : ms_cli_failed("ms-report", &err);
 	ms_cli_signals();
+	ms_progress_start(!opt.cli.quiet);
 	int status = opt.explain                   ? explain_word(opt.explain)
 		     : opt.views[0] == VIEW_EVENTS ? events(&opt)
 						   : report(&opt);

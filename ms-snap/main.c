@@ -17,6 +17,7 @@
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
+#include "libcommon/base/progress.h"
 #include "libcommon/snapshot/snapshot.h"
 #include "libcommon/symbols/symbols.h"
 #include "libcommon/base/units.h"
@@ -109,8 +110,7 @@ static int snap(const struct options *o, struct ms_err *err)
 				      .sysroot = o->sysroot,
 				      .debug_dirs = o->debug_dirs.v,
 				      .debuginfod_ns = o->debuginfod_ns,
-				      .wrappers = &o->wrappers,
-				      .progress = !o->cli.quiet};
+				      .wrappers = &o->wrappers};
 	struct ms_build_result res;
 	sqlite3 *db = ms_snapshot_build(o->inputs.v, o->inputs.n, &bo, &res, err);
 	if (!db)
@@ -156,6 +156,7 @@ int main(int argc, char **argv)
 	struct options o = {0};
 	ms_cli_signals();
 	int rc = options_parse(&o, argc, argv, &arena, &err);
+	ms_progress_start(!o.cli.quiet);
 	if (rc == 0 && o.cli.asked)
 		rc = ms_cli_answer(&o.cli, &err);
 	else if (rc == 0 && o.embed)

@@ -5,6 +5,7 @@
 
 #include "arena.h"
 #include "err.h"
+#include "progress.h"
 #include "io.h"
 #include "meant.h"
 #include "point.h"
@@ -373,6 +374,7 @@ int ms_cli_print(const char *text, struct ms_err *err)
 int ms_cli_failed(const char *tool, const struct ms_err *err)
 {
 	sigset_t set;
+	ms_progress_hide();
 	if (err->pipe) {
 		signal(SIGPIPE, SIG_DFL);
 		sigemptyset(&set);
@@ -391,6 +393,7 @@ void ms_cli_remark(const struct ms_cli *cli, const char *fmt, ...)
 		return;
 	va_list ap;
 	va_start(ap, fmt);
+	ms_progress_hide();
 	fprintf(stderr, "%s: ", cli->tool->name);
 	vfprintf(stderr, fmt, ap);
 	fputc('\n', stderr);

@@ -1,45 +1,172 @@
 /* SPDX-License-Identifier: MIT
  * One line on a terminal that says how far long work is.
+ *
+ * Who works only notes how far he is; a thread of its own draws, so that the line is alive also
+ * where work that cannot be divided takes long. Without a terminal there is no such thread.
  */
 #include "progress.h"
 
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "clock.h"
+#include "thread.h"
 #include "units.h"
 
-#define EVERY_NS 300000000
+#define FIRST_NS 1000000000u
+#define EVERY_NS 200000000u
+#define LEFT_NS 500000000u /* of less work nobody can tell how long the rest takes */
+#define STACK_BYTES (128u << 10)
 
-void ms_progress_start(struct ms_progress *p, bool wanted)
+/* Under `lock` but for `on`, which is set before there is a second thread. */
+static struct {
+	bool on, below, threaded, drawn;
+	uint64_t due_ns; /* when the line may come */
+	char what[60];   /* the work that is under way; empty: nothing is to be shown */
+	const char *unit;
+	char detail[40];          /* printable */
+	uint64_t done, total;     /* how far it is, */
+	uint64_t began_ns, first; /* since when, and how much was done then */
+} line;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static uint64_t now_ns(void)
 {
-	*p = (struct ms_progress){.on = wanted && isatty(STDERR_FILENO)};
-	p->due_ns = ms_clock_ns(CLOCK_MONOTONIC) + EVERY_NS;
+	return ms_clock_ns(CLOCK_MONOTONIC);
 }
 
-void ms_progress_show(struct ms_progress *p, const char *what, uint64_t done, uint64_t total,
-		      const char *detail)
+static int columns(void)
 {
-	char share[MS_UNIT_BUF], name[40] = "";
-	uint64_t now = p->on ? ms_clock_ns(CLOCK_MONOTONIC) : 0;
-	if (!p->on || now < p->due_ns)
+	struct winsize w;
+	return ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 1 ? w.ws_col : 80;
+}
+
+/* ": 43 % of 1.2 GiB", ": 43 % of 1,204 traces"; of an unknown total what is done, if anything. */
+static void add_amount(char *to, size_t room)
+{
+	char n[MS_UNIT_BUF], share[20] = "";
+	uint64_t of = line.total ? line.total : line.done;
+	if (line.total)
+		snprintf(share, sizeof share, "%.0f %% of ",
+			 100.0 * (double)line.done / (double)line.total);
+	if (of)
+		snprintf(to, room, ": %s%s%s%s", share,
+			 line.unit ? ms_format_count(n, of) : ms_format_size(n, of),
+			 line.unit ? " " : "", line.unit ? line.unit : "");
+}
+
+/* ", 5 s left", from how long it took so far; of an unknown total ", for 5 s". */
+static void add_time(char *to, size_t room, uint64_t spent_ns)
+{
+	char n[MS_UNIT_BUF];
+	double seconds = (double)spent_ns / 1e9;
+	if (spent_ns < LEFT_NS || (line.total && line.done <= line.first))
 		return;
-	p->due_ns = now + EVERY_NS;
-	p->drawn = true;
-	for (size_t i = 0; detail && detail[i] && i + 1 < sizeof name; i++)
-		name[i] = detail[i] >= ' ' && detail[i] < 0x7f ? detail[i] : '?';
-	if (total)
-		snprintf(share, sizeof share, "%3.0f %%",
-			 100.0 * (double)(done < total ? done : total) / (double)total);
+	if (line.total)
+		seconds *= (double)(line.total - line.done) / (double)(line.done - line.first);
+	if (seconds < 60)
+		snprintf(n, sizeof n, "%.0f s", seconds);
 	else
-		ms_format_size(share, done);
-	fprintf(stderr, "\r\033[K%s: %s%s%s", what, share, name[0] ? " in " : "", name);
-	fflush(stderr);
+		ms_format_duration(n, (uint64_t)seconds * 1000000000u);
+	snprintf(to, room, line.total ? ", %s left" : ", for %s", n);
 }
 
-void ms_progress_end(struct ms_progress *p)
+static void draw(uint64_t now)
 {
-	if (p->drawn)
+	char text[320], share[120] = "", left[60] = "";
+	add_amount(share, sizeof share);
+	add_time(left, sizeof left, now - line.began_ns);
+	snprintf(text, sizeof text, "%s%s%s%s%s", line.what, share, line.detail[0] ? ", in " : "",
+		 line.detail, left);
+	/* So many blanks lead to the next line from anywhere but the beginning of one. */
+	if (!line.drawn && line.below)
+		fprintf(stderr, "%*s", columns() - 1, "");
+	fprintf(stderr, "\r\033[K%.*s", columns() - 1, text);
+	fflush(stderr);
+	line.drawn = true;
+}
+
+static void *draw_on(void *arg)
+{
+	struct timespec step = {.tv_nsec = EVERY_NS};
+	for (;;) {
+		nanosleep(&step, NULL);
+		pthread_mutex_lock(&lock);
+		uint64_t now = now_ns();
+		if (line.what[0] && now >= line.due_ns)
+			draw(now);
+		pthread_mutex_unlock(&lock);
+	}
+	return arg;
+}
+
+void ms_progress_start(bool wanted)
+{
+	line.on = wanted && isatty(STDERR_FILENO);
+	line.due_ns = now_ns() + FIRST_NS;
+	if (line.on)
+		atexit(ms_progress_hide);
+}
+
+void ms_progress_start_below(bool wanted)
+{
+	ms_progress_start(wanted);
+	line.below = true;
+}
+
+bool ms_progress_on(void)
+{
+	return line.on;
+}
+
+/* Terminals are not sent what a file's name may hold. */
+static void take_detail(const char *s)
+{
+	size_t n = 0;
+	for (; s && s[n] && n + 1 < sizeof line.detail; n++)
+		line.detail[n] = s[n] >= ' ' && s[n] < 0x7f ? s[n] : '?';
+	line.detail[n] = '\0';
+}
+
+static void take_work(const char *what, uint64_t done, uint64_t total)
+{
+	if (strncmp(line.what, what, sizeof line.what - 1) != 0 || done < line.done) {
+		line.began_ns = now_ns();
+		line.first = done;
+	}
+	snprintf(line.what, sizeof line.what, "%s", what);
+	line.done = total && done > total ? total : done;
+	line.total = total;
+}
+
+void ms_progress(const char *what, const char *unit, uint64_t done, uint64_t total,
+		 const char *detail)
+{
+	pthread_t thread;
+	if (!line.on)
+		return;
+	pthread_mutex_lock(&lock);
+	take_work(what, done, total);
+	line.unit = unit;
+	take_detail(detail);
+	bool begin = !line.threaded;
+	line.threaded = true;
+	pthread_mutex_unlock(&lock);
+	if (begin && ms_thread_start(&thread, STACK_BYTES, draw_on, NULL) == 0)
+		pthread_detach(thread);
+}
+
+void ms_progress_hide(void)
+{
+	pthread_mutex_lock(&lock);
+	if (line.drawn)
 		fputs("\r\033[K", stderr);
-	p->drawn = false;
+	line.drawn = false;
+	line.what[0] = '\0';
+	line.due_ns = line.on ? now_ns() + FIRST_NS : 0;
+	pthread_mutex_unlock(&lock);
 }

@@ -6,6 +6,7 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "libcommon/base/io.h"
+#include "libcommon/base/progress.h"
 #include "schema_sql.h"
 
 #include <stdarg.h>
@@ -107,6 +108,7 @@ int ms_snapshot_write(sqlite3 *db, const char *path, struct ms_err *err)
 	if (!image)
 		return -1;
 	int rc = 0;
+	ms_progress_hide(); /* who reads it may show something of his own */
 	if (path)
 		rc = ms_write_file(path, image, size, err);
 	else if (ms_write_all(STDOUT_FILENO, image, size) != 0)

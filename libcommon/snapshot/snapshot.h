@@ -58,7 +58,6 @@ struct ms_build_options {
 	const char *const *debug_dirs;      /* NULL-terminated, or NULL */
 	uint64_t debuginfod_ns;             /* --debuginfod: how long in all; 0 = never */
 	const struct ms_wrappers *wrappers; /* --wrapper; NULL = the known ones and those found */
-	bool progress; /* show progress on standard error if it is a terminal */
 	/* or NULL; gets nothing where what is put must be corrected afterwards */
 	const struct ms_row_taker *taker;
 };

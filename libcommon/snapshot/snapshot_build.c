@@ -7,6 +7,7 @@
 #include "libcommon/base/clock.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
+#include "libcommon/base/progress.h"
 #include "snapshot_insert.h"
 #include "libcommon/symbols/symbols.h"
 #include "libcommon/base/thread.h"
@@ -20,13 +21,18 @@
 
 /* ---- progress ---- */
 
+#define SHOW_NS 100000000u
+
 static void show_progress(void *arg)
 {
 	struct build *b = arg;
-	uint64_t done = 0;
-	for (size_t i = 0; i < b->all.n && b->progress.on; i++)
+	uint64_t done = 0, now = ms_clock_ns(CLOCK_MONOTONIC);
+	if (now < b->due_ns) /* there may be thousands of traces to look at */
+		return;
+	b->due_ns = now + SHOW_NS;
+	for (size_t i = 0; i < b->all.n; i++)
 		done += ms_recording_offset(b->all.v[i]->keep.rec);
-	ms_progress_show(&b->progress, "replaying", done, b->bytes, NULL);
+	ms_progress(b->replaying, NULL, done, b->bytes, NULL);
 }
 
 /* ---- one clock ---- */
@@ -59,7 +65,7 @@ int ms_build_start(struct build *b, struct running *p)
 {
 	if (ms_points_set(b, p) != 0)
 		return -1;
-	if (b->progress.on) {
+	if (ms_progress_on()) {
 		p->keep.rec->on_block = show_progress;
 		p->keep.rec->on_block_arg = b;
 	}
@@ -180,7 +186,6 @@ static sqlite3 *fill(struct build *b, sqlite3 *db)
 			       .label_count = b->label_count,
 			       .symbols = b->opt->no_symbols ? NULL : ms_symbols_new(&so),
 			       .wrappers = b->opt->wrappers,
-			       .progress = &b->progress,
 			       .no_site_details = b->opt->no_site_details,
 			       .one_process = b->all.n == 1,
 			       .look_again = b->opt->sysroot || b->opt->debug_dirs ||
@@ -189,8 +194,11 @@ static sqlite3 *fill(struct build *b, sqlite3 *db)
 	int rc = ms_sql_exec(db, "BEGIN", b->err) || fill_meta(b, db);
 	if (rc == 0 && !some_in_part(b))
 		rc = fill_sum(&b->sum, db, b->err);
-	for (size_t i = 0; i < b->all.n && rc == 0; i++)
+	for (size_t i = 0; i < b->all.n && rc == 0; i++) {
+		if (!f.one_process)
+			ms_progress("summing up traces", "traces", i, b->all.n, NULL);
 		rc = ms_fill_process(&f, &b->all.v[i]->keep);
+	}
 	rc = rc || ms_fill_one_time(&f) || ms_fill_replaced(db, b->err) ||
 	     ms_sql_exec(db, "COMMIT", b->err);
 	b->res->symbols_trouble = f.symbols ? ms_symbols_trouble(f.symbols) : NULL;
@@ -222,6 +230,8 @@ static uint64_t raise_file_limit(void)
 static int replay(struct build *b)
 {
 	set_clock(b);
+	b->replaying = b->all.n == 1 ? "replaying the trace"
+				     : ms_arena_printf(&b->arena, "replaying %zu traces", b->all.n);
 	if (ms_points_every(b) != 0)
 		return -1;
 	for (size_t i = 0, first = b->all.n; i < first; i++)
@@ -265,10 +275,8 @@ sqlite3 *ms_snapshot_build_from(const char *const *traces, size_t n, struct ms_s
 			  .stream = stream};
 	uint64_t began = ms_clock_ns(CLOCK_MONOTONIC);
 	*b.res = (struct ms_build_result){0};
-	ms_progress_start(&b.progress, b.opt->progress);
 	b.files_max = raise_file_limit();
 	sqlite3 *db = build(&b, traces, n);
-	ms_progress_end(&b.progress);
 	b.res->seconds = (double)(ms_clock_ns(CLOCK_MONOTONIC) - began) / 1e9;
 	for (size_t i = 0; i < b.all.n; i++) {
 		ms_recording_close(b.all.v[i]->keep.rec);
@@ -310,7 +318,6 @@ sqlite3 *ms_snapshot_of(struct ms_recording *rec, const struct ms_build_options 
 	struct build b = {.opt = opt, .res = &res, .err = err};
 	sqlite3 *db = NULL;
 	*MS_PUSH(&b.all) = &p;
-	ms_progress_start(&b.progress, false);
 	set_clock(&b);
 	if (ms_points_parse(&b) == 0 && ms_points_set(&b, &p) == 0) {
 		ms_recording_finish(rec);

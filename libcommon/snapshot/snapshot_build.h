@@ -54,9 +54,10 @@ struct build {
 	MS_ARRAY(struct run_folder) folders;
 	struct ms_stream *stream; /* what "-" means, or NULL */
 	MS_ARRAY(int) spooled;    /* descriptors of copies */
-	uint64_t bytes;           /* of all files, for progress */
+	uint64_t bytes;           /* of all files, for progress: */
+	const char *replaying;    /* what is said to be done then, */
+	uint64_t due_ns;          /* and when next */
 	uint64_t files_max;       /* that may be open at a time */
-	struct ms_progress progress;
 };
 
 /* ---- snapshot_build.c ---- */

@@ -7,6 +7,7 @@
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
+#include "libcommon/base/progress.h"
 #include "format/trace.h"
 
 #include <dirent.h>
@@ -122,6 +123,7 @@ static int add_folder(struct build *b, const char *path)
 	size_t before = b->all.n;
 	struct run_folder *f = folder_of(b, path);
 	for (int i = 0; i < n; i++) {
+		ms_progress("opening traces", "files", (uint64_t)i, (uint64_t)n, path);
 		add_from_folder(b, f, ms_arena_printf(&b->arena, "%s/%s", path, names[i]->d_name));
 		free(names[i]);
 	}

@@ -12,6 +12,7 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "libcommon/base/io.h"
+#include "libcommon/base/progress.h"
 #include "libcommon/base/point.h"
 #include "snapshot_private.h"
 
@@ -145,6 +146,7 @@ static int import(sqlite3 *db, const char *name, struct ms_err *err)
 {
 	int rc = check_version(db, name, err) || check_schema(db, name, err) ||
 		 ms_sql_exec(db, "BEGIN", err);
+	ms_progress("reading the snapshot", NULL, 0, 0, NULL);
 	if (rc == 0) {
 		rc = copy_tables(db, name, err);
 		if (rc == 0)

@@ -3,7 +3,6 @@
  */
 #pragma once
 
-#include "libcommon/base/progress.h"
 #include "libcommon/symbols/symbols.h"
 #include "libcommon/trace/recording.h"
 #include "snapshot.h"
@@ -75,8 +74,7 @@ struct ms_filling {
 	struct ms_err *err;
 	const char *const *labels;
 	size_t label_count;
-	struct ms_symbols *symbols; /* NULL = --no-symbols */
-	struct ms_progress *progress;
+	struct ms_symbols *symbols;         /* NULL = --no-symbols */
 	const struct ms_wrappers *wrappers; /* --wrapper, or NULL */
 	bool look_again;                    /* in files, even where the trace says what was found */
 	bool no_site_details, one_process;

@@ -4,6 +4,7 @@
  */
 #include "snapshot_private.h"
 #include "libcommon/base/order.h"
+#include "libcommon/base/progress.h"
 #include "libcommon/replay/replay_mapped.h"
 
 #include "libcommon/base/arena.h"
@@ -430,8 +431,12 @@ int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p)
 		ms_replay_forget_classes(&p->rec->replay);
 	order_sites(&w);
 	sum_records(&w);
-	for (size_t i = 0; i < sizeof steps / sizeof *steps && rc == 0; i++)
+	const size_t n = sizeof steps / sizeof *steps;
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		if (f->one_process && i) /* the first one says by itself how far it is */
+			ms_progress("filling tables", "tables", i, n, NULL);
 		rc = steps[i](&w);
+	}
 	MS_FREE(w.stacks.row_of_node, w.stacks.user_of_node, w.stacks.signs, w.stacks.key_of_node,
 		w.stacks.entry_of_site, w.sums, w.order, w.row_of_site, w.row_of_thread);
 	return rc;

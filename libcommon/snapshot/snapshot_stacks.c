@@ -14,6 +14,7 @@
 #include "snapshot_private.h"
 #include "libcommon/base/path.h"
 #include "libcommon/base/order.h"
+#include "libcommon/base/progress.h"
 
 #include "libcommon/base/arena.h"
 #include "libcommon/symbols/frame_places.h"
@@ -165,8 +166,9 @@ static void find_places(struct work *w)
 	for (size_t i = 0; i < n; i++) {
 		const struct ms_frame *fr = &t->frames.v[order[i]];
 		const struct ms_row *m = ms_module_of(t, fr->module);
-		ms_progress_show(w->f->progress, "looking up symbols", i, n,
-				 m ? ms_base_name(m->text[MS_MODULE_PATH - 2]) : NULL);
+		if (w->f->one_process)
+			ms_progress("looking up symbols", "frames", i, n,
+				    m ? ms_base_name(m->text[MS_MODULE_PATH - 2]) : NULL);
 		struct ms_logical *l = &w->frames[order[i]];
 		l->first = (uint32_t)w->locations.n;
 		if (!ms_frame_note(fr) && order[i]) {

@@ -78,6 +78,7 @@ struct control {
 	bool symbols_done, symbols_late;
 	bool attached; /* -p: launch.pid is not ours */
 	bool closing;  /* what runs on is not recorded any more */
+	bool showing;  /* how far the scan at the end is, on a terminal */
 	bool stopped, over, abandoned, skip_symbols, no_snap;
 	unsigned symbols_failed;
 	int status; /* waitpid's, of the command */

@@ -16,6 +16,7 @@
 #include "ms-record/drain/recording.h"
 #include "inject.h"
 #include "libcommon/base/arena.h"
+#include "libcommon/base/progress.h"
 #include "ms-record/base/descriptor.h"
 #include "ms-record/session/samples.h"
 
@@ -25,6 +26,7 @@
 #define AGAIN_NS UINT64_C(2000000000)
 #define STUCK_NS UINT64_C(5000000000) /* a write that takes so long */
 #define STILL_AFTER 3u                /* samples in which nothing had changed */
+#define SHOW_NS UINT64_C(200000000)   /* how often it is told how far the end is */
 
 /* ---- images that are over ---- */
 
@@ -288,6 +290,8 @@ static int timeout_ms(const struct control *c)
 	uint64_t start = c->start_ns + c->opt->start_after_ns;
 	if (!c->stopped && stop_time(c) < next)
 		next = stop_time(c);
+	if (c->showing && now + SHOW_NS < next)
+		next = now + SHOW_NS;
 	if (!__atomic_load_n(&c->run.started_ns, __ATOMIC_ACQUIRE) && c->opt->start_after_ns &&
 	    start < next)
 		next = start;
@@ -334,6 +338,25 @@ static bool has_ended(pid_t pid)
 	return !waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) && is_end(&info);
 }
 
+/* On a terminal: how far the last things are, when nothing that we record runs any more. */
+static void show_end(struct control *c)
+{
+	uint64_t read = 0, due = 0;
+	bool held = false, runs = !c->sessions;
+	for (const struct session *s = c->sessions; s && ms_progress_on(); s = s->next) {
+		bool holds = s->ending == SESSION_RUNS && scan_holds(s->scan, &read, &due);
+		held |= holds;
+		runs |= s->ending == SESSION_RUNS && !holds;
+	}
+	c->showing = held && !runs;
+	if (c->showing)
+		ms_progress("looking for leaks", NULL, read, due, NULL);
+	else if (!runs)
+		ms_progress("writing the end", NULL, 0, 0, NULL);
+	else
+		ms_progress_hide();
+}
+
 static void turn(struct control *c, int timeout)
 {
 	size_t count = POLL_FIXED;
@@ -367,6 +390,7 @@ static void turn(struct control *c, int timeout)
 	look_again(c);
 	if (clock_mono() >= c->sample_ns)
 		tick(c);
+	show_end(c);
 	reap(c);
 	if (c->stopped && !c->sessions && !c->over)
 		control_symbols(c);

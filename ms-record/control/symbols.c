@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "libcommon/base/order.h"
+#include "libcommon/base/progress.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SYMBOLS_MEMORY RLIM_INFINITY /* they reserve terabytes */
@@ -74,6 +75,7 @@ struct jobs {
 	struct pollfd fd[JOBS_MAX + 1]; /* pidfds; behind the last, our signals */
 	size_t n, max;
 	MS_ARRAY(size_t) again;
+	size_t done; /* of `todo`, those to be tried again among them */
 };
 
 static void start(struct control *c, struct jobs *j, size_t first, size_t count, uint64_t most)
@@ -97,6 +99,7 @@ static void reap(struct control *c, struct jobs *j, size_t i)
 {
 	int status = 0;
 	const struct job *job = &j->job[i];
+	j->done += job->count;
 	waitpid(job->pid, &status, 0);
 	if (status && job->count == 1)
 		c->symbols_failed++;
@@ -111,6 +114,9 @@ static void reap(struct control *c, struct jobs *j, size_t i)
 static void wait_below(struct control *c, struct jobs *j, size_t most)
 {
 	while (j->n && j->n >= most) {
+		/* What one child does of one trace is not known here. */
+		size_t all = j->todo.n > 1 ? j->todo.n : 0;
+		ms_progress("looking up symbols", "traces", all ? j->done : 0, all, NULL);
 		j->fd[j->n] = (struct pollfd){c->signals, POLLIN, 0};
 		if (poll(j->fd, j->n + 1, 50) < 0 && errno != EINTR)
 			return;
@@ -216,5 +222,6 @@ void control_symbols(struct control *c)
 			j.todo.v[i]->bytes = (uint64_t)st.st_size;
 	}
 	c->symbols_done = true;
+	ms_progress_hide();
 	MS_FREE((void *)j.todo.v, j.again.v, snap);
 }

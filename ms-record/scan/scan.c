@@ -159,6 +159,8 @@ static void look(struct work *w, pid_t tid)
 	w->memory.word = ends(w) ? NULL : &s->mem->end_state;
 	w->memory.value = MG_END_SEEN;
 	w->memory.total = ends(w) ? present(w) : 0;
+	w->memory.told = ends(w) ? &w->q->read_bytes : NULL;
+	__atomic_store_n(&w->q->due_bytes, w->memory.total, __ATOMIC_RELAXED);
 	graph_init(&w->graph, live->blocks, live->count, EDGES_MAX);
 	w->graphed = true;
 	struct mg_arenas arenas;
@@ -361,8 +363,10 @@ void scan_work_on(struct scanner *sc, struct session *s, enum scan_asker asker)
 	pthread_t thread;
 	if (ends(&w))
 		samples_held(s);
+	__atomic_store_n(&w.q->held, ends(&w), __ATOMIC_RELAXED);
 	w.deadline_ns = w.start_ns + sc->opt->ns / 10 * 9;
 	if (pthread_create(&thread, NULL, work_thread, &w)) {
+		__atomic_store_n(&w.q->held, 0, __ATOMIC_RELAXED);
 		if (ends(&w))
 			scan_tell_guest(s, MG_END_OVER);
 		if (w.q->last_tid)
@@ -370,6 +374,7 @@ void scan_work_on(struct scanner *sc, struct session *s, enum scan_asker asker)
 		return;
 	}
 	pthread_join(thread, NULL);
+	__atomic_store_n(&w.q->held, 0, __ATOMIC_RELAXED);
 	if (asker == SCAN_BY_TELL || resident)
 		add_answer(sc, &w);
 	resident_free(&w);

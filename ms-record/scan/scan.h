@@ -46,6 +46,10 @@ struct scan *scan_new(void);
 void scan_free(struct scan *s);
 const struct scan_result *scan_result(const struct scan *s);
 
+/* Is the process held at its end, and looked at? Bytes of its memory that were read, of about *due,
+ * 0 = not known yet. Any thread. */
+bool scan_holds(const struct scan *s, uint64_t *read, uint64_t *due);
+
 /* What is done with the processes of a traced tree; called by the thread that traces it. */
 struct scan_tree {
 	/* The process is at the beginning of another program, and left at some stop of its own. */

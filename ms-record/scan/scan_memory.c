@@ -281,6 +281,8 @@ static void give(struct memory *m, uint64_t start, uint64_t end,
 /* Is it to end? */
 static bool enough(struct memory *m)
 {
+	if (m->told)
+		__atomic_store_n(m->told, m->bytes, __ATOMIC_RELAXED);
 	m->gave_up |= m->word && __atomic_load_n(m->word, __ATOMIC_ACQUIRE) >= m->value;
 	uint64_t now = clock_mono();
 	m->late |= m->gave_up || now > m->deadline_ns;

@@ -49,7 +49,8 @@ struct memory {
 	uint64_t total, begin_ns;
 	bool old_kernel;      /* it cannot tell regions */
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC */
-	uint64_t bytes;       /* read so far */
+	uint64_t bytes;       /* read so far, */
+	uint64_t *told;       /* which others read here, atomic; NULL = nobody does */
 	bool unreadable;      /* some of it could not be read */
 	bool late;            /* the deadline has passed: nothing more is read */
 };

@@ -12,6 +12,13 @@
 #include "scan_work.h"
 #include "ms-record/session/session.h"
 
+bool scan_holds(const struct scan *q, uint64_t *read, uint64_t *due)
+{
+	*read = __atomic_load_n(&q->read_bytes, __ATOMIC_RELAXED);
+	*due = __atomic_load_n(&q->due_bytes, __ATOMIC_RELAXED);
+	return __atomic_load_n(&q->held, __ATOMIC_RELAXED);
+}
+
 const struct scan_result *scan_result(const struct scan *q)
 {
 	return &q->result;

@@ -78,6 +78,10 @@ struct scan {
 	uint64_t scans, moments; /* so far; moments of which it is said what was resident */
 	bool ended;              /* a record of the end is among them */
 	struct scan_result result;
+	/* Of a process that is held at its end: bytes of its memory read so far, of about how many
+	 * (0 = not known yet); atomic. */
+	int held;
+	uint64_t read_bytes, due_bytes;
 	/* As of the draining thread's last round; atomic. */
 	uint64_t live_bytes, live_blocks, events;
 	/* Under the scanner's lock. */

@@ -96,20 +96,61 @@ def test_pager():
     check("Ctrl-C is the pager's", rc == 0 and b"stays" in seen, (rc, seen))
 
 
-SLOW = "(head -c 500 run.trace; sleep 0.8; tail -c +501 run.trace) | "
+SLOW = "(head -c 500 run.trace; sleep 1.8; tail -c +501 run.trace) | "
+LINE = rb"(\r\x1b\[K(replaying|reading|filling|looking|filtering|writing)[^\r\n]*)*"  # what work of more than a second shows, and no more
 
 
 def test_progress():
     for tool in ("ms-report --summary", "ms-filter", "ms-snap"):
         seen, rc = terminal(f"{SLOW}{tool} - >out", on=(2,))
         seen = re.sub(rb"ms-report: reading the trace took \d+ s: [^\n]*\n$", b"", seen)  # on a busy machine
-        check(f"{tool}: progress", rc == 0 and b"\r\x1b[Kreplaying: " in seen and seen.endswith(b"\r\x1b[K") and b"\n" not in seen, (rc, seen))
+        check(f"{tool}: progress", rc == 0 and re.fullmatch(rb"\r\x1b\[Kreplaying the trace: [0-9.]+ [^\r]*" + LINE + rb"\r\x1b\[K", seen), (rc, seen))
         seen, rc = terminal(f"{SLOW}{tool} -q - >out", on=(2,))
         check(f"{tool} -q: no progress", (rc, seen) == (0, b""), (rc, seen))
         p = subprocess.run(["bash", "-c", f"{SLOW}{tool} - >out"], stderr=subprocess.PIPE, check=False)
         check(f"{tool}: none without a terminal", (p.returncode, p.stderr) == (0, b""), p.stderr)
-    seen, rc = terminal(f"(head -c 500 run.trace; sleep 0.8; head -c 1000 run.trace | tail -c +501) | ms-snap -o out.db - ", on=(2,))
+    seen, rc = terminal(f"(head -c 500 run.trace; sleep 1.8; head -c 1000 run.trace | tail -c +501) | ms-snap -o out.db - ", on=(2,))
     check("a message after progress has the line for itself", rc == 2 and b"\r\x1b[Kms-snap: " in seen, (rc, seen))
+
+
+def test_progress_folder():
+    """Of a folder that takes more than a second: how many traces, how much is done and left; wiped at the end; none off a terminal."""
+    os.mkdir("many.d")
+    data = open("run.trace", "rb").read()
+    for i in range(3000):
+        with open(f"many.d/run.{i}.{i}.trace", "wb") as f:
+            f.write(data)
+    report = ["ms-report", "--by", "process", "many.d"]
+    started = time.monotonic()
+    p = subprocess.run(report, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+    took = time.monotonic() - started
+    seen, rc = terminal(report, on=(2,))
+    if took < 2:
+        print(f"a folder takes {took:.1f} s only: nothing to be seen")
+        return
+    check("a folder: none without a terminal", b"\r" not in p.stderr, p.stderr)
+    check("a folder: progress", rc == 0 and re.search(rb"\r\x1b\[Kreplaying 3000 traces: \d+ % of [0-9.]+ MiB(, \d+ s left)?", seen), (rc, seen))
+    check("a folder: what is left", re.search(rb"traces: \d+ % of [^\r]*, \d+ s left", seen), seen)
+    check("a folder: wiped", seen.rfind(b"\r\x1b[K") > seen.rfind(b" % of ") and b"\n" not in seen[:seen.rfind(b"\r")], seen)
+
+
+def test_progress_record():
+    """At the end of a recording: a line that the program left open stays."""
+    with open("held.c", "w") as f:
+        f.write("#include <stdio.h>\n#include <stdlib.h>\nint main(void)\n{\n\tfor (int i = 0; i < 2500000; i++)\n\t\tif (!malloc(200))\n"
+                "\t\t\treturn 1;\n\tprintf(\"no end\");\n\tfflush(stdout);\n\treturn 0;\n}\n")
+    subprocess.run(["gcc", "-O0", "-o", "held", "held.c"], check=True)
+    started = time.monotonic()
+    seen, rc = terminal(["ms-record", "--leak-check=yes", "-o", "held.trace", "./held"])
+    took = time.monotonic() - started
+    check("ms-record: what the program wrote stays", rc == 0 and seen.startswith(b"no end"), (rc, seen))
+    if b"looking for leaks" in seen:
+        check("ms-record: the line below it", re.match(rb"no end {79}\r\x1b\[Klooking for leaks", seen), seen)
+        check("ms-record: wiped before the summary", re.search(rb"(looking|writing) [^\r]*\r\x1b\[Kms-record: ", seen), seen)
+    else:
+        print(f"the end came soon, after {took:.1f} s in all: {seen!r:.200}")
+    seen, rc = terminal(["ms-record", "-q", "--leak-check=yes", "-o", "held.trace", "./held"])
+    check("ms-record -q: no progress", (rc, seen) == (0, b"no end"), (rc, seen))
 
 
 def leftovers():
@@ -139,6 +180,8 @@ def test_interrupt():
 
 test_pager()
 test_progress()
+test_progress_folder()
+test_progress_record()
 test_interrupt()
 print(f"{failures} failures")
 sys.exit(failures != 0)
