@@ -13,21 +13,22 @@
 
 enum {
 	WHERE,
+	PLACE,
 	LIVE,
 	RATE,
 	SLOPE,
-	TREND = 6,
+	TREND = 7,
 	CONFIDENCE,
 	STAY,
 	REACHES,
 	REACHES_NS,
 	UNTIL,
 	UNTIL_NS,
-	SITE,
-	PLACE
+	SITE
 };
 static const struct column growth_columns[] = {
 	{"first frame of your code", "function", CELL_FUNCTION, .sum = false},
+	{"", "place", CELL_PATH, .sum = false},
 	{"live", "live_bytes", CELL_SIZE, .sum = false},
 	{"a minute", NULL, CELL_VALUE, .sum = false},
 	{NULL, "bytes_per_minute", CELL_VALUE, .sum = false},
@@ -41,7 +42,6 @@ static const struct column growth_columns[] = {
 	{NULL, NULL, CELL_TEXT, .sum = false, .optional = true},
 	{NULL, "judged_until_ns", CELL_ID, .sum = false},
 	{"#", "site", CELL_VALUE, .sum = false},
-	{"", "place", CELL_PATH, .sum = false, .optional = true},
 };
 
 #define GROWING_SITE "trend = 'growing' AND site != 0"
@@ -117,7 +117,7 @@ static void set_row(struct model *m, struct cell *c, sqlite3_stmt *st, uint64_t 
 {
 	const struct site *s = model_site(m, sqlite3_column_int64(st, 1));
 	uint32_t p = MODEL_FIND(m->processes, sqlite3_column_int64(st, 0));
-	for (size_t i = 0; i <= PLACE; i++)
+	for (size_t i = 0; i <= SITE; i++)
 		c[i].n = UNKNOWN;
 	if (s) {
 		set_place(m, c, s);
