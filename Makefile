@@ -16,7 +16,8 @@ endif
 say = @printf '  %-5s %s\n'
 
 # The processor. Files with its name are built, those of the others that there are (CONTRIBUTING.md, Porting) not.
-CPU := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+# Before `make deps` there may be no compiler to ask.
+CPU := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null || uname -m)))
 CPUS := $(patsubst ms-record/guest/%_layout.h,%,$(wildcard ms-record/guest/*_layout.h))
 CPU_FLAGS := -DMS_CPU='"$(CPU)"' -DMS_CPU_H='"$(CPU).h"' -DMG_CPU_LAYOUT_H='"$(CPU)_layout.h"'
 of_cpu = $(foreach f,$(1),$(if $(filter $(addsuffix %,$(filter-out $(CPU),$(CPUS))),$(notdir $(f))),,$(f)))
