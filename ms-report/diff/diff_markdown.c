@@ -7,6 +7,7 @@
 #include "ms-report/ci/budget.h"
 #include "ms-report/output/out.h"
 #include "ms-report/text/text.h"
+#include "ms-report/words/apart.h"
 
 #include "libcommon/base/shell.h"
 
@@ -218,35 +219,79 @@ static void put_what(struct out *o, const struct diff_row *x)
 }
 
 /* Rows that are more than noise; of a first night, the largest. */
-static size_t rows_shown(const struct diff *d, size_t limit)
+static size_t rows_shown(const struct diff *d, const struct diff_rows *r, size_t limit)
 {
-	size_t n = d->old_missing ? d->rows.n : d->significant;
+	size_t n = d->old_missing ? r->n : r->significant;
 	return n < limit ? n : limit;
 }
 
-static void sites_table(struct page *p, struct out *o, size_t n)
+/* Figures of the table; one that is not known of any row is left out. */
+static const struct {
+	const char *title;
+	enum diff_figure figure;
+	bool bytes;
+} columns[] = {{"live", DIFF_LIVE, true},
+	       {"peak", DIFF_PEAK, true},
+	       {"allocations", DIFF_ALLOCATIONS, false},
+	       {"allocated", DIFF_ALLOCATED, true}};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+static bool any_known(const struct diff_rows *r, size_t n, enum diff_figure f)
+{
+	for (size_t i = 0; i < n; i++)
+		if (r->v[i].delta[f] != DELTA_UNKNOWN)
+			return true;
+	return false;
+}
+
+static void put_where(struct page *p, struct out *o, const struct site *s,
+		      const struct apart *apart)
 {
 	struct model *m = p->m;
+	const struct frame *caller = site_caller(m, s);
+	markdown_frame(p, o, site_frame(m, s));
+	if (caller) {
+		out_printf(o, " %s ", text_arrow(p));
+		markdown_code(p, o, frame_label(&m->arena, m, caller, &p->style));
+	}
+	for (size_t k = 0; k < apart->n; k++)
+		markdown_apart(p, o, &apart->v[k]);
+	if (s->folded)
+		out_printf(o, ", %s of the same recursion", say_things(m, s->folded + 1, "site"));
+}
+
+static void sites_table(struct page *p, struct out *o, const struct diff_rows *r, size_t n)
+{
+	struct model *m = p->m;
+	const struct site **sites = ms_arena_alloc(&m->arena, (n + 1) * sizeof *sites);
+	bool has[COLUMNS];
 	if (!n)
 		return;
-	out_str(o, "| what | live | peak | allocations | allocated | where |\n"
-		   "|---|--:|--:|--:|--:|---|\n");
+	for (size_t i = 0; i < n; i++)
+		sites[i] = r->v[i].site;
+	struct apart *apart =
+		apart_make(m, sites, n, (struct apart_shown){false, true, false}, &p->style);
+	out_str(o, "| what |");
+	for (size_t c = 0; c < COLUMNS; c++) {
+		has[c] = any_known(r, n, columns[c].figure);
+		if (has[c])
+			out_printf(o, " %s |", columns[c].title);
+	}
+	out_str(o, " where |\n|---|");
+	for (size_t c = 0; c < COLUMNS; c++)
+		out_str(o, has[c] ? "--:|" : "");
+	out_str(o, "---|\n");
 	for (size_t i = 0; i < n; i++) {
-		const struct diff_row *x = &m->diff->rows.v[i];
-		const struct frame *caller = site_caller(m, x->site);
+		const struct diff_row *x = &r->v[i];
 		out_str(o, "| ");
 		put_what(o, x);
-		out_printf(o, " | %s", signed_words(p, diff_say(m, true, x->delta[DIFF_LIVE])));
-		out_printf(o, " | %s", signed_words(p, diff_say(m, true, x->delta[DIFF_PEAK])));
-		out_printf(o, " | %s",
-			   signed_words(p, diff_say(m, false, x->delta[DIFF_ALLOCATIONS])));
-		out_printf(o, " | %s | ",
-			   signed_words(p, diff_say(m, true, x->delta[DIFF_ALLOCATED])));
-		markdown_frame(p, o, site_frame(m, x->site));
-		if (caller) {
-			out_printf(o, " %s ", text_arrow(p));
-			markdown_code(p, o, frame_label(&m->arena, m, caller, &p->style));
-		}
+		for (size_t c = 0; c < COLUMNS; c++)
+			if (has[c])
+				out_printf(o, " | %s",
+					   signed_words(p, diff_say(m, columns[c].bytes,
+								    x->delta[columns[c].figure])));
+		out_str(o, " | ");
+		put_where(p, o, x->site, &apart[i]);
 		out_str(o, " |\n");
 	}
 	out_char(o, '\n');
@@ -277,11 +322,10 @@ static void stack(struct page *p, struct out *o, const struct diff_row *x)
 	}
 }
 
-static void details(struct page *p, struct out *o, size_t n)
+static void details(struct page *p, struct out *o, const struct diff_rows *r, size_t n)
 {
-	const struct diff *d = p->m->diff;
-	size_t more = d->significant > n ? d->significant - n : 0;
-	const char *rest = diff_rest(p->m);
+	size_t more = r->significant > n ? r->significant - n : 0;
+	const char *rest = diff_rest(p->m, r);
 	if (more)
 		rest = SAY("%s beyond noise%s%s", say_things(p->m, more, "more change"),
 			   *rest ? ", " : "", rest);
@@ -294,7 +338,7 @@ static void details(struct page *p, struct out *o, size_t n)
 	put_html(p, o, *rest ? rest : "call stacks");
 	out_str(o, "</summary>\n\n<pre>\n");
 	for (size_t i = 0; i < n; i++)
-		stack(p, o, &d->rows.v[i]);
+		stack(p, o, &r->v[i]);
 	out_str(o, "</pre>\n</details>\n\n");
 }
 
@@ -320,12 +364,16 @@ static void reproduce(struct page *p, struct out *o)
 
 void diff_markdown(struct page *p, struct out *o, size_t limit)
 {
-	size_t n = rows_shown(p->m->diff, limit);
+	struct diff_rows r = diff_shown(p->m, !p->style.full_names);
+	size_t n = rows_shown(p->m->diff, &r, limit);
+	struct list lost = diff_newly_lost(p->m, &r, n, limit);
 	headline(p, o);
 	who(p, o);
 	figures_table(p, o);
-	sites_table(p, o, n);
-	details(p, o, n);
+	if (lost.n)
+		markdown_list(p, o, &lost);
+	sites_table(p, o, &r, n);
+	details(p, o, &r, n);
 	if (p->m->hidden.filters) {
 		out_str(o, "Hidden: ");
 		markdown_plain(p, o, words_hidden(p->m, &p->style));

@@ -5,6 +5,7 @@
 
 #include "ms-report/output/out.h"
 #include "ms-report/text/text.h"
+#include "ms-report/words/apart.h"
 
 #include <string.h>
 
@@ -155,6 +156,26 @@ static void leave_out(struct widths *w, int column)
 	w->v[column] = 0;
 }
 
+static bool any_known(const struct diff_row *rows, size_t n, enum diff_figure f)
+{
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].delta[f] != DELTA_UNKNOWN)
+			return true;
+	return false;
+}
+
+/* So does one that is not known of any row: of two moments of a run only what is live is compared. */
+static void leave_out_unknown(struct widths *w, const struct diff_row *rows, size_t n)
+{
+	static const enum diff_figure figure[] = {[LIVE] = DIFF_LIVE,
+						  [PEAK] = DIFF_PEAK,
+						  [CALLS] = DIFF_ALLOCATIONS,
+						  [ALLOCATED] = DIFF_ALLOCATED};
+	for (int c = LIVE; c <= ALLOCATED; c++)
+		if (!any_known(rows, n, figure[c]))
+			leave_out(w, c);
+}
+
 /* Figures that changed in none of the rows by more than noise give way to names. */
 static void fit(struct page *p, struct widths *w, unsigned changed)
 {
@@ -190,45 +211,77 @@ static const char *label(struct page *p, const struct frame *f, const char *befo
 	return name_cut(a, s, room, ascii);
 }
 
-static void where(struct page *p, struct out *o, const struct diff_row *x, size_t before)
+/* "< main a.c:12", which tells it from rows that read the same, or what else does. */
+static void put_apart(struct page *p, struct out *o, const struct apart_line *l, size_t before,
+		      size_t room)
+{
+	const char *sign = l->sign == ' ' ? "  " : l->sign == '<' ? "< " : "> ";
+	out_repeat(o, " ", before);
+	out_str(o,
+		name_cut(&p->m->arena,
+			 SAY("%s%s%s%s", sign, l->name, *l->name && *l->place ? " " : "", l->place),
+			 room, p->style.ascii));
+	text_end_line(o);
+}
+
+static void where(struct page *p, struct out *o, const struct diff_row *x,
+		  const struct apart *apart, size_t before)
 {
 	const struct frame *caller = site_caller(p->m, x->site);
 	size_t room = p->style.width > before ? p->style.width - before : 1;
 	out_str(o, label(p, site_frame(p->m, x->site), "", room));
 	text_end_line(o);
-	if (!caller)
-		return;
-	out_repeat(o, " ", before);
-	out_str(o, label(p, caller, "< ", room));
-	text_end_line(o);
+	if (caller) {
+		out_repeat(o, " ", before);
+		out_str(o, label(p, caller, "< ", room));
+		text_end_line(o);
+	}
+	for (size_t k = 0; k < apart->n; k++)
+		put_apart(p, o, &apart->v[k], before, room);
+	if (x->site->folded) {
+		out_repeat(o, " ", before);
+		out_str(o, name_cut(&p->m->arena,
+				    SAY("%s of the same recursion",
+					say_things(p->m, x->site->folded + 1, "site")),
+				    room, p->style.ascii));
+		text_end_line(o);
+	}
 }
 
 /* A row where its columns would leave no room for names. */
-static void narrow_row(struct page *p, struct out *o, const char *const *v)
+static void narrow_row(struct page *p, struct out *o, const struct widths *told,
+		       const char *const *v)
 {
-	struct words w = {.v = {SAY("%s live", v[LIVE]), SAY("%s peak", v[PEAK]),
-				SAY("%s calls", v[CALLS]), SAY("%s allocated", v[ALLOCATED]),
-				SAY("#%s", v[NUMBER]), v[WHAT]},
-			  .n = 6};
+	static const char *const words[] = {"live", "peak", "calls", "allocated"};
+	struct words w = {.n = 0};
+	for (int c = LIVE; c <= ALLOCATED; c++)
+		if (told->v[c])
+			words_add(&w, SAY("%s %s", v[c], words[c]));
+	words_add(&w, SAY("#%s", v[NUMBER]));
+	words_add(&w, v[WHAT]);
 	text_words(p, o, NULL, &w, "  ");
 	out_str(o, "  ");
 }
 
-static void put_rows(struct page *p, struct out *o, size_t n)
+static void put_rows(struct page *p, struct out *o, const struct diff_row *rows, size_t n)
 {
 	static const char *const head[COLUMNS] = {"live", "peak", "calls", "allocated", "#", ""};
-	const struct diff_row *rows = p->m->diff->rows.v;
 	const char *(*v)[COLUMNS] = ms_arena_alloc(&p->m->arena, n * sizeof *v);
+	const struct site **sites = ms_arena_alloc(&p->m->arena, n * sizeof *sites);
 	struct widths w = {.v = {4, 4, 5, 9, 1, 3}, .before = 1};
 	unsigned changed = 0;
 	for (size_t i = 0; i < n; i++) {
 		texts(p, &rows[i], v[i]);
+		sites[i] = rows[i].site;
 		changed |= rows[i].changed;
 		for (int c = 0; c < COLUMNS; c++)
 			w.v[c] = wider(w.v[c], v[i][c]);
 	}
+	struct apart *apart =
+		apart_make(p->m, sites, n, (struct apart_shown){false, true, true}, &p->style);
 	for (int c = 0; c < COLUMNS; c++)
 		w.before += w.v[c] + 2;
+	leave_out_unknown(&w, rows, n);
 	if (!p->style.full_names)
 		fit(p, &w, changed);
 	bool narrow = w.before + ROOM > p->style.width && !p->style.full_names;
@@ -239,21 +292,24 @@ static void put_rows(struct page *p, struct out *o, size_t n)
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (narrow)
-			narrow_row(p, o, v[i]);
+			narrow_row(p, o, &w, v[i]);
 		else
 			put_row(o, &w, v[i]);
-		where(p, o, &rows[i], narrow ? 2 : w.before);
+		where(p, o, &rows[i], &apart[i], narrow ? 2 : w.before);
 	}
 }
 
-/* The file of a run as typed, without the point; NULL: it was standard input. */
-static const char *file_of(struct page *p, const char *name, const char *point)
+/* A run as typed, with the moment that is compared if that is not its end; NULL: it was standard
+ * input. */
+static const char *input_of(struct page *p, const char *name, const char *point)
 {
 	const char *tail = SAY("@%s", point);
 	size_t n = strlen(name), k = strlen(tail);
-	if (n > k && strcmp(name + n - k, tail) == 0)
-		name = ms_arena_strndup(&p->m->arena, name, n - k);
-	return strcmp(name, "-") == 0 || strcmp(name, "?") == 0 ? NULL : name;
+	bool there = n > k && strcmp(name + n - k, tail) == 0, end = strcmp(point, "end") == 0;
+	const char *file = there ? ms_arena_strndup(&p->m->arena, name, n - k) : name;
+	return strcmp(file, "-") == 0 || strcmp(file, "?") == 0 ? NULL
+	       : end                                            ? file
+								: SAY("%s%s", file, tail);
 }
 
 /* The command that shows the first row's site: in the comparison or, when that came through a pipe,
@@ -264,8 +320,8 @@ static void put_next(struct page *p, struct out *o, const struct diff_row *x)
 	struct page q = *p;
 	bool gone = !p->input && x->kind == DIFF_GONE;
 	if (!p->input)
-		q.input =
-			gone ? file_of(p, d->old, d->old_point) : file_of(p, d->new, d->new_point);
+		q.input = gone ? input_of(p, d->old, d->old_point)
+			       : input_of(p, d->new, d->new_point);
 	out_str(o, "Next     ");
 	text_command(&q, o,
 		     SAY("ms-report --site %llu",
@@ -276,23 +332,29 @@ static void put_next(struct page *p, struct out *o, const struct diff_row *x)
 
 static void rows(struct page *p, struct out *o, size_t limit)
 {
-	const struct diff *d = p->m->diff;
-	size_t n = diff_rows_shown(d, limit), all = d->significant;
-	text_title(p, o, diff_title(p->m));
+	struct diff_rows r = diff_shown(p->m, !p->style.full_names);
+	size_t n = diff_rows_shown(&r, limit), all = r.significant;
+	struct list lost = diff_newly_lost(p->m, &r, n, limit);
+	if (lost.n) {
+		text_title(p, o, list_title(p, &lost));
+		text_list(p, o, &lost, true);
+		out_char(o, '\n');
+	}
+	text_title(p, o, diff_title(p->m, &r));
 	if (n)
-		put_rows(p, o, n);
+		put_rows(p, o, r.v, n);
 	if (all > n)
 		text_fold(p, o,
 			  SAY("%s changed by more than noise: --limit 0",
 			      say_things(p->m, all - n, "more site")),
 			  2);
-	const char *rest = diff_rest(p->m);
+	const char *rest = diff_rest(p->m, &r);
 	if (*rest)
 		text_words(p, o, "Rest", &(struct words){{rest}, 1}, "");
 	if (p->m->hidden.filters)
 		text_words(p, o, "Hidden", &(struct words){{words_hidden(p->m, &p->style)}, 1}, "");
 	if (n)
-		put_next(p, o, &d->rows.v[0]);
+		put_next(p, o, &r.v[0]);
 }
 
 void diff_text(struct page *p, struct out *o, size_t limit)

@@ -172,7 +172,8 @@ static void put_changes(struct page *p, struct ms_json *j)
 					      DIFF_ALLOCATED};
 	static const char *const words[] = {"live", "peak", "calls", "allocated"};
 	const struct diff *d = p->m->diff;
-	struct list l = {.metric = METRIC_LIVE, .n = diff_rows_shown(d, 2 * ROWS)};
+	struct diff_rows rows = diff_shown(p->m, true);
+	struct list l = {.metric = METRIC_LIVE, .n = diff_rows_shown(&rows, 2 * ROWS)};
 	const char *heads[4];
 	int shown[4];
 	size_t columns = 0;
@@ -180,18 +181,19 @@ static void put_changes(struct page *p, struct ms_json *j)
 	for (size_t k = 0; k < 4; k++) {
 		bool changed = false;
 		for (size_t i = 0; i < l.n; i++)
-			changed |= d->rows.v[i].delta[of[k]] != 0;
+			changed |= rows.v[i].delta[of[k]] != 0 &&
+				   rows.v[i].delta[of[k]] != DELTA_UNKNOWN;
 		heads[columns] = words[k];
 		shown[columns] = (int)k;
 		columns += changed;
 	}
 	for (size_t i = 0; i < l.n; i++)
-		l.rows[i] = d->rows.v[i].site;
+		l.rows[i] = rows.v[i].site;
 	struct apart *apart =
 		apart_make(p->m, l.rows, l.n, (struct apart_shown){true, true, true}, &p->style);
-	open_list(p, j, "changed", diff_title(p->m), diff_changed(d), heads, columns);
+	open_list(p, j, "changed", diff_title(p->m, &rows), diff_changed(d), heads, columns);
 	for (size_t i = 0; i < l.n; i++) {
-		const struct diff_row *x = &d->rows.v[i];
+		const struct diff_row *x = &rows.v[i];
 		const char *cells[4];
 		for (size_t k = 0; k < columns; k++)
 			cells[k] = diff_say(p->m, of[shown[k]] != DIFF_ALLOCATIONS,
@@ -200,10 +202,10 @@ static void put_changes(struct page *p, struct ms_json *j)
 		put_row(p, j, &l, l.rows[i], &apart[i], cells, columns, &what);
 	}
 	open_rest(j);
-	if (d->significant > l.n)
+	if (rows.significant > l.n)
 		put_rest(p, j,
 			 SAY("%s changed by more than noise",
-			     say_things(p->m, d->significant - l.n, "more site")),
+			     say_things(p->m, rows.significant - l.n, "more site")),
 			 NULL, 0);
 	close_list(j);
 }

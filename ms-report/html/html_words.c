@@ -420,7 +420,8 @@ static void put_diff(struct page *p, struct ms_json *j, const struct html_sites 
 	put_text(p, j, "old_point", d->old_point);
 	put_text(p, j, "new_point", d->new_point);
 	put_text(p, j, "worth", diff_worth(m));
-	put_text(p, j, "rest", diff_rest(m));
+	struct diff_rows rows = diff_shown(m, true);
+	put_text(p, j, "rest", diff_rest(m, &rows));
 	put_text(p, j, "unmatched", diff_unmatched(m));
 	ms_json_bool(j, "old_missing", d->old_missing);
 	ms_json_number(j, "places", d->rows.n);

@@ -254,7 +254,13 @@ static int by_weight(const void *a, const void *b)
 		       ?: by_site(a, b);
 }
 
-static void sum_row(struct diff_sum *s, const struct diff_row *x, const int64_t *figures)
+void diff_sort(struct diff_row *v, size_t n)
+{
+	if (n)
+		qsort(v, n, sizeof *v, by_weight);
+}
+
+void diff_sum_add(struct diff_sum *s, const struct diff_row *x, const int64_t *figures)
 {
 	s->sites++;
 	s->significant += x->significant;
@@ -267,14 +273,14 @@ static void sum_rows(struct diff *d)
 	for (size_t i = 0; i < d->rows.n; i++) {
 		const struct diff_row *x = &d->rows.v[i];
 		d->significant += x->significant;
-		sum_row(&d->kinds[x->kind], x,
-			x->kind == DIFF_NEW    ? x->new
-			: x->kind == DIFF_GONE ? x->old
-					       : x->delta);
+		diff_sum_add(&d->kinds[x->kind], x,
+			     x->kind == DIFF_NEW    ? x->new
+			     : x->kind == DIFF_GONE ? x->old
+						    : x->delta);
 		if (x->kind < DIFF_UNCHANGED && !x->significant)
-			sum_row(&d->noise, x, x->delta);
+			diff_sum_add(&d->noise, x, x->delta);
 		if (x->matched && strcmp(x->matched, "renamed") == 0)
-			sum_row(&d->renamed, x, x->delta);
+			diff_sum_add(&d->renamed, x, x->delta);
 	}
 }
 
@@ -291,8 +297,7 @@ int diff_read(struct model *m, struct ms_err *err)
 	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
 		if (reader_read(m, tables[i].row, tables[i].sql, err) != 0)
 			return -1;
-	if (d->rows.n)
-		qsort(d->rows.v, d->rows.n, sizeof *d->rows.v, by_weight);
+	diff_sort(d->rows.v, d->rows.n);
 	sum_rows(d);
 	return 0;
 }

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "lists.h"
 #include "model.h"
 
 /* A figure that is not known. Changes are signed. */
@@ -71,6 +72,14 @@ struct diff_sum {
 	int64_t figures[DIFF_FIGURES];
 };
 
+/* Rows in the order of people's interest: `significant` of them, the first, are more than noise; of
+ * those that changed, but not by more, `noise` are the changes. */
+struct diff_rows {
+	const struct diff_row *v;
+	size_t n, significant;
+	struct diff_sum noise;
+};
+
 struct diff {
 	const char *old, *new, *old_point, *new_point, *per; /* per: NULL = not asked */
 	const char *history; /* options that chose the old runs of a dataset, or NULL */
@@ -91,11 +100,22 @@ struct diff {
 					   than noise: then `figures` are changes */
 	uint64_t hidden_sites;
 	int64_t hidden_delta[DIFF_FIGURES];
+	struct diff_rows folded; /* of diff_shown */
 };
 
 /* Reads the comparison into m->diff (its arrays are freed by model_free), after the model's other tables; nothing
  * when there is none. 0, or -1 with `err` set. */
 int diff_read(struct model *m, struct ms_err *err);
+
+void diff_sort(struct diff_row *v, size_t n);
+void diff_sum_add(struct diff_sum *s, const struct diff_row *x, const int64_t *figures);
+
+/* The rows for people; `folded`: those of sites that differ only in the rounds of a recursion (fold.h)
+ * are one, with the sums of all. Lives as long as the model. */
+struct diff_rows diff_shown(struct model *m, bool folded);
+/* What is lost at the end of the new runs at places where the old ones lost nothing, by its roots; an
+ * empty list when all of it is among the first `n` of `rows`. */
+struct list diff_newly_lost(struct model *m, const struct diff_rows *rows, size_t n, size_t limit);
 
 /* Did what that place holds change by more than noise? What it allocated? */
 static inline bool diff_held(const struct diff_row *x)

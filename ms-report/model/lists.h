@@ -58,6 +58,7 @@ struct list {
 	size_t shown;      /* sites that rows stand for: more than `n` where some are folded, */
 	size_t shown_with; /* and those of them of which the first figure is not 0 */
 	size_t more_sites; /* not shown */
+	const char *title; /* what it is called; NULL = by its metric */
 	bool verdicts;     /* has a column for them: of what is live, where a row has one */
 	struct pair sum, more, hidden, other, total; /* sum: of the rows */
 };

@@ -140,8 +140,7 @@ static void figures_of(struct page *p, struct out *o, const struct list *l, stru
 	out_printf(o, "| %s | %s ", list_a(p, l->metric, v), list_b(p, l->metric, v));
 }
 
-/* What tells a row from others: " ← `main` main.c:7", ", inside `f`". */
-static void put_apart(struct page *p, struct out *o, const struct apart_line *l)
+void markdown_apart(struct page *p, struct out *o, const struct apart_line *l)
 {
 	if (*l->name && l->sign == '<')
 		out_printf(o, " %s ", text_arrow(p));
@@ -192,7 +191,7 @@ static void put_site(struct page *p, struct out *o, const struct list *l, const 
 		markdown_code(p, o, limited(p, frame_label(a, m, caller, &p->style)));
 	}
 	for (size_t k = 0; apart && k < apart->n; k++)
-		put_apart(p, o, &apart->v[k]);
+		markdown_apart(p, o, &apart->v[k]);
 	struct words besides = list_remarks(p, l, s);
 	for (size_t k = 0; k < besides.n; k++)
 		put_between(p, o, k ? " " : ": ", besides.v[k], "");

@@ -104,3 +104,5 @@ void markdown_text(struct out *o, const struct out *text);
 void markdown_plain(struct page *p, struct out *o, const char *s);
 void markdown_code(struct page *p, struct out *o, const char *s);
 void markdown_frame(struct page *p, struct out *o, const struct frame *f);
+/* What tells a row from others that read the same: " ← `main` main.c:7", ", inside `f`". */
+void markdown_apart(struct page *p, struct out *o, const struct apart_line *l);

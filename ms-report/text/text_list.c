@@ -410,6 +410,8 @@ static const char *list_name(struct page *p, const struct list *l)
 	struct model *m = p->m;
 	struct ms_arena *a = &m->arena;
 	bool end = strcmp(m->at_label, "end") == 0;
+	if (l->title)
+		return l->title;
 	const char *later = unrecorded_peak(m);
 	if (l->metric == METRIC_LIVE)
 		return ms_arena_printf(a, "LIVE AT %s, %s",

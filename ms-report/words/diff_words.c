@@ -164,14 +164,14 @@ static const char *sum_words(struct model *m, const int64_t *figures)
 		       : SAY("%s live, %s allocated", s, diff_say(m, true, allocated));
 }
 
-const char *diff_rest(struct model *m)
+const char *diff_rest(struct model *m, const struct diff_rows *r)
 {
 	const struct diff *d = m->diff;
 	const char *s = "";
-	if (d->noise.sites)
+	if (r->noise.sites)
 		add_part(m, &s,
-			 SAY("%s within noise (%s)", say_things(m, d->noise.sites, "change"),
-			     sum_words(m, d->noise.figures)));
+			 SAY("%s within noise (%s)", say_things(m, r->noise.sites, "change"),
+			     sum_words(m, r->noise.figures)));
 	count_kind(m, &s, &d->kinds[DIFF_UNCHANGED], "unchanged");
 	count_kind(m, &s, &d->kinds[DIFF_UNMATCHED], "that could not be compared");
 	if (d->kinds[DIFF_GONE].sites)
@@ -295,20 +295,20 @@ const char *diff_worth(struct model *m)
 	return s;
 }
 
-const char *diff_title(struct model *m)
+const char *diff_title(struct model *m, const struct diff_rows *r)
 {
-	return m->diff->significant ? SAY("CHANGED by more than noise: %s",
-					  say_things(m, m->diff->significant, "site"))
+	return r->significant ? SAY("CHANGED by more than noise: %s",
+				    say_things(m, r->significant, "site"))
 	       : diff_changed(m->diff)
 		       ? "NO SINGLE SITE CHANGED by more than noise, the figures above did"
 		       : "NOTHING CHANGED by more than noise";
 }
 
-size_t diff_rows_shown(const struct diff *d, size_t limit)
+size_t diff_rows_shown(const struct diff_rows *r, size_t limit)
 {
-	size_t n = d->significant;
+	size_t n = r->significant;
 	if (n == 0)
-		while (n < d->rows.n && d->rows.v[n].kind != DIFF_UNCHANGED)
+		while (n < r->n && r->v[n].kind != DIFF_UNCHANGED)
 			n++;
 	return n < limit ? n : limit;
 }

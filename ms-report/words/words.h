@@ -104,11 +104,11 @@ enum metric diff_metric(const struct diff *d, enum metric otherwise);
 /* The list of rows on a first screen: what it is called; how many of its rows, `limit` at most, are worth
  * a line: those that are more than noise, or, where there are none, the largest changes; and what
  * became of a row: "new, LEAK". */
-const char *diff_title(struct model *m);
-size_t diff_rows_shown(const struct diff *d, size_t limit);
+const char *diff_title(struct model *m, const struct diff_rows *r);
+size_t diff_rows_shown(const struct diff_rows *r, size_t limit);
 const char *diff_what(struct model *m, const struct diff_row *x);
 /* "3 runs", "1 run"; "12 within noise, 1,204 unchanged, ..." */
-const char *diff_rest(struct model *m);
+const char *diff_rest(struct model *m, const struct diff_rows *r);
 /* What the comparison is worth: "one run of each: ...", and so on. */
 const char *diff_worth(struct model *m);
 /* How far runs of one build are apart at the peak: "noise +-0.3 %"; NULL with one run of each. */

@@ -9,7 +9,7 @@ fail() {
 }
 cp "$SRC/tests/cli/report/groups.c" .
 gcc -g -O1 -fno-optimize-sibling-calls -o groups groups.c
-for what in kept churn cycle tree; do
+for what in kept given churn cycle tree; do
 	ms-record -q -o $what.trace ./groups $what
 	ms-report $what.trace >$what
 	ms-report --md $what.trace >$what.md
@@ -33,6 +33,11 @@ for as in '' .md; do
 	expect kept$as '3,000 allocated from [0-9.]+ ms to [0-9.]+ ms, 3,000 kept at a time'
 done
 expect kept "^585\.9 KiB +3,000 +[0-9]+  remember +groups.c:$(line 'struct node \*n = malloc')$"
+
+# ---- given: nine tenths of them were given back before the end, which is no freeing at exit ----
+for as in '' .md; do
+	! grep -q 'KEPT ALL ALONG' given$as || fail "given$as: $(cat given$as)"
+done
 
 # ---- churn: 8,000 strings, of 2 to 8,001 bytes ----
 expect churn "^BUSIEST  100 % of calls and 98 % of bytes, .*: longer groups.c:$(line 'char \*s = malloc')  #[0-9]+, called by churn$"

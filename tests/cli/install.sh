@@ -17,6 +17,9 @@ what_is_in() { # FOLDER: paths and kinds
 	(cd "$1" && find . -printf '%y %p\n' | sort)
 }
 
+# ---- before there is a compiler, which make deps installs ----
+make -n -C "$SRC" CC=no-such-compiler deps >log 2>&1 || fail "without a compiler: $(cat log)"
+
 # ---- before: folders that others made, one of them empty ----
 mkdir -p "$here/share/man" "$here/bin"
 echo other >"$here/bin/other"
