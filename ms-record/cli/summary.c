@@ -3,17 +3,11 @@
  */
 #include "summary.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "ms-record/attach/attach.h"
 #include "ms-record/control/control.h"
@@ -452,18 +446,9 @@ static void print_image(const struct image *m)
 	fprintf(stderr, "%s%s\n", m->note[0] ? ", " : "", m->note);
 }
 
-/* Of the first trace, which is named for reading; NULL when it is not there. */
-static const struct image *first_image(const struct control *c)
-{
-	for (size_t i = 0; i < c->images.n; i++)
-		if (c->images.v[i].number == 0 && !images_lost(&c->images.v[i]))
-			return &c->images.v[i];
-	return NULL;
-}
-
 static void print_files(const struct control *c)
 {
-	const struct image *m = first_image(c);
+	const struct image *m = images_first(c);
 	if (!m)
 		return;
 	fprintf(stderr, "  files     %s %s (%s)", m->file, SIZE(m->bytes), m->name);
@@ -534,7 +519,7 @@ void summary_print(const struct control *c)
 	struct ms_arena a = {0};
 	print_files(c);
 	print_symbols(c, &a);
-	bool there = first_image(c) != NULL;
+	bool there = images_first(c) != NULL;
 	const char *file = ms_shell_word(&a, c->files.path);
 	if (c->files.folder && there)
 		fprintf(stderr, "next: ms-report %s\n", file);
@@ -542,75 +527,4 @@ void summary_print(const struct control *c)
 		fprintf(stderr, "      ms-report --by process %s %s\n", file,
 			ms_shell_word(&a, c->files.folder));
 	ms_arena_free(&a);
-}
-
-/* Where the first trace can be read, also by a descriptor that was given to us; NULL: nowhere. */
-static char *readable(const struct control *c, char *room, size_t size)
-{
-	struct stat st;
-	int fd = strncmp(c->files.path, "fd:", 3) ? -1 : atoi(c->files.path + 3);
-	if (c->files.folder)
-		return c->files.path;
-	snprintf(room, size, "/proc/%d/fd/%d", (int)getpid(), fd);
-	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? room : NULL;
-}
-
-/* Runs ms-report on the first trace, which becomes the last word of `argv` (in place of the first of
- * two NULLs), its output on our standard error or nowhere. Its status, or -1: it could not, which is
- * said. */
-static int run_report(const struct control *c, const char *option, char **argv, bool shown)
-{
-	int status = -1, errors = 0;
-	char room[64], *path = readable(c, room, sizeof room), **last = argv;
-	while (*last)
-		last++;
-	*last = path;
-	if (!path || !first_image(c)) {
-		fprintf(stderr, "ms-record: --%s: no trace is there to be read\n", option);
-		return -1;
-	}
-	char *program = launch_own_file("ms-report");
-	pid_t pid = program ? fork() : -1;
-	if (pid == 0) {
-		sigprocmask(SIG_SETMASK, &c->launch.mask, NULL);
-		dup2(shown ? STDERR_FILENO : open("/dev/null", O_WRONLY | O_CLOEXEC),
-		     STDOUT_FILENO);
-		execv(program, argv);
-		_exit(127);
-	}
-	errors = errno;
-	if (pid > 0 && waitpid(pid, &status, 0) == pid)
-		status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-	else
-		fprintf(stderr, "ms-record: --%s: %s\n", option,
-			program ? strerror(errors) : "ms-report is not beside ms-record");
-	free(program);
-	return status;
-}
-
-void summary_report(const struct control *c)
-{
-	char *argv[] = {(char *)"ms-report", (char *)"--no-pager", (char *)"--", NULL, NULL};
-	run_report(c, "report", argv, true);
-}
-
-bool summary_grows(const struct control *c, double bytes_per_second, bool quiet)
-{
-	char budget[96];
-	double most = bytes_per_second * 60;
-	uint64_t limit = most < 1e18 ? (uint64_t)most : UINT64_C(1000000000000000000);
-	unsigned shift = limit % (1 << 20) == 0 ? 20 : limit % (1 << 10) == 0 ? 10 : 0;
-	snprintf(budget, sizeof budget, "growth_bytes_per_minute > %" PRIu64 "%s", limit >> shift,
-		 shift == 20 ? "M"
-		 : shift     ? "k"
-			     : "");
-	char *argv[] = {(char *)"ms-report",
-			(char *)"--summary",
-			(char *)(quiet ? "-q" : "--no-pager"),
-			(char *)"--fail-on",
-			budget,
-			(char *)"--",
-			NULL,
-			NULL};
-	return run_report(c, "max-growth", argv, false) == 1;
 }

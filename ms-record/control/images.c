@@ -164,3 +164,11 @@ bool images_own_malloc(const struct image *m)
 	descriptor_close(fd);
 	return yes;
 }
+
+const struct image *images_first(const struct control *c)
+{
+	for (size_t i = 0; i < c->images.n; i++)
+		if (c->images.v[i].number == 0 && !images_lost(&c->images.v[i]))
+			return &c->images.v[i];
+	return NULL;
+}

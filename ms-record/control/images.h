@@ -35,6 +35,8 @@ void images_missed(struct control *c, pid_t pid, uint32_t parent, uint64_t mono_
 		   const char *why);
 /* What became of its file while or since it was written, in words; NULL = it is there. */
 const char *images_lost(const struct image *m);
+/* Of the first trace, which is named for reading; NULL when it is not there. */
+const struct image *images_first(const struct control *c);
 /* Has its executable a malloc, which a preloaded library cannot see? (Reads its symbols: slow.) */
 bool images_own_malloc(const struct image *m);
 void images_free(struct control *c);

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT
+ * What ms-report says of the trace, when the recording is over: --report, --max-growth.
+ */
+#include "summary.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ms-record/control/control.h"
+
+/* Where the first trace can be read, also by a descriptor that was given to us; NULL: nowhere. */
+static char *readable(const struct control *c, char *room, size_t size)
+{
+	struct stat st;
+	int fd = strncmp(c->files.path, "fd:", 3) ? -1 : atoi(c->files.path + 3);
+	if (c->files.folder)
+		return c->files.path;
+	snprintf(room, size, "/proc/%d/fd/%d", (int)getpid(), fd);
+	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? room : NULL;
+}
+
+/* Runs ms-report on the first trace, which becomes the last word of `argv` (in place of the first of
+ * two NULLs), its output on our standard error or nowhere. Its status, or -1: it could not, which is
+ * said. */
+static int run_report(const struct control *c, const char *option, char **argv, bool shown)
+{
+	int status = -1, errors = 0;
+	char room[64], *path = readable(c, room, sizeof room), **last = argv;
+	while (*last)
+		last++;
+	*last = path;
+	if (!path || !images_first(c)) {
+		fprintf(stderr, "ms-record: --%s: no trace is there to be read\n", option);
+		return -1;
+	}
+	char *program = launch_own_file("ms-report");
+	pid_t pid = program ? fork() : -1;
+	if (pid == 0) {
+		sigprocmask(SIG_SETMASK, &c->launch.mask, NULL);
+		dup2(shown ? STDERR_FILENO : open("/dev/null", O_WRONLY | O_CLOEXEC),
+		     STDOUT_FILENO);
+		execv(program, argv);
+		_exit(127);
+	}
+	errors = errno;
+	if (pid > 0 && waitpid(pid, &status, 0) == pid)
+		status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	else
+		fprintf(stderr, "ms-record: --%s: %s\n", option,
+			program ? strerror(errors) : "ms-report is not beside ms-record");
+	free(program);
+	return status;
+}
+
+void summary_report(const struct control *c)
+{
+	char *argv[] = {(char *)"ms-report", (char *)"--no-pager", (char *)"--", NULL, NULL};
+	run_report(c, "report", argv, true);
+}
+
+bool summary_grows(const struct control *c, double bytes_per_second, bool quiet)
+{
+	char budget[96];
+	double most = bytes_per_second * 60;
+	uint64_t limit = most < 1e18 ? (uint64_t)most : UINT64_C(1000000000000000000);
+	unsigned shift = limit % (1 << 20) == 0 ? 20 : limit % (1 << 10) == 0 ? 10 : 0;
+	snprintf(budget, sizeof budget, "growth_bytes_per_minute > %" PRIu64 "%s", limit >> shift,
+		 shift == 20 ? "M"
+		 : shift     ? "k"
+			     : "");
+	char *argv[] = {(char *)"ms-report",
+			(char *)"--summary",
+			(char *)(quiet ? "-q" : "--no-pager"),
+			(char *)"--fail-on",
+			budget,
+			(char *)"--",
+			NULL,
+			NULL};
+	return run_report(c, "max-growth", argv, false) == 1;
+}
