@@ -182,11 +182,18 @@ enum ms_module_field {
 	MS_MODULE_UNLOADED = 8, /* ns; absent = never */
 	MS_MODULE_OFFSET = 9,   /* file offset mapped at START */
 	MS_MODULE_KIND = 10,    /* 0 file, 1 vdso, 2 anonymous code (JIT), 3 the recorder's guest,
-				   4 no module: a heap of the program's own, PATH is its name */
+				   4 no module: a heap of the program's own, PATH is its name;
+				   5 source file of an interpreter, PATH: see FUNCTION */
 	MS_MODULE_SIZE = 11,    /* file size in bytes when it was mapped */
 	MS_MODULE_MTIME = 12,   /* file modification, ns since 1970 */
 	MS_MODULE_DELETED = 13, /* 1: the file was deleted or replaced while mapped */
+	MS_MODULE_FUNCTION = 14, /* bytes, repeated: of kind 5 the next function, from 1 on */
 };
+/* Of kind 5 a frame's address says the function, and the line, 0 = unknown. */
+#define MS_SOURCE_LINE_BITS 24u
+#define MS_SOURCE_ADDRESS(function, line)                                                          \
+	((uint64_t)(function) << MS_SOURCE_LINE_BITS |                                             \
+	 ((line) >> MS_SOURCE_LINE_BITS ? 0 : (uint64_t)(line)))
 
 enum ms_thread_field {
 	MS_THREAD_INDEX = 1, /* from 0; a later record of the same index amends it */
@@ -304,6 +311,8 @@ enum ms_end_field {
 	MS_END_HOOKS = 42,              /* functions that --hook named */
 	MS_END_HOOK_MISSING = 43,       /* bytes, repeated: one that no module had */
 	MS_END_PEAK_RSS = 44, /* bytes: the most that was resident, by the kernel's account */
+	MS_END_CHAINS_UNREAD = 45,      /* chains of an interpreter's frames */
+	MS_END_INTERPRETER_UNKNOWN = 46, /* bytes: "Python 3.9.1", whose frames are not read */
 };
 enum ms_end_reason {
 	MS_ENDED_EXIT = 1, /* the process ended */

@@ -63,7 +63,7 @@ static const char *symbol_state(const struct work *w, uint32_t id)
 
 static int fill_modules(struct work *w)
 {
-	static const char *const kinds[] = {"file", "vdso", "jit", "recorder", "heap"};
+	static const char *const kinds[] = {"file", "vdso", "jit", "recorder", "heap", "source"};
 	struct ms_insert in = ms_large_table(w->f, "module");
 	for (uint32_t id = 1; id <= w->t->modules.n; id++) {
 		const struct ms_row *m = ms_module_of(w->t, id);
@@ -213,8 +213,7 @@ static void judge_places(struct work *w)
 		for (uint32_t k = 0; w->locations.v && k < w->frames[i].count; k++) {
 			uint32_t at = w->frames[i].first + k;
 			const struct ms_location *p = &w->locations.v[at];
-			bool runtime = note || (m && m->number[MS_MODULE_KIND] == 3) ||
-				       ms_is_runtime(path, p->function, p->file);
+			bool runtime = note || ms_frame_is_runtime(t, fr, p);
 			w->places[at] = (struct ms_stack_place){
 				p, i, fr->module, runtime,
 				!runtime && ms_is_wrapper(p->function, w->f->wrappers)};

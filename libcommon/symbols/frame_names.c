@@ -48,10 +48,9 @@ struct ms_names {
 	uint64_t answered;
 };
 
-static struct ms_named name_of(const struct ms_names *n, struct ms_arena *a, const char *module,
-			       bool guest, const struct ms_location *l)
+static struct ms_named name_of(const struct ms_names *n, struct ms_arena *a, bool runtime,
+			       const struct ms_location *l)
 {
-	bool runtime = guest || ms_is_runtime(module, l->function, l->file);
 	return (struct ms_named){
 		.at = *l,
 		.brief = l->function ? ms_name_short(a, l->function) : NULL,
@@ -83,7 +82,10 @@ static struct slot look_up(struct ms_names *n, const struct question *q)
 	size_t count = ms_symbols_find(n->symbols, handle, f->address, found, MS_CHAIN_MAX);
 	struct ms_named *v = ms_arena_alloc(&n->lookup, count * sizeof *v);
 	for (size_t i = 0; i < count; i++)
-		v[i] = name_of(n, &n->lookup, f->module.path, q->guest, &found[i]);
+		v[i] = name_of(n, &n->lookup,
+			       q->guest || ms_is_runtime(f->module.path, found[i].function,
+							 found[i].file),
+			       &found[i]);
 	return (struct slot){v, (uint32_t)count, ANSWERED};
 }
 
@@ -167,15 +169,13 @@ static struct slot unknown(struct ms_names *n, bool runtime)
 static struct slot told(struct ms_names *n, const struct ms_recording *t, uint32_t frame)
 {
 	const struct ms_frame *f = &t->frames.v[frame];
-	const struct ms_row *m = ms_module_of(t, f->module);
 	uint32_t count = ms_frame_told_count(t, frame);
 	if (!count)
 		return unknown(n, of_guest(t, f));
 	struct ms_named *v = ms_arena_alloc(&n->arena, count * sizeof *v);
 	for (uint32_t i = 0; i < count; i++) {
 		struct ms_location l = ms_frame_told_at(t, frame, i);
-		v[i] = name_of(n, &n->arena, m ? m->text[MS_MODULE_PATH - 2] : NULL, of_guest(t, f),
-			       &l);
+		v[i] = name_of(n, &n->arena, ms_frame_is_runtime(t, f, &l), &l);
 	}
 	return (struct slot){v, count, TOLD};
 }

@@ -3,7 +3,10 @@
  */
 #include "frame_places.h"
 
+#include <string.h>
+
 #include "format/trace.h"
+#include "runtime.h"
 
 const struct ms_row *ms_module_of(const struct ms_recording *t, uint32_t id)
 {
@@ -21,14 +24,43 @@ const char *ms_frame_note(const struct ms_frame *f)
 					       : NULL;
 }
 
+bool ms_frame_is_source(const struct ms_recording *t, const struct ms_frame *f)
+{
+	const struct ms_row *m = ms_module_of(t, f->module);
+	return m && m->number[MS_MODULE_KIND] == MS_SYMBOLS_SOURCE;
+}
+
+/* A source that is frozen into the interpreter is its own: the import of modules. */
+bool ms_frame_is_runtime(const struct ms_recording *t, const struct ms_frame *f,
+			 const struct ms_location *l)
+{
+	const struct ms_row *m = ms_module_of(t, f->module);
+	if (ms_frame_is_source(t, f))
+		return l->file && strncmp(l->file, "<frozen ", 8) == 0;
+	return (m && m->number[MS_MODULE_KIND] == MS_SYMBOLS_RECORDER) ||
+	       ms_is_runtime(m ? m->text[MS_MODULE_PATH - 2] : NULL, l->function, l->file);
+}
+
 bool ms_frame_told(const struct ms_recording *t, uint32_t frame)
 {
-	return t->has_symbols && frame < t->chain_count;
+	return (t->has_symbols && frame < t->chain_count) ||
+	       ms_frame_is_source(t, &t->frames.v[frame]);
 }
 
 uint32_t ms_frame_told_count(const struct ms_recording *t, uint32_t frame)
 {
-	return t->chains[frame].count;
+	return ms_frame_is_source(t, &t->frames.v[frame]) ? 1 : t->chains[frame].count;
+}
+
+static struct ms_location source_at(const struct ms_recording *t, const struct ms_frame *f)
+{
+	uint64_t function = f->address >> MS_SOURCE_LINE_BITS;
+	const struct ms_strings *s =
+		f->module <= t->functions.n ? &t->functions.v[f->module - 1] : NULL;
+	return (struct ms_location){
+		.function = s && function && function <= s->n ? s->v[function - 1] : NULL,
+		.file = ms_module_of(t, f->module)->text[MS_MODULE_PATH - 2],
+		.line = (uint32_t)(f->address & ((1u << MS_SOURCE_LINE_BITS) - 1))};
 }
 
 static const char *string_of(const struct ms_recording *t, uint32_t number)
@@ -40,6 +72,8 @@ static const char *string_of(const struct ms_recording *t, uint32_t number)
 
 struct ms_location ms_frame_told_at(const struct ms_recording *t, uint32_t frame, uint32_t i)
 {
+	if (ms_frame_is_source(t, &t->frames.v[frame]))
+		return source_at(t, &t->frames.v[frame]);
 	const struct ms_chain *c = &t->chains[frame];
 	const struct ms_place *p = &t->places.v[c->first + i];
 	return (struct ms_location){.function = string_of(t, p->function),
@@ -54,7 +88,7 @@ bool ms_frame_question(const struct ms_recording *t, const struct ms_frame *f,
 	static const struct ms_row none = {.number[MS_MODULE_KIND] = MS_SYMBOLS_MADE,
 					   .text[MS_MODULE_PATH - 2] = ""};
 	const struct ms_row *m = f->module ? ms_module_of(t, f->module) : &none;
-	if (!m || !m->text[MS_MODULE_PATH - 2])
+	if (!m || !m->text[MS_MODULE_PATH - 2] || m->number[MS_MODULE_KIND] == MS_SYMBOLS_SOURCE)
 		return false;
 	const char *id = m->text[MS_MODULE_BUILD_ID - 2];
 	const uint64_t *info = t->info.number;

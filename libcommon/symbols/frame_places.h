@@ -20,6 +20,12 @@ const struct ms_row *ms_module_of(const struct ms_recording *t, uint32_t id);
  * is one. */
 const char *ms_frame_note(const struct ms_frame *f);
 
+/* Is it one of an interpreted program, in a source file? */
+bool ms_frame_is_source(const struct ms_recording *t, const struct ms_frame *f);
+/* Does a location of it belong to a runtime, an interpreter or the recorder (runtime.h)? */
+bool ms_frame_is_runtime(const struct ms_recording *t, const struct ms_frame *f,
+			 const struct ms_location *l);
+
 /* Does the trace have symbols of that frame? */
 bool ms_frame_told(const struct ms_recording *t, uint32_t frame);
 /* Then so many logical frames, the innermost one first. Strings live as long as the recording. */

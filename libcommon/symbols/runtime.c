@@ -20,6 +20,7 @@ static const char *const modules[] = {
 	"libgfortran", "libquadmath",  "libgphobos",   "libgdruntime",
 	"libphobos2",  "libdruntime",  "libobjc.so",   "libgomp.so",
 	"libjvm.so",   "libjli.so",    "libnode.so",
+	"python3",     "libpython3",
 };
 
 /* Anywhere in the path of a source file. */
@@ -150,7 +151,8 @@ static bool runtime_function(const char *function)
 
 bool ms_is_runtime(const char *module, const char *function, const char *file)
 {
-	if (module && ANY_PREFIX(ms_base_name(module), modules))
+	if (module && (ANY_PREFIX(ms_base_name(module), modules) ||
+		       strstr(module, "/lib-dynload/"))) /* Python's own modules in C */
 		return true;
 	if (file && !strncmp(file, "node:", 5)) /* JavaScript that node itself is made of */
 		return true;

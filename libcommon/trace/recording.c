@@ -93,6 +93,22 @@ static bool amend(struct ms_recording *t, struct ms_record rec, struct ms_rows *
 	return false;
 }
 
+/* A function more of a module that is a source file. */
+static void add_function(struct ms_recording *t, struct ms_record rec)
+{
+	struct ms_field f;
+	uint64_t id = 0;
+	while (ms_record_field(&rec, &f) == MS_FMT_OK) {
+		if (f.id == MS_MODULE_ID)
+			id = f.value;
+		if (f.id != MS_MODULE_FUNCTION || !f.is_bytes || !id || id > t->modules.n)
+			continue;
+		while (t->functions.n < id)
+			*MS_PUSH(&t->functions) = (struct ms_strings){0};
+		*MS_PUSH(&t->functions.v[id - 1]) = text_of(t, &f);
+	}
+}
+
 static void add_row(struct ms_recording *t, struct ms_record rec, struct ms_rows *r,
 		    unsigned time_field)
 {
@@ -247,7 +263,10 @@ static bool take_record(struct ms_recording *t, unsigned type, struct ms_record 
 		t->has_end = true;
 		return true;
 	case MS_BLOCK_MODULES:
-		return amend(t, rec, &t->modules, MS_MODULE_ID, 1);
+		if (!amend(t, rec, &t->modules, MS_MODULE_ID, 1))
+			return false;
+		add_function(t, rec);
+		return true;
 	case MS_BLOCK_THREADS:
 		return amend(t, rec, &t->threads, MS_THREAD_INDEX, 0);
 	case MS_BLOCK_SAMPLES:
@@ -568,6 +587,9 @@ void ms_recording_close(struct ms_recording *t)
 		return;
 	ms_ahead_stop(t);
 	ms_replay_free(&t->replay);
+	for (size_t i = 0; i < t->functions.n; i++)
+		free(t->functions.v[i].v);
+	free(t->functions.v);
 	MS_FREE(t->decoder, t->batch, t->args.v, t->allocators.v, t->hooks_missing.v, t->modules.v,
 		t->threads.v, t->samples.v, t->marks.v, t->losses.v, t->before.v, t->verdicts.v,
 		t->moments.v, t->resident.v, t->frames.v, t->nodes.v, t->strings.v, t->places.v,

@@ -75,6 +75,8 @@ static const struct ms_cli_option rows[] = {
 	 "wait:2s)"},
 	{"buffer", 0, "SIZE", ms_cli_size, MS_RANGE(record.session.buffer_bytes, "1M", NULL), 0,
 	 "most shared memory for buffers (default 64M)"},
+	{"no-interpreter", 0, NULL, ms_cli_flag, MS_AT(record.session.no_interpreter), 0,
+	 "leave out the frames of Python's functions"},
 	{"verify", 0, NULL, ms_cli_flag, MS_AT(record.session.verify), 0,
 	 "compare every call stack with an independent walk"},
 	{.help = "Instead of recording"},

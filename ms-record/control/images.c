@@ -17,6 +17,7 @@
 #include "ms-record/drain/recording.h"
 #include "ms-record/session/attach_modules.h"
 #include "ms-record/session/info.h"
+#include "ms-record/session/interpreter.h"
 #include "ms-record/session/modules.h"
 #include "ms-record/session/samples.h"
 
@@ -35,6 +36,7 @@ void begin_image(struct control *c, struct session *s, uint32_t parent)
 	info_names(s, NULL);
 	info_write(s);
 	modules_read_maps(s);
+	interpreter_find(s);
 	recording_begin(s);
 	if (s->attach_modules)
 		attach_modules_look(s);

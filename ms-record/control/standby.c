@@ -28,6 +28,7 @@
 #include "ms-record/drain/recording.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
+#include "ms-record/session/interpreter.h"
 #include "ms-record/session/modules.h"
 #include "ms-record/base/packet.h"
 #include "ms-record/base/descriptor.h"
@@ -121,6 +122,7 @@ static struct standby_image *new_image(struct holder *h, pid_t pid)
 		return NULL;
 	modules_read_maps(s);
 	modules_list_frames(s);
+	interpreter_find(s);
 	struct standby_image *image = ms_xcalloc(1, sizeof *image);
 	*image = (struct standby_image){.session = s, .client = -1, .listener = listen_for(s)};
 	if (image->listener < 0) {

@@ -9,6 +9,7 @@
 #include "format/trace.h"
 #include "ms-record/attach/hook_late.h"
 #include "ms-record/session/hook_spec.h"
+#include "ms-record/session/interpreter.h"
 #include "ms-record/session/losses.h"
 #include "libcommon/base/arena.h"
 #include "ms-record/session/session.h"
@@ -132,6 +133,11 @@ void finish_trace(struct session *s)
 		ms_record_string(w, MS_END_SUCCESSOR, s->successor);
 	add_allocators(s, w);
 	add_hooks(s, w);
+	uint64_t unread = __atomic_load_n(&s->mem->python.unread, __ATOMIC_RELAXED);
+	if (unread)
+		ms_record_number(w, MS_END_CHAINS_UNREAD, unread);
+	if (interpreter_unknown(s))
+		ms_record_string(w, MS_END_INTERPRETER_UNKNOWN, interpreter_unknown(s));
 	if (s->launched) {
 		ms_record_number(w, MS_END_IMAGES_KEPT, s->images_kept);
 		ms_record_number(w, MS_END_IMAGES_TRIVIAL, s->images_trivial);

@@ -12,6 +12,7 @@
 #include "ms-record/heap/heaps.h"
 #include "libcommon/base/arena.h"
 #include "ms-record/session/modules.h"
+#include "parse_code.h"
 #include "parse_stack.h"
 #include "ms-record/session/session.h"
 #include "ms-record/session/threads.h"
@@ -281,6 +282,7 @@ static int thread_start(struct session *s, struct reader *r, const struct record
 	r->epoch = modules_epoch_at(s, c->stamp);
 	r->depth = r->base = r->noded = r->cut_from = r->cut_valid = 0;
 	r->quiet_ns = session_now(s);
+	parse_code_forget(r);
 	return 0;
 }
 
@@ -368,6 +370,8 @@ static int parse_one(struct session *s, struct reader *r, const struct record *c
 		return mark(s, r, c, words);
 	case MG_COPY:
 		return copy_part(s, r, c, words);
+	case MG_CODE:
+		return parse_code(s, r, c, words);
 	case MG_FORK:
 		add(s, r, c->stamp, true, ITEM_FORK);
 		return 0;

@@ -4,6 +4,7 @@
 #include "parse_stack.h"
 
 #include "libcommon/base/arena.h"
+#include "ms-record/session/interpreter.h"
 #include "ms-record/session/modules.h"
 #include "remote.h"
 
@@ -25,7 +26,11 @@ static uint32_t node_of(struct session *s, struct reader *r, uint32_t parent, ui
 		return node;
 	struct ms_frame f = {.address = ip & ADDRESS_MASK,
 			     .flags = ip & MG_EXACT_IP ? MS_FRAME_EXACT : 0};
-	f.module = modules_find(s, &f.address, r->epoch);
+	if (ip >> 47 == 1)
+		f = interpreter_frame(s, (uint32_t)((ip ^ MG_INTERPRETED) >> MG_INSTRUCTION_BITS),
+				      ip & ((1u << MG_INSTRUCTION_BITS) - 1));
+	else
+		f.module = modules_find(s, &f.address, r->epoch);
 	/* Where nobody was called, whoever prepared the stack left an address, not one behind a
 	 * call. */
 	if (!parent && !remote_called(s, ip))

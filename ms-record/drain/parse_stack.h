@@ -11,6 +11,7 @@
 
 #include "format/trace.h"
 #include "ms-record/session/session_options.h"
+#include "parse_code.h"
 #include "parse_record.h"
 #include "ms-record/session/session.h"
 
@@ -52,6 +53,8 @@ static inline int parse_stack_new(struct session *s, struct reader *r, uint32_t 
 	struct stacks_path path = parse_stack_path(r, depth);
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t ip = __atomic_load_n(&frames[i], __ATOMIC_RELAXED);
+		if (ip >> 47 == 1)
+			ip = parse_code_frame(r, ip);
 		path = stacks_step(path, ip);
 		r->ips[depth + i] = ip;
 		r->paths[depth + i] = path;

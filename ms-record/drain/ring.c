@@ -13,6 +13,7 @@
 #include "ms-record/base/wake.h"
 #include "ms-record/session/session_options.h"
 #include "drained.h"
+#include "parse_code.h"
 #include "ms-record/session/losses.h"
 #include "ms-record/session/pool.h"
 #include "ms-record/session/session.h"
@@ -33,6 +34,7 @@
 
 void ring_free(struct reader *r)
 {
+	parse_code_free(r);
 	MS_FREE(r->ips, r->paths, r->nodes, r->cut_nodes, r->copy);
 	if (r->items)
 		for (size_t i = r->first; i < r->count; i++)

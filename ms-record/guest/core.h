@@ -97,6 +97,7 @@ struct mg_writer {
 	int64_t until_sample; /* bytes up to and with the next sample point */
 	uint64_t random;      /* state of its generator, 0 = not started */
 
+	struct mg_python_stack *python; /* see python.c */
 	uint64_t zero; /* what the padding in front of the arrays points at */
 };
 
@@ -116,6 +117,7 @@ enum mg_gate_state {
 	MG_GATE_ALL = 1,      /* every event is recorded */
 	MG_GATE_SAMPLING = 2, /* sample.c says which */
 	MG_GATE_HOOKED = 3,   /* every event; functions of the program are hooked: see custom.c */
+	MG_GATE_PYTHON = 5,   /* every event; an interpreter's frames are read: see python.c */
 };
 /* Is every event recorded? */
 #define MG_GATE_WHOLE(on) ((on)&1)
@@ -147,6 +149,7 @@ struct mg_core {
 	bool verify;   /* options of the session, as they were at the start */
 	bool free_stacks;
 	bool hooked; /* functions of the program are hooked */
+	bool python; /* an interpreter's frames are read */
 	/* The usable size of a block of the allocator behind malloc; NULL = not asked for, or it
 	 * does not tell. Like a backend's functions it may not allocate, lock or block. */
 	uint64_t (*usable)(const void *block);
@@ -404,6 +407,7 @@ MG_INLINE uint32_t mg_gate_open(void)
 {
 	return mg.session->sample_bytes ? MG_GATE_SAMPLING
 	       : mg.hooked              ? MG_GATE_HOOKED
+	       : mg.python              ? MG_GATE_PYTHON
 					: MG_GATE_ALL;
 }
 
@@ -458,6 +462,25 @@ bool mg_sample_alloc(const uint64_t *frame, uint64_t key, uint64_t size);
 /* Is this block's free to be recorded? Then the block is forgotten. */
 enum mg_sampled { MG_SAMPLED_NO, MG_SAMPLED_YES, MG_SAMPLED_UNSURE };
 enum mg_sampled mg_sample_free(uint64_t key);
+
+/* ---- an interpreter's frames (python.c) ------------------------------------------------------ */
+
+struct mg_stack {
+	uint32_t flags, keep, count;
+	const uint64_t *frames;
+};
+
+/* Is there an interpreter, as ms-record says? Then its frames are read from now on. */
+void mg_python_look(void);
+/* Puts them into the stack that was just taken for a record of `words` words. It may take a new
+ * stamp. */
+void mg_python_merge(struct mg_writer *t, uint32_t words, struct mg_stack *s, uint64_t *stamp);
+/* The next stack is without them: memory that they may be in was just unmapped. */
+void mg_python_skip(struct mg_writer *t);
+/* Of a backend that cannot map memory later: so many bytes for each writer, and where they are;
+ * NULL = nowhere. A session begins. */
+size_t mg_python_bytes(void);
+void mg_python_lay(void *memory);
 
 /* ---- copies (copy.c) ----------------------------------------------------------------------- */
 

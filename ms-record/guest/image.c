@@ -388,6 +388,7 @@ static bool lay_out(const struct mg_session *s)
 	uint64_t room = mg_manifest.private + mg_manifest.private_bytes - at;
 	if (!lay_writers(&at, room - room / 4, s->ring_max))
 		return false;
+	mg_python_lay(s->python.ready ? cut(&at, mg.writers_all * mg_python_bytes()) : NULL);
 	for (uint32_t i = 0; i < MG_DEEP_MAX; i++)
 		mg.deep[i] = cut(&at, mg_deep_bytes());
 	return true;

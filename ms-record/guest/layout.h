@@ -79,7 +79,7 @@
 /* Also the layout's version: guest and ms-record must be of one build. */
 #define MG_MAGIC UINT64_C(0x32747365754753d0)
 #define MG_LAYOUT_VERSION 6u
-#define MG_OWN_MAX 48u /* chunks of writers, rooms for deep stacks, and a few */
+#define MG_OWN_MAX 58u /* chunks of writers, rooms for deep stacks, and a few */
 #define MG_ARENAS 64u
 #define MG_NEAR_BYTES 8192u /* of slots, near a module; at a multiple of it */
 
@@ -135,6 +135,20 @@ enum mg_state {
 
 #define MG_RINGS_MOST 8192u
 #define MG_CHUNK_FIRST 16u /* windows that are there from the start; see grow.c */
+
+/* An interpreter whose frames are read: see python.c. ms-record fills it in, once, then sets `ready`
+ * with release. */
+struct mg_python {
+	uint64_t code_type;  /* address of PyCode_Type */
+	uint64_t eval[2][2]; /* start and end of _PyEval_EvalFrameDefault, and of its cold part or 0 */
+	/* Offsets: in _PyCFrame, in _PyInterpreterFrame, in PyCodeObject, in a str and a bytes. */
+	uint8_t current, outer;
+	uint8_t code, previous, instruction, entry;
+	uint8_t first_line, file, name, lines, traceable, instructions;
+	uint8_t length, state, ascii, compact, bytes;
+	uint32_t ready;
+	uint64_t unread; /* guest: chains of frames that could not be read */
+};
 
 struct mg_session {
 	uint64_t magic;
@@ -259,6 +273,9 @@ struct mg_session {
 
 	uint32_t rings_wanted; /* guest: threads that wait for a ring */
 	uint32_t rings_futex;  /* ms-record adds 1 and wakes when there are more for them */
+
+	/* The image's, for its forked children too; but `unread`. */
+	struct mg_python python;
 
 	/* R9: bit i of word i / 64. */
 	_Alignas(64) uint64_t free_rings[MG_RINGS_MOST / 64];
@@ -434,10 +451,22 @@ enum mg_kind {
 				   back, if it was recorded; the new one is none of ours */
 	MG_HEAP_BACKING = 21, /* stamp, address, size, heap | MG_HEAP_HIDDEN: of malloc's, made
 				 inside a hooked function */
+	MG_CODE = 23, /* keep = slot; first line | part << 32 | bytes of a character << 40, bytes of
+			 that part, those before this piece, then its `count` words */
 	MG_POOL = 22, /* stamp, enum mg_pool_step, heap, pool, bytes of its name, then that in whole
 			 words */
 };
 #define MG_HEAP_HIDDEN (UINT64_C(1) << 32)
+/* A code object of an interpreter, as MG_CODE records: name, file and line table, each in pieces of
+ * which the last one ends with the whole. All of a slot's before a frame of it. */
+enum mg_code_part { MG_CODE_NAME = 0, MG_CODE_FILE = 1, MG_CODE_LINES = 2 };
+#define MG_CODE_SLOTS 1024u
+#define MG_CODE_TEXT_MOST 2048u /* bytes of name and file, cut */
+#define MG_CODE_LINES_MOST (1u << 20)
+/* In a stack, where a return address would be: a frame of an interpreter, which runs in the frame of
+ * C before it. Code's slot << 24 | 1 + its instruction, 0 = before the first. */
+#define MG_INTERPRETED (UINT64_C(1) << 47)
+#define MG_INSTRUCTION_BITS 24u
 #define MG_HEAP_PLAIN (UINT64_C(1) << 33) /* a block of malloc's heap, in a pool */
 #define MG_POOL_NAME_MOST 255u
 enum mg_pool_step {

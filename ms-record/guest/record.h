@@ -30,11 +30,6 @@ struct mg_record {
 	uint64_t before;           /* its stamp, if that was taken before the real call (holding) */
 };
 
-struct mg_stack {
-	uint32_t flags, keep, count;
-	const uint64_t *frames;
-};
-
 /* The stamp of the event under way. It is taken as soon as the event may have it, for reading the
  * clock takes as long as a good part of the rest, which goes on meanwhile. */
 MG_INLINE uint64_t mg_now(struct mg_writer *t)
@@ -69,9 +64,13 @@ bool mg_is_shut(uint32_t *on, const uint64_t *frame);
 MG_INLINE struct mg_stack mg_stack_of(struct mg_writer *t, const uint64_t *frame, uint32_t words,
 				      uint64_t *stamp)
 {
-	if (MG_LIKELY(mg_unwind(t, frame, words)))
-		return (struct mg_stack){MG_F_STACK | t->root_flags, t->keep, t->frames - t->keep,
-					 t->ip + t->keep};
+	if (MG_LIKELY(mg_unwind(t, frame, words))) {
+		struct mg_stack s = {MG_F_STACK | t->root_flags, t->keep, t->frames - t->keep,
+				     t->ip + t->keep};
+		if (MG_UNLIKELY(mg.python))
+			mg_python_merge(t, words, &s, stamp);
+		return s;
+	}
 	uint64_t later;
 	uint32_t flags = mg_copy_later(t, frame, &later);
 	*stamp = later;

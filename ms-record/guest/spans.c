@@ -15,8 +15,10 @@ static void put_unmap(struct mg_writer *t, const uint64_t *frame, uint64_t befor
 			      .before = before};
 	struct mg_stack s = {0};
 	uint64_t stamp = mg_now(t);
-	if (mg.free_stacks && !mg_passing())
+	if (mg.free_stacks && !mg_passing()) {
+		mg_python_skip(t);
 		s = mg_stack_of(t, frame, r.words, &stamp);
+	}
 	mg_put(t, r, s, stamp);
 }
 

@@ -172,6 +172,7 @@ static void restart(struct mg_writer *t, uint64_t sp)
 	t->epoch_seen = ~0u;
 	t->epoch_sent = __atomic_load_n(&mg.session->epoch, __ATOMIC_ACQUIRE);
 	t->last_block = t->freeing = 0;
+	t->python = NULL;
 	mg_put_words(t, MG_THREAD, (const uint64_t[]){t->tid, sp}, 2, NULL, 0);
 }
 

@@ -45,6 +45,11 @@ struct cpu_code {
 };
 extern const struct cpu_code cpu_call_code, cpu_return_code[2];
 
+/* NAME_jumps.c. Does a jump by a constant of 32 bits begin there, conditional or not, and where would
+ * it lead? CPU_JUMP_MOST bytes of `code`, which lies at `at`, can be read. */
+#define CPU_JUMP_MOST 8u
+bool cpu_far_jump(const uint8_t *code, uint64_t at, uint64_t *to);
+
 /* NAME_frames.c. The frames of hijack_net.c, from b->at down: of the state `r` (sets c->sp), then of
  * a copy (c->copy_sp). False: they do not fit, or the vector registers cannot be had. */
 bool cpu_put_frames(struct hijack_call *c, const struct cpu_regs *r, struct hijack_frames *b);

@@ -19,6 +19,7 @@
 #include "format/trace.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/order.h"
+#include "interpreter.h"
 #include "module_file.h"
 #include "pool.h"
 #include "ms-record/base/descriptor.h"
@@ -195,6 +196,8 @@ static uint32_t add(struct session *s, struct module m, const char *name, bool g
 		return i + 1;
 	}
 	write_module(s, i + 1, &all->all.v[i], p, deleted, m.loaded);
+	if (p && m.kind == MODULE_FILE)
+		interpreter_look(s, p);
 	if (m.fd >= 0 && all->held++ >= HELD_MAX)
 		module_file_close(&all->all.v[i]);
 	return i + 1;
@@ -400,9 +403,9 @@ static uint32_t add_unnamed(struct session *s, const struct attach_map *p, uint3
 	return add(s, m, "[anonymous code]", false);
 }
 
-uint32_t modules_heap(struct session *s, const char *name)
+uint32_t modules_named(struct session *s, uint32_t kind, const char *name)
 {
-	struct module m = {.kind = MODULE_HEAP,
+	struct module m = {.kind = kind,
 			   .epoch_closed = UINT32_MAX,
 			   .fd = -1,
 			   .looked_at = true,
@@ -412,9 +415,17 @@ uint32_t modules_heap(struct session *s, const char *name)
 	struct ms_record_writer *w = batch_record(&session_batch(s)->modules, strlen(name) + 64);
 	ms_record_number(w, MS_MODULE_ID, id);
 	ms_record_string(w, MS_MODULE_PATH, name);
-	ms_record_number(w, MS_MODULE_KIND, MODULE_HEAP);
+	ms_record_number(w, MS_MODULE_KIND, kind);
 	ms_record_end(w);
 	return id;
+}
+
+void modules_function(struct session *s, uint32_t id, const char *name)
+{
+	struct ms_record_writer *w = batch_record(&session_batch(s)->modules, strlen(name) + 64);
+	ms_record_number(w, MS_MODULE_ID, id);
+	ms_record_string(w, MS_MODULE_FUNCTION, name);
+	ms_record_end(w);
 }
 
 static uint32_t find(struct session *s, uint64_t ip, uint32_t epoch)

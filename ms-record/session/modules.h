@@ -25,5 +25,8 @@ uint32_t modules_find(struct session *s, uint64_t *ip, uint32_t epoch);
 /* The epoch at that stamp. */
 uint32_t modules_epoch_at(const struct session *s, uint64_t stamp);
 
-/* A module that stands for a heap of the program's own, for markers in call stacks. Its id. */
-uint32_t modules_heap(struct session *s, const char *name);
+/* A module of no code that is mapped: a heap of the program's own, for markers in call stacks, or a
+ * source file of an interpreter (MODULE_HEAP, MODULE_SOURCE). Its id. */
+uint32_t modules_named(struct session *s, uint32_t kind, const char *name);
+/* A source file has a function more: the next number of its, from 1. */
+void modules_function(struct session *s, uint32_t id, const char *name);

@@ -34,6 +34,8 @@ struct heap;
 struct hook_late;
 struct hooks;
 struct identity;
+struct interpreter;
+struct reader_codes;
 struct session_options;
 struct drained;
 struct pool;
@@ -120,6 +122,7 @@ struct reader {
 	uint64_t copy_start;
 	uint8_t *copy;
 	size_t copy_bytes, copy_room;
+	struct reader_codes *codes; /* of an interpreter, by slot: parse_code.h; or NULL */
 
 	struct released {
 		uint64_t number, address, size;
@@ -152,7 +155,7 @@ struct module {
 };
 
 /* MS_MODULE_KIND of the trace. */
-enum { MODULE_FILE = 0, MODULE_VDSO = 1, MODULE_ANONYMOUS = 2, MODULE_GUEST = 3, MODULE_HEAP = 4 };
+enum { MODULE_FILE = 0, MODULE_VDSO = 1, MODULE_ANONYMOUS = 2, MODULE_GUEST = 3, MODULE_HEAP = 4, MODULE_SOURCE = 5 };
 
 struct module_epoch {
 	uint64_t stamp;
@@ -284,6 +287,7 @@ struct session {
 	/* Those that have not gone, or whose end is not written. */
 	MS_ARRAY(struct alive) alive;
 	struct stacks stacks;
+	struct interpreter *interpreter; /* or NULL */
 	/* Threads of a process in another pid namespace: their numbers there and here. */
 	MS_ARRAY(struct tid_pair) tids;
 	uint64_t tids_ns, tids_again_ns; /* when they were read, and may be again */

@@ -8,6 +8,7 @@
 #include "attach_modules.h"
 #include "ms-record/base/cpu.h"
 #include "info.h"
+#include "interpreter.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "modules.h"
@@ -202,6 +203,7 @@ void session_free(struct session *s)
 		return;
 	modules_free(&s->modules);
 	stacks_free(&s->stacks);
+	interpreter_free(s->interpreter);
 	identity_unref(s->who);
 	identity_unref(s->parent_who);
 	batch_free(s->batch);

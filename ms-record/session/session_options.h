@@ -13,6 +13,7 @@
 struct session_options {
 	bool attached; /* -p: it runs already, and never waits for us */
 	bool mapped, usable_size, free_stacks, addresses, verify, no_args;
+	bool no_interpreter;    /* its frames are not read */
 	bool leak_check;        /* not --leak-check=no */
 	bool resident;          /* what is resident is told at scans and at the end */
 	bool begins_later;      /* --start-after DUR */

@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: MIT
+ * Frames of CPython, put into the stack of C between the frames that they belong to.
+ *
+ * The interpreter's loop, _PyEval_EvalFrameDefault, runs many Python frames in one frame of C. That
+ * holds a _PyCFrame, whose address is a constant below its CFA, and this says which Python frame it
+ * runs now; from there `previous` leads to the one that it was entered with.
+ *
+ *   C:       main   eval 1                  list_sort   eval 2        malloc
+ *   Python:           <module> < load               < key
+ *   sent:    main   eval 1  <module>  load  list_sort   eval 2  key
+ *
+ * Nothing of the interpreter is called and no lock of it is needed, nor the thread's state:
+ *
+ *  P1 A loop's frame on the stack that is in a call has its _PyCFrame set up, before its first call,
+ *     and that names a live frame of this very thread until it returns. Where it may be otherwise
+ *     there are no Python frames: a signal interrupted the stack, or memory was just unmapped.
+ *  P2 All frames from there to the entered one are live: whoever pops one links it out before. So
+ *     they may be read, whether or not this thread holds the interpreter's lock; nobody else writes
+ *     to them. Their code objects live as long as they do.
+ *  P3 All the same nothing is read that is not in a mapping that ms-record listed, or that the
+ *     kernel was asked about (stack.c). What is not there ends the chain, and is counted.
+ *  P4 How far below the CFA the _PyCFrame is, is found out by what it has to hold: the one of the
+ *     next loop further out, and a frame whose chain ends where that goes on, all with code.
+ *
+ * The thread's previous stack, with its Python frames, is known to ms-record. Equal frames of C do
+ * not say that those of Python are, so each chain is walked, and compared from the outermost on.
+ *
+ * A code object's name, file and line table are sent when the thread meets it first, in this moment,
+ * for it may be gone before ms-record looks. One that comes to lie where another one was is told by
+ * a few words of what it holds.
+ */
+#include "record.h"
+
+#define FRAMES_MOST 1024u
+#define LOOPS_MOST 512u
+#define OUT_MOST 2048u
+#define RANGES 4u
+#define WAYS 4u
+#define TRIES 4096u
+#define FRAME_BYTES 72u
+#define CODE_BYTES 192u
+#define TEXT_BYTES 72u
+#define PIECE_WORDS 448u
+#define CODE_WORDS 4u
+
+struct frame {
+	uint64_t at, code, instruction;
+	uint32_t loop; /* the frame of C that runs it, as an index of `ip` */
+};
+
+struct code {
+	uint64_t address, sign; /* sign: what it looked like */
+	uint64_t event;         /* in which it was used last */
+};
+
+struct mg_python_stack {
+	uint32_t n;       /* frames of the previous stack, outermost first */
+	uint32_t loops;   /* frames of C that run them, */
+	uint32_t scanned; /* of so many that were looked at */
+	uint32_t round;   /* of the list that the ranges are of */
+	bool skip, restamp;
+	uint32_t next_range;
+	uint64_t event;
+	struct mg_range ranges[RANGES];
+	uint16_t loop[LOOPS_MOST];
+	struct code codes[MG_CODE_SLOTS];
+	struct frame frames[FRAMES_MOST];
+	struct frame found[FRAMES_MOST]; /* a chain, innermost first */
+	uint64_t out[OUT_MOST];
+};
+
+static struct mg_python py;
+static uint64_t below; /* the CFA; 0 = not known yet */
+static uint32_t tries;
+static unsigned char *chunks[MG_CHUNKS];
+
+size_t mg_python_bytes(void)
+{
+	return (sizeof(struct mg_python_stack) + 63) & ~(size_t)63;
+}
+
+void mg_python_lay(void *memory)
+{
+	mg.python = false;
+	mg_grow_whole(chunks, memory, memory ? mg.writers_all : 0, mg_python_bytes());
+}
+
+void mg_python_look(void)
+{
+	uint32_t all = MG_GATE_ALL;
+	if (!__atomic_load_n(&mg.head->python.ready, __ATOMIC_ACQUIRE))
+		return;
+	py = mg.head->python;
+	mg.python = true;
+	__atomic_compare_exchange_n(&mg_gate->on, &all, MG_GATE_PYTHON, false, __ATOMIC_ACQ_REL,
+				    __ATOMIC_RELAXED);
+}
+
+void mg_python_skip(struct mg_writer *t)
+{
+	if (t->python)
+		t->python->skip = true;
+}
+
+static struct mg_python_stack *state_of(struct mg_writer *t)
+{
+	struct mg_python_stack *p = t->python;
+	if (p || !__atomic_load_n(&mg.head->python.ready, __ATOMIC_RELAXED))
+		return p;
+	uint32_t i = mg.writer_base + (uint32_t)(t->ring - mg.rings);
+	p = t->ring == &mg.void_ring ? NULL : mg_grow(chunks, i, mg_python_bytes());
+	if (!p)
+		return NULL;
+	p->n = p->loops = p->scanned = p->round = p->next_range = 0;
+	p->skip = false;
+	p->event = 1;
+	for (uint32_t k = 0; k < RANGES; k++)
+		p->ranges[k] = (struct mg_range){0};
+	for (uint32_t k = 0; k < MG_CODE_SLOTS; k++)
+		p->codes[k] = (struct code){0};
+	return t->python = p;
+}
+
+static void count_unread(void)
+{
+	__atomic_fetch_add(&mg.session->python.unread, 1, __ATOMIC_RELAXED);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static uint64_t word(uint64_t at)
+{
+	return *(const volatile uint64_t *)at;
+}
+
+static uint32_t half(uint64_t at)
+{
+	return *(const volatile uint32_t *)at;
+}
+
+static __attribute__((noinline)) bool look_up(struct mg_python_stack *p, uint64_t at, uint64_t bytes)
+{
+	struct mg_range r;
+	if (at - 4096 >= (UINT64_C(1) << 47) - 4096 - MG_CODE_LINES_MOST ||
+	    !mg_find_stack(at + 8, &r) || at - r.start >= r.end - r.start || r.end - at < bytes)
+		return false;
+	p->ranges[p->next_range++ % RANGES] = r;
+	return true;
+}
+
+/* P3 */
+MG_INLINE bool can_read(struct mg_python_stack *p, uint64_t at, uint64_t bytes)
+{
+	for (uint32_t i = 0; i < RANGES; i++)
+		if (at - p->ranges[i].start < p->ranges[i].end - p->ranges[i].start &&
+		    p->ranges[i].end - at >= bytes)
+			return true;
+	return look_up(p, at, bytes);
+}
+
+/* ---- code objects ---------------------------------------------------------------------------- */
+
+struct text {
+	uint64_t at, bytes;
+	uint32_t width;
+};
+
+static bool find_text(struct mg_python_stack *p, uint64_t object, struct text *t)
+{
+	if (object & 7 || !can_read(p, object, TEXT_BYTES))
+		return false;
+	uint32_t state = half(object + py.state);
+	t->width = state >> 2 & 7;
+	t->at = object + (state >> 6 & 1 ? py.ascii : py.compact);
+	t->bytes = word(object + py.length);
+	if (!(state >> 5 & 1) || !(t->width == 1 || t->width == 2 || t->width == 4))
+		return false;
+	uint64_t most = MG_CODE_TEXT_MOST / t->width;
+	t->bytes = (t->bytes < most ? t->bytes : most) * t->width;
+	return !t->bytes || can_read(p, t->at, t->bytes);
+}
+
+static bool find_lines(struct mg_python_stack *p, uint64_t object, struct text *t)
+{
+	if (object & 7 || !can_read(p, object, TEXT_BYTES))
+		return false;
+	*t = (struct text){object + py.bytes, word(object + py.length), 1};
+	return t->bytes <= MG_CODE_LINES_MOST && (!t->bytes || can_read(p, t->at, t->bytes));
+}
+
+static bool send_piece(struct mg_writer *t, const uint64_t head[3], uint64_t from, uint32_t bytes)
+{
+	uint32_t words = (bytes + 7) / 8;
+	uint64_t *w = mg_room(t, CODE_WORDS + words);
+	if (!w)
+		return false;
+	w[CODE_WORDS + words - 1] = 0;
+	w[0] = mg_word0(MG_CODE, t->flags, words, (uint32_t)head[0]);
+	w[1] = head[1];
+	w[2] = head[2];
+	w[3] = from;
+	return true;
+}
+
+/* Sends a part of a code object in pieces. */
+static bool send_part(struct mg_writer *t, uint32_t slot, uint32_t line, enum mg_code_part part,
+		      const struct text *text)
+{
+	uint64_t done = 0;
+	do {
+		uint64_t left = text->bytes - done;
+		uint32_t bytes = left < PIECE_WORDS * 8 ? (uint32_t)left : PIECE_WORDS * 8;
+		uint64_t head[3] = {slot, line | (uint64_t)part << 32 | (uint64_t)text->width << 40,
+				    text->bytes};
+		if (!send_piece(t, head, done, bytes))
+			return false;
+		unsigned char *to = t->window + t->offset + CODE_WORDS * 8;
+		for (uint32_t i = 0; i < bytes; i++)
+			to[i] = *(const volatile unsigned char *)(text->at + done + i);
+		mg_publish(t, CODE_WORDS + (bytes + 7) / 8);
+		done += bytes;
+	} while (done < text->bytes);
+	return true;
+}
+
+/* What tells it from one that was at its address before; 0 = it cannot be read. */
+static uint64_t sign_of(struct mg_python_stack *p, uint64_t code)
+{
+	if (code & 7 || !can_read(p, code, CODE_BYTES) || word(code + 8) != py.code_type)
+		return 0;
+	uint64_t lines = word(code + py.lines), n;
+	if (lines & 7 || !can_read(p, lines, TEXT_BYTES))
+		return 0;
+	n = word(lines + py.length);
+	if (n >= 8 && n <= MG_CODE_LINES_MOST && can_read(p, lines + py.bytes + n - 8, 8))
+		n = n << 32 ^ word(lines + py.bytes + n - 8) ^ word(lines + py.bytes) << 7;
+	uint64_t x = word(code + 16) ^ (uint64_t)half(code + py.first_line) << 32;
+	x = x * MG_SAMPLE_GOLDEN ^ word(code + py.file);
+	x = x * MG_SAMPLE_GOLDEN ^ word(code + py.name);
+	x = x * MG_SAMPLE_GOLDEN ^ lines;
+	x = x * MG_SAMPLE_GOLDEN ^ n;
+	return x | 1;
+}
+
+/* The slot of a code object that ms-record does not know. */
+static bool send_code(struct mg_writer *t, struct mg_python_stack *p, uint64_t code, uint32_t slot)
+{
+	struct text name, file, lines;
+	if (!find_text(p, word(code + py.name), &name) || !find_text(p, word(code + py.file), &file) ||
+	    !find_lines(p, word(code + py.lines), &lines))
+		return false;
+	if (!p->restamp) /* it may wait for room */
+		mg_forget_now(t);
+	p->restamp = true;
+	uint32_t line = half(code + py.first_line);
+	return send_part(t, slot, line, MG_CODE_NAME, &name) &&
+	       send_part(t, slot, line, MG_CODE_FILE, &file) &&
+	       send_part(t, slot, line, MG_CODE_LINES, &lines);
+}
+
+/* The slot of a code object, or -1. Of those that the stack under way uses none is given up. */
+static int32_t slot_of(struct mg_writer *t, struct mg_python_stack *p, uint64_t code)
+{
+	uint64_t sign = sign_of(p, code);
+	uint32_t first = (uint32_t)((code >> 4) * MG_SAMPLE_GOLDEN >> 54) & ~(WAYS - 1), old = 0;
+	struct code *c = &p->codes[first];
+	for (uint32_t i = 0; i < WAYS; i++) {
+		if (c[i].address == code && c[i].sign == sign && sign) {
+			c[i].event = p->event;
+			return (int32_t)(first + i);
+		}
+		old = c[i].event < c[old].event ? i : old;
+	}
+	if (!sign || c[old].event == p->event)
+		return -1;
+	c[old] = (struct code){.event = p->event};
+	if (!send_code(t, p, code, first + old))
+		return -1;
+	c[old] = (struct code){code, sign, p->event};
+	return (int32_t)(first + old);
+}
+
+/* What is sent for a frame, or 0. */
+static uint64_t sent_of(struct mg_writer *t, struct mg_python_stack *p, const struct frame *f)
+{
+	int32_t slot = slot_of(t, p, f->code);
+	if (slot < 0)
+		return 0;
+	uint64_t into = (f->instruction - f->code - py.instructions) / 2 + 1;
+	if (into >> MG_INSTRUCTION_BITS)
+		into = 0;
+	return MG_INTERPRETED | (uint64_t)slot << MG_INSTRUCTION_BITS | into;
+}
+
+/* ---- chains ---------------------------------------------------------------------------------- */
+
+/* It has not come to its first instruction that can be traced: the interpreter leaves it out too. */
+static bool is_begun(struct mg_python_stack *p, const struct frame *f)
+{
+	uint64_t into = f->instruction - f->code - py.instructions;
+	return into < 8192 && can_read(p, f->code, CODE_BYTES)
+		       ? into / 2 >= half(f->code + py.traceable)
+		       : into >> 63 == 0;
+}
+
+/* The chain from frame `at` to the one that its loop was entered with, into `found`, and what is
+ * before that. -1 = not to be read. */
+static int32_t follow(struct mg_python_stack *p, uint64_t at, uint32_t loop, uint64_t *before)
+{
+	for (uint32_t n = 0; n < FRAMES_MOST;) {
+		if (at & 7 || !can_read(p, at, FRAME_BYTES))
+			return -1;
+		struct frame *f = &p->found[n];
+		*f = (struct frame){at, word(at + py.code), word(at + py.instruction), loop};
+		bool entered = *(const volatile uint8_t *)(at + py.entry);
+		at = word(at + py.previous);
+		n += n || is_begun(p, f);
+		*before = at;
+		if (entered)
+			return (int32_t)n;
+	}
+	return -1;
+}
+
+static uint64_t cfa_of(const struct mg_writer *t, uint32_t loop)
+{
+	return loop ? t->slot[loop - 1] + 8 : 0;
+}
+
+/* P4: is there a _PyCFrame at `at`, whose outer one is at `outer` if that is not 0? */
+static bool is_cframe(struct mg_python_stack *p, uint64_t at, uint64_t outer)
+{
+	uint64_t head = word(at + py.current), next = word(at + py.outer), before;
+	if (head & 7 || next & 7 || !head || !next || head == next || (outer && next != outer) ||
+	    !can_read(p, next, 24) || (!outer && (word(next + py.current) || word(next + py.outer))))
+		return false;
+	int32_t n = follow(p, head, 0, &before);
+	if (n <= 0 || before != word(next + py.current))
+		return false;
+	for (int32_t i = 0; i < n; i++) {
+		uint64_t code = p->found[i].code;
+		if (code & 7 || !can_read(p, code, CODE_BYTES) || word(code + 8) != py.code_type ||
+		    p->found[i].instruction + 2 - code - py.instructions > word(code + 16) * 2)
+			return false;
+	}
+	return true;
+}
+
+static bool learn(const struct mg_writer *t, struct mg_python_stack *p)
+{
+	if (tries >= TRIES)
+		return false;
+	tries++;
+	for (uint32_t i = p->loops; i-- > 0;) {
+		uint64_t top = cfa_of(t, p->loop[i]), low = t->slot[p->loop[i]] + 8;
+		uint64_t outer = i ? cfa_of(t, p->loop[i - 1]) : 0;
+		if (!top || (i && !outer) || top - low > 4096)
+			continue;
+		for (uint64_t at = low; at + 32 <= top; at += 8)
+			if (is_cframe(p, at, i ? outer - (top - at) : 0)) {
+				__atomic_store_n(&below, top - at, __ATOMIC_RELEASE);
+				return true;
+			}
+	}
+	return false;
+}
+
+/* ---- the stack ------------------------------------------------------------------------------- */
+
+static bool is_loop(uint64_t ip)
+{
+	return ip - 1 - py.eval[0][0] < py.eval[0][1] - py.eval[0][0] ||
+	       ip - 1 - py.eval[1][0] < py.eval[1][1] - py.eval[1][0];
+}
+
+/* Which frames of C run Python ones. False = P1. */
+static bool find_loops(const struct mg_writer *t, struct mg_python_stack *p)
+{
+	while (p->loops && p->loop[p->loops - 1] >= t->keep)
+		p->loops--;
+	uint32_t i = p->scanned < t->keep ? p->scanned : t->keep;
+	for (p->scanned = t->frames; i < t->frames; i++) {
+		if (t->ip[i] & MG_EXACT_IP || (is_loop(t->ip[i]) && p->loops == LOOPS_MOST)) {
+			p->scanned = p->loops = 0;
+			return false;
+		}
+		if (is_loop(t->ip[i]))
+			p->loop[p->loops++] = (uint16_t)i;
+	}
+	return true;
+}
+
+/* Where the stack begins to differ from the previous one. */
+struct from {
+	uint32_t c, python;
+	bool changed;
+};
+
+/* Compares the chain just found with what the previous stack has from frame `k` on, and takes it. */
+static bool take_chain(struct mg_python_stack *p, uint32_t loop, uint32_t *k, uint32_t n,
+		       uint32_t keep, struct from *from)
+{
+	uint32_t at = *k;
+	if (!from->changed) {
+		while (n && at < p->n && p->frames[at].loop == loop) {
+			const struct frame *f = &p->frames[at], *g = &p->found[n - 1];
+			if (f->at != g->at || f->code != g->code || f->instruction != g->instruction)
+				break;
+			at++;
+			n--;
+		}
+		*k = at;
+		if (!n && (at == p->n || p->frames[at].loop != loop))
+			return true;
+		*from = (struct from){loop < keep ? loop + 1 : keep, at, true};
+		p->n = at;
+	}
+	if (p->n + n > FRAMES_MOST)
+		return false;
+	while (n)
+		p->frames[p->n++] = p->found[--n];
+	*k = p->n;
+	return true;
+}
+
+/* All chains. False = there are too many frames. */
+static bool take_chains(const struct mg_writer *t, struct mg_python_stack *p, struct from *from)
+{
+	uint32_t k = 0;
+	uint64_t before;
+	*from = (struct from){t->keep, p->n, false};
+	for (uint32_t i = 0; i < p->loops; i++) {
+		uint32_t loop = p->loop[i];
+		uint64_t top = cfa_of(t, loop);
+		int32_t n = top ? follow(p, word(top - below + py.current), loop, &before) : -1;
+		if (n < 0)
+			count_unread();
+		if (!take_chain(p, loop, &k, n < 0 ? 0 : (uint32_t)n, t->keep, from))
+			return false;
+	}
+	return true;
+}
+
+/* Both together, from there on. Their number, or -1. */
+static int32_t put_together(struct mg_writer *t, struct mg_python_stack *p, const struct from *from)
+{
+	uint32_t n = 0, k = from->python, i = from->c;
+	if (t->frames - i + p->n - k > OUT_MOST)
+		return -1;
+	for (;; i++) {
+		while (k < p->n && p->frames[k].loop < i) {
+			p->out[n] = sent_of(t, p, &p->frames[k++]);
+			if (!p->out[n++])
+				return -1;
+		}
+		if (i >= t->frames)
+			return (int32_t)n;
+		p->out[n++] = t->ip[i];
+	}
+}
+
+/* Frames of C alone, all of them. */
+static void send_plain(struct mg_writer *t, struct mg_python_stack *p, struct mg_stack *s)
+{
+	p->n = p->scanned = p->loops = 0;
+	s->keep = 0;
+	s->count = t->frames;
+	s->frames = t->ip;
+}
+
+void mg_python_merge(struct mg_writer *t, uint32_t words, struct mg_stack *s, uint64_t *stamp)
+{
+	struct mg_python_stack *p = state_of(t);
+	struct from from;
+	if (!p)
+		return;
+	p->event++;
+	p->restamp = false;
+	while (p->n && p->frames[p->n - 1].loop >= t->keep)
+		p->n--;
+	bool good = find_loops(t, p) && !p->skip;
+	p->skip = false;
+	if (good && (!p->loops || !(below || learn(t, p))))
+		return;
+	int32_t n = -1;
+	if (good && take_chains(t, p, &from))
+		n = put_together(t, p, &from);
+	if (n < 0) {
+		count_unread();
+		send_plain(t, p, s);
+	} else {
+		s->keep = from.c + from.python;
+		s->count = (uint32_t)n;
+		s->frames = p->out;
+	}
+	if (p->restamp)
+		*stamp = mg_now(t);
+	if (s->count <= MG_FRAMES_RECORD && mg_has_room(t, words + s->count)) {
+		uint64_t *w = (uint64_t *)(void *)(t->window + t->offset) + words;
+		for (uint32_t i = 0; i < s->count; i++)
+			w[i] = s->frames[i];
+	}
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT
+ * Finds an interpreter in a process, and tells its guest where things are.
+ *
+ * What a code object holds stands at offsets that a version of CPython fixes; the guest checks what
+ * it can of what it reads there.
+ */
+#include "interpreter.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "interpreter_private.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/order.h"
+#include "libcommon/base/path.h"
+#include "ms-record/ptrace/attach_elf.h"
+#include "ms-record/ptrace/cpu.h"
+#include "session.h"
+#include "session_options.h"
+
+#define EVAL_MOST (1u << 20)  /* bytes */
+#define TABLE_MOST (1u << 20) /* functions */
+#define COLD_LEAST 4u         /* jumps to it */
+
+/* ---- the cold part of a function ---- */
+
+struct function {
+	int32_t start, entry; /* from the header, as .eh_frame_hdr has them */
+};
+
+/* Compilers put what is rarely executed elsewhere, and nothing but jumps says to which function it
+ * belongs: the part of the module that most of those lead to. */
+static void find_cold(const struct attach_memory *mem, const struct attach_module *m,
+		      const struct attach_symbol *eval, uint64_t cold[2])
+{
+	uint8_t head[12];
+	uint32_t n;
+	if (!m->eh_frame_hdr || eval->bytes > EVAL_MOST ||
+	    !mem->read(mem->arg, m->eh_frame_hdr, head, sizeof head) || head[3] != 0x3b)
+		return;
+	memcpy(&n, head + 8, sizeof n);
+	if (n < 2 || n > TABLE_MOST)
+		return;
+	struct function *f = ms_xcalloc(n, sizeof *f);
+	uint32_t *jumps = ms_xcalloc(n, sizeof *jumps), most = 0;
+	uint8_t *code = ms_xcalloc(eval->bytes + CPU_JUMP_MOST, 1);
+	bool good = mem->read(mem->arg, m->eh_frame_hdr + sizeof head, f, n * sizeof *f) &&
+		    mem->read(mem->arg, eval->address, code, eval->bytes);
+	for (uint64_t i = 0, to; good && i < eval->bytes; i++) {
+		if (!cpu_far_jump(code + i, eval->address + i, &to) ||
+		    to - eval->address < eval->bytes || to - m->code_low >= m->code_high - m->code_low)
+			continue;
+		int64_t at = (int64_t)(to - m->eh_frame_hdr);
+		size_t k = MS_COUNT_UP_TO(f, n, start, at);
+		if (k && ++jumps[k - 1] > jumps[most])
+			most = (uint32_t)k - 1;
+	}
+	if (good && jumps[most] >= COLD_LEAST) {
+		cold[0] = m->eh_frame_hdr + (uint64_t)(int64_t)f[most].start;
+		cold[1] = most + 1 < n ? m->eh_frame_hdr + (uint64_t)(int64_t)f[most + 1].start
+				       : m->code_high;
+	}
+	MS_FREE(f, jumps, code);
+}
+
+/* ---- versions ---- */
+
+/* 3.11: pycore_frame.h, cpython/pystate.h, cpython/code.h. 3.11.0 unlinks a frame after it was
+ * cleared. */
+static const struct version {
+	uint32_t from, to; /* PY_VERSION_HEX */
+	struct mg_python offsets;
+} versions[] = {{0x030b01f0,
+		 0x030c0000,
+		 {.current = 8,
+		  .outer = 16,
+		  .code = 32,
+		  .previous = 48,
+		  .instruction = 56,
+		  .entry = 68,
+		  .first_line = 72,
+		  .file = 112,
+		  .name = 128,
+		  .lines = 136,
+		  .traceable = 168,
+		  .instructions = 184,
+		  .length = 16,
+		  .state = 32,
+		  .ascii = 48,
+		  .compact = 72,
+		  .bytes = 32}}};
+
+enum { RUNTIME, VERSION, EVAL, CODE_TYPE, SYMBOLS };
+
+static void tell(struct session *s, const struct version *v, const struct attach_memory *mem,
+		 const struct attach_module *m, const struct attach_symbol *found)
+{
+	struct mg_python p = v->offsets;
+	p.code_type = found[CODE_TYPE].address;
+	p.eval[0][0] = found[EVAL].address;
+	p.eval[0][1] = found[EVAL].address + found[EVAL].bytes;
+	find_cold(mem, m, &found[EVAL], p.eval[1]);
+	s->mem->python = p;
+	__atomic_store_n(&s->mem->python.ready, 1, __ATOMIC_RELEASE);
+}
+
+static void note_unknown(struct session *s, uint32_t hex)
+{
+	struct interpreter *i = interpreter_of(s);
+	if (hex)
+		snprintf(i->unknown, sizeof i->unknown, "Python %u.%u.%u", hex >> 24,
+			 hex >> 16 & 0xff, hex >> 8 & 0xff);
+	else
+		snprintf(i->unknown, sizeof i->unknown, "Python before 3.11");
+}
+
+void interpreter_look(struct session *s, const struct attach_map *map)
+{
+	const struct attach_memory mem = session_memory(s);
+	struct attach_module m;
+	struct attach_symbol found[SYMBOLS] = {[RUNTIME] = {.name = "_PyRuntime"},
+					       [VERSION] = {.name = "Py_Version"},
+					       [EVAL] = {.name = "_PyEval_EvalFrameDefault"},
+					       [CODE_TYPE] = {.name = "PyCode_Type"}};
+	uint32_t hex = 0;
+	if (s->opt->no_interpreter || s->slot || s->mem->python.ready || map->offset ||
+	    !strstr(ms_base_name(map->path), "python") ||
+	    !attach_elf_module(&mem, &s->modules.maps, map, &m))
+		return;
+	attach_elf_dynamic(&mem, &m, found, SYMBOLS);
+	if (!found[RUNTIME].address)
+		return;
+	if (found[VERSION].address)
+		mem.read(mem.arg, found[VERSION].address, &hex, sizeof hex);
+	for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
+		if (hex >= versions[i].from && hex < versions[i].to && found[EVAL].bytes &&
+		    found[CODE_TYPE].address) {
+			tell(s, &versions[i], &mem, &m, found);
+			return;
+		}
+	note_unknown(s, hex);
+}
+
+void interpreter_find(struct session *s)
+{
+	for (size_t i = 0; i < s->modules.maps.n; i++)
+		interpreter_look(s, &s->modules.maps.v[i]);
+}
+
+const char *interpreter_unknown(const struct session *s)
+{
+	return s->interpreter && *s->interpreter->unknown ? s->interpreter->unknown : NULL;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ * Interpreters whose frames the guest reads (guest/python.c): where one is in a process, and what
+ * its code objects are called.
+ *
+ * A source file is a module of the trace, with a list of functions; a frame in it is a function and
+ * a line.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/stacks.h"
+
+struct attach_map;
+struct interpreter;
+struct session;
+
+/* Is the file that begins at that mapping an interpreter? The guest is told of the first one that it
+ * can read; of any other it is noted what it is. `map` is one of those last read of the session. */
+void interpreter_look(struct session *s, const struct attach_map *map);
+/* The same of all those mappings. */
+void interpreter_find(struct session *s);
+/* What an interpreter is whose frames cannot be read, "Python 3.9"; NULL = there is none. */
+const char *interpreter_unknown(const struct session *s);
+
+struct interpreter_text {
+	const uint8_t *bytes;
+	size_t n;
+	unsigned width; /* bytes of a character, 1, 2 or 4 */
+};
+struct interpreter_code {
+	struct interpreter_text part[3]; /* by enum mg_code_part */
+	uint32_t first_line;
+};
+
+/* Code that is of the same content has the same number, from 1; 0 = there are too many. */
+#define INTERPRETER_CODES_MOST (1u << 22)
+uint32_t interpreter_add_code(struct session *s, const struct interpreter_code *c);
+/* The frame at an instruction of that code, as the guest numbers them. */
+struct ms_frame interpreter_frame(struct session *s, uint32_t code, uint32_t instruction);
+void interpreter_free(struct interpreter *i);
+
+/* The line of an instruction, from 0, by CPython's location table; 0 = none. */
+uint32_t interpreter_line(const uint8_t *table, size_t n, uint32_t first_line, uint32_t instruction);

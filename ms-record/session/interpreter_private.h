@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ * What is known of a session's interpreter.
+ */
+#pragma once
+
+#include "interpreter.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/lookup.h"
+
+struct code {
+	const char *name, *file;
+	const uint8_t *lines;
+	size_t lines_bytes;
+	uint32_t first_line;
+	uint32_t module, function; /* 0 = not in the trace yet; function: from 1 */
+};
+struct source {
+	const char *file;
+	uint32_t module, functions;
+};
+struct named {
+	const char *name;
+	uint32_t source, number;
+};
+
+struct interpreter {
+	struct ms_arena arena;
+	char unknown[40]; /* what one is whose frames cannot be read; "" = there is none */
+	MS_ARRAY(struct code) codes;
+	MS_ARRAY(struct source) sources;
+	MS_ARRAY(struct named) functions;
+	struct ms_lookup by_content, by_file, by_name;
+};
+
+/* The session's, made if there is none. */
+struct interpreter *interpreter_of(struct session *s);
