@@ -88,6 +88,23 @@ static bool some_in_part(const struct build *b)
 	return part;
 }
 
+/* Frames of an interpreter that could not be read: how many chains, and of what they all were. */
+static void put_interpreters(const struct build *b, struct ms_insert *in)
+{
+	uint64_t unread = 0;
+	const char *unknown = NULL;
+	for (size_t i = 0; i < b->all.n; i++) {
+		const struct ms_fields *e = &b->all.v[i]->keep.rec->end;
+		unread += e->number[MS_END_CHAINS_UNREAD];
+		if (!unknown && ms_has(e, MS_END_INTERPRETER_UNKNOWN))
+			unknown = e->text[MS_END_INTERPRETER_UNKNOWN];
+	}
+	if (unread)
+		ms_put_row(in, ms_text("key", "chains_unread"), ms_int("value", unread));
+	if (unknown)
+		ms_put_row(in, ms_text("key", "interpreter_unknown"), ms_text("value", unknown));
+}
+
 static int fill_meta(struct build *b, sqlite3 *db)
 {
 	const struct {
@@ -110,6 +127,7 @@ static int fill_meta(struct build *b, sqlite3 *db)
 	if (b->unreadable_count)
 		ms_put_row(&in, ms_text("key", "traces_unreadable"),
 			   ms_int("value", b->unreadable_count));
+	put_interpreters(b, &in);
 	return ms_insert_close(&in);
 }
 

@@ -85,6 +85,14 @@ static void read_unreadable(struct model *m)
 			m->db, "SELECT value FROM meta WHERE key = 'unreadable'", &m->arena);
 }
 
+/* What is known of interpreters whose frames are missing. */
+static void read_interpreters(struct model *m)
+{
+	m->chains_unread = figure_or_0(meta_number(m, "chains_unread"));
+	m->interpreter_unknown = ms_sql_text(
+		m->db, "SELECT value FROM meta WHERE key = 'interpreter_unknown'", &m->arena);
+}
+
 /* RSS of one process: the kernel's peak or the largest sample, and the last one. When the peak was
  * is known only if a sample was taken then. */
 static void sum_samples(struct model *m)
@@ -205,6 +213,7 @@ int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err)
 	sum_processes(m);
 	growth_read(m);
 	read_unreadable(m);
+	read_interpreters(m);
 	m->quality.complete = m->quality.complete && !m->traces_unreadable;
 	count_modules(m);
 	find_sources(m);

@@ -317,6 +317,9 @@ struct model {
 	uint64_t from_ns,
 		to_ns; /* what was counted then, on the clock of all; UNKNOWN = no limit */
 	uint64_t traces_unreadable; /* of a folder */
+	/* Of interpreters: chains of frames that were not read; one that is not known, or NULL. */
+	uint64_t chains_unread;
+	const char *interpreter_unknown;
 	const char *unreadable;     /* which and why, or NULL */
 	const char *at_label;       /* "end" unless --at said otherwise */
 	const char *cwd;            /* of the first process, or NULL */

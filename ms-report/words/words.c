@@ -123,6 +123,10 @@ static void quality_details(struct model *m, struct words *w)
 	if (hooks)
 		words_add(w, SAY("no module had %s", hooks));
 	unrecorded_words(m, w);
+	add_some(m, w, m->chains_unread, "chain", "of Python frames not read");
+	if (m->interpreter_unknown)
+		words_add(w, SAY("no frames of %s, which is not known",
+				 name_clean(&m->arena, m->interpreter_unknown, true)));
 	uint64_t children = 0;
 	for (size_t i = 0; i < m->processes.n; i++)
 		if (figure_some(m->processes.v[i].children_not_recorded))
