@@ -140,10 +140,15 @@ static uint32_t half(uint64_t at)
 
 static __attribute__((noinline)) bool look_up(struct mg_python_stack *p, uint64_t at, uint64_t bytes)
 {
-	struct mg_range r;
+	struct mg_range r, more;
 	if (at - 4096 >= (UINT64_C(1) << 47) - 4096 - MG_CODE_LINES_MOST ||
-	    !mg_find_stack(at + 8, &r) || at - r.start >= r.end - r.start || r.end - at < bytes)
+	    !mg_find_stack(at + 8, &r) || at - r.start >= r.end - r.start)
 		return false;
+	while (r.end - at < bytes) { /* it may have grown since it was listed */
+		if (!mg_find_stack(r.end + 8, &more) || more.start > r.end || more.end <= r.end)
+			return false;
+		r.end = more.end;
+	}
 	p->ranges[p->next_range++ % RANGES] = r;
 	return true;
 }
@@ -223,23 +228,30 @@ static bool send_part(struct mg_writer *t, uint32_t slot, uint32_t line, enum mg
 	return true;
 }
 
+/* A few words of it, with its address. */
+static uint64_t sign_text(uint64_t sign, uint64_t object, const struct text *t)
+{
+	uint64_t x = (sign * MG_SAMPLE_GOLDEN ^ object) * MG_SAMPLE_GOLDEN ^ t->bytes;
+	if (t->bytes < 8)
+		return x;
+	x = x * MG_SAMPLE_GOLDEN ^ word(t->at);
+	x = x * MG_SAMPLE_GOLDEN ^ word(t->at + t->bytes / 2 - 4);
+	return x * MG_SAMPLE_GOLDEN ^ word(t->at + t->bytes - 8);
+}
+
 /* What tells it from one that was at its address before; 0 = it cannot be read. */
 static uint64_t sign_of(struct mg_python_stack *p, uint64_t code)
 {
-	if (code & 7 || !can_read(p, code, CODE_BYTES) || word(code + 8) != py.code_type)
+	struct text name, file, lines;
+	if (code & 7 || !can_read(p, code, CODE_BYTES) || word(code + 8) != py.code_type ||
+	    !find_text(p, word(code + py.name), &name) ||
+	    !find_text(p, word(code + py.file), &file) ||
+	    !find_lines(p, word(code + py.lines), &lines))
 		return 0;
-	uint64_t lines = word(code + py.lines), n;
-	if (lines & 7 || !can_read(p, lines, TEXT_BYTES))
-		return 0;
-	n = word(lines + py.length);
-	if (n >= 8 && n <= MG_CODE_LINES_MOST && can_read(p, lines + py.bytes + n - 8, 8))
-		n = n << 32 ^ word(lines + py.bytes + n - 8) ^ word(lines + py.bytes) << 7;
 	uint64_t x = word(code + 16) ^ (uint64_t)half(code + py.first_line) << 32;
-	x = x * MG_SAMPLE_GOLDEN ^ word(code + py.file);
-	x = x * MG_SAMPLE_GOLDEN ^ word(code + py.name);
-	x = x * MG_SAMPLE_GOLDEN ^ lines;
-	x = x * MG_SAMPLE_GOLDEN ^ n;
-	return x | 1;
+	x = sign_text(x, word(code + py.name), &name);
+	x = sign_text(x, word(code + py.file), &file);
+	return sign_text(x, word(code + py.lines), &lines) | 1;
 }
 
 /* The slot of a code object that ms-record does not know. */
