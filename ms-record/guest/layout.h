@@ -460,7 +460,7 @@ enum mg_kind {
 /* A code object of an interpreter, as MG_CODE records: name, file and line table, each in pieces of
  * which the last one ends with the whole. All of a slot's before a frame of it. */
 enum mg_code_part { MG_CODE_NAME = 0, MG_CODE_FILE = 1, MG_CODE_LINES = 2 };
-#define MG_CODE_SLOTS 1024u
+#define MG_CODE_SLOTS 512u
 #define MG_CODE_TEXT_MOST 2048u /* bytes of name and file, cut */
 #define MG_CODE_LINES_MOST (1u << 20)
 /* In a stack, where a return address would be: a frame of an interpreter, which runs in the frame of

@@ -42,24 +42,28 @@
 #define TEXT_BYTES 72u
 #define PIECE_WORDS 448u
 #define CODE_WORDS 4u
+#define PARTS 3u
+#define WORDS 3u /* of each */
 
 struct frame {
 	uint64_t at, code, instruction;
 	uint32_t loop; /* the frame of C that runs it, as an index of `ip` */
 };
 
+/* One that ms-record knows, and what tells another one that comes to lie there. */
 struct code {
-	uint64_t address, sign; /* sign: what it looked like */
-	uint64_t event;         /* in which it was used last */
+	uint64_t address, event; /* event: in which it was used last */
+	uint64_t size, line;
+	uint64_t object[PARTS], length[PARTS];
+	struct mg_slot words[PARTS * WORDS];
 };
 
 struct mg_python_stack {
 	uint32_t n;       /* frames of the previous stack, outermost first */
 	uint32_t loops;   /* frames of C that run them, */
 	uint32_t scanned; /* of so many that were looked at */
-	uint32_t round;   /* of the list that the ranges are of */
 	bool skip, restamp;
-	uint32_t next_range;
+	uint32_t range, next_range; /* range: the last that held something */
 	uint64_t event;
 	struct mg_range ranges[RANGES];
 	uint16_t loop[LOOPS_MOST];
@@ -111,7 +115,7 @@ static struct mg_python_stack *state_of(struct mg_writer *t)
 	p = t->ring == &mg.void_ring ? NULL : mg_grow(chunks, i, mg_python_bytes());
 	if (!p)
 		return NULL;
-	p->n = p->loops = p->scanned = p->round = p->next_range = 0;
+	p->n = p->loops = p->scanned = p->range = p->next_range = 0;
 	p->skip = false;
 	p->event = 1;
 	for (uint32_t k = 0; k < RANGES; k++)
@@ -149,17 +153,26 @@ static __attribute__((noinline)) bool look_up(struct mg_python_stack *p, uint64_
 			return false;
 		r.end = more.end;
 	}
-	p->ranges[p->next_range++ % RANGES] = r;
+	p->range = p->next_range++ % RANGES;
+	p->ranges[p->range] = r;
 	return true;
+}
+
+static bool is_in(const struct mg_range *r, uint64_t at, uint64_t bytes)
+{
+	return at - r->start < r->end - r->start && r->end - at >= bytes;
 }
 
 /* P3 */
 MG_INLINE bool can_read(struct mg_python_stack *p, uint64_t at, uint64_t bytes)
 {
+	if (MG_LIKELY(is_in(&p->ranges[p->range], at, bytes)))
+		return true;
 	for (uint32_t i = 0; i < RANGES; i++)
-		if (at - p->ranges[i].start < p->ranges[i].end - p->ranges[i].start &&
-		    p->ranges[i].end - at >= bytes)
+		if (is_in(&p->ranges[i], at, bytes)) {
+			p->range = i;
 			return true;
+		}
 	return look_up(p, at, bytes);
 }
 
@@ -228,68 +241,82 @@ static bool send_part(struct mg_writer *t, uint32_t slot, uint32_t line, enum mg
 	return true;
 }
 
-/* A few words of it, with its address. */
-static uint64_t sign_text(uint64_t sign, uint64_t object, const struct text *t)
+/* Is it the one that was here? While one that refers to the same objects of the same lengths is
+ * there, what they hold may be read. */
+static bool is_same(const struct code *c, uint64_t code)
 {
-	uint64_t x = (sign * MG_SAMPLE_GOLDEN ^ object) * MG_SAMPLE_GOLDEN ^ t->bytes;
-	if (t->bytes < 8)
-		return x;
-	x = x * MG_SAMPLE_GOLDEN ^ word(t->at);
-	x = x * MG_SAMPLE_GOLDEN ^ word(t->at + t->bytes / 2 - 4);
-	return x * MG_SAMPLE_GOLDEN ^ word(t->at + t->bytes - 8);
+	uint64_t x = (word(code + 8) ^ py.code_type) | (word(code + 16) ^ c->size) |
+		     (word(code + py.first_line) ^ c->line) | (word(code + py.name) ^ c->object[0]) |
+		     (word(code + py.file) ^ c->object[1]) | (word(code + py.lines) ^ c->object[2]);
+	for (uint32_t i = 0; !x && i < PARTS; i++)
+		x = word(c->object[i] + py.length) ^ c->length[i];
+	for (uint32_t i = 0; !x && i < PARTS * WORDS; i++)
+		x = word(c->words[i].address) ^ c->words[i].value;
+	return !x;
 }
 
-/* What tells it from one that was at its address before; 0 = it cannot be read. */
-static uint64_t sign_of(struct mg_python_stack *p, uint64_t code)
+/* Of a text its hash, which a str keeps, and what it begins and ends with. */
+static void note_text(struct code *c, uint32_t part, uint64_t object, const struct text *t)
 {
-	struct text name, file, lines;
-	if (code & 7 || !can_read(p, code, CODE_BYTES) || word(code + 8) != py.code_type ||
-	    !find_text(p, word(code + py.name), &name) ||
-	    !find_text(p, word(code + py.file), &file) ||
-	    !find_lines(p, word(code + py.lines), &lines))
-		return 0;
-	uint64_t x = word(code + 16) ^ (uint64_t)half(code + py.first_line) << 32;
-	x = sign_text(x, word(code + py.name), &name);
-	x = sign_text(x, word(code + py.file), &file);
-	return sign_text(x, word(code + py.lines), &lines) | 1;
+	uint64_t at[WORDS] = {object + py.length + 8, object + py.length, object + py.length};
+	if (part == MG_CODE_LINES)
+		at[0] = object + py.length;
+	if (t->bytes >= 8) {
+		at[1] = t->at + t->bytes - 8;
+		at[2] = t->at + t->bytes / 2 - 4;
+	}
+	c->object[part] = object;
+	c->length[part] = word(object + py.length);
+	for (uint32_t i = 0; i < WORDS; i++)
+		c->words[part * WORDS + i] = (struct mg_slot){at[i], word(at[i])};
 }
 
-/* The slot of a code object that ms-record does not know. */
-static bool send_code(struct mg_writer *t, struct mg_python_stack *p, uint64_t code, uint32_t slot)
+/* Sends a code object that ms-record does not know, for that slot. */
+static bool send_code(struct mg_writer *t, struct mg_python_stack *p, uint64_t code,
+		      struct code *into)
 {
-	struct text name, file, lines;
-	if (!find_text(p, word(code + py.name), &name) || !find_text(p, word(code + py.file), &file) ||
-	    !find_lines(p, word(code + py.lines), &lines))
+	struct text text[PARTS];
+	uint64_t name = word(code + py.name), file = word(code + py.file);
+	uint64_t lines = word(code + py.lines);
+	uint32_t slot = (uint32_t)(into - p->codes), line = half(code + py.first_line);
+	if (word(code + 8) != py.code_type || !find_text(p, name, &text[MG_CODE_NAME]) ||
+	    !find_text(p, file, &text[MG_CODE_FILE]) || !find_lines(p, lines, &text[MG_CODE_LINES]))
 		return false;
 	if (!p->restamp) /* it may wait for room */
 		mg_forget_now(t);
 	p->restamp = true;
-	uint32_t line = half(code + py.first_line);
-	return send_part(t, slot, line, MG_CODE_NAME, &name) &&
-	       send_part(t, slot, line, MG_CODE_FILE, &file) &&
-	       send_part(t, slot, line, MG_CODE_LINES, &lines);
+	for (uint32_t i = 0; i < PARTS; i++)
+		if (!send_part(t, slot, line, (enum mg_code_part)i, &text[i]))
+			return false;
+	*into = (struct code){.event = p->event,
+			      .size = word(code + 16),
+			      .line = word(code + py.first_line)};
+	note_text(into, MG_CODE_NAME, name, &text[MG_CODE_NAME]);
+	note_text(into, MG_CODE_FILE, file, &text[MG_CODE_FILE]);
+	note_text(into, MG_CODE_LINES, lines, &text[MG_CODE_LINES]);
+	into->address = code;
+	return true;
 }
 
 /* The slot of a code object, or -1. Of those that the stack under way uses none is given up. */
 static int32_t slot_of(struct mg_writer *t, struct mg_python_stack *p, uint64_t code)
 {
-	uint64_t sign = sign_of(p, code);
-	uint32_t first = (uint32_t)((code >> 4) * MG_SAMPLE_GOLDEN >> 54) & ~(WAYS - 1), old = 0;
-	struct code *c = &p->codes[first];
-	for (uint32_t i = 0; i < WAYS; i++) {
-		if (c[i].address == code && c[i].sign == sign && sign) {
-			c[i].event = p->event;
-			return (int32_t)(first + i);
+	struct code *c = p->codes, *old;
+	c += (code >> 4) * MG_SAMPLE_GOLDEN >> 55 & ~(uint64_t)(WAYS - 1);
+	old = c;
+	if (code & 7 || !can_read(p, code, CODE_BYTES))
+		return -1;
+	for (uint32_t i = 0; i < WAYS; i++, c++) {
+		if (c->address == code && is_same(c, code)) {
+			c->event = p->event;
+			return (int32_t)(c - p->codes);
 		}
-		old = c[i].event < c[old].event ? i : old;
+		old = c->event < old->event ? c : old;
 	}
-	if (!sign || c[old].event == p->event)
+	if (old->event == p->event)
 		return -1;
-	c[old] = (struct code){.event = p->event};
-	if (!send_code(t, p, code, first + old))
-		return -1;
-	c[old] = (struct code){code, sign, p->event};
-	return (int32_t)(first + old);
+	old->address = 0;
+	return send_code(t, p, code, old) ? (int32_t)(old - p->codes) : -1;
 }
 
 /* What is sent for a frame, or 0. */
@@ -332,6 +359,29 @@ static int32_t follow(struct mg_python_stack *p, uint64_t at, uint32_t loop, uin
 			return (int32_t)n;
 	}
 	return -1;
+}
+
+/* Is the chain from frame `at` on what the previous stack has of that loop from `k` on? Then *k is
+ * behind it. What was read of it then may be read again, for it is the chain still (P2). */
+MG_INLINE bool is_unchanged(const struct mg_python_stack *p, uint64_t at, uint32_t loop, uint32_t *k)
+{
+	uint32_t end = *k;
+	while (end < p->n && p->frames[end].loop == loop)
+		end++;
+	for (uint32_t i = end; i-- > *k;) {
+		const struct frame *f = &p->frames[i];
+		if (at != f->at || word(at + py.code) != f->code ||
+		    word(at + py.instruction) != f->instruction)
+			return false;
+		if (*(const volatile uint8_t *)(at + py.entry)) {
+			if (i != *k)
+				return false;
+			*k = end;
+			return true;
+		}
+		at = word(at + py.previous);
+	}
+	return false;
 }
 
 static uint64_t cfa_of(const struct mg_writer *t, uint32_t loop)
@@ -444,7 +494,10 @@ static bool take_chains(const struct mg_writer *t, struct mg_python_stack *p, st
 	for (uint32_t i = 0; i < p->loops; i++) {
 		uint32_t loop = p->loop[i];
 		uint64_t top = cfa_of(t, loop);
-		int32_t n = top ? follow(p, word(top - below + py.current), loop, &before) : -1;
+		uint64_t head = top ? word(top - below + py.current) : 1;
+		if (!from->changed && is_unchanged(p, head, loop, &k))
+			continue;
+		int32_t n = follow(p, head, loop, &before);
 		if (n < 0)
 			count_unread();
 		if (!take_chain(p, loop, &k, n < 0 ? 0 : (uint32_t)n, t->keep, from))
