@@ -172,21 +172,21 @@ enum ms_info_field {
 #define MS_OPTION_KEEP_LAST 32u  /* events are dropped when they are older than that */
 
 enum ms_module_field {
-	MS_MODULE_ID = 1,       /* from 1; a later record of the same id amends it */
-	MS_MODULE_PATH = 2,     /* bytes */
-	MS_MODULE_BUILD_ID = 3, /* bytes, raw */
-	MS_MODULE_START = 4,    /* lowest address */
-	MS_MODULE_END = 5,      /* one past the highest address */
-	MS_MODULE_BIAS = 6,     /* address - bias = address in the ELF file */
-	MS_MODULE_LOADED = 7,   /* ns */
-	MS_MODULE_UNLOADED = 8, /* ns; absent = never */
-	MS_MODULE_OFFSET = 9,   /* file offset mapped at START */
-	MS_MODULE_KIND = 10,    /* 0 file, 1 vdso, 2 anonymous code (JIT), 3 the recorder's guest,
+	MS_MODULE_ID = 1,        /* from 1; a later record of the same id amends it */
+	MS_MODULE_PATH = 2,      /* bytes */
+	MS_MODULE_BUILD_ID = 3,  /* bytes, raw */
+	MS_MODULE_START = 4,     /* lowest address */
+	MS_MODULE_END = 5,       /* one past the highest address */
+	MS_MODULE_BIAS = 6,      /* address - bias = address in the ELF file */
+	MS_MODULE_LOADED = 7,    /* ns */
+	MS_MODULE_UNLOADED = 8,  /* ns; absent = never */
+	MS_MODULE_OFFSET = 9,    /* file offset mapped at START */
+	MS_MODULE_KIND = 10,     /* 0 file, 1 vdso, 2 anonymous code (JIT), 3 the recorder's guest,
 				   4 no module: a heap of the program's own, PATH is its name;
 				   5 source file of an interpreter, PATH: see FUNCTION */
-	MS_MODULE_SIZE = 11,    /* file size in bytes when it was mapped */
-	MS_MODULE_MTIME = 12,   /* file modification, ns since 1970 */
-	MS_MODULE_DELETED = 13, /* 1: the file was deleted or replaced while mapped */
+	MS_MODULE_SIZE = 11,     /* file size in bytes when it was mapped */
+	MS_MODULE_MTIME = 12,    /* file modification, ns since 1970 */
+	MS_MODULE_DELETED = 13,  /* 1: the file was deleted or replaced while mapped */
 	MS_MODULE_FUNCTION = 14, /* bytes, repeated: of kind 5 the next function, from 1 on */
 };
 /* Of kind 5 a frame's address says the function, and the line, 0 = unknown. */

@@ -3,6 +3,7 @@
 -- References go by id; stack.parent < stack.id always, so that walking outwards ends. Ids of sites go from the most live bytes at the end to the fewest.
 --   meta             complete (0 or 1, all processes), processes, symbols (0 = --no-symbols), sum_peak_bytes, sum_peak_time_ns,
 --                    traces_unreadable, unreadable (how many traces of folders could not be read, which and why; absent when all could),
+--                    chains_unread, interpreter_unknown (frames of an interpreter: how often not read; of one that is not known),
 --                    filters (JSON array of the options of each ms-filter stage, in order; absent when there was none)
 --   process.started_ns  ns since 1970; process.trace: the file's name without folders; exe: whole path
 --   process.command  JSON array of the arguments, null when they were not recorded
@@ -14,7 +15,8 @@
 --                    exec_bytes, exec_blocks: how much that was, 0 where became is null
 --   snapshot.label   the point as given: peak, end, 1.5s, mark:warm; of an image that became another one, exec instead of end
 --   module.symbols   none, elf, dwarf, missing, mismatch, damaged, partial, refused; null when nobody looked
---   module.kind      file, vdso, jit, recorder; heap: no module, path is the name of a heap of the program's own
+--   module.kind      file, vdso, jit, recorder; source: a file that an interpreter runs; heap: no module, path is the name of a heap of
+--                    the program's own
 --   frame.note       cut, truncated, not taken, before: no frame but why frames are missing; heap NAME: no frame but the heap of
 --                    the program's own that its blocks are of, above the outermost frame; else null
 --   stack.depth      0 for the outermost row; parent is the caller's row

@@ -51,6 +51,9 @@ static const char *symbol_state(const struct work *w, uint32_t id)
 	static const char *const names[] = {"none",     "elf",     "dwarf",   "missing",
 					    "mismatch", "damaged", "partial", "refused"};
 	int handle = w->handles[id], found = -1;
+	const struct ms_row *m = ms_module_of(w->t, id);
+	if (m && m->number[MS_MODULE_KIND] == MS_SYMBOLS_SOURCE)
+		return names[MS_SYMBOLS_DWARF]; /* the trace says where its frames are */
 	if (handle >= 0)
 		found = ms_symbols_module_state(w->f->symbols, handle, NULL);
 	bool some = found >= 0 && found != MS_SYMBOLS_NONE && found != MS_SYMBOLS_MISSING &&

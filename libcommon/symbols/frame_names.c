@@ -82,10 +82,10 @@ static struct slot look_up(struct ms_names *n, const struct question *q)
 	size_t count = ms_symbols_find(n->symbols, handle, f->address, found, MS_CHAIN_MAX);
 	struct ms_named *v = ms_arena_alloc(&n->lookup, count * sizeof *v);
 	for (size_t i = 0; i < count; i++)
-		v[i] = name_of(n, &n->lookup,
-			       q->guest || ms_is_runtime(f->module.path, found[i].function,
-							 found[i].file),
-			       &found[i]);
+		v[i] = name_of(
+			n, &n->lookup,
+			q->guest || ms_is_runtime(f->module.path, found[i].function, found[i].file),
+			&found[i]);
 	return (struct slot){v, (uint32_t)count, ANSWERED};
 }
 

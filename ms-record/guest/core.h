@@ -98,7 +98,7 @@ struct mg_writer {
 	uint64_t random;      /* state of its generator, 0 = not started */
 
 	struct mg_python_stack *python; /* see python.c */
-	uint64_t zero; /* what the padding in front of the arrays points at */
+	uint64_t zero;                  /* what the padding in front of the arrays points at */
 };
 
 /* Bytes of a writer for `frames` frames, and of a room in the pool. */

@@ -139,8 +139,9 @@ enum mg_state {
 /* An interpreter whose frames are read: see python.c. ms-record fills it in, once, then sets `ready`
  * with release. */
 struct mg_python {
-	uint64_t code_type;  /* address of PyCode_Type */
-	uint64_t eval[2][2]; /* start and end of _PyEval_EvalFrameDefault, and of its cold part or 0 */
+	uint64_t code_type; /* address of PyCode_Type */
+	uint64_t eval[2]
+		     [2]; /* start and end of _PyEval_EvalFrameDefault, and of its cold part or 0 */
 	/* Offsets: in _PyCFrame, in _PyInterpreterFrame, in PyCodeObject, in a str and a bytes. */
 	uint8_t current, outer;
 	uint8_t code, previous, instruction, entry;

@@ -142,7 +142,8 @@ static uint32_t half(uint64_t at)
 	return *(const volatile uint32_t *)at;
 }
 
-static __attribute__((noinline)) bool look_up(struct mg_python_stack *p, uint64_t at, uint64_t bytes)
+static __attribute__((noinline)) bool look_up(struct mg_python_stack *p, uint64_t at,
+					      uint64_t bytes)
 {
 	struct mg_range r, more;
 	if (at - 4096 >= (UINT64_C(1) << 47) - 4096 - MG_CODE_LINES_MOST ||
@@ -246,8 +247,9 @@ static bool send_part(struct mg_writer *t, uint32_t slot, uint32_t line, enum mg
 static bool is_same(const struct code *c, uint64_t code)
 {
 	uint64_t x = (word(code + 8) ^ py.code_type) | (word(code + 16) ^ c->size) |
-		     (word(code + py.first_line) ^ c->line) | (word(code + py.name) ^ c->object[0]) |
-		     (word(code + py.file) ^ c->object[1]) | (word(code + py.lines) ^ c->object[2]);
+		     (word(code + py.first_line) ^ c->line) |
+		     (word(code + py.name) ^ c->object[0]) | (word(code + py.file) ^ c->object[1]) |
+		     (word(code + py.lines) ^ c->object[2]);
 	for (uint32_t i = 0; !x && i < PARTS; i++)
 		x = word(c->object[i] + py.length) ^ c->length[i];
 	for (uint32_t i = 0; !x && i < PARTS * WORDS; i++)
@@ -288,9 +290,8 @@ static bool send_code(struct mg_writer *t, struct mg_python_stack *p, uint64_t c
 	for (uint32_t i = 0; i < PARTS; i++)
 		if (!send_part(t, slot, line, (enum mg_code_part)i, &text[i]))
 			return false;
-	*into = (struct code){.event = p->event,
-			      .size = word(code + 16),
-			      .line = word(code + py.first_line)};
+	*into = (struct code){
+		.event = p->event, .size = word(code + 16), .line = word(code + py.first_line)};
 	note_text(into, MG_CODE_NAME, name, &text[MG_CODE_NAME]);
 	note_text(into, MG_CODE_FILE, file, &text[MG_CODE_FILE]);
 	note_text(into, MG_CODE_LINES, lines, &text[MG_CODE_LINES]);
@@ -363,7 +364,8 @@ static int32_t follow(struct mg_python_stack *p, uint64_t at, uint32_t loop, uin
 
 /* Is the chain from frame `at` on what the previous stack has of that loop from `k` on? Then *k is
  * behind it. What was read of it then may be read again, for it is the chain still (P2). */
-MG_INLINE bool is_unchanged(const struct mg_python_stack *p, uint64_t at, uint32_t loop, uint32_t *k)
+MG_INLINE bool is_unchanged(const struct mg_python_stack *p, uint64_t at, uint32_t loop,
+			    uint32_t *k)
 {
 	uint32_t end = *k;
 	while (end < p->n && p->frames[end].loop == loop)
@@ -394,7 +396,8 @@ static bool is_cframe(struct mg_python_stack *p, uint64_t at, uint64_t outer)
 {
 	uint64_t head = word(at + py.current), next = word(at + py.outer), before;
 	if (head & 7 || next & 7 || !head || !next || head == next || (outer && next != outer) ||
-	    !can_read(p, next, 24) || (!outer && (word(next + py.current) || word(next + py.outer))))
+	    !can_read(p, next, 24) ||
+	    (!outer && (word(next + py.current) || word(next + py.outer))))
 		return false;
 	int32_t n = follow(p, head, 0, &before);
 	if (n <= 0 || before != word(next + py.current))
@@ -466,7 +469,8 @@ static bool take_chain(struct mg_python_stack *p, uint32_t loop, uint32_t *k, ui
 	if (!from->changed) {
 		while (n && at < p->n && p->frames[at].loop == loop) {
 			const struct frame *f = &p->frames[at], *g = &p->found[n - 1];
-			if (f->at != g->at || f->code != g->code || f->instruction != g->instruction)
+			if (f->at != g->at || f->code != g->code ||
+			    f->instruction != g->instruction)
 				break;
 			at++;
 			n--;

@@ -49,7 +49,8 @@ static void find_cold(const struct attach_memory *mem, const struct attach_modul
 		    mem->read(mem->arg, eval->address, code, eval->bytes);
 	for (uint64_t i = 0, to; good && i < eval->bytes; i++) {
 		if (!cpu_far_jump(code + i, eval->address + i, &to) ||
-		    to - eval->address < eval->bytes || to - m->code_low >= m->code_high - m->code_low)
+		    to - eval->address < eval->bytes ||
+		    to - m->code_low >= m->code_high - m->code_low)
 			continue;
 		int64_t at = (int64_t)(to - m->eh_frame_hdr);
 		size_t k = MS_COUNT_UP_TO(f, n, start, at);

@@ -42,4 +42,5 @@ struct ms_frame interpreter_frame(struct session *s, uint32_t code, uint32_t ins
 void interpreter_free(struct interpreter *i);
 
 /* The line of an instruction, from 0, by CPython's location table; 0 = none. */
-uint32_t interpreter_line(const uint8_t *table, size_t n, uint32_t first_line, uint32_t instruction);
+uint32_t interpreter_line(const uint8_t *table, size_t n, uint32_t first_line,
+			  uint32_t instruction);

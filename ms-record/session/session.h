@@ -155,7 +155,14 @@ struct module {
 };
 
 /* MS_MODULE_KIND of the trace. */
-enum { MODULE_FILE = 0, MODULE_VDSO = 1, MODULE_ANONYMOUS = 2, MODULE_GUEST = 3, MODULE_HEAP = 4, MODULE_SOURCE = 5 };
+enum {
+	MODULE_FILE = 0,
+	MODULE_VDSO = 1,
+	MODULE_ANONYMOUS = 2,
+	MODULE_GUEST = 3,
+	MODULE_HEAP = 4,
+	MODULE_SOURCE = 5
+};
 
 struct module_epoch {
 	uint64_t stamp;

@@ -320,13 +320,13 @@ struct model {
 	/* Of interpreters: chains of frames that were not read; one that is not known, or NULL. */
 	uint64_t chains_unread;
 	const char *interpreter_unknown;
-	const char *unreadable;     /* which and why, or NULL */
-	const char *at_label;       /* "end" unless --at said otherwise */
-	const char *cwd;            /* of the first process, or NULL */
-	uint32_t modules_used;      /* by any frame */
-	uint32_t modules_nameless;  /* of those: with frames that have no name, */
-	uint64_t frames_nameless;   /* and how many */
-	uint32_t modules_unsound;   /* of those: whose debug information is damaged, or not whole */
+	const char *unreadable;    /* which and why, or NULL */
+	const char *at_label;      /* "end" unless --at said otherwise */
+	const char *cwd;           /* of the first process, or NULL */
+	uint32_t modules_used;     /* by any frame */
+	uint32_t modules_nameless; /* of those: with frames that have no name, */
+	uint64_t frames_nameless;  /* and how many */
+	uint32_t modules_unsound;  /* of those: whose debug information is damaged, or not whole */
 	int proc_only; /* enum proc_only: only /proc was looked at, so the heap is not known */
 	enum unscanned unscanned;
 };

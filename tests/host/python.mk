@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: MIT
+# What CPython says of its own stack: see tests/host/python.py. Without sanitizers, for a program that has none.
+TEST_PROGRAMS += $(B)/tests/host/python_probe.so
+$(B)/tests/host/python_probe.so: tests/host/python_probe.c
+	@mkdir -p $(@D)
+	$(CC) -g -O1 -Wall -Wextra -fno-builtin -std=gnu11 -fPIC -shared -o $@ $<

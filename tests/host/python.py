@@ -1,0 +1,258 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Frames of Python in the recorded stacks: equal to what CPython says of its stacks and, by tracemalloc, of its memory."""
+import collections
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+
+PYTHON = "/usr/bin/python3"
+BIN, TB, SRC = os.environ["BIN"], os.environ["TB"], os.environ["SRC"]
+failures = 0
+
+
+def check(good, what):
+    global failures
+    if not good:
+        failures += 1
+        print("FAILED:", what)
+
+
+def record(command, *options, env=(), trace="t.trace"):
+    """Records it, and checks that it ended as it should. Its output."""
+    run = subprocess.run([BIN + "/ms-record", "-q", "--no-symbols", "-o", trace, *options, *command], stdout=subprocess.PIPE,
+                         env=dict(os.environ, **dict(env)), text=True, check=False)
+    check(run.returncode == 0, f"{command}: status {run.returncode}")
+    return run.stdout
+
+
+class Snapshot:
+    """Stacks of a trace, innermost first: (function, file, line, kind of module)."""
+
+    def __init__(self, trace, *options):
+        if os.path.exists("t.db"):
+            os.remove("t.db")
+        subprocess.run([BIN + "/ms-snap", "-q", "-o", "t.db", *options, trace], check=True)
+        self.db = sqlite3.connect("t.db")
+        self.frames = {i: tuple(rest) for i, *rest in self.db.execute(
+            "SELECT f.id, f.function, f.file, f.line, m.kind FROM frame f LEFT JOIN module m ON m.id = f.module")}
+        self.rows = {i: (parent, frame) for i, parent, frame in self.db.execute("SELECT id, parent, frame FROM stack")}
+
+    def stack(self, row):
+        while row:
+            row, frame = self.rows[row]
+            yield self.frames[frame]
+
+    def python(self, row):
+        return [f[:3] for f in self.stack(row) if f[3] == "source"]
+
+    def value(self, sql):
+        return self.db.execute(sql).fetchone()
+
+    def meta(self, key):
+        row = self.db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return row[0] if row else 0
+
+    def live(self, label):
+        """By innermost line of Python: bytes and blocks."""
+        lines = {}
+        for row, size, n in self.db.execute("""SELECT s.stack, t.live_bytes, t.live_blocks FROM site s JOIN site_stat t ON t.site = s.id
+                JOIN snapshot p ON p.id = t.snapshot WHERE p.label = ? AND t.live_blocks > 0""", (label,)):
+            where = self.python(row)
+            line = lines.setdefault(f"{where[0][1]}:{where[0][2]}" if where else "none", [0, 0])
+            line[0] += size
+            line[1] += n
+        return lines
+
+
+def write(name, text):
+    with open(name, "w", encoding="utf-8") as f:
+        f.write(text)
+
+
+# ---- known figures ----
+
+KNOWN = """\
+import os, sys, threading
+kept = []
+def load_index(n):
+    for i in range(n):
+        kept.append(bytearray(1999))
+class Cache:
+    def fill(self):
+        load_index(100)
+        kept.extend(sorted((bytearray(2999) for i in range(10)), key=lambda b: kept.append(bytearray(3999)) or 1))
+def straße():
+    kept.append(bytearray(4999))
+def thread():
+    kept.append(bytearray(5999))
+def main():
+    Cache().fill()
+    straße()
+    t = threading.Thread(target=thread); t.start(); t.join()
+    exec(compile("kept.append(bytearray(6999))", "made of text", "exec"))
+    child = os.fork()
+    if not child:
+        load_index(200)
+        os._exit(0)
+    os.waitpid(child, 0)
+    os._exit(0)
+if len(sys.argv) > 1:
+    print("ready", flush=True)
+    sys.stdin.readline()
+main()
+"""
+# bytes and blocks of each line; a bytearray of n bytes has n + 1
+LIVE = {"known.py:5": [200000, 100], "known.py:9": [70000, 20], "known.py:11": [5000, 1], "known.py:13": [6000, 1],
+        "made of text:1": [7000, 1]}
+
+
+def check_known(what, s):
+    """Only blocks of such sizes: the program has others at some of these lines."""
+    lines, names = {}, set()
+    for row, low, high, n, size in s.db.execute("""SELECT s.stack, s.min_size, s.max_size, t.live_blocks, t.live_bytes FROM site s
+            JOIN site_stat t ON t.site = s.id JOIN snapshot p ON p.id = t.snapshot WHERE p.label = 'end' AND t.live_blocks > 0"""):
+        where = s.python(row)
+        if low == high and low % 1000 == 0 and where and f"{os.path.basename(where[0][1])}:{where[0][2]}" in LIVE:
+            line = lines.setdefault(f"{os.path.basename(where[0][1])}:{where[0][2]}", [0, 0])
+            line[0] += size
+            line[1] += n
+            names.add(tuple(f[0] for f in where if "threading" not in f[1]))
+    check(lines == LIVE, f"{what}: live by line {lines}")
+    for stack in [("load_index", "Cache.fill", "main", "<module>"), ("Cache.fill.<locals>.<genexpr>", "Cache.fill", "main", "<module>"),
+                  ("Cache.fill.<locals>.<lambda>", "Cache.fill", "main", "<module>"), ("straße", "main", "<module>"), ("thread",),
+                  ("<module>", "main", "<module>")]:
+        check(stack in names, f"{what}: no stack {stack} in {names}")
+    check(s.meta("chains_unread") == 0, f"{what}: {s.meta('chains_unread')} chains not read")
+
+
+def known():
+    write("known.py", KNOWN)
+    record([PYTHON, "known.py"], "--leak-check=no")
+    check_known("launched", Snapshot("t.trace"))
+    name = subprocess.run([BIN + "/ms-report", "--limit", "3", "t.trace"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    check("load_index" in name and "known.py:5" in name, f"the report does not name the line: {name}")
+    child = [f for f in os.listdir("t.trace.d") if f.endswith(".trace")]
+    s = Snapshot("t.trace.d/" + child[0])
+    check(s.live("end").get(os.path.abspath("known.py") + ":5", s.live("end").get("known.py:5")) is not None, f"forked: {s.live('end')}")
+    check(s.value("SELECT sum(t.live_blocks) FROM site_stat t JOIN site s ON s.id = t.site JOIN snapshot p ON p.id = t.snapshot"
+                  " WHERE p.label = 'end' AND s.min_size = 2000 AND s.max_size = 2000") == (200,), "forked: its blocks")
+    for condition, sites in (["--file", "known.py", "--function", "^straße$"], 1), (["--module", "made of text"], 1), (["--function", "^strasse$"], 0):
+        subprocess.run([BIN + "/ms-filter", *condition, "--where", "live_bytes >= 2000", "-o", "f.db", "t.trace"], stderr=subprocess.DEVNULL, check=False)
+        n = sqlite3.connect("f.db").execute("SELECT count(*) FROM site").fetchone()
+        check(n == (sites,), f"ms-filter {condition}: {n} sites")
+    write("names", "leak:straße\n")
+    subprocess.run([BIN + "/ms-filter", "--suppress", "names", "-o", "f.db", "t.trace"], check=True)
+    n = sqlite3.connect("f.db").execute("SELECT count(*) FROM site WHERE min_size = 5000 AND max_size = 5000").fetchone()
+    check(n == (0,), f"a suppression leaves {n}")
+    record([PYTHON, "known.py"], "--leak-check=no", "--no-interpreter")
+    check(Snapshot("t.trace").value("SELECT count(*) FROM module WHERE kind = 'source'") == (0,), "--no-interpreter has frames")
+
+
+def attached():
+    with subprocess.Popen([PYTHON, "known.py", "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as p:
+        p.stdout.readline()
+        with subprocess.Popen([BIN + "/ms-record", "-o", "a.trace", "-p", str(p.pid)], stderr=subprocess.PIPE, text=True) as r:
+            time.sleep(1)
+            p.stdin.write("\n")
+            p.stdin.flush()
+            check(p.wait() == 0, "attached: the program failed")
+            r.communicate()
+            check(r.returncode == 0, f"attached: status {r.returncode}")
+    s = Snapshot("a.trace")
+    check(s.value("SELECT count(*) FROM frame WHERE function = 'load_index' AND line = 5") == (1,), "attached: no load_index")
+    check(s.value("SELECT sum(allocations) FROM site WHERE min_size = 2000 AND max_size = 2000") == (100,), "attached: its blocks")
+
+
+# ---- stacks ----
+
+def stacks(rounds, threads, allocator):
+    """Every stack that CPython told is recorded as often as it was told."""
+    record([PYTHON, SRC + "/tests/host/python_storm.py", TB + "/host/python_probe.so", str(rounds), str(threads), "expected"],
+           "--leak-check=no", "--depth", "2000", "--verify", env={"PYTHONMALLOC": allocator}.items())
+    s, told, recorded = Snapshot("t.trace"), collections.Counter(), collections.Counter()
+    with open("expected", encoding="utf-8") as f:
+        for line in f:
+            n, text = line.rstrip("\n").split(" ", 1)
+            told[text] += int(n)
+    for row, n in s.db.execute("SELECT stack, allocations FROM site"):
+        first = next(s.stack(row), None)
+        if first and first[0] == "probe_malloc":
+            recorded["".join("%s|%s|%d;" % f for f in s.python(row))] += n
+    wrong = {k for k in told | recorded if told[k] != recorded[k]}
+    check(sum(told.values()) > rounds, f"{allocator}: only {sum(told.values())} stacks were told")
+    check(not wrong, f"{allocator}: {len(wrong)} of {len(told)} stacks differ: " +
+          "".join(f"\n  {told[k]} told, {recorded[k]} recorded: {k}" for k in sorted(wrong)[:5]))
+    check(s.meta("chains_unread") == 0, f"{allocator}: {s.meta('chains_unread')} chains not read")
+    print(f"{allocator}: {sum(told.values())} stacks told, {len(told)} different, {len(wrong)} wrong")
+
+
+# ---- memory ----
+
+DRIVER = """\
+import ctypes, gc, json, os, sys, tracemalloc
+tracing = len(sys.argv) > 2
+mark = lambda name: None
+if not tracing:
+    mark = ctypes.CDLL(None).memscope_v1_mark
+    mark.restype, mark.argtypes = None, [ctypes.c_char_p]
+code = compile(open(sys.argv[1]).read(), sys.argv[1], "exec")
+space = {"__name__": "__main__"}
+gc.collect()
+mark(b"begin")
+if tracing:
+    tracemalloc.start(1)
+exec(code, space)
+gc.collect()
+gc.disable()
+mark(b"moment")
+if tracing:
+    lines = {}
+    for trace in tracemalloc.take_snapshot().traces:
+        frame = trace.traceback[-1]
+        line = lines.setdefault("%s:%d" % (frame.filename, frame.lineno), [0, 0])
+        line[0] += trace.size
+        line[1] += 1
+    json.dump(lines, open(sys.argv[2], "w"))
+os._exit(0)
+"""
+# Programs, and whether each line has to be equal. Where not, CPython used objects of its free lists again: tracemalloc then moves their
+# memory to the line that has them now, and no malloc says so. The sums are equal all the same.
+PROGRAMS = {
+    "json": (True, "import json\nkept = [json.loads('{\"a\": [1, 2, %d], \"b\": {\"c\": \"%d\"}}' % (i, i)) for i in range(300)]\n"),
+    "strings": (True, "kept = []\ndef f(n):\n    for i in range(n):\n        kept.append('x' * (i + 600))\nf(200)\n"
+                      "b = [bytes(i + 1000) for i in range(50)]\n"),
+    "re": (False, "import re\nr = [re.compile('a%d(b|c)*[x-z]' % i) for i in range(30)]\n"),
+    "csv": (False, "import csv, io\ns = io.StringIO()\nw = csv.writer(s)\nfor i in range(300):\n    w.writerow([i, 'a%d' % i])\n"
+                   "rows = list(csv.reader(io.StringIO(s.getvalue())))\n"),
+}
+
+
+def memory(name, exact, text):
+    env = {"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"}
+    write("driver.py", DRIVER)
+    write("program.py", text)
+    subprocess.run([PYTHON, "driver.py", "program.py", "lines.json"], env=dict(os.environ, **env), check=True)
+    record([PYTHON, "driver.py", "program.py"], "--leak-check=no", "--start-after", "mark:begin", env=env.items())
+    ours = Snapshot("t.trace", "--at", "mark:moment").live("mark:moment")
+    with open("lines.json", encoding="utf-8") as f:
+        told = json.load(f)
+    beside = ("driver.py", "none", "<unknown>", "tracemalloc.py")
+    keys = [k for k in told | ours if not os.path.basename(k).startswith(beside)]
+    differ = [k for k in keys if told.get(k) != ours.get(k)]
+    sums = [[sum(x.get(k, [0, 0])[i] for k in keys) for i in (0, 1)] for x in (told, ours)]
+    check(sums[0] == sums[1] and sums[0][1], f"{name}: tracemalloc has {sums[0]}, we {sums[1]}")
+    check(not exact or not differ, f"{name}: lines differ: {[(k, told.get(k), ours.get(k)) for k in differ[:5]]}")
+    print(f"{name}: {sums[1][0]} bytes in {sums[1][1]} blocks, {len(differ)} of {len(keys)} lines with objects from free lists")
+
+
+known()
+attached()
+stacks(500, 3, "pymalloc")
+stacks(100, 3, "malloc")
+for name, (exact, text) in PROGRAMS.items():
+    memory(name, exact, text)
+sys.exit(failures != 0)
