@@ -145,7 +145,7 @@ struct mg_python {
 	/* Offsets: in _PyCFrame, in _PyInterpreterFrame, in PyCodeObject, in a str and a bytes. */
 	uint8_t current, outer;
 	uint8_t code, previous, instruction, entry;
-	uint8_t first_line, file, name, lines, traceable, instructions;
+	uint8_t first_line, object[3], traceable, instructions; /* object: by mg_code_part */
 	uint8_t length, state, ascii, compact, bytes;
 	uint32_t ready;
 	uint64_t unread; /* guest: chains of frames that could not be read */

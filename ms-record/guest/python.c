@@ -63,7 +63,7 @@ struct mg_python_stack {
 	uint32_t loops;   /* frames of C that run them, */
 	uint32_t scanned; /* of so many that were looked at */
 	bool skip, restamp;
-	uint32_t range, next_range; /* range: the last that held something */
+	uint32_t range; /* the last that held something */
 	uint64_t event;
 	struct mg_range ranges[RANGES];
 	uint16_t loop[LOOPS_MOST];
@@ -115,7 +115,7 @@ static struct mg_python_stack *state_of(struct mg_writer *t)
 	p = t->ring == &mg.void_ring ? NULL : mg_grow(chunks, i, mg_python_bytes());
 	if (!p)
 		return NULL;
-	p->n = p->loops = p->scanned = p->range = p->next_range = 0;
+	p->n = p->loops = p->scanned = p->range = 0;
 	p->skip = false;
 	p->event = 1;
 	for (uint32_t k = 0; k < RANGES; k++)
@@ -137,11 +137,6 @@ static uint64_t word(uint64_t at)
 	return *(const volatile uint64_t *)at;
 }
 
-static uint32_t half(uint64_t at)
-{
-	return *(const volatile uint32_t *)at;
-}
-
 static __attribute__((noinline)) bool look_up(struct mg_python_stack *p, uint64_t at,
 					      uint64_t bytes)
 {
@@ -154,26 +149,19 @@ static __attribute__((noinline)) bool look_up(struct mg_python_stack *p, uint64_
 			return false;
 		r.end = more.end;
 	}
-	p->range = p->next_range++ % RANGES;
+	p->range = (p->range + 1) % RANGES;
 	p->ranges[p->range] = r;
 	return true;
-}
-
-static bool is_in(const struct mg_range *r, uint64_t at, uint64_t bytes)
-{
-	return at - r->start < r->end - r->start && r->end - at >= bytes;
 }
 
 /* P3 */
 MG_INLINE bool can_read(struct mg_python_stack *p, uint64_t at, uint64_t bytes)
 {
-	if (MG_LIKELY(is_in(&p->ranges[p->range], at, bytes)))
-		return true;
-	for (uint32_t i = 0; i < RANGES; i++)
-		if (is_in(&p->ranges[i], at, bytes)) {
-			p->range = i;
+	for (uint32_t i = 0; i < RANGES; i++, p->range = (p->range + 1) % RANGES) {
+		const struct mg_range *r = &p->ranges[p->range];
+		if (at - r->start < r->end - r->start && r->end - at >= bytes)
 			return true;
-		}
+	}
 	return look_up(p, at, bytes);
 }
 
@@ -184,60 +172,43 @@ struct text {
 	uint32_t width;
 };
 
-static bool find_text(struct mg_python_stack *p, uint64_t object, struct text *t)
+/* Where what a str or bytes holds is. */
+static bool find_text(struct mg_python_stack *p, uint64_t object, bool is_str, struct text *t)
 {
 	if (object & 7 || !can_read(p, object, TEXT_BYTES))
 		return false;
-	uint32_t state = half(object + py.state);
-	t->width = state >> 2 & 7;
-	t->at = object + (state >> 6 & 1 ? py.ascii : py.compact);
-	t->bytes = word(object + py.length);
-	if (!(state >> 5 & 1) || !(t->width == 1 || t->width == 2 || t->width == 4))
-		return false;
-	uint64_t most = MG_CODE_TEXT_MOST / t->width;
-	t->bytes = (t->bytes < most ? t->bytes : most) * t->width;
-	return !t->bytes || can_read(p, t->at, t->bytes);
-}
-
-static bool find_lines(struct mg_python_stack *p, uint64_t object, struct text *t)
-{
-	if (object & 7 || !can_read(p, object, TEXT_BYTES))
-		return false;
-	*t = (struct text){object + py.bytes, word(object + py.length), 1};
+	uint64_t state = is_str ? word(object + py.state) : 0, n = word(object + py.length);
+	*t = (struct text){object + py.bytes, n, 1};
+	if (is_str) {
+		t->width = state >> 2 & 7;
+		t->at = object + (state >> 6 & 1 ? py.ascii : py.compact);
+		if (!(state >> 5 & 1) || t->width > 4 || t->width == 3 || !t->width)
+			return false;
+		t->bytes = (n < MG_CODE_TEXT_MOST / 4 ? n : MG_CODE_TEXT_MOST / 4) * t->width;
+	}
 	return t->bytes <= MG_CODE_LINES_MOST && (!t->bytes || can_read(p, t->at, t->bytes));
 }
 
-static bool send_piece(struct mg_writer *t, const uint64_t head[3], uint64_t from, uint32_t bytes)
-{
-	uint32_t words = (bytes + 7) / 8;
-	uint64_t *w = mg_room(t, CODE_WORDS + words);
-	if (!w)
-		return false;
-	w[CODE_WORDS + words - 1] = 0;
-	w[0] = mg_word0(MG_CODE, t->flags, words, (uint32_t)head[0]);
-	w[1] = head[1];
-	w[2] = head[2];
-	w[3] = from;
-	return true;
-}
-
 /* Sends a part of a code object in pieces. */
-static bool send_part(struct mg_writer *t, uint32_t slot, uint32_t line, enum mg_code_part part,
-		      const struct text *text)
+static bool send_part(struct mg_writer *t, uint32_t slot, uint64_t head, const struct text *text)
 {
 	uint64_t done = 0;
 	do {
 		uint64_t left = text->bytes - done;
 		uint32_t bytes = left < PIECE_WORDS * 8 ? (uint32_t)left : PIECE_WORDS * 8;
-		uint64_t head[3] = {slot, line | (uint64_t)part << 32 | (uint64_t)text->width << 40,
-				    text->bytes};
-		if (!send_piece(t, head, done, bytes))
+		uint32_t words = CODE_WORDS + (bytes + 7) / 8;
+		uint64_t *w = mg_room(t, words);
+		if (!w)
 			return false;
-		unsigned char *to = t->window + t->offset + CODE_WORDS * 8;
-		for (uint32_t i = 0; i < bytes; i++)
-			to[i] = *(const volatile unsigned char *)(text->at + done + i);
-		mg_publish(t, CODE_WORDS + (bytes + 7) / 8);
-		done += bytes;
+		w[words - 1] = 0;
+		w[0] = mg_word0(MG_CODE, t->flags, words - CODE_WORDS, slot);
+		w[1] = head | (uint64_t)text->width << 40;
+		w[2] = text->bytes;
+		w[3] = done;
+		for (uint32_t i = 0; i < bytes; i++, done++)
+			((unsigned char *)(w + CODE_WORDS))[i] =
+				*(const volatile unsigned char *)(text->at + done);
+		mg_publish(t, words);
 	} while (done < text->bytes);
 	return true;
 }
@@ -247,11 +218,10 @@ static bool send_part(struct mg_writer *t, uint32_t slot, uint32_t line, enum mg
 static bool is_same(const struct code *c, uint64_t code)
 {
 	uint64_t x = (word(code + 8) ^ py.code_type) | (word(code + 16) ^ c->size) |
-		     (word(code + py.first_line) ^ c->line) |
-		     (word(code + py.name) ^ c->object[0]) | (word(code + py.file) ^ c->object[1]) |
-		     (word(code + py.lines) ^ c->object[2]);
+		     (word(code + py.first_line) ^ c->line);
 	for (uint32_t i = 0; !x && i < PARTS; i++)
-		x = word(c->object[i] + py.length) ^ c->length[i];
+		x = word(code + py.object[i]) ^ c->object[i]
+			    ?: word(c->object[i] + py.length) ^ c->length[i];
 	for (uint32_t i = 0; !x && i < PARTS * WORDS; i++)
 		x = word(c->words[i].address) ^ c->words[i].value;
 	return !x;
@@ -260,15 +230,15 @@ static bool is_same(const struct code *c, uint64_t code)
 /* Of a text its hash, which a str keeps, and what it begins and ends with. */
 static void note_text(struct code *c, uint32_t part, uint64_t object, const struct text *t)
 {
-	uint64_t at[WORDS] = {object + py.length + 8, object + py.length, object + py.length};
+	uint64_t length = object + py.length, at[WORDS] = {length + 8, length, length};
 	if (part == MG_CODE_LINES)
-		at[0] = object + py.length;
+		at[0] = length;
 	if (t->bytes >= 8) {
 		at[1] = t->at + t->bytes - 8;
 		at[2] = t->at + t->bytes / 2 - 4;
 	}
 	c->object[part] = object;
-	c->length[part] = word(object + py.length);
+	c->length[part] = word(length);
 	for (uint32_t i = 0; i < WORDS; i++)
 		c->words[part * WORDS + i] = (struct mg_slot){at[i], word(at[i])};
 }
@@ -278,23 +248,21 @@ static bool send_code(struct mg_writer *t, struct mg_python_stack *p, uint64_t c
 		      struct code *into)
 {
 	struct text text[PARTS];
-	uint64_t name = word(code + py.name), file = word(code + py.file);
-	uint64_t lines = word(code + py.lines);
-	uint32_t slot = (uint32_t)(into - p->codes), line = half(code + py.first_line);
-	if (word(code + 8) != py.code_type || !find_text(p, name, &text[MG_CODE_NAME]) ||
-	    !find_text(p, file, &text[MG_CODE_FILE]) || !find_lines(p, lines, &text[MG_CODE_LINES]))
-		return false;
+	for (uint32_t i = 0; i < PARTS; i++)
+		if (word(code + 8) != py.code_type ||
+		    !find_text(p, word(code + py.object[i]), i != MG_CODE_LINES, &text[i]))
+			return false;
 	if (!p->restamp) /* it may wait for room */
 		mg_forget_now(t);
 	p->restamp = true;
-	for (uint32_t i = 0; i < PARTS; i++)
-		if (!send_part(t, slot, line, (enum mg_code_part)i, &text[i]))
+	uint64_t line = word(code + py.first_line);
+	*into = (struct code){.event = p->event, .size = word(code + 16), .line = line};
+	for (uint64_t i = 0; i < PARTS; i++) {
+		if (!send_part(t, (uint32_t)(into - p->codes), (line & UINT32_MAX) | i << 32,
+			       &text[i]))
 			return false;
-	*into = (struct code){
-		.event = p->event, .size = word(code + 16), .line = word(code + py.first_line)};
-	note_text(into, MG_CODE_NAME, name, &text[MG_CODE_NAME]);
-	note_text(into, MG_CODE_FILE, file, &text[MG_CODE_FILE]);
-	note_text(into, MG_CODE_LINES, lines, &text[MG_CODE_LINES]);
+		note_text(into, (uint32_t)i, word(code + py.object[i]), &text[i]);
+	}
 	into->address = code;
 	return true;
 }
@@ -339,20 +307,24 @@ static bool is_begun(struct mg_python_stack *p, const struct frame *f)
 {
 	uint64_t into = f->instruction - f->code - py.instructions;
 	return into < 8192 && can_read(p, f->code, CODE_BYTES)
-		       ? into / 2 >= half(f->code + py.traceable)
+		       ? into / 2 >= (uint32_t)word(f->code + py.traceable)
 		       : into >> 63 == 0;
+}
+
+/* Was a loop begun with this frame? */
+static bool is_entered(uint64_t at)
+{
+	return *(const volatile uint8_t *)(at + py.entry);
 }
 
 /* The chain from frame `at` to the one that its loop was entered with, into `found`, and what is
  * before that. -1 = not to be read. */
 static int32_t follow(struct mg_python_stack *p, uint64_t at, uint32_t loop, uint64_t *before)
 {
-	for (uint32_t n = 0; n < FRAMES_MOST;) {
-		if (at & 7 || !can_read(p, at, FRAME_BYTES))
-			return -1;
+	for (uint32_t n = 0; n < FRAMES_MOST && !(at & 7) && can_read(p, at, FRAME_BYTES);) {
 		struct frame *f = &p->found[n];
 		*f = (struct frame){at, word(at + py.code), word(at + py.instruction), loop};
-		bool entered = *(const volatile uint8_t *)(at + py.entry);
+		bool entered = is_entered(at);
 		at = word(at + py.previous);
 		n += n || is_begun(p, f);
 		*before = at;
@@ -375,15 +347,13 @@ MG_INLINE bool is_unchanged(const struct mg_python_stack *p, uint64_t at, uint32
 		if (at != f->at || word(at + py.code) != f->code ||
 		    word(at + py.instruction) != f->instruction)
 			return false;
-		if (*(const volatile uint8_t *)(at + py.entry)) {
-			if (i != *k)
-				return false;
-			*k = end;
-			return true;
-		}
+		if (is_entered(at) != (i == *k))
+			return false;
 		at = word(at + py.previous);
 	}
-	return false;
+	bool some = end > *k;
+	*k = end;
+	return some;
 }
 
 static uint64_t cfa_of(const struct mg_writer *t, uint32_t loop)
@@ -413,9 +383,10 @@ static bool is_cframe(struct mg_python_stack *p, uint64_t at, uint64_t outer)
 
 static bool learn(const struct mg_writer *t, struct mg_python_stack *p)
 {
-	if (tries >= TRIES)
+	if (tries++ >= TRIES)
 		return false;
-	tries++;
+	for (uint32_t i = 0; i < RANGES; i++) /* not of the past */
+		p->ranges[i] = (struct mg_range){0};
 	for (uint32_t i = p->loops; i-- > 0;) {
 		uint64_t top = cfa_of(t, p->loop[i]), low = t->slot[p->loop[i]] + 8;
 		uint64_t outer = i ? cfa_of(t, p->loop[i - 1]) : 0;
@@ -445,11 +416,10 @@ static bool find_loops(const struct mg_writer *t, struct mg_python_stack *p)
 		p->loops--;
 	uint32_t i = p->scanned < t->keep ? p->scanned : t->keep;
 	for (p->scanned = t->frames; i < t->frames; i++) {
-		if (t->ip[i] & MG_EXACT_IP || (is_loop(t->ip[i]) && p->loops == LOOPS_MOST)) {
-			p->scanned = p->loops = 0;
+		bool loop = is_loop(t->ip[i]);
+		if (t->ip[i] & MG_EXACT_IP || (loop && p->loops == LOOPS_MOST))
 			return false;
-		}
-		if (is_loop(t->ip[i]))
+		if (loop)
 			p->loop[p->loops++] = (uint16_t)i;
 	}
 	return true;
@@ -472,8 +442,7 @@ static bool take_chain(struct mg_python_stack *p, uint32_t loop, uint32_t *k, ui
 			if (f->at != g->at || f->code != g->code ||
 			    f->instruction != g->instruction)
 				break;
-			at++;
-			n--;
+			at++, n--;
 		}
 		*k = at;
 		if (!n && (at == p->n || p->frames[at].loop != loop))
