@@ -12,6 +12,8 @@
 #include "modules.h"
 #include "session.h"
 
+#define BYTES_MOST ((size_t)512 << 20)
+
 struct interpreter *interpreter_of(struct session *s)
 {
 	if (!s->interpreter)
@@ -151,11 +153,12 @@ uint32_t interpreter_add_code(struct session *s, const struct interpreter_code *
 	for (size_t at = hash; (n = ms_lookup_next(&in->by_content, hash, &at));)
 		if (same_code(&c, &in->codes.v[n - 1]))
 			break;
-	if (n || in->codes.n == INTERPRETER_CODES_MOST) {
+	if (n || in->codes.n == INTERPRETER_CODES_MOST || in->bytes > BYTES_MOST) {
 		ms_arena_release(&in->arena, mark);
 		return n;
 	}
 	uint8_t *kept = ms_arena_alloc(&in->arena, c.lines_bytes + 1);
+	in->bytes += c.lines_bytes + strlen(c.name) + strlen(c.file) + sizeof c;
 	if (c.lines_bytes)
 		memcpy(kept, c.lines, c.lines_bytes);
 	c.lines = kept;

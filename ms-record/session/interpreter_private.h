@@ -25,6 +25,7 @@ struct named {
 
 struct interpreter {
 	struct ms_arena arena;
+	size_t bytes;     /* of all code objects */
 	char unknown[40]; /* what one is whose frames cannot be read; "" = there is none */
 	MS_ARRAY(struct code) codes;
 	MS_ARRAY(struct source) sources;
