@@ -220,7 +220,7 @@ if tracing:
 os._exit(0)
 """
 # Programs, and whether each line has to be equal. Where not, CPython used objects of its free lists again: tracemalloc then moves their
-# memory to the line that has them now, and no malloc says so. The sums are equal all the same.
+# memory to the line that has them now, and no malloc says so. The sums are equal but for some that were there before.
 PROGRAMS = {
     "json": (True, "import json\nkept = [json.loads('{\"a\": [1, 2, %d], \"b\": {\"c\": \"%d\"}}' % (i, i)) for i in range(300)]\n"),
     "strings": (True, "kept = []\ndef f(n):\n    for i in range(n):\n        kept.append('x' * (i + 600))\nf(200)\n"
@@ -244,7 +244,8 @@ def memory(name, exact, text):
     keys = [k for k in told | ours if not os.path.basename(k).startswith(beside)]
     differ = [k for k in keys if told.get(k) != ours.get(k)]
     sums = [[sum(x.get(k, [0, 0])[i] for k in keys) for i in (0, 1)] for x in (told, ours)]
-    check(sums[0] == sums[1] and sums[0][1], f"{name}: tracemalloc has {sums[0]}, we {sums[1]}")
+    near = all(abs(a - b) <= (0 if exact else b // 100) for a, b in zip(*sums))
+    check(near and sums[0][1], f"{name}: tracemalloc has {sums[0]}, we {sums[1]}")
     check(not exact or not differ, f"{name}: lines differ: {[(k, told.get(k), ours.get(k)) for k in differ[:5]]}")
     print(f"{name}: {sums[1][0]} bytes in {sums[1][1]} blocks, {len(differ)} of {len(keys)} lines with objects from free lists")
 
