@@ -18,6 +18,7 @@
  * put the old bytes back (attach_mend). If that is killed too, ms-record does so, or the next one,
  * who finds the jump to itself (patch_state).
  */
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -192,20 +193,28 @@ static void mend_process(const struct rewrite *r, const char *pid)
 	descriptor_close(h.mem);
 }
 
-/* Those that the process has forked. */
+static void mend_children_of(const struct rewrite *r, pid_t tid)
+{
+	char children[4096], *at = children;
+	if (tid <= 0 || !hijack_text(r->a->h.proc, tid, "children", children, sizeof children))
+		return;
+	for (char *pid; (pid = strtok_r(at, " \n", &at));)
+		mend_process(r, pid);
+}
+
+/* Those that the process has forked. No heap is used: it is the helper's, who may have been killed in
+ * the middle of malloc, with a lock in his hands. */
 static void mend_forked(const struct rewrite *r)
 {
-	char children[4096];
-	size_t n;
-	pid_t *tids = hijack_tids(r->a->h.proc, &n);
-	for (size_t i = 0; i < n; i++) {
-		char *at = children;
-		if (!hijack_text(r->a->h.proc, tids[i], "children", children, sizeof children))
-			continue;
-		for (char *pid; (pid = strtok_r(at, " \n", &at));)
-			mend_process(r, pid);
-	}
-	free(tids);
+	_Alignas(struct dirent64) char entries[4096];
+	int task = openat(r->a->h.proc, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (ssize_t n; task >= 0 && (n = getdents64(task, entries, sizeof entries)) > 0;)
+		for (ssize_t at = 0; at < n;) {
+			const struct dirent64 *e = (const void *)(entries + at);
+			mend_children_of(r, atoi(e->d_name));
+			at += e->d_reclen;
+		}
+	descriptor_close(task);
 }
 
 void attach_mend(void *unused)
