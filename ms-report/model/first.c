@@ -178,13 +178,11 @@ struct first first_groups(struct model *m, size_t limit, bool fold)
 	}
 	bool attached = figure_some(m->quality.attached); /* a report of those begins with it */
 	bool trend = has_trend(m);
-	if (!attached && trend)
-		add_some(m, &f, limit, growing_sites);
+	if (!attached && (trend || f.tidy))
+		add_some(m, &f, limit, trend ? growing_sites : kept_sites);
 	f.churning &= f.tidy && !f.n;
 	if (f.churning)
 		add_churn(&f, &calls, &bytes);
-	if (!attached && !trend && f.tidy) /* no finding, so it stands behind one */
-		add_some(m, &f, limit, kept_sites);
 	struct list live = make(m, known ? METRIC_HELD : METRIC_LIVE, limit),
 		    peak = make(m, METRIC_PEAK, limit);
 	if (f.tidy && peak.all)
