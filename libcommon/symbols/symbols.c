@@ -200,7 +200,10 @@ static void open_dwarf(struct ms_symbols *s, struct module *m)
 /* A program that makes code at run time may leave a list of it. */
 static void open_made(struct ms_symbols *s, struct module *m)
 {
-	m->made = ms_made_open(s->opt.sysroot ? s->opt.sysroot : "", &m->is);
+	const struct ms_symbols_module *is = &m->is;
+	struct ms_made_by by = {is->pid,   is->uid,	 is->from_ns,
+				is->to_ns, is->since_ns, is->cwd};
+	m->made = ms_made_open(s->opt.sysroot ? s->opt.sysroot : "", &by);
 	if (!m->made)
 		return;
 	m->state = MS_SYMBOLS_ELF;

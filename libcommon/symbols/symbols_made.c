@@ -102,20 +102,20 @@ static void read_lines(struct ms_made *m, FILE *f)
 	free(line);
 }
 
-static bool is_its(const struct stat *st, const struct ms_symbols_module *is)
+static bool is_its(const struct stat *st, const struct ms_made_by *by)
 {
 	uint64_t ns = ms_ns_of(st->st_mtim);
-	return S_ISREG(st->st_mode) && ns >= is->from_ns && ns <= is->to_ns &&
-	       (!st->st_uid || st->st_uid == is->uid);
+	return S_ISREG(st->st_mode) && ns >= by->from_ns && ns <= by->to_ns &&
+	       (!st->st_uid || st->st_uid == by->uid);
 }
 
 /* The file, if it is of that process; anybody may have put one there. */
-static FILE *open_its(const char *path, const struct ms_symbols_module *is)
+static FILE *open_its(const char *path, const struct ms_made_by *by)
 {
 	struct stat st;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
-	if (!f || (fstat(fd, &st) == 0 && is_its(&st, is)))
+	if (!f || (fstat(fd, &st) == 0 && is_its(&st, by)))
 		return f;
 	fclose(f);
 	return NULL;
@@ -128,28 +128,28 @@ static int by_start(const void *a, const void *b)
 }
 
 /* Reads one of the files; false: it is not there, or says nothing. */
-static bool read_its(struct ms_made *m, const struct ms_symbols_module *is, const char *root,
+static bool read_its(struct ms_made *m, const struct ms_made_by *by, const char *root,
 		     const char *folder, bool dump)
 {
 	m->path = ms_arena_printf(&m->arena,
 				  dump ? "%s%s/jit-%" PRIu64 ".dump" : "%s%s/perf-%" PRIu64 ".map",
-				  root, folder, is->pid);
-	FILE *f = open_its(m->path, is);
+				  root, folder, by->pid);
+	FILE *f = open_its(m->path, by);
 	if (!f)
 		return false;
-	bool found = !dump || ms_jitdump_read(m, f, is->pid);
+	bool found = !dump || ms_jitdump_read(m, f, by->pid);
 	if (!dump)
 		read_lines(m, f);
 	fclose(f);
 	return found;
 }
 
-struct ms_made *ms_made_open(const char *root, const struct ms_symbols_module *is)
+struct ms_made *ms_made_open(const char *root, const struct ms_made_by *by)
 {
 	struct ms_made *m = ms_xcalloc(1, sizeof *m);
-	m->since_ns = is->since_ns;
-	if ((is->cwd && read_its(m, is, root, is->cwd, true)) ||
-	    read_its(m, is, root, "/tmp", true) || read_its(m, is, root, "/tmp", false)) {
+	m->since_ns = by->since_ns;
+	if ((by->cwd && read_its(m, by, root, by->cwd, true)) ||
+	    read_its(m, by, root, "/tmp", true) || read_its(m, by, root, "/tmp", false)) {
 		if (m->codes.n)
 			qsort(m->codes.v, m->codes.n, sizeof *m->codes.v, by_start);
 		return m;

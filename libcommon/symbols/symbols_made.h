@@ -9,15 +9,21 @@
 #include <stdio.h>
 
 #include "libcommon/base/arena.h"
-#include "symbols.h"
+#include "symbols_location.h"
 
 struct ms_made;
 
-/* Reads what process m->pid left: jit-PID.dump in its working folder or /tmp, else
- * /tmp/perf-PID.map, all below `root`. Only a regular file of the process's own user (or root's)
- * that was last written between m->from_ns and m->to_ns; no link is followed. NULL: there is none.
- */
-struct ms_made *ms_made_open(const char *root, const struct ms_symbols_module *m);
+/* By which process, whose, and where it began to work (NULL = not known); when that ran (ns since
+ * 1970), and since when it was recorded (CLOCK_MONOTONIC). */
+struct ms_made_by {
+	uint64_t pid, uid, from_ns, to_ns, since_ns;
+	const char *cwd;
+};
+
+/* Reads what the process left: jit-PID.dump in its working folder or /tmp, else /tmp/perf-PID.map,
+ * all below `root`. Only a regular file of its own user (or root's) that was last written between
+ * from_ns and to_ns; no link is followed. NULL: there is none. */
+struct ms_made *ms_made_open(const char *root, const struct ms_made_by *by);
 void ms_made_free(struct ms_made *m);
 /* What is known of the code at `address`; of several that were there, one after another, while the
  * process was recorded, the names in the order from the latest, joined by "|". */

@@ -64,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	fuzz_file(folder, is_dump ? dump : map, data, n);
 	unlinkat(folder, is_dump ? map : dump, 0);
 	snprintf(prefix, sizeof prefix, "%s/root", fuzz_folder_path);
-	const struct ms_symbols_module is = {
+	const struct ms_made_by is = {
 		.pid = PID, .uid = (uint64_t)getuid(), .to_ns = UINT64_MAX, .cwd = "/nowhere"};
 	struct ms_made *m = ms_made_open(prefix, &is);
 	snprintf(path, sizeof path, "%s/%s", fuzz_folder_path, is_dump ? dump : map);

@@ -18,7 +18,7 @@
 static int failures;
 #define CHECK(x) ((x) ? (void)0 : (void)(printf("%s:%d: %s\n", __FILE__, __LINE__, #x), failures++))
 
-static struct ms_symbols_module is;
+static struct ms_made_by is;
 
 static FILE *create(const char *path)
 {
@@ -238,7 +238,7 @@ int main(void)
 	char folder[] = "/tmp/made-XXXXXX";
 	if (!mkdtemp(folder) || chdir(folder) || mkdir("root", 0700) || mkdir("root/tmp", 0700))
 		return 2;
-	is = (struct ms_symbols_module){
+	is = (struct ms_made_by){
 		.pid = PID, .uid = getuid(), .to_ns = UINT64_MAX, .cwd = "/nowhere"};
 	test_map();
 	test_whose();
