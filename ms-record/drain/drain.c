@@ -45,7 +45,7 @@
 #define LONG_AFTER 20u /* rounds in which nothing came */
 #define DEEP_NS 400000000
 #define DEEP_AFTER (LONG_AFTER + 4u)
-#define PARTS_MOST 32 /* of RING_PART: then others have their turn */
+#define ROUND_MOST (32 * RING_PART) /* of a session: then others have their turn */
 #define MANY_BYTES 4096u /* in a round: another follows soon */
 #define TRICKLE 1024u /* bytes that came in a long sleep, and are no reason to sleep less */
 #define BATCH_NS UINT64_C(100000000)
@@ -146,7 +146,7 @@ static void leave_pool(struct session *s)
 /* The image is over: all that it wrote is in the rings. */
 static void conclude(struct session *s)
 {
-	uint64_t limit = 0;
+	uint64_t limit = 0, ahead = merge_lookahead(s);
 	clock_round(&s->clock);
 	if (!s->damaged)
 		modules_update(s);
@@ -154,7 +154,7 @@ static void conclude(struct session *s)
 		uint64_t bytes = ring_read_all(s, FOR_EVER, &limit);
 		if (!bytes && limit == FOR_EVER)
 			break;
-		merge_until(s, limit);
+		merge_until(s, bytes && limit > ahead ? limit - ahead : limit);
 	}
 	merge_until(s, UINT64_MAX);
 	preexisting_look(s, true);
@@ -184,7 +184,7 @@ static void settle_stamps(struct session *s, uint64_t bytes)
 static uint64_t round_session(struct session *s)
 {
 	uint64_t bytes = 0, n = RING_PART;
-	for (int i = 0; i < PARTS_MOST && n >= RING_PART && !s->damaged; i++)
+	while (bytes < ROUND_MOST && n >= RING_PART && !s->damaged)
 		bytes += n = round_events(s);
 	settle_stamps(s, bytes);
 	if (s->may_drop && !s->grown && !session_trivial(s))

@@ -15,6 +15,7 @@ struct drained {
 	uint64_t return_ns;   /* not before then */
 	uint64_t buffer_mine; /* of *s->buffer_used */
 	bool few_stamps;      /* MG_STAMPS_FEW is set */
+	bool partly;          /* a ring was not read to its end */
 	struct remote *remote;
 	uint64_t flushed_ns, looked_ns;      /* looked: threads, losses */
 	const struct drain_request *request; /* left to do, at that stamp */

@@ -403,9 +403,10 @@ static int64_t full_record(struct session *s, struct reader *r, struct record *c
 int64_t parse_records(struct session *s, struct reader *r, uint64_t bytes, uint64_t most)
 {
 	uint64_t all = bytes, enough = bytes > most ? bytes - most : 0;
+	bool copying = false; /* what a copy is for may be older than it */
 	if (r->first == r->count)
 		r->first = r->count = 0;
-	while (bytes > enough) {
+	while (bytes > enough || (bytes && copying)) {
 		if (bytes < 8 || r->offset + 16 > r->window_bytes)
 			return session_damaged(s, "a buffer has lost its records");
 		struct record c = {.w = (const uint64_t *)(r->window + r->offset)};
@@ -419,6 +420,7 @@ int64_t parse_records(struct session *s, struct reader *r, uint64_t bytes, uint6
 		if (words < 0)
 			return -1;
 		bytes -= (uint64_t)words * 8;
+		copying = c.kind == MG_WRAP ? copying : c.kind == MG_COPY;
 		r->offset = c.kind == MG_WRAP ? 0 : r->offset + (uint64_t)words * 8;
 	}
 	return (int64_t)(all - bytes);

@@ -13,6 +13,7 @@
 #include "ms-record/base/wake.h"
 #include "ms-record/session/session_options.h"
 #include "drained.h"
+#include "ms-record/heap/merge.h"
 #include "parse_code.h"
 #include "ms-record/session/losses.h"
 #include "ms-record/session/pool.h"
@@ -29,6 +30,7 @@
 /* Parsed events that wait for a slow thread's pending stamp; beyond this the rings fill up instead.
  */
 #define BACKLOG_MAX (UINT64_C(6) << 20)
+#define AHEAD_MOST 32768u /* of a ring, while another one is read part by part */
 #define QUIET_NS UINT64_C(5000000)
 #define ITEMS_KEPT ((size_t)1 << 14) /* of a ring, 800 KB */
 
@@ -79,6 +81,12 @@ static bool take_budget(struct session *s, uint64_t bytes, bool must)
 	}
 	s->drained->buffer_mine += bytes;
 	return true;
+}
+
+static void give_budget(struct session *s, uint64_t bytes)
+{
+	__atomic_sub_fetch(s->buffer_used, bytes, __ATOMIC_RELAXED);
+	s->drained->buffer_mine -= bytes;
 }
 
 static bool back(struct session *s, uint32_t i, uint64_t from, uint64_t to)
@@ -234,7 +242,7 @@ static void wake_writer(struct mg_ring *ring)
 }
 
 /* A thread that stalls gets a larger lap, up to the largest; but a quarter of the budget is for
- * threads to come. */
+ * threads to come, and half of it not for wide windows, which are for where there are few. */
 static void raise_size(struct session *s, struct reader *r, uint64_t seen)
 {
 	uint32_t stalls = __atomic_load_n(&r->ring->stalls, __ATOMIC_RELAXED);
@@ -245,11 +253,15 @@ static void raise_size(struct session *s, struct reader *r, uint64_t seen)
 	uint64_t next = (r->allowed + MG_SLACK) * UINT64_C(4) - MG_SLACK;
 	if (next + MG_SLACK > r->window_bytes)
 		next = r->window_bytes - MG_SLACK;
-	uint64_t used = __atomic_load_n(s->buffer_used, __ATOMIC_RELAXED);
-	if (used + next > s->opt->buffer_bytes / 4 * 3 || !take_budget(s, next - r->allowed, false))
+	uint64_t used = __atomic_load_n(s->buffer_used, __ATOMIC_RELAXED), most = s->opt->buffer_bytes;
+	bool wide = next > MG_RING_LARGEST && !s->attach_modules;
+	if ((wide && s->taken.n > MG_WIDE_RINGS) || used + next > (wide ? most / 2 : most / 4 * 3) ||
+	    !take_budget(s, next - r->allowed, false))
 		return;
-	if (!back(s, (uint32_t)(r - s->readers), r->allowed, next + MG_SLACK))
+	if (!back(s, (uint32_t)(r - s->readers), r->allowed, next + MG_SLACK)) {
+		give_budget(s, next - r->allowed);
 		return;
+	}
 	r->allowed = (uint32_t)next;
 	__atomic_store_n(&r->ring->size_allowed, r->allowed, __ATOMIC_RELEASE);
 }
@@ -269,7 +281,8 @@ static uint64_t drain(struct session *s, struct reader *r, uint64_t head)
 		return 0;
 	r->tail += (uint64_t)read;
 	__atomic_store_n(&r->ring->tail, r->tail, __ATOMIC_SEQ_CST);
-	if (head - r->tail <= r->allowed / 2) /* or it would soon wait again */
+	/* One of which more is left would soon wait again; but a pending stamp is waited for. */
+	if (r->pending || head - r->tail <= r->allowed / 2)
 		wake_writer(r->ring);
 	raise_size(s, r, bytes);
 	return (uint64_t)read;
@@ -325,10 +338,20 @@ static uint64_t backlog(const struct session *s)
 	return n;
 }
 
+/* Is enough of it read, and more than the merge has come to? Of the ring that the others wait for
+ * that is never so. While another one is read part by part it would pile up here. */
+static bool is_ahead(const struct session *s, const struct reader *r, bool full)
+{
+	size_t n = r->count - r->first;
+	if (!n || !(full || (s->drained->partly && n > AHEAD_MOST)))
+		return false;
+	return r->items[r->count - 1].key >> 1 > s->merged_to + merge_lookahead(s);
+}
+
 uint64_t ring_read_all(struct session *s, uint64_t now, uint64_t *limit)
 {
 	uint64_t read = 0, least = now, now_ns = session_now(s);
-	bool full = backlog(s) > BACKLOG_MAX;
+	bool full = backlog(s) > BACKLOG_MAX, partly = false;
 	list_taken(s);
 	for (size_t i = 0; i < s->taken.n && !s->damaged; i++) {
 		struct reader *r = s->taken.v[i];
@@ -337,9 +360,8 @@ uint64_t ring_read_all(struct session *s, uint64_t now, uint64_t *limit)
 		note_pending(r, pending, now_ns);
 		if (pending && pending < least && pending_counts(s, r, now_ns))
 			least = pending;
-		if (full && r->first < r->count) {
-			/* Left for later: what it holds is not older than what was read of it. The
-			 * ring that the others wait for has no items, so it is always read. */
+		if (is_ahead(s, r, full)) {
+			/* Left for later: what it holds is not older than what was read of it. */
 			uint64_t last = r->items[r->count - 1].key >> 1;
 			if (head != r->tail && last < least)
 				least = last + 1;
@@ -350,8 +372,10 @@ uint64_t ring_read_all(struct session *s, uint64_t now, uint64_t *limit)
 			r->quiet_ns = now_ns;
 		if (r->tail != head && r->last < least)
 			least = r->last + 1; /* what is left of it is later */
+		partly |= r->tail != head;
 		read += n;
 	}
+	s->drained->partly = partly;
 	*limit = least;
 	return read;
 }
@@ -389,8 +413,7 @@ static void shrink(struct session *s, const struct reader *r, uint32_t i)
 	    fallocate(s->pool->memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at,
 		      r->allowed - first))
 		return;
-	__atomic_sub_fetch(s->buffer_used, r->allowed - first, __ATOMIC_RELAXED);
-	s->drained->buffer_mine -= r->allowed - first;
+	give_budget(s, r->allowed - first);
 }
 
 /* R9 */

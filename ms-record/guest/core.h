@@ -302,6 +302,14 @@ MG_INLINE uint64_t mg_window_bytes(const struct mg_ring *r)
 	return (uint64_t)(r - mg.rings) < s->wide_count ? s->wide_bytes : s->window_bytes;
 }
 
+/* Bytes of a lap that begins. */
+MG_INLINE uint64_t mg_lap_bytes(const struct mg_ring *r)
+{
+	uint64_t allowed = __atomic_load_n(&r->size_allowed, __ATOMIC_RELAXED);
+	uint64_t largest = mg_window_bytes(r) - MG_SLACK;
+	return allowed < largest ? allowed : largest;
+}
+
 /* ---- records (ring.c) ---------------------------------------------------------------------- */
 
 /* Room for a record of `words` words, or NULL: it has to be dropped. May wait. */
@@ -366,16 +374,18 @@ MG_INLINE uint64_t mg_stamp(struct mg_writer *t)
 /* The stamp of an allocation whose real call is over, or of a free whose real call is to come.
  *
  * As long as one ring alone is in use its order is the order of events, and a clock is read for
- * their time only: of up to 64 events the first reads it, and the others take the next number, which
- * is in the past, since none takes less than a tick. A second thread sets MG_STAMPS_ALL in its first
+ * their time only: the first after each round of ms-record reads it, and of those that follow one in
+ * 64; the others take the next number, which is in the past, since none takes less than a tick. A second thread sets MG_STAMPS_ALL in its first
  * event, before it takes its own stamp from the clock. What this thread does because of that event
  * (it got the block from it, or the allocator gave it an address again) comes after the real call
  * that told it, so the word read here has the bit, and the stamp is a later one. And what it had
  * done before is stamped in the past. `pending` holds up the merge for what is under way (R5). */
 MG_INLINE uint64_t mg_stamp_or_next(struct mg_writer *t)
 {
-	uint64_t how = __atomic_load_n(&mg.session->stamps, __ATOMIC_ACQUIRE);
-	return how == MG_STAMPS_FEW && (t->last + 1) % 64 ? ++t->last : mg_stamp(t);
+	const struct mg_session *s = mg.session;
+	uint64_t how = __atomic_load_n(&s->stamps, __ATOMIC_ACQUIRE), next = t->last + 1;
+	bool recent = t->last > __atomic_load_n(&s->heartbeat, __ATOMIC_RELAXED);
+	return how == MG_STAMPS_FEW && recent && next % 64 ? (t->last = next) : mg_stamp(t);
 }
 MG_INLINE void mg_stamped(struct mg_writer *t)
 {

@@ -117,9 +117,7 @@ static void wrap(struct mg_writer *t)
 			asks again */
 	BARRIER();
 	t->wrapping = false;
-	uint64_t allowed = __atomic_load_n(&t->ring->size_allowed, __ATOMIC_RELAXED);
-	uint64_t largest = mg_window_bytes(t->ring) - MG_SLACK;
-	t->size = allowed < largest ? allowed : largest;
+	t->size = mg_lap_bytes(t->ring);
 }
 
 /* W7 */

@@ -163,7 +163,7 @@ static void restart(struct mg_writer *t, uint64_t sp)
 	t->head = t->offset = t->lap = t->lap_before = t->tail = 0;
 	/* No stamp of this thread will be older. */
 	t->last = mg.sequence ? 0 : __atomic_load_n(&mg.session->heartbeat, __ATOMIC_RELAXED) - 1;
-	t->size = __atomic_load_n(&r->size_allowed, __ATOMIC_RELAXED);
+	t->size = mg_lap_bytes(r);
 	t->wrapping = t->holding = false;
 	mg_ring_attach(t);
 	__atomic_store_n(&r->pending, 0, __ATOMIC_RELAXED);

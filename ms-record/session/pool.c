@@ -494,8 +494,8 @@ void pool_release_image(struct pool *p, bool gone)
 	p->head_session = NULL;
 	if (gone && p->shape.slot_max)
 		fallocate(p->memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-			  (off_t)p->shape.image.data,
-			  (off_t)(p->shape.slots_start - p->shape.image.data));
+			  (off_t)p->shape.image.wide,
+			  (off_t)(p->shape.slots_start - p->shape.image.wide));
 }
 
 void pool_shut(struct pool *p)

@@ -153,6 +153,7 @@ static void wake(struct session *s, uint32_t state, uint32_t told_paused)
 	m->told_paused = told_paused;
 	__atomic_store_n(&m->wake, s->wake, __ATOMIC_SEQ_CST);
 	__atomic_add_fetch(&m->epoch, 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_and(&m->stamps, MG_STAMPS_ALL, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&m->state, state, __ATOMIC_SEQ_CST);
 	mg_settle(m);
 }

@@ -240,8 +240,8 @@ static bool drain_ring(uint32_t i)
 	if (__atomic_load_n(&rings[i].waiting, __ATOMIC_RELAXED)) {
 		__atomic_fetch_add(&rings[i].tail_futex, 1, __ATOMIC_SEQ_CST);
 		syscall(202, &rings[i].tail_futex, 1, 1, NULL, NULL, 0);
-		if (rings[i].size_allowed < MG_RING_LARGEST)
-			rings[i].size_allowed *= 2;
+		uint32_t twice = 2 * rings[i].size_allowed;
+		rings[i].size_allowed = twice < MG_RING_LARGEST ? twice : MG_RING_LARGEST;
 	}
 	return true;
 }
@@ -258,6 +258,7 @@ static void reclaim(uint32_t i)
 		return;
 	rings[i].tid = 0;
 	rings[i].pending = rings[i].head = rings[i].tail = 0;
+	rings[i].size_allowed = (uint32_t)opt.lap; /* R9 */
 	readers[i].tail = readers[i].offset = 0;
 	__atomic_store_n(&rings[i].state, MG_RING_FREE, __ATOMIC_RELEASE);
 	__atomic_fetch_or(&session->free_rings[i / 64], UINT64_C(1) << i % 64, __ATOMIC_SEQ_CST);
