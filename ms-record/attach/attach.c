@@ -41,7 +41,7 @@
 #include "ms-record/heap/preexisting.h"
 #include "ms-record/session/session.h"
 
-#define PRIVATE_BYTES (UINT64_C(192) << 20)
+#define PRIVATE_BYTES (UINT64_C(224) << 20)
 #define PRIVATE_LEAST (UINT64_C(12) << 20)
 #define AGAIN_MOST 50
 #define SESSION_RANGES 2u

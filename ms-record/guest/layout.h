@@ -143,6 +143,8 @@ struct mg_python {
 	uint64_t eval[2]
 		     [2]; /* start and end of _PyEval_EvalFrameDefault, and of its cold part or 0 */
 	/* Offsets: in _PyCFrame, in _PyInterpreterFrame, in PyCodeObject, in a str and a bytes. */
+	uint16_t root; /* of a thread's outermost _PyCFrame in its state, */
+	uint8_t now;   /* and of the address of the one that runs */
 	uint8_t current, outer;
 	uint8_t code, previous, instruction, entry;
 	uint8_t first_line, object[3], traceable, instructions; /* object: by mg_code_part */

@@ -21,6 +21,10 @@
  *     kernel was asked about (stack.c). What is not there ends the chain, and is counted.
  *  P4 How far below the CFA the _PyCFrame is, is found out by what it has to hold: the one of the
  *     next loop further out, and a frame whose chain ends where that goes on, all with code.
+ *  P5 What switches stacks (greenlet) leaves frames of C beyond the root of the one that runs, as they
+ *     were once. So loops count only where each names the next one further out, up to the state of
+ *     the thread, and that names the innermost. Those of another state further out are another such
+ *     row.
  *
  * The thread's previous stack, with its Python frames, is known to ms-record. Equal frames of C do
  * not say that those of Python are, so each chain is walked, and compared from the outermost on.
@@ -36,6 +40,7 @@
 #define OUT_MOST 2048u
 #define RANGES 4u
 #define WAYS 4u
+#define HOPS_MOST 4u /* from a loop's _PyCFrame to the thread's state: greenlet has one between */
 #define TRIES 4096u
 #define FRAME_BYTES 72u
 #define CODE_BYTES 192u
@@ -47,6 +52,7 @@
 
 struct frame {
 	uint64_t at, code, instruction;
+	uint64_t what; /* once it is sent: what its code holds, for another may come to lie there */
 	uint32_t loop; /* the frame of C that runs it, as an index of `ip` */
 };
 
@@ -67,6 +73,7 @@ struct mg_python_stack {
 	uint64_t event;
 	struct mg_range ranges[RANGES];
 	uint16_t loop[LOOPS_MOST];
+	bool linked[LOOPS_MOST]; /* P5 */
 	struct code codes[MG_CODE_SLOTS];
 	struct frame frames[FRAMES_MOST];
 	struct frame found[FRAMES_MOST]; /* a chain, innermost first */
@@ -76,6 +83,7 @@ struct mg_python_stack {
 static struct mg_python py;
 static uint64_t below; /* the CFA; 0 = not known yet */
 static uint32_t tries;
+static bool no_memory;
 static unsigned char *chunks[MG_CHUNKS];
 
 size_t mg_python_bytes(void)
@@ -85,7 +93,7 @@ size_t mg_python_bytes(void)
 
 void mg_python_lay(void *memory)
 {
-	mg.python = false;
+	mg.python = no_memory = false;
 	mg_grow_whole(chunks, memory, memory ? mg.writers_all : 0, mg_python_bytes());
 }
 
@@ -95,15 +103,9 @@ void mg_python_look(void)
 	if (!__atomic_load_n(&mg.head->python.ready, __ATOMIC_ACQUIRE))
 		return;
 	py = mg.head->python;
-	mg.python = true;
+	__atomic_store_n(&mg.python, true, __ATOMIC_RELEASE);
 	__atomic_compare_exchange_n(&mg_gate->on, &all, MG_GATE_PYTHON, false, __ATOMIC_ACQ_REL,
 				    __ATOMIC_RELAXED);
-}
-
-void mg_python_skip(struct mg_writer *t)
-{
-	if (t->python)
-		t->python->skip = true;
 }
 
 static struct mg_python_stack *state_of(struct mg_writer *t)
@@ -112,9 +114,13 @@ static struct mg_python_stack *state_of(struct mg_writer *t)
 	if (p || !__atomic_load_n(&mg.head->python.ready, __ATOMIC_RELAXED))
 		return p;
 	uint32_t i = mg.writer_base + (uint32_t)(t->ring - mg.rings);
-	p = t->ring == &mg.void_ring ? NULL : mg_grow(chunks, i, mg_python_bytes());
-	if (!p)
+	p = t->ring == &mg.void_ring ? NULL
+	    : no_memory              ? mg_grown(chunks, i, mg_python_bytes())
+				     : mg_grow(chunks, i, mg_python_bytes());
+	if (!p) {
+		no_memory = true; /* not to be asked for at each event */
 		return NULL;
+	}
 	p->n = p->loops = p->scanned = p->range = 0;
 	p->skip = false;
 	p->event = 1;
@@ -125,9 +131,17 @@ static struct mg_python_stack *state_of(struct mg_writer *t)
 	return t->python = p;
 }
 
+void mg_python_skip(struct mg_writer *t)
+{
+	struct mg_python_stack *p = mg.python ? state_of(t) : NULL;
+	if (p)
+		p->skip = true;
+}
+
 static void count_unread(void)
 {
-	__atomic_fetch_add(&mg.session->python.unread, 1, __ATOMIC_RELAXED);
+	if (__atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED))
+		__atomic_fetch_add(&mg.session->python.unread, 1, __ATOMIC_RELAXED);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -284,7 +298,6 @@ static int32_t slot_of(struct mg_writer *t, struct mg_python_stack *p, uint64_t 
 	}
 	if (old->event == p->event)
 		return -1;
-	old->address = 0;
 	return send_code(t, p, code, old) ? (int32_t)(old - p->codes) : -1;
 }
 
@@ -321,9 +334,11 @@ static bool is_entered(uint64_t at)
  * before that. -1 = not to be read. */
 static int32_t follow(struct mg_python_stack *p, uint64_t at, uint32_t loop, uint64_t *before)
 {
-	for (uint32_t n = 0; n < FRAMES_MOST && !(at & 7) && can_read(p, at, FRAME_BYTES);) {
+	for (uint32_t n = 0, steps = 0;
+	     steps < FRAMES_MOST && !(at & 7) && can_read(p, at, FRAME_BYTES); steps++) {
 		struct frame *f = &p->found[n];
-		*f = (struct frame){at, word(at + py.code), word(at + py.instruction), loop};
+		*f = (struct frame){
+			at, word(at + py.code), word(at + py.instruction), .loop = loop};
 		bool entered = is_entered(at);
 		at = word(at + py.previous);
 		n += n || is_begun(p, f);
@@ -332,6 +347,12 @@ static int32_t follow(struct mg_python_stack *p, uint64_t at, uint32_t loop, uin
 			return (int32_t)n;
 	}
 	return -1;
+}
+
+/* Of a code object that may be read. */
+MG_INLINE uint64_t what_of(uint64_t code)
+{
+	return word(code + py.object[MG_CODE_NAME]) ^ word(code + py.object[MG_CODE_LINES]);
 }
 
 /* Is the chain from frame `at` on what the previous stack has of that loop from `k` on? Then *k is
@@ -345,7 +366,7 @@ MG_INLINE bool is_unchanged(const struct mg_python_stack *p, uint64_t at, uint32
 	for (uint32_t i = end; i-- > *k;) {
 		const struct frame *f = &p->frames[i];
 		if (at != f->at || word(at + py.code) != f->code ||
-		    word(at + py.instruction) != f->instruction)
+		    word(at + py.instruction) != f->instruction || what_of(f->code) != f->what)
 			return false;
 		if (is_entered(at) != (i == *k))
 			return false;
@@ -359,6 +380,21 @@ MG_INLINE bool is_unchanged(const struct mg_python_stack *p, uint64_t at, uint32
 static uint64_t cfa_of(const struct mg_writer *t, uint32_t loop)
 {
 	return loop ? t->slot[loop - 1] + 8 : 0;
+}
+
+/* P5: does the _PyCFrame at `outermost` lead to a thread's state, and does that name `innermost`? */
+static bool is_current(struct mg_python_stack *p, uint64_t outermost, uint64_t innermost)
+{
+	uint64_t at = outermost;
+	for (uint32_t i = 0; i < HOPS_MOST; i++) {
+		at = word(at + py.outer);
+		if (at & 7 || !can_read(p, at, 24))
+			return false;
+		if (!word(at + py.current) && !word(at + py.outer))
+			return can_read(p, at - py.root, py.root + 24u) &&
+			       word(at - py.root + py.now) == innermost;
+	}
+	return false;
 }
 
 /* P4: is there a _PyCFrame at `at`, whose outer one is at `outer` if that is not 0? */
@@ -392,8 +428,10 @@ static bool learn(const struct mg_writer *t, struct mg_python_stack *p)
 		uint64_t outer = i ? cfa_of(t, p->loop[i - 1]) : 0;
 		if (!top || (i && !outer) || top - low > 4096)
 			continue;
+		uint64_t last = cfa_of(t, p->loop[p->loops - 1]);
 		for (uint64_t at = low; at + 32 <= top; at += 8)
-			if (is_cframe(p, at, i ? outer - (top - at) : 0)) {
+			if (is_cframe(p, at, i ? outer - (top - at) : 0) &&
+			    (i || is_current(p, at, last - (top - at)))) {
 				__atomic_store_n(&below, top - at, __ATOMIC_RELEASE);
 				return true;
 			}
@@ -440,7 +478,7 @@ static bool take_chain(struct mg_python_stack *p, uint32_t loop, uint32_t *k, ui
 		while (n && at < p->n && p->frames[at].loop == loop) {
 			const struct frame *f = &p->frames[at], *g = &p->found[n - 1];
 			if (f->at != g->at || f->code != g->code ||
-			    f->instruction != g->instruction)
+			    f->instruction != g->instruction || what_of(f->code) != f->what)
 				break;
 			at++, n--;
 		}
@@ -458,16 +496,32 @@ static bool take_chain(struct mg_python_stack *p, uint32_t loop, uint32_t *k, ui
 	return true;
 }
 
+/* P5. From the innermost loop outwards, row by row. */
+static void link_loops(const struct mg_writer *t, struct mg_python_stack *p)
+{
+	for (uint32_t end = p->loops, i; end; end = i) {
+		uint64_t innermost = cfa_of(t, p->loop[end - 1]) - below, at = innermost, next;
+		for (i = end - 1; i; i--, at = next) {
+			next = cfa_of(t, p->loop[i - 1]) - below;
+			if (at + below == 0 || word(at + py.outer) != next)
+				break;
+		}
+		bool good = at + below && innermost + below && is_current(p, at, innermost);
+		for (uint32_t k = i; k < end; k++)
+			p->linked[k] = good;
+	}
+}
+
 /* All chains. False = there are too many frames. */
 static bool take_chains(const struct mg_writer *t, struct mg_python_stack *p, struct from *from)
 {
 	uint32_t k = 0;
 	uint64_t before;
 	*from = (struct from){t->keep, p->n, false};
+	link_loops(t, p);
 	for (uint32_t i = 0; i < p->loops; i++) {
 		uint32_t loop = p->loop[i];
-		uint64_t top = cfa_of(t, loop);
-		uint64_t head = top ? word(top - below + py.current) : 1;
+		uint64_t head = p->linked[i] ? word(cfa_of(t, loop) - below + py.current) : 1;
 		if (!from->changed && is_unchanged(p, head, loop, &k))
 			continue;
 		int32_t n = follow(p, head, loop, &before);
@@ -487,9 +541,11 @@ static int32_t put_together(struct mg_writer *t, struct mg_python_stack *p, cons
 		return -1;
 	for (;; i++) {
 		while (k < p->n && p->frames[k].loop < i) {
-			p->out[n] = sent_of(t, p, &p->frames[k++]);
+			struct frame *f = &p->frames[k++];
+			p->out[n] = sent_of(t, p, f);
 			if (!p->out[n++])
 				return -1;
+			f->what = what_of(f->code);
 		}
 		if (i >= t->frames)
 			return (int32_t)n;
@@ -510,16 +566,21 @@ void mg_python_merge(struct mg_writer *t, uint32_t words, struct mg_stack *s, ui
 {
 	struct mg_python_stack *p = state_of(t);
 	struct from from;
-	if (!p)
+	if (!p) {
+		count_unread();
 		return;
+	}
 	p->event++;
 	p->restamp = false;
 	while (p->n && p->frames[p->n - 1].loop >= t->keep)
 		p->n--;
 	bool good = find_loops(t, p) && !p->skip;
 	p->skip = false;
-	if (good && (!p->loops || !(below || learn(t, p))))
+	if (good && (!p->loops || !(below || learn(t, p)))) {
+		if (p->loops && tries >= TRIES)
+			count_unread();
 		return;
+	}
 	int32_t n = -1;
 	if (good && take_chains(t, p, &from))
 		n = put_together(t, p, &from);

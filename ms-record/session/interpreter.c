@@ -74,7 +74,9 @@ static const struct version {
 	struct mg_python offsets;
 } versions[] = {{0x030b01f0,
 		 0x030c0000,
-		 {.current = 8,
+		 {.root = 336,
+		  .now = 56,
+		  .current = 8,
 		  .outer = 16,
 		  .code = 32,
 		  .previous = 48,
