@@ -57,7 +57,7 @@ def main():
     """Every display in its order."""
     shell, commands, files = Shell(), 0, 0
     for text in displays(sys.argv[1]):
-        if m := re.match(r"/\* (\S+) \*/\n", text):
+        if m := re.match(r"/\* (\S+) \*/\n", text) or re.match(r"# (\S+)\n", text):
             with open(m[1], "w", encoding="utf-8") as f:
                 f.write(text)
             files += 1

@@ -1,0 +1,47 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The recipes of memscope-tutorial(7) for services: a drop-in for systemd, a container beside another one, and the machine around it.
+set -eu
+page=$SRC/man/memscope-tutorial.7
+display() { awk -v first="$1" '$0 == ".Ed" { on = 0 } $0 == first { on = 1 } on' "$page"; }
+display '/* server.c */' >server.c
+gcc -g -o server server.c
+seen() {
+	ms-snap -o seen.db "$1" # ended, or growing
+	got=$(sqlite3 seen.db "SELECT (SELECT sampled_bytes FROM process), (SELECT count(*) > 0 FROM place WHERE function = 'serve')")
+	[ "$got" = "524288|1" ] || { echo "$1: $got"; exit 1; }
+}
+
+# ---- systemd: the line that it runs, stopped as it does ----
+display '# memscope.conf' | sed "s,/usr/bin/,$BIN/,; s,/var/lib/memscope/,$PWD/,; s,/usr/local/bin/,$PWD/," >memscope.conf
+command=$(sed -n 's/^ExecStart=//p' memscope.conf | tail -n 1)
+if command -v systemd-analyze >/dev/null; then
+	mkdir -p server.service.d
+	cp memscope.conf server.service.d
+	printf '[Service]\nExecStart=%s/server\n' "$PWD" >server.service
+	systemd-analyze verify ./server.service
+else
+	echo "note: without systemd-analyze"
+fi
+sh -c "exec $command" &
+sleep 2
+kill $!
+status=0
+wait $! || status=$?
+[ $status = 143 ] || { echo "stopped service: status $status"; exit 1; }
+seen server.trace
+
+# ---- a container beside it, and around it ----
+sidecar=$(display '# pod.yaml' | sed -n "s,.*'exec \(.*\)'].*,\1,p" | sed "s,ms-record,$BIN/ms-record -d 2,; s,/data/,$PWD/,")
+if ! unshare --fork --pid --mount-proc true 2>/dev/null; then
+	echo "note: no namespaces here"
+	exit 0
+fi
+unshare --fork --pid --mount-proc sh -c "./server & sleep 0.3; $sidecar; kill \$!"
+seen server.trace
+rm server.trace*
+unshare --fork --pid --mount-proc ./server &
+sleep 0.3
+ms-record -q -s 512k -d 2 -o server.trace -p "$(pgrep -P $! -x server)"
+pkill -P $! -x server
+seen server.trace
