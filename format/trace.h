@@ -310,8 +310,8 @@ enum ms_end_field {
 					   is an UNKNOWN_FREE */
 	MS_END_HOOKS = 42,              /* functions that --hook named */
 	MS_END_HOOK_MISSING = 43,       /* bytes, repeated: one that no module had */
-	MS_END_PEAK_RSS = 44, /* bytes: the most that was resident, by the kernel's account */
-	MS_END_CHAINS_UNREAD = 45,      /* chains of an interpreter's frames */
+	MS_END_PEAK_RSS = 44,      /* bytes: the most that was resident, by the kernel's account */
+	MS_END_CHAINS_UNREAD = 45, /* chains of an interpreter's frames */
 	MS_END_INTERPRETER_UNKNOWN = 46, /* bytes: "Python 3.9.1", whose frames are not read */
 };
 enum ms_end_reason {

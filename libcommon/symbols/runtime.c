@@ -19,8 +19,8 @@ static const char *const modules[] = {
 	"[vdso]",      "linux-vdso",   "libgnat",      "libgnarl",
 	"libgfortran", "libquadmath",  "libgphobos",   "libgdruntime",
 	"libphobos2",  "libdruntime",  "libobjc.so",   "libgomp.so",
-	"libjvm.so",   "libjli.so",    "libnode.so",
-	"python3",     "libpython3",
+	"libjvm.so",   "libjli.so",    "libnode.so",   "python3",
+	"libpython3",
 };
 
 /* Anywhere in the path of a source file. */

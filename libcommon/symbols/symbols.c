@@ -201,8 +201,7 @@ static void open_dwarf(struct ms_symbols *s, struct module *m)
 static void open_made(struct ms_symbols *s, struct module *m)
 {
 	const struct ms_symbols_module *is = &m->is;
-	struct ms_made_by by = {is->pid,   is->uid,	 is->from_ns,
-				is->to_ns, is->since_ns, is->cwd};
+	struct ms_made_by by = {is->pid, is->uid, is->from_ns, is->to_ns, is->since_ns, is->cwd};
 	m->made = ms_made_open(s->opt.sysroot ? s->opt.sysroot : "", &by);
 	if (!m->made)
 		return;

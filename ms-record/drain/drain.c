@@ -46,7 +46,7 @@
 #define DEEP_NS 400000000
 #define DEEP_AFTER (LONG_AFTER + 4u)
 #define ROUND_MOST (32 * RING_PART) /* of a session: then others have their turn */
-#define MANY_BYTES 4096u /* in a round: another follows soon */
+#define MANY_BYTES 4096u            /* in a round: another follows soon */
 #define TRICKLE 1024u /* bytes that came in a long sleep, and are no reason to sleep less */
 #define BATCH_NS UINT64_C(100000000)
 #define LOOK_NS UINT64_C(20000000)

@@ -253,9 +253,11 @@ static void raise_size(struct session *s, struct reader *r, uint64_t seen)
 	uint64_t next = (r->allowed + MG_SLACK) * UINT64_C(4) - MG_SLACK;
 	if (next + MG_SLACK > r->window_bytes)
 		next = r->window_bytes - MG_SLACK;
-	uint64_t used = __atomic_load_n(s->buffer_used, __ATOMIC_RELAXED), most = s->opt->buffer_bytes;
+	uint64_t used = __atomic_load_n(s->buffer_used, __ATOMIC_RELAXED),
+		 most = s->opt->buffer_bytes;
 	bool wide = next > MG_RING_LARGEST && !s->attach_modules;
-	if ((wide && s->taken.n > MG_WIDE_RINGS) || used + next > (wide ? most / 2 : most / 4 * 3) ||
+	if ((wide && s->taken.n > MG_WIDE_RINGS) ||
+	    used + next > (wide ? most / 2 : most / 4 * 3) ||
 	    !take_budget(s, next - r->allowed, false))
 		return;
 	if (!back(s, (uint32_t)(r - s->readers), r->allowed, next + MG_SLACK)) {

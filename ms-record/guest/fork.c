@@ -41,8 +41,7 @@ static void cut_off(struct mg_writer *t)
 		t->ring = &mg.void_ring;
 		/* The hook may hold the address of the record that it was about to write. */
 		if (t->busy && !mg_filtered())
-			mg_syscall(SYS_mmap, (uint64_t)t->window, bytes,
-				   PROT_READ | PROT_WRITE,
+			mg_syscall(SYS_mmap, (uint64_t)t->window, bytes, PROT_READ | PROT_WRITE,
 				   MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
 				   UINT64_MAX, 0);
 	}

@@ -407,8 +407,8 @@ struct mg_range {
 #define MG_RING_LARGEST (131072u - MG_SLACK)
 #define MG_WIDE_RINGS 4u
 #define MG_WIDE_BYTES (2u << 20) /* of a window */
-#define MG_RECORD_FRAMES 480u /* frames, or words of a copy, in one record */
-#define MG_RECORD_MOST 4032u  /* bytes of a record: R2 */
+#define MG_RECORD_FRAMES 480u    /* frames, or words of a copy, in one record */
+#define MG_RECORD_MOST 4032u     /* bytes of a record: R2 */
 
 /* Records: 8-byte words. Word 0: kind (8 bits) | flags (8) | count (16) | keep (31) | 0.
  *

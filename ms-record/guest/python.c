@@ -337,8 +337,8 @@ static int32_t follow(struct mg_python_stack *p, uint64_t at, uint32_t loop, uin
 	for (uint32_t n = 0, steps = 0;
 	     steps < FRAMES_MOST && !(at & 7) && can_read(p, at, FRAME_BYTES); steps++) {
 		struct frame *f = &p->found[n];
-		*f = (struct frame){
-			at, word(at + py.code), word(at + py.instruction), .loop = loop};
+		*f = (struct frame){at, word(at + py.code), word(at + py.instruction),
+				    .loop = loop};
 		bool entered = is_entered(at);
 		at = word(at + py.previous);
 		n += n || is_begun(p, f);

@@ -113,9 +113,9 @@ static struct mg_writer *writer_of(uint32_t ring)
 static struct mg_writer *take(uint32_t i, uint64_t *word)
 {
 	const struct mg_session *s = mg.session;
-	unsigned char *window =
-		i < s->wide_count ? (unsigned char *)s + s->wide_offset + i * s->wide_bytes
-				  : mg_grow(mg.windows, i, s->window_bytes);
+	unsigned char *window = i < s->wide_count
+					? (unsigned char *)s + s->wide_offset + i * s->wide_bytes
+					: mg_grow(mg.windows, i, s->window_bytes);
 	struct mg_writer *t = window ? writer_of(i) : NULL;
 	if (!t) { /* nor is there memory for those behind it */
 		mg.writer_count = i;

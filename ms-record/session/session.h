@@ -269,7 +269,7 @@ struct session {
 	uint32_t module_max, ring_max;
 	uint64_t window_bytes, data_offset, wide_offset; /* from `memory` on */
 	uint32_t wide_count;
-	uint64_t *buffer_used;              /* of all sessions, atomic */
+	uint64_t *buffer_used; /* of all sessions, atomic */
 
 	struct clock clock;
 
