@@ -281,7 +281,9 @@ void scan_judge(struct work *w, pid_t tid)
 	if (!w->released_ns)
 		release_threads(w);
 	frozen_end(w);
-	if (w->answered && !live_await_stacks(w->s)) {
+	if (w->answered && live_await_stacks(w->s)) {
+		scan_name_stacks(&w->q->live);
+	} else if (w->answered) {
 		w->graphed = false;
 		w->state = w->state == MS_SCAN_DONE ? MS_SCAN_TIME : w->state;
 		w->resident.state = MS_SCAN_TIME;

@@ -22,46 +22,43 @@ static uint64_t key_of(const struct graph_block *b)
 	return b->address | (uint64_t)b->user << 63;
 }
 
-static int by_key(const void *a, const void *b)
+static void insert_all(struct graph_block *v, uint32_t n)
 {
-	uint64_t x = key_of(a), y = key_of(b);
-	return x < y ? -1 : x > y;
+	for (uint32_t i = 1; i < n; i++) {
+		struct graph_block b = v[i];
+		uint32_t at = i;
+		for (; at && key_of(&v[at - 1]) > key_of(&b); at--)
+			v[at] = v[at - 1];
+		v[at] = b;
+	}
 }
 
-/* One pass by the byte of the key at `shift`. False when all have the same one. */
-static bool pass(const struct graph_block *from, struct graph_block *to, uint32_t n, unsigned shift)
+/* By the byte of the key at `shift`, then each part by those below: in place, since the table of a
+ * large heap is there only once more, and sorts nearly as fast as with room for a copy. */
+static void sort(struct graph_block *v, uint32_t n, unsigned shift)
 {
-	uint32_t at[257] = {0};
-	for (uint32_t i = 0; i < n; i++)
-		at[(key_of(&from[i]) >> shift & 255) + 1]++;
-	for (unsigned d = 1; d < 257; d++) {
-		if (at[d] == n)
-			return false;
-		at[d] += at[d - 1];
-	}
-	for (uint32_t i = 0; i < n; i++)
-		to[at[key_of(&from[i]) >> shift & 255]++] = from[i];
-	return true;
-}
-
-static void sort(struct graph_block *v, uint32_t n)
-{
-	if (!n)
-		return;
-	if (n < 4096) {
-		qsort(v, n, sizeof *v, by_key);
+	if (n < 32) {
+		insert_all(v, n);
 		return;
 	}
-	struct graph_block *room = ms_xrealloc(NULL, n, sizeof *room), *from = v, *to = room;
-	for (unsigned shift = 0; shift < 64; shift += 8)
-		if (pass(from, to, n, shift)) {
-			struct graph_block *t = from;
-			from = to;
-			to = t;
+	uint32_t at[256], end[256], sum = 0, count[256] = {0};
+	for (uint32_t i = 0; i < n; i++)
+		count[key_of(&v[i]) >> shift & 255]++;
+	for (unsigned d = 0; d < 256; d++) {
+		at[d] = sum;
+		end[d] = sum += count[d];
+	}
+	for (unsigned d = 0; d < 256; d++)
+		while (at[d] < end[d]) {
+			unsigned to = key_of(&v[at[d]]) >> shift & 255;
+			struct graph_block b = v[at[to]];
+			v[at[to]++] = v[at[d]];
+			if (to != d)
+				v[at[d]] = b;
 		}
-	if (from != v)
-		memcpy(v, from, n * sizeof *v);
-	free(room);
+	for (unsigned d = 0; d < 256 && shift; d++)
+		if (count[d] > 1)
+			sort(v + end[d] - count[d], count[d], shift - 8);
 }
 
 /* ---- the index ---- */
@@ -109,7 +106,7 @@ static void index_kind(struct graph_kind *k, const struct graph_block *v, uint32
 void graph_init(struct graph *g, struct graph_block *v, uint32_t count, size_t edge_max)
 {
 	memset(g, 0, sizeof *g);
-	sort(v, count);
+	sort(v, count, 56);
 	g->v = v;
 	g->count = count;
 	while (g->heap < count && !v[g->heap].user)
@@ -125,13 +122,14 @@ void graph_init(struct graph *g, struct graph_block *v, uint32_t count, size_t e
 
 static void drop_kind(struct graph_kind *k)
 {
-	if (!k->count)
+	if (!k->leaves)
 		return;
 	for (unsigned i = 0; i < LEAVES; i++)
 		if (k->leaves[i])
 			munmap(k->leaves[i], LEAF_SLOTS * sizeof(uint32_t));
 	munmap(k->leaves, LEAVES * sizeof(uint32_t *));
 	munmap(k->start, (size_t)k->count * sizeof *k->start);
+	k->leaves = NULL;
 }
 
 void graph_free(struct graph *g)
@@ -215,7 +213,7 @@ static void add_edge(struct graph *g, uint32_t to)
 void graph_words(struct graph *g, uint32_t from, const uint64_t *words, size_t n)
 {
 	while (g->from < from)
-		g->first_edge[++g->from] = g->edge_count;
+		g->first_edge[++g->from] = (uint32_t)g->edge_count;
 	if (g->from != from)
 		return;
 	g->last = NOBODY;
@@ -235,7 +233,7 @@ struct components {
 	uint32_t count;
 	uint8_t *inner;                       /* of each component: another one leads to it */
 	uint32_t *order, *low, *path, *calls; /* while they are looked for */
-	uint64_t *edge;                       /* of each block: the edge to look at next */
+	uint32_t *edge;                       /* of each block: the edge to look at next */
 	uint32_t seen, path_count, call_count;
 };
 
@@ -291,19 +289,18 @@ static void find_components(const struct graph *g, struct components *c)
 				 .low = zeroed(n * sizeof(uint32_t)),
 				 .path = zeroed(n * sizeof(uint32_t)),
 				 .calls = zeroed(n * sizeof(uint32_t)),
-				 .edge = zeroed(n * sizeof(uint64_t))};
+				 .edge = zeroed(n * sizeof(uint32_t))};
 	memset(c->of, 0xff, n * sizeof *c->of);
 	for (uint32_t i = 0; i < g->count; i++)
 		if (!g->marked[i] && !c->order[i])
 			search(g, c, i);
-	uint32_t *const rooms[] = {c->order, c->low, c->path, c->calls};
+	uint32_t *const rooms[] = {c->order, c->low, c->path, c->calls, c->edge};
 	for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
 		munmap(rooms[i], n * sizeof(uint32_t));
-	munmap(c->edge, n * sizeof(uint64_t));
 	c->inner = ms_xrealloc(NULL, (size_t)c->count + 1, 1);
 	memset(c->inner, 0, c->count);
 	for (uint32_t i = 0; i < g->count; i++)
-		for (uint64_t e = g->first_edge[i]; !g->marked[i] && e < g->first_edge[i + 1]; e++)
+		for (uint32_t e = g->first_edge[i]; !g->marked[i] && e < g->first_edge[i + 1]; e++)
 			if (!g->marked[g->edges[e]] && c->of[g->edges[e]] != c->of[i])
 				c->inner[c->of[g->edges[e]]] = 1;
 }
@@ -336,16 +333,18 @@ static uint32_t *unmarked(const struct graph *g, uint32_t *count)
 static void follow(struct graph *g)
 {
 	while (g->from < g->count)
-		g->first_edge[++g->from] = g->edge_count;
+		g->first_edge[++g->from] = (uint32_t)g->edge_count;
 	while (g->todo_count) {
 		uint32_t i = g->todo[--g->todo_count];
-		for (uint64_t e = g->first_edge[i]; e < g->first_edge[i + 1]; e++)
+		for (uint32_t e = g->first_edge[i]; e < g->first_edge[i + 1]; e++)
 			mark(g, g->edges[e]);
 	}
 }
 
 void graph_solve(struct graph *g, bool complete)
 {
+	drop_kind(&g->kinds[0]); /* no word comes any more */
+	drop_kind(&g->kinds[1]);
 	follow(g);
 	for (uint32_t i = 0; i < g->count; i++)
 		g->v[i].verdict = g->marked[i] ? MS_VERDICT_IS_REACHABLE : MS_VERDICT_IS_UNKNOWN;
@@ -373,7 +372,7 @@ void graph_retained(struct graph *g, void (*f)(void *arg, uint32_t direct, uint3
 		while (g->todo_count) {
 			uint32_t i = g->todo[--g->todo_count];
 			f(arg, order[k], i);
-			for (uint64_t e = g->first_edge[i]; e < g->first_edge[i + 1]; e++)
+			for (uint32_t e = g->first_edge[i]; e < g->first_edge[i + 1]; e++)
 				if (g->v[g->edges[e]].verdict == MS_VERDICT_IS_INDIRECT)
 					mark(g, g->edges[e]);
 		}

@@ -40,14 +40,15 @@ struct graph {
 	uint8_t *marked;
 	uint32_t *todo; /* marked, and not followed yet */
 	size_t todo_count;
-	uint64_t *first_edge; /* of each block; count + 1 of them */
+	uint32_t *first_edge; /* of each block; count + 1 of them */
 	uint32_t *edges;
 	size_t edge_count, edge_room, edge_max;
 	uint32_t from, last; /* block being looked through; its latest edge */
 	bool overflow;       /* there were more than edge_max */
 };
 
-/* Sorts the blocks (fewer than 2^31, kept by the caller) and makes the index. */
+/* Sorts the blocks (fewer than 2^31, kept by the caller) and makes the index. Of pointers between
+ * blocks at most `edge_max` are kept, fewer than 2^32. */
 void graph_init(struct graph *g, struct graph_block *v, uint32_t count, size_t edge_max);
 void graph_free(struct graph *g);
 /* The first block of the heap (user: false), or of ms_alloc, that ends after `address`; or the

@@ -119,12 +119,13 @@ static uint32_t stack_of(const struct stack_index *x, uint64_t number)
 	return f ? f->stack : 0;
 }
 
-static void name_stacks(struct scan_live *l)
+void scan_name_stacks(struct scan_live *l)
 {
 	struct stack_index stacks = index_stacks(l->stacks.v, l->stacks.n);
 	for (uint32_t i = 0; i < l->count; i++)
 		l->blocks[i].stack = stack_of(&stacks, l->blocks[i].number);
-	free(stacks.from);
+	MS_FREE(stacks.from, l->stacks.v);
+	memset(&l->stacks, 0, sizeof l->stacks);
 }
 
 /* Indirect blocks of a stack, and the stack of what retains them. */
@@ -235,8 +236,6 @@ void scan_put_result(struct work *w)
 		.read_bytes = w->memory.bytes,
 		.wide = q->live.wide,
 		.number = w->answered ? q->live.number : 0};
-	if (w->answered)
-		name_stacks(&q->live);
 	resident_solve(w);
 	pthread_mutex_lock(&w->s->lock);
 	q->ended |= w->request.asker == SCAN_BY_END;

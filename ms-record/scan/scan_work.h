@@ -158,6 +158,8 @@ uint64_t scan_pause(const struct work *w);
 struct scan_thread *scan_registers(const struct hijack_stop *s, size_t *count);
 /* What the allocator mapped for itself: nothing, when that is not sure. */
 void scan_read_arenas(const struct memory *m, const struct session *s, struct mg_arenas *a);
+/* Gives each block its stack. */
+void scan_name_stacks(struct scan_live *l);
 /* Has the draining thread put what was found into the trace. */
 void scan_put_result(struct work *w);
 
