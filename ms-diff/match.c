@@ -2,8 +2,9 @@
  * Spots with the same chain on both sides, which several calls in one function may share.
  *
  * Lines tell them apart, but lines shift. So within a chain: where both sides are of the same
- * build, or have the same lines, equal lines are the same call. Else, as many calls on both sides
- * are the same in the order of their lines. Else, where their figures add up to the same, compilers
+ * build, or have the same lines, equal lines are the same call; also where runs are sampled, which
+ * see a call or do not, and half of the lines are equal. Else, as many calls on both sides are the
+ * same in the order of their lines. Else, where their figures add up to the same, compilers
  * merged or copied calls, and all are taken together. Else equal lines are the same call where the
  * lines of one side are all among those of the other; else equal figures, in order, where each call
  * of the smaller side has such a one. Else all are taken together: which is which nobody can tell.
@@ -248,6 +249,14 @@ static bool equal_sums(const struct group *g)
 	return same_figures(&sum[OLD], &sum[NEW]);
 }
 
+static bool any_sampled(const struct group *g)
+{
+	for (size_t i = 0; i < g->m->s->every.n; i++)
+		if (g->m->s->every.v[i]->sampled_bytes)
+			return true;
+	return false;
+}
+
 static void match_group(struct group *g)
 {
 	enum { MANY = 2000 }; /* calls beyond which the search by pairs would take too long */
@@ -265,6 +274,8 @@ static void match_group(struct group *g)
 	if (!many && all_same_build(g))
 		pair_equal_lines(g); /* what is left are other calls of the same function */
 	else if (same == olds && same == news)
+		pair_equal_lines(g);
+	else if (any_sampled(g) && same && 2 * same >= (olds < news ? olds : news))
 		pair_equal_lines(g);
 	else if (olds == news)
 		for (size_t i = 0; i < olds; i++)

@@ -155,6 +155,14 @@ compare t.db --exit-code --old t0.trace --old t1.trace --old t2.trace --new k1.t
 [ $? = 1 ] || fail 'what each thread keeps is not found'
 sums t.db
 [ "$(ask t.db 'SELECT kind, delta_live_bytes FROM changes LIMIT 1')" = 'new 72000' ] || fail "kept: $(ask t.db 'SELECT * FROM changes')"
+# ---- sampled: of three calls in a function each run saw others, at the same lines ----
+printf '%s\n' '#include <stdlib.h>' 'void *volatile kept[4];' 'int main(void)' '{' '#ifdef FIRST' '	kept[0] = malloc(100);' '#else' '#endif' \
+	'	kept[1] = malloc(200000);' '#ifdef FIRST' '#else' '	kept[2] = malloc(100);' '#endif' '	kept[3] = malloc(100);' '	return 0;' '}' >calls.c
+gcc -g -O0 -o calls calls.c && gcc -g -O0 -DFIRST -o others calls.c || exit 1
+for p in calls others; do "$BIN/ms-record" -q --sample 1 -o $p.trace ./$p || fail "cannot record $p"; done
+compare s.db --exit-code calls.trace others.trace || fail "another call of the same function: $(ask s.db 'SELECT * FROM changes')"
+[ "$(ask s.db 'SELECT max(new_live_bytes) - max(old_live_bytes), count(*) FROM site_diff WHERE old_live_bytes > 100000')" = '0 1' ] ||
+	fail "the largest call: $(ask s.db 'SELECT old_live_bytes, new_live_bytes, matched FROM site_diff')"
 # ---- sampled: hundreds of sites, of which one in twenty is outside of its 95 % interval by chance ----
 for i in 0 1 2 3 4 5; do
 	"$BIN/ms-record" -q --leak-check=no --sample 4k -o "s$i.trace" python3 -c 'import json' || fail 'cannot record python3'
