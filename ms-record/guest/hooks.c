@@ -190,7 +190,7 @@ MG_INLINE void record_alloc(struct mg_writer *t, const uint64_t *frame, const vo
 	mg_stamping(t);
 	uint64_t stamp = mg_stamp_or_next(t);
 	if (MG_LIKELY(mg_unwind(t, frame, ALLOC_SHORT_WORDS)))
-		mg_put_alloc(t, (uint64_t)block, size, stamp);
+		mg_put_alloc(t, mg_taken(t), (uint64_t)block, size, stamp);
 	else
 		mg_put_alloc_copied(t, frame, (uint64_t)block, size);
 	t->last_block = (uint64_t)block;
@@ -203,6 +203,29 @@ static __attribute__((noinline)) void on_alloc_rare(const uint64_t *frame, const
 	struct mg_writer *t = enter_alloc_rare(frame, block, size);
 	if (t)
 		record_alloc_full(t, frame, block, size, foreign);
+}
+
+/* The same where an interpreter's frames are read, too: nearly all of them fit as well. */
+static __attribute__((noinline)) void on_alloc_python(const uint64_t *frame, const void *block,
+						      uint64_t size)
+{
+	struct mg_writer *t = MG_LIKELY(!mg.usable) ? mg_enter_plain(frame) : NULL;
+	if (MG_UNLIKELY(!t)) {
+		if (!mg_is_off())
+			on_alloc_rare(frame, block, size, false);
+		return;
+	}
+	mg_stamping(t);
+	uint64_t stamp = mg_stamp_or_next(t);
+	if (MG_LIKELY(mg_unwind(t, frame, ALLOC_SHORT_WORDS))) {
+		struct mg_stack s = mg_taken(t);
+		mg_python_merge(t, ALLOC_SHORT_WORDS, &s, &stamp);
+		mg_put_alloc(t, s, (uint64_t)block, size, stamp);
+	} else {
+		mg_put_alloc_copied(t, frame, (uint64_t)block, size);
+	}
+	t->last_block = (uint64_t)block;
+	mg_leave(t);
 }
 
 static __attribute__((noinline)) void on_alloc_plain(const uint64_t *frame, const void *block,
@@ -235,6 +258,10 @@ void mg_on_alloc(const uint64_t *frame, const void *block, uint64_t size)
 	uint32_t on = mg_gate_now();
 	if (MG_LIKELY(on == MG_GATE_ALL)) {
 		on_alloc_plain(frame, block, size);
+		return;
+	}
+	if (on == MG_GATE_PYTHON) {
+		on_alloc_python(frame, block, size);
 		return;
 	}
 	uintptr_t self = *MG_SELF;

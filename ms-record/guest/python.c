@@ -69,10 +69,11 @@ struct mg_python_stack {
 	uint32_t loops;   /* frames of C that run them, */
 	uint32_t scanned; /* of so many that were looked at */
 	bool skip, restamp;
-	uint32_t range; /* the last that held something */
+	uint32_t range; /* the one that was looked up last */
 	uint64_t event;
 	struct mg_range ranges[RANGES];
 	uint16_t loop[LOOPS_MOST];
+	uint32_t first[LOOPS_MOST]; /* of its chain, in `frames` */
 	bool linked[LOOPS_MOST]; /* P5 */
 	struct code codes[MG_CODE_SLOTS];
 	struct frame frames[FRAMES_MOST];
@@ -171,11 +172,10 @@ static __attribute__((noinline)) bool look_up(struct mg_python_stack *p, uint64_
 /* P3 */
 MG_INLINE bool can_read(struct mg_python_stack *p, uint64_t at, uint64_t bytes)
 {
-	for (uint32_t i = 0; i < RANGES; i++, p->range = (p->range + 1) % RANGES) {
-		const struct mg_range *r = &p->ranges[p->range];
+	const struct mg_range *r = p->ranges;
+	for (uint32_t i = 0; i < RANGES; i++, r++)
 		if (at - r->start < r->end - r->start && r->end - at >= bytes)
 			return true;
-	}
 	return look_up(p, at, bytes);
 }
 
@@ -233,11 +233,19 @@ static bool is_same(const struct code *c, uint64_t code)
 {
 	uint64_t x = (word(code + 8) ^ py.code_type) | (word(code + 16) ^ c->size) |
 		     (word(code + py.first_line) ^ c->line);
-	for (uint32_t i = 0; !x && i < PARTS; i++)
-		x = word(code + py.object[i]) ^ c->object[i]
-			    ?: word(c->object[i] + py.length) ^ c->length[i];
-	for (uint32_t i = 0; !x && i < PARTS * WORDS; i++)
-		x = word(c->words[i].address) ^ c->words[i].value;
+#pragma GCC unroll 3
+	for (uint32_t i = 0; i < PARTS; i++)
+		x |= word(code + py.object[i]) ^ c->object[i];
+	if (x)
+		return false;
+#pragma GCC unroll 3
+	for (uint32_t i = 0; i < PARTS; i++)
+		x |= word(c->object[i] + py.length) ^ c->length[i];
+	if (x)
+		return false;
+#pragma GCC unroll 9
+	for (uint32_t i = 0; i < PARTS * WORDS; i++)
+		x |= word(c->words[i].address) ^ c->words[i].value;
 	return !x;
 }
 
@@ -290,7 +298,7 @@ static int32_t slot_of(struct mg_writer *t, struct mg_python_stack *p, uint64_t 
 	if (code & 7 || !can_read(p, code, CODE_BYTES))
 		return -1;
 	for (uint32_t i = 0; i < WAYS; i++, c++) {
-		if (c->address == code && is_same(c, code)) {
+		if (c->address == code && (c->event == p->event || is_same(c, code))) {
 			c->event = p->event;
 			return (int32_t)(c - p->codes);
 		}
@@ -330,12 +338,54 @@ static bool is_entered(uint64_t at)
 	return *(const volatile uint8_t *)(at + py.entry);
 }
 
-/* The chain from frame `at` to the one that its loop was entered with, into `found`, and what is
- * before that. -1 = not to be read. */
-static int32_t follow(struct mg_python_stack *p, uint64_t at, uint32_t loop, uint64_t *before)
+/* Of a code object that may be read. */
+MG_INLINE uint64_t what_of(uint64_t code)
 {
-	for (uint32_t n = 0, steps = 0;
-	     steps < FRAMES_MOST && !(at & 7) && can_read(p, at, FRAME_BYTES); steps++) {
+	return word(code + py.object[MG_CODE_NAME]) ^ word(code + py.object[MG_CODE_LINES]);
+}
+
+/* Does the frame at `at` still run what it did? What was read of it then may be read again, for it
+ * is in the chain still (P2). */
+MG_INLINE bool is_still(const struct frame *f, uint64_t at)
+{
+	return at == f->at && word(at + py.code) == f->code &&
+	       word(at + py.instruction) == f->instruction && what_of(f->code) == f->what;
+}
+
+/* Are frames [k, end) of the previous stack the chain from frame `at` to the entered one? */
+MG_INLINE bool is_rest(const struct mg_python_stack *p, uint64_t at, uint32_t k, uint32_t end)
+{
+	const struct frame *first = &p->frames[k], *f = &p->frames[end];
+	while (f-- > first) {
+		if (!is_still(f, at) || is_entered(at) != (f == first))
+			return false;
+		at = word(at + py.previous);
+	}
+	return true;
+}
+
+/* The chain from frame `at` on, into `found`, up to the frame that its loop was entered with, or up
+ * to where frames [k, *end) of the previous stack go on as they are: *end is behind these, or k.
+ * *before: what is before the entered one, if that was come to. -1 = not to be read. */
+static int32_t follow(struct mg_python_stack *p, uint64_t at, uint32_t loop, uint32_t k,
+		      uint32_t *end, uint64_t *before)
+{
+	uint32_t j = *end;
+	while (j > k && p->frames[j - 1].at != at) /* some may have returned */
+		j--;
+	if (j == k)
+		j = *end;
+	*end = k;
+	for (uint32_t n = 0, steps = 0; steps < FRAMES_MOST; steps++) {
+		if (j > k && p->frames[j - 1].at == at) {
+			if (is_rest(p, at, k, j)) {
+				*end = j;
+				return (int32_t)n;
+			}
+			j--;
+		} else if (at & 7 || !can_read(p, at, FRAME_BYTES)) {
+			return -1;
+		}
 		struct frame *f = &p->found[n];
 		*f = (struct frame){at, word(at + py.code), word(at + py.instruction),
 				    .loop = loop};
@@ -347,34 +397,6 @@ static int32_t follow(struct mg_python_stack *p, uint64_t at, uint32_t loop, uin
 			return (int32_t)n;
 	}
 	return -1;
-}
-
-/* Of a code object that may be read. */
-MG_INLINE uint64_t what_of(uint64_t code)
-{
-	return word(code + py.object[MG_CODE_NAME]) ^ word(code + py.object[MG_CODE_LINES]);
-}
-
-/* Is the chain from frame `at` on what the previous stack has of that loop from `k` on? Then *k is
- * behind it. What was read of it then may be read again, for it is the chain still (P2). */
-MG_INLINE bool is_unchanged(const struct mg_python_stack *p, uint64_t at, uint32_t loop,
-			    uint32_t *k)
-{
-	uint32_t end = *k;
-	while (end < p->n && p->frames[end].loop == loop)
-		end++;
-	for (uint32_t i = end; i-- > *k;) {
-		const struct frame *f = &p->frames[i];
-		if (at != f->at || word(at + py.code) != f->code ||
-		    word(at + py.instruction) != f->instruction || what_of(f->code) != f->what)
-			return false;
-		if (is_entered(at) != (i == *k))
-			return false;
-		at = word(at + py.previous);
-	}
-	bool some = end > *k;
-	*k = end;
-	return some;
 }
 
 static uint64_t cfa_of(const struct mg_writer *t, uint32_t loop)
@@ -405,7 +427,8 @@ static bool is_cframe(struct mg_python_stack *p, uint64_t at, uint64_t outer)
 	    !can_read(p, next, 24) ||
 	    (!outer && (word(next + py.current) || word(next + py.outer))))
 		return false;
-	int32_t n = follow(p, head, 0, &before);
+	uint32_t none = 0;
+	int32_t n = follow(p, head, 0, 0, &none, &before);
 	if (n <= 0 || before != word(next + py.current))
 		return false;
 	for (int32_t i = 0; i < n; i++) {
@@ -457,8 +480,10 @@ static bool find_loops(const struct mg_writer *t, struct mg_python_stack *p)
 		bool loop = is_loop(t->ip[i]);
 		if (t->ip[i] & MG_EXACT_IP || (loop && p->loops == LOOPS_MOST))
 			return false;
-		if (loop)
+		if (loop) {
+			p->first[p->loops] = p->n;
 			p->loop[p->loops++] = (uint16_t)i;
+		}
 	}
 	return true;
 }
@@ -469,21 +494,16 @@ struct from {
 	bool changed;
 };
 
-/* Compares the chain just found with what the previous stack has from frame `k` on, and takes it. */
-static bool take_chain(struct mg_python_stack *p, uint32_t loop, uint32_t *k, uint32_t n,
+/* Takes the frames just found as those of loop `i` from frame `at` on, up to which they are those of
+ * the previous stack, which has more of it up to `end`. */
+static bool take_chain(struct mg_python_stack *p, uint32_t i, uint32_t at, uint32_t end, uint32_t n,
 		       uint32_t keep, struct from *from)
 {
-	uint32_t at = *k;
+	uint32_t loop = p->loop[i];
 	if (!from->changed) {
-		while (n && at < p->n && p->frames[at].loop == loop) {
-			const struct frame *f = &p->frames[at], *g = &p->found[n - 1];
-			if (f->at != g->at || f->code != g->code ||
-			    f->instruction != g->instruction || what_of(f->code) != f->what)
-				break;
-			at++, n--;
-		}
-		*k = at;
-		if (!n && (at == p->n || p->frames[at].loop != loop))
+		for (; n && at < end && is_still(&p->frames[at], p->found[n - 1].at); at++)
+			n--;
+		if (!n && at == end)
 			return true;
 		*from = (struct from){loop < keep ? loop + 1 : keep, at, true};
 		p->n = at;
@@ -492,7 +512,6 @@ static bool take_chain(struct mg_python_stack *p, uint32_t loop, uint32_t *k, ui
 		return false;
 	while (n)
 		p->frames[p->n++] = p->found[--n];
-	*k = p->n;
 	return true;
 }
 
@@ -515,19 +534,20 @@ static void link_loops(const struct mg_writer *t, struct mg_python_stack *p)
 /* All chains. False = there are too many frames. */
 static bool take_chains(const struct mg_writer *t, struct mg_python_stack *p, struct from *from)
 {
-	uint32_t k = 0;
 	uint64_t before;
 	*from = (struct from){t->keep, p->n, false};
 	link_loops(t, p);
 	for (uint32_t i = 0; i < p->loops; i++) {
-		uint32_t loop = p->loop[i];
-		uint64_t head = p->linked[i] ? word(cfa_of(t, loop) - below + py.current) : 1;
-		if (!from->changed && is_unchanged(p, head, loop, &k))
-			continue;
-		int32_t n = follow(p, head, loop, &before);
+		uint64_t head = p->linked[i] ? word(cfa_of(t, p->loop[i]) - below + py.current) : 1;
+		if (from->changed)
+			p->first[i] = p->n;
+		uint32_t k = p->first[i], at, all;
+		at = all = from->changed ? k : i + 1 < p->loops ? p->first[i + 1] : p->n;
+		int32_t n = follow(p, head, p->loop[i], k, &at, &before);
 		if (n < 0)
 			count_unread();
-		if (!take_chain(p, loop, &k, n < 0 ? 0 : (uint32_t)n, t->keep, from))
+		if ((n || at != all || from->changed) &&
+		    !take_chain(p, i, at, all, n < 0 ? 0 : (uint32_t)n, t->keep, from))
 			return false;
 	}
 	return true;

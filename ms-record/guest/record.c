@@ -83,10 +83,10 @@ uint64_t mg_put_words(struct mg_writer *t, uint32_t kind, const uint64_t *v, uin
 
 /* ---- what does not fit into a short record ---- */
 
-void mg_put_alloc_full(struct mg_writer *t, uint64_t address, uint64_t size, uint64_t stamp)
+void mg_put_alloc_full(struct mg_writer *t, const struct mg_stack *stack, uint64_t address,
+		       uint64_t size, uint64_t stamp)
 {
-	struct mg_stack s = {MG_F_STACK | t->root_flags, t->keep, t->frames - t->keep,
-			     t->ip + t->keep};
+	struct mg_stack s = *stack;
 	uint64_t *w = (uint64_t *)(void *)(t->window + t->offset);
 	if (s.count <= MG_FRAMES_RECORD && mg_has_room(t, ALLOC_WORDS + s.count))
 		for (uint32_t i = 0; i < s.count; i++)

@@ -60,13 +60,19 @@ uint64_t mg_put_words(struct mg_writer *t, uint32_t kind, const uint64_t *v, uin
 /* Is the gate shut? A forked child may open its own: then *on is what it is now. */
 bool mg_is_shut(uint32_t *on, const uint64_t *frame);
 
+/* The stack that mg_unwind has just taken. */
+MG_INLINE struct mg_stack mg_taken(const struct mg_writer *t)
+{
+	return (struct mg_stack){MG_F_STACK | t->root_flags, t->keep, t->frames - t->keep,
+				 t->ip + t->keep};
+}
+
 /* The stack for a record of so many words. */
 MG_INLINE struct mg_stack mg_stack_of(struct mg_writer *t, const uint64_t *frame, uint32_t words,
 				      uint64_t *stamp)
 {
 	if (MG_LIKELY(mg_unwind(t, frame, words))) {
-		struct mg_stack s = {MG_F_STACK | t->root_flags, t->keep, t->frames - t->keep,
-				     t->ip + t->keep};
+		struct mg_stack s = mg_taken(t);
 		if (MG_UNLIKELY(mg.python))
 			mg_python_merge(t, words, &s, stamp);
 		return s;
@@ -131,30 +137,32 @@ MG_INLINE void mg_put_with_stack(struct mg_writer *t, const uint64_t *frame,
 /* ---- short records ---- */
 
 /* record.c: what does not fit into a short one. */
-void mg_put_alloc_full(struct mg_writer *t, uint64_t address, uint64_t size, uint64_t stamp);
+void mg_put_alloc_full(struct mg_writer *t, const struct mg_stack *stack, uint64_t address,
+		       uint64_t size, uint64_t stamp);
 void mg_put_free_full(struct mg_writer *t, uint64_t address, uint64_t stamp);
 /* Its stack has to be sent by another way. */
 void mg_put_alloc_copied(struct mg_writer *t, const uint64_t *frame, uint64_t address,
 			 uint64_t size);
 
-/* An allocation whose stack was taken for a record of ALLOC_SHORT_WORDS. Not to be used while a
+/* An allocation with the stack that was taken for a record of ALLOC_SHORT_WORDS. Not to be used while a
  * stamp is held. */
-MG_INLINE void mg_put_alloc(struct mg_writer *t, uint64_t address, uint64_t size, uint64_t stamp)
+MG_INLINE void mg_put_alloc(struct mg_writer *t, struct mg_stack s, uint64_t address,
+			    uint64_t size, uint64_t stamp)
 {
 	uint64_t *w = (uint64_t *)(void *)(t->window + t->offset), since = stamp - t->sent;
-	uint32_t keep = t->keep, count = t->frames - keep;
-	_Static_assert(MG_FRAMES_MAX < 1u << MG_SHORT_KEEP, "keep always fits");
+	_Static_assert(2 * MG_FRAMES_MAX < 1u << MG_SHORT_KEEP, "keep always fits");
 	if (MG_UNLIKELY(since >> MG_SHORT_ALLOC_STAMP | size >> MG_SHORT_SIZE |
-			address >> MG_SHORT_ADDRESS | count >> MG_SHORT_COUNT |
-			(uint32_t)(t->root_flags | t->flags)) ||
-	    MG_UNLIKELY(!mg_has_room(t, ALLOC_SHORT_WORDS + count))) {
-		mg_put_alloc_full(t, address, size, stamp);
+			address >> MG_SHORT_ADDRESS | s.count >> MG_SHORT_COUNT |
+			((s.flags | t->flags) ^ MG_F_STACK)) ||
+	    MG_UNLIKELY(!mg_has_room(t, ALLOC_SHORT_WORDS + s.count))) {
+		struct mg_stack full = s;
+		mg_put_alloc_full(t, &full, address, size, stamp);
 		return;
 	}
-	w[0] = MG_ALLOC_SHORT | count << 8 | keep << 16 | since << 32;
+	w[0] = MG_ALLOC_SHORT | s.count << 8 | s.keep << 16 | since << 32;
 	w[1] = address | size << MG_SHORT_ADDRESS;
 	t->sent = stamp;
-	mg_publish_stamped(t, ALLOC_SHORT_WORDS + count);
+	mg_publish_stamped(t, ALLOC_SHORT_WORDS + s.count);
 	if (MG_UNLIKELY(!t->keepable))
 		mg_forget(t);
 }
