@@ -51,7 +51,7 @@
 #define WORDS 3u /* of each */
 
 struct frame {
-	uint64_t at, code, instruction;
+	uint64_t at, code, instruction, previous;
 	uint64_t what; /* once it is sent: what its code holds, for another may come to lie there */
 	uint32_t loop; /* the frame of C that runs it, as an index of `ip` */
 };
@@ -72,7 +72,9 @@ struct mg_python_stack {
 	uint32_t range; /* the one that was looked up last */
 	uint64_t event;
 	struct mg_range ranges[RANGES];
+	uint64_t root; /* the last of its thread's states that was found: its _PyCFrame */
 	uint16_t loop[LOOPS_MOST];
+	uint64_t cfa[LOOPS_MOST];
 	uint32_t first[LOOPS_MOST]; /* of its chain, in `frames` */
 	bool linked[LOOPS_MOST]; /* P5 */
 	struct code codes[MG_CODE_SLOTS];
@@ -123,6 +125,7 @@ static struct mg_python_stack *state_of(struct mg_writer *t)
 		return NULL;
 	}
 	p->n = p->loops = p->scanned = p->range = 0;
+	p->root = 0;
 	p->skip = false;
 	p->event = 1;
 	for (uint32_t k = 0; k < RANGES; k++)
@@ -344,22 +347,22 @@ MG_INLINE uint64_t what_of(uint64_t code)
 	return word(code + py.object[MG_CODE_NAME]) ^ word(code + py.object[MG_CODE_LINES]);
 }
 
-/* Does the frame at `at` still run what it did? What was read of it then may be read again, for it
- * is in the chain still (P2). */
-MG_INLINE bool is_still(const struct frame *f, uint64_t at)
-{
-	return at == f->at && word(at + py.code) == f->code &&
-	       word(at + py.instruction) == f->instruction && what_of(f->code) == f->what;
-}
-
-/* Are frames [k, end) of the previous stack the chain from frame `at` to the entered one? */
+/* Are frames [k, end) of the previous stack the chain from frame `at` to the entered one? What was
+ * read of a frame then may be read again as far as it is in the chain still (P2). The last one's
+ * `previous` says that it is the entered one, too: that is the head of the loop further out. */
 MG_INLINE bool is_rest(const struct mg_python_stack *p, uint64_t at, uint32_t k, uint32_t end)
 {
 	const struct frame *first = &p->frames[k], *f = &p->frames[end];
+	const uint64_t code = py.code, instruction = py.instruction, previous = py.previous;
+	const uint64_t name = py.object[MG_CODE_NAME], lines = py.object[MG_CODE_LINES];
+	if (f == first || f[-1].at != at)
+		return false;
 	while (f-- > first) {
-		if (!is_still(f, at) || is_entered(at) != (f == first))
+		if ((word(f->at + code) ^ f->code) | (word(f->at + previous) ^ f->previous) |
+		    (word(f->at + instruction) ^ f->instruction))
 			return false;
-		at = word(at + py.previous);
+		if (word(f->code + name) ^ word(f->code + lines) ^ f->what)
+			return false;
 	}
 	return true;
 }
@@ -387,10 +390,13 @@ static int32_t follow(struct mg_python_stack *p, uint64_t at, uint32_t loop, uin
 			return -1;
 		}
 		struct frame *f = &p->found[n];
-		*f = (struct frame){at, word(at + py.code), word(at + py.instruction),
+		*f = (struct frame){.at = at,
+				    .code = word(at + py.code),
+				    .instruction = word(at + py.instruction),
+				    .previous = word(at + py.previous),
 				    .loop = loop};
 		bool entered = is_entered(at);
-		at = word(at + py.previous);
+		at = f->previous;
 		n += n || is_begun(p, f);
 		*before = at;
 		if (entered)
@@ -399,22 +405,24 @@ static int32_t follow(struct mg_python_stack *p, uint64_t at, uint32_t loop, uin
 	return -1;
 }
 
-static uint64_t cfa_of(const struct mg_writer *t, uint32_t loop)
-{
-	return loop ? t->slot[loop - 1] + 8 : 0;
-}
-
 /* P5: does the _PyCFrame at `outermost` lead to a thread's state, and does that name `innermost`? */
 static bool is_current(struct mg_python_stack *p, uint64_t outermost, uint64_t innermost)
 {
-	uint64_t at = outermost;
+	uint64_t at = word(outermost + py.outer);
+	if (at == p->root && can_read(p, at - py.root, py.root + 24u) &&
+	    !(word(at + py.current) | word(at + py.outer)))
+		return word(at - py.root + py.now) == innermost;
+	at = outermost;
 	for (uint32_t i = 0; i < HOPS_MOST; i++) {
 		at = word(at + py.outer);
 		if (at & 7 || !can_read(p, at, 24))
 			return false;
-		if (!word(at + py.current) && !word(at + py.outer))
-			return can_read(p, at - py.root, py.root + 24u) &&
-			       word(at - py.root + py.now) == innermost;
+		if (!word(at + py.current) && !word(at + py.outer)) {
+			if (!can_read(p, at - py.root, py.root + 24u))
+				return false;
+			p->root = at;
+			return word(at - py.root + py.now) == innermost;
+		}
 	}
 	return false;
 }
@@ -447,11 +455,11 @@ static bool learn(const struct mg_writer *t, struct mg_python_stack *p)
 	for (uint32_t i = 0; i < RANGES; i++) /* not of the past */
 		p->ranges[i] = (struct mg_range){0};
 	for (uint32_t i = p->loops; i-- > 0;) {
-		uint64_t top = cfa_of(t, p->loop[i]), low = t->slot[p->loop[i]] + 8;
-		uint64_t outer = i ? cfa_of(t, p->loop[i - 1]) : 0;
+		uint64_t top = p->cfa[i], low = t->slot[p->loop[i]] + 8;
+		uint64_t outer = i ? p->cfa[i - 1] : 0;
 		if (!top || (i && !outer) || top - low > 4096)
 			continue;
-		uint64_t last = cfa_of(t, p->loop[p->loops - 1]);
+		uint64_t last = p->cfa[p->loops - 1];
 		for (uint64_t at = low; at + 32 <= top; at += 8)
 			if (is_cframe(p, at, i ? outer - (top - at) : 0) &&
 			    (i || is_current(p, at, last - (top - at)))) {
@@ -482,6 +490,7 @@ static bool find_loops(const struct mg_writer *t, struct mg_python_stack *p)
 			return false;
 		if (loop) {
 			p->first[p->loops] = p->n;
+			p->cfa[p->loops] = i ? t->slot[i - 1] + 8 : 0;
 			p->loop[p->loops++] = (uint16_t)i;
 		}
 	}
@@ -494,6 +503,13 @@ struct from {
 	bool changed;
 };
 
+/* Both were in the chain of the same loop. */
+static bool is_same_frame(const struct frame *f, const struct frame *g)
+{
+	return f->at == g->at && f->code == g->code && f->instruction == g->instruction &&
+	       f->previous == g->previous && what_of(f->code) == f->what;
+}
+
 /* Takes the frames just found as those of loop `i` from frame `at` on, up to which they are those of
  * the previous stack, which has more of it up to `end`. */
 static bool take_chain(struct mg_python_stack *p, uint32_t i, uint32_t at, uint32_t end, uint32_t n,
@@ -501,7 +517,7 @@ static bool take_chain(struct mg_python_stack *p, uint32_t i, uint32_t at, uint3
 {
 	uint32_t loop = p->loop[i];
 	if (!from->changed) {
-		for (; n && at < end && is_still(&p->frames[at], p->found[n - 1].at); at++)
+		for (; n && at < end && is_same_frame(&p->frames[at], &p->found[n - 1]); at++)
 			n--;
 		if (!n && at == end)
 			return true;
@@ -516,12 +532,12 @@ static bool take_chain(struct mg_python_stack *p, uint32_t i, uint32_t at, uint3
 }
 
 /* P5. From the innermost loop outwards, row by row. */
-static void link_loops(const struct mg_writer *t, struct mg_python_stack *p)
+static void link_loops(struct mg_python_stack *p)
 {
 	for (uint32_t end = p->loops, i; end; end = i) {
-		uint64_t innermost = cfa_of(t, p->loop[end - 1]) - below, at = innermost, next;
+		uint64_t innermost = p->cfa[end - 1] - below, at = innermost, next;
 		for (i = end - 1; i; i--, at = next) {
-			next = cfa_of(t, p->loop[i - 1]) - below;
+			next = p->cfa[i - 1] - below;
 			if (at + below == 0 || word(at + py.outer) != next)
 				break;
 		}
@@ -536,18 +552,19 @@ static bool take_chains(const struct mg_writer *t, struct mg_python_stack *p, st
 {
 	uint64_t before;
 	*from = (struct from){t->keep, p->n, false};
-	link_loops(t, p);
+	link_loops(p);
 	for (uint32_t i = 0; i < p->loops; i++) {
-		uint64_t head = p->linked[i] ? word(cfa_of(t, p->loop[i]) - below + py.current) : 1;
+		uint64_t head = p->linked[i] ? word(p->cfa[i] - below + py.current) : 1;
 		if (from->changed)
 			p->first[i] = p->n;
 		uint32_t k = p->first[i], at, all;
 		at = all = from->changed ? k : i + 1 < p->loops ? p->first[i + 1] : p->n;
+		if (is_rest(p, head, k, all))
+			continue;
 		int32_t n = follow(p, head, p->loop[i], k, &at, &before);
 		if (n < 0)
 			count_unread();
-		if ((n || at != all || from->changed) &&
-		    !take_chain(p, i, at, all, n < 0 ? 0 : (uint32_t)n, t->keep, from))
+		if (!take_chain(p, i, at, all, n < 0 ? 0 : (uint32_t)n, t->keep, from))
 			return false;
 	}
 	return true;
@@ -602,8 +619,13 @@ void mg_python_merge(struct mg_writer *t, uint32_t words, struct mg_stack *s, ui
 		return;
 	}
 	int32_t n = -1;
-	if (good && take_chains(t, p, &from))
+	if (good && take_chains(t, p, &from)) {
+		if (!from.changed) { /* what is new is all of C, and stands in its place */
+			s->keep = t->keep + p->n;
+			return;
+		}
 		n = put_together(t, p, &from);
+	}
 	if (n < 0) {
 		count_unread();
 		send_plain(t, p, s);
