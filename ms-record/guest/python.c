@@ -28,62 +28,14 @@
  *
  * The thread's previous stack, with its Python frames, is known to ms-record. Equal frames of C do
  * not say that those of Python are, so each chain is walked, and compared from the outermost on.
- *
- * A code object's name, file and line table are sent when the thread meets it first, in this moment,
- * for it may be gone before ms-record looks. One that comes to lie where another one was is told by
- * a few words of what it holds.
  */
-#include "record.h"
+#include "python.h"
 
-#define FRAMES_MOST 1024u
-#define LOOPS_MOST 512u
-#define OUT_MOST 2048u
-#define RANGES 4u
-#define WAYS 4u
 #define HOPS_MOST 4u /* from a loop's _PyCFrame to the thread's state: greenlet has one between */
 #define TRIES 4096u
 #define FRAME_BYTES 72u
-#define CODE_BYTES 192u
-#define TEXT_BYTES 72u
-#define PIECE_WORDS 448u
-#define CODE_WORDS 4u
-#define PARTS 3u
-#define WORDS 3u /* of each */
 
-struct frame {
-	uint64_t at, code, instruction, previous;
-	uint64_t what; /* once it is sent: what its code holds, for another may come to lie there */
-	uint32_t loop; /* the frame of C that runs it, as an index of `ip` */
-};
-
-/* One that ms-record knows, and what tells another one that comes to lie there. */
-struct code {
-	uint64_t address, event; /* event: in which it was used last */
-	uint64_t size, line;
-	uint64_t object[PARTS], length[PARTS];
-	struct mg_slot words[PARTS * WORDS];
-};
-
-struct mg_python_stack {
-	uint32_t n;       /* frames of the previous stack, outermost first */
-	uint32_t loops;   /* frames of C that run them, */
-	uint32_t scanned; /* of so many that were looked at */
-	bool skip, restamp;
-	uint32_t range; /* the one that was looked up last */
-	uint64_t event;
-	struct mg_range ranges[RANGES];
-	uint64_t root; /* the last of its thread's states that was found: its _PyCFrame */
-	uint16_t loop[LOOPS_MOST];
-	uint64_t cfa[LOOPS_MOST];
-	uint32_t first[LOOPS_MOST]; /* of its chain, in `frames` */
-	bool linked[LOOPS_MOST]; /* P5 */
-	struct code codes[MG_CODE_SLOTS];
-	struct frame frames[FRAMES_MOST];
-	struct frame found[FRAMES_MOST]; /* a chain, innermost first */
-	uint64_t out[OUT_MOST];
-};
-
-static struct mg_python py;
+struct mg_python mg_py;
 static uint64_t below; /* the CFA; 0 = not known yet */
 static uint32_t tries;
 static bool no_memory;
@@ -105,7 +57,7 @@ void mg_python_look(void)
 	uint32_t all = MG_GATE_ALL;
 	if (!__atomic_load_n(&mg.head->python.ready, __ATOMIC_ACQUIRE))
 		return;
-	py = mg.head->python;
+	mg_py = mg.head->python;
 	__atomic_store_n(&mg.python, true, __ATOMIC_RELEASE);
 	__atomic_compare_exchange_n(&mg_gate->on, &all, MG_GATE_PYTHON, false, __ATOMIC_ACQ_REL,
 				    __ATOMIC_RELAXED);
@@ -150,13 +102,7 @@ static void count_unread(void)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static uint64_t word(uint64_t at)
-{
-	return *(const volatile uint64_t *)at;
-}
-
-static __attribute__((noinline)) bool look_up(struct mg_python_stack *p, uint64_t at,
-					      uint64_t bytes)
+bool mg_python_find(struct mg_python_stack *p, uint64_t at, uint64_t bytes)
 {
 	struct mg_range r, more;
 	if (at - 4096 >= (UINT64_C(1) << 47) - 4096 - MG_CODE_LINES_MOST ||
@@ -172,179 +118,21 @@ static __attribute__((noinline)) bool look_up(struct mg_python_stack *p, uint64_
 	return true;
 }
 
-/* P3 */
-MG_INLINE bool can_read(struct mg_python_stack *p, uint64_t at, uint64_t bytes)
-{
-	const struct mg_range *r = p->ranges;
-	for (uint32_t i = 0; i < RANGES; i++, r++)
-		if (at - r->start < r->end - r->start && r->end - at >= bytes)
-			return true;
-	return look_up(p, at, bytes);
-}
-
-/* ---- code objects ---------------------------------------------------------------------------- */
-
-struct text {
-	uint64_t at, bytes;
-	uint32_t width;
-};
-
-/* Where what a str or bytes holds is. */
-static bool find_text(struct mg_python_stack *p, uint64_t object, bool is_str, struct text *t)
-{
-	if (object & 7 || !can_read(p, object, TEXT_BYTES))
-		return false;
-	uint64_t state = is_str ? word(object + py.state) : 0, n = word(object + py.length);
-	*t = (struct text){object + py.bytes, n, 1};
-	if (is_str) {
-		t->width = state >> 2 & 7;
-		t->at = object + (state >> 6 & 1 ? py.ascii : py.compact);
-		if (!(state >> 5 & 1) || t->width > 4 || t->width == 3 || !t->width)
-			return false;
-		t->bytes = (n < MG_CODE_TEXT_MOST / 4 ? n : MG_CODE_TEXT_MOST / 4) * t->width;
-	}
-	return t->bytes <= MG_CODE_LINES_MOST && (!t->bytes || can_read(p, t->at, t->bytes));
-}
-
-/* Sends a part of a code object in pieces. */
-static bool send_part(struct mg_writer *t, uint32_t slot, uint64_t head, const struct text *text)
-{
-	uint64_t done = 0;
-	do {
-		uint64_t left = text->bytes - done;
-		uint32_t bytes = left < PIECE_WORDS * 8 ? (uint32_t)left : PIECE_WORDS * 8;
-		uint32_t words = CODE_WORDS + (bytes + 7) / 8;
-		uint64_t *w = mg_room(t, words);
-		if (!w)
-			return false;
-		w[words - 1] = 0;
-		w[0] = mg_word0(MG_CODE, t->flags, words - CODE_WORDS, slot);
-		w[1] = head | (uint64_t)text->width << 40;
-		w[2] = text->bytes;
-		w[3] = done;
-		for (uint32_t i = 0; i < bytes; i++, done++)
-			((unsigned char *)(w + CODE_WORDS))[i] =
-				*(const volatile unsigned char *)(text->at + done);
-		mg_publish(t, words);
-	} while (done < text->bytes);
-	return true;
-}
-
-/* Is it the one that was here? While one that refers to the same objects of the same lengths is
- * there, what they hold may be read. */
-static bool is_same(const struct code *c, uint64_t code)
-{
-	uint64_t x = (word(code + 8) ^ py.code_type) | (word(code + 16) ^ c->size) |
-		     (word(code + py.first_line) ^ c->line);
-#pragma GCC unroll 3
-	for (uint32_t i = 0; i < PARTS; i++)
-		x |= word(code + py.object[i]) ^ c->object[i];
-	if (x)
-		return false;
-#pragma GCC unroll 3
-	for (uint32_t i = 0; i < PARTS; i++)
-		x |= word(c->object[i] + py.length) ^ c->length[i];
-	if (x)
-		return false;
-#pragma GCC unroll 9
-	for (uint32_t i = 0; i < PARTS * WORDS; i++)
-		x |= word(c->words[i].address) ^ c->words[i].value;
-	return !x;
-}
-
-/* Of a text its hash, which a str keeps, and what it begins and ends with. */
-static void note_text(struct code *c, uint32_t part, uint64_t object, const struct text *t)
-{
-	uint64_t length = object + py.length, at[WORDS] = {length + 8, length, length};
-	if (part == MG_CODE_LINES)
-		at[0] = length;
-	if (t->bytes >= 8) {
-		at[1] = t->at + t->bytes - 8;
-		at[2] = t->at + t->bytes / 2 - 4;
-	}
-	c->object[part] = object;
-	c->length[part] = word(length);
-	for (uint32_t i = 0; i < WORDS; i++)
-		c->words[part * WORDS + i] = (struct mg_slot){at[i], word(at[i])};
-}
-
-/* Sends a code object that ms-record does not know, for that slot. */
-static bool send_code(struct mg_writer *t, struct mg_python_stack *p, uint64_t code,
-		      struct code *into)
-{
-	struct text text[PARTS];
-	for (uint32_t i = 0; i < PARTS; i++)
-		if (word(code + 8) != py.code_type ||
-		    !find_text(p, word(code + py.object[i]), i != MG_CODE_LINES, &text[i]))
-			return false;
-	if (!p->restamp) /* it may wait for room */
-		mg_forget_now(t);
-	p->restamp = true;
-	uint64_t line = word(code + py.first_line);
-	*into = (struct code){.event = p->event, .size = word(code + 16), .line = line};
-	for (uint64_t i = 0; i < PARTS; i++) {
-		if (!send_part(t, (uint32_t)(into - p->codes), (line & UINT32_MAX) | i << 32,
-			       &text[i]))
-			return false;
-		note_text(into, (uint32_t)i, word(code + py.object[i]), &text[i]);
-	}
-	into->address = code;
-	return true;
-}
-
-/* The slot of a code object, or -1. Of those that the stack under way uses none is given up. */
-static int32_t slot_of(struct mg_writer *t, struct mg_python_stack *p, uint64_t code)
-{
-	struct code *c = p->codes, *old;
-	c += (code >> 4) * MG_SAMPLE_GOLDEN >> 55 & ~(uint64_t)(WAYS - 1);
-	old = c;
-	if (code & 7 || !can_read(p, code, CODE_BYTES))
-		return -1;
-	for (uint32_t i = 0; i < WAYS; i++, c++) {
-		if (c->address == code && (c->event == p->event || is_same(c, code))) {
-			c->event = p->event;
-			return (int32_t)(c - p->codes);
-		}
-		old = c->event < old->event ? c : old;
-	}
-	if (old->event == p->event)
-		return -1;
-	return send_code(t, p, code, old) ? (int32_t)(old - p->codes) : -1;
-}
-
-/* What is sent for a frame, or 0. */
-static uint64_t sent_of(struct mg_writer *t, struct mg_python_stack *p, const struct frame *f)
-{
-	int32_t slot = slot_of(t, p, f->code);
-	if (slot < 0)
-		return 0;
-	uint64_t into = (f->instruction - f->code - py.instructions) / 2 + 1;
-	if (into >> MG_INSTRUCTION_BITS)
-		into = 0;
-	return MG_INTERPRETED | (uint64_t)slot << MG_INSTRUCTION_BITS | into;
-}
-
 /* ---- chains ---------------------------------------------------------------------------------- */
 
 /* It has not come to its first instruction that can be traced: the interpreter leaves it out too. */
 static bool is_begun(struct mg_python_stack *p, const struct frame *f)
 {
-	uint64_t into = f->instruction - f->code - py.instructions;
+	uint64_t into = f->instruction - f->code - mg_py.instructions;
 	return into < 8192 && can_read(p, f->code, CODE_BYTES)
-		       ? into / 2 >= (uint32_t)word(f->code + py.traceable)
+		       ? into / 2 >= (uint32_t)word(f->code + mg_py.traceable)
 		       : into >> 63 == 0;
 }
 
 /* Was a loop begun with this frame? */
 static bool is_entered(uint64_t at)
 {
-	return *(const volatile uint8_t *)(at + py.entry);
-}
-
-/* Of a code object that may be read. */
-MG_INLINE uint64_t what_of(uint64_t code)
-{
-	return word(code + py.object[MG_CODE_NAME]) ^ word(code + py.object[MG_CODE_LINES]);
+	return *(const volatile uint8_t *)(at + mg_py.entry);
 }
 
 /* Are frames [k, end) of the previous stack the chain from frame `at` to the entered one? What was
@@ -353,8 +141,9 @@ MG_INLINE uint64_t what_of(uint64_t code)
 MG_INLINE bool is_rest(const struct mg_python_stack *p, uint64_t at, uint32_t k, uint32_t end)
 {
 	const struct frame *first = &p->frames[k], *f = &p->frames[end];
-	const uint64_t code = py.code, instruction = py.instruction, previous = py.previous;
-	const uint64_t name = py.object[MG_CODE_NAME], lines = py.object[MG_CODE_LINES];
+	const uint64_t code = mg_py.code, instruction = mg_py.instruction,
+		       previous = mg_py.previous;
+	const uint64_t name = mg_py.object[MG_CODE_NAME], lines = mg_py.object[MG_CODE_LINES];
 	if (f == first || f[-1].at != at)
 		return false;
 	while (f-- > first) {
@@ -391,9 +180,9 @@ static int32_t follow(struct mg_python_stack *p, uint64_t at, uint32_t loop, uin
 		}
 		struct frame *f = &p->found[n];
 		*f = (struct frame){.at = at,
-				    .code = word(at + py.code),
-				    .instruction = word(at + py.instruction),
-				    .previous = word(at + py.previous),
+				    .code = word(at + mg_py.code),
+				    .instruction = word(at + mg_py.instruction),
+				    .previous = word(at + mg_py.previous),
 				    .loop = loop};
 		bool entered = is_entered(at);
 		at = f->previous;
@@ -408,20 +197,20 @@ static int32_t follow(struct mg_python_stack *p, uint64_t at, uint32_t loop, uin
 /* P5: does the _PyCFrame at `outermost` lead to a thread's state, and does that name `innermost`? */
 static bool is_current(struct mg_python_stack *p, uint64_t outermost, uint64_t innermost)
 {
-	uint64_t at = word(outermost + py.outer);
-	if (at == p->root && can_read(p, at - py.root, py.root + 24u) &&
-	    !(word(at + py.current) | word(at + py.outer)))
-		return word(at - py.root + py.now) == innermost;
+	uint64_t at = word(outermost + mg_py.outer);
+	if (at == p->root && can_read(p, at - mg_py.root, mg_py.root + 24u) &&
+	    !(word(at + mg_py.current) | word(at + mg_py.outer)))
+		return word(at - mg_py.root + mg_py.now) == innermost;
 	at = outermost;
 	for (uint32_t i = 0; i < HOPS_MOST; i++) {
-		at = word(at + py.outer);
+		at = word(at + mg_py.outer);
 		if (at & 7 || !can_read(p, at, 24))
 			return false;
-		if (!word(at + py.current) && !word(at + py.outer)) {
-			if (!can_read(p, at - py.root, py.root + 24u))
+		if (!word(at + mg_py.current) && !word(at + mg_py.outer)) {
+			if (!can_read(p, at - mg_py.root, mg_py.root + 24u))
 				return false;
 			p->root = at;
-			return word(at - py.root + py.now) == innermost;
+			return word(at - mg_py.root + mg_py.now) == innermost;
 		}
 	}
 	return false;
@@ -430,19 +219,20 @@ static bool is_current(struct mg_python_stack *p, uint64_t outermost, uint64_t i
 /* P4: is there a _PyCFrame at `at`, whose outer one is at `outer` if that is not 0? */
 static bool is_cframe(struct mg_python_stack *p, uint64_t at, uint64_t outer)
 {
-	uint64_t head = word(at + py.current), next = word(at + py.outer), before;
+	uint64_t head = word(at + mg_py.current), next = word(at + mg_py.outer), before;
 	if (head & 7 || next & 7 || !head || !next || head == next || (outer && next != outer) ||
 	    !can_read(p, next, 24) ||
-	    (!outer && (word(next + py.current) || word(next + py.outer))))
+	    (!outer && (word(next + mg_py.current) || word(next + mg_py.outer))))
 		return false;
 	uint32_t none = 0;
 	int32_t n = follow(p, head, 0, 0, &none, &before);
-	if (n <= 0 || before != word(next + py.current))
+	if (n <= 0 || before != word(next + mg_py.current))
 		return false;
 	for (int32_t i = 0; i < n; i++) {
 		uint64_t code = p->found[i].code;
-		if (code & 7 || !can_read(p, code, CODE_BYTES) || word(code + 8) != py.code_type ||
-		    p->found[i].instruction + 2 - code - py.instructions > word(code + 16) * 2)
+		if (code & 7 || !can_read(p, code, CODE_BYTES) ||
+		    word(code + 8) != mg_py.code_type ||
+		    p->found[i].instruction + 2 - code - mg_py.instructions > word(code + 16) * 2)
 			return false;
 	}
 	return true;
@@ -474,8 +264,8 @@ static bool learn(const struct mg_writer *t, struct mg_python_stack *p)
 
 static bool is_loop(uint64_t ip)
 {
-	return ip - 1 - py.eval[0][0] < py.eval[0][1] - py.eval[0][0] ||
-	       ip - 1 - py.eval[1][0] < py.eval[1][1] - py.eval[1][0];
+	return ip - 1 - mg_py.eval[0][0] < mg_py.eval[0][1] - mg_py.eval[0][0] ||
+	       ip - 1 - mg_py.eval[1][0] < mg_py.eval[1][1] - mg_py.eval[1][0];
 }
 
 /* Which frames of C run Python ones. False = P1. */
@@ -538,7 +328,7 @@ static void link_loops(struct mg_python_stack *p)
 		uint64_t innermost = p->cfa[end - 1] - below, at = innermost, next;
 		for (i = end - 1; i; i--, at = next) {
 			next = p->cfa[i - 1] - below;
-			if (at + below == 0 || word(at + py.outer) != next)
+			if (at + below == 0 || word(at + mg_py.outer) != next)
 				break;
 		}
 		bool good = at + below && innermost + below && is_current(p, at, innermost);
@@ -554,7 +344,7 @@ static bool take_chains(const struct mg_writer *t, struct mg_python_stack *p, st
 	*from = (struct from){t->keep, p->n, false};
 	link_loops(p);
 	for (uint32_t i = 0; i < p->loops; i++) {
-		uint64_t head = p->linked[i] ? word(p->cfa[i] - below + py.current) : 1;
+		uint64_t head = p->linked[i] ? word(p->cfa[i] - below + mg_py.current) : 1;
 		if (from->changed)
 			p->first[i] = p->n;
 		uint32_t k = p->first[i], at, all;
@@ -579,7 +369,7 @@ static int32_t put_together(struct mg_writer *t, struct mg_python_stack *p, cons
 	for (;; i++) {
 		while (k < p->n && p->frames[k].loop < i) {
 			struct frame *f = &p->frames[k++];
-			p->out[n] = sent_of(t, p, f);
+			p->out[n] = mg_python_sent(t, p, f);
 			if (!p->out[n++])
 				return -1;
 			f->what = what_of(f->code);

@@ -146,8 +146,8 @@ void mg_put_alloc_copied(struct mg_writer *t, const uint64_t *frame, uint64_t ad
 
 /* An allocation with the stack that was taken for a record of ALLOC_SHORT_WORDS. Not to be used while a
  * stamp is held. */
-MG_INLINE void mg_put_alloc(struct mg_writer *t, struct mg_stack s, uint64_t address,
-			    uint64_t size, uint64_t stamp)
+MG_INLINE void mg_put_alloc(struct mg_writer *t, struct mg_stack s, uint64_t address, uint64_t size,
+			    uint64_t stamp)
 {
 	uint64_t *w = (uint64_t *)(void *)(t->window + t->offset), since = stamp - t->sent;
 	_Static_assert(2 * MG_FRAMES_MAX < 1u << MG_SHORT_KEEP, "keep always fits");

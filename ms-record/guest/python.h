@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT
+ * What the readers of Python's frames share: chains (python.c) and code objects (python_code.c).
+ */
+#pragma once
+
+#include "record.h"
+
+#define FRAMES_MOST 1024u
+#define LOOPS_MOST 512u
+#define OUT_MOST 2048u
+#define RANGES 4u
+#define CODE_BYTES 192u
+#define PARTS 3u
+#define WORDS 9u /* of what they hold */
+
+struct frame {
+	uint64_t at, code, instruction, previous;
+	uint64_t what; /* once it is sent: what its code holds, for another may come to lie there */
+	uint32_t loop; /* the frame of C that runs it, as an index of `ip` */
+};
+
+/* One that ms-record knows, and what tells another one that comes to lie there. */
+struct code {
+	uint64_t address, event; /* event: in which it was used last */
+	uint64_t size, line;
+	uint64_t object[PARTS], length[PARTS];
+	struct mg_slot words[WORDS];
+};
+
+struct mg_python_stack {
+	uint32_t n;       /* frames of the previous stack, outermost first */
+	uint32_t loops;   /* frames of C that run them, */
+	uint32_t scanned; /* of so many that were looked at */
+	bool skip, restamp;
+	uint32_t range; /* the one that was looked up last */
+	uint64_t event;
+	struct mg_range ranges[RANGES];
+	uint64_t root; /* the last of its thread's states that was found: its _PyCFrame */
+	uint16_t loop[LOOPS_MOST];
+	uint64_t cfa[LOOPS_MOST];
+	uint32_t first[LOOPS_MOST]; /* of its chain, in `frames` */
+	bool linked[LOOPS_MOST];    /* P5 */
+	struct code codes[MG_CODE_SLOTS];
+	struct frame frames[FRAMES_MOST];
+	struct frame found[FRAMES_MOST]; /* a chain, innermost first */
+	uint64_t out[OUT_MOST];
+};
+
+/* The interpreter, as ms-record told of it. */
+extern struct mg_python mg_py __attribute__((visibility("hidden")));
+
+MG_INLINE uint64_t word(uint64_t at)
+{
+	return *(const volatile uint64_t *)at;
+}
+
+/* python.c: looks in ms-record's list of mappings, and notes what it found. */
+bool mg_python_find(struct mg_python_stack *p, uint64_t at, uint64_t bytes);
+
+/* Can so many bytes be read? P3 in python.c. */
+MG_INLINE bool can_read(struct mg_python_stack *p, uint64_t at, uint64_t bytes)
+{
+	const struct mg_range *r = p->ranges;
+	for (uint32_t i = 0; i < RANGES; i++, r++)
+		if (at - r->start < r->end - r->start && r->end - at >= bytes)
+			return true;
+	return mg_python_find(p, at, bytes);
+}
+
+/* Of a code object that may be read. */
+MG_INLINE uint64_t what_of(uint64_t code)
+{
+	return word(code + mg_py.object[MG_CODE_NAME]) ^ word(code + mg_py.object[MG_CODE_LINES]);
+}
+
+/* python_code.c: what is sent for a frame: its code object's slot and instruction. If need be the code
+ * object goes ahead. 0 = it cannot be sent. */
+uint64_t mg_python_sent(struct mg_writer *t, struct mg_python_stack *p, const struct frame *f);

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT
+ * Code objects of CPython, sent when a thread meets them first.
+ *
+ * A code object's name, file and line table are sent when the thread meets it first, in this moment,
+ * for it may be gone before ms-record looks. One that comes to lie where another one was is told by
+ * a few words of what it holds.
+ */
+#include "python.h"
+
+#define WAYS 4u
+#define TEXT_BYTES 72u
+#define PIECE_WORDS 448u
+#define CODE_WORDS 4u
+#define NAME_WORDS 1u
+#define FILE_WORDS 2u
+
+struct text {
+	uint64_t at, bytes;
+	uint32_t width;
+};
+
+/* Where what a str or bytes holds is. */
+static bool find_text(struct mg_python_stack *p, uint64_t object, bool is_str, struct text *t)
+{
+	if (object & 7 || !can_read(p, object, TEXT_BYTES))
+		return false;
+	uint64_t state = is_str ? word(object + mg_py.state) : 0, n = word(object + mg_py.length);
+	*t = (struct text){object + mg_py.bytes, n, 1};
+	if (is_str) {
+		t->width = state >> 2 & 7;
+		t->at = object + (state >> 6 & 1 ? mg_py.ascii : mg_py.compact);
+		if (!(state >> 5 & 1) || t->width > 4 || t->width == 3 || !t->width)
+			return false;
+		t->bytes = (n < MG_CODE_TEXT_MOST / 4 ? n : MG_CODE_TEXT_MOST / 4) * t->width;
+	}
+	if (t->bytes > MG_CODE_LINES_MOST)
+		t->bytes = 0; /* its frames have no line */
+	return !t->bytes || can_read(p, t->at, t->bytes);
+}
+
+/* Sends a part of a code object in pieces. */
+static bool send_part(struct mg_writer *t, uint32_t slot, uint64_t head, const struct text *text)
+{
+	uint64_t done = 0;
+	do {
+		uint64_t left = text->bytes - done;
+		uint32_t bytes = left < PIECE_WORDS * 8 ? (uint32_t)left : PIECE_WORDS * 8;
+		uint32_t words = CODE_WORDS + (bytes + 7) / 8;
+		uint64_t *w = mg_room(t, words);
+		if (!w)
+			return false;
+		w[words - 1] = 0;
+		w[0] = mg_word0(MG_CODE, t->flags, words - CODE_WORDS, slot);
+		w[1] = head | (uint64_t)text->width << 40;
+		w[2] = text->bytes;
+		w[3] = done;
+		for (uint32_t i = 0; i < bytes; i++, done++)
+			((unsigned char *)(w + CODE_WORDS))[i] =
+				*(const volatile unsigned char *)(text->at + done);
+		mg_publish(t, words);
+	} while (done < text->bytes);
+	return true;
+}
+
+/* Is it the one that was here? While one that refers to the same objects of the same lengths is
+ * there, what they hold may be read. */
+static bool is_same(const struct code *c, uint64_t code)
+{
+	uint64_t x = (word(code + 8) ^ mg_py.code_type) | (word(code + 16) ^ c->size) |
+		     (word(code + mg_py.first_line) ^ c->line);
+#pragma GCC unroll 3
+	for (uint32_t i = 0; i < PARTS; i++)
+		x |= word(code + mg_py.object[i]) ^ c->object[i];
+	if (x)
+		return false;
+#pragma GCC unroll 3
+	for (uint32_t i = 0; i < PARTS; i++)
+		x |= word(c->object[i] + mg_py.length) ^ c->length[i];
+	if (x)
+		return false;
+#pragma GCC unroll 9
+	for (uint32_t i = 0; i < WORDS; i++)
+		x |= word(c->words[i].address) ^ c->words[i].value;
+	return !x;
+}
+
+/* Of a str its hash, if that is there already, else of its text the end and the middle. Of a line
+ * table words all over it: two may be of one length, with the same ends, of one name. */
+static void note_text(struct code *c, uint32_t part, uint64_t object, const struct text *t)
+{
+	static const uint8_t first[PARTS + 1] = {[MG_CODE_FILE] = NAME_WORDS,
+						 [MG_CODE_LINES] = NAME_WORDS + FILE_WORDS,
+						 [PARTS] = WORDS};
+	uint64_t length = object + mg_py.length, n = first[part + 1] - first[part];
+	bool lines = part == MG_CODE_LINES;
+	bool hashed = !lines && word(length + 8) != ~UINT64_C(0);
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t at = hashed ? length + 8 : lines ? t->at : length;
+		if (!hashed && t->bytes >= 8)
+			at = t->at + (t->bytes - 8) * (i + !lines) / (n - lines);
+		c->words[first[part] + i] = (struct mg_slot){at, word(at)};
+	}
+	c->object[part] = object;
+	c->length[part] = word(length);
+}
+
+/* Sends a code object that ms-record does not know, for that slot. */
+static bool send_code(struct mg_writer *t, struct mg_python_stack *p, uint64_t code,
+		      struct code *into)
+{
+	struct text text[PARTS];
+	for (uint32_t i = 0; i < PARTS; i++)
+		if (word(code + 8) != mg_py.code_type ||
+		    !find_text(p, word(code + mg_py.object[i]), i != MG_CODE_LINES, &text[i]))
+			return false;
+	if (!p->restamp) /* it may wait for room */
+		mg_forget_now(t);
+	p->restamp = true;
+	uint64_t line = word(code + mg_py.first_line);
+	*into = (struct code){.event = p->event, .size = word(code + 16), .line = line};
+	for (uint64_t i = 0; i < PARTS; i++) {
+		if (!send_part(t, (uint32_t)(into - p->codes), (line & UINT32_MAX) | i << 32,
+			       &text[i]))
+			return false;
+		note_text(into, (uint32_t)i, word(code + mg_py.object[i]), &text[i]);
+	}
+	into->address = code;
+	return true;
+}
+
+/* The slot of a code object, or -1. Of those that the stack under way uses none is given up. */
+static int32_t slot_of(struct mg_writer *t, struct mg_python_stack *p, uint64_t code)
+{
+	struct code *c = p->codes, *old;
+	c += (code >> 4) * MG_SAMPLE_GOLDEN >> 55 & ~(uint64_t)(WAYS - 1);
+	old = c;
+	if (code & 7 || !can_read(p, code, CODE_BYTES))
+		return -1;
+	for (uint32_t i = 0; i < WAYS; i++, c++) {
+		if (c->address == code && (c->event == p->event || is_same(c, code))) {
+			c->event = p->event;
+			return (int32_t)(c - p->codes);
+		}
+		old = c->event < old->event ? c : old;
+	}
+	if (old->event == p->event)
+		return -1;
+	return send_code(t, p, code, old) ? (int32_t)(old - p->codes) : -1;
+}
+
+uint64_t mg_python_sent(struct mg_writer *t, struct mg_python_stack *p, const struct frame *f)
+{
+	int32_t slot = slot_of(t, p, f->code);
+	if (slot < 0)
+		return 0;
+	uint64_t into = (f->instruction - f->code - mg_py.instructions) / 2 + 1;
+	if (into >> MG_INSTRUCTION_BITS)
+		into = 0;
+	return MG_INTERPRETED | (uint64_t)slot << MG_INSTRUCTION_BITS | into;
+}
