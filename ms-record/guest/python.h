@@ -11,7 +11,7 @@
 #define RANGES 4u
 #define CODE_BYTES 192u
 #define PARTS 3u
-#define WORDS 9u /* of what they hold */
+#define STR_WORDS 2u /* of a name and of a file */
 
 struct frame {
 	uint64_t at, code, instruction, previous;
@@ -24,7 +24,8 @@ struct code {
 	uint64_t address, event; /* event: in which it was used last */
 	uint64_t size, line;
 	uint64_t object[PARTS], length[PARTS];
-	struct mg_slot words[WORDS];
+	struct mg_slot words[2 * STR_WORDS];
+	uint64_t lines, lines_bytes, sum;
 };
 
 struct mg_python_stack {

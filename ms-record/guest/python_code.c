@@ -11,8 +11,7 @@
 #define TEXT_BYTES 72u
 #define PIECE_WORDS 448u
 #define CODE_WORDS 4u
-#define NAME_WORDS 1u
-#define FILE_WORDS 2u
+#define SUM_WORDS 64u
 
 struct text {
 	uint64_t at, bytes;
@@ -62,6 +61,19 @@ static bool send_part(struct mg_writer *t, uint32_t slot, uint64_t head, const s
 	return true;
 }
 
+/* Of a line table, all of it up to SUM_WORDS words, else so many all over it: two may be of one
+ * length and have the same ends, of one name and at one address. */
+static uint64_t sum_of(const struct code *c)
+{
+	uint64_t sum = 0, end = c->lines + c->lines_bytes - 8;
+	uint64_t step = c->lines_bytes > SUM_WORDS * 8 ? c->lines_bytes / SUM_WORDS : 8;
+	if (c->lines_bytes < 8)
+		return c->lines_bytes ? word(c->lines) : 0;
+	for (uint64_t at = c->lines; at < end; at += step)
+		sum = (sum << 1 | sum >> 63) ^ word(at);
+	return (sum << 1 | sum >> 63) ^ word(end);
+}
+
 /* Is it the one that was here? While one that refers to the same objects of the same lengths is
  * there, what they hold may be read. */
 static bool is_same(const struct code *c, uint64_t code)
@@ -78,30 +90,30 @@ static bool is_same(const struct code *c, uint64_t code)
 		x |= word(c->object[i] + mg_py.length) ^ c->length[i];
 	if (x)
 		return false;
-#pragma GCC unroll 9
-	for (uint32_t i = 0; i < WORDS; i++)
+#pragma GCC unroll 4
+	for (uint32_t i = 0; i < 2 * STR_WORDS; i++)
 		x |= word(c->words[i].address) ^ c->words[i].value;
-	return !x;
+	return !x && sum_of(c) == c->sum;
 }
 
-/* Of a str its hash, if that is there already, else of its text the end and the middle. Of a line
- * table words all over it: two may be of one length, with the same ends, of one name. */
+/* Of a str its hash, if that is there already, else of its text the end and the middle. */
 static void note_text(struct code *c, uint32_t part, uint64_t object, const struct text *t)
 {
-	static const uint8_t first[PARTS + 1] = {[MG_CODE_FILE] = NAME_WORDS,
-						 [MG_CODE_LINES] = NAME_WORDS + FILE_WORDS,
-						 [PARTS] = WORDS};
-	uint64_t length = object + mg_py.length, n = first[part + 1] - first[part];
-	bool lines = part == MG_CODE_LINES;
-	bool hashed = !lines && word(length + 8) != ~UINT64_C(0);
-	for (uint64_t i = 0; i < n; i++) {
-		uint64_t at = hashed ? length + 8 : lines ? t->at : length;
-		if (!hashed && t->bytes >= 8)
-			at = t->at + (t->bytes - 8) * (i + !lines) / (n - lines);
-		c->words[first[part] + i] = (struct mg_slot){at, word(at)};
-	}
+	uint64_t length = object + mg_py.length;
 	c->object[part] = object;
 	c->length[part] = word(length);
+	if (part == MG_CODE_LINES) {
+		c->lines = t->at;
+		c->lines_bytes = t->bytes;
+		c->sum = sum_of(c);
+		return;
+	}
+	bool hashed = word(length + 8) != ~UINT64_C(0);
+	for (uint64_t i = 1; i <= STR_WORDS; i++) {
+		uint64_t at = hashed || t->bytes < 8 ? length + 8
+						     : t->at + (t->bytes - 8) * i / STR_WORDS;
+		c->words[part * STR_WORDS + i - 1] = (struct mg_slot){at, word(at)};
+	}
 }
 
 /* Sends a code object that ms-record does not know, for that slot. */

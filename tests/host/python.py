@@ -167,6 +167,30 @@ def attached():
     check(s.value("SELECT sum(allocations) FROM site WHERE min_size = 2000 AND max_size = 2000") == (100,), "attached: its blocks")
 
 
+# Two texts whose line tables are of one length and differ in the middle only: lines 31 and 32 by turns. Their code objects come to lie
+# at one address.
+TURNS = """\
+kept = []
+middle = "".join("v%02d = 1\\n" % i for i in range(30))
+def keep(n):
+    kept.append(bytearray(n))
+for i in range(50):
+    for text in (middle + "keep(7001)\\n\\nz = 2\\n" + middle, middle + "\\nkeep(7003)\\nz = 2\\n" + middle):
+        code = compile(text, "turns", "exec")
+        exec(code)
+        del code
+"""
+
+
+def reused():
+    write("turns.py", TURNS)
+    record([PYTHON, "turns.py"], "--leak-check=no", env={"PYTHONMALLOC": "malloc"}.items())
+    s, lines = Snapshot("t.trace"), collections.Counter()
+    for row, n in s.db.execute("SELECT stack, allocations FROM site WHERE min_size IN (7002, 7004)"):
+        lines.update({f[2]: n for f in s.python(row) if f[1] == "turns"})
+    check(lines == {31: 50, 32: 50}, f"code at one address: lines {dict(lines)}")
+
+
 # ---- stacks ----
 
 def stacks(rounds, threads, allocator):
@@ -252,6 +276,7 @@ def memory(name, exact, text):
 
 known()
 attached()
+reused()
 stacks(500, 3, "pymalloc")
 stacks(100, 3, "malloc")
 for name, (exact, text) in PROGRAMS.items():
