@@ -16,6 +16,7 @@
 #include "libcommon/base/path.h"
 #include "ms-record/ptrace/attach_elf.h"
 #include "ms-record/ptrace/cpu.h"
+#include "pool.h"
 #include "session.h"
 #include "session_options.h"
 
@@ -125,7 +126,8 @@ void interpreter_look(struct session *s, const struct attach_map *map)
 					       [EVAL] = {.name = "_PyEval_EvalFrameDefault"},
 					       [CODE_TYPE] = {.name = "PyCode_Type"}};
 	uint32_t hex = 0;
-	if (s->opt->no_interpreter || s->slot || s->mem->python.ready || map->offset ||
+	const struct mg_session *head = s->slot ? s->pool->head : s->mem;
+	if (s->opt->no_interpreter || head->python.ready || map->offset ||
 	    !strstr(ms_base_name(map->path), "python") ||
 	    !attach_elf_module(&mem, &s->modules.maps, map, &m))
 		return;
@@ -135,8 +137,8 @@ void interpreter_look(struct session *s, const struct attach_map *map)
 	if (found[VERSION].address)
 		mem.read(mem.arg, found[VERSION].address, &hex, sizeof hex);
 	for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
-		if (hex >= versions[i].from && hex < versions[i].to && found[EVAL].bytes &&
-		    found[CODE_TYPE].address) {
+		if (!s->slot && hex >= versions[i].from && hex < versions[i].to &&
+		    found[EVAL].bytes && found[CODE_TYPE].address) {
 			tell(s, &versions[i], &mem, &m, found);
 			return;
 		}

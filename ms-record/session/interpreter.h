@@ -17,7 +17,8 @@ struct interpreter;
 struct session;
 
 /* Is the file that begins at that mapping an interpreter? The guest is told of the first one that it
- * can read; of any other it is noted what it is. `map` is one of those last read of the session. */
+ * can read; of any other, and of one that a forked child has by itself, it is noted what it is: its
+ * family's guests are told once, of addresses that are right for all. `map` is one of those last read of the session. */
 void interpreter_look(struct session *s, const struct attach_map *map);
 /* The same of all those mappings. */
 void interpreter_find(struct session *s);
