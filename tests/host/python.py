@@ -191,6 +191,22 @@ def reused():
     check(lines == {31: 50, 32: 50}, f"code at one address: lines {dict(lines)}")
 
 
+# A line table of more than 1 MiB is not sent: the frame is there, without a line.
+LARGE = """\
+kept = []
+exec(compile("v = 1\\n" * 220000 + "kept.append(bytearray(7001))\\n", "large", "exec"))
+"""
+
+
+def large():
+    write("large.py", LARGE)
+    record([PYTHON, "large.py"], "--leak-check=no", env={"PYTHONMALLOC": "malloc"}.items())
+    s = Snapshot("t.trace")
+    (row,) = s.value("SELECT stack FROM site WHERE min_size = 7002")
+    check(s.python(row) == [("<module>", "large", None), ("<module>", os.path.abspath("large.py"), 2)], f"a large line table: {s.python(row)}")
+    check(s.meta("chains_unread") == 0, f"a large line table: {s.meta('chains_unread')} chains not read")
+
+
 # ---- stacks ----
 
 def stacks(rounds, threads, allocator):
@@ -277,6 +293,7 @@ def memory(name, exact, text):
 known()
 attached()
 reused()
+large()
 stacks(500, 3, "pymalloc")
 stacks(100, 3, "malloc")
 for name, (exact, text) in PROGRAMS.items():
