@@ -133,6 +133,10 @@ check: deps
 check-all: deps-all
 	$(MAKE) -j$(JOBS) all test-programs
 	MODE=$(MODE) MS_CHECK_ALL=1 MS_TEST_TIMEOUT=900 tests/run
+# The long form of each campaign of tests/long, a line each.
+check-long: deps-all
+	$(MAKE) -j$(JOBS) all test-programs
+	MODE=$(MODE) tests/long/run
 asan:
 	$(MAKE) MODE=asan check
 tsan:
@@ -197,6 +201,7 @@ help:
 	@echo 'make demo         dependencies, build, find the line of a program that forgets memory'
 	@echo 'make check        dependencies, build, all tests that need base packages'
 	@echo 'make check-all    the same with every test; installs what they need'
+	@echo 'make check-long   campaigns against hostile programs, kills and failing memory: hours'
 	@echo 'make asan tsan    the tests under the sanitizers'
 	@echo 'make lint         layers, format, static analysis, man pages'
 	@echo 'make fuzz         fuzz every parser (FUZZ_SECONDS=60 each)'
@@ -210,5 +215,5 @@ help:
 	@echo 'make deps clean compile_commands.json'
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
-.PHONY: all test-programs check check-all asan tsan lint bench bench-quick bench-top bench-programs deps deps-all deps-bench deps-deb demo screens install uninstall deb dist clean help compile_commands.json
+.PHONY: all test-programs check check-all check-long asan tsan lint bench bench-quick bench-top bench-programs deps deps-all deps-bench deps-deb demo screens install uninstall deb dist clean help compile_commands.json
 .DELETE_ON_ERROR:
