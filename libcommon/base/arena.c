@@ -18,7 +18,7 @@ struct ms_arena_chunk {
 
 int ms_out_of_memory_status = 2;
 
-static _Noreturn void out_of_memory(void)
+void ms_out_of_memory(void)
 {
 	fprintf(stderr, "%s: out of memory\n", program_invocation_short_name);
 	exit(ms_out_of_memory_status);
@@ -28,7 +28,7 @@ void *ms_xrealloc(void *p, size_t count, size_t size)
 {
 	size_t n;
 	if (__builtin_mul_overflow(count, size, &n) || !(p = realloc(p, n ? n : 1)))
-		out_of_memory();
+		ms_out_of_memory();
 	return p;
 }
 
@@ -36,8 +36,21 @@ void *ms_xcalloc(size_t count, size_t size)
 {
 	void *p = calloc(count ? count : 1, size ? size : 1);
 	if (!p)
-		out_of_memory();
+		ms_out_of_memory();
 	return p;
+}
+
+char *ms_xstrndup(const char *s, size_t n)
+{
+	char *p = strndup(s, n);
+	if (!p)
+		ms_out_of_memory();
+	return p;
+}
+
+char *ms_xstrdup(const char *s)
+{
+	return ms_xstrndup(s, strlen(s));
 }
 
 void *ms_xgrow(void *v, size_t *have, size_t n, size_t size)
@@ -66,7 +79,7 @@ void *ms_arena_alloc(struct ms_arena *a, size_t size)
 		size_t head = (sizeof(struct ms_arena_chunk) + 15) & ~(size_t)15;
 		size_t want = size > CHUNK_SIZE - head ? size + head : CHUNK_SIZE;
 		if (want < size)
-			out_of_memory();
+			ms_out_of_memory();
 		struct ms_arena_chunk *c = ms_xrealloc(NULL, want, 1);
 		c->prev = a->chunk;
 		c->end = (char *)c + want;

@@ -38,6 +38,11 @@ void ms_arena_free(struct ms_arena *a);
 void *ms_xrealloc(void *p, size_t count, size_t size);
 /* calloc that does not return on failure: of large ones no page is touched. */
 void *ms_xcalloc(size_t count, size_t size);
+/* strdup and strndup that do not return on failure. */
+char *ms_xstrdup(const char *s);
+char *ms_xstrndup(const char *s, size_t n);
+/* One line, and the end: also for libraries that would go on with less than was asked for. */
+_Noreturn void ms_out_of_memory(void);
 
 /* The array `v` with at least `n` elements of `size` bytes, new ones zero; *have is how many it has.
  */

@@ -17,6 +17,7 @@
 /* The temporary file being written, for the signal handler. */
 static struct {
 	int folder;
+	pid_t owner; /* 0 = there was none yet */
 	char name[NAME_MAX + 1];
 } temporary;
 static volatile sig_atomic_t temporary_set;
@@ -56,6 +57,13 @@ static mode_t mode_for(const struct ms_file *f)
 
 static const int deadly[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 
+/* Nobody else ends while it is written, but who is out of memory. A child's end is no reason. */
+static void remove_at_end(void)
+{
+	if (temporary_set && temporary.owner == getpid())
+		unlinkat(temporary.folder, temporary.name, 0);
+}
+
 /* Makes the temporary file. No signal comes between that and its being known. */
 static int make_temporary(const struct ms_dest *p)
 {
@@ -65,6 +73,9 @@ static int make_temporary(const struct ms_dest *p)
 		sigaddset(&all, deadly[i]);
 	sigprocmask(SIG_BLOCK, &all, &old);
 	int fd = ms_dest_temporary(p->folder, p->name, temporary.name), why = errno;
+	if (!temporary.owner)
+		atexit(remove_at_end);
+	temporary.owner = getpid();
 	temporary.folder = p->folder;
 	temporary_set = fd >= 0;
 	sigprocmask(SIG_SETMASK, &old, NULL);

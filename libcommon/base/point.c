@@ -3,6 +3,7 @@
  */
 #include "point.h"
 
+#include "arena.h"
 #include "err.h"
 #include "units.h"
 
@@ -96,7 +97,7 @@ const char *ms_point_split(const char *path)
 	const char *at = strrchr(path, '@');
 	if (!at || at == path || access(path, F_OK) == 0)
 		return NULL;
-	char *file = strndup(path, (size_t)(at - path));
+	char *file = ms_xstrndup(path, (size_t)(at - path));
 	bool there = file && (strcmp(file, "-") == 0 || access(file, F_OK) == 0);
 	free(file);
 	return there ? at : NULL;

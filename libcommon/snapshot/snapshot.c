@@ -10,6 +10,7 @@
 #include "schema_sql.h"
 
 #include <stdarg.h>
+#include <string.h>
 #include <unistd.h>
 
 #define STRINGIFY(x) #x
@@ -57,9 +58,20 @@ static const char settings[] =
 		MS_SNAPSHOT_APPLICATION_ID) ";"
 					    "PRAGMA user_version=" STRING(MS_SNAPSHOT_VERSION) ";";
 
+/* A query that cannot be prepared, or ends early, would look like one without rows. Where a query
+ * meets the limit that it was given, the code is the same and the text another. */
+static void on_trouble(void *arg, int code, const char *text)
+{
+	(void)arg;
+	if (code == SQLITE_NOMEM && strncmp(text, "failed ", 7) == 0)
+		ms_out_of_memory();
+}
+
 sqlite3 *ms_snapshot_new(struct ms_err *err)
 {
 	sqlite3 *db = NULL;
+	sqlite3_config(SQLITE_CONFIG_LOG, on_trouble,
+		       NULL); /* refused, and kept, once it is in use */
 	int flags =
 		SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
 	if (sqlite3_open_v2(":memory:", &db, flags, NULL) != SQLITE_OK) {

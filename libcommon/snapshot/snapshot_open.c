@@ -388,7 +388,7 @@ sqlite3 *ms_snapshot_open(const char *path, const struct ms_build_options *opt, 
 	*res = (struct ms_build_result){0};
 	const char *at = ms_point_split(path), *label = at ? at + 1 : NULL;
 	struct input in = {.fd = -1,
-			   .path = at ? strndup(path, (size_t)(at - path)) : strdup(path)};
+			   .path = at ? ms_xstrndup(path, (size_t)(at - path)) : ms_xstrdup(path)};
 	sqlite3 *db = NULL;
 	struct ms_point parsed;
 	struct stat st;

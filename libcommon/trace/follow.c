@@ -69,7 +69,7 @@ static int go_to(struct ms_follow *f, char *path, void (*leaving)(void *arg), vo
 struct ms_follow *ms_follow_open(const char *path, struct ms_err *err)
 {
 	struct ms_follow *f = ms_xcalloc(1, sizeof *f);
-	f->path = strdup(path);
+	f->path = ms_xstrdup(path);
 	if (f->path && go_to(f, f->path, NULL, NULL, err) == 0)
 		return f;
 	ms_follow_close(f);

@@ -312,7 +312,7 @@ static int find_beside(struct files *f, struct ms_err *err)
 	f->beside = f->dest.folder;
 	if (f->dest.followed) {
 		size_t n = slash == f->path ? 1 : slash ? (size_t)(slash - f->path) : 0;
-		char *folder = strndup(f->path, n);
+		char *folder = ms_xstrndup(f->path, n);
 		f->beside = open(n && folder ? folder : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 		free(folder);
 	}

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "control.h"
+#include "libcommon/base/arena.h"
 #include "ms-record/attach/attach.h"
 #include "ms-record/base/elffile.h"
 #include "ms-record/heap/heap.h"
@@ -73,9 +74,9 @@ static struct image *add_session(struct control *c, const struct session *s)
 {
 	struct image *i = MS_PUSH(&c->images);
 	memset(i, 0, sizeof *i);
-	i->name = strdup(s->name);
-	i->exe = strdup(s->exe);
-	i->file = strdup(s->out->path);
+	i->name = ms_xstrdup(s->name);
+	i->exe = ms_xstrdup(s->exe);
+	i->file = ms_xstrdup(s->out->path);
 	i->pid = s->pid;
 	i->number = s->image;
 	i->parent = s->parent_image;
@@ -100,7 +101,7 @@ static struct image *add_session(struct control *c, const struct session *s)
 	i->dev = s->out->dev;
 	i->ino = s->out->ino;
 	if (__atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE))
-		i->error = strdup(s->out->err.text);
+		i->error = ms_xstrdup(s->out->err.text);
 	return i;
 }
 
@@ -130,7 +131,7 @@ void images_missed(struct control *c, pid_t pid, uint32_t parent, uint64_t mono_
 	struct image *i = MS_PUSH(&c->images);
 	memset(i, 0, sizeof *i);
 	i->name = info_name(-1, exe); /* as in names of files and on screens */
-	i->exe = strdup(exe);
+	i->exe = ms_xstrdup(exe);
 	i->pid = pid;
 	i->number = c->next_image++;
 	i->parent = parent;

@@ -148,7 +148,7 @@ static void note_exec(struct session *s)
 	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)s->pid);
 	process_exe(s->proc, path);
 	s->changed_ns = clock_mono();
-	s->became = strdup(path);
+	s->became = ms_xstrdup(path);
 	s->became_why = launch_why(exe);
 }
 
@@ -159,8 +159,8 @@ static void watch_hidden(struct session *s)
 	char *name = info_name(s->proc, s->exe);
 	if (!s->changed_ns && session_hidden(s->proc) && strcmp(name, s->name) != 0) {
 		s->changed_ns = clock_mono();
-		s->became = strdup(name);
-		s->became_why = strdup("it is setuid, setgid or has capabilities");
+		s->became = ms_xstrdup(name);
+		s->became_why = ms_xstrdup("it is setuid, setgid or has capabilities");
 	}
 	free(name);
 }

@@ -40,7 +40,7 @@ static void refuse(struct control *c, struct attach_process *p, const struct ms_
 {
 	struct refusal *r = MS_PUSH(&c->multi_attach.refused);
 	p->failed = true;
-	*r = (struct refusal){p->pid, strdup(why->text)};
+	*r = (struct refusal){p->pid, ms_xstrdup(why->text)};
 }
 
 /* 0 as long as one is left. One alone says why itself. */
@@ -66,7 +66,7 @@ static int look_at(struct control *c, struct attach_process *p, struct ms_err *e
 	if (standby > 0) {
 		char exe[PROCESS_EXE];
 		process_exe_of(p->pid, exe);
-		p->program = strdup(exe);
+		p->program = ms_xstrdup(exe);
 		p->standby = w;
 		return 0;
 	}
@@ -75,7 +75,7 @@ static int look_at(struct control *c, struct attach_process *p, struct ms_err *e
 		return -1;
 	int rc = attach_look(&p->attach, p->pid, false, &c->opt->session.hooks, c->opt->proc_root,
 			     err);
-	p->program = strdup(attach_program(p->attach));
+	p->program = ms_xstrdup(attach_program(p->attach));
 	return rc;
 }
 

@@ -115,7 +115,7 @@ static uint32_t name_of(struct session *s, const char *name)
 		if (!strcmp(h->names.v[i].name, name))
 			return (uint32_t)i;
 	struct ms_frame f = {.module = modules_named(s, MODULE_HEAP, name), .flags = MS_FRAME_HEAP};
-	*MS_PUSH(&h->names) = (struct heap_name){strdup(name), stacks_node(&s->stacks, 0, &f)};
+	*MS_PUSH(&h->names) = (struct heap_name){ms_xstrdup(name), stacks_node(&s->stacks, 0, &f)};
 	return (uint32_t)h->names.n - 1;
 }
 

@@ -20,6 +20,7 @@
 #include "ms-record/base/cpu.h"
 #include "ms-record/base/descriptor.h"
 #include "ms-record/base/elffile.h"
+#include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "libcommon/symbols/symbols_cache.h"
 #include "ms-record/guest/layout.h"
@@ -149,7 +150,7 @@ static int find(struct launch *l, const char *name, struct ms_err *err)
 		return ms_err_set(err, "cannot run '%s': a folder", name);
 	if (!there || access(name, X_OK))
 		return ms_err_sys(err, "cannot run '%s'", name);
-	l->program = strdup(name);
+	l->program = ms_xstrdup(name);
 	return 0;
 }
 
@@ -288,14 +289,14 @@ char *launch_why(const char *path)
 	char *text = NULL;
 	if (check(&none, path, 0, &err)) {
 		const char *why = strstr(err.text, "': ");
-		return strdup(why ? why + 3 : err.text);
+		return ms_xstrdup(why ? why + 3 : err.text);
 	}
 	if (!none.inject)
-		return strdup("it did not load the recorder's library");
-	return asprintf(&text, "%s, so nothing can be preloaded; start it with ms-record itself",
-			none.inject) < 0
-		       ? NULL
-		       : text;
+		return ms_xstrdup("it did not load the recorder's library");
+	if (asprintf(&text, "%s, so nothing can be preloaded; start it with ms-record itself",
+		     none.inject) < 0)
+		ms_out_of_memory();
+	return text;
 }
 
 int launch_find(struct launch *l, const struct launch_options *o, struct ms_err *err)
@@ -329,7 +330,7 @@ int launch_find(struct launch *l, const struct launch_options *o, struct ms_err 
 static void set_environment(const struct launch *l, const struct launch_options *o)
 {
 	for (size_t i = 0; i < o->env.n; i++) {
-		char *copy = strdup(o->env.v[i]);
+		char *copy = ms_xstrdup(o->env.v[i]);
 		if (copy)
 			putenv(copy);
 	}

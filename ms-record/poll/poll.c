@@ -15,6 +15,7 @@
 #include "ms-record/base/clock.h"
 #include "ms-record/base/descriptor.h"
 #include "libcommon/base/clock.h"
+#include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "ms-record/control/control_options.h"
 
@@ -28,7 +29,7 @@ static _Noreturn void be_command(const struct poll *p, int result)
 {
 	const struct launch_options *o = &p->rec->launch;
 	for (size_t i = 0; i < o->env.n; i++) {
-		char *copy = strdup(o->env.v[i]);
+		char *copy = ms_xstrdup(o->env.v[i]);
 		if (copy)
 			putenv(copy);
 	}

@@ -26,7 +26,7 @@ static void add(struct attach_maps *m, const struct ms_proc_map *from)
 			       .write = perms[1] == 'w',
 			       .exec = perms[2] == 'x',
 			       .shared = perms[3] == 's',
-			       .path = strdup(from->path)};
+			       .path = ms_xstrdup(from->path)};
 	if (p.path)
 		*MS_PUSH(m) = p;
 }

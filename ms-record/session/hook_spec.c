@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 
 #define ARGUMENTS_MOST 16u
@@ -29,7 +30,7 @@ static void trim(const char **from, const char **to)
 static char *copy(const char *from, const char *to)
 {
 	trim(&from, &to);
-	char *s = strndup(from, (size_t)(to - from));
+	char *s = ms_xstrndup(from, (size_t)(to - from));
 	return s ? s : ms_xcalloc(1, 1);
 }
 

@@ -66,7 +66,7 @@ static char *read_file(int folder, const char *name, size_t *size)
 static char *read_link(int folder, const char *name)
 {
 	char path[PROCESS_EXE];
-	return process_link(folder, name, path, sizeof path) ? strdup(path) : NULL;
+	return process_link(folder, name, path, sizeof path) ? ms_xstrdup(path) : NULL;
 }
 
 char *info_name(int proc, const char *exe)
@@ -76,7 +76,7 @@ char *info_name(int proc, const char *exe)
 	ms_proc_text_at(proc, "comm", comm, sizeof comm);
 	comm[strcspn(comm, "\n")] = '\0';
 	bool cut = strlen(comm) == 15 && !strncmp(comm, base, 15);
-	char *name = strdup(!*comm || cut ? base : comm);
+	char *name = ms_xstrdup(!*comm || cut ? base : comm);
 	for (char *p = name; *p; p++)
 		if (*p == '/' || (unsigned char)*p <= ' ' || *p == 127)
 			*p = '_';
@@ -95,11 +95,11 @@ static void take_text(char **text, size_t *n, const char *from, size_t bytes)
 static void take_from(struct identity *w, const struct identity *parent)
 {
 	if (!w->exe)
-		w->exe = strdup(parent->exe);
+		w->exe = ms_xstrdup(parent->exe);
 	if (!w->name)
-		w->name = strdup(parent->name);
+		w->name = ms_xstrdup(parent->name);
 	if (!w->cwd && parent->cwd)
-		w->cwd = strdup(parent->cwd);
+		w->cwd = ms_xstrdup(parent->cwd);
 	take_text(&w->args, &w->args_bytes, parent->args, parent->args_bytes);
 	take_text(&w->env, &w->env_bytes, parent->env, parent->env_bytes);
 	if (!w->ppid)
@@ -143,11 +143,11 @@ void info_names(struct session *s, const struct identity *parent)
 	if (parent)
 		take_from(w, parent);
 	if (!w->exe)
-		w->exe = strdup("unknown");
+		w->exe = ms_xstrdup("unknown");
 	if (!w->name)
 		w->name = info_name(s->proc, w->exe);
-	s->exe = strdup(w->exe);
-	s->name = strdup(w->name);
+	s->exe = ms_xstrdup(w->exe);
+	s->name = ms_xstrdup(w->name);
 	s->same_pidns = w->same_pidns;
 }
 

@@ -230,7 +230,7 @@ static void find_gone(struct session *s, struct module *m, const char *name)
 	ssize_t first = first_of(s, m, path, name, NULL, FIRST_UNCHANGED);
 	m->path = first >= 0 || path ? NULL : search(s, m, name);
 	if (!m->path)
-		m->path = strdup(name);
+		m->path = ms_xstrdup(name);
 	if (first < 0 && path)
 		m->fd = module_file_open(s, NULL, path, &other);
 	if (m->fd >= 0 && !has_shape(m->fd, m))
@@ -248,7 +248,7 @@ void module_file_find(struct session *s, struct module *m, const char *name,
 	if (!p && m->kind == MODULE_FILE) {
 		find_gone(s, m, name);
 	} else {
-		m->path = strdup(p && p->path[0] ? p->path : name);
+		m->path = ms_xstrdup(p && p->path[0] ? p->path : name);
 		*deleted = p && cut_deleted(m->path);
 		ssize_t first = m->kind == MODULE_FILE
 					? first_of(s, m, m->path, NULL, p, FIRST_UNCHANGED)
@@ -269,5 +269,5 @@ void module_file_find(struct session *s, struct module *m, const char *name,
 	if (first >= 0)
 		become(s, m, (size_t)first);
 	else if (name[0] != '/')
-		m->name = strdup(name);
+		m->name = ms_xstrdup(name);
 }

@@ -52,7 +52,7 @@ static void find_true_path(const struct session *s, struct attach_map *p)
 	if (!process_link(s->proc, link, path, sizeof path))
 		return;
 	free(p->path);
-	p->path = strdup(path);
+	p->path = ms_xstrdup(path);
 }
 
 void modules_read_maps(struct session *s)
@@ -253,8 +253,8 @@ static bool inherit_entry(struct session *s, uint32_t i, struct modules *parent)
 	    p->loaded != __atomic_load_n(&g->loaded, __ATOMIC_RELAXED))
 		return false;
 	struct module m = *p;
-	m.path = strdup(p->path);
-	m.name = p->name ? strdup(p->name) : NULL;
+	m.path = ms_xstrdup(p->path);
+	m.name = p->name ? ms_xstrdup(p->name) : NULL;
 	m.same = 0;
 	module_file_share(p, &m);
 	m.epoch_closed = UINT32_MAX;
@@ -274,7 +274,7 @@ void modules_inherit(struct session *s, struct modules *parent)
 	if (!all->maps.n)
 		for (size_t i = 0; i < parent->maps.n; i++) {
 			struct attach_map m = parent->maps.v[i];
-			m.path = strdup(m.path);
+			m.path = ms_xstrdup(m.path);
 			*MS_PUSH(&all->maps) = m;
 		}
 	while (all->seen < n && all->seen < s->module_max && inherit_entry(s, all->seen, parent))
@@ -409,7 +409,7 @@ uint32_t modules_named(struct session *s, uint32_t kind, const char *name)
 			   .epoch_closed = UINT32_MAX,
 			   .fd = -1,
 			   .looked_at = true,
-			   .path = strdup(name)};
+			   .path = ms_xstrdup(name)};
 	*MS_PUSH(&s->modules.all) = m;
 	uint32_t id = (uint32_t)s->modules.all.n;
 	struct ms_record_writer *w = batch_record(&session_batch(s)->modules, strlen(name) + 64);

@@ -16,7 +16,7 @@ struct output *output_new(int fd, const char *path)
 	struct output *o = ms_xcalloc(1, sizeof *o);
 	o->fd = fd;
 	o->folder = -1;
-	o->path = strdup(path);
+	o->path = ms_xstrdup(path);
 	o->level = 3;
 	return o;
 }
@@ -33,7 +33,7 @@ void output_identify(struct output *o)
 void output_place(struct output *o, int folder, const char *name)
 {
 	o->folder = folder;
-	o->name = strdup(name);
+	o->name = ms_xstrdup(name);
 	if (o->fd >= 0)
 		output_identify(o);
 }
