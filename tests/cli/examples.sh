@@ -3,6 +3,7 @@
 # Every example of every manual page and of every --help runs as it stands, in a folder with a program `app`, its traces and its
 # snapshot. One in C is compiled and recorded.
 set -u
+export TERM=xterm # who runs us may have none
 cat >app.c <<'END'
 #include <pthread.h>
 #include <stdio.h>

@@ -123,7 +123,7 @@ def sharing():
     p.send_signal(signal.SIGUSR1)
     has_child(p.pid)
     refused("shares its memory with its child", pid=p.pid)
-    check("memscope" not in mapped(p.pid), "refused, and something was mapped")
+    check("/memfd:memscope" not in mapped(p.pid), "refused, and something was mapped")
     end(p, "sharing")
     p = start(TARGET, "share")
     with subprocess.Popen([RECORD, "--no-symbols", "-o", "share.trace", "-p", str(p.pid)], stderr=subprocess.PIPE, text=True) as r:
