@@ -20,7 +20,10 @@
  *  P3 All the same nothing is read that is not in a mapping that ms-record listed, or that the
  *     kernel was asked about (stack.c). What is not there ends the chain, and is counted.
  *  P4 How far below the CFA the _PyCFrame is, is found out by what it has to hold: the one of the
- *     next loop further out, and a frame whose chain ends where that goes on, all with code.
+ *     next loop further out, and a frame whose chain ends where that goes on, all with code. Until
+ *     then nothing is followed that may be left from earlier on the stack: what it names may be gone,
+ *     as stacks of threads are, though it is listed. The outermost loop's leads to the thread's
+ *     state, which the interpreter keeps as data of the thread; and that names the innermost one.
  *  P5 What switches stacks (greenlet) leaves frames of C beyond the root of the one that runs, as they
  *     were once. So loops count only where each names the next one further out, up to the state of
  *     the thread, and that names the innermost. Those of another state further out are another such
@@ -77,7 +80,6 @@ static struct mg_python_stack *state_of(struct mg_writer *t)
 		return NULL;
 	}
 	p->n = p->loops = p->scanned = p->range = 0;
-	p->root = 0;
 	p->skip = false;
 	p->event = 1;
 	for (uint32_t k = 0; k < RANGES; k++)
@@ -197,30 +199,26 @@ static int32_t follow(struct mg_python_stack *p, uint64_t at, uint32_t loop, uin
 /* P5: does the _PyCFrame at `outermost` lead to a thread's state, and does that name `innermost`? */
 static bool is_current(struct mg_python_stack *p, uint64_t outermost, uint64_t innermost)
 {
-	uint64_t at = word(outermost + mg_py.outer);
-	if (at == p->root && can_read(p, at - mg_py.root, mg_py.root + 24u) &&
-	    !(word(at + mg_py.current) | word(at + mg_py.outer)))
-		return word(at - mg_py.root + mg_py.now) == innermost;
-	at = outermost;
+	uint64_t at = outermost;
 	for (uint32_t i = 0; i < HOPS_MOST; i++) {
 		at = word(at + mg_py.outer);
 		if (at & 7 || !can_read(p, at, 24))
 			return false;
-		if (!word(at + mg_py.current) && !word(at + mg_py.outer)) {
-			if (!can_read(p, at - mg_py.root, mg_py.root + 24u))
-				return false;
-			p->root = at;
-			return word(at - mg_py.root + mg_py.now) == innermost;
-		}
+		if (word(at + mg_py.current) || word(at + mg_py.outer))
+			continue;
+		return can_read(p, at - mg_py.root, mg_py.root + 24u) &&
+		       word(at - mg_py.root + mg_py.now) == innermost;
 	}
 	return false;
 }
 
-/* P4: is there a _PyCFrame at `at`, whose outer one is at `outer` if that is not 0? */
-static bool is_cframe(struct mg_python_stack *p, uint64_t at, uint64_t outer)
+/* P4: is there a _PyCFrame at `at`, whose outer one is at `outer`? 0: in the thread's state, which
+ * names `innermost`. */
+static bool is_cframe(struct mg_python_stack *p, uint64_t at, uint64_t outer, uint64_t innermost)
 {
 	uint64_t head = word(at + mg_py.current), next = word(at + mg_py.outer), before;
 	if (head & 7 || next & 7 || !head || !next || head == next || (outer && next != outer) ||
+	    (!outer && (!mg_thread_keeps(next - mg_py.root) || !is_current(p, at, innermost))) ||
 	    !can_read(p, next, 24) ||
 	    (!outer && (word(next + mg_py.current) || word(next + mg_py.outer))))
 		return false;
@@ -246,13 +244,11 @@ static bool learn(const struct mg_writer *t, struct mg_python_stack *p)
 		p->ranges[i] = (struct mg_range){0};
 	for (uint32_t i = p->loops; i-- > 0;) {
 		uint64_t top = p->cfa[i], low = t->slot[p->loop[i]] + 8;
-		uint64_t outer = i ? p->cfa[i - 1] : 0;
-		if (!top || (i && !outer) || top - low > 4096)
+		uint64_t outer = i ? p->cfa[i - 1] : 0, last = p->cfa[p->loops - 1];
+		if (!top || !last || (i && !outer) || top - low > 4096)
 			continue;
-		uint64_t last = p->cfa[p->loops - 1];
 		for (uint64_t at = low; at + 32 <= top; at += 8)
-			if (is_cframe(p, at, i ? outer - (top - at) : 0) &&
-			    (i || is_current(p, at, last - (top - at)))) {
+			if (is_cframe(p, at, i ? outer - (top - at) : 0, last - (top - at))) {
 				__atomic_store_n(&below, top - at, __ATOMIC_RELEASE);
 				return true;
 			}
@@ -404,7 +400,7 @@ void mg_python_merge(struct mg_writer *t, uint32_t words, struct mg_stack *s, ui
 	bool good = find_loops(t, p) && !p->skip;
 	p->skip = false;
 	if (good && (!p->loops || !(below || learn(t, p)))) {
-		if (p->loops && tries >= TRIES)
+		if (p->loops)
 			count_unread();
 		return;
 	}

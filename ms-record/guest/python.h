@@ -36,7 +36,6 @@ struct mg_python_stack {
 	uint32_t range; /* the one that was looked up last */
 	uint64_t event;
 	struct mg_range ranges[RANGES];
-	uint64_t root; /* the last of its thread's states that was found: its _PyCFrame */
 	uint16_t loop[LOOPS_MOST];
 	uint64_t cfa[LOOPS_MOST];
 	uint32_t first[LOOPS_MOST]; /* of its chain, in `frames` */

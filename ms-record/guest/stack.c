@@ -106,6 +106,19 @@ bool mg_own_stack(uint64_t sp, struct mg_range *r)
 	return true;
 }
 
+bool mg_thread_keeps(uint64_t value)
+{
+	uint64_t tp = mg_thread_pointer();
+	if (!mg.stack_field)
+		find_field();
+	if (mg.stack_field == MG_STACK_MUSL || load(tp + SELF_FIELD) != tp)
+		return false;
+	for (uint64_t at = BLOCK_LOW; at < BLOCK_HIGH; at += 8)
+		if (load(tp + at) == value)
+			return true;
+	return false;
+}
+
 static bool can_read(uint64_t at)
 {
 	enum { CMP_REQUEUE_PRIVATE = 4 | 128, FAULT = -14 };

@@ -13,8 +13,9 @@ import time
 
 from attaching import ALL, BIN, RECORD, TARGET, attach, check, end, failures, mapped, start, wait_for
 
-KILLS, ENDS = (100, 100) if ALL else (8, 8)  # of each of two processes; ends
-MIDWAY = 20 if ALL else 5  # kills while entries are being rewritten
+LONG = int(os.environ.get("MS_KILLS", 0))  # kills in all: tests/long/kills.sh
+KILLS = ENDS = LONG // 5 or (100 if ALL else 8)  # of each of three processes; ends
+MIDWAY = LONG // 10 or (20 if ALL else 5)  # of each of two, while entries are being rewritten
 THREADS, LIVE = 4, 8
 JUMP_TO_ITSELF = b"\xeb\xfe"  # x86-64
 
@@ -247,6 +248,8 @@ def main():
     killed_midway("tally", Tally("midway.tally"))
     killed_midway("doze", Churn("doze"))
     process_killed()
+    if LONG:
+        print(f"kills: runs {3 * KILLS + 2 * MIDWAY + ENDS}, found {len(failures)}, left {len(failures)}")
     sys.exit(bool(failures))
 
 

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: MIT
+"""Services in six languages answer without end while ms-record attaches to them again and again: no answer is wrong or missing.
+
+services.py CYCLES [NAME...]: each so often, for a second each. A service whose language is not there is left out, and that is said.
+"""
+import http.client
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+BIN = os.environ["BIN"]
+ANSWER = "all is well " * 50
+PYTHON = """
+import http.server, sys
+class H(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def do_GET(self):
+        body = ("all is well " * 50).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *a):
+        pass
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), H).serve_forever()
+"""
+NODE = """require('http').createServer((q, r) => { const b = Buffer.alloc(100000, 'x'); r.end('all is well '.repeat(b[0] ? 50 : 0)); })
+.listen(+process.argv[2], '127.0.0.1');"""
+JAVA = """import com.sun.net.httpserver.*; import java.net.*; import java.util.concurrent.*;
+public class S { public static void main(String[] a) throws Exception {
+ HttpServer s = HttpServer.create(new InetSocketAddress("127.0.0.1", Integer.parseInt(a[0])), 0);
+ s.createContext("/", x -> { byte[] b = "all is well ".repeat(50).getBytes(); java.nio.ByteBuffer.allocateDirect(5000);
+  x.sendResponseHeaders(200, b.length); x.getResponseBody().write(b); x.close(); });
+ s.setExecutor(Executors.newFixedThreadPool(4)); s.start(); } }"""
+GO = """package main
+// #include <stdlib.h>
+import "C"
+import ("net/http"; "os"; "strings")
+func main() {
+	http.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		for i := 0; i < 20; i++ { C.free(C.malloc(C.size_t(100 + i))) }
+		w.Write([]byte(strings.Repeat("all is well ", 50)))
+	})
+	http.ListenAndServe("127.0.0.1:" + os.Args[1], nil)
+}"""
+RUST = """use std::io::{Read, Write};
+fn main() { let l = std::net::TcpListener::bind(format!("127.0.0.1:{}", std::env::args().nth(1).unwrap())).unwrap();
+ for s in l.incoming() { let mut s = match s { Ok(s) => s, Err(_) => continue }; std::thread::spawn(move || { let mut b = vec![0u8; 4096];
+  if s.read(&mut b).unwrap_or(0) == 0 { return; } let t = "all is well ".repeat(50);
+  let _ = s.write_all(format!("HTTP/1.1 200 OK\\r\\nContent-Length: {}\\r\\nConnection: close\\r\\n\\r\\n{}", t.len(), t).as_bytes()); }); } }"""
+NGINX = """daemon off; worker_processes 1; master_process off; pid nginx.pid; error_log nginx.log; events { worker_connections 64; }
+http { access_log off; server { listen 127.0.0.1:PORT; gzip on; location / { return 200 "ANSWER"; } } }"""
+SERVICES = {  # file, its text, how it is built, how it is run; each needs the program that is named first
+    "nginx": ("nginx.conf", NGINX, None, ["nginx", "-p", ".", "-c", "nginx.conf", "-e", "nginx.log"]),
+    "node": ("s.js", NODE, None, ["node", "s.js", "PORT"]),
+    "java": ("S.java", JAVA, ["javac", "S.java"], ["java", "-cp", ".", "S", "PORT"]),
+    "python3": ("s.py", PYTHON, None, ["python3", "s.py", "PORT"]),
+    "go": ("s.go", GO, ["go", "build", "-o", "gos", "s.go"], ["./gos", "PORT"]),
+    "rustc": ("s.rs", RUST, ["rustc", "-O", "-o", "rusts", "s.rs"], ["./rusts", "PORT"]),
+}
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return str(s.getsockname()[1])
+
+
+class Service:
+    def __init__(self, name):
+        file, text, build, command = SERVICES[name]
+        self.name, self.port, self.asked, self.over, self.wrong = name, free_port(), 0, threading.Event(), []
+        with open(file, "w", encoding="utf-8") as f:
+            f.write(text.replace("PORT", self.port).replace("ANSWER", ANSWER))
+        if build:
+            subprocess.run(build, check=True, env=dict(os.environ, GOCACHE=os.path.abspath("cache"), GOFLAGS="-mod=mod", GO111MODULE="off"))
+        self.process = subprocess.Popen([w.replace("PORT", self.port) for w in command])
+
+    def ask(self):
+        c = http.client.HTTPConnection("127.0.0.1", int(self.port), timeout=30)
+        try:
+            c.request("GET", "/")
+            r = c.getresponse()
+            return (r.status, r.read().decode()) == (200, ANSWER)
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            c.close()
+
+    def ask_on(self):
+        while not self.over.is_set():
+            if not self.ask():
+                self.wrong.append(f"a request failed after {self.asked}")
+            self.asked += 1
+
+    def cycles(self, n):
+        for _ in range(500):
+            if self.ask():
+                break
+            time.sleep(0.05)
+        threads = [threading.Thread(target=self.ask_on) for _ in range(2)]
+        for t in threads:
+            t.start()
+        for i in range(n):
+            r = subprocess.run([f"{BIN}/ms-record", "-q", "-d", "1", "-o", f"{self.name}.trace", "-p", str(self.process.pid)],
+                               capture_output=True, text=True, timeout=300, check=False)
+            if r.returncode:
+                self.wrong.append(f"cycle {i}: status {r.returncode}: {r.stderr}")
+            if self.process.poll() is not None:
+                self.wrong.append(f"cycle {i}: it ended: {self.process.returncode}")
+                break
+        self.over.set()
+        for t in threads:
+            t.join()
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.wrong.append("it does not end")
+            self.process.kill()
+
+
+def main():
+    cycles, names = int(sys.argv[1]), sys.argv[2:] or list(SERVICES)
+    runs = requests = 0
+    wrong = []
+    for name in names:
+        if not shutil.which(name):
+            print(f"services: no {name} here", file=sys.stderr)
+            continue
+        service = Service(name)
+        service.cycles(cycles)
+        runs, requests = runs + cycles, requests + service.asked
+        wrong += [f"{name}: {w}" for w in service.wrong]
+        print(f"services: {name}: {service.asked} requests, {len(service.wrong)} wrong", file=sys.stderr)
+    for w in wrong[:20]:
+        print(f"services: {w}", file=sys.stderr)
+    print(f"services: {requests} requests, runs {runs}, found {len(wrong)}, left {len(wrong)}")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
