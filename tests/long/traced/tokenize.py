@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: MIT
+import tokenize, io, argparse
+kept = list(tokenize.generate_tokens(io.StringIO(open(argparse.__file__).read()).readline))
