@@ -186,7 +186,8 @@ size_t ms_event_next_many(struct ms_event_decoder *d, struct ms_event *ev, size_
 		if (__builtin_expect(!good, 0))
 			break;
 	}
-	u.from.op.at += i;
+	if (i)
+		u.from.op.at += i;
 	d->from = u.from;
 	d->left = good ? d->left - i : 0;
 	model_put(&d->m, &u.now);

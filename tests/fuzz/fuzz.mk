@@ -37,13 +37,8 @@ $(F)/fuzz_top: FUZZ_LIBS := $(LIBS_ms-top)
 $(F)/ms-record/attach/attach_image.o: FUZZ_FLAGS += -DMS_IMAGE_FILE='"$(IMAGE)"'
 $(F)/ms-record/attach/attach_image.o: $(IMAGE)
 
-fuzz: $(FUZZ_NAMES:%=$(F)/fuzz_%)
-	@for n in $(FUZZ_NAMES); do \
-		echo "fuzzing $$n for $(FUZZ_SECONDS) s"; mkdir -p $(F)/corpus/$$n; \
-		$(F)/fuzz_$$n -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
-			-artifact_prefix=$(F)/$$n- $(F)/corpus/$$n tests/fuzz/corpus/$$n >$(F)/$$n.log 2>&1 || \
-			{ tail -n 40 $(F)/$$n.log; echo "FAILED: $$n, input in $(F)/$$n-*"; exit 1; }; \
-		grep number_of_executed_units $(F)/$$n.log; \
-	done; echo "fuzzed: $(FUZZ_NAMES)"
-.PHONY: fuzz
+fuzz-programs: $(FUZZ_NAMES:%=$(F)/fuzz_%)
+fuzz:
+	tests/long/fuzz.sh $(FUZZ_SECONDS)
+.PHONY: fuzz fuzz-programs
 -include $(shell find $(F) -name '*.d' 2>/dev/null)

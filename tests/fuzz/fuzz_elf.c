@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "fuzz.h"
+#include "mutate_elf.h"
 #include "libcommon/base/io.h"
 #include "libcommon/symbols/symbols_elf.h"
 #include "ms-record/base/elffile.h"
@@ -61,4 +62,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	ms_elf_close(e);
 	close(fd);
 	return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+	return mutate_elf(data, size, max, &seed);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "fuzz.h"
+#include "mutate.h"
 #include "format/address.h"
 #include "format/event.h"
 #include "format/trace.h"
@@ -87,4 +88,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	free(blocks);
 	encode_again(&decoder, kept);
 	return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+	return fuzz_random(&seed, 8) ? fuzz_parts(data, size, max, &seed, 1)
+				     : LLVMFuzzerMutate(data, size, max);
 }

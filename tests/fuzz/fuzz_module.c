@@ -14,6 +14,7 @@
 
 #include "folder.h"
 #include "fuzz.h"
+#include "mutate_elf.h"
 #include "libcommon/base/err.h"
 #include "ms-record/ptrace/attach_elf.h"
 #include "ms-record/attach/hook_families.h"
@@ -133,4 +134,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	look(&mem, &maps);
 	attach_maps_free(&maps);
 	return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+	return mutate_elf(data, size, max, &seed);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "fuzz.h"
+#include "mutate.h"
 #include "libcommon/base/err.h"
 #include "libcommon/snapshot/snapshot.h"
 #include "libcommon/trace/tracefile.h"
@@ -82,4 +83,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	sqlite3_close(db);
 	close(fd);
 	return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+	return fuzz_random(&seed, 8) ? fuzz_parts(data, size, max, &seed, 2)
+				     : LLVMFuzzerMutate(data, size, max);
 }

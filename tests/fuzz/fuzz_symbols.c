@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "fuzz.h"
+#include "mutate_elf.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/io.h"
 #include "libcommon/symbols/symbols.h"
@@ -72,4 +73,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	read_package(path);
 	close(fd);
 	return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+	return mutate_elf(data, size, max, &seed);
 }

@@ -9,6 +9,7 @@
 
 #include "fuzz.h"
 #include "mend.h"
+#include "mutate_trace.h"
 #include "format/address.h"
 #include "format/record.h"
 #include "format/stacks.h"
@@ -91,4 +92,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		abort();
 	ms_trace_close(t);
 	return 0;
+}
+
+/* The first byte is an option of ours. */
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+	if (size < 1 || fuzz_random(&seed, 8) == 0)
+		return LLVMFuzzerMutate(data, size, max);
+	size_t now = 1 + mutate_trace(data + 1, size - 1, max - 1, &seed);
+	if (now > MS_FILE_HEADER_SIZE)
+		fuzz_put32(data + 1 + 44, ms_crc32c(0, data + 1, 44));
+	return now;
 }

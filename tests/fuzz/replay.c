@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Feeds a fuzz target without libFuzzer: every file of a folder as it is, cut at many places, and
- * with bytes changed.
+ * with bytes changed, and as the target's own mutator changes it.
  */
 #include <dirent.h>
 #include <stdint.h>
@@ -9,10 +9,12 @@
 #include <string.h>
 
 #include "fuzz.h"
+#include "mutate.h"
 
 #define LARGEST ((size_t)1 << 20)
 #define CUTS 64
 #define FLIPS 150
+#define CHANGES 50
 
 static unsigned long runs;
 
@@ -28,10 +30,37 @@ static void run(const uint8_t *data, size_t n)
 	runs++;
 }
 
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max)
+{
+	static unsigned seed = 1;
+	if (size < max && fuzz_random(&seed, 2))
+		data[size++] = (uint8_t)fuzz_random(&seed, 256);
+	else if (size && fuzz_random(&seed, 2))
+		data[fuzz_random(&seed, size)] = (uint8_t)fuzz_random(&seed, 256);
+	else
+		size -= size > 1;
+	return size;
+}
+
+/* Not every target has one. */
+#pragma weak LLVMFuzzerCustomMutator
+static void run_changed(const uint8_t *data, size_t n)
+{
+	static uint8_t changed[LARGEST];
+	for (unsigned seed = 0; LLVMFuzzerCustomMutator && n && seed < CHANGES; seed++) {
+		size_t now = n;
+		memcpy(changed, data, n);
+		for (unsigned i = 0; i <= seed % 4; i++)
+			now = LLVMFuzzerCustomMutator(changed, now, LARGEST, seed * 4 + i);
+		run(changed, now);
+	}
+}
+
 static void run_all(uint8_t *data, size_t n)
 {
 	uint64_t seed = 1;
 	run(data, n);
+	run_changed(data, n);
 	for (size_t i = 0; i < CUTS; i++)
 		run(data, n * i / CUTS);
 	for (size_t i = 0; n && i < FLIPS; i++) {
