@@ -389,15 +389,15 @@ int ms_cli_failed(const char *tool, const struct ms_err *err)
 
 void ms_cli_remark(const struct ms_cli *cli, const char *fmt, ...)
 {
+	struct ms_err line = {0};
 	if (cli->quiet)
 		return;
 	va_list ap;
 	va_start(ap, fmt);
-	ms_progress_hide();
-	fprintf(stderr, "%s: ", cli->tool->name);
-	vfprintf(stderr, fmt, ap);
-	fputc('\n', stderr);
+	ms_err_setv(&line, fmt, ap);
 	va_end(ap);
+	ms_progress_hide();
+	fprintf(stderr, "%s: %s\n", cli->tool->name, line.text);
 }
 
 const char *ms_cli_operand(struct ms_arena *a, const char *operand, const char **point)

@@ -9,13 +9,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A message is one line, whatever is in the names and texts that it quotes: a control character
- * becomes a space. */
+#include "utf8.h"
+
+/* A message is one line and steers no terminal, whatever is in the names and texts that it quotes: a
+ * control character becomes a space; one that turns the direction of the line, what is not UTF-8, and
+ * what the log of a GitHub workflow takes for a command, '?'. */
 static void one_line(char *s)
 {
-	for (; *s; s++)
-		if ((unsigned char)*s < ' ' || *s == 0x7f)
-			*s = ' ';
+	char *to = s;
+	for (size_t n = strlen(s), len; n; s += len, n -= len) {
+		uint32_t c = 0;
+		size_t valid = ms_utf8_next(s, n, &c);
+		len = valid ? valid : 1;
+		bool bad = !valid || (c >= 0x80 && c < 0xa0) || (c >= 0x200b && c <= 0x200f) ||
+			   (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) ||
+			   strncmp(s, "##[", 3) == 0;
+		if (bad || c < ' ' || c == 0x7f) {
+			*to++ = bad ? '?' : ' ';
+		} else {
+			memmove(to, s, len);
+			to += len;
+		}
+	}
+	*to = '\0';
 }
 
 /* The reason stands at the end, behind names that may be long: what is too much goes from the
@@ -52,6 +68,11 @@ static void set(struct ms_err *err, int e, const char *fmt, va_list ap)
 	if (n >= 0)
 		free(all);
 	one_line(err->text);
+}
+
+void ms_err_setv(struct ms_err *err, const char *fmt, va_list ap)
+{
+	set(err, 0, fmt, ap);
 }
 
 int ms_err_set(struct ms_err *err, const char *fmt, ...)

@@ -9,10 +9,11 @@
  */
 #pragma once
 
+#include <stdarg.h>
 #include <stdbool.h>
 
 /* `text` is lower-case and says what, then the name in quotes, then why; no program name, no
- * newline. Start with struct ms_err err = {0}; the first message stays, later ones are dropped. */
+ * newline; nothing in it steers a terminal. Start with struct ms_err err = {0}; the first message stays, later ones are dropped. */
 struct ms_err {
 	char text[1024];
 	bool pipe;  /* the reader of an output went away, which is no trouble of anybody's */
@@ -22,6 +23,10 @@ struct ms_err {
 /* Format a message into `err` unless it holds one already (or is NULL). Always returns -1, so that
  * a function can say `return ms_err_set(...)`. */
 int ms_err_set(struct ms_err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The same of a list of arguments. */
+void ms_err_setv(struct ms_err *err, const char *fmt, va_list ap)
+	__attribute__((format(printf, 2, 0)));
 
 /* As ms_err_set, then ": " and the text of errno as it was on entry. */
 int ms_err_sys(struct ms_err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -23,15 +23,22 @@ static bool invisible(uint32_t c)
 	       (c >= 0xe0000 && c <= 0xe0fff);
 }
 
+/* Here begins what the log of a GitHub workflow would take for a command: "::" at the start of a
+ * line, and "##[" anywhere. */
+static bool is_command(const char *s, bool first)
+{
+	return (first && strncmp(s, "::", 2) == 0) || strncmp(s, "##[", 3) == 0;
+}
+
 /* The longest that one input byte becomes: \u{10ffff} from four, \xNN from one. */
 #define GROWTH 8
 
-static size_t clean_one(char *to, const char *s, size_t n, bool ascii, size_t *used)
+static size_t clean_one(char *to, const char *s, size_t n, bool ascii, bool plain_too, size_t *used)
 {
 	uint32_t c;
 	size_t len = ms_utf8_next(s, n, &c);
 	*used = len ? len : 1;
-	if (!len)
+	if (!len || plain_too)
 		return (size_t)sprintf(to, "\\x%02x", (unsigned char)*s);
 	if (invisible(c))
 		return (size_t)sprintf(to, c < 0x80 ? "\\x%02x" : "\\u{%x}", c);
@@ -46,14 +53,15 @@ static size_t clean_one(char *to, const char *s, size_t n, bool ascii, size_t *u
 
 const char *name_clean(struct ms_arena *a, const char *s, bool ascii)
 {
-	size_t n = strlen(s), good = 0;
-	while (good < n && s[good] >= 0x20 && s[good] < 0x7f)
+	size_t n = strlen(s), good = 0, first = strspn(s, " ");
+	while (good < n && s[good] >= 0x20 && s[good] < 0x7f &&
+	       !is_command(s + good, good == first))
 		good++;
 	if (good == n)
 		return s;
 	char *to = ms_arena_alloc(a, n * GROWTH + 1), *p = to;
 	for (size_t i = 0, used; i < n; i += used)
-		p += clean_one(p, s + i, n - i, ascii, &used);
+		p += clean_one(p, s + i, n - i, ascii, is_command(s + i, i == first), &used);
 	*p = 0;
 	return to;
 }

@@ -27,7 +27,8 @@ struct style {
 
 /* `s` as text for a terminal or a line of a file: control and other invisible characters, and bytes
  * that are not UTF-8, become \xNN or \u{NNNN}; with `ascii` other characters outside ASCII are
- * replaced too. The result has one line and nothing that steers a terminal. */
+ * replaced too. The result has one line and nothing that steers a terminal, or that the log of a
+ * GitHub workflow takes for a command. */
 const char *name_clean(struct ms_arena *a, const char *s, bool ascii);
 
 /* Columns that a cleaned string takes on a terminal. */

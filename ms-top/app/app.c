@@ -306,6 +306,16 @@ static int print_json(struct app *a, struct ms_err *err)
 	return write_out(a->json.v, a->json.n, err);
 }
 
+/* What a name begins with, or has in it, that the log of a GitHub workflow would take for a command. */
+static void break_commands(char *line)
+{
+	char *at = line + strspn(line, " ");
+	if (strncmp(at, "::", 2) == 0)
+		*at = '?';
+	for (at = line; (at = strstr(at, "##["));)
+		*at = '?';
+}
+
 /* A frame as text; as long as it need be to show all rows, unless LINES says otherwise. */
 static int print_frame(struct app *a, struct ms_err *err)
 {
@@ -322,6 +332,7 @@ static int print_frame(struct app *a, struct ms_err *err)
 			last = i;
 	for (int i = 0; i <= last; i++) {
 		size_t n = grid_row(&a->grid, i, a->line, room);
+		break_commands(a->line);
 		a->line[n] = '\n';
 		if (write_out(a->line, n + 1, err) != 0)
 			return -1;

@@ -13,6 +13,7 @@ import xml.etree.ElementTree as xml
 failures = []
 EVIL = "a\n\tp\x1b[31m\"x<b>&|`$'\\012"
 FOLDER = "we\nird\t dir"
+COMMAND = "::warning::p##[x]"
 FUNCTION = b"ho\n\tile\x1b<b>&|`,\""
 
 
@@ -21,10 +22,16 @@ def expect(what, good, seen=""):
         failures.append(f"{what}: {seen!r:.300}")
 
 
+def commands(text):
+    """Lines that the log of a GitHub workflow would take for a command."""
+    return [line for line in text.replace(b"\r", b"\n").splitlines() if line.lstrip().startswith(b"::") or b"##[" in line]
+
+
 def run(*words, status=0, data=None):
     r = subprocess.run(words, input=data, capture_output=True, check=False)
     expect(f"{words}: status {r.returncode}", r.returncode == status, r.stderr)
-    expect(f"{words}: its messages", not set(r.stderr) & set(b"\x1b\t"), r.stderr)
+    expect(f"{words}: its messages", not set(r.stderr) & set(b"\x1b\t\r") and b"\xc2\x9b" not in r.stderr, r.stderr)
+    expect(f"{words}: a command in its messages", not commands(r.stderr), r.stderr)
     return r.stdout
 
 
@@ -41,7 +48,8 @@ with open("app", "rb") as f:
     image = f.read()
 assert len(FUNCTION) == len("hostile_function")
 with open(program, "wb") as f:
-    f.write(image.replace(b"hostile_function", FUNCTION))
+    image = image.replace(b"hostile_function", FUNCTION).replace(b"github_command_", b"::error::f##[x]").replace(b"spreadsheet_sum", b"=1+1</script>@-")
+    f.write(image)
 os.chmod(program, 0o755)
 run("ms-record", "-q", "--leak-check=no", "-o", "old.trace", program)
 run("ms-record", "-q", "--leak-check=no", "-o", "new.trace", program, "2\n\t\x1b\"<b>")
@@ -49,6 +57,35 @@ for name in ("old", "new"):
     run("ms-snap", "-q", "-o", name + ".db", name + ".trace")
 with open("diff.db", "wb") as f:
     f.write(run("ms-diff", "-q", "old.db", "new.db"))
+
+# ---- commands, formulas and the end of a script ----
+shutil.copy(program, COMMAND)
+run("ms-record", "-q", "-o", "command.trace", "./" + COMMAND)
+run("ms-snap", "-q", "-o", "command.db", "command.trace")
+for words in ((), ("--md",), ("--folded",), ("--folded", "--full-names"), ("--csv",), ("--tree",), ("--tree=up",), ("--threads",), ("--timeline",), ("--sizes",), ("--modules",),
+              ("--leaks",), ("--growth",), ("--site=1",), ("--site=2",), ("--events", "command.trace"), ("--explain", "peak"),
+              *[("--by", k) for k in ("function", "file", "module", "thread", "process", "program", "stack")]):
+    text = run("ms-report", *words, *([] if "command.trace" in words else ["command.db"]))
+    expect(f"{words}: a command", not commands(text), commands(text))
+text = run("ms-report", "--github", "--fail-on", "peak_bytes > 1", "command.db", status=1)
+expect("--github: one command a finding", all(line.startswith(b"::") and b"##[" not in line for line in text.splitlines()), text)
+for words in (("-b", "-n", "1"), ("-b", "-n", "1", "--sort", "blocks")):
+    text = one_line(run("ms-top", *words, "command.trace"), "ms-top -b").encode()
+    expect(f"ms-top {words}: a command", b"warning" in text and not commands(text), text)
+json.loads(run("ms-top", "--json", "-n", "1", "command.trace"))
+page = run("ms-report", "--html", "command.db")
+expect("HTML: a script ends where a name says so", b"=1+1</script>" not in page and b"mark ##[x]</script>" not in page, "")
+run("ms-diff", "-o", "other.db", "old.db", "command.db")  # of different programs, which it says
+run("ms-report", "--fail-on", "peak_bytes > 1", "command.db", status=1)  # says where most of it is
+cells = [c for r in csv.reader(io.StringIO(run("ms-report", "--csv", "command.db").decode())) for c in r]
+expect("CSV: a formula", not [c for c in cells if c[:1] in "=+-@\t" and c != "" and not c[1:].isdigit()] and "'=1+1</script>@-" in cells, cells)
+for form in ("--json", "--speedscope", "--chrome-trace", "--dhat", "--gprof2dot", "--sarif"):
+    json.loads(run("ms-report", form, "command.db"))
+for form in ("--callgrind", "--massif", "--heaptrack"):
+    one_line(run("ms-report", form, "command.db"), form, tabs=True)
+xml.fromstring(run("ms-report", "--svg=flame", "command.db"))
+xml.fromstring(run("ms-report", "--junit", "--fail-on", "peak_bytes > 1", "command.db", status=1))
+
 db = sqlite3.connect("new.db")
 exe = os.path.realpath(program)
 expect("the module", db.execute("SELECT symbols FROM module WHERE path = ?", (exe,)).fetchall() == [("dwarf",)],

@@ -10,9 +10,27 @@ cat >app.c <<'END'
 #include <stdlib.h>
 static void *volatile last;
 __attribute__((noinline)) void hostile_function(int n);
+__attribute__((noinline)) void github_command_(int n);
+__attribute__((noinline)) void spreadsheet_sum(int n);
 void hostile_function(int n)
 {
 	last = malloc((size_t)n);
+}
+void github_command_(int n)
+{
+	hostile_function(n);
+	last = malloc((size_t)n);
+}
+void spreadsheet_sum(int n)
+{
+	github_command_(n);
+	last = malloc((size_t)n);
+}
+static void *thread(void *n)
+{
+	pthread_setname_np(pthread_self(), "::error::t");
+	spreadsheet_sum(*(int *)n);
+	return NULL;
 }
 int main(int argc, char **argv)
 {
@@ -21,8 +39,12 @@ int main(int argc, char **argv)
 	ms_mark("m\n\t\033[31m|<b>&\"'`,;");
 	for (int i = 0; i < argc * 3; i++)
 		hostile_function(100 + 10000 * argc);
+	pthread_t other;
+	ms_mark("::error::mark ##[x]</script>");
+	pthread_create(&other, NULL, thread, &argc);
+	pthread_join(other, NULL);
 	return 0;
 }
 END
-gcc -O1 -g -I"$SRC/include" -o app app.c
+gcc -O1 -fno-optimize-sibling-calls -g -I"$SRC/include" -o app app.c -lpthread
 exec python3 "$SRC/tests/cli/hostile-names.py"

@@ -89,6 +89,10 @@ static const struct {
 	const char *want;
 } cleans[] = {
 	{"plain", false, "plain"},
+	{"::error::x", false, "\\x3a:error::x"},
+	{"  ::x", false, "  \\x3a:x"},
+	{"a::b ::c", false, "a::b ::c"},
+	{"a##[x]#[y]", false, "a\\x23#[x]#[y]"},
 	{"a\nb\tc\x1b[0m\x7f", false,
 	 "a\\x0a"
 	 "b\\x09"
