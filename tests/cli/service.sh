@@ -4,6 +4,19 @@
 set -eu
 page=$SRC/man/memscope-tutorial.7
 display() { awk -v first="$1" '$0 == ".Ed" { on = 0 } $0 == first { on = 1 } on' "$page"; }
+# In every outcome nothing is left behind. What runs under a recorder or is the first process of a namespace needs SIGKILL: the recorder's own end
+# is not passed on, and the first process ignores whatever it does not handle.
+running=
+end() {
+	[ -n "$running" ] || return 0
+	pkill -KILL -P "$running" || true
+	kill -KILL "$running" 2>/dev/null || true
+	wait "$running" || true
+	running=
+}
+trap end EXIT
+trap 'exit 143' HUP INT TERM # else the shell would end without the above
+
 display '/* server.c */' >server.c
 gcc -g -o server server.c
 seen() {
@@ -24,24 +37,27 @@ else
 	echo "note: without systemd-analyze"
 fi
 sh -c "exec $command" &
+running=$!
 sleep 2
-kill $!
+kill "$running"
 status=0
-wait $! || status=$?
+wait "$running" || status=$?
+running=
 [ $status = 143 ] || { echo "stopped service: status $status"; exit 1; }
 seen server.trace
 
 # ---- a container beside it, and around it ----
 sidecar=$(display '# pod.yaml' | sed -n "s,.*'exec \(.*\)'].*,\1,p" | sed "s,ms-record,$BIN/ms-record -d 2,; s,/data/,$PWD/,")
-if ! unshare --fork --pid --mount-proc true 2>/dev/null; then
+if ! unshare --fork --kill-child --pid --mount-proc true 2>/dev/null; then
 	echo "note: no namespaces here"
 	exit 0
 fi
-unshare --fork --pid --mount-proc sh -c "./server & sleep 0.3; $sidecar; kill \$!"
+unshare --fork --kill-child --pid --mount-proc sh -c "./server & sleep 0.3; $sidecar; kill \$!"
 seen server.trace
 rm server.trace*
-unshare --fork --pid --mount-proc ./server &
+unshare --fork --kill-child --pid --mount-proc ./server &
+running=$!
 sleep 0.3
-ms-record -q -s 512k -d 2 -o server.trace -p "$(pgrep -P $! -x server)"
-pkill -P $! -x server
+ms-record -q -s 512k -d 2 -o server.trace -p "$(pgrep -P "$running" -x server)"
+end
 seen server.trace
