@@ -183,8 +183,8 @@ static bool same(const struct ms_location *a, const struct ms_location *b)
 static struct ms_location place_of(const struct ms_made *m, const struct ms_made_code *c,
 				   uint64_t address)
 {
-	const struct ms_made_line *lines = m->lines.v + c->first_line;
-	size_t n = c->line_count ? MS_COUNT_UP_TO(lines, c->line_count, address, address) : 0;
+	const struct ms_made_line *lines = c->line_count ? m->lines.v + c->first_line : NULL;
+	size_t n = lines ? MS_COUNT_UP_TO(lines, c->line_count, address, address) : 0;
 	if (n)
 		return (struct ms_location){
 			.function = c->name, .file = lines[n - 1].file, .line = lines[n - 1].line};

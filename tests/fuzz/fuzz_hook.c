@@ -47,7 +47,8 @@ static void tell(const char *word)
 			abort();
 		return;
 	}
-	if (verb > TELL_LEAK_CHECK || (verb == TELL_MARK) != (name[0] != '\0') ||
+	if (verb > TELL_RESIDENT || (verb == TELL_MARK && !name[0]) ||
+	    (name[0] && verb != TELL_MARK && verb != TELL_RESIDENT) ||
 	    strlen(name) >= sizeof((struct drain_request *)0)->name)
 		abort();
 }
