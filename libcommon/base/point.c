@@ -98,7 +98,7 @@ const char *ms_point_split(const char *path)
 	if (!at || at == path || access(path, F_OK) == 0)
 		return NULL;
 	char *file = ms_xstrndup(path, (size_t)(at - path));
-	bool there = file && (strcmp(file, "-") == 0 || access(file, F_OK) == 0);
+	bool there = strcmp(file, "-") == 0 || access(file, F_OK) == 0;
 	free(file);
 	return there ? at : NULL;
 }

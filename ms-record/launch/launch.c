@@ -329,11 +329,8 @@ int launch_find(struct launch *l, const struct launch_options *o, struct ms_err 
 
 static void set_environment(const struct launch *l, const struct launch_options *o)
 {
-	for (size_t i = 0; i < o->env.n; i++) {
-		char *copy = ms_xstrdup(o->env.v[i]);
-		if (copy)
-			putenv(copy);
-	}
+	for (size_t i = 0; i < o->env.n; i++)
+		putenv(ms_xstrdup(o->env.v[i]));
 	/* AddressSanitizer, in it or in what it runs, ends a program that has another library in
 	 * front of its own. It reads what the kernel shows: later is too late. */
 	static const char asan[] = "verify_asan_link_order=0";

@@ -28,11 +28,8 @@
 static _Noreturn void be_command(const struct poll *p, int result)
 {
 	const struct launch_options *o = &p->rec->launch;
-	for (size_t i = 0; i < o->env.n; i++) {
-		char *copy = ms_xstrdup(o->env.v[i]);
-		if (copy)
-			putenv(copy);
-	}
+	for (size_t i = 0; i < o->env.n; i++)
+		putenv(ms_xstrdup(o->env.v[i]));
 	if (o->children_ignored)
 		signal(SIGCHLD, SIG_IGN);
 	sigprocmask(SIG_SETMASK, &p->mask, NULL);

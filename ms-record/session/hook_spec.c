@@ -30,8 +30,7 @@ static void trim(const char **from, const char **to)
 static char *copy(const char *from, const char *to)
 {
 	trim(&from, &to);
-	char *s = ms_xstrndup(from, (size_t)(to - from));
-	return s ? s : ms_xcalloc(1, 1);
+	return ms_xstrndup(from, (size_t)(to - from));
 }
 
 static bool is(const char *from, const char *to, const char *word)
