@@ -36,6 +36,7 @@
 #include "ring.h"
 #include "ms-record/scan/scan.h"
 #include "ms-record/session/session.h"
+#include "ms-record/session/session_options.h"
 #include "ms-record/session/threads.h"
 
 #define IDLE_NS 10000000
@@ -283,6 +284,15 @@ static bool any_attached(const struct drain *d)
 	return false;
 }
 
+/* Where all are sampled, little comes, and who fills a ring wakes us. */
+static bool all_sampled(const struct drain *d)
+{
+	for (size_t i = 0; i < d->sessions.n; i++)
+		if (!d->sessions.v[i]->opt->sample_bytes)
+			return false;
+	return d->sessions.n;
+}
+
 /* The control thread looks at a process that does something again. */
 static void report_activity(struct drain *d)
 {
@@ -300,11 +310,14 @@ static long patience(struct drain *d, uint64_t bytes)
 		d->idle = trickle ? LONG_AFTER + 1 : 0;
 	else
 		d->idle++;
-	if (bytes > MANY_BYTES)
+	bool sampled = all_sampled(d);
+	if (bytes > MANY_BYTES && (d->called || !sampled))
 		return BUSY_NS;
 	if (any_attached(d))
 		return ATTACHED_NS;
-	long most = d->idle > DEEP_AFTER ? DEEP_NS : d->idle > LONG_AFTER ? LONG_NS : IDLE_NS;
+	long most = d->idle > DEEP_AFTER              ? DEEP_NS
+		    : d->idle > LONG_AFTER || sampled ? LONG_NS
+						      : IDLE_NS;
 	return most > IDLE_NS && most > longest(d) ? longest(d) : most;
 }
 

@@ -189,7 +189,8 @@ struct mg_core {
 	struct mg_rule_table tables[MG_RULE_TABLES];
 	struct mg_rule_table *table;
 	uint64_t rule_overflow;
-	uint8_t *sample_counts; /* the blocks that were sampled: see sample.c */
+	uint8_t *sample_pages; /* the blocks that were sampled: see sample.c */
+	uint8_t *sample_counts;
 	uint64_t *sample_slots;
 	uint32_t sample_shift;
 	bool pools_sampled; /* blocks in pools were: what is noted may be gone */
@@ -459,14 +460,15 @@ MG_INLINE bool mg_sample_passes(struct mg_writer *t, uint64_t key, uint64_t size
 	return false;
 }
 #define MG_SAMPLE_GOLDEN UINT64_C(0x9e3779b97f4a7c15)
-MG_INLINE uint64_t mg_sample_home(uint64_t key)
+#define MG_SAMPLE_PAGES 65536u
+MG_INLINE uint8_t *mg_sample_page(uint64_t key)
 {
-	return (key >> 4) * MG_SAMPLE_GOLDEN >> mg.sample_shift;
+	return &mg.sample_pages[key >> 12 & (MG_SAMPLE_PAGES - 1)];
 }
 /* Is it certain that this block is none that was sampled? */
 MG_INLINE bool mg_sample_unknown(uint64_t key)
 {
-	return !__atomic_load_n(&mg.sample_counts[mg_sample_home(key)], __ATOMIC_RELAXED);
+	return !__atomic_load_n(mg_sample_page(key), __ATOMIC_RELAXED);
 }
 /* The slow ways to the same. Is this allocation to be recorded? Then its block is noted. `frame` is
  * the hook's caller's. */

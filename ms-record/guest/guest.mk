@@ -3,7 +3,7 @@
 GUEST_DIR := ms-record/guest
 GUEST_SRC := $(filter-out $(GUEST_DIR)/image%,$(call of_cpu,$(sort $(wildcard $(GUEST_DIR)/*.c))))
 GUEST_ASM := $(filter-out %_image.S,$(call of_cpu,$(sort $(wildcard $(GUEST_DIR)/*.S))))
-GUEST_CORE := eh_frame grow rules unwind walk ring thread fork copy record hooks python user spans sample custom late confine stack $(CPU)_code $(CPU)_memory
+GUEST_CORE := entry eh_frame grow rules unwind walk ring thread fork copy record hooks python user spans sample custom late confine stack $(CPU)_code $(CPU)_memory
 include $(GUEST_DIR)/$(CPU).mk
 
 override GUEST_CFLAGS := -std=gnu11 -g -O2 -fPIC -D_GNU_SOURCE $(WARN) -fvisibility=hidden -fno-stack-protector $(GUEST_CPU_CFLAGS) \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * The preload backend: the interposed entry points.
  *
- * Each calls the next provider and then the hook; only a free is recorded before. They are compiled
+ * Each calls the next provider and then the hook; only a free is recorded before. Those that begin
+ * with mg_ are where entry.c goes on. They are compiled
  * with a frame pointer, from which the hook takes its caller's ip, sp and bp. No dlopen here: it
  * finds libraries by its caller's RUNPATH, and a wrapper would be the caller; a module is added to
  * the table at the first sight of one of its addresses (modules.c).
@@ -25,12 +26,12 @@ MG_INLINE void *done(const uint64_t *frame, void *block, uint64_t size)
 	return block;
 }
 
-MG_EXPORT void *malloc(size_t size)
+void *mg_malloc(size_t size)
 {
 	return done(MG_FRAME, mg_real.malloc(size), size);
 }
 
-MG_EXPORT void *calloc(size_t n, size_t size)
+void *mg_calloc(size_t n, size_t size)
 {
 	uint64_t all;
 	if (MG_UNLIKELY(__builtin_mul_overflow(n, size, &all)))
@@ -76,7 +77,7 @@ MG_INLINE void *resize(const uint64_t *frame, void *old, size_t size)
 	return block;
 }
 
-MG_EXPORT void *realloc(void *old, size_t size)
+void *mg_realloc(void *old, size_t size)
 {
 	return resize(MG_FRAME, old, size);
 }
@@ -93,19 +94,13 @@ MG_EXPORT void *reallocarray(void *old, size_t n, size_t size)
 	return resize(MG_FRAME, old, all);
 }
 
-MG_EXPORT void free(void *block)
+void mg_free(void *block)
 {
 	if (!block)
 		return;
 	mg_on_free(MG_FRAME, block);
 	mg_real.free(block);
 }
-
-/* The others are free by their definitions, and not every libc has them. */
-__asm__(".globl cfree, free_sized, free_aligned_sized\n"
-	".set cfree, free\n"
-	".set free_sized, free\n"
-	".set free_aligned_sized, free\n");
 
 /* ---- memscope.h ------------------------------------------------------------------------------ */
 

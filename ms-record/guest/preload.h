@@ -70,6 +70,12 @@ struct mg_real {
 };
 extern struct mg_real mg_real __attribute__((visibility("hidden")));
 
+/* preload.c: what the entry points of entry.c do but for most calls while sampling. */
+void *mg_malloc(size_t size);
+void *mg_calloc(size_t n, size_t size);
+void *mg_realloc(void *old, size_t size);
+void mg_free(void *block);
+
 /* Looks the functions up, once. */
 void mg_resolve(void);
 /* After that: our module, and the one whose malloc is the next. */

@@ -11,15 +11,20 @@
  *
  * Of the blocks that were recorded the addresses are kept, so that only their frees are recorded:
  *
- *   counts  one byte per bucket: recorded blocks whose home it is      (0 for most: nothing to do)
+ *   pages   one byte per page, modulo 256 MiB: recorded blocks in it   (0 for most: nothing to do)
+ *   counts  one byte per bucket: recorded blocks whose home it is
  *   slots   16 per bucket; a block lies in its home or in the next     (0 = empty)
+ *
+ * A free looks at its page only, whose byte lies beside those of its neighbours: what a program frees
+ * lies together, and is not spread over the whole table as homes are.
  *
  *  S1 A block enters before the hook that made it returns, and leaves before the real free is
  *     called: whoever frees it finds it, and its address is not there when it is given out again.
  *  S2 No other thread looks for the same address meanwhile, except in a program that frees twice.
  *     So slots are taken and emptied by compare-and-swap and nothing else orders them.
  *  S3 A bucket whose 32 slots are all in use is marked OVERFLOWED for good: some of its blocks are
- *     not there, and a free that finds none is sent as unsure.
+ *     not there, and a free that finds none is sent as unsure. Their pages count them for good.
+ *  S4 A page that has counted to 255 stays there: it is only asked whether it may have blocks.
  */
 #include "core.h"
 
@@ -89,20 +94,36 @@ void mg_sample_take(struct mg_writer *t, uint64_t key)
 size_t mg_sample_table_bytes(uint32_t bits)
 {
 	size_t buckets = (size_t)1 << bits;
-	return buckets + (buckets + 1) * SLOTS * sizeof(uint64_t);
+	return MG_SAMPLE_PAGES + buckets + (buckets + 1) * SLOTS * sizeof(uint64_t);
 }
 
 void mg_sample_table_init(void *memory, uint32_t bits)
 {
 	size_t buckets = (size_t)1 << bits;
-	mg.sample_counts = memory;
-	mg.sample_slots = (uint64_t *)(void *)((unsigned char *)memory + buckets);
+	mg.sample_pages = memory;
+	mg.sample_counts = mg.sample_pages + MG_SAMPLE_PAGES;
+	mg.sample_slots = (uint64_t *)(void *)(mg.sample_counts + buckets);
 	mg.sample_shift = 64 - bits;
+}
+
+static uint64_t home_of(uint64_t key)
+{
+	return (key >> 4) * GOLDEN >> mg.sample_shift;
+}
+
+/* S4. */
+static void count_page(uint64_t key, int by)
+{
+	uint8_t *page = mg_sample_page(key), n = __atomic_load_n(page, __ATOMIC_RELAXED);
+	while (n != UINT8_MAX && !__atomic_compare_exchange_n(page, &n, (uint8_t)(n + by), true,
+							      __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
 }
 
 void mg_sample_keep(uint64_t key)
 {
-	uint64_t home = mg_sample_home(key), *slot = mg.sample_slots + home * SLOTS;
+	count_page(key, 1);
+	uint64_t home = home_of(key), *slot = mg.sample_slots + home * SLOTS;
 	for (uint32_t i = 0; i < WINDOW; i++, slot++) {
 		uint64_t empty = 0;
 		if (__atomic_load_n(slot, __ATOMIC_RELAXED) ||
@@ -117,17 +138,18 @@ void mg_sample_keep(uint64_t key)
 
 void mg_sample_keep_once(uint64_t key)
 {
-	const uint64_t *slot = mg.sample_slots + mg_sample_home(key) * SLOTS;
+	const uint64_t *slot = mg.sample_slots + home_of(key) * SLOTS;
 	for (uint32_t i = 0; i < WINDOW; i++)
 		if (__atomic_load_n(&slot[i], __ATOMIC_RELAXED) == key)
 			return;
 	mg_sample_keep(key);
 }
 
-/* The home has blocks: is it one of them? */
-static enum mg_sampled look_for(uint64_t key, uint64_t home)
+enum mg_sampled mg_sample_free(uint64_t key)
 {
-	uint64_t *slot = mg.sample_slots + home * SLOTS;
+	uint64_t home = home_of(key), *slot = mg.sample_slots + home * SLOTS;
+	if (mg_sample_unknown(key) || !__atomic_load_n(&mg.sample_counts[home], __ATOMIC_RELAXED))
+		return MG_SAMPLED_NO;
 	for (uint32_t i = 0; i < WINDOW; i++, slot++) {
 		uint64_t own = key;
 		if (__atomic_load_n(slot, __ATOMIC_RELAXED) != key ||
@@ -135,6 +157,7 @@ static enum mg_sampled look_for(uint64_t key, uint64_t home)
 						 __ATOMIC_RELAXED))
 			continue;
 		__atomic_fetch_sub(&mg.sample_counts[home], 1, __ATOMIC_RELAXED);
+		count_page(key, -1);
 		return mg.pools_sampled ? MG_SAMPLED_UNSURE : MG_SAMPLED_YES;
 	}
 	return __atomic_load_n(&mg.sample_counts[home], __ATOMIC_RELAXED) & OVERFLOWED
@@ -143,11 +166,6 @@ static enum mg_sampled look_for(uint64_t key, uint64_t home)
 }
 
 /* ---- what hooks ask ---- */
-
-enum mg_sampled mg_sample_free(uint64_t key)
-{
-	return mg_sample_unknown(key) ? MG_SAMPLED_NO : look_for(key, mg_sample_home(key));
-}
 
 /* This thread's countdown: a thread gets its writer at its first allocation, recorded or not. */
 static struct mg_writer *countdown_of(const uint64_t *frame)

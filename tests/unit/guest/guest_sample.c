@@ -105,6 +105,27 @@ static void check_table(uint32_t bits, unsigned blocks)
 	expect(fits ? unsure == 0 : sure >= (SLOTS << bits) / 2 && unsure > 0, "unsure", unsure, 0);
 	for (uint32_t i = 0; i < 1u << bits; i++)
 		expect(!(mg.sample_counts[i] & ~OVERFLOWED), "left", mg.sample_counts[i], 0);
+	for (uint32_t i = 0; fits && i < MG_SAMPLE_PAGES; i++)
+		expect(!mg.sample_pages[i], "left of a page", mg.sample_pages[i], 0);
+	free(memory);
+}
+
+/* More blocks in a page than its byte counts, whichever of the pages that share it they are in. */
+static void check_page(uint64_t apart)
+{
+	enum { BLOCKS = 600 };
+	void *memory = calloc(1, mg_sample_table_bytes(16));
+	mg_sample_table_init(memory, 16);
+	for (uint64_t i = 0, key = 4096 + 16; i < BLOCKS; i++, key += apart) {
+		expect(mg_sample_unknown(key) == (i == 0), "unknown", (double)i, 0);
+		mg_sample_keep(key);
+	}
+	for (uint64_t i = 0, key = 4096 + 16; i < BLOCKS; i++, key += apart) {
+		expect(!mg_sample_unknown(key), "forgotten", (double)i, 0);
+		expect(mg_sample_free(key) == MG_SAMPLED_YES, "page", (double)i, 0);
+		expect(mg_sample_free(key) == MG_SAMPLED_NO, "twice", (double)i, 0);
+	}
+	expect(mg_sample_unknown(3 * 4096) && mg_sample_unknown(0), "others", 0, 1);
 	free(memory);
 }
 
@@ -115,6 +136,7 @@ int main(void)
 	check_table(8, 900);
 	check_table(8, 3 * SLOTS << 8);
 	check_table(16, 100000);
+	check_page(0x10000000);
 	printf("%u failures\n", failures);
 	return failures != 0;
 }
