@@ -23,10 +23,10 @@ def fail(text):
     print(text)
 
 
-def record(*args, truth="/dev/null"):
+def record(*args, truth="/dev/null", target=TARGET):
     """The report of one recording, and its sites by the function that allocated."""
-    command = ["ms-record", "-q", "-o", "run.trace", "--no-symbols", *args, TARGET]
-    subprocess.run(command, check=True, env=dict(os.environ, TRUTH_FILE=truth))
+    command = ["ms-record", "-q", "-o", "run.trace", "--no-symbols", *args, target]
+    subprocess.run(command, check=True, env=dict(os.environ, TRUTH_FILE=truth), stdout=subprocess.DEVNULL)
     report = json.loads(subprocess.run(["ms-report", "--json", "run.trace"], check=True, stdout=subprocess.PIPE).stdout)
     return report, {s["stack"][s["user_frame"]]["function"]: s for s in report["sites"] if s["stack"]}
 
@@ -67,6 +67,11 @@ if "intervals" in exact["totals"]:
 largest = sorted(truth, key=lambda name: -truth[name]["allocated_bytes"])[:10]
 totals = {key: Figure(key, exact["totals"][key]) for key in TOTALS}
 by_site = {(name, key): Figure(f"{name} {key}", truth[name][key]) for name in largest for key in FIGURES}
+
+# calls that fail are all recorded, however few are sampled
+failed = record("-s", "512k", target=os.environ["TB"] + "/targets/zerofail")[0]["totals"]["failed_allocations"]
+if failed != 12:
+    fail(f"{failed} failed allocations while sampling, not 12")
 
 for seed in range(1, RUNS + 1):
     report, sites = record("-s", SAMPLE, "--seed", str(seed))
