@@ -41,7 +41,7 @@
 
 #define IDLE_NS 10000000
 #define BUSY_NS 1000000
-#define ATTACHED_NS 2000000 /* who is not waited for cannot wait either */
+#define ATTACHED_NS 2000000 /* who is not waited for cannot wait either; IDLE_NS while sampling */
 #define LONG_NS 100000000
 #define LONG_AFTER 20u /* rounds in which nothing came */
 #define DEEP_NS 400000000
@@ -310,11 +310,11 @@ static long patience(struct drain *d, uint64_t bytes)
 		d->idle = trickle ? LONG_AFTER + 1 : 0;
 	else
 		d->idle++;
-	bool sampled = all_sampled(d);
-	if (bytes > MANY_BYTES && (d->called || !sampled))
+	bool sampled = all_sampled(d), attached = any_attached(d);
+	if (bytes > MANY_BYTES && (d->called || attached || !sampled))
 		return BUSY_NS;
-	if (any_attached(d))
-		return ATTACHED_NS;
+	if (attached)
+		return sampled ? IDLE_NS : ATTACHED_NS;
 	long most = d->idle > DEEP_AFTER              ? DEEP_NS
 		    : d->idle > LONG_AFTER || sampled ? LONG_NS
 						      : IDLE_NS;
