@@ -73,7 +73,8 @@ static int prepare(struct hijack_call *c, struct hijack *h, unsigned flags, stru
 	if (dispatched(tid))
 		return ms_err_set(err, "the thread uses syscall user dispatch");
 	if (hijack_find_code(h))
-		return ms_err_set(err, "no syscall instruction was found in its memory");
+		return ms_err_set(err, "no syscall instruction was found in its memory; if it has "
+				       "just become another program, try again");
 	c->call_at = h->call_at;
 	if (set_options(c, 0))
 		return ms_err_sys(err, "its seccomp filter cannot be suspended");

@@ -68,7 +68,8 @@ run() {
 	if head -n 1 "$1" | grep -q '^#include'; then
 		gcc -Wall -Werror -I"$SRC/include" -o example -x c "$1" && ./example
 	else
-		bash -e -o pipefail "$1"
+		# What it has in the background ends with it, also where a line in between fails.
+		bash -e -o pipefail -c 'trap "kill \$(jobs -p) 2>/dev/null || :" EXIT && . "$1"' bash "$1"
 	fi
 }
 export -f run
