@@ -48,7 +48,8 @@ seen server.trace
 
 # ---- a container beside it, and around it ----
 sidecar=$(display '# pod.yaml' | sed -n "s,.*'exec \(.*\)'].*,\1,p" | sed "s,ms-record,$BIN/ms-record -d 2,; s,/data/,$PWD/,")
-if ! unshare --fork --kill-child --pid --mount-proc true 2>/dev/null; then
+# After chroot alone / is no mount point: a namespace's paths lead from where one is, and a file is not found by them.
+if ! unshare --fork --kill-child --pid --mount-proc nsenter --mount=/proc/self/ns/mnt test -e "$PWD/server" 2>/dev/null; then
 	echo "note: no namespaces here"
 	exit 0
 fi

@@ -12,6 +12,7 @@ import sys
 BIN, TB = os.environ["BIN"], os.environ["TB"]
 SELF = f"{TB}/long"
 SCENE = f"{SELF}/hostile"
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
 
 def without(*folders):
@@ -33,7 +34,9 @@ def programs():
     for name, before in (("few-files", ["prlimit", "--nofile=24"]), ("little-memory", ["prlimit", "--as=400000000"]), ("no-files", ["prlimit", "--nofile=4"]),
                          ("huge", ["prlimit", "--nofile=1048576", "--stack=unlimited"]), ("small-stack", ["prlimit", "--stack=131072"]),
                          ("no-processes", ["prlimit", "--nproc=1"]), ("no-lock", ["prlimit", "--memlock=0"]),
-                         ("closed-input", ["sh", "-c", 'exec "$0" "$@" <&-']), ("nobody", ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"])):
+                         ("closed-input", ["sh", "-c", 'exec "$0" "$@" <&-']), ("nobody", NOBODY)):
+        if before is NOBODY and subprocess.run([*NOBODY, "sh", "-c", '[ -x "$0" ]', SCENE], check=False).returncode:
+            continue  # the checkout is in a folder that is not for others
         rows += [(f"{name}/{s}", before, {}, [SCENE, s]) for s in ("churn", "forks")]
     if os.geteuid() == 0:
         for name, folders in (("no-proc", ["/proc"]), ("no-sys", ["/sys"]), ("no-shm", ["/dev/shm"]), ("none-of-them", ["/proc", "/sys", "/dev/shm"])):
