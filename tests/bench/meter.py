@@ -44,6 +44,7 @@ class Running:
         if program:
             env["BENCH_PROGRAM"], env["BENCH_HELD"] = program, os.path.abspath(self.name + ".held")
             os.mkfifo(env["BENCH_HELD"])
+            os.chmod(env["BENCH_HELD"], 0o666)  # also of another user
 
         def prepare():
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

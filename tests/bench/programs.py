@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The programs that are measured: real ones with made-up work (tests/host/workloads.py), and micro's extremes."""
 import os
-import socket
 import subprocess
 import sys
-import time
 
-import meter
 import place
 
 sys.path.insert(0, os.path.join(place.SRC, "tests", "host"))
+import servers  # noqa: E402
 import workloads  # noqa: E402
 
 
@@ -17,6 +15,7 @@ class Work(workloads.Work):
     """A command with its input; drive() does what its users would while it runs."""
 
     stdout = os.devnull
+    user = ()  # what runs the command as another user
 
     def drive(self, running):
         return None
@@ -25,40 +24,6 @@ class Work(workloads.Work):
 def adopt(work):
     work.__class__ = Work
     return work
-
-
-class Redis(Work):
-    """redis-server on a socket in the current folder, loaded by redis-benchmark, then told to end. Its time counts from when it answers."""
-
-    def __init__(self, scale):
-        super().__init__(["redis-server", "--port", "0", "--unixsocket", "redis.sock", "--save", "", "--appendonly", "no", "--daemonize",
-                          "no", "--dir", "."])
-        self.requests = str(max(int(30000 * scale), 1000))
-
-    def ask(self, line):
-        with socket.socket(socket.AF_UNIX) as s:
-            s.connect("redis.sock")
-            s.sendall(line.encode() + b"\r\n")
-            return s.recv(1000)
-
-    def drive(self, running):
-        for _ in range(3000):
-            try:
-                if self.ask("PING") == b"+PONG\r\n":
-                    break
-            except OSError:
-                pass
-            time.sleep(0.002)
-        else:
-            raise meter.Trouble("redis-server does not answer")
-        ready = time.monotonic()
-        subprocess.run(["redis-benchmark", "-s", "redis.sock", "-n", self.requests, "-r", "10000", "-P", "8", "-q", "-t",
-                        "set,get,lpush,lpop,sadd,hset"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True, timeout=300)
-        try:
-            self.ask("SHUTDOWN NOSAVE")
-        except OSError:
-            pass
-        return ready
 
 
 def micro(*arguments):
@@ -103,7 +68,7 @@ PROGRAMS = {
     "cc1plus": cc1plus,
     "jq": lambda s: adopt(workloads.jq(many(s, 8))),
     "git": lambda s: adopt(workloads.git(many(s, 25))),
-    "redis": Redis,
+    "redis": servers.Redis,
     "service": lambda s: Work([place.SERVICE, "4", str(many(s, 60000))]),
     "threads2": lambda s: Work([place.WORDS, "2", str(many(s, 140))]),
     "threads4": lambda s: Work([place.WORDS, "4", str(many(s, 140))]),
@@ -129,3 +94,6 @@ WHAT = {
 
 # The others do little but allocate.
 REAL = ("sqlite3", "python3", "perl", "cc1", "cc1plus", "jq", "git", "redis", "service")
+
+# Where sampling is measured, besides: they allocate little, and are what one leaves sampled.
+SERVERS = {"nginx": servers.Nginx, "postgres": lambda s: adopt(servers.postgres(s))}

@@ -32,7 +32,7 @@ def program_of(work):
 
 def start(work, prefix=(), preload=(), environment=None):
     env = dict(work.environment, **(environment or {}))
-    return meter.Running([*prefix, *work.command], env, [*preload, place.PEAK], work.stdin, work.stdout, program=program_of(work))
+    return meter.Running([*work.user, *prefix, *work.command], env, [*preload, place.PEAK], work.stdin, work.stdout, program=program_of(work))
 
 
 def finish(work, running):
@@ -87,6 +87,8 @@ def heaptrack(work):
 
 
 def ours(work, options=("--no-symbols",), output="run.trace"):
+    if work.user:  # which cannot replace what is ours
+        output = "other." + output
     began, sample = finish(work, start(work, [place.MS_RECORD, "-q", "-o", output, *options, "--"]))
     trace = tracefile.Totals(output)
     if trace.lost:

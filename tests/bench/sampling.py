@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Section "sampling": -s 512k against an inert interposer (inert.c), which only forwards every call, in runs of two seconds and more."""
+"""Section "sampling": -s 512k against an inert interposer (inert.c), which only forwards every call, in runs of two seconds and more; and what
+jemalloc's and tcmalloc's own sampling costs at the same distance, against the same allocator without it."""
+import os
+
 import figures
 import long
 import meter
@@ -10,40 +13,59 @@ from figures import median
 from section import Result, progress
 from tables import number, span
 
-ROUNDS = 20
+ROUNDS, ROUNDS_OTHERS = 20, 5
 LIMIT = 1.5  # % of CPU
+OTHERS = {  # column: the library, and its environment without and with sampling
+    "jemalloc": (place.first("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2", "/usr/lib64/libjemalloc.so.2"),
+                 {"MALLOC_CONF": ""}, {"MALLOC_CONF": "prof:true,lg_prof_sample:19,prof_final:true,prof_prefix:jeprof"}),
+    "tcmalloc": (place.first("/usr/lib/x86_64-linux-gnu/libtcmalloc.so.4", "/usr/lib64/libtcmalloc.so.4"),
+                 {"TCMALLOC_SAMPLE_PARAMETER": "0"}, {"TCMALLOC_SAMPLE_PARAMETER": "524288"}),
+}
+
+
+def over(more, less, field):
+    """% by round."""
+    return [100 * (r - 1) for r in figures.ratios([getattr(s, field) for s in more], [getattr(r, field) for r in less])]
 
 
 class Sampled:
     """added, wall: % over the inert interposer by round, CPU of the program and of ms-record, and time until all is written; events a second of
-    CPU, in millions."""
+    CPU, in millions; others: % of CPU by round of each other sampling."""
 
-    def __init__(self, name, settings):
-        work = long.long_enough(programs.PROGRAMS[name], long.SECONDS * settings.scale)
+    def __init__(self, name, make, settings):
+        self.name, self.others = name, {}
+        work = long.long_enough(make, long.SECONDS * settings.scale)
         inert, sampled = [], []
         for i in settings.each_round(180, rounds=ROUNDS, least=ROUNDS):
             progress("sampling: %s, round %d" % (name, i + 1))
             inert.append(recorders.bare(work, preload=[place.INERT]))
             sampled.append(recorders.ours(work, options=("--no-symbols", "-s", "512k")))
-        self.name = name
-        self.added, self.wall = ([100 * (r - 1) for r in figures.ratios([getattr(s, f) for s in sampled], [getattr(r, f) for r in inert])]
-                                 for f in ("cpu", "wall"))
+        self.added, self.wall = over(sampled, inert, "cpu"), over(sampled, inert, "wall")
         self.rate = recorders.ours(work).trace.events / median([r.cpu for r in inert]) / 1e6
+        for other, (library, *how) in OTHERS.items():
+            runs = [[], []]
+            for i in settings.each_round(60, rounds=ROUNDS_OTHERS) if os.path.exists(library) else ():
+                progress("sampling: %s, %s, round %d" % (name, other, i + 1))
+                for environment, all_of_one in zip(how, runs):
+                    all_of_one.append(recorders.bare(work, preload=[library], environment=environment))
+            self.others[other] = over(runs[1], runs[0], "cpu")
 
 
 def measure(settings):
     result = Result("sampling", "Sampling (-s 512k)")
-    t = result.table("", ["program", "million events|a CPU second", "rounds", "CPU over inert|%", "95 %|interval", "wall over inert|%", "95 %|interval"])
+    t = result.table("", ["program", "million events|a CPU second", "rounds", "CPU over inert|%", "95 %|interval", "wall over inert|%", "95 %|interval",
+                          *[other + "'s own|%" for other in OTHERS]])
     done = []
-    for name in programs.REAL:
+    for name, make in {**{n: programs.PROGRAMS[n] for n in programs.REAL}, **programs.SERVERS}.items():
         try:
-            one = Sampled(name, settings)
+            one = Sampled(name, make, settings)
         except (meter.Trouble, OSError, ValueError) as error:
             result.notes.append("%s: FAILED: %s" % (name, error))
             continue
         done.append(one)
         t.add(name, number(one.rate, 1), number(len(one.added), 0), number(median(one.added)), span(figures.interval(one.added)),
-              number(median(one.wall)), span(figures.interval(one.wall)))
-    result.notes.append("CPU of the program and of ms-record, starting and ending included, paired by round; the interval is that of the median.")
+              number(median(one.wall)), span(figures.interval(one.wall)), *[number(median(v)) for v in one.others.values()])
+    result.notes.append("CPU of the program and of ms-record, starting and ending included, paired by round; the interval is that of the median. "
+                        "jemalloc's and tcmalloc's own: CPU of the program with their sampling over the same library without, medians of %d." % ROUNDS_OTHERS)
     result.targets.append(figures.worst_target("8 -s 512k, % of CPU over an inert interposer", [(o.name, median(o.added)) for o in done], LIMIT, aim=0.5))
     return result

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+"""Servers that are measured while others load them: only what they do themselves counts, from when they answer."""
+import glob
+import os
+import socket
+import subprocess
+import time
+
+import meter
+from workloads import Work, write
+
+
+AT_ONCE = 50  # requests on a connection
+
+
+class Server(Work):
+    """On a socket in the current folder: `answers` tells whether it is ready, `load` asks it, `end` has it end."""
+
+    stdout, user = os.devnull, ()
+
+    def drive(self, running):
+        for _ in range(3000):
+            try:
+                if self.answers():
+                    break
+            except OSError:
+                pass
+            time.sleep(0.002)
+        else:
+            raise meter.Trouble("'%s' does not answer" % self.command[0])
+        ready = time.monotonic()
+        self.load()
+        try:
+            self.end()
+        except OSError:
+            pass
+        return ready
+
+
+class Redis(Server):
+    """redis-server under redis-benchmark."""
+
+    def __init__(self, scale):
+        super().__init__(["redis-server", "--port", "0", "--unixsocket", "redis.sock", "--save", "", "--appendonly", "no", "--daemonize",
+                          "no", "--dir", "."])
+        self.requests = str(max(int(30000 * scale), 1000))
+
+    def ask(self, line):
+        with socket.socket(socket.AF_UNIX) as s:
+            s.connect("redis.sock")
+            s.sendall(line.encode() + b"\r\n")
+            return s.recv(1000)
+
+    def answers(self):
+        return self.ask("PING") == b"+PONG\r\n"
+
+    def load(self):
+        subprocess.run(["redis-benchmark", "-s", "redis.sock", "-n", self.requests, "-r", "10000", "-P", "8", "-q", "-t",
+                        "set,get,lpush,lpop,sadd,hset"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True, timeout=300)
+
+    def end(self):
+        self.ask("SHUTDOWN NOSAVE")
+
+
+class Nginx(Server):
+    """nginx, one process, that compresses what it answers."""
+
+    def __init__(self, scale):
+        write("nginx.conf", """daemon off; master_process off; pid nginx.pid; error_log nginx.log;
+            events { worker_connections 64; }
+            http { access_log off; client_body_temp_path .; fastcgi_temp_path .; proxy_temp_path .; scgi_temp_path .; uwsgi_temp_path .;
+            server { listen unix:nginx.sock; gzip on; location / { return 200 "%s"; } } }""" % ("some words that are compressed " * 60))
+        if os.path.exists("nginx.sock"):
+            os.unlink("nginx.sock")
+        super().__init__(["nginx", "-p", ".", "-c", "nginx.conf", "-e", "nginx.log"])
+        self.requests = max(int(10000 * scale), AT_ONCE)
+
+    def answers(self):
+        with socket.socket(socket.AF_UNIX) as s:
+            s.connect("nginx.sock")
+        return True
+
+    def load(self):
+        asked = b"GET / HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n"
+        for _ in range(self.requests // AT_ONCE):
+            with socket.socket(socket.AF_UNIX) as s:
+                s.connect("nginx.sock")
+                s.sendall((asked + b"\r\n") * (AT_ONCE - 1) + asked + b"Connection: close\r\n\r\n")
+                said = b"".join(iter(lambda: s.recv(1 << 20), b""))
+            if said.count(b"HTTP/1.1 200 OK") != AT_ONCE:
+                raise meter.Trouble("nginx answered: %r" % said[:200])
+
+    def end(self):
+        with open("nginx.pid") as f:
+            os.kill(int(f.read()), 15)
+
+
+def postgres(scale):
+    """One backend of PostgreSQL that is asked by its standard input. It does not run as root."""
+    home = os.path.abspath("postgres.home")
+    os.chmod(".", 0o777)
+    folder = max(glob.glob("/usr/lib/postgresql/*/bin"), default="/usr/bin")
+    user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.getuid() == 0 else []
+    if not os.path.isdir(home):
+        os.mkdir(home)
+        if user:
+            subprocess.run(["chown", "postgres", home], check=True)
+        subprocess.run([*user, os.path.join(folder, "initdb"), "-D", home, "-U", "owner", "-A", "trust", "--no-sync", "--locale=C.UTF-8"],
+                       stdout=subprocess.DEVNULL, check=True)
+    ask = ["DROP TABLE IF EXISTS word", "CREATE TABLE word(id int PRIMARY KEY, name text, day date)",
+           "INSERT INTO word SELECT i, 'word' || i % 97, date '2026-01-01' + i % 365 FROM generate_series(1, 5000) i"]
+    for i in range(max(int(40 * scale), 1)):
+        ask += ["SELECT name, count(*), min(id), max(day) FROM word GROUP BY name ORDER BY 2 DESC, 1 LIMIT 10",
+                "SELECT a.name, b.id FROM word a JOIN word b ON a.id = b.id * 2 WHERE b.id BETWEEN %d AND %d ORDER BY 2" % (i, i + 20),
+                "SELECT json_agg(t) FROM (SELECT id, regexp_replace(name, '(.)', '<>') AS x FROM word WHERE id %% 50 = %d) t" % (i % 50),
+                "UPDATE word SET name = name || 'x' WHERE id = %d" % (i + 1)]
+    work = Work([os.path.join(folder, "postgres"), "--single", "-F", "-D", home, "postgres"], stdin=write("postgres.sql", "\n".join(ask) + "\n"))
+    work.user = user
+    return work
