@@ -73,10 +73,28 @@ static unsigned percent(uint64_t part, uint64_t whole)
 	return whole ? (unsigned)((part * 100 + whole / 2) / whole) : 0;
 }
 
+/* How many programs, of which the figures do not speak, were recorded in part; *lost: their events. */
+static uint64_t other_trouble(const struct control *c, const struct image *said, uint64_t *lost)
+{
+	uint64_t programs = 0;
+	*lost = 0;
+	for (size_t i = 0; i < c->images.n; i++) {
+		const struct image *m = &c->images.v[i];
+		if (m == said ||
+		    !(m->stats.lost || m->damage[0] || m->guest.disabled[0] || m->error))
+			continue;
+		*lost += m->stats.lost;
+		programs++;
+	}
+	return programs;
+}
+
 /* How much of what happened the trace holds. */
 static void print_quality(const struct control *c, const struct image *m)
 {
 	const struct stats *t = &m->stats;
+	uint64_t lost;
+	const char *whose = other_trouble(c, m, &lost) ? " of this program" : "";
 	fputs("; ", stderr);
 	if (images_lost(m))
 		fputs("its trace is lost", stderr);
@@ -90,30 +108,22 @@ static void print_quality(const struct control *c, const struct image *m)
 	else if (c->opt->session.sample_bytes)
 		fprintf(stderr, "sampled every %s on average", SIZE(c->opt->session.sample_bytes));
 	else if (t->paused_allocations && t->paused_ns)
-		fputs("every event recorded outside the pauses", stderr);
+		fprintf(stderr, "every event%s recorded outside the pauses", whose);
 	else if (c->attached)
-		fputs("every event recorded meanwhile", stderr);
+		fprintf(stderr, "every event%s recorded meanwhile", whose);
 	else if (c->stopped)
-		fprintf(stderr, "every event recorded until it was stopped by %s", c->stop_why);
+		fprintf(stderr, "every event%s recorded until it was stopped by %s", whose,
+			c->stop_why);
 	else
-		fputs("every event recorded", stderr);
+		fprintf(stderr, "every event%s recorded", whose);
 	if (t->violations)
 		fprintf(stderr, ", %s of them out of order", COUNT(t->violations));
 	fputc('\n', stderr);
 }
 
-/* What befell the programs that the figures do not speak of. */
 static void print_other_trouble(const struct control *c, const struct image *said)
 {
-	uint64_t lost = 0, programs = 0;
-	for (size_t i = 0; i < c->images.n; i++) {
-		const struct image *m = &c->images.v[i];
-		if (m == said ||
-		    !(m->stats.lost || m->damage[0] || m->guest.disabled[0] || m->error))
-			continue;
-		lost += m->stats.lost;
-		programs++;
-	}
+	uint64_t lost, programs = other_trouble(c, said, &lost);
 	if (programs)
 		line("trouble", "%" PRIu64 " further %s recorded in part, %s events lost there",
 		     programs, programs == 1 ? "program was" : "programs were", COUNT(lost));

@@ -212,7 +212,7 @@ static uint64_t sane_stamp(const struct inherited_heap *from, uint64_t stamp, ui
 /* Makes a point at a stamp of which no record speaks: now, if the merge is there already. */
 static void ask(struct inherited_heap *h, uint64_t stamp)
 {
-	if (stamp < h->owner->merged_to)
+	if (stamp <= h->owner->merged_to)
 		forks_point(h->owner, stamp);
 	else
 		*MS_PUSH(&h->asked) = stamp;
@@ -228,7 +228,7 @@ bool forks_asked(struct session *s, uint64_t limit, uint64_t *stamp)
 		if (h->asked.v[i] < h->asked.v[least])
 			least = i;
 	*stamp = h->asked.v[least];
-	if (*stamp >= limit)
+	if (*stamp > limit)
 		return false;
 	h->asked.v[least] = h->asked.v[--h->asked.n];
 	return true;
@@ -258,6 +258,7 @@ void forks_begin(struct session *s)
 	}
 	clock_watch(&s->clock, s->mem);
 	s->fork_stamp = stamp ? stamp : first; /* the state at its first event will have to do */
+	s->fork_behind = stamp ? stamp + 1 : first;
 	if (!stamp && from && from->owner)
 		ask(from, first);
 	if (from) {
@@ -276,7 +277,7 @@ static bool parent_is_there(const struct session *s)
 	const struct session *p = from ? from->owner : NULL;
 	if (!p || p->damaged)
 		return true;
-	return p->settled && (!s->fork_stamp || p->merged_to > s->fork_stamp);
+	return p->settled && (!s->fork_stamp || p->merged_to >= s->fork_behind);
 }
 
 /* The fork that made the session; without a record of it, the parent as it is now. */

@@ -252,6 +252,7 @@ struct session {
 	uint32_t claimed_pid; /* as it says, in its own namespace; 0 = it does not know */
 	uint64_t found_ns;    /* CLOCK_MONOTONIC */
 	uint64_t fork_stamp;  /* 0 = unknown */
+	uint64_t fork_behind; /* its parent is merged as far as is to be known when it is to here */
 	uint64_t merged_to;   /* no item below this stamp is to come */
 	uint64_t fork_event, fork_number, inherited_blocks, inherited_bytes;
 	int kept_for_sure; /* atomic: it is not trivial */

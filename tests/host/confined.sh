@@ -17,6 +17,7 @@ print(*(n for (n,) in sqlite3.connect("t.db").execute("""SELECT sum(site.allocat
 for row in sqlite3.connect("t.db").execute("SELECT pid, unknown_frees, inferred_frees, unfreed_blocks FROM process WHERE unknown_frees OR inferred_frees"):
 	print("pid, unknown frees, inferred frees, unfreed:", row)'
 
+before=() # what goes before the command
 # SCENE STATUS NUMBER...: the allocations in these functions, of each process, the largest first
 scene() {
 	local name=$1 status=$2 said is
@@ -26,7 +27,7 @@ scene() {
 	[ "$is $said" = "$status begins
 $name: done" ] || fail "$name alone: status $is: $said"
 	rm -rf t.trace t.trace.d
-	timeout 120 "$BIN/ms-record" --follow=all -o t.trace ./confined "$name" >out 2>err
+	timeout 120 "${before[@]}" "$BIN/ms-record" --follow=all -o t.trace ./confined "$name" >out 2>err
 	is=$?
 	[ $is = "$status" ] || fail "$name: status $is: $(cat err)"
 	[ "$(cat out)" = "$said" ] || fail "$name: output $(cat out)"
@@ -65,6 +66,12 @@ scene clocks 0 6000
 scene all 0 350001
 scene forks 0 75001 25000 25000 25000 25000 25000 25000
 scene blind 0 50001 50000 25000
+# Where nobody says that the processor's clock can be used: stamps are counted, and a child's parent that waits for it counts no further.
+before=(unshare -m --propagation private sh -c 'umount -l /sys && exec "$0" "$@"')
+if "${before[@]}" true 2>/dev/null; then
+	scene forks 0 75001 25000 25000 25000 25000 25000 25000
+fi
+before=()
 scene limited 0 125001
 grep -q "2 forked children" err || fail "limited: children under a limit and a filter are not counted: $(cat err)"
 scene leak 0 50101
