@@ -8,11 +8,13 @@
  */
 #include "hook_launch.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 #include "ms-record/ptrace/attach_maps.h"
 #include "hook_families.h"
@@ -43,7 +45,7 @@ static bool receive(int fd)
 	char byte;
 	struct timeval patience = {PATIENCE_S, 0};
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-	return recv(fd, &byte, 1, 0) == 1;
+	return TEMP_FAILURE_RETRY(recv(fd, &byte, 1, 0)) == 1;
 }
 
 static bool answer(int fd)

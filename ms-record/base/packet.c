@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * Packets between processes.
+ * Packets between processes. A stop of this process interrupts a wait that has a time limit, without a
+ * signal handler (signal(7)); then it begins anew.
  */
 #include "packet.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "descriptor.h"
 
@@ -38,7 +41,7 @@ int packet_connect(const char *name, unsigned patience_s)
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
-	if (fd >= 0 && !connect(fd, (struct sockaddr *)&a, n))
+	if (fd >= 0 && !TEMP_FAILURE_RETRY(connect(fd, (struct sockaddr *)&a, n)))
 		return fd;
 	descriptor_close(fd);
 	return -1;
@@ -64,7 +67,7 @@ bool packet_send(int to, const void *bytes, size_t n, int fd)
 		h->cmsg_len = CMSG_LEN(sizeof(int));
 		memcpy(CMSG_DATA(h), &fd, sizeof fd);
 	}
-	return sendmsg(to, &m, MSG_NOSIGNAL) == (ssize_t)n;
+	return TEMP_FAILURE_RETRY(sendmsg(to, &m, MSG_NOSIGNAL)) == (ssize_t)n;
 }
 
 ssize_t packet_take(int from, void *bytes, size_t n, int flags, int *fd)
@@ -75,7 +78,7 @@ ssize_t packet_take(int from, void *bytes, size_t n, int flags, int *fd)
 			   .msg_iovlen = 1,
 			   .msg_control = control.bytes,
 			   .msg_controllen = sizeof control.bytes};
-	ssize_t got = recvmsg(from, &m, flags | MSG_CMSG_CLOEXEC);
+	ssize_t got = TEMP_FAILURE_RETRY(recvmsg(from, &m, flags | MSG_CMSG_CLOEXEC));
 	const struct cmsghdr *h = got > 0 ? CMSG_FIRSTHDR(&m) : NULL;
 	*fd = -1;
 	if (h && h->cmsg_level == SOL_SOCKET && h->cmsg_type == SCM_RIGHTS &&

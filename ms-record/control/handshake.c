@@ -6,6 +6,7 @@
  */
 #include "handshake.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,7 +179,7 @@ static bool read_handshake(int fd, struct mg_handshake *h)
 {
 	struct timeval wait = {1, 0}; /* on a busy machine it may sleep here; it waits for 5 s */
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
-	return recv(fd, h, sizeof *h, 0) == sizeof *h && h->magic == MG_MAGIC &&
+	return TEMP_FAILURE_RETRY(recv(fd, h, sizeof *h, 0)) == sizeof *h && h->magic == MG_MAGIC &&
 	       h->version == MG_LAYOUT_VERSION;
 }
 

@@ -214,7 +214,7 @@ static void answer_recorder(struct standby_image *image, int fd)
 	if (!descriptor_trusted(fd, &recorder))
 		deny(fd, "it belongs to user '%s'; run this as that user or as root",
 		     descriptor_user());
-	else if (recv(fd, &q, sizeof q, 0) != sizeof q || q.magic != MG_MAGIC ||
+	else if (TEMP_FAILURE_RETRY(recv(fd, &q, sizeof q, 0)) != sizeof q || q.magic != MG_MAGIC ||
 		 q.version != MG_LAYOUT_VERSION)
 		deny(fd, "another version of ms-record holds it on standby");
 	else if (still_recorded(image))

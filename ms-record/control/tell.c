@@ -157,12 +157,12 @@ static int talk(int fd, const char *file, const char *verb, bool *again, struct 
 	struct timeval patient = {.tv_sec = TELL_SCAN_S};
 	if (!strcmp(verb, "leak-check") || !strncmp(verb, "resident", 8))
 		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patient, sizeof patient);
-	bool sent = send(fd, verb, strlen(verb), MSG_NOSIGNAL) >= 0;
+	bool sent = TEMP_FAILURE_RETRY(send(fd, verb, strlen(verb), MSG_NOSIGNAL)) >= 0;
 	if (!sent && errno != EPIPE && errno != ECONNRESET)
 		return ms_err_sys(err, "cannot send to the recorder of '%s'", file);
-	ssize_t n = recv(fd, text, TELL_PACKET, 0);
+	ssize_t n = TEMP_FAILURE_RETRY(recv(fd, text, TELL_PACKET, 0));
 	if (n < 0 && errno == ECONNRESET) /* it closed; its answer is there */
-		n = recv(fd, text, TELL_PACKET, 0);
+		n = TEMP_FAILURE_RETRY(recv(fd, text, TELL_PACKET, 0));
 	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 		return ms_err_set(err, "the recorder of '%s' did not answer within 5 s", file);
 	*again = n <= 0;

@@ -2,6 +2,7 @@
  * --tell, the recorder's side: receives a request, has it done, answers. All in the control thread,
  * which never waits here.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -93,7 +94,7 @@ static void take_request(struct tell *t, int fd)
 	const char *name;
 	struct ms_err err = {0};
 	enum tell_verb verb;
-	ssize_t n = recv(fd, text, TELL_PACKET, 0);
+	ssize_t n = TEMP_FAILURE_RETRY(recv(fd, text, TELL_PACKET, 0));
 	epoll_ctl(t->epoll, EPOLL_CTL_DEL, fd, NULL);
 	t->open--;
 	if (n <= 0) {

@@ -41,8 +41,8 @@ static bool exchange(int fd)
 {
 	enum { NO_SIGNAL = 0x4000 };
 	char byte = 0;
-	return mg_syscall(SYS_sendto, (uint64_t)fd, (uint64_t)&byte, 1, NO_SIGNAL, 0, 0) == 1 &&
-	       mg_syscall(SYS_recvfrom, (uint64_t)fd, (uint64_t)&byte, 1, 0, 0, 0) == 1;
+	return mg_wait_call(SYS_sendto, (uint64_t)fd, (uint64_t)&byte, 1, NO_SIGNAL, 0, 0) == 1 &&
+	       mg_wait_call(SYS_recvfrom, (uint64_t)fd, (uint64_t)&byte, 1, 0, 0, 0) == 1;
 }
 
 void mg_custom_prepare(struct mg_session *s, int fd)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <elf.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -131,6 +132,18 @@ struct mg_unwind_info;
 /* The module that holds `ip`, added to the table at first sight. Without a lock; false = unknown.
  */
 bool mg_find_unwind_info(uint64_t ip, struct mg_unwind_info *info);
+
+/* A call that may wait for ms-record, again when a stop of this process interrupted it: with a time
+ * limit on the socket that happens without a signal handler, too (signal(7)). */
+static inline long mg_wait_call(long nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
+				uint64_t f)
+{
+	long r;
+	do
+		r = mg_syscall(nr, a, b, c, d, e, f);
+	while (r == -EINTR);
+	return r;
+}
 
 /* A lock that nobody waits for long: false = it is taken. */
 static inline bool mg_try_lock(uint32_t *lock, unsigned tries)

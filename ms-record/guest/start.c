@@ -81,7 +81,7 @@ static int connect_to(const char *name)
 		mg_syscall(SYS_setsockopt, (uint64_t)fd, SOL_SOCKET, both[i], (uint64_t)&patience,
 			   sizeof(patience), 0);
 	size_t length = offsetof(struct sockaddr_un, sun_path) + 1 + n;
-	if (failed(call(SYS_connect, (uint64_t)fd, (uint64_t)&a, length, 0))) {
+	if (failed(mg_wait_call(SYS_connect, (uint64_t)fd, (uint64_t)&a, length, 0, 0, 0))) {
 		call(SYS_close, (uint64_t)fd, 0, 0, 0);
 		return -1;
 	}
@@ -93,8 +93,8 @@ static bool send_handshake(int fd, const char *exe)
 	struct mg_handshake h = {.magic = MG_MAGIC, .version = MG_LAYOUT_VERSION};
 	h.pid = (uint32_t)call(SYS_getpid, 0, 0, 0, 0);
 	mg_append(h.exe, sizeof(h.exe), 0, exe);
-	return mg_syscall(SYS_sendto, (uint64_t)fd, (uint64_t)&h, sizeof(h), MSG_NOSIGNAL, 0, 0) ==
-	       sizeof(h);
+	return mg_wait_call(SYS_sendto, (uint64_t)fd, (uint64_t)&h, sizeof(h), MSG_NOSIGNAL, 0,
+			    0) == sizeof(h);
 }
 
 /* The answer; returns the session's descriptor or -1. */
@@ -109,7 +109,7 @@ static int receive_reply(int fd, struct mg_handshake_reply *w)
 			   .msg_iovlen = 1,
 			   .msg_control = &control,
 			   .msg_controllen = sizeof(control)};
-	long n = call(SYS_recvmsg, (uint64_t)fd, (uint64_t)&m, MSG_CMSG_CLOEXEC, 0);
+	long n = mg_wait_call(SYS_recvmsg, (uint64_t)fd, (uint64_t)&m, MSG_CMSG_CLOEXEC, 0, 0, 0);
 	struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
 	int got = -1;
 	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&

@@ -67,6 +67,7 @@ scene all 0 350001
 scene forks 0 75001 25000 25000 25000 25000 25000 25000
 scene blind 0 50001 50000 25000
 # Where nobody says that the processor's clock can be used: stamps are counted, and a child's parent that waits for it counts no further.
+# shellcheck disable=SC2016 # the inner shell expands them
 before=(unshare -m --propagation private sh -c 'umount -l /sys && exec "$0" "$@"')
 if "${before[@]}" true 2>/dev/null; then
 	scene forks 0 75001 25000 25000 25000 25000 25000 25000
