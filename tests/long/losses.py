@@ -30,10 +30,12 @@ def record(name, chance):
         sys.exit(f"losses: {name}: status {p.returncode}")
     subprocess.run([f"{BIN}/ms-snap", "-q", "-o", "t.db", "t.trace"], check=True)
     db = sqlite3.connect("t.db")
-    events, lost = db.execute("SELECT events - inferred_frees, events_lost FROM process").fetchone()
+    events, lost, strange = db.execute("SELECT events - inferred_frees, events_lost, inherited_frees FROM process").fetchone()
     rows = db.execute("""SELECT function, sum(allocations), sum(ifnull(live_blocks, 0)) FROM site JOIN stack ON stack.id = site.stack
         JOIN frame ON frame.id = stack.frame LEFT JOIN site_stat ON site_stat.site = site.id AND snapshot = (SELECT max(id) FROM snapshot) GROUP BY 1""").fetchall()
     db.close()
+    if strange:
+        sys.exit(f"losses: {name}: {strange} frees of blocks that a parent left, without a parent")
     return events, lost, {function: numbers for function, *numbers in rows}
 
 
