@@ -211,6 +211,13 @@ static long futex(uint32_t *word, int op, uint32_t value, const struct timespec 
 	return syscall(SYS_futex, word, op, value, timeout, NULL, 0);
 }
 
+/* Is it read in each round? If not, what came in is no reason to make one. */
+static bool is_read(const struct session *s)
+{
+	return s->settled && !s->damaged &&
+	       __atomic_load_n(&s->ending, __ATOMIC_ACQUIRE) == SESSION_RUNS;
+}
+
 /* Tells every image and its children that we sleep; false when something came in meanwhile. */
 static bool announce_idle(struct drain *d, uint32_t how)
 {
@@ -220,8 +227,8 @@ static bool announce_idle(struct drain *d, uint32_t how)
 		if (pool_slot_wanted(d->pools.v[i]))
 			return false;
 	for (size_t i = 0; i < d->sessions.n; i++)
-		if (!d->sessions.v[i]->damaged &&
-		    (ring_half_full(d->sessions.v[i]) || ranges_due(d->sessions.v[i])))
+		if (is_read(d->sessions.v[i]) &&
+		    (ring_wanted(d->sessions.v[i]) || ranges_due(d->sessions.v[i])))
 			return false;
 	return true;
 }
@@ -293,6 +300,15 @@ static bool all_sampled(const struct drain *d)
 	return d->sessions.n;
 }
 
+/* Threads that are ahead of the merge may wait for it to come on, of which nobody tells us. */
+static bool any_left(const struct drain *d)
+{
+	for (size_t i = 0; i < d->sessions.n; i++)
+		if (d->sessions.v[i]->drained->left)
+			return true;
+	return false;
+}
+
 /* The control thread looks at a process that does something again. */
 static void report_activity(struct drain *d)
 {
@@ -311,7 +327,7 @@ static long patience(struct drain *d, uint64_t bytes)
 	else
 		d->idle++;
 	bool sampled = all_sampled(d), attached = any_attached(d);
-	if (bytes > MANY_BYTES && (d->called || attached || !sampled))
+	if (any_left(d) || (bytes > MANY_BYTES && (d->called || attached || !sampled)))
 		return BUSY_NS;
 	if (attached)
 		return sampled ? IDLE_NS : ATTACHED_NS;

@@ -16,6 +16,9 @@ struct drained {
 	uint64_t buffer_mine; /* of *s->buffer_used */
 	bool few_stamps;      /* MG_STAMPS_FEW is set */
 	bool partly;          /* a ring was not read to its end */
+	/* One was left for later, and nothing read of others: before the merge comes on, no look at
+	 * it helps, however full it is. */
+	bool left;
 	struct remote *remote;
 	uint64_t flushed_ns, looked_ns;      /* looked: threads, losses */
 	const struct drain_request *request; /* left to do, at that stamp */

@@ -353,20 +353,26 @@ static bool is_ahead(const struct session *s, const struct reader *r, bool full)
 uint64_t ring_read_all(struct session *s, uint64_t now, uint64_t *limit)
 {
 	uint64_t read = 0, least = now, now_ns = session_now(s);
-	bool full = backlog(s) > BACKLOG_MAX, partly = false;
+	bool full = backlog(s) > BACKLOG_MAX, partly = false, left = false;
 	list_taken(s);
 	for (size_t i = 0; i < s->taken.n && !s->damaged; i++) {
 		struct reader *r = s->taken.v[i];
 		uint64_t pending = __atomic_load_n(&r->ring->pending, __ATOMIC_ACQUIRE);
 		uint64_t head = __atomic_load_n(&r->ring->head, __ATOMIC_ACQUIRE);
 		note_pending(r, pending, now_ns);
-		if (pending && pending < least && pending_counts(s, r, now_ns))
-			least = pending;
-		if (is_ahead(s, r, full)) {
-			/* Left for later: what it holds is not older than what was read of it. */
+		if (pending && pending < least) {
+			if (pending_counts(s, r, now_ns))
+				least = pending;
+			else /* a thread that is gone may have published it meanwhile */
+				head = __atomic_load_n(&r->ring->head, __ATOMIC_ACQUIRE);
+		}
+		r->later = is_ahead(s, r, full);
+		if (r->later) {
+			/* What it holds is not older than what was read of it. */
 			uint64_t last = r->items[r->count - 1].key >> 1;
 			if (head != r->tail && last < least)
 				least = last + 1;
+			left = true;
 			continue;
 		}
 		uint64_t n = drain(s, r, head);
@@ -378,15 +384,24 @@ uint64_t ring_read_all(struct session *s, uint64_t now, uint64_t *limit)
 		read += n;
 	}
 	s->drained->partly = partly;
+	s->drained->left = left && !read;
 	*limit = least;
 	return read;
 }
 
-bool ring_half_full(const struct session *s)
+bool ring_wanted(struct session *s)
 {
+	/* W5 of guest/ring.c: who does not see that we sleep shows us here that it waits, and that
+	 * it has its ring. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	list_taken(s);
 	for (size_t i = 0; i < s->taken.n; i++) {
 		const struct reader *r = s->taken.v[i];
-		if (__atomic_load_n(&r->ring->head, __ATOMIC_SEQ_CST) - r->tail >= r->allowed / 2)
+		uint64_t unread = __atomic_load_n(&r->ring->head, __ATOMIC_ACQUIRE) - r->tail;
+		/* Who waits may have filled a lap of an earlier, smaller size. */
+		if (!(s->drained->left && r->later) &&
+		    (unread >= r->allowed / 2 ||
+		     (unread && __atomic_load_n(&r->ring->waiting, __ATOMIC_RELAXED))))
 			return true;
 	}
 	return false;
@@ -431,7 +446,7 @@ static void give_back(struct session *s, struct reader *r)
 	r->pending = 0;
 	r->depth = r->base = r->noded = r->cut_from = r->cut_valid = 0;
 	r->copy_bytes = 0;
-	r->taken = false;
+	r->taken = r->later = false;
 	r->thread = UINT32_MAX;
 	r->allowed = first_lap(s, i);
 	clear(r->ring, r->allowed);

@@ -23,8 +23,9 @@ uint64_t ring_read_all(struct session *s, uint64_t now, uint64_t *limit);
 /* Gives rings of threads that are gone back to the pool. `hurry`: also ones that were busy a moment
  * ago. */
 void ring_return(struct session *s, bool hurry);
-/* True when a prepared ring is half full of bytes that were not read. */
-bool ring_half_full(const struct session *s);
+/* Is a ring half full of bytes that were not read, or does its thread wait for them to be? Not one for
+ * which no look helps (drained.h). After who sleeps has said so. */
+bool ring_wanted(struct session *s);
 /* Gives back memory for events that a burst took, half of it each time. */
 void ring_shrink(struct reader *r);
 void ring_free(struct reader *r);

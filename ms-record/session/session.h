@@ -93,6 +93,7 @@ struct reader {
 	const uint8_t *window;
 	uint64_t window_bytes;
 	bool prepared, taken;
+	bool later;                   /* it was left for later at the last look */
 	uint32_t allowed;             /* size_allowed as we set it */
 	uint32_t stalls;              /* as last seen */
 	uint64_t tail, offset;        /* bytes read in all; place in the window */
