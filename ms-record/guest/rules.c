@@ -13,8 +13,9 @@
  *
  *  T2 A slot that was taken never becomes empty again, so no key is hidden behind a hole. It may be
  *     taken over by a key of the present epoch when its own epoch has passed: then a reader that
- *     read the key and not yet the rule sees the key change (it reads the key twice), and for the
- *     case that it changed back, eight bits of the rule check the key.
+ *     read the key and not yet the rule sees the key change (it reads the key twice). It does not
+ *     change back: a thread that is late takes over nothing of an epoch that it has not come to.
+ *     When epochs have gone round, eight bits of the rule check the key.
  *
  *  T3 A rule is a function of the key as long as the epoch lasts: dlclose begins a new one before
  *     and after, and while it runs nothing is kept (mg.closing). Two threads that race to add the
@@ -26,6 +27,8 @@
  *     counted.
  */
 #include "core.h"
+
+#define LATE 256u /* epochs that a thread in a hook may be behind */
 
 void mg_rules_init(void *memory)
 {
@@ -83,8 +86,8 @@ static bool put(struct mg_rule_table *t, struct mg_rule_slot new, uint32_t epoch
 		old.rule = __atomic_load_n(&slot->rule, __ATOMIC_ACQUIRE);
 		if (old.key == new.key)
 			return true;
-		if (old.key && (old.key >> 47 & 0xffff) == (epoch & 0xffff))
-			continue;
+		if (old.key && (uint16_t)((old.key >> 47) - epoch) < LATE)
+			continue; /* T2: of this epoch, or of a later one */
 		if (!mg_swap_pair(slot, (const uint64_t[2]){old.key, old.rule},
 				  (const uint64_t[2]){new.key, new.rule}))
 			continue; /* lost a race: worth one slot, not a loop */
