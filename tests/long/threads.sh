@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Rings and the table of rules in every order of their threads, one change more than the unit tests have (tests/unit/guest/interleave.h), then the
+# Rings, the table of rules and the writer's queue in every order of their threads, one change more than the unit tests have (tests/unit/guest/interleave.h), then the
 # same with one bug each, which has to be found. An argument: only so many bugs, and no more changes than the unit tests. Runs are bugs, found is
 # what is wrong with the code or the checker.
 set -u
@@ -19,9 +19,10 @@ wrong() {
 	echo "threads: $*" >&2
 }
 
-# Compiles and links tests/unit/guest/interleave_$1 from the tree, by the commands that make uses.
+# Compiles and links the unit test interleave_$1 from the tree, by the commands that make uses.
 build() {
-	local name=tests/unit/guest/interleave_$1
+	local name
+	name=$(cd "$SRC" && echo tests/unit/*/interleave_"$1".c) && name=${name%.c}
 	make -s -C "$SRC" MODE="$MODE" "build/$MODE/$name" >build.log 2>&1 &&
 		make -n -C "$SRC" MODE="$MODE" -W "$name.c" "build/$MODE/$name" 2>/dev/null |
 		grep '^gcc .*interleave' | sed "s,build/$MODE/$name,$here/$1,g" >build.sh &&
@@ -49,7 +50,7 @@ bug() {
 	cp "$SRC/ms-record/$2" "$file"
 }
 
-for test in ring rules; do
+for test in ring rules queue; do
 	more=$([ $# = 0 ] && echo 1 || echo 0)
 	if ! build $test || ! "./$test" "$more" >out.txt 2>&1; then
 		cat build.log out.txt >&2
@@ -99,6 +100,12 @@ bug rules guest/step.h 'the rule is read without acquire' 's/rule = __atomic_loa
 bug rules guest/rules.c 'a thread that is late takes over what is new' 's/- epoch) < LATE)/- epoch) < 1)/'
 bug rules guest/rules.c 'slots are counted without care' 's/__atomic_add_fetch(&t->used, 1, __ATOMIC_RELAXED)/++t->used/'
 bug rules guest/rules.c 'a slot is copied that is taken over meanwhile' 's/^\t\tif (s.key && s.key == .*/\t\tif (s.key \&\&/;s/^\t\t    (s.rule >> 24 & 0xff) == .*/\t\t    true)/'
+# ---- the writing thread's queue ----
+bug queue write/writer.c 'a push wakes nobody' '/^void writer_push/,/^}/{s/^\tif (b->ends .*/\tif (false)/}'
+bug queue write/writer.c 'nobody is told of room' 's/w->queued <= w->room_at/false/'
+bug queue write/writer.c 'the end of the queue is lost' '/^static struct batch \*take/,/^}/{s/^\t\tif (!w->first)$/\t\tif (false)/}'
+bug queue write/writer.c 'the last batches are not woken for' '/^bool writer_stop/,/^}/{/pthread_cond_signal/d}'
+bug queue write/writer.c 'a queue that is full is no reason to wait' 's/while (w->queued >= QUEUE_MAX)/while (false)/'
 
 echo "threads: runs $runs, found $found, left $found"
 echo "threads: $seen of $runs bugs were seen" >&2

@@ -406,6 +406,19 @@ IL static void il_wake(const uint32_t *word, uint32_t most)
 			}
 }
 
+/* Sleeps until somebody wakes those on `word`; false: it ended by time. */
+IL static bool il_doze(const void *word)
+{
+	struct il_thread *t = il.now;
+	memset(t->word, 0, sizeof t->word);
+	t->word[0] = (uintptr_t)word;
+	t->state = IL_ASLEEP;
+	t->timed_out = false;
+	il_tell("sleeps");
+	il_point();
+	return !t->timed_out;
+}
+
 /* ---- what the test calls ---- */
 
 IL static void il_share(const volatile void *p, size_t bytes, bool data)
