@@ -439,9 +439,11 @@ IL static void il_thread(const char *name, void (*body)(void))
 {
 	if (il.threads == IL_THREADS)
 		abort();
-	il.thread[il.threads].name = name;
-	il.thread[il.threads].body = body;
-	il.thread[il.threads++].stack = malloc(IL_STACK);
+	struct il_thread *t = &il.thread[il.threads++];
+	t->name = name;
+	t->body = body;
+	if (!t->stack)
+		t->stack = malloc(IL_STACK);
 }
 
 /* Then what it did is seen. */
