@@ -37,6 +37,7 @@
 #define HOPS_MOST 4u /* from a loop's _PyCFrame to the thread's state: greenlet has one between */
 #define TRIES 4096u
 #define FRAME_BYTES 72u
+#define OWNED_BY_GENERATOR 1u /* in the byte behind that of `entry` */
 
 struct mg_python mg_py;
 static uint64_t below; /* the CFA; 0 = not known yet */
@@ -131,10 +132,14 @@ static bool is_begun(struct mg_python_stack *p, const struct frame *f)
 		       : into >> 63 == 0;
 }
 
-/* Was a loop begun with this frame? */
-static bool is_entered(uint64_t at)
+/* Was the loop of that _PyCFrame begun with this frame? Of a generator that waits for another one,
+ * throw() puts the frame into the chain of the loop that calls it, still marked by the loop that it
+ * ran in; but the frame before it is not the one that the next loop further out runs. */
+MG_INLINE bool is_entered(const struct frame *f, uint64_t cframe)
 {
-	return *(const volatile uint8_t *)(at + mg_py.entry);
+	const volatile uint8_t *entry = (const volatile uint8_t *)(f->at + mg_py.entry);
+	return entry[0] && (entry[1] != OWNED_BY_GENERATOR ||
+			    f->previous == word(word(cframe + mg_py.outer) + mg_py.current));
 }
 
 /* Are frames [k, end) of the previous stack the chain from frame `at` to the entered one? What was
@@ -158,11 +163,11 @@ MG_INLINE bool is_rest(const struct mg_python_stack *p, uint64_t at, uint32_t k,
 	return true;
 }
 
-/* The chain from frame `at` on, into `found`, up to the frame that its loop was entered with, or up
- * to where frames [k, *end) of the previous stack go on as they are: *end is behind these, or k.
- * *before: what is before the entered one, if that was come to. -1 = not to be read. */
-static int32_t follow(struct mg_python_stack *p, uint64_t at, uint32_t loop, uint32_t k,
-		      uint32_t *end, uint64_t *before)
+/* The chain of the loop whose _PyCFrame is there, from frame `at` on, into `found`, up to the frame
+ * that it was entered with, or up to where frames [k, *end) of the previous stack go on as they
+ * are: *end is behind these, or k. -1 = not to be read. */
+static int32_t follow(struct mg_python_stack *p, uint64_t cframe, uint64_t at, uint32_t loop,
+		      uint32_t k, uint32_t *end)
 {
 	uint32_t j = *end;
 	while (j > k && p->frames[j - 1].at != at) /* some may have returned */
@@ -186,10 +191,9 @@ static int32_t follow(struct mg_python_stack *p, uint64_t at, uint32_t loop, uin
 				    .instruction = word(at + mg_py.instruction),
 				    .previous = word(at + mg_py.previous),
 				    .loop = loop};
-		bool entered = is_entered(at);
+		bool entered = is_entered(f, cframe);
 		at = f->previous;
 		n += n || is_begun(p, f);
-		*before = at;
 		if (entered)
 			return (int32_t)n;
 	}
@@ -216,15 +220,15 @@ static bool is_current(struct mg_python_stack *p, uint64_t outermost, uint64_t i
  * names `innermost`. */
 static bool is_cframe(struct mg_python_stack *p, uint64_t at, uint64_t outer, uint64_t innermost)
 {
-	uint64_t head = word(at + mg_py.current), next = word(at + mg_py.outer), before;
+	uint64_t head = word(at + mg_py.current), next = word(at + mg_py.outer);
 	if (head & 7 || next & 7 || !head || !next || head == next || (outer && next != outer) ||
 	    (!outer && (!mg_thread_keeps(next - mg_py.root) || !is_current(p, at, innermost))) ||
 	    !can_read(p, next, 24) ||
 	    (!outer && (word(next + mg_py.current) || word(next + mg_py.outer))))
 		return false;
 	uint32_t none = 0;
-	int32_t n = follow(p, head, 0, 0, &none, &before);
-	if (n <= 0 || before != word(next + mg_py.current))
+	int32_t n = follow(p, at, head, 0, 0, &none);
+	if (n <= 0 || p->found[n - 1].previous != word(next + mg_py.current))
 		return false;
 	for (int32_t i = 0; i < n; i++) {
 		uint64_t code = p->found[i].code;
@@ -336,18 +340,18 @@ static void link_loops(struct mg_python_stack *p)
 /* All chains. False = there are too many frames. */
 static bool take_chains(const struct mg_writer *t, struct mg_python_stack *p, struct from *from)
 {
-	uint64_t before;
 	*from = (struct from){t->keep, p->n, false};
 	link_loops(p);
 	for (uint32_t i = 0; i < p->loops; i++) {
-		uint64_t head = p->linked[i] ? word(p->cfa[i] - below + mg_py.current) : 1;
+		uint64_t cframe = p->cfa[i] - below;
+		uint64_t head = p->linked[i] ? word(cframe + mg_py.current) : 1;
 		if (from->changed)
 			p->first[i] = p->n;
 		uint32_t k = p->first[i], at, all;
 		at = all = from->changed ? k : i + 1 < p->loops ? p->first[i + 1] : p->n;
 		if (is_rest(p, head, k, all))
 			continue;
-		int32_t n = follow(p, head, p->loop[i], k, &at, &before);
+		int32_t n = follow(p, cframe, head, p->loop[i], k, &at);
 		if (n < 0)
 			count_unread();
 		if (!take_chain(p, i, at, all, n < 0 ? 0 : (uint32_t)n, t->keep, from))

@@ -7,4 +7,4 @@ if [ "$version" != 3.11 ]; then
 	echo "needs Python 3.11, this one is $version"
 	exit 77
 fi
-exec $python "${SRC:?}/tests/host/python.py"
+exec $python "${SRC:?}/tests/host/python.py" "$@"

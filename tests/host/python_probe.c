@@ -25,6 +25,7 @@ static struct {
 	char *text;
 	unsigned long long count;
 } stacks[STACKS];
+static unsigned different;
 
 static void note(const char *text)
 {
@@ -32,6 +33,8 @@ static void note(const char *text)
 	for (const char *c = text; *c; c++)
 		h = h * 31 + (uint8_t)*c;
 	for (;; h++) {
+		if (!stacks[h % STACKS].text && ++different == STACKS)
+			abort();
 		if (!stacks[h % STACKS].text)
 			stacks[h % STACKS].text = strdup(text);
 		if (!strcmp(stacks[h % STACKS].text, text))
@@ -49,7 +52,7 @@ __attribute__((noipa)) void probe_malloc(void)
 /* Holding the interpreter's lock; `without`: it is given up meanwhile. */
 void probe(int without)
 {
-	char text[1 << 16];
+	char text[1 << 17];
 	size_t n = 0;
 	PyObject *f = PyEval_GetFrame(), *back;
 	text[0] = '\0';
