@@ -116,6 +116,7 @@ enum ms_index_field {
 #define MS_FRAME_NOT_TAKEN 8u /* not a frame: the stack was not taken (rate limit) */
 #define MS_FRAME_BEFORE 16u   /* not a frame: allocated before the recording began */
 #define MS_FRAME_HEAP 32u     /* not a frame: the heap that its module names; above the root */
+#define MS_FRAME_NOT_READ 64u /* not a frame: an interpreter's, run by the one before, unread */
 
 /* Records blocks hold a sequence of records; a record is a varint byte length, then fields; a field
  * is varint (number << 1 | is_bytes), then a varint value, or a varint length and that many bytes.

@@ -195,7 +195,7 @@ static const char *string(const struct ms_recording *r, uint32_t number)
 static struct memscope_frame frame_of(const struct ms_recording *r, const struct ms_frame *f)
 {
 	static const unsigned notes = MS_FRAME_CUT | MS_FRAME_TRUNCATED | MS_FRAME_NOT_TAKEN |
-				      MS_FRAME_BEFORE | MS_FRAME_HEAP;
+				      MS_FRAME_BEFORE | MS_FRAME_HEAP | MS_FRAME_NOT_READ;
 	const struct ms_row *m =
 		f->module && f->module <= r->modules.n ? &r->modules.v[f->module - 1] : NULL;
 	struct memscope_frame out = {.address = f->address,

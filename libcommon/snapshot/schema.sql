@@ -17,7 +17,7 @@
 --   module.symbols   none, elf, dwarf, missing, mismatch, damaged, partial, refused; null when nobody looked
 --   module.kind      file, vdso, jit, recorder; source: a file that an interpreter runs; heap: no module, path is the name of a heap of
 --                    the program's own
---   frame.note       cut, truncated, not taken, before: no frame but why frames are missing; heap NAME: no frame but the heap of
+--   frame.note       cut, truncated, not taken, not read, before: no frame but why frames are missing; heap NAME: no frame but the heap of
 --                    the program's own that its blocks are of, above the outermost frame; else null
 --   stack.depth      0 for the outermost row; parent is the caller's row
 --   site_size        blocks of a site by size, classes as in size_class

@@ -20,6 +20,7 @@ const char *ms_frame_note(const struct ms_frame *f)
 	       : f->flags & MS_FRAME_NOT_TAKEN ? "not taken"
 	       : f->flags & MS_FRAME_BEFORE    ? "before"
 	       : f->flags & MS_FRAME_TRUNCATED ? "truncated"
+	       : f->flags & MS_FRAME_NOT_READ  ? "not read"
 	       : f->flags & MS_FRAME_HEAP      ? "heap"
 					       : NULL;
 }

@@ -16,7 +16,7 @@
 
 /* The record of that module, NULL when there is none. */
 const struct ms_row *ms_module_of(const struct ms_recording *t, uint32_t id);
-/* "cut", "not taken", "before" or "truncated": the frame stands for some that are missing. NULL: it
+/* "cut", "not taken", "before", "not read" or "truncated": the frame stands for some that are missing. NULL: it
  * is one. */
 const char *ms_frame_note(const struct ms_frame *f);
 

@@ -143,8 +143,9 @@ struct mg_python {
 	uint64_t eval[2]
 		     [2]; /* start and end of _PyEval_EvalFrameDefault, and of its cold part or 0 */
 	/* Offsets: in _PyCFrame, in _PyInterpreterFrame, in PyCodeObject, in a str and a bytes. */
-	uint16_t root; /* of a thread's outermost _PyCFrame in its state, */
-	uint8_t now;   /* and of the address of the one that runs */
+	uint16_t root;  /* of a thread's outermost _PyCFrame in its state, */
+	uint16_t chunk; /* of the address of the newest chunk of frames, */
+	uint8_t now;    /* and of that of the _PyCFrame that runs */
 	uint8_t current, outer;
 	uint8_t code, previous, instruction, entry;
 	uint8_t first_line, object[3], traceable, instructions; /* object: by mg_code_part */
@@ -467,9 +468,11 @@ enum mg_code_part { MG_CODE_NAME = 0, MG_CODE_FILE = 1, MG_CODE_LINES = 2 };
 #define MG_CODE_TEXT_MOST 2048u /* bytes of name and file, cut */
 #define MG_CODE_LINES_MOST (1u << 20)
 /* In a stack, where a return address would be: a frame of an interpreter, which runs in the frame of
- * C before it. Code's slot << 24 | 1 + its instruction, 0 = before the first. */
+ * C before it. Code's slot << 24 | 1 + its instruction, 0 = before the first. MG_NOT_READ: one or
+ * more that could not be read. */
 #define MG_INTERPRETED (UINT64_C(1) << 47)
 #define MG_INSTRUCTION_BITS 24u
+#define MG_NOT_READ (MG_INTERPRETED | (uint64_t)MG_CODE_SLOTS << MG_INSTRUCTION_BITS)
 #define MG_HEAP_PLAIN (UINT64_C(1) << 33) /* a block of malloc's heap, in a pool */
 #define MG_POOL_NAME_MOST 255u
 enum mg_pool_step {

@@ -29,6 +29,10 @@
  *     the thread, and that names the innermost. Those of another state further out are another such
  *     row.
  *
+ *  P6 Frames of functions lie in chunks that the thread's state names, newest first, each with the
+ *     one before it and its size. It names none that is not there. They come and go faster than
+ *     lists of mappings do, and of a process that is attached to the kernel is not asked (P3).
+ *
  * The thread's previous stack, with its Python frames, is known to ms-record. Equal frames of C do
  * not say that those of Python are, so each chain is walked, and compared from the outermost on.
  */
@@ -105,11 +109,26 @@ static void count_unread(void)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
+/* P6 */
+static bool is_in_chunk(const struct mg_python_stack *p, uint64_t at, uint64_t bytes)
+{
+	uint64_t chunk = p->state ? word(p->state + mg_py.chunk) : 0;
+	for (uint32_t i = 0; i < FRAMES_MOST && chunk; i++, chunk = word(chunk)) {
+		uint64_t size = word(chunk + 8);
+		if (at - chunk < size && size - (at - chunk) >= bytes)
+			return true;
+	}
+	return false;
+}
+
 bool mg_python_find(struct mg_python_stack *p, uint64_t at, uint64_t bytes)
 {
 	struct mg_range r, more;
-	if (at - 4096 >= (UINT64_C(1) << 47) - 4096 - MG_CODE_LINES_MOST ||
-	    !mg_find_stack(at + 8, &r) || at - r.start >= r.end - r.start)
+	if (at - 4096 >= (UINT64_C(1) << 47) - 4096 - MG_CODE_LINES_MOST)
+		return false;
+	if (is_in_chunk(p, at, bytes))
+		return true;
+	if (!mg_find_stack(at + 8, &r) || at - r.start >= r.end - r.start)
 		return false;
 	while (r.end - at < bytes) { /* it may have grown since it was listed */
 		if (!mg_find_stack(r.end + 8, &more) || more.start > r.end || more.end <= r.end)
@@ -176,13 +195,15 @@ static int32_t follow(struct mg_python_stack *p, uint64_t cframe, uint64_t at, u
 		j = *end;
 	*end = k;
 	for (uint32_t n = 0, steps = 0; steps < FRAMES_MOST; steps++) {
+		if (at & 7)
+			return -1;
 		if (j > k && p->frames[j - 1].at == at) {
 			if (is_rest(p, at, k, j)) {
 				*end = j;
 				return (int32_t)n;
 			}
 			j--;
-		} else if (at & 7 || !can_read(p, at, FRAME_BYTES)) {
+		} else if (!can_read(p, at, FRAME_BYTES)) {
 			return -1;
 		}
 		struct frame *f = &p->found[n];
@@ -200,18 +221,28 @@ static int32_t follow(struct mg_python_stack *p, uint64_t cframe, uint64_t at, u
 	return -1;
 }
 
+/* The same of a thread's state, by the _PyCFrame in it: this thread's is there while the thread's
+ * data name it, though it may be too new for a list. */
+static bool can_read_state(struct mg_python_stack *p, uint64_t root)
+{
+	return can_read(p, root - mg_py.root, mg_py.root + 24u) ||
+	       mg_thread_keeps(root - mg_py.root);
+}
+
 /* P5: does the _PyCFrame at `outermost` lead to a thread's state, and does that name `innermost`? */
 static bool is_current(struct mg_python_stack *p, uint64_t outermost, uint64_t innermost)
 {
 	uint64_t at = outermost;
 	for (uint32_t i = 0; i < HOPS_MOST; i++) {
 		at = word(at + mg_py.outer);
-		if (at & 7 || !can_read(p, at, 24))
+		if (at & 7 || (!can_read(p, at, 24) && !can_read_state(p, at)))
 			return false;
 		if (word(at + mg_py.current) || word(at + mg_py.outer))
 			continue;
-		return can_read(p, at - mg_py.root, mg_py.root + 24u) &&
-		       word(at - mg_py.root + mg_py.now) == innermost;
+		if (!can_read_state(p, at) || word(at - mg_py.root + mg_py.now) != innermost)
+			return false;
+		p->state = p->state ? p->state : at - mg_py.root;
+		return true;
 	}
 	return false;
 }
@@ -276,8 +307,10 @@ static bool find_loops(const struct mg_writer *t, struct mg_python_stack *p)
 	uint32_t i = p->scanned < t->keep ? p->scanned : t->keep;
 	for (p->scanned = t->frames; i < t->frames; i++) {
 		bool loop = is_loop(t->ip[i]);
-		if (t->ip[i] & MG_EXACT_IP || (loop && p->loops == LOOPS_MOST))
+		if (t->ip[i] & MG_EXACT_IP || (loop && p->loops == LOOPS_MOST)) {
+			p->scanned = i;
 			return false;
+		}
 		if (loop) {
 			p->first[p->loops] = p->n;
 			p->cfa[p->loops] = i ? t->slot[i - 1] + 8 : 0;
@@ -297,7 +330,7 @@ struct from {
 static bool is_same_frame(const struct frame *f, const struct frame *g)
 {
 	return f->at == g->at && f->code == g->code && f->instruction == g->instruction &&
-	       f->previous == g->previous && what_of(f->code) == f->what;
+	       f->previous == g->previous && (f->at == NOT_READ || what_of(f->code) == f->what);
 }
 
 /* Takes the frames just found as those of loop `i` from frame `at` on, up to which they are those of
@@ -319,6 +352,14 @@ static bool take_chain(struct mg_python_stack *p, uint32_t i, uint32_t at, uint3
 	while (n)
 		p->frames[p->n++] = p->found[--n];
 	return true;
+}
+
+/* In the place of a chain. */
+static int32_t give_up(struct mg_python_stack *p, uint32_t loop)
+{
+	count_unread();
+	p->found[0] = (struct frame){.at = NOT_READ, .loop = loop};
+	return 1;
 }
 
 /* P5. From the innermost loop outwards, row by row. */
@@ -344,17 +385,17 @@ static bool take_chains(const struct mg_writer *t, struct mg_python_stack *p, st
 	link_loops(p);
 	for (uint32_t i = 0; i < p->loops; i++) {
 		uint64_t cframe = p->cfa[i] - below;
-		uint64_t head = p->linked[i] ? word(cframe + mg_py.current) : 1;
+		uint64_t head = p->linked[i] ? word(cframe + mg_py.current) : NOT_READ;
 		if (from->changed)
 			p->first[i] = p->n;
 		uint32_t k = p->first[i], at, all;
 		at = all = from->changed ? k : i + 1 < p->loops ? p->first[i + 1] : p->n;
-		if (is_rest(p, head, k, all))
+		if (!(head & 7) && is_rest(p, head, k, all))
 			continue;
 		int32_t n = follow(p, cframe, head, p->loop[i], k, &at);
 		if (n < 0)
-			count_unread();
-		if (!take_chain(p, i, at, all, n < 0 ? 0 : (uint32_t)n, t->keep, from))
+			n = give_up(p, p->loop[i]);
+		if (!take_chain(p, i, at, all, (uint32_t)n, t->keep, from))
 			return false;
 	}
 	return true;
@@ -369,15 +410,34 @@ static int32_t put_together(struct mg_writer *t, struct mg_python_stack *p, cons
 	for (;; i++) {
 		while (k < p->n && p->frames[k].loop < i) {
 			struct frame *f = &p->frames[k++];
-			p->out[n] = mg_python_sent(t, p, f);
+			p->out[n] = f->at == NOT_READ ? MG_NOT_READ : mg_python_sent(t, p, f);
 			if (!p->out[n++])
 				return -1;
-			f->what = what_of(f->code);
+			f->what = f->at == NOT_READ ? 0 : what_of(f->code);
 		}
 		if (i >= t->frames)
 			return (int32_t)n;
 		p->out[n++] = t->ip[i];
 	}
+}
+
+/* No chain is read of any loop. What the previous stack has in common stays if it is so, too. */
+static void take_none(const struct mg_writer *t, struct mg_python_stack *p, struct from *from)
+{
+	uint32_t n = 0, kept = 0;
+	count_unread();
+	while (kept < p->loops && p->loop[kept] < t->keep)
+		kept++;
+	while (n < p->n && n < kept && p->frames[n].at == NOT_READ)
+		n++;
+	*from = (struct from){t->keep, n, true};
+	if (n < p->n || n < kept)
+		*from = (struct from){0, 0, true};
+	for (uint32_t i = 0; i < p->loops; i++) {
+		p->first[i] = i;
+		p->frames[i] = (struct frame){.at = NOT_READ, .loop = p->loop[i]};
+	}
+	p->n = p->loops;
 }
 
 /* Frames of C alone, all of them. */
@@ -398,18 +458,16 @@ void mg_python_merge(struct mg_writer *t, uint32_t words, struct mg_stack *s, ui
 		return;
 	}
 	p->event++;
+	p->state = 0;
 	p->restamp = false;
 	while (p->n && p->frames[p->n - 1].loop >= t->keep)
 		p->n--;
 	bool good = find_loops(t, p) && !p->skip;
 	p->skip = false;
-	if (good && (!p->loops || !(below || learn(t, p)))) {
-		if (p->loops)
-			count_unread();
+	if (good && !p->loops)
 		return;
-	}
 	int32_t n = -1;
-	if (good && take_chains(t, p, &from)) {
+	if (good && (below || learn(t, p)) && take_chains(t, p, &from)) {
 		if (!from.changed) { /* what is new is all of C, and stands in its place */
 			s->keep = t->keep + p->n;
 			return;
@@ -417,7 +475,10 @@ void mg_python_merge(struct mg_writer *t, uint32_t words, struct mg_stack *s, ui
 		n = put_together(t, p, &from);
 	}
 	if (n < 0) {
-		count_unread();
+		take_none(t, p, &from);
+		n = put_together(t, p, &from);
+	}
+	if (n < 0) {
 		send_plain(t, p, s);
 	} else {
 		s->keep = from.c + from.python;

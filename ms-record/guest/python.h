@@ -10,11 +10,13 @@
 #define OUT_MOST 2048u
 #define RANGES 4u
 #define CODE_BYTES 192u
+#define NOT_READ 3u /* at no address that a frame could have */
 #define PARTS 3u
 #define STR_WORDS 2u /* of a name and of a file */
 
 struct frame {
-	uint64_t at, code, instruction, previous;
+	uint64_t at; /* NOT_READ: it stands for a chain that could not be read */
+	uint64_t code, instruction, previous;
 	uint64_t what; /* once it is sent: what its code holds, for another may come to lie there */
 	uint32_t loop; /* the frame of C that runs it, as an index of `ip` */
 };
@@ -35,6 +37,8 @@ struct mg_python_stack {
 	bool skip, restamp;
 	uint32_t range; /* the one that was looked up last */
 	uint64_t event;
+	uint64_t
+		state; /* of the thread, that runs the innermost loop of this event; 0 = not known */
 	struct mg_range ranges[RANGES];
 	uint16_t loop[LOOPS_MOST];
 	uint64_t cfa[LOOPS_MOST];

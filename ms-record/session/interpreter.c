@@ -76,6 +76,7 @@ static const struct version {
 } versions[] = {{0x030b01f0,
 		 0x030c0000,
 		 {.root = 336,
+		  .chunk = 296,
 		  .now = 56,
 		  .current = 8,
 		  .outer = 16,

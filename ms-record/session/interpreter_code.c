@@ -202,7 +202,7 @@ struct ms_frame interpreter_frame(struct session *s, uint32_t code, uint32_t ins
 {
 	struct interpreter *in = s->interpreter;
 	if (!in || !code || code > in->codes.n)
-		return (struct ms_frame){0};
+		return (struct ms_frame){.flags = MS_FRAME_NOT_READ};
 	struct code *c = &in->codes.v[code - 1];
 	if (!c->function) {
 		uint32_t source = source_of(s, c->file);
