@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Services in six languages answer without end while ms-record attaches to them again and again: no answer is wrong or missing.
+"""Services in six languages, three of them in Python, answer without end while ms-record attaches to them again and again: no answer is wrong or missing.
 
-services.py CYCLES [NAME...]: each so often, for a second each. A service whose language is not there is left out, and that is said.
+services.py CYCLES [NAME...]: each so often, for a second each, with as long before and after without it. A service whose language is not
+there is left out, and that is said. What has other descriptors or threads at the end than at the beginning counts as wrong, too.
 """
+import contextlib
 import http.client
 import os
 import shutil
@@ -29,6 +31,47 @@ class H(http.server.BaseHTTPRequestHandler):
         pass
 http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), H).serve_forever()
 """
+ASYNCIO = """
+import asyncio, json, sys
+async def lines(n):
+    for i in range(n):
+        await asyncio.sleep(0)
+        yield "all is well "
+async def slow():
+    await asyncio.sleep(60)
+async def answer(reader, writer):
+    await reader.readuntil(b"\\r\\n\\r\\n")
+    late = asyncio.create_task(slow())
+    body = json.loads(json.dumps({"said": [t async for t in lines(50)]}))["said"]
+    await asyncio.sleep(0)
+    late.cancel()
+    text = "".join(body)
+    writer.write(("HTTP/1.1 200 OK\\r\\nContent-Length: %d\\r\\nConnection: close\\r\\n\\r\\n%s" % (len(text), text)).encode())
+    await writer.drain()
+    writer.close()
+async def main():
+    await (await asyncio.start_server(answer, "127.0.0.1", int(sys.argv[1]))).serve_forever()
+asyncio.run(main())
+"""
+DJANGO = """
+import socketserver, sys, wsgiref.simple_server
+import django
+from django.conf import settings
+from django.core.wsgi import get_wsgi_application
+from django.http import HttpResponse
+from django.template import Context, Engine
+from django.urls import path
+settings.configure(DEBUG=False, SECRET_KEY="x", ROOT_URLCONF=__name__, ALLOWED_HOSTS=["*"], MIDDLEWARE=["django.middleware.common.CommonMiddleware"])
+text = Engine().from_string("{% for i in n %}{{ what }} {% endfor %}")
+urlpatterns = [path("", lambda q: HttpResponse(text.render(Context({"n": range(50), "what": "all is well"}))))]
+class Server(socketserver.ThreadingMixIn, wsgiref.simple_server.WSGIServer):
+    daemon_threads = True
+class Quiet(wsgiref.simple_server.WSGIRequestHandler):
+    def log_message(self, *a):
+        pass
+wsgiref.simple_server.make_server("127.0.0.1", int(sys.argv[1]), get_wsgi_application(), Server, Quiet).serve_forever()
+"""
+INTERPRETER = "/usr/bin/python3"
 NODE = """require('http').createServer((q, r) => { const b = Buffer.alloc(100000, 'x'); r.end('all is well '.repeat(b[0] ? 50 : 0)); })
 .listen(+process.argv[2], '127.0.0.1');"""
 JAVA = """import com.sun.net.httpserver.*; import java.net.*; import java.util.concurrent.*;
@@ -59,10 +102,18 @@ SERVICES = {  # file, its text, how it is built, how it is run; each needs the p
     "nginx": ("nginx.conf", NGINX, None, ["nginx", "-p", ".", "-c", "nginx.conf", "-e", "nginx.log"]),
     "node": ("s.js", NODE, None, ["node", "s.js", "PORT"]),
     "java": ("S.java", JAVA, ["javac", "S.java"], ["java", "-cp", ".", "S", "PORT"]),
-    "python3": ("s.py", PYTHON, None, ["python3", "s.py", "PORT"]),
+    "python3": ("s.py", PYTHON, None, [INTERPRETER, "s.py", "PORT"]),
+    "asyncio": ("async.py", ASYNCIO, None, [INTERPRETER, "async.py", "PORT"]),
+    "django": ("dj.py", DJANGO, None, [INTERPRETER, "dj.py", "PORT"]),
     "go": ("s.go", GO, ["go", "build", "-o", "gos", "s.go"], ["./gos", "PORT"]),
     "rustc": ("s.rs", RUST, ["rustc", "-O", "-o", "rusts", "s.rs"], ["./rusts", "PORT"]),
 }
+
+
+def is_here(name):
+    if name in ("asyncio", "django"):
+        return not subprocess.run([INTERPRETER, "-c", f"import {name}"], stderr=subprocess.DEVNULL, check=False).returncode
+    return shutil.which(INTERPRETER if name == "python3" else name)
 
 
 def free_port():
@@ -74,7 +125,7 @@ def free_port():
 class Service:
     def __init__(self, name):
         file, text, build, command = SERVICES[name]
-        self.name, self.port, self.asked, self.over, self.wrong = name, free_port(), 0, threading.Event(), []
+        self.name, self.port, self.asked, self.over, self.wrong, self.said = name, free_port(), 0, threading.Event(), [], ""
         with open(file, "w", encoding="utf-8") as f:
             f.write(text.replace("PORT", self.port).replace("ANSWER", ANSWER))
         if build:
@@ -98,14 +149,34 @@ class Service:
                 self.wrong.append(f"a request failed after {self.asked}")
             self.asked += 1
 
-    def cycles(self, n):
-        for _ in range(500):
-            if self.ask():
+    def held(self):
+        """How many descriptors and threads it has, when that does not change any more."""
+        was = now = None
+        for _ in range(40):
+            was, now = now, [len(os.listdir(f"/proc/{self.process.pid}/{what}")) for what in ("fd", "task")]
+            if was == now:
                 break
-            time.sleep(0.05)
+            time.sleep(0.5)
+        return now
+
+    def rate(self, work):
+        """Requests a second meanwhile."""
+        before, start = self.asked, time.monotonic()
+        work()
+        return (self.asked - before) / (time.monotonic() - start)
+
+    @contextlib.contextmanager
+    def load(self):
+        self.over.clear()
         threads = [threading.Thread(target=self.ask_on) for _ in range(2)]
         for t in threads:
             t.start()
+        yield
+        self.over.set()
+        for t in threads:
+            t.join()
+
+    def attached(self, n):
         for i in range(n):
             r = subprocess.run([f"{BIN}/ms-record", "-q", "-d", "1", "-o", f"{self.name}.trace", "-p", str(self.process.pid)],
                                capture_output=True, text=True, timeout=300, check=False)
@@ -114,9 +185,21 @@ class Service:
             if self.process.poll() is not None:
                 self.wrong.append(f"cycle {i}: it ended: {self.process.returncode}")
                 break
-        self.over.set()
-        for t in threads:
-            t.join()
+
+    def cycles(self, n):
+        for _ in range(500):
+            if self.ask():
+                break
+            time.sleep(0.05)
+        with self.load():
+            rates = [self.rate(lambda: time.sleep(min(n, 5)))]
+        held = self.held()
+        with self.load():
+            rates.append(self.rate(lambda: self.attached(n)))
+            rates.append(self.rate(lambda: time.sleep(min(n, 5))))
+        if SERVICES[self.name][3][0] == INTERPRETER and self.process.poll() is None and (now := self.held()) != held:
+            self.wrong.append(f"{held} descriptors and threads before, {now} after")
+        self.said = f"{self.asked} requests; a second before, during and after {[round(r) for r in rates]}; descriptors and threads {held}"
         self.process.send_signal(signal.SIGTERM)
         try:
             self.process.wait(30)
@@ -130,14 +213,14 @@ def main():
     runs = requests = 0
     wrong = []
     for name in names:
-        if not shutil.which(name):
+        if not is_here(name):
             print(f"services: no {name} here", file=sys.stderr)
             continue
         service = Service(name)
         service.cycles(cycles)
         runs, requests = runs + cycles, requests + service.asked
         wrong += [f"{name}: {w}" for w in service.wrong]
-        print(f"services: {name}: {service.asked} requests, {len(service.wrong)} wrong", file=sys.stderr)
+        print(f"services: {name}: {service.said}; {len(service.wrong)} wrong", file=sys.stderr)
     for w in wrong[:20]:
         print(f"services: {w}", file=sys.stderr)
     print(f"services: {requests} requests, runs {runs}, found {len(wrong)}, left {len(wrong)}")
