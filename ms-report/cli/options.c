@@ -169,8 +169,8 @@ static const struct ms_cli_option rows[] = {
 	VIEW_OF("annotate", "FILE", annotate, VIEW_ANNOTATE, 0,
 		"the lines of a source file with what they hold: of their own, and with what they "
 		"called"),
-	VIEW_OF("by", "function|file|module|stack|thread|process|program|size", by, VIEW_BY, 0,
-		"sums by these"),
+	VIEW_OF("by", "function|file|module|language|stack|thread|process|program|size", by,
+		VIEW_BY, 0, "sums by these"),
 	VIEW_OF("sql", "QUERY", sql, VIEW_SQL, 0,
 		"a SELECT of the tables and views of ms-snapshot(5)"),
 	VIEW("events", VIEW_EVENTS, 0, "of a trace: every event in its order, as text or --json"),

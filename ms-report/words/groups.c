@@ -119,11 +119,11 @@ struct table table_sizes(struct model *m, enum metric metric, size_t limit)
 
 /* ---- groups of sites ------------------------------------------------------------------------- */
 
-const char *const group_names[BY_COUNT] = {"function", "file",    "module",  "stack",
+const char *const group_names[BY_COUNT] = {"function", "file",    "module",  "language", "stack",
 					   "thread",   "process", "program", "size"};
 
 enum { GROUP_FAILED = 8, GROUP_MAPPED = 9, GROUP_SITES = 10, GROUP_COLUMNS };
-static const struct column group_columns[4][GROUP_COLUMNS] = {
+static const struct column group_columns[5][GROUP_COLUMNS] = {
 #define GROUP(title, name, kind, ...)                                                              \
 	{                                                                                          \
 		{title, name, kind, .sum = false},                                                 \
@@ -148,6 +148,7 @@ static const struct column group_columns[4][GROUP_COLUMNS] = {
 	      .optional = true),
 	GROUP("file", "file", CELL_PATH, "sites", "sites", CELL_COUNT, .optional = true),
 	GROUP("module", "module", CELL_PATH, "sites", "sites", CELL_COUNT, .optional = true),
+	GROUP("language", "language", CELL_TEXT, "sites", "sites", CELL_COUNT, .optional = true),
 	GROUP("first frame of your code", "function", CELL_FUNCTION, "#", "site", CELL_ID,
 	      COLUMN_OF(site, id)),
 #undef GROUP
@@ -161,6 +162,11 @@ static const char *group_of(struct model *m, const struct site *s, enum group_ke
 		return file ? file : "(unknown)";
 	if (key == BY_FUNCTION || key == BY_STACK)
 		return f ? frame_name(&m->arena, m, f) : "(no stack)";
+	if (key == BY_LANGUAGE)
+		return f && !f->note
+			       ? frame_language(f, f->module != NONE ? m->modules.v[f->module].kind
+								     : NULL)
+			       : "(unknown)";
 	const char *path = f && f->module != NONE ? m->modules.v[f->module].path : NULL;
 	return path ? path : "(unknown)";
 }

@@ -126,6 +126,57 @@ const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+static bool ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), k = strlen(end);
+	return n > k && strcmp(s + n - k, end) == 0;
+}
+
+const char *frame_language(const struct frame *f, const char *kind)
+{
+	static const char *const endings[][2] = {{".c", "C"},
+						 {".cc", "C++"},
+						 {".cpp", "C++"},
+						 {".cxx", "C++"},
+						 {".C", "C++"},
+						 {".hh", "C++"},
+						 {".hpp", "C++"},
+						 {".hxx", "C++"},
+						 {".tcc", "C++"},
+						 {".ipp", "C++"},
+						 {".rs", "Rust"},
+						 {".go", "Go"},
+						 {".py", "Python"},
+						 {".js", "JavaScript"},
+						 {".mjs", "JavaScript"},
+						 {".cjs", "JavaScript"},
+						 {".java", "Java"},
+						 {".kt", "Kotlin"},
+						 {".scala", "Scala"},
+						 {".d", "D"},
+						 {".adb", "Ada"},
+						 {".ads", "Ada"},
+						 {".ml", "OCaml"},
+						 {".f", "Fortran"},
+						 {".f90", "Fortran"},
+						 {".F90", "Fortran"},
+						 {".zig", "Zig"},
+						 {".m", "Objective-C"},
+						 {".S", "assembly"},
+						 {".s", "assembly"},
+						 {".rb", "Ruby"}};
+	if (kind && strcmp(kind, "source") == 0)
+		return "Python";
+	for (size_t i = 0; f->file && i < sizeof endings / sizeof *endings; i++)
+		if (ends_with(f->file, endings[i][0]))
+			return endings[i][1];
+	/* a header without an ending, or .h: both languages have such */
+	if (f->file && f->function &&
+	    (ends_with(f->file, ".h") || !strchr(base_name(f->file), '.')))
+		return strpbrk(f->function, ":(<~") ? "C++" : "C or C++";
+	return "(unknown)";
+}
+
 const char *frame_name(struct ms_arena *a, const struct model *m, const struct frame *f)
 {
 	if (f->note)

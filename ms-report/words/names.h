@@ -37,6 +37,10 @@ size_t name_width(const char *s);
 const char *name_cut(struct ms_arena *a, const char *s, size_t width, bool ascii);
 const char *name_cut_start(struct ms_arena *a, const char *s, size_t width, bool ascii);
 
+/* The language that a frame's source is written in, by the ending of its name; kind: of its module.
+ * "(unknown)" = it has none. */
+const char *frame_language(const struct frame *f, const char *kind);
+
 /* What a frame is called: its function, else MODULE+0xADDRESS, else "(unknown)", or in brackets why
  * frames are missing. As recorded (raw)... */
 const char *frame_name(struct ms_arena *a, const struct model *m, const struct frame *f);

@@ -126,6 +126,7 @@ enum group_key {
 	BY_FUNCTION,
 	BY_FILE,
 	BY_MODULE,
+	BY_LANGUAGE,
 	BY_STACK,
 	BY_THREAD,
 	BY_PROCESS,
@@ -134,7 +135,7 @@ enum group_key {
 	BY_COUNT
 };
 extern const char *const group_names[BY_COUNT]; /* the spelling of --by */
-/* Sites grouped by what their user frame says (BY_FUNCTION, BY_FILE, BY_MODULE), or each for itself
+/* Sites grouped by what their user frame says (BY_FUNCTION, BY_FILE, BY_MODULE, BY_LANGUAGE), or each for itself
  * (BY_STACK), largest `metric` first. */
 struct table table_groups(struct model *m, enum group_key key, enum metric metric, size_t limit);
 

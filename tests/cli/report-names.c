@@ -159,6 +159,24 @@ static void check_cuts(struct ms_arena *a)
 	same("cut at start", "no folder", name_cut_start(a, "abcdefgh", 4, true), "..gh");
 }
 
+/* Of a frame its file, its function and the kind of its module. */
+static const char *const languages[][4] = {
+	{"a.c", "f", "file", "C"},
+	{"/src/a.b/c.cc", "f", "file", "C++"},
+	{"lib.rs", "core::f", "file", "Rust"},
+	{"net.go", "net.f", "file", "Go"},
+	{"/app/cache.py", "load", "source", "Python"},
+	{"made of text", "<module>", "source", "Python"},
+	{"cache.js", "load", "jit", "JavaScript"},
+	{"a.h", "f", "file", "C or C++"},
+	{"a.h", "ns::f", "file", "C++"},
+	{"/usr/include/c++/12/vector", "std::vector<int>::push_back", "file", "C++"},
+	{".c", "f", "file", "(unknown)"},
+	{"a.cx", "f", "file", "(unknown)"},
+	{NULL, "ns::f(int)", "file", "(unknown)"},
+	{NULL, NULL, NULL, "(unknown)"},
+};
+
 int main(void)
 {
 	struct ms_arena a = {0};
@@ -168,6 +186,11 @@ int main(void)
 	for (size_t i = 0; i < sizeof cleans / sizeof *cleans; i++)
 		same("clean name", cleans[i].in, name_clean(&a, cleans[i].in, cleans[i].ascii),
 		     cleans[i].want);
+	for (size_t i = 0; i < sizeof languages / sizeof *languages; i++) {
+		const char *const *l = languages[i];
+		same("language", l[0] ? l[0] : "no file",
+		     frame_language(&(struct frame){.file = l[0], .function = l[1]}, l[2]), l[3]);
+	}
 	for (size_t i = 0; i < sizeof budgets / sizeof *budgets; i++)
 		check_budget(i);
 	check_cuts(&a);
