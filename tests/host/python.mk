@@ -4,3 +4,7 @@ TEST_PROGRAMS += $(B)/tests/host/python_probe.so
 $(B)/tests/host/python_probe.so: tests/host/python_probe.c
 	@mkdir -p $(@D)
 	$(CC) -g -O1 -Wall -Wextra -fno-builtin -std=gnu11 -fPIC -shared -o $@ $<
+TEST_PROGRAMS += $(B)/tests/host/leaky.so
+$(B)/tests/host/leaky.so: tests/host/python_leak.c
+	@mkdir -p $(@D)
+	$(CC) -g -O1 -Wall -Wextra -std=gnu11 -fno-builtin -fPIC -shared -o $@ $<
