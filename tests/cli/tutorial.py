@@ -15,7 +15,7 @@ def displays(path):
     """The literal displays of a page, as a reader has them."""
     with open(path, encoding="utf-8") as f:
         page = f.read()
-    for needed, text in re.findall(r"^(?:\.\\\" needs (\w+)\n)?\.Bd -literal.*\n((?:.*\n)*?)\.Ed$", page, re.M):
+    for needed, text in re.findall(r"^(?:\.\\\" needs (\S+)\n)?\.Bd -literal.*\n((?:.*\n)*?)\.Ed$", page, re.M):
         if needed and not shutil.which(needed):
             print("note: without", needed)
             continue
