@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Calls the probe (python_probe.c) from all kinds of frames: LIBRARY ROUNDS THREADS OUTPUT SEED [wait]. wait: for a line of input."""
+"""Calls the probe (python_probe.c) from all kinds of frames: LIBRARY ROUNDS THREADS OUTPUT SEED [wait]. wait: for a line of input. SIGTERM ends it early."""
 import asyncio
 import contextlib
 import ctypes
@@ -13,6 +13,7 @@ import re
 import signal
 import sys
 import threading
+import time
 import weakref
 
 lib = ctypes.PyDLL(sys.argv[1])
@@ -291,6 +292,10 @@ def interrupted(r):
     either(r)
 
 
+over = threading.Event()
+signal.signal(signal.SIGTERM, lambda number, frame: over.set())
+
+
 def storm(seed):
     r = random.Random(seed)
     scenes = [lambda: list(generator(r.randrange(8))), lambda: asyncio.run(coroutine(r.randrange(6))),
@@ -300,9 +305,16 @@ def storm(seed):
               lambda: contexts(r), lambda: callbacks(r), lambda: asyncio.run(tasks()), lambda: thrown(r), lambda: traced(r), classes,
               lambda: short_lived(r), lambda: interrupted(r), lambda: r.randrange(8) or raised(r)]
     for _ in range(ROUNDS):
+        if over.is_set():
+            break
         scenes[r.randrange(len(scenes))]()
 
 
+def held():
+    return [len(os.listdir("/proc/self/" + what)) for what in ("fd", "task")]
+
+
+before = held()
 if len(sys.argv) > 6:
     print("ready", flush=True)
     sys.stdin.readline()
@@ -312,5 +324,11 @@ for t in threads:
 storm(SEED + 99)
 for t in threads:
     t.join()
+for _ in range(100):  # the last thread is over when it has been joined, but for the kernel
+    if held() == before:
+        break
+    time.sleep(0.02)
+if held() != before:
+    sys.exit("%s descriptors and threads before, %s after" % (before, held()))
 lib.probe_write(OUTPUT.encode())
 os._exit(0)
