@@ -108,14 +108,21 @@ static void tell(struct session *s, const struct version *v, const struct attach
 	__atomic_store_n(&s->mem->python.ready, 1, __ATOMIC_RELEASE);
 }
 
-static void note_unknown(struct session *s, uint32_t hex)
+static void note_unknown(struct session *s, uint32_t hex, bool another)
 {
 	struct interpreter *i = interpreter_of(s);
 	if (hex)
-		snprintf(i->unknown, sizeof i->unknown, "Python %u.%u.%u", hex >> 24,
-			 hex >> 16 & 0xff, hex >> 8 & 0xff);
+		snprintf(i->unknown, sizeof i->unknown, "%sPython %u.%u.%u",
+			 another ? "another " : "", hex >> 24, hex >> 16 & 0xff, hex >> 8 & 0xff);
 	else
 		snprintf(i->unknown, sizeof i->unknown, "Python before 3.11");
+}
+
+/* By its name; once one was found, modules that were only made for it are not looked at. */
+static bool may_be_one(const char *name, bool another)
+{
+	return another ? !strncmp(name, "libpython", 9) || !strncmp(name, "python", 6)
+		       : strstr(name, "python") != NULL;
 }
 
 void interpreter_look(struct session *s, const struct attach_map *map)
@@ -128,22 +135,34 @@ void interpreter_look(struct session *s, const struct attach_map *map)
 					       [CODE_TYPE] = {.name = "PyCode_Type"}};
 	uint32_t hex = 0;
 	const struct mg_session *head = s->slot ? s->pool->head : s->mem;
-	if (s->opt->no_interpreter || head->python.ready || map->offset ||
-	    !strstr(ms_base_name(map->path), "python") ||
+	bool another = head->python.ready;
+	if (s->opt->no_interpreter || map->offset ||
+	    !may_be_one(ms_base_name(map->path), another) ||
 	    !attach_elf_module(&mem, &s->modules.maps, map, &m))
 		return;
 	attach_elf_dynamic(&mem, &m, found, SYMBOLS);
-	if (!found[RUNTIME].address)
+	if (!found[RUNTIME].address || (another && found[EVAL].address == head->python.eval[0][0]))
 		return;
 	if (found[VERSION].address)
 		mem.read(mem.arg, found[VERSION].address, &hex, sizeof hex);
 	for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
-		if (!s->slot && hex >= versions[i].from && hex < versions[i].to &&
+		if (!s->slot && !another && hex >= versions[i].from && hex < versions[i].to &&
 		    found[EVAL].bytes && found[CODE_TYPE].address) {
 			tell(s, &versions[i], &mem, &m, found);
 			return;
 		}
-	note_unknown(s, hex);
+	note_unknown(s, hex, another);
+}
+
+void interpreter_missed(struct session *s, const char *path)
+{
+	const struct mg_session *head = s->slot ? s->pool->head : s->mem;
+	if (s->opt->no_interpreter || !may_be_one(ms_base_name(path), true))
+		return;
+	struct interpreter *i = interpreter_of(s);
+	if (!*i->unknown)
+		snprintf(i->unknown, sizeof i->unknown,
+			 head->python.ready ? "another Python" : "Python");
 }
 
 void interpreter_find(struct session *s)

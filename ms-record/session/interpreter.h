@@ -20,6 +20,8 @@ struct session;
  * can read; of any other, and of one that a forked child has by itself, it is noted what it is: its
  * family's guests are told once, of addresses that are right for all. `map` is one of those last read of the session. */
 void interpreter_look(struct session *s, const struct attach_map *map);
+/* The same of a file that was closed before it could be looked at: it is noted. */
+void interpreter_missed(struct session *s, const char *path);
 /* The same of all those mappings. */
 void interpreter_find(struct session *s);
 /* What an interpreter is whose frames cannot be read, "Python 3.9"; NULL = there is none. */

@@ -191,13 +191,15 @@ static uint32_t add(struct session *s, struct module m, const char *name, bool g
 	module_file_find(s, &m, name, p, &deleted);
 	uint32_t i = place(all, &m);
 	note_epoch(all, m.loaded, m.epoch_loaded);
+	if (p && m.kind == MODULE_FILE)
+		interpreter_look(s, p);
+	else if (gone)
+		interpreter_missed(s, name);
 	if (m.same) {
 		write_unloaded(s, m.same, 0);
 		return i + 1;
 	}
 	write_module(s, i + 1, &all->all.v[i], p, deleted, m.loaded);
-	if (p && m.kind == MODULE_FILE)
-		interpreter_look(s, p);
 	if (m.fd >= 0 && all->held++ >= HELD_MAX)
 		module_file_close(&all->all.v[i]);
 	return i + 1;

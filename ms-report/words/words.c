@@ -125,7 +125,7 @@ static void quality_details(struct model *m, struct words *w)
 	unrecorded_words(m, w);
 	add_some(m, w, m->chains_unread, "chain", "of Python frames not read");
 	if (m->interpreter_unknown)
-		words_add(w, SAY("no frames of %s, which is not known",
+		words_add(w, SAY("no frames of %s",
 				 name_clean(&m->arena, m->interpreter_unknown, true)));
 	uint64_t children = 0;
 	for (size_t i = 0; i < m->processes.n; i++)

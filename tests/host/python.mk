@@ -8,3 +8,7 @@ TEST_PROGRAMS += $(B)/tests/host/leaky.so
 $(B)/tests/host/leaky.so: tests/host/python_leak.c
 	@mkdir -p $(@D)
 	$(CC) -g -O1 -Wall -Wextra -std=gnu11 -fno-builtin -fPIC -shared -o $@ $<
+TEST_PROGRAMS += $(B)/tests/host/python_embed
+$(B)/tests/host/python_embed: tests/host/python_embed.c
+	@mkdir -p $(@D)
+	$(CC) -g -O1 -Wall -Wextra -std=gnu11 -o $@ $< -ldl

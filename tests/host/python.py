@@ -242,6 +242,19 @@ def deep():
     check(shown.count("[Python's frames not read]") == 2, f"deep: no marks in the report of the site: {shown}")
 
 
+def reopened():
+    """The guest is told of one interpreter; what comes after it is said."""
+    command = [TB + "/host/python_embed", "libpython3.11.so.1.0", "3"]
+    if subprocess.run(command, check=False).returncode == 77:
+        print("note: without libpython3.11.so.1.0")
+        return
+    for times, unknown in ("1", 0), ("3", "another Python %d.%d.%d" % sys.version_info[:3]):
+        record([*command[:2], times], "--leak-check=no")
+        s = Snapshot("t.trace")
+        names = {f[0] for f in s.frames.values() if f[3] == "source" and f[0].startswith("keep") and "." not in f[0]}
+        check((names, s.meta("interpreter_unknown")) == ({"keep0"}, unknown), f"opened {times} times: {names}, {s.meta('interpreter_unknown')}")
+
+
 # ---- stacks ----
 
 def stacks(rounds, threads, allocator, seed=0, how=record):
@@ -350,6 +363,7 @@ attached()
 reused()
 large()
 deep()
+reopened()
 stacks(500, 3, "pymalloc")
 stacks(100, 3, "malloc")
 for name, (exact, text) in PROGRAMS.items():
