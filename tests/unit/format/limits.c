@@ -6,6 +6,7 @@
 #include "format/block.h"
 #include "format/checkpoint.h"
 #include "format/record.h"
+#include "format/stacks.h"
 #include "format/trace.h"
 #include "format/varint.h"
 #include "tests/unit/check.h"
@@ -98,11 +99,41 @@ static void checkpoints(void)
 	RANGES("a gap beyond it", 1, true, 4096, 4096, 1, UINT64_MAX - 8191, 1, 1);
 }
 
+/* A node's frame is one that was written, in this block or before. */
+static void node(uint32_t frame, enum ms_fmt want)
+{
+	enum { FIRST = 5, FRAMES = 3 };
+	static uint8_t memory[MS_STACKS_MEMORY(FRAMES, 1)];
+	struct ms_stacks_encoder e;
+	struct ms_stacks_decoder d;
+	struct ms_column c[MS_STACKS_COLUMNS];
+	struct ms_node n;
+	ms_stacks_encoder_init(&e, memory, FRAMES, 1);
+	ms_stacks_encoder_begin(&e, FIRST, 1);
+	for (uint64_t i = 0; i < FRAMES; i++)
+		CHECK(!ms_stacks_put_frame(&e, &(struct ms_frame){.address = i}), "frame");
+	CHECK(!ms_stacks_put_node(&e, &(struct ms_node){0, frame}), "node of frame %u", frame);
+	size_t columns = ms_stacks_encoder_finish(&e, c);
+	CHECK(!ms_stacks_decoder_init(&d, c, columns), "head");
+	enum ms_fmt is = ms_stacks_next_node(&d, &n);
+	CHECK(is == want && (is || (n.frame == frame && !n.parent)), "frame %u: %d", frame, is);
+	CHECK(ms_stacks_next_node(&d, &n) == MS_FMT_END, "frame %u: more", frame);
+}
+
+static void nodes(void)
+{
+	node(0, MS_FMT_BAD);
+	node(1, MS_FMT_OK);
+	node(7, MS_FMT_OK);
+	node(8, MS_FMT_BAD);
+}
+
 int main(void)
 {
 	headers();
 	fields();
 	checkpoints();
+	nodes();
 	printf("%d failures\n", failures);
 	return failures != 0;
 }
