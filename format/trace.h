@@ -189,6 +189,7 @@ enum ms_module_field {
 	MS_MODULE_MTIME = 12,    /* file modification, ns since 1970 */
 	MS_MODULE_DELETED = 13,  /* 1: the file was deleted or replaced while mapped */
 	MS_MODULE_FUNCTION = 14, /* bytes, repeated: of kind 5 the next function, from 1 on */
+	MS_MODULE_NUMBER = 15,   /* before FUNCTION: its number; absent: the next */
 };
 /* Of kind 5 a frame's address says the function, and the line, 0 = unknown. */
 #define MS_SOURCE_LINE_BITS 24u

@@ -97,15 +97,22 @@ static bool amend(struct ms_recording *t, struct ms_record rec, struct ms_rows *
 static void add_function(struct ms_recording *t, struct ms_record rec)
 {
 	struct ms_field f;
-	uint64_t id = 0;
+	uint64_t id = 0, number = 0;
 	while (ms_record_field(&rec, &f) == MS_FMT_OK) {
 		if (f.id == MS_MODULE_ID)
 			id = f.value;
+		if (f.id == MS_MODULE_NUMBER)
+			number = f.value;
 		if (f.id != MS_MODULE_FUNCTION || !f.is_bytes || !id || id > t->modules.n)
 			continue;
 		while (t->functions.n < id)
-			*MS_PUSH(&t->functions) = (struct ms_strings){0};
-		*MS_PUSH(&t->functions.v[id - 1]) = text_of(t, &f);
+			*MS_PUSH(&t->functions) = (struct ms_functions){0};
+		struct ms_functions *all = &t->functions.v[id - 1];
+		uint64_t last = all->n ? all->v[all->n - 1].number : 0;
+		number = number ? number : last + 1;
+		if (number > last)
+			*MS_PUSH(all) = (struct ms_function){number, text_of(t, &f)};
+		number = 0;
 	}
 }
 

@@ -47,6 +47,14 @@ struct ms_strings {
 	const char **v;
 	size_t n, cap;
 };
+/* Functions of a source file, by number. */
+struct ms_functions {
+	struct ms_function {
+		uint64_t number;
+		const char *name;
+	} * v;
+	size_t n, cap;
+};
 struct ms_rows {
 	struct ms_row *v;
 	size_t n, cap;
@@ -74,9 +82,9 @@ struct ms_recording {
 	struct ms_fields info, end; /* MS_INFO_*, MS_END_* of the last end block */
 	bool has_info, has_end;
 	struct ms_strings args, allocators, hooks_missing;
-	struct ms_rows modules;                /* by id - 1; an id never seen has known = 0 */
-	MS_ARRAY(struct ms_strings) functions; /* of modules that are source files, by id - 1 */
-	struct ms_rows threads;                /* by index */
+	struct ms_rows modules;                  /* by id - 1; an id never seen has known = 0 */
+	MS_ARRAY(struct ms_functions) functions; /* of modules that are source files, by id - 1 */
+	struct ms_rows threads;                  /* by index */
 	struct ms_rows samples, marks, losses, before;
 	/* Of moments at which it was said what is resident: their heads, by number; of each its
 	 * sites by stack, and its files. */

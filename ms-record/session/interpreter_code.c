@@ -194,7 +194,7 @@ static uint32_t function_of(struct session *s, uint32_t source, const char *name
 	uint32_t number = ++in->sources.v[source].functions;
 	*MS_PUSH(&in->functions) = (struct named){name, source, number};
 	ms_lookup_add(&in->by_name, hash, (uint32_t)in->functions.n);
-	modules_function(s, in->sources.v[source].module, name);
+	modules_function(s, in->sources.v[source].module, number, name);
 	return number;
 }
 

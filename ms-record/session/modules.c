@@ -422,10 +422,11 @@ uint32_t modules_named(struct session *s, uint32_t kind, const char *name)
 	return id;
 }
 
-void modules_function(struct session *s, uint32_t id, const char *name)
+void modules_function(struct session *s, uint32_t id, uint32_t number, const char *name)
 {
 	struct ms_record_writer *w = batch_record(&session_batch(s)->modules, strlen(name) + 64);
 	ms_record_number(w, MS_MODULE_ID, id);
+	ms_record_number(w, MS_MODULE_NUMBER, number);
 	ms_record_string(w, MS_MODULE_FUNCTION, name);
 	ms_record_end(w);
 }

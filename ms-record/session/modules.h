@@ -28,5 +28,5 @@ uint32_t modules_epoch_at(const struct session *s, uint64_t stamp);
 /* A module of no code that is mapped: a heap of the program's own, for markers in call stacks, or a
  * source file of an interpreter (MODULE_HEAP, MODULE_SOURCE). Its id. */
 uint32_t modules_named(struct session *s, uint32_t kind, const char *name);
-/* A source file has a function more: the next number of its, from 1. */
-void modules_function(struct session *s, uint32_t id, const char *name);
+/* A source file has a function more: its number there, from 1 upwards. */
+void modules_function(struct session *s, uint32_t id, uint32_t number, const char *name);

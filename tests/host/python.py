@@ -6,6 +6,7 @@ import collections
 import json
 import os
 import sqlite3
+import struct
 import subprocess
 import sys
 import time
@@ -255,6 +256,40 @@ def reopened():
         check((names, s.meta("interpreter_unknown")) == ({"keep0"}, unknown), f"opened {times} times: {names}, {s.meta('interpreter_unknown')}")
 
 
+# Functions that come one after the other, a second and more in all, each on the line of its number in one file.
+GROWING = """\
+import os, time
+kept = []
+for i in range(1, 301):
+    exec(compile("\\n" * (i - 1) + "def f%d(): return bytearray(7001)\\nkept.append(f%d())" % (i, i), "grown", "exec"))
+    time.sleep(0.005)
+os._exit(0)
+"""
+
+
+def damaged():
+    """A block of function names is lost: those of the others keep their lines."""
+    write("growing.py", GROWING)
+    record([PYTHON, "growing.py"], "--leak-check=no")
+    with open("t.trace", "rb") as f:
+        trace = bytearray(f.read())
+    at, modules = trace.find(b"\xb5MSblk\r\n"), []
+    while at < len(trace):
+        kind, _, _, _, _, n = struct.unpack_from("<HHIQQI", trace, at + 8)
+        modules += [at] * (kind == 4)
+        at += 48 + n
+    check(len(modules) > 4, f"damaged: only {len(modules)} blocks of modules")
+    trace[modules[len(modules) // 2] + 60] ^= 255
+    with open("d.trace", "wb") as f:
+        f.write(trace)
+    lines = {}
+    for trace, *options in ("t.trace",), ("d.trace", "--allow-partial"):
+        lines[trace] = Snapshot(trace, *options).db.execute(
+            "SELECT function, line FROM frame WHERE file LIKE '%grown' AND function LIKE 'f%'").fetchall()
+        check(all(name == f"f{line}" for name, line in lines[trace]), f"damaged: {trace}: {[x for x in lines[trace] if x[0] != f'f{x[1]}'][:5]}")
+    check(len(lines["t.trace"]) == 300 and 100 < len(lines["d.trace"]) < 300, f"damaged: {[len(x) for x in lines.values()]} functions have names")
+
+
 # ---- stacks ----
 
 def stacks(rounds, threads, allocator, seed=0, how=record):
@@ -364,6 +399,7 @@ reused()
 large()
 deep()
 reopened()
+damaged()
 stacks(500, 3, "pymalloc")
 stacks(100, 3, "malloc")
 for name, (exact, text) in PROGRAMS.items():
