@@ -173,6 +173,7 @@ static bool is_of_now(const struct session *s, const struct reader *r)
 	       __atomic_load_n(&r->ring->wake, __ATOMIC_ACQUIRE) == s->wake;
 }
 
+/* The next one, which is `i`. */
 static bool prepare_one(struct session *s, uint32_t i)
 {
 	uint64_t bytes = first_lap(s, i) + MG_SLACK;
@@ -183,6 +184,8 @@ static bool prepare_one(struct session *s, uint32_t i)
 	struct reader *r = &s->readers[i];
 	set_up(s, r);
 	r->ring->size_allowed = r->allowed;
+	/* Ahead of the first thread that may take it: a scan looks at all that are ready. */
+	__atomic_store_n(&s->prepared, i + 1, __ATOMIC_RELEASE);
 	set_free(s, i);
 	return true;
 }
@@ -226,10 +229,8 @@ void ring_prepare(struct session *s)
 		ring_return(s, true);
 		spare = count_free(s);
 	}
-	while (spare < want && s->prepared < s->ring_max && prepare_one(s, s->prepared)) {
-		s->prepared++;
+	while (spare < want && s->prepared < s->ring_max && prepare_one(s, s->prepared))
 		spare++;
-	}
 	if (wanted && spare)
 		wake_shared(&s->mem->rings_futex, wanted);
 	__atomic_store_n(&s->mem->rings_short, spare == 0, __ATOMIC_RELAXED);

@@ -44,7 +44,7 @@ static bool late(const struct work *w)
 
 static bool hook_pending(const struct session *s)
 {
-	uint32_t n = __atomic_load_n(&s->prepared, __ATOMIC_RELAXED);
+	uint32_t n = __atomic_load_n(&s->prepared, __ATOMIC_ACQUIRE);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct mg_ring *r = &s->mem_rings[i];
 		if (__atomic_load_n(&r->state, __ATOMIC_ACQUIRE) == MG_RING_TAKEN &&
@@ -104,7 +104,7 @@ static void take_last(struct work *w)
 	w->threads = ms_xrealloc(NULL, q->last_count + 1, sizeof *w->threads);
 	memcpy(w->threads, q->last_regs, bytes);
 	w->thread_count = q->last_count;
-	uint32_t rings = __atomic_load_n(&w->s->prepared, __ATOMIC_RELAXED);
+	uint32_t rings = __atomic_load_n(&w->s->prepared, __ATOMIC_ACQUIRE);
 	for (uint32_t i = 0; i < rings; i++)
 		__atomic_store_n(&w->s->mem_rings[i].pending, 0, __ATOMIC_RELEASE);
 }

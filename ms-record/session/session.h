@@ -277,7 +277,7 @@ struct session {
 
 	/* the draining thread's */
 	struct reader *readers;
-	uint32_t prepared; /* rings made ready so far */
+	uint32_t prepared; /* rings made ready so far; read by others with acquire loads */
 	/* Those that have a writer, of which is known that they have. */
 	MS_ARRAY(struct reader *) taken;
 	size_t name_next;  /* of `alive`: the one whose name is to be looked at next, */
