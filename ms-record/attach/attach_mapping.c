@@ -283,8 +283,12 @@ static int map_stopped(struct attach *a, struct attach_shared *out, struct remot
 {
 	struct hijack_stop here = {0}, *s = a->held ? a->held : &here;
 	if (!a->held && hijack_stop_one(s, &a->h, ATTACH_STOP_NS)) {
-		if (errno == ETIMEDOUT || errno == EBUSY)
+		int why = errno;
+		pid_t other; /* those that were there a moment ago may have ended */
+		if (why == ETIMEDOUT || why == EBUSY ||
+		    (why == ESRCH && hijack_count(a->h.proc, &other)))
 			return ATTACH_AGAIN;
+		errno = why;
 		ms_err_sys(&out->err, "cannot stop a thread of process %d", (int)a->pid);
 		return ATTACH_FAILED;
 	}

@@ -126,7 +126,7 @@ def main():
     subprocess.run(["ms-report", "-q", "--html=both.html", "--json=both.json", sys.argv[1]], check=True)
     expect("beside JSON", len(Page("both.html").json["moments"]), 2)
     # of many moments some are kept, the first and the last among them
-    subprocess.run(["ms-snap", "-q", "--every=1ms", "-o", "every.db", sys.argv[1]], check=True)
+    subprocess.run(["ms-snap", "-q", "--every=100us", "-o", "every.db", sys.argv[1]], check=True)
     subprocess.run(["ms-report", "-q", "--html=every.html", "every.db"], check=True)
     every = Page("every.html")
     times = [every.json["moments"][i]["time_ns"] for i in every.columns["moment_at"]]
