@@ -2,6 +2,7 @@
 """Section "sampling": -s 512k against an inert interposer (inert.c), which only forwards every call, in runs of two seconds and more; and what
 jemalloc's and tcmalloc's own sampling costs at the same distance, against the same allocator without it."""
 import os
+import subprocess
 
 import figures
 import long
@@ -59,7 +60,7 @@ def measure(settings):
     for name, make in {**{n: programs.PROGRAMS[n] for n in programs.REAL}, **programs.SERVERS}.items():
         try:
             one = Sampled(name, make, settings)
-        except (meter.Trouble, OSError, ValueError) as error:
+        except (meter.Trouble, OSError, ValueError, subprocess.SubprocessError) as error:
             result.notes.append("%s: FAILED: %s" % (name, error))
             continue
         done.append(one)

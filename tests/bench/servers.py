@@ -99,6 +99,7 @@ def postgres(scale):
     """One backend of PostgreSQL that is asked by its standard input. It does not run as root."""
     home = os.path.abspath("postgres.home")
     os.chmod(".", 0o777)
+    os.chmod("..", 0o755)
     folder = max(glob.glob("/usr/lib/postgresql/*/bin"), default="/usr/bin")
     user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.getuid() == 0 else []
     if not os.path.isdir(home):
