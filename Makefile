@@ -9,6 +9,9 @@ CC = gcc
 B := build/$(MODE)
 JOBS ?= $(shell nproc)
 
+# What scripts match must not depend on who builds: in Turkish [a-z] has no i.
+export LC_ALL := C.UTF-8
+
 # One line per file; `make V=1` shows the commands.
 ifndef V
 .SILENT:
