@@ -317,7 +317,7 @@ void preexisting_look(struct session *s, bool end)
 			b->started = false;
 		}
 		if (!__atomic_load_n(&b->done, __ATOMIC_ACQUIRE) ||
-		    (!end && s->merged_to <= b->end_stamp))
+		    (!end && s->merged_to < b->end_stamp))
 			return;
 		settle(s, b);
 	}
