@@ -81,13 +81,24 @@ static void forget_unknown(const struct model *m, struct span *s, size_t n)
 					UNKNOWN;
 }
 
+/* An image was over when the next began, though its last events may have later times: where stamps
+ * are counted, what came since the recorder last looked is spread up to when it looks again. */
+static uint64_t within(const struct model *m, uint32_t process, uint64_t time_ns)
+{
+	uint32_t became = m->processes.v[process].became;
+	uint64_t end = became == NONE ? UNKNOWN : m->processes.v[became].offset_ns;
+	return time_ns < end ? time_ns : end;
+}
+
 /* Copies the elements of process `p` and of the images that it became by exec, in order of time:
  * what one of them held was gone when the next began, so they are one curve. `next` leads through
  * an array that is sorted by process. */
 #define CHAIN(m, a, next, p, to, count)                                                            \
 	for (uint32_t q = p; q != NONE; q = (m)->processes.v[q].became)                            \
-		for (size_t i = (next)[q]; i < (a).n && (a).v[i].process == q; i++)                \
-	(to)[(count)++] = (a).v[i]
+		for (size_t i = (next)[q]; i < (a).n && (a).v[i].process == q; i++, (count)++) {   \
+			(to)[count] = (a).v[i];                                                    \
+			(to)[count].time_ns = within(m, q, (to)[count].time_ns);                   \
+		}
 
 /* Where the elements of each process begin. */
 #define BEGINS(a, next)                                                                            \
@@ -115,8 +126,8 @@ static void add_all(struct model *m, struct span *s, size_t n, uint64_t whole)
 			follows[became] = true;
 		if (follows[p])
 			continue;
-		CHAIN(m, m->points, point, p, points, np);
-		CHAIN(m, m->samples, sample, p, samples, ns);
+		CHAIN(m, m->points, point, p, points, np)
+		CHAIN(m, m->samples, sample, p, samples, ns)
 		if (np)
 			add_points(s, n, points, np, whole);
 		if (ns)
