@@ -17,12 +17,14 @@ field() { # NUMBER TRACE: a field of the last end block
 	"$TB/trace-dump" "$2" | grep -A1 ' end (9)' | tail -n 1 | tr ' ' '\n' | sed -n "s/^$1=//p"
 }
 mkfifo in out
+before=() # what runs the program
+images=1  # recorded at a time
 begin() { # LONGRUN'S ARGS -- ms-record's
 	local program=("$1" "$2")
 	shift 3
 	trace=${!#}
 	rm -f "$trace"
-	"$BIN/ms-record" -q --follow=none --no-symbols "$@" "$TB/host/longrun" "${program[@]}" <in >out &
+	"$BIN/ms-record" --follow=none --no-symbols "$@" "${before[@]}" "$TB/host/longrun" "${program[@]}" <in >out 2>said &
 	recorder=$!
 	exec 7>in 8<out
 }
@@ -30,7 +32,7 @@ begin() { # LONGRUN'S ARGS -- ms-record's
 stopped() {
 	local start answer
 	for _ in {1..600}; do # until it has begun
-		[ "$("$BIN/ms-record" --tell "$trace" status 2>/dev/null | sed -n 's/^images //p')" = 1 ] && break
+		[ "$("$BIN/ms-record" --tell "$trace" status 2>/dev/null | sed -n 's/^images //p')" = $images ] && break
 		sleep 0.05
 	done
 	sleep 0.2
@@ -51,11 +53,21 @@ stopped() {
 begin burst 100000 -- --overflow=drop -o d.trace
 stopped all
 lost=$(field 6 d.trace)
+grep -q '; [0-9,]* events lost$' said || fail "losses are not in the first line: $(cat said)"
 is 'events and losses of drop' $(($(field 4 d.trace) + lost)) 200000
 between 'losses of drop' "$lost" 100000 199999
 is 'waiting of drop' "$(field 14 d.trace)" 0
 [ "$took" -lt 60000 ] || fail "drop took $took ms"
 is 'losses in the report' "$("$BIN/ms-report" --allow-partial --json d.trace | jq .quality.events_lost)" "$lost"
+
+# Those of a program that the command started: the first line, which is about the command, does not say that all was recorded.
+# shellcheck disable=SC2016 # the inner shell expands them
+before=(sh -c '"$@"; exit $?' sh) images=2
+begin burst 100000 -- --overflow=drop --follow=exec -o c.trace
+stopped all
+before=() images=1
+grep -q '; every event of this program recorded$' said || fail "all is said to be recorded: $(cat said)"
+grep -q '^  trouble   1 further program was recorded in part, [0-9,]* events lost there$' said || fail "losses of another program are not said: $(cat said)"
 
 begin burst 100000 -- --overflow=wait:0.2s -o w.trace
 stopped all
