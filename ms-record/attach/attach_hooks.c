@@ -91,7 +91,7 @@ int attach_find_hooks(struct attach *a, struct ms_err *err)
 	struct hook_modules m;
 	int rc = 0;
 	hook_modules_read(&m, a->h.proc, &a->maps, &a->memory, NULL, NULL);
-	a->throws = hook_is_there(&m, HOOK_UNWINDER);
+	a->throws = hook_knows(&m, HOOK_UNWINDER);
 	for (size_t i = 0; i < a->hooks->n && !rc; i++)
 		rc = add_asked(a, &m, &a->hooks->v[i], err);
 	if (!rc && hook_families_there(&m))

@@ -88,7 +88,7 @@ bool hook_families_there(const struct hook_modules *m)
 	static const char *const keys[] = {"mallocx", "je_malloc", "_rjem_malloc", "mi_malloc",
 					   "tc_malloc"};
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-		if (hook_is_there(m, keys[i]))
+		if (hook_knows(m, keys[i]))
 			return true;
 	return false;
 }
@@ -102,7 +102,7 @@ static void look_for(const struct hook_modules *m, const char *text, const char 
 	if (hook_spec_read(&spec, text, &ignored))
 		return;
 	spec.module = (char *)(uintptr_t)path;
-	if (!hook_find(m, &spec, &place, &ignored))
+	if (!hook_find_known(m, &spec, &place, &ignored))
 		f(arg, &spec, &place);
 	spec.module = NULL;
 	hook_spec_free(&spec);

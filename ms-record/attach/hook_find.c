@@ -20,11 +20,34 @@
 struct hook_module {
 	struct attach_module m;
 	struct elfmap file;
-	struct elfmap_table tables[2];
+	struct elfmap_table tables[2],
+		known[2]; /* known: what is_known of each, its symbols malloc'ed */
 	unsigned n;
 };
 
 /* ---- files ---- */
+
+/* Does it begin as a name for hook_find_known does? There are a hundred such names, of programs with
+ * a hundred thousand symbols. */
+static bool is_known(const char *name)
+{
+	static const char *const starts[] = {"je_",     "_rjem_",  "mi_",        "tc_",
+					     "mallocx", "rallocx", "dallocx",    "sdallocx",
+					     "_Zn",     "_Zd",     HOOK_UNWINDER};
+	for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+		if (*name == *starts[i] && !strncmp(name, starts[i], strlen(starts[i])))
+			return true;
+	return false;
+}
+
+static struct elfmap_table known_of(const struct elfmap_table *all)
+{
+	MS_ARRAY(Elf64_Sym) some = {0};
+	for (size_t i = 0; i < all->count; i++)
+		if (is_known(elfmap_name(all, &all->symbols[i])))
+			*MS_PUSH(&some) = all->symbols[i];
+	return (struct elfmap_table){some.v, some.n, all->strings, all->bytes};
+}
 
 static void map_file(struct hook_module *m, int proc)
 {
@@ -32,6 +55,8 @@ static void map_file(struct hook_module *m, int proc)
 	if (elfmap_open(&m->file, fd))
 		for (unsigned i = 0; i < m->file.head->e_shnum && m->n < 2; i++)
 			m->n += elfmap_table(&m->file, i, &m->tables[m->n]);
+	for (unsigned i = 0; i < m->n; i++)
+		m->known[i] = known_of(&m->tables[i]);
 	descriptor_close(fd);
 }
 
@@ -65,8 +90,11 @@ const char *hook_module_name(const struct hook_modules *all)
 
 void hook_modules_free(struct hook_modules *all)
 {
-	for (size_t i = 0; i < all->all.n; i++)
+	for (size_t i = 0; i < all->all.n; i++) {
+		for (unsigned k = 0; k < all->all.v[i].n; k++)
+			free((void *)(uintptr_t)all->all.v[i].known[k].symbols);
 		elfmap_close(&all->all.v[i].file);
+	}
 	free(all->all.v);
 	*all = (struct hook_modules){0};
 }
@@ -191,12 +219,13 @@ static void take(struct found *f, const struct hook_module *m, const Elf64_Sym *
 	*f->place = (struct hook_place){.module = m->m, .address = address, .bytes = s->st_size};
 }
 
-static void search(struct found *f, const struct hook_module *m, const struct hook_spec *spec)
+static void search(struct found *f, const struct hook_module *m, const struct hook_spec *spec,
+		   bool known)
 {
 	char key[64];
 	key_of(spec->name, key);
 	for (unsigned k = 0; k < m->n; k++) {
-		const struct elfmap_table *t = &m->tables[k];
+		const struct elfmap_table *t = known ? &m->known[k] : &m->tables[k];
 		for (size_t i = 0; i < t->count; i++) {
 			const Elf64_Sym *s = &t->symbols[i];
 			unsigned type = ELF64_ST_TYPE(s->st_info);
@@ -211,13 +240,13 @@ static void search(struct found *f, const struct hook_module *m, const struct ho
 	}
 }
 
-int hook_find(const struct hook_modules *all, const struct hook_spec *spec,
-	      struct hook_place *place, struct ms_err *err)
+static int find(const struct hook_modules *all, const struct hook_spec *spec, bool known,
+		struct hook_place *place, struct ms_err *err)
 {
 	struct found f = {.place = place};
 	for (size_t i = 0; i < all->all.n; i++)
 		if (module_fits(all->all.v[i].m.map->path, spec->module))
-			search(&f, &all->all.v[i], spec);
+			search(&f, &all->all.v[i], spec, known);
 	if (f.count > 1)
 		return ms_err_set(err,
 				  "there are several: %s; say which by 'MODULE!NAME' or its "
@@ -236,13 +265,25 @@ int hook_find(const struct hook_modules *all, const struct hook_spec *spec,
 	return f.count ? 0 : 1;
 }
 
-bool hook_is_there(const struct hook_modules *all, const char *name)
+int hook_find(const struct hook_modules *all, const struct hook_spec *spec,
+	      struct hook_place *place, struct ms_err *err)
+{
+	return find(all, spec, false, place, err);
+}
+
+int hook_find_known(const struct hook_modules *all, const struct hook_spec *spec,
+		    struct hook_place *place, struct ms_err *err)
+{
+	return find(all, spec, true, place, err);
+}
+
+bool hook_knows(const struct hook_modules *all, const char *name)
 {
 	struct hook_place place;
 	struct found f = {.place = &place};
 	struct hook_spec spec = {.name = (char *)(uintptr_t)name};
 	for (size_t i = 0; i < all->all.n && !f.count; i++)
-		search(&f, &all->all.v[i], &spec);
+		search(&f, &all->all.v[i], &spec, true);
 	return f.count != 0;
 }
 

@@ -35,8 +35,11 @@ void hook_modules_free(struct hook_modules *m);
  * had, because there are several, or only such that the compiler changed. */
 int hook_find(const struct hook_modules *m, const struct hook_spec *spec, struct hook_place *place,
 	      struct ms_err *err);
-/* Is a function of that name there? */
-bool hook_is_there(const struct hook_modules *m, const char *name);
+/* The same of names that hook_families.c and HOOK_UNWINDER are, as a symbol has them: quick. */
+int hook_find_known(const struct hook_modules *m, const struct hook_spec *spec,
+		    struct hook_place *place, struct ms_err *err);
+/* Is a function of such a name there? */
+bool hook_knows(const struct hook_modules *m, const char *name);
 #define HOOK_UNWINDER "_Unwind_RaiseException" /* is there where exceptions may come */
 /* Does a module belong to us, or to the kernel? */
 bool hook_is_ours(const char *path);

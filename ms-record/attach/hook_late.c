@@ -323,7 +323,7 @@ static void look(struct session *s, struct hook_results *results)
 	w->w.waits = waits;
 	if (!hook_work_open(&w->w, s->proc) && read_hooks(w)) {
 		hook_modules_read(&w->w.modules, s->proc, &w->w.maps, &w->w.memory, is_new, w);
-		w->throws |= w->attach && hook_is_there(&w->w.modules, HOOK_UNWINDER);
+		w->throws |= w->attach && hook_knows(&w->w.modules, HOOK_UNWINDER);
 		if (w->attach)
 			w->attach->throws = w->throws;
 		place_again(w);

@@ -93,8 +93,8 @@ struct mg_writer {
 	uint64_t custom_size, custom_old, custom_pool, custom_before;
 	uint32_t custom_known; /* sampling: enum mg_sampled, of the old block */
 
-	/* Sampling: see sample.c. Goes on from thread to thread. */
-	int64_t until_sample; /* bytes up to and with the next sample point */
+	/* Sampling: see sample.c. The generator goes on from thread to thread. */
+	int64_t until_sample; /* see MG_UNTIL_SAMPLE */
 	uint64_t random;      /* state of its generator, 0 = not started */
 
 	struct mg_python_stack *python; /* see python.c */
@@ -207,10 +207,21 @@ extern struct mg_gate mg_closed_gate __attribute__((visibility("hidden")));
 #define MG_FRAME ((const uint64_t *)__builtin_frame_address(0))
 
 /* Where this thread's writer is kept: 0 = none yet; odd = 2 x events + 1 of a thread that found no
- * ring. A backend without thread-local storage of its own defines MG_SELF. */
+ * ring. A backend without thread-local storage of its own defines MG_SELF.
+ * MG_UNTIL_SAMPLE: bytes up to and with the thread's next sample point; while it has no writer it
+ * is 0, or what is left from a recording before. */
 #ifndef MG_SELF
-extern __thread uintptr_t mg_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
-#define MG_SELF (&mg_self)
+struct mg_own {
+	uintptr_t self;
+	int64_t until_sample;
+	const void *passed; /* the block that entry.c passed over last: see cxx.c */
+};
+extern __thread struct mg_own mg_own
+	__attribute__((tls_model("initial-exec"), visibility("hidden")));
+#define MG_SELF (&mg_own.self)
+#define MG_UNTIL_SAMPLE(t) (&mg_own.until_sample)
+#else
+#define MG_UNTIL_SAMPLE(t) (&(t)->until_sample)
 #endif
 
 /* This thread's writer, or NULL. */
@@ -446,7 +457,7 @@ void mg_sample_take(struct mg_writer *t, uint64_t key);
 /* Counts down. True: the allocation is to be recorded, and mg_sample_take to be called. */
 MG_INLINE bool mg_sample_due(struct mg_writer *t, uint64_t key, uint64_t size)
 {
-	bool due = mg_count_down(&t->until_sample, size + !size);
+	bool due = mg_count_down(MG_UNTIL_SAMPLE(t), size + !size);
 	if (MG_LIKELY(!due) && !(key & MG_SAMPLE_USER))
 		t->last_block = key; /* it was decided: see mg_nesting_end */
 	return due;

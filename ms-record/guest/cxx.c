@@ -40,8 +40,9 @@ void *mg_cxx_new(size_t size, uint64_t b, uint64_t c, uint32_t i);
 void *mg_cxx_new(size_t size, uint64_t b, uint64_t c, uint32_t i)
 {
 	mg_nesting_begin(NULL);
+	mg_own.passed = NULL;
 	void *block = ((void *(*)(size_t, uint64_t, uint64_t))provider[i])(size, b, c);
-	if (mg_nesting_end(block))
+	if (mg_nesting_end(block) || (block && block == mg_own.passed))
 		return block;
 	if (!block)
 		mg_on_failed(MG_FRAME, size);

@@ -9,25 +9,21 @@
 #include "record.h"
 #include "preload.h"
 
-/* This thread's countdown, if it is certain to pass over so many bytes; else NULL. */
-MG_INLINE struct mg_writer *passes(uint64_t size)
+/* Is this thread's countdown certain to pass over so many bytes? Then it does. */
+MG_INLINE bool passes(uint64_t size)
 {
-	if (MG_LIKELY(mg_gate_now() != MG_GATE_SAMPLING) || mg_passing())
-		return NULL;
-	struct mg_writer *t = (struct mg_writer *)*MG_SELF;
-	if (MG_UNLIKELY(!t || (uintptr_t)t & 1 || t->until_sample - 1 <= (int64_t)size))
-		return NULL;
-	return t;
+	if (MG_LIKELY(mg_gate_now() != MG_GATE_SAMPLING) || mg_passing() ||
+	    MG_UNLIKELY(mg_own.until_sample - 1 <= (int64_t)size))
+		return false;
+	mg_count_down(&mg_own.until_sample, size + !size);
+	return true;
 }
 
 /* The block was made; where none was made, preload.c tries again, and records that. */
-MG_INLINE bool passed(struct mg_writer *t, const void *block, uint64_t size)
+MG_INLINE bool passed(const void *block)
 {
-	if (MG_UNLIKELY(!block))
-		return false;
-	mg_count_down(&t->until_sample, size + !size);
-	t->last_block = (uint64_t)block; /* it was decided: see mg_nesting_end */
-	return true;
+	mg_own.passed = block;
+	return MG_LIKELY(block);
 }
 
 MG_INLINE bool free_passes(const void *block)
@@ -37,25 +33,25 @@ MG_INLINE bool free_passes(const void *block)
 
 MG_EXPORT void *malloc(size_t size)
 {
-	struct mg_writer *t = passes(size);
-	void *block = t ? mg_real.malloc(size) : NULL;
-	return t && passed(t, block, size) ? block : mg_malloc(size);
+	bool quick = passes(size);
+	void *block = quick ? mg_real.malloc(size) : NULL;
+	return quick && passed(block) ? block : mg_malloc(size);
 }
 
 MG_EXPORT void *calloc(size_t n, size_t size)
 {
 	uint64_t all;
-	struct mg_writer *t = __builtin_mul_overflow(n, size, &all) ? NULL : passes(all);
-	void *block = t ? mg_real.calloc(n, size) : NULL;
-	return t && passed(t, block, all) ? block : mg_calloc(n, size);
+	bool quick = !__builtin_mul_overflow(n, size, &all) && passes(all);
+	void *block = quick ? mg_real.calloc(n, size) : NULL;
+	return quick && passed(block) ? block : mg_calloc(n, size);
 }
 
 /* Not to 0 bytes: then the block is gone and there is none. */
 MG_EXPORT void *realloc(void *old, size_t size)
 {
-	struct mg_writer *t = size && free_passes(old) ? passes(size) : NULL;
-	void *block = t ? mg_real.realloc(old, size) : NULL;
-	return t && passed(t, block, size) ? block : mg_realloc(old, size);
+	bool quick = size && free_passes(old) && passes(size);
+	void *block = quick ? mg_real.realloc(old, size) : NULL;
+	return quick && passed(block) ? block : mg_realloc(old, size);
 }
 
 MG_EXPORT void free(void *block)

@@ -15,7 +15,7 @@
 #include "core.h"
 #include "preload.h"
 
-__thread uintptr_t mg_self __attribute__((tls_model("initial-exec")));
+__thread struct mg_own mg_own __attribute__((tls_model("initial-exec")));
 
 MG_INLINE void *done(const uint64_t *frame, void *block, uint64_t size)
 {

@@ -6,8 +6,8 @@
  * came before it. A size of 0 counts as one byte. Instead of drawing for each byte, a writer draws
  * how many bytes go by up to and with the next point (a geometric distribution, which is an
  * exponential one rounded up) and counts down. So an allocation that is not recorded costs a
- * subtraction. The countdown belongs to the writer and goes on when another thread takes it: it has
- * no memory.
+ * subtraction. The countdown is the thread's and begins with its writer; one that is given up, or
+ * goes on later, biases nothing, since it has no memory.
  *
  * Of the blocks that were recorded the addresses are kept, so that only their frees are recorded:
  *
@@ -71,15 +71,14 @@ uint64_t mg_sample_distance(uint64_t random, uint64_t mean)
 void mg_sample_again(struct mg_writer *t)
 {
 	t->random += GOLDEN;
-	t->until_sample = (int64_t)mg_sample_distance(mix(t->random), mg.session->sample_bytes);
+	*MG_UNTIL_SAMPLE(t) = (int64_t)mg_sample_distance(mix(t->random), mg.session->sample_bytes);
 }
 
 void mg_sample_begin(struct mg_writer *t)
 {
-	if (t->random)
-		return;
 	uint64_t index = (uint64_t)(t->ring - mg.rings) + 1;
-	t->random = mix(mg.session->sample_seed + mix(index * GOLDEN)) | 1;
+	if (!t->random)
+		t->random = mix(mg.session->sample_seed + mix(index * GOLDEN)) | 1;
 	mg_sample_again(t);
 }
 

@@ -343,14 +343,15 @@ static void use(const struct looked *l, const struct frames_section *s, struct f
 	t->high = s->address + s->n;
 }
 
-/* .eh_frame, as the section headers of the file say. It is read, not mapped: whoever writes to it
- * meanwhile could end the recorder by SIGBUS. */
+/* .eh_frame, as the section headers of the file say; of 0 bytes if they name none. False: there are
+ * no such headers. It is read, not mapped: whoever writes to it meanwhile could end the recorder by
+ * SIGBUS. */
 static bool named_section(int fd, Elf64_Shdr *out)
 {
 	Elf64_Ehdr e;
 	Elf64_Shdr names;
 	char *text = NULL;
-	bool found = false;
+	bool found = false, read;
 	if (pread(fd, &e, sizeof e, 0) != sizeof e || memcmp(e.e_ident, ELFMAG, SELFMAG) ||
 	    e.e_shentsize != sizeof names || e.e_shstrndx >= e.e_shnum || e.e_shoff > INT64_MAX / 2)
 		return false;
@@ -359,30 +360,36 @@ static bool named_section(int fd, Elf64_Shdr *out)
 	    !names.sh_size || names.sh_size > NAMES_MOST || names.sh_offset > INT64_MAX / 2)
 		return false;
 	text = ms_xcalloc(names.sh_size + 1, 1);
-	if (pread(fd, text, names.sh_size, (off_t)names.sh_offset) == (ssize_t)names.sh_size)
-		for (unsigned i = 0; i < e.e_shnum && !found; i++)
-			found = pread(fd, out, sizeof *out, (off_t)(e.e_shoff + i * sizeof *out)) ==
-					sizeof *out &&
-				out->sh_name < names.sh_size && out->sh_type != SHT_NOBITS &&
-				out->sh_flags & SHF_ALLOC &&
-				!strcmp(text + out->sh_name, ".eh_frame");
+	read = pread(fd, text, names.sh_size, (off_t)names.sh_offset) == (ssize_t)names.sh_size;
+	for (unsigned i = 0; read && i < e.e_shnum && !found; i++)
+		found = pread(fd, out, sizeof *out, (off_t)(e.e_shoff + i * sizeof *out)) ==
+				sizeof *out &&
+			out->sh_name < names.sh_size && out->sh_type != SHT_NOBITS &&
+			out->sh_flags & SHF_ALLOC && !strcmp(text + out->sh_name, ".eh_frame");
 	free(text);
-	return found;
+	if (!found)
+		*out = (Elf64_Shdr){0};
+	return read;
 }
 
+/* Does the file say where it is, or that there is none? */
 static bool by_section(const struct looked *l, int fd, struct frames_table *t)
 {
 	Elf64_Shdr h;
-	if (fd < 0 || !named_section(fd, &h) || !is_inside(l, l->bias + h.sh_addr, h.sh_size))
+	if (fd < 0 || !named_section(fd, &h))
+		return false;
+	if (!h.sh_size)
+		return true;
+	if (!is_inside(l, l->bias + h.sh_addr, h.sh_size))
 		return false;
 	uint8_t *bytes = fetch(l, l->bias + h.sh_addr, h.sh_size);
 	if (bytes)
 		use(l, &(struct frames_section){bytes, h.sh_size, l->bias + h.sh_addr}, t);
 	free(bytes);
-	return bytes && t->entries.n;
+	return bytes;
 }
 
-static bool by_looks(const struct looked *l, struct frames_table *t)
+static void by_looks(const struct looked *l, struct frames_table *t)
 {
 	for (unsigned i = 0; i < l->count && !t->entries.n; i++) {
 		uint64_t address = l->bias + l->p[i].p_vaddr, n = l->p[i].p_filesz;
@@ -395,7 +402,6 @@ static bool by_looks(const struct looked *l, struct frames_table *t)
 			use(l, &(struct frames_section){bytes + at, part, address + at}, t);
 		free(bytes);
 	}
-	return t->entries.n != 0;
 }
 
 bool frames_find_in(const struct attach_memory *mem, int fd, uint64_t start, struct frames_table *t)
@@ -403,8 +409,10 @@ bool frames_find_in(const struct attach_memory *mem, int fd, uint64_t start, str
 	struct looked *l = ms_xcalloc(1, sizeof *l);
 	l->mem = mem;
 	*t = (struct frames_table){0};
-	bool found = look(l, start) && (by_section(l, fd, t) || by_looks(l, t));
+	if (look(l, start) && !by_section(l, fd, t))
+		by_looks(l, t);
 	free(l);
+	bool found = t->entries.n != 0;
 	if (!found) {
 		free(t->entries.v);
 		*t = (struct frames_table){0};

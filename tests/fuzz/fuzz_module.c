@@ -112,8 +112,8 @@ static void look(const struct attach_memory *mem, const struct attach_maps *maps
 	hook(&all, "pool_alloc(_, size) -> ptr");
 	hook(&all, "m.so!ns::Pool::get(size) -> ptr");
 	hook(&all, "ns::Pool::get(int)(size) -> ptr");
-	hook_is_there(&all, "malloc");
-	hook_is_there(&all, HOOK_UNWINDER);
+	hook_knows(&all, "tc_malloc");
+	hook_knows(&all, HOOK_UNWINDER);
 	if (hook_families_there(&all))
 		hook_families_each(&all, seen, NULL);
 	hook_operators_each(&all, "/m.so", seen, NULL);

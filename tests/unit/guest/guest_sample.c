@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 struct mg_core mg;
-__thread uintptr_t mg_self;
+__thread struct mg_own mg_own;
 struct mg_writer *mg_enter_slow(struct mg_writer *t, const uint64_t *frame)
 {
 	(void)frame;
