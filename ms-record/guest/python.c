@@ -7,7 +7,9 @@
  *
  *   C:       main   eval 1                  list_sort   eval 2        malloc
  *   Python:           <module> < load               < key
- *   sent:    main   eval 1  <module>  load  list_sort   eval 2  key
+ *   sent:    main   <module>  load  eval 1  list_sort   key  eval 2    malloc
+ *
+ * They go before their loop's frame, whose place in the loop is another one at nearly each event.
  *
  * Nothing of the interpreter is called and no lock of it is needed, nor the thread's state:
  *
@@ -299,12 +301,21 @@ static bool is_loop(uint64_t ip)
 	       ip - 1 - mg_py.eval[1][0] < mg_py.eval[1][1] - mg_py.eval[1][0];
 }
 
+/* Of the previous stack, those of loops from frame `i` of C on. */
+static void drop_frames(struct mg_python_stack *p, uint32_t i)
+{
+	while (p->n && p->frames[p->n - 1].loop >= i)
+		p->n--;
+}
+
 /* Which frames of C run Python ones. False = P1. */
 static bool find_loops(const struct mg_writer *t, struct mg_python_stack *p)
 {
 	while (p->loops && p->loop[p->loops - 1] >= t->keep)
 		p->loops--;
 	uint32_t i = p->scanned < t->keep ? p->scanned : t->keep;
+	if (t->keep == t->frames || !is_loop(t->ip[t->keep]))
+		drop_frames(p, t->keep);
 	for (p->scanned = t->frames; i < t->frames; i++) {
 		bool loop = is_loop(t->ip[i]);
 		if (t->ip[i] & MG_EXACT_IP || (loop && p->loops == LOOPS_MOST)) {
@@ -312,7 +323,10 @@ static bool find_loops(const struct mg_writer *t, struct mg_python_stack *p)
 			return false;
 		}
 		if (loop) {
-			p->first[p->loops] = p->n;
+			uint32_t first = p->n;
+			while (first && p->frames[first - 1].loop >= i)
+				first--;
+			p->first[p->loops] = first;
 			p->cfa[p->loops] = i ? t->slot[i - 1] + 8 : 0;
 			p->loop[p->loops++] = (uint16_t)i;
 		}
@@ -344,7 +358,7 @@ static bool take_chain(struct mg_python_stack *p, uint32_t i, uint32_t at, uint3
 			n--;
 		if (!n && at == end)
 			return true;
-		*from = (struct from){loop < keep ? loop + 1 : keep, at, true};
+		*from = (struct from){loop < keep ? loop : keep, at, true};
 		p->n = at;
 	}
 	if (p->n + n > FRAMES_MOST)
@@ -407,18 +421,17 @@ static int32_t put_together(struct mg_writer *t, struct mg_python_stack *p, cons
 	uint32_t n = 0, k = from->python, i = from->c;
 	if (t->frames - i + p->n - k > OUT_MOST)
 		return -1;
-	for (;; i++) {
-		while (k < p->n && p->frames[k].loop < i) {
+	for (; i < t->frames; i++) {
+		while (k < p->n && p->frames[k].loop <= i) {
 			struct frame *f = &p->frames[k++];
 			p->out[n] = f->at == NOT_READ ? MG_NOT_READ : mg_python_sent(t, p, f);
 			if (!p->out[n++])
 				return -1;
 			f->what = f->at == NOT_READ ? 0 : what_of(f->code);
 		}
-		if (i >= t->frames)
-			return (int32_t)n;
 		p->out[n++] = t->ip[i];
 	}
+	return (int32_t)n;
 }
 
 /* No chain is read of any loop. What the previous stack has in common stays if it is so, too. */
@@ -426,7 +439,7 @@ static void take_none(const struct mg_writer *t, struct mg_python_stack *p, stru
 {
 	uint32_t n = 0, kept = 0;
 	count_unread();
-	while (kept < p->loops && p->loop[kept] < t->keep)
+	while (kept < p->loops && p->loop[kept] <= t->keep)
 		kept++;
 	while (n < p->n && n < kept && p->frames[n].at == NOT_READ)
 		n++;
@@ -460,8 +473,7 @@ void mg_python_merge(struct mg_writer *t, uint32_t words, struct mg_stack *s, ui
 	p->event++;
 	p->state = 0;
 	p->restamp = false;
-	while (p->n && p->frames[p->n - 1].loop >= t->keep)
-		p->n--;
+	drop_frames(p, t->keep + 1);
 	bool good = find_loops(t, p) && !p->skip;
 	p->skip = false;
 	if (good && !p->loops)
