@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: MIT
+ * Which memory is roots, word by word, on made memory: maps of every kind, glibc's arenas, stacks,
+ * and blocks. Every word has its own address for a value, unless a test puts another one there.
+ */
+#include <string.h>
+
+#include "ms-record/scan/scan_roots.c" /* it belongs to a tool, of which there is no library */
+
+#include "tests/unit/check.h"
+
+#define MB (UINT64_C(1) << 20)
+#define HEAP (64 * MB) /* a multiple of which glibc's heaps begin at */
+#define PIECES 24u
+#define WORDS ((size_t)MB / 8 + 512)
+
+/* ---- made memory ---- */
+
+static struct piece {
+	uint64_t start, end, *word;
+} pieces[PIECES];
+static unsigned piece_count;
+
+static struct memory memory;
+static struct graph graph;
+static struct graph_block blocks[8];
+static struct scan_thread threads[4];
+static struct roots roots;
+static char seen[1024],
+	in_blocks[1024]; /* spans that were given as roots, and as parts of blocks */
+static char which_pages;
+static unsigned registers, reads; /* reads: of blocks */
+
+static void begin(void)
+{
+	while (piece_count)
+		free(pieces[--piece_count].word);
+	MS_FREE(memory.maps.v);
+	memset(&memory, 0, sizeof memory);
+	memset(threads, 0, sizeof threads);
+	graph = (struct graph){.v = blocks};
+	roots = (struct roots){.memory = &memory, .graph = &graph, .threads = threads};
+	seen[0] = in_blocks[0] = '\0';
+	registers = 0;
+}
+
+/* Contents of [start, end). */
+static void piece(uint64_t start, uint64_t end)
+{
+	struct piece *p = &pieces[piece_count++];
+	*p = (struct piece){start, end, ms_xrealloc(NULL, (size_t)(end - start) / 8, 8)};
+	for (uint64_t at = start; at < end; at += 8)
+		p->word[(at - start) / 8] = at;
+}
+
+static uint64_t *word(uint64_t address)
+{
+	for (unsigned i = 0; i < piece_count; i++)
+		if (address >= pieces[i].start && address < pieces[i].end)
+			return &pieces[i].word[(address - pieces[i].start) / 8];
+	return NULL;
+}
+
+/* Anonymous memory that can be written, with contents up to a megabyte. */
+static struct memory_map *map(uint64_t start, uint64_t end)
+{
+	struct memory_map *m = MS_PUSH(&memory.maps);
+	*m = (struct memory_map){
+		.start = start, .end = end, .read = true, .write = true, .anonymous = true};
+	piece(start, end - start < MB ? end : start + MB);
+	return m;
+}
+
+static void block(uint64_t address, uint64_t size, bool user)
+{
+	blocks[graph.count++] =
+		(struct graph_block){.address = address, .size = size, .user = user};
+	graph.heap += !user;
+}
+
+bool memory_get(const struct memory *m, uint64_t address, void *to, size_t bytes)
+{
+	const uint64_t *first = word(address), *last = word(address + bytes - 8);
+	(void)m;
+	if (!first || !last || (uint64_t)(last - first) != bytes / 8 - 1)
+		return false;
+	memcpy(to, first, bytes);
+	return true;
+}
+
+void memory_words(struct memory *m, uint64_t start, uint64_t end, enum memory_pages which,
+		  void (*f)(void *arg, uint64_t address, const uint64_t *words, size_t n),
+		  void *arg)
+{
+	(void)m;
+	which_pages = "TOS"[which];
+	reads += f == pass_words;
+	for (unsigned i = 0; i < piece_count; i++) {
+		uint64_t from = start > pieces[i].start ? start : pieces[i].start;
+		uint64_t to = end < pieces[i].end ? end : pieces[i].end;
+		if (from < to)
+			f(arg, from, word(from), (size_t)(to - from) / 8);
+	}
+}
+
+uint32_t graph_find(const struct graph *g, uint64_t address, bool user)
+{
+	uint32_t i = user ? g->heap : 0, end = user ? g->count : g->heap;
+	while (i < end && g->v[i].address + g->v[i].size <= address)
+		i++;
+	return i;
+}
+
+/* Adds " <what>start-end", or more to the last one. */
+static void add_span(char *text, const char *what, const uint64_t *words, size_t n)
+{
+	uint64_t start = 0;
+	for (unsigned i = 0; i < piece_count; i++)
+		if (words >= pieces[i].word &&
+		    words < pieces[i].word + (pieces[i].end - pieces[i].start) / 8)
+			start = pieces[i].start + (uint64_t)(words - pieces[i].word) * 8;
+	if (!start) {
+		registers += (unsigned)n;
+		return;
+	}
+	char *at = text + strlen(text);
+	snprintf(at, 64, "%s%s%lx-%lx", *text ? " " : "", what, (long)start, (long)(start + n * 8));
+}
+
+void graph_roots(struct graph *g, const uint64_t *words, size_t n)
+{
+	(void)g;
+	add_span(seen, (char[2]){which_pages}, words, n);
+}
+
+void graph_words(struct graph *g, uint32_t from, const uint64_t *words, size_t n)
+{
+	(void)g;
+	add_span(in_blocks, (char[3]){(char)('0' + from), ':'}, words, n);
+}
+
+/* Roots and parts of blocks as they are wanted. */
+static void look(const char *what, const char *want, const char *want_blocks)
+{
+	seen[0] = in_blocks[0] = '\0';
+	reads = 0;
+	roots_look(&roots);
+	CHECK(!strcmp(seen, want), "%s: '%s', not '%s'", what, seen, want);
+	CHECK(!strcmp(in_blocks, want_blocks), "%s: blocks '%s', not '%s'", what, in_blocks,
+	      want_blocks);
+}
+
+/* ---- maps ---- */
+
+static void check_maps(void)
+{
+	static const struct memory_map kinds[] = {
+		{.read = true, .write = true, .anonymous = true},
+		{.read = true},
+		{.write = true, .anonymous = true},
+		{.read = true, .special = true},
+		{.read = true, .write = true, .shared = true, .volatile_file = true, .inode = 7},
+		{.read = true, .write = true, .shared = true, .volatile_file = true, .inode = 8},
+		{.read = true, .shared = true, .volatile_file = true, .inode = 7},
+		{.read = true, .write = true, .shared = true, .inode = 7}};
+	begin();
+	roots.own_inode = 8;
+	for (uint64_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		uint64_t start = 0x10000 + i * 0x2000;
+		struct memory_map *m = map(start, start + 0x1000);
+		*m = kinds[i];
+		m->start = start;
+		m->end = start + 0x1000;
+	}
+	look("kinds of maps", "T10000-11000 O12000-13000 S18000-19000", "");
+	threads[0].reg_count = 3;
+	threads[1].reg_count = 4;
+	roots.thread_count = 2;
+	look("registers", "T10000-11000 O12000-13000 S18000-19000", "");
+	CHECK(registers == 7, "%u registers", registers);
+}
+
+/* Parts of two maps are the recorder's or an allocator's; they end and begin in the middle of words,
+ * of which then none is looked at. */
+static void check_own(void)
+{
+	static const uint64_t own[][2] = {
+		{0x10804, 0x1080c}, {0x10000, 0x10100}, {0x11f00, 0x14100}};
+	static const uint64_t arenas[][2] = {
+		{0x14800, 0x14a00}, {0x14900, 0x15000}, {0x9000, 0x9000}};
+	begin();
+	map(0x10000, 0x12000);
+	map(0x14000, 0x15000);
+	map(0x16000, 0x16008);
+	roots.own = own;
+	roots.own_count = 3;
+	roots.arenas = arenas;
+	roots.arena_count = 3;
+	look("own", "T10100-10800 T10810-11f00 T14100-14800 T16000-16008", "");
+	roots.wide = true;
+	look("own, wide", "T10100-10800 T10810-11f00 T14100-15000 T16000-16008", "");
+}
+
+/* ---- glibc's arenas ---- */
+
+/* A heap's head, and how much of it is cut; 0 = it is no heap. */
+static const struct {
+	const char *what;
+	uint64_t arena, before, bytes, writable, cut;
+} heads[] = {
+	{"an arena's first", HEAP + 48, 0, 0x2000, 0x3000, 0x3000},
+	{"its arena at least so far behind", HEAP + 32, 0, 0x2000, 0x3000, 0x3000},
+	{"too near", HEAP + 31, 0, 0x2000, 0x3000, 0},
+	{"at most so far", HEAP + 128, 0, 0x2000, 0x3000, 0x3000},
+	{"too far", HEAP + 129, 0, 0x2000, 0x3000, 0},
+	{"a further one", 2 * HEAP + 48, 2 * HEAP, 0x3000, 0x3000, 0x3000},
+	{"with none before", 2 * HEAP + 48, 0, 0x3000, 0x3000, 0},
+	{"before is none", 2 * HEAP + 48, 2 * HEAP + 8, 0x3000, 0x3000, 0},
+	{"of no arena", 48, 2 * HEAP, 0x3000, 0x3000, 0},
+	{"of no bytes", HEAP + 48, 0, 0, 0x3000, 0},
+	{"not whole pages", HEAP + 48, 0, 0x2008, 0x3000, 0},
+	{"not whole pages that can be written", HEAP + 48, 0, 0x2000, 0x3008, 0},
+	{"more than can be written", HEAP + 48, 0, 0x4000, 0x3000, 0},
+	{"all of it", HEAP + 48, 0, 0x2000, HEAP, HEAP},
+	{"more than a heap", HEAP + 48, 0, 0x2000, HEAP + 0x1000, 0},
+};
+
+static void check_arenas(void)
+{
+	char want[80];
+	for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+		begin();
+		map(HEAP, HEAP + 0x8000);
+		memcpy(word(HEAP), &heads[i].arena, 4 * sizeof(uint64_t));
+		uint64_t from = HEAP + heads[i].cut;
+		snprintf(want, sizeof want, "T%lx-%lx", (long)from, (long)(HEAP + 0x8000));
+		look(heads[i].what, heads[i].cut < HEAP ? want : "", "");
+		roots.wide = true;
+		look(heads[i].what, "T4000000-4008000", "");
+	}
+	begin(); /* in the middle of a map; what looks like one elsewhere is none */
+	const uint64_t head[] = {2 * HEAP + 48, 0, 0x1000, 0x1000},
+		       not [] = {HEAP + 0x1048, 0, 0x1000, 0x1000};
+	map(HEAP + 0x1000, 3 * HEAP);
+	piece(2 * HEAP, 2 * HEAP + 0x2000);
+	memcpy(word(HEAP + 0x1000), not, sizeof not );
+	memcpy(word(2 * HEAP), head, sizeof head);
+	look("in the middle", "T4001000-4101000 T8001000-8002000", "");
+	memory.maps.v[0].end = 2 * HEAP;
+	look("behind the map", "T4001000-4101000", "");
+	memory.maps.v[0].end = 3 * HEAP;
+	memory.maps.v[0].stack = true;
+	look("in a stack", "T4001000-4101000 T8000000-8002000", "");
+	memory.maps.v[0].stack = memory.maps.v[0].anonymous = false;
+	look("in a file", "O4001000-4101000 O8000000-8002000", "");
+}
+
+/* An arena at `at`, as many of whose bins as that are empty. */
+static void put_arena(uint64_t at, unsigned empty)
+{
+	for (unsigned i = 0; i < empty; i++)
+		*word(at + STATE_BINS + 16 * i) = *word(at + STATE_BINS + 16 * i + 8) =
+			at + STATE_BINS - 16 + 16 * i;
+	*word(at + STATE_NEXT) = at;
+	*word(at + STATE_SYSTEM) = 0x21000;
+}
+
+static void check_main_arena(void)
+{
+	const uint64_t start = 0x100000, at = start + 0x40;
+	begin();
+	map(start, start + 0x1000)->libc = true;
+	look("none", "T100000-101000", "");
+	put_arena(at, 39);
+	look("too few bins are empty", "T100000-101000", "");
+	put_arena(at, 40);
+	look("the main arena", "T100000-100040 T1008d8-101000", "");
+	roots.wide = true;
+	look("the main arena, wide", "T100000-100040 T1008d8-101000", "");
+	memory.maps.v[0].libc = false;
+	look("not the C library's", "T100000-101000", "");
+	memory.maps.v[0].libc = true;
+	static const struct {
+		const char *what;
+		uint64_t next, system;
+		bool good;
+	} states[] = {{"next", HEAP + 32, 0, true},    {"next", HEAP + 31, 0, false},
+		      {"next", HEAP + 128, 0, true},   {"next", HEAP + 129, 0, false},
+		      {"system", HEAP + 32, 8, false}, {"system", HEAP + 32, 0x1000, true}};
+	for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
+		*word(at + STATE_NEXT) = states[i].next;
+		*word(at + STATE_SYSTEM) = states[i].system;
+		look(states[i].what,
+		     states[i].good ? "T100000-100040 T1008d8-101000" : "T100000-101000", "");
+	}
+	begin(); /* it ends with the map, which is as large as it may be */
+	map(start, start + MB)->libc = true;
+	put_arena(start + MB - STATE_BYTES - 8, 127);
+	look("at the end", "T100000-1ff760 T1ffff8-200000", "");
+	memory.maps.v[0].end += 8;
+	look("a map that is too large", "T100000-200000", "");
+	begin();
+	map(start, start + STATE_BYTES)->libc = true;
+	put_arena(start, 127);
+	look("nothing else", "", "");
+	memory.maps.v[0].end -= 8;
+	look("a map that is too small", "T100000-100890", "");
+}
+
+/* ---- stacks ---- */
+
+static void check_stacks(void)
+{
+	begin();
+	struct memory_map *m = map(0x10000, 0x18000);
+	threads[0].sp = 0x14000;
+	threads[1].sp = 0x13000;
+	threads[2].sp = 0x18000; /* not in it */
+	roots.thread_count = 3;
+	look("no stack", "T10000-18000", "");
+	m->guard_below = true;
+	look("below the lowest stack pointer", "T12f80-18000", "");
+	m->guard_below = false;
+	m->stack = true;
+	look("the first thread's", "T12f80-18000", "");
+	threads[1].sp = 0x10000;
+	look("the stack pointer is at its start", "T10000-18000", "");
+	roots.thread_count = 0;
+	look("of no thread", "T10000-18000", "");
+
+	/* One that ended: its control block, and an arena right above. */
+	static const uint64_t above[][2] = {
+		{0x16000, 0x18000}, {0x10000, 0x10000}, {0x18000, 0x18001}};
+	m->stack = false;
+	m->guard_below = true;
+	*word(0x17fc0 - 64) = *word(0x17fc0 - 48) = 0x17fc0 - 64;
+	look("of one that ended", "T17f88-17f90", "");
+	threads[0] = (struct scan_thread){.tp = 0x17f80};
+	roots.thread_count = 1;
+	look("of one that runs elsewhere", "T10000-18000", "");
+	roots.thread_count = 0;
+	m->guard_below = false;
+	look("no guard below", "T10000-18000", "");
+	m->guard_below = true;
+	*word(0x17f90) = 0;
+	look("no control block", "T10000-18000", "");
+	*word(0x15fc0) = *word(0x15fd0) = 0x15fc0;
+	roots.arenas = above;
+	roots.arena_count = 3;
+	look("below an arena", "T15fc8-15fd0", "");
+	roots.wide = true;
+	look("below an arena, wide", "T15fc8-15fd0 T16000-18000", "");
+	threads[0].sp = 0x16000;
+	threads[0].tp = 0;
+	roots.thread_count = 1;
+	look("a stack pointer above it", "T15fc8-15fd0 T16000-18000", "");
+	threads[0].sp = 0x15000;
+	look("a stack pointer below it", "T14f80-18000", "");
+
+	/* The control block is looked for in the last 8 KiB only; glibc's arena can be above too. */
+	const uint64_t head[] = {HEAP + 48, 0, 0x1000, 0x2000};
+	begin();
+	m = map(HEAP - 0x4000, HEAP + 0x2000);
+	m->guard_below = true;
+	memcpy(word(HEAP), head, sizeof head);
+	*word(HEAP - 0x2000) = *word(HEAP - 0x1ff0) = HEAP - 0x2000;
+	look("at the most distant place", "T3ffe008-3ffe010", "");
+	*word(HEAP - 0x2000) = 0;
+	*word(HEAP - 0x2040) = *word(HEAP - 0x2030) = HEAP - 0x2040;
+	look("too far from the end", "T3ffc000-4000000", "");
+}
+
+/* ---- the heap, and blocks ---- */
+
+static void check_heap(void)
+{
+	begin();
+	map(0x100000, 0x180000)->heap = true;
+	map(0x200000, 0x201000);
+	block(0x100010, 0x20, false);
+	block(0x100044, 6, false); /* no whole word is its own */
+	block(0x12004a, 0x4a, false);
+	block(0x140095, 11, false);
+	static const char *const in = "0:100010-100030 2:120050-120090 3:140098-1400a0";
+	look("brk area", "T200000-201000", in);
+	roots.dense = true; /* the last gap is a byte larger than is the allocator's for sure */
+	look("dense", "T100000-100010 T120090-140098 T1400a0-180000 T200000-201000", in);
+	static const char *const all = "T100000-100010 T100030-100048 T100048-120050 "
+				       "T120090-140098 T1400a0-180000 T200000-201000";
+	roots.wide = true;
+	look("dense, wide", all, in);
+	roots.dense = false;
+	look("wide", all, in);
+}
+
+/* Of large ones the first and the last word, which are not theirs alone, are no roots either. */
+static void check_blocks(void)
+{
+	begin();
+	map(0x100000, 0x108000);
+	map(0x114000, 0x11c000)->end = 0x168000;
+	piece(0x11c000, 0x168000);
+	block(0x100100, 0x40, false);
+	block(0x104000, 0x1000, false);
+	block(0x105000 + READ_GAP, LARGE - 1, false);
+	block(0x124fff + READ_GAP - 1, LARGE - 8, false);
+	block(0x150001, LARGE, false);
+	block(0x100110, 8, true);
+	block(0x104800, 0x10, true);
+	block(0x107000, 0x20, true);
+	static const char *const roots_now = "T100000-100100 T100140-104000 T105000-107000 "
+					     "T107020-108000 T114000-115000 T124ff8-135000 "
+					     "T144ff0-150000 T160008-168000";
+	look("blocks", roots_now,
+	     "0:100100-100110 0:100118-100140 1:104000-104800 1:104810-105000 "
+	     "2:115000-11c000 2:11c000-124ff8 3:135000-144ff0 4:150008-160000 "
+	     "5:100110-100118 6:104800-104810 7:107000-107020");
+	CHECK(reads == 3, "%u times blocks were read", reads);
+	graph.overflow = true;
+	look("too many pointers", roots_now, "");
+}
+
+int main(void)
+{
+	check_maps();
+	check_own();
+	check_arenas();
+	check_main_arena();
+	check_stacks();
+	check_heap();
+	check_blocks();
+	begin();
+	return failures != 0;
+}
