@@ -72,6 +72,8 @@ static void add(struct session *s, struct model *m, unsigned place)
 	struct live_block b = {address(place), ++numbers, place};
 	live_add(&s->heap->live, &b);
 	forks_log(s->heap, FORK_MADE, &b);
+	s->stats.live_blocks++;
+	s->stats.live_bytes += place;
 	m->at[place] = b.number;
 }
 
@@ -82,6 +84,8 @@ static void take(struct session *s, struct model *m, unsigned place)
 	uint64_t got = 0;
 	if (live_take(&s->heap->live, address(place), &b)) {
 		forks_log(s->heap, FORK_TAKEN, &b);
+		s->stats.live_blocks--;
+		s->stats.live_bytes -= place;
 		got = b.number;
 	} else if (forks_take(s, address(place), &b)) {
 		got = b.number;
@@ -96,13 +100,21 @@ static void fork_child(unsigned parent, unsigned child)
 	forks_point(p, numbers + 1);
 	s->heap->inherited_heap->from = p->heap->inherited_heap;
 	p->heap->inherited_heap->refs++;
-	s->heap->inherited_heap->from_at =
-		p->heap->inherited_heap->points.v[p->heap->inherited_heap->points.n - 1].at;
+	const struct inherited_heap *from = p->heap->inherited_heap;
+	const struct fork_point *point = &from->points.v[from->points.n - 1];
+	s->heap->inherited_heap->from_at = point->at;
+	s->heap->inherited_heap->blocks = point->blocks;
+	s->heap->inherited_heap->bytes = point->bytes;
 	sessions[child] = s;
+	uint64_t blocks = 0, bytes = 0;
 	for (unsigned i = 0; i < PLACES; i++) {
 		uint64_t n = models[parent].at[i];
 		models[child].at[i] = n ? n + (UINT64_C(1) << FORKS_UP_SHIFT) : 0;
+		blocks += n != 0;
+		bytes += n ? i : 0;
 	}
+	CHECK("blocks that are inherited", point->blocks, blocks);
+	CHECK("bytes that are inherited", point->bytes, bytes);
 	pool.slots[child].session = s;
 	pool.prepared = child + 1;
 }

@@ -11,7 +11,6 @@
 #define MB (UINT64_C(1) << 20)
 #define HEAP (64 * MB) /* a multiple of which glibc's heaps begin at */
 #define PIECES 24u
-#define WORDS ((size_t)MB / 8 + 512)
 
 /* ---- made memory ---- */
 
@@ -60,13 +59,14 @@ static uint64_t *word(uint64_t address)
 	return NULL;
 }
 
-/* Anonymous memory that can be written, with contents up to a megabyte. */
+/* Anonymous memory that can be written, with contents up to so many bytes. */
+#define FILLED (MB + 8)
 static struct memory_map *map(uint64_t start, uint64_t end)
 {
 	struct memory_map *m = MS_PUSH(&memory.maps);
 	*m = (struct memory_map){
 		.start = start, .end = end, .read = true, .write = true, .anonymous = true};
-	piece(start, end - start < MB ? end : start + MB);
+	piece(start, end - start < FILLED ? end : start + FILLED);
 	return m;
 }
 
@@ -244,14 +244,14 @@ static void check_arenas(void)
 	piece(2 * HEAP, 2 * HEAP + 0x2000);
 	memcpy(word(HEAP + 0x1000), not, sizeof not );
 	memcpy(word(2 * HEAP), head, sizeof head);
-	look("in the middle", "T4001000-4101000 T8001000-8002000", "");
+	look("in the middle", "T4001000-4101008 T8001000-8002000", "");
 	memory.maps.v[0].end = 2 * HEAP;
-	look("behind the map", "T4001000-4101000", "");
+	look("behind the map", "T4001000-4101008", "");
 	memory.maps.v[0].end = 3 * HEAP;
 	memory.maps.v[0].stack = true;
-	look("in a stack", "T4001000-4101000 T8000000-8002000", "");
+	look("in a stack", "T4001000-4101008 T8000000-8002000", "");
 	memory.maps.v[0].stack = memory.maps.v[0].anonymous = false;
-	look("in a file", "O4001000-4101000 O8000000-8002000", "");
+	look("in a file", "O4001000-4101008 O8000000-8002000", "");
 }
 
 /* An arena at `at`, as many of whose bins as that are empty. */
@@ -296,8 +296,10 @@ static void check_main_arena(void)
 	map(start, start + MB)->libc = true;
 	put_arena(start + MB - STATE_BYTES - 8, 127);
 	look("at the end", "T100000-1ff760 T1ffff8-200000", "");
-	memory.maps.v[0].end += 8;
-	look("a map that is too large", "T100000-200000", "");
+	begin();
+	map(start, start + MB + 8)->libc = true;
+	put_arena(start, 127);
+	look("a map that is too large", "T100000-200008", "");
 	begin();
 	map(start, start + STATE_BYTES)->libc = true;
 	put_arena(start, 127);
