@@ -22,6 +22,7 @@
 #include <stdlib.h>
 
 #include "libcommon/base/arena.h"
+#include "libcommon/base/order.h"
 
 #define PAGE 4096u
 #define RED_ZONE 128u
@@ -46,12 +47,6 @@ static void add(struct spans *s, uint64_t start, uint64_t end)
 		*MS_PUSH(s) = (struct span){start, end};
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct span *x = a, *y = b;
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
 /* ---- glibc ---- */
 
 /* The head of a heap of an arena other than the main one. */
@@ -74,7 +69,7 @@ static void cut_arenas(const struct roots *r, const struct memory_map *m, struct
 {
 	struct heap_info h;
 	uint64_t at = (m->start + ARENA_ALIGN - 1) & ~(ARENA_ALIGN - 1);
-	for (; at < m->end && at >= m->start; at += ARENA_ALIGN)
+	for (; at < m->end; at += ARENA_ALIGN)
 		if (memory_get(r->memory, at, &h, sizeof h) && is_heap(at, &h))
 			add(cut, at, at + h.writable);
 }
@@ -144,7 +139,7 @@ static uint64_t control_block(const struct roots *r, uint64_t start, uint64_t en
 	uint64_t from = end - start > TCB_ROOM ? end - TCB_ROOM : start;
 	if (!memory_get(r->memory, from, w, (size_t)(end - from)))
 		return 0;
-	for (uint64_t at = (end - 64) & ~UINT64_C(63); at >= from && at < end; at -= 64)
+	for (uint64_t at = end - 64; at >= from; at -= 64)
 		if (w[(at - from) / 8] == at && w[(at - from) / 8 + 2] == at)
 			return at;
 	return 0;
@@ -164,6 +159,8 @@ static void cut_stack(const struct roots *r, const struct memory_map *m, const s
 		      struct spans *cut)
 {
 	uint64_t end = m->end;
+	if (!m->stack && !m->guard_below)
+		return;
 	for (size_t i = 0; i < arenas->n; i++)
 		if (arenas->v[i].start > m->start && arenas->v[i].start < end)
 			end = arenas->v[i].start;
@@ -171,10 +168,10 @@ static void cut_stack(const struct roots *r, const struct memory_map *m, const s
 		if (r->arenas[i][0] > m->start && r->arenas[i][0] < end)
 			end = r->arenas[i][0];
 	uint64_t sp = lowest_sp(r, m->start, end);
-	uint64_t tcb = m->stack ? 0 : control_block(r, m->start, end);
-	if (sp && (m->stack || m->guard_below))
+	uint64_t tcb = sp || m->stack ? 0 : control_block(r, m->start, end);
+	if (sp)
 		add(cut, m->start, sp - RED_ZONE);
-	else if (!m->stack && m->guard_below && tcb && !is_thread(r, tcb))
+	else if (tcb && !is_thread(r, tcb))
 		cut_ended(m->start, end, tcb, cut);
 }
 
@@ -199,7 +196,7 @@ static struct spans all_cuts(const struct roots *r)
 		add(&cut, r->arenas[i][0], r->arenas[i][1]);
 	for (size_t i = 0; i < r->memory->maps.n; i++) {
 		const struct memory_map *m = &r->memory->maps.v[i];
-		if (!is_root(r, m) || !m->write || m->shared)
+		if (!m->write || m->shared)
 			continue;
 		if (m->libc)
 			cut_main_arena(r, m, &cut);
@@ -221,7 +218,7 @@ static struct spans all_cuts(const struct roots *r)
 			add(&cut, r->graph->v[i].address,
 			    r->graph->v[i].address + r->graph->v[i].size);
 	if (cut.n)
-		qsort(cut.v, cut.n, sizeof *cut.v, by_start);
+		qsort(cut.v, cut.n, sizeof *cut.v, ms_by_first_number);
 	return cut;
 }
 
@@ -247,7 +244,7 @@ static void around(struct graph *g, bool user, uint64_t address, const uint64_t 
 		uint64_t stop = start < end ? (start + 7) & ~UINT64_C(7) : end;
 		if (at < stop)
 			f(arg, i, at, words + (at - address) / 8, (size_t)(stop - at) / 8);
-		if (i >= last || start >= end)
+		if (start >= end)
 			break;
 		stop = (g->v[i].address + g->v[i].size) & ~UINT64_C(7);
 		at = stop > at ? stop : at;
@@ -294,7 +291,7 @@ static void look_at_map(struct roots *r, const struct memory_map *m, const struc
 		++*first;
 	for (size_t i = *first; i < cut->n && cut->v[i].start < m->end && at < m->end; i++) {
 		const struct span *c = &cut->v[i];
-		if (c->end <= at || c->start >= m->end)
+		if (c->end <= at)
 			continue;
 		uint64_t stop = c->start & ~UINT64_C(7);
 		if (stop > at)

@@ -21,7 +21,7 @@ static unsigned piece_count;
 
 static struct memory memory;
 static struct graph graph;
-static struct graph_block blocks[8];
+static struct graph_block blocks[10];
 static struct scan_thread threads[4];
 static struct roots roots;
 static char seen[1024],
@@ -186,7 +186,7 @@ static void check_own(void)
 	static const uint64_t own[][2] = {
 		{0x10804, 0x1080c}, {0x10000, 0x10100}, {0x11f00, 0x14100}};
 	static const uint64_t arenas[][2] = {
-		{0x14800, 0x14a00}, {0x14900, 0x15000}, {0x9000, 0x9000}};
+		{0x14800, 0x14a00}, {0x14820, 0x14840}, {0x14900, 0x15000}, {0x9000, 0x9000}};
 	begin();
 	map(0x10000, 0x12000);
 	map(0x14000, 0x15000);
@@ -194,7 +194,7 @@ static void check_own(void)
 	roots.own = own;
 	roots.own_count = 3;
 	roots.arenas = arenas;
-	roots.arena_count = 3;
+	roots.arena_count = 4;
 	look("own", "T10100-10800 T10810-11f00 T14100-14800 T16000-16008", "");
 	roots.wide = true;
 	look("own, wide", "T10100-10800 T10810-11f00 T14100-15000 T16000-16008", "");
@@ -237,21 +237,38 @@ static void check_arenas(void)
 		roots.wide = true;
 		look(heads[i].what, "T4000000-4008000", "");
 	}
-	begin(); /* in the middle of a map; what looks like one elsewhere is none */
+	/* Behind one of a file: in the middle of a map; what looks like one elsewhere is none. */
 	const uint64_t head[] = {2 * HEAP + 48, 0, 0x1000, 0x1000},
+		       more[] = {2 * HEAP + 48, 2 * HEAP, 0x800000, 0x800000},
 		       not [] = {HEAP + 0x1048, 0, 0x1000, 0x1000};
-	map(HEAP + 0x1000, 3 * HEAP);
+	begin();
+	map(HEAP, HEAP + 0x1000)->anonymous = false;
+	map(HEAP + 0x1000, 4 * HEAP);
 	piece(2 * HEAP, 2 * HEAP + 0x2000);
+	piece(3 * HEAP, 3 * HEAP + 0x1000);
 	memcpy(word(HEAP + 0x1000), not, sizeof not );
 	memcpy(word(2 * HEAP), head, sizeof head);
-	look("in the middle", "T4001000-4101008 T8001000-8002000", "");
-	memory.maps.v[0].end = 2 * HEAP;
-	look("behind the map", "T4001000-4101008", "");
-	memory.maps.v[0].end = 3 * HEAP;
-	memory.maps.v[0].stack = true;
-	look("in a stack", "T4001000-4101008 T8000000-8002000", "");
-	memory.maps.v[0].stack = memory.maps.v[0].anonymous = false;
-	look("in a file", "O4001000-4101008 O8000000-8002000", "");
+	memcpy(word(3 * HEAP), more, sizeof more);
+	look("in the middle", "O4000000-4001000 T4001000-4101008 T8001000-8002000", "");
+	struct memory_map *m = &memory.maps.v[1];
+	m->stack = true;
+	look("in a stack", "O4000000-4001000 T4001000-4101008 T8000000-8002000 Tc000000-c001000",
+	     "");
+	m->stack = m->anonymous = false;
+	look("in a file", "O4000000-4001000 O4001000-4101008 O8000000-8002000 Oc000000-c001000",
+	     "");
+	m->anonymous = true;
+	m->write = false;
+	look("read only", "O4000000-4001000 T4001000-4101008 T8000000-8002000 Tc000000-c001000",
+	     "");
+	m->write = m->shared = m->volatile_file = true;
+	roots.own_inode = 8;
+	look("shared", "O4000000-4001000 S4001000-4101008 S8000000-8002000 Sc000000-c001000", "");
+	begin();
+	map(HEAP + 0x1000, 2 * HEAP);
+	map(2 * HEAP, 2 * HEAP + 0x2000)->anonymous = false;
+	memcpy(word(2 * HEAP), head, sizeof head);
+	look("behind the map", "T4001000-4101008 O8000000-8002000", "");
 }
 
 /* An arena at `at`, as many of whose bins as that are empty. */
@@ -272,6 +289,9 @@ static void check_main_arena(void)
 	look("none", "T100000-101000", "");
 	put_arena(at, 39);
 	look("too few bins are empty", "T100000-101000", "");
+	*word(at + STATE_BINS + 16 * 50) = at + STATE_BINS - 16 + 16 * 50;
+	*word(at + STATE_BINS + 16 * 51 + 8) = at + STATE_BINS - 16 + 16 * 51;
+	look("and two half", "T100000-101000", "");
 	put_arena(at, 40);
 	look("the main arena", "T100000-100040 T1008d8-101000", "");
 	roots.wide = true;
@@ -331,13 +351,15 @@ static void check_stacks(void)
 
 	/* One that ended: its control block, and an arena right above. */
 	static const uint64_t above[][2] = {
-		{0x16000, 0x18000}, {0x10000, 0x10000}, {0x18000, 0x18001}};
+		{0x10000, 0x10000}, {0x16000, 0x18000}, {0x18000, 0x18001}};
 	m->stack = false;
 	m->guard_below = true;
 	*word(0x17fc0 - 64) = *word(0x17fc0 - 48) = 0x17fc0 - 64;
 	look("of one that ended", "T17f88-17f90", "");
-	threads[0] = (struct scan_thread){.tp = 0x17f80};
-	roots.thread_count = 1;
+	threads[0] = threads[1] = (struct scan_thread){.tp = 0};
+	threads[1].tp = 0x17f80;
+	look("of nobody who is known", "T17f88-17f90", "");
+	roots.thread_count = 2;
 	look("of one that runs elsewhere", "T10000-18000", "");
 	roots.thread_count = 0;
 	m->guard_below = false;
@@ -369,6 +391,16 @@ static void check_stacks(void)
 	*word(HEAP - 0x2000) = 0;
 	*word(HEAP - 0x2040) = *word(HEAP - 0x2030) = HEAP - 0x2040;
 	look("too far from the end", "T3ffc000-4000000", "");
+	m->start = HEAP - 0x1000;
+	*word(HEAP - 0x800) = *word(HEAP - 0x7f0) = HEAP - 0x800;
+	look("less than that in all", "T3fff808-3fff810", "");
+	m->start = HEAP; /* then nothing of it is a stack's that ended */
+	*word(HEAP + 0x1f80) = *word(HEAP + 0x1f90) = HEAP + 0x1f80;
+	roots.wide = true;
+	look("an arena at its start", "T4001f88-4001f90", "");
+	begin();
+	map(0x10000, 0x10000 + 2 * MB)->guard_below = true;
+	look("its end cannot be read", "T10000-110008", "");
 }
 
 /* ---- the heap, and blocks ---- */
@@ -382,12 +414,16 @@ static void check_heap(void)
 	block(0x100044, 6, false); /* no whole word is its own */
 	block(0x12004a, 0x4a, false);
 	block(0x140095, 11, false);
-	static const char *const in = "0:100010-100030 2:120050-120090 3:140098-1400a0";
+	block(0x140200, 8, true);
+	static const char *const in =
+		"0:100010-100030 2:120050-120090 3:140098-1400a0 4:140200-140208";
 	look("brk area", "T200000-201000", in);
 	roots.dense = true; /* the last gap is a byte larger than is the allocator's for sure */
-	look("dense", "T100000-100010 T120090-140098 T1400a0-180000 T200000-201000", in);
-	static const char *const all = "T100000-100010 T100030-100048 T100048-120050 "
-				       "T120090-140098 T1400a0-180000 T200000-201000";
+	look("dense", "T100000-100010 T120090-140098 T1400a0-140200 T140208-180000 T200000-201000",
+	     in);
+	static const char *const all =
+		"T100000-100010 T100030-100048 T100048-120050 "
+		"T120090-140098 T1400a0-140200 T140208-180000 T200000-201000";
 	roots.wide = true;
 	look("dense, wide", all, in);
 	roots.dense = false;
@@ -398,25 +434,29 @@ static void check_heap(void)
 static void check_blocks(void)
 {
 	begin();
+	map(0x60000, 0x98000);
 	map(0x100000, 0x108000);
 	map(0x114000, 0x11c000)->end = 0x168000;
 	piece(0x11c000, 0x168000);
+	block(0x60001, LARGE, false);
 	block(0x100100, 0x40, false);
 	block(0x104000, 0x1000, false);
 	block(0x105000 + READ_GAP, LARGE - 1, false);
 	block(0x124fff + READ_GAP - 1, LARGE - 8, false);
 	block(0x150001, LARGE, false);
+	block(0x80001, LARGE, true); /* of the program's own: that is another matter */
 	block(0x100110, 8, true);
 	block(0x104800, 0x10, true);
 	block(0x107000, 0x20, true);
-	static const char *const roots_now = "T100000-100100 T100140-104000 T105000-107000 "
+	static const char *const roots_now = "T70008-80008 T90000-98000 "
+					     "T100000-100100 T100140-104000 T105000-107000 "
 					     "T107020-108000 T114000-115000 T124ff8-135000 "
 					     "T144ff0-150000 T160008-168000";
 	look("blocks", roots_now,
-	     "0:100100-100110 0:100118-100140 1:104000-104800 1:104810-105000 "
-	     "2:115000-11c000 2:11c000-124ff8 3:135000-144ff0 4:150008-160000 "
-	     "5:100110-100118 6:104800-104810 7:107000-107020");
-	CHECK(reads == 3, "%u times blocks were read", reads);
+	     "0:60008-70000 1:100100-100110 1:100118-100140 2:104000-104800 2:104810-105000 "
+	     "3:115000-11c000 3:11c000-124ff8 4:135000-144ff0 5:150008-160000 "
+	     "6:80008-90000 7:100110-100118 8:104800-104810 9:107000-107020");
+	CHECK(reads == 5, "%u times blocks were read", reads);
 	graph.overflow = true;
 	look("too many pointers", roots_now, "");
 }
