@@ -33,22 +33,24 @@ static void add_run(void *arg, uint64_t start, uint64_t end, bool swapped)
 {
 	struct taking *t = arg;
 	*MS_PUSH(&t->r->runs) = (struct resident_run){start, end, swapped};
-	t->found += swapped ? 0 : end - start;
+	if (!swapped)
+		t->found += end - start;
 }
 
 /* Of what the page map alone tells some may be the kernel's page of zeros, which nobody counts. */
-static void drop_excess(struct taking *t, size_t first)
+static void drop_excess(struct taking *t)
 {
 	struct resident *r = t->r;
-	while (t->found > t->most && r->runs.n > first) {
+	while (t->found > t->most) {
 		struct resident_run *last = &r->runs.v[r->runs.n - 1];
 		uint64_t size = last->end - last->start, over = t->found - t->most;
 		uint64_t less = last->swapped || size < over ? size : over;
-		t->found -= last->swapped ? 0 : less;
+		if (!last->swapped)
+			t->found -= less;
 		last->end -= less;
 		r->runs.n -= last->end == last->start;
 	}
-	r->missing += t->most > t->found ? t->most - t->found : 0;
+	r->missing += t->most - t->found;
 }
 
 /* A heap that begins there has in front: its arena, the heap before it, its size. */
@@ -56,7 +58,7 @@ static void look_for_heap(struct resident *r, struct memory *m, uint64_t at, uin
 {
 	uint64_t info[3];
 	if (!memory_get(m, at, info, sizeof info) || info[0] % 8 || info[1] % HEAP_MOST ||
-	    info[2] % PAGE || info[2] - 1 >= HEAP_MOST || info[2] > region_end - at)
+	    info[2] % PAGE || !info[2] || info[2] > HEAP_MOST || info[2] > region_end - at)
 		return;
 	uint64_t base = info[0] & ~(HEAP_MOST - 1), behind = info[0] - base;
 	if (behind >= ARENA_FIRST && behind <= ARENA_LAST && (info[1] != 0) == (base != at))
@@ -92,11 +94,10 @@ static void find_heaps(struct work *w, struct memory *m)
 static void take_region(struct resident *r, struct memory *m, const struct ms_region *v)
 {
 	struct taking t = {.r = r, .most = v->memory.rss};
-	size_t first = r->runs.n;
 	if (!v->memory.rss && !v->memory.swap)
 		return;
 	memory_runs(m, v->map.start, v->map.end, v->memory.rss + v->memory.swap, add_run, &t);
-	drop_excess(&t, first);
+	drop_excess(&t);
 }
 
 /* By the texts of /proc alone. */

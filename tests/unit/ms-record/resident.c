@@ -259,6 +259,20 @@ static void check_parts(void)
 	look("pages in excess", HEAD BLOCKS_ARE
 	     "18=122880 19=4096 20=24576 21=8192 22=20480 24=57120 25=0 26=0 " GLIBC_HAS SITES
 		     FILES);
+	write_texts(6, -20); /* a run and no more */
+	begin(false);
+	look("a run in excess", HEAD BLOCKS_ARE
+	     "18=110592 19=4096 20=24576 21=8192 22=8192 24=57120 25=0 26=0 " GLIBC_HAS SITES
+		     FILES);
+	write_texts(3, -8); /* the page behind one that is swapped out, and one before it */
+	begin(false);
+	look("runs in excess",
+	     HEAD "5=7 6=14548 7=12420 8=2128 9=16160 18=122880 19=4096 20=24576 21=8192 22=24576 "
+		  "24=48928 25=4096 26=0 23=92 27=20480 28=1 29=12288 30=4096\n"
+		  "1=1 4=1 5=2 6=108 7=108 8=0 9=4064 10=4096\n"
+		  "1=1 4=2 5=2 6=4112 7=4112 8=0 9=8032 10=8192\n"
+		  "1=1 4=3 5=2 6=88 7=24 8=64 9=4064 10=4096\n"
+		  "1=1 4=4 5=1 6=10240 7=8176 8=2064 9=0 10=8192\n" FILES);
 	write_texts(8, 8); /* and these were not found in time */
 	begin(false);
 	scan.live.wide = true;
