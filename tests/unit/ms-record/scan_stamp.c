@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/wait.h>
 
 #include "ms-record/drain/drain.c" /* it belongs to a tool, of which there is no library */
@@ -115,6 +116,153 @@ static void check_verdicts(const struct work *w)
 	}
 }
 
+/* The records so far, a line each: those of scans and, of stacks of the program's blocks, how many
+ * of each verdict, what they retain, and by what they are retained. */
+static const char *records(const struct session *s, const struct work *w)
+{
+	static char text[2048], letter[64];
+	struct ms_record_reader r = {s->verdicts.data, s->verdicts.data + s->verdicts.size};
+	struct ms_record rec;
+	struct ms_verdict_record v;
+	size_t n = 0;
+	for (uint32_t i = 0; i < w->graph.count; i++)
+		letter[w->graph.v[i].stack % 64] = "hlbc"[i];
+	text[0] = '\0';
+	while (ms_record_next(&r, &rec) == MS_FMT_OK && ms_verdict_get(rec, &v)) {
+		struct ms_verdict_root root = {0};
+		if (v.is_scan) {
+			n += (size_t)sprintf(text + n, "scan %lu %.*s state %lu\n",
+					     (long)v.scan.scan, (int)v.scan.label_size,
+					     v.scan.label, (long)v.scan.state);
+			continue;
+		}
+		n += (size_t)sprintf(text + n, "%lu %c %lu %lu %lu retains %lu=%lu",
+				     (long)v.site.scan, letter[v.site.stack % 64],
+				     (long)v.site.blocks[MS_VERDICT_IS_DIRECT],
+				     (long)v.site.blocks[MS_VERDICT_IS_INDIRECT],
+				     (long)v.site.bytes[MS_VERDICT_IS_REACHABLE],
+				     (long)v.site.retained_blocks, (long)v.site.retained_bytes);
+		while (ms_verdict_next_root(&rec, &root))
+			n += (size_t)sprintf(text + n, " by %c %lu=%lu", letter[root.stack % 64],
+					     (long)root.blocks, (long)root.bytes);
+		n += (size_t)sprintf(text + n, "\n");
+	}
+	return text;
+}
+
+static void check_text(const char *what, const char *got, const char *want)
+{
+	if (strcmp(got, want) == 0)
+		return;
+	printf("%s: '%s', not '%s'\n", what, got, want);
+	failures++;
+}
+
+/* What goes into the trace, and is said at the end: of the last scan. */
+static void check_results(struct session *s, struct work *w)
+{
+	const struct scan_result *found = scan_result(s->scan);
+	s->verdicts.size = 0;
+	scan_put_result(w);
+	check_text("records", records(s, w),
+		   "scan 1 request state 1\n"
+		   "1 h 0 0 32 retains 0=0\n"
+		   "1 l 1 0 0 retains 2=64\n"
+		   "1 b 0 1 0 retains 0=0 by l 1=32\n"
+		   "1 c 0 0 32 retains 0=0\n");
+	check("unreachable blocks", found->unreachable_blocks, 2);
+	check("unreachable bytes", found->unreachable_bytes, 64);
+	check("no word of the end", found->state, 0);
+	w->request.asker = SCAN_BY_END;
+	w->graphed = false;
+	w->state = MS_SCAN_LOST;
+	w->released_ns = w->start_ns + 7;
+	s->verdicts.size = 0;
+	scan_put_result(w);
+	check_text("records", records(s, w), "scan 2 end state 6\n");
+	check("unreachable blocks", found->unreachable_blocks, 0);
+	check("unreachable bytes", found->unreachable_bytes, 0);
+	check("how it went", found->state, MS_SCAN_LOST);
+	check("held for", found->pause_ns, 7);
+	check("the end was there", s->scan->ended, true);
+	w->unjudged = true;
+	w->released_ns++;
+	s->verdicts.size = 0;
+	scan_put_result(w);
+	check("nothing is judged", s->verdicts.size, 0);
+	check("held for", found->pause_ns, 8);
+	check("how it went", found->state, MS_SCAN_LOST);
+	s->verdicts.size = 0;
+}
+
+/* ---- whom --tell asks ---- */
+
+static void ask(struct session *s, const struct scanner *as, const char *resident, bool taken,
+		const char *answer, const char *what)
+{
+	static const enum scan_asker askers[] = {SCAN_BY_TELL, SCAN_BY_TELL_RESIDENT};
+	struct scanner sc = *as;
+	uint64_t events = 0;
+	*MS_PUSH(&sc.sessions) = s;
+	sc.event = eventfd(0, EFD_NONBLOCK);
+	s->name = "prog";
+	check(what, scanner_ask(&sc, resident), taken);
+	check(what, sc.queue.n, taken && !answer);
+	if (sc.queue.n)
+		check(what, sc.queue.v[0].asker, askers[resident != NULL]);
+	check(what, sc.awaited, taken && !answer);
+	check(what, read(sc.event, &events, sizeof events) > 0, taken && answer);
+	if (taken && answer)
+		check_text(what, scanner_answer(&sc), answer);
+	check(what, scanner_answer(&sc) != NULL, false);
+	s->scan->busy = 0;
+	s->scan->moments = 0;
+	s->name = NULL;
+	close(sc.event);
+	MS_FREE(sc.sessions.v, sc.queue.v);
+}
+
+static void check_asking(struct session *s)
+{
+	static const struct scan_options no = {.wish = SCAN_NO}, yes = {.wish = SCAN_YES};
+	struct scanner sc = {.opt = &no, .started = true};
+	struct scan *q = s->scan;
+	pid_t pid = s->pid;
+	s->pid = 42;
+	ask(s, &sc, NULL, false, NULL, "leaks are not looked for");
+	ask(s, &sc, "now", true, NULL, "what is resident all the same");
+	sc.opt = &yes;
+	ask(s, &sc, NULL, true, NULL, "leaks");
+	sc.started = false;
+	ask(s, &sc, NULL, false, NULL, "no threads");
+	sc.started = true;
+	q->busy = 1;
+	ask(s, &sc, NULL, true, "prog (pid 42): not scanned, it ended meanwhile\n", "busy");
+	q->moments = MS_RESIDENT_MOMENTS_MAX - 3;
+	ask(s, &sc, "now", true, NULL, "the last moment");
+	q->moments = MS_RESIDENT_MOMENTS_MAX - 2; /* and then there are a mark's and the end's */
+	ask(s, &sc, "now", true,
+	    "prog (pid 42): not scanned, its trace has as many such moments as one may have\n",
+	    "too many moments");
+	q->moments = MS_RESIDENT_MOMENTS_MAX - 2;
+	ask(s, &sc, NULL, true, NULL, "leaks are no such moments");
+	sc.traced = 42;
+	ask(s, &sc, NULL, true, "prog (pid 42): not scanned, --leak-check=yes has it traced\n",
+	    "traced");
+	sc.tree = true;
+	ask(s, &sc, NULL, true, "prog (pid 42): not scanned, ms-record traces it until its end\n",
+	    "traced with all that it starts");
+	sc.tree = false;
+	sc.traced = 0;
+	s->mem->end_state = MG_END_HELD;
+	ask(s, &sc, NULL, true, "", "about to end");
+	s->mem->end_state = MG_END_NONE;
+	s->ending = SESSION_EXITED;
+	ask(s, &sc, NULL, true, "", "over");
+	s->ending = SESSION_RUNS;
+	s->pid = pid;
+}
+
 static bool never(void *arg)
 {
 	(void)arg;
@@ -152,6 +300,8 @@ int main(void)
 	check("asked for no more", scan_stamp(s), UINT64_MAX);
 	pthread_join(thread, NULL);
 	check_verdicts(&w);
+	check_results(s, &w);
+	check_asking(s);
 	graph_free(&w.graph);
 	memory_close(&w.memory);
 	writer_stop(&writer, never, NULL);
