@@ -74,7 +74,7 @@ static void find_heaps(struct work *w, struct memory *m)
 	for (size_t i = 0; i < r->regions.n; i++) {
 		const struct ms_proc_map *map = &r->regions.v[i].map;
 		bool brk = r->regions.v[i].kind == MS_REGION_HEAP;
-		bool memory = r->glibc && !map->inode && !strncmp(map->perms, "rw-p", 4);
+		bool memory = r->glibc && !map->inode && !strcmp(map->perms, "rw-p");
 		if (brk)
 			*MS_PUSH(&r->heaps) = (struct resident_heap){map->start, map->end, 0};
 		for (; k < r->runs.n && r->runs.v[k].start < map->end; k++) {

@@ -74,19 +74,21 @@ static struct head {
 	uint64_t at, info[3];
 } heads[2];
 
-static bool at_once, late;
+static bool at_once, late, heads_all_over; /* a first heap's at each such address */
 static uint64_t said_rss, said_swap;
 static struct mg_arenas mapped;
 
 bool memory_get(const struct memory *m, uint64_t address, void *to, size_t bytes)
 {
 	(void)m;
+	if (heads_all_over)
+		memcpy(to, (uint64_t[]){address + 0x30, 0, 0x1000}, bytes);
 	for (size_t i = 0; i < 2; i++)
 		if (heads[i].at == address) {
 			memcpy(to, heads[i].info, bytes);
 			return true;
 		}
-	return false;
+	return heads_all_over;
 }
 
 void memory_runs(struct memory *m, uint64_t start, uint64_t end, uint64_t most,
@@ -376,6 +378,62 @@ static void check_heads(void)
 	free(r.heaps.v);
 }
 
+/* Where heaps are looked for: at multiples of 64 MiB in pages of private memory. */
+static void check_places(void)
+{
+	static const struct {
+		uint64_t start, end, run_end; /* from the multiple of that number */
+		const char *perms;
+		uint64_t inode;
+		enum ms_region_kind kind;
+		bool swapped;
+	} places[] = {{0, 0x2000, 0x2000, "rw-p", 0, MS_REGION_ANONYMOUS, false},
+		      {-UINT64_C(0x1000), 0, 0, "r--p", 9, MS_REGION_MAPPED_FILE, false},
+		      {0, 0x1000, 0x1000, "rw-p", 0, MS_REGION_ANONYMOUS, false},
+		      {0, 0x1000, 0x1000, "rw-p", 9, MS_REGION_MAPPED_FILE, false},
+		      {0, 0x1000, 0x1000, "r--p", 0, MS_REGION_ANONYMOUS, false},
+		      {0, 0x1000, 0x1000, "rw-s", 0, MS_REGION_ANONYMOUS, false},
+		      {0, 0x1000, 0x1000, "rw-p", 0, MS_REGION_ANONYMOUS, true},
+		      {-UINT64_C(0x1000), 0x1000, 0x1000, "rw-p", 0, MS_REGION_ANONYMOUS, false},
+		      {-UINT64_C(0x1000), 0x1000, 0, "rw-p", 0, MS_REGION_ANONYMOUS, false},
+		      {-UINT64_C(0x1000), 0x1000, 0x1000, "rw-p", 0, MS_REGION_HEAP, false}};
+	/* One of a file lies right below one of memory. */
+	static const uint64_t at[] = {1, 2, 2, 4, 5, 6, 7, 8, 9, 10};
+	static struct ms_region regions[10];
+	for (int glibc = 0; glibc < 2; glibc++) {
+		char got[400] = "";
+		begin(true);
+		heads_all_over = true;
+		mapped = (struct mg_arenas){.count = 1, .span = {{0x5000, 0x6000}}};
+		struct resident *r = &w.resident;
+		struct memory m = MEMORY_CLOSED;
+		r->glibc = glibc;
+		for (size_t i = 0; i < 10; i++) {
+			uint64_t base = at[i] * HEAP_MOST;
+			regions[i].map = (struct ms_proc_map){.start = base + places[i].start,
+							      .end = base + places[i].end,
+							      .inode = places[i].inode};
+			strcpy(regions[i].map.perms, places[i].perms);
+			regions[i].kind = places[i].kind;
+			*MS_PUSH(&r->runs) =
+				(struct resident_run){base + places[i].start,
+						      base + places[i].run_end, places[i].swapped};
+		}
+		r->regions = (struct ms_regions){.v = regions, .n = 10};
+		find_heaps(&w, &m);
+		for (size_t i = 0; i < r->heaps.n; i++)
+			sprintf(got + strlen(got), "%lx-%lx %lx, ", (long)r->heaps.v[i].start,
+				(long)r->heaps.v[i].end, (long)r->heaps.v[i].arena);
+		CHECK(!strcmp(got, glibc ? "5000-6000 0, 4000000-4001000 4000030, "
+					   "8000000-8001000 8000030, 20000000-20001000 20000030, "
+					   "27fff000-28001000 0, "
+					 : "5000-6000 0, 27fff000-28001000 0, "),
+		      "%s", got);
+		heads_all_over = false;
+		MS_FREE(r->runs.v, r->heaps.v);
+	}
+}
+
 /* ---- what is said of it ---- */
 
 static void check_unknown(void)
@@ -447,6 +505,7 @@ int main(void)
 	check_other_allocator();
 	check_rss_said();
 	check_heads();
+	check_places();
 	check_unknown();
 	check_words();
 	check_files();
