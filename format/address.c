@@ -50,7 +50,7 @@ static uint64_t guess(struct ms_address_model *m, const struct ms_event *ev,
 static void note(struct ms_address_model *m, const struct ms_event *ev)
 {
 	const struct ms_address_block *old = released(m, ev);
-	uint64_t was = old ? old->address : 0, was_size = old ? old->size : 0;
+	const struct ms_address_block was = old ? *old : (struct ms_address_block){0};
 	if (ms_event_allocates(ev->kind)) {
 		uint64_t *freed = freed_of(m, ev->thread, ev->size);
 		if (m->made < m->max)
@@ -61,8 +61,8 @@ static void note(struct ms_address_model *m, const struct ms_event *ev)
 		m->end[ev->thread % MS_EVENT_THREAD_SLOTS] =
 			ev->address + ((ev->size + 7) / UNIT + 1) * UNIT;
 	}
-	if (was && !(ms_event_allocates(ev->kind) && ev->address == was))
-		*freed_of(m, ev->thread, was_size) = was;
+	if (was.address && !(ms_event_allocates(ev->kind) && ev->address == was.address))
+		*freed_of(m, ev->thread, was.size) = was.address;
 }
 
 /* ---- encoder ---- */

@@ -8,7 +8,8 @@
 #include "format/trace.h"
 #include "tests/unit/check.h"
 
-#define FIRST 100u /* number of the event block's first allocation */
+#define OLD UINT64_C(0x5555555555555555) /* each word of the memory that is given out */
+#define FIRST 100u                       /* number of the event block's first allocation */
 
 /* kind, number or block freed, size, thread, address; what is written for it */
 static const struct {
@@ -45,6 +46,7 @@ static const struct {
 	{{.kind = MS_EV_FREE_INFERRED, .freed = 115, .thread = 2}, "", "-"},
 	{{MADE(116, 0, 2, 7)}, "\0", "a free that nobody saw is one too"},
 	{{FREED(117, 0)}, "", "of a block that is yet to come"},
+	{{MADE(117, OLD, 0, 0x1070)}, "\0", "so it left no room"},
 };
 #define ROWS (sizeof rows / sizeof *rows)
 
@@ -64,6 +66,7 @@ static size_t check_encoder(uint8_t *column)
 {
 	static struct ms_address_encoder e;
 	size_t size = 0;
+	memset(memory, 0x55, sizeof memory);
 	ms_address_encoder_init(&e, memory, ROWS);
 	ms_address_encoder_begin(&e, FIRST);
 	for (size_t i = 0; i < ROWS; i++) {
@@ -87,6 +90,7 @@ static void check_decoder(const uint8_t *column, size_t size)
 	const struct ms_column c = {MS_COL_ADDRESS, column, size};
 	uint8_t scratch[8];
 	size_t at = 0;
+	memset(memory, 0x55, sizeof memory);
 	ms_address_decoder_begin(&d, &b, &c, 1, memory);
 	for (size_t i = 0; i < ROWS; i++) {
 		struct ms_event ev = rows[i].ev;
