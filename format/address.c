@@ -72,7 +72,6 @@ void ms_address_encoder_init(struct ms_address_encoder *e, void *memory, size_t 
 	e->m.blocks = memory;
 	e->m.max = max_events;
 	e->begin = (uint8_t *)memory + MS_ADDRESS_DECODER_MEMORY(max_events);
-	ms_address_encoder_begin(e, 0);
 }
 
 void ms_address_encoder_begin(struct ms_address_encoder *e, uint64_t first_number)
@@ -115,23 +114,21 @@ void ms_address_decoder_begin(struct ms_address_decoder *d, const struct ms_even
 	begin(&d->m, b->first_number);
 }
 
-/* False: the column is damaged, or at its end. */
-static bool get(struct ms_address_decoder *d, struct ms_event *ev)
+/* What is damaged, or cut off, is so for all events to come: nothing is passed over. */
+static void get(struct ms_address_decoder *d, struct ms_event *ev)
 {
 	uint64_t v, rest = 0;
 	if (!ms_cursor_get(&d->from, &v) || (v & 1 && !ms_cursor_get(&d->from, &rest)))
-		return false;
+		return;
 	ev->address =
 		guess(&d->m, ev, released(&d->m, ev)) + ms_unzigzag(v >> 1) * UNIT + rest % UNIT;
-	return true;
 }
 
 void ms_address_next(struct ms_address_decoder *d, struct ms_event *ev)
 {
 	if (d->from.at == d->from.end)
 		return;
-	if (ms_event_allocates(ev->kind) && !get(d, ev))
-		d->from = (struct ms_cursor){NULL, NULL};
-	else
-		note(&d->m, ev);
+	if (ms_event_allocates(ev->kind))
+		get(d, ev);
+	note(&d->m, ev);
 }

@@ -7,7 +7,9 @@
 
 #include "format/trace.h"
 #include "libcommon/base/arena.h"
-#include "ms-record/heap/heap.h"
+#include "ms-record/heap/preexisting.c" /* it belongs to a tool, of which there is no library */
+
+#include "ms-record/heap/forks.h"
 #include "ms-record/heap/heaps.h"
 #include "ms-record/heap/merge.h"
 #include "ms-record/heap/sampled.h"
@@ -276,6 +278,16 @@ static void check_repairs(void)
 	early_free(49999, "1 alloc 0=10, 0 free 0", 0, 1);
 	early_free(50001, "0 free?, 1 alloc 0=10", 0, 0);
 
+	begin(); /* nor where stamps are counted */
+	s->clock.counted = 0;
+	put(0, ITEM_ALLOC, 100, A, 10);
+	put(0, ITEM_ALLOC, 1000, A, 20);
+	put(1, ITEM_FREE, 1001, A, 0);
+	put(1, ITEM_FREE, 2000, B, 0);
+	put(0, ITEM_ALLOC, 2000, B, 30);
+	merged(UINT64_MAX, "counted",
+	       "0 alloc 0=10, 0 inferred 0, 0 alloc 1=20, 1 free 1, 1 free?, 0 alloc 2=30");
+	end();
 	begin(); /* in its own ring nothing is late */
 	put(0, ITEM_ALLOC, 100, A, 10);
 	put(0, ITEM_ALLOC, 1000, A, 20);
@@ -402,6 +414,88 @@ static void check_backing(void)
 	end();
 }
 
+/* ---- blocks from before ---- */
+
+/* Of a parent, and of its parent. */
+static void check_inherited(void)
+{
+	begin();
+	opt.addresses = true;
+	struct inherited_heap *h = s->heap->inherited_heap;
+	const uint64_t up = UINT64_C(1) << FORKS_UP_SHIFT;
+	s->forked = true;
+	live_init(&h->inherited);
+	live_add(&h->inherited, &(struct live_block){A, up | 5, 10});
+	live_add(&h->inherited, &(struct live_block){B, 2 * up | 6, 20});
+	h->blocks = 2;
+	h->bytes = 30;
+	put(0, ITEM_FREE, 100, A, 0)->stack = frame(0, 0x70);
+	put(0, ITEM_FREE, 101, A, 0);
+	put(0, ITEM_FORK, 200, 0, 0);
+	put_realloc(0, 300, B, C, 7);
+	put(0, ITEM_FREE, 400, C, 0);
+	put(0, ITEM_FREE_UNSURE, 500, B, 0);
+	merged(UINT64_MAX, "inherited",
+	       "0 ext1 72057594037927941 =10 @1000, 0 free? @1000/70, 0 free? @1000, "
+	       "0 ext1 144115188075855878 =20 @2000, 0 realloc? 0=7 @3000, 0 free 0");
+	is("inherited frees", s->stats.inherited_frees, 2);
+	is("unknown frees", s->stats.unknown_frees, 1);
+	is("blocks of the parent's", h->blocks, 0);
+	is("bytes of the parent's", h->bytes, 0);
+	/* As of the fork, and what came since. */
+	is("points", h->points.n, 1);
+	is("its stamp", h->points.v[0].stamp, 200);
+	is("its place", h->points.v[0].at, 0);
+	is("events before it", h->points.v[0].events, 3);
+	is("blocks live then", h->points.v[0].blocks, 1);
+	is("bytes live then", h->points.v[0].bytes, 20);
+	static const struct {
+		uint64_t address;
+		uint8_t what;
+	} log[] = {{B, FORK_TAKEN_INHERITED}, {C, FORK_MADE}, {C, FORK_TAKEN}};
+	is("changes", h->log.n, 3);
+	for (size_t i = 0; i < 3 && i < h->log.n; i++) {
+		is("what", h->log.v[i].what, log[i].what);
+		is("where", h->log.v[i].block.address, log[i].address);
+	}
+	end();
+}
+
+/* Of an attached process: blocks that nobody saw made. */
+static void check_preexisting(void)
+{
+	begin();
+	preexisting_begin(s, &(struct hijack){.proc = -1}, false, (uint64_t[1]){0}, 0);
+	struct preexisting *b = s->heap->preexisting;
+	for (uint64_t i = 0; i < 4; i++)
+		live_add(&b->blocks, &(struct live_block){.address = A + i * 256, .size = 10 + i});
+	put(0, ITEM_FREE, 100, A, 0);
+	put(1, ITEM_ALLOC, 101, A, 1); /* no late one: nothing was made there before */
+	put(0, ITEM_FREE, 102, A, 0);
+	put_realloc(0, 200, A + 256, B, 2);
+	put(0, ITEM_ALLOC, 300, A + 512, 3); /* the free of what was there was lost */
+	put(0, ITEM_FREE, 400, A + 512, 0);
+	put(0, ITEM_FREE, 500, C, 0);
+	put(0, ITEM_ALLOC, 600, C, 4);
+	put(0, ITEM_FREE, 700, C, 0);
+	put(0, ITEM_FREE, 10000, C, 0);
+	put(1, ITEM_ALLOC, 12001, C, 5); /* further off than a stamp can be wrong */
+	put(0, ITEM_FREE, 20000, C, 0);
+	put(0, ITEM_FREE, 30000, C, 0);
+	put(1, ITEM_ALLOC, 31000, C, 6);
+	merged(UINT64_MAX, "preexisting",
+	       "0 ext6 =10, 0 free?, 1 alloc 0=1, 0 free 0, 0 ext6 =11, 0 realloc? 1=2, "
+	       "0 alloc 2=3, 0 free 2, 0 free?, 0 alloc 3=4, 0 free 3, 0 free?, 1 alloc 4=5, "
+	       "0 free 4, 1 alloc 5=6, 0 free 5");
+	is("frees of blocks from before", s->stats.preexisting_frees, 2);
+	is("with those that were lost", b->counts.frees, 3);
+	is("their bytes", b->counts.freed_bytes, 33);
+	is("unknown frees", s->stats.unknown_frees, 2);
+	is("repairs", s->stats.repairs, 1);
+	is("violations", s->stats.violations, 0);
+	end();
+}
+
 /* ---- address space ---- */
 
 static void put_map(enum item_kind kind, uint64_t stamp, uint64_t address, uint64_t size,
@@ -498,6 +592,8 @@ int main(void)
 	check_heaps();
 	check_pools();
 	check_backing();
+	check_inherited();
+	check_preexisting();
 	check_mapped();
 	check_sampled();
 	free(hooks.heaps.v);

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: MIT
-# All of the recorder but its main: code objects come by a ring and go into a trace; items become events.
-RECORDER_UNIT := $(addprefix $(B)/tests/unit/ms-record/,interpreter merge)
-RECORDER_UNIT_OBJ := $(filter-out $(B)/ms-record/main.o,$(patsubst %.c,$(B)/%.o,$(call tool_src,ms-record)))
-$(RECORDER_UNIT): $(RECORDER_UNIT_OBJ)
-$(RECORDER_UNIT): LIBS_common = $(RECORDER_UNIT_OBJ) $(COMMON_LIB) $(FORMAT_LIB) $(LIBS_ms-record)
+# All of the recorder but its main, for tests of several of its rooms; of a file that a test itself includes nothing is taken from here.
+RECORDER_LIB := $(B)/tests/unit/librecorder.a
+$(RECORDER_LIB): $(filter-out $(B)/ms-record/main.o,$(patsubst %.c,$(B)/%.o,$(call tool_src,ms-record)))
+	@mkdir -p $(@D)
+	@rm -f $@
+	ar rcs $@ $^
+RECORDER_UNIT := $(addprefix $(B)/tests/unit/ms-record/,interpreter merge scan_stamp)
+$(RECORDER_UNIT): $(RECORDER_LIB)
+$(RECORDER_UNIT): LIBS_common = $(RECORDER_LIB) $(COMMON_LIB) $(FORMAT_LIB) $(LIBS_ms-record)
