@@ -30,6 +30,7 @@
 static struct session_options opt;
 static struct hooks hooks;
 static struct session *s;
+static struct writer writer; /* it has no thread: what is handed over stays in its queue */
 
 static void begin(void)
 {
@@ -43,7 +44,9 @@ static void begin(void)
 	s->clock.pairs[1] = (struct clock_pair){UINT32_MAX, UINT32_MAX};
 	s->clock.count = 2;
 	s->clock.newest = 1;
-	s->batch = batch_new();
+	writer = (struct writer){.last = &writer.first};
+	s->writer = &writer;
+	session_batch(s);
 	stacks_init(&s->stacks);
 	s->who = identity_new();
 	merge_begin(s, 1);
@@ -66,6 +69,11 @@ static void end(void)
 	identity_unref(s->who);
 	stacks_free(&s->stacks);
 	batch_free(s->batch);
+	while (writer.first) {
+		struct batch *b = writer.first;
+		writer.first = b->next;
+		batch_free(b);
+	}
 	MS_FREE(s->readers, s->taken.v, s->threads.v, s->modules.all.v, s);
 }
 
@@ -343,6 +351,50 @@ static void check_repaired_reallocs(void)
 	end();
 }
 
+/* ---- marks ---- */
+
+/* A mark ends the event block. */
+static void check_marks(void)
+{
+	begin();
+	opt.leak_mark = "mark:second";
+	put(1, ITEM_ALLOC, 100, A, 10);
+	put(1, ITEM_MARK, 200, 0, (uintptr_t)ms_xstrdup("first"));
+	put(1, ITEM_ALLOC, 300, B, 10);
+	put(1, ITEM_ALLOC, 400, C, 10);
+	put(1, ITEM_MARK, 500, 0, (uintptr_t)ms_xstrdup("second"));
+	put(1, ITEM_ALLOC, 600, A, 10);
+	merge_until(s, 500);
+	is("due", s->leak_mark_due, false);
+	merge_until(s, UINT64_MAX);
+	is("due", s->leak_mark_due, true);
+	is("blocks", writer.pushed, 2);
+	is("events behind them", s->batch->events.n, 2); /* an inferred free */
+	const struct batch *b = writer.first;
+	for (unsigned i = 0; i < 2 && b; i++, b = b->next) {
+		struct ms_record_reader r = {b->marks.data, b->marks.data + b->marks.size};
+		struct ms_record record = {0};
+		struct ms_field f;
+		char got[100] = "";
+		ms_record_next(&r, &record);
+		while (ms_record_field(&record, &f) == MS_FMT_OK)
+			if (f.is_bytes)
+				sprintf(got + strlen(got), "%u=%.*s ", f.id, (int)f.size,
+					(const char *)f.data);
+			else
+				sprintf(got + strlen(got), "%u=%lu ", f.id, (long)f.value);
+		is("it ends there", b->ends, true);
+		CHECK(!strcmp(got, i ? "1=500 2=second 3=3 4=2 " : "1=200 2=first 3=1 4=2 "), "%s",
+		      got);
+	}
+	end();
+	begin();
+	put(0, ITEM_MARK, 200, 0, (uintptr_t)ms_xstrdup("first"));
+	merge_until(s, UINT64_MAX);
+	is("no mark is due", s->leak_mark_due, false);
+	end();
+}
+
 /* ---- heaps of the program's own ---- */
 
 static void check_heaps(void)
@@ -458,6 +510,21 @@ static void check_inherited(void)
 		is("what", h->log.v[i].what, log[i].what);
 		is("where", h->log.v[i].block.address, log[i].address);
 	}
+	end();
+}
+
+/* What explains an event is in the same event block. */
+static void check_same_block(void)
+{
+	begin();
+	s->forked = true;
+	s->block_events = BLOCK_EVENTS - 1;
+	live_init(&s->heap->inherited_heap->inherited);
+	live_add(&s->heap->inherited_heap->inherited, &(struct live_block){A, 5, 10});
+	put(0, ITEM_FREE, 100, A, 0);
+	merge_until(s, UINT64_MAX);
+	is("the block before it", writer.pushed, 1);
+	is("both", s->batch->events.n, 2);
 	end();
 }
 
@@ -589,10 +656,12 @@ int main(void)
 	check_reallocs();
 	check_repairs();
 	check_repaired_reallocs();
+	check_marks();
 	check_heaps();
 	check_pools();
 	check_backing();
 	check_inherited();
+	check_same_block();
 	check_preexisting();
 	check_mapped();
 	check_sampled();
