@@ -124,10 +124,9 @@ enum ms_fmt ms_checkpoint_next(struct ms_checkpoint_decoder *d, struct ms_checkp
 	uint64_t least = d->left == d->head.count ? 0 : d->before.number + 1;
 	if (!d->left)
 		return MS_FMT_END;
-	if (!ms_cursor_get(&d->number, &step) || step >= d->head.number ||
-	    least + step >= d->head.number || !ms_cursor_get(&d->size, &b->size) ||
-	    !ms_cursor_get(&d->stack, &stack) || !get32(&d->thread, &b->thread) ||
-	    !ms_cursor_get(&d->tick, &tick) ||
+	if (!ms_cursor_get(&d->number, &step) || step >= d->head.number - least ||
+	    !ms_cursor_get(&d->size, &b->size) || !ms_cursor_get(&d->stack, &stack) ||
+	    !get32(&d->thread, &b->thread) || !ms_cursor_get(&d->tick, &tick) ||
 	    (d->address.at && !ms_cursor_get(&d->address, &address)) ||
 	    (d->slack.at && (!get32(&d->slack, &slack) || slack == UINT32_MAX)))
 		goto bad;

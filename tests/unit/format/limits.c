@@ -5,6 +5,7 @@
 
 #include "format/block.h"
 #include "format/checkpoint.h"
+#include "format/event.h"
 #include "format/record.h"
 #include "format/stacks.h"
 #include "format/trace.h"
@@ -99,6 +100,320 @@ static void checkpoints(void)
 	RANGES("a gap beyond it", 1, true, 4096, 4096, 1, UINT64_MAX - 8191, 1, 1);
 }
 
+/* ---- columns of numbers ---- */
+
+struct numbers {
+	uint32_t id;
+	size_t n;
+	uint64_t v[10];
+};
+#define COLUMN(id, ...)                                                                            \
+	{                                                                                          \
+		id, sizeof(const uint64_t[]){__VA_ARGS__} / 8,                                     \
+		{                                                                                  \
+			__VA_ARGS__                                                                \
+		}                                                                                  \
+	}
+
+/* As columns of a block; how many. */
+static size_t build(struct ms_column *out, const struct numbers *from, size_t n)
+{
+	static uint8_t bytes[16][100];
+	size_t k = 0;
+	for (size_t i = 0; i < n; i++)
+		k = ms_column_add(out, k, from[i].id, bytes[i],
+				  ms_varints_put(bytes[i], from[i].v, from[i].n));
+	return k;
+}
+
+/* ---- checkpoints ---- */
+
+static void checkpoint_head(const char *what, const uint64_t *v, size_t n, enum ms_fmt want)
+{
+	struct numbers head = {MS_LIVE_HEAD, n, {0}};
+	struct ms_column c[1];
+	struct ms_checkpoint_decoder d;
+	memcpy(head.v, v, n * sizeof *v);
+	size_t k = build(c, &head, 1);
+	enum ms_fmt is = ms_checkpoint_decoder_init(&d, c, k);
+	CHECK(is == want, "%s: %d", what, is);
+}
+
+static void checkpoint_heads(void)
+{
+	const uint64_t most = MS_CHECKPOINT_PART, wide = UINT64_C(1) << 32;
+	static const uint64_t good[] = {1, 9, 5, 10, 2, 0, 1, 2};
+	for (size_t n = 0; n <= 8; n++)
+		checkpoint_head("cut", good, n, n < 8 ? MS_FMT_BAD : MS_FMT_OK);
+#define HEAD(what, want, number, blocks, part, parts, count)                                       \
+	checkpoint_head(what, (const uint64_t[]){1, number, 5, 10, blocks, part, parts, count}, 8, \
+			want)
+	HEAD("all numbers live", MS_FMT_OK, 9, 9, 0, 1, 9);
+	HEAD("more than were made", MS_FMT_BAD, 9, 10, 0, 1, 9);
+	HEAD("more in a part than there are", MS_FMT_BAD, 9, 8, 0, 1, 9);
+	HEAD("a full part", MS_FMT_OK, most, most, 0, 1, most);
+	HEAD("a part that is too large", MS_FMT_BAD, most + 1, most + 1, 0, 1, most + 1);
+	HEAD("the last part", MS_FMT_OK, 9, 9, wide - 2, wide - 1, 9);
+	HEAD("one more", MS_FMT_BAD, 9, 9, 1, 1, 9);
+	HEAD("parts beyond 32 bits", MS_FMT_BAD, 9, 9, 0, wide, 9);
+	HEAD("part beyond 32 bits", MS_FMT_BAD, 9, 9, wide, 1, 9);
+	HEAD("count beyond 32 bits", MS_FMT_BAD, 9, 9, 0, 1, wide + 1);
+}
+
+/* Two blocks below `number`, of which `n` numbers of one column are others. */
+static void blocks(const char *what, uint64_t number, uint32_t id, size_t n, uint64_t a, uint64_t b,
+		   enum ms_fmt first, enum ms_fmt second)
+{
+	struct numbers v[] = {COLUMN(MS_LIVE_HEAD, 1, number, 5, 10, 2, 0, 1, 2),
+			      COLUMN(MS_LIVE_NUMBER, 3, 4),
+			      COLUMN(MS_LIVE_SIZE, 1, 2),
+			      COLUMN(MS_LIVE_STACK, 14, 0),
+			      COLUMN(MS_LIVE_THREAD, 1, 0),
+			      COLUMN(MS_LIVE_TICK, 10, 0),
+			      COLUMN(MS_LIVE_ADDRESS, 32, 0),
+			      COLUMN(MS_LIVE_SLACK, 0, 0)};
+	struct ms_column c[8];
+	struct ms_checkpoint_decoder d;
+	struct ms_checkpoint_block got;
+	for (size_t i = 0; i < 8; i++)
+		if (v[i].id == id)
+			v[i] = (struct numbers){id, n, {a, b}};
+	size_t k = build(c, v, 8);
+	CHECK(ms_checkpoint_decoder_init(&d, c, k) == MS_FMT_OK, "%s", what);
+	enum ms_fmt is = ms_checkpoint_next(&d, &got);
+	CHECK(is == first, "%s: the first %d", what, is);
+	is = ms_checkpoint_next(&d, &got);
+	CHECK(is == second, "%s: the second %d", what, is);
+	CHECK(ms_checkpoint_next(&d, &got) == MS_FMT_END, "%s: more", what);
+}
+
+static void checkpoint_blocks(void)
+{
+	const enum ms_fmt ok = MS_FMT_OK, bad = MS_FMT_BAD, end = MS_FMT_END;
+	const uint64_t wide = UINT64_C(1) << 32;
+	static const uint32_t needed[] = {MS_LIVE_NUMBER, MS_LIVE_SIZE, MS_LIVE_STACK,
+					  MS_LIVE_THREAD, MS_LIVE_TICK};
+	for (size_t i = 0; i < 5; i++) {
+		blocks("left out", 9, needed[i], 0, 0, 0, bad, end);
+		blocks("cut", 9, needed[i], 1, 0, 0, ok, bad);
+	}
+	blocks("as they are", 9, 0, 0, 0, 0, ok, ok);
+	blocks("no addresses", 9, MS_LIVE_ADDRESS, 0, 0, 0, ok, ok);
+	blocks("addresses, cut", 9, MS_LIVE_ADDRESS, 1, 0, 0, ok, bad);
+	blocks("no slack", 9, MS_LIVE_SLACK, 0, 0, 0, ok, ok);
+	blocks("slack, cut", 9, MS_LIVE_SLACK, 1, 0, 0, ok, bad);
+	blocks("most slack", 9, MS_LIVE_SLACK, 2, wide - 2, wide - 1, ok, bad);
+	blocks("the last number", 9, MS_LIVE_NUMBER, 2, 8, 0, ok, bad);
+	blocks("one more", 9, MS_LIVE_NUMBER, 2, 9, 0, bad, end);
+	blocks("the last number, later", 9, MS_LIVE_NUMBER, 2, 3, 4, ok, ok);
+	blocks("one more, later", 9, MS_LIVE_NUMBER, 2, 3, 5, ok, bad);
+	blocks("around to 0", UINT64_MAX, MS_LIVE_NUMBER, 2, UINT64_MAX / 2, UINT64_MAX / 2 + 2, ok,
+	       bad);
+	blocks("stack 2^32 - 1, and one more", 9, MS_LIVE_STACK, 2, 2 * (wide - 1), 2, ok, bad);
+	blocks("stack -1", 9, MS_LIVE_STACK, 2, 1, 0, bad, end);
+	blocks("threads", 9, MS_LIVE_THREAD, 2, wide - 1, wide, ok, bad);
+}
+
+static void checkpoint_encoder(void)
+{
+	static uint8_t memory[MS_CHECKPOINT_MEMORY(3, 1)];
+	struct ms_checkpoint_encoder e;
+	struct ms_checkpoint_decoder d;
+	struct ms_column c[MS_CHECKPOINT_COLUMNS];
+	struct ms_checkpoint_block b = {0};
+	uint64_t last;
+	const struct ms_checkpoint_head head = {.number = 9, .live_blocks = 3, .parts = 1};
+	static const struct {
+		uint64_t number;
+		enum ms_fmt want;
+	} put[] = {{9, MS_FMT_BAD}, {2, MS_FMT_OK}, {2, MS_FMT_BAD}, {3, MS_FMT_OK},
+		   {1, MS_FMT_BAD}, {8, MS_FMT_OK}, {8, MS_FMT_FULL}};
+	ms_checkpoint_begin(&e, memory, 3, 1, &head, false, true);
+	ms_checkpoint_put_last(&e, 5);
+	ms_checkpoint_put_last(&e, 6); /* of a thread for which there is no room */
+	for (size_t i = 0; i < sizeof put / sizeof *put; i++) {
+		b.number = put[i].number;
+		enum ms_fmt is = ms_checkpoint_put(&e, &b);
+		CHECK(is == put[i].want, "put %zu: %d", i, is);
+	}
+	size_t k = ms_checkpoint_finish(&e, c);
+	CHECK(ms_checkpoint_decoder_init(&d, c, k) == MS_FMT_OK && d.head.count == 3, "%u blocks",
+	      d.head.count);
+	CHECK(ms_checkpoint_next(&d, &b) == MS_FMT_OK && b.number == 2 && b.slack == 1,
+	      "%u, that is of 0 bytes", b.slack);
+	CHECK(ms_checkpoint_next_last(&d, &last) == MS_FMT_OK && last == 5, "thread 0");
+	CHECK(ms_checkpoint_next_last(&d, &last) == MS_FMT_END, "thread 1");
+	const uint8_t cut = 0x80;
+	d.last = (struct ms_cursor){&cut, &cut + 1};
+	CHECK(ms_checkpoint_next_last(&d, &last) == MS_FMT_BAD, "cut");
+}
+
+/* ---- events ---- */
+
+/* How an event block's decoding goes: o, and b where it ends badly. */
+static void events(const char *what, const char *want, const struct numbers *v, size_t n)
+{
+	struct ms_column c[8];
+	static struct ms_event_decoder d;
+	struct ms_event ev;
+	char got[8] = "";
+	size_t k = build(c, v, n);
+	enum ms_fmt is = ms_event_decoder_init(&d, c, k);
+	if (is != MS_FMT_OK)
+		strcpy(got, "head");
+	for (size_t i = 0; is == MS_FMT_OK && i < 4; i++)
+		if ((is = ms_event_next(&d, &ev)) != MS_FMT_END)
+			got[i] = is ? 'b' : 'o';
+	CHECK(!strcmp(got, want), "%s: '%s', not '%s'", what, got, want);
+}
+#define EVENTS(what, want, ...)                                                                    \
+	events(what, want, (const struct numbers[]){__VA_ARGS__},                                  \
+	       sizeof(const struct numbers[]){__VA_ARGS__} / sizeof(struct numbers))
+
+static void event_blocks(void)
+{
+	enum { SAME_THREAD = 8, STACK = 16, SIZE = 32, SAME_TICK = 64 }; /* of an op byte */
+	enum {
+		ALLOC = MS_EV_ALLOC | SAME_THREAD | STACK | SIZE | SAME_TICK,
+		EXT = MS_EV_EXT | SAME_THREAD | SAME_TICK,
+		UNKNOWN = MS_EV_FREE_UNKNOWN | SAME_THREAD | SAME_TICK
+	};
+	const uint64_t wide = UINT64_C(1) << 32, most = UINT64_C(1) << 62;
+	EVENTS("a head cut off", "head", COLUMN(MS_COL_HEAD, 0, 0, 0), COLUMN(MS_COL_OP, ALLOC));
+	EVENTS("one op", "o", COLUMN(MS_COL_HEAD, 0, 0, 0, 1), COLUMN(MS_COL_OP, ALLOC));
+	EVENTS("one op for two", "head", COLUMN(MS_COL_HEAD, 0, 0, 0, 2), COLUMN(MS_COL_OP, ALLOC));
+	EVENTS("the last number", "o", COLUMN(MS_COL_HEAD, most - 1, most - 1, 0, 1),
+	       COLUMN(MS_COL_OP, ALLOC));
+	EVENTS("one more", "head", COLUMN(MS_COL_HEAD, most, 0, 0, 1), COLUMN(MS_COL_OP, ALLOC));
+	EVENTS("one event more", "head", COLUMN(MS_COL_HEAD, 0, most, 0, 1),
+	       COLUMN(MS_COL_OP, ALLOC));
+	EVENTS("threads", "ob", COLUMN(MS_COL_HEAD, 0, 0, 0, 2),
+	       COLUMN(MS_COL_OP, ALLOC - SAME_THREAD, ALLOC - SAME_THREAD),
+	       COLUMN(MS_COL_THREAD, wide - 1, wide));
+	EVENTS("the end of time", "oob", COLUMN(MS_COL_HEAD, 0, 0, 5, 3),
+	       COLUMN(MS_COL_OP, ALLOC - SAME_TICK, ALLOC - SAME_TICK, ALLOC - SAME_TICK),
+	       COLUMN(MS_COL_TIME, 0, UINT64_MAX - 5, 1));
+	EVENTS("no times", "b", COLUMN(MS_COL_HEAD, 0, 0, 5, 1),
+	       COLUMN(MS_COL_OP, ALLOC - SAME_TICK));
+	EVENTS("slack", "ob", COLUMN(MS_COL_HEAD, 0, 0, 0, 2), COLUMN(MS_COL_OP, ALLOC, ALLOC),
+	       COLUMN(MS_COL_SLACK, wide - 2, wide - 1));
+	EVENTS("slack, cut", "ob", COLUMN(MS_COL_HEAD, 0, 0, 0, 2), COLUMN(MS_COL_OP, ALLOC, ALLOC),
+	       COLUMN(MS_COL_SLACK, 0));
+	EVENTS("unknown", "ob", COLUMN(MS_COL_HEAD, 0, 0, 0, 2),
+	       COLUMN(MS_COL_OP, UNKNOWN, UNKNOWN), COLUMN(MS_COL_UNKNOWN, 7));
+	EVENTS("unknown, without where", "oo", COLUMN(MS_COL_HEAD, 0, 0, 0, 2),
+	       COLUMN(MS_COL_OP, UNKNOWN, UNKNOWN));
+#define EXTENDED(what, want, ...)                                                                  \
+	EVENTS(what, want, COLUMN(MS_COL_HEAD, 0, 0, 0, 2), COLUMN(MS_COL_OP, EXT, ALLOC),         \
+	       COLUMN(MS_COL_EXT, __VA_ARGS__))
+	EXTENDED("extended", "oo", 1, 4, 1, 2, 3, 4);
+	EXTENDED("of a later version", "oo", 127, 1, 0);
+	EXTENDED("with more behind", "oo", 6, 5, 1, 2, 3, 4, 5);
+	EXTENDED("kind 0", "b", 0, 4, 1, 2, 3, 4);
+	EXTENDED("kind 128", "b", 128, 0);
+	EXTENDED("longer than the column", "b", 1, 5, 1, 2, 3, 4);
+	EXTENDED("no length", "b", 1);
+	EXTENDED("three numbers", "b", 1, 3, 1, 2, 3);
+	EXTENDED("no numbers", "b", 1, 0);
+	EXTENDED("one number", "b", 1, 1, 1, 2);
+	EXTENDED("two numbers", "b", 1, 2, 1, 2, 3);
+	EXTENDED("stack 2^32 - 1", "oo", 1, 8, wide - 1, 2, 3, 4);
+	EXTENDED("stack 2^32", "b", 1, 8, wide, 2, 3, 4);
+	EVENTS("the column was left out", "oo", COLUMN(MS_COL_HEAD, 0, 0, 0, 2),
+	       COLUMN(MS_COL_OP, EXT, ALLOC));
+}
+
+/* ---- the directory of a block ---- */
+
+static void directory(const char *what, uint32_t payload, uint32_t raw,
+		      struct ms_column_entry first, struct ms_column_entry second, enum ms_fmt want)
+{
+	uint8_t bytes[2 * MS_COLUMN_ENTRY_SIZE];
+	struct ms_column_entry out[2];
+	const struct ms_block_head h = {.columns = 2, .payload = payload, .raw = raw};
+	ms_column_entry_put(bytes, &first);
+	ms_column_entry_put(bytes + MS_COLUMN_ENTRY_SIZE, &second);
+	enum ms_fmt is = ms_block_directory_get(bytes, &h, out);
+	CHECK(is == want, "%s: %d", what, is);
+	CHECK(is || (out[0].offset == sizeof bytes && out[1].offset == sizeof bytes + first.stored),
+	      "%s: offsets %u %u", what, out[0].offset, out[1].offset);
+}
+
+static void directories(void)
+{
+	const uint32_t at = 2 * MS_COLUMN_ENTRY_SIZE;
+	const struct ms_column_entry
+		raw = {.id = 1, .codec = MS_CODEC_RAW, .raw = 5, .stored = 5},
+		packed = {.id = 2, .codec = MS_CODEC_ZSTD, .raw = 9, .stored = 3},
+		wrong = {.id = 2, .codec = MS_CODEC_RAW, .raw = 9, .stored = 3},
+		most = {.id = 2, .codec = MS_CODEC_ZSTD, .raw = UINT32_MAX, .stored = UINT32_MAX};
+	directory("good", at + 8, 14, raw, packed, MS_FMT_OK);
+	directory("shorter than itself", at - 1, 14, raw, packed, MS_FMT_BAD);
+	directory("a column beyond the end", at + 7, 14, raw, packed, MS_FMT_BAD);
+	directory("bytes that are no column's", at + 9, 14, raw, packed, MS_FMT_BAD);
+	directory("more when unpacked", at + 8, 13, raw, packed, MS_FMT_BAD);
+	directory("less when unpacked", at + 8, 15, raw, packed, MS_FMT_BAD);
+	directory("a packed size of what is not", at + 8, 14, raw, wrong, MS_FMT_BAD);
+	directory("around to 0", at + 8, 14, most, most, MS_FMT_BAD);
+}
+
+/* ---- stacks ---- */
+
+/* The heads of runs of numbers, and the frames and nodes behind: as in events(). */
+static void stacks(const char *what, const char *want, const struct numbers *v, size_t n)
+{
+	struct ms_column c[8];
+	struct ms_stacks_decoder d;
+	struct ms_frame f;
+	struct ms_node node;
+	char got[12] = "", *to = got;
+	size_t k = build(c, v, n);
+	enum ms_fmt is = ms_stacks_decoder_init(&d, c, k);
+	if (is != MS_FMT_OK)
+		strcpy(got, "head");
+	for (size_t i = 0;
+	     *got != 'h' && i < 3 && (is = ms_stacks_next_frame(&d, &f)) != MS_FMT_END; i++)
+		*to++ = is ? 'b' : 'o';
+	*to = *got == 'h' ? *to : ' ';
+	for (size_t i = 0;
+	     *got != 'h' && i < 3 && (is = ms_stacks_next_node(&d, &node)) != MS_FMT_END; i++)
+		*++to = is ? 'b' : 'o';
+	CHECK(!strcmp(got, want), "%s: '%s', not '%s'", what, got, want);
+}
+#define STACKS(what, want, ...)                                                                    \
+	stacks(what, want, (const struct numbers[]){__VA_ARGS__},                                  \
+	       sizeof(const struct numbers[]){__VA_ARGS__} / sizeof(struct numbers))
+
+static void runs(void)
+{
+	const uint64_t wide = UINT64_C(1) << 32;
+#define FRAMES(what, want, first, frames, module, flags)                                           \
+	STACKS(what, want, COLUMN(MS_NODE_HEAD, first, frames, 1, 0),                              \
+	       COLUMN(MS_NODE_FRAME_MODULE, module), COLUMN(MS_NODE_FRAME_ADDR, 2),                \
+	       COLUMN(MS_NODE_FRAME_FLAGS, flags))
+	FRAMES("a frame", "o ", 1, 1, wide - 1, wide - 1);
+	FRAMES("the last frame", "o ", wide - 2, 1, 1, 1);
+	FRAMES("one more", "head", wide - 1, 1, 1, 1);
+	FRAMES("none there", " ", wide - 1, 0, 1, 1);
+	FRAMES("none beyond", "head", wide, 0, 1, 1);
+	FRAMES("frame 0", "head", 0, 1, 1, 1);
+	FRAMES("more than their bytes", "head", 1, 2, 1, 1);
+	FRAMES("module 2^32", "b ", 1, 1, wide, 1);
+	FRAMES("flags 2^32", "b ", 1, 1, 1, wide);
+	STACKS("a head cut off", "head", COLUMN(MS_NODE_HEAD, 1, 0, 1));
+	STACKS("no flags", "b ", COLUMN(MS_NODE_HEAD, 1, 1, 1, 0), COLUMN(MS_NODE_FRAME_MODULE, 1),
+	       COLUMN(MS_NODE_FRAME_ADDR, 2));
+#define NODES(what, want, first, up, step)                                                         \
+	STACKS(what, want, COLUMN(MS_NODE_HEAD, 5, 0, first, 1), COLUMN(MS_NODE_PARENT, up),       \
+	       COLUMN(MS_NODE_FRAME, step))
+	NODES("a node", " o", 5, 5, 2);
+	NODES("its own parent", " b", 5, 0, 2);
+	NODES("a parent below 0", " b", 5, 6, 2);
+	NODES("node 0", "head", 0, 1, 2);
+	NODES("frame -1", " b", 5, 5, 1);
+	STACKS("no frames", " b", COLUMN(MS_NODE_HEAD, 5, 0, 5, 1), COLUMN(MS_NODE_PARENT, 1));
+}
+
 /* A node's frame is one that was written, in this block or before. */
 static void node(uint32_t frame, enum ms_fmt want)
 {
@@ -134,6 +449,12 @@ int main(void)
 	fields();
 	checkpoints();
 	nodes();
+	checkpoint_heads();
+	checkpoint_blocks();
+	checkpoint_encoder();
+	event_blocks();
+	directories();
+	runs();
 	printf("%d failures\n", failures);
 	return failures != 0;
 }
