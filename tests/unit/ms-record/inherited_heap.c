@@ -186,10 +186,11 @@ static void seen(void *arg, struct pool *p, uint32_t slot)
 	last = recording_of_child(p, slot);
 }
 
-static void test_directory(void)
+static uint64_t used;
+static struct writer writer;
+
+static struct session *begin(void)
 {
-	static uint64_t used;
-	static struct writer writer;
 	struct ms_err err = {0};
 	opt = (struct session_options){.depth = 512, .buffer_bytes = 64u << 20};
 	struct session *s = session_new(&opt, &writer, NULL, getpid(), &used, true, -1, &err);
@@ -198,39 +199,127 @@ static void test_directory(void)
 		exit(1);
 	}
 	recording_begin(s);
+	return s;
+}
+
+/* A child takes a slot, and says so. */
+static struct session *take_slot(struct pool *p, uint32_t pid, uint32_t parent, uint64_t fork_stamp,
+				 uint64_t first_stamp)
+{
+	last = NULL;
+	__atomic_store_n(&p->head->slots_wanted, 1, __ATOMIC_SEQ_CST);
+	pool_round(p, seen, NULL);
+	uint32_t k = 0;
+	while (k < p->shape.slot_max && p->dir[k].state != MG_SLOT_FREE)
+		k++;
+	CHECK("a free slot", k < p->shape.slot_max, 1);
+	p->dir[k].pid = pid;
+	p->dir[k].parent = parent;
+	p->dir[k].fork_stamp = fork_stamp;
+	p->dir[k].first_stamp = first_stamp;
+	p->dir[k].state = MG_SLOT_TAKEN;
+	p->dir[k].ready = 1;
+	p->dir[(k + 77) % p->shape.slot_max].state = 99; /* and where none was prepared */
+	pool_round(p, seen, NULL);
+	CHECK("a session", last != NULL, 1);
+	return last;
+}
+
+static void drop_slot(struct session *s)
+{
+	forks_over(s);
+	pool_release_slot(s->pool, s->slot - 1, true);
+	recording_free(s);
+}
+
+static void test_directory(void)
+{
+	struct session *s = begin();
 	struct pool *p = s->pool;
 	static const uint64_t stamps[] = {0, 1, UINT64_MAX, UINT64_C(1) << 63};
 	for (unsigned i = 0; i < 64; i++) {
-		last = NULL;
-		__atomic_store_n(&p->head->slots_wanted, 1, __ATOMIC_SEQ_CST);
-		pool_round(p, seen, NULL);
-		uint32_t k = 0;
-		while (k < p->shape.slot_max && p->dir[k].state != MG_SLOT_FREE)
-			k++;
-		CHECK("a free slot", k < p->shape.slot_max, 1);
-		p->dir[k].pid = i & 1 ? UINT32_MAX : i;
-		p->dir[k].parent = i & 2 ? p->shape.head_serial : i * 7919;
-		p->dir[k].fork_stamp = stamps[i >> 2 & 3];
-		p->dir[k].first_stamp = stamps[i >> 4 & 3];
-		p->dir[k].state = MG_SLOT_TAKEN;
-		p->dir[k].ready = 1;
-		p->dir[(k + 77) % p->shape.slot_max].state = 99; /* and where none was prepared */
-		pool_round(p, seen, NULL);
-		CHECK("a session", last != NULL, 1);
-		if (!last)
+		if (!take_slot(p, i & 1 ? UINT32_MAX : i, i & 2 ? p->shape.head_serial : i * 7919,
+			       stamps[i >> 2 & 3], stamps[i >> 4 & 3]))
 			break;
 		CHECK("a process number", last->claimed_pid, i & 1 ? 0 : i);
 		CHECK("a start that has been",
 		      last->clock.start_mono <= clock_mono() &&
 			      last->clock.start_mono >= s->clock.start_mono,
 		      1);
-		forks_over(last);
-		pool_release_slot(p, last->slot - 1, true);
-		recording_free(last);
+		drop_slot(last);
 	}
 	forks_forget(p);
 	recording_free(s);
 	CHECK("shared memory still counted", used, 0);
+}
+
+/* ---- what a child finds once its parent is merged up to the fork ---- */
+
+static void settle(struct session *parent, uint64_t fork_stamp, uint64_t first_stamp,
+		   uint64_t blocks, uint64_t events)
+{
+	struct session *s = take_slot(parent->pool, 7, parent->pool->shape.head_serial, fork_stamp,
+				      first_stamp);
+	uint64_t stamp;
+	s->exe = strdup("prog");
+	s->found_ns = UINT64_MAX / 2; /* it is waited for, however slow we are */
+	parent->settled = false;
+	CHECK("its parent waits itself", forks_settle(s), false);
+	parent->settled = true;
+	if (fork_stamp) {
+		parent->merged_to = fork_stamp;
+		CHECK("its parent is not there", forks_settle(s), false);
+		CHECK("nothing is asked for", forks_asked(parent, UINT64_MAX, &stamp), false);
+		parent->merged_to = fork_stamp + 1;
+	} else {
+		parent->merged_to = first_stamp - 1;
+		CHECK("its parent is not there", forks_settle(s), false);
+		parent->merged_to = first_stamp;
+		CHECK("as far as that", forks_asked(parent, first_stamp - 1, &stamp), false);
+		CHECK("it is asked for", forks_asked(parent, first_stamp, &stamp), true);
+		CHECK("a stamp", stamp, first_stamp);
+		CHECK("once", forks_asked(parent, first_stamp, &stamp), false);
+		forks_point(parent, stamp);
+	}
+	CHECK("it is there", forks_settle(s), true);
+	CHECK("settled", s->settled, true);
+	CHECK("blocks", s->inherited_blocks, blocks);
+	CHECK("bytes", s->inherited_bytes, blocks * 10);
+	CHECK("events", s->fork_event, events);
+	CHECK("allocations", s->fork_number, events - 1);
+	CHECK("the heap's blocks", s->heap->inherited_heap->blocks, blocks);
+	CHECK("the heap's bytes", s->heap->inherited_heap->bytes, blocks * 10);
+	batch_free(s->batch);
+	s->batch = NULL;
+	drop_slot(s);
+}
+
+static void be_at(struct session *s, uint64_t blocks, uint64_t events)
+{
+	s->stats.live_blocks = blocks;
+	s->stats.live_bytes = blocks * 10;
+	s->stats.events = events;
+	s->number = events - 1;
+}
+
+static void test_settle(void)
+{
+	struct session *s = begin();
+	uint64_t now = clock_round(&s->clock), first = s->clock.pairs[0].stamp;
+	uint64_t fork = first + (now - first) / 4, later = first + (now - first) / 2;
+	be_at(s, 3, 30);
+	forks_point(s, fork);
+	be_at(s, 5, 50);
+	forks_point(s, later);
+	be_at(s, 8, 80);
+	settle(s, fork, now, 3, 30);
+	settle(s, later, now, 5, 50);
+	settle(s, later - 1, now, 8, 80); /* no record says so: as it is now */
+	be_at(s, 9, 90);
+	settle(s, 0, now, 9, 90);
+	CHECK("points", s->heap->inherited_heap->points.n, 4);
+	forks_forget(s->pool);
+	recording_free(s);
 }
 
 int main(void)
@@ -238,5 +327,6 @@ int main(void)
 	for (uint64_t n = 1; n <= 60; n++)
 		test_tree(n);
 	test_directory();
+	test_settle();
 	return failures != 0;
 }
