@@ -124,21 +124,10 @@ static bool just_began(const struct attach *a)
 	return now / (1000000000 / ticks) - a->h.start_time < ticks;
 }
 
-bool attach_over(const struct attach *a)
-{
-	enum { EXITING = 4, KILLED = 1 << (SIGKILL - 1) };
-	struct ms_proc_stat st;
-	char status[4096];
-	return !ms_proc_stat_at(a->h.proc, &st) || !st.field[MS_STAT_VSZ] ||
-	       st.field[MS_STAT_FLAGS] & EXITING ||
-	       !ms_proc_text_at(a->h.proc, "status", status, sizeof status) ||
-	       ms_proc_status_mask(status, "\nSigPnd:") & KILLED;
-}
-
 /* -1; what cannot be done because the process ended meanwhile is not told in words of its own. */
 static int failed(const struct attach *a, struct ms_err *err)
 {
-	if (a->launched || a->h.proc < 0 || !attach_over(a))
+	if (a->launched || a->h.proc < 0 || !hijack_over(a->h.proc))
 		return -1;
 	*err = (struct ms_err){0};
 	return ATTACH_REFUSE(a, err, "it has ended meanwhile");
@@ -150,7 +139,7 @@ int attach_look(struct attach **made, pid_t pid, bool launched, const struct hoo
 	bool may;
 	*made = attach_new(pid, launched, hooks);
 	while (look(*made, root, &may, err)) {
-		if (launched || root || !may || !just_began(*made) || attach_over(*made))
+		if (launched || root || !may || !just_began(*made) || hijack_over((*made)->h.proc))
 			return failed(*made, err);
 		attach_free(*made);
 		*made = attach_new(pid, launched, hooks);

@@ -107,11 +107,6 @@ struct attach {
 #define ATTACH_REFUSE(a, err, fmt, ...)                                                            \
 	ms_err_set((err), "cannot attach to process %d: " fmt, (int)(a)->pid, ##__VA_ARGS__)
 
-/* ---- attach.c ---- */
-
-/* Has it come to its end? It has no memory then, though its folder may be there still. */
-bool attach_over(const struct attach *a);
-
 /* ---- attach_plan.c ---- */
 
 /* Finds what an earlier recorder left (a->manifest, if it is of our image). 0, or -1 with `err`

@@ -80,7 +80,7 @@ static bool shares(const struct attach *a, pid_t pid)
 		return false;
 	snprintf(name, sizeof name, "task/%d", (int)pid);
 	/* That they have none is what ended processes and the kernel's threads have in common. */
-	return faccessat(a->h.proc, name, F_OK, 0) != 0 && !attach_over(a);
+	return faccessat(a->h.proc, name, F_OK, 0) != 0 && !hijack_over(a->h.proc);
 }
 
 /* Of all processes those that share it. malloc'ed array of *n. */

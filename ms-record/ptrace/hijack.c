@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +49,15 @@ static bool look(struct looks *l, int proc)
 static bool ended(const struct looks *l)
 {
 	return l->stat.state == 'Z' || l->stat.state == 'X';
+}
+
+bool hijack_over(int proc)
+{
+	enum { EXITING = 4, KILLED = 1 << (SIGKILL - 1) };
+	struct looks l;
+	return !look(&l, proc) || !l.stat.field[MS_STAT_VSZ] ||
+	       l.stat.field[MS_STAT_FLAGS] & EXITING ||
+	       ms_proc_status_mask(l.status, "\nSigPnd:") & KILLED;
 }
 
 /* ---- what we may ---- */
@@ -262,6 +272,23 @@ static int judge_all(struct judge *j)
 	return 0;
 }
 
+/* Why `mem` cannot be opened, by errno. */
+static int no_memory(struct judge *j, int proc)
+{
+	int why = errno;
+	if (hijack_over(proc))
+		return refuse(j, "it has ended meanwhile");
+	errno = why;
+	if (why != EACCES && why != EPERM)
+		return no_folder(j);
+	if (geteuid() == 0 && !capable(CAP_SYS_PTRACE))
+		return refuse_root(j);
+	return refuse(j,
+		      "the kernel does not allow it (%s); run this as root, in a container with "
+		      "the capability SYS_PTRACE, or use --poll or --standby",
+		      strerror(why));
+}
+
 static int take(struct hijack *h, struct judge *j)
 {
 	struct looks now;
@@ -271,17 +298,7 @@ static int take(struct hijack *h, struct judge *j)
 		return no_folder(j);
 	h->start_time = now.stat.field[MS_STAT_START];
 	h->mem = openat(h->proc, "mem", O_RDWR | O_CLOEXEC);
-	if (h->mem >= 0)
-		return 0;
-	if ((errno == EACCES || errno == EPERM) && geteuid() == 0 && !capable(CAP_SYS_PTRACE))
-		return refuse_root(j);
-	if (errno == EACCES || errno == EPERM)
-		return refuse(j,
-			      "the kernel does not allow it (%s); run this as root, in a "
-			      "container with the capability SYS_PTRACE, or use --poll or "
-			      "--standby",
-			      strerror(errno));
-	return no_folder(j);
+	return h->mem >= 0 ? 0 : no_memory(j, h->proc);
 }
 
 int hijack_open(struct hijack *h, pid_t pid, const char *proc_root, struct ms_err *err)

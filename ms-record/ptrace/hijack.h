@@ -60,6 +60,9 @@ struct hijack {
  * is read there if it is another. On failure `err` says what to do; nothing is open. */
 int hijack_open(struct hijack *h, pid_t pid, const char *proc_root, struct ms_err *err);
 void hijack_close(struct hijack *h);
+/* Has it come to its end? It has no memory then, and its files are root's, though its folder
+ * /proc/PID, which is `proc`, may be there still. */
+bool hijack_over(int proc);
 /* Is it still there, and the same process? */
 bool hijack_alive(const struct hijack *h);
 /* All `bytes`, or -1 with errno set. Writing ignores the protection of pages; text and read-only
