@@ -207,7 +207,7 @@ static int uring_with_entry(void)
 static int faults(void)
 {
 	struct uffdio_api api = {.api = UFFD_API};
-	int fd = (int)syscall(SYS_userfaultfd, 0);
+	int fd = (int)syscall(SYS_userfaultfd, UFFD_USER_MODE_ONLY);
 	void *page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct uffdio_register r = {.range = {(uintptr_t)page, 4096},
 				    .mode = UFFDIO_REGISTER_MODE_MISSING};
