@@ -61,7 +61,6 @@ def programs():
     yield Target("doze", TARGET, "doze", "8")
     yield Target("fork", TARGET, "fork", share=4)
     yield Target("plug", TARGET, "plug", PLUG, share=4)
-    yield Target("filter", TARGET, "filter", share=4, least=0)
     yield churn("static", 4, STATIC, share=4)
     yield Target("python3", "python3", "-c", PYTHON, share=4)
     yield Target("trap", TARGET, "trap", least=0)
@@ -71,6 +70,7 @@ def programs():
     yield Target("close", TARGET, "close", "file", share=2, least=0)
     yield Target("small files", "prlimit", "--fsize=4096", TARGET, "churn", "1", blocks=64, exe="attach", share=50)
     if not os.geteuid():
+        yield Target("filter", TARGET, "filter", share=4, least=0)
         yield Chroot("chroot", share=4, blocks=128, exe="attach")
         yield apart("PID namespace", TARGET)
         # Not where / is no mount point, as after chroot alone: nsenter goes to where one is.
