@@ -33,13 +33,23 @@ class Sample:
         return max(self.total - self.own, 0.0)
 
 
+def preloadable(path):
+    """LD_PRELOAD ends a name at a space or a colon: where the path has one, a link in the current folder."""
+    if not {" ", ":"} & set(path):
+        return path
+    link = os.path.abspath(os.path.basename(path))
+    if not os.path.islink(link):
+        os.symlink(path, link)
+    return link
+
+
 class Running:
     """A command under way. Its files lie in the current folder. program: whose end is to be told from the command's own."""
 
     def __init__(self, command, environment=None, preload=(), stdin=os.devnull, stdout=os.devnull, address_space=None, program=None):
         self.command, self.name = command, "meter.%d" % next(numbers)
         env = dict(environment or os.environ)
-        env["BENCH_PRELOAD"] = ":".join(preload)
+        env["BENCH_PRELOAD"] = ":".join(map(preloadable, preload))
         env["BENCH_PEAK"] = os.path.abspath(self.name + ".peak")
         if program:
             env["BENCH_PROGRAM"], env["BENCH_HELD"] = program, os.path.abspath(self.name + ".held")

@@ -67,7 +67,7 @@ def refusals():
     refused("attached already", pid=pid)
     first.send_signal(signal.SIGTERM)
     check(first.wait(timeout=30) == 0, "SIGTERM does not give 0")
-    r = subprocess.run(["sh", "-c", f"exec {RECORD} -o refused.trace -p $$"], capture_output=True, text=True, check=False)
+    r = subprocess.run(["sh", "-c", "exec \"$0\" -o refused.trace -p $$", RECORD], capture_output=True, text=True, check=False)
     check(r.returncode == 125 and "that is ms-record itself" in r.stderr, f"itself: {r.stderr}")
     if not os.geteuid():
         with tempfile.TemporaryDirectory() as tools:  # where another user may come

@@ -3,7 +3,8 @@
 # The guest under its own bench: right stacks by three judges, seeded faults found, order, overflow, threads, limits.
 set -u
 T=$TB/host
-R=$T/guest_recorder L=$BIN/libmemscope-preload.so A=$T/guest_adversary
+R=$T/guest_recorder L=./bin/libmemscope-preload.so A=$T/guest_adversary
+ln -s "$BIN" bin && ln -s "$T" host || exit 1 # LD_PRELOAD ends a name at a space
 GUEST_TOTALS=$PWD/totals GUEST_JUDGE=$PWD/judge PLUG_A=$T/guest_plug_a.so PLUG_B=$T/guest_plug_b.so
 export GUEST_TOTALS GUEST_JUDGE PLUG_A PLUG_B
 bad=0
@@ -31,7 +32,7 @@ run() {
 # Every stack of every scene, by an uncached walk, libunwind and backtrace(). After dlclose libunwind 1.6 itself is wrong.
 for scene in stale longjmp exceptions alloca realign qsort ways signals altstack fibers complex dlclose threads; do
 	what="scene $scene"
-	ROUNDS=60 run verify=1 "$T/guest_judged.so" -- "$A" "$scene"
+	ROUNDS=60 run verify=1 ./host/guest_judged.so -- "$A" "$scene"
 	is verified -gt 60
 	is mismatched -eq 0
 	is judged -gt 60
@@ -49,19 +50,19 @@ done
 
 # Each fault, put in on purpose, is found.
 what='seeded: stale rbp slot'
-run verify=1 "$T/guest_seeded_stale_slot.so" -- "$A" stale
+run verify=1 ./host/guest_seeded_stale_slot.so -- "$A" stale
 is mismatched -gt 100
 is bad_backtrace -gt 100
 what='seeded: a path whose contents are not compared'
-ROUNDS=200 run verify=1 "$T/guest_seeded_stale_path.so" -- "$A" ways
+ROUNDS=200 run verify=1 ./host/guest_seeded_stale_path.so -- "$A" ways
 is mismatched -gt 100
 is bad_backtrace -gt 100
 what='seeded: missed epoch'
-run verify=1 "$T/guest_seeded_epoch.so" -- "$A" dlclose
+run verify=1 ./host/guest_seeded_epoch.so -- "$A" dlclose
 is mismatched -gt 10
 is bad_backtrace -gt 10
 what='seeded: wrong sign of the CFA'
-run verify=1 "$T/guest_seeded_cfa_sign.so" -- "$A" qsort
+run verify=1 ./host/guest_seeded_cfa_sign.so -- "$A" qsort
 is bad_backtrace -gt 100
 
 what='deep recursion, each stack verified'

@@ -70,7 +70,7 @@ is 'reason' "$(field 16 i.trace)" 3
 
 # ---- all traces of a run together ----
 rm -f over
-"$BIN/ms-record" -q -o t.trace --max-size 1M --follow=all sh -c "$longrun forever 100 60 over & $longrun forever 100 60 over & wait" 2>err &
+"$BIN/ms-record" -q -o t.trace --max-size 1M --follow=all sh -c '"$0" forever 100 60 over & "$0" forever 100 60 over & wait' "$longrun" 2>err &
 recorder=$!
 wait_for stopped t.trace
 : >over

@@ -42,7 +42,7 @@ class Run:
         with tempfile.TemporaryDirectory(dir=".") as folder:
             for name in ("a.trace", "b.trace", "a.db", "b.db", "small"):
                 os.link(name, f"{folder}/{name}")
-            env = dict(os.environ, LD_PRELOAD=f"{TB}/long/failing.so", FAILING_PROGRAM=command[0], FAILING_CALL=call, FAILING_AT=str(at),
+            env = dict(os.environ, LD_PRELOAD="../failing.so", FAILING_PROGRAM=command[0], FAILING_CALL=call, FAILING_AT=str(at),
                        FAILING_COUNT=os.path.abspath(f"{folder}/count"))
             with open(f"{folder}/stdout", "wb+") as out:
                 try:
@@ -119,6 +119,7 @@ def main():
     with open("small.c", "w", encoding="ascii") as f:
         f.write(PROGRAM)
     subprocess.run(["gcc", "-g", "-O0", "-o", "small", "small.c"], check=True)
+    os.symlink(f"{TB}/long/failing.so", "failing.so")  # LD_PRELOAD ends a name at a space
     for name, more in (("a", []), ("b", ["x"])):
         subprocess.run([f"{BIN}/ms-record", "-q", "-o", f"{name}.trace", "./small", *more], stdout=subprocess.DEVNULL, check=False)
         subprocess.run([f"{BIN}/ms-snap", "-q", "-o", f"{name}.db", f"{name}.trace"], check=True)
