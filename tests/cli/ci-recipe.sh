@@ -40,31 +40,31 @@ int main()
 END
 build one ''
 build two -DLEAK
-[ "$($recipe record main one/app)" = tested ] || fail "the tests' output"
-$recipe record branch two/app >/dev/null
+[ "$("$recipe" record main one/app)" = tested ] || fail "the tests' output"
+"$recipe" record branch two/app >/dev/null
 [ "$(echo main/* branch/*)" = 'main/run.db main/run.trace branch/run.db branch/run.trace' ] || fail "files: $(echo main/* branch/*)"
 export GITHUB_ACTIONS=true BUDGETS="$SRC/tests/ci/budgets" CODE_URL='https://host/x/blob/main/{file}#L{line}'
 
 # no history yet: everything is new, and no budget on a change can be broken
 rc=0
-$recipe compare history main first test=unit >notes 2>err || rc=$?
+"$recipe" compare history main first test=unit >notes 2>err || rc=$?
 [ $rc = 0 ] || fail "no history: status $rc: $(cat notes err)"
 # commits of main; another test's runs are not asked
 for n in 1 2 3; do
-	$recipe append history main test=unit "commit=c$n" "time=$n" || fail "append $n"
+	"$recipe" append history main test=unit "commit=c$n" "time=$n" || fail "append $n"
 done
-$recipe append history branch 'test=another one' commit=c4
+"$recipe" append history branch 'test=another one' commit=c4
 rc=0
-$recipe append history main test=unit commit=c1 2>err || rc=$?
+"$recipe" append history main test=unit commit=c1 2>err || rc=$?
 [ "$rc $(find history -name 'v1-*' | wc -l)" = '2 4' ] || fail "the same commit again: status $rc: $(cat err)"
 # the same build once more
-$recipe compare history main same test=unit >notes 2>err || fail "the same build: $? $(cat notes err)"
+"$recipe" compare history main same test=unit >notes 2>err || fail "the same build: $? $(cat notes err)"
 [ "$(cat notes)" = '::notice title=MemScope::1 finding as in the old runs, not told here' ] || fail "annotations of the same build: $(cat notes)"
-GITHUB_ACTIONS='' $recipe compare history branch quiet 'test=another one' >notes 2>err || fail "a key with a blank: $? $(cat notes err)"
+GITHUB_ACTIONS='' "$recipe" compare history branch quiet 'test=another one' >notes 2>err || fail "a key with a blank: $? $(cat notes err)"
 [ ! -s notes ] || fail "annotations outside of GitHub: $(cat notes)"
 # and one that leaks 64 blocks
 rc=0
-$recipe compare history branch out test=unit >notes 2>err || rc=$?
+"$recipe" compare history branch out test=unit >notes 2>err || rc=$?
 [ $rc = 1 ] || fail "a leak of 128,000 bytes: status $rc: $(cat notes err)"
 grep -q "budget 'delta_unfreed_bytes > 64k' is broken: it is +128000" err || fail "$(cat err)"
 grep -q '^::error file=index.cc,line=21,title=Budget broken::budget .delta_unfreed_bytes > 64k. is broken' notes || fail "$(cat notes)"
@@ -87,11 +87,11 @@ case $* in *--jq*) printf '17\t<!-- other -->\n23\t%s\n' "$GH_KEY" ;; esac
 END
 chmod +x bin/gh
 export GH_LOG="$PWD/log" GH_KEY='<!-- another -->'
-PATH=$PWD/bin:$PATH $recipe comment out 5
+PATH=$PWD/bin:$PATH "$recipe" comment out 5
 GH_KEY=$(head -n 1 out/comment.md)
-PATH=$PWD/bin:$PATH $recipe comment out 5
+PATH=$PWD/bin:$PATH "$recipe" comment out 5
 [ "$(grep -v jq log)" = 'api repos/{owner}/{repo}/issues/5/comments -F body=@out/comment.md
 api -X PATCH repos/{owner}/{repo}/issues/comments/23 -F body=@out/comment.md' ] || fail "$(cat log)"
 rc=0
-$recipe 2>err || rc=$?
+"$recipe" 2>err || rc=$?
 [ "$rc $(wc -l <err)" = '2 7' ] || fail "usage: $rc $(cat err)"
