@@ -275,7 +275,7 @@ fi
 
 # ---- terminals: refused before anything is read, and never waited for ----
 terminal() { # COMMAND: with all three streams on a terminal; its output goes to ./err
-	timeout 20 python3 -c 'import os, pty, sys
+	PATH=$BIN:$PATH timeout 20 python3 -c 'import os, pty, sys
 sys.exit(os.waitstatus_to_exitcode(pty.spawn(["sh", "-c", sys.argv[1]])))' "$1" </dev/null 2>&1 | tr -d '\r' >err
 	rc=${PIPESTATUS[0]}
 	: >stdout
@@ -283,16 +283,16 @@ sys.exit(os.waitstatus_to_exitcode(pty.spawn(["sh", "-c", sys.argv[1]])))' "$1" 
 }
 for tool in ms-snap ms-filter ms-diff ms-report; do
 	[ -x "$BIN/$tool" ] || continue
-	terminal "$BIN/$tool"
+	terminal "$tool"
 	expect $tool 2 .
 	[ $tool = ms-report ] || continue
-	terminal "$BIN/$tool </dev/null"
+	terminal "$tool </dev/null"
 	expect $tool 2 'empty'
 done
 if [ -x "$BIN/ms-filter" ]; then
-	terminal "$BIN/ms-filter in/good.db"
+	terminal "ms-filter in/good.db"
 	expect ms-filter 2 'terminal.*-o'
-	terminal "$BIN/ms-filter >in/out"
+	terminal "ms-filter >in/out"
 	expect ms-filter 2 'no input'
 fi
 

@@ -26,7 +26,8 @@ seen() {
 }
 
 # ---- systemd: the line that it runs, stopped as it does ----
-display '# memscope.conf' | sed "s,/usr/bin/,$BIN/,; s,/var/lib/memscope/,$PWD/,; s,/usr/local/bin/,$PWD/," >memscope.conf
+ln -s "$BIN" bin # whose path may have spaces
+display '# memscope.conf' | sed "s,/usr/bin/,$PWD/bin/,; s,/var/lib/memscope/,$PWD/,; s,/usr/local/bin/,$PWD/," >memscope.conf
 command=$(sed -n 's/^ExecStart=//p' memscope.conf | tail -n 1)
 if command -v systemd-analyze >/dev/null; then
 	mkdir -p server.service.d
@@ -47,7 +48,7 @@ running=
 seen server.trace
 
 # ---- a container beside it, and around it ----
-sidecar=$(display '# pod.yaml' | sed -n "s,.*'exec \(.*\)'].*,\1,p" | sed "s,ms-record,$BIN/ms-record -d 2,; s,/data/,$PWD/,")
+sidecar=$(display '# pod.yaml' | sed -n "s,.*'exec \(.*\)'].*,\1,p" | sed "s,ms-record,bin/ms-record -d 2,; s,/data/,$PWD/,")
 # After chroot alone / is no mount point: a namespace's paths lead from where one is, and a file is not found by them.
 if ! unshare --fork --kill-child --pid --mount-proc nsenter --mount=/proc/self/ns/mnt test -e "$PWD/server" 2>/dev/null; then
 	echo "note: no namespaces here"
