@@ -16,8 +16,11 @@ static void *other(size_t n) { return malloc(n); }
 int main(int argc, char **argv) { (void)argv; void *p = argc > 1 ? other(7) : keep(5); printf("%p\n", p); return 0; }
 X
 ${CC:-cc} -g -O0 -o a a.c
-ms-record -q --no-symbols -o one.trace ./a >/dev/null
-ms-record -q --no-symbols -o two.trace ./a x >/dev/null
+record() { # TRACE COMMAND... What stands for a path with spaces is made in a cache, too.
+	XDG_CACHE_HOME=$PWD/links ms-record -q --no-symbols -o "$@" >/dev/null
+}
+record one.trace ./a
+record two.trace ./a x
 sleep 0.2 # a file that was just made is not believed to be settled
 embed() { # TRACE RESULT [OPTION]...
 	cp "$1" "$2"
@@ -87,7 +90,7 @@ rm -rf cache
 objcopy --only-keep-debug a a.debug
 strip -o b a
 cp a whole-a && cp b a && sleep 0.2
-ms-record -q --no-symbols -o stripped.trace ./a >/dev/null
+record stripped.trace ./a
 embed stripped.trace before
 embed stripped.trace before2
 cmp before before2

@@ -25,10 +25,10 @@ COLUMNS=200 timeout 60 "$T" --proc-root proc -b -n 1 --columns $columns >frame |
 timeout 60 "$T" --proc-root proc --json -n 1 >system.json || fail "--json: status $?"
 COLUMNS=200 timeout 60 "$T" --proc-root proc -b -n 1 -p 1 >process || fail "-p -b: status $?"
 timeout 60 "$T" --proc-root proc --json -n 1 -p 1 >process.json || fail "-p --json: status $?"
-expect '^ +201 root +128 M +64\.0 M +32\.0 M +4\.00 K +96\.0 M .* smaps +worker'
-expect '^ +200 root +512 M +- +- +- +~384 M .* statm +redis'
+expect '^ +201 [^ ]+ +128 M +64\.0 M +32\.0 M +4\.00 K +96\.0 M .* smaps +worker'
+expect '^ +200 [^ ]+ +512 M +- +- +- +~384 M .* statm +redis'
 python3 - "$SRC/man/ms-top.1" <<'END' || fail 'the frames differ'
-import json, re, sys
+import json, os, pwd, re, sys
 
 def size(n):
 	if n is None:
@@ -62,9 +62,11 @@ memory = {"total_bytes": 8 << 30, "used_bytes": 4 << 30, "available_bytes": 4 <<
 	  "swap_total_bytes": 1 << 30, "swap_used_bytes": 512 << 20, "pressure_some_percent": 1.5, "pressure_full_percent": 0.5}
 if system["memory"] != memory:
 	bad.append(system["memory"])
-rows = [r for r in frame.split("\n") if re.match(r" +\d+ root", r)]
+rows = [r for r in frame.split("\n") if re.match(r" +\d+ ", r)]
 if [r["pid"] for r in system["rows"]] != [100, 200, 201, 1] or len(rows) != 4:
 	bad.append([r["pid"] for r in system["rows"]])
+if {r["user"] for r in system["rows"]} != {pwd.getpwuid(os.getuid()).pw_name}: # who made the files
+	bad.append(system["rows"])
 for r, line in zip(system["rows"], rows):
 	heap = size(r["heap_bytes"])
 	want = [str(r["pid"]), r["user"]] + [size(r[k + "_bytes"]) for k in ("rss", "pss", "uss", "swap")]
