@@ -46,7 +46,7 @@ S="tmux -L memscope-test-$$-shell -f /dev/null"
 rm -f before after
 $S new-session -d -x 80 -y 24 "PS1='ready> ' bash --norc --noprofile -i"
 sees '^ready>'
-keys "stty -g >before; $T --proc-root proc -d 200ms" Enter
+keys "stty -g >before; '$T' --proc-root proc -d 200ms" Enter
 sees '^\[1 Processes\]'
 keys j
 sees '^> +1 '

@@ -25,8 +25,8 @@ COLUMNS=200 timeout 60 "$T" --proc-root proc -b -n 1 --columns $columns >frame |
 timeout 60 "$T" --proc-root proc --json -n 1 >system.json || fail "--json: status $?"
 COLUMNS=200 timeout 60 "$T" --proc-root proc -b -n 1 -p 1 >process || fail "-p -b: status $?"
 timeout 60 "$T" --proc-root proc --json -n 1 -p 1 >process.json || fail "-p --json: status $?"
-expect '^ +201 [^ ]+ +128 M +64\.0 M +32\.0 M +4\.00 K +96\.0 M .* smaps +worker'
-expect '^ +200 [^ ]+ +512 M +- +- +- +~384 M .* statm +redis'
+expect '^ +201 root +128 M +64\.0 M +32\.0 M +4\.00 K +96\.0 M .* smaps +worker'
+expect '^ +200 root +512 M +- +- +- +~384 M .* statm +redis'
 python3 - "$SRC/man/ms-top.1" <<'END' || fail 'the frames differ'
 import json, os, pwd, re, sys
 

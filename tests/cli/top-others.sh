@@ -91,12 +91,12 @@ cp "$BIN/ms-top" "$BIN/ms-record" "$BIN/libmemscope-preload.so" "$elsewhere" || 
 nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
 ./$old 1000.$$ &
 target=$!
-T="$nobody $elsewhere/ms-top"
+RUN_AS=$nobody T=$elsewhere/ms-top
 # shellcheck disable=SC2086 # a command of several words
-COLUMNS=120 timeout 60 $T -b -n 1 --columns pid,rss,pss,uss,heap,swap,from,command --filter "^$old" >frame || fail "-b: status $?"
+COLUMNS=120 timeout 60 $RUN_AS "$T" -b -n 1 --columns pid,rss,pss,uss,heap,swap,from,command --filter "^$old" >frame || fail "-b: status $?"
 expect "^ +$target +[0-9.]+ [KM] +- +- +~[0-9.]+ [KM] +- statm +$old 1000"
 # shellcheck disable=SC2086
-timeout 60 $T --json -n 2 -d 100ms --filter "^$old" | tail -n 1 >system.json || fail "--json: status $?"
+timeout 60 $RUN_AS "$T" --json -n 2 -d 100ms --filter "^$old" | tail -n 1 >system.json || fail "--json: status $?"
 jq -e '.unreadable >= 1 and (.rows[0] | .from == "statm" and .pss_bytes == null and .uss_bytes == null and .heap_bytes > 0 and .rss_bytes > .heap_bytes and
 	.user == "root" and .recorded == false)' system.json >/dev/null || fail "--json: $(cat system.json)"
 start 100 30 -p $target
@@ -117,7 +117,7 @@ ends 0
 cd - >/dev/null || exit 1
 end_target
 target=
-T=$BIN/ms-top
+RUN_AS='' T=$BIN/ms-top
 
 # ---- what can be recorded ----
 cat >static.c <<'END'

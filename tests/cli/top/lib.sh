@@ -7,10 +7,11 @@ fail() {
 	failures=$((failures + 1))
 	[ $failures -lt 5 ] || exit 1
 }
-T=$BIN/ms-top
+T=$BIN/ms-top RUN_AS=
+user=$(id -un) # whose the made /proc is: patterns call it root
 export LC_ALL=C.UTF-8
 unset COLUMNS LINES NO_COLOR
-expect() { grep -qE -- "$1" "${2-frame}" || fail "no '$1' in $(cat "${2-frame}")"; }
+expect() { grep -qE -- "${1//' root'/ $user}" "${2-frame}" || fail "no '$1' in $(cat "${2-frame}")"; }
 
 # ---- a made /proc, in ./proc ----
 made_system() {
@@ -53,7 +54,7 @@ terminals=0
 S="tmux -L memscope-test-$$ -f /dev/null"
 target=
 trap '$S kill-server 2>/dev/null; [ -z "$target" ] || kill $target 2>/dev/null' EXIT
-start() { # COLUMNS LINES ARGS; TERM_OF and LC_OF are what it sees as TERM and LC_ALL
+start() { # COLUMNS LINES ARGS; TERM_OF and LC_OF are what it sees as TERM and LC_ALL, RUN_AS a command that it is started by
 	local cols=$1 lines=$2
 	shift 2
 	$S kill-server 2>/dev/null
@@ -61,14 +62,14 @@ start() { # COLUMNS LINES ARGS; TERM_OF and LC_OF are what it sees as TERM and L
 	S="tmux -L memscope-test-$$-$terminals -f /dev/null"
 	export XDG_STATE_HOME=${STATE_OF-$PWD/state$terminals} # what was chosen before is not remembered, unless a test wants it
 	rm -f status before after
-	$S new-session -d -x "$cols" -y "$lines" "echo what was there; stty -g >before; ${TERM_OF+TERM=$TERM_OF} ${LC_OF+LC_ALL=$LC_OF} $T $* ; echo \$? >status; stty -g >after; sleep 100"
+	$S new-session -d -x "$cols" -y "$lines" "echo what was there; stty -g >before; ${TERM_OF+TERM=$TERM_OF} ${LC_OF+LC_ALL=$LC_OF} $RUN_AS '$T' $* ; echo \$? >status; stty -g >after; sleep 100"
 }
 screen() { $S capture-pane -p >screen; }
 # Waits until the screen has a line that matches.
 sees() {
 	for _ in $(seq 300); do
 		screen
-		grep -qE -- "$1" screen && return
+		grep -qE -- "${1//' root'/ $user}" screen && return
 		sleep 0.1
 	done
 	fail "no '$1' on the screen${2+ ($2)}: $(cat screen)"
