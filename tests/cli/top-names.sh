@@ -28,9 +28,9 @@ order() { COLUMNS=140 timeout 60 "$T" -b -n 1 "$@" run.trace | sed -nE 's/^ .* (
 [ "$(order --filter 'twice|strdup')" = 'leaf leaf word ' ] || fail "--filter: $(order --filter 'twice|strdup')"
 [ "$(order --filter 'traced.c$')" = 'leaf leaf hoard word churn ' ] || fail "a file: $(order --filter 'traced.c$')"
 # not by the folders that all files lie in, the checkout's and that where the tests run
-for part in $(echo "$SRC/$PWD" | tr / '\n' | sort -u | grep -vE '^(top|cli|tests|)$'); do
-	[ -z "$(order --filter "$part/")" ] || fail "--filter $part/: $(order --filter "$part/")"
-done
+while read -r part; do # with the slash before it too: u/ is in gnu/
+	[ -z "$(order --filter "/$part/")" ] || fail "--filter /$part/: $(order --filter "/$part/")"
+done < <(echo "$SRC/$PWD" | tr / '\n' | sort -u | grep -vE '^(top|cli|tests|)$')
 wrong() { # MESSAGE ARGS
 	local message=$1 rc
 	shift
