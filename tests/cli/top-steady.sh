@@ -28,14 +28,12 @@ run() { # NAME FRAMES COMMAND..
 		exit 1
 	}
 }
-terminal="python3 $SRC/tests/cli/top/in-terminal.py"
+terminal=(python3 "$SRC/tests/cli/top/in-terminal.py")
 runs=
 for n in 10 130; do
-	# shellcheck disable=SC2086
-	run list $n $terminal ms-record -q --no-symbols -o list.$n.trace ms-top --proc-root proc --filter 'init|orderd|redis' --sort pss &
+	run list $n "${terminal[@]}" ms-record -q --no-symbols -o list.$n.trace ms-top --proc-root proc --filter 'init|orderd|redis' --sort pss &
 	runs="$runs $!"
-	# shellcheck disable=SC2086
-	run one $n $terminal ms-record -q --no-symbols -o one.$n.trace ms-top -p $target &
+	run one $n "${terminal[@]}" ms-record -q --no-symbols -o one.$n.trace ms-top -p $target &
 	runs="$runs $!"
 	run json $n ms-record -q --no-symbols -o json.$n.trace ms-top --json --proc-root proc &
 	runs="$runs $!"

@@ -194,6 +194,7 @@ for columns in 40 60 80 200; do
 done
 
 # ---- it becomes another program ----
+# shellcheck disable=SC2016 # for the shell there
 "$record" -q -o exec.trace --follow=all sh -c 'exec "$0"' "$traced" < <(echo hoard 7) >said || fail 'sh -c exec'
 timeout 60 "$T" --json -n 1 exec.trace | jq -e '.command | test("^traced")' >/dev/null || fail 'not followed over exec'
 

@@ -70,6 +70,7 @@ is 'reason' "$(field 16 i.trace)" 3
 
 # ---- all traces of a run together ----
 rm -f over
+# shellcheck disable=SC2016 # for the shell there
 "$BIN/ms-record" -q -o t.trace --max-size 1M --follow=all sh -c '"$0" forever 100 60 over & "$0" forever 100 60 over & wait' "$longrun" 2>err &
 recorder=$!
 wait_for stopped t.trace
