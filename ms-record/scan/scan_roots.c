@@ -196,7 +196,7 @@ static struct spans all_cuts(const struct roots *r)
 		add(&cut, r->arenas[i][0], r->arenas[i][1]);
 	for (size_t i = 0; i < r->memory->maps.n; i++) {
 		const struct memory_map *m = &r->memory->maps.v[i];
-		if (!m->write || m->shared)
+		if (!is_root(r, m) || !m->write || m->shared)
 			continue;
 		if (m->libc)
 			cut_main_arena(r, m, &cut);
