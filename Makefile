@@ -43,7 +43,7 @@ TOOLS := $(sort $(patsubst %/main.c,%,$(wildcard ms-*/main.c)))
 FORMAT_LIB := $(B)/libformat.a
 COMMON_LIB := $(B)/libcommon.a
 
-LIBS_ms-record := -lunwind-$(CPU) -lunwind -lcapstone -liberty -lzstd -lpthread -lm
+LIBS_ms-record := -lunwind-$(CPU) -lunwind -liberty -lzstd -lpthread -lm
 LIBS_common := -lsqlite3 -ldw -lelf -liberty -lzstd -lz -ldeflate -lpthread -lm
 LIBS_ms-snap := $(LIBS_common)
 LIBS_ms-filter := $(LIBS_common)

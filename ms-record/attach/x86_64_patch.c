@@ -11,6 +11,8 @@
 #include "patch.h"
 
 #include <capstone/capstone.h>
+#include <dlfcn.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "libcommon/base/err.h"
@@ -247,7 +249,38 @@ static int plan(struct patch *p, const cs_insn *in, size_t count, struct ms_err 
 	return 0;
 }
 
-/* Instructions. */
+/* ---- instructions ---- */
+
+#define TEXT(x) #x
+#define LIBRARY(major) "libcapstone.so." TEXT(major)
+
+/* The disassembler is loaded when it is needed first: it has tables of all processors, and the
+ * dynamic linker takes 2 ms for these, in every recording. It is never closed. */
+static struct {
+	cs_err (*open)(cs_arch arch, cs_mode mode, csh *handle);
+	cs_err (*option)(csh handle, cs_opt_type type, size_t value);
+	size_t (*disasm)(csh handle, const uint8_t *code, size_t n, uint64_t address, size_t count,
+			 cs_insn **in);
+	void (*free)(cs_insn *in, size_t count);
+	cs_err (*close)(csh *handle);
+} capstone;
+static bool loaded;
+
+static void load(void)
+{
+	static const char *const names[] = {"cs_open", "cs_option", "cs_disasm", "cs_free",
+					    "cs_close"};
+	void *handle = dlopen(LIBRARY(CS_API_MAJOR), RTLD_NOW | RTLD_LOCAL);
+	void *found[sizeof names / sizeof *names];
+	_Static_assert(sizeof found == sizeof capstone, "a function for each name");
+	for (size_t i = 0; handle && i < sizeof names / sizeof *names; i++)
+		if (!(found[i] = dlsym(handle, names[i])))
+			handle = NULL;
+	if (handle)
+		memcpy(&capstone, found, sizeof found);
+	loaded = handle != NULL;
+}
+
 struct decoded {
 	csh handle;
 	cs_insn *in;
@@ -256,19 +289,21 @@ struct decoded {
 
 static bool decode(struct decoded *d, const uint8_t *code, size_t n, uint64_t address)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, load);
 	*d = (struct decoded){0};
-	if (cs_open(CS_ARCH_X86, CS_MODE_64, &d->handle))
+	if (!loaded || capstone.open(CS_ARCH_X86, CS_MODE_64, &d->handle))
 		return false;
-	cs_option(d->handle, CS_OPT_DETAIL, CS_OPT_ON);
-	d->count = cs_disasm(d->handle, code, n, address, 0, &d->in);
+	capstone.option(d->handle, CS_OPT_DETAIL, CS_OPT_ON);
+	d->count = capstone.disasm(d->handle, code, n, address, 0, &d->in);
 	return true;
 }
 
 static void decoded_free(struct decoded *d)
 {
 	if (d->in)
-		cs_free(d->in, d->count);
-	cs_close(&d->handle);
+		capstone.free(d->in, d->count);
+	capstone.close(&d->handle);
 }
 
 int patch_plan(struct patch *p, uint64_t entry, const uint8_t *code, size_t n, size_t body,
@@ -286,7 +321,8 @@ int patch_plan(struct patch *p, uint64_t entry, const uint8_t *code, size_t n, s
 						: n;
 	struct decoded d;
 	if (!decode(&d, code, n, entry))
-		return ms_err_set(err, "the disassembler (capstone) cannot be started");
+		return ms_err_set(err, "the disassembler cannot be started; is " LIBRARY(
+					       CS_API_MAJOR) " installed?");
 	int rc = plan(p, d.in, d.count, err);
 	decoded_free(&d);
 	if (rc)

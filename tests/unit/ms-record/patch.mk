@@ -2,4 +2,3 @@
 # The image and the patcher, in the test's own process.
 $(B)/tests/unit/ms-record/patch.o: $(IMAGE)
 $(B)/tests/unit/ms-record/patch.o: ALL_CFLAGS += -DMS_IMAGE_FILE='"$(IMAGE)"'
-$(B)/tests/unit/ms-record/patch: LIBS_common += -lcapstone
