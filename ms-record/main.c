@@ -83,7 +83,9 @@ static int record(const struct options *o)
 	}
 	control_symbols(&c);
 	tell_over(&c);
-	if (!o->quiet)
+	if (o->quiet)
+		summary_failures(&c);
+	else
 		summary_print(&c);
 	if (o->report)
 		summary_report(&c);

@@ -141,6 +141,16 @@ static void print_lost(const struct control *c)
 		line("trouble", "so were %zu more traces", n - LOST_NAMED);
 }
 
+void summary_failures(const struct control *c)
+{
+	for (size_t i = 0; i < c->images.n; i++)
+		if (c->images.v[i].error)
+			fprintf(stderr,
+				"ms-record: '%s': %s: recording stopped there, the program went "
+				"on\n",
+				c->images.v[i].file, c->images.v[i].error);
+}
+
 static void print_trouble(const struct image *m)
 {
 	if (m->error)

@@ -211,6 +211,9 @@ grep -q '^ms-record: --report: no trace' err || fail "--report without a trace: 
 rc=$?
 [ "$rc $(cat stdout)" = '0 went on' ] || fail "/dev/full: status $rc"
 grep -q 'No space left' err || fail "/dev/full is not said: $(cat err)"
+"$BIN/ms-record" -q -o /dev/full true 2>err || fail "/dev/full with -q: status $?"
+[ "$(cat err)" = "ms-record: '/dev/full': cannot write the trace: No space left on device: recording stopped there, the program went on" ] ||
+	fail "/dev/full with -q: $(cat err)"
 
 # ---- no descriptor left to watch the program with: its end is seen all the same ----
 (ulimit -n 12 && timeout -s KILL 60 "$BIN/ms-record" -q -o few.trace true) || fail "with 12 descriptors: status $?"
