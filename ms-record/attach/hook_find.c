@@ -140,7 +140,7 @@ static bool ends_as(const char *name, const char *wanted)
 
 static bool demangles_to(const char *mangled, size_t n, const char *wanted)
 {
-	char *bare = ms_xstrndup(mangled, n), *name = bare ? ms_demangle(bare) : NULL;
+	char *bare = ms_xstrndup(mangled, n), *name = ms_demangle(bare);
 	bool same = name && ends_as(name, wanted);
 	if (name && !same) {
 		strip_parameters(name);

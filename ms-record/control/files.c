@@ -313,7 +313,7 @@ static int find_beside(struct files *f, struct ms_err *err)
 	if (f->dest.followed) {
 		size_t n = slash == f->path ? 1 : slash ? (size_t)(slash - f->path) : 0;
 		char *folder = ms_xstrndup(f->path, n);
-		f->beside = open(n && folder ? folder : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		f->beside = open(n ? folder : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 		free(folder);
 	}
 	if (f->beside < 0 || asprintf(&f->folder, "%s.d", f->path) < 0) {
