@@ -294,6 +294,19 @@ static void settle(struct session *parent, uint64_t fork_stamp, uint64_t first_s
 	drop_slot(s);
 }
 
+static void settle_at_once(struct session *parent, uint32_t serial, uint64_t blocks)
+{
+	struct session *s = take_slot(parent->pool, 7, serial, 0, 1);
+	s->exe = strdup("prog");
+	s->found_ns = UINT64_MAX / 2;
+	parent->settled = false;
+	CHECK("settled", forks_settle(s), true);
+	CHECK("blocks", s->inherited_blocks, blocks);
+	batch_free(s->batch);
+	s->batch = NULL;
+	drop_slot(s);
+}
+
 static void be_at(struct session *s, uint64_t blocks, uint64_t events)
 {
 	s->stats.live_blocks = blocks;
@@ -318,6 +331,9 @@ static void test_settle(void)
 	be_at(s, 9, 90);
 	settle(s, 0, now, 9, 90);
 	CHECK("points", s->heap->inherited_heap->points.n, 4);
+	s->damaged = true; /* it is not waited for */
+	settle_at_once(s, s->pool->shape.head_serial, 9);
+	settle_at_once(s, 12345, 0); /* no parent of ours */
 	forks_forget(s->pool);
 	recording_free(s);
 }

@@ -233,7 +233,7 @@ static void compare(const struct ms_replay *r, const struct naive *m, uint64_t s
 static void compare_timeline(const struct ms_replay *r, const uint64_t *tick, const uint64_t *live,
 			     size_t n, uint64_t end)
 {
-	uint64_t allocations = 0, carried = 0;
+	uint64_t allocations = 0, frees = 0, bytes = 0, carried = 0;
 	size_t i = 0;
 	EQUAL(end / r->span_ticks, r->span, "last span");
 	for (size_t s = 0; s <= r->span; s++) {
@@ -248,8 +248,12 @@ static void compare_timeline(const struct ms_replay *r, const uint64_t *tick, co
 		EQUAL(r->spans[s].live_max, high, "span %zu", s);
 		EQUAL(r->spans[s].live_last, carried, "span %zu", s);
 		allocations += r->spans[s].allocations;
+		frees += r->spans[s].frees;
+		bytes += r->spans[s].bytes;
 	}
 	EQUAL(allocations, r->allocations, "timeline");
+	EQUAL(frees, r->frees, "timeline");
+	EQUAL(bytes, r->bytes, "timeline");
 }
 
 static void test_random(uint64_t seed, size_t events)
@@ -458,11 +462,36 @@ static void test_bounded(void)
 	ms_replay_free(&r);
 }
 
+/* What is freed gives its room to what comes: 1000 blocks, now of few bytes and now wide ones, take
+ * no more memory after a million. */
+static void test_room(void)
+{
+	struct ms_replay r;
+	size_t chunks = 0, wide = 0;
+	ms_replay_init(&r);
+	for (uint64_t i = 0; i < 1000000; i++) {
+		struct ms_event made = {.kind = MS_EV_ALLOC, .number = i, .time_ticks = i},
+				gone = {.kind = MS_EV_FREE, .freed = i - 1000, .time_ticks = i};
+		made.size = i % 3 ? 8 : UINT64_C(1) << 40;
+		if (i >= 1000)
+			ms_replay_events(&r, &gone, 1);
+		ms_replay_events(&r, &made, 1);
+		if (i == 100000)
+			wide = r.blocks.wide.n;
+	}
+	for (void *c = r.blocks.chunks; c; memcpy(&c, c, sizeof c)) /* it begins with the next one */
+		chunks++;
+	EQUAL(chunks <= 2, true, "%zu chunks of memory", chunks);
+	EQUAL(r.blocks.wide.n, wide, "wide blocks");
+	ms_replay_free(&r);
+}
+
 int main(void)
 {
 	test_rules();
 	test_realloc_is_one_step();
 	test_inherited();
+	test_room();
 	test_hostile();
 	test_bounded();
 	for (uint64_t seed = 1; seed <= 24; seed++)

@@ -4,7 +4,9 @@
  */
 #include "libcommon/replay/replay.h"
 
-#include "libcommon/replay/replay_cells.h"
+#include "format/trace.h"
+#include "libcommon/replay/replay_mapped.h"
+#include "libcommon/replay/replay_private.h"
 #include "tests/unit/equal.h"
 
 static struct ms_replay r;
@@ -231,6 +233,49 @@ static void test_damage(void)
 	ms_replay_free(&r);
 }
 
+/* What is beside the heap goes with it, and is as it was at the new peak. */
+static void test_beside(void)
+{
+	const struct ms_checkpoint_head h = {
+		.event = 2, .number = 2, .tick = 50, .live_bytes = 300, .live_blocks = 1};
+	const struct ms_checkpoint_block b = {
+		.number = 1, .size = 300, .tick = 20, .stack = 2, .slack = 5};
+	begin();
+	ms_beside_start(&r, MS_OPTION_MMAP | MS_OPTION_USABLE);
+	ms_replay_events(&r,
+			 (const struct ms_event[]){
+				 {.kind = MS_EV_ALLOC, .size = 100, .stack = 1, .slack = 9},
+				 {.kind = MS_EV_EXT,
+				  .ext = MS_EXT_MAP,
+				  .address = 4096,
+				  .size = 4096,
+				  .stack = 1}},
+			 2);
+	EQUAL(r.beside->slack_bytes, 8, "-");
+	EQUAL(r.beside->mapped_bytes, 4096, "-");
+	EQUAL(r.beside->peak_mapped_bytes, 0, "it came later");
+	EQUAL(ms_replay_restore(&r, &h, false), true, "-");
+	EQUAL(r.beside->slack_bytes + r.beside->mapped_bytes, 0, "-");
+	EQUAL(ms_replay_restore_block(&r, &b), true, "-");
+	ms_beside_restore_range(
+		&r, &(struct ms_checkpoint_range){.address = 65536, .bytes = 8192, .stack = 2});
+	EQUAL(ms_replay_restored(&r, &h, false), true, "-");
+	EQUAL(r.beside->slack_bytes, 4, "-");
+	EQUAL(r.beside->mapped_bytes, 8192, "-");
+	EQUAL(r.beside->peak_slack_bytes, 4, "-");
+	EQUAL(r.beside->peak_mapped_bytes, 8192, "-");
+	release(60, 1, 0);
+	ms_replay_finish(&r, 60);
+	EQUAL(r.beside->slack_bytes, 0, "-");
+	const struct ms_beside_site *s = ms_beside_site(r.beside, r.site_of_node[1] - 1);
+	at_peak(&s->slack, 0, 0, "site 1");
+	at_peak(&s->mapped, 0, 0, "site 1");
+	s = ms_beside_site(r.beside, r.site_of_node[2] - 1);
+	at_peak(&s->slack, 4, 0, "site 2");
+	at_peak(&s->mapped, 8192, 0, "site 2");
+	ms_replay_free(&r);
+}
+
 /* ---- counting anew ---- */
 
 static void test_count_from(void)
@@ -311,6 +356,7 @@ int main(void)
 	test_anew();
 	test_sums();
 	test_damage();
+	test_beside();
 	test_count_from();
 	test_peak_at_begin();
 	printf("%u failures\n", failures);

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT
+ * Samples of live bytes over time, where teardown begins, and which of a growing site's blocks stay:
+ * a block of 1000 bytes each 100 ms, for 100 s; a tick is a millisecond.
+ */
+#include "libcommon/replay/replay_growth.h"
+
+#include "tests/unit/equal.h"
+
+#define BLOCKS 1000u
+#define EVERY 100u  /* ticks */
+#define ENOUGH 200u /* of the first ones a tenth goes after 20 s */
+
+static struct ms_replay r;
+
+static void event(uint64_t tick, uint8_t kind, uint64_t number)
+{
+	ms_replay_events(&r,
+			 &(struct ms_event){.kind = kind,
+					    .time_ticks = tick,
+					    .number = number,
+					    .freed = number,
+					    .size = 1000,
+					    .stack = 1},
+			 1);
+}
+
+static bool goes(uint64_t i)
+{
+	return i < ENOUGH && i % 10 == 0;
+}
+
+static void grow(bool exits)
+{
+	ms_replay_init(&r);
+	ms_replay_tick(&r, 1000000);
+	ms_replay_nodes(&r, 2);
+	r.growth->exits = exits;
+	for (uint64_t i = 0; i < BLOCKS; i++) {
+		if (i >= 200 && goes(i - 200))
+			event(i * EVERY, MS_EV_FREE, i - 200);
+		event(i * EVERY, MS_EV_ALLOC, i);
+	}
+}
+
+static void test_samples(void)
+{
+	grow(false);
+	ms_growth_end(&r, BLOCKS * EVERY);
+	struct ms_growth *g = r.growth;
+	const float *v = ms_growth_samples(g, 0);
+	EQUAL(g->first, 1000, "a second");
+	EQUAL(g->every, 800, "doubled three times");
+	EQUAL(g->next, 1000 + 124 * 800, "-");
+	EQUAL(g->count, 124, "1.0 to 99.4 s");
+	for (uint64_t k = 0; v && k < g->count; k++) {
+		uint64_t blocks = 10 + 8 * k, gone = blocks > 200 ? (blocks - 201) / 10 + 1 : 0;
+		gone = gone < ENOUGH / 10 ? gone : ENOUGH / 10;
+		EQUAL((uint64_t)v[k], (blocks - gone) * 1000, "sample %llu", (unsigned long long)k);
+		EQUAL((uint64_t)g->total[k], (blocks - gone) * 1000, "sample %llu",
+		      (unsigned long long)k);
+	}
+	EQUAL(ms_growth_samples(g, 1) == NULL, true, "no such site");
+	EQUAL(ms_growth_samples(g, UINT32_MAX) == g->total, true, "the whole heap");
+	EQUAL(ms_growth_trend(g, 1).kind, MS_TREND_SHORT, "no such site");
+	EQUAL(ms_growth_trend(g, 0).kind, MS_TREND_GROWING, "-");
+	ms_replay_free(&r);
+}
+
+/* Half of what is live is older than 10 s, but not than 60 s. */
+static void test_survival(void)
+{
+	grow(false);
+	ms_replay_finish(&r, BLOCKS * EVERY);
+	const struct ms_growth *g = r.growth;
+	EQUAL(g->teardown == 0, true, "the process goes on");
+	EQUAL(g->grown_count, 2, "the heap, and the site");
+	EQUAL(g->grown[0].site, UINT32_MAX, "the heap");
+	EQUAL(g->grown[0].trend.kind, MS_TREND_GROWING, "-");
+	EQUAL(g->grown[1].site, 0, "the site");
+	EQUAL(g->grown[1].survival_ns, UINT64_C(10000000000), "10 s");
+	EQUAL(g->grown[1].survivors, 901 - 20, "of those made up to 90 s");
+	EQUAL(g->grown[1].victims, 20, "after 20 s each");
+	ms_replay_free(&r);
+}
+
+/* All is freed within a tick at the end: it begins where most was live, in the span of which the
+ * timeline says so. */
+static void test_teardown(void)
+{
+	for (int exits = 0; exits < 2; exits++) {
+		grow(exits);
+		for (uint64_t i = 0; i < BLOCKS; i++)
+			if (!goes(i))
+				event(BLOCKS * EVERY - 50, MS_EV_FREE, i);
+		ms_replay_finish(&r, BLOCKS * EVERY);
+		EQUAL((uint64_t)(r.growth->teardown * 1000 + 0.5), exits ? 99900 : 0, "ms");
+		EQUAL(r.growth->grown[0].trend.kind,
+		      exits ? MS_TREND_GROWING : r.growth->grown[0].trend.kind, "-");
+		ms_replay_free(&r);
+	}
+}
+
+/* Counted from a moment on, samples begin a second after it. */
+static void test_begin(void)
+{
+	grow(false);
+	ms_growth_begin(&r, 50000);
+	EQUAL(r.growth->count, 0, "-");
+	EQUAL(r.growth->every, 100, "-");
+	EQUAL(ms_growth_due(&r, 50999), 51000, "not yet");
+	EQUAL(r.growth->count, 0, "-");
+	EQUAL(ms_growth_due(&r, 51000), 51100, "the first one");
+	EQUAL(ms_growth_due(&r, 51000 + 12600), 51000 + 12700, "the last of its step");
+	EQUAL(r.growth->count, 127, "-");
+	EQUAL(ms_growth_due(&r, 51000 + 12700), 51000 + 12800, "every other one goes");
+	EQUAL(r.growth->count, 64, "-");
+	EQUAL(r.growth->every, 200, "-");
+	const float *v = ms_growth_samples(r.growth, 0);
+	EQUAL(v && v[63] > 0 && v[64] == 0, true, "room for those to come");
+	ms_replay_free(&r);
+}
+
+int main(void)
+{
+	test_samples();
+	test_survival();
+	test_teardown();
+	test_begin();
+	printf("%u failures\n", failures);
+	return failures != 0;
+}
