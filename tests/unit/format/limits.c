@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The limits of what a trace may say: the last value that is taken, and the first that is not.
  */
+#include <stddef.h>
 #include <string.h>
 
 #include "format/block.h"
@@ -16,12 +17,57 @@ static void header(const char *what, struct ms_block_head h, enum ms_fmt want)
 {
 	uint8_t bytes[MS_BLOCK_HEADER_SIZE];
 	struct ms_block_head got;
+	const size_t fields = offsetof(struct ms_block_head, checksum) + sizeof h.checksum;
 	ms_block_header_put(bytes, &h);
 	enum ms_fmt is = ms_block_header_get(bytes, &got);
 	CHECK(is == want, "%s: %d", what, is);
-	CHECK(is != MS_FMT_OK || !memcmp(&got, &h, sizeof h), "%s: another one", what);
+	CHECK(is != MS_FMT_OK || !memcmp(&got, &h, fields), "%s: another one", what);
 	bytes[MS_BLOCK_HEADER_SIZE - 1] ^= 1;
 	CHECK(ms_block_header_get(bytes, &got) == MS_FMT_BAD, "%s: a wrong checksum", what);
+}
+
+/* A file's header of `size` bytes, of which `n` are there. */
+static void file_header(const char *what, struct ms_trace_head h, size_t n, bool sealed,
+			enum ms_fmt want, size_t want_size)
+{
+	static uint8_t bytes[MS_FILE_HEADER_MAX + 64];
+	struct ms_trace_head got;
+	size_t size;
+	memset(bytes, 0, sizeof bytes);
+	memcpy(bytes, MS_TRACE_MAGIC, MS_TRACE_MAGIC_SIZE);
+	memcpy(bytes + MS_TRACE_MAGIC_SIZE, &h, sizeof h);
+	uint32_t crc = ms_crc32c(0, bytes, h.size - sizeof crc) ^ !sealed;
+	memcpy(bytes + h.size - sizeof crc, &crc, sizeof crc);
+	enum ms_fmt is = ms_file_header_get(bytes, n, &got, &size);
+	CHECK(is == want && size == want_size, "%s: %d, %zu bytes", what, is, size);
+}
+
+static void file_headers(void)
+{
+	const uint32_t least = MS_FILE_HEADER_SIZE, most = MS_FILE_HEADER_MAX;
+	struct ms_trace_head h = {.major = MS_TRACE_MAJOR, .tick_ns = 1, .size = least};
+	file_header("as it is", h, least, true, MS_FMT_OK, least);
+	file_header("nothing of it", h, 0, true, MS_FMT_SHORT, least);
+	file_header("not all of it", h, least - 1, true, MS_FMT_SHORT, least);
+	file_header("a wrong checksum", h, least, false, MS_FMT_BAD, least);
+	h.size = least - 1;
+	file_header("too short", h, most, true, MS_FMT_BAD, least);
+	h.size = most;
+	file_header("the longest", h, most, true, MS_FMT_OK, most);
+	file_header("not all of that", h, most - 1, true, MS_FMT_SHORT, most);
+	h.size = most + 1;
+	file_header("too long", h, most + 1, true, MS_FMT_BAD, least);
+	h.size = least;
+	h.major++;
+	file_header("a later version", h, least, true, MS_FMT_NEWER, least);
+	h.major = MS_TRACE_MAJOR;
+	h.need = UINT64_C(1) << 63;
+	file_header("what nobody knows yet is needed", h, least, true, MS_FMT_NEWER, least);
+	h.need = 0;
+	h.hint = UINT64_MAX;
+	file_header("what nobody knows yet may help", h, least, true, MS_FMT_OK, least);
+	h.tick_ns = 0;
+	file_header("no ticks", h, least, true, MS_FMT_BAD, least);
 }
 
 static void headers(void)
@@ -445,6 +491,7 @@ static void nodes(void)
 
 int main(void)
 {
+	file_headers();
 	headers();
 	fields();
 	checkpoints();

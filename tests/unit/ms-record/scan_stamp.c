@@ -263,6 +263,72 @@ static void check_asking(struct session *s)
 	s->pid = pid;
 }
 
+/* ---- what is known of the moment ---- */
+
+static void reach(struct session *s, const char *what, bool wide, uint64_t lost)
+{
+	struct scan *q = s->scan;
+	live_ask(q, base + MOMENT);
+	scan_reached(s, base + MOMENT - 1);
+	check("another moment", q->request, REQUEST_ASKED);
+	scan_reached(s, base + MOMENT);
+	check(what, q->request, REQUEST_DONE);
+	check(what, q->live.wide, wide);
+	check(what, q->live.lost, lost);
+	check(what, q->live.number, s->number);
+	check(what, q->live.event, s->stats.events);
+	check("its stacks come", live_await_stacks(s), true);
+	MS_FREE(q->live.stacks.v);
+	memset(&q->live.stacks, 0, sizeof q->live.stacks);
+	q->request = REQUEST_NONE;
+}
+
+static void check_reached(struct session *s)
+{
+	struct session_options *opt = (struct session_options *)s->opt;
+	struct mg_ring *ring = s->readers[0].ring;
+	uint64_t *const widens[] = {&s->stats.paused_allocations, &s->stats.started_late_ns,
+				    &s->stats.unknown_frees};
+	reach(s, "all are known", false, 0);
+	for (size_t i = 0; i < 3; i++) {
+		*widens[i] = 1;
+		reach(s, "some are not", true, 0);
+		*widens[i] = 0;
+	}
+	opt->attached = s->forked = true;
+	reach(s, "both", true, 0);
+	opt->attached = false;
+	reach(s, "inherited ones are not", true, 0);
+	opt->attached = !(s->forked = false);
+	reach(s, "those from before are not", true, 0);
+	opt->attached = false;
+	s->mem->passed_early = 3;
+	reach(s, "those that passed are not", true, 0);
+	s->mem->passed_early = 0;
+	ring->passed = 3;
+	reach(s, "those that passed are not", true, 0);
+	s->readers[0].passed = 3; /* it is in the figures that were seen */
+	s->stats.lost = 1;
+	s->mem->no_ring_lost = 2;
+	s->mem->reentry_lost = 4;
+	ring->lost = 18;
+	s->readers[0].lost = 10;
+	reach(s, "lost ones", false, 15);
+	s->stats.lost = s->mem->no_ring_lost = s->mem->reentry_lost = ring->lost = 0;
+
+	check("it is over", scan_over(s), false);
+	live_ask(s->scan, base + MOMENT);
+	s->scan->busy = 1;
+	check("it is waited for", scan_over(s), true);
+	check("in vain", s->scan->request, REQUEST_FAILED);
+	s->scan->busy = 0;
+	s->may_drop = true;
+	live_ask(s->scan, base + MOMENT);
+	scan_reached(s, base + MOMENT);
+	check("nobody will read of it", s->scan->request, REQUEST_FAILED);
+	s->may_drop = false;
+}
+
 static bool never(void *arg)
 {
 	(void)arg;
@@ -303,6 +369,7 @@ int main(void)
 	check_results(s, &w);
 	check_asking(s);
 	graph_free(&w.graph);
+	check_reached(s);
 	memory_close(&w.memory);
 	writer_stop(&writer, never, NULL);
 	recording_free(s);
