@@ -174,6 +174,7 @@ static void test_tree(uint64_t n)
 		if (sessions[i])
 			end(sessions[i], i);
 	forks_forget(&pool);
+	CHECK("parents that are over", pool.exited_parent_count, 0);
 	free(pool.slots);
 }
 
