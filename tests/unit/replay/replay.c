@@ -462,6 +462,33 @@ static void test_bounded(void)
 	ms_replay_free(&r);
 }
 
+/* Blocks that are live at the end and came after the scan at the end, by site. */
+static void test_late(uint64_t judged, bool any, uint64_t bytes, uint64_t blocks)
+{
+	struct ms_replay r;
+	ms_replay_init(&r);
+	ms_replay_nodes(&r, 3);
+	for (uint64_t i = 0; i < 5; i++)
+		ms_replay_events(&r,
+				 &(struct ms_event){.kind = MS_EV_ALLOC,
+						    .number = i,
+						    .size = 10 + i,
+						    .stack = i == 2 ? 1 : 2},
+				 1);
+	ms_replay_events(&r, &(struct ms_event){.kind = MS_EV_FREE, .freed = 3}, 1);
+	r.judged = judged;
+	ms_replay_finish(&r, 0);
+	EQUAL(r.late != NULL, any, "judged %llu", (unsigned long long)judged);
+	if (r.late) {
+		const struct ms_replay_late *late = &r.late[r.site_of_node[2] - 1];
+		EQUAL(late->bytes, bytes, "judged %llu", (unsigned long long)judged);
+		EQUAL(late->blocks, blocks, "judged %llu", (unsigned long long)judged);
+		EQUAL(r.late[r.site_of_node[1] - 1].blocks, judged <= 2, "judged %llu",
+		      (unsigned long long)judged);
+	}
+	ms_replay_free(&r);
+}
+
 /* What is freed gives its room to what comes: 1000 blocks, now of few bytes and now wide ones, take
  * no more memory after a million. */
 static void test_room(void)
@@ -479,7 +506,8 @@ static void test_room(void)
 		if (i == 100000)
 			wide = r.blocks.wide.n;
 	}
-	for (void *c = r.blocks.chunks; c; memcpy(&c, c, sizeof c)) /* it begins with the next one */
+	for (void *c = r.blocks.chunks; c;
+	     memcpy(&c, c, sizeof c)) /* it begins with the next one */
 		chunks++;
 	EQUAL(chunks <= 2, true, "%zu chunks of memory", chunks);
 	EQUAL(r.blocks.wide.n, wide, "wide blocks");
@@ -492,6 +520,10 @@ int main(void)
 	test_realloc_is_one_step();
 	test_inherited();
 	test_room();
+	test_late(MS_NEVER, false, 0, 0);
+	test_late(5, false, 0, 0);
+	test_late(4, true, 14, 1);
+	test_late(1, true, 25, 2);
 	test_hostile();
 	test_bounded();
 	for (uint64_t seed = 1; seed <= 24; seed++)

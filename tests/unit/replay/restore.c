@@ -7,6 +7,8 @@
 #include "format/trace.h"
 #include "libcommon/replay/replay_mapped.h"
 #include "libcommon/replay/replay_private.h"
+#include "libcommon/replay/replay_sampled.h"
+#include "libcommon/stats/estimate.h"
 #include "tests/unit/equal.h"
 
 static struct ms_replay r;
@@ -276,6 +278,66 @@ static void test_beside(void)
 	ms_replay_free(&r);
 }
 
+static void sum(const struct ms_sampled_sum *s, uint64_t samples, uint64_t bytes, const char *what)
+{
+	EQUAL(s->samples, samples, "samples of %s", what);
+	EQUAL(s->bytes, bytes, "bytes of %s", what);
+}
+
+/* Samples that it puts back are live, but were not made since. */
+static void test_sampled(void)
+{
+	begin();
+	ms_sampled_start(&r, 1000);
+	EQUAL(ms_replay_restore(&r, &first, true), true, "-");
+	put_first();
+	EQUAL(ms_replay_restored(&r, &first, true), true, "the head has what was recorded");
+	const struct ms_sampled *s = r.sampled;
+	sum(&s->total.live, 3, 150, "all that is live");
+	sum(&s->total.all, 0, 0, "all that was made");
+	sum(&s->sites[0].live, 2, 100, "site 1");
+	sum(&s->sites[1].live, 1, 50, "site 2");
+	EQUAL(s->total.smallest, 0, "-");
+	EQUAL(s->sites[1].smallest, 50, "-");
+	EQUAL(r.live_bytes,
+	      ms_sample_bytes(100, 1000) + ms_sample_bytes(50, 1000) + ms_sample_bytes(0, 1000),
+	      "what they stand for");
+	allocate(110, 8, 30, 1, 0);
+	release(120, 2, 1);
+	sum(&s->total.live, 3, 80, "all that is live");
+	sum(&s->total.all, 1, 30, "all that was made");
+	sum(&s->total.freed, 1, 100, "all that went");
+	const struct ms_checkpoint_head later = {
+		.event = 20, .number = 12, .tick = 200, .live_bytes = 7, .live_blocks = 1};
+	EQUAL(ms_replay_restore(&r, &later, true), true, "-");
+	EQUAL(put(11, 7, 150, 2, 0), true, "-");
+	EQUAL(ms_replay_restored(&r, &later, true), true, "-");
+	sum(&s->total.live, 1, 7, "all that is live");
+	sum(&s->sites[0].live, 0, 0, "site 1");
+	sum(&s->sites[1].live, 1, 7, "site 2");
+	sum(&s->total.all, 0, 0, "all that was made");
+	ms_replay_finish(&r, 210);
+	ms_replay_free(&r);
+
+	begin(); /* what is live stays when counting begins */
+	ms_sampled_start(&r, 1000);
+	ms_replay_count_from(&r, ms_replay_moment(&r, 10, MS_NEVER));
+	allocate(1, 0, 100, 1, 0);
+	allocate(2, 1, 50, 2, 0);
+	allocate(3, 2, 25, 1, 0);
+	release(4, 1, 0);
+	allocate(12, 3, 5, 1, 0);
+	s = r.sampled;
+	sum(&s->total.live, 3, 130, "all that is live");
+	sum(&s->total.all, 1, 5, "all that was made");
+	sum(&s->total.freed, 0, 0, "all that went");
+	sum(&s->sites[0].live, 3, 130, "site 1");
+	sum(&s->sites[0].all, 1, 5, "site 1");
+	EQUAL(s->sites[0].smallest, 5, "-");
+	ms_replay_finish(&r, 20);
+	ms_replay_free(&r);
+}
+
 /* ---- counting anew ---- */
 
 static void test_count_from(void)
@@ -357,6 +419,7 @@ int main(void)
 	test_sums();
 	test_damage();
 	test_beside();
+	test_sampled();
 	test_count_from();
 	test_peak_at_begin();
 	printf("%u failures\n", failures);
