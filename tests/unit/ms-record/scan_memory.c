@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "ms-record/scan/scan_work.h"
+#include "ms-record/session/session.h"
 #include "tests/unit/check.h"
 
 #define PAGES 16u
@@ -261,6 +263,41 @@ static void check_end(void)
 	is("begun", m.begin_ns != 0, true);
 }
 
+/* ---- what the guest says of an allocator's own memory ---- */
+
+static void check_arenas(void)
+{
+	static struct mg_session mem;
+	static struct session s = {.mem = &mem};
+	static struct mg_arenas there, got;
+	static const struct {
+		uint32_t busy, unsure, count, want;
+	} cases[] = {{0, 0, 3, 3},
+		     {1, 0, 3, 0},
+		     {0, 1, 3, 0},
+		     {0, 0, MG_ARENAS, MG_ARENAS},
+		     {0, 0, MG_ARENAS + 1, 0}};
+	reopen(false);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		mem.arenas = (uintptr_t)&there;
+		there = (struct mg_arenas){
+			cases[i].busy, cases[i].unsure, cases[i].count, 0, {{0}}};
+		there.span[2][1] = 77;
+		got.count = 99;
+		scan_read_arenas(&m, &s, &got);
+		CHECK(got.count == cases[i].want, "arenas %zu: %u", i, got.count);
+		CHECK(!got.count || got.span[2][1] == 77, "arenas %zu", i);
+		mem.arenas = 0;
+		got.count = 99;
+		scan_read_arenas(&m, &s, &got);
+		is("none", got.count, 0);
+		mem.arenas = 8; /* nothing is there */
+		got = (struct mg_arenas){.count = 1};
+		scan_read_arenas(&m, &s, &got);
+		is("not there", got.count, 0);
+	}
+}
+
 /* ---- what is mapped ---- */
 
 static void check_maps(void)
@@ -336,6 +373,7 @@ int main(void)
 	}
 	check_gap();
 	check_end();
+	check_arenas();
 	check_maps();
 	memory_close(&m);
 	return failures != 0;
