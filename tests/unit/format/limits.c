@@ -369,6 +369,19 @@ static void event_blocks(void)
 	       COLUMN(MS_COL_OP, EXT, ALLOC));
 }
 
+/* So many allocations are put before their numbers end. */
+static void last_numbers(uint64_t number, size_t want)
+{
+	static uint8_t memory[MS_EVENT_MEMORY(3)];
+	static struct ms_event_encoder e;
+	const struct ms_event two[] = {{.kind = MS_EV_ALLOC}, {.kind = MS_EV_ALLOC}};
+	enum ms_fmt rc;
+	ms_event_encoder_init(&e, memory, 3);
+	ms_event_encoder_begin(&e, number, 0, 0);
+	size_t is = ms_event_put_many(&e, two, 2, &rc);
+	CHECK(is == want && rc == (want == 2 ? MS_FMT_OK : MS_FMT_BAD), "%zu, %d", is, rc);
+}
+
 /* ---- the directory of a block ---- */
 
 static void directory(const char *what, uint32_t payload, uint32_t raw,
@@ -500,6 +513,10 @@ int main(void)
 	checkpoint_blocks();
 	checkpoint_encoder();
 	event_blocks();
+	last_numbers((UINT64_C(1) << 62) - 2, 2);
+	last_numbers((UINT64_C(1) << 62) - 1, 1);
+	last_numbers(UINT64_C(1) << 62, 0);
+	last_numbers(UINT64_MAX, 0);
 	directories();
 	runs();
 	printf("%d failures\n", failures);

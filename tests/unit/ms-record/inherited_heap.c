@@ -316,6 +316,25 @@ static void be_at(struct session *s, uint64_t blocks, uint64_t events)
 	s->number = events - 1;
 }
 
+/* Stamps that are asked for, the earliest first. */
+static void test_asked(void)
+{
+	static const uint64_t stamps[] = {30, 40, 10, 20};
+	struct session *s = make();
+	uint64_t stamp = 0;
+	for (size_t i = 0; i < 4; i++)
+		*MS_PUSH(&s->heap->inherited_heap->asked) = stamps[i];
+	CHECK("none so early", forks_asked(s, 9, &stamp), false);
+	for (uint64_t want = 10; want <= 40; want += 10) {
+		CHECK("one", forks_asked(s, 40, &stamp), true);
+		CHECK("the earliest", stamp, want);
+	}
+	CHECK("no more", forks_asked(s, 40, &stamp), false);
+	merge_end(s);
+	identity_unref(s->who);
+	free(s);
+}
+
 static void test_settle(void)
 {
 	struct session *s = begin();
@@ -344,6 +363,7 @@ int main(void)
 	for (uint64_t n = 1; n <= 60; n++)
 		test_tree(n);
 	test_directory();
+	test_asked();
 	test_settle();
 	return failures != 0;
 }

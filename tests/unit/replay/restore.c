@@ -5,6 +5,7 @@
 #include "libcommon/replay/replay.h"
 
 #include "format/trace.h"
+#include "libcommon/replay/replay_growth.h"
 #include "libcommon/replay/replay_mapped.h"
 #include "libcommon/replay/replay_private.h"
 #include "libcommon/replay/replay_sampled.h"
@@ -102,6 +103,7 @@ static void test_anew(void)
 	EQUAL(r.threads[1].first_tick, 90, "thread 1");
 	EQUAL(r.position, 10, "-");
 	EQUAL(r.from_tick, 100, "-");
+	EQUAL(r.growth->first > 1000000000, true, "more than a second after the start");
 	EQUAL(r.peak_bytes, 150, "-");
 	EQUAL(r.peak_blocks, 3, "-");
 	EQUAL(r.peak_tick, 100, "-");
