@@ -136,11 +136,39 @@ static void test_moved(void)
 	ms_replay_free(&r);
 }
 
+/* What was counted before the moment is forgotten, what is there is not. */
+static void test_count_from(void)
+{
+	begin(MS_OPTION_FREE_STACKS | MS_OPTION_MMAP);
+	ms_replay_count_from(&r, ms_replay_moment(&r, 10, MS_NEVER));
+	event((struct ms_event){.kind = MS_EV_ALLOC, .number = 0, .size = 10, .stack = 1});
+	event((struct ms_event){.kind = MS_EV_ALLOC, .number = 1, .size = 20, .stack = 1});
+	event((struct ms_event){.kind = MS_EV_FREE, .freed = 0, .stack = 7});
+	map(MS_EXT_MAP, 0, 0x10000, 0x3000, 0);
+	map(MS_EXT_UNMAP, 0, 0x11000, 0x1000, 0);
+	event((struct ms_event){.kind = MS_EV_FREE, .freed = 1, .stack = 8, .time_ticks = 12});
+	ms_replay_finish(&r, 20);
+	EQUAL(r.beside->frees.n, 1, "pairs");
+	freed(0, 1, 8, 1, 20);
+	EQUAL(r.beside->maps, 0, "calls");
+	EQUAL(r.beside->unmaps, 0, "calls");
+	EQUAL(r.beside->taken_bytes, 0, "-");
+	EQUAL(r.beside->mapped_bytes, 0x2000, "-");
+	EQUAL(r.beside->most_bytes, 0x2000, "-");
+	EQUAL(r.beside->most_tick, 9, "the end of the tick before");
+	EQUAL(r.beside->peak_mapped_bytes, 0x2000, "-");
+	EQUAL(ms_beside_site(r.beside, 0)->maps, 0, "calls");
+	EQUAL(ms_beside_site(r.beside, 0)->mapped_bytes, 0, "in all");
+	EQUAL(ms_beside_site(r.beside, 0)->mapped.bytes, 0x2000, "now");
+	ms_replay_free(&r);
+}
+
 int main(void)
 {
 	test_free_stacks();
 	test_backing();
 	test_moved();
+	test_count_from();
 	printf("%u failures\n", failures);
 	return failures != 0;
 }
