@@ -329,6 +329,34 @@ static void check_reached(struct session *s)
 	s->may_drop = false;
 }
 
+/* No memory is read where that would prove nothing. */
+static void judge_unread(struct session *s, const char *what, bool too_long, bool unjudged,
+			 uint64_t lost, uint64_t state, uint64_t resident)
+{
+	struct wake wake = {0};
+	struct scanner scanner = {.drain = &wake};
+	struct work w = {.scanner = &scanner,
+			 .s = s,
+			 .q = s->scan,
+			 .request = {.asker = SCAN_BY_TELL, .stamp = base + MOMENT},
+			 .released_ns = clock_mono(),
+			 .deadline_ns = clock_mono() + UINT64_C(60000000000),
+			 .too_long = too_long,
+			 .unjudged = unjudged,
+			 .memory = MEMORY_CLOSED};
+	s->stats.lost = lost;
+	live_ask(s->scan, base + MOMENT);
+	scan_reached(s, base + MOMENT);
+	scan_judge(&w, 0);
+	check(what, w.answered, true);
+	check(what, w.state, state);
+	check(what, w.resident.state, resident);
+	check(what, w.graphed, false);
+	check("blocks were live", s->scan->live.count, 3);
+	s->stats.lost = 0;
+	s->scan->request = REQUEST_NONE;
+}
+
 static bool never(void *arg)
 {
 	(void)arg;
@@ -369,6 +397,9 @@ int main(void)
 	check_results(s, &w);
 	check_asking(s);
 	graph_free(&w.graph);
+	judge_unread(s, "events were lost", false, false, 1, MS_SCAN_LOST, MS_SCAN_LOST);
+	judge_unread(s, "too long", true, false, 0, MS_SCAN_TIME, MS_SCAN_DONE);
+	judge_unread(s, "nobody wants verdicts", false, true, 0, MS_SCAN_DONE, MS_SCAN_DONE);
 	check_reached(s);
 	memory_close(&w.memory);
 	writer_stop(&writer, never, NULL);
