@@ -172,16 +172,18 @@ static void compare_sites(const struct ms_replay *r, const struct naive *m)
 
 static void compare_records(const struct ms_replay *r, const struct naive *m, unsigned long long s)
 {
-	uint64_t record_allocations = 0, record_live = 0;
+	uint64_t record_allocations = 0, record_live = 0, record_bytes = 0;
 	for (size_t i = 0; i < r->record_count; i++) {
 		const struct ms_replay_site_thread *g = &r->records[i];
 		EQUAL(g->allocations, m->site_thread[r->sites[g->site].node][g->thread],
 		      "site %u thread %u", g->site, g->thread);
 		record_allocations += g->allocations;
 		record_live += g->live_bytes;
+		record_bytes += g->bytes;
 	}
 	EQUAL(record_allocations, m->allocations, "seed %llu", s);
 	EQUAL(record_live, m->live_bytes, "seed %llu", s);
+	EQUAL(record_bytes, m->bytes, "seed %llu", s);
 }
 
 static void compare_threads(const struct ms_replay *r, const struct naive *m, unsigned long long s)
