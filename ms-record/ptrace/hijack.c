@@ -114,12 +114,30 @@ static int no_folder(struct judge *j)
 	return refuse(j, "%s", strerror(errno));
 }
 
+/* Is each thread at its end, or about to come there when it gets a processor? */
+static bool all_over(int proc)
+{
+	size_t n = 0;
+	pid_t *tids = hijack_tids(proc, &n);
+	bool over = tids;
+	for (size_t i = 0; i < n && over; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "task/%d", (int)tids[i]);
+		int fd = openat(proc, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		over = fd < 0 || hijack_over(fd);
+		descriptor_close(fd);
+	}
+	free(tids);
+	return over;
+}
+
 /* Of a process that is killed one thread ends after the other. */
 static bool others_stay(struct judge *j)
 {
 	for (int i = 0; i < 10; i++) {
 		usleep(5000);
-		if (!look(&j->looks, j->proc) || number(j->looks.status, "\nThreads:\t") < 2)
+		if (!look(&j->looks, j->proc) || number(j->looks.status, "\nThreads:\t") < 2 ||
+		    all_over(j->proc))
 			return false;
 	}
 	return true;
