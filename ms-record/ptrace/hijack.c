@@ -192,7 +192,9 @@ static int judge_user(struct judge *j)
 						 user_name(ids[i]));
 	/* The folder is its user's all the same; what is in it is not. */
 	if (!fstatat(j->proc, "stat", &st, 0) && st.st_uid != own)
-		return refuse(j, "its memory is protected (it is not dumpable); run this as root");
+		return hijack_over(j->proc) ? refuse(j, "it has ended meanwhile")
+					    : refuse(j, "its memory is protected (it is not "
+							"dumpable); run this as root");
 	return 0;
 }
 
