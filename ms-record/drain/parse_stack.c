@@ -45,20 +45,31 @@ uint32_t parse_stack_marker(struct session *s, uint32_t parent, uint32_t flag)
 	return stacks_node(&s->stacks, parent, &(struct ms_frame){.flags = flag});
 }
 
-void parse_stack_rebase(struct reader *r, uint32_t base)
+void parse_stack_rebase(const struct session *s, struct reader *r, uint32_t base)
 {
 	r->base = base;
 	r->noded = 0;
 	r->cut_valid = r->cut_from;
-	for (uint32_t i = 0; i < r->depth; i++)
-		r->paths[i] = stacks_step(parse_stack_path(r, i), r->ips[i]);
+	for (uint32_t i = 0; i < r->depth; i++) {
+		struct stacks_path path = parse_stack_path(r, i);
+		bool replaced = i && parse_stack_replaced(s, r->ips[i - 1], r->ips[i]);
+		r->paths[i] = replaced ? path : stacks_step(path, r->ips[i]);
+	}
+}
+
+/* The node of frame `i` below the one of the frame before it. */
+static uint32_t node_at(struct session *s, struct reader *r, uint32_t parent, uint32_t i)
+{
+	return i && parse_stack_replaced(s, r->ips[i - 1], r->ips[i])
+		       ? parent
+		       : node_of(s, r, parent, r->ips[i]);
 }
 
 /* Finds out the nodes of all frames. */
 static void fill_nodes(struct session *s, struct reader *r)
 {
 	for (uint32_t i = r->noded; i < r->depth; i++)
-		r->nodes[i] = node_of(s, r, i ? r->nodes[i - 1] : r->base, r->ips[i]);
+		r->nodes[i] = node_at(s, r, i ? r->nodes[i - 1] : r->base, i);
 	r->noded = r->depth;
 }
 
@@ -79,7 +90,7 @@ static uint32_t cut_stack(struct session *s, struct reader *r)
 				  ? r->cut_nodes[r->cut_valid - 1]
 				  : parse_stack_marker(s, r->nodes[root - 1], MS_FRAME_CUT);
 	for (uint32_t i = r->cut_valid; i < r->depth; i++)
-		parent = r->cut_nodes[i] = node_of(s, r, parent, r->ips[i]);
+		parent = r->cut_nodes[i] = node_at(s, r, parent, i);
 	r->cut_valid = r->depth;
 	return parent;
 }

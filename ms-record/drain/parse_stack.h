@@ -13,6 +13,7 @@
 #include "ms-record/session/session_options.h"
 #include "parse_code.h"
 #include "parse_record.h"
+#include "ms-record/session/pool.h"
 #include "ms-record/session/session.h"
 
 #define STACK_DEPTH_MAX (1u << 20)
@@ -20,7 +21,7 @@
 /* Room for a stack of `depth` frames, more than there is room for. */
 void parse_stack_grow(struct reader *r, uint32_t depth);
 /* The frames kept hang below another base than before. */
-void parse_stack_rebase(struct reader *r, uint32_t base);
+void parse_stack_rebase(const struct session *s, struct reader *r, uint32_t base);
 /* The node of a frame that only says `flag`, below `parent`. */
 uint32_t parse_stack_marker(struct session *s, uint32_t parent, uint32_t flag);
 /* The node of the current stack, which has frames. */
@@ -31,6 +32,18 @@ uint32_t parse_stack_copied(struct session *s, struct reader *r, bool cut);
 static inline struct stacks_path parse_stack_path(const struct reader *r, uint32_t depth)
 {
 	return depth ? r->paths[depth - 1] : stacks_root(r->epoch, r->base);
+}
+
+/* The interpreter's loop, where its Python frames are known: they stand for it, whatever its place is.
+ * `ip`: of the frame behind the one of `caller`. */
+static inline bool parse_stack_replaced(const struct session *s, uint64_t caller, uint64_t ip)
+{
+	const uint64_t first = MG_INTERPRETED | UINT64_C(1) << MG_INSTRUCTION_BITS;
+	if (caller >> 47 != 1 || caller < first)
+		return false;
+	const struct mg_python *p = &(s->slot ? s->pool->head : s->mem)->python;
+	return ip - 1 - p->eval[0][0] < p->eval[0][1] - p->eval[0][0] ||
+	       ip - 1 - p->eval[1][0] < p->eval[1][1] - p->eval[1][0];
 }
 
 /* "Previous stack" becomes the `keep` outermost frames and the `count` behind `frames`. */
@@ -47,7 +60,7 @@ static inline int parse_stack_new(struct session *s, struct reader *r, uint32_t 
 	r->node = 0;
 	uint32_t base = truncated ? parse_stack_marker(s, 0, MS_FRAME_TRUNCATED) : 0;
 	if (base != r->base)
-		parse_stack_rebase(r, base);
+		parse_stack_rebase(s, r, base);
 	if (depth + count > r->cap)
 		parse_stack_grow(r, depth + count);
 	struct stacks_path path = parse_stack_path(r, depth);
@@ -55,7 +68,8 @@ static inline int parse_stack_new(struct session *s, struct reader *r, uint32_t 
 		uint64_t ip = __atomic_load_n(&frames[i], __ATOMIC_RELAXED);
 		if (ip >> 47 == 1)
 			ip = parse_code_frame(r, ip);
-		path = stacks_step(path, ip);
+		if (!(depth + i) || !parse_stack_replaced(s, r->ips[depth + i - 1], ip))
+			path = stacks_step(path, ip);
 		r->ips[depth + i] = ip;
 		r->paths[depth + i] = path;
 	}

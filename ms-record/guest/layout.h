@@ -147,7 +147,9 @@ struct mg_python {
 	uint16_t chunk; /* of the address of the newest chunk of frames, */
 	uint8_t now;    /* and of that of the _PyCFrame that runs */
 	uint8_t current, outer;
-	uint8_t code, previous, instruction, entry;
+	uint8_t code, previous, instruction;
+	uint8_t entry; /* of what says that a frame is the entered one; 0: the one behind it does, */
+	uint8_t owner;                                          /* which the C stack owns */
 	uint8_t first_line, object[3], traceable, instructions; /* object: by mg_code_part */
 	uint8_t length, state, ascii, compact, bytes;
 	uint32_t ready;
@@ -468,7 +470,7 @@ enum mg_code_part { MG_CODE_NAME = 0, MG_CODE_FILE = 1, MG_CODE_LINES = 2 };
 #define MG_CODE_TEXT_MOST 2048u /* bytes of name and file, cut */
 #define MG_CODE_LINES_MOST (1u << 20)
 /* In a stack, where a return address would be: a frame of an interpreter, which runs in the frame of
- * C before it. Code's slot << 24 | 1 + its instruction, 0 = before the first. MG_NOT_READ: one or
+ * C behind it. Code's slot << 24 | 1 + its instruction, 0 = before the first. MG_NOT_READ: one or
  * more that could not be read. */
 #define MG_INTERPRETED (UINT64_C(1) << 47)
 #define MG_INSTRUCTION_BITS 24u

@@ -43,7 +43,8 @@
 #define HOPS_MOST 4u /* from a loop's _PyCFrame to the thread's state: greenlet has one between */
 #define TRIES 4096u
 #define FRAME_BYTES 72u
-#define OWNED_BY_GENERATOR 1u /* in the byte behind that of `entry` */
+#define OWNED_BY_GENERATOR 1u
+#define OWNED_BY_C 3u
 
 struct mg_python mg_py;
 static uint64_t below; /* the CFA; 0 = not known yet */
@@ -158,9 +159,16 @@ static bool is_begun(struct mg_python_stack *p, const struct frame *f)
  * ran in; but the frame before it is not the one that the next loop further out runs. */
 MG_INLINE bool is_entered(const struct frame *f, uint64_t cframe)
 {
-	const volatile uint8_t *entry = (const volatile uint8_t *)(f->at + mg_py.entry);
-	return entry[0] && (entry[1] != OWNED_BY_GENERATOR ||
-			    f->previous == word(word(cframe + mg_py.outer) + mg_py.current));
+	return mg_py.entry && byte(f->at + mg_py.entry) &&
+	       (byte(f->at + mg_py.owner) != OWNED_BY_GENERATOR ||
+		f->previous == word(word(cframe + mg_py.outer) + mg_py.current));
+}
+
+/* From 3.12 on each loop has a frame of its own on the stack of C, which is no function's: the one
+ * behind that which it was begun with. */
+MG_INLINE bool is_loops_own(uint64_t at)
+{
+	return !mg_py.entry && byte(at + mg_py.owner) == OWNED_BY_C;
 }
 
 /* Are frames [k, end) of the previous stack the chain from frame `at` to the entered one? What was
@@ -179,6 +187,10 @@ MG_INLINE bool is_rest(const struct mg_python_stack *p, uint64_t at, uint32_t k,
 		    (word(f->at + instruction) ^ f->instruction))
 			return false;
 		if (word(f->code + name) ^ word(f->code + lines) ^ f->what)
+			return false;
+		/* One between them was left out: it is there as long as this one is. */
+		if (f > first && f->previous != f[-1].at &&
+		    word(f->previous + previous) != f[-1].at)
 			return false;
 	}
 	return true;
@@ -207,6 +219,9 @@ static int32_t follow(struct mg_python_stack *p, uint64_t cframe, uint64_t at, u
 			j--;
 		} else if (!can_read(p, at, FRAME_BYTES)) {
 			return -1;
+		} else if (is_loops_own(at)) {
+			p->beyond = word(at + mg_py.previous);
+			return (int32_t)n;
 		}
 		struct frame *f = &p->found[n];
 		*f = (struct frame){.at = at,
@@ -215,8 +230,8 @@ static int32_t follow(struct mg_python_stack *p, uint64_t cframe, uint64_t at, u
 				    .previous = word(at + mg_py.previous),
 				    .loop = loop};
 		bool entered = is_entered(f, cframe);
-		at = f->previous;
-		n += n || is_begun(p, f);
+		p->beyond = at = f->previous;
+		n += (n && mg_py.entry) || is_begun(p, f);
 		if (entered)
 			return (int32_t)n;
 	}
@@ -261,7 +276,7 @@ static bool is_cframe(struct mg_python_stack *p, uint64_t at, uint64_t outer, ui
 		return false;
 	uint32_t none = 0;
 	int32_t n = follow(p, at, head, 0, 0, &none);
-	if (n <= 0 || p->found[n - 1].previous != word(next + mg_py.current))
+	if (n <= 0 || p->beyond != word(next + mg_py.current))
 		return false;
 	for (int32_t i = 0; i < n; i++) {
 		uint64_t code = p->found[i].code;

@@ -9,7 +9,7 @@
 #define LOOPS_MOST 512u
 #define OUT_MOST 2048u
 #define RANGES 4u
-#define CODE_BYTES 192u
+#define CODE_BYTES 200u
 #define NOT_READ 3u /* at no address that a frame could have */
 #define PARTS 3u
 #define STR_WORDS 2u /* of a name and of a file */
@@ -39,6 +39,7 @@ struct mg_python_stack {
 	uint64_t event;
 	uint64_t
 		state; /* of the thread, that runs the innermost loop of this event; 0 = not known */
+	uint64_t beyond; /* the frame at which the chain that was followed last ended */
 	struct mg_range ranges[RANGES];
 	uint16_t loop[LOOPS_MOST];
 	uint64_t cfa[LOOPS_MOST];
@@ -56,6 +57,11 @@ extern struct mg_python mg_py __attribute__((visibility("hidden")));
 MG_INLINE uint64_t word(uint64_t at)
 {
 	return *(const volatile uint64_t *)at;
+}
+
+MG_INLINE uint8_t byte(uint64_t at)
+{
+	return *(const volatile uint8_t *)at;
 }
 
 /* python.c: looks in ms-record's list of mappings, and notes what it found. */

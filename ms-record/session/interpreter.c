@@ -68,8 +68,7 @@ static void find_cold(const struct attach_memory *mem, const struct attach_modul
 
 /* ---- versions ---- */
 
-/* 3.11: pycore_frame.h, cpython/pystate.h, cpython/code.h. 3.11.0 unlinks a frame after it was
- * cleared. */
+/* pycore_frame.h, cpython/pystate.h, cpython/code.h. 3.11.0 unlinks a frame after it was cleared. */
 static const struct version {
 	uint32_t from, to; /* PY_VERSION_HEX */
 	struct mg_python offsets;
@@ -84,6 +83,7 @@ static const struct version {
 		  .previous = 48,
 		  .instruction = 56,
 		  .entry = 68,
+		  .owner = 69,
 		  .first_line = 72,
 		  .object = {[MG_CODE_NAME] = 128, [MG_CODE_FILE] = 112, [MG_CODE_LINES] = 136},
 		  .traceable = 168,
@@ -92,6 +92,26 @@ static const struct version {
 		  .state = 32,
 		  .ascii = 48,
 		  .compact = 72,
+		  .bytes = 32}},
+		{0x030c00f0,
+		 0x030d0000,
+		 {.root = 272,
+		  .chunk = 232,
+		  .now = 56,
+		  .current = 0,
+		  .outer = 8,
+		  .code = 0,
+		  .previous = 8,
+		  .instruction = 56,
+		  .owner = 70,
+		  .first_line = 68,
+		  .object = {[MG_CODE_NAME] = 128, [MG_CODE_FILE] = 112, [MG_CODE_LINES] = 136},
+		  .traceable = 176,
+		  .instructions = 192,
+		  .length = 16,
+		  .state = 32,
+		  .ascii = 40,
+		  .compact = 56,
 		  .bytes = 32}}};
 
 enum { RUNTIME, VERSION, EVAL, CODE_TYPE, SYMBOLS };

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-PYTHON = "/usr/bin/python3"
+PYTHON = os.environ.get("PYTHON", "/usr/bin/python3")
 BIN, TB, SRC = os.environ["BIN"], os.environ["TB"], os.environ["SRC"]
 failures = 0
 
@@ -235,18 +235,18 @@ def deep():
     s = Snapshot("t.trace")
     found = {}
     for row, low, high in s.db.execute("SELECT stack, min_size, max_size FROM site WHERE min_size BETWEEN 7002 AND 7006"):
-        found[low, high] = len(s.python(row)), sum(f[4] == "not read" for f in s.stack(row))
-    check(found == {(7002, 7006): (502, 0), (7004, 7004): (0, 2)}, f"deep: frames of Python and marks {found}")
+        found.update({size: (len(s.python(row)), sum(f[4] == "not read" for f in s.stack(row))) for size in (7002, 7004, 7006) if low <= size <= high})
+    check(found == {7002: (502, 0), 7004: (0, 2) if sys.version_info < (3, 12) else (1, 1), 7006: (502, 0)}, f"deep: frames of Python and marks {found}")
     check(s.meta("chains_unread") == 1, f"deep: {s.meta('chains_unread')} chains not read")
     site = str(s.value("SELECT id FROM site WHERE min_size = 7004")[0])
     shown = subprocess.run([BIN + "/ms-report", "--site", site, "t.trace"], stdout=subprocess.PIPE, text=True, check=True).stdout
-    check(shown.count("[Python's frames not read]") == 2, f"deep: no marks in the report of the site: {shown}")
+    check(shown.count("[Python's frames not read]") == found[7004][1], f"deep: no marks in the report of the site: {shown}")
 
 
 def reopened():
     """The guest is told of one interpreter; what comes after it is said."""
     command = [TB + "/host/python_embed", "libpython3.11.so.1.0", "3"]
-    if subprocess.run(command, check=False).returncode == 77:
+    if sys.version_info[:2] != (3, 11) or subprocess.run(command, check=False).returncode == 77:
         print("note: without libpython3.11.so.1.0")
         return
     for times, unknown in ("1", 0), ("3", "another Python %d.%d.%d" % sys.version_info[:3]):
