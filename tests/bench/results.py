@@ -32,11 +32,10 @@ def machine():
     """[(what, value)]."""
     memory = int(field("/proc/meminfo", "MemTotal").split()[0]) / 1048576
     libc = " ".join(platform.libc_ver())
-    revision = first_line("git", "-C", place.SRC, "describe", "--always", "--dirty")
     return [("processor", "%s, %d cores" % (field("/proc/cpuinfo", "model name"), os.cpu_count())), ("memory", "%.0f GiB" % memory),
             ("kernel", platform.release()), ("gcc", first_line("gcc", "-dumpfullversion")), ("C library", libc),
             ("heaptrack", first_line("heaptrack", "--version").split(" ")[-1] or "not installed"),
-            ("MemScope", (first_line(place.MS_RECORD, "--version") + " " + revision).strip())]
+            ("MemScope", (first_line(place.MS_RECORD, "--version") + " " + section.revision()).strip())]
 
 
 def load_words(load, others):
@@ -109,7 +108,7 @@ def document(found):
 
 def measured_words(r):
     less = "" if r["scale"] == 1 else "; scale %g of the full work" % r["scale"]
-    return "%s, %s; %.0f s%s." % (r["when"], load_words(r["load"], r["others"]), r["seconds"], less)
+    return "Of %s, %s, %s; %.0f s%s." % (r["revision"], r["when"], load_words(r["load"], r["others"]), r["seconds"], less)
 
 
 def targets_of(found):

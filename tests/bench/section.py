@@ -2,6 +2,7 @@
 """What every section of the benchmark is given and gives back, and where it is stored between runs."""
 import json
 import os
+import subprocess
 import sys
 import time
 
@@ -45,11 +46,20 @@ def used_by_others(seconds=0.5):
     return 1 - (idle_after - idle) / max(total_after - total, 1)
 
 
+def revision():
+    """Of the checkout; "" = it is none."""
+    try:
+        return subprocess.run(["git", "-C", place.SRC, "describe", "--always", "--dirty"], capture_output=True, text=True).stdout.strip()
+    except OSError:
+        return ""
+
+
 class Result:
     def __init__(self, name, title):
         self.name, self.title, self.tables, self.targets, self.notes, self.short = name, title, [], [], [], {}
         self.others = used_by_others()
         self.losses = []  # what heaptrack does better, in words
+        self.revision = revision()
         self.load, self.when, self.start = os.getloadavg(), time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), time.monotonic()
 
     def table(self, title, head):
@@ -59,7 +69,7 @@ class Result:
     def store(self, scale):
         os.makedirs(place.STORE, exist_ok=True)
         data = {"name": self.name, "title": self.title, "tables": [t.plain() for t in self.tables], "targets": self.targets,
-                "notes": self.notes, "losses": self.losses, "short": self.short, "load": self.load, "others": self.others, "when": self.when, "scale": scale,
+                "notes": self.notes, "losses": self.losses, "short": self.short, "load": self.load, "others": self.others, "when": self.when, "revision": self.revision, "scale": scale,
                 "seconds": time.monotonic() - self.start}
         path = os.path.join(place.STORE, self.name + ".json")
         with open(path + ".new", "w") as f:
