@@ -50,7 +50,7 @@ static uint64_t guess(struct ms_address_model *m, const struct ms_event *ev,
 static void note(struct ms_address_model *m, const struct ms_event *ev)
 {
 	const struct ms_address_block *old = released(m, ev);
-	const struct ms_address_block was = old ? *old : (struct ms_address_block){0};
+	uint64_t was = old ? old->address : 0, was_size = old ? old->size : 0;
 	if (ms_event_allocates(ev->kind)) {
 		uint64_t *freed = freed_of(m, ev->thread, ev->size);
 		if (m->made < m->max)
@@ -61,8 +61,8 @@ static void note(struct ms_address_model *m, const struct ms_event *ev)
 		m->end[ev->thread % MS_EVENT_THREAD_SLOTS] =
 			ev->address + ((ev->size + 7) / UNIT + 1) * UNIT;
 	}
-	if (was.address && !(ms_event_allocates(ev->kind) && ev->address == was.address))
-		*freed_of(m, ev->thread, was.size) = was.address;
+	if (was && !(ms_event_allocates(ev->kind) && ev->address == was))
+		*freed_of(m, ev->thread, was_size) = was;
 }
 
 /* ---- encoder ---- */
@@ -72,6 +72,7 @@ void ms_address_encoder_init(struct ms_address_encoder *e, void *memory, size_t 
 	e->m.blocks = memory;
 	e->m.max = max_events;
 	e->begin = (uint8_t *)memory + MS_ADDRESS_DECODER_MEMORY(max_events);
+	ms_address_encoder_begin(e, 0);
 }
 
 void ms_address_encoder_begin(struct ms_address_encoder *e, uint64_t first_number)
@@ -114,21 +115,23 @@ void ms_address_decoder_begin(struct ms_address_decoder *d, const struct ms_even
 	begin(&d->m, b->first_number);
 }
 
-/* What is damaged, or cut off, is so for all events to come: nothing is passed over. */
-static void get(struct ms_address_decoder *d, struct ms_event *ev)
+/* False: the column is damaged, or at its end. */
+static bool get(struct ms_address_decoder *d, struct ms_event *ev)
 {
 	uint64_t v, rest = 0;
 	if (!ms_cursor_get(&d->from, &v) || (v & 1 && !ms_cursor_get(&d->from, &rest)))
-		return;
+		return false;
 	ev->address =
 		guess(&d->m, ev, released(&d->m, ev)) + ms_unzigzag(v >> 1) * UNIT + rest % UNIT;
+	return true;
 }
 
 void ms_address_next(struct ms_address_decoder *d, struct ms_event *ev)
 {
 	if (d->from.at == d->from.end)
 		return;
-	if (ms_event_allocates(ev->kind))
-		get(d, ev);
-	note(&d->m, ev);
+	if (ms_event_allocates(ev->kind) && !get(d, ev))
+		d->from = (struct ms_cursor){NULL, NULL};
+	else
+		note(&d->m, ev);
 }
