@@ -3,7 +3,6 @@
  */
 #include "symbols_debuginfod.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 
 #include "libcommon/base/clock.h"
 #include "libcommon/base/arena.h"
+#include "libcommon/base/library.h"
 
 /* The part of its interface that is used; it has been the same since its first release. */
 struct library {
@@ -41,22 +41,15 @@ static int progress(void *client, long a, long b)
 	return d && ms_clock_ns(CLOCK_MONOTONIC) >= d->until_ns;
 }
 
-/* It is never closed: what it uses may not like that. */
 static void load(void)
 {
 	static const char *const names[] = {
 		"debuginfod_begin",          "debuginfod_find_debuginfo",
 		"debuginfod_set_progressfn", "debuginfod_set_user_data",
 		"debuginfod_get_user_data",  "debuginfod_end"};
-	void *handle = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
-	void *found[sizeof names / sizeof *names];
-	_Static_assert(sizeof found == sizeof library, "a function for each name");
-	for (size_t i = 0; handle && i < sizeof names / sizeof *names; i++)
-		if (!(found[i] = dlsym(handle, names[i])))
-			handle = NULL;
-	if (handle)
-		memcpy(&library, found, sizeof found);
-	loaded = handle != NULL;
+	_Static_assert(sizeof names == sizeof library, "a function for each name");
+	loaded = ms_library_load("libdebuginfod.so.1", names, sizeof names / sizeof *names,
+				 &library);
 }
 
 struct ms_debuginfod *ms_debuginfod_new(uint64_t until_ns)

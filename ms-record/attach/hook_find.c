@@ -224,6 +224,7 @@ static void search(struct found *f, const struct hook_module *m, const struct ho
 {
 	char key[64];
 	key_of(spec->name, key);
+	known = known && is_known(spec->name);
 	for (unsigned k = 0; k < m->n; k++) {
 		const struct elfmap_table *t = known ? &m->known[k] : &m->tables[k];
 		for (size_t i = 0; i < t->count; i++) {

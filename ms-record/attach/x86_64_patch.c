@@ -11,11 +11,11 @@
 #include "patch.h"
 
 #include <capstone/capstone.h>
-#include <dlfcn.h>
 #include <pthread.h>
 #include <string.h>
 
 #include "libcommon/base/err.h"
+#include "libcommon/base/library.h"
 
 #define INT3 0xcc
 
@@ -255,7 +255,7 @@ static int plan(struct patch *p, const cs_insn *in, size_t count, struct ms_err 
 #define LIBRARY(major) "libcapstone.so." TEXT(major)
 
 /* The disassembler is loaded when it is needed first: it has tables of all processors, and the
- * dynamic linker takes 2 ms for these, in every recording. It is never closed. */
+ * dynamic linker takes 2 ms for these, in every recording. */
 static struct {
 	cs_err (*open)(cs_arch arch, cs_mode mode, csh *handle);
 	cs_err (*option)(csh handle, cs_opt_type type, size_t value);
@@ -270,15 +270,9 @@ static void load(void)
 {
 	static const char *const names[] = {"cs_open", "cs_option", "cs_disasm", "cs_free",
 					    "cs_close"};
-	void *handle = dlopen(LIBRARY(CS_API_MAJOR), RTLD_NOW | RTLD_LOCAL);
-	void *found[sizeof names / sizeof *names];
-	_Static_assert(sizeof found == sizeof capstone, "a function for each name");
-	for (size_t i = 0; handle && i < sizeof names / sizeof *names; i++)
-		if (!(found[i] = dlsym(handle, names[i])))
-			handle = NULL;
-	if (handle)
-		memcpy(&capstone, found, sizeof found);
-	loaded = handle != NULL;
+	_Static_assert(sizeof names == sizeof capstone, "a function for each name");
+	loaded = ms_library_load(LIBRARY(CS_API_MAJOR), names, sizeof names / sizeof *names,
+				 &capstone);
 }
 
 struct decoded {

@@ -143,12 +143,18 @@ static void print_lost(const struct control *c)
 
 void summary_failures(const struct control *c)
 {
-	for (size_t i = 0; i < c->images.n; i++)
-		if (c->images.v[i].error)
+	size_t n = 0;
+	for (size_t i = 0; i < c->images.n; i++) {
+		const struct image *m = &c->images.v[i];
+		const char *why = m->error ? m->error : m->damage;
+		if (*why && n++ < LOST_NAMED)
 			fprintf(stderr,
 				"ms-record: '%s': %s: recording stopped there, the program went "
 				"on\n",
-				c->images.v[i].file, c->images.v[i].error);
+				m->file, why);
+	}
+	if (n > LOST_NAMED)
+		fprintf(stderr, "ms-record: so it did in %zu more traces\n", n - LOST_NAMED);
 }
 
 static void print_trouble(const struct image *m)

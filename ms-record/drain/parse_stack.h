@@ -39,11 +39,8 @@ static inline struct stacks_path parse_stack_path(const struct reader *r, uint32
 static inline bool parse_stack_replaced(const struct session *s, uint64_t caller, uint64_t ip)
 {
 	const uint64_t first = MG_INTERPRETED | UINT64_C(1) << MG_INSTRUCTION_BITS;
-	if (caller >> 47 != 1 || caller < first)
-		return false;
-	const struct mg_python *p = &(s->slot ? s->pool->head : s->mem)->python;
-	return ip - 1 - p->eval[0][0] < p->eval[0][1] - p->eval[0][0] ||
-	       ip - 1 - p->eval[1][0] < p->eval[1][1] - p->eval[1][0];
+	return caller >> 47 == 1 && caller >= first &&
+	       mg_python_is_loop(&(s->slot ? s->pool->head : s->mem)->python, ip);
 }
 
 /* "Previous stack" becomes the `keep` outermost frames and the `count` behind `frames`. */

@@ -22,6 +22,7 @@
  *     void until ms-record has looked: nothing of it is read then.
  */
 #include "core.h"
+#include "sample.h"
 
 #define EXPORT __attribute__((visibility("default"), used))
 #define ENTRY __attribute__((visibility("hidden"), used))

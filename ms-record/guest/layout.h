@@ -156,6 +156,13 @@ struct mg_python {
 	uint64_t unread; /* guest: chains of frames that could not be read */
 };
 
+/* Does the frame with that return address run the interpreter's loop? */
+static inline bool mg_python_is_loop(const struct mg_python *p, uint64_t ip)
+{
+	return ip - 1 - p->eval[0][0] < p->eval[0][1] - p->eval[0][0] ||
+	       ip - 1 - p->eval[1][0] < p->eval[1][1] - p->eval[1][0];
+}
+
 struct mg_session {
 	uint64_t magic;
 	uint32_t version;

@@ -310,12 +310,6 @@ static bool learn(const struct mg_writer *t, struct mg_python_stack *p)
 
 /* ---- the stack ------------------------------------------------------------------------------- */
 
-static bool is_loop(uint64_t ip)
-{
-	return ip - 1 - mg_py.eval[0][0] < mg_py.eval[0][1] - mg_py.eval[0][0] ||
-	       ip - 1 - mg_py.eval[1][0] < mg_py.eval[1][1] - mg_py.eval[1][0];
-}
-
 /* Of the previous stack, those of loops from frame `i` of C on. */
 static void drop_frames(struct mg_python_stack *p, uint32_t i)
 {
@@ -329,10 +323,10 @@ static bool find_loops(const struct mg_writer *t, struct mg_python_stack *p)
 	while (p->loops && p->loop[p->loops - 1] >= t->keep)
 		p->loops--;
 	uint32_t i = p->scanned < t->keep ? p->scanned : t->keep;
-	if (t->keep == t->frames || !is_loop(t->ip[t->keep]))
+	if (t->keep == t->frames || !mg_python_is_loop(&mg_py, t->ip[t->keep]))
 		drop_frames(p, t->keep);
 	for (p->scanned = t->frames; i < t->frames; i++) {
-		bool loop = is_loop(t->ip[i]);
+		bool loop = mg_python_is_loop(&mg_py, t->ip[i]);
 		if (t->ip[i] & MG_EXACT_IP || (loop && p->loops == LOOPS_MOST)) {
 			p->scanned = i;
 			return false;

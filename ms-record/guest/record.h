@@ -9,6 +9,7 @@
 #pragma once
 
 #include "core.h"
+#include "sample.h"
 
 /* Words of a record before its frames, word 0 included. */
 enum {

@@ -26,7 +26,7 @@
  *     not there, and a free that finds none is sent as unsure. Their pages count them for good.
  *  S4 A page that has counted to 255 stays there: it is only asked whether it may have blocks.
  */
-#include "core.h"
+#include "sample.h"
 
 #define SLOTS 16u
 #define WINDOW 32u /* slots of the home bucket and the next one */

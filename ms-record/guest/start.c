@@ -17,6 +17,7 @@
 #include <sys/un.h>
 
 #include "core.h"
+#include "sample.h"
 #include "preload.h"
 
 extern void *__libc_stack_end __attribute__((weak));

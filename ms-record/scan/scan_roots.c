@@ -139,7 +139,7 @@ static uint64_t control_block(const struct roots *r, uint64_t start, uint64_t en
 	uint64_t from = end - start > TCB_ROOM ? end - TCB_ROOM : start;
 	if (!memory_get(r->memory, from, w, (size_t)(end - from)))
 		return 0;
-	for (uint64_t at = end - 64; at >= from; at -= 64)
+	for (uint64_t at = (end - 64) & ~UINT64_C(63); at >= from; at -= 64)
 		if (w[(at - from) / 8] == at && w[(at - from) / 8 + 2] == at)
 			return at;
 	return 0;

@@ -128,6 +128,12 @@ def check_known(what, s):
                   ("Cache.fill.<locals>.<lambda>", "Cache.fill", "main", "<module>"), ("straße", "main", "<module>"), ("thread",),
                   ("<module>", "main", "<module>")]:
         check(stack in names, f"{what}: no stack {stack} in {names}")
+    # C stands between a function and what it called by C; the loop that runs a function does not stand beside it.
+    stacks = [list(s.stack(row)) for (row,) in s.db.execute("SELECT DISTINCT stack FROM site")]
+    called = [b[3] for stack in stacks for a, b in zip(stack, stack[1:]) if a[0] == "Cache.fill.<locals>.<lambda>"]
+    check(called and "source" not in called, f"{what}: the lambda is called by {called}")
+    beside = [a for stack in stacks for a, b in zip(stack, stack[1:]) if a[0] == "_PyEval_EvalFrameDefault" and b[3] == "source"]
+    check(not beside, f"{what}: {len(beside)} loops beside their functions")
     check(s.meta("chains_unread") == 0, f"{what}: {s.meta('chains_unread')} chains not read")
 
 
@@ -241,6 +247,29 @@ def deep():
     site = str(s.value("SELECT id FROM site WHERE min_size = 7004")[0])
     shown = subprocess.run([BIN + "/ms-report", "--site", site, "t.trace"], stdout=subprocess.PIPE, text=True, check=True).stdout
     check(shown.count("[Python's frames not read]") == found[7004][1], f"deep: no marks in the report of the site: {shown}")
+
+
+SUB = """\
+import os, _xxsubinterpreters as sub
+CODE = '''
+kept = []
+def inside():
+    kept.append(bytearray(9001))
+for i in range(50):
+    inside()
+'''
+for i in range(3):
+    sub.run_string(sub.create(), CODE)
+os._exit(0)
+"""
+
+
+def subinterpreters():
+    write("sub.py", SUB)
+    record([PYTHON, "sub.py"], "--leak-check=no")
+    s = Snapshot("t.trace")
+    found = {(tuple(f[0] for f in s.python(row)), n) for row, n in s.db.execute("SELECT stack, allocations FROM site WHERE min_size = 9002")}
+    check(found == {(("inside", "<module>", "<module>"), 150)}, f"sub-interpreters: {found}")
 
 
 def reopened():
@@ -399,6 +428,7 @@ attached()
 reused()
 large()
 deep()
+subinterpreters()
 reopened()
 damaged()
 stacks(500, 3, "pymalloc")

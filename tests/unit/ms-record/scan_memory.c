@@ -113,8 +113,11 @@ static void check_touched(bool old)
 	if (memory_all_runs(&m, take_run, NULL)) /* neighbours may be joined with it */
 		CHECK(strstr(given, "1+0-3+0 5+0-6+0"), "%s", given);
 	given[0] = '\0';
+}
 
-	/* A part that is kept apart, and one that is not even mapped. */
+/* A part of those pages that is kept apart, and one that is not even mapped. */
+static void check_apart(void)
+{
 	static uint64_t words[PAGE / 8 * 2], far[2];
 	for (size_t i = 0; i < sizeof words / 8; i++)
 		words[i] = 2 * PAGE + 64 + i * 8 + 1;
@@ -149,7 +152,7 @@ static void check_touched(bool old)
 	   memory_at(&m, USER_END + 16) == NULL || memory_at(&m, USER_END + 16)->special, true);
 	const struct memory_map *here = memory_at(&m, base);
 	is("its map", here && here->start <= base && here->end > base, true);
-	munmap(at, PAGES * PAGE);
+	munmap((void *)base, PAGES * PAGE);
 	is("not there", memory_get(&m, base, got, 8), false);
 }
 
@@ -300,44 +303,45 @@ static void check_arenas(void)
 
 /* ---- what is mapped ---- */
 
+static const struct {
+	uint64_t start, end, inode;
+	const char *perms, *path;
+	const char *want; /* letters of the flags that it has */
+} map_cases[] = {
+	{1, 2, 0, "---p", "", "a"},
+	{2, 3, 0, "rw-p", "", "rwag"},
+	{3, 4, 0, "rw-p", "[heap]", "rwah"},
+	{4, 5, 0, "r--p", "", "ra"},
+	{5, 6, 0, "rw-p", "[stack]", "rwak"},
+	{6, 7, 0, "-w-p", "", "wa"},
+	{7, 8, 0, "rw-p", "", "rwa"},
+	{8, 9, 0, "---p", "", "a"},
+	{10, 11, 0, "rw-p", "", "rwa"}, /* not right below */
+	{11, 12, 0, "r--p", "[vvar]", "rax"},
+	{12, 13, 0, "r-xp", "[vdso]", "rax"},
+	{13, 14, 0, "--xp", "[vsyscall]", "ax"},
+	{14, 15, 5, "r-xp", "[v", "rxg"},
+	{15, 16, 5, "r-xp", "v[v", "r"},
+	{16, 17, 5, "rw-p", "/lib/libc.so.6", "rwl"},
+	{17, 18, 5, "rw-p", "/lib/libc-2.31.so", "rwl"},
+	{18, 19, 5, "rw-p", "/libc.so./libm.so.6", "rw"},
+	{19, 20, 5, "rw-s", "/dev/zero (deleted)", "rwsv"},
+	{20, 21, 5, "rw-s", "/memfd:x (deleted)", "rwsv"},
+	{21, 22, 5, "rw-s", "/dev/shm/x", "rwsv"},
+	{22, 23, 5, "rw-s", "/SYSV00000000 (deleted)", "rwsv"},
+	{23, 24, 5, "rw-s", "/tmp/x", "rws"},
+};
+
 static void check_maps(void)
 {
-	static const struct {
-		uint64_t start, end, inode;
-		const char *perms, *path;
-		const char *want; /* letters of the flags that it has */
-	} cases[] = {
-		{1, 2, 0, "---p", "", "a"},
-		{2, 3, 0, "rw-p", "", "rwag"},
-		{3, 4, 0, "rw-p", "[heap]", "rwah"},
-		{4, 5, 0, "r--p", "", "ra"},
-		{5, 6, 0, "rw-p", "[stack]", "rwak"},
-		{6, 7, 0, "-w-p", "", "wa"},
-		{7, 8, 0, "rw-p", "", "rwa"},
-		{8, 9, 0, "---p", "", "a"},
-		{10, 11, 0, "rw-p", "", "rwa"}, /* not right below */
-		{11, 12, 0, "r--p", "[vvar]", "rax"},
-		{12, 13, 0, "r-xp", "[vdso]", "rax"},
-		{13, 14, 0, "--xp", "[vsyscall]", "ax"},
-		{14, 15, 5, "r-xp", "[v", "rxg"},
-		{15, 16, 5, "r-xp", "v[v", "r"},
-		{16, 17, 5, "rw-p", "/lib/libc.so.6", "rwl"},
-		{17, 18, 5, "rw-p", "/lib/libc-2.31.so", "rwl"},
-		{18, 19, 5, "rw-p", "/libc.so./libm.so.6", "rw"},
-		{19, 20, 5, "rw-s", "/dev/zero (deleted)", "rwsv"},
-		{20, 21, 5, "rw-s", "/memfd:x (deleted)", "rwsv"},
-		{21, 22, 5, "rw-s", "/dev/shm/x", "rwsv"},
-		{22, 23, 5, "rw-s", "/SYSV00000000 (deleted)", "rwsv"},
-		{23, 24, 5, "rw-s", "/tmp/x", "rws"},
-	};
 	memory_close(&m);
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct ms_proc_map p = {.start = cases[i].start,
-					.end = cases[i].end,
+	for (size_t i = 0; i < sizeof map_cases / sizeof *map_cases; i++) {
+		struct ms_proc_map p = {.start = map_cases[i].start,
+					.end = map_cases[i].end,
 					.offset = 9,
-					.inode = cases[i].inode,
-					.path = cases[i].path};
-		strcpy(p.perms, cases[i].perms);
+					.inode = map_cases[i].inode,
+					.path = map_cases[i].path};
+		strcpy(p.perms, map_cases[i].perms);
 		add_map(&m, &p);
 		const struct memory_map *is = &m.maps.v[i];
 		const bool flags[] = {is->read,        is->write,        is->shared, is->anonymous,
@@ -347,9 +351,9 @@ static void check_maps(void)
 		for (size_t k = 0, n = 0; k < sizeof flags; k++)
 			if (flags[k])
 				got[n++] = "rwsahklxgv"[k];
-		CHECK(!strcmp(got, cases[i].want), "%s %s: %s", p.perms, p.path, got);
+		CHECK(!strcmp(got, map_cases[i].want), "%s %s: %s", p.perms, p.path, got);
 		CHECK(is->start == i + 1 + (i > 7) && is->offset == 9 &&
-			      is->inode == cases[i].inode,
+			      is->inode == map_cases[i].inode,
 		      "map %zu", i);
 	}
 	is("in one", memory_at(&m, 10) - m.maps.v, 8);
@@ -369,6 +373,7 @@ int main(void)
 	m = (struct memory)MEMORY_CLOSED;
 	for (int old = 0; old < 2; old++) {
 		check_touched(old);
+		check_apart();
 		check_files(old);
 	}
 	check_gap();

@@ -379,11 +379,14 @@ static void check_stacks(void)
 	look("a stack pointer above it", "T15fc8-15fd0 T16000-18000", "");
 	threads[0].sp = 0x15000;
 	look("a stack pointer below it", "T14f80-18000", "");
+}
 
-	/* The control block is looked for in the last 8 KiB only; glibc's arena can be above too. */
+/* The control block is looked for in the last 8 KiB only; glibc's arena can be above too. */
+static void check_control_blocks(void)
+{
 	const uint64_t head[] = {HEAP + 48, 0, 0x1000, 0x2000};
 	begin();
-	m = map(HEAP - 0x4000, HEAP + 0x2000);
+	struct memory_map *m = map(HEAP - 0x4000, HEAP + 0x2000);
 	m->guard_below = true;
 	memcpy(word(HEAP), head, sizeof head);
 	*word(HEAP - 0x2000) = *word(HEAP - 0x1ff0) = HEAP - 0x2000;
@@ -468,6 +471,7 @@ int main(void)
 	check_arenas();
 	check_main_arena();
 	check_stacks();
+	check_control_blocks();
 	check_heap();
 	check_blocks();
 	begin();

@@ -79,7 +79,7 @@ static void put_first(void)
 	EQUAL(put(7, 0, 101, 1, 0), true, "the last block, as if it came later");
 }
 
-static void test_anew(void)
+static void restore(void)
 {
 	begin();
 	ms_replay_moment(&r, 99, MS_NEVER);
@@ -110,7 +110,10 @@ static void test_anew(void)
 	EQUAL(r.peak_position, 10, "-");
 	EQUAL(r.run_max, 150, "-");
 	EQUAL(r.run_max_tick, 100, "-");
+}
 
+static void go_on(void)
+{
 	allocate(110, 7, 9, 1, 0); /* its number is taken */
 	allocate(110, 8, 30, 1, 0);
 	release(120, 2, 1);
@@ -138,7 +141,12 @@ static void test_anew(void)
 	EQUAL(r.spans[120].frees, 1, "-");
 	EQUAL(r.spans[99].live_max, 0, "nothing is known of before");
 	EQUAL(r.spans[99].live_min, MS_NEVER, "nothing is known of before");
+}
 
+static void test_anew(void)
+{
+	restore();
+	go_on();
 	const struct ms_replay_site *s = site(1);
 	at_peak(&s->live, 130, 3, "site 1");
 	EQUAL(s->live.blocks, 1, "-");
