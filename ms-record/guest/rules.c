@@ -128,8 +128,6 @@ static void keep(struct mg_rule_slot new, uint32_t epoch)
 uint64_t mg_rule_miss(uint64_t ip, uint32_t epoch)
 {
 	uint64_t rule = mg_rule_derive(ip);
-	if (MG_UNLIKELY(!mg.python))
-		mg_python_look();
 	if (MG_RULE_TYPE(rule) >= MG_RULE_UNKNOWN)
 		return rule;
 	uint64_t key = MG_RULE_KEY(ip, epoch);

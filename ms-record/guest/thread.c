@@ -316,6 +316,8 @@ static void new_epoch(struct mg_writer *t)
 	mg_own_rules_forget(t);
 	t->epoch = epoch;
 	t->keepable = !closing;
+	if (!mg.python)
+		mg_python_look();
 	t->epoch_seen = closing ? epoch - 1 : epoch; /* nothing is kept until it is closed */
 	if (t->epoch_sent == epoch)
 		return;

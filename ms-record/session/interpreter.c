@@ -126,6 +126,7 @@ static void tell(struct session *s, const struct version *v, const struct attach
 	find_cold(mem, m, &found[EVAL], p.eval[1]);
 	s->mem->python = p;
 	__atomic_store_n(&s->mem->python.ready, 1, __ATOMIC_RELEASE);
+	__atomic_add_fetch(&s->mem->epoch, 1, __ATOMIC_SEQ_CST); /* with which threads look */
 }
 
 static void note_unknown(struct session *s, uint32_t hex, bool another)

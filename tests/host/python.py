@@ -278,8 +278,8 @@ def reopened():
     if sys.version_info[:2] != (3, 11) or subprocess.run(command, check=False).returncode == 77:
         print("note: without libpython3.11.so.1.0")
         return
-    for times, unknown in ("1", 0), ("3", "another Python %d.%d.%d" % sys.version_info[:3]):
-        record([*command[:2], times], "--leak-check=no")
+    for times, unknown, *stop in ("1", 0), ("1", 0, "stop"), ("3", "another Python %d.%d.%d" % sys.version_info[:3]):
+        record([*command[:2], times, *stop], "--leak-check=no")
         s = Snapshot("t.trace")
         names = {f[0] for f in s.frames.values() if f[3] == "source" and f[0].startswith("keep") and "." not in f[0]}
         check((names, s.meta("interpreter_unknown")) == ({"keep0"}, unknown), f"opened {times} times: {names}, {s.meta('interpreter_unknown')}")
