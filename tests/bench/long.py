@@ -12,7 +12,7 @@ from section import Result, progress
 from tables import number, span
 
 SECONDS = 2.0  # of a bare run, at least
-SECONDS_A_PROGRAM = 75
+SECONDS_A_PROGRAM = 50
 SCALE_MOST = 4096
 
 

@@ -15,7 +15,7 @@ from figures import median
 from section import Result, progress
 from tables import number, span
 
-ROUNDS, ROUNDS_OTHERS = 20, 5
+ROUNDS, ROUNDS_OTHERS = 20, 3
 SERVICES = ("python3", "redis", *programs.SERVERS)  # what the limit is for
 LIMIT = 1.5  # % of CPU
 OTHERS = {  # column: the library, and its environment without and with sampling
