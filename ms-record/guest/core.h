@@ -270,11 +270,11 @@ void mg_verify(struct mg_writer *t, const uint64_t *frame, bool cut)
 	__attribute__((visibility("hidden")));
 /* stack.c: bounds of the stack that holds `sp`. Own: it is the one that the thread was started on.
  * Find: any; false = it is not known, and if a hook's caller has this sp the rest of its page may
- * be read. New: the same for a hook, whose thread notes it for the next ones; its end. Keeps: glibc's
- * block of this thread holds the value, as it holds what pthread_setspecific was given first. */
+ * be read. New: the same for a hook, whose thread notes it for the next ones; its end. Block: the part
+ * of glibc's block of this thread that holds what pthread_setspecific was given first, or none. */
 bool mg_own_stack(uint64_t sp, struct mg_range *stack);
 bool mg_find_stack(uint64_t sp, struct mg_range *stack);
-bool mg_thread_keeps(uint64_t value);
+struct mg_range mg_thread_block(void);
 uint64_t mg_new_stack(struct mg_writer *t, uint64_t sp);
 /* Is the hook in which `t` is busy still on the stack below the one with this frame? In doubt, yes.
  */

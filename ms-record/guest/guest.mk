@@ -32,7 +32,7 @@ $(GUEST): $(GUEST_SRC:%.c=$(B)/%.o) $(GUEST_ASM:%.S=$(B)/%.o) $(GUEST_DIR)/expor
 # The image for processes that run already: the core once more, with another way to a thread's state, and nothing that a loader would have to
 # do but add its address. It is built into ms-record.
 IMAGE := $(B)/$(GUEST_DIR)/image/memscope-image.so
-IMAGE_CORE := eh_frame grow rules unwind walk ring thread fork copy record hooks python python_code user sample custom late confine stack $(CPU)_code $(CPU)_memory $(CPU)_custom
+IMAGE_CORE := eh_frame grow rules unwind walk ring thread fork copy record hooks python python_code python_loops user sample custom late confine stack $(CPU)_code $(CPU)_memory $(CPU)_custom
 override IMAGE_LDFLAGS := -shared -nostdlib -Wl,-z,defs,-z,norelro,-z,noseparate-code,-z,noexecstack,-Bsymbolic,--hash-style=sysv,--build-id \
 	-Wl,-soname,memscope-image.so
 

@@ -136,6 +136,10 @@ enum mg_state {
 #define MG_RINGS_MOST 8192u
 #define MG_CHUNK_FIRST 16u /* windows that are there from the start; see grow.c */
 
+/* How a table of lines is written: pairs of steps, behind which the new line holds (to 3.9), before
+ * which it holds (3.10), or entries with columns. */
+enum mg_code_lines { MG_LINES_BEHIND, MG_LINES_BEFORE, MG_LINES_COLUMNS };
+
 /* An interpreter whose frames are read: see python.c. ms-record fills it in, once, then sets `ready`
  * with release. */
 struct mg_python {
@@ -145,11 +149,14 @@ struct mg_python {
 	/* Offsets: in _PyCFrame, in _PyInterpreterFrame, in PyCodeObject, in a str and a bytes. */
 	uint16_t root;  /* of a thread's outermost _PyCFrame in its state, */
 	uint16_t chunk; /* of the address of the newest chunk of frames, */
-	uint8_t now;    /* and of that of the _PyCFrame that runs */
+	uint8_t now;    /* of that of the _PyCFrame that runs, from 3.13 on of the frame, */
+	uint8_t thread; /* and from then on of the thread's pthread_self(); 0: before */
 	uint8_t current, outer;
 	uint8_t code, previous, instruction;
 	uint8_t entry; /* of what says that a frame is the entered one; 0: the one behind it does, */
-	uint8_t owner;                                          /* which the C stack owns */
+	uint8_t owner; /* which the C stack owns; 0: each */
+	uint8_t unit;  /* loop has one frame (to 3.10), which says how far it has come, in these */
+	uint8_t lines; /* enum mg_code_lines */
 	uint8_t first_line, object[3], traceable, instructions; /* object: by mg_code_part */
 	uint8_t length, state, ascii, compact, bytes;
 	uint32_t ready;

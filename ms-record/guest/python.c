@@ -2,8 +2,9 @@
  * Frames of CPython, put into the stack of C between the frames that they belong to.
  *
  * The interpreter's loop, _PyEval_EvalFrameDefault, runs many Python frames in one frame of C. That
- * holds a _PyCFrame, whose address is a constant below its CFA, and this says which Python frame it
- * runs now; from there `previous` leads to the one that it was entered with.
+ * holds something of the loop's own, a constant below its CFA: up to 3.12 a _PyCFrame, which says
+ * which Python frame it runs now, from 3.13 on a frame, which is the last of the loop's chain. From
+ * the frame that runs `previous` leads to the one that the loop was entered with.
  *
  *   C:       main   eval 1                  list_sort   eval 2        malloc
  *   Python:           <module> < load               < key
@@ -13,18 +14,18 @@
  *
  * Nothing of the interpreter is called and no lock of it is needed, nor the thread's state:
  *
- *  P1 A loop's frame on the stack that is in a call has its _PyCFrame set up, before its first call,
- *     and that names a live frame of this very thread until it returns. Where it may be otherwise
+ *  P1 A loop's frame on the stack that is in a call has its own set up, before its first call,
+ *     and leads to live frames of this very thread until it returns. Where it may be otherwise
  *     there are no Python frames: a signal interrupted the stack, or memory was just unmapped.
  *  P2 All frames from there to the entered one are live: whoever pops one links it out before. So
  *     they may be read, whether or not this thread holds the interpreter's lock; nobody else writes
  *     to them. Their code objects live as long as they do.
  *  P3 All the same nothing is read that is not in a mapping that ms-record listed, or that the
  *     kernel was asked about (stack.c). What is not there ends the chain, and is counted.
- *  P4 How far below the CFA the _PyCFrame is, is found out by what it has to hold: the one of the
- *     next loop further out, and a frame whose chain ends where that goes on, all with code. Until
- *     then nothing is followed that may be left from earlier on the stack: what it names may be gone,
- *     as stacks of threads are, though it is listed. The outermost loop's leads to the thread's
+ *  P4 How far below the CFA that is, is found out (python_loops.c) by what it has to hold: the one of
+ *     the next loop further out, and a frame whose chain ends where that goes on, all with code; or
+ *     by where the chain of the thread's state ends, if its data name one. Until then nothing is followed that may be left from earlier on the stack: what it names may be gone,
+ *     as stacks of threads are, though it is listed. The outermost _PyCFrame leads to the thread's
  *     state, which the interpreter keeps as data of the thread; and that names the innermost one.
  *  P5 What switches stacks (greenlet) leaves frames of C beyond the root of the one that runs, as they
  *     were once. So loops count only where each names the next one further out, up to the state of
@@ -40,15 +41,9 @@
  */
 #include "python.h"
 
-#define HOPS_MOST 4u /* from a loop's _PyCFrame to the thread's state: greenlet has one between */
-#define TRIES 4096u
-#define FRAME_BYTES 72u
 #define OWNED_BY_GENERATOR 1u
-#define OWNED_BY_C 3u
 
 struct mg_python mg_py;
-static uint64_t below; /* the CFA; 0 = not known yet */
-static uint32_t tries;
 static bool no_memory;
 static unsigned char *chunks[MG_CHUNKS];
 
@@ -148,6 +143,8 @@ bool mg_python_find(struct mg_python_stack *p, uint64_t at, uint64_t bytes)
 /* It has not come to its first instruction that can be traced: the interpreter leaves it out too. */
 static bool is_begun(struct mg_python_stack *p, const struct frame *f)
 {
+	if (!mg_py.owner)
+		return true;
 	uint64_t into = f->instruction - f->code - mg_py.instructions;
 	return into < 8192 && can_read(p, f->code, CODE_BYTES)
 		       ? into / 2 >= (uint32_t)word(f->code + mg_py.traceable)
@@ -159,6 +156,8 @@ static bool is_begun(struct mg_python_stack *p, const struct frame *f)
  * ran in; but the frame before it is not the one that the next loop further out runs. */
 MG_INLINE bool is_entered(const struct frame *f, uint64_t cframe)
 {
+	if (!mg_py.owner)
+		return true;
 	return mg_py.entry && byte(f->at + mg_py.entry) &&
 	       (byte(f->at + mg_py.owner) != OWNED_BY_GENERATOR ||
 		f->previous == word(word(cframe + mg_py.outer) + mg_py.current));
@@ -168,7 +167,7 @@ MG_INLINE bool is_entered(const struct frame *f, uint64_t cframe)
  * behind that which it was begun with. */
 MG_INLINE bool is_loops_own(uint64_t at)
 {
-	return !mg_py.entry && byte(at + mg_py.owner) == OWNED_BY_C;
+	return !mg_py.entry && mg_py.owner && byte(at + mg_py.owner) == OWNED_BY_C;
 }
 
 /* Are frames [k, end) of the previous stack the chain from frame `at` to the entered one? What was
@@ -196,11 +195,8 @@ MG_INLINE bool is_rest(const struct mg_python_stack *p, uint64_t at, uint32_t k,
 	return true;
 }
 
-/* The chain of the loop whose _PyCFrame is there, from frame `at` on, into `found`, up to the frame
- * that it was entered with, or up to where frames [k, *end) of the previous stack go on as they
- * are: *end is behind these, or k. -1 = not to be read. */
-static int32_t follow(struct mg_python_stack *p, uint64_t cframe, uint64_t at, uint32_t loop,
-		      uint32_t k, uint32_t *end)
+int32_t mg_python_follow(struct mg_python_stack *p, uint64_t own, uint64_t at, uint32_t loop,
+			 uint32_t k, uint32_t *end)
 {
 	uint32_t j = *end;
 	while (j > k && p->frames[j - 1].at != at) /* some may have returned */
@@ -217,9 +213,11 @@ static int32_t follow(struct mg_python_stack *p, uint64_t cframe, uint64_t at, u
 				return (int32_t)n;
 			}
 			j--;
-		} else if (!can_read(p, at, FRAME_BYTES)) {
+		} else if (!can_read(p, at, mg_python_frame_bytes())) {
 			return -1;
 		} else if (is_loops_own(at)) {
+			if (mg_py.thread && at != own)
+				return -1;
 			p->beyond = word(at + mg_py.previous);
 			return (int32_t)n;
 		}
@@ -229,83 +227,13 @@ static int32_t follow(struct mg_python_stack *p, uint64_t cframe, uint64_t at, u
 				    .instruction = word(at + mg_py.instruction),
 				    .previous = word(at + mg_py.previous),
 				    .loop = loop};
-		bool entered = is_entered(f, cframe);
+		bool entered = is_entered(f, own);
 		p->beyond = at = f->previous;
 		n += (n && mg_py.entry) || is_begun(p, f);
 		if (entered)
 			return (int32_t)n;
 	}
 	return -1;
-}
-
-/* The same of a thread's state, by the _PyCFrame in it: this thread's is there while the thread's
- * data name it, though it may be too new for a list. */
-static bool can_read_state(struct mg_python_stack *p, uint64_t root)
-{
-	return can_read(p, root - mg_py.root, mg_py.root + 24u) ||
-	       mg_thread_keeps(root - mg_py.root);
-}
-
-/* P5: does the _PyCFrame at `outermost` lead to a thread's state, and does that name `innermost`? */
-static bool is_current(struct mg_python_stack *p, uint64_t outermost, uint64_t innermost)
-{
-	uint64_t at = outermost;
-	for (uint32_t i = 0; i < HOPS_MOST; i++) {
-		at = word(at + mg_py.outer);
-		if (at & 7 || (!can_read(p, at, 24) && !can_read_state(p, at)))
-			return false;
-		if (word(at + mg_py.current) || word(at + mg_py.outer))
-			continue;
-		if (!can_read_state(p, at) || word(at - mg_py.root + mg_py.now) != innermost)
-			return false;
-		p->state = p->state ? p->state : at - mg_py.root;
-		return true;
-	}
-	return false;
-}
-
-/* P4: is there a _PyCFrame at `at`, whose outer one is at `outer`? 0: in the thread's state, which
- * names `innermost`. */
-static bool is_cframe(struct mg_python_stack *p, uint64_t at, uint64_t outer, uint64_t innermost)
-{
-	uint64_t head = word(at + mg_py.current), next = word(at + mg_py.outer);
-	if (head & 7 || next & 7 || !head || !next || head == next || (outer && next != outer) ||
-	    (!outer && (!mg_thread_keeps(next - mg_py.root) || !is_current(p, at, innermost))) ||
-	    !can_read(p, next, 24) ||
-	    (!outer && (word(next + mg_py.current) || word(next + mg_py.outer))))
-		return false;
-	uint32_t none = 0;
-	int32_t n = follow(p, at, head, 0, 0, &none);
-	if (n <= 0 || p->beyond != word(next + mg_py.current))
-		return false;
-	for (int32_t i = 0; i < n; i++) {
-		uint64_t code = p->found[i].code;
-		if (code & 7 || !can_read(p, code, CODE_BYTES) ||
-		    word(code + 8) != mg_py.code_type ||
-		    p->found[i].instruction + 2 - code - mg_py.instructions > word(code + 16) * 2)
-			return false;
-	}
-	return true;
-}
-
-static bool learn(const struct mg_writer *t, struct mg_python_stack *p)
-{
-	if (tries++ >= TRIES)
-		return false;
-	for (uint32_t i = 0; i < RANGES; i++) /* not of the past */
-		p->ranges[i] = (struct mg_range){0};
-	for (uint32_t i = p->loops; i-- > 0;) {
-		uint64_t top = p->cfa[i], low = t->slot[p->loop[i]] + 8;
-		uint64_t outer = i ? p->cfa[i - 1] : 0, last = p->cfa[p->loops - 1];
-		if (!top || !last || (i && !outer) || top - low > 4096)
-			continue;
-		for (uint64_t at = low; at + 32 <= top; at += 8)
-			if (is_cframe(p, at, i ? outer - (top - at) : 0, last - (top - at))) {
-				__atomic_store_n(&below, top - at, __ATOMIC_RELEASE);
-				return true;
-			}
-	}
-	return false;
 }
 
 /* ---- the stack ------------------------------------------------------------------------------- */
@@ -385,37 +313,33 @@ static int32_t give_up(struct mg_python_stack *p, uint32_t loop)
 	return 1;
 }
 
-/* P5. From the innermost loop outwards, row by row. */
-static void link_loops(struct mg_python_stack *p)
+/* The chain of loop `i`, as mg_python_follow() has it, of which the previous stack has frames [k, *end). */
+static int32_t read_chain(struct mg_python_stack *p, uint32_t i, uint32_t k, uint32_t *end)
 {
-	for (uint32_t end = p->loops, i; end; end = i) {
-		uint64_t innermost = p->cfa[end - 1] - below, at = innermost, next;
-		for (i = end - 1; i; i--, at = next) {
-			next = p->cfa[i - 1] - below;
-			if (at + below == 0 || word(at + mg_py.outer) != next)
-				break;
-		}
-		bool good = at + below && innermost + below && is_current(p, at, innermost);
-		for (uint32_t k = i; k < end; k++)
-			p->linked[k] = good;
+	const uint64_t *head = p->head[i] ? &p->head[i] : p->current;
+	const uint64_t *last = head + (p->head[i] ? 1 : p->current_count);
+	uint64_t own = p->cfa[i] - mg_python_below;
+	int32_t n = -1;
+	for (uint32_t all = *end; n < 0 && head < last; head++) {
+		*end = all;
+		n = !(*head & 7) && is_rest(p, *head, k, all)
+			    ? 0
+			    : mg_python_follow(p, own, *head, p->loop[i], k, end);
 	}
+	return n;
 }
 
 /* All chains. False = there are too many frames. */
 static bool take_chains(const struct mg_writer *t, struct mg_python_stack *p, struct from *from)
 {
 	*from = (struct from){t->keep, p->n, false};
-	link_loops(p);
+	mg_python_link(p);
 	for (uint32_t i = 0; i < p->loops; i++) {
-		uint64_t cframe = p->cfa[i] - below;
-		uint64_t head = p->linked[i] ? word(cframe + mg_py.current) : NOT_READ;
 		if (from->changed)
 			p->first[i] = p->n;
 		uint32_t k = p->first[i], at, all;
 		at = all = from->changed ? k : i + 1 < p->loops ? p->first[i + 1] : p->n;
-		if (!(head & 7) && is_rest(p, head, k, all))
-			continue;
-		int32_t n = follow(p, cframe, head, p->loop[i], k, &at);
+		int32_t n = read_chain(p, i, k, &at);
 		if (n < 0)
 			n = give_up(p, p->loop[i]);
 		if (!take_chain(p, i, at, all, (uint32_t)n, t->keep, from))
@@ -488,7 +412,7 @@ void mg_python_merge(struct mg_writer *t, uint32_t words, struct mg_stack *s, ui
 	if (good && !p->loops)
 		return;
 	int32_t n = -1;
-	if (good && (below || learn(t, p)) && take_chains(t, p, &from)) {
+	if (good && mg_python_learn(t, p) && take_chains(t, p, &from)) {
 		if (!from.changed) { /* what is new is all of C, and stands in its place */
 			s->keep = t->keep + p->n;
 			return;

@@ -6,11 +6,13 @@
 #include "record.h"
 
 #define FRAMES_MOST 1024u
-#define LOOPS_MOST 512u
-#define OUT_MOST 2048u
+#define LOOPS_MOST 1024u
+#define OUT_MOST 6144u
 #define RANGES 4u
 #define CODE_BYTES 200u
 #define NOT_READ 3u /* at no address that a frame could have */
+#define OWNED_BY_C 3u
+#define CURRENT_MOST 2u /* states of one thread: of the main interpreter and of a further one */
 #define PARTS 3u
 #define STR_WORDS 2u /* of a name and of a file */
 
@@ -43,8 +45,10 @@ struct mg_python_stack {
 	struct mg_range ranges[RANGES];
 	uint16_t loop[LOOPS_MOST];
 	uint64_t cfa[LOOPS_MOST];
-	uint32_t first[LOOPS_MOST]; /* of its chain, in `frames` */
-	bool linked[LOOPS_MOST];    /* P5 */
+	uint32_t first[LOOPS_MOST];     /* of its chain, in `frames` */
+	uint64_t head[LOOPS_MOST];      /* P5: of its chain; NOT_READ, or 0 = one of `current` */
+	uint64_t current[CURRENT_MOST]; /* frames that the thread's states name (3.13) */
+	uint32_t current_count;
 	struct code codes[MG_CODE_SLOTS];
 	struct frame frames[FRAMES_MOST];
 	struct frame found[FRAMES_MOST]; /* a chain, innermost first */
@@ -62,6 +66,12 @@ MG_INLINE uint64_t word(uint64_t at)
 MG_INLINE uint8_t byte(uint64_t at)
 {
 	return *(const volatile uint8_t *)at;
+}
+
+/* Of a frame, which may be read. */
+MG_INLINE uint64_t mg_python_frame_bytes(void)
+{
+	return mg_py.instruction + 16u;
 }
 
 /* python.c: looks in ms-record's list of mappings, and notes what it found. */
@@ -86,3 +96,16 @@ MG_INLINE uint64_t what_of(uint64_t code)
 /* python_code.c: what is sent for a frame: its code object's slot and instruction. If need be the code
  * object goes ahead. 0 = it cannot be sent. */
 uint64_t mg_python_sent(struct mg_writer *t, struct mg_python_stack *p, const struct frame *f);
+
+/* The chain from frame `at` on into `found`, up to the frame that the loop with that _PyCFrame, or
+ * frame of its own, was entered with, or up to where frames [k, *end) of the previous stack go on as
+ * they are: *end is behind these, or k. How many; -1 = not to be read. */
+int32_t mg_python_follow(struct mg_python_stack *p, uint64_t own, uint64_t at, uint32_t loop,
+			 uint32_t k, uint32_t *end);
+
+/* python_loops.c: how far what is the loop's own lies below its CFA; 0 = not known. */
+extern uint64_t mg_python_below __attribute__((visibility("hidden")));
+/* Finds that out. False = not yet. */
+bool mg_python_learn(const struct mg_writer *t, struct mg_python_stack *p);
+/* Heads of all chains. */
+void mg_python_link(struct mg_python_stack *p);

@@ -166,6 +166,10 @@ uint64_t mg_python_sent(struct mg_writer *t, struct mg_python_stack *p, const st
 	if (slot < 0)
 		return 0;
 	uint64_t into = (f->instruction - f->code - mg_py.instructions) / 2 + 1;
+	if (!mg_py.owner) { /* how far it has come; -1 = not to the first one */
+		int32_t last = (int32_t)f->instruction;
+		into = last < 0 ? 0 : (uint32_t)last / mg_py.unit + 1;
+	}
 	if (into >> MG_INSTRUCTION_BITS)
 		into = 0;
 	return MG_INTERPRETED | (uint64_t)slot << MG_INSTRUCTION_BITS | into;

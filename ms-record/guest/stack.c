@@ -106,17 +106,14 @@ bool mg_own_stack(uint64_t sp, struct mg_range *r)
 	return true;
 }
 
-bool mg_thread_keeps(uint64_t value)
+struct mg_range mg_thread_block(void)
 {
 	uint64_t tp = mg_thread_pointer();
 	if (!mg.stack_field)
 		find_field();
 	if (mg.stack_field == MG_STACK_MUSL || load(tp + SELF_FIELD) != tp)
-		return false;
-	for (uint64_t at = BLOCK_LOW; at < BLOCK_HIGH; at += 8)
-		if (load(tp + at) == value)
-			return true;
-	return false;
+		return (struct mg_range){0};
+	return (struct mg_range){tp + BLOCK_LOW, tp + BLOCK_HIGH};
 }
 
 static bool can_read(uint64_t at)

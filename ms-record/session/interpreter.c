@@ -68,11 +68,43 @@ static void find_cold(const struct attach_memory *mem, const struct attach_modul
 
 /* ---- versions ---- */
 
-/* pycore_frame.h, cpython/pystate.h, cpython/code.h. 3.11.0 unlinks a frame after it was cleared. */
+/* frameobject.h, pycore_frame.h, cpython/pystate.h, cpython/code.h. 3.11.0 unlinks a frame after it was cleared. */
 static const struct version {
 	uint32_t from, to; /* PY_VERSION_HEX */
 	struct mg_python offsets;
-} versions[] = {{0x030b01f0,
+} versions[] = {{0x03080000,
+		 0x030a0000,
+		 {.now = 24,
+		  .thread = 176,
+		  .code = 32,
+		  .previous = 24,
+		  .instruction = 104,
+		  .unit = 2,
+		  .lines = MG_LINES_BEHIND,
+		  .first_line = 40,
+		  .object = {[MG_CODE_NAME] = 112, [MG_CODE_FILE] = 104, [MG_CODE_LINES] = 120},
+		  .length = 16,
+		  .state = 32,
+		  .ascii = 48,
+		  .compact = 72,
+		  .bytes = 32}},
+		{0x030a0000,
+		 0x030b0000,
+		 {.now = 24,
+		  .thread = 176,
+		  .code = 32,
+		  .previous = 24,
+		  .instruction = 96,
+		  .unit = 1,
+		  .lines = MG_LINES_BEFORE,
+		  .first_line = 40,
+		  .object = {[MG_CODE_NAME] = 112, [MG_CODE_FILE] = 104, [MG_CODE_LINES] = 120},
+		  .length = 16,
+		  .state = 32,
+		  .ascii = 48,
+		  .compact = 72,
+		  .bytes = 32}},
+		{0x030b01f0,
 		 0x030c0000,
 		 {.root = 336,
 		  .chunk = 296,
@@ -88,6 +120,7 @@ static const struct version {
 		  .object = {[MG_CODE_NAME] = 128, [MG_CODE_FILE] = 112, [MG_CODE_LINES] = 136},
 		  .traceable = 168,
 		  .instructions = 184,
+		  .lines = MG_LINES_COLUMNS,
 		  .length = 16,
 		  .state = 32,
 		  .ascii = 48,
@@ -108,13 +141,50 @@ static const struct version {
 		  .object = {[MG_CODE_NAME] = 128, [MG_CODE_FILE] = 112, [MG_CODE_LINES] = 136},
 		  .traceable = 176,
 		  .instructions = 192,
+		  .lines = MG_LINES_COLUMNS,
+		  .length = 16,
+		  .state = 32,
+		  .ascii = 40,
+		  .compact = 56,
+		  .bytes = 32}},
+		{0x030d00f0,
+		 0x030e0000,
+		 {.chunk = 232,
+		  .now = 72,
+		  .thread = 152,
+		  .code = 0,
+		  .previous = 8,
+		  .instruction = 56,
+		  .owner = 70,
+		  .first_line = 68,
+		  .object = {[MG_CODE_NAME] = 128, [MG_CODE_FILE] = 112, [MG_CODE_LINES] = 136},
+		  .traceable = 184,
+		  .instructions = 200,
+		  .lines = MG_LINES_COLUMNS,
 		  .length = 16,
 		  .state = 32,
 		  .ascii = 40,
 		  .compact = 56,
 		  .bytes = 32}}};
 
-enum { RUNTIME, VERSION, EVAL, CODE_TYPE, SYMBOLS };
+enum { RUNTIME, VERSION, EVAL, CODE_TYPE, IN_3_10, IN_3_9, IN_3_8, SYMBOLS };
+
+#define NO_PATCH 0xffu /* as the third part of a version: not known */
+
+/* As PY_VERSION_HEX has it; 0 = before 3.8. */
+static uint32_t version_of(const struct attach_memory *mem, const struct attach_symbol *found)
+{
+	uint32_t hex = 0;
+	if (found[VERSION].address) /* from 3.11 on */
+		mem->read(mem->arg, found[VERSION].address, &hex, sizeof hex);
+	else if (found[IN_3_10].address)
+		hex = 0x030a0000 | NO_PATCH << 8;
+	else if (found[IN_3_9].address)
+		hex = 0x03090000 | NO_PATCH << 8;
+	else if (found[IN_3_8].address)
+		hex = 0x03080000 | NO_PATCH << 8;
+	return hex;
+}
 
 static void tell(struct session *s, const struct version *v, const struct attach_memory *mem,
 		 const struct attach_module *m, const struct attach_symbol *found)
@@ -132,11 +202,16 @@ static void tell(struct session *s, const struct version *v, const struct attach
 static void note_unknown(struct session *s, uint32_t hex, bool another)
 {
 	struct interpreter *i = interpreter_of(s);
-	if (hex)
-		snprintf(i->unknown, sizeof i->unknown, "%sPython %u.%u.%u",
-			 another ? "another " : "", hex >> 24, hex >> 16 & 0xff, hex >> 8 & 0xff);
+	const char *other = another ? "another " : "";
+	uint32_t patch = hex >> 8 & 0xff;
+	if (!hex)
+		snprintf(i->unknown, sizeof i->unknown, "%sPython before 3.8", other);
+	else if (patch == NO_PATCH)
+		snprintf(i->unknown, sizeof i->unknown, "%sPython %u.%u", other, hex >> 24,
+			 hex >> 16 & 0xff);
 	else
-		snprintf(i->unknown, sizeof i->unknown, "Python before 3.11");
+		snprintf(i->unknown, sizeof i->unknown, "%sPython %u.%u.%u", other, hex >> 24,
+			 hex >> 16 & 0xff, patch);
 }
 
 /* By its name; once one was found, modules that were only made for it are not looked at. */
@@ -153,8 +228,10 @@ void interpreter_look(struct session *s, const struct attach_map *map)
 	struct attach_symbol found[SYMBOLS] = {[RUNTIME] = {.name = "_PyRuntime"},
 					       [VERSION] = {.name = "Py_Version"},
 					       [EVAL] = {.name = "_PyEval_EvalFrameDefault"},
-					       [CODE_TYPE] = {.name = "PyCode_Type"}};
-	uint32_t hex = 0;
+					       [CODE_TYPE] = {.name = "PyCode_Type"},
+					       [IN_3_10] = {.name = "PyIter_Send"},
+					       [IN_3_9] = {.name = "PyFrame_GetCode"},
+					       [IN_3_8] = {.name = "PyCode_NewWithPosOnlyArgs"}};
 	const struct mg_session *head = s->slot ? s->pool->head : s->mem;
 	bool another = head->python.ready;
 	if (s->opt->no_interpreter || map->offset ||
@@ -164,8 +241,7 @@ void interpreter_look(struct session *s, const struct attach_map *map)
 	attach_elf_dynamic(&mem, &m, found, SYMBOLS);
 	if (!found[RUNTIME].address || (another && found[EVAL].address == head->python.eval[0][0]))
 		return;
-	if (found[VERSION].address)
-		mem.read(mem.arg, found[VERSION].address, &hex, sizeof hex);
+	uint32_t hex = version_of(&mem, found);
 	for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
 		if (!s->slot && !another && hex >= versions[i].from && hex < versions[i].to &&
 		    found[EVAL].bytes && found[CODE_TYPE].address) {

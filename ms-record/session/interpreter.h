@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "format/stacks.h"
+#include "ms-record/guest/layout.h"
 
 struct attach_map;
 struct interpreter;
@@ -44,6 +45,6 @@ uint32_t interpreter_add_code(struct session *s, const struct interpreter_code *
 struct ms_frame interpreter_frame(struct session *s, uint32_t code, uint32_t instruction);
 void interpreter_free(struct interpreter *i);
 
-/* The line of an instruction, from 0, by CPython's location table; 0 = none. */
-uint32_t interpreter_line(const uint8_t *table, size_t n, uint32_t first_line,
-			  uint32_t instruction);
+/* The line of an instruction, from 0, by CPython's table of lines; 0 = none. */
+uint32_t interpreter_line(enum mg_code_lines how, const uint8_t *table, size_t n,
+			  uint32_t first_line, uint32_t instruction);

@@ -10,6 +10,7 @@
 
 #include "format/trace.h"
 #include "modules.h"
+#include "pool.h"
 #include "session.h"
 
 #define BYTES_MOST ((size_t)512 << 20)
@@ -101,11 +102,33 @@ static int64_t take_entry(struct table *t, unsigned kind, bool *none)
 	return v & 1 ? -(int64_t)(v >> 1) : (int64_t)(v >> 1);
 }
 
-uint32_t interpreter_line(const uint8_t *table, size_t n, uint32_t first_line, uint32_t instruction)
+/* Steps of code in bytes, and of lines. */
+static uint32_t line_by_pairs(const struct table *t, bool before, uint32_t first_line,
+			      uint32_t instruction)
+{
+	enum { NONE = -128 };
+	int64_t line = first_line;
+	uint64_t end = 0, at = (uint64_t)instruction * 2;
+	for (const uint8_t *p = t->at; t->end - p >= 2; p += 2) {
+		int8_t step = (int8_t)p[1];
+		bool none = before && step == NONE;
+		end += p[0];
+		line += before && !none ? step : 0;
+		if (at < end)
+			return none || line <= 0 || line > UINT32_MAX ? 0 : (uint32_t)line;
+		line += before ? 0 : step;
+	}
+	return before || line <= 0 || line > UINT32_MAX ? 0 : (uint32_t)line;
+}
+
+uint32_t interpreter_line(enum mg_code_lines how, const uint8_t *table, size_t n,
+			  uint32_t first_line, uint32_t instruction)
 {
 	struct table t = {table, table + n};
 	int64_t line = first_line;
 	uint64_t at = 0;
+	if (how != MG_LINES_COLUMNS)
+		return line_by_pairs(&t, how == MG_LINES_BEFORE, first_line, instruction);
 	while (t.at < t.end) {
 		bool none;
 		uint8_t head = *t.at++;
@@ -209,9 +232,11 @@ struct ms_frame interpreter_frame(struct session *s, uint32_t code, uint32_t ins
 		c->module = in->sources.v[source].module;
 		c->function = function_of(s, source, c->name);
 	}
-	uint32_t line = instruction ? interpreter_line(c->lines, c->lines_bytes, c->first_line,
-						       instruction - 1)
-				    : c->first_line;
+	const struct mg_session *head = s->slot ? s->pool->head : s->mem;
+	uint32_t line = !instruction
+				? c->first_line
+				: interpreter_line(head->python.lines, c->lines, c->lines_bytes,
+						   c->first_line, instruction - 1);
 	return (struct ms_frame){.address = MS_SOURCE_ADDRESS(c->function, line),
 				 .module = c->module};
 }

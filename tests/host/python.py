@@ -12,6 +12,8 @@ import sys
 import time
 
 PYTHON = os.environ.get("PYTHON", "/usr/bin/python3")
+VERSION = tuple(map(int, subprocess.check_output([PYTHON, "-c", "import sys; print(*sys.version_info[:3])"]).split()))
+ONE_EACH = VERSION < (3, 11)  # each Python frame has a frame of C, and a code object no qualified name
 BIN, TB, SRC = os.environ["BIN"], os.environ["TB"], os.environ["SRC"]
 failures = 0
 
@@ -29,6 +31,10 @@ def record(command, *options, env=(), trace="t.trace"):
                          env=dict(os.environ, **dict(env)), text=True, check=False)
     check(run.returncode == 0, f"{command}: status {run.returncode}")
     return run.stdout
+
+
+def name_of(qualified):
+    return qualified.rpartition(".")[2] if ONE_EACH else qualified
 
 
 class Snapshot:
@@ -127,10 +133,10 @@ def check_known(what, s):
     for stack in [("load_index", "Cache.fill", "main", "<module>"), ("Cache.fill.<locals>.<genexpr>", "Cache.fill", "main", "<module>"),
                   ("Cache.fill.<locals>.<lambda>", "Cache.fill", "main", "<module>"), ("straße", "main", "<module>"), ("thread",),
                   ("<module>", "main", "<module>")]:
-        check(stack in names, f"{what}: no stack {stack} in {names}")
+        check(tuple(map(name_of, stack)) in names, f"{what}: no stack {stack} in {names}")
     # C stands between a function and what it called by C; the loop that runs a function does not stand beside it.
     stacks = [list(s.stack(row)) for (row,) in s.db.execute("SELECT DISTINCT stack FROM site")]
-    called = [b[3] for stack in stacks for a, b in zip(stack, stack[1:]) if a[0] == "Cache.fill.<locals>.<lambda>"]
+    called = [b[3] for stack in stacks for a, b in zip(stack, stack[1:]) if a[0] == name_of("Cache.fill.<locals>.<lambda>")]
     check(called and "source" not in called, f"{what}: the lambda is called by {called}")
     beside = [a for stack in stacks for a, b in zip(stack, stack[1:]) if a[0] == "_PyEval_EvalFrameDefault" and b[3] == "source"]
     check(not beside, f"{what}: {len(beside)} loops beside their functions")
@@ -216,7 +222,8 @@ def large():
     record([PYTHON, "large.py"], "--leak-check=no", env={"PYTHONMALLOC": "malloc"}.items())
     s = Snapshot("t.trace")
     (row,) = s.value("SELECT stack FROM site WHERE min_size = 7002")
-    check(s.python(row) == [("<module>", "large", None), ("<module>", os.path.abspath("large.py"), 2)], f"a large line table: {s.python(row)}")
+    line = 220001 if ONE_EACH else None  # with two bytes for each line the table is smaller
+    check(s.python(row) == [("<module>", "large", line), ("<module>", os.path.abspath("large.py") if VERSION >= (3, 9) else "large.py", 2)], f"a large line table: {s.python(row)}")
     check(s.meta("chains_unread") == 0, f"a large line table: {s.meta('chains_unread')} chains not read")
 
 
@@ -237,20 +244,26 @@ os._exit(0)
 
 def deep():
     write("deep.py", DEEP)
-    record([PYTHON, "deep.py"], "--leak-check=no", "--depth", "2000")
+    record([PYTHON, "deep.py"], "--leak-check=no", "--depth", "10000")
     s = Snapshot("t.trace")
     found = {}
     for row, low, high in s.db.execute("SELECT stack, min_size, max_size FROM site WHERE min_size BETWEEN 7002 AND 7006"):
         found.update({size: (len(s.python(row)), sum(f[4] == "not read" for f in s.stack(row))) for size in (7002, 7004, 7006) if low <= size <= high})
-    check(found == {7002: (502, 0), 7004: (0, 2) if sys.version_info < (3, 12) else (1, 1), 7006: (502, 0)}, f"deep: frames of Python and marks {found}")
+    unread = (0, 1024) if ONE_EACH else (0, 2) if VERSION < (3, 12) else (1, 1)
+    check(found == {7002: (502, 0), 7004: unread, 7006: (502, 0)}, f"deep: frames of Python and marks {found}")
     check(s.meta("chains_unread") == 1, f"deep: {s.meta('chains_unread')} chains not read")
     site = str(s.value("SELECT id FROM site WHERE min_size = 7004")[0])
     shown = subprocess.run([BIN + "/ms-report", "--site", site, "t.trace"], stdout=subprocess.PIPE, text=True, check=True).stdout
-    check(shown.count("[Python's frames not read]") == found[7004][1], f"deep: no marks in the report of the site: {shown}")
+    marks = shown.count("[Python's frames not read]")  # those of a recursion are folded
+    check(marks > 0 if ONE_EACH else marks == found[7004][1], f"deep: no marks in the report of the site: {shown}")
 
 
 SUB = """\
-import os, _xxsubinterpreters as sub
+import os
+try:
+    import _interpreters as sub
+except ImportError:
+    import _xxsubinterpreters as sub
 CODE = '''
 kept = []
 def inside():
@@ -268,17 +281,22 @@ def subinterpreters():
     write("sub.py", SUB)
     record([PYTHON, "sub.py"], "--leak-check=no")
     s = Snapshot("t.trace")
-    found = {(tuple(f[0] for f in s.python(row)), n) for row, n in s.db.execute("SELECT stack, allocations FROM site WHERE min_size = 9002")}
-    check(found == {(("inside", "<module>", "<module>"), 150)}, f"sub-interpreters: {found}")
+    found = collections.Counter()
+    for row, n in s.db.execute("SELECT stack, allocations FROM site WHERE min_size = 9002"):
+        frames = list(s.stack(row))
+        found[tuple(f[0] for f in frames if f[3] == "source"), sum(f[4] == "not read" for f in frames)] += n
+    # Of a thread that has two states one is known: before 3.11 not the one that runs, from 3.13 on that alone.
+    names, marks = ((), 3) if ONE_EACH else (("inside", "<module>"), 1) if VERSION >= (3, 13) else (("inside", "<module>", "<module>"), 0)
+    check(found == {(names, marks): 150}, f"sub-interpreters: {found}")
 
 
 def reopened():
     """The guest is told of one interpreter; what comes after it is said."""
     command = [TB + "/host/python_embed", "libpython3.11.so.1.0", "3"]
-    if sys.version_info[:2] != (3, 11) or subprocess.run(command, check=False).returncode == 77:
+    if VERSION[:2] != (3, 11) or subprocess.run(command, check=False).returncode == 77:
         print("note: without libpython3.11.so.1.0")
         return
-    for times, unknown, *stop in ("1", 0), ("1", 0, "stop"), ("3", "another Python %d.%d.%d" % sys.version_info[:3]):
+    for times, unknown, *stop in ("1", 0), ("1", 0, "stop"), ("3", "another Python %d.%d.%d" % VERSION):
         record([*command[:2], times, *stop], "--leak-check=no")
         s = Snapshot("t.trace")
         names = {f[0] for f in s.frames.values() if f[3] == "source" and f[0].startswith("keep") and "." not in f[0]}
@@ -324,7 +342,7 @@ def damaged():
 def stacks(rounds, threads, allocator, seed=0, how=record):
     """Every stack that CPython told is recorded as often as it was told. How many were told, are marked as not read, and are neither."""
     how([PYTHON, SRC + "/tests/host/python_storm.py", TB + "/host/python_probe.so", str(rounds), str(threads), "expected", str(seed)],
-        "--leak-check=no", "--depth", "2000", "--verify", env={"PYTHONMALLOC": allocator}.items())
+        "--leak-check=no", "--depth", "10000" if ONE_EACH else "2000", "--verify", env={"PYTHONMALLOC": allocator}.items())
     s, told, recorded = Snapshot("t.trace"), collections.Counter(), collections.Counter()
     with open("expected", encoding="utf-8") as f:
         for line in f:
@@ -345,7 +363,8 @@ def stacks(rounds, threads, allocator, seed=0, how=record):
     check(sum(told.values()) > rounds, f"{allocator}: only {sum(told.values())} stacks were told")
     check(not bad, f"{allocator}: {missing} stacks are not as told, {marked} of them marked, {lost} events lost; as none was told: " +
           "".join(f"\n  {told[k]} told, {recorded[k]} recorded: {k}" for k in sorted(wrong)[:5]))
-    check(how is not record or (marked, s.meta("chains_unread"), lost) == (0, 0, 0), f"{allocator}: {s.meta('chains_unread')} chains not read")
+    # before 3.11 a generator that another's throw() passed through has no frame of C
+    check(how is not record or (marked < sum(told.values()) / 20 if ONE_EACH else (marked, s.meta("chains_unread")) == (0, 0)) and not lost, f"{allocator}: {s.meta('chains_unread')} chains not read")
     print(f"{how.__name__} {allocator}: {sum(told.values())} stacks told, {len(told)} different, {marked} marked as not read, {lost} events lost, {bad} wrong", file=sys.stderr)
     return sum(told.values()), marked, bad
 

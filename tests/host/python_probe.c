@@ -8,12 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct object PyObject;
+typedef struct object {
+	long unused;
+} PyObject;
 PyObject *PyEval_GetFrame(void);
-PyObject *PyFrame_GetBack(PyObject *frame);
-PyObject *PyFrame_GetCode(PyObject *frame);
 int PyFrame_GetLineNumber(PyObject *frame);
 PyObject *PyObject_GetAttrString(PyObject *object, const char *name);
+void PyErr_Clear(void);
+extern PyObject _Py_NoneStruct;
 const char *PyUnicode_AsUTF8(PyObject *object);
 void Py_IncRef(PyObject *object);
 void Py_DecRef(PyObject *object);
@@ -58,14 +60,18 @@ void probe(int without)
 	text[0] = '\0';
 	if (f)
 		Py_IncRef(f);
-	for (; f && n < sizeof text - 4096; f = back) {
-		PyObject *code = PyFrame_GetCode(f);
+	for (; f && f != &_Py_NoneStruct && n < sizeof text - 4096; f = back) {
+		PyObject *code = PyObject_GetAttrString(f, "f_code");
 		PyObject *name = PyObject_GetAttrString(code, "co_qualname");
+		if (!name) { /* before 3.11 */
+			PyErr_Clear();
+			name = PyObject_GetAttrString(code, "co_name");
+		}
 		PyObject *file = PyObject_GetAttrString(code, "co_filename");
 		n += (size_t)snprintf(text + n, sizeof text - n, "%s|%s|%d;",
 				      PyUnicode_AsUTF8(name), PyUnicode_AsUTF8(file),
 				      PyFrame_GetLineNumber(f));
-		back = PyFrame_GetBack(f);
+		back = PyObject_GetAttrString(f, "f_back");
 		Py_DecRef(name);
 		Py_DecRef(file);
 		Py_DecRef(code);

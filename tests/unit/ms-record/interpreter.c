@@ -22,47 +22,74 @@ static const uint16_t table_lines[] = {1, 3, 3, 3, 3, 3, 3, 3, 3,  3,  3, 3,  3,
 /* A line far from the one before, and one back. */
 static const uint8_t far_table[] = {0xe8, 0x5a, 0x09, 0xe8, 0x05};
 
-static size_t from_hex(uint8_t *out)
+/* Of one generator as CPython 3.9 and 3.10 compiled it. */
+static const char behind_hex[] = "00020c010801020102ff08040201040102ff06031601";
+static const uint16_t behind_lines[] = {3,  3,  3,  3,  3,  3,  4,  4,  4,  4,  5,  6,
+					5,  5,  5,  5,  9,  10, 10, 11, 10, 10, 10, 13,
+					13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 14, 14};
+static const char before_hex[] = "02800c0208010201020108ff02040401020106ff14030401";
+static const uint16_t before_lines[] = {0,  3,  3,  3,  3,  3,  3,  4,  4,  4,  4,  5,
+					6,  5,  5,  5,  5,  9,  10, 10, 11, 10, 10, 10,
+					13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 14, 14};
+
+#define COUNT_OF(a) (sizeof(a) / sizeof *(a))
+
+static size_t from_hex(const char *hex, uint8_t *out)
 {
-	size_t n = strlen(table_hex) / 2;
+	size_t n = strlen(hex) / 2;
 	for (size_t i = 0; i < n; i++) {
-		char two[3] = {table_hex[2 * i], table_hex[2 * i + 1], 0};
+		char two[3] = {hex[2 * i], hex[2 * i + 1], 0};
 		out[i] = (uint8_t)strtoul(two, NULL, 16);
 	}
 	return n;
 }
 
-static void check_lines(void)
+static void check_table(enum mg_code_lines how, const char *hex, const uint16_t *lines, size_t n,
+			uint32_t behind)
 {
 	uint8_t table[256];
-	size_t n = from_hex(table), lines = sizeof table_lines / sizeof *table_lines;
-	for (uint32_t i = 0; i < lines; i++) {
-		uint32_t line = interpreter_line(table, n, 1, i);
-		CHECK(line == table_lines[i], "instruction %u: line %u", i, line);
+	size_t bytes = from_hex(hex, table);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t line = interpreter_line(how, table, bytes, 1, i);
+		CHECK(line == lines[i], "%u: instruction %u: line %u", how, i, line);
 	}
-	CHECK(!interpreter_line(table, n, 1, 50), "there is one behind the end");
-	CHECK(!interpreter_line(NULL, 0, 7, 0), "there is one in an empty table");
-	CHECK(interpreter_line(far_table, sizeof far_table, 100, 0) == 100 + 301, "%u",
-	      interpreter_line(far_table, sizeof far_table, 100, 0));
-	CHECK(interpreter_line(far_table, sizeof far_table, 100, 1) == 100 + 301 - 2, "%u",
-	      interpreter_line(far_table, sizeof far_table, 100, 1));
+	uint32_t line = interpreter_line(how, table, bytes, 1, (uint32_t)n);
+	CHECK(line == behind, "%u: line %u behind the end", how, line);
+}
+
+static void check_lines(void)
+{
+	check_table(MG_LINES_COLUMNS, table_hex, table_lines, COUNT_OF(table_lines), 0);
+	check_table(MG_LINES_BEHIND, behind_hex, behind_lines, COUNT_OF(behind_lines), 14);
+	check_table(MG_LINES_BEFORE, before_hex, before_lines, COUNT_OF(before_lines), 0);
+	CHECK(!interpreter_line(MG_LINES_COLUMNS, NULL, 0, 7, 0), "a line in an empty table");
+	CHECK(!interpreter_line(MG_LINES_BEFORE, NULL, 0, 7, 0), "a line in an empty table");
+	CHECK(interpreter_line(MG_LINES_BEHIND, NULL, 0, 7, 0) == 7, "one line: not the first");
+	for (uint32_t i = 0; i < 2; i++) {
+		uint32_t line =
+			interpreter_line(MG_LINES_COLUMNS, far_table, sizeof far_table, 100, i);
+		CHECK(line == 100 + 301 - 2 * i, "%u", line);
+	}
 }
 
 /* Tables that are cut or changed anywhere, in memory of just that size. */
 static void check_damaged_lines(void)
 {
+	static const char *const tables[] = {behind_hex, before_hex, table_hex};
 	uint8_t whole[256];
-	size_t n = from_hex(whole);
-	for (size_t cut = 0; cut <= n; cut++)
-		for (unsigned flip = 0; flip < 256; flip += 5) {
-			uint8_t *t = malloc(cut + !cut);
-			memcpy(t, whole, cut);
-			if (cut)
-				t[flip % cut] ^= (uint8_t)(flip | 1);
-			for (uint32_t i = 0; i < 60; i += 7)
-				interpreter_line(t, cut, 1, i);
-			free(t);
-		}
+	for (unsigned how = MG_LINES_BEHIND; how <= MG_LINES_COLUMNS; how++) {
+		size_t n = from_hex(tables[how], whole);
+		for (size_t cut = 0; cut <= n; cut++)
+			for (unsigned flip = 0; flip < 256; flip += 5) {
+				uint8_t *t = malloc(cut + !cut);
+				memcpy(t, whole, cut);
+				if (cut)
+					t[flip % cut] ^= (uint8_t)(flip | 1);
+				for (uint32_t i = 0; i < 60; i += 7)
+					interpreter_line(how, t, cut, 1, i);
+				free(t);
+			}
+	}
 }
 
 /* ---- pieces ---- */

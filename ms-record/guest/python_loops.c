@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT
+ * From which frame of Python on the chain of each loop goes, and that it may be followed: P4 and P5
+ * in python.c.
+ *
+ * In 3.11 and 3.12 each loop has a _PyCFrame, which names the frame that it runs now and the _PyCFrame of
+ * the next loop further out; the outermost one's leads to the thread's state, and that names the
+ * innermost one.
+ *
+ * From 3.13 on the thread's state names the frame that runs now. Its chain ends at the frame that the
+ * innermost loop has of its own on the stack of C; the one before that is what the next loop further
+ * out runs. So a chain that ends at the very place where its loop's own frame is, is that loop's.
+ *
+ * Up to 3.10 each loop runs one frame, and the thread's state names the innermost. Where there are as
+ * many of the ones as of the others, each frame is that of its loop.
+ */
+#include "python.h"
+
+#define HOPS_MOST 4u /* from a loop's _PyCFrame to the thread's state: greenlet has one between */
+#define TRIES 4096u
+#define DATA_BYTES                                                                                 \
+	1024u /* of the thread's own data below its block, in which libraries have theirs */
+#define SLOTS 4u
+#define LOOP_BYTES 4096u /* of its frame of C */
+#define STATE_BYTES 240u
+
+uint64_t mg_python_below;
+static uint32_t tries;
+static uint64_t slots
+	[SLOTS]; /* not 3.11, 3.12: which of the thread's data name its state, from its block on */
+static uint32_t slot_count;
+
+static uint64_t own_of(const struct mg_python_stack *p, uint32_t i)
+{
+	return p->cfa[i] - mg_python_below;
+}
+
+static bool is_code(struct mg_python_stack *p, uint64_t code)
+{
+	return !(code & 7) && can_read(p, code, CODE_BYTES) && word(code + 8) == mg_py.code_type;
+}
+
+/* ---- 3.11 and 3.12 ------------------------------------------------------------------------------- */
+
+static bool thread_keeps(uint64_t value)
+{
+	struct mg_range block = mg_thread_block();
+	for (; block.start < block.end; block.start += 8)
+		if (word(block.start) == value)
+			return true;
+	return false;
+}
+
+/* Can a thread's state be read, by the _PyCFrame in it? This thread's is there while the thread's
+ * data name it, though it may be too new for a list. */
+static bool can_read_state(struct mg_python_stack *p, uint64_t root)
+{
+	return can_read(p, root - mg_py.root, mg_py.root + 24u) || thread_keeps(root - mg_py.root);
+}
+
+/* P5: does the _PyCFrame at `outermost` lead to a thread's state, and does that name `innermost`? */
+static bool is_current(struct mg_python_stack *p, uint64_t outermost, uint64_t innermost)
+{
+	uint64_t at = outermost;
+	for (uint32_t i = 0; i < HOPS_MOST; i++) {
+		at = word(at + mg_py.outer);
+		if (at & 7 || (!can_read(p, at, 24) && !can_read_state(p, at)))
+			return false;
+		if (word(at + mg_py.current) || word(at + mg_py.outer))
+			continue;
+		if (!can_read_state(p, at) || word(at - mg_py.root + mg_py.now) != innermost)
+			return false;
+		p->state = p->state ? p->state : at - mg_py.root;
+		return true;
+	}
+	return false;
+}
+
+/* P4: is there a _PyCFrame at `at`, whose outer one is at `outer`? 0: in the thread's state, which
+ * names `innermost`. */
+static bool is_cframe(struct mg_python_stack *p, uint64_t at, uint64_t outer, uint64_t innermost)
+{
+	uint64_t head = word(at + mg_py.current), next = word(at + mg_py.outer);
+	if (head & 7 || next & 7 || !head || !next || head == next || (outer && next != outer) ||
+	    (!outer && (!thread_keeps(next - mg_py.root) || !is_current(p, at, innermost))) ||
+	    !can_read(p, next, 24) ||
+	    (!outer && (word(next + mg_py.current) || word(next + mg_py.outer))))
+		return false;
+	uint32_t none = 0;
+	int32_t n = mg_python_follow(p, at, head, 0, 0, &none);
+	if (n <= 0 || p->beyond != word(next + mg_py.current))
+		return false;
+	for (int32_t i = 0; i < n; i++) {
+		uint64_t code = p->found[i].code;
+		if (!is_code(p, code) ||
+		    p->found[i].instruction + 2 - code - mg_py.instructions > word(code + 16) * 2)
+			return false;
+	}
+	return true;
+}
+
+static uint64_t find_cframes(const struct mg_writer *t, struct mg_python_stack *p)
+{
+	for (uint32_t i = p->loops; i-- > 0;) {
+		uint64_t top = p->cfa[i], low = t->slot[p->loop[i]] + 8;
+		uint64_t outer = i ? p->cfa[i - 1] : 0, last = p->cfa[p->loops - 1];
+		if (!top || !last || (i && !outer) || top - low > LOOP_BYTES)
+			continue;
+		for (uint64_t at = low; at + 32 <= top; at += 8)
+			if (is_cframe(p, at, i ? outer - (top - at) : 0, last - (top - at)))
+				return top - at;
+	}
+	return 0;
+}
+
+/* P5. From the innermost loop outwards, row by row. */
+static void link_cframes(struct mg_python_stack *p)
+{
+	for (uint32_t end = p->loops, i; end; end = i) {
+		uint64_t innermost = own_of(p, end - 1), at = innermost, next;
+		for (i = end - 1; i; i--, at = next) {
+			next = own_of(p, i - 1);
+			if (at + mg_python_below == 0 || word(at + mg_py.outer) != next)
+				break;
+		}
+		bool good = at + mg_python_below && innermost + mg_python_below &&
+			    is_current(p, at, innermost);
+		for (uint32_t k = i; k < end; k++)
+			p->head[k] = good ? word(own_of(p, k) + mg_py.current) : NOT_READ;
+	}
+}
+
+/* ---- the thread's state ----------------------------------------------------------------------------- */
+
+/* The state that this thread's data name there; 0 = none, or that of another thread. */
+static uint64_t state_at(struct mg_python_stack *p, uint64_t slot)
+{
+	uint64_t tp = mg_thread_pointer(), state = word(tp + slot);
+	return state && !(state & 7) && can_read(p, state, STATE_BYTES) &&
+			       word(state + mg_py.thread) == tp
+		       ? state
+		       : 0;
+}
+
+/* Which of the data between name the same state as the others that were found, and how many. */
+static uint32_t find_slots(struct mg_python_stack *p, uint64_t at, uint64_t end, uint32_t n)
+{
+	uint64_t tp = mg_thread_pointer();
+	for (; at < end && n < SLOTS; at += 8)
+		if (state_at(p, at - tp) && (!n || word(at) == word(tp + slots[0])))
+			__atomic_store_n(&slots[n++], at - tp, __ATOMIC_RELAXED);
+	return n;
+}
+
+/* The own frame of the loop in which the chain from there ends; 0 = that is none. */
+static uint64_t end_of(struct mg_python_stack *p, uint64_t at)
+{
+	for (uint32_t i = 0;
+	     i < FRAMES_MOST && !(at & 7) && can_read(p, at, mg_python_frame_bytes());
+	     i++, at = word(at + mg_py.previous)) {
+		if (byte(at + mg_py.owner) == OWNED_BY_C)
+			return at;
+		if (!is_code(p, word(at + mg_py.code)))
+			break;
+	}
+	return 0;
+}
+
+/* The frame that the thread's state names, after the slots were found; 0 = none. */
+static uint64_t find_current(struct mg_python_stack *p)
+{
+	uint64_t tp = mg_thread_pointer();
+	struct mg_range block = mg_thread_block();
+	uint32_t n = can_read(p, tp - DATA_BYTES, DATA_BYTES)
+			     ? find_slots(p, tp - DATA_BYTES, tp, 0)
+			     : 0;
+	n = find_slots(p, block.start, block.end, n);
+	__atomic_store_n(&slot_count, n, __ATOMIC_RELEASE);
+	return n ? word(word(tp + slots[0]) + mg_py.now) : 0;
+}
+
+static uint64_t find_own(const struct mg_writer *t, struct mg_python_stack *p)
+{
+	uint64_t at = find_current(p), far = 0;
+	for (uint32_t i = p->loops; i-- > 0 && at; at = word(at + mg_py.previous)) {
+		at = end_of(p, at);
+		if (!at || at < t->slot[p->loop[i]] + 8 || p->cfa[i] - at > LOOP_BYTES ||
+		    (far && p->cfa[i] - at != far))
+			return 0;
+		far = p->cfa[i] - at;
+	}
+	return far;
+}
+
+static void link_own(struct mg_python_stack *p)
+{
+	uint32_t n = __atomic_load_n(&slot_count, __ATOMIC_ACQUIRE);
+	p->current_count = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t state = state_at(p, __atomic_load_n(&slots[i], __ATOMIC_RELAXED));
+		if (!state || state == p->state || p->current_count == CURRENT_MOST)
+			continue;
+		p->current[p->current_count++] = word(state + mg_py.now);
+		p->state = p->state ? p->state : state;
+	}
+	uint64_t head = 0;
+	for (uint32_t i = p->loops; i-- > 0;) {
+		uint64_t own = own_of(p, i);
+		bool known = p->cfa[i] && byte(own + mg_py.owner) == OWNED_BY_C;
+		p->head[i] = known ? head : NOT_READ;
+		head = known ? word(own + mg_py.previous) : 0;
+	}
+}
+
+/* ---- one frame a loop ------------------------------------------------------------------------- */
+
+/* Gives each loop its frame, from the innermost on. False = there are not as many. */
+static bool link_frames(struct mg_python_stack *p, uint64_t at)
+{
+	for (uint32_t i = p->loops; i-- > 0; at = word(at + mg_py.previous)) {
+		if (!at || at & 7 || !can_read(p, at, mg_python_frame_bytes()))
+			return false;
+		p->head[i] = at;
+	}
+	return !at;
+}
+
+static uint64_t find_frames(struct mg_python_stack *p)
+{
+	bool good = link_frames(p, find_current(p));
+	for (uint32_t i = 0; good && i < p->loops; i++)
+		good = is_code(p, word(p->head[i] + mg_py.code));
+	return good;
+}
+
+static void link_single(struct mg_python_stack *p)
+{
+	uint32_t n = __atomic_load_n(&slot_count, __ATOMIC_ACQUIRE);
+	uint64_t state = n ? state_at(p, __atomic_load_n(&slots[0], __ATOMIC_RELAXED)) : 0;
+	if (!link_frames(p, state ? word(state + mg_py.now) : 0))
+		for (uint32_t i = 0; i < p->loops; i++)
+			p->head[i] = NOT_READ;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+bool mg_python_learn(const struct mg_writer *t, struct mg_python_stack *p)
+{
+	if (mg_python_below)
+		return true;
+	if (tries++ >= TRIES)
+		return false;
+	for (uint32_t i = 0; i < RANGES; i++) /* not of the past */
+		p->ranges[i] = (struct mg_range){0};
+	uint64_t found = !mg_py.thread ? find_cframes(t, p)
+			 : mg_py.owner ? find_own(t, p)
+				       : find_frames(p);
+	if (found)
+		__atomic_store_n(&mg_python_below, found, __ATOMIC_RELEASE);
+	return found;
+}
+
+void mg_python_link(struct mg_python_stack *p)
+{
+	if (!mg_py.thread)
+		link_cframes(p);
+	else if (mg_py.owner)
+		link_own(p);
+	else
+		link_single(p);
+}
