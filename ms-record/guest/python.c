@@ -2,9 +2,10 @@
  * Frames of CPython, put into the stack of C between the frames that they belong to.
  *
  * The interpreter's loop, _PyEval_EvalFrameDefault, runs many Python frames in one frame of C. That
- * holds something of the loop's own, a constant below its CFA: up to 3.12 a _PyCFrame, which says
- * which Python frame it runs now, from 3.13 on a frame, which is the last of the loop's chain. From
- * the frame that runs `previous` leads to the one that the loop was entered with.
+ * holds something of the loop's own, a constant below its CFA: in 3.11 and 3.12 a _PyCFrame, which
+ * says which Python frame it runs now, from 3.13 on a frame, which is the last of the loop's chain.
+ * From the frame that runs `previous` leads to the one that the loop was entered with. Before 3.11 a
+ * loop runs one frame.
  *
  *   C:       main   eval 1                  list_sort   eval 2        malloc
  *   Python:           <module> < load               < key
@@ -12,7 +13,7 @@
  *
  * They go before their loop's frame, whose place in the loop is another one at nearly each event.
  *
- * Nothing of the interpreter is called and no lock of it is needed, nor the thread's state:
+ * Nothing of the interpreter is called and no lock of it is needed:
  *
  *  P1 A loop's frame on the stack that is in a call has its own set up, before its first call,
  *     and leads to live frames of this very thread until it returns. Where it may be otherwise
@@ -24,9 +25,10 @@
  *     kernel was asked about (stack.c). What is not there ends the chain, and is counted.
  *  P4 How far below the CFA that is, is found out (python_loops.c) by what it has to hold: the one of
  *     the next loop further out, and a frame whose chain ends where that goes on, all with code; or
- *     by where the chain of the thread's state ends, if its data name one. Until then nothing is followed that may be left from earlier on the stack: what it names may be gone,
- *     as stacks of threads are, though it is listed. The outermost _PyCFrame leads to the thread's
- *     state, which the interpreter keeps as data of the thread; and that names the innermost one.
+ *     by where the chain ends that the thread's state names. Until then nothing is followed that may
+ *     be left from earlier on the stack: what it names may be gone, as stacks of threads are, though
+ *     it is listed. The outermost _PyCFrame leads to the thread's state, which the interpreter keeps
+ *     as data of the thread; and that names the innermost one.
  *  P5 What switches stacks (greenlet) leaves frames of C beyond the root of the one that runs, as they
  *     were once. So loops count only where each names the next one further out, up to the state of
  *     the thread, and that names the innermost. Those of another state further out are another such

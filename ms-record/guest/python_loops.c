@@ -17,16 +17,15 @@
 
 #define HOPS_MOST 4u /* from a loop's _PyCFrame to the thread's state: greenlet has one between */
 #define TRIES 4096u
-#define DATA_BYTES                                                                                 \
-	1024u /* of the thread's own data below its block, in which libraries have theirs */
+#define DATA_BYTES 1024u /* of the thread's data below its block, which libraries have there */
 #define SLOTS 4u
 #define LOOP_BYTES 4096u /* of its frame of C */
 #define STATE_BYTES 240u
 
 uint64_t mg_python_below;
 static uint32_t tries;
-static uint64_t slots
-	[SLOTS]; /* not 3.11, 3.12: which of the thread's data name its state, from its block on */
+/* Which of the thread's data name its state, from its block on; not in 3.11 and 3.12. */
+static uint64_t slots[SLOTS];
 static uint32_t slot_count;
 
 static uint64_t own_of(const struct mg_python_stack *p, uint32_t i)
