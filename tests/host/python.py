@@ -170,7 +170,7 @@ def record_attached(command, *_, env=(), trace="t.trace"):
     """The same, from when it says that it is ready until it ends: then it waits for a line."""
     with subprocess.Popen([*command, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=dict(os.environ, **dict(env)), text=True) as p:
         p.stdout.readline()
-        with subprocess.Popen([BIN + "/ms-record", "--no-symbols", "--depth", "2000", "-o", trace, "-p", str(p.pid)], stderr=subprocess.PIPE, text=True) as r:
+        with subprocess.Popen([BIN + "/ms-record", "--no-symbols", "--depth", "10000" if ONE_EACH else "2000", "-o", trace, "-p", str(p.pid)], stderr=subprocess.PIPE, text=True) as r:
             time.sleep(1)
             p.stdin.write("\n")
             p.stdin.flush()
