@@ -20,6 +20,8 @@
 
 #define PLACES 64u
 #define CHILDREN 40u
+#define MORE (POOL_EXITED_PARENTS + 1)
+#define ALL (1 + 2 * MORE) /* processes */
 
 static int failures;
 #define CHECK(what, got, want)                                                                     \
@@ -46,8 +48,8 @@ struct model {
 };
 static struct session_options opt;
 static struct pool pool;
-static struct session *sessions[CHILDREN];
-static struct model models[CHILDREN];
+static struct session *sessions[ALL];
+static struct model models[ALL];
 static uint64_t numbers;
 
 static uint64_t address(unsigned place)
@@ -140,15 +142,20 @@ static void end(struct session *s, unsigned i)
 	free(s);
 }
 
-static void test_tree(uint64_t n)
+static void make_first(void)
 {
-	seed = n;
 	numbers = 0;
 	memset(models, 0, sizeof models);
 	memset(&pool, 0, sizeof pool);
-	pool.slots = calloc(CHILDREN, sizeof *pool.slots);
+	pool.slots = calloc(ALL, sizeof *pool.slots);
 	sessions[0] = make();
 	pool.slots[0].session = sessions[0];
+}
+
+static void test_tree(uint64_t n)
+{
+	seed = n;
+	make_first();
 	unsigned count = 1;
 	for (unsigned step = 0; step < 3000; step++) {
 		unsigned i = any(count), place = any(PLACES), what = any(100);
@@ -175,6 +182,36 @@ static void test_tree(uint64_t n)
 			end(sessions[i], i);
 	forks_forget(&pool);
 	CHECK("parents that are over", pool.exited_parent_count, 0);
+	free(pool.slots);
+}
+
+/* One parent more is over than are kept, each with a child that needs it: the oldest goes, but not the
+ * first process of all, and its child has its blocks all the same. */
+static void test_evicted(bool head)
+{
+	struct inherited_heap *kept[MORE];
+	make_first();
+	pool.shape.head_serial = head; /* all have 1 */
+	for (unsigned i = 0; i < MORE; i++) {
+		unsigned parent = 1 + 2 * i;
+		add(sessions[0], &models[0], i);
+		fork_child(0, parent);
+		fork_child(parent, parent + 1);
+		kept[i] = sessions[parent]->heap->inherited_heap;
+		end(sessions[parent], parent);
+	}
+	CHECK("kept", pool.exited_parent_count, POOL_EXITED_PARENTS);
+	for (unsigned i = 0; i < POOL_EXITED_PARENTS; i++)
+		CHECK("one that is kept", pool.exited_parents[i] == kept[i + (i >= head)], 1);
+	for (unsigned i = 0; i < MORE; i++)
+		take(sessions[0], &models[0], i);
+	age(sessions[0]);
+	for (unsigned i = 0; i < ALL; i += 2) {
+		for (unsigned k = 0; k < PLACES; k++)
+			take(sessions[i], &models[i], k);
+		end(sessions[i], i);
+	}
+	forks_forget(&pool);
 	free(pool.slots);
 }
 
@@ -362,6 +399,8 @@ int main(void)
 {
 	for (uint64_t n = 1; n <= 60; n++)
 		test_tree(n);
+	test_evicted(false);
+	test_evicted(true);
 	test_directory();
 	test_asked();
 	test_settle();
