@@ -297,13 +297,15 @@ static void check_repairs(void)
 	       "0 alloc 0=10, 0 inferred 0, 0 alloc 1=20, 1 free 1, 1 free?, 0 alloc 2=30");
 	end();
 	begin(); /* in its own ring nothing is late */
+	put(0, ITEM_ALLOC, 50, C, 5);
 	put(0, ITEM_ALLOC, 100, A, 10);
 	put(0, ITEM_ALLOC, 1000, A, 20);
 	put(0, ITEM_FREE, 1001, A, 0);
 	put(0, ITEM_FREE, 1002, A, 0);
 	put(0, ITEM_ALLOC, 1003, A, 30);
 	merged(UINT64_MAX, "one ring",
-	       "0 alloc 0=10, 0 inferred 0, 0 alloc 1=20, 0 free 1, 0 free?, 0 alloc 2=30");
+	       "0 alloc 0=5, 0 alloc 1=10, 0 inferred 1, 0 alloc 2=20, 0 free 2, 0 free?, "
+	       "0 alloc 3=30");
 	end();
 
 	begin(); /* of two the earlier one, and only when it is the first of its ring there */
