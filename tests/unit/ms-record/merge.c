@@ -459,10 +459,14 @@ static void check_backing(void)
 	put_realloc(0, 800, A, C, 30);
 	put(0, ITEM_FREE_UNSURE, 900, B, 0);
 	put(0, ITEM_FREE_UNSURE, 901, C, 0);
+	put(0, ITEM_BACKING, 902, B, 200)->extra = 1 << 1;
+	put_heap(0, ITEM_HEAP_ALLOC, 903, B, 40, 1, 0);
+	put(0, ITEM_FREE_UNSURE, 904, B, 0); /* what is cut from it may not be gone */
 	merged(UINT64_MAX, "backing",
 	       "0 alloc 0=5 @1000, 0 inferred 0, 0 ext4 =100 @1000/own, 0 alloc 1=10 @1000/own, "
 	       "0 ext5 =100 @1000/own, 0 free 1, 0 free? @2000, 0 ext4 =100 @1000/own, "
-	       "0 ext5 =100 @1000/own, 0 alloc 2=30 @3000, 0 free 2");
+	       "0 ext5 =100 @1000/own, 0 alloc 2=30 @3000, 0 free 2, 0 ext4 =200 @2000/own, "
+	       "0 alloc 3=40 @2000/own, 0 ext5 =200 @2000/own");
 	is("reallocations", s->stats.reallocs, 0);
 	is("unknown frees", s->stats.unknown_frees, 1);
 	end();
@@ -481,18 +485,21 @@ static void check_inherited(void)
 	live_init(&h->inherited);
 	live_add(&h->inherited, &(struct live_block){A, up | 5, 10});
 	live_add(&h->inherited, &(struct live_block){B, 2 * up | 6, 20});
-	h->blocks = 2;
-	h->bytes = 30;
+	live_add(&h->inherited, &(struct live_block){P, up | 7, 30});
+	h->blocks = 3;
+	h->bytes = 60;
 	put(0, ITEM_FREE, 100, A, 0)->stack = frame(0, 0x70);
 	put(0, ITEM_FREE, 101, A, 0);
 	put(0, ITEM_FORK, 200, 0, 0);
 	put_realloc(0, 300, B, C, 7);
 	put(0, ITEM_FREE, 400, C, 0);
 	put(0, ITEM_FREE_UNSURE, 500, B, 0);
+	put(0, ITEM_FREE_UNSURE, 600, P, 0);
 	merged(UINT64_MAX, "inherited",
 	       "0 ext1 72057594037927941 =10 @1000, 0 free? @1000/70, 0 free? @1000, "
-	       "0 ext1 144115188075855878 =20 @2000, 0 realloc? 0=7 @3000, 0 free 0");
-	is("inherited frees", s->stats.inherited_frees, 2);
+	       "0 ext1 144115188075855878 =20 @2000, 0 realloc? 0=7 @3000, 0 free 0, "
+	       "0 ext1 72057594037927943 =30 @9000, 0 free? @9000");
+	is("inherited frees", s->stats.inherited_frees, 3);
 	is("unknown frees", s->stats.unknown_frees, 1);
 	is("blocks of the parent's", h->blocks, 0);
 	is("bytes of the parent's", h->bytes, 0);
@@ -501,14 +508,17 @@ static void check_inherited(void)
 	is("its stamp", h->points.v[0].stamp, 200);
 	is("its place", h->points.v[0].at, 0);
 	is("events before it", h->points.v[0].events, 3);
-	is("blocks live then", h->points.v[0].blocks, 1);
-	is("bytes live then", h->points.v[0].bytes, 20);
+	is("blocks live then", h->points.v[0].blocks, 2);
+	is("bytes live then", h->points.v[0].bytes, 50);
 	static const struct {
 		uint64_t address;
 		uint8_t what;
-	} log[] = {{B, FORK_TAKEN_INHERITED}, {C, FORK_MADE}, {C, FORK_TAKEN}};
-	is("changes", h->log.n, 3);
-	for (size_t i = 0; i < 3 && i < h->log.n; i++) {
+	} log[] = {{B, FORK_TAKEN_INHERITED},
+		   {C, FORK_MADE},
+		   {C, FORK_TAKEN},
+		   {P, FORK_TAKEN_INHERITED}};
+	is("changes", h->log.n, 4);
+	for (size_t i = 0; i < 4 && i < h->log.n; i++) {
 		is("what", h->log.v[i].what, log[i].what);
 		is("where", h->log.v[i].block.address, log[i].address);
 	}
