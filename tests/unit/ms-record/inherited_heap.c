@@ -294,7 +294,7 @@ static void test_directory(void)
 /* ---- what a child finds once its parent is merged up to the fork ---- */
 
 static void settle(struct session *parent, uint64_t fork_stamp, uint64_t first_stamp,
-		   uint64_t blocks, uint64_t events)
+		   uint64_t blocks, uint64_t events, uint64_t at)
 {
 	struct session *s = take_slot(parent->pool, 7, parent->pool->shape.head_serial, fork_stamp,
 				      first_stamp);
@@ -327,6 +327,7 @@ static void settle(struct session *parent, uint64_t fork_stamp, uint64_t first_s
 	CHECK("allocations", s->fork_number, events - 1);
 	CHECK("the heap's blocks", s->heap->inherited_heap->blocks, blocks);
 	CHECK("the heap's bytes", s->heap->inherited_heap->bytes, blocks * 10);
+	CHECK("its place among the changes", s->heap->inherited_heap->from_at, at);
 	batch_free(s->batch);
 	s->batch = NULL;
 	drop_slot(s);
@@ -351,6 +352,7 @@ static void be_at(struct session *s, uint64_t blocks, uint64_t events)
 	s->stats.live_bytes = blocks * 10;
 	s->stats.events = events;
 	s->number = events - 1;
+	forks_log(s->heap, FORK_MADE, &(struct live_block){0x1000, events, 10});
 }
 
 /* Stamps that are asked for, the earliest first. */
@@ -382,11 +384,11 @@ static void test_settle(void)
 	be_at(s, 5, 50);
 	forks_point(s, later);
 	be_at(s, 8, 80);
-	settle(s, fork, now, 3, 30);
-	settle(s, later, now, 5, 50);
-	settle(s, later - 1, now, 8, 80); /* no record says so: as it is now */
+	settle(s, fork, now, 3, 30, 0); /* nothing is noted before it */
+	settle(s, later, now, 5, 50, 1);
+	settle(s, later - 1, now, 8, 80, 2); /* no record says so: as it is now */
 	be_at(s, 9, 90);
-	settle(s, 0, now, 9, 90);
+	settle(s, 0, now, 9, 90, 3);
 	CHECK("points", s->heap->inherited_heap->points.n, 4);
 	s->damaged = true; /* it is not waited for */
 	settle_at_once(s, s->pool->shape.head_serial, 9);
