@@ -121,16 +121,17 @@ static void fork_child(unsigned parent, unsigned child)
 	pool.prepared = child + 1;
 }
 
-/* All points of a process are too old now. */
-static void age(struct session *s)
+/* Points of a process, but the last few, are too old now. */
+static void age(struct session *s, size_t young)
 {
 	struct inherited_heap *h = s->heap->inherited_heap;
+	size_t left = young < h->points.n ? young : h->points.n;
 	s->clock.start_mono -= UINT64_C(10000000000);
 	for (size_t i = 0; i < h->points.n; i++)
-		h->points.v[i].ns = 0;
+		h->points.v[i].ns = i + left < h->points.n ? 0 : session_now(s);
 	forks_tidy(s);
-	CHECK("points", h->points.n, 0);
-	CHECK("changes", h->log.n, 0);
+	CHECK("points", h->points.n, left);
+	CHECK("changes", left == 0 && h->log.n, 0);
 }
 
 static void end(struct session *s, unsigned i)
@@ -165,7 +166,7 @@ static void test_tree(uint64_t n)
 		if (what < 3 && count < CHILDREN)
 			fork_child(i, count++);
 		else if (what == 3)
-			age(s);
+			age(s, any(3));
 		else if (what == 4 && i && any(3) == 0) {
 			end(s, i);
 			sessions[i] = NULL;
@@ -182,6 +183,32 @@ static void test_tree(uint64_t n)
 			end(sessions[i], i);
 	forks_forget(&pool);
 	CHECK("parents that are over", pool.exited_parent_count, 0);
+	free(pool.slots);
+}
+
+/* Of two forks the first is so long ago that its changes are forgotten; the second is not. */
+static void test_forgotten(void)
+{
+	struct session *s;
+	make_first();
+	s = sessions[0];
+	for (unsigned k = 0; k < 10; k++)
+		add(s, &models[0], k);
+	fork_child(0, 1);
+	for (unsigned k = 0; k < 5; k++)
+		take(s, &models[0], k);
+	fork_child(0, 2);
+	for (unsigned k = 5; k < 8; k++)
+		take(s, &models[0], k);
+	add(s, &models[0], 20);
+	age(s, 1);
+	CHECK("changes since the second", s->heap->inherited_heap->log.n, 4);
+	for (unsigned i = 0; i < 3; i++) {
+		for (unsigned k = 0; k < PLACES; k++)
+			take(sessions[i], &models[i], k);
+		end(sessions[i], i);
+	}
+	forks_forget(&pool);
 	free(pool.slots);
 }
 
@@ -205,7 +232,7 @@ static void test_evicted(bool head)
 		CHECK("one that is kept", pool.exited_parents[i] == kept[i + (i >= head)], 1);
 	for (unsigned i = 0; i < MORE; i++)
 		take(sessions[0], &models[0], i);
-	age(sessions[0]);
+	age(sessions[0], 0);
 	for (unsigned i = 0; i < ALL; i += 2) {
 		for (unsigned k = 0; k < PLACES; k++)
 			take(sessions[i], &models[i], k);
@@ -401,6 +428,7 @@ int main(void)
 {
 	for (uint64_t n = 1; n <= 60; n++)
 		test_tree(n);
+	test_forgotten();
 	test_evicted(false);
 	test_evicted(true);
 	test_directory();
