@@ -163,12 +163,41 @@ static void test_count_from(void)
 	ms_replay_free(&r);
 }
 
+/* What is there at a moment, of the sites that have any. */
+static void test_moment(void)
+{
+	begin(MS_OPTION_USABLE | MS_OPTION_MMAP);
+	size_t moment = ms_replay_moment(&r, 10, MS_NEVER);
+	event((struct ms_event){
+		.kind = MS_EV_ALLOC, .number = 0, .size = 10, .slack = 7, .stack = 3});
+	event((struct ms_event){
+		.kind = MS_EV_ALLOC, .number = 1, .size = 20, .slack = 5, .stack = 4});
+	event((struct ms_event){.kind = MS_EV_FREE, .freed = 0});
+	map(MS_EXT_MAP, 0, 0x10000, 0x3000, 0);
+	map(MS_EXT_UNMAP, 0, 0x11000, 0x1000, 0);
+	event((struct ms_event){
+		.kind = MS_EV_FREE, .freed = 1, .time_ticks = 12}); /* later than it */
+	map(MS_EXT_MAP, 0, 0x50000, 0x1000, 0);
+	ms_replay_finish(&r, 20);
+	const struct ms_beside_moment *m = &r.moments[moment].beside;
+	EQUAL(m->slack_bytes, 4, "-");
+	EQUAL(m->mapped_bytes, 0x2000, "-");
+	EQUAL(m->count, 2, "sites");
+	for (size_t i = 0; i < 2 && i < m->count; i++) {
+		EQUAL(r.sites[m->figures[i].site].node, i ? 1 : 4, "site %zu", i);
+		EQUAL(m->figures[i].slack_bytes, i ? 0 : 4, "site %zu", i);
+		EQUAL(m->figures[i].mapped_bytes, i ? 0x2000 : 0, "site %zu", i);
+	}
+	ms_replay_free(&r);
+}
+
 int main(void)
 {
 	test_free_stacks();
 	test_backing();
 	test_moved();
 	test_count_from();
+	test_moment();
 	printf("%u failures\n", failures);
 	return failures != 0;
 }
