@@ -181,6 +181,25 @@ static void limits(void)
 	CHECK(ms_event_decoder_init(&decoder, c, 0) == MS_FMT_BAD, "no head");
 }
 
+static void extended(void)
+{
+	struct ms_event ev;
+	block = (struct coded){.count = MS_EXT_BEFORE};
+	ms_event_encoder_init(&encoder, memory, BLOCK);
+	for (uint8_t k = 1; k <= MS_EXT_BEFORE; k++) {
+		ev = (struct ms_event){.kind = MS_EV_EXT,
+				       .ext = k,
+				       .stack = 10u + k,
+				       .address = 20u + k,
+				       .size = 30u + k,
+				       .freed = 40u + k};
+		CHECK(ms_event_put(&encoder, &ev) == MS_FMT_OK, "put %u", k);
+		block.event[k - 1] = ev;
+	}
+	block.column_count = ms_event_encoder_finish(&encoder, block.columns);
+	decode_block();
+}
+
 /* Every event is 3 bytes or less here, by hand: the written form is a promise. */
 static void known_bytes(void)
 {
@@ -271,6 +290,7 @@ int main(void)
 	for (uint64_t seed = 1; seed <= 100; seed++)
 		hostile(seed);
 	limits();
+	extended();
 	known_bytes();
 	return failures != 0;
 }
