@@ -253,6 +253,7 @@ static void seen(void *arg, struct pool *p, uint32_t slot)
 
 static uint64_t used;
 static struct writer writer;
+static bool old_slot; /* what is taken next was taken before this recording */
 
 static struct session *begin(void)
 {
@@ -278,6 +279,7 @@ static struct session *take_slot(struct pool *p, uint32_t pid, uint32_t parent, 
 	while (k < p->shape.slot_max && p->dir[k].state != MG_SLOT_FREE)
 		k++;
 	CHECK("a free slot", k < p->shape.slot_max, 1);
+	p->slots[k].old = old_slot;
 	p->dir[k].pid = pid;
 	p->dir[k].parent = parent;
 	p->dir[k].fork_stamp = fork_stamp;
@@ -294,6 +296,38 @@ static void drop_slot(struct session *s)
 {
 	forks_over(s);
 	pool_release_slot(s->pool, s->slot - 1, true);
+	recording_free(s);
+}
+
+static struct inherited_heap *parent_of(const struct session *s)
+{
+	return s->heap->inherited_heap->from;
+}
+
+/* The image's process, a child, and one that is over. */
+static void test_parents(void)
+{
+	struct session *s = begin();
+	struct pool *p = s->pool;
+	uint32_t serial = p->shape.head_serial;
+	struct inherited_heap *heap = s->heap->inherited_heap;
+	struct session *child = take_slot(p, 5, serial, 0, 1);
+	CHECK("the image's", parent_of(child) == heap, 1);
+	serial = p->slots[child->slot - 1].serial;
+	heap = child->heap->inherited_heap;
+	struct session *grandchild = take_slot(p, 6, serial, 0, 1);
+	CHECK("a child's", parent_of(grandchild) == heap, 1);
+	drop_slot(child);
+	child = take_slot(p, 7, serial, 0, 1);
+	CHECK("one's that is over", parent_of(child) == heap, 1);
+	old_slot = true;
+	struct session *old = take_slot(p, 8, p->shape.head_serial, 0, 1);
+	old_slot = false;
+	CHECK("none's", parent_of(old) == NULL, 1);
+	drop_slot(old);
+	drop_slot(child);
+	drop_slot(grandchild);
+	forks_forget(p);
 	recording_free(s);
 }
 
@@ -431,6 +465,7 @@ int main(void)
 	test_forgotten();
 	test_evicted(false);
 	test_evicted(true);
+	test_parents();
 	test_directory();
 	test_asked();
 	test_settle();
