@@ -84,10 +84,6 @@ size_t ms_replay_moment(struct ms_replay *r, uint64_t tick, uint64_t event)
 {
 	r->moments = ms_xrealloc(r->moments, r->moment_count + 1, sizeof *r->moments);
 	r->moments[r->moment_count] = (struct ms_replay_moment){.tick = tick, .event = event};
-	if (tick < r->alarm_tick)
-		r->alarm_tick = tick;
-	if (event < r->alarm_event)
-		r->alarm_event = event;
 	return r->moment_count++;
 }
 

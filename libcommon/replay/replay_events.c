@@ -50,7 +50,6 @@ void ms_replay_tick(struct ms_replay *r, uint64_t tick_ns)
 void ms_replay_init(struct ms_replay *r)
 {
 	*r = (struct ms_replay){.span_ticks = 1,
-				.alarm_tick = 1,
 				.alarm_event = MS_NEVER,
 				.tick_limit = MS_NEVER,
 				.judged = MS_NEVER};

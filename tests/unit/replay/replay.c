@@ -324,6 +324,24 @@ static const struct ms_event ruled[] = {
 	{.kind = MS_EV_FREE_INFERRED, .freed = 6, .time_ticks = 11},
 };
 
+/* Moments in the first tick of all. */
+static void test_first_tick(void)
+{
+	struct ms_replay r;
+	struct ms_event ev[4];
+	ms_replay_init(&r);
+	size_t by_event = ms_replay_moment(&r, MS_NEVER, 2),
+	       by_tick = ms_replay_moment(&r, 0, MS_NEVER);
+	for (uint64_t i = 0; i < 4; i++)
+		ev[i] = (struct ms_event){.kind = MS_EV_ALLOC, .number = i, .size = 10};
+	ms_replay_events(&r, ev, 4);
+	ms_replay_finish(&r, 0);
+	EQUAL(r.moments[by_event].live_blocks, 2, "before the third event");
+	EQUAL(r.moments[by_tick].live_blocks, 0, "before the first");
+	EQUAL(r.moments[by_tick].taken, true, "before the first");
+	ms_replay_free(&r);
+}
+
 /* What the rules say about a few events, worked out by hand. */
 static void test_rules(void)
 {
@@ -518,6 +536,7 @@ static void test_room(void)
 
 int main(void)
 {
+	test_first_tick();
 	test_rules();
 	test_realloc_is_one_step();
 	test_inherited();
