@@ -482,6 +482,29 @@ static void test_bounded(void)
 	ms_replay_free(&r);
 }
 
+static void add_number(void *arg, uint64_t number, const struct ms_live_block *b)
+{
+	uint64_t *sum = arg;
+	sum[0] += number;
+	sum[1] += b->size;
+}
+
+/* Each live block is seen once, of a few windows. */
+static void test_each(void)
+{
+	const uint64_t n = 5 * MS_BLOCKS_WINDOW;
+	uint64_t sum[2] = {0};
+	struct ms_blocks b;
+	ms_blocks_init(&b);
+	for (uint64_t i = 0; i < n; i++)
+		ms_blocks_add(&b, i, 3, 0, 0);
+	ms_blocks_each(&b, add_number, sum);
+	EQUAL(sum[0], n * (n - 1) / 2, "numbers");
+	EQUAL(sum[1], n * 3, "bytes");
+	EQUAL(b.old[0] != NULL, true, "the first place is in use");
+	ms_blocks_free(&b);
+}
+
 /* Blocks that are live at the end and came after the scan at the end, by site. */
 static void test_late(uint64_t judged, bool any, uint64_t bytes, uint64_t blocks)
 {
@@ -541,6 +564,7 @@ int main(void)
 	test_realloc_is_one_step();
 	test_inherited();
 	test_room();
+	test_each();
 	test_late(MS_NEVER, false, 0, 0);
 	test_late(5, false, 0, 0);
 	test_late(4, true, 14, 1);
