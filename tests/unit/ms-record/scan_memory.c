@@ -113,6 +113,8 @@ static void check_touched(bool old)
 	uint64_t end = base;
 	bool asked = scan_pages(&m, &end, base + PAGE, MEMORY_TOUCHED) >= 0; /* the kernel can be */
 	is("all", memory_all_runs(&m, take_run, NULL), asked);
+	memory_runs(&m, base + 3 * PAGE, base + 5 * PAGE, UINT64_MAX, take_run, NULL);
+	is("the kernel could before, and can", m.old_kernel, old || !asked);
 	if (asked) /* neighbours may be joined with it */
 		CHECK(strstr(given, "1+0-3+0 5+0-6+0"), "%s", given);
 	given[0] = '\0';

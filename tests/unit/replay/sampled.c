@@ -16,10 +16,11 @@
 #define STACKS 1024u
 #define THREADS 5u
 
-/* Of some samples: how many, their bytes, what both stand for, variance of the bytes. */
+/* Of some samples: how many, their bytes, what both stand for, variance of the bytes, and of the
+ * blocks: a sample stands for a whole number, 1 / p on average. */
 struct sum {
 	uint64_t samples, bytes, est_bytes, est_blocks;
-	double variance;
+	double variance, blocks_variance;
 };
 
 struct state {
@@ -45,6 +46,8 @@ static void count(struct sum *to, uint64_t number, const struct block *b, int si
 	to->est_bytes += (uint64_t)sign * ms_sample_bytes(b->size, MEAN);
 	to->est_blocks += (uint64_t)sign * ms_sample_blocks(b->size, MEAN, number);
 	to->variance += sign * x * x * (1 - p) / (p * p);
+	double part = fmod(1 / p, 1);
+	to->blocks_variance += sign * ((1 - p) / (p * p) + part * (1 - part));
 }
 
 static void naive_free(const struct ms_event *ev)
@@ -92,15 +95,24 @@ static void naive(const struct ms_event *ev)
 		naive_alloc(ev);
 }
 
+static const struct ms_sampled *sampled;
+
 static void compare(const struct ms_sampled_sum *got, const struct sum *want, const char *what,
 		    unsigned which)
 {
+	struct ms_spread bytes = ms_sampled_bytes(sampled, got),
+			 spread = ms_sampled_blocks(sampled, got, 1);
+	EQUAL(spread.seen == (double)want->samples && bytes.seen == (double)want->bytes, true,
+	      "what was seen of %s %u", what, which);
+	EQUAL(fabs(spread.variance - want->blocks_variance) <= 1e-6 * want->blocks_variance + 0.01,
+	      1, "variance of the blocks of %s %u: %g, %g", what, which, spread.variance,
+	      want->blocks_variance);
 	EQUAL(got->samples, want->samples, "samples of %s %u", what, which);
 	EQUAL(got->bytes, want->bytes, "bytes of %s %u", what, which);
 	EQUAL(got->blocks, want->est_blocks, "blocks of %s %u", what, which);
 	double slack = 1e-6 * (want->variance > MEAN ? want->variance : MEAN) + 10;
-	EQUAL(fabs(got->bytes_variance - want->variance) <= slack, 1, "variance of %s %u: %g, %g",
-	      what, which, got->bytes_variance, want->variance);
+	EQUAL(fabs(bytes.variance - want->variance) <= slack, 1, "variance of %s %u: %g, %g", what,
+	      which, bytes.variance, want->variance);
 }
 
 static void compare_sites(const struct ms_replay *r)
@@ -187,6 +199,7 @@ int main(void)
 		ms_replay_events(&r, &ev, 1);
 	}
 	ms_replay_finish(&r, st.time + 1);
+	sampled = r.sampled;
 	compare_all(&r);
 	check_weights();
 	ms_replay_free(&r);
