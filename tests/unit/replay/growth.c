@@ -100,6 +100,38 @@ static void test_teardown(void)
 	}
 }
 
+/* All is freed in two spans of the timeline, the second of which is not over: no teardown where for
+ * each block another one is made, however small. */
+static void test_renewed(void)
+{
+	for (int renewed = 0; renewed < 2; renewed++) {
+		uint64_t next = BLOCKS;
+		grow(true);
+		uint64_t at = BLOCKS * EVERY, then = (at / r.span_ticks + 1) * r.span_ticks;
+		for (uint64_t i = 0; i < BLOCKS; i++)
+			if (!goes(i) && i % 2)
+				event(at, MS_EV_FREE, i);
+		for (uint64_t i = 0; i < BLOCKS; i++) {
+			if (goes(i) || i % 2)
+				continue;
+			event(then, MS_EV_FREE, i);
+			for (int k = 0; k < renewed; k++, next++)
+				ms_replay_events(&r,
+						 &(struct ms_event){.kind = MS_EV_ALLOC,
+								    .time_ticks = then,
+								    .number = next,
+								    .size = 1,
+								    .stack = 1},
+						 1);
+		}
+		ms_growth_end(&r, then + 1);
+		EQUAL(r.growth->teardown > 0, !renewed, "as it goes on");
+		ms_replay_finish(&r, then + 1);
+		EQUAL(r.growth->teardown > 0, !renewed, "at the end");
+		ms_replay_free(&r);
+	}
+}
+
 /* Counted from a moment on, samples begin a second after it. */
 static void test_begin(void)
 {
@@ -125,6 +157,7 @@ int main(void)
 	test_samples();
 	test_survival();
 	test_teardown();
+	test_renewed();
 	test_begin();
 	printf("%u failures\n", failures);
 	return failures != 0;
