@@ -84,6 +84,11 @@ static void sum(void *arg, const struct live_block *b)
 	s->numbers += b->number;
 }
 
+static unsigned in_bucket(const struct live_bucket *b)
+{
+	return (unsigned)__builtin_popcount(b->state & ((1u << LIVE_SLOTS) - 1));
+}
+
 static void compare(const struct live *l)
 {
 	struct sums have = {0}, want = {0};
@@ -96,9 +101,14 @@ static void compare(const struct live *l)
 		if (numbers[i])
 			sum(&want, &is);
 	}
-	uint64_t spilled = 0, others = 0;
-	for (size_t i = 0; i < l->now.count; i++)
+	uint64_t spilled = 0, others = 0, packed = 0;
+	for (size_t i = 0; i < l->now.count; i++) {
 		spilled += l->now.buckets[i].state / LIVE_SPILLED;
+		packed += in_bucket(&l->now.buckets[i]);
+	}
+	for (size_t i = l->moved; l->old.buckets && i < l->old.count; i++)
+		packed += in_bucket(&l->old.buckets[i]);
+	check(packed == l->packed, "packed", packed);
 	for (size_t i = 0; l->others.slots && i <= l->others.mask; i++)
 		others += l->others.slots[i].address && live_fits(l->others.slots[i].address);
 	check(l->old.buckets || spilled == others, "spilled", spilled);
