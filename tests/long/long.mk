@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # What the campaigns need: tests/long/run.
-TEST_PROGRAMS += $(B)/tests/long/failing.so
-$(B)/tests/long/failing.so: tests/long/failing.c
+TEST_PROGRAMS += $(B)/tests/long/failing.so $(B)/tests/long/counting.so
+$(B)/tests/long/failing.so $(B)/tests/long/counting.so: $(B)/%.so: %.c
 	@mkdir -p $(@D)
 	$(CC) -g -O1 -Wall -Wextra -std=gnu11 -fno-builtin -fPIC -shared -o $@ $<
 # Libraries with an allocator of their own, and with more static TLS than most have.
