@@ -2,7 +2,7 @@
  * From which frame of Python on the chain of each loop goes, and that it may be followed: P4 and P5
  * in python.c.
  *
- * In 3.11 and 3.12 each loop has a _PyCFrame, which names the frame that it runs now and the _PyCFrame of
+ * In 3.11 and 3.12 each loop has a _PyCFrame, which names the frame that it runs now and that of
  * the next loop further out; the outermost one's leads to the thread's state, and that names the
  * innermost one.
  *
@@ -24,9 +24,13 @@
 
 uint64_t mg_python_below;
 static uint32_t tries;
-/* Which of the thread's data name its state, from its block on; not in 3.11 and 3.12. */
-static uint64_t slots[SLOTS];
-static uint32_t slot_count;
+/* Which of the thread's data name its state, from its block on; not in 3.11 and 3.12. Every thread
+ * that runs the interpreter has these data, at the same places. */
+struct slots {
+	uint64_t at[SLOTS];
+	uint32_t n;
+};
+static struct slots slots;
 
 static uint64_t own_of(const struct mg_python_stack *p, uint32_t i)
 {
@@ -38,7 +42,7 @@ static bool is_code(struct mg_python_stack *p, uint64_t code)
 	return !(code & 7) && can_read(p, code, CODE_BYTES) && word(code + 8) == mg_py.code_type;
 }
 
-/* ---- 3.11 and 3.12 ------------------------------------------------------------------------------- */
+/* ---- 3.11 and 3.12 -------------------------------------------------------------------------- */
 
 static bool thread_keeps(uint64_t value)
 {
@@ -128,7 +132,7 @@ static void link_cframes(struct mg_python_stack *p)
 	}
 }
 
-/* ---- the thread's state ----------------------------------------------------------------------------- */
+/* ---- the thread's state -------------------------------------------------------------------- */
 
 /* The state that this thread's data name there; 0 = none, or that of another thread. */
 static uint64_t state_at(struct mg_python_stack *p, uint64_t slot)
@@ -140,14 +144,13 @@ static uint64_t state_at(struct mg_python_stack *p, uint64_t slot)
 		       : 0;
 }
 
-/* Which of the data between name the same state as the others that were found, and how many. */
-static uint32_t find_slots(struct mg_python_stack *p, uint64_t at, uint64_t end, uint32_t n)
+/* Those of the data between that name the same state as the others that were found. */
+static void find_slots(struct mg_python_stack *p, uint64_t at, uint64_t end, struct slots *found)
 {
 	uint64_t tp = mg_thread_pointer();
-	for (; at < end && n < SLOTS; at += 8)
-		if (state_at(p, at - tp) && (!n || word(at) == word(tp + slots[0])))
-			__atomic_store_n(&slots[n++], at - tp, __ATOMIC_RELAXED);
-	return n;
+	for (; at < end && found->n < SLOTS; at += 8)
+		if (state_at(p, at - tp) && (!found->n || word(at) == word(tp + found->at[0])))
+			found->at[found->n++] = at - tp;
 }
 
 /* The own frame of the loop in which the chain from there ends; 0 = that is none. */
@@ -164,22 +167,29 @@ static uint64_t end_of(struct mg_python_stack *p, uint64_t at)
 	return 0;
 }
 
-/* The frame that the thread's state names, after the slots were found; 0 = none. */
-static uint64_t find_current(struct mg_python_stack *p)
+/* The frame that the thread's state names; 0 = none. */
+static uint64_t find_current(struct mg_python_stack *p, struct slots *found)
 {
 	uint64_t tp = mg_thread_pointer();
 	struct mg_range block = mg_thread_block();
-	uint32_t n = can_read(p, tp - DATA_BYTES, DATA_BYTES)
-			     ? find_slots(p, tp - DATA_BYTES, tp, 0)
-			     : 0;
-	n = find_slots(p, block.start, block.end, n);
-	__atomic_store_n(&slot_count, n, __ATOMIC_RELEASE);
-	return n ? word(word(tp + slots[0]) + mg_py.now) : 0;
+	if (can_read(p, tp - DATA_BYTES, DATA_BYTES))
+		find_slots(p, tp - DATA_BYTES, tp, found);
+	find_slots(p, block.start, block.end, found);
+	return found->n ? word(word(tp + found->at[0]) + mg_py.now) : 0;
+}
+
+/* Several threads may do so at once: nothing is taken back. */
+static void keep_slots(const struct slots *found)
+{
+	for (uint32_t i = 0; i < found->n; i++)
+		__atomic_store_n(&slots.at[i], found->at[i], __ATOMIC_RELAXED);
+	__atomic_store_n(&slots.n, found->n, __ATOMIC_RELEASE);
 }
 
 static uint64_t find_own(const struct mg_writer *t, struct mg_python_stack *p)
 {
-	uint64_t at = find_current(p), far = 0;
+	struct slots found = {.n = 0};
+	uint64_t at = find_current(p, &found), far = 0;
 	for (uint32_t i = p->loops; i-- > 0 && at; at = word(at + mg_py.previous)) {
 		at = end_of(p, at);
 		if (!at || at < t->slot[p->loop[i]] + 8 || p->cfa[i] - at > LOOP_BYTES ||
@@ -187,15 +197,17 @@ static uint64_t find_own(const struct mg_writer *t, struct mg_python_stack *p)
 			return 0;
 		far = p->cfa[i] - at;
 	}
+	if (far)
+		keep_slots(&found);
 	return far;
 }
 
 static void link_own(struct mg_python_stack *p)
 {
-	uint32_t n = __atomic_load_n(&slot_count, __ATOMIC_ACQUIRE);
+	uint32_t n = __atomic_load_n(&slots.n, __ATOMIC_ACQUIRE);
 	p->current_count = 0;
 	for (uint32_t i = 0; i < n; i++) {
-		uint64_t state = state_at(p, __atomic_load_n(&slots[i], __ATOMIC_RELAXED));
+		uint64_t state = state_at(p, __atomic_load_n(&slots.at[i], __ATOMIC_RELAXED));
 		if (!state || state == p->state || p->current_count == CURRENT_MOST)
 			continue;
 		p->current[p->current_count++] = word(state + mg_py.now);
@@ -225,16 +237,19 @@ static bool link_frames(struct mg_python_stack *p, uint64_t at)
 
 static uint64_t find_frames(struct mg_python_stack *p)
 {
-	bool good = link_frames(p, find_current(p));
-	for (uint32_t i = 0; good && i < p->loops; i++)
-		good = is_code(p, word(p->head[i] + mg_py.code));
-	return good;
+	struct slots found = {.n = 0};
+	if (!link_frames(p, find_current(p, &found)))
+		return 0;
+	for (uint32_t i = 0; i < p->loops; i++)
+		if (!is_code(p, word(p->head[i] + mg_py.code)))
+			return 0;
+	keep_slots(&found);
+	return 1;
 }
 
 static void link_single(struct mg_python_stack *p)
 {
-	uint32_t n = __atomic_load_n(&slot_count, __ATOMIC_ACQUIRE);
-	uint64_t state = n ? state_at(p, __atomic_load_n(&slots[0], __ATOMIC_RELAXED)) : 0;
+	uint64_t state = state_at(p, __atomic_load_n(&slots.at[0], __ATOMIC_RELAXED));
 	if (!link_frames(p, state ? word(state + mg_py.now) : 0))
 		for (uint32_t i = 0; i < p->loops; i++)
 			p->head[i] = NOT_READ;
@@ -244,7 +259,7 @@ static void link_single(struct mg_python_stack *p)
 
 bool mg_python_learn(const struct mg_writer *t, struct mg_python_stack *p)
 {
-	if (mg_python_below)
+	if (__atomic_load_n(&mg_python_below, __ATOMIC_ACQUIRE))
 		return true;
 	if (tries++ >= TRIES)
 		return false;
