@@ -138,7 +138,7 @@ static void print_lost(const struct control *c)
 			line("trouble", "'%s' was %s meanwhile", c->images.v[i].file, lost);
 	}
 	if (n > LOST_NAMED)
-		line("trouble", "so were %zu more traces", n - LOST_NAMED);
+		line("trouble", "so were %zu more trace%s", n - LOST_NAMED, PLURAL(n - LOST_NAMED));
 }
 
 void summary_failures(const struct control *c)
@@ -154,7 +154,8 @@ void summary_failures(const struct control *c)
 				m->file, why);
 	}
 	if (n > LOST_NAMED)
-		fprintf(stderr, "ms-record: so it did in %zu more traces\n", n - LOST_NAMED);
+		fprintf(stderr, "ms-record: so it did in %zu more trace%s\n", n - LOST_NAMED,
+			PLURAL(n - LOST_NAMED));
 }
 
 static void print_trouble(const struct image *m)

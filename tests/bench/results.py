@@ -99,7 +99,7 @@ def document(found):
     out += ["- " + loss for loss in losses_of(found)] or ["Nowhere in what was measured."]
     out.append("")
     for r in found:
-        out += ["## " + r["title"], "", measured_words(r), ""]
+        out += ["## " + r["title"], "", "Measured: " + measured_words(r), ""]
         for table in r["tables"]:
             out += [table.markdown(), ""]
         out += [n + "  " for n in r["notes"]] + [""]
@@ -108,7 +108,7 @@ def document(found):
 
 def measured_words(r):
     less = "" if r["scale"] == 1 else "; scale %g of the full work" % r["scale"]
-    return "Of %s, %s, %s; %.0f s%s." % (r["revision"], r["when"], load_words(r["load"], r["others"]), r["seconds"], less)
+    return "of %s, %s, %s; %.0f s%s." % (r["revision"], r["when"], load_words(r["load"], r["others"]), r["seconds"], less)
 
 
 def targets_of(found):
