@@ -90,7 +90,8 @@ static struct item *put(unsigned ring, enum item_kind kind, uint64_t stamp, uint
 }
 
 /* Its two halves: the old block, and the new one. */
-static inline void put_realloc(unsigned ring, uint64_t stamp, uint64_t old, uint64_t new, uint64_t size)
+static inline void put_realloc(unsigned ring, uint64_t stamp, uint64_t old, uint64_t new,
+			       uint64_t size)
 {
 	uint8_t link = (uint8_t)(s->readers[ring].releases++ % RELEASED);
 	put(ring, ITEM_RELEASE, stamp, old, 0)->link = link;
@@ -98,8 +99,8 @@ static inline void put_realloc(unsigned ring, uint64_t stamp, uint64_t old, uint
 }
 
 /* A block of the heap with that number, and of the pool at that address. */
-static inline struct item *put_heap(unsigned ring, enum item_kind kind, uint64_t stamp, uint64_t address,
-			     uint64_t size, uint64_t heap, uint64_t pool)
+static inline struct item *put_heap(unsigned ring, enum item_kind kind, uint64_t stamp,
+				    uint64_t address, uint64_t size, uint64_t heap, uint64_t pool)
 {
 	struct item *it = put(ring, kind, stamp, address | LIVE_USER, size);
 	it->extra = heaps_add_detail(s, heap, pool, NULL);
@@ -107,7 +108,7 @@ static inline struct item *put_heap(unsigned ring, enum item_kind kind, uint64_t
 }
 
 static inline void put_pool(unsigned ring, uint64_t stamp, uint64_t address, uint64_t step,
-		     const char *name)
+			    const char *name)
 {
 	put(ring, ITEM_POOL, stamp, address, 0)->extra =
 		heaps_add_detail(s, step, 0, name ? ms_xstrdup(name) : NULL);
