@@ -178,13 +178,12 @@ MG_INLINE bool is_loops_own(uint64_t at)
 MG_INLINE bool is_rest(const struct mg_python_stack *p, uint64_t at, uint32_t k, uint32_t end)
 {
 	const struct frame *first = &p->frames[k], *f = &p->frames[end];
-	const uint64_t code = mg_py.code, instruction = mg_py.instruction,
-		       previous = mg_py.previous;
+	const uint64_t instruction = mg_py.instruction, previous = mg_py.previous;
 	const uint64_t name = mg_py.object[MG_CODE_NAME], lines = mg_py.object[MG_CODE_LINES];
 	if (f == first || f[-1].at != at)
 		return false;
 	while (f-- > first) {
-		if ((word(f->at + code) ^ f->code) | (word(f->at + previous) ^ f->previous) |
+		if ((code_of(f->at) ^ f->code) | (word(f->at + previous) ^ f->previous) |
 		    (word(f->at + instruction) ^ f->instruction))
 			return false;
 		if (word(f->code + name) ^ word(f->code + lines) ^ f->what)
@@ -225,7 +224,7 @@ int32_t mg_python_follow(struct mg_python_stack *p, uint64_t own, uint64_t at, u
 		}
 		struct frame *f = &p->found[n];
 		*f = (struct frame){.at = at,
-				    .code = word(at + mg_py.code),
+				    .code = code_of(at),
 				    .instruction = word(at + mg_py.instruction),
 				    .previous = word(at + mg_py.previous),
 				    .loop = loop};

@@ -47,7 +47,7 @@ struct mg_python_stack {
 	uint64_t cfa[LOOPS_MOST];
 	uint32_t first[LOOPS_MOST];     /* of its chain, in `frames` */
 	uint64_t head[LOOPS_MOST];      /* P5: of its chain; NOT_READ, or 0 = one of `current` */
-	uint64_t current[CURRENT_MOST]; /* frames that the thread's states name (3.13) */
+	uint64_t current[CURRENT_MOST]; /* frames that the thread's states name (from 3.13) */
 	uint32_t current_count;
 	struct code codes[MG_CODE_SLOTS];
 	struct frame frames[FRAMES_MOST];
@@ -85,6 +85,12 @@ MG_INLINE bool can_read(struct mg_python_stack *p, uint64_t at, uint64_t bytes)
 		if (at - r->start < r->end - r->start && r->end - at >= bytes)
 			return true;
 	return mg_python_find(p, at, bytes);
+}
+
+/* The code object of a frame that may be read. Two bits say who counts it (3.14). */
+MG_INLINE uint64_t code_of(uint64_t frame)
+{
+	return word(frame + mg_py.code) & ~UINT64_C(3);
 }
 
 /* Of a code object that may be read. */

@@ -161,7 +161,7 @@ static uint64_t end_of(struct mg_python_stack *p, uint64_t at)
 	     i++, at = word(at + mg_py.previous)) {
 		if (byte(at + mg_py.owner) == OWNED_BY_C)
 			return at;
-		if (!is_code(p, word(at + mg_py.code)))
+		if (!is_code(p, code_of(at)))
 			break;
 	}
 	return 0;
@@ -241,7 +241,7 @@ static uint64_t find_frames(struct mg_python_stack *p)
 	if (!link_frames(p, find_current(p, &found)))
 		return 0;
 	for (uint32_t i = 0; i < p->loops; i++)
-		if (!is_code(p, word(p->head[i] + mg_py.code)))
+		if (!is_code(p, code_of(p->head[i])))
 			return 0;
 	keep_slots(&found);
 	return 1;

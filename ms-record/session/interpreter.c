@@ -71,7 +71,8 @@ static void find_cold(const struct attach_memory *mem, const struct attach_modul
 /* In frames and states: frameobject.h, pycore_frame.h, cpython/pystate.h. 3.11.0 unlinks a frame after
  * it was cleared. */
 #define FRAME_TO_3_10 .now = 24, .thread = 176, .code = 32, .previous = 24
-#define FRAME_FROM_3_12 .code = 0, .previous = 8, .instruction = 56, .owner = 70
+#define FRAME_FROM_3_12 .code = 0, .previous = 8, .instruction = 56
+#define STATE_OF_3_13 .chunk = 232, .now = 72, .thread = 152
 /* In code objects: cpython/code.h. */
 #define CODE_TO_3_10                                                                               \
 	.first_line = 40,                                                                          \
@@ -83,6 +84,9 @@ static void find_cold(const struct attach_memory *mem, const struct attach_modul
 #define TEXT .length = 16, .state = 32, .bytes = 32
 #define TEXT_TO_3_11 TEXT, .ascii = 48, .compact = 72
 #define TEXT_FROM_3_12 TEXT, .ascii = 40, .compact = 56
+#define FROM_3_14                                                                                  \
+	FRAME_FROM_3_12, .owner = 74, CODE_FROM_3_11, .first_line = 68, .traceable = 192,          \
+			 .instructions = 208, TEXT_FROM_3_12
 
 static const struct version {
 	uint32_t from, to; /* PY_VERSION_HEX */
@@ -121,6 +125,7 @@ static const struct version {
 	  .current = 0,
 	  .outer = 8,
 	  FRAME_FROM_3_12,
+	  .owner = 70,
 	  CODE_FROM_3_11,
 	  .first_line = 68,
 	  .traceable = 176,
@@ -128,18 +133,13 @@ static const struct version {
 	  TEXT_FROM_3_12}},
 	{0x030d00f0,
 	 0x030e0000,
-	 {.chunk = 232,
-	  .now = 72,
-	  .thread = 152,
-	  FRAME_FROM_3_12,
-	  CODE_FROM_3_11,
-	  .first_line = 68,
-	  .traceable = 184,
-	  .instructions = 200,
-	  TEXT_FROM_3_12}},
+	 {STATE_OF_3_13, FRAME_FROM_3_12, .owner = 70, CODE_FROM_3_11, .first_line = 68,
+	  .traceable = 184, .instructions = 200, TEXT_FROM_3_12}},
+	{0x030e00f0, 0x030f0000, {STATE_OF_3_13, FROM_3_14}},
+	{0x030f00f0, 0x03100000, {.chunk = 256, .now = 72, .thread = 176, FROM_3_14}},
 };
 
-enum { RUNTIME, VERSION, EVAL, CODE_TYPE, IN_3_10, IN_3_9, IN_3_8, SYMBOLS };
+enum { RUNTIME, VERSION, EVAL, CODE_TYPE, IN_3_10, IN_3_9, IN_3_8, FREE_THREADED, SYMBOLS };
 
 #define NO_PATCH 0xffu /* as the third part of a version: not known */
 
@@ -171,19 +171,16 @@ static void tell(struct session *s, const struct version *v, const struct attach
 	__atomic_add_fetch(&s->mem->epoch, 1, __ATOMIC_SEQ_CST); /* with which threads look */
 }
 
-static void note_unknown(struct session *s, uint32_t hex, bool another)
+static void note_unknown(struct session *s, uint32_t hex, bool another, bool free_threaded)
 {
 	struct interpreter *i = interpreter_of(s);
-	const char *other = another ? "another " : "";
+	char version[16] = "before 3.8";
 	uint32_t patch = hex >> 8 & 0xff;
-	if (!hex)
-		snprintf(i->unknown, sizeof i->unknown, "%sPython before 3.8", other);
-	else if (patch == NO_PATCH)
-		snprintf(i->unknown, sizeof i->unknown, "%sPython %u.%u", other, hex >> 24,
-			 hex >> 16 & 0xff);
-	else
-		snprintf(i->unknown, sizeof i->unknown, "%sPython %u.%u.%u", other, hex >> 24,
-			 hex >> 16 & 0xff, patch);
+	if (hex)
+		snprintf(version, sizeof version, patch == NO_PATCH ? "%u.%u" : "%u.%u.%u",
+			 hex >> 24, hex >> 16 & 0xff, patch);
+	snprintf(i->unknown, sizeof i->unknown, "%s%sPython %s", another ? "another " : "",
+		 free_threaded ? "free-threaded " : "", version);
 }
 
 /* By its name; once one was found, modules that were only made for it are not looked at. */
@@ -197,13 +194,15 @@ void interpreter_look(struct session *s, const struct attach_map *map)
 {
 	const struct attach_memory mem = session_memory(s);
 	struct attach_module m;
-	struct attach_symbol found[SYMBOLS] = {[RUNTIME] = {.name = "_PyRuntime"},
-					       [VERSION] = {.name = "Py_Version"},
-					       [EVAL] = {.name = "_PyEval_EvalFrameDefault"},
-					       [CODE_TYPE] = {.name = "PyCode_Type"},
-					       [IN_3_10] = {.name = "PyIter_Send"},
-					       [IN_3_9] = {.name = "PyFrame_GetCode"},
-					       [IN_3_8] = {.name = "PyCode_NewWithPosOnlyArgs"}};
+	struct attach_symbol found[SYMBOLS] = {
+		[RUNTIME] = {.name = "_PyRuntime"},
+		[VERSION] = {.name = "Py_Version"},
+		[EVAL] = {.name = "_PyEval_EvalFrameDefault"},
+		[CODE_TYPE] = {.name = "PyCode_Type"},
+		[IN_3_10] = {.name = "PyIter_Send"},
+		[IN_3_9] = {.name = "PyFrame_GetCode"},
+		[IN_3_8] = {.name = "PyCode_NewWithPosOnlyArgs"},
+		[FREE_THREADED] = {.name = "_Py_MergeZeroLocalRefcount"}};
 	const struct mg_session *head = s->slot ? s->pool->head : s->mem;
 	bool another = head->python.ready;
 	if (s->opt->no_interpreter || map->offset ||
@@ -214,13 +213,14 @@ void interpreter_look(struct session *s, const struct attach_map *map)
 	if (!found[RUNTIME].address || (another && found[EVAL].address == head->python.eval[0][0]))
 		return;
 	uint32_t hex = version_of(&mem, found);
+	bool free_threaded = found[FREE_THREADED].address;
 	for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
-		if (!s->slot && !another && hex >= versions[i].from && hex < versions[i].to &&
-		    found[EVAL].bytes && found[CODE_TYPE].address) {
+		if (!s->slot && !another && !free_threaded && hex >= versions[i].from &&
+		    hex < versions[i].to && found[EVAL].bytes && found[CODE_TYPE].address) {
 			tell(s, &versions[i], &mem, &m, found);
 			return;
 		}
-	note_unknown(s, hex, another);
+	note_unknown(s, hex, another, free_threaded);
 }
 
 void interpreter_missed(struct session *s, const char *path)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # tests/host/python.sh with other Pythons, whose frames lie otherwise: the next ones, or those given.
 found=
-[ $# -gt 0 ] || set -- 3.12 3.13
+[ $# -gt 0 ] || set -- 3.12 3.13 3.14 3.15
 for version; do
 	python=python$version
 	if [ -z "${MS_CHECK_ALL-}" ] || ! "$python" -c 'import ctypes' >/dev/null 2>&1; then

@@ -12,3 +12,10 @@ TEST_PROGRAMS += $(B)/tests/host/python_embed
 $(B)/tests/host/python_embed: tests/host/python_embed.c
 	@mkdir -p $(@D)
 	$(CC) -g -O1 -Wall -Wextra -std=gnu11 -o $@ $< -ldl
+UNKNOWN_PYTHONS = 3.7 3.16 3.14t
+UNKNOWN_3.16 = -DHEX=0x031000f0
+UNKNOWN_3.14t = -DHEX=0x030e02f0 -DFREE_THREADED
+TEST_PROGRAMS += $(UNKNOWN_PYTHONS:%=$(B)/tests/host/libpython%.so)
+$(UNKNOWN_PYTHONS:%=$(B)/tests/host/libpython%.so): $(B)/tests/host/libpython%.so: tests/host/python_unknown.c
+	@mkdir -p $(@D)
+	$(CC) -O1 -Wall -Wextra -std=gnu11 $(UNKNOWN_$*) -fPIC -shared -o $@ $<
