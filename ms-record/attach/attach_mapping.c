@@ -32,17 +32,25 @@ struct remote {
 	bool (*map)(struct remote *r, struct attach *a, struct attach_shared *out);
 };
 
-/* One call; `what` it is for, in an error. False with the error set. */
-static bool try(struct remote *r, const char *what, int64_t *result, long nr,
+/* One call, which may say no; `what` it is for, in an error. False, with the error set, if it did not
+ * come back. */
+static bool ask(struct remote *r, const char *what, int64_t *result, long nr,
 		const uint64_t args[6])
 {
 	if (r->failed)
 		return false;
-	if (hijack_call(&r->call, nr, args, result)) {
-		r->failed = true;
+	r->failed = hijack_call(&r->call, nr, args, result);
+	if (r->failed)
 		ms_err_sys(r->err, "cannot %s in it", what);
+	return !r->failed;
+}
+
+/* One that has to say yes. */
+static bool try(struct remote *r, const char *what, int64_t *result, long nr,
+		const uint64_t args[6])
+{
+	if (!ask(r, what, result, nr, args))
 		return false;
-	}
 	if (*result < 0 && *result > -4096) {
 		errno = (int)-*result;
 		r->again |= errno == EBADF;
@@ -178,7 +186,7 @@ static bool map_image(struct remote *r, struct attach *a, uint64_t room, struct 
 /* Pages for slots: where the maps showed room there may be none any more. */
 static bool map_near(struct remote *r, struct attach *a, struct attach_shared *out)
 {
-	enum { PLACES = 8 };
+	enum { PLACES = 32 };
 	for (uint32_t i = 0; i < a->near_count; i++) {
 		struct near *n = &out->near[i];
 		if (!n->fresh)
@@ -186,11 +194,16 @@ static bool map_near(struct remote *r, struct attach *a, struct attach_shared *o
 		for (unsigned k = 0; k < PLACES && !n->page; k++) {
 			int64_t got;
 			uint64_t at = attach_maps_room(&a->maps, n->low, n->high, MG_NEAR_BYTES, k);
-			if (!at || HIJACK_CALL(&r->call, &got, SYS_mmap, at, MG_NEAR_BYTES,
-					       PROT_READ | PROT_EXEC,
-					       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
-					       (uint64_t)-1, 0))
+			const uint64_t args[] = {at,
+						 MG_NEAR_BYTES,
+						 PROT_READ | PROT_EXEC,
+						 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
+						 (uint64_t)-1,
+						 0};
+			if (!at)
 				break;
+			if (!ask(r, "map memory near its allocator", &got, SYS_mmap, args))
+				return false;
 			if (got == (int64_t)at)
 				n->page = at;
 			else if (got > 0) /* a kernel that does not know the flag */

@@ -86,9 +86,11 @@ static void consider(struct search *s, uint64_t at)
 	s->where = at;
 }
 
-/* A gap: both its ends are tried, not close to what may grow into it. */
+/* A gap: places from both its ends on are tried, as what is mapped meanwhile lies there, but not close
+ * to what may grow into it. */
 static void look(struct search *s, const struct attach_map *before, const struct attach_map *after)
 {
+	enum { STEPS = 16 };
 	bool heap = before && !strcmp(before->path, "[heap]");
 	bool stack = after && !strcmp(after->path, "[stack]");
 	uint64_t from = before ? before->end : LOWEST, to = after ? after->start : HIGHEST;
@@ -100,15 +102,11 @@ static void look(struct search *s, const struct attach_map *before, const struct
 	if (to <= from || to - from < s->bytes)
 		return;
 	uint64_t high = (to - s->bytes) & ~(s->bytes - 1);
-	if (!stack) {
-		consider(s, high);
-		if (high - from > MARGIN)
-			consider(s, high - MARGIN);
-	}
-	if (!heap) {
-		consider(s, from);
-		if (high - from > MARGIN)
-			consider(s, from + MARGIN);
+	for (uint64_t i = 0; i < STEPS * MARGIN && i <= high - from; i += MARGIN) {
+		if (!stack)
+			consider(s, high - i);
+		if (!heap)
+			consider(s, from + i);
 	}
 }
 

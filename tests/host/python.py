@@ -166,12 +166,22 @@ def known():
     check(Snapshot("t.trace").value("SELECT count(*) FROM module WHERE kind = 'source'") == (0,), "--no-interpreter has frames")
 
 
+def await_buffers(pid):
+    """Until the recorder is there, however busy the machine is."""
+    for _ in range(300):
+        time.sleep(0.1)
+        with open(f"/proc/{pid}/maps", encoding="utf-8") as f:
+            if "/memfd:memscope " in f.read():
+                break
+    time.sleep(0.5)
+
+
 def record_attached(command, *_, env=(), trace="t.trace"):
     """The same, from when it says that it is ready until it ends: then it waits for a line."""
     with subprocess.Popen([*command, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=dict(os.environ, **dict(env)), text=True) as p:
         p.stdout.readline()
         with subprocess.Popen([BIN + "/ms-record", "--no-symbols", "--depth", "10000" if ONE_EACH else "2000", "-o", trace, "-p", str(p.pid)], stderr=subprocess.PIPE, text=True) as r:
-            time.sleep(1)
+            await_buffers(p.pid)
             p.stdin.write("\n")
             p.stdin.flush()
             rc = p.wait(); check(rc == 0, f"attached: the program failed: {rc}")
