@@ -103,4 +103,4 @@ WHAT = {
 REAL = ("sqlite3", "python3", "perl", "cc1", "cc1plus", "jq", "git", "redis", "service")
 
 # Where sampling is measured, besides: they allocate little, and are what one leaves sampled.
-SERVERS = {"pymalloc": pymalloc, "nginx": servers.Nginx, "postgres": lambda s: adopt(servers.postgres(s))}
+SERVERS = {"pymalloc": pymalloc, "pyserver": servers.Python, "nginx": servers.Nginx, "postgres": lambda s: adopt(servers.postgres(s))}

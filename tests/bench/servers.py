@@ -62,6 +62,17 @@ class Redis(Server):
         self.ask("SHUTDOWN NOSAVE")
 
 
+def ask_all(path, asked, requests):
+    """So many of the same, one connection after the other."""
+    for _ in range(requests // AT_ONCE):
+        with socket.socket(socket.AF_UNIX) as s:
+            s.connect(path)
+            s.sendall((asked + b"\r\n") * (AT_ONCE - 1) + asked + b"Connection: close\r\n\r\n")
+            said = b"".join(iter(lambda: s.recv(1 << 20), b""))
+        if said.count(b"HTTP/1.1 200 OK") != AT_ONCE:
+            raise meter.Trouble("%s answered: %r" % (path, said[:200]))
+
+
 class Nginx(Server):
     """nginx, one process, that compresses what it answers."""
 
@@ -81,17 +92,59 @@ class Nginx(Server):
         return True
 
     def load(self):
-        asked = b"GET / HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n"
-        for _ in range(self.requests // AT_ONCE):
-            with socket.socket(socket.AF_UNIX) as s:
-                s.connect("nginx.sock")
-                s.sendall((asked + b"\r\n") * (AT_ONCE - 1) + asked + b"Connection: close\r\n\r\n")
-                said = b"".join(iter(lambda: s.recv(1 << 20), b""))
-            if said.count(b"HTTP/1.1 200 OK") != AT_ONCE:
-                raise meter.Trouble("nginx answered: %r" % said[:200])
+        ask_all("nginx.sock", b"GET / HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n", self.requests)
 
     def end(self):
         with open("nginx.pid") as f:
+            os.kill(int(f.read()), 15)
+
+
+class Python(Server):
+    """A service in Python, as users run it: each answer is made of a database in memory and sent as JSON."""
+
+    def __init__(self, scale):
+        write("server.py", """
+import http.server, json, os, signal, socketserver, sqlite3, sys
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+db = sqlite3.connect(":memory:")
+db.execute("CREATE TABLE word(id INTEGER PRIMARY KEY, name TEXT, n INT)")
+db.executemany("INSERT INTO word VALUES (?, ?, ?)", [(i, "word %d" % (i % 97), i * i % 1009) for i in range(2000)])
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def do_GET(self):
+        first = int(self.path[1:])
+        rows = db.execute("SELECT name, n FROM word WHERE id >= ? AND id < ?", (first, first + 40)).fetchall()
+        body = json.dumps({"rows": [{"name": name, "n": n} for name, n in rows], "sum": sum(n for _, n in rows)}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def address_string(self):
+        return "client"
+    def log_message(self, *what):
+        pass
+class Service(socketserver.UnixStreamServer):
+    pass
+if os.path.exists("server.sock"):
+    os.unlink("server.sock")
+with open("server.pid", "w") as f:
+    f.write(str(os.getpid()))
+Service("server.sock", Handler).serve_forever()
+""")
+        super().__init__(["/usr/bin/python3", "-S", "server.py"], {"PYTHONHASHSEED": "0"})
+        self.requests = max(int(4000 * scale), AT_ONCE)
+
+    def answers(self):
+        with socket.socket(socket.AF_UNIX) as s:
+            s.connect("server.sock")
+        return True
+
+    def load(self):
+        ask_all("server.sock", b"GET /500 HTTP/1.1\r\nHost: localhost\r\n", self.requests)
+
+    def end(self):
+        with open("server.pid") as f:
             os.kill(int(f.read()), 15)
 
 
