@@ -54,6 +54,12 @@ static bool may_have_code(const struct ms_proc_map *m)
 	       strncmp(m->path, OUR_IMAGE, sizeof OUR_IMAGE - 1) != 0;
 }
 
+/* Does it hold code that is no file's? */
+static bool is_made(const struct ms_proc_map *m)
+{
+	return m->perms[1] == 'w' || m->path[0] != '/';
+}
+
 /* In [at, end), as long as not all was found or *left bytes were looked through. */
 static void search(struct hijack *h, uint64_t at, uint64_t end, uint8_t *room, uint64_t *left)
 {
@@ -86,9 +92,11 @@ int hijack_find_code(struct hijack *h)
 	uint8_t *room = ms_xrealloc(NULL, PIECE, 1);
 	h->call_at = h->return_at = 0;
 	ms_regions_read(&(struct ms_proc){.folder = h->proc}, false, &r);
-	for (size_t i = 0; i < r.n; i++)
-		if (may_have_code(&r.v[i].map))
-			search(h, r.v[i].map.start, r.v[i].map.end, room, &left);
+	/* What a program makes while it runs moves about, and there may be gigabytes of it. */
+	for (unsigned made = 0; made < 2; made++)
+		for (size_t i = 0; i < r.n; i++)
+			if (may_have_code(&r.v[i].map) && is_made(&r.v[i].map) == made)
+				search(h, r.v[i].map.start, r.v[i].map.end, room, &left);
 	ms_regions_free(&r);
 	free(room);
 	return h->call_at ? 0 : -1;

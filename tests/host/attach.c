@@ -26,6 +26,7 @@
  *  - close FILE: one thread closes all descriptors, another one opens FILE, which must not change
  *  - vfork: a child that has not run its program yet
  *  - share: churn; from SIGUSR1 on beside a process that has the same memory, by clone
+ *  - moving: churn beside code that is made, moved and gone
  *  - spawn THREADS: programs are started without end
  */
 #define _GNU_SOURCE
@@ -301,7 +302,7 @@ static bool begin_mode(const char *mode, size_t threads)
 		start(stepper, 1);
 	else if (!strcmp(mode, "storm"))
 		start(stormy, threads);
-	else if (!strcmp(mode, "uring") || !strcmp(mode, "share"))
+	else if (!strcmp(mode, "uring") || !strcmp(mode, "share") || !strcmp(mode, "moving"))
 		start(churner, 1);
 	else if (!strcmp(mode, "spawn"))
 		start(spawner, threads);
@@ -315,6 +316,8 @@ static bool begin_mode(const char *mode, size_t threads)
 	}
 	if (!strcmp(mode, "watch"))
 		start(watcher, 1);
+	if (!strcmp(mode, "moving"))
+		start(mover, 1);
 	if (!strcmp(mode, "uring"))
 		begin_uring();
 	if (!strcmp(mode, "storm"))

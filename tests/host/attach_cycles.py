@@ -65,6 +65,7 @@ def programs():
     yield Target("python3", "python3", "-c", PYTHON, share=4)
     yield Target("trap", TARGET, "trap", least=0)
     yield Target("storm", TARGET, "storm", "4", share=2)
+    yield Target("moving", TARGET, "moving", blocks=64, mean=150.5, share=2)
     yield Target("spawn", TARGET, "spawn", "4", share=4)
     yield Target("uring", TARGET, "uring", blocks=64, mean=150.5, share=4)
     yield Target("close", TARGET, "close", "file", share=2, least=0)

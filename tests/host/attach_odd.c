@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Threads in places where it would be easy to harm them: behind a filter, in a trap, under signals,
- * beside the kernel's own, without descriptors, in vfork, beside another process in their memory.
+ * beside the kernel's own, without descriptors, in vfork, beside another process in their memory,
+ * beside code that is made while the program runs.
  */
 #define _GNU_SOURCE
 #include "attach_target.h"
@@ -15,6 +16,7 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -204,6 +206,30 @@ void *sharer(void *arg)
 	pid_t pid = clone(share_some, stack + STACK, CLONE_VM | SIGCHLD, NULL);
 	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status) != 7)
 		fault("a process with the same memory", pid, status);
+	return NULL;
+}
+
+/* ---- moving ---- */
+
+/* What returns from a signal handler, as a compiler that is part of the program may
+ * write it; now it is there, now not. Below all else, and gigabytes of it: whoever looks for such code
+ * comes here first. */
+void *mover(void *arg)
+{
+	static const unsigned char code[16] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+	const size_t bytes = (size_t)2 << 30, some = 65536;
+	char *made = mmap((void *)0x10000000, bytes, PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	(void)arg;
+	if (made == MAP_FAILED)
+		fault("mmap", errno, 0);
+	while (made != MAP_FAILED && !over) {
+		for (size_t i = 0; i < some; i += sizeof code)
+			memcpy(made + i, code, sizeof code);
+		nap(100000);
+		memset(made, 0x0b, some);
+		atomic_fetch_add(&done, 1);
+	}
 	return NULL;
 }
 

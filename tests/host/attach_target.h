@@ -40,4 +40,5 @@ void *closer(void *unused);
 void *opener(void *unused);
 void *waiter(void *unused);
 void *sharer(void *unused);
+void *mover(void *unused);
 void *spawner(void *unused);
