@@ -372,7 +372,8 @@ def stacks(rounds, threads, allocator, seed=0, how=record):
         if frames and frames[0][0] == "probe_malloc":
             unread = any(f[4] == "not read" for f in frames)
             marked += n if unread else 0
-            recorded["".join("%s|%s|%d;" % f for f in s.python(row))] += 0 if unread else n
+            # of a module's beginning, where the collector may run, CPython says line 0, and we none
+            recorded["".join(f"{function}|{file}|{line or 0};" for function, file, line in s.python(row))] += 0 if unread else n
     # what is marked is any of those that are missing; a process that is attached to does not wait, and what it drops is counted
     lost = s.value("SELECT events_lost FROM process")[0] or 0
     wrong = {k: recorded[k] - told[k] for k in recorded if recorded[k] > told[k]}
