@@ -176,6 +176,7 @@ static void forget_counts(struct ms_replay *r)
 		s->max_live_blocks = s->live.blocks += c->live.blocks;
 	}
 	r->age_count = 0;
+	r->explained = r->explained == r->events + 1; /* the next event is still explained */
 	r->events = r->allocations = r->frees = r->reallocations = r->failed = 0;
 	r->bytes = r->temporary = r->freed_soon = r->inferred_frees = r->unknown_frees = 0;
 }

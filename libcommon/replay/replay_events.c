@@ -338,29 +338,16 @@ static inline bool sane(const struct ms_replay *r, const struct ms_event *ev)
 static __attribute__((noinline)) bool rare_event(struct ms_replay *r, const struct ms_event *ev,
 						 struct ms_replay_thread *t)
 {
-	bool known = true;
-	switch (ev->kind) {
-	case MS_EV_FREE_INFERRED:
-		remove_block(r, &r->totals, ev, t, false);
-		break;
-	case MS_EV_REALLOC:
-		known = remove_block(r, &r->totals, ev, t, false);
+	bool known = ev->kind != MS_EV_FREE_UNKNOWN && ev->kind != MS_EV_REALLOC_UNKNOWN;
+	if (ms_event_releases(ev->kind))
+		known = remove_block(r, &r->totals, ev, t, false) ||
+			ev->kind == MS_EV_FREE_INFERRED;
+	if (ms_event_allocates(ev->kind))
 		allocation(r, ev, t);
-		break;
-	case MS_EV_REALLOC_UNKNOWN:
-		known = false;
-		allocation(r, ev, t);
-		break;
-	case MS_EV_FAILED:
+	else if (ev->kind == MS_EV_FAILED)
 		failed_allocation(r, ev);
-		break;
-	case MS_EV_FREE_UNKNOWN:
-		known = false;
-		break;
-	default:
+	else if (ev->kind == MS_EV_EXT)
 		extended(r, ev);
-		break;
-	}
 	return known;
 }
 
