@@ -311,6 +311,7 @@ static void test_parents(void)
 	struct pool *p = s->pool;
 	uint32_t serial = p->shape.head_serial;
 	struct inherited_heap *heap = s->heap->inherited_heap;
+	struct session *first = take_slot(p, 4, serial, 0, 1);
 	struct session *child = take_slot(p, 5, serial, 0, 1);
 	CHECK("the image's", parent_of(child) == heap, 1);
 	serial = p->slots[child->slot - 1].serial;
@@ -326,6 +327,7 @@ static void test_parents(void)
 	CHECK("none's", parent_of(old) == NULL, 1);
 	drop_slot(old);
 	drop_slot(child);
+	drop_slot(first);
 	drop_slot(grandchild);
 	forks_forget(p);
 	recording_free(s);

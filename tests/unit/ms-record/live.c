@@ -154,11 +154,24 @@ static void check_neighbours(void)
 	live_free(&l);
 }
 
+/* Blocks that cannot be packed: their table doubles when one more than three quarters are there. */
+static void check_others(void)
+{
+	struct live l;
+	live_init(&l);
+	for (size_t i = 1; i <= 190; i++) {
+		live_add(&l, &(struct live_block){.address = UINT64_C(1) << 50 | i << 4});
+		check(l.others.mask == (i > 94 ? 255 : i > 46 ? 127 : 63), "room for others", i);
+	}
+	live_free(&l);
+}
+
 int main(void)
 {
 	struct live l;
 	check_strides();
 	check_neighbours();
+	check_others();
 	unsigned growing = 0, spilled = 0, scaled = 0;
 	live_init(&l);
 	for (uint64_t step = 0; step < 1000000; step++) {

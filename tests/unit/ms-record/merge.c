@@ -121,8 +121,8 @@ static void check_repairs(void)
 	early_free(49999, "1 alloc 0=10, 0 free 0", 0, 1);
 	early_free(50001, "0 free?, 1 alloc 0=10", 0, 0);
 
-	begin(); /* nor where stamps are counted */
-	s->clock.counted = 0;
+	begin(); /* nor from where on stamps are counted */
+	s->clock.counted = 1000;
 	put(0, ITEM_ALLOC, 100, A, 10);
 	put(0, ITEM_ALLOC, 1000, A, 20);
 	put(1, ITEM_FREE, 1001, A, 0);

@@ -19,8 +19,10 @@
 #include "ms-record/session/session_options.h"
 #include "tests/unit/check.h"
 
+#ifndef RINGS
 #define RINGS 3u
 #define ITEMS 64u
+#endif
 #define TICK MS_TRACE_TICK_NS
 #define A 0x1000u /* addresses of blocks */
 #define B 0x2000u
@@ -134,7 +136,7 @@ static void add_stack(char *to, uint32_t node)
 
 /* Merges below a stamp, and compares the events since: thread, what, the block that goes, the one
  * that comes = its size. */
-static void merged(uint64_t limit, const char *what, const char *want)
+static inline void merged(uint64_t limit, const char *what, const char *want)
 {
 	static const char *const kinds[] = {[MS_EV_ALLOC] = "alloc",
 					    [MS_EV_FREE] = "free",
