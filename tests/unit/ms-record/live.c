@@ -10,6 +10,8 @@
 
 #include "ms-record/heap/live.c" /* it belongs to a tool, of which there is no library */
 
+#include "tests/unit/held.h"
+
 #define ADDRESSES 200000u /* of which up to half are live: several tables long */
 
 static uint64_t seed = 1;
@@ -194,5 +196,7 @@ int main(void)
 	compare(&copy);
 	live_free(&l);
 	live_free(&copy);
+	check(held_blocks == 0, "all is given back", 0);
+	check(held_bytes == 0, "all is unmapped", 0);
 	return failures != 0;
 }

@@ -3,6 +3,7 @@
  */
 #include "ms-record/heap/preexisting.c" /* it belongs to a tool, of which there is no library */
 
+#include "tests/unit/held.h"
 #include "merging.h"
 
 /* ---- order, and figures ---- */
@@ -345,5 +346,7 @@ int main(void)
 	check_inherited();
 	check_same_block();
 	check_preexisting();
+	is("all is given back", (uint64_t)held_blocks, 0);
+	is("all is unmapped", (uint64_t)held_bytes, 0);
 	return failures != 0;
 }

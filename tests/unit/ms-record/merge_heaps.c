@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The merge: heaps of the program's own, address space, and samples.
  */
+#include "tests/unit/held.h"
 #include "merging.h"
 
 /* ---- heaps of the program's own ---- */
@@ -173,5 +174,7 @@ int main(void)
 	check_mapped();
 	check_sampled();
 	free(hooks.heaps.v);
+	is("all is given back", (uint64_t)held_blocks, 0);
+	is("all is unmapped", (uint64_t)held_bytes, 0);
 	return failures != 0;
 }

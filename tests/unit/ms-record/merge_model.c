@@ -5,6 +5,7 @@
  */
 #define RINGS 9u
 #define ITEMS 4096u
+#include "tests/unit/held.h"
 #include "tests/unit/stream.h"
 
 #include "merging.h"
@@ -327,5 +328,7 @@ int main(void)
 	test(2, 20);
 	test(3, 1000);
 	test(4, 3);
+	is("all is given back", (uint64_t)held_blocks, 0);
+	is("all is unmapped", (uint64_t)held_bytes, 0);
 	return failures != 0;
 }

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/unit/held.h"
 #include "tests/unit/check.h"
 
 /* ---- the process ---- */
@@ -512,5 +513,7 @@ int main(void)
 	(void)!(unlink("task/7/maps") || unlink("task/7/smaps") || rmdir("task/7") ||
 		rmdir("task") || rmdir(folder));
 	free(session.resident.data);
+	is("all is given back", (uint64_t)held_blocks, 0);
+	is("all is unmapped", (uint64_t)held_bytes, 0);
 	return failures != 0;
 }

@@ -10,6 +10,8 @@
 
 #include "ms-record/scan/scan_graph.c" /* it belongs to a tool, of which there is no library */
 
+#include "tests/unit/held.h"
+
 #define ROOT UINT64_MAX
 #define MANY 1000000u
 #define USER (UINT64_C(1) << 63)
@@ -483,5 +485,7 @@ int main(void)
 	overlapping();
 	unsure();
 	models();
+	check(held_blocks == 0, "all", "is given back");
+	check(held_bytes == 0, "all", "is unmapped");
 	return failures != 0;
 }

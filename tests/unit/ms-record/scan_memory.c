@@ -9,6 +9,7 @@
 
 #include "ms-record/scan/scan_work.h"
 #include "ms-record/session/session.h"
+#include "tests/unit/held.h"
 #include "tests/unit/check.h"
 
 #define PAGES 16u
@@ -223,7 +224,8 @@ static void check_gap(void)
 	want("a gap", "0+16-1+0 2+0-2+24");
 	is("unreadable", m.unreadable, true);
 	is("bytes", m.bytes, 2 * PAGE - 16 + 24);
-	munmap(at, PAGES * PAGE);
+	munmap(at, PAGE);
+	munmap(at + 2 * PAGE, (PAGES - 2) * PAGE);
 }
 
 /* ---- when it is to end ---- */
@@ -375,6 +377,7 @@ static void check_maps(void)
 
 int main(void)
 {
+	unsigned files = held_files();
 	m = (struct memory)MEMORY_CLOSED;
 	for (int old = 0; old < 2; old++) {
 		check_touched(old);
@@ -386,5 +389,8 @@ int main(void)
 	check_arenas();
 	check_maps();
 	memory_close(&m);
+	is("all is given back", (uint64_t)held_blocks, 0);
+	is("all is unmapped", (uint64_t)held_bytes, 0);
+	is("all is closed", held_files(), files);
 	return failures != 0;
 }

@@ -6,6 +6,7 @@
 
 #include "ms-record/scan/scan_roots.c" /* it belongs to a tool, of which there is no library */
 
+#include "tests/unit/held.h"
 #include "tests/unit/check.h"
 
 #define MB (UINT64_C(1) << 20)
@@ -475,5 +476,6 @@ int main(void)
 	check_heap();
 	check_blocks();
 	begin();
+	CHECK(held_blocks == 0, "%ld blocks are held", held_blocks);
 	return failures != 0;
 }

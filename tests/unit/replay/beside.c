@@ -5,6 +5,7 @@
 #include "libcommon/replay/replay_mapped.h"
 
 #include "format/trace.h"
+#include "tests/unit/held.h"
 #include "tests/unit/equal.h"
 
 static struct ms_replay r;
@@ -198,6 +199,8 @@ int main(void)
 	test_moved();
 	test_count_from();
 	test_moment();
+	EQUAL(held_blocks, 0, "all is given back");
+	EQUAL(held_bytes, 0, "all is given back");
 	printf("%u failures\n", failures);
 	return failures != 0;
 }

@@ -4,6 +4,7 @@
  */
 #include "libcommon/replay/blocks.c" /* what is promised cannot be seen from outside */
 
+#include "tests/unit/held.h"
 #include "tests/unit/equal.h"
 #include "tests/unit/stream.h"
 
@@ -31,7 +32,7 @@ static void add(struct stream *s, uint64_t number)
 
 static void take(struct naive *n, uint64_t number)
 {
-	struct ms_live_block got;
+	struct ms_live_block got = {0};
 	bool live = n && n->live;
 	ms_blocks_expect(&b, number);
 	EQUAL(ms_blocks_take(&b, number, &got), live, "block %llu", (unsigned long long)number);
@@ -153,6 +154,8 @@ int main(void)
 	random_changes(2, 100, 0);
 	random_changes(3, 3000, 4);
 	random_changes(4, 20, 7);
+	EQUAL(held_blocks, 0, "all is given back");
+	EQUAL(held_bytes, 0, "all is given back");
 	printf("%d failures\n", failures);
 	return failures != 0;
 }

@@ -3,6 +3,7 @@
  */
 #include "libcommon/replay/replay_cells.h"
 
+#include "tests/unit/held.h"
 #include "tests/unit/equal.h"
 #include "tests/unit/stream.h"
 
@@ -184,6 +185,8 @@ int main(void)
 {
 	for (uint64_t seed = 1; seed <= 6; seed++)
 		test(seed, seed % 2 ? 1 : 100000);
+	EQUAL(held_blocks, 0, "all is given back");
+	EQUAL(held_bytes, 0, "all is given back");
 	printf("%d failures\n", failures);
 	return failures != 0;
 }

@@ -4,6 +4,7 @@
  */
 #include "libcommon/replay/replay_growth.h"
 
+#include "tests/unit/held.h"
 #include "tests/unit/equal.h"
 
 #define BLOCKS 1000u
@@ -74,6 +75,7 @@ static void test_survival(void)
 	const struct ms_growth *g = r.growth;
 	EQUAL(g->teardown == 0, true, "the process goes on");
 	EQUAL(g->grown_count, 2, "the heap, and the site");
+	EQUAL(g->row_count, 0, "samples are kept no more");
 	EQUAL(g->grown[0].site, UINT32_MAX, "the heap");
 	EQUAL(g->grown[0].trend.kind, MS_TREND_GROWING, "-");
 	EQUAL(g->grown[1].site, 0, "the site");
@@ -159,6 +161,8 @@ int main(void)
 	test_teardown();
 	test_renewed();
 	test_begin();
+	EQUAL(held_blocks, 0, "all is given back");
+	EQUAL(held_bytes, 0, "all is given back");
 	printf("%u failures\n", failures);
 	return failures != 0;
 }

@@ -8,6 +8,7 @@
 #include "libcommon/replay/replay_private.h"
 
 #include "format/trace.h"
+#include "tests/unit/held.h"
 #include "tests/unit/equal.h"
 #include "tests/unit/stream.h"
 
@@ -685,6 +686,8 @@ int main(void)
 	test(33, BEGINS | BY_EVENT | FAR_APART);
 	test(37, OPTIONS - 1);
 	test(53, BEGINS | BY_EVENT);
+	EQUAL(held_blocks, 0, "all is given back");
+	EQUAL(held_bytes, 0, "all is given back");
 	printf("%d failures\n", failures);
 	return failures != 0;
 }

@@ -6,6 +6,7 @@
  */
 #include "libcommon/replay/replay.h"
 
+#include "tests/unit/held.h"
 #include "tests/unit/equal.h"
 #include "tests/unit/stream.h"
 
@@ -574,5 +575,7 @@ int main(void)
 	for (uint64_t seed = 1; seed <= 24; seed++)
 		test_random(seed, 4000);
 	test_random(99, 300000);
+	EQUAL(held_blocks, 0, "all is given back");
+	EQUAL(held_bytes, 0, "all is given back");
 	return failures != 0;
 }

@@ -10,6 +10,7 @@
 #include "libcommon/replay/replay_private.h"
 #include "libcommon/replay/replay_sampled.h"
 #include "libcommon/stats/estimate.h"
+#include "tests/unit/held.h"
 #include "tests/unit/equal.h"
 
 static struct ms_replay r;
@@ -225,6 +226,7 @@ static void test_damage(void)
 	more.live_bytes = 500;
 	more.live_blocks = 2;
 	EQUAL(ms_replay_restore(&r, &more, false), true, "at the limit");
+	EQUAL(ms_replay_restore(&r, &more, false), true, "once more, right then");
 	EQUAL(put(1, 70, 6, 1, 0) && put(2, 430, 60, 1, 0), true, "-");
 	EQUAL(ms_replay_restored(&r, &more, false), true, "-");
 	EQUAL(r.peak_bytes, 500, "-");
@@ -344,6 +346,9 @@ static void test_sampled(void)
 	sum(&s->sites[0].live, 3, 130, "site 1");
 	sum(&s->sites[0].all, 1, 5, "site 1");
 	EQUAL(s->sites[0].smallest, 5, "-");
+	sum(&s->threads[0].all, 1, 5, "thread 0");
+	sum(&s->threads[0].freed, 0, 0, "thread 0");
+	EQUAL(s->threads[0].smallest, 5, "-");
 	ms_replay_finish(&r, 20);
 	ms_replay_free(&r);
 }
@@ -432,6 +437,8 @@ int main(void)
 	test_sampled();
 	test_count_from();
 	test_peak_at_begin();
+	EQUAL(held_blocks, 0, "all is given back");
+	EQUAL(held_bytes, 0, "all is given back");
 	printf("%u failures\n", failures);
 	return failures != 0;
 }

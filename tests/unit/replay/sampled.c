@@ -4,6 +4,7 @@
  */
 #include "libcommon/replay/replay_sampled.h"
 
+#include "tests/unit/held.h"
 #include "tests/unit/equal.h"
 #include "tests/unit/stream.h"
 
@@ -179,8 +180,32 @@ static void check_weights(void)
 	EQUAL(ms_sample_bytes(1 << 30, 1), 1 << 30, "always sampled");
 }
 
+/* What was counted already cannot become samples, nor samples others. */
+static void check_start(void)
+{
+	struct ms_replay r;
+	ms_replay_init(&r);
+	ms_sampled_start(&r, MEAN);
+	ms_sampled_start(&r, 7);
+	EQUAL(r.sampled->mean, MEAN, "the first time");
+	ms_replay_free(&r);
+	for (int live = 0; live < 2; live++) {
+		ms_replay_init(&r);
+		r.events = !live;
+		r.live_blocks = (uint64_t)live;
+		ms_sampled_start(&r, MEAN);
+		EQUAL(r.sampled != NULL, false, "too late");
+		ms_replay_free(&r);
+	}
+	ms_replay_init(&r);
+	ms_sampled_start(&r, MS_SAMPLE_MOST + 1);
+	EQUAL(r.sampled->mean, MS_SAMPLE_MOST, "the most");
+	ms_replay_free(&r);
+}
+
 int main(void)
 {
+	check_start();
 	struct stream st = {.seed = 5, .threads = THREADS};
 	struct ms_replay r;
 	ms_replay_init(&r);
@@ -204,6 +229,8 @@ int main(void)
 	check_weights();
 	ms_replay_free(&r);
 	free(st.live);
+	EQUAL(held_blocks, 0, "all is given back");
+	EQUAL(held_bytes, 0, "all is given back");
 	printf("%u failures\n", failures);
 	return failures != 0;
 }
