@@ -22,7 +22,7 @@ ROOMS = {  # sources, and tests in the order in which they are asked
               ["unit/ms-record/merge*", "unit/ms-record/inherited_heap", "unit/ms-record/live", "unit/ms-record/checkpoint", "unit/ms-record/scan_stamp",
                "targets/calls.sh", "targets/threads.sh", "targets/process.sh", "targets/seam.sh", "targets/sampled.sh", "host/losses.sh", "host/trees.sh"]),
     "replay": (["libcommon/replay/*.c"], ["unit/replay/*", "unit/snapshot/*", "unit/trace/*", "targets/growth.sh", "targets/moments.sh", "targets/calls.sh", "host/keeplast.sh"]),
-    "scan": (["ms-record/scan/*.c"], ["unit/ms-record/scan_*", "unit/ms-record/scanner", "unit/ms-record/resident", "targets/leaks.sh", "targets/leaksroots.sh",
+    "scan": (["ms-record/scan/*.c"], ["unit/ms-record/scan_*", "unit/ms-record/scanner", "unit/ms-record/resident*", "targets/leaks.sh", "targets/leaksroots.sh",
                                       "targets/resident.sh", "targets/residentlive.sh", "host/leaktrace.sh", "host/leakscan.sh"]),
 }
 CHANGES = [(re.compile(was), now) for was, now in (

@@ -19,7 +19,7 @@ void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *p, size_t n);
 void __libc_free(void *p);
 
-static void *hold(void *p, int blocks)
+static void *held_add(void *p, int blocks)
 {
 	__atomic_fetch_add(&held_blocks, p ? blocks : 0, __ATOMIC_RELAXED);
 	return p;
@@ -27,25 +27,25 @@ static void *hold(void *p, int blocks)
 
 void *malloc(size_t n)
 {
-	return hold(__libc_malloc(n), 1);
+	return held_add(__libc_malloc(n), 1);
 }
 
 void *calloc(size_t n, size_t size)
 {
-	return hold(__libc_calloc(n, size), 1);
+	return held_add(__libc_calloc(n, size), 1);
 }
 
 void *realloc(void *p, size_t n)
 {
 	bool gone = p && !n;
-	void *q = hold(__libc_realloc(p, n), !p);
+	void *q = held_add(__libc_realloc(p, n), !p);
 	__atomic_fetch_sub(&held_blocks, gone, __ATOMIC_RELAXED);
 	return q;
 }
 
 void free(void *p)
 {
-	hold(p, -1);
+	held_add(p, -1);
 	__libc_free(p);
 }
 

@@ -1,0 +1,633 @@
+/* SPDX-License-Identifier: MIT
+ * How a process is held for a scan, in every case that there is: stopped, copied, or held already;
+ * what is read of it then, and what is answered. All that stops, copies and reads is made up here.
+ */
+#include "ms-record/scan/scan.c" /* it belongs to a tool, of which there is no library */
+
+#include "tests/unit/held.h"
+#include "tests/unit/check.h"
+
+#define MS UINT64_C(1000000)
+#define NOW (1000 * MS)
+#define THREADS 2 /* of which the C library keeps something */
+
+static struct scanner scanner;
+static struct scan_options opt = {.ns = 100 * MS};
+static struct session_options session_options;
+static struct session session;
+static struct scan scan_of;
+static struct mg_session mem, head;
+static struct mg_ring rings[3];
+static struct pool pool;
+static struct work w;
+static char done[200]; /* what was done, in order */
+
+/* What happens. */
+static struct {
+	bool prepares, copies, stops, opens, answers, names;
+	int why;
+	unsigned pending; /* stops at which a thread is telling of an event */
+	uint64_t clock, step, rss, swap;
+	size_t threads;
+	bool gave_up, late, unreadable, overflow;
+} will;
+static struct roots looked;
+
+static void note(const char *what)
+{
+	size_t n = strlen(done);
+	snprintf(done + n, sizeof done - n, "%s%s", n ? " " : "", what);
+}
+
+/* ---- the rest of the recorder ---- */
+
+uint64_t clock_mono(void)
+{
+	return will.clock += will.step;
+}
+
+int usleep(useconds_t us)
+{
+	will.clock += us * UINT64_C(1000);
+	return 0;
+}
+
+int hijack_stop_all(struct hijack_stop *s, int proc, bool hold, uint64_t patience_ns)
+{
+	(void)s;
+	(void)proc;
+	note(hold || patience_ns > STOP_NS ? "stop?" : "stop");
+	rings[1].pending = will.pending != 0;
+	will.pending -= will.pending != 0;
+	errno = will.stops ? 0 : will.why;
+	return will.stops ? 0 : -1;
+}
+
+void hijack_resume(struct hijack_stop *s, int proc)
+{
+	(void)s;
+	(void)proc;
+	note("resume");
+	rings[1].pending = 0;
+}
+
+size_t hijack_count(int proc, pid_t *any)
+{
+	(void)proc;
+	*any = 5;
+	errno = will.why;
+	return will.threads;
+}
+
+uint64_t hijack_status(int proc, pid_t tid, const char *label, int base)
+{
+	(void)proc;
+	bool known = base == 10 && tid == (scan_of.last_tid ? scan_of.last_tid : session.pid);
+	return !known ? 0 : strstr(label, "VmRSS:") ? will.rss : will.swap;
+}
+
+struct scan_thread *scan_registers(const struct hijack_stop *s, size_t *count)
+{
+	(void)s;
+	*count = 2;
+	return ms_xcalloc(2, sizeof(struct scan_thread));
+}
+
+bool frozen_prepare(struct work *k)
+{
+	(void)k;
+	note("prepare");
+	return will.prepares;
+}
+
+bool frozen_make(struct work *k)
+{
+	note("copy");
+	k->request.copy.own = will.copies ? 9 : 0;
+	return will.copies;
+}
+
+int frozen_open(struct work *k, struct memory *m, uint64_t deadline_ns)
+{
+	(void)k;
+	m->deadline_ns = deadline_ns;
+	note("open the copy");
+	errno = will.why;
+	return will.opens ? 0 : -1;
+}
+
+void frozen_end(struct work *k)
+{
+	(void)k;
+	note("end");
+}
+
+int memory_open(struct memory *m, int proc, pid_t tid, uint64_t deadline_ns)
+{
+	(void)proc;
+	m->deadline_ns = deadline_ns;
+	note(tid == 5 ? "open" : "open?");
+	errno = will.why;
+	return will.opens ? 0 : -1;
+}
+
+void memory_close(struct memory *m)
+{
+	(void)m;
+	note("close");
+}
+
+bool memory_get(const struct memory *m, uint64_t address, void *to, size_t bytes)
+{
+	(void)m;
+	memset(to, 0, bytes);
+	return address == 64;
+}
+
+void graph_init(struct graph *g, struct graph_block *v, uint32_t count, size_t edge_max)
+{
+	(void)edge_max;
+	*g = (struct graph){.v = v, .count = count};
+}
+
+void graph_solve(struct graph *g, bool complete)
+{
+	(void)g;
+	note(complete ? "solve" : "give up");
+}
+
+void graph_free(struct graph *g)
+{
+	(void)g;
+}
+
+void roots_look(struct roots *r)
+{
+	looked = *r;
+	r->memory->gave_up = will.gave_up;
+	r->memory->late = will.late;
+	r->memory->unreadable = will.unreadable;
+	r->graph->overflow = will.overflow;
+}
+
+uint64_t live_stamp(const struct session *s)
+{
+	(void)s;
+	return 77;
+}
+
+void live_ask(struct scan *q, uint64_t stamp)
+{
+	(void)q;
+	note(stamp == 77 ? "ask" : "ask?");
+}
+
+bool live_await(struct scan *q, struct wake *drain, uint64_t deadline_ns)
+{
+	(void)drain;
+	(void)deadline_ns;
+	note(q->held ? "await, held" : "await");
+	return will.answers;
+}
+
+bool live_await_stacks(const struct session *s)
+{
+	(void)s;
+	return will.names;
+}
+
+void scan_name_stacks(struct scan_live *l)
+{
+	(void)l;
+	note("name");
+}
+
+void resident_take(struct work *k, pid_t tid)
+{
+	(void)k;
+	note(tid == 5 ? "resident" : "resident?");
+}
+
+void resident_free(struct work *k)
+{
+	(void)k;
+}
+
+uint64_t resident_state(const struct resident *r)
+{
+	return r->state;
+}
+
+bool resident_say(const struct work *k, char *text, size_t room)
+{
+	bool known = k->resident.state == MS_SCAN_DONE;
+	snprintf(text, room, "RSS");
+	return known;
+}
+
+void scan_put_result(struct work *k)
+{
+	note(k->request.asker == SCAN_BY_END ? "put the end" : "put");
+	will.why = (int)k->state;
+}
+
+void scan_trace_over(struct scan_trace *t)
+{
+	note(t ? "over" : "over?");
+}
+
+void samples_held(struct session *s)
+{
+	(void)s;
+	note("held");
+}
+
+const char *scan_state_words(uint64_t state)
+{
+	return state == MS_SCAN_LOST ? "events were lost" : "so";
+}
+
+/* ---- the state of things ---- */
+
+static void is(const char *what, uint64_t got, uint64_t want)
+{
+	CHECK(got == want, "%s: %lu, not %lu", what, (long)got, (long)want);
+}
+
+static void did(const char *what, const char *want)
+{
+	CHECK(!strcmp(done, want), "%s: '%s', not '%s'", what, done, want);
+	done[0] = '\0';
+}
+
+static void begin(void)
+{
+	free(w.threads);
+	memset(&will, 0, sizeof will);
+	will.prepares = will.copies = will.stops = will.opens = will.answers = will.names = true;
+	will.clock = NOW;
+	will.threads = 2;
+	memset(rings, 0, sizeof rings);
+	rings[1].state = MG_RING_TAKEN;
+	mem = (struct mg_session){.end_sp = 3, .end_tp = 4};
+	pool = (struct pool){.memfd = -1, .head = &head};
+	scan_of = (struct scan){.busy = 1};
+	session = (struct session){.scan = &scan_of,
+				   .mem = &mem,
+				   .pool = &pool,
+				   .mem_rings = rings,
+				   .prepared = 3,
+				   .opt = &session_options,
+				   .pid = 5,
+				   .name = "prog"};
+	scanner = (struct scanner){.opt = &opt, .trace = (struct scan_trace *)&will};
+	w = (struct work){.scanner = &scanner,
+			  .s = &session,
+			  .q = &scan_of,
+			  .request.asker = SCAN_BY_TELL,
+			  .start_ns = NOW,
+			  .deadline_ns = NOW + 90 * MS};
+	done[0] = '\0';
+}
+
+/* ---- held ---- */
+
+enum {
+	END = 1,
+	UNJUDGED = 2,
+	RESIDENT = 4,
+	LAST = 8,     /* the last thread is held by whoever traces it */
+	NO_REGS = 16, /* and not all left their registers */
+	NO_COPY = 32,
+	NOT_MADE = 64,
+	NOT_STOPPED = 128,
+	NO_FILES = 256,
+	CASES = 512
+};
+
+/* A scan of so many bytes, a ms each MiB, of so many threads. */
+static void hold_case(unsigned how, uint64_t bytes, size_t threads)
+{
+	char want[200] = "";
+	begin();
+	scan_of.live_bytes = bytes;
+	will.prepares = !(how & NO_COPY);
+	will.copies = !(how & NOT_MADE);
+	will.stops = !(how & NOT_STOPPED);
+	will.why = how & NO_FILES ? EMFILE : EPERM;
+	w.request.asker = how & END ? SCAN_BY_END : SCAN_BY_MARK;
+	w.unjudged = how & UNJUDGED;
+	w.resident.wanted = how & RESIDENT;
+	scan_of.last_tid = how & LAST ? 5 : 0;
+	scan_of.last_count = how & LAST && !(how & NO_REGS) ? 1 : 0;
+	static const struct scan_thread left = {.sp = 8};
+	scan_of.last_regs = &left;
+	rings[2].pending = 1;
+	uint64_t ms = how & UNJUDGED ? 0 : bytes / 1000000;
+	bool slow = ms > 90, prepared = threads && !(how & END) && ms > 5, copy = false;
+	uint64_t state = MS_SCAN_DONE;
+	if (prepared)
+		strcat(want, "prepare");
+	prepared &= !(how & NO_COPY);
+	if (!threads)
+		state = how & NO_FILES ? MS_SCAN_FILES : how & END ? MS_SCAN_KILLED : MS_SCAN_ENDED;
+	else if (slow && !prepared && !(how & RESIDENT))
+		state = MS_SCAN_TIME;
+	else if (how & LAST && how & NO_REGS)
+		state = MS_SCAN_THREADS;
+	bool held = how & LAST || (threads == 1 && how & END);
+	if (state == MS_SCAN_DONE && !held) {
+		strcat(want, *want ? " stop" : "stop");
+		if (how & NOT_STOPPED)
+			state = how & NO_FILES ? MS_SCAN_FILES : MS_SCAN_THREADS;
+	}
+	bool reached = state == MS_SCAN_DONE;
+	if (reached) {
+		strcat(want, how & RESIDENT ? *want ? " resident" : "resident" : "");
+		strcat(want, prepared ? *want ? " copy" : "copy" : "");
+		copy = prepared && !(how & NOT_MADE);
+		state = slow && !copy && !(how & RESIDENT) ? MS_SCAN_TIME : state;
+	}
+	bool asks = state == MS_SCAN_DONE,
+	     goes = asks && (copy || ((how & UNJUDGED) && !(how & END)));
+	if (asks)
+		strcat(want, *want ? " ask" : "ask");
+	if (goes)
+		strcat(want, " resume");
+	hold(&w, 5, threads, how & NO_FILES ? EMFILE : ESRCH);
+	is("state", w.state, state);
+	did("hold", want);
+	is("too long", w.too_long, reached && slow && !copy);
+	is("deadline", w.deadline_ns, goes ? NOW + SCAN_YES_NS : NOW + 90 * MS);
+	is("released", w.released_ns, goes ? NOW : 0);
+	if (how & LAST && !(how & NO_REGS) && threads) {
+		is("registers that were left", w.thread_count, 1);
+		is("registers that were left", w.threads->sp, 8);
+		is("nobody tells of an event any more", rings[2].pending, 0);
+	} else if (held && !(how & LAST)) {
+		is("on its stack", w.thread_count, 1);
+		is("on its stack", w.threads->sp * 10 + w.threads->tp, 34);
+	}
+}
+
+static void check_hold(void)
+{
+	for (unsigned how = 0; how < CASES; how++)
+		for (size_t threads = 0; threads < 3; threads++) {
+			hold_case(how, 5000000, threads);
+			hold_case(how, 6000000, threads);
+			hold_case(how, 90000000, threads);
+			hold_case(how, 91000000, threads);
+		}
+}
+
+/* What a scan may take: of what is there, and of each block. */
+static void check_expected(void)
+{
+	begin();
+	scan_of.live_bytes = 3000000;
+	scan_of.live_blocks = 4;
+	is("all of it", expected(&w), 3 * MS + 1000);
+	will.rss = 1000; /* KiB */
+	will.swap = 24;
+	is("what is there", expected(&w), 1048 * UINT64_C(1000) + 1000);
+	scan_of.last_tid = 6;
+	is("of any thread", present(&w), 1024 * 1024);
+	will.rss = 10000;
+	is("no more than that", expected(&w), 3 * MS + 1000);
+}
+
+/* A thread that is telling of an event goes on, until none is. */
+static void check_stop(void)
+{
+	begin();
+	will.pending = 2;
+	is("stopped", stop(&w), true);
+	did("in the end", "stop resume stop resume stop");
+	is("since", w.stop_ns, NOW);
+	is("threads", w.thread_count, 2);
+	begin();
+	will.pending = 1000;
+	is("never", stop(&w), false);
+	is("after 200 tries", will.pending, 800);
+	begin();
+	w.deadline_ns = NOW - 1;
+	is("late", stop(&w), false);
+	did("late", "");
+	begin();
+	rings[1].state = MG_RING_FREE; /* it is nobody's */
+	will.pending = 1;
+	is("stopped", stop(&w), true);
+	did("at once", "stop");
+}
+
+/* ---- read, and answered ---- */
+
+static void check_look(void)
+{
+	for (unsigned how = 0; how < 64; how++) {
+		begin();
+		struct graph_block b = {.address = 1};
+		scan_of.live = (struct scan_live){.blocks = &b, .count = 1, .wide = how & 2};
+		w.request.asker = how & 1 ? SCAN_BY_END : SCAN_BY_TELL;
+		w.request.copy.own = how & 2 ? 9 : 0;
+		will.rss = 10;
+		will.gave_up = (how & 60) == 4;
+		will.late = (how & 60) == 8 || will.gave_up;
+		will.unreadable = how & 16 && !will.late;
+		will.overflow = how & 32;
+		will.opens = (how & 60) != 12;
+		will.why = how & 1 ? ENFILE : EACCES;
+		strcpy(mem.allocator, how & 2 ? "glibc 2.36" : "musl");
+		head.own[0][0] = 11;
+		mem.own[1][1] = 12;
+		session.forked = how & 1;
+		look(&w, 5);
+		did("opened", how & 2 ? "open the copy" : "open");
+		is("state", w.state,
+		   !will.opens       ? how & 1 ? MS_SCAN_FILES : MS_SCAN_UNREADABLE
+		   : will.gave_up    ? MS_SCAN_ENDED
+		   : will.late       ? MS_SCAN_TIME
+		   : will.unreadable ? MS_SCAN_UNREADABLE
+		   : will.overflow   ? MS_SCAN_MEMORY
+				     : MS_SCAN_DONE);
+		is("graphed", w.graphed, will.opens);
+		if (!will.opens)
+			continue;
+		is("it gives up when it ends", w.memory.word == &mem.end_state, !(how & 1));
+		is("then", w.memory.value, MG_END_SEEN);
+		is("how much", w.memory.total, how & 1 ? 10240 : 0);
+		is("and says so", scan_of.due_bytes, w.memory.total);
+		is("told", w.memory.told == &scan_of.read_bytes, how & 1);
+		is("wide", looked.wide, how & 2 ? 1 : 0);
+		is("dense", looked.dense, !(how & 2));
+		is("own", looked.own_count, 2 * MG_OWN_MAX);
+		is("no inode", looked.own_inode, 0);
+	}
+}
+
+static void check_judge(void)
+{
+	for (unsigned how = 0; how < 64; how++) {
+		begin();
+		struct graph_block b = {.address = 1};
+		char want[200] = "await";
+		bool answers = how & 1, lost = how & 2, late_now = how & 4, names = how & 8;
+		scan_of.live = (struct scan_live){.blocks = &b, .count = 1, .lost = lost};
+		w.request.asker = how & 16 ? SCAN_BY_END : SCAN_BY_TELL;
+		w.too_long = how & 32;
+		will.answers = answers;
+		will.names = names;
+		w.deadline_ns = late_now ? NOW - 1 : NOW;
+		uint64_t state = !answers   ? late_now   ? MS_SCAN_TIME
+					      : how & 16 ? MS_SCAN_KILLED
+							 : MS_SCAN_ENDED
+				 : lost     ? MS_SCAN_LOST
+				 : late_now ? MS_SCAN_TIME
+					    : MS_SCAN_DONE;
+		uint64_t resident = answers && !names ? MS_SCAN_TIME : state;
+		bool reads = state == MS_SCAN_DONE && !w.too_long;
+		state = state == MS_SCAN_DONE && w.too_long ? MS_SCAN_TIME : state;
+		strcat(want, reads ? " open resume end" : " resume end");
+		strcat(want, answers && names ? " name" : "");
+		strcat(want, reads && names ? " solve" : "");
+		state = reads && !names ? MS_SCAN_TIME : state;
+		scan_judge(&w, 5);
+		is("state", w.state, state);
+		is("of what is resident", w.resident.state, resident);
+		did("judged", want);
+		is("the guest", mem.end_state, how & 16 ? MG_END_OVER : MG_END_NONE);
+	}
+}
+
+static void check_release(void)
+{
+	static const struct {
+		uint32_t was;
+		uint64_t state, then;
+	} cases[] = {{MG_END_LATE, MS_SCAN_DONE, MS_SCAN_TIME},
+		     {MG_END_LATE, MS_SCAN_KILLED, MS_SCAN_TIME},
+		     {MG_END_LATE, MS_SCAN_LOST, MS_SCAN_LOST},
+		     {MG_END_NAP, MS_SCAN_DONE, MS_SCAN_DONE}};
+	for (size_t i = 0; i < 8; i++) {
+		begin();
+		w.request.asker = i & 1 ? SCAN_BY_END : SCAN_BY_TELL;
+		scan_of.last_tid = i & 2 ? 5 : 0;
+		mem.end_state = cases[i / 2].was;
+		w.state = cases[i / 2].state;
+		w.stop_ns = NOW - 4;
+		w.start_ns = NOW - 10;
+		w.request.copy.reap_ns = 100;
+		release_threads(&w);
+		did("released", i & 1 && i & 2 ? "resume over" : "resume");
+		is("state", w.state, i & 1 ? cases[i / 2].then : cases[i / 2].state);
+		is("the guest", mem.end_state, i & 1 ? MG_END_OVER : cases[i / 2].was);
+		is("held for", scan_pause(&w), i & 1 ? 110 : 104);
+	}
+	begin();
+	is("never held", scan_pause(&w), 0);
+}
+
+/* ---- all of it ---- */
+
+static void check_answer(const char *what, const char *want)
+{
+	CHECK(!strcmp(scanner.answer, want), "%s: '%s', not '%s'", what, scanner.answer, want);
+	scanner.answer[0] = '\0';
+}
+
+static void check_answers(void)
+{
+	struct graph_block b[] = {{.size = 1000, .verdict = MS_VERDICT_IS_DIRECT},
+				  {.size = 48, .verdict = MS_VERDICT_IS_INDIRECT},
+				  {.size = 7, .verdict = MS_VERDICT_IS_REACHABLE}};
+	begin();
+	w.graph = (struct graph){.v = b, .count = 3};
+	w.graphed = true;
+	w.state = MS_SCAN_DONE;
+	w.stop_ns = NOW;
+	w.released_ns = NOW + 3 * MS;
+	add_answer(&scanner, &w);
+	check_answer("two", "prog (pid 5): 1.0 KiB in 2 blocks unreachable; stopped for 3.0 ms\n");
+	w.graph.count = 1;
+	w.request.copy.made = true;
+	add_answer(&scanner, &w);
+	check_answer("one",
+		     "prog (pid 5): 1000 B in 1 block unreachable; stopped for 3.0 ms, read from "
+		     "a copy\n");
+	strcpy(w.request.copy.why, "no");
+	add_answer(&scanner, &w);
+	w.state = MS_SCAN_LOST;
+	add_answer(&scanner, &w);
+	check_answer(
+		"none",
+		"prog (pid 5): 1000 B in 1 block unreachable; stopped for 3.0 ms, not copied: no\n"
+		"prog (pid 5): not scanned, events were lost; not copied: no; stopped for "
+		"3.0 ms\n");
+	w.request.asker = SCAN_BY_TELL_RESIDENT;
+	w.resident.state = MS_SCAN_DONE;
+	add_answer(&scanner, &w);
+	check_answer("resident", "prog (pid 5): RSS; stopped for 3.0 ms\n");
+	w.resident.state = MS_SCAN_LOST;
+	w.request.copy.why[0] = '\0';
+	add_answer(&scanner, &w);
+	check_answer("not known",
+		     "prog (pid 5): not scanned, events were lost; stopped for 3.0 ms\n");
+}
+
+/* From the request to the answer. */
+static void check_work(void)
+{
+	static struct graph_block b = {.size = 8, .verdict = MS_VERDICT_IS_DIRECT};
+	static const struct {
+		const char *what, *did, *answer;
+		enum scan_asker asker;
+		bool resident, no_wish, gone;
+	} cases[] = {
+		{"--tell", "stop ask await open resume end name solve put close",
+		 "prog (pid 5): 8 B in 1 block unreachable; stopped for 0.00 ms\n", SCAN_BY_TELL, 0,
+		 0, 0},
+		{"a mark", "stop ask await open resume end name solve put close", "", SCAN_BY_MARK,
+		 0, 0, 0},
+		{"the end",
+		 "held stop ask await, held open resume end name solve put the end close", "",
+		 SCAN_BY_END, 0, 0, 0},
+		{"it is gone", "held resume end put the end close", "", SCAN_BY_END, 0, 0, 1},
+		{"what is resident", "stop resident ask resume await end name put close",
+		 "prog (pid 5): RSS; stopped for 0.00 ms\n", SCAN_BY_TELL_RESIDENT, 0, 0, 0},
+		{"both", "stop resident ask await open resume end name solve put close", "",
+		 SCAN_BY_MARK, 1, 0, 0},
+		{"no leaks", "stop ask resume await end name put close", "", SCAN_BY_MARK, 0, 1, 0},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		begin();
+		scan_of.live = (struct scan_live){.blocks = &b, .count = 1};
+		will.threads = cases[i].gone ? 0 : 2;
+		will.why = ESRCH;
+		opt.wish = cases[i].no_wish ? SCAN_NO : SCAN_YES;
+		session_options.resident = cases[i].resident;
+		scan_work_on(&scanner, &session, cases[i].asker);
+		did(cases[i].what, cases[i].did);
+		check_answer(cases[i].what, cases[i].answer);
+		is(cases[i].what, (uint64_t)will.why,
+		   cases[i].gone ? MS_SCAN_KILLED : MS_SCAN_DONE);
+		is("held no more", (uint64_t)scan_of.held, 0);
+		is("stamps are as they were", mem.stamps, 0);
+	}
+}
+
+int main(void)
+{
+	begin();
+	check_hold();
+	check_expected();
+	check_stop();
+	check_look();
+	check_judge();
+	check_release();
+	check_answers();
+	check_work();
+	begin();
+	is("all is given back", held_blocks <= THREADS, true);
+	return failures != 0;
+}
