@@ -117,7 +117,6 @@ void graph_init(struct graph *g, struct graph_block *v, uint32_t count, size_t e
 	g->todo = zeroed((size_t)count * sizeof *g->todo);
 	g->first_edge = zeroed(((size_t)count + 1) * sizeof *g->first_edge);
 	g->edge_max = edge_max;
-	g->last = NOBODY;
 }
 
 static void drop_kind(struct graph_kind *k)

@@ -133,6 +133,36 @@ static void free_block(unsigned ring, uint64_t place, bool sure)
 	}
 }
 
+/* The free, or what it frees, is stamped a little late: on another ring it comes first. */
+static void stamp_late(unsigned ring, uint64_t place)
+{
+	unsigned other = (ring + 1 + (unsigned)any(RINGS - 1)) % RINGS;
+	uint64_t late = any(2) ? 1 + any(2000) : 2001 + any(FAR - 10001 - 2001);
+	bool live = m.at[place].live;
+	if (m.moving[other].open)
+		return;
+	uint64_t early = live ? 0 : late;
+	struct item *f = step(ring, ITEM_FREE, address_of(place), 0);
+	stamp += early;
+	f->key = (live ? stamp + late : stamp - early) << 1;
+	struct ms_event freed = {.kind = MS_EV_FREE, .thread = ring, .time_ticks = stamp / TICK};
+	if (live) {
+		struct ms_event *e = expect(MS_EV_FREE, ring, 0);
+		expect_gone(e, m.at[place].number, m.at[place].size);
+		e->stack = f->stack;
+		m.at[place].live = false;
+	}
+	make_block(other, place);
+	if (!live) {
+		struct ms_event *e = expect(MS_EV_FREE, ring, 0);
+		*e = freed; /* what was known of it went */
+		expect_gone(e, m.at[place].number, m.at[place].size);
+		m.at[place].live = false;
+	}
+	*(late + !live <= 2000 ? &m.stats.repairs : &m.stats.violations) += 1;
+	stamp += live ? late : 0;
+}
+
 static void begin_move(unsigned ring, uint64_t place)
 {
 	bool live = place < PLACES && m.at[place].live;
@@ -226,7 +256,9 @@ static void random_step(void)
 		end_move(ring, place);
 		return;
 	}
-	if (what < 40)
+	if (any(25) == 0)
+		stamp_late(ring, place);
+	else if (what < 40)
 		m.at[place].live &&any(30) ? free_block(ring, place, true)
 					   : make_block(ring, place);
 	else if (what < 60)

@@ -130,7 +130,9 @@ static void check_apart(void)
 	const struct memory_part apart[] = {
 		{base + 2 * PAGE + 64, base + 4 * PAGE, (uint8_t *)words, false},
 		{USER_END, USER_END + 16, (uint8_t *)far, true}};
+	size_t maps = m.maps.n;
 	memory_set_apart(&m, apart, 2);
+	is("what is left out is a map", m.maps.n, maps + 1);
 	m.bytes = 0;
 	memory_words(&m, base, base + PAGES * PAGE, MEMORY_TOUCHED, take, NULL);
 	want("apart", "1+0-4+0 5+0-6+0 15+0-16+0");
@@ -207,6 +209,75 @@ static void check_files(bool old)
 	memory_words(&m, USER_END, USER_END + PAGE, MEMORY_SHARED, take, NULL);
 	want("no map", "");
 	close(fd);
+}
+
+/* A file itself: what was written of it, from and to the middle of a page. */
+static void check_file_words(void)
+{
+	static const uint8_t written[] = {0, 1, 4, 15};
+	int fd = memfd_create("test", MFD_CLOEXEC);
+	is("file", (uint64_t)ftruncate(fd, PAGES * PAGE), 0);
+	uint8_t *at = map(MAP_SHARED, fd);
+	for (size_t i = 0; i < 4; i++)
+		fill(at, written[i]);
+	reopen(false);
+	file_words(&m, fd, 0, PAGES * PAGE, base, take, NULL);
+	want("all", "0+0-2+0 4+0-5+0 15+0-16+0");
+	is("bytes", m.bytes, 4 * PAGE);
+	file_words(&m, fd, PAGE + 8, 4 * PAGE + 16, base + PAGE + 8, take, NULL);
+	want("to the middle", "1+8-2+0 4+0-4+16");
+	file_words(&m, fd, 2 * PAGE, 4 * PAGE, base + 2 * PAGE, take, NULL);
+	want("nothing", "");
+	file_words(&m, fd, 15 * PAGE + 8, 16 * PAGE, base + 15 * PAGE + 8, take, NULL);
+	want("the last", "15+8-16+0");
+	is("read", m.unreadable, false);
+	m.deadline_ns = 1;
+	file_words(&m, fd, 0, PAGES * PAGE, base, take, NULL);
+	want("late", "");
+	munmap(at, PAGES * PAGE);
+
+	/* Mapped from its third page on, and read in another process's stead. */
+	at = mmap(NULL, (PAGES - 2) * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 2 * PAGE);
+	base = (uintptr_t)at;
+	fill(at, 2);
+	fill(at, 13);
+	reopen(false);
+	memory_words(&m, base, base + 14 * PAGE, MEMORY_SHARED, take, NULL);
+	want("mapped further on", "2+0-3+0 13+0-14+0");
+	int proc = open("/proc/self", O_RDONLY | O_DIRECTORY), mem = m.from.mem;
+	is("another one", (uint64_t)memory_set_live(&m, proc, getpid()), 0);
+	descriptor_close(m.files);
+	m.files = -1;
+	memory_words(&m, base, base + 14 * PAGE, MEMORY_SHARED, take, NULL);
+	want("by the other one", "2+0-3+0 13+0-14+0");
+	is("back again", m.from.mem == mem && m.live.mem != mem, true);
+	munmap(at, (PAGES - 2) * PAGE);
+	close(proc);
+	close(fd);
+}
+
+static void count_run(void *arg, uint64_t start, uint64_t end, bool swapped)
+{
+	(void)swapped;
+	*(uint64_t *)arg += (end - start) / PAGE;
+}
+
+/* Where the page map is read, 512 pages at a time: no more of them once enough was found. */
+static void check_enough(void)
+{
+	const size_t pages = 2000;
+	uint64_t found = 0;
+	uint8_t *at = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			   -1, 0);
+	madvise(at, pages * PAGE, MADV_NOHUGEPAGE);
+	at[100 * PAGE] = at[700 * PAGE] = at[1100 * PAGE] = at[1999 * PAGE] = 1;
+	base = (uintptr_t)at;
+	reopen(true);
+	memory_runs(&m, base, base + pages * PAGE, 2 * PAGE, count_run, &found);
+	is("found", found, 2);
+	memory_runs(&m, base, base + pages * PAGE, UINT64_MAX, count_run, &found);
+	is("all", found, 2 + 4);
+	munmap(at, pages * PAGE);
 }
 
 /* One page of three is not there. */
@@ -384,6 +455,8 @@ int main(void)
 		check_apart();
 		check_files(old);
 	}
+	check_file_words();
+	check_enough();
 	check_gap();
 	check_end();
 	check_arenas();
