@@ -177,12 +177,6 @@ static inline bool free_live(struct session *s, uint32_t thread, const struct it
 	return true;
 }
 
-static void free_block(struct session *s, uint32_t thread, const struct item *it)
-{
-	if (!free_live(s, thread, it) && !free_inherited(s, thread, it))
-		free_unknown(s, thread, it);
-}
-
 /* ---- repair ---- */
 
 /* How far ahead the other half of a repair is looked for. Of an attached process events are lost
@@ -280,7 +274,7 @@ static void make_way(struct session *s, const struct reader *own, const struct i
 		count_repair(s, it->key, f->key);
 		f->key = it->key;
 		if (f->kind == ITEM_FREE)
-			free_block(s, r->thread, f);
+			free_live(s, r->thread, f);
 		else
 			take_release(s, r, f);
 		f->kind = ITEM_DONE;
@@ -416,7 +410,7 @@ static void do_after(struct session *s, const struct item *it)
 	uint32_t who = it->after & ~(AFTER_FREE | AFTER_RELEASE);
 	struct item f = {.key = it->key, .address = it->address, .link = who % RELEASED};
 	if (it->after & AFTER_FREE)
-		free_block(s, who, &f);
+		free_live(s, who, &f);
 	else
 		take_release(s, &s->readers[who / RELEASED], &f);
 }
