@@ -40,6 +40,8 @@ static void grow(bool exits)
 		if (i >= 200 && goes(i - 200))
 			event(i * EVERY, MS_EV_FREE, i - 200);
 		event(i * EVERY, MS_EV_ALLOC, i);
+		if (i == 0) /* a site that never has a block */
+			ms_replay_events(&r, &(struct ms_event){.kind = MS_EV_FAILED}, 1);
 	}
 }
 
@@ -60,9 +62,11 @@ static void test_samples(void)
 		EQUAL((uint64_t)g->total[k], (blocks - gone) * 1000, "sample %llu",
 		      (unsigned long long)k);
 	}
-	EQUAL(ms_growth_samples(g, 1) == NULL, true, "no such site");
+	EQUAL(r.site_count, 2, "-");
+	EQUAL(ms_growth_samples(g, 1) == NULL, true, "nothing was live there");
+	EQUAL(ms_growth_samples(g, 2) == NULL, true, "no such site");
 	EQUAL(ms_growth_samples(g, UINT32_MAX) == g->total, true, "the whole heap");
-	EQUAL(ms_growth_trend(g, 1).kind, MS_TREND_SHORT, "no such site");
+	EQUAL(ms_growth_trend(g, 1).kind, MS_TREND_SHORT, "nothing was live there");
 	EQUAL(ms_growth_trend(g, 0).kind, MS_TREND_GROWING, "-");
 	ms_replay_free(&r);
 }
@@ -100,6 +104,20 @@ static void test_teardown(void)
 		      exits ? MS_TREND_GROWING : r.growth->grown[0].trend.kind, "-");
 		ms_replay_free(&r);
 	}
+}
+
+/* Most is live in the first span, and nothing of it goes: there is none. */
+static void test_none(void)
+{
+	ms_replay_init(&r);
+	ms_replay_tick(&r, 1000000);
+	ms_replay_nodes(&r, 2);
+	r.growth->exits = true;
+	event(1, MS_EV_ALLOC, 0);
+	ms_replay_finish(&r, BLOCKS * EVERY);
+	EQUAL(r.peak_tick, 1, "-");
+	EQUAL(r.growth->teardown == 0, true, "no teardown");
+	ms_replay_free(&r);
 }
 
 /* All is freed in two spans of the timeline, the second of which is not over: no teardown where for
@@ -159,6 +177,7 @@ int main(void)
 	test_samples();
 	test_survival();
 	test_teardown();
+	test_none();
 	test_renewed();
 	test_begin();
 	EQUAL(held_blocks, 0, "all is given back");

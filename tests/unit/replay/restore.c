@@ -247,6 +247,25 @@ static void test_damage(void)
 	ms_replay_free(&r);
 }
 
+/* As much is live as was at the peak: that was earlier. */
+static void test_same_peak(void)
+{
+	const struct ms_checkpoint_head h = {
+		.event = 2, .number = 2, .tick = 50, .live_bytes = 120, .live_blocks = 1};
+	begin();
+	allocate(5, 0, 100, 1, 0);
+	allocate(6, 1, 20, 2, 0);
+	EQUAL(ms_replay_restore(&r, &h, false), true, "-");
+	EQUAL(put(1, 120, 6, 1, 0), true, "-");
+	EQUAL(ms_replay_restored(&r, &h, false), true, "-");
+	EQUAL(r.peak_tick, 6, "-");
+	EQUAL(r.run_max_tick, 6, "-");
+	EQUAL(r.peak_blocks, 2, "-");
+	ms_replay_finish(&r, 60);
+	at_peak(&site(2)->live, 20, 1, "site 2");
+	ms_replay_free(&r);
+}
+
 /* What is beside the heap goes with it, and is as it was at the new peak. */
 static void test_beside(void)
 {
@@ -335,9 +354,9 @@ static void test_sampled(void)
 	ms_sampled_start(&r, 1000);
 	ms_replay_count_from(&r, ms_replay_moment(&r, 10, MS_NEVER));
 	allocate(1, 0, 100, 1, 0);
-	allocate(2, 1, 50, 2, 0);
+	allocate(2, 1, 50, 2, 1);
 	allocate(3, 2, 25, 1, 0);
-	release(4, 1, 0);
+	release(4, 1, 1);
 	allocate(12, 3, 5, 1, 0);
 	s = r.sampled;
 	sum(&s->total.live, 3, 130, "all that is live");
@@ -349,6 +368,9 @@ static void test_sampled(void)
 	sum(&s->threads[0].all, 1, 5, "thread 0");
 	sum(&s->threads[0].freed, 0, 0, "thread 0");
 	EQUAL(s->threads[0].smallest, 5, "-");
+	sum(&s->threads[1].all, 0, 0, "thread 1");
+	sum(&s->threads[1].freed, 0, 0, "thread 1");
+	EQUAL(s->threads[1].smallest, UINT64_MAX, "-");
 	ms_replay_finish(&r, 20);
 	ms_replay_free(&r);
 }
@@ -433,6 +455,7 @@ int main(void)
 	test_anew();
 	test_sums();
 	test_damage();
+	test_same_peak();
 	test_beside();
 	test_sampled();
 	test_count_from();
