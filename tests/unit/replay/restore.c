@@ -211,6 +211,8 @@ static void test_damage(void)
 	}
 	EQUAL(ms_replay_restore(&r, &good, false), true, "the same moment will do");
 	EQUAL(r.live_blocks, 0, "-");
+	for (uint32_t i = 1; i <= 2; i++)
+		EQUAL(site(i)->live.bytes + site(i)->live.blocks, 0, "site %u", i);
 	EQUAL(put(1, 70, 6, 1, 0), true, "-");
 	EQUAL(ms_replay_restored(&r, &good, false), true, "-");
 	EQUAL(r.moments[0].missed || r.moments[1].missed, false, "not looked at");
