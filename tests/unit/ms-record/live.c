@@ -168,9 +168,26 @@ static void check_others(void)
 	live_free(&l);
 }
 
+/* So many that a table of 131,072 buckets grows, of which what was moved is given back in between. */
+static void check_many(void)
+{
+	const uint64_t n = 700000;
+	struct live l;
+	struct live_block b;
+	live_init(&l);
+	for (uint64_t i = 1; i <= n; i++)
+		live_add(&l, &(struct live_block){i * 48, i, i & 255});
+	for (uint64_t i = 1; i <= n; i++)
+		check(live_take(&l, i * 48, &b) && b.number == i && b.size == (i & 255), "of many",
+		      i);
+	check(l.count == 0, "all are taken", l.count);
+	live_free(&l);
+}
+
 int main(void)
 {
 	struct live l;
+	check_many();
 	check_strides();
 	check_neighbours();
 	check_others();
