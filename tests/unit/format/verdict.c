@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Verdict records: what is written is read, and nothing else is made of damaged ones.
  */
+#include "format/trace.h"
 #include "format/verdict.h"
 
 #include <stdio.h>
@@ -57,6 +58,11 @@ static void sites(void)
 	struct ms_verdict_site none = {0, 12, {1}, {1}, 0, 0, NULL, 0};
 	ms_record_writer_init(&w, room, sizeof room);
 	CHECK(ms_verdict_put_site(&w, &none) && !read_one(room, w.size, &got)); /* of no scan */
+	ms_record_writer_init(&w, room, sizeof room);
+	ms_record_begin(&w);
+	ms_record_number(&w, MS_VERDICT_SCAN, 1);
+	ms_record_number(&w, MS_VERDICT_DIRECT_BLOCKS, 2);
+	CHECK(ms_record_end(&w) && !read_one(room, w.size, &got)); /* of no stack */
 }
 
 /* Roots come in order, each once; what is not is passed over. */
