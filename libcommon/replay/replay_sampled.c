@@ -106,6 +106,8 @@ void ms_sampled_removed(struct ms_replay *r, const struct ms_event *ev,
 	struct ms_sampled_thread *t = thread_of(s, ev->thread);
 	if (ev->kind != MS_EV_FREE_INFERRED)
 		add(&t->freed, &x);
+	else
+		s->inferred_frees += x.blocks;
 	smaller(&t->smallest, b->size);
 }
 
@@ -156,6 +158,7 @@ void ms_sampled_reset(struct ms_replay *r, bool clear)
 	for (size_t i = 0; i < s->site_count; i++)
 		s->sites[i] = (struct ms_sampled_site){.smallest = UINT64_MAX};
 	s->total = (struct ms_sampled_site){.smallest = UINT64_MAX};
+	s->inferred_frees = 0;
 	for (size_t i = 0; i < s->thread_count; i++)
 		s->threads[i] = (struct ms_sampled_thread){.smallest = UINT64_MAX};
 	if (s->cell_count)

@@ -36,6 +36,7 @@ struct ms_sampled_record {
 struct ms_sampled {
 	uint64_t mean; /* bytes for one sample point */
 	struct ms_sampled_site total;
+	uint64_t inferred_frees;       /* of blocks: neither freed nor live */
 	struct ms_sampled_site *sites; /* in order of ms_replay.sites; fewer of them */
 	size_t site_count, site_cap;
 	struct ms_sampled_thread *threads;

@@ -75,6 +75,7 @@ static int fill_process(struct fill *w)
 	struct ms_sampled_sum top = ms_sampled_at_peak(w->s, w->s->site_count);
 	struct ms_insert u = update(w, "process", 1);
 	ms_put_row(&u, ms_int("allocations", t->all.blocks), ms_int("frees", t->freed.blocks),
+		   ms_int("inferred_frees", w->s->inferred_frees),
 		   ms_int("peak_blocks", top.blocks), ms_int("unfreed_blocks", t->live.blocks),
 		   ms_null("reallocations"), ms_null("temporary_allocations"),
 		   ms_null("freed_soon"), ms_null("peak_time_ns"), ms_null("peak_usable_bytes"),
