@@ -11,6 +11,9 @@ RECORD_LIB := $(B)/tests/fuzz/librecord.a
 $(RECORD_LIB): $(RECORD_SRC:%.c=$(B)/%.o)
 	@mkdir -p $(@D); rm -f $@; ar crs $@ $^
 FUZZ_LIBS := $(sort $(LIBS_common) $(LIBS_ms-record))
+# Functions that kept.h puts its own before.
+KEPT := ms_snapshot_new sqlite3_close sqlite3_exec sqlite3_finalize sqlite3_prepare_v2
+$(B)/tests/fuzz/fuzz_snap build/fuzz/fuzz_snap: FUZZ_LIBS += $(KEPT:%=-Wl,--wrap=%)
 
 $(FUZZ_REPLAY): $(B)/tests/fuzz/fuzz_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/replay.o $(RECORD_LIB) $(COMMON_LIB) $(FORMAT_LIB)
 	$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(RECORD_LIB) $(COMMON_LIB) $(FORMAT_LIB) $(FUZZ_LIBS)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "fuzz.h"
+#include "kept.h"
 #include "mutate.h"
 #include "libcommon/base/err.h"
 #include "libcommon/snapshot/snapshot.h"
