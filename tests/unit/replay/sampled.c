@@ -155,6 +155,9 @@ static void compare_all(const struct ms_replay *r)
 	}
 	EQUAL(live.samples, total.live.samples, "live samples of all threads");
 	EQUAL(live.blocks, total.live.est_blocks, "live blocks of all threads");
+	EQUAL(s->inferred_frees,
+	      total.all.est_blocks - total.freed.est_blocks - total.live.est_blocks,
+	      "inferred frees");
 	uint64_t allocations = 0, blocks_live = 0;
 	for (size_t i = 0; i < s->record_count; i++) {
 		allocations += s->records[i].allocations;
