@@ -40,7 +40,8 @@ static void write_trace(int fd, const uint8_t *data, size_t n)
 static void check(sqlite3 *db)
 {
 	static const char *const rules[] = {
-		"SELECT allocations != frees + inferred_frees + unfreed_blocks FROM process",
+		"SELECT allocations != frees + inferred_frees + unfreed_blocks FROM process WHERE "
+		"whole = 1",
 		"SELECT peak_bytes < unfreed_bytes FROM process",
 		"SELECT p.unfreed_blocks != (SELECT ifnull(sum(live_blocks), 0) FROM live WHERE "
 		"label = 'end') FROM process p",
