@@ -36,6 +36,12 @@ static inline bool ms_event_releases(unsigned kind)
 	return (1u << kind) & (1u << MS_EV_FREE | 1u << MS_EV_REALLOC | 1u << MS_EV_FREE_INFERRED);
 }
 
+/* No process has room for a block of 2^48 bytes. Sums of live blocks rest on that. */
+static inline bool ms_event_size_fits(uint64_t size)
+{
+	return size >> 48 == 0;
+}
+
 /* Extended events: stack, address, size and `freed` carry what the kind says, 0 where it says
  * nothing. They change no figure of the heap. */
 enum ms_event_ext {

@@ -106,7 +106,7 @@ bool ms_replay_restore(struct ms_replay *r, const struct ms_checkpoint_head *h, 
 bool ms_replay_restore_block(struct ms_replay *r, const struct ms_checkpoint_block *b)
 {
 	if (b->thread >= MS_REPLAY_THREADS_MAX || b->number < r->restored ||
-	    b->number >= r->next_number)
+	    b->number >= r->next_number || !ms_event_size_fits(b->size))
 		return false;
 	r->restored = b->number + 1;
 	ms_replay_more_threads(r, (size_t)b->thread + 1);

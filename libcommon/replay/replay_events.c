@@ -256,7 +256,9 @@ static size_t quick_events(struct ms_replay *r, const struct ms_event *ev, size_
 			least = t.live_bytes < least ? t.live_bytes : least;
 		} else if (ev->kind == MS_EV_ALLOC) {
 			uint32_t site = ev->stack < r->node_count ? r->site_of_node[ev->stack] : 0;
-			if (__builtin_expect(!site || ev->number < t.next_number, 0))
+			if (__builtin_expect(!site || ev->number < t.next_number ||
+						     !ms_event_size_fits(ev->size),
+					     0))
 				break;
 			add_block(r, &t, ev, thread, site - 1, r->position + i + 1, true);
 			most = t.live_bytes > most ? t.live_bytes : most;
@@ -331,7 +333,8 @@ static void extended(struct ms_replay *r, const struct ms_event *ev)
 static inline bool sane(const struct ms_replay *r, const struct ms_event *ev)
 {
 	return ev->time_ticks >= r->last_tick && ev->thread < MS_REPLAY_THREADS_MAX &&
-	       (!ms_event_allocates(ev->kind) || ev->number >= r->next_number);
+	       (!ms_event_allocates(ev->kind) ||
+		(ev->number >= r->next_number && ms_event_size_fits(ev->size)));
 }
 
 /* Another kind than these two. False: it gives back a block that nobody knows. */

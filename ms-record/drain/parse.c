@@ -107,6 +107,12 @@ static inline int64_t short_event(struct session *s, struct reader *r, const str
 	return words;
 }
 
+/* The size of a block; one that cannot be comes from a program that tells of blocks of its own. */
+static uint64_t block_size(const struct record *c)
+{
+	return ms_event_size_fits(word(c, 3)) ? word(c, 3) : 0;
+}
+
 /* An allocation or a free in full. */
 static int event(struct session *s, struct reader *r, const struct record *c)
 {
@@ -123,7 +129,7 @@ static int event(struct session *s, struct reader *r, const struct record *c)
 		kind = ITEM_FREE_UNSURE;
 	struct item *it = add(s, r, c->stamp, takes, kind);
 	it->address = user ? address | USER_BLOCK : address;
-	it->size = takes ? word(c, 3) : 0;
+	it->size = takes ? block_size(c) : 0;
 	it->stack = stack;
 	if (c->flags & MG_F_USABLE && takes)
 		it->extra = slack_of(c, it->size);
@@ -143,7 +149,7 @@ static int reallocation(struct session *s, struct reader *r, const struct record
 	uint32_t stack;
 	if (parse_stack_of(s, r, c, &stack))
 		return -1;
-	uint64_t after = c->stamp, address = word(c, 2), size = word(c, 3), old = word(c, 4);
+	uint64_t after = c->stamp, address = word(c, 2), size = block_size(c), old = word(c, 4);
 	uint64_t before = word(c, 5), user = c->kind == MG_USER_REALLOC ? USER_BLOCK : 0;
 	if (!address)
 		return session_damaged(s, "a reallocation without an address");
@@ -187,7 +193,7 @@ static int heap_block(struct session *s, struct reader *r, const struct record *
 	if (parse_stack_of(s, r, c, &stack))
 		return -1;
 	bool again = c->kind == MG_HEAP_REALLOC;
-	uint64_t address = word(c, 2), size = word(c, 3);
+	uint64_t address = word(c, 2), size = address ? block_size(c) : word(c, 3);
 	uint64_t heap = word(c, again ? 6 : 4), pool = word(c, again ? 7 : 5);
 	uint64_t own = heap & MG_HEAP_PLAIN ? 0 : USER_BLOCK;
 	if (again && (!address || !word(c, 4)))

@@ -262,7 +262,7 @@ def special_peak(check, snapshot):
 def special_mark(check, snapshot):
     rows = snapshot.db.execute("SELECT name, event FROM mark ORDER BY seq").fetchall()
     check.same("marks", [tuple(r) for r in rows],
-               [("start", 0), ("phase", 20), ("phase", 60), ("a name with blanks, and of more than eight bytes", 76)])
+               [("start", 0), ("phase", 20), ("phase", 60), ("a name with blanks, and of more than eight bytes", 77)])
 
 
 def special_exec(check, snapshot):

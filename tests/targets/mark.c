@@ -23,6 +23,8 @@ static SITE void own(void)
 		tm_free(pool + 64 * i);
 		ms_free(pool + 64 * i);
 	}
+	tm_alloc(__func__, pool + 2048, 0); /* no process has room for what is told */
+	ms_alloc(pool + 2048, (size_t)-3);
 }
 
 int main(void)

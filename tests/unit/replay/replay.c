@@ -458,6 +458,13 @@ static void test_hostile(void)
 					    .time_ticks = UINT64_C(1) << 60},
 			 1);
 	EQUAL(r.bad_events, 3, "time back, thread out of range");
+	ms_replay_events(&r,
+			 &(struct ms_event){.kind = MS_EV_ALLOC,
+					    .number = UINT64_MAX - 1,
+					    .size = UINT64_C(1) << 48,
+					    .time_ticks = UINT64_C(1) << 60},
+			 1);
+	EQUAL(r.bad_events, 4, "larger than any process");
 	ms_replay_finish(&r, UINT64_C(1) << 61);
 	EQUAL(r.site_count, 1, "no stack");
 	ms_replay_free(&r);

@@ -76,6 +76,7 @@ static void put_first(void)
 	EQUAL(put(5, 50, 90, 2, 1), true, "the next");
 	EQUAL(put(4, 50, 90, 2, 1), false, "an earlier one");
 	EQUAL(put(6, 0, 90, 2, MS_REPLAY_THREADS_MAX), false, "too many threads");
+	EQUAL(put(6, UINT64_C(1) << 48, 90, 2, 1), false, "larger than any process");
 	EQUAL(put(8, 0, 95, 1, 0), false, "one that came later");
 	EQUAL(put(7, 0, 101, 1, 0), true, "the last block, as if it came later");
 }
