@@ -179,6 +179,7 @@ static void forget_counts(struct ms_replay *r)
 	r->explained = r->explained == r->events + 1; /* the next event is still explained */
 	r->events = r->allocations = r->frees = r->reallocations = r->failed = 0;
 	r->bytes = r->temporary = r->freed_soon = r->inferred_frees = r->unknown_frees = 0;
+	r->inherited_frees = r->inherited_freed_bytes = r->before_frees = r->before_freed_bytes = 0;
 }
 
 void ms_replay_begin(struct ms_replay *r, uint64_t tick)

@@ -25,8 +25,9 @@
 #define HANDSHAKE_NS UINT64_C(1000000000)
 #define AGAIN_NS UINT64_C(2000000000)
 #define STUCK_NS UINT64_C(5000000000) /* a write that takes so long */
-#define STILL_AFTER 3u                /* samples in which nothing had changed */
-#define SHOW_NS UINT64_C(200000000)   /* how often it is told how far the end is */
+#define SHARE_MOST_NS UINT64_C(1000000000)
+#define STILL_AFTER 3u              /* samples in which nothing had changed */
+#define SHOW_NS UINT64_C(200000000) /* how often it is told how far the end is */
 
 /* ---- images that are over ---- */
 
@@ -246,10 +247,13 @@ static void watch_limit(struct control *c)
 	c->rewritten = rewritten;
 }
 
-/* When to sample next: as asked for; if nobody did, more rarely while no process does anything. */
+/* When to look at /proc next: as asked for; if nobody did, more rarely while no process does anything,
+ * and while allocations are sampled in a run that is old. */
 static uint64_t sample_step(struct control *c, uint64_t age, bool moved)
 {
-	uint64_t step = c->opt->interval_ns;
+	uint64_t step = c->opt->interval_ns, share = age / 50;
+	if (c->opt->session.sample_bytes && !c->opt->interval_asked && share > step)
+		step = share < SHARE_MOST_NS ? share : SHARE_MOST_NS;
 	c->still = moved || c->opt->interval_asked ? 0 : c->still + 1;
 	if (c->still > STILL_AFTER)
 		step = step * 10;

@@ -55,13 +55,6 @@ long visit%(i)d(const std::string &key)
     return Work([program, "-quiet", "-O1", "-std=gnu++17", "-imultiarch", "x86_64-linux-gnu", "-D_GNU_SOURCE", name, "-o", "workcc.s"])
 
 
-def pymalloc(scale):
-    """As users run it."""
-    work = adopt(workloads.python3(many(scale, 16)))
-    del work.environment["PYTHONMALLOC"]
-    return work
-
-
 # At scale 1 a program runs for some 0.1 to 0.6 s without a recorder.
 PROGRAMS = {
     "churn": lambda s: micro("churn", many(s, 6000000), 12),
@@ -102,5 +95,5 @@ WHAT = {
 # The others do little but allocate.
 REAL = ("sqlite3", "python3", "perl", "cc1", "cc1plus", "jq", "git", "redis", "service")
 
-# Where sampling is measured, besides: they allocate little, and are what one leaves sampled.
-SERVERS = {"pymalloc": pymalloc, "pyserver": servers.Python, "nginx": servers.Nginx, "postgres": lambda s: adopt(servers.postgres(s))}
+# Where sampling is measured, besides: it allocates little, and is what one leaves sampled.
+SERVERS = {"postgres": lambda s: adopt(servers.postgres(s))}

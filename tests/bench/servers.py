@@ -16,20 +16,23 @@ AT_ONCE = 50  # requests on a connection
 class Server(Work):
     """On a socket in the current folder: `answers` tells whether it is ready, `load` asks it, `end` has it end."""
 
-    stdout, user = os.devnull, ()
+    stdout, user, turns = os.devnull, (), 1
 
-    def drive(self, running):
+    def wait(self):
         for _ in range(3000):
             try:
                 if self.answers():
-                    break
+                    return
             except OSError:
                 pass
             time.sleep(0.002)
-        else:
-            raise meter.Trouble("'%s' does not answer" % self.command[0])
+        raise meter.Trouble("'%s' does not answer" % self.command[0])
+
+    def drive(self, running):
+        self.wait()
         ready = time.monotonic()
-        self.load()
+        for _ in range(self.turns):
+            self.load()
         try:
             self.end()
         except OSError:
@@ -97,6 +100,51 @@ class Nginx(Server):
     def end(self):
         with open("nginx.pid") as f:
             os.kill(int(f.read()), 15)
+
+
+class Loop(Server):
+    """The same as the program python3 does, so many times for each byte that is sent."""
+
+    def __init__(self, scale, malloc="pymalloc"):
+        write("loop.py", """
+import json, os, re, socket, sys
+def work(n):
+    total = 0
+    for i in range(n):
+        d = {str(k): [k] * (k %% 13) for k in range(300)}
+        text = json.dumps(d)
+        total += len(re.findall(r'[0-9]+', text)) + len(sorted(json.loads(text)))
+    return total
+if os.path.exists("loop.sock"):
+    os.unlink("loop.sock")
+with socket.socket(socket.AF_UNIX) as s:
+    s.bind("loop.sock")
+    s.listen()
+    while True:
+        c = s.accept()[0]
+        while said := c.recv(1):
+            if said == b"e":
+                sys.exit(0)
+            if said == b"w":
+                work(%d)
+            c.sendall(said)
+""" % max(int(240 * scale), 1))
+        super().__init__(["/usr/bin/python3", "-S", "loop.py"], {"PYTHONHASHSEED": "0", "PYTHONMALLOC": malloc})
+
+    def ask(self, what):
+        with socket.socket(socket.AF_UNIX) as s:
+            s.connect("loop.sock")
+            s.sendall(what)
+            return s.recv(1) == what
+
+    def answers(self):
+        return self.ask(b"?")
+
+    def load(self):
+        self.ask(b"w")
+
+    def end(self):
+        self.ask(b"e")
 
 
 class Python(Server):
