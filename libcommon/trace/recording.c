@@ -623,7 +623,8 @@ uint64_t ms_recording_length(const struct ms_recording *t)
 
 bool ms_recording_exited(const struct ms_recording *t)
 {
-	return t->has_end && !t->stopped && ms_has(&t->end, MS_END_REASON) &&
+	bool whole = !t->stopped && ms_recording_reached(t) == ms_recording_length(t);
+	return t->has_end && whole && ms_has(&t->end, MS_END_REASON) &&
 	       t->end.number[MS_END_REASON] == MS_ENDED_EXIT;
 }
 

@@ -176,6 +176,7 @@ def main():
     spans("plain.trace", SPANS)
     spans("beside.trace", SPANS[1:6])
     spans("sampled.trace", SPANS[1:4])
+    spans("ends.trace", [["--to", f"-{us}us"] for us in range(500, 12000, 500)])
     spans("live.trace", [["--from", "-2ms"], ["--from", "-3ms", "--to", "-1ms"]])
     again("beside.trace")
     conditions("plain.trace")
