@@ -54,10 +54,10 @@ static bool may_have_code(const struct ms_proc_map *m)
 	       strncmp(m->path, OUR_IMAGE, sizeof OUR_IMAGE - 1) != 0;
 }
 
-/* Does it hold code that is no file's? */
+/* Does it hold code that is no file's? Some compilers write it through a second mapping. */
 static bool is_made(const struct ms_proc_map *m)
 {
-	return m->perms[1] == 'w' || m->path[0] != '/';
+	return m->perms[1] == 'w' || m->path[0] != '/' || !strncmp(m->path, "/memfd:", 7);
 }
 
 /* In [at, end), as long as not all was found or *left bytes were looked through. */

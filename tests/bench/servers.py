@@ -65,41 +65,43 @@ class Redis(Server):
         self.ask("SHUTDOWN NOSAVE")
 
 
-def ask_all(path, asked, requests):
-    """So many of the same, one connection after the other."""
-    for _ in range(requests // AT_ONCE):
+class Web(Server):
+    """One that answers on NAME.sock by HTTP, and has its number in NAME.pid."""
+
+    def __init__(self, name, requests, asked, command, environment=None):
+        if os.path.exists(name + ".sock"):
+            os.unlink(name + ".sock")
+        super().__init__(command, environment)
+        self.name, self.requests, self.asked = name, max(int(requests), AT_ONCE), b"GET %s\r\nHost: localhost\r\n" % asked
+
+    def answers(self):
         with socket.socket(socket.AF_UNIX) as s:
-            s.connect(path)
-            s.sendall((asked + b"\r\n") * (AT_ONCE - 1) + asked + b"Connection: close\r\n\r\n")
-            said = b"".join(iter(lambda: s.recv(1 << 20), b""))
-        if said.count(b"HTTP/1.1 200 OK") != AT_ONCE:
-            raise meter.Trouble("%s answered: %r" % (path, said[:200]))
+            s.connect(self.name + ".sock")
+        return True
+
+    def load(self):
+        for _ in range(self.requests // AT_ONCE):
+            with socket.socket(socket.AF_UNIX) as s:
+                s.connect(self.name + ".sock")
+                s.sendall((self.asked + b"\r\n") * (AT_ONCE - 1) + self.asked + b"Connection: close\r\n\r\n")
+                said = b"".join(iter(lambda: s.recv(1 << 20), b""))
+            if said.count(b"HTTP/1.1 200 OK") != AT_ONCE:
+                raise meter.Trouble("%s answered: %r" % (self.name, said[:200]))
+
+    def end(self):
+        with open(self.name + ".pid") as f:
+            os.kill(int(f.read()), 15)
 
 
-class Nginx(Server):
+class Nginx(Web):
     """nginx, one process, that compresses what it answers."""
 
     def __init__(self, scale):
         write("nginx.conf", """daemon off; master_process off; pid nginx.pid; error_log nginx.log;
             events { worker_connections 64; }
             http { access_log off; client_body_temp_path .; fastcgi_temp_path .; proxy_temp_path .; scgi_temp_path .; uwsgi_temp_path .;
-            server { listen unix:nginx.sock; gzip on; location / { return 200 "%s"; } } }""" % ("some words that are compressed " * 60))
-        if os.path.exists("nginx.sock"):
-            os.unlink("nginx.sock")
-        super().__init__(["nginx", "-p", ".", "-c", "nginx.conf", "-e", "nginx.log"])
-        self.requests = max(int(10000 * scale), AT_ONCE)
-
-    def answers(self):
-        with socket.socket(socket.AF_UNIX) as s:
-            s.connect("nginx.sock")
-        return True
-
-    def load(self):
-        ask_all("nginx.sock", b"GET / HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n", self.requests)
-
-    def end(self):
-        with open("nginx.pid") as f:
-            os.kill(int(f.read()), 15)
+            server { listen unix:nginx.sock; gzip on; gzip_types *; location / { return 200 "%s"; } } }""" % ("some words that are compressed " * 60))
+        super().__init__("nginx", 10000 * scale, b"/ HTTP/1.1\r\nAccept-Encoding: gzip", ["nginx", "-p", ".", "-c", "nginx.conf", "-e", "nginx.log"])
 
 
 class Loop(Server):
@@ -147,7 +149,7 @@ with socket.socket(socket.AF_UNIX) as s:
         self.ask(b"e")
 
 
-class Python(Server):
+class Python(Web):
     """A service in Python, as users run it: each answer is made of a database in memory and sent as JSON."""
 
     def __init__(self, scale):
@@ -174,26 +176,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 class Service(socketserver.UnixStreamServer):
     pass
-if os.path.exists("server.sock"):
-    os.unlink("server.sock")
 with open("server.pid", "w") as f:
     f.write(str(os.getpid()))
 Service("server.sock", Handler).serve_forever()
 """)
-        super().__init__(["/usr/bin/python3", "-S", "server.py"], {"PYTHONHASHSEED": "0"})
-        self.requests = max(int(4000 * scale), AT_ONCE)
-
-    def answers(self):
-        with socket.socket(socket.AF_UNIX) as s:
-            s.connect("server.sock")
-        return True
-
-    def load(self):
-        ask_all("server.sock", b"GET /500 HTTP/1.1\r\nHost: localhost\r\n", self.requests)
-
-    def end(self):
-        with open("server.pid") as f:
-            os.kill(int(f.read()), 15)
+        super().__init__("server", 4000 * scale, b"/500 HTTP/1.1", ["/usr/bin/python3", "-S", "server.py"], {"PYTHONHASHSEED": "0"})
 
 
 def postgres(scale):

@@ -2,293 +2,7 @@
  * How a process is held for a scan, in every case that there is: stopped, copied, or held already;
  * what is read of it then, and what is answered. All that stops, copies and reads is made up here.
  */
-#include "ms-record/scan/scan.c" /* it belongs to a tool, of which there is no library */
-
-#include "tests/unit/held.h"
-#include "tests/unit/check.h"
-
-#define MS UINT64_C(1000000)
-#define NOW (1000 * MS)
-#define THREADS 2 /* of which the C library keeps something */
-
-static struct scanner scanner;
-static struct scan_options opt = {.ns = 100 * MS};
-static struct session_options session_options;
-static struct session session;
-static struct scan scan_of;
-static struct mg_session mem, head;
-static struct mg_ring rings[3];
-static struct pool pool;
-static struct work w;
-static char done[200]; /* what was done, in order */
-
-/* What happens. */
-static struct {
-	bool prepares, copies, stops, opens, answers, names;
-	int why;
-	unsigned pending; /* stops at which a thread is telling of an event */
-	uint64_t clock, step, rss, swap;
-	size_t threads;
-	bool gave_up, late, unreadable, overflow;
-} will;
-static struct roots looked;
-
-static void note(const char *what)
-{
-	size_t n = strlen(done);
-	snprintf(done + n, sizeof done - n, "%s%s", n ? " " : "", what);
-}
-
-/* ---- the rest of the recorder ---- */
-
-uint64_t clock_mono(void)
-{
-	return will.clock += will.step;
-}
-
-int usleep(useconds_t us)
-{
-	will.clock += us * UINT64_C(1000);
-	return 0;
-}
-
-int hijack_stop_all(struct hijack_stop *s, int proc, bool hold, uint64_t patience_ns)
-{
-	(void)s;
-	(void)proc;
-	note(hold || patience_ns > STOP_NS ? "stop?" : "stop");
-	rings[1].pending = will.pending != 0;
-	will.pending -= will.pending != 0;
-	errno = will.stops ? 0 : will.why;
-	return will.stops ? 0 : -1;
-}
-
-void hijack_resume(struct hijack_stop *s, int proc)
-{
-	(void)s;
-	(void)proc;
-	note("resume");
-	rings[1].pending = 0;
-}
-
-size_t hijack_count(int proc, pid_t *any)
-{
-	(void)proc;
-	*any = 5;
-	errno = will.why;
-	return will.threads;
-}
-
-uint64_t hijack_status(int proc, pid_t tid, const char *label, int base)
-{
-	(void)proc;
-	bool known = base == 10 && tid == (scan_of.last_tid ? scan_of.last_tid : session.pid);
-	return !known ? 0 : strstr(label, "VmRSS:") ? will.rss : will.swap;
-}
-
-struct scan_thread *scan_registers(const struct hijack_stop *s, size_t *count)
-{
-	(void)s;
-	*count = 2;
-	return ms_xcalloc(2, sizeof(struct scan_thread));
-}
-
-bool frozen_prepare(struct work *k)
-{
-	(void)k;
-	note("prepare");
-	return will.prepares;
-}
-
-bool frozen_make(struct work *k)
-{
-	note("copy");
-	k->request.copy.own = will.copies ? 9 : 0;
-	return will.copies;
-}
-
-int frozen_open(struct work *k, struct memory *m, uint64_t deadline_ns)
-{
-	(void)k;
-	m->deadline_ns = deadline_ns;
-	note("open the copy");
-	errno = will.why;
-	return will.opens ? 0 : -1;
-}
-
-void frozen_end(struct work *k)
-{
-	(void)k;
-	note("end");
-}
-
-int memory_open(struct memory *m, int proc, pid_t tid, uint64_t deadline_ns)
-{
-	(void)proc;
-	m->deadline_ns = deadline_ns;
-	note(tid == 5 ? "open" : "open?");
-	errno = will.why;
-	return will.opens ? 0 : -1;
-}
-
-void memory_close(struct memory *m)
-{
-	(void)m;
-	note("close");
-}
-
-bool memory_get(const struct memory *m, uint64_t address, void *to, size_t bytes)
-{
-	(void)m;
-	memset(to, 0, bytes);
-	return address == 64;
-}
-
-void graph_init(struct graph *g, struct graph_block *v, uint32_t count, size_t edge_max)
-{
-	(void)edge_max;
-	*g = (struct graph){.v = v, .count = count};
-}
-
-void graph_solve(struct graph *g, bool complete)
-{
-	(void)g;
-	note(complete ? "solve" : "give up");
-}
-
-void graph_free(struct graph *g)
-{
-	(void)g;
-}
-
-void roots_look(struct roots *r)
-{
-	looked = *r;
-	r->memory->gave_up = will.gave_up;
-	r->memory->late = will.late;
-	r->memory->unreadable = will.unreadable;
-	r->graph->overflow = will.overflow;
-}
-
-uint64_t live_stamp(const struct session *s)
-{
-	(void)s;
-	return 77;
-}
-
-void live_ask(struct scan *q, uint64_t stamp)
-{
-	(void)q;
-	note(stamp == 77 ? "ask" : "ask?");
-}
-
-bool live_await(struct scan *q, struct wake *drain, uint64_t deadline_ns)
-{
-	(void)drain;
-	(void)deadline_ns;
-	note(q->held ? "await, held" : "await");
-	return will.answers;
-}
-
-bool live_await_stacks(const struct session *s)
-{
-	(void)s;
-	return will.names;
-}
-
-void scan_name_stacks(struct scan_live *l)
-{
-	(void)l;
-	note("name");
-}
-
-void resident_take(struct work *k, pid_t tid)
-{
-	(void)k;
-	note(tid == 5 ? "resident" : "resident?");
-}
-
-void resident_free(struct work *k)
-{
-	(void)k;
-}
-
-uint64_t resident_state(const struct resident *r)
-{
-	return r->state;
-}
-
-bool resident_say(const struct work *k, char *text, size_t room)
-{
-	bool known = k->resident.state == MS_SCAN_DONE;
-	snprintf(text, room, "RSS");
-	return known;
-}
-
-void scan_put_result(struct work *k)
-{
-	note(k->request.asker == SCAN_BY_END ? "put the end" : "put");
-	will.why = (int)k->state;
-}
-
-void scan_trace_over(struct scan_trace *t)
-{
-	note(t ? "over" : "over?");
-}
-
-void samples_held(struct session *s)
-{
-	(void)s;
-	note("held");
-}
-
-const char *scan_state_words(uint64_t state)
-{
-	return state == MS_SCAN_LOST ? "events were lost" : "so";
-}
-
-/* ---- the state of things ---- */
-
-static void is(const char *what, uint64_t got, uint64_t want)
-{
-	CHECK(got == want, "%s: %lu, not %lu", what, (long)got, (long)want);
-}
-
-static void did(const char *what, const char *want)
-{
-	CHECK(!strcmp(done, want), "%s: '%s', not '%s'", what, done, want);
-	done[0] = '\0';
-}
-
-static void begin(void)
-{
-	free(w.threads);
-	memset(&will, 0, sizeof will);
-	will.prepares = will.copies = will.stops = will.opens = will.answers = will.names = true;
-	will.clock = NOW;
-	will.threads = 2;
-	memset(rings, 0, sizeof rings);
-	rings[1].state = MG_RING_TAKEN;
-	mem = (struct mg_session){.end_sp = 3, .end_tp = 4};
-	pool = (struct pool){.memfd = -1, .head = &head};
-	scan_of = (struct scan){.busy = 1};
-	session = (struct session){.scan = &scan_of,
-				   .mem = &mem,
-				   .pool = &pool,
-				   .mem_rings = rings,
-				   .prepared = 3,
-				   .opt = &session_options,
-				   .pid = 5,
-				   .name = "prog"};
-	scanner = (struct scanner){.opt = &opt, .trace = (struct scan_trace *)&will};
-	w = (struct work){.scanner = &scanner,
-			  .s = &session,
-			  .q = &scan_of,
-			  .request.asker = SCAN_BY_TELL,
-			  .start_ns = NOW,
-			  .deadline_ns = NOW + 90 * MS};
-	done[0] = '\0';
-}
+#include "scanning.h"
 
 /* ---- held ---- */
 
@@ -305,10 +19,66 @@ enum {
 	CASES = 512
 };
 
-/* A scan of so many bytes, a ms each MiB, of so many threads. */
+/* What is to come of it. */
+struct held {
+	uint64_t state;
+	char done[200];
+	bool alone;   /* nobody else has to be stopped */
+	bool reached; /* it is held */
+	bool copy, goes;
+};
+
+static void add(struct held *h, const char *what)
+{
+	sprintf(h->done + strlen(h->done), "%s%s", *h->done ? " " : "", what);
+}
+
+/* Of a scan that takes so many ms and of so many threads. */
+static struct held foreseen(unsigned how, uint64_t ms, size_t threads)
+{
+	struct held h = {.state = MS_SCAN_DONE, .alone = how & LAST || (threads == 1 && how & END)};
+	bool slow = ms > 90, resident = how & RESIDENT;
+	bool prepared = threads && !(how & END) && ms > 5;
+	if (prepared)
+		add(&h, "prepare");
+	prepared &= !(how & NO_COPY);
+	if (!threads)
+		h.state = how & NO_FILES ? MS_SCAN_FILES
+			  : how & END    ? MS_SCAN_KILLED
+					 : MS_SCAN_ENDED;
+	else if (slow && !prepared && !resident)
+		h.state = MS_SCAN_TIME;
+	else if (how & LAST && how & NO_REGS)
+		h.state = MS_SCAN_THREADS;
+	if (h.state == MS_SCAN_DONE && !h.alone) {
+		add(&h, "stop");
+		if (how & NOT_STOPPED)
+			h.state = how & NO_FILES ? MS_SCAN_FILES : MS_SCAN_THREADS;
+	}
+	h.reached = h.state == MS_SCAN_DONE;
+	if (!h.reached)
+		return h;
+	if (resident)
+		add(&h, "resident");
+	if (prepared)
+		add(&h, "copy");
+	h.copy = prepared && !(how & NOT_MADE);
+	if (slow && !h.copy && !resident) {
+		h.state = MS_SCAN_TIME;
+		return h;
+	}
+	h.goes = h.copy || (how & UNJUDGED && !(how & END));
+	add(&h, h.goes ? "ask resume" : "ask");
+	return h;
+}
+
+/* A scan of so many bytes, a ms each million, of so many threads. */
 static void hold_case(unsigned how, uint64_t bytes, size_t threads)
 {
-	char want[200] = "";
+	static const struct scan_thread left = {.sp = 8};
+	uint64_t ms = how & UNJUDGED ? 0 : bytes / 1000000;
+	struct held h = foreseen(how, ms, threads);
+	bool regs = how & LAST && !(how & NO_REGS);
 	begin();
 	scan_of.live_bytes = bytes;
 	will.prepares = !(how & NO_COPY);
@@ -319,52 +89,20 @@ static void hold_case(unsigned how, uint64_t bytes, size_t threads)
 	w.unjudged = how & UNJUDGED;
 	w.resident.wanted = how & RESIDENT;
 	scan_of.last_tid = how & LAST ? 5 : 0;
-	scan_of.last_count = how & LAST && !(how & NO_REGS) ? 1 : 0;
-	static const struct scan_thread left = {.sp = 8};
+	scan_of.last_count = regs;
 	scan_of.last_regs = &left;
 	rings[2].pending = 1;
-	uint64_t ms = how & UNJUDGED ? 0 : bytes / 1000000;
-	bool slow = ms > 90, prepared = threads && !(how & END) && ms > 5, copy = false;
-	uint64_t state = MS_SCAN_DONE;
-	if (prepared)
-		strcat(want, "prepare");
-	prepared &= !(how & NO_COPY);
-	if (!threads)
-		state = how & NO_FILES ? MS_SCAN_FILES : how & END ? MS_SCAN_KILLED : MS_SCAN_ENDED;
-	else if (slow && !prepared && !(how & RESIDENT))
-		state = MS_SCAN_TIME;
-	else if (how & LAST && how & NO_REGS)
-		state = MS_SCAN_THREADS;
-	bool held = how & LAST || (threads == 1 && how & END);
-	if (state == MS_SCAN_DONE && !held) {
-		strcat(want, *want ? " stop" : "stop");
-		if (how & NOT_STOPPED)
-			state = how & NO_FILES ? MS_SCAN_FILES : MS_SCAN_THREADS;
-	}
-	bool reached = state == MS_SCAN_DONE;
-	if (reached) {
-		strcat(want, how & RESIDENT ? *want ? " resident" : "resident" : "");
-		strcat(want, prepared ? *want ? " copy" : "copy" : "");
-		copy = prepared && !(how & NOT_MADE);
-		state = slow && !copy && !(how & RESIDENT) ? MS_SCAN_TIME : state;
-	}
-	bool asks = state == MS_SCAN_DONE,
-	     goes = asks && (copy || ((how & UNJUDGED) && !(how & END)));
-	if (asks)
-		strcat(want, *want ? " ask" : "ask");
-	if (goes)
-		strcat(want, " resume");
 	hold(&w, 5, threads, how & NO_FILES ? EMFILE : ESRCH);
-	is("state", w.state, state);
-	did("hold", want);
-	is("too long", w.too_long, reached && slow && !copy);
-	is("deadline", w.deadline_ns, goes ? NOW + SCAN_YES_NS : NOW + 90 * MS);
-	is("released", w.released_ns, goes ? NOW : 0);
-	if (how & LAST && !(how & NO_REGS) && threads) {
+	is("state", w.state, h.state);
+	did("hold", h.done);
+	is("too long", w.too_long, h.reached && ms > 90 && !h.copy);
+	is("deadline", w.deadline_ns, h.goes ? NOW + SCAN_YES_NS : NOW + 90 * MS);
+	is("released", w.released_ns, h.goes ? NOW : 0);
+	if (regs && threads) {
 		is("registers that were left", w.thread_count, 1);
 		is("registers that were left", w.threads->sp, 8);
 		is("nobody tells of an event any more", rings[2].pending, 0);
-	} else if (held && !(how & LAST)) {
+	} else if (h.alone && !(how & LAST)) {
 		is("on its stack", w.thread_count, 1);
 		is("on its stack", w.threads->sp * 10 + w.threads->tp, 34);
 	}
