@@ -47,18 +47,18 @@ static bool read_detail(struct ms_proc_sampler *t, uint64_t ns)
 	return ok;
 }
 
-void ms_proc_sample_counts(const struct ms_proc *p, struct ms_proc_sample *out)
+void ms_proc_sample_counts(const struct ms_proc *p, struct ms_proc_sample *out,
+			   struct ms_proc_stat *stat)
 {
-	struct ms_proc_stat st;
 	out->peak_rss = ms_proc_peak_rss(p);
-	out->counted = ms_proc_read_stat(p, &st);
+	out->counted = ms_proc_read_stat(p, stat);
 	if (!out->counted)
 		return;
-	out->minflt = st.field[MS_STAT_MINFLT];
-	out->majflt = st.field[MS_STAT_MAJFLT];
-	out->utime = st.field[MS_STAT_UTIME] * p->tick_ns;
-	out->stime = st.field[MS_STAT_STIME] * p->tick_ns;
-	out->threads = st.field[MS_STAT_THREADS];
+	out->minflt = stat->field[MS_STAT_MINFLT];
+	out->majflt = stat->field[MS_STAT_MAJFLT];
+	out->utime = stat->field[MS_STAT_UTIME] * p->tick_ns;
+	out->stime = stat->field[MS_STAT_STIME] * p->tick_ns;
+	out->threads = stat->field[MS_STAT_THREADS];
 }
 
 void ms_proc_peak_note(struct ms_proc_peak *p, const struct ms_proc_sample *s, bool mid_run)
@@ -85,7 +85,7 @@ bool ms_proc_sample_take(struct ms_proc_sampler *t, uint64_t ns, bool want_detai
 	out->vsz = m.vsz;
 	if (want_detail || ns >= t->counts_ns) {
 		t->counts_ns = ns + COUNTS_NS;
-		ms_proc_sample_counts(&t->proc, out);
+		ms_proc_sample_counts(&t->proc, out, &(struct ms_proc_stat){0});
 	}
 	if (!t->denied && (want_detail || ns >= t->detail_ns) && read_detail(t, ns)) {
 		take_exact(t, &m, out);

@@ -47,5 +47,6 @@ struct ms_proc_sampler {
  * more. */
 bool ms_proc_sample_take(struct ms_proc_sampler *t, uint64_t ns, bool want_detail,
 			 struct ms_proc_sample *out);
-/* Takes what is in stat and status, if these can be read, into a sample. */
-void ms_proc_sample_counts(const struct ms_proc *p, struct ms_proc_sample *out);
+/* Takes what is in stat and status, if these can be read, into a sample. `stat`: all of the first. */
+void ms_proc_sample_counts(const struct ms_proc *p, struct ms_proc_sample *out,
+			   struct ms_proc_stat *stat);

@@ -167,10 +167,10 @@ static void watch_hidden(struct session *s)
 }
 
 /* An exec without a handshake for a while: the new program cannot be recorded, or was told not to
- * be. */
+ * be. By the sample that was just taken. */
 static void watch_exec(struct control *c, struct session *s)
 {
-	uint64_t now = session_signature(s->proc);
+	uint64_t now = s->signature_seen;
 	if (!now && s->signature)
 		watch_hidden(s);
 	if (!now || !s->signature || now == s->signature)
@@ -251,7 +251,7 @@ static void watch_limit(struct control *c)
  * and while allocations are sampled in a run that is old. */
 static uint64_t sample_step(struct control *c, uint64_t age, bool moved)
 {
-	uint64_t step = c->opt->interval_ns, share = age / 50;
+	uint64_t step = c->opt->interval_ns, share = age / 20;
 	if (c->opt->session.sample_bytes && !c->opt->interval_asked && share > step)
 		step = share < SHARE_MOST_NS ? share : SHARE_MOST_NS;
 	c->still = moved || c->opt->interval_asked ? 0 : c->still + 1;
@@ -269,9 +269,8 @@ static void tick(struct control *c)
 	for (struct session *s = c->sessions; s; s = s->next) {
 		if (s->ending != SESSION_RUNS)
 			continue;
+		moved |= samples_take(s, false);
 		watch_exec(c, s);
-		if (s->ending == SESSION_RUNS)
-			moved |= samples_take(s, false);
 	}
 	uint64_t now = clock_mono();
 	c->sample_ns = now + sample_step(c, now - c->start_ns, moved);

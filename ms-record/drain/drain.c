@@ -50,6 +50,7 @@
 #define MANY_BYTES 4096u            /* in a round: another follows soon */
 #define TRICKLE 1024u /* bytes that came in a long sleep, and are no reason to sleep less */
 #define BATCH_NS UINT64_C(100000000)
+#define BATCH_SAMPLED_NS UINT64_C(500000000) /* few bytes, and each time all of the writer's work */
 #define LOOK_NS UINT64_C(20000000)
 #define SLACK_NS 100000u
 #define WAITERS_MAX 126u
@@ -105,9 +106,9 @@ static bool batch_due(const struct session *s, uint64_t now)
 	if (!s->drained->flushed_ns && s->writer->limit.max)
 		return true;
 	const struct batch *b = s->batch;
-	if (s->block_events || (b && b->events.n))
-		return now >= s->batch_since + BATCH_NS;
-	return now >= s->drained->flushed_ns + BATCH_NS;
+	uint64_t since = s->block_events || (b && b->events.n) ? s->batch_since
+							      : s->drained->flushed_ns;
+	return now >= since + (s->opt->sample_bytes ? BATCH_SAMPLED_NS : BATCH_NS);
 }
 
 static void round_rest(struct session *s)

@@ -56,7 +56,7 @@ struct mg_writer {
 	uint64_t *ip, *slot;
 	struct mg_frame *frame;
 	struct mg_step *steps;
-	uint64_t *rules; /* MG_OWN_RULES of them, MG_INDEX entries, MG_PATHS: see unwind.c */
+	uint64_t *rules; /* MG_OWN_RULES of them, MG_INDEX entries, a union mg_memory */
 	uint32_t keep, limit;
 	uint16_t root_flags; /* MG_F_TRUNCATED or 0 */
 	uint16_t flags;      /* MG_F_SIGNAL for a nested writer */
@@ -264,6 +264,10 @@ MG_INLINE void mg_leave(struct mg_writer *t)
  * If a record of `words` words and the frames not kept, which are at most MG_FRAMES_RECORD, has
  * room in the ring at once, they are there, behind those words. */
 bool mg_unwind(struct mg_writer *t, const uint64_t *frame, uint32_t words);
+/* The same while sampling, when a stack is taken so seldom that no cache has what the last one left. */
+bool mg_unwind_sampled(struct mg_writer *t, const uint64_t *frame, uint32_t words);
+/* Has memory that the two look at come into the caches. */
+void mg_unwind_ahead(const struct mg_writer *t, const uint64_t *frame);
 /* Counts a mismatch when the stack just taken is not what a walk from the same frame finds that
  * uses nothing remembered, neither frames nor rules. `cut`: its root part was not taken. */
 void mg_verify(struct mg_writer *t, const uint64_t *frame, bool cut)

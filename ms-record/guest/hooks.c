@@ -242,12 +242,14 @@ static __attribute__((noinline)) void on_alloc_plain(const uint64_t *frame, cons
 static __attribute__((noinline)) void on_alloc_due(const uint64_t *frame, const void *block,
 						   uint64_t size)
 {
+	struct mg_writer *t = (struct mg_writer *)*MG_SELF;
+	mg_sample_ahead(t, frame, (uint64_t)block);
 	if (MG_UNLIKELY(mg.hooked) && mg_custom_hides(frame)) {
-		mg_sample_again((struct mg_writer *)*MG_SELF);
+		mg_sample_again(t);
 		return;
 	}
-	mg_sample_take((struct mg_writer *)*MG_SELF, (uint64_t)block);
-	struct mg_writer *t = mg_enter_open(frame);
+	mg_sample_take(t, (uint64_t)block);
+	t = mg_enter_open(frame);
 	if (t)
 		record_alloc_full(t, frame, block, size, false);
 }

@@ -72,7 +72,8 @@ MG_INLINE struct mg_stack mg_taken(const struct mg_writer *t)
 MG_INLINE struct mg_stack mg_stack_of(struct mg_writer *t, const uint64_t *frame, uint32_t words,
 				      uint64_t *stamp)
 {
-	if (MG_LIKELY(mg_unwind(t, frame, words))) {
+	bool sampled = mg.session->sample_bytes;
+	if (MG_LIKELY((sampled ? mg_unwind_sampled : mg_unwind)(t, frame, words))) {
 		struct mg_stack s = mg_taken(t);
 		if (MG_UNLIKELY(mg.python))
 			mg_python_merge(t, words, &s, stamp);

@@ -120,6 +120,25 @@ struct mg_path {
 	struct mg_slot at[MG_PATH_MOST]; /* return addresses; filled up to a multiple of 4 */
 };
 
+/* In the same memory while sampling: whole stacks. */
+#define MG_WHOLE_BITS 6u
+#define MG_WHOLES (1u << MG_WHOLE_BITS)
+#define MG_WHOLE_MOST 40u
+struct mg_whole {
+	uint64_t ip, sp; /* of the hook's caller; sp 0 = empty */
+	uint64_t bp;     /* the same, if it matters, */
+	uint8_t need;    /* as this says */
+	uint8_t frames, words; /* 0 = seen once */
+	uint8_t flags;
+	uint16_t top;                  /* the highest `at` */
+	uint64_t value[MG_WHOLE_MOST]; /* what was read: return addresses, outermost first, */
+	uint16_t at[MG_WHOLE_MOST];    /* then other words; and where, in words from sp - 8 */
+};
+union mg_memory {
+	struct mg_path paths[MG_PATHS];
+	struct mg_whole wholes[MG_WHOLES];
+};
+
 /* Lays the tables into zeroed memory of MG_RULE_BYTES bytes. */
 void mg_rules_init(void *memory);
 /* The rule, not from the table and not kept: for verification. */

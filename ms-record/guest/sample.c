@@ -33,6 +33,7 @@
 #define OVERFLOWED 0x80u
 #define GOLDEN MG_SAMPLE_GOLDEN
 #define LN2 UINT64_C(0xb17217f7d1cf79ac) /* of 2^64 */
+#define TWO_BY_LN2 UINT64_C(0xb8aa3b295c17f0bc) /* of 2^62 */
 #define LOG_BITS 52
 
 /* ---- the countdown ---- */
@@ -44,19 +45,32 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
-/* -log2(u / 2^64) in units of 2^-LOG_BITS, of 0 as of 1: the bits of the logarithm come out one by
- * one when the mantissa is squared. */
+static uint64_t times(uint64_t a, uint64_t b, unsigned shift)
+{
+	return (uint64_t)((unsigned __int128)a * b >> shift);
+}
+
+/* -log2(u / 2^64) in units of 2^-LOG_BITS, of 0 as of 1. With u / 2^64 = m / 2^(zeros + 1) and m in
+ * [1, 2): log2(m) = 2 / ln 2 artanh((m - 1) / (m + 1)), or 1 - that of 2 / m where it is nearer. No
+ * table, which would not be in a cache, and no loop by bits. */
 static uint64_t minus_log2(uint64_t u)
 {
+	const uint64_t one = UINT64_C(1) << 62, two = one * 2; /* of num and r */
 	uint64_t zeros = u ? (uint64_t)__builtin_clzll(u) : 63;
-	uint64_t x = (u ? u : 1) << zeros, bits = 0;
-	for (int i = 0; i < LOG_BITS; i++) {
-		unsigned __int128 square = (unsigned __int128)x * x;
-		bool carry = square >> 127;
-		bits = bits * 2 + carry;
-		x = (uint64_t)(square >> (carry ? 64 : 63));
-	}
-	return ((zeros + 1) << LOG_BITS) - bits;
+	uint64_t m = (u ? u : 1) << zeros >> 1;
+	bool upper = m > UINT64_C(0x5a827999fcef3242); /* sqrt 2 */
+	uint64_t num = upper ? two - m : m - one, den = upper ? two + m : one + m; /* of 2^64 / 4 */
+	/* 1 / den, by a line and three steps of Newton's. */
+	uint64_t r = upper ? UINT64_C(0x8a8ba75ddc29a800) - times(UINT64_C(0x4abef385641ab000), den, 64)
+			   : UINT64_C(0xe900f47985aad800) - times(UINT64_C(0xd323b76aa9a00000), den, 64);
+	for (int i = 0; i < 3; i++)
+		r = times(r, two - times(den, r, 64), 62);
+	uint64_t z = times(num, r, 62), square = times(z, z, 64), sum = 0;
+#pragma GCC unroll 7
+	for (uint64_t k = 7; k > 0; k--) /* z^2 / 3 + z^4 / 5 + ... */
+		sum = times(square, UINT64_MAX / (2 * k + 1) + sum, 64);
+	uint64_t log2 = times(z + times(z, sum, 64), TWO_BY_LN2, 62 + 64 - LOG_BITS);
+	return upper ? (zeros << LOG_BITS) + log2 : ((zeros + 1) << LOG_BITS) - log2;
 }
 
 uint64_t mg_sample_distance(uint64_t random, uint64_t mean)
@@ -82,11 +96,6 @@ void mg_sample_begin(struct mg_writer *t)
 	mg_sample_again(t);
 }
 
-void mg_sample_take(struct mg_writer *t, uint64_t key)
-{
-	mg_sample_again(t);
-	mg_sample_keep(key);
-}
 
 /* ---- the blocks ---- */
 
@@ -117,6 +126,28 @@ static void count_page(uint64_t key, int by)
 	while (n != UINT8_MAX && !__atomic_compare_exchange_n(page, &n, (uint8_t)(n + by), true,
 							      __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
+}
+
+void mg_sample_ahead(const struct mg_writer *t, const uint64_t *frame, uint64_t key)
+{
+	uint64_t home = home_of(key);
+	for (uint32_t i = 0; i < sizeof *t; i += 64)
+		__builtin_prefetch((const char *)t + i, 1);
+	__builtin_prefetch(&mg.session->state);
+	__builtin_prefetch(&mg.session->epoch);
+	__builtin_prefetch(mg_sample_page(key), 1);
+	__builtin_prefetch(mg.sample_slots + home * SLOTS, 1);
+	__builtin_prefetch(&mg.sample_counts[home], 1);
+	__builtin_prefetch(t->window + t->offset, 1);
+	__builtin_prefetch(t->window + t->offset + 64, 1);
+	__builtin_prefetch(&t->ring->head, 1);
+	mg_unwind_ahead(t, frame);
+}
+
+void mg_sample_take(struct mg_writer *t, uint64_t key)
+{
+	mg_sample_again(t);
+	mg_sample_keep(key);
 }
 
 void mg_sample_keep(uint64_t key)

@@ -9,6 +9,7 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/proc/proc_sample.h"
 #include "session.h"
+#include "session_options.h"
 
 #define ROLLUP_NS UINT64_C(1000000000)
 #define POINTS_MAX 65536u
@@ -36,17 +37,17 @@ void samples_free(struct sampler *p)
 }
 
 /* The kernel walks through all mappings for it. */
-static bool rollup_due(const struct sampler *p, uint64_t now, bool moved)
+static bool rollup_due(const struct sampler *p, uint64_t now, bool often)
 {
-	uint64_t rest = p->rollup_took * (moved ? 100 : 1000), least = ROLLUP_NS * (moved ? 1 : 10);
+	uint64_t rest = p->rollup_took * (often ? 100 : 1000), least = ROLLUP_NS * (often ? 1 : 10);
 	return !p->rollup_ns || now >= p->rollup_ns + (rest > least ? rest : least);
 }
 
-static void read_rollup(struct sampler *p, struct ms_proc_sample *f, bool moved, bool must)
+static void read_rollup(struct sampler *p, struct ms_proc_sample *f, bool often, bool must)
 {
 	struct ms_proc_memory m;
 	uint64_t start = clock_mono();
-	if (!must && !rollup_due(p, start, moved))
+	if (!must && !rollup_due(p, start, often))
 		return;
 	bool ok = ms_proc_read_rollup(&p->proc, &m);
 	p->rollup_ns = start;
@@ -121,20 +122,21 @@ static bool has_moved(struct sampler *p, const struct ms_proc_sample *f)
 bool samples_take(struct session *s, bool last)
 {
 	struct ms_proc_sample f = {.ns = session_now(s)};
-	uint64_t signature = session_signature(s->proc);
-	if (signature && s->signature && signature != s->signature)
-		return false; /* another program's figures already */
+	struct ms_proc_statm m = {0};
+	struct ms_proc_stat stat = {0};
 	if (!s->sampler)
 		s->sampler = make(s);
-	struct ms_proc_statm m = {0};
 	if (ms_proc_read_statm(&s->sampler->proc, &m)) {
 		f.vsz = m.vsz;
 		f.rss = m.rss;
 	}
-	ms_proc_sample_counts(&s->sampler->proc, &f);
+	ms_proc_sample_counts(&s->sampler->proc, &f, &stat);
+	s->signature_seen = session_signature_of(&stat);
+	if (s->signature_seen && s->signature && s->signature_seen != s->signature)
+		return false; /* another program's figures already */
 	bool moved = has_moved(s->sampler, &f);
 	if (f.vsz)
-		read_rollup(s->sampler, &f, moved, last);
+		read_rollup(s->sampler, &f, moved && !s->opt->sample_bytes, last);
 	if (!f.vsz && !(last && f.counted))
 		return moved; /* a zombie: its memory is gone, its times are final */
 	put(s, &f, f.exact);

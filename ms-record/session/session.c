@@ -25,17 +25,22 @@ bool session_trivial(const struct session *s)
 }
 
 /* Those fields that belong to the address space: code, stack, data, arguments, environment. */
+uint64_t session_signature_of(const struct ms_proc_stat *st)
+{
+	uint64_t h = 0, any = 0;
+	for (unsigned i = 26; i < st->fields && i <= 51; i++)
+		if (i <= 28 || (i >= 45 && i != 47)) {
+			any |= st->field[i] > 1;
+			h = (h ^ st->field[i]) * UINT64_C(0x100000001b3) + 1;
+		}
+	return any ? h : 0;
+}
+
 uint64_t session_signature(int proc)
 {
 	struct ms_proc_stat st;
-	uint64_t h = 0, any = 0;
 	ms_proc_stat_at(proc, &st);
-	for (unsigned i = 26; i < st.fields && i <= 51; i++)
-		if (i <= 28 || (i >= 45 && i != 47)) {
-			any |= st.field[i] > 1;
-			h = (h ^ st.field[i]) * UINT64_C(0x100000001b3) + 1;
-		}
-	return any ? h : 0;
+	return session_signature_of(&st);
 }
 
 bool session_mid_run(const struct session *s)

@@ -241,6 +241,7 @@ struct session {
 	char *name;                            /* last part of it */
 	uint8_t run_id[16];
 	uint64_t signature; /* of the address space: changes with exec */
+	uint64_t signature_seen; /* the same, of the last sample */
 	struct identity *who;
 	struct identity *parent_who; /* of a forked child's parent, or NULL */
 
@@ -371,6 +372,7 @@ void session_free(struct session *s);
 /* A number that differs after an exec; 0 = cannot be told (zombie, no permission). `proc`: folder
  * /proc/PID. */
 uint64_t session_signature(int proc);
+uint64_t session_signature_of(const struct ms_proc_stat *stat);
 /* Had the process run before it was recorded? */
 bool session_mid_run(const struct session *s);
 /* Does it run, but keep us from seeing its address space? One that ends has none any more. */

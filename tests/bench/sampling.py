@@ -63,7 +63,8 @@ class Service:
     def __init__(self, name, make, settings):
         self.name, self.others, self.wall = name, {}, []
         progress("sampling: %s" % name)
-        prefix = [place.MS_RECORD, "-q", "--no-symbols", "-s", "512k", "-o", "run.trace", "--"]
+        # With the interval that it comes to after 20 seconds.
+        prefix = [place.MS_RECORD, "-q", "--no-symbols", "-s", "512k", "-i", "1s", "-o", "run.trace", "--"]
         self.added = turns.compare(make, [{"preload": place.INERT}, {"prefix": prefix}], settings.each_round(120, rounds=turns.PAIRS, least=6))
         self.rate = turns.rate(make)
         for other, (library, *how) in OTHERS.items():
@@ -89,7 +90,8 @@ def measure(settings):
         t.add(name, number(one.rate, 1), number(len(one.added), 0), number(median(one.added)), span(figures.interval(one.added)),
               number(median(one.wall)), span(figures.interval(one.wall)), *[number(median(one.others.get(other, []))) for other in OTHERS])
     result.notes.append("CPU of the program and of ms-record. The first %d are services, which are asked by turns with and without, on one processor, in "
-                        "pairs that are begun anew; starting and ending do not count. The others are whole runs, with starting and ending, paired by round. The "
+                        "pairs that are begun anew; starting and ending do not count, and /proc is looked at every second, as it is by default from the "
+                        "twentieth second on. The others are whole runs, with starting and ending, paired by round. The "
                         "interval is that of the median. jemalloc's and tcmalloc's own: CPU of the service with their sampling over the same library without, "
                         "medians of %d pairs." % (len(SERVICES), ROUNDS_OTHERS))
     result.targets.append(figures.worst_target("8 -s 512k, % of CPU over an inert interposer", [(o.name, median(o.added)) for o in done if o.name in LIMITED], LIMIT,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Test programs of the guest: a bench that plays recorder, hostile programs, and guests with judges or with seeded faults.
 GUEST_T := $(B)/tests/host
-GUEST_SEEDED := stale_slot stale_path cfa_sign epoch
+GUEST_SEEDED := stale_slot stale_path stale_whole cfa_sign epoch
 TEST_PROGRAMS += $(GUEST_T)/guest_recorder $(GUEST_T)/guest_adversary $(GUEST_T)/guest_plug_a.so $(GUEST_T)/guest_plug_b.so \
 	$(GUEST_T)/guest_new $(GUEST_T)/guest_new_shell $(GUEST_T)/guest_storm $(GUEST_T)/guest_judged.so $(GUEST_SEEDED:%=$(GUEST_T)/guest_seeded_%.so)
 

@@ -5,6 +5,7 @@
  *
  * usage: guest_recorder [name=value]... LIBRARY -- COMMAND [ARG...]
  *   verify, free_stacks, sequence   0 or 1
+ *   sample=N       bytes between sample points
  *   lap=N          bytes of the first laps
  *   rings=N        how many
  *   null=1         read nothing, only move the tail
@@ -35,7 +36,7 @@
 #define FRAMES_MAX 65536u
 
 static struct options {
-	long verify, free_stacks, sequence, lap, rings, null, stop, wait_ms, dump, keep_dead;
+	long verify, free_stacks, sequence, lap, rings, null, stop, wait_ms, dump, keep_dead, sample;
 } opt = {.lap = 65536 - MG_SLACK, .rings = 64, .wait_ms = 2000};
 
 static const struct option_name {
@@ -47,6 +48,7 @@ static const struct option_name {
 	{"rings", &opt.rings},       {"null", &opt.null},
 	{"stop", &opt.stop},         {"wait_ms", &opt.wait_ms},
 	{"dump", &opt.dump},         {"keep_dead", &opt.keep_dead},
+	{"sample", &opt.sample},
 };
 
 struct event {
@@ -327,6 +329,7 @@ static int make_session(void)
 	s.wait_ticks = (uint64_t)opt.wait_ms * 2000000;
 	s.free_stacks = (uint32_t)opt.free_stacks;
 	s.verify = (uint32_t)opt.verify;
+	s.sample_bytes = (uint64_t)opt.sample;
 	s.state = MG_ON;
 	uint64_t all = s.data_offset + s.ring_max * window;
 	int fd = memfd_create("guest_recorder", MFD_CLOEXEC);

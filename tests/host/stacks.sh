@@ -10,13 +10,16 @@ fail() {
 }
 number() { grep -o "[0-9,]* $1" err | tr -d ', a-z' | grep . || echo 0; }
 
-# record NAME MOST COMMAND...: output and status as without a recorder, at most MOST of 1000 stacks not whole, and none that differs.
+# record NAME MOST COMMAND...: output and status as without a recorder, at most MOST of 1000 stacks not whole, and none that differs. OPTIONS: of
+# ms-record, besides.
+OPTIONS=
 record() {
 	local name=$1 most=$2
 	shift 2
 	"$@" >want 2>&1
 	local status=$?
-	timeout 100 "$BIN/ms-record" --verify --no-symbols -o "$name.trace" "$@" >got 2>err
+	# shellcheck disable=SC2086
+	timeout 100 "$BIN/ms-record" --verify --no-symbols $OPTIONS -o "$name.trace" "$@" >got 2>err
 	[ $? = $status ] || fail "$name: status $?, not $status: $(cat err)"
 	cmp -s want got || fail "$name: output"
 	grep -q ' stacks compared, 0 differ' err || fail "$name: $(grep verify err)"
@@ -59,4 +62,17 @@ only trampolines "(interpret <code> )*interpret (trampolines $main|<cut>)"
 only obscure '<code> <cut>|<cut>'
 only compiled "(run_compiled <code> <code> <code> enter )*run_compiled (compiled $main|<cut>)"
 only unknown '(<code> ){0,2}<cut>'
+
+# Samples, of which whole stacks are remembered.
+OPTIONS='-s 1'
+record sampledlarge 0 "$T" large
+record sampledcoroutines 10 "$T" coroutines
+record sampledfibers 10 "$T" fibers
+record sampledalternate 10 "$T" alternate
+record sampledcompiled 50 "$T" compiled
+only sampledlarge "$walk walk_0 far_down start_thread .*"
+only sampledcoroutines "$walk walk_0 coroutine_entry __start_context"
+only sampledfibers "$walk walk_0 fiber_entry no_cfi_over"
+only sampledalternate "$walk handle __restore_rt .* raise alternate $main"
+only sampledcompiled "(run_compiled <code> <code> <code> enter )*run_compiled (compiled $main|<cut>)"
 exit $failures
