@@ -3,8 +3,8 @@
  *
  * One round: look at every ring of every session, merge what is below the watermark, hand on what
  * is due. When nothing came it sleeps up to 10 ms, up to 100 ms once nothing came for a while, and
- * up to 400 ms later on (what the end of a process may have to wait for: guest/end.c gives up after
- * a second). A thread of the target that has half filled its ring wakes it earlier, through the
+ * up to 400 ms later on, or while sampling (what the end of a process may have to wait for:
+ * guest/end.c gives up after a second). A thread of the target that has half filled its ring wakes it earlier, through the
  * futex word `sleeping` of its session, and out of a long sleep a thread that begins, too.
  */
 #include "drain.h"
@@ -106,8 +106,8 @@ static bool batch_due(const struct session *s, uint64_t now)
 	if (!s->drained->flushed_ns && s->writer->limit.max)
 		return true;
 	const struct batch *b = s->batch;
-	uint64_t since = s->block_events || (b && b->events.n) ? s->batch_since
-							      : s->drained->flushed_ns;
+	uint64_t since =
+		s->block_events || (b && b->events.n) ? s->batch_since : s->drained->flushed_ns;
 	return now >= since + (s->opt->sample_bytes ? BATCH_SAMPLED_NS : BATCH_NS);
 }
 
@@ -276,8 +276,9 @@ static long longest(const struct drain *d)
 	for (size_t i = 0; i < d->sessions.n; i++) {
 		const struct session *s = d->sessions.v[i];
 		if (session_seccomp(s))
-			return IDLE_NS; /* nobody wakes us */
-		if (!s->clock.tsc || !s->settled || s->batch_left || s->block_events)
+			return IDLE_NS;                        /* nobody wakes us */
+		bool waits = s->batch_left || s->block_events; /* for BATCH_NS */
+		if (!s->clock.tsc || !s->settled || (waits && !s->opt->sample_bytes))
 			most = LONG_NS;
 	}
 	return most;
@@ -332,9 +333,9 @@ static long patience(struct drain *d, uint64_t bytes)
 		return BUSY_NS;
 	if (attached)
 		return sampled ? IDLE_NS : ATTACHED_NS;
-	long most = d->idle > DEEP_AFTER              ? DEEP_NS
-		    : d->idle > LONG_AFTER || sampled ? LONG_NS
-						      : IDLE_NS;
+	long most = d->idle > DEEP_AFTER || sampled ? DEEP_NS
+		    : d->idle > LONG_AFTER          ? LONG_NS
+						    : IDLE_NS;
 	return most > IDLE_NS && most > longest(d) ? longest(d) : most;
 }
 

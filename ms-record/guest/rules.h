@@ -125,9 +125,9 @@ struct mg_path {
 #define MG_WHOLES (1u << MG_WHOLE_BITS)
 #define MG_WHOLE_MOST 40u
 struct mg_whole {
-	uint64_t ip, sp; /* of the hook's caller; sp 0 = empty */
-	uint64_t bp;     /* the same, if it matters, */
-	uint8_t need;    /* as this says */
+	uint64_t ip, sp;       /* of the hook's caller; sp 0 = empty */
+	uint64_t bp;           /* the same, if it matters, */
+	uint8_t need;          /* as this says */
 	uint8_t frames, words; /* 0 = seen once */
 	uint8_t flags;
 	uint16_t top;                  /* the highest `at` */

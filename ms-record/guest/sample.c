@@ -32,7 +32,7 @@
 #define WINDOW 32u /* slots of the home bucket and the next one */
 #define OVERFLOWED 0x80u
 #define GOLDEN MG_SAMPLE_GOLDEN
-#define LN2 UINT64_C(0xb17217f7d1cf79ac) /* of 2^64 */
+#define LN2 UINT64_C(0xb17217f7d1cf79ac)        /* of 2^64 */
 #define TWO_BY_LN2 UINT64_C(0xb8aa3b295c17f0bc) /* of 2^62 */
 #define LOG_BITS 52
 
@@ -58,11 +58,12 @@ static uint64_t minus_log2(uint64_t u)
 	const uint64_t one = UINT64_C(1) << 62, two = one * 2; /* of num and r */
 	uint64_t zeros = u ? (uint64_t)__builtin_clzll(u) : 63;
 	uint64_t m = (u ? u : 1) << zeros >> 1;
-	bool upper = m > UINT64_C(0x5a827999fcef3242); /* sqrt 2 */
+	bool upper = m > UINT64_C(0x5a827999fcef3242);                             /* sqrt 2 */
 	uint64_t num = upper ? two - m : m - one, den = upper ? two + m : one + m; /* of 2^64 / 4 */
 	/* 1 / den, by a line and three steps of Newton's. */
-	uint64_t r = upper ? UINT64_C(0x8a8ba75ddc29a800) - times(UINT64_C(0x4abef385641ab000), den, 64)
-			   : UINT64_C(0xe900f47985aad800) - times(UINT64_C(0xd323b76aa9a00000), den, 64);
+	uint64_t r =
+		upper ? UINT64_C(0x8a8ba75ddc29a800) - times(UINT64_C(0x4abef385641ab000), den, 64)
+		      : UINT64_C(0xe900f47985aad800) - times(UINT64_C(0xd323b76aa9a00000), den, 64);
 	for (int i = 0; i < 3; i++)
 		r = times(r, two - times(den, r, 64), 62);
 	uint64_t z = times(num, r, 62), square = times(z, z, 64), sum = 0;
@@ -95,7 +96,6 @@ void mg_sample_begin(struct mg_writer *t)
 		t->random = mix(mg.session->sample_seed + mix(index * GOLDEN)) | 1;
 	mg_sample_again(t);
 }
-
 
 /* ---- the blocks ---- */
 

@@ -45,8 +45,7 @@ static size_t arrays(struct mg_writer *t, uint64_t at, uint32_t frames)
 
 #define WRITER_HEADER ((sizeof(struct mg_writer) + 63) & ~(size_t)63)
 #define OWN_BYTES                                                                                  \
-	(MG_OWN_RULES * sizeof(uint64_t) + MG_INDEX * sizeof(uint16_t) +                           \
-	 sizeof(union mg_memory))
+	(MG_OWN_RULES * sizeof(uint64_t) + MG_INDEX * sizeof(uint16_t) + sizeof(union mg_memory))
 
 /* An odd number of pages, and a few lines: or equal fields of all writers would share a cache set.
  */

@@ -238,8 +238,8 @@ MG_INLINE union mg_memory *memory_of(const struct mg_writer *t)
 MG_INLINE struct mg_path *path_of(const struct mg_writer *t, uint64_t ip, uint64_t sp)
 {
 	return &memory_of(t)->paths[((ip << 16 ^ sp ^ (uint64_t)(t->keep * 37 + t->frames) << 40) *
-		       UINT64_C(0x9e3779b97f4a7c15)) >>
-		      (64 - MG_PATH_BITS)];
+				     UINT64_C(0x9e3779b97f4a7c15)) >>
+				    (64 - MG_PATH_BITS)];
 }
 
 void mg_own_rules_forget(struct mg_writer *t)

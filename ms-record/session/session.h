@@ -240,7 +240,7 @@ struct session {
 	char *exe;                             /* path */
 	char *name;                            /* last part of it */
 	uint8_t run_id[16];
-	uint64_t signature; /* of the address space: changes with exec */
+	uint64_t signature;      /* of the address space: changes with exec */
 	uint64_t signature_seen; /* the same, of the last sample */
 	struct identity *who;
 	struct identity *parent_who; /* of a forked child's parent, or NULL */

@@ -36,7 +36,8 @@
 #define FRAMES_MAX 65536u
 
 static struct options {
-	long verify, free_stacks, sequence, lap, rings, null, stop, wait_ms, dump, keep_dead, sample;
+	long verify, free_stacks, sequence, lap, rings, null, stop, wait_ms, dump, keep_dead,
+		sample;
 } opt = {.lap = 65536 - MG_SLACK, .rings = 64, .wait_ms = 2000};
 
 static const struct option_name {
