@@ -151,8 +151,8 @@ static void look(struct work *w, pid_t tid)
 	uint64_t own[2 * MG_OWN_MAX][2] = {0}; /* a forked child has its parent's, and more */
 	memcpy(own, s->pool->head->own, sizeof own / 2);
 	memcpy(own + MG_OWN_MAX, s->mem->own, s->forked ? sizeof own / 2 : 0);
-	if (w->request.copy.own ? frozen_open(w, &w->memory, w->deadline_ns)
-				: memory_open(&w->memory, s->proc, tid, w->deadline_ns)) {
+	if (w->request.copy.made ? frozen_open(w, &w->memory, w->deadline_ns)
+				 : memory_open(&w->memory, s->proc, tid, w->deadline_ns)) {
 		w->state = is_files(errno) ? MS_SCAN_FILES : MS_SCAN_UNREADABLE;
 		return;
 	}

@@ -176,8 +176,10 @@ bool frozen_make(struct work *w)
 	if (!borrowed)
 		return no(w, "%s", err.text);
 	int rc = hijack_copy(&c, &f->own, &f->its), why = errno;
-	if (hijack_give_back(&c))
+	if (hijack_give_back(&c) && !rc) {
+		why = errno;
 		rc = -1;
+	}
 	if (!rc)
 		read_apart(w);
 	else

@@ -30,8 +30,8 @@ enum scan_asker {
 /* A copy of the process that never runs: scan_frozen.c. */
 struct frozen {
 	struct hijack h;
-	bool open, made;
-	pid_t own, its; /* the copy, here and in the process's pid namespace; 0 = there is none */
+	bool open, made; /* made: it can be read */
+	pid_t own, its;  /* the copy, here and in the process's pid namespace; 0 = there is none */
 	MS_ARRAY(struct memory_part) apart;
 	uint64_t reap_ns; /* a thread was stopped again for so long */
 	char why[200];    /* there is none; empty = none was wanted */
@@ -40,9 +40,8 @@ struct frozen {
 /* What is asked for: which of the blocks that were live at a moment nothing pointed to then. */
 struct scan_request {
 	enum scan_asker asker;
-	uint64_t stamp; /* of the moment */
-	struct frozen
-		copy; /* its memory then; copy.own 0: the process itself, which stands still */
+	uint64_t stamp;     /* of the moment */
+	struct frozen copy; /* its memory then; not made: the process itself, which stands still */
 };
 
 struct number_stack {

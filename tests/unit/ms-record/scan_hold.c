@@ -168,7 +168,8 @@ static void check_look(void)
 		struct graph_block b = {.address = 1};
 		scan_of.live = (struct scan_live){.blocks = &b, .count = 1, .wide = how & 2};
 		w.request.asker = how & 1 ? SCAN_BY_END : SCAN_BY_TELL;
-		w.request.copy.own = how & 2 ? 9 : 0;
+		w.request.copy.own = 9;
+		w.request.copy.made = how & 2;
 		will.rss = 10;
 		will.gave_up = (how & 60) == 4;
 		will.late = (how & 60) == 8 || will.gave_up;

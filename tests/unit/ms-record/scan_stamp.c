@@ -373,7 +373,7 @@ int main(void)
 	struct work w = {.scanner = &scanner,
 			 .s = s,
 			 .q = s->scan,
-			 .request = {SCAN_BY_TELL, base + MOMENT, {.own = copy()}},
+			 .request = {SCAN_BY_TELL, base + MOMENT, {.made = true, .own = copy()}},
 			 .start_ns = clock_mono(),
 			 .released_ns = clock_mono(),
 			 .deadline_ns = clock_mono() + UINT64_C(60000000000),

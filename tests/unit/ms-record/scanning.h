@@ -105,7 +105,8 @@ bool frozen_prepare(struct work *k)
 bool frozen_make(struct work *k)
 {
 	note("copy");
-	k->request.copy.own = will.copies ? 9 : 0;
+	k->request.copy.own = 9; /* it may be there although it is not whole */
+	k->request.copy.made = will.copies;
 	return will.copies;
 }
 
