@@ -57,7 +57,7 @@ static uint64_t number_in(int folder, const char *name, const char *label)
 	return *p >= '0' && *p <= '9' ? strtoull(p, NULL, 10) : NO_LIMIT;
 }
 
-/* What the control groups of the process leave it. */
+/* What the control groups of the process leave it; in a container the highest has a limit, too. */
 static uint64_t group_room(int proc)
 {
 	char text[4096], name[4300];
@@ -68,7 +68,7 @@ static uint64_t group_room(int proc)
 		return NO_LIMIT;
 	path += 3;
 	path[strcspn(path, "\n")] = '\0';
-	for (char *end = path + strlen(path); end > path; end = strrchr(path, '/')) {
+	for (char *end = path + strlen(path); end; end = strrchr(path, '/')) {
 		*end = '\0';
 		snprintf(name, sizeof name, "/sys/fs/cgroup%s/memory.max", path);
 		uint64_t max = number_in(AT_FDCWD, name, "");
