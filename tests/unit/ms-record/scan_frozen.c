@@ -267,7 +267,7 @@ static void check_group(void)
 				     how / 125 % 5, how / 625 % 5, how / 3125};
 		uint64_t least = UINT64_MAX / 2;
 		begin();
-		put(3, "cgroup", "1:name=systemd:/x\n0::/a/b\n");
+		put(3, "cgroup", how % 2 ? "1:name=systemd:/x\n0::/a/b\n" : "0::/a/b\n");
 		for (size_t i = 0; i < 6; i++)
 			put(AT_FDCWD, names[i], "%s\n", figures[which[i]]);
 		for (size_t i = 0; i < 6; i += 2) {
