@@ -346,6 +346,7 @@ static void check_apart(void)
 				   "20000000-20011000 rw-p 0 0:0 0\nVmFlags: rd dc\n"
 				 : NULL;
 		is("prepared", frozen_prepare(&w), i == 0);
+		is("parts", w.request.copy.apart.n, i < 2 ? 2 : 0);
 		why("prepared", i == 0   ? ""
 				: i == 1 ? "much of its memory is not copied on fork"
 					 : "its mappings cannot be read");
