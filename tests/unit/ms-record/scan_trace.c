@@ -63,7 +63,11 @@ int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *lock)
 
 int pthread_cond_signal(pthread_cond_t *c)
 {
-	(void)c;
+	struct scan_trace *of = (void *)((char *)c - offsetof(struct scan_trace, change));
+	bool free = !pthread_mutex_trylock(&of->lock);
+	CHECK(!free, "it is not locked");
+	if (free)
+		pthread_mutex_unlock(&of->lock);
 	__atomic_store_n(&signalled, 1, __ATOMIC_SEQ_CST);
 	return 0;
 }
@@ -558,14 +562,16 @@ static void check_run(void)
 	memset(&will, 0, sizeof will);
 	happens(8, CLD_TRAPPED, STOPPED(PTRACE_EVENT_STOP, SIGTRAP));
 	happens(8, CLD_KILLED, SIGKILL);
+	happens(5, CLD_TRAPPED, STOPPED(PTRACE_EVENT_EXIT, SIGTRAP));
 	happens(5, CLD_EXITED, 0);
+	group[8] = 5;
 	t = scan_trace_start(&scanner, 5, NULL);
 	is("traced", t != NULL, true);
 	is("unlocked", (uint64_t)pthread_mutex_trylock(&t->lock), 0);
 	pthread_mutex_unlock(&t->lock);
 	scan_trace_free(t);
-	did("to its end", "seize 5 alone, cont 8 0");
-	is("all that came", will.next, 2);
+	did("to its end", "seize 5 alone, cont 8 0, hold 5 of 5:, detach 5 0");
+	is("all that came", will.next, 3);
 	waiting = signalled = 0;
 	will.refused = true;
 	t = scan_trace_start(&scanner, 5, NULL);
