@@ -109,11 +109,10 @@ static int open_source(struct memory_source *f, int proc, pid_t tid, int *folder
 	return f->mem < 0 ? -1 : 0;
 }
 
-static void close_source(struct memory_source *f)
+static void close_source(const struct memory_source *f)
 {
 	descriptor_close(f->mem);
 	descriptor_close(f->pagemap);
-	f->mem = f->pagemap = -1;
 }
 
 static int open_files(int proc)

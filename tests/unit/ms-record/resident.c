@@ -344,6 +344,40 @@ static void check_rss_said(void)
 		}
 }
 
+/* To the byte; and where all that is mapped is one region. */
+static void check_edges(void)
+{
+	static struct ms_region v[] = {{.map = {.start = 0x3000, .end = 0x5000, .path = ""}},
+				       {.map = {.start = 0x6000, .end = 0x9000, .path = ""}}};
+	static struct resident_site sites[] = {{.blocks = 1, .bytes = 8},
+					       {.blocks = 2, .bytes = 9}};
+	const struct resident_run run = {0x1000, 0x9800, false};
+	struct resident r = {.rss = 104858603, .sites = sites, .site_count = 2};
+	size_t region = 0;
+	begin(true);
+	said_rss = (r.rss + r.rss / 50 + (1 << 20) + 1) / 1024;
+	check_rss(&r, &w, 7);
+	is("RSS", r.rss, said_rss * 1024);
+	r.regions = (struct ms_regions){.v = v, .n = 2};
+	add_pieces(&r, &run, &region);
+	is("pieces", r.runs.n, 2);
+	is("one", r.runs.v[0].start * 0x10000 + r.runs.v[0].end, 0x30005000);
+	is("behind a gap", r.runs.v[1].start * 0x10000 + r.runs.v[1].end, 0x60009000);
+	put_sites(&session, &r, 1);
+	CHECK(!strcmp(records(), "1=1 4=0 5=1 6=8 7=0 8=8 9=0 10=0\n"
+				 "1=1 4=1 5=2 6=9 7=0 8=9 9=0 10=0\n"),
+	      "%s", records());
+	free(r.runs.v);
+	FILE *one = fopen("smaps", "w");
+	fprintf(one, "%s\nRss: 8 kB\n", maps[0].line);
+	fclose(one);
+	r = (struct resident){.wanted = true};
+	is("one region", take_slowly(&r, NULL, &(struct ms_proc){.folder = session.proc}), true);
+	ms_regions_free(&r.regions);
+	free(r.runs.v);
+	unlink("smaps");
+}
+
 /* Heads of heaps: one, or nothing of the kind. */
 static void check_heads(void)
 {
@@ -509,10 +543,12 @@ int main(void)
 	if (!mkdtemp(folder) || chdir(folder) || mkdir("task", 0700) || mkdir("task/7", 0700))
 		return 1;
 	session.proc = open(".", O_RDONLY | O_DIRECTORY);
+	close(STDIN_FILENO); /* 0 is a descriptor like any other */
 	write_texts(0, 0);
 	check_parts();
 	check_other_allocator();
 	check_rss_said();
+	check_edges();
 	check_heads();
 	check_places();
 	check_unknown();

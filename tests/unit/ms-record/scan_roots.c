@@ -365,6 +365,9 @@ static void check_stacks(void)
 	look("of nobody who is known", "T17f88-17f90", "");
 	roots.thread_count = 2;
 	look("of one that runs elsewhere", "T10000-18000", "");
+	threads[0].tp = 0x17f80;
+	threads[1].tp = 0;
+	look("of another one that does", "T10000-18000", "");
 	roots.thread_count = 0;
 	m->guard_below = false;
 	look("no guard below", "T10000-18000", "");

@@ -5,12 +5,12 @@
  */
 #include "ms-record/scan/scan_trace.c" /* it belongs to a tool, of which there is no library */
 
-#include <sched.h>
 #include <stdarg.h>
 #include <string.h>
 
 #include "tests/unit/held.h"
 #include "tests/unit/check.h"
+#include "condition.h"
 
 #define STOPPED(event, sig) ((event) << 16 | (sig) << 8 | 0x7f)
 
@@ -34,7 +34,6 @@ static struct {
 	} events[8];
 	size_t next, count;
 } will;
-static int waiting, signalled; /* for the condition */
 static pthread_t over_thread;
 static bool over_started;
 
@@ -50,34 +49,11 @@ static __attribute__((format(printf, 1, 2))) void note(const char *fmt, ...)
 
 /* ---- the kernel ---- */
 
-int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *lock)
-{
-	(void)c;
-	__atomic_fetch_add(&waiting, 1, __ATOMIC_SEQ_CST);
-	pthread_mutex_unlock(lock);
-	while (!__atomic_exchange_n(&signalled, 0, __ATOMIC_SEQ_CST))
-		sched_yield();
-	pthread_mutex_lock(lock);
-	return 0;
-}
-
-int pthread_cond_signal(pthread_cond_t *c)
-{
-	struct scan_trace *of = (void *)((char *)c - offsetof(struct scan_trace, change));
-	bool free = !pthread_mutex_trylock(&of->lock);
-	CHECK(!free, "it is not locked");
-	if (free)
-		pthread_mutex_unlock(&of->lock);
-	__atomic_store_n(&signalled, 1, __ATOMIC_SEQ_CST);
-	return 0;
-}
-
 /* When whoever started it waits for that. */
 static long seize(pid_t pid, uintptr_t options)
 {
 	note("seize %d %s", pid, options == OPTIONS ? "alone" : options == TREE ? "with all" : "?");
-	while (!__atomic_load_n(&waiting, __ATOMIC_SEQ_CST))
-		sched_yield();
+	await_waiter();
 	return will.refused ? -1 : 0;
 }
 
@@ -300,7 +276,7 @@ static void begin(bool all)
 		*MS_PUSH(&p->tids) = 6;
 	}
 	done[0] = '\0';
-	waiting = signalled = 0;
+	begin_waiting();
 }
 
 static void exit_of(pid_t tid, int64_t call)
@@ -572,7 +548,7 @@ static void check_run(void)
 	scan_trace_free(t);
 	did("to its end", "seize 5 alone, cont 8 0, hold 5 of 5:, detach 5 0");
 	is("all that came", will.next, 3);
-	waiting = signalled = 0;
+	begin_waiting();
 	will.refused = true;
 	t = scan_trace_start(&scanner, 5, NULL);
 	is("refused", t == NULL, true);
@@ -599,7 +575,7 @@ static void check_quit(void)
 	pthread_join(other, NULL);
 	sigfillset(&set);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	waiting = signalled = 0;
+	begin_waiting();
 	memset(&will, 0, sizeof will);
 	happens(5, CLD_TRAPPED, STOPPED(0, SIGHUP));
 	will.blocked = true;
@@ -610,7 +586,7 @@ static void check_quit(void)
 	is("the watch's signal is not taken", watch.sa_handler == SIG_DFL, true);
 	bool came = strstr(done, "cont 5 1") != NULL;
 	did("let go", came ? "seize 5 with all, cont 5 1, over" : "seize 5 with all, over");
-	waiting = signalled = 0;
+	begin_waiting();
 	will.refused = true;
 	t = scan_trace_start(&scanner, 5, &tree);
 	is("refused", t == NULL, true);

@@ -9,6 +9,7 @@
 
 #include "tests/unit/held.h"
 #include "tests/unit/check.h"
+#include "condition.h"
 
 #define TID 7 /* of the thread that is held */
 
@@ -16,13 +17,14 @@ static struct session session, other;
 static struct scan scan, other_scan;
 static struct mg_session mem, other_mem;
 static struct scan_options opt = {.wish = SCAN_YES};
-static struct scanner *sc;
+static struct scanner *sc, *tracer; /* who traces */
 static struct wake drain;
 /* What is asked of the rest of the recorder, and what it was asked. */
 static bool vforked, traceable;
 static uint64_t signature;
 static unsigned told, told_of, woken, watched, unwatched, events, rounds, naps, traces;
 static uint64_t waited;
+static bool blocked;
 static pid_t asked_tid, watcher;
 static char work[80];
 
@@ -74,7 +76,18 @@ void scan_work_on(struct scanner *by, struct session *s, enum scan_asker asker)
 
 void watch_block(sigset_t *before)
 {
-	pthread_sigmask(SIG_BLOCK, NULL, before);
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR2);
+	pthread_sigmask(SIG_BLOCK, &set, before);
+}
+
+/* Is its signal blocked in this thread? */
+static bool is_blocked(void)
+{
+	sigset_t now;
+	pthread_sigmask(SIG_BLOCK, NULL, &now);
+	return sigismember(&now, SIGUSR2);
 }
 
 void watch_begin(struct scan *q, const struct session *s, pid_t tid)
@@ -95,8 +108,9 @@ uint64_t watch_patience(const struct session *s)
 void watch_wait(uint64_t ns)
 {
 	waited = ns;
+	blocked = is_blocked();
 	watcher = sc->tid;
-	sc->stop |= ++rounds == 2;
+	sc->stop |= __atomic_add_fetch(&rounds, 1, __ATOMIC_SEQ_CST) == 2;
 }
 
 void watch_wake(pid_t tid)
@@ -106,7 +120,7 @@ void watch_wake(pid_t tid)
 
 struct scan_trace *scan_trace_start(struct scanner *by, pid_t pid, struct scan_tree *tree)
 {
-	traces += by == sc && pid == 5 ? tree ? 100 : 1 : 10000;
+	traces += by == tracer && pid == 5 ? tree ? 100 : 1 : 10000;
 	return traceable ? (struct scan_trace *)&traces : NULL;
 }
 
@@ -137,7 +151,8 @@ static void begin(void)
 	one = (struct scanner){.opt = &opt, .started = true, .drain = &drain, .event = 3};
 	pthread_mutex_init(&one.lock, NULL);
 	pthread_cond_init(&one.work, NULL);
-	sc = &one;
+	begin_waiting();
+	tracer = sc = &one;
 	int proc = session.proc;
 	mem = other_mem = (struct mg_session){.end_tid = TID};
 	scan = other_scan = (struct scan){.busy = 0};
@@ -325,6 +340,7 @@ static void check_hold(void)
 		scan.busy = i % 2;
 		bool held = cases[c].held;
 		is(cases[c].what, scanner_hold(sc, cases[c].pid, TID, regs, 2), held);
+		is("unlocked", (uint64_t)pthread_mutex_trylock(&sc->lock), 0);
 		queued(cases[c].what, held ? "s0 " : "");
 		is(cases[c].what, mem.end_state, held ? MG_END_HELD : MG_END_NONE);
 		is(cases[c].what, naps, held && i % 2 ? 2 : 0);
@@ -465,13 +481,22 @@ static void check_start(void)
 		sc->sessions.n = 0;
 		opt.off = off;
 		struct scanner *mine = scanner_start(&opt, &drain, 3);
+		is("not blocked here", is_blocked(), false);
+		if (!off)
+			await_waiter();
 		is("there", mine != NULL, true);
 		is("started", mine->started, !off);
 		is("its event", (uint64_t)mine->event, 3);
 		is("whom it wakes", mine->drain == &drain, true);
+		tracer = mine;
+		while (!off && !__atomic_load_n(&rounds, __ATOMIC_SEQ_CST))
+			sched_yield();
 		scanner_add(mine, &session);
+		is("a tree", scanner_trace_tree(mine, 5, (struct scan_tree *)&opt), true);
 		scanner_stop(mine);
+		is("let go", traces, 1000100);
 		is("no longer watched", unwatched, !off);
+		is("blocked where it is waited for", blocked, true);
 		is("over", mine->started, false);
 		scanner_stop(mine);
 		scanner_free(mine);
