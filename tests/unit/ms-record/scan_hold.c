@@ -4,6 +4,8 @@
  */
 #include "scanning.h"
 
+#include <sched.h>
+
 /* ---- held ---- */
 
 enum {
@@ -145,6 +147,10 @@ static void check_stop(void)
 	is("since", w.stop_ns, NOW);
 	is("threads", w.thread_count, 2);
 	begin();
+	w.deadline_ns = NOW + 5 * STOP_NS;
+	is("with all the time there is", stop(&w), true);
+	did("no longer than that", "stop");
+	begin();
 	will.pending = 1000;
 	is("never", stop(&w), false);
 	is("after 200 tries", will.pending, 800);
@@ -237,6 +243,28 @@ static void check_judge(void)
 		did("judged", want);
 		is("the guest", mem.end_state, how & 16 ? MG_END_OVER : MG_END_NONE);
 	}
+}
+
+static void *wait_for_guest(void *arg)
+{
+	syscall(SYS_futex, &mem.end_state, FUTEX_WAIT, MG_END_OVER, NULL, NULL, 0);
+	__atomic_store_n((int *)arg, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* Whoever waits is woken, though nothing is new. */
+static void check_tell(void)
+{
+	pthread_t other;
+	int woken = 0;
+	begin();
+	mem.end_state = MG_END_OVER;
+	is("another one", (uint64_t)pthread_create(&other, NULL, wait_for_guest, &woken), 0);
+	while (!__atomic_load_n(&woken, __ATOMIC_ACQUIRE)) {
+		scan_tell_guest(&session, MG_END_OVER);
+		sched_yield();
+	}
+	pthread_join(other, NULL);
 }
 
 static void check_release(void)
@@ -363,6 +391,7 @@ int main(void)
 	check_stop();
 	check_look();
 	check_judge();
+	check_tell();
 	check_release();
 	check_answers();
 	check_work();

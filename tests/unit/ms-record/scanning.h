@@ -58,7 +58,9 @@ int hijack_stop_all(struct hijack_stop *s, int proc, bool hold, uint64_t patienc
 {
 	(void)s;
 	(void)proc;
-	note(hold || patience_ns > STOP_NS ? "stop?" : "stop");
+	uint64_t left = w.deadline_ns - will.clock;
+	bool good = !hold && patience_ns == (left < STOP_NS ? left : STOP_NS);
+	note(good ? "stop" : "stop?");
 	rings[1].pending = will.pending != 0;
 	will.pending -= will.pending != 0;
 	errno = will.stops ? 0 : will.why;
