@@ -360,6 +360,8 @@ static void check_edges(void)
 	is("RSS", r.rss, said_rss * 1024);
 	r.regions = (struct ms_regions){.v = v, .n = 2};
 	add_pieces(&r, &run, &region);
+	region = 1;
+	add_pieces(&r, &(struct resident_run){0x5800, 0x6000, false}, &region);
 	is("pieces", r.runs.n, 2);
 	is("one", r.runs.v[0].start * 0x10000 + r.runs.v[0].end, 0x30005000);
 	is("behind a gap", r.runs.v[1].start * 0x10000 + r.runs.v[1].end, 0x60009000);
@@ -367,6 +369,10 @@ static void check_edges(void)
 	CHECK(!strcmp(records(), "1=1 4=0 5=1 6=8 7=0 8=8 9=0 10=0\n"
 				 "1=1 4=1 5=2 6=9 7=0 8=9 9=0 10=0\n"),
 	      "%s", records());
+	uint64_t never;
+	const struct resident_site sum = sum_sites(&r, &never);
+	is("blocks", sum.blocks, 3);
+	is("bytes", sum.bytes + never, 17 + 17);
 	free(r.runs.v);
 	FILE *one = fopen("smaps", "w");
 	fprintf(one, "%s\nRss: 8 kB\n", maps[0].line);

@@ -63,6 +63,8 @@ static void fill_heap(uint64_t start, uint64_t end)
 		at += any(5) ? 16 : 16 + 16 * any(any(20) ? 600 : 20000);
 		if (at + size + 40 > end)
 			return;
+		if (any(10) == 0) /* over what the allocator keeps in front of the next one */
+			put_block(at - 12, any(13), true);
 		put_block(at, size, false);
 		if (size > 64 && any(4) == 0) {
 			put_block(at + 16, any(2) ? size - 16 : 8, true);
@@ -141,8 +143,8 @@ static void make_process(void)
 		threads[i] = (struct scan_thread){
 			.sp = sp, .tp = any(3) ? sp + any(3 * PAGE) : sp - any(3 * PAGE)};
 	}
-	head.own[1][0] = BASE + any(SPACE) * PAGE;
-	head.own[1][1] = head.own[1][0] + any(4) * PAGE;
+	head.own[0][0] = BASE + any(SPACE) * PAGE;
+	head.own[0][1] = head.own[0][0] + any(4) * PAGE;
 	mem.own[MG_OWN_MAX - 1][0] = BASE + any(SPACE) * PAGE;
 	mem.own[MG_OWN_MAX - 1][1] = mem.own[MG_OWN_MAX - 1][0] + any(4) * PAGE;
 }
@@ -211,7 +213,7 @@ static uint64_t common(uint64_t from, uint64_t to, uint64_t page)
 
 static bool in_own(uint64_t page)
 {
-	return (page >= head.own[1][0] && page < head.own[1][1]) ||
+	return (page >= head.own[0][0] && page < head.own[0][1]) ||
 	       (session.forked && page >= mem.own[MG_OWN_MAX - 1][0] &&
 		page < mem.own[MG_OWN_MAX - 1][1]);
 }
@@ -270,11 +272,11 @@ static void pin_page(uint64_t page, uint64_t held)
 	uint64_t left = PAGE - held, users = 0, first = 0, latest = 0;
 	bool one = true;
 	for (size_t i = 0; i < n; i++) {
+		if (v[i].to <= page || v[i].from >= page + PAGE)
+			continue;
 		uint64_t data = common(v[i].address, v[i].end, page);
 		uint64_t all = common(v[i].from, v[i].to, page);
 		all = all > data ? all : data;
-		if (!(v[i].from < page + PAGE && v[i].to > page))
-			continue;
 		first = users++ ? first : v[i].stack;
 		latest = v[i].stack;
 		one &= latest == first;

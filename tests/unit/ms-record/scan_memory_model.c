@@ -24,7 +24,7 @@ static struct stream s;
 static char done[12000];
 /* What happens. */
 static struct {
-	bool old, no_vm, no_hole, not_mapped;
+	bool old, no_vm, no_mem, no_hole, not_mapped;
 	uint64_t clock, step;
 	size_t map_bytes, file_bytes; /* most that is read of these at once */
 	int fds[4], why;              /* of task, mem, pagemap, map_files */
@@ -126,6 +126,7 @@ static ssize_t read_words(uint64_t address, void *to, size_t bytes)
 
 static ssize_t read_map(uint64_t *to, size_t bytes, uint64_t page)
 {
+	memset(to, 0, bytes); /* what is behind the end says nothing */
 	bytes = bytes < will.map_bytes ? bytes : will.map_bytes;
 	for (size_t i = 0; i < bytes / 8; i++) {
 		uint64_t is = categories((page + i) * PAGE);
@@ -144,7 +145,7 @@ ssize_t pread(int fd, void *to, size_t bytes, off_t at)
 		bytes = bytes < will.file_bytes ? bytes : will.file_bytes;
 		return read_words(BASE + (uint64_t)at, to, bytes);
 	}
-	return fd == m.from.mem ? read_words((uint64_t)at, to, bytes) : -1;
+	return fd == m.from.mem && !will.no_mem ? read_words((uint64_t)at, to, bytes) : -1;
 }
 
 ssize_t process_vm_readv(pid_t tid, const struct iovec *to, unsigned long n,
@@ -350,6 +351,33 @@ static void check_short(void)
 	m.from.pagemap = 0;
 	memory_words(&m, BASE, BASE + 6 * PAGE, MEMORY_TOUCHED, take, &m);
 	is("and of that", m.bytes, 5 * PAGE);
+}
+
+/* Parts that are kept apart, and what is read by either way. */
+static void check_get(void)
+{
+	static uint64_t one[] = {11, 12}, other[] = {13, 14};
+	const struct memory_part parts[] = {
+		{.start = BASE + 8, .end = BASE + 24, .bytes = (uint8_t *)one},
+		{.start = BASE + 32, .end = BASE + 48, .bytes = (uint8_t *)other}};
+	uint64_t word[2];
+	memset(pages, OWN, sizeof pages);
+	for (int i = 0; i < 3; i++) {
+		begin(false);
+		will.no_vm = i == 1;
+		will.no_mem = i != 1;
+		broken[1] = true;
+		memory_set_apart(&m, parts, 2);
+		is("the first", memory_get(&m, BASE + 8, word, 16) && word[1] == 12, true);
+		is("its start", word[0], 11);
+		is("the second", memory_get(&m, BASE + 40, word, 8) && word[0] == 14, true);
+		is("over its end", memory_get(&m, BASE + 40, word, 16), true);
+		is("that is not apart", word[0] == BASE + 41 && word[1] == BASE + 49, true);
+		is("behind both", memory_get(&m, BASE + 48, word, 16), true);
+		is("what is there", word[1], BASE + 57);
+		is("not all", memory_get(&m, BASE + PAGE - 8, word, 16), false);
+		is("nothing", memory_get(&m, BASE + PAGE, word, 8), false);
+	}
 }
 
 /* ---- its end ---- */
@@ -633,6 +661,7 @@ int main(void)
 {
 	check_random();
 	check_short();
+	check_get();
 	check_stops();
 	check_enough();
 	check_runs();
