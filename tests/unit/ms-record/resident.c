@@ -491,6 +491,9 @@ static void check_unknown(void)
 	late = true;
 	look("late", "1=1 2=now 14=5 15=6 16=3 17=0\n");
 	begin(true);
+	w.deadline_ns = 50;
+	look("just late", "1=1 2=now 14=5 15=6 16=3 17=0\n");
+	begin(true);
 	session.proc = -1;
 	look("unreadable", "1=1 2=now 14=5 15=6 16=4 17=0\n");
 	session.proc = open(".", O_RDONLY | O_DIRECTORY);
