@@ -264,7 +264,7 @@ static void begin_region(struct solving *g, size_t i, uint64_t own_inode)
 	g->region = i;
 	g->whole = whole_region(g, i, own_inode);
 	g->blocks = !g->r->glibc && first < g->n && g->v[first].address < map->end;
-	g->stack_end = 0;
+	/* The end of a stack in an earlier region is behind us. */
 	for (size_t k = 0; k < g->w->thread_count; k++) {
 		const struct scan_thread *t = &g->w->threads[k];
 		if (t->sp < map->start || t->sp >= map->end)

@@ -290,7 +290,7 @@ static bool enough(struct memory *m)
 	if (!m->late && m->bytes > m->total / TRIAL && m->total && now - m->begin_ns > TRIAL_NS) {
 		double took = (double)(now - m->begin_ns),
 		       part = (double)m->bytes / (double)m->total;
-		m->late = part < 1 && took > part * (double)(m->deadline_ns - m->begin_ns) * MARGIN;
+		m->late = took > part * (double)(m->deadline_ns - m->begin_ns) * MARGIN;
 	}
 	return m->late;
 }

@@ -141,7 +141,7 @@ static void make_process(void)
 	for (size_t i = 0; i < 3; i++) {
 		uint64_t sp = BASE + any(SPACE * PAGE);
 		threads[i] = (struct scan_thread){
-			.sp = sp, .tp = any(3) ? sp + any(3 * PAGE) : sp - any(3 * PAGE)};
+			.sp = sp, .tp = any(3) ? sp + any(4) * any(PAGE) : sp - any(3 * PAGE)};
 	}
 	head.own[0][0] = BASE + any(SPACE) * PAGE;
 	head.own[0][1] = head.own[0][0] + any(4) * PAGE;
