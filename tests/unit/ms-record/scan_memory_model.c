@@ -512,6 +512,9 @@ static void check_all_runs(void)
 	m.deadline_ns = will.clock;
 	is("in time", memory_all_runs(&m, take_run, &m), true);
 	did("one", "1-2");
+	memset(pages, NONE, sizeof pages);
+	is("none", memory_all_runs(&m, take_run, &m), true);
+	did("none", "");
 	m.deadline_ns--;
 	is("too late", memory_all_runs(&m, take_run, &m), false);
 	m.deadline_ns = UINT64_MAX;
