@@ -24,7 +24,7 @@ static bool vforked, traceable;
 static uint64_t signature;
 static unsigned told, told_of, woken, watched, unwatched, events, rounds, naps, traces;
 static uint64_t waited;
-static bool blocked;
+static bool blocked, unwatched_locked;
 static pid_t asked_tid, watcher;
 static char work[80];
 
@@ -98,6 +98,9 @@ void watch_begin(struct scan *q, const struct session *s, pid_t tid)
 void watch_end(struct scan *q)
 {
 	unwatched += q == &scan || q == &other_scan;
+	unwatched_locked = pthread_mutex_trylock(&sc->lock) != 0;
+	if (!unwatched_locked)
+		pthread_mutex_unlock(&sc->lock);
 }
 
 uint64_t watch_patience(const struct session *s)
@@ -172,6 +175,7 @@ static void begin(void)
 	traceable = true;
 	signature = 0;
 	told_of = woken = watched = unwatched = events = rounds = naps = traces = 0;
+	unwatched_locked = false;
 	work[0] = '\0';
 }
 
@@ -444,6 +448,7 @@ static void check_sessions(void)
 		scanner_drop(sc, &session);
 		is("dropped", sc->sessions.n, i & 1);
 		is("no longer watched", unwatched, i & 1);
+		is("under the lock", unwatched_locked, i & 1);
 		if (i & 1)
 			is("the other", sc->sessions.v[0] == &other, true);
 	}
@@ -498,6 +503,7 @@ static void check_start(void)
 		is("no longer watched", unwatched, !off);
 		is("blocked where it is waited for", blocked, true);
 		is("over", mine->started, false);
+		is("nobody is left", mine->sessions.n + mine->queue.n, 0);
 		scanner_stop(mine);
 		scanner_free(mine);
 	}
