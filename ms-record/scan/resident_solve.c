@@ -74,10 +74,10 @@ static void place_blocks(struct solving *g)
 	}
 }
 
-static const struct resident_heap *heap_at(const struct resident *r, uint64_t address)
+static bool is_in_heap(const struct resident *r, uint64_t address)
 {
 	size_t i = MS_COUNT_UP_TO(r->heaps.v, r->heaps.n, start, address);
-	return i && r->heaps.v[i - 1].end > address ? &r->heaps.v[i - 1] : NULL;
+	return i && r->heaps.v[i - 1].end > address;
 }
 
 /* Of other allocators nobody knows what they round up to. */
@@ -90,7 +90,7 @@ static void find_extent(const struct resident *r, struct placed *b)
 	uint64_t chunk = (b->size + HEADER + 15) & ~UINT64_C(15);
 	b->start = b->address - HEADER;
 	b->end = b->start + (chunk < CHUNK_LEAST ? CHUNK_LEAST : chunk);
-	if (!heap_at(r, b->address)) { /* a mapping of its own */
+	if (!is_in_heap(r, b->address)) { /* a mapping of its own */
 		b->start = (b->address - 1) & ~(PAGE - 1);
 		b->end = (b->address + b->size + PAGE - 1) & ~(PAGE - 1);
 	}

@@ -104,7 +104,6 @@ static void take_region(struct resident *r, struct memory *m, const struct ms_re
 static bool take_slowly(struct resident *r, struct memory *m, const struct ms_proc *p)
 {
 	struct ms_proc_memory all;
-	r->runs.n = 0;
 	if (ms_regions_read(p, true, &r->regions))
 		return false;
 	for (size_t i = 0; i < r->regions.n; i++)
