@@ -35,6 +35,7 @@ static struct {
 static uint8_t got[PAGES * PAGE / 8]; /* how often each word */
 static uint64_t pieces, largest, last, wrong, stop_after;
 static uint32_t state; /* of the guest */
+static pid_t read_of;  /* a thread of whose process was read last */
 
 static __attribute__((format(printf, 1, 2))) void note(const char *fmt, ...)
 {
@@ -153,6 +154,7 @@ ssize_t process_vm_readv(pid_t tid, const struct iovec *to, unsigned long n,
 {
 	if (will.no_vm || tid != m.from.tid || n != 1 || froms != 1 || flags)
 		return -1;
+	read_of = tid;
 	return read_words((uintptr_t)from->iov_base, to->iov_base, to->iov_len);
 }
 
@@ -377,6 +379,8 @@ static void check_get(void)
 		is("what is there", word[1], BASE + 57);
 		is("not all", memory_get(&m, BASE + PAGE - 8, word, 16), false);
 		is("nothing", memory_get(&m, BASE + PAGE, word, 8), false);
+		memory_words(&m, BASE + 16, BASE + 16, MEMORY_TOUCHED, take, &m);
+		is("nothing is asked for", pieces, 0);
 	}
 }
 
@@ -596,7 +600,9 @@ static void check_shared(void)
 		m.live = (struct memory_source){6, live, 12};
 		memory_words(&m, BASE + 2 * PAGE, BASE + 4 * PAGE, MEMORY_SHARED, take, &m);
 		is("bytes", m.bytes, 2 * PAGE);
-		is("whose", m.from.tid * 100 + m.from.mem == 510 && m.from.pagemap == 11, true);
+		is("whose", (uint64_t)read_of, live < 0 ? 5 : 6);
+		is("back again", m.from.tid * 100 + m.from.mem == 510 && m.from.pagemap == 11,
+		   true);
 		did("no file", "");
 	}
 	begin(false);
