@@ -381,6 +381,8 @@ static void check_get(void)
 		is("nothing", memory_get(&m, BASE + PAGE, word, 8), false);
 		memory_words(&m, BASE + 16, BASE + 16, MEMORY_TOUCHED, take, &m);
 		is("nothing is asked for", pieces, 0);
+		memory_words(&m, BASE, BASE + 8, MEMORY_TOUCHED, take, &m);
+		is("up to a part", pieces, 1);
 	}
 }
 
