@@ -12,6 +12,7 @@
 #define LEAF_BITS 30u
 #define GRAIN_BITS 10u
 #define LEAVES (1u << (48 - LEAF_BITS))
+#define HIGHEST (((uint64_t)LEAVES << LEAF_BITS) - 1)
 #define LEAF_SLOTS ((size_t)1 << (LEAF_BITS - GRAIN_BITS))
 #define NOBODY UINT32_MAX
 
@@ -101,6 +102,7 @@ static void index_kind(struct graph_kind *k, const struct graph_block *v, uint32
 		index_block(k, i, b->address, end);
 	}
 	k->low = k->start[0];
+	k->high = k->high < HIGHEST ? k->high : HIGHEST; /* nothing above is in the index */
 }
 
 void graph_init(struct graph *g, struct graph_block *v, uint32_t count, size_t edge_max)

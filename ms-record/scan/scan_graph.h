@@ -29,7 +29,7 @@ struct graph_block {
 struct graph_kind {
 	uint64_t *start; /* addresses of its blocks */
 	uint32_t first, count;
-	uint64_t low, high; /* all lie in [low, high] */
+	uint64_t low, high; /* all that can be memory lie in [low, high] */
 	uint32_t **leaves;  /* NULL: nothing there */
 };
 

@@ -75,6 +75,12 @@ static const struct {
 	{"of no bytes before another", {{0x1000, 0}, {0x1001, 16}}, {{ROOT, 0x1001}}, "dr"},
 	{"two of no bytes", {{0x1000, 0}, {0x1010, 0}}, {{ROOT, 0x1010}}, "dr"},
 	{"lowest address", {{0, 16}}, {{ROOT, 0}}, "r"},
+	{"where no memory is", /* a handle that was given to ms_alloc, perhaps */
+	 {{0x1000, 16}, {UINT64_C(1) << 60, 16}},
+	 {{ROOT, UINT64_C(1) << 60}, {ROOT, UINT64_C(1) << 48}, {ROOT, 0x1000}},
+	 "rd"},
+	{"up to there", {{(UINT64_C(1) << 48) - 16, 16}}, {{ROOT, (UINT64_C(1) << 48) - 1}}, "r"},
+	{"behind that", {{(UINT64_C(1) << 48) - 16, 16}}, {{ROOT, UINT64_C(1) << 48}}, "d"},
 	{"highest address", {{(UINT64_C(1) << 47) - 16, 16}}, {{ROOT, UINT64_C(1) << 47}}, "r"},
 	{"bits above an address", {{0x1000, 16}}, {{ROOT, UINT64_C(1) << 63 | 0x1000}}, "d"},
 	{"all bits", {{0x1000, 16}}, {{ROOT, UINT64_MAX}}, "d"},
