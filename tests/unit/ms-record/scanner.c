@@ -498,7 +498,9 @@ static void check_start(void)
 			sched_yield();
 		scanner_add(mine, &session);
 		is("a tree", scanner_trace_tree(mine, 5, (struct scan_tree *)&opt), true);
+		woken = 0;
 		scanner_stop(mine);
+		is("woken, so that it ends", woken, off ? 0 : 10000);
 		is("let go", traces, 1000100);
 		is("no longer watched", unwatched, !off);
 		is("blocked where it is waited for", blocked, true);
