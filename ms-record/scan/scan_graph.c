@@ -72,14 +72,26 @@ static void *zeroed(size_t bytes)
 	return m == MAP_FAILED ? ms_xrealloc(NULL, SIZE_MAX, 2) : m;
 }
 
+/* A leaf that is all of one block has no memory: that block's slot, twice, and 1. */
+static inline bool is_whole(const uint32_t *leaf)
+{
+	return (uintptr_t)leaf & 1;
+}
+
 static void index_block(struct graph_kind *k, uint32_t i, uint64_t first, uint64_t last)
 {
 	for (uint64_t g = first >> GRAIN_BITS; g <= last >> GRAIN_BITS; g++) {
 		uint64_t leaf = g >> (LEAF_BITS - GRAIN_BITS);
 		if (leaf >= LEAVES)
 			return;
+		bool all = !(g & (LEAF_SLOTS - 1)) && (last >> GRAIN_BITS) - g >= LEAF_SLOTS - 1;
 		if (!k->leaves[leaf])
-			k->leaves[leaf] = zeroed(LEAF_SLOTS * sizeof(uint32_t));
+			k->leaves[leaf] = all ? (uint32_t *)((uintptr_t)(i + 1) << 1 | 1)
+					      : zeroed(LEAF_SLOTS * sizeof(uint32_t));
+		if (is_whole(k->leaves[leaf])) {
+			g |= LEAF_SLOTS - 1;
+			continue;
+		}
 		uint32_t *slot = &k->leaves[leaf][g & (LEAF_SLOTS - 1)];
 		if (!*slot)
 			*slot = i + 1;
@@ -126,7 +138,7 @@ static void drop_kind(struct graph_kind *k)
 	if (!k->leaves)
 		return;
 	for (unsigned i = 0; i < LEAVES; i++)
-		if (k->leaves[i])
+		if (k->leaves[i] && !is_whole(k->leaves[i]))
 			munmap(k->leaves[i], LEAF_SLOTS * sizeof(uint32_t));
 	munmap(k->leaves, LEAVES * sizeof(uint32_t *));
 	munmap(k->start, (size_t)k->count * sizeof *k->start);
@@ -168,7 +180,8 @@ static inline uint32_t target(const struct graph *g, const struct graph_kind *k,
 	const uint32_t *leaf = k->leaves[value >> LEAF_BITS];
 	if (!leaf)
 		return NOBODY;
-	uint32_t i = leaf[(value >> GRAIN_BITS) & (LEAF_SLOTS - 1)];
+	uint32_t i = is_whole(leaf) ? (uint32_t)((uintptr_t)leaf >> 1)
+				    : leaf[(value >> GRAIN_BITS) & (LEAF_SLOTS - 1)];
 	if (!i || k->start[i - 1] > value)
 		return NOBODY;
 	for (i--; i + 1 < k->count && k->start[i + 1] <= value;)

@@ -340,6 +340,30 @@ static void overlapping(void)
 	free(v);
 }
 
+/* A block of a terabyte, as one that reserves address space has, is indexed without memory for all of
+ * it: there are parts of the index for its ends, and for its neighbours. */
+static void huge(void)
+{
+	enum { PART = 4 << 20, PARTS = 3 };
+	const uint64_t at = (UINT64_C(1) << 32) + 1024, size = (UINT64_C(1) << 40) - 2048;
+	struct graph_block v[] = {{.address = at + size + 64, .size = 16, .number = 2},
+				  {.address = at, .size = size, .number = 1},
+				  {.address = 4096, .size = 16, .number = 0}};
+	const struct {
+		uint64_t value;
+		uint32_t block;
+	} words[] = {{4100, 0},       {at - 1, NOBODY},        {at, 1},           {at + size / 2, 1},
+		     {at + size, 1}, {at + size + 1, NOBODY}, {at + size + 70, 2}};
+	long before = held_bytes;
+	struct graph g;
+	graph_init(&g, v, 3, 1000);
+	check(held_bytes - before <= PARTS * PART + (long)(LEAVES * sizeof(uint32_t *)) + 4 * 4096,
+	      "huge", "memory for more than its ends");
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		check(target(&g, &g.kinds[0], words[i].value) == words[i].block, "huge", "another block");
+	graph_free(&g);
+}
+
 /* Too many pointers, or not all of them seen: nothing is called a leak. */
 static void unsure(void)
 {
@@ -489,6 +513,7 @@ int main(void)
 	long_memory(STAR, false, MANY - 1, "a star");
 	sorted();
 	overlapping();
+	huge();
 	unsure();
 	models();
 	check(held_blocks == 0, "all", "is given back");
