@@ -142,6 +142,14 @@ struct mg_backend {
 #define MG_CHUNKS 10u
 _Static_assert(MG_CHUNK_FIRST << (MG_CHUNKS - 1) == MG_RINGS_MOST, "the chunks hold all rings");
 
+/* See sample.c. */
+#define MG_SAMPLE_TABLES 3u
+struct mg_sample_table {
+	uint8_t *counts;
+	uint64_t *slots;
+	uint32_t shift; /* 64 - log2(buckets) */
+};
+
 struct mg_core {
 	struct mg_session *session;
 	bool sequence; /* stamps are from the shared counter */
@@ -190,13 +198,12 @@ struct mg_core {
 	struct mg_rule_table *table;
 	uint64_t rule_overflow;
 	uint8_t *sample_pages; /* the blocks that were sampled: see sample.c */
-	uint8_t *sample_counts;
-	uint64_t *sample_slots;
-	uint32_t sample_shift;
-	bool pools_sampled; /* blocks in pools were: what is noted may be gone */
-	uint64_t early;     /* calls before the guest was ready */
-	bool filtered;      /* a seccomp filter was installed since the start: see confine.c */
-	uint32_t calling;   /* threads about to make a system call */
+	struct mg_sample_table sample_tables[MG_SAMPLE_TABLES];
+	uint32_t sample_last; /* of them */
+	bool pools_sampled;   /* blocks in pools were: what is noted may be gone */
+	uint64_t early;       /* calls before the guest was ready */
+	bool filtered;        /* a seccomp filter was installed since the start: see confine.c */
+	uint32_t calling;     /* threads about to make a system call */
 	struct mg_backend backend;
 };
 extern struct mg_core mg __attribute__((visibility("hidden")));

@@ -12,6 +12,9 @@
  * Of the blocks that were recorded the addresses are kept, so that only their frees are recorded:
  *
  *   pages   one byte per page, modulo 256 MiB: recorded blocks in it   (0 for most: nothing to do)
+ *
+ * and up to three tables, each larger than the one before, whose memory few programs ever touch:
+ *
  *   counts  one byte per bucket: recorded blocks whose home it is
  *   slots   16 per bucket; a block lies in its home or in the next     (0 = empty)
  *
@@ -23,7 +26,8 @@
  *  S2 No other thread looks for the same address meanwhile, except in a program that frees twice.
  *     So slots are taken and emptied by compare-and-swap and nothing else orders them.
  *  S3 A bucket whose 32 slots are all in use is marked OVERFLOWED for good: some of its blocks are
- *     not there, and a free that finds none is sent as unsure. Their pages count them for good.
+ *     not there, but in the next table. Of the last one a free that finds none is sent as unsure, and
+ *     their pages count them for good.
  *  S4 A page that has counted to 255 stays there: it is only asked whether it may have blocks.
  */
 #include "sample.h"
@@ -31,6 +35,8 @@
 #define SLOTS 16u
 #define WINDOW 32u /* slots of the home bucket and the next one */
 #define OVERFLOWED 0x80u
+#define BITS_FIRST 8u
+#define BITS_STEP 4u
 #define GOLDEN MG_SAMPLE_GOLDEN
 #define LN2 UINT64_C(0xb17217f7d1cf79ac)        /* of 2^64 */
 #define TWO_BY_LN2 UINT64_C(0xb8aa3b295c17f0bc) /* of 2^62 */
@@ -99,24 +105,44 @@ void mg_sample_begin(struct mg_writer *t)
 
 /* ---- the blocks ---- */
 
-size_t mg_sample_table_bytes(uint32_t bits)
+static uint32_t bits_of(uint32_t table, uint32_t most)
+{
+	uint32_t bits = BITS_FIRST + table * BITS_STEP;
+	return table + 1 < MG_SAMPLE_TABLES && bits < most ? bits : most;
+}
+
+static size_t bytes_of(uint32_t bits)
 {
 	size_t buckets = (size_t)1 << bits;
-	return MG_SAMPLE_PAGES + buckets + (buckets + 1) * SLOTS * sizeof(uint64_t);
+	return buckets + (buckets + 1) * SLOTS * sizeof(uint64_t);
+}
+
+size_t mg_sample_table_bytes(uint32_t bits)
+{
+	size_t bytes = MG_SAMPLE_PAGES + bytes_of(bits);
+	for (uint32_t i = 0; bits_of(i, bits) < bits; i++)
+		bytes += bytes_of(bits_of(i, bits));
+	return bytes;
 }
 
 void mg_sample_table_init(void *memory, uint32_t bits)
 {
-	size_t buckets = (size_t)1 << bits;
-	mg.sample_pages = memory;
-	mg.sample_counts = mg.sample_pages + MG_SAMPLE_PAGES;
-	mg.sample_slots = (uint64_t *)(void *)(mg.sample_counts + buckets);
-	mg.sample_shift = 64 - bits;
+	uint8_t *at = mg.sample_pages = memory;
+	at += MG_SAMPLE_PAGES;
+	for (uint32_t i = 0;; i++) {
+		uint32_t n = bits_of(i, bits);
+		mg.sample_tables[i] = (struct mg_sample_table){
+			at, (uint64_t *)(void *)(at + ((size_t)1 << n)), 64 - n};
+		mg.sample_last = i;
+		if (n == bits)
+			break;
+		at += bytes_of(n);
+	}
 }
 
-static uint64_t home_of(uint64_t key)
+static uint64_t home_of(const struct mg_sample_table *m, uint64_t key)
 {
-	return (key >> 4) * GOLDEN >> mg.sample_shift;
+	return (key >> 4) * GOLDEN >> m->shift;
 }
 
 /* S4. */
@@ -130,14 +156,15 @@ static void count_page(uint64_t key, int by)
 
 void mg_sample_ahead(const struct mg_writer *t, const uint64_t *frame, uint64_t key)
 {
-	uint64_t home = home_of(key);
+	const struct mg_sample_table *m = mg.sample_tables;
+	uint64_t home = home_of(m, key);
 	for (uint32_t i = 0; i < sizeof *t; i += 64)
 		__builtin_prefetch((const char *)t + i, 1);
 	__builtin_prefetch(&mg.session->state);
 	__builtin_prefetch(&mg.session->epoch);
 	__builtin_prefetch(mg_sample_page(key), 1);
-	__builtin_prefetch(mg.sample_slots + home * SLOTS, 1);
-	__builtin_prefetch(&mg.sample_counts[home], 1);
+	__builtin_prefetch(m->slots + home * SLOTS, 1);
+	__builtin_prefetch(&m->counts[home], 1);
 	__builtin_prefetch(t->window + t->offset, 1);
 	__builtin_prefetch(t->window + t->offset + 64, 1);
 	__builtin_prefetch(&t->ring->head, 1);
@@ -150,49 +177,64 @@ void mg_sample_take(struct mg_writer *t, uint64_t key)
 	mg_sample_keep(key);
 }
 
+/* Puts `now` in the place of `was`, of which one is 0, if that is there. */
+static bool change(const struct mg_sample_table *m, uint64_t home, uint64_t was, uint64_t now)
+{
+	uint64_t *slot = m->slots + home * SLOTS;
+	for (uint32_t i = 0; i < WINDOW; i++, slot++) {
+		uint64_t old = was;
+		if (__atomic_load_n(slot, __ATOMIC_RELAXED) != was ||
+		    !__atomic_compare_exchange_n(slot, &old, now, false, __ATOMIC_RELAXED,
+						 __ATOMIC_RELAXED))
+			continue;
+		__atomic_fetch_add(&m->counts[home], now ? 1 : -1, __ATOMIC_RELAXED);
+		return true;
+	}
+	return false;
+}
+
 void mg_sample_keep(uint64_t key)
 {
 	count_page(key, 1);
-	uint64_t home = home_of(key), *slot = mg.sample_slots + home * SLOTS;
-	for (uint32_t i = 0; i < WINDOW; i++, slot++) {
-		uint64_t empty = 0;
-		if (__atomic_load_n(slot, __ATOMIC_RELAXED) ||
-		    !__atomic_compare_exchange_n(slot, &empty, key, false, __ATOMIC_RELAXED,
-						 __ATOMIC_RELAXED))
-			continue;
-		__atomic_fetch_add(&mg.sample_counts[home], 1, __ATOMIC_RELAXED);
-		return;
+	for (uint32_t i = 0; i <= mg.sample_last; i++) {
+		const struct mg_sample_table *m = &mg.sample_tables[i];
+		uint64_t home = home_of(m, key);
+		if (change(m, home, 0, key))
+			return;
+		__atomic_fetch_or(&m->counts[home], OVERFLOWED, __ATOMIC_RELAXED);
 	}
-	__atomic_fetch_or(&mg.sample_counts[home], OVERFLOWED, __ATOMIC_RELAXED);
 }
 
 void mg_sample_keep_once(uint64_t key)
 {
-	const uint64_t *slot = mg.sample_slots + home_of(key) * SLOTS;
-	for (uint32_t i = 0; i < WINDOW; i++)
-		if (__atomic_load_n(&slot[i], __ATOMIC_RELAXED) == key)
-			return;
+	for (uint32_t i = 0; i <= mg.sample_last; i++) {
+		const struct mg_sample_table *m = &mg.sample_tables[i];
+		uint64_t home = home_of(m, key), *slot = m->slots + home * SLOTS;
+		for (uint32_t k = 0; k < WINDOW; k++)
+			if (__atomic_load_n(&slot[k], __ATOMIC_RELAXED) == key)
+				return;
+		if (!(__atomic_load_n(&m->counts[home], __ATOMIC_RELAXED) & OVERFLOWED))
+			break;
+	}
 	mg_sample_keep(key);
 }
 
 enum mg_sampled mg_sample_free(uint64_t key)
 {
-	uint64_t home = home_of(key), *slot = mg.sample_slots + home * SLOTS;
-	if (mg_sample_unknown(key) || !__atomic_load_n(&mg.sample_counts[home], __ATOMIC_RELAXED))
+	if (mg_sample_unknown(key))
 		return MG_SAMPLED_NO;
-	for (uint32_t i = 0; i < WINDOW; i++, slot++) {
-		uint64_t own = key;
-		if (__atomic_load_n(slot, __ATOMIC_RELAXED) != key ||
-		    !__atomic_compare_exchange_n(slot, &own, 0, false, __ATOMIC_RELAXED,
-						 __ATOMIC_RELAXED))
-			continue;
-		__atomic_fetch_sub(&mg.sample_counts[home], 1, __ATOMIC_RELAXED);
-		count_page(key, -1);
-		return mg.pools_sampled ? MG_SAMPLED_UNSURE : MG_SAMPLED_YES;
+	for (uint32_t i = 0; i <= mg.sample_last; i++) {
+		const struct mg_sample_table *m = &mg.sample_tables[i];
+		uint64_t home = home_of(m, key);
+		uint8_t count = __atomic_load_n(&m->counts[home], __ATOMIC_RELAXED);
+		if (count & ~OVERFLOWED && change(m, home, key, 0)) {
+			count_page(key, -1);
+			return mg.pools_sampled ? MG_SAMPLED_UNSURE : MG_SAMPLED_YES;
+		}
+		if (!(count & OVERFLOWED))
+			return MG_SAMPLED_NO;
 	}
-	return __atomic_load_n(&mg.sample_counts[home], __ATOMIC_RELAXED) & OVERFLOWED
-		       ? MG_SAMPLED_UNSURE
-		       : MG_SAMPLED_NO;
+	return MG_SAMPLED_UNSURE;
 }
 
 /* ---- what hooks ask ---- */

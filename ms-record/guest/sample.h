@@ -12,7 +12,7 @@
 uint64_t mg_sample_distance(uint64_t random, uint64_t mean);
 /* A thread takes a writer. */
 void mg_sample_begin(struct mg_writer *t);
-/* Memory for the table of sampled blocks with 2^bits buckets; it has to be zero. */
+/* Memory for the tables of sampled blocks, the largest with 2^bits buckets; it has to be zero. */
 #define MG_SAMPLE_BITS_MOST 16u
 size_t mg_sample_table_bytes(uint32_t bits);
 void mg_sample_table_init(void *memory, uint32_t bits);

@@ -94,6 +94,3 @@ WHAT = {
 
 # The others do little but allocate.
 REAL = ("sqlite3", "python3", "perl", "cc1", "cc1plus", "jq", "git", "redis", "service")
-
-# Where sampling is measured, besides: it allocates little, and is what one leaves sampled.
-SERVERS = {"postgres": lambda s: adopt(servers.postgres(s))}

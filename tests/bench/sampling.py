@@ -25,8 +25,8 @@ SERVICES = {
     "pyserver": lambda: servers.Python(0.03),
     "redis": lambda: servers.Redis(0.034),
     "nginx": lambda: servers.Nginx(0.05),
+    "postgres": lambda: servers.Postgres(0.1),
 }
-LIMITED = (*SERVICES, *programs.SERVERS)
 LIMIT = 1.5  # % of CPU
 OTHERS = {  # column: the library, and its environment without and with sampling
     "jemalloc": (place.first("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2", "/usr/lib64/libjemalloc.so.2"),
@@ -49,7 +49,7 @@ class Sampled:
         self.name, self.others, self.wall = name, {}, []
         inert, sampled = [], []
         work = long.long_enough(make, long.SECONDS * settings.scale)
-        for i in settings.each_round(400, rounds=20 if name in programs.SERVERS else ROUNDS):
+        for i in settings.each_round(400, rounds=ROUNDS):
             progress("sampling: %s, round %d" % (name, i + 1))
             inert.append(recorders.bare(work, preload=[place.INERT]))
             sampled.append(recorders.ours(work, options=("--no-symbols", "-s", "512k")))
@@ -80,7 +80,7 @@ def measure(settings):
                           *[other + "'s own|%" for other in OTHERS]])
     done = []
     runs = {n: programs.PROGRAMS[n] for n in programs.REAL if n not in SERVICES}
-    for name, make in {**SERVICES, **runs, **programs.SERVERS}.items():
+    for name, make in {**SERVICES, **runs}.items():
         try:
             one = (Service if name in SERVICES else Sampled)(name, make, settings)
         except (meter.Trouble, OSError, ValueError, subprocess.SubprocessError) as error:
@@ -94,6 +94,6 @@ def measure(settings):
                         "twentieth second on. The others are whole runs, with starting and ending, paired by round. The "
                         "interval is that of the median. jemalloc's and tcmalloc's own: CPU of the service with their sampling over the same library without, "
                         "medians of %d pairs." % (len(SERVICES), ROUNDS_OTHERS))
-    result.targets.append(figures.worst_target("8 -s 512k, % of CPU over an inert interposer", [(o.name, median(o.added)) for o in done if o.name in LIMITED], LIMIT,
+    result.targets.append(figures.worst_target("8 -s 512k, % of CPU over an inert interposer", [(o.name, median(o.added)) for o in done if o.name in SERVICES], LIMIT,
                                                aim=0.5))
     return result

@@ -183,26 +183,52 @@ Service("server.sock", Handler).serve_forever()
         super().__init__("server", 4000 * scale, b"/500 HTTP/1.1", ["/usr/bin/python3", "-S", "server.py"], {"PYTHONHASHSEED": "0"})
 
 
-def postgres(scale):
-    """One backend of PostgreSQL that is asked by its standard input. It does not run as root."""
-    home = os.path.abspath("postgres.home")
-    os.chmod(".", 0o777)
-    os.chmod("..", 0o755)
+class Postgres(Server):
+    """PostgreSQL with one backend, which psql asks on a connection that stays. It does not run as root."""
+
     folder = max(glob.glob("/usr/lib/postgresql/*/bin"), default="/usr/bin")
     user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.getuid() == 0 else []
-    if not os.path.isdir(home):
+
+    def __init__(self, scale):
+        home = os.path.abspath("postgres.home")
+        for outer in (".", "..", "../.."):
+            os.chmod(outer, 0o777)
+        if not os.path.isdir(home):
+            self.make_cluster(home)
+        super().__init__([os.path.join(self.folder, "postgres"), "-F", "-D", home, "-k", os.path.abspath("."), "-c", "listen_addresses=",
+                          "-c", "autovacuum=off"])
+        self.psql, self.asked = None, []
+        for i in range(max(int(40 * scale), 1)):
+            self.asked += ["SELECT name, count(*), min(id), max(day) FROM word GROUP BY name ORDER BY 2 DESC, 1 LIMIT 10",
+                           "SELECT a.name, b.id FROM word a JOIN word b ON a.id = b.id * 2 WHERE b.id BETWEEN %d AND %d ORDER BY 2" % (i, i + 20),
+                           "SELECT json_agg(t) FROM (SELECT id, regexp_replace(name, '(.)', '<>') AS x FROM word WHERE id %% 50 = %d) t" % (i % 50)]
+
+    def make_cluster(self, home):
         os.mkdir(home)
-        if user:
+        if self.user:
             subprocess.run(["chown", "postgres", home], check=True)
-        subprocess.run([*user, os.path.join(folder, "initdb"), "-D", home, "-U", "owner", "-A", "trust", "--no-sync", "--locale=C.UTF-8"],
+        subprocess.run([*self.user, os.path.join(self.folder, "initdb"), "-D", home, "-U", "owner", "-A", "trust", "--no-sync", "--locale=C.UTF-8"],
                        stdout=subprocess.DEVNULL, check=True)
-    ask = ["DROP TABLE IF EXISTS word", "CREATE TABLE word(id int PRIMARY KEY, name text, day date)",
-           "INSERT INTO word SELECT i, 'word' || i % 97, date '2026-01-01' + i % 365 FROM generate_series(1, 5000) i"]
-    for i in range(max(int(40 * scale), 1)):
-        ask += ["SELECT name, count(*), min(id), max(day) FROM word GROUP BY name ORDER BY 2 DESC, 1 LIMIT 10",
-                "SELECT a.name, b.id FROM word a JOIN word b ON a.id = b.id * 2 WHERE b.id BETWEEN %d AND %d ORDER BY 2" % (i, i + 20),
-                "SELECT json_agg(t) FROM (SELECT id, regexp_replace(name, '(.)', '<>') AS x FROM word WHERE id %% 50 = %d) t" % (i % 50),
-                "UPDATE word SET name = name || 'x' WHERE id = %d" % (i + 1)]
-    work = Work([os.path.join(folder, "postgres"), "--single", "-F", "-D", home, "postgres"], stdin=write("postgres.sql", "\n".join(ask) + "\n"))
-    work.user = user
-    return work
+
+    def ask(self, *statements):
+        self.psql.stdin.write(";\n".join(statements) + ";\n\\echo all\n")
+        self.psql.stdin.flush()
+        for line in self.psql.stdout:
+            if line == "all\n":
+                return True
+        raise OSError("psql ended")
+
+    def answers(self):
+        self.psql = subprocess.Popen(["psql", "-h", os.path.abspath("."), "-U", "owner", "-d", "postgres", "-qAt"], text=True, stdin=subprocess.PIPE,
+                                     stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        return self.ask("CREATE TABLE IF NOT EXISTS word(id int PRIMARY KEY, name text, day date)", "TRUNCATE word",
+                        "INSERT INTO word SELECT i, 'word' || i % 97, date '2026-01-01' + i % 365 FROM generate_series(1, 5000) i")
+
+    def load(self):
+        self.ask(*self.asked)
+
+    def end(self):
+        self.psql.stdin.close()
+        self.psql.wait(10)
+        with open("postgres.home/postmaster.pid", encoding="ascii") as f:
+            os.kill(int(f.readline()), 2)

@@ -24,6 +24,15 @@ def cpu_ns(pid):
     return total
 
 
+def family_ns(pid):
+    """Of all processes that it has started besides."""
+    total = cpu_ns(pid)
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{thread}/children") as f:
+            total += sum(family_ns(int(child)) for child in f.read().split())
+    return total
+
+
 class Side:
     """A service that is up, in a folder of its own."""
 
@@ -35,7 +44,7 @@ class Side:
         environment = dict(self.work.environment, **how.get("environment", {}))
         if "preload" in how:
             environment["LD_PRELOAD"] = meter.preloadable(how["preload"])
-        self.process = subprocess.Popen([*how.get("prefix", ()), *ONE, *self.work.command], env=environment, stdout=subprocess.DEVNULL,
+        self.process = subprocess.Popen([*self.work.user, *how.get("prefix", ()), *ONE, *self.work.command], env=environment, stdout=subprocess.DEVNULL,
                                         stderr=subprocess.DEVNULL)
         try:
             self.work.wait()
@@ -51,9 +60,9 @@ class Side:
     def turn(self):
         """CPU of one; and of its recorder, if it has one."""
         os.chdir(self.folder)
-        before, beside = cpu_ns(self.pid), cpu_ns(self.process.pid)
+        before, beside = family_ns(self.pid), cpu_ns(self.process.pid)
         self.work.load()
-        return cpu_ns(self.pid) - before, cpu_ns(self.process.pid) - beside
+        return family_ns(self.pid) - before, cpu_ns(self.process.pid) - beside
 
     def end(self):
         os.chdir(self.folder)

@@ -109,10 +109,38 @@ static void check_table(uint32_t bits, unsigned blocks)
 	expect(wrong == 0, "found although not there", wrong, 0);
 	bool fits = blocks < (SLOTS << bits) / 4;
 	expect(fits ? unsure == 0 : sure >= (SLOTS << bits) / 2 && unsure > 0, "unsure", unsure, 0);
-	for (uint32_t i = 0; i < 1u << bits; i++)
-		expect(!(mg.sample_counts[i] & ~OVERFLOWED), "left", mg.sample_counts[i], 0);
+	for (uint32_t k = 0; k <= mg.sample_last; k++)
+		for (uint32_t i = 0; i < 1u << (64 - mg.sample_tables[k].shift); i++) {
+			uint8_t left = mg.sample_tables[k].counts[i];
+			expect(!(left & ~OVERFLOWED), "left", left, 0);
+		}
 	for (uint32_t i = 0; fits && i < MG_SAMPLE_PAGES; i++)
 		expect(!mg.sample_pages[i], "left of a page", mg.sample_pages[i], 0);
+	free(memory);
+}
+
+/* As many as most programs have use the memory of the first table alone; of many each is noted once,
+ * in whichever table it is. */
+static void check_few(void)
+{
+	void *memory = calloc(1, mg_sample_table_bytes(16));
+	mg_sample_table_init(memory, 16);
+	for (uint64_t i = 1; i <= 1000; i++)
+		mg_sample_keep(i * 4096);
+	const struct mg_sample_table *m = mg.sample_tables;
+	expect(mg.sample_last == 2, "tables", mg.sample_last, 2);
+	for (const uint8_t *at = m[1].counts, *end = (uint8_t *)(m[2].slots + SLOTS); at < end;
+	     at++)
+		expect(!*at, "not the first table", *at, 0);
+	unsigned kept = 0;
+	for (uint64_t i = 1; i <= 20000; i++) {
+		mg_sample_keep_once(i * 4096);
+		mg_sample_keep_once(i * 4096);
+	}
+	for (uint64_t i = 1; i <= 20000; i++)
+		for (int again = 0; again < 2; again++)
+			kept += mg_sample_free(i * 4096) == MG_SAMPLED_YES;
+	expect(kept == 20000, "kept once", kept, 20000);
 	free(memory);
 }
 
@@ -139,7 +167,9 @@ int main(void)
 {
 	check_distances();
 	check_chance();
+	check_few();
 	check_table(8, 900);
+	check_table(10, 3500);
 	check_table(8, 3 * SLOTS << 8);
 	check_table(16, 100000);
 	check_page(0x10000000);
