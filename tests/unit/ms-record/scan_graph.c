@@ -352,15 +352,17 @@ static void huge(void)
 	const struct {
 		uint64_t value;
 		uint32_t block;
-	} words[] = {{4100, 0},       {at - 1, NOBODY},        {at, 1},           {at + size / 2, 1},
-		     {at + size, 1}, {at + size + 1, NOBODY}, {at + size + 70, 2}};
+	} words[] = {{4100, 0},          {at - 1, NOBODY}, {at, 1},
+		     {at + size / 2, 1}, {at + size, 1},   {at + size + 1, NOBODY},
+		     {at + size + 70, 2}};
 	long before = held_bytes;
 	struct graph g;
 	graph_init(&g, v, 3, 1000);
 	check(held_bytes - before <= PARTS * PART + (long)(LEAVES * sizeof(uint32_t *)) + 4 * 4096,
 	      "huge", "memory for more than its ends");
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		check(target(&g, &g.kinds[0], words[i].value) == words[i].block, "huge", "another block");
+		check(target(&g, &g.kinds[0], words[i].value) == words[i].block, "huge",
+		      "another block");
 	graph_free(&g);
 }
 
