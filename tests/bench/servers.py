@@ -191,8 +191,12 @@ class Postgres(Server):
 
     def __init__(self, scale):
         home = os.path.abspath("postgres.home")
-        for outer in (".", "..", "../.."):
-            os.chmod(outer, 0o777)
+        os.chmod(".", 0o777)
+        folder = os.getcwd()
+        while folder != "/":
+            folder = os.path.dirname(folder)
+            if not os.stat(folder).st_mode & 1:
+                os.chmod(folder, 0o711)
         if not os.path.isdir(home):
             self.make_cluster(home)
         super().__init__([os.path.join(self.folder, "postgres"), "-F", "-D", home, "-k", os.path.abspath("."), "-c", "listen_addresses=",

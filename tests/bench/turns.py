@@ -11,7 +11,8 @@ import meter
 import recorders
 from figures import median
 
-PAIRS, TURNS, WARM = 40, 16, 3
+PAIRS, TURNS = 40, 16
+LONG_NS = 200000000  # of CPU, in which memory that grows with use has grown, as in a service that is left on
 ONE = ("taskset", "-c", str(max(os.sched_getaffinity(0))))  # both on one processor; a recorder has the others
 
 
@@ -64,6 +65,15 @@ class Side:
         self.work.load()
         return family_ns(self.pid) - before, cpu_ns(self.process.pid) - beside
 
+    def long(self):
+        """CPU of turns for so long, and of the recorder."""
+        used = beside = 0
+        while used < LONG_NS:
+            turn = self.turn()
+            used += turn[0]
+            beside += turn[1]
+        return used, beside
+
     def end(self):
         os.chdir(self.folder)
         try:
@@ -85,37 +95,36 @@ def one_pair(make, base, ways):
     try:
         for i, how in enumerate(ways):
             sides.append(Side(make, os.path.join(base, str(i)), how))
-        for _ in range(WARM):
-            for side in sides:
-                side.turn()
+        for side in sides:
+            side.long()
         ratios = []
         for i in range(TURNS):
             order = sides if i % 2 else sides[::-1]
             used = {id(side): side.turn()[0] for side in order}
             ratios.append(used[id(sides[1])] / used[id(sides[0])])
-        alone = [sides[1].turn() for _ in range(TURNS)]
+        alone, beside = sides[1].long()
         for side in sides:
             side.end()
     finally:
         for side in sides:
             side.stop()
-    recorder = sum(r for _, r in alone) / sum(t for t, _ in alone) if "prefix" in ways[1] else 0.0
+    recorder = beside / alone if "prefix" in ways[1] else 0.0
     return median(ratios), recorder
 
 
 def compare(make, ways, rounds):
-    """Of each pair how much more CPU the second way takes, %."""
-    home, more = os.getcwd(), []
+    """Of each pair how much more CPU the second way takes, %. A recorder does something some times a second only: it counts by its mean."""
+    home, pairs = os.getcwd(), []
     try:
         for _ in rounds:
             base = tempfile.mkdtemp(dir=home)
-            ratio, recorder = one_pair(make, base, ways)
-            more.append(100 * (ratio - 1 + ratio * recorder))
+            pairs.append(one_pair(make, base, ways))
             os.chdir(home)
             shutil.rmtree(base)
     finally:
         os.chdir(home)
-    return more
+    recorder = sum(r for _, r in pairs) / len(pairs) if pairs else 0.0
+    return [100 * (ratio * (1 + recorder) - 1) for ratio, _ in pairs]
 
 
 def rate(make):
@@ -124,7 +133,8 @@ def rate(make):
     base = tempfile.mkdtemp(dir=home)
     try:
         side = Side(make, os.path.join(base, "0"), {})
-        used = sum(side.turn()[0] for _ in range(WARM + TURNS)) / (WARM + TURNS)
+        side.long()
+        used = sum(side.turn()[0] for _ in range(TURNS)) / TURNS
         side.end()
         os.mkdir(os.path.join(base, "1"))
         os.chdir(os.path.join(base, "1"))
