@@ -41,7 +41,9 @@
 
 #define IDLE_NS 10000000
 #define BUSY_NS 1000000
-#define ATTACHED_NS 2000000 /* who is not waited for cannot wait either; IDLE_NS while sampling */
+#define ATTACHED_NS 2000000 /* who is not waited for cannot wait either; IDLE_NS while sampling, */
+#define SPARSE_NS 50000000  /* or this while little comes of samples so far apart at least */
+#define SPARSE_BYTES (64u << 10)
 #define LONG_NS 100000000
 #define LONG_AFTER 20u /* rounds in which nothing came */
 #define DEEP_NS 400000000
@@ -284,22 +286,24 @@ static long longest(const struct drain *d)
 	return most;
 }
 
-/* A process that does not wait for us, and does not wake us. */
-static bool any_attached(const struct drain *d)
+/* A process that does not wait for us, and does not wake us. *late: or waits when it opens a module. */
+static bool any_attached(const struct drain *d, bool *late)
 {
-	for (size_t i = 0; i < d->sessions.n; i++)
-		if (d->sessions.v[i]->attach_modules)
-			return true;
-	return false;
+	bool any = *late = false;
+	for (size_t i = 0; i < d->sessions.n; i++) {
+		any |= d->sessions.v[i]->attach_modules != NULL;
+		*late |= d->sessions.v[i]->mem->late_wanted;
+	}
+	return any;
 }
 
-/* Where all are sampled, little comes, and who fills a ring wakes us. */
-static bool all_sampled(const struct drain *d)
+/* Where all are sampled, little comes, and who fills a ring wakes us. The least distance, or 0. */
+static uint64_t all_sampled(const struct drain *d)
 {
+	uint64_t least = d->sessions.n ? UINT64_MAX : 0;
 	for (size_t i = 0; i < d->sessions.n; i++)
-		if (!d->sessions.v[i]->opt->sample_bytes)
-			return false;
-	return d->sessions.n;
+		least = earlier(least, d->sessions.v[i]->opt->sample_bytes);
+	return least;
 }
 
 /* Threads that are ahead of the merge may wait for it to come on, of which nobody tells us. */
@@ -328,11 +332,13 @@ static long patience(struct drain *d, uint64_t bytes)
 		d->idle = trickle ? LONG_AFTER + 1 : 0;
 	else
 		d->idle++;
-	bool sampled = all_sampled(d), attached = any_attached(d);
+	uint64_t sampled = all_sampled(d);
+	bool late, attached = any_attached(d, &late);
+	bool sparse = sampled >= SPARSE_BYTES && bytes <= MANY_BYTES && !late;
 	if (any_left(d) || (bytes > MANY_BYTES && (d->called || attached || !sampled)))
 		return BUSY_NS;
 	if (attached)
-		return sampled ? IDLE_NS : ATTACHED_NS;
+		return sparse ? SPARSE_NS : sampled ? IDLE_NS : ATTACHED_NS;
 	long most = d->idle > DEEP_AFTER || sampled ? DEEP_NS
 		    : d->idle > LONG_AFTER          ? LONG_NS
 						    : IDLE_NS;
