@@ -624,6 +624,8 @@ static void remember_whole(struct mg_writer *t, struct mg_whole *m, const uint64
 
 void mg_unwind_ahead(const struct mg_writer *t, const uint64_t *frame)
 {
+	if ((uint64_t)(frame + 2) - t->low >= t->high - t->low)
+		return; /* on another stack */
 	const char *m = (const char *)whole_of(t, frame);
 	for (uint32_t i = 0; i < sizeof(struct mg_whole); i += 64)
 		__builtin_prefetch(m + i);

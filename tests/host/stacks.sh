@@ -65,6 +65,8 @@ only unknown '(<code> ){0,2}<cut>'
 
 # Samples, of which whole stacks are remembered.
 OPTIONS='-s 1'
+record sampledguard 500 "$T" guard
+record sampledsmaller 1000 "$T" smaller
 record sampledlarge 0 "$T" large
 record sampledcoroutines 10 "$T" coroutines
 record sampledfibers 10 "$T" fibers
