@@ -41,7 +41,7 @@ for scene in stale longjmp exceptions alloca realign qsort ways signals altstack
 	is mismatched -eq 0
 	is judged -gt 60
 	is bad_backtrace -eq 0
-	[ $scene = dlclose ] || is bad_libunwind -eq 0
+	[ "$scene" = dlclose ] || is bad_libunwind -eq 0
 	is lost -eq 0
 	is double -eq 0
 	is unknown_frees -eq 0
