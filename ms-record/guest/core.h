@@ -101,6 +101,11 @@ struct mg_writer {
 	uint64_t zero;                  /* what the padding in front of the arrays points at */
 };
 
+MG_INLINE union mg_memory *mg_memory_of(const struct mg_writer *t)
+{
+	return (union mg_memory *)(void *)(t->rules + MG_OWN_RULES + MG_INDEX / 4);
+}
+
 /* Bytes of a writer for `frames` frames, and of a room in the pool. */
 size_t mg_writer_bytes(uint32_t frames);
 size_t mg_deep_bytes(void);
@@ -263,7 +268,7 @@ MG_INLINE void mg_leave(struct mg_writer *t)
 	__atomic_store_n(&t->busy, 0, __ATOMIC_RELEASE);
 }
 
-/* ---- unwinding (unwind.c, walk.c) ---------------------------------------------------------- */
+/* ---- unwinding (unwind.c, whole.c, walk.c) ---------------------------------------------------------- */
 
 /* Takes the stack of the hook with this frame. Afterwards ip[0..frames) is the stack, of which the
  * first `keep` frames are those of the previous one. False = it has to be sent as a copy.
@@ -271,9 +276,8 @@ MG_INLINE void mg_leave(struct mg_writer *t)
  * If a record of `words` words and the frames not kept, which are at most MG_FRAMES_RECORD, has
  * room in the ring at once, they are there, behind those words. */
 bool mg_unwind(struct mg_writer *t, const uint64_t *frame, uint32_t words);
-/* The same while sampling, when a stack is taken so seldom that no cache has what the last one left. */
+/* whole.c: the same while sampling, and has memory that it will look at come into the caches. */
 bool mg_unwind_sampled(struct mg_writer *t, const uint64_t *frame, uint32_t words);
-/* Has memory that the two look at come into the caches. */
 void mg_unwind_ahead(const struct mg_writer *t, const uint64_t *frame);
 /* Counts a mismatch when the stack just taken is not what a walk from the same frame finds that
  * uses nothing remembered, neither frames nor rules. `cut`: its root part was not taken. */

@@ -120,7 +120,7 @@ struct mg_path {
 	struct mg_slot at[MG_PATH_MOST]; /* return addresses; filled up to a multiple of 4 */
 };
 
-/* In the same memory while sampling: whole stacks. */
+/* In the same memory while sampling: whole stacks. See whole.c. */
 #define MG_WHOLE_BITS 6u
 #define MG_WHOLES (1u << MG_WHOLE_BITS)
 #define MG_WHOLE_MOST 40u

@@ -56,13 +56,6 @@
  *     does not need bp, and used only if that is so of the frame that it leads to now; then those
  *     inside need none either and have nothing in `checks`. Its slots lie between the walk's sp and
  *     frame j's slot, which is compared with `high`.
- *
- *  U7 A sample comes so long after the one before that little of all this is in a cache, and most
- *     of what a walk takes is the wait for memory. So whole stacks are remembered instead, each in
- *     one place, by the same induction from the hook's caller to the root: its ip and sp (and bp, if
- *     it needs that), all slots and all `checks` are compared. What is kept of the previous stack
- *     is what is the same in both, slots too. The arrays above hold nothing of it: the next walk
- *     begins with none.
  */
 #include "core.h"
 #include "step.h"
@@ -230,21 +223,17 @@ static __attribute__((noinline)) uint32_t own_rule_miss(struct mg_writer *t, uin
 	return r;
 }
 
-MG_INLINE union mg_memory *memory_of(const struct mg_writer *t)
-{
-	return (union mg_memory *)(void *)(t->rules + MG_OWN_RULES + MG_INDEX / 4);
-}
-
 MG_INLINE struct mg_path *path_of(const struct mg_writer *t, uint64_t ip, uint64_t sp)
 {
-	return &memory_of(t)->paths[((ip << 16 ^ sp ^ (uint64_t)(t->keep * 37 + t->frames) << 40) *
-				     UINT64_C(0x9e3779b97f4a7c15)) >>
-				    (64 - MG_PATH_BITS)];
+	return &mg_memory_of(t)
+			->paths[((ip << 16 ^ sp ^ (uint64_t)(t->keep * 37 + t->frames) << 40) *
+				 UINT64_C(0x9e3779b97f4a7c15)) >>
+				(64 - MG_PATH_BITS)];
 }
 
 void mg_own_rules_forget(struct mg_writer *t)
 {
-	union mg_memory *m = memory_of(t);
+	union mg_memory *m = mg_memory_of(t);
 	for (uint32_t i = 0; t->rules_used && i < MG_OWN_RULES; i++)
 		t->rules[i] = 0;
 	for (uint32_t i = 0; t->rules_used && i < MG_PATHS; i++)
@@ -457,9 +446,8 @@ MG_INLINE int32_t follow(struct mg_writer *t, struct walk *w, uint32_t *count, u
 	return w->deep ? -1 : j;
 }
 
-/* In one piece, too: it is what every allocation waits for. `by_path`: of those that
- * are remembered. */
-MG_INLINE bool unwind(struct mg_writer *t, const uint64_t *frame, uint32_t words, bool by_path)
+/* In one piece, too: it is what every allocation waits for. */
+bool mg_unwind(struct mg_writer *t, const uint64_t *frame, uint32_t words)
 {
 	struct walk w = {.ip = frame[1],
 			 .sp = (uint64_t)(frame + 2),
@@ -470,8 +458,10 @@ MG_INLINE bool unwind(struct mg_writer *t, const uint64_t *frame, uint32_t words
 		w.high = mg_new_stack(t, w.sp);
 	w.low = w.sp;
 	uint32_t n = 0;
-	struct mg_path *p = by_path ? path_of(t, w.ip, w.sp) : NULL;
-	int32_t base = by_path ? follow_path(t, p, &w, (int32_t)t->frames - 1, &n) : -1;
+	struct mg_path *p = path_of(t, w.ip, w.sp);
+	int32_t base = -1;
+	if (MG_LIKELY(t->frames)) /* while sampling there are no paths: whole.c */
+		base = follow_path(t, p, &w, (int32_t)t->frames - 1, &n);
 	if (base >= 0) {
 		if (n) {
 			uint64_t *out = (uint64_t *)(void *)(t->window + t->offset) + words;
@@ -493,7 +483,7 @@ MG_INLINE bool unwind(struct mg_writer *t, const uint64_t *frame, uint32_t words
 	}
 	if (MG_UNLIKELY(w.deep)) {
 		if (mg_deepen(t))
-			return (by_path ? mg_unwind : mg_unwind_sampled)(t, frame, words);
+			return mg_unwind(t, frame, words);
 		too_deep(t);
 		w.flags |= MG_F_TRUNCATED;
 		w.keepable = false;
@@ -508,7 +498,7 @@ MG_INLINE bool unwind(struct mg_writer *t, const uint64_t *frame, uint32_t words
 	if (base >= 0 && !(rules & (MG_STEP_OTHER | MG_OWN_FROM_BP)) && !t->frame[base].need) {
 		if (n) {
 			take_plain(t, base, n, out);
-			if (by_path && n <= MG_PATH_MOST && w.keepable && t->keepable)
+			if (n <= MG_PATH_MOST && w.keepable && t->keepable)
 				remember_path(t, p, frame, base, n);
 		}
 	} else {
@@ -525,130 +515,5 @@ MG_INLINE bool unwind(struct mg_writer *t, const uint64_t *frame, uint32_t words
 		t->keepable = false;
 	if (MG_UNLIKELY(mg.verify))
 		mg_verify(t, frame, w.flags & MG_F_TRUNCATED);
-	return true;
-}
-
-bool mg_unwind(struct mg_writer *t, const uint64_t *frame, uint32_t words)
-{
-	return unwind(t, frame, words, true);
-}
-
-/* ---- samples: whole stacks ---- */
-
-#define KEY_STEPS 3 /* the same functions allocate for many others */
-
-/* Where a stack like this one would be. */
-static struct mg_whole *whole_of(const struct mg_writer *t, const uint64_t *frame)
-{
-	uint64_t ip = frame[1], sp = (uint64_t)(frame + 2);
-	uint64_t key = (ip ^ sp << 20) * UINT64_C(0x9e3779b97f4a7c15);
-	for (int i = 0; i < KEY_STEPS; i++) {
-		uint64_t rule = t->rules[MG_OWN_INDEX(ip)] ^ MG_OWN_REST(ip);
-		if (rule - 1 >= (1 << MG_OWN_RULE_BITS) - 1 || rule & MG_OWN_FROM_BP)
-			break;
-		sp += MG_OWN_OFFSET(rule);
-		if (sp > t->high)
-			break;
-		ip = load(sp - 8);
-		key = (key ^ ip) * UINT64_C(0x9e3779b97f4a7c15);
-	}
-	return &memory_of(t)->wholes[key >> (64 - MG_WHOLE_BITS)];
-}
-
-/* Would a walk from here read what was read then? */
-static bool whole_holds(const struct mg_writer *t, const struct mg_whole *m, const uint64_t *frame)
-{
-	uint64_t base = (uint64_t)(frame + 1), x = 0;
-	if (m->sp != base + 8 || m->ip != frame[1] || !m->frames ||
-	    (m->need && m->bp != frame[0]) || base + m->top * UINT64_C(8) + 8 > t->high)
-		return false;
-	for (uint32_t i = 0; i < m->words; i++)
-		x |= load(base + m->at[i] * UINT64_C(8)) ^ m->value[i];
-#ifdef MG_SEED_STALE_WHOLE
-	x = 0;
-#endif
-	return !x;
-}
-
-/* Makes it the previous stack, and writes what is not the same. */
-static void take_whole(struct mg_writer *t, const struct mg_whole *m, uint32_t words)
-{
-	uint64_t base = m->sp - 8;
-	uint32_t k = 0, n = m->frames;
-	while (k < n && k < t->frames && t->ip[k] == m->value[k] &&
-	       t->slot[k] == base + m->at[k] * UINT64_C(8))
-		k++;
-	uint64_t *out = (uint64_t *)(void *)(t->window + t->offset) + words;
-	if (MG_UNLIKELY(!mg_has_room(t, words + n - k)))
-		out = t->ip + k;
-	t->keep = k;
-	for (; k < n; k++) {
-		t->ip[k] = *out++ = m->value[k];
-		t->slot[k] = base + m->at[k] * UINT64_C(8);
-	}
-	t->frames = n;
-	t->root_flags = m->flags;
-}
-
-static void put_word(struct mg_whole *m, uint64_t address, uint64_t value)
-{
-	uint16_t at = (uint16_t)((address - (m->sp - 8)) / 8);
-	m->at[m->words] = at;
-	m->value[m->words++] = value;
-	if (at > m->top)
-		m->top = at;
-}
-
-/* Notes what the walk that has just been done read, from the second time on that one begins so. */
-static void remember_whole(struct mg_writer *t, struct mg_whole *m, const uint64_t *frame)
-{
-	uint64_t sp = (uint64_t)(frame + 2);
-	uint32_t n = t->frames, checks = n ? t->frame[n - 1].checks_to : 0;
-	bool again = m->sp == sp && m->ip == frame[1];
-	m->ip = frame[1];
-	m->sp = sp;
-	m->frames = m->words = 0;
-	m->top = 0;
-	if (!again || !n || n + checks > MG_WHOLE_MOST || t->high - sp > UINT16_MAX * UINT64_C(8))
-		return;
-	t->rules_used = true;
-	m->bp = frame[0];
-	m->need = t->frame[n - 1].need != 0;
-	m->flags = (uint8_t)t->root_flags;
-	for (uint32_t i = 0; i < n; i++)
-		put_word(m, t->slot[i], t->ip[i]);
-	for (uint32_t i = 0; i < checks; i++)
-		put_word(m, t->checks[i].address, t->checks[i].value);
-	m->frames = (uint8_t)n;
-}
-
-void mg_unwind_ahead(const struct mg_writer *t, const uint64_t *frame)
-{
-	if ((uint64_t)(frame + 2) - t->low >= t->high - t->low)
-		return; /* on another stack */
-	const char *m = (const char *)whole_of(t, frame);
-	for (uint32_t i = 0; i < sizeof(struct mg_whole); i += 64)
-		__builtin_prefetch(m + i);
-	for (uint32_t i = 0; i < 16; i += 8) {
-		__builtin_prefetch(t->ip + i, 1);
-		__builtin_prefetch(t->slot + i, 1);
-	}
-}
-
-bool mg_unwind_sampled(struct mg_writer *t, const uint64_t *frame, uint32_t words)
-{
-	bool known = (uint64_t)(frame + 2) - t->low < t->high - t->low;
-	struct mg_whole *m = known ? whole_of(t, frame) : NULL;
-	if (m && whole_holds(t, m, frame)) {
-		take_whole(t, m, words);
-		if (MG_UNLIKELY(mg.verify))
-			mg_verify(t, frame, t->root_flags & MG_F_TRUNCATED);
-		return true;
-	}
-	mg_forget(t);
-	if (!unwind(t, frame, words, false))
-		return false;
-	if (m && t->keepable && !__atomic_load_n(&mg.closing, __ATOMIC_SEQ_CST))
-		remember_whole(t, m, frame);
 	return true;
 }

@@ -17,7 +17,7 @@
 #include "ms-record/session/info.h"
 #include "ms-record/session/session.h"
 #include "ms-record/session/session_options.h"
-#include "tests/unit/check.h"
+#include "tests/unit/is.h"
 
 #ifndef RINGS
 #define RINGS 3u
@@ -166,9 +166,4 @@ static inline void merged(uint64_t limit, const char *what, const char *want)
 		add_stack(to, e->stack);
 	}
 	CHECK(!strcmp(got, want), "%s: '%s', not '%s'", what, got, want);
-}
-
-static void is(const char *what, uint64_t got, uint64_t want)
-{
-	CHECK(got == want, "%s: %lu, not %lu", what, (long)got, (long)want);
 }

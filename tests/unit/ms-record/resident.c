@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "tests/unit/held.h"
-#include "tests/unit/check.h"
+#include "tests/unit/is.h"
 
 /* ---- the process ---- */
 
@@ -203,11 +203,6 @@ static const char *records(void)
 		text[n - 1] = '\n';
 	}
 	return text;
-}
-
-static void is(const char *what, uint64_t got, uint64_t want)
-{
-	CHECK(got == want, "%s: %lu, not %lu", what, (long)got, (long)want);
 }
 
 static void look(const char *what, const char *want)

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "tests/unit/held.h"
-#include "tests/unit/check.h"
+#include "tests/unit/is.h"
 #include "tests/unit/stream.h"
 
 #define BASE UINT64_C(0x10000000)
@@ -340,11 +340,6 @@ static void count_all(void)
 }
 
 /* ---- */
-
-static void is(const char *what, uint64_t got, uint64_t is_wanted)
-{
-	CHECK(got == is_wanted, "%s: %lu, not %lu", what, (long)got, (long)is_wanted);
-}
 
 static void compare(void)
 {

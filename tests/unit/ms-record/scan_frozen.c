@@ -7,14 +7,13 @@
 #include <sys/mman.h>
 
 #include "tests/unit/held.h"
-#include "tests/unit/check.h"
+#include "noted.h"
 
 #define KB UINT64_C(1024)
 
 static struct session session = {.proc = 3, .pid = 5};
 static struct work w;
 static struct hijack_thread threads[12];
-static char done[4000];   /* what was asked for, in order */
 static const char *smaps; /* NULL = it cannot be opened */
 
 /* Other files, and what is in them. */
@@ -34,16 +33,6 @@ static struct {
 	unsigned borrowed, reaped, naps, killed;
 } will;
 static uint64_t unread; /* an address that cannot be read */
-
-static __attribute__((format(printf, 1, 2))) void note(const char *fmt, ...)
-{
-	size_t n = strlen(done);
-	va_list ap;
-	va_start(ap, fmt);
-	n += (size_t)snprintf(done + n, sizeof done - n, "%s", n ? ", " : "");
-	vsnprintf(done + n, sizeof done - n, fmt, ap);
-	va_end(ap);
-}
 
 /* ---- the system ---- */
 
@@ -185,17 +174,6 @@ void memory_set_apart(struct memory *m, const struct memory_part *v, size_t n)
 }
 
 /* ---- the state of things ---- */
-
-static void is(const char *what, uint64_t got, uint64_t want)
-{
-	CHECK(got == want, "%s: %lu, not %lu", what, (long)got, (long)want);
-}
-
-static void did(const char *what, const char *want)
-{
-	CHECK(!strcmp(done, want), "%s: '%s', not '%s'", what, done, want);
-	done[0] = '\0';
-}
 
 static void why(const char *what, const char *want)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "tests/unit/held.h"
-#include "tests/unit/check.h"
+#include "tests/unit/is.h"
 
 #define NAP_NS UINT64_C(100000)
 #define STAMP 55u
@@ -103,11 +103,6 @@ void live_each(const struct live *l, void (*f)(void *arg, const struct live_bloc
 }
 
 /* ---- the state of things ---- */
-
-static void is(const char *what, uint64_t got, uint64_t want)
-{
-	CHECK(got == want, "%s: %lu, not %lu", what, (long)got, (long)want);
-}
 
 static void begin(void)
 {

@@ -10,18 +10,13 @@
 #include "ms-record/scan/scan_work.h"
 #include "ms-record/session/session.h"
 #include "tests/unit/held.h"
-#include "tests/unit/check.h"
+#include "tests/unit/is.h"
 
 #define PAGES 16u
 
 static struct memory m;
 static char given[400];
 static uint64_t base, wrong; /* words that are not as fill() left them */
-
-static void is(const char *what, uint64_t got, uint64_t want)
-{
-	CHECK(got == want, "%s: %lu, not %lu", what, (long)got, (long)want);
-}
 
 /* A page's words say where they are. */
 static void fill(uint8_t *at, unsigned page)

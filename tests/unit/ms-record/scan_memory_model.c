@@ -4,10 +4,8 @@
  */
 #include "ms-record/scan/scan_memory.c" /* it belongs to a tool, of which there is no library */
 
-#include <stdarg.h>
-
 #include "tests/unit/held.h"
-#include "tests/unit/check.h"
+#include "noted.h"
 #include "tests/unit/stream.h"
 
 #define BASE UINT64_C(0x10000000)
@@ -21,7 +19,6 @@ static bool broken[PAGES];   /* cannot be read */
 static uint64_t far;         /* a page far away that is there; 0 = none */
 static struct memory m;
 static struct stream s;
-static char done[12000];
 /* What happens. */
 static struct {
 	bool old, no_vm, no_mem, no_hole, not_mapped;
@@ -36,16 +33,6 @@ static uint8_t got[PAGES * PAGE / 8]; /* how often each word */
 static uint64_t pieces, largest, last, wrong, stop_after;
 static uint32_t state; /* of the guest */
 static pid_t read_of;  /* a thread of whose process was read last */
-
-static __attribute__((format(printf, 1, 2))) void note(const char *fmt, ...)
-{
-	size_t n = strlen(done);
-	va_list ap;
-	va_start(ap, fmt);
-	n += (size_t)snprintf(done + n, sizeof done - n, "%s", n ? ", " : "");
-	vsnprintf(done + n, sizeof done - n, fmt, ap);
-	va_end(ap);
-}
 
 /* ---- the kernel ---- */
 
@@ -216,17 +203,6 @@ uint64_t clock_mono(void)
 }
 
 /* ---- the state of things ---- */
-
-static void is(const char *what, uint64_t is, uint64_t want)
-{
-	CHECK(is == want, "%s: %lu, not %lu", what, (long)is, (long)want);
-}
-
-static void did(const char *what, const char *want)
-{
-	CHECK(!strcmp(done, want), "%s: '%s', not '%s'", what, done, want);
-	done[0] = '\0';
-}
 
 static void take(void *arg, uint64_t address, const uint64_t *words, size_t n)
 {

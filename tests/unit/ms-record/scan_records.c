@@ -6,7 +6,7 @@
 #include "ms-record/write/batch.c"
 
 #include "tests/unit/held.h"
-#include "tests/unit/check.h"
+#include "tests/unit/is.h"
 #include "tests/unit/stream.h"
 
 #define STACKS 8u
@@ -74,11 +74,6 @@ void graph_retained(struct graph *g, void (*f)(void *arg, uint32_t direct, uint3
 }
 
 /* ---- the state of things ---- */
-
-static void is(const char *what, uint64_t got, uint64_t want)
-{
-	CHECK(got == want, "%s: %lu, not %lu", what, (long)got, (long)want);
-}
 
 static void said(const char *what, const char *got, const char *want)
 {

@@ -5,7 +5,7 @@
 #include "ms-record/scan/scan_regs.c" /* it belongs to a tool, of which there is no library */
 
 #include "tests/unit/held.h"
-#include "tests/unit/check.h"
+#include "tests/unit/is.h"
 
 #define GENERAL (sizeof(struct user_regs_struct) / 8)
 
@@ -18,11 +18,6 @@ size_t cpu_vectors_get(pid_t tid, void *to, size_t bytes)
 	for (size_t i = 0; i < vectors && tid == 7; i++)
 		words[i] = 700 + i;
 	return tid == 7 ? vectors * 8 : 0;
-}
-
-static void is(const char *what, uint64_t got, uint64_t want)
-{
-	CHECK(got == want, "%s: %lu, not %lu", what, (long)got, (long)want);
 }
 
 static void fill(struct hijack_thread *t, pid_t tid)

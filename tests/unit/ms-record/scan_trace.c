@@ -5,11 +5,10 @@
  */
 #include "ms-record/scan/scan_trace.c" /* it belongs to a tool, of which there is no library */
 
-#include <stdarg.h>
 #include <string.h>
 
 #include "tests/unit/held.h"
-#include "tests/unit/check.h"
+#include "noted.h"
 #include "condition.h"
 
 #define STOPPED(event, sig) ((event) << 16 | (sig) << 8 | 0x7f)
@@ -17,7 +16,6 @@
 static struct wake drain;
 static struct scanner scanner = {.drain = &drain};
 static struct scan_trace *t;
-static char done[400];   /* what was asked for, in order */
 static pid_t group[100]; /* of threads; 0 = gone */
 
 /* What happens. */
@@ -36,16 +34,6 @@ static struct {
 } will;
 static pthread_t over_thread;
 static bool over_started;
-
-static __attribute__((format(printf, 1, 2))) void note(const char *fmt, ...)
-{
-	size_t n = strlen(done);
-	va_list ap;
-	va_start(ap, fmt);
-	n += (size_t)snprintf(done + n, sizeof done - n, "%s", n ? ", " : "");
-	vsnprintf(done + n, sizeof done - n, fmt, ap);
-	va_end(ap);
-}
 
 /* ---- the kernel ---- */
 
@@ -216,17 +204,6 @@ static void over(struct scan_tree *tree)
 static struct scan_tree tree = {execed, over};
 
 /* ---- the state of things ---- */
-
-static void is(const char *what, uint64_t got, uint64_t want)
-{
-	CHECK(got == want, "%s: %lu, not %lu", what, (long)got, (long)want);
-}
-
-static void did(const char *what, const char *want)
-{
-	CHECK(!strcmp(done, want), "%s: '%s', not '%s'", what, done, want);
-	done[0] = '\0';
-}
 
 /* The processes: threads, those of which nobody told, whose registers are there, how many left
  * none. */

@@ -7,29 +7,23 @@
 #include <string.h>
 
 #include "tests/unit/held.h"
-#include "tests/unit/check.h"
+#include "noted.h"
 
 #define CLOCK 77
 
 static struct session session;
 static struct session_options opt;
 static struct scan scan;
-static char done[200];
 static uint64_t age;
 /* Errors, 0 = none; signals that have come. */
 static int no_clock, no_timer, no_time;
 static unsigned pending;
 
-static void note(const char *what, long number)
-{
-	sprintf(done + strlen(done), "%s %ld, ", what, number);
-}
-
 /* ---- the system ---- */
 
 int clock_getcpuclockid(pid_t pid, clockid_t *clock)
 {
-	note("clock of", pid);
+	note("clock of %d", pid);
 	*clock = CLOCK;
 	return no_clock;
 }
@@ -38,7 +32,7 @@ int timer_create(clockid_t clock, struct sigevent *e, timer_t *timer)
 {
 	bool good = clock == CLOCK && e->sigev_notify == SIGEV_THREAD_ID &&
 		    e->sigev_signo == SIGRTMAX - 1;
-	note(good ? "timer for" : "timer?", e->sigev_notify_thread_id);
+	note("timer%s %d", good ? " for" : "?", e->sigev_notify_thread_id);
 	*timer = &pending;
 	errno = no_timer;
 	return no_timer ? -1 : 0;
@@ -49,14 +43,14 @@ int timer_settime(timer_t timer, int flags, const struct itimerspec *each, struc
 	bool good = timer == &pending && !flags && !was && !each->it_value.tv_sec &&
 		    !each->it_interval.tv_sec &&
 		    each->it_interval.tv_nsec == each->it_value.tv_nsec;
-	note(good ? "each" : "each?", each->it_value.tv_nsec);
+	note("each%s %ld", good ? "" : "?", each->it_value.tv_nsec);
 	errno = no_time ? no_time : ENOENT;
 	return no_time ? -1 : 0;
 }
 
 int timer_delete(timer_t timer)
 {
-	note("delete", timer == &pending);
+	note("delete %d", timer == &pending);
 	errno = EINVAL;
 	return 0;
 }
@@ -64,8 +58,8 @@ int timer_delete(timer_t timer)
 int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *most)
 {
 	bool good = !info && sigismember(set, SIGRTMAX - 1) && !sigismember(set, SIGRTMAX - 2);
-	note(good ? "wait" : "wait?", most ? (long)most->tv_sec : -1);
-	note("and", most ? most->tv_nsec : -1);
+	note("wait%s %ld, and %ld", good ? "" : "?", most ? (long)most->tv_sec : -1,
+	     most ? most->tv_nsec : -1);
 	return pending ? (int)pending-- : -1;
 }
 
@@ -75,17 +69,6 @@ uint64_t session_now(const struct session *s)
 }
 
 /* ---- */
-
-static void is(const char *what, uint64_t got, uint64_t want)
-{
-	CHECK(got == want, "%s: %lu, not %lu", what, (long)got, (long)want);
-}
-
-static void did(const char *what, const char *want)
-{
-	CHECK(!strcmp(done, want), "%s: '%s', not '%s'", what, done, want);
-	done[0] = '\0';
-}
 
 static void begin(void)
 {
@@ -103,14 +86,13 @@ static void check_begin(void)
 		int no_clock, no_timer, no_time;
 		const char *did;
 		enum watched watched;
-	} cases[] = {
-		{0, 0, 0, "clock of 5, timer for 9, each 2000000, ", WATCH_TIMER},
-		{0, 0, EAGAIN, "clock of 5, timer for 9, each 2000000, delete 1, ", WATCH_POLL},
-		{0, 0, ESRCH, "clock of 5, timer for 9, each 2000000, delete 1, ", WATCH_NOT},
-		{0, EAGAIN, 0, "clock of 5, timer for 9, ", WATCH_POLL},
-		{0, ESRCH, 0, "clock of 5, timer for 9, ", WATCH_NOT},
-		{ENOSYS, 0, 0, "clock of 5, ", WATCH_POLL},
-		{ESRCH, 0, 0, "clock of 5, ", WATCH_NOT}};
+	} cases[] = {{0, 0, 0, "clock of 5, timer for 9, each 2000000", WATCH_TIMER},
+		     {0, 0, EAGAIN, "clock of 5, timer for 9, each 2000000, delete 1", WATCH_POLL},
+		     {0, 0, ESRCH, "clock of 5, timer for 9, each 2000000, delete 1", WATCH_NOT},
+		     {0, EAGAIN, 0, "clock of 5, timer for 9", WATCH_POLL},
+		     {0, ESRCH, 0, "clock of 5, timer for 9", WATCH_NOT},
+		     {ENOSYS, 0, 0, "clock of 5", WATCH_POLL},
+		     {ESRCH, 0, 0, "clock of 5", WATCH_NOT}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		begin();
 		no_clock = cases[i].no_clock;
@@ -120,7 +102,7 @@ static void check_begin(void)
 		did("begun", cases[i].did);
 		is("watched", scan.watched, cases[i].watched);
 		watch_end(&scan);
-		did("ended", cases[i].watched == WATCH_TIMER ? "delete 1, " : "");
+		did("ended", cases[i].watched == WATCH_TIMER ? "delete 1" : "");
 		is("not any more", scan.watched, WATCH_NOT);
 	}
 	begin();
@@ -168,13 +150,13 @@ static void check_wait(void)
 {
 	begin();
 	watch_wait(UINT64_C(3000000004));
-	did("so long", "wait 3, and 4, ");
+	did("so long", "wait 3, and 4");
 	pending = 1;
 	watch_wait(UINT64_MAX);
-	did("for ever", "wait -1, and -1, wait 0, and 0, ");
+	did("for ever", "wait -1, and -1, wait 0, and 0");
 	pending = 3;
 	watch_wait(5);
-	did("all that came", "wait 0, and 5, wait 0, and 0, wait 0, and 0, wait 0, and 0, ");
+	did("all that came", "wait 0, and 5, wait 0, and 0, wait 0, and 0, wait 0, and 0");
 }
 
 /* What was there before is not in a set of signals. */

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "tests/unit/held.h"
-#include "tests/unit/check.h"
+#include "tests/unit/is.h"
 #include "condition.h"
 
 #define TID 7 /* of the thread that is held */
@@ -141,11 +141,6 @@ int usleep(useconds_t us)
 }
 
 /* ---- the state of things ---- */
-
-static void is(const char *what, uint64_t got, uint64_t want)
-{
-	CHECK(got == want, "%s: %lu, not %lu", what, (long)got, (long)want);
-}
 
 static void begin(void)
 {

@@ -7,7 +7,8 @@
 #include "ms-record/scan/scan.c" /* it belongs to a tool, of which there is no library */
 
 #include "tests/unit/held.h"
-#include "tests/unit/check.h"
+#define NOTED_BETWEEN " "
+#include "noted.h"
 
 #define MS UINT64_C(1000000)
 #define NOW (1000 * MS)
@@ -22,7 +23,6 @@ static struct mg_session mem, head;
 static struct mg_ring rings[3];
 static struct pool pool;
 static struct work w;
-static char done[200]; /* what was done, in order */
 
 /* What happens. */
 static struct {
@@ -34,12 +34,6 @@ static struct {
 	bool gave_up, late, unreadable, overflow;
 } will;
 static struct roots looked;
-
-static void note(const char *what)
-{
-	size_t n = strlen(done);
-	snprintf(done + n, sizeof done - n, "%s%s", n ? " " : "", what);
-}
 
 /* ---- the rest of the recorder ---- */
 
@@ -253,17 +247,6 @@ const char *scan_state_words(uint64_t state)
 }
 
 /* ---- the state of things ---- */
-
-static void is(const char *what, uint64_t got, uint64_t want)
-{
-	CHECK(got == want, "%s: %lu, not %lu", what, (long)got, (long)want);
-}
-
-static void did(const char *what, const char *want)
-{
-	CHECK(!strcmp(done, want), "%s: '%s', not '%s'", what, done, want);
-	done[0] = '\0';
-}
 
 static void begin(void)
 {

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ * Call stacks while sampling: whole ones are remembered.
+ *
+ * A sample comes so long after the one before that little is in a cache of what unwind.c keeps, and
+ * most of what a walk takes is the wait for memory. So of each stack that comes again all that its
+ * walk read lies in one place, and is compared.
+ *
+ * Why that is sound: it is the argument of unwind.c, with the hook's caller for the frame that is met,
+ * and the root for the outermost one. The caller's ip and sp are compared, its bp if it needs that,
+ * and all slots and all `checks` of the stack; and only what may be kept there is kept here.
+ *
+ *  W1 What is kept of the previous stack is what is the same in both, slots too.
+ *  W2 Of the arrays of unwind.c only ip and slot are those of the stack that was taken last. So a walk
+ *     begins with no previous stack, and neither meets its frames nor looks for a path, in whose
+ *     memory the whole ones are.
+ */
+#include "core.h"
+
+#define KEY_STEPS 3 /* the same functions allocate for many others */
+
+/* Where a stack like this one would be. NULL = the thread is on another one than when it took the
+ * last, of which the end is not known here. */
+static struct mg_whole *whole_of(const struct mg_writer *t, const uint64_t *frame)
+{
+	uint64_t ip = frame[1], sp = (uint64_t)(frame + 2);
+	if (sp - t->low >= t->high - t->low)
+		return NULL;
+	uint64_t key = (ip ^ sp << 20) * UINT64_C(0x9e3779b97f4a7c15);
+	for (int i = 0; i < KEY_STEPS; i++) {
+		uint64_t rule = t->rules[MG_OWN_INDEX(ip)] ^ MG_OWN_REST(ip);
+		if (rule - 1 >= (1 << MG_OWN_RULE_BITS) - 1 || rule & MG_OWN_FROM_BP)
+			break;
+		sp += MG_OWN_OFFSET(rule);
+		if (sp > t->high)
+			break;
+		ip = load(sp - 8);
+		key = (key ^ ip) * UINT64_C(0x9e3779b97f4a7c15);
+	}
+	return &mg_memory_of(t)->wholes[key >> (64 - MG_WHOLE_BITS)];
+}
+
+/* Would a walk from here read what was read then? */
+static bool whole_holds(const struct mg_writer *t, const struct mg_whole *m, const uint64_t *frame)
+{
+	uint64_t base = (uint64_t)(frame + 1), x = 0;
+	if (m->sp != base + 8 || m->ip != frame[1] || !m->frames ||
+	    (m->need && m->bp != frame[0]) || base + m->top * UINT64_C(8) + 8 > t->high)
+		return false;
+	for (uint32_t i = 0; i < m->words; i++)
+		x |= load(base + m->at[i] * UINT64_C(8)) ^ m->value[i];
+#ifdef MG_SEED_STALE_WHOLE
+	x = 0;
+#endif
+	return !x;
+}
+
+/* Makes it the previous stack, and writes what is not the same. */
+static void take_whole(struct mg_writer *t, const struct mg_whole *m, uint32_t words)
+{
+	uint64_t base = m->sp - 8;
+	uint32_t k = 0, n = m->frames;
+	while (k < n && k < t->frames && t->ip[k] == m->value[k] &&
+	       t->slot[k] == base + m->at[k] * UINT64_C(8))
+		k++;
+	uint64_t *out = (uint64_t *)(void *)(t->window + t->offset) + words;
+	if (MG_UNLIKELY(!mg_has_room(t, words + n - k)))
+		out = t->ip + k;
+	t->keep = k;
+	for (; k < n; k++) {
+		t->ip[k] = *out++ = m->value[k];
+		t->slot[k] = base + m->at[k] * UINT64_C(8);
+	}
+	t->frames = n;
+	t->root_flags = m->flags;
+}
+
+static void put_word(struct mg_whole *m, uint64_t address, uint64_t value)
+{
+	uint16_t at = (uint16_t)((address - (m->sp - 8)) / 8);
+	m->at[m->words] = at;
+	m->value[m->words++] = value;
+	if (at > m->top)
+		m->top = at;
+}
+
+/* Notes what the walk that has just been done read, from the second time on that one begins so. */
+static void remember_whole(struct mg_writer *t, struct mg_whole *m, const uint64_t *frame)
+{
+	uint64_t sp = (uint64_t)(frame + 2);
+	uint32_t n = t->frames, checks = n ? t->frame[n - 1].checks_to : 0;
+	bool again = m->sp == sp && m->ip == frame[1];
+	m->ip = frame[1];
+	m->sp = sp;
+	m->frames = m->words = 0;
+	m->top = 0;
+	if (!again || !n || n + checks > MG_WHOLE_MOST || t->high - sp > UINT16_MAX * UINT64_C(8))
+		return;
+	t->rules_used = true;
+	m->bp = frame[0];
+	m->need = t->frame[n - 1].need != 0;
+	m->flags = (uint8_t)t->root_flags;
+	for (uint32_t i = 0; i < n; i++)
+		put_word(m, t->slot[i], t->ip[i]);
+	for (uint32_t i = 0; i < checks; i++)
+		put_word(m, t->checks[i].address, t->checks[i].value);
+	m->frames = (uint8_t)n;
+}
+
+void mg_unwind_ahead(const struct mg_writer *t, const uint64_t *frame)
+{
+	const char *m = (const char *)whole_of(t, frame);
+	for (uint32_t i = 0; m && i < sizeof(struct mg_whole); i += 64)
+		__builtin_prefetch(m + i);
+	for (uint32_t i = 0; i < 16; i += 8) {
+		__builtin_prefetch(t->ip + i, 1);
+		__builtin_prefetch(t->slot + i, 1);
+	}
+}
+
+bool mg_unwind_sampled(struct mg_writer *t, const uint64_t *frame, uint32_t words)
+{
+	struct mg_whole *m = whole_of(t, frame);
+	if (m && whole_holds(t, m, frame)) {
+		take_whole(t, m, words);
+		if (MG_UNLIKELY(mg.verify))
+			mg_verify(t, frame, t->root_flags & MG_F_TRUNCATED);
+		return true;
+	}
+	mg_forget(t);
+	if (!mg_unwind(t, frame, words))
+		return false;
+	if (m && t->keepable && !__atomic_load_n(&mg.closing, __ATOMIC_SEQ_CST))
+		remember_whole(t, m, frame);
+	return true;
+}
