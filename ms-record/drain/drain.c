@@ -4,8 +4,9 @@
  * One round: look at every ring of every session, merge what is below the watermark, hand on what
  * is due. When nothing came it sleeps up to 10 ms, up to 100 ms once nothing came for a while, and
  * up to 400 ms later on, or while sampling (what the end of a process may have to wait for:
- * guest/end.c gives up after a second). A thread of the target that has half filled its ring wakes it earlier, through the
- * futex word `sleeping` of its session, and out of a long sleep a thread that begins, too.
+ * guest/end.c gives up after a second). A thread of the target that has half filled its ring wakes
+ * it earlier, through the futex word `sleeping` of its session, and out of a long sleep a thread
+ * that begins, too.
  */
 #include "drain.h"
 

@@ -20,7 +20,7 @@
 #include "ms-record/session/session.h"
 #include "ms-record/session/threads.h"
 
-#define SAMPLED_LEAST (256u << 10)
+#define SAMPLED_LEAST (256u << 10) /* bytes of a lap */
 #define FREE_AHEAD 24u
 #define FREE_AHEAD_ATTACHED 96u  /* nobody waits for one */
 #define FREE_AHEAD_FILTERED 256u /* who waits takes the processor from us */
@@ -243,9 +243,9 @@ static void wake_writer(struct mg_ring *ring)
 		wake_shared(&ring->tail_futex, 1);
 }
 
-/* A thread that stalls gets a larger lap, up to the largest, and one of which samples are taken where it
- * would wake us often, for each time costs as much as a hundred of these. But a quarter of the budget is for
- * threads to come, and half of it not for wide windows, which are for where there are few. */
+/* A thread that stalls gets a larger lap, up to the largest, and one of which samples are taken where
+ * it would wake us often: a round costs as much as a hundred of these. But a quarter of the budget is
+ * for threads to come, and half of it not for wide windows, which are for where there are few. */
 static void raise_size(struct session *s, struct reader *r, uint64_t seen)
 {
 	uint32_t stalls = __atomic_load_n(&r->ring->stalls, __ATOMIC_RELAXED);

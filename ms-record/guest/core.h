@@ -268,7 +268,7 @@ MG_INLINE void mg_leave(struct mg_writer *t)
 	__atomic_store_n(&t->busy, 0, __ATOMIC_RELEASE);
 }
 
-/* ---- unwinding (unwind.c, whole.c, walk.c) ---------------------------------------------------------- */
+/* ---- unwinding (unwind.c, whole.c, walk.c) ------------------------------------------------- */
 
 /* Takes the stack of the hook with this frame. Afterwards ip[0..frames) is the stack, of which the
  * first `keep` frames are those of the previous one. False = it has to be sent as a copy.
