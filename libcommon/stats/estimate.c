@@ -11,9 +11,19 @@
 
 double ms_sample_chance(uint64_t size_bytes, uint64_t mean_bytes)
 {
-	double size = size_bytes ? (double)size_bytes : 1;
-	double mean = (double)(mean_bytes < MS_SAMPLE_MOST ? mean_bytes : MS_SAMPLE_MOST);
-	return -expm1(-size / mean);
+	/* It is asked for several times of each block. */
+	static __thread struct {
+		uint64_t size, mean;
+		double chance;
+	} last = {0, 0, 1};
+	if (last.size != size_bytes || last.mean != mean_bytes) {
+		double size = size_bytes ? (double)size_bytes : 1;
+		double mean = (double)(mean_bytes < MS_SAMPLE_MOST ? mean_bytes : MS_SAMPLE_MOST);
+		last.size = size_bytes;
+		last.mean = mean_bytes;
+		last.chance = -expm1(-size / mean);
+	}
+	return last.chance;
 }
 
 #define SIZE_MOST (UINT64_C(1) << 57) /* sums stay far from overflow */

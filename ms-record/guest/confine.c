@@ -74,7 +74,7 @@ void mg_confine(bool calls, bool clock)
 	bool first = s && !mg_filtered();
 	if (!s)
 		return;
-	if (!__atomic_load_n(&mg_gate->on, __ATOMIC_ACQUIRE))
+	if (!__atomic_load_n(&mg.gate->on, __ATOMIC_ACQUIRE))
 		s = &nowhere; /* a child that has none of its own: this one is its parent's */
 	if (clock) {          /* C2 */
 		uint64_t from = (mg.blind ? s->heartbeat : mg_counter()) + mg.session->tsc_hz;

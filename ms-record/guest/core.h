@@ -155,11 +155,14 @@ struct mg_sample_table {
 	uint32_t shift; /* 64 - log2(buckets) */
 };
 
+/* First what nearly every call looks at. */
 struct mg_core {
+	struct mg_gate *gate;
 	struct mg_session *session;
-	bool sequence; /* stamps are from the shared counter */
-	bool blind;    /* and no other clock may be read: see confine.c */
-	bool verify;   /* options of the session, as they were at the start */
+	uint8_t *sample_pages; /* the blocks that were sampled: see sample.c */
+	bool sequence;         /* stamps are from the shared counter */
+	bool blind;            /* and no other clock may be read: see confine.c */
+	bool verify;           /* options of the session, as they were at the start */
 	bool free_stacks;
 	bool hooked; /* functions of the program are hooked */
 	bool python; /* an interpreter's frames are read */
@@ -202,7 +205,6 @@ struct mg_core {
 	struct mg_rule_table tables[MG_RULE_TABLES];
 	struct mg_rule_table *table;
 	uint64_t rule_overflow;
-	uint8_t *sample_pages; /* the blocks that were sampled: see sample.c */
 	struct mg_sample_table sample_tables[MG_SAMPLE_TABLES];
 	uint32_t sample_last; /* of them */
 	bool pools_sampled;   /* blocks in pools were: what is noted may be gone */
@@ -212,7 +214,6 @@ struct mg_core {
 	struct mg_backend backend;
 };
 extern struct mg_core mg __attribute__((visibility("hidden")));
-extern struct mg_gate *mg_gate __attribute__((visibility("hidden")));
 extern struct mg_gate mg_closed_gate __attribute__((visibility("hidden")));
 
 /* A hook's caller: a pointer to its frame {saved bp, return address}. */
@@ -255,9 +256,9 @@ bool mg_shut_forked(const uint64_t *frame);
 /* Is this process recorded? A forked child begins to be. */
 MG_INLINE bool mg_is_open(const uint64_t *frame)
 {
-	if (MG_LIKELY(__atomic_load_n(&mg_gate->on, __ATOMIC_ACQUIRE)))
+	if (MG_LIKELY(__atomic_load_n(&mg.gate->on, __ATOMIC_ACQUIRE)))
 		return true;
-	return !mg_gate->counted && mg_shut(frame);
+	return !mg.gate->counted && mg_shut(frame);
 }
 /* Around the real fork: the stamp of the record that says so, 0 = none was written. */
 uint64_t mg_fork_begin(const uint64_t *frame);
@@ -378,7 +379,7 @@ MG_INLINE void mg_publish(struct mg_writer *t, uint32_t words)
 {
 	t->offset += words * 8;
 	t->head += words * 8;
-	if (MG_LIKELY(__atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED)))
+	if (MG_LIKELY(__atomic_load_n(&mg.gate->on, __ATOMIC_RELAXED)))
 		__atomic_store_n(&t->ring->head, t->head, __ATOMIC_RELEASE);
 }
 
@@ -418,7 +419,7 @@ MG_INLINE uint64_t mg_stamp_or_next(struct mg_writer *t)
 }
 MG_INLINE void mg_stamped(struct mg_writer *t)
 {
-	if (MG_LIKELY(__atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED)))
+	if (MG_LIKELY(__atomic_load_n(&mg.gate->on, __ATOMIC_RELAXED)))
 		__atomic_store_n(&t->ring->pending, 0, __ATOMIC_RELEASE);
 }
 
@@ -427,7 +428,7 @@ MG_INLINE void mg_publish_stamped(struct mg_writer *t, uint32_t words)
 {
 	t->offset += words * 8;
 	t->head += words * 8;
-	if (MG_UNLIKELY(!__atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED)))
+	if (MG_UNLIKELY(!__atomic_load_n(&mg.gate->on, __ATOMIC_RELAXED)))
 		return;
 	struct mg_ring *r = t->ring;
 	__atomic_store_n(&r->head, t->head, __ATOMIC_RELEASE);

@@ -93,7 +93,7 @@ void mg_end_hold(const uint64_t *regs)
 	struct mg_session *s = mg.session;
 	uint32_t none = MG_END_NONE;
 	if (!s || !s->end_wait_ms || !s->tsc_hz ||
-	    !__atomic_load_n(&mg_gate->on, __ATOMIC_ACQUIRE) ||
+	    !__atomic_load_n(&mg.gate->on, __ATOMIC_ACQUIRE) ||
 	    __atomic_load_n(&s->state, __ATOMIC_RELAXED) == MG_OFF || mg_heartbeat_timeout(s, 1) ||
 	    is_vfork_child())
 		return;

@@ -217,7 +217,7 @@ static bool wait_for_adoption(struct mg_gate *g, uint64_t who)
 
 bool MG_SHUT(const uint64_t *frame)
 {
-	struct mg_gate *g = mg_gate;
+	struct mg_gate *g = mg.gate;
 	uint64_t nobody = 0;
 	if (!mg.session) {
 		mg.early++;
@@ -241,7 +241,7 @@ uint64_t mg_fork_begin(const uint64_t *frame)
 {
 	/* A child that has recorded nothing: its own child is its parent's, as of the first fork.
 	 */
-	if (!mg.slot_count || !__atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED))
+	if (!mg.slot_count || !__atomic_load_n(&mg.gate->on, __ATOMIC_RELAXED))
 		return 0;
 	uint64_t stamp = mg_on_fork(frame);
 	mg.fork_stamp = stamp;
@@ -256,7 +256,7 @@ void mg_fork_end(const uint64_t *frame, uint64_t stamp, bool child)
 			mg.fork_stamp = 0;
 		return;
 	}
-	if (!mg.slot_count || __atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED))
+	if (!mg.slot_count || __atomic_load_n(&mg.gate->on, __ATOMIC_RELAXED))
 		return;
 	if (stamp) /* another thread's may have come between */
 		mg.fork_stamp = stamp;

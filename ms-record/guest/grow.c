@@ -67,7 +67,7 @@ static unsigned char *map(unsigned char *shared, uint64_t skip, uint64_t bytes)
 {
 	long r;
 	__atomic_fetch_add(&mg.calling, 1, __ATOMIC_SEQ_CST); /* confine.c, C1 */
-	if (mg_filtered() || (mg_gate != &mg_closed_gate && bytes > mg_grow_budget()))
+	if (mg_filtered() || (mg.gate != &mg_closed_gate && bytes > mg_grow_budget()))
 		r = -1;
 	else if (shared)
 		r = map_behind((uint64_t)shared, skip, bytes);

@@ -411,7 +411,7 @@ void mg_realloc_end(struct mg_writer *t, const uint64_t *frame, uint64_t before,
 
 static struct mg_writer *recording_writer(void)
 {
-	return __atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED) ? mg_own_writer() : NULL;
+	return __atomic_load_n(&mg.gate->on, __ATOMIC_RELAXED) ? mg_own_writer() : NULL;
 }
 
 void mg_nesting_begin(const void *freeing)

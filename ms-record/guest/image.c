@@ -52,7 +52,7 @@ EXPORT struct mg_manifest mg_manifest = {
 	.enter_free = (uint64_t)mg_entry_free,
 	.enter_linker = (uint64_t)mg_entry_linker,
 	.enter_custom = (uint64_t)mg_entry_custom,
-	.gate_variable = (uint64_t)&mg_gate,
+	.gate_variable = (uint64_t)&mg.gate,
 	.places_variable = (uint64_t)&mg_places,
 };
 
@@ -119,14 +119,14 @@ static __attribute__((noinline)) void look_at_recorder(struct mg_place *p, uint6
 	for (uint32_t i = 0; i < sizeof(why); i++)
 		s->disabled_why[i] = why[i];
 	__atomic_store_n(&s->guest_disabled, 1, __ATOMIC_RELEASE);
-	mg_gate->counted = 1;
-	__atomic_store_n(&mg_gate->on, MG_GATE_SHUT, __ATOMIC_RELEASE);
+	mg.gate->counted = 1;
+	__atomic_store_n(&mg.gate->on, MG_GATE_SHUT, __ATOMIC_RELEASE);
 }
 
 /* This thread's place, if the session is on and this is a call of the program's; else NULL. */
 MG_INLINE struct mg_place *place_for(const uint64_t *frame)
 {
-	if (MG_UNLIKELY(!__atomic_load_n(&mg_gate->on, __ATOMIC_ACQUIRE)) && !mg_is_open(frame))
+	if (MG_UNLIKELY(!__atomic_load_n(&mg.gate->on, __ATOMIC_ACQUIRE)) && !mg_is_open(frame))
 		return NULL;
 	struct mg_place *p = mg_place_here();
 	if (MG_UNLIKELY(!p)) {
@@ -185,7 +185,7 @@ static __attribute__((noinline)) void before_other(const uint64_t *frame, const 
 	bool forks = h->kind == MG_HOOK_FORK;
 	bool clock =
 		option == SET_TSC ? value == SIGSEGV : option == SET_SECCOMP && value == STRICT;
-	if (!(forks ? __atomic_load_n(&mg_gate->on, __ATOMIC_ACQUIRE) : clock) || !place_for(frame))
+	if (!(forks ? __atomic_load_n(&mg.gate->on, __ATOMIC_ACQUIRE) : clock) || !place_for(frame))
 		return;
 	if (forks)
 		mg_fork_begin(frame);
@@ -266,7 +266,7 @@ void mg_image_linker(const uint64_t *frame, const struct mg_hook *h)
 	uint32_t state = *(const volatile uint32_t *)mg_manifest.debug_state;
 	bool opened = false;
 	(void)h;
-	if (!__atomic_load_n(&mg_gate->on, __ATOMIC_ACQUIRE) && !mg_is_open(frame))
+	if (!__atomic_load_n(&mg.gate->on, __ATOMIC_ACQUIRE) && !mg_is_open(frame))
 		return;
 	struct mg_session *s = mg.session;
 	if (state == DELETE)
@@ -491,7 +491,7 @@ static bool begin_forked(const uint64_t *frame, struct mg_gate *g)
  * forked child's. */
 bool mg_shut(const uint64_t *frame)
 {
-	struct mg_gate *g = mg_gate;
+	struct mg_gate *g = mg.gate;
 	uint64_t begin = MG_BEGIN;
 	if (!__atomic_compare_exchange_n(&g->adopting, &begin, MG_BEGIN + 1, false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))

@@ -67,7 +67,7 @@ void mg_python_look(void)
 		return;
 	mg_py = mg.head->python;
 	__atomic_store_n(&mg.python, true, __ATOMIC_RELEASE);
-	__atomic_compare_exchange_n(&mg_gate->on, &all, MG_GATE_PYTHON, false, __ATOMIC_ACQ_REL,
+	__atomic_compare_exchange_n(&mg.gate->on, &all, MG_GATE_PYTHON, false, __ATOMIC_ACQ_REL,
 				    __ATOMIC_RELAXED);
 }
 
@@ -103,7 +103,7 @@ void mg_python_skip(struct mg_writer *t)
 
 static void count_unread(void)
 {
-	if (__atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED))
+	if (__atomic_load_n(&mg.gate->on, __ATOMIC_RELAXED))
 		__atomic_fetch_add(&mg.session->python.unread, 1, __ATOMIC_RELAXED);
 }
 

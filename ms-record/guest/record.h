@@ -190,7 +190,7 @@ MG_INLINE void mg_put_free(struct mg_writer *t, uint64_t address, uint64_t stamp
  * everything pays nothing for sampling. */
 MG_INLINE uint32_t mg_gate_now(void)
 {
-	return __atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED);
+	return __atomic_load_n(&mg.gate->on, __ATOMIC_RELAXED);
 }
 
 MG_INLINE bool mg_passing(void)
@@ -253,7 +253,7 @@ MG_INLINE struct mg_writer *mg_enter(const uint64_t *frame)
 /* Paused: an allocation is counted only. */
 MG_INLINE void mg_count_passed(struct mg_writer *t)
 {
-	if (__atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED))
+	if (__atomic_load_n(&mg.gate->on, __ATOMIC_RELAXED))
 		__atomic_store_n(&t->ring->passed, t->ring->passed + 1, __ATOMIC_RELAXED);
 }
 

@@ -86,7 +86,7 @@ static bool wait_for_tail(struct mg_writer *t, uint64_t tail)
 		return false;
 	r->stalls++;
 	while (!moved && waited < mg.session->wait_ticks &&
-	       __atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED) &&
+	       __atomic_load_n(&mg.gate->on, __ATOMIC_RELAXED) &&
 	       __atomic_load_n(&mg.session->state, __ATOMIC_RELAXED) != MG_OFF) {
 		sleep_for_tail(t, tail);
 		moved = __atomic_load_n(&r->tail, __ATOMIC_ACQUIRE) != tail;
@@ -181,7 +181,7 @@ uint64_t *mg_room_slow(struct mg_writer *t, uint32_t words)
 void mg_lost(struct mg_writer *t, uint64_t stamp)
 {
 	struct mg_ring *r = t->ring;
-	if (!__atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED))
+	if (!__atomic_load_n(&mg.gate->on, __ATOMIC_RELAXED))
 		return;
 	if (!r->lost)
 		__atomic_store_n(&r->lost_first, stamp, __ATOMIC_RELAXED);

@@ -130,9 +130,10 @@ struct mg_whole {
 	uint8_t need;          /* as this says */
 	uint8_t frames, words; /* 0 = seen once */
 	uint8_t flags;
-	uint16_t top;                  /* the highest `at` */
-	uint64_t value[MG_WHOLE_MOST]; /* what was read: return addresses, outermost first, */
-	uint16_t at[MG_WHOLE_MOST];    /* then other words; and where, in words from sp - 8 */
+	uint16_t top;               /* the highest of these: */
+	uint16_t at[MG_WHOLE_MOST]; /* where it was read, in words from sp - 8, and */
+	uint64_t value
+		[MG_WHOLE_MOST]; /* what: return addresses, outermost first, then other words */
 };
 union mg_memory {
 	struct mg_path paths[MG_PATHS];

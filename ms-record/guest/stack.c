@@ -40,7 +40,7 @@ static void want_list(void)
 {
 	struct mg_session *s = mg.session;
 	if (!__atomic_load_n(&s->ranges_wanted, __ATOMIC_RELAXED) &&
-	    __atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED)) {
+	    __atomic_load_n(&mg.gate->on, __ATOMIC_RELAXED)) {
 		__atomic_store_n(&s->ranges_wanted, 1, __ATOMIC_SEQ_CST);
 		mg_wake_recorder();
 	}

@@ -186,8 +186,8 @@ static const char *map_rest(void)
 	mg.backend.find_unwind_info = mg_find_unwind_info;
 	mg.backend.modules_forked = mg_modules_forked;
 	mg_modules_init(m + 4096 + MG_RULE_BYTES);
-	mg_gate = (struct mg_gate *)(void *)m;
-	mg_gate->counted = 1; /* it is shut, but not because this is a forked child */
+	mg.gate = (struct mg_gate *)(void *)m;
+	mg.gate->counted = 1; /* it is shut, but not because this is a forked child */
 	return NULL;
 }
 
@@ -278,8 +278,8 @@ static void begin_session(int fd)
 	s->passed_early = mg.early;
 	mg_end_init();
 	mg_custom_prepare(s, fd);
-	mg_gate->counted = 0;
-	__atomic_store_n(&mg_gate->on, mg_gate_open(), __ATOMIC_RELEASE);
+	mg.gate->counted = 0;
+	__atomic_store_n(&mg.gate->on, mg_gate_open(), __ATOMIC_RELEASE);
 	__atomic_store_n(&s->guest_ready, 1, __ATOMIC_RELEASE);
 }
 

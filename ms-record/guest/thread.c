@@ -6,9 +6,8 @@
  */
 #include "record.h"
 
-struct mg_core mg;
 struct mg_gate mg_closed_gate;
-struct mg_gate *mg_gate = &mg_closed_gate;
+struct mg_core mg = {.gate = &mg_closed_gate};
 
 #define RETRY_EVENTS 256u /* a thread without a ring looks for one at every so many events */
 
@@ -133,7 +132,7 @@ static struct mg_writer *take(uint32_t i, uint64_t *word)
  */
 static struct mg_writer *claim(void)
 {
-	if (!__atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED))
+	if (!__atomic_load_n(&mg.gate->on, __ATOMIC_RELAXED))
 		return NULL; /* they are the parent's */
 	for (uint32_t first = 0; first < mg.writer_count; first += 64) {
 		uint64_t *word = &mg.session->free_rings[first / 64], free;
@@ -209,7 +208,7 @@ static struct mg_writer *claim_waiting(void)
 	struct mg_writer *t = claim();
 	uint64_t start = mg_ticks(), since = start; /* the last time that rings were made */
 	while (!t && mg_ticks() - since < ring_patience(s) &&
-	       __atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED) &&
+	       __atomic_load_n(&mg.gate->on, __ATOMIC_RELAXED) &&
 	       __atomic_load_n(&s->state, __ATOMIC_RELAXED) != MG_OFF) {
 		uint32_t seen = __atomic_load_n(&s->rings_futex, __ATOMIC_ACQUIRE);
 		__atomic_fetch_add(&s->rings_wanted, 1, __ATOMIC_SEQ_CST);
@@ -217,7 +216,7 @@ static struct mg_writer *claim_waiting(void)
 		t = claim();
 		if (!t)
 			mg_futex(&s->rings_futex, MG_FUTEX_WAIT, seen, 100000000);
-		if (mg.session == s && __atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED))
+		if (mg.session == s && __atomic_load_n(&mg.gate->on, __ATOMIC_RELAXED))
 			__atomic_fetch_sub(&s->rings_wanted, 1, __ATOMIC_RELAXED);
 		if (seen != __atomic_load_n(&s->rings_futex, __ATOMIC_ACQUIRE))
 			since = mg_ticks();
@@ -241,7 +240,7 @@ static struct mg_writer *first_event(uintptr_t *self, uint64_t sp)
 	} else if (tid && events && events % RETRY_EVENTS == 0) {
 		t = claim();
 	}
-	if (!t && !__atomic_load_n(&mg_gate->on, __ATOMIC_RELAXED)) { /* forked meanwhile */
+	if (!t && !__atomic_load_n(&mg.gate->on, __ATOMIC_RELAXED)) { /* forked meanwhile */
 		*self = 0;
 		return NULL;
 	}

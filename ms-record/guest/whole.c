@@ -16,6 +16,7 @@
  */
 #include "core.h"
 
+#define AHEAD 16    /* words of a stack, as most have */
 #define KEY_STEPS 3 /* the same functions allocate for many others */
 
 /* Where a stack like this one would be. NULL = the thread is on another one than when it took the
@@ -108,9 +109,9 @@ static void remember_whole(struct mg_writer *t, struct mg_whole *m, const uint64
 
 void mg_unwind_ahead(const struct mg_writer *t, const uint64_t *frame)
 {
-	const char *m = (const char *)whole_of(t, frame);
-	for (uint32_t i = 0; m && i < sizeof(struct mg_whole); i += 64)
-		__builtin_prefetch(m + i);
+	const struct mg_whole *m = whole_of(t, frame);
+	for (const char *p = (const char *)m; m && p < (const char *)(m->value + AHEAD); p += 64)
+		__builtin_prefetch(p);
 	for (uint32_t i = 0; i < 16; i += 8) {
 		__builtin_prefetch(t->ip + i, 1);
 		__builtin_prefetch(t->slot + i, 1);

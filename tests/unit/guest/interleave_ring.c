@@ -392,7 +392,7 @@ static void begin_once(void)
 	d.pools.v = pools;
 	d.sessions.v = sessions;
 	d.pools.n = d.sessions.n = 1;
-	mg_gate = &gate;
+	mg.gate = &gate;
 	mg.frames = FRAMES;
 	mg.writer_bytes = mg_writer_bytes(FRAMES);
 	mg.writers[0] = calloc(WRITERS, mg.writer_bytes);
