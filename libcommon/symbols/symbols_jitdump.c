@@ -89,10 +89,11 @@ static void add_lines(struct dump *d, const char *at, const char *end, uint64_t 
 			*MS_PUSH(&m->lines) = l;
 	}
 	d->count = (uint32_t)m->lines.n - d->first;
+	if (!d->count)
+		return;
 	struct ms_made_line *lines = m->lines.v + d->first;
-	if (d->count)
-		qsort(lines, d->count, sizeof *lines, by_address);
-	if (d->count && lines[0].address - d->address >= d->skew)
+	qsort(lines, d->count, sizeof *lines, by_address);
+	if (lines[0].address - d->address >= d->skew)
 		for (uint32_t i = 0; i < d->count; i++)
 			lines[i].address -= d->skew;
 }
