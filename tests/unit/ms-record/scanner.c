@@ -473,6 +473,63 @@ static void check_traces(void)
 	opt.wish = SCAN_YES;
 }
 
+/* What somebody asks for is looked at in every process, or said why not. */
+static void check_ask(void)
+{
+	static const char busy[] = "prog (pid 6): not scanned, it ended meanwhile\n",
+			  tree[] = "prog (pid 5): not scanned, ms-record traces it until its end\n"
+				   "prog (pid 6): not scanned, ms-record traces it until its end\n";
+	char tell[] = "s? o? ", resident[] = "s? o? ";
+	tell[1] = tell[4] = '0' + SCAN_BY_TELL;
+	resident[1] = resident[4] = '0' + SCAN_BY_TELL_RESIDENT;
+	for (int moments = 0; moments < 2; moments++) {
+		const char *label = moments ? "now" : NULL, *both = moments ? resident : tell;
+		begin();
+		is("asked", scanner_ask(sc, label), true);
+		queued("both", both);
+		is("awaited", sc->awaited, 2);
+		is("no answer yet", scanner_answer(sc) != NULL, false);
+		is("not told of one", events, 0);
+		CHECK(!strcmp(sc->label, moments ? "now" : ""), "%s", sc->label);
+		begin();
+		other_scan.busy = 1;
+		scanner_ask(sc, label);
+		queued("one is busy", (char[]){'s', both[1], ' ', 0});
+		CHECK(!strcmp(sc->answer, busy), "%s", sc->answer);
+		begin();
+		sc->tree = true;
+		scanner_ask(sc, label);
+		queued("none", "");
+		is("told at once", events, 1);
+		const char *answer = scanner_answer(sc);
+		CHECK(answer && !strcmp(answer, tree), "%s", answer);
+		is("once", scanner_answer(sc) != NULL, false);
+		begin();
+		sc->traced = 5;
+		scanner_ask(sc, label);
+		queued("not who is traced", both + 3);
+		begin();
+		mem.end_state = MG_END_HELD;
+		scanner_ask(sc, label);
+		queued("not who ends", both + 3);
+		begin();
+		session.ending = SESSION_RUNS + 1;
+		scan.moments = other_scan.moments = MS_RESIDENT_MOMENTS_MAX - 2;
+		scanner_ask(sc, label);
+		queued("no moment is left", moments ? "" : both + 3);
+		begin();
+		scan.moments = MS_RESIDENT_MOMENTS_MAX - 3;
+		scanner_ask(sc, label);
+		queued("the last moment", both);
+		begin();
+		opt.wish = SCAN_NO;
+		is("leaks are not looked for", scanner_ask(sc, label), moments);
+		opt.wish = SCAN_YES;
+		sc->started = false;
+		is("off", scanner_ask(sc, label), false);
+	}
+}
+
 /* Both threads begin, and come to an end. */
 static void check_start(void)
 {
@@ -529,6 +586,7 @@ int main(void)
 	check_watch();
 	check_sessions();
 	check_traces();
+	check_ask();
 	check_start();
 	begin();
 	is("all is given back", (uint64_t)held_blocks, (uint64_t)threads);
