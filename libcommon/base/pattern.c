@@ -3,7 +3,8 @@
  *
  * glibc's matcher takes a time that grows with the square of the text or faster as soon as there is
  * a back-reference, and writes repetitions out: (a{255}){255} are 65,025 copies. So the length that
- * an expression has then is worked out first.
+ * an expression has then is worked out first. And each repetition of what holds one itself doubles
+ * the ways to the same place: they are counted, too.
  */
 #include "pattern.h"
 
@@ -14,18 +15,22 @@
 #define BYTES_MAX 1000u
 #define REPEAT_MAX 255u
 #define WRITTEN_OUT_MAX 1000u
+#define NESTED_MAX 3u
 
 static const char back_reference[] = "back-references (\\1 to \\9) are not taken",
 		  too_long[] = "it is longer than 1000 bytes", repeats[] = "{n} is at most 255",
+		  nested[] = "more than 3 repetitions are in each other",
 		  written_out[] = "written out, its repetitions are more than 1000 characters";
 
 /* What a group, or the whole, holds so far, and its last item. */
 struct level {
 	size_t all, last;
+	unsigned nested, last_nested; /* repetitions in each other */
 };
 
 struct scan {
 	const char *at;
+	char *to; /* the same, as it is handed on */
 	struct level level[BYTES_MAX + 1];
 	size_t depth;
 };
@@ -34,6 +39,7 @@ static void item(struct scan *s, size_t n)
 {
 	struct level *l = &s->level[s->depth];
 	l->last = n;
+	l->last_nested = 0;
 	l->all += n;
 }
 
@@ -41,6 +47,8 @@ static void item(struct scan *s, size_t n)
 static void repeat(struct scan *s, size_t times)
 {
 	struct level *l = &s->level[s->depth];
+	if (++l->last_nested > l->nested)
+		l->nested = l->last_nested;
 	if (times < 2)
 		return;
 	l->all += l->last * (times - 1);
@@ -90,12 +98,26 @@ static bool pass_braces(struct scan *s)
 	return true;
 }
 
+/* ?, * and +. Of several on end one says the same. */
+static void pass_marks(struct scan *s)
+{
+	size_t n = strspn(s->at, "?*+");
+	bool some = memchr(s->at, '?', n) || memchr(s->at, '*', n);
+	bool many = memchr(s->at, '+', n) || memchr(s->at, '*', n);
+	repeat(s, some ? 1 : 2);
+	*s->to++ = !many ? '?' : some ? '*' : '+';
+	s->at += n;
+}
+
 static void close_group(struct scan *s)
 {
-	size_t n = s->level[s->depth].all;
+	struct level inner = s->level[s->depth];
 	if (s->depth)
 		s->depth--;
-	item(s, n ? n : 1);
+	item(s, inner.all ? inner.all : 1);
+	s->level[s->depth].last_nested = inner.nested;
+	if (inner.nested > s->level[s->depth].nested)
+		s->level[s->depth].nested = inner.nested;
 }
 
 /* Takes the next part. NULL, or why it is refused. */
@@ -121,11 +143,10 @@ static const char *step(struct scan *s)
 		close_group(s);
 		break;
 	case '+':
-		repeat(s, 2);
-		break;
 	case '*':
 	case '?':
-		break;
+		pass_marks(s);
+		return NULL;
 	default:
 		item(s, 1);
 	}
@@ -133,25 +154,31 @@ static const char *step(struct scan *s)
 	return NULL;
 }
 
-static const char *check(const char *text)
+static const char *check(const char *text, char to[BYTES_MAX + 1])
 {
-	struct scan s = {.at = text};
+	struct scan s = {.at = text, .to = to};
 	if (strnlen(text, BYTES_MAX + 1) > BYTES_MAX)
 		return too_long;
 	while (*s.at) {
-		const char *why = step(&s);
+		const char *from = s.at, *why = step(&s);
 		if (why)
 			return why;
+		if (!strchr("?*+", *from))
+			s.to = mempcpy(s.to, from, (size_t)(s.at - from));
 		if (s.level[s.depth].all > WRITTEN_OUT_MAX)
 			return written_out;
+		if (s.level[s.depth].nested > NESTED_MAX)
+			return nested;
 	}
+	*s.to = '\0';
 	return NULL;
 }
 
 const char *ms_pattern_compile(regex_t *re, const char *text, int flags, char why[MS_PATTERN_WHY])
 {
-	const char *refused = check(text);
-	int bad = refused ? 0 : regcomp(re, text, REG_EXTENDED | REG_NOSUB | flags);
+	char same[BYTES_MAX + 1];
+	const char *refused = check(text, same);
+	int bad = refused ? 0 : regcomp(re, same, REG_EXTENDED | REG_NOSUB | flags);
 	if (bad)
 		regerror(bad, re, why, MS_PATTERN_WHY);
 	return bad ? why : refused;
