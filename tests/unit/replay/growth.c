@@ -87,6 +87,14 @@ static void test_survival(void)
 	EQUAL(g->grown[1].survivors, 901 - 20, "of those made up to 90 s");
 	EQUAL(g->grown[1].victims, 20, "after 20 s each");
 	ms_replay_free(&r);
+	grow(false);
+	ms_replay_finish(&r, 110900); /* now those made up to 50.9 s are just half of the 980 */
+	g = r.growth;
+	EQUAL(g->grown_count, 2, "it grows still");
+	EQUAL(g->grown[1].survival_ns, UINT64_C(60000000000), "60 s");
+	EQUAL(g->grown[1].survivors, 490, "half");
+	EQUAL(g->grown[1].victims, 0, "none was freed after so long");
+	ms_replay_free(&r);
 }
 
 /* All is freed within a tick at the end: it begins where most was live, in the span of which the

@@ -5,6 +5,7 @@
  * whenever it needs a figure.
  */
 #include "libcommon/replay/replay.h"
+#include "libcommon/replay/replay_sampled.h"
 
 #include "tests/unit/held.h"
 #include "tests/unit/equal.h"
@@ -514,10 +515,12 @@ static void test_each(void)
 }
 
 /* Blocks that are live at the end and came after the scan at the end, by site. */
-static void test_late(uint64_t judged, bool any, uint64_t bytes, uint64_t blocks)
+static void test_late(uint64_t judged, bool sampled, bool any, uint64_t bytes, uint64_t blocks)
 {
 	struct ms_replay r;
 	ms_replay_init(&r);
+	if (sampled) /* of these none is judged */
+		ms_sampled_start(&r, 1000);
 	ms_replay_nodes(&r, 3);
 	for (uint64_t i = 0; i < 5; i++)
 		ms_replay_events(&r,
@@ -573,10 +576,11 @@ int main(void)
 	test_inherited();
 	test_room();
 	test_each();
-	test_late(MS_NEVER, false, 0, 0);
-	test_late(5, false, 0, 0);
-	test_late(4, true, 14, 1);
-	test_late(1, true, 25, 2);
+	test_late(2, true, false, 0, 0);
+	test_late(MS_NEVER, false, false, 0, 0);
+	test_late(5, false, false, 0, 0);
+	test_late(4, false, true, 14, 1);
+	test_late(1, false, true, 25, 2);
 	test_hostile();
 	test_bounded();
 	for (uint64_t seed = 1; seed <= 24; seed++)
