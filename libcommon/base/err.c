@@ -11,10 +11,7 @@
 
 #include "utf8.h"
 
-/* A message is one line and steers no terminal, whatever is in the names and texts that it quotes: a
- * control character becomes a space; one that turns the direction of the line, what is not UTF-8, and
- * what the log of a GitHub workflow takes for a command, '?'. */
-static void one_line(char *s)
+void ms_one_line(char *s)
 {
 	char *to = s;
 	for (size_t n = strlen(s), len; n; s += len, n -= len) {
@@ -67,7 +64,7 @@ static void set(struct ms_err *err, int e, const char *fmt, va_list ap)
 	free(what);
 	if (n >= 0)
 		free(all);
-	one_line(err->text);
+	ms_one_line(err->text);
 }
 
 void ms_err_setv(struct ms_err *err, const char *fmt, va_list ap)

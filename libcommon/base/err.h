@@ -20,6 +20,11 @@ struct ms_err {
 	bool empty; /* so was a pipe that was to be read: who should have written it has said why */
 };
 
+/* Makes a text one line that steers no terminal, whatever is in the names that it quotes: a control
+ * character becomes a space; one that turns the direction of the line, what is not UTF-8, and what
+ * the log of a GitHub workflow takes for a command anywhere in a line, '?'. */
+void ms_one_line(char *s);
+
 /* Format a message into `err` unless it holds one already (or is NULL). Always returns -1, so that
  * a function can say `return ms_err_set(...)`. */
 int ms_err_set(struct ms_err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

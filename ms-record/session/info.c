@@ -14,6 +14,7 @@
 #include "format/trace.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/clock.h"
+#include "libcommon/base/err.h"
 #include "libcommon/base/io.h"
 #include "libcommon/proc/proc.h"
 #include "ms-record/base/descriptor.h"
@@ -77,9 +78,9 @@ char *info_name(int proc, const char *exe)
 	comm[strcspn(comm, "\n")] = '\0';
 	bool cut = strlen(comm) == 15 && !strncmp(comm, base, 15);
 	char *name = ms_xstrdup(!*comm || cut ? base : comm);
-	for (char *p = name; *p; p++)
-		if (*p == '/' || (unsigned char)*p <= ' ' || *p == 127)
-			*p = '_';
+	ms_one_line(name);
+	for (char *p = name; (p = strpbrk(p, "/ ?"));)
+		*p = '_';
 	return name;
 }
 

@@ -29,7 +29,7 @@ struct identity *identity_ref(struct identity *w);
 void identity_unref(struct identity *w);
 
 /* What a process is called, as top(1) shows it: by the name it was run under, else that of `exe`;
- * fit for a file name. malloc'ed. */
+ * fit for a file name and a line. malloc'ed. */
 char *info_name(int proc, const char *exe);
 /* Fills the session's identity and names from /proc (before anything else is written); `parent`,
  * of a forked child, or NULL, has what is not to be found there any more. */

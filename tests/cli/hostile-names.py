@@ -51,7 +51,7 @@ with open(program, "wb") as f:
     image = image.replace(b"hostile_function", FUNCTION).replace(b"github_command_", b"::error::f##[x]").replace(b"spreadsheet_sum", b"=1+1</script>@-")
     f.write(image)
 os.chmod(program, 0o755)
-run("ms-record", "-q", "--leak-check=no", "-o", "old.trace", program)
+run("ms-record", "--leak-check=no", "-o", "old.trace", program)
 run("ms-record", "-q", "--leak-check=no", "-o", "new.trace", program, "2\n\t\x1b\"<b>")
 for name in ("old", "new"):
     run("ms-snap", "-q", "-o", name + ".db", name + ".trace")
@@ -60,7 +60,7 @@ with open("diff.db", "wb") as f:
 
 # ---- commands, formulas and the end of a script ----
 shutil.copy(program, COMMAND)
-run("ms-record", "-q", "-o", "command.trace", "./" + COMMAND)
+run("ms-record", "-o", "command.trace", "./" + COMMAND)
 run("ms-snap", "-q", "-o", "command.db", "command.trace")
 for words in ((), ("--md",), ("--folded",), ("--folded", "--full-names"), ("--csv",), ("--tree",), ("--tree=up",), ("--threads",), ("--timeline",), ("--sizes",), ("--modules",),
               ("--leaks",), ("--growth",), ("--site=1",), ("--site=2",), ("--events", "command.trace"), ("--explain", "peak"),
