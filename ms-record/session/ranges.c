@@ -68,11 +68,13 @@ static void look_for_framed(struct session *s, const struct ms_regions *r)
 
 static void publish(struct session *s, const struct ms_regions *r)
 {
+	if (!r->n || !s->pool)
+		return;
 	uint32_t round = __atomic_load_n(&s->mem->ranges_round, __ATOMIC_RELAXED) + 1;
 	struct mg_range *list = s->ranges.list + (round & 1) * s->ranges.max;
 	uint64_t at = (uint64_t)((uint8_t *)list - s->memory);
 	uint64_t bytes = (r->n < s->ranges.max ? r->n : s->ranges.max) * sizeof *list;
-	if (!r->n || !s->pool || fallocate(s->pool->memfd, 0, (off_t)at, (off_t)bytes))
+	if (fallocate(s->pool->memfd, 0, (off_t)at, (off_t)bytes))
 		return;
 	look_for_framed(s, r);
 	uint32_t n = fill(s, list, r);
