@@ -97,7 +97,7 @@ bool ms_replay_restore(struct ms_replay *r, const struct ms_checkpoint_head *h, 
 	ms_blocks_clear(&r->blocks);
 	r->restored_bytes = 0;
 	if (r->sampled)
-		ms_sampled_reset(r, true);
+		ms_sampled_restore(r);
 	if (r->beside)
 		ms_beside_restore(r);
 	return true;
@@ -189,9 +189,9 @@ void ms_replay_begin(struct ms_replay *r, uint64_t tick)
 	begin_timeline(r, tick);
 	if (r->beside)
 		ms_beside_begin(r, tick);
+	if (r->sampled)
+		ms_sampled_begin(r);
 	set_peak(r, tick);
 	r->run_max = r->live_bytes;
 	r->run_max_tick = tick;
-	if (r->sampled)
-		ms_sampled_reset(r, false);
 }

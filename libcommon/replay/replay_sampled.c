@@ -147,12 +147,27 @@ void ms_sampled_put(void *arg, uint64_t number, const struct ms_live_block *b)
 	struct ms_sampled_sum x = one(s, number, b->size);
 	struct ms_sampled_site *both[] = {&s->total, site_of(s, r->cells[b->owner].site)};
 	for (int i = 0; i < 2; i++) {
+		touch(r, both[i]);
 		add(&both[i]->live, &x);
 		smaller(&both[i]->smallest, b->size);
 	}
 }
 
-void ms_sampled_reset(struct ms_replay *r, bool clear)
+static void forget_live(const struct ms_replay *r, struct ms_sampled_site *site)
+{
+	touch(r, site);
+	site->live = (struct ms_sampled_sum){0};
+}
+
+void ms_sampled_restore(struct ms_replay *r)
+{
+	struct ms_sampled *s = r->sampled;
+	forget_live(r, &s->total);
+	for (size_t i = 0; i < s->site_count; i++)
+		forget_live(r, &s->sites[i]);
+}
+
+void ms_sampled_begin(struct ms_replay *r)
 {
 	struct ms_sampled *s = r->sampled;
 	for (size_t i = 0; i < s->site_count; i++)
@@ -163,8 +178,7 @@ void ms_sampled_reset(struct ms_replay *r, bool clear)
 		s->threads[i] = (struct ms_sampled_thread){.smallest = UINT64_MAX};
 	if (s->cell_count)
 		memset(s->allocations, 0, s->cell_count * sizeof *s->allocations);
-	if (!clear)
-		ms_blocks_each(&r->blocks, ms_sampled_put, r);
+	ms_blocks_each(&r->blocks, ms_sampled_put, r);
 }
 
 static void count_live(void *arg, uint64_t number, const struct ms_live_block *b)

@@ -66,10 +66,12 @@ static inline uint64_t ms_sampled_size(const struct ms_sampled *s, uint64_t size
 {
 	return s ? ms_sample_bytes(size, s->mean) : size;
 }
-/* The model was set to a state. `clear`: its blocks follow by ms_sampled_put. Else what is live stays
- * and counting begins anew. */
-void ms_sampled_reset(struct ms_replay *r, bool clear);
+/* The model is set to a state, of which each block follows by ms_sampled_put; what was counted, and
+ * the peak, stay. */
+void ms_sampled_restore(struct ms_replay *r);
 void ms_sampled_put(void *r, uint64_t number, const struct ms_live_block *b);
+/* Counting begins anew with what is live, ahead of the peak that this is. */
+void ms_sampled_begin(struct ms_replay *r);
 void ms_sampled_finish(struct ms_replay *r);
 
 /* At the peak; of a site, or of the whole as site_count. */

@@ -318,7 +318,14 @@ static void sum(const struct ms_sampled_sum *s, uint64_t samples, uint64_t bytes
 	EQUAL(s->bytes, bytes, "bytes of %s", what);
 }
 
-/* Samples that it puts back are live, but were not made since. */
+static void sum_at_peak(size_t i, uint64_t samples, uint64_t bytes, const char *what)
+{
+	struct ms_sampled_sum x = ms_sampled_at_peak(r.sampled, i);
+	sum(&x, samples, bytes, what);
+}
+
+/* Samples that it puts back are live, but were not made since; what was counted before stays, and
+ * the peak. */
 static void test_sampled(void)
 {
 	begin();
@@ -349,8 +356,18 @@ static void test_sampled(void)
 	sum(&s->total.live, 1, 7, "all that is live");
 	sum(&s->sites[0].live, 0, 0, "site 1");
 	sum(&s->sites[1].live, 1, 7, "site 2");
-	sum(&s->total.all, 0, 0, "all that was made");
-	ms_replay_finish(&r, 210);
+	EQUAL(s->sites[1].smallest, 7, "-");
+	allocate(210, 12, 60, 3, 0);
+	EQUAL(r.allocations, 2, "-");
+	sum(&s->total.all, 2, 90, "all that was made");
+	sum(&s->total.freed, 1, 100, "all that went");
+	sum(&s->threads[0].all, 2, 90, "thread 0");
+	sum(&s->threads[1].freed, 1, 100, "thread 1");
+	ms_replay_finish(&r, 220);
+	sum_at_peak(s->site_count, 4, 180, "the peak");
+	sum_at_peak(0, 3, 130, "site 1 at the peak");
+	sum_at_peak(1, 1, 50, "site 2 at the peak");
+	sum_at_peak(2, 0, 0, "site 3 at the peak");
 	ms_replay_free(&r);
 
 	begin(); /* what is live stays when counting begins */
@@ -375,6 +392,8 @@ static void test_sampled(void)
 	sum(&s->threads[1].freed, 0, 0, "thread 1");
 	EQUAL(s->threads[1].smallest, UINT64_MAX, "-");
 	ms_replay_finish(&r, 20);
+	sum_at_peak(s->site_count, 3, 130, "the peak");
+	sum_at_peak(0, 3, 130, "site 1 at the peak");
 	ms_replay_free(&r);
 }
 
