@@ -53,8 +53,7 @@ static void note(struct ms_address_model *m, const struct ms_event *ev)
 	uint64_t was = old ? old->address : 0, was_size = old ? old->size : 0;
 	if (ms_event_allocates(ev->kind)) {
 		uint64_t *freed = freed_of(m, ev->thread, ev->size);
-		if (m->made < m->max)
-			m->blocks[m->made++] = (struct ms_address_block){ev->address, ev->size};
+		m->blocks[m->made++] = (struct ms_address_block){ev->address, ev->size};
 		if (*freed == ev->address)
 			*freed = 0;
 		/* As malloc implementations round, with a word in front. */
@@ -70,7 +69,6 @@ static void note(struct ms_address_model *m, const struct ms_event *ev)
 void ms_address_encoder_init(struct ms_address_encoder *e, void *memory, size_t max_events)
 {
 	e->m.blocks = memory;
-	e->m.max = max_events;
 	e->begin = (uint8_t *)memory + MS_ADDRESS_DECODER_MEMORY(max_events);
 	ms_address_encoder_begin(e, 0);
 }
@@ -110,7 +108,6 @@ void ms_address_decoder_begin(struct ms_address_decoder *d, const struct ms_even
 			      const struct ms_column *columns, size_t n, void *memory)
 {
 	d->m.blocks = memory;
-	d->m.max = b->count;
 	d->from = ms_cursor_of(columns, n, MS_COL_ADDRESS);
 	begin(&d->m, b->first_number);
 }

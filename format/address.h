@@ -22,7 +22,7 @@
 /* The state of the guessing, the same in encoder and decoder. */
 struct ms_address_model {
 	uint64_t first_number; /* of the event block */
-	size_t made, max;      /* its allocations so far; at most */
+	size_t made;           /* its allocations so far */
 	struct ms_address_block {
 		uint64_t address, size;
 	} * blocks; /* those allocations */
