@@ -172,6 +172,12 @@ static void limits(void)
 	CHECK(ms_event_put(&encoder, &ev) == MS_FMT_BAD, "freed before it was allocated");
 	ev.kind = MS_EV_EXT;
 	CHECK(ms_event_put(&encoder, &ev) == MS_FMT_BAD, "no extended kind");
+	ev.ext = 128;
+	CHECK(ms_event_put(&encoder, &ev) == MS_FMT_BAD, "extended kind 128");
+	ev.kind = MS_EV_EXT + 1;
+	CHECK(ms_event_put(&encoder, &ev) == MS_FMT_BAD, "no kind");
+	ev = (struct ms_event){.kind = MS_EV_REALLOC};
+	CHECK(ms_event_put(&encoder, &ev) == MS_FMT_BAD, "replaces itself");
 	CHECK(encoder.count == 0, "a refused event counts");
 	struct ms_column c[MS_EVENT_COLUMNS];
 	CHECK(ms_event_encoder_finish(&encoder, c) == 1, "an empty block has its head only");
@@ -198,6 +204,44 @@ static void extended(void)
 	}
 	block.column_count = ms_event_encoder_finish(&encoder, block.columns);
 	decode_block();
+}
+
+/* Allocations of one stack: what is written of their sizes, and what is read of their slack. */
+static void allocations(const char *what, const uint64_t sizes[2], const uint32_t slacks[2],
+			const uint32_t want_slacks[2], const void *want, size_t n)
+{
+	ms_event_encoder_init(&encoder, memory, BLOCK);
+	block = (struct coded){.count = 2};
+	for (unsigned i = 0; i < 2; i++) {
+		struct ms_event *ev = &block.event[i];
+		*ev = (struct ms_event){.kind = MS_EV_ALLOC,
+					.stack = 7,
+					.number = i,
+					.size = sizes[i],
+					.slack = slacks[i]};
+		CHECK(ms_event_put(&encoder, ev) == MS_FMT_OK, "%s: put", what);
+		ev->slack = want_slacks[i];
+	}
+	block.column_count = ms_event_encoder_finish(&encoder, block.columns);
+	const struct ms_column *c = ms_column_find(block.columns, block.column_count, MS_COL_SIZE);
+	CHECK(c && c->size == n && !memcmp(c->data, want, n), "%s: sizes", what);
+	decode_block();
+}
+#define ALLOCATIONS(what, a, b, slack_a, slack_b, want_a, want_b, want)                            \
+	allocations(what, (const uint64_t[]){a, b}, (const uint32_t[]){slack_a, slack_b},          \
+		    (const uint32_t[]){want_a, want_b}, want, sizeof want - 1)
+
+/* A size that is too large to be added to is guessed like any other; the first allocation decides
+ * whether there is slack, and none is written as 0 bytes then. */
+static void sizes_and_slack(void)
+{
+	const uint64_t most = UINT64_MAX;
+	ALLOCATIONS("huge", most, most, 0, 0, 0, 0, "\1\xff\xff\xff\xff\xff\xff\xff\xff\xff\1\0");
+	ALLOCATIONS("nearly", most - 2, most - 1, 0, 0, 0, 0,
+		    "\xff\xff\xff\xff\xff\xff\xff\xff\xff\1"
+		    "\1\xfe\xff\xff\xff\xff\xff\xff\xff\xff\1");
+	ALLOCATIONS("slack of the first", 1, 2, 5, 0, 5, 1, "\3\4");
+	ALLOCATIONS("slack of the second", 1, 2, 0, 5, 0, 0, "\3\4");
 }
 
 /* Every event is 3 bytes or less here, by hand: the written form is a promise. */
@@ -291,6 +335,7 @@ int main(void)
 		hostile(seed);
 	limits();
 	extended();
+	sizes_and_slack();
 	known_bytes();
 	return failures != 0;
 }

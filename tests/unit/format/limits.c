@@ -318,7 +318,13 @@ static void events(const char *what, const char *want, const struct numbers *v, 
 
 static void event_blocks(void)
 {
-	enum { SAME_THREAD = 8, STACK = 16, SIZE = 32, SAME_TICK = 64 }; /* of an op byte */
+	enum {
+		SAME_THREAD = 8,
+		STACK = 16,
+		SIZE = 32,
+		FREE_STACK = 32,
+		SAME_TICK = 64
+	}; /* of an op byte */
 	enum {
 		ALLOC = MS_EV_ALLOC | SAME_THREAD | STACK | SIZE | SAME_TICK,
 		EXT = MS_EV_EXT | SAME_THREAD | SAME_TICK,
@@ -349,6 +355,8 @@ static void event_blocks(void)
 	       COLUMN(MS_COL_OP, UNKNOWN, UNKNOWN), COLUMN(MS_COL_UNKNOWN, 7));
 	EVENTS("unknown, without where", "oo", COLUMN(MS_COL_HEAD, 0, 0, 0, 2),
 	       COLUMN(MS_COL_OP, UNKNOWN, UNKNOWN));
+	EVENTS("unknown, and where it was freed", "b", COLUMN(MS_COL_HEAD, 0, 0, 0, 1),
+	       COLUMN(MS_COL_OP, UNKNOWN | FREE_STACK), COLUMN(MS_COL_UNKNOWN, 7));
 #define EXTENDED(what, want, ...)                                                                  \
 	EVENTS(what, want, COLUMN(MS_COL_HEAD, 0, 0, 0, 2), COLUMN(MS_COL_OP, EXT, ALLOC),         \
 	       COLUMN(MS_COL_EXT, __VA_ARGS__))

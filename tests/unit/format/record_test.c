@@ -119,6 +119,21 @@ static void records(void)
 	}
 }
 
+/* A record of two bytes and its length need three. */
+static void exact_room(void)
+{
+	uint8_t buffer[4];
+	for (size_t room = 0; room <= sizeof buffer; room++) {
+		struct ms_record_writer w;
+		ms_record_writer_init(&w, buffer, room);
+		ms_record_begin(&w);
+		ms_record_number(&w, 3, 9);
+		CHECK(ms_record_end(&w) == (room >= 3));
+		CHECK(w.size == (room >= 3 ? 3 : 0));
+		CHECK(!w.size || !memcmp(buffer, "\2\6\11", 3));
+	}
+}
+
 static struct ms_frame frame_of(struct stream *s)
 {
 	uint64_t r = stream_random(s);
@@ -192,6 +207,7 @@ int main(void)
 {
 	varints();
 	records();
+	exact_room();
 	for (uint64_t seed = 1; seed <= 500; seed++)
 		stacks(seed);
 	return failures != 0;
