@@ -103,6 +103,10 @@ static bool convert(struct memscope_trace *t, struct ms_event *ev, struct memsco
 		[MS_EV_FREE_INFERRED] = MEMSCOPE_FREE,
 	};
 	uint64_t tick_ns = t->rec->head->tick_ns;
+	if (ev->time_ticks > t->rec->replay.tick_limit) {
+		t->bad++;
+		return false;
+	}
 	*out = (struct memscope_event){.time_ns = ev->time_ticks * tick_ns,
 				       .thread = ev->thread,
 				       .stack = ev->stack,

@@ -208,5 +208,6 @@ void ms_replay_alarm(struct ms_replay *r, uint64_t tick)
 	ms_replay_move_timeline(r, tick);
 	uint64_t span_end = (r->span + 1) * r->span_ticks, sample = ms_growth_due(r, tick);
 	next = sample < next ? sample : next;
-	r->alarm_tick = span_end < next ? span_end : next;
+	next = span_end < next ? span_end : next;
+	r->alarm_tick = r->tick_limit < next ? r->tick_limit : next; /* bad events are not quick */
 }

@@ -332,7 +332,8 @@ static void extended(struct ms_replay *r, const struct ms_event *ev)
 /* Is it an event that this model can apply? Numbers and times of a good trace never go back. */
 static inline bool sane(const struct ms_replay *r, const struct ms_event *ev)
 {
-	return ev->time_ticks >= r->last_tick && ev->thread < MS_REPLAY_THREADS_MAX &&
+	return ev->time_ticks >= r->last_tick && ev->time_ticks <= r->tick_limit &&
+	       ev->thread < MS_REPLAY_THREADS_MAX &&
 	       (!ms_event_allocates(ev->kind) ||
 		(ev->number >= r->next_number && ms_event_size_fits(ev->size)));
 }

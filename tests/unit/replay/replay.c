@@ -425,6 +425,33 @@ static void test_inherited(void)
 	ms_replay_free(&r);
 }
 
+/* The last moment that there is, and what comes after it, on either way that events take. */
+static void test_tick_limit(void)
+{
+	static const struct ms_event ev[] = {
+		{.kind = MS_EV_ALLOC, .number = 0, .size = 1, .time_ticks = 100000},
+		{.kind = MS_EV_ALLOC, .number = 1, .size = 2, .time_ticks = 100000},
+		{.kind = MS_EV_ALLOC, .number = 2, .size = 4, .time_ticks = 100001},
+		{.kind = MS_EV_ALLOC, .number = 3, .size = 8, .time_ticks = 100002},
+		{.kind = MS_EV_FREE, .freed = 2, .time_ticks = UINT64_MAX},
+		{.kind = MS_EV_ALLOC, .number = 3, .size = 16, .time_ticks = 100001}};
+	for (size_t at_a_time = 1; at_a_time <= 6; at_a_time += 5) {
+		struct ms_replay r;
+		ms_replay_init(&r);
+		r.tick_limit = 100001;
+		for (size_t i = 0; i < 6; i += at_a_time)
+			ms_replay_events(&r, ev + i, at_a_time);
+		EQUAL(r.span_ticks > 4, true, "they are of one span");
+		EQUAL(r.bad_events, 2, "%zu at a time", at_a_time);
+		EQUAL(r.position, 6, "%zu at a time", at_a_time);
+		EQUAL(r.live_bytes, 1 + 2 + 4 + 16, "%zu at a time", at_a_time);
+		EQUAL(r.last_tick, 100001, "%zu at a time", at_a_time);
+		ms_replay_finish(&r, 0);
+		EQUAL(r.peak_tick, 100001, "%zu at a time", at_a_time);
+		ms_replay_free(&r);
+	}
+}
+
 /* What no good trace holds is survived: numbers and times that go back, jumps, threads and stacks
  * out of range. */
 static void test_hostile(void)
@@ -581,6 +608,7 @@ int main(void)
 	test_late(5, false, false, 0, 0);
 	test_late(4, false, true, 14, 1);
 	test_late(1, false, true, 25, 2);
+	test_tick_limit();
 	test_hostile();
 	test_bounded();
 	for (uint64_t seed = 1; seed <= 24; seed++)

@@ -372,6 +372,34 @@ static void test_processes(void)
 	CHECK(!db && strcmp(err.text, "no traces in the folder 'none.d'") == 0, "%s", err.text);
 }
 
+/* What comes after the last moment that there is is damage, and the rest is told. */
+static void test_late(void)
+{
+	const uint64_t last = INT64_MAX / MS_TRACE_TICK_NS;
+	for (uint64_t late = 0; late < 2; late++) {
+		struct made m;
+		struct ms_event ev[] = {
+			{.kind = MS_EV_ALLOC, .size = 100, .stack = 4, .time_ticks = 1},
+			{.kind = MS_EV_ALLOC, .size = 70, .stack = 5, .time_ticks = last + late}};
+		made_open(&m, "late.trace");
+		made_info(&m, 5, 0);
+		made_stacks(&m, frames, 6, nodes, 7);
+		made_events(&m, ev, 2);
+		made_end(&m, TICKS(20), NULL);
+		made_close(&m);
+		const char *path = "late.trace";
+		struct ms_err err = {0};
+		struct ms_build_result res;
+		sqlite3 *db = build(&path, 1, NULL, 0, &res, &err);
+		const char *got = row(db, "SELECT complete, peak_bytes, peak_time_ns, duration_ns, "
+					  "unfreed_blocks FROM process");
+		CHECK(!strcmp(got, late ? "0|100|100000|2000000|1"
+					: "1|170|9223372036854700000|9223372036854700000|2"),
+		      "%s, %s", got, err.text);
+		sqlite3_close(db);
+	}
+}
+
 /* A writer's lock says that the trace still grows: no damage, and no error. */
 static void test_growing(void)
 {
@@ -405,6 +433,7 @@ int main(void)
 	test_cuts();
 	test_flips();
 	test_processes();
+	test_late();
 	test_growing();
 	return failures != 0;
 }
