@@ -111,7 +111,7 @@ int ms_trace_write(struct ms_trace_writer *w, uint16_t type, uint64_t first_ns, 
 {
 	size_t raw = 0, directory = n * MS_COLUMN_ENTRY_SIZE;
 	for (size_t i = 0; i < n; i++)
-		raw = columns[i].size > MS_BLOCK_RAW_MAX ? SIZE_MAX / 2 : raw + columns[i].size;
+		raw += columns[i].size;
 	if (w->broken)
 		return ms_err_set(err, "cannot write the trace: an earlier write failed");
 	if (n > MS_BLOCK_COLUMNS_MAX || raw > MS_BLOCK_RAW_MAX)

@@ -46,6 +46,21 @@ static void take(const char *what, struct entry a, struct entry b, size_t cut, b
 	x = (struct ms_trace_index){0};
 }
 
+/* The index of so many blocks that it is given up, which is after a million and a half of them. */
+static void too_long(void)
+{
+	struct ms_index_builder b = {0};
+	struct ms_index_entry e = {.type = 3, .offset = UINT64_C(1) << 40, .bytes = 5000};
+	size_t n = 0;
+	for (; !b.too_long && n < 10000000; n++) {
+		e.number = (uint32_t)n;
+		ms_index_add(&b, e, NULL, 0);
+	}
+	CHECK(n > 1000000 && n < 4000000, "%zu blocks", n);
+	ms_index_add(&b, e, NULL, 0);
+	CHECK(b.too_long && !b.w.data && !b.w.size, "%zu bytes", b.w.size);
+}
+
 int main(void)
 {
 	const struct entry a = {2, 0, 64, 100}, b = {3, 1, 164, 36};
@@ -62,5 +77,6 @@ int main(void)
 	take("around to 0", (struct entry){2, 0, 64, UINT64_MAX - 63}, (struct entry){3, 1, 0, 200},
 	     0, false);
 	take("not at the beginning", (struct entry){2, 0, 63, 101}, b, 0, false);
+	too_long();
 	return failures != 0;
 }

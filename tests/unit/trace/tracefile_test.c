@@ -349,6 +349,93 @@ static void limited_child(void)
 	close(fd);
 }
 
+/* What no block may hold is refused before a byte is written, and what is just allowed is read. */
+static void block_limits(void)
+{
+	struct ms_err err = {0};
+	struct ms_block b;
+	static uint8_t byte;
+	struct ms_column c[MS_BLOCK_COLUMNS_MAX + 1];
+	uint8_t *most = calloc(MS_BLOCK_RAW_MAX + 1, 1);
+	for (unsigned i = 0; i <= MS_BLOCK_COLUMNS_MAX; i++)
+		c[i] = (struct ms_column){i + 1, &byte, 1};
+	int fd = memory_file("", 0);
+	struct ms_trace_writer *w = ms_trace_writer_new(fd, &head, 1, &err);
+	CHECK(ms_trace_write(w, 9, 0, 0, c, MS_BLOCK_COLUMNS_MAX + 1, &err) < 0, "columns");
+	c[0] = (struct ms_column){1, most, MS_BLOCK_RAW_MAX + 1};
+	CHECK(ms_trace_write(w, 9, 0, 0, c, 1, &err) < 0, "a column");
+	c[0].size--;
+	CHECK(ms_trace_write(w, 9, 0, 0, c, 2, &err) < 0, "two columns");
+	CHECK(ms_trace_writer_bytes(w) == MS_FILE_HEADER_SIZE && ms_trace_writer_next(w) == 0,
+	      "something was written");
+	CHECK(ms_trace_write(w, 9, 0, 0, c, 1, &err) == 0, "%s", err.text);
+	c[0].size = 1;
+	CHECK(ms_trace_write(w, 9, 0, 0, c, MS_BLOCK_COLUMNS_MAX, &err) == 0, "%s", err.text);
+	ms_trace_writer_free(w);
+	CHECK(lseek(fd, 0, SEEK_SET) == 0, "seek");
+	struct ms_trace *t = ms_trace_open_fd(fd, "limits", NULL, 0, &err);
+	CHECK(ms_trace_next(t, 0, 1, &b, &err) == MS_NEXT_BLOCK && b.column_count == 1 &&
+		      b.columns[0].size == MS_BLOCK_RAW_MAX,
+	      "the largest column");
+	CHECK(ms_trace_next(t, 0, 1, &b, &err) == MS_NEXT_BLOCK &&
+		      b.column_count == MS_BLOCK_COLUMNS_MAX,
+	      "the most columns");
+	ms_trace_close(t);
+	free(most);
+}
+
+/* After a write that failed half-way where nothing can be taken back, none follows. */
+static void broken(void)
+{
+	struct ms_err err = {0};
+	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+	struct ms_trace_writer *w = ms_trace_writer_append(fd, 0, 3, &err);
+	CHECK(put(w, 0) < 0 && put(w, 0) < 0, "written");
+	CHECK(ms_trace_write(w, 9, 0, 0, NULL, 0, &err) < 0 && strstr(err.text, "an earlier write"),
+	      "'%s'", err.text);
+	ms_trace_writer_free(w);
+	close(fd);
+}
+
+/* A piece is missing from a block that is larger than all that follows: its end would be beyond the
+ * file's, and yet the blocks behind it come out. */
+static void hole(void)
+{
+	static uint8_t noise[20000], bytes[30000];
+	struct ms_err err = {0};
+	struct ms_block b;
+	uint64_t x = 1, at[4];
+	for (size_t i = 0; i < sizeof noise; i++)
+		noise[i] = (uint8_t)((x = x * 6364136223846793005u + 1442695040888963407u) >> 56);
+	const struct ms_column big = {1, noise, sizeof noise}, small = {1, noise, 5};
+	int fd = memory_file("", 0);
+	struct ms_trace_writer *w = ms_trace_writer_new(fd, &head, 3, &err);
+	for (unsigned i = 0; i < 3; i++) {
+		at[i] = ms_trace_writer_bytes(w);
+		CHECK(ms_trace_write(w, i == 2 ? MS_BLOCK_END : 9, 0, 0, i ? &small : &big, 1,
+				     &err) == 0,
+		      "%s", err.text);
+	}
+	at[3] = ms_trace_writer_bytes(w);
+	ms_trace_writer_free(w);
+	CHECK(pread(fd, bytes, sizeof bytes, 0) == (ssize_t)at[3], "read");
+	close(fd);
+	const size_t gone = 15000, from = at[0] + 1000;
+	memmove(bytes + from, bytes + from + gone, at[3] - from - gone);
+	struct ms_trace *t =
+		ms_trace_open_fd(memory_file(bytes, at[3] - gone), "hole", NULL, 0, &err);
+	CHECK(ms_trace_next(t, 0, 0, &b, &err) == MS_NEXT_DAMAGED && b.offset == at[0] &&
+		      b.bytes == at[1] - at[0] - gone,
+	      "%llu bytes", (unsigned long long)b.bytes);
+	for (unsigned i = 1; i < 3; i++)
+		CHECK(ms_trace_next(t, 0, 0, &b, &err) == MS_NEXT_BLOCK && b.number == i,
+		      "block %u", i);
+	CHECK(ms_trace_next(t, 0, 0, &b, &err) == MS_NEXT_EOF &&
+		      ms_trace_state(t) == MS_TRACE_ENDED,
+	      "the end");
+	ms_trace_close(t);
+}
+
 static void pipes(size_t n)
 {
 	struct ms_err err = {0};
@@ -552,6 +639,9 @@ int main(void)
 	growing(n);
 	disk_full();
 	limited_child();
+	block_limits();
+	broken();
+	hole();
 	pipes(n);
 	appended(n);
 	later_version(n);
