@@ -198,10 +198,10 @@ bool ms_proc_unescape(char *path)
 	return true;
 }
 
+/* Of a path that begins with a slash. */
 static bool is_library(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	for (const char *p = slash ? slash : path; (p = strstr(p, ".so")); p += 3)
+	for (const char *p = strrchr(path, '/'); (p = strstr(p, ".so")); p += 3)
 		if (!p[3] || p[3] == '.' || p[3] == ' ') /* " (deleted)" */
 			return true;
 	return false;

@@ -2,12 +2,14 @@
  * Texts of /proc: figures, hostile names, kinds of regions; bars of a sparkline.
  */
 #include "libcommon/proc/proc.h"
+#include "libcommon/proc/proc_sample.h"
 #include "libcommon/stats/sparkline.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int failures;
@@ -69,6 +71,7 @@ static void test_stat(void)
 	check("stat short", ms_proc_parse_stat("42 (a) R 1 2 3", &s), false);
 	check("stat turned", ms_proc_parse_stat(")(" STAT_TAIL, &s), false);
 	check("stat nothing behind", ms_proc_parse_stat("42 (a)", &s), false);
+	check("stat no state", ms_proc_parse_stat("42 (a) ", &s), false);
 }
 
 static void test_status(void)
@@ -124,6 +127,7 @@ static void test_kinds(void)
 		{"1000-2000 rw-p 00000000 00:00 0", MS_REGION_ANONYMOUS, true},
 		{"1000-2000 rw-p 00000000 00:00 0 ", MS_REGION_ANONYMOUS, true},
 		{"1000-2000 rwxp 00000000 00:00 0 ", MS_REGION_ANONYMOUS, true},
+		{"1000-2000 rw-p 00000000 fe:01 77 ", MS_REGION_UNKNOWN, false},
 		{"1000-2000 r-xp 00001000 fe:01 77 /usr/bin/app", MS_REGION_CODE, false},
 		{"1000-2000 r--p 00000000 fe:01 77 /usr/bin/app", MS_REGION_MAPPED_FILE, false},
 		{"1000-2000 r-xp 00000000 fe:01 77 /lib/libc.so.6", MS_REGION_SHARED_LIB, false},
@@ -171,7 +175,8 @@ static void test_bad_maps(void)
 
 static void test_regions(void)
 {
-	char text[] = "1000-3000 rw-p 00000000 00:00 0 [heap]\nSize: 8 kB\nRss: 8 kB\nPss: 8 kB\n"
+	char text[] = "Rss: 99 kB\n1000-3000 rw-p 00000000 00:00 0 [heap]\nSize: 8 kB\n"
+		      "Rss: 8 kB\nPss: 8 kB\nPss: none\n"
 		      "Private_Dirty: 8 kB\nVmFlags: rd wr\n"
 		      "4000-5000 rw-p 00000000 00:00 0 \nRss: 4 kB\nPss: 2 kB\nShared_Dirty: 4 kB\n"
 		      "7000-8000 rw-p 00000000 00:00 0 [stack]\nRss: 4 kB\nPss: 4 kB\n"
@@ -230,6 +235,77 @@ static void test_self(void)
 	ms_proc_close(&none);
 }
 
+/* ---- samples of a process made up ---- */
+
+static void put(const char *name, const char *text)
+{
+	char path[64];
+	snprintf(path, sizeof path, "made/77/%s", name);
+	FILE *f = fopen(path, "w"); /* the same file, for who has it open */
+	if (!f || fputs(text, f) < 0 || fclose(f))
+		abort();
+}
+
+static struct ms_proc_sampler sampler;
+
+static void sample(const char *what, uint64_t ns, bool detail, bool exact, uint64_t rss_kb,
+		   uint64_t heap_kb)
+{
+	struct ms_proc_sample s;
+	check(what, ms_proc_sample_take(&sampler, ns, detail, &s), true);
+	check(what, s.exact, exact);
+	check(what, s.rss, rss_kb * 1024);
+	check(what, s.heap, heap_kb * 1024);
+	check(what, s.ns, ns);
+}
+
+/* Between two looks at all pages statm's figures are moved by what they were off, and are never
+ * below 0. */
+static void test_samples(void)
+{
+	const uint64_t second = 1000000000;
+	struct ms_proc_sample s;
+	mkdir("made", 0700);
+	mkdir("made/77", 0700);
+	put("stat", "77 (x)" STAT_TAIL);
+	put("status", "Name:\tx\nVmPeak:\t 9 kB\nVmHWM:\t 1300 kB\n");
+	put("statm", "700 300 100 1 0 9 0\n");
+	put("smaps", "1000-9000 rw-p 00000000 00:00 0 [heap]\nRss: 400 kB\nPss: 300 kB\n"
+		     "Private_Dirty: 250 kB\nPrivate_Clean: 50 kB\nShared_Clean: 90 kB\n"
+		     "Shared_Dirty: 10 kB\nSwap: 7 kB\n"
+		     "9000-a000 r--p 00000000 fe:01 5 /x\nRss: 200 kB\n");
+	check("open", (uint64_t)ms_proc_open(&sampler.proc, "made", 77, NULL), 0);
+	sampler.proc.page_bytes = 4096;
+	check("the first", ms_proc_sample_take(&sampler, 0, true, &s), true);
+	check("exact", s.exact && s.counted, true);
+	check("rss", s.rss, 600 * 1024);
+	check("heap", s.heap, 400 * 1024);
+	check("vsz", s.vsz, 700 * 4096);
+	check("pss", s.pss, 300 * 1024);
+	check("private", s.private, 300 * 1024);
+	check("shared", s.shared, 100 * 1024);
+	check("swap", s.swap, 7 * 1024);
+	check("peak", s.peak_rss, 1300 * 1024);
+	check("faults", s.minflt * 100 + s.majflt, 10007);
+	check("threads", s.threads, 3);
+	put("statm", "700 310 100 1 0 9 0\n");
+	sample("40 kB more", 1, false, false, 640, 440);
+	put("statm", "700 140 90 1 0 9 0\n");
+	sample("less than it was off", 2, false, false, 0, 0);
+	put("statm", "700 160 170 1 0 9 0\n");
+	sample("more shared than there is", 3, false, false, 40, 0);
+	put("smaps", "1000-9000 rw-p 00000000 00:00 0 [heap]\nRss: 1000 kB\n");
+	sample("a second later", second, false, true, 1000, 1000);
+	put("statm", "700 170 150 1 0 9 0\n");
+	sample("more than statm has", second + 1, false, false, 1040, 1080);
+	put("smaps", "");
+	sample("it has ended, nearly", second + 2, true, false, 1040, 1080);
+	put("statm", "0 0 0 0 0 0 0\n");
+	check("it has ended", ms_proc_sample_take(&sampler, second + 3, true, &s), false);
+	ms_regions_free(&sampler.regions);
+	ms_proc_close(&sampler.proc);
+}
+
 static void test_sparkline(void)
 {
 	static const double up[] = {0, 1, 2, 3, 4, 5, 6, 7}, flat[] = {5, 5, 5};
@@ -253,6 +329,7 @@ int main(void)
 	test_regions();
 	test_grown();
 	test_self();
+	test_samples();
 	test_sparkline();
 	return failures != 0;
 }
