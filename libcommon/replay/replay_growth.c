@@ -73,8 +73,7 @@ static void take_sample(struct ms_replay *r)
 	}
 	if (++g->count == MS_GROWTH_SAMPLES)
 		thin_out(g);
-	bool far = g->every > MS_NEVER / (4 * MS_GROWTH_SAMPLES); /* of a damaged trace's times */
-	g->next = far ? MS_NEVER : g->first + g->count * g->every;
+	g->next = g->first + g->count * g->every;
 }
 
 uint64_t ms_growth_due(struct ms_replay *r, uint64_t tick)

@@ -180,6 +180,22 @@ static void test_begin(void)
 	ms_replay_free(&r);
 }
 
+/* The longest time that there is. */
+static void test_longest(void)
+{
+	ms_replay_init(&r);
+	ms_replay_nodes(&r, 2);
+	r.tick_limit = INT64_MAX;
+	event(0, MS_EV_ALLOC, 0);
+	event(INT64_MAX, MS_EV_ALLOC, 1);
+	ms_replay_finish(&r, INT64_MAX);
+	EQUAL(r.growth->every, UINT64_C(100000000) << 30, "of 64 to 127 samples");
+	EQUAL(r.growth->count, 86, "-");
+	EQUAL(r.growth->next > INT64_MAX, true, "-");
+	EQUAL(r.peak_bytes, 2000, "-");
+	ms_replay_free(&r);
+}
+
 int main(void)
 {
 	test_samples();
@@ -188,6 +204,7 @@ int main(void)
 	test_none();
 	test_renewed();
 	test_begin();
+	test_longest();
 	EQUAL(held_blocks, 0, "all is given back");
 	EQUAL(held_bytes, 0, "all is given back");
 	printf("%u failures\n", failures);

@@ -395,7 +395,8 @@ static void test_realloc_is_one_step(void)
 	ms_replay_free(&r);
 }
 
-/* A block from before a fork that is given back changes no figure but its own two. */
+/* A block from before a fork, or an attachment, that is given back changes no figure but its own
+ * two. */
 static void test_inherited(void)
 {
 	static const struct ms_event events[] = {
@@ -407,6 +408,10 @@ static void test_inherited(void)
 		{.kind = MS_EV_EXT, .ext = MS_EXT_INHERITED, .size = UINT64_MAX},
 		{.kind = MS_EV_FREE, .freed = 0},
 		{.kind = MS_EV_FREE_UNKNOWN, .address = 48},
+		{.kind = MS_EV_EXT, .ext = MS_EXT_BEFORE, .size = UINT64_MAX},
+		{.kind = MS_EV_FREE_UNKNOWN, .address = 64},
+		{.kind = MS_EV_EXT, .ext = MS_EXT_BEFORE, .size = 5},
+		{.kind = MS_EV_FREE_UNKNOWN, .address = 80},
 	};
 	struct ms_replay r;
 	ms_replay_init(&r);
@@ -415,13 +420,15 @@ static void test_inherited(void)
 	ms_replay_finish(&r, 0);
 	EQUAL(r.inherited_frees, 3, "-");
 	EQUAL(r.inherited_freed_bytes, 130, "100 and 30");
-	EQUAL(r.unknown_frees, 2, "the first and the last");
+	EQUAL(r.before_frees, 2, "-");
+	EQUAL(r.before_freed_bytes, 5, "no block is of 2^64 bytes");
+	EQUAL(r.unknown_frees, 2, "the first and that of 48");
 	EQUAL(r.frees, 1, "its own");
 	EQUAL(r.reallocations, 1, "of an inherited block");
 	EQUAL(r.allocations, 1, "by that");
 	EQUAL(r.peak_bytes, 7, "its own");
 	EQUAL(r.live_blocks, 0, "-");
-	EQUAL(r.events, 8, "-");
+	EQUAL(r.events, 12, "-");
 	ms_replay_free(&r);
 }
 

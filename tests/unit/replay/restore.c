@@ -343,6 +343,9 @@ static void test_sampled(void)
 	EQUAL(r.live_bytes,
 	      ms_sample_bytes(100, 1000) + ms_sample_bytes(50, 1000) + ms_sample_bytes(0, 1000),
 	      "what they stand for");
+	ms_replay_moment(&r, 105, MS_NEVER);
+	ms_replay_moment(&r, 130, MS_NEVER);
+	r.alarm_tick = 0; /* they are new */
 	allocate(110, 8, 30, 1, 0);
 	release(120, 2, 1);
 	sum(&s->total.live, 3, 80, "all that is live");
@@ -358,12 +361,17 @@ static void test_sampled(void)
 	sum(&s->sites[1].live, 1, 7, "site 2");
 	EQUAL(s->sites[1].smallest, 7, "-");
 	allocate(210, 12, 60, 3, 0);
+	EQUAL(r.moments[0].taken && !r.moments[0].missed, true, "seen");
+	EQUAL(r.moments[0].sampled.total.bytes, 150, "seen");
+	EQUAL(r.moments[1].missed && !r.moments[1].taken, true, "not seen");
 	EQUAL(r.allocations, 2, "-");
+	r.judged = 12;
 	sum(&s->total.all, 2, 90, "all that was made");
 	sum(&s->total.freed, 1, 100, "all that went");
 	sum(&s->threads[0].all, 2, 90, "thread 0");
 	sum(&s->threads[1].freed, 1, 100, "thread 1");
 	ms_replay_finish(&r, 220);
+	EQUAL(r.late == NULL, true, "of samples that is not said");
 	sum_at_peak(s->site_count, 4, 180, "the peak");
 	sum_at_peak(0, 3, 130, "site 1 at the peak");
 	sum_at_peak(1, 1, 50, "site 2 at the peak");
