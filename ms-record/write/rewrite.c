@@ -38,6 +38,8 @@ struct records {
 
 struct kept {
 	struct records records[BATCH_TYPES];
+	uint64_t sample_skip,
+		sample_every; /* samples passed over since the last one; between two */
 	MS_ARRAY(struct ms_frame) frames;
 	MS_ARRAY(struct ms_node) nodes;
 };
@@ -56,9 +58,19 @@ void kept_free(struct kept *k)
 	MS_FREE(k->frames.v, k->nodes.v, k);
 }
 
-/* Every second record goes. */
-static void thin(struct records *r)
+static struct records *samples_of(struct kept *k)
 {
+	size_t i = 0;
+	while (batch_types[i] != MS_BLOCK_SAMPLES)
+		i++;
+	return &k->records[i];
+}
+
+/* Every second sample goes, and of those to come as many are passed over: else little would be left of
+ * what was long ago. */
+static void thin(struct kept *k)
+{
+	struct records *r = samples_of(k);
 	struct ms_record_reader reader;
 	struct ms_record rec;
 	size_t to = 0, n = 0;
@@ -74,6 +86,36 @@ static void thin(struct records *r)
 		}
 	}
 	r->size = to;
+	k->sample_every = k->sample_every * 2 + 1;
+}
+
+static void append(struct records *r, const void *data, size_t n)
+{
+	if (r->size + n > r->room) {
+		r->room = (r->size + n) * 2;
+		r->data = ms_xrealloc(r->data, r->room, 1);
+	}
+	memcpy(r->data + r->size, data, n);
+	r->size += n;
+}
+
+static void add_samples(struct kept *k, const struct ms_column *c)
+{
+	struct records *r = samples_of(k);
+	struct ms_record_reader reader;
+	struct ms_record rec;
+	ms_record_reader_init(&reader, c->data, c->size);
+	for (;;) {
+		const uint8_t *from = reader.at;
+		if (ms_record_next(&reader, &rec) != MS_FMT_OK)
+			return;
+		if (k->sample_skip++ < k->sample_every)
+			continue;
+		k->sample_skip = 0;
+		append(r, from, (size_t)(reader.at - from));
+		if (r->size > SAMPLES_MAX)
+			thin(k);
+	}
 }
 
 void kept_block(struct kept *k, uint16_t type, const uint64_t ns[2],
@@ -85,17 +127,13 @@ void kept_block(struct kept *k, uint16_t type, const uint64_t ns[2],
 	if (i == BATCH_TYPES)
 		return;
 	struct records *r = &k->records[i];
-	if (r->size + columns->size > r->room) {
-		r->room = (r->size + columns->size) * 2;
-		r->data = ms_xrealloc(r->data, r->room, 1);
-	}
 	if (!r->size)
 		r->first_ns = ns[0];
-	memcpy(r->data + r->size, columns->data, columns->size);
-	r->size += columns->size;
+	if (type == MS_BLOCK_SAMPLES)
+		add_samples(k, columns);
+	else
+		append(r, columns->data, columns->size);
 	r->last_ns = ns[1];
-	if (type == MS_BLOCK_SAMPLES && r->size > SAMPLES_MAX)
-		thin(r);
 }
 
 void kept_stacks(struct kept *k, const struct ms_frame *frames, size_t frame_count,
@@ -165,8 +203,8 @@ static int write_all(struct target *t, struct output *o, uint64_t most, struct m
 		return -1;
 	ms_trace_writer_limit(t->trace, most);
 	t->ns[0] = t->ns[1] = c->position_ns;
-	if (o->kept->records[3].size > SAMPLES_MAX / 4)
-		thin(&o->kept->records[3]);
+	if (samples_of(o->kept)->size > SAMPLES_MAX / 4)
+		thin(o->kept);
 	if (write_kept(t, o->kept, err) != 0)
 		return -1;
 	if (!c->live)
