@@ -51,6 +51,60 @@ static void check_pools(void)
 	end();
 }
 
+/* Merges what there is, and makes room for more. */
+static void go_on(void)
+{
+	merge_until(s, UINT64_MAX);
+	s->readers[0].first = s->readers[0].count = 0;
+}
+
+/* More blocks than a pool's list may keep room for: those that are freed one by one take no place in
+ * it, and the others go with it, twice. */
+static void check_large_pool(void)
+{
+	enum { BLOCKS = 5000, EACH = 32 };
+	uint64_t stamp = 100;
+	begin();
+	put_pool(0, stamp, P, MG_POOL_MADE, "pool");
+	go_on();
+	for (uint64_t round = 0; round < 2; round++) {
+		for (uint64_t i = 0; i < BLOCKS; i++, stamp += 10) {
+			put_heap(0, ITEM_HEAP_ALLOC, stamp, 0x100000 + i * EACH, 8, 0, P);
+			if (i < BLOCKS / 2) /* each at once: 2,500 of which none is live */
+				put(0, ITEM_FREE, stamp + 1, (0x100000 + i * EACH) | LIVE_USER, 0);
+			go_on();
+		}
+		is("live blocks", s->stats.live_blocks, BLOCKS / 2);
+		is("frees", s->stats.frees, round * BLOCKS + BLOCKS / 2);
+		put_pool(0, stamp++, P, round ? MG_POOL_GONE : MG_POOL_RESET, NULL);
+		go_on();
+		is("live blocks", s->stats.live_blocks, 0);
+		is("frees", s->stats.frees, (round + 1) * BLOCKS);
+	}
+	is("unknown frees", s->stats.unknown_frees, 0);
+	end();
+}
+
+/* A function of a heap of the program's own that is given a block of malloc's, or of backing, hands it
+ * on to free; what is neither is not known. */
+static void check_handed_on(void)
+{
+	begin();
+	opt.addresses = true;
+	put_heap(0, ITEM_HEAP_ALLOC, 100, C, 1, 0, 0);
+	put(0, ITEM_ALLOC, 200, A, 5);
+	put(0, ITEM_FREE, 300, A | LIVE_USER, 0);
+	put(0, ITEM_FREE, 301, A, 0);
+	put(0, ITEM_BACKING, 400, B, 100)->extra = 1;
+	put(0, ITEM_FREE, 500, B | LIVE_USER, 0);
+	put(0, ITEM_FREE, 501, B, 0);
+	put(0, ITEM_FREE, 600, A | LIVE_USER, 0);
+	merged(UINT64_MAX, "handed on",
+	       "0 alloc 0=1 @3000, 0 alloc 1=5 @1000, 0 free 1, 0 free? @1000");
+	is("unknown frees", s->stats.unknown_frees, 1);
+	end();
+}
+
 static void check_backing(void)
 {
 	begin();
@@ -170,6 +224,8 @@ int main(void)
 {
 	check_heaps();
 	check_pools();
+	check_large_pool();
+	check_handed_on();
 	check_backing();
 	check_mapped();
 	check_sampled();
