@@ -168,7 +168,7 @@ static char *file_uri(const char *path)
 {
 	char *uri = ms_xrealloc(NULL, strlen(path) * 3 + 32, 1), *o = uri;
 	o += sprintf(o, "file:");
-	if (path[0] == '/' && path[1] == '/')
+	while (path[0] == '/' && path[1] == '/')
 		path++; /* "file://x" would be a host */
 	for (; *path; path++)
 		o += strchr("%?#", *path) ? sprintf(o, "%%%02x", (unsigned char)*path)

@@ -216,6 +216,30 @@ static void test_wal(void)
 	unlink("wal.db");
 }
 
+/* What means something in the address that SQLite is given means nothing in a name, and slashes at
+ * the beginning are as good as one. */
+static void test_names(void)
+{
+	static const char *const names[] = {"a%41.db", "b?c=d.db", "e#f.db", "g&h i.db"};
+	static const char *const slashes[] = {"", "/", "//", "///"};
+	char folder[2048], path[4096];
+	if (!getcwd(folder, sizeof folder))
+		abort();
+	for (size_t i = 0; i < 16; i++) {
+		struct ms_err err = {0};
+		sqlite3 *db = example();
+		const char *name = names[i / 4];
+		snprintf(path, sizeof path, "%s%s/%s", slashes[i % 4], folder, name);
+		CHECK(ms_snapshot_write(db, name, &err) == 0, "%s", err.text);
+		sqlite3_close(db);
+		db = ms_snapshot_open(path, NULL, 0, NULL, NULL, &err);
+		CHECK(db && ms_sql_int(db, "SELECT bytes FROM peak", -1) == 64, "%s: %s", path,
+		      err.text);
+		sqlite3_close(db);
+		unlink(name);
+	}
+}
+
 static void test_not_snapshots(void)
 {
 	static const struct {
@@ -253,6 +277,7 @@ int main(void)
 	test_hostile(true);
 	test_flipped();
 	test_wal();
+	test_names();
 	test_not_snapshots();
 	return failures != 0;
 }
