@@ -400,6 +400,87 @@ static void test_late(void)
 	}
 }
 
+static void make_sampled(const char *path, uint64_t pid, uint64_t start, uint64_t size,
+			 uint64_t end)
+{
+	struct made m;
+	struct ms_event ev[] = {{.kind = MS_EV_ALLOC, .size = size, .stack = 4, .time_ticks = 1},
+				{.kind = MS_EV_ALLOC, .size = size, .stack = 5, .time_ticks = 2},
+				{.kind = MS_EV_ALLOC, .size = 5, .stack = 5, .time_ticks = 8}};
+	made_open(&m, path);
+	made_records(&m);
+	ms_record_number(&m.records, MS_INFO_PID, pid);
+	ms_record_string(&m.records, MS_INFO_EXE, "/bin/app");
+	ms_record_number(&m.records, MS_INFO_START_MONO, start);
+	ms_record_number(&m.records, MS_INFO_SAMPLE_BYTES, 1); /* all of them */
+	made_write(&m, MS_BLOCK_INFO);
+	made_stacks(&m, frames, 6, nodes, 7);
+	made_events(&m, ev, 3);
+	made_end(&m, TICKS(end), NULL);
+	made_close(&m);
+}
+
+/* Of a moment at which one of two processes was over already, the other's figures and how sure they
+ * are stand together, and so do those of later moments. */
+static void test_sampled(void)
+{
+	const char *paths[] = {"one.trace", "two.trace"}, *at[] = {"3ms", "0.5ms", "end"};
+	struct ms_err err;
+	struct ms_build_result res;
+	make_sampled("one.trace", 1, TICKS(0), 100, 10);
+	make_sampled("two.trace", 2, TICKS(5), 70, 50);
+	sqlite3 *db = build(paths, 2, at, 3, &res, &err);
+	CHECK(db, "%s", err.text);
+	const char *got = row(
+		db,
+		"SELECT group_concat(p.pid || ' ' || s.label || ' ' || s.live_bytes || ' ' || "
+		"s.live_blocks || ' ' || (SELECT group_concat(e.figure || ' ' || e.low || ' ' || "
+		"e.seen, ' ') FROM estimate e WHERE e.snapshot = s.id AND e.site = 0), ', ') FROM "
+		"snapshot s JOIN process p ON p.id = s.process");
+	CHECK(strcmp(got, "1 0.5ms 200 2 live_blocks 2 2 live_bytes 200 200, "
+			  "1 end 205 3 live_blocks 3 3 live_bytes 205 205, "
+			  "2 3ms 145 3 live_blocks 3 3 live_bytes 145 145, "
+			  "2 0.5ms 140 2 live_blocks 2 2 live_bytes 140 140, "
+			  "2 end 145 3 live_blocks 3 3 live_bytes 145 145") == 0,
+	      "%s", got);
+	sqlite3_close(db);
+}
+
+/* What was lost with a site's roots is told unless it is more than there was. */
+static void test_roots(void)
+{
+	const struct ms_verdict_root good[] = {{5, 2, 20}, {7, 1, 10}},
+				     blocks[] = {{5, 2, 20}, {7, 2, 10}},
+				     bytes[] = {{5, 2, 20}, {7, 1, 11}};
+	const struct ms_verdict_root *roots[] = {good, blocks, bytes};
+	static const char *const want[] = {"2|3|30", "0|null|null", "0|null|null"};
+	for (size_t i = 0; i < 3; i++) {
+		struct made m;
+		struct ms_verdict_scan scan = {
+			.scan = 1, .state = MS_SCAN_DONE, .label = "end", .label_size = 3};
+		struct ms_verdict_site site = {
+			.scan = 1, .stack = 4, .roots = roots[i], .root_count = 2};
+		site.blocks[MS_VERDICT_IS_INDIRECT] = 3;
+		site.bytes[MS_VERDICT_IS_INDIRECT] = 30;
+		made_open(&m, "roots.trace");
+		made_info(&m, 5, 0);
+		made_stacks(&m, frames, 6, nodes, 7);
+		put_events(&m);
+		ms_record_writer_init(&m.records, m.record_memory, sizeof m.record_memory);
+		CHECK(ms_verdict_put_scan(&m.records, &scan), "scan");
+		CHECK(ms_verdict_put_site(&m.records, &site), "site");
+		struct ms_column c = ms_record_column(&m.records);
+		made_block(&m, MS_BLOCK_VERDICTS, &c, 1);
+		made_end(&m, TICKS(20), NULL);
+		made_close(&m);
+		sqlite3 *db = build_one("roots.trace");
+		const char *got =
+			row(db, "SELECT count(*), sum(blocks), sum(bytes) FROM lost_with");
+		CHECK(strcmp(got, want[i]) == 0, "roots %zu: %s", i, got);
+		sqlite3_close(db);
+	}
+}
+
 /* A writer's lock says that the trace still grows: no damage, and no error. */
 static void test_growing(void)
 {
@@ -434,6 +515,8 @@ int main(void)
 	test_flips();
 	test_processes();
 	test_late();
+	test_sampled();
+	test_roots();
 	test_growing();
 	return failures != 0;
 }
