@@ -448,7 +448,7 @@ static size_t due(const struct ms_recording *t, uint64_t until)
 		return n;
 	for (size_t i = 0; i < n; i++) {
 		uint64_t tick = ev[i].time_ticks;
-		if (tick >= t->stop_tick || (tick > until && tick <= t->replay.tick_limit))
+		if (tick <= t->replay.tick_limit && (tick >= t->stop_tick || tick > until))
 			return i;
 	}
 	return n;

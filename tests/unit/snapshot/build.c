@@ -375,12 +375,12 @@ static void test_processes(void)
 /* What comes after the last moment that there is is damage, and the rest is told. */
 static void test_late(void)
 {
-	const uint64_t last = INT64_MAX / MS_TRACE_TICK_NS;
-	for (uint64_t late = 0; late < 2; late++) {
+	const uint64_t last = INT64_MAX / MS_TRACE_TICK_NS, ticks[] = {last, last + 1, UINT64_MAX};
+	for (size_t late = 0; late < 3; late++) {
 		struct made m;
 		struct ms_event ev[] = {
 			{.kind = MS_EV_ALLOC, .size = 100, .stack = 4, .time_ticks = 1},
-			{.kind = MS_EV_ALLOC, .size = 70, .stack = 5, .time_ticks = last + late}};
+			{.kind = MS_EV_ALLOC, .size = 70, .stack = 5, .time_ticks = ticks[late]}};
 		made_open(&m, "late.trace");
 		made_info(&m, 5, 0);
 		made_stacks(&m, frames, 6, nodes, 7);
