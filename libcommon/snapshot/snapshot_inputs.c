@@ -224,19 +224,26 @@ static const char *successor_path(struct build *b, const struct running *p)
 			       e->text[MS_END_SUCCESSOR]);
 }
 
+/* Anything else may keep who opens it waiting. */
+static bool is_readable_file(const char *path)
+{
+	struct stat st;
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, R_OK) == 0;
+}
+
 int ms_build_successor(struct build *b, const struct running *p)
 {
 	const char *path = successor_path(b, p);
 	bool nowhere = strcmp(p->path, "-") == 0 || strncmp(p->path, "/proc/self/fd/", 14) == 0;
 	if (!path)
 		return 0;
-	if (!nowhere && access(path, R_OK) != 0) {
+	if (!nowhere && !is_readable_file(path)) {
 		const char *next = beyond_trivial(b, path);
 		if (next && !*next)
 			return 0;
 		path = next ? next : path;
 	}
-	if (nowhere || access(path, R_OK) != 0) {
+	if (nowhere || !is_readable_file(path)) {
 		b->successor_missing = p->keep.rec->end.text[MS_END_SUCCESSOR];
 		return 0;
 	}
