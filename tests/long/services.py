@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Services in six languages, three of them in Python, answer without end while ms-record attaches to them again and again: no answer is wrong or missing.
+"""Services in six languages, three of them in Python, and servers of databases answer without end while ms-record attaches to them again and again: no answer is wrong or missing.
 
 services.py CYCLES [NAME...]: each so often, for a second each, with as long before and after without it. A service whose language is not
 there is left out, and that is said. What has other descriptors or threads at the end than at the beginning counts as wrong, too.
 """
 import contextlib
+import glob
 import http.client
 import os
 import shutil
@@ -110,6 +111,21 @@ SERVICES = {  # file, its text, how it is built, how it is run; each needs the p
 }
 
 
+# Databases: as above, then who asks: it prints the answer. None runs as root but where it says so.
+POSTGRES = max(glob.glob("/usr/lib/postgresql/*/bin"), default="/usr/bin")
+USER = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.getuid() == 0 else []
+SERVICES |= {
+    "redis-server": ("redis.conf", "bind 127.0.0.1\nport PORT\nsave \"\"\n", None, ["redis-server", "redis.conf"], ["redis-cli", "-p", "PORT", "echo", "ANSWER"]),
+    "psql": ("empty", "", ["sh", "-ec", "mkdir pg; chmod 777 . pg; if [ $(id -u) = 0 ]; then chown postgres pg; fi; exec \"$@\"", "sh", *USER, f"{POSTGRES}/initdb",
+                           "-D", "pg", "-U", "owner", "-A", "trust", "--no-sync", "--locale=C.UTF-8"],
+             [*USER, f"{POSTGRES}/postgres", "-F", "-D", "pg", "-k", "FOLDER", "-p", "PORT", "-c", "listen_addresses="],
+             ["psql", "-h", "FOLDER", "-p", "PORT", "-U", "owner", "-d", "postgres", "-qAtc", "SELECT repeat('all is well ', 50)"]),
+    "mariadbd": ("empty", "", ["mariadb-install-db", "--no-defaults", "--datadir=FOLDER/my", "--auth-root-authentication-method=normal", "--skip-test-db"],
+                 ["mariadbd", "--no-defaults", "--datadir=FOLDER/my", "--user=root", "--skip-networking", "--socket=FOLDER/my.sock"],
+                 ["mariadb", "--no-defaults", "-S", "FOLDER/my.sock", "-uroot", "-Nse", "SELECT repeat('all is well ', 50)"]),
+}
+
+
 def is_here(name):
     if name in ("asyncio", "django"):
         return not subprocess.run([INTERPRETER, "-c", f"import {name}"], stderr=subprocess.DEVNULL, check=False).returncode
@@ -124,15 +140,21 @@ def free_port():
 
 class Service:
     def __init__(self, name):
-        file, text, build, command = SERVICES[name]
+        file, text, build, command, *client = SERVICES[name]
         self.name, self.port, self.asked, self.over, self.wrong, self.said = name, free_port(), 0, threading.Event(), [], ""
         with open(file, "w", encoding="utf-8") as f:
-            f.write(text.replace("PORT", self.port).replace("ANSWER", ANSWER))
+            f.write(self.filled(text))
+        self.client = [self.filled(w) for w in client[0]] if client else None
         if build:
-            subprocess.run(build, check=True, env=dict(os.environ, GOCACHE=os.path.abspath("cache"), GOFLAGS="-mod=mod", GO111MODULE="off"))
-        self.process = subprocess.Popen([w.replace("PORT", self.port) for w in command])
+            subprocess.run([self.filled(w) for w in build], check=True, stdout=subprocess.DEVNULL, env=dict(os.environ, GOCACHE=os.path.abspath("cache"), GOFLAGS="-mod=mod", GO111MODULE="off"))
+        self.process = subprocess.Popen([self.filled(w) for w in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def filled(self, text):
+        return text.replace("PORT", self.port).replace("ANSWER", ANSWER).replace("FOLDER", os.getcwd())
 
     def ask(self):
+        if self.client:
+            return subprocess.run(self.client, capture_output=True, text=True, timeout=60, check=False).stdout == ANSWER + "\n"
         c = http.client.HTTPConnection("127.0.0.1", int(self.port), timeout=30)
         try:
             c.request("GET", "/")
