@@ -84,10 +84,13 @@ def whole(check):
 
 def as_it_runs(check):
     """Methods are interpreted, compiled, inlined and left again meanwhile."""
-    compared, cut = record(check, FRAMES + NAMES)
-    if cut * 20 > compared:
-        check.wrong.append("%d of %d stacks are not whole" % (cut, compared))
-    outside = stubs("run.trace")
+    for _ in range(5):  # on a busy machine there may be no allocation below a stub in one run
+        compared, cut = record(check, FRAMES + NAMES)
+        if cut * 20 > compared:
+            check.wrong.append("%d of %d stacks are not whole" % (cut, compared))
+        outside = stubs("run.trace")
+        if outside:
+            break
     if not outside or [row for row in outside if row[1] != "truncated"]:
         check.wrong.append("outside of stubs: %r" % outside)
     for found in blocks("run.trace"):
