@@ -19,13 +19,13 @@
 
 static const char back_reference[] = "back-references (\\1 to \\9) are not taken",
 		  too_long[] = "it is longer than 1000 bytes", repeats[] = "{n} is at most 255",
-		  nested[] = "more than 3 repetitions are in each other",
+		  nested[] = "repetitions are nested more than 3 deep",
 		  written_out[] = "written out, its repetitions are more than 1000 characters";
 
 /* What a group, or the whole, holds so far, and its last item. */
 struct level {
 	size_t all, last;
-	unsigned nested, last_nested; /* repetitions in each other */
+	unsigned nested, last_nested; /* how deep repetitions are */
 };
 
 struct scan {
@@ -98,7 +98,7 @@ static bool pass_braces(struct scan *s)
 	return true;
 }
 
-/* ?, * and +. Of several on end one says the same. */
+/* ?, * and +. Of several in a row one says the same. */
 static void pass_marks(struct scan *s)
 {
 	size_t n = strspn(s->at, "?*+");

@@ -9,6 +9,7 @@
 
 /* Compiles the extended regular expression `text`, without places of matches; `flags` are
  * regcomp's, REG_ICASE for instance. Refused are back-references, more than 1,000 bytes, {n} above
- * 255, more than three repetitions in each other, and what is longer than 1,000 characters once its
- * repetitions are written out: these can take for ever, or all memory. NULL, or why not, in `why` or static; free with regfree(). */
+ * 255, repetitions nested more than three deep, and what is longer than 1,000 characters once its
+ * repetitions are written out: these can take for ever, or all memory. NULL, or why not, in `why`
+ * or static; free with regfree(). */
 const char *ms_pattern_compile(regex_t *re, const char *text, int flags, char why[MS_PATTERN_WHY]);

@@ -130,10 +130,11 @@ struct mg_whole {
 	uint8_t need;          /* as this says */
 	uint8_t frames, words; /* 0 = seen once */
 	uint8_t flags;
-	uint16_t top;               /* the highest of these: */
-	uint16_t at[MG_WHOLE_MOST]; /* where it was read, in words from sp - 8, and */
-	uint64_t value
-		[MG_WHOLE_MOST]; /* what: return addresses, outermost first, then other words */
+	uint16_t top; /* the highest of these: */
+	/* Where it was read, in words from sp - 8, and what: return addresses, outermost first, then
+	 * other words. */
+	uint16_t at[MG_WHOLE_MOST];
+	uint64_t value[MG_WHOLE_MOST];
 };
 union mg_memory {
 	struct mg_path paths[MG_PATHS];

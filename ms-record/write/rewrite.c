@@ -38,8 +38,8 @@ struct records {
 
 struct kept {
 	struct records records[BATCH_TYPES];
-	uint64_t sample_skip,
-		sample_every; /* samples passed over since the last one; between two */
+	uint64_t sample_skip;  /* samples passed over since the last one that was kept, */
+	uint64_t sample_every; /* and between two */
 	MS_ARRAY(struct ms_frame) frames;
 	MS_ARRAY(struct ms_node) nodes;
 };

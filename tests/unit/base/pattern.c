@@ -58,6 +58,23 @@ static void check_marks(const char *marks, bool none, bool one, bool two)
 	check_match(pattern, "*X+AA", two);
 }
 
+static void check_matches(void)
+{
+	check_match("VECTOR<(int|long)>", "std::vector<long>", true);
+	check_match("VECTOR<(int|long)>", "std::vector<short>", false);
+	check_marks("", false, true, false);
+	check_marks("?", true, true, false);
+	check_marks("??", true, true, false);
+	check_marks("+", false, true, true);
+	check_marks("++", false, true, true);
+	check_marks("*", true, true, true);
+	check_marks("*?", true, true, true);
+	check_marks("+?", true, true, true);
+	check_marks("?+", true, true, true);
+	check_marks("{2}", false, false, true);
+	check_marks("{0,1}+", true, true, true);
+}
+
 int main(void)
 {
 	static const char *const good[] = {"",
@@ -100,23 +117,11 @@ int main(void)
 	for (size_t i = 0; i < sizeof out / sizeof *out; i++)
 		check(out[i], "more than 1000 characters");
 	for (size_t i = 0; i < sizeof deep / sizeof *deep; i++)
-		check(deep[i], "more than 3 repetitions are in each other");
+		check(deep[i], "nested more than 3 deep");
 	check("(", "nmatched");
 	check("[a", "nmatched");
 	check_long(1000, NULL);
 	check_long(1001, "longer than 1000 bytes");
-	check_match("VECTOR<(int|long)>", "std::vector<long>", true);
-	check_match("VECTOR<(int|long)>", "std::vector<short>", false);
-	check_marks("", false, true, false);
-	check_marks("?", true, true, false);
-	check_marks("??", true, true, false);
-	check_marks("+", false, true, true);
-	check_marks("++", false, true, true);
-	check_marks("*", true, true, true);
-	check_marks("*?", true, true, true);
-	check_marks("+?", true, true, true);
-	check_marks("?+", true, true, true);
-	check_marks("{2}", false, false, true);
-	check_marks("{0,1}+", true, true, true);
+	check_matches();
 	return failures != 0;
 }

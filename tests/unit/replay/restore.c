@@ -377,8 +377,12 @@ static void test_sampled(void)
 	sum_at_peak(1, 1, 50, "site 2 at the peak");
 	sum_at_peak(2, 0, 0, "site 3 at the peak");
 	ms_replay_free(&r);
+}
 
-	begin(); /* what is live stays when counting begins */
+/* What is live stays when counting begins. */
+static void test_sampled_begins(void)
+{
+	begin();
 	ms_sampled_start(&r, 1000);
 	ms_replay_count_from(&r, ms_replay_moment(&r, 10, MS_NEVER));
 	allocate(1, 0, 100, 1, 0);
@@ -386,7 +390,7 @@ static void test_sampled(void)
 	allocate(3, 2, 25, 1, 0);
 	release(4, 1, 1);
 	allocate(12, 3, 5, 1, 0);
-	s = r.sampled;
+	const struct ms_sampled *s = r.sampled;
 	sum(&s->total.live, 3, 130, "all that is live");
 	sum(&s->total.all, 1, 5, "all that was made");
 	sum(&s->total.freed, 0, 0, "all that went");
@@ -488,6 +492,7 @@ int main(void)
 	test_same_peak();
 	test_beside();
 	test_sampled();
+	test_sampled_begins();
 	test_count_from();
 	test_peak_at_begin();
 	EQUAL(held_blocks, 0, "all is given back");
