@@ -11,19 +11,19 @@
 
 double ms_sample_chance(uint64_t size_bytes, uint64_t mean_bytes)
 {
-	/* It is asked for several times of each block. */
+	/* It is asked for several times of each block, and programs ask for the same sizes. */
 	static __thread struct {
-		uint64_t size, mean;
+		uint64_t size, mean; /* one more than that, 0 = nothing yet */
 		double chance;
-	} last = {0, 0, 1};
-	if (last.size != size_bytes || last.mean != mean_bytes) {
-		double size = size_bytes ? (double)size_bytes : 1;
-		double mean = (double)(mean_bytes < MS_SAMPLE_MOST ? mean_bytes : MS_SAMPLE_MOST);
-		last.size = size_bytes;
-		last.mean = mean_bytes;
-		last.chance = -expm1(-size / mean);
+	} known[64], *k;
+	uint64_t most = mean_bytes < MS_SAMPLE_MOST ? mean_bytes : MS_SAMPLE_MOST;
+	k = &known[size_bytes * UINT64_C(0x9e3779b97f4a7c15) >> 58];
+	if (k->size != size_bytes || k->mean != most + 1) {
+		k->size = size_bytes;
+		k->mean = most + 1;
+		k->chance = -expm1(-(size_bytes ? (double)size_bytes : 1) / (double)most);
 	}
-	return last.chance;
+	return k->chance;
 }
 
 #define SIZE_MOST (UINT64_C(1) << 57) /* sums stay far from overflow */

@@ -277,9 +277,12 @@ MG_INLINE void mg_leave(struct mg_writer *t)
  * If a record of `words` words and the frames not kept, which are at most MG_FRAMES_RECORD, has
  * room in the ring at once, they are there, behind those words. */
 bool mg_unwind(struct mg_writer *t, const uint64_t *frame, uint32_t words);
-/* whole.c: the same while sampling, and has memory that it will look at come into the caches. */
+/* whole.c: the same while sampling. Or in two parts: the first has memory that the second will look
+ * at come into the caches, and says where a stack like this one would be remembered. */
 bool mg_unwind_sampled(struct mg_writer *t, const uint64_t *frame, uint32_t words);
-void mg_unwind_ahead(const struct mg_writer *t, const uint64_t *frame);
+struct mg_whole *mg_whole_ahead(const struct mg_writer *t, const uint64_t *frame);
+bool mg_unwind_whole(struct mg_writer *t, struct mg_whole *m, const uint64_t *frame,
+		     uint32_t words);
 /* Counts a mismatch when the stack just taken is not what a walk from the same frame finds that
  * uses nothing remembered, neither frames nor rules. `cut`: its root part was not taken. */
 void mg_verify(struct mg_writer *t, const uint64_t *frame, bool cut)

@@ -179,7 +179,23 @@ static __attribute__((noinline)) void record_alloc_full(struct mg_writer *t, con
 	mg_leave(t);
 }
 
-/* The writer is entered. Short, if it fits. */
+/* The stack has been taken, or has to be sent by another way. Short, if it fits. */
+MG_INLINE void put_alloc(struct mg_writer *t, bool taken, bool python, const uint64_t *frame,
+			 const void *block, uint64_t size, uint64_t stamp)
+{
+	if (MG_LIKELY(taken)) {
+		struct mg_stack s = mg_taken(t);
+		if (python)
+			mg_python_merge(t, ALLOC_SHORT_WORDS, &s, &stamp);
+		mg_put_alloc(t, s, (uint64_t)block, size, stamp);
+	} else {
+		mg_put_alloc_copied(t, frame, (uint64_t)block, size);
+	}
+	t->last_block = (uint64_t)block;
+	mg_leave(t);
+}
+
+/* The writer is entered. */
 MG_INLINE void record_alloc(struct mg_writer *t, const uint64_t *frame, const void *block,
 			    uint64_t size, bool foreign)
 {
@@ -189,12 +205,8 @@ MG_INLINE void record_alloc(struct mg_writer *t, const uint64_t *frame, const vo
 	}
 	mg_stamping(t);
 	uint64_t stamp = mg_stamp_or_next(t);
-	if (MG_LIKELY(mg_unwind(t, frame, ALLOC_SHORT_WORDS)))
-		mg_put_alloc(t, mg_taken(t), (uint64_t)block, size, stamp);
-	else
-		mg_put_alloc_copied(t, frame, (uint64_t)block, size);
-	t->last_block = (uint64_t)block;
-	mg_leave(t);
+	bool taken = mg_unwind(t, frame, ALLOC_SHORT_WORDS);
+	put_alloc(t, taken, false, frame, block, size, stamp);
 }
 
 static __attribute__((noinline)) void on_alloc_rare(const uint64_t *frame, const void *block,
@@ -217,15 +229,8 @@ static __attribute__((noinline)) void on_alloc_python(const uint64_t *frame, con
 	}
 	mg_stamping(t);
 	uint64_t stamp = mg_stamp_or_next(t);
-	if (MG_LIKELY(mg_unwind(t, frame, ALLOC_SHORT_WORDS))) {
-		struct mg_stack s = mg_taken(t);
-		mg_python_merge(t, ALLOC_SHORT_WORDS, &s, &stamp);
-		mg_put_alloc(t, s, (uint64_t)block, size, stamp);
-	} else {
-		mg_put_alloc_copied(t, frame, (uint64_t)block, size);
-	}
-	t->last_block = (uint64_t)block;
-	mg_leave(t);
+	bool taken = mg_unwind(t, frame, ALLOC_SHORT_WORDS);
+	put_alloc(t, taken, true, frame, block, size, stamp);
 }
 
 static __attribute__((noinline)) void on_alloc_plain(const uint64_t *frame, const void *block,
@@ -242,16 +247,23 @@ static __attribute__((noinline)) void on_alloc_plain(const uint64_t *frame, cons
 static __attribute__((noinline)) void on_alloc_due(const uint64_t *frame, const void *block,
 						   uint64_t size)
 {
-	struct mg_writer *t = (struct mg_writer *)*MG_SELF;
-	mg_sample_ahead(t, frame, (uint64_t)block);
+	struct mg_writer *own = (struct mg_writer *)*MG_SELF;
+	struct mg_whole *m = mg_sample_ahead(own, frame, (uint64_t)block);
 	if (MG_UNLIKELY(mg.hooked) && mg_custom_hides(frame)) {
-		mg_sample_again(t);
+		mg_sample_again(own);
 		return;
 	}
-	mg_sample_take(t, (uint64_t)block);
-	t = mg_enter_open(frame);
-	if (t)
-		record_alloc_full(t, frame, block, size, false);
+	mg_sample_take(own, (uint64_t)block);
+	struct mg_writer *t = mg_enter_open(frame);
+	if (MG_UNLIKELY(t != own || mg.usable)) {
+		if (t)
+			record_alloc_full(t, frame, block, size, false);
+		return;
+	}
+	mg_stamping(t);
+	uint64_t stamp = mg_stamp(t);
+	bool taken = mg_unwind_whole(t, m, frame, ALLOC_SHORT_WORDS);
+	put_alloc(t, taken, MG_UNLIKELY(mg.python), frame, block, size, stamp);
 }
 
 /* Nothing here but calls at the end, so that one that is not recorded saves no register. */
@@ -295,13 +307,11 @@ void mg_on_failed(const uint64_t *frame, uint64_t size)
 	mg_leave(t);
 }
 
-/* A free that is not all plain: the gate is not wide open, it is paused, or frees have stacks. */
-static __attribute__((noinline)) void on_free_rare(const uint64_t *frame, const void *block)
+/* A free that is to be recorded, in full. */
+static __attribute__((noinline)) void record_free_full(const uint64_t *frame, const void *block,
+						       uint32_t unsure)
 {
-	uint32_t on = mg_gate_now();
-	struct mg_stack s = {0};
-	if (on != MG_GATE_ALL && skip_free_slow(on, frame, (uint64_t)block, &s.flags))
-		return;
+	struct mg_stack s = {.flags = unsure};
 	struct mg_writer *t = mg_enter_open(frame);
 	if (!t)
 		return;
@@ -311,7 +321,6 @@ static __attribute__((noinline)) void on_free_rare(const uint64_t *frame, const 
 	}
 	uint64_t stamp = mg_now(t);
 	if (mg.free_stacks && !mg_passing()) {
-		uint32_t unsure = s.flags;
 		s = mg_stack_of(t, frame, FREE_WORDS, &stamp);
 		s.flags |= unsure;
 	}
@@ -320,19 +329,43 @@ static __attribute__((noinline)) void on_free_rare(const uint64_t *frame, const 
 	mg_leave(t);
 }
 
-static __attribute__((noinline)) void on_free_plain(const uint64_t *frame, const void *block)
+/* A free that is not all plain: the gate is not wide open, it is paused, or frees have stacks. */
+static __attribute__((noinline)) void on_free_rare(const uint64_t *frame, const void *block)
+{
+	uint32_t on = mg_gate_now(), unsure = 0;
+	if (on == MG_GATE_ALL || !skip_free_slow(on, frame, (uint64_t)block, &unsure))
+		record_free_full(frame, block, unsure);
+}
+
+/* The same in short, if the thread's writer is ready; false = it is not. */
+MG_INLINE bool record_free(const uint64_t *frame, const void *block, bool sampled)
 {
 	struct mg_writer *t = mg_enter_plain(frame);
-	if (MG_UNLIKELY(!t)) {
-		if (!mg_is_off())
-			on_free_rare(frame, block);
-		return;
-	}
+	if (MG_UNLIKELY(!t))
+		return false;
 	if (MG_LIKELY(t->freeing != (uint64_t)block)) {
 		mg_stamping(t);
-		mg_put_free(t, (uint64_t)block, mg_stamp_or_next(t));
+		mg_put_free(t, (uint64_t)block, sampled ? mg_stamp(t) : mg_stamp_or_next(t));
 	}
 	mg_leave(t);
+	return true;
+}
+
+static __attribute__((noinline)) void on_free_plain(const uint64_t *frame, const void *block)
+{
+	if (MG_UNLIKELY(!record_free(frame, block, false)) && !mg_is_off())
+		on_free_rare(frame, block);
+}
+
+/* While sampling, of a block that may have been sampled. */
+static __attribute__((noinline)) void on_free_due(const uint64_t *frame, const void *block)
+{
+	enum mg_sampled known = mg_sample_free((uint64_t)block);
+	if (known == MG_SAMPLED_NO)
+		return;
+	if (MG_UNLIKELY(known == MG_SAMPLED_UNSURE || mg.free_stacks) ||
+	    MG_UNLIKELY(!record_free(frame, block, true)))
+		record_free_full(frame, block, known == MG_SAMPLED_UNSURE ? MG_F_UNSURE : 0);
 }
 
 void mg_on_free(const uint64_t *frame, const void *block)
@@ -342,8 +375,10 @@ void mg_on_free(const uint64_t *frame, const void *block)
 		return;
 	if (MG_LIKELY(MG_GATE_WHOLE(on) && !mg.free_stacks))
 		on_free_plain(frame, block);
-	else if (on != MG_GATE_SAMPLING || MG_UNLIKELY(!mg_sample_unknown((uint64_t)block)))
+	else if (on != MG_GATE_SAMPLING)
 		on_free_rare(frame, block);
+	else if (MG_UNLIKELY(!mg_sample_unknown((uint64_t)block)))
+		on_free_due(frame, block);
 }
 
 /* Inside a hooked function: the old block goes by itself, the new one is like others. */

@@ -154,7 +154,7 @@ static void count_page(uint64_t key, int by)
 		;
 }
 
-void mg_sample_ahead(const struct mg_writer *t, const uint64_t *frame, uint64_t key)
+struct mg_whole *mg_sample_ahead(const struct mg_writer *t, const uint64_t *frame, uint64_t key)
 {
 	const struct mg_sample_table *m = mg.sample_tables;
 	uint64_t home = home_of(m, key);
@@ -168,7 +168,7 @@ void mg_sample_ahead(const struct mg_writer *t, const uint64_t *frame, uint64_t 
 	__builtin_prefetch(t->window + t->offset, 1);
 	__builtin_prefetch(t->window + t->offset + 64, 1);
 	__builtin_prefetch(&t->ring->head, 1);
-	mg_unwind_ahead(t, frame);
+	return mg_whole_ahead(t, frame);
 }
 
 void mg_sample_take(struct mg_writer *t, uint64_t key)

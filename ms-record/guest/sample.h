@@ -25,8 +25,8 @@ void mg_sample_again(struct mg_writer *t);
 /* The countdown has run out: the block with this key is sampled. */
 void mg_sample_take(struct mg_writer *t, uint64_t key);
 /* Has memory that recording this block will look at come into the caches, all at once: nothing of it
- * was used for long. */
-void mg_sample_ahead(const struct mg_writer *t, const uint64_t *frame, uint64_t key);
+ * was used for long. What mg_whole_ahead says. */
+struct mg_whole *mg_sample_ahead(const struct mg_writer *t, const uint64_t *frame, uint64_t key);
 /* Counts down. True: the allocation is to be recorded, and mg_sample_take to be called. */
 MG_INLINE bool mg_sample_due(struct mg_writer *t, uint64_t key, uint64_t size)
 {

@@ -107,20 +107,20 @@ static void remember_whole(struct mg_writer *t, struct mg_whole *m, const uint64
 	m->frames = (uint8_t)n;
 }
 
-void mg_unwind_ahead(const struct mg_writer *t, const uint64_t *frame)
+struct mg_whole *mg_whole_ahead(const struct mg_writer *t, const uint64_t *frame)
 {
-	const struct mg_whole *m = whole_of(t, frame);
+	struct mg_whole *m = whole_of(t, frame);
 	for (const char *p = (const char *)m; m && p < (const char *)(m->value + AHEAD); p += 64)
 		__builtin_prefetch(p);
 	for (uint32_t i = 0; i < 16; i += 8) {
 		__builtin_prefetch(t->ip + i, 1);
 		__builtin_prefetch(t->slot + i, 1);
 	}
+	return m;
 }
 
-bool mg_unwind_sampled(struct mg_writer *t, const uint64_t *frame, uint32_t words)
+bool mg_unwind_whole(struct mg_writer *t, struct mg_whole *m, const uint64_t *frame, uint32_t words)
 {
-	struct mg_whole *m = whole_of(t, frame);
 	if (m && whole_holds(t, m, frame)) {
 		take_whole(t, m, words);
 		if (MG_UNLIKELY(mg.verify))
@@ -133,4 +133,9 @@ bool mg_unwind_sampled(struct mg_writer *t, const uint64_t *frame, uint32_t word
 	if (m && t->keepable && !__atomic_load_n(&mg.closing, __ATOMIC_SEQ_CST))
 		remember_whole(t, m, frame);
 	return true;
+}
+
+bool mg_unwind_sampled(struct mg_writer *t, const uint64_t *frame, uint32_t words)
+{
+	return mg_unwind_whole(t, whole_of(t, frame), frame, words);
 }

@@ -105,8 +105,7 @@ static bool walks(const uint64_t *frame)
 	unsigned calls = walk.calls;
 	t.keepable = true;
 	t.root_flags = 0;
-	mg_unwind_ahead(&t, frame);
-	is("taken", mg_unwind_sampled(&t, frame, WORDS), true);
+	is("taken", mg_unwind_whole(&t, mg_whole_ahead(&t, frame), frame, WORDS), true);
 	is("frames", t.frames, walk.frames);
 	is("flags", t.root_flags, MG_F_TRUNCATED);
 	for (uint32_t i = 0; i < t.frames; i++) {
