@@ -158,6 +158,19 @@ void summary_failures(const struct control *c)
 			PLURAL(n - LOST_NAMED));
 }
 
+/* How much that is, and what can be done about it. */
+static void print_losses(const struct control *c, const struct image *m)
+{
+	const struct stats *t = &m->stats;
+	const char *why = "";
+	if (c->attached && !c->opt->session.sample_bytes)
+		why = ": an attached program is never held up; -s 512k records less";
+	else if (!c->attached && !c->opt->session.wait_ns)
+		why = ": without --overflow=drop the program waits instead";
+	if (t->lost)
+		line("lost", "%u %% of all events%s", percent(t->lost, t->events + t->lost), why);
+}
+
 static void print_trouble(const struct image *m)
 {
 	if (m->error)
@@ -520,6 +533,7 @@ void summary_print(const struct control *c)
 	fprintf(stderr, "ms-record: %s (pid %d) %s after %s", m->name, (int)m->pid, became(c, room),
 		DURATION(c->end_ns - c->start_ns));
 	print_quality(c, m);
+	print_losses(c, m);
 	print_lost(c);
 	print_trouble(m);
 	print_gaps(c, m);

@@ -54,6 +54,10 @@ begin burst 100000 -- --overflow=drop -o d.trace
 stopped all
 lost=$(field 6 d.trace)
 grep -q '; [0-9,]* events lost$' said || fail "losses are not in the first line: $(cat said)"
+share() { # WORDS: what said how much was lost of 200,000 events
+	grep -qxF "  lost      $(((lost * 100 + 100000) / 200000)) % of all events$1" said || fail "how much was lost is not said: $(cat said)"
+}
+share ': without --overflow=drop the program waits instead'
 is 'events and losses of drop' $(($(field 4 d.trace) + lost)) 200000
 between 'losses of drop' "$lost" 100000 199999
 is 'waiting of drop' "$(field 14 d.trace)" 0
@@ -74,6 +78,7 @@ stopped all
 lost=$(field 6 w.trace)
 is 'events and losses of wait:0.2s' $(($(field 4 w.trace) + lost)) 200000
 between 'losses of wait:0.2s' "$lost" 100000 199999
+share ''
 between 'the longest wait of wait:0.2s, ms' $(($(field 15 w.trace) / 1000000)) 190 15000
 between 'the time of wait:0.2s, ms' "$took" 190 60000
 
@@ -82,6 +87,19 @@ stopped 0.6
 is 'losses of wait' "$(field 6 k.trace)" 0
 is 'events of wait' "$(field 4 k.trace)" 200000
 between 'the longest wait of wait, ms' $(($(field 15 k.trace) / 1000000)) 300 59000
+
+# Attached to, which is never held up.
+"$TB/host/longrun" burst 100000 <in >out &
+target=$!
+exec 7>in 8<out
+trace=a.trace
+"$BIN/ms-record" --no-symbols -p $target -o a.trace 2>said &
+recorder=$!
+stopped all
+wait $target
+lost=$(field 6 a.trace)
+between 'losses of an attached program' "$lost" 1 199999
+share ': an attached program is never held up; -s 512k records less'
 
 # ---- --buffer: what rings take in all, but for the first few ----
 rings() { # SIZE: bytes of shared memory while 100 threads have allocated
