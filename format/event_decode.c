@@ -15,7 +15,7 @@ enum ms_fmt ms_event_decoder_init(struct ms_event_decoder *d, const struct ms_co
 	EACH_COLUMN(OPEN)
 	d->left = d->count;
 	if (d->count != (uint64_t)(d->from.op.end - d->from.op.at) ||
-	    d->first_number >= NUMBER_MAX || d->first_event >= NUMBER_MAX)
+	    d->first_number > NUMBER_MAX - d->count || d->first_event > NUMBER_MAX - d->count)
 		return MS_FMT_BAD;
 	model_begin(&d->m, d->first_number, d->first_tick);
 	return MS_FMT_OK;

@@ -187,6 +187,30 @@ static void limits(void)
 	CHECK(ms_event_decoder_init(&decoder, c, 0) == MS_FMT_BAD, "no head");
 }
 
+/* The numbers of a block's events are below 2^62, as those of its head. */
+static void highest_numbers(void)
+{
+	const uint64_t most = UINT64_C(1) << 62;
+	const uint64_t heads[][2] = {{most - 3, 0}, {most - 2, 0}, {0, most - 3},
+				     {0, most - 2}, {most, 0},     {0, most}};
+	for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+		struct ms_column c[MS_EVENT_COLUMNS + 1];
+		uint8_t head[64];
+		ms_event_encoder_init(&encoder, memory, BLOCK);
+		for (unsigned k = 0; k < 3; k++)
+			ms_event_put(&encoder, &(struct ms_event){.kind = MS_EV_ALLOC, .size = 8});
+		size_t n = ms_event_encoder_finish(&encoder, c);
+		c[0].data = head;
+		c[0].size =
+			(size_t)(ms_varints_put(head, (uint64_t[]){heads[i][0], heads[i][1], 0, 3},
+						4) -
+				 head);
+		bool good = heads[i][0] <= most - 3 && heads[i][1] <= most - 3;
+		CHECK((ms_event_decoder_init(&decoder, c, n) == MS_FMT_OK) == good,
+		      "a block with the highest numbers");
+	}
+}
+
 static void extended(void)
 {
 	struct ms_event ev;
@@ -334,6 +358,7 @@ int main(void)
 	for (uint64_t seed = 1; seed <= 100; seed++)
 		hostile(seed);
 	limits();
+	highest_numbers();
 	extended();
 	sizes_and_slack();
 	known_bytes();
