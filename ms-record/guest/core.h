@@ -42,7 +42,7 @@ struct mg_step {
 #define MG_STEP_OTHER (UINT64_C(1) << 63)
 
 /* One writer: a thread's place, with a ring of its own. Index = index of the ring. What every event
- * needs comes first and fills two cache lines. */
+ * needs comes first and fills two cache lines, what a sample needs three. */
 struct mg_writer {
 	uint64_t busy;       /* frame address of the hook that runs, 0 = none */
 	uint32_t epoch_seen; /* when it is not the session's, the next hook takes the slow way in */
@@ -67,12 +67,14 @@ struct mg_writer {
 
 	uint64_t low, high; /* of the stack it was last on, if that is known: see stack.c */
 	struct mg_slot *checks;
-	uint64_t freeing;    /* see mg_nesting_begin */
-	uint32_t generation; /* of mg.generation: another one is a writer of the parent */
-	uint32_t epoch, epoch_sent;
+	uint64_t freeing; /* see mg_nesting_begin */
+	uint64_t random;  /* sampling: state of the thread's generator, 0 = not started */
+	uint32_t epoch_sent;
 	uint32_t capacity;
 	uint32_t tries; /* events since the limit was cut */
 
+	uint32_t epoch;
+	uint32_t generation; /* of mg.generation: another one is a writer of the parent */
 	uint64_t tail;
 	uint64_t lap, lap_before; /* values of head where this lap and the one before began */
 	uint64_t size;
@@ -93,9 +95,7 @@ struct mg_writer {
 	uint64_t custom_size, custom_old, custom_pool, custom_before;
 	uint32_t custom_known; /* sampling: enum mg_sampled, of the old block */
 
-	/* Sampling: see sample.c. The generator goes on from thread to thread. */
 	int64_t until_sample; /* see MG_UNTIL_SAMPLE */
-	uint64_t random;      /* state of its generator, 0 = not started */
 
 	struct mg_python_stack *python; /* see python.c */
 	uint64_t zero;                  /* what the padding in front of the arrays points at */
@@ -164,11 +164,14 @@ struct mg_core {
 	bool blind;            /* and no other clock may be read: see confine.c */
 	bool verify;           /* options of the session, as they were at the start */
 	bool free_stacks;
-	bool hooked; /* functions of the program are hooked */
-	bool python; /* an interpreter's frames are read */
+	bool hooked;         /* functions of the program are hooked */
+	bool python;         /* an interpreter's frames are read */
+	bool pools_sampled;  /* blocks in pools were: what is noted may be gone */
+	uint8_t sample_last; /* of sample_tables */
 	/* The usable size of a block of the allocator behind malloc; NULL = not asked for, or it
 	 * does not tell. Like a backend's functions it may not allocate, lock or block. */
 	uint64_t (*usable)(const void *block);
+	struct mg_sample_table sample_tables[MG_SAMPLE_TABLES];
 	bool mapping;               /* --mmap, here and in forked children */
 	struct mg_session *head;    /* of the image; another one in a forked child */
 	struct mg_fork_slot *slots; /* slot_count of them; see fork.c */
@@ -205,12 +208,9 @@ struct mg_core {
 	struct mg_rule_table tables[MG_RULE_TABLES];
 	struct mg_rule_table *table;
 	uint64_t rule_overflow;
-	struct mg_sample_table sample_tables[MG_SAMPLE_TABLES];
-	uint32_t sample_last; /* of them */
-	bool pools_sampled;   /* blocks in pools were: what is noted may be gone */
-	uint64_t early;       /* calls before the guest was ready */
-	bool filtered;        /* a seccomp filter was installed since the start: see confine.c */
-	uint32_t calling;     /* threads about to make a system call */
+	uint64_t early;   /* calls before the guest was ready */
+	bool filtered;    /* a seccomp filter was installed since the start: see confine.c */
+	uint32_t calling; /* threads about to make a system call */
 	struct mg_backend backend;
 };
 extern struct mg_core mg __attribute__((visibility("hidden")));

@@ -78,7 +78,7 @@
 
 /* Also the layout's version: guest and ms-record must be of one build. */
 #define MG_MAGIC UINT64_C(0x32747365754753d0)
-#define MG_LAYOUT_VERSION 7u
+#define MG_LAYOUT_VERSION 8u
 #define MG_OWN_MAX 58u /* chunks of writers, rooms for deep stacks, and a few */
 #define MG_ARENAS 64u
 #define MG_NEAR_BYTES 8192u /* of slots, near a module; at a multiple of it */
@@ -188,7 +188,6 @@ struct mg_session {
 				  ring->verified/mismatched */
 	uint32_t usable_size;  /* 1: allocations carry their usable size (MG_F_USABLE) */
 	uint32_t mapped;       /* 1: MG_MAP and MG_UNMAP are recorded */
-	uint64_t sample_bytes; /* mean distance of sample points; 0 = every event */
 	uint64_t sample_seed;
 	uint32_t rings_short; /* ms-record: 1 = no further ring can be made ready (--buffer,
 				 ring_max) */
@@ -200,23 +199,25 @@ struct mg_session {
 	uint64_t wide_offset, wide_bytes;
 	uint32_t wide_count; /* rings that have such a window */
 
+	/* One line, of what each event looks at. */
 	_Alignas(64) uint32_t state; /* enum mg_state; ms-record -> guest */
-	uint32_t sleeping;  /* futex word: MG_SLEEPS* while ms-record sleeps; the guest that fills
+	uint32_t sleeping; /* futex word: MG_SLEEPS* while ms-record sleeps; the guest that fills
 			       half a ring sets it to 0 and wakes it */
-	uint64_t stamps;    /* MG_STAMPS_*, atomic; see mg_stamp_or_next */
-	uint64_t sequence;  /* MG_CLOCK_SEQUENCE: atomic counter */
-	uint64_t heartbeat; /* stamp of ms-record's last round, */
-	uint64_t ticks;     /* and the TSC */
+	uint64_t stamps;   /* MG_STAMPS_*, atomic; see mg_stamp_or_next */
+	uint64_t sample_bytes; /* mean distance of sample points; 0 = every event */
+	uint64_t heartbeat;    /* stamp of ms-record's last round, */
+	uint64_t ticks;        /* and the TSC */
 	/* Who wants MG_PAUSED: see mg_settle. */
 	uint32_t told_paused; /* ms-record: it was told to */
 	uint32_t user_paused; /* guest: the program asked for it (ms_pause)... */
 	uint32_t user_began;  /* ...and had already when the session began: a forked child */
-	uint32_t wake; /* ms-record: how often it was woken (--standby); grows while it is OFF */
+	uint32_t wake;  /* ms-record: how often it was woken (--standby); grows while it is OFF */
+	uint32_t epoch; /* guest: grows at every dlclose (before and after) */
 
-	_Alignas(64) uint32_t module_count; /* published entries; guest -> ms-record, release */
-	uint32_t epoch;                     /* grows at every dlclose (before and after) */
-	uint32_t guest_ready;               /* 1 after the constructor */
-	uint32_t guest_disabled;            /* 1: the guest gave up; reason below */
+	_Alignas(64) uint64_t sequence; /* MG_CLOCK_SEQUENCE: atomic counter */
+	uint32_t module_count;          /* published entries; guest -> ms-record, release */
+	uint32_t guest_ready;           /* 1 after the constructor */
+	uint32_t guest_disabled;        /* 1: the guest gave up; reason below */
 	uint32_t seccomp_seen; /* not 0: there may be a seccomp filter; ms-record may set it */
 	uint32_t blind;        /* 1: stamps are from `sequence`, whatever the clock; for good */
 	uint32_t forks;        /* children that noticed that they are not the recorded process */

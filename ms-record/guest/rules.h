@@ -125,16 +125,17 @@ struct mg_path {
 #define MG_WHOLES (1u << MG_WHOLE_BITS)
 #define MG_WHOLE_MOST 40u
 struct mg_whole {
-	uint64_t ip, sp;       /* of the hook's caller; sp 0 = empty */
-	uint64_t bp;           /* the same, if it matters, */
-	uint8_t need;          /* as this says */
-	uint8_t frames, words; /* 0 = seen once */
+	_Alignas(64) uint64_t ip; /* of the hook's caller, */
+	uint64_t sp;              /* the same; 0 = empty */
+	uint64_t bp;              /* the same, if it matters, */
+	uint8_t need;             /* as this says */
+	uint8_t frames, words;    /* 0 = seen once */
 	uint8_t flags;
 	uint16_t top; /* the highest of these: */
-	/* Where it was read, in words from sp - 8, and what: return addresses, outermost first, then
+	/* What was read, and where, in words from sp - 8: return addresses, outermost first, then
 	 * other words. */
-	uint16_t at[MG_WHOLE_MOST];
 	uint64_t value[MG_WHOLE_MOST];
+	uint16_t at[MG_WHOLE_MOST];
 };
 union mg_memory {
 	struct mg_path paths[MG_PATHS];

@@ -33,7 +33,8 @@
 #include "sample.h"
 
 #define SLOTS 16u
-#define WINDOW 32u /* slots of the home bucket and the next one */
+#define WINDOW 32u      /* slots of the home bucket and the next one */
+#define WRITER_HOT 192u /* bytes that recording a sample needs of a writer */
 #define OVERFLOWED 0x80u
 #define BITS_FIRST 8u
 #define BITS_STEP 4u
@@ -133,7 +134,7 @@ void mg_sample_table_init(void *memory, uint32_t bits)
 		uint32_t n = bits_of(i, bits);
 		mg.sample_tables[i] = (struct mg_sample_table){
 			at, (uint64_t *)(void *)(at + ((size_t)1 << n)), 64 - n};
-		mg.sample_last = i;
+		mg.sample_last = (uint8_t)i;
 		if (n == bits)
 			break;
 		at += bytes_of(n);
@@ -158,10 +159,10 @@ struct mg_whole *mg_sample_ahead(const struct mg_writer *t, const uint64_t *fram
 {
 	const struct mg_sample_table *m = mg.sample_tables;
 	uint64_t home = home_of(m, key);
-	for (uint32_t i = 0; i < sizeof *t; i += 64)
+	_Static_assert(offsetof(struct mg_writer, random) < WRITER_HOT, "and what is before it");
+	for (uint32_t i = 0; i < WRITER_HOT; i += 64)
 		__builtin_prefetch((const char *)t + i, 1);
 	__builtin_prefetch(&mg.session->state);
-	__builtin_prefetch(&mg.session->epoch);
 	__builtin_prefetch(mg_sample_page(key), 1);
 	__builtin_prefetch(m->slots + home * SLOTS, 1);
 	__builtin_prefetch(&m->counts[home], 1);

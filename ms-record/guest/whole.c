@@ -16,7 +16,7 @@
  */
 #include "core.h"
 
-#define AHEAD 16    /* words of a stack, as most have */
+#define AHEAD 16 /* words of a stack, as most have, which is as many as share a line with at[0] */
 #define KEY_STEPS 3 /* the same functions allocate for many others */
 
 /* Where a stack like this one would be. NULL = the thread is on another one than when it took the
@@ -112,6 +112,8 @@ struct mg_whole *mg_whole_ahead(const struct mg_writer *t, const uint64_t *frame
 	struct mg_whole *m = whole_of(t, frame);
 	for (const char *p = (const char *)m; m && p < (const char *)(m->value + AHEAD); p += 64)
 		__builtin_prefetch(p);
+	if (m)
+		__builtin_prefetch(m->at);
 	for (uint32_t i = 0; i < 16; i += 8) {
 		__builtin_prefetch(t->ip + i, 1);
 		__builtin_prefetch(t->slot + i, 1);
