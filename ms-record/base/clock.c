@@ -90,10 +90,12 @@ static void look_at_guest(struct clock *c)
 	if (!c->tsc || !c->blind || !__atomic_load_n(c->blind, __ATOMIC_SEQ_CST))
 		return;
 	c->tsc = false;
-	c->counted = cpu_counter();
 	c->changed_ns = clock_now(c);
+	/* Seen over a second late the TSC is further on, by what it was never asked for. */
+	uint64_t last = cpu_counter(), now = clock_stamp(c);
+	c->counted = last < now ? last : now;
 	add_pair(c, c->counted, c->changed_ns, true);
-	add_pair(c, clock_stamp(c), c->changed_ns, true);
+	add_pair(c, now, c->changed_ns, true);
 }
 
 bool clock_settled(const struct clock *c)
@@ -112,10 +114,15 @@ uint64_t clock_round(struct clock *c)
 	return stamp;
 }
 
-/* The pair at or before `stamp`, or the oldest. */
+/* The pair at or before `stamp`, or the oldest. Nearly always one of the last. */
 static uint32_t find(const struct clock *c, uint64_t stamp)
 {
-	uint32_t hi = c->newest, lo = c->newest - (c->count - 1);
+	uint32_t hi = c->newest, oldest = c->newest - (c->count - 1), lo = hi;
+	for (uint32_t step = 1; lo != oldest && c->pairs[lo % CLOCK_PAIRS].stamp > stamp;
+	     step *= 2) {
+		hi = lo - 1;
+		lo = lo - oldest > step ? lo - step : oldest;
+	}
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo + 1) / 2;
 		if (c->pairs[mid % CLOCK_PAIRS].stamp <= stamp)
@@ -132,9 +139,9 @@ static double interpolate(const struct clock_pair *a, const struct clock_pair *b
 	return (double)a->ns + (part > 1 ? 1 : part) * (double)(b->ns - a->ns);
 }
 
-uint64_t clock_ns(const struct clock *c, uint64_t stamp)
+/* Pair `i` is the one before. */
+static uint64_t ns_behind(const struct clock *c, uint32_t i, uint64_t stamp)
 {
-	uint32_t i = find(c, stamp);
 	const struct clock_pair *a = &c->pairs[i % CLOCK_PAIRS];
 	if (stamp <= a->stamp || i == c->newest)
 		return a->ns;
@@ -142,14 +149,19 @@ uint64_t clock_ns(const struct clock *c, uint64_t stamp)
 	return b->stamp > a->stamp ? (uint64_t)interpolate(a, b, stamp) : a->ns;
 }
 
+uint64_t clock_ns(const struct clock *c, uint64_t stamp)
+{
+	return ns_behind(c, find(c, stamp), stamp);
+}
+
 uint64_t clock_tick_slow(struct clock *c, uint64_t stamp)
 {
-	uint64_t tick = clock_ns(c, stamp) / MS_TRACE_TICK_NS;
+	uint32_t i = find(c, stamp);
+	uint64_t tick = ns_behind(c, i, stamp) / MS_TRACE_TICK_NS;
 	if (tick < c->tick)
 		tick = c->tick;
 	c->tick = tick;
 	/* How far this tick reaches, within the same pair of pairs. */
-	uint32_t i = find(c, stamp);
 	const struct clock_pair *a = &c->pairs[i % CLOCK_PAIRS];
 	c->lo = c->hi = 0;
 	if (i == c->newest || stamp < a->stamp)

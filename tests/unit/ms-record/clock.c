@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT
+ * The clock of stamps, fed with clocks that were recorded where they jump: machines that were
+ * suspended, restored from an image, moved to another host; and a guest that goes over to its
+ * counter, noticed soon and late.
+ */
+#include <time.h>
+
+#include "ms-record/base/cpu.h"
+
+static uint64_t tsc, mono; /* what the two clocks say */
+
+static int fake_gettime(clockid_t id, struct timespec *t)
+{
+	(void)id;
+	*t = (struct timespec){(time_t)(mono / 1000000000), (long)(mono % 1000000000)};
+	return 0;
+}
+#define clock_gettime fake_gettime
+#define cpu_counter() tsc
+#include "ms-record/base/clock.c"
+#include "tests/unit/is.h"
+
+#define MS UINT64_C(1000000)
+#define HOUR (3600 * 1000 * MS)
+#define PER_MS UINT64_C(2400000) /* ticks of the TSC */
+#define ROUNDS 6000u             /* more than pairs are kept */
+#define EVENTS 8u
+
+static uint64_t random_state = 1;
+
+static uint64_t below(uint64_t n)
+{
+	random_state = random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (random_state >> 33) % n;
+}
+
+static void begin(struct clock *c)
+{
+	tsc = UINT64_C(1) << 44;
+	mono = 77 * HOUR;
+	clock_start(c, NULL);
+	is("zero", clock_ns(c, tsc), 0);
+}
+
+/* What find says is the last pair that is not later. */
+static void check_find(const struct clock *c, uint64_t stamp)
+{
+	uint32_t i = c->newest;
+	while (i != c->newest - (c->count - 1) && c->pairs[i % CLOCK_PAIRS].stamp > stamp)
+		i--;
+	is("found", find(c, stamp), i);
+}
+
+/* Both clocks go on, and there are events meanwhile, at equal distances. Each is told at a time between
+ * the two looks, and none before the one before. `error_ns`: so near to the truth. */
+static void go(struct clock *c, int64_t tsc_by, uint64_t mono_by, uint64_t error_ns)
+{
+	uint64_t stamps[EVENTS], truth[EVENTS], from = clock_now(c), last = c->tick;
+	for (unsigned i = 0; i < EVENTS; i++) {
+		stamps[i] = tsc + (uint64_t)(tsc_by / (int64_t)EVENTS * (int64_t)i);
+		truth[i] = from + mono_by / EVENTS * i;
+	}
+	tsc += (uint64_t)tsc_by;
+	mono += mono_by;
+	clock_round(c);
+	for (unsigned i = 0; i < EVENTS; i++) {
+		uint64_t ns = clock_ns(c, stamps[i]), tick = clock_tick(c, stamps[i]);
+		CHECK(tick >= last, "time runs backwards: %lu after %lu", (long)tick, (long)last);
+		CHECK(tick <= clock_now(c) / MS_TRACE_TICK_NS, "%lu is later than now", (long)tick);
+		CHECK(ns <= clock_now(c), "%lu ns is later than now", (long)ns);
+		CHECK(!error_ns || (ns + error_ns >= truth[i] && ns <= truth[i] + error_ns),
+		      "%lu ns, in truth %lu", (long)ns, (long)truth[i]);
+		CHECK(!error_ns || tick == last || tick == ns / MS_TRACE_TICK_NS,
+		      "tick %lu of %lu ns", (long)tick, (long)ns);
+		last = tick;
+	}
+}
+
+static void go_on(struct clock *c, unsigned rounds)
+{
+	for (unsigned i = 0; i < rounds; i++) {
+		uint64_t us = 20 + below(1500);
+		go(c, (int64_t)(us * PER_MS / 1000), us * 1000, 1000);
+	}
+}
+
+static void check_steady(void)
+{
+	static struct clock c;
+	begin(&c);
+	uint64_t first = tsc + PER_MS;
+	go_on(&c, ROUNDS);
+	is("pairs", c.count, CLOCK_PAIRS);
+	for (int i = 0; i < 1000; i++)
+		check_find(&c, first + below(tsc - first + PER_MS));
+	uint64_t oldest = c.pairs[(c.newest + 1) % CLOCK_PAIRS].ns;
+	is("older than all that is known", clock_ns(&c, first), oldest);
+	is("now", clock_ns(&c, tsc), clock_now(&c));
+	is("of the future", clock_ns(&c, tsc + HOUR), clock_now(&c));
+}
+
+/* By how much the two clocks went on while nobody looked, and what is right behind that. */
+static void check_jumps(void)
+{
+	static const struct {
+		const char *what;
+		int64_t tsc_by;
+		uint64_t mono_by;
+	} jumps[] = {
+		{"suspended: the TSC goes on", (int64_t)(HOUR / MS * PER_MS), 100000},
+		{"suspended: the TSC stands still", 0, HOUR},
+		{"it begins anew", -(INT64_C(1) << 43), 30 * MS},
+		{"it begins anew, and the other clock stands", -(INT64_C(1) << 43), 0},
+		{"another host's, ahead", INT64_C(1) << 50, 5 * MS},
+		{"another host's, a little behind", -(int64_t)PER_MS / 2, MS},
+		{"stopped for ten seconds", (int64_t)(10000 * PER_MS), 10000 * MS},
+	};
+	for (size_t i = 0; i < sizeof jumps / sizeof *jumps; i++) {
+		static struct clock c;
+		begin(&c);
+		go_on(&c, 50);
+		go(&c, jumps[i].tsc_by, jumps[i].mono_by, 0);
+		/* The newest pair was moved along; from the second one on all is as before. */
+		go(&c, (int64_t)(3 * PER_MS), 3 * MS, 0);
+		go(&c, (int64_t)(3 * PER_MS), 3 * MS, 0);
+		int before = failures;
+		go_on(&c, 50);
+		CHECK(before == failures, "%s", jumps[i].what);
+	}
+}
+
+/* The guest counts from a second ahead of the TSC; ms-record sees it after so many ms. */
+static void check_counted(uint64_t late_ms)
+{
+	static struct clock c;
+	static struct mg_session m;
+	m = (struct mg_session){0};
+	begin(&c);
+	clock_watch(&c, &m);
+	go_on(&c, 50);
+	CHECK(clock_settled(&c), "settled");
+	uint64_t last = tsc, before = clock_now(&c), from = tsc + 1000 * PER_MS;
+	m.sequence = from + 500;
+	m.blind = 1;
+	tsc += late_ms * PER_MS;
+	mono += late_ms * MS;
+	clock_round(&c);
+	CHECK(!c.tsc, "it counts");
+	CHECK(!clock_settled(&c), "settled at once");
+	for (uint32_t i = c.newest - (c.count - 1); i != c.newest; i++)
+		CHECK(c.pairs[i % CLOCK_PAIRS].stamp <= c.pairs[(i + 1) % CLOCK_PAIRS].stamp,
+		      "seen after %lu ms: pairs are not in order", (long)late_ms);
+	check_find(&c, from);
+	uint64_t tick = 0;
+	for (uint64_t stamp = last; stamp < from + 500; stamp += stamp < from ? PER_MS : 1) {
+		uint64_t ns = clock_ns(&c, stamp), t = clock_tick(&c, stamp);
+		CHECK(ns >= before && ns <= clock_now(&c), "%lu ns, not from %lu on", (long)ns,
+		      (long)before);
+		CHECK(t >= tick, "time runs backwards");
+		tick = t;
+	}
+	mono += 5 * MS;
+	m.sequence += 100;
+	is("the stamp of this moment", clock_round(&c), from + 600);
+	is("counted now", clock_ns(&c, from + 600), clock_now(&c));
+	CHECK(clock_settled(&c), "it is settled by now");
+}
+
+/* Its clock begins at the fork; what was known then is known there. */
+static void check_fork(void)
+{
+	static struct clock c, child;
+	begin(&c);
+	go_on(&c, 300);
+	uint64_t forked = c.pairs[(c.newest - 100) % CLOCK_PAIRS].stamp + 12345;
+	clock_fork(&child, &c, forked);
+	is("zero of the child", clock_ns(&child, forked), 0);
+	is("not before", clock_ns(&child, forked - 5 * PER_MS), 0);
+	for (int i = 0; i < 300; i++) {
+		uint64_t stamp = forked + below(tsc - forked),
+			 want = clock_ns(&c, stamp) - clock_ns(&c, forked);
+		uint64_t got = clock_ns(&child, stamp);
+		CHECK(got + 2 >= want && got <= want + 2, "%lu ns, not %lu", (long)got, (long)want);
+	}
+	is("its start", child.start_mono, c.start_mono + clock_ns(&c, forked));
+}
+
+int main(void)
+{
+	check_steady();
+	check_jumps();
+	check_fork();
+	check_counted(1);
+	check_counted(900);
+	check_counted(1100);
+	check_counted(10000);
+	return failures != 0;
+}
