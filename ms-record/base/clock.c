@@ -12,7 +12,8 @@
 
 #define PAIR_SPACING_NS UINT64_C(1000000)
 #define SETTLED_NS UINT64_C(1000000)
-#define MEASURED_NS UINT64_C(400000) /* each end to some 20 ns: right to a ten-thousandth */
+#define RESTARTED (UINT64_C(1) << 20) /* stamps: processors differ by far less */
+#define MEASURED_NS UINT64_C(400000)  /* each end to some 20 ns: right to a ten-thousandth */
 
 uint64_t clock_mono(void)
 {
@@ -91,8 +92,11 @@ static void look_at_guest(struct clock *c)
 		return;
 	c->tsc = false;
 	c->changed_ns = clock_now(c);
-	/* Seen over a second late the TSC is further on, by what it was never asked for. */
+	/* Seen over a second late the TSC is further on, by what it was never asked for; where it
+	 * began anew it is behind. */
 	uint64_t last = cpu_counter(), now = clock_stamp(c);
+	uint64_t before = c->pairs[c->newest % CLOCK_PAIRS].stamp;
+	last = last < before ? before : last;
 	c->counted = last < now ? last : now;
 	add_pair(c, c->counted, c->changed_ns, true);
 	add_pair(c, now, c->changed_ns, true);
@@ -101,6 +105,13 @@ static void look_at_guest(struct clock *c)
 bool clock_settled(const struct clock *c)
 {
 	return !c->changed_ns || clock_now(c) > c->changed_ns + SETTLED_NS;
+}
+
+uint64_t clock_restarted(const struct clock *c)
+{
+	uint64_t last = c->pairs[c->newest % CLOCK_PAIRS].stamp,
+		 now = c->tsc ? cpu_counter() : last;
+	return now + RESTARTED < last ? last : 0;
 }
 
 uint64_t clock_round(struct clock *c)

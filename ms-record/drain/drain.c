@@ -87,9 +87,19 @@ static void merge_to(struct session *s, uint64_t limit)
 	s->merged_to = limit;
 }
 
+/* The TSC began anew, as where a machine was suspended: stamps would be of the past for as long as it ran
+ * before. From now on they are counted. */
+static void look_at_clock(struct session *s)
+{
+	uint64_t last = clock_restarted(&s->clock);
+	if (last)
+		session_count(s, last);
+}
+
 /* Reads and merges. Returns the bytes read. */
 static uint64_t round_events(struct session *s)
 {
+	look_at_clock(s);
 	uint64_t now = clock_round(&s->clock), limit;
 	__atomic_store_n(&s->mem->heartbeat, now, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->mem->ticks, cpu_counter(), __ATOMIC_RELAXED);

@@ -15,6 +15,9 @@
  *
  *  C3 Without the clock waits are bounded by what ms-record last read of it, and by how often it is
  *     asked for here, should ms-record be gone.
+ *
+ *  C4 Where the clock began anew, as it does on some machines that were suspended, ms-record says
+ *     that all count from now on, by a new epoch.
  */
 #include <sys/syscall.h>
 

@@ -310,6 +310,8 @@ static void new_epoch(struct mg_writer *t)
 	 * shown another epoch. */
 	uint32_t epoch = __atomic_load_n(&mg.session->epoch, __ATOMIC_SEQ_CST);
 	uint32_t closing = __atomic_load_n(&mg.closing, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&mg.session->blind, __ATOMIC_SEQ_CST)) /* C4 */
+		mg.sequence = mg.blind = true;
 	mg_forget(t);
 	mg_own_rules_forget(t);
 	t->epoch = epoch;

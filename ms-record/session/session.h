@@ -365,6 +365,8 @@ void session_wake_slot(struct session *s);
 struct session *session_in_slot(struct pool *p, uint32_t slot);
 /* Made under 100 allocations, or under 64 KiB. */
 bool session_trivial(const struct session *s);
+/* The guest counts its stamps from now on, beginning a second after `last`. */
+void session_count(struct session *s, uint64_t last);
 /* As its guest does when the program forbids itself the processor's clock, before there is one. */
 void session_forbid_clock(struct session *s);
 /* Frees a session that nobody uses any more, and to which nothing was added. */

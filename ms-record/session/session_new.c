@@ -192,6 +192,15 @@ struct session *session_in_slot(struct pool *p, uint32_t slot)
 	return s;
 }
 
+void session_count(struct session *s, uint64_t last)
+{
+	struct mg_session *m = s->mem;
+	__atomic_store_n(&m->sequence, last + s->tsc_hz, __ATOMIC_SEQ_CST);
+	__atomic_fetch_or(&m->stamps, MG_STAMPS_ALL, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&m->blind, 1, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&m->epoch, 1, __ATOMIC_SEQ_CST);
+}
+
 void session_forbid_clock(struct session *s)
 {
 	s->mem->sequence = cpu_counter() + s->tsc_hz;

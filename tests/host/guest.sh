@@ -114,6 +114,16 @@ is lost -eq 0
 is wrap -gt 10
 is unknown_frees -eq 0
 
+what='a clock that began anew: from one moment on all threads count'
+for scene in qsort threads; do
+	ROUNDS=3000 run recount=3 "$L" -- "$A" $scene
+	is counted -gt 1000
+	is epoch -gt 0
+	is double -eq 0
+	is unknown_frees -eq 0
+	is lost -eq 0
+done
+
 what='a recorder that stopped costs one wait and is counted'
 ROUNDS=3000 run stop=2 wait_ms=100 "$L" -- "$A" qsort
 is lost -gt 1000

@@ -129,6 +129,13 @@ static void check_jumps(void)
 	}
 }
 
+static void check_sorted(const struct clock *c)
+{
+	for (uint32_t i = c->newest - (c->count - 1); i != c->newest; i++)
+		CHECK(c->pairs[i % CLOCK_PAIRS].stamp <= c->pairs[(i + 1) % CLOCK_PAIRS].stamp,
+		      "pairs are not in order");
+}
+
 /* The guest counts from a second ahead of the TSC; ms-record sees it after so many ms. */
 static void check_counted(uint64_t late_ms)
 {
@@ -147,9 +154,7 @@ static void check_counted(uint64_t late_ms)
 	clock_round(&c);
 	CHECK(!c.tsc, "it counts");
 	CHECK(!clock_settled(&c), "settled at once");
-	for (uint32_t i = c.newest - (c.count - 1); i != c.newest; i++)
-		CHECK(c.pairs[i % CLOCK_PAIRS].stamp <= c.pairs[(i + 1) % CLOCK_PAIRS].stamp,
-		      "seen after %lu ms: pairs are not in order", (long)late_ms);
+	check_sorted(&c);
 	check_find(&c, from);
 	uint64_t tick = 0;
 	for (uint64_t stamp = last; stamp < from + 500; stamp += stamp < from ? PER_MS : 1) {
@@ -164,6 +169,47 @@ static void check_counted(uint64_t late_ms)
 	is("the stamp of this moment", clock_round(&c), from + 600);
 	is("counted now", clock_ns(&c, from + 600), clock_now(&c));
 	CHECK(clock_settled(&c), "it is settled by now");
+}
+
+/* The TSC begins anew, and the guest is told to count. What was stamped by it meanwhile is of the past; all
+ * that is counted is told at its time. */
+static void check_restarted(void)
+{
+	static struct clock c;
+	static struct mg_session m;
+	m = (struct mg_session){0};
+	begin(&c);
+	clock_watch(&c, &m);
+	go_on(&c, 50);
+	uint64_t last = tsc;
+	is("as ever", clock_restarted(&c), 0);
+	tsc -= PER_MS / 100;
+	is("another processor, a little behind", clock_restarted(&c), 0);
+	tsc = 12345;
+	mono += HOUR;
+	is("begun anew", clock_restarted(&c), last);
+	uint64_t from = last + 1000 * PER_MS, asleep = clock_now(&c);
+	m.sequence = from;
+	m.blind = 1;
+	clock_round(&c);
+	is("seen", clock_restarted(&c), 0);
+	check_sorted(&c);
+	CHECK(clock_ns(&c, 10000) <= clock_now(&c), "a stamp of the new TSC");
+	uint64_t tick = clock_tick(&c, last);
+	for (unsigned i = 0; i < 50; i++) {
+		uint64_t before = clock_now(&c), stamp = m.sequence;
+		m.sequence += 100;
+		tsc += 3 * PER_MS;
+		mono += 3 * MS;
+		is("the stamp of this moment", clock_round(&c), from + 100 * (i + 1));
+		for (; stamp < m.sequence; stamp += 9) {
+			uint64_t ns = clock_ns(&c, stamp), t = clock_tick(&c, stamp);
+			CHECK(ns >= asleep && ns >= before && ns <= clock_now(&c),
+			      "%lu ns, not from %lu on", (long)ns, (long)before);
+			CHECK(t >= tick, "time runs backwards");
+			tick = t;
+		}
+	}
 }
 
 /* Its clock begins at the fork; what was known then is known there. */
@@ -190,6 +236,7 @@ int main(void)
 	check_steady();
 	check_jumps();
 	check_fork();
+	check_restarted();
 	check_counted(1);
 	check_counted(900);
 	check_counted(1100);
