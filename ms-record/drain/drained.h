@@ -14,6 +14,7 @@ struct drained {
 	size_t return_next;   /* of them: the one to be looked at next for whether it is over, */
 	uint64_t return_ns;   /* not before then */
 	uint64_t buffer_mine; /* of *s->buffer_used */
+	uint64_t moved;       /* items, for others that were stamped earlier */
 	bool few_stamps;      /* MG_STAMPS_FEW is set */
 	bool partly;          /* a ring was not read to its end */
 	/* One was left for later, and nothing read of others: before the merge comes on, no look at

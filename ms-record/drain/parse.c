@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "drained.h"
 #include "ms-record/heap/heaps.h"
 #include "libcommon/base/arena.h"
 #include "ms-record/session/modules.h"
@@ -20,6 +21,9 @@
 #define COPY_MAX (4u << 20)
 #define MARK_MAX 4096u
 #define USER_BLOCK (UINT64_C(1) << 63) /* marks blocks of ms_alloc in the live table */
+/* Items that may be moved for those stamped earlier: so many, and so many for each event. */
+#define MOVES_MOST (UINT64_C(1) << 26)
+#define MOVES_EACH 16u
 
 /* ---- items ---- */
 
@@ -39,10 +43,14 @@ static void make_item_room(struct reader *r)
 /* Moves the last item before those that are later. */
 static struct item *sort_in(struct session *s, struct reader *r)
 {
-	size_t i = r->count - 1;
+	size_t last = r->count - 1, i = last;
 	struct item it = r->items[i];
-	if (it.key < s->merged_key) { /* a stamp of the past: the merge is further on */
-		it.key = s->merged_key;
+	/* A stamp of the past, where the merge is further on; or of a program whose stamps run
+	 * backwards all the time, which would keep us for days. */
+	bool much = s->drained->moved > MOVES_MOST + MOVES_EACH * s->stats.events;
+	uint64_t least = much && i > r->first ? r->items[i - 1].key : s->merged_key;
+	if (it.key < least) {
+		it.key = least;
 		s->stats.violations++;
 	}
 	/* At one stamp a thread's own order stands. */
@@ -50,6 +58,7 @@ static struct item *sort_in(struct session *s, struct reader *r)
 		it.key = r->items[i - 1].key;
 	for (; i > r->first && r->items[i - 1].key > it.key; i--)
 		r->items[i] = r->items[i - 1];
+	s->drained->moved += last - i;
 	r->items[i] = it;
 	return &r->items[i];
 }
@@ -283,6 +292,8 @@ static int thread_start(struct session *s, struct reader *r, const struct record
 	uint64_t tid = word(c, 2);
 	if (tid == 0 || tid > INT32_MAX)
 		return session_damaged(s, "a thread has an impossible number");
+	if (r->thread != UINT32_MAX)
+		return session_damaged(s, "a buffer has another thread all at once");
 	r->thread = threads_add(s, (uint32_t)tid, c->stamp);
 	modules_update(s);
 	r->epoch = modules_epoch_at(s, c->stamp);

@@ -24,6 +24,7 @@
 
 #define REPAIR_NS 2000u
 #define LOOK_NS 50000u
+#define LOOK_ITEMS 8192u /* of a ring; no thread does more in that time */
 
 void merge_begin(struct session *s, uint32_t serial)
 {
@@ -197,7 +198,8 @@ static struct item *look_ahead(struct session *s, const struct reader *own, uint
 		struct reader *r = s->taken.v[i];
 		if (r == own)
 			continue;
-		for (size_t k = r->first; k < r->count && r->items[k].key <= last; k++) {
+		size_t end = r->count - r->first < LOOK_ITEMS ? r->count : r->first + LOOK_ITEMS;
+		for (size_t k = r->first; k < end && r->items[k].key <= last; k++) {
 			struct item *it = &r->items[k];
 			bool is_free = it->kind == ITEM_FREE || it->kind == ITEM_RELEASE;
 			bool is_alloc = it->kind == ITEM_ALLOC || it->kind == ITEM_REALLOC ||

@@ -338,6 +338,67 @@ static void test_hostile(void)
 	}
 }
 
+/* Each is stamped before all others: after so many, one behind the other, they stay where they are. */
+static void test_backwards(void)
+{
+	enum { FREES = 20000 };
+	start("stamps that run backwards");
+	struct ring *a = take(0, (uint32_t)getpid());
+	drain_add(&drain, s);
+	let_go(a);
+	for (unsigned i = 0; i < FREES; i++) {
+		while (a->r->head - __atomic_load_n(&a->r->tail, __ATOMIC_ACQUIRE) > 4000)
+			usleep(50);
+		release(a, us(1e9) - i, 0x10000 + i * 16);
+	}
+	finish();
+	read_trace();
+	CHECK("events", event_count, FREES);
+	CHECK("not moved", stats.violations, FREES - 11586);
+}
+
+/* Nobody does so much in the time in which a stamp may be wrong: of what is behind nothing is taken
+ * for the other half of an event. */
+static void test_crowded(void)
+{
+	enum { FREES = 8192 };
+	start("too much at one stamp");
+	struct ring *a = take(0, (uint32_t)getpid()), *b = take(1, 1u << 30);
+	drain_add(&drain, s);
+	release(b, us(1000), 0x10000);
+	for (unsigned i = 1; i < FREES + 1; i++) {
+		while (b->r->head - __atomic_load_n(&b->r->tail, __ATOMIC_ACQUIRE) > 6000)
+			usleep(50);
+		__atomic_store_n(&b->r->pending, base + i, __ATOMIC_RELEASE); /* as just now */
+		put_short_free(b, 0, i == FREES - 1 ? 0x5000 : i == FREES ? 0x6000 : 0x10000);
+	}
+	alloc(a, us(998), 0x5000, 1);
+	alloc(a, us(998), 0x6000, 2);
+	alloc(a, us(999), 0x5000, 3); /* its free is the last that is looked at */
+	alloc(a, us(999), 0x6000, 4);
+	let_go(a);
+	let_go(b);
+	finish();
+	read_trace();
+	CHECK("repairs", end_fields[MS_END_REPAIRS], 1);
+	CHECK("inferred", end_fields[MS_END_INFERRED_FREES], 1);
+}
+
+static void test_renamed(void)
+{
+	start("two threads in one buffer");
+	struct ring *a = take(0, (uint32_t)getpid());
+	let_go(a);
+	alloc(a, 1, 0x5000, 1);
+	put(a, (uint64_t[]){word0(MG_THREAD, 0, 0, 0), base, 1u << 30, 0}, 4);
+	alloc(a, 2, 0x6000, 1);
+	drain_add(&drain, s);
+	finish();
+	read_trace();
+	CHECK("events before", event_count, 1);
+	CHECK("noticed", damaged, 1);
+}
+
 static void test_live(void)
 {
 	enum { ADDRESSES = 3000 };
@@ -415,7 +476,8 @@ static void test_hidden(void)
 int main(void)
 {
 	static void (*const tests[])(void) = {
-		test_kinds, test_repair,  test_pending, test_left,  test_sequence, test_wrap,
-		test_live,  test_hostile, test_counts,  test_short, test_hidden};
+		test_kinds,  test_repair,    test_pending, test_left,   test_sequence,
+		test_wrap,   test_live,      test_hostile, test_counts, test_short,
+		test_hidden, test_backwards, test_crowded, test_renamed};
 	return run_tests(tests, sizeof tests / sizeof *tests);
 }
