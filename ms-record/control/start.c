@@ -13,6 +13,18 @@
 #include "libcommon/base/err.h"
 #include "ms-record/base/descriptor.h"
 
+/* None of our descriptors shall be taken for standard input, output or error. What was closed stays
+ * closed for the command. */
+static void occupy_standard(void)
+{
+	int fd;
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd < 3);
+	if (fd >= 3)
+		close(fd);
+}
+
 static int take_signals(struct control *c, struct ms_err *err)
 {
 	c->signals = descriptor_signals(0, &c->launch.mask);
@@ -21,6 +33,7 @@ static int take_signals(struct control *c, struct ms_err *err)
 
 int control_fork(struct control *c, struct ms_err *err)
 {
+	occupy_standard();
 	if (take_signals(c, err) || handshake_listen(c, err))
 		return -1;
 	c->launch.socket = c->socket_name;
@@ -40,18 +53,6 @@ static int start_threads(struct control *c, struct ms_err *err)
 	/* Needed by no thread, so last: there may be no descriptor left. */
 	c->child = (int)syscall(SYS_pidfd_open, c->launch.pid, 0);
 	return 0;
-}
-
-/* None of our descriptors shall be taken for standard input, output or error. What was closed stays
- * closed for the command. */
-static void occupy_standard(void)
-{
-	int fd;
-	do
-		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	while (fd >= 0 && fd < 3);
-	if (fd >= 3)
-		close(fd);
 }
 
 /* Every image needs descriptors; the command, forked already, keeps its own limit. */
@@ -83,6 +84,7 @@ static void note_start(struct control *c)
 static int start_attached(struct control *c, struct ms_err *err)
 {
 	c->attached = true;
+	occupy_standard();
 	if (multi_attach_look(c, err) || take_signals(c, err))
 		return -1;
 	clock_tsc_hz();
@@ -102,7 +104,6 @@ static int start_attached(struct control *c, struct ms_err *err)
 
 int control_start(struct control *c, const struct control_options *o, struct ms_err *err)
 {
-	occupy_standard();
 	*c = (struct control){.opt = o,
 			      .hooks.asked = &o->session.hooks,
 			      .listener = -1,

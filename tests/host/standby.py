@@ -152,21 +152,22 @@ def children():
 
 
 def programs():
-    """A program that another one runs, by its own number; and the one that goes on in the background."""
+    """A program that another one runs, by its own number; and the one that goes on in the background, also of a holder without standard files."""
     p = Program(command=["sh", "-c", f"{TARGET} 1; exit 9"])
     r = Recorder(p.pid)
     want = p.ask("r 100")
     r.stop()
     compare("a further program", "run.trace", want)
     p.end(9)
-    p = Program(command=["sh", "-c", f"{TARGET} 1 <&3 & exit 5", "sh"], before=["bash", "-c", 'exec "$@" 3<&0', "bash"])
-    while subprocess.run(["pgrep", "-P", str(p.holder.pid), "sh"], capture_output=True, check=False).returncode == 0:
-        time.sleep(0.01)
-    r = Recorder(p.pid)
-    want = p.ask("r 100")
-    r.stop()
-    compare("one that goes on in the background", "run.trace", want)
-    p.end(5)
+    for closed, out in ("", ""), ("4>&1 <&- >&- 2>&-", ">&4"):
+        p = Program(command=["sh", "-c", f"{TARGET} 1 <&3 {out} & exit 5", "sh"], before=["bash", "-c", f'exec "$@" 3<&0 {closed}', "bash"])
+        while subprocess.run(["pgrep", "-P", str(p.holder.pid), "sh"], capture_output=True, check=False).returncode == 0:
+            time.sleep(0.01)
+        r = Recorder(p.pid)
+        want = p.ask("r 100")
+        r.stop()
+        compare(f"one that goes on in the background {closed}", "run.trace", want)
+        p.end(5)
 
 
 def killed():
