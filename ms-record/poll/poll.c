@@ -209,7 +209,7 @@ static void give_up(struct poll *p)
 {
 	if (p->opt->pid || p->pid_out <= 0)
 		return;
-	kill(p->pid_out, SIGTERM);
+	kill(p->pid_out, SIGKILL); /* others it may ignore, and we would wait */
 	waitpid(p->pid_out, NULL, 0);
 }
 

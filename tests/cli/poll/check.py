@@ -437,6 +437,9 @@ def check_refused():
         r = poll(*args)
         expect(f"{args}: status", r.returncode, 125)
         expect(f"{args}: one line with {why}", why in r.stderr and r.stderr.count("\n") == 1, True)
+    start = time.monotonic()
+    r = run(RECORD, "--poll", "-o", "none/x.trace", "sleep", "40", preexec_fn=lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN))
+    expect("a command that SIGTERM does not end", (r.returncode, "No such file" in r.stderr, time.monotonic() - start < 20), (125, True, True))
 
 
 def main():
