@@ -258,6 +258,10 @@ static int check(struct launch *l, const char *path, int depth, struct ms_err *e
 	struct elffile f;
 	char script[512];
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 && errno == ENOENT) { /* of a script */
+		l->status = 127;
+		return ms_err_sys(err, "cannot run '%s'", path);
+	}
 	if (fd < 0)
 		return refuse(path, "it cannot be read, so it cannot be checked", err);
 	struct elffile_source src = {fd, 0, 0};

@@ -79,6 +79,8 @@ gcc -static -s -o static s.c
 refused 125 'statically linked' ./static
 printf '#!%s/static\n' "$PWD" >script && chmod 755 script
 refused 125 'statically linked' ./script
+printf '#!/no/interpreter\n' >script
+refused 127 "cannot run '/no/interpreter': No such file" ./script
 if [ "$(id -u)" = 0 ]; then
 	cp "$(type -P true)" setuid && chown nobody setuid && chmod u+s setuid
 	refused 125 'setuid' ./setuid
