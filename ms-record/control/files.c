@@ -344,7 +344,8 @@ struct output *files_open(struct files *f, const struct files_options *o, const 
 	f->path = expand(o->output ? o->output : "%e.%p.trace", exe, pid, err);
 	if (!f->path)
 		return NULL;
-	bool number = !strncmp(f->path, "fd:", 3);
+	/* Not a program that is called so. */
+	bool number = o->output && !strncmp(o->output, "fd:", 3);
 	if (!number && ms_dest_find(&f->dest, f->path, err))
 		return NULL;
 	if (!number && f->dest.fd < 0 && (!f->dest.st.st_mode || S_ISREG(f->dest.st.st_mode)))
