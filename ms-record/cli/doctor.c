@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "libcommon/base/err.h"
 #include "libcommon/proc/proc.h"
 #include "ms-record/base/elffile.h"
 #include "ms-record/base/descriptor.h"
@@ -16,14 +17,15 @@
 void doctor_say(struct doctor *d, enum doctor_how how, const char *what, const char *fmt, ...)
 {
 	static const char *const words[] = {"ok", "note", "no"};
+	char text[8192];
 	va_list ap;
 	d->notes += how == DOCTOR_NOTE;
 	d->noes += how == DOCTOR_NO;
-	fprintf(d->to, "%-4s  %-13s ", words[how], what);
 	va_start(ap, fmt);
-	vfprintf(d->to, fmt, ap);
+	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	fputc('\n', d->to);
+	ms_one_line(text); /* names of another process hold anything */
+	fprintf(d->to, "%-4s  %-13s %s\n", words[how], what, text);
 }
 
 bool doctor_read(const struct doctor *d, const char *name, char *text, size_t room)

@@ -118,6 +118,7 @@ void doctor_process(struct doctor *d, pid_t pid)
 	snprintf(name, sizeof name, "%d/comm", (int)pid);
 	doctor_read(d, name, text, sizeof text);
 	text[strcspn(text, "\n")] = '\0';
+	ms_one_line(text);
 	fprintf(d->to, "process %d%s%s%s\n", (int)pid, *text ? " ('" : "", text, *text ? "')" : "");
 	if (on_standby(d, pid))
 		return;

@@ -13,6 +13,7 @@
 #include "ms-record/control/control.h"
 #include "format/trace.h"
 #include "libcommon/base/arena.h"
+#include "libcommon/base/err.h"
 #include "libcommon/base/shell.h"
 #include "libcommon/base/units.h"
 #include "ms-record/heap/sampled.h"
@@ -39,15 +40,17 @@ static const struct image *main_image(const struct control *c)
 	return last;
 }
 
+/* Some of it may be of another process, whose names hold anything. */
 static void line(const char *label, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void line(const char *label, const char *fmt, ...)
 {
+	char text[8192];
 	va_list ap;
-	fprintf(stderr, "  %-9s ", label);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
+	ms_one_line(text);
+	fprintf(stderr, "  %-9s %s\n", label, text);
 }
 
 static const char *ended(int status, char room[64])

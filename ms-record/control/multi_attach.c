@@ -89,6 +89,8 @@ int multi_attach_look(struct control *c, struct ms_err *err)
 		*p = (struct attach_process){.pid = c->opt->pids.v[i]};
 		if (look_at(c, p, &why))
 			refuse(c, p, &why);
+		if (p->program) /* it is shown, and its trace named after it */
+			ms_one_line(p->program);
 	}
 	return settle(c, err);
 }

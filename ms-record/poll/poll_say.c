@@ -152,7 +152,9 @@ struct ms_trend poll_trend(const struct poll *p, enum poll_figure f)
 
 static void say_how(const struct poll *p, FILE *to)
 {
-	fprintf(to, "ms-record: %s (pid %d) polled for %s, %s %s; ", p->taker.proc.name, p->pid_out,
+	char name[sizeof p->taker.proc.name];
+	ms_one_line(strcpy(name, p->taker.proc.name));
+	fprintf(to, "ms-record: %s (pid %d) polled for %s, %s %s; ", name, p->pid_out,
 		DURATION(p->duration_ns), COUNT(p->series.samples),
 		p->series.samples == 1 ? "sample" : "samples");
 	if (p->end == POLL_MAX_HEAP)

@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import time
 import xml.etree.ElementTree as xml
 
 failures = []
@@ -85,6 +86,22 @@ for form in ("--callgrind", "--massif", "--heaptrack"):
     one_line(run("ms-report", form, "command.db"), form, tabs=True)
 xml.fromstring(run("ms-report", "--svg=flame", "command.db"))
 xml.fromstring(run("ms-report", "--junit", "--fail-on", "peak_bytes > 1", "command.db", status=1))
+
+# ---- of processes that run ----
+sleeper = os.path.join(FOLDER, "s\x1b[31m\n\t##[x]")
+shutil.copy(shutil.which("sleep"), sleeper)
+both = [subprocess.Popen([sleeper, "60"]) for _ in range(2)]
+time.sleep(0.2)
+doctor = subprocess.run(["ms-record", "--doctor", "-p", str(both[0].pid)], capture_output=True, check=False)
+expect("--doctor: a command", not commands(one_line(doctor.stdout, "--doctor").encode()), doctor.stdout)
+run("ms-record", "--poll", "-d", "300ms", "-p", str(both[0].pid))
+if doctor.returncode == 0:
+    run("ms-record", "-v", "-d", "200ms", "-o", "both.trace", "-p", f"{both[0].pid},{both[1].pid}")
+for p in both:
+    p.kill()
+    p.wait()
+shutil.copy(shutil.which("true"), "fd:a")
+run("ms-record", "./fd:a")
 
 db = sqlite3.connect("new.db")
 exe = os.path.realpath(program)
