@@ -132,15 +132,15 @@ static struct ms_elf *find_binary(struct search *s, const char *path)
 /* The three places of .gnu_debuglink, and the debug folders themselves. */
 static struct ms_elf *by_link(struct search *s, const char *binary, const char *name)
 {
-	char real[4096];
+	char real[4096], sysroot[4096];
 	if (!realpath(binary, real))
 		snprintf(real, sizeof real, "%s", binary);
 	int dir = (int)(ms_base_name(real) - real);
 	struct ms_elf *e = try_path(s, "%.*s%s", dir, real, name);
 	if (!e)
 		e = try_path(s, "%.*s.debug/%s", dir, real, name);
-	size_t root = s->opt->sysroot ? strlen(s->opt->sysroot) : 0;
-	size_t skip = root && !strncmp(real, s->opt->sysroot, root) ? root : 0;
+	size_t root = s->opt->sysroot && realpath(s->opt->sysroot, sysroot) ? strlen(sysroot) : 0;
+	size_t skip = root && !strncmp(real, sysroot, root) && real[root] == '/' ? root : 0;
 	for (const char **f = s->folders; !e && *f; f++)
 		if (!(e = try_path(s, "%s/%.*s%s", *f, dir - (int)skip, real + skip, name)))
 			e = try_path(s, "%s/%s", *f, name);

@@ -114,6 +114,19 @@ ms-snap --sysroot other -o state.db noid.trace
 [ "$(sqlite3 state.db "SELECT symbols FROM module WHERE path LIKE '%/app'")" = mismatch ] || fail "a file of another size in a sysroot"
 cp -p app.same app
 [ "$(state noid.trace)" = dwarf ] || fail "the very file: $(state noid.trace)"
+# in a sysroot, the debug file of a link in its own folder of debug files, however the sysroot is written
+mkdir -p "linked$PWD" "linked/usr/lib/debug$PWD"
+objcopy --only-keep-debug app "linked/usr/lib/debug$PWD/app.debug"
+objcopy --strip-all --add-gnu-debuglink="linked/usr/lib/debug$PWD/app.debug" app stripped
+mv app app.whole && mv stripped app
+ms-record -q --no-symbols -o stripped.trace ./app
+mv app "linked$PWD/app"
+ln -s linked link
+for sysroot in linked ./linked/ "$PWD/linked" link; do
+	ms-snap --no-cache --sysroot "$sysroot" -o state.db stripped.trace
+	[ "$(sqlite3 state.db "SELECT symbols FROM module WHERE path LIKE '%/app'")" = dwarf ] || fail "a debug file in the sysroot '$sysroot'"
+done
+cp -p app.same app
 head -c 3000 app >app.cut && touch -r app app.cut && mv app.cut app
 [ "$(state noid.trace)" = mismatch ] || fail "a file cut short: $(state noid.trace)"
 # a debug file whose checksum is not that of the link: said, not used, and the first screen says where
