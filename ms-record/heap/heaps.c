@@ -49,6 +49,7 @@ struct heaps {
 	MS_ARRAY(struct item_detail) details;
 	uint32_t free_detail;
 	MS_ARRAY(struct heap_name) names;
+	struct ms_lookup names_index; /* by content: each pool may have another one */
 	MS_ARRAY(struct heap_pool) pools;
 	uint32_t free_pool;
 	struct live pool_index; /* by address; number: in `pools` */
@@ -79,7 +80,8 @@ void heaps_free(struct heaps *h)
 		free(h->pools.v[i].members.v);
 	live_free(&h->pool_index);
 	live_free(&h->backing);
-	MS_FREE(h->details.v, h->names.v, h->pools.v, h->moved.v, h->moved_index.slots, h);
+	MS_FREE(h->details.v, h->names.v, h->names_index.slots, h->pools.v, h->moved.v,
+		h->moved_index.slots, h);
 }
 
 /* ---- what items say besides ---- */
@@ -111,11 +113,13 @@ static struct item_detail take_detail(struct heaps *h, uint32_t i)
 static uint32_t name_of(struct session *s, const char *name)
 {
 	struct heaps *h = s->heap->heaps;
-	for (size_t i = 0; i < h->names.n; i++)
-		if (!strcmp(h->names.v[i].name, name))
-			return (uint32_t)i;
+	uint32_t hash = ms_hash_text(name), n;
+	for (size_t at = hash; (n = ms_lookup_next(&h->names_index, hash, &at));)
+		if (!strcmp(h->names.v[n - 1].name, name))
+			return n - 1;
 	struct ms_frame f = {.module = modules_named(s, MODULE_HEAP, name), .flags = MS_FRAME_HEAP};
 	*MS_PUSH(&h->names) = (struct heap_name){ms_xstrdup(name), stacks_node(&s->stacks, 0, &f)};
+	ms_lookup_add(&h->names_index, hash, (uint32_t)h->names.n);
 	return (uint32_t)h->names.n - 1;
 }
 
