@@ -18,13 +18,18 @@
 
 /* ---- small files ---- */
 
-static bool read_text(int fd, char *text, size_t room)
+static bool read_rest(int fd, char *text, size_t room, off_t from)
 {
-	ssize_t n = fd < 0 ? -1 : pread(fd, text, room - 1, 0);
+	ssize_t n = fd < 0 ? -1 : pread(fd, text, room - 1, from);
 	text[n > 0 ? n : 0] = '\0';
 	if (n == 0)
 		errno = ESRCH;
 	return n > 0;
+}
+
+static bool read_text(int fd, char *text, size_t room)
+{
+	return read_rest(fd, text, room, 0);
 }
 
 static int open_file(int folder, const char *name)
@@ -33,10 +38,26 @@ static int open_file(int folder, const char *name)
 	return none ? -1 : openat(folder, name, O_RDONLY | O_CLOEXEC);
 }
 
+/* A status has its most important lines behind a list of groups that may be longer than `text`: that
+ * is left out then. */
+static void skip_groups(int fd, char *text, size_t room)
+{
+	char piece[4096], *list = strstr(text, "\nGroups:"), *end = NULL;
+	off_t at = list ? list - text + 1 : 0;
+	for (ssize_t n; list && !end && (n = pread(fd, piece, sizeof piece, at)) > 0;) {
+		end = memchr(piece, '\n', (size_t)n);
+		at += end ? end + 1 - piece : n;
+	}
+	if (end)
+		read_rest(fd, list + 1, room - (size_t)(list + 1 - text), at);
+}
+
 bool ms_proc_text_at(int folder, const char *name, char *text, size_t room)
 {
 	int fd = open_file(folder, name);
 	bool ok = read_text(fd, text, room);
+	if (ok && strlen(text) == room - 1)
+		skip_groups(fd, text, room);
 	ms_close(fd);
 	return ok;
 }

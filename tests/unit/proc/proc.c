@@ -6,6 +6,7 @@
 #include "libcommon/stats/sparkline.h"
 
 #include <inttypes.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -306,6 +307,33 @@ static void test_samples(void)
 	ms_proc_close(&sampler.proc);
 }
 
+/* The longest list that the kernel has, and one that just fits. */
+static void test_groups(void)
+{
+	static const size_t counts[] = {65536, 1, 650};
+	char text[4096];
+	int folder = open("made/77", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+		char *all = NULL;
+		size_t n;
+		FILE *f = open_memstream(&all, &n);
+		fputs("Name:\ta\nFDSize:\t64\nGroups:\t", f);
+		for (size_t k = 0; k < counts[i]; k++)
+			fprintf(f, "%zu ", 10000 + k % 80000);
+		fputs("\nNSpid:\t77\t5\nVmHWM:\t  321 kB\nThreads:\t3\nSeccomp:\t2\n", f);
+		fclose(f);
+		put("status", all);
+		free(all);
+		check("read", ms_proc_text_at(folder, "status", text, sizeof text), true);
+		check("the number of its own", ms_proc_status_inner(text), 5);
+		check("threads", ms_proc_status_number(text, "\nThreads:", 0), 3);
+		check("a filter", ms_proc_status_number(text, "\nSeccomp:", 0), 2);
+		check("what is before", ms_proc_status_number(text, "\nFDSize:", 0), 64);
+		check("peak", ms_proc_peak_rss(&(struct ms_proc){.folder = folder}), 321 * 1024);
+	}
+	close(folder);
+}
+
 static void test_sparkline(void)
 {
 	static const double up[] = {0, 1, 2, 3, 4, 5, 6, 7}, flat[] = {5, 5, 5};
@@ -330,6 +358,7 @@ int main(void)
 	test_grown();
 	test_self();
 	test_samples();
+	test_groups();
 	test_sparkline();
 	return failures != 0;
 }
