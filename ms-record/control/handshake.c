@@ -100,14 +100,14 @@ struct output *handshake_trace(struct control *c, const struct arrival *a, struc
 	return files_open_further(&c->files, &c->opt->files, a->name, a->pid, c->next_image, err);
 }
 
-static struct session *begin(struct control *c, const struct arrival *a)
+static struct session *begin(struct control *c, const struct arrival *a, struct ms_err *err)
 {
 	bool forks = c->files.folder && follow_wants(&c->opt->follow, FOLLOW_FORK, a->exe, a->name);
-	struct output *out = handshake_trace(c, a, &c->refused);
+	struct output *out = handshake_trace(c, a, err);
 	if (!out)
 		return NULL;
 	struct session *s = session_new(&c->opt->session, &c->writer, out, a->pid, &c->buffer_used,
-					forks, -1, &c->refused);
+					forks, -1, err);
 	if (!s) {
 		if (a->further)
 			output_free(out);
@@ -162,11 +162,16 @@ static struct session *new_image(struct control *c, pid_t pid)
 {
 	struct arrival a;
 	struct session *s = NULL;
+	struct ms_err why = {0};
 	handshake_look(c, pid, &a);
 	if (a.recordable)
-		s = begin(c, &a);
+		s = begin(c, &a, &why);
+	if (why.text[0])
+		ms_err_set(&c->refused, "%s", why.text);
+	else if (!c->files.folder)
+		ms_err_set(&why, "'%s' has no folder for further programs", c->files.path);
 	if (!s && a.further && a.wanted)
-		handshake_missed(c, &a, c->refused.text);
+		handshake_missed(c, &a, why.text);
 	free(a.name);
 	if (a.old)
 		handshake_replace(c, a.old, s);

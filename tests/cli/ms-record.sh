@@ -114,6 +114,8 @@ old=$(cksum <f.trace)
 [ ! -e f.trace.d ] || fail 'an empty folder was left'
 "$BIN/ms-record" -q -o fd:3 ls 3>d.trace >/dev/null
 "$TB/trace-dump" d.trace | grep -qx ended || fail 'fd:3 gives no whole trace'
+"$BIN/ms-record" -v -o fd:3 sh -c 'true; /bin/true; :' 3>d.trace 2>err
+grep -q "^  image  *1 true (pid [0-9]*), not recorded: 'fd:3' has no folder for further programs$" err || fail "a further program with fd:3: $(cat err)"
 mkfifo pipe
 cat pipe >p.trace &
 "$BIN/ms-record" -q -o pipe ls >/dev/null
