@@ -61,7 +61,7 @@ struct tell_job {
 struct tell {
 	int epoll; /* what the control thread waits for; -1 = there is none */
 	int listener, event;
-	struct tell_job *first; /* being done; others wait */
+	struct tell_job *first; /* being done; others wait, but for scans */
 	unsigned open;          /* connections that have not asked yet */
 };
 

@@ -272,10 +272,19 @@ void tell_turn(struct control *c)
 	if (t->epoll < 0)
 		return;
 	receive_requests(t);
-	while (t->first && go_on(c, t->first)) {
-		struct tell_job *j = t->first;
-		t->first = j->next;
-		free(j);
+	/* One after the other, but a scan may take long: only another one, and the end, wait for it. */
+	bool scans = false;
+	for (struct tell_job **at = &t->first, *j; (j = *at);) {
+		bool waits = scans && (j->verb >= TELL_LEAK_CHECK || j->verb == TELL_STOP);
+		if (!waits && go_on(c, j)) {
+			*at = j->next;
+			free(j);
+			continue;
+		}
+		scans |= j->step == TELL_SCANNING;
+		if (!waits && j->step != TELL_SCANNING)
+			return;
+		at = &j->next;
 	}
 }
 

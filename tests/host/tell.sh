@@ -264,5 +264,25 @@ kill $recorder
 wait
 grep -q '2="piped"' <("$TB/trace-dump" p.trace) || fail 'a pipe has no mark'
 
+# ---- while a scan is at work ----
+mkdir scan && cd scan || exit
+begin --follow=none --no-symbols -o b.trace
+step a 1000000
+("$BIN/ms-record" --tell b.trace leak-check >said && echo scan >>order) &
+scan=$!
+("$BIN/ms-record" --tell b.trace resident >>said && echo resident >>order) &
+resident=$!
+sleep 0.1
+tell b.trace mark:meanwhile
+is 'allocations while it scans' "$(status b.trace allocations)" 1000000
+echo status >>order
+wait $scan $resident
+is 'who was answered first' "$(head -n 1 order)" status
+is 'both scans' "$(sort order | tr '\n' ' ')" 'resident scan status '
+grep -q 'longrun (pid [0-9]*): 0 B in 0 blocks unreachable' said || fail "the scan says $(cat said)"
+echo q >&7
+finish >/dev/null
+cd .. || exit
+
 [ $failures = 0 ] && echo ok
 exit $((failures != 0))
