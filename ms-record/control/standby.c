@@ -51,6 +51,7 @@ struct holder {
 	struct standby_image *first;
 	uint64_t since; /* CLOCK_MONOTONIC: somebody was last seen who may make a handshake */
 	bool forked;    /* the command has started others, as far as that can be seen */
+	bool told;      /* to end, by a signal that the command is not there for any more */
 };
 
 void standby_name(uint64_t inode, char name[STANDBY_NAME_BYTES])
@@ -236,6 +237,7 @@ static void pass_signals(struct holder *h)
 	struct signalfd_siginfo info;
 	while (read(h->control.signals, &info, sizeof info) == sizeof info) {
 		bool terminal = info.ssi_signo == SIGINT || info.ssi_signo == SIGQUIT;
+		h->told |= h->control.child < 0;
 		/* The terminal sent it to the command too. */
 		if (!terminal && h->control.child >= 0)
 			kill(h->control.launch.pid, (int)info.ssi_signo);
@@ -328,7 +330,7 @@ static void serve_in_background(struct holder *h)
 		_exit(0);
 	close(h->control.child);
 	h->control.child = -1;
-	while (h->first || clock_mono() < h->since + LINGER_NS)
+	while (!h->told && (h->first || clock_mono() < h->since + LINGER_NS))
 		poll_once(h, h->first ? -1 : 100);
 	close_all(h);
 	_exit(0);

@@ -151,6 +151,14 @@ def children():
     p.end()
 
 
+def gone(record):
+    for _ in range(500):
+        if subprocess.run(["pgrep", "-f", f"^{record} --standby"], capture_output=True, check=False).returncode:
+            return True
+        time.sleep(0.01)
+    return False
+
+
 def programs():
     """A program that another one runs, by its own number; and the one that goes on in the background, also of a holder without standard files."""
     p = Program(command=["sh", "-c", f"{TARGET} 1; exit 9"])
@@ -167,6 +175,10 @@ def programs():
         want = p.ask("r 100")
         r.stop()
         compare(f"one that goes on in the background {closed}", "run.trace", want)
+        if closed:  # the holder there ends when it is told to, and the program runs on
+            subprocess.run(["pkill", "-f", f"^{RECORD} --standby"], check=False)
+            check(gone(RECORD), "the holder in the background goes on after SIGTERM")
+            p.ask("r 1")
         p.end(5)
 
 
