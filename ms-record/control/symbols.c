@@ -18,6 +18,7 @@
 
 #include "libcommon/base/order.h"
 #include "libcommon/base/progress.h"
+#include "ms-record/base/descriptor.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SYMBOLS_MEMORY RLIM_INFINITY /* they reserve terabytes */
@@ -95,17 +96,19 @@ static void start(struct control *c, struct jobs *j, size_t first, size_t count,
 	j->fd[j->n++] = (struct pollfd){(int)syscall(SYS_pidfd_open, pid, 0), POLLIN, 0};
 }
 
-static void reap(struct control *c, struct jobs *j, size_t i)
+/* If it is over, or, with `how` 0, when it is: where the kernel has no pidfds nothing else tells. */
+static void reap(struct control *c, struct jobs *j, size_t i, int how)
 {
 	int status = 0;
 	const struct job *job = &j->job[i];
+	if (waitpid(job->pid, &status, how) == 0)
+		return;
 	j->done += job->count;
-	waitpid(job->pid, &status, 0);
 	if (status && job->count == 1)
 		c->symbols_failed++;
 	for (size_t k = 0; status && job->count > 1 && k < job->count; k++)
 		*MS_PUSH(&j->again) = job->first + k;
-	close(j->fd[i].fd);
+	descriptor_close(j->fd[i].fd);
 	j->job[i] = j->job[--j->n];
 	j->fd[i] = j->fd[j->n];
 }
@@ -128,8 +131,7 @@ static void wait_below(struct control *c, struct jobs *j, size_t most)
 		for (size_t i = j->n; i-- > 0;) {
 			if (c->skip_symbols)
 				kill(j->job[i].pid, SIGTERM);
-			if (c->skip_symbols || j->fd[i].revents)
-				reap(c, j, i);
+			reap(c, j, i, c->skip_symbols ? 0 : WNOHANG);
 		}
 	}
 }

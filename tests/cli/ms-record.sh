@@ -229,5 +229,32 @@ for n in 12 14 16 20; do
 	[ $rc = 3 ] || fail "$n descriptors: status $rc: $(cat err)"
 done
 
+# ---- a kernel without pidfds (before 5.3), or a filter that knows none ----
+cat >nopidfd.c <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+long syscall(long n, ...)
+{
+	long a[6], (*real)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+	va_list ap;
+	va_start(ap, n);
+	for (int i = 0; i < 6; i++)
+		a[i] = va_arg(ap, long);
+	va_end(ap);
+	errno = ENOSYS;
+	return n == SYS_pidfd_open ? -1 : real(n, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+END
+gcc -shared -fPIC -o nopidfd.so nopidfd.c
+if [ "$MODE" = release ]; then # sanitizers must be loaded before anything that is preloaded
+	LD_PRELOAD=./nopidfd.so timeout -k 1 20 "$BIN/ms-record" -q -o nopidfd.trace sh -c 'exit 3' 2>err
+	rc=$?
+	[ $rc = 3 ] || fail "without pidfds: status $rc: $(cat err)"
+	"$TB/trace-dump" nopidfd.trace | grep -q ' symbols (' || fail 'without pidfds there are no symbols'
+fi
+
 [ $failures = 0 ] && echo ok
 exit $((failures != 0))
