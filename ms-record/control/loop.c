@@ -3,6 +3,7 @@
  */
 #include "control.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include "inject.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/progress.h"
+#include "libcommon/proc/proc.h"
 #include "ms-record/base/descriptor.h"
 #include "ms-record/session/samples.h"
 
@@ -262,11 +264,24 @@ static uint64_t sample_step(struct control *c, uint64_t age, bool moved)
 	return step < 2000000 ? 2000000 : step;
 }
 
+/* Where there are no pidfds: is it over, all its threads? */
+static bool is_gone(const struct session *s)
+{
+	struct ms_proc_stat st;
+	if (s->pidfd >= 0 || s->proc < 0)
+		return false;
+	if (!ms_proc_stat_at(s->proc, &st))
+		return errno == ENOENT || errno == ESRCH;
+	return st.state == 'Z' && st.field[MS_STAT_THREADS] < 2;
+}
+
 static void tick(struct control *c)
 {
 	bool moved = false;
 	reap_orphans(c);
 	for (struct session *s = c->sessions; s; s = s->next) {
+		if (s->ending == SESSION_RUNS && s->pid != c->launch.pid && is_gone(s))
+			control_end(c, s, SESSION_EXITED, session_exit_status(s->proc));
 		if (s->ending != SESSION_RUNS)
 			continue;
 		moved |= samples_take(s, false);

@@ -254,6 +254,9 @@ if [ "$MODE" = release ]; then # sanitizers must be loaded before anything that 
 	rc=$?
 	[ $rc = 3 ] || fail "without pidfds: status $rc: $(cat err)"
 	"$TB/trace-dump" nopidfd.trace | grep -q ' symbols (' || fail 'without pidfds there are no symbols'
+	LD_PRELOAD=./nopidfd.so "$BIN/ms-record" -q --no-symbols -o nopidfd.trace sh -c '/bin/true; sleep 2; :'
+	end=$(awk -F'\t' '$11 ~ /true$/ { print $6 }' nopidfd.trace.d/index)
+	[[ $end =~ ^(ended|exit:0)$ ]] || fail "without pidfds a further program has the end '$end'"
 fi
 
 [ $failures = 0 ] && echo ok
