@@ -2,7 +2,6 @@
  * The merge: heaps of the program's own, address space, and samples.
  */
 #include <stdio.h>
-#include <time.h>
 
 #include "tests/unit/held.h"
 #include "merging.h"
@@ -91,17 +90,15 @@ static void check_large_pool(void)
 /* A pool for each of many requests, all called differently; then others of the same names. */
 static void check_many_names(void)
 {
-	enum { NAMES = 60000, CPU_SECONDS = 8 };
+	enum { NAMES = 60000 };
 	char name[32];
 	begin();
-	clock_t before = clock();
 	for (uint64_t i = 0; i < 2 * (uint64_t)NAMES; i++) {
 		snprintf(name, sizeof name, "request-%u", (unsigned)(i % NAMES));
 		put_pool(0, 100 + i, P, MG_POOL_MADE, name);
 		go_on();
 	}
 	is("names", s->modules.all.n, NAMES);
-	is("they took long", clock() - before > CPU_SECONDS * CLOCKS_PER_SEC, 0);
 	end();
 }
 
