@@ -58,11 +58,11 @@ static bool same_line(const struct ms_stack_place *a, const struct ms_stack_plac
 static struct function *function_of(struct finder *f, uint32_t place)
 {
 	const struct ms_stack_place *p = &f->places[place];
-	uint32_t hash = ms_hash(p->at->function ? ms_hash_text(p->at->function) : p->frame,
-				p->module),
-		 i = f->number[place];
+	uint32_t i = f->number[place];
 	if (i)
 		return &f->functions.v[i - 1];
+	uint32_t hash =
+		ms_hash(p->at->function ? ms_hash_text(p->at->function) : p->frame, p->module);
 	for (size_t at = hash; f->functions.cap && (i = ms_lookup_next(&f->by_name, hash, &at));)
 		if (same_function(p, &f->places[f->functions.v[i - 1].place]))
 			break;

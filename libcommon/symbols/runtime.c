@@ -109,7 +109,7 @@ static const char *const exact[] = {
 static bool any_prefix(const char *s, const char *const *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (strncmp(s, list[i], strlen(list[i])) == 0)
+		if (*s == *list[i] && strncmp(s, list[i], strlen(list[i])) == 0)
 			return true;
 	return false;
 }
@@ -144,7 +144,7 @@ static const char *without_return_type(const char *f)
 static bool runtime_function(const char *function)
 {
 	for (size_t i = 0; i < sizeof exact / sizeof *exact; i++)
-		if (strcmp(function, exact[i]) == 0)
+		if (*function == *exact[i] && strcmp(function, exact[i]) == 0)
 			return true;
 	return ANY_PREFIX(without_return_type(function), names);
 }
