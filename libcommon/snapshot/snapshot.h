@@ -29,11 +29,13 @@ enum ms_read { MS_READ_AUTO, MS_READ_ALL, MS_READ_PART };
 
 /* Takes rows of module, frame, stack, site, site_stat, site_verdict and lost_with in place of the
  * database, in the order of their keys and before what they refer to in other tables: processes
- * have the ids 1, 2 and so on. Rows of snapshot are for both. The values live until the call
- * returns, and have the columns of the row before if that was of the same `table`. */
+ * have the ids 1, 2 and so on, and so have frames and stacks. Rows of snapshot are for both. The
+ * values live until the call returns, and have the columns of the row before if that was of the same
+ * `table`. Rows of stack, which are by far the most, come as numbers; `parent` may be 0. */
 struct ms_value;
 struct ms_row_taker {
 	void (*row)(void *arg, const char *table, const struct ms_value *v, size_t n);
+	void (*stack)(void *arg, int64_t id, int64_t parent, int64_t frame);
 	void *arg;
 };
 

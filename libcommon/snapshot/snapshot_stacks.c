@@ -274,7 +274,8 @@ static struct ms_signs join(struct ms_signs frame, const struct ms_signs *caller
 static int fill_stacks(struct work *w)
 {
 	const struct ms_recording *t = w->t;
-	struct ms_insert in = ms_large_table(w->f, "stack");
+	const struct ms_row_taker *taker = w->f->taker;
+	struct ms_insert in = ms_insert(w->f->db, "stack", w->f->err);
 	uint64_t *depth = ms_xcalloc(t->nodes.n + 1, sizeof *depth);
 	unsigned __int128 *keys = NULL, *key_of = NULL, key = 0;
 	if (!w->f->no_site_details) {
@@ -293,10 +294,13 @@ static int fill_stacks(struct work *w)
 		key = caller && key_of ? key_of[caller] : MS_KEY_BASIS;
 		for (uint32_t k = l->count; k-- > 0;) {
 			w->f->stacks++;
-			ms_put_row(&in, ms_int("id", w->f->stacks),
-				   ms_int("process", w->fill->p->id),
-				   ms_int_if("parent", parent != 0, parent),
-				   ms_int("frame", l->row + k), ms_int("depth", depth[n]));
+			if (taker)
+				taker->stack(taker->arg, w->f->stacks, parent, l->row + k);
+			else
+				ms_put_row(&in, ms_int("id", w->f->stacks),
+					   ms_int("process", w->fill->p->id),
+					   ms_int_if("parent", parent != 0, parent),
+					   ms_int("frame", l->row + k), ms_int("depth", depth[n]));
 			depth[n]++;
 			parent = w->f->stacks;
 			const struct ms_stack_place *p = &w->places[l->first + k];

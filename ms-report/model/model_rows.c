@@ -471,11 +471,18 @@ static void take_row(void *arg, const char *table, const struct ms_value *v, siz
 	r->of->row(r);
 }
 
+static void take_node(void *arg, int64_t id, int64_t parent, int64_t frame)
+{
+	struct reader *r = arg;
+	*MS_PUSH(&r->m->nodes) =
+		(struct node){id, parent ? (uint32_t)parent - 1 : NONE, (uint32_t)frame - 1};
+}
+
 struct ms_row_taker model_taker(struct model *m)
 {
 	struct reader *r = ms_arena_alloc(&m->arena, sizeof *r);
 	r->m = m;
-	return (struct ms_row_taker){take_row, r};
+	return (struct ms_row_taker){take_row, take_node, r};
 }
 
 /* ---- all tables ---- */
