@@ -35,6 +35,7 @@
 
 #include <langinfo.h>
 #include <locale.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,7 @@
 #include <unistd.h>
 
 #define TROUBLE 2
+#define LARGE (128 << 10)
 #define SLOW_SECONDS 5
 #define PAGE_MOMENTS 12 /* at least, of which ranges of time in a page can be made */
 
@@ -388,6 +390,8 @@ int main(int argc, char **argv)
 {
 	struct options opt;
 	struct ms_err err = {0};
+	/* Arrays of a large program's sites grow by moving pages, and leave no holes behind. */
+	mallopt(M_MMAP_THRESHOLD, LARGE);
 	setlocale(LC_CTYPE, "");
 	if (options_parse(argc, argv, &opt, &err) != 0) {
 		options_free(&opt);

@@ -111,6 +111,11 @@ static int fill_sites(struct ms_fill *w)
 	for (size_t i = 0; i < w->r->site_count; i++)
 		put_site(w, &in, w->order[i], verdicts[w->order[i]]);
 	free(verdicts);
+	/* the rest needs only rows of stacks */
+	struct ms_stack_rows *s = &w->stacks;
+	MS_FREE(s->user_of_node, s->signs, s->key_of_node, s->entry_of_site);
+	*s = (struct ms_stack_rows){.row_of_node = s->row_of_node,
+				    .without_symbol = s->without_symbol};
 	return ms_insert_close(&in);
 }
 
