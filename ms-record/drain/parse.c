@@ -125,10 +125,12 @@ static uint64_t block_size(const struct record *c)
 /* An allocation or a free in full. */
 static int event(struct session *s, struct reader *r, const struct record *c)
 {
-	bool takes = c->kind == MG_ALLOC || c->kind == MG_USER_ALLOC;
+	bool whole = c->kind == MG_ALLOC_WHOLE;
+	bool takes = whole || c->kind == MG_ALLOC || c->kind == MG_USER_ALLOC;
 	bool user = c->kind == MG_USER_ALLOC || c->kind == MG_USER_FREE;
 	uint32_t stack = 0;
-	if (c->flags && parse_stack_of(s, r, c, &stack))
+	if (whole ? parse_stack_whole(s, r, c, &stack)
+		  : c->flags && parse_stack_of(s, r, c, &stack))
 		return -1;
 	uint64_t address = word(c, 2);
 	if (!address)
@@ -358,6 +360,7 @@ static int parse_one(struct session *s, struct reader *r, const struct record *c
 		return session_damaged(s, "a buffer does not start with its thread");
 	switch (c->kind) {
 	case MG_ALLOC:
+	case MG_ALLOC_WHOLE:
 	case MG_USER_ALLOC:
 	case MG_FREE:
 	case MG_USER_FREE:

@@ -29,7 +29,7 @@ static inline uint64_t word(const struct record *c, unsigned i)
 #define EVENTS (SET(MG_ALLOC) | SET(MG_FREE) | SET(MG_USER_ALLOC) | SET(MG_USER_FREE))
 #define HAVE_FRAMES                                                                                \
 	(EVENTS | SET(MG_REALLOC) | SET(MG_FAILED) | SET(MG_PUSH) | SET(MG_MAP) | SET(MG_UNMAP) |  \
-	 SET(MG_USER_REALLOC) | SET(MG_HEAP_ALLOC) | SET(MG_HEAP_REALLOC))
+	 SET(MG_USER_REALLOC) | SET(MG_HEAP_ALLOC) | SET(MG_HEAP_REALLOC) | SET(MG_ALLOC_WHOLE))
 #define HAVE_NO_STAMP (SET(MG_PUSH) | SET(MG_WRAP) | SET(MG_CODE))
 #define MAY_BE_USABLE (SET(MG_ALLOC) | SET(MG_REALLOC))
 
@@ -49,7 +49,7 @@ static inline unsigned fixed_words(uint8_t kind)
 		[MG_MAP] = 6,          [MG_UNMAP] = 5,        [MG_FORK] = 2,
 		[MG_PAUSE] = 3,        [MG_USER_REALLOC] = 6, [MG_HEAP_ALLOC] = 6,
 		[MG_HEAP_REALLOC] = 8, [MG_HEAP_BACKING] = 5, [MG_POOL] = 6,
-		[MG_CODE] = 4};
+		[MG_CODE] = 4,         [MG_ALLOC_WHOLE] = 4};
 	return kind < 32 ? words[kind] : 0;
 }
 

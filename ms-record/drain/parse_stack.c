@@ -107,6 +107,26 @@ uint32_t parse_stack_look_up(struct session *s, struct reader *r)
 	return r->nodes[r->depth - 1];
 }
 
+int parse_stack_whole(struct session *s, struct reader *r, const struct record *c, uint32_t *node)
+{
+	if (c->keep >= MG_WHOLES)
+		return session_damaged(s, "a call stack is out of range");
+	struct reader_whole *m = &r->wholes[c->keep];
+	if (c->count) {
+		if (parse_stack_new(s, r, 0, c->count, frames_of(c), c->flags & MG_F_TRUNCATED))
+			return -1;
+		*m = (struct reader_whole){parse_stack_node(s, r), r->depth > s->opt->depth,
+					   r->base != 0};
+	} else if (m->node) {
+		s->stats.stacks_cut += m->cut;
+		s->stats.stacks_truncated += m->truncated;
+	} else {
+		return session_damaged(s, "a call stack is not known");
+	}
+	*node = m->node;
+	return 0;
+}
+
 uint32_t parse_stack_copied(struct session *s, struct reader *r, bool cut)
 {
 	uint64_t frames[REMOTE_FRAMES];

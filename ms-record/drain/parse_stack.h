@@ -29,6 +29,9 @@ uint32_t parse_stack_look_up(struct session *s, struct reader *r);
 /* The node of a stack that came as registers and memory, which may be cut off. */
 uint32_t parse_stack_copied(struct session *s, struct reader *r, bool cut);
 
+/* The stack of an MG_ALLOC_WHOLE. 0 or -1. */
+int parse_stack_whole(struct session *s, struct reader *r, const struct record *c, uint32_t *node);
+
 static inline struct stacks_path parse_stack_path(const struct reader *r, uint32_t depth)
 {
 	return depth ? r->paths[depth - 1] : stacks_root(r->epoch, r->base);

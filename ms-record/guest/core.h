@@ -281,6 +281,8 @@ bool mg_unwind(struct mg_writer *t, const uint64_t *frame, uint32_t words);
  * at come into the caches, and says where a stack like this one would be remembered. */
 bool mg_unwind_sampled(struct mg_writer *t, const uint64_t *frame, uint32_t words);
 struct mg_whole *mg_whole_ahead(const struct mg_writer *t, const uint64_t *frame);
+/* Is it the stack that stands there: would a walk read what was read then? */
+bool mg_whole_holds(const struct mg_writer *t, const struct mg_whole *m, const uint64_t *frame);
 bool mg_unwind_whole(struct mg_writer *t, struct mg_whole *m, const uint64_t *frame,
 		     uint32_t words);
 /* Counts a mismatch when the stack just taken is not what a walk from the same frame finds that

@@ -243,6 +243,27 @@ static __attribute__((noinline)) void on_alloc_plain(const uint64_t *frame, cons
 		on_alloc_rare(frame, block, size, false);
 }
 
+/* An allocation whose stack ms-record does not know yet, or never will. */
+static __attribute__((noinline)) void record_whole(struct mg_writer *t, struct mg_whole *m,
+						   const uint64_t *frame, const void *block,
+						   uint64_t size)
+{
+	struct mg_record r = {
+		.kind = MG_ALLOC, .words = ALLOC_WORDS, .a = (uint64_t)block, .b = size};
+	uint64_t stamp = mg_now(t);
+	mg_forget(t); /* all frames are sent */
+	struct mg_stack s = mg_stack_of(t, frame, r.words, &stamp);
+	bool stands = s.flags & MG_F_STACK && mg_whole_holds(t, m, frame);
+	if (stands) {
+		r.kind = MG_ALLOC_WHOLE;
+		s.keep = (uint32_t)(m - mg_memory_of(t)->wholes);
+	}
+	mg_put(t, r, s, stamp);
+	m->sent = stands && t->frames; /* or it was dropped */
+	t->last_block = (uint64_t)block;
+	mg_leave(t);
+}
+
 /* An allocation while sampling that is to be recorded. */
 static __attribute__((noinline)) void on_alloc_due(const uint64_t *frame, const void *block,
 						   uint64_t size)
@@ -255,15 +276,27 @@ static __attribute__((noinline)) void on_alloc_due(const uint64_t *frame, const 
 	}
 	mg_sample_take(own, (uint64_t)block);
 	struct mg_writer *t = mg_enter_open(frame);
-	if (MG_UNLIKELY(t != own || mg.usable)) {
+	if (MG_UNLIKELY(t != own || !m || mg.usable || mg.python || mg.verify)) {
 		if (t)
 			record_alloc_full(t, frame, block, size, false);
 		return;
 	}
+	if (MG_UNLIKELY(!m->sent || !mg_whole_holds(t, m, frame))) {
+		record_whole(t, m, frame, block, size);
+		return;
+	}
 	mg_stamping(t);
 	uint64_t stamp = mg_stamp(t);
-	bool taken = mg_unwind_whole(t, m, frame, ALLOC_SHORT_WORDS);
-	put_alloc(t, taken, MG_UNLIKELY(mg.python), frame, block, size, stamp);
+	mg_put(t,
+	       (struct mg_record){.kind = MG_ALLOC_WHOLE,
+				  .words = ALLOC_WORDS,
+				  .a = (uint64_t)block,
+				  .b = size},
+	       (struct mg_stack){.flags = MG_F_STACK,
+				 .keep = (uint32_t)(m - mg_memory_of(t)->wholes)},
+	       stamp);
+	t->last_block = (uint64_t)block;
+	mg_leave(t);
 }
 
 /* Nothing here but calls at the end, so that one that is not recorded saves no register. */

@@ -472,11 +472,16 @@ enum mg_kind {
 				   back, if it was recorded; the new one is none of ours */
 	MG_HEAP_BACKING = 21, /* stamp, address, size, heap | MG_HEAP_HIDDEN: of malloc's, made
 				 inside a hooked function */
+	/* As MG_ALLOC, but its frames are all of the stack, which stands at place `keep`, below
+	 * MG_WHOLES, from now on; without frames it is the stack that stands there, and "previous
+	 * stack" is unchanged. */
+	MG_ALLOC_WHOLE = 24,
 	MG_CODE = 23, /* keep = slot; first line | part << 32 | bytes of a character << 40, bytes of
 			 that part, those before this piece, then its `count` words */
 	MG_POOL = 22, /* stamp, enum mg_pool_step, heap, pool, bytes of its name, then that in whole
 			 words */
 };
+#define MG_WHOLES 64u
 #define MG_HEAP_HIDDEN (UINT64_C(1) << 32)
 /* A code object of an interpreter, as MG_CODE records: name, file and line table, each in pieces of
  * which the last one ends with the whole. All of a slot's before a frame of it. */

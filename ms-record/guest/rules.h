@@ -122,7 +122,7 @@ struct mg_path {
 
 /* In the same memory while sampling: whole stacks. See whole.c. */
 #define MG_WHOLE_BITS 6u
-#define MG_WHOLES (1u << MG_WHOLE_BITS)
+_Static_assert(MG_WHOLES == 1u << MG_WHOLE_BITS, "as the layout has it");
 #define MG_WHOLE_MOST 40u
 struct mg_whole {
 	_Alignas(64) uint64_t ip; /* of the hook's caller, */
@@ -131,6 +131,7 @@ struct mg_whole {
 	uint8_t need;             /* as this says */
 	uint8_t frames, words;    /* 0 = seen once */
 	uint8_t flags;
+	uint8_t sent; /* 1 = ms-record knows what stands here */
 	uint16_t top; /* the highest of these: */
 	/* What was read, and where, in words from sp - 8: return addresses, outermost first, then
 	 * other words. */

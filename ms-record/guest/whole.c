@@ -40,8 +40,7 @@ static struct mg_whole *whole_of(const struct mg_writer *t, const uint64_t *fram
 	return &mg_memory_of(t)->wholes[key >> (64 - MG_WHOLE_BITS)];
 }
 
-/* Would a walk from here read what was read then? */
-static bool whole_holds(const struct mg_writer *t, const struct mg_whole *m, const uint64_t *frame)
+bool mg_whole_holds(const struct mg_writer *t, const struct mg_whole *m, const uint64_t *frame)
 {
 	uint64_t base = (uint64_t)(frame + 1), x = 0;
 	if (m->sp != base + 8 || m->ip != frame[1] || !m->frames ||
@@ -92,7 +91,7 @@ static void remember_whole(struct mg_writer *t, struct mg_whole *m, const uint64
 	bool again = m->sp == sp && m->ip == frame[1];
 	m->ip = frame[1];
 	m->sp = sp;
-	m->frames = m->words = 0;
+	m->frames = m->words = m->sent = 0;
 	m->top = 0;
 	if (!again || !n || n + checks > MG_WHOLE_MOST || t->high - sp > UINT16_MAX * UINT64_C(8))
 		return;
@@ -123,7 +122,7 @@ struct mg_whole *mg_whole_ahead(const struct mg_writer *t, const uint64_t *frame
 
 bool mg_unwind_whole(struct mg_writer *t, struct mg_whole *m, const uint64_t *frame, uint32_t words)
 {
-	if (m && whole_holds(t, m, frame)) {
+	if (m && mg_whole_holds(t, m, frame)) {
 		take_whole(t, m, words);
 		if (MG_UNLIKELY(mg.verify))
 			mg_verify(t, frame, t->root_flags & MG_F_TRUNCATED);

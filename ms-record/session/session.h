@@ -114,6 +114,10 @@ struct reader {
 	uint32_t depth, cap, noded;
 	uint32_t node; /* 0 = not looked up yet */
 	uint32_t base; /* node above the outermost frame: 0, or "truncated" */
+	struct reader_whole {
+		uint32_t node; /* 0 = none stands here */
+		bool cut, truncated;
+	} wholes[MG_WHOLES];
 	/* The part of a deep stack below a cut: nodes of frames cut_from and on, valid up to
 	 * cut_valid. */
 	uint32_t *cut_nodes;

@@ -65,6 +65,19 @@ what='seeded: a whole stack whose contents are not compared'
 ROUNDS=200 run verify=1 sample=1 ./host/guest_seeded_stale_whole.so -- "$A" stale
 is mismatched -gt 100
 is bad_backtrace -gt 100
+what='sampled: stacks that are known'
+ROUNDS=300 run sample=1 "$L" -- "$A" qsort
+is known_alloc -gt 1000
+is unknown_frees -eq 0
+is double -eq 0
+what='sampled: what was dropped is not known'
+ROUNDS=3000 run sample=1 lap=4096 wait_ms=0 "$L" -- "$A" threads
+is known_alloc -gt 1000
+is lost -gt 0
+what='sampled: a handler that leaves by longjmp'
+run sample=1 "$L" -- "$T/guest_storm" jump
+is known_alloc -gt 100
+is double -eq 0
 what='seeded: missed epoch'
 run verify=1 ./host/guest_seeded_epoch.so -- "$A" dlclose
 is mismatched -gt 10
@@ -116,7 +129,7 @@ is unknown_frees -eq 0
 
 what='a clock that began anew: from one moment on all threads count'
 for scene in qsort threads; do
-	ROUNDS=3000 run recount=3 "$L" -- "$A" $scene
+	ROUNDS=3000 run recount=1000 "$L" -- "$A" $scene
 	is counted -gt 1000
 	is epoch -gt 0
 	is double -eq 0

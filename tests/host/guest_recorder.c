@@ -34,6 +34,7 @@
 #include "ms-record/guest/layout.h"
 
 #define FRAMES_MAX 65536u
+#define WHOLE_MOST 64u
 
 static struct options {
 	long verify, free_stacks, sequence, lap, rings, null, stop, wait_ms, dump, keep_dead,
@@ -67,6 +68,10 @@ struct reader {
 	uint32_t frames;
 	uint64_t copied, copy_bytes; /* of the copy under way */
 	uint64_t frame[FRAMES_MAX];
+	struct {
+		uint32_t frames;
+		uint64_t frame[WHOLE_MOST];
+	} wholes[MG_WHOLES];
 };
 
 static struct mg_session *session;
@@ -75,8 +80,8 @@ static unsigned char *data;
 static struct reader *readers;
 static struct event *events;
 static size_t event_count, event_room;
-static uint64_t short_allocs, short_frees, kinds[16], flags_seen[8], broken, deepest, frames_sent,
-	records, bytes_read;
+static uint64_t short_allocs, short_frees, known_allocs, kinds[16], flags_seen[8], broken, deepest,
+	frames_sent, records, bytes_read;
 static pid_t child;
 
 static void wrong(const char *what, uint64_t a, uint64_t b)
@@ -174,6 +179,36 @@ static uint32_t take_short(struct reader *r, uint32_t ring, const uint64_t *w)
 	return 2 + count;
 }
 
+/* An allocation with a whole stack, or one that is known: as the full record that it stands for. */
+static uint32_t take_whole(struct reader *r, uint32_t ring, const uint64_t *w)
+{
+	uint64_t full[4 + WHOLE_MOST] = {0}, before[WHOLE_MOST];
+	uint32_t count = w[0] >> 16 & 0xffff, place = w[0] >> 32, frames = r->frames;
+	if (place >= MG_WHOLES || count > WHOLE_MOST || (!count && !r->wholes[place].frames)) {
+		wrong("a stack that stands nowhere", place, count);
+		return 4 + count;
+	}
+	if (count)
+		memcpy(r->wholes[place].frame, w + 4, (r->wholes[place].frames = count) * 8);
+	uint64_t n = r->wholes[place].frames;
+	full[0] = MG_ALLOC | (w[0] & 0xff00) | n << 16;
+	full[1] = r->stamp = w[1];
+	full[2] = w[2];
+	full[3] = w[3];
+	memcpy(full + 4, r->wholes[place].frame, n * 8);
+	memcpy(before, r->frame, n * 8);
+	records++;
+	kinds[MG_ALLOC]++;
+	take_event(r, ring, 4, full);
+	if (!count) { /* what was taken before is unchanged */
+		known_allocs++;
+		frames_sent -= n;
+		memcpy(r->frame, before, n * 8);
+		r->frames = frames;
+	}
+	return 4 + count;
+}
+
 /* One record; returns its words, or 0 for a wrap. */
 static uint32_t take_record(struct reader *r, uint32_t ring, const uint64_t *w)
 {
@@ -181,6 +216,8 @@ static uint32_t take_record(struct reader *r, uint32_t ring, const uint64_t *w)
 	uint32_t kind = w[0] & 0xff, count = w[0] >> 16 & 0xffff, fixed;
 	if (w[0] >> 63 || kind == MG_ALLOC_SHORT)
 		return take_short(r, ring, w);
+	if (kind == MG_ALLOC_WHOLE)
+		return take_whole(r, ring, w);
 	if (kind == 0 || kind >= sizeof(fixed_words)) {
 		wrong("unknown kind of record", w[0], r->offset);
 		exit(99);
@@ -294,8 +331,8 @@ static void list_ranges(void)
 	__atomic_store_n(&session->ranges_round, round, __ATOMIC_RELEASE);
 }
 
-/* As ms-record does where the processor's clock began anew: from the round with this number on the
- * guest counts its stamps. */
+/* As ms-record does where the processor's clock began anew: after so many events the guest counts its
+ * stamps. */
 static void recount(void)
 {
 	counted_from = __builtin_ia32_rdtsc() + session->tsc_hz;
@@ -308,7 +345,7 @@ static void recount(void)
 static void round_of(long round)
 {
 	bool any = false;
-	if (opt.recount && round == opt.recount)
+	if (opt.recount && counted_from == UINT64_MAX && (long)event_count >= opt.recount)
 		recount();
 	session->heartbeat++;
 	if (session->ranges_wanted || (!session->ranges_round && session->guest_ready))
@@ -479,8 +516,9 @@ static void print_totals(void)
 		printf("%s %llu\n", names[i], (unsigned long long)kinds[i]);
 	for (int i = 0; i < 6; i++)
 		printf("flag_%s %llu\n", flags[i], (unsigned long long)flags_seen[i]);
-	printf("short_alloc %llu\nshort_free %llu\n", (unsigned long long)short_allocs,
-	       (unsigned long long)short_frees);
+	printf("short_alloc %llu\nshort_free %llu\nknown_alloc %llu\n",
+	       (unsigned long long)short_allocs, (unsigned long long)short_frees,
+	       (unsigned long long)known_allocs);
 	static const char *const sums[] = {"lost", "verified", "mismatched", "copies", "stalls"};
 	for (int i = 0; i < 5; i++)
 		printf("%s %llu\n", sums[i], (unsigned long long)t[i]);

@@ -53,6 +53,70 @@ static void test_depth(void)
 	CHECK("an exact address", f[0].flags, MS_FRAME_EXACT);
 }
 
+static void put_whole(struct ring *a, unsigned at, uint32_t place, uint32_t flags, unsigned count,
+		      uint64_t first)
+{
+	uint64_t w[4 + 40] = {word0(MG_ALLOC_WHOLE, MG_F_STACK | flags, count, place), base + at,
+			      at * 16, 1};
+	for (unsigned i = 0; i < count; i++)
+		w[4 + i] = first + i;
+	put(a, w, 4 + count);
+}
+
+/* Whole stacks stand at places, and are told by them. */
+static void test_whole(void)
+{
+	static const struct {
+		unsigned frames;
+		uint64_t innermost;
+	} want[] = {{2, 0x1001}, {3, 0x9999}, {2, 0x1001}, {3, 0x9999}, {2, 0x2000}, {9, 0x3013},
+		    {2, 0x2000}, {9, 0x3013}, {2, 0x1001}, {1, 0x4000}, {1, 0x4000}};
+	start("whole stacks");
+	opt.depth = 8;
+	struct ring *a = take(0, (uint32_t)getpid());
+	drain_add(&drain, s);
+	put_whole(a, 1, 5, 0, 2, 0x1000);
+	put(a, (uint64_t[]){word0(MG_ALLOC, MG_F_STACK, 1, 2), base + 2, 0x20, 1, 0x9999}, 5);
+	put_whole(a, 3, 5, 0, 0, 0);
+	put(a, (uint64_t[]){word0(MG_ALLOC, MG_F_STACK, 0, 3), base + 4, 0x40, 1},
+	    4); /* as before that */
+	put_whole(a, 5, 0, MG_F_TRUNCATED, 1, 0x2000);
+	put_whole(a, 6, MG_WHOLES - 1, 0, 20, 0x3000);
+	put_whole(a, 7, 0, 0, 0, 0);
+	put_whole(a, 8, MG_WHOLES - 1, 0, 0, 0);
+	put_whole(a, 9, 5, 0, 0, 0);
+	put_whole(a, 10, 5, 0, 1, 0x4000); /* in its place */
+	put_whole(a, 11, 5, 0, 0, 0);
+	let_go(a);
+	finish();
+	opt.depth = 512;
+	read_trace();
+	CHECK("events", event_count, 11);
+	CHECK("stacks cut", end_fields[MS_END_STACKS_CUT], 2);
+	CHECK("stacks truncated", end_fields[MS_END_STACKS_TRUNCATED], 2);
+	for (size_t i = 0; i < sizeof want / sizeof *want && i < event_count; i++) {
+		struct ms_frame f[64];
+		CHECK("frames", stack_of(events[i].stack, f, 64), want[i].frames);
+		CHECK("innermost", f[0].address, want[i].innermost);
+	}
+}
+
+static void test_unknown_whole(void)
+{
+	for (uint32_t place = 0; place < 2; place++) {
+		start("a stack that stands nowhere");
+		struct ring *a = take(0, (uint32_t)getpid());
+		put_whole(a, 1, 3, 0, 1, 0x1000);
+		put_whole(a, 2, place ? MG_WHOLES : 4, 0, 0, 0);
+		let_go(a);
+		drain_add(&drain, s);
+		finish();
+		read_trace();
+		CHECK("events before", event_count, 1);
+		CHECK("noticed", damaged, 1);
+	}
+}
+
 static void add_module(uint32_t i, uint64_t start_at, uint32_t epoch)
 {
 	s->mem_modules[i] = (struct mg_module){.start = start_at,
@@ -211,6 +275,7 @@ static void test_copy(void)
 
 int main(void)
 {
-	static void (*const tests[])(void) = {test_depth, test_epochs, test_gone, test_copy};
+	static void (*const tests[])(void) = {test_depth,  test_whole, test_unknown_whole,
+					      test_epochs, test_gone,  test_copy};
 	return run_tests(tests, sizeof tests / sizeof *tests);
 }

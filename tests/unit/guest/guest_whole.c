@@ -195,6 +195,25 @@ static void check_keep(void)
 	is("it is taken", t.ip[4], inner[1]);
 }
 
+/* What ms-record knows is not any more what it was told once another stack stands there. */
+static void check_sent(void)
+{
+	uint64_t *frame = stack + 100;
+	begin();
+	walks(frame);
+	walks(frame);
+	struct mg_whole *m = mg_whole_ahead(&t, frame);
+	is("it stands there", mg_whole_holds(&t, m, frame), true);
+	is("it was not sent", m->sent, 0);
+	m->sent = 1;
+	is("known", walks(frame), false);
+	is("it was sent", m->sent, 1);
+	frame[1 + 2 * ROOM]++;
+	is("another one", mg_whole_holds(&t, m, frame), false);
+	is("walked", walks(frame), true);
+	is("that was not sent", m->sent, 0);
+}
+
 static void check_never(void)
 {
 	uint64_t *frame = stack + 100;
@@ -257,6 +276,7 @@ int main(void)
 	check_words();
 	check_bp();
 	check_keep();
+	check_sent();
 	check_never();
 	check_elsewhere();
 	return failures != 0;
