@@ -209,9 +209,13 @@ static int read_doctor(struct options *o, struct ms_err *err)
 static int read_standby(const struct options *o, int n, struct ms_err *err)
 {
 	const char *name = ms_cli_other(&o->cli, "standby env hook quiet");
+	bool never = name && (!strcmp(name, "sample") || !strcmp(name, "free-stacks") ||
+			      !strcmp(name, "verify"));
 	if (name)
 		return ms_err_set(err,
-				  "--standby: --%s is for the ms-record -p that wakes the command",
+				  never ? "--standby: --%s does not go together with it"
+					: "--standby: --%s is for the ms-record -p that wakes the "
+					  "command",
 				  name);
 	const struct hooks *hooks = &o->record.session.hooks;
 	size_t bytes = 1;
