@@ -199,14 +199,15 @@ struct mg_session {
 	uint64_t wide_offset, wide_bytes;
 	uint32_t wide_count; /* rings that have such a window */
 
-	/* One line, of what each event looks at. */
-	_Alignas(64) uint32_t state; /* enum mg_state; ms-record -> guest */
-	uint32_t sleeping; /* futex word: MG_SLEEPS* while ms-record sleeps; the guest that fills
+	/* One line, of what each event looks at. A forked child's session begins as a copy of what
+	 * is before `state`. */
+	_Alignas(64) uint64_t sample_bytes; /* mean distance of sample points; 0 = every event */
+	uint32_t state;                     /* enum mg_state; ms-record -> guest */
+	uint32_t sleeping;  /* futex word: MG_SLEEPS* while ms-record sleeps; the guest that fills
 			       half a ring sets it to 0 and wakes it */
-	uint64_t stamps;   /* MG_STAMPS_*, atomic; see mg_stamp_or_next */
-	uint64_t sample_bytes; /* mean distance of sample points; 0 = every event */
-	uint64_t heartbeat;    /* stamp of ms-record's last round, */
-	uint64_t ticks;        /* and the TSC */
+	uint64_t stamps;    /* MG_STAMPS_*, atomic; see mg_stamp_or_next */
+	uint64_t heartbeat; /* stamp of ms-record's last round, */
+	uint64_t ticks;     /* and the TSC */
 	/* Who wants MG_PAUSED: see mg_settle. */
 	uint32_t told_paused; /* ms-record: it was told to */
 	uint32_t user_paused; /* guest: the program asked for it (ms_pause)... */

@@ -31,6 +31,30 @@ exact --verify
 grep -q ' 0 differ$' err || fail "wrong stacks: $(grep verify err)"
 left 'all scenes'
 
+# ---- samples in a child: 100 MB, by some 1,500 of them ----
+cat >samples.c <<'END'
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+	int status = 1;
+	if (!fork()) {
+		for (int i = 0; i < 20000; i++) {
+			char *volatile p = malloc(5000);
+			free(p);
+		}
+		_exit(0);
+	}
+	return wait(&status) < 0 || status;
+}
+END
+cc -O1 -o samples samples.c || exit 1
+"$BIN/ms-record" -q --no-symbols --follow=all -s 64k -o m.trace ./samples || fail "samples: status $?"
+bytes=$("$BIN/ms-report" --json m.trace.d/samples.*.trace | jq .totals.allocated_bytes)
+[ $((bytes > 80000000 && bytes < 120000000)) = 1 ] || fail "samples of a child tell of $bytes bytes, not of some 100,000,000"
+left 'samples'
+
 # ---- 2,000 short children of a shell, one after the other: none fails, nothing is left ----
 # shellcheck disable=SC2016 # the shell's own
 bomb='i=0; while [ $i -lt 2000 ]; do (x=$i; exit $((i % 3))) || :; i=$((i + 1)); done; echo done $i'
