@@ -117,6 +117,9 @@ uint64_t clock_restarted(const struct clock *c)
 uint64_t clock_round(struct clock *c)
 {
 	look_at_guest(c);
+	uint64_t stopped = clock_restarted(c);
+	if (stopped)
+		return stopped;
 	uint64_t stamp = clock_stamp(c), ns = clock_now(c);
 	const struct clock_pair *last = &c->pairs[c->newest % CLOCK_PAIRS];
 	const struct clock_pair *before = &c->pairs[(c->newest - 1) % CLOCK_PAIRS];

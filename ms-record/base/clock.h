@@ -57,7 +57,8 @@ uint64_t clock_stamp(const struct clock *c);
 /* Takes a pair (at most one per ms); returns the stamp of this moment. Goes over to the counter if
  * the guest did. */
 uint64_t clock_round(struct clock *c);
-/* Did the TSC begin anew since the last clock_round? Then the last stamp before that, else 0. */
+/* Did the TSC begin anew? Then the last stamp before that, at which time stands still until stamps are
+ * counted; else 0. */
 uint64_t clock_restarted(const struct clock *c);
 /* Is everything that was published before the last clock_round visible, but what is `pending`? */
 bool clock_settled(const struct clock *c);

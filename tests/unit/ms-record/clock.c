@@ -109,10 +109,8 @@ static void check_jumps(void)
 	} jumps[] = {
 		{"suspended: the TSC goes on", (int64_t)(HOUR / MS * PER_MS), 100000},
 		{"suspended: the TSC stands still", 0, HOUR},
-		{"it begins anew", -(INT64_C(1) << 43), 30 * MS},
-		{"it begins anew, and the other clock stands", -(INT64_C(1) << 43), 0},
 		{"another host's, ahead", INT64_C(1) << 50, 5 * MS},
-		{"another host's, a little behind", -(int64_t)PER_MS / 2, MS},
+		{"another host's, a little behind", -(int64_t)PER_MS / 10, MS},
 		{"stopped for ten seconds", (int64_t)(10000 * PER_MS), 10000 * MS},
 	};
 	for (size_t i = 0; i < sizeof jumps / sizeof *jumps; i++) {
@@ -188,6 +186,12 @@ static void check_restarted(void)
 	tsc = 12345;
 	mono += HOUR;
 	is("begun anew", clock_restarted(&c), last);
+	is("it stands still", clock_round(&c), last);
+	tsc += PER_MS;
+	mono += MS;
+	is("still", clock_round(&c), last);
+	is("that is not forgotten", clock_restarted(&c), last);
+	tsc = 12345;
 	uint64_t from = last + 1000 * PER_MS, asleep = clock_now(&c);
 	m.sequence = from;
 	m.blind = 1;
