@@ -161,7 +161,7 @@ void summary_failures(const struct control *c)
 			PLURAL(n - LOST_NAMED));
 }
 
-/* How much that is, and what can be done about it. */
+/* Of how many, and what can be done about it. */
 static void print_losses(const struct control *c, const struct image *m)
 {
 	const struct stats *t = &m->stats;
@@ -171,7 +171,7 @@ static void print_losses(const struct control *c, const struct image *m)
 	else if (!c->attached && !c->opt->session.wait_ns)
 		why = ": without --overflow=drop the program waits instead";
 	if (t->lost)
-		line("lost", "%u %% of all events%s", percent(t->lost, t->events + t->lost), why);
+		line("lost", "%s of %s events%s", COUNT(t->lost), COUNT(t->events + t->lost), why);
 }
 
 static void print_trouble(const struct image *m)

@@ -44,7 +44,7 @@ record large 0 "$T" large
 record coroutines 10 "$T" coroutines
 record fibers 10 "$T" fibers
 record alternate 10 "$T" alternate
-# What is listed is a few milliseconds old, for a program that is as short.
+# What is listed is a few milliseconds old, for a program that is as short: 1 % of its stacks are not whole, on a busy machine 5.
 record trampolines 50 "$T" trampolines
 record obscure 1000 "$T" obscure
 record compiled 80 "$T" compiled

@@ -134,6 +134,15 @@ static void check_sorted(const struct clock *c)
 		      "pairs are not in order");
 }
 
+/* An event with this stamp is told from that time on, until now, and not before the one before. */
+static void check_told(struct clock *c, uint64_t stamp, uint64_t from_ns)
+{
+	uint64_t last = c->tick, ns = clock_ns(c, stamp);
+	CHECK(ns >= from_ns && ns <= clock_now(c), "%lu ns, not from %lu on", (long)ns,
+	      (long)from_ns);
+	CHECK(clock_tick(c, stamp) >= last, "time runs backwards");
+}
+
 /* The guest counts from a second ahead of the TSC; ms-record sees it after so many ms. */
 static void check_counted(uint64_t late_ms)
 {
@@ -154,14 +163,8 @@ static void check_counted(uint64_t late_ms)
 	CHECK(!clock_settled(&c), "settled at once");
 	check_sorted(&c);
 	check_find(&c, from);
-	uint64_t tick = 0;
-	for (uint64_t stamp = last; stamp < from + 500; stamp += stamp < from ? PER_MS : 1) {
-		uint64_t ns = clock_ns(&c, stamp), t = clock_tick(&c, stamp);
-		CHECK(ns >= before && ns <= clock_now(&c), "%lu ns, not from %lu on", (long)ns,
-		      (long)before);
-		CHECK(t >= tick, "time runs backwards");
-		tick = t;
-	}
+	for (uint64_t stamp = last; stamp < from + 500; stamp += stamp < from ? PER_MS : 1)
+		check_told(&c, stamp, before);
 	mono += 5 * MS;
 	m.sequence += 100;
 	is("the stamp of this moment", clock_round(&c), from + 600);
@@ -199,20 +202,14 @@ static void check_restarted(void)
 	is("seen", clock_restarted(&c), 0);
 	check_sorted(&c);
 	CHECK(clock_ns(&c, 10000) <= clock_now(&c), "a stamp of the new TSC");
-	uint64_t tick = clock_tick(&c, last);
 	for (unsigned i = 0; i < 50; i++) {
 		uint64_t before = clock_now(&c), stamp = m.sequence;
 		m.sequence += 100;
 		tsc += 3 * PER_MS;
 		mono += 3 * MS;
 		is("the stamp of this moment", clock_round(&c), from + 100 * (i + 1));
-		for (; stamp < m.sequence; stamp += 9) {
-			uint64_t ns = clock_ns(&c, stamp), t = clock_tick(&c, stamp);
-			CHECK(ns >= asleep && ns >= before && ns <= clock_now(&c),
-			      "%lu ns, not from %lu on", (long)ns, (long)before);
-			CHECK(t >= tick, "time runs backwards");
-			tick = t;
-		}
+		for (; stamp < m.sequence; stamp += 9)
+			check_told(&c, stamp, before > asleep ? before : asleep);
 	}
 }
 
