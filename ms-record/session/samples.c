@@ -86,10 +86,13 @@ void samples_put(struct ms_record_writer *to, const struct ms_proc_sample *f, bo
 	ms_record_end(w);
 }
 
-/* For the next batch. */
-static void put(struct session *s, const struct ms_proc_sample *f, bool heap)
+/* For the next batch. Two threads take samples: one that was overtaken comes after the other. */
+static void put(struct session *s, struct ms_proc_sample *f, bool heap)
 {
 	pthread_mutex_lock(&s->lock);
+	if (f->ns <= s->sample_ns)
+		f->ns = s->sample_ns + 1;
+	s->sample_ns = f->ns;
 	samples_put(&s->samples, f, heap);
 	ms_proc_peak_note(&s->peak_rss, f, session_mid_run(s));
 	pthread_mutex_unlock(&s->lock);

@@ -329,6 +329,7 @@ struct session {
 	pthread_mutex_t lock;
 	struct ms_record_writer samples, verdicts, resident; /* under lock; for the next batch */
 	struct ms_proc_peak peak_rss;                        /* under lock */
+	uint64_t sample_ns;                                  /* under lock: of the sample before */
 	int ending;      /* atomic: enum session_end, set once by the control thread */
 	int exit_status; /* waitpid's, -1 = unknown; valid once ending is set */
 	char *successor; /* valid once ending is set */
