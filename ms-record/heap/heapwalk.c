@@ -12,17 +12,21 @@
  */
 #include "heapwalk.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "ms-record/base/clock.h"
+#include "ms-record/base/descriptor.h"
 #include "heapwalk_private.h"
 #include "libcommon/base/arena.h"
 
 #define WINDOW ((size_t)256 << 10)
-#define CACHED_MOST 0x420u /* bytes of a chunk in a thread's cache */
+#define TABLE (UINT64_C(2) << 20) /* what one page of page tables is for */
+#define CACHED_MOST 0x420u        /* bytes of a chunk in a thread's cache */
 #define BLOCKS_MOST ((size_t)16 << 20)
 #define TRIES 24u
 #define STEP 2048u /* chunks between places that the walk can go back to */
@@ -53,6 +57,20 @@ bool walk_in_heap(const struct walk *k, uint64_t at)
 
 /* ---- reading ---- */
 
+bool walk_written(struct walk *k, uint64_t at)
+{
+	enum { SWAPPED = 62 }; /* and above it: present */
+	struct pages *p = &k->pages;
+	uint64_t page = at / PAGE;
+	if (p->fd >= 0 && page - p->first >= p->n) {
+		ssize_t got = pread(p->fd, p->v, sizeof p->v, (off_t)(page * sizeof *p->v));
+		p->first = page;
+		p->n = got > 0 ? (size_t)got / sizeof *p->v : 0;
+		p->looks++;
+	}
+	return p->fd < 0 || page - p->first >= p->n || p->v[page - p->first] >> SWAPPED;
+}
+
 struct window {
 	uint64_t at;
 	size_t bytes;
@@ -60,15 +78,17 @@ struct window {
 };
 
 /* The words at an address of a region: up to the header of the top chunk where it ends, or to the
- * fence, behind which nothing may be mapped. */
+ * fence, behind which nothing may be mapped. No read goes on where the process may have no page
+ * table yet: it would be charged with one for as long as it lives. */
 static bool words_at(const struct walk *k, struct window *w, uint64_t at, const struct region *r,
 		     uint64_t out[4])
 {
 	enum { BYTES = 32 };
 	if (at < w->at || at + BYTES > w->at + w->bytes) {
-		uint64_t want = r->end + (r->fenced ? 0 : 16) - at;
+		uint64_t want = r->end + (r->fenced ? 0 : 16) - at, near = TABLE - at % TABLE;
+		near = near < BYTES ? BYTES : near > WINDOW ? WINDOW : near;
 		w->at = at;
-		w->bytes = want > WINDOW ? WINDOW : (size_t)want;
+		w->bytes = (size_t)(want > near ? near : want);
 		if (w->bytes < BYTES) {
 			memset(w->data, 0, BYTES);
 			w->bytes = BYTES;
@@ -213,6 +233,7 @@ void heapwalk(struct heapwalk *w, const struct heapwalk_from *from)
 	*w = (struct heapwalk){.state = MS_BEFORE_WHOLE};
 	k->out = w;
 	k->from = from;
+	k->pages.fd = openat(from->proc, "pagemap", O_RDONLY | O_CLOEXEC);
 	if (attach_maps_read(&k->maps, from->proc, NULL))
 		none(w, "its maps cannot be read");
 	else if (!walk_find(k))
@@ -220,6 +241,7 @@ void heapwalk(struct heapwalk *w, const struct heapwalk_from *from)
 	else
 		walk_all(k);
 	attach_maps_free(&k->maps);
+	descriptor_close(k->pages.fd);
 	MS_FREE(k->arenas.v, k->regions.v, k->found.v, k->fast.v, k->own.v, k->keys.v, k);
 }
 

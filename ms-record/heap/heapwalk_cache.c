@@ -117,6 +117,12 @@ static void take_cache(struct walk *k, uint64_t at, const struct cache *c, struc
 	}
 }
 
+static bool is_cache(const struct walk *k, uint64_t at, struct cache *c)
+{
+	return at && !(at & 15) && walk_in_heap(k, at) && !known(&k->own, at - 16) &&
+	       read_cache(k, at, c) && looks_like_one(k, c);
+}
+
 /* What a thread's memory points to. */
 static void look_at_thread(struct walk *k, uint64_t tp, struct votes *v)
 {
@@ -126,17 +132,17 @@ static void look_at_thread(struct walk *k, uint64_t tp, struct votes *v)
 	if (!m || !m->read || tp & 7 || tp == low)
 		return;
 	low = (low + 7) & ~UINT64_C(7);
-	size_t n = (size_t)(tp - low) / 8;
-	uint64_t *words = ms_xcalloc(n, sizeof *words);
-	if (walk_get(k, low, words, n * sizeof *words))
-		for (size_t i = n; i-- > 0;) {
-			uint64_t at = words[i];
-			if (!at || at & 15 || !walk_in_heap(k, at) || known(&k->own, at - 16) ||
-			    !read_cache(k, at, &c) || !looks_like_one(k, &c))
-				continue;
-			take_cache(k, at, &c, v);
-		}
-	free(words);
+	for (uint64_t at = low, end; at < tp; at = end) {
+		uint64_t words[PAGE / 8];
+		end = (at & ~(PAGE - 1)) + PAGE;
+		end = end < tp ? end : tp;
+		size_t n = (size_t)(end - at) / 8;
+		if (!walk_written(k, at) || !walk_get(k, at, words, n * sizeof *words))
+			continue;
+		for (size_t i = 0; i < n; i++)
+			if (is_cache(k, words[i], &c))
+				take_cache(k, words[i], &c, v);
+	}
 }
 
 /* ---- fast lists ---- */

@@ -2,39 +2,14 @@
  * Blocks that have a mapping of their own, because they are large. No list has them; their headers
  * stand at beginnings of pages, and glibc counts them, so that it is known whether all were found.
  */
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "heapwalk_private.h"
 #include "libcommon/base/arena.h"
 
-#define PAGE UINT64_C(4096)
 #define MAPPED 2u
 #define LOOKS_MOST (1u << 18)
 #define ALIGN_MOST (UINT64_C(1) << 30)
-
-/* Which pages have been written. The others are not looked at: a read makes the kernel map a page
- * of zeros there, in tables that the process is charged with for as long as it lives. */
-struct pages {
-	int fd; /* -1 = cannot be known */
-	uint64_t first;
-	size_t n;
-	uint64_t v[2048];
-};
-
-static bool written(struct pages *p, uint64_t at, unsigned *looks)
-{
-	enum { SWAPPED = 62 }; /* and above it: present */
-	uint64_t page = at / PAGE;
-	if (p->fd >= 0 && page - p->first >= p->n) {
-		ssize_t got = pread(p->fd, p->v, sizeof p->v, (off_t)(page * sizeof *p->v));
-		p->first = page;
-		p->n = got > 0 ? (size_t)got / sizeof *p->v : 0;
-		++*looks;
-	}
-	return p->fd < 0 || page - p->first >= p->n || p->v[page - p->first] >> SWAPPED;
-}
 
 /* How many there are, and their bytes. */
 static bool counted(const struct walk *k, uint64_t *n)
@@ -57,13 +32,12 @@ static uint64_t mapping(const struct walk *k, uint64_t at, uint64_t end)
 }
 
 /* An aligned one has its header further on, which tells how far. */
-static void add_block(struct walk *k, struct pages *p, uint64_t at, uint64_t bytes)
+static void add_block(struct walk *k, uint64_t at, uint64_t bytes)
 {
 	uint64_t head[2], off = 0;
-	unsigned looks = 0;
 	for (uint64_t align = 32; align <= ALIGN_MOST && align - 16 < bytes && !off; align *= 2) {
 		uint64_t to = ((at + 16 + align - 1) & ~(align - 1)) - 16 - at;
-		if (to && written(p, at + to, &looks) && walk_get(k, at + to, head, sizeof head) &&
+		if (to && walk_written(k, at + to) && walk_get(k, at + to, head, sizeof head) &&
 		    head[0] == to && head[1] == ((bytes - to) | MAPPED))
 			off = to;
 	}
@@ -84,17 +58,17 @@ static bool may_have(const struct walk *k, size_t i)
 }
 
 /* `each`: at every page, also behind what is none. */
-static void look(struct walk *k, const struct attach_map *m, struct pages *p, bool each,
-		 unsigned *looks)
+static void look(struct walk *k, const struct attach_map *m, bool each)
 {
+	unsigned *looks = &k->pages.looks;
 	for (uint64_t at = m->start, bytes; at < m->end && *looks < LOOKS_MOST && !walk_over(k);) {
 		bytes = 0;
-		if (written(p, at, looks)) {
+		if (walk_written(k, at)) {
 			++*looks;
 			bytes = mapping(k, at, m->end);
 		}
 		if (bytes)
-			add_block(k, p, at, bytes);
+			add_block(k, at, bytes);
 		else if (!each)
 			return;
 		at += bytes ? bytes : PAGE;
@@ -105,25 +79,21 @@ void walk_mapped(struct walk *k)
 {
 	uint64_t want = 0;
 	size_t before = k->out->used.n;
-	struct pages p = {.fd = openat(k->from->proc, "pagemap", O_RDONLY | O_CLOEXEC)};
 	if (!counted(k, &want)) {
 		walk_missing(k, "whether there are blocks with mappings of their own is not known");
-		goto out;
+		return;
 	}
 	/* Mappings of others can stand before one in the same map: then every page is looked at. */
 	for (int each = 0; each < 2 && want && k->out->mapped != want && !walk_over(k); each++) {
-		unsigned looks = 0;
-		p.n = 0;
+		k->pages.looks = 0;
+		k->pages.n = 0;
 		k->out->used.n = before;
 		k->out->mapped = 0;
 		for (size_t i = 0; i < k->maps.n; i++)
 			if (may_have(k, i))
-				look(k, &k->maps.v[i], &p, each, &looks);
+				look(k, &k->maps.v[i], each);
 		counted(k, &want);
 	}
 	if (k->out->mapped != want)
 		walk_missing(k, "not all blocks with mappings of their own were found");
-out:
-	if (p.fd >= 0)
-		close(p.fd);
 }

@@ -21,6 +21,7 @@ enum {
 	ARENA_WORDS = 275,
 };
 #define ARENA_NONCONTIGUOUS 2u
+#define PAGE UINT64_C(4096)
 #define HEAP_MOST (UINT64_C(64) << 20) /* of an arena's heap, which is aligned to that */
 #define HEAP_INFO_MOST 64u
 #define ARENAS_MOST 4096u
@@ -52,10 +53,21 @@ struct words {
 	size_t n, cap;
 };
 
+/* Which pages have been written. The others are not looked at: a read makes the kernel map a page
+ * of zeros there, in tables that the process is charged with for as long as it lives. */
+struct pages {
+	int fd; /* -1 = cannot be known */
+	uint64_t first;
+	size_t n;
+	unsigned looks; /* how often it was read, and what else its user counts */
+	uint64_t v[2048];
+};
+
 struct walk {
 	struct heapwalk *out;
 	const struct heapwalk_from *from;
 	struct attach_maps maps;
+	struct pages pages;
 	MS_ARRAY(struct arena) arenas;
 	MS_ARRAY(struct region) regions;
 	MS_ARRAY(struct found) found;
@@ -75,6 +87,8 @@ static inline bool walk_get(const struct walk *k, uint64_t at, void *to, size_t 
 void walk_missing(struct walk *k, const char *why);
 bool walk_over(const struct walk *k);
 bool walk_in_heap(const struct walk *k, uint64_t at);
+/* Has the page of that address been written? True where that cannot be known. */
+bool walk_written(struct walk *k, uint64_t at);
 
 /* heapwalk_find.c: arenas, malloc_par and regions. False = there is no heap of glibc's. */
 bool walk_find(struct walk *k);

@@ -16,7 +16,6 @@
 #include "ms-record/heap/heapwalk.h"
 #include "ms-record/heap/heapwalk_private.h"
 
-#define PAGE 4096u
 #define WORDS_OF_PAGE 512u
 #define READS_MOST 100000u
 #define READS_AFTER 100000u /* of heaps, until it notices that it is to stop */
