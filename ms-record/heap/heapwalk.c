@@ -28,8 +28,9 @@
 #define TABLE (UINT64_C(2) << 20) /* what one page of page tables is for */
 #define CACHED_MOST 0x420u        /* bytes of a chunk in a thread's cache */
 #define BLOCKS_MOST ((size_t)16 << 20)
-#define TRIES 24u
-#define STEP 2048u /* chunks between places that the walk can go back to */
+#define TRIES 24u        /* of one region */
+#define TRIES_MOST 4096u /* of all, with a nap each: some 3 s */
+#define STEP 2048u       /* chunks between places that the walk can go back to */
 #define USED 1u
 #define LEAST 32u
 #define FENCE 16u
@@ -169,7 +170,7 @@ static void walk_region(struct walk *k, struct window *w, const struct region *r
 		if (s == END)
 			return;
 		if (s == ASTRAY) {
-			if (++tries > TRIES || walk_over(k)) {
+			if (++tries > TRIES || ++k->tries > TRIES_MOST || walk_over(k)) {
 				walk_missing(
 					k, "part of the heap is damaged, or changes all the time");
 				return;

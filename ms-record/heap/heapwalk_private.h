@@ -72,6 +72,7 @@ struct walk {
 	MS_ARRAY(struct region) regions;
 	MS_ARRAY(struct found) found;
 	struct words fast, own; /* chunks in fast lists; the threads' caches themselves */
+	unsigned tries;         /* how often the chunks led astray */
 	struct words keys;      /* what stands in a chunk that a thread's cache has */
 	/* struct malloc_par */
 	uint64_t base,
