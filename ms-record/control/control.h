@@ -105,6 +105,8 @@ void control_stop(struct control *c, const char *why);
 int control_fork(struct control *c, struct ms_err *err);
 /* Takes what signals came. */
 void control_read_signals(struct control *c);
+/* The same where nothing can be stopped yet: a second one does not end the recording. */
+void control_hand_on_signals(struct control *c);
 /* Appends symbols to the traces that were kept. */
 void control_symbols(struct control *c);
 void control_free(struct control *c);

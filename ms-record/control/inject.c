@@ -35,8 +35,12 @@
 #include "ms-record/launch/exec_env.h"
 #include "ms-record/drain/recording.h"
 #include "libcommon/base/arena.h"
+#include "libcommon/base/clock.h"
+#include "ms-record/base/clock.h"
 #include "ms-record/base/descriptor.h"
 #include "ms-record/session/session.h"
+
+#define SIGNALS_NS UINT64_C(50000000) /* how often they are looked for */
 
 struct inject {
 	struct scan_tree tree; /* the first */
@@ -259,6 +263,17 @@ int inject_event(const struct control *c)
 	return c->inject ? c->inject->event : -1;
 }
 
+/* Waits until the tracing thread has told something. It may take as long as the program runs, if
+ * that is of a C library that is not known: signals are handed on meanwhile. Under the lock. */
+static void await_change(struct inject *j)
+{
+	struct timespec until = ms_timespec(clock_mono() + SIGNALS_NS);
+	pthread_cond_clockwait(&j->change, &j->lock, CLOCK_MONOTONIC, &until);
+	pthread_mutex_unlock(&j->lock);
+	control_hand_on_signals(j->c);
+	pthread_mutex_lock(&j->lock);
+}
+
 /* Gives way, if somebody asks. With `wait` somebody does, or will not any more. */
 static void serve(struct inject *j, bool wait)
 {
@@ -267,13 +282,13 @@ static void serve(struct inject *j, bool wait)
 		errno = 0;
 	pthread_mutex_lock(&j->lock);
 	while (wait && j->baton == FREE && !j->over)
-		pthread_cond_wait(&j->change, &j->lock);
+		await_change(j);
 	if (j->baton == ASKED) {
 		j->baton = GRANTED;
 		pthread_cond_broadcast(&j->change);
 	}
 	while (j->baton == GRANTED)
-		pthread_cond_wait(&j->change, &j->lock);
+		await_change(j);
 	pthread_mutex_unlock(&j->lock);
 }
 

@@ -112,7 +112,7 @@ void control_stop(struct control *c, const char *why)
 
 /* ---- signals ---- */
 
-static void on_signal(struct control *c, int sig)
+static void on_signal(struct control *c, int sig, bool may_stop)
 {
 	uint64_t now = clock_mono();
 	if (c->over) {
@@ -126,7 +126,7 @@ static void on_signal(struct control *c, int sig)
 	}
 	if (sig == SIGINT || sig == SIGQUIT)
 		return; /* the terminal sent it to the command too */
-	if (c->forwarded_ns && now - c->forwarded_ns < AGAIN_NS) {
+	if (may_stop && c->forwarded_ns && now - c->forwarded_ns < AGAIN_NS) {
 		c->skip_symbols = c->stopped;
 		control_stop(c, "a second signal");
 		return;
@@ -135,11 +135,21 @@ static void on_signal(struct control *c, int sig)
 	kill(c->launch.pid, sig);
 }
 
-void control_read_signals(struct control *c)
+static void read_signals(struct control *c, bool may_stop)
 {
 	struct signalfd_siginfo info;
 	while (read(c->signals, &info, sizeof info) == sizeof info)
-		on_signal(c, (int)info.ssi_signo);
+		on_signal(c, (int)info.ssi_signo, may_stop);
+}
+
+void control_read_signals(struct control *c)
+{
+	read_signals(c, true);
+}
+
+void control_hand_on_signals(struct control *c)
+{
+	read_signals(c, false);
 }
 
 /* ---- time ---- */

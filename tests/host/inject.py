@@ -113,6 +113,31 @@ def refusals(program):
     refused("it is statically linked and has no malloc", "./bare")
 
 
+def beginning():
+    """A C library that is not known tells no end of its beginning: signals reach the command all the same."""
+    with open("odd.c", "w", encoding="utf-8") as f:
+        f.write("""char heap[16], *end = heap;
+                   __attribute__((noinline)) void *malloc(unsigned long n) { return end += n; }
+                   __attribute__((noinline)) void free(void *p) { end = p; }
+                   void _start(void) {
+                       free(malloc(1));
+                       __asm__ volatile("syscall" :: "a"(1), "D"(1), "S"("on\\n"), "d"(3) : "rcx", "r11", "memory");
+                       for (;;)
+                           __asm__ volatile("syscall" :: "a"(34) : "rcx", "r11", "memory"); /* pause */
+                   }""")
+    subprocess.run(["gcc", "-O1", "-w", "-fno-builtin", "-nostdlib", "-static", "-o", "odd", "odd.c"], check=True)
+    p = subprocess.Popen([RECORD, "-o", "no.trace", "--", "./odd"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                         start_new_session=True)
+    check(p.stdout.readline() == "on\n", "an unknown C library: it does not run")
+    p.send_signal(signal.SIGTERM)
+    try:
+        out, err = p.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        os.killpg(p.pid, signal.SIGKILL)
+        out, err = p.communicate()
+    check((p.returncode, out) == (-signal.SIGTERM, "") and "nothing was recorded" in err, f"an unknown C library: {p.returncode} {out} {err}")
+
+
 def others():
     """For musl, and with jemalloc linked in: check-all installs them (tests/deps)."""
     source, flags = f"{SRC}/tests/host/inject.c", ["-g", "-O2", "-w", "-fno-builtin"]
@@ -136,6 +161,7 @@ def main():
         ends(kind, host + kind)
         stopped(kind, host + kind)
     refusals(host + "static")
+    beginning()
     if ALL:
         others()
     print("ok" if not failures else f"{len(failures)} failed")
