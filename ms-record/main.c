@@ -27,6 +27,7 @@
 #include "ms-record/cli/options.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
+#include "libcommon/base/mapped_file.h"
 #include "libcommon/base/progress.h"
 #include "ms-record/poll/poll.h"
 #include "ms-record/control/standby.h"
@@ -137,6 +138,7 @@ int main(int argc, char **argv)
 	/* What is large and needed for a moment only, a checkpoint's memory for one, goes back to
 	 * the kernel each time; else the first such free would have malloc keep the others. */
 	mallopt(M_MMAP_THRESHOLD, LARGE);
+	ms_mapped_files_survive();
 	/* While it is ignored nobody is told how a child has ended. */
 	bool ignored = signal(SIGCHLD, SIG_DFL) == SIG_IGN;
 	if (options_read(&o, argc, argv, &err) || (o.cli.asked && ms_cli_answer(&o.cli, &err))) {

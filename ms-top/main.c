@@ -26,9 +26,11 @@
 #include "ms-top/app/app.h"
 #include "ms-top/app/options.h"
 #include "libcommon/base/err.h"
+#include "libcommon/base/mapped_file.h"
 
 static int run(const struct options *o, struct ms_err *err)
 {
+	ms_mapped_files_survive();
 	if (o->serve.listen && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)))
 		return app_serve(o, err);
 	if (!o->batch)

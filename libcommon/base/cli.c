@@ -7,6 +7,7 @@
 #include "err.h"
 #include "progress.h"
 #include "io.h"
+#include "mapped_file.h"
 #include "meant.h"
 #include "point.h"
 #include "units.h"
@@ -412,4 +413,5 @@ void ms_cli_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	ms_cleanup_on_signals();
+	ms_mapped_files_survive();
 }

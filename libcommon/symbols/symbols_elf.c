@@ -19,6 +19,7 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/clock.h"
 #include "libcommon/base/io.h"
+#include "libcommon/base/mapped_file.h"
 #include "libcommon/base/order.h"
 #include "symbols_machine.h"
 
@@ -199,7 +200,7 @@ static struct ms_elf *open_map(const char *path, void *map, size_t size)
 	memcpy(&h, map, sizeof h);
 	if (memcmp(h.e_ident, ELFMAG, SELFMAG) || h.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    h.e_ident[EI_DATA] != ELFDATA2LSB) {
-		munmap(map, size);
+		ms_mapped_file_free(map, size);
 		errno = 0;
 		return NULL;
 	}
@@ -226,8 +227,7 @@ struct ms_elf *ms_elf_open(const char *path)
 	errno = 0;
 	if (!S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof(Elf64_Ehdr))
 		goto out;
-	void *map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_NORESERVE, fd, 0);
+	void *map = ms_mapped_file(fd, (size_t)st.st_size);
 	if (map != MAP_FAILED)
 		e = open_map(path, map, (size_t)st.st_size);
 	if (e)
@@ -258,7 +258,7 @@ void ms_elf_close(struct ms_elf *e)
 	for (unsigned i = 0; i < e->section_count; i++)
 		free(e->sections[i].inflated);
 	MS_FREE(e->sections, e->symbols, e->path);
-	munmap((void *)e->map, e->size);
+	ms_mapped_file_free((void *)e->map, e->size);
 	free(e);
 }
 

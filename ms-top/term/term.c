@@ -129,7 +129,7 @@ static void catch (int sig, void (*f)(int), int flags)
 static void catch_all(void)
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH};
-	static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+	static const int crashes[] = {SIGSEGV, SIGFPE, SIGILL, SIGABRT};
 	static char room[1 << 16]; /* a stack that overflowed is no place for a handler */
 	sigaltstack(&(stack_t){.ss_sp = room, .ss_size = sizeof room}, NULL);
 	for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)

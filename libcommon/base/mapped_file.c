@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ * Files that are read where they are mapped.
+ *
+ * A page behind the end of the file raises SIGBUS in who reads it. A page of zeros takes its place.
+ * Other memory that is shared is left alone: there a page of our own would part us from the others.
+ */
+#include "mapped_file.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/mman.h>
+
+#define PAGE ((uintptr_t)4096)
+#define FILES_MOST 512u /* what is mapped beyond is as it was */
+
+static struct {
+	_Atomic uintptr_t start, end; /* 0, 0 = free */
+} files[FILES_MOST];
+
+void *ms_mapped_file(int fd, size_t size)
+{
+	void *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
+	bool put = map == MAP_FAILED;
+	for (size_t i = 0; i < FILES_MOST && !put; i++) {
+		uintptr_t none = 0;
+		put = atomic_compare_exchange_strong(&files[i].start, &none, (uintptr_t)map);
+		if (put)
+			files[i].end = (uintptr_t)map + size;
+	}
+	return map;
+}
+
+void ms_mapped_file_free(void *map, size_t size)
+{
+	for (size_t i = 0; i < FILES_MOST; i++)
+		if (files[i].start == (uintptr_t)map) {
+			files[i].end = 0;
+			files[i].start = 0;
+			break;
+		}
+	munmap(map, size);
+}
+
+static void put_zeros(int sig, siginfo_t *info, void *context)
+{
+	uintptr_t at = (uintptr_t)info->si_addr;
+	int saved = errno;
+	bool ours = false;
+	(void)context;
+	for (size_t i = 0; i < FILES_MOST && !ours; i++)
+		ours = at >= files[i].start && at < files[i].end;
+	if (!ours || mmap((void *)(at & ~(PAGE - 1)), PAGE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+		signal(sig, SIG_DFL); /* it comes again, and ends us */
+	errno = saved;
+}
+
+void ms_mapped_files_survive(void)
+{
+	struct sigaction sa = {.sa_sigaction = put_zeros, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+	sigaction(SIGBUS, &sa, NULL);
+}
