@@ -2,6 +2,8 @@
  * Attaching, thought out before the process is touched: what is there of an earlier recorder, which
  * functions are to be hooked, and how.
  */
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +15,7 @@
 #include "ms-record/base/descriptor.h"
 
 #define GUEST "libmemscope-preload.so"
+#define OUR_MEMORY "/memfd:memscope (deleted)"
 
 static bool starts(const char *s, const char *with)
 {
@@ -143,11 +146,28 @@ static int check_foreign(struct attach *a, struct ms_err *err)
 	return 0;
 }
 
+/* A recorder has such memory too, which it shares with whom it records: it holds it open. Of what one
+ * left in a process nothing is open. */
+static bool is_recorder(const struct attach *a)
+{
+	int folder = openat(a->h.proc, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = folder < 0 ? NULL : fdopendir(folder);
+	char path[sizeof OUR_MEMORY + 1] = "";
+	for (struct dirent *e; d && strcmp(path, OUR_MEMORY) != 0 && (e = readdir(d));)
+		process_link(folder, e->d_name, path, sizeof path);
+	if (d)
+		closedir(d);
+	return !strcmp(path, OUR_MEMORY);
+}
+
 int attach_find_earlier(struct attach *a, struct ms_err *err)
 {
+	int recorder = -1; /* not looked yet */
 	for (size_t i = 0; i < a->maps.n; i++) {
 		const struct attach_map *m = &a->maps.v[i];
-		if (named(m, "memscope") && m->shared)
+		bool memory = !strcmp(m->path, OUR_MEMORY) && m->shared;
+		recorder = memory && recorder < 0 ? is_recorder(a) : recorder;
+		if (memory && !recorder)
 			release(a, m->start, m->end - m->start);
 		if (!strcmp(m->path, "[anon:memscope]"))
 			release(a, m->start, m->end - m->start);

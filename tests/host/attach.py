@@ -95,6 +95,22 @@ def refusals():
     end(p, "refusals")
 
 
+def recorder():
+    """Another recorder is a program as any: what it shares with its own target is not what a recorder left."""
+    p = start(TARGET, "churn", "2")
+    for kind, command in (("attached", ["-p", str(p.pid)]), ("launched", [TARGET, "churn", "2"])):
+        with subprocess.Popen([RECORD, "-q", "--no-symbols", "-o", "inner.trace", *command], stdout=subprocess.PIPE) as inner:
+            wait_for("inner.trace")
+            r = subprocess.run([RECORD, "-q", "--no-symbols", "-d", "0.3", "-o", "outer.trace", "-p", str(inner.pid)],
+                               capture_output=True, text=True, timeout=60, check=False)
+            check(r.returncode == 0, f"a recorder ({kind}): {r.stderr}")
+            check(inner.poll() is None, f"a recorder ({kind}) ended: {inner.returncode}")
+            inner.send_signal(signal.SIGTERM)
+            check(inner.wait(timeout=30) == 0, f"a recorder ({kind}): status {inner.returncode}")
+    check(records(p.pid), "its target is not recorded afterwards")
+    end(p, "recorder")
+
+
 def ending():
     """It is killed while it is being attached to: that is what is said, whatever failed for it."""
     for i in range(40):
@@ -351,6 +367,7 @@ def main():
     unwritten()
     other_program()
     refusals()
+    recorder()
     ending()
     sharing()
     spoiled()
