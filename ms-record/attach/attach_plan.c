@@ -342,21 +342,38 @@ static void look_for_linker(struct attach *a, const struct attach_module *m)
 	a->manifest.debug_state = s[1].address + STATE;
 }
 
-/* The slots of an earlier attachment are taken; there may be room behind them. */
+static uint64_t page_of(const struct mg_hook *h)
+{
+	return h->slot & ~(uint64_t)(MG_NEAR_BYTES - 1);
+}
+
+static void take_page(struct attach *a, const struct mg_hook *h)
+{
+	for (uint32_t k = 0; k < a->near_count; k++) {
+		struct near *n = &a->shared.near[k];
+		if (h->entry < n->low || h->entry >= n->high ||
+		    (!n->fresh && n->page != page_of(h)))
+			continue;
+		n->page = page_of(h);
+		n->fresh = false;
+		return;
+	}
+}
+
+/* The slots of an earlier attachment are taken, by whichever module: hook_late.c gives those of
+ * several modules a page. There may be room behind them. */
 static void take_pages(struct attach *a)
 {
-	for (uint32_t i = 0; a->adopted && i < a->manifest.hook_count; i++) {
-		uint64_t page = a->manifest.hooks[i].slot & ~(uint64_t)(MG_NEAR_BYTES - 1);
-		uint32_t slot = (uint32_t)(a->manifest.hooks[i].slot - page) / MG_SLOT_BYTES;
+	const struct mg_hook *hooks = a->manifest.hooks;
+	uint32_t count = a->adopted ? a->manifest.hook_count : 0;
+	for (uint32_t i = 0; i < count; i++)
+		take_page(a, &hooks[i]);
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t slot = (uint32_t)(hooks[i].slot - page_of(&hooks[i])) / MG_SLOT_BYTES;
 		for (uint32_t k = 0; k < a->near_count; k++) {
 			struct near *n = &a->shared.near[k];
-			if (a->manifest.hooks[i].entry < n->low ||
-			    a->manifest.hooks[i].entry >= n->high || (!n->fresh && n->page != page))
-				continue;
-			n->page = page;
-			n->fresh = false;
-			n->taken = slot + 1 > n->taken ? slot + 1 : n->taken;
-			break;
+			if (!n->fresh && n->page == page_of(&hooks[i]) && slot >= n->taken)
+				n->taken = slot + 1;
 		}
 	}
 }
@@ -389,6 +406,15 @@ int attach_find_targets(struct attach *a, struct ms_err *err)
 
 /* ---- jumps ----------------------------------------------------------------------------------- */
 
+/* One more of that page, which others may have, too. */
+static void use_slot(struct attach *a, struct near *n)
+{
+	n->used++;
+	for (uint32_t k = 0; k < a->near_count; k++)
+		if (!a->shared.near[k].fresh && a->shared.near[k].page == n->page)
+			a->shared.near[k].used = n->used;
+}
+
 static int plan_one(struct attach *a, struct target *t, struct ms_err *err)
 {
 	uint8_t code[PATCH_BODY_MOST];
@@ -402,7 +428,7 @@ static int plan_one(struct attach *a, struct target *t, struct ms_err *err)
 	if (patch_plan(&t->patch, t->patch.hook.entry, code, bytes, t->size, slot, err))
 		return -1;
 	if (t->fresh)
-		n->used++;
+		use_slot(a, n);
 	return 0;
 }
 
