@@ -221,19 +221,22 @@ static void refuse(struct work *w, const struct hook_spec *spec, const char *mod
 			 why);
 }
 
-/* It belongs to a module that is not there any more, so nobody is inside. */
+/* It belongs to a module that is not there any more, so nobody is inside. What a forked child has is
+ * not known when it looks first, but jumps are there. */
 static bool is_stale(const struct work *w, uint32_t i)
 {
-	const struct attach_map *m = attach_maps_at(&w->w.maps, w->w.hooks[i].entry);
-	return !w->written[i] && (!m || !m->exec || !is_known(w->s->late, m));
+	const struct mg_hook *h = &w->w.hooks[i];
+	const struct attach_map *m = attach_maps_at(&w->w.maps, h->entry);
+	return h->kind == MG_HOOK_CUSTOM && !w->written[i] &&
+	       (!m || !m->exec || !is_known(w->s->late, m)) &&
+	       hook_state(&w->w.h, h) != PATCH_JUMPS;
 }
 
 /* Its place in the table; `count` when it is a new one. */
 static uint32_t place_for(const struct work *w, const struct attach_module *m)
 {
 	for (uint32_t i = 0; i < w->w.count; i++)
-		if (w->w.hooks[i].kind == MG_HOOK_CUSTOM && is_stale(w, i) &&
-		    hook_reaches(w->w.hooks[i].slot, m))
+		if (is_stale(w, i) && hook_reaches(w->w.hooks[i].slot, m))
 			return i;
 	return w->w.count;
 }
@@ -271,6 +274,22 @@ static void place_again(struct work *w)
 		if (h->kind == MG_HOOK_CUSTOM && m && m->exec && is_known(w->s->late, m) &&
 		    hook_state(&w->w.h, h) == PATCH_ORIGINAL)
 			hijack_write(&w->w.h, h->entry, h->patched, h->bytes);
+	}
+}
+
+/* Where its module lay another one may lie now, whose code begins with the same bytes. */
+static void forget_stale(struct work *w)
+{
+	static const uint64_t nowhere = 1;
+	for (uint32_t i = 0; i < w->w.count && still_waits(w->s); i++) {
+		if (!is_stale(w, i))
+			continue;
+		hijack_write(&w->w.h,
+			     w->w.hooks_at + i * sizeof(struct mg_hook) +
+				     offsetof(struct mg_hook, entry),
+			     &nowhere, sizeof nowhere);
+		if (w->attach && !w->child)
+			w->attach->manifest.hooks[i].entry = nowhere;
 	}
 }
 
@@ -328,6 +347,7 @@ static void look(struct session *s, struct hook_results *results)
 			w->attach->throws = w->throws;
 		place_again(w);
 		place_asked(w);
+		forget_stale(w);
 		hook_late_known(s, &w->w.maps);
 	}
 	hook_work_close(&w->w);
