@@ -51,7 +51,7 @@ static const struct dataset_column run[] = {
 	SUMMED("unfreed_blocks"),
 	SUMMED("unreachable_bytes"),
 	SUMMED("unreachable_blocks"),
-	{"peak_rss_bytes", ONE("(SELECT max(rss_bytes) FROM sample)")},
+	{"peak_rss_bytes", ONE("coalesce(peak_rss_bytes, (SELECT max(rss_bytes) FROM sample))")},
 	{"end_rss_bytes", ONE("(SELECT rss_bytes FROM sample WHERE rss_bytes IS NOT NULL"
 			      " ORDER BY time_ns DESC LIMIT 1)")},
 	{"mapped_peak_bytes", ONE("mapped_peak_bytes")},

@@ -178,7 +178,7 @@ int ms_dataset_last(const char *dir, const struct ms_cli_list *keys, size_t most
 	"exe, recorder, started_ns, duration_ns, complete, exit_status, sampled_bytes, "           \
 	"events_lost, allocations, frees, reallocations, failed_allocations, allocated_bytes, "    \
 	"temporary_allocations, peak_bytes, peak_blocks, unfreed_bytes, unfreed_blocks, "          \
-	"unreachable_bytes, unreachable_blocks, mapped_peak_bytes"
+	"unreachable_bytes, unreachable_blocks, mapped_peak_bytes, peak_rss_bytes"
 static const char to_snapshot[] =
 	"INSERT INTO process(id, state, " SAME ") SELECT 1, 'complete', " SAME
 	" FROM partition_run;"
