@@ -144,14 +144,16 @@ struct memscope_event {
 };
 
 struct memscope_frame {
-	uint64_t address;
+	uint64_t address;     /* of an interpreted program not known, as is offset */
 	const char *module;   /* path, or NULL; as the rest, valid until the trace is closed */
 	uint64_t offset;      /* of the address in the module's file, for a symbolizer */
-	const char *function; /* NULL unless the trace has symbols */
+	const char *function; /* NULL unless the trace has symbols, or the program is interpreted */
 	const char *file;
-	uint32_t line;  /* 0 = not known */
-	int inlined;    /* into the frame that follows */
-	int is_address; /* 0: no frame, but a note that callers are missing here */
+	uint32_t line; /* 0 = not known */
+	int inlined;   /* into the frame that follows */
+	/* 0: a line of an interpreted program, when there is a file; else no frame, but a note that
+	 * callers are missing here. */
+	int is_address;
 };
 
 struct memscope_trace_info {

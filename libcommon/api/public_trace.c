@@ -205,6 +205,12 @@ static struct memscope_frame frame_of(const struct ms_recording *r, const struct
 	struct memscope_frame out = {.address = f->address,
 				     .offset = MEMSCOPE_UNKNOWN,
 				     .is_address = !(f->flags & notes)};
+	if (m && out.is_address && m->number[MS_MODULE_KIND] == MS_SYMBOLS_SOURCE)
+		return (struct memscope_frame){.address = MEMSCOPE_UNKNOWN,
+					       .offset = MEMSCOPE_UNKNOWN,
+					       .function = ms_source_function(r, f),
+					       .file = m->text[MS_MODULE_PATH - 2],
+					       .line = ms_source_line(f)};
 	if (m && out.is_address) {
 		out.module = m->text[MS_MODULE_PATH - 2];
 		out.offset = f->address - m->number[MS_MODULE_BIAS];

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "format/trace.h"
-#include "libcommon/base/order.h"
 #include "runtime.h"
 
 const struct ms_row *ms_module_of(const struct ms_recording *t, uint32_t id)
@@ -56,15 +55,9 @@ uint32_t ms_frame_told_count(const struct ms_recording *t, uint32_t frame)
 
 static struct ms_location source_at(const struct ms_recording *t, const struct ms_frame *f)
 {
-	uint64_t function = f->address >> MS_SOURCE_LINE_BITS;
-	const struct ms_functions none = {0}, *all = f->module <= t->functions.n
-							     ? &t->functions.v[f->module - 1]
-							     : &none;
-	size_t n = MS_COUNT_UP_TO(all->v, all->n, number, function);
-	return (struct ms_location){
-		.function = n && all->v[n - 1].number == function ? all->v[n - 1].name : NULL,
-		.file = ms_module_of(t, f->module)->text[MS_MODULE_PATH - 2],
-		.line = (uint32_t)(f->address & ((1u << MS_SOURCE_LINE_BITS) - 1))};
+	return (struct ms_location){.function = ms_source_function(t, f),
+				    .file = ms_module_of(t, f->module)->text[MS_MODULE_PATH - 2],
+				    .line = ms_source_line(f)};
 }
 
 static const char *string_of(const struct ms_recording *t, uint32_t number)

@@ -56,8 +56,6 @@ struct ms_symbols_module {
 
 /* MS_MODULE_KIND of code that was made at run time, and what a frame of no module is taken for. */
 #define MS_SYMBOLS_MADE 2
-/* And of a source file of an interpreter: the trace says what its frames are. */
-#define MS_SYMBOLS_SOURCE 5
 /* Of the recorder's own code in the process. */
 #define MS_SYMBOLS_RECORDER 3
 /* A program may write its list of code made at run time so long after the last event. */

@@ -4,6 +4,7 @@
 #include "recording.h"
 
 #include "libcommon/base/err.h"
+#include "libcommon/base/order.h"
 #include "recording_private.h"
 #include "libcommon/replay/replay_growth.h"
 #include "libcommon/replay/replay_mapped.h"
@@ -648,4 +649,19 @@ const char *ms_recording_state(const struct ms_recording *t)
 	return t->state == MS_TRACE_ENDED     ? "complete"
 	       : t->state == MS_TRACE_GROWING ? "growing"
 					      : "no end";
+}
+
+const char *ms_source_function(const struct ms_recording *t, const struct ms_frame *f)
+{
+	uint64_t function = f->address >> MS_SOURCE_LINE_BITS;
+	const struct ms_functions none = {0}, *all = f->module <= t->functions.n
+							     ? &t->functions.v[f->module - 1]
+							     : &none;
+	size_t n = MS_COUNT_UP_TO(all->v, all->n, number, function);
+	return n && all->v[n - 1].number == function ? all->v[n - 1].name : NULL;
+}
+
+uint32_t ms_source_line(const struct ms_frame *f)
+{
+	return (uint32_t)(f->address & ((1u << MS_SOURCE_LINE_BITS) - 1));
 }

@@ -47,6 +47,8 @@ struct ms_strings {
 	const char **v;
 	size_t n, cap;
 };
+/* MS_MODULE_KIND of a source file of an interpreter: the trace says what its frames are. */
+#define MS_SYMBOLS_SOURCE 5
 /* Functions of a source file, by number. */
 struct ms_functions {
 	struct ms_function {
@@ -181,12 +183,16 @@ uint64_t ms_recording_offset(const struct ms_recording *t);
 uint64_t ms_recording_length(const struct ms_recording *t);
 /* Do its figures end with its process, by exit or by a signal? Valid after the end of the events. */
 bool ms_recording_exited(const struct ms_recording *t);
-/* "complete", "growing", "no end" or "damaged"; the first two are complete. Valid after the end. */
 /* The scan at the end of the process; NULL = there was none. */
 const struct ms_verdict_scan *ms_recording_end_scan(const struct ms_recording *t);
+/* "complete", "growing", "no end" or "damaged"; the first two are complete. Valid after the end. */
 const char *ms_recording_state(const struct ms_recording *t);
 bool ms_recording_complete(const struct ms_recording *t);
 
 /* A quick look at a file on disk without its events: info, end and marks. The result is only for
  * those; close it. */
 struct ms_recording *ms_recording_glance(const char *path, struct ms_err *err);
+
+/* Of a frame in a source file: its function, NULL = not known; its line, 0 = not known. */
+const char *ms_source_function(const struct ms_recording *t, const struct ms_frame *f);
+uint32_t ms_source_line(const struct ms_frame *f);

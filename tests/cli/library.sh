@@ -86,6 +86,13 @@ for user in shared-user static-user; do
 	[ $? -lt 128 ] || fail "$user: half a trace: $(cat said)"
 done
 
+# ---- lines of Python ----
+printf 'def f(n):\n    return bytearray(n)\n\nkept = f(50000000)\n' >p.py
+"$BIN/ms-record" -q -o python.trace /usr/bin/python3 p.py
+./shared-user trace python.trace >said || { cat said && fail 'Python'; }
+[ "$(value interpreted)" = "f $PWD/p.py:2
+<module> $PWD/p.py:4" ] || fail "Python: the largest is of '$(value interpreted)'"
+
 # ---- nothing stays ----
 make -C "$SRC" MODE="$MODE" DESTDIR="$root" PREFIX=/usr uninstall >log 2>&1 || fail 'uninstall'
 [ -z "$(find "$root" ! -type d)" ] || fail "left: $(find "$root" ! -type d)"

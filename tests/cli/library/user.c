@@ -136,6 +136,14 @@ static void trace(const char *path)
 	for (size_t i = 0; i < n; i++)
 		if (frames[i].function && strcmp(frames[i].function, "load_table") == 0)
 			printf("largest %s:%u\n", frames[i].file, frames[i].line);
+	for (size_t i = 0; i < n; i++)
+		if (!frames[i].is_address && frames[i].file)
+			printf("interpreted %s %s:%u%s\n", frames[i].function, frames[i].file,
+			       frames[i].line,
+			       frames[i].address == MEMSCOPE_UNKNOWN &&
+					       frames[i].offset == MEMSCOPE_UNKNOWN
+				       ? ""
+				       : " with an address");
 	uint64_t ns;
 	const char *name;
 	for (size_t i = 0; memscope_trace_mark(t, i, &ns, &name); i++)
