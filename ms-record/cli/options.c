@@ -299,7 +299,7 @@ int options_read(struct options *o, int argc, char **argv, struct ms_err *err)
 					 .files.level = 3,
 					 .scan.ns = SCAN_AUTO_NS,
 					 .session = {.depth = 512,
-						     .wait_ns = UINT64_C(2000000000),
+						     .wait_ns = SESSION_WAIT_NS,
 						     .buffer_bytes = 64u << 20}}};
 	if (ms_cli_read(&tool, o, &o->cli, argc, argv, err))
 		return -1;

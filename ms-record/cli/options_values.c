@@ -40,11 +40,8 @@ int options_overflow(const struct ms_cli_arg *arg, struct ms_err *err)
 {
 	uint64_t *wait_ns = arg->to;
 	const char *s = arg->text;
-	if (!strcmp(s, "drop")) {
-		*wait_ns = 0;
-		return 0;
-	}
-	if (!strcmp(s, "wait"))
+	*wait_ns = strcmp(s, "drop") ? SESSION_WAIT_NS : 0;
+	if (!*wait_ns || !strcmp(s, "wait"))
 		return 0;
 	if (strncmp(s, "wait:", 5))
 		return ms_err_set(err, "bad --overflow '%s': wait, wait:DUR or drop", s);

@@ -10,6 +10,8 @@
 #include "hook_spec.h"
 #include "libcommon/base/cli.h"
 
+#define SESSION_WAIT_NS UINT64_C(2000000000)
+
 struct session_options {
 	bool attached; /* -p: it runs already, and never waits for us */
 	bool mapped, usable_size, free_stacks, addresses, verify, no_args;
@@ -21,7 +23,7 @@ struct session_options {
 	const char *leak_mark;  /* --leak-check-at, "mark:NAME"; NULL = at no mark */
 	uint32_t end_wait_ms;   /* how long its end may be held for a leak scan; 0 = not */
 	uint32_t depth;
-	uint64_t wait_ns; /* --overflow=wait:DUR; 0 = drop at once */
+	uint64_t wait_ns; /* --overflow=wait:DUR, SESSION_WAIT_NS without; 0 = drop at once */
 	uint64_t buffer_bytes;
 	uint64_t sample_bytes;  /* 0 = every event */
 	uint64_t sample_seed;   /* not 0 if sampling */

@@ -88,6 +88,11 @@ is 'losses of wait' "$(field 6 k.trace)" 0
 is 'events of wait' "$(field 4 k.trace)" 200000
 between 'the longest wait of wait, ms' $(($(field 15 k.trace) / 1000000)) 300 59000
 
+# The last one given counts.
+begin burst 100000 -- --overflow=drop --overflow=wait -o l.trace
+stopped 0.6
+is 'losses of drop and wait' "$(field 6 l.trace)" 0
+
 # Attached to, which is never held up.
 "$TB/host/longrun" burst 100000 <in >out &
 target=$!
