@@ -288,9 +288,13 @@ static void print_hooks(const struct control *c)
 static void print_gaps(const struct control *c, const struct image *m)
 {
 	const struct stats *t = &m->stats;
-	if (!c->run.started_ns)
+	if (!c->run.started_ns && c->opt->session.start_mark)
 		line("start", "the mark '%s' never came: nothing was recorded",
-		     c->opt->session.start_mark ? c->opt->session.start_mark : "");
+		     c->opt->session.start_mark);
+	else if (!c->run.started_ns)
+		line("start",
+		     "the end came before the %s of --start-after were over: nothing was recorded",
+		     DURATION(c->opt->start_after_ns));
 	else if (t->started_late_ns)
 		line("start", "recording began %s after the start: %s allocations not recorded%s",
 		     DURATION(t->started_late_ns), COUNT(t->paused_allocations),
