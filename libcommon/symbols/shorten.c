@@ -35,13 +35,20 @@ static bool starts(const char *s, const char *with)
 	return strncmp(s, with, strlen(with)) == 0;
 }
 
+/* Is that character one of a name? */
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
 /* Length of the bracketed group that `s` begins with, brackets included; 0 when it is not closed.
  * Arrows and shifts inside are no brackets. */
 static size_t group(const char *s)
 {
 	size_t depth = 0;
 	for (const char *p = s; *p; p++) {
-		if (starts(p, "->") || starts(p, "operator<") || starts(p, "operator>")) {
+		if (starts(p, "->") ||
+		    ((starts(p, "operator<") || starts(p, "operator>")) && !is_word(p[-1]))) {
 			p += *p == '-' ? 1 : 8;
 			while (p[1] == '<' || p[1] == '>' || p[1] == '=')
 				p++;
@@ -72,10 +79,10 @@ static size_t symbol_length(const char *p)
 static bool take_operator(struct scan *c)
 {
 	char before = c->n ? c->to[c->n - 1] : ':';
-	if (!starts(c->s, "operator") || isalnum((unsigned char)before) || before == '_')
+	if (!starts(c->s, "operator") || is_word(before))
 		return false;
 	const char *p = c->s + 8;
-	if (isalnum((unsigned char)*p) || *p == '_')
+	if (is_word(*p))
 		return false;
 	if (starts(p, "()"))
 		p += 2;
@@ -153,7 +160,7 @@ static enum step step(struct scan *c)
 		return take_braces(c) ? GO_ON : FAILED;
 	case '(':
 		return take_parens(c);
-	case '[': { /* [abi:cxx11], [clone .isra.0]; but -[Class method] */
+	case '[': { /* [abi:cxx11], .NET's [assembly]; but -[Class method] */
 		if (c->n == 1 && (c->to[0] == '-' || c->to[0] == '+'))
 			return FAILED;
 		size_t n = group(c->s);
@@ -161,7 +168,7 @@ static enum step step(struct scan *c)
 		return n ? GO_ON : FAILED;
 	}
 	case ' ':
-		if (c->s[1] == '[')
+		if (starts(c->s, " [clone "))
 			return ENDED;
 		if (c->s[1] != '<') /* operator<< <char> */
 			c->n = 0;
