@@ -79,7 +79,7 @@ def made(pid, name="made", statm="2000 91 12 1 0 0 0\n", smaps=SMAPS, **stat):
 
 def check_made():
     made(41, name="a) R (b")
-    r = poll("--proc-root", "proc", "-p", "41", "-i", "50ms", "-d", "120ms", "--csv")
+    r = poll("--proc-root", "proc", "-p", "41", "-i", "50ms", "-d", "800ms", "--csv")
     expect("made: status", r.returncode, 0)
     lines = rows(r.stdout)
     expect("made: first time", lines[0]["time_s"], "0.000")
@@ -90,9 +90,9 @@ def check_made():
     for key, value in {"minor_faults": "10", "major_faults": "2", "user_s": "1.00", "system_s": "0.50",
                        "threads": "3"}.items():
         expect("made: " + key, lines[0][key], value)
-    expect("made: between", (lines[1]["heap_bytes"], lines[1]["pss_bytes"]), (str(300 * 1024), ""))
+    expect("made: between", {(x["heap_bytes"], x["pss_bytes"]) for x in lines[1:-1] if float(x["time_s"]) < 0.9}, {(str(300 * 1024), "")})
     expect("made: at the end", lines[-1]["pss_bytes"], str(294 * 1024))
-    expect("made: name", r.stderr.startswith("ms-record: a) R (b (pid 41) polled for 1"), True)
+    expect("made: name", bool(re.match(r"ms-record: a\) R \(b \(pid 41\) polled for [1-9][0-9.]* m?s", r.stderr)), True)
     expect("made: too short", "\nNo growth can be told" in r.stderr, True)
     made(42, smaps=None)  # then all that is anonymous counts
     r = poll("--proc-root", "proc", "-p", "42", "-d", "20ms", "--csv")
