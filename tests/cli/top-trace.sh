@@ -312,7 +312,7 @@ cat >begins.c <<'END'
 static void *volatile a, *volatile b;
 static void __attribute__((noinline)) keep_small(void) { a = malloc(1000); }
 static void __attribute__((noinline)) keep_large(void) { b = malloc(300000); }
-int main(void) { keep_small(); keep_large(); sleep(1); free(a); free(b); return 0; }
+int main(void) { keep_small(); keep_large(); while (access("seen", F_OK)) usleep(10000); free(a); free(b); return 0; }
 END
 gcc -g -O1 -fno-builtin -o begins begins.c || fail gcc
 "$record" -q -o begins.trace ./begins &
@@ -320,6 +320,7 @@ recorder=$!
 COLUMNS=100 timeout 60 "$T" -b -n 1 begins.trace >frame || fail 'a recording that only begins'
 expect '^begins \([0-9]+\)   begins\.trace   recording  '
 ! grep -q ' PEAK ' frame || fail "a peak of what goes on: $(cat frame)"
+: >seen
 wait $recorder
 COLUMNS=100 timeout 60 "$T" -b -n 1 begins.trace >frame || fail 'over'
 expect '^    LIVEv    PEAK '
