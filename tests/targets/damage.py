@@ -78,6 +78,11 @@ def record(milliseconds):
     same("status of the recording", done.returncode, 0)
 
 
+def remove(path):
+    if os.path.exists(path):
+        os.unlink(path)
+
+
 def totals_of_db(path):
     db = sqlite3.connect(path)
     db.row_factory = sqlite3.Row
@@ -189,13 +194,23 @@ def flip():
     return "%d of %d flipped bytes reported" % (reported, POSITIONS)
 
 
+def begun(before=0):
+    """Until run.trace has more events than so many."""
+    for _ in range(1000):
+        if sum(1 for _ in events_of("run.trace")) > before:
+            return
+        time.sleep(0.05)
+    raise Wrong("no more events than %d" % before)
+
+
 def growing():
     """Read while it is being recorded: status 0, and the numbers of the moment."""
+    remove("run.trace")
     recorder = subprocess.Popen([os.path.join(BIN, "ms-record"), "-q", "-o", "run.trace", TARGET, "60000"], stdout=subprocess.DEVNULL)
     looks = []
     try:
         for _ in range(4):
-            time.sleep(0.5)
+            begun(totals_of_db(looks[-1])["events"] if looks else 0)
             with open("run.trace", "rb") as f:
                 part(f.read())
             report = tool("ms-report", "--json", "run.trace")
@@ -221,8 +236,10 @@ def growing():
 def killed():
     """The recorder dies: the target goes on, and the trace so far is good."""
     environment = dict(os.environ, TRUTH_FILE=os.path.abspath("truth"))
-    recorder = subprocess.Popen([os.path.join(BIN, "ms-record"), "-q", "-o", "run.trace", TARGET, "2000"],
+    remove("run.trace")
+    recorder = subprocess.Popen([os.path.join(BIN, "ms-record"), "-q", "-o", "run.trace", TARGET, "4000"],
                                 stdout=subprocess.PIPE, env=environment)
+    begun()
     time.sleep(1.2)
     recorder.send_signal(signal.SIGKILL)
     same("what the target says at its end", recorder.stdout.read(), b"done\n")
@@ -233,8 +250,8 @@ def killed():
     banner(tool("ms-report", "run.trace"))
     n = against_replay("run.trace", replay(events_of("run.trace")), "no end")
     process = totals_of_db("part.db")
-    # 1.2 s of about 2 s were recorded; all but the last blocks of 100 ms must be there.
-    if not truth["allocations"] / 4 < process["allocations"] < truth["allocations"]:
+    # 1.2 s of about 4 s were recorded; all but the last blocks of 100 ms must be there.
+    if not truth["allocations"] / 8 < process["allocations"] < truth["allocations"]:
         raise Wrong("%d of %d allocations" % (process["allocations"], truth["allocations"]))
     return "%d events kept" % n
 

@@ -59,6 +59,17 @@ ms-snap -o two.db two.trace two.trace.d
 	FROM process ORDER BY 1" | tr '\n' ' ')" = '0|1 1|1 ' ] ||
 	fail "images: $(sqlite3 two.db 'SELECT exe, peak_rss_bytes FROM process')"
 
+another() { # TRACE: waits until it has a sample more, for which its recorder goes on
+	n=$(samples "$1")
+	kill -CONT $recorder
+	for _ in $(seq 600); do
+		[ "$(samples "$1")" -le "$n" ] || return 0
+		sleep 0.05
+	done
+	fail "$1 has no more samples than $n"
+}
+samples() { "$TB/trace-dump" "$1" 2>/dev/null | awk '/^block/ { on = / samples \(6\)/; next } on { n++ } END { print n + 0 }'; }
+
 # ---- attached to: what it had before is none of it ----
 mkfifo in
 for second in 8 100; do
@@ -66,13 +77,14 @@ for second in 8 100; do
 	pid=$!
 	exec 3>in
 	wait_for kernel 1
-	ms-record -q -p $pid -o late.trace 3>&- &
+	rm -f late.trace
+	ms-record -q -i 100ms -p $pid -o late.trace 3>&- &
 	recorder=$!
-	while [ ! -s late.trace ]; do sleep 0.05; done
-	sleep 0.3
+	another late.trace
+	kill -STOP $recorder # so that no sample is of the moment itself
 	echo >&3
 	wait_for kernel 2
-	sleep 1.2
+	another late.trace
 	exec 3>&-
 	wait $pid $recorder
 	ms-snap -o late.db late.trace
@@ -89,12 +101,14 @@ poll() { # what it has when, by a line each
 	pid=$!
 	exec 3>in
 	wait_for kernel 1
-	ms-record -q --poll --interval 1s -p $pid -o poll.trace 3>&- &
+	rm -f poll.trace
+	ms-record -q --poll --interval 100ms -p $pid -o poll.trace 3>&- &
 	recorder=$!
-	while [ ! -s poll.trace ]; do sleep 0.05; done
-	sleep 0.3
+	another poll.trace
+	kill -STOP $recorder
 	echo >&3
-	sleep 1.5
+	wait_for kernel 2
+	another poll.trace
 	echo >&3
 	exec 3>&-
 	wait $pid $recorder
