@@ -143,7 +143,7 @@ static uint64_t now_ms(void)
 static void *wait_for_child(void *arg)
 {
 	const bool last = arg;
-	const struct timespec life = {last ? 1 : 4, 0};
+	const struct timespec life = {last ? 1 : 10, 0};
 	const uint64_t begin = now_ms();
 	__atomic_add_fetch(&words[READY], 1, __ATOMIC_RELAXED);
 	if (vfork() == 0) {

@@ -216,13 +216,13 @@ late=$("$BIN/ms-report" --json g.trace | jq .quality.started_late_ns)
 [ "$late" -gt 0 ] 2>/dev/null || fail "started_late_ns is $late"
 grep -q 'start .*recording began' err || fail "the end does not speak of the start: $(cat err)"
 
-"$BIN/ms-record" -q --start-after 500ms -d 400ms -o d.trace "$TB/host/longrun" forever 100 60 &
+"$BIN/ms-record" -q --start-after 1s -d 400ms -o d.trace "$TB/host/longrun" forever 100 60 &
 recorder=$!
 wait_for state d.trace stopped
 kill $recorder # and so the program
 wait $recorder
 late=$("$BIN/ms-report" --json d.trace | jq '.quality.started_late_ns / 1e6 | floor')
-[ "$late" -ge 100 ] || fail "--start-after 500ms began at $late ms of the program"
+[ "$late" -ge 100 ] || fail "--start-after 1s began at $late ms of the program"
 length=$(($(field 1 d.trace) / 1000000 - late))
 [ $length -ge 350 ] || fail "-d 400ms after the start lasted $length ms"
 is 'reason with -d' "$(field 16 d.trace)" 3
@@ -270,17 +270,21 @@ grep -q '2="piped"' <("$TB/trace-dump" p.trace) || fail 'a pipe has no mark'
 mkdir scan && cd scan || exit
 begin --follow=none --no-symbols -o b.trace
 step a 1000000
-("$BIN/ms-record" --tell b.trace leak-check >said && echo scan >>order) &
-scan=$!
-("$BIN/ms-record" --tell b.trace resident >>said && echo resident >>order) &
-resident=$!
-sleep 0.1
-tell b.trace mark:meanwhile
-is 'allocations while it scans' "$(status b.trace allocations)" 1000000
-echo status >>order
-wait $scan $resident
+for _ in {1..20}; do # where the machine is busy a scan may be over before the next word is said
+	rm -f order
+	("$BIN/ms-record" --tell b.trace leak-check >said && echo scan >>order) &
+	scan=$!
+	("$BIN/ms-record" --tell b.trace resident >>said && echo resident >>order) &
+	resident=$!
+	sleep 0.1
+	tell b.trace mark:meanwhile
+	is 'allocations while it scans' "$(status b.trace allocations)" 1000000
+	echo status >>order
+	wait $scan $resident
+	is 'both scans' "$(sort order | tr '\n' ' ')" 'resident scan status '
+	[ "$(head -n 1 order)" != status ] || break
+done
 is 'who was answered first' "$(head -n 1 order)" status
-is 'both scans' "$(sort order | tr '\n' ' ')" 'resident scan status '
 grep -q 'longrun (pid [0-9]*): 0 B in 0 blocks unreachable' said || fail "the scan says $(cat said)"
 echo q >&7
 finish >/dev/null
