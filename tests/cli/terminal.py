@@ -23,9 +23,9 @@ def check(what, good, seen=""):
         print(f"FAILED: {what}: {seen!r:.2000}")
 
 
-def terminal(command, env=None, rows=24, on=(0, 1, 2), type_at=None, type_what=b"", limit=60):
+def terminal(command, env=None, rows=24, on=(0, 1, 2), type_at=None, type_what=b"", limit=60, made=None):
     """What a command on a terminal of 80 columns shows there, and its status. `on`: which of its streams are the terminal; the
-    others are empty or discarded. Once `type_at` was seen, `type_what` is typed."""
+    others are empty or discarded. Once `type_at` was seen, `type_what` is typed, or the file `made` is made."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, 80, 0, 0))
     streams = [slave if fd in on else subprocess.DEVNULL for fd in range(3)]
@@ -51,7 +51,10 @@ def terminal(command, env=None, rows=24, on=(0, 1, 2), type_at=None, type_what=b
             seen += data
             if type_at and type_at in seen:
                 time.sleep(0.1)
-                os.write(master, type_what)
+                if made:
+                    open(made, "w").close()
+                else:
+                    os.write(master, type_what)
                 type_at = None
     if time.monotonic() >= end:
         p.kill()
@@ -96,20 +99,22 @@ def test_pager():
     check("Ctrl-C is the pager's", rc == 0 and b"stays" in seen, (rc, seen))
 
 
+UNTIL = "for _ in {1..1200}; do if [ -e more ]; then rm more; break; fi; sleep 0.05; done"
 SLOW = "(head -c 500 run.trace; sleep 1.8; tail -c +501 run.trace) | "
 LINE = rb"(\r\x1b\[K(replaying|reading|filling|looking|filtering|writing)[^\r\n]*)*"  # what work of more than a second shows, and no more
 
 
 def test_progress():
     for tool in ("ms-report --summary", "ms-filter", "ms-snap"):
-        seen, rc = terminal(f"{SLOW}{tool} - >out", on=(2,))
+        seen, rc = terminal(f"{SLOW.replace('sleep 1.8', UNTIL)}{tool} - >out", on=(2,), type_at=b"replaying", made="more")
         seen = re.sub(rb"ms-report: reading the trace took \d+ s: [^\n]*\n$", b"", seen)  # on a busy machine
         check(f"{tool}: progress", rc == 0 and re.fullmatch(rb"\r\x1b\[Kreplaying the trace: [0-9.]+ [^\r]*" + LINE + rb"\r\x1b\[K", seen), (rc, seen))
         seen, rc = terminal(f"{SLOW}{tool} -q - >out", on=(2,))
         check(f"{tool} -q: no progress", (rc, seen) == (0, b""), (rc, seen))
         p = subprocess.run(["bash", "-c", f"{SLOW}{tool} - >out"], stderr=subprocess.PIPE, check=False)
         check(f"{tool}: none without a terminal", (p.returncode, p.stderr) == (0, b""), p.stderr)
-    seen, rc = terminal(f"(head -c 500 run.trace; sleep 1.8; head -c 1000 run.trace | tail -c +501) | ms-snap -o out.db - ", on=(2,))
+    seen, rc = terminal(f"(head -c 500 run.trace; {UNTIL}; head -c 1000 run.trace | tail -c +501) | ms-snap -o out.db - ", on=(2,),
+                        type_at=b"replaying", made="more")
     check("a message after progress has the line for itself", rc == 2 and b"\r\x1b[Kms-snap: " in seen, (rc, seen))
 
 

@@ -65,11 +65,11 @@ sequences() { # WANT SEQUENCE..: where the selection is after each; F tells that
 	for sequence; do
 		for part in "" $'\033[1;' $'\033'; do
 			[[ $sequence = "$part"?* && ($part != $'\033' || $sequence = *[FHQ]) ]] || continue
-			if [ "$part" ]; then
-				$S send-keys -l "$part"
-				sleep 0.03
+			if [ "$part" ]; then # by tmux itself: for more than 100 ms after Esc the rest is not waited for
+				$S send-keys -l "$part" \; run-shell -d 0.03 \; send-keys -l "${sequence#"$part"}"
+			else
+				$S send-keys -l "$sequence"
 			fi
-			$S send-keys -l "${sequence#"$part"}"
 			keys F
 			sees 'FROZEN' "$(cat -v <<<"$sequence")"
 			sees "^> +$want " "$(cat -v <<<"$sequence")"

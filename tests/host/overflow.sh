@@ -28,7 +28,12 @@ begin() { # LONGRUN'S ARGS -- ms-record's
 	recorder=$!
 	exec 7>in 8<out
 }
-# Lets the program go while the recorder is stopped, for $1 seconds or until the program is done ("all"); sets $took, in ms
+waits() { # the program, neither for a line (read) nor for a processor
+	local call
+	read -r call _ <"/proc/$(pgrep -P $recorder)/syscall"
+	[[ $call = [1-9]* ]]
+}
+# Lets the program go while the recorder is stopped, until it has waited for $1 seconds or is done ("all"); sets $took, in ms
 stopped() {
 	local start answer
 	for _ in {1..600}; do # until it has begun
@@ -39,7 +44,11 @@ stopped() {
 	kill -STOP $recorder
 	start=$(date +%s%N)
 	echo go >&7
-	[ "$1" = all ] || { sleep "$1" && kill -CONT $recorder; }
+	[ "$1" = all ] || {
+		until waits; do sleep 0.01; done
+		sleep "$1"
+		kill -CONT $recorder
+	}
 	read -r -t 60 answer <&8
 	is 'the answer' "$answer" ok
 	took=$((($(date +%s%N) - start) / 1000000))
