@@ -103,7 +103,7 @@ for tool in "$BIN"/ms-*; do
 	for b in "blocks/$name.help"/*; do
 		running=
 		if grep -q pgrep "$b"; then
-			running/app 4 &
+			running/app 8 &
 			running=$!
 			while [ "$(cat /proc/$running/comm)" != app ]; do sleep 0.01; done
 		fi

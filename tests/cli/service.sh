@@ -19,10 +19,14 @@ trap 'exit 143' HUP INT TERM # else the shell would end without the above
 
 display '/* server.c */' >server.c
 gcc -g -o server server.c
-seen() {
-	ms-snap -o seen.db "$1" # ended, or growing
+is_seen() { # what the server does is in server.trace, which has ended, or grows
+	got='no snapshot'
+	ms-snap -q -o seen.db server.trace || return
 	got=$(sqlite3 seen.db "SELECT (SELECT sampled_bytes FROM process), (SELECT count(*) > 0 FROM place WHERE function = 'serve')")
-	[ "$got" = "524288|1" ] || { echo "$1: $got"; exit 1; }
+	[ "$got" = "524288|1" ]
+}
+seen() {
+	is_seen || { echo "$1: $got"; exit 1; }
 }
 
 # ---- systemd: the line that it runs, stopped as it does ----
@@ -39,27 +43,36 @@ else
 fi
 sh -c "exec $command" &
 running=$!
-sleep 2
+for _ in $(seq 100); do
+	[ ! -s server.trace ] || ! is_seen || break
+	sleep 0.2
+done
 kill "$running"
 status=0
 wait "$running" || status=$?
 running=
 [ $status = 143 ] || { echo "stopped service: status $status"; exit 1; }
-seen server.trace
+seen service
 
 # ---- a container beside it, and around it ----
-sidecar=$(display '# pod.yaml' | sed -n "s,.*'exec \(.*\)'].*,\1,p" | sed "s,ms-record,bin/ms-record -d 2,; s,/data/,$PWD/,")
+sidecar=$(display '# pod.yaml' | sed -n "s,.*'exec \(.*\)'].*,\1,p" | sed "s,ms-record,bin/ms-record -d \$1,; s,/data/,$PWD/,")
 # After chroot alone / is no mount point: a namespace's paths lead from where one is, and a file is not found by them.
 if ! unshare --fork --kill-child --pid --mount-proc nsenter --mount=/proc/self/ns/mnt test -e "$PWD/server" 2>/dev/null; then
 	echo "note: no namespaces here"
 	exit 0
 fi
-unshare --fork --kill-child --pid --mount-proc sh -c "./server & sleep 0.3; $sidecar; kill \$!"
-seen server.trace
+for seconds in 2 10 40; do # however busy the machine is
+	unshare --fork --kill-child --pid --mount-proc sh -c "./server & until pgrep -x server; do sleep 0.01; done; $sidecar; kill \$!" sh $seconds
+	! is_seen || break
+done
+seen 'beside it'
 rm server.trace*
 unshare --fork --kill-child --pid --mount-proc ./server &
 running=$!
-sleep 0.3
-ms-record -q -s 512k -d 2 -o server.trace -p "$(pgrep -P "$running" -x server)"
+until pgrep -P "$running" -x server; do sleep 0.01; done
+for seconds in 2 10 40; do
+	ms-record -q -s 512k -d $seconds -o server.trace -p "$(pgrep -P "$running" -x server)"
+	! is_seen || break
+done
 end
-seen server.trace
+seen 'around it'

@@ -97,7 +97,7 @@ def launched_one():
     with open("said", "w+", encoding="utf-8") as said, \
          subprocess.Popen([*RECORD, "--leak-check=no", "-o", "c.trace", *STORM, str(random.randrange(10**6))], stderr=said) as r:
         pid = None
-        for _ in range(200):
+        for _ in range(3000):
             with open(f"/proc/{r.pid}/task/{r.pid}/children", encoding="utf-8") as f:
                 pid = next(iter(f.read().split()), None)
             if pid and used(int(pid)) > 10:
