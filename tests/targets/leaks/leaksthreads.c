@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -105,7 +106,9 @@ APART static void thread_detached(void)
 	pthread_attr_init(&a);
 	pthread_attr_setdetachstate(&a, PTHREAD_CREATE_DETACHED);
 	pthread_create(&t, &a, dead, NULL);
-	usleep(50000);
+	struct stat threads;
+	for (int i = 0; i < 10000 && !stat("/proc/self/task", &threads) && threads.st_nlink > 3; i++)
+		usleep(1000); /* until this one alone is left */
 }
 
 static void *arena(void *unused)
