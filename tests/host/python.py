@@ -166,14 +166,12 @@ def known():
     check(Snapshot("t.trace").value("SELECT count(*) FROM module WHERE kind = 'source'") == (0,), "--no-interpreter has frames")
 
 
-def await_buffers(pid):
+def await_recorder(trace):
     """Until the recorder is there, however busy the machine is."""
-    for _ in range(300):
-        time.sleep(0.1)
-        with open(f"/proc/{pid}/maps", encoding="utf-8") as f:
-            if "/memfd:memscope " in f.read():
-                break
-    time.sleep(0.5)
+    for _ in range(1500):
+        if subprocess.run([BIN + "/ms-record", "--tell", trace, "status"], capture_output=True, check=False).returncode == 0:
+            break
+        time.sleep(0.02)
 
 
 def record_attached(command, *_, env=(), trace="t.trace"):
@@ -181,7 +179,7 @@ def record_attached(command, *_, env=(), trace="t.trace"):
     with subprocess.Popen([*command, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=dict(os.environ, **dict(env)), text=True) as p:
         p.stdout.readline()
         with subprocess.Popen([BIN + "/ms-record", "--no-symbols", "--depth", "10000" if ONE_EACH else "2000", "-o", trace, "-p", str(p.pid)], stderr=subprocess.PIPE, text=True) as r:
-            await_buffers(p.pid)
+            await_recorder(trace)
             p.stdin.write("\n")
             p.stdin.flush()
             rc = p.wait(); check(rc == 0, f"attached: the program failed: {rc}")
