@@ -103,6 +103,7 @@ last() { # what is said of the process, and what it comes to
 process good 4242 thing
 sleep 60 &
 real=$!
+until [ "$(cat /proc/$real/comm)" = sleep ]; do sleep 0.01; done
 mkdir good/$real
 for f in stat status comm maps; do ln -s /proc/$real/$f good/$real/$f; done
 ln -sf /proc/$real/exe good/$real/exe

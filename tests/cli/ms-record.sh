@@ -164,10 +164,17 @@ grep -q '^  worst     ls (pid [0-9]*) has the highest peak of 2 programs: ' err 
 gcc -static -x c -o 'still
 here' - <<'END' || exit 1
 #include <unistd.h>
-int main(void) { return usleep(999999); }
+int main(void) { while (access("over", F_OK)) usleep(10000); return 0; }
 END
+rm -f over t.trace
 "$BIN/ms-record" -v -o t.trace sh -c 'exec "./still
-here"' 2>err
+here"' 2>err &
+for _ in $(seq 600); do
+	"$TB/trace-dump" t.trace 2>/dev/null | grep -qx ended && break
+	sleep 0.05
+done
+: >over
+wait $!
 [ "$(sed -n 's/.*not recorded: //p' t.trace.d/index)" = 'it is statically linked, so nothing can be preloaded; start it with ms-record itself' ] ||
 	fail "a static program is in the index as $(cat t.trace.d/index)"
 grep -q '^  image     1 still_here (pid [0-9]*), not recorded: it is statically' err || fail "not said with -v: $(cat err)"
