@@ -135,7 +135,7 @@ check: deps
 	MODE=$(MODE) tests/run
 check-all: deps-all
 	$(MAKE) -j$(JOBS) all test-programs
-	MODE=$(MODE) MS_CHECK_ALL=1 MS_TEST_TIMEOUT=900 tests/run
+	MODE=$(MODE) MS_CHECK_ALL=1 tests/run
 # The long form of each campaign of tests/long, a line each.
 check-long: deps-all
 	$(MAKE) -j$(JOBS) all test-programs
