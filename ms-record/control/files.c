@@ -177,14 +177,14 @@ static int open_regular(struct files *f, struct ms_err *err)
 
 /* ---- FILE.d ---- */
 
+/* An empty one, too: its recorder was killed when it had just made it. */
 static bool is_index(int folder)
 {
 	char head[sizeof INDEX_HEAD - 1];
 	int fd = openat(folder, "index", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	bool is = fd >= 0 && read(fd, head, sizeof head) == (ssize_t)sizeof head &&
-		  !memcmp(head, INDEX_HEAD, sizeof head);
+	ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof head);
 	descriptor_close(fd);
-	return is;
+	return n == 0 || (n == (ssize_t)sizeof head && !memcmp(head, INDEX_HEAD, sizeof head));
 }
 
 /* EXE.PID.IMAGE.trace, or the index. */
@@ -236,6 +236,12 @@ static void remove_ours(int folder, const char *name)
 		unlinkat(folder, name, 0);
 }
 
+static void remove_trace(int folder, const char *name)
+{
+	if (strcmp(name, "index") != 0)
+		remove_ours(folder, name);
+}
+
 /* Opens FILE.d of an earlier run of ours. -1: there is none; *foreign: what has the name is not of
  * a recording. */
 static int open_earlier(const struct files *f, bool *foreign)
@@ -278,7 +284,8 @@ void files_begin(struct files *f)
 	int fd = f->folder && f->inside < 0 ? open_earlier(f, &foreign) : -1;
 	if (fd < 0)
 		return;
-	each_file(fd, remove_ours);
+	each_file(fd, remove_trace);
+	remove_ours(fd, "index"); /* last: without it nobody knows whose the others are */
 	close(fd);
 	unlinkat(f->beside, basename(f->folder), AT_REMOVEDIR);
 }

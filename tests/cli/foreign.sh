@@ -56,6 +56,32 @@ is 'what else was in the folder' "$(cat own/tree.d/notes own/tree.d/copy.trace)"
 mine'
 for t in $first; do [ ! -e "$t" ] || fail "a trace of the earlier run is there: $t"; done
 is 'traces of the later run' "$(find own/tree.d -name '*.[0-9]*.trace' | wc -l)" "$(wc -w <<<"$first")"
+# a recorder that is killed while it makes the folder anew leaves one that the next one takes
+mkdir own/killed.d && : >own/killed.d/index
+"$BIN/ms-record" -q --follow=all -o own/killed sh -c 'ls >/dev/null; ls >/dev/null; true' || fail 'an index that was just made'
+is 'traces beside it' "$(find own/killed.d -name '*.[0-9]*.trace' | wc -l)" 2
+cat >killed.c <<'END'
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int unlinkat(int folder, const char *name, int flags)
+{
+	static int n;
+	long rc = syscall(SYS_unlinkat, folder, name, flags);
+	if (++n == atoi(getenv("KILLED_AT")))
+		raise(SIGKILL);
+	return (int)rc;
+}
+END
+gcc -shared -fPIC -o killed.so killed.c
+for n in 1 2 3; do
+	[ "$MODE" = release ] || break # sanitizers must be loaded before anything that is preloaded
+	KILLED_AT=$n LD_PRELOAD=$PWD/killed.so "$BIN/ms-record" -q --follow=all -o own/killed sh -c 'true; /bin/true; true' 2>/dev/null
+	is "killed after $n removals" $? 137
+	"$BIN/ms-record" -q --follow=all -o own/killed sh -c 'ls >/dev/null; ls >/dev/null; true' || fail "after $n removals"
+	is 'traces after a kill' "$(find own/killed.d -name '*.[0-9]*.trace' | wc -l)" 2
+done
 
 # ---- descriptors, devices, FIFOs ----
 "$BIN/ms-record" -q -o /proc/self/fd/5 ls / 5>fd.trace >/dev/null
