@@ -62,7 +62,10 @@ ROUNDS=200 run verify=1 ./host/guest_seeded_stale_path.so -- "$A" ways
 is mismatched -gt 100
 is bad_backtrace -gt 100
 what='seeded: a whole stack whose contents are not compared'
-ROUNDS=200 run verify=1 sample=1 ./host/guest_seeded_stale_whole.so -- "$A" stale
+for _ in 1 2 3 4 5 6 7 8; do # by where the stack lies another one may have its place in the table, and neither is remembered
+	ROUNDS=200 run verify=1 sample=1 ./host/guest_seeded_stale_whole.so -- "$A" stale
+	[ "$(get mismatched)" = 0 ] || break
+done
 is mismatched -gt 100
 is bad_backtrace -gt 100
 what='sampled: stacks that are known'
