@@ -76,6 +76,7 @@ int unlinkat(int folder, const char *name, int flags)
 END
 gcc -shared -fPIC -o killed.so killed.c
 for n in 1 2 3; do
+	# shellcheck disable=SC2153 # tests/run sets it
 	[ "$MODE" = release ] || break # sanitizers must be loaded before anything that is preloaded
 	KILLED_AT=$n LD_PRELOAD=$PWD/killed.so "$BIN/ms-record" -q --follow=all -o own/killed sh -c 'true; /bin/true; true' 2>/dev/null
 	is "killed after $n removals" $? 137

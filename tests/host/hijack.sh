@@ -151,7 +151,7 @@ if [ "$(id -u)" = 0 ]; then
 	setpriv --reuid=65534 --clear-groups sleep 100 &
 	pid=$!
 	begun() {
-		[ "$(cat /proc/$pid/comm)" = sleep ]
+		[ "$(cat "/proc/$pid/comm")" = sleep ]
 	}
 	wait_for begun
 	root=$open/root

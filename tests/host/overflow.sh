@@ -45,7 +45,10 @@ stopped() {
 	start=$(date +%s%N)
 	echo go >&7
 	[ "$1" = all ] || {
-		until waits; do sleep 0.01; done
+		for _ in {1..3000}; do
+			waits && break
+			sleep 0.01
+		done
 		sleep "$1"
 		kill -CONT $recorder
 	}

@@ -107,7 +107,8 @@ APART static void thread_detached(void)
 	pthread_attr_setdetachstate(&a, PTHREAD_CREATE_DETACHED);
 	pthread_create(&t, &a, dead, NULL);
 	struct stat threads;
-	for (int i = 0; i < 10000 && !stat("/proc/self/task", &threads) && threads.st_nlink > 3; i++)
+	for (int i = 0; i < 10000 && !stat("/proc/self/task", &threads) && threads.st_nlink > 3;
+	     i++)
 		usleep(1000); /* until this one alone is left */
 }
 
