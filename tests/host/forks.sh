@@ -93,10 +93,14 @@ int main(int argc, char **argv)
 }
 END
 gcc -O1 -fno-builtin -o many many.c || exit 1
-timeout 120 "$BIN/ms-record" --no-symbols -o m.trace ./many 200 >out 2>err || fail "many at once: status $?: $(cat out err)"
-kept=$(find m.trace.d -name '*.trace' | wc -l)
-said=$(sed -n 's/.*forks  *\([0-9]*\) forked child.*/\1/p' err)
-[ $((kept >= 50 && kept + ${said:-0} == 200)) = 1 ] || fail "many at once: $kept kept, ${said:-0} said not to be: $(cat err)"
+for _ in {1..20}; do # for .1 s a child waits until the recorder has made room: on a busy machine few get it
+	timeout 120 "$BIN/ms-record" --no-symbols -o m.trace ./many 200 >out 2>err || fail "many at once: status $?: $(cat out err)"
+	kept=$(find m.trace.d -name '*.trace' | wc -l)
+	said=$(sed -n 's/.*forks  *\([0-9]*\) forked child.*/\1/p' err)
+	[ $((kept + ${said:-0})) = 200 ] || fail "many at once: $kept kept, ${said:-0} said not to be: $(cat err)"
+	[ "$kept" -lt 50 ] || break
+done
+[ "$kept" -ge 50 ] || fail "many at once: only $kept kept"
 timeout 120 "$BIN/ms-record" --no-symbols -o m.trace sh -c 'ulimit -v 3000000; exec ./many 20' >out 2>err || fail "little address space: status $?: $(cat out err)"
 kept=$(find m.trace.d -name '*.trace' 2>/dev/null | wc -l)
 said=$(sed -n 's/.*forks  *\([0-9]*\) forked child.*/\1/p' err)
