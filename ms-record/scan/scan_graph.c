@@ -7,8 +7,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "libcommon/base/arena.h"
-
 #define LEAF_BITS 30u
 #define GRAIN_BITS 10u
 #define LEAVES (1u << (48 - LEAF_BITS))
@@ -85,9 +83,11 @@ static void index_block(struct graph_kind *k, uint32_t i, uint64_t first, uint64
 		if (leaf >= LEAVES)
 			return;
 		bool all = !(g & (LEAF_SLOTS - 1)) && (last >> GRAIN_BITS) - g >= LEAF_SLOTS - 1;
-		if (!k->leaves[leaf])
-			k->leaves[leaf] = all ? (uint32_t *)((uintptr_t)(i + 1) << 1 | 1)
-					      : zeroed(LEAF_SLOTS * sizeof(uint32_t));
+		if (!k->leaves[leaf] && all)
+			k->leaves[leaf] = (uint32_t *)((uintptr_t)(i + 1) << 1 | 1);
+		else if (!k->leaves[leaf])
+			*MS_PUSH(&k->made) = k->leaves[leaf] =
+				zeroed(LEAF_SLOTS * sizeof(uint32_t));
 		if (is_whole(k->leaves[leaf])) {
 			g |= LEAF_SLOTS - 1;
 			continue;
@@ -137,9 +137,9 @@ static void drop_kind(struct graph_kind *k)
 {
 	if (!k->leaves)
 		return;
-	for (unsigned i = 0; i < LEAVES; i++)
-		if (k->leaves[i] && !is_whole(k->leaves[i]))
-			munmap(k->leaves[i], LEAF_SLOTS * sizeof(uint32_t));
+	for (size_t i = 0; i < k->made.n; i++)
+		munmap(k->made.v[i], LEAF_SLOTS * sizeof(uint32_t));
+	free(k->made.v);
 	munmap(k->leaves, LEAVES * sizeof(uint32_t *));
 	munmap(k->start, (size_t)k->count * sizeof *k->start);
 	k->leaves = NULL;

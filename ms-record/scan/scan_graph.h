@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "format/verdict.h"
+#include "libcommon/base/arena.h"
 
 struct graph_block {
 	uint64_t address, size, number;
@@ -29,8 +30,9 @@ struct graph_block {
 struct graph_kind {
 	uint64_t *start; /* addresses of its blocks */
 	uint32_t first, count;
-	uint64_t low, high; /* all that can be memory lie in [low, high] */
-	uint32_t **leaves;  /* NULL: nothing there */
+	uint64_t low, high;        /* all that can be memory lie in [low, high] */
+	uint32_t **leaves;         /* NULL: nothing there */
+	MS_ARRAY(uint32_t *) made; /* leaves that have memory */
 };
 
 struct graph {
