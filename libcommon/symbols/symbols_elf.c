@@ -21,6 +21,7 @@
 #include "libcommon/base/io.h"
 #include "libcommon/base/mapped_file.h"
 #include "libcommon/base/order.h"
+#include "libcommon/base/ready.h"
 #include "symbols_machine.h"
 
 /* zlib cannot shrink by more than this, so a larger claim is a lie that would cost memory. */
@@ -29,6 +30,7 @@ enum { MAX_ZLIB_RATIO = 1032 };
 enum { MAX_ZSTD_RATIO = 32768 };
 /* ELFCOMPRESS_ZSTD, which older headers lack. */
 enum { COMPRESS_ZSTD = 2 };
+#define LARGE ((size_t)2 << 20) /* a page */
 
 static bool inside(const struct ms_elf *e, uint64_t offset, uint64_t size)
 {
@@ -294,13 +296,24 @@ static bool is_plausible(const struct ms_elf_section *s)
 		 ZSTD_getFrameContentSize(s->raw, s->raw_size) == s->size));
 }
 
+/* In large pages, if there are: to give out small ones took a sixth of the inflating. */
+static uint8_t *room_for(size_t size)
+{
+	void *out = size < LARGE ? malloc(size) : NULL;
+	if (size >= LARGE && posix_memalign(&out, LARGE, (size + LARGE - 1) & ~(LARGE - 1)) == 0)
+		madvise(out, size, MADV_HUGEPAGE);
+	if (out)
+		ready_memory(out, size);
+	return out;
+}
+
 const uint8_t *ms_elf_data(struct ms_elf_section *s)
 {
 	if (!s || !s->raw || s->packing == MS_ELF_PLAIN || s->inflated)
 		return !s ? NULL : s->inflated ? s->inflated : s->raw;
 	uint8_t *out = NULL;
 	if (is_plausible(s))
-		out = malloc(s->size + 1);
+		out = room_for(s->size + 1);
 	if (out && (s->packing == MS_ELF_ZLIB ? inflate_zlib(s, out) : inflate_zstd(s, out))) {
 		s->inflated = out;
 		return out;

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #include "libcommon/base/arena.h"
-#include "ms-record/base/ready.h"
+#include "libcommon/base/ready.h"
 
 #define FIRST_SHIFT (LIVE_HASH_BITS - 8) /* 1,024 buckets */
 #define SMALL ((size_t)1 << 13)          /* buckets */

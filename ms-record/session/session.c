@@ -11,7 +11,7 @@
 
 #include "format/trace.h"
 #include "libcommon/proc/proc.h"
-#include "ms-record/base/ready.h"
+#include "libcommon/base/ready.h"
 #include "session_options.h"
 
 #define TIDS_AGAIN_NS UINT64_C(10000000)

@@ -13,7 +13,7 @@
 #include "libcommon/base/err.h"
 #include "libcommon/base/ranges.h"
 #include "libcommon/trace/tracefile.h"
-#include "ms-record/base/ready.h"
+#include "libcommon/base/ready.h"
 #include "packed.h"
 
 #define WINDOW (UINT64_C(1) << 15)
