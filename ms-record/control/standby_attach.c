@@ -49,7 +49,7 @@ static int connect_to(uint64_t inode)
 }
 
 /* Anyone can listen under any name. */
-static bool trusted(int fd, int proc)
+static bool trusted(int fd, int proc, pid_t *holder)
 {
 	struct ucred who;
 	struct stat st;
@@ -57,6 +57,7 @@ static bool trusted(int fd, int proc)
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n))
 		return false;
 	bool owner = !fstat(proc, &st) && st.st_uid == who.uid;
+	*holder = who.pid;
 	return who.uid == 0 || who.uid == geteuid() || (geteuid() == 0 && owner);
 }
 
@@ -118,8 +119,14 @@ static int ask(struct standby_attach *w, pid_t pid, int proc, const struct contr
 {
 	struct standby_ask q = {MG_MAGIC, MG_LAYOUT_VERSION};
 	uint64_t inode = find_memory(proc);
-	if (!inode || (w->connection = connect_to(inode)) < 0 || !trusted(w->connection, proc))
+	pid_t holder;
+	if (!inode || (w->connection = connect_to(inode)) < 0 ||
+	    !trusted(w->connection, proc, &holder))
 		return 0;
+	if (holder == pid)
+		return refuse(pid,
+			      "that is ms-record --standby itself; give the number of what it runs",
+			      err);
 	if (check_options(o, pid, err))
 		return -1;
 	/* Who is refused is told so at once, and cannot send any more. */

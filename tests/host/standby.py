@@ -148,6 +148,8 @@ def children():
             compare(f"child {pid}, again", of(pid), want)
     said = subprocess.run([RECORD, "-o", "no.trace", "-p", str(first)], capture_output=True, text=True, check=False, timeout=60)
     check(said.returncode == 125 and f"it was forked by process {p.pid}, with which it is recorded" in said.stderr, said.stderr)
+    said = subprocess.run([RECORD, "-o", "no.trace", "-p", str(p.holder.pid)], capture_output=True, text=True, check=False, timeout=60)
+    check(said.returncode == 125 and "that is ms-record --standby itself" in said.stderr, said.stderr)
     p.end()
 
 
