@@ -159,7 +159,7 @@ char *ms_format_duration(char buf[MS_UNIT_BUF], uint64_t ns)
 		snprintf(buf, MS_UNIT_BUF, "%.2f ms", (double)ns / 1e6);
 	else if (ns < 9950000)
 		snprintf(buf, MS_UNIT_BUF, "%.1f ms", (double)ns / 1e6);
-	else if (ns < 1000000000)
+	else if (ns < 999500000) /* more would print as "1000 ms" */
 		snprintf(buf, MS_UNIT_BUF, "%.0f ms", (double)ns / 1e6);
 	else if (ns < UINT64_C(59999500000))
 		snprintf(buf, MS_UNIT_BUF, "%.3f s", (double)ns / 1e9);

@@ -131,6 +131,8 @@ static void test_formats(void)
 	same(ms_format_duration(b, 9949000), "9.9 ms");
 	same(ms_format_duration(b, 9950000), "10 ms");
 	same(ms_format_duration(b, 190000000), "190 ms");
+	same(ms_format_duration(b, 999499999), "999 ms");
+	same(ms_format_duration(b, 999600000), "1.000 s");
 	same(ms_format_duration(b, 3204000000), "3.204 s");
 	same(ms_format_duration(b, UINT64_C(3492000000000)), "58m 12s");
 	same(ms_format_duration(b, UINT64_C(4328000000000)), "1h 12m 08s");
