@@ -270,9 +270,9 @@ const char *diff_worth(struct model *m)
 		add_part(m, &s, "INCOMPLETE, see above");
 	if (sampled)
 		add_part(m, &s, "sampled: changes are estimates");
-	else if (lost)
+	if (lost)
 		add_part(m, &s, SAY("events LOST in '%s'", named(m, lost)));
-	else if (!diff_incomplete(m))
+	if (!sampled && !lost && !diff_incomplete(m))
 		add_part(m, &s, "all events");
 	if (d->per)
 		add_part(m, &s,

@@ -160,15 +160,14 @@ struct words words_quality(struct model *m)
 		      : q->growing ? SAY("still being recorded, figures up to %s",
 					 say_time(m, m->duration_ns))
 				   : "complete");
+	add_some(m, &w, q->events_lost, "event", "LOST");
 	if (figure_some(q->sampled_bytes))
 		words_add(&w, SAY("sampled every %s on average: figures are estimates, with 95 %% "
 				  "intervals",
 				  say_size(m, q->sampled_bytes)));
-	else if (figure_some(q->events_lost))
-		add_some(m, &w, q->events_lost, "event", "LOST");
 	else if (m->proc_only)
 		words_add(&w, "what /proc said: allocations were not recorded");
-	else if (q->complete)
+	else if (q->complete && !figure_some(q->events_lost))
 		words_add(&w, figure_some(m->gaps.paused_ns) ? "every event outside the pauses"
 			      : figure_some(m->gaps.dropped_events) ? "every event counted"
 								    : "every event");
@@ -228,7 +227,7 @@ const char *words_nothing(struct model *m, const struct style *st)
 			   name_clean(&m->arena, h->filters, st->ascii));
 	if (m->totals.allocations != 0 || m->sites.n || m->proc_only)
 		return NULL;
-	if (m->est)
+	if (m->est && !figure_some(m->quality.events_lost))
 		return SAY("NO ALLOCATION WAS SAMPLED: the program allocated less than %s in all "
 			   "(95 %%)",
 			   say_size(m, (uint64_t)(m->est->of[EST_ALLOCATED].step * 3.7)));

@@ -40,6 +40,7 @@ estimate="sampled_bytes = 524288, reallocations = NULL, peak_time_ns = NULL; $un
 	INSERT INTO estimate SELECT process, snapshot, site, thread, figure, value * 9 / 10, value * 11 / 10, value / 100,
 	value * iif(figure LIKE '%bytes', 524288.0, 100.0), iif(figure LIKE '%bytes', 524288.0, 100.0), iif(figure LIKE '%bytes', 524288.0 * 524288.0, 10000.0) FROM f"
 fixture sampled.db "UPDATE process SET $estimate"
+fixture sampled-lost.db "UPDATE process SET events_lost = 12, $estimate"
 # recorded with --mmap, --usable-size and --free-stacks; then with an allocator that maps its heap itself
 beside="UPDATE process SET options = 'mmap,usable-size,free-stacks', maps = 40, unmaps = 12, mapped_bytes = 9000000, mapped_peak_bytes = 5000000,
 		mapped_peak_time_ns = 2000000000, mapped_end_bytes = 4500000, peak_usable_bytes = 3500000, unfreed_usable_bytes = 1300000;
