@@ -64,12 +64,19 @@ static void test_case(struct page *p, struct out *o, const char *class, const ch
 	out_printf(o, "</%s>\n    </testcase>\n", element);
 }
 
-/* The first about that budget, or of that rule where it is NULL. */
-static const struct finding *find(const struct findings *f, const struct budget *b,
-				  enum finding_rule rule)
+static const struct finding *find(const struct findings *f, const struct budget *b)
 {
 	for (size_t i = 0; i < f->n; i++)
-		if (b ? f->v[i].budget == b : f->v[i].rule == rule)
+		if (f->v[i].budget == b)
+			return &f->v[i];
+	return NULL;
+}
+
+/* That of the recording, or of what was compared. */
+static const struct finding *incomplete(const struct findings *f, bool compared)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (f->v[i].rule == RULE_INCOMPLETE && f->v[i].compared == compared)
 			return &f->v[i];
 	return NULL;
 }
@@ -90,8 +97,9 @@ static const char *program(struct page *p)
 
 static void suite_attributes(struct page *p, struct out *o, const struct findings *f)
 {
-	out_printf(o, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\"", f->budgets + 1,
-		   count(f, RULE_BUDGET), count(f, RULE_UNDECIDED) + count(f, RULE_INCOMPLETE));
+	out_printf(o, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\"",
+		   f->budgets + 1 + (p->m->diff != NULL), count(f, RULE_BUDGET),
+		   count(f, RULE_UNDECIDED) + count(f, RULE_INCOMPLETE));
 	if (p->m->duration_ns != UNKNOWN)
 		out_printf(o, " time=\"%.3f\"", (double)p->m->duration_ns / 1e9);
 }
@@ -104,10 +112,12 @@ void junit_report(struct page *p, struct out *o, const struct findings *f)
 	attribute(p, o, "name", SAY("memscope %s", program(p)));
 	suite_attributes(p, o, f);
 	out_str(o, " skipped=\"0\">\n");
-	test_case(p, o, "memscope", "recording is complete", find(f, NULL, RULE_INCOMPLETE));
+	test_case(p, o, "memscope", "recording is complete", incomplete(f, false));
+	if (p->m->diff)
+		test_case(p, o, "memscope", "comparison is complete", incomplete(f, true));
 	for (size_t i = 0; i < p->budgets->n; i++)
 		test_case(p, o, "memscope.budget", p->budgets->v[i].text,
-			  find(f, &p->budgets->v[i], RULE_BUDGET));
+			  find(f, &p->budgets->v[i]));
 	out_str(o, "    <system-out>");
 	for (size_t i = 0; i < f->n; i++) {
 		if (f->v[i].rule != RULE_UNREACHABLE && f->v[i].rule != RULE_GROWING &&

@@ -51,6 +51,7 @@ struct finding {
 	const char *message;         /* one sentence, raw names in it */
 	const struct site *site;     /* NULL = of the whole run */
 	const struct budget *budget; /* of the first two rules */
+	bool compared;               /* the comparison is incomplete, not the recording */
 	const char *key;             /* the same in every build in which it is the same finding */
 };
 

@@ -185,6 +185,7 @@ struct findings findings_make(struct model *m, const struct budgets *budgets, bo
 	why = diff_unmatched(m);
 	if (why)
 		add(&f, RULE_INCOMPLETE, SAY("the comparison is incomplete: %s", why), NULL,
-		    SAY("%s:symbols", id));
+		    SAY("%s:symbols", id))
+			->compared = true;
 	return f;
 }

@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import xml.etree.ElementTree as xml
 
 BIN = os.environ["BIN"]
 SCHEMA = os.path.join(sys.argv[1], "man/memscope-report.schema.json")
@@ -289,7 +290,8 @@ out, rc, err = run("--fail-on", "delta_unfreed_bytes > 1", "d.db", tool="ms-repo
 expect("budget of a first night", (rc, "passes: there was no old run" in err), (0, True))
 
 # ---- what is not whole ----
-made("cut.db", "UPDATE process SET complete = 0, state = 'no end' WHERE id = 1")
+CUT = "UPDATE process SET complete = 0, state = 'no end' WHERE id = 1;"
+made("cut.db", CUT)
 for pair in (("cut.db", "new.db"), ("new.db", "cut.db")):
     diff(*pair, status=2, said="'cut.db' is incomplete")
     expect(f"{pair}: the report", run("d.db", tool="ms-report")[1], 2)
@@ -315,6 +317,21 @@ expect("sampled, within the interval", rows(d, "SELECT delta_low, delta_high FRO
 d = diff("--exit-code", "s1.db", "s3.db", status=1)
 expect("sampled, outside", rows(d, "SELECT delta_low, delta_high FROM site_diff_range WHERE site = 1 AND figure = 'live_bytes'"), [(31055, 48945)])
 expect("sampled: not known", rows(d, "SELECT count(delta_temporary) FROM site_diff"), [(0,)])
+made("s4.db", "UPDATE process SET events_lost = 3;" + SAMPLED)
+diff("s1.db", "s4.db")
+expect("sampled, and lost", b"sampled: changes are estimates, events LOST in 's4.db'" in run("d.db", tool="ms-report")[0], True)
+
+# ---- what is incomplete, in JUnit: the recording, what was compared, or both ----
+# of another build, where nothing but the shape of stacks is left, and that allocated otherwise
+NAMELESS = """UPDATE frame SET function = NULL, file = NULL, line = NULL WHERE module = 1; UPDATE module SET build_id = 'other' WHERE id = 1;
+    UPDATE site SET allocations = allocations * 2 + 1, allocated_bytes = allocated_bytes * 3 + 7;"""
+for changes, want in (("", []), (NAMELESS, ["comparison is complete"]), (CUT, ["recording is complete"]),
+                      (NAMELESS + CUT, ["recording is complete", "comparison is complete"])):
+    made("i.db", changes)
+    into("d.db", "-q", "--allow-partial", "old.db", "i.db")
+    suites = xml.fromstring(run("-q", "--junit", "d.db", tool="ms-report")[0])
+    expect("JUnit: incomplete", [c.get("name") for c in suites.iter("testcase") if c.find("error") is not None], want)
+    expect("JUnit: errors", (int(suites.get("errors")), int(suites.get("tests"))), (len(want), len(list(suites.iter("testcase")))))
 
 # ---- budgets on changes ----
 diff("old.db", "new.db")
