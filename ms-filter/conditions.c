@@ -92,7 +92,7 @@ static void is_program(sqlite3_context *c, int n, sqlite3_value **v)
  * parameter `name`. */
 static const char *time_of(struct ms_arena *a, const struct ms_point *p, int name)
 {
-	long long ns = (long long)(p->ns & INT64_MAX);
+	long long ns = p->ns < INT64_MAX ? (long long)p->ns : INT64_MAX;
 	switch (p->kind) {
 	case MS_POINT_PEAK:
 		return "p.peak_time_ns";

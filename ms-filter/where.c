@@ -213,7 +213,8 @@ static int take_literal(struct parser *p, struct node *n, const struct operand *
 		rc = ms_parse_duration(digits, &v, p->err);
 	else if (c->type == COLUMN_COUNT)
 		rc = ms_parse_count(digits, c->name, 0, INT64_MAX, &v, p->err);
-	n->literal.number = minus ? -(int64_t)(v & INT64_MAX) : (int64_t)(v & INT64_MAX);
+	int64_t number = v < INT64_MAX ? (int64_t)v : INT64_MAX;
+	n->literal.number = minus ? -number : number;
 	return rc;
 }
 

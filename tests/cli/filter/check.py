@@ -72,6 +72,8 @@ TABLE = [
     (["--where", "frees is not null and frees < allocations and 1 <= live_blocks"], {1, 2, 3, 4, 6, 7}),
     (["--where", "stack ~ '^main$' && verdict != growing"], {1, 2, 7}),
     (["--not-where", "one_time is not null or 3 > id"], {3, 5, 7, 8}),
+    (["--where", "live_bytes < 8388608T"], ALL), (["--where", "live_bytes > 8388608T"], set()),  # 2^63
+    (["--first", "0s..9223372036.854776s"], ALL),  # 2^63 ns and more
     (["--suppress", "lsan.supp"], ALL - {1, 3, 7, 8}),
     (["--suppress", "valgrind.supp"], ALL - {1, 2, 8}),
     (["--not-function", "nothing like it"], ALL),
