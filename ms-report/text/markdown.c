@@ -88,17 +88,17 @@ static void figures_table(struct page *p, struct out *o)
 	const struct estimates *e = m->est;
 	const char *peak_of = words_image(m, m->peak_image), *end_of = words_image(m, m->end_image),
 		   *gone = words_exec(m);
-	const char *rows[][3] = {
+	const char *rows[][4] = {
 		{"peak live", est_size(m, t->peak_bytes, est_of(e, EST_PEAK)),
 		 m->processes.n > 1 && !peak_of
 			 ? SAY("of all processes together, at %s", say_time(m, t->peak_time_ns))
-			 : SAY("%s%s%s%s",
+			 : SAY("%s%s%s",
 			       est_things(m, t->peak_blocks, est_of(e, EST_PEAK_BLOCKS), "block"),
 			       e ? ", the largest estimate" : " at ",
-			       e ? "" : say_time(m, t->peak_time_ns), peak_of ? peak_of : "")},
+			       e ? "" : say_time(m, t->peak_time_ns)),
+		 peak_of},
 		{"live at end", est_size(m, t->unfreed_bytes, est_of(e, EST_END)),
-		 SAY("%s%s", est_things(m, t->unfreed_blocks, est_of(e, EST_END_BLOCKS), "block"),
-		     end_of ? end_of : "")},
+		 est_things(m, t->unfreed_blocks, est_of(e, EST_END_BLOCKS), "block"), end_of},
 		{"unreachable at end",
 		 t->unreachable_bytes == UNKNOWN ? "not scanned"
 						 : say_size(m, t->unreachable_bytes),
@@ -112,8 +112,10 @@ static void figures_table(struct page *p, struct out *o)
 		 t->peak_rss_bytes == UNKNOWN ? "" : words_rss_peak_time(m)},
 	};
 	out_str(o, "| figure | value | |\n|---|--:|---|\n");
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		out_printf(o, "| %s | %s | %s |\n", rows[i][0], rows[i][1], rows[i][2]);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		out_printf(o, "| %s | %s | %s", rows[i][0], rows[i][1], rows[i][2]);
+		put_between(p, o, "", rows[i][3] ? rows[i][3] : "", " |\n");
+	}
 	if (gone)
 		put_between(p, o, "| gone by exec | | ", gone, " |\n");
 	rss_row(p, o, "memory at the peak", m->processes.n == 1 ? "peak" : NULL);

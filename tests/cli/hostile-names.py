@@ -87,6 +87,11 @@ for form in ("--callgrind", "--massif", "--heaptrack"):
 xml.fromstring(run("ms-report", "--svg=flame", "command.db"))
 xml.fromstring(run("ms-report", "--junit", "--fail-on", "peak_bytes > 1", "command.db", status=1))
 
+# ---- an image that followed by exec is named in a table ----
+run("ms-record", "-q", "--leak-check=no", "--follow=all", "-o", "exec.trace", "sh", "-c", 'exec "$0"', program)
+rows = [line for line in run("ms-report", "--md", "exec.trace").decode().splitlines() if "of image 2 of 2" in line]
+expect("Markdown: an image", len(rows) == 2 and all(line.count("|") == 4 and "<b>" not in line for line in rows), rows)
+
 # ---- of processes that run ----
 sleeper = os.path.join(FOLDER, "s\x1b[31m\n\t##[x]")
 shutil.copy(shutil.which("sleep"), sleeper)
