@@ -344,7 +344,7 @@ fi
 fed
 
 # ---- record a process that was chosen ----
-me=traced$$ # no other process has that name
+me=tr%p$$ trace=tr_p$$ # no other process has that name, and ms-record would take %p
 cp "$traced" $me || fail cp
 ./$me <told >said &
 target=$!
@@ -363,8 +363,8 @@ keys F
 sees 'FROZEN'
 pgrep -P "$pid_of_top" >/dev/null && fail 'it records without being asked'
 keys F r y
-sees "^recording to $me\\.$target\\.trace until q\$"
-sees "^$me \\($target\\)   $me\\.$target\\.trace   recording   "
+sees "^recording to $trace\\.$target\\.trace until q\$"
+sees "^$me \\($target\\)   $trace\\.$target\\.trace   recording   "
 tell hoard 50
 sees '^> +48\.8 K .* 50 .* hoard'
 # nor does it end by a key that was not meant so: Alt-x, Shift-Left, Ctrl-Right, a function key
@@ -381,7 +381,7 @@ keys Escape
 tell hoard 20
 sees '^> +68\.4 K .* 70 .* hoard'
 keys q y
-sees "recorded to $me\\.$target\\.trace"
+sees "recorded to $trace\\.$target\\.trace"
 sees '\[1 Processes\]'
 keys q
 ends 0
@@ -389,7 +389,7 @@ echo quit >&9
 exec 9>&-
 wait $target || fail "the recorded process: status $?"
 target=
-timeout 60 "$T" --json -n 1 $me.*.trace | jq -e '.attached and .live_blocks == 70 and .state == "ended"' >/dev/null || fail 'what was recorded'
+timeout 60 "$T" --json -n 1 $trace.*.trace | jq -e '.attached and .live_blocks == 70 and .state == "ended"' >/dev/null || fail 'what was recorded'
 
 [ $failures = 0 ] && echo ok
 exit $((failures != 0))
