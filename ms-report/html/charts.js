@@ -35,9 +35,9 @@ function sayTick(ns) {
 		return "0";
 	if (ns < 1e3)
 		return +ns.toPrecision(3) + " ns";
-	if (ns < 1e6)
+	if (ns < 999.5e3)
 		return +(ns / 1e3).toPrecision(3) + " us";
-	if (ns < 1e9)
+	if (ns < 999.5e6)
 		return +(ns / 1e6).toPrecision(3) + " ms";
 	if (ns < 60e9)
 		return +(ns / 1e9).toPrecision(3) + " s";

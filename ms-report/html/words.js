@@ -28,7 +28,7 @@ function sayCount(v) {
 function sayBrief(v) {
 	const units = ["", " k", " M", " G", " T"];
 	let x = Math.abs(v), unit = 0;
-	while (x >= 1000 && unit < units.length - 1) {
+	while (x >= 999.5 && unit < units.length - 1) {
 		x /= 1000;
 		unit++;
 	}
@@ -40,14 +40,14 @@ function sayTime(ns) {
 		return unknownWord;
 	if (ns < 1e6)
 		return (ns / 1e6).toFixed(2) + " ms";
-	if (ns < 1e9)
-		return (ns / 1e6).toFixed(0) + " ms";
+	if (ns < 999.5e6)
+		return (ns / 1e6).toFixed(ns < 9.95e6 ? 1 : 0) + " ms";
 	if (ns < 59999500000)
 		return (ns / 1e9).toFixed(3) + " s";
 	const s = Math.floor((ns + 5e8) / 1e9), two = (x) => String(x).padStart(2, "0");
 	const d = Math.floor(s / 86400), h = Math.floor(s / 3600) % 24, m = Math.floor(s / 60) % 60;
 	if (d)
-		return `${d}d ${two(h)}h ${two(m)}m`;
+		return `${d}d ${h}h ${two(m)}m`;
 	return h ? `${h}h ${two(m)}m ${two(s % 60)}s` : `${m}m ${two(s % 60)}s`;
 }
 

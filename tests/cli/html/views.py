@@ -66,6 +66,8 @@ def choose(b, name, value):
 def address(b, expect):
     """Each choice is in the address; Back and Escape take back steps, small choices stay; a link opens the same view."""
     fresh(b)
+    expect("times as the text report has them", b.js("[2.5e6, 9.96e6, 999.6e6, 59.9996e9, 97500e9].map(sayTime).join()"), "2.5 ms,10 ms,1.000 s,1m 00s,1d 3h 05m")
+    expect("what rounds up is in the next unit", b.js("[sayTick(999.6e6), sayTick(999.6e3), sayBrief(999.7)].join()"), "1 s,1 ms,1 k")
     expect("nothing chosen", b.js("[location.hash, history.length]")[0], "")
     click(b, frame("main"))
     expect("zoomed with the mouse", b.js(ZOOMED), "main")
