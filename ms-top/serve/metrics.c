@@ -276,17 +276,6 @@ static void put_sites(const struct writer *w, struct trace *t)
 
 /* ---- how the recorder does ---- */
 
-static uint64_t lost(const struct ms_recording *rec)
-{
-	uint64_t n = 0, said = rec->end.number[MS_END_LOST];
-	for (size_t i = 0; i < rec->losses.n; i++) {
-		uint64_t why = rec->losses.v[i].number[MS_LOSS_REASON];
-		if (why != MS_LOST_PAUSED && why != MS_LOST_LIMIT)
-			n += rec->losses.v[i].number[MS_LOSS_COUNT];
-	}
-	return said > n ? said : n;
-}
-
 static void put_recorder(const struct writer *w, const struct trace *t)
 {
 	const struct ms_recording *rec = w->rec;
@@ -304,7 +293,7 @@ static void put_recorder(const struct writer *w, const struct trace *t)
 	put_count(w, "recorder_events", NULL, "Events in the trace.", rec->replay.events);
 	put_count(w, "recorder_lost_events", NULL,
 		  "Events that the recorder could not record: what is live may be wrong by them.",
-		  lost(rec));
+		  trace_lost(rec));
 	put_gauge(w, "recorder_trace_bytes", "bytes", "Size of the trace.", (double)t->follow->size,
 		  0);
 	put_gauge(w, "recorder_damaged_places", NULL, "Places of the trace that cannot be read.",

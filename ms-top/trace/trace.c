@@ -531,6 +531,27 @@ double trace_since_base(const struct trace *t, const struct trace_site *s)
 	return (double)s->sum.live_bytes - then;
 }
 
+/* ---- what is missing ---- */
+
+uint64_t trace_lost(const struct ms_recording *rec)
+{
+	uint64_t n = 0, said = rec->end.number[MS_END_LOST];
+	for (size_t i = 0; i < rec->losses.n; i++) {
+		uint64_t why = rec->losses.v[i].number[MS_LOSS_REASON];
+		if (why != MS_LOST_PAUSED && why != MS_LOST_LIMIT)
+			n += rec->losses.v[i].number[MS_LOSS_COUNT];
+	}
+	return said > n ? said : n;
+}
+
+bool trace_paused(const struct ms_recording *rec)
+{
+	for (size_t i = 0; i < rec->losses.n; i++)
+		if (rec->losses.v[i].number[MS_LOSS_REASON] == MS_LOST_PAUSED)
+			return true;
+	return false;
+}
+
 /* ---- time ---- */
 
 uint64_t trace_step(const struct trace *t)

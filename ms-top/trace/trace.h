@@ -223,6 +223,10 @@ void trace_look(struct trace *t);
 void trace_set_base(struct trace *t);
 /* Change of a site's live bytes since then; 0 without a baseline. */
 double trace_since_base(const struct trace *t, const struct trace_site *s);
+/* Events that were lost: not those of pauses, or behind the end that was asked for. */
+uint64_t trace_lost(const struct ms_recording *rec);
+/* Was it not recorded for some time, because that was asked for? */
+bool trace_paused(const struct ms_recording *rec);
 /* Site of that node in the frame; NULL = none. */
 struct trace_site *trace_find(const struct trace *t, uint32_t node);
 struct ms_trend trace_trend(const struct trace *t, struct trace_site *s);

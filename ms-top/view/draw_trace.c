@@ -33,17 +33,17 @@ static void draw_quality(const struct trace *t, char *text, size_t room)
 {
 	const struct ms_recording *rec = t->follow->rec;
 	const struct ms_sampled *sampled = rec->replay.sampled;
-	uint64_t lost = 0;
-	for (size_t i = 0; i < rec->losses.n; i++)
-		lost += rec->losses.v[i].number[MS_LOSS_COUNT];
+	uint64_t lost = trace_lost(rec);
 	if (sampled)
 		snprintf(text, room, "sampled, 1 in %s: estimates", words_size(sampled->mean));
-	else if (lost)
-		snprintf(text, room, "%llu EVENTS LOST", (unsigned long long)lost);
 	else
-		snprintf(text, room, "every event%s",
-			 rec->info.number[MS_INFO_ATTACHED] ? " since the attach" : "");
-	size_t n = strlen(text);
+		snprintf(text, room, "every event%s%s",
+			 rec->info.number[MS_INFO_ATTACHED] ? " since the attach" : "",
+			 trace_paused(rec) ? " outside the pauses" : "");
+	size_t n = sampled || !lost ? strlen(text) : 0;
+	if (lost)
+		n += (size_t)snprintf(text + n, room - n, "%s%llu EVENT%s LOST", n ? ", " : "",
+				      (unsigned long long)lost, lost == 1 ? "" : "S");
 	for (size_t i = 0; i < rec->allocators.n && n < room; i++)
 		n += (size_t)snprintf(text + n, room - n, "%s%s", i ? " + " : "   ",
 				      rec->allocators.v[i]);

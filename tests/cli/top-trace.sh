@@ -330,6 +330,19 @@ expect '^ +0 +1000 .* keep_small begins\.c:4'
 COLUMNS=100 timeout 60 "$T" -b -n 1 --sort -peak begins.trace >frame || fail '--sort -peak'
 [ "$(grep -oE 'keep_(large|small)' frame | head -1)" = keep_small ] || fail "--sort -peak: $(cat frame)"
 
+# ---- what was paused is not lost ----
+cat >steady.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+static void *volatile last;
+static void __attribute__((noinline)) churn(void) { free(last); last = malloc(100); }
+int main(void) { for (int ms = 0; ms < 2500; ms++) { for (int i = 0; i < 20; i++) churn(); usleep(900); } return 0; }
+END
+gcc -g -O1 -fno-builtin -o steady steady.c || fail gcc
+"$record" -q --start-after 300ms -o late.trace ./steady || fail "--start-after: status $?"
+COLUMNS=120 timeout 60 "$T" -b -n 1 late.trace >frame || fail "late: status $?"
+expect '^steady .*   ended   .*   every event outside the pauses'
+
 # ---- nothing is allocated from frame to frame ----
 coproc FEED { "$feed" whole.trace idle.trace; }
 feed events 100000
