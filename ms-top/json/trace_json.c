@@ -95,9 +95,11 @@ static void put_threads(struct ms_json *j, const struct trace *t)
 		ms_json_number(j, "tid",
 			       n < rec->threads.n ? rec->threads.v[n].number[MS_THREAD_TID] : 0);
 		ms_json_string(j, "name", trace_thread_name(t, n, name, sizeof name));
-		MS_JSON_NUMBERS(j, {"live_bytes", x->live_bytes}, {"live_blocks", x->live_blocks},
-				{"allocations", known(t, x->allocations)},
-				{"allocated_bytes", known(t, x->bytes)});
+		MS_JSON_NUMBERS(
+			j, {"live_bytes", x->live_bytes},
+			{"live_blocks", t->shown->replay.sampled ? UINT64_MAX : x->live_blocks},
+			{"allocations", known(t, x->allocations)},
+			{"allocated_bytes", known(t, x->bytes)});
 		ms_json_close(j, '}');
 	}
 	ms_json_close(j, ']');

@@ -67,15 +67,11 @@ static void count(struct past_state *s)
 	s->thread_count = r->thread_count;
 	for (size_t i = 0; i < r->cell_count; i++) {
 		const struct ms_replay_cell *c = &r->cells[i];
-		s->site_before[c->site] += c->allocations;
-		s->thread_before[c->thread] += c->allocations;
+		s->site_before[c->site] += trace_calls(r, i);
+		s->thread_before[c->thread] += trace_calls(r, i);
 	}
-	s->before = (struct trace_total){.ns = s->ns - s->window_ns,
-					 .allocations = r->allocations,
-					 .frees = r->frees,
-					 .bytes = r->bytes,
-					 .temporary = r->temporary,
-					 .events = r->events};
+	s->before = trace_counts(r);
+	s->before.ns = s->ns - s->window_ns;
 }
 
 /* To the state that holds every event up to and including `ns`. False: given up, or `err`. */

@@ -94,7 +94,7 @@ void trace_close(struct trace *t)
 	pattern_set(&t->filter, "");
 	tree_free(&t->tree);
 	MS_FREE(t->sites, t->threads, t->base_sites, t->order, t->ids, t->thread_order,
-		t->thread_ids, t);
+		t->thread_ids, t->site_threads, t);
 }
 
 /* ---- reading on ---- */
@@ -193,14 +193,18 @@ static void add(struct trace_sum *s, const struct ms_replay_cell *c, uint64_t ca
 	s->temporary += c->temporary;
 }
 
+uint64_t trace_calls(const struct ms_replay *r, size_t cell)
+{
+	const struct ms_sampled *s = r->sampled;
+	return !s ? r->cells[cell].allocations : cell < s->cell_count ? s->allocations[cell] : 0;
+}
+
 static void add_cells(struct trace *t, const struct ms_replay *r)
 {
 	const struct ms_sampled *sampled = r->sampled;
 	for (size_t i = 0; i < r->cell_count; i++) {
 		const struct ms_replay_cell *c = &r->cells[i];
-		uint64_t calls = !sampled                  ? c->allocations
-				 : i < sampled->cell_count ? sampled->allocations[i]
-							   : 0;
+		uint64_t calls = trace_calls(r, i);
 		uint64_t peak, blocks;
 		ms_replay_at_peak(r, &c->live, &peak, &blocks);
 		t->sites[c->site].peak_bytes += peak;
@@ -246,7 +250,10 @@ static void sum_up(struct trace *t)
 	}
 	for (size_t i = 0; i < t->thread_count; i++) {
 		begin_sum(&t->threads[i]);
-		t->threads[i].frees = r->threads[i].frees;
+		const struct ms_sampled *s = r->sampled;
+		t->threads[i].frees = !s                    ? r->threads[i].frees
+				      : i < s->thread_count ? s->threads[i].freed.blocks
+							    : 0;
 	}
 	for (unsigned i = 0; i < MS_SIZE_CLASSES; i++)
 		begin_sum(&t->sizes[i]);
@@ -265,26 +272,31 @@ static uint64_t last_rss(const struct ms_recording *rec, uint64_t ns)
 	return UINT64_MAX;
 }
 
-static void total_up(struct trace *t)
+struct trace_total trace_counts(const struct ms_replay *r)
 {
-	const struct ms_recording *rec = t->shown;
-	const struct ms_replay *r = &rec->replay;
-	uint64_t ns = t->in_past ? t->past_ns : ms_follow_reached(t->follow);
-	if (t->waiting)
-		ns = t->total.ns; /* still the moment before */
-	t->total = (struct trace_total){
-		.ns = ns,
+	const struct ms_sampled_site *s = r->sampled ? &r->sampled->total : NULL;
+	return (struct trace_total){
 		.live_bytes = r->live_bytes,
-		.live_blocks = r->sampled ? r->sampled->total.live.blocks : r->live_blocks,
+		.live_blocks = s ? s->live.blocks : r->live_blocks,
 		.peak_bytes = r->peak_bytes,
-		.peak_ns = r->peak_tick * rec->head->tick_ns,
-		.allocations = r->sampled ? r->sampled->total.all.blocks : r->allocations,
-		.frees = r->sampled ? r->sampled->total.freed.blocks : r->frees,
+		.allocations = s ? s->all.blocks : r->allocations,
+		.frees = s ? s->freed.blocks : r->frees,
 		.bytes = r->bytes,
 		.temporary = r->temporary,
 		.events = r->events,
-		.rss = last_rss(t->follow->rec, ns),
 	};
+}
+
+static void total_up(struct trace *t)
+{
+	const struct ms_recording *rec = t->shown;
+	uint64_t ns = t->in_past ? t->past_ns : ms_follow_reached(t->follow);
+	if (t->waiting)
+		ns = t->total.ns; /* still the moment before */
+	t->total = trace_counts(&rec->replay);
+	t->total.ns = ns;
+	t->total.peak_ns = rec->replay.peak_tick * rec->head->tick_ns;
+	t->total.rss = last_rss(t->follow->rec, ns);
 }
 
 /* `all`: of the whole recording; `move`: the next one begins here. */

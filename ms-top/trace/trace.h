@@ -103,8 +103,8 @@ struct site_detail {
 	struct site_thread {
 		uint32_t thread;
 		uint64_t live_bytes, allocations;
-	} threads[8];
-	size_t thread_count; /* of all; at most 8 are there */
+	} threads[8];        /* those with most, in order */
+	size_t thread_count; /* of all */
 	uint64_t reallocations, failed;
 	uint64_t ages_ns, next_ages_ns; /* when blocks were looked at, and may be again */
 };
@@ -184,6 +184,8 @@ struct trace {
 	size_t size_rows;
 	struct trace_tree tree;
 	struct site_detail detail;
+	struct site_thread *site_threads; /* by thread, while it is made */
+	size_t site_threads_room;
 	struct trace_trend whole; /* of all live bytes */
 	struct forecast forecast; /* of the program, while it is recorded on this machine */
 
@@ -227,6 +229,9 @@ double trace_since_base(const struct trace *t, const struct trace_site *s);
 uint64_t trace_lost(const struct ms_recording *rec);
 /* Was it not recorded for some time, because that was asked for? */
 bool trace_paused(const struct ms_recording *rec);
+/* Calls of a cell, and figures of the whole; of a sampled recording what the samples stand for. */
+uint64_t trace_calls(const struct ms_replay *r, size_t cell);
+struct trace_total trace_counts(const struct ms_replay *r);
 /* Site of that node in the frame; NULL = none. */
 struct trace_site *trace_find(const struct trace *t, uint32_t node);
 struct ms_trend trace_trend(const struct trace *t, struct trace_site *s);

@@ -4,45 +4,51 @@
 #include <string.h>
 
 #include "trace.h"
+#include "libcommon/base/arena.h"
 #include "libcommon/base/clock.h"
 #include "libcommon/replay/replay_cells.h"
 
 #define AGES_PART 50u /* of the time, for looking at every live block */
 
-/* The threads with most, in order; there is room for eight. */
-static void add_thread(struct site_detail *d, const struct ms_replay_cell *c)
+#define THREADS (sizeof((struct site_detail *)0)->threads / sizeof(struct site_thread))
+
+static bool more(const struct site_thread *x, const struct site_thread *y)
 {
-	size_t n = d->thread_count < 8 ? d->thread_count : 8, i = 0;
-	while (i < n && d->threads[i].thread != c->thread)
-		i++;
-	if (i == n && d->thread_count++ >= 8)
-		return;
-	struct site_thread *x = &d->threads[i];
-	if (i == n)
-		*x = (struct site_thread){.thread = c->thread};
-	x->live_bytes += c->live.bytes;
-	x->allocations += c->allocations;
+	return x->live_bytes != y->live_bytes ? x->live_bytes > y->live_bytes
+					      : x->allocations > y->allocations;
 }
 
-static void add_cells(struct site_detail *d, const struct ms_replay *r, uint32_t site)
+/* The threads with most, in order, of those that there is room for. */
+static void add_thread(struct site_detail *d, const struct site_thread *x)
 {
+	size_t i = d->thread_count++;
+	if (i >= THREADS && !more(x, &d->threads[i = THREADS - 1]))
+		return;
+	for (; i && more(x, &d->threads[i - 1]); i--)
+		d->threads[i] = d->threads[i - 1];
+	d->threads[i] = *x;
+}
+
+static void add_cells(struct trace *t, struct site_detail *d, const struct ms_replay *r,
+		      uint32_t site)
+{
+	t->site_threads = ms_xgrow(t->site_threads, &t->site_threads_room, r->thread_count,
+				   sizeof *t->site_threads);
+	for (size_t i = 0; i < r->thread_count; i++)
+		t->site_threads[i] = (struct site_thread){.thread = (uint32_t)i};
 	for (size_t i = 0; i < r->cell_count; i++) {
 		const struct ms_replay_cell *c = &r->cells[i];
 		if (c->site != site)
 			continue;
 		d->size_blocks[c->class] += c->live.blocks;
 		d->size_bytes[c->class] += c->live.bytes;
-		d->size_calls[c->class] += c->allocations;
-		add_thread(d, c);
+		d->size_calls[c->class] += trace_calls(r, i);
+		t->site_threads[c->thread].live_bytes += c->live.bytes;
+		t->site_threads[c->thread].allocations += trace_calls(r, i);
 	}
-	size_t n = d->thread_count < 8 ? d->thread_count : 8;
-	for (size_t i = 1; i < n; i++)
-		for (size_t k = i; k && d->threads[k].live_bytes > d->threads[k - 1].live_bytes;
-		     k--) {
-			struct site_thread x = d->threads[k];
-			d->threads[k] = d->threads[k - 1];
-			d->threads[k - 1] = x;
-		}
+	for (size_t i = 0; i < r->thread_count; i++)
+		if (t->site_threads[i].live_bytes || t->site_threads[i].allocations)
+			add_thread(d, &t->site_threads[i]);
 }
 
 struct survey {
@@ -89,7 +95,7 @@ void site_look(struct trace *t, uint32_t node)
 	if (!site)
 		return;
 	const struct ms_replay_site *s = &r->sites[site - 1];
-	add_cells(d, r, site - 1);
+	add_cells(t, d, r, site - 1);
 	if (same && ms_clock_ns(CLOCK_MONOTONIC) < old.next_ages_ns && old.ages_ns <= t->total.ns) {
 		memcpy(d->age_blocks, old.age_blocks, sizeof d->age_blocks);
 		d->ages_ns = old.ages_ns;

@@ -149,14 +149,22 @@ static int rank(const uint64_t *parts, unsigned n, unsigned at)
 	return before;
 }
 
-/* In their order; where there is no room for all, those that hold most. */
-static void draw_sizes(struct box *b, const struct site_detail *d)
+/* Of all sizes, and so of all threads. */
+static void total_of(const struct site_detail *d, uint64_t *live, uint64_t *calls)
 {
-	uint64_t live = 0, calls = 0;
+	*live = *calls = 0;
 	for (unsigned i = 0; i < MS_SIZE_CLASSES; i++) {
-		live += d->size_bytes[i];
-		calls += d->size_calls[i];
+		*live += d->size_bytes[i];
+		*calls += d->size_calls[i];
 	}
+}
+
+/* In their order; where there is no room for all, those that hold most. How many blocks samples of a
+ * size stand for is not known. */
+static void draw_sizes(struct box *b, const struct trace *t, const struct site_detail *d)
+{
+	uint64_t live, calls;
+	total_of(d, &live, &calls);
 	title(b, live ? "sizes, of live bytes" : "sizes, of allocations");
 	const uint64_t *parts = live ? d->size_bytes : d->size_calls;
 	int room = b->end - b->row;
@@ -164,7 +172,10 @@ static void draw_sizes(struct box *b, const struct site_detail *d)
 		uint64_t part = parts[i];
 		if (part && rank(parts, MS_SIZE_CLASSES, i) < room)
 			draw_bar(b, class_name(i), 13, part, live ? live : calls,
-				 words_count((double)(live ? d->size_blocks[i] : part)));
+				 !live ? words_count((double)part)
+				 : t->shown->replay.sampled
+					 ? ""
+					 : words_count((double)d->size_blocks[i]));
 	}
 }
 
@@ -204,12 +215,9 @@ static const char *thread_label(const struct trace *t, uint32_t thread, char nam
 
 static void draw_threads(struct box *b, const struct trace *t, const struct site_detail *d)
 {
-	uint64_t live = 0, calls = 0;
+	uint64_t live, calls;
 	size_t n = d->thread_count < 8 ? d->thread_count : 8;
-	for (size_t i = 0; i < n; i++) {
-		live += d->threads[i].live_bytes;
-		calls += d->threads[i].allocations;
-	}
+	total_of(d, &live, &calls);
 	title(b, live ? "threads, of live bytes" : "threads, of allocations");
 	for (size_t i = 0; i < n; i++) {
 		char name[64];
@@ -228,7 +236,7 @@ static void draw_boxes(struct grid *g, int row, int end, const struct trace *t)
 	int across = g->cols >= 100 ? 3 : g->cols >= 66 ? 2 : 1, pitch = (g->cols - 1) / across;
 	int width = pitch - (across > 1 ? 3 : 1);
 	struct box b = {g, row, end, 1, width};
-	draw_sizes(&b, d);
+	draw_sizes(&b, t, d);
 	if (across > 1)
 		b = (struct box){g, row, end, 1 + pitch, width};
 	draw_ages(&b, "age of live blocks", d->age_blocks);
@@ -333,7 +341,9 @@ static void draw_figures(struct grid *g, int row, struct trace *t, struct trace_
 					   : 0),
 		words_print(", %llu realloc", (unsigned long long)detail->reallocations),
 		words_print(", %llu failed", (unsigned long long)detail->failed)};
-	for (int i = 0; i < 4 && grid_width(g, parts[i]) <= g->cols - 1 - col; i++)
+	/* samples do not tell the others */
+	int known = t->shown->replay.sampled ? 1 : 4;
+	for (int i = 0; i < known && grid_width(g, parts[i]) <= g->cols - 1 - col; i++)
 		col += grid_put(g, row, 1 + col, -1, GRID_PLAIN, parts[i]);
 }
 

@@ -68,10 +68,15 @@ static const char *percent(uint64_t part, uint64_t whole, bool known)
 	return known && whole ? words_print("%.0f %%", 100 * (double)part / (double)whole) : "-";
 }
 
+static const char *count(uint64_t n, bool known)
+{
+	return known ? words_count((double)n) : "-";
+}
+
 void draw_trace_threads(struct grid *g, int row, int end, struct trace *t,
 			const struct screen_state *st)
 {
-	bool known = !t->partial && !t->shown->replay.sampled;
+	bool sampled = t->shown->replay.sampled, known = !t->partial && !sampled;
 	draw_head(g, row++,
 		  "     LIVE  BLOCKS ALLOC/S  ALLOCD   CALLS  FREES  TEMP     TID  THREAD");
 	st->list->row = row;
@@ -84,10 +89,10 @@ void draw_trace_threads(struct grid *g, int row, int end, struct trace *t,
 		unsigned long long tid =
 			i < rec->threads.n ? rec->threads.v[i].number[MS_THREAD_TID] : 0;
 		grid_print(g, row, 0, GRID_PLAIN, "  %7s %7s %7s %7s %7s %6s %5s %7llu  %s",
-			   words_size(x->live_bytes), words_count((double)x->live_blocks),
+			   words_size(x->live_bytes), count(x->live_blocks, !sampled),
 			   words_count(x->per_second),
 			   words_size(t->partial ? UINT64_MAX : x->bytes),
-			   words_count((double)x->allocations), words_count((double)x->frees),
+			   count(x->allocations, !t->partial), count(x->frees, !t->partial),
 			   percent(x->temporary, x->allocations, known), tid,
 			   trace_thread_name(t, i, name, sizeof name));
 		draw_trace_mark(g, row, st, i);
@@ -100,7 +105,7 @@ void draw_trace_sizes(struct grid *g, int row, int end, struct trace *t,
 		      const struct screen_state *st)
 {
 	uint64_t most = 0;
-	bool known = !t->partial && !t->shown->replay.sampled;
+	bool sampled = t->shown->replay.sampled, known = !t->partial && !sampled;
 	for (unsigned i = 0; i < MS_SIZE_CLASSES; i++)
 		most = t->sizes[i].live_bytes > most ? t->sizes[i].live_bytes : most;
 	draw_head(g, row++, "     FROM        TO     LIVE  BLOCKS   CALLS  TEMP");
@@ -113,8 +118,8 @@ void draw_trace_sizes(struct grid *g, int row, int end, struct trace *t,
 			 to = class ? from * 2 - 1 : 0;
 		int col = grid_print(g, row, 0, GRID_PLAIN, "  %7s - %7s  %7s %7s %7s %5s",
 				     words_size(from), words_size(to), words_size(x->live_bytes),
-				     words_count((double)x->live_blocks),
-				     words_count((double)x->allocations),
+				     count(x->live_blocks, !sampled),
+				     count(x->allocations, !t->partial),
 				     percent(x->temporary, x->allocations, known));
 		int width = g->cols - col - 3;
 		if (width > 4)

@@ -330,7 +330,7 @@ expect '^ +0 +1000 .* keep_small begins\.c:4'
 COLUMNS=100 timeout 60 "$T" -b -n 1 --sort -peak begins.trace >frame || fail '--sort -peak'
 [ "$(grep -oE 'keep_(large|small)' frame | head -1)" = keep_small ] || fail "--sort -peak: $(cat frame)"
 
-# ---- what was paused is not lost ----
+# ---- of a sampled recording figures are what samples stand for, or are not told; what was paused is not lost ----
 cat >steady.c <<'END'
 #include <stdlib.h>
 #include <unistd.h>
@@ -339,9 +339,60 @@ static void __attribute__((noinline)) churn(void) { free(last); last = malloc(10
 int main(void) { for (int ms = 0; ms < 2500; ms++) { for (int i = 0; i < 20; i++) churn(); usleep(900); } return 0; }
 END
 gcc -g -O1 -fno-builtin -o steady steady.c || fail gcc
+"$record" -q -s 10k -o sampled.trace ./steady || fail "-s: status $?"
+timeout 60 "$T" --json -n 1 sampled.trace >frame.json || fail "--json: status $?"
+jq -e '.threads[0].allocations == .allocations and .threads[0].live_blocks == null and .frees > 30000' frame.json >/dev/null || fail "sampled: $(cat frame.json)"
+start 120 30 sampled.trace
+sees '^steady .*   ended   .*sampled, 1 in 10\.0 K'
+keys 3
+sees '^> +[0-9.]+ K? +- +[0-9.]+ k +[0-9.]+ M +(4|5|6)[0-9.]+ k (4|5|6)[0-9.]+ k +- +[0-9]+ +steady'
+keys 1 Enter
+sees '^ live .* in [0-9]+ blocks?   allocated [0-9.]+ M in [0-9.]+ k calls$'
+keys q '['
+sees 'PAST, at '
+sees '^Alloc +([0-9]|[12][0-9])\.[0-9]+ k/s'
+keys Q
+ends 0
 "$record" -q --start-after 300ms -o late.trace ./steady || fail "--start-after: status $?"
 COLUMNS=120 timeout 60 "$T" -b -n 1 late.trace >frame || fail "late: status $?"
 expect '^steady .*   ended   .*   every event outside the pauses'
+
+# ---- the threads of a site are those with most, and the parts are of all ----
+cat >crowd.c <<'END'
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+static void *volatile kept[4096];
+static int n;
+static void __attribute__((noinline)) keep(size_t size) { kept[n++] = malloc(size); }
+static void *work(void *i)
+{
+	for (size_t size = 100; size <= 400; size *= 2)
+		for (int k = 0; k < ((intptr_t)i == 12 ? 56 : 4); k++)
+			keep(size);
+	return NULL;
+}
+int main(void)
+{
+	for (intptr_t i = 1; i <= 12; i++) {
+		pthread_t t;
+		pthread_create(&t, NULL, work, (void *)i);
+		pthread_join(t, NULL);
+	}
+	return 0;
+}
+END
+gcc -g -O1 -fno-builtin -pthread -o crowd crowd.c || fail gcc
+"$record" -q -o crowd.trace ./crowd || fail "crowd: status $?"
+start 120 44 crowd.trace
+sees '^> .* keep '
+keys Enter
+sees ' threads, of live bytes'
+sees ' thread 12 .* 56 % *$'
+sees ' thread 1 .* 4 % *$'
+sees ' and more threads'
+keys Q
+ends 0
 
 # ---- nothing is allocated from frame to frame ----
 coproc FEED { "$feed" whole.trace idle.trace; }
