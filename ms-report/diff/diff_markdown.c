@@ -149,15 +149,19 @@ static void headline(struct page *p, struct out *o)
 	out_char(o, '\n');
 }
 
+/* As one types it: of a run that was compared at another moment than its end, with that. */
+static const char *at_point(struct page *p, bool old, const char *name)
+{
+	const char *point = old ? p->m->diff->old_point : p->m->diff->new_point;
+	return strcmp(point, "end") == 0 || strchr(name, '@') ? name : SAY("%s@%s", name, point);
+}
+
 static void put_side(struct page *p, struct out *o, bool old)
 {
 	const struct diff *d = p->m->diff;
-	const char *point = old ? d->old_point : d->new_point, *name = old ? d->old : d->new;
 	uint64_t runs = old ? d->old_runs : d->new_runs;
 	out_str(o, old ? "old " : "new ");
-	markdown_code(p, o,
-		      strcmp(point, "end") == 0 || strchr(name, '@') ? name
-								     : SAY("%s@%s", name, point));
+	markdown_code(p, o, at_point(p, old, old ? d->old : d->new));
 	if (runs != UNKNOWN)
 		out_printf(o, " (%s)", say_things(p->m, runs, "run"));
 }
@@ -348,10 +352,14 @@ static void reproduce(struct page *p, struct out *o)
 	if (d->old_missing)
 		return;
 	bool several = d->old_runs > 1 || d->new_runs > 1;
+	struct ms_arena *a = &p->m->arena;
 	const char *words = d->history ? SAY("ms-diff %s", d->history) : "ms-diff";
+	if (d->per)
+		words = SAY("%s --per %s", words, ms_shell_word(a, d->per));
 	for (size_t i = 0; i < d->runs.n; i++) {
 		const struct diff_run *r = &d->runs.v[i];
-		const char *name = ms_shell_word(&p->m->arena, r->name);
+		const char *name = several ? r->name : at_point(p, r->old, r->name);
+		name = ms_shell_word(a, name);
 		if (d->history && r->old)
 			continue;
 		words = several ? SAY("%s --%s %s", words, r->old ? "old" : "new", name)

@@ -396,6 +396,10 @@ expect("CSV", (len(table), table[0].split(",")[:4], table[1].split(",")[:3]), (1
 found = json.loads(run("--sarif", "d.db", tool="ms-report")[0])["runs"][0]["results"]
 expect("SARIF", [r["ruleId"] for r in found].count("memscope/regression"), 2)
 expect("GitHub", run("--github", "d.db", tool="ms-report")[0].count(b"this site is new"), 1)
+for words, what in ((["old.db", "new.db"], "old.db new.db"), (["old.db"], "old.db@mark:warm old.db"), (["--per", "allocations", "old.db", "new.db"], "--per allocations old.db new.db"),
+                    (["--old", "old.db", "--old", "same.db", "--new", "new.db"], "--old old.db --old same.db --new new.db")):
+    md = run("--md", tool="ms-report", data=run(*words)[0])[0].decode()
+    expect(f"Markdown: how to reproduce {words}", md.split("\n")[-2], f"Reproduce: `ms-diff {what}` \\| `ms-report`")
 
 # a thousand changes still fit into a comment
 many = "".join(f"""INSERT INTO frame(id, process, module, address, function, inlined, runtime) VALUES({i}, 1, 1, {i}, 'ns<int>::very::long::name::of::function_{i}(int)', 0, 0);
