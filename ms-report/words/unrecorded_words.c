@@ -47,6 +47,9 @@ static void gaps(struct model *m, struct words *w)
 				 figure_some(g->paused_ns) ? "" : not_recorded));
 	if (figure_some(g->paused_ns))
 		words_add(w, SAY("paused %s%s", say_time(m, g->paused_ns), not_recorded));
+	if (figure_some(g->dropped_until_ns) && g->last && m->from_ns != UNKNOWN &&
+	    m->from_ns >= g->dropped_until_ns)
+		return; /* of what is counted none was dropped */
 	if (figure_some(g->dropped_until_ns) && g->last)
 		words_add(w,
 			  SAY("every event since %s kept (--keep=last), before only what was live "

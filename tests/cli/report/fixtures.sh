@@ -105,6 +105,7 @@ fixture two.db "INSERT INTO process(id, pid, ppid, parent, exe, command, started
 fixture part.db "UPDATE process SET whole = 0, from_ns = 100000000, to_ns = 3000000000"
 fixture span.db "UPDATE process SET whole = 0, from_ns = 1000000000, to_ns = 2000000000"
 fixture dropped.db "UPDATE process SET whole = 0, dropped_events = 5000, dropped_until_ns = 2000000000"
+fixture dropped-since.db "UPDATE process SET whole = 0, dropped_events = 5000, dropped_until_ns = 2000000000, options = 'keep=last', from_ns = 2000000000"
 fixture headless.db "UPDATE process SET whole = 0, temporary_allocations = NULL; DELETE FROM site_thread; DELETE FROM timeline; DELETE FROM size_class;
 	UPDATE site SET allocations = NULL, frees = NULL, reallocations = NULL, failed_allocations = NULL, allocated_bytes = NULL, temporary = NULL,
 	min_size = NULL, max_size = NULL, max_live_bytes = NULL, max_live_blocks = NULL, first_ns = NULL, last_ns = NULL, lifetime_ns = NULL;
