@@ -24,7 +24,8 @@ static void put_process(struct ms_json *j, struct trace *t)
 	ms_json_bool(j, "trouble", trouble);
 	ms_json_bool(j, "attached", rec->info.number[MS_INFO_ATTACHED] != 0);
 	MS_JSON_NUMBERS(j, {"sampled_bytes", rec->replay.sampled ? rec->replay.sampled->mean : 0},
-			{"moment_ns", t->total.ns}, {"lag_ns", lag});
+			{"events_lost", trace_lost(rec)}, {"moment_ns", t->total.ns},
+			{"lag_ns", lag});
 }
 
 static void put_total(struct ms_json *j, const struct trace *t)

@@ -357,6 +357,26 @@ ends 0
 COLUMNS=120 timeout 60 "$T" -b -n 1 late.trace >frame || fail "late: status $?"
 expect '^steady .*   ended   .*   every event outside the pauses'
 
+# ---- what was lost is told ----
+cat >burst.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+int main(void) { while (access("go", F_OK)) usleep(10000); for (int i = 0; i < 2000000; i++) free(malloc(100)); return 0; }
+END
+gcc -g -O1 -fno-builtin -o burst burst.c || fail gcc
+"$record" -q --overflow=drop -o lossy.trace ./burst &
+recorder=$!
+until_true eval "'$record' --tell lossy.trace status 2>/dev/null | grep -q '^state recording'"
+child=$(pgrep -P $recorder burst)
+kill -STOP $recorder
+touch go
+until_true grep -q '^State:.Z' "/proc/$child/status"
+kill -CONT $recorder
+wait $recorder || fail "lossy: status $?"
+lost=$("$BIN/ms-report" --json lossy.trace | jq .quality.events_lost)
+[ "$lost" -gt 1000000 ] || fail "lossy: $lost events were lost"
+timeout 60 "$T" --json -n 1 lossy.trace | jq -e ".events_lost == $lost" >/dev/null || fail "--json does not tell of $lost lost events"
+
 # ---- the threads of a site are those with most, and the parts are of all ----
 cat >crowd.c <<'END'
 #include <pthread.h>
