@@ -154,9 +154,9 @@ static int talk(int fd, const char *file, const char *verb, bool *again, struct 
 {
 	char text[TELL_PACKET + 1];
 	/* Who is refused is answered before the request. */
-	struct timeval patient = {.tv_sec = TELL_SCAN_S};
-	if (!strcmp(verb, "leak-check") || !strncmp(verb, "resident", 8))
-		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patient, sizeof patient);
+	bool scans = !strcmp(verb, "leak-check") || !strncmp(verb, "resident", 8);
+	struct timeval patience = {.tv_sec = scans ? TELL_SCAN_S : TELL_WAIT_NS / 1000000000};
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
 	bool sent = TEMP_FAILURE_RETRY(send(fd, verb, strlen(verb), MSG_NOSIGNAL)) >= 0;
 	if (!sent && errno != EPIPE && errno != ECONNRESET)
 		return ms_err_sys(err, "cannot send to the recorder of '%s'", file);
@@ -164,7 +164,11 @@ static int talk(int fd, const char *file, const char *verb, bool *again, struct 
 	if (n < 0 && errno == ECONNRESET) /* it closed; its answer is there */
 		n = TEMP_FAILURE_RETRY(recv(fd, text, TELL_PACKET, 0));
 	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-		return ms_err_set(err, "the recorder of '%s' did not answer within 5 s", file);
+		return ms_err_set(
+			err,
+			"the recorder of '%s' did not answer within %ld s; it may still do "
+			"what it was told",
+			file, (long)patience.tv_sec);
 	*again = n <= 0;
 	if (n <= 0)
 		return ms_err_set(err, "the recorder of '%s' ended", file);

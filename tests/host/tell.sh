@@ -286,6 +286,13 @@ for _ in {1..20}; do # where the machine is busy a scan may be over before the n
 done
 is 'who was answered first' "$(head -n 1 order)" status
 grep -q 'longrun (pid [0-9]*): 0 B in 0 blocks unreachable' said || fail "the scan says $(cat said)"
+
+# ---- a recorder that has no time ----
+kill -STOP $recorder
+"$BIN/ms-record" --tell b.trace status >said 2>err
+is 'status of an answer that does not come' $? 125
+is 'what is said then' "$(cat said err)" "ms-record: the recorder of 'b.trace' did not answer within 5 s; it may still do what it was told"
+kill -CONT $recorder
 echo q >&7
 finish >/dev/null
 cd .. || exit
