@@ -82,7 +82,7 @@ int regions_compare(const struct run *old, const struct run *new, struct ms_err 
 
 bool regions_grew(sqlite3 *db, int64_t min_change)
 {
-	return ms_sql_int(db,
-			  "SELECT sum(coalesce(delta_private_bytes, delta_bytes)) FROM region_diff",
-			  0) > min_change;
+	int64_t grew = ms_sql_int(
+		db, "SELECT sum(coalesce(delta_private_bytes, delta_bytes)) FROM region_diff", 0);
+	return grew > 0 && grew >= min_change;
 }

@@ -386,7 +386,7 @@ def check_forbidden():
     ours = json.loads(report("--json", "--regions", "nobody/all.db"))["skipped_processes"]
     expect("forbidden: counted", got["skipped"], sum(not s["reason"].startswith("ended") for s in ours))
     mine = subprocess.Popen([*nobody, "sleep", "100"])
-    while os.stat(f"/proc/{mine.pid}").st_uid == 0:
+    while os.stat(f"/proc/{mine.pid}/smaps").st_uid == 0:  # the folder's is another one before it is sleep, when nobody may read it
         time.sleep(0.01)
     r = run(*nobody, "nobody/ms-snap", "--smaps", "--every", "50ms", "--count", "3", str(p.pid), str(mine.pid))
     expect("forbidden: one of two", (r.returncode, r.stderr), (2, f"ms-snap: cannot read process {p.pid} ('sleep'): permission denied\n"))
@@ -423,6 +423,9 @@ def check_diff():
     snap("maps.db", "--maps", "-p", "5", "--proc-root", "grown")
     r = run(BIN + "/ms-diff", "--exit-code", "-o", "diff.db", "old.db", "new.db")
     expect("diff: status", (r.returncode, r.stderr), (1, ""))
+    for least, status in (("61440", 1), ("61441", 0)):
+        r = run(BIN + "/ms-diff", "--exit-code", "--min-change", least, "-o", "least.db", "old.db", "new.db")
+        expect(f"diff: a change of --min-change {least}", r.returncode, status)
     rows = list(csv.DictReader(io.StringIO(report("--csv", "--regions", "diff.db"))))
     expect("diff", [(r["change"], r["kind"], r["path"], r["old_rss_bytes"], r["new_rss_bytes"], r["delta_rss_bytes"], r["delta_bytes"])
                     for r in rows],
@@ -431,7 +434,7 @@ def check_diff():
             ("gone", "mapped_file", "/old file", "8192", "0", "-8192", "-8192")])
     expect("diff: text", "REGIONS that changed" in report("diff.db"), True)
     expect("diff: markdown", "+60.0 KiB" in report("--md", "diff.db"), True)
-    r = run(BIN + "/ms-diff", "--exit-code", "-o", "same.db", "new.db", "new.db")
+    r = run(BIN + "/ms-diff", "--exit-code", "--min-change", "0", "-o", "same.db", "new.db", "new.db")
     expect("diff of one with itself", (r.returncode, "no region changed" in report("same.db")), (0, True))
     run(BIN + "/ms-diff", "-o", "diff.db", "old.db", "maps.db")
     rows = list(csv.DictReader(io.StringIO(report("--csv", "--regions", "diff.db"))))
