@@ -59,6 +59,8 @@ bool pager_show(const char *text, size_t n)
 		return false;
 	/* what is typed is for the pager, as long as it is there */
 	void (*interrupt)(int) = signal(SIGINT, SIG_IGN), (*quit)(int) = signal(SIGQUIT, SIG_IGN);
+	/* where it is ignored, as who started us may have it, nobody can wait for a child */
+	signal(SIGCHLD, SIG_DFL);
 	pid_t pid = fork();
 	if (pid == 0) {
 		close(pipes[1]);

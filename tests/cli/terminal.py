@@ -94,6 +94,8 @@ def test_pager():
     check("ours is", rc == 1 and b"is broken" in seen, (rc, seen))
     seen, rc = terminal(report + ["--fail-on", "peak_bytes > 1"], {"PAGER": "cat >/dev/null"})
     check("ours is, after a pager", rc == 1 and seen.startswith(b"ms-report: budget"), (rc, seen))
+    seen, rc = terminal(["env", "--ignore-signal=CHLD", *report], {"PAGER": "cat >/dev/null; echo over"}, limit=10)
+    check("with SIGCHLD ignored", (rc, seen) == (0, b"over\n"), (rc, seen))
     seen, rc = terminal(report, {"PAGER": "trap 'echo stays; exit 0' INT; echo ready; cat >/dev/null; sleep 9 & wait"}, type_at=b"ready",
                         type_what=b"\x03")
     check("Ctrl-C is the pager's", rc == 0 and b"stays" in seen, (rc, seen))
