@@ -53,11 +53,11 @@ const char *words_count(double n)
 
 const char *words_time(double seconds)
 {
-	double m = seconds / 60, h = m / 60, d = h / 24;
+	double s = floor(seconds + 0.5), m = s / 60, h = m / 60, d = h / 24;
 	if (!(seconds >= 0) || d > 99999)
 		return "-";
 	return d >= 2   ? words_print("%.0f d", d)
 	       : h >= 1 ? words_print("%d h %02d m", (int)h, (int)m % 60)
-	       : m >= 1 ? words_print("%d m %02d s", (int)m, (int)seconds % 60)
-			: words_print("%.0f s", seconds);
+	       : m >= 1 ? words_print("%d m %02d s", (int)m, (int)s % 60)
+			: words_print("%.0f s", s);
 }

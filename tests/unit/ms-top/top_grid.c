@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ms-top/cells/grid.c"
+#include "ms-top/cells/words.c"
 
 static unsigned failures;
 
@@ -90,6 +91,23 @@ static void test_click(struct grid *g)
 	expect(!grid_clicked(g, 1, 9), "another frame", g);
 }
 
+/* What is nearly a minute is one, not 60 s. */
+static void test_time(void)
+{
+	static const struct {
+		double seconds;
+		const char *want;
+	} times[] = {{0.4, "0 s"},         {59.4, "59 s"},  {59.5, "1 m 00 s"}, {119.6, "2 m 00 s"},
+		     {3599.7, "1 h 00 m"}, {172800, "2 d"}, {-1, "-"}};
+	for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+		const char *got = words_time(times[i].seconds);
+		if (strcmp(got, times[i].want) == 0)
+			continue;
+		failures++;
+		printf("FAILED: %g s: '%s', not '%s'\n", times[i].seconds, got, times[i].want);
+	}
+}
+
 int main(void)
 {
 	struct grid g = {0};
@@ -99,6 +117,7 @@ int main(void)
 	test_gauge(&g);
 	test_select(&g);
 	test_click(&g);
+	test_time();
 	grid_free(&g);
 	if (!failures)
 		puts("ok");
