@@ -43,6 +43,11 @@ static size_t operator_symbol(const char *s)
 	return 0;
 }
 
+static bool is_identifier(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '$';
+}
+
 /* The copies that compilers make of a function have its name and one of these. */
 static bool is_copy_suffix(const char *s)
 {
@@ -50,15 +55,13 @@ static bool is_copy_suffix(const char *s)
 		".constprop",   ".isra",  ".part",  ".cold", ".lto_priv",
 		".localalias",  ".llvm.", ".clone", ".ipcp", ".sra.",
 		".specialized", ".warm",  ".hot"};
-	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
-		if (begins(s, suffixes[i]))
+	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+		const char *end = s + strlen(suffixes[i]);
+		/* Go has "main.partition", of which this is no suffix */
+		if (begins(s, suffixes[i]) && (end[-1] == '.' || !is_identifier(*end)))
 			return true;
+	}
 	return false;
-}
-
-static bool is_identifier(char c)
-{
-	return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
 
 struct copy {

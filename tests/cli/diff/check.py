@@ -119,6 +119,13 @@ expect("gone", rows(d, """SELECT s.allocations, f.function, d.old_site FROM site
 expect("changes", rows(d, "SELECT site, delta_allocated_bytes FROM changes"), [(1, 70000), (9, 9000), (10, -10000)])
 expect("total", rows(d, "SELECT old, new, delta, significant FROM diff_total WHERE figure = 'unfreed_bytes'"), [(59000, 137000, 78000, 1)])
 diff("--exit-code", "new.db", "old.db", status=1)  # less is held, but the site that was gone allocates again
+# names of Go that begin with a suffix of copies
+GO = "UPDATE frame SET function = 'app.partition' WHERE id = 3; UPDATE frame SET function = 'app.parties' WHERE id = 10;"
+made("go0.db", GO)
+made("go1.db", GO + """UPDATE module SET build_id = 'other' WHERE id = 1; UPDATE frame SET line = 500 - line WHERE id IN (3, 10);
+    UPDATE site SET allocations = 401 WHERE id = 3; UPDATE site SET allocations = 251 WHERE id = 6;""")
+expect("no suffix", rows(diff("go0.db", "go1.db"), "SELECT site, old_allocations, new_allocations FROM site_diff WHERE site IN (1, 3, 6)"),
+       [(1, 200, 200), (3, 250, 401), (6, 400, 251)])
 made("less.db", "UPDATE site_stat SET live_bytes = live_bytes / 2 WHERE site < 4; UPDATE site SET allocated_bytes = allocated_bytes / 2 WHERE id < 4")
 d = diff("--exit-code", "old.db", "less.db")  # less is no growth
 expect("the largest loss first", rows(d, "SELECT site FROM changes"), [(1,), (2,)])
