@@ -65,8 +65,9 @@ static void say_inputs(const struct options *o, const struct opened *runs, struc
 			ms_cli_remark(
 				&o->cli,
 				"warning: '%s' has no symbols of %s, the other side does: of %zu "
-				"sites nobody can tell whether they changed",
-				runs->shown[side]->name, modules, unmatched);
+				"%s nobody can tell whether %s changed",
+				runs->shown[side]->name, modules, unmatched,
+				unmatched == 1 ? "site" : "sites", unmatched == 1 ? "it" : "they");
 		else if (modules)
 			ms_cli_remark(
 				&o->cli,
@@ -76,11 +77,10 @@ static void say_inputs(const struct options *o, const struct opened *runs, struc
 	}
 	size_t weak = count_weak(m);
 	if (weak)
-		ms_cli_remark(
-			&o->cli,
-			"warning: %zu sites have frames without names, which are matched by their "
-			"place in the stack only",
-			weak);
+		ms_cli_remark(&o->cli,
+			      "warning: %zu %s frames without names, which are matched by their "
+			      "place in the stack only",
+			      weak, weak == 1 ? "site has" : "sites have");
 	if (runs->seconds > SLOW_SECONDS)
 		ms_cli_remark(
 			&o->cli,

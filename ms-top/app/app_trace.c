@@ -362,8 +362,9 @@ static size_t copy(struct app *a, char *text, size_t room)
 	const struct trace_site *s = trace_find(t, node);
 	trace_point(t, when, sizeof when);
 	if (s)
-		put(&c, "%s in %s blocks, %.100s at %s\n", ms_format_size(live, s->sum.live_bytes),
-		    ms_format_count(count, s->sum.live_blocks), t->process, when);
+		put(&c, "%s in %s block%s, %.100s at %s\n", ms_format_size(live, s->sum.live_bytes),
+		    ms_format_count(count, s->sum.live_blocks), s->sum.live_blocks == 1 ? "" : "s",
+		    t->process, when);
 	trace_each_frame(t, node, copy_frame, &c);
 	return c.n;
 }

@@ -88,6 +88,16 @@ expect '^ +LIVE  BLOCKS ALLOC/S .* THREAD$' copied
 expect '^> +.* traced$' copied
 keys q
 ends 0
+"$BIN/ms-record" -q -o one.trace "$traced" < <(printf 'hoard 1\n') >said || fail "recording one: status $?"
+start 120 40 one.trace
+sees '^> '
+$S set -s set-clipboard on
+keys y
+until_true eval 'buffer >copied; [ -s copied ]'
+expect ' in 1 block, traced ' copied
+$S delete-buffer
+keys q
+ends 0
 made_system
 process 1 init 4096 0 1
 process 100 orderd 1048576 1 50

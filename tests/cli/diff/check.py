@@ -119,6 +119,14 @@ expect("gone", rows(d, """SELECT s.allocations, f.function, d.old_site FROM site
 expect("changes", rows(d, "SELECT site, delta_allocated_bytes FROM changes"), [(1, 70000), (9, 9000), (10, -10000)])
 expect("total", rows(d, "SELECT old, new, delta, significant FROM diff_total WHERE figure = 'unfreed_bytes'"), [(59000, 137000, 78000, 1)])
 diff("--exit-code", "new.db", "old.db", status=1)  # less is held, but the site that was gone allocates again
+for count, frames in (("1 site has", "10"), ("3 sites have", "3, 10")):
+    NO_NAME = f"UPDATE frame SET function = NULL WHERE id IN ({frames});"
+    made("weak0.db", NO_NAME)
+    made("weak1.db", NO_NAME + "UPDATE module SET build_id = 'other' WHERE id = 1; UPDATE site SET allocations = allocations * 2 + 1 WHERE id = 6")
+    diff("weak0.db", "weak1.db", said=f"warning: {count} frames without names")
+made("one.db", """UPDATE module SET build_id = 'other' WHERE id = 1; UPDATE frame SET function = NULL WHERE id = 3; DELETE FROM site WHERE id = 6;
+    DELETE FROM site_stat WHERE site = 6; DELETE FROM site_thread WHERE site = 6; DELETE FROM free_site WHERE site = 6""")
+diff("old.db", "one.db", said="of 1 site nobody can tell whether it changed")
 # names of Go that begin with a suffix of copies
 GO = "UPDATE frame SET function = 'app.partition' WHERE id = 3; UPDATE frame SET function = 'app.parties' WHERE id = 10;"
 made("go0.db", GO)
