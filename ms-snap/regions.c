@@ -341,10 +341,10 @@ static int tell_without(struct reading *r, struct target *t, const char *why, bo
 				  first ? "" : " any more", why);
 	if (!t->told && end && (r->lines || !alone))
 		ms_cli_remark(r->cli, "process %d ('%s') ended", (int)p->pid, p->name);
-	else if (!t->told && !alone)
-		ms_cli_remark(r->cli, "cannot read process %d ('%s'): %s", (int)p->pid, p->name,
-			      why);
-	r->failed |= !alone && !end;
+	else if (!t->told && !end)
+		ms_cli_remark(r->cli, "cannot read process %d ('%s')%s: %s", (int)p->pid, p->name,
+			      first ? "" : " any more", why);
+	r->failed |= !end;
 	t->told = true;
 	t->over = end;
 	return 0;

@@ -395,6 +395,18 @@ def check_forbidden():
     r = run(*nobody, "nobody/ms-snap", "--smaps", "--count", "1", "--allow-partial", "-q", str(p.pid), str(mine.pid))
     expect("forbidden: --allow-partial", (r.returncode, r.stderr), (0, ""))
     end([mine])
+    hides = subprocess.Popen([*nobody, "python3", "-c", """if True:
+        import ctypes, time
+        print(flush=True)
+        time.sleep(0.5)
+        ctypes.CDLL(None).prctl(4, 0)  # PR_SET_DUMPABLE
+        time.sleep(100)"""], stdout=subprocess.PIPE)
+    hides.stdout.readline()
+    r = run(*nobody, "nobody/ms-snap", "--smaps", "--every", "50ms", "--count", "100", "-p", str(hides.pid), "-o", "nobody/hides.db")
+    expect("forbidden: after a while", (r.returncode, r.stderr),
+           (2, f"ms-snap: cannot read process {hides.pid} ('python3') any more: permission denied\n"))
+    expect("forbidden: what was read", len(memc("nobody/hides.db")) > 1, True)
+    end([hides])
     expect("forbidden: why", [(s["name"], s["reason"]) for s in ours if s["pid"] == p.pid], [("sleep", "permission denied")])
     end([p])
 
