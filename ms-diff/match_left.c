@@ -116,24 +116,33 @@ static bool alike(const struct leftover *a, const struct leftover *b)
 
 typedef void each_pair(struct search *q, const struct leftover *o, const struct leftover *n);
 
+static void look(struct search *q, each_pair *f, const struct leftover *o, const struct leftover *n)
+{
+	if (o->program == n->program && is_left(q, o) && is_left(q, n))
+		f(q, o, n);
+}
+
 /* Calls `f` for the pairs that are worth a look: all, or where only these count, or all are too
- * many, those with equal figures. */
+ * many, those with equal figures; of which too many tell nothing. */
 static void for_pairs(struct search *q, bool only_equal, each_pair *f)
 {
 	const struct left *o = &q->left[OLD], *n = &q->left[NEW];
 	bool all = !only_equal && (o->n == 0 || n->n <= MOST_PAIRS / o->n);
-	size_t from = 0;
-	for (size_t i = 0; i < o->n; i++) {
-		while (!all && from < n->n && by_figures(&n->v[from], &o->v[i]) < 0 &&
-		       !equal(&n->v[from], &o->v[i]))
+	size_t from = 0, end = n->n;
+	for (size_t i = 0, to; i < o->n; i = to) {
+		const struct leftover *x = &o->v[i];
+		for (to = i + 1; !all && to < o->n && equal(x, &o->v[to]);)
+			to++;
+		while (!all && from < n->n && by_figures(&n->v[from], x) < 0 &&
+		       !equal(&n->v[from], x))
 			from++;
-		for (size_t k = all ? 0 : from; k < n->n; k++) {
-			if (!all && !equal(&o->v[i], &n->v[k]))
-				break;
-			if (o->v[i].program == n->v[k].program && is_left(q, &o->v[i]) &&
-			    is_left(q, &n->v[k]))
-				f(q, &o->v[i], &n->v[k]);
-		}
+		for (end = all ? end : from; !all && end < n->n && equal(x, &n->v[end]);)
+			end++;
+		if (!all && end > from && to - i > MOST_PAIRS / (end - from))
+			continue;
+		for (size_t a = i; a < to; a++)
+			for (size_t k = from; k < end; k++)
+				look(q, f, &o->v[a], &n->v[k]);
 	}
 }
 
@@ -239,6 +248,7 @@ struct rename {
 struct renames {
 	struct match_functions f; /* `to`: what each name is called now */
 	MS_ARRAY(struct rename) all;
+	struct ms_lookup by_names;
 };
 
 static bool only_on(const struct spots *s, uint32_t name, enum side side)
@@ -248,12 +258,14 @@ static bool only_on(const struct spots *s, uint32_t name, enum side side)
 
 static void vote(struct renames *r, uint32_t from, uint32_t to)
 {
-	for (size_t i = 0; i < r->all.n; i++)
-		if (r->all.v[i].from == from && r->all.v[i].to == to) {
-			r->all.v[i].votes++;
+	uint32_t hash = ms_hash(from, to), n;
+	for (size_t at = hash; (n = ms_lookup_next(&r->by_names, hash, &at));)
+		if (r->all.v[n - 1].from == from && r->all.v[n - 1].to == to) {
+			r->all.v[n - 1].votes++;
 			return;
 		}
 	*MS_PUSH(&r->all) = (struct rename){from, to, 1};
+	ms_lookup_add(&r->by_names, hash, (uint32_t)r->all.n);
 }
 
 /* How many links differ in chains of one length; SIZE_MAX: in length. `at` is one of these. */
@@ -288,34 +300,43 @@ static void vote_for_names(struct search *q, const struct leftover *o, const str
 			vote(r, o->chain[i].function, n->chain[i].function);
 }
 
-/* The new name of `from`: that with most votes, if it is the only one; else itself. */
-static uint32_t new_name(const struct renames *r, uint32_t from)
+/* The most votes that a name has, and whether two pairs have as many. */
+struct most {
+	size_t votes;
+	bool tie;
+};
+
+static void count(struct most *m, size_t votes)
 {
-	const struct rename *best = NULL;
-	bool tie = false;
-	for (size_t i = 0; i < r->all.n; i++) {
-		const struct rename *x = &r->all.v[i];
-		if (x->from != from)
-			continue;
-		tie = best && x->votes == best->votes  ? true
-		      : best && x->votes < best->votes ? tie
-						       : false;
-		best = !best || x->votes > best->votes ? x : best;
-	}
-	for (size_t i = 0; best && i < r->all.n; i++)
-		tie |= r->all.v[i].to == best->to && r->all.v[i].from != from &&
-		       r->all.v[i].votes >= best->votes;
-	return best && !tie ? best->to : from;
+	m->tie = votes == m->votes || (m->tie && votes < m->votes);
+	m->votes = votes > m->votes ? votes : m->votes;
 }
 
+static bool has_most(const struct most *m, size_t votes)
+{
+	return !m->tie && votes == m->votes;
+}
+
+/* A new name is that with most votes, if it is the only one, and for no other name as good. */
 static void decide_names(struct renames *r)
 {
 	size_t n = r->f.s->names.all.n;
+	struct most *from = ms_xcalloc(n + 1, sizeof *from), *to = ms_xcalloc(n + 1, sizeof *to);
 	r->f.to = ms_xrealloc(NULL, n + 1, sizeof *r->f.to);
 	for (size_t i = 0; i < n; i++)
 		r->f.to[i] = (uint32_t)i;
-	for (size_t i = 0; i < r->all.n; i++)
-		r->f.to[r->all.v[i].from] = new_name(r, r->all.v[i].from);
+	for (size_t i = 0; i < r->all.n; i++) {
+		const struct rename *x = &r->all.v[i];
+		count(&from[x->from], x->votes);
+		count(&to[x->to], x->votes);
+	}
+	for (size_t i = 0; i < r->all.n; i++) {
+		const struct rename *x = &r->all.v[i];
+		if (has_most(&from[x->from], x->votes) && has_most(&to[x->to], x->votes))
+			r->f.to[x->from] = x->to;
+	}
+	free(from);
+	free(to);
 }
 
 /* Says which function of a row has another name now. */
@@ -350,7 +371,7 @@ static void match_renamed(struct search *q)
 		match_by(q->m, match_functions_key, &r.f, MATCHED_RENAMED, NULL);
 		say_names(q->m, &r, first_row);
 	}
-	MS_FREE(r.f.to, r.all.v);
+	MS_FREE(r.f.to, r.all.v, r.by_names.slots);
 	intern_free(&r.f.keys);
 }
 

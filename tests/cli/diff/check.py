@@ -134,6 +134,18 @@ made("go1.db", GO + """UPDATE module SET build_id = 'other' WHERE id = 1; UPDATE
     UPDATE site SET allocations = 401 WHERE id = 3; UPDATE site SET allocations = 251 WHERE id = 6;""")
 expect("no suffix", rows(diff("go0.db", "go1.db"), "SELECT site, old_allocations, new_allocations FROM site_diff WHERE site IN (1, 3, 6)"),
        [(1, 200, 200), (3, 250, 401), (6, 400, 251)])
+# many of equal figures, and none of the names is there on both sides
+MANY = "WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < %d) INSERT INTO "
+for many in (1500, 6000):
+    for name, call in (("many0.db", "before"), ("many1.db", "after")):
+        made(name, f"UPDATE module SET build_id = '{call}' WHERE id = 1;" + "".join(MANY % (many + 99) + rest for rest in (
+            f"frame(id, process, module, address, function) SELECT i, 1, 1, i, '{call}' || i FROM n;", "stack SELECT i, 1, 2, i, 2 FROM n;",
+            "site(id, process, stack, user_frame, allocations, frees, allocated_bytes, temporary) SELECT i, 1, i, i, 1, 0, 24, 0 FROM n;")))
+    began = os.times().children_user
+    d = diff("many0.db", "many1.db")
+    expect(f"{many} of equal figures: fast", os.times().children_user - began < 10, True)
+    expect(f"{many} of equal figures", rows(d, "SELECT kind, count(*) FROM site_diff WHERE site NOT BETWEEN 1 AND 8 GROUP BY kind"),
+           [("gone", many), ("new", many)])
 made("less.db", "UPDATE site_stat SET live_bytes = live_bytes / 2 WHERE site < 4; UPDATE site SET allocated_bytes = allocated_bytes / 2 WHERE id < 4")
 d = diff("--exit-code", "old.db", "less.db")  # less is no growth
 expect("the largest loss first", rows(d, "SELECT site FROM changes"), [(1,), (2,)])
