@@ -437,9 +437,11 @@ struct rounding {
 
 static int64_t next(struct rounding *q, int64_t v)
 {
+	if (v == UNKNOWN)
+		return UNKNOWN;
 	q->sum = figure_add(q->sum, v);
 	int64_t all = scaled(q->sum, q->to, q->from);
-	if (v == UNKNOWN || all == UNKNOWN)
+	if (all == UNKNOWN)
 		return UNKNOWN;
 	int64_t one = all - q->given;
 	q->given = all;

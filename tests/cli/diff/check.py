@@ -302,6 +302,12 @@ expect("per mark", rows(d, "SELECT sum(abs(delta_allocations)), sum(abs(delta_al
 expect("per mark: keys", rows(d, "SELECT value FROM diff WHERE key IN ('per', 'old_operations', 'new_operations') ORDER BY key"), [(6,), (3,), ("mark:request",)])
 d = diff("--per", "mark:request", "many.db", "few.db")
 expect("per mark, rounded", rows(d, "SELECT sum(abs(delta_allocations)) FROM site_diff"), [(0,)])
+PART = "UPDATE process SET temporary_allocations = NULL WHERE id = 1; UPDATE site SET temporary = NULL WHERE process = 1;"
+made("part.db", PART)
+made("part2.db", PART + "UPDATE site SET allocations = allocations * 2, temporary = temporary * 2")
+d = diff("--per", "allocations", "part.db", "part2.db")
+expect("--per: what is known of other sites", rows(d, "SELECT site, old_temporary, new_temporary FROM site_diff WHERE new_temporary IS NOT NULL"),
+       [(7, 0, 0), (8, 400, 400)])
 d = diff("--per", "allocations", "few.db", "many.db")
 expect("per allocation", rows(d, "SELECT delta FROM diff_total WHERE figure = 'allocations'"), [(0,)])
 made("seven.db", "".join(MARKS.format(i) for i in range(1, 8)))
