@@ -181,17 +181,19 @@ static struct table advice_table(struct model *m, const struct facts *f)
 
 /* ---- the answer ---- */
 
-static const char *largest_file(struct model *m)
+/* "most of it /x", where it is; what is not named, of many files, has no name. */
+static const char *largest_file(struct model *m, uint64_t all)
 {
-	const char *name = NULL;
+	const char *said = "--resident lists them";
 	sqlite3_stmt *q = model_ask(
 		m,
-		PICK "SELECT file FROM resident_file JOIN pick USING (process, moment) GROUP BY"
-		     " file ORDER BY sum(bytes) DESC LIMIT 1",
+		PICK "SELECT file, sum(bytes) FROM resident_file JOIN pick USING (process, moment)"
+		     " WHERE file != '' GROUP BY file ORDER BY sum(bytes) DESC, file LIMIT 1",
 		m->at_label, m->at_label);
 	while (model_next(&q))
-		name = SAY("%s", (const char *)sqlite3_column_text(q, 0));
-	return name ? name_clean(&m->arena, name, false) : "";
+		said = SAY("%s %s", figure_in(q, 1) > all / 2 ? "most of it" : "the largest",
+			   name_clean(&m->arena, (const char *)sqlite3_column_text(q, 0), false));
+	return said;
 }
 
 /* What to do about the largest part. */
@@ -214,7 +216,7 @@ static const char *what_to_do(struct model *m, const struct facts *f, enum part 
 	case OTHER:
 		return "record with --mmap to see who mapped it";
 	case FILES:
-		return SAY("most of it %s", largest_file(m));
+		return largest_file(m, f->part[FILES]);
 	case RECORDER:
 		return "not there without the recorder";
 	default:

@@ -71,6 +71,10 @@ record file big-file
 near "file" "$(sqlite3 file.db "SELECT bytes FROM resident_file WHERE file LIKE '%/big-file'")" 33554432 0.1
 ms-report --width 200 --resident file.trace | grep -q "is files: most of it $PWD/big-file$"
 
+sqlite3 file.db "INSERT INTO resident_file SELECT process, moment, '', 9 * max(bytes) FROM resident_file GROUP BY 1, 2;
+	UPDATE resident SET rss_bytes = rss_bytes + 9 * file_bytes, file_bytes = 10 * file_bytes"
+ms-report --width 200 --resident file.db | grep -q "is files: the largest $PWD/big-file$"
+
 # Without verdicts; without the option; not with samples.
 ms-record --resident --leak-check=no -o plain.trace "$program" leak 2>said >/dev/null
 grep -qE '^  cost .*; --resident stopped the exit for [0-9.]+ m?s$' said || fail "$(cat said)"
