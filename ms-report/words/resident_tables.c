@@ -35,7 +35,8 @@ struct facts {
 	uint64_t part[PARTS];
 	uint64_t rss, swap, untouched, pinned, trim, arenas, arena_free, gaps, wide, peak;
 	uint64_t processes, pause_ns, labels;
-	const char *label, *allocator;
+	const char *label;
+	bool glibc; /* all processes have its allocator, and no other */
 };
 
 static struct facts find(struct model *m)
@@ -43,13 +44,15 @@ static struct facts find(struct model *m)
 	struct facts f = {0};
 	sqlite3_stmt *q = model_ask(
 		m,
-		PICK "SELECT sum(live_bytes), sum(slack_bytes),"
-		     " sum(free_bytes), sum(other_bytes), sum(stack_bytes), sum(file_bytes),"
-		     " sum(recorder_bytes), sum(rss_bytes), sum(swap_bytes), sum(untouched_bytes),"
-		     " sum(pinned_bytes), sum(trim_bytes), sum(arenas), sum(arena_free_bytes),"
-		     " sum(gap_bytes), max(wide), sum(p.peak_bytes), min(label), min(p.allocator),"
-		     " count(*), max(pause_ns), count(DISTINCT label)"
-		     " FROM now JOIN process p ON p.id = process",
+		PICK
+		"SELECT sum(live_bytes), sum(slack_bytes),"
+		" sum(free_bytes), sum(other_bytes), sum(stack_bytes), sum(file_bytes),"
+		" sum(recorder_bytes), sum(rss_bytes), sum(swap_bytes), sum(untouched_bytes),"
+		" sum(pinned_bytes), sum(trim_bytes), sum(arenas), sum(arena_free_bytes),"
+		" sum(gap_bytes), max(wide), sum(p.peak_bytes), min(label),"
+		" min(coalesce(p.allocator LIKE 'glibc%%' AND p.allocator NOT LIKE '%%,%%', 0)),"
+		" count(*), max(pause_ns), count(DISTINCT label)"
+		" FROM now JOIN process p ON p.id = process",
 		m->at_label, m->at_label);
 	uint64_t *const more[] = {&f.rss,    &f.swap,       &f.untouched, &f.pinned, &f.trim,
 				  &f.arenas, &f.arena_free, &f.gaps,      &f.wide,   &f.peak};
@@ -58,13 +61,12 @@ static struct facts find(struct model *m)
 			f.part[i] = figure_in(q, i);
 		for (size_t i = 0; i < sizeof more / sizeof *more; i++)
 			*more[i] = figure_in(q, PARTS + (int)i);
-		const void *label = sqlite3_column_text(q, PARTS + 10),
-			   *allocator = sqlite3_column_text(q, PARTS + 11);
+		const void *label = sqlite3_column_text(q, PARTS + 10);
 		f.label = label ? SAY("%s", (const char *)label) : NULL;
 		f.processes = figure_in(q, PARTS + 12);
 		f.pause_ns = figure_in(q, PARTS + 13);
 		f.labels = figure_in(q, PARTS + 14);
-		f.allocator = allocator ? SAY("%s", (const char *)allocator) : "the allocator";
+		f.glibc = figure_in(q, PARTS + 11) == 1;
 	}
 	return f;
 }
@@ -108,7 +110,7 @@ enum { ADVICE_MOST = 3 };
 
 static bool is_glibc(const struct facts *f)
 {
-	return strncmp(f->allocator, "glibc", 5) == 0 && !strchr(f->allocator, ',') && !f->wide;
+	return f->glibc && !f->wide;
 }
 
 /* What one arena would have needed, had all threads shared it: about the peak of what was live, with

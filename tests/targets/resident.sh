@@ -55,6 +55,12 @@ near "large" "$(ask gap_bytes)" 25165824 1
 near "MALLOC_MMAP_THRESHOLD_" "$(($(rss "$program" large) - $(rss MALLOC_MMAP_THRESHOLD_=131072 "$program" large)))" "$(ask gap_bytes)" 25
 ms-report --resident large.trace | grep -q '^set MALLOC_MMAP_THRESHOLD_=131072 *24.0 MiB'
 
+# Two processes, the other one with another allocator.
+cp large.db two.db
+sqlite3 two.db "CREATE TEMP TABLE p AS SELECT * FROM process; UPDATE p SET id = 2, pid = pid + 1, allocator = 'jemalloc'; INSERT INTO process SELECT * FROM p;
+	CREATE TEMP TABLE r AS SELECT * FROM resident; UPDATE r SET process = 2; INSERT INTO resident SELECT * FROM r"
+ms-report --resident two.db | grep -q "^none: what another allocator than glibc's does is not known$"
+
 # Only what was written is there; a terabyte that is reserved is not walked.
 record reserve
 near "untouched" "$(ask untouched_bytes)" $(((1024 - 5 + 64) * 1048576)) 0.01
