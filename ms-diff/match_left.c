@@ -225,7 +225,7 @@ static void merge_frames(struct search *q, int one_side)
 			allocations += y->allocations;
 			bytes += y->bytes;
 		}
-		if (n < 2 || allocations != x->allocations || bytes != x->bytes)
+		if (n < 2 || allocations == 0 || allocations != x->allocations || bytes != x->bytes)
 			continue;
 		v[n++] = x->spot;
 		match_row(q->m, MATCHED_FRAMES,

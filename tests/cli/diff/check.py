@@ -134,6 +134,16 @@ made("go1.db", GO + """UPDATE module SET build_id = 'other' WHERE id = 1; UPDATE
     UPDATE site SET allocations = 401 WHERE id = 3; UPDATE site SET allocations = 251 WHERE id = 6;""")
 expect("no suffix", rows(diff("go0.db", "go1.db"), "SELECT site, old_allocations, new_allocations FROM site_diff WHERE site IN (1, 3, 6)"),
        [(1, 200, 200), (3, 250, 401), (6, 400, 251)])
+# sites that allocated nothing, as those of mmap(): figures of 0 add up to 0, which is no evidence
+NOTHING = "UPDATE site SET allocations = 0, frees = 0, allocated_bytes = 0, temporary = 0 WHERE id = 6;"
+made("nothing0.db", NOTHING)
+made("nothing1.db", NOTHING + """UPDATE module SET build_id = 'other' WHERE id = 1;
+    INSERT INTO frame(id, process, module, address, function) VALUES(51, 1, 1, 900, 'one'), (52, 1, 1, 901, 'two');
+    INSERT INTO stack VALUES(51, 1, 10, 51, 3), (52, 1, 10, 52, 3); UPDATE site SET stack = 51, user_frame = 51 WHERE id = 6;
+    INSERT INTO site(id, process, stack, user_frame, allocations, frees, allocated_bytes, temporary) VALUES(9, 1, 52, 52, 0, 0, 0, 0);
+    INSERT INTO site_stat(snapshot, site, live_bytes, live_blocks) VALUES(2, 9, 90000, 3)""")
+expect("0 is no sum", rows(diff("nothing0.db", "nothing1.db"), "SELECT kind, old_live_bytes, new_live_bytes FROM site_diff WHERE matched IS NULL ORDER BY site"),
+       [("new", 0, 1000), ("new", 0, 90000), ("gone", 1000, 0)])
 # many of equal figures, and none of the names is there on both sides
 MANY = "WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < %d) INSERT INTO "
 for many in (1500, 6000):
