@@ -30,6 +30,7 @@ enum { MAX_ZLIB_RATIO = 1032 };
 enum { MAX_ZSTD_RATIO = 32768 };
 /* ELFCOMPRESS_ZSTD, which older headers lack. */
 enum { COMPRESS_ZSTD = 2 };
+enum { USUAL_RATIO = 8 };
 #define LARGE ((size_t)2 << 20) /* a page */
 
 static bool inside(const struct ms_elf *e, uint64_t offset, uint64_t size)
@@ -296,14 +297,16 @@ static bool is_plausible(const struct ms_elf_section *s)
 		 ZSTD_getFrameContentSize(s->raw, s->raw_size) == s->size));
 }
 
-/* In large pages, if there are: to give out small ones took a sixth of the inflating. */
-static uint8_t *room_for(size_t size)
+/* In large pages, if there are: to give out small ones took a sixth of the inflating. No more is
+ * made ready than debug sections usually are: what the file says may be a lie. */
+static uint8_t *room_for(size_t size, size_t packed)
 {
+	size_t usual = packed * USUAL_RATIO;
 	void *out = size < LARGE ? malloc(size) : NULL;
 	if (size >= LARGE && posix_memalign(&out, LARGE, (size + LARGE - 1) & ~(LARGE - 1)) == 0)
 		madvise(out, size, MADV_HUGEPAGE);
 	if (out)
-		ready_memory(out, size);
+		ready_memory(out, size < usual ? size : usual);
 	return out;
 }
 
@@ -313,7 +316,7 @@ const uint8_t *ms_elf_data(struct ms_elf_section *s)
 		return !s ? NULL : s->inflated ? s->inflated : s->raw;
 	uint8_t *out = NULL;
 	if (is_plausible(s))
-		out = room_for(s->size + 1);
+		out = room_for(s->size + 1, s->raw_size);
 	if (out && (s->packing == MS_ELF_ZLIB ? inflate_zlib(s, out) : inflate_zstd(s, out))) {
 		s->inflated = out;
 		return out;

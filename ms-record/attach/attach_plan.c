@@ -147,16 +147,19 @@ static int check_foreign(struct attach *a, struct ms_err *err)
 }
 
 /* A recorder has such memory too, which it shares with whom it records: it holds it open. Of what one
- * left in a process nothing is open. */
+ * left in a process nothing is open. Where that cannot be known what is there may stay. */
 static bool is_recorder(const struct attach *a)
 {
 	int folder = openat(a->h.proc, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = folder < 0 ? NULL : fdopendir(folder);
 	char path[sizeof OUR_MEMORY + 1] = "";
-	for (struct dirent *e; d && strcmp(path, OUR_MEMORY) != 0 && (e = readdir(d));)
+	if (!d) {
+		descriptor_close(folder);
+		return true;
+	}
+	for (struct dirent *e; strcmp(path, OUR_MEMORY) != 0 && (e = readdir(d));)
 		process_link(folder, e->d_name, path, sizeof path);
-	if (d)
-		closedir(d);
+	closedir(d);
 	return !strcmp(path, OUR_MEMORY);
 }
 

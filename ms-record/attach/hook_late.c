@@ -282,7 +282,7 @@ static void forget_stale(struct work *w)
 {
 	static const uint64_t nowhere = 1;
 	for (uint32_t i = 0; i < w->w.count && still_waits(w->s); i++) {
-		if (!is_stale(w, i))
+		if (w->w.hooks[i].entry == nowhere || !is_stale(w, i))
 			continue;
 		hijack_write(&w->w.h,
 			     w->w.hooks_at + i * sizeof(struct mg_hook) +

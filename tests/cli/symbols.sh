@@ -151,3 +151,25 @@ case $(state "$libc") in
 	[ "$(wc -l <addresses)" -gt 500 ] || fail "few calls in $libc"
 	;;
 esac
+
+# ---- a section that claims to be a thousand times as large as it is takes no such memory ----
+
+for i in $(seq 4000); do
+	echo "struct s$i { int a$i, b$i; }; int f$i(struct s$i *x) { return x->a$i + x->b$i; }"
+done >large.c
+echo 'int main(void) { return 0; }' >>large.c
+gcc -g -gz=zlib -O0 -o large large.c
+section=$(readelf -SW large | sed -n 's/.* \.debug_info  *PROGBITS  *[0-9a-f]* \([0-9a-f]*\) \([0-9a-f]*\) .*/\1 \2/p')
+python3 - "$section" <<'END_OF_PYTHON'
+import os, resource, struct, subprocess, sys
+at, size = (int(x, 16) for x in sys.argv[1].split())
+with open("large", "r+b") as f:
+    f.seek(at)
+    assert struct.unpack("<I", f.read(4)) == (1,) and size > 100000  # ELFCOMPRESS_ZLIB
+    f.seek(at + 8)
+    f.write(struct.pack("<Q", size * 1000))
+subprocess.run([os.environ["TB"] + "/cli/symbols-lookup", os.path.abspath("large")], input=b"0x1130\n", check=True, stdout=subprocess.DEVNULL)
+kib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+if kib > 100000:
+    sys.exit(f"FAILED: {kib} KiB for a section of {size >> 10} KiB")
+END_OF_PYTHON

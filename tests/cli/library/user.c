@@ -87,6 +87,27 @@ static void trend(void)
 	memscope_ring_free(ring);
 }
 
+/* What is to be found in it. */
+static void print_stack(struct memscope_trace *t, uint32_t stack)
+{
+	struct memscope_frame frames[64];
+	size_t n = memscope_trace_stack(t, stack, frames, 64);
+	CHECK(n && n <= 64 && memscope_trace_stack(t, stack, NULL, 0) == n);
+	CHECK(memscope_trace_stack(t, 0, frames, 64) == 0 &&
+	      memscope_trace_stack(t, UINT32_MAX, frames, 64) == 0);
+	for (size_t i = 0; i < n; i++)
+		if (frames[i].function && strcmp(frames[i].function, "load_table") == 0)
+			printf("largest %s:%u\n", frames[i].file, frames[i].line);
+	for (size_t i = 0; i < n; i++)
+		if (!frames[i].is_address && frames[i].file)
+			printf("interpreted %s %s:%u%s\n", frames[i].function, frames[i].file,
+			       frames[i].line,
+			       frames[i].address == MEMSCOPE_UNKNOWN &&
+					       frames[i].offset == MEMSCOPE_UNKNOWN
+				       ? ""
+				       : " with an address");
+}
+
 static void trace(const char *path)
 {
 	struct memscope_event ev;
@@ -128,22 +149,7 @@ static void trace(const char *path)
 	       events[MEMSCOPE_FREE] + events[MEMSCOPE_REALLOC], events[MEMSCOPE_REALLOC],
 	       allocated, allocated - freed, live, info.exit_status, info.state,
 	       addresses == events[MEMSCOPE_ALLOC] + events[MEMSCOPE_REALLOC]);
-	struct memscope_frame frames[64];
-	size_t n = memscope_trace_stack(t, stack, frames, 64);
-	CHECK(n && n <= 64 && memscope_trace_stack(t, stack, NULL, 0) == n);
-	CHECK(memscope_trace_stack(t, 0, frames, 64) == 0 &&
-	      memscope_trace_stack(t, UINT32_MAX, frames, 64) == 0);
-	for (size_t i = 0; i < n; i++)
-		if (frames[i].function && strcmp(frames[i].function, "load_table") == 0)
-			printf("largest %s:%u\n", frames[i].file, frames[i].line);
-	for (size_t i = 0; i < n; i++)
-		if (!frames[i].is_address && frames[i].file)
-			printf("interpreted %s %s:%u%s\n", frames[i].function, frames[i].file,
-			       frames[i].line,
-			       frames[i].address == MEMSCOPE_UNKNOWN &&
-					       frames[i].offset == MEMSCOPE_UNKNOWN
-				       ? ""
-				       : " with an address");
+	print_stack(t, stack);
 	uint64_t ns;
 	const char *name;
 	for (size_t i = 0; memscope_trace_mark(t, i, &ns, &name); i++)
