@@ -7,12 +7,15 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "libcommon/base/order.h"
+
 #define LEAF_BITS 30u
 #define GRAIN_BITS 10u
 #define LEAVES (1u << (48 - LEAF_BITS))
 #define HIGHEST (((uint64_t)LEAVES << LEAF_BITS) - 1)
 #define LEAF_SLOTS ((size_t)1 << (LEAF_BITS - GRAIN_BITS))
 #define NOBODY UINT32_MAX
+#define SIFTED 32u
 
 /* ---- sorting ---- */
 
@@ -43,6 +46,11 @@ static void sort(struct graph_block *v, uint32_t n, unsigned shift)
 	uint32_t at[256], end[256], sum = 0, count[256] = {0};
 	for (uint32_t i = 0; i < n; i++)
 		count[key_of(&v[i]) >> shift & 255]++;
+	if (count[key_of(v) >> shift & 255] == n) {
+		if (shift)
+			sort(v, n, shift - 8);
+		return;
+	}
 	for (unsigned d = 0; d < 256; d++) {
 		at[d] = sum;
 		end[d] = sum += count[d];
@@ -127,6 +135,9 @@ void graph_init(struct graph *g, struct graph_block *v, uint32_t count, size_t e
 		g->heap++;
 	index_kind(&g->kinds[0], v, 0, g->heap);
 	index_kind(&g->kinds[1], v, g->heap, count - g->heap);
+	const struct graph_kind *heap = &g->kinds[0], *user = &g->kinds[1];
+	g->low = !heap->count || (user->count && user->low < heap->low) ? user->low : heap->low;
+	g->span = (user->high > heap->high ? user->high : heap->high) - g->low;
 	g->marked = zeroed(count);
 	g->todo = zeroed((size_t)count * sizeof *g->todo);
 	g->first_edge = zeroed(((size_t)count + 1) * sizeof *g->first_edge);
@@ -172,16 +183,27 @@ uint32_t graph_find(const struct graph *g, uint64_t address, bool user)
 	return lo;
 }
 
+/* Where the index says which block of that kind is the first near `value`. NULL: there is none. */
+static inline const uint32_t *slot_of(const struct graph_kind *k, uint64_t value)
+{
+	if (value < k->low || value > k->high)
+		return NULL;
+	const uint32_t *leaf = k->leaves[value >> LEAF_BITS];
+	if (!leaf || is_whole(leaf))
+		return leaf;
+	return &leaf[(value >> GRAIN_BITS) & (LEAF_SLOTS - 1)];
+}
+
+/* That block, plus 1; 0 = none. */
+static inline uint32_t first_near(const uint32_t *slot)
+{
+	return !slot ? 0 : is_whole(slot) ? (uint32_t)((uintptr_t)slot >> 1) : *slot;
+}
+
 /* The block of that kind to which the value points, or NOBODY. */
 static inline uint32_t target(const struct graph *g, const struct graph_kind *k, uint64_t value)
 {
-	if (value < k->low || value > k->high)
-		return NOBODY;
-	const uint32_t *leaf = k->leaves[value >> LEAF_BITS];
-	if (!leaf)
-		return NOBODY;
-	uint32_t i = is_whole(leaf) ? (uint32_t)((uintptr_t)leaf >> 1)
-				    : leaf[(value >> GRAIN_BITS) & (LEAF_SLOTS - 1)];
+	uint32_t i = first_near(slot_of(k, value));
 	if (!i || k->start[i - 1] > value)
 		return NOBODY;
 	for (i--; i + 1 < k->count && k->start[i + 1] <= value;)
@@ -200,13 +222,42 @@ static inline void mark(struct graph *g, uint32_t i)
 	g->todo[g->todo_count++] = i;
 }
 
+/* Takes the words that may be addresses, nearly none of them all, and has what is to be known of
+ * these brought into the cache at once: one after the other would take several times as long. */
+static size_t sift(const struct graph *g, const uint64_t **words, const uint64_t *end, uint64_t *v)
+{
+	const struct graph_kind *heap = &g->kinds[0];
+	const uint64_t *at = *words;
+	size_t n = 0;
+	for (; at < end && n < SIFTED; at++) {
+		v[n] = *at;
+		n += *at - g->low <= g->span;
+	}
+	*words = at;
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t *slot = slot_of(heap, v[i]);
+		if (!is_whole(slot))
+			__builtin_prefetch(slot);
+	}
+	for (size_t i = 0; i < n; i++) {
+		uint32_t near = first_near(slot_of(heap, v[i]));
+		if (!near)
+			continue;
+		__builtin_prefetch(&heap->start[near - 1]);
+		__builtin_prefetch(&g->v[near - 1]);
+	}
+	return n;
+}
+
 void graph_roots(struct graph *g, const uint64_t *words, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		mark(g, target(g, &g->kinds[0], words[i]));
-		if (g->kinds[1].count)
-			mark(g, target(g, &g->kinds[1], words[i]));
-	}
+	uint64_t v[SIFTED];
+	for (const uint64_t *end = words + n; words < end;)
+		for (size_t i = 0, found = sift(g, &words, end, v); i < found; i++) {
+			mark(g, target(g, &g->kinds[0], v[i]));
+			if (g->kinds[1].count)
+				mark(g, target(g, &g->kinds[1], v[i]));
+		}
 }
 
 static void add_edge(struct graph *g, uint32_t to)
@@ -226,16 +277,18 @@ static void add_edge(struct graph *g, uint32_t to)
 
 void graph_words(struct graph *g, uint32_t from, const uint64_t *words, size_t n)
 {
+	uint64_t v[SIFTED];
 	while (g->from < from)
 		g->first_edge[++g->from] = (uint32_t)g->edge_count;
 	if (g->from != from)
 		return;
 	g->last = NOBODY;
-	for (size_t i = 0; i < n; i++) {
-		add_edge(g, target(g, &g->kinds[0], words[i]));
-		if (g->kinds[1].count)
-			add_edge(g, target(g, &g->kinds[1], words[i]));
-	}
+	for (const uint64_t *end = words + n; words < end;)
+		for (size_t i = 0, found = sift(g, &words, end, v); i < found; i++) {
+			add_edge(g, target(g, &g->kinds[0], v[i]));
+			if (g->kinds[1].count)
+				add_edge(g, target(g, &g->kinds[1], v[i]));
+		}
 }
 
 /* ---- verdicts ---- */
@@ -246,6 +299,7 @@ struct components {
 	uint32_t *of; /* component of each block, from 0; NOBODY = marked */
 	uint32_t count;
 	uint8_t *inner;                       /* of each component: another one leads to it */
+	uint32_t *oldest;                     /* of each component: its oldest block */
 	uint32_t *order, *low, *path, *calls; /* while they are looked for */
 	uint32_t *edge;                       /* of each block: the edge to look at next */
 	uint32_t seen, path_count, call_count;
@@ -311,37 +365,19 @@ static void find_components(const struct graph *g, struct components *c)
 	uint32_t *const rooms[] = {c->order, c->low, c->path, c->calls, c->edge};
 	for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
 		munmap(rooms[i], n * sizeof(uint32_t));
-	c->inner = ms_xrealloc(NULL, (size_t)c->count + 1, 1);
-	memset(c->inner, 0, c->count);
-	for (uint32_t i = 0; i < g->count; i++)
-		for (uint32_t e = g->first_edge[i]; !g->marked[i] && e < g->first_edge[i + 1]; e++)
+	c->inner = ms_xcalloc((size_t)c->count + 1, 1);
+	c->oldest = ms_xrealloc(NULL, (size_t)c->count + 1, sizeof *c->oldest);
+	memset(c->oldest, 0xff, c->count * sizeof *c->oldest);
+	for (uint32_t i = 0; i < g->count; i++) {
+		if (g->marked[i])
+			continue;
+		uint32_t *oldest = &c->oldest[c->of[i]];
+		if (*oldest == NOBODY || g->v[i].number < g->v[*oldest].number)
+			*oldest = i;
+		for (uint32_t e = g->first_edge[i]; e < g->first_edge[i + 1]; e++)
 			if (!g->marked[g->edges[e]] && c->of[g->edges[e]] != c->of[i])
 				c->inner[c->of[g->edges[e]]] = 1;
-}
-
-static const struct graph_block *sorting; /* the scanning thread's alone */
-
-static int by_number(const void *a, const void *b)
-{
-	uint64_t x = sorting[*(const uint32_t *)a].number, y = sorting[*(const uint32_t *)b].number;
-	return x < y ? -1 : x > y;
-}
-
-/* Blocks that are not marked, the oldest first, in memory to be freed. */
-static uint32_t *unmarked(const struct graph *g, uint32_t *count)
-{
-	uint32_t n = 0;
-	for (uint32_t i = 0; i < g->count; i++)
-		n += !g->marked[i];
-	uint32_t *v = ms_xrealloc(NULL, (size_t)n + 1, sizeof *v);
-	*count = n;
-	n = 0;
-	for (uint32_t i = 0; i < g->count; i++)
-		if (!g->marked[i])
-			v[n++] = i;
-	sorting = g->v;
-	qsort(v, n, sizeof *v, by_number);
-	return v;
+	}
 }
 
 static void follow(struct graph *g)
@@ -365,31 +401,55 @@ void graph_solve(struct graph *g, bool complete)
 	if (!complete || g->overflow)
 		return;
 	struct components c;
-	uint32_t n, *order = unmarked(g, &n);
 	find_components(g, &c);
-	for (uint32_t i = 0; i < n; i++) {
-		uint8_t *inner = &c.inner[c.of[order[i]]];
-		g->v[order[i]].verdict = *inner ? MS_VERDICT_IS_INDIRECT : MS_VERDICT_IS_DIRECT;
-		*inner = 1; /* of a cycle the oldest is direct */
+	for (uint32_t i = 0; i < g->count; i++) {
+		if (g->marked[i])
+			continue;
+		bool direct = !c.inner[c.of[i]] && c.oldest[c.of[i]] == i;
+		g->v[i].verdict = direct ? MS_VERDICT_IS_DIRECT : MS_VERDICT_IS_INDIRECT;
 	}
-	MS_FREE(order, c.of, c.inner);
+	MS_FREE(c.of, c.inner, c.oldest);
+}
+
+/* ---- what retains what ---- */
+
+struct aged {
+	uint64_t number; /* first: the key of the sort */
+	uint32_t block;
+};
+
+static bool retains_others(const struct graph *g, uint32_t i)
+{
+	for (uint32_t e = g->first_edge[i]; e < g->first_edge[i + 1]; e++)
+		if (g->v[g->edges[e]].verdict == MS_VERDICT_IS_INDIRECT)
+			return true;
+	return false;
 }
 
 void graph_retained(struct graph *g, void (*f)(void *arg, uint32_t direct, uint32_t block),
 		    void *arg)
 {
-	uint32_t n, *order = unmarked(g, &n);
-	for (uint32_t k = 0; k < n; k++) {
-		if (g->v[order[k]].verdict != MS_VERDICT_IS_DIRECT)
+	MS_ARRAY(struct aged) roots = {0};
+	for (uint32_t i = 0; i < g->count; i++) {
+		if (g->v[i].verdict != MS_VERDICT_IS_DIRECT)
 			continue;
-		mark(g, order[k]);
+		if (retains_others(g, i))
+			*MS_PUSH(&roots) = (struct aged){g->v[i].number, i};
+		else
+			f(arg, i, i);
+	}
+	if (roots.n)
+		qsort(roots.v, roots.n, sizeof *roots.v, ms_by_first_number);
+	for (size_t k = 0; k < roots.n; k++) {
+		uint32_t root = roots.v[k].block;
+		mark(g, root);
 		while (g->todo_count) {
 			uint32_t i = g->todo[--g->todo_count];
-			f(arg, order[k], i);
+			f(arg, root, i);
 			for (uint32_t e = g->first_edge[i]; e < g->first_edge[i + 1]; e++)
 				if (g->v[g->edges[e]].verdict == MS_VERDICT_IS_INDIRECT)
 					mark(g, g->edges[e]);
 		}
 	}
-	free(order);
+	free(roots.v);
 }

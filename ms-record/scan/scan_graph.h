@@ -39,6 +39,7 @@ struct graph {
 	struct graph_block *v; /* borrowed; sorted by graph_init */
 	uint32_t count, heap;  /* heap: of them */
 	struct graph_kind kinds[2];
+	uint64_t low, span; /* of both together: no address is further above `low` */
 	uint8_t *marked;
 	uint32_t *todo; /* marked, and not followed yet */
 	size_t todo_count;
