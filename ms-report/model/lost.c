@@ -81,9 +81,10 @@ struct lost_rows lost_rows(struct model *m, const struct site *s, bool roots, bo
 	return r;
 }
 
-/* What a site is named after, and what called that from outside of a recursion. */
-struct call {
+/* A row with what its site is named after, and what called that from outside of a recursion. */
+struct called {
 	const char *function, *caller;
+	struct lost_row row;
 };
 
 static const char *function_at(const struct model *m, uint32_t node)
@@ -92,45 +93,59 @@ static const char *function_at(const struct model *m, uint32_t node)
 	return f && f->function ? f->function : "";
 }
 
-static struct call call_of(const struct model *m, const struct site *s)
+static struct called called(const struct model *m, struct lost_row row)
 {
-	uint32_t entry = fold_entry(m, s);
-	return (struct call){function_at(m, s->user),
-			     entry == NONE ? "" : function_at(m, m->nodes.v[entry].parent)};
+	uint32_t entry = fold_entry(m, row.site);
+	return (struct called){
+		.function = function_at(m, row.site->user),
+		.caller = entry == NONE ? "" : function_at(m, m->nodes.v[entry].parent),
+		.row = row};
 }
 
-static int by_call(const void *a, const void *b, void *arg)
+static int by_call(const void *a, const void *b)
 {
-	const struct site *x = ((const struct lost_row *)a)->site,
-			  *y = ((const struct lost_row *)b)->site;
-	struct call p = call_of(arg, x), q = call_of(arg, y);
-	return strcmp(p.function, q.function) ?: strcmp(p.caller, q.caller) ?: MS_ORDER(x->id, y->id);
+	const struct called *x = a, *y = b;
+	return strcmp(x->function, y->function) ?: strcmp(x->caller, y->caller);
 }
 
-static bool same_call(const struct model *m, const struct site *x, const struct site *y)
+static int by_call_and_site(const void *a, const void *b)
 {
-	struct call p = call_of(m, x), q = call_of(m, y);
-	return strcmp(p.function, q.function) == 0 && strcmp(p.caller, q.caller) == 0;
+	const struct called *x = a, *y = b;
+	return by_call(a, b) ?: MS_ORDER(x->row.site->id, y->row.site->id);
+}
+
+/* Of one call, the figures of all, and the heaviest site. */
+static struct lost_row sum_of(const struct called *v, size_t n)
+{
+	struct lost_row sum = v[0].row;
+	uint64_t heaviest = sum.live.bytes;
+	for (size_t i = 1; i < n; i++) {
+		if (v[i].row.live.bytes > heaviest) {
+			heaviest = v[i].row.live.bytes;
+			sum.site = v[i].row.site;
+		}
+		live_add(&sum.live, v[i].row.live);
+	}
+	return sum;
 }
 
 const struct lost_row *lost_elsewhere(struct model *m, const struct site *s)
 {
 	struct lost_rows r = lost_rows(m, s, false, false);
+	struct called own = called(m, (struct lost_row){.site = s});
+	struct called *v = ms_xrealloc(NULL, r.n + 1, sizeof *v);
 	struct lost_row *most = NULL;
+	for (size_t i = 0; i < r.n; i++)
+		v[i] = called(m, r.v[i]);
 	if (r.n)
-		qsort_r(r.v, r.n, sizeof *r.v, by_call, m);
+		qsort(v, r.n, sizeof *v, by_call_and_site);
 	for (size_t i = 0, end; i < r.n; i = end) {
-		struct lost_row *row = &r.v[i];
-		uint64_t heaviest = row->live.bytes;
-		for (end = i + 1; end < r.n && same_call(m, r.v[end].site, row->site); end++) {
-			if (r.v[end].live.bytes > heaviest) {
-				heaviest = r.v[end].live.bytes;
-				row->site = r.v[end].site;
-			}
-			live_add(&row->live, r.v[end].live);
-		}
-		if (!same_call(m, row->site, s) && (!most || row->live.bytes > most->live.bytes))
-			most = row;
+		for (end = i + 1; end < r.n && !by_call(&v[end], &v[i]);)
+			end++;
+		r.v[i] = sum_of(&v[i], end - i);
+		if (by_call(&v[i], &own) && (!most || r.v[i].live.bytes > most->live.bytes))
+			most = &r.v[i];
 	}
+	free(v);
 	return most;
 }
