@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -25,6 +26,7 @@
 #define QUEUE_BEHIND (8 * BATCH_EVENTS)
 #define STUCK_NS 20000000
 #define GIVE_UP_NS 50000000    /* asked whether to, so often */
+#define TRIM_NS 200000000
 #define SPARE_MAX BLOCK_EVENTS /* room for events in empty batches that are kept */
 
 /* Whatever writing it took. */
@@ -98,11 +100,26 @@ static void write_batch(struct writer *w, struct encoders *encoders, struct batc
 	}
 }
 
+/* What a burst left between the pieces goes back to the kernel when nothing has come for a while:
+ * up to a third of its memory. Under the lock. */
+static void await_batch(struct writer *w)
+{
+	struct timespec until = ms_timespec(ms_clock_ns(CLOCK_MONOTONIC) + TRIM_NS);
+	while (!w->first && !w->stop)
+		if (!w->burst) {
+			pthread_cond_wait(&w->filled, &w->lock);
+		} else if (pthread_cond_clockwait(&w->filled, &w->lock, CLOCK_MONOTONIC, &until)) {
+			w->burst = false;
+			pthread_mutex_unlock(&w->lock);
+			malloc_trim(0);
+			pthread_mutex_lock(&w->lock);
+		}
+}
+
 static struct batch *take(struct writer *w)
 {
 	pthread_mutex_lock(&w->lock);
-	while (!w->first && !w->stop)
-		pthread_cond_wait(&w->filled, &w->lock);
+	await_batch(w);
 	struct batch *b = w->first;
 	w->behind = w->queued > QUEUE_BEHIND;
 	if (b) {
@@ -134,6 +151,7 @@ static void done(struct writer *w, struct batch *b)
 		w->spare = b;
 		b = NULL;
 	}
+	w->burst |= b != NULL;
 	if (w->queued <= w->room_at)
 		pthread_cond_signal(&w->drained);
 	pthread_mutex_unlock(&w->lock);

@@ -33,6 +33,7 @@ struct writer {
 	uint64_t watched;         /* written is to reach this */
 	int event;                /* eventfd, written when it did */
 	bool stop, started;
+	bool burst;  /* there were more batches than are kept */
 	bool behind; /* much was queued when the thread took its last batch */
 };
 

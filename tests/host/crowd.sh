@@ -66,8 +66,8 @@ touch wait
 recorder=$!
 for _ in {1..1000}; do # of 100 ms, but that it ends
 	most=$(own VmHWM) now=$(own VmRSS)
-	kept=$((most / 4 > 28000 ? most / 4 : 28000)) # what a large burst leaves between the pieces is not given back
-	[ "$most" -lt 28000 ] || [ "$now" -gt "$kept" ] || break
+	kept=$((most / 4 > 24000 ? most / 4 : 24000)) # what a large burst leaves between the pieces is not given back
+	[ "$most" -lt 24000 ] || [ "$now" -gt "$kept" ] || break
 	sleep 0.1
 done
 [ "$now" -le "$kept" ] || fail "the recorder keeps $now kB of $most"
