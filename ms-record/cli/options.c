@@ -124,10 +124,14 @@ static const struct ms_cli_tool tool = {
 	rows,
 	.command = true};
 
-static int read_verb(struct options *o, int n, char **v, struct ms_err *err)
+static int read_tell(struct options *o, int n, char **v, struct ms_err *err)
 {
 	enum tell_verb verb;
-	const char *name;
+	const char *name, *other = ms_cli_other(&o->cli, "tell quiet verbose");
+	if (other)
+		return ms_err_set(
+			err, "--tell sends a request to a recorder, and --%s does nothing for it",
+			other);
 	if (n < 1)
 		return ms_err_set(err, "--tell %s: a verb is needed: " TELL_VERBS, o->tell);
 	if (n > 1)
@@ -174,8 +178,7 @@ static int read_attached(struct options *o, const char *command, struct ms_err *
 		{"overflow", "is for commands: an attached process never waits"},
 		{"mmap", "is for commands"},
 		{"usable-size", "is for commands"},
-		{"leak-check", "is for commands"},
-		{"tell", "sends a request to a recorder, and records nothing"}};
+		{"leak-check", "is for commands"}};
 	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
 		if (ms_cli_given(&o->cli, refused[i][0]))
 			return ms_err_set(err, "-p: --%s %s", refused[i][0], refused[i][1]);
@@ -239,20 +242,14 @@ static int read_rest(struct options *o, int argc, char **argv, struct ms_err *er
 				  "--csv, --max-heap, --openmetrics and --warn-rate need --poll");
 	if (o->doctor)
 		return read_doctor(o, err);
-	if (r->session.hooks.n && o->tell)
-		return ms_err_set(err, "--tell sends a request to a recorder, and hooks nothing");
+	if (o->tell)
+		return read_tell(o, argc - optind, argv + optind, err);
 	if (o->standby)
 		return read_standby(o, argc - optind, err);
-	if (o->poll.max_growth >= 0 && o->tell)
-		return ms_err_set(err, "--tell sends a request to a recorder, and judges nothing");
-	if (o->report && o->tell)
-		return ms_err_set(err, "--tell sends a request to a recorder, and reports nothing");
 	if (r->proc_root && !r->pids.n)
 		return ms_err_set(err, "--proc-root needs -p");
 	if (r->pids.n)
 		return read_attached(o, argc > optind ? argv[optind] : NULL, err);
-	if (o->tell)
-		return read_verb(o, argc - optind, argv + optind, err);
 	if (optind >= argc)
 		return ms_err_set(err, "no command to run; try 'ms-record -h'");
 	if (options_check_keep(&r->files, err) || check_leak_mark(r, err) || check_resident(r, err))

@@ -45,7 +45,10 @@ refused 125 "unknown option '--smaple': did you mean --sample? (ms-record --help
 refused 125 'no command'
 refused 125 "unknown option '--nonsense'" --nonsense true
 refused 125 'need --poll' --csv true
-refused 125 'reports nothing' --report --tell a.trace stop
+for option in --report '--max-growth 1M/s' "--hook f(ptr)" '-o b.trace' '-d 1s' '-p 1' --standby '--env A=B' '-z 5'; do
+	# shellcheck disable=SC2086
+	refused 125 'sends a request to a recorder, and --[a-z-]* does nothing for it' $option --tell a.trace stop
+done
 refused 125 "option '-o' needs an argument" -o
 refused 125 "option '--quiet' takes no argument" --quiet=yes true
 refused 125 "bad size '1x'" --buffer 1x true

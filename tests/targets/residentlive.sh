@@ -48,5 +48,5 @@ test "$(moments attached.trace)" = "resident done detach done "
 ms-report --resident attached.trace >said
 grep -q '^none: blocks that were not recorded count as free$' said || fail "$(cat said)"
 grep -qE '^free or unrecorded +4[0-9.]+ MiB ' said || fail "$(cat said)"
-ms-record --resident --leak-check=no --tell run.trace resident:now 2>said && fail "told nobody"
+ms-record --tell run.trace resident:now 2>said && fail "told nobody"
 grep -q "no recorder writes 'run.trace'" said
