@@ -153,11 +153,20 @@ static int check_leak_mark(const struct control_options *r, struct ms_err *err)
 	return 0;
 }
 
-static int check_resident(const struct control_options *r, struct ms_err *err)
+/* What a sample cannot have, and what says nothing without one. */
+static int check_sample(const struct options *o, struct ms_err *err)
 {
-	return r->session.resident && r->session.sample_bytes
-		       ? ms_err_set(err, "--resident does not go together with --sample: it needs "
-					 "all blocks")
+	const struct control_options *r = &o->record;
+	const char *whole = r->session.resident        ? "--resident"
+			    : r->scan.wish == SCAN_YES ? "--leak-check=yes"
+						       : NULL;
+	if (!r->session.sample_bytes && ms_cli_given(&o->cli, "seed"))
+		return ms_err_set(err, "--seed needs --sample");
+	return whole && r->session.sample_bytes
+		       ? ms_err_set(err,
+				    "%s does not go together with --sample: it needs all "
+				    "blocks",
+				    whole)
 		       : 0;
 }
 
@@ -190,7 +199,7 @@ static int read_attached(struct options *o, const char *command, struct ms_err *
 	if (command)
 		return ms_err_set(err, "-p records a process that runs already; '%s' is not run",
 				  command);
-	if (options_check_keep(&r->files, err) || check_leak_mark(r, err) || check_resident(r, err))
+	if (options_check_keep(&r->files, err) || check_leak_mark(r, err) || check_sample(o, err))
 		return -1;
 	if (r->files.output && !strcmp(r->files.output, "-"))
 		r->files.output = "fd:1";
@@ -252,7 +261,7 @@ static int read_rest(struct options *o, int argc, char **argv, struct ms_err *er
 		return read_attached(o, argc > optind ? argv[optind] : NULL, err);
 	if (optind >= argc)
 		return ms_err_set(err, "no command to run; try 'ms-record -h'");
-	if (options_check_keep(&r->files, err) || check_leak_mark(r, err) || check_resident(r, err))
+	if (options_check_keep(&r->files, err) || check_leak_mark(r, err) || check_sample(o, err))
 		return -1;
 	choose_seed(&r->session);
 	if (r->files.output && !strcmp(r->files.output, "-"))

@@ -57,6 +57,8 @@ refused 125 "bad duration" -d never true
 refused 125 "bad --duration '0': more than 0 is needed" -d 0 true
 refused 125 'at least 1ms' -i 1us true
 refused 125 'depth' --depth 1 true
+refused 125 '--seed needs --sample' --seed 7 true
+refused 125 '--leak-check=yes does not go together with --sample: it needs all blocks' -s 64k --leak-check=yes:5s true
 refused 125 'level' -z 20 true
 refused 125 "bad --follow 'some'" --follow=some true
 refused 125 "bad --overflow 'never'" --overflow=never true
