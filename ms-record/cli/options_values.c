@@ -211,13 +211,15 @@ int options_rate(const struct ms_cli_arg *arg, struct ms_err *err)
 static int check_given(const struct options *o, struct ms_err *err)
 {
 	const char *name =
-		ms_cli_other(&o->cli, "output duration interval pid level quiet verbose env "
+		ms_cli_other(&o->cli, "output duration interval pid level quiet env "
 				      "no-args poll csv proc-root max-heap warn-rate max-growth "
 				      "openmetrics");
 	if (name)
 		return ms_err_set(err, "--%s does not go with --poll: it records nothing", name);
 	if (ms_cli_given(&o->cli, "level") && !o->record.files.output)
 		return ms_err_set(err, "--level is for the trace: --poll needs -o FILE then");
+	if (o->poll.pid && o->record.launch.env.n)
+		return ms_err_set(err, "-p: --env is for commands");
 	return 0;
 }
 

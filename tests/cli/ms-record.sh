@@ -45,6 +45,8 @@ refused 125 "unknown option '--smaple': did you mean --sample? (ms-record --help
 refused 125 'no command'
 refused 125 "unknown option '--nonsense'" --nonsense true
 refused 125 'need --poll' --csv true
+refused 125 '--verbose does not go with --poll' --poll -v true
+refused 125 '-p: --env is for commands' --poll -p 1 --env A=B
 for option in --report '--max-growth 1M/s' "--hook f(ptr)" '-o b.trace' '-d 1s' '-p 1' --standby '--env A=B' '-z 5'; do
 	# shellcheck disable=SC2086
 	refused 125 'sends a request to a recorder, and --[a-z-]* does nothing for it' $option --tell a.trace stop
