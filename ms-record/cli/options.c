@@ -16,7 +16,7 @@ static const struct ms_cli_option rows[] = {
 	{.help = "What is recorded, and when"},
 	{"output", 'o', "FILE", ms_cli_name, MS_AT(record.files.output), 1,
 	 "trace to write, by default EXE.PID.trace; %p pid, %e executable, %t start time; fd:N an "
-	 "open descriptor)"},
+	 "open descriptor"},
 	{"pid", 'p', "PID[,PID...]", options_pid, MS_AT(record), 2,
 	 "attach to these processes; until they end, a signal comes or -d is over"},
 	{"duration", 'd', "DUR", ms_cli_duration, MS_RANGE(record.duration_ns, "", NULL), 3,
@@ -30,7 +30,7 @@ static const struct ms_cli_option rows[] = {
 	{"start-after", 0, "DUR|mark:NAME", options_start, MS_AT(record), 0,
 	 "do not record before: DUR after the start, or when the mark comes"},
 	{"sample", 's', "BYTES", ms_cli_size, MS_RANGE(record.session.sample_bytes, NULL, "1T"), 7,
-	 "record one allocation in BYTES on average; 0 = every one, default"},
+	 "record samples only, one in BYTES bytes on average; 0 = every allocation, default"},
 	{"seed", 0, "N", ms_cli_count, MS_AT(record.session.sample_seed), 0,
 	 "where samples fall (default 0 = differently each time)"},
 	{"follow", 0, "all|fork|exec|none|NAMES", options_follow, MS_AT(record.follow), 8,
