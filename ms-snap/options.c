@@ -119,6 +119,9 @@ static int check(const struct options *o, struct ms_err *err)
 				  "--symbols=embed writes no snapshot: "
 				  "-o, --at, --no-symbols, --wrapper, --anonymize and --dataset "
 				  "do not go with it");
+	if (o->no_symbols && (o->sysroot || o->debug_dirs.n || o->debuginfod_ns))
+		return ms_err_set(err, "--no-symbols looks for none: --sysroot, --debug-dir and "
+				       "--debuginfod do not go with it");
 	for (size_t i = 0; i < o->inputs.n; i++)
 		if (strcmp(o->inputs.v[i], "-") == 0 && isatty(STDIN_FILENO))
 			return ms_err_set(err, "standard input is a terminal: name a trace");

@@ -109,6 +109,7 @@ refuse 'use peak, end, start, 1.5s, -10m, 14:30:05, mark:NAME, mark:NAME#3 or ma
 refuse "its marks are: warm, reload, warm" --at mark:cold run.trace
 refuse "it lasted 2.0 ms" --at 5s run.trace
 refuse "bad --symbols 'all': expected embed" --symbols=all run.trace
+refuse 'looks for none: --sysroot, ' --no-symbols --sysroot / run.trace
 refuse 'needs files' --symbols=embed -
 refuse 'do not go with it' --symbols=embed -o x.db run.trace
 refuse 'more than the .* of --max-image' --max-image 4k -o x.db run.trace
