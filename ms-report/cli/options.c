@@ -329,6 +329,8 @@ static int check(const struct options *opt, struct ms_err *err)
 		return ms_err_set(err, "--entry is for --tree");
 	if (opt->reach && !has_view(opt, VIEW_GROWTH))
 		return ms_err_set(err, "--reach is for --growth");
+	if (opt->links.code_url && !has_output(opt, FORMAT_MD) && !has_output(opt, FORMAT_HTML))
+		return ms_err_set(err, "--code-url is for --md and --html");
 	const char *other =
 		has_view(opt, VIEW_EVENTS) ? ms_cli_other(&opt->cli, EVENTS_TAKES) : NULL;
 	if (other)
