@@ -288,7 +288,7 @@ int ms_spool(int from, const void *head, size_t head_size, const char *name, str
 		else
 			good = errno == EINTR;
 	}
-	ms_err_sys(err, "cannot keep the trace of '%s' in a temporary file", name);
+	ms_err_sys(err, "cannot keep the trace of '%s' in a temporary file of " P_tmpdir, name);
 	if (fd >= 0)
 		close(fd);
 	return -1;

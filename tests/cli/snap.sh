@@ -110,6 +110,8 @@ refuse "its marks are: warm, reload, warm" --at mark:cold run.trace
 refuse "it lasted 2.0 ms" --at 5s run.trace
 refuse "bad --symbols 'all': expected embed" --symbols=all run.trace
 refuse 'looks for none: --sysroot, ' --no-symbols --sysroot / run.trace
+full=$( (ulimit -f 0 && ms-snap --at -500us >/dev/null < <(cat run.trace)) 2>&1) && fail "no room for a copy of a pipe: status 0"
+[ "$full" = "ms-snap: cannot keep the trace of 'standard input' in a temporary file of /tmp: File too large" ] || fail "no room for a copy of a pipe: $full"
 refuse 'needs files' --symbols=embed -
 refuse 'do not go with it' --symbols=embed -o x.db run.trace
 refuse 'more than the .* of --max-image' --max-image 4k -o x.db run.trace
