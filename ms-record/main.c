@@ -130,6 +130,15 @@ static int tell(const struct options *o)
 	return STATUS_OWN_FAILURE;
 }
 
+static int doctor(const struct options *o)
+{
+	int status = doctor_run(&o->record, stdout);
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	perror("ms-record: cannot write to standard output");
+	return STATUS_OWN_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
 	struct options o;
@@ -155,7 +164,7 @@ int main(int argc, char **argv)
 			"ms-record: '%s' behind the command is for '%s': options of ms-record come "
 			"before it\n",
 			behind, o.record.launch.command[0]);
-	int status = o.doctor    ? doctor_run(&o.record, stdout)
+	int status = o.doctor    ? doctor(&o)
 		     : o.tell    ? tell(&o)
 		     : o.poll.on ? poll_only(&o)
 		     : o.standby ? standby(&o)

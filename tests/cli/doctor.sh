@@ -246,5 +246,8 @@ if [ "$(id -u)" = 0 ]; then
 	grep -q '^note  capabilities  root without SYS_PTRACE: .*--poll or --standby$' said || fail "root without SYS_PTRACE: $(<said)"
 fi
 
+"$BIN/ms-record" --doctor >/dev/full 2>err
+[ "$? $(cat err)" = '125 ms-record: cannot write to standard output: No space left on device' ] || fail "--doctor >/dev/full: $(cat err)"
+
 [ $failures = 0 ] && echo ok
 exit $((failures != 0))
