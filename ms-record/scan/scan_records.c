@@ -58,9 +58,11 @@ void scan_finish(struct session *s)
 	bool wanted = s->opt->leak_check || s->opt->resident;
 	if (!wanted || s->opt->attached || q->ended || !s->stats.allocations)
 		return;
-	uint64_t why = s->opt->sample_bytes           ? MS_SCAN_SAMPLED
-		       : s->ending == SESSION_STOPPED ? MS_SCAN_STOPPED
-						      : MS_SCAN_KILLED;
+	bool stopped =
+		s->ending == SESSION_STOPPED || __atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE);
+	uint64_t why = s->opt->sample_bytes ? MS_SCAN_SAMPLED
+		       : stopped            ? MS_SCAN_STOPPED
+					    : MS_SCAN_KILLED;
 	if (s->ending == SESSION_EXECED)
 		return; /* not an end: the next image goes on */
 	struct work none = {.s = s, .q = q, .resident.state = why};

@@ -229,6 +229,8 @@ grep -q '^ms-record: --report: no trace' err || fail "--report without a trace: 
 rc=$?
 [ "$rc $(cat stdout)" = '0 went on' ] || fail "/dev/full: status $rc"
 grep -q 'No space left' err || fail "/dev/full is not said: $(cat err)"
+"$BIN/ms-record" -o /dev/full /usr/bin/python3 -c 'x = [b"x" * 1000 + b"%d" % i for i in range(100000)]' 2>err || fail "/dev/full, Python: status $?"
+grep -q '^  at end .* blocks$' err || fail "/dev/full: a reason for no scan that is none: $(cat err)"
 "$BIN/ms-record" -q -o /dev/full true 2>err || fail "/dev/full with -q: status $?"
 [ "$(cat err)" = "ms-record: '/dev/full': cannot write the trace: No space left on device: recording stopped there, the program went on" ] ||
 	fail "/dev/full with -q: $(cat err)"
