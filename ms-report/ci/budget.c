@@ -68,7 +68,7 @@ static bool equal(const char *s, size_t n, const char *name)
 /* The figure of that name, of all or after site(). False: there is none. */
 static bool find_figure(const char *s, size_t n, struct budget *b)
 {
-	size_t count = b->site ? site_figure_count : figure_count + FIGURES_OF_GROWTH;
+	size_t count = b->site ? site_figure_count : figure_count + FIGURES_BESIDE;
 	for (b->figure = 0; b->figure < count; b->figure++)
 		if (equal(s, n, budget_figure(b)->name))
 			return true;

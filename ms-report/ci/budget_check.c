@@ -55,6 +55,11 @@ static uint64_t sum_of_sites(const struct budget *b, struct model *m, const stru
 
 /* ---- of the whole run ---- */
 
+static bool is_of_growth(size_t figure)
+{
+	return figure >= figure_count + FIGURES_BESIDE - FIGURES_OF_GROWTH;
+}
+
 static const struct site *worst_of_all(struct model *m, size_t figure)
 {
 	static const struct {
@@ -63,13 +68,14 @@ static const struct site *worst_of_all(struct model *m, size_t figure)
 	} of[] = {{"peak_b", METRIC_PEAK},
 		  {"unfreed_b", METRIC_LIVE},
 		  {"unreachable_", METRIC_UNREACHABLE},
+		  {"shown_unreachable_", METRIC_UNREACHABLE},
 		  {"allocations", METRIC_ALLOCATIONS},
 		  {"allocated_", METRIC_ALLOCATED},
 		  {"temporary_", METRIC_TEMPORARY},
 		  {"failed_", METRIC_FAILED},
 		  {"mapped_end", METRIC_MAPPED}};
 	const char *name = figures[figure].name;
-	if (figure >= figure_count)
+	if (is_of_growth(figure))
 		return growth_worst(m);
 	for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
 		if (strncmp(name, of[i].prefix, strlen(of[i].prefix)) != 0)
@@ -142,7 +148,7 @@ enum budget_result budget_check(const struct budget *b, struct model *m)
 
 bool budget_too_short(const struct budget *b, const struct model *m)
 {
-	return !b->change && !b->site && b->figure >= figure_count && growth_too_short(m);
+	return !b->change && !b->site && is_of_growth(b->figure) && growth_too_short(m);
 }
 
 const char *budget_apart(const struct budget *b, struct model *m)

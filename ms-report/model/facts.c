@@ -266,7 +266,9 @@ static void live_sub(struct live *from, struct live l)
 /* What filters took away has verdicts too. */
 static void find_hidden(struct model *m)
 {
-	const struct totals *t = &m->totals;
+	struct totals *t = &m->totals;
+	t->shown_unreachable_bytes = t->unreachable_bytes;
+	t->shown_unreachable_blocks = t->unreachable_blocks;
 	if (!m->hidden.filters || t->unreachable_bytes == UNKNOWN)
 		return;
 	m->hidden.lost = (struct live){t->unreachable_bytes, t->unreachable_blocks};
@@ -275,6 +277,8 @@ static void find_hidden(struct model *m)
 		live_sub(&m->hidden.lost, m->sites.v[i].lost);
 		live_sub(&m->hidden.late, m->sites.v[i].late);
 	}
+	t->shown_unreachable_bytes -= m->hidden.lost.bytes;
+	t->shown_unreachable_blocks -= m->hidden.lost.blocks;
 }
 
 static bool is_of_end(const struct model *m, uint32_t scan, uint32_t site)

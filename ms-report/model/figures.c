@@ -40,10 +40,12 @@ const struct figure figures[] = {
 	FIGURE("late_blocks", FIGURE_COUNT, late_blocks),
 	FIGURE("peak_rss_bytes", FIGURE_BYTES, peak_rss_bytes),
 	FIGURE("end_rss_bytes", FIGURE_BYTES, end_rss_bytes),
+	FIGURE("shown_unreachable_bytes", FIGURE_BYTES, shown_unreachable_bytes),
+	FIGURE("shown_unreachable_blocks", FIGURE_COUNT, shown_unreachable_blocks),
 	FIGURE("growth_bytes_per_minute", FIGURE_BYTES, growth_bytes_per_minute),
 	FIGURE("growing_sites", FIGURE_COUNT, growing_sites),
 };
-const size_t figure_count = sizeof figures / sizeof *figures - FIGURES_OF_GROWTH;
+const size_t figure_count = sizeof figures / sizeof *figures - FIGURES_BESIDE;
 
 #define QUALITY_FIGURE(member)                                                                     \
 	{                                                                                          \

@@ -171,6 +171,8 @@ struct totals {
 	uint64_t late_bytes, late_blocks; /* at the end, what came after the scan there */
 	uint64_t exec_bytes, exec_blocks; /* live in images when they became another one */
 	uint64_t peak_rss_bytes, peak_rss_time_ns, end_rss_bytes; /* from /proc samples */
+	/* Of the sites that filters left. */
+	uint64_t shown_unreachable_bytes, shown_unreachable_blocks;
 	/* Of the fastest of the heaps that could be judged, 0 = none grows; of all together. */
 	uint64_t growth_bytes_per_minute, growing_sites;
 };

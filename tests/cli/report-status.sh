@@ -127,6 +127,15 @@ try 0 "" --fail-on 'peak_bytes > 3.25MiB' run.db
 try 1 "is broken" --fail-on 'peak_time_ns > 2s' run.db
 try 1 "is broken" --fail-on 'peak_time_ns = 2500000000' run.db
 try 2 "budget 'unreachable_bytes > 0' cannot be decided: the figure is not known" --fail-on 'unreachable_bytes > 0' run.db
+# of what filters leave, so that suppressions count
+try 2 "budget 'shown_unreachable_bytes > 0' cannot be decided: the figure is not known" --fail-on 'shown_unreachable_bytes > 0' run.db
+try 1 "is broken: it is 195180" --fail-on 'shown_unreachable_bytes > 0' leaky.db
+ms-filter -q --not-verdict unreachable -o shown.db leaky.db
+try 1 "is broken: it is 192000 (187.5 KiB), most of it at site 2: " --fail-on 'shown_unreachable_bytes > 0' shown.db
+try 1 "is broken: it is 3000" --fail-on 'shown_unreachable_blocks > 2999' shown.db
+try 1 "is broken: it is 195180" --fail-on 'unreachable_bytes > 0' shown.db
+ms-filter -q --not-verdict indirect -o shown.db shown.db
+try 0 "" --fail-on 'shown_unreachable_bytes > 0' --fail-on 'shown_unreachable_blocks > 0' shown.db
 try 2 "cannot be decided: the figure is not known" --allow-partial --fail-on 'temporary_allocations > 0' sampled.db
 try 2 "cannot be decided: events were lost" --fail-on 'peak_bytes > 1G' lost.db
 try 2 "cannot be decided: the recording is sampled" --fail-on 'peak_bytes > 1G' sampled.db
