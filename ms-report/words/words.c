@@ -233,6 +233,9 @@ const char *words_nothing(struct model *m, const struct style *st)
 			   say_size(m, (uint64_t)(m->est->of[EST_ALLOCATED].step * 3.7)));
 	const char *why = figure_some(m->quality.events_lost) ? "all its events were lost"
 			  : !m->quality.complete ? "the trace ends before the first allocation"
+			  : figure_some(m->gaps.paused_allocations)
+				  ? SAY("%s came while recording was paused or had not begun",
+					say_things(m, m->gaps.paused_allocations, "allocation"))
 			  : p->allocator && *p->allocator
 				  ? SAY("the program made no allocation that could be recorded "
 					"(allocator: %s)",
