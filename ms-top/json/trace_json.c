@@ -3,13 +3,16 @@
  */
 
 #include "json.h"
+
+#include <math.h>
+
 #include "ms-top/trace/trace.h"
 #include "libcommon/replay/replay_sampled.h"
 #include "format/trace.h"
 
 static uint64_t known(const struct trace *t, uint64_t v)
 {
-	return t->partial ? UINT64_MAX : v;
+	return t->partial || trace_is_polled(t->follow->rec) ? UINT64_MAX : v;
 }
 
 static void put_process(struct ms_json *j, struct trace *t)
@@ -32,8 +35,11 @@ static void put_total(struct ms_json *j, const struct trace *t)
 {
 	const struct trace_total *x = &t->total;
 	const struct trace_rates *r = &t->rates;
+	bool polled = trace_is_polled(t->follow->rec);
+	double rate = polled ? NAN : 0;
 	bool sampled = t->shown->replay.sampled != NULL;
-	MS_JSON_NUMBERS(j, {"live_bytes", x->live_bytes}, {"live_blocks", x->live_blocks},
+	MS_JSON_NUMBERS(j, {"live_bytes", polled ? UINT64_MAX : x->live_bytes},
+			{"live_blocks", polled ? UINT64_MAX : x->live_blocks},
 			{"peak_bytes", known(t, x->peak_bytes)},
 			{"peak_time_ns", known(t, x->peak_ns)}, {"rss_bytes", x->rss},
 			{"events", known(t, x->events)}, {"allocations", known(t, x->allocations)},
@@ -41,10 +47,10 @@ static void put_total(struct ms_json *j, const struct trace *t)
 			{"temporary_allocations", sampled ? UINT64_MAX : known(t, x->temporary)});
 	ms_json_open(j, "rates", '{');
 	ms_json_real(j, "seconds", r->seconds, 3);
-	ms_json_real(j, "allocations_per_second", r->allocations, 1);
-	ms_json_real(j, "frees_per_second", r->frees, 1);
-	ms_json_real(j, "bytes_per_second", r->bytes, 0);
-	ms_json_real(j, "events_per_second", r->events, 1);
+	ms_json_real(j, "allocations_per_second", r->allocations + rate, 1);
+	ms_json_real(j, "frees_per_second", r->frees + rate, 1);
+	ms_json_real(j, "bytes_per_second", r->bytes + rate, 0);
+	ms_json_real(j, "events_per_second", r->events + rate, 1);
 	ms_json_close(j, '}');
 }
 

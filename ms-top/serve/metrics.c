@@ -313,7 +313,7 @@ char *metrics_text(struct trace *t, bool open, size_t *n)
 	put_recorder(&w, t);
 	put_rss(&w);
 	/* of a polled one nothing is known of blocks */
-	if (!(w.rec->info.number[MS_INFO_OPTIONS] & MS_OPTION_POLL)) {
+	if (!trace_is_polled(w.rec)) {
 		put_totals(&w);
 		put_trend(&w, &trend);
 		put_sites(&w, t);

@@ -556,6 +556,11 @@ uint64_t trace_lost(const struct ms_recording *rec)
 	return said > n ? said : n;
 }
 
+bool trace_is_polled(const struct ms_recording *rec)
+{
+	return rec->info.number[MS_INFO_OPTIONS] & MS_OPTION_POLL;
+}
+
 bool trace_paused(const struct ms_recording *rec)
 {
 	for (size_t i = 0; i < rec->losses.n; i++)

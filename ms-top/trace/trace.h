@@ -229,6 +229,8 @@ double trace_since_base(const struct trace *t, const struct trace_site *s);
 uint64_t trace_lost(const struct ms_recording *rec);
 /* Was it not recorded for some time, because that was asked for? */
 bool trace_paused(const struct ms_recording *rec);
+/* Is it of ms-record --poll, which records no allocations? */
+bool trace_is_polled(const struct ms_recording *rec);
 /* Calls of a cell, and figures of the whole; of a sampled recording what the samples stand for. */
 uint64_t trace_calls(const struct ms_replay *r, size_t cell);
 struct trace_total trace_counts(const struct ms_replay *r);

@@ -117,5 +117,13 @@ kill $target
 wait $top || fail "a process that ended: status $?"
 [ "$(tail -n 1 ended.json | jq -c '[.ended, .state]')" = '[true,"x"]' ] || fail "ended: $(tail -n 1 ended.json)"
 target=
+# of a polled process nothing is known of allocations: no figure is 0 for that
+"$BIN/ms-record" -q --poll -i 50ms -o polled.trace sleep 0.2 || fail "--poll: status $?"
+timeout 60 "$T" --json -n 1 polled.trace >polled.json || fail "a polled trace: status $?"
+[ "$(jq -c '[.live_bytes, .peak_bytes, .allocations, .rates.allocations_per_second, .rss_bytes > 0]' polled.json)" = '[null,null,null,null,true]' ] ||
+	fail "a polled trace: $(cat polled.json)"
+timeout 60 "$T" -b -n 1 polled.trace >frame
+expect 'what /proc said: allocations were not recorded'
+expect '^Live +- +RSS +[0-9]'
 [ $failures = 0 ] && echo ok
 exit $((failures != 0))
