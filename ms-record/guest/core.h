@@ -63,6 +63,7 @@ struct mg_writer {
 	bool keepable;       /* the stack being taken may be compared with later */
 	bool holding;    /* a stamp of realloc is taken and not yet published: `pending` stays */
 	bool rules_used; /* there may be rules in `rules` */
+	bool careful;    /* of the stack that it was last on less may be there now: see stack.c */
 	uint64_t sent;   /* R7: the stamp of the last record with one, MG_NOT_SENT = not sure */
 
 	uint64_t low, high; /* of the stack it was last on, if that is known: see stack.c */

@@ -14,8 +14,9 @@
  *     mapped, and a walk only goes from call to call of that. Beyond its end leads nothing but a
  *     return address that no call left there, but whoever prepared the stack; it ends the walk, as
  *     the code in front of it is no call. So a fault would take such an address that is behind a
- *     call all the same, and memory that was unmapped since it was listed. Copies, which are read
- *     without looking at what they hold, are not made by the list.
+ *     call all the same, and memory that was unmapped since it was listed. So an earlier stack
+ *     there is compared from call to call, too (`careful`): it may have been larger. Copies, which
+ *     are read without looking at what they hold, are not made by the list.
  *
  *  S3 For a stack that is in no list yet ms-record is asked for another one, and the kernel whether
  *     the next pages can be read: a futex call that wakes and requeues nobody reads a word or says
@@ -147,6 +148,7 @@ bool mg_find_stack(uint64_t sp, struct mg_range *r)
 uint64_t mg_new_stack(struct mg_writer *t, uint64_t sp)
 {
 	struct mg_range r;
+	t->careful = !mg_own_stack(sp, &r);
 	bool known = mg_find_stack(sp, &r);
 	mg_forget(t);
 	t->low = known ? r.start : 0;

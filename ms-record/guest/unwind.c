@@ -77,6 +77,22 @@ static __attribute__((noinline)) int32_t first_changed(const struct mg_writer *t
 	return k;
 }
 
+/* suffix_holds() where only what was found to be there may be read: from call to call outwards, then the
+ * words in between. */
+static __attribute__((noinline)) bool suffix_holds_careful(const struct mg_writer *t, int32_t j,
+							   int32_t *next)
+{
+	uint32_t q = 0, all = j > 0 ? t->frame[j - 1].checks_to : 0;
+	for (*next = j - 1; *next >= 0; --*next)
+		if (load(t->slot[*next]) != t->ip[*next])
+			return false;
+	while (q < all && load(t->checks[q].address) == t->checks[q].value)
+		q++;
+	if (q < all)
+		*next = -1;
+	return q == all;
+}
+
 /* Do the frames outside `j` still hold? If not, *next is the innermost frame that may still be met.
  * Whole blocks are compared, into the padding, so that stacks of about the same depth take the same
  * branches. */
@@ -84,6 +100,8 @@ MG_INLINE bool suffix_holds(const struct mg_writer *t, int32_t j, int32_t *next)
 {
 	const uint64_t *ip = t->ip, *slot = t->slot;
 	int64_t k = j, q = j > 0 ? (int64_t)t->frame[j - 1].checks_to : 0;
+	if (MG_UNLIKELY(t->careful))
+		return suffix_holds_careful(t, j, next);
 	for (; k > 0; k -= 8) {
 		uint64_t x = 0;
 #pragma GCC unroll 8
@@ -275,11 +293,15 @@ MG_INLINE void remember_path(struct mg_writer *t, struct mg_path *p, const uint6
 }
 
 /* Would the walk from here come the way that is remembered? All that it would read is compared. */
-MG_INLINE bool path_holds(const struct mg_path *p, const struct walk *w)
+MG_INLINE bool path_holds(const struct mg_path *p, const struct walk *w, bool careful)
 {
 	if (p->sp != w->sp || p->ip != w->ip || !p->n || p->at[p->n - 1].address > w->high - 8)
 		return false;
-	for (uint64_t i = 0; i < p->n; i += 4) {
+	uint64_t i = 0;
+	for (; MG_UNLIKELY(careful) && i < p->n; i++)
+		if (load(p->at[i].address) != p->at[i].value)
+			return false;
+	for (i = 0; i < p->n; i += 4) {
 		uint64_t x = 0;
 #pragma GCC unroll 4
 		for (uint64_t k = i; k < i + 4; k++)
@@ -304,7 +326,7 @@ MG_INLINE int32_t follow_path(struct mg_writer *t, const struct mg_path *p, cons
 		if (MG_LIKELY(suffix_holds(t, j, &last)))
 			return j;
 	}
-	if (!path_holds(p, w))
+	if (!path_holds(p, w, t->careful))
 		return -1;
 	uint32_t left = (uint32_t)p->n;
 	slot = p->at[left - 1].address;

@@ -46,8 +46,11 @@ bool mg_whole_holds(const struct mg_writer *t, const struct mg_whole *m, const u
 	if (m->sp != base + 8 || m->ip != frame[1] || !m->frames ||
 	    (m->need && m->bp != frame[0]) || base + m->top * UINT64_C(8) + 8 > t->high)
 		return false;
-	for (uint32_t i = 0; i < m->words; i++)
-		x |= load(base + m->at[i] * UINT64_C(8)) ^ m->value[i];
+	/* From call to call, as a walk goes: of the memory of an earlier stack there may be less. */
+	for (uint32_t i = m->frames; !x && i-- > 0;)
+		x = load(base + m->at[i] * UINT64_C(8)) ^ m->value[i];
+	for (uint32_t i = m->frames; !x && i < m->words; i++)
+		x = load(base + m->at[i] * UINT64_C(8)) ^ m->value[i];
 #ifdef MG_SEED_STALE_WHOLE
 	x = 0;
 #endif

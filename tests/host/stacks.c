@@ -278,6 +278,44 @@ static void smaller(void)
 	}
 }
 
+/* So many frames of a page each. */
+void pages(size_t frames, size_t n);
+__asm__(".text\n.type pages, @function\npages:\n.cfi_startproc\n"
+	"sub $4088, %rsp\n.cfi_adjust_cfa_offset 4088\n"
+	"test %rdi, %rdi\njz 1f\ndec %rdi\ncall pages\njmp 2f\n"
+	"1:\nmov %rsi, %rdi\ncall leaf\n"
+	"2:\nadd $4088, %rsp\n.cfi_adjust_cfa_offset -4088\nret\n.cfi_endproc\n"
+	".size pages, . - pages\n");
+static size_t frames;
+
+NOINLINE void walk_pages(size_t n)
+{
+	pages(frames, n);
+	__asm__ volatile("");
+}
+
+/* On the lower half of another one's memory, with its leaf where that had one: what lay outside of
+ * it there is gone. */
+static void halved(void)
+{
+	fiber_walk = walk_pages;
+	for (int i = 0; i < 100; i++) {
+		char *stack = map_stack(FIBER_BYTES * 2);
+		frames = 4 + FIBER_BYTES / PAGE;
+		for (int k = 0; k < 2; k++) {
+			run_fiber(stack + FIBER_BYTES, no_cfi_over, 10);
+			usleep(i < 10 ? 10000 : 0); /* until its memory is listed */
+			leaf(1);
+		}
+		run_fiber(stack + FIBER_BYTES, no_cfi_over, 10);
+		CHECK(!munmap(stack + FIBER_BYTES, FIBER_BYTES + PAGE));
+		frames = 4;
+		run_fiber(stack, no_cfi_over, 10);
+		CHECK(!munmap(stack - PAGE, FIBER_BYTES + PAGE));
+		leaf(1);
+	}
+}
+
 NOINLINE void interpret(size_t n)
 {
 	leaf(n + 1);
@@ -383,7 +421,7 @@ int main(int argc, char **argv)
 		{"guard", guard},       {"large", large},         {"coroutines", coroutines},
 		{"fibers", fibers},     {"smaller", smaller},     {"trampolines", trampolines},
 		{"obscure", obscured},  {"alternate", alternate}, {"deep", deep},
-		{"compiled", compiled}, {"unknown", unknown}};
+		{"compiled", compiled}, {"unknown", unknown},     {"halved", halved}};
 	make_code();
 	for (size_t i = 0; argc == 2 && i < sizeof scenes / sizeof *scenes; i++)
 		if (!strcmp(argv[1], scenes[i].name)) {

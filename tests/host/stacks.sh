@@ -44,6 +44,7 @@ record large 0 "$T" large
 record coroutines 10 "$T" coroutines
 record fibers 10 "$T" fibers
 record alternate 10 "$T" alternate
+record halved 50 "$T" halved
 # What is listed is a few milliseconds old, for a program that is as short: 1 % of its stacks are not whole, on a busy machine 5.
 record trampolines 50 "$T" trampolines
 record obscure 1000 "$T" obscure
@@ -57,6 +58,7 @@ only smaller '<code> <cut>|<cut>'
 only large "$walk walk_0 far_down start_thread .*"
 only coroutines "$walk walk_0 coroutine_entry __start_context"
 only fibers "$walk walk_0 fiber_entry no_cfi_over"
+only halved "(pages )+(walk_pages fiber_entry no_cfi_over|<cut>)|halved $main"
 only alternate "$walk handle __restore_rt .* raise alternate $main"
 only trampolines "(interpret <code> )*interpret (trampolines $main|<cut>)"
 only obscure '<code> <cut>|<cut>'
@@ -71,10 +73,12 @@ record sampledlarge 0 "$T" large
 record sampledcoroutines 10 "$T" coroutines
 record sampledfibers 10 "$T" fibers
 record sampledalternate 10 "$T" alternate
+record sampledhalved 50 "$T" halved
 record sampledcompiled 80 "$T" compiled
 only sampledlarge "$walk walk_0 far_down start_thread .*"
 only sampledcoroutines "$walk walk_0 coroutine_entry __start_context"
 only sampledfibers "$walk walk_0 fiber_entry no_cfi_over"
+only sampledhalved "(pages )+(walk_pages fiber_entry no_cfi_over|<cut>)|halved $main"
 only sampledalternate "$walk handle __restore_rt .* raise alternate $main"
 only sampledcompiled "(run_compiled <code> <code> <code> enter )*run_compiled (compiled $main|<cut>)"
 
