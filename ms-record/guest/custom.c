@@ -165,7 +165,7 @@ int mg_custom_before(const uint64_t *frame, const struct mg_hook *h)
 static bool take_sample(uint64_t key, uint64_t size, bool pooled)
 {
 	struct mg_writer *own = mg_custom_writer();
-	if (!own || !mg_sample_due(own, key | MG_SAMPLE_USER, size))
+	if (!own || !mg_sample_due(own, key | MG_SAMPLE_USER, mg_user_size(size)))
 		return false;
 	mg_sample_again(own);
 	if (pooled)
@@ -331,7 +331,7 @@ void mg_on_pool_alloc(const uint64_t *frame, const void *pool, const void *block
 	if (passes)
 		mg_count_passed(t);
 	if (passes || (mg_gate_now() == MG_GATE_SAMPLING &&
-		       !take_sample((uint64_t)block | MG_SAMPLE_USER, mg_user_size(size), true))) {
+		       !take_sample((uint64_t)block | MG_SAMPLE_USER, size, true))) {
 		mg_leave(t);
 		return;
 	}

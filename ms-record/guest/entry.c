@@ -9,11 +9,12 @@
 #include "record.h"
 #include "preload.h"
 
-/* Is this thread's countdown certain to pass over so many bytes? Then it does. */
+/* Is this thread's countdown certain to pass over so many bytes? Then it does. No block has 2^63 and
+ * more, and the countdown would go up. */
 MG_INLINE bool passes(uint64_t size)
 {
 	if (MG_LIKELY(mg_gate_now() != MG_GATE_SAMPLING) || mg_passing() ||
-	    MG_UNLIKELY(mg_own.until_sample - 1 <= (int64_t)size))
+	    MG_UNLIKELY((int64_t)size < 0 || mg_own.until_sample - 1 <= (int64_t)size))
 		return false;
 	mg_count_down(&mg_own.until_sample, size + !size);
 	return true;

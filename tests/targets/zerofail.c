@@ -8,8 +8,8 @@
 #include <string.h>
 
 /* Sizes stay below PTRDIFF_MAX for some, above it for others: the library refuses those at once. */
-static volatile size_t sizes[] = {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 2 - 65536, (size_t)1 << 62,
-				  (size_t)1 << 47};
+static volatile size_t sizes[] = {SIZE_MAX,        SIZE_MAX / 2,    SIZE_MAX / 2 - 65536,
+				  (size_t)1 << 62, (size_t)1 << 47, SIZE_MAX - ((size_t)1 << 40)};
 
 static void report(const char *what, void *p)
 {
@@ -19,7 +19,7 @@ static void report(const char *what, void *p)
 
 static SITE void fail_malloc(void)
 {
-	for (int i = 0; i < 5; i++)
+	for (int i = 0; i < 6; i++)
 		report("malloc", MALLOC(sizes[i]));
 }
 
