@@ -202,12 +202,21 @@ static uint64_t ring_patience(const struct mg_session *s)
 	return few && s->wait_ticks > UINT64_C(1) << 29 ? UINT64_C(1) << 29 : s->wait_ticks;
 }
 
+/* Has ms-record made no round for as long as a thread waits? It ended, and each new thread would wait. A
+ * forked child's first heartbeat may be an old one. */
+static bool nobody_makes_rings(const struct mg_session *s)
+{
+	uint64_t beat = __atomic_load_n(&s->heartbeat, __ATOMIC_RELAXED);
+	return s == mg.head && !mg.sequence && beat &&
+	       (int64_t)(mg_counter() - beat) > (int64_t)s->wait_ticks;
+}
+
 static struct mg_writer *claim_waiting(void)
 {
 	struct mg_session *s = mg.session;
 	struct mg_writer *t = claim();
 	uint64_t start = mg_ticks(), since = start; /* the last time that rings were made */
-	while (!t && mg_ticks() - since < ring_patience(s) &&
+	while (!t && mg_ticks() - since < ring_patience(s) && !nobody_makes_rings(s) &&
 	       __atomic_load_n(&mg.gate->on, __ATOMIC_RELAXED) &&
 	       __atomic_load_n(&s->state, __ATOMIC_RELAXED) != MG_OFF) {
 		uint32_t seen = __atomic_load_n(&s->rings_futex, __ATOMIC_ACQUIRE);

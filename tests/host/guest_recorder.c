@@ -347,7 +347,8 @@ static void round_of(long round)
 	bool any = false;
 	if (opt.recount && counted_from == UINT64_MAX && (long)event_count >= opt.recount)
 		recount();
-	session->heartbeat++;
+	session->heartbeat =
+		opt.sequence || session->blind ? session->sequence : __builtin_ia32_rdtsc();
 	if (session->ranges_wanted || (!session->ranges_round && session->guest_ready))
 		list_ranges();
 	for (uint32_t i = 0; i < session->ring_max; i++) {

@@ -82,6 +82,12 @@ int main(int argc, char **argv)
 			usleep(10000);
 		thread((void *)atol(argv[2]));
 	}
+	if (!strcmp(argv[1], "begin")) { /* once there is a file, threads begin, one after the other */
+		puts("ready"), fflush(stdout);
+		while (access(argv[3], F_OK))
+			usleep(10000);
+		threads(atol(argv[2]), 1, 1);
+	}
 	if (!strcmp(argv[1], "until")) /* allocates until there is a file, and a little longer */
 		for (int more = 30; more > 0; more -= !access(argv[2], F_OK))
 			free(malloc(100)), usleep(10000);
@@ -232,6 +238,20 @@ wait_for grep -q end out
 "$TB/trace-dump" k.trace >dump
 grep -q ' events (2)' dump || fail 'a killed recorder left no events'
 grep -q ' end (9)' dump && fail 'a killed recorder left an end'
+
+# Not each thread that begins later waits for it.
+rm -f go out
+"$BIN/ms-record" -q --overflow=wait:300ms -o k.trace ./steps begin 200 go >out &
+pid=$!
+wait_for grep -q ready out
+kill -9 $pid
+wait $pid 2>/dev/null
+sleep 0.5
+start=$(date +%s%N)
+touch go
+wait_for grep -q end out
+took=$((($(date +%s%N) - start) / 1000000))
+[ $took -lt 20000 ] || fail "200 threads took $took ms without a recorder"
 
 # ---- the recorder is stopped: threads wait, then drop, and the command ends all the same ----
 rm -f go out
