@@ -244,6 +244,8 @@ static void answer(void *arg, int fd, int pid)
 		return;
 	if (hooks && sent)
 		handshake_place_hooks(c, s, fd, s->launched);
+	if (!c->not_run)
+		files_begin(&c->files);
 	if (!sent)
 		control_end(c, s, SESSION_STOPPED, -1);
 }

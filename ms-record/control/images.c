@@ -26,7 +26,6 @@
 
 void begin_image(struct control *c, struct session *s, uint32_t parent)
 {
-	files_begin(&c->files);
 	if (s->out == c->first)
 		c->first = NULL;
 	pause_init(s, &c->run);

@@ -98,8 +98,10 @@ static struct session *put_guest(struct control *c, struct attach **a, pid_t pid
 		forget_session(c);
 		now = NULL;
 	}
-	if (now)
+	if (now) {
+		files_begin(&c->files);
 		begin_draining(c, now);
+	}
 	attach_hold(*a, NULL, 0);
 	return now;
 }

@@ -173,6 +173,7 @@ static int go(struct control *c, struct attach_process *p, struct ms_err *err)
 		session_wake(p->session);
 	else if (attach_go(p->attach, p->session, err))
 		return -1;
+	files_begin(&c->files);
 	begin_draining(c, p->session);
 	return 0;
 }

@@ -76,9 +76,20 @@ def run(options, hooks, seconds, stop=None):
     return recorder.returncode, out, err
 
 
+def traces():
+    """Of the recording before: its trace, and those of further programs."""
+    with open("refused.trace", "rb") as f:
+        return f.read(), sorted(os.listdir("refused.trace.d"))
+
+
 def check_refused(options):
+    recorded = "-o" in options
+    if recorded:
+        subprocess.run(["ms-record", "-q", *options, "--follow=all", "sh", "-c", "ls; ls"], check=True, stdout=subprocess.DEVNULL)
+        before = traces()
     status, out, err = run(options, ["too_short"], 0)
     check((status, out) == (125, ""), f"{options}: too short: status {status}, {out}{err}")
+    check(not recorded or traces() == before, f"{options}: the traces of the recording before are gone: {os.listdir()}")
     check("cannot hook 'too_short': it is too short" in err, f"{options}: too short: {err}")
     names = ["first_alloc"] + [f"missing_{i}" for i in range(MISSING)] + ["last_alloc"]
     status, out, err = run(options, names, SECONDS, (address["first_alloc"], address["last_alloc"]))
