@@ -14,6 +14,9 @@
 #include "preload.h"
 
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
+/* Of glibc's linker and of musl's, which preloads us too where a program of glibc runs one. */
+#pragma weak _r_debug
+extern const struct r_debug *const _dl_debug_addr __attribute__((weak));
 
 const struct link_map *mg_own_map, *mg_malloc_map;
 
@@ -112,7 +115,7 @@ void mg_resolve(void)
 	const struct link_map *m;
 	if (mg_own_map)
 		return;
-	for (m = _r_debug.r_map; m->l_ld != _DYNAMIC;)
+	for (m = (&_r_debug ? &_r_debug : _dl_debug_addr)->r_map; m->l_ld != _DYNAMIC;)
 		m = m->l_next;
 	mg_own_map = m;
 #define NEXT(type, name, ...) *(void **)(void *)&mg_real.name = mg_next(#name, &m);

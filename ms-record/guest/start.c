@@ -21,6 +21,7 @@
 #include "preload.h"
 
 extern void *__libc_stack_end __attribute__((weak));
+#pragma weak gnu_get_libc_version /* NULL: it is not glibc, and the program goes on unrecorded */
 
 #define WELCOME_S 5 /* for the recorder to answer, on a busy machine too */
 
@@ -289,7 +290,7 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 {
 	mg_resolve();
 	mg_cxx_init();
-	const char *name = variable(env, MG_ENV_SOCKET "=");
+	const char *name = gnu_get_libc_version ? variable(env, MG_ENV_SOCKET "=") : NULL;
 	int fd = name && *name ? connect_to(name) : -1;
 	mg_closed_gate.counted = 1;
 	if (fd < 0)

@@ -126,6 +126,7 @@ def allocators():
     if shutil.which("musl-gcc"):
         totals, _ = record(build("keeps", NEVER_FREES, "-static", cc="musl-gcc"))
         check((totals.get("allocations"), totals.get("unfreed_bytes")) == (50, 5000), f"keeps: {totals}")
+        record("sh", "-c", f"{build('musl', PLAIN, cc='musl-gcc')}; echo $?")  # its linker preloads, too
 
 
 BUMP = """
