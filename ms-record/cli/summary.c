@@ -114,7 +114,7 @@ static void print_quality(const struct control *c, const struct image *m)
 		fprintf(stderr, "every event%s recorded outside the pauses", whose);
 	else if (c->attached)
 		fprintf(stderr, "every event%s recorded meanwhile", whose);
-	else if (c->stopped)
+	else if (c->stop_why)
 		fprintf(stderr, "every event%s recorded until it was stopped by %s", whose,
 			c->stop_why);
 	else

@@ -74,7 +74,7 @@ struct control {
 	uint64_t buffer_used;
 	uint64_t start_ns, end_ns, sample_ns, forwarded_ns, stopped_ns;
 	unsigned still;       /* samples since one in which something had changed */
-	const char *stop_why; /* the option or what else stopped the recording */
+	const char *stop_why; /* the option or what else stopped the recording of the command */
 	bool symbols_done, symbols_late;
 	bool attached; /* -p: launch.pid is not ours */
 	bool closing;  /* what runs on is not recorded any more */

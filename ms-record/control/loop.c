@@ -96,10 +96,11 @@ static void tell_resident(struct control *c)
 
 void control_stop(struct control *c, const char *why)
 {
+	bool ended = c->over && !c->attached; /* before that, by itself */
 	if (c->stopped)
 		return;
 	c->stopped = true;
-	c->stop_why = why;
+	c->stop_why = ended ? NULL : why;
 	c->stopped_ns = clock_mono();
 	tell_resident(c);
 	if (c->attached)
@@ -107,7 +108,8 @@ void control_stop(struct control *c, const char *why)
 	else
 		inject_detach(c);
 	for (struct session *s = c->sessions; s; s = s->next)
-		control_end(c, s, SESSION_STOPPED, -1);
+		if (!ended || s->pid != c->launch.pid)
+			control_end(c, s, SESSION_STOPPED, -1);
 }
 
 /* ---- signals ---- */
