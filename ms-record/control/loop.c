@@ -167,12 +167,31 @@ static void note_exec(struct session *s)
 	s->became_why = launch_why(exe);
 }
 
+/* It was taken for another program. Does the guest tell of events still, when all from before must have
+ * been read? */
+static void watch_taken(struct session *s)
+{
+	uint64_t events = __atomic_load_n(&s->stats.events, __ATOMIC_RELAXED);
+	if (clock_mono() - s->changed_ns < HANDSHAKE_NS)
+		return;
+	if (!s->changed_events)
+		s->changed_events = events + 1;
+	s->hides = events + 1 > s->changed_events;
+	if (!s->hides)
+		return;
+	s->changed_ns = 0;
+	MS_FREE(s->became, s->became_why);
+	s->became = s->became_why = NULL;
+}
+
 /* A program with rights that its caller has not hides what it is; its name shows still. One that
- * only hides, as ssh-agent does, keeps its name. */
+ * only hides, as ssh-agent does, keeps its name, or tells of events under another one. */
 static void watch_hidden(struct session *s)
 {
+	if (s->changed_ns && !s->hides)
+		watch_taken(s);
 	char *name = info_name(s->proc, s->exe);
-	if (!s->changed_ns && session_hidden(s->proc) && strcmp(name, s->name) != 0) {
+	if (!s->changed_ns && !s->hides && session_hidden(s->proc) && strcmp(name, s->name) != 0) {
 		s->changed_ns = clock_mono();
 		s->became = ms_xstrdup(name);
 		s->became_why = ms_xstrdup("it is setuid, setgid or has capabilities");

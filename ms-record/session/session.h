@@ -334,7 +334,9 @@ struct session {
 	int exit_status; /* waitpid's, -1 = unknown; valid once ending is set */
 	char *successor; /* valid once ending is set */
 	char *became,
-		*became_why; /* an executable without a handshake (yet), and why it has none */
+		*became_why;     /* an executable without a handshake (yet), and why it has none */
+	uint64_t changed_events; /* a while after changed_ns, + 1; 0 = not counted yet */
+	bool hides;              /* it seemed to be another program, and is none */
 	uint64_t ended_ns, changed_ns;
 	uint64_t replaced_ns; /* when the image that it became began; 0 = it became none */
 	uint64_t images_kept, images_trivial; /* launched: valid once ending is set */

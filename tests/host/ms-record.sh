@@ -332,5 +332,32 @@ wait $pid
 is 'status of a static successor' $? 5
 is 'reason of a static successor' "$(field 16 x.trace)" 2
 
+# ---- a program that hides itself and calls itself otherwise, too ----
+cat >hides.c <<'END'
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+int main(void)
+{
+	usleep(200000);
+	prctl(PR_SET_DUMPABLE, 0);
+	prctl(PR_SET_NAME, "worker");
+	for (int i = 0; i < 400; i++)
+		free(malloc(100)), usleep(10000);
+	return 3;
+}
+END
+gcc -O1 -fno-builtin -o hides hides.c || exit 1
+as=
+if [ "$(id -u)" = 0 ]; then # who may look at everything sees through it
+	where=$(mktemp -d) && cp "$BIN/ms-record" "$BIN/libmemscope-preload.so" hides "$where" && chown -R 65534 "$where"
+	as="setpriv --reuid=65534 --regid=65534 --clear-groups"
+	cd "$where" || exit 1
+fi
+$as "${where-$BIN}/ms-record" --no-symbols -o s.trace ./hides 2>err
+is 'status of a program that hides' "$? $(field 16 s.trace)" '3 1'
+grep 'not recorded\|nothing recorded' err && fail "it is said to have become another program: $(cat err)"
+[ -z "$as" ] || { cd "$OLDPWD" && rm -r "$where"; }
+
 [ $failures = 0 ] && echo ok
 exit $((failures != 0))
