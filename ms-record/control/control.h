@@ -118,6 +118,9 @@ void fork_children_accept(struct control *c);
 /* Waits, not for long, until no child can have gone unseen that began before. */
 void fork_children_settle(struct control *c);
 
+/* Has its process the memory mapped that the guest writes to? */
+bool fork_children_keeps(const struct session *s);
+
 /* ---- the processes of -p: multi_attach.c ---- */
 
 /* Looks at each of them, which none notices. 0, or -1 with `err` set: none can be had; c->attach is

@@ -99,6 +99,11 @@ static bool other_namespace(const struct identity *parent)
 	return !parent->same_pidns || (known && strcmp(own, theirs) != 0);
 }
 
+bool fork_children_keeps(const struct session *s)
+{
+	return s->pool && has_memory(s->proc, s->pool->inode) == FOUND;
+}
+
 static enum found find_process(struct session *s, const struct identity *parent)
 {
 	uint32_t pid = s->claimed_pid ? leader_of(s->claimed_pid) : 0;

@@ -208,7 +208,9 @@ static void watch_exec(struct control *c, struct session *s)
 		watch_hidden(s);
 	if (!now || !s->signature || now == s->signature)
 		return;
-	if (!s->changed_ns)
+	if (!s->changed_ns && fork_children_keeps(s)) /* it moved its arguments: PR_SET_MM */
+		s->signature = now;
+	else if (!s->changed_ns)
 		note_exec(s);
 	else if (clock_mono() - s->changed_ns > HANDSHAKE_NS)
 		control_end(c, s, SESSION_EXECED, -1);

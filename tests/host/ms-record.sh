@@ -332,7 +332,47 @@ wait $pid
 is 'status of a static successor' $? 5
 is 'reason of a static successor' "$(field 16 x.trace)" 2
 
-# ---- a program that hides itself and calls itself otherwise, too ----
+# ---- a program that moves what the kernel shows as its arguments is the same program still ----
+cat >moves.c <<'END'
+#include <linux/prctl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+int main(void)
+{
+	static char name[4096] = "moved";
+	unsigned long v[60] = {0};
+	char text[2048];
+	usleep(300000);
+	FILE *f = fopen("/proc/self/stat", "r");
+	if (!f || !fgets(text, sizeof text, f))
+		return 77;
+	fclose(f);
+	int i = 3;
+	for (char *w = strtok(strrchr(text, ')') + 2, " "); w && i < 60; w = strtok(NULL, " "))
+		v[i++] = strtoul(w, NULL, 10);
+	struct prctl_mm_map m = {v[26], v[27], v[45], v[46], v[47], (unsigned long)sbrk(0), v[28], (unsigned long)name,
+				 (unsigned long)name + 6, v[50], v[51], NULL, 0, -1u};
+	if (prctl(PR_SET_MM, PR_SET_MM_MAP, &m, sizeof m, 0))
+		return 77;
+	for (int k = 0; k < 250; k++)
+		free(malloc(10000)), usleep(10000);
+	return 3;
+}
+END
+gcc -O1 -fno-builtin -o moves moves.c || exit 1
+./moves
+if [ $? = 3 ]; then
+	"$BIN/ms-record" -o s.trace ./moves 2>err
+	is 'status of a program that moves its arguments' $? 3
+	is 'its reason' "$(field 16 s.trace)" 1
+	[ "$(field 29 s.trace)" -ge 2500000 ] || fail "of a program that moves its arguments $(field 29 s.trace) bytes were recorded"
+	grep 'not recorded' err && fail "it is said to have become another program: $(cat err)"
+fi
+
+# ---- one that hides itself and calls itself otherwise, too ----
 cat >hides.c <<'END'
 #include <stdlib.h>
 #include <sys/prctl.h>
