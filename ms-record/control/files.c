@@ -107,10 +107,25 @@ static int taken(const struct files *f, struct ms_err *err)
 	return ms_err_set(err, "cannot write '%s': another ms-record is writing it", f->path);
 }
 
+/* What FILE~ is called that gives way, until there is something to write. False = too long. */
+static bool older_name(const struct files *f, char name[NAME_MAX + 1])
+{
+	return snprintf(name, NAME_MAX + 1, "%s~.%d.old", f->dest.name, (int)getpid()) <= NAME_MAX;
+}
+
+static void bring_older(struct files *f)
+{
+	char old[NAME_MAX + 2], older[NAME_MAX + 1];
+	snprintf(old, sizeof old, "%s~", f->dest.name);
+	if (f->has_older && older_name(f, older))
+		renameat(f->dest.folder, older, f->dest.folder, old);
+	f->has_older = false;
+}
+
 /* FILE~ gives way if an earlier recording made it. */
 static int keep_old(struct files *f, struct ms_err *err)
 {
-	char old[NAME_MAX + 2];
+	char old[NAME_MAX + 2], older[NAME_MAX + 1];
 	struct stat st;
 	int folder = f->dest.folder;
 	snprintf(old, sizeof old, "%s~", f->dest.name);
@@ -121,8 +136,12 @@ static int keep_old(struct files *f, struct ms_err *err)
 				  "cannot keep the old '%s' as '%s~': what has that name is no "
 				  "trace of yours; move it away, or name another file",
 				  f->path, f->path);
-	if (renameat(folder, f->dest.name, folder, old))
-		return ms_err_sys(err, "cannot rename '%s' to '%s~'", f->path, f->path);
+	f->has_older = older_name(f, older) && !renameat(folder, old, folder, older);
+	if (renameat(folder, f->dest.name, folder, old)) {
+		ms_err_sys(err, "cannot rename '%s' to '%s~'", f->path, f->path);
+		bring_older(f);
+		return -1;
+	}
 	f->has_old = true;
 	return 0;
 }
@@ -281,6 +300,10 @@ static int check_folder(const struct files *f, const struct files_options *o, st
 void files_begin(struct files *f)
 {
 	bool foreign;
+	char older[NAME_MAX + 1];
+	if (f->has_older && older_name(f, older))
+		unlinkat(f->dest.folder, older, 0);
+	f->has_older = false;
 	int fd = f->folder && f->inside < 0 ? open_earlier(f, &foreign) : -1;
 	if (fd < 0)
 		return;
@@ -376,6 +399,7 @@ void files_discard(struct files *f)
 	snprintf(old, sizeof old, "%s~", f->dest.name);
 	if (!f->has_old || renameat(folder, old, folder, f->dest.name))
 		unlinkat(folder, f->dest.name, 0);
+	bring_older(f);
 }
 
 struct output *files_open_further(struct files *f, const struct files_options *o, const char *name,

@@ -30,10 +30,11 @@ struct files {
 	struct ms_dest dest; /* its name, behind symbolic links that were followed */
 	dev_t dev;           /* and which it is */
 	ino_t ino;
-	bool has_old; /* FILE~ had that name before this run */
-	char *folder; /* FILE.d, or NULL: there can be none */
-	int beside;   /* the folder that this is in, O_PATH */
-	int inside;   /* itself, once it was made; -1 */
+	bool has_old;   /* FILE~ had that name before this run */
+	bool has_older; /* what was FILE~ then is kept until files_begin */
+	char *folder;   /* FILE.d, or NULL: there can be none */
+	int beside;     /* the folder that this is in, O_PATH */
+	int inside;     /* itself, once it was made; -1 */
 	struct index index;
 };
 
@@ -45,7 +46,7 @@ struct output *files_open(struct files *f, const struct files_options *o, const 
 /* There is something to write: FILE.d of an earlier recording is removed, but what else is in it.
  */
 void files_begin(struct files *f);
-/* There was nothing: the file is removed, and an old one has its name again. */
+/* There was nothing: the file is removed, and old ones have their names again. */
 void files_discard(struct files *f);
 /* A trace in FILE.d for image `seq`, made at its first block. NULL with `err` set. */
 struct output *files_open_further(struct files *f, const struct files_options *o, const char *name,

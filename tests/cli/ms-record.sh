@@ -118,6 +118,11 @@ rm -rf ./*.trace*
 old=$(cksum <f.trace)
 "$BIN/ms-record" -q -o f.trace ls >/dev/null
 [ "$(cksum <f.trace~)" = "$old" ] || fail 'the old file was not kept as f.trace~'
+old=$(cksum f.trace*) # one that cannot start, for want of a library, leaves nothing to write
+echo 'int f(void) { return 0; }' >gone.c && echo 'int f(void); int main(void) { return f(); }' >needs.c
+gcc -shared -fPIC -o gone.so gone.c && gcc -o needs needs.c ./gone.so && rm gone.so
+"$BIN/ms-record" -q -o f.trace ./needs 2>/dev/null && fail 'it started without its library'
+[ "$(cksum f.trace*)" = "$old" ] || fail "files of before are not as they were: $(ls f.trace*)"
 [ ! -e f.trace.d ] || fail 'an empty folder was left'
 "$BIN/ms-record" -q -o fd:3 ls 3>d.trace >/dev/null
 "$TB/trace-dump" d.trace | grep -qx ended || fail 'fd:3 gives no whole trace'
