@@ -3,11 +3,14 @@
  */
 #include "samples.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "format/trace.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/proc/proc_sample.h"
+#include "ms-record/base/descriptor.h"
 #include "session.h"
 #include "session_options.h"
 
@@ -27,6 +30,26 @@ static struct sampler *make(const struct session *s)
 	if (s->forked) /* as costly as its parent is large, and often for a short life */
 		p->rollup_ns = clock_mono();
 	return p;
+}
+
+/* The main thread has ended, and has no memory any more; others go on with it, and show it. */
+static void read_by_thread(const struct session *s, struct sampler *p, struct ms_proc_statm *m)
+{
+	char path[48];
+	size_t n = 0;
+	snprintf(path, sizeof path, "/proc/%d/task", (int)s->pid);
+	pid_t *tids = ms_proc_list(path, &n, NULL);
+	for (size_t i = 0; i < n && !m->vsz; i++) {
+		snprintf(path, sizeof path, "task/%d/statm", (int)tids[i]);
+		descriptor_close(p->proc.statm);
+		p->proc.statm = openat(s->proc, path, O_RDONLY | O_CLOEXEC);
+		snprintf(path, sizeof path, "task/%d/smaps_rollup", (int)tids[i]);
+		descriptor_close(p->proc.rollup);
+		p->proc.rollup = openat(s->proc, path, O_RDONLY | O_CLOEXEC);
+		if (!ms_proc_read_statm(&p->proc, m))
+			*m = (struct ms_proc_statm){0};
+	}
+	free(tids);
 }
 
 void samples_free(struct sampler *p)
@@ -129,11 +152,13 @@ bool samples_take(struct session *s, bool last)
 	struct ms_proc_stat stat = {0};
 	if (!s->sampler)
 		s->sampler = make(s);
-	if (ms_proc_read_statm(&s->sampler->proc, &m)) {
-		f.vsz = m.vsz;
-		f.rss = m.rss;
-	}
+	if (!ms_proc_read_statm(&s->sampler->proc, &m))
+		m = (struct ms_proc_statm){0};
 	ms_proc_sample_counts(&s->sampler->proc, &f, &stat);
+	if (!m.vsz && stat.state == 'Z' && f.threads > 1)
+		read_by_thread(s, s->sampler, &m);
+	f.vsz = m.vsz;
+	f.rss = m.rss;
 	s->signature_seen = session_signature_of(&stat);
 	if (s->signature_seen && s->signature && s->signature_seen != s->signature)
 		return false; /* another program's figures already */

@@ -118,3 +118,26 @@ poll 8 100 8
 [ "$(($(peak poll.db) >= $(tail -n 1 kernel) && $(sampled poll.db) < 40000000))" = 1 ] || fail "polled: '$(peak poll.db)', sampled $(sampled poll.db)"
 poll 100 8 8
 [ -z "$(peak poll.db)" ] || fail "polled, before: $(peak poll.db)"
+
+# ---- a program goes on when its main thread has ended ----
+cat >ended.c <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static void *work(void *n)
+{
+	for (int i = 0; i < 50; i++)
+		memset(malloc(1000000), 1, 1000000), usleep(20000);
+	exit(n != NULL);
+}
+int main(void)
+{
+	pthread_t t;
+	pthread_create(&t, NULL, work, NULL);
+	pthread_exit(NULL);
+}
+END
+gcc -O1 -fno-builtin -pthread -o ended ended.c
+ms-record -q -i 10ms -o ended.trace ./ended
+[ "$(shown ended.trace)" -ge 48000000 ] || fail "when the main thread had ended: $(shown ended.trace)"
