@@ -24,6 +24,7 @@
 
 #define CLAIM_PASSES 32u
 #define NAP_NS 2000000
+#define GONE_S 2u             /* without a heartbeat: nobody makes slots */
 #define OLD_WRITER UINT64_MAX /* busy with what is over */
 #ifndef MG_IMAGE
 #define TRIES 50 /* of NAP_NS each, for a slot or for the thread that looks for one */
@@ -85,7 +86,10 @@ static void want_slots(void)
 static struct mg_fork_slot *wait_for_slot(void)
 {
 	struct mg_fork_slot *d = take_slot();
-	for (int i = 0; !d && mg.slot_count && i < TRIES; i++) {
+	/* The parent may be over, or the image: ms-record looks at neither any more then. */
+	bool gone =
+		mg_heartbeat_timeout(mg.head, GONE_S) && mg_heartbeat_timeout(mg.session, GONE_S);
+	for (int i = 0; !d && mg.slot_count && !gone && i < TRIES; i++) {
 		uint32_t seen = __atomic_load_n(&mg.head->slots_futex, __ATOMIC_ACQUIRE);
 		want_slots();
 		if (!(d = take_slot()))

@@ -27,6 +27,7 @@ cat >steps.c <<'END'
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 static volatile sig_atomic_t got;
 static void on(int s) { got = s; }
@@ -82,11 +83,14 @@ int main(int argc, char **argv)
 			usleep(10000);
 		thread((void *)atol(argv[2]));
 	}
-	if (!strcmp(argv[1], "begin")) { /* once there is a file, threads begin, one after the other */
+	if (!strcmp(argv[1], "begin")) { /* once there is a file, threads begin, and children, one after the other */
 		puts("ready"), fflush(stdout);
 		while (access(argv[3], F_OK))
 			usleep(10000);
 		threads(atol(argv[2]), 1, 1);
+		for (long i = 0; i < atol(argv[2]); i++, wait(NULL))
+			if (!fork())
+				free(malloc(10)), _exit(0);
 	}
 	if (!strcmp(argv[1], "until")) /* allocates until there is a file, and a little longer */
 		for (int more = 30; more > 0; more -= !access(argv[2], F_OK))
@@ -250,19 +254,19 @@ wait_for grep -q end out
 grep -q ' events (2)' dump || fail 'a killed recorder left no events'
 grep -q ' end (9)' dump && fail 'a killed recorder left an end'
 
-# Not each thread that begins later waits for it.
+# Not each thread that begins later waits for it, nor does each child.
 rm -f go out
 "$BIN/ms-record" -q --overflow=wait:300ms -o k.trace ./steps begin 200 go >out &
 pid=$!
 wait_for grep -q ready out
 kill -9 $pid
 wait $pid 2>/dev/null
-sleep 0.5
+sleep 2.5
 start=$(date +%s%N)
 touch go
 wait_for grep -q end out
 took=$((($(date +%s%N) - start) / 1000000))
-[ $took -lt 20000 ] || fail "200 threads took $took ms without a recorder"
+[ $took -lt 20000 ] || fail "200 threads and children took $took ms without a recorder"
 
 # ---- the recorder is stopped: threads wait, then drop, and the command ends all the same ----
 rm -f go out
