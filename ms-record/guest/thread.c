@@ -202,13 +202,14 @@ static uint64_t ring_patience(const struct mg_session *s)
 	return few && s->wait_ticks > UINT64_C(1) << 29 ? UINT64_C(1) << 29 : s->wait_ticks;
 }
 
-/* Has ms-record made no round for as long as a thread waits? It ended, and each new thread would wait. A
- * forked child's first heartbeat may be an old one. */
+/* Has ms-record made no round for as long as a thread waits, and longer than it ever sleeps? It ended,
+ * and each new thread would wait. A forked child's first heartbeat may be an old one. */
 static bool nobody_makes_rings(const struct mg_session *s)
 {
 	uint64_t beat = __atomic_load_n(&s->heartbeat, __ATOMIC_RELAXED);
+	uint64_t most = s->wait_ticks > s->tsc_hz ? s->wait_ticks : s->tsc_hz; /* a second */
 	return s == mg.head && !mg.sequence && beat &&
-	       (int64_t)(mg_counter() - beat) > (int64_t)s->wait_ticks;
+	       (int64_t)(mg_counter() - beat) > (int64_t)most;
 }
 
 static struct mg_writer *claim_waiting(void)
