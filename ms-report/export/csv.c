@@ -128,6 +128,23 @@ static void put_titles(struct model *m, struct out *o)
 	out_str(o, "\r\n");
 }
 
+/* What the totals have more than filters hide and the sites, which add up to `sum` and `leak`. */
+static void put_other(struct model *m, struct out *o, const uint64_t *sum, struct live leak)
+{
+	uint64_t v[FIGURES], hidden[FIGURES], some = 0;
+	take(v, TOLD_OF_ALL, m);
+	take(hidden, TOLD_OF_HIDDEN, &m->hidden);
+	live_add(&leak, m->hidden.lost);
+	leak.bytes = figure_sub(m->totals.unreachable_bytes, leak.bytes);
+	leak.blocks = figure_sub(m->totals.unreachable_blocks, leak.blocks);
+	for (size_t k = 0; k < FIGURES; k++) {
+		v[k] = figure_sub(figure_sub(v[k], sum[k]), figure_or_0(hidden[k]));
+		some |= figure_or_0(v[k]);
+	}
+	if (some || figure_some(leak.blocks))
+		put_row(m, o, NULL, v, "(of no site)", NULL, leak);
+}
+
 void csv_sites(struct model *m, struct out *o, enum metric metric, size_t limit,
 	       const struct site *only)
 {
@@ -141,11 +158,14 @@ void csv_sites(struct model *m, struct out *o, enum metric metric, size_t limit,
 	/* a site whose figure is 0 is a row all the same: everything that was recorded is in here
 	 */
 	struct list l = list_all(m, metric);
-	uint64_t more[FIGURES] = {0};
+	uint64_t more[FIGURES] = {0}, sum[FIGURES] = {0};
 	struct estimates rest = {0};
-	struct live leak = {0};
+	struct live leak = {0}, all_leak = {0};
 	for (size_t i = 0; i < l.n; i++) {
 		take(v, TOLD_OF_SITE, l.rows[i]);
+		for (size_t k = 0; k < FIGURES; k++)
+			sum[k] = figure_add(sum[k], figure_or_0(v[k]));
+		live_add(&all_leak, l.rows[i]->leak);
 		if (i < limit) {
 			put_row(m, o, l.rows[i], v, NULL, l.rows[i]->est, l.rows[i]->leak);
 			continue;
@@ -162,6 +182,7 @@ void csv_sites(struct model *m, struct out *o, enum metric metric, size_t limit,
 	take(v, TOLD_OF_HIDDEN, &m->hidden);
 	if (m->hidden.sites)
 		put_row(m, o, NULL, v, "(hidden by filters)", m->hidden.est, m->hidden.lost);
+	put_other(m, o, sum, all_leak);
 }
 
 /* ---- tables ---------------------------------------------------------------------------------- */

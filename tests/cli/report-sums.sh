@@ -4,4 +4,4 @@
 set -eu
 # shellcheck source=tests/cli/report/fixtures.sh
 . "$SRC/tests/cli/report/fixtures.sh"
-python3 "$SRC/tests/cli/report/sums.py" run.db cut.db sampled.db hidden.db allhidden.db two.db nothing.db
+python3 "$SRC/tests/cli/report/sums.py" run.db cut.db sampled.db hidden.db allhidden.db two.db nothing.db headless.db

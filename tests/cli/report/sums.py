@@ -57,7 +57,8 @@ def check(db):
     same(f"{db}: the fixture itself", want["live_bytes"], total["unfreed_bytes"])
     views = ["--leaks", "--peak", "--allocated", "--temporary", "--threads", "--sizes", "--timeline", "--by=function", "--by=file",
              "--by=module", "--by=stack", "--by=thread", "--by=process", "--by=program", "--by=size", "--failed"]
-    for view in views:
+    unknown = not one("SELECT count(allocations) FROM site") and one("SELECT count(*) FROM site")
+    for view in views[:4] if unknown else views:  # then what other views have of the whole run is not known
         for limit in (1, 2, 3, 0):
             got = csv_sums(db, view, f"--limit={limit}")
             if view in ("--by=process", "--timeline"):  # levels there, not shares of a total
@@ -71,6 +72,8 @@ def check(db):
             for k, v in got.items():
                 if k in want:
                     same(f"{db} --csv {view} --limit {limit}: {k}", v, want[k])
+    if unknown:
+        return
     for limit in (1, 3, 0):
         j = json.loads(run("--json", f"--limit={limit}", db))
         same(f"{db} --json --limit {limit}: live bytes", sum(s["live_bytes"] for s in j["sites"]) + j["omitted"]["live_bytes"], want["live_bytes"])
