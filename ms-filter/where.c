@@ -261,6 +261,16 @@ static int check_types(struct parser *p, const struct node *n, const struct oper
 	return 0;
 }
 
+/* It would be taken for a text of that name, and a comparison with what is not known never holds. */
+static struct node *no_null(struct parser *p, const char *column, const struct operand *o)
+{
+	ms_err_set(p->err,
+		   "option '--where': '%s' at character %zu of '%s' is no value: write '%s is "
+		   "null' or '%s is not null', or put a text in quotes",
+		   o->text, (size_t)(o->start - p->text) + 1, p->text, column, column);
+	return NULL;
+}
+
 static struct node *compare(struct parser *p, struct operand left)
 {
 	struct operand right;
@@ -279,6 +289,8 @@ static struct node *compare(struct parser *p, struct operand left)
 		return unknown_column(p, &left);
 	n->left = left.column;
 	n->right = right.quoted ? -1 : right.column;
+	if (n->right < 0 && !right.quoted && n->op < MATCH && !strcasecmp(right.text, "null"))
+		return no_null(p, columns[n->left].name, &right);
 	p->where->stack |= columns[n->left].type == COLUMN_STACK;
 	if (check_types(p, n, &right) != 0)
 		return NULL;

@@ -260,6 +260,8 @@ if [ -x "$BIN/ms-filter" ]; then
 		--where (id=1|'\)' is missing
 		--where file~'['|bad regular expression
 		--where live_bytes>4x|bad size '4x'
+		--where function=null|'null' at character 10 of 'function=null' is no value: write 'function is null'
+		--not-where NULL!=verdict|'NULL' at character 1 of 'NULL!=verdict' is no value: write 'verdict is null'
 		--suppress in/nothing|No such file
 		--suppress in/text|bad suppression in 'in/text', line 1
 		--suppress in/zeroes|bad suppression in 'in/zeroes', line 1: it is no text
