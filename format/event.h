@@ -129,8 +129,8 @@ void ms_event_encoder_init(struct ms_event_encoder *e, void *memory, size_t max_
 void ms_event_encoder_begin(struct ms_event_encoder *e, uint64_t first_number, uint64_t first_event,
 			    uint64_t first_tick);
 /* Adds events, in order of time: one earlier than the last is written with the last one's tick.
- * Reads kind, thread, time_ticks and what the kind has (slack: that of all allocations of a
- * block, or of none: the first decides); `freed` must be below the next allocation
+ * Reads kind, thread, time_ticks and what the kind has (slack: once an allocation has one, those
+ * of the block that have none count as 0 bytes); `freed` must be below the next allocation
  * number. The number of an allocation is implied (ms_event_next_number). Returns how many; *rc is
  * MS_FMT_OK when all, else what the next one gave. MS_FMT_FULL: the block has max_events.
  * MS_FMT_BAD: kind or freed out of range. Nothing is changed then. */

@@ -120,14 +120,18 @@ static inline void put_ext(struct state *u, const struct ms_event *ev)
 	*length = (uint8_t)(u->to.ext - length - 1);
 }
 
-/* The first allocation decides whether the block has the column. */
+/* The first slack that there is begins the column: allocations before it had none. */
 static inline void put_slack(struct ms_event_encoder *e, struct state *u, uint32_t slack)
 {
 	if (__builtin_expect(!e->slacks && !slack, 1))
 		return;
-	e->slacks |= u->now.number == e->first_number;
-	if (e->slacks)
-		u->to.slack = ms_varint_put(u->to.slack, slack ? slack - 1 : 0);
+	if (!e->slacks) {
+		size_t before = (size_t)(u->now.number - e->first_number);
+		memset(u->to.slack, 0, before);
+		u->to.slack += before;
+		e->slacks = true;
+	}
+	u->to.slack = ms_varint_put(u->to.slack, slack ? slack - 1 : 0);
 }
 
 /* The kinds that are nearly all there is have code of their own. */

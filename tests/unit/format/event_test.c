@@ -255,8 +255,8 @@ static void allocations(const char *what, const uint64_t sizes[2], const uint32_
 	allocations(what, (const uint64_t[]){a, b}, (const uint32_t[]){slack_a, slack_b},          \
 		    (const uint32_t[]){want_a, want_b}, want, sizeof want - 1)
 
-/* A size that is too large to be added to is guessed like any other; the first allocation decides
- * whether there is slack, and none is written as 0 bytes then. */
+/* A size that is too large to be added to is guessed like any other; where one allocation has slack,
+ * none is written as 0 bytes. */
 static void sizes_and_slack(void)
 {
 	const uint64_t most = UINT64_MAX;
@@ -265,7 +265,7 @@ static void sizes_and_slack(void)
 		    "\xff\xff\xff\xff\xff\xff\xff\xff\xff\1"
 		    "\1\xfe\xff\xff\xff\xff\xff\xff\xff\xff\1");
 	ALLOCATIONS("slack of the first", 1, 2, 5, 0, 5, 1, "\3\4");
-	ALLOCATIONS("slack of the second", 1, 2, 0, 5, 0, 0, "\3\4");
+	ALLOCATIONS("slack of the second", 1, 2, 0, 5, 1, 5, "\3\4");
 }
 
 /* Every event is 3 bytes or less here, by hand: the written form is a promise. */
