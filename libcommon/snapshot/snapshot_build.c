@@ -163,8 +163,12 @@ static int fill_sum(const struct ms_sum *s, sqlite3 *db, struct ms_err *err)
 {
 	struct ms_insert in = ms_insert(db, "sum_timeline", err);
 	uint64_t last = 0, processes = 0;
+	bool begun = false; /* nothing counts before --from */
 	for (size_t i = 0; i < s->buckets; i++) {
 		bool used = s->bucket[i].used;
+		begun |= used;
+		if (!begun)
+			continue;
 		/* Where nothing changed it is as before. */
 		uint64_t most = used && s->bucket[i].most > last ? s->bucket[i].most : last;
 		uint64_t count = used && s->bucket[i].processes > processes ? s->bucket[i].processes

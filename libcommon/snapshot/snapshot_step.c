@@ -44,23 +44,52 @@ static struct running *dequeue(struct build *b)
 	return first;
 }
 
+/* From when on it counts: --from, MS_NEVER where it did not come so far. */
+static uint64_t counts_from(const struct ms_kept_process *k)
+{
+	return !k->counted_from                 ? 0
+	       : k->from.kind == MS_KEPT_MOMENT ? k->offset_ns + k->from.time_ns
+						: MS_NEVER;
+}
+
+/* It has ended. What it holds to the end counts from `from` on, if no event came after that. */
+static void end_turn(struct build *b, struct running *p, uint64_t now, uint64_t from)
+{
+	struct ms_sum_share *share = &p->keep.share;
+	uint64_t live = p->keep.rec->replay.live_bytes;
+	if (share->in || from > now) {
+		ms_sum_leave(&b->sum, share, now);
+		return;
+	}
+	ms_sum_change(&b->sum, share, now, live, live, now);
+	p->next_ns = p->keep.offset_ns + ms_recording_reached(p->keep.rec);
+	ms_build_enqueue(b, p);
+}
+
 /* One turn of one process: its events up to `until`, or its end. */
 static int turn(struct build *b, struct running *p, uint64_t until)
 {
 	struct ms_replay *r = &p->keep.rec->replay;
-	uint64_t now = p->next_ns, next = 0;
+	uint64_t now = p->next_ns, next = 0, from = counts_from(&p->keep);
+	bool counts = now >= from;
 	if (p->ended) {
-		ms_sum_leave(&b->sum, &p->keep.share, now);
+		end_turn(b, p, now, from);
 		return 0;
 	}
+	if (!counts && until > from)
+		until = from;
 	r->run_max = r->live_bytes;
+	r->run_max_tick = (now - p->keep.offset_ns) / p->keep.rec->head->tick_ns;
 	int rc = ms_recording_run(p->keep.rec, until - p->keep.offset_ns, &next, b->err);
 	if (rc < 0)
 		return -1;
-	ms_sum_change(&b->sum, &p->keep.share, now, r->live_bytes, r->run_max,
-		      p->keep.offset_ns + r->run_max_tick * p->keep.rec->head->tick_ns);
+	if (counts)
+		ms_sum_change(&b->sum, &p->keep.share, now, r->live_bytes, r->run_max,
+			      p->keep.offset_ns + r->run_max_tick * p->keep.rec->head->tick_ns);
 	p->ended = rc == 0;
 	p->next_ns = p->keep.offset_ns + (rc ? next : ms_recording_reached(p->keep.rec));
+	if (!counts && p->next_ns > from)
+		p->next_ns = from;
 	ms_build_enqueue(b, p);
 	if (p->ended) {
 		ms_replay_settle(r);

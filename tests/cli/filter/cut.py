@@ -39,13 +39,12 @@ def rounded(row):
     return tuple(f"{v:.6g}" if isinstance(v, float) else v for v in row)
 
 
-# What all processes held together before the span is not in the cut.
-NOT_OURS = {"process": {"trace", "cut", "at_sum_peak_bytes"}}
+NOT_OURS = {"process": {"trace", "cut"}}
 
 
 def same(what, a, b):
     for (table,) in a.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall():
-        if table in ("meta", "sum_timeline"):
+        if table == "meta":
             continue
         skip = NOT_OURS.get(table, set())
         columns = ", ".join(f'"{c[1]}"' for c in a.execute(f"PRAGMA table_info({table})") if c[1] not in skip)

@@ -356,6 +356,15 @@ static void test_processes(void)
 		      "FROM meta WHERE key = 'sum_peak_time_ns')");
 	CHECK(strcmp(got, "1500|4500000") == 0, "%s", got);
 	sqlite3_close(db);
+	/* From 2 ms of each on: the second one has 500 from 60 to 80 then, the third 600 from 72. */
+	const struct ms_build_options from = {.no_symbols = true, .from = "2ms"};
+	db = ms_snapshot_build(both, 3, &from, &res, &err);
+	got = row(db, "SELECT (SELECT value FROM meta WHERE key = 'sum_peak_bytes'), (SELECT value "
+		      "FROM meta WHERE key = 'sum_peak_time_ns'), (SELECT "
+		      "group_concat(at_sum_peak_bytes) FROM process), min(time_ns), max(live_max) "
+		      "FROM sum_timeline");
+	CHECK(strcmp(got, "1100|7200000|0,500,600|2000000|1100") == 0, "%s", got);
+	sqlite3_close(db);
 	const char *first = "run.trace";
 	db = build(&first, 1, NULL, 0, &res, &err);
 	got = row(db, "SELECT group_concat(pid || ' ' || end_reason, ', ') FROM process");
