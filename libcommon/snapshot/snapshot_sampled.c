@@ -151,14 +151,15 @@ static int fill_timeline(struct fill *w)
 {
 	const struct ms_replay *r = w->to->r;
 	struct ms_insert u = update(w, "timeline", 2);
-	for (size_t i = 0; i <= r->span; i++) {
+	for (size_t i = r->from_tick / r->span_ticks; i <= r->span; i++) {
 		struct ms_spread x = ms_sampled_bytes(w->s, &r->spans[i].sampled_last);
-		uint64_t low, high;
+		uint64_t low, high, tick = i * r->span_ticks; /* as the row has it */
+		tick = tick < r->from_tick ? r->from_tick : tick;
 		ms_interval_whole(r->spans[i].live_last, &x, &low, &high);
 		ms_put_row(&u, ms_int("live_low", low), ms_int("live_high", high),
 			   ms_null("blocks_last"), ms_null("allocations"), ms_null("frees"),
 			   ms_null("allocated_bytes"), ms_int("process", w->to->p->id),
-			   ms_int("time_ns", i * r->span_ticks * w->to->tick_ns));
+			   ms_int("time_ns", tick * w->to->tick_ns));
 	}
 	return ms_insert_close(&u);
 }

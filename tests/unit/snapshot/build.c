@@ -457,6 +457,14 @@ static void test_sampled(void)
 			  "2 end 145 3 live_blocks 3 3 live_bytes 145 145") == 0,
 	      "%s", got);
 	sqlite3_close(db);
+	/* What is counted begins in the midst of a span of the timeline. */
+	const struct ms_build_options from = {.no_symbols = true, .from = "0.15ms"};
+	make_sampled("three.trace", 3, 0, 100, 2000);
+	db = ms_snapshot_build((const char *[]){"three.trace"}, 1, &from, &res, &err);
+	got = row(db, "SELECT min(time_ns), count(*) > 2, count(*) - count(live_low), "
+		      "count(blocks_last), count(allocations) FROM timeline");
+	CHECK(strcmp(got, "100000|1|0|0|0") == 0, "%s", got);
+	sqlite3_close(db);
 }
 
 /* What was lost with a site's roots is told unless it is more than there was. */
