@@ -413,6 +413,35 @@ static void test_late(void)
 	}
 }
 
+/* Blocks that lived as long as a trace can be: what their times add up to is not known where it is
+ * more than a number holds. */
+static void test_lifetimes(void)
+{
+	const uint64_t last = INT64_MAX / MS_TRACE_TICK_NS;
+	for (unsigned n = 1; n <= 3; n++) {
+		struct made m;
+		struct ms_event ev[6] = {0};
+		for (unsigned i = 0; i < n; i++) {
+			ev[i] = (struct ms_event){.kind = MS_EV_ALLOC, .size = 1, .stack = 4};
+			ev[n + i] = (struct ms_event){
+				.kind = MS_EV_FREE, .freed = i, .time_ticks = last};
+		}
+		made_open(&m, "old.trace");
+		made_info(&m, 5, 0);
+		made_stacks(&m, frames, 6, nodes, 7);
+		made_events(&m, ev, 2 * n);
+		made_end(&m, TICKS(last), NULL);
+		made_close(&m);
+		sqlite3 *db = build_one("old.trace");
+		const char *got = row(db, "SELECT frees, lifetime_ns FROM site");
+		CHECK(!strcmp(got, n == 1   ? "1|9223372036854700000"
+				   : n == 2 ? "2|null"
+					    : "3|null"),
+		      "%s", got);
+		sqlite3_close(db);
+	}
+}
+
 static void make_sampled(const char *path, uint64_t pid, uint64_t start, uint64_t size,
 			 uint64_t end)
 {
@@ -536,6 +565,7 @@ int main(void)
 	test_flips();
 	test_processes();
 	test_late();
+	test_lifetimes();
 	test_sampled();
 	test_roots();
 	test_growing();
