@@ -191,6 +191,10 @@ void ms_replay_begin(struct ms_replay *r, uint64_t tick)
 		ms_beside_begin(r, tick);
 	if (r->sampled)
 		ms_sampled_begin(r);
+	for (size_t i = 0; i < r->backing.n; i++) {
+		r->backing.v[i].taken = 0;
+		r->backing.v[i].most_bytes = r->backing.v[i].bytes;
+	}
 	set_peak(r, tick);
 	r->run_max = r->live_bytes;
 	r->run_max_tick = tick;

@@ -140,7 +140,7 @@ static const char *name_of(const struct ms_recording *t, uint32_t node)
 int ms_fill_heaps(struct ms_fill *w)
 {
 	struct ms_insert in = ms_insert(w->f->db, "heap", w->f->err);
-	for (size_t i = 0; i < w->r->backing.n && !w->partial; i++) {
+	for (size_t i = 0; i < w->r->backing.n && !w->partial && !w->t->skipped; i++) {
 		const struct ms_backing *h = &w->r->backing.v[i];
 		const char *name = name_of(w->t, h->node);
 		if (!name)

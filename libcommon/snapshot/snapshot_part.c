@@ -208,6 +208,7 @@ static const char replace[] =
 	" unfreed_blocks = unfreed_blocks * 0, unfreed_usable_bytes = unfreed_usable_bytes * 0,"
 	" mapped_end_bytes = mapped_end_bytes * 0 WHERE became IS NOT NULL;"
 	"UPDATE snapshot SET label = 'exec' WHERE label = 'end' AND process IN " REPLACED ";"
+	"UPDATE heap SET backing_bytes = 0, backing_blocks = 0 WHERE process IN " REPLACED ";"
 	"UPDATE thread" NONE_LIVE "process IN " REPLACED ";"
 	"UPDATE size_class" NONE_LIVE "process IN " REPLACED ";"
 	"UPDATE site_size" NONE_LIVE "site IN (SELECT id FROM site WHERE process IN " REPLACED ");"

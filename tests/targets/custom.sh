@@ -29,7 +29,8 @@ malloc|12345||||
 pool_alloc|9950|65536|1|65536|55586
 xmalloc|300077|300077|101|303000|0'
 ms-report --heaps --csv allocators.db >heaps.csv
-grep -q '^pool_alloc,9950,100,9950,502500,5000,4900,65536,55586$' heaps.csv || fail "--heaps: $(cat heaps.csv)"
+grep -q '^pool_alloc,9950,100,9950,502500,5000,4900,65536,55586
+$' heaps.csv || fail "--heaps: $(cat heaps.csv)"
 ms-report allocators.db | grep -q '^Heaps    take_static 294.4 KiB, xmalloc 293.0 KiB of 293.0 KiB, 8 more: ms-report --heaps' || fail 'no line of heaps on the first screen'
 if ms-report --modules allocators.db | grep -q xmalloc; then fail 'a heap is said to be a module'; fi
 eval "record hidden $(sed 's/$/ hide/' "$here/allocators.hooks" | sed "s/.*/--hook '&'/" | tr '\n' ' ') ./allocators"
@@ -128,3 +129,19 @@ ms-record -o none.trace --hook 'nobody(size) -> ptr' --hook 'one(size) -> ptr' s
 expect 'not found: output' "$(cat none.out)" 'it ran'
 grep -q "'nobody' was not found in any program" none.err || fail "not found: $(cat none.err)"
 if grep -q "'one'" none.err; then fail "found in what was executed: $(cat none.err)"; fi
+# what is behind it since a moment, and of an image that is gone
+backings() {
+	printf '%s: ' "$*"
+	ms-snap --no-symbols "$@" backing.trace | cat >backing.db
+	ask backing 'SELECT backing_bytes, backing_blocks, backing_max_bytes, backings FROM heap' | paste -sd ' '
+}
+gcc -O1 -g -I"$SRC/include" -o backing "$here/backing.c"
+ms-record -q -o backing.trace --hook 'pool_alloc(size) -> ptr' ./backing again
+{
+	backings
+	backings --from mark:middle
+	backings --read=part --from mark:middle
+} >seen
+expect 'what is behind a pool' "$(cat seen)" ': 0|0|655360|10 655360|10|655360|10
+--from mark:middle: 0|0|655360|2 655360|10|655360|2
+--read=part --from mark:middle: 0|0|655360|2 655360|10|655360|2'
