@@ -27,6 +27,8 @@
 
 /* Samples are thinned when there are more bytes of them. */
 #define SAMPLES_MAX ((size_t)1 << 18)
+/* And of what scans told, all but the latest goes. */
+#define TOLD_MAX ((size_t)1 << 18)
 
 /* ---- what is kept ---- */
 
@@ -36,8 +38,13 @@ struct records {
 	uint64_t first_ns, last_ns;
 };
 
+/* What scans found follows what batches have in types of their own. */
+static const uint16_t told_types[] = {MS_BLOCK_VERDICTS, MS_BLOCK_RESIDENT};
+static const uint32_t told_labels[] = {MS_VERDICT_LABEL, MS_RESIDENT_LABEL}; /* a head has one */
+#define TOLD_TYPES (sizeof told_types / sizeof *told_types)
+
 struct kept {
-	struct records records[BATCH_TYPES];
+	struct records records[BATCH_TYPES], told[TOLD_TYPES];
 	uint64_t sample_skip;  /* samples passed over since the last one that was kept, */
 	uint64_t sample_every; /* and between two */
 	MS_ARRAY(struct ms_frame) frames;
@@ -55,6 +62,8 @@ void kept_free(struct kept *k)
 		return;
 	for (size_t i = 0; i < BATCH_TYPES; i++)
 		free(k->records[i].data);
+	for (size_t i = 0; i < TOLD_TYPES; i++)
+		free(k->told[i].data);
 	MS_FREE(k->frames.v, k->nodes.v, k);
 }
 
@@ -118,15 +127,50 @@ static void add_samples(struct kept *k, const struct ms_column *c)
 	}
 }
 
+static bool is_head(struct ms_record rec, uint32_t label)
+{
+	struct ms_field f;
+	while (ms_record_field(&rec, &f) == MS_FMT_OK)
+		if (f.id == label)
+			return true;
+	return false;
+}
+
+/* All before the last head goes. */
+static void forget_told(struct records *r, uint32_t label)
+{
+	struct ms_record_reader reader;
+	struct ms_record rec;
+	size_t last = 0;
+	ms_record_reader_init(&reader, r->data, r->size);
+	for (;;) {
+		size_t at = (size_t)(reader.at - r->data);
+		if (ms_record_next(&reader, &rec) != MS_FMT_OK)
+			break;
+		last = is_head(rec, label) ? at : last;
+	}
+	r->size -= last;
+	memmove(r->data, r->data + last, r->size);
+}
+
+/* Those of a type; NULL = they are not kept. */
+static struct records *records_of(struct kept *k, uint16_t type)
+{
+	for (size_t i = 0; i < BATCH_TYPES; i++)
+		if (batch_types[i] == type)
+			return &k->records[i];
+	for (size_t i = 0; i < TOLD_TYPES; i++)
+		if (told_types[i] == type)
+			return &k->told[i];
+	return NULL;
+}
+
 void kept_block(struct kept *k, uint16_t type, const uint64_t ns[2],
 		const struct ms_column *columns)
 {
-	size_t i = 0;
-	while (i < BATCH_TYPES && batch_types[i] != type)
-		i++;
-	if (i == BATCH_TYPES)
+	struct records *r = records_of(k, type);
+	if (!r)
 		return;
-	struct records *r = &k->records[i];
 	if (!r->size)
 		r->first_ns = ns[0];
 	if (type == MS_BLOCK_SAMPLES)
@@ -134,6 +178,9 @@ void kept_block(struct kept *k, uint16_t type, const uint64_t ns[2],
 	else
 		append(r, columns->data, columns->size);
 	r->last_ns = ns[1];
+	for (size_t i = 0; i < TOLD_TYPES; i++)
+		if (r == &k->told[i] && r->size > TOLD_MAX)
+			forget_told(r, told_labels[i]);
 }
 
 void kept_stacks(struct kept *k, const struct ms_frame *frames, size_t frame_count,
@@ -178,21 +225,27 @@ static int put_stacks(void *arg, const struct ms_column *columns, size_t n, stru
 	return ms_trace_write(t->trace, MS_BLOCK_STACKS, t->ns[0], t->ns[1], columns, n, err);
 }
 
+static int write_records(struct target *t, const struct records *r, uint16_t type,
+			 struct ms_err *err)
+{
+	struct ms_column c = {.id = MS_RECORDS_COLUMN, .data = r->data, .size = r->size};
+	return r->size ? ms_trace_write(t->trace, type, r->first_ns, r->last_ns, &c, 1, err) : 0;
+}
+
 static int write_kept(struct target *t, const struct kept *k, struct ms_err *err)
 {
-	for (size_t i = 0; i < BATCH_TYPES; i++) {
-		const struct records *r = &k->records[i];
-		struct ms_column c = {.id = MS_RECORDS_COLUMN, .data = r->data, .size = r->size};
-		if (!r->size)
-			continue;
-		if (ms_trace_write(t->trace, batch_types[i], r->first_ns, r->last_ns, &c, 1, err) !=
-		    0)
+	for (size_t i = 0; i < BATCH_TYPES; i++)
+		if (write_records(t, &k->records[i], batch_types[i], err) != 0)
 			return -1;
-	}
 	struct stack_span all = {
 		1, 1, k->frames.v, k->nodes.v, k->frames.n, k->nodes.n,
 	};
-	return encode_stacks(&all, put_stacks, t, err);
+	if (encode_stacks(&all, put_stacks, t, err) != 0)
+		return -1;
+	for (size_t i = 0; i < TOLD_TYPES; i++)
+		if (write_records(t, &k->told[i], told_types[i], err) != 0)
+			return -1;
+	return 0;
 }
 
 static int write_all(struct target *t, struct output *o, uint64_t most, struct ms_err *err)

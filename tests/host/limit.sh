@@ -99,6 +99,14 @@ exec 6<k.trace # who follows a file that is replaced
 for verb in flush mark:one status mark:two flush; do
 	"$BIN/ms-record" --tell k.trace $verb >said 2>&1 || fail "--tell $verb while a trace is written anew: $(cat said)"
 done
+# what a scan found stays, though the file is written anew
+"$BIN/ms-record" --tell k.trace leak-check >said 2>&1 || fail "--tell leak-check: $(cat said)"
+"$BIN/ms-snap" --no-symbols k.trace >part.db
+until=$(sqlite3 part.db 'select dropped_until_ns from process')
+again() {
+	[ "$("$BIN/ms-snap" --no-symbols k.trace 2>/dev/null >part.db && sqlite3 part.db "select dropped_until_ns > $until from process")" = 1 ]
+}
+wait_for again
 "$BIN/ms-report" --json k.trace >growing.json
 [[ $(jq '.quality.dropped_until_ns' growing.json) -gt 100000000 ]] || fail 'a trace that grows does not say what was dropped'
 : >over
@@ -119,6 +127,8 @@ is 'live of the sites' "$(sqlite3 k.db 'select sum(site_stat.live_bytes) from si
 is 'events left in the file' "$(sqlite3 k.db 'select sum(allocations) + sum(frees) from timeline')" $(($(field 4 k.trace) - $(field 36 k.trace)))
 # what was allocated at the very start and never freed has its stack and thread
 is 'the oldest site' "$(sqlite3 k.db 'select sum(s.live_bytes), sum(s.live_blocks) from site_stat s join place p on p.site = s.site join snapshot n on n.id = s.snapshot where n.label = "end" and p.function = "early"')" '100000|100'
+is 'a scan long ago' "$(sqlite3 k.db "select group_concat(label || ' ' || state), sum(blocks) > 5000, sum(blocks) = (select sum(v.blocks) from site_verdict v where v.scan = scan.scan)
+	from scan where label <> 'end'")" 'request done|1|1'
 is 'whole, dropped' "$(sqlite3 k.db 'select whole, dropped_events > 1000000, dropped_until_ns > 500000000 from process')" '0|1|1'
 quality=$("$BIN/ms-report" k.trace | sed -n '/^Quality/,/^$/p' | tr -s '\n ' ' ')
 [[ $quality =~ events\ before\ [0-9.]+\ m?s\ dropped\ \(--keep=live\):\ allocations,\ peak\ by\ site\ and\ timeline\ before\ are\ unknown ]] || fail "quality: $quality"
