@@ -4,7 +4,8 @@
  * What lies there and is no block is the allocator's: thread caches in which pointers to blocks
  * stay that it has given out, for one. A leak scan must not take them for the program's. Of another
  * allocator than the C library's, whose calls of mmap and sbrk come to us, we note what it maps,
- * and forget what anybody unmaps or maps anew before that can be somebody else's.
+ * and forget what anybody unmaps or maps anew before that can be somebody else's. Beside the C
+ * library's it is only noted that somebody else moved the end of its heap.
  *
  *  A1 A span is in the table only while all of it is the allocator's. Where that cannot be kept,
  *     because a signal or a fork came while the table was being changed, `unsure` is set, for ever.
@@ -86,6 +87,11 @@ void mg_arena_mapped(const void *caller, const void *address, uint64_t bytes)
 	mg_unlock(&arenas.busy);
 }
 
+void mg_arena_brk(void)
+{
+	__atomic_store_n(&arenas.brk, 1, __ATOMIC_RELAXED);
+}
+
 void mg_arenas_init(bool by_libc)
 {
 	struct mg_unwind_info info;
@@ -98,6 +104,6 @@ void mg_arenas_init(bool by_libc)
 		if (callers[i] < low || callers[i] >= high)
 			remove(i);
 	mg_unlock(&arenas.busy);
-	if (known)
+	if (known || by_libc)
 		mg.session->arenas = (uint64_t)&arenas;
 }

@@ -105,7 +105,8 @@ struct mg_handshake_reply {
 
 /* Memory that the allocator mapped for itself: see arenas.c. Nothing in it when busy or unsure. */
 struct mg_arenas {
-	uint32_t busy, unsure, count, reserved;
+	uint32_t busy, unsure, count;
+	uint32_t brk; /* 1 = the end of the heap was moved by sbrk or brk, not by the C library */
 	uint64_t span[MG_ARENAS][2]; /* start, end */
 };
 

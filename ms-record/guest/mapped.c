@@ -160,6 +160,8 @@ MG_EXPORT int brk(void *end)
 	uint64_t before = 0, old = (uint64_t)mg_real.sbrk(0), now = (uint64_t)end;
 	if (old != UINT64_MAX && now < old)
 		mg_arena_gone(end, old - now);
+	else if (old != UINT64_MAX && now > old)
+		mg_arena_brk();
 	if (!recording())
 		return mg_real.brk(end);
 	if (old == UINT64_MAX || now >= old) {
@@ -179,6 +181,7 @@ MG_EXPORT void *sbrk(intptr_t more)
 	if (!more)
 		return mg_real.sbrk(more);
 	if (more > 0) {
+		mg_arena_brk();
 		void *p = mg_real.sbrk(more);
 		if (p != (void *)-1)
 			mg_arena_mapped(__builtin_return_address(0), p, (uint64_t)more);

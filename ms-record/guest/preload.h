@@ -105,6 +105,8 @@ void *mg_early_mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
  * `caller`; address space is about to be unmapped, or was mapped by anybody. */
 void mg_arena_mapped(const void *caller, const void *address, uint64_t bytes);
 void mg_arena_gone(const void *address, uint64_t bytes);
+/* The end of the heap was moved up; the C library does not call us for that. */
+void mg_arena_brk(void);
 /* From the constructor: the allocator is known now, and is or is not the C library's. */
 void mg_arenas_init(bool by_libc);
 

@@ -123,6 +123,7 @@ static bool is_glibc(const char *shared)
 void scan_read_arenas(const struct memory *m, const struct session *s, struct mg_arenas *a)
 {
 	uint64_t at = s->mem->arenas;
+	a->brk = 0;
 	if (!at || !memory_get(m, at, a, sizeof *a) || a->busy || a->unsure || a->count > MG_ARENAS)
 		a->count = 0;
 }
@@ -175,6 +176,7 @@ static void look(struct work *w, pid_t tid)
 			  .arena_count = arenas.count,
 			  .own_inode = inode_of(s->pool->memfd),
 			  .wide = live->wide,
+			  .own_brk = arenas.brk && is_glibc(s->mem->allocator),
 			  .dense = !is_glibc(s->mem->allocator)};
 	roots_look(&r);
 	w->state = w->memory.gave_up      ? MS_SCAN_ENDED

@@ -6,7 +6,8 @@
  *
  *   - blocks: they count when something points to them;
  *   - the heap between blocks: the brk area, and glibc's arenas, found by their heads at multiples
- *     of 64 MB; there lies what was freed, and glibc's own lists of it. Unless `wide`;
+ *     of 64 MB; there lies what was freed, and glibc's own lists of it. Unless `wide`, and the brk
+ *     area unless `own_brk`;
  *   - what an allocator other than glibc's mapped for itself, as far as the guest saw it (arenas.c
  *     in guest). Unless `wide`;
  *   - glibc's main arena in the C library's data: its lists point to free memory next to blocks;
@@ -200,7 +201,7 @@ static struct spans all_cuts(const struct roots *r)
 			continue;
 		if (m->libc)
 			cut_main_arena(r, m, &cut);
-		if (m->heap && !r->wide && !r->dense)
+		if (m->heap && !r->wide && !r->dense && !r->own_brk)
 			add(&cut, m->start, m->end);
 		if (!m->anonymous || m->heap)
 			continue;

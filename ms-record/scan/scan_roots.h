@@ -30,6 +30,7 @@ struct roots {
 	const uint64_t (*arenas)[2]; /* what the allocator mapped for itself */
 	size_t arena_count;
 	uint64_t own_inode; /* and its shared memory */
+	bool own_brk;       /* somebody beside glibc took of its heap: all of that is searched */
 	bool wide;  /* blocks may be missing: heap memory that is no block counts as the program's
 		     */
 	bool dense; /* an allocator whose heap we do not know: what lies close between two blocks is

@@ -40,8 +40,12 @@ SANITIZER = {
                     "direct direct_block<on_signal<signal_exit 1 100", "direct reachable_block<on_signal<signal_exit 1 100"),
     "module_closed": (UNKNOWN, "direct direct_block<module<module_closed 1 100"),
     "module_leaks": (UNKNOWN, "direct module_leaks 2 300"),
+    "table_between": (NO_ROOT, "direct reachable_block<fill<table_between 10 1000"),
+    "guarded": (NO_ROOT, "direct direct_block<guarded 1 100", "direct reachable_block<guarded 1 100"),
+    "own_brk": (NO_ROOT, "direct direct_block<own_brk 1 200000", "direct reachable_block<own_brk 10 30000"),
     "pool": (NO_MARK,),
     "static_pool": (NO_MARK,),
+    "nested_pools": (NO_MARK,),
 }
 MIDDLE = "a pointer into the middle makes it possibly lost only"
 TABLE_OF_TLS = "pointers into a running thread's table of TLS lie behind its head: possibly lost; the C library's own"
@@ -58,8 +62,10 @@ VALGRIND = {
     "leaksthreads signal_exit": ("it sees the frames below the signal with some builds of the C library only, not with Debian's 2.36-9+deb12u14",
                                  "direct direct_block<on_signal 1 100"),
     "main_leaves": (TABLE_OF_TLS, "direct direct_block<last_thread 1 100", "possible main_leaves 1 272"),
+    "table_between": (TABLE_OF_TLS, "possible table_between 1 272"),
     "pool": (NO_MARK,),
     "static_pool": (NO_MARK,),
+    "nested_pools": (NO_MARK + "; " + MIDDLE, "possible nested_pools 1 4194304", "possible reachable_block<nested_pools 42 1260"),
 }
 # It does not look, or loses its own output, at such an end; it has not the memory, or runs one thread at a time.
 APART = {"valgrind": {"raced", "two_exit", "signal_in_malloc", "filtered", "untouched", "mapped", "vforked"},

@@ -87,6 +87,7 @@ leaksmore obstack_dropped return 1 0 0
 leaksmore module_leaks return 2 0 0
 leaksmore argument_dropped return 1 0 1
 leaksmore threads_ended return 10 0 0
+leaksmore own_brk return 1 0 10
 leaksmore several return 7 13 1
 leakscxx vector_dropped return 1 1 0
 leakscxx map_dropped return 1 20 0

@@ -170,6 +170,15 @@ APART static void obstack_dropped(void)
 	memset(&stack_kept, 0, sizeof stack_kept);
 }
 
+/* Memory at the end of the heap that the program took for itself. */
+APART static void own_brk(void)
+{
+	void **own = sbrk(65536);
+	for (int i = 0; i < 10; i++)
+		own[i * 50] = reachable_block(3000);
+	direct_block(200000);
+}
+
 /* ---- modules ---- */
 
 /* The module that allocated it is gone, with its own variables. */
@@ -263,7 +272,7 @@ static const struct leak_case cases[] = {
 	CASE(tagged_low),    CASE(tagged_high),     CASE(exclusive_or), CASE(copies),
 	CASE(file_dropped),  CASE(variable),        CASE(static_arena), CASE(arena_dropped),
 	CASE(obstack_kept),  CASE(obstack_dropped), CASE(module_leaks), CASE(argument_dropped),
-	CASE(threads_ended), CASE(several),
+	CASE(threads_ended), CASE(several),         CASE(own_brk),
 };
 
 int main(int argc, char **argv)
