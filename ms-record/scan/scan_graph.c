@@ -125,6 +125,22 @@ static void index_kind(struct graph_kind *k, const struct graph_block *v, uint32
 	k->high = k->high < HIGHEST ? k->high : HIGHEST; /* nothing above is in the index */
 }
 
+/* Sets g->outer, if any block of ms_alloc begins in another one. */
+static void find_outer(struct graph *g)
+{
+	uint32_t around = 0; /* + 1 */
+	for (uint32_t i = g->heap; i < g->count; i++) {
+		while (around &&
+		       g->v[around - 1].address + g->v[around - 1].size <= g->v[i].address)
+			around = g->outer ? g->outer[around - 1 - g->heap] : 0;
+		if (around && !g->outer)
+			g->outer = zeroed((size_t)(g->count - g->heap) * sizeof *g->outer);
+		if (g->outer)
+			g->outer[i - g->heap] = around;
+		around = i + 1;
+	}
+}
+
 void graph_init(struct graph *g, struct graph_block *v, uint32_t count, size_t edge_max)
 {
 	memset(g, 0, sizeof *g);
@@ -138,6 +154,7 @@ void graph_init(struct graph *g, struct graph_block *v, uint32_t count, size_t e
 	const struct graph_kind *heap = &g->kinds[0], *user = &g->kinds[1];
 	g->low = !heap->count || (user->count && user->low < heap->low) ? user->low : heap->low;
 	g->span = (user->high > heap->high ? user->high : heap->high) - g->low;
+	find_outer(g);
 	g->marked = zeroed(count);
 	g->todo = zeroed((size_t)count * sizeof *g->todo);
 	g->first_edge = zeroed(((size_t)count + 1) * sizeof *g->first_edge);
@@ -165,14 +182,49 @@ void graph_free(struct graph *g)
 	munmap(g->marked, g->count ? g->count : 1);
 	munmap(g->todo, g->count ? (size_t)g->count * sizeof *g->todo : 1);
 	munmap(g->first_edge, ((size_t)g->count + 1) * sizeof *g->first_edge);
+	if (g->outer)
+		munmap(g->outer, (size_t)(g->count - g->heap) * sizeof *g->outer);
 	free(g->edges);
 	g->marked = NULL;
+}
+
+/* The last block of a kind that begins at the address or before, or NOBODY. */
+static uint32_t last_from(const struct graph_kind *k, uint64_t address)
+{
+	uint32_t lo = 0, hi = k->count;
+	while (lo < hi) {
+		uint32_t m = lo + (hi - lo) / 2;
+		if (k->start[m] <= address)
+			lo = m + 1;
+		else
+			hi = m;
+	}
+	return lo ? k->first + lo - 1 : NOBODY;
+}
+
+/* The block of ms_alloc in which another one begins, or NOBODY. */
+static inline uint32_t outer_of(const struct graph *g, uint32_t i)
+{
+	return g->outer ? g->outer[i - g->heap] - 1 : NOBODY;
+}
+
+/* Where some lie in others: the outermost that is there, else the next. */
+static uint32_t find_outermost(const struct graph *g, uint64_t address)
+{
+	const struct graph_kind *k = &g->kinds[1];
+	uint32_t last = last_from(k, address), found = last == NOBODY ? k->first : last + 1;
+	for (uint32_t i = last; i != NOBODY; i = outer_of(g, i))
+		if (address - g->v[i].address < g->v[i].size || address == g->v[i].address)
+			found = i;
+	return found;
 }
 
 uint32_t graph_find(const struct graph *g, uint64_t address, bool user)
 {
 	const struct graph_kind *k = &g->kinds[user];
 	uint32_t lo = k->first, hi = k->first + k->count;
+	if (user && g->outer)
+		return find_outermost(g, address);
 	while (lo < hi) {
 		uint32_t m = lo + (hi - lo) / 2;
 		if (g->v[m].address + g->v[m].size <= address && g->v[m].address < address)
@@ -213,6 +265,21 @@ static inline uint32_t target(const struct graph *g, const struct graph_kind *k,
 }
 
 /* ---- words ---- */
+
+/* Of the blocks of ms_alloc the innermost one to which the value may point, or NOBODY; those around
+ * it follow by outer_of. */
+static inline uint32_t innermost(const struct graph *g, uint64_t value)
+{
+	const struct graph_kind *k = &g->kinds[1];
+	if (!g->outer)
+		return k->count ? target(g, k, value) : NOBODY;
+	return value < k->low || value > k->high ? NOBODY : last_from(k, value);
+}
+
+static inline bool holds(const struct graph_block *b, uint64_t value)
+{
+	return value - b->address <= b->size;
+}
 
 static inline void mark(struct graph *g, uint32_t i)
 {
@@ -255,8 +322,9 @@ void graph_roots(struct graph *g, const uint64_t *words, size_t n)
 	for (const uint64_t *end = words + n; words < end;)
 		for (size_t i = 0, found = sift(g, &words, end, v); i < found; i++) {
 			mark(g, target(g, &g->kinds[0], v[i]));
-			if (g->kinds[1].count)
-				mark(g, target(g, &g->kinds[1], v[i]));
+			for (uint32_t k = innermost(g, v[i]); k != NOBODY; k = outer_of(g, k))
+				if (holds(&g->v[k], v[i]))
+					mark(g, k);
 		}
 }
 
@@ -286,8 +354,9 @@ void graph_words(struct graph *g, uint32_t from, const uint64_t *words, size_t n
 	for (const uint64_t *end = words + n; words < end;)
 		for (size_t i = 0, found = sift(g, &words, end, v); i < found; i++) {
 			add_edge(g, target(g, &g->kinds[0], v[i]));
-			if (g->kinds[1].count)
-				add_edge(g, target(g, &g->kinds[1], v[i]));
+			for (uint32_t k = innermost(g, v[i]); k != NOBODY; k = outer_of(g, k))
+				if (holds(&g->v[k], v[i]))
+					add_edge(g, k);
 		}
 }
 

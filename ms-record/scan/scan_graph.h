@@ -2,10 +2,9 @@
  * Which blocks are reachable: blocks, the pointers found in roots and in blocks, and verdicts.
  *
  * Nothing here knows where the words come from. Blocks of the heap do not overlap; blocks of
- * ms_alloc (`user`) do not overlap each other but may lie in blocks of the heap. A word points to
- * the block in which its value lies, to both when one lies in the other; the value right behind a
- * block points to that one if it lies in no other of its kind. So a block of 0 bytes is pointed to
- * by its address.
+ * ms_alloc (`user`) may lie in these, and in each other where a pool is cut from another one. A
+ * word points to all blocks in which its value lies; the value right behind a block points to that
+ * one if it lies in no other of its kind. So a block of 0 bytes is pointed to by its address.
  *
  *   blocks   [ heap, by address ............ | user, by address ... ]
  *   index    1 GiB of addresses -> leaf; 1 KiB -> the first block that touches it, + 1
@@ -38,6 +37,8 @@ struct graph_kind {
 struct graph {
 	struct graph_block *v; /* borrowed; sorted by graph_init */
 	uint32_t count, heap;  /* heap: of them */
+	/* For each block of ms_alloc the nearest one that it begins in, + 1. NULL: none does. */
+	uint32_t *outer;
 	struct graph_kind kinds[2];
 	uint64_t low, span; /* of both together: no address is further above `low` */
 	uint8_t *marked;
@@ -54,6 +55,12 @@ struct graph {
  * blocks at most `edge_max` are kept, fewer than 2^32. */
 void graph_init(struct graph *g, struct graph_block *v, uint32_t count, size_t edge_max);
 void graph_free(struct graph *g);
+/* Does the block, of ms_alloc, lie in another one wholly? Then the words of that one are enough. */
+static inline bool graph_is_inside(const struct graph *g, uint32_t i)
+{
+	uint32_t o = g->outer ? g->outer[i - g->heap] : 0;
+	return o && g->v[o - 1].address + g->v[o - 1].size >= g->v[i].address + g->v[i].size;
+}
 /* The first block of the heap (user: false), or of ms_alloc, that ends after `address`; or the
  * number of the one after the last. */
 uint32_t graph_find(const struct graph *g, uint64_t address, bool user);

@@ -381,5 +381,9 @@ void roots_look(struct roots *r)
 			look_at_map(r, &r->memory->maps.v[i], &cut, &first);
 	free(cut.v);
 	look_at_blocks(r, 0, r->graph->heap);
-	look_at_blocks(r, r->graph->heap, r->graph->count);
+	if (!r->graph->outer)
+		look_at_blocks(r, r->graph->heap, r->graph->count);
+	for (uint32_t i = r->graph->heap; r->graph->outer && i < r->graph->count; i++)
+		if (!graph_is_inside(r->graph, i))
+			look_at_blocks(r, i, i + 1);
 }

@@ -440,50 +440,53 @@ APART static void static_pool(void)
 	fill_pool(arena_memory);
 }
 
+/* A pool whose blocks another one cuts its own from; only the middle of one is pointed to. */
+APART static void *reachable_chunk(void *pool, void *at, size_t size)
+{
+	ms_pool_alloc(pool, at, size);
+	return at;
+}
+
+APART static void direct_part(void *pool, void *at)
+{
+	ms_pool_alloc(pool, at, 16);
+}
+
+APART static void nested_pools(void)
+{
+	const size_t size = 4 << 20;
+	char *memory = malloc(size), *chunk = reachable_chunk(memory + size - 1, memory, size);
+	for (size_t at = 64; at < size; at += 100000) {
+		direct_part(memory, chunk + at);
+		*(void **)(void *)(chunk + at) = reachable_block(30);
+	}
+	kept = chunk + size / 2;
+}
+
 /* ---- main ---- */
 
 static const struct leak_case cases[] = {
-	CASE(direct),
-	CASE(list),
-	CASE(list_kept),
-	CASE(tree),
-	CASE(cycle),
-	CASE(ring),
-	CASE(shared),
-	CASE(global),
-	CASE(inner_static),
-	CASE(own_tls),
-	CASE(key),
-	CASE(interior),
-	CASE(past_end),
-	CASE(far_past_end),
-	CASE(zero),
-	CASE(moved),
-	CASE(aligned),
-	CASE(freed_small),
-	CASE(freed_large),
-	CASE(freed_huge),
-	CASE(beside_freed),
-	CASE(beside_cached),
-	CASE(big_dropped),
-	CASE(big_kept),
-	CASE(untouched),
-	CASE(mapped),
-	CASE(mapped_shared),
-	CASE(unmapped),
-	CASE(read_only),
-	CASE(module_open),
-	CASE(module_closed),
-	CASE(freed_by_handlers),
-	CASE(ends_quickly),
-	CASE(direct_and_kept),
-	CASE(deep_exit),
-	CASE(filtered),
-	CASE(vforked),
-	CASE(forked),
-	CASE(pool),
-	CASE(static_pool),
-	CASE(pointer_at_byte),
+	CASE(direct),        CASE(list),
+	CASE(list_kept),     CASE(tree),
+	CASE(cycle),         CASE(ring),
+	CASE(shared),        CASE(global),
+	CASE(inner_static),  CASE(own_tls),
+	CASE(key),           CASE(interior),
+	CASE(past_end),      CASE(far_past_end),
+	CASE(zero),          CASE(moved),
+	CASE(aligned),       CASE(freed_small),
+	CASE(freed_large),   CASE(freed_huge),
+	CASE(beside_freed),  CASE(beside_cached),
+	CASE(big_dropped),   CASE(big_kept),
+	CASE(untouched),     CASE(mapped),
+	CASE(mapped_shared), CASE(unmapped),
+	CASE(read_only),     CASE(module_open),
+	CASE(module_closed), CASE(freed_by_handlers),
+	CASE(ends_quickly),  CASE(direct_and_kept),
+	CASE(deep_exit),     CASE(filtered),
+	CASE(vforked),       CASE(forked),
+	CASE(pool),          CASE(static_pool),
+	CASE(nested_pools),  CASE(pointer_at_byte),
 };
 
 int main(int argc, char **argv)

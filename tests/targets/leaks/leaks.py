@@ -70,6 +70,7 @@ leaks filtered _exit 1 0 1
 leaks vforked return 1 0 1
 leaks pool return 1 2 3
 leaks static_pool return 1 2 2
+leaks nested_pools return 42 0 43
 leaksmore doubly_linked return 1 4 0
 leaksmore hash_dropped return 1 12 0
 leaksmore hash_kept return 0 0 13

@@ -154,6 +154,18 @@ static const struct {
 	 {{0x1000, 256}, {USER | 0x1000, 64}, {USER | 0x1040, 64}},
 	 {{1, 0x1040}},
 	 "idi"},
+	{"an object in another one, behind a third",
+	 {{USER | 0x1000, 256}, {USER | 0x1010, 16}, {USER | 0x1040, 64}},
+	 {{ROOT, 0x1030}},
+	 "rdd"},
+	{"an object in two others",
+	 {{USER | 0x1000, 256}, {USER | 0x1040, 64}, {USER | 0x1050, 8}},
+	 {{ROOT, 0x1051}},
+	 "rrr"},
+	{"an object in one that another one overlaps",
+	 {{USER | 0x1000, 64}, {USER | 0x1020, 64}, {USER | 0x1050, 8}},
+	 {{ROOT, 0x1052}},
+	 "drr"},
 };
 
 /* What retains each block, by number; - = it is reachable. */
