@@ -31,6 +31,7 @@
 #define DENSE_GAP 131072u
 #define READ_GAP 65536u
 #define TCB_ROOM 8192u
+#define TCB_BYTES 2304u /* of glibc's struct pthread, and musl's is shorter */
 #define LARGE 65536u
 
 struct span {
@@ -112,16 +113,16 @@ static void cut_main_arena(const struct roots *r, const struct memory_map *m, st
 
 /* ---- stacks ---- */
 
-/* The lowest stack pointer of a thread in [start, end); 0 = none. */
-static uint64_t lowest_sp(const struct roots *r, uint64_t start, uint64_t end)
+/* The thread with the lowest stack pointer in [start, end); NULL = none. */
+static const struct scan_thread *lowest(const struct roots *r, uint64_t start, uint64_t end)
 {
-	uint64_t sp = 0;
+	const struct scan_thread *least = NULL;
 	for (size_t i = 0; i < r->thread_count; i++) {
-		uint64_t its = r->threads[i].sp;
-		if (its >= start && its < end && (!sp || its < sp))
-			sp = its;
+		const struct scan_thread *t = &r->threads[i];
+		if (t->sp >= start && t->sp < end && (!least || t->sp < least->sp))
+			least = t;
 	}
-	return sp;
+	return least;
 }
 
 static bool is_thread(const struct roots *r, uint64_t tp)
@@ -146,6 +147,22 @@ static uint64_t control_block(const struct roots *r, uint64_t start, uint64_t en
 	return 0;
 }
 
+/* The stack whose thread has its control block at `tcb`, where its size stands behind its start: so
+ * what was mapped right beside it is not taken for a part of it. Empty: that is not found, or the
+ * stack does not hold `inside`, or goes on behind `end`. */
+static struct span stack_of(const struct roots *r, uint64_t tcb, uint64_t inside, uint64_t end)
+{
+	uint64_t w[TCB_BYTES / 8];
+	size_t bytes = end - tcb < sizeof w ? (size_t)(end - tcb) : sizeof w;
+	if (inside > tcb || tcb >= end || !memory_get(r->memory, tcb, w, bytes))
+		return (struct span){0};
+	for (size_t i = 0; i + 1 < bytes / 8; i++)
+		if (w[i] >= PAGE && !(w[i] % PAGE) && w[i] <= inside && w[i + 1] > tcb - w[i] &&
+		    w[i + 1] <= end - w[i])
+			return (struct span){w[i], w[i] + w[i + 1]};
+	return (struct span){0};
+}
+
 /* The stack of a thread that ended. glibc keeps it for a new one, and with it the thread's table of
  * dynamic TLS, to which the control block's second word points. */
 static void cut_ended(uint64_t start, uint64_t end, uint64_t tcb, struct spans *cut)
@@ -168,12 +185,18 @@ static void cut_stack(const struct roots *r, const struct memory_map *m, const s
 	for (size_t i = 0; i < r->arena_count; i++)
 		if (r->arenas[i][0] > m->start && r->arenas[i][0] < end)
 			end = r->arenas[i][0];
-	uint64_t sp = lowest_sp(r, m->start, end);
-	uint64_t tcb = sp || m->stack ? 0 : control_block(r, m->start, end);
-	if (sp)
-		add(cut, m->start, sp - RED_ZONE);
-	else if (tcb && !is_thread(r, tcb))
-		cut_ended(m->start, end, tcb, cut);
+	const struct scan_thread *t = lowest(r, m->start, end);
+	if (m->stack && t)
+		add(cut, m->start, t->sp - RED_ZONE);
+	if (m->stack)
+		return;
+	uint64_t tcb = t ? t->tp : control_block(r, m->start, end);
+	struct span s = stack_of(r, tcb, t ? t->sp : tcb, m->end);
+	s.start = s.start < m->start ? m->start : s.start; /* its guard is in it */
+	if (t && s.end)
+		add(cut, s.start, t->sp - RED_ZONE);
+	else if (!t && s.end && !is_thread(r, tcb))
+		cut_ended(s.start, s.end, tcb, cut);
 }
 
 /* ---- all roots ---- */

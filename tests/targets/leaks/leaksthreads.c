@@ -178,6 +178,43 @@ APART static void two_exit(void)
 	_exit(0);
 }
 
+/* ---- beside the stacks of threads ---- */
+
+static void *returns(void *unused)
+{
+	return unused;
+}
+
+static void one_ends(void)
+{
+	pthread_t t;
+	pthread_create(&t, NULL, returns, NULL);
+	pthread_join(t, NULL);
+}
+
+APART static void fill(size_t bytes)
+{
+	void **table =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (int i = 0; i < 10; i++)
+		table[i * 50] = reachable_block(100);
+}
+
+/* Between the stack of a thread that ended and one without a guard. */
+APART static void table_between(void)
+{
+	pthread_t t;
+	pthread_attr_t a;
+	pthread_attr_init(&a);
+	pthread_attr_setguardsize(&a, 0);
+	pthread_create(&t, &a, live_stack, NULL);
+	while (!ready)
+		usleep(1000);
+	usleep(20000);
+	fill(65536);
+	one_ends();
+}
+
 /* ---- stacks of other kinds ---- */
 
 static ucontext_t from, to;
@@ -242,6 +279,7 @@ static const struct leak_case cases[] = {
 	CASE(thread_stack),    CASE(thread_tls),   CASE(thread_register), CASE(thread_dead),
 	CASE(thread_detached), CASE(thread_arena), CASE(main_leaves),     CASE(raced),
 	CASE(two_exit),        CASE(fiber_stack),  CASE(signal_exit),     CASE(signal_in_malloc),
+	CASE(table_between),
 };
 
 int main(int argc, char **argv)

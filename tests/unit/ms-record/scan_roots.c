@@ -334,17 +334,46 @@ static void check_main_arena(void)
 
 /* ---- stacks ---- */
 
+/* The control block at `tcb` says that its stack is [start, end), and is one if `whole`. */
+static void says(uint64_t tcb, uint64_t start, uint64_t end, bool whole)
+{
+	*word(tcb + 0x20) = start;
+	*word(tcb + 0x28) = end - start;
+	if (whole)
+		*word(tcb) = *word(tcb + 0x10) = tcb;
+}
+
 static void check_stacks(void)
 {
 	begin();
 	struct memory_map *m = map(0x10000, 0x18000);
 	threads[0].sp = 0x14000;
 	threads[1].sp = 0x13000;
+	threads[1].tp = 0x17f00;
 	threads[2].sp = 0x18000; /* not in it */
 	roots.thread_count = 3;
 	look("no stack", "T10000-18000", "");
 	m->guard_below = true;
+	look("a stack of which nothing is known", "T10000-18000", "");
+	says(0x17f00, 0x10000, 0x18000, false);
 	look("below the lowest stack pointer", "T12f80-18000", "");
+	says(0x17f00, 0xf000, 0x18000, false);
+	look("a guard is in it", "T12f80-18000", "");
+	says(0x17f00, 0x12000, 0x18000, false);
+	look("below it lies something else", "T10000-12000 T12f80-18000", "");
+	says(0x17f00, 0x12008, 0x18000, false);
+	look("it begins in no page", "T10000-18000", "");
+	says(0x17f00, 0x14000, 0x18000, false);
+	look("the stack pointer is not in it", "T10000-18000", "");
+	says(0x17f00, 0x10000, 0x17f00, false);
+	look("nor is its control block", "T10000-18000", "");
+	says(0x17f00, 0x10000, 0x18008, false);
+	look("it goes on behind its map", "T10000-18000", "");
+	threads[1].tp = 0x12f00;
+	says(0x12f00, 0x10000, 0x18000, false);
+	look("its control block lies elsewhere", "T10000-18000", "");
+	threads[1].tp = 0x18000;
+	look("in another map", "T10000-18000", "");
 	m->guard_below = false;
 	m->stack = true;
 	look("the first thread's", "T12f80-18000", "");
@@ -358,8 +387,13 @@ static void check_stacks(void)
 		{0x16000, 0x18000}, {0x10000, 0x10000}, {0x18000, 0x18001}};
 	m->stack = false;
 	m->guard_below = true;
-	*word(0x17fc0 - 64) = *word(0x17fc0 - 48) = 0x17fc0 - 64;
+	says(0x17f80, 0x10000, 0x18000, true);
 	look("of one that ended", "T17f88-17f90", "");
+	says(0x17f80, 0x11000, 0x17fc0, true);
+	look("with something below and above it", "T10000-11000 T17f88-17f90 T17fc0-18000", "");
+	says(0x17f80, 0, 0, true);
+	look("of which it is not known how long it is", "T10000-18000", "");
+	says(0x17f80, 0x10000, 0x18000, true);
 	threads[0] = threads[1] = (struct scan_thread){.tp = 0};
 	threads[1].tp = 0x17f80;
 	look("of nobody who is known", "T17f88-17f90", "");
@@ -374,7 +408,7 @@ static void check_stacks(void)
 	m->guard_below = true;
 	*word(0x17f90) = 0;
 	look("no control block", "T10000-18000", "");
-	*word(0x15fc0) = *word(0x15fd0) = 0x15fc0;
+	says(0x15fc0, 0x10000, 0x16000, true);
 	roots.arenas = above;
 	roots.arena_count = 3;
 	look("below an arena", "T15fc8-15fd0", "");
@@ -385,6 +419,7 @@ static void check_stacks(void)
 	roots.thread_count = 1;
 	look("a stack pointer above it", "T15fc8-15fd0 T16000-18000", "");
 	threads[0].sp = 0x15000;
+	threads[0].tp = 0x15fc0;
 	look("a stack pointer below it", "T14f80-18000", "");
 }
 
@@ -396,16 +431,16 @@ static void check_control_blocks(void)
 	struct memory_map *m = map(HEAP - 0x4000, HEAP + 0x2000);
 	m->guard_below = true;
 	memcpy(word(HEAP), head, sizeof head);
-	*word(HEAP - 0x2000) = *word(HEAP - 0x1ff0) = HEAP - 0x2000;
+	says(HEAP - 0x2000, HEAP - 0x4000, HEAP, true);
 	look("at the most distant place", "T3ffe008-3ffe010", "");
 	*word(HEAP - 0x2000) = 0;
-	*word(HEAP - 0x2040) = *word(HEAP - 0x2030) = HEAP - 0x2040;
+	says(HEAP - 0x2040, HEAP - 0x4000, HEAP, true);
 	look("too far from the end", "T3ffc000-4000000", "");
 	m->start = HEAP - 0x1000;
-	*word(HEAP - 0x800) = *word(HEAP - 0x7f0) = HEAP - 0x800;
+	says(HEAP - 0x800, HEAP - 0x1000, HEAP, true);
 	look("less than that in all", "T3fff808-3fff810", "");
 	m->start = HEAP; /* then nothing of it is a stack's that ended */
-	*word(HEAP + 0x1f80) = *word(HEAP + 0x1f90) = HEAP + 0x1f80;
+	says(HEAP + 0x1f80, HEAP, HEAP + 0x2000, true);
 	roots.wide = true;
 	look("an arena at its start", "T4001f88-4001f90", "");
 	begin();
