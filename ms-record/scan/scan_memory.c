@@ -256,6 +256,17 @@ static long read_pages(struct memory *m, uint64_t *at, uint64_t end, enum memory
 	return n;
 }
 
+/* The program made the page inaccessible (MADV_GUARD_INSTALL): nothing is in it. The page map tells
+ * since Linux 6.15. */
+static bool is_guard(const struct memory *m, uint64_t at)
+{
+	enum { GUARD = 58 };
+	uint64_t page = 0;
+	return m->from.pagemap >= 0 &&
+	       pread(m->from.pagemap, &page, sizeof page, (off_t)(at / PAGE * sizeof page)) > 0 &&
+	       page >> GUARD & 1;
+}
+
 /* Gives [start, end), page by page where it cannot be read at once. */
 static void give(struct memory *m, uint64_t start, uint64_t end,
 		 void (*f)(void *, uint64_t, const uint64_t *, size_t), void *arg)
@@ -269,7 +280,7 @@ static void give(struct memory *m, uint64_t start, uint64_t end,
 		next = (at | (PAGE - 1)) + 1;
 		next = next < end ? next : end;
 		if (!memory_get(m, at, m->buffer, (size_t)(next - at))) {
-			m->unreadable = true;
+			m->unreadable |= !is_guard(m, at);
 			continue;
 		}
 		m->bytes += next - at;

@@ -62,6 +62,7 @@ leaksthreads fiber_stack return 0 0 1
 leaksthreads signal_exit return 1 0 1
 leaksthreads signal_in_malloc return 1 0 1
 leaksthreads table_between return 0 0 11
+leaksthreads guarded return 1 0 1
 leaks freed_by_handlers return 0 0 0
 leaks ends_quickly quick_exit 1 0 1
 leaks direct_and_kept return 1 0 1

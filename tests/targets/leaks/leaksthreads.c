@@ -215,6 +215,16 @@ APART static void table_between(void)
 	one_ends();
 }
 
+/* Pages that the program made inaccessible, where the kernel can (Linux 6.13). */
+APART static void guarded(void)
+{
+	char *m = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memset(m, 0, 65536);
+	madvise(m + 8192, 8192, 102);
+	direct_block(100);
+	*(void **)(void *)(m + 16384) = reachable_block(100);
+}
+
 /* ---- stacks of other kinds ---- */
 
 static ucontext_t from, to;
@@ -279,7 +289,7 @@ static const struct leak_case cases[] = {
 	CASE(thread_stack),    CASE(thread_tls),   CASE(thread_register), CASE(thread_dead),
 	CASE(thread_detached), CASE(thread_arena), CASE(main_leaves),     CASE(raced),
 	CASE(two_exit),        CASE(fiber_stack),  CASE(signal_exit),     CASE(signal_in_malloc),
-	CASE(table_between),
+	CASE(table_between),   CASE(guarded),
 };
 
 int main(int argc, char **argv)
