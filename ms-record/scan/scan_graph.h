@@ -55,6 +55,11 @@ struct graph {
  * blocks at most `edge_max` are kept, fewer than 2^32. */
 void graph_init(struct graph *g, struct graph_block *v, uint32_t count, size_t edge_max);
 void graph_free(struct graph *g);
+/* Does the block, of ms_alloc, begin in no other one? */
+static inline bool graph_is_alone(const struct graph *g, uint32_t i)
+{
+	return !g->outer || !g->outer[i - g->heap];
+}
 /* Does the block, of ms_alloc, lie in another one wholly? Then the words of that one are enough. */
 static inline bool graph_is_inside(const struct graph *g, uint32_t i)
 {

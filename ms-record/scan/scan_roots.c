@@ -393,6 +393,19 @@ static void look_at_blocks(struct roots *r, uint32_t first, uint32_t end)
 	}
 }
 
+/* Those of ms_alloc; what lies in another one is looked at with that. */
+static void look_at_user_blocks(struct roots *r)
+{
+	const struct graph *g = r->graph;
+	for (uint32_t i = g->heap, end; i < g->count; i = end) {
+		end = i + 1;
+		while (graph_is_alone(g, i) && end < g->count && graph_is_alone(g, end))
+			end++;
+		if (!graph_is_inside(g, i))
+			look_at_blocks(r, i, end);
+	}
+}
+
 void roots_look(struct roots *r)
 {
 	struct spans cut = all_cuts(r);
@@ -404,9 +417,5 @@ void roots_look(struct roots *r)
 			look_at_map(r, &r->memory->maps.v[i], &cut, &first);
 	free(cut.v);
 	look_at_blocks(r, 0, r->graph->heap);
-	if (!r->graph->outer)
-		look_at_blocks(r, r->graph->heap, r->graph->count);
-	for (uint32_t i = r->graph->heap; r->graph->outer && i < r->graph->count; i++)
-		if (!graph_is_inside(r->graph, i))
-			look_at_blocks(r, i, i + 1);
+	look_at_user_blocks(r);
 }
