@@ -25,7 +25,7 @@
 #define QUEUE_WAKE (4 * BATCH_EVENTS) /* the thread is woken for so many, or for a block's end */
 #define QUEUE_BEHIND (8 * BATCH_EVENTS)
 #define STUCK_NS 20000000
-#define GIVE_UP_NS 50000000    /* asked whether to, so often */
+#define GIVE_UP_NS 50000000 /* asked whether to, so often */
 #define TRIM_NS 200000000
 #define SPARE_MAX BLOCK_EVENTS /* room for events in empty batches that are kept */
 

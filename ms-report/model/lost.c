@@ -96,10 +96,10 @@ static const char *function_at(const struct model *m, uint32_t node)
 static struct called called(const struct model *m, struct lost_row row)
 {
 	uint32_t entry = fold_entry(m, row.site);
-	return (struct called){
-		.function = function_at(m, row.site->user),
-		.caller = entry == NONE ? "" : function_at(m, m->nodes.v[entry].parent),
-		.row = row};
+	return (struct called){.function = function_at(m, row.site->user),
+			       .caller = entry == NONE ? ""
+						       : function_at(m, m->nodes.v[entry].parent),
+			       .row = row};
 }
 
 static int by_call(const void *a, const void *b)
