@@ -43,7 +43,11 @@ def program_of(recorder):
 
 
 def byte_at(memory, address):
-    return os.pread(memory, 1, address)[0]
+    """None while the program is being mapped."""
+    try:
+        return os.pread(memory, 1, address)[0]
+    except OSError:
+        return None
 
 
 def stop_between(recorder, first, last):

@@ -16,6 +16,7 @@
 
 static struct session session;
 static struct session_options opt;
+static struct output out;
 static struct scan scan;
 static struct scanner scanner = {.label = "now"};
 static struct work w;
@@ -84,7 +85,7 @@ static void begin(void)
 {
 	free(session.verdicts.data);
 	opt = (struct session_options){.leak_mark = "mark:x"};
-	session = (struct session){.opt = &opt, .scan = &scan, .lock = PTHREAD_MUTEX_INITIALIZER};
+	session = (struct session){.opt = &opt, .scan = &scan, .out = &out, .lock = PTHREAD_MUTEX_INITIALIZER};
 	session.stats.events = 40;
 	session.stats.allocations = 3;
 	scan = (struct scan){.scans = 6, .events = 41};
