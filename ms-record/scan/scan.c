@@ -23,7 +23,7 @@
 #include "ms-record/session/session.h"
 
 #define STEP_US 100
-#define RATE UINT64_C(2000000000) /* bytes a second that are read and looked through */
+#define RATE UINT64_C(1000000000) /* bytes a second that are read at least */
 #define BLOCK_NS 250u             /* and to sort and look through a block */
 #define EDGES_MAX ((size_t)1 << 27)
 #define STOP_NS UINT64_C(1000000000)

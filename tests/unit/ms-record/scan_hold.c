@@ -74,11 +74,11 @@ static struct held foreseen(unsigned how, uint64_t ms, size_t threads)
 	return h;
 }
 
-/* A scan of so many bytes, a ms each two million, of so many threads. */
+/* A scan of so many bytes, a ms each million, of so many threads. */
 static void hold_case(unsigned how, uint64_t bytes, size_t threads)
 {
 	static const struct scan_thread left = {.sp = 8};
-	uint64_t ms = how & UNJUDGED ? 0 : bytes / 2000000;
+	uint64_t ms = how & UNJUDGED ? 0 : bytes / 1000000;
 	struct held h = foreseen(how, ms, threads);
 	bool regs = how & LAST && !(how & NO_REGS);
 	begin();
@@ -114,10 +114,10 @@ static void check_hold(void)
 {
 	for (unsigned how = 0; how < CASES; how++)
 		for (size_t threads = 0; threads < 3; threads++) {
-			hold_case(how, 10000000, threads);
-			hold_case(how, 12000000, threads);
-			hold_case(how, 180000000, threads);
-			hold_case(how, 182000000, threads);
+			hold_case(how, 5000000, threads);
+			hold_case(how, 6000000, threads);
+			hold_case(how, 90000000, threads);
+			hold_case(how, 91000000, threads);
 		}
 }
 
@@ -125,12 +125,12 @@ static void check_hold(void)
 static void check_expected(void)
 {
 	begin();
-	scan_of.live_bytes = 6000000;
+	scan_of.live_bytes = 3000000;
 	scan_of.live_blocks = 4;
 	is("all of it", expected(&w), 3 * MS + 1000);
 	will.rss = 1000; /* KiB */
 	will.swap = 24;
-	is("what is there", expected(&w), 524 * UINT64_C(1000) + 1000);
+	is("what is there", expected(&w), 1048 * UINT64_C(1000) + 1000);
 	scan_of.last_tid = 6;
 	is("of any thread", present(&w), 1024 * 1024);
 	will.rss = 10000;
