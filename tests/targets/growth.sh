@@ -67,7 +67,7 @@ freed flat_freed steady '' 0.93 0.96
 way=part_freed
 rate=$(sql 'SELECT bytes_per_minute FROM growth WHERE site')
 { [ "$rate" -ge 4000000 ] && [ "$rate" -le 6500000 ]; } || fail "bytes per minute: $rate"
-at=$(sql "SELECT printf('%.3f', teardown_ns / 1e9) FROM growth WHERE site")
+at=$(sql "SELECT teardown_ns FROM growth WHERE site" | awk '{ printf "%.3f", $1 / 1e9 }') # SQLite's printf rounds .0005 otherwise
 for form in --text --html '--growth --md' '--growth --text'; do
 	# shellcheck disable=SC2086
 	"$BIN/ms-report" $form part_freed.trace | tr -s '\n ' '  ' >out
