@@ -85,7 +85,8 @@ static void begin(void)
 {
 	free(session.verdicts.data);
 	opt = (struct session_options){.leak_mark = "mark:x"};
-	session = (struct session){.opt = &opt, .scan = &scan, .out = &out, .lock = PTHREAD_MUTEX_INITIALIZER};
+	session = (struct session){
+		.opt = &opt, .scan = &scan, .out = &out, .lock = PTHREAD_MUTEX_INITIALIZER};
 	session.stats.events = 40;
 	session.stats.allocations = 3;
 	scan = (struct scan){.scans = 6, .events = 41};
