@@ -20,6 +20,7 @@
 #include "libcommon/base/progress.h"
 #include "libcommon/proc/proc.h"
 #include "ms-record/base/descriptor.h"
+#include "ms-record/scan/scan.h"
 #include "ms-record/session/samples.h"
 
 #define RESIDENT_NS UINT64_C(5000000000)
@@ -171,7 +172,7 @@ static void note_exec(struct session *s)
  * been read? */
 static void watch_taken(struct session *s)
 {
-	uint64_t events = __atomic_load_n(&s->stats.events, __ATOMIC_RELAXED);
+	uint64_t events = scan_events(s->scan);
 	if (clock_mono() - s->changed_ns < HANDSHAKE_NS)
 		return;
 	if (!s->changed_events)

@@ -46,6 +46,8 @@ struct scan *scan_new(void);
 void scan_free(struct scan *s);
 const struct scan_result *scan_result(const struct scan *s);
 
+/* Events of the session, as of the draining thread's last round; for any thread. */
+uint64_t scan_events(const struct scan *q);
 /* Is the process held at its end, and looked at? Bytes of its memory that were read, of about *due,
  * 0 = not known yet. Any thread. */
 bool scan_holds(const struct scan *s, uint64_t *read, uint64_t *due);

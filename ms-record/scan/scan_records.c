@@ -12,6 +12,11 @@
 #include "scan_work.h"
 #include "ms-record/session/session.h"
 
+uint64_t scan_events(const struct scan *q)
+{
+	return __atomic_load_n(&q->events, __ATOMIC_RELAXED);
+}
+
 bool scan_holds(const struct scan *q, uint64_t *read, uint64_t *due)
 {
 	*read = __atomic_load_n(&q->read_bytes, __ATOMIC_RELAXED);
@@ -227,17 +232,15 @@ void scan_put_result(struct work *w)
 				      [SCAN_BY_MARK] = w->s->opt->leak_mark,
 				      [SCAN_BY_TELL_RESIDENT] = w->scanner->label};
 	const char *label = labels[w->request.asker];
-	struct ms_verdict_scan head = {
-		.label = label,
-		.label_size = strlen(label),
-		.time_ns = w->answered ? q->live.time_ns : session_now(w->s),
-		.event =
-			w->answered ? q->live.event : __atomic_load_n(&q->events, __ATOMIC_RELAXED),
-		.state = w->state,
-		.pause_ns = scan_pause(w),
-		.read_bytes = w->memory.bytes,
-		.wide = q->live.wide,
-		.number = w->answered ? q->live.number : 0};
+	struct ms_verdict_scan head = {.label = label,
+				       .label_size = strlen(label),
+				       .time_ns = w->answered ? q->live.time_ns : session_now(w->s),
+				       .event = w->answered ? q->live.event : scan_events(q),
+				       .state = w->state,
+				       .pause_ns = scan_pause(w),
+				       .read_bytes = w->memory.bytes,
+				       .wide = q->live.wide,
+				       .number = w->answered ? q->live.number : 0};
 	resident_solve(w);
 	pthread_mutex_lock(&w->s->lock);
 	q->ended |= w->request.asker == SCAN_BY_END;
