@@ -381,11 +381,15 @@ static void check_stacks(void)
 	look("the stack pointer is at its start", "T10000-18000", "");
 	roots.thread_count = 0;
 	look("of no thread", "T10000-18000", "");
+}
 
-	/* One that ended: its control block, and an arena right above. */
+/* Of a thread that ended: its control block, and an arena right above. */
+static void check_ended(void)
+{
 	static const uint64_t above[][2] = {
 		{0x16000, 0x18000}, {0x10000, 0x10000}, {0x18000, 0x18001}};
-	m->stack = false;
+	begin();
+	struct memory_map *m = map(0x10000, 0x18000);
 	m->guard_below = true;
 	says(0x17f80, 0x10000, 0x18000, true);
 	look("of one that ended", "T17f88-17f90", "");
@@ -513,6 +517,7 @@ int main(void)
 	check_arenas();
 	check_main_arena();
 	check_stacks();
+	check_ended();
 	check_control_blocks();
 	check_heap();
 	check_blocks();
