@@ -11,7 +11,7 @@ static bool copy_allowed(struct mg_writer *t)
 		t->copy_second = second;
 		t->copies = 0;
 	}
-	if (t->copies >= MG_COPIES_A_SECOND) {
+	if (t->brief || t->copies >= MG_COPIES_A_SECOND) {
 		__atomic_fetch_add(&mg.session->not_taken, 1, __ATOMIC_RELAXED);
 		return false;
 	}

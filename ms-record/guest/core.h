@@ -64,6 +64,7 @@ struct mg_writer {
 	bool holding;    /* a stamp of realloc is taken and not yet published: `pending` stays */
 	bool rules_used; /* there may be rules in `rules` */
 	bool careful;    /* of the stack that it was last on less may be there now: see stack.c */
+	bool brief;      /* takes no stack that needs a rule which is not at hand: see thread.c */
 	uint64_t sent;   /* R7: the stamp of the last record with one, MG_NOT_SENT = not sure */
 
 	uint64_t low, high; /* of the stack it was last on, if that is known: see stack.c */
@@ -84,6 +85,8 @@ struct mg_writer {
 	uint64_t stuck_tail; /* the tail at which waiting was given up, ~0 = none */
 
 	struct mg_writer *nested; /* for a signal handler that interrupts a hook of this thread */
+	uint64_t looking;        /* the innermost such handler that finds that out; see thread.c, */
+	uint32_t looks, refused; /* how many do, and those that were too many */
 	uint32_t tid;
 	uint32_t wake; /* the recording that head and offset are of: R8 */
 	uint64_t copy_second;

@@ -230,7 +230,8 @@ struct mg_session {
 	uint64_t passed_early; /* allocations before the guest was ready (no thread
 				  pointer) */
 	uint64_t reentry_lost; /* events of signal handlers inside a hook that could not be kept */
-	uint64_t not_taken;    /* stacks not taken because of the rate limit */
+	uint64_t
+		not_taken; /* stacks not taken because of the rate limit, or below too many handlers */
 	char disabled_why[96];
 
 	/* Allocators found, as "glibc 2.36" or a module's base name; guest writes once at start. */

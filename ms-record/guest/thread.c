@@ -10,6 +10,11 @@ struct mg_gate mg_closed_gate;
 struct mg_core mg = {.gate = &mg_closed_gate};
 
 #define RETRY_EVENTS 256u /* a thread without a ring looks for one at every so many events */
+/* Of signal handlers that interrupt hooks: see enter_busy. */
+#define NESTED 4u       /* hooks inside a hook that have rings */
+#define NESTED_WALKS 2u /* of one within the other, whose stacks are taken */
+#define LOOKS 1u
+#define REFUSED 64u
 
 /* Entries in front of an array, so that it can be compared in whole blocks. */
 #define PAD 8u
@@ -179,6 +184,8 @@ static void begin(struct mg_writer *t, uint32_t tid, uint32_t flags, uint64_t sp
 {
 	to_usual(t);
 	t->nested = NULL;
+	t->brief = false;
+	t->looking = 0;
 	t->custom = NULL;
 	t->busy = sp;
 	t->tid = tid;
@@ -288,28 +295,59 @@ static void recover(struct mg_writer *t, const uint64_t *frame)
 	__atomic_store_n(&t->ring->pending, 0, __ATOMIC_RELEASE);
 }
 
-/* The thread's writer is inside a hook: a signal handler allocates, on a ring of its own. */
-static struct mg_writer *nested_writer(struct mg_writer *t, const uint64_t *frame)
+/* Takes a writer behind `t`, the innermost of `n` that are inside a hook; NULL = there is none. */
+static struct mg_writer *next_nested(struct mg_writer *t, uint32_t n, const uint64_t *frame)
 {
-	for (int depth = 0; depth < 4; depth++) {
-		if (!t->nested) {
-			struct mg_writer *n = claim();
-			if (!n)
-				break;
-			begin(n, t->tid, MG_F_SIGNAL, (uint64_t)frame);
-			mg_leave(n);
-			t->nested = n;
-		}
-		t = t->nested;
-		if (!t->busy)
-			return t;
-		if (!mg_still_inside(t, frame)) {
-			recover(t, frame);
-			return t;
-		}
+	struct mg_writer *next = n <= NESTED ? claim() : NULL;
+	if (!next)
+		return NULL;
+	begin(next, t->tid, MG_F_SIGNAL, (uint64_t)frame);
+	next->brief = n >= NESTED_WALKS;
+	mg_leave(next);
+	return t->nested = next;
+}
+
+/* Finds the writer for a hook of a signal handler that perhaps interrupts another one of this
+ * thread, whose writers are busy from `own` on: the first whose hook is not under way any more, or
+ * one behind them. The innermost hook that is under way says so of all outside of it. */
+static struct mg_writer *writer_inside(struct mg_writer *own, const uint64_t *frame)
+{
+	struct mg_writer *busy[NESTED + 1], *t = own;
+	uint32_t n = 0, inside;
+	for (; t && t->busy && n <= NESTED; t = t->nested)
+		busy[n++] = t;
+	for (inside = n; inside && !mg_still_inside(busy[inside - 1], frame);)
+		inside--;
+	if (inside < n) {
+		recover(busy[inside], frame);
+		return busy[inside];
 	}
-	__atomic_fetch_add(&mg.session->reentry_lost, 1, __ATOMIC_RELAXED);
-	return NULL;
+	return t ? t : next_nested(busy[n - 1], n, frame);
+}
+
+/* Enters a hook while the thread's writer is busy.
+ *
+ * When signals come faster than a handler finds its writer, or takes its stack, for the first time,
+ * it is interrupted by the next one before that is done. So that this is not begun anew at each
+ * depth, the stacks of NESTED_WALKS hooks are taken, those of further ones only if no rule is
+ * needed that is new to them; and LOOKS handlers look for a writer at a time. What one that was left
+ * by longjmp counted is void when a hook is called from further out on the stack; should none be,
+ * one of REFUSED looks all the same. */
+static struct mg_writer *enter_busy(struct mg_writer *own, const uint64_t *frame)
+{
+	uint64_t sp = (uint64_t)frame, outer = sp < own->looking ? own->looking : 0;
+	uint32_t looks = outer ? own->looks : 0;
+	struct mg_writer *t = NULL;
+	if (looks < LOOKS || ++own->refused % REFUSED == 0) {
+		own->looking = sp;
+		own->looks = looks + 1;
+		t = writer_inside(own, frame);
+		own->looking = t == own ? 0 : outer;
+		own->looks = t == own ? 0 : looks;
+	}
+	if (!t)
+		__atomic_fetch_add(&mg.session->reentry_lost, 1, __ATOMIC_RELAXED);
+	return t;
 }
 
 /* The thread has not yet seen this epoch, or a module is being closed: it forgets its previous
@@ -356,10 +394,7 @@ struct mg_writer *mg_enter_slow(struct mg_writer *t, const uint64_t *frame)
 	if (!t || (uintptr_t)t & 1) {
 		t = first_event(self, sp);
 	} else if (t->busy) {
-		if (mg_still_inside(t, frame))
-			t = nested_writer(t, frame);
-		else
-			recover(t, frame);
+		t = enter_busy(t, frame);
 	}
 	if (!t)
 		return NULL;

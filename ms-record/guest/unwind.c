@@ -233,7 +233,7 @@ static uint32_t own_rule_of(uint64_t rule)
 /* It is not at hand: gets it, and keeps it. While a module is being closed nothing is kept. */
 static __attribute__((noinline)) uint32_t own_rule_miss(struct mg_writer *t, uint64_t ip)
 {
-	uint32_t r = ip & MG_EXACT_IP ? 0 : own_rule_of(rule_of(ip, t->epoch));
+	uint32_t r = ip & MG_EXACT_IP || t->brief ? 0 : own_rule_of(rule_of(ip, t->epoch));
 	if (r && !__atomic_load_n(&mg.closing, __ATOMIC_SEQ_CST)) {
 		t->rules_used = true;
 		t->rules[MG_OWN_INDEX(ip)] = MG_OWN_REST(ip) | r;
@@ -366,7 +366,8 @@ static __attribute__((noinline)) bool step_other(struct mg_writer *t, struct wal
 {
 	do {
 		w->deep = *n >= t->limit;
-		if (w->deep)
+		w->copy = t->brief; /* which is not made */
+		if (w->deep || w->copy)
 			return false;
 		uint64_t rule = rule_of(w->ip, t->epoch);
 		if (rule == MG_RULE_NO_CODE && *n) {

@@ -79,7 +79,7 @@ static void call(void *h)
 
 static void deepbind(void)
 {
-	for (int i = 0; i < 20; i++) {
+	for (int i = 0; i < 3; i++) {
 		void *h = library("hostile_own.so", RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND, false);
 		call(h);
 		dlclose(h);
@@ -159,13 +159,13 @@ static void on_signal(int sig)
 }
 
 /* Only while the thread computes: glibc's malloc is not to be entered twice. */
-static void signals(void)
+static void storm(int us, int flags)
 {
-	struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESTART | SA_NODEFER};
+	struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESTART | flags};
 	sigaction(SIGUSR1, &sa, NULL);
 	sigaction(SIGUSR2, &sa, NULL);
 	sigaction(SIGALRM, &sa, NULL);
-	struct itimerval every = {{0, 100}, {0, 100}};
+	struct itimerval every = {{0, us}, {0, us}};
 	sigset_t all, none;
 	sigfillset(&all);
 	sigemptyset(&none);
@@ -181,6 +181,65 @@ static void signals(void)
 	setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
 	check(atomic_load(&handled) >= 4000, "signals");
 }
+
+static void signals(void)
+{
+	storm(100, SA_NODEFER);
+}
+
+static void signals_deferred(void)
+{
+	storm(100, 0);
+}
+
+static void signals_faster(void)
+{
+	storm(50, SA_NODEFER);
+}
+
+static void signals_deferred_faster(void)
+{
+	storm(50, 0);
+}
+
+/* A storm whose pace is that of the program, whatever the machine's: each instruction of an
+ * allocation traps, and one of STEPS traps allocates, which is what takes so long at first. */
+#ifdef __x86_64__
+#define STEPS 6000
+#define TRAP_FLAG "0x100"
+static volatile unsigned steps, handlers;
+
+static void allocate_in_steps(void)
+{
+	__asm__ volatile("pushf; orq $" TRAP_FLAG ", (%%rsp); popf" ::: "memory", "cc");
+	free(keep(malloc(40)));
+	__asm__ volatile("pushf; andq $~" TRAP_FLAG ", (%%rsp); popf" ::: "memory", "cc");
+}
+
+static void on_step(int sig)
+{
+	int e = errno;
+	(void)sig;
+	steps = steps + 1;
+	if (steps % STEPS == 0) {
+		handlers = handlers + 1;
+		check(handlers <= 16, "handlers in handlers");
+		allocate_in_steps();
+		handlers = handlers - 1;
+	}
+	errno = e;
+}
+
+static void stepped(void)
+{
+	struct sigaction sa = {.sa_handler = on_step, .sa_flags = SA_NODEFER};
+	sigaction(SIGTRAP, &sa, NULL);
+	free(keep(malloc(40)));
+	steps = STEPS - 200; /* the first is in an allocation that is not the first */
+	for (int i = 0; i < 3; i++)
+		allocate_in_steps();
+}
+#endif
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -386,6 +445,12 @@ static const struct {
 	      {"ifunc", ifunc},
 	      {"small-stacks", small_stacks},
 	      {"signals", signals},
+	      {"signals-deferred", signals_deferred},
+	      {"signals-faster", signals_faster},
+	      {"signals-deferred-faster", signals_deferred_faster},
+#ifdef __x86_64__
+	      {"stepped", stepped},
+#endif
 	      {"forks", forks},
 	      {"io_uring", uring},
 	      {"rseq", restartable},
