@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What a program forbids itself while it runs: system calls, by a seccomp filter, and reading the
- * processor's clock.
+ * What a program forbids itself while it runs: system calls, by a seccomp filter or by user
+ * dispatch, and reading the processor's clock.
  *
  * The backend says so before it happens; ms-record looks for filters in /proc besides.
  *

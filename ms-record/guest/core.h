@@ -64,7 +64,6 @@ struct mg_writer {
 	bool holding;    /* a stamp of realloc is taken and not yet published: `pending` stays */
 	bool rules_used; /* there may be rules in `rules` */
 	bool careful;    /* of the stack that it was last on less may be there now: see stack.c */
-	bool brief;      /* takes no stack that needs a rule which is not at hand: see thread.c */
 	uint64_t sent;   /* R7: the stamp of the last record with one, MG_NOT_SENT = not sure */
 
 	uint64_t low, high; /* of the stack it was last on, if that is known: see stack.c */
@@ -82,6 +81,7 @@ struct mg_writer {
 	uint64_t size;
 	uint64_t wrap_head, wrap_lap; /* head and lap before the wrap under way */
 	bool wrapping;
+	bool brief;          /* takes no stack that needs a rule which is not at hand: thread.c */
 	uint64_t stuck_tail; /* the tail at which waiting was given up, ~0 = none */
 
 	struct mg_writer *nested; /* for a signal handler that interrupts a hook of this thread */
@@ -151,6 +151,8 @@ struct mg_backend {
 #define MG_CHUNKS 10u
 _Static_assert(MG_CHUNK_FIRST << (MG_CHUNKS - 1) == MG_RINGS_MOST, "the chunks hold all rings");
 
+#define MG_HELD_MAX 96u /* of mg_core.held: what MG_OWN_MAX has, and windows */
+
 /* See sample.c. */
 #define MG_SAMPLE_TABLES 3u
 struct mg_sample_table {
@@ -216,6 +218,9 @@ struct mg_core {
 	bool filtered;    /* a seccomp filter was installed since the start: see confine.c */
 	uint32_t calling; /* threads about to make a system call */
 	struct mg_backend backend;
+	/* All that is mapped for us; pages of `seeds` that were not used: see grow.c, G4. */
+	uint64_t held[MG_HELD_MAX][2], seeds;
+	uint32_t held_count, seed_count;
 };
 extern struct mg_core mg __attribute__((visibility("hidden")));
 extern struct mg_gate mg_closed_gate __attribute__((visibility("hidden")));
@@ -322,6 +327,10 @@ MG_INLINE void mg_forget(struct mg_writer *t)
 uint64_t mg_grow_budget(void);
 /* Private memory, noted as ours; NULL = none. */
 void *mg_grow_own(uint64_t bytes);
+/* Notes a mapping of ours, private or shared. */
+void mg_note_ours(const void *start, uint64_t bytes);
+/* Makes ready what G4 needs. */
+void mg_grow_init(void);
 /* Where element `i` of `each` bytes is; NULL = it is not mapped. */
 void *mg_grown(unsigned char *const *chunks, uint32_t i, size_t each);
 /* What is mapped in one piece. */

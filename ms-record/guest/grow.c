@@ -12,6 +12,10 @@
  *
  *  G3 Under a seccomp filter nothing is mapped, and under a limit nothing that is more than a
  *     sixteenth of it, but for what every thread needs: then that chunk's rings cannot be used.
+ *
+ *  G4 A program that locks all that it maps (mlockall with MCL_FUTURE) does not lock this: private
+ *     memory begins as a page that was mapped before, and is moved and extended; both ways keep
+ *     what the page or the shared mapping is, which is not locked (apart.c).
  */
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -21,6 +25,7 @@
 
 #define AHEAD 1024u /* rings, before a filter */
 #define STEP (1u << 20)
+#define SEEDS 32u
 
 uint64_t mg_grow_budget(void)
 {
@@ -62,6 +67,53 @@ static long map_behind(uint64_t from, uint64_t skip, uint64_t bytes)
 	return (long)from;
 }
 
+void mg_note_ours(const void *start, uint64_t bytes)
+{
+	uint32_t i = __atomic_fetch_add(&mg.held_count, 1, __ATOMIC_RELAXED);
+	if (i >= MG_HELD_MAX)
+		return;
+	mg.held[i][0] = (uint64_t)start;
+	mg.held[i][1] = (uint64_t)start + bytes;
+}
+
+/* Another thread was faster. */
+static void give_back(const unsigned char *start, uint64_t bytes)
+{
+	for (uint32_t i = 0; i < MG_HELD_MAX; i++)
+		if (mg.held[i][0] == (uint64_t)start)
+			mg.held[i][0] = mg.held[i][1] = 0;
+	unmap((uint64_t)start, bytes);
+}
+
+static long map_new(uint64_t bytes)
+{
+	return mg_syscall(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, UINT64_MAX, 0);
+}
+
+void mg_grow_init(void)
+{
+	long r = map_new(SEEDS * UINT64_C(4096));
+	if (r < 0)
+		return;
+	mg_syscall(SYS_madvise, (uint64_t)r, SEEDS * UINT64_C(4096), MADV_DONTDUMP, 0, 0, 0);
+	mg.seeds = (uint64_t)r;
+	mg.seed_count = SEEDS;
+}
+
+/* G4 */
+static long map_private(uint64_t bytes)
+{
+	uint32_t n = __atomic_load_n(&mg.seed_count, __ATOMIC_RELAXED);
+	while (n && !__atomic_compare_exchange_n(&mg.seed_count, &n, n - 1, false, __ATOMIC_RELAXED,
+						 __ATOMIC_RELAXED))
+		continue;
+	long r = n ? mg_syscall(SYS_mremap, mg.seeds + (n - 1) * UINT64_C(4096), 4096, bytes,
+				MREMAP_MAYMOVE, 0, 0)
+		   : -1;
+	return r < 0 ? map_new(bytes) : r;
+}
+
 /* Private memory, or what lies `skip` behind `shared`. */
 static unsigned char *map(unsigned char *shared, uint64_t skip, uint64_t bytes)
 {
@@ -72,8 +124,9 @@ static unsigned char *map(unsigned char *shared, uint64_t skip, uint64_t bytes)
 	else if (shared)
 		r = map_behind((uint64_t)shared, skip, bytes);
 	else
-		r = mg_syscall(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, UINT64_MAX, 0);
+		r = map_private(bytes);
+	if (r > 0)
+		mg_note_ours((const void *)r, bytes);
 	if (r > 0)
 		mg_syscall(SYS_madvise, (uint64_t)r, bytes, MADV_DONTDUMP, 0, 0, 0);
 	__atomic_fetch_sub(&mg.calling, 1, __ATOMIC_SEQ_CST);
@@ -126,7 +179,7 @@ void *mg_grow(unsigned char **chunks, uint32_t i, size_t each)
 		return NULL;
 	if (!__atomic_compare_exchange_n(&chunks[c], &nobody, m, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_RELAXED))
-		unmap((uint64_t)m, bytes);
+		give_back(m, bytes);
 	else if (!shared)
 		own(m, bytes);
 	return mg_grown(chunks, i, each);

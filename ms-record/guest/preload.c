@@ -15,6 +15,8 @@
 #include "core.h"
 #include "preload.h"
 
+#define SET_DISPATCH 59 /* PR_SET_SYSCALL_USER_DISPATCH, of Linux 5.11 */
+
 __thread struct mg_own mg_own __attribute__((tls_model("initial-exec")));
 
 MG_INLINE void *done(const uint64_t *frame, void *block, uint64_t size)
@@ -172,7 +174,8 @@ MG_EXPORT int fork(void)
 
 /* ---- what the program forbids itself: confine.c ---------------------------------------------- */
 
-/* A system call that may forbid something. One that only asks what the kernel can do has flags with
+/* A system call that may forbid something, or have those of code that is not the program's end in a
+ * signal (user dispatch, of one thread). One that only asks what the kernel can do has flags with
  * the strict mode, or no filter. */
 static void confine(long number, unsigned long a, unsigned long b, unsigned long c)
 {
@@ -180,7 +183,8 @@ static void confine(long number, unsigned long a, unsigned long b, unsigned long
 	bool strict = seccomp ? b == SECCOMP_MODE_STRICT : !control && !a && !b;
 	bool filter = c && (seccomp ? b == SECCOMP_MODE_FILTER : !control && a == 1);
 	bool clock = control && (int)a == PR_SET_TSC && b == PR_TSC_SIGSEGV;
-	mg_confine(strict || filter, strict || clock);
+	bool dispatch = control && (int)a == SET_DISPATCH && b;
+	mg_confine(strict || filter || dispatch, strict || clock);
 }
 
 MG_EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
@@ -195,6 +199,10 @@ long mg_rare_syscall(long number, unsigned long a, unsigned long b, unsigned lon
 long mg_rare_syscall(long number, unsigned long a, unsigned long b, unsigned long c,
 		     unsigned long d, unsigned long e, unsigned long f)
 {
+	if (number == SYS_madvise)
+		return madvise((void *)a, b, (int)c);
+	if (number == SYS_mlockall)
+		return mlockall((int)a);
 	confine(number, a, b, c);
 	return mg_real.syscall(number, a, b, c, d, e, f);
 }

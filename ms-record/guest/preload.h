@@ -35,6 +35,8 @@
 	X(int, prctl,                                                                              \
 	  (int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d),        \
 	  option, a, b, c, d)                                                                      \
+	X(int, madvise, (void *address, size_t bytes, int advice), address, bytes, advice)         \
+	X(int, mlockall, (int flags), flags)                                                       \
 	X(void, _exit, (int status), status)
 #define MG_PROTOTYPE(type, name, parameters, ...) type name parameters;
 MG_NEXT_FUNCTIONS(MG_PROTOTYPE)

@@ -134,6 +134,7 @@ static void *map(size_t bytes, int fd, uint64_t offset)
 	if (failed(r))
 		return NULL;
 	call(SYS_madvise, (uint64_t)r, bytes, MADV_DONTDUMP, 0);
+	mg_note_ours((const void *)r, bytes);
 	return (void *)r;
 }
 
@@ -153,6 +154,7 @@ static bool map_session(int fd, uint64_t bytes)
 		return false;
 	struct mg_session head = *s;
 	call(SYS_munmap, (uint64_t)s, sizeof(*s), 0, 0);
+	mg.held_count = 0;
 	uint32_t rings = head.ring_max < MG_CHUNK_FIRST ? head.ring_max : MG_CHUNK_FIRST;
 	uint64_t first = head.data_offset + rings * head.window_bytes;
 	if (head.magic != MG_MAGIC || head.version != MG_LAYOUT_VERSION || first > bytes ||
@@ -255,6 +257,7 @@ static void begin_session(int fd)
 	learn_stacks();
 	mg.frames = MG_FRAMES_USUAL;
 	mg.writer_bytes = mg_writer_bytes(mg.frames);
+	mg_grow_init();
 	if (!mg_grow(mg.writers, 0, mg.writer_bytes)) {
 		disable("no memory for the threads' state");
 		return;

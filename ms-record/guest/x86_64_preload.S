@@ -50,7 +50,7 @@ vfork:
 	.cfi_endproc
 	.size vfork, .-vfork
 
-	/* All but two are the real one's (the first word of mg_real), with the stack as it is: some return twice, or on another one. */
+	/* All but four are the real one's (the first word of mg_real), with the stack as it is: some return twice, or on another one. */
 	.globl syscall
 	.type syscall, @function
 syscall:
@@ -59,6 +59,10 @@ syscall:
 	cmp $SYS_prctl, %rdi
 	je mg_rare_syscall
 	cmp $SYS_seccomp, %rdi
+	je mg_rare_syscall
+	cmp $SYS_madvise, %rdi
+	je mg_rare_syscall
+	cmp $SYS_mlockall, %rdi
 	je mg_rare_syscall
 	jmp *mg_real(%rip)
 	.cfi_endproc

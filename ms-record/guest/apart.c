@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT
+ * Keeps our memory apart from what the program does with all that it has mapped: mlockall, and
+ * madvise of whatever /proc/self/maps shows.
+ *
+ *  K1 The address space that is set aside for us may be more than the program may lock, and would
+ *     be resident if it were locked. mlockall is done for each of its mappings but ours, if it would
+ *     have succeeded without us: the kernel compares the size of all mappings with the limit. Only
+ *     what comes later is left to the kernel, which asks nothing about that.
+ *
+ *  K2 Whether a limit holds for this process only the kernel knows (CAP_IPC_LOCK outside of all
+ *     user namespaces), so it is asked: to lock all, but to make nothing resident. Ours is unlocked
+ *     then.
+ *
+ *  K3 What we map afterwards is grown from pages that were never locked: mremap leaves them so
+ *     (grow.c, G4).
+ *
+ *  K4 Under a seccomp filter, where the mappings cannot be read, and by an instruction of the
+ *     program's own, it is the kernel's mlockall.
+ */
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include "core.h"
+#include "preload.h"
+
+#ifndef MCL_ONFAULT
+#define MCL_ONFAULT 4
+#endif
+#define CLOSE_ON_EXEC 02000000
+#define HERE ((uint64_t)-100)
+#define PAGE_BITS 12
+
+struct piece {
+	uint64_t start, end;
+};
+
+/* Of the module of the preload library. */
+extern const char own_start[] __asm__("__ehdr_start") __attribute__((visibility("hidden")));
+extern const char own_end[] __asm__("_end") __attribute__((visibility("hidden")));
+
+/* The n-th range of ours, in no order; false = there are no more. */
+static bool held(uint32_t n, struct piece *p)
+{
+	*p = (struct piece){(uint64_t)own_start, ((uint64_t)own_end + 4095) & ~UINT64_C(4095)};
+	if (n == 1)
+		*p = (struct piece){mg.seeds, mg.seeds + mg.seed_count * UINT64_C(4096)};
+	else if (n > 1 && n - 2 < MG_HELD_MAX)
+		*p = (struct piece){mg.held[n - 2][0], mg.held[n - 2][1]};
+	return n < MG_HELD_MAX + 2;
+}
+
+/* Is `at` in a range of ours? Then *end is where that ends; else where the next one begins, if that
+ * is before *end. */
+static bool is_held(uint64_t at, uint64_t *end)
+{
+	struct piece h;
+	for (uint32_t n = 0; held(n, &h); n++) {
+		if (at >= h.start && at < h.end) {
+			*end = h.end;
+			return true;
+		}
+		if (h.start > at && h.start < *end)
+			*end = h.start;
+	}
+	return false;
+}
+
+/* Cuts the next part that is not ours off the front of `rest`. */
+static bool next_part(struct piece *rest, struct piece *part)
+{
+	while (rest->start < rest->end) {
+		uint64_t end = rest->end, start = rest->start;
+		bool ours = is_held(start, &end);
+		rest->start = end;
+		*part = (struct piece){start, end};
+		if (!ours)
+			return true;
+	}
+	return false;
+}
+
+/* ---- madvise --------------------------------------------------------------------------------- */
+
+MG_EXPORT int madvise(void *address, size_t bytes, int advice)
+{
+	struct piece rest = {(uint64_t)address, (uint64_t)address + bytes}, part;
+	int result = 0, why = 0;
+	uint64_t end = rest.end;
+	if (rest.end <= rest.start || (!is_held(rest.start, &end) && end == rest.end))
+		return mg_real.madvise(address, bytes, advice);
+	while (next_part(&rest, &part))
+		if (mg_real.madvise((void *)part.start, part.end - part.start, advice) && !result) {
+			result = -1;
+			why = errno;
+		}
+	if (result)
+		errno = why;
+	return result;
+}
+
+/* ---- mlockall -------------------------------------------------------------------------------- */
+
+/* What is done with each part of the program's mappings. */
+struct visit {
+	long number; /* a system call, or 0: only its size is added */
+	uint64_t flags, bytes;
+};
+
+static void visit(struct visit *v, struct piece mapping)
+{
+	struct piece part;
+	while (mapping.end >> 47 == 0 && next_part(&mapping, &part)) {
+		v->bytes += part.end - part.start;
+		if (v->number)
+			mg_syscall(v->number, part.start, part.end - part.start, v->flags, 0, 0, 0);
+	}
+}
+
+static int digit_of(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Of a line of /proc/self/maps only "START-END " is looked at. */
+static bool visit_all(struct visit *v)
+{
+	char text[1024];
+	uint64_t n[2] = {0};
+	int field = 0; /* 2: the rest of the line */
+	long got, fd = mg_syscall(SYS_openat, HERE, (uint64_t) "/proc/self/maps", CLOSE_ON_EXEC, 0,
+				  0, 0);
+	if (fd < 0)
+		return false;
+	while ((got = mg_syscall(SYS_read, (uint64_t)fd, (uint64_t)text, sizeof(text), 0, 0, 0)) >
+	       0)
+		for (long i = 0; i < got; i++) {
+			int digit = digit_of(text[i]);
+			if (text[i] == '\n') {
+				visit(v, (struct piece){n[0], n[1]});
+				n[0] = n[1] = 0;
+				field = 0;
+			} else if (field < 2 && digit >= 0) {
+				n[field] = n[field] << 4 | (uint64_t)digit;
+			} else if (field < 2) {
+				field++;
+			}
+		}
+	mg_syscall(SYS_close, (uint64_t)fd, 0, 0, 0, 0, 0);
+	return got == 0;
+}
+
+static long kernel(long number, uint64_t a, uint64_t b)
+{
+	return mg_syscall(number, a, b, 0, 0, 0, 0);
+}
+
+static void unlock_ours(void)
+{
+	struct piece h;
+	for (uint32_t n = 0; held(n, &h); n++)
+		if (h.end > h.start)
+			kernel(SYS_munlock, h.start, h.end - h.start);
+}
+
+/* K2. The program has more than the limit: what the kernel says. */
+static long lock_if_allowed(uint64_t flags)
+{
+	long r = kernel(SYS_mlockall, flags | MCL_ONFAULT, 0);
+	if (r)
+		return r;
+	unlock_ours();
+	return flags & MCL_FUTURE ? kernel(SYS_mlockall, flags & ~(uint64_t)MCL_CURRENT, 0) : 0;
+}
+
+/* K1. The kernel's result, or 1: it has to be asked itself. */
+static long lock_all(uint64_t flags)
+{
+	static bool future;
+	uint64_t limit[2] = {0};
+	struct visit size = {0}, lock = {.number = SYS_mlock};
+	long r = 0;
+	if (!mg.session || mg_filtered() || !(flags & MCL_CURRENT) ||
+	    flags & ~(uint64_t)(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) || !visit_all(&size) ||
+	    mg_syscall(SYS_prlimit64, 0, RLIMIT_MEMLOCK, 0, (uint64_t)limit, 0, 0))
+		return 1;
+	if (size.bytes >> PAGE_BITS > limit[0] >> PAGE_BITS)
+		r = lock_if_allowed(flags);
+	else if (flags & MCL_FUTURE)
+		r = kernel(SYS_mlockall, flags & ~(uint64_t)MCL_CURRENT, 0);
+	else if (future) /* there is no other way to end that */
+		r = kernel(SYS_munlockall, 0, 0);
+	if (r)
+		return r;
+	future = flags & MCL_FUTURE;
+	if (flags & MCL_ONFAULT)
+		lock = (struct visit){.number = SYS_mlock2, .flags = 1}; /* MLOCK_ONFAULT */
+	visit_all(&lock);
+	return 0;
+}
+
+MG_EXPORT int mlockall(int flags)
+{
+	long r = lock_all((uint64_t)(unsigned)flags);
+	if (r > 0) {
+		int locked = mg_real.mlockall(flags);
+		if (!locked && mg.session && !mg_filtered())
+			unlock_ours();
+		return locked;
+	}
+	if (r)
+		errno = (int)-r;
+	return r ? -1 : 0;
+}
