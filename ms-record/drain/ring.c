@@ -27,11 +27,13 @@
 #define FREE_AT_FIRST 6u /* most programs have one thread; its signal handlers take one each */
 #define LOOKS_NS UINT64_C(1000000)     /* at a stretch, for threads that are gone */
 #define LOOKS_SHARE 8u                 /* so many times as long it is not looked again */
-#define PENDING_NS UINT64_C(500000000) /* R5 */
+#define PENDING_NS UINT64_C(500000000) /* R5; how often it is looked at: */
+#define PENDING_LOOK_NS UINT64_C(50000000)
 /* Parsed events that wait for a slow thread's pending stamp; beyond this the rings fill up instead.
  */
 #define BACKLOG_MAX (UINT64_C(6) << 20)
-#define AHEAD_MOST 32768u /* of a ring, while another one is read part by part */
+#define BACKLOG_MUCH (BACKLOG_MAX / 8) /* for one that has no processor */
+#define AHEAD_MOST 32768u              /* of a ring, while another one is read part by part */
 #define QUIET_NS UINT64_C(5000000)
 #define ITEMS_KEPT ((size_t)1 << 14) /* of a ring, 800 KB */
 
@@ -294,17 +296,32 @@ static uint64_t drain(struct session *s, struct reader *r, uint64_t head)
 	return (uint64_t)read;
 }
 
+/* Adds to how long the thread has not come on with what is pending, or says that it never will. What
+ * counts is time in which it could have: on a busy machine neither it nor we have a processor for
+ * seconds, and what it writes then would be out of order. */
+static void look_at_pending(struct session *s, struct reader *r, uint64_t now_ns, bool patient)
+{
+	const uint64_t most = 2 * PENDING_LOOK_NS;
+	uint64_t since = now_ns - r->pending_ns;
+	bool known = r->thread != UINT32_MAX;
+	r->pending_ns = now_ns;
+	r->pending_look_ns = now_ns + PENDING_LOOK_NS;
+	if (known && !session_thread_alive(s, r->thread))
+		r->pending_held_ns = PENDING_NS;
+	else if (!patient)
+		r->pending_held_ns += since;
+	else if (!known || !session_thread_waits(s, r->thread, &r->pending_cpu))
+		r->pending_held_ns += since < most ? since : most;
+}
+
 /* A pending stamp holds up the merge for a while (R5), unless its thread died inside the hook. */
-static bool pending_counts(struct session *s, struct reader *r, uint64_t now_ns)
+static bool pending_counts(struct session *s, struct reader *r, uint64_t now_ns, bool patient)
 {
 	if (__atomic_load_n(&s->ending, __ATOMIC_ACQUIRE))
 		return false;
-	if (r->pending_ns + PENDING_NS <= now_ns)
-		return false;
-	if (now_ns < r->pending_look_ns || r->thread == UINT32_MAX)
-		return true;
-	r->pending_look_ns = now_ns + 10 * QUIET_NS;
-	return session_thread_alive(s, r->thread);
+	if (now_ns >= r->pending_look_ns && r->pending_held_ns < PENDING_NS)
+		look_at_pending(s, r, now_ns, patient);
+	return r->pending_held_ns < PENDING_NS;
 }
 
 /* Since when it is that. */
@@ -315,6 +332,7 @@ static void note_pending(struct reader *r, uint64_t pending, uint64_t now_ns)
 	r->pending = pending;
 	r->pending_ns = now_ns;
 	r->pending_look_ns = now_ns + QUIET_NS;
+	r->pending_held_ns = 0;
 }
 
 /* Lists rings that threads have taken since the last look. */
@@ -357,7 +375,8 @@ static bool is_ahead(const struct session *s, const struct reader *r, bool full)
 uint64_t ring_read_all(struct session *s, uint64_t now, uint64_t *limit)
 {
 	uint64_t read = 0, least = now, now_ns = session_now(s);
-	bool full = backlog(s) > BACKLOG_MAX, partly = false, left = false;
+	uint64_t waiting = backlog(s);
+	bool full = waiting > BACKLOG_MAX, partly = false, left = false;
 	list_taken(s);
 	for (size_t i = 0; i < s->taken.n && !s->damaged; i++) {
 		struct reader *r = s->taken.v[i];
@@ -365,7 +384,7 @@ uint64_t ring_read_all(struct session *s, uint64_t now, uint64_t *limit)
 		uint64_t head = __atomic_load_n(&r->ring->head, __ATOMIC_ACQUIRE);
 		note_pending(r, pending, now_ns);
 		if (pending && pending < least) {
-			if (pending_counts(s, r, now_ns))
+			if (pending_counts(s, r, now_ns, waiting < BACKLOG_MUCH))
 				least = pending;
 			else /* a thread that is gone may have published it meanwhile */
 				head = __atomic_load_n(&r->ring->head, __ATOMIC_ACQUIRE);

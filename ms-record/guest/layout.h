@@ -39,8 +39,9 @@
  *     of hooks), so everything it may still publish is stamped at or after that. Watermark of the
  *     merge: ms-record reads now, then pending and head of every ring in that order; the least of
  *     now - 100 us and all pendings bounds what is merged. (pending is cleared with release after
- *     head is stored.) A pending that has not changed for half a second bounds nothing: its hook
- *     was left by a longjmp, or takes long; what still comes of it is a violation, and counted.
+ *     head is stored.) A pending that has not changed for half a second, in which its thread was not kept
+ *     from running, bounds nothing: its hook was left by a longjmp, or takes long; what still comes
+ *     of it is a violation, and counted.
  *
  *  R6 A thread that could not record counts it in `lost` with the first and last stamps; ms-record
  *     reads and reports.

@@ -267,3 +267,15 @@ bool session_thread_alive(struct session *s, uint32_t index)
 	snprintf(name, sizeof name, "task/%u", t->outer);
 	return faccessat(s->proc, name, F_OK, 0) == 0;
 }
+
+bool session_thread_waits(const struct session *s, uint32_t index, uint64_t *cpu)
+{
+	char name[32], text[2048];
+	struct ms_proc_stat st;
+	uint64_t before = *cpu;
+	snprintf(name, sizeof name, "task/%u/stat", s->threads.v[index].outer);
+	if (!ms_proc_text_at(s->proc, name, text, sizeof text) || !ms_proc_parse_stat(text, &st))
+		return false;
+	*cpu = st.field[MS_STAT_UTIME] + st.field[MS_STAT_STIME];
+	return (st.state == 'R' && *cpu == before) || st.state == 'T' || st.state == 't';
+}

@@ -99,8 +99,10 @@ struct reader {
 	uint64_t tail, offset;        /* bytes read in all; place in the window */
 	uint64_t last;                /* the last stamp read */
 	uint64_t quiet_ns;            /* when it was last seen with data, or looked at */
-	uint64_t pending, pending_ns; /* as last seen in it, and since when; */
-	uint64_t pending_look_ns;     /* when to look whether it counts still */
+	uint64_t pending, pending_ns; /* as last seen in it, and when that was looked at; */
+	uint64_t pending_look_ns;     /* when to look whether it counts still, */
+	uint64_t pending_held_ns;     /* and for how long its thread has not come on with it */
+	uint64_t pending_cpu;         /* what that had of a processor by then */
 	struct item *items;           /* sorted; [first, count) are waiting */
 	size_t first, count, room;
 
@@ -408,6 +410,9 @@ static inline bool session_seccomp(const struct session *s)
 struct attach_memory session_memory(struct session *s);
 /* Does the thread of that index exist? */
 bool session_thread_alive(struct session *s, uint32_t index);
+/* Would the thread of that index go on if it were let? It is stopped, or ready to run and has not had
+ * a processor for a hundredth of a second since the last look, at `*cpu`, which becomes what it is now. */
+bool session_thread_waits(const struct session *s, uint32_t index, uint64_t *cpu);
 /* The number here of a thread that has the number `tid` in its own namespace; 0 = not found (yet,
  * or any more). */
 uint32_t session_outer_tid(struct session *s, uint32_t tid);

@@ -31,10 +31,12 @@ static uintptr_t selves[IL_THREADS];
 
 static uint64_t model_now(const struct session *s);
 static bool model_alive(const struct session *s, uint32_t thread);
+static bool model_waits(const struct session *s, uint32_t thread, uint64_t *cpu);
 static uint32_t model_thread(struct session *s, uint32_t tid, uint64_t stamp);
 static long model_syscall(long nr, ...);
 #define session_now model_now
 #define session_thread_alive model_alive
+#define session_thread_waits model_waits
 #define threads_add model_thread
 #define modules_update(s) ((void)(s))
 #define modules_epoch_at(s, stamp) 0
@@ -65,8 +67,8 @@ static uint64_t used, ns, watermark;
 static long patient;
 
 /* The process ends with its threads; the merge is far behind all the time; a sleep of the reader may end
- * early. */
-enum { ENDS = 1, BEHIND = 2, BY_TIME = 4 };
+ * early; who is not chosen has no processor for longer than a pending stamp holds up the merge. */
+enum { ENDS = 1, BEHIND = 2, BY_TIME = 4, BUSY = 8 };
 static struct scenario {
 	const char *name;
 	unsigned bound;
@@ -188,13 +190,19 @@ static uint32_t tid(void)
 static uint64_t model_now(const struct session *of)
 {
 	(void)of;
-	return ns += 6000000;
+	return ns += now.how & BUSY ? 2 * PENDING_NS : 6000000;
 }
 
 static bool model_alive(const struct session *of, uint32_t thread)
 {
 	(void)of;
 	return !il_is_done(thread);
+}
+
+static bool model_waits(const struct session *of, uint32_t thread, uint64_t *cpu)
+{
+	(void)of, (void)cpu;
+	return now.how & BUSY && !il_is_done(thread);
 }
 
 static uint32_t model_thread(struct session *of, uint32_t number, uint64_t stamp)
@@ -433,6 +441,8 @@ int main(int argc, char **argv)
 		{"two rings", 2, {"fsf", "sfs"}, ONE, 0},
 		{"the end", 2, {"fsf"}, ONE, ENDS},
 		{"a thread that ends", 3, {"fs"}, ONE, BY_TIME},
+		{"a busy machine", 3, {"fsf"}, ONE, BY_TIME | BUSY},
+		{"two on a busy machine", 2, {"fs", "sf"}, ONE, BY_TIME | BUSY},
 		{"left for later", 1, {"f", "sfsfsfsfsf"}, ONE, BEHIND},
 	};
 	unsigned more = argc > 1 ? (unsigned)atoi(argv[1]) : 0;
