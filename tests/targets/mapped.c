@@ -5,6 +5,11 @@
  * usage: mapped SEED [THREADS [BLOCKS]]. One lock is held around each call and its counting, so
  * that the peak is known. With each step goes the making and freeing of so many small blocks. What
  * it expects goes to the file named by BESIDE_FILE.
+ *
+ * Where a part of a range is given back, the kernel may put there what another thread, the C library
+ * or the recorder maps next, and that is not ours to unmap with the rest of the range. So the hole is
+ * filled again at once, by a system call that no hook sees; where somebody was faster, the rest of the
+ * range is given back, too.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -13,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "include/memscope.h"
@@ -160,11 +166,36 @@ static SITE void file_over(unsigned i, size_t from, size_t pages)
 	unmaps += (uint64_t)cut(p, pages);
 }
 
-static SITE void give(unsigned i, size_t from, size_t pages)
+static void unmap(unsigned char *at, size_t pages)
 {
-	unsigned char *at = kept[i].address + from * PAGE;
+	if (!pages)
+		return;
 	must(munmap(at, pages * PAGE - below(PAGE)) == 0, "munmap");
 	unmaps += (uint64_t)cut(at, pages);
+}
+
+/* Puts memory that is not counted where some was; false = somebody else's is there. */
+static int fill_hole(unsigned char *at, size_t pages)
+{
+	void *p = (void *)syscall(SYS_mmap, at, pages * PAGE, PROT_NONE,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	if (p != MAP_FAILED && p != at) /* a kernel that does not know the flag */
+		syscall(SYS_munmap, p, pages * PAGE);
+	return p == at;
+}
+
+static SITE void give(unsigned i, size_t from, size_t pages)
+{
+	unsigned char *start = kept[i].address, *end = start + (from + pages) * PAGE;
+	size_t n = kept[i].pages;
+	unmap(start + from * PAGE, pages);
+	if (pages < n && fill_hole(start + from * PAGE, pages))
+		return;
+	if (pages < n) {
+		unmap(start, from);
+		unmap(end, n - from - pages);
+	}
+	kept[i].address = NULL;
 }
 
 static SITE void take_remap(unsigned i, size_t pages)
@@ -322,8 +353,6 @@ static void one_step(void)
 		break;
 	case 2:
 		give(i, from, pages);
-		if (pages == n)
-			kept[i].address = NULL;
 		break;
 	case 3:
 		if (whole && *owner_of((uintptr_t)kept[i].address / PAGE) != SHARED + 1 &&
@@ -332,7 +361,6 @@ static void one_step(void)
 		break;
 	default:
 		give(i, 0, n);
-		kept[i].address = NULL;
 	}
 }
 
