@@ -10,6 +10,9 @@
  *   file      32 MiB of the file that is named next, mapped and read
  *   large     24 blocks of 2 MiB in the heap (one that was mapped is freed before), of which every
  *             other one is freed
+ *   zeros     nothing else: prints by how many MiB reading 64 MiB of zeros raises RSS here
+ *
+ * No large pages: they would make more resident than is written.
  */
 #include <fcntl.h>
 #include <malloc.h>
@@ -20,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #define MIB ((size_t)1 << 20)
@@ -95,13 +99,19 @@ static void arenas(void)
 	sem_wait(&turn[8]);
 }
 
+static char *read_zeros(void)
+{
+	char *zeros = calloc(64, MIB);
+	for (size_t i = 0; i < 64 * MIB; i += 4096)
+		sink += zeros[i];
+	return zeros;
+}
+
 static void reserved(void)
 {
 	kept[0] = reserve(1024 * MIB);
 	fill(kept[0], 5 * MIB);
-	char *zeros = kept[1] = calloc(64, MIB);
-	for (size_t i = 0; i < 64 * MIB; i += 4096)
-		sink += zeros[i];
+	kept[1] = read_zeros();
 	char *map = mmap(NULL, MIB * MIB, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	fill(map, 3 * MIB);
@@ -127,21 +137,33 @@ static void large(void)
 		free(kept[i]);
 }
 
-static void print_rss(void)
+static long rss(void)
 {
 	char line[200];
+	long bytes = 0;
 	FILE *f = fopen("/proc/self/smaps_rollup", "r");
 	while (f && fgets(line, sizeof line, f))
 		if (!strncmp(line, "Rss:", 4))
-			printf("%ld\n", atol(line + 4) * 1024);
-	fflush(stdout);
+			bytes = atol(line + 4) * 1024;
 	fclose(f);
+	return bytes;
+}
+
+static int print_zeros(void)
+{
+	long before = rss();
+	kept[0] = read_zeros();
+	printf("%ld\n", (rss() - before + (long)MIB / 2) / (long)MIB);
+	return 0;
 }
 
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 	setvbuf(stdout, NULL, _IONBF, 0);
+	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+	if (!strcmp(what, "zeros"))
+		return print_zeros();
 	if (!strcmp(what, "pinned"))
 		pinned();
 	else if (!strcmp(what, "trim"))
@@ -159,7 +181,7 @@ int main(int argc, char **argv)
 			kept[i] = pin(MIB - 4096);
 	if (!strcmp(argv[argc - 1], "then"))
 		malloc_trim(0);
-	print_rss();
+	printf("%ld\n", rss());
 	if (!strcmp(argv[argc - 1], "wait"))
 		getchar();
 	if (!strcmp(argv[argc - 1], "die"))

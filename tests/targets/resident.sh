@@ -61,10 +61,12 @@ sqlite3 two.db "CREATE TEMP TABLE p AS SELECT * FROM process; UPDATE p SET id = 
 	CREATE TEMP TABLE r AS SELECT * FROM resident; UPDATE r SET process = 2; INSERT INTO resident SELECT * FROM r"
 ms-report --resident two.db | grep -q "^none: what another allocator than glibc's does is not known$"
 
-# Only what was written is there; a terabyte that is reserved is not walked.
+# Only what was written is there, and what was only read where the kernel has pages for that; a terabyte that is reserved is not walked.
+zeros=$("$program" zeros)
+[ "$zeros" = 0 ] || echo "this kernel counts $zeros of 64 MiB of zeros that were only read as resident"
 record reserve
-near "untouched" "$(ask untouched_bytes)" $(((1024 - 5 + 64) * 1048576)) 0.01
-near "written" "$(ask live_bytes)" 5242880 0.2
+near "untouched" "$(ask untouched_bytes)" $(((1024 - 5 + 64 - zeros) * 1048576)) 0.01
+near "written" "$(ask live_bytes)" $(((5 + zeros) * 1048576)) 0.2
 near "mapped" "$(ask other_bytes)" $((3 * 1048576 + 4096)) 2
 test "$(ask 'pause_ns < 500000000')" = 1
 ms-report --width 100 --resident reserve.trace | grep -qE '^reserve +0 B +5.0 MiB +5.0 MiB +1 +1019.0 MiB'
