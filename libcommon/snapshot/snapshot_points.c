@@ -348,6 +348,7 @@ static int set_span(struct build *b, struct running *p, const struct plan *plan)
 		k->counted_from = true;
 		if (from->kind == MS_KEPT_MOMENT)
 			k->from = count;
+		k->from_event = from->kind == MS_KEPT_MOMENT && from->event < MS_NEVER - 1;
 	}
 	if (to->kind == MS_KEPT_MOMENT) {
 		ms_recording_stop_at(k->rec, to->ns, to->tick, to->event);

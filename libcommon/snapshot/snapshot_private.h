@@ -53,7 +53,8 @@ struct ms_kept_process {
 	struct ms_sum_share share;    /* of the sum of all */
 	struct ms_kept_point from;    /* of --from, or MS_KEPT_ABSENT */
 	uint64_t to_ns;               /* of --to; MS_NEVER = to the end */
-	bool counted_from;            /* figures are of the time after --from */
+	bool counted_from;            /* figures are of the time after --from, */
+	bool from_event;              /* which is an event in the midst of a tick */
 };
 
 /* What a frame and its callers show of known one-time allocations (one_time.h). */

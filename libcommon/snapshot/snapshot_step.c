@@ -44,12 +44,16 @@ static struct running *dequeue(struct build *b)
 	return first;
 }
 
-/* From when on it counts: --from, MS_NEVER where it did not come so far. */
+/* From when on it counts: --from, MS_NEVER where it did not come so far. Where that is an event, the
+ * whole tick: its replay forgets at the event what was before, but not what comes behind it. */
 static uint64_t counts_from(const struct ms_kept_process *k)
 {
-	return !k->counted_from                 ? 0
-	       : k->from.kind == MS_KEPT_MOMENT ? k->offset_ns + k->from.time_ns
-						: MS_NEVER;
+	if (!k->counted_from)
+		return 0;
+	if (k->from.kind != MS_KEPT_MOMENT)
+		return MS_NEVER;
+	uint64_t ns = k->from.time_ns;
+	return k->offset_ns + ns - (k->from_event ? ns % k->rec->head->tick_ns : 0);
 }
 
 /* It has ended. What it holds to the end counts from `from` on, if no event came after that. */
@@ -76,8 +80,8 @@ static int turn(struct build *b, struct running *p, uint64_t until)
 		end_turn(b, p, now, from);
 		return 0;
 	}
-	if (!counts && until > from)
-		until = from;
+	if (!counts && until >= from)
+		until = from - p->keep.from_event;
 	r->run_max = r->live_bytes;
 	r->run_max_tick = (now - p->keep.offset_ns) / p->keep.rec->head->tick_ns;
 	int rc = ms_recording_run(p->keep.rec, until - p->keep.offset_ns, &next, b->err);

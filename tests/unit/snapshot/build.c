@@ -385,6 +385,45 @@ static void test_processes(void)
 	CHECK(!db && strcmp(err.text, "no traces in the folder 'none.d'") == 0, "%s", err.text);
 }
 
+/* The sum of a span that begins in the midst of a tick, whose bucket began with an event before that:
+ * what comes in the rest of the tick counts, and what was before does not. */
+static void test_tick(void)
+{
+	static const char *const from[] = {"peak", "mark:m"}, *const want[] = {"1110|1110",
+									       "610|610"};
+	const char *path = "tick.trace";
+	struct made m;
+	struct ms_event ev[] = {
+		{.kind = MS_EV_ALLOC, .size = 100, .time_ticks = 10},
+		{.kind = MS_EV_ALLOC, .size = 10, .time_ticks = 2000},
+		{.kind = MS_EV_ALLOC, .size = 1000, .time_ticks = 2001}, /* the peak */
+		{.kind = MS_EV_FREE, .freed = 2, .time_ticks = 2001},
+		{.kind = MS_EV_ALLOC, .size = 500, .time_ticks = 2001}, /* behind the mark */
+		{.kind = MS_EV_FREE, .freed = 3, .time_ticks = 2001},
+	};
+	made_open(&m, path);
+	made_info(&m, 1, 0);
+	made_records(&m);
+	ms_record_string(&m.records, MS_MARK_NAME, "m");
+	ms_record_number(&m.records, MS_MARK_TIME, TICKS(2001) + MS_TRACE_TICK_NS / 2);
+	ms_record_number(&m.records, MS_MARK_EVENT, 4);
+	made_write(&m, MS_BLOCK_MARKS);
+	made_events(&m, ev, 6);
+	made_end(&m, TICKS(2010), NULL);
+	made_close(&m);
+	for (int i = 0; i < 2; i++) {
+		struct ms_err err = {0};
+		struct ms_build_result res;
+		const struct ms_build_options opt = {.no_symbols = true, .from = from[i]};
+		sqlite3 *db = ms_snapshot_build(&path, 1, &opt, &res, &err);
+		CHECK(db, "%s", err.text);
+		const char *got = row(db, "SELECT (SELECT max(live_max) FROM sum_timeline), value "
+					  "FROM meta WHERE key = 'sum_peak_bytes'");
+		CHECK(strcmp(got, want[i]) == 0, "from %s: %s", from[i], got);
+		sqlite3_close(db);
+	}
+}
+
 /* What comes after the last moment that there is is damage, and the rest is told. */
 static void test_late(void)
 {
@@ -564,6 +603,7 @@ int main(void)
 	test_cuts();
 	test_flips();
 	test_processes();
+	test_tick();
 	test_late();
 	test_lifetimes();
 	test_sampled();
