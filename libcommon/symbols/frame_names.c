@@ -159,10 +159,13 @@ static bool of_guest(const struct ms_recording *t, const struct ms_frame *f)
 	return m && m->number[MS_MODULE_KIND] == 3;
 }
 
-static struct slot unknown(struct ms_names *n, bool runtime)
+/* Returns the slot of a frame without a name: its module may still be the runtime's. */
+static struct slot nameless(struct ms_names *n, const struct ms_recording *t, uint32_t frame)
 {
+	const struct ms_frame *f = &t->frames.v[frame];
 	struct ms_named *v = ms_arena_alloc(&n->arena, sizeof *v);
-	v->runtime = runtime;
+	v->runtime = !frame || ms_frame_note(f) ||
+		     ms_frame_is_runtime(t, f, &(struct ms_location){.function = NULL});
 	return (struct slot){v, 1, TOLD};
 }
 
@@ -171,7 +174,7 @@ static struct slot told(struct ms_names *n, const struct ms_recording *t, uint32
 	const struct ms_frame *f = &t->frames.v[frame];
 	uint32_t count = ms_frame_told_count(t, frame);
 	if (!count)
-		return unknown(n, of_guest(t, f));
+		return nameless(n, t, frame);
 	struct ms_named *v = ms_arena_alloc(&n->arena, count * sizeof *v);
 	for (uint32_t i = 0; i < count; i++) {
 		struct ms_location l = ms_frame_told_at(t, frame, i);
@@ -187,13 +190,13 @@ static void find(struct ms_names *n, const struct ms_recording *t, uint32_t fram
 	struct question q = {.frame = frame, .module = f->module, .guest = of_guest(t, f)};
 	struct slot *s = &n->slots[frame];
 	if (!frame || ms_frame_note(f))
-		*s = unknown(n, true);
+		*s = nameless(n, t, frame);
 	else if (ms_frame_told(t, frame))
 		*s = told(n, t, frame);
 	else if (s->state != UNKNOWN)
 		return;
 	else if (!f->module || !ms_frame_question(t, f, &q.ask))
-		*s = unknown(n, false);
+		*s = nameless(n, t, frame);
 	else {
 		s->state = ASKED;
 		ask(n, &q);

@@ -178,7 +178,10 @@ void app_draw(struct app *a, int rows, int cols)
 		return;
 	}
 	if (a->mode == MODE_FILTER || a->mode == MODE_SEARCH) {
-		st.message = a->mode == MODE_FILTER ? "filter: " : "search: ";
+		/* a search that finds nothing has said so */
+		st.message = a->mode == MODE_FILTER ? "filter: "
+			     : a->message[0]        ? "no match: "
+						    : "search: ";
 		st.typed = a->typed;
 	}
 	if (a->mode == MODE_QUESTION)

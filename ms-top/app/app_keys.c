@@ -7,6 +7,7 @@
 
 #include "app_private.h"
 #include "ms-top/term/term.h"
+#include "ms-top/trace/trace.h"
 
 static void again(struct app *a)
 {
@@ -19,6 +20,9 @@ static void type(struct app *a, enum mode mode)
 	const struct list *l = app_list(a);
 	a->mode = mode;
 	a->before_typing = l->has && !l->follows ? l->selected : 0;
+	a->search_from = l->at;
+	snprintf(a->before_search, sizeof a->before_search, "%.*s",
+		 (int)sizeof a->before_search - 1, a->search.text);
 	snprintf(a->typed, sizeof a->typed, "%.*s", (int)sizeof a->typed - 1,
 		 mode == MODE_FILTER ? app_filter(a)->text : "");
 }
@@ -38,11 +42,11 @@ static void go(struct app *a, enum action act)
 						  : page);
 }
 
-bool app_find(struct app *a, struct list *l, size_t from,
+bool app_find(struct app *a, struct list *l, size_t from, int step,
 	      bool (*matches)(struct app *a, size_t row))
 {
 	for (size_t i = 0; i < l->n; i++) {
-		size_t at = (from + i) % l->n;
+		size_t at = (from + (step > 0 ? i : l->n - i)) % l->n;
 		if (matches(a, at))
 			return list_choose(l, l->ids[at]);
 	}
@@ -79,6 +83,37 @@ static void act_there(struct app *a, enum action act)
 		}
 }
 
+/* Other rows by the filter: half of it may have hidden the one that was selected. */
+static void filtered(struct app *a)
+{
+	again(a);
+	if (a->before_typing)
+		list_choose(app_list(a), a->before_typing);
+}
+
+/* Leaves the innermost of what was entered or set. Never quits. */
+static void undo(struct app *a)
+{
+	const struct trace *t = a->trace;
+	bool behind = t ? a->has_system || a->inspecting : a->inspecting && a->has_system;
+	if (t && t->in_site) {
+		act_there(a, ACT_BACK);
+	} else if (a->frozen) {
+		a->frozen = false;
+	} else if (t && t->in_past) {
+		act_there(a, ACT_LIVE);
+	} else if ((t || !a->inspecting) && app_filter(a)->text[0]) {
+		const struct list *l = app_list(a);
+		a->before_typing = l->has && !l->follows ? l->selected : 0;
+		pattern_set(app_filter(a), "");
+		filtered(a);
+	} else if (behind) {
+		act_there(a, ACT_BACK);
+	} else {
+		app_say(a, "q: quit");
+	}
+}
+
 static void act_on(struct app *a, enum action act)
 {
 	switch (act) {
@@ -111,7 +146,17 @@ static void act_on(struct app *a, enum action act)
 		type(a, MODE_SEARCH);
 		return;
 	case ACT_SEARCH_NEXT:
-		app_subject(a)->search(a, app_list(a)->at + 1);
+		app_subject(a)->search(a, app_list(a)->at + 1, 1);
+		return;
+	case ACT_SEARCH_PREVIOUS:
+		app_subject(a)->search(a, app_list(a)->at + app_list(a)->n - 1, -1);
+		return;
+	case ACT_FOLLOW:
+		app_say(a, list_keep(app_list(a)) ? "the selection stays with its row"
+						  : "sorting shows the first row");
+		return;
+	case ACT_UNDO:
+		undo(a);
 		return;
 	case ACT_COPY:
 		app_copy(a);
@@ -121,22 +166,36 @@ static void act_on(struct app *a, enum action act)
 	}
 }
 
-/* Other rows by the filter: half of it may have hidden the one that was selected. */
-static void filtered(struct app *a)
+/* Does the search show its rows where it is typed? Elsewhere it would change the view. */
+static bool searches_here(const struct app *a)
 {
-	again(a);
-	if (a->before_typing)
-		list_choose(app_list(a), a->before_typing);
+	return a->mode == MODE_SEARCH && app_where(a) & (IN_LIST | IN_PROCESS | IN_SITES);
 }
 
-/* A line being typed: the filter applies at once. */
+/* Selects what was selected before the search was typed, and searches for `text` from there on. */
+static void search_typed(struct app *a, const char *text)
+{
+	pattern_set(&a->search, text);
+	if (!searches_here(a))
+		return;
+	if (!a->before_typing || !list_choose(app_list(a), a->before_typing))
+		list_first(app_list(a));
+	if (a->typed[0])
+		app_subject(a)->search(a, a->search_from, 1);
+}
+
+/* Edits the line that is typed, and applies it at once. */
 static void typing(struct app *a, int code)
 {
 	size_t n = strlen(a->typed);
 	if (code == 27 || code == '\n' || code == '\r' || code == KEY_ENTER) {
 		if (a->mode == MODE_SEARCH && code != 27) {
 			pattern_set(&a->search, a->typed);
-			app_subject(a)->search(a, app_list(a)->at);
+			app_subject(a)->search(a, a->search_from, 1);
+		}
+		if (a->mode == MODE_SEARCH && code == 27) {
+			a->typed[0] = 0;
+			search_typed(a, a->before_search);
 		}
 		if (a->mode == MODE_FILTER && code == 27)
 			pattern_set(app_filter(a), "");
@@ -159,6 +218,8 @@ static void typing(struct app *a, int code)
 	if (a->mode == MODE_FILTER) {
 		pattern_set(app_filter(a), a->typed);
 		filtered(a);
+	} else {
+		search_typed(a, a->typed);
 	}
 }
 
@@ -193,6 +254,7 @@ static void choosing(struct app *a, int code)
 	case ACT_SORT_NEXT:
 		a->rows.sort = (enum column_id)a->column_at;
 		again(a);
+		list_sorted(app_list(a));
 		return;
 	default:
 		a->mode = MODE_LIST;

@@ -36,7 +36,8 @@ struct subject {
 	void (*draw)(struct app *a, const struct screen_state *st);
 	const struct deed *deeds;      /* up to one of ACT_NONE */
 	void (*before)(struct app *a); /* each of them; NULL = nothing */
-	void (*search)(struct app *a, size_t from);
+	/* Selects the first row from `from` on that matches; `step` -1: backwards. */
+	void (*search)(struct app *a, size_t from, int step);
 	/* What y copies, into `text`, where it is not the selected row. Its length, 0 = that. */
 	size_t (*copy)(struct app *a, char *text, size_t room);
 	void (*sort)(struct app *a, int column); /* NULL = its rows have one order */
@@ -67,6 +68,8 @@ struct app {
 	int column_at;        /* in the choice of columns */
 	int help_page, help_pages;
 	struct pattern search;
+	char before_search[96]; /* its text before what is being typed */
+	size_t search_from;     /* the row that was selected when that began */
 	struct grid grid;
 	char *line; /* of a plain frame */
 	size_t line_room;
@@ -102,8 +105,9 @@ int app_look(struct app *a, struct ms_err *err);
 void app_draw(struct app *a, int rows, int cols);
 /* A key, as term_key gives it. */
 void app_key(struct app *a, int code);
-/* Chooses the first row from `from` on, round about, that matches. False: there is none. */
-bool app_find(struct app *a, struct list *l, size_t from,
+/* Chooses the first row from `from` on, round about, that matches; backwards for `step` -1. False:
+ * there is none. */
+bool app_find(struct app *a, struct list *l, size_t from, int step,
 	      bool (*matches)(struct app *a, size_t row));
 /* The one of `n` that is `step` places behind `now`, round about. */
 int app_next(const int *all, size_t n, int now, int step);

@@ -94,25 +94,31 @@ static void group(struct app *a, int step)
 	show(a, ROWS_GROUPS);
 }
 
+static void sorted(struct app *a)
+{
+	system_again(a);
+	list_sorted(&a->list);
+}
+
 static void sort_by(struct app *a, int step)
 {
 	a->rows.sort =
 		(enum column_id)app_next(a->columns.v, a->columns.n, (int)a->rows.sort, step);
-	system_again(a);
+	sorted(a);
 }
 
 static void sort_clicked(struct app *a, int column)
 {
 	a->rows.reverse = a->rows.sort == (enum column_id)column && !a->rows.reverse;
 	a->rows.sort = (enum column_id)column;
-	system_again(a);
+	sorted(a);
 }
 
 static void reverse(struct app *a, int arg)
 {
 	(void)arg;
 	a->rows.reverse = !a->rows.reverse;
-	system_again(a);
+	sorted(a);
 }
 
 static void kernel_threads(struct app *a, int arg)
@@ -177,9 +183,9 @@ static bool row_matches(struct app *a, size_t row)
 	return pattern_matches(&a->search, &a->system, a->rows.v[row]);
 }
 
-static void system_search(struct app *a, size_t from)
+static void system_search(struct app *a, size_t from, int step)
 {
-	if (!app_find(a, &a->list, from, row_matches))
+	if (!app_find(a, &a->list, from, step, row_matches))
 		app_say(a, "no process matches '%.100s'", a->search.text);
 }
 
@@ -320,9 +326,9 @@ static bool region_matches(struct app *a, size_t row)
 	       pattern_matches_text(&a->search, ms_region_word(r->kind));
 }
 
-static void process_search(struct app *a, size_t from)
+static void process_search(struct app *a, size_t from, int step)
 {
-	if (!app_find(a, &a->regions, from, region_matches))
+	if (!app_find(a, &a->regions, from, step, region_matches))
 		app_say(a, "no region matches '%.100s'", a->search.text);
 }
 

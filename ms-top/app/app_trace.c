@@ -56,6 +56,18 @@ static void settle(struct trace *t)
 	}
 }
 
+struct numbers {
+	uint64_t v[4096];
+	size_t n;
+};
+
+static bool add_number(void *arg, const struct trace_stack_row *r)
+{
+	struct numbers *x = arg;
+	x->v[x->n++] = r->number;
+	return x->n < sizeof x->v / sizeof *x->v;
+}
+
 static int look(struct app *a, struct ms_err *err)
 {
 	if (a->opt->batch && complete(a, err) != 0)
@@ -64,12 +76,10 @@ static int look(struct app *a, struct ms_err *err)
 	if (a->opt->batch && (a->trace->filter.text[0] || a->trace->sort != SITE_LIVE))
 		settle(a->trace);
 	if (a->trace->in_site) {
-		static uint64_t numbers[4096];
-		size_t n = trace_frame_count(a->trace, a->trace->detail.node);
-		n = n < sizeof numbers / sizeof *numbers ? n : sizeof numbers / sizeof *numbers;
-		for (size_t i = 0; i < n; i++)
-			numbers[i] = i;
-		list_set(&a->trace->frames, numbers, n);
+		static struct numbers rows;
+		rows.n = 0;
+		trace_each_stack_row(a->trace, a->trace->detail.node, add_number, &rows);
+		list_set(&a->trace->frames, rows.v, rows.n);
 	}
 	tell(a);
 	return 0;
@@ -109,6 +119,12 @@ static void next_view(struct app *a, int step)
 	show(a, ((int)a->trace->view + step) % TRACE_VIEWS);
 }
 
+static void sorted(struct app *a)
+{
+	again(a);
+	list_sorted(app_list(a));
+}
+
 static void sort_by(struct app *a, int step)
 {
 	struct trace *t = a->trace;
@@ -120,7 +136,7 @@ static void sort_by(struct app *a, int step)
 			all.v[n++] = all.v[i];
 	t->sort_open = false;
 	t->sort = (enum site_column)app_next(all.v, n, (int)t->sort, step);
-	again(a);
+	sorted(a);
 }
 
 static void sort_clicked(struct app *a, int column)
@@ -131,7 +147,7 @@ static void sort_clicked(struct app *a, int column)
 	t->reverse = t->sort == (enum site_column)column && !t->reverse;
 	t->sort_open = false;
 	t->sort = (enum site_column)column;
-	again(a);
+	sorted(a);
 }
 
 /* A tree has one order, but rows of two kinds. */
@@ -143,7 +159,7 @@ static void reverse(struct app *a, int arg)
 		tree_lines(t);
 	else
 		t->reverse = !t->reverse;
-	again(a);
+	sorted(a);
 }
 
 static bool site_matches(struct app *a, size_t row)
@@ -151,10 +167,10 @@ static bool site_matches(struct app *a, size_t row)
 	return trace_node_matches(a->trace, (uint32_t)a->trace->ids[row], &a->search);
 }
 
-static void search(struct app *a, size_t from)
+static void search(struct app *a, size_t from, int step)
 {
 	bool pending;
-	if (app_find(a, &a->trace->lists[TRACE_SITES], from, site_matches)) {
+	if (app_find(a, &a->trace->lists[TRACE_SITES], from, step, site_matches)) {
 		show(a, TRACE_SITES);
 		return;
 	}

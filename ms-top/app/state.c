@@ -12,12 +12,11 @@
 #include <unistd.h>
 
 #include "app_private.h"
-#include "ms-top/trace/trace.h"
 #include "libcommon/base/err.h"
 #include "libcommon/base/io.h"
 
-enum { STATE_SORT, STATE_SITES, STATE_COLUMNS, STATE_WORDS };
-static const char *const words[STATE_WORDS] = {"sort", "sites", "columns"};
+enum { STATE_SORT, STATE_COLUMNS, STATE_WORDS };
+static const char *const words[STATE_WORDS] = {"sort", "columns"};
 
 struct state {
 	char value[STATE_WORDS][256];
@@ -108,19 +107,14 @@ void state_load(struct options *o)
 	struct state s;
 	struct ms_err err = {0};
 	read_state(&s);
-	const char *sort = s.value[o->trace ? STATE_SITES : STATE_SORT];
+	const char *sort = s.value[STATE_SORT];
 	const char *name = sort + (sort[0] == '-');
 	struct column_set set;
-	int id = o->sort_text || !sort[0] ? -1
-		 : o->trace               ? site_column_find(name, &err)
-					  : column_find(name, strlen(name), &err);
+	/* each trace has an order of its own, by what it has to say */
+	int id = o->sort_text || o->trace || !sort[0] ? -1 : column_find(name, strlen(name), &err);
 	if (id >= 0) {
-		o->sort_open = false;
 		o->reverse = sort[0] == '-';
-		if (o->trace)
-			o->site_sort = id;
-		else
-			o->sort = (enum column_id)id;
+		o->sort = (enum column_id)id;
 	}
 	const char *list = s.value[STATE_COLUMNS];
 	if (list[0] && !ms_cli_given(&o->cli, "columns") && columns_parse(list, &set, &err) == 0)
@@ -135,20 +129,14 @@ static bool same_columns(const struct column_set *a, const struct column_set *b)
 void state_save(const struct app *a, const struct options *o)
 {
 	struct state s;
-	const struct trace *t = o->trace ? a->trace : NULL;
 	bool sort = !o->trace && (a->rows.sort != o->sort || a->rows.reverse != o->reverse),
-	     sites = t && ((int)t->sort != o->site_sort || t->reverse != o->reverse) &&
-		     !(o->sort_open && t->sort == SITE_VERDICT && !t->reverse),
 	     shown = !same_columns(&a->columns, &o->columns);
-	if (!sort && !sites && !shown)
+	if (!sort && !shown)
 		return;
 	read_state(&s);
 	if (sort)
 		snprintf(s.value[STATE_SORT], sizeof s.value[0], "%s%s", a->rows.reverse ? "-" : "",
 			 columns[a->rows.sort].title);
-	if (sites)
-		snprintf(s.value[STATE_SITES], sizeof s.value[0], "%s%s", t->reverse ? "-" : "",
-			 site_columns[t->sort].title);
 	size_t n = 0;
 	for (size_t i = 0; i < a->columns.n && shown; i++)
 		n += (size_t)snprintf(s.value[STATE_COLUMNS] + n, sizeof s.value[0] - n, "%s%s",

@@ -20,6 +20,8 @@ const struct column columns[COLUMN_COUNT] = {
 	[COLUMN_PSS] = {"PSS", "resident, shared pages divided by their users", 6, true, false, 60},
 	[COLUMN_USS] = {"USS", "resident and not shared", 6, true, false, 50},
 	[COLUMN_SWAP] = {"SWAP", "swapped out", 6, true, false, 20},
+	[COLUMN_FOOTPRINT] = {"RSS+SWAP", "resident and swapped out", 8, true, false, 22},
+	[COLUMN_SHARED] = {"SHARED", "resident and shared: RSS without USS", 6, true, false, 21},
 	[COLUMN_HEAP] = {"HEAP", "anonymous memory; ~ where only statm tells it", 7, true, false,
 			 65},
 	[COLUMN_VSZ] = {"VSZ", "address space", 6, true, false, 15},
@@ -152,6 +154,12 @@ static double number_of(struct system *s, enum column_id id, struct system_proce
 		return known(p->figures.uss);
 	case COLUMN_SWAP:
 		return known(p->figures.swap);
+	case COLUMN_FOOTPRINT:
+		return p->figures.swap == SYSTEM_UNKNOWN ? -1 : (double)(p->rss + p->figures.swap);
+	case COLUMN_SHARED:
+		return p->figures.uss == SYSTEM_UNKNOWN ? -1
+		       : p->rss > p->figures.uss        ? (double)(p->rss - p->figures.uss)
+							: 0;
 	case COLUMN_HEAP:
 		return known(p->figures.heap);
 	case COLUMN_VSZ:

@@ -48,7 +48,7 @@ void list_move(struct list *l, long rows)
 {
 	size_t at = rows < 0 ? (l->at > (size_t)-rows ? l->at - (size_t)-rows : 0)
 			     : l->at + (size_t)rows;
-	l->follows = false;
+	l->follows = l->kept = false;
 	select_at(l, at);
 }
 
@@ -56,12 +56,26 @@ void list_first(struct list *l)
 {
 	select_at(l, 0);
 	l->follows = true;
+	l->kept = false;
 	l->top = 0;
+}
+
+void list_sorted(struct list *l)
+{
+	if (!l->kept)
+		list_first(l);
+}
+
+bool list_keep(struct list *l)
+{
+	l->kept = l->has && !l->kept;
+	l->follows &= !l->kept;
+	return l->kept;
 }
 
 void list_last(struct list *l)
 {
-	l->follows = false;
+	l->follows = l->kept = false;
 	select_at(l, l->n ? l->n - 1 : 0);
 }
 

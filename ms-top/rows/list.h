@@ -20,6 +20,7 @@ struct list {
 	int row;           /* of the screen, where the first one was drawn */
 	bool has;          /* is anything selected? */
 	bool follows; /* nobody chose: the selection stays at the first row, whatever that is */
+	bool kept;    /* another order keeps the selection, too */
 };
 
 void list_init(struct list *l);
@@ -29,6 +30,10 @@ void list_set(struct list *l, const uint64_t *ids, size_t n);
 void list_move(struct list *l, long rows);
 void list_first(struct list *l);
 void list_last(struct list *l);
+/* The rows have another order: shows the first one, unless the selection is to be kept. */
+void list_sorted(struct list *l);
+/* Keeps the selection when the order changes, or no longer. Returns whether it does now. */
+bool list_keep(struct list *l);
 /* Selects a row by its id. False: there is none. */
 bool list_choose(struct list *l, uint64_t id);
 /* There is room for `height` rows: the selected one is among them. Returns the first row. */

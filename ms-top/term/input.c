@@ -26,8 +26,8 @@ static int letter_key(unsigned char c)
 		int key;
 	} letters[] = {{'A', KEY_UP},   {'B', KEY_DOWN}, {'C', KEY_RIGHT}, {'D', KEY_LEFT},
 		       {'a', KEY_UP},   {'b', KEY_DOWN}, {'c', KEY_RIGHT}, {'d', KEY_LEFT},
-		       {'H', KEY_HOME}, {'F', KEY_END},  {'P', KEY_F(1)},  {'Z', KEY_BTAB},
-		       {'M', KEY_ENTER} /* of SS3 */};
+		       {'H', KEY_HOME}, {'F', KEY_END},  {'P', KEY_F(1)},  {'R', KEY_F(3)},
+		       {'S', KEY_F(4)}, {'Z', KEY_BTAB}, {'M', KEY_ENTER} /* of SS3 */};
 	for (unsigned i = 0; i < sizeof letters / sizeof letters[0]; i++)
 		if ((unsigned char)letters[i].letter == c)
 			return letters[i].key;
@@ -38,8 +38,9 @@ static int letter_key(unsigned char c)
 static int number_key(unsigned number)
 {
 	static const int numbers[] = {
-		[1] = KEY_HOME,  [2] = KEY_IC,   [3] = KEY_DC,  [4] = KEY_END,  [5] = KEY_PPAGE,
-		[6] = KEY_NPAGE, [7] = KEY_HOME, [8] = KEY_END, [11] = KEY_F(1)};
+		[1] = KEY_HOME,  [2] = KEY_IC,    [3] = KEY_DC,    [4] = KEY_END,   [5] = KEY_PPAGE,
+		[6] = KEY_NPAGE, [7] = KEY_HOME,  [8] = KEY_END,   [11] = KEY_F(1), [13] = KEY_F(3),
+		[14] = KEY_F(4), [17] = KEY_F(6), [21] = KEY_F(10)};
 	bool known = number < sizeof numbers / sizeof numbers[0] && numbers[number];
 	return known ? numbers[number] : TERM_NONE;
 }

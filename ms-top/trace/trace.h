@@ -314,8 +314,16 @@ const char *trace_thread_name(const struct trace *t, uint32_t thread, char *text
 
 /* Makes t->detail that of the site, as of the latest look. */
 void site_look(struct trace *t, uint32_t node);
-/* Logical frames of its stack. */
-size_t trace_frame_count(const struct trace *t, uint32_t node);
+/* A row of a stack: a logical frame, or, unless names are full, frames of the runtime that follow
+ * each other, as the one that your code called, or that called it. */
+struct trace_stack_row {
+	struct trace_frame frame;
+	size_t number; /* of that frame, from the innermost one on, which is 0 */
+	size_t more;   /* frames that the row stands for besides */
+};
+/* Calls `each` for the rows of a node's stack, innermost first, until it says false. */
+void trace_each_stack_row(const struct trace *t, uint32_t node,
+			  bool (*each)(void *arg, const struct trace_stack_row *r), void *arg);
 
 /* ---- past.c ---- */
 

@@ -195,12 +195,3 @@ const char *trace_thread_name(const struct trace *t, uint32_t thread, char *text
 		snprintf(text, room, "thread %u", thread);
 	return text;
 }
-
-size_t trace_frame_count(const struct trace *t, uint32_t node)
-{
-	const struct ms_recording *rec = t->follow->rec;
-	size_t n = 0;
-	for (; node && node < rec->nodes.n; node = rec->nodes.v[node].parent)
-		n += trace_parts(t, rec->nodes.v[node].frame);
-	return n;
-}

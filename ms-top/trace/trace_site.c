@@ -108,3 +108,44 @@ void site_look(struct trace *t, uint32_t node)
 	d->reallocations = s->reallocations;
 	d->failed = s->failed;
 }
+
+struct folding {
+	bool (*each)(void *arg, const struct trace_stack_row *r);
+	void *arg;
+	bool fold, outer, done; /* outer: a frame of your code was there */
+	size_t number, folded;  /* folded: frames of the runtime that wait for a row */
+	struct trace_stack_row runtime;
+};
+
+static void put_folded(struct folding *x)
+{
+	if (!x->folded || x->done)
+		return;
+	x->runtime.more = x->folded - 1;
+	x->folded = 0;
+	x->done = !x->each(x->arg, &x->runtime);
+}
+
+static bool fold_frame(void *arg, const struct trace_frame *f)
+{
+	struct folding *x = arg;
+	struct trace_stack_row row = {.frame = *f, .number = x->number++};
+	if (x->fold && f->runtime && !f->note) {
+		if (!x->outer || !x->folded)
+			x->runtime = row;
+		x->folded++;
+		return true;
+	}
+	put_folded(x);
+	x->outer = true;
+	x->done = x->done || !x->each(x->arg, &row);
+	return !x->done;
+}
+
+void trace_each_stack_row(const struct trace *t, uint32_t node,
+			  bool (*each)(void *arg, const struct trace_stack_row *r), void *arg)
+{
+	struct folding x = {.each = each, .arg = arg, .fold = !t->full_names};
+	trace_each_frame(t, node, fold_frame, &x);
+	put_folded(&x);
+}

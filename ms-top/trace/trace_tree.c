@@ -4,7 +4,9 @@
  * Calls of a function in one caller are one branch, wherever they stand in it, as in ms-report's
  * tree; inlined functions are branches too. A branch is found by its id, a hash of the functions
  * from the outermost one to it, which is the same after the tree was made anew: that is done when
- * names have come that were not known before. Nodes that come are added.
+ * names have come that were not known before. Nodes that come are added. Frames of the runtime
+ * that follow each other are the branch of the outermost one, which your code called; those outside
+ * of all of your code have no branch (--full-names: each has its own).
  *
  *   nodes of the trace: main:7 -> load:3, main:9 -> load:3     branches: main -> load
  *
@@ -79,6 +81,20 @@ static uint32_t child(struct trace *t, uint32_t parent, uint32_t node, uint32_t 
 	return i;
 }
 
+/* The branch of a frame below another one: that one itself where runtime is folded. */
+static uint32_t below(struct trace *t, uint32_t parent, uint32_t node, uint16_t part)
+{
+	const struct trace_tree *tree = &t->tree;
+	uint32_t frame = t->follow->rec->nodes.v[node].frame;
+	struct trace_frame f = trace_part(t, frame, part), outer;
+	if (t->full_names || !f.runtime || f.note)
+		return child(t, parent, node, frame, part);
+	if (!parent)
+		return 0;
+	outer = trace_part(t, tree->b.v[parent].frame, tree->b.v[parent].part);
+	return outer.runtime && !outer.note ? parent : child(t, parent, node, frame, part);
+}
+
 /* The branches of nodes that are new. */
 static void add_nodes(struct trace *t)
 {
@@ -91,7 +107,7 @@ static void add_nodes(struct trace *t)
 			 frame = rec->nodes.v[i].frame;
 		uint32_t at = parent && parent < i ? tree->of_node[parent] : 0;
 		for (size_t part = i ? trace_parts(t, frame) : 0; part-- > 0;)
-			at = child(t, at, i, frame, (uint16_t)part);
+			at = below(t, at, i, (uint16_t)part);
 		tree->of_node[i] = at;
 	}
 }
@@ -99,11 +115,16 @@ static void add_nodes(struct trace *t)
 /* ---- made anew ---- */
 
 /* The branch that stands for one of the tree before. */
-static uint32_t heir_of(const struct trace_tree *tree, const struct trace_branch *old)
+static uint32_t heir_of(struct trace *t, const struct trace_branch *old)
 {
-	uint32_t at = old->node < tree->nodes ? tree->of_node[old->node] : 0;
-	for (uint16_t i = 0; i < old->part && at; i++)
-		at = tree->b.v[at].parent;
+	const struct trace_tree *tree = &t->tree;
+	const struct ms_recording *rec = t->follow->rec;
+	if (old->node >= tree->nodes)
+		return 0;
+	uint32_t parent = rec->nodes.v[old->node].parent;
+	uint32_t at = parent && parent < old->node ? tree->of_node[parent] : 0;
+	for (size_t part = trace_parts(t, rec->nodes.v[old->node].frame); part-- > old->part;)
+		at = below(t, at, old->node, (uint16_t)part);
 	return at;
 }
 
@@ -119,7 +140,7 @@ static void make_anew(struct trace *t)
 	begin(tree);
 	add_nodes(t);
 	for (size_t i = 1; i < n; i++) {
-		uint32_t heir = heir_of(tree, &old[i]);
+		uint32_t heir = heir_of(t, &old[i]);
 		struct trace_branch *b = &tree->b.v[heir];
 		/* what was closed for being small may be a part of a larger one now */
 		if (heir && (old[i].chosen || (old[i].open == OPEN && !b->chosen))) {
@@ -145,9 +166,20 @@ void tree_lines(struct trace *t)
 
 /* ---- figures ---- */
 
+/* Returns the branch that a site is counted at. Where all of its frames are the runtime's the innermost
+ * one has a branch by itself. */
+static uint32_t branch_of_site(struct trace *t, uint32_t node)
+{
+	uint32_t at = t->tree.of_node[node];
+	return at || !node ? at : child(t, 0, node, t->follow->rec->nodes.v[node].frame, 0);
+}
+
 static void add_up(struct trace *t)
 {
 	struct trace_tree *tree = &t->tree;
+	for (size_t i = 0; i < t->site_count; i++)
+		if (t->sites[i].node < tree->nodes && t->sites[i].sum.live_blocks)
+			branch_of_site(t, t->sites[i].node);
 	for (size_t i = 0; i < tree->b.n; i++) {
 		struct trace_branch *b = &tree->b.v[i];
 		b->bytes = b->blocks = b->most = 0;
@@ -157,7 +189,7 @@ static void add_up(struct trace *t)
 		const struct trace_site *s = &t->sites[i];
 		if (s->node >= tree->nodes || !s->sum.live_blocks)
 			continue;
-		struct trace_branch *b = &tree->b.v[tree->of_node[s->node]];
+		struct trace_branch *b = &tree->b.v[branch_of_site(t, s->node)];
 		b->bytes += s->sum.live_bytes;
 		b->blocks += s->sum.live_blocks;
 		b->sites++;

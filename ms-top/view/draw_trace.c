@@ -59,7 +59,7 @@ static void draw_what(struct grid *g, const struct trace *t, const struct screen
 	bool trouble;
 	const char *state = trace_state(t, &trouble);
 	uint64_t behind = ms_follow_lag(t->follow);
-	if (behind != UINT64_MAX)
+	if (behind != UINT64_MAX && rec->state == MS_TRACE_GROWING)
 		lag = words_print("   lag %.1f s", (double)behind / 1e9);
 	draw_quality(t, quality, sizeof quality);
 	snprintf(name, sizeof name, "%.*s", (int)sizeof name - 1, t->process);

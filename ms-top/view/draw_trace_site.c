@@ -17,88 +17,44 @@
 
 /* ---- the stack ---- */
 
-/* Where frames are folded, those of the runtime that follow each other are one row, which has the
- * name of the one that your code called, or that called it. */
 struct frames {
 	struct grid *g;
 	const struct screen_state *st; /* NULL: nothing is selected */
 	int row, end;
-	size_t number, top;
-	bool fold, outer; /* outer: your code was there */
-	struct trace_frame runtime;
-	size_t named, folded; /* which one that is, and how many */
+	size_t passed, top; /* rows; those before `top` are above the screen */
 };
 
-static void put_frame(struct frames *x, size_t number, const struct trace_frame *f,
-		      const char *place)
+static bool draw_frame(void *arg, const struct trace_stack_row *r)
 {
+	struct frames *x = arg;
 	struct grid *g = x->g;
-	char name[512];
-	trace_frame_name(f, name, sizeof name);
-	enum grid_style style = f->runtime ? GRID_DIM : GRID_PLAIN;
-	grid_print(g, x->row, 1, GRID_DIM, "%3zu", number);
-	int right = grid_width(g, place) + (f->inlined ? 10 : 0);
-	int room = g->cols - 6 - (right < g->cols / 2 ? right : g->cols / 2) - 2;
-	int col = 6 + grid_put(g, x->row, 6, room > 10 ? room : 10, style, name);
-	int at = g->cols / 2 > col + 2 && g->cols / 2 + right <= g->cols ? g->cols / 2 : col + 2;
-	at += grid_put_end(g, x->row, at, g->cols - at - (f->inlined ? 10 : 0), GRID_DIM, place);
-	if (f->inlined)
-		grid_put(g, x->row, at + 1, -1, GRID_DIM, "[inlined]");
-	if (x->st)
-		draw_trace_mark(g, x->row, x->st, number);
-	x->row++;
-}
-
-static void put_place(struct frames *x, size_t number, const struct trace_frame *f)
-{
-	char place[300];
-	if (f->path && f->line)
+	const struct trace_frame *f = &r->frame;
+	char name[512], place[300];
+	if (x->passed++ < x->top)
+		return true;
+	if (x->row >= x->end)
+		return false;
+	if (r->more)
+		snprintf(place, sizeof place, "and %zu more of the runtime", r->more);
+	else if (f->path && f->line)
 		snprintf(place, sizeof place, "%.250s:%u", f->path, f->line);
 	else
 		trace_frame_place(f, place, sizeof place);
-	put_frame(x, number, f, place);
-}
-
-static void put_folded(struct frames *x)
-{
-	struct trace_frame f = x->runtime;
-	size_t n = x->folded;
-	x->folded = 0;
-	if (!n || x->row >= x->end)
-		return;
-	f.inlined &= n == 1;
-	if (n == 1)
-		put_place(x, x->named, &f);
-	else
-		put_frame(x, x->named, &f, words_print("and %zu more of the runtime", n - 1));
-}
-
-static bool draw_frame(void *arg, const struct trace_frame *f)
-{
-	struct frames *x = arg;
-	size_t number = x->number++;
-	if (number < x->top)
-		return true;
-	if (x->fold && f->runtime && !f->note) {
-		if (!x->outer || !x->folded) {
-			x->runtime = *f;
-			x->named = number;
-		}
-		x->folded++;
-		return true;
-	}
-	put_folded(x);
-	x->outer = true;
-	if (x->row >= x->end)
-		return false;
-	put_place(x, number, f);
+	bool inlined = f->inlined && !r->more;
+	grid_print(g, x->row, 1, GRID_DIM, "%3zu", r->number);
+	int right = grid_width(g, place) + (inlined ? 10 : 0);
+	int room = g->cols - 6 - (right < g->cols / 2 ? right : g->cols / 2) - 2;
+	int col = 6 + grid_put(g, x->row, 6, room > 10 ? room : 10,
+			       f->runtime ? GRID_DIM : GRID_PLAIN,
+			       trace_frame_name(f, name, sizeof name));
+	int at = g->cols / 2 > col + 2 && g->cols / 2 + right <= g->cols ? g->cols / 2 : col + 2;
+	at += grid_put_end(g, x->row, at, g->cols - at - (inlined ? 10 : 0), GRID_DIM, place);
+	if (inlined)
+		grid_put(g, x->row, at + 1, -1, GRID_DIM, "[inlined]");
+	if (x->st)
+		draw_trace_mark(g, x->row, x->st, r->number);
+	x->row++;
 	return true;
-}
-
-static void draw_frames(struct frames *x, const struct trace *t, uint32_t node)
-{
-	trace_each_frame(t, node, draw_frame, x);
-	put_folded(x);
 }
 
 /* ---- bars ---- */
@@ -127,7 +83,8 @@ static void draw_bar(struct box *b, const char *label, int label_width, uint64_t
 
 static void title(struct box *b, const char *text)
 {
-	if (b->row < b->end)
+	/* not without a row beneath it */
+	if (b->row + 1 < b->end)
 		grid_put(b->g, b->row++, b->col, b->width, GRID_BOLD, text);
 }
 
@@ -303,11 +260,8 @@ void draw_trace_glimpse(struct grid *g, int row, int end, struct trace *t, uint3
 	/* of what there is room for the stack has half, and what the bars leave */
 	int bars = box_rows(g, t, false), frames = end - row - bars, half = (end - row) / 2;
 	int least = glimpse_frames(g->rows) > half ? glimpse_frames(g->rows) : half;
-	struct frames x = {.g = g,
-			   .row = row,
-			   .end = row + (frames > least ? frames : least),
-			   .fold = !t->full_names};
-	draw_frames(&x, t, node);
+	struct frames x = {.g = g, .row = row, .end = row + (frames > least ? frames : least)};
+	trace_each_stack_row(t, node, draw_frame, &x);
 	draw_boxes(g, x.row, end, t);
 	row = x.row + box_rows(g, t, true) + 1;
 	struct trace_site *s = trace_find(t, node);
@@ -385,7 +339,7 @@ void draw_trace_site(struct grid *g, int row, int end, struct trace *t,
 	grid_rule(g, row++, name);
 	if (s) {
 		/* what the stack and the bars leave is for the history */
-		int more = end - row - 2 - (int)trace_frame_count(t, node) - box_rows(g, t, true);
+		int more = end - row - 2 - (int)st->list->n - box_rows(g, t, true);
 		int height = 1 + (more < 0 || !moves(t, s) ? 0
 				  : more < HISTORY_MORE    ? more
 							   : HISTORY_MORE);
@@ -400,7 +354,7 @@ void draw_trace_site(struct grid *g, int row, int end, struct trace *t,
 	struct frames x = {.g = g, .st = st, .row = row, .end = end - boxes};
 	st->list->row = row;
 	x.top = list_view(st->list, x.end > row ? (size_t)(x.end - row) : 0);
-	draw_frames(&x, t, node);
+	trace_each_stack_row(t, node, draw_frame, &x);
 	if (s)
 		draw_boxes(g, x.row + (x.row + boxes < end), end, t);
 }

@@ -55,11 +55,11 @@ click 5 21
 sees 'sort RSS '
 click 30 3
 click 2 3
-sees '^> +5998 ' 'clicks on nothing'
+sees '^> +100 ' 'sorted by a click: the first row; clicks on nothing'
 keys k k
 sees '^> +100 '
 # sequences: those that mean a key, from any terminal and with modifiers; no part of the others is one; also cut into several reads
-sequences() { # WANT SEQUENCE..: where the selection is after each; F tells that it was read
+sequences() { # WANT SEQUENCE..: where the selection is after each; Space tells that it was read
 	local want=$1
 	shift
 	for sequence; do
@@ -70,10 +70,10 @@ sequences() { # WANT SEQUENCE..: where the selection is after each; F tells that
 			else
 				$S send-keys -l "$sequence"
 			fi
-			keys F
+			keys Space
 			sees 'FROZEN' "$(cat -v <<<"$sequence")"
 			sees "^> +$want " "$(cat -v <<<"$sequence")"
-			keys F
+			keys Space
 			sees '^\[1 Processes\] 2 Groups 3 Tree  +sort RSS'
 		done
 	done
@@ -81,29 +81,56 @@ sequences() { # WANT SEQUENCE..: where the selection is after each; F tells that
 sequences 1000 $'\033[4~' $'\033[1;5F'
 sequences 100 $'\033[1~' $'\033OH'
 sequences 100 $'\033x' $'\033q' $'\033r' $'\033[1;2D' $'\033OQ' $'\033[15;5~' $'\033ä'
-keys / p12.4 Enter
+# a search moves with each character, and back when it is given up
+keys / p12.4
 sees '^> +1294 ' '/'
+sees '^search: p12\.4 *$'
+keys x
+sees '^no match: p12\.4x *$'
+sees '^> +100 ' 'no match'
+keys BSpace
+sees '^> +1294 ' 'again one'
+keys Escape
+sees '^> +100 ' 'given up'
+keys F3 p12.4 Enter
+sees '^> +1294 ' 'F3'
 keys n
 sees '^> +1284 ' 'n'
+keys N
+sees '^> +1294 ' 'N'
+keys N
+sees '^> +1204 ' 'N, round about'
+keys n n
+sees '^> +1284 '
 keys / 'nobody' Enter
 sees "no process matches 'nobody'"
 sees '^> +1284 '
-for key in f "'\\'"; do
+for key in f "'\\'" F4; do
 	eval "keys $key"
 	keys 'p500.|1284' Enter
 	sees 'filter: p500\.\|1284 \(4991 hidden\).* sort RSS  11$' "$key"
-	keys f Escape
+	keys Escape
 	sees 'sort RSS  5002$' 'no filter'
 done
 sees '^> +1284 ' 'filtered, and again all'
-keys '>'
+# F: the row is kept when the order changes; else the first one is shown
+keys F
+sees '^the selection stays with its row'
+keys F6
 sees 'sort PSS'
+sees '^> +1284 '
 keys '<' '<'
 sees 'sort USER'
 keys s v
 sees 'sort -RSS'
 sees '^> +1284 '
-keys v Tab
+keys F
+sees '^sorting shows the first row'
+keys v
+sees '^> +100 ' 'sorted'
+keys / '^p1284$' Enter
+sees '^> +1284 '
+keys Tab
 sees '\[2 Groups\]by executable|\[2 Groups\] .*by executable'
 keys u u u 3
 sees '\[3 Tree\]'
@@ -124,9 +151,9 @@ sees 'filter: p500\. \(4992 hidden\)' 'not all'
 keys f C-u Enter / '^p1284$' Enter
 sees '^> +1284 '
 # sorted by a column that is not shown
-keys c
+keys F c
 sees '^>\[x\] PID'
-keys j j j j j j j s
+keys j j j j j j j j j s
 sees '^>\[ \] VSZ .*; sorted by'
 keys Enter
 sees 'sort VSZ'
@@ -168,6 +195,8 @@ sees "no region matches 'anon'"
 keys k
 sees '^> 7f00 '
 keys Escape
+sees '^q: quit' 'Esc does not quit'
+keys F10
 ends 0
 
 # ---- what was chosen is remembered ----
@@ -216,9 +245,25 @@ keys s
 sees 'sort PSS '
 keys q
 ends 0
+# the order of a trace is its own
+STATE_OF=$PWD/kept
+ms-record -q --no-symbols -o one.trace true
+for _ in 1 2; do
+	start 100 24 one.trace
+	sees ' sort LIVE '
+	keys s
+	sees ' sort PEAK '
+	keys q
+	ends 0
+done
 unset STATE_OF
 
 # ---- terminals ----
+# one that is not known here is taken for the commonest
+TERM_OF=xterm-nobody start 80 24 --proc-root proc
+sees '^> +100 '
+keys q
+ends 0
 colours() { # LEAST MOST: how many other than the terminal's own stand on the screen
 	local n
 	start 100 24 --proc-root proc

@@ -60,7 +60,7 @@ sees '^  +195 K +[0-9.]+ +100 +(\+|-) twice traced\.c:[0-9]+$'
 keys v
 sees '^  +586 K +[0-9.]+ +300 +- twice traced\.c$'
 # the selection stays with its function
-keys j j j
+keys j k
 until_true eval "screen; grep -qE '^>.* main ' screen"
 keys v
 sees '^>.* main '

@@ -33,7 +33,7 @@ sees '^> +x2 root +192 M .* - worker$' 'opened'
 sees '^  +201 root +128 M .*   worker --port 201$'
 sees '^  +202 root +64\.0 M .*   worker --port 202$'
 # members are in the order of all, and stay when other figures come
-keys v
+keys F v
 sees '^> +x2 ' 'reversed'
 screen
 [ "$(awk '$1 ~ /^20[12]$/ { print $1 }' screen | tr '\n' ' ')" = '202 201 ' ] || fail "members reversed: $(cat screen)"
@@ -71,10 +71,17 @@ keys q
 ends 0
 
 # ---- titles of what rows are sorted by ----
-for column in pid user rss pss uss swap heap vsz /min start history verdict s thr cpu% read/s write/s fault/s from cgroup command; do
+for column in pid user rss pss uss swap rss+swap shared heap vsz /min start history verdict s thr cpu% read/s write/s fault/s from cgroup command; do
 	COLUMNS=80 timeout 60 "$T" --proc-root proc -b -n 1 --columns "pid,$column,rss" --sort "$column" >frame || fail "--sort $column: status $?"
-	expect "(^| )${column^^}v( |\$)"
+	title=${column^^}
+	expect "(^| )${title/+/[+]}v( |\$)"
 done
+
+# a process of 2 MiB, a quarter of it its own, and 4 KiB swapped out
+process 600 shares 2048 1 60
+COLUMNS=80 timeout 60 "$T" --proc-root proc -b -n 1 --columns rss,rss+swap,shared,command --filter '^shares' >frame
+expect '^ +2\.00 M +2\.00 M +1\.50 M shares'
+rm -r proc/600
 
 # ---- at 80 columns ----
 COLUMNS=80 timeout 60 "$T" --proc-root proc -b -n 1 >frame
@@ -123,9 +130,9 @@ done
 # on a screen without a header
 start 40 10 run.trace
 sees '^> +97\.7 K .*hoard traced\.c:[0-9]+'
-keys F
+keys Space
 sees '^\[1 Sites\] .* FROZEN +[0-9]+ sites$'
-keys F '['
+keys Space '['
 sees '^\[1 Sites\] .* PAST [0-9.]+ m?s +[0-9]+ sites?$'
 keys Enter
 sees '^── PAST [0-9.]+ m?s  '

@@ -116,7 +116,7 @@ sees '^ +[0-9]+  keep_one +grows\.cpp:5'
 sees '^ live bytes since the start$'
 keys Enter
 sees ' growing: .*confidence [01]\.[0-9]+, until [0-9]+ s, where freeing at exit begins$'
-sees '^> +0  operator new '
+sees '^> +[0-9]+  std::vector<…>::vector +and [0-9]+ more of the runtime$'
 keys q q
 ends 0
 start 140 40 --sort peak --full-names grows.trace

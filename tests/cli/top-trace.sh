@@ -64,11 +64,12 @@ keys S S S v
 sees 'sort LIVE'
 # the views
 keys 2
-sees '^> +996 K +71\.8 +2\.04 k  - '
+sees '^> +996 K +71\.8 +2\.04 k    work traced\.c:61$' 'without the start of threads'
+sees '^  +391 K +28\.2 +402  - main traced\.c$'
 sees ' hoard traced\.c'
-keys g
+keys j
 keys Enter
-sees ' \+ '
+sees '^> .*  \+ main traced\.c$'
 keys Enter
 sees ' hoard traced\.c'
 keys 3
@@ -102,15 +103,17 @@ sees ' threads, of live bytes'
 sees ' age of live blocks'
 keys j
 sees '^> +1 +main '
-keys q
+keys Escape
 sees '\[1 Sites\]'
-keys F
+keys Escape
+sees '^q: quit' 'Esc does not quit'
+keys Space
 sees 'FROZEN'
 tell hoard 100
 sleep 0.6
 screen
 grep -q '488 K' screen && fail 'frozen, and yet it moves'
-keys F
+keys Space
 sees '^. +488 K '
 keys '?'
 sees '^\[ +earlier'
@@ -443,10 +446,10 @@ sees "^attach to $me \\($target\\) and record it\\? y: yes, any other key: no\$"
 keys r
 sees '^\? help'
 $S send-keys -l $'\033r' # Alt-r
-keys F
+keys Space
 sees 'FROZEN'
 pgrep -P "$pid_of_top" >/dev/null && fail 'it records without being asked'
-keys F r y
+keys Space r y
 sees "^recording to $trace\\.$target\\.trace until q\$"
 sees "^$me \\($target\\)   $trace\\.$target\\.trace   recording   "
 tell hoard 50

@@ -139,13 +139,13 @@ keys j Space Enter
 sees '^ +PID +RSS'
 keys K
 sees 'kthreadd'
-keys K F
+keys K Space
 sees 'FROZEN'
 process 200 redis 4194304 1 60
 sleep 0.6
 screen
 grep -q '4\.00 G .*redis' screen && fail 'frozen, and yet it moves'
-keys F
+keys Space
 sees '^.? +200 +4\.00 G'
 keys b
 sees 'START counts from now on'
