@@ -328,8 +328,12 @@ static void take_size(void)
 {
 	struct winsize w;
 	resized = 0;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_row && w.ws_col)
-		resizeterm(w.ws_row, w.ws_col);
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) != 0 || !w.ws_row || !w.ws_col)
+		return;
+	resizeterm(w.ws_row, w.ws_col);
+	/* ncurses would move what is there, in a scrolling region of the old size, which stays set
+	 * behind our end */
+	clearok(stdscr, TRUE);
 }
 
 static int watched = -1;

@@ -259,6 +259,15 @@ done
 unset STATE_OF
 
 # ---- terminals ----
+# of one that grows while it is used nothing stays behind
+start 80 24 --proc-root proc
+sees '^> +100 '
+$S resize-window -x 120 -y 40
+sees 'y copy  Space freeze  q quit'
+keys q
+ends 0
+screen
+[ "$(grep -c . screen)" = 1 ] || fail "left behind: $(cat screen)"
 # one that is not known here is taken for the commonest
 TERM_OF=xterm-nobody start 80 24 --proc-root proc
 sees '^> +100 '
