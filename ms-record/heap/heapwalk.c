@@ -35,17 +35,29 @@
 #define LEAST 32u
 #define FENCE 16u
 
-void walk_missing(struct walk *k, const char *why)
+static bool is_stopped(const struct walk *k)
 {
-	if (k->out->state == MS_BEFORE_WHOLE)
-		snprintf(k->out->why, sizeof k->out->why, "%s", why);
-	k->out->state = MS_BEFORE_PART;
+	return k->from->stop && __atomic_load_n(k->from->stop, __ATOMIC_RELAXED);
 }
 
 bool walk_over(const struct walk *k)
 {
-	return (k->from->stop && __atomic_load_n(k->from->stop, __ATOMIC_RELAXED)) ||
-	       clock_mono() > k->from->deadline_ns;
+	return is_stopped(k) || clock_mono() > k->from->deadline_ns;
+}
+
+/* What was not come to is not damaged. */
+static const char *reason(const struct walk *k, const char *why)
+{
+	return is_stopped(k)  ? "the recording ended before all of it was walked"
+	       : walk_over(k) ? "it took too long"
+			      : why;
+}
+
+void walk_missing(struct walk *k, const char *why)
+{
+	if (k->out->state == MS_BEFORE_WHOLE)
+		snprintf(k->out->why, sizeof k->out->why, "%s", reason(k, why));
+	k->out->state = MS_BEFORE_PART;
 }
 
 bool walk_in_heap(const struct walk *k, uint64_t at)
@@ -70,6 +82,28 @@ bool walk_written(struct walk *k, uint64_t at)
 		p->looks++;
 	}
 	return p->fd < 0 || page - p->first >= p->n || p->v[page - p->first] >> SWAPPED;
+}
+
+void walk_forget(const struct walk *k)
+{
+	k->near->round++;
+}
+
+bool walk_word(const struct walk *k, uint64_t at, void *to, size_t bytes)
+{
+	uint64_t page = at & ~(PAGE - 1), i = at / PAGE % NEAR_PAGES;
+	struct near_pages *n = k->near;
+	if (at - page + bytes > PAGE)
+		return walk_get(k, at, to, bytes);
+	if (n->of[i].at != page || n->of[i].round != n->round) {
+		n->of[i].at = 0;
+		if (!page || !walk_get(k, page, n->v[i], PAGE))
+			return false;
+		n->of[i].at = page;
+		n->of[i].round = n->round;
+	}
+	memcpy(to, n->v[i] + (at - page), bytes);
+	return true;
 }
 
 struct window {
@@ -234,16 +268,17 @@ void heapwalk(struct heapwalk *w, const struct heapwalk_from *from)
 	*w = (struct heapwalk){.state = MS_BEFORE_WHOLE};
 	k->out = w;
 	k->from = from;
+	k->near = ms_xcalloc(1, sizeof *k->near);
 	k->pages.fd = openat(from->proc, "pagemap", O_RDONLY | O_CLOEXEC);
 	if (attach_maps_read(&k->maps, from->proc, NULL))
 		none(w, "its maps cannot be read");
 	else if (!walk_find(k))
-		none(w, "no heap of glibc's was found");
+		none(w, reason(k, "no heap of glibc's was found"));
 	else
 		walk_all(k);
 	attach_maps_free(&k->maps);
 	descriptor_close(k->pages.fd);
-	MS_FREE(k->arenas.v, k->regions.v, k->found.v, k->fast.v, k->own.v, k->keys.v, k);
+	MS_FREE(k->arenas.v, k->regions.v, k->found.v, k->fast.v, k->own.v, k->keys.v, k->near, k);
 }
 
 void heapwalk_free(struct heapwalk *w)

@@ -151,14 +151,14 @@ static bool fits(const struct walk *k, uint64_t chunk, uint64_t bytes)
 {
 	uint64_t size;
 	return !(chunk & 15) && walk_in_heap(k, chunk) &&
-	       walk_get(k, chunk + 8, &size, sizeof size) && (size & ~UINT64_C(7)) == bytes;
+	       walk_word(k, chunk + 8, &size, sizeof size) && (size & ~UINT64_C(7)) == bytes;
 }
 
 /* The link of a chunk: as it is, or mixed with where it stands (2.32). */
 static bool next_of(const struct walk *k, uint64_t chunk, uint64_t bytes, uint64_t *next)
 {
 	uint64_t raw, at = chunk + 16;
-	if (!walk_get(k, at, &raw, sizeof raw))
+	if (!walk_word(k, at, &raw, sizeof raw))
 		return false;
 	*next = raw ^ at >> 12;
 	if (!*next || fits(k, *next, bytes))
@@ -171,6 +171,7 @@ static bool next_of(const struct walk *k, uint64_t chunk, uint64_t bytes, uint64
 static bool read_list(struct walk *k, uint64_t head, uint64_t bytes)
 {
 	uint64_t chunk, left = FAST_MOST;
+	walk_forget(k);
 	if (!walk_get(k, head, &chunk, sizeof chunk))
 		return false;
 	while (chunk && left--) {

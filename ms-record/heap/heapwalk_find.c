@@ -14,10 +14,12 @@
 #include "libcommon/base/arena.h"
 
 #define DATA_MOST ((size_t)16 << 20) /* of a module's data that is looked through */
-#define BINS_LEAST 120u
+#define BINS_BAD 7u                  /* that changed while they were read */
 #define FIND_TRIES 16u
 #define MAPS_MOST_DEFAULT 65536u
 #define PAGE UINT64_C(4096)
+#define HEAP_LEAST (UINT64_C(1) << 20) /* whatever glibc.malloc.hugetlb says */
+#define HEAP_HEAD_MOST 128u
 
 /* ---- an arena ---- */
 
@@ -30,31 +32,38 @@ static bool is_link(uint64_t v)
 static bool hangs(const struct walk *k, uint64_t chunk, uint64_t self)
 {
 	uint64_t back;
-	return walk_get(k, chunk + 24, &back, sizeof back) && back == self;
+	return walk_word(k, chunk + 24, &back, sizeof back) && back == self;
 }
 
 /* Bin i's two links, as if it began at the chunk in front of them. Some may change while they are
  * read. */
 static bool has_bins(const struct walk *k, const uint64_t *w, uint64_t at)
 {
-	unsigned good = 0;
+	unsigned bad = 0;
 	for (unsigned i = 0; i < ARENA_BIN_COUNT; i++)
 		if (!is_link(w[ARENA_BINS + 2 * i]) || !is_link(w[ARENA_BINS + 2 * i + 1]))
 			return false;
-	for (unsigned i = 0; i < ARENA_BIN_COUNT; i++) {
+	for (unsigned i = 0; i < ARENA_BIN_COUNT && bad <= BINS_BAD; i++) {
 		uint64_t self = at + 8 * (ARENA_BINS - 2 + 2 * i);
 		const uint64_t *bin = &w[ARENA_BINS + 2 * i];
-		good += (bin[0] == self && bin[1] == self) || hangs(k, bin[0], self);
+		bad += !((bin[0] == self && bin[1] == self) || hangs(k, bin[0], self));
 	}
-	return good >= BINS_LEAST;
+	return bad <= BINS_BAD;
 }
 
+/* The main one's successor in the ring: itself, or one at the beginning of a heap, which is aligned. */
+static bool is_successor(uint64_t next, uint64_t at)
+{
+	return next == at || (!(next & 7) && next % HEAP_LEAST <= HEAP_HEAD_MOST);
+}
+
+/* The bins last: each may take a look into the process, and any table of pointers looks like some. */
 static bool is_arena(const struct walk *k, const uint64_t *w, uint64_t at)
 {
 	uint64_t top = w[ARENA_TOP];
-	return has_bins(k, w, at) && is_link(top) && top - at >= 8 * ARENA_WORDS &&
-	       w[ARENA_SYSTEM] && w[ARENA_SYSTEM] <= w[ARENA_SYSTEM_MAX] && !(w[ARENA_NEXT] & 7) &&
-	       attach_maps_at(&k->maps, w[ARENA_NEXT]);
+	return is_link(top) && top - at >= 8 * ARENA_WORDS && w[ARENA_SYSTEM] &&
+	       w[ARENA_SYSTEM] <= w[ARENA_SYSTEM_MAX] && is_successor(w[ARENA_NEXT], at) &&
+	       attach_maps_at(&k->maps, w[ARENA_NEXT]) && has_bins(k, w, at);
 }
 
 static struct arena *add_arena(struct walk *k, uint64_t at, const uint64_t *w)
@@ -127,7 +136,11 @@ static bool search(struct walk *k, const uint8_t *data, size_t bytes, uint64_t a
 	for (size_t i = 0; i + 8 * ARENA_WORDS <= bytes; i += 8) {
 		const uint64_t *w = (const void *)(data + i);
 		/* The first bin decides nearly always. */
-		if (!is_link(w[ARENA_BINS]) || !is_arena(k, w, at + i))
+		if (!is_link(w[ARENA_BINS]))
+			continue;
+		if (walk_over(k))
+			return false;
+		if (!is_arena(k, w, at + i))
 			continue;
 		add_arena(k, at + i, w);
 		look_for_par(k, data, bytes, at);
@@ -198,14 +211,17 @@ static void add_regions(struct walk *k)
 		add_heaps(k, &k->arenas.v[i]);
 }
 
+/* A C library of its own has it, and is looked through sooner than what a large program may have. */
 static void search_modules(struct walk *k, const char *exe)
 {
-	for (size_t i = 0; i < k->maps.n && !k->arenas.n; i++) {
-		const struct attach_map *m = &k->maps.v[i];
-		if (m->read && m->write && !m->shared && m->path[0] == '/' &&
-		    may_hold(m->path, exe))
-			search_data(k, i);
-	}
+	walk_forget(k);
+	for (unsigned own = 0; own < 2; own++)
+		for (size_t i = 0; i < k->maps.n && !k->arenas.n; i++) {
+			const struct attach_map *m = &k->maps.v[i];
+			if (m->read && m->write && !m->shared && m->path[0] == '/' &&
+			    may_hold(m->path, exe) && (strcmp(m->path, exe) == 0) == own)
+				search_data(k, i);
+		}
 }
 
 bool walk_find(struct walk *k)

@@ -63,11 +63,22 @@ struct pages {
 	uint64_t v[2048];
 };
 
+/* Small reads that lie near one another: a page is read once, until something begins anew. */
+#define NEAR_PAGES 256u
+struct near_pages {
+	struct {
+		uint64_t at, round; /* of the page in v */
+	} of[NEAR_PAGES];
+	uint64_t round; /* what is of an earlier one is read again */
+	uint8_t v[NEAR_PAGES][PAGE];
+};
+
 struct walk {
 	struct heapwalk *out;
 	const struct heapwalk_from *from;
 	struct attach_maps maps;
 	struct pages pages;
+	struct near_pages *near;
 	MS_ARRAY(struct arena) arenas;
 	MS_ARRAY(struct region) regions;
 	MS_ARRAY(struct found) found;
@@ -84,9 +95,13 @@ static inline bool walk_get(const struct walk *k, uint64_t at, void *to, size_t 
 	return k->from->memory.read(k->from->memory.arg, at, to, bytes);
 }
 
-/* Less than the whole was walked. */
+/* Less than the whole was walked; because it had to end, if that is so, else why. */
 void walk_missing(struct walk *k, const char *why);
+/* Is it to end? */
 bool walk_over(const struct walk *k);
+/* A few words, as they are or were since the last walk_forget: one read serves all of a page. */
+bool walk_word(const struct walk *k, uint64_t at, void *to, size_t bytes);
+void walk_forget(const struct walk *k);
 bool walk_in_heap(const struct walk *k, uint64_t at);
 /* Has the page of that address been written? True where that cannot be known. */
 bool walk_written(struct walk *k, uint64_t at);

@@ -7,6 +7,9 @@
  * gives back all that it has. MODE: still; churn, the threads go on with blocks of their own;
  * broken, a header on the heap is overwritten. Right before a block with a
  * mapping of its own, 2 GiB are mapped and never touched, where there is room.
+ *
+ * Compiled with TABLE, its data has so many pointers one behind the other, as tables of commands or
+ * symbols do. Each may be the first link of an arena's bins.
  */
 #define _GNU_SOURCE
 #include <malloc.h>
@@ -29,6 +32,21 @@ static struct list lists[THREADS_MOST];
 static size_t blocks;
 static const char *mode;
 static pthread_barrier_t done;
+
+#ifdef TABLE
+static char pool[TABLE][16] __attribute__((aligned(16)));
+void *table[TABLE] = {pool[0]};
+
+static void fill_table(void)
+{
+	for (size_t i = 0; i < TABLE; i++)
+		table[i] = pool[i];
+}
+#else
+static void fill_table(void)
+{
+}
+#endif
 
 static size_t size_of(size_t i)
 {
@@ -105,6 +123,7 @@ int main(int argc, char **argv)
 	size_t threads = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
 	blocks = argc > 2 ? strtoul(argv[2], NULL, 10) : 1000;
 	mode = argc > 3 ? argv[3] : "still";
+	fill_table();
 	pthread_barrier_init(&done, NULL, (unsigned)threads);
 	for (size_t i = 1; i < threads; i++)
 		pthread_create(&t, NULL, run, &lists[i]);

@@ -32,8 +32,8 @@ def begin(program, *args):
     return p, stays, went - set(stays)
 
 
-def walk(p):
-    r = subprocess.run([f"{TB}/host/heapwalk_list", str(p.pid)], capture_output=True, text=True, timeout=60, check=False)
+def walk(p, *args):
+    r = subprocess.run([f"{TB}/host/heapwalk_list", str(p.pid), *args], capture_output=True, text=True, timeout=60, check=False)
     check(r.returncode == 0, f"status {r.returncode} {r.stderr}")
     head, *lines = r.stdout.splitlines()
     used, cached = {}, {}
@@ -90,6 +90,25 @@ def broken():
     p.wait()
     check(head.startswith("part") and "damaged" in head, f"broken: {head}")
     check(0 < len([a for a in stays if a in used]) < len(stays), f"broken: {len(used)} of {len(stays)}")
+
+
+def reads(head):
+    words = head.split()
+    return int(words[words.index("reads") - 1])
+
+
+def table(name, program):
+    """A table of pointers costs next to no reads, nor what lies in it: it has 100,000 words."""
+    p, *_ = begin(program, 1, 1000, "still")
+    head, used, _ = walk(p)
+    check(head.startswith("whole") and len(used) > 600, f"{name}: {head}")
+    check(reads(head) < 3000, f"{name}: {head}")
+    # Told to stop at any time it stops, and says so: nothing is damaged.
+    for most in (0, 1, 10, 30):
+        head, *_ = walk(p, str(most))
+        check("damaged" not in head and head.endswith("the recording ended before all of it was walked"), f"{name}, stopped: {head}")
+        check(reads(head) <= most + 200, f"{name}, stopped after {most} reads: {head}")
+    end(p)
 
 
 def until(done):
@@ -150,10 +169,14 @@ def unknown():
 still("one thread", "heapwalk", 1, 5000)
 still("nine threads", "heapwalk", 9, 5000)
 still("static", "heapwalk_static", 3, 5000)
+still("table", "heapwalk_table", 2, 5000)
+table("table", "heapwalk_table")
+table("table, static", "heapwalk_table_static")
 churn("churn", "heapwalk", 5, 5000, 20 if os.environ.get("MS_CHECK_ALL") else 4)
 broken()
 recorded("recorded", "heapwalk", 3, 4000)
 recorded("recorded, static", "heapwalk_static", 2, 3000)
+recorded("recorded, table", "heapwalk_table", 1, 2000)
 unknown()
 print("ok" if not failures else f"{len(failures)} failed")
 sys.exit(1 if failures else 0)

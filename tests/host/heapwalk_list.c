@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * heapwalk_list PID: the blocks on the heap of a process that runs, one a line: "used ADDRESS
- * BYTES" or "cached ADDRESS BYTES"; first how much of it that is, and why not all.
+ * heapwalk_list PID [READS]: the blocks on the heap of a process that runs, one a line: "used ADDRESS
+ * BYTES" or "cached ADDRESS BYTES"; first how much of it that is, with how many reads, and why not
+ * all. After READS it is told to stop.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,6 +19,19 @@ static void list(const char *kind, const struct heapwalk_blocks *b)
 		       (unsigned long)b->v[i].bytes);
 }
 
+static struct counted {
+	struct attach_memory memory;
+	unsigned long reads, most;
+	int stop;
+} counted = {.most = -1UL};
+
+static bool read_counted(void *arg, uint64_t address, void *to, size_t bytes)
+{
+	struct counted *c = arg;
+	c->stop |= c->reads++ >= c->most;
+	return c->memory.read(c->memory.arg, address, to, bytes);
+}
+
 int main(int argc, char **argv)
 {
 	static const char *const states[] = {[MS_BEFORE_UNKNOWN] = "none",
@@ -27,12 +41,16 @@ int main(int argc, char **argv)
 	struct hijack_stop s;
 	struct ms_err err = {0};
 	uint64_t tps[512];
-	if (argc != 2 || hijack_open(&h, atoi(argv[1]), "/proc", &err) ||
+	if (argc < 2 || hijack_open(&h, atoi(argv[1]), "/proc", &err) ||
 	    hijack_stop_all(&s, h.proc, false, 30000000000)) {
 		fprintf(stderr, "heapwalk_list: %s\n", err.text);
 		return 2;
 	}
-	struct heapwalk_from from = {.memory = attach_memory_of(&h),
+	if (argc > 2)
+		counted.most = strtoul(argv[2], NULL, 10);
+	counted.memory = attach_memory_of(&h);
+	struct heapwalk_from from = {.memory = {read_counted, &counted},
+				     .stop = &counted.stop,
 				     .proc = h.proc,
 				     .tps = tps,
 				     .deadline_ns = clock_mono() + 20000000000};
@@ -42,8 +60,9 @@ int main(int argc, char **argv)
 	struct heapwalk w;
 	uint64_t begin = clock_mono();
 	heapwalk(&w, &from);
-	printf("%s %lu arenas %lu mapped %lu us: %s\n", states[w.state], (unsigned long)w.arenas,
-	       (unsigned long)w.mapped, (unsigned long)((clock_mono() - begin) / 1000), w.why);
+	printf("%s %lu arenas %lu mapped %lu reads %lu us: %s\n", states[w.state],
+	       (unsigned long)w.arenas, (unsigned long)w.mapped, counted.reads,
+	       (unsigned long)((clock_mono() - begin) / 1000), w.why);
 	list("used", &w.used);
 	list("cached", &w.cached);
 	heapwalk_free(&w);
