@@ -188,11 +188,28 @@ static int make_own(struct partition *p)
 	return -1;
 }
 
+/* Whoever owns .new can put another partition in the place of ours: that is us, or who owns all. */
+static int check_owner(const struct partition *p, struct ms_err *err)
+{
+	struct stat all, fresh;
+	if (fstat(p->folder, &all) != 0 || fstat(p->fresh, &fresh) != 0)
+		return cannot(p, err);
+	if (fresh.st_uid == 0 || fresh.st_uid == all.st_uid || ms_dest_ours(&fresh))
+		return 0;
+	return ms_err_set(
+		err,
+		"cannot append to '%s': its folder '.new' is of user %u, who can have put "
+		"it there; remove that, or name another folder",
+		p->dir, (unsigned)fresh.st_uid);
+}
+
 static int open_partition(struct partition *p, struct ms_err *err)
 {
 	p->folder = open_folder(AT_FDCWD, p->dir, 0);
 	if (p->folder < 0 || (p->fresh = open_folder(p->folder, ".new", O_NOFOLLOW)) < 0)
 		return cannot(p, err);
+	if (check_owner(p, err) != 0)
+		return -1;
 	if (flock(p->fresh, LOCK_EX | LOCK_NB) == 0)
 		sweep(p->fresh);
 	/* where a file system has no locks nothing is swept */
@@ -214,11 +231,15 @@ static int refuse(const char *dir, const char *keys, struct ms_err *err)
 
 static int name_partition(const struct partition *p, const char *keys, struct ms_err *err)
 {
-	if (fsync(p->own) != 0)
+	struct stat own;
+	if (fsync(p->own) != 0 || fstat(p->own, &own) != 0)
 		return cannot(p, err);
 	if (renameat(p->fresh, p->temporary, p->folder, p->name) != 0)
 		return errno == EEXIST || errno == ENOTEMPTY ? refuse(p->dir, keys, err)
 							     : cannot(p, err);
+	if (!ms_dest_is(p->folder, p->name, own.st_dev, own.st_ino))
+		return ms_err_set(err, "cannot append to '%s': the run was replaced meanwhile",
+				  p->dir);
 	return fsync(p->folder) != 0 ? cannot(p, err) : 0;
 }
 

@@ -119,12 +119,8 @@ int ms_snapshot_write(sqlite3 *db, const char *path, struct ms_err *err)
 	unsigned char *image = ms_snapshot_image(db, &size, err);
 	if (!image)
 		return -1;
-	int rc = 0;
 	ms_progress_hide(); /* who reads it may show something of his own */
-	if (path)
-		rc = ms_write_file(path, image, size, err);
-	else if (ms_write_all(STDOUT_FILENO, image, size) != 0)
-		rc = ms_err_sys(err, "cannot write to standard output");
+	int rc = ms_snapshot_put(path, image, size, err);
 	sqlite3_free(image);
 	return rc;
 }

@@ -109,6 +109,10 @@ unsigned char *ms_snapshot_image(sqlite3 *db, size_t *size, struct ms_err *err);
  * the caller). 0 or -1 with `err` set. */
 int ms_snapshot_write(sqlite3 *db, const char *path, struct ms_err *err);
 
+/* snapshot_beside.c: writes an image as ms_snapshot_write does; nothing is beside it then by which
+ * SQLite would change it. 0 or -1 with `err` set. */
+int ms_snapshot_put(const char *path, const void *image, size_t size, struct ms_err *err);
+
 /* Runs statements without results. 0, or -1 with `err` set. */
 int ms_sql_exec(sqlite3 *db, const char *sql, struct ms_err *err);
 /* The same with values: format as sqlite3_mprintf. */

@@ -10,6 +10,7 @@
 #include "snapshot.h"
 
 #include "libcommon/base/arena.h"
+#include "libcommon/base/clock.h"
 #include "libcommon/base/err.h"
 #include "libcommon/base/io.h"
 #include "libcommon/base/progress.h"
@@ -162,25 +163,31 @@ static int import(sqlite3 *db, const char *name, struct ms_err *err)
 
 /* ---- a snapshot as a file and as bytes ---- */
 
-/* `path` as a URI that opens read-only; the few characters that mean something there are escaped.
- */
-static char *file_uri(const char *path)
+/* `path` as a URI that opens read-only, and without what is beside it unless there is a log; the few
+ * characters that mean something there are escaped. */
+static char *file_uri(const char *path, bool log)
 {
-	char *uri = ms_xrealloc(NULL, strlen(path) * 3 + 32, 1), *o = uri;
+	char *uri = ms_xrealloc(NULL, strlen(path) * 3 + 40, 1), *o = uri;
 	o += sprintf(o, "file:");
 	while (path[0] == '/' && path[1] == '/')
 		path++; /* "file://x" would be a host */
 	for (; *path; path++)
 		o += strchr("%?#", *path) ? sprintf(o, "%%%02x", (unsigned char)*path)
 					  : sprintf(o, "%c", *path);
-	strcpy(o, "?mode=ro");
+	strcpy(o, log ? "?mode=ro" : "?mode=ro&immutable=1");
 	return uri;
 }
 
-static int attach_file(sqlite3 *db, const char *path, struct ms_err *err)
+/* `head`: of SQLite's header. */
+static bool in_wal_mode(const unsigned char *head)
+{
+	return head[18] == 2 || head[19] == 2;
+}
+
+static int attach_file(sqlite3 *db, const char *path, bool log, struct ms_err *err)
 {
 	struct ms_err why = {0};
-	char *uri = file_uri(path);
+	char *uri = file_uri(path, log);
 	int rc = ms_sql_execf(db, &why, "ATTACH %Q AS src", uri);
 	free(uri);
 	return rc == 0 ? 0 : ms_err_set(err, "cannot open '%s': %s", path, sqlite3_errmsg(db));
@@ -190,7 +197,7 @@ static int attach_image(sqlite3 *db, unsigned char *image, size_t size, const ch
 			uint64_t max_bytes, struct ms_err *err)
 {
 	sqlite3_int64 limit = (sqlite3_int64)max_bytes;
-	if (size >= 20 && (image[18] == 2 || image[19] == 2))
+	if (size >= 20 && in_wal_mode(image))
 		return ms_err_set(
 			err,
 			"cannot read '%s': a database in WAL mode lacks its log on a pipe: give "
@@ -340,6 +347,22 @@ static int check_point(sqlite3 *db, const char *point, const char *name, struct 
 	return -1;
 }
 
+/* Takes over the database file. Without a log nothing keeps others from writing into it meanwhile. */
+static int import_file(sqlite3 *db, const struct input *in, struct ms_err *err)
+{
+	struct stat before, after;
+	bool log;
+	if (fstat(in->fd, &before) != 0)
+		return ms_err_sys(err, "cannot read '%s'", in->name);
+	if (ms_snapshot_beside(in->path, &before, in_wal_mode(in->head), &log, err) != 0 ||
+	    attach_file(db, in->path, log, err) != 0 || import(db, in->name, err) != 0)
+		return -1;
+	if (!log &&
+	    (fstat(in->fd, &after) != 0 || ms_ns_of(after.st_mtim) != ms_ns_of(before.st_mtim)))
+		return ms_err_set(err, "cannot read '%s': it was changed meanwhile", in->name);
+	return 0;
+}
+
 static sqlite3 *open_by_content(struct input *in, const char *point,
 				const struct ms_build_options *opt, uint64_t max_bytes,
 				struct ms_build_result *res, struct ms_err *err)
@@ -365,11 +388,11 @@ static sqlite3 *open_by_content(struct input *in, const char *point,
 	size_t size = 0;
 	int rc = in->seekable ? 0 : slurp(in, max_bytes, &image, &size, err);
 	sqlite3 *db = rc == 0 ? ms_snapshot_new(err) : NULL;
-	if (db)
-		rc = in->seekable ? attach_file(db, in->path, err)
-				  : attach_image(db, image, size, in->name, max_bytes, err);
-	if (db && rc == 0)
-		rc = import(db, in->name, err);
+	if (db && in->seekable)
+		rc = import_file(db, in, err);
+	else if (db)
+		rc = attach_image(db, image, size, in->name, max_bytes, err) ||
+		     import(db, in->name, err);
 	if (db && rc == 0 && point)
 		rc = check_point(db, point, in->name, err);
 	if (rc != 0) {

@@ -22,6 +22,16 @@ sqlite3 *ms_snapshot_build_from(const char *const *traces, size_t n, struct ms_s
 				const struct ms_build_options *opt, struct ms_build_result *res,
 				struct ms_err *err);
 
+/* ---- snapshot_beside.c ---- */
+
+struct stat;
+/* Is what SQLite would change the database by, which is open at `path` and has these numbers, to be
+ * believed? *log: it is in WAL mode (`wal`, by its header), and a log that is its own has to be read
+ * with it; else it is whole without anything. -1 with `err` set: there is what SQLite would take and
+ * nobody should. */
+int ms_snapshot_beside(const char *path, const struct stat *database, bool wal, bool *log,
+		       struct ms_err *err);
+
 /* A point of one process. */
 struct ms_kept_point {
 	enum ms_kept_kind {

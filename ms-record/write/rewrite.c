@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -295,8 +296,10 @@ static int take_place(struct target *t, struct ms_err *err)
 	const struct output *o = t->o;
 	char self[64];
 	if (!t->name[0]) {
-		snprintf(t->name, sizeof t->name, "%.*s.%d.new", NAME_MAX - 20, o->name,
-			 (int)getpid());
+		uint32_t random = 0; /* nobody else shall have taken the name */
+		if (getrandom(&random, sizeof random, GRND_NONBLOCK) < 0)
+			random = (uint32_t)getpid();
+		snprintf(t->name, sizeof t->name, "%.*s.%08x.new", NAME_MAX - 20, o->name, random);
 		snprintf(self, sizeof self, "/proc/self/fd/%d", t->fd);
 		if (linkat(AT_FDCWD, self, o->folder, t->name, AT_SYMLINK_FOLLOW)) {
 			ms_err_sys(err, "cannot name '%s'", t->name);

@@ -36,16 +36,38 @@ static int check(int fd, const char *path, struct ms_err *err)
 	return 0;
 }
 
+/* Opens what has the name, or makes it; not to wait for the other end of a pipe. */
+static int open_at(const struct ms_dest *at, const char *path)
+{
+	const int how = O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+	int fd = at->fd >= 0 ? open(path, how) : openat(at->folder, at->name, how | O_NOFOLLOW);
+	if (fd < 0 && errno == ENOENT && at->fd < 0 &&
+	    (fd = ms_dest_create(at->folder, at->name)) >= 0 && fcntl(fd, F_SETFL, O_APPEND) != 0) {
+		ms_close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
 int log_open(struct log *l, const char *path, struct ms_err *err)
 {
+	struct ms_dest at;
+	struct stat st;
 	*l = (struct log){.path = path, .fd = -1};
 	if (!path)
 		return 0;
-	/* not to wait for the other end of a pipe */
-	l->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
-	if (l->fd < 0)
-		return ms_err_sys(err, "cannot open '%s'", path);
-	return check(l->fd, path, err);
+	if (ms_dest_find(&at, path, err) != 0)
+		return -1;
+	l->fd = open_at(&at, path);
+	int rc = l->fd < 0 ? ms_err_sys(err, "cannot open '%s'", path) : 0;
+	if (rc == 0 && at.fd < 0 && !at.safe && fstat(l->fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    (st.st_nlink != 1 || (st.st_uid && !ms_dest_ours(&st))))
+		rc = ms_err_set(err,
+				"cannot log to '%s': a file of user %u, who can have put it there; "
+				"name another file, or remove it",
+				path, (unsigned)st.st_uid);
+	ms_dest_close(&at);
+	return rc == 0 ? check(l->fd, path, err) : -1;
 }
 
 int log_add(struct log *l, const struct json_line *line, struct ms_err *err)

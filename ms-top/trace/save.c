@@ -39,7 +39,7 @@ static int write_snapshot(struct save *s, struct ms_err *err)
 	size_t size = 0;
 	sqlite3 *db = ms_snapshot_build(traces, 1, &opt, NULL, err);
 	unsigned char *image = db ? ms_snapshot_image(db, &size, err) : NULL;
-	int rc = image ? ms_write_file(s->file, image, size, err) : -1;
+	int rc = image ? ms_snapshot_put(s->file, image, size, err) : -1;
 	sqlite3_free(image);
 	sqlite3_close(db);
 	return rc;

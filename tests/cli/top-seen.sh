@@ -69,8 +69,8 @@ mkfifo pipe
 refused "cannot log to 'mine': it has something else in it" --log mine
 [ "$(cat mine)" = mine ] || fail 'mine was changed'
 refused "cannot log to 'pipe': not a file; --json writes to a pipe" --log pipe
-refused "cannot open 'no/where': No such file or directory" --log no/where
-refused "cannot open '.': Is a directory" --log .
+refused "cannot write 'no/where': No such file or directory" --log no/where
+refused "cannot write '.': a folder" --log .
 refused "'--log' is for processes: a trace keeps all that is seen of it" --log x grows.trace
 [ ! -e x ] || fail 'made all the same'
 # no room: said once, frames go on, and what is there is whole lines
