@@ -2,7 +2,8 @@
  * ms-report: what a recording says, for people and for machines.
  *
  *   cli/      options.h: the command line; render.h: which view goes into which format
- *   model/    model.h: a snapshot as arrays; facts.h: what is asked beyond its rows
+ *   model/    model.h: a snapshot as arrays; facts.h: what is asked beyond its rows; run.h: the
+ *             processes of a run
  *   words/    words.h: sentences; say.h: figures; names.h; table.h: views as typed cells;
  *             annotate.h: a source file by line; page.h: what every writer is given
  *   output/   out.h: bytes, to a file or a terminal; what the formats are called; number_table.h:
@@ -21,6 +22,7 @@
 #include "ms-report/cli/render.h"
 #include "ms-report/export/events.h"
 #include "ms-report/model/model.h"
+#include "ms-report/model/run.h"
 #include "ms-report/output/out.h"
 #include "ms-report/text/explain.h"
 #include "ms-report/words/names.h"
@@ -136,6 +138,59 @@ static sqlite3 *open_input(const struct options *opt, const char **at,
 	}
 	*at = point ? point : *at;
 	return db;
+}
+
+static bool prints(const struct options *opt, enum format f)
+{
+	for (size_t i = 0; i < opt->output_count; i++)
+		if (opt->outputs[i].format == f)
+			return true;
+	return false;
+}
+
+/* Where FILE is the first of a run of several processes, the report is of the one of the highest
+ * peak, unless another one was asked for: a wrapper is not what anybody looks at. Budgets and events
+ * are of FILE as long as nobody says otherwise. */
+static int choose_process(struct options *opt, struct run *run, struct ms_err *err)
+{
+	const char *point, *file;
+	if (opt->input_count != 1 || opt->only_first || strcmp(opt->inputs[0], "-") == 0 ||
+	    (opt->views[0] == VIEW_EVENTS && !opt->process))
+		return 0;
+	file = ms_cli_operand(&opt->arena, opt->inputs[0], &point);
+	run_find(run, file);
+	if (opt->process && !run->processes.n)
+		return ms_err_set(err,
+				  "--process %s: '%s' has no folder '%s.d' with traces of the same "
+				  "run",
+				  opt->process, file, file);
+	if (run->processes.n < 2)
+		return 0;
+	if (opt->budgets.n && !opt->process) {
+		ms_cli_remark(&opt->cli,
+			      "budgets are of '%s' alone, which is one of %zu processes: "
+			      "--process chooses another",
+			      file, run->processes.n);
+		run->processes.n = 0;
+		return 0;
+	}
+	if (run_choose(run, opt->process, err) != 0)
+		return -1;
+	const char **chosen = ms_arena_alloc(&opt->arena, sizeof *chosen);
+	*chosen = run->processes.v[run->shown].path;
+	if (point)
+		*chosen = ms_arena_printf(&opt->arena, "%s@%s", *chosen, point);
+	opt->inputs = chosen;
+	return 0;
+}
+
+/* Formats for programs have no place for it. */
+static void say_process(struct model *m, const struct options *opt, const struct run *run)
+{
+	static const struct style plain = {.ascii = true};
+	if (!prints(opt, FORMAT_TEXT) && !prints(opt, FORMAT_MD) && !prints(opt, FORMAT_HTML) &&
+	    !prints(opt, FORMAT_JSON))
+		ms_cli_remark(&opt->cli, "%s", run_words(m, run, &plain));
 }
 
 /* ---- output ---------------------------------------------------------------------------------- */
@@ -286,7 +341,7 @@ static int anonymize(sqlite3 *db, struct ms_anonymizer *names, struct page *p, c
 	return 0;
 }
 
-static int report(const struct options *opt)
+static int report(const struct options *opt, const struct run *run)
 {
 	struct ms_err err = {0};
 	struct ms_build_result res = {0};
@@ -297,6 +352,7 @@ static int report(const struct options *opt)
 	struct page p = {.m = &m,
 			 .links = opt->links,
 			 .budgets = &opt->budgets,
+			 .run = run->processes.n > 1 && !opt->anonymize ? run : NULL,
 			 .partial = opt->cli.allow_partial};
 	if (opt->input_count == 1 && strcmp(opt->inputs[0], "-") != 0)
 		p.input = opt->inputs[0];
@@ -307,6 +363,8 @@ static int report(const struct options *opt)
 		rc = db ? model_load(&m, db, at, &err) : -1;
 	if (rc == 0)
 		rc = render_prepare(&p, opt, &err);
+	if (rc == 0 && p.run)
+		say_process(&m, opt, p.run);
 	/* who does not read one output to its end wants the others, and the status, nevertheless */
 	struct ms_err unread = {0};
 	for (size_t i = 0; rc == 0 && i < opt->output_count; i++) {
@@ -401,9 +459,12 @@ int main(int argc, char **argv)
 		return ms_cli_answer(&opt.cli, &err) == 0 ? 0 : ms_cli_failed("ms-report", &err);
 	ms_cli_signals();
 	ms_progress_start(!opt.cli.quiet);
-	int status = opt.explain                   ? explain_word(opt.explain)
-		     : opt.views[0] == VIEW_EVENTS ? events(&opt)
-						   : report(&opt);
+	struct run run = {0};
+	int status = opt.explain                             ? explain_word(opt.explain)
+		     : choose_process(&opt, &run, &err) != 0 ? ms_cli_failed("ms-report", &err)
+		     : opt.views[0] == VIEW_EVENTS           ? events(&opt)
+							     : report(&opt, &run);
+	run_free(&run);
 	options_free(&opt);
 	return status;
 }

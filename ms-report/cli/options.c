@@ -177,6 +177,10 @@ static const struct ms_cli_option rows[] = {
 	{.help = "What is shown"},
 	{"at", 0, "POINT", ms_cli_name, MS_AT(at), 7,
 	 "a moment: peak, end, 1.5s, mark:NAME; a snapshot must hold it"},
+	{"process", 0, "PID|NAME", ms_cli_name, MS_AT(process), 0,
+	 "of a trace with a FILE.d: this process of its run, not the one with the highest peak"},
+	{"only-first", 0, NULL, ms_cli_flag, MS_AT(only_first), 0,
+	 "of a trace with a FILE.d: FILE itself, whatever else ran"},
 	{"metric", 0, "live|peak|allocated|allocations|temporary|failed|mapped", ms_cli_choice,
 	 MS_AT(metric), 0,
 	 "for --folded, --gprof2dot, --tree, --annotate and --by; what --html, --pprof and "
@@ -295,7 +299,8 @@ static int check_metric(const struct options *opt, struct ms_err *err)
 
 /* Events are written as they are read: nothing is summed up, and no point in time is chosen. */
 #define EVENTS_TAKES                                                                               \
-	"events text json limit full-names ascii quiet allow-partial no-pager width color"
+	"events process only-first text json limit full-names ascii quiet allow-partial no-pager " \
+	"width color"
 
 /* Refuses what would be ignored. */
 static int check(const struct options *opt, struct ms_err *err)
@@ -325,6 +330,10 @@ static int check(const struct options *opt, struct ms_err *err)
 		return ms_err_set(err, "--layout=memc is for --regions only");
 	if (opt->anonymize && has_view(opt, VIEW_ANNOTATE))
 		return ms_err_set(err, "--annotate shows sources, which --anonymize does not hide");
+	if (opt->process && opt->only_first)
+		return ms_err_set(err, "--process and --only-first are two choices");
+	if (opt->process && (opt->input_count != 1 || strcmp(opt->inputs[0], "-") == 0))
+		return ms_err_set(err, "--process is of the run of one trace, FILE and FILE.d");
 	if (opt->entry && !has_view(opt, VIEW_TREE))
 		return ms_err_set(err, "--entry is for --tree");
 	if (opt->reach && !has_view(opt, VIEW_GROWTH))

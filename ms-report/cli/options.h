@@ -62,6 +62,8 @@ struct options {
 	const char *annotate; /* of VIEW_ANNOTATE */
 	/* a word: nothing is read then; NULL = none */
 	const char *explain;
+	const char *process; /* of the run of a trace; NULL = the one with the highest peak */
+	bool only_first;     /* the trace itself */
 	struct links links;
 	uint64_t reach;      /* of VIEW_GROWTH: bytes, 0 = none */
 	enum metric metric;  /* METRIC_COUNT = not given */

@@ -204,9 +204,37 @@ static void text_view(struct page *p, const struct options *opt, enum view v, st
 	}
 }
 
+/* With what the report of one process of a run begins. */
+static void text_run(struct page *p, bool all, struct out *o)
+{
+	if (!p->run)
+		return;
+	if (all) {
+		struct table t = run_table(p->m, p->run, &p->style);
+		text_table(p, o, &t);
+	} else {
+		text_fold(p, o, run_words(p->m, p->run, &p->style), 0);
+	}
+	out_char(o, '\n');
+}
+
+static void markdown_run(struct page *p, bool all, struct out *o)
+{
+	if (!p->run)
+		return;
+	if (all) {
+		struct table t = run_table(p->m, p->run, &p->style);
+		markdown_table(p, o, &t);
+	} else {
+		markdown_plain(p, o, run_words(p->m, p->run, &p->style));
+		out_str(o, "\n\n");
+	}
+}
+
 static void text_report(struct page *p, const struct options *opt, struct out *o)
 {
 	text_banner(p, o);
+	text_run(p, opt->views[0] == VIEW_FIRST, o);
 	for (size_t i = 0; i < opt->view_count; i++) {
 		if (i)
 			out_char(o, '\n');
@@ -258,6 +286,7 @@ static void markdown_report(struct page *p, const struct options *opt, struct ou
 		if (p->m->diff && opt->views[0] == VIEW_FIRST)
 			diff_markdown_key(p, o);
 		markdown_banner(p, o);
+		markdown_run(p, opt->views[0] == VIEW_FIRST, o);
 		size_t used = 1;
 		for (size_t i = 0; i < opt->view_count; i++) {
 			size_t limit = limit_of(opt, FORMAT_MD, opt->views[i]);
@@ -316,7 +345,7 @@ static void json(struct page *p, const struct options *opt, struct out *o)
 	if (opt->layout == LAYOUT_MEMC)
 		json_memc(p->m, o, opt->at != NULL);
 	else
-		json_report(p->m, o, metric, limit, p->site, views, n,
+		json_report(p->m, p->run, o, metric, limit, p->site, views, n,
 			    opt->layout == LAYOUT_COMPACT);
 }
 

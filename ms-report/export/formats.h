@@ -9,6 +9,7 @@
 
 struct ms_json;
 struct page;
+struct run;
 struct tree;
 
 /* A view that goes into JSON as a table. */
@@ -19,10 +20,10 @@ struct json_view {
 };
 /* JSON, "memscope-report" version 1 (man/memscope-report.schema.json), or 2 if `compact`: frames and
  * stacks once, in tables. Sites by `metric`, at most `limit`; `only`: just this one, with its
- * threads, sizes and lifetimes. */
-void json_report(struct model *m, struct out *o, enum metric metric, size_t limit,
-		 const struct site *only, const struct json_view *views, size_t view_count,
-		 bool compact);
+ * threads, sizes and lifetimes. `run`: of which this is one process, or NULL. */
+void json_report(struct model *m, const struct run *run, struct out *o, enum metric metric,
+		 size_t limit, const struct site *only, const struct json_view *views,
+		 size_t view_count, bool compact);
 
 /* --layout=memc: one object for each time (only the moment of --at if `at`), a line each. */
 void json_memc(struct model *m, struct out *o, bool at);

@@ -5,12 +5,14 @@
 
 #include "ms-report/model/figures.h"
 #include "ms-report/model/facts.h"
+#include "ms-report/model/run.h"
 #include "ms-report/output/out.h"
 #include "ms-report/words/words.h"
 
 #include "libcommon/base/json_writer.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Totals, and those of them that are estimates with their intervals; `more` comes between them. */
 static void put_totals(struct ms_json *j, const struct totals *t, const struct estimates *e,
@@ -71,10 +73,39 @@ static void put_process(struct model *m, struct ms_json *j, const char *key,
 	ms_json_number(j, "became", p->became == NONE ? UNKNOWN : (uint64_t)p->became_row);
 	ms_json_string(j, "allocator", p->allocator);
 	ms_json_string(j, "trace", p->trace);
-	ms_json_string(j, "cut", provenance_cut(m, (uint32_t)(p - m->processes.v)));
+	bool here = p->id <= m->processes.v[m->processes.n - 1].id;
+	ms_json_string(j, "cut", here ? provenance_cut(m, (uint32_t)(p - m->processes.v)) : NULL);
 	if (with_totals)
 		put_totals(j, &p->totals, p->est, NULL);
+	if (!here)
+		ms_json_number(j, "events_lost", p->quality.events_lost);
 	ms_json_close(j, '}');
+}
+
+/* Adds the others of the run that the report is of one of; no site is of them. */
+static void put_run(struct model *m, struct ms_json *j, const struct run *r)
+{
+	int64_t id = m->processes.v[m->processes.n - 1].id;
+	for (size_t i = 0; r && i < r->processes.n; i++) {
+		const struct run_process *of = &r->processes.v[i];
+		struct process p = {.id = id + (i < r->shown) + (int64_t)i,
+				    .pid = of->pid,
+				    .started_ns = UNKNOWN,
+				    .duration_ns = UNKNOWN,
+				    .exit_status = UNKNOWN,
+				    .exit_signal = UNKNOWN,
+				    .exe = of->exe,
+				    .trace = basename(of->path),
+				    .became = NONE};
+		for (size_t k = 0; k < figure_count; k++)
+			*(uint64_t *)(void *)((char *)&p.totals + figures[k].offset) = UNKNOWN;
+		p.totals.peak_bytes = of->peak_bytes;
+		p.totals.unfreed_bytes = of->unfreed_bytes;
+		p.totals.unreachable_bytes = of->unreachable_bytes;
+		p.quality.events_lost = of->events_lost;
+		if (i != r->shown)
+			put_process(m, j, NULL, &p, true);
+	}
 }
 
 static void put_quality(struct model *m, struct ms_json *j)
@@ -225,9 +256,9 @@ static void put_threads(const struct model *m, struct ms_json *j)
 	ms_json_close(j, ']');
 }
 
-void json_report(struct model *m, struct out *o, enum metric metric, size_t limit,
-		 const struct site *only, const struct json_view *views, size_t view_count,
-		 bool compact)
+void json_report(struct model *m, const struct run *run, struct out *o, enum metric metric,
+		 size_t limit, const struct site *only, const struct json_view *views,
+		 size_t view_count, bool compact)
 {
 	struct ms_json j = out_json(o);
 	ms_json_open(&j, NULL, '{');
@@ -256,6 +287,7 @@ void json_report(struct model *m, struct out *o, enum metric metric, size_t limi
 	ms_json_open(&j, "processes", '[');
 	for (size_t i = 0; i < m->processes.n; i++)
 		put_process(m, &j, NULL, &m->processes.v[i], true);
+	put_run(m, &j, run);
 	ms_json_close(&j, ']');
 	put_threads(m, &j);
 	json_views(m, &j, views, view_count);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 struct budgets;
+struct run;
 struct ms_err;
 struct site;
 struct table;
@@ -47,6 +48,7 @@ struct page {
 	const struct site *site;    /* of --site, or NULL */
 	const struct table *answer; /* of --sql, or NULL */
 	const char *source;         /* of --annotate: the file as frames have it, or NULL */
+	const struct run *run;      /* of which it is one process of several, or NULL */
 	struct links links;
 	const struct budgets *budgets; /* of --fail-on and --budgets */
 	bool partial;                  /* they are decided on incomplete figures too */

@@ -74,6 +74,14 @@ void unrecorded_words(struct model *m, struct words *w);
  * NULL. */
 const char *unrecorded_peak(struct model *m);
 
+/* ---- run_words.c ---- */
+
+struct run;
+struct table;
+/* Of which of its processes the report is, in a sentence; and the processes by their peaks. */
+const char *run_words(struct model *m, const struct run *r, const struct style *st);
+struct table run_table(struct model *m, const struct run *r, const struct style *st);
+
 /* ---- diff_words.c ---- */
 
 /* Why budgets on changes cannot be decided, or why the result is incomplete; NULL = no reason. */

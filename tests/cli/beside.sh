@@ -54,11 +54,12 @@ alone() { # WHAT FILE NAME: it is as it is elsewhere, also for SQLite
 	is "$1: names" "$(names "$2")" 0
 	cmp "$2" "right/$3.db" || fail "$1: another file"
 }
-each() { # PLANT...: each writer finds a file of each kind, put there by a command that gets two paths
+about='' plant=''
+each() { # each writer finds a file of each kind, put there by the command $plant, which gets two paths
 	local w kind
 	for kind in journal wal shm; do
 		for w in "${writers[@]}"; do
-			set -- "there/run.db" "${@:2}"
+			set -- there/run.db
 			"$plant" forged/$kind there/run.db-$kind
 			eval "${w#* }" 2>err || fail "$about: ${w%% *} beside a $kind: $(<err)"
 			alone "$about: ${w%% *} beside a $kind" there/run.db "${w%% *}"
