@@ -503,7 +503,8 @@ struct session *attach_begin(struct attach *a, const struct session_options *o,
 	s->mem->own[2][0] = a->image.base;
 	s->mem->own[2][1] = a->image.base + a->image.bytes;
 	s->mem->guest_ready = 1; /* whether an event came yet or not */
-	s->mem->late_wanted = a->hooks->n && a->manifest.debug_state;
+	/* Who is sampled sparsely is looked at rarely: there a thread would wait for long. */
+	s->mem->late_wanted = a->manifest.debug_state && (a->hooks->n || !s->mem->sample_bytes);
 	a->late = hook_late_begin(s, a);
 	for (size_t i = 0; i < a->hooks->n; i++)
 		if (a->placed[i])

@@ -59,6 +59,16 @@ static void add_known(void *arg, const struct hook_spec *spec, const struct hook
 	add(arg, spec, place);
 }
 
+/* Those of an earlier attachment keep their numbers. */
+static uint32_t next_family(const struct attach *a)
+{
+	uint32_t most = 0;
+	for (uint32_t i = 0; a->adopted && i < a->manifest.hook_count; i++)
+		if (a->manifest.hooks[i].custom.family > most)
+			most = a->manifest.hooks[i].custom.family;
+	return most + 1;
+}
+
 static bool has_malloc(const struct attach *a, const struct attach_module *m)
 {
 	for (uint32_t i = 0; i < a->target_count; i++)
@@ -94,8 +104,9 @@ int attach_find_hooks(struct attach *a, struct ms_err *err)
 	a->throws = hook_knows(&m, HOOK_UNWINDER);
 	for (size_t i = 0; i < a->hooks->n && !rc; i++)
 		rc = add_asked(a, &m, &a->hooks->v[i], err);
-	if (!rc && hook_families_there(&m))
-		hook_families_each(&m, add_known, a);
+	struct hook_families known = {.next = next_family(a)};
+	if (!rc)
+		hook_families_each(&m, &known, add_known, a);
 	if (!rc)
 		add_operators(a, &m);
 	hook_modules_free(&m);

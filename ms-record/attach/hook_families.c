@@ -1,97 +1,421 @@
 /* SPDX-License-Identifier: MIT
- * Allocators that are known by name.
+ * Allocators that are known by the names of their functions.
  *
- * What such a library offers as malloc, free and so on is recorded anyway; here are the names that
- * are its own. A name that is the same function as another is hooked once.
+ * What a library offers as malloc, free and so on is recorded anyway; here are the names that are
+ * its own. mimalloc, tcmalloc and jemalloc's xallocx are known by theirs (hook_names.h). Any other
+ * allocator is a family of functions with one prefix, P: Pmalloc, Pfree and Prealloc or Pcalloc, in
+ * one module, whatever its symbols are visible to. Most that look like it are wrappers of malloc:
+ * where Pmalloc's code comes to an allocation of another name after few calls it is none; where it
+ * does so through a pointer the guest sees that at the first call (guest/custom.c, C5).
+ *
+ * Tables of symbols are read by number: the texts that end with "malloc" are found first, and a
+ * symbol counts when its name begins inside of one of them.
  */
 #include "hook_families.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "hook_calls.h"
+#include "hook_names.h"
 #include "libcommon/base/err.h"
+#include "ms-record/base/cpu.h"
 #include "ms-record/session/session.h"
 
-struct names {
-	const char *arguments; /* and what is returned, as --hook says it */
-	const char *names;     /* of functions that have these, with blanks between */
+#define FAMILIES_MOST 32u
+#define PREFIX_MOST 64u
+#define WRAPPER_DEPTH 3u /* entries of linkage tables are counted */
+#define ARGUMENTS_DEPTH 2u
+#define FUNCTIONS_MOST 24u
+enum { MALLOC, FREE, CALLOC, REALLOC }; /* of hook_prefixed_names */
+
+/* Those of one prefix, in one module. */
+struct family {
+	char prefix[PREFIX_MOST];
+	const Elf64_Sym *functions[FUNCTIONS_MOST]; /* by hook_prefixed_names; NULL = none */
+	bool exported;                              /* its malloc is for other modules, too */
 };
 
-static const struct names functions[] = {
-	/* jemalloc */
-	{"(size) -> ptr", "je_malloc _rjem_malloc"},
-	{"(nmemb, size) -> ptr", "je_calloc _rjem_calloc"},
-	{"(ptr, size) -> ptr", "je_realloc _rjem_realloc"},
-	{"(_, size) -> ptr", "je_aligned_alloc je_memalign _rjem_aligned_alloc"},
-	{"(size, _) -> ptr", "mallocx je_mallocx _rjem_mallocx"},
-	{"(ptr, size, _) -> ptr", "rallocx je_rallocx _rjem_rallocx"},
-	{"(ptr)", "je_free _rjem_free"},
-	{"(ptr, _)", "dallocx je_dallocx _rjem_dallocx"},
-	{"(ptr, _, _)", "sdallocx je_sdallocx _rjem_sdallocx"},
-	/* mimalloc */
-	{"(size) -> ptr",
-	 "mi_malloc mi_malloc_small mi_zalloc_small mi_zalloc mi_new mi_new_nothrow"},
-	{"(nmemb, size) -> ptr", "mi_calloc mi_mallocn mi_new_n"},
-	{"(ptr, size) -> ptr", "mi_realloc mi_reallocf mi_rezalloc mi_new_realloc"},
-	{"(ptr, nmemb, size) -> ptr", "mi_reallocn mi_recalloc"},
-	{"(size, _) -> ptr", "mi_malloc_aligned mi_zalloc_aligned mi_new_aligned"},
-	{"(size, _, _) -> ptr", "mi_malloc_aligned_at"},
-	{"(nmemb, size, _) -> ptr", "mi_calloc_aligned"},
-	{"(ptr, size, _) -> ptr", "mi_realloc_aligned"},
-	{"(pool, size) -> ptr", "mi_heap_malloc mi_heap_malloc_small mi_heap_zalloc"},
-	{"(pool, nmemb, size) -> ptr", "mi_heap_calloc mi_heap_mallocn"},
-	{"(pool, ptr, size) -> ptr", "mi_heap_realloc mi_heap_rezalloc"},
-	{"(pool, ptr, nmemb, size) -> ptr", "mi_heap_reallocn"},
-	{"(pool, size, _) -> ptr", "mi_heap_malloc_aligned mi_heap_zalloc_aligned"},
-	{"(pool, ptr, size, _) -> ptr", "mi_heap_realloc_aligned"},
-	{"(pool)", "mi_heap_destroy"},
-	{"(ptr)", "mi_free"},
-	{"(ptr, _)", "mi_free_size mi_free_aligned"},
-	{"(ptr, _, _)", "mi_free_size_aligned"},
-	/* tcmalloc */
-	{"(size) -> ptr", "tc_malloc tc_malloc_skip_new_handler tc_valloc tc_pvalloc tc_new "
-			  "tc_newarray"},
-	{"(nmemb, size) -> ptr", "tc_calloc"},
-	{"(ptr, size) -> ptr", "tc_realloc"},
-	{"(_, size) -> ptr", "tc_memalign"},
-	{"(size, _) -> ptr", "tc_new_nothrow tc_newarray_nothrow"},
-	{"(ptr)", "tc_free tc_cfree tc_delete tc_deletearray"},
-	{"(ptr, _)", "tc_free_sized tc_delete_sized tc_delete_nothrow tc_deletearray_sized "
-		     "tc_deletearray_nothrow"},
+struct families {
+	struct family v[FAMILIES_MOST];
+	unsigned n;
 };
 
-static const struct names operators[] = {
-	{"(size) -> ptr",
-	 "_Znwm _Znam _ZnwmRKSt9nothrow_t _ZnamRKSt9nothrow_t _ZnwmSt11align_val_t "
-	 "_ZnamSt11align_val_t _ZnwmSt11align_val_tRKSt9nothrow_t "
-	 "_ZnamSt11align_val_tRKSt9nothrow_t"},
-	{"(ptr)", "_ZdlPv _ZdaPv _ZdlPvm _ZdaPvm _ZdlPvRKSt9nothrow_t _ZdaPvRKSt9nothrow_t "
-		  "_ZdlPvSt11align_val_t _ZdaPvSt11align_val_t _ZdlPvmSt11align_val_t "
-		  "_ZdaPvmSt11align_val_t _ZdlPvSt11align_val_tRKSt9nothrow_t "
-		  "_ZdaPvSt11align_val_tRKSt9nothrow_t"},
-};
+/* ---- names ---- */
 
-bool hook_families_wanted(const struct session *s)
+static bool is_function(const Elf64_Sym *y)
 {
-	for (size_t i = 0; i < s->modules.maps.n; i++) {
-		const char *name = basename(s->modules.maps.v[i].path);
-		if (s->modules.maps.v[i].exec &&
-		    (strstr(name, "jemalloc") || strstr(name, "mimalloc") ||
-		     strstr(name, "tcmalloc")))
+	unsigned type = ELF64_ST_TYPE(y->st_info);
+	return y->st_shndx != SHN_UNDEF && y->st_value && (type == STT_FUNC || type == STT_NOTYPE);
+}
+
+/* Prefixes that say that it is another name of malloc, that its blocks are given out by functions
+ * of other names as well (PHP), or that its functions have other arguments. */
+static bool is_refused(const char *prefix)
+{
+	static const char *const names[] = {"__libc_",    "__real_", "__wrap_",  "__rtld_",
+					    "__minimal_", "_e",      "sqlite3_", "rte_"};
+	static const char *const parts[] = {"interceptor", "sanitizer"};
+	static const char *const ends[] = {"arena_", "heap_", "pool_", "zone_", "ctx_", "region_"};
+	size_t n = strlen(prefix);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strcmp(prefix, names[i]))
 			return true;
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		if (strstr(prefix, parts[i]))
+			return true;
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+		if (n >= strlen(ends[i]) && !strcmp(prefix + n - strlen(ends[i]), ends[i]))
+			return true;
+	return false;
+}
+
+static struct family *family_of(struct families *all, const char *prefix, size_t n)
+{
+	for (unsigned i = 0; i < all->n; i++)
+		if (strlen(all->v[i].prefix) == n && !memcmp(all->v[i].prefix, prefix, n))
+			return &all->v[i];
+	if (all->n == FAMILIES_MOST || n >= PREFIX_MOST)
+		return NULL;
+	struct family *f = &all->v[all->n];
+	*f = (struct family){0};
+	memcpy(f->prefix, prefix, n);
+	if (is_refused(f->prefix))
+		return NULL;
+	all->n++;
+	return f;
+}
+
+/* ---- a table ---- */
+
+/* A text of the table that ends with "malloc": names begin in [from, to]. */
+struct text {
+	uint64_t from, to;
+};
+
+static size_t find_texts(const struct elfmap_table *t, struct text v[FAMILIES_MOST])
+{
+	static const char wanted[] = "malloc"; /* with its NUL */
+	const char *p = t->strings, *end = p + t->bytes;
+	size_t n = 0;
+	while (n < FAMILIES_MOST && (p = memmem(p, (size_t)(end - p), wanted, sizeof wanted))) {
+		uint64_t to = (uint64_t)(p - t->strings), from = to;
+		while (from && t->strings[from - 1] && to - from < PREFIX_MOST)
+			from--;
+		v[n++] = (struct text){from, to};
+		p += sizeof wanted;
+	}
+	return n;
+}
+
+static void find_prefixes(struct families *all, const struct elfmap_table *t, bool plain)
+{
+	struct text texts[FAMILIES_MOST];
+	size_t n = find_texts(t, texts);
+	for (size_t i = 0; n && i < t->count; i++) {
+		const Elf64_Sym *y = &t->symbols[i];
+		for (size_t k = 0; k < n; k++)
+			if (y->st_name >= texts[k].from && y->st_name <= texts[k].to &&
+			    is_function(y) && (plain || y->st_name < texts[k].to))
+				family_of(all, t->strings + y->st_name, texts[k].to - y->st_name);
+	}
+}
+
+static void take_function(struct families *all, const char *name, const Elf64_Sym *y, bool dynamic)
+{
+	for (unsigned i = 0; i < all->n; i++) {
+		struct family *f = &all->v[i];
+		size_t n = strlen(f->prefix);
+		if (strncmp(name, f->prefix, n) != 0)
+			continue;
+		for (unsigned k = 0; k < hook_prefixed_count; k++)
+			if (!strcmp(name + n, hook_prefixed_names[k].name)) {
+				if (!f->functions[k])
+					f->functions[k] = y;
+				f->exported |= k == MALLOC && dynamic;
+			}
+	}
+}
+
+static bool is_dynamic(const struct hook_symbols *file, const struct elfmap_table *t)
+{
+	uint64_t bytes;
+	const struct elfmap *m = &file->file;
+	for (unsigned i = 0; i < m->head->e_shnum; i++)
+		if (elfmap_section(m, i, SHT_DYNSYM, &bytes) == t->symbols)
+			return true;
+	return false;
+}
+
+static bool is_whole(const struct family *f)
+{
+	return f->functions[MALLOC] && f->functions[FREE] &&
+	       (f->functions[CALLOC] || f->functions[REALLOC]);
+}
+
+/* plain: those without a prefix as well. */
+static void find_families(struct families *all, const struct hook_symbols *file, bool plain)
+{
+	unsigned kept = 0;
+	all->n = 0;
+	for (unsigned i = 0; i < file->n; i++)
+		find_prefixes(all, &file->tables[i], plain);
+	for (unsigned i = 0; i < file->n && all->n; i++) {
+		const struct elfmap_table *t = &file->tables[i];
+		bool dynamic = is_dynamic(file, t);
+		for (size_t k = 0; k < t->count; k++)
+			if (is_function(&t->symbols[k]))
+				take_function(all, elfmap_name(t, &t->symbols[k]), &t->symbols[k],
+					      dynamic);
+	}
+	for (unsigned i = 0; i < all->n; i++)
+		if (is_whole(&all->v[i]))
+			all->v[kept++] = all->v[i];
+	all->n = kept;
+}
+
+/* ---- wrappers ---- */
+
+struct others {
+	const struct families *all;
+	const struct family *own;
+};
+
+static bool ends_as(const char *name, const char *end)
+{
+	size_t n = strlen(name), e = strlen(end);
+	return n >= e && !strcmp(name + n - e, end);
+}
+
+static bool is_allocation(const void *arg, const char *name, bool imported)
+{
+	static const char *const ends[] = {"malloc",  "calloc",   "realloc",
+					   "valloc",  "memalign", "aligned_alloc",
+					   "mallocx", "_Znwm",    "_Znam"};
+	const struct others *o = arg;
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+		if (!ends_as(name, ends[i]))
+			continue;
+		size_t n = strlen(name) - strlen(ends[i]);
+		if (imported || (!n && *o->own->prefix))
+			return true;
+		for (unsigned k = 0; k < o->all->n; k++)
+			if (&o->all->v[k] != o->own && strlen(o->all->v[k].prefix) == n &&
+			    !memcmp(name, o->all->v[k].prefix, n))
+				return true;
 	}
 	return false;
 }
 
-bool hook_families_there(const struct hook_modules *m)
+static bool is_wrapper(const struct families *all, const struct family *f,
+		       const struct hook_symbols *file)
 {
-	static const char *const keys[] = {"mallocx", "je_malloc", "_rjem_malloc", "mi_malloc",
-					   "tc_malloc"};
-	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-		if (hook_knows(m, keys[i]))
+	const struct hook_code code = {&file->file, file->tables, file->n};
+	const struct others o = {all, f};
+	return hook_calls(&code, f->functions[MALLOC]->st_value, WRAPPER_DEPTH, is_allocation, &o);
+}
+
+/* Does its malloc take the size, and nothing besides? */
+static bool takes_size(const struct family *f, const struct hook_symbols *file)
+{
+	const struct hook_code code = {&file->file, file->tables, file->n};
+	return hook_arguments(&code, f->functions[MALLOC]->st_value, ARGUMENTS_DEPTH) <= 1;
+}
+
+/* ---- which of them ---- */
+
+static bool is_linker(const char *path)
+{
+	return !strncmp(basename(path), "ld-", 3);
+}
+
+static bool is_malloc_of(const void *arg, const char *name, bool imported)
+{
+	const struct family *f = arg;
+	return !imported && !strncmp(name, f->prefix, strlen(f->prefix)) &&
+	       ends_as(name, "malloc") && strlen(name) == strlen(f->prefix) + strlen("malloc");
+}
+
+/* Does the module have a malloc that comes to it? Then that is what is recorded. */
+static bool is_part(const struct families *all, const struct family *f,
+		    const struct hook_symbols *file)
+{
+	const struct hook_code code = {&file->file, file->tables, file->n};
+	for (unsigned i = 0; i < all->n; i++)
+		if (!*all->v[i].prefix && hook_calls(&code, all->v[i].functions[MALLOC]->st_value,
+						     WRAPPER_DEPTH, is_malloc_of, f))
 			return true;
 	return false;
 }
+
+/* A module. */
+struct where {
+	const struct hook_symbols *file;
+	uint64_t bias;
+	bool runtime; /* what it has besides malloc are parts of that */
+};
+
+/* Without a prefix it is one that other modules do not see, or was opened later; with one it may
+ * be malloc under another name. */
+static bool is_own(const struct hook_families *known, const struct families *all,
+		   const struct family *f, const struct where *at)
+{
+	if (at->bias + f->functions[MALLOC]->st_value == known->malloc)
+		return false;
+	if (!*f->prefix)
+		return known->later || !f->exported;
+	const Elf64_Ehdr *e = at->file->file.head;
+	if (e->e_machine != CPU_MACHINE || e->e_phoff % 8)
+		return false;
+	return !at->runtime && takes_size(f, at->file) && !is_part(all, f, at->file) &&
+	       !is_wrapper(all, f, at->file);
+}
+
+/* The C library that the program has from the start is recorded by its malloc. */
+static bool may_have(const struct hook_families *known, const char *path)
+{
+	return !is_linker(path) && (known->later || !hook_is_runtime(path));
+}
+
+static void give(const struct hook_place *place, const char *text, uint32_t family,
+		 hook_families_fn *f, void *arg)
+{
+	struct ms_err ignored = {0};
+	struct hook_spec spec;
+	if (place->address < place->module.code_low || place->address >= place->module.code_high ||
+	    hook_spec_read(&spec, text, &ignored))
+		return;
+	spec.custom.family = family;
+	f(arg, &spec, place);
+	hook_spec_free(&spec);
+}
+
+static void give_family(const struct family *f, const struct attach_module *m, uint32_t number,
+			hook_families_fn *to, void *arg)
+{
+	char text[PREFIX_MOST + 64];
+	for (unsigned i = 0; i < hook_prefixed_count; i++) {
+		const Elf64_Sym *y = f->functions[i];
+		if (!y)
+			continue;
+		const struct hook_place place = {*m, m->bias + y->st_value, y->st_size};
+		snprintf(text, sizeof text, "%s%s%s", f->prefix, hook_prefixed_names[i].name,
+			 hook_prefixed_names[i].arguments);
+		give(&place, text, number, to, arg);
+	}
+}
+
+static void give_known(const struct hook_symbols *file, const struct attach_module *m,
+		       hook_families_fn *to, void *arg)
+{
+	char text[128];
+	for (unsigned i = 0; i < file->n; i++)
+		for (size_t k = 0; k < file->tables[i].count; k++) {
+			const Elf64_Sym *y = &file->tables[i].symbols[k];
+			const char *name = elfmap_name(&file->tables[i], y);
+			const char *arguments = is_function(y) ? hook_known_arguments(name) : NULL;
+			if (!arguments)
+				continue;
+			const struct hook_place place = {*m, m->bias + y->st_value, y->st_size};
+			snprintf(text, sizeof text, "%s%s", name, arguments);
+			give(&place, text, 0, to, arg);
+		}
+}
+
+/* Has it an allocator whose names are known in full? */
+static bool has_known(const struct hook_symbols *file)
+{
+	static const char *const keys[] = {"mallocx", "mi_malloc", "tc_malloc"};
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		for (unsigned k = 0; k < file->n; k++) {
+			const struct elfmap_table *t = &file->tables[k];
+			if (!memmem(t->strings, t->bytes, keys[i], strlen(keys[i]) + 1))
+				continue;
+			for (size_t n = 0; n < t->count; n++)
+				if (is_function(&t->symbols[n]) &&
+				    !strcmp(elfmap_name(t, &t->symbols[n]), keys[i]))
+					return true;
+		}
+	return false;
+}
+
+void hook_families_each(const struct hook_modules *m, struct hook_families *known,
+			hook_families_fn *f, void *arg)
+{
+	struct families *all = ms_xcalloc(1, sizeof *all);
+	for (size_t i = 0; i < hook_modules_count(m); i++) {
+		const struct hook_symbols *file;
+		const struct attach_module *module = hook_module(m, i, &file);
+		if (!may_have(known, module->map->path) || !file->file.file ||
+		    !hook_symbols_mention(file, "malloc"))
+			continue;
+		if (has_known(file))
+			give_known(file, module, f, arg);
+		find_families(all, file, true);
+		const struct where at = {file, module->bias, hook_is_runtime(module->map->path)};
+		for (unsigned k = 0; k < all->n; k++)
+			if (known->next < MG_FAMILIES && is_own(known, all, &all->v[k], &at))
+				give_family(&all->v[k], module, known->next++, f, arg);
+	}
+	free(all);
+}
+
+static bool has_any(struct families *all, const struct hook_symbols *file)
+{
+	const struct hook_families start = {0};
+	const struct where at = {.file = file};
+	if (!hook_symbols_mention(file, "malloc"))
+		return false;
+	if (has_known(file))
+		return true;
+	find_families(all, file, true);
+	for (unsigned i = 0; i < all->n; i++)
+		if (is_own(&start, all, &all->v[i], &at))
+			return true;
+	return false;
+}
+
+/* ---- a process ---- */
+
+static bool may_open(const struct hook_symbols *file)
+{
+	return hook_symbols_mention(file, "dlopen") || hook_symbols_mention(file, "dlmopen");
+}
+
+unsigned hook_families_wanted(struct session *s)
+{
+	const struct hook_families start = {0};
+	const struct attach_maps *maps = &s->modules.maps;
+	struct families *all = ms_xcalloc(1, sizeof *all);
+	unsigned wanted = 0;
+	for (size_t i = 0; i < maps->n; i++) {
+		const struct attach_map *m = &maps->v[i];
+		struct hook_symbols file;
+		if (!m->exec || !m->inode || hook_is_ours(m->path) || !may_have(&start, m->path) ||
+		    !hook_symbols_open(&file, s->proc, m))
+			continue;
+		if (!(wanted & HOOKS_FAMILIES) && has_any(all, &file))
+			wanted |= HOOKS_FAMILIES;
+		if (!(wanted & HOOKS_LATER) && may_open(&file))
+			wanted |= HOOKS_LATER;
+		hook_symbols_close(&file);
+	}
+	free(all);
+	return wanted;
+}
+
+void hook_families_refused(struct ms_err *err, const struct hook_spec *spec,
+			   const struct hook_place *place, const char *why)
+{
+	if (!err->text[0])
+		ms_err_set(err,
+			   "an allocator in '%s' is not all recorded: its '%s' cannot be hooked: "
+			   "%s; name a function that it calls, with --hook",
+			   basename(place->module.map->path), spec->name, why);
+}
+
+/* ---- operators ---- */
 
 static void look_for(const struct hook_modules *m, const char *text, const char *path,
 		     hook_families_fn *f, void *arg)
@@ -108,27 +432,15 @@ static void look_for(const struct hook_modules *m, const char *text, const char 
 	hook_spec_free(&spec);
 }
 
-static void each(const struct hook_modules *m, const struct names *rows, size_t n, const char *path,
-		 hook_families_fn *f, void *arg)
-{
-	char text[128];
-	for (size_t i = 0; i < n; i++)
-		for (const char *name = rows[i].names; *name; name += strspn(name, " ")) {
-			int bytes = (int)strcspn(name, " ");
-			snprintf(text, sizeof text, "%.*s%s", bytes, name, rows[i].arguments);
-			look_for(m, text, path, f, arg);
-			name += bytes;
-		}
-}
-
-void hook_families_each(const struct hook_modules *m, hook_families_fn *f, void *arg)
-{
-	each(m, functions, sizeof functions / sizeof *functions, NULL, f, arg);
-}
-
 void hook_operators_each(const struct hook_modules *m, const char *path, hook_families_fn *f,
 			 void *arg)
 {
-	if (!hook_is_runtime(path))
-		each(m, operators, sizeof operators / sizeof *operators, path, f, arg);
+	char text[128];
+	if (hook_is_runtime(path))
+		return;
+	for (unsigned i = 0; i < hook_operator_count; i++) {
+		snprintf(text, sizeof text, "%s%s", hook_operators[i].name,
+			 hook_operators[i].arguments);
+		look_for(m, text, path, f, arg);
+	}
 }

@@ -1,23 +1,37 @@
 /* SPDX-License-Identifier: MIT
- * Allocators that are known by name, and C++'s operators of a program's own: their functions besides
- * malloc's are hooked without being asked for. Their blocks are of malloc's heap.
+ * Allocators that are known by the names of their functions, and C++'s operators of a program's own:
+ * their functions besides malloc's are hooked without being asked for. Their blocks are of malloc's
+ * heap.
  */
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "hook_find.h"
 
 struct session;
 
-/* Does the process seem to have one, by the names of what is mapped? */
-bool hook_families_wanted(const struct session *s);
-/* The same, by what its modules define. */
-bool hook_families_there(const struct hook_modules *m);
+/* What is known before families are looked for. */
+struct hook_families {
+	uint32_t next;   /* number of the next family that is found by its prefix */
+	uint64_t malloc; /* the malloc that is recorded anyway; 0 = not known */
+	bool later; /* the modules were opened later: an allocator without a prefix is one too */
+};
+
+/* What a process that is launched wants of hooks, of its session: functions that were named, families
+ * that are there, those in modules that it may open later, operators of its own. */
+enum { HOOKS_ASKED = 1, HOOKS_FAMILIES = 2, HOOKS_LATER = 4, HOOKS_OPERATORS = 8 };
+/* HOOKS_FAMILIES and HOOKS_LATER, by the symbols of what is mapped. */
+unsigned hook_families_wanted(struct session *s);
 /* Calls `f` with each function of them that is there; `spec` lasts as long as that call. */
 typedef void hook_families_fn(void *arg, const struct hook_spec *spec,
 			      const struct hook_place *place);
-void hook_families_each(const struct hook_modules *m, hook_families_fn *f, void *arg);
+void hook_families_each(const struct hook_modules *m, struct hook_families *known,
+			hook_families_fn *f, void *arg);
+/* Says in `err` that this function of one cannot be hooked, unless something was said before. */
+void hook_families_refused(struct ms_err *err, const struct hook_spec *spec,
+			   const struct hook_place *place, const char *why);
 /* The same with C++'s operators new and delete of the module at `path`. */
 void hook_operators_each(const struct hook_modules *m, const char *path, hook_families_fn *f,
 			 void *arg);

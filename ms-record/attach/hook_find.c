@@ -14,15 +14,11 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "libcommon/symbols/symbols.h"
-#include "ms-record/base/descriptor.h"
-#include "ms-record/base/elfmap.h"
 
 struct hook_module {
 	struct attach_module m;
-	struct elfmap file;
-	struct elfmap_table tables[2],
-		known[2]; /* known: what is_known of each, its symbols malloc'ed */
-	unsigned n;
+	struct hook_symbols file;
+	struct elfmap_table known[HOOK_TABLES]; /* what is_known of each, its symbols malloc'ed */
 };
 
 /* ---- files ---- */
@@ -51,13 +47,9 @@ static struct elfmap_table known_of(const struct elfmap_table *all)
 
 static void map_file(struct hook_module *m, int proc)
 {
-	int fd = attach_elf_open(proc, m->m.map);
-	if (elfmap_open(&m->file, fd))
-		for (unsigned i = 0; i < m->file.head->e_shnum && m->n < 2; i++)
-			m->n += elfmap_table(&m->file, i, &m->tables[m->n]);
-	for (unsigned i = 0; i < m->n; i++)
-		m->known[i] = known_of(&m->tables[i]);
-	descriptor_close(fd);
+	hook_symbols_open(&m->file, proc, m->m.map);
+	for (unsigned i = 0; i < m->file.n; i++)
+		m->known[i] = known_of(&m->file.tables[i]);
 }
 
 bool hook_is_ours(const char *path)
@@ -83,6 +75,18 @@ void hook_modules_read(struct hook_modules *all, int proc, const struct attach_m
 	}
 }
 
+size_t hook_modules_count(const struct hook_modules *all)
+{
+	return all->all.n;
+}
+
+const struct attach_module *hook_module(const struct hook_modules *all, size_t i,
+					const struct hook_symbols **file)
+{
+	*file = &all->all.v[i].file;
+	return &all->all.v[i].m;
+}
+
 const char *hook_module_name(const struct hook_modules *all)
 {
 	return all->all.n ? all->all.v[0].m.map->path : "";
@@ -91,9 +95,9 @@ const char *hook_module_name(const struct hook_modules *all)
 void hook_modules_free(struct hook_modules *all)
 {
 	for (size_t i = 0; i < all->all.n; i++) {
-		for (unsigned k = 0; k < all->all.v[i].n; k++)
+		for (unsigned k = 0; k < all->all.v[i].file.n; k++)
 			free((void *)(uintptr_t)all->all.v[i].known[k].symbols);
-		elfmap_close(&all->all.v[i].file);
+		hook_symbols_close(&all->all.v[i].file);
 	}
 	free(all->all.v);
 	*all = (struct hook_modules){0};
@@ -225,8 +229,8 @@ static void search(struct found *f, const struct hook_module *m, const struct ho
 	char key[64];
 	key_of(spec->name, key);
 	known = known && is_known(spec->name);
-	for (unsigned k = 0; k < m->n; k++) {
-		const struct elfmap_table *t = known ? &m->known[k] : &m->tables[k];
+	for (unsigned k = 0; k < m->file.n; k++) {
+		const struct elfmap_table *t = known ? &m->known[k] : &m->file.tables[k];
 		for (size_t i = 0; i < t->count; i++) {
 			const Elf64_Sym *s = &t->symbols[i];
 			unsigned type = ELF64_ST_TYPE(s->st_info);

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "hook_symbols.h"
 #include "libcommon/base/arena.h"
 #include "ms-record/ptrace/attach_elf.h"
 #include "ms-record/ptrace/attach_maps.h"
@@ -28,6 +29,10 @@ void hook_modules_read(struct hook_modules *m, int proc, const struct attach_map
 		       const struct attach_memory *mem,
 		       bool (*wanted)(const void *arg, const struct attach_map *map),
 		       const void *arg);
+size_t hook_modules_count(const struct hook_modules *m);
+/* The i-th of them, and its file. */
+const struct attach_module *hook_module(const struct hook_modules *m, size_t i,
+					const struct hook_symbols **file);
 /* The name of the first of them, "" = there is none. */
 const char *hook_module_name(const struct hook_modules *m);
 void hook_modules_free(struct hook_modules *m);

@@ -245,8 +245,10 @@ static uint32_t place_for(const struct work *w, const struct attach_module *m)
 static void note(struct work *w, uint32_t i)
 {
 	w->written[i] = true;
-	if (!w->attach)
+	if (!w->attach) {
+		w->s->pool->head->hook_count = w->w.count;
 		return;
+	}
 	hijack_write(&w->w.h, w->attach->manifest_at + offsetof(struct mg_manifest, hook_count),
 		     &w->w.count, sizeof w->w.count);
 	if (w->child)
@@ -300,7 +302,7 @@ static int place(struct work *w, const struct hook_spec *spec, const struct hook
 	bool returns = spec->custom.what != MG_CUSTOM_FREE && spec->custom.what != MG_CUSTOM_RESET;
 	if (is_hooked(w, at->address))
 		return 0;
-	if (returns && w->throws)
+	if (returns && w->throws && !spec->custom.family)
 		return ms_err_set(
 			why, "an exception thrown through it could not be unwound past the hook");
 	if (hook_write(&w->w, i, MG_HOOK_CUSTOM, &spec->custom, at, why))
@@ -311,8 +313,19 @@ static int place(struct work *w, const struct hook_spec *spec, const struct hook
 
 static void place_known(void *arg, const struct hook_spec *spec, const struct hook_place *at)
 {
-	struct ms_err ignored = {0};
-	place(arg, spec, at, &ignored);
+	struct work *w = arg;
+	struct ms_err why = {0};
+	if (place(w, spec, at, &why))
+		hook_families_refused(&w->results->refused, spec, at, why.text);
+}
+
+static uint32_t next_family(const struct work *w)
+{
+	uint32_t most = 0;
+	for (uint32_t i = 0; i < w->w.count; i++)
+		if (w->w.hooks[i].custom.family > most)
+			most = w->w.hooks[i].custom.family;
+	return most + 1;
 }
 
 static void place_asked(struct work *w)
@@ -329,8 +342,10 @@ static void place_asked(struct work *w)
 		else if (rc < 0)
 			refuse(w, &hooks->v[i], hook_module_name(&w->w.modules), why.text);
 	}
-	if (hook_families_there(&w->w.modules))
-		hook_families_each(&w->w.modules, place_known, w);
+	struct hook_families known = {.next = next_family(w),
+				      .malloc = w->attach ? 0 : w->s->pool->head->malloc_at,
+				      .later = true};
+	hook_families_each(&w->w.modules, &known, place_known, w);
 }
 
 static void look(struct session *s, struct hook_results *results)

@@ -117,8 +117,10 @@ static void place_asked(struct work *w, const struct hook_spec *spec)
 
 static void place_known(void *arg, const struct hook_spec *spec, const struct hook_place *at)
 {
-	struct ms_err ignored = {0};
-	place(arg, spec, MG_HOOK_CUSTOM, at, &ignored);
+	struct work *w = arg;
+	struct ms_err why = {0};
+	if (!is_taken(w, at->address) && place(w, spec, MG_HOOK_CUSTOM, at, &why))
+		hook_families_refused(w->err, spec, at, why.text);
 }
 
 /* An operator of the program's own, which allocates by itself. */
@@ -150,26 +152,37 @@ static void place_linker(struct work *w)
 		w->s->mem->late_wanted = 1;
 }
 
+static bool is_linker(const void *unused, const struct attach_map *map)
+{
+	(void)unused;
+	return !strncmp(basename(map->path), CPU_LINKER, strlen(CPU_LINKER));
+}
+
 static void place_all(struct work *w)
 {
 	struct session *s = w->s;
-	hook_modules_read(&w->w.modules, s->proc, &w->w.maps, &w->w.memory, NULL, NULL);
+	unsigned wanted = s->hooks_wanted;
+	bool only_later = wanted == HOOKS_LATER;
+	struct hook_families known = {.next = 1, .malloc = s->mem->malloc_at};
+	hook_modules_read(&w->w.modules, s->proc, &w->w.maps, &w->w.memory,
+			  only_later ? is_linker : NULL, NULL);
 	for (size_t i = 0; i < w->hooks->n; i++)
 		place_asked(w, &w->hooks->v[i]);
-	if (w->hooks->n)
+	if (wanted & (HOOKS_ASKED | HOOKS_LATER))
 		place_linker(w);
 	hook_late_known(s, &w->w.maps);
-	if (hook_families_wanted(s))
-		hook_families_each(&w->w.modules, place_known, w);
-	if (hook_operators_own(s->proc))
+	if (wanted & HOOKS_FAMILIES)
+		hook_families_each(&w->w.modules, &known, place_known, w);
+	if (wanted & HOOKS_OPERATORS)
 		hook_operators_each(&w->w.modules, hook_module_name(&w->w.modules), place_own, w);
 }
 
 bool hook_launch_wanted(struct session *s, const struct hooks *hooks)
 {
-	bool wanted = hooks->n || hook_families_wanted(s) || hook_operators_own(s->proc);
-	s->mem->hooks_wanted = wanted ? MG_HOOKS_WANTED : 0;
-	return wanted;
+	s->hooks_wanted = (hooks->n ? HOOKS_ASKED : 0) | hook_families_wanted(s) |
+			  (hook_operators_own(s->proc) ? HOOKS_OPERATORS : 0);
+	s->mem->hooks_wanted = s->hooks_wanted ? MG_HOOKS_WANTED : 0;
+	return s->hooks_wanted;
 }
 
 bool hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *placed, bool all,

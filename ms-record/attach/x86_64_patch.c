@@ -12,6 +12,7 @@
 
 #include <capstone/capstone.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "libcommon/base/err.h"
@@ -235,18 +236,45 @@ static int check_body(const struct patch *p, const cs_insn *in, size_t count, st
 	return 0;
 }
 
-static int plan(struct patch *p, const cs_insn *in, size_t count, struct ms_err *err)
+static int check_reach(const struct patch *p, struct ms_err *err)
 {
 	int64_t to = (int64_t)(p->hook.slot - (p->hook.entry + MG_JUMP_BYTES));
-	if (!near32(to) || !near32(to + MG_SLOT_BYTES))
-		return ms_err_set(err,
-				  "no address space is free within " MG_JUMP_REACH_NAME " of it");
-	if (displace(p, in, count, err) || check_body(p, in, count, err))
-		return -1;
+	if (near32(to) && near32(to + MG_SLOT_BYTES))
+		return 0;
+	return ms_err_set(err, "no address space is free within " MG_JUMP_REACH_NAME " of it");
+}
+
+static void write_jump(struct patch *p, const uint8_t *code)
+{
 	memset(p->hook.patched, INT3, sizeof p->hook.patched);
 	p->hook.patched[0] = 0xe9;
-	put32(p->hook.patched + 1, to);
-	return 0;
+	put32(p->hook.patched + 1, (int64_t)(p->hook.slot - (p->hook.entry + MG_JUMP_BYTES)));
+	memcpy(p->hook.original, code, p->hook.bytes);
+}
+
+/* The dynamic linker's function for debuggers does nothing: it is hooked in most programs, which
+ * are not to wait for the disassembler. Padding is as the assembler writes it. */
+static bool plan_return(struct patch *p, const uint8_t *code, size_t body)
+{
+	enum { RET = 0xc3 };
+	static const uint8_t marked[MG_JUMP_BYTES] = {0xf3, 0x0f, 0x1e, 0xfa, RET};
+	static const uint8_t padded[][MG_JUMP_BYTES] = {{RET, 0x66, 0x66, 0x2e, 0x0f},
+							{RET, 0x66, 0x2e, 0x0f, 0x1f},
+							{RET, 0x0f, 0x1f, 0x84, 0x00},
+							{RET, 0x0f, 0x1f, 0x80, 0x00},
+							{RET, 0x0f, 0x1f, 0x40, 0x00}};
+	bool plain = body == sizeof marked && !memcmp(code, marked, sizeof marked);
+	for (size_t i = 0; body == 1 && i < sizeof padded / sizeof *padded; i++)
+		plain |= !memcmp(code, padded[i], MG_JUMP_BYTES);
+	if (!plain)
+		return false;
+	p->displaced[0] = RET;
+	p->displaced_bytes = 1;
+	p->moved[0].from = 0;
+	p->moved[0].to = MG_SLOT_DISPLACED;
+	p->moved_count = 1;
+	p->hook.bytes = MG_JUMP_BYTES;
+	return true;
 }
 
 /* ---- instructions ---- */
@@ -263,13 +291,15 @@ static struct {
 			 cs_insn **in);
 	void (*free)(cs_insn *in, size_t count);
 	cs_err (*close)(csh *handle);
+	cs_err (*registers)(csh handle, const cs_insn *in, cs_regs read, uint8_t *read_count,
+			    cs_regs write, uint8_t *write_count);
 } capstone;
 static bool loaded;
 
 static void load(void)
 {
-	static const char *const names[] = {"cs_open", "cs_option", "cs_disasm", "cs_free",
-					    "cs_close"};
+	static const char *const names[] = {"cs_open", "cs_option", "cs_disasm",
+					    "cs_free", "cs_close",  "cs_regs_access"};
 	_Static_assert(sizeof names == sizeof capstone, "a function for each name");
 	loaded = ms_library_load(LIBRARY(CS_API_MAJOR), names, sizeof names / sizeof *names,
 				 &capstone);
@@ -314,15 +344,17 @@ int patch_plan(struct patch *p, uint64_t entry, const uint8_t *code, size_t n, s
 		    : 2 * MG_DISPLACED_MAX < n  ? 2 * MG_DISPLACED_MAX
 						: n;
 	struct decoded d;
-	if (!decode(&d, code, n, entry))
-		return ms_err_set(err, "the disassembler cannot be started; is " LIBRARY(
-					       CS_API_MAJOR) " installed?");
-	int rc = plan(p, d.in, d.count, err);
-	decoded_free(&d);
-	if (rc)
-		return rc;
-	memcpy(p->hook.original, code, p->hook.bytes);
-	return 0;
+	int rc = check_reach(p, err);
+	if (!rc && !plan_return(p, code, body)) {
+		if (!decode(&d, code, n, entry))
+			return ms_err_set(err, "the disassembler cannot be started; is " LIBRARY(
+						       CS_API_MAJOR) " installed?");
+		rc = displace(p, d.in, d.count, err) || check_body(p, d.in, d.count, err) ? -1 : 0;
+		decoded_free(&d);
+	}
+	if (!rc)
+		write_jump(p, code);
+	return rc;
 }
 
 void patch_slot(const struct patch *p, uint64_t enter, uint64_t hook, uint8_t out[MG_SLOT_BYTES])
@@ -365,4 +397,108 @@ bool patch_branches(const uint8_t *code, size_t n, uint64_t address, bool to_jum
 	}
 	decoded_free(&d);
 	return true;
+}
+
+/* ---- arguments ---- */
+
+/* A bit for each register that arguments come in, from the first on; of the registers that `in`
+ * reads, or writes whole. */
+static unsigned argument_of(uint16_t reg)
+{
+	static const uint16_t registers[][2] = {{X86_REG_RDI, X86_REG_EDI},
+						{X86_REG_RSI, X86_REG_ESI},
+						{X86_REG_RDX, X86_REG_EDX},
+						{X86_REG_RCX, X86_REG_ECX}};
+	for (unsigned i = 0; i < sizeof registers / sizeof *registers; i++)
+		if (reg == registers[i][0] || reg == registers[i][1])
+			return 1u << i;
+	return 0;
+}
+
+/* Saved only, or made 0. */
+static bool ignores(const cs_insn *in)
+{
+	const cs_x86 *x = &in->detail->x86;
+	return in->id == X86_INS_PUSH ||
+	       ((in->id == X86_INS_XOR || in->id == X86_INS_SUB) && x->op_count == 2 &&
+		x->operands[0].type == X86_OP_REG && x->operands[1].type == X86_OP_REG &&
+		x->operands[0].reg == x->operands[1].reg);
+}
+
+/* One way through the function: what it has read, and what still holds what the caller put there. */
+struct way {
+	const struct decoded *d;
+	uint8_t *seen; /* by instruction: of the arguments that may hold there, those looked at */
+	unsigned read;
+	patch_passes *f;
+	void *arg;
+};
+
+static void take_access(struct way *w, const cs_insn *in, unsigned *holds)
+{
+	cs_regs read, write;
+	uint8_t reads = 0, writes = 0;
+	if (capstone.registers(w->d->handle, in, read, &reads, write, &writes))
+		return;
+	for (uint8_t i = 0; i < reads && !ignores(in); i++)
+		w->read |= argument_of(read[i]) & *holds;
+	for (uint8_t i = 0; i < writes; i++)
+		*holds &= ~argument_of(write[i]);
+}
+
+static size_t index_at(const struct decoded *d, uint64_t address)
+{
+	size_t low = 0, high = d->count;
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		if (d->in[mid].address < address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < d->count && d->in[low].address == address ? low : d->count;
+}
+
+static void go(struct way *w, size_t i, unsigned holds);
+
+static void take_way(struct way *w, const cs_insn *in, unsigned holds)
+{
+	const cs_x86_op *to = &in->detail->x86.operands[0];
+	if (in->detail->x86.op_count != 1 || to->type != X86_OP_IMM)
+		return;
+	size_t i = index_at(w->d, (uint64_t)to->imm);
+	if (is_call(in) || i == w->d->count)
+		w->f(w->arg, (uint64_t)to->imm, holds);
+	else
+		go(w, i, holds);
+}
+
+/* From the i-th instruction on, until nothing holds any more. */
+static void go(struct way *w, size_t i, unsigned holds)
+{
+	for (; i < w->d->count && holds & ~w->seen[i]; i++) {
+		const cs_insn *in = &w->d->in[i];
+		w->seen[i] |= (uint8_t)holds;
+		take_access(w, in, &holds);
+		bool call = is_call(in);
+		if (call || in_group(in, CS_GRP_JUMP))
+			take_way(w, in, holds);
+		if (call || ends(in))
+			return;
+	}
+}
+
+unsigned patch_arguments(const uint8_t *code, size_t n, uint64_t address, patch_passes *f,
+			 void *arg)
+{
+	enum { ALL = 15 };
+	struct decoded d;
+	if (!decode(&d, code, n, address))
+		return ALL;
+	struct way w = {.d = &d, .seen = calloc(d.count + 1, 1), .f = f, .arg = arg};
+	if (w.seen)
+		go(&w, 0, ALL);
+	free(w.seen);
+	decoded_free(&d);
+	return w.read;
 }

@@ -76,3 +76,38 @@ bool elfmap_table(const struct elfmap *m, unsigned i, struct elfmap_table *t)
 	t->strings = strings_of(m, m->sections[i].sh_link, &t->bytes);
 	return t->strings;
 }
+
+/* The build-id among the `left` bytes of notes at `p`. */
+static const uint8_t *find_id(const uint8_t *p, uint64_t left, size_t *bytes)
+{
+	enum { ALIGN = 3 };
+	Elf64_Nhdr h;
+	while (left >= sizeof h) {
+		memcpy(&h, p, sizeof h);
+		uint64_t name = sizeof h + (((uint64_t)h.n_namesz + ALIGN) & ~(uint64_t)ALIGN);
+		uint64_t all = name + (((uint64_t)h.n_descsz + ALIGN) & ~(uint64_t)ALIGN);
+		if (all > left)
+			break;
+		if (h.n_type == NT_GNU_BUILD_ID && h.n_namesz == sizeof ELF_NOTE_GNU &&
+		    !memcmp(p + sizeof h, ELF_NOTE_GNU, sizeof ELF_NOTE_GNU)) {
+			*bytes = h.n_descsz;
+			return p + name;
+		}
+		p += all;
+		left -= all;
+	}
+	return NULL;
+}
+
+const uint8_t *elfmap_build_id(const struct elfmap *m, size_t *bytes)
+{
+	const uint8_t *id = NULL;
+	for (unsigned i = 0; i < m->head->e_shnum && !id; i++) {
+		const Elf64_Shdr *s = &m->sections[i];
+		const uint8_t *p = s->sh_type == SHT_NOTE
+					   ? elfmap_part(m, s->sh_offset, s->sh_size)
+					   : NULL;
+		id = p ? find_id(p, s->sh_size, bytes) : NULL;
+	}
+	return id;
+}

@@ -97,6 +97,8 @@ struct mg_writer {
 	const uint64_t *custom; /* its frame, NULL = none */
 	const struct mg_hook *custom_hook;
 	uint64_t custom_size, custom_old, custom_pool, custom_before;
+	uint64_t custom_out; /* where its block is put, 0 = it is returned */
+	uint64_t custom_inner, custom_inner_bytes; /* what malloc gave out inside last */
 	uint32_t custom_known; /* sampling: enum mg_sampled, of the old block */
 
 	int64_t until_sample; /* see MG_UNTIL_SAMPLE */
@@ -563,6 +565,8 @@ void mg_late_ask(void);
 /* Anonymous memory of our own, and a page for slots at `at` and nowhere else. 0 = it cannot be had. */
 uint64_t mg_map(uint64_t at, uint64_t bytes, uint64_t prot, uint64_t flags);
 uint64_t mg_map_near(uint64_t at);
+/* Opens the gate for functions of the program, if any of these hooks is of one. */
+void mg_custom_open(const struct mg_hook *hooks, uint32_t count);
 /* NAME_custom.S: where slots of hooked functions go. */
 void mg_entry_custom(void);
 

@@ -15,6 +15,10 @@
  *     nobody's: every byte is one by itself, so that changes nothing for the others. What is in a
  *     pool is freed by its reset, which is not seen here, so a block may be noted that is no more:
  *     frees are sent as unsure from then on.
+ *  C5 Functions that were found by their names alone may be wrappers of malloc, whose blocks are
+ *     recorded as malloc's. The first block that a family gives out says so: it lies in one that
+ *     malloc gave out inside. Until then its frees and reallocations pass, and those of wrappers
+ *     for ever.
  */
 #include "record.h"
 
@@ -22,6 +26,17 @@ extern const char mg_entry_custom_back[] __attribute__((visibility("hidden")));
 int mg_custom_before(const uint64_t *frame, const struct mg_hook *h);
 void mg_custom_after(const uint64_t *frame, const struct mg_hook *h);
 int mg_custom_personality(int version, int actions, uint64_t class, void *exception, void *context);
+
+/* C5 */
+enum family { UNDECIDED, ALLOCATES, WRAPS };
+static uint8_t families[MG_FAMILIES];
+
+static enum family family_of(const struct mg_hook *h)
+{
+	uint32_t f = h->custom.family;
+	return f ? (enum family)__atomic_load_n(&families[f % MG_FAMILIES], __ATOMIC_RELAXED)
+		 : ALLOCATES;
+}
 
 static uint64_t argument(const uint64_t *frame, unsigned n)
 {
@@ -66,6 +81,8 @@ bool mg_custom_backing(const uint64_t *frame, const void *block, uint64_t size)
 	struct mg_writer *t = mg_enter_open(frame);
 	if (!t)
 		return true;
+	t->custom_inner = (uint64_t)block;
+	t->custom_inner_bytes = size;
 	/* Another name of malloc: the block is the one that will be recorded. */
 	if (!mg_waiting() && c->heap)
 		mg_put(t,
@@ -123,7 +140,9 @@ static void begin(struct mg_writer *t, const uint64_t *frame, const struct mg_ho
 	const struct mg_custom *c = &h->custom;
 	t->custom_hook = h;
 	t->custom_size = size_of(frame, c);
-	t->custom_old = c->block ? argument(frame, c->block) : 0;
+	t->custom_out = c->flags & MG_CUSTOM_OUT ? argument(frame, c->block) : 0;
+	t->custom_old = c->block && !t->custom_out ? argument(frame, c->block) : 0;
+	t->custom_inner = t->custom_inner_bytes = 0;
 	t->custom_pool = c->pool ? argument(frame, c->pool) : 0;
 	t->custom_before = t->custom_old ? mg_stamp(t) : 0;
 	t->custom_known = MG_SAMPLED_YES;
@@ -133,12 +152,21 @@ static void begin(struct mg_writer *t, const uint64_t *frame, const struct mg_ho
 	t->custom = frame;
 }
 
+/* C5 */
+static bool passes(const uint64_t *frame, const struct mg_hook *h)
+{
+	const struct mg_custom *c = &h->custom;
+	enum family f = family_of(h);
+	return f == WRAPS || (f == UNDECIDED && c->what != MG_CUSTOM_ALLOC &&
+			      (c->what != MG_CUSTOM_REALLOC || argument(frame, c->block)));
+}
+
 /* 1: the function is to be called with a frame of ours. */
 int mg_custom_before(const uint64_t *frame, const struct mg_hook *h)
 {
 	if (h->kind == MG_HOOK_LINKER)
 		mg_custom_linker(frame);
-	if (h->kind == MG_HOOK_LINKER || !mg_custom_is_open(frame))
+	if (h->kind == MG_HOOK_LINKER || passes(frame, h) || !mg_custom_is_open(frame))
 		return 0;
 	struct mg_writer *t = mg_enter(frame);
 	if (!t)
@@ -255,14 +283,38 @@ static void failed(const uint64_t *frame, struct mg_writer *t, const struct mg_h
 	}
 }
 
-/* A block of malloc's heap, by another function of the same allocator. */
-static void plain_block(const uint64_t *frame, const void *block, const struct mg_writer *t)
+/* C5. Is the block one of malloc's, or in one? */
+static bool is_inner(const struct mg_writer *t, const void *block)
+{
+	return t->custom_inner && (uint64_t)block - t->custom_inner <= t->custom_inner_bytes;
+}
+
+static void decide(const struct mg_hook *h, bool wraps)
+{
+	uint8_t is = UNDECIDED;
+	__atomic_compare_exchange_n(&families[h->custom.family % MG_FAMILIES], &is,
+				    wraps ? WRAPS : ALLOCATES, false, __ATOMIC_RELAXED,
+				    __ATOMIC_RELAXED);
+}
+
+/* A block of malloc's heap, by another function of the same allocator. What malloc gave out for
+ * something else stays, too. */
+static void plain_block(const uint64_t *frame, const void *block, const struct mg_writer *t,
+			const struct mg_hook *h)
 {
 	const void *old = (const void *)t->custom_old;
-	uint64_t size = t->custom_size;
+	uint64_t size = t->custom_size, inner_bytes = t->custom_inner_bytes;
+	const void *inner = (const void *)t->custom_inner;
+	bool within = is_inner(t, block);
+	bool wraps = h->custom.family && family_of(h) != ALLOCATES && within;
+	if (h->custom.family)
+		decide(h, wraps);
 	if (old)
 		mg_on_free(frame, old);
-	mg_on_alloc(frame, block, size);
+	if (inner && (wraps || !within))
+		mg_on_alloc(frame, inner, inner_bytes);
+	if (!wraps)
+		mg_on_alloc(frame, block, size);
 }
 
 void mg_custom_after(const uint64_t *frame, const struct mg_hook *h)
@@ -274,13 +326,16 @@ void mg_custom_after(const uint64_t *frame, const struct mg_hook *h)
 	const void *block = (const void *)frame[MG_ENTRY_RESULT];
 	if (h->custom.what == MG_CUSTOM_FREE)
 		return;
+	if (t->custom_out)
+		block = (uint32_t)frame[MG_ENTRY_RESULT] ? NULL
+							 : *(const void *const *)t->custom_out;
 	if (h->custom.what == MG_CUSTOM_CREATE) {
 		if (block)
 			mg_on_pool(frame, MG_POOL_MADE, block, NULL);
 	} else if (block && (h->custom.heap || t->custom_pool)) {
 		heap_block(frame, block);
 	} else if (block) {
-		plain_block(frame, block, t);
+		plain_block(frame, block, t, h);
 	} else if (t->custom_size) {
 		failed(frame, t, h);
 	} else if (t->custom_old && h->custom.heap) { /* of 0 bytes: it was a free */
@@ -306,6 +361,20 @@ int mg_custom_personality(int version, int actions, uint64_t class, void *except
 	    t->custom_hook->custom.what <= MG_CUSTOM_REALLOC)
 		failed(frame, t, t->custom_hook);
 	return CONTINUE_UNWIND;
+}
+
+/* ---- which are hooked ------------------------------------------------------------------------ */
+
+void mg_custom_open(const struct mg_hook *hooks, uint32_t count)
+{
+	uint32_t all = MG_GATE_ALL, python = MG_GATE_PYTHON;
+	for (uint32_t i = 0; i < count && !mg.hooked; i++)
+		mg.hooked = hooks[i].kind == MG_HOOK_CUSTOM;
+	if (!mg.hooked || __atomic_compare_exchange_n(&mg.gate->on, &all, MG_GATE_HOOKED, false,
+						      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return;
+	__atomic_compare_exchange_n(&mg.gate->on, &python, MG_GATE_HOOKED, false, __ATOMIC_ACQ_REL,
+				    __ATOMIC_RELAXED);
 }
 
 /* ---- pools ----------------------------------------------------------------------------------- */

@@ -48,6 +48,7 @@ static bool exchange(int fd)
 void mg_custom_prepare(struct mg_session *s, int fd)
 {
 	s->enter_custom = (uint64_t)mg_entry_custom;
+	s->malloc_at = (uint64_t)mg_real.malloc;
 	if (!s->hooks_wanted)
 		return;
 	s->hooks = mg_map(0, MG_HOOKS_MAX * sizeof(struct mg_hook), PROT_READ, 0);
@@ -59,7 +60,7 @@ void mg_custom_prepare(struct mg_session *s, int fd)
 		return;
 	mg_vectors_init();
 	mg.backend.find_unwind_info = find_unwind_info_kept;
-	mg.hooked = true;
+	mg_custom_open((const struct mg_hook *)s->hooks, s->hook_count);
 }
 
 /* What dlclose comes to needs nothing. */
@@ -69,8 +70,10 @@ void mg_custom_linker(const uint64_t *frame)
 	static uint32_t last;
 	uint32_t before = last;
 	last = *(const volatile uint32_t *)mg.head->debug_state;
-	if (last == CONSISTENT && before != DELETE && mg_is_open(frame))
+	if (last == CONSISTENT && before != DELETE && mg_is_open(frame)) {
 		mg_late_ask();
+		mg_custom_open((const struct mg_hook *)mg.head->hooks, mg.head->hook_count);
+	}
 }
 
 /* ---- memscope.h's pools ---------------------------------------------------------------------- */

@@ -283,8 +283,10 @@ void mg_image_linker(const uint64_t *frame, const struct mg_hook *h)
 		opened = state == CONSISTENT;
 	}
 	__atomic_fetch_add(&s->modules_wanted, 1, __ATOMIC_RELEASE);
-	if (opened)
-		mg_late_ask();
+	if (!opened)
+		return;
+	mg_late_ask();
+	mg_custom_open(mg_manifest.hooks, mg_manifest.hook_count);
 }
 
 void mg_custom_linker(const uint64_t *frame)
@@ -419,9 +421,8 @@ static bool start(void)
 	mg.backend.tid = own_tid;
 	mg.backend.modules_forked = modules_forked;
 	mg.closing = s->modules_closing;
-	mg.hooked = s->late_wanted;
-	for (uint32_t i = 0; i < mg_manifest.hook_count; i++)
-		mg.hooked |= mg_manifest.hooks[i].kind == MG_HOOK_CUSTOM;
+	mg.hooked = false;
+	mg_custom_open(mg_manifest.hooks, mg_manifest.hook_count);
 	mg.session = mg.head = s;
 	process =
 		mg.main_tp ? *(const volatile uint32_t *)(mg.main_tp + mg_manifest.tid_offset) : 0;

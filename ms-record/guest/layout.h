@@ -275,9 +275,10 @@ struct mg_session {
 	 * for slots it answers with late_page; the guest maps it and says so. Its last answer is
 	 * without. */
 	_Alignas(64) uint32_t hooks_wanted; /* ms-record: enum mg_hooks_wanted */
-	uint32_t hook_count;                /* ms-record: that there are */
+	uint32_t hook_count;                /* ms-record: that there are; the image's */
 	uint64_t hooks;        /* guest: where MG_HOOKS_MAX hooks go; 0 = it could not */
 	uint64_t enter_custom; /* guest: where slots go */
+	uint64_t malloc_at;    /* guest: the malloc that it calls */
 
 	/* Modules that are opened later: see late.c. The last two are of the image's session. */
 	uint32_t late_state;  /* enum mg_late_state; futex word */
@@ -557,7 +558,7 @@ enum mg_pool_step {
 #define MG_MANIFEST_MAGIC UINT64_C(0x317473654d4753d1)
 #define MG_MANIFEST_NAME "mg_manifest" /* its symbol; the only one of the image */
 #define MG_IMAGE_NAME "memscope-image" /* of the memory file that holds the image */
-#define MG_HOOKS_MAX 128u
+#define MG_HOOKS_MAX 256u
 #define MG_PLACES 16384u /* threads that can be told apart */
 #define MG_PLACE_BYTES 64u
 
@@ -589,12 +590,16 @@ enum mg_custom_what {
 struct mg_custom {
 	uint8_t what; /* enum mg_custom_what */
 	uint8_t size, nmemb, block, pool;
-	uint8_t flags; /* MG_CUSTOM_* */
-	uint16_t heap; /* its number, from 1; 0 = the blocks are of malloc's heap */
+	uint8_t flags;   /* MG_CUSTOM_* */
+	uint16_t heap;   /* its number, from 1; 0 = the blocks are of malloc's heap */
+	uint32_t family; /* functions found by their names belong together, from 1: whether they
+			    allocate, or call malloc for it, is seen at the first call; 0 = none */
 };
+#define MG_FAMILIES 256u
 #define MG_CUSTOM_HIDE 1u    /* what is allocated inside is not recorded */
 #define MG_CUSTOM_SIZE32 2u  /* the size is an int */
 #define MG_CUSTOM_NMEMB32 4u /* so is the number */
+#define MG_CUSTOM_OUT 8u     /* an allocation: the block is where that argument points, if 0 is returned */
 
 struct mg_hook {
 	uint64_t entry; /* of the function; 0 = none */

@@ -10,6 +10,7 @@
 #include "libcommon/base/err.h"
 
 #define ARGUMENTS_MOST 16u
+#define HOOKS_ASKED_MOST 64u
 #define BLANKS " \t\n\v\f\r"
 
 static int bad(const struct hook_spec *h, const char *why, struct ms_err *err)
@@ -50,7 +51,8 @@ static int take_argument(struct hook_spec *h, const char *from, const char *to, 
 		uint8_t flag;
 	} names[] = {{"size", &c->size, 0},   {"size32", &c->size, MG_CUSTOM_SIZE32},
 		     {"nmemb", &c->nmemb, 0}, {"nmemb32", &c->nmemb, MG_CUSTOM_NMEMB32},
-		     {"ptr", &c->block, 0},   {"pool", &c->pool, 0}};
+		     {"ptr", &c->block, 0},   {"out", &c->block, MG_CUSTOM_OUT},
+		     {"pool", &c->pool, 0}};
 	trim(&from, &to);
 	if (is(from, to, "_"))
 		return 0;
@@ -65,7 +67,8 @@ static int take_argument(struct hook_spec *h, const char *from, const char *to, 
 		return 0;
 	}
 	return ms_err_set(err,
-			  "bad --hook '%s': an argument is size, nmemb, ptr, pool or _, not '%.*s'",
+			  "bad --hook '%s': an argument is size, nmemb, ptr, out, pool or _, not "
+			  "'%.*s'",
 			  h->text, (int)(to - from), from);
 }
 
@@ -134,6 +137,12 @@ static int take_rest(struct hook_spec *h, const char *s, enum result *result, st
 static int choose(struct hook_spec *h, enum result result, struct ms_err *err)
 {
 	struct mg_custom *c = &h->custom;
+	if (result == NOTHING && c->flags & MG_CUSTOM_OUT) {
+		c->what = MG_CUSTOM_ALLOC;
+		return c->size ? 0 : bad(h, "which argument is the size?", err);
+	}
+	if (c->flags & MG_CUSTOM_OUT)
+		return bad(h, "a block is returned, or put where an argument 'out' points", err);
 	if (result == A_BLOCK) {
 		if (!c->size)
 			return bad(h, "which argument is the size?", err);
@@ -204,10 +213,10 @@ int hooks_add(struct hooks *all, const char *text, struct ms_err *err)
 	size_t i = 0;
 	if (hook_spec_read(&h, text, err) || !h.heap)
 		return -1;
-	if (all->n == MG_HOOKS_MAX / 2) {
+	if (all->n == HOOKS_ASKED_MOST) {
 		hook_spec_free(&h);
 		return ms_err_set(err, "too many --hook: at most %u are possible",
-				  MG_HOOKS_MAX / 2);
+				  HOOKS_ASKED_MOST);
 	}
 	while (i < all->heaps.n && strcmp(all->heaps.v[i], h.heap) != 0)
 		i++;

@@ -4,7 +4,7 @@
  *   [MODULE!]NAME(ARGUMENT, ...) [-> ptr|pool] [in HEAP] [hide|apart]
  *
  * ARGUMENT: size, nmemb, ptr, pool, or _ for what does not matter; size32 and nmemb32 where it is
- * an int. NAME as in the symbol table, or as C++ writes it, with or without its parameters.
+ * an int; out for where the block is put by a function that returns 0 then. NAME as in the symbol table, or as C++ writes it, with or without its parameters.
  */
 #pragma once
 

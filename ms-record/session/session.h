@@ -326,6 +326,7 @@ struct session {
 	struct heap *heap;
 	struct scan *scan;
 	struct hook_late *late; /* NULL until something was hooked */
+	unsigned hooks_wanted;  /* HOOKS_* of hook_families.h */
 
 	/* between the threads */
 	pthread_mutex_t lock;

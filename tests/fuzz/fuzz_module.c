@@ -114,8 +114,9 @@ static void look(const struct attach_memory *mem, const struct attach_maps *maps
 	hook(&all, "ns::Pool::get(int)(size) -> ptr");
 	hook_knows(&all, "tc_malloc");
 	hook_knows(&all, HOOK_UNWINDER);
-	if (hook_families_there(&all))
-		hook_families_each(&all, seen, NULL);
+	for (int later = 0; later < 2; later++)
+		hook_families_each(&all, &(struct hook_families){.next = 1, .later = later}, seen,
+				   NULL);
 	hook_operators_each(&all, "/m.so", seen, NULL);
 	hook_modules_free(&all);
 }

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT
+ * Which functions a function comes to: level by level, so that the symbols of a large file are read
+ * once for each level and not for each function.
+ */
+#include "hook_calls.h"
+
+#include <string.h>
+
+#include "patch.h"
+
+#define FUNCTIONS_MOST 64u
+#define SLOTS_MOST 64u
+#define BODY_MOST 4096u
+#define BODY_UNKNOWN 256u /* of a function without a symbol */
+
+struct function {
+	uint64_t address, bytes; /* bytes 0 = it has no symbol, or one that does not say */
+	bool symbol, skipped;
+};
+
+struct walk {
+	const struct hook_code *code;
+	hook_calls_fn *is;
+	const void *arg;
+	uint64_t slots[SLOTS_MOST]; /* where the linker puts addresses of what is looked for */
+	unsigned slot_count;
+	struct function todo[FUNCTIONS_MOST]; /* functions that are reached, each once */
+	unsigned count;
+	bool found;
+};
+
+/* ---- slots of the linker ---- */
+
+static void take_slots(struct walk *w, const struct elfmap_table *names, const Elf64_Rela *r,
+		       uint64_t n)
+{
+	for (uint64_t k = 0; k < n && w->slot_count < SLOTS_MOST; k++) {
+		uint64_t symbol = ELF64_R_SYM(r[k].r_info);
+		if (symbol && symbol < names->count &&
+		    w->is(w->arg, elfmap_name(names, &names->symbols[symbol]), true))
+			w->slots[w->slot_count++] = r[k].r_offset;
+	}
+}
+
+static void find_slots(struct walk *w)
+{
+	const struct elfmap *m = w->code->file;
+	struct elfmap_table names;
+	for (unsigned i = 0; i < m->head->e_shnum; i++) {
+		uint64_t bytes;
+		const Elf64_Rela *r = elfmap_section(m, i, SHT_RELA, &bytes);
+		unsigned table = m->sections[i].sh_link;
+		if (r && table < m->head->e_shnum && elfmap_table(m, table, &names))
+			take_slots(w, &names, r, bytes / sizeof *r);
+	}
+}
+
+static bool is_slot(const struct walk *w, uint64_t address)
+{
+	for (unsigned i = 0; i < w->slot_count; i++)
+		if (w->slots[i] == address)
+			return true;
+	return false;
+}
+
+/* ---- functions ---- */
+
+static const uint8_t *code_at(const struct elfmap *m, uint64_t address, uint64_t *most)
+{
+	const Elf64_Ehdr *e = m->head;
+	const Elf64_Phdr *h = elfmap_part(m, e->e_phoff, e->e_phnum * sizeof *h);
+	for (unsigned i = 0; h && i < e->e_phnum; i++) {
+		uint64_t at = address - h[i].p_vaddr;
+		if (h[i].p_type != PT_LOAD || !(h[i].p_flags & PF_X) || at >= h[i].p_filesz)
+			continue;
+		*most = h[i].p_filesz - at < *most ? h[i].p_filesz - at : *most;
+		return elfmap_part(m, h[i].p_offset + at, *most);
+	}
+	return NULL;
+}
+
+static void reach(struct walk *w, uint64_t address)
+{
+	for (unsigned i = 0; i < w->count; i++)
+		if (w->todo[i].address == address)
+			return;
+	if (w->count < FUNCTIONS_MOST)
+		w->todo[w->count++] = (struct function){.address = address};
+}
+
+/* What an exception that is thrown needs has memory of its own. */
+static void take_symbol(struct walk *w, struct function *f, const Elf64_Sym *y, const char *name)
+{
+	f->symbol = true;
+	f->bytes = y->st_size > f->bytes ? y->st_size : f->bytes;
+	f->skipped |= !strncmp(name, "__cxa_", 6);
+	w->found |= f != w->todo && w->is(w->arg, name, false);
+}
+
+static unsigned bit_of(uint64_t address)
+{
+	return address / 16 % 64;
+}
+
+/* Looks the functions up that came last, from `first` on. */
+static void look_up(struct walk *w, unsigned first)
+{
+	uint64_t some = 0;
+	for (unsigned i = first; i < w->count; i++)
+		some |= UINT64_C(1) << bit_of(w->todo[i].address);
+	for (unsigned k = 0; k < w->code->n; k++) {
+		const struct elfmap_table *t = &w->code->tables[k];
+		for (size_t n = 0; n < t->count; n++) {
+			const Elf64_Sym *y = &t->symbols[n];
+			if (!(some >> bit_of(y->st_value) & 1) || y->st_shndx == SHN_UNDEF ||
+			    ELF64_ST_TYPE(y->st_info) != STT_FUNC)
+				continue;
+			for (unsigned i = first; i < w->count; i++)
+				if (w->todo[i].address == y->st_value)
+					take_symbol(w, &w->todo[i], y, elfmap_name(t, y));
+		}
+	}
+}
+
+/* A function in hand: of its branches those out of it count. */
+struct body {
+	struct walk *w;
+	uint64_t address, bytes;
+};
+
+static void take_branch(void *arg, uint64_t to, bool slot)
+{
+	const struct body *b = arg;
+	if (slot)
+		b->w->found |= is_slot(b->w, to);
+	else if (to - b->address >= b->bytes)
+		reach(b->w, to);
+}
+
+/* What this function calls and jumps to. What has no symbol may be an entry of a linkage table,
+ * which a jump ends. */
+static void follow(struct walk *w, const struct function *f)
+{
+	struct body b = {w, f->address, f->bytes ? f->bytes : BODY_UNKNOWN};
+	b.bytes = b.bytes < BODY_MOST ? b.bytes : BODY_MOST;
+	const uint8_t *code = f->skipped ? NULL : code_at(w->code->file, f->address, &b.bytes);
+	if (code && !patch_branches(code, b.bytes, f->address, !f->symbol, take_branch, &b))
+		w->found = true; /* it is not known */
+}
+
+bool hook_calls(const struct hook_code *c, uint64_t entry, unsigned depth, hook_calls_fn *is,
+		const void *arg)
+{
+	struct walk w = {.code = c, .is = is, .arg = arg};
+	find_slots(&w);
+	reach(&w, entry);
+	for (unsigned first = 0, level = 0; first < w.count && level <= depth && !w.found;
+	     level++) {
+		unsigned end = w.count;
+		look_up(&w, first);
+		for (; first < end && !w.found; first++) {
+			struct function f = w.todo[first]; /* the list grows meanwhile */
+			follow(&w, &f);
+		}
+	}
+	return w.found;
+}
+
+/* ---- arguments ---- */
+
+/* A function that arguments are handed on to, and which. */
+struct passed {
+	struct walk *w;
+	unsigned holds[FUNCTIONS_MOST]; /* by function */
+	unsigned now;                   /* of the one in hand */
+};
+
+static void take_passed(void *arg, uint64_t to, unsigned holds)
+{
+	struct passed *p = arg;
+	reach(p->w, to);
+	for (unsigned i = 0; i < p->w->count; i++)
+		if (p->w->todo[i].address == to)
+			p->holds[i] |= holds & p->now;
+}
+
+static bool is_nothing(const void *unused, const char *name, bool imported)
+{
+	(void)unused, (void)name, (void)imported;
+	return false;
+}
+
+unsigned hook_arguments(const struct hook_code *c, uint64_t entry, unsigned depth)
+{
+	struct walk w = {.code = c, .is = is_nothing};
+	struct passed p = {.w = &w, .holds = {15}};
+	unsigned read = 0;
+	reach(&w, entry);
+	for (unsigned first = 0, level = 0; first < w.count && level <= depth; level++) {
+		unsigned end = w.count;
+		look_up(&w, first);
+		for (; first < end; first++) {
+			const struct function *f = &w.todo[first];
+			uint64_t bytes = f->bytes && f->bytes < BODY_MOST ? f->bytes : BODY_MOST;
+			const uint8_t *code =
+				f->symbol && f->bytes ? code_at(c->file, f->address, &bytes) : NULL;
+			p.now = p.holds[first];
+			if (code)
+				read |= p.now &
+					patch_arguments(code, bytes, f->address, take_passed, &p);
+		}
+	}
+	return read;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT
+ * The symbols of a mapped file, and of its debug file: found by the build-id, or by the name in its
+ * .gnu_debuglink if the build-id is the same.
+ */
+#include "hook_symbols.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ms-record/base/descriptor.h"
+#include "ms-record/ptrace/attach_elf.h"
+
+#define PATH_MOST 4400u
+
+/* ---- debug files ---- */
+
+static bool is_of(const struct elfmap *debug, const uint8_t *id, size_t bytes)
+{
+	size_t n;
+	const uint8_t *own = elfmap_build_id(debug, &n);
+	return own && n == bytes && !memcmp(own, id, n);
+}
+
+static bool try_debug(struct hook_symbols *y, int proc, const char *path, const uint8_t *id,
+		      size_t bytes)
+{
+	int fd = openat(proc, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool there = elfmap_open(&y->debug, fd);
+	descriptor_close(fd);
+	if (there && is_of(&y->debug, id, bytes))
+		return true;
+	if (there)
+		elfmap_close(&y->debug);
+	return false;
+}
+
+/* "x.debug" as the file says; NULL = it does not. */
+static const char *linked_name(const struct elfmap *m)
+{
+	uint64_t names = m->head->e_shstrndx, bytes;
+	if (names >= m->head->e_shnum)
+		return NULL;
+	bytes = m->sections[names].sh_size;
+	const char *text = elfmap_part(m, m->sections[names].sh_offset, bytes);
+	if (!text || !bytes || text[bytes - 1])
+		return NULL;
+	for (unsigned i = 0; i < m->head->e_shnum; i++) {
+		const Elf64_Shdr *s = &m->sections[i];
+		if (s->sh_name >= bytes || strcmp(text + s->sh_name, ".gnu_debuglink") != 0)
+			continue;
+		const char *name = elfmap_part(m, s->sh_offset, s->sh_size);
+		return name && memchr(name, 0, s->sh_size) ? name : NULL;
+	}
+	return NULL;
+}
+
+static void open_debug(struct hook_symbols *y, int proc, const char *module)
+{
+	char path[PATH_MOST], hex[2 * 64 + 1];
+	size_t bytes;
+	const uint8_t *id = elfmap_build_id(&y->file, &bytes);
+	if (!id || bytes < 2 || bytes > 64)
+		return;
+	for (size_t i = 0; i < bytes; i++)
+		snprintf(hex + 2 * i, 3, "%02x", id[i]);
+	snprintf(path, sizeof path, "root/usr/lib/debug/.build-id/%.2s/%s.debug", hex, hex + 2);
+	const char *name = linked_name(&y->file), *slash = strrchr(module, '/');
+	if (try_debug(y, proc, path, id, bytes) || !name || !slash)
+		return;
+	static const char *const places[] = {"root%.*s/%s", "root%.*s/.debug/%s",
+					     "root/usr/lib/debug%.*s/%s"};
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+		snprintf(path, sizeof path, places[i], (int)(slash - module), module, name);
+#pragma GCC diagnostic pop
+		if (try_debug(y, proc, path, id, bytes))
+			return;
+	}
+}
+
+/* ---- tables ---- */
+
+static void take_tables(struct hook_symbols *y, const struct elfmap *m)
+{
+	for (unsigned i = 0; i < m->head->e_shnum && y->n < HOOK_TABLES; i++) {
+		bool full = m->sections[i].sh_type == SHT_SYMTAB;
+		if (!elfmap_table(m, i, &y->tables[y->n]))
+			continue;
+		y->n++;
+		y->stripped &= !full;
+	}
+}
+
+bool hook_symbols_open(struct hook_symbols *y, int proc, const struct attach_map *map)
+{
+	*y = (struct hook_symbols){.stripped = true};
+	int fd = attach_elf_open(proc, map);
+	bool there = elfmap_open(&y->file, fd);
+	descriptor_close(fd);
+	if (!there)
+		return false;
+	take_tables(y, &y->file);
+	if (y->stripped)
+		open_debug(y, proc, map->path);
+	if (y->debug.file)
+		take_tables(y, &y->debug);
+	return true;
+}
+
+void hook_symbols_close(struct hook_symbols *y)
+{
+	elfmap_close(&y->file);
+	elfmap_close(&y->debug);
+}
+
+bool hook_symbols_mention(const struct hook_symbols *y, const char *end)
+{
+	size_t n = strlen(end) + 1;
+	for (unsigned i = 0; i < y->n; i++)
+		if (y->tables[i].bytes && memmem(y->tables[i].strings, y->tables[i].bytes, end, n))
+			return true;
+	return false;
+}
