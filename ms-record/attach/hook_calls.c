@@ -11,6 +11,7 @@
 #define FUNCTIONS_MOST 64u
 #define SLOTS_MOST 64u
 #define BODY_MOST 4096u
+#define BODY_FIRST 512u   /* in which arguments are looked for */
 #define BODY_UNKNOWN 256u /* of a function without a symbol */
 
 struct function {
@@ -160,7 +161,8 @@ bool hook_calls(const struct hook_code *c, uint64_t entry, unsigned depth, hook_
 		look_up(&w, first);
 		for (; first < end && !w.found; first++) {
 			struct function f = w.todo[first]; /* the list grows meanwhile */
-			follow(&w, &f);
+			if (level < depth || !f.symbol)
+				follow(&w, &f);
 		}
 	}
 	return w.found;
@@ -178,7 +180,8 @@ struct passed {
 static void take_passed(void *arg, uint64_t to, unsigned holds)
 {
 	struct passed *p = arg;
-	reach(p->w, to);
+	if (holds & p->now)
+		reach(p->w, to);
 	for (unsigned i = 0; i < p->w->count; i++)
 		if (p->w->todo[i].address == to)
 			p->holds[i] |= holds & p->now;
@@ -201,9 +204,9 @@ unsigned hook_arguments(const struct hook_code *c, uint64_t entry, unsigned dept
 		look_up(&w, first);
 		for (; first < end; first++) {
 			const struct function *f = &w.todo[first];
-			uint64_t bytes = f->bytes && f->bytes < BODY_MOST ? f->bytes : BODY_MOST;
+			uint64_t bytes = f->bytes < BODY_FIRST ? f->bytes : BODY_FIRST;
 			const uint8_t *code =
-				f->symbol && f->bytes ? code_at(c->file, f->address, &bytes) : NULL;
+				f->bytes ? code_at(c->file, f->address, &bytes) : NULL;
 			p.now = p.holds[first];
 			if (code)
 				read |= p.now &

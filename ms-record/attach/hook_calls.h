@@ -21,8 +21,8 @@ struct hook_code {
 typedef bool hook_calls_fn(const void *arg, const char *name, bool imported);
 
 #define HOOK_CALLS_DEEP 64u
-/* Does the function at `entry`, an address of the file, come to one of these, over at most `depth`
- * others? Also true of code that cannot be decoded. */
+/* Does the function at `entry`, an address of the file, come to one of these, over less than `depth`
+ * others, entries of linkage tables not counted? Also true of code that cannot be decoded. */
 bool hook_calls(const struct hook_code *c, uint64_t entry, unsigned depth, hook_calls_fn *is,
 		const void *arg);
 /* Of the first four arguments of the function at `entry` a bit for each that it reads, from the

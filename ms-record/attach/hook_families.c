@@ -25,7 +25,7 @@
 
 #define FAMILIES_MOST 32u
 #define PREFIX_MOST 64u
-#define WRAPPER_DEPTH 3u /* entries of linkage tables are counted */
+#define WRAPPER_DEPTH 2u
 #define ARGUMENTS_DEPTH 2u
 #define FUNCTIONS_MOST 24u
 enum { MALLOC, FREE, CALLOC, REALLOC }; /* of hook_prefixed_names */

@@ -34,6 +34,7 @@ struct patch {
 		uint8_t from, to;
 	} moved[PATCH_INSTRUCTIONS];
 	uint32_t moved_count;
+	bool jumps_back; /* for the planning */
 };
 
 /* ---- NAME_patch.c: the processor's part ---- */

@@ -225,17 +225,6 @@ static int displace(struct patch *p, const cs_insn *in, size_t count, struct ms_
 	return over ? 0 : put_jump(p, p->hook.entry + p->hook.bytes, err);
 }
 
-static int check_body(const struct patch *p, const cs_insn *in, size_t count, struct ms_err *err)
-{
-	for (size_t i = 0; i < count; i++)
-		if (in[i].address < p->hook.entry + p->hook.bytes || is_direct(&in[i])) {
-			uint64_t to = is_direct(&in[i]) ? target(&in[i]) : 0;
-			if (to > p->hook.entry && to < p->hook.entry + p->hook.bytes)
-				return ms_err_set(err, "it jumps back into its prologue");
-		}
-	return 0;
-}
-
 static int check_reach(const struct patch *p, struct ms_err *err)
 {
 	int64_t to = (int64_t)(p->hook.slot - (p->hook.entry + MG_JUMP_BYTES));
@@ -291,6 +280,8 @@ static struct {
 			 cs_insn **in);
 	void (*free)(cs_insn *in, size_t count);
 	cs_err (*close)(csh *handle);
+	cs_insn *(*alloc)(csh handle);
+	bool (*next)(csh handle, const uint8_t **code, size_t *n, uint64_t *address, cs_insn *in);
 	cs_err (*registers)(csh handle, const cs_insn *in, cs_regs read, uint8_t *read_count,
 			    cs_regs write, uint8_t *write_count);
 } capstone;
@@ -298,8 +289,9 @@ static bool loaded;
 
 static void load(void)
 {
-	static const char *const names[] = {"cs_open", "cs_option", "cs_disasm",
-					    "cs_free", "cs_close",  "cs_regs_access"};
+	static const char *const names[] = {"cs_open",        "cs_option",     "cs_disasm",
+					    "cs_free",        "cs_close",      "cs_malloc",
+					    "cs_disasm_iter", "cs_regs_access"};
 	_Static_assert(sizeof names == sizeof capstone, "a function for each name");
 	loaded = ms_library_load(LIBRARY(CS_API_MAJOR), names, sizeof names / sizeof *names,
 				 &capstone);
@@ -311,7 +303,8 @@ struct decoded {
 	size_t count;
 };
 
-static bool decode(struct decoded *d, const uint8_t *code, size_t n, uint64_t address)
+/* At most `most` instructions, 0 = all. */
+static bool decode(struct decoded *d, const uint8_t *code, size_t n, uint64_t address, size_t most)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	pthread_once(&once, load);
@@ -319,7 +312,8 @@ static bool decode(struct decoded *d, const uint8_t *code, size_t n, uint64_t ad
 	if (!loaded || capstone.open(CS_ARCH_X86, CS_MODE_64, &d->handle))
 		return false;
 	capstone.option(d->handle, CS_OPT_DETAIL, CS_OPT_ON);
-	d->count = capstone.disasm(d->handle, code, n, address, 0, &d->in);
+	if (n)
+		d->count = capstone.disasm(d->handle, code, n, address, most, &d->in);
 	return true;
 }
 
@@ -330,9 +324,44 @@ static void decoded_free(struct decoded *d)
 	capstone.close(&d->handle);
 }
 
+/* Calls f with each instruction until it says true, one by one: with all that is said of it one
+ * takes 2 KiB. False: there is no decoder. */
+static bool each(const uint8_t *code, size_t n, uint64_t address,
+		 bool (*f)(void *arg, const cs_insn *in), void *arg)
+{
+	struct decoded d;
+	if (!decode(&d, code, 0, address, 0))
+		return false;
+	cs_insn *in = capstone.alloc(d.handle);
+	bool over = !in, good = in;
+	while (!over && capstone.next(d.handle, &code, &n, &address, in))
+		over = f(arg, in);
+	if (in)
+		capstone.free(in, 1);
+	decoded_free(&d);
+	return good;
+}
+
+/* Does the function go there where the jump is? */
+static bool jumps_back(void *arg, const cs_insn *in)
+{
+	struct patch *p = arg;
+	uint64_t to = is_direct(in) ? target(in) : 0;
+	p->jumps_back |= to > p->hook.entry && to < p->hook.entry + p->hook.bytes;
+	return p->jumps_back;
+}
+
+static int check_body(struct patch *p, const uint8_t *code, size_t n, struct ms_err *err)
+{
+	p->jumps_back = false;
+	each(code, n, p->hook.entry, jumps_back, p);
+	return p->jumps_back ? ms_err_set(err, "it jumps back into its prologue") : 0;
+}
+
 int patch_plan(struct patch *p, uint64_t entry, const uint8_t *code, size_t n, size_t body,
 	       uint64_t slot, struct ms_err *err)
 {
+	enum { FIRST = PATCH_INSTRUCTIONS + MG_JUMP_BYTES };
 	p->hook.entry = entry;
 	p->hook.slot = slot;
 	p->hook.bytes = p->displaced_bytes = p->moved_count = 0;
@@ -346,10 +375,10 @@ int patch_plan(struct patch *p, uint64_t entry, const uint8_t *code, size_t n, s
 	struct decoded d;
 	int rc = check_reach(p, err);
 	if (!rc && !plan_return(p, code, body)) {
-		if (!decode(&d, code, n, entry))
+		if (!decode(&d, code, n, entry, FIRST))
 			return ms_err_set(err, "the disassembler cannot be started; is " LIBRARY(
 						       CS_API_MAJOR) " installed?");
-		rc = displace(p, d.in, d.count, err) || check_body(p, d.in, d.count, err) ? -1 : 0;
+		rc = displace(p, d.in, d.count, err) || check_body(p, code, n, err) ? -1 : 0;
 		decoded_free(&d);
 	}
 	if (!rc)
@@ -377,26 +406,30 @@ uint64_t patch_target(uint64_t entry, const uint8_t code[MG_JUMP_BYTES])
 	return code[0] == 0xe9 ? entry + MG_JUMP_BYTES + (uint64_t)(int64_t)by : 0;
 }
 
+struct branches {
+	bool to_jump;
+	patch_branch *f;
+	void *arg;
+};
+
+static bool take_branch_of(void *arg, const cs_insn *in)
+{
+	const struct branches *b = arg;
+	const cs_x86_op *to = &in->detail->x86.operands[0];
+	if ((!is_call(in) && !in_group(in, CS_GRP_JUMP)) || in->detail->x86.op_count != 1)
+		return false;
+	if (to->type == X86_OP_MEM && to->mem.base == X86_REG_RIP)
+		b->f(b->arg, in->address + in->size + (uint64_t)to->mem.disp, true);
+	else if (to->type == X86_OP_IMM)
+		b->f(b->arg, (uint64_t)to->imm, false);
+	return b->to_jump && in->id == X86_INS_JMP;
+}
+
 bool patch_branches(const uint8_t *code, size_t n, uint64_t address, bool to_jump, patch_branch *f,
 		    void *arg)
 {
-	struct decoded d;
-	if (!decode(&d, code, n, address))
-		return false;
-	for (size_t i = 0; i < d.count; i++) {
-		const cs_insn *in = &d.in[i];
-		const cs_x86_op *to = &in->detail->x86.operands[0];
-		if ((!is_call(in) && !in_group(in, CS_GRP_JUMP)) || in->detail->x86.op_count != 1)
-			continue;
-		if (to->type == X86_OP_MEM && to->mem.base == X86_REG_RIP)
-			f(arg, in->address + in->size + (uint64_t)to->mem.disp, true);
-		else if (to->type == X86_OP_IMM)
-			f(arg, (uint64_t)to->imm, false);
-		if (to_jump && in->id == X86_INS_JMP)
-			break;
-	}
-	decoded_free(&d);
-	return true;
+	struct branches b = {to_jump, f, arg};
+	return each(code, n, address, take_branch_of, &b);
 }
 
 /* ---- arguments ---- */
@@ -493,7 +526,7 @@ unsigned patch_arguments(const uint8_t *code, size_t n, uint64_t address, patch_
 {
 	enum { ALL = 15 };
 	struct decoded d;
-	if (!decode(&d, code, n, address))
+	if (!decode(&d, code, n, address, 0))
 		return ALL;
 	struct way w = {.d = &d, .seen = calloc(d.count + 1, 1), .f = f, .arg = arg};
 	if (w.seen)
