@@ -315,6 +315,8 @@ enum ms_end_field {
 	MS_END_PEAK_RSS = 44,      /* bytes: the most that was resident, by the kernel's account */
 	MS_END_CHAINS_UNREAD = 45, /* chains of an interpreter's frames */
 	MS_END_INTERPRETER_UNKNOWN = 46, /* bytes: "Python 3.9.1", whose frames are not read */
+	MS_END_ALLOCATOR_MISSED =
+		47, /* bytes, repeated: "f in a": it gives out blocks and is not hooked */
 };
 enum ms_end_reason {
 	MS_ENDED_EXIT = 1, /* the process ended */

@@ -55,6 +55,8 @@ static const struct {
 	{"process", "command", .kind = MS_NAME_MODULE, .is = LIST, .others = MS_NAME_ARGUMENT},
 	{"process", "hooks_missing", .kind = MS_NAME_FUNCTION, .is = LIST,
 	 .others = MS_NAME_FUNCTION},
+	{"process", "allocators_missed", .kind = MS_NAME_FUNCTION, .is = LIST,
+	 .others = MS_NAME_FUNCTION},
 	{"diff_run", "command", .kind = MS_NAME_MODULE, .is = LIST, .others = MS_NAME_ARGUMENT},
 	{"diff_run", "filters", .kind = MS_NAME_REMARK, .is = LIST, .others = MS_NAME_REMARK},
 	{"meta", "value", .kind = MS_NAME_REMARK, .is = LIST, .others = MS_NAME_REMARK,

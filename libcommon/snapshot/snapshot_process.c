@@ -64,6 +64,10 @@ static void put_identity(const struct ms_kept_process *p, struct ms_insert *in, 
 		       ms_has(e, MS_END_HOOKS)
 			       ? ms_json_array(a, t->hooks_missing.v, t->hooks_missing.n)
 			       : NULL),
+	       ms_text("allocators_missed",
+		       t->allocators_missed.n
+			       ? ms_json_array(a, t->allocators_missed.v, t->allocators_missed.n)
+			       : NULL),
 	       ms_text("cut", i->text[MS_INFO_CUT]));
 }
 

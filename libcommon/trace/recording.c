@@ -268,6 +268,7 @@ static bool take_record(struct ms_recording *t, unsigned type, struct ms_record 
 		get_fields(t, rec, &t->end);
 		get_strings(t, rec, MS_END_ALLOCATOR, &t->allocators);
 		get_strings(t, rec, MS_END_HOOK_MISSING, &t->hooks_missing);
+		get_strings(t, rec, MS_END_ALLOCATOR_MISSED, &t->allocators_missed);
 		t->has_end = true;
 		return true;
 	case MS_BLOCK_MODULES:
@@ -598,10 +599,10 @@ void ms_recording_close(struct ms_recording *t)
 	for (size_t i = 0; i < t->functions.n; i++)
 		free(t->functions.v[i].v);
 	free(t->functions.v);
-	MS_FREE(t->decoder, t->batch, t->args.v, t->allocators.v, t->hooks_missing.v, t->modules.v,
-		t->threads.v, t->samples.v, t->marks.v, t->losses.v, t->before.v, t->verdicts.v,
-		t->moments.v, t->resident.v, t->frames.v, t->nodes.v, t->strings.v, t->places.v,
-		t->chains, t->states.v, t->index.v);
+	MS_FREE(t->decoder, t->batch, t->args.v, t->allocators.v, t->hooks_missing.v,
+		t->allocators_missed.v, t->modules.v, t->threads.v, t->samples.v, t->marks.v,
+		t->losses.v, t->before.v, t->verdicts.v, t->moments.v, t->resident.v, t->frames.v,
+		t->nodes.v, t->strings.v, t->places.v, t->chains, t->states.v, t->index.v);
 	ms_arena_free(&t->arena);
 	ms_trace_close(t->file);
 	free(t);

@@ -215,3 +215,28 @@ unsigned hook_arguments(const struct hook_code *c, uint64_t entry, unsigned dept
 	}
 	return read;
 }
+
+/* ---- callees ---- */
+
+struct callees {
+	uint64_t low, high; /* of the function */
+	uint64_t *v;
+	unsigned n, most;
+};
+
+static void take_callee(void *arg, uint64_t to, bool slot)
+{
+	struct callees *c = arg;
+	if (!slot && (to < c->low || to >= c->high) && c->n < c->most)
+		c->v[c->n++] = to;
+}
+
+unsigned hook_callees(const struct hook_code *c, const Elf64_Sym *y, uint64_t *v, unsigned most)
+{
+	struct callees all = {y->st_value, y->st_value + y->st_size, v, 0, most};
+	uint64_t bytes = y->st_size < BODY_MOST ? y->st_size : BODY_MOST;
+	const uint8_t *code = bytes ? code_at(c->file, y->st_value, &bytes) : NULL;
+	if (code)
+		patch_branches(code, bytes, y->st_value, false, take_callee, &all);
+	return all.n;
+}

@@ -28,3 +28,5 @@ bool hook_calls(const struct hook_code *c, uint64_t entry, unsigned depth, hook_
 /* Of the first four arguments of the function at `entry` a bit for each that it reads, from the
  * lowest on, or that a function does that it hands it on to, over at most `depth` others. */
 unsigned hook_arguments(const struct hook_code *c, uint64_t entry, unsigned depth);
+/* The first `most` addresses out of the function that it calls or jumps to. How many. */
+unsigned hook_callees(const struct hook_code *c, const Elf64_Sym *y, uint64_t *v, unsigned most);

@@ -405,14 +405,18 @@ unsigned hook_families_wanted(struct session *s)
 	return wanted;
 }
 
-void hook_families_refused(struct ms_err *err, const struct hook_spec *spec,
+void hook_families_refused(struct session *s, struct ms_err *err, const struct hook_spec *spec,
 			   const struct hook_place *place, const char *why)
 {
+	const char *module = basename(place->module.map->path);
+	if (!s->guest.missed[0])
+		snprintf(s->guest.missed, sizeof s->guest.missed, "%.100s in %.64s", spec->name,
+			 module);
 	if (!err->text[0])
 		ms_err_set(err,
 			   "an allocator in '%s' is not all recorded: its '%s' cannot be hooked: "
-			   "%s; name a function that it calls, with --hook",
-			   basename(place->module.map->path), spec->name, why);
+			   "%s; name functions that it calls, with --hook",
+			   module, spec->name, why);
 }
 
 /* ---- operators ---- */

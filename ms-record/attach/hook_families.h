@@ -29,8 +29,9 @@ typedef void hook_families_fn(void *arg, const struct hook_spec *spec,
 			      const struct hook_place *place);
 void hook_families_each(const struct hook_modules *m, struct hook_families *known,
 			hook_families_fn *f, void *arg);
-/* Says in `err` that this function of one cannot be hooked, unless something was said before. */
-void hook_families_refused(struct ms_err *err, const struct hook_spec *spec,
+/* Says in `err`, and for the trace, that this function of one cannot be hooked, unless something was
+ * said before. */
+void hook_families_refused(struct session *s, struct ms_err *err, const struct hook_spec *spec,
 			   const struct hook_place *place, const char *why);
 /* The same with C++'s operators new and delete of the module at `path`. */
 void hook_operators_each(const struct hook_modules *m, const char *path, hook_families_fn *f,

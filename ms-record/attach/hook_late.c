@@ -316,7 +316,7 @@ static void place_known(void *arg, const struct hook_spec *spec, const struct ho
 	struct work *w = arg;
 	struct ms_err why = {0};
 	if (place(w, spec, at, &why))
-		hook_families_refused(&w->results->refused, spec, at, why.text);
+		hook_families_refused(w->s, &w->results->refused, spec, at, why.text);
 }
 
 static uint32_t next_family(const struct work *w)

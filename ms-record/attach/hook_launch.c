@@ -120,7 +120,7 @@ static void place_known(void *arg, const struct hook_spec *spec, const struct ho
 	struct work *w = arg;
 	struct ms_err why = {0};
 	if (!is_taken(w, at->address) && place(w, spec, MG_HOOK_CUSTOM, at, &why))
-		hook_families_refused(w->err, spec, at, why.text);
+		hook_families_refused(w->s, w->err, spec, at, why.text);
 }
 
 /* An operator of the program's own, which allocates by itself. */

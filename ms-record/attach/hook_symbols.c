@@ -93,15 +93,22 @@ static void take_tables(struct hook_symbols *y, const struct elfmap *m)
 	}
 }
 
-bool hook_symbols_open(struct hook_symbols *y, int proc, const struct attach_map *map)
+bool hook_symbols_open_file(struct hook_symbols *y, int fd)
 {
 	*y = (struct hook_symbols){.stripped = true};
+	if (!elfmap_open(&y->file, fd))
+		return false;
+	take_tables(y, &y->file);
+	return true;
+}
+
+bool hook_symbols_open(struct hook_symbols *y, int proc, const struct attach_map *map)
+{
 	int fd = attach_elf_open(proc, map);
-	bool there = elfmap_open(&y->file, fd);
+	bool there = hook_symbols_open_file(y, fd);
 	descriptor_close(fd);
 	if (!there)
 		return false;
-	take_tables(y, &y->file);
 	if (y->stripped)
 		open_debug(y, proc, map->path);
 	if (y->debug.file)

@@ -92,6 +92,21 @@ static uint64_t other_trouble(const struct control *c, const struct image *said,
 	return programs;
 }
 
+/* Were blocks freed that were never seen, of a program that was recorded from its start? */
+static bool is_elsewhere(const struct image *m)
+{
+	return !m->mid_run &&
+	       m->stats.unknown_frees > m->stats.paused_allocations + SESSION_FEW_UNKNOWN;
+}
+
+static void print_elsewhere(const struct image *m)
+{
+	fprintf(stderr, "at least %s blocks came from elsewhere",
+		COUNT(m->stats.unknown_frees - m->stats.paused_allocations));
+	if (m->guest.missed[0])
+		fprintf(stderr, ", perhaps from %s: --hook 'NAME(...) -> ptr in malloc'", m->guest.missed);
+}
+
 /* How much of what happened the trace holds. */
 static void print_quality(const struct control *c, const struct image *m)
 {
@@ -110,6 +125,8 @@ static void print_quality(const struct control *c, const struct image *m)
 		fputs("nothing recorded", stderr);
 	else if (c->opt->session.sample_bytes)
 		fprintf(stderr, "sampled every %s on average", SIZE(c->opt->session.sample_bytes));
+	else if (is_elsewhere(m))
+		print_elsewhere(m);
 	else if (t->paused_allocations && t->paused_ns)
 		fprintf(stderr, "every event%s recorded outside the pauses", whose);
 	else if (c->attached)

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "format/trace.h"
+#include "ms-record/attach/hook_elsewhere.h"
 #include "ms-record/attach/hook_late.h"
 #include "ms-record/session/hook_spec.h"
 #include "ms-record/session/interpreter.h"
@@ -80,6 +81,12 @@ static void add_allocators(const struct session *s, struct ms_record_writer *w)
 	}
 }
 
+static void add_missed(const struct session *s, struct ms_record_writer *w)
+{
+	if (s->guest.missed[0])
+		ms_record_string(w, MS_END_ALLOCATOR_MISSED, s->guest.missed);
+}
+
 static void add_peak_rss(struct session *s, struct ms_record_writer *w)
 {
 	pthread_mutex_lock(&s->lock);
@@ -123,8 +130,9 @@ void finish_trace(struct session *s)
 	take_session_counters(s);
 	pause_finish(s);
 	session_flush(s); /* what is left, so that the end block stands alone */
+	hook_elsewhere(s, s->guest.missed, sizeof s->guest.missed);
 	struct batch *b = session_batch(s);
-	struct ms_record_writer *w = batch_record(&b->end, 60 * 20 + 256 + 512 + hooks_bytes(s));
+	struct ms_record_writer *w = batch_record(&b->end, 60 * 20 + 256 + 512 + 256 + hooks_bytes(s));
 	ms_record_number(w, MS_END_TIME, end_of(s));
 	ms_record_number(w, MS_END_REASON, reason_of(s));
 	add_exit(s, w);
@@ -132,6 +140,7 @@ void finish_trace(struct session *s)
 	if (s->successor)
 		ms_record_string(w, MS_END_SUCCESSOR, s->successor);
 	add_allocators(s, w);
+	add_missed(s, w);
 	add_hooks(s, w);
 	uint64_t unread = __atomic_load_n(&s->mem->python.unread, __ATOMIC_RELAXED);
 	if (unread)

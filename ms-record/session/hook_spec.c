@@ -218,11 +218,12 @@ int hooks_add(struct hooks *all, const char *text, struct ms_err *err)
 		return ms_err_set(err, "too many --hook: at most %u are possible",
 				  HOOKS_ASKED_MOST);
 	}
-	while (i < all->heaps.n && strcmp(all->heaps.v[i], h.heap) != 0)
+	bool own = strcmp(h.heap, "malloc") != 0 || !strcmp(h.name, "malloc");
+	while (own && i < all->heaps.n && strcmp(all->heaps.v[i], h.heap) != 0)
 		i++;
-	if (i == all->heaps.n)
+	if (own && i == all->heaps.n)
 		*MS_PUSH(&all->heaps) = h.heap;
-	h.custom.heap = (uint16_t)(i + 1);
+	h.custom.heap = own ? (uint16_t)(i + 1) : 0;
 	*MS_PUSH(all) = h;
 	return 0;
 }

@@ -387,6 +387,8 @@ uint64_t session_signature(int proc);
 uint64_t session_signature_of(const struct ms_proc_stat *stat);
 /* Had the process run before it was recorded? */
 bool session_mid_run(const struct session *s);
+/* Frees of unknown blocks that may be: more of them say that blocks came from elsewhere. */
+#define SESSION_FEW_UNKNOWN 16u
 /* Does it run, but keep us from seeing its address space? One that ends has none any more. */
 bool session_hidden(int proc);
 /* waitpid's status of a process that has ended and was not waited for yet, as far as that can be

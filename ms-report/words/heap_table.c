@@ -91,16 +91,13 @@ const char *heaps_line(struct model *m)
 		       : SAY("%s: ms-report --heaps", s);
 }
 
-const char *heaps_missing(struct model *m)
+/* The names that such a query gives, the first few. */
+static const char *names_of(struct model *m, const char *from)
 {
 	static const struct column names[] = {{.kind = CELL_TEXT, .sql = "j.value"}};
 	struct table t = TABLE_OF(names, .title = NULL);
 	const char *s = NULL;
-	table_query(m, &t,
-		    "FROM process p, json_each(p.hooks_missing) j GROUP BY j.value"
-		    " HAVING count(DISTINCT p.id) = (SELECT count(hooks_missing) FROM process)"
-		    " ORDER BY j.value LIMIT %u",
-		    NAMES_MOST);
+	table_query(m, &t, "%s ORDER BY j.value LIMIT %u", from, NAMES_MOST);
 	for (size_t i = 0; i < t.n; i++) {
 		const char *name = t.rows[i].cells[0].s;
 		name = name_cut(&m->arena, name_clean(&m->arena, name ? name : "", false), 60,
@@ -108,4 +105,16 @@ const char *heaps_missing(struct model *m)
 		s = s ? SAY("%s, '%s'", s, name) : SAY("'%s'", name);
 	}
 	return s;
+}
+
+const char *heaps_missing(struct model *m)
+{
+	return names_of(m, "FROM process p, json_each(p.hooks_missing) j GROUP BY j.value"
+			   " HAVING count(DISTINCT p.id) = (SELECT count(hooks_missing) FROM "
+			   "process)");
+}
+
+const char *heaps_unhooked(struct model *m)
+{
+	return names_of(m, "FROM process p, json_each(p.allocators_missed) j GROUP BY j.value");
 }

@@ -170,6 +170,8 @@ const char *heaps_line(struct model *m);
 
 /* Functions that were to be hooked and that no process had: 'a', 'b'; or NULL. */
 const char *heaps_missing(struct model *m);
+/* Functions that are likely to have given out blocks and were not hooked; or NULL. */
+const char *heaps_unhooked(struct model *m);
 
 /* ---- resident_tables.c: --resident ---- */
 

@@ -108,6 +108,26 @@ static void add_some(struct model *m, struct words *w, uint64_t n, const char *o
 		words_add(w, SAY("%s %s", say_things(m, n, one), what));
 }
 
+/* Were more than a few blocks freed that were never seen, though all was recorded from the start? */
+static bool is_elsewhere(const struct model *m)
+{
+	enum { FEW = 16 };
+	const struct quality *q = &m->quality;
+	uint64_t n = unrecorded_frees(m, q->unknown_frees);
+	return figure_some(n) && n > FEW && !figure_some(q->attached) &&
+	       !figure_some(q->sampled_bytes) && !m->part && !m->proc_only;
+}
+
+static const char *elsewhere(struct model *m)
+{
+	const char *from = heaps_unhooked(m);
+	uint64_t n = unrecorded_frees(m, m->quality.unknown_frees);
+	return from ? SAY("at least %s blocks came from elsewhere, perhaps from %s: ms-record "
+			  "--hook '... in malloc'",
+			  say_count(m, n), from)
+		    : SAY("at least %s blocks came from elsewhere", say_count(m, n));
+}
+
 /* What is wrong with stacks and frees; rarely anything. */
 static void quality_details(struct model *m, struct words *w)
 {
@@ -118,7 +138,11 @@ static void quality_details(struct model *m, struct words *w)
 	if (figure_some(q->attached) && !m->proc_only)
 		unrecorded_before(m, w);
 	add_some(m, w, q->inferred_frees, "free", "inferred");
-	add_some(m, w, unrecorded_frees(m, q->unknown_frees), "free", "of unknown blocks");
+	if (!is_elsewhere(m))
+		add_some(m, w, unrecorded_frees(m, q->unknown_frees), "free", "of unknown blocks");
+	const char *missed = is_elsewhere(m) ? NULL : heaps_unhooked(m);
+	if (missed)
+		words_add(w, SAY("not recorded: %s, see ms-record --hook", missed));
 	const char *hooks = heaps_missing(m);
 	if (hooks)
 		words_add(w, SAY("no module had %s", hooks));
@@ -156,10 +180,11 @@ struct words words_quality(struct model *m)
 {
 	struct words w = {0};
 	const struct quality *q = &m->quality;
-	words_add(&w, !q->complete ? "INCOMPLETE, see above"
-		      : q->growing ? SAY("still being recorded, figures up to %s",
-					 say_time(m, m->duration_ns))
-				   : "complete");
+	words_add(&w, !q->complete      ? "INCOMPLETE, see above"
+		      : q->growing      ? SAY("still being recorded, figures up to %s",
+					      say_time(m, m->duration_ns))
+		      : is_elsewhere(m) ? elsewhere(m)
+					: "complete");
 	add_some(m, &w, q->events_lost, "event", "LOST");
 	if (figure_some(q->sampled_bytes))
 		words_add(&w, SAY("sampled every %s on average: figures are estimates, with 95 %% "
@@ -167,7 +192,7 @@ struct words words_quality(struct model *m)
 				  say_size(m, q->sampled_bytes)));
 	else if (m->proc_only)
 		words_add(&w, "what /proc said: allocations were not recorded");
-	else if (q->complete && !figure_some(q->events_lost))
+	else if (q->complete && !figure_some(q->events_lost) && !is_elsewhere(m))
 		words_add(&w, figure_some(m->gaps.paused_ns) ? "every event outside the pauses"
 			      : figure_some(m->gaps.dropped_events) ? "every event counted"
 								    : "every event");

@@ -126,6 +126,7 @@ cat >columns <<'C'
 * module.path
 = module.symbols
 * process.allocator
+* process.allocators_missed
 = process.before
 = process.before_why
 = process.clock
