@@ -4,7 +4,7 @@
  *
  *  A1 Nobody waits: the session says so (wait_ticks 0), and a full ring drops. No system call is
  *     made (seccomp_seen is set), so no filter is in the way and no descriptor is needed. A thread
- *     that opens a module while --hook was given spins until what it has is hooked, and maps a page
+ *     that opens a module (sampled: while --hook was given) spins until what it has is hooked, and maps a page
  *     for that when ms-record asks for it (late.c).
  *  A2 What a function does to be done is not the program's: while the function of a hook runs on
  *     this thread, hooks further down its stack pass through (`inside`). One that was left for good

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A module was opened: ms-record hooks what --hook names in it, before anybody executes it.
+ * A module was opened: ms-record hooks what --hook names in it, and allocators, before anybody
+ * executes it.
  *
  * The dynamic linker calls an empty function, for debuggers, when new modules are mapped and not
  * yet relocated. Nobody but this thread can come to their code then, so entries can be replaced
