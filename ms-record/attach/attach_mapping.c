@@ -78,6 +78,30 @@ static void unmap(struct remote *r, uint64_t at, uint64_t bytes)
 		HIJACK_CALL(&r->call, &ignored, SYS_munmap, at, bytes);
 }
 
+/* Unlocks what a program locks that locks all that is mapped from now on (MCL_FUTURE). */
+static void unlock(struct remote *r, uint64_t at, uint64_t bytes)
+{
+	int64_t ignored;
+	if (at && !r->failed)
+		HIJACK_CALL(&r->call, &ignored, SYS_munlock, at, bytes);
+}
+
+/* A mapping that is much: a page of it is extended when that is not locked, which the rest is not
+ * then, whatever the program's limit is. */
+static uint64_t map_much(struct remote *r, const char *what, uint64_t at, uint64_t bytes, int flags,
+			 int64_t fd)
+{
+	int64_t got;
+	uint64_t page = map(r, what, at, 4096, PROT_READ | PROT_WRITE, flags, fd, 0);
+	if (!page)
+		return 0;
+	unlock(r, page, 4096);
+	if (TRY(r, what, &got, SYS_mremap, page, 4096, bytes, MREMAP_MAYMOVE, 0, 0))
+		return (uint64_t)got;
+	unmap(r, page, 4096);
+	return 0;
+}
+
 /* A memory file of it, and of ours. Its other threads run: they may close all descriptors, and the
  * number is another file's then. */
 struct file {
@@ -224,16 +248,15 @@ static bool map_session(struct remote *r, const struct attach *a, uint64_t room,
 	int64_t ignored;
 	struct file f;
 	if (make_file(r, a, room, "memscope", MFD_CLOEXEC | MFD_ALLOW_SEALING, 0, &f))
-		out->session = map(r, "map the buffers", 0, a->session_bytes,
-				   PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, f.there, 0);
+		out->session = map_much(r, "map the buffers", 0, a->session_bytes,
+					MAP_SHARED | MAP_NORESERVE, f.there);
 	close_file(r, a, &f);
 	r->own = f.own;
 	if (!out->session)
 		return false;
 	/* Just below, if that is free: then one call takes both away. */
-	out->private =
-		map(r, "map memory", out->session - a->private_bytes, a->private_bytes,
-		    PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	out->private = map_much(r, "map memory", out->session - a->private_bytes, a->private_bytes,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 	if (!out->private)
 		return false;
 	HIJACK_CALL(&r->call, &ignored, SYS_madvise, out->session, a->session_bytes, MADV_DONTDUMP);
@@ -260,8 +283,16 @@ static bool map_everything(struct remote *r, struct attach *a, struct attach_sha
 	bool good = room && (a->adopted || map_image(r, a, room, out)) && map_near(r, a, out) &&
 		    map_session(r, a, room, out);
 	unmap(r, page, 4096);
-	if (good)
+	if (good) {
+		for (uint32_t i = 0; i < a->near_count; i++)
+			if (out->near[i].fresh)
+				unlock(r, out->near[i].page, MG_NEAR_BYTES);
+		if (!a->adopted) {
+			unlock(r, out->image, a->image.bytes);
+			unlock(r, out->gate, 4096);
+		}
 		return true;
+	}
 	unmap(r, out->session, a->session_bytes);
 	unmap(r, out->private, a->private_bytes);
 	for (uint32_t i = 0; i < a->near_count; i++)

@@ -200,7 +200,9 @@ static const struct {
 		 {"pvalloc", MG_HOOK_VALLOC, false},
 		 {"cfree", MG_HOOK_FREE, false},
 		 {"fork", MG_HOOK_FORK, false},
-		 {"prctl", MG_HOOK_PRCTL, false}};
+		 {"prctl", MG_HOOK_PRCTL, false},
+		 {"madvise", MG_HOOK_MADVISE, false},
+		 {"mlockall", MG_HOOK_MLOCKALL, false}};
 #define FUNCTIONS (sizeof functions / sizeof *functions)
 enum { MALLOC = 0, FREE = 1 };
 

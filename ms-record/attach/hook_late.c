@@ -182,22 +182,10 @@ static uint64_t page_by_guest(struct work *w, const struct attach_module *m)
 	return step(s, MG_LATE_MAPPED, MG_LATE_TAKEN) ? s->mem->late_page : 0;
 }
 
-/* Has any of its threads a filter now, so that no system call may be made there? */
-static bool is_filtered(const struct session *s)
-{
-	size_t n;
-	pid_t *tids = hijack_tids(s->proc, &n);
-	bool filtered = !tids;
-	for (size_t i = 0; i < n && !filtered; i++)
-		filtered = hijack_status(s->proc, tids[i], "\nSeccomp:", 10);
-	free(tids);
-	return filtered;
-}
-
 static uint64_t new_page(struct hook_work *hooks, const struct attach_module *m)
 {
 	struct work *w = (struct work *)hooks; /* its first member */
-	if (!w->attach || !is_filtered(w->s))
+	if (!w->attach || !hijack_filtered(w->s->proc))
 		return page_by_guest(w, m);
 	return w->child ? 0 : attach_more_room(w->attach, m->code_low, m->code_high);
 }

@@ -3,9 +3,9 @@
  * madvise of whatever /proc/self/maps shows.
  *
  *  K1 The address space that is set aside for us may be more than the program may lock, and would
- *     be resident if it were locked. mlockall is done for each of its mappings but ours, if it would
- *     have succeeded without us: the kernel compares the size of all mappings with the limit. Only
- *     what comes later is left to the kernel, which asks nothing about that.
+ *     be resident if it were locked. So mlockall is done for each of its mappings but ours, if it
+ *     would have succeeded without us: the kernel compares the size of all mappings with the limit.
+ *     Only what comes later is left to the kernel, which asks nothing about that.
  *
  *  K2 Whether a limit holds for this process only the kernel knows (CAP_IPC_LOCK outside of all
  *     user namespaces), so it is asked: to lock all, but to make nothing resident. Ours is unlocked
@@ -15,14 +15,14 @@
  *     (grow.c, G4).
  *
  *  K4 Under a seccomp filter, where the mappings cannot be read, and by an instruction of the
- *     program's own, it is the kernel's mlockall.
+ *     program's own, it is the kernel's mlockall. (In the image only where ms-record saw that there
+ *     is no filter; madvise needs no system call there.)
  */
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "core.h"
-#include "preload.h"
 
 #ifndef MCL_ONFAULT
 #define MCL_ONFAULT 4
@@ -35,14 +35,14 @@ struct piece {
 	uint64_t start, end;
 };
 
-/* Of the module of the preload library. */
-extern const char own_start[] __asm__("__ehdr_start") __attribute__((visibility("hidden")));
-extern const char own_end[] __asm__("_end") __attribute__((visibility("hidden")));
+/* Of the module that this is in. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
 
 /* The n-th range of ours, in no order; false = there are no more. */
 static bool held(uint32_t n, struct piece *p)
 {
-	*p = (struct piece){(uint64_t)own_start, ((uint64_t)own_end + 4095) & ~UINT64_C(4095)};
+	*p = (struct piece){(uint64_t)__ehdr_start, ((uint64_t)_end + 4095) & ~UINT64_C(4095)};
 	if (n == 1)
 		*p = (struct piece){mg.seeds, mg.seeds + mg.seed_count * UINT64_C(4096)};
 	else if (n > 1 && n - 2 < MG_HELD_MAX)
@@ -80,23 +80,13 @@ static bool next_part(struct piece *rest, struct piece *part)
 	return false;
 }
 
-/* ---- madvise --------------------------------------------------------------------------------- */
-
-MG_EXPORT int madvise(void *address, size_t bytes, int advice)
+bool mg_next_apart(uint64_t *start, uint64_t end, struct mg_span *part)
 {
-	struct piece rest = {(uint64_t)address, (uint64_t)address + bytes}, part;
-	int result = 0, why = 0;
-	uint64_t end = rest.end;
-	if (rest.end <= rest.start || (!is_held(rest.start, &end) && end == rest.end))
-		return mg_real.madvise(address, bytes, advice);
-	while (next_part(&rest, &part))
-		if (mg_real.madvise((void *)part.start, part.end - part.start, advice) && !result) {
-			result = -1;
-			why = errno;
-		}
-	if (result)
-		errno = why;
-	return result;
+	struct piece rest = {*start, end}, next = {0};
+	bool any = next_part(&rest, &next);
+	*start = rest.start;
+	*part = (struct mg_span){next.start, next.end - next.start};
+	return any;
 }
 
 /* ---- mlockall -------------------------------------------------------------------------------- */
@@ -155,7 +145,7 @@ static long kernel(long number, uint64_t a, uint64_t b)
 	return mg_syscall(number, a, b, 0, 0, 0, 0);
 }
 
-static void unlock_ours(void)
+void mg_unlock_ours(void)
 {
 	struct piece h;
 	for (uint32_t n = 0; held(n, &h); n++)
@@ -169,19 +159,19 @@ static long lock_if_allowed(uint64_t flags)
 	long r = kernel(SYS_mlockall, flags | MCL_ONFAULT, 0);
 	if (r)
 		return r;
-	unlock_ours();
+	mg_unlock_ours();
 	return flags & MCL_FUTURE ? kernel(SYS_mlockall, flags & ~(uint64_t)MCL_CURRENT, 0) : 0;
 }
 
-/* K1. The kernel's result, or 1: it has to be asked itself. */
-static long lock_all(uint64_t flags)
+/* K1 */
+long mg_lock_all(uint64_t flags)
 {
 	static bool future;
 	uint64_t limit[2] = {0};
 	struct visit size = {0}, lock = {.number = SYS_mlock};
 	long r = 0;
-	if (!mg.session || mg_filtered() || !(flags & MCL_CURRENT) ||
-	    flags & ~(uint64_t)(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) || !visit_all(&size) ||
+	if (!(flags & MCL_CURRENT) || flags & ~(uint64_t)(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) ||
+	    !visit_all(&size) ||
 	    mg_syscall(SYS_prlimit64, 0, RLIMIT_MEMLOCK, 0, (uint64_t)limit, 0, 0))
 		return 1;
 	if (size.bytes >> PAGE_BITS > limit[0] >> PAGE_BITS)
@@ -197,18 +187,4 @@ static long lock_all(uint64_t flags)
 		lock = (struct visit){.number = SYS_mlock2, .flags = 1}; /* MLOCK_ONFAULT */
 	visit_all(&lock);
 	return 0;
-}
-
-MG_EXPORT int mlockall(int flags)
-{
-	long r = lock_all((uint64_t)(unsigned)flags);
-	if (r > 0) {
-		int locked = mg_real.mlockall(flags);
-		if (!locked && mg.session && !mg_filtered())
-			unlock_ours();
-		return locked;
-	}
-	if (r)
-		errno = (int)-r;
-	return r ? -1 : 0;
 }

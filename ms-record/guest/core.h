@@ -570,6 +570,15 @@ void mg_custom_open(const struct mg_hook *hooks, uint32_t count);
 /* NAME_custom.S: where slots of hooked functions go. */
 void mg_entry_custom(void);
 
+/* ---- what is ours stays apart (apart.c) ------------------------------------------------------ */
+
+/* The next part of [*start, end) that is not ours, and *start behind it; false = there is none. */
+bool mg_next_apart(uint64_t *start, uint64_t end, struct mg_span *part);
+/* What mlockall with these flags does without us: 0 or an error as the kernel's; or 1: the kernel
+ * has to be asked, and what it locked of ours unlocked. Not under a filter. */
+long mg_lock_all(uint64_t flags);
+void mg_unlock_ours(void);
+
 /* ---- what the program forbids itself (confine.c) --------------------------------------------- */
 
 /* As mg_counter, for waits: where the program forbade that, something that goes on about as fast, if

@@ -5,7 +5,8 @@
  *  A1 Nobody waits: the session says so (wait_ticks 0), and a full ring drops. No system call is
  *     made (seccomp_seen is set), so no filter is in the way and no descriptor is needed. A thread
  *     that opens a module (sampled: while --hook was given) spins until what it has is hooked, and maps a page
- *     for that when ms-record asks for it (late.c).
+ *     for that when ms-record asks for it (late.c); a program that locks all its memory has that
+ *     done here (apart.c).
  *  A2 What a function does to be done is not the program's: while the function of a hook runs on
  *     this thread, hooks further down its stack pass through (`inside`). One that was left for good
  *     is noticed by its return address, which is not there any more.
@@ -37,7 +38,7 @@ void mg_entry_alloc(void);
 void mg_entry_free(void);
 void mg_entry_linker(void);
 extern const char mg_entry_back[] __attribute__((visibility("hidden")));
-ENTRY void mg_image_before(const uint64_t *frame, const struct mg_hook *h);
+ENTRY void mg_image_before(uint64_t *frame, const struct mg_hook *h);
 ENTRY void mg_image_after(const uint64_t *frame, const struct mg_hook *h);
 ENTRY void mg_image_free(const uint64_t *frame, const struct mg_hook *h);
 ENTRY void mg_image_linker(const uint64_t *frame, const struct mg_hook *h);
@@ -177,14 +178,38 @@ static uint64_t size_of(const struct mg_hook *h, const uint64_t *frame)
 	}
 }
 
+static uint64_t succeed(void)
+{
+	return 0;
+}
+
+/* Is there nothing for madvise or mlockall to do, or was it done? See apart.c. */
+static bool is_done(const uint64_t *frame, const struct mg_hook *h)
+{
+	uint64_t start = frame[ARG_0], end = start + frame[ARG_1];
+	struct mg_span part;
+	if (h->kind == MG_HOOK_MADVISE)
+		return start < end && !mg_next_apart(&start, end, &part);
+	if (mg.filtered || !__atomic_load_n(&mg.head->unfiltered, __ATOMIC_RELAXED))
+		return false;
+	return !mg_lock_all((uint32_t)frame[ARG_0]);
+}
+
 /* What a fork's handlers do is the program's. */
-static __attribute__((noinline)) void before_other(const uint64_t *frame, const struct mg_hook *h)
+static __attribute__((noinline)) void before_other(uint64_t *frame, const struct mg_hook *h)
 {
 	enum { SET_SECCOMP = 22, STRICT = 1, SET_TSC = 26, SIGSEGV = 2 };
 	uint32_t option = (uint32_t)frame[ARG_0], value = (uint32_t)frame[ARG_1];
-	bool forks = h->kind == MG_HOOK_FORK;
-	bool clock =
-		option == SET_TSC ? value == SIGSEGV : option == SET_SECCOMP && value == STRICT;
+	bool forks = h->kind == MG_HOOK_FORK, control = h->kind == MG_HOOK_PRCTL;
+	bool clock = control && (option == SET_TSC ? value == SIGSEGV
+						   : option == SET_SECCOMP && value == STRICT);
+	if (!forks && !control) {
+		if (place_for(frame) && is_done(frame, h))
+			frame[MG_IMAGE_CALLED] = (uint64_t)succeed;
+		return;
+	}
+	if (control && option == SET_SECCOMP)
+		mg.filtered = true;
 	if (!(forks ? __atomic_load_n(&mg.gate->on, __ATOMIC_ACQUIRE) : clock) || !place_for(frame))
 		return;
 	if (forks)
@@ -193,7 +218,7 @@ static __attribute__((noinline)) void before_other(const uint64_t *frame, const 
 		mg_confine(false, true);
 }
 
-void mg_image_before(const uint64_t *frame, const struct mg_hook *h)
+void mg_image_before(uint64_t *frame, const struct mg_hook *h)
 {
 	if (MG_UNLIKELY(h->kind >= MG_HOOK_FORK)) {
 		before_other(frame, h);
@@ -397,10 +422,21 @@ static bool lay_out(const struct mg_session *s)
 	return true;
 }
 
+/* What of all that is mapped is ours, besides the image: see apart.c. */
+static void note_ours(void)
+{
+	const struct mg_manifest *m = &mg_manifest;
+	mg.held_count = 0;
+	mg_note_ours((const void *)m->session, m->session_bytes);
+	mg_note_ours((const void *)m->private, m->private_bytes);
+	mg_note_ours((const void *)m->gate, 4096);
+}
+
 static bool start(void)
 {
 	struct mg_session *s = (struct mg_session *)mg_manifest.session;
 	laid_out = false;
+	note_ours();
 	mg_places = (struct mg_place *)mg_manifest.private;
 	mg.modules = (struct mg_module *)(void *)((char *)s + s->modules_offset);
 	mg.rings = (struct mg_ring *)(void *)((char *)s + s->rings_offset);

@@ -196,7 +196,7 @@ struct mg_session {
 	uint32_t end_wait_ms; /* a thread that ends the process is held for so long at most, for
 				 ms-record to look at its memory; 0 = not at all */
 	uint32_t range_max;   /* entries of mg_range[2][] */
-	uint32_t reserved;
+	uint32_t unfiltered;  /* ms-record: attached, 1 = no thread has a seccomp filter; else 0 */
 	uint64_t ranges_offset;
 	uint64_t wide_offset, wide_bytes;
 	uint32_t wide_count; /* rings that have such a window */
@@ -572,10 +572,12 @@ enum mg_hook_kind {
 	MG_HOOK_POSIX_MEMALIGN = 6, /* (&block, align, size) */
 	MG_HOOK_VALLOC = 7,         /* (size) */
 	MG_HOOK_FREE = 8,           /* (block) */
-	MG_HOOK_LINKER = 9,  /* the dynamic linker says that it changes the list of modules */
-	MG_HOOK_CUSTOM = 10, /* as its `custom` says */
-	MG_HOOK_FORK = 11,   /* () */
-	MG_HOOK_PRCTL = 12,  /* (option, argument) */
+	MG_HOOK_LINKER = 9,    /* the dynamic linker says that it changes the list of modules */
+	MG_HOOK_CUSTOM = 10,   /* as its `custom` says */
+	MG_HOOK_FORK = 11,     /* () */
+	MG_HOOK_PRCTL = 12,    /* (option, argument) */
+	MG_HOOK_MADVISE = 13,  /* (address, bytes, advice) */
+	MG_HOOK_MLOCKALL = 14, /* (flags) */
 };
 
 /* A function of a custom allocator: what it does, and which arguments say so, counted from 1; 0 =

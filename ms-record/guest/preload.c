@@ -193,6 +193,40 @@ MG_EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long 
 	return mg_real.prctl(option, a, b, c, d);
 }
 
+/* ---- what it does with all that is mapped: apart.c ------------------------------------------- */
+
+MG_EXPORT int madvise(void *address, size_t bytes, int advice)
+{
+	uint64_t start = (uint64_t)address, end = start + bytes;
+	struct mg_span part;
+	int result = 0, why = 0;
+	if (!bytes || end < start)
+		return mg_real.madvise(address, bytes, advice);
+	while (mg_next_apart(&start, end, &part))
+		if (mg_real.madvise((void *)part.address, part.bytes, advice) && !result) {
+			result = -1;
+			why = errno;
+		}
+	if (result)
+		errno = why;
+	return result;
+}
+
+MG_EXPORT int mlockall(int flags)
+{
+	bool recorded = mg.session && !mg_filtered();
+	long r = recorded ? mg_lock_all((unsigned)flags) : 1;
+	if (r > 0)
+		r = mg_real.mlockall(flags);
+	else if (r < 0)
+		errno = (int)-r;
+	else
+		return 0;
+	if (!r && recorded)
+		mg_unlock_ours();
+	return r ? -1 : 0;
+}
+
 /* These calls by their numbers: where syscall in NAME_preload.S goes with them. */
 long mg_rare_syscall(long number, unsigned long a, unsigned long b, unsigned long c,
 		     unsigned long d, unsigned long e, unsigned long f);

@@ -330,9 +330,9 @@ static struct mg_writer *writer_inside(struct mg_writer *own, const uint64_t *fr
  * When signals come faster than a handler finds its writer, or takes its stack, for the first time,
  * it is interrupted by the next one before that is done. So that this is not begun anew at each
  * depth, the stacks of NESTED_WALKS hooks are taken, those of further ones only if no rule is
- * needed that is new to them; and LOOKS handlers look for a writer at a time. What one that was left
- * by longjmp counted is void when a hook is called from further out on the stack; should none be,
- * one of REFUSED looks all the same. */
+ * needed that is new to them; and LOOKS handlers look for a writer at a time. What one that was
+ * left by longjmp counted is void when a hook is called from further out on the stack; should none
+ * be, one of REFUSED looks all the same. */
 static struct mg_writer *enter_busy(struct mg_writer *own, const uint64_t *frame)
 {
 	uint64_t sp = (uint64_t)frame, outer = sp < own->looking ? own->looking : 0;

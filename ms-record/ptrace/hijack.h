@@ -109,6 +109,9 @@ char hijack_state(int proc, pid_t tid);
 /* The numbers of its threads, in the order of /proc: malloc'ed array of *n. NULL: there is none, or,
  * with errno set, they cannot be seen. */
 pid_t *hijack_tids(int proc, size_t *n);
+/* Has any of its threads a seccomp filter now, so that no system call may be made there? In doubt,
+ * yes. */
+bool hijack_filtered(int proc);
 /* How many threads of the process are alive; *any is one of them (not a zombie). 0 = none, or, with
  * errno set, it cannot be seen. */
 size_t hijack_count(int proc, pid_t *any);

@@ -94,6 +94,17 @@ pid_t *hijack_tids(int proc, size_t *n)
 	return all.v;
 }
 
+bool hijack_filtered(int proc)
+{
+	size_t n;
+	pid_t *tids = hijack_tids(proc, &n);
+	bool filtered = !tids;
+	for (size_t i = 0; i < n && !filtered; i++)
+		filtered = hijack_status(proc, tids[i], "\nSeccomp:", 10);
+	free(tids);
+	return filtered;
+}
+
 size_t hijack_count(int proc, pid_t *any)
 {
 	size_t all, n = 0;

@@ -37,10 +37,13 @@ static void look_for_filter(struct session *s, const char *status)
 {
 	char text[4096];
 	uint32_t none = 0;
-	if (!session_seccomp(s) && ms_proc_text_at(s->proc, status, text, sizeof text) &&
-	    ms_proc_status_number(text, "\nSeccomp:", 0))
-		__atomic_compare_exchange_n(&s->mem->seccomp_seen, &none, 1, false,
-					    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+	if ((session_seccomp(s) && !s->mem->unfiltered) ||
+	    !ms_proc_text_at(s->proc, status, text, sizeof text) ||
+	    !ms_proc_status_number(text, "\nSeccomp:", 0))
+		return;
+	__atomic_store_n(&s->mem->unfiltered, 0, __ATOMIC_RELAXED);
+	__atomic_compare_exchange_n(&s->mem->seccomp_seen, &none, 1, false, __ATOMIC_SEQ_CST,
+				    __ATOMIC_RELAXED);
 }
 
 uint32_t threads_add(struct session *s, uint32_t tid, uint64_t stamp)

@@ -2,6 +2,7 @@
  * Programs that do something with all that they have mapped, or forbid system calls to code that is
  * not the C library's. Standard output is the same with and without a recorder.
  *
+ *   apart late ...               the same once somebody is attached to it; "early" locks all before that
  *   apart lock FLAGS [syscall]   mlockall; standard error: KB locked, and by how much it grew
  *   apart dispatch               system calls from outside of the C library end in SIGSYS
  *   apart advise ADVICE          madvise of all shared mappings; then children
@@ -163,10 +164,27 @@ static void advise(int advice)
 	}
 }
 
+/* Its malloc begins with a jump then. */
+static void wait_for_recorder(void)
+{
+	const volatile unsigned char *entry = (const volatile unsigned char *)malloc;
+	for (int i = 0; i < 20000 && *entry != 0xe9; i++)
+		usleep(1000);
+}
+
 int main(int argc, char **argv)
 {
 	static char buffer[1024];
 	setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
+	bool early = argc > 1 && !strcmp(argv[1], "early"),
+	     late = argc > 1 && !strcmp(argv[1], "late");
+	if (early)
+		printf("errno %d\n", lock_all(3, false));
+	if (early || late) {
+		wait_for_recorder();
+		argc--;
+		argv++;
+	}
 	if (argc > 2 && !strcmp(argv[1], "lock"))
 		lock(atoi(argv[2]), argc > 3);
 	else if (argc > 1 && !strcmp(argv[1], "dispatch"))

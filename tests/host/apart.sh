@@ -62,4 +62,30 @@ for advice in 4 10; do
 	both '1000 1000 1000 100' advise $advice
 done
 
+# ---- attached to: before it locks all, and after ----
+before=("${limited[@]}" prlimit "--memlock=$((8192 * 1024)):")
+attached() { # ARGUMENT...
+	local target
+	"${before[@]}" ./apart "$@" >out 2>err &
+	target=$!
+	until [ "$(readlink /proc/$target/exe)" = "$PWD/apart" ]; do sleep 0.01; done
+	until [ "$1" = late ] || grep -q 'VmLck:.*[1-9]' /proc/$target/status; do sleep 0.01; done
+	rm -rf t.trace t.trace.d
+	timeout 120 "$BIN/ms-record" -p $target -o t.trace 2>said || fail "$*: $(cat said)"
+	wait $target
+	[ $? = 3 ] || fail "$*, attached to: $(cat out err)"
+}
+attached late lock 3
+[ "$(cat out)" = "errno 0, a child's status 0" ] || fail "attached, then locked: $(cat out)"
+read -r locked grown later <err
+[ "$((locked > 4096 || grown > 5120 || later > 8192))" = 0 ] || fail "attached, then locked: KB locked, more resident, locked later: $locked $grown $later"
+attached early lock 2
+[ "$(cat out)" = "errno 0
+errno 0, a child's status 0" ] || fail "locked, then attached: $(cat out)"
+read -r locked grown later <err
+[ "$((locked > 4096 || grown > 5120 || later > 8192))" = 0 ] || fail "locked, then attached: KB locked, more resident, locked later: $locked $grown $later"
+before=()
+attached late advise 10
+[ "$(grep -c 1792 out)" = 3 ] || fail "attached, then kept from children: $(cat out)"
+
 [ $failures = 0 ]
