@@ -46,7 +46,7 @@ P
 python3 server.py &
 server=$!
 trap 'kill $server 2>/dev/null || true' EXIT
-for _ in $(seq 200); do
+for _ in $(seq 2000); do
 	[ -f ports ] && break
 	sleep 0.1
 done

@@ -137,7 +137,7 @@ SUDO_UID=1234 SUDO_GID=2345 "$BIN/ms-record" -q -o sudo.trace true
 [ "$(id -u)" != 0 ] || [ "$(stat -c %u:%g sudo.trace)" = 1234:2345 ] || fail "owner behind sudo"
 
 "$BIN/ms-record" -q -o busy.trace sh -c 'ls >/dev/null; until [ -e over ]; do sleep 0.1; done; ls >/dev/null' &
-for _ in $(seq 600); do
+for _ in $(seq 6000); do
 	[ -s busy.trace ] && break
 	sleep 0.05
 done
@@ -181,7 +181,7 @@ END
 rm -f over t.trace
 "$BIN/ms-record" -v -o t.trace sh -c 'exec "./still
 here"' 2>err &
-for _ in $(seq 600); do
+for _ in $(seq 6000); do
 	"$TB/trace-dump" t.trace 2>/dev/null | grep -qx ended && break
 	sleep 0.05
 done

@@ -43,7 +43,7 @@ else
 fi
 sh -c "exec $command" &
 running=$!
-for _ in $(seq 100); do
+for _ in $(seq 3000); do
 	[ ! -s server.trace ] || ! is_seen || break
 	sleep 0.2
 done

@@ -157,7 +157,7 @@ keys '{' '{' '{'
 sees 'PAST, at '
 sees '^[> ] +[0-9]'
 keys w
-for _ in $(seq 300); do
+for _ in $(seq 3000); do
 	screen
 	grep -q 'wrote live' screen && break
 	grep -q 'not there yet' screen && keys w

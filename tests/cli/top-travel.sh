@@ -14,7 +14,7 @@ same() { # KEYS: go there, and compare
 	step=$((step + 1))
 	keys "$@"
 	sees '   PAST, at '
-	for _ in $(seq 300); do
+	for _ in $(seq 3000); do
 		keys w
 		sleep 0.1
 		db=$(echo big.trace.*s.db)

@@ -189,7 +189,7 @@ ASAN_OPTIONS=detect_leaks=0 start 80 24 --proc-root proc
 sees 'Processes'
 pid=$(pgrep -P "$($S list-panes -F '#{pane_pid}')" ms-top)
 $S kill-server
-for _ in $(seq 300); do
+for _ in $(seq 3000); do
 	[ -e "/proc/$pid" ] || break
 	sleep 0.1
 done

@@ -11,7 +11,7 @@ fail() {
 	echo "$*"
 }
 wait_for() { # until the command succeeds; the limit is only there so that it ends
-	for _ in {1..600}; do
+	for _ in {1..6000}; do
 		"$@" && return
 		sleep 0.05
 	done

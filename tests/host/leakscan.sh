@@ -16,7 +16,7 @@ state() { # what the process has: threads, descriptors, mappings without those o
 }
 
 wait_for() { # until the command succeeds; the limit is only there so that it ends
-	for _ in $(seq 600); do
+	for _ in $(seq 6000); do
 		"$@" && return
 		sleep 0.05
 	done

@@ -13,7 +13,7 @@ figures() { # of the scan at the end of the last process
 	ms-snap --no-symbols -o t.db t.trace && sqlite3 t.db "SELECT state, unreachable_blocks, unreachable_bytes FROM scan WHERE label = 'end' ORDER BY process DESC LIMIT 1"
 }
 wait_for() { # until the command succeeds; the limit is only there so that it ends
-	for _ in {1..600}; do
+	for _ in {1..6000}; do
 		"$@" && return
 		sleep 0.05
 	done

@@ -27,7 +27,7 @@ largest() { # FILE...: watches their sizes together while the recorder runs; pri
 	echo "$most"
 }
 wait_for() { # until the command succeeds; the limit is only there so that it ends
-	for _ in {1..600}; do
+	for _ in {1..6000}; do
 		"$@" && return
 		sleep 0.05
 	done

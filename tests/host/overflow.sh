@@ -36,7 +36,7 @@ waits() { # the program, neither for a line (read) nor for a processor
 # Lets the program go while the recorder is stopped, until it has waited for $1 seconds or is done ("all"); sets $took, in ms
 stopped() {
 	local start answer
-	for _ in {1..600}; do # until it has begun
+	for _ in {1..6000}; do # until it has begun
 		[ "$("$BIN/ms-record" --tell "$trace" status 2>/dev/null | sed -n 's/^images //p')" = $images ] && break
 		sleep 0.05
 	done

@@ -62,7 +62,7 @@ run() { # NAME CLIENTS SECONDS COMMAND...
 	"${as[@]}" cp -r clean "$name"
 	"${as[@]}" "$@" "$bin/postgres" -D "$home/$name" >"$name.log" 2>&1 &
 	server=$! running=$name
-	for _ in $(seq 300); do
+	for _ in $(seq 3000); do
 		"${psql[@]}" -c 'SELECT 1' >/dev/null 2>&1 && break
 		sleep 0.1
 	done

@@ -35,7 +35,7 @@ status() { # FILE KEY
 	"$BIN/ms-record" --tell "$1" status | sed -n "s/^$2 //p"
 }
 wait_for() { # until the command succeeds; the limit is only there so that it ends
-	for _ in {1..600}; do
+	for _ in {1..6000}; do
 		"$@" && return
 		sleep 0.05
 	done

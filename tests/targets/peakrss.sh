@@ -9,7 +9,7 @@ peak() { sqlite3 "$1" 'SELECT peak_rss_bytes FROM process'; } # null: empty
 shown() { ms-report --json "$1" | jq .totals.peak_rss_bytes; }
 sampled() { sqlite3 "$1" 'SELECT max(rss_bytes) FROM sample'; }
 wait_for() { # a file that is to have so many lines
-	for _ in $(seq 600); do
+	for _ in $(seq 6000); do
 		[ "$(wc -l <"$1")" -lt "$2" ] || return 0
 		sleep 0.05
 	done
@@ -62,7 +62,7 @@ ms-snap -o two.db two.trace two.trace.d
 another() { # TRACE: waits until it has a sample more, for which its recorder goes on
 	n=$(samples "$1")
 	kill -CONT $recorder
-	for _ in $(seq 600); do
+	for _ in $(seq 6000); do
 		[ "$(samples "$1")" -le "$n" ] || return 0
 		sleep 0.05
 	done

@@ -5,7 +5,7 @@ set -eu
 program=$TB/targets/resident
 fail() { echo "$*" >&2; exit 1; }
 # Waits until the program has printed its RSS, which it does when all is there.
-ready() { for _ in $(seq 100); do [ -s "$1" ] && return; sleep 0.1; done; fail "$1 stays empty"; }
+ready() { for _ in $(seq 3000); do [ -s "$1" ] && return; sleep 0.1; done; fail "$1 stays empty"; }
 moments() { ms-report --sql "SELECT label || ' ' || state AS x FROM resident ORDER BY moment" "$1" | grep -E ' (done|stopped)$' | tr '\n' ' '; }
 
 mkfifo go
@@ -38,7 +38,7 @@ exec 3>go
 ready rss2
 ms-record -q --resident -o attached.trace -p "$pid" &
 recorder=$!
-for _ in $(seq 100); do ms-record --tell attached.trace resident >said 2>/dev/null && break; sleep 0.1; done
+for _ in $(seq 3000); do ms-record --tell attached.trace resident >said 2>/dev/null && break; sleep 0.1; done
 ms-record --tell attached.trace stop >/dev/null
 wait "$recorder"
 echo >&3

@@ -126,8 +126,11 @@ def main():
     # who asks for data besides gets no moments that nobody asked for
     subprocess.run(["ms-report", "-q", "--html=both.html", "--json=both.json", sys.argv[1]], check=True)
     expect("beside JSON", len(Page("both.html").json["moments"]), 2)
-    # of many moments some are kept, the first and the last among them
-    subprocess.run(["ms-snap", "-q", "--every=100us", "-o", "every.db", sys.argv[1]], check=True)
+    # of many moments some are kept, the first and the last among them; 2000 at most, however long the run took
+    db = sqlite3.connect("moments.db")
+    ticks = db.execute("SELECT duration_ns FROM process").fetchone()[0] // 100000 // 2000 + 1
+    db.close()
+    subprocess.run(["ms-snap", "-q", f"--every={ticks * 100}us", "-o", "every.db", sys.argv[1]], check=True)
     subprocess.run(["ms-report", "-q", "--html=every.html", "every.db"], check=True)
     every = Page("every.html")
     times = [every.json["moments"][i]["time_ns"] for i in every.columns["moment_at"]]

@@ -62,12 +62,12 @@ start() { # COLUMNS LINES ARGS; TERM_OF and LC_OF are what it sees as TERM and L
 	S="tmux -L memscope-test-$$-$terminals -f /dev/null"
 	export XDG_STATE_HOME=${STATE_OF-$PWD/state$terminals} # what was chosen before is not remembered, unless a test wants it
 	rm -f status before after
-	$S new-session -d -x "$cols" -y "$lines" "echo what was there; stty -g >before; ${TERM_OF+TERM=$TERM_OF} ${LC_OF+LC_ALL=$LC_OF} $RUN_AS '$T' $* ; echo \$? >status; stty -g >after; sleep 100"
+	$S new-session -d -x "$cols" -y "$lines" "echo what was there; stty -g >before; ${TERM_OF+TERM=$TERM_OF} ${LC_OF+LC_ALL=$LC_OF} $RUN_AS '$T' $* ; echo \$? >status; stty -g >after; sleep 1000"
 }
 screen() { $S capture-pane -p >screen; }
 # Waits until the screen has a line that matches.
 sees() {
-	for _ in $(seq 300); do
+	for _ in $(seq 3000); do
 		screen
 		grep -qE -- "${1//' root'/ $user}" screen && return
 		sleep 0.1
@@ -77,7 +77,7 @@ sees() {
 keys() { $S send-keys "$@"; }
 # It has ended, and the terminal is as it was: modes, screen, cursor, mouse, keypad.
 ends() { # STATUS
-	for _ in $(seq 300); do
+	for _ in $(seq 3000); do
 		[ -s after ] && break
 		sleep 0.1
 	done
@@ -90,7 +90,7 @@ ends() { # STATUS
 }
 # Waits until a command succeeds.
 until_true() {
-	for _ in $(seq 300); do
+	for _ in $(seq 3000); do
 		"$@" && return
 		sleep 0.1
 	done
