@@ -38,7 +38,7 @@ uid=$(id -u)
 doctor() { # STATUS ARG...: says it, without what depends on this machine
 	local want=$1 rc
 	shift
-	timeout -k 5 60 "$BIN/ms-record" --doctor "$@" >said 2>err
+	timeout -k 5 600 "$BIN/ms-record" --doctor "$@" >said 2>err
 	rc=$?
 	[ $rc = "$want" ] || fail "--doctor $*: status $rc, not $want"
 	[ ! -s err ] || fail "--doctor $*: on standard error: $(cat err)"

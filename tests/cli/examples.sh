@@ -103,11 +103,11 @@ for tool in "$BIN"/ms-*; do
 	for b in "blocks/$name.help"/*; do
 		running=
 		if grep -q pgrep "$b"; then
-			running/app 8 &
+			running/app 600 &
 			running=$!
 			while [ "$(cat /proc/$running/comm)" != app ]; do sleep 0.01; done
 		fi
-		if (cd "work/$name.help" && timeout 60 bash -e -o pipefail "../../$b") >out 2>&1 </dev/null; then
+		if (cd "work/$name.help" && timeout 600 bash -e -o pipefail "../../$b") >out 2>&1 </dev/null; then
 			ran=$((ran + 1))
 		else
 			echo "$name --help: fails: $(cat "$b")" && tail -n 20 out && failed=1
@@ -136,7 +136,7 @@ for page in "$SRC"/man/*.[1-9]; do
 				printf 'gcc -I"%s/include" -o example example.c && ms-record -q -o example.trace ./example\n' "$SRC" >"$b"
 			fi
 		fi
-		(cd "work/$name" && timeout 60 bash -c "run '$block'") >out 2>&1 </dev/null && ran=$((ran + 1)) && continue
+		(cd "work/$name" && timeout 600 bash -c "run '$block'") >out 2>&1 </dev/null && ran=$((ran + 1)) && continue
 		echo "$b: status $?"
 		sed 's/^/    $ /' "$b"
 		tail -n 20 out | sed 's/^/    /'

@@ -20,7 +20,7 @@ mkdir d
 while read -r words; do
 	cp good.db d/out
 	read -r -a words <<<"$words"
-	(ulimit -f 8 && exec timeout 60 "$BIN/${words[0]}" "${words[@]:1}") >stdout 2>err
+	(ulimit -f 8 && exec timeout 600 "$BIN/${words[0]}" "${words[@]:1}") >stdout 2>err
 	rc=$?
 	[ $rc = 2 ] || fail "${words[*]} above the limit: status $rc"
 	[[ $(<err) =~ ^${words[0]}:\ cannot\ write\ .*:\ File\ too\ large$ ]] || fail "${words[*]} above the limit: $(<err)"
@@ -40,7 +40,7 @@ mkdir d/t.d
 printf "#image\t\n" >d/t.d/index
 : >d/t.d/ls.7.1.trace
 if [ "$MODE" = release ]; then # others write beside the recorder, or need more memory
-	(ulimit -f 8 && exec timeout 60 "$BIN/ms-record" -o d/t sh -c 'echo said; exit 7') >stdout 2>err
+	(ulimit -f 8 && exec timeout 600 "$BIN/ms-record" -o d/t sh -c 'echo said; exit 7') >stdout 2>err
 	rc=$?
 	[ $rc = 7 ] || fail "a recording above the limit: status $rc"
 	[ "$(<stdout)" = said ] || fail "a recording above the limit: '$(<stdout)'"

@@ -23,7 +23,7 @@ run() { # TOOL STATUS PATTERN [ARG...]: with standard input from ./stdin
 	local tool=$1 status=$2 pattern=$3
 	shift 3
 	what="$tool $*"
-	timeout -k 1 20 "$BIN/$tool" "$@" <stdin >stdout 2>err
+	timeout -k 1 200 "$BIN/$tool" "$@" <stdin >stdout 2>err
 	rc=$?
 	expect "$tool" "$status" "$pattern"
 }
@@ -113,11 +113,11 @@ for tool in ms-snap ms-filter ms-diff ms-report; do
 	run $tool 2 'no argument|misused' --quiet=yes in/good.db
 	run $tool 2 'point|moment' "${out[@]}" in/good.db@nonsense
 	what="$tool with standard input closed"
-	timeout 20 "$BIN/$tool" "${out[@]}" - <&- >stdout 2>err
+	timeout 200 "$BIN/$tool" "${out[@]}" - <&- >stdout 2>err
 	rc=$?
 	expect $tool 2 .
 	what="$tool from a folder on standard input"
-	timeout 20 "$BIN/$tool" "${out[@]}" - <in/folder >stdout 2>err
+	timeout 200 "$BIN/$tool" "${out[@]}" - <in/folder >stdout 2>err
 	rc=$?
 	expect $tool 2 .
 	for flag in -h -V; do
@@ -277,7 +277,7 @@ fi
 
 # ---- terminals: refused before anything is read, and never waited for ----
 terminal() { # COMMAND: with all three streams on a terminal; its output goes to ./err
-	PATH=$BIN:$PATH timeout 20 python3 -c 'import os, pty, sys
+	PATH=$BIN:$PATH timeout 200 python3 -c 'import os, pty, sys
 sys.exit(os.waitstatus_to_exitcode(pty.spawn(["sh", "-c", sys.argv[1]])))' "$1" </dev/null 2>&1 | tr -d '\r' >err
 	rc=${PIPESTATUS[0]}
 	: >stdout

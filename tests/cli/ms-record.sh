@@ -241,11 +241,11 @@ grep -q '^  at end .* blocks$' err || fail "/dev/full: a reason for no scan that
 	fail "/dev/full with -q: $(cat err)"
 
 # ---- no descriptor left to watch the program with: its end is seen all the same ----
-(ulimit -n 12 && timeout -s KILL 60 "$BIN/ms-record" -q -o few.trace true) || fail "with 12 descriptors: status $?"
+(ulimit -n 12 && timeout -s KILL 600 "$BIN/ms-record" -q -o few.trace true) || fail "with 12 descriptors: status $?"
 
 # ---- with hardly any descriptors: it may record nothing, but it ends when the command does ----
 for n in 12 14 16 20; do
-	(ulimit -n $n && timeout -k 1 60 "$BIN/ms-record" -q -o n.trace sh -c 'exit 3') 2>err
+	(ulimit -n $n && timeout -k 1 600 "$BIN/ms-record" -q -o n.trace sh -c 'exit 3') 2>err
 	rc=$?
 	[ $rc = 3 ] || fail "$n descriptors: status $rc: $(cat err)"
 done
@@ -271,7 +271,7 @@ long syscall(long n, ...)
 END
 gcc -shared -fPIC -o nopidfd.so nopidfd.c
 if [ "$MODE" = release ]; then # sanitizers must be loaded before anything that is preloaded
-	LD_PRELOAD=./nopidfd.so timeout -k 1 20 "$BIN/ms-record" -q -o nopidfd.trace sh -c 'exit 3' 2>err
+	LD_PRELOAD=./nopidfd.so timeout -k 1 200 "$BIN/ms-record" -q -o nopidfd.trace sh -c 'exit 3' 2>err
 	rc=$?
 	[ $rc = 3 ] || fail "without pidfds: status $rc: $(cat err)"
 	"$TB/trace-dump" nopidfd.trace | grep -q ' symbols (' || fail 'without pidfds there are no symbols'

@@ -39,8 +39,8 @@ refuse() { # PATTERN ARG...: by $user, if it is set
 	shift
 	[ -z "${pid-}" ] || look "$pid" >before
 	case ${user-} in
-	nobody) nobody timeout -k 5 60 "$tools/ms-record" -o "$open/trace" -d 1 "$@" >out 2>err ;;
-	*) timeout -k 5 60 "$tools/ms-record" -o "$open/trace" -d 1 "$@" >out 2>err ;;
+	nobody) nobody timeout -k 5 600 "$tools/ms-record" -o "$open/trace" -d 1 "$@" >out 2>err ;;
+	*) timeout -k 5 600 "$tools/ms-record" -o "$open/trace" -d 1 "$@" >out 2>err ;;
 	esac
 	rc=$?
 	[ $rc = 125 ] || fail "$pattern: status $rc"
@@ -179,7 +179,7 @@ user=''
 as=''
 begin plain
 made "$pid" 0
-timeout -k 5 60 "$tools/ms-record" -q -o "$open/trace" -d 0.1 --proc-root root -p "$pid" || fail "a process that can be had: status $?"
+timeout -k 5 600 "$tools/ms-record" -q -o "$open/trace" -d 0.1 --proc-root root -p "$pid" || fail "a process that can be had: status $?"
 [ -s "$open/trace" ] || fail 'a process that can be had: no trace'
 over
 

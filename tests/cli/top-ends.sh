@@ -29,7 +29,7 @@ if [ "$MODE" = release ]; then
 fi
 
 # ---- a terminal that vanishes: with SIGHUP, and where nobody sends one ----
-terminal() { timeout -k 5 100 python3 "$SRC/tests/cli/top/in-terminal.py" --hang-up Processes "$@"; }
+terminal() { timeout -k 5 600 python3 "$SRC/tests/cli/top/in-terminal.py" --hang-up Processes "$@"; }
 # The leak detector does not come to its end where the terminal has gone.
 export ASAN_OPTIONS=detect_leaks=0
 terminal "$T" --proc-root proc

@@ -21,10 +21,10 @@ printf '5500-5600 rw-p 00000000 00:00 0 [heap]\nRss: 100 kB\nPss: 100 kB\nPrivat
 echo '24414 32 7 1 0 1 0' >proc/1/statm
 
 columns=pid,user,rss,pss,uss,swap,heap,vsz,start,verdict,s,thr,cpu%,fault/s,from,cgroup,command
-COLUMNS=200 timeout 60 "$T" --proc-root proc -b -n 1 --columns $columns >frame || fail "-b: status $?"
-timeout 60 "$T" --proc-root proc --json -n 1 >system.json || fail "--json: status $?"
-COLUMNS=200 timeout 60 "$T" --proc-root proc -b -n 1 -p 1 >process || fail "-p -b: status $?"
-timeout 60 "$T" --proc-root proc --json -n 1 -p 1 >process.json || fail "-p --json: status $?"
+COLUMNS=200 timeout 600 "$T" --proc-root proc -b -n 1 --columns $columns >frame || fail "-b: status $?"
+timeout 600 "$T" --proc-root proc --json -n 1 >system.json || fail "--json: status $?"
+COLUMNS=200 timeout 600 "$T" --proc-root proc -b -n 1 -p 1 >process || fail "-p -b: status $?"
+timeout 600 "$T" --proc-root proc --json -n 1 -p 1 >process.json || fail "-p --json: status $?"
 expect '^ +201 root +128 M +64\.0 M +32\.0 M +4\.00 K +96\.0 M .* smaps +worker'
 expect '^ +200 root +512 M +- +- +- +~384 M .* statm +redis'
 python3 - "$SRC/man/ms-top.1" <<'END' || fail 'the frames differ'
@@ -101,16 +101,16 @@ sys.exit(bool(bad))
 END
 
 # --json needs no -b, no terminal; ends at a closed pipe and a full disk
-timeout 60 "$T" --json --proc-root proc -d 100ms -n 3 </dev/null | jq -s 'length' | grep -qx 3 || fail 'three frames'
-timeout 60 "$T" --json --proc-root proc -n 1 >/dev/full 2>err
+timeout 600 "$T" --json --proc-root proc -d 100ms -n 3 </dev/null | jq -s 'length' | grep -qx 3 || fail 'three frames'
+timeout 600 "$T" --json --proc-root proc -n 1 >/dev/full 2>err
 [ $? = 2 ] || fail '/dev/full: status'
 grep -q 'cannot write: No space left' err || fail "/dev/full: $(cat err)"
-timeout 60 "$T" --json --proc-root proc -d 100ms 2>err | head -1 >/dev/null
+timeout 600 "$T" --json --proc-root proc -d 100ms 2>err | head -1 >/dev/null
 { [ "${PIPESTATUS[0]}" = 141 ] && [ ! -s err ]; } || fail 'a closed pipe does not end it silently'
 # a process that ends, and says so in its last frame
 sleep 1000 &
 target=$!
-timeout 60 "$T" --json -d 100ms -p $target >ended.json 2>err &
+timeout 600 "$T" --json -d 100ms -p $target >ended.json 2>err &
 top=$!
 until_true test -s ended.json
 kill $target
@@ -119,10 +119,10 @@ wait $top || fail "a process that ended: status $?"
 target=
 # of a polled process nothing is known of allocations: no figure is 0 for that
 "$BIN/ms-record" -q --poll -i 50ms -o polled.trace sleep 0.2 || fail "--poll: status $?"
-timeout 60 "$T" --json -n 1 polled.trace >polled.json || fail "a polled trace: status $?"
+timeout 600 "$T" --json -n 1 polled.trace >polled.json || fail "a polled trace: status $?"
 [ "$(jq -c '[.live_bytes, .peak_bytes, .allocations, .rates.allocations_per_second, .rss_bytes > 0]' polled.json)" = '[null,null,null,null,true]' ] ||
 	fail "a polled trace: $(cat polled.json)"
-timeout 60 "$T" -b -n 1 polled.trace >frame
+timeout 600 "$T" -b -n 1 polled.trace >frame
 expect 'what /proc said: allocations were not recorded'
 expect '^Live +- +RSS +[0-9]'
 [ $failures = 0 ] && echo ok

@@ -223,7 +223,7 @@ sees '^ +PID USERv +$|^ +PID USERv$'
 keys q
 ends 0
 cmp before.state kept/memscope/ms-top || fail 'an option is kept'
-XDG_STATE_HOME=$STATE_OF timeout 60 "$T" --proc-root proc -b -n 1 >frame
+XDG_STATE_HOME=$STATE_OF timeout 600 "$T" --proc-root proc -b -n 1 >frame
 expect ' PID USER +RSSv '
 # nobody else may have written it; what means nothing is left out; where it cannot be kept nothing is said
 printf 'sort nothing\ncolumns a,b\nwhat\n\xff\n' >kept/memscope/ms-top

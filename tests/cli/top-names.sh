@@ -9,19 +9,19 @@ traced=$TB/cli/top/traced
 "$BIN/ms-record" -q -o run.trace "$traced" < <(printf 'twice 100\nword 50\nhoard 10\nchurn 30\n') >said || fail "recording: status $?"
 
 # ---- what a site called ----
-timeout 60 "$T" --json -n 1 run.trace >frame.json || fail "--json: status $?"
+timeout 600 "$T" --json -n 1 run.trace >frame.json || fail "--json: status $?"
 names='[.site.name, .called.name, .caller.name]'
 [ "$(jq -c "[.sites[] | $names] | unique" frame.json)" = \
 	'[["churn",null,"main"],["hoard",null,"main"],["leaf",null,"twice"],["word","__strdup","main"]]' ] || fail "names: $(jq -c ".sites[] | $names" frame.json)"
 ms-report run.trace >report.txt || fail "ms-report: status $?"
 called=$(sed -nE 's/^.* word +.*traced\.c:[0-9]+ +(\w+)$/\1/p' report.txt | sort -u)
 [ "$called" = __strdup ] || fail "ms-report calls it '$called': $(cat report.txt)"
-COLUMNS=140 timeout 60 "$T" -b -n 1 run.trace >frame || fail "-b: status $?"
+COLUMNS=140 timeout 600 "$T" -b -n 1 run.trace >frame || fail "-b: status $?"
 expect ' word traced\.c:[0-9]+  __strdup < main$'
 expect ' hoard traced\.c:[0-9]+ < main$'
 
 # ---- filter and order ----
-order() { COLUMNS=140 timeout 60 "$T" -b -n 1 "$@" run.trace | sed -nE 's/^ .* (leaf|word|hoard|churn) traced\.c.*/\1/p' | tr '\n' ' '; }
+order() { COLUMNS=140 timeout 600 "$T" -b -n 1 "$@" run.trace | sed -nE 's/^ .* (leaf|word|hoard|churn) traced\.c.*/\1/p' | tr '\n' ' '; }
 [ "$(order)" = 'leaf leaf hoard word churn ' ] || fail "order: $(order)"
 [ "$(order --sort blocks)" = 'leaf leaf word hoard churn ' ] || fail "--sort blocks: $(order --sort blocks)"
 [ "$(order --sort -live)" = 'churn word hoard leaf leaf ' ] || fail "--sort -live: $(order --sort -live)"
@@ -34,7 +34,7 @@ done < <(echo "$SRC/$PWD" | tr / '\n' | sort -u | grep -vE '^(top|cli|tests|)$')
 wrong() { # MESSAGE ARGS
 	local message=$1 rc
 	shift
-	timeout 60 "$T" -b -n 1 "$@" >out 2>err </dev/null
+	timeout 600 "$T" -b -n 1 "$@" >out 2>err </dev/null
 	rc=$?
 	[ $rc = 2 ] || fail "$*: status $rc"
 	grep -q -- "$message" err || fail "$*: $(cat err)"
@@ -79,7 +79,7 @@ expect '^390\.6 KiB in 200 blocks, traced .*at [0-9.]+s$' copied
 expect '^  0  leaf  .*traced\.c:[0-9]+$' copied
 expect '^  1  twice  .*traced\.c:[0-9]+$' copied
 expect '^  2  main  .*traced\.c:[0-9]+$' copied
-frames=$(timeout 60 ms-report --csv --site 1 run.trace 2>/dev/null | wc -l)
+frames=$(timeout 600 ms-report --csv --site 1 run.trace 2>/dev/null | wc -l)
 [ "$(wc -l <copied)" -ge 5 ] || fail "copied ($frames in the report): $(cat copied)"
 $S delete-buffer
 keys 3 y

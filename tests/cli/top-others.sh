@@ -93,10 +93,10 @@ nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
 target=$!
 RUN_AS=$nobody T=$elsewhere/ms-top
 # shellcheck disable=SC2086 # a command of several words
-COLUMNS=120 timeout 60 $RUN_AS "$T" -b -n 1 --columns pid,rss,pss,uss,heap,swap,from,command --filter "^$old" >frame || fail "-b: status $?"
+COLUMNS=120 timeout 600 $RUN_AS "$T" -b -n 1 --columns pid,rss,pss,uss,heap,swap,from,command --filter "^$old" >frame || fail "-b: status $?"
 expect "^ +$target +[0-9.]+ [KM] +- +- +~[0-9.]+ [KM] +- statm +$old 1000"
 # shellcheck disable=SC2086
-timeout 60 $RUN_AS "$T" --json -n 2 -d 100ms --filter "^$old" | tail -n 1 >system.json || fail "--json: status $?"
+timeout 600 $RUN_AS "$T" --json -n 2 -d 100ms --filter "^$old" | tail -n 1 >system.json || fail "--json: status $?"
 jq -e '.unreadable >= 1 and (.rows[0] | .from == "statm" and .pss_bytes == null and .uss_bytes == null and .heap_bytes > 0 and .rss_bytes > .heap_bytes and
 	.user == "root" and .recorded == false)' system.json >/dev/null || fail "--json: $(cat system.json)"
 start 100 30 -p $target
@@ -147,7 +147,7 @@ if gcc -g -static -o "st$$" static.c 2>/dev/null; then
 	kill $target
 	wait $target 2>/dev/null
 	target=
-	timeout 60 "$T" --json -n 1 "st$$".*.trace | jq -e '.attached and .live_blocks > 0 and .sites[0].site.name == "main"' >/dev/null || fail 'what was recorded'
+	timeout 600 "$T" --json -n 1 "st$$".*.trace | jq -e '.attached and .live_blocks > 0 and .sites[0].site.name == "main"' >/dev/null || fail 'what was recorded'
 	strip -o "bare$$" "st$$"
 	"./bare$$" &
 	target=$!

@@ -72,7 +72,7 @@ ends 0
 
 # ---- titles of what rows are sorted by ----
 for column in pid user rss pss uss swap rss+swap shared heap vsz /min start history verdict s thr cpu% read/s write/s fault/s from cgroup command; do
-	COLUMNS=80 timeout 60 "$T" --proc-root proc -b -n 1 --columns "pid,$column,rss" --sort "$column" >frame || fail "--sort $column: status $?"
+	COLUMNS=80 timeout 600 "$T" --proc-root proc -b -n 1 --columns "pid,$column,rss" --sort "$column" >frame || fail "--sort $column: status $?"
 	title=${column^^}
 	expect "(^| )${title/+/[+]}v( |\$)"
 done
@@ -84,16 +84,16 @@ expect '^ +2\.00 M +2\.00 M +1\.50 M shares'
 rm -r proc/600
 
 # ---- at 80 columns ----
-COLUMNS=80 timeout 60 "$T" --proc-root proc -b -n 1 >frame
+COLUMNS=80 timeout 600 "$T" --proc-root proc -b -n 1 >frame
 expect '^ +PID +RSSv +PSS +USS +HEAP +/MIN VERDICT COMMAND'
-COLUMNS=64 timeout 60 "$T" --proc-root proc -b -n 1 >frame
+COLUMNS=64 timeout 600 "$T" --proc-root proc -b -n 1 >frame
 expect '^ +PID +RSSv +HEAP +/MIN VERDICT COMMAND'
-COLUMNS=90 timeout 60 "$T" --proc-root proc -b -n 1 >frame
+COLUMNS=90 timeout 600 "$T" --proc-root proc -b -n 1 >frame
 expect '^ +PID +RSSv +PSS +USS +HEAP +/MIN +START VERDICT'
 expect '^Mem 8\.00 G  used █{6}·{6} 4\.00 G '
 # the filter has all arguments, also those that no row can show
-[ "$(timeout 60 "$T" --proc-root proc -b -n 1 --filter 'argument=59' | awk '$1 ~ /^[0-9]+$/ { print $1 }')" = 500 ] || fail 'the last one of many arguments'
-[ -z "$(timeout 60 "$T" --proc-root proc -b -n 1 --filter 'argument=60' | awk '$1 ~ /^[0-9]+$/ { print $1 }')" ] || fail 'one that nobody has'
+[ "$(timeout 600 "$T" --proc-root proc -b -n 1 --filter 'argument=59' | awk '$1 ~ /^[0-9]+$/ { print $1 }')" = 500 ] || fail 'the last one of many arguments'
+[ -z "$(timeout 600 "$T" --proc-root proc -b -n 1 --filter 'argument=60' | awk '$1 ~ /^[0-9]+$/ { print $1 }')" ] || fail 'one that nobody has'
 
 # ---- long arguments leave room for the rest ----
 start 80 24 --proc-root proc --filter "'^long'"
@@ -111,7 +111,7 @@ keys -l 'abcdefghijklmnopqrstuvwxyz0123456789'
 sees '^filter: …[a-z]+0123456789$' 'the end of what is typed'
 keys Enter q
 ends 0
-timeout 60 "$T" --proc-root proc -b -n 1 --filter "$(printf 'x%.0s' {1..128})" 2>err >frame
+timeout 600 "$T" --proc-root proc -b -n 1 --filter "$(printf 'x%.0s' {1..128})" 2>err >frame
 [ $? = 2 ] || fail 'a filter of 128 bytes'
 grep -q "bad --filter 'xxx.*at most 127 bytes" err || fail "$(cat err)"
 rm -f status before after
@@ -124,7 +124,7 @@ unset TERM_OF
 # ---- a trace ----
 "$BIN/ms-record" -q -o run.trace "$TB/cli/top/traced" < <(echo hoard 100 && echo churn 500 && echo thread 40) >said || fail "recorder: status $?"
 for column in live /min blocks alloc/s allocd temp verdict; do
-	COLUMNS=110 timeout 60 "$T" -b -n 1 --sort "$column" run.trace >frame || fail "--sort $column: status $?"
+	COLUMNS=110 timeout 600 "$T" -b -n 1 --sort "$column" run.trace >frame || fail "--sort $column: status $?"
 	expect " ${column^^}v "
 done
 # on a screen without a header

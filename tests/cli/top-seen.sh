@@ -39,27 +39,27 @@ recorder=$!
 
 # ---- --log ----
 log() { # ARGS: to seen, the frames of a made /proc
-	timeout 60 "$T" --proc-root proc -b -d 100ms --log seen "$@" >frame 2>err
+	timeout 600 "$T" --proc-root proc -b -d 100ms --log seen "$@" >frame 2>err
 }
 log -n 3 || fail "--log: status $?: $(cat err)"
 [ "$(stat -c %a seen)" = 600 ] || fail "mode $(stat -c %a seen)"
 [ "$(jq -c '[.mode, .rows[0].pid, .rows[0].rss_bytes, (.rows | length)]' seen | uniq -c | tr -s ' ')" = ' 3 ["system",100,1073741824,3]' ] || fail "$(cat seen)"
 expect '^  +100 root +1\.00 G'
 # the lines of --json
-timeout 60 "$T" --proc-root proc --json -n 1 | jq 'del(.time_ns)' >once
+timeout 600 "$T" --proc-root proc --json -n 1 | jq 'del(.time_ns)' >once
 head -n 1 seen | jq 'del(.time_ns)' | cmp - once || fail 'not the object of --json'
 # is added to, and after a line that was cut it begins a new one
 printf '{"format":"memscope-top","ver' >>seen
 log -n 2 --filter redis || fail "appended: $(cat err)"
 [ "$(wc -l <seen)" = 6 ] || fail "appended: $(wc -l <seen) lines"
 [ "$(tail -n 2 seen | jq -c '[.rows[].pid]' | tr '\n' ' ')" = '[200] [200] ' ] || fail 'appended'
-timeout 60 "$T" --proc-root proc -b -n 1 -p 100 --log one >frame || fail '-p'
+timeout 600 "$T" --proc-root proc -b -n 1 -p 100 --log one >frame || fail '-p'
 jq -e '.mode == "process" and .rss.bytes == 1073741824' one >/dev/null || fail "$(cat one)"
 # nothing else is written into
 refused() { # MESSAGE ARGS
 	local message=$1 rc
 	shift
-	timeout 60 "$T" -b -n 1 "$@" >out 2>err </dev/null
+	timeout 600 "$T" -b -n 1 "$@" >out 2>err </dev/null
 	rc=$?
 	[ $rc = 2 ] || fail "$*: status $rc"
 	[ "$(cat err)" = "ms-top: $message" ] || fail "$*: $(cat err)"
@@ -77,7 +77,7 @@ refused "'--log' is for processes: a trace keeps all that is seen of it" --log x
 line=$(head -n 1 seen | wc -c)
 (
 	ulimit -f $((line * 5 / 2 / 1024))
-	exec timeout 60 "$T" --proc-root proc -b -d 100ms -n 6 --log small 2>err
+	exec timeout 600 "$T" --proc-root proc -b -d 100ms -n 6 --log small 2>err
 ) | cat >frame
 [ "${PIPESTATUS[0]}" = 0 ] || fail "no room: $(cat err)"
 [ "$(cat err)" = "ms-top: cannot write to 'small': File too large; it is tried again each time" ] || fail "no room: $(cat err)"
@@ -106,7 +106,7 @@ ends 0
 
 # ---- what grows until the program frees it at its end ----
 wait $recorder || fail "recorder: status $?"
-COLUMNS=140 timeout 60 "$T" -b -n 1 grows.trace >frame || fail "grows: status $?"
+COLUMNS=140 timeout 600 "$T" -b -n 1 grows.trace >frame || fail "grows: status $?"
 expect '^ .* 130 .* growing +keep_one grows\.cpp:5  std::vector<…>::vector'
 start 170 40 --sort peak grows.trace
 sees '^>.* growing +keep_one grows\.cpp:5  std::vector<…>::vector'
@@ -125,7 +125,7 @@ screen
 ! grep -q 'of the runtime' screen || fail "folded: $(cat screen)"
 keys q
 ends 0
-LC_ALL=C COLUMNS=140 timeout 60 "$T" -b -n 1 grows.trace | grep -q ' keep_one grows.cpp:5  std::vector<~>::vector' || fail 'no name in ASCII'
+LC_ALL=C COLUMNS=140 timeout 600 "$T" -b -n 1 grows.trace | grep -q ' keep_one grows.cpp:5  std::vector<~>::vector' || fail 'no name in ASCII'
 refused "'--full-names' is for traces" --full-names
 
 # ---- of a recording that is over what is lost comes first ----
@@ -146,7 +146,7 @@ int main(void) { keep(); lose(); clear(); return 0; }
 END
 gcc -g -O1 -fno-builtin -o loses loses.c || fail gcc
 "$BIN/ms-record" -q -o loses.trace ./loses || fail "recorder: status $?"
-order() { COLUMNS=100 timeout 60 "$T" -b -n 1 "$@" loses.trace | grep -oE ' (keep|lose) loses' | tr -d '\n'; }
+order() { COLUMNS=100 timeout 600 "$T" -b -n 1 "$@" loses.trace | grep -oE ' (keep|lose) loses' | tr -d '\n'; }
 [ "$(order)" = ' lose loses keep loses' ] || fail "order: $(order)"
 [ "$(order --sort live)" = ' keep loses lose loses' ] || fail "--sort live: $(order --sort live)"
 start 100 20 loses.trace

@@ -179,27 +179,27 @@ ends 0
 
 # ---- the same in plain frames and JSON ----
 "$snap" -q --at end -o end.db live.trace
-timeout 60 "$T" --json -n 1 live.trace >frame.json || fail "--json: status $?"
+timeout 600 "$T" --json -n 1 live.trace >frame.json || fail "--json: status $?"
 numbers json end.db frame.json
 jq -e '.state == "ended" and .mode == "trace" and .trouble == false and .sites[1].caller.name == "main"' frame.json >/dev/null || fail "$(cat frame.json)"
 start 100 25 live.trace
 sees '^> +996 K'
 screen
-COLUMNS=100 LINES=25 timeout 60 "$T" -b -n 1 live.trace >frame || fail "-b: status $?"
+COLUMNS=100 LINES=25 timeout 600 "$T" -b -n 1 live.trace >frame || fail "-b: status $?"
 sed -e 's/^>/ /' -e '/^? help/d' -e 's/ *$//' screen | sed -e '/^$/d' >shown
 sed -e 's/ *$//' frame | cmp - shown || fail "a plain frame is not the screen: $(diff frame shown)"
 keys q
 ends 0
-LC_ALL=C timeout 60 "$T" -b -n 1 live.trace | LC_ALL=C grep -q '[^ -~]' && fail 'not ASCII'
+LC_ALL=C timeout 600 "$T" -b -n 1 live.trace | LC_ALL=C grep -q '[^ -~]' && fail 'not ASCII'
 for columns in 40 60 80 200; do
-	[ "$(COLUMNS=$columns timeout 60 "$T" -b -n 1 live.trace | python3 -c 'import sys; print(max(len(l.rstrip("\n")) for l in sys.stdin))')" -le $columns ] ||
+	[ "$(COLUMNS=$columns timeout 600 "$T" -b -n 1 live.trace | python3 -c 'import sys; print(max(len(l.rstrip("\n")) for l in sys.stdin))')" -le $columns ] ||
 		fail "a line of $columns columns is too long"
 done
 
 # ---- it becomes another program ----
 # shellcheck disable=SC2016 # for the shell there
 "$record" -q -o exec.trace --follow=all sh -c 'exec "$0"' "$traced" < <(echo hoard 7) >said || fail 'sh -c exec'
-timeout 60 "$T" --json -n 1 exec.trace | jq -e '.command | test("^traced")' >/dev/null || fail 'not followed over exec'
+timeout 600 "$T" --json -n 1 exec.trace | jq -e '.command | test("^traced")' >/dev/null || fail 'not followed over exec'
 
 # ---- a file that is written bit by bit ----
 "$record" -q -o whole.trace "$traced" < <(for n in 1 2 3 4 5 6 7 8; do echo "churn 20000" && echo "hoard 10$n"; done) >said
@@ -284,17 +284,17 @@ fed
 cp whole.trace damaged.trace
 size=$(stat -c %s damaged.trace)
 printf 'damage in the middle' | dd of=damaged.trace bs=1 seek=$((size / 2)) conv=notrunc status=none || fail dd
-COLUMNS=120 timeout 60 "$T" -b -n 1 damaged.trace >frame || fail "damaged: status $?"
+COLUMNS=120 timeout 600 "$T" -b -n 1 damaged.trace >frame || fail "damaged: status $?"
 expect 'DAMAGED: some of it cannot be read'
 head -c $((size / 2)) whole.trace >short.trace
-COLUMNS=120 timeout 60 "$T" -b -n 1 short.trace >frame || fail "short: status $?"
+COLUMNS=120 timeout 600 "$T" -b -n 1 short.trace >frame || fail "short: status $?"
 expect 'NO END: its recorder is gone'
 
 # ---- what is no trace ----
 wrong() { # MESSAGE ARGS
 	local message=$1 rc
 	shift
-	timeout 60 "$T" -b -n 1 "$@" >out 2>err </dev/null
+	timeout 600 "$T" -b -n 1 "$@" >out 2>err </dev/null
 	rc=$?
 	[ $rc = 2 ] || fail "$*: status $rc"
 	grep -q -- "$message" err || fail "$*: $(cat err)"
@@ -320,17 +320,17 @@ END
 gcc -g -O1 -fno-builtin -o begins begins.c || fail gcc
 "$record" -q -o begins.trace ./begins &
 recorder=$!
-COLUMNS=100 timeout 60 "$T" -b -n 1 begins.trace >frame || fail 'a recording that only begins'
+COLUMNS=100 timeout 600 "$T" -b -n 1 begins.trace >frame || fail 'a recording that only begins'
 expect '^begins \([0-9]+\)   begins\.trace   recording  '
 ! grep -q ' PEAK ' frame || fail "a peak of what goes on: $(cat frame)"
 : >seen
 wait $recorder
-COLUMNS=100 timeout 60 "$T" -b -n 1 begins.trace >frame || fail 'over'
+COLUMNS=100 timeout 600 "$T" -b -n 1 begins.trace >frame || fail 'over'
 expect '^    LIVEv    PEAK '
 expect '^ +0 +293 K .* keep_large begins\.c:5'
 expect '^ +0 +1000 .* keep_small begins\.c:4'
 [ "$(grep -oE 'keep_(large|small)' frame | head -1)" = keep_large ] || fail "order by peak: $(cat frame)"
-COLUMNS=100 timeout 60 "$T" -b -n 1 --sort -peak begins.trace >frame || fail '--sort -peak'
+COLUMNS=100 timeout 600 "$T" -b -n 1 --sort -peak begins.trace >frame || fail '--sort -peak'
 [ "$(grep -oE 'keep_(large|small)' frame | head -1)" = keep_small ] || fail "--sort -peak: $(cat frame)"
 
 # ---- of a sampled recording figures are what samples stand for, or are not told; what was paused is not lost ----
@@ -343,7 +343,7 @@ int main(void) { for (int ms = 0; ms < 2500; ms++) { for (int i = 0; i < 20; i++
 END
 gcc -g -O1 -fno-builtin -o steady steady.c || fail gcc
 "$record" -q -s 10k -o sampled.trace ./steady || fail "-s: status $?"
-timeout 60 "$T" --json -n 1 sampled.trace >frame.json || fail "--json: status $?"
+timeout 600 "$T" --json -n 1 sampled.trace >frame.json || fail "--json: status $?"
 jq -e '.threads[0].allocations == .allocations and .threads[0].live_blocks == null and .frees > 30000' frame.json >/dev/null || fail "sampled: $(cat frame.json)"
 start 120 30 sampled.trace
 sees '^steady .*   ended   .*sampled, 1 in 10\.0 K'
@@ -357,7 +357,7 @@ sees '^Alloc +([0-9]|[12][0-9])\.[0-9]+ k/s'
 keys Q
 ends 0
 "$record" -q --start-after 300ms -o late.trace ./steady || fail "--start-after: status $?"
-COLUMNS=120 timeout 60 "$T" -b -n 1 late.trace >frame || fail "late: status $?"
+COLUMNS=120 timeout 600 "$T" -b -n 1 late.trace >frame || fail "late: status $?"
 expect '^steady .*   ended   .*   every event outside the pauses'
 
 # ---- what was lost is told ----
@@ -378,7 +378,7 @@ kill -CONT $recorder
 wait $recorder || fail "lossy: status $?"
 lost=$("$BIN/ms-report" --json lossy.trace | jq .quality.events_lost)
 [ "$lost" -gt 1000000 ] || fail "lossy: $lost events were lost"
-timeout 60 "$T" --json -n 1 lossy.trace | jq -e ".events_lost == $lost" >/dev/null || fail "--json does not tell of $lost lost events"
+timeout 600 "$T" --json -n 1 lossy.trace | jq -e ".events_lost == $lost" >/dev/null || fail "--json does not tell of $lost lost events"
 
 # ---- the threads of a site are those with most, and the parts are of all ----
 cat >crowd.c <<'END'
@@ -476,7 +476,7 @@ echo quit >&9
 exec 9>&-
 wait $target || fail "the recorded process: status $?"
 target=
-timeout 60 "$T" --json -n 1 $trace.*.trace | jq -e '.attached and .live_blocks == 70 and .state == "ended"' >/dev/null || fail 'what was recorded'
+timeout 600 "$T" --json -n 1 $trace.*.trace | jq -e '.attached and .live_blocks == 70 and .state == "ended"' >/dev/null || fail 'what was recorded'
 
 [ $failures = 0 ] && echo ok
 exit $((failures != 0))

@@ -15,7 +15,7 @@ process 202 worker 65536 200 71
 process 300 kthreadd 0 0 2 2097152
 
 # ---- plain frames: every figure ----
-COLUMNS=120 timeout 60 "$T" --proc-root proc -b -n 1 >frame || fail "-b: status $?"
+COLUMNS=120 timeout 600 "$T" --proc-root proc -b -n 1 >frame || fail "-b: status $?"
 expect 'up 3 d   load 0\.50   5 processes   1 kernel thread hidden$'
 expect '^Mem 8\.00 G  used .* 4\.00 G   cache 1\.00 G   free 2\.00 G   Swap 512 M / 1\.00 G'
 expect '^PSI mem some 1\.5 %  full 0\.5 %'
@@ -24,30 +24,33 @@ expect '^  +202 root +64\.0 M +32\.0 M +16\.0 M +4\.00 K +48\.0 M '
 grep -q kthreadd frame && fail 'a kernel thread is shown'
 [ "$(awk '$1 ~ /^[0-9]+$/ { print $1 }' frame | tr '\n' ' ')" = '100 200 201 202 1 ' ] || fail "order: $(cat frame)"
 order() { # ARGS -> pids in their order
-	COLUMNS=120 timeout 60 "$T" --proc-root proc -b -n 1 "$@" | awk '$1 ~ /^[0-9]+$/ { print $1 }' | tr '\n' ' '
+	COLUMNS=120 timeout 600 "$T" --proc-root proc -b -n 1 "$@" | awk '$1 ~ /^[0-9]+$/ { print $1 }' | tr '\n' ' '
 }
 [ "$(order --sort pid)" = '1 100 200 201 202 ' ] || fail "--sort pid: $(order --sort pid)"
 [ "$(order --sort -rss)" = '1 202 201 200 100 ' ] || fail "--sort -rss: $(order --sort -rss)"
 [ "$(order --filter 'work|redis')" = '200 201 202 ' ] || fail "--filter: $(order --filter 'work|redis')"
 [ "$(order --kernel --filter kthread)" = '300 ' ] || fail "--kernel: $(order --kernel --filter kthread)"
-COLUMNS=120 timeout 60 "$T" --proc-root proc -b -n 1 --columns pid,s,thr,vsz,cgroup,from,command --filter orderd >frame
+COLUMNS=120 timeout 600 "$T" --proc-root proc -b -n 1 --columns pid,s,thr,vsz,cgroup,from,command --filter orderd >frame
 expect '^  +100 S +3 95\.4 M orderd\.service +rollup orderd --port 100$'
 for columns in 40 60 80 200; do
-	[ "$(COLUMNS=$columns timeout 60 "$T" --proc-root proc -b -n 1 | python3 -c 'import sys; print(max(len(l.rstrip("\n")) for l in sys.stdin))')" -le $columns ] ||
+	[ "$(COLUMNS=$columns timeout 600 "$T" --proc-root proc -b -n 1 | python3 -c 'import sys; print(max(len(l.rstrip("\n")) for l in sys.stdin))')" -le $columns ] ||
 		fail "a line of $columns columns is too long"
 done
-LC_ALL=C timeout 60 "$T" --proc-root proc -b -n 1 | LC_ALL=C grep -q '[^ -~]' && fail 'not ASCII'
+LC_ALL=C timeout 600 "$T" --proc-root proc -b -n 1 | LC_ALL=C grep -q '[^ -~]' && fail 'not ASCII'
 
 # what a process chose for its name is not for the terminal
 printf '/bin/\033[2Jevil\xff\n\0' >proc/202/cmdline
-COLUMNS=120 timeout 60 "$T" --proc-root proc -b -n 1 --filter evil | cat -v | grep -q '?\[2Jevil??$' || fail 'control characters'
+COLUMNS=120 timeout 600 "$T" --proc-root proc -b -n 1 --filter evil | cat -v | grep -q '?\[2Jevil??$' || fail 'control characters'
 process 202 worker 65536 200 71
 
 # ---- one process, the real one ----
-sleep 100.$$ &
+# Waits until `target` has become that program, and does nothing any more.
+sleeps() { [ "$(readlink "/proc/$target/exe")" = "$(readlink -f "$(command -v sleep)")" ] && [ "$(cut -d ' ' -f 3 "/proc/$target/stat")" = S ]; }
+sleep 1000.$$ &
 target=$!
-COLUMNS=120 timeout 60 "$T" -b -n 1 -p $target >frame || fail "-p: status $?"
-expect "^$target sleep 100\.$$$"
+until_true sleeps
+COLUMNS=120 timeout 600 "$T" -b -n 1 -p $target >frame || fail "-p: status $?"
+expect "^$target sleep 1000\.$$$"
 rss=$(awk '/^Rss:/ { print $2 }' /proc/$target/smaps_rollup)
 python3 - "$rss" frame <<'END' || fail "RSS of -p: $rss in $(cat frame)"
 import re, sys
@@ -59,14 +62,14 @@ maps=$(wc -l </proc/$target/maps)
 expect "^  $maps REGIONS"
 kill $target
 wait $target 2>/dev/null
-COLUMNS=120 timeout 60 "$T" -b -n 1 -p $target 2>err >frame
+COLUMNS=120 timeout 600 "$T" -b -n 1 -p $target 2>err >frame
 [ $? = 2 ] || fail 'a process that is gone: status'
 
 # ---- wrong use ----
 wrong() { # MESSAGE ARGS
 	local message=$1 rc
 	shift
-	timeout 60 "$T" "$@" >out 2>err </dev/null
+	timeout 600 "$T" "$@" >out 2>err </dev/null
 	rc=$?
 	[ $rc = 2 ] || fail "$*: status $rc"
 	grep -q -- "$message" err || fail "$*: $(cat err)"
@@ -78,9 +81,9 @@ wrong "cannot open 'x'" -b x
 wrong "one argument too many: 'y'" -b x y
 wrong "cannot open 'nowhere'" -b --proc-root nowhere
 wrong "pid" -b -p 0
-timeout 60 "$T" -b -n 1 >/dev/full 2>err
+timeout 600 "$T" -b -n 1 >/dev/full 2>err
 [ $? = 2 ] || fail "/dev/full: $(cat err)"
-timeout 60 "$T" -b -d 100ms 2>err | head -1 >/dev/null
+timeout 600 "$T" -b -d 100ms 2>err | head -1 >/dev/null
 { [ "${PIPESTATUS[0]}" = 141 ] && [ ! -s err ]; } || fail 'a closed pipe does not end it silently'
 
 # ---- in a terminal ----
@@ -163,12 +166,13 @@ keys q
 ends 0
 
 # one process, and back; signals
-sleep 100.$$ &
+sleep 1000.$$ &
 target=$!
-start 100 30 --filter "'^sleep 100\.$$'"
+until_true sleeps
+start 100 30 --filter "'^sleep 1000\.$$'"
 sees "^> +$target "
 keys Enter
-sees "^$target sleep 100\.$$"
+sees "^$target sleep 1000\.$$"
 sees ' REGIONS '
 keys j j
 sees '^> 7'
@@ -198,7 +202,7 @@ done
 # ---- 5,000 processes ----
 rm -r proc/[0-9]*
 many_processes 5000
-COLUMNS=100 timeout 60 "$T" --proc-root proc -b -n 1 >frame || fail "5,000 processes: status $?"
+COLUMNS=100 timeout 600 "$T" --proc-root proc -b -n 1 >frame || fail "5,000 processes: status $?"
 [ "$(awk '$1 ~ /^[0-9]+$/' frame | wc -l)" = 5000 ] || fail "5,000 processes: $(wc -l <frame) lines"
 expect '^ +5999 root +23\.4 M '
 

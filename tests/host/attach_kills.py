@@ -37,7 +37,7 @@ class Tally:
 
     def goes_on(self):
         was = self.counts()
-        for _ in range(2000):
+        for _ in range(20000):
             if all(now > old for (now, _), (old, _) in zip(self.counts(), was)):
                 return True
             time.sleep(0.01)
@@ -58,7 +58,7 @@ class Churn:
             with open(f"/proc/{self.process.pid}/stat", encoding="utf-8") as f:
                 return sum(int(x) for x in f.read().rsplit(")", 1)[1].split()[11:13])
         was = used()
-        for _ in range(2000):
+        for _ in range(20000):
             if used() > was:
                 return True
             time.sleep(0.01)
@@ -113,7 +113,7 @@ def kill_somewhere(i, pid):
 
 def attaches(pid):
     """It may be busy for a while with what the last one left."""
-    for _ in range(100):
+    for _ in range(1000):
         rc, said = attach(pid, "-d", "0.02")
         if rc == 0:
             return True
@@ -227,7 +227,7 @@ def process_killed():
                 time.sleep(random.random() * 0.04)
             target.process.kill()
             target.process.wait()
-            said = r.communicate(timeout=60)[1]
+            said = r.communicate(timeout=600)[1]
         if r.returncode == 0:
             read = report("gone.trace")
             if read:

@@ -23,7 +23,7 @@ def free_port():
 
 
 def until(done, what):
-    for _ in range(1000):
+    for _ in range(10000):
         if done():
             return
         time.sleep(0.02)
@@ -39,7 +39,7 @@ class Redis(Target):
         self.before, self.during = [], []
 
     def pong(self):
-        r = subprocess.run(["redis-cli", "-p", self.port, "ping"], capture_output=True, text=True, timeout=60, check=False)
+        r = subprocess.run(["redis-cli", "-p", self.port, "ping"], capture_output=True, text=True, timeout=600, check=False)
         return r.stdout == "PONG\n"
 
     def load(self):
@@ -70,7 +70,7 @@ class Redis(Target):
         return super().trouble() or (None if self.pong() else "it does not answer")
 
     def end(self):
-        subprocess.run(["redis-cli", "-p", self.port, "shutdown", "nosave"], capture_output=True, timeout=60, check=False)
+        subprocess.run(["redis-cli", "-p", self.port, "shutdown", "nosave"], capture_output=True, timeout=600, check=False)
         check(self.process.wait(60) == 0, f"{self.name}: status {self.process.returncode}")
         first, last = statistics.median(self.before[:EDGE]), statistics.median(self.before[-EDGE:])
         during = statistics.median(d / b for d, b in zip(self.during, self.before))
@@ -94,7 +94,7 @@ class Nginx(Target):
         self.port, self.over, self.asked, self.client = free_port(), threading.Event(), 0, None
 
     def ask(self):
-        c = http.client.HTTPConnection("127.0.0.1", int(self.port), timeout=60)
+        c = http.client.HTTPConnection("127.0.0.1", int(self.port), timeout=600)
         try:
             c.request("GET", "/")
             r = c.getresponse()

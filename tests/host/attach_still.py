@@ -30,7 +30,7 @@ def slept(run):
     time.sleep(0.1)
     run()
     p.terminate()
-    out = p.communicate(timeout=60)[0]
+    out = p.communicate(timeout=600)[0]
     found = re.search(r"at most (\d+) at a time", out)
     check(found and p.returncode == 0, f"the sleeper: {p.returncode}: {out}")
     return int(found.group(1)) / 1000 if found else 0
@@ -50,7 +50,7 @@ def asked(target):
         return
     calls = "sched_setscheduler,sched_setattr,openat,close,setrlimit,prlimit64"
     subprocess.run(["strace", "-f", "-qq", "-o", "calls", "-e", "trace=" + calls, RECORD, "-q", "--no-symbols", "-o", "s.trace",
-                    "-d", "0.05", "-p", str(target.pid)], check=True, timeout=120)
+                    "-d", "0.05", "-p", str(target.pid)], check=True, timeout=600)
     with open("calls", encoding="utf-8") as f:
         said = f.read()
     check("sched_policy=SCHED_OTHER" in said, "strace saw nothing of the part that stops threads")

@@ -42,7 +42,7 @@ class Target:
         self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                         env={**os.environ, **(self.env or {})})
         self.pid = self.process.pid
-        for _ in range(1000):
+        for _ in range(10000):
             if not self.exe or os.path.basename(os.readlink(f"/proc/{self.pid}/exe")) == self.exe:
                 break
             time.sleep(0.02)
@@ -89,7 +89,7 @@ class Target:
         """SIGTERM; what it said."""
         self.signal(signal.SIGTERM)
         try:
-            out = self.process.communicate(timeout=60)[0].decode().strip()
+            out = self.process.communicate(timeout=600)[0].decode().strip()
         except subprocess.TimeoutExpired:
             check(False, f"{self.name}: it does not end")
             return "it does not end"
@@ -110,10 +110,10 @@ class Blocked(Target):
         self.process = subprocess.Popen([f"{TB}/host/hijack_victim", "blocked", "blocked.words"], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE)
         self.pid = self.process.pid
-        subprocess.run([f"{TB}/host/hijack", "wait", "blocked.words", "23"], check=True, timeout=60)
+        subprocess.run([f"{TB}/host/hijack", "wait", "blocked.words", "23"], check=True, timeout=600)
 
     def end(self):
-        out = self.process.communicate(timeout=60)[0].decode()  # the end of its input is its end
+        out = self.process.communicate(timeout=600)[0].decode()  # the end of its input is its end
         check(out == "early 0 of 23\n", f"{self.name}: {out}")
         return "returned before their time: " + out.strip().removeprefix("early ")
 
@@ -126,7 +126,7 @@ class Stopped(Target):
         self.stays("when it was asked to")
 
     def stays(self, when):
-        for _ in range(1000):
+        for _ in range(10000):
             if state(self.pid) == "T":
                 return
             time.sleep(0.02)
@@ -154,7 +154,7 @@ class Stopped(Target):
     def tidy(self):
         """It goes on; once its threads have left, the next recorder takes away what was left."""
         self.process.send_signal(signal.SIGCONT)
-        for _ in range(100):
+        for _ in range(1000):
             said = super().cycle(0.05)
             if not said.status and "buffers left" not in said.text:
                 break
@@ -203,7 +203,7 @@ class Apart(Target):
         begun(self.pid)
 
     def child(self):
-        for _ in range(1000):
+        for _ in range(10000):
             for pid in subprocess.run(["pgrep", "-P", str(self.process.pid)], capture_output=True, text=True, check=False).stdout.split():
                 if os.path.basename(os.readlink(f"/proc/{pid}/exe")) == os.path.basename(self.program):
                     return int(pid)

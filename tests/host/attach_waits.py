@@ -34,7 +34,7 @@ class Waits:
             os.remove("waits")
         self.process = subprocess.Popen([WAITS, "waits", *kind], stdin=subprocess.PIPE)
         self.pid = self.process.pid
-        for _ in range(1000):
+        for _ in range(10000):
             if self.process.poll() is not None or self.settled():
                 break
             time.sleep(0.02)
@@ -82,7 +82,7 @@ class Waits:
         self.process.stdin.close()
         if len(self.kinds) == 1:
             self.process.kill()
-        rc = self.process.wait(timeout=60)
+        rc = self.process.wait(timeout=600)
         check(rc == (0 if len(self.kinds) > 1 else -9), f"status {rc}")
 
 

@@ -34,7 +34,7 @@ def start(*command):
 
 def begun(pid):
     """Until it has done something, or sleeps: then it is past its beginning."""
-    for _ in range(500):
+    for _ in range(5000):
         with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
             fields = f.read().rsplit(")", 1)[1].split()
         if fields[0] == "S" or int(fields[11]) + int(fields[12]) > 5:
@@ -42,7 +42,7 @@ def begun(pid):
         time.sleep(0.02)
 
 
-def attach(pid, *options, trace="a.trace", timeout=60):
+def attach(pid, *options, trace="a.trace", timeout=600):
     """One ms-record -p to its end: status and what it said."""
     r = subprocess.run([RECORD, "--no-symbols", "-v", "-o", trace, *options, "-p", str(pid)],
                        capture_output=True, text=True, timeout=timeout, check=False)
@@ -63,7 +63,7 @@ def end(p, name):
     """SIGTERM; the target says whether it found all as it should be."""
     p.send_signal(signal.SIGTERM)
     try:
-        out = p.communicate(timeout=20)[0].decode()
+        out = p.communicate(timeout=600)[0].decode()
     except subprocess.TimeoutExpired:
         p.kill()
         fail(f"{name}: it does not end")
@@ -73,7 +73,7 @@ def end(p, name):
 
 def wait_for(trace):
     """Until the recorder that writes it answers: it has attached."""
-    for _ in range(500):
+    for _ in range(5000):
         if subprocess.run([RECORD, "--tell", trace, "status"], capture_output=True, check=False).returncode == 0:
             return
         time.sleep(0.02)
@@ -86,7 +86,7 @@ def state(pid):
 
 def child_of(pid):
     """The child of a recorder, once it has the hooks."""
-    for _ in range(500):
+    for _ in range(5000):
         said = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True, check=False).stdout.split()
         if said and "/memfd:memscope" in mapped(said[0]):
             return int(said[0])

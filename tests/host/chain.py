@@ -21,7 +21,7 @@ def check(good, text):
 
 
 def run(*command, env=None):
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env={**os.environ, **(env or {})})
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env={**os.environ, **(env or {})})
 
 
 def record(*args, options=(), env=None):

@@ -39,13 +39,13 @@ class Program:
 
     def end(self):
         self.process.stdin.close()
-        self.process.wait(timeout=60)
+        self.process.wait(timeout=600)
         check(self.process.returncode == 7, f"the end: {self.process.returncode}")
 
 
 def attach(pid, *options, trace="run.trace"):
     r = subprocess.Popen([RECORD, "-v", "--no-symbols", "-o", trace, *options, "-p", str(pid)], stderr=subprocess.PIPE, text=True)
-    for _ in range(2000):
+    for _ in range(20000):
         if r.poll() is not None or not subprocess.run([RECORD, "--tell", trace, "status"], capture_output=True,
                                                       check=False).returncode:
             break
@@ -55,7 +55,7 @@ def attach(pid, *options, trace="run.trace"):
 
 def stop(r):
     r.send_signal(signal.SIGINT)
-    said = r.communicate(timeout=60)[1]
+    said = r.communicate(timeout=600)[1]
     check(r.returncode == 0, f"the recorder: {r.returncode} {said}")
     return said
 

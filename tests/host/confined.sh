@@ -27,7 +27,7 @@ scene() {
 	[ "$is $said" = "$status begins
 $name: done" ] || fail "$name alone: status $is: $said"
 	rm -rf t.trace t.trace.d
-	timeout 120 "${before[@]}" "$BIN/ms-record" --follow=all -o t.trace ./confined "$name" >out 2>err
+	timeout 600 "${before[@]}" "$BIN/ms-record" --follow=all -o t.trace ./confined "$name" >out 2>err
 	is=$?
 	[ $is = "$status" ] || fail "$name: status $is: $(cat err)"
 	[ "$(cat out)" = "$said" ] || fail "$name: output $(cat out)"
@@ -49,7 +49,7 @@ attached() { # SCENE NUMBER
 		target=$!
 		until [ "$(readlink /proc/$target/exe)" = "$PWD/confined" ]; do sleep 0.01; done
 		rm -rf t.trace t.trace.d
-		timeout 120 "$BIN/ms-record" -p $target -o t.trace 2>err || { fail "$1: $(cat err)" && kill $target; }
+		timeout 600 "$BIN/ms-record" -p $target -o t.trace 2>err || { fail "$1: $(cat err)" && kill $target; }
 		wait $target || fail "$1: status $?"
 		[ "$(cat out)" = "begins
 $1: done" ] || fail "$1: output $(cat out)"

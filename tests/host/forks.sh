@@ -20,7 +20,7 @@ export FORKS_TRUTH
 exact() { # OPTION...: figures of all scenes
 	rm -f truth
 	# shellcheck disable=SC2086 # words
-	timeout 120 "$BIN/ms-record" --follow=all --no-symbols "$@" -o f.trace "$PWD/forks" $scenes >out 2>err || fail "$*: status $?: $(cat err)"
+	timeout 600 "$BIN/ms-record" --follow=all --no-symbols "$@" -o f.trace "$PWD/forks" $scenes >out 2>err || fail "$*: status $?: $(cat err)"
 	[ -s out ] && fail "$*: output: $(cat out)"
 	"$BIN/ms-snap" --no-symbols -o f.db f.trace f.trace.d || fail "$*: ms-snap"
 	python3 "$SRC/tests/host/forks.py" truth f.db >wrong || fail "$*: $(cat wrong)"
@@ -58,7 +58,7 @@ left 'samples'
 # ---- 2,000 short children of a shell, one after the other: none fails, nothing is left ----
 # shellcheck disable=SC2016 # the shell's own
 bomb='i=0; while [ $i -lt 2000 ]; do (x=$i; exit $((i % 3))) || :; i=$((i + 1)); done; echo done $i'
-timeout 120 "$BIN/ms-record" --no-symbols -o b.trace sh -c "$bomb" >out 2>err || fail "short children: status $?"
+timeout 600 "$BIN/ms-record" --no-symbols -o b.trace sh -c "$bomb" >out 2>err || fail "short children: status $?"
 [ "$(cat out)" = 'done 2000' ] || fail "short children: output $(cat out)"
 [ "$(find b.trace.d -name '*.trace' | wc -l)" = 0 ] || fail "short children left traces: $(find b.trace.d | head -n 3)"
 said=$(sed -n 's/.*forks  *\([0-9]*\) forked child.*/\1/p' err) # one that waited too long on a busy machine
@@ -94,14 +94,14 @@ int main(int argc, char **argv)
 END
 gcc -O1 -fno-builtin -o many many.c || exit 1
 for _ in {1..20}; do # for .1 s a child waits until the recorder has made room: on a busy machine few get it
-	timeout 120 "$BIN/ms-record" --no-symbols -o m.trace ./many 200 >out 2>err || fail "many at once: status $?: $(cat out err)"
+	timeout 600 "$BIN/ms-record" --no-symbols -o m.trace ./many 200 >out 2>err || fail "many at once: status $?: $(cat out err)"
 	kept=$(find m.trace.d -name '*.trace' | wc -l)
 	said=$(sed -n 's/.*forks  *\([0-9]*\) forked child.*/\1/p' err)
 	[ $((kept + ${said:-0})) = 200 ] || fail "many at once: $kept kept, ${said:-0} said not to be: $(cat err)"
 	[ "$kept" -lt 50 ] || break
 done
 [ "$kept" -ge 50 ] || fail "many at once: only $kept kept"
-timeout 120 "$BIN/ms-record" --no-symbols -o m.trace sh -c 'ulimit -v 3000000; exec ./many 20' >out 2>err || fail "little address space: status $?: $(cat out err)"
+timeout 600 "$BIN/ms-record" --no-symbols -o m.trace sh -c 'ulimit -v 3000000; exec ./many 20' >out 2>err || fail "little address space: status $?: $(cat out err)"
 kept=$(find m.trace.d -name '*.trace' 2>/dev/null | wc -l)
 said=$(sed -n 's/.*forks  *\([0-9]*\) forked child.*/\1/p' err)
 [ "$kept ${said:-0}" = '1 20' ] || fail "little address space: $kept kept, ${said:-0} said: $(cat err)"

@@ -33,7 +33,7 @@ def begin(program, *args):
 
 
 def walk(p, *args):
-    r = subprocess.run([f"{TB}/host/heapwalk_list", str(p.pid), *args], capture_output=True, text=True, timeout=60, check=False)
+    r = subprocess.run([f"{TB}/host/heapwalk_list", str(p.pid), *args], capture_output=True, text=True, timeout=600, check=False)
     check(r.returncode == 0, f"status {r.returncode} {r.stderr}")
     head, *lines = r.stdout.splitlines()
     used, cached = {}, {}
@@ -51,7 +51,7 @@ def tables(p):
 
 def end(p):
     p.stdin.close()
-    check(p.wait(timeout=30) == 0, f"it ended with {p.returncode}")
+    check(p.wait(timeout=600) == 0, f"it ended with {p.returncode}")
 
 
 def still(name, program, threads, blocks):
@@ -112,7 +112,7 @@ def table(name, program):
 
 
 def until(done):
-    for _ in range(2000):
+    for _ in range(20000):
         if done():
             return True
         time.sleep(0.01)
@@ -137,7 +137,7 @@ def recorded(name, program, threads, blocks):
     p.stdin.flush()
     freed = [int(x) for x in p.stdout.readline().split()[1:]]
     r.send_signal(signal.SIGINT)
-    check(r.wait(timeout=60) == 0, f"{name}: ms-record ended with {r.returncode}")
+    check(r.wait(timeout=600) == 0, f"{name}: ms-record ended with {r.returncode}")
     end(p)
     q = report()
     got = [q.get(k) for k in ("before", "before_blocks", "before_bytes", "before_largest", "before_frees",
@@ -158,7 +158,7 @@ def unknown():
     p = subprocess.Popen([f"{TB}/host/inject_own", "1", "10"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     p.stdout.readline()
     r = subprocess.run([f"{BIN}/ms-record", "--no-symbols", "-o", "w.trace", "-d", "0.1", "-p", str(p.pid)], capture_output=True,
-                       text=True, timeout=60, check=False)
+                       text=True, timeout=600, check=False)
     p.kill()
     p.communicate()
     q = report()

@@ -45,7 +45,7 @@ state() { # what the process has
 begin 1 threads 1
 class=0
 ! chrt -f 1 true 2>/dev/null || class=1
-timeout -s KILL 60 "$hijack" limit $pid 300 >out
+timeout -s KILL 600 "$hijack" limit $pid 300 >out
 grep -qx "class $class, then 0" out || fail "a helper that computes for 300 ms: $(cat out)"
 end
 
@@ -56,12 +56,12 @@ for n in 1 4 64; do
 	state >before
 	for how in 'stop 20' "calls $((n > 4 ? 20 : 100))" "copies $((n > 4 ? 5 : 20))" 'helper 10' 'faults 3'; do
 		# shellcheck disable=SC2086
-		timeout -s KILL 60 "$hijack" ${how% *} $pid ${how#* } >out || fail "$n threads, $how: $(cat out)"
+		timeout -s KILL 600 "$hijack" ${how% *} $pid ${how#* } >out || fail "$n threads, $how: $(cat out)"
 	done
 	state >after
 	diff before after >out || fail "$n threads: left behind: $(cat out)"
 	[ "$(word 0) $(word 1)" = '0 0' ] || fail "$n threads: wrong registers $(word 0), ran elsewhere $(word 1)"
-	[ $n != 4 ] || { timeout -s KILL 100 "$hijack" torture $pid 50 words >out || fail "torture: $(cat out)"; }
+	[ $n != 4 ] || { timeout -s KILL 600 "$hijack" torture $pid 50 words >out || fail "torture: $(cat out)"; }
 	[ "$(cut -d ' ' -f 3 /proc/$pid/stat)" != Z ] || fail "$n threads: dead"
 	end
 done
@@ -75,7 +75,7 @@ is_stopped() {
 wait_for is_stopped
 for how in 'stop 5' 'calls 5' 'copies 2'; do
 	# shellcheck disable=SC2086
-	timeout -s KILL 60 "$hijack" ${how% *} $pid ${how#* } >out || fail "stopped, $how: $(cat out)"
+	timeout -s KILL 600 "$hijack" ${how% *} $pid ${how#* } >out || fail "stopped, $how: $(cat out)"
 	wait_for is_stopped
 done
 was=$(word 4)
@@ -89,7 +89,7 @@ end
 
 # ---- some do not stop in time: who does a little later does not wait for those who do not at all ----
 begin 60 vforks 60
-timeout -s KILL 60 "$hijack" late $pid 50 >out || fail "60 in vfork: $(cat out)"
+timeout -s KILL 600 "$hijack" late $pid 50 >out || fail "60 in vfork: $(cat out)"
 came() {
 	[ "$(word 3)" != 0 ]
 }
@@ -107,7 +107,7 @@ exec 7>in
 [ "$(find /proc/$pid/task -mindepth 1 -maxdepth 1 | wc -l)" = 24 ] || fail 'the victim is another process'
 for how in 'stop 20' 'calls 60' 'copies 5'; do
 	# shellcheck disable=SC2086
-	timeout -s KILL 60 "$hijack" ${how% *} $pid ${how#* } >out || fail "blocked, $how: $(cat out)"
+	timeout -s KILL 600 "$hijack" ${how% *} $pid ${how#* } >out || fail "blocked, $how: $(cat out)"
 done
 exec 7>&-
 wait $pid 2>/dev/null

@@ -58,8 +58,8 @@ def of_snapshot(path):
 
 
 def memscope(command, **more):
-    subprocess.run(["ms-record", "-q", "-o", "run.trace"] + command, stdout=subprocess.DEVNULL, timeout=120, **more)
-    subprocess.run(["ms-snap", "-o", "run.db", "run.trace"], check=True, timeout=120)
+    subprocess.run(["ms-record", "-q", "-o", "run.trace"] + command, stdout=subprocess.DEVNULL, timeout=600, **more)
+    subprocess.run(["ms-snap", "-o", "run.db", "run.trace"], check=True, timeout=600)
     return of_snapshot("run.db")
 
 
@@ -89,7 +89,7 @@ def sanitizer(command, options="", **more):
     """Of a program that was built with -fsanitize=leak."""
     env = dict(os.environ, LSAN_SYMBOLIZER_PATH=symbolizer(),
                LSAN_OPTIONS="exitcode=0:malloc_context_size=200:fast_unwind_on_malloc=0:report_objects=0:print_suppressions=0" + options)
-    p = subprocess.run(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=120, **more)
+    p = subprocess.run(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=600, **more)
     out, kind, blocks, size, frames = Leaks(), None, 0, 0, []
     for line in p.stderr.split("\n") + [""]:
         head = re.match(r"(Direct|Indirect) leak of (\d+) byte\(s\) in (\d+) object\(s\)", line)

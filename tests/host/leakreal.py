@@ -39,7 +39,7 @@ KNOWN = {"python3 with ctypes": (10045, 10)}  # and of the others it is not
 def ask_redis():
     def say(*words):
         return subprocess.run(["redis-cli", "-s", "socket", *words], capture_output=True).stdout.strip()
-    for _ in range(600):
+    for _ in range(6000):
         if say("ping") == b"PONG":
             break
         time.sleep(0.1)
@@ -57,7 +57,7 @@ def run(name, before):
         p = subprocess.Popen(before + command, env=ENVIRONMENT, stdin=source, stdout=subprocess.DEVNULL, stderr=error)
         if name == "redis-server":
             ask_redis()
-        p.wait(timeout=120)
+        p.wait(timeout=600)
         error.seek(0)
         return error.read()
 
@@ -65,7 +65,7 @@ def run(name, before):
 def ours(name):
     """Bytes and blocks that are unreachable. None = it was not scanned."""
     run(name, ["ms-record", "-q", "--leak-check=yes", "-o", "run.trace"])
-    subprocess.run(["ms-snap", "--no-symbols", "-o", "run.db", "run.trace"], check=True, timeout=60)
+    subprocess.run(["ms-snap", "--no-symbols", "-o", "run.db", "run.trace"], check=True, timeout=600)
     db = sqlite3.connect("run.db")
     row = db.execute("SELECT unreachable_bytes, unreachable_blocks FROM scan WHERE label = 'end' AND state = 'done' AND NOT wide").fetchone()
     db.close()

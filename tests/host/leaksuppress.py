@@ -231,7 +231,7 @@ def hidden(before, after):
 def ours(folder, program, before, rule):
     with open("rule", "w") as f:
         f.write(rule)
-    p = subprocess.run(["ms-filter", "--suppress", "rule", "-o", "left.db", "run.db"], stderr=subprocess.PIPE, text=True, timeout=60)
+    p = subprocess.run(["ms-filter", "--suppress", "rule", "-o", "left.db", "run.db"], stderr=subprocess.PIPE, text=True, timeout=600)
     if p.returncode:
         return None, p.stderr
     return hidden(before, leakothers.of_snapshot("left.db")), p.stderr

@@ -20,7 +20,7 @@ wait_for() { # until the command succeeds; the limit is only there so that it en
 	fail "never: $*"
 }
 record() { # ARG...: the status is left in `rc`
-	{ timeout -s KILL 60 ms-record -q --no-symbols -o t.trace "$@"; } 2>err
+	{ timeout -s KILL 600 ms-record -q --no-symbols -o t.trace "$@"; } 2>err
 	rc=$?
 }
 ulimit -S -c 0
@@ -42,7 +42,7 @@ done 2>/dev/null
 
 # It ends before whoever let it go has done anything else: on one processor they take turns.
 for k in 1 2 3 4 5; do
-	{ taskset -c 0 timeout -s KILL 60 ms-record -q --no-symbols --leak-check=yes -o t.trace "$program" soon; } 2>err
+	{ taskset -c 0 timeout -s KILL 600 ms-record -q --no-symbols --leak-check=yes -o t.trace "$program" soon; } 2>err
 	[ "$(figures)" = 'done|3|3000' ] || fail "soon, run $k: $(figures)"
 done 2>/dev/null
 
@@ -64,7 +64,7 @@ scanned() { # the program goes on when that at the mark is done
 	ms-snap --no-symbols -o t.db t.trace 2>/dev/null && [ "$(sqlite3 t.db 'SELECT count(*) FROM scan')" = 1 ]
 }
 rm -f t.trace
-timeout -s KILL 60 ms-record -q --no-symbols --leak-check=auto:50s --leak-check-at mark:now -o t.trace "$program" marks &
+timeout -s KILL 600 ms-record -q --no-symbols --leak-check=auto:50s --leak-check-at mark:now -o t.trace "$program" marks &
 recorder=$!
 wait_for scanned
 : >go
@@ -96,7 +96,7 @@ if [[ $(cat /proc/sys/kernel/core_pattern) =~ ^core && $(ulimit -H -c) = unlimit
 fi
 
 # Stopped, it stays so until it is told to go on.
-timeout -s KILL 60 ms-record -q --no-symbols --leak-check=yes -o t.trace "$program" stop &
+timeout -s KILL 600 ms-record -q --no-symbols --leak-check=yes -o t.trace "$program" stop &
 recorder=$!
 begun() { # the number of the program is known, and it is that already
 	tool=$(ps -o pid= --ppid "$recorder" | tr -d ' ')
@@ -113,14 +113,16 @@ wait_for begun
 wait_for stays '[tT]'
 said=$(ms-record --tell t.trace leak-check)
 [[ $said =~ 'not scanned, --leak-check=yes has it traced' ]] || fail "a scan on request: $said"
-kill -CONT "$pid"
+# On a busy machine it may have stood still for something else so far.
+while kill -CONT "$pid" 2>/dev/null; do sleep 0.2; done &
 wait $recorder
 rc=$?
+wait
 [ $rc = 8 ] || fail "stopped and continued: status $rc"
 [ "$(figures)" = 'done|3|3000' ] || fail "stopped and continued: $(figures)"
 
 # The recorder is killed: the program goes on.
-timeout -s KILL 60 ms-record -q --leak-check=yes -o t.trace "$program" pause &
+timeout -s KILL 600 ms-record -q --leak-check=yes -o t.trace "$program" pause &
 recorder=$!
 wait_for begun
 wait_for stays S

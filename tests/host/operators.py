@@ -20,7 +20,7 @@ def check(good, text):
 
 
 def run(*command, **env):
-    return subprocess.run(command, capture_output=True, text=True, timeout=100, check=False, env={**os.environ, **env})
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env={**os.environ, **env})
 
 
 def record(*command, **env):

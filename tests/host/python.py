@@ -168,7 +168,7 @@ def known():
 
 def await_recorder(trace):
     """Until the recorder is there, however busy the machine is."""
-    for _ in range(1500):
+    for _ in range(15000):
         if subprocess.run([BIN + "/ms-record", "--tell", trace, "status"], capture_output=True, check=False).returncode == 0:
             break
         time.sleep(0.02)

@@ -324,7 +324,7 @@ for t in threads:
 storm(SEED + 99)
 for t in threads:
     t.join()
-for _ in range(100):  # the last thread is over when it has been joined, but for the kernel
+for _ in range(1000):  # the last thread is over when it has been joined, but for the kernel
     if held() == before:
         break
     time.sleep(0.02)

@@ -22,7 +22,7 @@ def serve(prefix, port):
     server = subprocess.Popen(prefix + ["redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
                                         "--daemonize", "no", "--dir", os.getcwd()], stdout=subprocess.DEVNULL)
     try:
-        for _ in range(200):
+        for _ in range(2000):
             if subprocess.run(["redis-cli", "-p", port, "ping"], capture_output=True).stdout == b"PONG\n":
                 break
             time.sleep(0.05)

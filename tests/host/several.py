@@ -23,7 +23,7 @@ def check(good, text):
 def start(*mode):
     """A process of tests/host/attach.c, past its beginning."""
     p = subprocess.Popen([TARGET, *mode], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    for _ in range(1000):
+    for _ in range(10000):
         with open(f"/proc/{p.pid}/stat", encoding="utf-8") as f:
             fields = f.read().rsplit(")", 1)[1].split()
         if fields[0] == "S" or int(fields[11]) + int(fields[12]) > 5:
@@ -34,14 +34,14 @@ def start(*mode):
 
 def end(p):
     p.send_signal(signal.SIGTERM)
-    out = p.communicate(timeout=60)[0].decode()
+    out = p.communicate(timeout=600)[0].decode()
     check(p.returncode == 0, f"{p.args}: status {p.returncode}: {out[-300:]}")
 
 
 def recorder(*args):
     """One that has attached to all of them."""
     r = subprocess.Popen([RECORD, "--no-symbols", "-o", "run.trace", *args], stderr=subprocess.PIPE, text=True)
-    for _ in range(1000):
+    for _ in range(10000):
         if r.poll() is not None or not subprocess.run([RECORD, "--tell", "run.trace", "status"], capture_output=True,
                                                       check=False).returncode:
             return r
@@ -73,7 +73,7 @@ def counted():
         one.send_signal(signal.SIGUSR1)
         said.append([int(x) for x in one.stdout.readline().split()])
     r.send_signal(signal.SIGINT)
-    words = r.communicate(timeout=60)[1]
+    words = r.communicate(timeout=600)[1]
     check(r.returncode == 125, f"one of four cannot be had: status {r.returncode}: {words}")
     check(words.startswith("ms-record: cannot attach to process 2147483647: there is no such process\n"), words)
     check(len(traces()) == 3, f"traces: {traces()}")
@@ -99,7 +99,7 @@ def one_ends():
     r = recorder("-p", ",".join(str(x.pid) for x in p))
     p[0].kill()
     p[0].wait()
-    for _ in range(1000):
+    for _ in range(10000):
         said = subprocess.run([RECORD, "--tell", "run.trace", "status"], capture_output=True, text=True, check=False)
         if said.returncode or any(row[2] == str(p[0].pid) for row in index()):
             break
@@ -107,14 +107,14 @@ def one_ends():
     check(r.poll() is None, "it ended with the first of its processes")
     for name in traces()[1:]:
         first = os.stat(name).st_size
-        for _ in range(1000):
+        for _ in range(10000):
             if os.stat(name).st_size > first:
                 break
             time.sleep(0.02)
         check(os.stat(name).st_size > first, f"{name} does not grow any more")
     subprocess.run([RECORD, "--tell", "run.trace", "mark:late"], check=False)
     r.send_signal(signal.SIGTERM)
-    words = r.communicate(timeout=60)[1]
+    words = r.communicate(timeout=600)[1]
     check(r.returncode == 0, f"one of three was killed: status {r.returncode}: {words}")
     for trace in traces():
         check(report(trace)["quality"]["complete"] is True, f"{trace} is incomplete")
@@ -130,13 +130,13 @@ def all_end():
     r = recorder("-p", f"{p[0].pid}", "-p", f"{p[1].pid}")
     for one in p:
         end(one)
-    words = r.communicate(timeout=60)[1]
+    words = r.communicate(timeout=600)[1]
     check(r.returncode == 0, f"all ended: status {r.returncode}: {words}")
 
 
 def refused():
     def run(words, lines, *args):
-        r = subprocess.run([RECORD, "-o", "none.trace", *args], capture_output=True, text=True, check=False, timeout=60)
+        r = subprocess.run([RECORD, "-o", "none.trace", *args], capture_output=True, text=True, check=False, timeout=600)
         check(r.returncode == 125 and words in r.stderr and r.stderr.count("\n") == lines, f"{args}: {r.returncode} {r.stderr}")
         check(not glob.glob("none.trace*"), f"{args}: {glob.glob('none.trace*')}")
     run("none of the 2 processes", 3, "-p", "2147483646,2147483647")

@@ -19,7 +19,7 @@ record() {
 	"$@" >want 2>&1
 	local status=$?
 	# shellcheck disable=SC2086
-	timeout 100 "$BIN/ms-record" --verify --no-symbols $OPTIONS -o "$name.trace" "$@" >got 2>err
+	timeout 600 "$BIN/ms-record" --verify --no-symbols $OPTIONS -o "$name.trace" "$@" >got 2>err
 	[ $? = $status ] || fail "$name: status $?, not $status: $(cat err)"
 	cmp -s want got || fail "$name: output"
 	grep -q ' stacks compared, 0 differ' err || fail "$name: $(grep verify err)"

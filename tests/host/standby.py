@@ -45,7 +45,7 @@ class Program:
     def end(self, status=7):
         self.holder.stdin.close()
         self.holder.stdin = None
-        rest = self.holder.communicate(timeout=60)
+        rest = self.holder.communicate(timeout=600)
         check(self.holder.returncode == status and rest[1] == "", f"the end: {self.holder.returncode} {rest}")
 
 
@@ -56,7 +56,7 @@ class Recorder:
         self.trace = trace
         self.process = subprocess.Popen([*before, RECORD, "-v", "--no-symbols", "-o", trace, *options, "-p", str(pid)],
                                         stderr=subprocess.PIPE, text=True)
-        for _ in range(2000):
+        for _ in range(20000):
             if self.process.poll() is not None or not subprocess.run([*before, RECORD, "--tell", trace, "status"],
                                                                      capture_output=True, check=False).returncode:
                 break
@@ -64,7 +64,7 @@ class Recorder:
 
     def stop(self):
         self.process.send_signal(signal.SIGINT)
-        said = self.process.communicate(timeout=60)[1]
+        said = self.process.communicate(timeout=600)[1]
         check(self.process.returncode == 0, f"{self.process.args}: {self.process.returncode} {said}")
         check("it was on standby" in said, f"it was not woken, but attached to: {said}")
         return said
@@ -146,15 +146,15 @@ def children():
         compare("the parent, again", "run.trace", mine)
         for pid, want in wants.items():
             compare(f"child {pid}, again", of(pid), want)
-    said = subprocess.run([RECORD, "-o", "no.trace", "-p", str(first)], capture_output=True, text=True, check=False, timeout=60)
+    said = subprocess.run([RECORD, "-o", "no.trace", "-p", str(first)], capture_output=True, text=True, check=False, timeout=600)
     check(said.returncode == 125 and f"it was forked by process {p.pid}, with which it is recorded" in said.stderr, said.stderr)
-    said = subprocess.run([RECORD, "-o", "no.trace", "-p", str(p.holder.pid)], capture_output=True, text=True, check=False, timeout=60)
+    said = subprocess.run([RECORD, "-o", "no.trace", "-p", str(p.holder.pid)], capture_output=True, text=True, check=False, timeout=600)
     check(said.returncode == 125 and "that is ms-record --standby itself" in said.stderr, said.stderr)
     p.end()
 
 
 def gone(record):
-    for _ in range(500):
+    for _ in range(5000):
         if subprocess.run(["pgrep", "-f", f"^{record} --standby"], capture_output=True, check=False).returncode:
             return True
         time.sleep(0.01)
@@ -209,7 +209,7 @@ def killed():
     r.stop()
     compare("without its holder", "run.trace", want)
     p.ask("r 50")
-    said = subprocess.run([RECORD, "-o", "no.trace", "-p", str(p.pid)], capture_output=True, text=True, check=False, timeout=60)
+    said = subprocess.run([RECORD, "-o", "no.trace", "-p", str(p.pid)], capture_output=True, text=True, check=False, timeout=600)
     check(said.returncode == 125 and "it was started by ms-record" in said.stderr, f"without a holder: {said.stderr}")
     p.holder.stdin.close()
     p.holder.wait()
@@ -221,21 +221,21 @@ def refusals():
     for words, *options in (("records it already", ), ("--sample does not go together with --standby", "-s", "64k"),
                             ("--free-stacks does not go together", "--free-stacks"), ("--verify does not go together", "--verify")):
         said = subprocess.run([RECORD, "-o", "no.trace", *options, "-p", str(p.pid)], capture_output=True, text=True,
-                              check=False, timeout=60)
+                              check=False, timeout=600)
         check(said.returncode == 125 and words in said.stderr and said.stderr.count("\n") == 1, f"{options}: {said.stderr}")
         check(not os.path.exists("no.trace"), f"{words}: a trace is left")
     want = p.ask("r 10")
     r.stop()
     compare("recorded while others asked", "run.trace", want)
     for options in (["-o", "x"], ["-d", "1"], ["--mmap"], ["--follow=all"]):
-        said = subprocess.run([RECORD, "--standby", *options, "true"], capture_output=True, text=True, check=False, timeout=60)
+        said = subprocess.run([RECORD, "--standby", *options, "true"], capture_output=True, text=True, check=False, timeout=600)
         check(said.returncode == 125 and "is for the ms-record -p that wakes" in said.stderr, f"{options}: {said.stderr}")
     for options in (["-s", "4k"], ["--free-stacks"], ["--verify"]):
-        said = subprocess.run([RECORD, "--standby", *options, "true"], capture_output=True, text=True, check=False, timeout=60)
+        said = subprocess.run([RECORD, "--standby", *options, "true"], capture_output=True, text=True, check=False, timeout=600)
         check(said.returncode == 125 and "does not go together with it" in said.stderr, f"{options}: {said.stderr}")
     for command, status in ((["true"], 0), (["sh", "-c", "exit 3"], 3), (["sh", "-c", "kill -9 $$"], -9), (["./none"], 127),
                             (["/"], 126)):
-        said = subprocess.run([RECORD, "--standby", *command], capture_output=True, check=False, timeout=60)
+        said = subprocess.run([RECORD, "--standby", *command], capture_output=True, check=False, timeout=600)
         check(said.returncode == status, f"{command}: status {said.returncode}, not {status}")
     if not os.geteuid():
         ask_as_nobody(p)
@@ -263,7 +263,7 @@ def ask_as_nobody(p):
     with open(f"/proc/{p.pid}/maps", encoding="utf-8") as f:
         inode = [line.split()[4] for line in f if "/memfd:memscope (deleted)" in line][0]
     said = subprocess.run([*NOBODY, "python3", "-c", STRANGER, f"{int(inode):x}", "32747365754753d0"], capture_output=True,
-                          text=True, check=False, timeout=60)
+                          text=True, check=False, timeout=600)
     check(said.stdout == "0 0 it belongs to user 'root'; run this as that user or as root\n", f"a stranger: {said}")
 
 

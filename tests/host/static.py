@@ -44,7 +44,7 @@ def headers(path):
 
 
 def run(*command, **more):
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, **more)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, **more)
 
 
 def record(name, *args, env=None):
@@ -169,7 +169,7 @@ def attached(name, program):
             got = stacks(OWN)
             if got:
                 break
-        out, _ = p.communicate("x", timeout=60)
+        out, _ = p.communicate("x", timeout=600)
         check(out == "done\n" and p.returncode == 0, f"{name}: it ended with {p.returncode}, {out}")
     check(proved(name, r.stderr) == 0, f"{name}: not every stack is whole: {r.stderr}")
     known = set(expected(1)) | {("main", "one_round", "compare", "leaf")}

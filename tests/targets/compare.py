@@ -114,7 +114,7 @@ class Check:
                 os.unlink(f)
         environment = dict(os.environ, TRUTH_FILE=truth)
         command = prefix + [os.path.join(TARGETS, self.name)] + self.arguments
-        return subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
+        return subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=600)
 
     def record(self):
         plain = self.run([], "plain")

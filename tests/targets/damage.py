@@ -196,7 +196,7 @@ def flip():
 
 def begun(before=0):
     """Until run.trace has more events than so many."""
-    for _ in range(1000):
+    for _ in range(10000):
         if sum(1 for _ in events_of("run.trace")) > before:
             return
         time.sleep(0.05)
