@@ -341,6 +341,42 @@ static int anonymize(sqlite3 *db, struct ms_anonymizer *names, struct page *p, c
 	return 0;
 }
 
+/* Only people's formats choose a moment by themselves. */
+static bool for_people(const struct options *opt)
+{
+	for (size_t i = 0; i < opt->output_count; i++)
+		if (opt->outputs[i].format != FORMAT_TEXT && opt->outputs[i].format != FORMAT_MD &&
+		    opt->outputs[i].format != FORMAT_HTML)
+			return false;
+	return opt->view_count == 1 && opt->views[0] == VIEW_FIRST && !opt->budgets.n;
+}
+
+/* Where most memory is no heap and what is mapped was recorded, the first screen begins with that, and
+ * is of the moment at which it was most: reads a trace once more for it. 0, or -1. */
+static int turn_to_mapped(struct model *m, sqlite3 **db, const char **at, const struct options *opt,
+			  struct ms_build_result *res, struct ms_err *err)
+{
+	static char when[40]; /* the model keeps it as its moment's label */
+	uint64_t ns = m->totals.mapped_peak_time_ns;
+	bool mapped = for_people(opt) && ns != UNKNOWN && figure_some(m->totals.mapped_peak) &&
+		      words_elsewhere(m);
+	m->mapped_first = mapped;
+	if (!mapped || *at || !res->traces || m->totals.mapped_end == m->totals.mapped_peak)
+		return 0;
+	/* what is there before the next tenth of a millisecond begins */
+	snprintf(when, sizeof when, "%.4fs", (double)(ns / 100000 + 1) / 1e4);
+	struct options then = *opt;
+	struct model none = {0};
+	then.at = when;
+	model_free(m);
+	sqlite3_close(*db);
+	*m = none;
+	*db = open_input(&then, at, NULL, res, err);
+	int rc = *db ? model_load(m, *db, *at, err) : -1;
+	m->mapped_first = rc == 0;
+	return rc;
+}
+
 static int report(const struct options *opt, const struct run *run)
 {
 	struct ms_err err = {0};
@@ -361,6 +397,8 @@ static int report(const struct options *opt, const struct run *run)
 	ms_progress("reading tables", NULL, 0, 0, NULL);
 	if (rc == 0)
 		rc = db ? model_load(&m, db, at, &err) : -1;
+	if (rc == 0 && !names)
+		rc = turn_to_mapped(&m, &db, &at, opt, &res, &err);
 	if (rc == 0)
 		rc = render_prepare(&p, opt, &err);
 	if (rc == 0 && p.run)

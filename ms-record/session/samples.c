@@ -15,11 +15,13 @@
 #include "session_options.h"
 
 #define ROLLUP_NS UINT64_C(1000000000)
+#define ROLLUP_RSS (UINT64_C(16) << 20)
 #define POINTS_MAX 65536u
 
 struct sampler {
 	struct ms_proc proc;
-	uint64_t rollup_ns, rollup_took; /* of the last one: when, and how long it took */
+	uint64_t rollup_ns, rollup_took; /* of the last one: when, and how long it took, */
+	uint64_t rollup_rss;             /* and RSS then; UINT64_MAX = there shall be none for it */
 	uint64_t seen;                   /* sum of what the sample before said */
 };
 
@@ -28,7 +30,7 @@ static struct sampler *make(const struct session *s)
 	struct sampler *p = ms_xcalloc(1, sizeof *p);
 	ms_proc_open_at(&p->proc, s->proc);
 	if (s->forked) /* as costly as its parent is large, and often for a short life */
-		p->rollup_ns = clock_mono();
+		p->rollup_ns = clock_mono(), p->rollup_rss = UINT64_MAX;
 	return p;
 }
 
@@ -59,21 +61,24 @@ void samples_free(struct sampler *p)
 	free(p);
 }
 
-/* The kernel walks through all mappings for it. */
-static bool rollup_due(const struct sampler *p, uint64_t now, bool often)
+/* The kernel walks through all mappings for it. What a process that soon ends had at its peak is not
+ * known without one when RSS has risen by half: few come of that. */
+static bool rollup_due(const struct sampler *p, uint64_t now, uint64_t rss, bool often)
 {
 	uint64_t rest = p->rollup_took * (often ? 100 : 1000), least = ROLLUP_NS * (often ? 1 : 10);
-	return !p->rollup_ns || now >= p->rollup_ns + (rest > least ? rest : least);
+	return !p->rollup_ns || now >= p->rollup_ns + (rest > least ? rest : least) ||
+	       (rss >= ROLLUP_RSS && rss / 3 * 2 >= p->rollup_rss);
 }
 
 static void read_rollup(struct sampler *p, struct ms_proc_sample *f, bool often, bool must)
 {
 	struct ms_proc_memory m;
 	uint64_t start = clock_mono();
-	if (!must && !rollup_due(p, start, often))
+	if (!must && !rollup_due(p, start, f->rss, often))
 		return;
 	bool ok = ms_proc_read_rollup(&p->proc, &m);
 	p->rollup_ns = start;
+	p->rollup_rss = f->rss;
 	p->rollup_took = clock_mono() - start;
 	if (!ok)
 		return;

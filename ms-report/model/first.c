@@ -171,6 +171,8 @@ struct first first_groups(struct model *m, size_t limit, bool fold)
 	struct list calls = make(m, METRIC_ALLOCATIONS, 1), bytes = make(m, METRIC_ALLOCATED, 1);
 	bool known = verdicts_known(m);
 	struct first f = {.tidy = verdicts_all_reached(m), .churning = is_churning(m, &bytes)};
+	if (m->mapped_first)
+		add(&f, make(m, METRIC_MAPPED, limit));
 	for (enum metric of = METRIC_UNREACHABLE; known && of <= METRIC_LATE; of++) {
 		struct list l = make(m, of, limit);
 		if (l.total.b)

@@ -7,7 +7,7 @@
 
 /* Each is a list by its metric. METRIC_ALLOCATIONS and METRIC_ALLOCATED stand for the busiest site and
  * the one that allocated most, with a row each, without what else there is. */
-#define FIRST_GROUPS 7
+#define FIRST_GROUPS 8
 struct first {
 	struct list lists[FIRST_GROUPS];
 	size_t n;

@@ -317,7 +317,8 @@ struct model {
 	uint64_t sum_peak_bytes, sum_peak_time_ns; /* of all processes on one clock */
 	bool part; /* of some process not every event was counted: --at, --from or --to */
 	uint64_t from_ns,
-		to_ns; /* what was counted then, on the clock of all; UNKNOWN = no limit */
+		to_ns;     /* what was counted then, on the clock of all; UNKNOWN = no limit */
+	bool mapped_first; /* most memory is no heap, and what is mapped was recorded */
 	uint64_t traces_unreadable; /* of a folder */
 	/* Of interpreters: chains of frames that were not read; one that is not known, or NULL. */
 	uint64_t chains_unread;

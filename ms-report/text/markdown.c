@@ -120,6 +120,8 @@ static void figures_table(struct page *p, struct out *o)
 		put_between(p, o, "| gone by exec | | ", gone, " |\n");
 	rss_row(p, o, "memory at the peak", m->processes.n == 1 ? "peak" : NULL);
 	rss_row(p, o, "memory at the end", "end");
+	if (words_elsewhere(m))
+		put_between(p, o, "| where it is | | ", words_elsewhere(m), " |\n");
 	out_char(o, '\n');
 }
 

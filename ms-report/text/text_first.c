@@ -73,6 +73,8 @@ static void heap_and_rss(struct page *p, struct out *o)
 			    resident_known(m) ? ": --resident" : "");
 	line(p, o, "RSS", SAY("peak %s %s", say_size(m, t->peak_rss_bytes), words_rss_peak_time(m)),
 	     SAY("end %s%s", say_size(m, t->end_rss_bytes), apart));
+	if (words_elsewhere(m))
+		text_words(p, o, "Where", &(struct words){{words_elsewhere(m)}, 1}, "");
 }
 
 /* Heap, slack and mapped address space against RSS, where they were recorded. */
@@ -97,6 +99,10 @@ static void calls(struct page *p, struct out *o)
 {
 	struct model *m = p->m;
 	const struct totals *t = &m->totals;
+	if (words_idle(m)) {
+		line(p, o, "Calls", words_idle(m), NULL);
+		return;
+	}
 	const char *failed =
 		figure_some(t->failed) ? SAY(", %s failed", say_count(m, t->failed)) : "";
 	line(p, o, "Calls",
@@ -243,6 +249,18 @@ static void next(struct page *p, struct out *o, const struct first *f)
 	}
 }
 
+/* What records memory that is not the heap's, where it was not. */
+static void next_elsewhere(struct page *p, struct out *o)
+{
+	struct model *m = p->m;
+	bool mapped = m->totals.mapped_peak != UNKNOWN, resident = resident_known(m);
+	if (!words_elsewhere(m) || (mapped && resident))
+		return;
+	out_printf(o, "         ms-record%s%s ...    %s%s%s\n", mapped ? "" : " --mmap",
+		   resident ? "" : " --resident", mapped ? "" : "what is mapped, by site",
+		   mapped || resident ? "" : "; ", resident ? "" : "what is resident");
+}
+
 void text_who(struct page *p, struct out *o)
 {
 	struct words who = words_who(p->m, &p->style), quality = words_quality(p->m);
@@ -294,4 +312,5 @@ void text_first(struct page *p, struct out *o, size_t limit)
 	hidden.n += hidden.v[1] != NULL;
 	text_words(p, o, "Hidden", &hidden, "; ");
 	next(p, o, &f);
+	next_elsewhere(p, o);
 }

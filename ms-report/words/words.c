@@ -196,7 +196,9 @@ struct words words_quality(struct model *m)
 		words_add(&w, figure_some(m->gaps.paused_ns) ? "every event outside the pauses"
 			      : figure_some(m->gaps.dropped_events) ? "every event counted"
 								    : "every event");
-	if (q->stacks_cut != UNKNOWN)
+	if (words_idle(m))
+		words_add(&w, words_idle(m));
+	else if (q->stacks_cut != UNKNOWN)
 		words_add(&w, SAY("%s cut", say_things(m, q->stacks_cut, "stack")));
 	if (m->part && counted(m))
 		words_add(&w, counted(m));
@@ -239,6 +241,27 @@ const char *words_incomplete(struct model *m)
 		say_time(m, m->duration_ns));
 }
 
+/* Was an allocator hooked in all of them, and all recorded that came? */
+static bool all_attached(const struct model *m)
+{
+	for (size_t i = 0; i < m->processes.n; i++) {
+		const struct process *p = &m->processes.v[i];
+		if (!figure_some(p->quality.attached) || !p->allocator || !*p->allocator ||
+		    strncmp(p->allocator, "none", 4) == 0)
+			return false;
+	}
+	return m->quality.complete && !figure_some(m->quality.events_lost) && !m->est &&
+	       !figure_some(m->gaps.paused_allocations);
+}
+
+const char *words_idle(struct model *m)
+{
+	if (m->totals.allocations != 0 || m->sites.n || m->proc_only || m->hidden.filters ||
+	    m->from_ns != UNKNOWN || m->to_ns != UNKNOWN || !all_attached(m))
+		return NULL;
+	return SAY("no allocation in %s", say_time(m, m->duration_ns));
+}
+
 const char *words_nothing(struct model *m, const struct style *st)
 {
 	const struct process *p = &m->processes.v[0];
@@ -250,7 +273,7 @@ const char *words_nothing(struct model *m, const struct style *st)
 			   est_things(m, h->allocations, est_of(h->est, EST_ALLOCATIONS),
 				      "allocation"),
 			   name_clean(&m->arena, h->filters, st->ascii));
-	if (m->totals.allocations != 0 || m->sites.n || m->proc_only)
+	if (m->totals.allocations != 0 || m->sites.n || m->proc_only || words_idle(m))
 		return NULL;
 	if (m->est && !figure_some(m->quality.events_lost))
 		return SAY("NO ALLOCATION WAS SAMPLED: the program allocated less than %s in all "

@@ -31,6 +31,8 @@ const char *words_incomplete(struct model *m);
 /* Why there is nothing to show, one sentence; NULL when there is something: nothing recorded, or
  * all hidden by filters. */
 const char *words_nothing(struct model *m, const struct style *st);
+/* "no allocation in 2.998 s": of processes that were attached to and made none; else NULL. */
+const char *words_idle(struct model *m);
 /* "12 sites with 3.1 MiB at the end (--min 1k)", or "nothing by filters"; cleaned. */
 const char *words_hidden(struct model *m, const struct style *st);
 
@@ -61,6 +63,9 @@ const char *words_soon(struct model *m);
 /* "RSS 2.6 GiB: live 1.8 GiB + slack 90 MiB + mapped 400 MiB, 300 MiB other" of the moments called
  * `label`; NULL where neither slack nor mapped is known. */
 const char *words_rss(struct model *m, const char *label);
+/* Where resident memory is when most of it is no live heap, as /proc said; NULL = it is live heap, or little,
+ * or what was there before is not known. */
+const char *words_elsewhere(struct model *m);
 /* "at 22 ms"; "between samples" where the kernel alone saw the peak of RSS. */
 const char *words_rss_peak_time(struct model *m);
 

@@ -12,6 +12,7 @@
 
 #define SOON_PART 5 /* of the allocations: from this part on it is worth to be said */
 #define MANY 1000   /* allocations: of fewer all are freed within some */
+#define ELSEWHERE (UINT64_C(16) << 20) /* bytes of RSS: of less nobody asks */
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
 
 /* The image by its number among those of its process, or by its process. */
@@ -116,6 +117,36 @@ const char *words_rss(struct model *m, const char *label)
 		words = SAY("%s; mapped %s, with what the allocator took", words,
 			    say_size(m, b.mapped));
 	return rss == UNKNOWN ? words : SAY("RSS %s: %s", say_size(m, rss), words);
+}
+
+/* Live heap, recorded or not: what was there before, and what a fork left. */
+static uint64_t heap_at_most(const struct model *m)
+{
+	uint64_t all = m->totals.peak_bytes;
+	if (figure_some(m->quality.attached))
+		all = figure_add(all, m->before.state ? m->before.bytes : UNKNOWN);
+	return figure_add(all, m->inherited.processes ? m->inherited.bytes : 0);
+}
+
+const char *words_elsewhere(struct model *m)
+{
+	uint64_t heap = heap_at_most(m), rss = m->totals.peak_rss_bytes, at[3] = {0};
+	if (m->processes.n - m->images != 1 || m->proc_only || heap == UNKNOWN || rss == UNKNOWN ||
+	    rss <= ELSEWHERE || heap >= rss / 2)
+		return NULL;
+	sqlite3_stmt *q = model_ask(m, "SELECT time_ns, rss_bytes, heap_bytes FROM sample"
+				       " WHERE heap_bytes <= rss_bytes"
+				       " ORDER BY rss_bytes DESC, time_ns LIMIT 1");
+	while (model_next(&q))
+		for (int i = 0; i < 3; i++)
+			at[i] = figure_in(q, i);
+	const char *rest = SAY("live heap is %s at most", say_size(m, heap));
+	if (at[1] < rss / 2)
+		return SAY("most of RSS is no live heap, and /proc was not asked what: %s", rest);
+	return SAY("of RSS %s at %s: %s in anonymous mappings, with stacks and what the allocator "
+		   "keeps, %s in files; %s",
+		   say_size(m, at[1]), say_time(m, at[0]), say_size(m, at[2]),
+		   say_size(m, at[1] - at[2]), rest);
 }
 
 const char *words_rss_peak_time(struct model *m)

@@ -1,0 +1,99 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# The first screen of programs whose memory is no heap: where it is, what records it, what is mapped by site; and of a process that allocates nothing
+# while it is recorded.
+set -u
+failures=0
+fail() { echo "$*" && failures=$((failures + 1)); }
+is() { # WHAT GOT WANT
+	[ "$2" = "$3" ] || fail "$1 is '$2', not '$3'"
+}
+BIN=${BIN:?}
+PATH=$BIN:$PATH
+export LC_ALL=C.UTF-8
+cat >holder.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#define MIB (1 << 20)
+static void *map(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return memset(p, 1, size);
+}
+/* HEAP and MAPPED in MiB; "gone": most of what is mapped is not at the end. Long enough to be looked at. */
+int main(int argc, char **argv)
+{
+	int heap = atoi(argv[1]), mapped = atoi(argv[2]);
+	for (int i = 0; i < heap; i++)
+		memset(malloc(MIB / 2), 1, MIB / 2), memset(malloc(MIB / 2), 1, MIB / 2);
+	char *p = mapped ? map((size_t)mapped * MIB) : NULL;
+	sleep(3);
+	if (argc > 3 && p)
+		munmap(p + MIB, (size_t)(mapped - 1) * MIB);
+	return 0;
+}
+END
+gcc -O1 -g -fno-builtin -o holder holder.c
+line_of() { # LABEL TRACE: that line with those that it goes on in
+	ms-report --width 200 "$2" | awk -v label="$1" '$1 == label && !on{on = 1; print; next} on && /^ /{print; next} on{exit}' | tr -s '\n ' '  ' | sed 's/ $//'
+}
+commands() { ms-report "$1" | awk '/^Next/{on = 1} on' | grep -o 'ms-record.*'; }
+
+ms-record -q -o mapped.trace ./holder 1 40
+[[ $(line_of Where mapped.trace) =~ ^"Where of RSS "[2-4][0-9].[0-9]" MiB at "[^:]*": "[2-4][0-9].[0-9]" MiB in anonymous mappings, with stacks and what the allocator keeps, "[0-9.]*" "[MK]"iB in files; live heap is 1.0 MiB at most"$ ]] ||
+	fail "40 MiB that are mapped: $(ms-report mapped.trace)"
+[[ $(ms-report --md mapped.trace) == *"| where it is | | of RSS "*" MiB in anonymous mappings"* ]] || fail "--md: $(ms-report --md mapped.trace)"
+is 'what records them' "$(commands mapped.trace)" 'ms-record --mmap --resident ...    what is mapped, by site; what is resident'
+ms-record -q -o heap.trace ./holder 40 0
+is '40 MiB of heap' "$(line_of Where heap.trace)$(commands heap.trace)" ''
+ms-record -q -o both.trace ./holder 30 20
+is 'more heap than that' "$(line_of Where both.trace)" ''
+ms-record -q -o little.trace ./holder 0 8
+is '8 MiB' "$(line_of Where little.trace)" ''
+
+# recorded by site: at the end where it is all there, else at the moment at which most was
+ms-record -q --mmap -o stays.trace ./holder 1 40
+is 'what stays: first' "$(ms-report stays.trace | grep -m1 '^[A-Z]* [aA][tT]')" 'MAPPED at the end, apart from the heap: 40.0 MiB, 1 site'
+[[ $(ms-report stays.trace) =~ " 40.0 MiB      1  "[0-9]"  map       holder.c:8" ]] || fail "what stays: no row of map: $(ms-report stays.trace)"
+is 'what records the rest' "$(commands stays.trace)" 'ms-record --resident ...    what is resident'
+ms-record -q --mmap -o gone.trace ./holder 1 40 gone
+[[ $(ms-report gone.trace | grep -m1 '^[A-Z]* [aA][tT]') =~ ^"MAPPED at "[0-9.]*"s, apart from the heap: 40.0 MiB, 1 site"$ ]] || fail "what is gone at the end: $(ms-report gone.trace)"
+[[ $(ms-report --md gone.trace) == *"#### MAPPED at "*"| 40.0 MiB | 1 |"* ]] || fail '--md'
+is 'a moment that was asked for' "$(ms-report --at end gone.trace | grep -m1 '^MAPPED')" 'MAPPED at the end, apart from the heap: 1.0 MiB, 1 site'
+is 'JSON is of the end' "$(ms-report --json gone.trace | jq -r .at)" end
+ms-record -q --mmap -o heap2.trace ./holder 40 1
+is 'heap that was recorded with what is mapped' "$(ms-report heap2.trace | grep -c '^MAPPED')" 0
+
+# ---- nothing is allocated while it is recorded ----
+cat >idle.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+int main(void)
+{
+	void *volatile p = malloc(1000);
+	(void)p;
+	if (write(1, "\n", 1) == 1)
+		for (;;)
+			pause();
+}
+END
+gcc -O1 -g -o idle idle.c
+coproc ./idle
+# shellcheck disable=SC2153 # coproc sets it
+read -r <&"${COPROC[0]}"
+ms-record -q -p "$COPROC_PID" -d 1s -o idle.trace || fail 'not attached'
+# shellcheck disable=SC2153
+kill "$COPROC_PID"
+screen=$(ms-report idle.trace)
+[[ $screen == *$'\nCalls    no allocation in '[0-9.]*[0-9]' '* && $screen == *"complete, every event, no allocation in "* ]] || fail "idle: $screen"
+[[ $screen != *NOTHING* ]] || fail "idle: nothing: $screen"
+cat >none.c <<'END'
+int main(void) { return 0; }
+END
+gcc -O1 -o none none.c
+ms-record -q -o none.trace ./none
+[[ $(ms-report none.trace 2>/dev/null | head -n 1) == '*** NOTHING WAS RECORDED'* ]] || fail "what was launched: $(ms-report none.trace)"
+[ $failures = 0 ] && echo ok
+exit $((failures != 0))
