@@ -76,16 +76,3 @@ bool process_link(int folder, const char *name, char *path, size_t room)
 	path[n > 0 ? n : 0] = '\0';
 	return n > 0;
 }
-
-void process_exe(int folder, char path[PROCESS_EXE])
-{
-	if (!process_link(folder, "exe", path, PROCESS_EXE))
-		strcpy(path, "unknown");
-}
-
-void process_exe_of(pid_t pid, char path[PROCESS_EXE])
-{
-	int folder = process_folder(pid);
-	process_exe(folder, path);
-	descriptor_close(folder);
-}

@@ -24,8 +24,3 @@ const char *descriptor_user(void);
 int process_folder(pid_t pid);
 /* Where the link `name` in such a folder leads; false = that cannot be told, and `path` is "". */
 bool process_link(int folder, const char *name, char *path, size_t room);
-/* Path of what the process runs; `folder` as above. "unknown" when that cannot be told. */
-#define PROCESS_EXE 4097u
-void process_exe(int folder, char path[PROCESS_EXE]);
-/* The same by its number. */
-void process_exe_of(pid_t pid, char path[PROCESS_EXE]);

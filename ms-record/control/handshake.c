@@ -20,6 +20,7 @@
 #include "ms-record/session/info.h"
 #include "libcommon/base/err.h"
 #include "libcommon/proc/proc.h"
+#include "ms-record/base/descriptor.h"
 #include "ms-record/base/packet.h"
 #include "ms-record/session/pool.h"
 

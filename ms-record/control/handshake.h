@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "ms-record/base/descriptor.h"
+#include "ms-record/base/program.h"
 
 struct control;
 struct ms_err;

@@ -20,6 +20,7 @@
 #include "libcommon/base/progress.h"
 #include "libcommon/proc/proc.h"
 #include "ms-record/base/descriptor.h"
+#include "ms-record/base/program.h"
 #include "ms-record/scan/scan.h"
 #include "ms-record/session/samples.h"
 

@@ -11,6 +11,7 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "ms-record/base/descriptor.h"
+#include "ms-record/base/program.h"
 #include "standby.h"
 
 /* ---- one of them ---- */

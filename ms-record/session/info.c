@@ -18,6 +18,7 @@
 #include "libcommon/base/io.h"
 #include "libcommon/proc/proc.h"
 #include "ms-record/base/descriptor.h"
+#include "ms-record/base/program.h"
 #include "session_options.h"
 #include "session.h"
 
@@ -77,6 +78,11 @@ char *info_name(int proc, const char *exe)
 	ms_proc_text_at(proc, "comm", comm, sizeof comm);
 	comm[strcspn(comm, "\n")] = '\0';
 	bool cut = strlen(comm) == 15 && !strncmp(comm, base, 15);
+	/* of a program that the dynamic linker was started for it is the linker's */
+	char link[PROCESS_EXE];
+	if (*comm && process_link(proc, "exe", link, sizeof link) && strcmp(link, exe) != 0)
+		cut |= (strlen(comm) == 15 && !strncmp(comm, basename(link), 15)) ||
+		       !strcmp(comm, basename(link));
 	char *name = ms_xstrdup(!*comm || cut ? base : comm);
 	ms_one_line(name);
 	for (char *p = name; (p = strpbrk(p, "/ ?"));)
@@ -116,18 +122,34 @@ static bool same_pidns(const struct session *s)
 	       !process_link(s->proc, "ns/pid", theirs, sizeof theirs) || !strcmp(own, theirs);
 }
 
+/* The program itself sees the arguments behind the linker's. */
+static void cut_linker(const struct session *s, struct identity *w)
+{
+	char link[PROCESS_EXE];
+	if (!w->args || !w->exe || !process_link(s->proc, "exe", link, sizeof link) ||
+	    !strcmp(link, w->exe))
+		return;
+	size_t n = process_linker_args(w->args, w->args_bytes);
+	w->args_bytes -= n;
+	memmove(w->args, w->args + n, w->args_bytes + 1);
+}
+
 void info_names(struct session *s, const struct identity *parent)
 {
 	struct identity *w = s->who;
 	struct stat st;
 	w->pid = s->pid;
 	w->image = s->image;
-	w->exe = read_link(s->proc, "exe");
-	if (w->exe)
+	char exe[PROCESS_EXE];
+	process_exe(s->proc, exe);
+	if (strcmp(exe, "unknown") != 0) {
+		w->exe = ms_xstrdup(exe);
 		w->name = info_name(s->proc, w->exe);
+	}
 	w->cwd = read_link(s->proc, "cwd");
 	if (!s->opt->no_args) {
 		w->args = read_file(s->proc, "cmdline", &w->args_bytes);
+		cut_linker(s, w);
 		w->env = read_file(s->proc, "environ", &w->env_bytes);
 	}
 	/* One that wrote its state over its arguments left the rest of them empty. */
