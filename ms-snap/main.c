@@ -10,6 +10,7 @@
  * database, dataset.h appends it to others.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -128,24 +129,68 @@ static int snap(const struct options *o, struct ms_err *err)
 	return rc;
 }
 
+static void held_free(struct ms_held_files *of, size_t traces)
+{
+	for (size_t i = 0; i < traces; i++)
+		free(of[i].v);
+	free(of);
+}
+
+static void hold(struct ms_held_files *of, unsigned module, int fd)
+{
+	if (module >= of->n) {
+		of->v = ms_xrealloc(of->v, module + 1, sizeof *of->v);
+		memset(of->v + of->n, 0, (module + 1 - of->n) * sizeof *of->v);
+		of->n = module + 1;
+	}
+	of->v[module] = fd;
+}
+
+/* What --held names, of each trace. NULL with `err` set. */
+static struct ms_held_files *read_held(const struct options *o, struct ms_err *err)
+{
+	enum { MODULES_MOST = 1 << 22 };
+	struct ms_held_files *of = ms_xcalloc(o->inputs.n, sizeof *of);
+	FILE *f = o->held ? fopen(o->held, "re") : NULL;
+	unsigned trace, module;
+	int fd, n = EOF;
+	if (o->held && !f)
+		ms_err_sys(err, "cannot read '%s'", o->held);
+	while (f && (n = fscanf(f, "%u %u %d", &trace, &module, &fd)) == 3 && trace &&
+	       trace <= o->inputs.n && module < MODULES_MOST && fd)
+		hold(&of[trace - 1], module, fd);
+	if (f)
+		fclose(f);
+	if (n != EOF)
+		ms_err_set(err, "--held '%s': a line is not TRACE MODULE DESCRIPTOR", o->held);
+	if (n == EOF && (f || !o->held))
+		return of;
+	held_free(of, o->inputs.n);
+	return NULL;
+}
+
 /* One trace that cannot have symbols does not keep the others from theirs. */
-static int embed(const struct options *o)
+static int embed(const struct options *o, struct ms_err *why)
 {
 	struct ms_symbols_options so = {.sysroot = o->sysroot,
 					.debug_dirs = o->debug_dirs.v,
 					.no_cache = o->no_cache,
 					.debuginfod_ns = o->debuginfod_ns};
+	struct ms_held_files *held = read_held(o, why);
+	if (!held)
+		return -1;
 	struct ms_symbols *s = ms_symbols_new(&so);
 	int rc = 0;
 	for (size_t i = 0; i < o->inputs.n; i++) {
 		struct ms_err err = {0};
-		if (ms_symbols_embed(o->inputs.v[i], s, &err) == 0)
+		if (ms_symbols_embed(o->inputs.v[i], s, &held[i], &err) == 0)
 			continue;
 		fprintf(stderr, "ms-snap: %s\n", err.text);
 		rc = 2;
 	}
 	tell_trouble(o, ms_symbols_trouble(s));
 	ms_symbols_free(s);
+	held_free(held, o->inputs.n);
 	return rc;
 }
 
@@ -160,7 +205,7 @@ int main(int argc, char **argv)
 	if (rc == 0 && o.cli.asked)
 		rc = ms_cli_answer(&o.cli, &err);
 	else if (rc == 0 && o.embed)
-		rc = embed(&o);
+		rc = embed(&o, &err);
 	else if (rc == 0 && !o.output && !o.dataset && !o.regions.lines && isatty(STDOUT_FILENO))
 		/* A terminal is refused before the long part starts. */
 		rc = ms_snapshot_write(NULL, NULL, &err);

@@ -68,6 +68,9 @@ static const struct ms_cli_option rows[] = {
 	 "their callers"},
 	{"symbols", 0, "embed", ms_cli_choice, MS_AT(embed), 6,
 	 "append the symbols to the trace itself; writes no snapshot"},
+	{"held", 0, "FILE", ms_cli_name, MS_AT(held), 0,
+	 "with --symbols=embed: open files of modules, a line each: number of the trace on the "
+	 "command line, of the module, and of the descriptor; as ms-record hands them on"},
 	{.help = "Running processes instead of a trace"},
 	{"maps", 0, NULL, ms_cli_flag, MS_AT(regions.maps), 9,
 	 "regions of running processes instead of a trace"},
@@ -119,6 +122,8 @@ static int check(const struct options *o, struct ms_err *err)
 				  "--symbols=embed writes no snapshot: "
 				  "-o, --at, --no-symbols, --wrapper, --anonymize and --dataset "
 				  "do not go with it");
+	if (o->held && !o->embed)
+		return ms_err_set(err, "--held goes with --symbols=embed");
 	if (o->no_symbols && (o->sysroot || o->debug_dirs.n || o->debuginfod_ns))
 		return ms_err_set(err, "--no-symbols looks for none: --sysroot, --debug-dir and "
 				       "--debuginfod do not go with it");

@@ -25,6 +25,7 @@ struct options {
 	enum ms_read read;
 	struct ms_wrappers wrappers; /* --wrapper */
 	bool embed;                  /* --symbols=embed */
+	const char *held;            /* --held; NULL = none */
 	bool no_symbols, no_cache;
 	bool anonymize;
 	const char *dataset;     /* --dataset; NULL = none */

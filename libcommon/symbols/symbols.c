@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <elfutils/libdwfl.h>
 
@@ -136,7 +137,8 @@ void ms_symbols_free(struct ms_symbols *s)
 
 static bool same(const struct ms_symbols_module *a, const struct ms_symbols_module *b)
 {
-	if (a->kind != b->kind || a->build_id_size != b->build_id_size || strcmp(a->path, b->path))
+	if (a->kind != b->kind || a->held != b->held || a->build_id_size != b->build_id_size ||
+	    strcmp(a->path, b->path))
 		return false;
 	if (a->build_id_size)
 		return !memcmp(a->build_id, b->build_id, a->build_id_size);
@@ -166,8 +168,19 @@ static void set_key(struct ms_symbols *s, struct module *m)
 	m->cached.name = ms_arena_printf(a, "%.40s-%08x", n ? id : "none", ms_hash_text(key));
 }
 
-int ms_symbols_module_of(struct ms_symbols *s, const struct ms_symbols_module *is)
+/* What is held open counts where the path leads elsewhere, which no cache is told of. */
+static bool leads_to(const char *path, int held)
 {
+	struct stat there, is;
+	return stat(path, &there) == 0 && fstat(held, &is) == 0 && there.st_dev == is.st_dev &&
+	       there.st_ino == is.st_ino;
+}
+
+int ms_symbols_module_of(struct ms_symbols *s, const struct ms_symbols_module *asked)
+{
+	struct ms_symbols_module copy = *asked, *is = &copy;
+	if (is->held > 0 && leads_to(is->path, is->held))
+		is->held = 0;
 	for (size_t i = 0; i < s->modules.n; i++)
 		if (same(&s->modules.v[i].is, is))
 			return (int)i;
@@ -179,7 +192,7 @@ int ms_symbols_module_of(struct ms_symbols *s, const struct ms_symbols_module *i
 	if (is->build_id_size)
 		m->is.build_id = memcpy(ms_arena_alloc(&s->arena, is->build_id_size), is->build_id,
 					is->build_id_size);
-	if (s->cache >= 0 && is->kind != KIND_MADE && is->kind != KIND_VDSO) {
+	if (s->cache >= 0 && !is->held && is->kind != KIND_MADE && is->kind != KIND_VDSO) {
 		set_key(s, m);
 		ms_cached_read(&m->cached, s->cache, &s->arena);
 	}

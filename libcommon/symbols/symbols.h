@@ -48,6 +48,9 @@ struct ms_symbols_module {
 	 * time is another one. */
 	uint64_t file_bytes, file_mtime_ns;
 	bool deleted; /* deleted or replaced while it was mapped */
+	/* The open file that was mapped; 0 = none: it is sought by its path; -1 = that, too, but
+	 * without a build-id nothing is it. */
+	int held;
 	/* Of code made at run time: by which process, whose, and where it began to work (NULL = not
 	 * known), when that ran (ns since 1970), and since when it was recorded (CLOCK_MONOTONIC). */
 	uint64_t pid, uid, from_ns, to_ns, since_ns;
@@ -82,8 +85,15 @@ const char *ms_symbols_called(struct ms_symbols *s, int module, uint64_t address
 char *ms_demangle(const char *name);
 char *ms_demangle_ada(const char *name);
 
+/* Open files of a trace's modules: descriptors by id, 0 = none. */
+struct ms_held_files {
+	int *v;
+	size_t n;
+};
+
 /* Appends a symbols block for every frame of the ended trace `path`, then a new end block equal to
  * the last. Replaces nothing; a trace that has symbols already is left alone. `s` finds them: one
- * for many traces opens each module once; NULL: one of its own. 0, or -1 with `err` set and the
- * trace as it was. */
-int ms_symbols_embed(const char *path, struct ms_symbols *s, struct ms_err *err);
+ * for many traces opens each module once; NULL: one of its own. `held`: NULL = none. 0, or -1 with
+ * `err` set and the trace as it was. */
+int ms_symbols_embed(const char *path, struct ms_symbols *s, const struct ms_held_files *held,
+		     struct ms_err *err);

@@ -243,6 +243,18 @@ out:;
 	return e;
 }
 
+struct ms_elf *ms_elf_held(int fd, const char *path)
+{
+	struct stat st;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof(Elf64_Ehdr))
+		return NULL;
+	void *map = ms_mapped_file(fd, (size_t)st.st_size);
+	struct ms_elf *e = map == MAP_FAILED ? NULL : open_map(path, map, (size_t)st.st_size);
+	if (e)
+		e->mtime_ns = ms_ns_of(st.st_mtim);
+	return e;
+}
+
 struct ms_elf *ms_elf_copy(const char *path, const void *data, size_t size)
 {
 	if (size < sizeof(Elf64_Ehdr))

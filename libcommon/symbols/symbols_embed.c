@@ -47,6 +47,7 @@ struct wanted_frame {
 
 struct wanted {
 	struct ms_recording *t;
+	struct ms_held_files held;
 	MS_ARRAY(struct wanted_frame) frames; /* by module and address, which is cheapest */
 	/* of the last end block */
 	MS_ARRAY(uint8_t) end;
@@ -252,8 +253,10 @@ static void *look_up(void *arg)
 			*to = to[-1];
 			continue;
 		}
-		if (*handle < 0 && ms_frame_question(h->c->t, &h->c->t->frames.v[w->frame], &q))
+		if (*handle < 0 && ms_frame_question(h->c->t, &h->c->t->frames.v[w->frame], &q)) {
+			q.module.held = w->module < h->c->held.n ? h->c->held.v[w->module] : 0;
 			*handle = ms_symbols_module_of(h->s, &q.module);
+		}
 		to->at = h->found.n;
 		to->n = ms_symbols_find(h->s, *handle, w->address, chain, MAX_CHAIN);
 		for (size_t k = 0; k < to->n; k++)
@@ -389,9 +392,10 @@ out:
 	return rc;
 }
 
-int ms_symbols_embed(const char *path, struct ms_symbols *s, struct ms_err *err)
+int ms_symbols_embed(const char *path, struct ms_symbols *s, const struct ms_held_files *held,
+		     struct ms_err *err)
 {
-	struct wanted c = {0};
+	struct wanted c = {.held = held ? *held : (struct ms_held_files){0}};
 	struct ms_symbols *own = NULL;
 	int rc = -1, memory = -1;
 	struct stat st;

@@ -54,18 +54,20 @@ static bool is_it(const struct search *s, const struct ms_elf *e)
 	return !s->module || may_be(s, e);
 }
 
-/* The file at `path` if it is the one looked for: same build-id, or, where the searched one has
- * none, same checksum, or nothing that denies it. */
-static struct ms_elf *try_file(struct search *s, const char *path)
+/* The file if it is the one looked for: same build-id, or, where the searched one has none, same
+ * checksum, or nothing that denies it; else closes it. */
+static struct ms_elf *if_it(struct search *s, struct ms_elf *e)
 {
-	struct ms_elf *e = ms_elf_open(path);
-	if (!e)
-		return NULL;
-	if (is_it(s, e))
+	if (!e || is_it(s, e))
 		return e;
 	s->others = true;
 	ms_elf_close(e);
 	return NULL;
+}
+
+static struct ms_elf *try_file(struct search *s, const char *path)
+{
+	return if_it(s, ms_elf_open(path));
 }
 
 __attribute__((format(printf, 2, 3))) static struct ms_elf *try_path(struct search *s,
@@ -116,11 +118,17 @@ static struct ms_elf *by_server(struct search *s)
 	return e;
 }
 
-/* The module itself: at its path under the sysroot, else in a folder of --debug-dir, whole or by
+/* The module itself: as it is held open, or at its path under the sysroot, else in a folder of --debug-dir, whole or by
  * its name alone. */
 static struct ms_elf *find_binary(struct search *s, const char *path)
 {
-	struct ms_elf *e = try_path(s, "%s%s", s->opt->sysroot ? s->opt->sysroot : "", path);
+	int held = s->module->held;
+	struct ms_elf *e = held > 0 ? if_it(s, ms_elf_held(held, path)) : NULL;
+	s->others |= held < 0;
+	if (held && !s->id_size)
+		return e; /* nothing else can prove to be it */
+	if (!e)
+		e = try_path(s, "%s%s", s->opt->sysroot ? s->opt->sysroot : "", path);
 	/* Without a build-id only the path that was asked for counts: any file of that name would do
 	 * otherwise. */
 	for (const char *const *d = s->opt->debug_dirs; !e && s->id_size && d && *d; d++)

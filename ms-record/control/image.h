@@ -7,9 +7,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "libcommon/base/arena.h"
 #include "ms-record/base/stats.h"
 #include "ms-record/heap/preexisting.h"
 #include "ms-record/scan/scan.h"
+#include "ms-record/session/session.h"
 
 /* What is remembered of an image that is over, or that was not recorded at all. */
 struct image {
@@ -37,5 +39,6 @@ struct image {
 	bool kept;
 	dev_t dev; /* which file it is; `ino` 0 = none that we made */
 	ino_t ino;
-	char *error; /* the trace could not be written; NULL = it was */
+	MS_ARRAY(struct session_file) files; /* of its modules */
+	char *error;                         /* the trace could not be written; NULL = it was */
 };

@@ -36,6 +36,7 @@ void begin_image(struct control *c, struct session *s, uint32_t parent)
 	info_names(s, NULL);
 	info_write(s);
 	modules_read_maps(s);
+	modules_hold_files(s);
 	interpreter_find(s);
 	recording_begin(s);
 	if (s->attach_modules)
@@ -99,6 +100,8 @@ static struct image *add_session(struct control *c, const struct session *s)
 	i->guest = s->guest;
 	i->dev = s->out->dev;
 	i->ino = s->out->ino;
+	for (size_t k = 0; k < s->files.n; k++)
+		*MS_PUSH(&i->files) = s->files.v[k];
 	if (__atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE))
 		i->error = ms_xstrdup(s->out->err.text);
 	return i;
@@ -144,7 +147,7 @@ void images_free(struct control *c)
 {
 	for (size_t i = 0; i < c->images.n; i++)
 		MS_FREE(c->images.v[i].name, c->images.v[i].exe, c->images.v[i].file,
-			c->images.v[i].error);
+			c->images.v[i].files.v, c->images.v[i].error);
 	free(c->images.v);
 }
 

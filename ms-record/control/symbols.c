@@ -8,8 +8,10 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -19,6 +21,7 @@
 #include "libcommon/base/order.h"
 #include "libcommon/base/progress.h"
 #include "ms-record/base/descriptor.h"
+#include "ms-record/session/held_files.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SYMBOLS_MEMORY RLIM_INFINITY /* they reserve terabytes */
@@ -26,14 +29,34 @@
 #define SYMBOLS_MEMORY (UINT64_C(16) << 30)
 #endif
 #define SYMBOLS_SECONDS 300u
-#define WORDS 4 /* of ms-snap's command line before the files */
+#define WORDS 6 /* of ms-snap's command line before the files */
 /* Who told the recorder to stop is answered after this time even when symbols are not done yet. */
 #define SYMBOLS_PATIENCE_NS UINT64_C(4000000000)
 
+/* Leaves the files of modules open for ms-snap, and tells which they are, a line each: the number of
+ * the trace, of the module, and the descriptor, or -1: only a build-id can tell. -1 = no list. */
+static int hand_on(struct image *const *images, size_t n)
+{
+	int list = memfd_create("memscope-files", 0);
+	FILE *f = list < 0 ? NULL : fdopen(dup(list), "w");
+	for (size_t i = 0; f && i < n; i++)
+		for (size_t k = 0; k < images[i]->files.n; k++) {
+			const struct session_file *v = &images[i]->files.v[k];
+			int fd = held_file_touched(v->file) ? -1 : v->file->fd;
+			if (fd >= 0 ? fcntl(fd, F_SETFD, 0) == 0 : v->file->fd >= 0)
+				fprintf(f, "%zu %u %d\n", i + 1, v->module, fd);
+		}
+	if (f)
+		fclose(f);
+	return list;
+}
+
 /* `most`: bytes of a file, 0 = any. `files` ends in NULL and has room for the program's own words
  * before. */
-static _Noreturn void child(const struct control *c, const char *snap, char **files, uint64_t most)
+static _Noreturn void child(const struct control *c, const char *snap, char **files, int list,
+			    uint64_t most)
 {
+	char held[32];
 	struct rlimit memory = {SYMBOLS_MEMORY, SYMBOLS_MEMORY};
 	struct rlimit seconds = {SYMBOLS_SECONDS, SYMBOLS_SECONDS};
 	struct rlimit core = {0, 0};
@@ -51,8 +74,13 @@ static _Noreturn void child(const struct control *c, const char *snap, char **fi
 			dup2(null, fd);
 	setpgid(0, 0); /* a key at the terminal skips symbols through us, in good order */
 	sigprocmask(SIG_SETMASK, &c->launch.mask, NULL);
-	char *const words[WORDS] = {"ms-snap", "--symbols=embed",
-				    c->opt->no_cache ? "--no-cache" : "--quiet", "--"};
+	snprintf(held, sizeof held, "/proc/self/fd/%d", list);
+	char *const words[WORDS] = {"ms-snap",
+				    "--symbols=embed",
+				    c->opt->no_cache ? "--no-cache" : "--quiet",
+				    list < 0 ? "--quiet" : "--held",
+				    list < 0 ? "--quiet" : held,
+				    "--"};
 	memcpy((void *)(files - WORDS), (const void *)words, sizeof words);
 	execv(snap, files - WORDS);
 	_exit(127);
@@ -86,7 +114,7 @@ static void start(struct control *c, struct jobs *j, size_t first, size_t count,
 		char *words[WORDS + BATCH_MAX + 1] = {0};
 		for (size_t i = 0; i < count; i++)
 			words[WORDS + i] = j->todo.v[first + i]->file;
-		child(c, j->snap, words + WORDS, most);
+		child(c, j->snap, words + WORDS, hand_on(j->todo.v + first, count), most);
 	}
 	if (pid < 0) {
 		c->symbols_failed += (unsigned)count;

@@ -15,6 +15,7 @@
 #include "ms-record/base/elffile.h"
 #include "libcommon/base/arena.h"
 #include "ms-record/session/pool.h"
+#include "ms-record/session/held_files.h"
 #include "ms-record/session/session.h"
 #include MS_CPU_H
 
@@ -61,8 +62,8 @@ static bool read_process(const struct session *s, uint64_t address, void *out, s
 static bool read_file(const struct module *m, uint64_t address, uint8_t *out)
 {
 	struct elffile f;
-	struct elffile_source src = {m->fd, 0, 0};
-	if (m->fd < 0 || !elffile_read(&src, &f))
+	struct elffile_source src = {m->file ? m->file->fd : -1, 0, 0};
+	if (src.fd < 0 || !elffile_read(&src, &f))
 		return false;
 	for (size_t i = 0; i < f.load_count; i++) {
 		uint64_t start = (f.loads[i].address & ~(uint64_t)(PAGE - 1)) + m->bias;
@@ -71,7 +72,7 @@ static bool read_file(const struct module *m, uint64_t address, uint8_t *out)
 			continue;
 		off_t at = (off_t)(f.loads[i].offset - skew + (address - start));
 		memset(out, 0, PAGE);
-		return pread(m->fd, out, PAGE, at) > 0;
+		return pread(src.fd, out, PAGE, at) > 0;
 	}
 	return false;
 }

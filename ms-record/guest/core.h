@@ -559,6 +559,8 @@ bool mg_custom_is_open(const uint64_t *frame);
 struct mg_writer *mg_custom_writer(void);
 /* Of the backend: the dynamic linker changes its list of modules, by a function of that kind. */
 void mg_custom_linker(const uint64_t *frame);
+/* late.c: has its heartbeat stopped, or is nothing to be recorded? Then nobody waits for it. */
+bool mg_nobody_records(const struct mg_session *s);
 /* late.c: has ms-record look for functions to hook in modules that were opened just now, and waits
  * for that. */
 void mg_late_ask(void);

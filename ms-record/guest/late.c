@@ -43,7 +43,7 @@ uint64_t mg_map_near(uint64_t at)
 	return got == at ? at : 0;
 }
 
-static bool nobody_records(const struct mg_session *s)
+bool mg_nobody_records(const struct mg_session *s)
 {
 	return __atomic_load_n(&s->state, __ATOMIC_RELAXED) == MG_OFF || !s->tsc_hz ||
 	       mg_heartbeat_timeout(s, 1);
@@ -68,7 +68,7 @@ void mg_late_ask(void)
 {
 	struct mg_session *s = mg.session;
 	uint32_t state = MG_LATE_NONE;
-	if (!mg.head->late_wanted || nobody_records(s) ||
+	if (!mg.head->late_wanted || mg_nobody_records(s) ||
 	    !__atomic_compare_exchange_n(&s->late_state, &state, MG_LATE_ASKED, false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		return;

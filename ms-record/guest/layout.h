@@ -79,7 +79,7 @@
 
 /* Also the layout's version: guest and ms-record must be of one build. */
 #define MG_MAGIC UINT64_C(0x32747365754753d0)
-#define MG_LAYOUT_VERSION 8u
+#define MG_LAYOUT_VERSION 9u
 #define MG_OWN_MAX 58u /* chunks of writers, rooms for deep stacks, and a few */
 #define MG_ARENAS 64u
 #define MG_NEAR_BYTES 8192u /* of slots, near a module; at a multiple of it */
@@ -270,6 +270,11 @@ struct mg_session {
 	uint32_t modules_epoch;               /* ms-record: the table is right as of this epoch */
 	uint32_t modules_first; /* ms-record: entries that were there when it attached */
 
+	/* Launched: a thread that is about to close modules has ms-record look at them first. */
+	_Alignas(64) uint32_t modules_asked; /* guest: grows with each such question */
+	uint32_t
+		modules_looked; /* ms-record: the number of the last that is answered; futex word */
+
 	/* Launched, with functions to hook: when all else is mapped the guest says so over the
 	 * socket. ms-record finds the functions and replaces their entries. Where it needs a page
 	 * for slots it answers with late_page; the guest maps it and says so. Its last answer is
@@ -353,6 +358,7 @@ struct mg_fork_slot {
 /* Modules: written by the guest (constructor, after dlopen, on first sight of an unknown ip), each
  * entry once. ms-record finds path and build-id by /proc/PID/maps at `start`. A closed module keeps
  * its entry with `closed` set. */
+#define MG_BUILD_ID_MOST 64u
 struct mg_module {
 	uint64_t start, end; /* lowest address, one past the highest */
 	uint64_t bias;
@@ -364,6 +370,9 @@ struct mg_module {
 	uint32_t frames; /* index of its mg_frames, + 1; 0 = none */
 	uint32_t taken;  /* by ms-record, once it knows `closed`: the entry may be used again */
 	char path[256];  /* dlpi_name, cut; "" = the executable */
+	/* GNU build-id, as it lies in the module's memory; one that is longer counts as none. */
+	uint8_t build_id[MG_BUILD_ID_MOST];
+	uint32_t build_id_bytes; /* 0 = none */
 	/* Attached: what the guest may read of it: the segment that holds .eh_frame_hdr, and one of
 	 * code. */
 	uint64_t low, high, code_low, code_high;

@@ -16,16 +16,26 @@
 #include "core.h"
 #include "preload.h"
 
+#define NOTES_MOST 4096u
+#define ASKED_MS 1000u
+
 /* What only this process needs to know of a module, same index. */
 struct module_facts {
 	struct mg_module module; /* as in the table, which is not ours any more after a fork */
 	uint64_t low, high;
 	uint64_t code_low, code_high; /* the largest segment of code that can be read */
 	uint32_t seen;                /* the last scan that met it */
+	bool known;                   /* ms-record has looked at its file */
 };
 static struct module_facts *facts;
 static uint32_t lock, scan_number;
 static uint32_t count; /* entries that this process made */
+
+/* Files at which ms-record has looked, by path and build-id: a plugin that is opened and closed over
+ * and over waits for it once. */
+#define KNOWN_FILES 256u
+static uint64_t known_files[KNOWN_FILES];
+static bool unanswered;
 
 extern int _dl_find_object(void *, struct dl_find_object *) __attribute__((weak));
 
@@ -40,6 +50,60 @@ static int32_t find_open(uint64_t ip)
 	}
 	return -1;
 }
+
+/* ---- which file it is ---- */
+
+/* Looks for the build-id among notes. */
+static void read_notes(struct mg_module *m, uint64_t at, uint64_t bytes)
+{
+	static const char owner[4] = "GNU";
+	bytes = bytes < NOTES_MOST ? bytes : NOTES_MOST;
+	for (uint64_t end = at + bytes; end - at >= sizeof(Elf64_Nhdr) + sizeof owner;) {
+		const Elf64_Nhdr *h = (const void *)at;
+		uint64_t name = at + sizeof *h,
+			 desc = name + ((h->n_namesz + UINT64_C(3)) & ~UINT64_C(3)),
+			 next = desc + ((h->n_descsz + UINT64_C(3)) & ~UINT64_C(3));
+		if (next > end)
+			return;
+		if (h->n_type == NT_GNU_BUILD_ID && h->n_namesz == sizeof owner &&
+		    !__builtin_memcmp((const void *)name, owner, sizeof owner) &&
+		    h->n_descsz <= sizeof m->build_id) {
+			__builtin_memcpy(m->build_id, (const void *)desc, h->n_descsz);
+			m->build_id_bytes = h->n_descsz;
+			return;
+		}
+		at = next;
+	}
+}
+
+/* Of a note only what lies in a segment that can be read. */
+static void find_build_id(struct mg_module *m, const Elf64_Phdr *ph, unsigned n)
+{
+	for (unsigned i = 0; i < n && !m->build_id_bytes; i++)
+		for (unsigned k = 0; k < n && ph[i].p_type == PT_NOTE; k++)
+			if (ph[k].p_type == PT_LOAD && ph[k].p_flags & PF_R &&
+			    ph[i].p_vaddr - ph[k].p_vaddr < ph[k].p_filesz &&
+			    ph[i].p_filesz <= ph[k].p_filesz - (ph[i].p_vaddr - ph[k].p_vaddr))
+				read_notes(m, m->bias + ph[i].p_vaddr, ph[i].p_filesz);
+}
+
+/* 0 = that cannot be told from another build. */
+static uint64_t file_hash(const struct mg_module *m)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+	for (uint32_t i = 0; i < m->build_id_bytes; i++)
+		h = (h ^ m->build_id[i]) * UINT64_C(0x100000001b3);
+	for (const char *p = m->path; *p; p++)
+		h = (h ^ (uint8_t)*p) * UINT64_C(0x100000001b3);
+	return m->build_id_bytes ? h | 1 : 0;
+}
+
+static bool is_known_file(uint64_t hash)
+{
+	return hash && known_files[hash / 2 % KNOWN_FILES] == hash;
+}
+
+/* ---- the table ---- */
 
 /* What the program headers say, and the segment that holds .eh_frame_hdr. */
 static bool describe(struct mg_module *m, struct module_facts *im, uint64_t bias,
@@ -75,6 +139,7 @@ static bool describe(struct mg_module *m, struct module_facts *im, uint64_t bias
 	}
 	if (!im->low)
 		m->eh_frame_hdr = m->eh_frame_hdr_bytes = 0;
+	find_build_id(m, ph, n);
 	return m->start < m->end;
 }
 
@@ -126,6 +191,7 @@ static int32_t add(const struct mg_module *new, const struct module_facts *im, c
 		m->flags |= MG_MODULE_EXE;
 	facts[at] = *im;
 	facts[at].seen = scan_number;
+	facts[at].known = is_known_file(file_hash(m));
 	__atomic_store_n(&m->closed, 0, __ATOMIC_RELEASE);
 	facts[at].module = *m;
 	count = n + (at == n);
@@ -160,8 +226,51 @@ static void scan(void)
 	mg_unlock(&lock);
 }
 
+static bool some_unknown(uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (!mg.modules[i].closed && !facts[i].known)
+			return true;
+	return false;
+}
+
+static void note_known(uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (mg.modules[i].closed || facts[i].known)
+			continue;
+		uint64_t hash = file_hash(&mg.modules[i]);
+		facts[i].known = true;
+		if (hash)
+			known_files[hash / 2 % KNOWN_FILES] = hash;
+	}
+}
+
+/* The program may remove or replace a file as soon as it is closed, and sooner: ms-record opens it
+ * while it is mapped. It has ASKED_MS for that, and after it missed them once nobody waits again. */
+static void have_files_opened(void)
+{
+	struct mg_session *s = mg.session;
+	uint32_t n = __atomic_load_n(&s->module_count, __ATOMIC_ACQUIRE), looked;
+	if (unanswered || !some_unknown(n) || mg_nobody_records(s))
+		return;
+	uint32_t asked = __atomic_add_fetch(&s->modules_asked, 1, __ATOMIC_SEQ_CST);
+	uint64_t start = mg_ticks(), most = s->tsc_hz / 1000 * ASKED_MS;
+	mg_wake_recorder();
+	while ((int32_t)((looked = __atomic_load_n(&s->modules_looked, __ATOMIC_ACQUIRE)) - asked) <
+	       0) {
+		if (mg_ticks() - start > most || mg_nobody_records(s)) {
+			unanswered = true;
+			return;
+		}
+		mg_futex(&s->modules_looked, MG_FUTEX_WAIT, looked, 20000000);
+	}
+	note_known(n);
+}
+
 void mg_modules_before_close(void)
 {
+	have_files_opened();
 #ifndef MG_SEED_EPOCH
 	__atomic_fetch_add(&mg.closing, 1, __ATOMIC_SEQ_CST);
 	new_epoch();
@@ -257,4 +366,5 @@ void mg_modules_forked(void)
 	__atomic_store_n(&s->epoch, mg.epoch, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->module_count, n, __ATOMIC_RELEASE);
 	lock = 0;
+	unanswered = false;
 }

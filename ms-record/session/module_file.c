@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * Which file a module is of.
  *
- * A program may open and close a plugin over and over, at other addresses each time, and so fast
- * that it is gone before we look. All of these are one module: of one path, and one build-id or
- * one unchanged file.
+ * A program may open and close a plugin over and over, at other addresses each time. All of these
+ * are one module: of one path, and one build-id or one unchanged file. A path says nothing by
+ * itself: what it leads to may have been replaced in between. The file is the one that has the
+ * number of the mapping, and the build-id that lies in memory; or none is.
  */
 #include "module_file.h"
 
@@ -15,36 +16,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ms-record/base/elffile.h"
+#include "held_files.h"
 #include "info.h"
 #include "libcommon/base/arena.h"
+#include "libcommon/base/clock.h"
 #include "ms-record/base/descriptor.h"
+#include "ms-record/base/elffile.h"
 #include "session.h"
 
-void module_file_close(struct module *m)
-{
-	if (m->fd >= 0 && (!m->shared || !__atomic_sub_fetch(m->shared, 1, __ATOMIC_ACQ_REL))) {
-		close(m->fd);
-		free(m->shared);
-	}
-	m->fd = -1;
-}
+#define CTIME_STEP_NS UINT64_C(20000000) /* a file may seem to have changed so much earlier */
 
-void module_file_share(struct module *m, struct module *with)
-{
-	with->fd = m->fd;
-	with->shared = NULL;
-	if (m->fd < 0)
-		return;
-	if (!m->shared) {
-		m->shared = ms_xrealloc(NULL, 1, sizeof *m->shared);
-		*m->shared = 1;
-	}
-	__atomic_add_fetch(m->shared, 1, __ATOMIC_RELAXED);
-	with->shared = m->shared;
-}
-
-/* ---- one file ---- */
+/* ---- what is mapped ---- */
 
 static bool cut_deleted(char *path)
 {
@@ -62,51 +44,91 @@ static int open_seen(const struct session *s, const char *path)
 	if (path[0] != '/')
 		return -1;
 	snprintf(full, sizeof full, "root%s", path);
+	struct stat st;
+	if (!fstatat(s->proc, full, &st, 0) && !S_ISREG(st.st_mode))
+		return -1; /* to open a device may do something */
 	int fd = openat(s->proc, full, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	return fd >= 0 ? fd : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
+/* Is that open file the one that is mapped? */
+static bool is_mapped(int fd, const struct attach_map *p)
+{
+	struct stat st;
+	return fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) &&
+	       (!p->inode || st.st_ino == p->inode);
 }
 
 int module_file_open(const struct session *s, const struct attach_map *p, const char *path,
 		     bool *other)
 {
-	struct stat st;
+	char link[80];
 	int fd = open_seen(s, path);
-	if (fd < 0)
-		return -1;
-	bool regular = !fstat(fd, &st) && S_ISREG(st.st_mode);
-	if (regular && (!p || !p->inode || st.st_ino == p->inode))
+	if (is_mapped(fd, p))
 		return fd;
-	if (regular)
-		*other = true;
-	close(fd);
+	descriptor_close(fd);
+	*other = true;
+	snprintf(link, sizeof link, "map_files/%" PRIx64 "-%" PRIx64, p->start, p->end);
+	const char *const links[] = {link, "exe"};
+	for (size_t i = 0; p->inode && i < sizeof links / sizeof *links; i++) {
+		fd = openat(s->proc, links[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		if (is_mapped(fd, p))
+			return fd;
+		descriptor_close(fd);
+	}
 	return -1;
 }
 
-/* What is mapped, by the kernel's own link to it: also when its path is gone, where we may. */
-static int open_mapped(const struct session *s, const struct attach_map *p)
+/* The path of a mapping's file, malloc'ed. A name may really end like that of a removed one. */
+static char *path_of(const struct session *s, const struct attach_map *p, bool *deleted)
 {
-	char link[80];
-	snprintf(link, sizeof link, "map_files/%" PRIx64 "-%" PRIx64, p->start, p->end);
-	return openat(s->proc, link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char *path = ms_xstrdup(p->path);
+	if (!cut_deleted(path))
+		return path;
+	int fd = open_seen(s, p->path);
+	*deleted = !is_mapped(fd, p);
+	descriptor_close(fd);
+	return *deleted ? path : strcpy(path, p->path);
 }
 
-void module_file_look(const struct session *s, struct module *m)
+void module_file_hold(const struct session *s, const struct attach_map *p)
+{
+	bool deleted = false;
+	char *path = path_of(s, p, &deleted);
+	if (path[0] == '/' && !held_file_find(path, p->inode))
+		held_file_keep(module_file_open(s, p, path, &deleted), path, false);
+	free(path);
+}
+
+static bool same_id(const struct module *m, const struct elffile *f)
+{
+	return m->build_id_size == f->build_id_size &&
+	       !memcmp(m->build_id, f->build_id, f->build_id_size);
+}
+
+/* Opens what is mapped at `p`, or finds it among what is held. False: it is another build than the
+ * one in memory. */
+static bool hold_mapped(const struct session *s, struct module *m, const struct attach_map *p,
+			bool *deleted)
 {
 	struct elffile f;
-	struct stat st;
-	struct elffile_source src = {m->fd, s->pid, m->start};
-	m->looked_at = true;
-	if (m->kind != MODULE_ANONYMOUS && elffile_read(&src, &f)) {
+	int fd = module_file_open(s, p, m->path, deleted);
+	m->file = fd >= 0 ? held_file_keep(fd, m->path, true) : held_file_find(m->path, p->inode);
+	struct elffile_source src = {m->file ? m->file->fd : -1, s->pid, m->start};
+	if (!elffile_read(&src, &f))
+		return true;
+	if (m->file && m->build_id_size && !same_id(m, &f)) {
+		m->file = NULL;
+		return false;
+	}
+	if (!m->build_id_size) {
 		m->build_id_size = (uint8_t)f.build_id_size;
 		memcpy(m->build_id, f.build_id, f.build_id_size);
 	}
-	m->has_file = m->fd >= 0 && !fstat(m->fd, &st);
-	if (!m->has_file)
-		return;
-	m->inode = st.st_ino;
-	m->file_bytes = (uint64_t)st.st_size;
-	m->file_mtime_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+	return true;
 }
+
+/* ---- what is not mapped any more ---- */
 
 /* Where in the file's addresses; 0 = nowhere. */
 static uint64_t unwind_table(const struct module *m)
@@ -114,14 +136,62 @@ static uint64_t unwind_table(const struct module *m)
 	return m->eh_frame_hdr ? m->eh_frame_hdr - m->bias : 0;
 }
 
-/* Does the file look like what was mapped? */
-static bool has_shape(int fd, const struct module *m)
+/* Is that the file of `m`? Without a build-id it must look like it, and be older than all that is
+ * recorded: nobody can have put it there since. */
+static bool is_proven(const struct session *s, const struct module *m, int fd)
 {
 	struct elffile f;
+	struct stat st;
 	struct elffile_source src = {fd, 0, 0};
-	return elffile_read(&src, &f) && f.load_count && f.eh_frame_hdr == unwind_table(m) &&
-	       f.eh_frame_hdr_bytes == m->eh_frame_hdr_bytes &&
-	       (f.loads[0].address & ~UINT64_C(4095)) == m->start - m->bias;
+	if (fd < 0 || !elffile_read(&src, &f) || !f.load_count || !same_id(m, &f) ||
+	    f.eh_frame_hdr != unwind_table(m) || f.eh_frame_hdr_bytes != m->eh_frame_hdr_bytes ||
+	    (f.loads[0].address & ~UINT64_C(4095)) != m->start - m->bias)
+		return false;
+	return m->build_id_size ||
+	       (!fstat(fd, &st) && ms_ns_of(st.st_ctim) + CTIME_STEP_NS < s->clock.start_wall);
+}
+
+static struct held_file *open_proven(const struct session *s, const struct module *m,
+				     const char *path)
+{
+	int fd = open_seen(s, path);
+	if (is_proven(s, m, fd))
+		return held_file_keep(fd, path, true);
+	descriptor_close(fd);
+	return NULL;
+}
+
+/* The file that a relative name was of when it was opened: in a folder that is the current one or
+ * was, or beside the executable. */
+static char *search(const struct session *s, struct module *m, const char *name)
+{
+	char exe[4096], cwd[4096], *path;
+	process_link(s->proc, "cwd", cwd, sizeof cwd);
+	snprintf(exe, sizeof exe, "%s", s->exe);
+	if (strrchr(exe, '/'))
+		*strrchr(exe, '/') = '\0';
+	const char *first = s->who ? s->who->cwd : NULL;
+	const char *const folders[] = {cwd, first ? first : "", exe};
+	while (!strncmp(name, "./", 2))
+		name += 2;
+	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+		if (folders[i][0] != '/' || asprintf(&path, "%s/%s", folders[i], name) < 0)
+			continue;
+		if ((m->file = open_proven(s, m, path)))
+			return path;
+		free(path);
+	}
+	return NULL;
+}
+
+static void find_gone(const struct session *s, struct module *m, const char *name, bool *deleted)
+{
+	m->path = name[0] == '/' ? ms_xstrdup(name) : search(s, m, name);
+	if (!m->path)
+		m->path = ms_xstrdup(name);
+	else if (!m->file)
+		m->file = open_proven(s, m, m->path);
+	*deleted |= !m->file;
 }
 
 /* ---- the first module of a file ---- */
@@ -138,31 +208,27 @@ static bool same_build(const struct module *a, const struct module *b)
 	if (a->build_id_size || b->build_id_size)
 		return a->build_id_size == b->build_id_size &&
 		       !memcmp(a->build_id, b->build_id, a->build_id_size);
-	return a->has_file && b->has_file && a->inode == b->inode &&
-	       a->file_bytes == b->file_bytes && a->file_mtime_ns == b->file_mtime_ns;
+	return a->file && a->file == b->file;
 }
 
-/* Is the file of `m` as it was? By its path, or where that is gone, as mapped at `p`. */
-static bool unchanged(const struct session *s, const struct module *m, const struct attach_map *p)
+/* Is the file of `f`, as it was, mapped at `p` for `m`? By its path, or where that leads elsewhere,
+ * as it is held. */
+static bool unchanged(const struct session *s, const struct module *f, const struct module *m,
+		      const struct attach_map *p)
 {
 	char full[4200];
 	struct stat st;
-	snprintf(full, sizeof full, "root%s", m->path);
-	bool there = !fstatat(s->proc, full, &st, 0);
-	if (!there && m->fd >= 0 && p && p->inode == m->inode)
-		there = !fstat(m->fd, &st);
-	return there && m->has_file && st.st_ino == m->inode && (!p || p->inode == m->inode) &&
-	       (uint64_t)st.st_size == m->file_bytes &&
-	       (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec ==
-		       m->file_mtime_ns;
+	if (!f->file || f->file->inode != p->inode || (m->build_id_size && !same_build(f, m)))
+		return false;
+	snprintf(full, sizeof full, "root%s", f->path);
+	return (!fstatat(s->proc, full, &st, 0) && held_file_same(f->file, &st)) ||
+	       (f->file->fd >= 0 && !fstat(f->file->fd, &st) && held_file_same(f->file, &st));
 }
 
-enum which { FIRST_UNCHANGED, FIRST_BUILD, FIRST_ANY };
-
-/* The index of the first module of that path, or name, which `m` looks like and whose file is
- * unchanged, or which is the same build. -1 = none. */
+/* The index of the first module of that path, or name, which `m` looks like and which is the same
+ * build, or, with `p`, of the very file that is mapped there. -1 = none. */
 static ssize_t first_of(const struct session *s, const struct module *m, const char *path,
-			const char *name, const struct attach_map *p, enum which which)
+			const char *name, const struct attach_map *p)
 {
 	const struct modules *all = &s->modules;
 	for (size_t i = all->all.n; i-- > 0;) {
@@ -171,8 +237,7 @@ static ssize_t first_of(const struct session *s, const struct module *m, const c
 			continue;
 		if (path ? strcmp(f->path, path) != 0 : !f->name || strcmp(f->name, name) != 0)
 			continue;
-		if (which == FIRST_ANY || (which == FIRST_BUILD && same_build(f, m)) ||
-		    (which == FIRST_UNCHANGED && unchanged(s, f, p)))
+		if (p ? unchanged(s, f, m, p) : same_build(f, m))
 			return (ssize_t)i;
 	}
 	return -1;
@@ -180,92 +245,52 @@ static ssize_t first_of(const struct session *s, const struct module *m, const c
 
 static void become(struct session *s, struct module *m, size_t first)
 {
-	struct module *f = &s->modules.all.v[first];
+	const struct module *f = &s->modules.all.v[first];
 	free(m->path);
-	module_file_close(m);
 	m->path = f->path;
 	m->same = (uint32_t)first + 1;
-	module_file_share(f, m);
-	m->looked_at = f->looked_at;
-	m->has_file = f->has_file;
+	m->file = f->file;
 	m->build_id_size = f->build_id_size;
 	memcpy(m->build_id, f->build_id, sizeof m->build_id);
 }
 
-/* ---- */
-
-/* The file that a relative name was of when it was opened, which nobody can know but by its
- * looks: in a folder that is the current one or was, or beside the executable. */
-static char *search(struct session *s, struct module *m, const char *name)
+/* By its name alone, and what lay in memory. */
+static ssize_t find_by_name(const struct session *s, struct module *m, const char *name,
+			    bool *deleted)
 {
-	char exe[4096], cwd[4096], *path;
-	process_link(s->proc, "cwd", cwd, sizeof cwd);
-	snprintf(exe, sizeof exe, "%s", s->exe);
-	if (strrchr(exe, '/'))
-		*strrchr(exe, '/') = '\0';
-	const char *first = s->who ? s->who->cwd : NULL;
-	const char *const folders[] = {cwd, first ? first : "", exe};
-	while (!strncmp(name, "./", 2))
-		name += 2;
-	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-		if (folders[i][0] != '/' || asprintf(&path, "%s/%s", folders[i], name) < 0)
-			continue;
-		int fd = open_seen(s, path);
-		if (fd >= 0 && has_shape(fd, m)) {
-			m->fd = fd;
-			return path;
-		}
-		descriptor_close(fd);
-		free(path);
-	}
-	return NULL;
+	ssize_t first = first_of(s, m, name[0] == '/' ? name : NULL, name, NULL);
+	if (first < 0)
+		find_gone(s, m, name, deleted);
+	return first;
 }
 
-/* It went before we looked. The file of its path may be another one since, which can be seen only
- * where that looks different. */
-static void find_gone(struct session *s, struct module *m, const char *name)
+static ssize_t find_mapped(const struct session *s, struct module *m, const char *name,
+			   const struct attach_map *p, bool *deleted)
 {
-	bool relative = name[0] != '/', other;
-	const char *path = relative ? NULL : name;
-	ssize_t first = first_of(s, m, path, name, NULL, FIRST_UNCHANGED);
-	m->path = first >= 0 || path ? NULL : search(s, m, name);
-	if (!m->path)
-		m->path = ms_xstrdup(name);
-	if (first < 0 && path)
-		m->fd = module_file_open(s, NULL, path, &other);
-	if (m->fd >= 0 && !has_shape(m->fd, m))
-		module_file_close(m);
-	if (first < 0 && m->fd < 0)
-		first = first_of(s, m, path, name, NULL, FIRST_ANY);
-	m->looked_at = m->fd < 0;
-	if (first >= 0)
-		become(s, m, (size_t)first);
+	m->path = path_of(s, p, deleted);
+	ssize_t first = first_of(s, m, m->path, NULL, p);
+	if (first >= 0 || hold_mapped(s, m, p, deleted))
+		return first;
+	free(m->path);
+	m->path = NULL;
+	return find_by_name(s, m, name, deleted);
 }
 
 void module_file_find(struct session *s, struct module *m, const char *name,
 		      const struct attach_map *p, bool *deleted)
 {
-	if (!p && m->kind == MODULE_FILE) {
-		find_gone(s, m, name);
-	} else {
+	bool unseen = false;
+	ssize_t first = -1;
+	if (m->kind != MODULE_FILE) {
 		m->path = ms_xstrdup(p && p->path[0] ? p->path : name);
-		*deleted = p && cut_deleted(m->path);
-		ssize_t first = m->kind == MODULE_FILE
-					? first_of(s, m, m->path, NULL, p, FIRST_UNCHANGED)
-					: -1;
-		if (first >= 0) {
-			become(s, m, (size_t)first);
-			return;
-		}
-		m->fd = *deleted ? -1 : module_file_open(s, p, m->path, deleted);
-		if (m->fd < 0 && p && p->inode)
-			m->fd = open_mapped(s, p);
-	}
-	if (m->kind != MODULE_FILE || m->same)
+		if (p && p->path[0] == '/')
+			hold_mapped(s, m, p, &unseen);
 		return;
-	if (!m->looked_at)
-		module_file_look(s, m);
-	ssize_t first = first_of(s, m, m->path, NULL, p, FIRST_BUILD);
+	}
+	first = p && p->path[0] == '/' ? find_mapped(s, m, name, p, deleted)
+				       : find_by_name(s, m, name, deleted);
+	if (first < 0)
+		first = first_of(s, m, m->path, NULL, NULL);
 	if (first >= 0)
 		become(s, m, (size_t)first);
 	else if (name[0] != '/')

@@ -16,11 +16,9 @@ struct session;
  * `*deleted` is set when the path leads to no file, or to another. */
 void module_file_find(struct session *s, struct module *m, const char *name,
 		      const struct attach_map *p, bool *deleted);
-/* Reads what is known of its file. */
-void module_file_look(const struct session *s, struct module *m);
-/* Opens the file as the process sees it. -1 when it is gone or another one; then `*other`. */
+/* Opens what is mapped at `p`, by its path as the process sees it or, where that leads elsewhere
+ * (then `*other`), as the kernel knows it. -1 when we may not. */
 int module_file_open(const struct session *s, const struct attach_map *p, const char *path,
 		     bool *other);
-/* Shares the descriptor of `m` with `with`; each is closed by module_file_close. */
-void module_file_share(struct module *m, struct module *with);
-void module_file_close(struct module *m);
+/* Holds the file of that mapping, so that it is found later. By any thread. */
+void module_file_hold(const struct session *s, const struct attach_map *p);

@@ -9,34 +9,36 @@
 #include "modules.h"
 
 #include <inttypes.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "attach_modules.h"
 #include "ms-record/base/elffile.h"
 #include "format/trace.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/order.h"
+#include "held_files.h"
 #include "interpreter.h"
 #include "module_file.h"
 #include "pool.h"
 #include "ms-record/base/descriptor.h"
 #include "session.h"
 
-#define HELD_MAX 256u
 #define MAPS_AGAIN_NS UINT64_C(50000000)
 #define EPOCHS_MAX 65536u
 
 void modules_free(struct modules *m)
 {
 	attach_maps_free(&m->maps);
-	for (size_t i = 0; i < m->all.n; i++) {
-		module_file_close(&m->all.v[i]);
-		if (!m->all.v[i].same) /* else the rest is the first one's */
+	for (size_t i = 0; i < m->all.n; i++)
+		if (!m->all.v[i].same) /* else they are the first one's */
 			MS_FREE(m->all.v[i].path, m->all.v[i].name);
-	}
 	MS_FREE(m->all.v, m->open.v, m->epochs.v, m->entries);
 }
 
@@ -60,9 +62,14 @@ void modules_read_maps(struct session *s)
 	struct modules *m = &s->modules;
 	struct attach_maps all;
 	m->maps_read_ns = session_now(s);
+	m->maps_stamp = clock_stamp(&s->clock);
 	m->maps_old = false;
 	if (attach_maps_read(&all, s->proc, NULL))
 		return; /* a zombie has none: then the old ones stay */
+	if (m->maps.n && s->signature && session_signature(s->proc) != s->signature) {
+		attach_maps_free(&all); /* it is another program now, or seems so */
+		return;
+	}
 	attach_maps_free(&m->maps);
 	for (size_t i = 0; i < all.n; i++) {
 		struct attach_map *p = &all.v[i];
@@ -74,6 +81,13 @@ void modules_read_maps(struct session *s)
 		}
 	}
 	free(all.v);
+}
+
+void modules_hold_files(struct session *s)
+{
+	for (size_t i = 0; i < s->modules.maps.n; i++)
+		if (s->modules.maps.v[i].exec)
+			module_file_hold(s, &s->modules.maps.v[i]);
 }
 
 void modules_list_frames(struct session *s)
@@ -100,8 +114,6 @@ static void write_module(struct session *s, uint32_t id, struct module *m,
 {
 	size_t path = strlen(m->path);
 	struct ms_record_writer *w = batch_record(&session_batch(s)->modules, path + 320);
-	if (!m->looked_at)
-		module_file_look(s, m);
 	ms_record_number(w, MS_MODULE_ID, id);
 	ms_record_bytes(w, MS_MODULE_PATH, m->path, path);
 	ms_record_number(w, MS_MODULE_START, m->start);
@@ -113,9 +125,10 @@ static void write_module(struct session *s, uint32_t id, struct module *m,
 		ms_record_number(w, MS_MODULE_OFFSET, p->offset);
 	if (m->build_id_size)
 		ms_record_bytes(w, MS_MODULE_BUILD_ID, m->build_id, m->build_id_size);
-	if (m->has_file) {
-		ms_record_number(w, MS_MODULE_SIZE, m->file_bytes);
-		ms_record_number(w, MS_MODULE_MTIME, m->file_mtime_ns);
+	if (m->file) {
+		*MS_PUSH(&s->files) = (struct session_file){id, m->file};
+		ms_record_number(w, MS_MODULE_SIZE, m->file->bytes);
+		ms_record_number(w, MS_MODULE_MTIME, m->file->mtime_ns);
 	}
 	if (deleted)
 		ms_record_number(w, MS_MODULE_DELETED, 1);
@@ -174,7 +187,6 @@ static void close_module(struct modules *all, uint32_t i, uint32_t epoch)
 			all->open.v[k--] = all->open.v[--all->open.n];
 	if (!m->same)
 		return;
-	module_file_close(m);
 	all->reopened.v[all->reopened.next++ % MODULES_ROOM] = i;
 	all->reopened.next %= MODULES_ROOM;
 	all->reopened.n += all->reopened.n < MODULES_ROOM;
@@ -200,8 +212,6 @@ static uint32_t add(struct session *s, struct module m, const char *name, bool g
 		return i + 1;
 	}
 	write_module(s, i + 1, &all->all.v[i], p, deleted, m.loaded);
-	if (m.fd >= 0 && all->held++ >= HELD_MAX)
-		module_file_close(&all->all.v[i]);
 	return i + 1;
 }
 
@@ -215,6 +225,8 @@ static void copy_entry(struct mg_module *to, const struct mg_module *from)
 	to->epoch_loaded = from->epoch_loaded;
 	to->flags = from->flags;
 	memcpy(to->path, from->path, sizeof to->path);
+	memcpy(to->build_id, from->build_id, sizeof to->build_id);
+	to->build_id_bytes = from->build_id_bytes;
 }
 
 static void add_entry(struct session *s, uint32_t i)
@@ -231,12 +243,17 @@ static void add_entry(struct session *s, uint32_t i)
 			   .epoch_loaded = g.epoch_loaded,
 			   .epoch_closed = UINT32_MAX,
 			   .loaded = g.loaded,
-			   .guest = g.flags & MG_MODULE_GUEST,
-			   .fd = -1};
+			   .guest = g.flags & MG_MODULE_GUEST};
 	m.kind = m.guest ? MODULE_GUEST : g.flags & MG_MODULE_VDSO ? MODULE_VDSO : MODULE_FILE;
 	const char *name = m.kind == MODULE_VDSO ? "[vdso]" : g.path[0] ? g.path : s->exe;
 	bool gone = __atomic_load_n(&s->mem_modules[i].closed, __ATOMIC_ACQUIRE);
-	if (m.kind != MODULE_VDSO && !gone && !map_of(all, m.start, m.end)) {
+	if (g.build_id_bytes <= sizeof m.build_id) {
+		m.build_id_size = (uint8_t)g.build_id_bytes;
+		memcpy(m.build_id, g.build_id, g.build_id_bytes);
+	}
+	/* Mappings that were read before may be of what was there before. */
+	if (m.kind != MODULE_VDSO && !gone &&
+	    (all->maps_stamp < m.loaded || !map_of(all, m.start, m.end))) {
 		modules_read_maps(s);
 		gone = __atomic_load_n(&s->mem_modules[i].closed, __ATOMIC_ACQUIRE);
 	}
@@ -258,7 +275,6 @@ static bool inherit_entry(struct session *s, uint32_t i, struct modules *parent)
 	m.path = ms_xstrdup(p->path);
 	m.name = p->name ? ms_xstrdup(p->name) : NULL;
 	m.same = 0;
-	module_file_share(p, &m);
 	m.epoch_closed = UINT32_MAX;
 	uint32_t number = place(all, &m);
 	all->entries[i] = (struct module_entry){.loaded = m.loaded, .number = number};
@@ -281,7 +297,6 @@ void modules_inherit(struct session *s, struct modules *parent)
 		}
 	while (all->seen < n && all->seen < s->module_max && inherit_entry(s, all->seen, parent))
 		all->seen++;
-	all->held = (unsigned)all->all.n;
 }
 
 static void note_closed(struct session *s)
@@ -323,11 +338,21 @@ static bool take_again(struct session *s)
 	return some;
 }
 
+/* A thread that is about to close modules waits until their files are held. */
+static void answer(struct session *s, uint32_t asked)
+{
+	if (asked == __atomic_load_n(&s->mem->modules_looked, __ATOMIC_RELAXED))
+		return;
+	__atomic_store_n(&s->mem->modules_looked, asked, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &s->mem->modules_looked, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
 void modules_update(struct session *s)
 {
 	struct modules *all = &s->modules;
 	if (s->attach_modules)
 		attach_modules_look(s);
+	uint32_t asked = __atomic_load_n(&s->mem->modules_asked, __ATOMIC_ACQUIRE);
 	uint32_t n = __atomic_load_n(&s->mem->module_count, __ATOMIC_ACQUIRE);
 	if (n > s->module_max) {
 		session_damaged(s, "the table of modules is out of range");
@@ -344,6 +369,7 @@ void modules_update(struct session *s)
 		add_entry(s, all->seen);
 	if (some)
 		note_closed(s); /* a new entry may be closed already, its epoch seen above */
+	answer(s, asked);
 }
 
 /* ---- look-up ---- */
@@ -393,8 +419,7 @@ static uint32_t add_unnamed(struct session *s, const struct attach_map *p, uint3
 			   .epoch_loaded = epoch,
 			   .epoch_closed = UINT32_MAX,
 			   .loaded = clock_stamp(&s->clock),
-			   .kind = p->path[0] == '/' ? MODULE_FILE : MODULE_ANONYMOUS,
-			   .fd = -1};
+			   .kind = p->path[0] == '/' ? MODULE_FILE : MODULE_ANONYMOUS};
 	struct elffile f;
 	bool other = false;
 	int fd = m.kind == MODULE_FILE ? module_file_open(s, p, p->path, &other) : -1;
@@ -407,11 +432,7 @@ static uint32_t add_unnamed(struct session *s, const struct attach_map *p, uint3
 
 uint32_t modules_named(struct session *s, uint32_t kind, const char *name)
 {
-	struct module m = {.kind = kind,
-			   .epoch_closed = UINT32_MAX,
-			   .fd = -1,
-			   .looked_at = true,
-			   .path = ms_xstrdup(name)};
+	struct module m = {.kind = kind, .epoch_closed = UINT32_MAX, .path = ms_xstrdup(name)};
 	*MS_PUSH(&s->modules.all) = m;
 	uint32_t id = (uint32_t)s->modules.all.n;
 	struct ms_record_writer *w = batch_record(&session_batch(s)->modules, strlen(name) + 64);

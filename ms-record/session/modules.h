@@ -13,6 +13,8 @@ void modules_free(struct modules *m);
 void modules_inherit(struct session *s, struct modules *parent);
 /* Reads /proc/PID/maps. */
 void modules_read_maps(struct session *s);
+/* Opens the files of code whose mappings were read, before the process can remove or replace them. */
+void modules_hold_files(struct session *s);
 /* Lists functions of modules of a process that waits for the handshake, whose maps are read. */
 void modules_list_frames(struct session *s);
 /* Takes over what the guest added or closed since the last call. */

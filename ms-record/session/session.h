@@ -149,12 +149,8 @@ struct module {
 	uint32_t epoch_loaded, epoch_closed; /* closed: UINT32_MAX = still there */
 	uint32_t kind;                       /* MS_MODULE_KIND of the trace */
 	bool guest;
-	int fd;           /* the file, held open; -1 */
-	unsigned *shared; /* how many modules have `fd`, atomic; NULL = this one alone */
-	/* Of the file, once it was looked at; a forked child has its parent's. */
-	bool looked_at, has_file;
-	uint8_t build_id_size, build_id[64];
-	uint64_t file_bytes, file_mtime_ns, inode;
+	struct held_file *file; /* NULL = none is known to be it */
+	uint8_t build_id_size, build_id[MG_BUILD_ID_MOST];
 	uint64_t loaded; /* stamp */
 	uint32_t same; /* id of the first that is of the same file; 0 = it is the first, or gone */
 	char *path;    /* of the first */
@@ -197,8 +193,7 @@ struct modules {
 		bool closed;
 	} * entries;           /* of each of them */
 	uint32_t closed_epoch; /* session epoch at which `closed` was looked at */
-	unsigned held;         /* open files */
-	uint64_t maps_read_ns;
+	uint64_t maps_read_ns, maps_stamp;
 	bool maps_old; /* there are others since */
 };
 
@@ -228,6 +223,11 @@ enum session_end { SESSION_RUNS = 0, SESSION_EXITED, SESSION_EXECED, SESSION_STO
 
 struct sample_point {
 	uint64_t ns, rss;
+};
+
+struct session_file {
+	uint32_t module; /* id */
+	const struct held_file *file;
 };
 
 struct session {
@@ -302,6 +302,7 @@ struct session {
 	MS_ARRAY(struct thread) threads;
 	/* Those that have not gone, or whose end is not written. */
 	MS_ARRAY(struct alive) alive;
+	MS_ARRAY(struct session_file) files; /* of all modules that there were */
 	struct stacks stacks;
 	struct interpreter *interpreter; /* or NULL */
 	/* Threads of a process in another pid namespace: their numbers there and here. */

@@ -219,7 +219,7 @@ void session_free(struct session *s)
 	batch_free(s->batch);
 	samples_free(s->sampler);
 	MS_FREE(s->taken.v, s->alive.v, s->threads.v, s->tids.v, s->samples.data, s->verdicts.data,
-		s->resident.data, s->points.v, s->attach_modules);
+		s->resident.data, s->points.v, s->files.v, s->attach_modules);
 	pool_unref(s->pool);
 	descriptor_close(s->pidfd);
 	descriptor_close(s->proc);

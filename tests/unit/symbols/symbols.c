@@ -384,7 +384,7 @@ static void test_embed(void)
 	static struct answers a;
 	struct ms_err err = {0};
 	off_t before = write_trace(true);
-	CHECK(ms_symbols_embed(trace, NULL, &err) == 0 && !err.text[0]);
+	CHECK(ms_symbols_embed(trace, NULL, NULL, &err) == 0 && !err.text[0]);
 	off_t after = trace_size();
 	CHECK(after > before);
 	read_back(&a);
@@ -396,7 +396,7 @@ static void test_embed(void)
 	CHECK(a.state[7] == MS_SYMBOLS_DWARF && a.state[9] == MS_SYMBOLS_MISMATCH &&
 	      a.state[3] == MS_SYMBOLS_NONE && a.state[1] == -1);
 	CHECK(a.string_count == 4); /* three functions, one file */
-	CHECK(ms_symbols_embed(trace, NULL, &err) == 0 && trace_size() == after);
+	CHECK(ms_symbols_embed(trace, NULL, NULL, &err) == 0 && trace_size() == after);
 }
 
 /* ---- more than one block ---- */
@@ -451,7 +451,7 @@ static void test_embed_many(void)
 	more_frames = write_many;
 	write_trace(true);
 	more_frames = NULL;
-	CHECK(ms_symbols_embed(trace, NULL, &err) == 0);
+	CHECK(ms_symbols_embed(trace, NULL, NULL, &err) == 0);
 	struct ms_trace *t = ms_trace_open(trace, NULL);
 	while (ms_trace_next(t, UINT64_C(1) << MS_BLOCK_SYMBOLS, 1, &b, NULL) == MS_NEXT_BLOCK) {
 		n += count_inner(ms_block_column(&b, MS_RECORDS_COLUMN));
@@ -465,13 +465,13 @@ static void test_embed_refused(void)
 {
 	struct ms_err err = {0};
 	off_t before = write_trace(false);
-	CHECK(ms_symbols_embed(trace, NULL, &err) == -1 && trace_size() == before);
+	CHECK(ms_symbols_embed(trace, NULL, NULL, &err) == -1 && trace_size() == before);
 	CHECK(!strcmp(err.text,
 		      "cannot add symbols to 'self.trace': it is incomplete (no end block)"));
 	err.text[0] = 0;
-	CHECK(ms_symbols_embed("none.trace", NULL, &err) == -1 && err.text[0]);
+	CHECK(ms_symbols_embed("none.trace", NULL, NULL, &err) == -1 && err.text[0]);
 	err.text[0] = 0;
-	CHECK(ms_symbols_embed("/dev/null", NULL, &err) == -1 && err.text[0]);
+	CHECK(ms_symbols_embed("/dev/null", NULL, NULL, &err) == -1 && err.text[0]);
 }
 
 /* A file that may not grow further is left as it was. */
@@ -486,7 +486,7 @@ static void test_embed_full(void)
 	limit.rlim_cur = (rlim_t)before + 100;
 	signal(SIGXFSZ, SIG_IGN);
 	setrlimit(RLIMIT_FSIZE, &limit);
-	int rc = ms_symbols_embed(trace, NULL, &err);
+	int rc = ms_symbols_embed(trace, NULL, NULL, &err);
 	setrlimit(RLIMIT_FSIZE, &old);
 	CHECK(rc == -1 && strstr(err.text, "cannot append"));
 	CHECK(trace_size() == before);
