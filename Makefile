@@ -44,7 +44,7 @@ FORMAT_LIB := $(B)/libformat.a
 COMMON_LIB := $(B)/libcommon.a
 
 LIBS_ms-record := -lunwind-$(CPU) -lunwind -liberty -lzstd -lpthread -lm
-LIBS_common := -lsqlite3 -ldw -lelf -liberty -lzstd -lz -ldeflate -lpthread -lm
+LIBS_common := -lsqlite3 -ldw -lelf -liberty -lzstd -lz -ldeflate -llzma -lpthread -lm
 LIBS_ms-snap := $(LIBS_common)
 LIBS_ms-filter := $(LIBS_common)
 LIBS_ms-diff := $(LIBS_common)

@@ -251,7 +251,7 @@ static void open_module(struct ms_symbols *s, struct module *m)
 	open_dwarf(s, m);
 	if (m->files.refused && !m->dwarf && m->state != MS_SYMBOLS_DAMAGED)
 		m->state = MS_SYMBOLS_REFUSED;
-	if (m->files.damaged)
+	if (m->files.damaged || (m->symbols->mini_damaged && !m->dwarf))
 		m->state = MS_SYMBOLS_DAMAGED;
 }
 

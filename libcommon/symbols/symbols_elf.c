@@ -23,6 +23,7 @@
 #include "libcommon/base/order.h"
 #include "libcommon/base/ready.h"
 #include "symbols_machine.h"
+#include "symbols_mini.h"
 
 /* zlib cannot shrink by more than this, so a larger claim is a lie that would cost memory. */
 enum { MAX_ZLIB_RATIO = 1032 };
@@ -196,13 +197,13 @@ static void read_build_id(struct ms_elf *e, const Elf64_Ehdr *h)
 	}
 }
 
-/* Takes over the mapping. NULL with errno 0 when it is no ELF file of our kind. */
-static struct ms_elf *open_map(const char *path, void *map, size_t size)
+/* NULL with errno 0 when it is no ELF file of our kind. */
+struct ms_elf *ms_elf_take(const char *path, void *map, size_t size)
 {
-	Elf64_Ehdr h;
-	memcpy(&h, map, sizeof h);
-	if (memcmp(h.e_ident, ELFMAG, SELFMAG) || h.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    h.e_ident[EI_DATA] != ELFDATA2LSB) {
+	Elf64_Ehdr h = {0};
+	memcpy(&h, map, size < sizeof h ? size : sizeof h);
+	if (size < sizeof h || memcmp(h.e_ident, ELFMAG, SELFMAG) ||
+	    h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_ident[EI_DATA] != ELFDATA2LSB) {
 		ms_mapped_file_free(map, size);
 		errno = 0;
 		return NULL;
@@ -232,7 +233,7 @@ struct ms_elf *ms_elf_open(const char *path)
 		goto out;
 	void *map = ms_mapped_file(fd, (size_t)st.st_size);
 	if (map != MAP_FAILED)
-		e = open_map(path, map, (size_t)st.st_size);
+		e = ms_elf_take(path, map, (size_t)st.st_size);
 	if (e)
 		e->mtime_ns = ms_ns_of(st.st_mtim);
 out:;
@@ -249,7 +250,7 @@ struct ms_elf *ms_elf_held(int fd, const char *path)
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof(Elf64_Ehdr))
 		return NULL;
 	void *map = ms_mapped_file(fd, (size_t)st.st_size);
-	struct ms_elf *e = map == MAP_FAILED ? NULL : open_map(path, map, (size_t)st.st_size);
+	struct ms_elf *e = map == MAP_FAILED ? NULL : ms_elf_take(path, map, (size_t)st.st_size);
 	if (e)
 		e->mtime_ns = ms_ns_of(st.st_mtim);
 	return e;
@@ -263,7 +264,7 @@ struct ms_elf *ms_elf_copy(const char *path, const void *data, size_t size)
 	if (map == MAP_FAILED)
 		return NULL;
 	memcpy(map, data, size);
-	return open_map(path, map, size);
+	return ms_elf_take(path, map, size);
 }
 
 void ms_elf_close(struct ms_elf *e)
@@ -272,6 +273,7 @@ void ms_elf_close(struct ms_elf *e)
 		return;
 	for (unsigned i = 0; i < e->section_count; i++)
 		free(e->sections[i].inflated);
+	ms_elf_close(e->mini);
 	MS_FREE(e->sections, e->symbols, e->path);
 	ms_mapped_file_free((void *)e->map, e->size);
 	free(e);
@@ -430,13 +432,24 @@ static int by_address_and_rank(const void *a, const void *b)
 	       strcmp(x->symbol.name, y->symbol.name);
 }
 
+/* False: it has none but the linker's. */
+static bool read_tables(struct ms_elf *e, struct candidates *c)
+{
+	bool whole = false;
+	for (unsigned i = 0; i < e->section_count; i++)
+		if (e->sections[i].type == SHT_SYMTAB || e->sections[i].type == SHT_DYNSYM) {
+			whole |= e->sections[i].type == SHT_SYMTAB && e->sections[i].raw;
+			read_table(e, &e->sections[i], c);
+		}
+	return whole;
+}
+
 static void read_symbols(struct ms_elf *e)
 {
 	struct candidates c = {0};
 	e->symbols_read = true;
-	for (unsigned i = 0; i < e->section_count; i++)
-		if (e->sections[i].type == SHT_SYMTAB || e->sections[i].type == SHT_DYNSYM)
-			read_table(e, &e->sections[i], &c);
+	if (!read_tables(e, &c) && (e->mini = ms_elf_mini(e, &e->mini_damaged)))
+		read_tables(e->mini, &c);
 	e->has_symbols = c.n > 0;
 	add_entry(e, &c);
 	if (!c.n)

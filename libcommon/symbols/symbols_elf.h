@@ -43,6 +43,8 @@ struct ms_elf {
 		*symbols; /* functions by address, one per address; NULL until ms_elf_symbol */
 	size_t symbol_count;
 	bool symbols_read, has_symbols; /* the file's own tables have some */
+	struct ms_elf *mini;            /* .gnu_debugdata, if its symbols were read */
+	bool mini_damaged;              /* that cannot be read */
 	bool cut_short;                 /* its table of sections is not in the file */
 };
 
@@ -62,6 +64,8 @@ struct ms_elf *ms_elf_open(const char *path);
 struct ms_elf *ms_elf_held(int fd, const char *path);
 /* The same of what is in memory already, copied: `path` is what it is called. */
 struct ms_elf *ms_elf_copy(const char *path, const void *data, size_t size);
+/* The same of a mapping, which is taken over. */
+struct ms_elf *ms_elf_take(const char *path, void *map, size_t size);
 void ms_elf_close(struct ms_elf *e);
 
 struct ms_elf_section *ms_elf_section(struct ms_elf *e, const char *name);
