@@ -247,12 +247,13 @@ static void note_known(uint32_t n)
 }
 
 /* The program may remove or replace a file as soon as it is closed, and sooner: ms-record opens it
- * while it is mapped. It has ASKED_MS for that, and after it missed them once nobody waits again. */
+ * while it is mapped. It has ASKED_MS for that, and after it missed them once nobody waits again;
+ * nor under a filter, where it cannot be woken. */
 static void have_files_opened(void)
 {
 	struct mg_session *s = mg.session;
 	uint32_t n = __atomic_load_n(&s->module_count, __ATOMIC_ACQUIRE), looked;
-	if (unanswered || !some_unknown(n) || mg_nobody_records(s))
+	if (unanswered || mg_filtered() || !some_unknown(n) || mg_nobody_records(s))
 		return;
 	uint32_t asked = __atomic_add_fetch(&s->modules_asked, 1, __ATOMIC_SEQ_CST);
 	uint64_t start = mg_ticks(), most = s->tsc_hz / 1000 * ASKED_MS;
