@@ -45,6 +45,10 @@ bool mg_is_call_of(uint64_t ip, uint64_t entry);
 /* Of a call's return address in listed code that has no unwinding information: the rule
  * when what is executed there goes straight to a return, else MG_RULE_CODE_END. No call: NO_CODE. */
 uint64_t mg_code_rule(uint64_t ip, const struct mg_range *r);
+/* The rule of an instruction of a module that has no unwinding information for it, by what is
+ * executed from there, or before: MG_RULE_FLOW_SP, MG_RULE_FLOW_BP or MG_RULE_NONE. `exact`: it was
+ * interrupted; otherwise it is behind a call. Read is the module's code and nothing else. */
+uint64_t mg_flow_rule(const struct mg_unwind_info *info, uint64_t at, bool exact);
 
 /* Vector registers, which the caller of a hooked function may keep values in (-fipa-ra). Nothing
  * of ours touches them, but the dynamic linker does. Init: once, before the others. */

@@ -72,7 +72,10 @@ uint64_t mg_rule_derive(uint64_t ip)
 		return MG_RULE_NO_CODE;
 	if (!mg.backend.find_unwind_info(ip & ~MG_EXACT_IP, &info))
 		return mg_rule_outside(ip);
-	return mg_eh_frame_rule(&info, ip);
+	uint64_t rule = mg_eh_frame_rule(&info, ip);
+	if (MG_RULE_TYPE(rule) != MG_RULE_NONE || MG_RULE_CFA_OFFSET(rule)) /* no call left it */
+		return rule;
+	return mg_flow_rule(&info, ip & ~MG_EXACT_IP, ip & MG_EXACT_IP);
 }
 
 /* Puts a rule into the table. False = it is too full. */
@@ -128,7 +131,7 @@ static void keep(struct mg_rule_slot new, uint32_t epoch)
 uint64_t mg_rule_miss(uint64_t ip, uint32_t epoch)
 {
 	uint64_t rule = mg_rule_derive(ip);
-	if (MG_RULE_TYPE(rule) >= MG_RULE_UNKNOWN)
+	if (MG_RULE_TYPE(rule) >= MG_RULE_UNKNOWN && MG_RULE_TYPE(rule) < MG_RULE_FLOW_BP)
 		return rule;
 	uint64_t key = MG_RULE_KEY(ip, epoch);
 	rule |= MG_RULE_CHECK(MG_RULE_HASH(key), epoch) << 24;

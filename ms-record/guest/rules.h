@@ -22,7 +22,7 @@ enum mg_rule_type {
 	MG_RULE_DEREF = 3,   /* CFA = *(bp + offset): a realigned stack */
 	MG_RULE_SIGNAL = 4,  /* the kernel's signal frame; its layout is ABI */
 	MG_RULE_END = 5,     /* the root: no return address */
-	MG_RULE_NONE = 6,    /* a known module says nothing about this ip */
+	MG_RULE_NONE = 6,    /* a known module says nothing about this ip, nor does its code */
 	MG_RULE_COMPLEX = 7, /* true, but not one of ours: ms-record unwinds a copy */
 	/* Of what is in no module that is known; never kept. */
 	MG_RULE_UNKNOWN = 8,   /* a file's: ms-record unwinds a copy */
@@ -31,6 +31,10 @@ enum mg_rule_type {
 	MG_RULE_CODE_END = 11, /* or nothing can be said */
 	MG_RULE_NO_CODE = 12,  /* not seen to be code */
 	MG_RULE_FRAMED = 13,   /* keeps a frame pointer, as ms-record knows */
+	/* Where a known module says nothing, by its code: kept, and used if a call left the return
+	 * address that it leads to; where bp is at bp, only if that is right below it. */
+	MG_RULE_FLOW_BP = 14, /* as MG_RULE_FROM_BP */
+	MG_RULE_FLOW_SP = 15, /* as MG_RULE_FROM_SP */
 };
 enum mg_rule_bp { MG_BP_SAME = 0, MG_BP_AT_CFA = 1, MG_BP_AT_BP = 2 };
 enum mg_rule_need { MG_NEED_INHERIT = 0, MG_NEED_YES = 1, MG_NEED_NO = 2 };

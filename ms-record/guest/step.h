@@ -13,7 +13,8 @@ struct walk {
 	uint64_t bp_slot, cfa_slot; /* where bp and sp were read, 0 = nowhere */
 	uint64_t v8;                /* the sp that a step from a frame of V8's or Java's led to */
 	uint32_t flags;
-	bool copy; /* cannot go on: send a copy */
+	uint32_t epoch; /* of the rules */
+	bool copy;      /* cannot go on: send a copy */
 	bool keepable;
 	bool deep; /* more frames than there is room for */
 };
@@ -95,6 +96,20 @@ static bool is_at_bp(struct walk *w, uint64_t rule)
 	return true;
 }
 
+/* By the code of the frame's function its return address is there. Is it one? Of what was begun on a
+ * stack of its own it may be an address that no call left. And is rbp the frame pointer, where that
+ * has to be? */
+static bool is_left(const struct walk *w, uint64_t rule, uint64_t cfa)
+{
+	if (cfa <= w->sp || cfa > w->high || cfa & 7 ||
+	    (MG_RULE_BP(rule) == MG_BP_AT_BP && w->bp != cfa - 16))
+		return false;
+	rule = rule_of(load(cfa - 8), w->epoch);
+	if (MG_RULE_TYPE(rule) == MG_RULE_NONE && MG_RULE_CFA_OFFSET(rule))
+		return !mg_own_stack(cfa - 8, &(struct mg_range){0});
+	return MG_RULE_TYPE(rule) != MG_RULE_NO_CODE;
+}
+
 /* The steps that are not CFA = register + offset, and the ends. */
 static bool step_rare(struct walk *w, uint64_t rule, uint64_t *cfa)
 {
@@ -111,6 +126,11 @@ static bool step_rare(struct walk *w, uint64_t rule, uint64_t *cfa)
 	case MG_RULE_CODE_BP:
 		w->keepable = false;
 		return true;
+	case MG_RULE_FLOW_SP:
+	case MG_RULE_FLOW_BP:
+		if (is_left(w, rule, *cfa))
+			return true;
+		__attribute__((fallthrough));
 	case MG_RULE_CODE_END:
 	case MG_RULE_NO_CODE:
 	case MG_RULE_FRAMED:

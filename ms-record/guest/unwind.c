@@ -51,6 +51,10 @@
  *     that ended because of memory contents instead of a rule, or taken while a module is being
  *     closed. (That code at an ip is V8's or Java's, and its frame at bp, stays true.)
  *
+ *     A rule by code (MG_RULE_FLOW_SP, MG_RULE_FLOW_BP) is kept like one of a table: the module's code
+ *     does not change in an epoch either, and that a call left the return address is a function of
+ *     that address, which is compared. Where it is not so the walk ends, by memory contents.
+ *
  *  U6 A path is the same induction for the frames inside j: it begins in the same state and all its
  *     slots are compared. It is kept only where no rule on it reads bp or a saved sp and frame j
  *     does not need bp, and used only if that is so of the frame that it leads to now; then those
@@ -445,6 +449,7 @@ MG_INLINE int32_t follow(struct mg_writer *t, struct walk *w, uint32_t *count, u
 				     .high = high,
 				     .v8 = w->v8,
 				     .flags = w->flags,
+				     .epoch = t->epoch,
 				     .keepable = w->keepable};
 		bool on = step_other(t, &other, &n);
 		s = t->steps + n;

@@ -18,6 +18,7 @@ void mg_verify(struct mg_writer *t, const uint64_t *frame, bool cut)
 	mg_find_stack(w.sp, &stack);
 	w.low = w.sp;
 	w.high = stack.end;
+	w.epoch = t->epoch;
 	uint32_t at = t->frames;
 	while (same) {
 		same = at > 0 && t->ip[--at] == w.ip;
@@ -48,11 +49,11 @@ bool mg_still_inside(struct mg_writer *t, const uint64_t *frame)
 				 it with */
 	w.low = w.sp;
 	w.high = own.end;
-	uint32_t epoch = __atomic_load_n(&mg.session->epoch, __ATOMIC_ACQUIRE);
+	w.epoch = __atomic_load_n(&mg.session->epoch, __ATOMIC_ACQUIRE);
 	for (uint32_t n = 0; w.sp - 8 <= slot; n++) {
 		if (w.sp - 8 == slot)
 			return n > 0;
-		if (n == MG_FRAMES_MAX || !step(&w, rule_of(w.ip, epoch)))
+		if (n == MG_FRAMES_MAX || !step(&w, rule_of(w.ip, w.epoch)))
 			return true;
 	}
 	return false;

@@ -49,6 +49,14 @@ uint64_t mg_eh_frame_rule(const struct mg_unwind_info *info, uint64_t ip)
 	return rule_for(ip, epoch_of[il.now ? il_self() : IL_THREADS]);
 }
 
+uint64_t mg_flow_rule(const struct mg_unwind_info *info, uint64_t at, bool exact)
+{
+	(void)info;
+	(void)at;
+	(void)exact;
+	return MG_RULE_NONE;
+}
+
 static bool find_info(uint64_t ip, struct mg_unwind_info *info)
 {
 	*info = (struct mg_unwind_info){.start = ip};
