@@ -32,6 +32,10 @@ MG_INLINE bool mg_swap_pair(void *at, const uint64_t old[2], const uint64_t new[
 /* `b` where that bit is set in `flags`, else `a`; without a branch. */
 MG_INLINE uint64_t mg_choose(uint64_t a, uint64_t b, uint64_t flags, uint64_t bit);
 
+/* Which of the registers that a function keeps for its caller is the one of that number in DWARF's
+ * count: from 0 below MG_KEPT; -1 = none of these, or bp. */
+MG_INLINE int mg_kept_of(uint64_t dwarf);
+
 struct mg_unwind_info;
 
 /* Is that the return from a signal handler of a C library without CFI for it? A module has holes

@@ -3,7 +3,7 @@
  *
  * A cursor knows the readable segment; a read outside it gives 0 and marks the cursor bad, and a
  * bad cursor makes the rule "complex", which costs time but is never wrong. Of the DWARF state only
- * three columns are kept: the CFA, bp and the return address.
+ * three columns make a rule: the CFA, bp and the return address.
  */
 #include "core.h"
 #include "cursor.h"
@@ -20,6 +20,7 @@ struct state {
 		int64_t offset;
 		uint64_t expr, expr_end;
 	} bp, ra;
+	int16_t kept[MG_KEPT]; /* see mg_eh_frame_kept */
 };
 
 struct fde {
@@ -101,8 +102,17 @@ static uint64_t pointer(struct cursor *c, uint8_t encoding, uint64_t datarel)
 
 /* ---- the call frame instructions ------------------------------------------------------------ */
 
+static void set_kept(struct state *s, int i, enum column column, int64_t offset)
+{
+	bool known = column == SAME || (column == AT_CFA && offset == (int16_t)offset);
+	s->kept[i] = !known ? MG_KEPT_LOST : column == SAME ? 0 : (int16_t)offset;
+}
+
 static void set_column(struct state *s, uint64_t reg, enum column column, int64_t offset)
 {
+	int kept = mg_kept_of(reg);
+	if (kept >= 0)
+		set_kept(s, kept, column, offset);
 	struct place *p = reg == MG_DW_BP ? &s->bp : reg == MG_DW_RA ? &s->ra : NULL;
 	if (p) {
 		p->column = column;
@@ -116,6 +126,8 @@ static void restore_column(struct state *s, uint64_t reg, const struct state *in
 		s->bp = initial->bp;
 	else if (reg == MG_DW_RA)
 		s->ra = initial->ra;
+	else if (mg_kept_of(reg) >= 0)
+		s->kept[mg_kept_of(reg)] = initial->kept[mg_kept_of(reg)];
 }
 
 static void expression_column(struct state *s, uint64_t reg, struct cursor *c, bool value)
@@ -222,8 +234,7 @@ static bool run(struct cursor c, uint64_t pc, const struct fde *f, struct state 
 			loc += low * f->code_align;
 		} else if (op >> 6 == 2 && small) {
 			uint64_t n = *p++;
-			if (low == MG_DW_BP || low == MG_DW_RA)
-				set_column(s, low, AT_CFA, scaled(n, f->data_align));
+			set_column(s, low, AT_CFA, scaled(n, f->data_align));
 		} else if (op >> 6 == 3) {
 			restore_column(s, low, initial);
 		} else if (op == 0x0e && small) { /* def_cfa_offset */
@@ -402,7 +413,8 @@ static uint64_t pack(const struct cursor *segment, const struct state *s)
 	return type | mode << 4 | need << 6 | (uint64_t)(uint16_t)bp << 8 | (uint64_t)cfa << 32;
 }
 
-uint64_t mg_eh_frame_rule(const struct mg_unwind_info *info, uint64_t ip)
+/* The rule, and in *s the whole row of it, where there is one. */
+static uint64_t find_row(const struct mg_unwind_info *info, uint64_t ip, struct state *s)
 {
 	bool exact = ip & MG_EXACT_IP;
 	uint64_t address = ip & ~MG_EXACT_IP;
@@ -431,14 +443,28 @@ uint64_t mg_eh_frame_rule(const struct mg_unwind_info *info, uint64_t ip)
 		return MG_RULE_SIGNAL;
 	if (artificial)
 		return none;
-	struct state s = {0};
 	uint64_t start = f.start;
 	f.start = 0; /* the CIE's instructions hold everywhere */
-	if (!run(f.cie_code, ~UINT64_C(0), &f, &s, &s))
+	if (!run(f.cie_code, ~UINT64_C(0), &f, s, s))
 		return MG_RULE_COMPLEX;
 	f.start = start;
-	struct state initial = s;
-	if (!run(f.code, pc, &f, &s, &initial))
+	struct state initial = *s;
+	if (!run(f.code, pc, &f, s, &initial))
 		return MG_RULE_COMPLEX;
-	return pack(&segment, &s);
+	return pack(&segment, s);
+}
+
+uint64_t mg_eh_frame_rule(const struct mg_unwind_info *info, uint64_t ip)
+{
+	struct state s = {0};
+	return find_row(info, ip, &s);
+}
+
+uint64_t mg_eh_frame_kept(const struct mg_unwind_info *info, uint64_t ip, int16_t kept[MG_KEPT])
+{
+	struct state s = {0};
+	uint64_t rule = find_row(info, ip, &s);
+	for (unsigned i = 0; i < MG_KEPT; i++)
+		kept[i] = s.kept[i];
+	return rule;
 }

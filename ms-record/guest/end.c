@@ -19,7 +19,9 @@
  *     too. Where the program has called vfork before, the kernel is asked who is here, if there is
  *     no filter; else, and where the raw system call was made, the child is held until ms-record
  *     sees that its parent waits in the kernel (MG_END_NONE).
- *  E5 The hook that a signal handler interrupted, if it is the one that calls exit, will never
+ *  E5 What is below the frame that called exit, or main, is no pointer of the program's any more:
+ *     where that is, end_frame.c finds out.
+ *  E6 The hook that a signal handler interrupted, if it is the one that calls exit, will never
  *     publish its event; its `pending` must not hold up the merge.
  */
 #include <sys/syscall.h>
@@ -31,9 +33,9 @@
 #define AT_ONCE 4
 
 /* NAME_preload.S. Saves the registers that a function keeps for its caller, and calls mg_end_hold
- * with their address: what lies from there up is the program's. */
+ * with its frame. */
 void mg_end_enter(void *unused);
-void mg_end_hold(const uint64_t *regs);
+void mg_end_hold(const uint64_t *frame);
 /* The function that its vfork jumps to. */
 int (*mg_end_vfork(void))(void);
 
@@ -57,7 +59,7 @@ static bool waiting(uint32_t state)
 	return state >= MG_END_TAKEN && state <= MG_END_NAP;
 }
 
-/* E5 */
+/* E6 */
 static void abandon_hook(void)
 {
 	for (struct mg_writer *t = mg_own_writer(); t; t = t->nested)
@@ -88,7 +90,7 @@ static void wait(struct mg_session *s)
 	}
 }
 
-void mg_end_hold(const uint64_t *regs)
+void mg_end_hold(const uint64_t *frame)
 {
 	struct mg_session *s = mg.session;
 	uint32_t none = MG_END_NONE;
@@ -97,15 +99,18 @@ void mg_end_hold(const uint64_t *regs)
 	    __atomic_load_n(&s->state, __ATOMIC_RELAXED) == MG_OFF || mg_heartbeat_timeout(s, 1) ||
 	    is_vfork_child())
 		return;
+	struct mg_end_frame *f = mg_end_frame_note(frame);
 	if (__atomic_compare_exchange_n(&s->end_state, &none, MG_END_TAKEN, false, __ATOMIC_ACQ_REL,
 					__ATOMIC_ACQUIRE)) {
 		abandon_hook();
 		s->end_tid = mg.backend.tid();
-		s->end_sp = (uint64_t)regs;
+		s->end_sp = (uint64_t)(frame + MG_ENTRY_KEPT + 1 - MG_KEPT);
 		s->end_tp = mg_thread_pointer();
 		__atomic_store_n(&s->end_state, MG_END_HELD, __ATOMIC_RELEASE);
 	}
 	wait(s);
+	if (f && __atomic_load_n(&s->end_state, __ATOMIC_ACQUIRE) == MG_END_NONE)
+		__atomic_store_n(&f->tp, 0, __ATOMIC_RELEASE); /* E4 */
 }
 
 MG_EXPORT void _exit(int status)
@@ -122,6 +127,7 @@ void mg_end_init(void)
 {
 	if (!mg.session->end_wait_ms)
 		return;
+	mg_end_frame_init();
 	for (int i = 0; i < AT_ONCE; i++) {
 		mg_real.__cxa_atexit(mg_end_enter, NULL, NULL);
 		mg_real.__cxa_at_quick_exit(mg_end_enter, NULL);

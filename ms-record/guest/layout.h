@@ -172,6 +172,14 @@ static inline bool mg_python_is_loop(const struct mg_python *p, uint64_t ip)
 	       ip - 1 - p->eval[1][0] < p->eval[1][1] - p->eval[1][0];
 }
 
+/* Of a thread that ends the process: below `sp` its stack has nothing of the program's any more, and
+ * its registers are these, bp last. */
+struct mg_end_frame {
+	uint64_t tp, sp; /* tp: 0 = none */
+	uint64_t regs[MG_KEPT + 1];
+};
+#define MG_END_FRAMES 4u
+
 struct mg_session {
 	uint64_t magic;
 	uint32_t version;
@@ -259,6 +267,8 @@ struct mg_session {
 	uint32_t end_tid;                /* the thread that is held, */
 	uint64_t end_sp;                 /* its registers, and above them its stack, */
 	uint64_t end_tp;                 /* its thread pointer */
+	struct mg_end_frame end_frames[MG_END_FRAMES];
+	uint64_t main_entry, main_tp; /* sp at the program's entry, its thread; 0 = not known */
 	/* Private memory of the guest, start and end; in the image's session. Nothing there belongs
 	 * to the program. */
 	uint64_t own[MG_OWN_MAX][2];

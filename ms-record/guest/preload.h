@@ -115,6 +115,12 @@ void mg_arenas_init(bool by_libc);
 /* cxx.c: from the constructor: which of C++'s operators need a wrapper. */
 void mg_cxx_init(void);
 
+/* end_frame.c: notes from where the calling thread ends the process, as seen from a function of ours
+ * with that frame, below which its caller's registers are saved; NULL = that is not known. Init: from
+ * the constructor. */
+struct mg_end_frame *mg_end_frame_note(const uint64_t *frame);
+void mg_end_frame_init(void);
+
 struct mg_session;
 /* custom_preload.c: what the session says is to be hooked. `fd`: the socket to ms-record, which
  * does it. */

@@ -66,6 +66,9 @@ void mg_unwind_info_frames(struct mg_unwind_info *info, uint32_t frames);
 /* The rule for `ip` (MG_EXACT_IP set: an interrupted instruction) of a module, by its .eh_frame.
  * Every read lies in [low, high) or [code_low, code_high). */
 uint64_t mg_eh_frame_rule(const struct mg_unwind_info *info, uint64_t ip);
+/* The same, and where the caller's other kept registers are: from the CFA; 0 = still in themselves. */
+#define MG_KEPT_LOST 1 /* not to be told */
+uint64_t mg_eh_frame_kept(const struct mg_unwind_info *info, uint64_t ip, int16_t kept[MG_KEPT]);
 
 /* Of an address in no module. */
 uint64_t mg_rule_outside(uint64_t ip);

@@ -233,6 +233,8 @@ static void learn_stacks(void)
 	mg.main_entry = &__libc_stack_end ? (uint64_t)__libc_stack_end : 0;
 	mg.main_low = (uint64_t)__builtin_frame_address(0) & ~UINT64_C(4095);
 	mg.main_high = ((mg.main_entry ? mg.main_entry : mg.main_low) | 4095) + 1;
+	mg.session->main_entry = mg.main_entry;
+	mg.session->main_tp = mg.main_tp;
 }
 
 /* The name of the allocator behind us, for people. */

@@ -7,6 +7,12 @@
 
 /* DWARF's numbers of registers, and the expression "bp + n". */
 enum { MG_DW_BP = 6, MG_DW_SP = 7, MG_DW_RA = 16, MG_DW_OP_BREG_BP = 0x76 };
+/* Which of the registers that a function keeps it is, in the order that the entries save them in; -1
+ * = none, or bp. */
+MG_INLINE int mg_kept_of(uint64_t dwarf)
+{
+	return dwarf == 3 ? 0 : dwarf - 12 < MG_KEPT - 1 ? (int)dwarf - 11 : -1;
+}
 /* The kernel's signal frame: offsets in the struct ucontext that sp points at, and what is read. */
 enum { MG_SIGNAL_BP = 120, MG_SIGNAL_SP = 160, MG_SIGNAL_IP = 168, MG_SIGNAL_BYTES = 176 };
 

@@ -20,6 +20,9 @@ enum mg_copy_reg {
 	MG_COPY_REGS
 };
 
+/* Registers that a function keeps for its caller, beside bp. */
+#define MG_KEPT 5u
+
 /* Where a thread's number stands, from its thread pointer. */
 #define MG_TID_GLIBC 720u
 #define MG_TID_MUSL 48u

@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 	.text
 
-	/* Saves the registers that a function keeps for its caller, and calls mg_end_hold with their address. */
+	/* Saves the registers that a function keeps for its caller, and calls mg_end_hold with its frame. */
 	.globl mg_end_enter
 	.hidden mg_end_enter
 	.type mg_end_enter, @function
@@ -22,7 +22,7 @@ mg_end_enter:
 	push %r14
 	push %r15
 	push $0
-	mov %rsp, %rdi
+	mov %rbp, %rdi
 	call mg_end_hold
 	mov -8(%rbp), %rbx
 	mov -16(%rbp), %r12

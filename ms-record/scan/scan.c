@@ -89,10 +89,11 @@ static bool stop(struct work *w)
 static void take_held(struct work *w)
 {
 	const struct mg_session *m = w->s->mem;
-	w->threads = ms_xrealloc(NULL, 1, sizeof *w->threads);
+	w->threads = ms_xcalloc(1, sizeof *w->threads);
 	w->thread_count = 1;
 	w->threads->sp = m->end_sp;
 	w->threads->tp = m->end_tp;
+	w->threads->calls = true;
 	w->threads->reg_count = 0;
 }
 
@@ -174,6 +175,8 @@ static void look(struct work *w, pid_t tid)
 			  .own_count = 2 * MG_OWN_MAX,
 			  .arenas = arenas.span,
 			  .arena_count = arenas.count,
+			  .main_entry = s->mem->main_entry,
+			  .main_tp = s->mem->main_tp,
 			  .own_inode = inode_of(s->pool->memfd),
 			  .wide = live->wide,
 			  .own_brk = arenas.brk && is_glibc(s->mem->allocator),
@@ -251,6 +254,7 @@ static void hold(struct work *w, pid_t tid, size_t threads, int unseen)
 		w->state = is_files(errno) ? MS_SCAN_FILES : MS_SCAN_THREADS;
 	if (w->state != MS_SCAN_DONE)
 		return;
+	scan_leave_ends(w->threads, w->thread_count, w->s->mem, w->q->last_tid);
 	w->request.stamp = live_stamp(w->s);
 	if (w->resident.wanted)
 		resident_take(w, tid);

@@ -2,9 +2,28 @@
  * Registers of stopped threads: all of them can hold pointers.
  */
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "libcommon/base/arena.h"
 #include "scan_work.h"
+
+static void leave_end(struct scan_thread *t, const struct mg_end_frame *f)
+{
+	t->sp = f->sp;
+	t->calls = true;
+	t->reg_count = MG_KEPT + 1;
+	memcpy(t->regs, f->regs, sizeof f->regs);
+}
+
+void scan_leave_ends(struct scan_thread *v, size_t n, const struct mg_session *s, bool traced)
+{
+	for (size_t i = 0; i < n; i++)
+		for (unsigned k = 0; k < MG_END_FRAMES; k++) {
+			const struct mg_end_frame *f = &s->end_frames[k];
+			if (f->tp == v[i].tp && f->sp > v[i].sp && (v[i].exits || !traced))
+				leave_end(&v[i], f);
+		}
+}
 
 struct scan_thread *scan_registers(const struct hijack_stop *s, size_t *count)
 {
@@ -22,6 +41,9 @@ struct scan_thread *scan_registers(const struct hijack_stop *s, size_t *count)
 		to->reg_count = general + (unsigned)(rest / 8);
 		to->sp = t->regs.sp;
 		to->tp = t->regs.tp;
+		to->ip = t->regs.ip;
+		to->exits = t->regs.call == SYS_exit_group;
+		to->calls = false;
 	}
 	*count = n;
 	return v;

@@ -11,8 +11,9 @@
  *   - what an allocator other than glibc's mapped for itself, as far as the guest saw it (arenas.c
  *     in guest). Unless `wide`;
  *   - glibc's main arena in the C library's data: its lists point to free memory next to blocks;
- *   - stacks below the stack pointer, and the red zone below that is kept; stacks of threads that
- *     ended, which glibc keeps for new ones;
+ *   - stacks below the stack pointer, and the red zone below that is kept where a function may use
+ *     it; frames of what ends the process (end_frame.c in guest); stacks of threads that ended, which
+ *     glibc keeps for new ones;
  *   - what belongs to the recorder.
  *
  * Where one of these cannot be told for sure the memory is a root: then a leak may go unseen, but
@@ -125,6 +126,14 @@ static const struct scan_thread *lowest(const struct roots *r, uint64_t start, u
 	return least;
 }
 
+/* From where up a thread's stack counts. The C library's functions that wait, or call others, use
+ * nothing below sp. */
+static uint64_t bottom(const struct roots *r, const struct scan_thread *t)
+{
+	const struct memory_map *code = t->ip ? memory_at(r->memory, t->ip) : NULL;
+	return t->sp - (t->calls || (code && code->libc) ? 0 : RED_ZONE);
+}
+
 static bool is_thread(const struct roots *r, uint64_t tp)
 {
 	for (size_t i = 0; i < r->thread_count; i++)
@@ -187,14 +196,17 @@ static void cut_stack(const struct roots *r, const struct memory_map *m, const s
 			end = r->arenas[i][0];
 	const struct scan_thread *t = lowest(r, m->start, end);
 	if (m->stack && t)
-		add(cut, m->start, t->sp - RED_ZONE);
+		add(cut, m->start, bottom(r, t));
+	if (m->stack && !t && !is_thread(r, r->main_tp) &&
+	    r->main_entry - m->start < m->end - m->start)
+		add(cut, m->start, r->main_entry);
 	if (m->stack)
 		return;
 	uint64_t tcb = t ? t->tp : control_block(r, m->start, end);
 	struct span s = stack_of(r, tcb, t ? t->sp : tcb, m->end);
 	s.start = s.start < m->start ? m->start : s.start; /* its guard is in it */
 	if (t && s.end)
-		add(cut, s.start, t->sp - RED_ZONE);
+		add(cut, s.start, bottom(r, t));
 	else if (!t && s.end && !is_thread(r, tcb))
 		cut_ended(s.start, s.end, tcb, cut);
 }

@@ -16,6 +16,9 @@
 /* A thread that is held still. */
 struct scan_thread {
 	uint64_t sp, tp; /* tp: thread pointer */
+	uint64_t ip;     /* 0 = not known */
+	bool exits;      /* it is in exit_group */
+	bool calls;      /* another function: below sp is nothing */
 	uint64_t regs[SCAN_REGS];
 	unsigned reg_count;
 };
@@ -29,9 +32,10 @@ struct roots {
 	size_t own_count;
 	const uint64_t (*arenas)[2]; /* what the allocator mapped for itself */
 	size_t arena_count;
-	uint64_t own_inode; /* and its shared memory */
-	bool own_brk;       /* somebody beside glibc took of its heap: all of that is searched */
-	bool wide;  /* blocks may be missing: heap memory that is no block counts as the program's
+	uint64_t main_entry, main_tp; /* where the main thread began, if both are known */
+	uint64_t own_inode;           /* and its shared memory */
+	bool own_brk; /* somebody beside glibc took of its heap: all of that is searched */
+	bool wide;    /* blocks may be missing: heap memory that is no block counts as the program's
 		     */
 	bool dense; /* an allocator whose heap we do not know: what lies close between two blocks is
 		     its own */

@@ -155,6 +155,9 @@ void scan_tell_guest(struct session *s, enum mg_end_state state);
 uint64_t scan_pause(const struct work *w);
 /* Registers of threads that are stopped, in memory to be freed. */
 struct scan_thread *scan_registers(const struct hijack_stop *s, size_t *count);
+/* Of those that end the process, by exit or the like, all that only this has put on their stacks is
+ * left out. `traced`: not all of which the guest noted that have ended it. */
+void scan_leave_ends(struct scan_thread *v, size_t n, const struct mg_session *s, bool traced);
 /* What the allocator mapped for itself: nothing, when that is not sure. */
 void scan_read_arenas(const struct memory *m, const struct session *s, struct mg_arenas *a);
 /* Gives each block its stack. */

@@ -8,3 +8,4 @@ if [ "${MS_CHECK_ALL:-0}" != 1 ]; then
 fi
 command -v valgrind >/dev/null || { echo "valgrind is not installed"; exit 77; }
 python3 "$SRC/tests/host/leakblocks.py" valgrind "$TB/targets/leaks" "$TB/targets/leaks"
+python3 "$SRC/tests/host/leakends.py" valgrind

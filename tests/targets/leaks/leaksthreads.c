@@ -18,7 +18,7 @@
 #include "main.h"
 
 static void *volatile kept, *volatile kept2;
-static __thread void *tls;
+static __thread void *volatile tls; /* or nobody would read it, and nothing be stored */
 
 /* ---- threads ---- */
 

@@ -42,8 +42,35 @@ static void check(const struct scan_thread *t, uint64_t tid, size_t more)
 		is("of vectors", t->regs[GENERAL + i], 700 + i);
 }
 
+/* Threads 5 and 7 end the process, as the guest has noted; 8 noted something once, and went on. */
+static void check_ends(void)
+{
+	static struct mg_session m = {
+		.end_frames = {{.tp = 100, .sp = 60, .regs = {1, 2, 3, 4, 5, 6}},
+			       {.tp = 160, .sp = 80, .regs = {7}},
+			       {.tp = 140, .sp = 71, .regs = {8}}}};
+	const bool traced[] = {false, true};
+	for (int k = 0; k < 2; k++) {
+		struct scan_thread v[4] = {{.sp = 50, .tp = 100, .reg_count = 9, .exits = true},
+					   {.sp = 70, .tp = 140, .reg_count = 9},
+					   {.sp = 80, .tp = 160, .reg_count = 9, .exits = true},
+					   {.sp = 90, .tp = 180, .reg_count = 9}};
+		scan_leave_ends(v, 4, &m, traced[k]);
+		is("its caller's stack", v[0].sp, 60);
+		is("registers that it has kept", v[0].reg_count, 6);
+		is("the last", v[0].regs[5], 6);
+		is("it has called", v[0].calls, true);
+		is("traced, not one that is not in exit", v[1].sp, traced[k] ? 70 : 71);
+		is("registers of that", v[1].reg_count, traced[k] ? 9 : 6);
+		is("not one on a stack further up", v[2].reg_count, 9);
+		is("nor one that noted nothing", v[3].reg_count, 9);
+		is("and may use what is below", v[3].calls, false);
+	}
+}
+
 int main(void)
 {
+	check_ends();
 	static struct hijack_thread threads[4];
 	struct hijack_stop s = {.threads = {threads, 4, 4}};
 	size_t n = 99;

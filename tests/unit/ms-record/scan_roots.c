@@ -88,6 +88,14 @@ bool memory_get(const struct memory *m, uint64_t address, void *to, size_t bytes
 	return true;
 }
 
+const struct memory_map *memory_at(const struct memory *m, uint64_t address)
+{
+	for (size_t i = 0; i < m->maps.n; i++)
+		if (address - m->maps.v[i].start < m->maps.v[i].end - m->maps.v[i].start)
+			return &m->maps.v[i];
+	return NULL;
+}
+
 void memory_words(struct memory *m, uint64_t start, uint64_t end, enum memory_pages which,
 		  void (*f)(void *arg, uint64_t address, const uint64_t *words, size_t n),
 		  void *arg)
@@ -377,10 +385,36 @@ static void check_stacks(void)
 	m->guard_below = false;
 	m->stack = true;
 	look("the first thread's", "T12f80-18000", "");
+	threads[1].calls = true;
+	look("below a frame that called another", "T13000-18000", "");
+	threads[1].calls = false;
 	threads[1].sp = 0x10000;
 	look("the stack pointer is at its start", "T10000-18000", "");
 	roots.thread_count = 0;
 	look("of no thread", "T10000-18000", "");
+	roots.main_tp = 0x500;
+	roots.main_entry = 0x17000;
+	look("of a first thread that ended", "T17000-18000", "");
+	threads[0] = (struct scan_thread){.sp = 0x50000, .tp = 0x500};
+	roots.thread_count = 1;
+	look("of one that runs elsewhere", "T10000-18000", "");
+	roots.thread_count = 0;
+	roots.main_entry = 0x18000;
+	look("which began elsewhere", "T10000-18000", "");
+}
+
+/* A thread in the C library, which uses nothing below its stack pointer. */
+static void check_libc(void)
+{
+	begin();
+	map(0x10000, 0x18000)->stack = true;
+	map(0x20000, 0x21000)->libc = true;
+	memory.maps.v[1].write = false;
+	threads[0] = (struct scan_thread){.sp = 0x14000, .ip = 0x20010};
+	roots.thread_count = 1;
+	look("in the C library", "T14000-18000 T20000-21000", "");
+	threads[0].ip = 0x21000;
+	look("elsewhere", "T13f80-18000 T20000-21000", "");
 }
 
 /* Of a thread that ended: its control block, and an arena right above. */
@@ -517,6 +551,7 @@ int main(void)
 	check_arenas();
 	check_main_arena();
 	check_stacks();
+	check_libc();
 	check_ended();
 	check_control_blocks();
 	check_heap();

@@ -91,6 +91,14 @@ struct scan_thread *scan_registers(const struct hijack_stop *s, size_t *count)
 	return ms_xcalloc(2, sizeof(struct scan_thread));
 }
 
+void scan_leave_ends(struct scan_thread *v, size_t n, const struct mg_session *s, bool traced)
+{
+	(void)v;
+	(void)n;
+	(void)traced;
+	CHECK(s == &mem, "of another session");
+}
+
 bool frozen_prepare(struct work *k)
 {
 	(void)k;
