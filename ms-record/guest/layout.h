@@ -428,7 +428,9 @@ struct mg_ring {
 	uint64_t copies; /* stacks sent as copies */
 	uint64_t passed; /* allocations that were counted only (MG_PAUSED, MG_WAITING) */
 	uint32_t wake;   /* writer: what it holds is of that recording; see R8 */
-	uint32_t reserved[9];
+	uint32_t reserved[7];
+	uint64_t
+		signal_stack; /* writer: what the thread has as its alternate signal stack; 0 = none */
 };
 
 /* A mapping that can be read, and be written to or executed: a stack or code can be there. Of these

@@ -9,6 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The C library's stack_t. */
+struct mg_signal_stack {
+	void *start;
+	int flags;
+	size_t bytes;
+};
+
 #define MG_EXPORT __attribute__((visibility("default")))
 
 /* What is exported and has a next provider: the allocator's entry points and what else is watched;
@@ -37,6 +44,8 @@
 	  option, a, b, c, d)                                                                      \
 	X(int, madvise, (void *address, size_t bytes, int advice), address, bytes, advice)         \
 	X(int, mlockall, (int flags), flags)                                                       \
+	X(int, sigaltstack, (const struct mg_signal_stack *new, struct mg_signal_stack *old), new, \
+	  old)                                                                                     \
 	X(void, _exit, (int status), status)
 #define MG_PROTOTYPE(type, name, parameters, ...) type name parameters;
 MG_NEXT_FUNCTIONS(MG_PROTOTYPE)

@@ -127,6 +127,7 @@ static struct mg_writer *take(uint32_t i, uint64_t *word)
 	}
 	t->ring = &mg.rings[i];
 	t->window = window;
+	t->ring->signal_stack = 0;
 	__atomic_store_n(&t->ring->state, MG_RING_TAKEN, __ATOMIC_RELEASE);
 	return t;
 }

@@ -171,6 +171,8 @@ static void look(struct work *w, pid_t tid)
 			  .graph = &w->graph,
 			  .threads = w->threads,
 			  .thread_count = w->thread_count,
+			  .kernel = w->kernel.words.v,
+			  .kernel_count = w->kernel.words.n,
 			  .own = own,
 			  .own_count = 2 * MG_OWN_MAX,
 			  .arenas = arenas.span,
@@ -240,6 +242,8 @@ static void hold(struct work *w, pid_t tid, size_t threads, int unseen)
 {
 	uint64_t ns = w->unjudged ? 0 : expected(w);
 	bool takes_long = ns > w->deadline_ns - w->start_ns;
+	if (threads && !w->unjudged)
+		kernel_find(&w->kernel, w->s->proc, tid);
 	bool copy = threads && !ends(w) && ns > FROZEN_NS && frozen_prepare(w);
 	w->state = !threads ? (is_files(unseen) ? MS_SCAN_FILES : gone(w))
 		   : takes_long && !copy && !w->resident.wanted ? MS_SCAN_TIME
@@ -254,6 +258,8 @@ static void hold(struct work *w, pid_t tid, size_t threads, int unseen)
 		w->state = is_files(errno) ? MS_SCAN_FILES : MS_SCAN_THREADS;
 	if (w->state != MS_SCAN_DONE)
 		return;
+	if (!w->unjudged)
+		kernel_read(&w->kernel, w->s, tid);
 	scan_leave_ends(w->threads, w->thread_count, w->s->mem, w->q->last_tid);
 	w->request.stamp = live_stamp(w->s);
 	if (w->resident.wanted)
@@ -386,6 +392,7 @@ void scan_work_on(struct scanner *sc, struct session *s, enum scan_asker asker)
 	if (asker == SCAN_BY_TELL || resident)
 		add_answer(sc, &w);
 	resident_free(&w);
+	kernel_free(&w.kernel);
 	graph_free(&w.graph);
 	memory_close(&w.memory);
 	free(w.threads);

@@ -58,10 +58,10 @@ static void take_path(struct memory_map *m, const char *path)
 	const char *name = basename(path);
 	m->heap = starts(path, "[heap]");
 	m->stack = starts(path, "[stack]");
-	m->special = *path == '[' && starts(path, "[v");
 	m->libc = starts(name, "libc.so.") || starts(name, "libc-2.");
 	m->volatile_file = starts(path, "/dev/zero") || starts(path, "/memfd:") ||
 			   starts(path, "/dev/shm/") || starts(path, "/SYSV");
+	m->special = starts(path, "[v") || (starts(path, "/dev/") && !m->volatile_file);
 }
 
 static void add_map(struct memory *m, const struct ms_proc_map *p)
@@ -412,7 +412,9 @@ static void shared(struct memory *m, uint64_t start, uint64_t end,
 	if (!map)
 		return;
 	snprintf(name, sizeof name, "%" PRIx64 "-%" PRIx64, map->start, map->end);
-	int fd = m->files < 0 ? -1 : openat(m->files, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = m->files < 0 || !map->volatile_file
+			 ? -1
+			 : openat(m->files, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd >= 0) {
 		off_t at = (off_t)(start - map->start + map->offset);
 		file_words(m, fd, at, at + (off_t)(end - start), start, f, arg);

@@ -15,7 +15,7 @@ struct memory_map {
 	bool read, write, shared, anonymous, heap, stack;
 	bool guard_below;   /* what lies right below can be neither read nor written */
 	bool libc;          /* of the C library's file */
-	bool special;       /* the kernel's: vdso and the like */
+	bool special;       /* the kernel's, vdso and the like, or a device's */
 	bool volatile_file; /* shared memory without a file on disk behind it */
 };
 
@@ -81,8 +81,8 @@ enum memory_pages {
 	MEMORY_TOUCHED, /* those that are there, in memory or swapped out; the rest is zero */
 	MEMORY_OWN,     /* of a file's private mapping: those that the process changed */
 	MEMORY_SHARED,  /* of one shared mapping: those of the file that have contents, where we may
-			 * see  that; else those that are there, which others may have touched that
-			 * are not */
+			 * see that and it is on no disk; else those that are there, which others
+			 * may have touched that are not */
 };
 /* Gives all words of [start, end), multiples of 8, in pieces, in order of address. */
 void memory_words(struct memory *m, uint64_t start, uint64_t end, enum memory_pages which,

@@ -2,7 +2,8 @@
  * What memory of a process can hold the program's pointers.
  *
  * Roots are all registers, and of all private memory that can be read (of files' mappings the pages
- * that were changed), and of shared memory without a file on disk, everything but:
+ * that were changed), and of shared memory that can be written (of files on a disk the pages that
+ * are there), everything but:
  *
  *   - blocks: they count when something points to them;
  *   - the heap between blocks: the brk area, and glibc's arenas, found by their heads at multiples
@@ -13,7 +14,7 @@
  *   - glibc's main arena in the C library's data: its lists point to free memory next to blocks;
  *   - stacks below the stack pointer, and the red zone below that is kept where a function may use
  *     it; frames of what ends the process (end_frame.c in guest); stacks of threads that ended, which
- *     glibc keeps for new ones;
+ *     glibc keeps for new ones, and what is no result or value of a thread yet to be joined;
  *   - what belongs to the recorder.
  *
  * Where one of these cannot be told for sure the memory is a root: then a leak may go unseen, but
@@ -25,6 +26,7 @@
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/order.h"
+#include "ms-record/guest/layout.h"
 
 #define PAGE 4096u
 #define RED_ZONE 128u
@@ -33,6 +35,8 @@
 #define READ_GAP 65536u
 #define TCB_ROOM 8192u
 #define TCB_BYTES 2304u /* of glibc's struct pthread, and musl's is shorter */
+#define TLS_ROOM 4096u  /* below it, where a thread's variables lie */
+#define NONE_MOST ((uint64_t)64 << 20)
 #define LARGE 65536u
 
 struct span {
@@ -172,6 +176,20 @@ static struct span stack_of(const struct roots *r, uint64_t tcb, uint64_t inside
 	return (struct span){0};
 }
 
+/* Has the thread with that control block ended, and was it neither joined nor detached? Its number is 0
+ * then, -1 once it was joined; a detached one has itself in the place of who joins it. */
+static bool is_unjoined(const struct roots *r, uint64_t tcb, uint64_t end)
+{
+	uint64_t w[TCB_BYTES / 8];
+	size_t bytes = end - tcb < sizeof w ? (size_t)(end - tcb) : sizeof w;
+	if (bytes <= MG_TID_GLIBC || !memory_get(r->memory, tcb, w, bytes))
+		return false;
+	for (size_t i = MG_TID_GLIBC / 8; i < bytes / 8; i++)
+		if (w[i] == tcb)
+			return false;
+	return !(uint32_t)w[MG_TID_GLIBC / 8];
+}
+
 /* The stack of a thread that ended. glibc keeps it for a new one, and with it the thread's table of
  * dynamic TLS, to which the control block's second word points. */
 static void cut_ended(uint64_t start, uint64_t end, uint64_t tcb, struct spans *cut)
@@ -207,6 +225,8 @@ static void cut_stack(const struct roots *r, const struct memory_map *m, const s
 	s.start = s.start < m->start ? m->start : s.start; /* its guard is in it */
 	if (t && s.end)
 		add(cut, s.start, bottom(r, t));
+	else if (!t && s.end && !is_thread(r, tcb) && is_unjoined(r, tcb, s.end))
+		add(cut, s.start, tcb - s.start > TLS_ROOM ? tcb - TLS_ROOM : s.start);
 	else if (!t && s.end && !is_thread(r, tcb))
 		cut_ended(s.start, s.end, tcb, cut);
 }
@@ -215,10 +235,10 @@ static void cut_stack(const struct roots *r, const struct memory_map *m, const s
 
 static bool is_root(const struct roots *r, const struct memory_map *m)
 {
-	if (!m->read || m->special)
+	if (m->special || (!m->read && (m->shared || !m->anonymous)))
 		return false;
 	if (m->shared)
-		return m->write && m->volatile_file && m->inode != r->own_inode;
+		return m->write && m->inode != r->own_inode;
 	return true;
 }
 
@@ -418,15 +438,31 @@ static void look_at_user_blocks(struct roots *r)
 	}
 }
 
+/* What the program has made inaccessible for now, it may have put pointers into before, and a debugger
+ * may read it; large reservations are passed over where the kernel would have to be asked for each of
+ * their pages. Shared memory may be a driver's. So neither has to be readable. */
+static void look_at_some(struct roots *r, const struct memory_map *m, const struct spans *cut,
+			 size_t *first)
+{
+	bool unreadable = r->memory->unreadable;
+	if (m->read || !r->memory->old_kernel || m->end - m->start <= NONE_MOST)
+		look_at_map(r, m, cut, first);
+	r->memory->unreadable = unreadable;
+}
+
 void roots_look(struct roots *r)
 {
 	struct spans cut = all_cuts(r);
 	size_t first = 0;
 	for (size_t i = 0; i < r->thread_count; i++)
 		graph_roots(r->graph, r->threads[i].regs, r->threads[i].reg_count);
-	for (size_t i = 0; i < r->memory->maps.n; i++)
-		if (is_root(r, &r->memory->maps.v[i]))
-			look_at_map(r, &r->memory->maps.v[i], &cut, &first);
+	for (size_t i = 0; i < r->memory->maps.n; i++) {
+		const struct memory_map *m = &r->memory->maps.v[i];
+		bool all = m->read && (!m->shared || m->volatile_file);
+		if (is_root(r, m))
+			(all ? look_at_map : look_at_some)(r, m, &cut, &first);
+	}
+	graph_roots(r->graph, r->kernel, r->kernel_count);
 	free(cut.v);
 	look_at_blocks(r, 0, r->graph->heap);
 	look_at_user_blocks(r);

@@ -28,6 +28,8 @@ struct roots {
 	struct graph *graph;
 	const struct scan_thread *threads;
 	size_t thread_count;
+	const uint64_t *kernel; /* what only the kernel has: scan_kernel.c */
+	size_t kernel_count;
 	const uint64_t (*own)[2]; /* the recorder's memory in the process: start, end */
 	size_t own_count;
 	const uint64_t (*arenas)[2]; /* what the allocator mapped for itself */

@@ -44,6 +44,12 @@ struct scan_request {
 	struct frozen copy; /* its memory then; not made: the process itself, which stands still */
 };
 
+/* Words that are the program's and only in the kernel. */
+struct kernel_words {
+	MS_ARRAY(int) epolls; /* descriptors */
+	MS_ARRAY(uint64_t) words;
+};
+
 struct number_stack {
 	uint64_t number;
 	uint32_t stack;
@@ -135,6 +141,7 @@ struct work {
 	struct hijack_stop stopped;
 	struct scan_thread *threads;
 	size_t thread_count;
+	struct kernel_words kernel;
 	struct resident resident;
 	uint64_t state; /* MS_SCAN_* */
 	bool graphed, answered;
@@ -203,6 +210,13 @@ bool frozen_make(struct work *w);
 int frozen_open(struct work *w, struct memory *m, uint64_t deadline_ns);
 /* Removes it, and all that was made for it; may be called at any state. */
 void frozen_end(struct work *w);
+
+/* ---- scan_kernel.c ---- */
+
+/* Before the process is stopped; while it is. `tid`: a thread of it that is there. */
+void kernel_find(struct kernel_words *k, int proc, pid_t tid);
+void kernel_read(struct kernel_words *k, const struct session *s, pid_t tid);
+void kernel_free(struct kernel_words *k);
 
 /* ---- scan_watch.c: waiting for the end of a process ---- */
 

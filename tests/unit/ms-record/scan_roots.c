@@ -183,11 +183,12 @@ static void check_maps(void)
 		m->start = start;
 		m->end = start + 0x1000;
 	}
-	look("kinds of maps", "T10000-11000 O12000-13000 S18000-19000", "");
+	look("kinds of maps", "T10000-11000 O12000-13000 T14000-15000 S18000-19000 S1e000-1f000",
+	     "");
 	threads[0].reg_count = 3;
 	threads[1].reg_count = 4;
 	roots.thread_count = 2;
-	look("registers", "T10000-11000 O12000-13000 S18000-19000", "");
+	look("registers", "T10000-11000 O12000-13000 T14000-15000 S18000-19000 S1e000-1f000", "");
 	CHECK(registers == 7, "%u registers", registers);
 }
 

@@ -99,6 +99,25 @@ void scan_leave_ends(struct scan_thread *v, size_t n, const struct mg_session *s
 	CHECK(s == &mem, "of another session");
 }
 
+void kernel_find(struct kernel_words *k, int proc, pid_t tid)
+{
+	(void)k;
+	(void)proc;
+	(void)tid;
+}
+
+void kernel_read(struct kernel_words *k, const struct session *s, pid_t tid)
+{
+	(void)k;
+	(void)s;
+	(void)tid;
+}
+
+void kernel_free(struct kernel_words *k)
+{
+	(void)k;
+}
+
 bool frozen_prepare(struct work *k)
 {
 	(void)k;
