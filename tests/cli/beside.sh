@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # FILE-journal, FILE-wal and FILE-shm change a database when it is opened: none of them is beside a snapshot that was written, and none that somebody
 # else can have put there is taken. What else has a name that a tool trusts: the dataset's .new, ms-top's --log, files of the cache of symbols.
+# shellcheck disable=SC2015 # what fails is said
 set -u
 failures=0
 fail() { echo "$*" && failures=$((failures + 1)); }
@@ -37,6 +38,7 @@ for kind in journal wal; do
 done
 
 # The tools that write a snapshot: NAME COMMAND, which gets a path.
+# shellcheck disable=SC2016 # eval expands them
 writers=(
 	'ms-snap "$BIN/ms-snap" -q -o "$1" good.trace'
 	'ms-filter "$BIN/ms-filter" -q -o "$1" good.trace'

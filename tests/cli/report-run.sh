@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # ms-report of a FILE that has a FILE.d: the processes of the run by their peaks, and the report of the one with the highest; how another one is chosen;
 # that nobody else's folder is believed; what budgets judge.
+# shellcheck disable=SC2015 # what fails is said
 set -u
 failures=0
 fail() { echo "$*" && failures=$((failures + 1)); }
