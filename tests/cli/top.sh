@@ -45,6 +45,7 @@ process 202 worker 65536 200 71
 
 # ---- one process, the real one ----
 # Waits until `target` has become that program, and does nothing any more.
+# shellcheck disable=SC2317 # until_true calls it
 sleeps() { [ "$(readlink "/proc/$target/exe")" = "$(readlink -f "$(command -v sleep)")" ] && [ "$(cut -d ' ' -f 3 "/proc/$target/stat")" = S ]; }
 sleep 1000.$$ &
 target=$!
