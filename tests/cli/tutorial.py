@@ -50,26 +50,38 @@ class Shell:
     def end(self):
         """All that it started has ended by itself."""
         self.shell.stdin.close()
-        self.shell.wait(20)
+        self.shell.wait(200)
+
+
+def differs(shell, commands):
+    """Runs them; what the first says that the page does not show so, or None."""
+    for command, shown in commands:
+        said, status = shell.run(command)
+        if status or not expected(shown.splitlines()).fullmatch(said):
+            return f"$ {command}\nstatus {status}; said:\n{said}the page shows:\n{shown}"
+    return None
 
 
 def main():
-    """Every display in its order."""
-    shell, commands, files = Shell(), 0, 0
+    """Every display in its order. What is recorded for a while is recorded again where a busy machine left the program too little of that."""
+    shell, count, files = Shell(), 0, 0
     for text in displays(sys.argv[1]):
         if m := re.match(r"/\* (\S+) \*/\n", text) or re.match(r"# (\S+)\n", text):
             with open(m[1], "w", encoding="utf-8") as f:
                 f.write(text)
             files += 1
             continue
-        for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.M):
-            said, status = shell.run(command)
-            if status or not expected(shown.splitlines()).fullmatch(said):
-                raise SystemExit(f"$ {command}\nstatus {status}; said:\n{said}the page shows:\n{shown}")
-            commands += 1
+        commands = re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.M)
+        for tries in range(4, 0, -1):
+            wrong = differs(shell, commands)
+            if not wrong:
+                break
+            if tries == 1 or " -d " not in text:
+                raise SystemExit(wrong)
+        count += len(commands)
     shell.end()
-    print(f"{files} programs, {commands} commands")
-    assert files >= 4 and commands >= 15
+    print(f"{files} programs, {count} commands")
+    assert files >= 4 and count >= 15
 
 
 os.environ["CPATH"] = os.path.join(os.environ["SRC"], "include")
