@@ -299,7 +299,8 @@ static void give_family(const struct family *f, const struct attach_module *m, u
 		const Elf64_Sym *y = f->functions[i];
 		if (!y)
 			continue;
-		const struct hook_place place = {*m, m->bias + y->st_value, y->st_size};
+		const struct hook_place place = {*m, m->bias + y->st_value, y->st_size,
+						 hook_is_runtime(m->map->path)};
 		snprintf(text, sizeof text, "%s%s%s", f->prefix, hook_prefixed_names[i].name,
 			 hook_prefixed_names[i].arguments);
 		give(&place, text, number, to, arg);
@@ -317,7 +318,8 @@ static void give_known(const struct hook_symbols *file, const struct attach_modu
 			const char *arguments = is_function(y) ? hook_known_arguments(name) : NULL;
 			if (!arguments)
 				continue;
-			const struct hook_place place = {*m, m->bias + y->st_value, y->st_size};
+			const struct hook_place place = {*m, m->bias + y->st_value, y->st_size,
+							 false};
 			snprintf(text, sizeof text, "%s%s", name, arguments);
 			give(&place, text, 0, to, arg);
 		}

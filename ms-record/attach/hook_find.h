@@ -16,6 +16,7 @@ struct ms_err;
 struct hook_place {
 	struct attach_module module; /* its map is borrowed */
 	uint64_t address, bytes;     /* bytes 0 = not known */
+	bool libc;                   /* what calls it in its module gives back caches of its own */
 };
 
 /* The modules of a process, looked at once. */

@@ -78,6 +78,10 @@ int hook_write(struct hook_work *w, uint32_t i, uint32_t kind, const struct mg_c
 	       const struct hook_place *place, struct ms_err *err)
 {
 	struct patch p = {.hook = {.kind = kind, .custom = *custom}};
+	if (place->libc) {
+		p.hook.inner_low = place->module.code_low;
+		p.hook.inner_high = place->module.code_high;
+	}
 	uint8_t slot[MG_SLOT_BYTES], code[PATCH_BODY_MOST];
 	uint64_t hook = w->hooks_at + i * sizeof(struct mg_hook);
 	if (i == MG_HOOKS_MAX)

@@ -74,6 +74,30 @@ void work(void)
 END
 gcc -O0 -g -fno-builtin -shared -fPIC -o plug.so plug.c
 both opener '104|51|50300' ./opener ./plug.so new
+# what its threads give back when they end is its own
+cat >threads.c <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+void work(void);
+static void *run(void *p)
+{
+	*(void *volatile *)p = malloc(1000);
+	return NULL;
+}
+void work(void)
+{
+	static void *kept[50];
+	for (int i = 0; i < 50; i++) {
+		pthread_t t;
+		if (pthread_create(&t, NULL, run, &kept[i]) || pthread_join(t, NULL))
+			abort();
+	}
+}
+END
+gcc -O0 -g -fno-builtin -shared -fPIC -o threads.so threads.c
+record threads ./opener ./threads.so new
+expect threads "$(ask threads "SELECT sum(s.allocations) FROM site s JOIN place p ON p.site = s.id WHERE p.function = 'run'")" 50
+sound threads
 
 # wrappers: the same as without any hook, so with another name for each of their functions
 for wraps in 1 2 3 4; do

@@ -50,3 +50,17 @@ try TCMALLOC libtcmalloc_minimal.a malloc '' '2505|1918|1374830|606616'
 static=-static fields=1-2
 try JEMALLOC libjemalloc.a malloc '' '3605|2850'
 try TCMALLOC libtcmalloc_minimal.a malloc '' '2510|1918'
+# jemalloc with prefixes of its own, as Redis, RocksDB and Rust programs have it, beside the C library's malloc
+static='' fields=1-
+for p in rocks_ _rjem_; do
+	nm -g --defined-only "$lib/libjemalloc_pic.a" 2>nm.err | awk '$2 ~ /[TW]/ { print $3 }' |
+		grep -E '^(malloc|free|calloc|realloc|memalign|valloc|pvalloc|aligned_alloc|posix_memalign|[a-z]*allocx|sdallocx_.*|malloc_.*|mallctl.*|je_.*)$' |
+		sort -u | awk -v p=$p '{ n = $1; sub(/^je_/, "", n) } !seen[n]++ { print $1, p n }' >map
+	objcopy --redefine-syms=map "$lib/libjemalloc_pic.a" libprefixed.a
+	gcc -O2 -g -DP=$p -o prefixed "$here/prefixed.c" libprefixed.a -pthread -ldl -lm -lstdc++
+	./prefixed
+	record prefixed ./prefixed
+	expect "$p" "$(ask prefixed "SELECT sum(s.allocations), sum(s.frees), sum(s.allocated_bytes) FROM site s JOIN place p ON p.site = s.id WHERE p.function = 'work'")" \
+		'5005|2501|5000958'
+	sound prefixed
+done
