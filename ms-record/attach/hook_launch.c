@@ -194,16 +194,20 @@ bool hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *pla
 			 .hooks = hooks,
 			 .placed = placed,
 			 .err = err};
+	bool needed = s->hooks_wanted != HOOKS_LATER; /* or there may be nothing to hook */
 	if (!receive(fd)) {
-		ms_err_set(err, "cannot hook anything in '%s': it ended, or did not wait", s->name);
+		if (needed)
+			ms_err_set(err, "cannot hook anything in '%s': it ended, or did not wait",
+				   s->name);
 		return false;
 	}
 	w.w.enter = s->mem->enter_custom;
 	w.w.hooks_at = s->mem->hooks;
-	w.refused = hook_work_open(&w.w, s->proc);
-	if (w.refused)
+	bool closed = hook_work_open(&w.w, s->proc);
+	w.refused = closed && hooks->n; /* what nobody asked for is no reason not to run it */
+	if (w.refused || (closed && needed))
 		ms_err_sys(err, "cannot hook anything in '%s': its memory cannot be had", s->name);
-	else
+	else if (!closed)
 		place_all(&w);
 	hook_work_close(&w.w);
 	s->mem->late_page = 0;

@@ -12,6 +12,7 @@
 #include "ms-record/ptrace/attach_elf.h"
 
 #define PATH_MOST 4400u
+#define TEXTS_MOST (UINT64_C(256) << 20) /* a program waits meanwhile */
 
 /* ---- debug files ---- */
 
@@ -126,7 +127,8 @@ bool hook_symbols_mention(const struct hook_symbols *y, const char *end)
 {
 	size_t n = strlen(end) + 1;
 	for (unsigned i = 0; i < y->n; i++)
-		if (y->tables[i].bytes && memmem(y->tables[i].strings, y->tables[i].bytes, end, n))
+		if (y->tables[i].bytes && y->tables[i].bytes <= TEXTS_MOST &&
+		    memmem(y->tables[i].strings, y->tables[i].bytes, end, n))
 			return true;
 	return false;
 }
