@@ -44,6 +44,10 @@
 #define PRIVATE_BYTES (UINT64_C(224) << 20)
 #define PRIVATE_LEAST (UINT64_C(12) << 20)
 #define AGAIN_MOST 50
+/* Of a process that becomes another program: for the first sign of it, from the last one on, and in all. */
+#define CHANGE_NS UINT64_C(100000000)
+#define CHANGED_NS UINT64_C(1000000000)
+#define CHANGES_MOST_NS UINT64_C(5000000000)
 #define SESSION_RANGES 2u
 #define TRACED_MOST 1500 /* half a minute */
 #define AGAIN_NS 20000000
@@ -124,6 +128,37 @@ static bool just_began(const struct attach *a)
 	return now / (1000000000 / ticks) - a->h.start_time < ticks;
 }
 
+/* What an exec changes, and the linker as long as it maps libraries. */
+static uint64_t fingerprint(const struct attach_maps *m, const char *exe)
+{
+	uint64_t sum = 0;
+	for (; *exe; exe++)
+		sum = sum * 31 + (unsigned char)*exe;
+	for (size_t i = 0; i < m->n; i++) {
+		const struct attach_map *v = &m->v[i];
+		if (v->exec)
+			sum = (sum ^ v->start ^ v->inode << 20) * UINT64_C(0x9e3779b97f4a7c15);
+		else if (!strcmp(v->path, "[stack]"))
+			sum ^= v->end;
+	}
+	return sum;
+}
+
+bool attach_changed(const struct attach *a)
+{
+	struct attach_maps now = {0};
+	struct ms_err ignored = {0};
+	char exe[sizeof a->exe];
+	if (a->launched || a->h.proc < 0 || hijack_over(a->h.proc))
+		return false;
+	ssize_t n = readlinkat(a->h.proc, "exe", exe, sizeof exe - 1);
+	exe[n > 0 ? n : 0] = '\0';
+	bool changed = !attach_maps_read(&now, a->h.proc, &ignored) &&
+		       fingerprint(&now, exe) != fingerprint(&a->maps, a->exe);
+	attach_maps_free(&now);
+	return changed;
+}
+
 /* -1; what cannot be done because the process ended meanwhile is not told in words of its own. */
 static int failed(const struct attach *a, struct ms_err *err)
 {
@@ -137,14 +172,20 @@ int attach_look(struct attach **made, pid_t pid, bool launched, const struct hoo
 		const char *root, struct ms_err *err)
 {
 	bool may;
+	uint64_t start = clock_mono(), until = start + CHANGE_NS;
 	*made = attach_new(pid, launched, hooks);
 	while (look(*made, root, &may, err)) {
-		if (launched || root || !may || !just_began(*made) || hijack_over((*made)->h.proc))
+		if (launched || root || !may || hijack_over((*made)->h.proc))
+			return failed(*made, err);
+		usleep(AGAIN_NS / 1000);
+		uint64_t now = clock_mono();
+		if (attach_changed(*made) && now < start + CHANGES_MOST_NS)
+			until = now + CHANGED_NS;
+		if (!just_began(*made) && now > until)
 			return failed(*made, err);
 		attach_free(*made);
 		*made = attach_new(pid, launched, hooks);
 		*err = (struct ms_err){0};
-		usleep(AGAIN_NS / 1000);
 	}
 	return 0;
 }
@@ -235,7 +276,13 @@ static int help(struct attach *a, int (*f)(void *, void *), struct ms_err *err)
 		int result = ATTACH_AGAIN;
 		a->tries = (unsigned)i;
 		if (call_helper(a, f, &result) && (f != attach_restore || ++killed > KILLED_MOST))
-			return ms_err_sys(err, "the helper process of ms-record failed");
+			return errno == ETIMEDOUT
+				       ? ms_err_set(err,
+						    "the threads of process %d went on before "
+						    "all was done: they were stopped for too "
+						    "long; try again",
+						    (int)a->pid)
+				       : ms_err_sys(err, "the helper process of ms-record failed");
 		if (result == ATTACH_DONE)
 			return 0;
 		if (result == ATTACH_FAILED)

@@ -28,6 +28,8 @@ struct writer;
  * or -1 with `err` set; *a is set either way. */
 int attach_look(struct attach **a, pid_t pid, bool launched, const struct hooks *hooks,
 		const char *root, struct ms_err *err);
+/* Did it become another program since it was looked at, or is it about to? Then look again. */
+bool attach_changed(const struct attach *a);
 pid_t attach_pid(const struct attach *a);
 /* Path of its executable; "" = not known. */
 const char *attach_program(const struct attach *a);

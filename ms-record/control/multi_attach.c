@@ -14,6 +14,8 @@
 #include "ms-record/base/program.h"
 #include "standby.h"
 
+#define CHANGES_NS UINT64_C(1000000000) /* for a process to become another program */
+
 /* ---- one of them ---- */
 
 /* The first that is not given up. */
@@ -68,6 +70,7 @@ static int look_at(struct control *c, struct attach_process *p, struct ms_err *e
 		char exe[PROCESS_EXE];
 		process_exe_of(p->pid, exe);
 		p->program = ms_xstrdup(exe);
+		ms_one_line(p->program);
 		p->standby = w;
 		return 0;
 	}
@@ -77,6 +80,7 @@ static int look_at(struct control *c, struct attach_process *p, struct ms_err *e
 	int rc = attach_look(&p->attach, p->pid, false, &c->opt->session.hooks, c->opt->proc_root,
 			     err);
 	p->program = ms_xstrdup(attach_program(p->attach));
+	ms_one_line(p->program); /* it is shown, and its trace named after it */
 	return rc;
 }
 
@@ -90,8 +94,6 @@ int multi_attach_look(struct control *c, struct ms_err *err)
 		*p = (struct attach_process){.pid = c->opt->pids.v[i]};
 		if (look_at(c, p, &why))
 			refuse(c, p, &why);
-		if (p->program) /* it is shown, and its trace named after it */
-			ms_one_line(p->program);
 	}
 	return settle(c, err);
 }
@@ -130,6 +132,31 @@ static int prepare(struct control *c, struct attach_process *p, struct ms_err *e
 	return begin_attached(c, p->attach, c->first, 0, err) ? 0 : -1;
 }
 
+/* It became another program just now: looks at that. False: it did not, or for too long. */
+static bool look_again(struct control *c, struct attach_process *p, uint64_t until_ns,
+		       struct ms_err *err)
+{
+	if (!p->attach || !attach_changed(p->attach) || clock_mono() > until_ns)
+		return false;
+	attach_free(p->attach);
+	free(p->program);
+	p->attach = NULL;
+	p->program = NULL;
+	*err = (struct ms_err){0};
+	return look_at(c, p, err) == 0;
+}
+
+static int prepare_one(struct control *c, struct attach_process *p, struct ms_err *err)
+{
+	uint64_t until = clock_mono() + CHANGES_NS;
+	do {
+		if (!own_file(c, p, err) && !prepare(c, p, err))
+			return 0;
+		give_up_file(c);
+	} while (look_again(c, p, until, err));
+	return -1;
+}
+
 int multi_attach_prepare(struct control *c, struct ms_err *err)
 {
 	struct multi_attach *s = &c->multi_attach;
@@ -143,8 +170,7 @@ int multi_attach_prepare(struct control *c, struct ms_err *err)
 		if (p->failed)
 			continue;
 		bool further = c->sessions != NULL;
-		if (own_file(c, p, &why) || prepare(c, p, &why)) {
-			give_up_file(c);
+		if (prepare_one(c, p, &why)) {
 			refuse(c, p, &why);
 			continue;
 		}

@@ -208,6 +208,19 @@ def spoiled():
     end(p, "spoiled")
 
 
+def execs():
+    """It is not young any more, and becomes another program again and again, for a while: what is there in the end is attached to."""
+    for i in range(6 if ALL else 3):
+        p = subprocess.Popen([f"{TB}/host/attach_execs", "1200", "300", TARGET, "churn", "1"], stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT)
+        p.stdout.readline()
+        time.sleep(1.2 + 0.02 * i)
+        rc, said = attach(p.pid, "-d", "0.3")
+        check(rc == 0, f"execs: {rc} {said}")
+        begun(p.pid)
+        end(p, "execs")
+
+
 def early():
     """Attached to in the moment that it begins, when no allocator is there yet."""
     for seconds in ("0.3", "3", "10"):  # however busy the machine is
@@ -379,6 +392,7 @@ def main():
     stopped()
     heir()
     early()
+    execs()
     together()
     other_version()
     told()
