@@ -14,6 +14,19 @@ static inline uint64_t cpu_counter(void)
 	return __rdtsc();
 }
 
+/* Touches nothing of the C library's, not even errno. */
+static inline long cpu_syscall(long number, const uint64_t a[6])
+{
+	register uint64_t r10 __asm__("r10") = a[3], r8 __asm__("r8") = a[4],
+			      r9 __asm__("r9") = a[5];
+	long result;
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a[0]), "S"(a[1]), "d"(a[2]), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
 /* SSE2, which all have. */
 static inline unsigned cpu_match8(const uint32_t *words, uint32_t mask, uint32_t key)
 {

@@ -123,6 +123,8 @@ static void on_signal(struct control *c, int sig, bool may_stop)
 		c->skip_symbols = true;
 		return;
 	}
+	if (c->attached || (sig != SIGINT && sig != SIGQUIT))
+		scanner_hurry(c->scanner);
 	if (c->attached) {
 		c->skip_symbols = c->stopped;
 		control_stop(c, "a signal");

@@ -18,12 +18,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "format/event.h"
 #include "format/trace.h"
 #include "heapwalk.h"
+#include "ms-record/base/timed.h"
 #include "ms-record/ptrace/hijack.h"
 #include "libcommon/base/arena.h"
 #include "heap.h"
@@ -65,8 +65,7 @@ struct preexisting {
 static bool read_memory(void *arg, uint64_t address, void *to, size_t bytes)
 {
 	const struct preexisting *b = arg;
-	struct iovec here = {to, bytes}, there = {(void *)(uintptr_t)address, bytes};
-	return process_vm_readv(b->pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
+	return timed_read(b->pid, -1, address, to, bytes);
 }
 
 static void *run(void *arg)
@@ -80,6 +79,10 @@ static void *run(void *arg)
 				     .deadline_ns = begin + WALK_NS,
 				     .stop = &b->stop};
 	heapwalk(&b->walk, &from);
+	if (timed_waits(b->pid) && b->walk.state != MS_BEFORE_WHOLE)
+		snprintf(b->walk.why, sizeof b->walk.why,
+			 "its memory is delivered by others, who did not (userfaultfd, or a file "
+			 "system)");
 	b->counts.took_ns = clock_mono() - begin;
 	b->end_stamp = clock_stamp(b->clock);
 	__atomic_store_n(&b->done, 1, __ATOMIC_RELEASE);

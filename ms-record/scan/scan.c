@@ -29,7 +29,7 @@
 #define STOP_NS UINT64_C(1000000000)
 #define PENDING_TRIES 200
 #define HOOKS_NS UINT64_C(20000000)
-#define FROZEN_NS UINT64_C(5000000) /* shorter ones are not worth a copy */
+#define FROZEN_NS UINT64_C(5000000)   /* shorter ones are not worth a copy */
 
 /* Is the process about to end, a thread of it held by the guest? */
 static bool ends(const struct work *w)
@@ -37,9 +37,17 @@ static bool ends(const struct work *w)
 	return w->request.asker == SCAN_BY_END;
 }
 
+/* As long as the process is held it is drawn nearer by whoever is in a hurry. */
+static const uint64_t *until(const struct work *w)
+{
+	return w->released_ns ? NULL : &w->scanner->until_ns;
+}
+
 static bool late(const struct work *w)
 {
-	return clock_mono() > w->deadline_ns;
+	const uint64_t *sooner = until(w);
+	uint64_t now = clock_mono();
+	return now > w->deadline_ns || (sooner && now > __atomic_load_n(sooner, __ATOMIC_RELAXED));
 }
 
 static bool hook_pending(const struct session *s)
@@ -158,6 +166,8 @@ static void look(struct work *w, pid_t tid)
 		w->state = is_files(errno) ? MS_SCAN_FILES : MS_SCAN_UNREADABLE;
 		return;
 	}
+	w->memory.zeros = w->request.copy.looked && !w->request.copy.served;
+	w->memory.until = until(w);
 	w->memory.word = ends(w) ? NULL : &s->mem->end_state;
 	w->memory.value = MG_END_SEEN;
 	w->memory.total = ends(w) ? present(w) : 0;
@@ -184,9 +194,10 @@ static void look(struct work *w, pid_t tid)
 			  .own_brk = arenas.brk && is_glibc(s->mem->allocator),
 			  .dense = !is_glibc(s->mem->allocator)};
 	roots_look(&r);
+	w->memory.unreadable |= memory_waits(&w->memory);
 	w->state = w->memory.gave_up      ? MS_SCAN_ENDED
-		   : w->memory.late       ? MS_SCAN_TIME
 		   : w->memory.unreadable ? MS_SCAN_UNREADABLE
+		   : w->memory.late       ? MS_SCAN_TIME
 		   : w->graph.overflow    ? MS_SCAN_MEMORY
 					  : MS_SCAN_DONE;
 }
@@ -244,10 +255,14 @@ static void hold(struct work *w, pid_t tid, size_t threads, int unseen)
 	bool takes_long = ns > w->deadline_ns - w->start_ns;
 	if (threads && !w->unjudged)
 		kernel_find(&w->kernel, w->s->proc, tid);
-	bool copy = threads && !ends(w) && ns > FROZEN_NS && frozen_prepare(w);
+	bool seen = !threads || w->unjudged || frozen_look(w, tid);
+	bool copy = threads && !ends(w) && ns > FROZEN_NS && seen && frozen_prepare(w);
+	w->refused = w->request.copy.served ? MS_SCAN_UNREADABLE
+		     : takes_long && !copy  ? MS_SCAN_TIME
+					    : 0;
 	w->state = !threads ? (is_files(unseen) ? MS_SCAN_FILES : gone(w))
-		   : takes_long && !copy && !w->resident.wanted ? MS_SCAN_TIME
-								: MS_SCAN_DONE;
+		   : w->refused && !w->resident.wanted ? w->refused
+						       : MS_SCAN_DONE;
 	if (w->q->last_tid && !w->q->last_count && w->state == MS_SCAN_DONE)
 		w->state = MS_SCAN_THREADS;
 	else if (w->q->last_tid)
@@ -265,13 +280,14 @@ static void hold(struct work *w, pid_t tid, size_t threads, int unseen)
 	if (w->resident.wanted)
 		resident_take(w, tid);
 	bool copied = copy && frozen_make(w);
-	w->too_long = takes_long && !copied;
-	if (w->too_long && !w->resident.wanted) {
-		w->state = MS_SCAN_TIME;
+	if (takes_long && !copied && !w->refused)
+		w->refused = MS_SCAN_TIME;
+	if (w->refused && !w->resident.wanted) {
+		w->state = w->refused;
 		return;
 	}
 	live_ask(w->q, w->request.stamp);
-	if (!copied && (!w->unjudged || ends(w)))
+	if (!copied && (!(w->unjudged || w->refused) || ends(w)))
 		return;
 	release_threads(w);
 	w->deadline_ns = w->start_ns + SCAN_YES_NS; /* nobody waits */
@@ -280,14 +296,14 @@ static void hold(struct work *w, pid_t tid, size_t threads, int unseen)
 void scan_judge(struct work *w, pid_t tid)
 {
 	const struct scan *q = w->q;
-	w->answered = live_await(w->q, w->scanner->drain, w->deadline_ns);
+	w->answered = live_await(w->q, w->scanner->drain, w->deadline_ns, until(w));
 	w->state = !w->answered   ? (late(w) ? MS_SCAN_TIME : gone(w))
 		   : q->live.lost ? MS_SCAN_LOST
 		   : late(w)      ? MS_SCAN_TIME
 				  : MS_SCAN_DONE;
 	w->resident.state = w->state;
-	if (w->state == MS_SCAN_DONE && w->too_long)
-		w->state = MS_SCAN_TIME;
+	if (w->state == MS_SCAN_DONE && w->refused)
+		w->state = w->refused;
 	else if (w->state == MS_SCAN_DONE && q->live.count && !w->unjudged)
 		look(w, tid);
 	if (!w->released_ns)
@@ -379,6 +395,8 @@ void scan_work_on(struct scanner *sc, struct session *s, enum scan_asker asker)
 		samples_held(s);
 	__atomic_store_n(&w.q->held, ends(&w), __ATOMIC_RELAXED);
 	w.deadline_ns = w.start_ns + sc->opt->ns / 10 * 9;
+	__atomic_store_n(&sc->until_ns, UINT64_MAX, __ATOMIC_RELAXED);
+	__atomic_store_n(&sc->start_ns, w.start_ns, __ATOMIC_RELEASE);
 	if (pthread_create(&thread, NULL, work_thread, &w)) {
 		__atomic_store_n(&w.q->held, 0, __ATOMIC_RELAXED);
 		if (ends(&w))
@@ -388,6 +406,7 @@ void scan_work_on(struct scanner *sc, struct session *s, enum scan_asker asker)
 		return;
 	}
 	pthread_join(thread, NULL);
+	__atomic_store_n(&sc->start_ns, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&w.q->held, 0, __ATOMIC_RELAXED);
 	if (asker == SCAN_BY_TELL || resident)
 		add_answer(sc, &w);

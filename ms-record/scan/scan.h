@@ -80,6 +80,8 @@ struct scanner *scanner_start(const struct scan_options *opt, struct wake *drain
 void scanner_add(struct scanner *sc, struct session *s);
 /* Watches it no more: it is about to be freed. */
 void scanner_drop(struct scanner *sc, struct session *s);
+/* A process that a scan holds is to go on soon: what cannot be looked at in a moment is not. */
+void scanner_hurry(struct scanner *sc);
 /* Ends the threads; NULL = there are none. An answer can be taken still. */
 void scanner_stop(struct scanner *sc);
 void scanner_free(struct scanner *sc);

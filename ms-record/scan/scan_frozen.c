@@ -18,7 +18,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ms-record/ptrace/hijack_private.h"
 #include "ms-record/base/clock.h"
+#include "ms-record/base/timed.h"
 #include "libcommon/base/err.h"
 #include "libcommon/proc/proc.h"
 #include "scan_work.h"
@@ -102,30 +104,63 @@ static void add_apart(struct frozen *f, const struct memory_part *p, const char 
 	f->apart.v[f->apart.n - 1].left_out = left_out;
 }
 
-/* Finds them, before anything is stopped. */
-static bool find_apart(struct work *w)
+/* One mapping of smaps, as far as it was read. */
+struct mapping {
+	struct memory_part part;
+	char perms[5];
+	uint64_t there; /* bytes of it, in memory or swapped out */
+};
+
+/* Pages that userfaultfd serves (um: that are missing, ui: that are in the file only) are not zero
+ * because they are not there. Of those that are only protected (uw) all is there. */
+static void take_flags(struct frozen *f, const struct mapping *m, const char *flags)
 {
-	int fd = openat(w->s->proc, "smaps", O_RDONLY | O_CLOEXEC);
+	bool missing = strstr(flags, " um") || strstr(flags, " ui");
+	f->watched |= missing || strstr(flags, " uw");
+	f->served |= missing && m->there < m->part.end - m->part.start;
+	if (!strncmp(m->perms, "rw-p", 4))
+		add_apart(f, &m->part, flags);
+}
+
+static void take_line(struct frozen *f, struct mapping *m, const char *line)
+{
+	struct mapping next = {0};
+	uint64_t k;
+	if (!strncmp(line, "VmFlags:", 8))
+		take_flags(f, m, line + 8);
+	else if (sscanf(line, "Rss: %" SCNu64, &k) == 1 || sscanf(line, "Swap: %" SCNu64, &k) == 1)
+		m->there += k * 1024;
+	else if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s ", &next.part.start, &next.part.end,
+			next.perms) == 3)
+		*m = next;
+}
+
+bool frozen_look(struct work *w, pid_t tid)
+{
+	char name[40];
+	snprintf(name, sizeof name, "task/%d/smaps", (int)tid);
+	int fd = openat(w->s->proc, name, O_RDONLY | O_CLOEXEC);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
-	struct memory_part p = {0}, next;
-	char *line = NULL, perms[5] = "", word[5];
+	struct mapping m = {0};
+	char *line = NULL;
 	size_t room = 0;
-	uint64_t all = 0;
 	if (!file)
 		return no(w, "its mappings cannot be read");
-	while (getline(&line, &room, file) > 0) {
-		if (!strncmp(line, "VmFlags:", 8) && !strncmp(perms, "rw-p", 4))
-			add_apart(&w->request.copy, &p, line + 8);
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s ", &next.start, &next.end, word) ==
-		    3) {
-			p = (struct memory_part){.start = next.start, .end = next.end};
-			memcpy(perms, word, sizeof perms);
-		}
-	}
+	while (getline(&line, &room, file) > 0)
+		take_line(&w->request.copy, &m, line);
+	w->request.copy.looked = !ferror(file);
 	free(line);
 	fclose(file);
+	return true;
+}
+
+static bool can_be_copied(struct work *w)
+{
+	uint64_t all = 0;
 	for (size_t i = 0; i < w->request.copy.apart.n; i++)
 		all += w->request.copy.apart.v[i].end - w->request.copy.apart.v[i].start;
+	if (w->request.copy.watched)
+		return no(w, "it serves its own page faults (userfaultfd)");
 	return all <= APART_MAX || no(w, "much of its memory is not copied on fork");
 }
 
@@ -135,7 +170,7 @@ static void read_apart(struct work *w)
 		struct memory_part *p = &w->request.copy.apart.v[i];
 		size_t bytes = (size_t)(p->end - p->start);
 		p->bytes = ms_xrealloc(NULL, bytes, 1);
-		if (hijack_read(&w->request.copy.h, p->start, p->bytes, bytes))
+		if (!timed_read(w->s->pid, w->request.copy.h.mem, p->start, p->bytes, bytes))
 			memset(p->bytes, 0, bytes); /* it is not there any more */
 	}
 }
@@ -149,7 +184,8 @@ bool frozen_prepare(struct work *w)
 	if (hijack_open(&f->h, w->s->pid, "/proc", &err))
 		return no(w, "%s", err.text);
 	f->open = true;
-	return enough_memory(w) && find_apart(w);
+	hijack_find_code(&f->h); /* now, lest a file is waited for while threads are stopped */
+	return enough_memory(w) && can_be_copied(w);
 }
 
 static const char *copy_error(int why)

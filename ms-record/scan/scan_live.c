@@ -56,7 +56,7 @@ static bool change(struct scan *q, int to)
 					   __ATOMIC_RELAXED);
 }
 
-bool live_await(struct scan *q, struct wake *drain, uint64_t deadline_ns)
+bool live_await(struct scan *q, struct wake *drain, uint64_t deadline_ns, const uint64_t *until)
 {
 	for (;;) {
 		wake_up(drain);
@@ -64,8 +64,10 @@ bool live_await(struct scan *q, struct wake *drain, uint64_t deadline_ns)
 		int r = __atomic_load_n(&q->request, __ATOMIC_ACQUIRE);
 		if (r == REQUEST_DONE)
 			return true;
-		if (r == REQUEST_FAILED ||
-		    (clock_mono() > deadline_ns && change(q, REQUEST_FAILED)))
+		uint64_t now = clock_mono();
+		bool late = now > deadline_ns ||
+			    (until && now > __atomic_load_n(until, __ATOMIC_RELAXED));
+		if (r == REQUEST_FAILED || (late && change(q, REQUEST_FAILED)))
 			return false;
 	}
 }

@@ -2,7 +2,8 @@
  * The memory of a process that is held still.
  *
  * Pages that were never touched are not read: that would make them, and a reservation of a terabyte
- * would take for ever.
+ * would take for ever. What is there of memory that is the process's alone is read at once; anything
+ * else may have to be waited for, and is read by somebody else (timed.h).
  */
 #include "scan_memory.h"
 #include "libcommon/base/path.h"
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #include "ms-record/base/clock.h"
+#include "ms-record/base/timed.h"
 #include "libcommon/base/arena.h"
 #include "ms-record/base/descriptor.h"
 #include "libcommon/proc/proc.h"
@@ -27,6 +29,8 @@
 #define USER_END (((uint64_t)1 << 47) - PAGE) /* no program has more by itself */
 #define EMPTY_MOST ((uint64_t)16 << 30)
 #define PIECE ((size_t)1 << 20)
+#define SWAPPED_PIECE ((size_t)64 << 10) /* each page may have to be fetched from a disk */
+#define FEW 4u                           /* pages that are looked up one by one */
 #define REGIONS 512u
 #define TRIAL_NS UINT64_C(200000000) /* after so long we know how fast it goes */
 #define TRIAL 8                      /* and after such a part of it */
@@ -190,6 +194,11 @@ const struct memory_map *memory_at(const struct memory *m, uint64_t address)
 	return i < m->maps.n && m->maps.v[i].start <= address ? &m->maps.v[i] : NULL;
 }
 
+bool memory_waits(const struct memory *m)
+{
+	return timed_waits(m->from.tid);
+}
+
 /* ---- reading ---- */
 
 /* The first part kept apart that ends after the address, or NULL. */
@@ -201,6 +210,41 @@ static const struct memory_part *apart_after(const struct memory *m, uint64_t ad
 	return NULL;
 }
 
+/* Of pages that are in memory, and stay. */
+static bool get_present(const struct memory *m, uint64_t address, void *to, size_t bytes)
+{
+	struct iovec local = {to, bytes}, remote = {(void *)(uintptr_t)address, bytes};
+	if (process_vm_readv(m->from.tid, &local, 1, &remote, 1, 0) == (ssize_t)bytes)
+		return true;
+	return pread(m->from.mem, to, bytes, (off_t)address) == (ssize_t)bytes;
+}
+
+/* What nobody else can take away from the process while it stands still. */
+static bool is_private(const struct memory *m, uint64_t address, size_t bytes)
+{
+	const struct memory_map *map = memory_at(m, address);
+	return map && map->anonymous && !map->shared && !map->special && map->read &&
+	       map->end - address >= bytes;
+}
+
+enum known { NOT_KNOWN, ALL_THERE, NOTHING_THERE };
+
+static enum known look_up(const struct memory *m, uint64_t address, size_t bytes)
+{
+	uint64_t page[FEW], first = address / PAGE, n = (address + bytes - 1) / PAGE - first + 1;
+	size_t size = n * sizeof *page, there = 0, elsewhere = 0;
+	if (n > FEW || m->from.pagemap < 0 || !is_private(m, address, bytes) ||
+	    pread(m->from.pagemap, page, size, (off_t)(first * sizeof *page)) != (ssize_t)size)
+		return NOT_KNOWN;
+	for (size_t i = 0; i < n; i++) {
+		there += page[i] & PRESENT ? 1 : 0;
+		elsewhere += !(page[i] & PRESENT) && page[i] & SWAPPED ? 1 : 0;
+	}
+	return there == n                         ? ALL_THERE
+	       : m->zeros && !there && !elsewhere ? NOTHING_THERE
+						  : NOT_KNOWN;
+}
+
 bool memory_get(const struct memory *m, uint64_t address, void *to, size_t bytes)
 {
 	const struct memory_part *p = apart_after(m, address);
@@ -208,10 +252,13 @@ bool memory_get(const struct memory *m, uint64_t address, void *to, size_t bytes
 		memcpy(to, p->bytes + (address - p->start), bytes);
 		return true;
 	}
-	struct iovec local = {to, bytes}, remote = {(void *)(uintptr_t)address, bytes};
-	if (process_vm_readv(m->from.tid, &local, 1, &remote, 1, 0) == (ssize_t)bytes)
-		return true;
-	return pread(m->from.mem, to, bytes, (off_t)address) == (ssize_t)bytes;
+	enum known known = look_up(m, address, bytes);
+	if (known == ALL_THERE)
+		return get_present(m, address, to, bytes);
+	if (known == NOT_KNOWN)
+		return timed_read(m->from.tid, m->from.mem, address, to, bytes);
+	memset(to, 0, bytes);
+	return true;
 }
 
 /* The wanted pages in [*at, end), as regions; *at becomes where to go on. How many, or -1: this
@@ -267,16 +314,24 @@ static bool is_guard(const struct memory *m, uint64_t at)
 	       page >> GUARD & 1;
 }
 
+/* A piece of it; `present`: all of that is in memory. */
+static bool get_piece(struct memory *m, uint64_t start, uint64_t end, bool present)
+{
+	if (present && is_private(m, start, (size_t)(end - start)))
+		return get_present(m, start, m->buffer, (size_t)(end - start));
+	return memory_get(m, start, m->buffer, (size_t)(end - start));
+}
+
 /* Gives [start, end), page by page where it cannot be read at once. */
-static void give(struct memory *m, uint64_t start, uint64_t end,
+static void give(struct memory *m, uint64_t start, uint64_t end, bool present,
 		 void (*f)(void *, uint64_t, const uint64_t *, size_t), void *arg)
 {
-	if (memory_get(m, start, m->buffer, (size_t)(end - start))) {
+	if (get_piece(m, start, end, present)) {
 		m->bytes += end - start;
 		f(arg, start, (const uint64_t *)(void *)m->buffer, (size_t)(end - start) / 8);
 		return;
 	}
-	for (uint64_t at = start, next; at < end; at = next) {
+	for (uint64_t at = start, next; at < end && !memory_waits(m); at = next) {
 		next = (at | (PAGE - 1)) + 1;
 		next = next < end ? next : end;
 		if (!memory_get(m, at, m->buffer, (size_t)(next - at))) {
@@ -295,7 +350,8 @@ static bool enough(struct memory *m)
 		__atomic_store_n(m->told, m->bytes, __ATOMIC_RELAXED);
 	m->gave_up |= m->word && __atomic_load_n(m->word, __ATOMIC_ACQUIRE) >= m->value;
 	uint64_t now = clock_mono();
-	m->late |= m->gave_up || now > m->deadline_ns;
+	m->late |= m->gave_up || now > m->deadline_ns || memory_waits(m) ||
+		   (m->until && now > __atomic_load_n(m->until, __ATOMIC_RELAXED));
 	if (!m->begin_ns)
 		m->begin_ns = now;
 	if (!m->late && m->bytes > m->total / TRIAL && m->total && now - m->begin_ns > TRIAL_NS) {
@@ -306,13 +362,14 @@ static bool enough(struct memory *m)
 	return m->late;
 }
 
-static void give_region(struct memory *m, uint64_t start, uint64_t end,
+static void give_region(struct memory *m, uint64_t start, uint64_t end, bool present,
 			void (*f)(void *, uint64_t, const uint64_t *, size_t), void *arg)
 {
+	size_t piece = present ? PIECE : SWAPPED_PIECE;
 	for (uint64_t next; start < end && !m->late; start = next) {
-		next = end - start > PIECE ? start + PIECE : end;
+		next = end - start > piece ? start + piece : end;
 		if (!enough(m))
-			give(m, start, next, f, arg);
+			give(m, start, next, present, f, arg);
 	}
 }
 
@@ -329,7 +386,9 @@ static void inside(struct memory *m, uint64_t start, uint64_t end, enum memory_p
 			n = read_pages(m, &at, end, which);
 		for (long i = 0; i < n; i++) {
 			uint64_t from = m->regions[i].start, to = m->regions[i].end;
-			give_region(m, from < start ? start : from, to > end ? end : to, f, arg);
+			give_region(m, from < start ? start : from, to > end ? end : to,
+				    m->from.pagemap >= 0 && m->regions[i].categories & IS_PRESENT,
+				    f, arg);
 		}
 		enough(m);
 	}

@@ -47,12 +47,14 @@ struct memory {
 	/* About how much there is to read, and since when it is read: it ends as soon as that
 	 * cannot be done in time. 0 = not known. */
 	uint64_t total, begin_ns;
-	bool old_kernel;      /* it cannot tell regions */
-	uint64_t deadline_ns; /* CLOCK_MONOTONIC */
-	uint64_t bytes;       /* read so far, */
-	uint64_t *told;       /* which others read here, atomic; NULL = nobody does */
-	bool unreadable;      /* some of it could not be read */
-	bool late;            /* the deadline has passed: nothing more is read */
+	bool zeros;            /* private pages that are not there are zero, for sure */
+	bool old_kernel;       /* it cannot tell regions */
+	uint64_t deadline_ns;  /* CLOCK_MONOTONIC */
+	const uint64_t *until; /* atomic: a deadline that others may draw nearer; NULL = none */
+	uint64_t bytes;        /* read so far, */
+	uint64_t *told;        /* which others read here, atomic; NULL = nobody does */
+	bool unreadable;       /* some of it could not be read */
+	bool late;             /* the deadline has passed: nothing more is read */
 };
 
 /* What is not open. */
@@ -97,5 +99,7 @@ void memory_runs(struct memory *m, uint64_t start, uint64_t end, uint64_t most,
  * spans, or not in time. */
 bool memory_all_runs(struct memory *m,
 		     void (*f)(void *arg, uint64_t start, uint64_t end, bool swapped), void *arg);
+/* Did it come to wait for memory of the process? Then no more is read. */
+bool memory_waits(const struct memory *m);
 /* Reads a few bytes. False when they are not all there. */
 bool memory_get(const struct memory *m, uint64_t address, void *to, size_t bytes);

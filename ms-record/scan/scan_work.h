@@ -31,6 +31,9 @@ enum scan_asker {
 struct frozen {
 	struct hijack h;
 	bool open, made; /* made: it can be read */
+	bool looked;     /* what follows is known */
+	bool served;     /* some of its pages are not there, and are not zero: userfaultfd */
+	bool watched;    /* it notices that it is copied, perhaps: the same */
 	pid_t own, its;  /* the copy, here and in the process's pid namespace; 0 = there is none */
 	MS_ARRAY(struct memory_part) apart;
 	uint64_t reap_ns; /* a thread was stopped again for so long */
@@ -120,13 +123,14 @@ struct scanner {
 	MS_ARRAY(struct session *) sessions;
 	MS_ARRAY(struct scan_order) queue;
 	bool stop, started;
-	bool answered;            /* `answer` is whole, and was not taken yet */
-	size_t awaited;           /* scans that it lacks */
-	char answer[3072];        /* written by the scanning thread while some are awaited */
-	char label[280];          /* of the moment that --tell resident asked for */
-	struct scan_trace *trace; /* the command is traced; NULL = not */
-	pid_t traced;             /* its number, if its end is seen so; 0 */
-	bool tree;                /* with all that it starts */
+	bool answered;               /* `answer` is whole, and was not taken yet */
+	uint64_t start_ns, until_ns; /* of the scan under way (0 = none); atomic */
+	size_t awaited;              /* scans that it lacks */
+	char answer[3072];           /* written by the scanning thread while some are awaited */
+	char label[280];             /* of the moment that --tell resident asked for */
+	struct scan_trace *trace;    /* the command is traced; NULL = not */
+	pid_t traced;                /* its number, if its end is seen so; 0 */
+	bool tree;                   /* with all that it starts */
 };
 
 /* One scan, in the thread made for it. */
@@ -145,8 +149,8 @@ struct work {
 	struct resident resident;
 	uint64_t state; /* MS_SCAN_* */
 	bool graphed, answered;
-	bool unjudged; /* nobody wants verdicts, or (too_long) they would take too long */
-	bool too_long;
+	bool unjudged;    /* nobody wants verdicts, */
+	uint64_t refused; /* or there will be none, for that reason of MS_SCAN_*; 0 = not so */
 };
 
 /* ---- scan.c ---- */
@@ -179,8 +183,9 @@ uint64_t live_stamp(const struct session *s);
 /* Asks for what is live at the stamp, once the merge has come there: q->live. Before the process
  * goes on, so that the merge cannot have passed it by. */
 void live_ask(struct scan *q, uint64_t stamp);
-/* Waits for that. False: it will not come, or not in time. */
-bool live_await(struct scan *q, struct wake *drain, uint64_t deadline_ns);
+/* Waits for that. False: it will not come, or not in time, or not before *until (atomic) unless that
+ * is NULL. */
+bool live_await(struct scan *q, struct wake *drain, uint64_t deadline_ns, const uint64_t *until);
 /* Then waits for the stacks of these blocks. */
 bool live_await_stacks(const struct session *s);
 
@@ -202,6 +207,9 @@ bool scanner_hold(struct scanner *sc, pid_t pid, pid_t tid, const struct scan_th
 
 /* ---- scan_frozen.c ---- */
 
+/* Looks at what is special about its mappings, before anything is stopped: what a copy would lack, and
+ * copy.served. False: frozen.why says why that is not known. */
+bool frozen_look(struct work *w, pid_t tid);
 /* Looks whether a copy can be made, before anything is stopped. False: frozen.why says why not. */
 bool frozen_prepare(struct work *w);
 /* Makes it while all threads are stopped. False: as above. */

@@ -13,6 +13,8 @@
 #include "scan_work.h"
 #include "ms-record/session/session.h"
 
+#define HURRY_NS UINT64_C(300000000) /* what a scan may take all the same */
+
 static bool has_filter(int proc, const char *status)
 {
 	char text[4096];
@@ -217,6 +219,13 @@ bool scanner_ask(struct scanner *sc, const char *resident)
 		end_answer(sc);
 	pthread_mutex_unlock(&sc->lock);
 	return true;
+}
+
+void scanner_hurry(struct scanner *sc)
+{
+	uint64_t start = __atomic_load_n(&sc->start_ns, __ATOMIC_ACQUIRE);
+	if (start)
+		__atomic_store_n(&sc->until_ns, start + HURRY_NS, __ATOMIC_RELAXED);
 }
 
 const char *scanner_answer(struct scanner *sc)

@@ -38,7 +38,7 @@ static uint64_t unread; /* an address that cannot be read */
 
 int openat(int folder, const char *name, int flags, ...)
 {
-	if (folder != 3 || strcmp(name, "smaps") || flags != (O_RDONLY | O_CLOEXEC))
+	if (folder != 3 || strcmp(name, "task/6/smaps") || flags != (O_RDONLY | O_CLOEXEC))
 		note("openat?");
 	if (!smaps)
 		return -1;
@@ -89,11 +89,18 @@ void hijack_close(struct hijack *h)
 	note("close%s", h == &w.request.copy.h ? "" : "?");
 }
 
-int hijack_read(const struct hijack *h, uint64_t address, void *to, size_t bytes)
+int hijack_find_code(struct hijack *h)
+{
+	if (h != &w.request.copy.h)
+		note("find?");
+	return 0;
+}
+
+bool timed_read(pid_t pid, int mem, uint64_t address, void *to, size_t bytes)
 {
 	memset(to, (int)(address >> 12), bytes);
 	CHECK(bytes == (address == 0xb00000 ? 0x1000 : 0x3000), "%zu bytes", bytes);
-	return h == &w.request.copy.h && address != unread ? 0 : -1;
+	return pid == 5 && mem == w.request.copy.h.mem && address != unread;
 }
 
 int hijack_borrow(struct hijack_call *c, struct hijack *h, struct hijack_thread *t, unsigned flags,
@@ -304,6 +311,7 @@ static void check_apart(void)
 {
 	begin();
 	smaps = map;
+	is("looked at", frozen_look(&w, 6), true);
 	is("prepared", frozen_prepare(&w), true);
 	why("prepared", "");
 	is("two parts", w.request.copy.apart.n, 2);
@@ -323,7 +331,7 @@ static void check_apart(void)
 			: i == 1 ? "10000000-10ff0000 rw-p 0 0:0 0\nVmFlags: rd dc\n"
 				   "20000000-20011000 rw-p 0 0:0 0\nVmFlags: rd dc\n"
 				 : NULL;
-		is("prepared", frozen_prepare(&w), i == 0);
+		is("prepared", frozen_look(&w, 6) && frozen_prepare(&w), i == 0);
 		is("parts", w.request.copy.apart.n, i < 2 ? 2 : 0);
 		why("prepared", i == 0   ? ""
 				: i == 1 ? "much of its memory is not copied on fork"
@@ -336,6 +344,35 @@ static void check_apart(void)
 	why("refused", "you may not");
 	frozen_end(&w);
 	did("nothing is open", "open 5 /proc");
+}
+
+/* Pages that userfaultfd serves: some are not there, or all are; or it only protects them. */
+static void check_served(void)
+{
+	static const struct {
+		const char *map;
+		bool served, copied;
+	} cases[] = {
+		{"10000000-10004000 rw-p 0 0:0 0\nRss: 12 kB\nSwap: 0 kB\nVmFlags: rd wr um \n",
+		 true, false},
+		{"10000000-10004000 rw-p 0 0:0 0\nRss: 12 kB\nSwap: 4 kB\nVmFlags: rd wr um \n",
+		 false, false},
+		{"10000000-10004000 rw-s 0 0:0 9 /memfd:x\nRss: 8 kB\nVmFlags: rd wr ui \n", true,
+		 false},
+		{"10000000-10004000 rw-p 0 0:0 0\nRss: 0 kB\nVmFlags: rd wr uw \n", false, false},
+		{"10000000-10004000 rw-p 0 0:0 0\nRss: 16 kB\nVmFlags: rd um \n"
+		 "20000000-20004000 rw-p 0 0:0 0\nRss: 0 kB\nVmFlags: rd wr \n",
+		 false, false},
+		{"20000000-20004000 rw-p 0 0:0 0\nRss: 0 kB\nVmFlags: rd wr sd \n", false, true}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		begin();
+		smaps = cases[i].map;
+		is("looked at", frozen_look(&w, 6), true);
+		is("served", w.request.copy.served, cases[i].served);
+		is("copied", frozen_prepare(&w), cases[i].copied);
+		why("served", cases[i].copied ? "" : "it serves its own page faults (userfaultfd)");
+		frozen_end(&w);
+	}
 }
 
 /* ---- the copy ---- */
@@ -411,6 +448,7 @@ static void check_parts(void)
 		smaps = map;
 		unread = 0xb00000;
 		will.copies = i;
+		frozen_look(&w, 6);
 		frozen_prepare(&w);
 		frozen_make(&w);
 		const struct memory_part *p = w.request.copy.apart.v;
@@ -438,6 +476,7 @@ static void check_open(void)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		begin();
 		smaps = map;
+		frozen_look(&w, 6);
 		frozen_prepare(&w);
 		frozen_make(&w);
 		done[0] = '\0';
@@ -526,6 +565,7 @@ int main(void)
 	check_group();
 	check_enough();
 	check_apart();
+	check_served();
 	check_make();
 	check_errors();
 	check_parts();

@@ -18,7 +18,8 @@ enum {
 	NOT_MADE = 64,
 	NOT_STOPPED = 128,
 	NO_FILES = 256,
-	CASES = 512
+	SERVED = 512, /* pages that are not there may be anything */
+	CASES = 1024
 };
 
 /* What is to come of it. */
@@ -28,6 +29,7 @@ struct held {
 	bool alone;   /* nobody else has to be stopped */
 	bool reached; /* it is held */
 	bool copy, goes;
+	uint64_t refused; /* once it is held */
 };
 
 static void add(struct held *h, const char *what)
@@ -40,6 +42,7 @@ static struct held foreseen(unsigned how, uint64_t ms, size_t threads)
 {
 	struct held h = {.state = MS_SCAN_DONE, .alone = how & LAST || (threads == 1 && how & END)};
 	bool slow = ms > 90, resident = how & RESIDENT;
+	bool served = how & SERVED && !(how & UNJUDGED);
 	bool prepared = threads && !(how & END) && ms > 5;
 	if (prepared)
 		add(&h, "prepare");
@@ -48,6 +51,8 @@ static struct held foreseen(unsigned how, uint64_t ms, size_t threads)
 		h.state = how & NO_FILES ? MS_SCAN_FILES
 			  : how & END    ? MS_SCAN_KILLED
 					 : MS_SCAN_ENDED;
+	else if (served && !resident)
+		h.state = MS_SCAN_UNREADABLE;
 	else if (slow && !prepared && !resident)
 		h.state = MS_SCAN_TIME;
 	else if (how & LAST && how & NO_REGS)
@@ -69,7 +74,8 @@ static struct held foreseen(unsigned how, uint64_t ms, size_t threads)
 		h.state = MS_SCAN_TIME;
 		return h;
 	}
-	h.goes = h.copy || (how & UNJUDGED && !(how & END));
+	h.refused = served ? MS_SCAN_UNREADABLE : slow && !h.copy ? MS_SCAN_TIME : 0;
+	h.goes = h.copy || ((how & UNJUDGED || h.refused) && !(how & END));
 	add(&h, h.goes ? "ask resume" : "ask");
 	return h;
 }
@@ -87,6 +93,7 @@ static void hold_case(unsigned how, uint64_t bytes, size_t threads)
 	will.copies = !(how & NOT_MADE);
 	will.stops = !(how & NOT_STOPPED);
 	will.why = how & NO_FILES ? EMFILE : EPERM;
+	will.served = how & SERVED;
 	w.request.asker = how & END ? SCAN_BY_END : SCAN_BY_MARK;
 	w.unjudged = how & UNJUDGED;
 	w.resident.wanted = how & RESIDENT;
@@ -97,7 +104,8 @@ static void hold_case(unsigned how, uint64_t bytes, size_t threads)
 	hold(&w, 5, threads, how & NO_FILES ? EMFILE : ESRCH);
 	is("state", w.state, h.state);
 	did("hold", h.done);
-	is("too long", w.too_long, h.reached && ms > 90 && !h.copy);
+	if (h.reached)
+		is("refused", w.refused, h.state == MS_SCAN_DONE ? h.refused : h.state);
 	is("deadline", w.deadline_ns, h.goes ? NOW + SCAN_YES_NS : NOW + 90 * MS);
 	is("released", w.released_ns, h.goes ? NOW : 0);
 	if (regs && threads) {
@@ -199,6 +207,7 @@ static void check_look(void)
 		is("graphed", w.graphed, will.opens);
 		if (!will.opens)
 			continue;
+		is("it may be hurried", w.memory.until == &scanner.until_ns, true);
 		is("it gives up when it ends", w.memory.word == &mem.end_state, !(how & 1));
 		is("then", w.memory.value, MG_END_SEEN);
 		is("how much", w.memory.total, how & 1 ? 10240 : 0);
@@ -211,16 +220,39 @@ static void check_look(void)
 	}
 }
 
+/* Memory that had to be waited for: that is the reason, not the time that it took. */
+static void check_waits(void)
+{
+	begin();
+	will.late = will.waits = true;
+	look(&w, 5);
+	is("state", w.state, MS_SCAN_UNREADABLE);
+}
+
+/* Who is in a hurry draws the deadline nearer, as long as the process is held. */
+static void check_hurry(void)
+{
+	begin();
+	w.deadline_ns = NOW + MS;
+	is("in time", late(&w), false);
+	scanner.until_ns = NOW - 1;
+	is("hurried", late(&w), true);
+	w.released_ns = NOW;
+	is("it has gone on", late(&w), false);
+	is("nobody is in a hurry then", until(&w) == NULL, true);
+}
+
 static void check_judge(void)
 {
 	for (unsigned how = 0; how < 64; how++) {
 		begin();
+		will.hurried = true;
 		struct graph_block b = {.address = 1};
 		char want[200] = "await";
 		bool answers = how & 1, lost = how & 2, late_now = how & 4, names = how & 8;
 		scan_of.live = (struct scan_live){.blocks = &b, .count = 1, .lost = lost};
 		w.request.asker = how & 16 ? SCAN_BY_END : SCAN_BY_TELL;
-		w.too_long = how & 32;
+		w.refused = how & 32 ? MS_SCAN_UNREADABLE : 0;
 		will.answers = answers;
 		will.names = names;
 		w.deadline_ns = late_now ? NOW - 1 : NOW;
@@ -231,13 +263,14 @@ static void check_judge(void)
 				 : late_now ? MS_SCAN_TIME
 					    : MS_SCAN_DONE;
 		uint64_t resident = answers && !names ? MS_SCAN_TIME : state;
-		bool reads = state == MS_SCAN_DONE && !w.too_long;
-		state = state == MS_SCAN_DONE && w.too_long ? MS_SCAN_TIME : state;
+		bool reads = state == MS_SCAN_DONE && !w.refused;
+		state = state == MS_SCAN_DONE && w.refused ? w.refused : state;
 		strcat(want, reads ? " open resume end" : " resume end");
 		strcat(want, answers && names ? " name" : "");
 		strcat(want, reads && names ? " solve" : "");
 		state = reads && !names ? MS_SCAN_TIME : state;
 		scan_judge(&w, 5);
+		is("it may be hurried", will.hurried, true);
 		is("state", w.state, state);
 		is("of what is resident", w.resident.state, resident);
 		did("judged", want);
@@ -390,6 +423,8 @@ int main(void)
 	check_expected();
 	check_stop();
 	check_look();
+	check_waits();
+	check_hurry();
 	check_judge();
 	check_tell();
 	check_release();

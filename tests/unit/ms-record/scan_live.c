@@ -170,8 +170,16 @@ static void check_await(void)
 		then.request = cases[i].to;
 		uint64_t until = cases[i].deadline;
 		until = until == UINT64_MAX ? until : clock_at + until * NAP_NS;
-		is(cases[i].what, live_await(&scan, &drain, until), cases[i].done);
+		is(cases[i].what, live_await(&scan, &drain, until, NULL), cases[i].done);
 		is(cases[i].what, naps, cases[i].naps);
+		begin();
+		scan.request = cases[i].from;
+		then.after = 5;
+		then.request = cases[i].to;
+		until = cases[i].deadline;
+		until = until == UINT64_MAX ? until : clock_at + until * NAP_NS;
+		is("hurried", live_await(&scan, &drain, UINT64_MAX, &until), cases[i].done);
+		is("hurried", naps, cases[i].naps);
 		is("woken each time", woken, naps);
 		is("so it is left", (uint64_t)scan.request,
 		   cases[i].done ? REQUEST_DONE : REQUEST_FAILED);

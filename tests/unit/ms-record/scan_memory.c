@@ -275,6 +275,26 @@ static void check_enough(void)
 	munmap(at, pages * PAGE);
 }
 
+/* A page that was never touched is not made, if it is known to be zero. */
+static void check_zeros(void)
+{
+	uint8_t *at = map(MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	uint64_t got[PAGE / 8], page = 0;
+	int map = open("/proc/self/pagemap", O_RDONLY);
+	fill(at, 1);
+	reopen(false);
+	m.zeros = true;
+	got[7] = 7;
+	is("zero", memory_get(&m, base, got, 64) && got[7] == 0, true);
+	pread(map, &page, sizeof page, (off_t)(base / PAGE * sizeof page));
+	is("still not there", page & (PRESENT | SWAPPED), 0);
+	is("in part", memory_get(&m, base + PAGE - 8, got, 16) && got[0] == 0, true);
+	is("what is there", got[1], PAGE + 1);
+	is("all there", memory_get(&m, base + PAGE + 8, got, 16) && got[0] == PAGE + 9, true);
+	close(map);
+	munmap(at, PAGES * PAGE);
+}
+
 /* One page of three is not there. */
 static void check_gap(void)
 {
@@ -283,10 +303,10 @@ static void check_gap(void)
 	fill(at, 2);
 	munmap(at + PAGE, PAGE);
 	reopen(false);
-	give(&m, base, base + PAGE, take, NULL);
+	give(&m, base, base + PAGE, true, take, NULL);
 	want("all of it", "0+0-1+0");
 	is("unreadable", m.unreadable, false);
-	give(&m, base + 16, base + 2 * PAGE + 24, take, NULL);
+	give(&m, base + 16, base + 2 * PAGE + 24, false, take, NULL);
 	want("a gap", "0+16-1+0 2+0-2+24");
 	is("unreadable", m.unreadable, true);
 	is("bytes", m.bytes, 2 * PAGE - 16 + 24);
@@ -452,11 +472,13 @@ int main(void)
 	}
 	check_file_words();
 	check_enough();
+	check_zeros();
 	check_gap();
 	check_end();
 	check_arenas();
 	check_maps();
 	memory_close(&m);
+	timed_end();
 	is("all is given back", (uint64_t)held_blocks, 0);
 	is("all is unmapped", (uint64_t)held_bytes, 0);
 	is("all is closed", held_files(), files);

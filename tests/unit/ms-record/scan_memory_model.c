@@ -21,7 +21,7 @@ static struct memory m;
 static struct stream s;
 /* What happens. */
 static struct {
-	bool old, no_vm, no_mem, no_hole, not_mapped;
+	bool waits, old, no_vm, no_mem, no_hole, not_mapped;
 	uint64_t clock, step;
 	size_t map_bytes, file_bytes; /* most that is read of these at once */
 	int fds[4], why;              /* of task, mem, pagemap, map_files */
@@ -143,6 +143,20 @@ ssize_t process_vm_readv(pid_t tid, const struct iovec *to, unsigned long n,
 		return -1;
 	read_of = tid;
 	return read_words((uintptr_t)from->iov_base, to->iov_base, to->iov_len);
+}
+
+/* By whoever may wait for it. */
+bool timed_read(pid_t tid, int mem, uint64_t address, void *to, size_t bytes)
+{
+	const struct iovec local = {to, bytes}, remote = {(void *)(uintptr_t)address, bytes};
+	return process_vm_readv(tid, &local, 1, &remote, 1, 0) == (ssize_t)bytes ||
+	       pread(mem, to, bytes, (off_t)address) == (ssize_t)bytes;
+}
+
+bool timed_waits(pid_t pid)
+{
+	(void)pid;
+	return will.waits;
 }
 
 /* Of the file. */

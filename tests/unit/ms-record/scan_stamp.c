@@ -330,7 +330,7 @@ static void check_reached(struct session *s)
 }
 
 /* No memory is read where that would prove nothing. */
-static void judge_unread(struct session *s, const char *what, bool too_long, bool unjudged,
+static void judge_unread(struct session *s, const char *what, uint64_t refused, bool unjudged,
 			 uint64_t lost, uint64_t state, uint64_t resident)
 {
 	struct wake wake = {0};
@@ -341,7 +341,7 @@ static void judge_unread(struct session *s, const char *what, bool too_long, boo
 			 .request = {.asker = SCAN_BY_TELL, .stamp = base + MOMENT},
 			 .released_ns = clock_mono(),
 			 .deadline_ns = clock_mono() + UINT64_C(60000000000),
-			 .too_long = too_long,
+			 .refused = refused,
 			 .unjudged = unjudged,
 			 .memory = MEMORY_CLOSED};
 	s->stats.lost = lost;
@@ -397,9 +397,9 @@ int main(void)
 	check_results(s, &w);
 	check_asking(s);
 	graph_free(&w.graph);
-	judge_unread(s, "events were lost", false, false, 1, MS_SCAN_LOST, MS_SCAN_LOST);
-	judge_unread(s, "too long", true, false, 0, MS_SCAN_TIME, MS_SCAN_DONE);
-	judge_unread(s, "nobody wants verdicts", false, true, 0, MS_SCAN_DONE, MS_SCAN_DONE);
+	judge_unread(s, "events were lost", 0, false, 1, MS_SCAN_LOST, MS_SCAN_LOST);
+	judge_unread(s, "too long", MS_SCAN_TIME, false, 0, MS_SCAN_TIME, MS_SCAN_DONE);
+	judge_unread(s, "nobody wants verdicts", 0, true, 0, MS_SCAN_DONE, MS_SCAN_DONE);
 	check_reached(s);
 	memory_close(&w.memory);
 	writer_stop(&writer, never, NULL);

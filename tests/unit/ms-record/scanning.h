@@ -31,7 +31,7 @@ static struct {
 	unsigned pending; /* stops at which a thread is telling of an event */
 	uint64_t clock, step, rss, swap;
 	size_t threads;
-	bool gave_up, late, unreadable, overflow;
+	bool gave_up, late, unreadable, overflow, served, waits, hurried;
 } will;
 static struct roots looked;
 
@@ -118,6 +118,14 @@ void kernel_free(struct kernel_words *k)
 	(void)k;
 }
 
+bool frozen_look(struct work *k, pid_t tid)
+{
+	if (tid != 5)
+		note("look?");
+	k->request.copy.served = will.served;
+	return true;
+}
+
 bool frozen_prepare(struct work *k)
 {
 	(void)k;
@@ -155,6 +163,12 @@ int memory_open(struct memory *m, int proc, pid_t tid, uint64_t deadline_ns)
 	note(tid == 5 ? "open" : "open?");
 	errno = will.why;
 	return will.opens ? 0 : -1;
+}
+
+bool memory_waits(const struct memory *m)
+{
+	(void)m;
+	return will.waits;
 }
 
 void memory_close(struct memory *m)
@@ -208,10 +222,11 @@ void live_ask(struct scan *q, uint64_t stamp)
 	note(stamp == 77 ? "ask" : "ask?");
 }
 
-bool live_await(struct scan *q, struct wake *drain, uint64_t deadline_ns)
+bool live_await(struct scan *q, struct wake *drain, uint64_t deadline_ns, const uint64_t *until)
 {
 	(void)drain;
 	(void)deadline_ns;
+	will.hurried &= until == &scanner.until_ns;
 	note(q->held ? "await, held" : "await");
 	return will.answers;
 }
@@ -295,7 +310,8 @@ static void begin(void)
 				   .opt = &session_options,
 				   .pid = 5,
 				   .name = "prog"};
-	scanner = (struct scanner){.opt = &opt, .trace = (struct scan_trace *)&will};
+	scanner = (struct scanner){
+		.opt = &opt, .trace = (struct scan_trace *)&will, .until_ns = UINT64_MAX};
 	w = (struct work){.scanner = &scanner,
 			  .s = &session,
 			  .q = &scan_of,
