@@ -4,7 +4,7 @@
  * Everything that would refuse it is looked for first, because the kernel says no more than "not
  * permitted". What /proc shows is read below `proc_root`.
  */
-#include "hijack.h"
+#include "hijack_private.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -356,6 +356,7 @@ static int move(const struct hijack *h, uint64_t address, void *bytes, size_t n,
 	for (size_t done = 0; done < n;) {
 		char *at = (char *)bytes + done;
 		off_t where = (off_t)(address + done);
+		hijack_beat();
 		ssize_t k = write ? pwrite(h->mem, at, n - done, where)
 				  : pread(h->mem, at, n - done, where);
 		if (k <= 0) {

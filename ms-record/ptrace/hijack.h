@@ -142,6 +142,10 @@ int hijack_wake(struct hijack_stop *s, int proc, struct hijack_thread *t, uint64
 /* Stops one thread, preferably one that runs, and not inside a restartable sequence. As above;
  * EBUSY: all of them are in one. */
 int hijack_stop_one(struct hijack_stop *s, const struct hijack *h, uint64_t patience_ns);
+/* The calling thread is about to hold threads, stopped by whatever means, until that time at the
+ * latest (UINT64_MAX: it is not known), or has let them go: somebody looks after it meanwhile
+ * (hijack_guard.c). Functions that stop, and hijack_resume, do that themselves. */
+void hijack_holds(bool on, uint64_t until_ns);
 /* All go on, and `s` is empty but for its times. A system call that waited, and was broken off
  * though no signal came, is made again. */
 void hijack_resume(struct hijack_stop *s, int proc);
@@ -200,7 +204,7 @@ int hijack_give_back(struct hijack_call *c);
  * which threads are stopped; what f began it brings to its end. `shared` are `bytes` of memory that
  * both see, copied back to where it is afterwards. 0 and *result what f returned; or -1 with errno
  * set: there is no helper (then call f yourself), or ECHILD: it was killed, by us after five
- * minutes.
+ * minutes; ETIMEDOUT: because it held threads and did not go on for a second.
  *
  * Of other threads only the memory is there: f takes no lock that they may hold and does not write
  * to their files. With ptrace_scope 1 only ancestors may trace: for a process that ms-record

@@ -137,6 +137,7 @@ static int step(struct hijack_call *c, pid_t *new_child)
 	unsigned long pid;
 	int status;
 	for (;;) {
+		hijack_beat();
 		c->away = true;
 		if (trace(PTRACE_SYSCALL, c->t->tid, 0, 0) || await(c, c->t->tid, &status))
 			return -1;

@@ -22,13 +22,13 @@
 #define HELP_NS UINT64_C(300000000000)
 #define KILLED_NS UINT64_C(5000000000)
 #define MEND_NS UINT64_C(5000000000)
-#define GUARD_STACK 131072u
+#define LOOK_MS 100
 #define RUN_US 20000
 #define RUN_MOST_US 1000000
 
 struct room {
 	int done, result;
-	int guarded; /* somebody has something to mend when the helper is killed */
+	struct guard_room guard;
 	_Alignas(16) char shared[];
 };
 
@@ -48,55 +48,9 @@ static void ask_for(const char *file, const char *value)
 
 static bool is_helper;
 
-/* ---- the guard ---- */
-
-static struct guard {
-	pid_t pid, of; /* 0 = there is none; the helper */
-	void (*mend)(void *);
-	void *arg;
-	struct room *room;
-	_Alignas(16) char stack[GUARD_STACK];
-} guard;
-
-/* While the helper lives only system calls are made here that write to no variable of libc's: both
- * have the same. That is so even of errno. */
-static int stand_guard(void *unused)
+bool hijack_is_helper(void)
 {
-	sigset_t end;
-	(void)unused;
-	sigemptyset(&end);
-	sigaddset(&end, SIGHUP);
-	/* Who ends all that are called ms-record is not to end this one. */
-	prctl(PR_SET_NAME, "ms-guard");
-	prctl(PR_SET_PDEATHSIG, SIGHUP);
-	while (getppid() == guard.of)
-		sigwaitinfo(&end, NULL);
-	guard.mend(guard.arg);
-	__atomic_store_n(&guard.room->guarded, 0, __ATOMIC_RELEASE);
-	_exit(0);
-}
-
-void hijack_guard(void (*mend)(void *), void *arg)
-{
-	if (!is_helper || guard.pid > 0)
-		return;
-	guard.of = getpid();
-	guard.mend = mend;
-	guard.arg = arg;
-	__atomic_store_n(&guard.room->guarded, 1, __ATOMIC_RELEASE);
-	/* With its memory: it sees how far the helper came. */
-	guard.pid = clone(stand_guard, guard.stack + GUARD_STACK, CLONE_VM | CLONE_FILES, NULL);
-	if (guard.pid < 0)
-		__atomic_store_n(&guard.room->guarded, 0, __ATOMIC_RELEASE);
-}
-
-static void dismiss_guard(void)
-{
-	if (guard.pid <= 0)
-		return;
-	kill(guard.pid, SIGKILL);
-	waitpid(guard.pid, NULL, __WALL);
-	__atomic_store_n(&guard.room->guarded, 0, __ATOMIC_RELEASE);
+	return is_helper;
 }
 
 /* ---- the helper ---- */
@@ -153,11 +107,20 @@ static _Noreturn void help(int (*f)(void *, void *), void *arg, struct room *r)
 	setsid();
 	ask_for("/proc/self/oom_score_adj", "-1000");
 	ask_for("/proc/self/autogroup", "-20"); /* a session of its own has a share of its own */
-	guard.room = r;
+	guard_place(&r->guard);
 	r->result = f(arg, r->shared);
-	dismiss_guard();
+	guard_dismiss();
 	__atomic_store_n(&r->done, 1, __ATOMIC_RELEASE);
 	_exit(0);
+}
+
+/* Somebody stopped it, and its guard, perhaps: then threads stand still for ever. */
+static void go_on_if_stopped(pid_t pid)
+{
+	int folder = process_folder(pid);
+	if (folder >= 0 && hijack_state(folder, pid) == 'T')
+		kill(pid, SIGCONT);
+	descriptor_close(folder);
 }
 
 /* All that it does has a deadline of its own, but what the kernel does for it has none. */
@@ -171,7 +134,8 @@ static void await_end(pid_t pid)
 			killed = !kill(pid, SIGKILL);
 			until += KILLED_NS;
 		}
-		poll(&end, 1, end.fd < 0 ? 1 : 100);
+		if (!poll(&end, 1, end.fd < 0 ? 1 : LOOK_MS))
+			go_on_if_stopped(pid);
 	}
 	descriptor_close(end.fd);
 }
@@ -179,7 +143,7 @@ static void await_end(pid_t pid)
 static void await_guard(const struct room *r)
 {
 	uint64_t until = clock_mono() + MEND_NS;
-	while (__atomic_load_n(&r->guarded, __ATOMIC_ACQUIRE) && clock_mono() < until)
+	while (__atomic_load_n(&r->guard.mends, __ATOMIC_ACQUIRE) && clock_mono() < until)
 		poll(NULL, 0, 1);
 }
 
@@ -208,7 +172,8 @@ int hijack_helper(int (*f)(void *arg, void *shared), void *arg, void *shared, si
 		memcpy(shared, r->shared, bytes);
 		*result = r->result;
 	}
+	bool ended = __atomic_load_n(&r->guard.ended, __ATOMIC_ACQUIRE);
 	munmap(r, all);
-	errno = pid < 0 ? saved : ECHILD;
+	errno = pid < 0 ? saved : ended ? ETIMEDOUT : ECHILD;
 	return done ? 0 : -1;
 }

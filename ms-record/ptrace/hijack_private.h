@@ -20,7 +20,23 @@ bool hijack_text(int proc, pid_t tid, const char *file, char *text, size_t room)
  * once it was elsewhere. */
 bool hijack_in_rseq(const struct hijack *h, const struct hijack_thread *t);
 
+/* ---- hijack_guard.c ---- */
+
+/* What a helper's guard shares with who made the helper. */
+struct guard_room {
+	int mends; /* atomic: somebody has something to mend when the helper is killed */
+	int ended; /* atomic: it was killed because it held threads for too long */
+};
+/* In a helper that begins: where that is. */
+void guard_place(struct guard_room *room);
+/* The calling thread holds nobody any more, and has nothing to be mended. */
+void guard_dismiss(void);
+/* The helper came a step further. */
+void hijack_beat(void);
+
 /* ---- hijack_helper.c ---- */
+
+bool hijack_is_helper(void);
 
 /* Threads are about to stop, or have gone on again. Elsewhere than in the helper process it does
  * nothing. */

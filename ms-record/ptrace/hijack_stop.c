@@ -267,6 +267,7 @@ static int stop_rounds(struct hijack_stop *s, int proc, uint64_t patience_ns)
 	int n = seize_new(s, proc);
 	if (s->holds)
 		leave_asleep(s, proc);
+	hijack_holds(true, UINT64_MAX);
 	hijack_hurry(true);
 	s->begin_ns = clock_mono();
 	uint64_t deadline_ns = s->begin_ns + patience_ns;
@@ -451,6 +452,7 @@ int hijack_stop_one(struct hijack_stop *s, const struct hijack *h, uint64_t pati
 	int why = c.n ? ETIMEDOUT : ESRCH;
 	uint64_t deadline_ns = clock_mono() + patience_ns;
 	for (size_t i = 0; i < c.n && clock_mono() <= deadline_ns; i++) {
+		hijack_holds(true, UINT64_MAX);
 		hijack_hurry(true);
 		uint64_t until = clock_mono() + patience_ns / 4;
 		*s = (struct hijack_stop){.begin_ns = clock_mono()};
@@ -461,6 +463,7 @@ int hijack_stop_one(struct hijack_stop *s, const struct hijack *h, uint64_t pati
 		why = errno;
 	}
 	hijack_hurry(false);
+	hijack_holds(false, UINT64_MAX);
 	errno = why;
 	return -1;
 }
@@ -499,6 +502,7 @@ int hijack_wake(struct hijack_stop *s, int proc, struct hijack_thread *t, uint64
 
 static void release(struct hijack_stop *s, struct hijack_thread *t, int proc)
 {
+	hijack_beat();
 	if (!t->signal && hijack_repair(&t->regs, proc, t->tid))
 		cpu_regs_set(t->tid, &t->regs);
 	uint64_t now = clock_mono();
@@ -545,4 +549,5 @@ void hijack_resume(struct hijack_stop *s, int proc)
 		s->asleep += s->threads.v[i].asleep;
 	free(s->threads.v);
 	memset(&s->threads, 0, sizeof s->threads);
+	hijack_holds(false, UINT64_MAX);
 }

@@ -62,6 +62,7 @@ static pid_t sleep_until(pid_t tid, int *status, uint64_t deadline_ns, bool time
 	pid_t r;
 	while ((r = wait_once(tid, status, timer ? 0 : WNOHANG)) == 0 ||
 	       (r < 0 && errno == EINTR)) {
+		hijack_beat();
 		if (clock_mono() > deadline_ns)
 			return 0;
 		if (!timer)

@@ -29,6 +29,7 @@
 #define STOP_NS UINT64_C(1000000000)
 #define PENDING_TRIES 200
 #define HOOKS_NS UINT64_C(20000000)
+#define GUARD_NS UINT64_C(5000000000) /* later than the deadline of whoever holds the process */
 #define FROZEN_NS UINT64_C(5000000)   /* shorter ones are not worth a copy */
 
 /* Is the process about to end, a thread of it held by the guest? */
@@ -84,6 +85,7 @@ static bool stop(struct work *w)
 				    left < STOP_NS ? left : STOP_NS))
 			return false;
 		if (!hook_pending(w->s)) {
+			hijack_holds(true, w->deadline_ns + GUARD_NS);
 			w->threads = scan_registers(&w->stopped, &w->thread_count);
 			return true;
 		}

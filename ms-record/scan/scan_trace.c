@@ -183,11 +183,13 @@ static void scan_now(struct scan_trace *t, const struct traced *p, pid_t tid)
 	struct scanner *sc = t->scanner;
 	if (t->tree && scanner_is_undecided(sc, p->pid))
 		wake_settle(sc->drain);
+	hijack_holds(true, UINT64_MAX);
 	pthread_mutex_lock(&t->lock);
 	t->over = !scanner_hold(sc, p->pid, tid, p->regs.v, p->missed ? 0 : p->regs.n);
 	while (!t->over)
 		pthread_cond_wait(&t->change, &t->lock);
 	pthread_mutex_unlock(&t->lock);
+	hijack_holds(false, UINT64_MAX);
 }
 
 void scan_trace_over(struct scan_trace *t)
@@ -250,7 +252,9 @@ static void on_exec(struct scan_trace *t, pid_t tid)
 	*MS_PUSH(&p->tids) = tid;
 	if (!t->tree)
 		return;
+	hijack_holds(true, UINT64_MAX);
 	t->tree->execed(t->tree, tid);
+	hijack_holds(false, UINT64_MAX);
 	ptrace(PTRACE_SETOPTIONS, tid, NULL, (void *)(uintptr_t)TREE);
 }
 

@@ -6,42 +6,17 @@ import json
 import os
 import random
 import signal
-import struct
 import subprocess
 import sys
 import time
 
-from attaching import ALL, BIN, RECORD, TARGET, attach, check, end, failures, mapped, start, wait_for
+from attaching import ALL, BIN, RECORD, TARGET, THREADS, Tally, attach, check, end, failures, mapped, start, wait_for
 
 LONG = int(os.environ.get("MS_KILLS", 0))  # kills in all: tests/long/kills.sh
 KILLS = ENDS = LONG // 5 or (100 if ALL else 8)  # of each of three processes; ends
 MIDWAY = LONG // 10 or (20 if ALL else 5)  # of each of two, while entries are being rewritten
-THREADS, LIVE = 4, 8
+LIVE = 8
 JUMP_TO_ITSELF = b"\xeb\xfe"  # x86-64
-
-
-class Tally:
-    """A process that counts in a file what it does: see tests/host/attach.c."""
-
-    def __init__(self, name):
-        self.file = name
-        self.process = start(TARGET, "tally", name, str(THREADS))
-
-    def begin(self):
-        self.process.send_signal(signal.SIGUSR1)
-
-    def counts(self):
-        """(allocations, frees) of each thread."""
-        with open(self.file, "rb") as f:
-            return [struct.unpack("QQ", f.read(64)[:16]) for _ in range(THREADS)]
-
-    def goes_on(self):
-        was = self.counts()
-        for _ in range(20000):
-            if all(now > old for (now, _), (old, _) in zip(self.counts(), was)):
-                return True
-            time.sleep(0.01)
-        return False
 
 
 class Churn:

@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ BIN = os.environ.get("BIN") or f"{SRC}/build/release/bin"
 TB = os.environ.get("TB") or f"{SRC}/build/release/tests"
 RECORD = f"{BIN}/ms-record"
 TARGET, STATIC, PLUG = (f"{TB}/host/attach{x}" for x in ("", "_static", "_plug.so"))
+THREADS = 4  # of a tally
 ALL = bool(os.environ.get("MS_CHECK_ALL"))
 failures = []
 
@@ -109,3 +111,27 @@ def stops(said):
     m = re.search(r"stops +one thread for (\S+ \w+), to attach all \d+ for (\S+ \w+), to detach \d+ times?, at most (\S+ \w+)",
                   said)
     return [nanoseconds(x) for x in m.groups()] if m else None
+
+
+class Tally:
+    """A process that counts in a file what it does: see tests/host/attach.c."""
+
+    def __init__(self, name):
+        self.file = name
+        self.process = start(TARGET, "tally", name, str(THREADS))
+
+    def begin(self):
+        self.process.send_signal(signal.SIGUSR1)
+
+    def counts(self):
+        """(allocations, frees) of each thread."""
+        with open(self.file, "rb") as f:
+            return [struct.unpack("QQ", f.read(64)[:16]) for _ in range(THREADS)]
+
+    def goes_on(self, seconds=20):
+        was, until = self.counts(), time.monotonic() + seconds
+        while time.monotonic() < until:
+            if all(now > old for (now, _), (old, _) in zip(self.counts(), was)):
+                return True
+            time.sleep(0.01)
+        return False

@@ -131,6 +131,15 @@ int cpu_regs_set(pid_t tid, const struct cpu_regs *r)
 	return 0;
 }
 
+static bool guarded;
+
+void hijack_holds(bool on, uint64_t until_ns)
+{
+	if (guarded == on || until_ns != UINT64_MAX)
+		note("holds?");
+	guarded = on;
+}
+
 uint64_t hijack_status(int proc, pid_t tid, const char *label, int base)
 {
 	bool good = proc >= 0 && tid == 5 && base == 16;
@@ -180,7 +189,7 @@ static void *end_scan(void *arg)
 bool scanner_hold(struct scanner *sc, pid_t pid, pid_t tid, const struct scan_thread *regs,
 		  size_t count)
 {
-	note("%s %d of %d:", sc == &scanner ? "hold" : "?", tid, pid);
+	note("%s %d of %d:", sc == &scanner && guarded ? "hold" : "?", tid, pid);
 	for (size_t i = 0; i < count; i++)
 		sprintf(done + strlen(done), " %d", (int)regs[i].sp);
 	if (will.held) {

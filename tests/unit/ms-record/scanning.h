@@ -61,6 +61,12 @@ int hijack_stop_all(struct hijack_stop *s, int proc, bool hold, uint64_t patienc
 	return will.stops ? 0 : -1;
 }
 
+void hijack_holds(bool on, uint64_t until_ns)
+{
+	if (!on || until_ns != w.deadline_ns + GUARD_NS)
+		note("hold?");
+}
+
 void hijack_resume(struct hijack_stop *s, int proc)
 {
 	(void)s;

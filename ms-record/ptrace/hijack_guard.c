@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT
+ * A process of its own that looks after whoever holds threads of another process.
+ *
+ * Threads that stand still go on when their tracer lets them, or ends. One that was itself stopped,
+ * or waits in the kernel, does neither; so the guard looks at it again and again:
+ *
+ *   it is stopped (SIGSTOP)             it has to go on, and does so when it holds nobody any more
+ *   it sleeps beyond what it may        it is killed: the kernel lets its tracees go on
+ *   it was killed, with work half done  what it left is mended (attach_rewrite.c)
+ *
+ * A tracer that only waits for a processor is not killed: that would need one, too.
+ *
+ * The guard has the memory of its tracer, so that it sees how far that came, and the variables of
+ * its thread, such as errno: as long as that lives it only makes system calls, and by itself.
+ */
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "hijack_private.h"
+#include "ms-record/base/clock.h"
+#include "ms-record/base/cpu.h"
+
+#define STACK 131072u
+#define LOOK_NS 50000000
+#define HELPER_NS UINT64_C(1000000000) /* from one step of a helper to the next */
+#define READY_NS UINT64_C(1000000000)  /* a processor for it, too, may be long in coming */
+#define LATE_LOOKS 2u                  /* in a row, before it is killed */
+
+struct guard {
+	pid_t pid, process, tid; /* its own; whom it looks after: a thread of a process */
+	uint32_t ready;          /* atomic: it has a name and a process group of its own */
+	uint32_t holds;          /* atomic: threads stand still */
+	uint64_t until_ns;       /* atomic: when they go on at the latest; UINT64_MAX = any time */
+	void (*mend)(void *);
+	void *arg;
+	struct guard_room *room; /* NULL: it is not of a helper */
+	char path[48];           /* its state in /proc */
+	_Alignas(16) char stack[STACK];
+};
+
+static __thread struct guard *own;
+static struct guard_room *place;
+
+/* ---- the guard ---- */
+
+#define CALL(number, ...) cpu_syscall((number), (const uint64_t[6]){__VA_ARGS__})
+
+static uint64_t now(void)
+{
+	struct timespec t = {0};
+	CALL(SYS_clock_gettime, CLOCK_MONOTONIC, (uintptr_t)&t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* 0 = it is gone. */
+static char state_of(const struct guard *g)
+{
+	char text[512];
+	long fd = CALL(SYS_openat, (uint64_t)AT_FDCWD, (uintptr_t)g->path, O_RDONLY | O_CLOEXEC);
+	long n = fd < 0 ? -1 : CALL(SYS_read, (uint64_t)fd, (uintptr_t)text, sizeof text);
+	if (fd >= 0)
+		CALL(SYS_close, (uint64_t)fd);
+	while (n > 2 && text[n - 1] != ')')
+		n--;
+	return n > 2 ? text[n + 1] : 0;
+}
+
+static void say(const char *text)
+{
+	size_t n = 0;
+	while (text[n])
+		n++;
+	CALL(SYS_write, STDERR_FILENO, (uintptr_t)text, n);
+}
+
+/* It does not come to let them go. */
+static void end_it(struct guard *g)
+{
+	if (g->room)
+		__atomic_store_n(&g->room->ended, 1, __ATOMIC_RELEASE);
+	else
+		say("ms-record: ended by its guard: it did not let the process go on that it had "
+		    "stopped\n");
+	CALL(SYS_kill, (uint64_t)g->process, SIGKILL);
+}
+
+static void look(struct guard *g, unsigned *late)
+{
+	char state;
+	if (!__atomic_load_n(&g->holds, __ATOMIC_ACQUIRE) || !(state = state_of(g)))
+		return;
+	if (state == 'T')
+		CALL(SYS_kill, (uint64_t)g->process, SIGCONT);
+	bool over = now() > __atomic_load_n(&g->until_ns, __ATOMIC_ACQUIRE);
+	*late = over && (state == 'S' || state == 'D') ? *late + 1 : 0;
+	if (*late > LATE_LOOKS)
+		end_it(g);
+}
+
+static _Noreturn int stand_guard(void *arg)
+{
+	struct guard *g = arg;
+	const struct timespec each = {0, LOOK_NS};
+	const uint64_t hangup = UINT64_C(1) << (SIGHUP - 1);
+	unsigned late = 0;
+	/* Who ends all that are called ms-record, or stops a process group, does not mean it. A session
+	 * of its own may have it wait long for its first turn (autogroup). */
+	CALL(SYS_setpgid, 0, 0);
+	CALL(SYS_prctl, PR_SET_NAME, (uintptr_t) "ms-guard");
+	CALL(SYS_prctl, PR_SET_PDEATHSIG, SIGHUP);
+	__atomic_store_n(&g->ready, 1, __ATOMIC_RELEASE);
+	while (CALL(SYS_getppid, 0) == g->process) {
+		look(g, &late);
+		CALL(SYS_rt_sigtimedwait, (uintptr_t)&hangup, 0, (uintptr_t)&each, sizeof hangup);
+	}
+	if (g->mend && g->room) {
+		g->mend(g->arg);
+		__atomic_store_n(&g->room->mends, 0, __ATOMIC_RELEASE);
+	}
+	CALL(SYS_exit_group, 0);
+	__builtin_unreachable();
+}
+
+/* ---- whom it looks after ---- */
+
+static struct guard *make(void)
+{
+	sigset_t every, before;
+	struct guard *g =
+		mmap(NULL, sizeof *g, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (g == MAP_FAILED)
+		return NULL;
+	g->process = getpid();
+	g->tid = (pid_t)syscall(SYS_gettid);
+	g->room = hijack_is_helper() ? place : NULL;
+	g->until_ns = UINT64_MAX;
+	snprintf(g->path, sizeof g->path, "/proc/%d/task/%d/stat", (int)g->process, (int)g->tid);
+	sigfillset(&every);
+	pthread_sigmask(SIG_SETMASK, &every, &before);
+	g->pid = clone(stand_guard, g->stack + STACK, CLONE_VM | CLONE_FILES, g);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	uint64_t until = clock_mono() + READY_NS;
+	while (g->pid > 0 && !__atomic_load_n(&g->ready, __ATOMIC_ACQUIRE) && clock_mono() < until)
+		usleep(20);
+	if (g->pid > 0)
+		return g;
+	munmap(g, sizeof *g);
+	return NULL;
+}
+
+void guard_place(struct guard_room *room)
+{
+	own = NULL;
+	place = room;
+}
+
+void guard_dismiss(void)
+{
+	struct guard *g = own;
+	if (!g)
+		return;
+	own = NULL;
+	kill(g->pid, SIGKILL);
+	waitpid(g->pid, NULL, __WALL);
+	if (g->room)
+		__atomic_store_n(&g->room->mends, 0, __ATOMIC_RELEASE);
+	munmap(g, sizeof *g);
+}
+
+void hijack_guard(void (*mend)(void *), void *arg)
+{
+	if (!hijack_is_helper() || (own && own->mend))
+		return;
+	own = own ? own : make();
+	if (!own)
+		return;
+	own->arg = arg;
+	own->mend = mend;
+	__atomic_store_n(&place->mends, 1, __ATOMIC_RELEASE);
+}
+
+void hijack_beat(void)
+{
+	if (own && own->room)
+		__atomic_store_n(&own->until_ns, clock_mono() + HELPER_NS, __ATOMIC_RELEASE);
+}
+
+void hijack_holds(bool on, uint64_t until_ns)
+{
+	if (on && !own)
+		own = make();
+	if (!own || (!on && own->room))
+		return; /* a helper may hold some until it ends: those that were left alone */
+	__atomic_store_n(&own->until_ns, until_ns, __ATOMIC_RELEASE);
+	__atomic_store_n(&own->holds, on, __ATOMIC_RELEASE);
+	hijack_beat();
+	if (!on)
+		guard_dismiss();
+}
