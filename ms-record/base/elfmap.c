@@ -104,9 +104,8 @@ const uint8_t *elfmap_build_id(const struct elfmap *m, size_t *bytes)
 	const uint8_t *id = NULL;
 	for (unsigned i = 0; i < m->head->e_shnum && !id; i++) {
 		const Elf64_Shdr *s = &m->sections[i];
-		const uint8_t *p = s->sh_type == SHT_NOTE
-					   ? elfmap_part(m, s->sh_offset, s->sh_size)
-					   : NULL;
+		const uint8_t *p =
+			s->sh_type == SHT_NOTE ? elfmap_part(m, s->sh_offset, s->sh_size) : NULL;
 		id = p ? find_id(p, s->sh_size, bytes) : NULL;
 	}
 	return id;
