@@ -97,7 +97,7 @@ static bool is_at_bp(struct walk *w, uint64_t rule)
 }
 
 /* By the code of the frame's function its return address is there. Is it one? Of what was begun on a
- * stack of its own it may be an address that no call left. And is rbp the frame pointer, where that
+ * stack of its own it may be an address that no call left. And is bp the frame pointer, where that
  * has to be? */
 static bool is_left(const struct walk *w, uint64_t rule, uint64_t cfa)
 {

@@ -525,13 +525,15 @@ static bool has_frame(struct search *s, uint64_t p, uint64_t goal)
 	struct way w = {.at = p, .sp.kind = FROM_SP, .bp.kind = FROM_BP}, body = w;
 	uint64_t to, last = 0; /* that was branched to */
 	while (w.at < goal) {
-		const uint8_t *code = (const uint8_t *)w.at;
+		struct cursor c = s->code;
+		c.at = w.at;
+		uint64_t code = bytes(&c, 2);
 		enum ends e = next_instruction(s, &w, &to);
-		bool trap = code[0] == 0xcc || (code[0] == 0x0f && code[1] == 0x0b);
+		bool trap = (code & 0xff) == 0xcc || code == 0x0b0f; /* int3, ud2 */
 		if (e == STOPS && !trap)
 			return false;
 		if (e == STOPS)
-			w.at += code[0] == 0xcc ? 1 : 2;
+			w.at += code == 0x0b0f ? 2 : 1;
 		if ((e == BRANCHES || (e == JUMPS && !is_down(&w))) && w.at <= to) {
 			body = w;
 			last = to > last ? to : last;
