@@ -187,7 +187,7 @@ enum ms_module_field {
 				   5 source file of an interpreter, PATH: see FUNCTION */
 	MS_MODULE_SIZE = 11,     /* file size in bytes when it was mapped */
 	MS_MODULE_MTIME = 12,    /* file modification, ns since 1970 */
-	MS_MODULE_DELETED = 13,  /* 1: the file was deleted or replaced while mapped */
+	MS_MODULE_DELETED = 13,  /* 1: the file was deleted or replaced, or is not known */
 	MS_MODULE_FUNCTION = 14, /* bytes, repeated: of kind 5 the next function, from 1 on */
 	MS_MODULE_NUMBER = 15,   /* before FUNCTION: its number; absent: the next */
 };
