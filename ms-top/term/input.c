@@ -26,8 +26,8 @@ static int letter_key(unsigned char c)
 		int key;
 	} letters[] = {{'A', KEY_UP},   {'B', KEY_DOWN}, {'C', KEY_RIGHT}, {'D', KEY_LEFT},
 		       {'a', KEY_UP},   {'b', KEY_DOWN}, {'c', KEY_RIGHT}, {'d', KEY_LEFT},
-		       {'H', KEY_HOME}, {'F', KEY_END},  {'P', KEY_F(1)},  {'R', KEY_F(3)},
-		       {'S', KEY_F(4)}, {'Z', KEY_BTAB}, {'M', KEY_ENTER} /* of SS3 */};
+		       {'H', KEY_HOME}, {'F', KEY_END},  {'P', KEY_F(1)},  {'Z', KEY_BTAB},
+		       {'M', KEY_ENTER} /* of SS3 */};
 	for (unsigned i = 0; i < sizeof letters / sizeof letters[0]; i++)
 		if ((unsigned char)letters[i].letter == c)
 			return letters[i].key;
@@ -139,7 +139,10 @@ static int letter_byte(struct input *in, unsigned char c)
 	if ((c >= '0' && c <= '9') || c == ';')
 		return TERM_NONE;
 	begin(in, INPUT_PLAIN);
-	return linux_console ? c == 'A' ? KEY_F(1) : TERM_NONE : letter_key(c);
+	if (linux_console)
+		return c == 'A' ? KEY_F(1) : TERM_NONE;
+	/* behind CSI it would be where the cursor is */
+	return c == 'R' ? KEY_F(3) : c == 'S' ? KEY_F(4) : letter_key(c);
 }
 
 int input_byte(struct input *in, unsigned char c)

@@ -569,8 +569,10 @@ static void check_files(void)
 /* Of what several processes have mapped. */
 static void check_shared(void)
 {
-	static const struct memory_map map = {
-		.start = BASE + PAGE, .end = BASE + 9 * PAGE, .offset = 3 * PAGE};
+	static const struct memory_map map = {.start = BASE + PAGE,
+					      .end = BASE + 9 * PAGE,
+					      .offset = 3 * PAGE,
+					      .volatile_file = true};
 	for (int file = -2; file < 2; file++) {
 		begin(false);
 		memset(pages, OWN, sizeof pages);
