@@ -104,12 +104,12 @@ static int look(struct attach *a, const char *root, bool *may, struct ms_err *er
 	a->exe[n > 0 ? n : 0] = '\0';
 	/* The folder of the process is locked as long as we live, and a helper of ours. */
 	bool locked = !flock(a->h.proc, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK;
+	*may = locked; /* a process that becomes another program has no mappings for a moment */
 	if (attach_maps_read(&a->maps, a->h.proc, err) || attach_find_earlier(a, err))
 		return -1;
 	if (!locked)
 		return ATTACH_REFUSE(a, err,
 				     "another ms-record is attaching to it, or detaching from it");
-	*may = true;
 	if (attach_find_targets(a, err))
 		return -1;
 	/* Would the jumps fit where there seems to be room? */
@@ -153,7 +153,7 @@ bool attach_changed(const struct attach *a)
 		return false;
 	ssize_t n = readlinkat(a->h.proc, "exe", exe, sizeof exe - 1);
 	exe[n > 0 ? n : 0] = '\0';
-	bool changed = !attach_maps_read(&now, a->h.proc, &ignored) &&
+	bool changed = attach_maps_read(&now, a->h.proc, &ignored) ||
 		       fingerprint(&now, exe) != fingerprint(&a->maps, a->exe);
 	attach_maps_free(&now);
 	return changed;

@@ -170,13 +170,15 @@ static bool next_of(const struct walk *k, uint64_t chunk, uint64_t bytes, uint64
 /* False: it changed meanwhile. What was found was in it at some time. */
 static bool read_list(struct walk *k, uint64_t head, uint64_t bytes)
 {
-	uint64_t chunk, left = FAST_MOST;
+	uint64_t chunk, earlier = 0;
 	walk_forget(k);
 	if (!walk_get(k, head, &chunk, sizeof chunk))
 		return false;
-	while (chunk && left--) {
-		if (!fits(k, chunk, bytes))
+	for (uint64_t n = 1; chunk && n <= FAST_MOST; n++) {
+		if (!fits(k, chunk, bytes) || chunk == earlier) /* a circle */
 			return false;
+		if (!(n & (n - 1)))
+			earlier = chunk;
 		*MS_PUSH(&k->fast) = chunk;
 		if (walk_over(k) || !next_of(k, chunk, bytes, &chunk))
 			return false;

@@ -61,7 +61,7 @@ def stop(r):
 
 
 def totals(trace):
-    said = subprocess.run([f"{BIN}/ms-report", "--json", trace], capture_output=True, text=True, check=False)
+    said = subprocess.run([f"{BIN}/ms-report", "--json", "--only-first", trace], capture_output=True, text=True, check=False)
     check(said.returncode == 0, f"{trace}: {said.stderr}")
     if said.returncode:
         return None

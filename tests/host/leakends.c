@@ -124,9 +124,6 @@ int main(int argc, char **argv)
 	use(mine);
 	pthread_create(&t, NULL, in_thread, "");
 	pthread_join(t, NULL);
-#elif CASE == 9 /* the last thread returns */
-	pthread_create(&t, NULL, in_thread, NULL);
-	pthread_exit(NULL);
 #elif CASE == 10
 	atexit(lose);
 #elif CASE == 11

@@ -71,7 +71,7 @@ class Recorder:
 
 
 def report(trace):
-    said = subprocess.run([f"{BIN}/ms-report", "--json", trace], capture_output=True, text=True, check=False)
+    said = subprocess.run([f"{BIN}/ms-report", "--json", "--only-first", trace], capture_output=True, text=True, check=False)
     check(said.returncode == 0, f"{trace}: {said.stderr}")
     return json.loads(said.stdout) if not said.returncode else None
 
