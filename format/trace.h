@@ -317,6 +317,8 @@ enum ms_end_field {
 	MS_END_INTERPRETER_UNKNOWN = 46, /* bytes: "Python 3.9.1", whose frames are not read */
 	MS_END_ALLOCATOR_MISSED =
 		47, /* bytes, repeated: "f in a": it gives out blocks and is not hooked */
+	MS_END_LEFT =
+		48, /* bytes, repeated: pid of a process that ran on unrecorded after the command */
 };
 enum ms_end_reason {
 	MS_ENDED_EXIT = 1, /* the process ended */

@@ -68,6 +68,7 @@ static void put_identity(const struct ms_kept_process *p, struct ms_insert *in, 
 		       t->allocators_missed.n
 			       ? ms_json_array(a, t->allocators_missed.v, t->allocators_missed.n)
 			       : NULL),
+	       ms_text("left_behind", t->left.n ? ms_json_array(a, t->left.v, t->left.n) : NULL),
 	       ms_text("cut", i->text[MS_INFO_CUT]));
 }
 

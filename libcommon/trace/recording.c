@@ -269,6 +269,7 @@ static bool take_record(struct ms_recording *t, unsigned type, struct ms_record 
 		get_strings(t, rec, MS_END_ALLOCATOR, &t->allocators);
 		get_strings(t, rec, MS_END_HOOK_MISSING, &t->hooks_missing);
 		get_strings(t, rec, MS_END_ALLOCATOR_MISSED, &t->allocators_missed);
+		get_strings(t, rec, MS_END_LEFT, &t->left);
 		t->has_end = true;
 		return true;
 	case MS_BLOCK_MODULES:
@@ -600,9 +601,10 @@ void ms_recording_close(struct ms_recording *t)
 		free(t->functions.v[i].v);
 	free(t->functions.v);
 	MS_FREE(t->decoder, t->batch, t->args.v, t->allocators.v, t->hooks_missing.v,
-		t->allocators_missed.v, t->modules.v, t->threads.v, t->samples.v, t->marks.v,
-		t->losses.v, t->before.v, t->verdicts.v, t->moments.v, t->resident.v, t->frames.v,
-		t->nodes.v, t->strings.v, t->places.v, t->chains, t->states.v, t->index.v);
+		t->allocators_missed.v, t->left.v, t->modules.v, t->threads.v, t->samples.v,
+		t->marks.v, t->losses.v, t->before.v, t->verdicts.v, t->moments.v, t->resident.v,
+		t->frames.v, t->nodes.v, t->strings.v, t->places.v, t->chains, t->states.v,
+		t->index.v);
 	ms_arena_free(&t->arena);
 	ms_trace_close(t->file);
 	free(t);

@@ -83,7 +83,7 @@ struct ms_recording {
 
 	struct ms_fields info, end; /* MS_INFO_*, MS_END_* of the last end block */
 	bool has_info, has_end;
-	struct ms_strings args, allocators, hooks_missing, allocators_missed;
+	struct ms_strings args, allocators, hooks_missing, allocators_missed, left;
 	struct ms_rows modules;                  /* by id - 1; an id never seen has known = 0 */
 	MS_ARRAY(struct ms_functions) functions; /* of modules that are source files, by id - 1 */
 	struct ms_rows threads;                  /* by index */

@@ -36,6 +36,10 @@ static const struct ms_cli_option rows[] = {
 	{"follow", 0, "all|fork|exec|none|NAMES", options_follow, MS_AT(record.follow), 8,
 	 "which further processes to record; all: trivial ones too, fork: children that run no "
 	 "other program, exec: programs that are run, none, or names: 'cc1*,ld'"},
+	{"wait", 0, "all", options_wait, MS_AT(record.wait_all), 0,
+	 "go on after COMMAND until the last process that it started has ended, too, as for "
+	 "daemons; "
+	 "a signal ends it"},
 	{"depth", 0, "N", ms_cli_count, MS_RANGE(record.session.depth, "2", "1000000"), 0,
 	 "longest stack kept whole (default 512); the middle of deeper ones is cut"},
 	{"mmap", 0, NULL, ms_cli_flag, MS_AT(record.session.mapped), 0,
@@ -187,6 +191,7 @@ static int read_attached(struct options *o, const char *command, struct ms_err *
 		{"overflow", "is for commands: an attached process never waits"},
 		{"mmap", "is for commands"},
 		{"usable-size", "is for commands"},
+		{"wait", "is for commands: each process is recorded until it ends"},
 		{"leak-check", "is for commands"}};
 	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
 		if (ms_cli_given(&o->cli, refused[i][0]))

@@ -50,6 +50,16 @@ int options_overflow(const struct ms_cli_arg *arg, struct ms_err *err)
 	return *wait_ns ? 0 : ms_err_set(err, "bad --overflow '%s': use drop", s);
 }
 
+int options_wait(const struct ms_cli_arg *arg, struct ms_err *err)
+{
+	*(bool *)arg->to = true;
+	return strcmp(arg->text, "all") == 0
+		       ? 0
+		       : ms_err_set(err,
+				    "bad --wait '%s': all; without it, COMMAND alone is waited for",
+				    arg->text);
+}
+
 int options_leak_check(const struct ms_cli_arg *arg, struct ms_err *err)
 {
 	struct scan_options *o = arg->to;

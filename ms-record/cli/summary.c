@@ -104,7 +104,8 @@ static void print_elsewhere(const struct image *m)
 	fprintf(stderr, "at least %s blocks came from elsewhere",
 		COUNT(m->stats.unknown_frees - m->stats.paused_allocations));
 	if (m->guest.missed[0])
-		fprintf(stderr, ", perhaps from %s: --hook 'NAME(...) -> ptr in malloc'", m->guest.missed);
+		fprintf(stderr, ", perhaps from %s: --hook 'NAME(...) -> ptr in malloc'",
+			m->guest.missed);
 }
 
 /* How much of what happened the trace holds. */
@@ -299,6 +300,16 @@ static void print_hooks(const struct control *c)
 			     "'%s' was not found in any program, nor in a module that it "
 			     "opened",
 			     c->opt->session.hooks.v[i].name);
+}
+
+/* Processes that the command left behind. */
+static void print_left(const struct control *c)
+{
+	const char *then = c->opt->wait_all || c->attached ? "" : ": --wait=all";
+	for (size_t i = 0; i < c->left.n && i < LOST_NAMED; i++)
+		line("left", "pid %d goes on and is no longer recorded%s", (int)c->left.v[i], then);
+	if (c->left.n > LOST_NAMED)
+		line("left", "so do %zu more", c->left.n - LOST_NAMED);
 }
 
 /* What was left out because it was asked to. */
@@ -563,6 +574,7 @@ void summary_print(const struct control *c)
 	print_gaps(c, m);
 	print_hooks(c);
 	print_other_trouble(c, m);
+	print_left(c);
 	if (c->refused.text[0])
 		line("trouble", "not every program was recorded: %s", c->refused.text);
 	if (m->stats.allocations && c->opt->session.sample_bytes)

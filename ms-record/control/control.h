@@ -72,11 +72,15 @@ struct control {
 	uint8_t run_id[16];
 	uint32_t next_image;
 	uint64_t buffer_used;
+	uint64_t alive_ns; /* when a process was seen last that --wait=all waits for */
+	/* Processes that the command left behind, and that are not recorded any more. */
+	struct session_pids left;
 	uint64_t start_ns, end_ns, sample_ns, forwarded_ns, stopped_ns;
 	unsigned still;       /* samples since one in which something had changed */
 	const char *stop_why; /* the option or what else stopped the recording of the command */
 	bool symbols_done, symbols_late;
 	bool attached; /* -p: launch.pid is not ours */
+	bool ended;    /* the command has; what it started may be recorded still */
 	bool closing;  /* what runs on is not recorded any more */
 	bool showing;  /* how far the scan at the end is, on a terminal */
 	bool stopped, over, abandoned, skip_symbols, no_snap;
@@ -94,7 +98,8 @@ struct control {
 /* Makes socket and signal descriptor, opens the trace, starts the threads and the command. 0, or -1
  * with `err` set and c->launch.status as the exit status. */
 int control_start(struct control *c, const struct control_options *o, struct ms_err *err);
-/* Records until the command has ended and every trace is closed. */
+/* Records until the command, with --wait=all what it started too, has ended and every trace is
+ * closed. */
 void control_run(struct control *c);
 /* Says how an image ended; its trace is closed soon after. Only the first call counts. */
 void control_end(struct control *c, struct session *s, int how, int status);
@@ -117,6 +122,10 @@ void control_free(struct control *c);
 void fork_children_accept(struct control *c);
 /* Waits, not for long, until no child can have gone unseen that began before. */
 void fork_children_settle(struct control *c);
+
+/* Adds to c->left those that have recorded nothing yet, and would have from their first allocation
+ * on. */
+void fork_children_left(struct control *c);
 
 /* Has its process the memory mapped that the guest writes to? */
 bool fork_children_keeps(const struct session *s);

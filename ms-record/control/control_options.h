@@ -28,5 +28,6 @@ struct control_options {
 	uint64_t start_after_ns; /* --start-after DUR; 0 = at once */
 	uint64_t interval_ns;    /* of /proc samples */
 	bool interval_asked;     /* -i was given */
+	bool wait_all;           /* --wait=all: until all that COMMAND started has ended, too */
 	bool no_symbols, no_cache, verbose;
 };

@@ -21,6 +21,7 @@
 #include "ms-record/session/pool.h"
 
 #define SETTLE_NS UINT64_C(500000000)
+#define MEMORY "/memfd:memscope" /* what our memory is called in lists of mappings */
 
 enum found { FOUND, FOUND_NOT, FOUND_UNSURE };
 
@@ -39,7 +40,7 @@ static enum found has_memory(int proc, uint64_t inode)
 	bool gone = ms_regions_read(&p, false, &r) == 0 || errno == ESRCH;
 	enum found found = gone ? FOUND_NOT : FOUND_UNSURE;
 	for (size_t i = 0; i < r.n; i++)
-		if (r.v[i].map.inode == inode && strstr(r.v[i].map.path, "/memfd:memscope"))
+		if (r.v[i].map.inode == inode && strstr(r.v[i].map.path, MEMORY))
 			found = FOUND;
 	ms_regions_free(&r);
 	return found;
@@ -180,4 +181,49 @@ void fork_children_settle(struct control *c)
 			return;
 		}
 	}
+}
+
+/* May it record, if not yet? */
+static bool may_record(struct control *c, int proc)
+{
+	const struct ms_proc p = {.folder = proc};
+	struct ms_regions r = {0};
+	bool may = false;
+	ms_regions_read(&p, false, &r);
+	for (size_t i = 0; i < r.n && !may; i++)
+		may = strstr(r.v[i].map.path, MEMORY) &&
+		      drain_has_pool(&c->drain, r.v[i].map.inode);
+	ms_regions_free(&r);
+	return may;
+}
+
+/* Nobody else's mappings are read than those of processes that began after the command. */
+static bool is_left(struct control *c, pid_t pid, uint64_t since)
+{
+	struct ms_proc_stat st;
+	bool known = pid == c->launch.pid || pid == getpid();
+	for (size_t i = 0; i < c->left.n; i++)
+		known |= c->left.v[i] == pid;
+	if (known)
+		return false;
+	int proc = process_folder(pid);
+	bool left = ms_proc_stat_at(proc, &st) && st.field[MS_STAT_START] >= since &&
+		    st.state != 'Z' && may_record(c, proc);
+	descriptor_close(proc);
+	return left;
+}
+
+void fork_children_left(struct control *c)
+{
+	struct ms_proc_stat own;
+	int proc = process_folder(c->launch.pid);
+	bool any = !c->stopped && !c->attached &&
+		   __atomic_load_n(&c->run.forked, __ATOMIC_RELAXED) && ms_proc_stat_at(proc, &own);
+	size_t n = 0;
+	pid_t *all = any ? ms_proc_list(NULL, &n, NULL) : NULL;
+	for (size_t i = 0; i < n; i++)
+		if (is_left(c, all[i], own.field[MS_STAT_START]))
+			*MS_PUSH(&c->left) = all[i];
+	free(all);
+	descriptor_close(proc);
 }

@@ -31,6 +31,7 @@
 #define STUCK_NS UINT64_C(5000000000) /* a write that takes so long */
 #define SHARE_MOST_NS UINT64_C(1000000000)
 #define STILL_AFTER 3u              /* samples in which nothing had changed */
+#define WAIT_NS UINT64_C(50000000)  /* how often it is asked whether any process is left */
 #define SHOW_NS UINT64_C(200000000) /* how often it is told how far the end is */
 
 /* ---- images that are over ---- */
@@ -67,10 +68,37 @@ void control_end(struct control *c, struct session *s, int how, int status)
 	s->ended_ns = session_now(s);
 	s->images_kept = c->kept;
 	s->images_trivial = c->trivial;
+	s->left = c->closing && s->pid == c->launch.pid ? &c->left : NULL;
 	if (how == SESSION_STOPPED)
 		__atomic_store_n(&s->mem->state, MG_OFF, __ATOMIC_RELEASE);
 	__atomic_store_n(&s->ending, how, __ATOMIC_RELEASE);
 	wake_up(&c->drain.wake);
+}
+
+/* Where there are no pidfds: is it over, all its threads? */
+static bool is_gone(const struct session *s)
+{
+	struct ms_proc_stat st;
+	if (s->pidfd >= 0 || s->proc < 0)
+		return false;
+	if (!ms_proc_stat_at(s->proc, &st))
+		return errno == ENOENT || errno == ESRCH;
+	return st.state == 'Z' && st.field[MS_STAT_THREADS] < 2;
+}
+
+/* Ends the recording of a process that the command, which has ended, left behind. */
+static void leave_running(struct control *c, struct session *s)
+{
+	struct pollfd p = {s->pidfd, POLLIN, 0};
+	if (s->ending != SESSION_RUNS || s->pid == c->launch.pid)
+		return;
+	if (is_gone(s) || poll(&p, 1, 0) > 0) {
+		control_end(c, s, SESSION_EXITED, session_exit_status(s->proc));
+		return;
+	}
+	if (s->known)
+		*MS_PUSH(&c->left) = s->pid;
+	control_end(c, s, SESSION_STOPPED, -1);
 }
 
 /* Once more what is resident, before nobody knows any longer what is live. */
@@ -98,7 +126,7 @@ static void tell_resident(struct control *c)
 
 void control_stop(struct control *c, const char *why)
 {
-	bool ended = c->over && !c->attached; /* before that, by itself */
+	bool ended = c->ended; /* before that, by itself */
 	if (c->stopped)
 		return;
 	c->stopped = true;
@@ -110,7 +138,9 @@ void control_stop(struct control *c, const char *why)
 	else
 		inject_detach(c);
 	for (struct session *s = c->sessions; s; s = s->next)
-		if (!ended || s->pid != c->launch.pid)
+		if (ended)
+			leave_running(c, s);
+		else
 			control_end(c, s, SESSION_STOPPED, -1);
 }
 
@@ -125,7 +155,7 @@ static void on_signal(struct control *c, int sig, bool may_stop)
 	}
 	if (c->attached || (sig != SIGINT && sig != SIGQUIT))
 		scanner_hurry(c->scanner);
-	if (c->attached) {
+	if (c->attached || c->ended) {
 		c->skip_symbols = c->stopped;
 		control_stop(c, "a signal");
 		return;
@@ -227,15 +257,24 @@ static bool is_end(const siginfo_t *i)
 	       (i->si_code == CLD_EXITED || i->si_code == CLD_KILLED || i->si_code == CLD_DUMPED);
 }
 
-/* As a container's first process we inherit orphans. */
-static void reap_orphans(const struct control *c)
+/* Asked at every turn: there may have been no descriptor left to poll for it. */
+static bool has_ended(pid_t pid)
 {
 	siginfo_t info = {0};
-	while (getpid() == 1 && !waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) &&
-	       info.si_pid != c->launch.pid && is_end(&info)) {
-		waitpid(info.si_pid, NULL, 0);
-		info.si_pid = 0;
-	}
+	return !waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) && is_end(&info);
+}
+
+/* As a container's first process we inherit orphans. Those that are recorded wait until it is seen
+ * how they ended, and the command until the end. */
+static void reap_orphans(struct control *c)
+{
+	size_t n = 0;
+	pid_t *all = getpid() == 1 ? ms_proc_list(NULL, &n, NULL) : NULL;
+	for (size_t i = 0; i < n; i++)
+		if (all[i] != c->launch.pid && !handshake_running_session(c, all[i]) &&
+		    has_ended(all[i]))
+			waitpid(all[i], NULL, 0);
+	free(all);
 }
 
 /* --start-after DUR is over. */
@@ -301,17 +340,6 @@ static uint64_t sample_step(struct control *c, uint64_t age, bool moved)
 	return step < 2000000 ? 2000000 : step;
 }
 
-/* Where there are no pidfds: is it over, all its threads? */
-static bool is_gone(const struct session *s)
-{
-	struct ms_proc_stat st;
-	if (s->pidfd >= 0 || s->proc < 0)
-		return false;
-	if (!ms_proc_stat_at(s->proc, &st))
-		return errno == ENOENT || errno == ESRCH;
-	return st.state == 'Z' && st.field[MS_STAT_THREADS] < 2;
-}
-
 static void tick(struct control *c)
 {
 	bool moved = false;
@@ -339,12 +367,23 @@ static void look_again(struct control *c)
 		c->sample_ns = now;
 }
 
+/* Is there a session of another process than the command's, or one that runs? */
+static bool others_left(const struct control *c, bool run)
+{
+	for (const struct session *s = c->sessions; s; s = s->next)
+		if (s->pid != c->launch.pid && (!run || s->ending == SESSION_RUNS))
+			return true;
+	return false;
+}
+
 static int timeout_ms(const struct control *c)
 {
 	uint64_t now = clock_mono(), next = c->sample_ns;
 	uint64_t start = c->start_ns + c->opt->start_after_ns;
 	if (!c->stopped && stop_time(c) < next)
 		next = stop_time(c);
+	if (c->ended && !others_left(c, true) && now + WAIT_NS < next)
+		next = now + WAIT_NS;
 	if (c->showing && now + SHOW_NS < next)
 		next = now + SHOW_NS;
 	if (!__atomic_load_n(&c->run.started_ns, __ATOMIC_ACQUIRE) && c->opt->start_after_ns &&
@@ -363,7 +402,7 @@ static size_t fill(const struct control *c, struct pollfd *p, struct session **w
 	p[1] = (struct pollfd){c->listener, POLLIN, 0};
 	/* Of several processes each is one like others. */
 	bool several = c->multi_attach.all.n > 1;
-	p[2] = (struct pollfd){c->over || several ? -1 : c->child, POLLIN, 0};
+	p[2] = (struct pollfd){c->over || c->ended || several ? -1 : c->child, POLLIN, 0};
 	p[3] = (struct pollfd){c->tell.epoll, POLLIN, 0};
 	p[4] = (struct pollfd){c->drain.child_event, POLLIN, 0};
 	p[5] = (struct pollfd){inject_event(c), POLLIN, 0};
@@ -386,11 +425,44 @@ static bool attached_over(const struct control *c)
 	return true;
 }
 
-/* Asked at every turn: there may have been no descriptor left to poll for it. */
-static bool has_ended(pid_t pid)
+static int status_of(const siginfo_t *i)
+{
+	return i->si_code == CLD_EXITED ? (i->si_status & 0xff) << 8
+					: i->si_status | (i->si_code == CLD_DUMPED ? 0x80 : 0);
+}
+
+/* The command has ended; its process stays a zombie until its last figures are read. */
+static void note_end(struct control *c)
 {
 	siginfo_t info = {0};
-	return !waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) && is_end(&info);
+	waitid(P_PID, (id_t)c->launch.pid, &info, WEXITED | WNOWAIT);
+	c->status = status_of(&info);
+	c->ended = true;
+	c->end_ns = c->alive_ns = clock_mono();
+	if (!c->opt->wait_all)
+		return;
+	fork_children_settle(c);
+	for (struct session *s = c->sessions; s; s = s->next)
+		if (s->pid == c->launch.pid)
+			control_end(c, s, SESSION_EXITED, c->status);
+}
+
+/* Is the recording of a command over, with --wait=all of all that it started? A process that has
+ * our memory mapped and has not recorded anything yet counts; one that another was just about to
+ * start is given a moment to say that it is there. */
+static bool command_over(struct control *c)
+{
+	if (!c->ended && !has_ended(c->launch.pid))
+		return false;
+	if (!c->ended)
+		note_end(c);
+	if (!c->opt->wait_all || c->stopped)
+		return true;
+	if (others_left(c, true) || drain_has_pool(&c->drain, 0))
+		c->alive_ns = clock_mono();
+	if (!c->sessions)
+		wake_up(&c->drain.wake); /* does anybody have our memory still? */
+	return clock_mono() > c->alive_ns + GRACE_NS;
 }
 
 /* On a terminal: how far the last things are, when nothing that we record runs any more. */
@@ -438,7 +510,7 @@ static void turn(struct control *c, int timeout)
 	}
 	MS_FREE(p, (void *)whose);
 	if (!c->over)
-		c->over = c->attached ? attached_over(c) : has_ended(c->launch.pid);
+		c->over = c->attached ? attached_over(c) : command_over(c);
 	watch_time(c);
 	watch_limit(c);
 	watch_outputs(c);
@@ -450,21 +522,6 @@ static void turn(struct control *c, int timeout)
 	if (c->stopped && !c->sessions && !c->over)
 		control_symbols(c);
 	tell_turn(c);
-}
-
-/* Is there a session of another process than the command's, or one that runs? */
-static bool others_left(const struct control *c, bool run)
-{
-	for (const struct session *s = c->sessions; s; s = s->next)
-		if (s->pid != c->launch.pid && (!run || s->ending == SESSION_RUNS))
-			return true;
-	return false;
-}
-
-static int status_of(const siginfo_t *i)
-{
-	return i->si_code == CLD_EXITED ? (i->si_status & 0xff) << 8
-					: i->si_status | (i->si_code == CLD_DUMPED ? 0x80 : 0);
 }
 
 /* A further signal leaves the output behind as it is, but only when it makes no progress: a trace
@@ -482,26 +539,22 @@ static bool give_up(void *arg)
 	return now - c->progress_ns > STUCK_NS;
 }
 
-/* The command is over; its process stays a zombie until its last figures are read. */
+/* Ends what is left of a recording that is over. */
 static void conclude(struct control *c)
 {
-	siginfo_t info = {0};
 	if (c->attached) {
 		struct session *s = handshake_running_session(c, c->launch.pid);
 		c->status = s ? session_exit_status(s->proc) : -1;
-	} else {
-		waitid(P_PID, (id_t)c->launch.pid, &info, WEXITED | WNOWAIT);
-		c->status = status_of(&info);
+		c->end_ns = clock_mono();
 	}
-	c->end_ns = clock_mono();
 	fork_children_settle(c);
 	/* What it started may be ending too: a moment, then their recording stops. */
 	while (others_left(c, true) && clock_mono() < c->end_ns + GRACE_NS && !c->skip_symbols)
 		turn(c, 5);
 	c->closing = true;
 	for (struct session *s = c->sessions; s; s = s->next)
-		if (s->pid != c->launch.pid)
-			control_end(c, s, SESSION_STOPPED, -1);
+		leave_running(c, s);
+	fork_children_left(c);
 	while (others_left(c, false) && !give_up(c))
 		turn(c, 1);
 	for (struct session *s = c->sessions; s; s = s->next)
@@ -550,5 +603,5 @@ void control_free(struct control *c)
 	multi_attach_free(c);
 	inject_free(c);
 	scanner_free(c->scanner);
-	MS_FREE(c->launch.program, c->launch.guest);
+	MS_FREE(c->launch.program, c->launch.guest, c->left.v);
 }

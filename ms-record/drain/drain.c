@@ -428,9 +428,11 @@ static void round_pools(struct drain *d)
 			i++;
 			continue;
 		}
+		pthread_mutex_lock(&d->lock);
+		d->pools.v[i] = d->pools.v[--d->pools.n];
+		pthread_mutex_unlock(&d->lock);
 		forks_forget(p);
 		pool_unref(p);
-		d->pools.v[i] = d->pools.v[--d->pools.n];
 	}
 }
 
@@ -499,6 +501,16 @@ struct session *drain_next_child(struct drain *d)
 	}
 	pthread_mutex_unlock(&d->lock);
 	return s;
+}
+
+bool drain_has_pool(struct drain *d, uint64_t inode)
+{
+	bool has = false;
+	pthread_mutex_lock(&d->lock);
+	for (size_t i = 0; i < d->pools.n; i++)
+		has |= d->pools.v[i]->shape.slot_max && (!inode || d->pools.v[i]->inode == inode);
+	pthread_mutex_unlock(&d->lock);
+	return has;
 }
 
 void drain_stop(struct drain *d)

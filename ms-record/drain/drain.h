@@ -35,7 +35,7 @@ struct drain {
 	struct drain_sessions sessions;     /* the thread's own */
 	struct drain_sessions children;     /* forked ones, for the control thread; under lock */
 	int child_event;                    /* eventfd: there are some */
-	MS_ARRAY(struct pool *) pools;      /* the thread's own */
+	MS_ARRAY(struct pool *) pools;      /* the thread's own; changed under lock */
 	struct wake wake;                   /* who changes something calls */
 	uint32_t idle;                      /* rounds since something came */
 	uint32_t active;                    /* atomic: it came after a while; `event` was written */
@@ -50,5 +50,8 @@ void drain_add(struct drain *d, struct session *s);
 /* Takes a session that a forked child began, or NULL. Its process is to be found, and the session
  * to be handed over. */
 struct session *drain_next_child(struct drain *d);
+/* May processes have the memory mapped, in which children that they fork, and they themselves, find
+ * where to record? By its inode; 0 = any. */
+bool drain_has_pool(struct drain *d, uint64_t inode);
 /* Lets the thread end once it has no session any more, and waits for it. */
 void drain_stop(struct drain *d);

@@ -3,6 +3,7 @@
  */
 #include "recording.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -116,6 +117,20 @@ static void add_hooks(const struct session *s, struct ms_record_writer *w)
 			ms_record_string(w, MS_END_HOOK_MISSING, s->hooks->v[i].name);
 }
 
+static size_t left_bytes(const struct session *s)
+{
+	return s->left ? s->left->n * 24 : 0;
+}
+
+static void add_left(const struct session *s, struct ms_record_writer *w)
+{
+	char pid[12];
+	for (size_t i = 0; s->left && i < s->left->n; i++) {
+		snprintf(pid, sizeof pid, "%d", (int)s->left->v[i]);
+		ms_record_string(w, MS_END_LEFT, pid);
+	}
+}
+
 /* An image is over when the next one begins, not when that is noticed: they hold nothing together.
  */
 static uint64_t end_of(const struct session *s)
@@ -132,7 +147,8 @@ void finish_trace(struct session *s)
 	session_flush(s); /* what is left, so that the end block stands alone */
 	hook_elsewhere(s, s->guest.missed, sizeof s->guest.missed);
 	struct batch *b = session_batch(s);
-	struct ms_record_writer *w = batch_record(&b->end, 60 * 20 + 256 + 512 + 256 + hooks_bytes(s));
+	struct ms_record_writer *w =
+		batch_record(&b->end, 60 * 20 + 256 + 512 + 256 + hooks_bytes(s) + left_bytes(s));
 	ms_record_number(w, MS_END_TIME, end_of(s));
 	ms_record_number(w, MS_END_REASON, reason_of(s));
 	add_exit(s, w);
@@ -151,6 +167,7 @@ void finish_trace(struct session *s)
 		ms_record_number(w, MS_END_IMAGES_KEPT, s->images_kept);
 		ms_record_number(w, MS_END_IMAGES_TRIVIAL, s->images_trivial);
 	}
+	add_left(s, w);
 	ms_record_number(w, MS_END_CHILDREN_NOT_RECORDED, s->guest.forks);
 	add_peak_rss(s, w);
 	ms_record_end(w);

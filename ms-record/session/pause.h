@@ -14,6 +14,7 @@ struct session;
 struct run {
 	uint64_t started_ns; /* atomic, CLOCK_MONOTONIC: when recording began; 0 = it waits */
 	int paused;          /* atomic */
+	int forked;          /* atomic: a process of it did */
 };
 
 struct pause {

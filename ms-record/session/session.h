@@ -225,6 +225,11 @@ struct sample_point {
 	uint64_t ns, rss;
 };
 
+struct session_pids {
+	pid_t *v;
+	size_t n, cap;
+};
+
 struct session_file {
 	uint32_t module; /* id */
 	const struct held_file *file;
@@ -344,6 +349,7 @@ struct session {
 	uint64_t ended_ns, changed_ns;
 	uint64_t replaced_ns; /* when the image that it became began; 0 = it became none */
 	uint64_t images_kept, images_trivial; /* launched: valid once ending is set */
+	const struct session_pids *left;      /* of a command that ended, or NULL; the same */
 	int finished;                         /* atomic: the draining thread is done with it */
 
 	/* the control thread's */

@@ -45,6 +45,24 @@ static void live_intervals(struct ms_json *j, struct live live, const struct est
 	json_intervals(j, e, v, sizeof v / sizeof *v);
 }
 
+/* Only where it left any behind. */
+static void put_left(struct model *m, struct ms_json *j, const struct process *p)
+{
+	bool any = false;
+	sqlite3_stmt *st = model_ask(m,
+				     "SELECT CAST(j.value AS INTEGER) FROM process p,"
+				     " json_each(p.left_behind) j WHERE p.id = %lld ORDER BY 1",
+				     (long long)p->id);
+	while (model_next(&st)) {
+		if (!any)
+			ms_json_open(j, "left_behind", '[');
+		any = true;
+		ms_json_number(j, NULL, (uint64_t)sqlite3_column_int64(st, 0));
+	}
+	if (any)
+		ms_json_close(j, ']');
+}
+
 static void put_process(struct model *m, struct ms_json *j, const char *key,
 			const struct process *p, bool with_totals)
 {
@@ -73,6 +91,7 @@ static void put_process(struct model *m, struct ms_json *j, const char *key,
 	ms_json_number(j, "became", p->became == NONE ? UNKNOWN : (uint64_t)p->became_row);
 	ms_json_string(j, "allocator", p->allocator);
 	ms_json_string(j, "trace", p->trace);
+	put_left(m, j, p);
 	bool here = p->id <= m->processes.v[m->processes.n - 1].id;
 	ms_json_string(j, "cut", here ? provenance_cut(m, (uint32_t)(p - m->processes.v)) : NULL);
 	if (with_totals)

@@ -128,6 +128,20 @@ static const char *elsewhere(struct model *m)
 		    : SAY("at least %s blocks came from elsewhere", say_count(m, n));
 }
 
+/* Says which processes ran on when their recording was over. */
+static void left_words(struct model *m, struct words *w)
+{
+	sqlite3_stmt *st = model_ask(m, "SELECT count(*), min(CAST(j.value AS INTEGER))"
+					" FROM process p, json_each(p.left_behind) j");
+	while (model_next(&st)) {
+		int n = sqlite3_column_int(st, 0), pid = sqlite3_column_int(st, 1);
+		const char *who = n > 1 ? SAY("pid %d and %d more go on and are", pid, n - 1)
+					: SAY("pid %d goes on and is", pid);
+		if (n)
+			words_add(w, SAY("%s no longer recorded: --wait=all", who));
+	}
+}
+
 /* What is wrong with stacks and frees; rarely anything. */
 static void quality_details(struct model *m, struct words *w)
 {
@@ -151,6 +165,7 @@ static void quality_details(struct model *m, struct words *w)
 	if (m->interpreter_unknown)
 		words_add(w, SAY("no frames of %s",
 				 name_clean(&m->arena, m->interpreter_unknown, true)));
+	left_words(m, w);
 	uint64_t children = 0;
 	for (size_t i = 0; i < m->processes.n; i++)
 		if (figure_some(m->processes.v[i].children_not_recorded))

@@ -139,6 +139,7 @@ cat >columns <<'C'
 * process.hooks_missing
 * process.host
 * process.kernel
+= process.left_behind
 = process.machine
 = process.options
 = process.recorder

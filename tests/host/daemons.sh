@@ -1,0 +1,107 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# A command ends before what it started does: that is said, and with --wait=all the rest is recorded to the last block.
+set -u
+failures=0
+fail() {
+	failures=$((failures + 1))
+	echo "$*"
+}
+is() { # WHAT GOT WANT
+	[ "$2" = "$3" ] || fail "$1 is '$2', not '$3'"
+}
+begin() { # a fresh folder
+	cd "$(mktemp -d "$PWD/XXXXXX")" || exit 1
+	cp "$TB/host/daemons" daemons || exit 1
+}
+finish() { # nothing that was left behind stays
+	touch go
+	cd ..
+}
+wait_for() { # until the command succeeds; the limit is only there so that it ends
+	for _ in {1..6000}; do
+		"$@" && return
+		sleep 0.02
+	done
+	fail "never: $*"
+}
+over() { # no such process
+	! kill -0 "$1" 2>/dev/null
+}
+served() { # FILE: how each process ended that allocated, its allocations, bytes and peak
+	awk -F '\t' '!/^#/ && $7 > 0 { print $6, $7, $8, $9 }' "$1.d/index"
+}
+
+# ---- all is recorded, and the status is the command's ----
+for kind in daemon double exec spawn; do
+	begin
+	timeout 300 "$BIN/ms-record" --wait=all -o t.trace ./daemons $kind 2>err
+	is "$kind: status" $? 3
+	is "$kind: what was recorded" "$(served t.trace)" 'exit:0 300 300000 300000'
+	grep -q 'goes on' err && fail "$kind: $(cat err)"
+	"$BIN/ms-report" --json t.trace | grep -q left_behind && fail "$kind: left_behind"
+	finish
+done
+
+# ---- without --wait=all it is said which process goes on: of one that has recorded nothing yet too ----
+for follow in '' all exec; do
+	begin
+	timeout 300 "$BIN/ms-record" ${follow:+--follow=$follow} -o t.trace ./daemons waits 2>err
+	is "default $follow: status" $? 3
+	wait_for test -s pid
+	pid=$(cat pid)
+	said="pid $pid goes on and is no longer recorded: --wait=all"
+	[ "$follow" = exec ] && said=''
+	is "default $follow: summary" "$(sed -n 's/^  left  *//p' err)" "$said"
+	is "default $follow: report" "$("$BIN/ms-report" t.trace | grep '^Quality' -A2 | tr -s '\n ' '  ' | grep -o "pid $pid goes on.*--wait=all")" "$said"
+	is "default $follow: Markdown" "$("$BIN/ms-report" --md t.trace | grep -o "pid $pid goes on.*--wait=all" | head -n 1)" "$said"
+	is "default $follow: JSON" "$("$BIN/ms-report" --json t.trace | grep -o '"left_behind":[^]]*]' | head -n 1)" "${said:+\"left_behind\":[$pid]}"
+	finish
+	wait_for over "$pid"
+done
+
+# ---- a signal, --tell stop, -d and a process that is not recorded end the wait ----
+for how in INT TERM stop; do
+	begin
+	env --default-signal=INT timeout --foreground 300 "$BIN/ms-record" --wait=all -o t.trace ./daemons waits 2>err &
+	recorder=$!
+	wait_for test -s pid
+	pid=$(cat pid)
+	wait_for grep -q . t.trace
+	is "$how: state" "$("$BIN/ms-record" --tell t.trace status | sed -n 's/^state //p')" recording
+	"$BIN/ms-record" --tell t.trace mark:later || fail "$how: mark"
+	if [ $how = stop ]; then
+		"$BIN/ms-record" --tell t.trace stop || fail "--tell stop: $?"
+	else
+		kill -$how "$(pgrep -P $recorder -x ms-record)"
+	fi
+	wait $recorder
+	is "$how: status" $? 3
+	over "$pid" && fail "$how: the process was ended"
+	[ -s t.trace ] || fail "$how: no trace"
+	"$BIN/ms-report" t.trace >/dev/null || fail "$how: the trace is not whole"
+	finish
+	wait_for over "$pid"
+done
+begin
+timeout 300 "$BIN/ms-record" --wait=all -d 300ms -o t.trace ./daemons waits 2>err
+is '-d: status' $? 3
+finish
+begin
+timeout 300 "$BIN/ms-record" --wait=all --follow=none -o t.trace ./daemons waits 2>err
+is '--follow=none: status' $? 3
+finish
+
+# ---- the first process of a container inherits it ----
+if unshare --fork --kill-child --pid --mount-proc true 2>/dev/null; then
+	begin
+	timeout 300 unshare --fork --kill-child --pid --mount-proc "$BIN/ms-record" --wait=all -o t.trace ./daemons double 2>err
+	is 'PID 1: status' $? 3
+	is 'PID 1: what was recorded' "$(served t.trace)" 'exit:0 300 300000 300000'
+	finish
+fi
+
+# ---- refused ----
+is 'another word' "$("$BIN/ms-record" --wait=some true 2>&1)" "ms-record: bad --wait 'some': all; without it, COMMAND alone is waited for"
+is '-p' "$("$BIN/ms-record" --wait=all -p 1 2>&1)" 'ms-record: -p: --wait is for commands: each process is recorded until it ends'
+exit $((failures != 0))
