@@ -124,8 +124,9 @@ static int standby(const struct options *o)
 static int tell(const struct options *o)
 {
 	struct ms_err err = {0};
-	if (!tell_ask(o->tell, o->tell_verb, &err))
-		return 0;
+	int rc = tell_ask(o->tell, o->tell_verb, &err);
+	if (rc >= 0)
+		return rc;
 	fprintf(stderr, "ms-record: %s\n", err.text);
 	return STATUS_OWN_FAILURE;
 }

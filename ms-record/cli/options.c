@@ -192,9 +192,10 @@ static int read_attached(struct options *o, const char *command, struct ms_err *
 		{"mmap", "is for commands"},
 		{"usable-size", "is for commands"},
 		{"wait", "is for commands: each process is recorded until it ends"},
-		{"leak-check", "is for commands"}};
+		{"leak-check", "is for commands, but for auto:DUR, which --tell leak-check obeys"}};
 	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-		if (ms_cli_given(&o->cli, refused[i][0]))
+		if (ms_cli_given(&o->cli, refused[i][0]) &&
+		    (strcmp(refused[i][0], "leak-check") || r->scan.wish != SCAN_AUTO))
 			return ms_err_set(err, "-p: --%s %s", refused[i][0], refused[i][1]);
 	if (r->follow.which == FOLLOW_EXEC)
 		return ms_err_set(err, "-p: --follow=exec: the programs that an attached process "

@@ -173,10 +173,11 @@ static int talk(int fd, const char *file, const char *verb, bool *again, struct 
 	if (n <= 0)
 		return ms_err_set(err, "the recorder of '%s' ended", file);
 	text[n] = '\0';
-	if (text[0] != '0')
+	if (text[0] != '0' && text[0] != TELL_NOT_DONE)
 		return ms_err_set(err, "the recorder of '%s': %s", file, text + 1);
 	fputs(text + 1, stdout);
-	return fflush(stdout) ? ms_err_sys(err, "cannot write the answer") : 0;
+	return fflush(stdout) ? ms_err_sys(err, "cannot write the answer")
+			      : text[0] == TELL_NOT_DONE;
 }
 
 static int try_once(const char *file, const char *verb, bool *again, struct ms_err *err)
@@ -189,7 +190,7 @@ static int try_once(const char *file, const char *verb, bool *again, struct ms_e
 	int fd = connect_to(file, &st, again, err);
 	if (fd < 0)
 		return -1;
-	int rc = trust(fd, file, &st, err) || talk(fd, file, verb, again, err) ? -1 : 0;
+	int rc = trust(fd, file, &st, err) ? -1 : talk(fd, file, verb, again, err);
 	close(fd);
 	return rc;
 }

@@ -7,7 +7,7 @@
  * name before. A pipe cannot be asked for the number: its socket's name has none. The kernel says
  * who is at the other end: the recorder serves its own user and root, the client trusts the file's
  * owner and root. One packet asks (the verb as typed), one answers: '0' and what to print, or '1'
- * and why not.
+ * and why not; TELL_NOT_DONE and what to print, when not all was done that was asked for.
  */
 #pragma once
 
@@ -20,6 +20,7 @@ struct control;
 struct ms_err;
 
 #define TELL_PACKET 4096u
+#define TELL_NOT_DONE '2'
 #define TELL_VERBS "mark:NAME, flush, leak-check, resident[:NAME], pause, resume, stop or status"
 #define TELL_WAIT_NS UINT64_C(5000000000)
 #define TELL_SCAN_S 3600 /* a scan takes as long as --leak-check allows */
@@ -44,8 +45,8 @@ struct tell_name {
 };
 struct tell_name tell_name(const struct stat *st, const uint8_t session[TELL_SESSION]);
 
-/* The client: asks with a verb that tell_parse took, waits for the answer, prints what it says. 0, or
- * -1 with `err` set. */
+/* The client: asks with a verb that tell_parse took, waits for the answer, prints what it says. 0;
+ * 1, not all was done, which is printed too; or -1 with `err` set. */
 int tell_ask(const char *file, const char *verb, struct ms_err *err);
 
 /* ---- the recorder's side ---- */

@@ -224,7 +224,8 @@ static bool begin(struct control *c, struct tell_job *j)
 	case TELL_LEAK_CHECK:
 		if (!scanner_ask(c->scanner, NULL))
 			return answer(j->fd, '1',
-				      "leak scans are off: --leak-check=no, or --sample");
+				      "leak scans are off: --leak-check=no, or --sample; record "
+				      "with --leak-check=auto");
 		j->step = TELL_SCANNING;
 		return false;
 	case TELL_RESIDENT:
@@ -254,7 +255,11 @@ static bool go_on(struct control *c, struct tell_job *j)
 	}
 	const char *scanned = j->step == TELL_SCANNING ? scanner_answer(c->scanner) : NULL;
 	if (scanned)
-		return answer(j->fd, *scanned ? '0' : '1', "%s",
+		return answer(j->fd,
+			      !*scanned                          ? '1'
+			      : scanner_answered_all(c->scanner) ? '0'
+								 : TELL_NOT_DONE,
+			      "%s",
 			      *scanned ? scanned : "no process that it records runs any more");
 	if (j->step == TELL_CLOSING && !c->sessions && (c->symbols_done || c->symbols_late))
 		return answer(j->fd, '0', "%s", "");

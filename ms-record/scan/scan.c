@@ -25,6 +25,7 @@
 #define STEP_US 100
 #define RATE UINT64_C(1000000000) /* bytes a second that are read at least */
 #define BLOCK_NS 250u             /* and to sort and look through a block */
+#define SUGGEST_MOST_S 3600u      /* what the option takes at most */
 #define EDGES_MAX ((size_t)1 << 27)
 #define STOP_NS UINT64_C(1000000000)
 #define PENDING_TRIES 200
@@ -255,6 +256,7 @@ static void hold(struct work *w, pid_t tid, size_t threads, int unseen)
 {
 	uint64_t ns = w->unjudged ? 0 : expected(w);
 	bool takes_long = ns > w->deadline_ns - w->start_ns;
+	w->expected_ns = ns;
 	if (threads && !w->unjudged)
 		kernel_find(&w->kernel, w->s->proc, tid);
 	bool seen = !threads || w->unjudged || frozen_look(w, tid);
@@ -340,10 +342,28 @@ static void scan(struct work *w)
 	scan_put_result(w);
 }
 
+/* Why there is no verdict; of what takes too long, how long that is, and what would allow it. */
+static const char *say_why(const struct work *w, uint64_t state, char room[200])
+{
+	char a[MS_UNIT_BUF], b[MS_UNIT_BUF];
+	uint64_t allowed = w->scanner->opt->ns, need = w->expected_ns;
+	uint64_t most = (need > allowed ? need : allowed) / 500000000 + 1;
+	if (state != MS_SCAN_TIME)
+		return scan_state_words(state);
+	ms_format_duration(a, need > allowed / 10 * 9 ? need : allowed);
+	ms_format_duration(b, allowed);
+	snprintf(room, 200,
+		 "that takes %s %s, and --leak-check allows %s: record with --leak-check=%s:%us",
+		 need > allowed / 10 * 9 ? "about" : "more than", a, b,
+		 w->scanner->opt->wish == SCAN_YES ? "yes" : "auto",
+		 (unsigned)(most < SUGGEST_MOST_S ? most : SUGGEST_MOST_S));
+	return room;
+}
+
 /* "pid 4117: 6.0 MiB in 1,204 blocks unreachable; stopped for 31 ms" */
 static void add_answer(struct scanner *sc, const struct work *w)
 {
-	char a[MS_UNIT_BUF], b[MS_UNIT_BUF], c[MS_UNIT_BUF], said[200];
+	char a[MS_UNIT_BUF], b[MS_UNIT_BUF], c[MS_UNIT_BUF], said[200], why[200];
 	uint64_t bytes = 0, blocks = 0;
 	size_t at = strlen(sc->answer);
 	for (uint32_t i = 0; w->graphed && i < w->graph.count; i++) {
@@ -353,6 +373,8 @@ static void add_answer(struct scanner *sc, const struct work *w)
 	}
 	bool resident = w->request.asker == SCAN_BY_TELL_RESIDENT;
 	uint64_t state = resident ? resident_state(&w->resident) : w->state;
+	sc->scanned |= state == MS_SCAN_DONE;
+	sc->missed |= state != MS_SCAN_DONE && state != MS_SCAN_ENDED;
 	ms_format_duration(c, scan_pause(w));
 	if (resident && resident_say(w, said, sizeof said))
 		snprintf(sc->answer + at, sizeof sc->answer - at,
@@ -369,7 +391,7 @@ static void add_answer(struct scanner *sc, const struct work *w)
 	else
 		snprintf(sc->answer + at, sizeof sc->answer - at,
 			 "%s (pid %d): not scanned, %s%s%s; stopped for %s\n", w->s->name,
-			 (int)w->s->pid, scan_state_words(state),
+			 (int)w->s->pid, say_why(w, state, why),
 			 w->request.copy.why[0] ? "; not copied: " : "", w->request.copy.why, c);
 }
 

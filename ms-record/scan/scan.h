@@ -97,6 +97,8 @@ void scanner_untrace(struct scanner *sc);
 bool scanner_ask(struct scanner *sc, const char *resident);
 /* Takes the answer: a line for each process; empty = none runs. NULL: it is not there yet. */
 const char *scanner_answer(struct scanner *sc);
+/* Does it tell of a scan of each process, but those that ended meanwhile? */
+bool scanner_answered_all(const struct scanner *sc);
 
 /* ---- called by the draining thread ---- */
 

@@ -123,6 +123,7 @@ struct scanner {
 	MS_ARRAY(struct session *) sessions;
 	MS_ARRAY(struct scan_order) queue;
 	bool stop, started;
+	bool scanned, missed;        /* of what `answer` tells: some was, some was not */
 	bool answered;               /* `answer` is whole, and was not taken yet */
 	uint64_t start_ns, until_ns; /* of the scan under way (0 = none); atomic */
 	size_t awaited;              /* scans that it lacks */
@@ -140,6 +141,7 @@ struct work {
 	struct scan *q;
 	struct scan_request request;
 	uint64_t start_ns, deadline_ns, stop_ns, released_ns; /* stop_ns: 0 = never */
+	uint64_t expected_ns; /* what it should take, where it is read while it stands still */
 	struct memory memory;
 	struct graph graph;
 	struct hijack_stop stopped;

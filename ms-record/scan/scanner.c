@@ -176,6 +176,15 @@ static void add_why(struct scanner *sc, const struct session *s, const char *why
 	size_t at = strlen(sc->answer);
 	snprintf(sc->answer + at, sizeof sc->answer - at, "%s (pid %d): not scanned, %s\n", s->name,
 		 (int)s->pid, why);
+	sc->missed = true;
+}
+
+/* One that ends is scanned then, if at all. */
+static void add_ending(struct scanner *sc, const struct session *s)
+{
+	bool missed = sc->missed;
+	add_why(sc, s, scan_state_words(MS_SCAN_ENDED));
+	sc->missed = missed;
 }
 
 /* Has the watching thread look (under lock). */
@@ -199,16 +208,21 @@ bool scanner_ask(struct scanner *sc, const char *resident)
 	pthread_mutex_lock(&sc->lock);
 	snprintf(sc->label, sizeof sc->label, "%s", resident ? resident : "");
 	sc->answer[0] = '\0';
+	sc->scanned = sc->missed = false;
 	for (size_t i = 0; i < sc->sessions.n; i++) {
 		struct session *s = sc->sessions.v[i];
 		if (__atomic_load_n(&s->scan->busy, __ATOMIC_ACQUIRE)) {
-			add_why(sc, s, scan_state_words(MS_SCAN_ENDED));
+			add_ending(sc, s);
 		} else if (resident && s->scan->moments + 2 >= MS_RESIDENT_MOMENTS_MAX) {
 			add_why(sc, s, "its trace has as many such moments as one may have");
 		} else if (sc->tree) {
-			add_why(sc, s, "ms-record traces it until its end");
+			add_why(sc, s,
+				"ms-record traces it until its end: record it with "
+				"ms-record -p");
 		} else if (s->pid == sc->traced) {
-			add_why(sc, s, "--leak-check=yes has it traced");
+			add_why(sc, s,
+				"--leak-check=yes has it traced: record with "
+				"--leak-check=auto");
 		} else if (__atomic_load_n(&s->mem->end_state, __ATOMIC_ACQUIRE) == MG_END_NONE &&
 			   keep(s)) {
 			queue(sc, s, resident ? SCAN_BY_TELL_RESIDENT : SCAN_BY_TELL);
@@ -235,6 +249,11 @@ const char *scanner_answer(struct scanner *sc)
 	sc->answered = false;
 	pthread_mutex_unlock(&sc->lock);
 	return answered ? sc->answer : NULL;
+}
+
+bool scanner_answered_all(const struct scanner *sc)
+{
+	return sc->scanned && !sc->missed;
 }
 
 /* Watches for processes that are held, also while others are scanned. */

@@ -86,7 +86,7 @@ test "$(sqlite3 copy.db 'SELECT count(*) FROM process')" = 1
 # Not where nothing is scanned.
 begin no.trace --leak-check=no "$load" 200
 if ms-record --tell no.trace leak-check 2>err.txt; then exit 1; fi
-grep -q 'leak scans are off: --leak-check=no, or --sample' err.txt
+grep -q 'leak scans are off: --leak-check=no, or --sample; record with --leak-check=auto' err.txt
 kill -USR1 "$pid"
 wait $recorder
 

@@ -247,10 +247,14 @@ static void check_asking(struct session *s)
 	q->moments = MS_RESIDENT_MOMENTS_MAX - 2;
 	ask(s, &sc, NULL, true, NULL, "leaks are no such moments");
 	sc.traced = 42;
-	ask(s, &sc, NULL, true, "prog (pid 42): not scanned, --leak-check=yes has it traced\n",
+	ask(s, &sc, NULL, true,
+	    "prog (pid 42): not scanned, --leak-check=yes has it traced: record with "
+	    "--leak-check=auto\n",
 	    "traced");
 	sc.tree = true;
-	ask(s, &sc, NULL, true, "prog (pid 42): not scanned, ms-record traces it until its end\n",
+	ask(s, &sc, NULL, true,
+	    "prog (pid 42): not scanned, ms-record traces it until its end: record it with "
+	    "ms-record -p\n",
 	    "traced with all that it starts");
 	sc.tree = false;
 	sc.traced = 0;

@@ -477,8 +477,10 @@ static void check_traces(void)
 static void check_ask(void)
 {
 	static const char busy[] = "prog (pid 6): not scanned, it ended meanwhile\n",
-			  tree[] = "prog (pid 5): not scanned, ms-record traces it until its end\n"
-				   "prog (pid 6): not scanned, ms-record traces it until its end\n";
+			  tree[] = "prog (pid 5): not scanned, ms-record traces it until its end: "
+				   "record it with ms-record -p\n"
+				   "prog (pid 6): not scanned, ms-record traces it until its end: "
+				   "record it with ms-record -p\n";
 	char tell[] = "s? o? ", resident[] = "s? o? ";
 	tell[1] = tell[4] = '0' + SCAN_BY_TELL;
 	resident[1] = resident[4] = '0' + SCAN_BY_TELL_RESIDENT;

@@ -1,0 +1,57 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# --tell leak-check that takes longer than is allowed: how long, what is allowed, the option that allows it, and status 1; with it, what leaks.
+# shellcheck disable=SC2317 # wait_for calls functions
+set -u
+failures=0
+fail() {
+	failures=$((failures + 1))
+	echo "$*"
+}
+is() { # WHAT GOT WANT
+	[ "$2" = "$3" ] || fail "$1 is '$2', not '$3'"
+}
+wait_for() { # until the command succeeds; the limit is only there so that it ends
+	for _ in {1..6000}; do
+		"$@" && return
+		sleep 0.02
+	done
+	fail "never: $*"
+}
+recording() {
+	[ "$(ms-record --tell t.trace status 2>/dev/null | sed -n 's/^state //p')" = recording ]
+}
+finish() {
+	touch go
+	wait
+	rm -f go ready begin
+}
+cp "$TB/host/leakasked" leakasked || exit 1
+ask() { # WHAT STATUS ANSWER: without the pause at its end
+	wait_for recording
+	touch begin
+	wait_for test -e ready
+	said=$(ms-record --tell t.trace leak-check 2>&1)
+	is "$1: status" $? "$2"
+	is "$1: answer" "${said%; stopped for*}" "leakasked (pid $(cat ready)): $3"
+}
+late='not scanned, that takes about 40 ms, and --leak-check allows 10 ms: record with --leak-check=auto:1s; not copied: much of its memory is not copied on fork'
+found='6.8 KiB in 7 blocks unreachable'
+
+ms-record -q --no-symbols --leak-check=auto:10ms -o t.trace ./leakasked &
+ask 'too short' 1 "$late"
+is 'resident: status' "$(ms-record --tell t.trace resident >said && echo $?)" 0
+finish
+ms-record -q --no-symbols --leak-check=auto:50s -o t.trace ./leakasked &
+ask 'long enough' 0 "$found"
+finish
+
+# Of a process that is attached to, too.
+./leakasked &
+ms-record -q --no-symbols --leak-check=auto:10ms -o t.trace -p $! &
+ask 'attached' 1 "$late"
+finish
+for wish in yes no; do
+	is "-p: $wish" "$(ms-record --leak-check=$wish -p 1 2>&1)" 'ms-record: -p: --leak-check is for commands, but for auto:DUR, which --tell leak-check obeys'
+done
+exit $((failures != 0))
