@@ -98,6 +98,7 @@ static void leave_running(struct control *c, struct session *s)
 	}
 	if (s->known)
 		*MS_PUSH(&c->left) = s->pid;
+	s->goes_on = s->known && c->closing && !c->stopped && !c->attached;
 	control_end(c, s, SESSION_STOPPED, -1);
 }
 

@@ -119,16 +119,23 @@ static void add_hooks(const struct session *s, struct ms_record_writer *w)
 
 static size_t left_bytes(const struct session *s)
 {
-	return s->left ? s->left->n * 24 : 0;
+	return 24 + (s->left ? s->left->n * 24 : 0);
 }
 
-static void add_left(const struct session *s, struct ms_record_writer *w)
+static void add_left(pid_t pid, struct ms_record_writer *w)
 {
-	char pid[12];
-	for (size_t i = 0; s->left && i < s->left->n; i++) {
-		snprintf(pid, sizeof pid, "%d", (int)s->left->v[i]);
-		ms_record_string(w, MS_END_LEFT, pid);
-	}
+	char text[12];
+	snprintf(text, sizeof text, "%d", (int)pid);
+	ms_record_string(w, MS_END_LEFT, text);
+}
+
+/* Names what a command left behind, or the process itself where it is a part of that. */
+static void add_all_left(const struct session *s, struct ms_record_writer *w)
+{
+	for (size_t i = 0; s->left && i < s->left->n; i++)
+		add_left(s->left->v[i], w);
+	if (s->goes_on)
+		add_left(s->pid, w);
 }
 
 /* An image is over when the next one begins, not when that is noticed: they hold nothing together.
@@ -167,7 +174,7 @@ void finish_trace(struct session *s)
 		ms_record_number(w, MS_END_IMAGES_KEPT, s->images_kept);
 		ms_record_number(w, MS_END_IMAGES_TRIVIAL, s->images_trivial);
 	}
-	add_left(s, w);
+	add_all_left(s, w);
 	ms_record_number(w, MS_END_CHILDREN_NOT_RECORDED, s->guest.forks);
 	add_peak_rss(s, w);
 	ms_record_end(w);

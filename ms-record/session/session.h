@@ -350,6 +350,7 @@ struct session {
 	uint64_t replaced_ns; /* when the image that it became began; 0 = it became none */
 	uint64_t images_kept, images_trivial; /* launched: valid once ending is set */
 	const struct session_pids *left;      /* of a command that ended, or NULL; the same */
+	bool goes_on;                         /* it is one of those itself; the same */
 	int finished;                         /* atomic: the draining thread is done with it */
 
 	/* the control thread's */

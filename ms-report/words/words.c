@@ -131,8 +131,9 @@ static const char *elsewhere(struct model *m)
 /* Says which processes ran on when their recording was over. */
 static void left_words(struct model *m, struct words *w)
 {
-	sqlite3_stmt *st = model_ask(m, "SELECT count(*), min(CAST(j.value AS INTEGER))"
-					" FROM process p, json_each(p.left_behind) j");
+	sqlite3_stmt *st =
+		model_ask(m, "SELECT count(DISTINCT j.value), min(CAST(j.value AS INTEGER))"
+			     " FROM process p, json_each(p.left_behind) j");
 	while (model_next(&st)) {
 		int n = sqlite3_column_int(st, 0), pid = sqlite3_column_int(st, 1);
 		const char *who = n > 1 ? SAY("pid %d and %d more go on and are", pid, n - 1)

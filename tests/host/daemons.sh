@@ -60,6 +60,22 @@ for follow in '' all exec; do
 	wait_for over "$pid"
 done
 
+# ---- the same where the report is of the largest process, which is what goes on ----
+begin
+timeout 300 "$BIN/ms-record" -o t.trace ./daemons large 2>err
+is 'large: status' $? 3
+wait_for test -s pid
+pid=$(cat pid)
+said="pid $pid goes on and is no longer recorded: --wait=all"
+is 'large: summary' "$(sed -n 's/^  left  *//p' err)" "$said"
+is 'large: kept' "$(awk -F '\t' '!/^#/ && $1 > 0 { print $3, $6, $7, $8 }' t.trace.d/index)" "$pid stopped 300 300000"
+for files in t.trace 't.trace t.trace.d' t.trace.d/*.trace; do
+	# shellcheck disable=SC2086 # words
+	is "large: report of $files" "$("$BIN/ms-report" --md $files | grep -o "pid [0-9]* goes on.*--wait=all" | head -n 1)" "$said"
+done
+finish
+wait_for over "$pid"
+
 # ---- a signal, --tell stop, -d and a process that is not recorded end the wait ----
 for how in INT TERM stop; do
 	begin
