@@ -540,6 +540,15 @@ static bool give_up(void *arg)
 	return now - c->progress_ns > STUCK_NS;
 }
 
+/* Does a process run still that has recorded nothing yet? */
+static bool idle_left(struct control *c)
+{
+	fork_children_left(c);
+	bool some = c->left.n != 0;
+	c->left.n = 0;
+	return some;
+}
+
 /* Ends what is left of a recording that is over. */
 static void conclude(struct control *c)
 {
@@ -550,7 +559,9 @@ static void conclude(struct control *c)
 	}
 	fork_children_settle(c);
 	/* What it started may be ending too: a moment, then their recording stops. */
-	while (others_left(c, true) && clock_mono() < c->end_ns + GRACE_NS && !c->skip_symbols)
+	bool idle = !c->opt->wait_all && !others_left(c, true) && idle_left(c);
+	while ((idle || others_left(c, true)) && clock_mono() < c->end_ns + GRACE_NS &&
+	       !c->skip_symbols)
 		turn(c, 5);
 	c->closing = true;
 	for (struct session *s = c->sessions; s; s = s->next)
