@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "ms-record/attach/attach.h"
 #include "ms-record/control/control.h"
@@ -307,7 +308,9 @@ static void print_left(const struct control *c)
 {
 	const char *then = c->opt->wait_all || c->attached ? "" : ": --wait=all";
 	for (size_t i = 0; i < c->left.n && i < LOST_NAMED; i++)
-		line("left", "pid %d goes on and is no longer recorded%s", (int)c->left.v[i], then);
+		line("left", "pid %d %s and is no longer recorded%s", (int)c->left.v[i],
+		     getpid() == 1 ? "ends with ms-record, which is process 1 here," : "goes on",
+		     then);
 	if (c->left.n > LOST_NAMED)
 		line("left", "so do %zu more", c->left.n - LOST_NAMED);
 }

@@ -68,7 +68,8 @@ void control_end(struct control *c, struct session *s, int how, int status)
 	s->ended_ns = session_now(s);
 	s->images_kept = c->kept;
 	s->images_trivial = c->trivial;
-	s->left = c->closing && s->pid == c->launch.pid ? &c->left : NULL;
+	/* As a container's first process we take them with us. */
+	s->left = c->closing && s->pid == c->launch.pid && getpid() != 1 ? &c->left : NULL;
 	if (how == SESSION_STOPPED)
 		__atomic_store_n(&s->mem->state, MG_OFF, __ATOMIC_RELEASE);
 	__atomic_store_n(&s->ending, how, __ATOMIC_RELEASE);
@@ -98,7 +99,7 @@ static void leave_running(struct control *c, struct session *s)
 	}
 	if (s->known)
 		*MS_PUSH(&c->left) = s->pid;
-	s->goes_on = s->known && c->closing && !c->stopped && !c->attached;
+	s->goes_on = s->known && c->closing && !c->stopped && !c->attached && getpid() != 1;
 	control_end(c, s, SESSION_STOPPED, -1);
 }
 

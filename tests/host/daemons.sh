@@ -115,6 +115,12 @@ if unshare --fork --kill-child --pid --mount-proc true 2>/dev/null; then
 	is 'PID 1: status' $? 3
 	is 'PID 1: what was recorded' "$(served t.trace)" 'exit:0 300 300000 300000'
 	finish
+	begin
+	timeout 300 unshare --fork --kill-child --pid --mount-proc "$BIN/ms-record" -o t.trace ./daemons waits 2>err
+	is 'PID 1, default: status' $? 3
+	is 'PID 1, default: summary' "$(sed -n 's/^  left  *pid [0-9]* //p' err)" 'ends with ms-record, which is process 1 here, and is no longer recorded: --wait=all'
+	"$BIN/ms-report" t.trace | grep -q 'goes on' && fail 'PID 1, default: it goes on'
+	finish
 fi
 
 # ---- refused ----
