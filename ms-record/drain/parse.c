@@ -394,7 +394,8 @@ static int parse_one(struct session *s, struct reader *r, const struct record *c
 		return parse_code(s, r, c, words);
 	case MG_FORK:
 		add(s, r, c->stamp, true, ITEM_FORK);
-		__atomic_store_n(&s->run->forked, 1, __ATOMIC_RELAXED);
+		if (s->run)
+			__atomic_store_n(&s->run->forked, 1, __ATOMIC_RELAXED);
 		return 0;
 	case MG_PAUSE:
 		add(s, r, c->stamp, true, ITEM_PAUSE)->size = word(c, 2);
