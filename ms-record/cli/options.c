@@ -292,6 +292,7 @@ static void derive(struct options *o)
 				  : s->start_mark  ? "--start-after mark:NAME"
 						   : NULL;
 	s->attached = r->pids.n != 0;
+	s->sharers = (uint32_t)r->pids.n;
 	s->leak_check = r->scan.wish != SCAN_NO;
 	s->begins_later = r->start_after_ns != 0;
 	s->end_wait_ms = r->scan.off || s->attached ? 0 : (uint32_t)(r->scan.ns / 1000000);

@@ -60,17 +60,28 @@ static uint64_t window_at(const struct session *s, uint32_t ring)
 	       ring * window_bytes(s, ring);
 }
 
+/* Returns the first lap of a ring of an attached process, which drops what does not fit. Of each
+ * process's share of --buffer some 45 % are for the threads that it has, so that rings of others
+ * need not be small, and those that fill up can grow (raise_size). */
+static uint64_t attached_lap(const struct session *s, uint32_t ring)
+{
+	uint32_t n = s->opt->sharers;
+	uint64_t share = s->opt->buffer_bytes / (n ? n : 1);
+	if (s->slot)
+		return POOL_ATTACHED_LAP;
+	return ring < 8 ? share / 16 : ring < 24 ? share / 128 : share / 1024;
+}
+
 /* Bytes of a ring's first lap: most processes have few threads, and it should hold what comes until
  * we look. One that may not make a thread wait has to. */
 static uint32_t first_lap(const struct session *s, uint32_t ring)
 {
-	uint32_t most = (uint32_t)window_bytes(s, ring) - MG_SLACK;
-	uint32_t lap = !s->attach_modules ? ring < POOL_FEW_RINGS ? POOL_FEW_LAP : MG_RING_FIRST
-		       : s->slot          ? POOL_ATTACHED_LAP
-		       : ring < 8         ? 1u << 21
-		       : ring < 24        ? 1u << 19
-					  : 1u << 16;
-	return lap < most ? lap : most;
+	uint64_t most = window_bytes(s, ring) - MG_SLACK;
+	uint64_t lap = s->attach_modules       ? attached_lap(s, ring)
+		       : ring < POOL_FEW_RINGS ? POOL_FEW_LAP
+					       : MG_RING_FIRST;
+	lap = lap < MG_RING_FIRST ? MG_RING_FIRST : lap & ~UINT64_C(7);
+	return (uint32_t)(lap < most ? lap : most);
 }
 
 /* Shared memory of `bytes` more, if --buffer allows it; the first rings of a session are beyond its

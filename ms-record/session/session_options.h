@@ -13,7 +13,8 @@
 #define SESSION_WAIT_NS UINT64_C(2000000000)
 
 struct session_options {
-	bool attached; /* -p: it runs already, and never waits for us */
+	bool attached;    /* -p: it runs already, and never waits for us */
+	uint32_t sharers; /* processes of -p, which --buffer is divided among; 0 without */
 	bool mapped, usable_size, free_stacks, addresses, verify, no_args;
 	bool no_interpreter;    /* its frames are not read */
 	bool leak_check;        /* not --leak-check=no */

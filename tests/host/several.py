@@ -93,6 +93,27 @@ def counted():
         end(one)
 
 
+def crowded():
+    """Four processes of 27 threads each: every one has buffers for all of its threads."""
+    p = [start("count", "27", "20") for _ in range(4)]
+    r = recorder("-p", ",".join(str(x.pid) for x in p))
+    said = []
+    for one in p:
+        one.send_signal(signal.SIGUSR1)
+        said.append([int(x) for x in one.stdout.readline().split()])
+    r.send_signal(signal.SIGINT)
+    words = r.communicate(timeout=600)[1]
+    check(r.returncode == 0 and "lost" not in words, f"four processes of 27 threads: status {r.returncode}: {words}")
+    for trace, want in zip(traces(), said):
+        whole = report(trace)
+        t = whole["totals"]
+        got = [t["allocations"], t["frees"], t["reallocations"], t["failed_allocations"], t["unfreed_bytes"], t["unfreed_blocks"]]
+        check(got == want, f"{trace}: 27 threads: recorded {got}, it says {want}")
+        check(whole["quality"]["events_lost"] == 0, f"{trace}: {whole['quality']}")
+    for one in p:
+        end(one)
+
+
 def one_ends():
     """The first is killed: the others are recorded on, and -d ends it with 0."""
     p = [start("churn", "1") for _ in range(3)]
@@ -155,6 +176,7 @@ def main():
         print("skip: processes of others cannot be traced here")
         sys.exit(77)
     counted()
+    crowded()
     one_ends()
     all_end()
     refused()
