@@ -109,7 +109,7 @@ static size_t find_texts(const struct elfmap_table *t, struct text v[FAMILIES_MO
 	return n;
 }
 
-static void find_prefixes(struct families *all, const struct elfmap_table *t, bool plain)
+static void find_prefixes(struct families *all, const struct elfmap_table *t)
 {
 	struct text texts[FAMILIES_MOST];
 	size_t n = find_texts(t, texts);
@@ -117,7 +117,7 @@ static void find_prefixes(struct families *all, const struct elfmap_table *t, bo
 		const Elf64_Sym *y = &t->symbols[i];
 		for (size_t k = 0; k < n; k++)
 			if (y->st_name >= texts[k].from && y->st_name <= texts[k].to &&
-			    is_function(y) && (plain || y->st_name < texts[k].to))
+			    is_function(y))
 				family_of(all, t->strings + y->st_name, texts[k].to - y->st_name);
 	}
 }
@@ -148,19 +148,22 @@ static bool is_dynamic(const struct hook_symbols *file, const struct elfmap_tabl
 	return false;
 }
 
-static bool is_whole(const struct family *f)
+static bool is_whole(const struct family *f, bool before)
 {
 	return f->functions[MALLOC] && f->functions[FREE] &&
-	       (f->functions[CALLOC] || f->functions[REALLOC]);
+	       (f->functions[CALLOC] || f->functions[REALLOC] || (before && !*f->prefix));
 }
 
-/* plain: those without a prefix as well. */
-static void find_families(struct families *all, const struct hook_symbols *file, bool plain)
+/* `before`: the file has the program's own malloc, if it has one; that is a family however many
+ * others there are, and without calloc and realloc, too. */
+static void find_families(struct families *all, const struct hook_symbols *file, bool before)
 {
 	unsigned kept = 0;
 	all->n = 0;
+	if (before)
+		family_of(all, "", 0);
 	for (unsigned i = 0; i < file->n; i++)
-		find_prefixes(all, &file->tables[i], plain);
+		find_prefixes(all, &file->tables[i]);
 	for (unsigned i = 0; i < file->n && all->n; i++) {
 		const struct elfmap_table *t = &file->tables[i];
 		bool dynamic = is_dynamic(file, t);
@@ -170,7 +173,7 @@ static void find_families(struct families *all, const struct hook_symbols *file,
 					      dynamic);
 	}
 	for (unsigned i = 0; i < all->n; i++)
-		if (is_whole(&all->v[i]))
+		if (is_whole(&all->v[i], before))
 			all->v[kept++] = all->v[i];
 	all->n = kept;
 }
@@ -254,17 +257,18 @@ struct where {
 	const struct hook_symbols *file;
 	uint64_t bias;
 	bool runtime; /* what it has besides malloc are parts of that */
+	bool before;  /* its functions are bound before those of the preloaded library */
 };
 
-/* Without a prefix it is one that other modules do not see, or was opened later; with one it may
- * be malloc under another name. */
+/* Without a prefix it is one that other modules do not see, or see before ours, or was opened later;
+ * with one it may be malloc under another name. */
 static bool is_own(const struct hook_families *known, const struct families *all,
 		   const struct family *f, const struct where *at)
 {
 	if (at->bias + f->functions[MALLOC]->st_value == known->malloc)
 		return false;
 	if (!*f->prefix)
-		return known->later || !f->exported;
+		return known->later || at->before || !f->exported;
 	const Elf64_Ehdr *e = at->file->file.head;
 	if (e->e_machine != CPU_MACHINE || e->e_phoff % 8)
 		return false;
@@ -354,8 +358,9 @@ void hook_families_each(const struct hook_modules *m, struct hook_families *know
 			continue;
 		if (has_known(file))
 			give_known(file, module, f, arg);
-		find_families(all, file, true);
-		const struct where at = {file, module->bias, hook_is_runtime(module->map->path)};
+		const struct where at = {file, module->bias, hook_is_runtime(module->map->path),
+					 known->launched && !i};
+		find_families(all, file, at.before);
 		for (unsigned k = 0; k < all->n; k++)
 			if (known->next < MG_FAMILIES && is_own(known, all, &all->v[k], &at))
 				give_family(&all->v[k], module, known->next++, f, arg);
@@ -363,15 +368,15 @@ void hook_families_each(const struct hook_modules *m, struct hook_families *know
 	free(all);
 }
 
-static bool has_any(struct families *all, const struct hook_symbols *file)
+static bool has_any(struct families *all, const struct hook_symbols *file, bool before)
 {
 	const struct hook_families start = {0};
-	const struct where at = {.file = file};
+	const struct where at = {.file = file, .before = before};
 	if (!hook_symbols_mention(file, "malloc"))
 		return false;
 	if (has_known(file))
 		return true;
-	find_families(all, file, true);
+	find_families(all, file, before);
 	for (unsigned i = 0; i < all->n; i++)
 		if (is_own(&start, all, &all->v[i], &at))
 			return true;
@@ -397,7 +402,8 @@ unsigned hook_families_wanted(struct session *s)
 		if (!m->exec || !m->inode || hook_is_ours(m->path) || !may_have(&start, m->path) ||
 		    !hook_symbols_open(&file, s->proc, m))
 			continue;
-		if (!(wanted & HOOKS_FAMILIES) && has_any(all, &file))
+		bool first = !strcmp(m->path, maps->v[0].path);
+		if (!(wanted & HOOKS_FAMILIES) && has_any(all, &file, first))
 			wanted |= HOOKS_FAMILIES;
 		if (!(wanted & HOOKS_LATER) && may_open(&file))
 			wanted |= HOOKS_LATER;

@@ -17,6 +17,7 @@ struct hook_families {
 	uint32_t next;   /* number of the next family that is found by its prefix */
 	uint64_t malloc; /* the malloc that is recorded anyway; 0 = not known */
 	bool later; /* the modules were opened later: an allocator without a prefix is one too */
+	bool launched; /* so is one of the executable, which comes before the preloaded library */
 };
 
 /* What a process that is launched wants of hooks, of its session: functions that were named, families

@@ -115,12 +115,47 @@ static void place_asked(struct work *w, const struct hook_spec *spec)
 		 n ? "\nms-record: " : "", spec->name, why.text);
 }
 
+/* Does the program's own malloc have this function? Other modules are bound to it before ours. */
+static bool is_own(const struct work *w, const struct hook_spec *spec, const struct hook_place *at)
+{
+	static const char *const names[] = {"malloc", "free", "calloc", "realloc"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strcmp(spec->name, names[i]))
+			return !strcmp(at->module.map->path, hook_module_name(&w->w.modules));
+	return false;
+}
+
+/* Notes that the program's own malloc is the one that is recorded. */
+static void name_own(struct work *w, const struct hook_place *at)
+{
+	struct mg_session *m = w->s->mem;
+	char libc[sizeof m->allocator];
+	m->malloc_at = at->address;
+	w->s->guest.own_malloc = true;
+	memcpy(libc, m->allocator, sizeof libc);
+	libc[sizeof libc - 1] = '\0';
+	libc[strcspn(libc, " ")] = '\0'; /* without its version, as of attached processes */
+	snprintf(m->allocator, sizeof m->allocator, "%.60s, %.60s", basename(at->module.map->path),
+		 libc);
+}
+
 static void place_known(void *arg, const struct hook_spec *spec, const struct hook_place *at)
 {
 	struct work *w = arg;
 	struct ms_err why = {0};
-	if (!is_taken(w, at->address) && place(w, spec, MG_HOOK_CUSTOM, at, &why))
-		hook_families_refused(w->s, w->err, spec, at, why.text);
+	bool own = is_own(w, spec, at);
+	if (is_taken(w, at->address))
+		return;
+	if (!place(w, spec, MG_HOOK_CUSTOM, at, &why)) {
+		if (own && !strcmp(spec->name, "malloc"))
+			name_own(w, at);
+		return;
+	}
+	w->refused |= own;
+	if (own && !w->err->text[0])
+		ms_err_set(w->err, "cannot record '%s': its %s cannot be hooked: %s",
+			   basename(at->module.map->path), spec->name, why.text);
+	hook_families_refused(w->s, w->err, spec, at, why.text);
 }
 
 /* An operator of the program's own, which allocates by itself. */
@@ -163,7 +198,7 @@ static void place_all(struct work *w)
 	struct session *s = w->s;
 	unsigned wanted = s->hooks_wanted;
 	bool only_later = wanted == HOOKS_LATER;
-	struct hook_families known = {.next = 1, .malloc = s->mem->malloc_at};
+	struct hook_families known = {.next = 1, .malloc = s->mem->malloc_at, .launched = true};
 	hook_modules_read(&w->w.modules, s->proc, &w->w.maps, &w->w.memory,
 			  only_later ? is_linker : NULL, NULL);
 	for (size_t i = 0; i < w->hooks->n; i++)

@@ -25,6 +25,7 @@ struct stats {
 /* What the guest says of the whole image. */
 struct guest_account {
 	char allocator[128], disabled[96]; /* disabled: why it switched itself off */
+	bool own_malloc;                   /* preloaded: the program's own, and hooked */
 	char missed[192];                  /* a function that gives out blocks and is not hooked */
 	uint64_t passed_early, forks;
 	bool no_usable; /* --usable-size, and the allocator does not tell */

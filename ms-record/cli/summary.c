@@ -84,8 +84,8 @@ static uint64_t other_trouble(const struct control *c, const struct image *said,
 	*lost = 0;
 	for (size_t i = 0; i < c->images.n; i++) {
 		const struct image *m = &c->images.v[i];
-		if (m == said ||
-		    !(m->stats.lost || m->damage[0] || m->guest.disabled[0] || m->error))
+		if (m == said || !(m->stats.lost || m->damage[0] || m->guest.disabled[0] ||
+				   m->error || images_unhooked(m)))
 			continue;
 		*lost += m->stats.lost;
 		programs++;
@@ -129,6 +129,8 @@ static void print_quality(const struct control *c, const struct image *m)
 		fprintf(stderr, "sampled every %s on average", SIZE(c->opt->session.sample_bytes));
 	else if (is_elsewhere(m))
 		print_elsewhere(m);
+	else if (images_unhooked(m))
+		fprintf(stderr, "recorded in part: %s is not hooked", images_unhooked(m));
 	else if (t->paused_allocations && t->paused_ns)
 		fprintf(stderr, "every event%s recorded outside the pauses", whose);
 	else if (c->attached)
@@ -155,10 +157,14 @@ static void print_other_trouble(const struct control *c, const struct image *sai
 {
 	char room[40];
 	uint64_t lost, programs = other_trouble(c, said, &lost);
-	if (programs)
-		line("trouble", "%" PRIu64 " further %s recorded in part, %s events lost there%s%s",
-		     programs, programs == 1 ? "program was" : "programs were", COUNT(lost),
-		     lost ? "; more room: " : "", lost ? larger_buffer(c, room) : "");
+	const char *were = programs == 1 ? "program was" : "programs were";
+	if (lost)
+		line("trouble",
+		     "%" PRIu64 " further %s recorded in part, %s events lost there; more room: %s",
+		     programs, were, COUNT(lost), larger_buffer(c, room));
+	else if (programs)
+		line("trouble", "%" PRIu64 " further %s recorded in part or not at all%s", programs,
+		     were, c->files.folder ? ": see FILE.d/index" : "");
 }
 
 static void print_lost(const struct control *c)
@@ -285,7 +291,7 @@ static void print_no_heap(const struct control *c, const struct image *m)
 {
 	if (!m->file)
 		line("heap", "%s: %s", m->name, m->note);
-	else if (!c->attached && !c->attach && images_own_malloc(m))
+	else if (!c->attached && !c->attach && !m->guest.own_malloc && images_own_malloc(m))
 		line("heap",
 		     "no allocation was seen: %s has a malloc of its own, which a preloaded "
 		     "library "

@@ -20,7 +20,7 @@ struct image {
 	pid_t pid;
 	uint32_t number, parent; /* parent + 1, 0 = none known */
 	uint64_t started_ns;     /* since the command began */
-	char note[192];          /* why no trace is kept; "" = it is */
+	char note[256];          /* why no trace is kept, or in part; "" = all is */
 
 	uint64_t bytes; /* of its trace */
 	uint64_t duration_ns;

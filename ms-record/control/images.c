@@ -111,9 +111,14 @@ void images_settle(struct control *c, const struct session *s)
 {
 	struct image *i = add_session(c, s);
 	i->kept = !s->may_drop || !session_trivial(s);
+	const char *unhooked = images_unhooked(i);
+	if (unhooked)
+		snprintf(i->note, sizeof i->note, "%s: %s is not hooked",
+			 i->kept ? "recorded in part" : "not recorded", unhooked);
 	if (!i->kept) {
-		strcpy(i->note, "trivial");
-		c->trivial++;
+		if (!unhooked)
+			strcpy(i->note, "trivial");
+		*(unhooked ? &c->missed : &c->trivial) += 1;
 		files_remove(s->out);
 		limit_give_back(&c->writer.limit, i->bytes);
 	} else if (!s->launched) {
@@ -168,6 +173,11 @@ bool images_own_malloc(const struct image *m)
 	bool yes = elffile_malloc(fd, &its) && its.malloc;
 	descriptor_close(fd);
 	return yes;
+}
+
+const char *images_unhooked(const struct image *m)
+{
+	return !m->mid_run && m->guest.missed[0] ? m->guest.missed : NULL;
 }
 
 const struct image *images_first(const struct control *c)

@@ -234,6 +234,14 @@ static void give_back(struct inject *j)
 	pthread_mutex_unlock(&j->lock);
 }
 
+/* The command, at its first exec: nothing of it has run. */
+static int begin_command(struct control *c, pid_t pid, struct ms_err *err)
+{
+	if (c->launch.own_malloc)
+		return exec_env_change(pid, c->launch.guest, c->socket_name, err);
+	return inject(c, pid, NULL, err) ? 0 : -1;
+}
+
 static void execed(struct scan_tree *tree, pid_t pid)
 {
 	struct inject *j = (struct inject *)tree;
@@ -243,7 +251,7 @@ static void execed(struct scan_tree *tree, pid_t pid)
 		return;
 	if (j->begun)
 		become(c, pid);
-	else if (!inject(c, pid, NULL, &why))
+	else if (begin_command(c, pid, &why))
 		refuse(c, &why);
 	j->begun = true;
 	give_back(j);
@@ -305,7 +313,7 @@ static bool is_followed(const struct control *c)
 	const struct control_options *o = c->opt;
 	bool follows =
 		c->files.folder && o->follow.which != FOLLOW_NONE && o->follow.which != FOLLOW_FORK;
-	return c->attach && (follows || !o->scan.off);
+	return (c->attach && !o->scan.off) || ((c->attach || c->launch.own_malloc) && follows);
 }
 
 void inject_over(struct control *c)

@@ -144,7 +144,11 @@ static void begin(struct mg_writer *t, const uint64_t *frame, const struct mg_ho
 	t->custom_old = c->block && !t->custom_out ? argument(frame, c->block) : 0;
 	t->custom_inner = t->custom_inner_bytes = 0;
 	t->custom_pool = c->pool ? argument(frame, c->pool) : 0;
-	t->custom_before = t->custom_old ? mg_stamp(t) : 0;
+	/* Whoever gets the old block's address meanwhile is to come after this. What is recorded
+	 * inside, by a signal's handler for example, lets go of it (mg_put): then ms-record takes the
+	 * release for as old as it can still be. */
+	bool plain = t->custom_old && c->what == MG_CUSTOM_REALLOC && !c->heap && !t->custom_pool;
+	t->custom_before = plain ? mg_hold(t) : t->custom_old ? mg_stamp(t) : 0;
 	t->custom_known = MG_SAMPLED_YES;
 	if (mg_gate_now() == MG_GATE_SAMPLING && (c->heap || c->pool) && t->custom_old)
 		t->custom_known = mg_sample_free(key_of(c, t->custom_old));
@@ -275,8 +279,18 @@ static void keep_old(const struct mg_writer *t)
 		mg_sample_keep(key_of(c, t->custom_old));
 }
 
+/* Nothing is recorded of the stamp that begin() took. */
+static void let_go(struct mg_writer *t)
+{
+	if (!t->holding)
+		return;
+	t->holding = false;
+	mg_stamped(t);
+}
+
 static void failed(const uint64_t *frame, struct mg_writer *t, const struct mg_hook *h)
 {
+	let_go(t);
 	keep_old(t);
 	if (h->custom.heap) {
 		t->custom_old = 0;
@@ -300,9 +314,30 @@ static void decide(const struct mg_hook *h, bool wraps)
 				    __ATOMIC_RELAXED);
 }
 
+/* Records a reallocation of malloc's heap in one record, which says when the old block may have gone:
+ * another thread may have got its address since. False: it is a free and an allocation, to be
+ * sampled or passed over each for itself. */
+static bool plain_realloc(const uint64_t *frame, const void *block, const struct mg_writer *own)
+{
+	const struct mg_record r = {.kind = MG_REALLOC,
+				    .words = REALLOC_WORDS,
+				    .a = (uint64_t)block,
+				    .b = own->custom_size,
+				    .c = own->custom_old,
+				    .d = own->custom_before};
+	if (mg_gate_now() == MG_GATE_SAMPLING || mg_passing())
+		return false;
+	struct mg_writer *t = mg_enter(frame);
+	if (!t)
+		return true;
+	mg_put_with_stack(t, frame, r);
+	mg_leave(t);
+	return true;
+}
+
 /* A block of malloc's heap, by another function of the same allocator. What malloc gave out for
  * something else stays, too. */
-static void plain_block(const uint64_t *frame, const void *block, const struct mg_writer *t,
+static void plain_block(const uint64_t *frame, const void *block, struct mg_writer *t,
 			const struct mg_hook *h)
 {
 	const void *old = (const void *)t->custom_old;
@@ -312,11 +347,13 @@ static void plain_block(const uint64_t *frame, const void *block, const struct m
 	bool wraps = h->custom.family && family_of(h) != ALLOCATES && within;
 	if (h->custom.family)
 		decide(h, wraps);
-	if (old)
+	bool again = old && !wraps && plain_realloc(frame, block, t);
+	let_go(t);
+	if (old && !again)
 		mg_on_free(frame, old);
 	if (inner && (wraps || !within))
 		mg_on_alloc(frame, inner, inner_bytes);
-	if (!wraps)
+	if (!wraps && !again)
 		mg_on_alloc(frame, block, size);
 }
 
@@ -345,6 +382,7 @@ void mg_custom_after(const uint64_t *frame, const struct mg_hook *h)
 		keep_old(t);
 		mg_on_user_free(frame, (const void *)t->custom_old);
 	} else if (t->custom_old) {
+		let_go(t);
 		keep_old(t);
 		mg_on_free(frame, (const void *)t->custom_old);
 	}

@@ -58,6 +58,10 @@ void mg_custom_prepare(struct mg_session *s, int fd)
 		mg_syscall(SYS_exit_group, 125, 0, 0, 0, 0, 0);
 	if (!s->hook_count)
 		return;
+	if (s->malloc_at != (uint64_t)mg_real.malloc && mg.usable) { /* the program has its own */
+		mg.usable = NULL;
+		s->no_usable = 1;
+	}
 	mg_vectors_init();
 	mg.backend.find_unwind_info = find_unwind_info_kept;
 	mg_custom_open((const struct mg_hook *)s->hooks, s->hook_count);

@@ -293,7 +293,7 @@ struct mg_session {
 	uint32_t hook_count;                /* ms-record: that there are; the image's */
 	uint64_t hooks;        /* guest: where MG_HOOKS_MAX hooks go; 0 = it could not */
 	uint64_t enter_custom; /* guest: where slots go */
-	uint64_t malloc_at;    /* guest: the malloc that it calls */
+	uint64_t malloc_at;    /* guest: the malloc that it calls; ms-record: the program's own */
 
 	/* Modules that are opened later: see late.c. The last two are of the image's session. */
 	uint32_t late_state;  /* enum mg_late_state; futex word */

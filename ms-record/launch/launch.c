@@ -203,8 +203,9 @@ static int check_static(struct launch *l, const char *path, const struct elffile
 	return 0;
 }
 
-/* Nothing is preloaded by musl's linker, as ours is for glibc's; nor does a preloaded library see
- * the calls of a program that has a malloc of its own. */
+/* Nothing is preloaded by musl's linker, as ours is for glibc's. A program that has a malloc of its
+ * own is hooked by the preloaded library's constructor, but traced, so that static programs are seen
+ * that it becomes. */
 static int check_dynamic(struct launch *l, const char *path, const struct elffile *f,
 			 const struct elffile_malloc *m, struct ms_err *err)
 {
@@ -222,7 +223,8 @@ static int check_dynamic(struct launch *l, const char *path, const struct elffil
 			      err);
 	if (musl)
 		l->inject = "it is a program for musl";
-	else if (m->exported || (m->defined && !m->wanted))
+	l->own_malloc = !musl && (m->exported || (m->defined && !m->wanted));
+	if (l->own_malloc)
 		l->inject = "it has a malloc of its own";
 	return 0;
 }
@@ -283,7 +285,7 @@ enum launch_way launch_way(const char *path, struct ms_err *err)
 	struct launch l = {0};
 	if (check(&l, path, 0, err))
 		return LAUNCH_NOT;
-	return l.inject ? LAUNCH_INJECT : LAUNCH_PRELOAD;
+	return l.inject && !l.own_malloc ? LAUNCH_INJECT : LAUNCH_PRELOAD;
 }
 
 char *launch_why(const char *path)
@@ -295,7 +297,7 @@ char *launch_why(const char *path)
 		const char *why = strstr(err.text, "': ");
 		return ms_xstrdup(why ? why + 3 : err.text);
 	}
-	if (!none.inject)
+	if (!none.inject || none.own_malloc)
 		return ms_xstrdup("it did not load the recorder's library");
 	if (asprintf(&text, "%s, so nothing can be preloaded; start it with ms-record itself",
 		     none.inject) < 0)
@@ -310,7 +312,7 @@ int launch_find(struct launch *l, const struct launch_options *o, struct ms_err 
 	l->status = 125;
 	if (check(l, l->program, 0, err))
 		return -1;
-	if (l->inject && o->needs_library) {
+	if (l->inject && !l->own_malloc && o->needs_library) {
 		ms_err_set(err, "cannot record '%s' with %s: %s, and that needs a library in it",
 			   l->program, o->needs_library, l->inject);
 		return -1;

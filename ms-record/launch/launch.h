@@ -27,7 +27,8 @@ struct launch_options {
 struct launch {
 	char *program;      /* path of the command */
 	char *guest;        /* path of libmemscope-preload.so */
-	const char *inject; /* why nothing can be preloaded (see inject.h); NULL = it can */
+	const char *inject; /* why preloading does not do (see inject.h); NULL = it does */
+	bool own_malloc;    /* that is why; but its guest is preloaded, and hooks what it has */
 	const char *socket; /* name of the abstract socket */
 	sigset_t mask;      /* of signals, as we inherited it */
 	int status;         /* for our exit when something fails: 125, 126, 127 */

@@ -73,6 +73,87 @@ def ends(name, program):
     check(m and m.group(2) == "0" and m.group(1) != "0", f"{name}: stacks differ: {verified}")
 
 
+def below(kind, exact_counts):
+    """A program with a malloc of its own below a shell: the library's constructor hooks it before main."""
+    program = f"{TB}/host/inject_{kind}"
+    totals = []
+    for rounds in ("0", "200"):
+        r = run(RECORD, "--no-symbols", "--follow=all", "-o", "run.trace", "--", "sh", "-c", '"$@"; exit $?', "sh", program, "4", rounds, "0")
+        said = [[int(x) for x in line.split()] for line in r.stdout.split(b"\n")[:2]]
+        check(r.returncode == 0, f"{kind} below a shell: status {r.returncode}: {r.stderr.decode()}")
+        with open("run.trace.d/index", encoding="utf-8") as f:
+            rows = [x.rstrip("\n").split("\t") for x in f]
+        files = [x[9] for x in rows if x[10].endswith(f"/inject_{kind}")]
+        check(len(files) == 1 and files[0] != "-", f"{kind} below a shell: {rows}")
+        report = json.loads(run(f"{BIN}/ms-report", "--json", f"run.trace.d/{files[0]}").stdout or b"{}")
+        check(report["quality"]["events_lost"] == 0, f"{kind} below a shell: {report['quality']}")
+        totals.append([report["totals"][k] for k in NAMES])
+    got = [b - a for a, b in zip(*totals)]
+    check(got == said[0], f"{kind} below a shell: recorded {got}, it did {said[0]}")
+    check(not exact_counts or totals[1] == said[1], f"{kind} below a shell: recorded {totals[1]}, its allocator was asked for {said[1]}")
+
+
+def build(name, text, *more):
+    with open(f"{name}.c", "w", encoding="utf-8") as f:
+        f.write(text)
+    subprocess.run(["gcc", "-O1", "-w", "-fno-builtin", "-o", name, f"{name}.c", *more, "-lpthread"], check=True)
+
+
+def children():
+    """Forked children with a malloc of their own wait for room, as others do: nothing is lost."""
+    build("kids", """
+        #include <pthread.h>
+        #include <stdlib.h>
+        #include <sys/wait.h>
+        #include <unistd.h>
+        static void *work(void *a) { for (int i = 0; i < 20000; i++) { char *volatile p = malloc(100); free(p); } return a; }
+        int main(void)
+        {
+            for (int k = 0; k < 4; k++)
+                if (!fork()) {
+                    pthread_t t[4];
+                    for (int i = 0; i < 4; i++) pthread_create(&t[i], 0, work, 0);
+                    for (int i = 0; i < 4; i++) pthread_join(t[i], 0);
+                    return 0;
+                }
+            while (wait(0) > 0) {}
+            return 0;
+        }""", f"{SRC}/tests/host/inject_own.c")
+    for command in (["./kids"], ["sh", "-c", "./kids; exit $?"]):
+        subprocess.run(["rm", "-rf", "run.trace.d"], check=True)
+        r = run(RECORD, "--no-symbols", "-o", "run.trace", "--", *command)
+        subprocess.run([f"{BIN}/ms-snap", "--no-symbols", "-o", "run.db", "run.trace.d"], check=True)
+        got = subprocess.run(["sqlite3", "run.db", "select p, (select sum(allocations) from site where process = p and max_size = 100), lost from "
+                              "(select id p, events_lost lost from process where forked) order by 1"],
+                             capture_output=True, text=True, check=True).stdout.split()
+        got = [x.split("|")[1:] for x in got]
+        check(r.returncode == 0 and got == [["80000", "0"]] * 4, f"{command}: children: {got}: {r.stderr.decode()}")
+
+
+def short():
+    """A malloc that is too short for a jump: refused as a command, and below one the index says that it is not recorded."""
+    build("short", """
+        #include <stdio.h>
+        #include <string.h>
+        static char heap[1 << 20]; static size_t used;
+        void *get(size_t n) { void *p = heap + used; used += (n + 15) & ~15ul; return p; }
+        void drop(void *p) {}
+        __asm__(".globl malloc\\n.type malloc,@function\\nmalloc: jmp 1f\\n.size malloc,2\\n"
+                ".globl free\\n.type free,@function\\nfree: jmp 2f\\n.size free,2\\n1: jmp get\\n2: jmp drop\\n");
+        void *malloc(size_t); void free(void *);
+        void *calloc(size_t n, size_t size) { return memset(malloc(n * size), 0, n * size); }
+        void *realloc(void *p, size_t n) { return malloc(n); }
+        int main(void) { for (int i = 0; i < 100; i++) free(malloc(100)); puts("done"); return 0; }""")
+    refused("cannot record 'short': its malloc cannot be hooked: it is too short", "./short")
+    r = run(RECORD, "--no-symbols", "-o", "run.trace", "--", "sh", "-c", "./short; exit $?")
+    check(r.returncode == 0 and r.stdout == b"done\n", f"short: {r}")
+    check(b"; every event of this program recorded\n" in r.stderr and b"1 further program was recorded in part or not at all" in r.stderr,
+          f"short: {r.stderr.decode()}")
+    with open("run.trace.d/index", encoding="utf-8") as f:
+        notes = [x.rstrip("\n").split("\t")[11] for x in f if "/short\t" in x]
+    check(notes == ["not recorded: malloc in short is not hooked"], f"short: {notes}")
+
+
 def latency(pid):
     """Does it keep processors awake (20 s from now on, too)?"""
     folder = f"/proc/{pid}/fd"
@@ -157,6 +238,10 @@ def main():
     exact("static-pie", host + "static_pie", "glibc (static)", threads=1)
     exact("own malloc", host + "own", "inject_own, glibc", whole=True)
     exact("hidden malloc", host + "hidden", "inject_hidden, glibc")
+    below("own", True)
+    below("hidden", False)
+    children()
+    short()
     for kind in ("static", "own"):
         ends(kind, host + kind)
         stopped(kind, host + kind)

@@ -122,7 +122,7 @@ def allocators():
     """A free that is too short for a hook; none at all."""
     program = build("short", OWN_MALLOC, "-rdynamic")
     check(run(program).returncode == 7, "short: it does not run")
-    refused("cannot record './short': free of 'short' cannot be hooked: it is too short", program)
+    refused("cannot record 'short': its free cannot be hooked: it is too short", program)
     if shutil.which("musl-gcc"):
         totals, _ = record(build("keeps", NEVER_FREES, "-static", cc="musl-gcc"))
         check((totals.get("allocations"), totals.get("unfreed_bytes")) == (50, 5000), f"keeps: {totals}")
