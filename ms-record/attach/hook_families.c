@@ -265,10 +265,12 @@ struct where {
 static bool is_own(const struct hook_families *known, const struct families *all,
 		   const struct family *f, const struct where *at)
 {
-	if (at->bias + f->functions[MALLOC]->st_value == known->malloc)
+	bool beside =
+		known->own && at->runtime; /* bound to the program's, it calls its own no more */
+	if (at->bias + f->functions[MALLOC]->st_value == known->malloc && !beside)
 		return false;
 	if (!*f->prefix)
-		return known->later || at->before || !f->exported;
+		return known->later || at->before || beside || !f->exported;
 	const Elf64_Ehdr *e = at->file->file.head;
 	if (e->e_machine != CPU_MACHINE || e->e_phoff % 8)
 		return false;
@@ -276,10 +278,11 @@ static bool is_own(const struct hook_families *known, const struct families *all
 	       !is_wrapper(all, f, at->file);
 }
 
-/* The C library that the program has from the start is recorded by its malloc. */
+/* The C library that the program has from the start is recorded by its malloc, unless the program has
+ * its own. */
 static bool may_have(const struct hook_families *known, const char *path)
 {
-	return !is_linker(path) && (known->later || !hook_is_runtime(path));
+	return !is_linker(path) && (known->later || known->own || !hook_is_runtime(path));
 }
 
 static void give(const struct hook_place *place, const char *text, uint32_t family,
@@ -362,8 +365,10 @@ void hook_families_each(const struct hook_modules *m, struct hook_families *know
 					 known->launched && !i};
 		find_families(all, file, at.before);
 		for (unsigned k = 0; k < all->n; k++)
-			if (known->next < MG_FAMILIES && is_own(known, all, &all->v[k], &at))
+			if (known->next < MG_FAMILIES && is_own(known, all, &all->v[k], &at)) {
+				known->own |= at.before && !*all->v[k].prefix;
 				give_family(&all->v[k], module, known->next++, f, arg);
+			}
 	}
 	free(all);
 }

@@ -16,8 +16,9 @@ struct session;
 struct hook_families {
 	uint32_t next;   /* number of the next family that is found by its prefix */
 	uint64_t malloc; /* the malloc that is recorded anyway; 0 = not known */
-	bool later; /* the modules were opened later: an allocator without a prefix is one too */
-	bool launched; /* so is one of the executable, which comes before the preloaded library */
+	bool later;    /* the modules were opened later: an allocator without a prefix is one too */
+	bool launched; /* so is one of the executable, which comes before the preloaded library; */
+	bool own;      /* that was found: the C library's may be called by it, or beside it */
 };
 
 /* What a process that is launched wants of hooks, of its session: functions that were named, families

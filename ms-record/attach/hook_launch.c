@@ -151,6 +151,8 @@ static void place_known(void *arg, const struct hook_spec *spec, const struct ho
 			name_own(w, at);
 		return;
 	}
+	if (hook_is_runtime(at->module.map->path)) /* beside the program's own */
+		return;
 	w->refused |= own;
 	if (own && !w->err->text[0])
 		ms_err_set(w->err, "cannot record '%s': its %s cannot be hooked: %s",

@@ -130,6 +130,30 @@ def children():
         check(r.returncode == 0 and got == [["80000", "0"]] * 4, f"{command}: children: {got}: {r.stderr.decode()}")
 
 
+def beside():
+    """The C library's malloc is called past the program's own, which calls it, too: each block is counted once."""
+    build("beside", """
+        #include <stdlib.h>
+        void *__libc_malloc(size_t); void __libc_free(void *); void *__libc_calloc(size_t, size_t); void *__libc_realloc(void *, size_t);
+        __attribute__((noinline)) void *malloc(size_t n) { return __libc_malloc(n); }
+        __attribute__((noinline)) void free(void *p) { __libc_free(p); }
+        void *calloc(size_t n, size_t size) { return __libc_calloc(n, size); }
+        void *realloc(void *p, size_t n) { return __libc_realloc(p, n); }
+        int main(void)
+        {
+            for (int i = 0; i < 100; i++) { char *volatile p = malloc(77); if (i < 90) free(p); }
+            for (int i = 0; i < 50; i++) { char *volatile p = __libc_malloc(88); if (i < 20) __libc_free(p); }
+            for (int i = 0; i < 30; i++) { char *volatile p = realloc(malloc(55), 66); }
+            return 0;
+        }""")
+    for command, trace in (["./beside"], "run.trace"), (["sh", "-c", "./beside; exit $?"], "run.trace.d"):
+        subprocess.run(["rm", "-rf", "run.trace.d"], check=True)
+        r = run(RECORD, "--no-symbols", "--follow=all", "-o", "run.trace", "--", *command)
+        report = json.loads(run(f"{BIN}/ms-report", "--json", trace).stdout)
+        got = [report["totals"][k] for k in NAMES]
+        check(r.returncode == 0 and got == [210, 140, 30, 0, 770 + 30 * 88 + 30 * 66, 70], f"{command}: beside: {got}: {r.stderr.decode()}")
+
+
 def short():
     """A malloc that is too short for a jump: refused as a command, and below one the index says that it is not recorded."""
     build("short", """
@@ -241,6 +265,7 @@ def main():
     below("own", True)
     below("hidden", False)
     children()
+    beside()
     short()
     for kind in ("static", "own"):
         ends(kind, host + kind)
