@@ -55,6 +55,16 @@ MG_EXPORT void *realloc(void *old, size_t size)
 	return quick && passed(block) ? block : mg_realloc(old, size);
 }
 
+/* Goes on to the program's own realloc, whose block it is, as glibc's does: that is hooked, and sees our
+ * caller. */
+MG_EXPORT void *reallocarray(void *old, size_t n, size_t size)
+{
+	size_t all;
+	if (MG_LIKELY(!mg_real.own_realloc) || __builtin_mul_overflow(n, size, &all))
+		return mg_reallocarray(old, n, size);
+	return mg_real.own_realloc(old, all);
+}
+
 MG_EXPORT void free(void *block)
 {
 	if (free_passes(block))

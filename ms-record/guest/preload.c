@@ -85,7 +85,7 @@ void *mg_realloc(void *old, size_t size)
 }
 
 /* glibc's own calls realloc through the symbol, which would be us again. */
-MG_EXPORT void *reallocarray(void *old, size_t n, size_t size)
+void *mg_reallocarray(void *old, size_t n, size_t size)
 {
 	size_t all;
 	if (MG_UNLIKELY(__builtin_mul_overflow(n, size, &all))) {

@@ -71,6 +71,8 @@ struct dl_phdr_info;
 #define MG_MEMBER(type, name, parameters, ...) type(*name) parameters;
 struct mg_real {
 	MG_NEXT_FUNCTIONS(MG_MEMBER)
+	void *(*own_realloc)(void *,
+			     size_t); /* the program's, which is bound before ours; or NULL */
 	void *(*mmap)(void *, size_t, int, int, int, long);
 	int (*munmap)(void *, size_t);
 	void *(*mremap)(void *, size_t, size_t, int, ...);
@@ -87,6 +89,7 @@ void *mg_malloc(size_t size);
 void *mg_calloc(size_t n, size_t size);
 void *mg_realloc(void *old, size_t size);
 void mg_free(void *block);
+void *mg_reallocarray(void *old, size_t n, size_t size);
 
 /* Looks the functions up, once. */
 void mg_resolve(void);

@@ -96,6 +96,20 @@ void *mg_next(const char *name, const struct link_map **where)
 	return NULL;
 }
 
+/* A function of a module that the dynamic linker asks before us: of the executable. */
+static void *ahead(const char *name)
+{
+	for (const struct link_map *m = (&_r_debug ? &_r_debug : _dl_debug_addr)->r_map;
+	     m != mg_own_map; m = m->l_next) {
+		struct mg_symbols y;
+		mg_symbols_read(&y, m);
+		const Elf64_Sym *s = mg_symbol(&y, name);
+		if (s)
+			return (void *)(m->l_addr + s->st_value);
+	}
+	return NULL;
+}
+
 /* ---- the functions as they are before the first call ----------------------------------------- */
 
 #define EARLY(type, name, parameters, ...)                                                         \
@@ -127,6 +141,7 @@ void mg_resolve(void)
 	NEXT(, __cxa_at_quick_exit)
 	NEXT(, dl_iterate_phdr)
 	mg_next("malloc", &mg_malloc_map);
+	*(void **)(void *)&mg_real.own_realloc = ahead("realloc");
 }
 
 /* ---- usable sizes ---------------------------------------------------------------------------- */

@@ -154,6 +154,33 @@ def beside():
         check(r.returncode == 0 and got == [210, 140, 30, 0, 770 + 30 * 88 + 30 * 66, 70], f"{command}: beside: {got}: {r.stderr.decode()}")
 
 
+def resized():
+    """The program's own malloc has no reallocarray: glibc's, and so ours, is the program's realloc."""
+    build("resized", """
+        #define _GNU_SOURCE
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <string.h>
+        static char heap[1 << 20]; static size_t used;
+        void *malloc(size_t n) { size_t *p = (size_t *)(heap + used); used += (n + 31) & ~15ul; *p = n; return p + 2; }
+        void free(void *p) { if (p) ((size_t *)p)[-1] = 1; }
+        void *calloc(size_t n, size_t size) { return malloc(n * size); }
+        void *realloc(void *p, size_t n) { void *q = malloc(n); if (p) memcpy(q, p, ((size_t *)p)[-2]); return q; }
+        int main(void)
+        {
+            for (int i = 0; i < 40; i++) { char *volatile p = reallocarray(malloc(20), 3, 10); if (i < 15) free(p); }
+            if (reallocarray(0, ~0ul / 2, 3)) return 1;
+            return 0;
+        }""")
+    check(run("./resized", env={"LD_PRELOAD": f"{BIN}/libmemscope-preload.so"}).returncode == 0, "resized: harmed by the library alone")
+    for command, trace in (["./resized"], "run.trace"), (["sh", "-c", "./resized; exit $?"], "run.trace.d"):
+        subprocess.run(["rm", "-rf", "run.trace.d"], check=True)
+        r = run(RECORD, "--no-symbols", "--follow=all", "-o", "run.trace", "--", *command)
+        report = json.loads(run(f"{BIN}/ms-report", "--json", trace).stdout)
+        got = [report["totals"][k] for k in NAMES]
+        check(r.returncode == 0 and got == [80, 55, 40, 1, 25 * 30, 25], f"{command}: resized: {got}: {r.stderr.decode()}")
+
+
 def short():
     """A malloc that is too short for a jump: refused as a command, and below one the index says that it is not recorded."""
     build("short", """
@@ -266,6 +293,7 @@ def main():
     below("hidden", False)
     children()
     beside()
+    resized()
     short()
     for kind in ("static", "own"):
         ends(kind, host + kind)
