@@ -14,6 +14,8 @@
 #include <sys/types.h>
 
 struct attach;
+struct attach_memory;
+struct attach_module;
 struct hijack_stop;
 struct hook_results;
 struct ms_err;
@@ -54,6 +56,10 @@ uint64_t attach_more_room(struct attach *a, uint64_t low, uint64_t high);
 void attach_hold(struct attach *a, struct hijack_stop *stopped, uint64_t entry_sp);
 /* Its process has ended, or is another program now: what we have open of it is closed. */
 void attach_forget(struct attach *a);
+/* Name of the allocator that is linked into the module, by functions that no other has; NULL = not
+ * known. `proc`: folder /proc/PID. */
+const char *attach_allocator_known(const struct attach_memory *memory, int proc,
+				   const struct attach_module *m);
 /* Has the process ended? */
 bool attach_ended(const struct attach *a);
 /* Lines for -v and the summary. */

@@ -218,14 +218,14 @@ static const struct {
 	     {"__libc_malloc_impl", "musl"}};
 #define SIGNS (sizeof signs / sizeof *signs)
 
-/* Of the executable's own. NULL: it has no name. */
-static const char *known(const struct attach *a, const struct attach_module *m)
+const char *attach_allocator_known(const struct attach_memory *memory, int proc,
+				   const struct attach_module *m)
 {
 	struct attach_symbol s[SIGNS];
 	for (size_t i = 0; i < SIGNS; i++)
 		s[i] = (struct attach_symbol){.name = signs[i].function};
-	attach_elf_dynamic(&a->memory, m, s, SIGNS);
-	attach_elf_file(a->h.proc, m, s, SIGNS);
+	attach_elf_dynamic(memory, m, s, SIGNS);
+	attach_elf_file(proc, m, s, SIGNS);
 	for (size_t i = 0; i < SIGNS; i++)
 		if (s[i].address)
 			return signs[i].name;
@@ -235,7 +235,8 @@ static const char *known(const struct attach *a, const struct attach_module *m)
 /* Adds the name of the module's allocator to a->allocator. */
 static void name_allocator(struct attach *a, const struct attach_module *m, bool exe)
 {
-	const char *name = basename(m->map->path), *own = exe ? known(a, m) : NULL;
+	const char *name = basename(m->map->path);
+	const char *own = exe ? attach_allocator_known(&a->memory, a->h.proc, m) : NULL;
 	size_t n = strlen(a->allocator);
 	if (starts(name, "libc.so.6") || starts(name, "libc-2"))
 		name = "glibc";

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "ms-record/ptrace/attach_maps.h"
+#include "attach.h"
 #include "hook_families.h"
 #include "hook_find.h"
 #include "hook_late.h"
@@ -135,8 +136,9 @@ static void name_own(struct work *w, const struct hook_place *at)
 	memcpy(libc, m->allocator, sizeof libc);
 	libc[sizeof libc - 1] = '\0';
 	libc[strcspn(libc, " ")] = '\0'; /* without its version, as of attached processes */
-	snprintf(m->allocator, sizeof m->allocator, "%.60s, %.60s", basename(at->module.map->path),
-		 libc);
+	const char *known = attach_allocator_known(&w->w.memory, w->s->proc, &at->module);
+	snprintf(m->allocator, sizeof m->allocator, "%.50s%s, %.60s",
+		 known ? known : basename(at->module.map->path), known ? " (static)" : "", libc);
 }
 
 static void place_known(void *arg, const struct hook_spec *spec, const struct hook_place *at)
