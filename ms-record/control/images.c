@@ -112,7 +112,10 @@ void images_settle(struct control *c, const struct session *s)
 	struct image *i = add_session(c, s);
 	i->kept = !s->may_drop || !session_trivial(s);
 	const char *unhooked = images_unhooked(i);
-	if (unhooked)
+	if (unhooked && i->stats.unknown_frees > i->stats.paused_allocations + SESSION_FEW_UNKNOWN)
+		snprintf(i->note, sizeof i->note,
+			 "recorded in part: blocks came from elsewhere, perhaps from %s", unhooked);
+	else if (unhooked)
 		snprintf(i->note, sizeof i->note, "%s: %s is not hooked",
 			 i->kept ? "recorded in part" : "not recorded", unhooked);
 	if (!i->kept) {

@@ -39,7 +39,7 @@ const char *images_lost(const struct image *m);
 const struct image *images_first(const struct control *c);
 /* Has its executable a malloc, which a preloaded library cannot see? (Reads its symbols: slow.) */
 bool images_own_malloc(const struct image *m);
-/* A function that gives out blocks, was found at the start, and could not be hooked, with its module;
- * or NULL. */
+/* A function, with its module, that gives out blocks and is not hooked: it could not be, or it is the
+ * likely one where many frees are of blocks never seen. Or NULL. */
 const char *images_unhooked(const struct image *m);
 void images_free(struct control *c);
