@@ -174,6 +174,16 @@ static void place_own(void *arg, const struct hook_spec *spec, const struct hook
 			   spec->name, why.text);
 }
 
+/* Hooks an operator beside the program's own malloc, which it may call or not; where free is the delete
+ * of its blocks, too, they would come from elsewhere. */
+static void place_beside(void *arg, const struct hook_spec *spec, const struct hook_place *at)
+{
+	struct work *w = arg;
+	struct ms_err ignored = {0};
+	if (!is_taken(w, at->address))
+		place(w, spec, MG_HOOK_CUSTOM, at, &ignored);
+}
+
 /* By which modules that are opened later are noticed. */
 static void place_linker(struct work *w)
 {
@@ -212,6 +222,9 @@ static void place_all(struct work *w)
 	hook_late_known(s, &w->w.maps);
 	if (wanted & HOOKS_FAMILIES)
 		hook_families_each(&w->w.modules, &known, place_known, w);
+	if (known.own)
+		hook_operators_each(&w->w.modules, hook_module_name(&w->w.modules), place_beside,
+				    w);
 	if (wanted & HOOKS_OPERATORS)
 		hook_operators_each(&w->w.modules, hook_module_name(&w->w.modules), place_own, w);
 }
