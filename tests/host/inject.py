@@ -181,6 +181,30 @@ def resized():
         check(r.returncode == 0 and got == [80, 55, 40, 1, 25 * 30, 25], f"{command}: resized: {got}: {r.stderr.decode()}")
 
 
+def created():
+    """An operator new past the program's own malloc, whose blocks free takes."""
+    build("created", """
+        #include <string.h>
+        static char heap[1 << 20]; static unsigned long used;
+        static void *take(unsigned long n) { void *p = heap + used; used += (n + 15) & ~15ul; return p; }
+        __attribute__((noipa)) void *malloc(unsigned long n) { return take(n); }
+        __attribute__((noipa)) void free(void *p) { if (p) *(volatile char *)p = 1; }
+        void *calloc(unsigned long n, unsigned long size) { return memset(malloc(n * size), 0, n * size); }
+        __attribute__((noipa)) void *_Znwm(unsigned long n) { return take(n); }
+        int main(void)
+        {
+            for (int i = 0; i < 10; i++) { void *volatile p = malloc(50); }
+            for (int i = 0; i < 50; i++) { void *volatile p = _Znwm(40); if (i < 30) free(p); }
+            return 0;
+        }""")
+    for command, trace in (["./created"], "run.trace"), (["sh", "-c", "./created; exit $?"], "run.trace.d"):
+        subprocess.run(["rm", "-rf", "run.trace.d"], check=True)
+        r = run(RECORD, "--no-symbols", "--follow=all", "-o", "run.trace", "--", *command)
+        report = json.loads(run(f"{BIN}/ms-report", "--json", trace).stdout)
+        got = [report["totals"][k] for k in NAMES]
+        check(r.returncode == 0 and got == [60, 30, 0, 0, 20 * 40 + 500, 30], f"{command}: created: {got}: {r.stderr.decode()}")
+
+
 def short():
     """A malloc that is too short for a jump: refused as a command, and below one the index says that it is not recorded."""
     build("short", """
@@ -294,6 +318,7 @@ def main():
     children()
     beside()
     resized()
+    created()
     short()
     for kind in ("static", "own"):
         ends(kind, host + kind)
