@@ -383,12 +383,23 @@ static bool is_growth(const struct figure_change *c)
 	return c->significant && c->delta > 0;
 }
 
+/* Do the changes of all sites add up to 0? Then what one of them has more moved there. */
+static bool is_level(const struct changes *c, enum figure f)
+{
+	int64_t sum = 0;
+	for (size_t i = 0; i < c->n; i++)
+		sum = figure_add(sum, c->v[i].figures[f].delta);
+	return sum == 0;
+}
+
 bool changes_grew(const struct changes *c)
 {
-	for (size_t i = 0; i < c->n; i++)
-		for (size_t k = 0; k < sizeof counted / sizeof *counted; k++)
+	for (size_t k = 0; k < sizeof counted / sizeof *counted; k++) {
+		bool level = is_level(c, counted[k]);
+		for (size_t i = 0; i < c->n && !level; i++)
 			if (is_growth(&c->v[i].figures[counted[k]]))
 				return true;
+	}
 	for (int t = 0; t < TOTALS; t++)
 		for (size_t k = 0; k < sizeof counted / sizeof *counted; k++)
 			if (is_growth(&c->totals[t]) &&

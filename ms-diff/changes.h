@@ -45,7 +45,8 @@ struct changes {
 /* `least`: bytes below which nothing is significant. */
 void changes_make(struct changes *c, const struct matching *m, const struct opened *runs,
 		  int64_t least);
-/* Is there growth of these beyond noise, of a site or in all? */
+/* Is there growth of these beyond noise, in all, or of a site where the changes of all sites do not
+ * add up to 0? */
 bool changes_grew(const struct changes *c);
 /* How many of which nobody can tell whether they changed. */
 size_t changes_unmatched(const struct changes *c);

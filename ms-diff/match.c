@@ -387,6 +387,8 @@ void match(struct matching *m)
 		match_row(m, MATCHED_NONE, hidden ? "one side has no symbols here" : NULL, &i, 1);
 		m->rows.v[m->rows.n - 1].hidden = hidden;
 	}
+	if (!m->s->by_key)
+		match_balance(m);
 }
 
 void match_free(struct matching *m)

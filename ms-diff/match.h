@@ -47,6 +47,9 @@ void match_free(struct matching *m);
 
 /* match_left.c: what the same names do not show. Rows for spots without one. */
 void match_left_over(struct matching *m);
+/* When all have one: makes one row of those of which one has as much more as the other has less, in
+ * related stacks. A row may be left without spots. */
+void match_balance(struct matching *m);
 
 /* ---- nameless.c: modules whose functions have names on one side only, as when one build was
  * stripped: there the names of a stack say nothing of what is the same ---- */

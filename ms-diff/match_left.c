@@ -438,3 +438,145 @@ void match_left_over(struct matching *m)
 		match_moved(&q);
 	MS_FREE(q.left[OLD].v, q.left[NEW].v);
 }
+
+/* ---- what one row has more and another one less ----
+ *
+ * A helper that became a tail call, or was inlined, is gone from stacks; where its caller allocates
+ * too, their names are those of a row that is there on both sides, and takes the blocks in. */
+
+struct balance {
+	bool *settled; /* by row */
+	bool moved;    /* look at functions instead of others, else at frames more or fewer */
+};
+
+/* Adds the row of these spots to what came or went, if one side has more. */
+static void add_excess(struct matching *m, void *arg, uint32_t *spots, size_t old, size_t n)
+{
+	struct left *l = arg;
+	double allocations = 0, bytes = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct spot *p = &m->s->all.v[spots[i]];
+		allocations += i < old ? -p->allocations : p->allocations;
+		bytes += i < old ? -p->bytes : p->bytes;
+	}
+	enum side side = allocations > 0 ? NEW : OLD;
+	double sign = side == NEW ? 1 : -1;
+	const struct spot *first = &m->s->all.v[spots[side == NEW ? old : 0]];
+	if (allocations == 0 || bytes * sign < 0 || first->same_build ||
+	    m->rows.v[first->row].hidden)
+		return;
+	struct leftover *x = MS_PUSH(&l[side]);
+	*x = (struct leftover){.spot = spots[side == NEW ? old : 0],
+			       .allocations = allocations * sign,
+			       .bytes = bytes * sign};
+	x->chain = spot_chain(m->s, first, &x->length);
+	x->program = x->chain[-1].function;
+}
+
+static uint32_t row_of(const struct search *q, const struct leftover *x)
+{
+	return q->m->s->all.v[x->spot].row;
+}
+
+/* Can what went with `o` be what came with `n`? Rows that are on one side each were looked at
+ * before. */
+static bool may_settle(const struct search *q, const struct leftover *o, const struct leftover *n)
+{
+	const struct balance *b = q->context;
+	uint32_t from = row_of(q, o), to = row_of(q, n);
+	size_t at;
+	if (b->settled[from] || b->settled[to] || o->program != n->program ||
+	    (q->m->rows.v[from].matched == MATCHED_NONE &&
+	     q->m->rows.v[to].matched == MATCHED_NONE))
+		return false;
+	return b->moved ? o->length > 1 && differences(o, n, &at) == 1
+			: is_part(o, n) || is_part(n, o);
+}
+
+/* Makes one row of two: the spots of `from` are those of `to`, too. */
+static void join_rows(struct search *q, uint32_t from, uint32_t to, enum matched how,
+		      const char *evidence)
+{
+	struct row *r = &q->m->rows.v[to];
+	for (size_t i = 0; i < q->m->s->all.n; i++)
+		if (q->m->s->all.v[i].row == from)
+			q->m->s->all.v[i].row = to;
+	r->matched = r->matched > how ? r->matched : how;
+	r->weak |= q->m->rows.v[from].weak;
+	r->evidence = r->evidence ?: evidence;
+}
+
+static void settle_pair(struct search *q, const struct leftover *o, const struct leftover *n)
+{
+	const struct balance *b = q->context;
+	if (!may_settle(q, o, n) || !equal(o, n))
+		return;
+	uint32_t from = row_of(q, o), to = row_of(q, n);
+	const struct spots *s = q->m->s;
+	size_t at = 0;
+	b->settled[from] = b->settled[to] = true;
+	if (b->moved && differences(o, n, &at))
+		join_rows(q, from, to, MATCHED_MOVED,
+			  ms_arena_printf(&q->m->arena,
+					  "'%s' instead of '%s'; else an equal stack and equal "
+					  "figures",
+					  spot_name(s, n->chain[at].function),
+					  spot_name(s, o->chain[at].function)));
+	else
+		join_rows(q, from, to, MATCHED_FRAMES, say_frames(q->m, o, n));
+}
+
+/* Settles what one row has more (or less) with all that others have less (more), when that adds
+ * up. */
+static void settle_sums(struct search *q, int one_side)
+{
+	const struct left *ones = &q->left[one_side], *others = &q->left[!one_side];
+	const struct balance *b = q->context;
+	const struct leftover **v = ms_xrealloc(NULL, others->n + 1, sizeof *v);
+	bool many = ones->n && others->n > MOST_PAIRS / ones->n;
+	for (size_t i = 0; i < ones->n && !many; i++) {
+		const struct leftover *x = &ones->v[i];
+		struct leftover sum = {0};
+		size_t n = 0;
+		for (size_t k = 0; k < others->n; k++) {
+			const struct leftover *y = &others->v[k];
+			if (!may_settle(q, one_side == OLD ? x : y, one_side == OLD ? y : x))
+				continue;
+			v[n++] = y;
+			sum.allocations += y->allocations;
+			sum.bytes += y->bytes;
+		}
+		if (n < 2 || !equal(&sum, x))
+			continue;
+		uint32_t to = row_of(q, x);
+		const char *evidence = ms_arena_printf(
+			&q->m->arena,
+			"%zu stacks on one side are one on the other; their figures add up", n);
+		for (size_t k = 0; k < n; k++)
+			join_rows(q, row_of(q, v[k]), to, MATCHED_FRAMES, evidence);
+		b->settled[to] = true;
+	}
+	free(v);
+}
+
+void match_balance(struct matching *m)
+{
+	struct left left[2] = {{0}, {0}};
+	uint32_t *rows = ms_xrealloc(NULL, m->s->all.n + 1, sizeof *rows);
+	for (size_t i = 0; i < m->s->all.n; i++)
+		rows[i] = m->s->all.v[i].row;
+	match_groups(m, rows, add_excess, left);
+	free(rows);
+	struct balance b = {.settled = ms_xcalloc(m->rows.n + 1, sizeof *b.settled)};
+	struct search q = {.m = m, .left = {left[OLD], left[NEW]}, .context = &b};
+	if (left[OLD].n && left[NEW].n) {
+		for (int side = OLD; side <= NEW; side++)
+			qsort(left[side].v, left[side].n, sizeof *left[side].v, by_figures);
+		for_pairs(&q, true, settle_pair);
+		settle_sums(&q, OLD);
+		settle_sums(&q, NEW);
+		b.moved = true;
+		for_pairs(&q, true, settle_pair);
+	}
+	MS_FREE(left[OLD].v, left[NEW].v, b.settled);
+}

@@ -163,7 +163,7 @@ static void add_regressions(struct model *m, struct findings *f)
 	const struct diff *d = m->diff;
 	for (size_t i = 0; d && i < d->significant; i++) {
 		const struct diff_row *x = &d->rows.v[i];
-		if (!diff_grew(x))
+		if (!diff_grew(d, x))
 			continue;
 		const char *message = SAY("%s: %s", growth_words(m, x),
 					  x->kind == DIFF_NEW ? "this site is new"

@@ -106,7 +106,7 @@ static void other_budgets(struct page *p, struct out *o, const struct diff_line 
 static bool grew(const struct diff *d)
 {
 	for (size_t i = 0; i < d->significant; i++)
-		if (diff_grew(&d->rows.v[i]))
+		if (diff_grew(d, &d->rows.v[i]))
 			return true;
 	return false;
 }
@@ -140,9 +140,11 @@ static void headline(struct page *p, struct out *o)
 		gap = ", ";
 	}
 	if (!*gap)
-		out_str(o, grew(m->diff)          ? "single sites grew"
-			   : m->diff->significant ? "single sites shrank"
-						  : "no change beyond noise");
+		out_str(o, grew(m->diff)           ? "single sites grew"
+			   : !m->diff->significant ? "no change beyond noise"
+			   /* growth comes first */
+			   : m->diff->rows.v[0].share > 0 ? "moved between sites, no more in all"
+							  : "single sites shrank");
 	if (bad)
 		out_printf(o, " %s %zu of %s broken", p->style.ascii ? "-" : "\xe2\x80\x94", bad,
 			   say_things(m, all, "budget"));

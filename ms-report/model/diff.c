@@ -217,10 +217,10 @@ static int64_t known(int64_t v)
 /* What makes a change, see ms-diff(1). */
 static const enum diff_figure counted[] = {DIFF_LIVE, DIFF_PEAK, DIFF_ALLOCATIONS, DIFF_ALLOCATED};
 
-bool diff_grew(const struct diff_row *x)
+bool diff_grew(const struct diff *d, const struct diff_row *x)
 {
 	for (size_t i = 0; i < sizeof counted / sizeof *counted; i++)
-		if (x->changed & 1U << counted[i] && known(x->delta[counted[i]]) > 0)
+		if (x->changed & ~d->level & 1U << counted[i] && known(x->delta[counted[i]]) > 0)
 			return true;
 	return false;
 }
@@ -270,9 +270,11 @@ void diff_sum_add(struct diff_sum *s, const struct diff_row *x, const int64_t *f
 
 static void sum_rows(struct diff *d)
 {
+	struct diff_sum all = {0};
 	for (size_t i = 0; i < d->rows.n; i++) {
 		const struct diff_row *x = &d->rows.v[i];
 		d->significant += x->significant;
+		diff_sum_add(&all, x, x->delta);
 		diff_sum_add(&d->kinds[x->kind], x,
 			     x->kind == DIFF_NEW    ? x->new
 			     : x->kind == DIFF_GONE ? x->old
@@ -282,6 +284,8 @@ static void sum_rows(struct diff *d)
 		if (x->matched && strcmp(x->matched, "renamed") == 0)
 			diff_sum_add(&d->renamed, x, x->delta);
 	}
+	for (int f = 0; f < DIFF_FIGURES; f++)
+		d->level |= all.figures[f] == 0 ? 1U << f : 0;
 }
 
 int diff_read(struct model *m, struct ms_err *err)

@@ -98,6 +98,7 @@ struct diff {
 	struct diff_sum kinds[DIFF_KINDS];
 	struct diff_sum renamed, noise; /* rows matched by other names; changed, but not by more
 					   than noise: then `figures` are changes */
+	unsigned level;                 /* bits by figure: changes of all rows add up to 0 */
 	uint64_t hidden_sites;
 	int64_t hidden_delta[DIFF_FIGURES];
 	struct diff_rows folded; /* of diff_shown */
@@ -126,8 +127,8 @@ static inline bool diff_churned(const struct diff_row *x)
 {
 	return x->changed & (1U << DIFF_ALLOCATIONS | 1U << DIFF_ALLOCATED);
 }
-/* By more than noise: did a place get more of what `x` counts for? */
-bool diff_grew(const struct diff_row *x);
+/* By more than noise: did a place get more of what `x` counts for, and not from another place? */
+bool diff_grew(const struct diff *d, const struct diff_row *x);
 
 /* Did the run as a whole, in these figures? */
 bool diff_changed(const struct diff *d);
