@@ -29,6 +29,7 @@ struct work {
 	bool few;           /* too few runs to know the noise */
 	bool threaded;      /* and that too */
 	bool sampled;       /* the runs that are shown, or one of them */
+	bool moved;         /* their peaks are of different phases */
 };
 
 static int64_t *series_of(const struct work *w, int side, size_t change, int figure)
@@ -84,6 +85,7 @@ static void sum_sites(struct work *w, int side)
 	static const struct interval none = {UNKNOWN, UNKNOWN};
 	for (size_t i = 0; i < w->c->n; i++) {
 		w->c->v[i].site[side] = NONE;
+		w->c->v[i].most[side] = 0;
 		for (int f = 0; f < FIGURES; f++)
 			w->c->v[i].figures[f].sampled[side] = none;
 	}
@@ -96,6 +98,7 @@ static void sum_sites(struct work *w, int side)
 		if (c->site[side] == NONE || rank_of(s) > rank_of(&r->sites.v[c->site[side]]))
 			c->site[side] = (uint32_t)i;
 		c->sites[side]++;
+		c->most[side] = figure_add(c->most[side], s->most_bytes);
 		for (int f = 0; f < FIGURES; f++) {
 			int64_t *sum = &so_far[row * FIGURES + (size_t)f];
 			struct interval *x = &c->figures[f].sampled[side];
@@ -202,6 +205,44 @@ static void leave_to_timing(const struct work *w, struct change *c)
 		c->figures[PEAK_BYTES].significant = c->figures[PEAK_BLOCKS].significant = false;
 }
 
+/* ---- peaks of different phases ---- */
+
+/* Is less than half of the smaller peak held by the same places at both? Then the peak is another
+ * moment of the program's work, where all sites are others, changed or not. */
+static bool peaks_differ(const struct work *w)
+{
+	double both = 0, all[2] = {0, 0};
+	if (!w->runs->flows || w->runs->missing)
+		return false;
+	for (size_t i = 0; i < w->c->n; i++) {
+		int64_t v[2];
+		for (int side = OLD; side <= NEW; side++) {
+			v[side] = series_of(w, side, i, PEAK_BYTES)[w->runs->at[side]];
+			v[side] = v[side] < 0 ? 0 : v[side];
+			all[side] += (double)v[side];
+		}
+		both += (double)(v[OLD] < v[NEW] ? v[OLD] : v[NEW]);
+	}
+	return 2 * both < fmin(all[OLD], all[NEW]);
+}
+
+/* What a site had at the peak counts by how much it is beyond what the other run's had at its
+ * largest. */
+static void weigh_by_most(const struct work *w, struct change *c)
+{
+	struct figure_change *x = &c->figures[PEAK_BYTES];
+	int more = x->delta > 0 ? NEW : OLD;
+	int64_t over = figure_sub(x->values[more], c->most[!more]);
+	c->over = UNKNOWN;
+	if (!w->moved || x->delta == UNKNOWN || over == UNKNOWN)
+		return;
+	over = over < 0 ? 0 : over;
+	struct series s = {&c->most[!more], &x->values[more], 1, 1, true, w->least, false};
+	x->significant &= over > 0 && series_differ(&s);
+	c->figures[PEAK_BLOCKS].significant &= x->significant;
+	c->over = more == NEW ? over : -over;
+}
+
 /* From which share of all that the run allocates a change of what happens over it counts. What a
  * site allocates costs time in proportion to that; hash seeds and addresses move single large
  * blocks from site to site, and threads that take what is there do other work each time, as long as
@@ -243,7 +284,9 @@ static double share_of(const struct work *w, const struct change *c)
 	for (size_t i = 0; i < sizeof counted / sizeof *counted; i++) {
 		const struct figure_change *x = &c->figures[counted[i]];
 		double all = size_of(&w->c->totals[total_of(counted[i])]);
-		double share = x->significant && all > 0 ? (double)x->delta / all : 0;
+		bool over = counted[i] == PEAK_BYTES && c->over != UNKNOWN;
+		double delta = (double)(over ? c->over : x->delta);
+		double share = x->significant && all > 0 ? delta / all : 0;
 		most = fabs(share) > fabs(most) ? share : most;
 	}
 	return most;
@@ -286,12 +329,14 @@ static enum kind kind_at(const struct change *c)
 static void judge_rows(struct work *w)
 {
 	size_t n = 0;
+	w->moved = peaks_differ(w);
 	for (size_t i = 0; i < w->c->n; i++) {
 		struct change *c = &w->c->v[i];
 		c->row = &w->m->rows.v[i];
 		for (int f = 0; f < FIGURES; f++)
 			judge_figure(w, i, f);
 		leave_to_timing(w, c);
+		weigh_by_most(w, c);
 		leave_small_churn(w, c);
 		c->share = share_of(w, c);
 		c->kind = c->row->hidden   ? KIND_UNMATCHED

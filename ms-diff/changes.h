@@ -24,6 +24,10 @@ struct change {
 	size_t sites[2];  /* of the runs that are shown */
 	uint32_t site[2]; /* index of the one with most live bytes, or NONE */
 	double share;     /* of what the whole run has of a figure: the change that counts most */
+	int64_t most[2];  /* bytes that the sites of the runs that are shown ever held */
+	int64_t over;     /* where the peaks are of different phases: the change from what the other
+			     run's sites ever held to this one's peak, 0 = within that; else
+			     UNKNOWN */
 	bool ever[2];     /* some run of that side has it */
 	const char *old_verdict; /* the worst of the old runs at their ends; "unknown" where blocks
 				    were live and nobody looked, NULL where none were */

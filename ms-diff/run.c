@@ -166,6 +166,7 @@ static void read_site(struct reader *in)
 		s->figures[f] = number(in);
 	s->allocations = s->figures[ALLOCATIONS] < 0 ? 0 : (double)s->figures[ALLOCATIONS];
 	s->bytes = s->figures[ALLOCATED_BYTES] < 0 ? 0 : (double)s->figures[ALLOCATED_BYTES];
+	s->most_bytes = number(in);
 	s->verdict = text(in);
 	s->key = text(in);
 	if (s->process == NONE)
@@ -231,7 +232,7 @@ static const struct {
 		     " FROM frame ORDER BY id"},
 	{read_node, "SELECT id, parent, frame FROM stack ORDER BY id"},
 	{read_site, "SELECT id, process, stack, user_frame, allocations, frees, allocated_bytes,"
-		    " temporary, verdict, key FROM site ORDER BY id"},
+		    " temporary, max_live_bytes, verdict, key FROM site ORDER BY id"},
 	{read_stat, "SELECT c.site, t.label, c.live_bytes, c.live_blocks FROM site_stat c"
 		    " JOIN snapshot t ON t.id = c.snapshot"},
 	{read_estimate, "SELECT e.site, e.figure, t.label, e.low, e.high FROM estimate e"

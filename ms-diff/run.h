@@ -68,6 +68,7 @@ struct run_site {
 	uint32_t user;    /* node that the site is named after, or NONE */
 	int64_t figures[FIGURES];
 	double allocations, bytes; /* over the whole run, whatever is compared */
+	int64_t most_bytes;        /* that it ever held */
 	struct interval *sampled;  /* FIGURES of them, or NULL */
 	uint32_t spot;             /* where it was put, see spots.h */
 	const char *verdict, *key; /* as recorded, or NULL */

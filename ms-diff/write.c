@@ -270,6 +270,13 @@ static void write_ranges(struct ms_insert *in, const struct change *c, int64_t s
 		put_interval(in, "delta_low", "delta_high", x->delta_sampled);
 		ms_end_row(in);
 	}
+	if (c->over == UNKNOWN)
+		return;
+	ms_put(in, number("site", site), ms_text("figure", "max_live_bytes"));
+	put_interval(in, "old_low", "old_high", (struct interval){c->most[OLD], c->most[OLD]});
+	put_interval(in, "new_low", "new_high", (struct interval){c->most[NEW], c->most[NEW]});
+	put_interval(in, "delta_low", "delta_high", (struct interval){c->over, c->over});
+	ms_end_row(in);
 }
 
 static void write_site(struct ms_insert *in, const struct change *c, int64_t site, int64_t old_site)

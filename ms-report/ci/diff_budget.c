@@ -5,6 +5,8 @@
 
 #include "ms-report/words/words.h"
 
+#include "libcommon/base/order.h"
+
 #include <string.h>
 
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
@@ -101,6 +103,13 @@ static int figure_of_total(const char *total)
 	return DIFF_LIVE;
 }
 
+/* How much a row is to blame for a figure: one of which that figure changed by more than noise
+ * before one that a report names for another reason, and that before the others. */
+static int trust(const struct diff_row *x, int figure)
+{
+	return x->changed & 1U << figure ? 2 : x->significant;
+}
+
 const struct site *diff_budget_worst(const struct budget *b, struct model *m)
 {
 	const struct diff *d = m->diff;
@@ -112,12 +121,14 @@ const struct site *diff_budget_worst(const struct budget *b, struct model *m)
 	const struct diff_row *worst = NULL;
 	for (size_t i = 0; d && i < d->rows.n; i++) {
 		const struct diff_row *x = &d->rows.v[i];
-		int64_t v = x->delta[figure];
+		int64_t v = diff_blame(x, (enum diff_figure)figure);
 		if ((kind >= 0 && (int)x->kind != kind) || v == DELTA_UNKNOWN ||
 		    (b->site && !budget_matches(b, m, x->site)) ||
 		    (kind < 0 && (least ? v >= 0 : v <= 0)))
 			continue;
-		if (!worst || (least ? v < worst->delta[figure] : v > worst->delta[figure]))
+		int better = worst ? MS_ORDER(trust(x, figure), trust(worst, figure)) : 1;
+		int64_t most = worst ? diff_blame(worst, (enum diff_figure)figure) : 0;
+		if (better > 0 || (better == 0 && (least ? v < most : v > most)))
 			worst = x;
 	}
 	return worst ? worst->site : NULL;
@@ -134,8 +145,11 @@ const char *diff_budget_amount(const struct budget *b, struct model *m)
 	const char *share = t ? diff_percent(m, t->delta, t->old) : "";
 	const char *plain = SAY(b->delta && v > 0 ? "+%lld" : "%lld", (long long)v);
 	if (budget_unit(b) == FIGURE_BYTES && (v >= 1024 || v <= -1024))
-		return SAY("%s (%s%s%s)", plain, diff_say(m, true, v), *share ? ", " : "", share);
-	return *share ? SAY("%s (%s)", plain, share) : plain;
+		plain = SAY("%s (%s%s%s)", plain, diff_say(m, true, v), *share ? ", " : "", share);
+	else if (*share)
+		plain = SAY("%s (%s)", plain, share);
+	const char *moments = budget_is_about(b, "peak_bytes") ? diff_moments(m) : NULL;
+	return moments ? SAY("%s: %s", plain, moments) : plain;
 }
 
 bool budget_is_about(const struct budget *b, const char *total)

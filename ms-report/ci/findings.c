@@ -147,9 +147,9 @@ static void add_verdicts(struct model *m, struct findings *f, enum finding_rule 
 static const char *growth_words(struct model *m, const struct diff_row *x)
 {
 	const char *name = site_name(m, x->site);
-	const char *held =
-		SAY("%s of %s at the end, %s at the peak", diff_say(m, true, x->delta[DIFF_LIVE]),
-		    name, diff_say(m, true, x->delta[DIFF_PEAK]));
+	const char *peak = diff_say(m, true, diff_blame(x, DIFF_PEAK));
+	const char *held = SAY("%s of %s at the end, %s at the peak",
+			       diff_say(m, true, x->delta[DIFF_LIVE]), name, peak);
 	const char *churn =
 		SAY("%s allocated, %s allocations", diff_say(m, true, x->delta[DIFF_ALLOCATED]),
 		    diff_say(m, false, x->delta[DIFF_ALLOCATIONS]));

@@ -11,6 +11,7 @@
 
 #include "libcommon/base/shell.h"
 
+#include <math.h>
 #include <string.h>
 
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
@@ -23,17 +24,30 @@ static const char *signed_words(struct page *p, const char *s)
 	return *s == '-' && !p->style.ascii ? SAY(MINUS "%s", s + 1) : s;
 }
 
-static const char *program(struct page *p)
+static const char *program_of(const struct process *x)
 {
-	const struct process *first = &p->m->processes.v[0];
-	return first->exe ? base_name(first->exe) : "program";
+	return x->exe ? base_name(x->exe) : "program";
 }
 
-/* Nothing in a comment may end it. */
+/* The program that changed most by more than noise; else the first. */
+static const char *program(struct page *p)
+{
+	const struct model *m = p->m;
+	const struct diff *d = m->diff;
+	double *sums = ms_arena_alloc(&p->m->arena, (m->processes.n + 1) * sizeof *sums);
+	size_t most = 0;
+	for (size_t i = 0; i < d->significant; i++)
+		sums[d->rows.v[i].site->process] += fabs(d->rows.v[i].share);
+	for (size_t i = 1; i < m->processes.n; i++)
+		most = sums[i] > sums[most] ? i : most;
+	return program_of(&m->processes.v[most]);
+}
+
+/* Named after the first program, whatever changed. Nothing in a comment may end it. */
 void diff_markdown_key(struct page *p, struct out *o)
 {
 	out_str(o, "<!-- memscope:");
-	for (const char *s = program(p); *s; s++)
+	for (const char *s = program_of(p->m->processes.v); *s; s++)
 		out_char(o, strchr("<>-", *s) && (*s != '-' || s[1] == '-') ? '_'
 			    : *s > ' ' && *s < 0x7f                         ? *s
 									    : '_');
@@ -137,6 +151,8 @@ static void headline(struct page *p, struct out *o)
 		out_printf(o, "%s%s **%s%s%s%s**", gap, shown[i][1],
 			   signed_words(p, diff_say(m, i < 4, t->delta)), *share ? " (" : "",
 			   signed_words(p, share), *share ? ")" : "");
+		if (i == 0 && diff_moments(m))
+			out_printf(o, ": %s", diff_moments(m));
 		gap = ", ";
 	}
 	if (!*gap)
@@ -294,8 +310,9 @@ static void sites_table(struct page *p, struct out *o, const struct diff_rows *r
 		for (size_t c = 0; c < COLUMNS; c++)
 			if (has[c])
 				out_printf(o, " | %s",
-					   signed_words(p, diff_say(m, columns[c].bytes,
-								    x->delta[columns[c].figure])));
+					   signed_words(
+						   p, diff_say(m, columns[c].bytes,
+							       diff_blame(x, columns[c].figure))));
 		out_str(o, " | ");
 		put_where(p, o, x->site, &apart[i]);
 		out_str(o, " |\n");

@@ -128,7 +128,7 @@ struct widths {
 static void texts(struct page *p, const struct diff_row *x, const char *v[COLUMNS])
 {
 	v[LIVE] = diff_say(p->m, true, x->delta[DIFF_LIVE]);
-	v[PEAK] = diff_say(p->m, true, x->delta[DIFF_PEAK]);
+	v[PEAK] = diff_say(p->m, true, diff_blame(x, DIFF_PEAK));
 	v[CALLS] = diff_say(p->m, false, x->delta[DIFF_ALLOCATIONS]);
 	v[ALLOCATED] = diff_say(p->m, true, x->delta[DIFF_ALLOCATED]);
 	v[NUMBER] = SAY("%lld", (long long)x->site->id);
@@ -357,9 +357,26 @@ static void rows(struct page *p, struct out *o, size_t limit)
 		put_next(p, o, &r.v[0]);
 }
 
+/* Says that the peak is another moment of the run. */
+static void moments(struct page *p, struct out *o)
+{
+	const char *when = diff_moments(p->m);
+	if (!when)
+		return;
+	const struct diff_total *t = diff_total(p->m->diff, "peak_bytes");
+	const char *by = t ? diff_say(p->m, true, t->delta) : "n/a";
+	struct words w = {.v = {SAY("%s: %s", by, when),
+				"another phase of the run: a site's peak counts as far as it "
+				"is beyond what the other run's ever held"},
+			  .n = 2};
+	text_words(p, o, "Peak", &w, ", ");
+	out_char(o, '\n');
+}
+
 void diff_text(struct page *p, struct out *o, size_t limit)
 {
 	who(p, o);
 	figures(p, o);
+	moments(p, o);
 	rows(p, o, limit);
 }

@@ -121,7 +121,8 @@ static unsigned figures_of(const char *names)
 
 static void read_row(struct reader *r)
 {
-	struct diff_row x = {.site = model_site(r->m, (int64_t)reader_number(r))};
+	struct diff_row x = {.site = model_site(r->m, (int64_t)reader_number(r)),
+			     .over = DELTA_UNKNOWN};
 	x.kind = (enum diff_kind)kind_of(reader_text(r));
 	x.significant = number(r) == 1;
 	x.figures = reader_text(r);
@@ -172,6 +173,11 @@ static void read_range(struct reader *r)
 							  r->m->diff->rows.n, sizeof want, by_site)
 						: NULL;
 	int f = figure ? diff_figure_named(figure, strlen(figure)) : DIFF_FIGURES;
+	if (x && figure && strcmp(figure, "max_live_bytes") == 0) {
+		r->col += 4; /* what it was in each run */
+		x->over = number(r);
+		r->m->diff->peak_moved |= x->over != DELTA_UNKNOWN;
+	}
 	if (!x || f == DIFF_FIGURES)
 		return;
 	if (!x->ranges) {
@@ -220,7 +226,8 @@ static const enum diff_figure counted[] = {DIFF_LIVE, DIFF_PEAK, DIFF_ALLOCATION
 bool diff_grew(const struct diff *d, const struct diff_row *x)
 {
 	for (size_t i = 0; i < sizeof counted / sizeof *counted; i++)
-		if (x->changed & ~d->level & 1U << counted[i] && known(x->delta[counted[i]]) > 0)
+		if (x->changed & ~d->level & 1U << counted[i] &&
+		    known(diff_blame(x, counted[i])) > 0)
 			return true;
 	return false;
 }

@@ -49,6 +49,8 @@ struct diff_row {
 	uint64_t sites, old_sites, old_site;
 	double share; /* of the run's total: the change that counts most, negative = less */
 	int64_t old[DIFF_FIGURES], new[DIFF_FIGURES], delta[DIFF_FIGURES];
+	int64_t over; /* where the peaks are of different phases: how far the peak is beyond what
+			 the other run's sites ever held; else DELTA_UNKNOWN */
 	struct limits (*ranges)[3]; /* old, new, delta by figure; NULL = nothing to say */
 };
 
@@ -87,6 +89,7 @@ struct diff {
 	const char *nameless[2]; /* old, new: modules that have symbols on the other side only, or
 				    NULL */
 	bool old_missing, same_program;
+	bool peak_moved; /* to another phase: rows have `over` */
 	MS_ARRAY(struct diff_row)
 	rows; /* significant growth first, then what shrank so, then the others */
 	MS_ARRAY(struct diff_total) totals;
@@ -129,6 +132,12 @@ static inline bool diff_churned(const struct diff_row *x)
 }
 /* By more than noise: did a place get more of what `x` counts for, and not from another place? */
 bool diff_grew(const struct diff *d, const struct diff_row *x);
+
+/* The change of a figure that a place is to blame for. */
+static inline int64_t diff_blame(const struct diff_row *x, enum diff_figure f)
+{
+	return f == DIFF_PEAK && x->over != DELTA_UNKNOWN ? x->over : x->delta[f];
+}
 
 /* Did the run as a whole, in these figures? */
 bool diff_changed(const struct diff *d);

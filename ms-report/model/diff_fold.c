@@ -58,6 +58,7 @@ static void add_row(struct group *g, const struct diff_row *x, const struct site
 	r->significant |= x->significant;
 	r->share += x->share;
 	r->ranges = NULL;
+	r->over = delta_add(r->over, x->over);
 	r->kind = r->kind == x->kind ? r->kind : DIFF_KINDS;
 }
 

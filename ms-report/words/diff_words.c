@@ -109,6 +109,15 @@ size_t diff_lines(struct model *m, struct diff_line out[12])
 	return n;
 }
 
+const char *diff_moments(struct model *m)
+{
+	const struct diff_total *t = diff_total(m->diff, "peak_time_ns");
+	return m->diff->peak_moved && t && t->old >= 0 && t->new >= 0
+		       ? SAY("now at %s, was at %s", say_time(m, (uint64_t)t->new),
+			     say_time(m, (uint64_t)t->old))
+		       : NULL;
+}
+
 /* How much of the run's figure the change is. */
 static double share(const struct diff *d, const struct diff_row *x, enum diff_figure f)
 {

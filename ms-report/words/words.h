@@ -111,6 +111,8 @@ struct diff_line {
 	bool noise; /* several runs of each side say that the change is none */
 };
 size_t diff_lines(struct model *m, struct diff_line out[12]);
+/* When the peaks were, if they are of different phases: "now at 1.5 s, was at 0.5 s"; else NULL. */
+const char *diff_moments(struct model *m);
 /* What charts of the comparison begin with: the figure that changed most in the first place that
  * changed by more than noise, or in any; `otherwise` when none did. */
 enum metric diff_metric(const struct diff *d, enum metric otherwise);
