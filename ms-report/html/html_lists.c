@@ -197,7 +197,7 @@ static void put_changes(struct page *p, struct ms_json *j)
 		const char *cells[4];
 		for (size_t k = 0; k < columns; k++)
 			cells[k] = diff_say(p->m, of[shown[k]] != DIFF_ALLOCATIONS,
-					    x->delta[of[shown[k]]]);
+					    diff_blame(x, of[shown[k]]));
 		struct words what = {.v = {diff_what(p->m, x)}, .n = 1};
 		put_row(p, j, &l, l.rows[i], &apart[i], cells, columns, &what);
 	}

@@ -431,7 +431,11 @@ static void put_diff(struct page *p, struct ms_json *j, const struct html_sites 
 	for (size_t i = 0; i < n; i++) {
 		const struct diff_total *t = lines[i].total;
 		ms_json_open(j, NULL, '{');
-		put_text(p, j, "title", lines[i].title);
+		bool peak = strcmp(t->figure, "peak_bytes") == 0 && diff_moments(m);
+		put_text(
+			p, j, "title",
+			peak ? ms_arena_printf(&m->arena, "%s, %s", lines[i].title, diff_moments(m))
+			     : lines[i].title);
 		put_text(p, j, "figure", t->figure);
 		put_text(p, j, "old", diff_value(m, lines[i].bytes, t->old));
 		put_text(p, j, "new", diff_value(m, lines[i].bytes, t->new));

@@ -57,6 +57,9 @@ budget history 6
 "$BIN/ms-diff" -q --exit-code -o d.db old.trace both.trace && fail 'growth is not found'
 budget serve 5
 [ "$(ask "$changed")" = 'history new, serve grown' ] || fail "changed: $(ask "$changed")"
+"$BIN/ms-report" --html=page.html d.db
+PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$SRC/tests/cli/html python3 -c 'import page; d = page.Page("page.html").json; print(d["diff"]["lines"][0]["title"], [r["cells"] for x in d["lists"] if x["id"] == "changed" for r in x["rows"]])' >said
+grep -q "^peak live, now at [0-9.]* [a-z]*, was at [0-9.]* [a-z]* .*+1.4 MiB.*+1.5 MiB" said || fail "the page: $(cat said)"
 # back again: less, no growth of load
 "$BIN/ms-diff" -q --exit-code -o d.db more.trace old.trace || fail "it is a growth that the peak is at the start again: $(ask "$changed")"
 [ "$(ask "$changed")" = 'history gone' ] || fail "back: $(ask "$changed")"
