@@ -115,7 +115,7 @@ static int digit_of(char c)
 /* Of a line of /proc/self/maps only "START-END " is looked at. */
 static bool visit_all(struct visit *v)
 {
-	char text[1024];
+	char text[1024] = {0};
 	uint64_t n[2] = {0};
 	int field = 0; /* 2: the rest of the line */
 	long got, fd = mg_syscall(SYS_openat, HERE, (uint64_t) "/proc/self/maps", CLOSE_ON_EXEC, 0,

@@ -97,9 +97,9 @@ struct mg_writer {
 	const uint64_t *custom; /* its frame, NULL = none */
 	const struct mg_hook *custom_hook;
 	uint64_t custom_size, custom_old, custom_pool, custom_before;
-	uint64_t custom_out; /* where its block is put, 0 = it is returned */
+	uint64_t custom_out;                       /* where its block is put, 0 = it is returned */
 	uint64_t custom_inner, custom_inner_bytes; /* what malloc gave out inside last */
-	uint32_t custom_known; /* sampling: enum mg_sampled, of the old block */
+	uint32_t custom_known;                     /* sampling: enum mg_sampled, of the old block */
 
 	int64_t until_sample; /* see MG_UNTIL_SAMPLE */
 

@@ -14,7 +14,7 @@ struct cursor {
 
 static inline uint64_t bytes(struct cursor *c, unsigned n)
 {
-	if (c->bad || c->end - c->at < n) {
+	if (c->bad || !c->at || c->end - c->at < n) { /* nothing is at 0 */
 		c->bad = true;
 		c->at = c->end;
 		return 0;

@@ -622,7 +622,8 @@ struct mg_custom {
 #define MG_CUSTOM_HIDE 1u    /* what is allocated inside is not recorded */
 #define MG_CUSTOM_SIZE32 2u  /* the size is an int */
 #define MG_CUSTOM_NMEMB32 4u /* so is the number */
-#define MG_CUSTOM_OUT 8u     /* an allocation: the block is where that argument points, if 0 is returned */
+#define MG_CUSTOM_OUT                                                                              \
+	8u /* an allocation: the block is where that argument points, if 0 is returned */
 
 struct mg_hook {
 	uint64_t entry; /* of the function; 0 = none */

@@ -167,8 +167,8 @@ void run_find(struct run *r, const char *file)
 	const char *folder = ms_arena_printf(&r->arena, "%s.d", file);
 	struct stat st;
 	struct ms_recording *t = NULL;
-	struct dirent **names;
-	bool replayed;
+	struct dirent **names = NULL;
+	bool replayed = false;
 	int n = 0;
 	if (stat(file, &st) == 0 && S_ISREG(st.st_mode) && is_its(folder, &st))
 		t = open_trace(file, &replayed);
