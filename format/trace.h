@@ -357,6 +357,9 @@ enum ms_verdict_field {
 	MS_VERDICT_ROOT_BLOCKS = 22,
 	MS_VERDICT_ROOT_BYTES = 23,
 	MS_VERDICT_NUMBER = 24, /* allocations before it: later blocks were not looked at */
+	MS_VERDICT_ALIGN =
+		25, /* 1 or 4: words were looked for at its multiples; else at those of 8 */
+	MS_VERDICT_CLEARED = 26, /* bits of words that were no part of an address */
 };
 /* Only after DONE is a block without a pointer to it unreachable; else it is unknown. */
 enum ms_scan_state {

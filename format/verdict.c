@@ -20,6 +20,10 @@ bool ms_verdict_put_scan(struct ms_record_writer *w, const struct ms_verdict_sca
 		ms_record_number(w, MS_VERDICT_WIDE, 1);
 	if (s->number)
 		ms_record_number(w, MS_VERDICT_NUMBER, s->number);
+	if (s->align && s->align != 8)
+		ms_record_number(w, MS_VERDICT_ALIGN, s->align);
+	if (s->cleared)
+		ms_record_number(w, MS_VERDICT_CLEARED, s->cleared);
 	return ms_record_end(w);
 }
 
@@ -49,7 +53,7 @@ bool ms_verdict_get(struct ms_record rec, struct ms_verdict_record *out)
 {
 	struct ms_verdict_scan scan = {.label = ""};
 	struct ms_verdict_site site = {0};
-	uint64_t wide = 0, *const numbers[MS_VERDICT_NUMBER + 1] = {
+	uint64_t wide = 0, *const numbers[MS_VERDICT_CLEARED + 1] = {
 				   [MS_VERDICT_SCAN] = &scan.scan,
 				   [MS_VERDICT_TIME] = &scan.time_ns,
 				   [MS_VERDICT_EVENT] = &scan.event,
@@ -59,6 +63,8 @@ bool ms_verdict_get(struct ms_record rec, struct ms_verdict_record *out)
 				   [MS_VERDICT_READ] = &scan.read_bytes,
 				   [MS_VERDICT_WIDE] = &wide,
 				   [MS_VERDICT_NUMBER] = &scan.number,
+				   [MS_VERDICT_ALIGN] = &scan.align,
+				   [MS_VERDICT_CLEARED] = &scan.cleared,
 				   [MS_VERDICT_STACK] = &site.stack,
 				   [MS_VERDICT_RETAINED_BLOCKS] = &site.retained_blocks,
 				   [MS_VERDICT_RETAINED_BYTES] = &site.retained_bytes,
@@ -72,7 +78,7 @@ bool ms_verdict_get(struct ms_record rec, struct ms_verdict_record *out)
 			scan.label = (const char *)f.data;
 			scan.label_size = f.size;
 		}
-		if (f.is_bytes || f.id > MS_VERDICT_NUMBER)
+		if (f.is_bytes || f.id > MS_VERDICT_CLEARED)
 			continue;
 		unsigned v = f.id - MS_VERDICT_DIRECT_BLOCKS;
 		if (v <= MS_VERDICT_UNKNOWN_BYTES - MS_VERDICT_DIRECT_BLOCKS)

@@ -25,7 +25,9 @@ struct ms_verdict_scan {
 	bool wide;
 	const char *label; /* not NUL-ended when read */
 	size_t label_size;
-	uint64_t number; /* of the next allocation; 0 = not known */
+	uint64_t number;  /* of the next allocation; 0 = not known */
+	uint64_t align;   /* words were looked for at its multiples; 0 = 8 */
+	uint64_t cleared; /* bits of words that were no part of an address */
 };
 /* Indirect blocks of a stack that direct blocks of another one, or of the same, retain. */
 struct ms_verdict_root {

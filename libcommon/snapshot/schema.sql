@@ -119,7 +119,7 @@ CREATE TABLE growth(
 CREATE TABLE scan(
   process INTEGER NOT NULL, scan INTEGER NOT NULL, label TEXT, time_ns INTEGER, event INTEGER, state TEXT, pause_ns INTEGER, took_ns INTEGER,
   read_bytes INTEGER, wide INTEGER, blocks INTEGER, bytes INTEGER, unreachable_blocks INTEGER, unreachable_bytes INTEGER,
-  late_blocks INTEGER, late_bytes INTEGER,
+  late_blocks INTEGER, late_bytes INTEGER, align INTEGER, mask TEXT,
   PRIMARY KEY(process, scan)) WITHOUT ROWID;
 CREATE TABLE site_verdict(
   site INTEGER NOT NULL, scan INTEGER NOT NULL, verdict TEXT NOT NULL, reason TEXT NOT NULL, blocks INTEGER, bytes INTEGER,

@@ -7,6 +7,8 @@
 #include "snapshot_insert.h"
 #include "snapshot_private.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,6 +91,8 @@ static int put_scans(struct ms_fill *w)
 			&v->scan == end ? all_late(w) : (struct ms_replay_late){0};
 		bool done = v->scan.state == MS_SCAN_DONE,
 		     late = &v->scan == end && w->r->judged != MS_NEVER;
+		char mask[24];
+		snprintf(mask, sizeof mask, "0x%" PRIx64, v->scan.cleared);
 		ms_put_row(&in, ms_int("process", w->p->id), ms_int("scan", v->scan.scan),
 			   ms_text("label", v->scan.label), ms_int("time_ns", v->scan.time_ns),
 			   ms_int("event", v->scan.event),
@@ -99,7 +103,9 @@ static int put_scans(struct ms_fill *w)
 			   ms_int_if("unreachable_blocks", done, n.lost_blocks),
 			   ms_int_if("unreachable_bytes", done, n.lost_bytes),
 			   ms_int_if("late_blocks", late, after.blocks),
-			   ms_int_if("late_bytes", late, after.bytes));
+			   ms_int_if("late_bytes", late, after.bytes),
+			   ms_int("align", v->scan.align ? v->scan.align : 8),
+			   ms_text("mask", v->scan.cleared ? mask : NULL));
 	}
 	return ms_insert_close(&in);
 }

@@ -55,6 +55,11 @@ static const struct ms_cli_option rows[] = {
 	 "takes under DUR (default auto:2s)"},
 	{"leak-check-at", 0, "mark:NAME", options_leak_mark, MS_AT(record.session.leak_mark), 0,
 	 "look when the mark comes, too"},
+	{"leak-align", 0, "1|4|8", options_leak_align, MS_AT(record.scan.align), 0,
+	 "look for pointers at each multiple of so many bytes (default 8); less for packed "
+	 "structs"},
+	{"leak-mask", 0, "MASK", options_leak_mask, MS_AT(record.scan.cleared), 0,
+	 "clear these bits of a word before it is taken for an address; for tagged pointers"},
 	{"resident", 0, NULL, ms_cli_flag, MS_AT(record.session.resident), 0,
 	 "at the end, and whenever leaks are looked for, tell what each resident page is for"},
 	{.help = "What is written"},
@@ -144,8 +149,23 @@ static int read_tell(struct options *o, int n, char **v, struct ms_err *err)
 	return tell_parse(v[0], &verb, &name, err);
 }
 
-static int check_leak_mark(const struct control_options *r, struct ms_err *err)
+/* Says what would do nothing where no scan is made, or not at a mark. */
+static int check_leak(const struct options *o, struct ms_err *err)
 {
+	const struct control_options *r = &o->record;
+	static const char *const how[] = {"leak-align", "leak-mask"};
+	for (size_t i = 0; i < sizeof how / sizeof *how; i++)
+		if (!ms_cli_given(&o->cli, how[i]))
+			continue;
+		else if (r->scan.wish == SCAN_NO)
+			return ms_err_set(err,
+					  "--%s needs --leak-check: with no, nothing is scanned",
+					  how[i]);
+		else if (r->session.sample_bytes)
+			return ms_err_set(err,
+					  "--%s does not go together with --sample: it needs all "
+					  "blocks",
+					  how[i]);
 	if (!r->session.leak_mark)
 		return 0;
 	if (r->scan.wish != SCAN_AUTO)
@@ -205,7 +225,7 @@ static int read_attached(struct options *o, const char *command, struct ms_err *
 	if (command)
 		return ms_err_set(err, "-p records a process that runs already; '%s' is not run",
 				  command);
-	if (options_check_keep(&r->files, err) || check_leak_mark(r, err) || check_sample(o, err))
+	if (options_check_keep(&r->files, err) || check_leak(o, err) || check_sample(o, err))
 		return -1;
 	if (r->files.output && !strcmp(r->files.output, "-"))
 		r->files.output = "fd:1";
@@ -267,7 +287,7 @@ static int read_rest(struct options *o, int argc, char **argv, struct ms_err *er
 		return read_attached(o, argc > optind ? argv[optind] : NULL, err);
 	if (optind >= argc)
 		return ms_err_set(err, "no command to run; try 'ms-record -h'");
-	if (options_check_keep(&r->files, err) || check_leak_mark(r, err) || check_sample(o, err))
+	if (options_check_keep(&r->files, err) || check_leak(o, err) || check_sample(o, err))
 		return -1;
 	choose_seed(&r->session);
 	if (r->files.output && !strcmp(r->files.output, "-"))
@@ -310,7 +330,7 @@ int options_read(struct options *o, int argc, char **argv, struct ms_err *err)
 	*o = (struct options){.poll.max_growth = -1,
 			      .record = {.interval_ns = 100000000,
 					 .files.level = 3,
-					 .scan.ns = SCAN_AUTO_NS,
+					 .scan = {.ns = SCAN_AUTO_NS, .align = 8},
 					 .session = {.depth = 512,
 						     .wait_ns = SESSION_WAIT_NS,
 						     .buffer_bytes = 64u << 20}}};

@@ -30,8 +30,9 @@ const char *options_behind(const struct options *o);
 /* ---- what values mean, and which go together: options_values.c ---- */
 
 /* Each takes the option of its name into the member that its row names. */
-ms_cli_take options_follow, options_overflow, options_leak_check, options_leak_mark, options_start,
-	options_env, options_keep, options_hook, options_pid, options_rate, options_wait;
+ms_cli_take options_follow, options_overflow, options_leak_check, options_leak_mark,
+	options_leak_align, options_leak_mask, options_start, options_env, options_keep,
+	options_hook, options_pid, options_rate, options_wait;
 
 /* Does --keep go with the others? 0, or -1 with `err` set. */
 int options_check_keep(const struct files_options *o, struct ms_err *err);

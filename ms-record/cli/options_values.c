@@ -3,7 +3,10 @@
  */
 #include "options.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "libcommon/base/arena.h"
@@ -97,6 +100,37 @@ int options_leak_mark(const struct ms_cli_arg *arg, struct ms_err *err)
 		return 0;
 	return ms_err_set(
 		err, "bad --leak-check-at '%s': mark:NAME, of at most 255 bytes, is needed", s);
+}
+
+int options_leak_align(const struct ms_cli_arg *arg, struct ms_err *err)
+{
+	const char *s = arg->text;
+	*(unsigned *)arg->to = (unsigned)(*s - '0');
+	return *s && !s[1] && strchr("148", *s)
+		       ? 0
+		       : ms_err_set(err, "bad --leak-align '%s': 1, 4 or 8 is needed", s);
+}
+
+int options_leak_mask(const struct ms_cli_arg *arg, struct ms_err *err)
+{
+	/* a typical mistake is to name the bits that are kept */
+	const uint64_t address = (UINT64_C(1) << 47) - (1 << 16);
+	const char *s = arg->text;
+	uint64_t *mask = arg->to;
+	char *end = NULL;
+	errno = 0;
+	*mask = isdigit((unsigned char)*s) ? strtoull(s, &end, 0) : 0;
+	if (!end || *end || errno)
+		return ms_err_set(err,
+				  "bad --leak-mask '%s': a number is needed, such as "
+				  "0xff00000000000000",
+				  s);
+	return *mask & address ? ms_err_set(err,
+					    "bad --leak-mask '%s': bits 16 to 46 are needed for "
+					    "addresses; name the bits of the tag, such as "
+					    "0xff00000000000000",
+					    s)
+			       : 0;
 }
 
 int options_start(const struct ms_cli_arg *arg, struct ms_err *err)

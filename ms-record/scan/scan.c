@@ -177,6 +177,8 @@ static void look(struct work *w, pid_t tid)
 	w->memory.told = ends(w) ? &w->q->read_bytes : NULL;
 	__atomic_store_n(&w->q->due_bytes, w->memory.total, __ATOMIC_RELAXED);
 	graph_init(&w->graph, live->blocks, live->count, EDGES_MAX);
+	w->graph.align = w->align ?: 8;
+	w->graph.cleared = w->cleared;
 	w->graphed = true;
 	struct mg_arenas arenas;
 	scan_read_arenas(&w->memory, s, &arenas);
@@ -412,6 +414,8 @@ void scan_work_on(struct scanner *sc, struct session *s, enum scan_asker asker)
 			 .request.asker = asker,
 			 .resident.wanted = resident || s->opt->resident,
 			 .unjudged = resident || sc->opt->wish == SCAN_NO,
+			 .align = sc->opt->align,
+			 .cleared = sc->opt->cleared,
 			 .start_ns = clock_mono(),
 			 .memory = MEMORY_CLOSED};
 	pthread_t thread;

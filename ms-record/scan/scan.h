@@ -69,6 +69,8 @@ enum scan_wish { SCAN_AUTO, SCAN_YES, SCAN_NO };
 struct scan_options {
 	enum scan_wish wish; /* with -p: on request only */
 	bool off;            /* SCAN_NO, or sampling */
+	unsigned align;      /* --leak-align: 1, 4 or 8 */
+	uint64_t cleared;    /* --leak-mask: bits of words that are no part of an address */
 	uint64_t ns;         /* how long a scan may take; */
 };
 #define SCAN_AUTO_NS UINT64_C(2000000000) /* if nobody says otherwise */

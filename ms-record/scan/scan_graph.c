@@ -159,6 +159,7 @@ void graph_init(struct graph *g, struct graph_block *v, uint32_t count, size_t e
 	g->todo = zeroed((size_t)count * sizeof *g->todo);
 	g->first_edge = zeroed(((size_t)count + 1) * sizeof *g->first_edge);
 	g->edge_max = edge_max;
+	g->align = 8;
 }
 
 static void drop_kind(struct graph_kind *k)
@@ -289,18 +290,43 @@ static inline void mark(struct graph *g, uint32_t i)
 	g->todo[g->todo_count++] = i;
 }
 
-/* Takes the words that may be addresses, nearly none of them all, and has what is to be known of
- * these brought into the cache at once: one after the other would take several times as long. */
-static size_t sift(const struct graph *g, const uint64_t **words, const uint64_t *end, uint64_t *v)
+/* A stretch of memory whose words were taken up to `at`. */
+struct stretch {
+	const uint8_t *at, *end;
+};
+
+/* Takes aligned words that may be addresses as they are, nearly none of them all. */
+static size_t take_words(const struct graph *g, struct stretch *m, uint64_t *v)
 {
-	const struct graph_kind *heap = &g->kinds[0];
-	const uint64_t *at = *words;
+	const uint64_t *at = (const void *)m->at, *end = at + (m->end - m->at) / 8;
 	size_t n = 0;
 	for (; at < end && n < SIFTED; at++) {
 		v[n] = *at;
 		n += *at - g->low <= g->span;
 	}
-	*words = at;
+	m->at = (const uint8_t *)at;
+	return n;
+}
+
+/* Takes such words of any alignment, without the bits that are no address. */
+static size_t take_odd_words(const struct graph *g, struct stretch *m, uint64_t *v)
+{
+	size_t n = 0;
+	for (; m->end - m->at >= 8 && n < SIFTED; m->at += g->align) {
+		memcpy(&v[n], m->at, 8);
+		v[n] &= ~g->cleared;
+		n += v[n] - g->low <= g->span;
+	}
+	return n;
+}
+
+/* Takes the words that may be addresses, and has what is to be known of these brought into the cache
+ * at once: one after the other would take several times as long. 0 = the stretch is over. */
+static size_t sift(const struct graph *g, struct stretch *m, uint64_t *v)
+{
+	const struct graph_kind *heap = &g->kinds[0];
+	bool plain = g->align == 8 && !g->cleared;
+	size_t n = plain ? take_words(g, m, v) : take_odd_words(g, m, v);
 	for (size_t i = 0; i < n; i++) {
 		const uint32_t *slot = slot_of(heap, v[i]);
 		if (!is_whole(slot))
@@ -316,11 +342,12 @@ static size_t sift(const struct graph *g, const uint64_t **words, const uint64_t
 	return n;
 }
 
-void graph_roots(struct graph *g, const uint64_t *words, size_t n)
+void graph_roots(struct graph *g, const void *bytes, size_t size)
 {
 	uint64_t v[SIFTED];
-	for (const uint64_t *end = words + n; words < end;)
-		for (size_t i = 0, found = sift(g, &words, end, v); i < found; i++) {
+	struct stretch m = {bytes, (const uint8_t *)bytes + size};
+	for (size_t found; (found = sift(g, &m, v));)
+		for (size_t i = 0; i < found; i++) {
 			mark(g, target(g, &g->kinds[0], v[i]));
 			for (uint32_t k = innermost(g, v[i]); k != NOBODY; k = outer_of(g, k))
 				if (holds(&g->v[k], v[i]))
@@ -343,16 +370,17 @@ static void add_edge(struct graph *g, uint32_t to)
 	g->edges[g->edge_count++] = g->last = to;
 }
 
-void graph_words(struct graph *g, uint32_t from, const uint64_t *words, size_t n)
+void graph_words(struct graph *g, uint32_t from, const void *bytes, size_t size)
 {
 	uint64_t v[SIFTED];
+	struct stretch m = {bytes, (const uint8_t *)bytes + size};
 	while (g->from < from)
 		g->first_edge[++g->from] = (uint32_t)g->edge_count;
 	if (g->from != from)
 		return;
 	g->last = NOBODY;
-	for (const uint64_t *end = words + n; words < end;)
-		for (size_t i = 0, found = sift(g, &words, end, v); i < found; i++) {
+	for (size_t found; (found = sift(g, &m, v));)
+		for (size_t i = 0; i < found; i++) {
 			add_edge(g, target(g, &g->kinds[0], v[i]));
 			for (uint32_t k = innermost(g, v[i]); k != NOBODY; k = outer_of(g, k))
 				if (holds(&g->v[k], v[i]))

@@ -9,6 +9,9 @@
  *   blocks   [ heap, by address ............ | user, by address ... ]
  *   index    1 GiB of addresses -> leaf; 1 KiB -> the first block that touches it, + 1
  *   edges    [ of block 0 | of block 1 | ...]  in the order in which blocks were looked through
+ *
+ * Memory comes as stretches of bytes, whose words lie at the multiples of `align`, counted from the
+ * start of each; a rest that is shorter than a word is passed over.
  */
 #pragma once
 
@@ -41,6 +44,8 @@ struct graph {
 	uint32_t *outer;
 	struct graph_kind kinds[2];
 	uint64_t low, span; /* of both together: no address is further above `low` */
+	uint64_t cleared;   /* bits of words that are no part of an address */
+	unsigned align;     /* 1, 4 or 8 */
 	uint8_t *marked;
 	uint32_t *todo; /* marked, and not followed yet */
 	size_t todo_count;
@@ -52,7 +57,8 @@ struct graph {
 };
 
 /* Sorts the blocks (fewer than 2^31, kept by the caller) and makes the index. Of pointers between
- * blocks at most `edge_max` are kept, fewer than 2^32. */
+ * blocks at most `edge_max` are kept, fewer than 2^32. Words are 8 aligned and whole, unless `align`
+ * and `cleared` are set before any is given. */
 void graph_init(struct graph *g, struct graph_block *v, uint32_t count, size_t edge_max);
 void graph_free(struct graph *g);
 /* Does the block, of ms_alloc, begin in no other one? */
@@ -69,10 +75,10 @@ static inline bool graph_is_inside(const struct graph *g, uint32_t i)
 /* The first block of the heap (user: false), or of ms_alloc, that ends after `address`; or the
  * number of the one after the last. */
 uint32_t graph_find(const struct graph *g, uint64_t address, bool user);
-/* Words of roots. */
-void graph_roots(struct graph *g, const uint64_t *words, size_t n);
-/* Words of block `from`: blocks are looked through in order, each once, in any number of calls. */
-void graph_words(struct graph *g, uint32_t from, const uint64_t *words, size_t n);
+/* Memory of roots. */
+void graph_roots(struct graph *g, const void *bytes, size_t size);
+/* Memory of block `from`: blocks are looked through in order, each once, in any number of calls. */
+void graph_words(struct graph *g, uint32_t from, const void *bytes, size_t size);
 /* All words were seen: sets the verdicts. `complete`: of all roots and blocks; else what is not
  * reachable is unknown. */
 void graph_solve(struct graph *g, bool complete);

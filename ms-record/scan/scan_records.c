@@ -240,6 +240,8 @@ void scan_put_result(struct work *w)
 				       .pause_ns = scan_pause(w),
 				       .read_bytes = w->memory.bytes,
 				       .wide = q->live.wide,
+				       .align = w->align,
+				       .cleared = w->cleared,
 				       .number = w->answered ? q->live.number : 0};
 	resident_solve(w);
 	pthread_mutex_lock(&w->s->lock);

@@ -287,52 +287,111 @@ static bool between(const struct roots *r, uint32_t next)
 	return g->v[next].address - (g->v[next - 1].address + g->v[next - 1].size) <= DENSE_GAP;
 }
 
-/* Calls `f` for the parts of [address, + n words) that lie in no block of that kind. */
-static void around(struct graph *g, bool user, uint64_t address, const uint64_t *words, size_t n,
-		   void (*f)(void *arg, uint32_t next, uint64_t address, const uint64_t *words,
-			     size_t n),
+/* ---- words at any alignment ---- */
+
+/* Looks at memory of the process: `size` bytes at `address`, a multiple of the alignment. */
+typedef void look_fn(void *arg, uint64_t address, const uint8_t *bytes, size_t size);
+
+struct looking {
+	struct roots *r;
+	look_fn *f;
+	void *arg;
+};
+
+/* Gives a piece of memory on. Words that begin in the piece before, if it ends here, and end in this
+ * one are given first. */
+static void look_at_piece(void *arg, uint64_t address, const uint64_t *words, size_t n)
+{
+	const struct looking *l = arg;
+	struct roots *r = l->r;
+	unsigned align = r->graph->align, before = 8 - align;
+	if (!n)
+		return;
+	const uint64_t seam[2] = {r->last_word, *words};
+	if (before && r->last_end == address)
+		l->f(l->arg, address - before, (const uint8_t *)seam + align, (size_t)2 * before);
+	l->f(l->arg, address, (const uint8_t *)words, n * 8);
+	r->last_end = address + n * 8;
+	r->last_word = words[n - 1];
+}
+
+/* Has `f` look at [start, end), multiples of 8. */
+static void look_at_memory(struct roots *r, uint64_t start, uint64_t end, enum memory_pages which,
+			   look_fn *f, void *arg)
+{
+	struct looking l = {r, f, arg};
+	memory_words(r->memory, start, end, which, look_at_piece, &l);
+}
+
+static uint64_t align_up(const struct graph *g, uint64_t address)
+{
+	return (address + g->align - 1) & ~(uint64_t)(g->align - 1);
+}
+
+static uint64_t align_down(const struct graph *g, uint64_t address)
+{
+	return address & ~(uint64_t)(g->align - 1);
+}
+
+/* Returns where the memory before a block that begins at `start` ends: whole words that lie partly in
+ * the block belong to both, but of words that overlap each other only those that do not. */
+static uint64_t end_before(const struct graph *g, uint64_t start)
+{
+	return g->align == 8 ? align_up(g, start) : start;
+}
+
+/* Returns where the memory behind a block that ends at `end` begins, likewise. */
+static uint64_t start_behind(const struct graph *g, uint64_t end)
+{
+	return g->align == 8 ? align_down(g, end) : align_up(g, end);
+}
+
+/* Calls `f` for the parts of [address, + size) that lie in no block of that kind. */
+static void around(struct graph *g, bool user, uint64_t address, const uint8_t *bytes, size_t size,
+		   void (*f)(void *arg, uint32_t next, uint64_t address, const uint8_t *bytes,
+			     size_t size),
 		   void *arg)
 {
-	uint64_t at = address, end = address + n * 8;
+	uint64_t at = address, end = address + size;
 	uint32_t last = user ? g->count : g->heap;
 	for (uint32_t i = graph_find(g, at, user); at < end; i++) {
 		uint64_t start = i < last ? g->v[i].address : end;
-		uint64_t stop = start < end ? (start + 7) & ~UINT64_C(7) : end;
+		uint64_t stop = start < end ? end_before(g, start) : end;
 		if (at < stop)
-			f(arg, i, at, words + (at - address) / 8, (size_t)(stop - at) / 8);
+			f(arg, i, at, bytes + (at - address), (size_t)(stop - at));
 		if (start >= end)
 			break;
-		stop = (g->v[i].address + g->v[i].size) & ~UINT64_C(7);
+		stop = start_behind(g, g->v[i].address + g->v[i].size);
 		at = stop > at ? stop : at;
 	}
 }
 
-static void outside_user(void *arg, uint32_t next, uint64_t address, const uint64_t *words,
-			 size_t n)
+static void outside_user(void *arg, uint32_t next, uint64_t address, const uint8_t *bytes,
+			 size_t size)
 {
 	const struct roots *r = arg;
 	(void)next;
 	(void)address;
-	graph_roots(r->graph, words, n);
+	graph_roots(r->graph, bytes, size);
 }
 
-static void outside_heap(void *arg, uint32_t next, uint64_t address, const uint64_t *words,
-			 size_t n)
+static void outside_heap(void *arg, uint32_t next, uint64_t address, const uint8_t *bytes,
+			 size_t size)
 {
 	const struct roots *r = arg;
 	if (between(r, next))
 		return;
 	if (r->graph->heap == r->graph->count)
-		graph_roots(r->graph, words, n);
+		graph_roots(r->graph, bytes, size);
 	else
-		around(r->graph, true, address, words, n, outside_user, arg);
+		around(r->graph, true, address, bytes, size, outside_user, arg);
 }
 
-/* Words of root memory: those in blocks are not roots. */
-static void root_words(void *arg, uint64_t address, const uint64_t *words, size_t n)
+/* Looks at root memory: what is in blocks is no root. */
+static void look_at_roots(void *arg, uint64_t address, const uint8_t *bytes, size_t size)
 {
 	const struct roots *r = arg;
-	around(r->graph, false, address, words, n, outside_heap, arg);
+	around(r->graph, false, address, bytes, size, outside_heap, arg);
 }
 
 /* *first: the first cut that may concern this map or a later one. */
@@ -351,11 +410,11 @@ static void look_at_map(struct roots *r, const struct memory_map *m, const struc
 			continue;
 		uint64_t stop = c->start & ~UINT64_C(7);
 		if (stop > at)
-			memory_words(r->memory, at, stop, which, root_words, r);
+			look_at_memory(r, at, stop, which, look_at_roots, r);
 		at = (c->end + 7) & ~UINT64_C(7);
 	}
 	if (at < m->end)
-		memory_words(r->memory, at, m->end, which, root_words, r);
+		look_at_memory(r, at, m->end, which, look_at_roots, r);
 }
 
 /* ---- blocks ---- */
@@ -365,24 +424,24 @@ struct inside {
 	uint32_t block;
 };
 
-static void inside_words(void *arg, uint32_t next, uint64_t address, const uint64_t *words,
-			 size_t n)
+static void look_inside(void *arg, uint32_t next, uint64_t address, const uint8_t *bytes,
+			size_t size)
 {
 	const struct inside *in = arg;
 	(void)next;
 	(void)address;
-	graph_words(in->g, in->block, words, n);
+	graph_words(in->g, in->block, bytes, size);
 }
 
-/* Words of one block in [address, + n words), those of blocks of ms_alloc inside it left out. */
-static void block_words(struct graph *g, uint32_t block, uint64_t address, const uint64_t *words,
-			size_t n)
+/* Looks at memory of one block, that of blocks of ms_alloc inside it left out. */
+static void look_at_block(struct graph *g, uint32_t block, uint64_t address, const uint8_t *bytes,
+			  size_t size)
 {
 	struct inside in = {g, block};
 	if (g->v[block].user || g->heap == g->count)
-		graph_words(g, block, words, n);
+		graph_words(g, block, bytes, size);
 	else
-		around(g, true, address, words, n, inside_words, &in);
+		around(g, true, address, bytes, size, look_inside, &in);
 }
 
 struct passing {
@@ -390,20 +449,20 @@ struct passing {
 	uint32_t block, end;
 };
 
-static void pass_words(void *arg, uint64_t address, const uint64_t *words, size_t n)
+static void pass_blocks(void *arg, uint64_t address, const uint8_t *bytes, size_t size)
 {
 	struct passing *p = arg;
-	uint64_t end = address + n * 8;
+	uint64_t end = address + size;
 	for (; p->block < p->end; p->block++) {
 		const struct graph_block *b = &p->g->v[p->block];
-		uint64_t from = (b->address + 7) & ~UINT64_C(7);
-		uint64_t to = (b->address + b->size) & ~UINT64_C(7);
+		uint64_t from = align_up(p->g, b->address);
+		uint64_t to = align_down(p->g, b->address + b->size);
 		if (from >= end)
 			return;
 		uint64_t low = from > address ? from : address, high = to < end ? to : end;
 		if (low < high)
-			block_words(p->g, p->block, low, words + (low - address) / 8,
-				    (size_t)(high - low) / 8);
+			look_at_block(p->g, p->block, low, bytes + (low - address),
+				      (size_t)(high - low));
 		if (to > end)
 			return; /* it goes on in the next piece */
 	}
@@ -413,6 +472,7 @@ static void pass_words(void *arg, uint64_t address, const uint64_t *words, size_
 static void look_at_blocks(struct roots *r, uint32_t first, uint32_t end)
 {
 	struct graph *g = r->graph;
+	unsigned reach = 8 - g->align; /* a word may begin so close to the end */
 	while (first < end && !g->overflow) {
 		uint64_t start = g->v[first].address & ~UINT64_C(7);
 		uint64_t stop = g->v[first].address + g->v[first].size;
@@ -420,7 +480,8 @@ static void look_at_blocks(struct roots *r, uint32_t first, uint32_t end)
 		for (; i < end && g->v[i].address - stop < READ_GAP; i++)
 			stop = g->v[i].address + g->v[i].size;
 		struct passing p = {g, first, i};
-		memory_words(r->memory, start, stop & ~UINT64_C(7), MEMORY_TOUCHED, pass_words, &p);
+		look_at_memory(r, start, (stop + reach) & ~UINT64_C(7), MEMORY_TOUCHED, pass_blocks,
+			       &p);
 		first = i;
 	}
 }
@@ -455,14 +516,14 @@ void roots_look(struct roots *r)
 	struct spans cut = all_cuts(r);
 	size_t first = 0;
 	for (size_t i = 0; i < r->thread_count; i++)
-		graph_roots(r->graph, r->threads[i].regs, r->threads[i].reg_count);
+		graph_roots(r->graph, r->threads[i].regs, r->threads[i].reg_count * 8);
 	for (size_t i = 0; i < r->memory->maps.n; i++) {
 		const struct memory_map *m = &r->memory->maps.v[i];
 		bool all = m->read && (!m->shared || m->volatile_file);
 		if (is_root(r, m))
 			(all ? look_at_map : look_at_some)(r, m, &cut, &first);
 	}
-	graph_roots(r->graph, r->kernel, r->kernel_count);
+	graph_roots(r->graph, r->kernel, r->kernel_count * 8);
 	free(cut.v);
 	look_at_blocks(r, 0, r->graph->heap);
 	look_at_user_blocks(r);

@@ -41,6 +41,9 @@ struct roots {
 		     */
 	bool dense; /* an allocator whose heap we do not know: what lies close between two blocks is
 		     its own */
+	/* Filled in here: where the piece of memory that was looked at last ends, and its last word.
+	 */
+	uint64_t last_end, last_word;
 };
 
 /* Looks through registers and all root memory, then through all blocks. What could not be read or

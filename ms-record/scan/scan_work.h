@@ -144,6 +144,8 @@ struct work {
 	uint64_t expected_ns; /* what it should take, where it is read while it stands still */
 	struct memory memory;
 	struct graph graph;
+	unsigned align; /* as of struct graph; 0 = 8 */
+	uint64_t cleared;
 	struct hijack_stop stopped;
 	struct scan_thread *threads;
 	size_t thread_count;

@@ -249,6 +249,8 @@ static void take_scan(struct reader *r)
 		p->end_scan = reader_id(r);
 		p->totals.late_bytes = reader_number(r);
 		p->totals.late_blocks = reader_number(r);
+		struct scan_terms t = {reader_number(r), reader_text(r)};
+		r->m->scan_terms = r->m->scan_terms.align ? r->m->scan_terms : t;
 		r->m->late.bytes += figure_or_0(p->totals.late_bytes);
 		r->m->late.blocks += figure_or_0(p->totals.late_blocks);
 	}
@@ -311,8 +313,9 @@ static void find_leaks(struct model *m)
 
 int verdicts_read(struct model *m, struct ms_err *err)
 {
-	static const char scans[] = "SELECT state, process, scan, late_bytes, late_blocks FROM scan"
-				    " WHERE label = 'end' ORDER BY process";
+	static const char scans[] =
+		"SELECT state, process, scan, late_bytes, late_blocks, align, mask FROM scan"
+		" WHERE label = 'end' ORDER BY process";
 	struct totals *t = &m->totals;
 	for (size_t i = 0; i < m->processes.n; i++)
 		m->processes.v[i].totals.late_bytes = m->processes.v[i].totals.late_blocks =

@@ -203,6 +203,12 @@ struct before {
 	const char *state, *why; /* "whole", "part", "unknown"; NULL = nobody was attached to */
 };
 
+/* How a scan at the end differs from others, by what the author of the program knows. */
+struct scan_terms {
+	uint64_t align;   /* words were looked for at its multiples; 0 = there was no scan */
+	const char *mask; /* bits that are no part of an address; NULL = none */
+};
+
 struct process {
 	int64_t id;
 	uint64_t pid, ppid, started_ns, offset_ns, duration_ns, exit_status, exit_signal;
@@ -332,6 +338,7 @@ struct model {
 	uint32_t modules_unsound;  /* of those: whose debug information is damaged, or not whole */
 	int proc_only; /* enum proc_only: only /proc was looked at, so the heap is not known */
 	enum unscanned unscanned;
+	struct scan_terms scan_terms; /* of the first scan at an end that was done */
 };
 
 /* Asks what is not read with the rows: a format as sqlite3_mprintf has it. NULL = it cannot be

@@ -206,6 +206,9 @@ void markdown_list(struct page *p, struct out *o, const struct list *l)
 	struct apart_shown shown = {true, true, false};
 	struct apart *apart = apart_make(p->m, l->rows, l->n, shown, &p->style);
 	put_between(p, o, "#### ", list_title(p, l), "\n\n");
+	struct words terms = words_scan_terms(p->m);
+	for (size_t i = 0; l->metric == METRIC_LIVE && i < terms.n; i++)
+		put_between(p, o, i ? ", " : "Scan: ", terms.v[i], i + 1 < terms.n ? "" : "\n\n");
 	put_heads(o, l);
 	for (size_t i = 0; i < l->n; i++) {
 		put_site(p, o, l, l->rows[i], &apart[i]);

@@ -473,6 +473,9 @@ void text_list_view(struct page *p, struct out *o, const struct list *l)
 		return;
 	}
 	text_title(p, o, list_title(p, l));
+	struct words terms = words_scan_terms(p->m);
+	if (l->metric == METRIC_LIVE && terms.n)
+		text_words(p, o, "Scan", &terms, ", ");
 	if (l->all || any(l->hidden) || any(l->other))
 		text_list(p, o, l, true);
 }

@@ -45,6 +45,9 @@ const char *words_exec(struct model *m);
 /* How much of what is live at the report's moment is unreachable, or that (and why) nobody knows.
  */
 const char *words_verdict(struct model *m);
+/* By what the scan at the end differs from others: "pointers at each byte (--leak-align)"; none where
+ * it does not. */
+struct words words_scan_terms(struct model *m);
 /* Why the scan at the end told nothing; NULL = it did, or there was none. */
 const char *words_unscanned(const struct model *m);
 /* "named as one-time runtime: 73.0 KiB (ms-filter --one-time)", of what is live at the moment that

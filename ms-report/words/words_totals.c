@@ -73,6 +73,19 @@ const char *words_verdict(struct model *m)
 	return SAY("no verdict of leak (not scanned: %s)", words_unscanned(m));
 }
 
+struct words words_scan_terms(struct model *m)
+{
+	const struct scan_terms *t = &m->scan_terms;
+	struct words w = {0};
+	if (t->align == 1)
+		words_add(&w, "pointers at each byte (--leak-align)");
+	else if (t->align == 4)
+		words_add(&w, "pointers at multiples of 4 bytes (--leak-align)");
+	if (t->mask)
+		words_add(&w, SAY("pointers without the bits %s (--leak-mask)", t->mask));
+	return w;
+}
+
 const char *words_one_time(struct model *m)
 {
 	struct one_time sum = one_time_sum(m);

@@ -3,7 +3,7 @@
 LEAKS_DIR := $(B)/tests/targets/leaks
 LEAKS_FLAGS := -O1 -g -Wall -Wextra -fno-builtin -fno-allocation-dce -fno-optimize-sibling-calls -fno-inline -D_GNU_SOURCE -I. -Itests/targets/leaks \
 	-Wno-unused-function
-LEAKS_C := $(addprefix $(LEAKS_DIR)/,leaks leaksmore leaksother leaksroots leaksthreads)
+LEAKS_C := $(addprefix $(LEAKS_DIR)/,leaks leaksmore leaksother leaksroots leaksthreads leakterms)
 TEST_PROGRAMS += $(LEAKS_C) $(LEAKS_DIR)/leakscxx $(LEAKS_DIR)/leaksmodule.so
 
 $(LEAKS_C): $(LEAKS_DIR)/%: tests/targets/leaks/%.c tests/targets/leaks/leaks.h tests/targets/leaks/main.h include/memscope.h

@@ -34,11 +34,11 @@ static void feed(struct graph *g, const struct word *words, size_t n)
 {
 	for (size_t k = 0; k < n; k++)
 		if (words[k].in == ROOT)
-			graph_roots(g, &words[k].value, 1);
+			graph_roots(g, &words[k].value, 8);
 	for (uint32_t i = 0; i < g->count; i++)
 		for (size_t k = 0; k < n; k++)
 			if (words[k].in == g->v[i].number)
-				graph_words(g, i, &words[k].value, 1);
+				graph_words(g, i, &words[k].value, 8);
 }
 
 /* Verdicts by number, as letters. */
@@ -273,12 +273,12 @@ static void long_memory(enum shape shape, bool root, uint64_t direct, const char
 		uint32_t to = next_of(shape, i);
 		uint64_t words[2] = {to < MANY ? v[to].address + i % 49 : 0,
 				     shape == COMB && i + 1 < MANY ? v[i + 1].address : 0};
-		graph_words(&g, i, words, 1);
-		graph_words(&g, i, words + 1, 1);
+		graph_words(&g, i, words, 8);
+		graph_words(&g, i, words + 1, 8);
 	}
 	uint64_t first = v[0].address;
 	if (root)
-		graph_roots(&g, &first, 1);
+		graph_roots(&g, &first, 8);
 	graph_solve(&g, true);
 	for (uint32_t i = 0; i < MANY; i++)
 		counts[v[i].verdict]++;
@@ -314,7 +314,7 @@ static void sorted(void)
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t at = graph_find(&g, v[i].address, v[i].user);
 		check(at <= i && v[at].address + v[at].size > v[i].address, "sorted", "found");
-		graph_roots(&g, &v[i].address, 1);
+		graph_roots(&g, &v[i].address, 8);
 		check(g.marked[i], "sorted", "marked");
 	}
 	graph_free(&g);
@@ -341,9 +341,9 @@ static void overlapping(void)
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t words[] = {v[n - 1 - i].address, v[i].address + v[i].size,
 				    v[i / 2].address + 5, ~v[i].address};
-		graph_words(&g, i, words, 4);
+		graph_words(&g, i, words, 32);
 		if (i % 100 == 0)
-			graph_roots(&g, words, 4);
+			graph_roots(&g, words, 32);
 	}
 	graph_solve(&g, true);
 	struct kept k = {0};
@@ -403,9 +403,69 @@ static void unsure(void)
 	struct graph g;
 	uint64_t word = 0x1000;
 	graph_init(&g, NULL, 0, 10);
-	graph_roots(&g, &word, 1);
+	graph_roots(&g, &word, 8);
 	graph_solve(&g, true);
 	graph_free(&g);
+}
+
+/* Words at any multiple, and without some bits, in 26 bytes that are otherwise 0. */
+static const struct {
+	const char *name;
+	unsigned align;
+	uint64_t cleared;
+	struct {
+		unsigned at; /* where in the bytes the word begins */
+		uint64_t value;
+	} words[3];
+	const char *want; /* of the blocks at 0x1000, 0x2000 and 0x3000 */
+} odd[] = {
+	{"whole words only", 8, 0, {{0, 0x1000}, {9, 0x2000}, {18, 0x3000}}, "rdd"},
+	{"at each byte", 1, 0, {{0, 0x1000}, {9, 0x2000}, {18, 0x3000}}, "rrr"},
+	{"at each fourth", 4, 0, {{0, 0x1000}, {8, 0x2000}, {18, 0x3000}}, "rrd"},
+	{"half of a word on", 4, 0, {{4, 0x1000}, {12, 0x2000}}, "rrd"},
+	{"half of a word on, not looked for", 8, 0, {{4, 0x1000}, {12, 0x2000}}, "ddd"},
+	{"the last word that is whole", 1, 0, {{17, 0x1000}}, "rdd"},
+	{"which goes on behind it", 1, 0, {{19, 0x1000}}, "ddd"},
+	{"tags above",
+	 8,
+	 0xff00000000000000,
+	 {{0, 0xab00000000001000}, {8, 0xff00000000002000}, {16, 0xab80000000003000}},
+	 "rrd"},
+	{"tags above, which are not cleared", 8, 0, {{0, 0xab00000000001000}, {8, 0x2000}}, "drd"},
+	{"tags below", 8, 7, {{0, 0x1047}, {8, 0x2041}, {16, 0x3048}}, "rrd"},
+	{"tags below, which are not cleared",
+	 8,
+	 0,
+	 {{0, 0x1047}, {8, 0x2041}, {16, 0x3048}},
+	 "ddd"},
+	{"tags at each byte",
+	 1,
+	 0xff00000000000000,
+	 {{0, 0xab00000000001000}, {9, 0xcd00000000002000}, {18, 0xef00000000003000}},
+	 "rrr"},
+};
+
+static void odd_words(void)
+{
+	for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+		struct graph_block v[] = {{.address = 0x1000, .size = 64},
+					  {.address = 0x2000, .size = 64, .number = 1},
+					  {.address = 0x3000, .size = 64, .number = 2}};
+		_Alignas(8) uint8_t bytes[32] = {0};
+		struct graph g;
+		char got[8];
+		for (unsigned k = 0; k < 3; k++)
+			if (odd[i].words[k].value)
+				memcpy(bytes + odd[i].words[k].at, &odd[i].words[k].value, 8);
+		graph_init(&g, v, 3, 10);
+		g.align = odd[i].align;
+		g.cleared = odd[i].cleared;
+		graph_roots(&g, bytes, 26);
+		graph_solve(&g, true);
+		tell(&g, got);
+		check(strcmp(got, odd[i].want) == 0, odd[i].name, got);
+		graph_free(&g);
+	}
 }
 
 /* ---- random memory, and the definitions ---- */
@@ -534,6 +594,7 @@ int main(void)
 	overlapping();
 	huge();
 	unsure();
+	odd_words();
 	models();
 	check(held_blocks == 0, "all", "is given back");
 	check(held_bytes == 0, "all", "is unmapped");

@@ -28,7 +28,7 @@ static struct roots roots;
 static char seen[1024],
 	in_blocks[1024]; /* spans that were given as roots, and as parts of blocks */
 static char which_pages;
-static unsigned registers, reads; /* reads: of blocks */
+static unsigned registers, reads; /* bytes that are of no map; reads of blocks */
 
 static void begin(void)
 {
@@ -37,7 +37,7 @@ static void begin(void)
 	MS_FREE(memory.maps.v);
 	memset(&memory, 0, sizeof memory);
 	memset(threads, 0, sizeof threads);
-	graph = (struct graph){.v = blocks};
+	graph = (struct graph){.v = blocks, .align = 8};
 	roots = (struct roots){.memory = &memory, .graph = &graph, .threads = threads};
 	seen[0] = in_blocks[0] = '\0';
 	registers = 0;
@@ -102,7 +102,7 @@ void memory_words(struct memory *m, uint64_t start, uint64_t end, enum memory_pa
 {
 	(void)m;
 	which_pages = "TOS"[which];
-	reads += f == pass_words;
+	reads += ((const struct looking *)arg)->f == pass_blocks;
 	for (unsigned i = 0; i < piece_count; i++) {
 		uint64_t from = start > pieces[i].start ? start : pieces[i].start;
 		uint64_t to = end < pieces[i].end ? end : pieces[i].end;
@@ -120,31 +120,32 @@ uint32_t graph_find(const struct graph *g, uint64_t address, bool user)
 }
 
 /* Adds " <what>start-end", or more to the last one. */
-static void add_span(char *text, const char *what, const uint64_t *words, size_t n)
+static void add_span(char *text, const char *what, const uint8_t *bytes, size_t size)
 {
 	uint64_t start = 0;
-	for (unsigned i = 0; i < piece_count; i++)
-		if (words >= pieces[i].word &&
-		    words < pieces[i].word + (pieces[i].end - pieces[i].start) / 8)
-			start = pieces[i].start + (uint64_t)(words - pieces[i].word) * 8;
+	for (unsigned i = 0; i < piece_count; i++) {
+		uint64_t offset = (uintptr_t)bytes - (uintptr_t)pieces[i].word;
+		if (offset < pieces[i].end - pieces[i].start)
+			start = pieces[i].start + offset;
+	}
 	if (!start) {
-		registers += (unsigned)n;
+		registers += (unsigned)size;
 		return;
 	}
 	char *at = text + strlen(text);
-	snprintf(at, 64, "%s%s%lx-%lx", *text ? " " : "", what, (long)start, (long)(start + n * 8));
+	snprintf(at, 64, "%s%s%lx-%lx", *text ? " " : "", what, (long)start, (long)(start + size));
 }
 
-void graph_roots(struct graph *g, const uint64_t *words, size_t n)
+void graph_roots(struct graph *g, const void *bytes, size_t size)
 {
 	(void)g;
-	add_span(seen, (char[2]){which_pages}, words, n);
+	add_span(seen, (char[2]){which_pages}, bytes, size);
 }
 
-void graph_words(struct graph *g, uint32_t from, const uint64_t *words, size_t n)
+void graph_words(struct graph *g, uint32_t from, const void *bytes, size_t size)
 {
 	(void)g;
-	add_span(in_blocks, (char[3]){(char)('0' + from), ':'}, words, n);
+	add_span(in_blocks, (char[3]){(char)('0' + from), ':'}, bytes, size);
 }
 
 /* Roots and parts of blocks as they are wanted. */
@@ -189,7 +190,7 @@ static void check_maps(void)
 	threads[1].reg_count = 4;
 	roots.thread_count = 2;
 	look("registers", "T10000-11000 O12000-13000 T14000-15000 S18000-19000 S1e000-1f000", "");
-	CHECK(registers == 7, "%u registers", registers);
+	CHECK(registers == 7 * 8, "%u bytes of registers", registers);
 }
 
 /* Parts of two maps are the recorder's or an allocator's; they end and begin in the middle of words,
@@ -545,9 +546,38 @@ static void check_blocks(void)
 	look("too many pointers", roots_now, "");
 }
 
+/* Words at any multiple: those in two pieces that lie side by side are given too, and none that is
+ * partly in a block. */
+static void check_alignment(void)
+{
+	static const struct {
+		unsigned align, seams;
+		const char *roots, *blocks;
+	} cases[] = {
+		{8, 0, "T10000-10408 T10408-10800 T10800-11000 T20000-20010 T20020-21000",
+		 "1:20010-20020"},
+		{4, 8, "T10000-10403 T10410-10800 T10800-11000 T20000-2000c T20024-21000",
+		 "0:10404-1040c 1:2000c-20020"},
+		{1, 14, "T10000-10403 T1040d-10800 T10800-11000 T20000-2000c T20021-21000",
+		 "0:10403-1040d 1:2000c-20021"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		begin();
+		graph.align = cases[i].align;
+		map(0x10000, 0x10800);
+		map(0x10800, 0x11000);
+		map(0x20000, 0x21000);
+		block(0x10403, 10, false);
+		block(0x2000c, 0x15, false);
+		look("alignment", cases[i].roots, cases[i].blocks);
+		CHECK(registers == cases[i].seams, "alignment: %u bytes of seams", registers);
+	}
+}
+
 int main(void)
 {
 	check_maps();
+	check_alignment();
 	check_own();
 	check_arenas();
 	check_main_arena();
