@@ -23,7 +23,7 @@
 --   site_size        blocks of a site by size, classes as in size_class
 --   site_lifetime    freed blocks of a site by what lay between allocation and free; unit: ns, allocations (of the process)
 --   process.peak_rss_bytes  the most that was resident, by the kernel's account; null = not known: the largest sample tells it
---   process.freed_soon  blocks that were freed before ten more were allocated, by any thread
+--   freed_soon       of a process and of a site: blocks that were freed before ten more were allocated, by any thread
 --   What lost events or sampling make unknowable is null (temporary, freed_soon, lifetime) or has no rows (size_class, site_size, site_lifetime).
 --   growth.trend     too short, steady, step, filling, falling, growing; bytes_per_minute with its 95 % interval low to high;
 --                    survivors and victims: blocks that grew older than survival_ns, still live and freed; teardown_ns: where
@@ -97,7 +97,7 @@ CREATE TABLE stack(id INTEGER PRIMARY KEY, process INTEGER NOT NULL, parent INTE
 CREATE TABLE site(
   id INTEGER PRIMARY KEY, process INTEGER NOT NULL, stack INTEGER, user_frame INTEGER, allocations INTEGER, frees INTEGER, reallocations INTEGER,
   failed_allocations INTEGER, allocated_bytes INTEGER, temporary INTEGER, min_size INTEGER, max_size INTEGER,
-  max_live_bytes INTEGER, max_live_blocks INTEGER, first_ns INTEGER, last_ns INTEGER, lifetime_ns INTEGER, lifetime_allocations INTEGER, marked INTEGER, verdict TEXT,
+  max_live_bytes INTEGER, max_live_blocks INTEGER, first_ns INTEGER, last_ns INTEGER, lifetime_ns INTEGER, lifetime_allocations INTEGER, freed_soon INTEGER, marked INTEGER, verdict TEXT,
   maps INTEGER, mapped_bytes INTEGER, one_time TEXT, key TEXT, entry TEXT);
 CREATE TABLE site_stat(
   snapshot INTEGER NOT NULL, site INTEGER NOT NULL, live_bytes INTEGER, live_blocks INTEGER, usable_bytes INTEGER, mapped_bytes INTEGER,

@@ -129,12 +129,13 @@ struct ms_fill {
 	bool corrected; /* figures of sites are, when all rows are there */
 	struct ms_stack_rows stacks;
 	struct ms_site_sums {
-		uint64_t allocations, bytes;
-	} * sums;               /* by site: those of its threads */
-	uint32_t *order;        /* sites from first to last row */
-	int64_t *row_of_site;   /* by index, as the next one */
-	int64_t *row_of_thread; /* 0 = it has none */
-	int64_t first_snapshot; /* row of the first point that is not absent */
+		uint64_t allocations, bytes; /* those of its threads */
+		uint64_t soon;               /* freed soon */
+	} * sums;                            /* by site */
+	uint32_t *order;                     /* sites from first to last row */
+	int64_t *row_of_site;                /* by index, as the next one */
+	int64_t *row_of_thread;              /* 0 = it has none */
+	int64_t first_snapshot;              /* row of the first point that is not absent */
 };
 
 /* Rows for the taker, if there is one, in place of the database. */

@@ -55,6 +55,14 @@ static void order_sites(struct ms_fill *w)
 		w->row_of_site[w->order[i]] = ++w->f->sites;
 }
 
+static uint64_t freed_soon(const struct ms_replay *r, const struct ms_replay_site *s)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; s->ages && ms_age_allocations[i] < MS_FREED_SOON; i++)
+		n += r->ages[s->ages - 1].allocations[i];
+	return n;
+}
+
 static void sum_records(struct ms_fill *w)
 {
 	w->sums = ms_xcalloc(w->r->site_count, sizeof *w->sums);
@@ -63,6 +71,8 @@ static void sum_records(struct ms_fill *w)
 		w->sums[s->site].allocations += s->allocations;
 		w->sums[s->site].bytes += s->bytes;
 	}
+	for (size_t i = 0; i < w->r->site_count; i++)
+		w->sums[i].soon = freed_soon(w->r, &w->r->sites[i]);
 }
 
 static void put_site(struct ms_fill *w, struct ms_insert *in, uint32_t i, const char *verdict)
@@ -98,7 +108,8 @@ static void put_site(struct ms_fill *w, struct ms_insert *in, uint32_t i, const 
 	       ms_int_if("lifetime_ns", !w->partial && s->lifetime_ticks <= INT64_MAX / w->tick_ns,
 			 s->lifetime_ticks * w->tick_ns),
 	       ms_int_if("lifetime_allocations", !w->partial, s->lifetime_allocations),
-	       ms_int("marked", s->marked), ms_text("verdict", verdict),
+	       ms_int_if("freed_soon", !w->partial, w->sums[i].soon), ms_int("marked", s->marked),
+	       ms_text("verdict", verdict),
 	       ms_text("one_time", named ? ms_one_time(signs.signs, &known) : NULL),
 	       ms_text("key", *key ? key : NULL), ms_text("entry", entry));
 	ms_put_beside_site(in, w->t, i);
@@ -433,10 +444,10 @@ int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p)
 			    .corrected = ms_is_corrected(p),
 			    .first_snapshot = f->snapshots + 1};
 	int rc = 0;
-	if (f->no_site_details)
-		ms_replay_forget_classes(&p->rec->replay);
 	order_sites(&w);
 	sum_records(&w);
+	if (f->no_site_details)
+		ms_replay_forget_classes(&p->rec->replay);
 	const size_t n = sizeof steps / sizeof *steps;
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		if (f->one_process && i) /* the first one says by itself how far it is */

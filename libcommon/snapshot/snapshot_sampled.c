@@ -103,7 +103,8 @@ static int fill_sites(struct fill *w)
 			   ms_null("temporary"), ms_null("min_size"), ms_null("max_size"),
 			   ms_null("max_live_bytes"), ms_null("max_live_blocks"),
 			   ms_null("first_ns"), ms_null("last_ns"), ms_null("lifetime_ns"),
-			   ms_null("lifetime_allocations"), ms_int("id", w->site));
+			   ms_null("lifetime_allocations"), ms_null("freed_soon"),
+			   ms_int("id", w->site));
 		put_calls(w, w->to->sums[i].bytes, &s->all, &s->freed, s->smallest);
 	}
 	return ms_insert_close(&u);

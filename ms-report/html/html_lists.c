@@ -121,21 +121,24 @@ static void put_list(struct page *p, struct ms_json *j, const char *id, const ch
 	close_list(j);
 }
 
-/* The busiest sites, or those that allocated most, of which text has but the first one. */
-static void put_most(struct page *p, struct ms_json *j, const struct first *f, enum metric metric)
+/* What churns; or the busiest sites, or those that allocated most, of which text has but the first. */
+static void put_most(struct page *p, struct ms_json *j, const struct first *f,
+		     const struct list *first)
 {
-	struct list l = list_folded(p->m, metric, ROWS);
-	bool busiest = metric == METRIC_ALLOCATIONS;
-	struct words share = {.v = {words_share(p->m, &l, f->both && busiest)}, .n = 1},
+	bool churn = first->metric == METRIC_CHURN, busiest = first->metric == METRIC_ALLOCATIONS;
+	struct list l = churn ? *first : list_folded(p->m, first->metric, ROWS);
+	const char *part = words_share(p->m, &l, f->both && (churn || busiest));
+	struct words share = {.v = {part}, .n = 1},
 		     more = words_besides(p->m, l.rows[0], &p->style),
 		     remarks = list_remarks(p, &l, l.rows[0]);
 	for (size_t i = 0; i < remarks.n; i++)
 		share.v[0] = SAY("%s, %s", share.v[0], remarks.v[i]);
 	for (size_t i = 0; i < more.n; i++)
 		share.v[0] = SAY("%s, %s", share.v[0], more.v[i]);
-	put_list(p, j, metric_names[metric],
-		 SAY("%s %s", busiest ? "BUSIEST," : "MOST", list_title(p, &l)), f->churning, &l,
-		 &share);
+	put_list(p, j, churn ? "churn" : metric_names[l.metric],
+		 churn ? SAY("CHURN: %s", part)
+		       : SAY("%s %s", busiest ? "BUSIEST," : "MOST", list_title(p, &l)),
+		 f->churning, &l, &share);
 }
 
 /* The groups of the first screen of text; then what was temporary, if much was. */
@@ -153,11 +156,11 @@ static void put_run(struct page *p, struct ms_json *j)
 		const struct list *l = &f.lists[i];
 		bool wrong = l->metric == METRIC_UNREACHABLE || l->metric == METRIC_GROWING;
 		if (first_is_most(l))
-			put_most(p, j, &f, l->metric);
+			put_most(p, j, &f, l);
 		else
 			put_list(p, j, ids[l->metric], list_title(p, l), wrong, l, NULL);
 		if (first_is_most(l) && f.both)
-			put_most(p, j, &f, METRIC_ALLOCATED);
+			put_most(p, j, &f, &(struct list){.metric = METRIC_ALLOCATED});
 	}
 	struct list temporary = list_folded(m, METRIC_TEMPORARY, ROWS);
 	if (figure_or_0(temporary.total.a) > figure_or_0(m->totals.allocations) / SOME_PART)

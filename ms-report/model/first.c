@@ -3,6 +3,7 @@
  */
 #include "first.h"
 
+#include "churn.h"
 #include "facts.h"
 
 #include <stdlib.h>
@@ -139,8 +140,18 @@ static bool has_trend(const struct model *m)
 
 /* ---- the order ---- */
 
-/* The site with the most calls, and the one with the most bytes; one if they are the same. */
-static void add_churn(struct first *f, const struct list *calls, const struct list *bytes)
+/* Is a row a site, or does it stand for it? */
+static bool has_site(const struct model *m, const struct site *row, const struct site *s)
+{
+	for (size_t i = 0; row->members && i <= row->folded; i++)
+		if (m->sites.v[row->members[i]].id == s->id)
+			return true;
+	return row->id == s->id;
+}
+
+/* What is called most, and the site with the most bytes; one if they are the same. */
+static void add_churn(const struct model *m, struct first *f, const struct list *calls,
+		      const struct list *bytes)
 {
 	if (calls->n && calls->rows[0]->stack != NONE && calls->rows[0]->allocations)
 		add(f, *calls);
@@ -148,7 +159,7 @@ static void add_churn(struct first *f, const struct list *calls, const struct li
 	if (!b || b->est || b->one_time || b->stack == NONE || !figure_some(b->allocated_bytes) ||
 	    !figure_some(b->allocations))
 		return;
-	f->both = calls->n && calls->rows[0] == b;
+	f->both = calls->n && has_site(m, calls->rows[0], b);
 	if (!f->both)
 		add(f, *bytes);
 }
@@ -168,7 +179,9 @@ static bool is_churning(const struct model *m, const struct list *bytes)
 struct first first_groups(struct model *m, size_t limit, bool fold)
 {
 	struct list (*make)(struct model *, enum metric, size_t) = fold ? list_folded : list_sites;
-	struct list calls = make(m, METRIC_ALLOCATIONS, 1), bytes = make(m, METRIC_ALLOCATED, 1);
+	struct list calls = churn_list(m), bytes = make(m, METRIC_ALLOCATED, 1);
+	if (!calls.n)
+		calls = make(m, METRIC_ALLOCATIONS, 1);
 	bool known = verdicts_known(m);
 	struct first f = {.tidy = verdicts_all_reached(m), .churning = is_churning(m, &bytes)};
 	if (m->mapped_first)
@@ -184,7 +197,7 @@ struct first first_groups(struct model *m, size_t limit, bool fold)
 		add_some(m, &f, limit, trend ? growing_sites : kept_sites);
 	f.churning &= f.tidy && !f.n;
 	if (f.churning)
-		add_churn(&f, &calls, &bytes);
+		add_churn(m, &f, &calls, &bytes);
 	struct list live = make(m, known ? METRIC_HELD : METRIC_LIVE, limit),
 		    peak = make(m, METRIC_PEAK, limit);
 	if (f.tidy && peak.all)
@@ -194,6 +207,6 @@ struct first first_groups(struct model *m, size_t limit, bool fold)
 	if (!f.tidy && peak.all)
 		add(&f, peak);
 	if (!f.churning)
-		add_churn(&f, &calls, &bytes);
+		add_churn(m, &f, &calls, &bytes);
 	return f;
 }

@@ -5,21 +5,23 @@
 
 #include "lists.h"
 
-/* Each is a list by its metric. METRIC_ALLOCATIONS and METRIC_ALLOCATED stand for the busiest site and
- * the one that allocated most, with a row each, without what else there is. */
+/* Each is a list by its metric. METRIC_CHURN (churn.h), or METRIC_ALLOCATIONS where there
+ * is none, and METRIC_ALLOCATED stand for what is called most, and the site that allocated most, with
+ * a row each, without what else there is. */
 #define FIRST_GROUPS 8
 struct first {
 	struct list lists[FIRST_GROUPS];
 	size_t n;
 	bool tidy;     /* nothing is unreachable: the peak comes before what is live */
 	bool churning; /* so do those two */
-	bool both;     /* those two are one */
+	bool both;     /* one of them is, or has, the other */
 };
 
 /* Is it one of those two? */
 static inline bool first_is_most(const struct list *l)
 {
-	return l->metric == METRIC_ALLOCATIONS || l->metric == METRIC_ALLOCATED;
+	return l->metric == METRIC_CHURN || l->metric == METRIC_ALLOCATIONS ||
+	       l->metric == METRIC_ALLOCATED;
 }
 
 /* At most `limit` rows of each list; `fold`: recursion is folded (fold.h). */

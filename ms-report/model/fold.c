@@ -139,18 +139,22 @@ static void add_site(struct model *m, struct site *to, const struct site *s)
 	to->folded++;
 }
 
-static const struct site *sum_of(struct model *m, const struct numbered *v, size_t n)
+const struct site *fold_sum(struct model *m, const uint32_t *members, size_t n)
 {
 	struct site *sum = ms_arena_alloc(&m->arena, sizeof *sum);
-	uint32_t *members = ms_arena_alloc(&m->arena, n * sizeof *members);
-	*sum = m->sites.v[v[0].site];
-	for (size_t i = 0; i < n; i++) {
-		members[i] = v[i].site;
-		if (i)
-			add_site(m, sum, &m->sites.v[v[i].site]);
-	}
+	*sum = m->sites.v[members[0]];
+	for (size_t i = 1; i < n; i++)
+		add_site(m, sum, &m->sites.v[members[i]]);
 	sum->members = members;
 	return sum;
+}
+
+static const struct site *sum_of(struct model *m, const struct numbered *v, size_t n)
+{
+	uint32_t *members = ms_arena_alloc(&m->arena, n * sizeof *members);
+	for (size_t i = 0; i < n; i++)
+		members[i] = v[i].site;
+	return fold_sum(m, members, n);
 }
 
 const struct site *const *fold_sites(struct model *m, size_t *n)

@@ -18,7 +18,7 @@ const char *const metric_names[METRIC_COUNT] = {"live",      "peak",   "allocate
 
 bool metric_is_bytes(enum metric metric)
 {
-	return metric <= METRIC_ALLOCATED || metric >= METRIC_MAPPED;
+	return metric <= METRIC_ALLOCATED || (metric >= METRIC_MAPPED && metric != METRIC_CHURN);
 }
 
 struct pair pair_add(struct pair x, struct pair y)
@@ -61,7 +61,8 @@ static const enum told pairs[METRIC_LISTS][2] = {
 	[METRIC_UNREACHABLE] = {TOLD_LEAK, TOLD_LEAK_BLOCKS},
 	[METRIC_LATE] = {TOLD_LATE, TOLD_LATE_BLOCKS},
 	[METRIC_HELD] = {TOLD_LIVE, TOLD_LIVE_BLOCKS},
-	[METRIC_GROWING] = {TOLD_PEAK, TOLD_PEAK_BLOCKS}};
+	[METRIC_GROWING] = {TOLD_PEAK, TOLD_PEAK_BLOCKS},
+	[METRIC_CHURN] = {TOLD_ALLOCATIONS, TOLD_ALLOCATED}};
 
 /* What the figures of a metric rest on. */
 static struct pair estimated(struct pair v, const struct estimates *e, enum metric metric)

@@ -132,6 +132,7 @@ struct site {
 	const char *verdict, *one_time; /* NULL = none */
 	const struct site_details *details;
 	uint64_t allocations, frees, reallocations, failed, allocated_bytes, temporary;
+	uint64_t freed_soon;         /* before ten more were allocated, by any thread */
 	struct live end, peak, at;   /* at: the moment of --at, else as end */
 	struct live lost;            /* those that nothing points to, as of the scan at the end, */
 	struct live direct, with;    /* and of these the direct ones; what is lost with those; */

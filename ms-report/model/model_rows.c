@@ -181,7 +181,7 @@ static void read_site(struct reader *r)
 	s->stack = REFERENCE(r, r->m->nodes);
 	s->user = REFERENCE(r, r->m->nodes);
 	NUMBERS(r, &s->allocations, &s->frees, &s->reallocations, &s->failed, &s->allocated_bytes,
-		&s->temporary, &s->maps, &s->mapped_bytes);
+		&s->temporary, &s->freed_soon, &s->maps, &s->mapped_bytes);
 	TEXTS(r, &s->verdict, &s->one_time);
 	s->details = read_details(r);
 	if (s->process == NONE)
@@ -380,10 +380,11 @@ static const struct reader_table tables[] = {
 	{read_frame, "SELECT id, module, address, function, file, note, line, inlined, runtime"
 		     " FROM frame ORDER BY id"},
 	{read_node, "SELECT id, parent, frame FROM stack ORDER BY id"},
-	{read_site, "SELECT id, process, stack, user_frame, allocations, frees, reallocations,"
-		    " failed_allocations, allocated_bytes, temporary, maps, mapped_bytes, verdict,"
-		    " one_time, min_size, max_size, max_live_bytes, max_live_blocks, first_ns,"
-		    " last_ns, lifetime_ns, lifetime_allocations FROM site ORDER BY id"},
+	{read_site,
+	 "SELECT id, process, stack, user_frame, allocations, frees, reallocations,"
+	 " failed_allocations, allocated_bytes, temporary, freed_soon, maps, mapped_bytes,"
+	 " verdict, one_time, min_size, max_size, max_live_bytes, max_live_blocks, first_ns,"
+	 " last_ns, lifetime_ns, lifetime_allocations FROM site ORDER BY id"},
 	{read_stat, "SELECT snapshot, site, live_bytes, live_blocks, usable_bytes, mapped_bytes "
 		    "FROM site_stat"},
 	{read_verdict, "SELECT scan, site, bytes, blocks, verdict, reason FROM site_verdict"},

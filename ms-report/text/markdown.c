@@ -162,9 +162,10 @@ void markdown_apart(struct page *p, struct out *o, const struct apart_line *l)
 static void put_heads(struct out *o, const struct list *l)
 {
 	static const char *const heads[METRIC_LISTS] = {
-		"bytes | blocks",    "bytes | blocks",           "allocated | calls",
-		"calls | allocated", "temporary | of its calls", "failed | allocations",
-		"mapped | calls"};
+		"bytes | blocks",           "bytes | blocks",
+		"allocated | calls",        "calls | allocated",
+		"temporary | of its calls", "failed | allocations",
+		"mapped | calls",           [METRIC_CHURN] = "calls | allocated"};
 	out_printf(o, "| %s | site |%s where |\n|--:|--:|--:|%s---|\n",
 		   heads[l->metric] ? heads[l->metric] : heads[METRIC_LIVE],
 		   l->verdicts ? " verdict |" : "", l->verdicts ? "---|" : "");
@@ -198,7 +199,11 @@ static void put_site(struct page *p, struct out *o, const struct list *l, const 
 		markdown_apart(p, o, &apart->v[k]);
 	struct words besides = list_remarks(p, l, s);
 	for (size_t k = 0; k < besides.n; k++)
-		put_between(p, o, k ? " " : ": ", besides.v[k], "");
+		put_between(p, o,
+			    !k                          ? ": "
+			    : l->metric == METRIC_CHURN ? ", "
+							: " ",
+			    besides.v[k], "");
 }
 
 void markdown_list(struct page *p, struct out *o, const struct list *l)
@@ -303,14 +308,16 @@ void markdown_verdict(struct page *p, struct out *o)
 	out_str(o, "\n\n");
 }
 
-/* The busiest site, or the one that allocated most: a table of one row. */
+/* What is called most, or the site that allocated most: a table of one row. */
 static void put_most(struct page *p, struct out *o, const struct list *l, bool both)
 {
 	struct model *m = p->m;
 	const struct site *s = l->rows[0];
 	struct words besides = words_besides(m, s, &p->style);
 	put_between(p, o,
-		    l->metric == METRIC_ALLOCATIONS ? "#### BUSIEST: " : "#### MOST ALLOCATED: ",
+		    l->metric == METRIC_CHURN         ? "#### CHURN: "
+		    : l->metric == METRIC_ALLOCATIONS ? "#### BUSIEST: "
+						      : "#### MOST ALLOCATED: ",
 		    words_share(m, l, both), "\n\n");
 	put_heads(o, l);
 	put_site(p, o, l, s, NULL);

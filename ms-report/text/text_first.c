@@ -181,28 +181,37 @@ static void curves(struct page *p, struct out *o)
 		text_words(p, o, "Marks", &(struct words){{named + 10}, 1}, "");
 }
 
-/* The busiest site, or the one that allocated most: a line. */
+/* What is called most, or the site that allocated most: a line. */
 static void put_most(struct page *p, struct out *o, const struct list *l, bool both)
 {
 	struct model *m = p->m;
 	const struct site *s = l->rows[0];
 	const struct frame *f = site_frame(m, s);
-	bool calls = l->metric == METRIC_ALLOCATIONS;
+	bool calls = l->metric != METRIC_ALLOCATED, churn = l->metric == METRIC_CHURN;
 	const struct frame *caller = site_caller(m, s);
 	struct words w = {.n = 1}, besides = words_besides(m, s, &p->style),
 		     remarks = list_remarks(p, l, s);
-	w.v[0] = SAY("%s%s: %s %s  #%lld", calls ? "" : "ALLOCATED ", words_share(m, l, both),
+	w.v[0] = SAY("%s%s: %s %s%s", calls ? "" : "ALLOCATED ", words_share(m, l, both),
 		     frame_label(&m->arena, m, f, &p->style),
 		     name_cut_start(&m->arena, frame_place(&m->arena, m, f, &p->style), 40,
 				    p->style.ascii),
-		     (long long)s->id);
-	if (caller)
-		words_add(&w, SAY("called by %s", frame_label(&m->arena, m, caller, &p->style)));
+		     churn ? "" : SAY("  #%lld", (long long)s->id));
 	for (size_t i = 0; i < remarks.n; i++)
 		words_add(&w, remarks.v[i]);
+	if (caller)
+		words_add(&w, SAY("called by %s", frame_label(&m->arena, m, caller, &p->style)));
 	for (size_t i = 0; i < besides.n; i++)
 		words_add(&w, besides.v[i]);
-	text_words(p, o, calls ? "BUSIEST" : "MOST", &w, ", ");
+	text_words(p, o, churn ? "CHURN" : calls ? "BUSIEST" : "MOST", &w, ", ");
+}
+
+/* Does something churn of which --temporary shows the sites? */
+static bool is_temporary(const struct first *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (f->lists[i].metric == METRIC_CHURN)
+			return figure_some(f->lists[i].rows[0]->temporary);
+	return false;
 }
 
 static void next(struct page *p, struct out *o, const struct first *f)
@@ -213,7 +222,7 @@ static void next(struct page *p, struct out *o, const struct first *f)
 		first = f->lists[i].n ? &f->lists[i] : first;
 	struct {
 		const char *command, *why;
-	} v[3];
+	} v[4];
 	size_t n = 0;
 	size_t own = 0;
 	while (own + 1 < first->n && first->rows[own]->one_time)
@@ -224,6 +233,10 @@ static void next(struct page *p, struct out *o, const struct first *f)
 	}
 	v[n].command = "ms-report --tree";
 	v[n++].why = "where the peak comes from, from main on";
+	if (is_temporary(f)) {
+		v[n].command = "ms-report --temporary";
+		v[n++].why = "what is freed at once";
+	}
 	bool several = p->m->processes.n > 1, beside = resident_known(p->m);
 	v[n].command = several  ? "ms-report --by process"
 		       : beside ? "ms-report --resident"

@@ -159,9 +159,10 @@ const char *list_a(struct page *p, enum metric metric, struct pair v)
 
 const char *list_b(struct page *p, enum metric metric, struct pair v)
 {
-	return metric == METRIC_TEMPORARY     ? say_share(p->m, v.a, v.b)
-	       : metric == METRIC_ALLOCATIONS ? est_size(p->m, v.b, pair_eb(&v))
-					      : est_count(p->m, v.b, pair_eb(&v));
+	return metric == METRIC_TEMPORARY ? say_share(p->m, v.a, v.b)
+	       : metric == METRIC_ALLOCATIONS || metric == METRIC_CHURN
+		       ? est_size(p->m, v.b, pair_eb(&v))
+		       : est_count(p->m, v.b, pair_eb(&v));
 }
 
 static const char *number_of(struct page *p, const struct site *s)
@@ -189,6 +190,7 @@ static const struct {
 	[METRIC_HELD] = {"LIVE AT THE END, something points to these", "bytes", "blocks", ", ",
 			 "block"},
 	[METRIC_GROWING] = {NULL, "bytes", "blocks", ", ", "block"},
+	[METRIC_CHURN] = {NULL, "calls", "allocated"},
 };
 
 const char *list_head(enum metric metric, bool second)
@@ -342,6 +344,8 @@ static void say_lost(struct page *p, const struct site *s, struct words *w)
 struct words list_remarks(struct page *p, const struct list *l, const struct site *s)
 {
 	struct words w = {0};
+	if (l->metric == METRIC_CHURN)
+		return words_churn(p->m, s);
 	size_t sites = row_sites(p->m, s, l->metric).any;
 	if (sites > 1)
 		words_add(&w, ms_arena_printf(&p->m->arena, "%s of the same recursion",

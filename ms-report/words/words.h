@@ -54,11 +54,13 @@ const char *words_unscanned(const struct model *m);
  * the report is about; NULL when nothing is. */
 const char *words_one_time(struct model *m);
 
-/* Of the busiest site, and of the one that allocated most (the only row of such a list), its share:
+/* Of what churns ("26 % of all calls"), of the busiest site, and of the one that allocated most (the only row of such a list), its share:
  * "95 % of calls and 46 % of bytes, 94 % temporary", "92 % of bytes in 10 calls"; `both`: it is both.
  * And what else is said of it: its mean size, its thread; cleaned. */
 const char *words_share(struct model *m, const struct list *l, bool both);
 struct words words_besides(struct model *m, const struct site *s, const struct style *st);
+/* Of what churns: "344,662 blocks", "99 % freed within 10 allocations", "5 sites, the busiest #22". */
+struct words words_churn(struct model *m, const struct site *s);
 /* ", 97 % freed within 10 allocations" of all allocations: what is freed before its thread's next one
  * is a part of that. "" where there is little more of it. */
 const char *words_soon(struct model *m);

@@ -171,15 +171,17 @@ const char *words_rss_peak_time(struct model *m)
 const char *words_share(struct model *m, const struct list *l, bool both)
 {
 	const struct site *s = l->rows[0];
+	const char *bytes = both ? SAY(" and %s of bytes",
+				       say_share(m, s->allocated_bytes, m->totals.allocated_bytes))
+				 : "";
+	if (l->metric == METRIC_CHURN)
+		return SAY("%s of all calls%s", say_share(m, s->allocations, l->total.a), bytes);
 	if (l->metric == METRIC_ALLOCATED)
 		return SAY("%s of bytes in %s", say_share(m, s->allocated_bytes, l->total.a),
 			   say_things(m, s->allocations, "call"));
 	const char *share = s->est ? est_count(m, s->allocations, est_of(s->est, EST_ALLOCATIONS))
 				   : SAY("%s of", say_share(m, s->allocations, l->total.a));
-	return SAY("%s calls%s, %s temporary", share,
-		   both ? SAY(" and %s of bytes",
-			      say_share(m, s->allocated_bytes, m->totals.allocated_bytes))
-			: "",
+	return SAY("%s calls%s, %s temporary", share, bytes,
 		   say_share(m, s->temporary, s->allocations));
 }
 
@@ -200,6 +202,18 @@ struct words words_besides(struct model *m, const struct site *s, const struct s
 				  : SAY("thread %llu", (unsigned long long)c[SITE_THREAD_TID].n));
 	}
 	return w;
+}
+
+struct words words_churn(struct model *m, const struct site *s)
+{
+	const char *sites = s->folded ? SAY("%s, the busiest #%lld",
+					    say_things(m, s->folded + 1, "site"), (long long)s->id)
+				      : SAY("#%lld", (long long)s->id);
+	return (struct words){.v = {say_things(m, s->allocations, "block"),
+				    SAY("%s freed within 10 allocations",
+					say_share(m, s->freed_soon, s->allocations)),
+				    sites},
+			      .n = 3};
 }
 
 const char *words_soon(struct model *m)

@@ -9,20 +9,20 @@ fail() {
 }
 cp "$SRC/tests/cli/report/groups.c" .
 gcc -g -O1 -fno-optimize-sibling-calls -o groups groups.c
-for what in kept given churn cycle tree; do
+for what in kept given churn keys cycle tree; do
 	ms-record -q -o $what.trace ./groups $what
 	ms-report $what.trace >$what
 	ms-report --md $what.trace >$what.md
 done
 # order FILE: the groups
-order() { sed -nE 's/^(#### )?(UNREACHABLE|GROWING|KEPT|BUSIEST|MOST|PEAK|LIVE)( [A-Z]|[,:]|  | at ).*/\2/p' "$1" | tr '\n' ' '; }
+order() { sed -nE 's/^(#### )?(UNREACHABLE|GROWING|KEPT|CHURN|BUSIEST|MOST|PEAK|LIVE)( [A-Z]|[,:]|  | at ).*/\2/p' "$1" | tr '\n' ' '; }
 # line PATTERN: its line in the source
 line() { grep -n -- "$1" groups.c | cut -d: -f1; }
 # expect FILE PATTERN
 expect() { grep -Eq -- "$2" "$1" || fail "$1 has no '$2': $(cat "$1")"; }
 for as in '' .md; do
-	[ "$(order kept$as)" = 'KEPT PEAK LIVE BUSIEST ' ] || [ "$(order kept$as)" = 'KEPT PEAK LIVE BUSIEST MOST ' ] || fail "kept$as: $(order kept$as)"
-	[ "$(order churn$as)" = 'BUSIEST PEAK LIVE ' ] || fail "churn$as: $(order churn$as)"
+	[ "$(order kept$as)" = 'KEPT PEAK LIVE CHURN ' ] || fail "kept$as: $(order kept$as)"
+	[ "$(order churn$as)" = 'CHURN PEAK LIVE ' ] || fail "churn$as: $(order churn$as)"
 	[ "$(order cycle$as)" = 'UNREACHABLE PEAK BUSIEST ' ] || fail "cycle$as: $(order cycle$as)"
 	[ "$(order tree$as)" = 'UNREACHABLE PEAK BUSIEST ' ] || fail "tree$as: $(order tree$as)"
 done
@@ -40,11 +40,21 @@ for as in '' .md; do
 done
 
 # ---- churn: 8,000 strings, of 2 to 8,001 bytes ----
-expect churn "^BUSIEST  100 % of calls and 98 % of bytes, .*: longer groups.c:$(line 'char \*s = malloc')  #[0-9]+, called by churn$"
-expect churn '^ {9}mean 3\.9 KiB$'
-expect churn.md '^#### BUSIEST: 100 % of calls and 98 % of bytes, '
+expect churn "^CHURN    100 % of all calls and 98 % of bytes: longer groups.c:$(line 'char \*s = malloc'), 8,000 blocks$"
+expect churn '^ {9}100 % freed within 10 allocations, #[0-9]+, called by churn, mean 3\.9 KiB$'
+expect churn.md '^#### CHURN: 100 % of all calls and 98 % of bytes$'
 # shellcheck disable=SC2016
-expect churn.md '^\| 8,000 \| 30\.5 MiB \| [0-9]+ \| `longer` groups.c:[0-9]+ ← `churn`, mean 3\.9 KiB \|$'
+expect churn.md '^\| 8,000 \| 30\.5 MiB \| [0-9]+ \| `longer` groups.c:[0-9]+ ← `churn`: 8,000 blocks, 100 % freed within 10 allocations, &#35;[0-9]+, mean 3\.9 KiB \|$'
+expect churn '^ {9}ms-report --temporary churn.trace +what is freed at once$'
+
+# ---- keys: two sites of one line, 4,000 blocks each, and 5,000 blocks of another that stay: no site of that line is the busiest ----
+expect keys "^CHURN    62 % of all calls: key groups.c:$(line 'twice'), 8,000 blocks, 100 % freed within 10 allocations$"
+expect keys '^ {9}2 sites, the busiest #[0-9]+, called by keys, mean 25 B$'
+ms-snap -q -o keys.db keys.trace
+ms-report keys.db >direct
+grep -A1 '^CHURN' keys >trace
+grep -A1 '^CHURN' direct | cmp - trace || fail "the snapshot says $(cat direct)"
+
 
 # ---- cycle: 100 pairs of 24 bytes; who closed it called the same function as who began it ----
 expect cycle '^UNREACHABLE AT THE END, .*: 4\.7 KiB, 200 blocks, 1 site$'

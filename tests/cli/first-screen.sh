@@ -43,11 +43,11 @@ g++ -g -O1 -o rounds rounds.cc
 "$BIN/ms-report" rounds.trace >rounds.txt
 "$BIN/ms-snap" -q -o rounds.db rounds.trace
 "$BIN/ms-report" rounds.db | diff - rounds.txt >difference || true
-! grep -q 'Calls\|BUSIEST\|MOST\|freed within' difference || fail "the snapshot says $(cat difference)"
+! grep -q 'Calls\|CHURN\|MOST\|freed within' difference || fail "the snapshot says $(cat difference)"
 grep -Eq '^ +[0-9.]+ % temporary, (9[0-9]|100) % freed within 10 allocations, ' rounds.txt || fail "freed soon: $(grep -A1 '^Calls' rounds.txt)"
 [ "$(sqlite3 rounds.db "SELECT freed_soon = (SELECT sum(frees) FROM site_lifetime WHERE unit = 'allocations' AND high < 10) AND freed_soon > 3900
 	AND temporary_allocations < 2020 FROM process")" = 1 ] || fail "freed soon: $(sqlite3 rounds.db 'SELECT freed_soon, temporary_allocations FROM process')"
-grep -Eq '^BUSIEST  [0-9.]+ % of calls, .*: many rounds.cc:[0-9]+  #' rounds.txt || fail "BUSIEST: $(cat rounds.txt)"
+grep -q '^CHURN    100 % of all calls: many rounds.cc:11, 4,000 blocks, 100 % freed within 10 allocations$' rounds.txt || fail "CHURN: $(cat rounds.txt)"
 grep -Eq '^MOST     ALLOCATED 9[0-9] % of bytes in 10 calls: large rounds.cc:[0-9]+  #[0-9]+, called by main, mean 1.0 MiB$' rounds.txt || fail "MOST: $(cat rounds.txt)"
 # of a sampled one it is not known, and where it is little more than temporary it is not said
 "$BIN/ms-record" -q --sample 1k -o sampled.trace ./rounds >/dev/null

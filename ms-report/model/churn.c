@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT
+ * The line of code that makes most short-lived blocks.
+ */
+#include "churn.h"
+
+#include "fold.h"
+
+#include "libcommon/base/lookup.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEAST_CALLS = 1000 }; /* of fewer all are freed within some */
+enum { LEAST_PART = 20 };    /* of all calls: less is no answer */
+
+/* All sites of one function and line. */
+struct line {
+	uint32_t frame, largest; /* indices: one of its frames; its site with the most calls */
+	uint64_t calls, soon;
+	size_t sites;
+};
+
+struct lines {
+	const struct model *m;
+	MS_ARRAY(struct line) v;
+	struct ms_lookup lookup;
+	uint32_t *of_frame; /* number of its line, from 1; 0 = not yet known */
+};
+
+static bool same(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* Frames of several processes are one line, if it has a name. */
+static bool is_line(const struct frame *f, const struct frame *g)
+{
+	return f->function && g->function && f->line == g->line &&
+	       strcmp(f->function, g->function) == 0 && same(f->file, g->file) &&
+	       (f->file || f->module == g->module);
+}
+
+static struct line *line_of(struct lines *x, uint32_t frame)
+{
+	const struct frame *f = &x->m->frames.v[frame];
+	uint32_t *number = &x->of_frame[frame],
+		 hash = ms_hash(f->function ? ms_hash_text(f->function) : frame, f->line);
+	for (size_t at = hash; !*number && (*number = ms_lookup_next(&x->lookup, hash, &at));)
+		if (!is_line(f, &x->m->frames.v[x->v.v[*number - 1].frame]))
+			*number = 0;
+	if (!*number) {
+		*MS_PUSH(&x->v) = (struct line){.frame = frame};
+		*number = (uint32_t)x->v.n;
+		ms_lookup_add(&x->lookup, hash, *number);
+	}
+	return &x->v.v[*number - 1];
+}
+
+static uint32_t frame_of(const struct model *m, const struct site *s)
+{
+	uint32_t node = s->user != NONE ? s->user : s->stack;
+	return node == NONE ? NONE : m->nodes.v[node].frame;
+}
+
+static bool is_counted(const struct model *m, const struct site *s)
+{
+	return !s->est && !s->one_time && frame_of(m, s) != NONE && figure_some(s->allocations);
+}
+
+static void add_sites(struct lines *x)
+{
+	const struct model *m = x->m;
+	for (uint32_t i = 0; i < m->sites.n; i++) {
+		const struct site *s = &m->sites.v[i];
+		if (!is_counted(m, s))
+			continue;
+		struct line *l = line_of(x, frame_of(m, s));
+		if (!l->sites++ || s->allocations > m->sites.v[l->largest].allocations)
+			l->largest = i;
+		l->calls += s->allocations;
+		l->soon = figure_add(l->soon, s->freed_soon);
+	}
+}
+
+static const struct line *most(const struct lines *x)
+{
+	const struct line *best = NULL;
+	for (size_t i = 0; i < x->v.n; i++) {
+		const struct line *l = &x->v.v[i];
+		if (l->soon <= l->calls && l->soon * 2 >= l->calls &&
+		    (!best || l->soon > best->soon))
+			best = l;
+	}
+	uint64_t all = x->m->totals.allocations;
+	bool much = best && all != UNKNOWN && all >= LEAST_CALLS && best->soon >= all / LEAST_PART;
+	return much ? best : NULL;
+}
+
+static const struct site *sum_of(struct model *m, struct lines *x, const struct line *l)
+{
+	uint32_t *members = ms_arena_alloc(&m->arena, l->sites * sizeof *members);
+	size_t n = 0;
+	members[n++] = l->largest;
+	for (uint32_t i = 0; i < m->sites.n; i++)
+		if (i != l->largest && is_counted(m, &m->sites.v[i]) &&
+		    line_of(x, frame_of(m, &m->sites.v[i])) == l)
+			members[n++] = i;
+	return fold_sum(m, members, n);
+}
+
+struct list churn_list(struct model *m)
+{
+	struct lines x = {.m = m, .of_frame = ms_xcalloc(m->frames.n + 1, sizeof *x.of_frame)};
+	struct list list = {.metric = METRIC_CHURN};
+	add_sites(&x);
+	const struct line *l = most(&x);
+	if (l) {
+		const struct site *sum = sum_of(m, &x, l);
+		list = list_some(m, &sum, 1, METRIC_CHURN, 1);
+		list.total = total_pair(m, METRIC_CHURN);
+	}
+	free(x.of_frame);
+	free(x.lookup.slots);
+	free(x.v.v);
+	return list;
+}
