@@ -252,9 +252,24 @@ static uint64_t gone(const struct work *w)
 	return ends(w) ? MS_SCAN_KILLED : MS_SCAN_ENDED;
 }
 
+/* Changes `tid` to a thread that has stopped, and so stays, if the one that was looked at before has
+ * ended meanwhile; what its descriptors were then may not be all, either. */
+static pid_t settle_thread(struct work *w, pid_t tid)
+{
+	size_t at = 0, n = w->stopped.threads.n;
+	const struct hijack_thread *v = w->stopped.threads.v;
+	if (!n || (hijack_has(&w->stopped, tid, &at) && !v[at - 1].gone))
+		return tid;
+	for (size_t i = 0; i < n; i++)
+		tid = v[i].gone ? tid : v[i].tid;
+	if (!w->unjudged)
+		kernel_find(&w->kernel, w->s->proc, tid);
+	return tid;
+}
+
 /* Stops the process: that is the moment of the request. Copies it, and lets it go on; or keeps it
- * stopped. */
-static void hold(struct work *w, pid_t tid, size_t threads, int unseen)
+ * stopped. Returns a thread of it that is there, `tid` if that still is. */
+static pid_t hold(struct work *w, pid_t tid, size_t threads, int unseen)
 {
 	uint64_t ns = w->unjudged ? 0 : expected(w);
 	bool takes_long = ns > w->deadline_ns - w->start_ns;
@@ -278,7 +293,8 @@ static void hold(struct work *w, pid_t tid, size_t threads, int unseen)
 	else if (w->state == MS_SCAN_DONE && !stop(w))
 		w->state = is_files(errno) ? MS_SCAN_FILES : MS_SCAN_THREADS;
 	if (w->state != MS_SCAN_DONE)
-		return;
+		return tid;
+	tid = settle_thread(w, tid);
 	if (!w->unjudged)
 		kernel_read(&w->kernel, w->s, tid);
 	scan_leave_ends(w->threads, w->thread_count, w->s->mem, w->q->last_tid);
@@ -290,13 +306,14 @@ static void hold(struct work *w, pid_t tid, size_t threads, int unseen)
 		w->refused = MS_SCAN_TIME;
 	if (w->refused && !w->resident.wanted) {
 		w->state = w->refused;
-		return;
+		return tid;
 	}
 	live_ask(w->q, w->request.stamp);
 	if (!copied && (!(w->unjudged || w->refused) || ends(w)))
-		return;
+		return tid;
 	release_threads(w);
 	w->deadline_ns = w->start_ns + SCAN_YES_NS; /* nobody waits */
+	return tid;
 }
 
 void scan_judge(struct work *w, pid_t tid)
@@ -332,7 +349,7 @@ static void scan(struct work *w)
 	size_t threads = tid ? 1 : hijack_count(w->s->proc, &tid);
 	int unseen = errno;
 	__atomic_fetch_or(&w->s->mem->stamps, MG_STAMPS_ALL_NOW, __ATOMIC_SEQ_CST);
-	hold(w, tid, threads, unseen);
+	tid = hold(w, tid, threads, unseen);
 	w->resident.state = w->state;
 	if (w->state == MS_SCAN_DONE) {
 		scan_judge(w, tid);

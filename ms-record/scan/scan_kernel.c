@@ -19,6 +19,7 @@
 void kernel_find(struct kernel_words *k, int proc, pid_t tid)
 {
 	char name[40], target[32];
+	k->epolls.n = 0;
 	snprintf(name, sizeof name, "task/%d/fd", (int)tid);
 	int folder = openat(proc, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = folder < 0 ? NULL : fdopendir(folder);

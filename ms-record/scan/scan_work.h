@@ -225,7 +225,8 @@ void frozen_end(struct work *w);
 
 /* ---- scan_kernel.c ---- */
 
-/* Before the process is stopped; while it is. `tid`: a thread of it that is there. */
+/* Before the process is stopped, and once more if `tid`, a thread of it, may have ended meanwhile; while
+ * it is stopped. */
 void kernel_find(struct kernel_words *k, int proc, pid_t tid);
 void kernel_read(struct kernel_words *k, const struct session *s, pid_t tid);
 void kernel_free(struct kernel_words *k);

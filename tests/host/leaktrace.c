@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,13 @@ static void *ends(void *unused)
 	usleep(20000);
 	syscall(SYS_exit_group, 7);
 	return unused;
+}
+
+/* Ends some time after the threads that were made later. */
+static void *ends_in_turn(void *how_soon)
+{
+	usleep((unsigned)(uintptr_t)how_soon * 100);
+	return NULL;
 }
 
 static pthread_barrier_t barrier;
@@ -125,6 +133,11 @@ int main(int argc, char **argv)
 		for (int i = 0; i < 3; i++)
 			pthread_create(&t, NULL, exits, NULL);
 		exits(NULL);
+	}
+	if (!strcmp(how, "ending")) { /* whichever thread is the last one is about to end */
+		for (int i = 1; i <= 100; i++)
+			pthread_create(&t, NULL, ends_in_turn, (void *)(uintptr_t)(150 - i));
+		return 6;
 	}
 	if (!strcmp(how, "sparse")) { /* most of it is never touched */
 		char *p = global[0] = calloc(1, (size_t)16 << 30);

@@ -52,6 +52,12 @@ for k in 1 2 3 4 5; do
 	[ $rc = 4 ] || fail "together: status $rc"
 	[ "$(figures)" = 'done|3|3000' ] || fail "together: $(figures)"
 done
+# Threads end while it is looked at, the one that was found there too.
+for k in {1..20}; do
+	record --leak-check=auto:50s "$program" ending
+	[ $rc = 6 ] || fail "ending: status $rc"
+	[ "$(figures)" = 'done|3|3000' ] || fail "ending, run $k: $(figures)"
+done
 record --leak-check=auto:50s "$program" sparse
 [ $rc = 5 ] || fail "sparse: status $rc"
 [ "$(figures)" = 'done|4|3500' ] || fail "sparse: $(figures)"

@@ -101,7 +101,8 @@ static void hold_case(unsigned how, uint64_t bytes, size_t threads)
 	scan_of.last_count = regs;
 	scan_of.last_regs = &left;
 	rings[2].pending = 1;
-	hold(&w, 5, threads, how & NO_FILES ? EMFILE : ESRCH);
+	is("the thread that was found",
+	   (uint64_t)hold(&w, 5, threads, how & NO_FILES ? EMFILE : ESRCH), 5);
 	is("state", w.state, h.state);
 	did("hold", h.done);
 	if (h.reached)
@@ -127,6 +128,20 @@ static void check_hold(void)
 			hold_case(how, 90000000, threads);
 			hold_case(how, 91000000, threads);
 		}
+}
+
+/* The thread that was found has ended when all stand still: one that stands is looked at. */
+static void check_ended(void)
+{
+	begin();
+	will.ends = true;
+	scan_of.live_bytes = 5000000;
+	is("one that stands", (uint64_t)hold(&w, 5, 2, 0), 6);
+	did("with its descriptors", "stop descriptors again words ask");
+	begin();
+	will.ends = w.unjudged = true;
+	is("one that stands", (uint64_t)hold(&w, 5, 2, 0), 6);
+	did("nobody wants verdicts", "stop ask resume");
 }
 
 /* What a scan may take: of what is there, and of each block. */
@@ -420,6 +435,7 @@ int main(void)
 {
 	begin();
 	check_hold();
+	check_ended();
 	check_expected();
 	check_stop();
 	check_look();
