@@ -90,6 +90,8 @@ struct scan {
 	 * (0 = not known yet); atomic. */
 	int held;
 	uint64_t read_bytes, due_bytes;
+	uint64_t end_stamp; /* the draining thread's: it was held before then; 0 = it is not */
+	int end_known;      /* atomic: all that it did before it was held is merged */
 	/* As of the draining thread's last round; atomic. */
 	uint64_t live_bytes, live_blocks, events;
 	/* Under the scanner's lock. */

@@ -45,16 +45,18 @@ static bool is_dropped(const struct session *s)
 	       !__atomic_load_n(&s->grown, __ATOMIC_ACQUIRE);
 }
 
+/* Nor is that known before all that it did is merged: of a child, not before its parent's is. */
+static bool is_undecided(const struct session *s)
+{
+	return is_dropped(s) && !__atomic_load_n(&s->scan->end_known, __ATOMIC_ACQUIRE);
+}
+
 /* A thread of the target is held: it is told that it was seen, so that it waits. False: it is let
  * go again. */
 static bool notice(struct session *s)
 {
 	if (is_vfork(s)) {
 		scan_tell_guest(s, MG_END_NONE);
-		return false;
-	}
-	if (is_dropped(s)) {
-		scan_tell_guest(s, MG_END_OVER);
 		return false;
 	}
 	uint32_t held = MG_END_HELD;
@@ -155,10 +157,16 @@ static void notice_one(struct scanner *sc, struct session *s)
 	}
 	if (!keep(s))
 		return;
-	if (state != MG_END_HELD || notice(s))
+	bool waits = state != MG_END_HELD || notice(s), undecided = is_undecided(s);
+	if (waits && !is_dropped(s)) {
 		queue(sc, s, SCAN_BY_END);
-	else
-		__atomic_store_n(&s->scan->busy, 0, __ATOMIC_RELEASE);
+		return;
+	}
+	if (waits && !undecided)
+		scan_tell_guest(s, MG_END_OVER);
+	__atomic_store_n(&s->scan->busy, 0, __ATOMIC_RELEASE);
+	if (waits && undecided)
+		wake_up(sc->drain); /* which calls again when it has looked */
 }
 
 static uint64_t patience(const struct scanner *sc)
@@ -277,6 +285,15 @@ static void *watch(void *arg)
 	return NULL;
 }
 
+/* Is all merged that the process did before it was held? Nothing more will be of a damaged one. */
+static void look_at_end(struct session *s, bool held)
+{
+	struct scan *q = s->scan;
+	q->end_stamp = !held ? 0 : q->end_stamp ? q->end_stamp : live_stamp(s);
+	bool known = held && (s->damaged || s->merged_to >= q->end_stamp);
+	__atomic_store_n(&q->end_known, known, __ATOMIC_RELEASE);
+}
+
 void scan_look(struct session *s)
 {
 	struct scan *q = s->scan;
@@ -286,6 +303,7 @@ void scan_look(struct session *s)
 	__atomic_store_n(&q->live_bytes, s->stats.live_bytes, __ATOMIC_RELAXED);
 	__atomic_store_n(&q->live_blocks, s->stats.live_blocks, __ATOMIC_RELAXED);
 	__atomic_store_n(&q->events, s->stats.events, __ATOMIC_RELAXED);
+	look_at_end(s, held);
 	held = held && !__atomic_load_n(&q->busy, __ATOMIC_ACQUIRE);
 	if (!sc || (!held && !s->leak_mark_due))
 		return;

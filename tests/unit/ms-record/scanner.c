@@ -23,7 +23,7 @@ static struct wake drain;
 static bool vforked, traceable;
 static uint64_t signature;
 static unsigned told, told_of, woken, watched, unwatched, events, rounds, naps, traces;
-static uint64_t waited;
+static uint64_t waited, now_stamp;
 static bool blocked, unwatched_locked;
 static pid_t asked_tid, watcher;
 static char work[80];
@@ -48,6 +48,12 @@ void scan_tell_guest(struct session *s, enum mg_end_state state)
 	s->mem->end_state = state;
 	told_of++;
 	told = state;
+}
+
+uint64_t live_stamp(const struct session *s)
+{
+	(void)s;
+	return now_stamp;
 }
 
 const char *scan_state_words(uint64_t state)
@@ -201,7 +207,8 @@ enum {
 	DROPS = 16,
 	KEPT = 32,
 	GROWN = 64,
-	CASES = 128
+	KNOWN = 128, /* all that it did before is merged */
+	CASES = 256
 };
 
 static void notice_case(uint32_t state, unsigned how)
@@ -217,15 +224,18 @@ static void notice_case(uint32_t state, unsigned how)
 	session.grown = how & GROWN ? 1 : 0;
 	bool waits = state >= MG_END_HELD && state <= MG_END_NAP && !(how & LAST);
 	bool acts = waits && (how & BUSY || !(how & ENDING));
+	scan.end_known = how & KNOWN ? 1 : 0;
 	bool dropped = (how & (DROPS | KEPT | GROWN)) == DROPS, new = state == MG_END_HELD &&acts;
-	bool queues = acts && !(how & BUSY) && !(new && (vforked || dropped));
+	bool decides = acts && !(how & BUSY) && !(new &&vforked);
+	bool over = decides && dropped && how & KNOWN, queues = decides && !dropped;
 	notice_one(sc, &session);
 	is("state", mem.end_state,
-	   !new      ? state
-	   : vforked ? MG_END_NONE
-	   : dropped ? MG_END_OVER
-		     : MG_END_NAP);
-	is("told", told_of, new && (vforked || dropped));
+	   over            ? MG_END_OVER
+	   : new &&vforked ? MG_END_NONE
+	   : new           ? MG_END_NAP
+			   : state);
+	is("told", told_of, (new &&vforked) || over);
+	is("the draining thread", woken, decides && dropped && !over);
 	is("busy", (uint64_t)scan.busy, how & BUSY || queues);
 	queued("notice", queues ? "s0 " : "");
 }
@@ -235,6 +245,33 @@ static void check_notice(void)
 	for (uint32_t state = MG_END_NONE; state <= MG_END_LATE; state++)
 		for (unsigned how = 0; how < CASES; how++)
 			notice_case(state, how);
+}
+
+/* Whether it is worth a trace is known when all is merged that came before it was held. */
+static void check_end_known(void)
+{
+	begin();
+	now_stamp = 8;
+	session.merged_to = 9;
+	scan_look(&session);
+	is("it is not held", (uint64_t)scan.end_known, 0);
+	mem.end_state = MG_END_HELD;
+	session.merged_to = 7;
+	scan_look(&session);
+	is("not merged", (uint64_t)scan.end_known, 0);
+	now_stamp = 9;
+	session.merged_to = 8;
+	scan_look(&session);
+	is("merged as far as it was then", (uint64_t)scan.end_known, 1);
+	mem.end_state = MG_END_NONE;
+	scan_look(&session);
+	is("it goes on", (uint64_t)scan.end_known, 0);
+	mem.end_state = MG_END_NAP;
+	scan_look(&session);
+	is("not again", (uint64_t)scan.end_known, 0);
+	session.damaged = true;
+	scan_look(&session);
+	is("nothing will be", (uint64_t)scan.end_known, 1);
 }
 
 /* Whose number is looked at, and whether it may sleep. */
@@ -579,6 +616,7 @@ int main(void)
 	begin();
 	long threads = held_blocks; /* the C library keeps what it had for them */
 	check_notice();
+	check_end_known();
 	check_filters();
 	check_queue();
 	check_undecided();
