@@ -38,6 +38,16 @@ static uint32_t site_at(const struct ms_fill *w, uint64_t node)
 	return node < w->r->node_count ? w->r->site_of_node[node] : 0;
 }
 
+/* Returns the site of record `i`, plus one. 0 = it has none, or is of a scan that was not done, whose
+ * verdicts are none. *head: the last scan before it. */
+static uint32_t judged_site(const struct ms_fill *w, size_t i, const struct ms_verdict_scan **head)
+{
+	const struct ms_verdict_record *v = &w->t->verdicts.v[i];
+	*head = v->is_scan ? &v->scan : *head;
+	bool done = !v->is_scan && *head && (*head)->state == MS_SCAN_DONE;
+	return done ? site_at(w, v->site.stack) : 0;
+}
+
 /* The scan at the end of the process, if the snapshot reaches that far; NULL = there was none. */
 static const struct ms_verdict_scan *end_scan(const struct ms_kept_process *p)
 {
@@ -145,10 +155,11 @@ static int put_sites(struct ms_fill *w)
 {
 	const struct ms_recording *t = w->t;
 	const struct ms_verdict_scan *end = end_scan(w->p);
+	const struct ms_verdict_scan *head = NULL;
 	struct ms_insert in = ms_large_table(w->f, "site_verdict");
 	for (size_t i = 0; i < t->verdicts.n && w->r->node_count; i++) {
 		const struct ms_verdict_record *v = &t->verdicts.v[i];
-		uint32_t site = v->is_scan ? 0 : site_at(w, v->site.stack);
+		uint32_t site = judged_site(w, i, &head);
 		if (site)
 			put_site(&in, w->row_of_site[site - 1], &v->site);
 	}
@@ -174,10 +185,11 @@ static bool roots_fit(const struct ms_verdict_site *s)
 static int put_roots(struct ms_fill *w)
 {
 	const struct ms_recording *t = w->t;
+	const struct ms_verdict_scan *head = NULL;
 	struct ms_insert in = ms_large_table(w->f, "lost_with");
 	for (size_t i = 0; i < t->verdicts.n && w->r->node_count; i++) {
 		const struct ms_verdict_site *v = &t->verdicts.v[i].site;
-		uint32_t site = t->verdicts.v[i].is_scan ? 0 : site_at(w, v->stack);
+		uint32_t site = judged_site(w, i, &head);
 		for (size_t k = 0; site && k < v->root_count && roots_fit(v); k++) {
 			uint32_t root = site_at(w, v->roots[k].stack);
 			if (root)
@@ -228,14 +240,13 @@ static void set_growing(const struct ms_replay *r, const char **worst)
 
 const char **ms_end_verdicts(const struct ms_fill *w)
 {
-	const struct ms_verdict_scan *end = end_scan(w->p);
+	const struct ms_verdict_scan *end = end_scan(w->p), *head = NULL;
 	struct ms_live *live = end ? live_at_end(w) : NULL;
 	const char **worst = ms_xcalloc(w->r->site_count, sizeof *worst);
 	for (size_t i = 0; i < w->t->verdicts.n && live; i++) {
 		const struct ms_verdict_record *v = &w->t->verdicts.v[i];
-		uint32_t site =
-			v->is_scan || v->site.scan != end->scan ? 0 : site_at(w, v->site.stack);
-		if (site && live[site - 1].blocks)
+		uint32_t site = judged_site(w, i, &head);
+		if (site && head == end && live[site - 1].blocks)
 			worst[site - 1] = worst_of(&v->site);
 	}
 	const char *unknown = verdict_names[MS_VERDICT_IS_UNKNOWN],

@@ -535,18 +535,22 @@ static void test_sampled(void)
 	sqlite3_close(db);
 }
 
-/* What was lost with a site's roots is told unless it is more than there was. */
+/* What was lost with a site's roots is told unless it is more than there was; of a scan that ran out of
+ * time there are no verdicts at all. */
 static void test_roots(void)
 {
 	const struct ms_verdict_root good[] = {{5, 2, 20}, {7, 1, 10}},
 				     blocks[] = {{5, 2, 20}, {7, 2, 10}},
 				     bytes[] = {{5, 2, 20}, {7, 1, 11}};
-	const struct ms_verdict_root *roots[] = {good, blocks, bytes};
-	static const char *const want[] = {"2|3|30", "0|null|null", "0|null|null"};
-	for (size_t i = 0; i < 3; i++) {
+	const struct ms_verdict_root *roots[] = {good, blocks, bytes, good};
+	static const char *const want[] = {"2|3|30|1", "0|null|null|1", "0|null|null|1",
+					   "0|null|null|0"};
+	for (size_t i = 0; i < 4; i++) {
 		struct made m;
-		struct ms_verdict_scan scan = {
-			.scan = 1, .state = MS_SCAN_DONE, .label = "end", .label_size = 3};
+		struct ms_verdict_scan scan = {.scan = 1,
+					       .state = i < 3 ? MS_SCAN_DONE : MS_SCAN_TIME,
+					       .label = "end",
+					       .label_size = 3};
 		struct ms_verdict_site site = {
 			.scan = 1, .stack = 4, .roots = roots[i], .root_count = 2};
 		site.blocks[MS_VERDICT_IS_INDIRECT] = 3;
@@ -564,7 +568,8 @@ static void test_roots(void)
 		made_close(&m);
 		sqlite3 *db = build_one("roots.trace");
 		const char *got =
-			row(db, "SELECT count(*), sum(blocks), sum(bytes) FROM lost_with");
+			row(db, "SELECT count(*), sum(blocks), sum(bytes), (SELECT count(*) FROM "
+				"site_verdict) FROM lost_with");
 		CHECK(strcmp(got, want[i]) == 0, "roots %zu: %s", i, got);
 		sqlite3_close(db);
 	}
