@@ -155,26 +155,18 @@ static uint8_t release(struct session *s, struct reader *r, uint64_t stamp, uint
 	return it->link = (uint8_t)(r->releases++ % RELEASED);
 }
 
-/* When the old block of a reallocation was given back, as far as that is not merged yet. */
-static uint64_t stamp_before(const struct session *s, const struct record *c)
-{
-	uint64_t before = word(c, 5) < c->stamp ? word(c, 5) : c->stamp;
-	uint64_t least = (s->merged_key + 1) >> 1;
-	return before < least ? least : before;
-}
-
 static int reallocation(struct session *s, struct reader *r, const struct record *c)
 {
 	uint32_t stack;
 	if (parse_stack_of(s, r, c, &stack))
 		return -1;
 	uint64_t after = c->stamp, address = word(c, 2), size = block_size(c), old = word(c, 4);
-	uint64_t user = c->kind == MG_USER_REALLOC ? USER_BLOCK : 0;
+	uint64_t before = word(c, 5), user = c->kind == MG_USER_REALLOC ? USER_BLOCK : 0;
 	if (!address)
 		return session_damaged(s, "a reallocation without an address");
 	uint8_t link = 0;
 	if (old)
-		link = release(s, r, stamp_before(s, c), old | user);
+		link = release(s, r, before < after ? before : after, old | user);
 	struct item *it = add(s, r, after, true, old ? ITEM_REALLOC : ITEM_ALLOC);
 	it->address = address | user;
 	it->size = size;
@@ -182,6 +174,14 @@ static int reallocation(struct session *s, struct reader *r, const struct record
 	it->link = link;
 	it->extra = slack_of(c, size);
 	return 0;
+}
+
+/* When the old block of a reallocation was given back, as far as that is not merged yet. */
+static uint64_t stamp_before(const struct session *s, const struct record *c)
+{
+	uint64_t before = word(c, 5) < c->stamp ? word(c, 5) : c->stamp;
+	uint64_t least = (s->merged_key + 1) >> 1;
+	return before < least ? least : before;
 }
 
 static int heap_release(struct session *s, struct reader *r, const struct record *c)

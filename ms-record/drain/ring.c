@@ -312,7 +312,7 @@ static uint64_t drain(struct session *s, struct reader *r, uint64_t head)
  * seconds, and what it writes then would be out of order. */
 static void look_at_pending(struct session *s, struct reader *r, uint64_t now_ns, bool patient)
 {
-	const uint64_t most = 2 * PENDING_LOOK_NS;
+	const uint64_t most = PENDING_NS - 2 * PENDING_LOOK_NS; /* no look decides by itself */
 	uint64_t since = now_ns - r->pending_ns;
 	bool known = r->thread != UINT32_MAX;
 	r->pending_ns = now_ns;
