@@ -45,7 +45,8 @@ static struct line *line_of(struct lines *x, uint32_t frame)
 	const struct frame *f = &x->m->frames.v[frame];
 	uint32_t *number = &x->of_frame[frame],
 		 hash = ms_hash(f->function ? ms_hash_text(f->function) : frame, f->line);
-	for (size_t at = hash; !*number && (*number = ms_lookup_next(&x->lookup, hash, &at));)
+	for (size_t at = hash;
+	     x->v.v && !*number && (*number = ms_lookup_next(&x->lookup, hash, &at));)
 		if (!is_line(f, &x->m->frames.v[x->v.v[*number - 1].frame]))
 			*number = 0;
 	if (!*number) {

@@ -180,7 +180,7 @@ void run_find(struct run *r, const char *file)
 	}
 	if (n > 0)
 		free(names);
-	if (r->processes.n) {
+	if (t && r->processes.n) {
 		struct run_process *p = MS_PUSH(&r->processes);
 		*p = process_of(r, t, file, replayed);
 		p->first = true;
