@@ -157,6 +157,7 @@ cat >columns <<'C'
 = resident.state
 * resident_file.file
 * scan.label
+= scan.mask
 = scan.state
 = site.entry
 * site.key

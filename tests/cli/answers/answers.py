@@ -18,7 +18,7 @@ from page import Page
 # judged by times; raise them with what is shown, never lower them.
 FLOOR = {"text": (25, 25, 26), "markdown": (25, 25, 26), "html": (25, 25, 26)}
 # By finding: headings of groups that are about it.
-ABOUT = {"leak": "unreachable|leak|lost", "growth": "live|grow|peak", "churn": "busiest|churn|allocated", "temporary": "busiest|temporar", "peak": "peak"}
+ABOUT = {"leak": "unreachable|leak|lost", "growth": "live|grow|peak", "churn": "busiest|churn|allocated", "temporary": "busiest|churn|temporar", "peak": "peak"}
 # By finding: what heaptrack_print is asked for.
 HEAPTRACK = {"leak": "-l", "growth": "-p", "churn": "-a", "temporary": "-T", "peak": "-p"}
 EVERY = "-l", "-p", "-a", "-T"
