@@ -136,7 +136,7 @@ is 'images: all are there' "$(field '[.processes[] | select(.events_lost == null
 cp -r own.trace.d cut.trace.d && cp own.trace cut.trace
 p1=$(ls cut.trace.d/p1.*.trace)
 head -c $(($(stat -c %s "$p1") - 200)) "$p1" >short && cp short "$p1"
-is 'one without an end' "$(ms-report cut.trace 2>/dev/null | sed -n 4p | awk '{print $3, $4, $5, $6, $7, $8}')" '196.9 KiB 97.7 KiB n/a n/a'
+is 'one without an end' "$(ms-report cut.trace 2>/dev/null | sed -n 4p | awk '{print $3, $4, $5, $6, $7, $8, $9}')" '196.9 KiB 97.7 KiB 97.7 KiB n/a'
 cp run.trace.d/big.*.trace own.trace.d/
 is 'a trace of another run' "$(ms-report own.trace | sed -n '3,/^$/p' | grep -c .)" 2
 rm own.trace.d/p1.*.trace
