@@ -226,8 +226,8 @@ static bool peaks_differ(const struct work *w)
 	return 2 * both < fmin(all[OLD], all[NEW]);
 }
 
-/* What a site had at the peak counts by how much it is beyond what the other run's had at its
- * largest. */
+/* Counts of a site's bytes at the peak only those beyond the most that it ever held in the other
+ * run. */
 static void weigh_by_most(const struct work *w, struct change *c)
 {
 	struct figure_change *x = &c->figures[PEAK_BYTES];

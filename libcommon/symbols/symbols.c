@@ -168,7 +168,8 @@ static void set_key(struct ms_symbols *s, struct module *m)
 	m->cached.name = ms_arena_printf(a, "%.40s-%08x", n ? id : "none", ms_hash_text(key));
 }
 
-/* What is held open counts where the path leads elsewhere, which no cache is told of. */
+/* Tells whether the path still leads to the file that is held open. If not, what is held counts, and
+ * no cache is told of it. */
 static bool leads_to(const char *path, int held)
 {
 	struct stat there, is;

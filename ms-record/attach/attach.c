@@ -44,7 +44,8 @@
 #define PRIVATE_BYTES (UINT64_C(224) << 20)
 #define PRIVATE_LEAST (UINT64_C(12) << 20)
 #define AGAIN_MOST 50
-/* Of a process that becomes another program: for the first sign of it, from the last one on, and in all. */
+/* How long a process is looked at again that becomes another program: until the first sign of it,
+ * from the last one on, and in all. */
 #define CHANGE_NS UINT64_C(100000000)
 #define CHANGED_NS UINT64_C(1000000000)
 #define CHANGES_MOST_NS UINT64_C(5000000000)
@@ -128,7 +129,7 @@ static bool just_began(const struct attach *a)
 	return now / (1000000000 / ticks) - a->h.start_time < ticks;
 }
 
-/* What an exec changes, and the linker as long as it maps libraries. */
+/* Sums up what an exec changes, and the linker as long as it maps libraries. */
 static uint64_t fingerprint(const struct attach_maps *m, const char *exe)
 {
 	uint64_t sum = 0;

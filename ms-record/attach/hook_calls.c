@@ -89,7 +89,8 @@ static void reach(struct walk *w, uint64_t address)
 		w->todo[w->count++] = (struct function){.address = address};
 }
 
-/* What an exception that is thrown needs has memory of its own. */
+/* Takes the size and name of a function; exceptions have memory of their own, which counts for
+ * nothing. */
 static void take_symbol(struct walk *w, struct function *f, const Elf64_Sym *y, const char *name)
 {
 	f->symbol = true;
@@ -138,8 +139,8 @@ static void take_branch(void *arg, uint64_t to, bool slot)
 		reach(b->w, to);
 }
 
-/* What this function calls and jumps to. What has no symbol may be an entry of a linkage table,
- * which a jump ends. */
+/* Follows the calls and jumps of a function. Code without a symbol may be an entry of a linkage
+ * table, which a jump ends. */
 static void follow(struct walk *w, const struct function *f)
 {
 	struct body b = {w, f->address, f->bytes ? f->bytes : BODY_UNKNOWN};
