@@ -25,8 +25,8 @@ typedef bool hook_calls_fn(const void *arg, const char *name, bool imported);
  * others, entries of linkage tables not counted? Also true of code that cannot be decoded. */
 bool hook_calls(const struct hook_code *c, uint64_t entry, unsigned depth, hook_calls_fn *is,
 		const void *arg);
-/* Of the first four arguments of the function at `entry` a bit for each that it reads, from the
- * lowest on, or that a function does that it hands it on to, over at most `depth` others. */
+/* Returns a bit, from the lowest on, for each of the first four arguments that the function at
+ * `entry` reads, or that a function does that it hands it on to, over at most `depth` others. */
 unsigned hook_arguments(const struct hook_code *c, uint64_t entry, unsigned depth);
 /* The first `most` addresses out of the function that it calls or jumps to. How many. */
 unsigned hook_callees(const struct hook_code *c, const Elf64_Sym *y, uint64_t *v, unsigned most);

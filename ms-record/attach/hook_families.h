@@ -12,7 +12,7 @@
 
 struct session;
 
-/* What is known before families are looked for. */
+/* Holds all that is known before families are looked for. */
 struct hook_families {
 	uint32_t next;   /* number of the next family that is found by its prefix */
 	uint64_t malloc; /* the malloc that is recorded anyway; 0 = not known */
@@ -21,8 +21,8 @@ struct hook_families {
 	bool own;      /* that was found: the C library's may be called by it, or beside it */
 };
 
-/* What a process that is launched wants of hooks, of its session: functions that were named, families
- * that are there, those in modules that it may open later, operators of its own. */
+/* Names the hooks that a launched process wants, as bits: functions that were named, families that
+ * are there, those in modules that it may open later, operators of its own. */
 enum { HOOKS_ASKED = 1, HOOKS_FAMILIES = 2, HOOKS_LATER = 4, HOOKS_OPERATORS = 8 };
 /* HOOKS_FAMILIES and HOOKS_LATER, by the symbols of what is mapped. */
 unsigned hook_families_wanted(struct session *s);

@@ -21,7 +21,7 @@ struct hook_symbols {
 /* Opens the file that is mapped there, in the process whose folder of /proc is `proc`. False: it
  * cannot be had, or is no ELF file; there is nothing to close. */
 bool hook_symbols_open(struct hook_symbols *y, int proc, const struct attach_map *map);
-/* The same of a file that is open, which may be -1, without its debug file. */
+/* Reads a file that is open as hook_symbols_open does, without its debug file; `fd` may be -1. */
 bool hook_symbols_open_file(struct hook_symbols *y, int fd);
 void hook_symbols_close(struct hook_symbols *y);
 /* Has any of the tables a name that ends with that? Quick: only texts are searched. */

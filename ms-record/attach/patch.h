@@ -55,8 +55,8 @@ typedef void patch_branch(void *arg, uint64_t to, bool slot);
 bool patch_branches(const uint8_t *code, size_t n, uint64_t address, bool to_jump, patch_branch *f,
 		    void *arg);
 
-/* Of the first four arguments of the function with that code: a bit for each that it reads, from the
- * lowest on. Calls `f` where it calls or jumps to another one while `holds` of them are as they
+/* Returns a bit, from the lowest on, for each of the first four arguments that the function with
+ * that code reads. Calls `f` where it calls or jumps to another one while `holds` of them are as they
  * were. What is read through pointers to functions is not known. */
 typedef void patch_passes(void *arg, uint64_t to, unsigned holds);
 unsigned patch_arguments(const uint8_t *code, size_t n, uint64_t address, patch_passes *f,

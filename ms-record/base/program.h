@@ -11,8 +11,8 @@
  * started for ("ld.so ./app") the program's, not the linker's. "unknown" when that cannot be told.
  */
 void process_exe(int folder, char path[PROCESS_EXE]);
-/* The same by its number. */
+/* Fills in the path as process_exe does, for the process with that number. */
 void process_exe_of(pid_t pid, char path[PROCESS_EXE]);
-/* Of a process that runs another program than the link `exe` says: how many bytes of its arguments,
- * which end with a NUL, are the linker's. */
+/* Returns how many bytes of the arguments, which end with a NUL, are the linker's, of a process that
+ * runs another program than the link `exe` says. */
 size_t process_linker_args(const char *args, size_t n);
