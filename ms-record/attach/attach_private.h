@@ -161,6 +161,8 @@ int attach_rewrite(struct attach *a, struct hijack_stop *s, bool back, attach_mo
 
 /* Of hijack_guard: nobody waits at an entry that attach_rewrite did not come to write. */
 void attach_mend(void *unused);
+/* After hijack_resume: the same for children that were still being forked then. */
+void attach_mend_late(void);
 
 /* Before anything stops: what can be known then, and the best nice value that is permitted (see
  * hijack_helper, too). */

@@ -301,6 +301,7 @@ int attach_patch(void *arg, void *shared)
 	if (a->held)
 		return rc;
 	hijack_resume(s, a->h.proc);
+	attach_mend_late();
 	out->times.patch_ns = s->resumed_ns - s->begin_ns;
 	out->times.asleep = s->asleep;
 	out->times.cut_short += s->cut_short;
@@ -444,6 +445,7 @@ static bool leave(struct attach *a, struct hijack_stop *s, bool last, struct att
 static void go_on(struct attach *a, struct hijack_stop *s, struct attach_shared *out)
 {
 	hijack_resume(s, a->h.proc);
+	attach_mend_late();
 	out->times.leave_stops++;
 	out->times.cut_short += s->cut_short;
 	uint64_t ns = s->resumed_ns - s->begin_ns;

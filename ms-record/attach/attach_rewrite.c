@@ -28,11 +28,15 @@
 #include "attach_private.h"
 #include "hook_write.h"
 #include "ms-record/ptrace/hijack_private.h"
+#include "ms-record/base/clock.h"
 #include "ms-record/base/descriptor.h"
 
 #define WORD 8u
-#define FORK_NS UINT64_C(500000000) /* for a fork to come to its end */
+#define FORK_NS UINT64_C(500000000) /* while threads stand still: for a fork to come to its end */
 #define OTHERS_US 10000             /* for each processor to come into the kernel once */
+#define FORKERS_MAX 4096u
+#define FORKED_NS UINT64_C(60000000000) /* at most, for forks that wait for a processor */
+#define FORK_RUN_NS 20000000u           /* of a processor: no fork takes so much */
 
 static bool fits(const struct mg_hook *h)
 {
@@ -47,19 +51,19 @@ bool attach_may_hold(const struct attach *a)
 	return !a->launched;
 }
 
-static int write_first(const struct attach *a, const struct mg_hook *h, const uint8_t *first)
+static int write_first(const struct hijack *to, const struct mg_hook *h, const uint8_t *first)
 {
 	uint8_t word[WORD];
 	uint64_t at = h->entry & ~(uint64_t)(WORD - 1);
-	if (hijack_read(&a->h, at, word, sizeof word))
+	if (hijack_read(to, at, word, sizeof word))
 		return -1;
 	memcpy(word + h->entry % WORD, first, MG_JUMP_FIRST);
-	return hijack_write(&a->h, at, word, sizeof word);
+	return hijack_write(to, at, word, sizeof word);
 }
 
-static int write_rest(const struct attach *a, const struct mg_hook *h, const uint8_t *to)
+static int write_rest(const struct hijack *to, const struct mg_hook *h, const uint8_t *bytes)
 {
-	return hijack_write(&a->h, h->entry + MG_JUMP_FIRST, to + MG_JUMP_FIRST,
+	return hijack_write(to, h->entry + MG_JUMP_FIRST, bytes + MG_JUMP_FIRST,
 			    h->bytes - MG_JUMP_FIRST);
 }
 
@@ -73,7 +77,9 @@ struct rewrite {
 		const uint8_t *first; /* bytes, as they were */
 	} v[MG_HOOKS_MAX];
 	uint32_t n;
-	bool begun; /* there may be jumps to themselves */
+	bool begun;   /* there may be jumps to themselves, */
+	bool written; /* but for children that come late: all bytes are `to` */
+	bool late;    /* a thread may have been in a fork until after hijack_resume */
 };
 
 /* Those that are as they should be before, or wait. */
@@ -92,21 +98,50 @@ static void choose(struct rewrite *r)
 	}
 }
 
+/* Are there entries at which threads wait? They become what they were, or are to be. Nobody is
+ * behind the first two bytes of them, or nothing changes there. */
+static void mend(const struct rewrite *r, const struct hijack *h, bool runs)
+{
+	const uint8_t *to[MG_HOOKS_MAX] = {NULL};
+	bool any = false;
+	for (uint32_t i = 0; i < r->n; i++) {
+		const struct mg_hook *hook = r->v[i].hook;
+		if (hook_state(h, hook) == PATCH_WAITS)
+			to[i] = r->written ? r->v[i].to : hook->original;
+		any |= to[i] && !write_rest(h, hook, to[i]);
+	}
+	if (any && runs)
+		usleep(OTHERS_US);
+	for (uint32_t i = 0; i < r->n; i++)
+		if (to[i])
+			write_first(h, r->v[i].hook, to[i]);
+}
+
+static void mend_process(const struct rewrite *r, pid_t pid, bool runs)
+{
+	char path[32];
+	snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
+	struct hijack h = {.mem = open(path, O_RDWR | O_CLOEXEC)};
+	if (h.mem >= 0)
+		mend(r, &h, runs);
+	descriptor_close(h.mem);
+}
+
 /* Children that were forked while there were jumps to themselves. */
 static void mend_children(const struct rewrite *r)
 {
-	for (size_t i = 0; i < r->s->threads.n; i++) {
-		char path[32];
-		if (!r->s->threads.v[i].new_child)
-			continue;
-		snprintf(path, sizeof path, "/proc/%d/mem", (int)r->s->threads.v[i].new_child);
-		struct attach child = {.h = {.mem = open(path, O_RDWR | O_CLOEXEC)}};
-		for (uint32_t k = 0; k < r->n && child.h.mem >= 0; k++)
-			if (hook_state(&child.h, r->v[k].hook) == PATCH_WAITS &&
-			    !write_rest(&child, r->v[k].hook, r->v[k].to))
-				write_first(&child, r->v[k].hook, r->v[k].to);
-		descriptor_close(child.h.mem);
-	}
+	for (size_t i = 0; i < r->s->threads.n; i++)
+		if (r->s->threads.v[i].new_child)
+			mend_process(r, r->s->threads.v[i].new_child, false);
+}
+
+/* No jump to itself is left in the process. */
+static void end_forks(struct rewrite *r, uint64_t patience_ns)
+{
+	r->written = true;
+	r->late = hijack_look(r->s, r->a->h.proc, patience_ns) != 0;
+	mend_children(r);
+	r->begun = r->late;
 }
 
 /* A thread does not stop: the entries are as they were. */
@@ -114,11 +149,10 @@ static int give_up(struct rewrite *r)
 {
 	for (uint32_t i = 0; i < r->n; i++) {
 		const struct mg_hook *h = r->v[i].hook;
-		write_first(r->a, h, r->v[i].first);
+		write_first(&r->a->h, h, r->v[i].first);
 		r->v[i].to = r->back ? h->patched : h->original;
 	}
-	hijack_look(r->s, r->a->h.proc, ATTACH_STOP_NS);
-	mend_children(r);
+	end_forks(r, ATTACH_STOP_NS);
 	return ATTACH_AGAIN;
 }
 
@@ -135,17 +169,15 @@ static int write_in_turn(struct rewrite *r, attach_move *move, struct attach_sha
 	int proc = r->a->h.proc, rc = 0;
 	r->begun = true;
 	for (uint32_t i = 0; i < r->n && !rc; i++)
-		rc = write_first(r->a, r->v[i].hook, patch_wait);
+		rc = write_first(&r->a->h, r->v[i].hook, patch_wait);
 	if (rc || hijack_look(r->s, proc, ATTACH_STOP_NS) || (move && move(r->a, r->s, out)))
 		return give_up(r);
 	for (uint32_t i = 0; i < r->n; i++)
-		rc |= write_rest(r->a, r->v[i].hook, r->v[i].to);
+		rc |= write_rest(&r->a->h, r->v[i].hook, r->v[i].to);
 	hijack_look(r->s, proc, ATTACH_STOP_NS);
 	for (uint32_t i = 0; i < r->n; i++)
-		rc |= write_first(r->a, r->v[i].hook, r->v[i].to);
-	hijack_look(r->s, proc, FORK_NS);
-	mend_children(r);
-	r->begun = false;
+		rc |= write_first(&r->a->h, r->v[i].hook, r->v[i].to);
+	end_forks(r, FORK_NS);
 	return rc ? ATTACH_FAILED : ATTACH_DONE;
 }
 
@@ -162,59 +194,92 @@ int attach_rewrite(struct attach *a, struct hijack_stop *s, bool back, attach_mo
 	return move && move(a, s, out) ? ATTACH_AGAIN : write_all(r);
 }
 
-/* ---- the guard's ---- */
-
-/* Are there entries at which threads wait? They become what they were. Nobody is behind the first
- * two bytes of them, or nothing changes there. */
-static bool mend(const struct rewrite *r, const struct hijack *h)
-{
-	bool waits[MG_HOOKS_MAX] = {0}, any = false;
-	struct attach at = {.h = *h};
-	for (uint32_t i = 0; i < r->n; i++) {
-		const struct mg_hook *hook = r->v[i].hook;
-		waits[i] = hook_state(h, hook) == PATCH_WAITS;
-		any |= waits[i] && !write_rest(&at, hook, hook->original);
-	}
-	if (any)
-		usleep(OTHERS_US);
-	for (uint32_t i = 0; i < r->n; i++)
-		if (waits[i])
-			write_first(&at, r->v[i].hook, r->v[i].hook->original);
-	return any;
-}
-
-static void mend_process(const struct rewrite *r, const char *pid)
-{
-	char path[32];
-	snprintf(path, sizeof path, "/proc/%s/mem", pid);
-	struct hijack h = {.mem = open(path, O_RDWR | O_CLOEXEC)};
-	if (h.mem >= 0)
-		mend(r, &h);
-	descriptor_close(h.mem);
-}
+/* ---- with all threads going on: the guard's, and for children that come late ---- */
 
 static void mend_children_of(const struct rewrite *r, pid_t tid)
 {
 	char children[4096], *at = children;
-	if (tid <= 0 || !hijack_text(r->a->h.proc, tid, "children", children, sizeof children))
+	if (!hijack_text(r->a->h.proc, tid, "children", children, sizeof children))
 		return;
 	for (char *pid; (pid = strtok_r(at, " \n", &at));)
-		mend_process(r, pid);
+		mend_process(r, atoi(pid), true);
 }
 
-/* Those that the process has forked. No heap is used: it is the helper's, who may have been killed in
- * the middle of malloc, with a lock in his hands. */
-static void mend_forked(const struct rewrite *r)
+/* Threads that may have been in a fork when the last jump to itself was taken away. */
+static struct {
+	struct {
+		pid_t tid;
+		uint64_t ran_ns;
+	} v[FORKERS_MAX];
+	size_t n;
+} forkers;
+
+/* For how long it has had a processor. */
+static uint64_t ran_ns(int proc, pid_t tid)
+{
+	char text[128];
+	return hijack_text(proc, tid, "schedstat", text, sizeof text) ? strtoull(text, NULL, 10)
+								      : 0;
+}
+
+static bool may_fork(int proc, pid_t tid)
+{
+	char state = hijack_state(proc, tid);
+	return state == 'R' || state == 'D';
+}
+
+static void note_forker(const struct rewrite *r, pid_t tid)
+{
+	if (forkers.n == FORKERS_MAX || !may_fork(r->a->h.proc, tid))
+		return;
+	forkers.v[forkers.n].tid = tid;
+	forkers.v[forkers.n++].ran_ns = ran_ns(r->a->h.proc, tid);
+}
+
+/* Is one of them in that fork still? */
+static bool any_forks(int proc)
+{
+	for (; forkers.n; forkers.n--) {
+		pid_t tid = forkers.v[forkers.n - 1].tid;
+		uint64_t ran = ran_ns(proc, tid) - forkers.v[forkers.n - 1].ran_ns;
+		if (may_fork(proc, tid) && ran < FORK_RUN_NS)
+			return true;
+	}
+	return false;
+}
+
+/* No heap is used: it is the helper's, who may have been killed in the middle of malloc, with a
+ * lock in his hands. */
+static void each_thread(const struct rewrite *r, void (*f)(const struct rewrite *r, pid_t tid))
 {
 	_Alignas(struct dirent64) char entries[4096];
 	int task = openat(r->a->h.proc, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	for (ssize_t n; task >= 0 && (n = getdents64(task, entries, sizeof entries)) > 0;)
 		for (ssize_t at = 0; at < n;) {
 			const struct dirent64 *e = (const void *)(entries + at);
-			mend_children_of(r, atoi(e->d_name));
+			if (atoi(e->d_name) > 0)
+				f(r, atoi(e->d_name));
 			at += e->d_reclen;
 		}
 	descriptor_close(task);
+}
+
+/* Gives their bytes to children that were forked before the last jump to itself was taken away: a
+ * child has a copy of the memory long before it is to be seen. Taking it away has waited for copies
+ * that were being made: both hold the lock of the memory. */
+static void mend_forked(const struct rewrite *r)
+{
+	uint64_t until = clock_mono() + FORKED_NS;
+	bool more = true;
+	forkers.n = 0;
+	each_thread(r, note_forker);
+	while (more) {
+		more = any_forks(r->a->h.proc) && clock_mono() < until;
+		each_thread(r, mend_children_of);
+		hijack_beat();
+		if (more)
+			usleep(OTHERS_US);
+	}
 }
 
 void attach_mend(void *unused)
@@ -223,9 +288,13 @@ void attach_mend(void *unused)
 	(void)unused;
 	if (!r->begun)
 		return;
-	mend(r, &r->a->h);
-	for (uint64_t us = 0; us < FORK_NS / 1000; us += OTHERS_US) {
-		mend_forked(r);
-		usleep(OTHERS_US);
-	}
+	mend(r, &r->a->h, true);
+	mend_forked(r);
+}
+
+void attach_mend_late(void)
+{
+	if (rewrite.late)
+		mend_forked(&rewrite);
+	rewrite.begun = rewrite.late = false;
 }

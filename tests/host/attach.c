@@ -10,6 +10,7 @@
  *  - nap: sleeps for a millisecond, again and again; says by how much it came late at most
  *  - short THREADS: threads that begin, allocate and end
  *  - doze THREADS: threads that allocate when they wake up, which is all the time, and fork
+ *  - breed THREADS: doze beside a thread that forks without end
  *  - fork: children that allocate and exit, by fork and by vfork
  *  - plug FILE: dlopen, a call, dlclose
  *
@@ -246,6 +247,17 @@ static void *dozer(void *arg)
 	return NULL;
 }
 
+/* Children whose memory takes long to copy, so that one is nearly always being made. */
+static void *breeder(void *arg)
+{
+	static char large[32 << 20];
+	(void)arg;
+	memset(large, 1, sizeof large);
+	while (!over)
+		fork_child();
+	return NULL;
+}
+
 /* ---- plug ---- */
 
 static void *plugger(void *arg)
@@ -284,7 +296,7 @@ static bool begin_mode(const char *mode, size_t threads)
 		start(churner, threads);
 	else if (!strcmp(mode, "spin"))
 		start(spinner, threads);
-	else if (!strcmp(mode, "doze"))
+	else if (!strcmp(mode, "doze") || !strcmp(mode, "breed"))
 		start(dozer, threads);
 	else if (!strcmp(mode, "hog"))
 		start(hog, threads);
@@ -316,6 +328,8 @@ static bool begin_mode(const char *mode, size_t threads)
 	}
 	if (!strcmp(mode, "watch"))
 		start(watcher, 1);
+	if (!strcmp(mode, "breed"))
+		start(breeder, 1);
 	if (!strcmp(mode, "moving"))
 		start(mover, 1);
 	if (!strcmp(mode, "uring"))

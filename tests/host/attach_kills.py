@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from attaching import ALL, BIN, RECORD, TARGET, THREADS, Tally, attach, check, end, failures, mapped, start, wait_for
+from attaching import ALL, BIN, RECORD, TARGET, THREADS, Tally, attach, check, end, failures, left_behind, mapped, start, wait_for
 
 LONG = int(os.environ.get("MS_KILLS", 0))  # kills in all: tests/long/kills.sh
 KILLS = ENDS = LONG // 5 or (100 if ALL else 8)  # of each of three processes; ends
@@ -221,8 +221,10 @@ def main():
     killed("doze", Churn("doze"))
     killed("tally", Tally("killed.tally"))
     killed_midway("tally", Tally("midway.tally"))
-    killed_midway("doze", Churn("doze"))
+    killed_midway("breed", Churn("breed"))
     process_killed()
+    left = left_behind()
+    check(not left, f"children of targets do not end: {left}")
     if LONG:
         print(f"kills: runs {3 * KILLS + 2 * MIDWAY + ENDS}, found {len(failures)}, left {len(failures)}")
     sys.exit(bool(failures))

@@ -16,6 +16,7 @@ TARGET, STATIC, PLUG = (f"{TB}/host/attach{x}" for x in ("", "_static", "_plug.s
 THREADS = 4  # of a tally
 ALL = bool(os.environ.get("MS_CHECK_ALL"))
 failures = []
+os.environ["MS_TARGET_OF"] = str(os.getpid())  # of all that start() starts, and of their children
 
 
 def fail(text):
@@ -71,6 +72,25 @@ def end(p, name):
         fail(f"{name}: it does not end")
         return
     check(p.returncode == 0, f"{name}: status {p.returncode}: {out[-300:]}")
+
+
+def left_behind():
+    """Processes that targets have forked and that do not end though their parents have."""
+    mark = f"MS_TARGET_OF={os.getpid()}".encode()
+    def is_one(pid):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as f:
+                return mark in f.read().split(b"\0") and os.readlink(f"/proc/{pid}/exe") == os.path.realpath(TARGET)
+        except OSError:
+            return False
+    for _ in range(3000):
+        left = [pid for pid in os.listdir("/proc") if pid.isdigit() and is_one(pid)]
+        if not left:
+            return []
+        time.sleep(0.02)
+    for pid in left:
+        os.kill(int(pid), signal.SIGKILL)
+    return left
 
 
 def wait_for(trace):
