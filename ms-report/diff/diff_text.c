@@ -5,6 +5,7 @@
 
 #include "ms-report/output/out.h"
 #include "ms-report/text/text.h"
+#include "ms-report/words/next.h"
 #include "ms-report/words/apart.h"
 
 #include <string.h>
@@ -323,10 +324,10 @@ static void put_next(struct page *p, struct out *o, const struct diff_row *x)
 		q.input = gone ? input_of(p, d->old, d->old_point)
 			       : input_of(p, d->new, d->new_point);
 	out_str(o, "Next     ");
-	text_command(&q, o,
-		     SAY("ms-report --site %llu",
-			 (unsigned long long)(gone ? x->old_site : (uint64_t)x->site->id)),
-		     9);
+	uint64_t site = gone ? x->old_site : (uint64_t)x->site->id;
+	const char *words[] = {"ms-report", "--site", SAY("%llu", (unsigned long long)site),
+			       next_input(&q, text_command_room(p, 9))};
+	text_command(&q, o, words, 4, 9);
 	out_char(o, '\n');
 }
 

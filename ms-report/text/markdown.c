@@ -7,6 +7,9 @@
 #include "ms-report/model/first.h"
 #include "ms-report/output/out.h"
 #include "ms-report/words/apart.h"
+#include "ms-report/words/next.h"
+
+#include <string.h>
 
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
 
@@ -120,8 +123,9 @@ static void figures_table(struct page *p, struct out *o)
 		put_between(p, o, "| gone by exec | | ", gone, " |\n");
 	rss_row(p, o, "memory at the peak", m->processes.n == 1 ? "peak" : NULL);
 	rss_row(p, o, "memory at the end", "end");
-	if (words_elsewhere(m))
-		put_between(p, o, "| where it is | | ", words_elsewhere(m), " |\n");
+	const char *where = words_beside_heap(m);
+	if (where)
+		put_between(p, o, "| where it is | | ", where, " |\n");
 	out_char(o, '\n');
 }
 
@@ -326,6 +330,24 @@ static void put_most(struct page *p, struct out *o, const struct list *l, bool b
 	out_str(o, " |\n\n");
 }
 
+/* What to type next, each with a comment, as a shell takes it. */
+static void next(struct page *p, struct out *o, const struct first *f)
+{
+	struct next v[NEXT_MAX];
+	struct out lines = {0};
+	size_t n = next_commands(p, f, SIZE_MAX, v);
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(v[i].words[1], "--md") == 0)
+			continue;
+		for (size_t k = 0; k < v[i].n; k++)
+			out_printf(&lines, "%s ", v[i].words[k]);
+		out_printf(&lines, " # %s\n", v[i].why);
+	}
+	out_str(o, "Next:\n\n");
+	markdown_text(o, &lines);
+	out_free(&lines);
+}
+
 void markdown_first(struct page *p, struct out *o, size_t limit)
 {
 	struct model *m = p->m;
@@ -355,4 +377,5 @@ void markdown_first(struct page *p, struct out *o, size_t limit)
 	}
 	if (m->hidden.filters)
 		put_between(p, o, "Hidden: ", words_hidden(m, &p->style), "\n\n");
+	next(p, o, &f);
 }

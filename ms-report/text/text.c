@@ -132,32 +132,29 @@ void text_words_in(struct page *p, struct out *o, const struct words *w, const c
 	put_words(p, o, w, gap, indent, indent);
 }
 
-/* What cannot be typed as it stands is not offered. */
-static const char *input_word(struct page *p)
+size_t text_command_room(const struct page *p, size_t indent)
 {
-	struct ms_arena *a = &p->m->arena;
-	bool typed = p->input && name_clean(a, p->input, p->style.ascii) == p->input;
-	return typed ? ms_shell_word(a, p->input) : "FILE";
+	return p->style.width > indent + 8 ? p->style.width - indent : 8;
 }
 
-size_t text_command(struct page *p, struct out *o, const char *command, size_t indent)
+size_t text_command(struct page *p, struct out *o, const char *const *words, size_t n,
+		    size_t indent)
 {
-	const char *input = input_word(p);
-	size_t room = p->style.width > indent + 8 ? p->style.width - indent : 8;
-	size_t w = name_width(command), v = name_width(input);
-	if (v > room)
-		v = strlen(input = "FILE");
-	out_str(o, command);
-	if (w + 1 + v > room) {
-		out_str(o, " \\\n");
-		out_repeat(o, " ", indent);
-		w = 0;
-	} else {
-		out_char(o, ' ');
-		w++;
+	size_t room = text_command_room(p, indent), used = 0;
+	for (size_t i = 0; i < n; i++) {
+		size_t w = name_width(words[i]);
+		if (i && used + 1 + w + (i + 1 < n ? 2 : 0) > room) {
+			out_str(o, " \\\n");
+			out_repeat(o, " ", indent);
+			used = 0;
+		} else if (i) {
+			out_char(o, ' ');
+			used++;
+		}
+		out_str(o, words[i]);
+		used += w;
 	}
-	out_str(o, input);
-	return w + v;
+	return used;
 }
 
 void text_pad(struct out *o, const char *s, size_t width)

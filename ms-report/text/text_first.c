@@ -8,11 +8,13 @@
 #include "ms-report/model/first.h"
 #include "ms-report/model/spans.h"
 #include "ms-report/output/out.h"
+#include "ms-report/words/next.h"
 
 #include "libcommon/stats/sparkline.h"
 
 #include <string.h>
 
+enum { NEXT_INDENT = 9 }; /* columns of its label */
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
 
 /* A labelled line of parts separated by wide gaps. */
@@ -73,8 +75,9 @@ static void heap_and_rss(struct page *p, struct out *o)
 			    resident_known(m) ? ": --resident" : "");
 	line(p, o, "RSS", SAY("peak %s %s", say_size(m, t->peak_rss_bytes), words_rss_peak_time(m)),
 	     SAY("end %s%s", say_size(m, t->end_rss_bytes), apart));
-	if (words_elsewhere(m))
-		text_words(p, o, "Where", &(struct words){{words_elsewhere(m)}, 1}, "");
+	const char *where = words_beside_heap(m);
+	if (where)
+		text_words(p, o, "Where", &(struct words){{where}, 1}, "");
 }
 
 /* Heap, slack and mapped address space against RSS, where they were recorded. */
@@ -205,73 +208,26 @@ static void put_most(struct page *p, struct out *o, const struct list *l, bool b
 	text_words(p, o, churn ? "CHURN" : calls ? "BUSIEST" : "MOST", &w, ", ");
 }
 
-/* Does something churn of which --temporary shows the sites? */
-static bool is_temporary(const struct first *f)
-{
-	for (size_t i = 0; i < f->n; i++)
-		if (f->lists[i].metric == METRIC_CHURN)
-			return figure_some(f->lists[i].rows[0]->temporary);
-	return false;
-}
-
 static void next(struct page *p, struct out *o, const struct first *f)
 {
-	static const struct list none;
-	const struct list *first = &none;
-	for (size_t i = f->n; i-- > 0;)
-		first = f->lists[i].n ? &f->lists[i] : first;
-	struct {
-		const char *command, *why;
-	} v[4];
-	size_t n = 0;
-	size_t own = 0;
-	while (own + 1 < first->n && first->rows[own]->one_time)
-		own++;
-	if (first->n) {
-		v[n].command = SAY("ms-report --site %lld", (long long)first->rows[own]->id);
-		v[n++].why = "its whole stack, sizes, ages, threads";
-	}
-	v[n].command = "ms-report --tree";
-	v[n++].why = "where the peak comes from, from main on";
-	if (is_temporary(f)) {
-		v[n].command = "ms-report --temporary";
-		v[n++].why = "what is freed at once";
-	}
-	bool several = p->m->processes.n > 1, beside = resident_known(p->m);
-	v[n].command = several  ? "ms-report --by process"
-		       : beside ? "ms-report --resident"
-				: "ms-report --md";
-	v[n++].why = several  ? "each process's own peak"
-		     : beside ? "what resident memory is for, and what gives it back"
-			      : "tables for a pull request or a log";
-	size_t width = 0, w[3];
+	struct next v[NEXT_MAX];
+	size_t n = next_commands(p, f, text_command_room(p, NEXT_INDENT), v), width = 0,
+	       w[NEXT_MAX];
 	struct out tmp = {0};
 	for (size_t i = 0; i < n; i++) {
-		w[i] = text_command(p, &tmp, v[i].command, 9);
+		w[i] = text_command(p, &tmp, v[i].words, v[i].n, NEXT_INDENT);
 		width = w[i] > width ? w[i] : width;
 	}
 	out_free(&tmp);
 	for (size_t i = 0; i < n; i++) {
 		out_str(o, i ? "         " : "Next     ");
-		text_command(p, o, v[i].command, 9);
-		if (9 + width + 4 + strlen(v[i].why) <= p->style.width) {
+		text_command(p, o, v[i].words, v[i].n, NEXT_INDENT);
+		if (NEXT_INDENT + width + 4 + strlen(v[i].why) <= p->style.width) {
 			out_repeat(o, " ", width - w[i] + 4);
 			out_str(o, v[i].why);
 		}
 		out_char(o, '\n');
 	}
-}
-
-/* What records memory that is not the heap's, where it was not. */
-static void next_elsewhere(struct page *p, struct out *o)
-{
-	struct model *m = p->m;
-	bool mapped = m->totals.mapped_peak != UNKNOWN, resident = resident_known(m);
-	if (!words_elsewhere(m) || (mapped && resident))
-		return;
-	out_printf(o, "         ms-record%s%s ...    %s%s%s\n", mapped ? "" : " --mmap",
-		   resident ? "" : " --resident", mapped ? "" : "what is mapped, by site",
-		   mapped || resident ? "" : "; ", resident ? "" : "what is resident");
 }
 
 void text_who(struct page *p, struct out *o)
@@ -325,5 +281,4 @@ void text_first(struct page *p, struct out *o, size_t limit)
 	hidden.n += hidden.v[1] != NULL;
 	text_words(p, o, "Hidden", &hidden, "; ");
 	next(p, o, &f);
-	next_elsewhere(p, o);
 }

@@ -71,6 +71,9 @@ const char *words_rss(struct model *m, const char *label);
 /* Where resident memory is when most of it is no live heap, as /proc said; NULL = it is live heap, or little,
  * or what was there before is not known. */
 const char *words_elsewhere(struct model *m);
+/* That, or where it is at the end when that alone is true of the end: memory which was freed and is still
+ * resident. */
+const char *words_beside_heap(struct model *m);
 /* "at 22 ms"; "between samples" where the kernel alone saw the peak of RSS. */
 const char *words_rss_peak_time(struct model *m);
 

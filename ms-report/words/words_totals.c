@@ -132,34 +132,64 @@ const char *words_rss(struct model *m, const char *label)
 	return rss == UNKNOWN ? words : SAY("RSS %s: %s", say_size(m, rss), words);
 }
 
-/* Live heap, recorded or not: what was there before, and what a fork left. */
-static uint64_t heap_at_most(const struct model *m)
+/* Adds to live heap what was not recorded of it: what was there before, and what a fork left. */
+static uint64_t heap_at_most(const struct model *m, uint64_t recorded)
 {
-	uint64_t all = m->totals.peak_bytes;
+	uint64_t all = recorded;
 	if (figure_some(m->quality.attached))
 		all = figure_add(all, m->before.state ? m->before.bytes : UNKNOWN);
 	return figure_add(all, m->inherited.processes ? m->inherited.bytes : 0);
 }
 
-const char *words_elsewhere(struct model *m)
+/* Is live heap known, and less than half of resident memory of which somebody asks? */
+static bool is_little(uint64_t heap, uint64_t rss)
 {
-	uint64_t heap = heap_at_most(m), rss = m->totals.peak_rss_bytes, at[3] = {0};
-	if (m->processes.n - m->images != 1 || m->proc_only || heap == UNKNOWN || rss == UNKNOWN ||
-	    rss <= ELSEWHERE || heap >= rss / 2)
-		return NULL;
-	sqlite3_stmt *q = model_ask(m, "SELECT time_ns, rss_bytes, heap_bytes FROM sample"
-				       " WHERE heap_bytes <= rss_bytes"
-				       " ORDER BY rss_bytes DESC, time_ns LIMIT 1");
+	return heap != UNKNOWN && rss != UNKNOWN && rss > ELSEWHERE && heap < rss / 2;
+}
+
+static bool is_one(const struct model *m)
+{
+	return m->processes.n - m->images == 1 && !m->proc_only;
+}
+
+/* Says of what `rss` consisted at the first sample in that order; `rest`: what live heap was. */
+static const char *parts_of_rss(struct model *m, uint64_t rss, const char *order, const char *rest)
+{
+	uint64_t at[3] = {0};
+	sqlite3_stmt *q = model_ask(m,
+				    "SELECT time_ns, rss_bytes, heap_bytes FROM sample"
+				    " WHERE heap_bytes <= rss_bytes ORDER BY %s LIMIT 1",
+				    order);
 	while (model_next(&q))
 		for (int i = 0; i < 3; i++)
 			at[i] = figure_in(q, i);
-	const char *rest = SAY("live heap is %s at most", say_size(m, heap));
 	if (at[1] < rss / 2)
 		return SAY("most of RSS is no live heap, and /proc was not asked what: %s", rest);
 	return SAY("of RSS %s at %s: %s in anonymous mappings, with stacks and what the allocator "
 		   "keeps, %s in files; %s",
 		   say_size(m, at[1]), say_time(m, at[0]), say_size(m, at[2]),
 		   say_size(m, at[1] - at[2]), rest);
+}
+
+const char *words_elsewhere(struct model *m)
+{
+	uint64_t heap = heap_at_most(m, m->totals.peak_bytes), rss = m->totals.peak_rss_bytes;
+	return is_one(m) && is_little(heap, rss)
+		       ? parts_of_rss(m, rss, "rss_bytes DESC, time_ns",
+				      SAY("live heap is %s at most", say_size(m, heap)))
+		       : NULL;
+}
+
+const char *words_beside_heap(struct model *m)
+{
+	uint64_t heap = heap_at_most(m, m->totals.unfreed_bytes), rss = m->totals.end_rss_bytes;
+	const char *all_along = words_elsewhere(m);
+	if (all_along || !is_one(m) || !is_little(heap, rss))
+		return all_along;
+	if (resident_known(m) && strcmp(m->at_label, "end") == 0)
+		return resident_answer(m);
+	return parts_of_rss(m, rss, "time_ns DESC",
+			    SAY("live heap is %s at the end", say_size(m, heap)));
 }
 
 const char *words_rss_peak_time(struct model *m)

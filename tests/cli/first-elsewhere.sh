@@ -45,7 +45,7 @@ ms-record -q -o mapped.trace ./holder 1 40
 [[ $(line_of Where mapped.trace) =~ ^"Where of RSS "[2-4][0-9].[0-9]" MiB at "[^:]*": "[2-4][0-9].[0-9]" MiB in anonymous mappings, with stacks and what the allocator keeps, "[0-9.]*" "[MK]"iB in files; live heap is 1.0 MiB at most"$ ]] ||
 	fail "40 MiB that are mapped: $(ms-report mapped.trace)"
 [[ $(ms-report --md mapped.trace) == *"| where it is | | of RSS "*" MiB in anonymous mappings"* ]] || fail "--md: $(ms-report --md mapped.trace)"
-is 'what records them' "$(commands mapped.trace)" 'ms-record --mmap --resident ...    what is mapped, by site; what is resident'
+is 'what records them' "$(commands mapped.trace)" 'ms-record --mmap --resident ./holder 1 40    what is mapped, by site; what is resident'
 ms-record -q -o heap.trace ./holder 40 0
 is '40 MiB of heap' "$(line_of Where heap.trace)$(commands heap.trace)" ''
 ms-record -q -o both.trace ./holder 30 20
@@ -53,11 +53,48 @@ is 'more heap than that' "$(line_of Where both.trace)" ''
 ms-record -q -o little.trace ./holder 0 8
 is '8 MiB' "$(line_of Where little.trace)" ''
 
+# what was freed and is still resident at the end, though it was most of RSS at the peak
+cat >freed.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+	enum { BLOCKS = 400000, SIZE = 100 };
+	static char *v[BLOCKS];
+	(void)argv;
+	for (int i = 0; i < BLOCKS; i++)
+		v[i] = memset(malloc(SIZE), argc, SIZE);
+	for (int i = 0; i < BLOCKS - 1; i++) /* the last one holds the top of the heap */
+		free(v[i]);
+	return 0;
+}
+END
+gcc -O1 -g -fno-builtin -o freed freed.c
+command=$(cat <<'END'
+ms-record --mmap --resident ./freed 'a word' '$HOME' 'it'\''s'
+END
+)
+ms-record -q -o freed.trace ./freed 'a word' "\$HOME" "it's"
+[[ $(line_of Where freed.trace) =~ "; live heap is 100 B at the end"$|"live heap, and /proc was not asked what: live heap is 100 B at the end"$ ]] || fail "what was freed: $(ms-report freed.trace)"
+is 'what records it' "$(commands freed.trace)" "$command"
+[[ $(ms-report --md freed.trace) == *$'\nNext:\n\n```text\nms-report --site '*$'\n'"$command  # what is mapped, by site; what is resident"$'\n```' ]] || fail "Next of --md: $(ms-report --md freed.trace)"
+# typed as it stands, it records the same command; that trace then says what to do
+eval "$command" 2>/dev/null || fail "typed: $command"
+is 'the command again' "$(ms-snap -q -o - freed.*.trace | cat >again.db; sqlite3 again.db 'SELECT command FROM process')" "$(ms-snap -q -o - freed.trace | cat >once.db; sqlite3 once.db 'SELECT command FROM process')"
+[[ $(line_of Where freed.*.trace) == *" is free but held by the allocator: call malloc_trim(0): about "* ]] || fail "recorded: $(ms-report freed.*.trace)"
+[[ $(ms-report freed.*.trace) == *$'\n         ms-report --resident freed.'* && -z $(commands freed.*.trace) ]] || fail "its Next: $(ms-report freed.*.trace | sed -n '/^Next/,$p')"
+# a command that is wider than the screen is continued as a shell takes it; a word that is wider is no part of it
+ms-record -q -o long.trace ./freed {1..30}
+is 'folded' "$(ms-report --width 60 long.trace | sed -n '/ms-record/,$p' | tr -d '\\\n' | tr -s ' ')" " ms-record --mmap --resident ./freed $(echo {1..30})"
+ms-record -q -o wide.trace ./freed "$(printf 'x%.0s' {1..80})"
+is 'a wide word' "$(ms-report --width 60 wide.trace | grep -o 'ms-record --mmap.*')" 'ms-record --mmap --resident COMMAND'
+is 'no heap that is still in use' "$(line_of Where heap.trace)" ''
+
 # recorded by site: at the end where it is all there, else at the moment at which most was
 ms-record -q --mmap -o stays.trace ./holder 1 40
 is 'what stays: first' "$(ms-report stays.trace | grep -m1 '^[A-Z]* [aA][tT]')" 'MAPPED at the end, apart from the heap: 40.0 MiB, 1 site'
 [[ $(ms-report stays.trace) =~ " 40.0 MiB      1  "[0-9]"  map       holder.c:8" ]] || fail "what stays: no row of map: $(ms-report stays.trace)"
-is 'what records the rest' "$(commands stays.trace)" 'ms-record --resident ...    what is resident'
+is 'what records the rest' "$(commands stays.trace)" 'ms-record --resident ./holder 1 40    what is resident'
 ms-record -q --mmap -o gone.trace ./holder 1 40 gone
 [[ $(ms-report gone.trace | grep -m1 '^[A-Z]* [aA][tT]') =~ ^"MAPPED at "[0-9.]*"s, apart from the heap: 40.0 MiB, 1 site"$ ]] || fail "what is gone at the end: $(ms-report gone.trace)"
 [[ $(ms-report --md gone.trace) == *"#### MAPPED at "*"| 40.0 MiB | 1 |"* ]] || fail '--md'

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ * What to type next after the first screen, for any format.
+ */
+#pragma once
+
+#include "page.h"
+
+#include "ms-report/model/first.h"
+
+#include <stddef.h>
+
+/* A command, word by word as a shell reads it, and what it shows. */
+struct next {
+	const char **words;
+	size_t n;
+	const char *why;
+};
+#define NEXT_MAX 6
+
+/* The commands that follow the groups `f`, the most useful first, made in the model's arena: views of
+ * this input, then how to record what it does not have. No word is wider than `room` columns. At most
+ * NEXT_MAX; how many. */
+size_t next_commands(struct page *p, const struct first *f, size_t room, struct next out[NEXT_MAX]);
+/* The input as it can be typed; FILE where it cannot, or not in `room` columns. */
+const char *next_input(struct page *p, size_t room);
