@@ -149,12 +149,13 @@ static void put_run(struct page *p, struct ms_json *j)
 						      [METRIC_UNREACHABLE] = "unreachable",
 						      [METRIC_LATE] = "late",
 						      [METRIC_HELD] = "live",
-						      [METRIC_GROWING] = "growing"};
+						      [METRIC_GROWING] = "growing",
+						      [METRIC_GROWING_NOW] = "growing"};
 	struct model *m = p->m;
 	struct first f = first_groups(m, ROWS, true);
 	for (size_t i = 0; i < f.n; i++) {
 		const struct list *l = &f.lists[i];
-		bool wrong = l->metric == METRIC_UNREACHABLE || l->metric == METRIC_GROWING;
+		bool wrong = l->metric == METRIC_UNREACHABLE || first_is_growing(l);
 		if (first_is_most(l))
 			put_most(p, j, &f, l);
 		else

@@ -22,6 +22,9 @@ static const double STILL = .25; /* of what they hold, by which the heap rose in
 static const double CHURN_TIMES = 5, CHURN_RISING = 50; /* the latter while the heap rises: */
 static const double RISING = .25; /* by so much of the peak in the second half of the time */
 
+/* While it is recorded: the peak, of the sites that are live, is no more than this. */
+static const double LIKE_LIVE = 1.25;
+
 /* ---- what grows ---- */
 
 /* The time of which is judged how a heap rose; both 0 = it cannot be told of this one. */
@@ -35,13 +38,15 @@ static double part_of(struct busy t, double part)
 }
 
 /* From the first allocation until nearly all were made: what comes then, as a last line printed, is
- * not what it does. Freeing at exit is no part of it either. */
+ * not what it does. Freeing at exit is no part of it either. While it is recorded there is no end: all
+ * counts, up to now, also of what was attached to. */
 static struct busy busy_time(const struct model *m)
 {
 	struct busy t = {UNKNOWN, 0};
 	uint64_t all = 0, sum = 0;
-	if (m->processes.n != 1 || m->est || m->part || m->quality.growing ||
-	    figure_some(m->quality.attached) || !figure_some(m->totals.peak_bytes))
+	if (m->processes.n != 1 || m->est || m->part ||
+	    (figure_some(m->quality.attached) && !m->quality.growing) ||
+	    !figure_some(m->totals.peak_bytes))
 		return (struct busy){0};
 	for (size_t i = 0; i < m->points.n; i++)
 		all += figure_or_0(m->points.v[i].allocations);
@@ -52,7 +57,9 @@ static struct busy busy_time(const struct model *m)
 		t.to = p->time_ns + 1;
 	}
 	uint64_t freeing = model_number(m, "SELECT teardown_ns FROM growth WHERE site = 0");
-	t.to = freeing < t.to ? freeing : t.to; /* not known is more */
+	t.to = m->quality.growing ? m->duration_ns
+	       : freeing < t.to   ? freeing /* not known is more */
+				  : t.to;
 	return t.from < t.to ? t : (struct busy){0};
 }
 
@@ -86,6 +93,12 @@ static bool kept_all_along(const struct site *s, struct busy t)
 	       (double)d->max_live_blocks >= KEPT * (double)s->allocations;
 }
 
+/* The list of what grows is of the peak, of what goes on of now. */
+static enum metric growing_metric(const struct model *m)
+{
+	return m->quality.growing ? METRIC_GROWING_NOW : METRIC_GROWING;
+}
+
 /* Into `v`, which has room for all sites; how many. */
 static size_t kept_sites(const struct model *m, const struct site **v)
 {
@@ -96,10 +109,13 @@ static size_t kept_sites(const struct model *m, const struct site **v)
 		const struct site *s = &m->sites.v[i];
 		if (!kept_all_along(s, t))
 			continue;
-		sum += figure_or_0(s->peak.bytes);
+		sum += figure_or_0(site_pair(s, growing_metric(m)).a);
 		v[n++] = s;
 	}
-	bool much = (double)sum >= PART * (double)m->totals.peak_bytes &&
+	/* of what was attached to: beside what was there before */
+	uint64_t most = m->quality.growing ? m->totals.unfreed_bytes : m->totals.peak_bytes,
+		 all = figure_add(most, figure_or_0(m->before.bytes));
+	bool much = (double)sum >= PART * (double)all &&
 		    (double)second_half(m, t) >= STILL * (double)sum;
 	return much ? n : 0;
 }
@@ -111,7 +127,7 @@ static size_t growing_sites(const struct model *m, const struct site **v)
 	size_t n = 0;
 	while (model_next(&q)) {
 		v[n] = model_site(m, sqlite3_column_int64(q, 0));
-		n += v[n] && site_pair(v[n], METRIC_GROWING).a;
+		n += v[n] && site_pair(v[n], growing_metric(m)).a;
 	}
 	return n;
 }
@@ -128,7 +144,7 @@ static void add_some(struct model *m, struct first *f, size_t limit,
 	const struct site **v = ms_xrealloc(NULL, m->sites.n + 1, sizeof *v);
 	size_t n = find(m, v);
 	if (n)
-		add(f, list_some(m, v, n, METRIC_GROWING, limit));
+		add(f, list_some(m, v, n, growing_metric(m), limit));
 	free(v);
 }
 
@@ -176,6 +192,18 @@ static bool is_churning(const struct model *m, const struct list *bytes)
 	       (rising ? CHURN_RISING : CHURN_TIMES) * peak;
 }
 
+/* Are the same sites live that were at the peak, which was little more? */
+static bool is_like_live(const struct list *peak, const struct list *live)
+{
+	bool same = peak->n == live->n && live->n;
+	for (size_t i = 0; i < peak->n && same; i++) {
+		same = false;
+		for (size_t k = 0; k < live->n; k++)
+			same |= peak->rows[i]->id == live->rows[k]->id;
+	}
+	return same && (double)peak->total.a <= LIKE_LIVE * (double)figure_or_0(live->total.a);
+}
+
 struct first first_groups(struct model *m, size_t limit, bool fold)
 {
 	struct list (*make)(struct model *, enum metric, size_t) = fold ? list_folded : list_sites;
@@ -191,9 +219,10 @@ struct first first_groups(struct model *m, size_t limit, bool fold)
 		if (l.total.b)
 			add(&f, l);
 	}
-	bool attached = figure_some(m->quality.attached); /* a report of those begins with it */
-	bool trend = has_trend(m);
-	if (!attached && (trend || f.tidy))
+	bool growing = m->quality.growing, trend = has_trend(m);
+	/* the report of what was attached to begins with what grew until the end */
+	bool attached = figure_some(m->quality.attached) && !growing;
+	if (!attached && (trend || f.tidy || growing))
 		add_some(m, &f, limit, trend ? growing_sites : kept_sites);
 	f.churning &= f.tidy && !f.n;
 	if (f.churning)
@@ -204,7 +233,7 @@ struct first first_groups(struct model *m, size_t limit, bool fold)
 		add(&f, peak);
 	if (live.all || (live.total.a != UNKNOWN && (live.metric == METRIC_LIVE || live.total.b)))
 		add(&f, live);
-	if (!f.tidy && peak.all)
+	if (!f.tidy && peak.all && !(growing && is_like_live(&peak, &live)))
 		add(&f, peak);
 	if (!f.churning)
 		add_churn(m, &f, &calls, &bytes);

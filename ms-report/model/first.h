@@ -24,5 +24,11 @@ static inline bool first_is_most(const struct list *l)
 	       l->metric == METRIC_ALLOCATED;
 }
 
+/* Is it of what grows? */
+static inline bool first_is_growing(const struct list *l)
+{
+	return l->metric == METRIC_GROWING || l->metric == METRIC_GROWING_NOW;
+}
+
 /* At most `limit` rows of each list; `fold`: recursion is folded (fold.h). */
 struct first first_groups(struct model *m, size_t limit, bool fold);

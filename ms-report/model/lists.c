@@ -62,6 +62,7 @@ static const enum told pairs[METRIC_LISTS][2] = {
 	[METRIC_LATE] = {TOLD_LATE, TOLD_LATE_BLOCKS},
 	[METRIC_HELD] = {TOLD_LIVE, TOLD_LIVE_BLOCKS},
 	[METRIC_GROWING] = {TOLD_PEAK, TOLD_PEAK_BLOCKS},
+	[METRIC_GROWING_NOW] = {TOLD_LIVE, TOLD_LIVE_BLOCKS},
 	[METRIC_CHURN] = {TOLD_ALLOCATIONS, TOLD_ALLOCATED}};
 
 /* What the figures of a metric rest on. */
@@ -69,7 +70,7 @@ static struct pair estimated(struct pair v, const struct estimates *e, enum metr
 {
 	enum est_figure a = told[pairs[metric][0]].est, b = told[pairs[metric][1]].est;
 	if (!e || metric == METRIC_TEMPORARY ||
-	    (metric >= METRIC_MAPPED && metric != METRIC_GROWING))
+	    (metric >= METRIC_MAPPED && metric != METRIC_GROWING && metric != METRIC_GROWING_NOW))
 		return v;
 	v.estimated = true;
 	if (a != EST_COUNT)

@@ -20,7 +20,8 @@ enum metric {
 	METRIC_HELD,        /* live ones but those */
 	METRIC_GROWING, /* at the peak, of sites whose trend is growing; or, of a run that was too
 			       short for trends, that kept what they allocated all along */
-	METRIC_CHURN,   /* calls and bytes of the whole run, of sites whose blocks live shortly */
+	METRIC_GROWING_NOW, /* those of what is live, while it is recorded */
+	METRIC_CHURN, /* calls and bytes of the whole run, of sites whose blocks live shortly */
 	METRIC_LISTS
 };
 

@@ -100,7 +100,8 @@ static void figures_table(struct page *p, struct out *o)
 			       e ? ", the largest estimate" : " at ",
 			       e ? "" : say_time(m, t->peak_time_ns)),
 		 peak_of},
-		{"live at end", est_size(m, t->unfreed_bytes, est_of(e, EST_END)),
+		{m->quality.growing ? "live so far" : "live at end",
+		 est_size(m, t->unfreed_bytes, est_of(e, EST_END)),
 		 est_things(m, t->unfreed_blocks, est_of(e, EST_END_BLOCKS), "block"), end_of},
 		{"unreachable at end",
 		 t->unreachable_bytes == UNKNOWN ? "not scanned"
@@ -355,8 +356,9 @@ void markdown_first(struct page *p, struct out *o, size_t limit)
 		markdown_verdict(p, o);
 	const struct totals *t = &m->totals;
 	struct words who = words_who(m, &p->style), quality = words_quality(m);
-	out_printf(o, "### Heap: peak **%s**, live at the end **%s**\n",
+	out_printf(o, "### Heap: peak **%s**, live %s **%s**\n",
 		   est_size(m, t->peak_bytes, est_of(m->est, EST_PEAK)),
+		   m->quality.growing ? "so far" : "at the end",
 		   est_size(m, t->unfreed_bytes, est_of(m->est, EST_END)));
 	markdown_code(p, o, who.v[0]);
 	const char *dot = p->style.ascii ? " - " : " \xc2\xb7 ";

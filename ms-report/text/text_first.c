@@ -60,7 +60,8 @@ static void heap_and_rss(struct page *p, struct out *o)
 			  : est_things(m, t->peak_blocks, est_of(m->est, EST_PEAK_BLOCKS), "block"),
 		 timed ? " at " : "", timed ? say_time(m, t->peak_time_ns) : "",
 		 peak_of ? peak_of : ""),
-	     SAY("end %s in %s%s", est_size(m, t->unfreed_bytes, est_of(m->est, EST_END)),
+	     SAY("%s %s in %s%s", m->quality.growing ? "now" : "end",
+		 est_size(m, t->unfreed_bytes, est_of(m->est, EST_END)),
 		 est_things(m, t->unfreed_blocks, est_of(m->est, EST_END_BLOCKS), "block"),
 		 end_of ? end_of : ""));
 	if (gone)
@@ -74,7 +75,8 @@ static void heap_and_rss(struct page *p, struct out *o)
 			    say_size(m, t->end_rss_bytes - t->unfreed_bytes),
 			    resident_known(m) ? ": --resident" : "");
 	line(p, o, "RSS", SAY("peak %s %s", say_size(m, t->peak_rss_bytes), words_rss_peak_time(m)),
-	     SAY("end %s%s", say_size(m, t->end_rss_bytes), apart));
+	     SAY("%s %s%s", m->quality.growing ? "now" : "end", say_size(m, t->end_rss_bytes),
+		 apart));
 	const char *where = words_beside_heap(m);
 	if (where)
 		text_words(p, o, "Where", &(struct words){{where}, 1}, "");

@@ -212,9 +212,12 @@ const char *growth_remark(struct model *m, const struct site *s)
 const char *growth_title(struct model *m)
 {
 	if (!model_number(m, "SELECT count(*) FROM growth WHERE " GROWING_SITE))
-		return "KEPT ALL ALONG, too short a run to judge growth; at the peak";
+		return m->quality.growing
+			       ? "GROWING SO FAR, too short a time to tell a trend; now"
+			       : "KEPT ALL ALONG, too short a run to judge growth; at the peak";
 	const char *judged = until(m, GROWING_SITE);
-	return SAY("GROWING%s; at the peak", *judged ? judged : " as a leak does");
+	return SAY("GROWING%s; %s", *judged ? judged : " as a leak does",
+		   m->quality.growing ? "now" : "at the peak");
 }
 
 /* Of one heap, in the words of `ms-record --poll`. */
