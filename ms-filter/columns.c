@@ -47,7 +47,7 @@ const struct column columns[] = {
 	 "unreachable, indirect, growing, unknown, reachable, or null"},
 	{"one_time", COLUMN_TEXT, "s.one_time",
 	 "known one-time allocation of the runtime: its name, or null"},
-	{"trend", COLUMN_TEXT, "g.trend", "of its live bytes: step, filling, growing, or null"},
+	{"trend", COLUMN_TEXT, "g.trend", "of its live bytes: step, filling, doubling, growing, or null"},
 	{"growth", COLUMN_SIZE, "g.bytes_per_minute", "bytes per minute, where there is a trend"},
 	{"change", COLUMN_TEXT, "x.kind",
 	 "by ms-diff: new, gone, grown, shrunk, unchanged, unmatched"},

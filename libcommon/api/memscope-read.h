@@ -101,7 +101,8 @@ enum memscope_trend {
 	MEMSCOPE_STEP,
 	MEMSCOPE_FILLING,
 	MEMSCOPE_FALLING,
-	MEMSCOPE_GROWING
+	MEMSCOPE_GROWING,
+	MEMSCOPE_DOUBLING /* in jumps, each about twice the one before */
 };
 /* What the heap does over the samples kept: bytes a second, and of a growing one how sure that is,
  * 0 to 1. Either pointer may be NULL. */

@@ -221,7 +221,7 @@ const struct memscope_sample *memscope_ring_get(const struct memscope_ring *r, s
 	return i < r->count ? &r->v[(r->next + r->size - r->count + i) % r->size] : NULL;
 }
 
-_Static_assert((int)MEMSCOPE_GROWING == (int)MS_TREND_GROWING, "trends go in the same order");
+_Static_assert((int)MEMSCOPE_DOUBLING == (int)MS_TREND_DOUBLING, "trends go in the same order");
 
 enum memscope_trend memscope_ring_trend(const struct memscope_ring *r, double *rate,
 					double *confidence)

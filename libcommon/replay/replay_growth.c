@@ -194,8 +194,8 @@ void ms_growth_finish(struct ms_replay *r, uint64_t tick)
 	add_grown(g, UINT32_MAX, ms_growth_trend(g, UINT32_MAX));
 	for (size_t i = 0; i < g->row_count; i++) {
 		struct ms_trend t = ms_growth_trend(g, (uint32_t)i);
-		if (t.kind == MS_TREND_GROWING || t.kind == MS_TREND_FILLING ||
-		    t.kind == MS_TREND_STEP)
+		if (t.kind == MS_TREND_GROWING || t.kind == MS_TREND_DOUBLING ||
+		    t.kind == MS_TREND_FILLING || t.kind == MS_TREND_STEP)
 			add_grown(g, (uint32_t)i, t);
 	}
 	drop_rows(g);

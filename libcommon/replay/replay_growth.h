@@ -33,7 +33,7 @@ struct ms_growth {
 	float **rows; /* by site: MS_GROWTH_SAMPLES values, or NULL */
 	size_t row_count;
 	struct ms_grown *grown; /* after ms_growth_finish: the whole heap first, then sites whose
-				   trend is a step, filling or growing, by number */
+				   trend is a step, filling, doubling or growing, by number */
 	size_t grown_count, grown_cap;
 };
 

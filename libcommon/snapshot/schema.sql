@@ -25,7 +25,7 @@
 --   process.peak_rss_bytes  the most that was resident, by the kernel's account; null = not known: the largest sample tells it
 --   freed_soon       of a process and of a site: blocks that were freed before ten more were allocated, by any thread
 --   What lost events or sampling make unknowable is null (temporary, freed_soon, lifetime) or has no rows (size_class, site_size, site_lifetime).
---   growth.trend     too short, steady, step, filling, falling, growing; bytes_per_minute with its 95 % interval low to high;
+--   growth.trend     too short, steady, step, filling, falling, growing, doubling; bytes_per_minute with its 95 % interval low to high;
 --                    survivors and victims: blocks that grew older than survival_ns, still live and freed; teardown_ns: where
 --                    freeing at exit begins, up to which was judged; null = there is none
 --   loss.reason      overflow, no ring, reentry, killed, paused, limit
@@ -110,7 +110,7 @@ CREATE TABLE site_size(
   peak_bytes INTEGER, peak_blocks INTEGER, live_bytes INTEGER, live_blocks INTEGER, PRIMARY KEY(site, low)) WITHOUT ROWID;
 CREATE TABLE site_lifetime(
   site INTEGER NOT NULL, unit TEXT NOT NULL, low INTEGER NOT NULL, high INTEGER, frees INTEGER, PRIMARY KEY(site, unit, low)) WITHOUT ROWID;
--- Live bytes over time: the whole heap (site 0) and the sites whose trend is a step, filling or growing.
+-- Live bytes over time: the whole heap (site 0) and the sites whose trend is a step, filling, doubling or growing.
 CREATE TABLE growth(
   process INTEGER NOT NULL, site INTEGER NOT NULL, trend TEXT NOT NULL, from_ns INTEGER, to_ns INTEGER, rise_bytes INTEGER,
   bytes_per_minute INTEGER, low INTEGER, high INTEGER, p REAL, confidence REAL, survival_ns INTEGER, survivors INTEGER, victims INTEGER,

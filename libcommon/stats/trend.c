@@ -20,6 +20,13 @@ static const double LARGEST_TENTH = 0.45; /* of the rise; more is a step */
 static const double SECOND_HALF = 0.6;    /* of what the first half rises; less is filling */
 static const double CHANCE = 0.01;        /* p below which a trend is believed */
 
+/* How a vector must look to which is added all the time: of its last three jumps. */
+static const double JUMP = 0.05;                          /* of the rise: less is none */
+static const double JUMPS = 0.8;                          /* of the rise: they have it */
+static const double TIMES_LEAST = 1.35, TIMES_MOST = 3.2; /* each is so many times the one before */
+static const double APART = 2.5;   /* windows between the last two: else it is one rise */
+static const double OVERDUE = 1.3; /* times the time that the next one should take */
+
 /* How freeing at exit must look. */
 static const double TEARDOWN_TIME = 0.1;   /* most of the time that it takes */
 static const double TEARDOWN_LEAST = 0.02; /* of what was held: less makes no difference */
@@ -153,8 +160,39 @@ static double straightness(const struct windows *w)
 	return square > 0 ? covariance * covariance / square : 0;
 }
 
-/* What the shape of a rising floor says. */
-static void judge(const struct windows *w, struct ms_trend *t)
+static bool is_twice(double larger, double smaller)
+{
+	return larger >= TIMES_LEAST * smaller && larger <= TIMES_MOST * smaller;
+}
+
+/* Does the floor rise in ever larger jumps that go on? When the capacity of a vector is twice as large,
+ * the next jump comes after twice the time at most. The warm-up counts: jumps are far apart. */
+static bool is_doubling(const struct windows *w)
+{
+	double size[3] = {0}, at[3] = {0}, sum = 0, now = w->time[w->n - 1];
+	double rise = w->floor[w->n - 1] - w->floor[0];
+	size_t n = 0;
+	for (size_t i = 1; i < w->n; i++) {
+		double jump = w->floor[i] - w->floor[i - 1];
+		if (jump < JUMP * rise)
+			continue;
+		sum += jump;
+		memmove(size, size + 1, 2 * sizeof *size);
+		memmove(at, at + 1, 2 * sizeof *at);
+		size[2] = jump;
+		at[2] = w->time[i];
+		n++;
+	}
+	if (n < 3 || sum < JUMPS * rise || !is_twice(size[1], size[0]) ||
+	    !is_twice(size[2], size[1]))
+		return false;
+	double gap = at[2] - at[1];
+	return gap > APART * (now - w->time[0]) / WINDOWS &&
+	       now - at[2] <= OVERDUE * gap * size[2] / size[1];
+}
+
+/* What the shape of a rising floor says; `all`: with the warm-up. */
+static void judge(const struct windows *w, const struct windows *all, struct ms_trend *t)
 {
 	double from = w->time[0], span = w->time[w->n - 1] - from, share[TENTHS], largest = 0;
 	unsigned rising = 0;
@@ -171,6 +209,8 @@ static void judge(const struct windows *w, struct ms_trend *t)
 	double noise = noise_of(w);
 	if (t->rise <= noise || t->p >= CHANCE)
 		t->kind = MS_TREND_STEADY;
+	else if (is_doubling(all))
+		t->kind = MS_TREND_DOUBLING;
 	else if (largest > LARGEST_TENTH)
 		t->kind = MS_TREND_STEP;
 	else if (!still || slowing < SECOND_HALF)
@@ -187,7 +227,7 @@ static void judge(const struct windows *w, struct ms_trend *t)
 struct ms_trend ms_trend_of(const struct ms_trend_sample *v, size_t n)
 {
 	struct ms_trend t = {.kind = MS_TREND_SHORT, .p = 1};
-	struct windows w;
+	struct windows w, all;
 	if (n < 2)
 		return t;
 	double begin = v[0].time + (v[n - 1].time - v[0].time) * MS_TREND_WARM_UP;
@@ -206,8 +246,9 @@ struct ms_trend ms_trend_of(const struct ms_trend_sample *v, size_t n)
 	t.rise = w.floor[w.n - 1] - w.floor[0];
 	theil_sen(&w, &t);
 	t.kind = MS_TREND_STEADY;
+	make_windows(&all, v, n);
 	if (t.rise > 0)
-		judge(&w, &t);
+		judge(&w, &all, &t);
 	else if (t.p < CHANCE && t.slope < 0)
 		t.kind = MS_TREND_FALLING;
 	return t;
@@ -283,7 +324,7 @@ double ms_trend_teardown_of(const struct ms_trend_sample *v, size_t n, struct ms
 
 const char *ms_trend_word(enum ms_trend_kind kind)
 {
-	static const char *const words[] = {"too short", "steady",  "step",
-					    "filling",   "falling", "growing"};
+	static const char *const words[] = {"too short", "steady",  "step",    "filling",
+					    "falling",   "growing", "doubling"};
 	return words[kind];
 }

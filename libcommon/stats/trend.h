@@ -16,6 +16,9 @@
  * rate is the Theil-Sen slope (median of the slopes of all pairs), with its 95 % interval by Sen's
  * method.
  *
+ * A vector to which is added all the time rises in jumps instead, of which the last one may have most of
+ * the rise: it is doubling, as long as the next jump is not overdue.
+ *
  * From 64 samples on, a leak is seen whose rise is 12 times the standard deviation of the noise;
  * one that noise hides is not reported, rather than noise as a leak.
  *
@@ -34,6 +37,7 @@ enum ms_trend_kind {
 	MS_TREND_FILLING, /* it rose ever more slowly, or stopped rising */
 	MS_TREND_FALLING,
 	MS_TREND_GROWING,
+	MS_TREND_DOUBLING, /* it rises in jumps, each about twice the one before, as a vector does */
 };
 
 /* Below these nothing is said. */
@@ -79,3 +83,5 @@ double ms_trend_teardown_of(const struct ms_trend_sample *v, size_t n, struct ms
 struct ms_trend ms_trend_until(const struct ms_trend_sample *v, size_t n, double teardown);
 /* "growing", "steady", ...: the words of the snapshot. */
 const char *ms_trend_word(enum ms_trend_kind kind);
+/* One that is doubling, for people, in every view. */
+#define MS_TREND_DOUBLINGS "grows in doublings"

@@ -50,7 +50,7 @@ static void put_trend(const struct poll *p, FILE *f)
 {
 	struct ms_trend t = p->over ? p->heap : poll_trend(p, POLL_HEAP);
 	put_family(f, "heap_trend", NULL, "What the heap does, 1 for the one that holds.");
-	for (int k = MS_TREND_SHORT; k <= MS_TREND_GROWING; k++) {
+	for (int k = MS_TREND_SHORT; k <= MS_TREND_DOUBLING; k++) {
 		put_labels(p, f, "heap_trend");
 		fprintf(f, ",trend=\"%s\"} %d\n", ms_trend_word((enum ms_trend_kind)k),
 			k == (int)t.kind);

@@ -226,6 +226,10 @@ static void say_no_growth(const struct poll *p, FILE *to, const struct ms_trend 
 		fprintf(to, "No growth of %s/s or more: the heap grows by %s/s, confidence %.2f\n",
 			SIZE(rounded(p->opt->warn_rate)), SIZE(rounded(t->slope)), t->confidence);
 		break;
+	case MS_TREND_DOUBLING:
+		fprintf(to, "The heap " MS_TREND_DOUBLINGS ": it rose by %s, most of it at once\n",
+			SIZE(rounded(t->rise)));
+		break;
 	case MS_TREND_STEP:
 		fprintf(to, "No growth that goes on: the heap rose by %s at once\n",
 			SIZE(rounded(t->rise)));

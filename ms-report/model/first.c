@@ -122,8 +122,8 @@ static size_t kept_sites(const struct model *m, const struct site **v)
 
 static size_t growing_sites(const struct model *m, const struct site **v)
 {
-	sqlite3_stmt *q = model_ask(m, "SELECT site FROM growth WHERE trend = 'growing'"
-				       " AND site != 0 ORDER BY site");
+	sqlite3_stmt *q = model_ask(m, "SELECT site FROM growth WHERE trend IN"
+				       " ('growing', 'doubling') AND site != 0 ORDER BY site");
 	size_t n = 0;
 	while (model_next(&q)) {
 		v[n] = model_site(m, sqlite3_column_int64(q, 0));
@@ -150,8 +150,9 @@ static void add_some(struct model *m, struct first *f, size_t limit,
 
 static bool has_trend(const struct model *m)
 {
-	return model_number(m, "SELECT count(*) FROM growth WHERE trend = 'growing' AND site != 0"
-			       " OR trend != 'too short' AND site = 0");
+	return model_number(
+		m, "SELECT count(*) FROM growth WHERE trend IN"
+		   " ('growing', 'doubling') AND site != 0 OR trend != 'too short' AND site = 0");
 }
 
 /* ---- the order ---- */

@@ -44,7 +44,7 @@ static const struct column growth_columns[] = {
 	{"#", "site", CELL_VALUE, .sum = false},
 };
 
-#define GROWING_SITE "trend = 'growing' AND site != 0"
+#define GROWING_SITE "trend IN ('growing', 'doubling') AND site != 0"
 enum { VERDICTS = 3 }; /* heaps that the first line names */
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
 
@@ -164,13 +164,25 @@ static const char *until(struct model *m, const char *where)
 	return said;
 }
 
+/* "+3.1 MiB a minute, confidence 0.99" or "grows in doublings, by 7.5 MiB so far"; from column `i` on: the
+ * rate and its interval, the confidence, the trend, the rise. `per`: the words behind a rate. */
+static const char *how_it_grows(struct model *m, sqlite3_stmt *st, int i, const char *per)
+{
+	const char *trend = (const char *)sqlite3_column_text(st, i + 4);
+	if (trend && strcmp(trend, "doubling") == 0)
+		return SAY(MS_TREND_DOUBLINGS ", by %s so far", say_size(m, figure_in(st, i + 5)));
+	return SAY("%s%s, confidence %.2f", estimate(m, st, i), per,
+		   sqlite3_column_double(st, i + 3));
+}
+
 struct words growth_words(struct model *m, const struct style *st)
 {
 	struct words w = {0};
 	enum { NAMED = 3 };
-	sqlite3_stmt *q =
-		model_ask(m, "SELECT process, site, bytes_per_minute, confidence FROM growth"
-			     " WHERE " GROWING_SITE " ORDER BY bytes_per_minute DESC, site");
+	sqlite3_stmt *q = model_ask(m, "SELECT process, site, bytes_per_minute, low, high, "
+				       "confidence, trend, rise_bytes FROM growth"
+				       " WHERE " GROWING_SITE
+				       " ORDER BY trend = 'doubling', bytes_per_minute DESC, site");
 	size_t more = 0;
 	while (model_next(&q)) {
 		const struct site *s = model_site(m, sqlite3_column_int64(q, 1));
@@ -179,10 +191,10 @@ struct words growth_words(struct model *m, const struct style *st)
 			more++;
 			continue;
 		}
-		w.v[w.n++] = SAY("#%lld %s %s, %s/min, confidence %.2f%s", (long long)s->id,
-				 frame_label(&m->arena, m, f, st), frame_place(&m->arena, m, f, st),
-				 rate(m, q, 2), sqlite3_column_double(q, 3),
-				 s->end.bytes ? "" : ", none left at the end");
+		w.v[w.n++] =
+			SAY("#%lld %s %s, %s%s", (long long)s->id, frame_label(&m->arena, m, f, st),
+			    frame_place(&m->arena, m, f, st), how_it_grows(m, q, 2, "/min"),
+			    s->end.bytes ? "" : ", none left at the end");
 	}
 	if (more)
 		w.v[w.n++] = SAY("%s: --growth", say_things(m, more, "more site"));
@@ -195,13 +207,13 @@ const char *growth_remark(struct model *m, const struct site *s)
 {
 	const struct site_details *d = s->details;
 	const char *said = NULL;
-	sqlite3_stmt *q = model_ask(m,
-				    "SELECT bytes_per_minute, low, high, confidence FROM growth"
-				    " WHERE trend = 'growing' AND site = %lld",
-				    (long long)s->id);
+	sqlite3_stmt *q =
+		model_ask(m,
+			  "SELECT bytes_per_minute, low, high, confidence, trend, rise_bytes"
+			  " FROM growth WHERE " GROWING_SITE " AND site = %lld",
+			  (long long)s->id);
 	while (model_next(&q))
-		said = SAY("%s a minute, confidence %.2f%s", estimate(m, q, 0),
-			   sqlite3_column_double(q, 3),
+		said = SAY("%s%s", how_it_grows(m, q, 0, " a minute"),
 			   s->end.bytes ? "" : ", none left at the end");
 	return said
 		       ?: SAY("%s allocated from %s to %s, %s kept at a time",
@@ -216,7 +228,12 @@ const char *growth_title(struct model *m)
 			       ? "GROWING SO FAR, too short a time to tell a trend; now"
 			       : "KEPT ALL ALONG, too short a run to judge growth; at the peak";
 	const char *judged = until(m, GROWING_SITE);
-	return SAY("GROWING%s; %s", *judged ? judged : " as a leak does",
+	bool as_leak = model_number(
+		m, "SELECT count(*) FROM growth WHERE trend = 'growing' AND site != 0");
+	return SAY("GROWING%s; %s",
+		   *judged   ? judged
+		   : as_leak ? " as a leak does"
+			     : " in doublings",
 		   m->quality.growing ? "now" : "at the peak");
 }
 
@@ -228,6 +245,9 @@ static const char *heap_verdict(struct model *m, sqlite3_stmt *st, const char *n
 	if (strcmp(trend, "growing") == 0)
 		return SAY("%s grows by %s/min, confidence %.2f", name,
 			   say_size(m, figure_in(st, 2)), sqlite3_column_double(st, 3));
+	if (strcmp(trend, "doubling") == 0)
+		return SAY("%s " MS_TREND_DOUBLINGS ", by %s so far", name,
+			   say_size(m, figure_in(st, 4)));
 	if (strcmp(trend, "step") == 0)
 		return SAY("none that goes on: %s rose by %s at once", name,
 			   say_size(m, figure_in(st, 4)));
@@ -245,10 +265,11 @@ struct words growth_verdict(struct model *m, const struct style *st)
 	struct words w = {0};
 	bool several = m->processes.n > 1;
 	size_t heaps = 0;
-	sqlite3_stmt *q =
-		model_ask(m, "SELECT process, trend, bytes_per_minute, confidence, rise_bytes"
-			     " FROM growth WHERE site = 0"
-			     " ORDER BY trend != 'growing', bytes_per_minute DESC, process");
+	sqlite3_stmt *q = model_ask(
+		m, "SELECT process, trend, bytes_per_minute, confidence, rise_bytes"
+		   " FROM growth WHERE site = 0"
+		   " ORDER BY trend != 'growing', trend != 'doubling', bytes_per_minute DESC,"
+		   " process");
 	for (; model_next(&q); heaps++) {
 		uint32_t p = MODEL_FIND(m->processes, sqlite3_column_int64(q, 0));
 		const char *name =
@@ -279,7 +300,8 @@ struct table table_growth(struct model *m, uint64_t reach, size_t limit)
 		m,
 		"SELECT process, site, trend, bytes_per_minute, low, high, confidence, survival_ns,"
 		" survivors, victims, teardown_ns FROM growth ORDER BY site != 0,"
-		" CASE trend WHEN 'growing' THEN 0 WHEN 'filling' THEN 1 ELSE 2 END,"
+		" CASE trend WHEN 'growing' THEN 0 WHEN 'doubling' THEN 1 WHEN 'filling' THEN 2 "
+		"ELSE 3 END,"
 		" bytes_per_minute DESC, rise_bytes DESC, process, site");
 	const char *judged = until(m, "1");
 	if (*judged) {

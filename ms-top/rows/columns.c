@@ -251,9 +251,9 @@ static enum grid_style style_of(struct system *s, enum column_id id, struct syst
 		return GRID_DIM;
 	if (id == COLUMN_VERDICT || id == COLUMN_RATE) {
 		const char *v = system_verdict(s, p);
-		return strcmp(v, "growing") == 0 ? GRID_BAD
-		       : strcmp(v, "maybe") == 0 ? GRID_WARN
-						 : GRID_PLAIN;
+		return strcmp(v, "growing") == 0                               ? GRID_BAD
+		       : strcmp(v, "maybe") == 0 || strcmp(v, "doubling") == 0 ? GRID_WARN
+									       : GRID_PLAIN;
 	}
 	return id == COLUMN_HISTORY ? GRID_ACCENT : GRID_PLAIN;
 }

@@ -100,7 +100,7 @@ static void put_trend(const struct writer *w, const struct ms_trend *t)
 	bool grows = t->kind == MS_TREND_GROWING;
 	ms_metrics_family(w->f, w->open, "live_trend", "gauge", NULL,
 			  "What live bytes do, 1 for the one that holds.");
-	for (int k = MS_TREND_SHORT; k <= MS_TREND_GROWING; k++) {
+	for (int k = MS_TREND_SHORT; k <= MS_TREND_DOUBLING; k++) {
 		begin(w, "live_trend", "");
 		fprintf(w->f, ",trend=\"%s\"} %d\n", ms_trend_word((enum ms_trend_kind)k),
 			k == (int)t->kind);

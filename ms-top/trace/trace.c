@@ -505,7 +505,8 @@ const char *trace_verdict(const struct trace *t, struct trace_site *s)
 	/* what a scan found to be worse is said, as ms-snap does */
 	if (s->scan && s->scan <= MS_VERDICT_IS_INDIRECT + 1)
 		return scans[s->scan];
-	if (trend.kind == MS_TREND_GROWING && !t->shown->replay.sampled)
+	if ((trend.kind == MS_TREND_GROWING || trend.kind == MS_TREND_DOUBLING) &&
+	    !t->shown->replay.sampled)
 		return history_word(&trend);
 	if (s->scan)
 		return scans[s->scan];

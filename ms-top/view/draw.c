@@ -161,6 +161,8 @@ const char *draw_verdict(const struct ms_trend *t)
 		return "too early to say";
 	case MS_TREND_GROWING:
 		return t->confidence >= HISTORY_SURE ? "growing" : "maybe growing";
+	case MS_TREND_DOUBLING:
+		return MS_TREND_DOUBLINGS;
 	case MS_TREND_FILLING:
 		return "filled: it grew ever more slowly";
 	case MS_TREND_STEP:

@@ -314,7 +314,9 @@ static enum grid_style verdict_style(const char *word)
 {
 	if (!strcmp(word, "growing") || !strcmp(word, "unreachable"))
 		return GRID_BAD;
-	return !strcmp(word, "maybe") || !strcmp(word, "indirect") ? GRID_WARN : GRID_PLAIN;
+	return !strcmp(word, "maybe") || !strcmp(word, "doubling") || !strcmp(word, "indirect")
+		       ? GRID_WARN
+		       : GRID_PLAIN;
 }
 
 static void draw_site_row(struct grid *g, int row, struct trace *t, size_t at,

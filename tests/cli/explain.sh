@@ -23,7 +23,7 @@ grep -v "^ " page >names
 cmp names terms || fail "not the terms of the page: $(cat names)"
 ! grep -E '^.{77}|^\.|&| (Ns|Ar|Li|Fl|Cm|Pc|Po)( |$)' page || fail 'not plain text'
 # What ms-report, ms-top and ms-diff call things.
-for word in growing maybe filling filled step steady flat falling 'too short' new unreachable direct indirect reachable 'not judged' temporary one-time \
+for word in growing doubling maybe filling filled step steady flat falling 'too short' new unreachable direct indirect reachable 'not judged' temporary one-time \
 	RSS PSS USS 'not heap' live peak unfreed site verdict wrapper mark quality noise budget sampled slack mapped hidden busiest "kept all along" confidence pins backing cut nameless late; do
 	"$BIN/ms-report" --explain "$word" >got || fail "no '$word'"
 	[ "$(wc -l <got)" -gt 1 ] || fail "'$word': $(cat got)"

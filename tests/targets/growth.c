@@ -93,6 +93,19 @@ static void jump(unsigned step, double x) /* 20 MB at the half */
 		suspect(100000);
 }
 
+static void doubles(unsigned step,
+		    double x) /* a vector to which 1000 bytes are added in each step */
+{
+	static size_t room = 1000;
+	static char *v;
+	(void)x;
+	if (v && (step + 1) * 1000ul <= room)
+		return;
+	char *larger = suspect(room *= 2);
+	free(v);
+	v = larger;
+}
+
 static void log_fill(unsigned step, double x) /* a cache that meets what it has ever more often */
 {
 	static void *cache[1000];
@@ -229,6 +242,7 @@ int main(int argc, char **argv)
 		    {"leak_list", leak_list},
 		    {"sawtooth", sawtooth},
 		    {"jump", jump},
+		    {"doubles", doubles},
 		    {"log_fill", log_fill},
 		    {"lru", lru},
 		    {"arena", arena},

@@ -4,7 +4,7 @@
 # is; those that free it in the end are judged until then.
 set -eu
 : "${BIN:?}" "${TB:?}"
-ways='leak_fast leak_slow leak_under_noise leak_list sawtooth jump log_fill lru arena burst'
+ways='leak_fast leak_slow leak_under_noise leak_list sawtooth jump doubles log_fill lru arena burst'
 for way in $ways; do
 	"$BIN/ms-record" -q --leak-check=no -o "$way.trace" "$TB/targets/growth" "$way" 14 &
 done
@@ -80,6 +80,23 @@ way=lru
 [ "$(sql "SELECT trend FROM growth WHERE site = 0")" = steady ] || fail "the heap is not steady"
 way=jump
 [ "$(sql "SELECT DISTINCT trend FROM growth WHERE site")" = step ] || fail "no step"
+# a vector that doubles is that in every view, with a word that says no step and no end
+way=doubles
+[ "$(sql "SELECT group_concat(DISTINCT trend) FROM growth")" = doubling ] || fail "not doubling"
+"$BIN/ms-report" doubles.db >out
+grep -q '^GROWING in doublings; at the peak: ' out || fail "first screen: $(cat out)"
+grep -Eq '^ +grows in doublings, by [0-9.]+ [KM]iB so far$' out || fail "first screen: $(cat out)"
+"$BIN/ms-report" --md doubles.db | grep -Eq '`suspect` .*: grows in doublings, by [0-9.]+ [KM]iB so far \|$' || fail "--md"
+"$BIN/ms-report" --growth doubles.db >out
+[ "$(grep -Ec ' doubling( |$)' out)" = 2 ] || fail "--growth: $(cat out)"
+[ "$("$BIN/ms-report" --growth --json doubles.db | grep -o '"trend":"[a-z]*"' | sort -u)" = '"trend":"doubling"' ] || fail "JSON"
+for frames in "$("$BIN/ms-top" --json --frames 1 doubles.trace)" "$("$BIN/ms-top" --batch --frames 1 doubles.trace)"; do
+	case $frames in
+	*' step '* | *'"step"'* | *filled* | *filling*) fail "ms-top: $frames" ;;
+	*doubling*) ;;
+	*) fail "ms-top: $frames" ;;
+	esac
+done
 way=log_fill
 [ "$(sql "SELECT DISTINCT trend FROM growth WHERE site")" = filling ] || fail "not filling"
 # of a sampled recording the interval of the rate has the samples' error in it; the true rate, which the run without sampling shows, is never

@@ -215,7 +215,7 @@ def growth_end(running):
     got = metrics("polled.prom")
     expect("metrics: it ended", got["memscope_up"], {(): 0})
     expect("metrics: growing", {k[0][1]: v for k, v in got["memscope_heap_trend"].items()},
-           {t: int(t == "growing") for t in ("too short", "steady", "step", "filling", "falling", "growing")})
+           {t: int(t == "growing") for t in ("too short", "steady", "step", "filling", "falling", "growing", "doubling")})
     expect("metrics: rate", 6 < got["memscope_heap_growth_bytes_per_second"][()] / 2 ** 20 < 10, True)
     expect("metrics: for everybody", os.stat("polled.prom").st_mode & 0o777, 0o644)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Trends: 57 series of known kind, each with five seeds of noise; rates that are known; the least
+ * Trends: 64 series of known kind, each with five seeds of noise; rates that are known; the least
  * leak that is seen under noise; two tests of Mann-Kendall and Theil-Sen worked out by hand.
  */
 #include "libcommon/stats/trend.h"
@@ -100,6 +100,20 @@ static double stairs(double x, double a, double b)
 {
 	return floor(x * b) * a;
 }
+/* A vector to which is added from `a` on, on a heap of `b`; its capacity is a power of 2. */
+static double vector(double x, double a, double b)
+{
+	return b + (x > a ? 64 * exp2(ceil(log2((x - a) * 100000))) : 0);
+}
+static double vector_half(double x, double a, double b)
+{
+	return b + (x > a ? 64 * pow(1.5, ceil(log((x - a) * 100000) / log(1.5))) : 0);
+}
+/* That is full at `a` and stays so. */
+static double full_vector(double x, double a, double b)
+{
+	return vector(fmin(x, a), 0, b);
+}
 static double speeding(double x, double a, double b)
 {
 	return a * pow(x, b);
@@ -145,7 +159,14 @@ static const struct series {
 	{"step at three quarters", step, 0.75, 10 * MB, 0, 60, MS_TREND_STEP},
 	{"step with noise", step, 0.4, 10 * MB, 0.2 * MB, 60, MS_TREND_STEP},
 	{"two steps", two_steps, 4 * MB, 6 * MB, 0, 60, MS_TREND_STEP},
-	{"vector that doubles", speeding, 64 * MB, 14, 0, 60, MS_TREND_STEP},
+	{"leak that comes nearly at once", speeding, 64 * MB, 14, 0, 60, MS_TREND_STEP},
+	{"vector that doubles", vector, 0, 0, 0, 60, MS_TREND_DOUBLING},
+	{"vector that doubles, on a heap", vector, 0, 10 * MB, 0, 60, MS_TREND_DOUBLING},
+	{"vector that doubles, with noise", vector, 0, 10 * MB, 20 * KB, 60, MS_TREND_DOUBLING},
+	{"vector that doubles, from a third on", vector, 0.33, 0, 0, 60, MS_TREND_DOUBLING},
+	{"vector that doubles, for a day", vector, 0, 0, 0, 86400, MS_TREND_DOUBLING},
+	{"vector half as large again each time", vector_half, 0, 0, 0, 60, MS_TREND_DOUBLING},
+	{"vector that is full at a third", full_vector, 0.33, 0, 0, 60, MS_TREND_STEP},
 	{"LRU cache full at a tenth", fill, 0.08, 10 * MB, 0, 60, MS_TREND_STEADY},
 	{"LRU cache full at a third", fill, 0.33, 10 * MB, 0, 60, MS_TREND_FILLING},
 	{"LRU cache full at half", fill, 0.5, 10 * MB, 0, 60, MS_TREND_FILLING},
