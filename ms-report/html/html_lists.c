@@ -108,9 +108,12 @@ static void put_list(struct page *p, struct ms_json *j, const char *id, const ch
 		struct pair v = site_pair(l->rows[i], l->metric);
 		const char *cells[] = {list_a(p, l->metric, v), list_b(p, l->metric, v)};
 		struct words more = share && !i ? *share : list_remarks(p, l, l->rows[i]);
+		const char *still = list_still(p, l, i);
+		if (still)
+			words_add(&more, still);
 		put_row(p, j, l, l->rows[i], &apart[i], cells, 2, &more);
 	}
-	struct list_rest rest[3];
+	struct list_rest rest[LIST_RESTS];
 	size_t n = list_rests(p, l, rest);
 	open_rest(j);
 	for (size_t i = 0; i < n; i++)

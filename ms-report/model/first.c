@@ -157,15 +157,6 @@ static bool has_trend(const struct model *m)
 
 /* ---- the order ---- */
 
-/* Is a row a site, or does it stand for it? */
-static bool has_site(const struct model *m, const struct site *row, const struct site *s)
-{
-	for (size_t i = 0; row->members && i <= row->folded; i++)
-		if (m->sites.v[row->members[i]].id == s->id)
-			return true;
-	return row->id == s->id;
-}
-
 /* What is called most, and the site with the most bytes; one if they are the same. */
 static void add_churn(const struct model *m, struct first *f, const struct list *calls,
 		      const struct list *bytes)
@@ -176,7 +167,7 @@ static void add_churn(const struct model *m, struct first *f, const struct list 
 	if (!b || b->est || b->one_time || b->stack == NONE || !figure_some(b->allocated_bytes) ||
 	    !figure_some(b->allocations))
 		return;
-	f->both = calls->n && has_site(m, calls->rows[0], b);
+	f->both = calls->n && site_stands_for(m, calls->rows[0], b);
 	if (!f->both)
 		add(f, *bytes);
 }
@@ -230,6 +221,9 @@ struct first first_groups(struct model *m, size_t limit, bool fold)
 		add_churn(m, &f, &calls, &bytes);
 	struct list live = make(m, known ? METRIC_HELD : METRIC_LIVE, limit),
 		    peak = make(m, METRIC_PEAK, limit);
+	for (size_t i = 0; i < f.n; i++)
+		if (f.lists[i].metric == METRIC_UNREACHABLE)
+			list_tell_still(m, &f.lists[i], &live);
 	if (f.tidy && peak.all)
 		add(&f, peak);
 	if (live.all || (live.total.a != UNKNOWN && (live.metric == METRIC_LIVE || live.total.b)))

@@ -5,13 +5,15 @@
 
 #include "figures.h"
 #include "fold.h"
+#include "lost.h"
 
 #include "libcommon/base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define FEW 64u /* rows of a list that are found without putting all in order */
+#define STRAYS 4u /* blocks that a site has lost for one that a stale pointer keeps */
+#define FEW 64u   /* rows of a list that are found without putting all in order */
 
 const char *const metric_names[METRIC_COUNT] = {"live",      "peak",   "allocated", "allocations",
 						"temporary", "failed", "mapped"};
@@ -116,17 +118,31 @@ struct row_sites row_sites(const struct model *m, const struct site *s, enum met
 	return n;
 }
 
+bool site_stands_for(const struct model *m, const struct site *row, const struct site *s)
+{
+	for (size_t i = 0; row->members && i <= row->folded; i++)
+		if (m->sites.v[row->members[i]].id == s->id)
+			return true;
+	return row->id == s->id;
+}
+
+bool site_is_leak(const struct site *s)
+{
+	uint64_t held = site_pair(s, METRIC_HELD).b;
+	return figure_some(s->lost.blocks) && figure_some(held) && held <= s->lost.blocks / STRAYS;
+}
+
 /* What sites are sorted by; a pair with its estimates is several times as large. */
 struct entry {
 	uint64_t a, b;
 	const struct site *site;
-	bool last;
+	bool leak; /* is told with its leak: no row */
 };
 
 static int larger_first(const void *x, const void *y)
 {
 	const struct entry *p = x, *q = y;
-	return MS_ORDER(p->last, q->last) ?: MS_ORDER(q->a, p->a) ?: MS_ORDER(q->b, p->b) ?: MS_ORDER(p->site->id, q->site->id);
+	return MS_ORDER(p->leak, q->leak) ?: MS_ORDER(q->a, p->a) ?: MS_ORDER(q->b, p->b) ?: MS_ORDER(p->site->id, q->site->id);
 }
 
 /* Puts the `n` largest first, in order. What estimates add up to depends on the order of all. */
@@ -148,8 +164,7 @@ static void sort_first(const struct model *m, struct entry *e, size_t all, size_
 	}
 }
 
-/* Sites in any order; all, or those that have anything to show. What is live because the runtime
- * never frees it says nothing of the program: it comes last. */
+/* Sites in any order; all, or those that have anything to show. */
 static struct entry *entries(const struct site *const *sites, size_t count, enum metric metric,
 			     bool all, size_t *n)
 {
@@ -157,12 +172,20 @@ static struct entry *entries(const struct site *const *sites, size_t count, enum
 	*n = 0;
 	for (size_t i = 0; i < count; i++) {
 		struct pair p = site_pair(sites[i], metric);
-		bool live = metric == METRIC_LIVE || metric == METRIC_HELD;
 		e[*n] = (struct entry){figure_or_0(p.a), figure_or_0(p.b), sites[i],
-				       !all && live && sites[i]->one_time};
+				       !all && metric == METRIC_HELD && site_is_leak(sites[i])};
 		*n += all || e[*n].a || e[*n].b;
 	}
 	return e;
+}
+
+/* Which row is, or stands for, a site; `n` of the list = none. */
+static size_t row_of(const struct model *m, const struct list *l, const struct site *s)
+{
+	size_t at = 0;
+	while (at < l->n && !site_stands_for(m, l->rows[at], s))
+		at++;
+	return at;
 }
 
 static struct list list_of(struct model *m, const struct site *const *sites, size_t count,
@@ -170,23 +193,29 @@ static struct list list_of(struct model *m, const struct site *const *sites, siz
 {
 	struct list l = {
 		.metric = metric, .hidden = hidden_pair(m, metric), .total = total_pair(m, metric)};
-	size_t n, first = 0; /* those with something to show come first */
+	size_t n, leaks = 0, first = 0; /* those with something to show come first */
 	struct entry *e = entries(sites, count, metric, false, &n);
 	for (size_t i = 0; i < n; i++) {
 		struct row_sites of = row_sites(m, e[i].site, metric);
 		l.all += of.any;
 		l.with += of.first;
-		first += e[i].a || metric <= METRIC_PEAK || metric > METRIC_COUNT;
+		leaks += e[i].leak;
+		first += !e[i].leak && (e[i].a || metric <= METRIC_PEAK || metric > METRIC_COUNT);
 	}
 	l.n = first < limit ? first : limit;
 	sort_first(m, e, n, l.n);
 	l.rows = ms_arena_alloc(&m->arena, (l.n + 1) * sizeof *l.rows);
+	l.leaks = leaks ? ms_arena_alloc(&m->arena, leaks * sizeof *l.leaks) : NULL;
 	struct pair shown = {0};
 	for (size_t i = 0; i < n; i++) {
 		struct pair p = site_pair(e[i].site, metric);
-		if (i < l.n) {
+		struct row_sites of = row_sites(m, e[i].site, metric);
+		if (e[i].leak) {
+			l.leaks[l.leak_rows++] = e[i].site;
+			l.leak_sites += of.any;
+			l.leaked = pair_add(l.leaked, p);
+		} else if (i < l.n) {
 			l.rows[i] = e[i].site;
-			struct row_sites of = row_sites(m, e[i].site, metric);
 			l.shown += of.any;
 			l.shown_with += of.first;
 			shown = pair_add(shown, p);
@@ -195,11 +224,30 @@ static struct list list_of(struct model *m, const struct site *const *sites, siz
 			l.more = pair_add(l.more, p);
 		}
 	}
+	l.shown += l.leak_sites;
 	l.more_sites = l.all - l.shown;
-	l.other = pair_sub(pair_sub(pair_sub(l.total, shown), l.more), l.hidden);
+	l.other =
+		pair_sub(pair_sub(pair_sub(pair_sub(l.total, shown), l.more), l.hidden), l.leaked);
 	l.sum = shown;
 	free(e);
 	return l;
+}
+
+void list_tell_still(struct model *m, struct list *l, const struct list *held)
+{
+	l->still = ms_arena_alloc(&m->arena, (l->n + 1) * sizeof *l->still);
+	memset(l->still, 0, (l->n + 1) * sizeof *l->still);
+	for (size_t i = 0; i < held->leak_rows; i++) {
+		const struct site *s = held->leaks[i];
+		struct pair p = site_pair(s, METRIC_HELD);
+		size_t at = row_of(m, l, s);
+		struct lost_rows roots = {0};
+		if (at == l->n)
+			roots = lost_rows(m, model_site(m, s->id), true, false);
+		if (roots.n)
+			at = row_of(m, l, roots.v[0].site);
+		live_add(&l->still[at], (struct live){p.a, p.b});
+	}
 }
 
 struct list list_some(struct model *m, const struct site *const *sites, size_t n,

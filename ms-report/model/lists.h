@@ -50,19 +50,29 @@ struct row_sites row_sites(const struct model *m, const struct site *s, enum met
 struct pair total_pair(const struct model *m, enum metric metric);
 struct pair hidden_pair(const struct model *m, enum metric metric);
 
-/* total = sum of rows + more + hidden + other, always. */
+/* Is a row that site, or does it stand for it? */
+bool site_stands_for(const struct model *m, const struct site *row, const struct site *s);
+/* Are nearly all of its blocks lost, so that the few which something points to are no use of the
+ * program's: a stale pointer keeps them? */
+bool site_is_leak(const struct site *s);
+
+/* total = sum of rows + more + hidden + leaked + other, always. */
 struct list {
 	enum metric metric;
-	const struct site **rows; /* largest first, then by number; live ones of the runtime last */
+	const struct site **rows; /* largest first, then by number */
 	size_t n;                 /* rows shown */
 	size_t all;               /* sites that have anything to show */
 	size_t with;              /* those of which the first figure is not 0 */
-	size_t shown;      /* sites that rows stand for: more than `n` where some are folded, */
-	size_t shown_with; /* and those of them of which the first figure is not 0 */
-	size_t more_sites; /* not shown */
+	size_t shown; /* sites that rows, or those of leaks, stand for: more where some are folded, */
+	size_t shown_with;  /* and those of them of which the first figure is not 0 */
+	size_t more_sites;  /* not shown */
+	struct live *still; /* by row, what is still reached of a leak; NULL = is not told */
+	/* of what is held: rows and sites that are told with their leaks */
+	const struct site **leaks;
+	size_t leak_rows, leak_sites;
 	const char *title; /* what it is called; NULL = by its metric */
 	bool verdicts;     /* has a column for them: of what is live, where a row has one */
-	struct pair sum, more, hidden, other, total; /* sum: of the rows */
+	struct pair sum, more, hidden, leaked, other, total; /* sum: of the rows */
 };
 
 /* At most `limit` sites. `other` is what belongs to no site: nothing, unless the snapshot does not
@@ -73,5 +83,8 @@ struct list list_folded(struct model *m, enum metric metric, size_t limit);
 /* The same of `n` of them, in any order; the total is theirs. */
 struct list list_some(struct model *m, const struct site *const *sites, size_t n,
 		      enum metric metric, size_t limit);
+/* Fills in `still` of a list of METRIC_UNREACHABLE: what `held`, a list of METRIC_HELD, leaves out, by the row
+ * that is of its site, or of the site that its blocks are lost with. */
+void list_tell_still(struct model *m, struct list *l, const struct list *held);
 /* Every site, those with nothing of the metric too; only `rows` and `n` are filled. */
 struct list list_all(struct model *m, enum metric metric);

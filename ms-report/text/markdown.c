@@ -222,9 +222,12 @@ void markdown_list(struct page *p, struct out *o, const struct list *l)
 	put_heads(o, l);
 	for (size_t i = 0; i < l->n; i++) {
 		put_site(p, o, l, l->rows[i], &apart[i]);
+		const char *still = list_still(p, l, i);
+		if (still)
+			put_between(p, o, "; ", still, "");
 		out_str(o, " |\n");
 	}
-	struct list_rest rest[3];
+	struct list_rest rest[LIST_RESTS];
 	size_t n = list_rests(p, l, rest);
 	for (size_t i = 0; i < n; i++) {
 		if (!figure_some(rest[i].v.a) && !figure_some(rest[i].v.b))

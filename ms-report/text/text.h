@@ -78,13 +78,17 @@ struct list_rest {
 	struct pair v;
 	const char *words;
 };
-size_t list_rests(struct page *p, const struct list *l, struct list_rest out[3]);
+#define LIST_RESTS 4
+size_t list_rests(struct page *p, const struct list *l, struct list_rest out[LIST_RESTS]);
 /* "unreachable", cleaned; "" = none. */
 const char *list_verdict(struct page *p, const struct site *s);
 /* What a row of a list says besides: of what is unreachable how its figures come about, "48 B in 1
  * block", "+ 14.1 KiB in 130 blocks lost with it", "(of it 12.1 KiB in 120 blocks from Widget::add
  * widgets.cc:45)"; of what grows how; how many sites it stands for, if several. */
 struct words list_remarks(struct page *p, const struct list *l, const struct site *s);
+/* What else there is of a leak, a line under it: "8 more blocks (256 B) are still reached, perhaps by a
+ * stale pointer"; NULL = nothing. */
+const char *list_still(struct page *p, const struct list *l, size_t row);
 /* "PEAK at 58m 12s: 1.84 GiB in 3 blocks, top 4 of 3,911 sites": raw words, for any format. */
 const char *list_title(struct page *p, const struct list *l);
 void text_table(struct page *p, struct out *o, const struct table *t);

@@ -16,6 +16,8 @@
 
 #include <string.h>
 
+#define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
+
 #define NARROW 45 /* columns for names below which they get lines of their own */
 #define ROOMY 60  /* from here on what the function called is said too */
 #define LEAST 14  /* below this they go below the figures */
@@ -285,12 +287,16 @@ static bool any(struct pair v)
 	return figure_some(v.a) || figure_some(v.b);
 }
 
-size_t list_rests(struct page *p, const struct list *l, struct list_rest out[3])
+size_t list_rests(struct page *p, const struct list *l, struct list_rest out[LIST_RESTS])
 {
 	size_t n = 0;
 	if (l->more_sites)
 		out[n++] =
 			(struct list_rest){l->more, say_things(p->m, l->more_sites, "more site")};
+	if (l->leak_sites)
+		out[n++] =
+			(struct list_rest){l->leaked, SAY("%s of the leaks above",
+							  say_things(p->m, l->leak_sites, "site"))};
 	if (any(l->hidden))
 		out[n++] = (struct list_rest){l->hidden, "hidden by filters"};
 	if (any(l->other))
@@ -361,6 +367,15 @@ struct words list_remarks(struct page *p, const struct list *l, const struct sit
 	return w;
 }
 
+const char *list_still(struct page *p, const struct list *l, size_t row)
+{
+	const struct live *v = l->still ? &l->still[row] : NULL;
+	return v && v->blocks ? SAY("%s (%s) %s still reached, perhaps by a stale pointer",
+				    say_things(p->m, v->blocks, "more block"),
+				    say_size(p->m, v->bytes), v->blocks == 1 ? "is" : "are")
+			      : NULL;
+}
+
 void text_list(struct page *p, struct out *o, const struct list *l, bool callers)
 {
 	struct model *m = p->m;
@@ -400,8 +415,11 @@ void text_list(struct page *p, struct out *o, const struct list *l, bool callers
 		struct words lost = list_remarks(p, l, l->rows[i]);
 		if (lost.n)
 			text_words_in(p, o, &lost, " ", lay.before + 2);
+		struct words still = {{list_still(p, l, i)}, 1};
+		if (still.v[0])
+			text_words_in(p, o, &still, " ", lay.before + 2);
 	}
-	struct list_rest rest[3];
+	struct list_rest rest[LIST_RESTS];
 	size_t n = list_rests(p, l, rest);
 	for (size_t i = 0; i < n; i++) {
 		figures(p, o, l, columns, rest[i].v, NULL);

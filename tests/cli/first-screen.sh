@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What the first screen says first: leaks, else the peak; known blocks of the runtime last and by their names; files by their path from
+# What the first screen says first: leaks, else the peak; what is live by its bytes, known blocks of the runtime by their names; files by their path from
 # where the program's sources lie.
 set -eu
 fail() { echo "$*" && exit 1; }
@@ -21,12 +21,12 @@ site=$(sed -nE 's/^ *[0-9.]+ % .* ([0-9]+)  make_names .*$/\1/p' keep | head -1)
 grep -q "^Next     ms-report --site $site " keep || fail "what to type: $(grep -A3 Next keep)"
 # the pool of 71 KiB is the largest block at the end
 live() { sed '1,/^[#]* *LIVE/d' "$1" | grep -E '^(\| )? *[0-9.]+ (Ki)?B' ; }
-live keep | head -1 | grep -Eq '4\.9 KiB +1 +[0-9]+  make_names ' || fail "first of what is live: $(live keep)"
-live keep | sed -n 2p | grep -Eq '71\.0 KiB +1 +1  \[libstdc\+\+ emergency pool\]  \[libstdc\+\+\.so\.[0-9.]+\]$' || fail "the pool: $(live keep)"
+live keep | sed -n 2p | grep -Eq '4\.9 KiB +1 +[0-9]+  make_names ' || fail "second of what is live: $(live keep)"
+live keep | head -1 | grep -Eq '71\.0 KiB +1 +1  \[libstdc\+\+ emergency pool\]  \[libstdc\+\+\.so\.[0-9.]+\]$' || fail "the pool: $(live keep)"
 live keep | tail -1 | grep -Eq ' main +src/screen.cc:[0-9]+ +\[stdio buffer\]$' || fail "the buffer: $(live keep)"
 # shellcheck disable=SC2016
 live keep.md | grep -q '`main` src/screen.cc:[0-9]*, stdio buffer of the runtime' || fail "Markdown: $(live keep.md)"
-"$BIN/ms-report" --limit 1 --leaks keep.trace | grep -q ' make_names ' || fail 'one row'
+"$BIN/ms-report" --limit 1 --leaks keep.trace | grep -q ' 71\.0 KiB ' || fail 'one row'
 # at the peak they count as any other
 "$BIN/ms-report" --peak keep.trace | sed -n 3p | grep -q '\[libstdc++ emergency pool\]' || fail "--peak: $("$BIN/ms-report" --peak keep.trace)"
 

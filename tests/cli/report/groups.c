@@ -114,6 +114,30 @@ __attribute__((noinline)) static struct node *build(int depth)
 	return n;
 }
 
+/* Of 100 sessions with a text each the last 3 are reached, of 100 blocks of another site the last 40. */
+static void **volatile strays[5], *volatile third[40], *volatile page;
+__attribute__((noinline)) static void **session(void)
+{
+	void **s = malloc(64);
+	s[0] = malloc(1000); /* text */
+	s[1] = NULL;
+	return s;
+}
+
+__attribute__((noinline)) static void *half_lost(void)
+{
+	return malloc(200);
+}
+
+static void stray(void)
+{
+	page = malloc(2000);
+	for (int i = 0; i < 100; i++) {
+		strays[i % 3] = session();
+		third[i % 40] = half_lost();
+	}
+}
+
 __attribute__((noinline)) static void clear(int words)
 {
 	char stack[65536];
@@ -135,6 +159,8 @@ int main(int argc, char **argv)
 		churn();
 	else if (!strcmp(what, "keys"))
 		keys();
+	else if (!strcmp(what, "stray"))
+		stray();
 	else if (!strcmp(what, "cycle"))
 		cycle();
 	else
