@@ -126,7 +126,10 @@ int argument_set(struct condition *c, const char *name, const char *arg, struct 
 		return size_argument(c, name, arg, a, err);
 	case FIRST:
 	case LAST:
+	case BORN:
 		return span_argument(c, name, arg, a, err);
+	case ALIVE_AT:
+		return ms_point_parse(arg, &c->span[0], err);
 	case WHERE:
 		c->where = where_parse(a, arg, err);
 		return c->where ? 0 : -1;

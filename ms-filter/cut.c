@@ -14,6 +14,7 @@
 #include "cut_write.h"
 #include "options.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -111,7 +112,7 @@ static void before_span(struct cut *c, const struct ms_event *ev)
 	if (!allocates(ev))
 		return;
 	set_last(c, ev->thread, ev->number);
-	if (!keep_block(&c->keep, ev->size, ev->stack, ev->thread))
+	if (!keep_block(&c->keep, ev->number, ev->size, ev->stack, ev->thread))
 		return;
 	live_add(&c->live, ev->number)->b = (struct ms_checkpoint_block){
 		.number = ev->number,
@@ -181,7 +182,8 @@ static int write_some(struct cut *c, struct ms_event ev)
 {
 	bool was = take_kept(c, &ev);
 	bool sized = allocates(&ev) || ev.kind == MS_EV_FAILED;
-	bool stays = sized && keep_block(&c->keep, ev.size, ev.stack, ev.thread);
+	uint64_t number = allocates(&ev) ? ev.number : NEVER; /* what failed made no block */
+	bool stays = sized && keep_block(&c->keep, number, ev.size, ev.stack, ev.thread);
 	if (!was && !stays)
 		return 0;
 	if (ev.kind == MS_EV_REALLOC && !stays)
@@ -257,7 +259,7 @@ static void restore_part(struct cut *c, struct ms_checkpoint_decoder *d)
 	struct ms_checkpoint_range r;
 	uint64_t last;
 	while (ms_checkpoint_next(d, &b) == MS_FMT_OK)
-		if (keep_block(&c->keep, b.size, b.stack, b.thread))
+		if (keep_block(&c->keep, b.number, b.size, b.stack, b.thread))
 			live_add(&c->live, b.number)->b = b;
 	for (uint32_t i = 0; d->head.part == 0 && i < THREADS_MAX; i++) {
 		if (ms_checkpoint_next_last(d, &last) != MS_FMT_OK)
@@ -478,6 +480,23 @@ static int read_blocks(struct cut *c)
 
 /* ---- */
 
+static bool is_database(const char *path)
+{
+	static const char magic[] = "SQLite format 3";
+	char head[sizeof magic];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof head);
+	if (fd >= 0)
+		close(fd);
+	return n == (ssize_t)sizeof head && memcmp(head, magic, sizeof magic) == 0;
+}
+
+/* The option for which the trace is cut. */
+static const char *asking(const struct options *o)
+{
+	return born_asked(o) ?: "trace-out";
+}
+
 /* A trace without an end is read to where it ends. */
 static int read_facts(struct cut *c)
 {
@@ -486,11 +505,18 @@ static int read_facts(struct cut *c)
 	struct stat st = {0};
 	const char *path = c->o->input;
 	if (strcmp(path, "-") == 0)
-		return ms_err_set(c->err, "option '--trace-out' reads the trace more than once: "
-					  "give the file itself");
+		return ms_err_set(c->err,
+				  "option '--%s' reads the trace more than once: give the file "
+				  "itself",
+				  asking(c->o));
+	if (born_asked(c->o) && is_database(path))
+		return ms_err_set(c->err,
+				  "option '--%s' needs the trace: the snapshot '%s' does not have "
+				  "the times of single blocks",
+				  asking(c->o), path);
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		return ms_err_set(c->err, "option '--trace-out' cuts one trace: '%s' is a folder",
-				  path);
+		return ms_err_set(c->err, "option '--%s' cuts one trace: '%s' is a folder",
+				  asking(c->o), path);
 	c->size = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
 	c->facts = ms_recording_open_parts(path, &why);
 	if (c->facts)
@@ -514,6 +540,8 @@ static int write_cut(struct cut *c, int fd)
 
 static int write_file(struct cut *c)
 {
+	if (!c->o->trace_out)
+		return write_cut(c, c->o->cut_fd);
 	struct ms_file f;
 	if (strcmp(c->o->trace_out, "-") == 0) {
 		if (isatty(STDOUT_FILENO))

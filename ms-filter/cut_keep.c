@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Which blocks meet the conditions on events of --trace-out: by call stack, size and thread.
+ * Which blocks meet the conditions on events of --trace-out: by call stack, size, thread and time.
  *
  * Names of frames come from a snapshot of the same trace, where inlined functions have rows of
  * their own with the address of the frame.
@@ -20,7 +20,8 @@
 #include "format/trace.h"
 
 #define BY_NAME (KEEP(FUNCTION) | KEEP(FILE_NAME) | KEEP(MODULE))
-#define ON_EVENTS (BY_NAME | KEEP(THREAD) | KEEP(PROCESS) | KEEP(SIZE))
+#define ON_EVENTS                                                                                  \
+	(BY_NAME | KEEP(THREAD) | KEEP(PROCESS) | KEEP(SIZE) | KEEP(BORN) | KEEP(ALIVE_AT))
 
 static int check(const struct options *o, struct ms_err *err)
 {
@@ -29,7 +30,8 @@ static int check(const struct options *o, struct ms_err *err)
 			return ms_err_set(
 				err,
 				"option '--%s' is on all of a site's blocks: '--trace-out' "
-				"takes function, file, module, thread, process and size",
+				"takes function, file, module, thread, process, size, born and "
+				"alive-at",
 				o->conditions.v[i].name);
 	return 0;
 }
@@ -139,6 +141,8 @@ int keep_prepare(struct keep *k, const struct options *o, const struct ms_record
 		return ms_err_set(err, "options '--invert' and '--process' leave nothing for "
 				       "'--trace-out': a trace has one process");
 	find_threads(k, t);
+	if (born_find(&k->born, o, err) != 0)
+		return -1;
 	return asked & BY_NAME ? find_names(k, t, err) : 0;
 }
 
@@ -172,11 +176,13 @@ static uint64_t size_bits(const struct options *o, uint64_t size)
 	return found;
 }
 
-bool keep_block(const struct keep *k, uint64_t size, uint32_t stack, uint32_t thread)
+bool keep_block(const struct keep *k, uint64_t number, uint64_t size, uint32_t stack,
+		uint32_t thread)
 {
 	if (!k->some)
 		return true;
 	uint64_t found = KEEP(PROCESS) | size_bits(k->o, size);
+	found |= born_bits(&k->born, number);
 	found |= stack < k->nodes.n ? k->nodes.v[stack] : 0;
 	found |= thread < k->threads.n ? k->threads.v[thread] : 0;
 	bool kept = (found & k->o->keep) == k->o->keep && !(found & k->o->drop);
@@ -186,4 +192,5 @@ bool keep_block(const struct keep *k, uint64_t size, uint32_t stack, uint32_t th
 void keep_free(struct keep *k)
 {
 	MS_FREE(k->named.v, k->frames.v, k->nodes.v, k->threads.v);
+	born_free(&k->born);
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "born.h"
 #include "format/stacks.h"
 #include "libcommon/base/arena.h"
 
@@ -21,6 +22,7 @@ struct keep {
 	bool some;                         /* there are conditions: not every block is kept */
 	MS_ARRAY(struct frame_bits) named; /* frames of the program that have names, by address */
 	MS_ARRAY(uint64_t) frames, nodes, threads; /* by number; [0] is none */
+	struct born born;
 };
 
 /* Refuses conditions that are on sites, not on events. `t` has the threads and the process of the
@@ -29,6 +31,7 @@ int keep_prepare(struct keep *k, const struct options *o, const struct ms_record
 		 struct ms_err *err);
 /* Frames and nodes of a stacks block, which go on from those before. */
 void keep_stacks(struct keep *k, struct ms_stacks_decoder d);
-/* Is a block of that size, made by that thread with that stack, kept? */
-bool keep_block(const struct keep *k, uint64_t size, uint32_t stack, uint32_t thread);
+/* Is the block of that number and size, made by that thread with that stack, kept? */
+bool keep_block(const struct keep *k, uint64_t number, uint64_t size, uint32_t stack,
+		uint32_t thread);
 void keep_free(struct keep *k);

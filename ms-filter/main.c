@@ -9,15 +9,20 @@
  *   hide.c          takes the rest out, and notes what went
  * and for --trace-out, which cuts a trace:
  *   cut.c           reads it once, block by block, and decides on each event
- *   cut_keep.c      which blocks meet the conditions; cut_live.c which are live
+ *   cut_keep.c      which blocks meet the conditions: born.c asks when they were live; cut_live.c
+ *                   which are
  *   cut_verdicts.c  what scans of memory found of the blocks kept
  *   cut_write.c     writes the checkpoint and the events
  * Reading any kind of input and writing the image is libcommon/snapshot/snapshot.h.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "born.h"
 #include "columns.h"
 #include "cut.h"
 #include "hide.h"
@@ -79,15 +84,57 @@ static int filter(sqlite3 *db, const struct options *o, const char *point, struc
 	return rc;
 }
 
+/* Opens a snapshot of the blocks that meet conditions on blocks: they are cut out of the trace into a
+ * file of its name, so that it is called that. NULL with `err` set. */
+static sqlite3 *open_blocks(const struct options *blocks, const char **point,
+			    struct ms_build_result *res, struct ms_err *err)
+{
+	const char *base = getenv("TMPDIR");
+	char *folder =
+		ms_arena_strdup(blocks->arena, ms_arena_printf(blocks->arena, "%s/ms-filter.XXXXXX",
+							       base && *base ? base : "/tmp"));
+	sqlite3 *db = NULL;
+	bool incomplete;
+	struct options cut = *blocks;
+	if (!mkdtemp(folder)) {
+		ms_err_set(err, "cannot make a folder for a part of the trace '%s': %s", folder,
+			   strerror(errno));
+		return NULL;
+	}
+	const char *name = basename(cut.input);
+	/* what is no file is refused below */
+	bool file = *name && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+	const char *path = ms_arena_printf(cut.arena, "%s/%s", folder, file ? name : "-");
+	cut.cut_fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (cut.cut_fd < 0)
+		ms_err_set(err, "cannot write '%s': %s", path, strerror(errno));
+	else if (cut_trace(&cut, &incomplete, err) == 0)
+		db = ms_snapshot_open(path, NULL, cut.cli.max_image, point, res, err);
+	if (cut.cut_fd >= 0)
+		close(cut.cut_fd);
+	unlink(path);
+	rmdir(folder);
+	return db;
+}
+
 /* Reads, filters, writes. The exit status, or -1 with `err` set. */
-static int work(const struct options *o, struct ms_err *err)
+static int work(const struct options *all, struct ms_err *err)
 {
 	/* A terminal is refused before the long part starts. */
-	if (!o->output && isatty(STDOUT_FILENO))
+	if (!all->output && isatty(STDOUT_FILENO))
 		return ms_snapshot_write(NULL, NULL, err);
 	const char *point = NULL;
 	struct ms_build_result res;
-	sqlite3 *db = ms_snapshot_open(o->input, NULL, o->cli.max_image, &point, &res, err);
+	struct options blocks, sites;
+	const struct options *o = all;
+	sqlite3 *db = NULL;
+	if (born_asked(all)) {
+		born_divide(all, &blocks, &sites);
+		o = &sites;
+		db = open_blocks(&blocks, &point, &res, err);
+	} else {
+		db = ms_snapshot_open(o->input, NULL, o->cli.max_image, &point, &res, err);
+	}
 	if (!db)
 		return -1;
 	ms_progress("filtering", NULL, 0, 0, NULL);

@@ -71,6 +71,9 @@ static const struct ms_cli_option rows[] = {
 	BOTH("size", "LOW..HIGH", SIZE, 0, "it allocated a block of such a size"),
 	BOTH("first", "FROM..TO", FIRST, 0, "when it allocated first"),
 	BOTH("last", "FROM..TO", LAST, 0, "when it allocated last"),
+	CONDITION("born", "FROM..TO", BORN, 0,
+		  "of a trace: counts only the blocks that were allocated then"),
+	CONDITION("alive-at", "POINT", ALIVE_AT, 0, "and only those that were live at POINT"),
 	BOTH("function", "REGEX", FUNCTION, 5, "some frame's function matches"),
 	BOTH("file", "REGEX", FILE_NAME, 6, "some frame's source file matches"),
 	BOTH("module", "REGEX", MODULE, 7, "some frame's program or library matches"),
@@ -125,6 +128,9 @@ static int check(struct options *o, struct ms_err *err)
 				  "option '--%s' needs '--trace-out': for a snapshot of a span "
 				  "use ms-snap --from and --to",
 				  o->from ? "from" : "to");
+	if (o->invert && !o->trace_out && (o->keep & (KEEP(BORN) | KEEP(ALIVE_AT))))
+		return ms_err_set(err, "option '--invert' is on sites, '--born' and '--alive-at' "
+				       "on blocks: give one of them, or '--trace-out'");
 	if (o->trace_out && o->output)
 		return ms_err_set(err, "options '-o' and '--trace-out': one writes a snapshot, the "
 				       "other a trace: give one of them");

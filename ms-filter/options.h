@@ -37,6 +37,8 @@ enum subject {
 	SIZE,       /* of one of its blocks */
 	FIRST,      /* its first allocation */
 	LAST,       /* its last one */
+	BORN,       /* when a block was allocated, */
+	ALIVE_AT,   /* and a moment at which it was live: conditions on blocks (born.h) */
 	WHERE,      /* an expression */
 	SUPPRESSED, /* by a line of a file */
 	TEMPORARY,  /* all blocks of the site were temporary */
@@ -51,14 +53,14 @@ enum subject {
 
 struct condition {
 	enum subject subject;
-	const char *name;     /* of the option, without its dashes */
-	bool drop;            /* the option began with --not- */
-	uint64_t value, high; /* MIN*, MAX*: bytes, blocks or ns; SIZE: bytes, both included */
-	bool has[2];          /* FIRST, LAST: which ends of the span there are */
-	struct ms_point span[2];
-	regex_t regex;       /* FUNCTION, FILE_NAME, MODULE */
-	const char *text;    /* THREAD, PROCESS: a name with wildcards, or a number; VERDICT */
-	struct where *where; /* WHERE */
+	const char *name;        /* of the option, without its dashes */
+	bool drop;               /* the option began with --not- */
+	uint64_t value, high;    /* MIN*, MAX*: bytes, blocks or ns; SIZE: bytes, both included */
+	bool has[2];             /* FIRST, LAST, BORN: which ends of the span there are */
+	struct ms_point span[2]; /* ALIVE_AT: the first */
+	regex_t regex;           /* FUNCTION, FILE_NAME, MODULE */
+	const char *text;        /* THREAD, PROCESS: a name with wildcards, or a number; VERDICT */
+	struct where *where;     /* WHERE */
 	struct ms_suppressions *suppressions; /* SUPPRESSED */
 };
 
@@ -70,7 +72,8 @@ struct options {
 	const char *filter;    /* the conditions as one would type them; "" = none */
 	const char *input;     /* "-" = standard input */
 	const char *output;    /* NULL = standard output */
-	const char *trace_out; /* write a trace there instead; NULL = no */
+	const char *trace_out; /* write a trace there instead; NULL = no, */
+	int cut_fd;            /* or, for conditions on blocks, to this descriptor */
 	const char *from, *to; /* POINTs of --trace-out, or NULL */
 	bool where_help;       /* list the columns, and nothing else */
 	struct ms_cli cli;

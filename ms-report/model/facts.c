@@ -119,6 +119,17 @@ const char *provenance_cut(struct model *m, uint32_t process)
 	return ms_sql_text(m->db, sql, &m->arena);
 }
 
+bool provenance_some(struct model *m)
+{
+	const char *cut = provenance_cut(m, NONE), *at = cut;
+	while (at && (at = strstr(at, " --"))) {
+		at += strlen(" --");
+		if (strncmp(at, "from ", 5) != 0 && strncmp(at, "to ", 3) != 0)
+			return true;
+	}
+	return false;
+}
+
 struct one_time one_time_sum(struct model *m)
 {
 	struct one_time sum = {0};

@@ -49,6 +49,9 @@ uint64_t proc_only_heap(struct model *m, uint32_t process);
  * that is one. */
 const char *provenance_cut(struct model *m, uint32_t process);
 
+/* Has it only some of the blocks that the recording had, by conditions of ms-filter --trace-out? */
+bool provenance_some(struct model *m);
+
 /* Of the moment of --at, of all sites that are known allocations of the runtime. */
 struct one_time {
 	uint64_t sites, live_bytes, live_blocks;

@@ -122,6 +122,8 @@ static void figures_table(struct page *p, struct out *o)
 	}
 	if (gone)
 		put_between(p, o, "| gone by exec | | ", gone, " |\n");
+	if (words_born(m))
+		put_between(p, o, "| only blocks | | ", words_born(m), " |\n");
 	rss_row(p, o, "memory at the peak", m->processes.n == 1 ? "peak" : NULL);
 	rss_row(p, o, "memory at the end", "end");
 	const char *where = words_beside_heap(m);

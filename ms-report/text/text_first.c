@@ -66,11 +66,13 @@ static void heap_and_rss(struct page *p, struct out *o)
 		 end_of ? end_of : ""));
 	if (gone)
 		line(p, o, "Exec", gone, NULL);
+	if (words_born(m))
+		text_words(p, o, "Blocks", &(struct words){{words_born(m)}, 1}, "");
 	if (t->peak_rss_bytes == UNKNOWN)
 		return;
 	const char *apart = "";
 	if (t->unfreed_bytes != UNKNOWN && t->end_rss_bytes != UNKNOWN &&
-	    t->end_rss_bytes > t->unfreed_bytes && !m->est)
+	    t->end_rss_bytes > t->unfreed_bytes && !m->est && !provenance_some(m))
 		apart = SAY(", %s of it not live heap%s",
 			    say_size(m, t->end_rss_bytes - t->unfreed_bytes),
 			    resident_known(m) ? ": --resident" : "");

@@ -427,6 +427,17 @@ void text_list(struct page *p, struct out *o, const struct list *l, bool callers
 	}
 }
 
+/* Are there blocks that were cut out of a trace without the verdict of the scan on each? */
+static bool some_unknown(struct model *m)
+{
+	if (!provenance_some(m))
+		return false;
+	for (size_t i = 0; i < m->sites.n; i++)
+		if (m->sites.v[i].verdict && strcmp(m->sites.v[i].verdict, "unknown") == 0)
+			return true;
+	return false;
+}
+
 /* What a list is of. */
 static const char *list_name(struct page *p, const struct list *l)
 {
@@ -450,6 +461,8 @@ static const char *list_name(struct page *p, const struct list *l)
 							      say_time(m, m->totals.peak_time_ns));
 	if (l->metric == METRIC_GROWING || l->metric == METRIC_GROWING_NOW)
 		return growth_title(m);
+	if (l->metric == METRIC_HELD && some_unknown(m))
+		return "LIVE AT THE END, something points to these, or it is not known";
 	if (l->metric == METRIC_MAPPED)
 		return ms_arena_printf(a, "MAPPED at %s, %s",
 				       end ? "the end" : say_moment(m, &p->style),

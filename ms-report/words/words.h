@@ -74,6 +74,9 @@ const char *words_elsewhere(struct model *m);
 /* That, or where it is at the end when that alone is true of the end: memory which was freed and is still
  * resident. */
 const char *words_beside_heap(struct model *m);
+/* "born 1s..2s and alive at end: 97.3 KiB in 692 blocks": which blocks ms-filter has chosen, by when they
+ * were allocated and a moment at which they were live; NULL = by neither. */
+const char *words_born(struct model *m);
 /* "at 22 ms"; "between samples" where the kernel alone saw the peak of RSS. */
 const char *words_rss_peak_time(struct model *m);
 

@@ -147,9 +147,10 @@ static bool is_little(uint64_t heap, uint64_t rss)
 	return heap != UNKNOWN && rss != UNKNOWN && rss > ELSEWHERE && heap < rss / 2;
 }
 
-static bool is_one(const struct model *m)
+/* Is it of one process, all of whose blocks are in it? */
+static bool is_one(struct model *m)
 {
-	return m->processes.n - m->images == 1 && !m->proc_only;
+	return m->processes.n - m->images == 1 && !m->proc_only && !provenance_some(m);
 }
 
 /* Says of what `rss` consisted at the first sample in that order; `rest`: what live heap was. */
@@ -190,6 +191,34 @@ const char *words_beside_heap(struct model *m)
 		return resident_answer(m);
 	return parts_of_rss(m, rss, "time_ns DESC",
 			    SAY("live heap is %s at the end", say_size(m, heap)));
+}
+
+/* The argument of an option in the words by which a trace was cut; NULL = it is not there. */
+static const char *argument_of(struct model *m, const char *cut, const char *option)
+{
+	const char *at = cut ? strstr(cut, option) : NULL;
+	if (!at)
+		return NULL;
+	at += strlen(option);
+	size_t n = *at == '\'' ? strcspn(at + 1, "'") + 2 : strcspn(at, " ");
+	return name_clean(&m->arena, ms_arena_strndup(&m->arena, at, strnlen(at, n)), true);
+}
+
+const char *words_born(struct model *m)
+{
+	const struct totals *t = &m->totals;
+	const char *cut = provenance_cut(m, NONE), *born = argument_of(m, cut, "--born "),
+		   *at = argument_of(m, cut, "--alive-at ");
+	if (!born && !at)
+		return NULL;
+	const char *end = t->unfreed_blocks == t->allocations
+				  ? ""
+				  : SAY(", of them %s in %s still live at the end",
+					say_size(m, t->unfreed_bytes),
+					say_things(m, t->unfreed_blocks, "block"));
+	return SAY("%s%s%s%s%s: %s in %s%s", born ? "born " : "", born ? born : "",
+		   born && at ? " and " : "", at ? "alive at " : "", at ? at : "",
+		   say_size(m, t->allocated_bytes), say_things(m, t->allocations, "block"), end);
 }
 
 const char *words_rss_peak_time(struct model *m)

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ * --born and --alive-at: conditions on the life of single blocks, which are known by the numbers of their
+ * allocations.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "options.h"
+
+struct ms_err;
+
+struct number_span {
+	uint64_t from, to; /* to: the first that is not in it */
+};
+struct born {
+	MS_ARRAY(struct number_span) born; /* by condition */
+	MS_ARRAY(uint64_t) alive;          /* at any of the moments; ascending, each once */
+};
+
+/* The name of the first such condition; NULL = there is none. */
+const char *born_asked(const struct options *o);
+/* Reads the trace o->input up to each of the moments. 0, or -1 with `err` set; born_free in both cases. */
+int born_find(struct born *b, const struct options *o, struct ms_err *err);
+/* The bits of the conditions that hold for the block of that number. */
+uint64_t born_bits(const struct born *b, uint64_t number);
+void born_free(struct born *b);
+
+/* Divides the options: the conditions on blocks go to `blocks`, which has no others, and the rest to
+ * `sites`, each with the text of its own. Both borrow from `o`; the arrays are in o->arena. */
+void born_divide(const struct options *o, struct options *blocks, struct options *sites);
