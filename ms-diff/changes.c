@@ -329,7 +329,7 @@ static enum kind kind_at(const struct change *c)
 static void judge_rows(struct work *w)
 {
 	size_t n = 0;
-	w->moved = peaks_differ(w);
+	w->moved = w->c->moved = peaks_differ(w);
 	for (size_t i = 0; i < w->c->n; i++) {
 		struct change *c = &w->c->v[i];
 		c->row = &w->m->rows.v[i];

@@ -43,6 +43,7 @@ struct changes {
 	struct ms_arena arena; /* the caller's to free */
 	struct change *v;      /* those that one of the runs shown has */
 	size_t n;
+	bool moved; /* the peaks are of different phases */
 	struct figure_change totals[TOTALS];
 };
 

@@ -9,6 +9,7 @@
  *   match.c       pairs what has the same chain; nameless.c what has symbols on one side only;
  *                 match_left.c what is left
  *   changes.c     pairs become changes of figures; noise.c tells which are more than noise
+ *   phases.c      what both held when the peaks were, where these are of different phases
  *   write.c       adds the tables of the comparison to the new run's snapshot, with the stacks of
  *                 what is gone
  *   regions.c     the same for snapshots of regions

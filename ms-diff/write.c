@@ -5,6 +5,8 @@
  */
 #include "write.h"
 
+#include "phases.h"
+
 #include "libcommon/base/err.h"
 #include "libcommon/snapshot/snapshot_insert.h"
 
@@ -93,18 +95,38 @@ static int write_runs(sqlite3 *db, const struct spots *s, const struct opened *r
 	return ms_insert_close(&in);
 }
 
-static int write_totals(sqlite3 *db, const struct changes *c, struct ms_err *err)
+static void put_total(struct ms_insert *in, const char *name, const struct figure_change *t)
+{
+	ms_put(in, ms_text("figure", name), number("old", t->values[OLD]),
+	       number("new", t->values[NEW]), number("delta", t->delta));
+	put_interval(in, "delta_low", "delta_high", t->delta_sampled);
+	put_interval(in, "old_low", "old_high", t->ranges[OLD]);
+	put_interval(in, "new_low", "new_high", t->ranges[NEW]);
+	ms_put_row(in, number("significant", t->significant));
+}
+
+/* Where the peaks are of different phases: both runs in that of the old peak, and of the new one. */
+static void put_phases(struct ms_insert *in, const struct changes *c, const struct opened *runs)
+{
+	static const char *const names[] = {"live_at_old_peak_bytes", "live_at_new_peak_bytes"};
+	static const struct interval none = {UNKNOWN, UNKNOWN};
+	for (int side = OLD; side <= NEW; side++) {
+		struct figure_change t = {.ranges = {none, none}, .delta_sampled = none};
+		if (!phase_of(c, runs, (enum side)side, t.values))
+			continue;
+		t.delta = figure_sub(t.values[NEW], t.values[OLD]);
+		put_total(in, names[side], &t);
+	}
+}
+
+static int write_totals(sqlite3 *db, const struct changes *c, const struct opened *runs,
+			struct ms_err *err)
 {
 	struct ms_insert in = ms_insert(db, "diff_total", err);
-	for (int i = 0; i < TOTALS; i++) {
-		const struct figure_change *t = &c->totals[i];
-		ms_put(&in, ms_text("figure", totals[i].name), number("old", t->values[OLD]),
-		       number("new", t->values[NEW]), number("delta", t->delta));
-		put_interval(&in, "delta_low", "delta_high", t->delta_sampled);
-		put_interval(&in, "old_low", "old_high", t->ranges[OLD]);
-		put_interval(&in, "new_low", "new_high", t->ranges[NEW]);
-		ms_put_row(&in, number("significant", t->significant));
-	}
+	for (int i = 0; i < TOTALS; i++)
+		put_total(&in, totals[i].name, &c->totals[i]);
+	if (c->moved)
+		put_phases(&in, c, runs);
 	return ms_insert_close(&in);
 }
 
@@ -346,7 +368,7 @@ int write_changes(const struct changes *c, struct matching *m, const struct open
 {
 	sqlite3 *db = runs->shown[NEW]->db;
 	return ms_sql_exec(db, forget, err) || write_keys(db, m, runs, o, err) ||
-			       write_runs(db, m->s, runs, err) || write_totals(db, c, err) ||
+			       write_runs(db, m->s, runs, err) || write_totals(db, c, runs, err) ||
 			       write_hidden(db, runs, err) || write_sites(db, c, runs, err) ||
 			       write_known(db, c, m, runs->shown[NEW], err) ||
 			       ms_sql_exec(db, "COMMIT", err)

@@ -89,6 +89,22 @@ static const char *at(const char *point)
 	return strcmp(point, "end") == 0 ? "the end" : point;
 }
 
+/* Both runs in the phase of the old peak, or of the new one, where these are two. What the other run held is
+ * known to be about that: no noise is told of it. */
+static void add_phase(struct model *m, struct diff_line *out, size_t *n, bool old)
+{
+	const struct diff_total *t = diff_total(m->diff, "peak_time_ns");
+	size_t line = *n;
+	if (!t || t->old < 0 || t->new < 0)
+		return;
+	add_line(m, out, n,
+		 SAY("phase of %s peak, %s", old ? "old" : "new",
+		     say_time(m, (uint64_t)(old ? t->old : t->new))),
+		 old ? "live_at_old_peak_bytes" : "live_at_new_peak_bytes", true, false);
+	if (*n > line)
+		out[line].noise = false;
+}
+
 size_t diff_lines(struct model *m, struct diff_line out[12])
 {
 	const struct diff *d = m->diff;
@@ -99,6 +115,8 @@ size_t diff_lines(struct model *m, struct diff_line out[12])
 			    : same ? SAY("live at %s", at(d->old_point))
 				   : SAY("live: %s, %s", at(d->old_point), at(d->new_point));
 	add_line(m, out, &n, "peak live", "peak_bytes", true, false);
+	add_phase(m, out, &n, true);
+	add_phase(m, out, &n, false);
 	add_line(m, out, &n, "unreachable at end", "unreachable_bytes", true, false);
 	add_line(m, out, &n, where, "live_bytes", true, false);
 	add_line(m, out, &n, end ? "blocks at end" : "blocks then", "live_blocks", false, false);

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT
+ * What both runs held in the phases of their peaks.
+ *
+ * A phase is found again in the other run by the place that held most at the peak and is in both runs: as
+ * far as it was between its first allocation and its last one. So neither the length of the runs nor what
+ * comes before matters. What lies between two points of the timeline is only known by its largest; the
+ * other run is told by the most that it held about that moment.
+ */
+#include "phases.h"
+
+#include <string.h>
+
+#define ABOUT 100 /* parts of the run: one to either side */
+
+/* Asks one figure of the only process of a run; UNKNOWN = there is none, or there are more. */
+static int64_t ask(const struct run *r, struct ms_arena *a, const char *sql, int64_t id)
+{
+	return r->processes.n == 1
+		       ? ms_sql_int(r->db, ms_arena_printf(a, sql, (long long)id), UNKNOWN)
+		       : UNKNOWN;
+}
+
+/* The place that held most at the peak of that side and is in both runs; NULL = there is none. */
+static const struct change *largest(const struct changes *c, enum side peak)
+{
+	const struct change *most = NULL;
+	for (size_t i = 0; i < c->n; i++) {
+		const struct change *x = &c->v[i];
+		if (x->site[OLD] != NONE && x->site[NEW] != NONE &&
+		    x->figures[PEAK_BYTES].values[peak] > 0 &&
+		    (!most ||
+		     x->figures[PEAK_BYTES].values[peak] > most->figures[PEAK_BYTES].values[peak]))
+			most = x;
+	}
+	return most;
+}
+
+/* The moment of `other` that is that of the peak of `of`; UNKNOWN = cannot be told. */
+static int64_t moment_in(const struct run *of, const struct run *other, const struct change *x,
+			 struct ms_arena *a)
+{
+	const struct run *runs[] = {of, other};
+	int64_t from[2], to[2], peak = ask(of, a, "SELECT peak_time_ns FROM process", 0);
+	for (int i = 0; i < 2; i++) {
+		int64_t id = runs[i]->sites.v[x->site[runs[i]->side]].id;
+		from[i] = ask(runs[i], a, "SELECT first_ns FROM site WHERE id = %lld", id);
+		to[i] = ask(runs[i], a, "SELECT last_ns FROM site WHERE id = %lld", id);
+		if (from[i] < 0 || to[i] < from[i])
+			return UNKNOWN;
+	}
+	double part = to[0] > from[0] ? (double)(peak - from[0]) / (double)(to[0] - from[0]) : 1;
+	part = part < 0 ? 0 : part > 1 ? 1 : part;
+	return peak < 0 ? UNKNOWN : from[1] + (int64_t)(part * (double)(to[1] - from[1]));
+}
+
+static int64_t held_about(const struct run *r, int64_t at, struct ms_arena *a)
+{
+	int64_t near = ask(r, a, "SELECT duration_ns FROM process", 0) / ABOUT;
+	const char *sql = ms_arena_printf(
+		a,
+		"SELECT max(live_max) FROM timeline WHERE time_ns <= %lld AND time_ns >="
+		" (SELECT coalesce(max(time_ns), 0) FROM timeline WHERE time_ns <= %lld)",
+		(long long)(at + near), (long long)(at > near ? at - near : 0));
+	return near < 0 ? UNKNOWN : ask(r, a, sql, 0);
+}
+
+bool phase_of(const struct changes *c, const struct opened *runs, enum side peak, int64_t bytes[2])
+{
+	const struct run *of = runs->shown[peak], *other = runs->shown[!peak];
+	const struct change *x = largest(c, peak);
+	struct ms_arena a = {0};
+	int64_t at = x ? moment_in(of, other, x, &a) : UNKNOWN;
+	bytes[peak] = run_total(of, "peak_bytes");
+	bytes[!peak] = at == UNKNOWN ? UNKNOWN : held_about(other, at, &a);
+	ms_arena_free(&a);
+	return bytes[OLD] >= 0 && bytes[NEW] >= 0 && of->sampled_bytes <= 0 &&
+	       other->sampled_bytes <= 0;
+}
