@@ -214,11 +214,13 @@ const char *words_born(struct model *m)
 	const char *end = t->unfreed_blocks == t->allocations
 				  ? ""
 				  : SAY(", of them %s in %s still live at the end",
-					say_size(m, t->unfreed_bytes),
-					say_things(m, t->unfreed_blocks, "block"));
+					est_size(m, t->unfreed_bytes, est_of(m->est, EST_END)),
+					est_things(m, t->unfreed_blocks,
+						   est_of(m->est, EST_END_BLOCKS), "block"));
 	return SAY("%s%s%s%s%s: %s in %s%s", born ? "born " : "", born ? born : "",
 		   born && at ? " and " : "", at ? "alive at " : "", at ? at : "",
-		   say_size(m, t->allocated_bytes), say_things(m, t->allocations, "block"), end);
+		   est_size(m, t->allocated_bytes, est_of(m->est, EST_ALLOCATED)),
+		   est_things(m, t->allocations, est_of(m->est, EST_ALLOCATIONS), "block"), end);
 }
 
 const char *words_rss_peak_time(struct model *m)
