@@ -109,6 +109,8 @@ static void put_list(struct page *p, struct ms_json *j, const char *id, const ch
 		const char *cells[] = {list_a(p, l->metric, v), list_b(p, l->metric, v)};
 		struct words more = share && !i ? *share : list_remarks(p, l, l->rows[i]);
 		const char *still = list_still(p, l, i);
+		if (still && more.n)
+			more.v[more.n - 1] = SAY("%s;", more.v[more.n - 1]);
 		if (still)
 			words_add(&more, still);
 		put_row(p, j, l, l->rows[i], &apart[i], cells, 2, &more);

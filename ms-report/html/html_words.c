@@ -5,6 +5,7 @@
 
 #include "ms-report/model/figures.h"
 #include "ms-report/model/facts.h"
+#include "ms-report/words/next.h"
 #include "ms-report/words/words.h"
 #include "ms-report/words/page.h"
 
@@ -55,6 +56,14 @@ static void put_quality(struct page *p, struct ms_json *j)
 	put_text(p, j, "peak_of", words_image(m, m->peak_image));
 	put_text(p, j, "end_of", words_image(m, m->end_image));
 	put_text(p, j, "gone", words_exec(m));
+	put_text(p, j, "chosen", words_born(m));
+	put_text(p, j, "beside_heap", m->diff ? NULL : words_beside_heap(m));
+	struct next next[2];
+	struct words commands = {0};
+	for (size_t i = 0, n = m->diff ? 0 : next_beside_heap(p, SIZE_MAX, next); i < n; i++)
+		words_add(&commands, ms_arena_printf(&m->arena, "%s (%s)", next_line(p, &next[i]),
+						     next[i].why));
+	put_words(p, j, "next", &commands);
 	ms_json_bool(j, "complete", q->complete);
 	ms_json_bool(j, "still_growing", q->growing);
 	ms_json_bool(j, "watched", m->proc_only != PROC_ONLY_NOT);

@@ -345,9 +345,7 @@ static void next(struct page *p, struct out *o, const struct first *f)
 	for (size_t i = 0; i < n; i++) {
 		if (strcmp(v[i].words[1], "--md") == 0)
 			continue;
-		for (size_t k = 0; k < v[i].n; k++)
-			out_printf(&lines, "%s ", v[i].words[k]);
-		out_printf(&lines, " # %s\n", v[i].why);
+		out_printf(&lines, "%s  # %s\n", next_line(p, &v[i]), v[i].why);
 	}
 	out_str(o, "Next:\n\n");
 	markdown_text(o, &lines);

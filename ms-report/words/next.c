@@ -106,8 +106,7 @@ static void add_target(struct page *p, size_t room, struct next *c)
 	}
 }
 
-/* Memory that is not live heap: shows what was recorded of it, records what was not. How many. */
-static size_t beside_heap(struct page *p, size_t room, struct next out[2])
+size_t next_beside_heap(struct page *p, size_t room, struct next out[2])
 {
 	struct model *m = p->m;
 	bool mapped = m->totals.mapped_peak != UNKNOWN, resident = resident_known(m);
@@ -132,6 +131,14 @@ static size_t beside_heap(struct page *p, size_t room, struct next out[2])
 	return n;
 }
 
+const char *next_line(struct page *p, const struct next *c)
+{
+	const char *line = "";
+	for (size_t i = 0; i < c->n; i++)
+		line = SAY("%s%s%s", line, i ? " " : "", c->words[i]);
+	return line;
+}
+
 size_t next_commands(struct page *p, const struct first *f, size_t room, struct next out[NEXT_MAX])
 {
 	size_t n = 0;
@@ -148,7 +155,7 @@ size_t next_commands(struct page *p, const struct first *f, size_t room, struct 
 	else if (resident_known(p->m))
 		out[n++] = view(p, room, "--resident", NULL,
 				"what resident memory is for, and what gives it back");
-	n += beside_heap(p, room, out + n);
+	n += next_beside_heap(p, room, out + n);
 	if (n == beside)
 		out[n++] = view(p, room, "--md", NULL, "tables for a pull request or a log");
 	return n;
