@@ -20,7 +20,7 @@ static int64_t ask(const struct run *r, struct ms_arena *a, const char *sql, int
 		       : UNKNOWN;
 }
 
-/* The place that held most at the peak of that side and is in both runs; NULL = there is none. */
+/* Finds the place that held most at the peak of that side and is in both runs; NULL = there is none. */
 static const struct change *largest(const struct changes *c, enum side peak)
 {
 	const struct change *most = NULL;
@@ -35,7 +35,7 @@ static const struct change *largest(const struct changes *c, enum side peak)
 	return most;
 }
 
-/* The moment of `other` that is that of the peak of `of`; UNKNOWN = cannot be told. */
+/* Finds the moment of `other` that corresponds to the peak of `of`; UNKNOWN = there is none. */
 static int64_t moment_in(const struct run *of, const struct run *other, const struct change *x,
 			 struct ms_arena *a)
 {

@@ -105,7 +105,7 @@ static void put_total(struct ms_insert *in, const char *name, const struct figur
 	ms_put_row(in, number("significant", t->significant));
 }
 
-/* Where the peaks are of different phases: both runs in that of the old peak, and of the new one. */
+/* Writes what both runs held in the phase of the old peak, and in that of the new one. */
 static void put_phases(struct ms_insert *in, const struct changes *c, const struct opened *runs)
 {
 	static const char *const names[] = {"live_at_old_peak_bytes", "live_at_new_peak_bytes"};

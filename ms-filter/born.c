@@ -24,7 +24,7 @@ const char *born_asked(const struct options *o)
 	return NULL;
 }
 
-/* Reads the trace up to there. NULL with `err` set. */
+/* Reads the trace up to that moment. NULL with `err` set. */
 static struct ms_recording *read_to(const char *path, const struct ms_span_end *end,
 				    struct ms_err *err)
 {
@@ -40,7 +40,7 @@ static struct ms_recording *read_to(const char *path, const struct ms_span_end *
 	return NULL;
 }
 
-/* The number of the first allocation that is not before the moment. */
+/* Finds the number of the first allocation that is not before the moment. */
 static int number_at(const char *path, const struct ms_span_end *end, uint64_t *number,
 		     struct ms_err *err)
 {

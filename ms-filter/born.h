@@ -19,11 +19,11 @@ struct born {
 	MS_ARRAY(uint64_t) alive;          /* at any of the moments; ascending, each once */
 };
 
-/* The name of the first such condition; NULL = there is none. */
+/* Returns the name of the first such option; NULL = there is none. */
 const char *born_asked(const struct options *o);
 /* Reads the trace o->input up to each of the moments. 0, or -1 with `err` set; born_free in both cases. */
 int born_find(struct born *b, const struct options *o, struct ms_err *err);
-/* The bits of the conditions that hold for the block of that number. */
+/* Returns the bits of the conditions that hold for the block of that number. */
 uint64_t born_bits(const struct born *b, uint64_t number);
 void born_free(struct born *b);
 

@@ -491,7 +491,7 @@ static bool is_database(const char *path)
 	return n == (ssize_t)sizeof head && memcmp(head, magic, sizeof magic) == 0;
 }
 
-/* The option for which the trace is cut. */
+/* Returns the name of the option for which the trace is cut. */
 static const char *asking(const struct options *o)
 {
 	return born_asked(o) ?: "trace-out";

@@ -31,7 +31,7 @@ int keep_prepare(struct keep *k, const struct options *o, const struct ms_record
 		 struct ms_err *err);
 /* Frames and nodes of a stacks block, which go on from those before. */
 void keep_stacks(struct keep *k, struct ms_stacks_decoder d);
-/* Is the block of that number and size, made by that thread with that stack, kept? */
+/* Tells whether the block of that number and size, made by that thread with that stack, is kept. */
 bool keep_block(const struct keep *k, uint64_t number, uint64_t size, uint32_t stack,
 		uint32_t thread);
 void keep_free(struct keep *k);

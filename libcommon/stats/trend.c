@@ -20,7 +20,7 @@ static const double LARGEST_TENTH = 0.45; /* of the rise; more is a step */
 static const double SECOND_HALF = 0.6;    /* of what the first half rises; less is filling */
 static const double CHANCE = 0.01;        /* p below which a trend is believed */
 
-/* How a vector must look to which is added all the time: of its last three jumps. */
+/* How a vector must look that is appended to without bound: limits of its last three jumps. */
 static const double JUMP = 0.05;                          /* of the rise: less is none */
 static const double JUMPS = 0.8;                          /* of the rise: they have it */
 static const double TIMES_LEAST = 1.35, TIMES_MOST = 3.2; /* each is so many times the one before */
@@ -165,7 +165,7 @@ static bool is_twice(double larger, double smaller)
 	return larger >= TIMES_LEAST * smaller && larger <= TIMES_MOST * smaller;
 }
 
-/* Does the floor rise in ever larger jumps that go on? When the capacity of a vector is twice as large,
+/* Tells whether the floor rises in ever larger jumps that go on. When the capacity of a vector is twice as large,
  * the next jump comes after twice the time at most. The warm-up counts: jumps are far apart. */
 static bool is_doubling(const struct windows *w)
 {
@@ -191,7 +191,7 @@ static bool is_doubling(const struct windows *w)
 	       now - at[2] <= OVERDUE * gap * size[2] / size[1];
 }
 
-/* What the shape of a rising floor says; `all`: with the warm-up. */
+/* Judges the shape of a rising floor; `all`: with the warm-up. */
 static void judge(const struct windows *w, const struct windows *all, struct ms_trend *t)
 {
 	double from = w->time[0], span = w->time[w->n - 1] - from, share[TENTHS], largest = 0;

@@ -16,7 +16,7 @@
  * rate is the Theil-Sen slope (median of the slopes of all pairs), with its 95 % interval by Sen's
  * method.
  *
- * A vector to which is added all the time rises in jumps instead, of which the last one may have most of
+ * A vector that is appended to without bound rises in jumps instead, and the last one may have most of
  * the rise: it is doubling, as long as the next jump is not overdue.
  *
  * From 64 samples on, a leak is seen whose rise is 12 times the standard deviation of the noise;
@@ -83,5 +83,5 @@ double ms_trend_teardown_of(const struct ms_trend_sample *v, size_t n, struct ms
 struct ms_trend ms_trend_until(const struct ms_trend_sample *v, size_t n, double teardown);
 /* "growing", "steady", ...: the words of the snapshot. */
 const char *ms_trend_word(enum ms_trend_kind kind);
-/* One that is doubling, for people, in every view. */
+/* Says for people, in every view, that a series is doubling. */
 #define MS_TREND_DOUBLINGS "grows in doublings"

@@ -49,7 +49,7 @@ uint64_t proc_only_heap(struct model *m, uint32_t process);
  * that is one. */
 const char *provenance_cut(struct model *m, uint32_t process);
 
-/* Has it only some of the blocks that the recording had, by conditions of ms-filter --trace-out? */
+/* Tells whether conditions of ms-filter left only some of the blocks that were recorded. */
 bool provenance_some(struct model *m);
 
 /* Of the moment of --at, of all sites that are known allocations of the runtime. */

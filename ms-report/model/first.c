@@ -93,7 +93,7 @@ static bool kept_all_along(const struct site *s, struct busy t)
 	       (double)d->max_live_blocks >= KEPT * (double)s->allocations;
 }
 
-/* The list of what grows is of the peak, of what goes on of now. */
+/* Returns which figures are listed of what grows: those of the peak, or of now while it is recorded. */
 static enum metric growing_metric(const struct model *m)
 {
 	return m->quality.growing ? METRIC_GROWING_NOW : METRIC_GROWING;
@@ -184,7 +184,7 @@ static bool is_churning(const struct model *m, const struct list *bytes)
 	       (rising ? CHURN_RISING : CHURN_TIMES) * peak;
 }
 
-/* Are the same sites live that were at the peak, which was little more? */
+/* Tells whether the same sites are live that were at the peak, which was little more. */
 static bool is_like_live(const struct list *peak, const struct list *live)
 {
 	bool same = peak->n == live->n && live->n;

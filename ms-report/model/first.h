@@ -24,7 +24,7 @@ static inline bool first_is_most(const struct list *l)
 	       l->metric == METRIC_ALLOCATED;
 }
 
-/* Is it of what grows? */
+/* Tells whether it lists what grows. */
 static inline bool first_is_growing(const struct list *l)
 {
 	return l->metric == METRIC_GROWING || l->metric == METRIC_GROWING_NOW;

@@ -179,7 +179,7 @@ static struct entry *entries(const struct site *const *sites, size_t count, enum
 	return e;
 }
 
-/* Which row is, or stands for, a site; `n` of the list = none. */
+/* Finds the row that is a site, or stands for it; `n` of the list = none. */
 static size_t row_of(const struct model *m, const struct list *l, const struct site *s)
 {
 	size_t at = 0;

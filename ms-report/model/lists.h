@@ -50,10 +50,10 @@ struct row_sites row_sites(const struct model *m, const struct site *s, enum met
 struct pair total_pair(const struct model *m, enum metric metric);
 struct pair hidden_pair(const struct model *m, enum metric metric);
 
-/* Is a row that site, or does it stand for it? */
+/* Tells whether a row is that site, or stands for it. */
 bool site_stands_for(const struct model *m, const struct site *row, const struct site *s);
-/* Are nearly all of its blocks lost, so that the few which something points to are no use of the
- * program's: a stale pointer keeps them? */
+/* Tells whether nearly all of a site's blocks are lost, so that a stale pointer is likely to keep the few
+ * others. */
 bool site_is_leak(const struct site *s);
 
 /* total = sum of rows + more + hidden + leaked + other, always. */

@@ -336,7 +336,7 @@ static void put_most(struct page *p, struct out *o, const struct list *l, bool b
 	out_str(o, " |\n\n");
 }
 
-/* What to type next, each with a comment, as a shell takes it. */
+/* Writes the commands to type next, each with a comment, as a shell takes it. */
 static void next(struct page *p, struct out *o, const struct first *f)
 {
 	struct next v[NEXT_MAX];

@@ -86,7 +86,7 @@ const char *list_verdict(struct page *p, const struct site *s);
  * block", "+ 14.1 KiB in 130 blocks lost with it", "(of it 12.1 KiB in 120 blocks from Widget::add
  * widgets.cc:45)"; of what grows how; how many sites it stands for, if several. */
 struct words list_remarks(struct page *p, const struct list *l, const struct site *s);
-/* What else there is of a leak, a line under it: "8 more blocks (256 B) are still reached, perhaps by a
+/* Says what else there is of a leak, a line under it: "8 more blocks (256 B) are still reached, perhaps by a
  * stale pointer"; NULL = nothing. */
 const char *list_still(struct page *p, const struct list *l, size_t row);
 /* "PEAK at 58m 12s: 1.84 GiB in 3 blocks, top 4 of 3,911 sites": raw words, for any format. */

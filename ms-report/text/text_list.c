@@ -427,7 +427,7 @@ void text_list(struct page *p, struct out *o, const struct list *l, bool callers
 	}
 }
 
-/* Are there blocks that were cut out of a trace without the verdict of the scan on each? */
+/* Tells whether blocks were cut out of a trace without the verdict of the scan on each. */
 static bool some_unknown(struct model *m)
 {
 	if (!provenance_some(m))

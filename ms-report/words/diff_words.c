@@ -89,7 +89,7 @@ static const char *at(const char *point)
 	return strcmp(point, "end") == 0 ? "the end" : point;
 }
 
-/* Both runs in the phase of the old peak, or of the new one, where these are two. What the other run held is
+/* Adds the line on both runs in the phase of the old peak, or of the new one, where these are two. What the other run held is
  * known to be about that: no noise is told of it. */
 static void add_phase(struct model *m, struct diff_line *out, size_t *n, bool old)
 {

@@ -26,7 +26,7 @@ static const char **words_for(struct page *p, size_t n)
 	return ms_arena_alloc(&p->m->arena, n * sizeof(const char *));
 }
 
-/* A view of this input; `value` may be NULL. */
+/* Makes the command that shows a view of this input; `value` may be NULL. */
 static struct next view(struct page *p, size_t room, const char *option, const char *value,
 			const char *why)
 {
@@ -48,7 +48,7 @@ static bool is_temporary(const struct first *f)
 	return false;
 }
 
-/* The first row of all; of a list that begins with them, not one of the runtime's. */
+/* Finds the first row of all, but none of the runtime where others follow. */
 static const struct site *first_site(const struct first *f)
 {
 	size_t i = 0, own = 0;

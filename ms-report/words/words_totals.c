@@ -141,13 +141,13 @@ static uint64_t heap_at_most(const struct model *m, uint64_t recorded)
 	return figure_add(all, m->inherited.processes ? m->inherited.bytes : 0);
 }
 
-/* Is live heap known, and less than half of resident memory of which somebody asks? */
+/* Tells whether live heap is known, and less than half of a resident memory that is worth a question. */
 static bool is_little(uint64_t heap, uint64_t rss)
 {
 	return heap != UNKNOWN && rss != UNKNOWN && rss > ELSEWHERE && heap < rss / 2;
 }
 
-/* Is it of one process, all of whose blocks are in it? */
+/* Tells whether it is of one process, all of whose blocks are in it. */
 static bool is_one(struct model *m)
 {
 	return m->processes.n - m->images == 1 && !m->proc_only && !provenance_some(m);
@@ -193,7 +193,7 @@ const char *words_beside_heap(struct model *m)
 			    SAY("live heap is %s at the end", say_size(m, heap)));
 }
 
-/* The argument of an option in the words by which a trace was cut; NULL = it is not there. */
+/* Returns the argument of an option in the words by which a trace was cut; NULL = it is not there. */
 static const char *argument_of(struct model *m, const char *cut, const char *option)
 {
 	const char *at = cut ? strstr(cut, option) : NULL;
