@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * What both runs held in the phases of their peaks.
  *
- * A phase is found again in the other run by the place that held most at the peak and is in both runs: as
- * far as it was between its first allocation and its last one. So neither the length of the runs nor what
- * comes before matters. What lies between two points of the timeline is only known by its largest; the
- * other run is told by the most that it held about that moment.
+ * A phase is found again in the other run by the place that held most at the peak and is in both
+ * runs: as far as it was between its first allocation and its last one. So neither the length of
+ * the runs nor what comes before matters. What lies between two points of the timeline is only
+ * known by its largest; the other run is told by the most that it held about that moment.
  */
 #include "phases.h"
 
@@ -20,7 +20,8 @@ static int64_t ask(const struct run *r, struct ms_arena *a, const char *sql, int
 		       : UNKNOWN;
 }
 
-/* Finds the place that held most at the peak of that side and is in both runs; NULL = there is none. */
+/* Finds the place that held most at the peak of that side and is in both runs; NULL = there is
+ * none. */
 static const struct change *largest(const struct changes *c, enum side peak)
 {
 	const struct change *most = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * --born and --alive-at: which blocks were allocated in a span of time, or were live at a moment.
  *
- * Numbers of allocations rise with time: a span of time is one of numbers. What is live at a moment is
- * asked of the model of the heap, which has the numbers of its blocks.
+ * Numbers of allocations rise with time: a span of time is one of numbers. What is live at a
+ * moment is asked of the model of the heap, which has the numbers of its blocks.
  */
 #include "born.h"
 

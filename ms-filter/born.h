@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * --born and --alive-at: conditions on the life of single blocks, which are known by the numbers of their
- * allocations.
+ * --born and --alive-at: conditions on the life of single blocks, which are known by the numbers
+ * of their allocations.
  */
 #pragma once
 
@@ -21,12 +21,13 @@ struct born {
 
 /* Returns the name of the first such option; NULL = there is none. */
 const char *born_asked(const struct options *o);
-/* Reads the trace o->input up to each of the moments. 0, or -1 with `err` set; born_free in both cases. */
+/* Reads the trace o->input up to each of the moments. 0, or -1 with `err` set; born_free in both
+ * cases. */
 int born_find(struct born *b, const struct options *o, struct ms_err *err);
 /* Returns the bits of the conditions that hold for the block of that number. */
 uint64_t born_bits(const struct born *b, uint64_t number);
 void born_free(struct born *b);
 
-/* Divides the options: the conditions on blocks go to `blocks`, which has no others, and the rest to
- * `sites`, each with the text of its own. Both borrow from `o`; the arrays are in o->arena. */
+/* Divides the options: the conditions on blocks go to `blocks`, which has no others, and the rest
+ * to `sites`, each with the text of its own. Both borrow from `o`; the arrays are in o->arena. */
 void born_divide(const struct options *o, struct options *blocks, struct options *sites);

@@ -84,8 +84,8 @@ static int filter(sqlite3 *db, const struct options *o, const char *point, struc
 	return rc;
 }
 
-/* Opens a snapshot of the blocks that meet conditions on blocks: they are cut out of the trace into a
- * file of its name, so that it is called that. NULL with `err` set. */
+/* Opens a snapshot of the blocks that meet conditions on blocks: they are cut out of the trace
+ * into a file of its name, so that it is called that. NULL with `err` set. */
 static sqlite3 *open_blocks(const struct options *blocks, const char **point,
 			    struct ms_build_result *res, struct ms_err *err)
 {

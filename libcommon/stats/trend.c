@@ -165,8 +165,9 @@ static bool is_twice(double larger, double smaller)
 	return larger >= TIMES_LEAST * smaller && larger <= TIMES_MOST * smaller;
 }
 
-/* Tells whether the floor rises in ever larger jumps that go on. When the capacity of a vector is twice as large,
- * the next jump comes after twice the time at most. The warm-up counts: jumps are far apart. */
+/* Tells whether the floor rises in ever larger jumps that go on. When the capacity of a vector is
+ * twice as large, the next jump comes after twice the time at most. The warm-up counts: jumps are
+ * far apart. */
 static bool is_doubling(const struct windows *w)
 {
 	double size[3] = {0}, at[3] = {0}, sum = 0, now = w->time[w->n - 1];

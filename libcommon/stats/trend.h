@@ -16,8 +16,8 @@
  * rate is the Theil-Sen slope (median of the slopes of all pairs), with its 95 % interval by Sen's
  * method.
  *
- * A vector that is appended to without bound rises in jumps instead, and the last one may have most of
- * the rise: it is doubling, as long as the next jump is not overdue.
+ * A vector that is appended to without bound rises in jumps instead, and the last one may have
+ * most of the rise: it is doubling, as long as the next jump is not overdue.
  *
  * From 64 samples on, a leak is seen whose rise is 12 times the standard deviation of the noise;
  * one that noise hides is not reported, rather than noise as a leak.

@@ -37,9 +37,9 @@ static double part_of(struct busy t, double part)
 	return (double)t.from + part * (double)(t.to - t.from);
 }
 
-/* From the first allocation until nearly all were made: what comes then, as a last line printed, is
- * not what it does. Freeing at exit is no part of it either. While it is recorded there is no end: all
- * counts, up to now, also of what was attached to. */
+/* From the first allocation until nearly all were made: what comes then, as a last line printed,
+ * is not what it does. Freeing at exit is no part of it either. While it is recorded there is no
+ * end: all counts, up to now, also of what was attached to. */
 static struct busy busy_time(const struct model *m)
 {
 	struct busy t = {UNKNOWN, 0};
@@ -93,7 +93,8 @@ static bool kept_all_along(const struct site *s, struct busy t)
 	       (double)d->max_live_blocks >= KEPT * (double)s->allocations;
 }
 
-/* Returns which figures are listed of what grows: those of the peak, or of now while it is recorded. */
+/* Returns which figures are listed of what grows: those of the peak, or of now while it is
+ * recorded. */
 static enum metric growing_metric(const struct model *m)
 {
 	return m->quality.growing ? METRIC_GROWING_NOW : METRIC_GROWING;

@@ -142,7 +142,8 @@ struct entry {
 static int larger_first(const void *x, const void *y)
 {
 	const struct entry *p = x, *q = y;
-	return MS_ORDER(p->leak, q->leak) ?: MS_ORDER(q->a, p->a) ?: MS_ORDER(q->b, p->b) ?: MS_ORDER(p->site->id, q->site->id);
+	return MS_ORDER(p->leak, q->leak) ?: MS_ORDER(q->a, p->a) ?: MS_ORDER(q->b, p->b)
+			?: MS_ORDER(p->site->id, q->site->id);
 }
 
 /* Puts the `n` largest first, in order. What estimates add up to depends on the order of all. */

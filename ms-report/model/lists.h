@@ -52,8 +52,8 @@ struct pair hidden_pair(const struct model *m, enum metric metric);
 
 /* Tells whether a row is that site, or stands for it. */
 bool site_stands_for(const struct model *m, const struct site *row, const struct site *s);
-/* Tells whether nearly all of a site's blocks are lost, so that a stale pointer is likely to keep the few
- * others. */
+/* Tells whether nearly all of a site's blocks are lost, so that a stale pointer is likely to keep
+ * the few others. */
 bool site_is_leak(const struct site *s);
 
 /* total = sum of rows + more + hidden + leaked + other, always. */
@@ -83,8 +83,8 @@ struct list list_folded(struct model *m, enum metric metric, size_t limit);
 /* The same of `n` of them, in any order; the total is theirs. */
 struct list list_some(struct model *m, const struct site *const *sites, size_t n,
 		      enum metric metric, size_t limit);
-/* Fills in `still` of a list of METRIC_UNREACHABLE: what `held`, a list of METRIC_HELD, leaves out, by the row
- * that is of its site, or of the site that its blocks are lost with. */
+/* Fills in `still` of a list of METRIC_UNREACHABLE: what `held`, a list of METRIC_HELD, leaves
+ * out, by the row that is of its site, or of the site that its blocks are lost with. */
 void list_tell_still(struct model *m, struct list *l, const struct list *held);
 /* Every site, those with nothing of the metric too; only `rows` and `n` are filled. */
 struct list list_all(struct model *m, enum metric metric);

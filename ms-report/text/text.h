@@ -31,9 +31,9 @@ void text_words(struct page *p, struct out *o, const char *label, const struct w
 /* The same in a paragraph that is indented as a whole. */
 void text_words_in(struct page *p, struct out *o, const struct words *w, const char *gap,
 		   size_t indent);
-/* A command to type, from column `indent` on, which is written; no word of it is wider than the room
- * there. What does not fit stands on further lines, as a shell takes it. Returns the columns it took on
- * its last line. */
+/* A command to type, from column `indent` on, which is written; no word of it is wider than the
+ * room there. What does not fit stands on further lines, as a shell takes it. Returns the columns
+ * it took on its last line. */
 size_t text_command(struct page *p, struct out *o, const char *const *words, size_t n,
 		    size_t indent);
 size_t text_command_room(const struct page *p, size_t indent);
@@ -86,8 +86,8 @@ const char *list_verdict(struct page *p, const struct site *s);
  * block", "+ 14.1 KiB in 130 blocks lost with it", "(of it 12.1 KiB in 120 blocks from Widget::add
  * widgets.cc:45)"; of what grows how; how many sites it stands for, if several. */
 struct words list_remarks(struct page *p, const struct list *l, const struct site *s);
-/* Says what else there is of a leak, a line under it: "8 more blocks (256 B) are still reached, perhaps by a
- * stale pointer"; NULL = nothing. */
+/* Says what else there is of a leak, a line under it: "8 more blocks (256 B) are still reached,
+ * perhaps by a stale pointer"; NULL = nothing. */
 const char *list_still(struct page *p, const struct list *l, size_t row);
 /* "PEAK at 58m 12s: 1.84 GiB in 3 blocks, top 4 of 3,911 sites": raw words, for any format. */
 const char *list_title(struct page *p, const struct list *l);

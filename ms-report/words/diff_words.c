@@ -89,8 +89,8 @@ static const char *at(const char *point)
 	return strcmp(point, "end") == 0 ? "the end" : point;
 }
 
-/* Adds the line on both runs in the phase of the old peak, or of the new one, where these are two. What the other run held is
- * known to be about that: no noise is told of it. */
+/* Adds the line on both runs in the phase of the old peak, or of the new one, where these are two.
+ * What the other run held is known to be about that: no noise is told of it. */
 static void add_phase(struct model *m, struct diff_line *out, size_t *n, bool old)
 {
 	const struct diff_total *t = diff_total(m->diff, "peak_time_ns");

@@ -164,8 +164,9 @@ static const char *until(struct model *m, const char *where)
 	return said;
 }
 
-/* Says how a site grows: "+3.1 MiB a minute, confidence 0.99" or "grows in doublings, by 7.5 MiB so far"; from column `i` on: the
- * rate and its interval, the confidence, the trend, the rise. `per`: the words behind a rate. */
+/* Says how a site grows: "+3.1 MiB a minute, confidence 0.99" or "grows in doublings, by 7.5 MiB
+ * so far"; from column `i` on: the rate and its interval, the confidence, the trend, the rise.
+ * `per`: the words behind a rate. */
 static const char *how_it_grows(struct model *m, sqlite3_stmt *st, int i, const char *per)
 {
 	const char *trend = (const char *)sqlite3_column_text(st, i + 4);

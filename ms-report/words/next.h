@@ -17,12 +17,12 @@ struct next {
 };
 #define NEXT_MAX 6
 
-/* Makes the commands that follow the groups `f`, the most useful first, made in the model's arena: views of
- * this input, then how to record what it does not have. No word is wider than `room` columns. At most
- * NEXT_MAX; how many. */
+/* Makes the commands that follow the groups `f`, the most useful first, made in the model's arena:
+ * views of this input, then how to record what it does not have. No word is wider than `room`
+ * columns. At most NEXT_MAX; how many. */
 size_t next_commands(struct page *p, const struct first *f, size_t room, struct next out[NEXT_MAX]);
-/* Makes those for memory that is not live heap, where that is most of RSS: what shows what was recorded of
- * it, and what records the rest. How many. */
+/* Makes those for memory that is not live heap, where that is most of RSS: what shows what was
+ * recorded of it, and what records the rest. How many. */
 size_t next_beside_heap(struct page *p, size_t room, struct next out[2]);
 /* Returns all words of a command in a line. */
 const char *next_line(struct page *p, const struct next *c);

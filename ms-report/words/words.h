@@ -71,11 +71,11 @@ const char *words_rss(struct model *m, const char *label);
 /* Where resident memory is when most of it is no live heap, as /proc said; NULL = it is live heap, or little,
  * or what was there before is not known. */
 const char *words_elsewhere(struct model *m);
-/* Says that, or where it is at the end when most of RSS is no live heap only then: memory that was freed
- * and is still resident. */
+/* Says that, or where it is at the end when most of RSS is no live heap only then: memory that was
+ * freed and is still resident. */
 const char *words_beside_heap(struct model *m);
-/* Says "born 1s..2s and alive at end: 97.3 KiB in 692 blocks": which blocks ms-filter has chosen, by when they
- * were allocated and a moment at which they were live; NULL = by neither. */
+/* Says "born 1s..2s and alive at end: 97.3 KiB in 692 blocks": which blocks ms-filter has chosen,
+ * by when they were allocated and a moment at which they were live; NULL = by neither. */
 const char *words_born(struct model *m);
 /* "at 22 ms"; "between samples" where the kernel alone saw the peak of RSS. */
 const char *words_rss_peak_time(struct model *m);

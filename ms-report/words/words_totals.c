@@ -141,7 +141,8 @@ static uint64_t heap_at_most(const struct model *m, uint64_t recorded)
 	return figure_add(all, m->inherited.processes ? m->inherited.bytes : 0);
 }
 
-/* Tells whether live heap is known, and less than half of a resident memory that is worth a question. */
+/* Tells whether live heap is known, and less than half of a resident memory that is worth a
+ * question. */
 static bool is_little(uint64_t heap, uint64_t rss)
 {
 	return heap != UNKNOWN && rss != UNKNOWN && rss > ELSEWHERE && heap < rss / 2;
