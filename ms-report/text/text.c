@@ -137,8 +137,7 @@ size_t text_command_room(const struct page *p, size_t indent)
 	return p->style.width > indent + 8 ? p->style.width - indent : 8;
 }
 
-size_t text_command(struct page *p, struct out *o, const char *const *words, size_t n,
-		    size_t indent)
+void text_command(struct page *p, struct out *o, const char *const *words, size_t n, size_t indent)
 {
 	size_t room = text_command_room(p, indent), used = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -154,7 +153,6 @@ size_t text_command(struct page *p, struct out *o, const char *const *words, siz
 		out_str(o, words[i]);
 		used += w;
 	}
-	return used;
 }
 
 void text_pad(struct out *o, const char *s, size_t width)

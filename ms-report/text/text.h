@@ -31,11 +31,9 @@ void text_words(struct page *p, struct out *o, const char *label, const struct w
 /* The same in a paragraph that is indented as a whole. */
 void text_words_in(struct page *p, struct out *o, const struct words *w, const char *gap,
 		   size_t indent);
-/* A command to type, from column `indent` on, which is written; no word of it is wider than the
- * room there. What does not fit stands on further lines, as a shell takes it. Returns the columns
- * it took on its last line. */
-size_t text_command(struct page *p, struct out *o, const char *const *words, size_t n,
-		    size_t indent);
+/* Writes a command to type from column `indent` on; no word of it is wider than the room there. What
+ * does not fit stands on further lines, as a shell takes it. */
+void text_command(struct page *p, struct out *o, const char *const *words, size_t n, size_t indent);
 size_t text_command_room(const struct page *p, size_t indent);
 /* `s` padded to `width` columns with blanks behind (or before). */
 void text_pad(struct out *o, const char *s, size_t width);

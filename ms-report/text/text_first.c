@@ -212,22 +212,23 @@ static void put_most(struct page *p, struct out *o, const struct list *l, bool b
 	text_words(p, o, churn ? "CHURN" : calls ? "BUSIEST" : "MOST", &w, ", ");
 }
 
+/* Writes what a command shows behind it where there is room, in a column of all that have some. */
 static void next(struct page *p, struct out *o, const struct first *f)
 {
 	struct next v[NEXT_MAX];
-	size_t n = next_commands(p, f, text_command_room(p, NEXT_INDENT), v), width = 0,
-	       w[NEXT_MAX];
-	struct out tmp = {0};
+	size_t room = text_command_room(p, NEXT_INDENT), n = next_commands(p, f, room, v),
+	       width = 0;
 	for (size_t i = 0; i < n; i++) {
-		w[i] = text_command(p, &tmp, v[i].words, v[i].n, NEXT_INDENT);
-		width = w[i] > width ? w[i] : width;
+		size_t w = name_width(next_line(p, &v[i]));
+		if (w + 4 + strlen(v[i].why) <= room)
+			width = w > width ? w : width;
 	}
-	out_free(&tmp);
 	for (size_t i = 0; i < n; i++) {
 		out_str(o, i ? "         " : "Next     ");
 		text_command(p, o, v[i].words, v[i].n, NEXT_INDENT);
-		if (NEXT_INDENT + width + 4 + strlen(v[i].why) <= p->style.width) {
-			out_repeat(o, " ", width - w[i] + 4);
+		size_t w = name_width(next_line(p, &v[i]));
+		if (w <= width && width + 4 + strlen(v[i].why) <= room) {
+			out_repeat(o, " ", width - w + 4);
 			out_str(o, v[i].why);
 		}
 		out_char(o, '\n');
