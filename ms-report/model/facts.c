@@ -122,6 +122,8 @@ const char *provenance_cut(struct model *m, uint32_t process)
 bool provenance_some(struct model *m)
 {
 	const char *cut = provenance_cut(m, NONE), *at = cut;
+	if (cut && !strstr(cut, " by "))
+		return true; /* it is anonymous */
 	while (at && (at = strstr(at, " --"))) {
 		at += strlen(" --");
 		if (strncmp(at, "from ", 5) != 0 && strncmp(at, "to ", 3) != 0)
