@@ -57,11 +57,12 @@ static int64_t moment_in(const struct run *of, const struct run *other, const st
 static int64_t held_about(const struct run *r, int64_t at, struct ms_arena *a)
 {
 	int64_t near = ask(r, a, "SELECT duration_ns FROM process", 0) / ABOUT;
+	long long from = at > near ? at - near : 0, to = at + near;
 	const char *sql = ms_arena_printf(
 		a,
 		"SELECT max(live_max) FROM timeline WHERE time_ns <= %lld AND time_ns >="
 		" (SELECT coalesce(max(time_ns), 0) FROM timeline WHERE time_ns <= %lld)",
-		(long long)(at + near), (long long)(at > near ? at - near : 0));
+		to, from);
 	return near < 0 ? UNKNOWN : ask(r, a, sql, 0);
 }
 

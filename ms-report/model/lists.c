@@ -206,7 +206,7 @@ static struct list list_of(struct model *m, const struct site *const *sites, siz
 	l.n = first < limit ? first : limit;
 	sort_first(m, e, n, l.n);
 	l.rows = ms_arena_alloc(&m->arena, (l.n + 1) * sizeof *l.rows);
-	l.leaks = leaks ? ms_arena_alloc(&m->arena, leaks * sizeof *l.leaks) : NULL;
+	l.leaks = ms_arena_alloc(&m->arena, (leaks + 1) * sizeof *l.leaks);
 	struct pair shown = {0};
 	for (size_t i = 0; i < n; i++) {
 		struct pair p = site_pair(e[i].site, metric);
