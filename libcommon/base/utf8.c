@@ -3,6 +3,9 @@
  */
 #include "utf8.h"
 
+#include <string.h>
+#include <wchar.h>
+
 size_t ms_utf8_next(const char *s, size_t n, uint32_t *c)
 {
 	const unsigned char *u = (const unsigned char *)s;
@@ -25,4 +28,23 @@ size_t ms_utf8_next(const char *s, size_t n, uint32_t *c)
 		return 0;
 	*c = v;
 	return len;
+}
+
+size_t ms_utf8_step(const char *s, size_t n, uint32_t *c, int *width)
+{
+	*c = '?';
+	size_t len = ms_utf8_next(s, n, c);
+	*width = *c < 0x80 ? 1 : wcwidth((wchar_t)*c);
+	*width = *width < 0 ? 1 : *width;
+	return len ? len : 1;
+}
+
+size_t ms_utf8_columns(const char *s)
+{
+	size_t columns = 0, n = strlen(s);
+	uint32_t c;
+	int width;
+	for (size_t i = 0; i < n; columns += (size_t)width)
+		i += ms_utf8_step(s + i, n - i, &c, &width);
+	return columns;
 }

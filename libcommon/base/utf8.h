@@ -9,3 +9,10 @@
 /* Decodes one character at `s` (`n` bytes, at least 1) into *c. Returns its length, or 0 when it is
  * not valid: overlong, a surrogate, beyond U+10FFFF, or cut. */
 size_t ms_utf8_next(const char *s, size_t n, uint32_t *c);
+
+/* Takes one character or broken byte at `s`. Returns its length in bytes, at least 1; *width = its
+ * columns on a terminal, 1 where the locale does not know it. */
+size_t ms_utf8_step(const char *s, size_t n, uint32_t *c, int *width);
+
+/* Columns that a text takes on a terminal. */
+size_t ms_utf8_columns(const char *s);

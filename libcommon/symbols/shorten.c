@@ -1,27 +1,42 @@
 /* SPDX-License-Identifier: MIT
  * Shortens demangled C++ and Rust names: what is left tells one function from another on a screen.
  *
- *   void ns::Map<int, std::allocator<int> >::put(std::string const&, int)   ->  ns::Map<...>::put
+ *   void ns::Map<std::string, ns::Quote, std::allocator<int> >::put(std::string const&, int)
+ *     ALL    ns::Map<std::string, ns::Quote>::put
+ *     BARE   ns::Map<string, Quote>::put
+ *     FIRST  ns::Map<string, ...>::put
+ *     NONE   ns::Map<...>::put
+ *     cut    ...::put
+ *   void ns::make<int>(int)
+ *     NONE   ns::make<...>, then ns::make
  *
  * One scan from left to right. At the outermost level a blank ends a return type, which is dropped,
- * "(" begins parameters, which are dropped too, and "<" begins template arguments, kept when short.
- * Anything unexpected gives the name back whole.
+ * "(" begins parameters, which are dropped too, and "<" begins template arguments. Anything
+ * unexpected gives the name back whole.
  */
 #include "shorten.h"
 
 #include "libcommon/base/arena.h"
+#include "libcommon/base/utf8.h"
 
 #include <ctype.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
-#define ELLIPSIS "\xe2\x80\xa6"
-#define SHORT_ARGUMENTS 14
+#define LABEL_WIDTH 48 /* columns in which a name by itself tells its template arguments */
+#define NESTED 6       /* levels of template arguments that are told */
+
+/* How much is told of template arguments. */
+enum detail { ALL, BARE, FIRST, NONE };
 
 struct scan {
+	struct ms_arena *arena;
 	const char *s; /* next character */
 	char *to;      /* result so far */
 	size_t n;
+	enum detail detail;
+	const char *dots; /* stands for what is left out */
 };
 
 static void copy(struct scan *c, const char *s, size_t n)
@@ -38,7 +53,7 @@ static bool starts(const char *s, const char *with)
 /* Is that character one of a name? */
 static bool is_word(char c)
 {
-	return isalnum((unsigned char)c) || c == '_';
+	return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
 }
 
 /* Length of the bracketed group that `s` begins with, brackets included; 0 when it is not closed.
@@ -95,17 +110,173 @@ static bool take_operator(struct scan *c)
 	return true;
 }
 
+/* ---- template arguments ---- */
+
+static bool ends_with(const struct scan *c, const char *word)
+{
+	size_t n = strlen(word);
+	return c->n >= n && memcmp(c->to + c->n - n, word, n) == 0;
+}
+
+/* Is the argument one that a container, a string or a pointer has by itself? */
+static bool is_default(const char *argument)
+{
+	static const char *const names[] = {"std::allocator<",      "std::char_traits<",
+					    "std::less<",           "std::hash<",
+					    "std::equal_to<",       "std::default_delete<",
+					    "alloc::alloc::Global", "std::alloc::Global"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (starts(argument, names[i]))
+			return true;
+	return false;
+}
+
+/* Returns the comma or bracket that ends the argument at `s`; NULL when it is not understood. */
+static const char *argument_end(const char *s)
+{
+	while (*s && *s != ',' && *s != '>') {
+		size_t n = strchr("<({[", *s) ? group(s) : starts(s, "->") ? 2 : 1;
+		if (!n || (starts(s, "operator") && !is_word(s[8])))
+			return NULL;
+		s += n;
+	}
+	return *s ? s : NULL;
+}
+
+static bool copy_arguments(struct scan *c, const char *s, int level);
+
+/* Copies one argument; other than in ALL without the namespaces of its types. */
+static bool copy_argument(struct scan *c, const char *s, const char *end, int level)
+{
+	for (size_t path = c->n, n; s < end; s += n) {
+		n = strchr("<({[", *s) ? group(s) : 1;
+		if (*s == '<' && !copy_arguments(c, s, level + 1))
+			return false;
+		if (*s == '<')
+			continue;
+		if (starts(s, "(anonymous namespace)")) {
+			copy(c, "(anon)", 6);
+		} else if (c->detail != ALL && starts(s, "::")) {
+			c->n = path;
+			n = 2;
+		} else {
+			copy(c, s, n);
+			path = n == 1 && !is_word(*s) && *s != ':' ? c->n : path;
+		}
+	}
+	return true;
+}
+
+static const char *first_of(const char *s)
+{
+	return s + strspn(s, " ");
+}
+
+/* Counts the arguments of the group at `s` without those at its end that are defaults; 0 when they
+ * are not understood. */
+static size_t count_arguments(const struct scan *c, const char *s)
+{
+	size_t all = 0, told = 0;
+	const char *end = s;
+	do {
+		const char *one = first_of(end + 1);
+		end = argument_end(one);
+		if (++all == 1 || !is_default(one))
+			told = all;
+	} while (end && *end == ',');
+	/* the others are the types of what it was called with */
+	bool made = ends_with(c, "make_shared") || ends_with(c, "make_unique");
+	return end != s + group(s) - 1 ? 0 : made ? 1 : told;
+}
+
+static void copy_dots(struct scan *c, const char *before, const char *after)
+{
+	copy(c, before, strlen(before));
+	copy(c, c->dots, strlen(c->dots));
+	copy(c, after, strlen(after));
+}
+
+/* Copies the group of arguments at `s`. Returns false when it is not understood. */
+static bool copy_arguments(struct scan *c, const char *s, int level)
+{
+	size_t n = group(s), count = n ? count_arguments(c, s) : 0;
+	if (!count)
+		return false;
+	if (n > 3 && (level > NESTED || (level && c->detail >= FIRST))) {
+		copy_dots(c, "<", ">");
+		return true;
+	}
+	const char *end = s;
+	for (size_t i = 0; i < count; i++) {
+		const char *one = first_of(end + 1);
+		copy(c, end, i ? (size_t)(one - end) : 1); /* "<" or "," */
+		if (i && c->detail >= FIRST) {
+			copy_dots(c, "", "");
+			break;
+		}
+		const char *stop = end = argument_end(one);
+		while (stop > one && stop[-1] == ' ')
+			stop--;
+		if (!copy_argument(c, one, stop, level))
+			return false;
+	}
+	copy(c, ">", 1);
+	return true;
+}
+
+/* Is the group of `n` bytes that comes next the arguments of a member or operator of std? These are
+ * the types of what it was called with. */
+static bool is_deduced(struct scan *c, size_t n)
+{
+	c->to[c->n] = 0;
+	bool last = !c->s[n] || c->s[n] == '(' || c->s[n] == '[';
+	return last && starts(c->to, "std::") &&
+	       (strchr(c->to, '>') || starts(c->to + 5, "operator"));
+}
+
+/* Takes the group of `n` bytes "<impl Trait for T>", which older Rust compilers have behind a module, as
+ * "<T as Trait>", which later ones have; false when it is not understood. */
+static bool take_impl(struct scan *c, size_t n)
+{
+	size_t depth = 0;
+	const char *trait = c->s + strlen("<impl "), *end = c->s + n - 1, *type = NULL;
+	for (const char *p = trait; p < end && !type; p++) {
+		depth += strchr("<({[", *p) != NULL;
+		depth -= strchr(">)}]", *p) && p[-1] != '-' && depth;
+		type = !depth && starts(p, " for ") ? p + strlen(" for ") : NULL;
+	}
+	const char *whole =
+		!type ? ms_arena_printf(c->arena, "<%.*s>", (int)(end - trait), trait)
+		      : ms_arena_printf(c->arena, "<%.*s as %.*s>", (int)(end - type), type,
+					(int)(type - strlen(" for ") - trait), trait);
+	c->n = 0;
+	if (!copy_arguments(c, whole, 0))
+		return false;
+	c->s += n;
+	return true;
+}
+
 /* Returns false when the name is one that this scan does not understand. */
 static bool take_template(struct scan *c)
 {
-	size_t n = group(c->s);
+	size_t n = group(c->s), before = c->n;
 	if (!n)
 		return false;
-	bool rust = c->n == 0; /* <T as Trait>::method */
-	if (rust ? n <= 48 : n <= SHORT_ARGUMENTS + 2 && !memchr(c->s + 1, '<', n - 1))
-		copy(c, c->s, n);
-	else
-		copy(c, "<" ELLIPSIS ">", 5);
+	if (starts(c->s, "<impl "))
+		return take_impl(c, n);
+	if (is_deduced(c, n)) {
+		c->s += n;
+		return true;
+	}
+	bool type = before == 0; /* <T as Trait>::method: T tells it from others */
+	bool told = n <= 3 || c->detail < NONE || type;
+	if (!told || !copy_arguments(c, c->s, 0)) {
+		c->n = before;
+		if (c->detail == ALL)
+			copy(c, c->s, n);
+		else
+			copy_dots(c, "<", ">");
+	}
 	c->s += n;
 	return true;
 }
@@ -223,20 +394,165 @@ static const char *with_strings(struct ms_arena *a, const char *function)
 	return copied;
 }
 
-const char *ms_name_short(struct ms_arena *a, const char *function)
+/* ---- whole names ---- */
+
+/* Returns the name with so much of its template arguments. */
+static const char *told(struct ms_arena *a, const char *function, enum detail detail,
+			const char *dots)
 {
-	function =
-		strnlen(function, (1 << 20) + 1) > 1 << 20 ? function : with_strings(a, function);
 	size_t n = strlen(function);
-	if (n > 1 << 20)
-		return function;
-	if (!strpbrk(function, "<({[ ") && !strstr(function, "::"))
-		return function;
-	struct scan c = {.s = function, .to = ms_arena_alloc(a, n * 2 + 8)};
+	struct scan c = {.arena = a,
+			 .s = function,
+			 .to = ms_arena_alloc(a, n * 2 + 8),
+			 .detail = detail,
+			 .dots = dots};
 	enum step s = GO_ON;
 	while (*c.s && s == GO_ON)
 		s = step(&c);
 	c.n = without_hash((c.to[c.n] = 0, c.to), c.n);
 	c.to[c.n] = 0;
 	return s == FAILED || c.n == 0 ? function : c.to;
+}
+
+static const char *dots_of(bool ascii)
+{
+	return ascii ? ".." : "\xe2\x80\xa6";
+}
+
+/* Returns a name of std in which "std::" is left out, which is more than its arguments say. */
+static const char *without_std(struct ms_arena *a, const char *s, const char *dots)
+{
+	return starts(s, "std::") ? ms_arena_printf(a, "%s%s", dots, s + 3) : s;
+}
+
+/* Returns a name without its own arguments, "make" of "make<..>" or "make::<..>". */
+static const char *without_own(struct ms_arena *a, const char *s, const char *dots)
+{
+	size_t n = strlen(s), k = strlen(dots) + 2;
+	bool has = n > k && s[n - k] == '<' && starts(s + n - k + 1, dots) && s[n - 1] == '>';
+	n -= has ? k : 0;
+	n -= has && n > 2 && starts(s + n - 2, "::") ? 2 : 0;
+	return has ? ms_arena_strndup(a, s, n) : s;
+}
+
+/* Returns the name with as much of its arguments as `columns` have room for; in a name that may be
+ * cut they come before "std::". */
+static const char *with_arguments(struct ms_arena *a, const char *function, size_t columns,
+				  bool ascii, bool is_cut)
+{
+	const char *s = function, *dots = dots_of(ascii);
+	for (int detail = ALL; detail <= NONE; detail++) {
+		s = told(a, function, (enum detail)detail, dots);
+		if (ms_utf8_columns(s) <= columns)
+			return s;
+		const char *shorter = detail == FIRST && is_cut  ? without_std(a, s, dots)
+				      : detail == NONE && is_cut ? without_own(a, s, dots)
+								 : s;
+		if (ms_utf8_columns(shorter) <= columns)
+			return shorter;
+	}
+	return s;
+}
+
+/* Is it a name that has parts? Returns it with std::string called so. */
+static const char *readable(struct ms_arena *a, const char *function)
+{
+	if (strnlen(function, (1 << 20) + 1) > 1 << 20 ||
+	    (!strpbrk(function, "<({[ ") && !strstr(function, "::")))
+		return NULL;
+	return with_strings(a, function);
+}
+
+const char *ms_name_short(struct ms_arena *a, const char *function)
+{
+	const char *s = readable(a, function);
+	return s ? with_arguments(a, s, LABEL_WIDTH, false, false) : function;
+}
+
+size_t ms_name_least(struct ms_arena *a, const char *function, bool ascii)
+{
+	const char *s = readable(a, function);
+	return ms_utf8_columns(s ? told(a, s, NONE, dots_of(ascii)) : function);
+}
+
+/* Returns the next part of a name, behind "::" or the "/" of a path that is no part of arguments, or
+ * NULL. What follows "operator" is of that. */
+static const char *next_part(const char *s)
+{
+	if (starts(s, "operator"))
+		return NULL;
+	for (size_t n; *s; s += n) {
+		n = strchr("<({[", *s) ? group(s) : 1;
+		if (!n)
+			return NULL;
+		if (*s == '/' || starts(s, "::")) {
+			s += *s == '/' ? 1 : 2;
+			n = 0;
+			if (*s != '<') /* of "make::<T>" these are arguments */
+				return *s ? s : NULL;
+		}
+	}
+	return NULL;
+}
+
+size_t ms_name_last(const char *function)
+{
+	const char *last = function;
+	for (const char *p = function; (p = next_part(p));)
+		last = p;
+	return (size_t)(last - function);
+}
+
+/* Returns "<T as ..>::method" of "<T<U> as Trait>::method", or "..T::method"; NULL when it has no such
+ * type, or has no room for that. */
+static const char *of_type(struct ms_arena *a, const char *s, size_t columns, const char *dots)
+{
+	size_t n = *s == '<' ? group(s) : 0;
+	const char *as = n ? memmem(s, n, " as ", 4) : NULL;
+	if (!as)
+		return NULL;
+	size_t type = strcspn(s + 1, "<(") + 1;
+	for (size_t end = (size_t)(as - s);; end = type) {
+		const char *t = ms_arena_printf(a, "%.*s as %s>%s", (int)end, s, dots, s + n);
+		if (ms_utf8_columns(t) <= columns)
+			return t;
+		if (end <= type)
+			break;
+	}
+	type = type < (size_t)(as - s) ? type : (size_t)(as - s);
+	const char *t = ms_arena_printf(a, "%s%.*s%s", dots, (int)type - 1, s + 1, s + n);
+	return type > 1 && ms_utf8_columns(t) <= columns ? t : NULL;
+}
+
+/* Returns the end of a name: whole parts of it if one fits in `columns`. */
+static const char *cut(struct ms_arena *a, const char *s, size_t columns, bool ascii)
+{
+	const char *dots = dots_of(ascii), *last = s;
+	size_t mark = ascii ? 2 : 1, n = strlen(s), i;
+	for (const char *p = s; (p = next_part(p)); last = p)
+		if (ms_utf8_columns(p) + 2 + mark <= columns)
+			return ms_arena_printf(a, "%s%s%s", dots, p[-1] == '/' ? "/" : "::", p);
+	size_t have = ms_utf8_columns(last);
+	for (i = (size_t)(last - s); i < n && have + mark > columns;) {
+		uint32_t c;
+		int width;
+		i += ms_utf8_step(s + i, n - i, &c, &width);
+		have -= (size_t)width;
+	}
+	return ms_arena_printf(a, "%s%s", dots, s + i);
+}
+
+const char *ms_name_fit(struct ms_arena *a, const char *function, size_t columns, bool ascii)
+{
+	const char *name = readable(a, function), *dots = dots_of(ascii);
+	const char *s = name ? with_arguments(a, name, columns, ascii, true) : function;
+	if (ms_utf8_columns(s) <= columns)
+		return s;
+	if (columns < strlen(ascii ? dots : "."))
+		return "";
+	const char *typed = name ? of_type(a, s, columns, dots) : NULL;
+	if (typed)
+		return typed;
+	/* that it has arguments of its own is less than where it is */
+	return cut(a, without_own(a, s, dots), columns, ascii);
 }

@@ -292,7 +292,7 @@ static void sites_table(struct page *p, struct out *o, const struct diff_rows *r
 	for (size_t i = 0; i < n; i++)
 		sites[i] = r->v[i].site;
 	struct apart *apart =
-		apart_make(m, sites, n, (struct apart_shown){false, true, false}, &p->style);
+		apart_make(m, sites, n, (struct apart_shown){.caller = true}, &p->style);
 	out_str(o, "| what |");
 	for (size_t c = 0; c < COLUMNS; c++) {
 		has[c] = any_known(r, n, columns[c].figure);

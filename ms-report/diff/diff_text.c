@@ -192,24 +192,35 @@ static void fit(struct page *p, struct widths *w, unsigned changed)
 			leave_out(w, least[i].column);
 }
 
-/* The name and the place of a frame, cut to `room`. */
-static const char *label(struct page *p, const struct frame *f, const char *before, size_t room)
+/* A name and a place, cut to `room`. */
+static const char *cut(struct page *p, const char *s, const char *place, const char *before,
+		       size_t room)
 {
 	struct ms_arena *a = &p->m->arena;
-	const char *s = f ? frame_label(a, p->m, f, &p->style) : "(no stack)";
-	const char *place = f ? frame_place(a, p->m, f, &p->style) : "";
 	bool ascii = p->style.ascii;
 	if (p->style.full_names)
 		return SAY("%s%s%s%s", before, s, *place ? " " : "", place);
 	size_t all = strlen(before) + name_width(s) + 1 + name_width(place), half = room * 3 / 5;
 	if (*place && all > room) {
-		s = SAY("%s%s", before, s);
-		s = SAY("%s %s", name_cut(a, s, half, ascii),
-			name_cut_start(a, place, room - half - 1, ascii));
+		/* neither takes columns from the other that it does not need */
+		size_t w = strlen(before) + name_width(s), rest = room - 1;
+		half = w < half ? w : half;
+		half = name_width(place) < rest - half ? rest - name_width(place) : half;
+		half = half > strlen(before) ? half - strlen(before) : 0;
+		s = SAY("%s%s", before, name_fit(a, s, half, ascii));
+		s = SAY("%s %s", s, name_cut_start(a, place, rest - name_width(s), ascii));
 	} else {
 		s = SAY("%s%s%s%s", before, s, *place ? " " : "", place);
 	}
 	return name_cut(a, s, room, ascii);
+}
+
+static const char *label(struct page *p, const struct frame *f, const char *before, size_t room)
+{
+	struct ms_arena *a = &p->m->arena;
+	return f ? cut(p, frame_label(a, p->m, f, &p->style), frame_place(a, p->m, f, &p->style),
+		       before, room)
+		 : cut(p, "(no stack)", "", before, room);
 }
 
 /* "< main a.c:12", which tells it from rows that read the same, or what else does. */
@@ -218,10 +229,11 @@ static void put_apart(struct page *p, struct out *o, const struct apart_line *l,
 {
 	const char *sign = l->sign == ' ' ? "  " : l->sign == '<' ? "< " : "> ";
 	out_repeat(o, " ", before);
-	out_str(o,
-		name_cut(&p->m->arena,
-			 SAY("%s%s%s%s", sign, l->name, *l->name && *l->place ? " " : "", l->place),
-			 room, p->style.ascii));
+	if (l->sign == ' ' || !*l->name)
+		out_str(o, name_cut(&p->m->arena, SAY("%s%s%s", sign, l->name, l->place), room,
+				    p->style.ascii));
+	else
+		out_str(o, cut(p, l->name, l->place, sign, room));
 	text_end_line(o);
 }
 
@@ -278,14 +290,16 @@ static void put_rows(struct page *p, struct out *o, const struct diff_row *rows,
 		for (int c = 0; c < COLUMNS; c++)
 			w.v[c] = wider(w.v[c], v[i][c]);
 	}
-	struct apart *apart =
-		apart_make(p->m, sites, n, (struct apart_shown){false, true, true}, &p->style);
 	for (int c = 0; c < COLUMNS; c++)
 		w.before += w.v[c] + 2;
 	leave_out_unknown(&w, rows, n);
 	if (!p->style.full_names)
 		fit(p, &w, changed);
 	bool narrow = w.before + ROOM > p->style.width && !p->style.full_names;
+	struct apart_shown shown = {.caller = true, .caller_place = true};
+	if (!p->style.full_names) /* at least so many have names and places that share a line */
+		shown.name_columns = (p->style.width - (narrow ? 2 : w.before)) * 3 / 5;
+	struct apart *apart = apart_make(p->m, sites, n, shown, &p->style);
 	if (!narrow) {
 		put_row(o, &w, head);
 		out_str(o, p->style.width < w.before + 32 ? "where\n"

@@ -46,9 +46,11 @@ void markdown_code(struct page *p, struct out *o, const char *s)
 	out_char(o, '`');
 }
 
-static const char *limited(struct page *p, const char *s)
+/* Returns a name, or another text, no longer than a cell should have. */
+static const char *limited(struct page *p, const char *s, bool name)
 {
-	return name_cut(&p->m->arena, s, p->style.full_names ? 400 : 100, p->style.ascii);
+	return (name ? name_fit : name_cut)(&p->m->arena, s, p->style.full_names ? 400 : 100,
+					    p->style.ascii);
 }
 
 void markdown_banner(struct page *p, struct out *o)
@@ -135,7 +137,8 @@ static void figures_table(struct page *p, struct out *o)
 void markdown_frame(struct page *p, struct out *o, const struct frame *f)
 {
 	struct ms_arena *a = &p->m->arena;
-	markdown_code(p, o, f ? limited(p, frame_label(a, p->m, f, &p->style)) : "(no stack)");
+	markdown_code(p, o,
+		      f ? limited(p, frame_label(a, p->m, f, &p->style), true) : "(no stack)");
 	const char *place = f ? frame_place(a, p->m, f, &p->style) : "";
 	const char *page = *place ? links_page(p->m, &p->links, f) : NULL;
 	if (*place) {
@@ -158,9 +161,9 @@ void markdown_apart(struct page *p, struct out *o, const struct apart_line *l)
 	else if (*l->name)
 		out_str(o, l->sign == '>' ? ", inside " : ", ");
 	if (l->sign == ' ')
-		markdown_plain(p, o, limited(p, l->name));
+		markdown_plain(p, o, limited(p, l->name, false));
 	else
-		markdown_code(p, o, limited(p, l->name));
+		markdown_code(p, o, limited(p, l->name, true));
 	if (*l->place)
 		put_between(p, o, " ", name_cut_start(&p->m->arena, l->place, 80, p->style.ascii),
 			    "");
@@ -196,11 +199,11 @@ static void put_site(struct page *p, struct out *o, const struct list *l, const 
 		put_between(p, o, ", ", s->one_time, " of the runtime");
 	if (called && !s->one_time) {
 		out_str(o, ", calls ");
-		markdown_code(p, o, limited(p, frame_label(a, m, called, &p->style)));
+		markdown_code(p, o, limited(p, frame_label(a, m, called, &p->style), true));
 	}
 	if (caller) {
 		out_printf(o, " %s ", text_arrow(p));
-		markdown_code(p, o, limited(p, frame_label(a, m, caller, &p->style)));
+		markdown_code(p, o, limited(p, frame_label(a, m, caller, &p->style), true));
 	}
 	for (size_t k = 0; apart && k < apart->n; k++)
 		markdown_apart(p, o, &apart->v[k]);
@@ -215,7 +218,7 @@ static void put_site(struct page *p, struct out *o, const struct list *l, const 
 
 void markdown_list(struct page *p, struct out *o, const struct list *l)
 {
-	struct apart_shown shown = {true, true, false};
+	struct apart_shown shown = {.called = true, .caller = true};
 	struct apart *apart = apart_make(p->m, l->rows, l->n, shown, &p->style);
 	put_between(p, o, "#### ", list_title(p, l), "\n\n");
 	struct words terms = words_scan_terms(p->m);
@@ -240,19 +243,16 @@ void markdown_list(struct page *p, struct out *o, const struct list *l)
 	out_char(o, '\n');
 }
 
+/* `function`: what a column of functions says. */
 static void put_cell(struct page *p, struct out *o, const struct column *c, const struct row *r,
-		     const struct cell *x)
+		     const struct cell *x, const char *function)
 {
 	struct model *m = p->m;
-	const char *name =
-		x->s && c->kind == CELL_FUNCTION && r->kind == ROW_ITEM && !p->style.full_names
-			? ms_name_short(&m->arena, x->s)
-			: x->s;
-	name = name ? name_clean(&m->arena, name, p->style.ascii) : "";
+	const char *name = x->s ? name_clean(&m->arena, x->s, p->style.ascii) : "";
 	if (c->kind == CELL_FUNCTION && r->kind == ROW_ITEM)
-		markdown_code(p, o, limited(p, name));
+		markdown_code(p, o, limited(p, function, true));
 	else if (!column_is_number(c))
-		markdown_plain(p, o, limited(p, name));
+		markdown_plain(p, o, limited(p, name, false));
 	else
 		out_str(o, cell_number(m, c, x, r->kind));
 }
@@ -281,12 +281,17 @@ void markdown_table(struct page *p, struct out *o, const struct table *t)
 		if (shown(&t->columns[c]))
 			out_str(o, column_is_number(&t->columns[c]) ? "|--:" : "|---");
 	out_str(o, "|\n");
+	const char ***names = ms_arena_alloc(&p->m->arena, t->column_count * sizeof *names);
+	for (size_t c = 0; c < t->column_count; c++)
+		names[c] =
+			t->columns[c].kind == CELL_FUNCTION ? table_functions(p, t, c, 100) : NULL;
 	for (size_t i = 0; i < t->n; i++) {
 		for (size_t c = 0; c < t->column_count; c++) {
 			if (!shown(&t->columns[c]))
 				continue;
 			out_str(o, "| ");
-			put_cell(p, o, &t->columns[c], &t->rows[i], &t->rows[i].cells[c]);
+			put_cell(p, o, &t->columns[c], &t->rows[i], &t->rows[i].cells[c],
+				 names[c] ? names[c][i] : "");
 			out_char(o, ' ');
 		}
 		out_str(o, "|\n");

@@ -90,6 +90,9 @@ const char *list_still(struct page *p, const struct list *l, size_t row);
 /* "PEAK at 58m 12s: 1.84 GiB in 3 blocks, top 4 of 3,911 sites": raw words, for any format. */
 const char *list_title(struct page *p, const struct list *l);
 void text_table(struct page *p, struct out *o, const struct table *t);
+/* By row what a column of functions says in `width` columns: names that differ read different. Whole
+ * where full names are wanted. */
+const char **table_functions(struct page *p, const struct table *t, size_t column, size_t width);
 void text_site(struct page *p, struct out *o, const struct site *s);
 void text_tree(struct page *p, struct out *o, const struct tree *t, size_t limit);
 

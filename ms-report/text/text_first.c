@@ -188,6 +188,14 @@ static void curves(struct page *p, struct out *o)
 		text_words(p, o, "Marks", &(struct words){{named + 10}, 1}, "");
 }
 
+/* Returns a name that fits on one of the lines beside a label. */
+static const char *name_of_line(struct page *p, const struct frame *f)
+{
+	const char *s = frame_label(&p->m->arena, p->m, f, &p->style);
+	size_t width = p->style.width > 30 ? p->style.width - 9 : 21;
+	return p->style.full_names ? s : name_fit(&p->m->arena, s, width, p->style.ascii);
+}
+
 /* What is called most, or the site that allocated most: a line. */
 static void put_most(struct page *p, struct out *o, const struct list *l, bool both)
 {
@@ -199,7 +207,7 @@ static void put_most(struct page *p, struct out *o, const struct list *l, bool b
 	struct words w = {.n = 1}, besides = words_besides(m, s, &p->style),
 		     remarks = list_remarks(p, l, s);
 	w.v[0] = SAY("%s%s: %s %s%s", calls ? "" : "ALLOCATED ", words_share(m, l, both),
-		     frame_label(&m->arena, m, f, &p->style),
+		     name_of_line(p, f),
 		     name_cut_start(&m->arena, frame_place(&m->arena, m, f, &p->style), 40,
 				    p->style.ascii),
 		     churn ? "" : SAY("  #%lld", (long long)s->id));

@@ -85,6 +85,23 @@ static void widen(size_t *to, const char *s, size_t extra)
 	*to = w > *to ? w : *to;
 }
 
+/* Returns the columns that names take which are given `columns`. */
+static size_t used_by_names(const struct page *p, const struct list_line *v, size_t n,
+			    size_t columns)
+{
+	struct ms_arena *a = &p->m->arena;
+	size_t used = 0;
+	for (size_t i = 0; i < n; i++) {
+		widen(&used, name_fit(a, v[i].name, columns, p->style.ascii), 0);
+		if (v[i].caller)
+			widen(&used, name_fit(a, v[i].caller, columns - 4, p->style.ascii), 4);
+		for (size_t k = 0; k < v[i].apart.n; k++)
+			widen(&used, name_fit(a, v[i].apart.v[k].name, columns - 4, p->style.ascii),
+			      4);
+	}
+	return used;
+}
+
 static struct layout arrange(const struct page *p, const struct list_line *v, size_t n,
 			     size_t before)
 {
@@ -110,6 +127,7 @@ static struct layout arrange(const struct page *p, const struct list_line *v, si
 	size_t gaps = 2 + (l.called ? 2 : 0);
 	l.place = least(want.place, room * 33 / 100);
 	l.name = least(want.name, room - l.place - l.called - gaps);
+	l.name = least(l.name, used_by_names(p, v, n, l.name));
 	l.place = least(want.place, room - l.name - l.called - gaps);
 	l.called = l.called ? least(want.called, room - l.name - l.place - gaps) : 0;
 	return l;
@@ -120,10 +138,7 @@ static void write_names(struct page *p, struct out *o, const struct layout *l, c
 {
 	struct ms_arena *a = &p->m->arena;
 	bool ascii = p->style.ascii;
-	/* of an address the end tells it from others */
-	bool nameless = strstr(name, "+0x") != NULL;
-	text_pad(o, (nameless ? name_cut_start : name_cut)(a, name, l->name - indent, ascii),
-		 l->name - indent);
+	text_pad(o, name_fit(a, name, l->name - indent, ascii), l->name - indent);
 	if (l->place) {
 		out_str(o, "  ");
 		text_pad(o, name_cut_start(a, place, l->place, ascii), l->place);
@@ -134,7 +149,7 @@ static void write_names(struct page *p, struct out *o, const struct layout *l, c
 	}
 	if (l->called && *called) {
 		out_str(o, "  ");
-		out_str(o, name_cut(a, called, l->called, ascii));
+		out_str(o, name_fit(a, called, l->called, ascii));
 	}
 	text_end_line(o);
 }
@@ -143,9 +158,15 @@ static void write_names(struct page *p, struct out *o, const struct layout *l, c
 static void write_line(struct page *p, struct out *o, const struct layout *l, char sign,
 		       const char *name, const char *place)
 {
+	struct layout whole = *l;
 	out_repeat(o, " ", l->before);
 	out_printf(o, "  %c ", sign);
-	write_names(p, o, l, name, place, "", 4);
+	if (sign == ' ' && !*place) { /* more of the name: it has the whole line */
+		whole.name += l->place ? l->place + 2 : 0;
+		whole.name += l->called ? l->called + 2 : 0;
+		name = name_cut(&p->m->arena, name, whole.name - 4, p->style.ascii);
+	}
+	write_names(p, o, &whole, name, place, "", 4);
 }
 
 /* Columns before the names, as wide as they need to be. The peak is a list of shares. */
@@ -394,7 +415,13 @@ void text_list(struct page *p, struct out *o, const struct list *l, bool callers
 				   : "where (first frame of your code)\n");
 		lay = arrange(p, v, l->n, before);
 	}
-	struct apart_shown shown = {lay.called != 0, callers, callers};
+	struct apart_shown shown = {
+		.called = lay.called != 0, .caller = callers, .caller_place = callers};
+	if (!p->style.full_names) {
+		shown.name_columns = lay.name;
+		shown.place_columns = lay.place ? lay.place : lay.name - 2;
+		shown.called_columns = lay.called;
+	}
 	struct apart *apart = apart_make(m, l->rows, l->n, shown, &p->style);
 	bool more = false;
 	for (size_t i = 0; i < l->n; i++) {

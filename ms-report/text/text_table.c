@@ -52,8 +52,9 @@ static const char *title_of(struct page *p, const struct column *c)
 	return name_clean(&p->m->arena, c->title, p->style.ascii);
 }
 
-/* Widths that the columns would like to have; 0 = not shown. Returns their sum with gaps. */
-static size_t measure(struct page *p, const struct table *t, size_t *width)
+/* Widths that the columns would like to have; 0 = not shown. Functions that are `brief` have none of
+ * their template arguments. Returns their sum with gaps. */
+static size_t measure(struct page *p, const struct table *t, size_t *width, bool brief)
 {
 	size_t sum = 0;
 	for (size_t c = 0; c < t->column_count; c++) {
@@ -63,8 +64,10 @@ static size_t measure(struct page *p, const struct table *t, size_t *width)
 			continue;
 		width[c] = name_width(title_of(p, k));
 		for (size_t i = 0; i < t->n; i++) {
-			size_t w =
-				name_width(cell_text(p, k, &t->rows[i].cells[c], t->rows[i].kind));
+			const char *s = cell_text(p, k, &t->rows[i].cells[c], t->rows[i].kind);
+			size_t w = brief && k->kind == CELL_FUNCTION
+					   ? ms_name_least(&p->m->arena, s, p->style.ascii)
+					   : name_width(s);
 			width[c] = w > width[c] ? w : width[c];
 		}
 		width[c] += width[c] == 0; /* a column without a name and with nothing in it */
@@ -115,6 +118,47 @@ static size_t narrow(const struct table *t, size_t *width, size_t sum, size_t ro
 		sum -= less;
 	}
 	return sum;
+}
+
+const char **table_functions(struct page *p, const struct table *t, size_t column, size_t width)
+{
+	struct ms_arena *a = &p->m->arena;
+	const char **v = ms_arena_alloc(a, (t->n + 1) * sizeof *v);
+	for (size_t i = 0; i < t->n; i++) {
+		const char *s = t->rows[i].cells[column].s;
+		v[i] = s ? name_clean(a, s, p->style.ascii) : "";
+	}
+	size_t items = 0;
+	while (items < t->n && t->rows[items].kind == ROW_ITEM)
+		items++;
+	if (!p->style.full_names)
+		ms_names_fit(a, v, items, width, p->style.ascii);
+	return v;
+}
+
+/* Returns the table with its functions as they fit into their columns. */
+static struct table with_names(struct page *p, const struct table *t, const size_t *width)
+{
+	struct table fitted = *t;
+	fitted.rows = ms_arena_alloc(&p->m->arena, t->n * sizeof *fitted.rows);
+	size_t all = t->column_count * sizeof *t->columns;
+	struct column *columns = ms_arena_alloc(&p->m->arena, all);
+	fitted.columns = memcpy(columns, t->columns, all);
+	for (size_t i = 0; i < t->n; i++) {
+		size_t size = t->column_count * sizeof *t->rows[i].cells;
+		fitted.rows[i] = t->rows[i];
+		fitted.rows[i].cells = ms_arena_alloc(&p->m->arena, size);
+		memcpy(fitted.rows[i].cells, t->rows[i].cells, size);
+	}
+	for (size_t c = 0; c < t->column_count; c++) {
+		if (t->columns[c].kind != CELL_FUNCTION || !width[c])
+			continue;
+		const char **names = table_functions(p, t, c, width[c]);
+		for (size_t i = 0; i < t->n; i++)
+			fitted.rows[i].cells[c].s = names[i];
+		columns[c].kind = CELL_TEXT;
+	}
+	return fitted;
 }
 
 static void write_cell(struct page *p, struct out *o, const struct column *c, const char *s,
@@ -192,16 +236,26 @@ void text_table(struct page *p, struct out *o, const struct table *t)
 		return;
 	}
 	size_t *width = ms_arena_alloc(&p->m->arena, t->column_count * sizeof *width);
-	size_t room = p->style.width + 2, sum = measure(p, t, width);
+	size_t *want = ms_arena_alloc(&p->m->arena, t->column_count * sizeof *want);
+	size_t room = p->style.width + 2, sum = measure(p, t, width, !p->style.full_names);
 	sum = leave_out(t, width, sum, room);
 	if (!p->style.full_names)
 		sum = narrow(t, width, sum, room);
+	measure(p, t, want, false);
+	for (size_t c = 0; c < t->column_count && sum < room; c++)
+		if (width[c] && width[c] < want[c]) {
+			size_t more = want[c] - width[c];
+			more = more < room - sum ? more : room - sum;
+			width[c] += more;
+			sum += more;
+		}
 	bool fits = sum <= room || p->style.full_names;
+	struct table named = fits ? with_names(p, t, width) : *t;
 	if (fits)
-		write_row(p, o, t, width, NULL);
+		write_row(p, o, &named, width, NULL);
 	for (size_t i = 0; i < t->n; i++)
 		if (fits)
-			write_row(p, o, t, width, &t->rows[i]);
+			write_row(p, o, &named, width, &named.rows[i]);
 		else
 			write_paragraph(p, o, t, &t->rows[i]);
 }

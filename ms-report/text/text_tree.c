@@ -122,6 +122,30 @@ static const char *branch_place(struct page *p, const struct branch *b)
 	return frame_place(&m->arena, m, &f, &p->style);
 }
 
+#define SIBLINGS 100 /* that are told apart */
+
+/* Returns what a branch of a frame is called in `room` columns, beside those of the same caller. */
+static const char *name_beside(struct page *p, const struct tree *t, const struct branch *b,
+			       size_t room)
+{
+	struct model *m = p->m;
+	const char *v[SIBLINGS];
+	size_t n = 0, at = 0;
+	for (uint32_t c = t->v[b->parent].first_child; c != NONE && n < SIBLINGS;
+	     c = t->v[c].next) {
+		if (t->v[c].frame == NONE)
+			continue;
+		at = &t->v[c] == b ? n : at;
+		const struct frame *f = &m->frames.v[t->v[c].frame];
+		v[n++] = name_clean(&m->arena, frame_name(&m->arena, m, f), p->style.ascii);
+	}
+	const char *label = branch_label(&m->arena, m, b, &p->style, "pid ");
+	if (n == SIBLINGS || m->frames.v[b->frame].note)
+		return name_fit(&m->arena, label, room, p->style.ascii);
+	ms_names_fit(&m->arena, v, n, room, p->style.ascii);
+	return v[at];
+}
+
 static void write_branch(struct page *p, struct out *o, const struct tree *t,
 			 const struct branch *b, const struct guides *g, size_t indent, bool branch,
 			 bool more)
@@ -134,10 +158,14 @@ static void write_branch(struct page *p, struct out *o, const struct tree *t,
 	size_t room = p->style.width > used + 12 ? p->style.width - used : 12;
 	const char *name = branch_label(&p->m->arena, p->m, b, &p->style, "pid "),
 		   *place = branch_place(p, b);
-	if (b->repeated)
-		name = SAY("%s (recursive)", name);
-	if (more)
-		name = SAY("%s %s", name, p->style.ascii ? ".." : "\xe2\x80\xa6");
+	const char *besides = SAY("%s%s%s", b->repeated ? " (recursive)" : "", more ? " " : "",
+				  !more            ? ""
+				  : p->style.ascii ? ".."
+						   : "\xe2\x80\xa6");
+	size_t w = name_width(besides);
+	if (!p->style.full_names && b->frame != NONE)
+		name = name_beside(p, t, b, room > w ? room - w : 1);
+	name = SAY("%s%s", name, besides);
 	if (!p->style.full_names) {
 		name = name_cut(&p->m->arena, name, room, p->style.ascii);
 		size_t left = room - name_width(name);

@@ -6,8 +6,8 @@
  *   new_item < add < parse      new_item < .. parse
  *   new_item < copy             new_item < copy
  *
- * First the callers that are the user's, then what was called inside, then all callers, then
- * addresses, then processes.
+ * First what the names themselves have more where they were shortened, then the callers that are the
+ * user's, then what was called inside, then all callers, then addresses, then processes.
  */
 #include "apart.h"
 
@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum pass { CALLERS, INSIDE, RUNTIME_CALLERS, ADDRESSES, PROCESSES, PASSES };
+enum pass { NAMES, CALLERS, INSIDE, RUNTIME_CALLERS, ADDRESSES, PROCESSES, PASSES };
 
 struct row {
 	const char *base, *key; /* what it reads like by itself, and by its last line */
@@ -31,6 +31,7 @@ struct parting {
 	struct model *m;
 	const struct site *const *sites;
 	const struct style *style;
+	struct apart_shown shown;
 	struct row *rows;
 	struct apart *out;
 	size_t next[PASSES]; /* step that follows what a row says by itself */
@@ -48,8 +49,23 @@ static const char *place_of(struct parting *d, const struct frame *f)
 	return f ? frame_place(&d->m->arena, d->m, f, d->style) : "";
 }
 
-static struct row row_of(struct parting *d, size_t i, struct apart_shown shown)
+/* Returns what is seen of a name, and of a place; below a row there are fewer columns for names. */
+static const char *seen_name(struct parting *d, const char *name, size_t columns, size_t indent)
 {
+	return columns > indent ? name_fit(&d->m->arena, name, columns - indent, d->style->ascii)
+				: name;
+}
+
+static const char *seen_place(struct parting *d, const char *place)
+{
+	size_t columns = d->shown.place_columns;
+	return columns ? name_cut_start(&d->m->arena, place, columns, d->style->ascii) : place;
+}
+
+static struct row row_of(struct parting *d, size_t i)
+{
+	const struct apart_shown shown = d->shown;
+	const size_t columns = shown.name_columns;
 	const struct site *s = d->sites[i];
 	const struct frame *f = site_frame(d->m, s), *caller = site_caller(d->m, s);
 	struct row r = {.number = i};
@@ -63,10 +79,12 @@ static struct row row_of(struct parting *d, size_t i, struct apart_shown shown)
 		if (n == s->user && s->folded) /* the rounds of the recursion do not tell it */
 			n = site_entry(d->m, s);
 	}
-	r.base = r.key = SAY("%s\n%s\n%s\n%s\n%s", name_of(d, f), place_of(d, f),
-			     shown.called ? name_of(d, site_called(d->m, s)) : "",
-			     shown.caller ? name_of(d, caller) : "",
-			     shown.caller_place ? place_of(d, caller) : "");
+	const char *called = shown.called ? name_of(d, site_called(d->m, s)) : "";
+	r.base = r.key =
+		SAY("%s\n%s\n%s\n%s\n%s", seen_name(d, name_of(d, f), columns, 0),
+		    seen_place(d, place_of(d, f)), seen_name(d, called, shown.called_columns, 0),
+		    shown.caller ? seen_name(d, name_of(d, caller), columns, 4) : "",
+		    shown.caller_place ? seen_place(d, place_of(d, caller)) : "");
 	return r;
 }
 
@@ -74,17 +92,28 @@ static struct row row_of(struct parting *d, size_t i, struct apart_shown shown)
 static const struct frame *frame_at(const struct parting *d, const struct row *r, enum pass pass,
 				    size_t k)
 {
-	size_t i = pass == INSIDE ? r->at - k - 1 : pass == ADDRESSES ? k : r->at + k + 1;
+	size_t i = pass == INSIDE      ? r->at - k - 1
+		   : pass == ADDRESSES ? k
+		   : pass == NAMES     ? r->at
+				       : r->at + k + 1;
 	if (i >= r->count)
 		return NULL;
 	const struct frame *f = model_frame(d->m, r->nodes[i]);
 	return pass == CALLERS && (f->runtime || f->note) ? NULL : f;
 }
 
+/* Returns a name with all of its template arguments. */
+static const char *whole_name(struct parting *d, const struct frame *f)
+{
+	struct ms_arena *a = &d->m->arena;
+	const char *s = name_clean(a, frame_name(a, d->m, f), d->style->ascii);
+	return ms_name_fit(a, s, SIZE_MAX, d->style->ascii);
+}
+
 /* What a row says in that step. */
 static struct apart_line line_at(struct parting *d, const struct row *r, enum pass pass, size_t k)
 {
-	static const char signs[PASSES] = {'<', '>', '<', ' ', ' '};
+	static const char signs[PASSES] = {' ', '<', '>', '<', ' ', ' '};
 	struct apart_line l = {signs[pass], "", ""};
 	const struct site *s = d->sites[r->number];
 	if (pass == PROCESSES) {
@@ -97,6 +126,8 @@ static struct apart_line line_at(struct parting *d, const struct row *r, enum pa
 		struct frame bare = *f;
 		bare.function = NULL;
 		l.name = f->note ? "" : SAY("at %s", name_of(d, &bare));
+	} else if (f && pass == NAMES) {
+		l.name = f->function && !f->note ? whole_name(d, f) : "";
 	} else if (f) {
 		l.name = name_of(d, f);
 		l.place = place_of(d, f);
@@ -109,6 +140,7 @@ static bool more_steps(const struct parting *d, const struct row *v, size_t n, e
 {
 	for (size_t i = 0; i < n; i++)
 		if (pass == PROCESSES   ? k == 0 && d->m->processes.n > 1
+		    : pass == NAMES     ? k == 0 && v[i].count
 		    : pass == INSIDE    ? k < v[i].at
 		    : pass == ADDRESSES ? k < v[i].count
 					: v[i].at + k + 1 < v[i].count)
@@ -116,9 +148,28 @@ static bool more_steps(const struct parting *d, const struct row *v, size_t n, e
 	return false;
 }
 
-static bool same_line(const struct apart_line *a, const struct apart_line *b)
+static const char *seen_line(struct parting *d, const struct apart_line *l)
 {
-	return strcmp(a->name, b->name) == 0 && strcmp(a->place, b->place) == 0;
+	const char *name = l->name;
+	if (l->sign != ' ')
+		name = seen_name(d, name, d->shown.name_columns, 4);
+	return SAY("%s\n%s", name, seen_place(d, l->place));
+}
+
+static bool same_line(struct parting *d, const struct apart_line *a, const struct apart_line *b)
+{
+	return strcmp(seen_line(d, a), seen_line(d, b)) == 0;
+}
+
+/* Leaves the parts of names in which they differ. */
+static void leave_different(struct parting *d, struct apart_line *v, size_t n)
+{
+	const char **names = ms_arena_alloc(&d->m->arena, n * sizeof *names);
+	for (size_t i = 0; i < n; i++)
+		names[i] = v[i].name;
+	struct ms_names_difference x = ms_names_difference(names, n);
+	for (size_t i = 0; i < n; i++)
+		v[i].name = ms_name_difference(&d->m->arena, names[i], x, d->style->ascii);
 }
 
 /* Do the rows differ in that step? Most are of the same frame, which need not be named. */
@@ -131,7 +182,7 @@ static bool differ(struct parting *d, const struct row *v, size_t n, enum pass p
 			continue;
 		a = a.name ? a : line_at(d, &v[0], pass, k);
 		b = line_at(d, &v[i], pass, k);
-		if (!same_line(&a, &b))
+		if (!same_line(d, &a, &b))
 			return true;
 	}
 	return false;
@@ -161,10 +212,15 @@ static void part_groups(struct parting *d, struct row *v, size_t n, enum pass pa
 /* One line more for the rows, that says what a step does. */
 static void add_lines(struct parting *d, struct row *v, size_t n, enum pass pass, size_t k)
 {
+	struct apart_line *lines = ms_arena_alloc(&d->m->arena, n * sizeof *lines);
+	for (size_t i = 0; i < n; i++)
+		lines[i] = line_at(d, &v[i], pass, k);
+	if (pass == NAMES)
+		leave_different(d, lines, n);
 	for (size_t i = 0; i < n; i++) {
-		struct apart_line l = line_at(d, &v[i], pass, k);
+		struct apart_line l = lines[i];
 		struct apart *a = &d->out[v[i].number];
-		v[i].key = SAY("%s\n%s", l.name, l.place);
+		v[i].key = seen_line(d, &l);
 		if (!*l.name && !*l.place)
 			continue;
 		if (pass == CALLERS && k < d->next[pass]) /* its name is shown */
@@ -214,14 +270,14 @@ static void shorten(struct parting *d, struct row *v, size_t n)
 struct apart *apart_make(struct model *m, const struct site *const *sites, size_t n,
 			 struct apart_shown shown, const struct style *st)
 {
-	struct parting d = {.m = m, .sites = sites, .style = st};
+	struct parting d = {.m = m, .sites = sites, .style = st, .shown = shown};
 	d.next[CALLERS] = shown.caller;
 	d.next[INSIDE] = shown.called;
 	d.out = ms_arena_alloc(&m->arena, (n + 1) * sizeof *d.out);
 	d.rows = ms_arena_alloc(&m->arena, (n + 1) * sizeof *d.rows);
 	for (size_t i = 0; i < n; i++)
-		d.rows[i] = row_of(&d, i, shown);
-	part_groups(&d, d.rows, n, CALLERS, 0);
+		d.rows[i] = row_of(&d, i);
+	part_groups(&d, d.rows, n, NAMES, 0);
 	shorten(&d, d.rows, n);
 	return d.out;
 }

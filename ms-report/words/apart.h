@@ -9,10 +9,12 @@
 struct apart_shown {
 	bool called;               /* what that called */
 	bool caller, caller_place; /* what called it, and where */
+	/* columns to which each is cut; 0 = it is not */
+	size_t name_columns, place_columns, called_columns;
 };
 
-/* A line more: a frame outside of these ("<"), inside (">"), or, where all names are the same, an
- * address or a process (" "). Cleaned.
+/* A line more: a frame outside of these ("<"), inside (">"), or " ": more of the name that rows have,
+ * or, where all names are the same, an address or a process. Cleaned.
  * Without a name: where the caller is, which is shown. */
 struct apart_line {
 	char sign;

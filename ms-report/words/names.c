@@ -10,7 +10,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <wchar.h>
 
 #define ELLIPSIS "\xe2\x80\xa6"
 
@@ -51,37 +50,41 @@ static size_t clean_one(char *to, const char *s, size_t n, bool ascii, bool plai
 	return strlen(plain);
 }
 
-const char *name_clean(struct ms_arena *a, const char *s, bool ascii)
+static const char *clean(struct ms_arena *a, const char *s, bool ascii, bool commands)
 {
-	size_t n = strlen(s), good = 0, first = strspn(s, " ");
+	/* where no command may begin, none does */
+	size_t n = strlen(s), good = 0, first = commands ? strspn(s, " ") : SIZE_MAX;
 	while (good < n && s[good] >= 0x20 && s[good] < 0x7f &&
-	       !is_command(s + good, good == first))
+	       !(commands && is_command(s + good, good == first)))
 		good++;
 	if (good == n)
 		return s;
 	char *to = ms_arena_alloc(a, n * GROWTH + 1), *p = to;
 	for (size_t i = 0, used; i < n; i += used)
-		p += clean_one(p, s + i, n - i, ascii, is_command(s + i, i == first), &used);
+		p += clean_one(p, s + i, n - i, ascii, commands && is_command(s + i, i == first),
+			       &used);
 	*p = 0;
 	return to;
 }
 
-static int columns(uint32_t c)
+const char *name_clean(struct ms_arena *a, const char *s, bool ascii)
 {
-	int w = c < 0x80 ? 1 : wcwidth((wchar_t)c);
-	return w < 0 ? 1 : w;
+	return clean(a, s, ascii, true);
+}
+
+const char *name_clean_source(struct ms_arena *a, const char *s)
+{
+	return clean(a, s, false, false);
 }
 
 size_t name_width(const char *s)
 {
-	size_t width = 0, n = strlen(s);
-	for (size_t i = 0; i < n;) {
-		uint32_t c = '?';
-		size_t len = ms_utf8_next(s + i, n - i, &c);
-		i += len ? len : 1;
-		width += (size_t)columns(c);
-	}
-	return width;
+	return ms_utf8_columns(s);
+}
+
+const char *name_fit(struct ms_arena *a, const char *s, size_t width, bool ascii)
+{
+	return name_width(s) <= width ? s : ms_name_fit(a, s, width, ascii);
 }
 
 const char *name_cut(struct ms_arena *a, const char *s, size_t width, bool ascii)
@@ -90,12 +93,13 @@ const char *name_cut(struct ms_arena *a, const char *s, size_t width, bool ascii
 		return s;
 	size_t mark = ascii ? 2 : 1, n = strlen(s), i = 0, w = 0;
 	while (i < n) {
-		uint32_t c = '?';
-		size_t len = ms_utf8_next(s + i, n - i, &c), cw = (size_t)columns(c);
-		if (w + cw + mark > width)
+		uint32_t c;
+		int cw;
+		size_t len = ms_utf8_step(s + i, n - i, &c, &cw);
+		if (w + (size_t)cw + mark > width)
 			break;
-		i += len ? len : 1;
-		w += cw;
+		i += len;
+		w += (size_t)cw;
 	}
 	return width < mark ? "" : ms_arena_printf(a, "%.*s%s", (int)i, s, ascii ? ".." : ELLIPSIS);
 }
@@ -108,10 +112,10 @@ const char *name_cut_start(struct ms_arena *a, const char *s, size_t width, bool
 	if (width < mark)
 		return "";
 	while (i < n && have + mark > width) {
-		uint32_t c = '?';
-		size_t len = ms_utf8_next(s + i, n - i, &c);
-		i += len ? len : 1;
-		have -= (size_t)columns(c);
+		uint32_t c;
+		int cw;
+		i += ms_utf8_step(s + i, n - i, &c, &cw);
+		have -= (size_t)cw;
 	}
 	/* whole folders look better than half a name */
 	const char *slash = strchr(s + i, '/');

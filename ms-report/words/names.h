@@ -31,9 +31,14 @@ struct style {
  * GitHub workflow takes for a command. */
 const char *name_clean(struct ms_arena *a, const char *s, bool ascii);
 
+/* The same of a line of source, which goes where no log reads it. */
+const char *name_clean_source(struct ms_arena *a, const char *s);
+
 /* Columns that a cleaned string takes on a terminal. */
 size_t name_width(const char *s);
-/* A cleaned string cut to `width` columns, at its end or at its start, with an ellipsis. */
+/* A cleaned name of a function in `width` columns, as ms_name_fit has it; whole where that fits. */
+const char *name_fit(struct ms_arena *a, const char *s, size_t width, bool ascii);
+/* Another cleaned string cut to `width` columns, at its end or at its start, with an ellipsis. */
 const char *name_cut(struct ms_arena *a, const char *s, size_t width, bool ascii);
 const char *name_cut_start(struct ms_arena *a, const char *s, size_t width, bool ascii);
 

@@ -13,6 +13,7 @@
 struct grid;
 struct process;
 struct trace;
+struct trace_frame;
 
 struct screen_state {
 	const struct column_set *columns;
@@ -64,6 +65,12 @@ void draw_trace_threads(struct grid *g, int row, int end, struct trace *t,
 void draw_trace_sizes(struct grid *g, int row, int end, struct trace *t,
 		      const struct screen_state *st);
 void draw_trace_timeline(struct grid *g, int row, int end, struct trace *t);
+/* draw_trace_names.c: what `n` sites are called, from the one at `top` on, each in a row. */
+void draw_trace_names(struct grid *g, int row, int col, struct trace *t, size_t top, size_t n);
+/* A frame's name in `room` columns; whole where full names are wanted. Valid until the next screen
+ * begins, before which draw_trace_names_begin is called. */
+const char *draw_frame_name(const struct trace *t, const struct trace_frame *f, int room);
+void draw_trace_names_begin(void);
 /* draw_trace_site.c: the whole site, and what there is room for beneath the table. */
 void draw_trace_site(struct grid *g, int row, int end, struct trace *t,
 		     const struct screen_state *st);

@@ -23,7 +23,7 @@
 #define HEADER_FROM 12
 #define SURE_FROM 110 /* columns, for the confidence in a forecast too */
 #define GLIMPSE_FROM 26
-#define NAME_LEAST 26 /* columns of a site's name */
+#define NAME_LEAST 34 /* columns of a site: its name, its place, what tells it from others */
 
 static const char *const view_names[] = {"Sites", "Tree", "Threads", "Timeline", "Sizes"};
 
@@ -286,30 +286,6 @@ static void draw_number(struct grid *g, int row, int col, int width, const struc
 	grid_put_right(g, row, col, width, GRID_PLAIN, text);
 }
 
-/* "insert cache.cpp:77  map::operator[] < tick": what the function called, if that is not the
- * allocator itself, and who called it. */
-static void draw_name(struct grid *g, int row, int col, const struct trace *t,
-		      const struct trace_site *s)
-{
-	char place[512], called[512] = "", caller[512] = "", text[512];
-	struct trace_site_name n = trace_site_name(t, s->node);
-	enum grid_style style = n.user.runtime ? GRID_DIM : GRID_PLAIN;
-	col += grid_put(g, row, col, -1, style, trace_frame_name(&n.user, text, sizeof text));
-	trace_frame_place(&n.user, place, sizeof place);
-	if (n.has_caller)
-		trace_frame_name(&n.caller, caller, sizeof caller);
-	if (n.has_called)
-		trace_frame_name(&n.called, called, sizeof called);
-	if (place[0] && g->cols > col + 1)
-		col += 1 + grid_put(g, row, col + 1, -1, GRID_DIM, place);
-	if (called[0] && g->cols > col + 10)
-		col += 2 + grid_put(g, row, col + 2, -1, GRID_DIM, called);
-	if (caller[0] && g->cols > col + 8) {
-		col += grid_put(g, row, col, -1, GRID_DIM, " < ");
-		grid_put(g, row, col, -1, GRID_DIM, caller);
-	}
-}
-
 static enum grid_style verdict_style(const char *word)
 {
 	if (!strcmp(word, "growing") || !strcmp(word, "unreachable"))
@@ -330,9 +306,7 @@ static void draw_site_row(struct grid *g, int row, struct trace *t, size_t at,
 		else if (id == SITE_VERDICT) {
 			const char *word = trace_verdict(t, s);
 			grid_put(g, row, col, width, verdict_style(word), word);
-		} else if (id == SITE_NAME)
-			draw_name(g, row, col, t, s);
-		else
+		} else if (id != SITE_NAME)
 			draw_number(g, row, col, width, t, (enum site_column)id, s);
 	}
 }
@@ -388,6 +362,9 @@ static void draw_sites(struct grid *g, int row, int end, struct trace *t,
 		draw_site_row(g, row, t, top + shown, &p);
 		draw_trace_mark(g, row, st, t->ids[top + shown]);
 	}
+	for (size_t i = 0; i < p.set.n; i++)
+		if (p.set.v[i] == SITE_NAME)
+			draw_trace_names(g, row - (int)shown, p.at[i], t, top, shown);
 	if (rest)
 		draw_rest(g, row, t, top, shown, &p);
 	if (!t->rows)
@@ -456,6 +433,7 @@ static void draw_view(struct grid *g, int row, int end, struct trace *t,
 void draw_trace(struct grid *g, struct trace *t, const struct screen_state *st)
 {
 	int row = 0;
+	draw_trace_names_begin();
 	if (g->rows >= HEADER_FROM) {
 		draw_what(g, t, st);
 		draw_memory(g, t);

@@ -19,6 +19,7 @@
 
 struct frames {
 	struct grid *g;
+	const struct trace *t;
 	const struct screen_state *st; /* NULL: nothing is selected */
 	int row, end;
 	size_t passed, top; /* rows; those before `top` are above the screen */
@@ -29,7 +30,7 @@ static bool draw_frame(void *arg, const struct trace_stack_row *r)
 	struct frames *x = arg;
 	struct grid *g = x->g;
 	const struct trace_frame *f = &r->frame;
-	char name[512], place[300];
+	char place[300];
 	if (x->passed++ < x->top)
 		return true;
 	if (x->row >= x->end)
@@ -44,9 +45,9 @@ static bool draw_frame(void *arg, const struct trace_stack_row *r)
 	grid_print(g, x->row, 1, GRID_DIM, "%3zu", r->number);
 	int right = grid_width(g, place) + (inlined ? 10 : 0);
 	int room = g->cols - 6 - (right < g->cols / 2 ? right : g->cols / 2) - 2;
-	int col = 6 + grid_put(g, x->row, 6, room > 10 ? room : 10,
-			       f->runtime ? GRID_DIM : GRID_PLAIN,
-			       trace_frame_name(f, name, sizeof name));
+	room = room > 10 ? room : 10;
+	int col = 6 + grid_put(g, x->row, 6, room, f->runtime ? GRID_DIM : GRID_PLAIN,
+			       draw_frame_name(x->t, f, room));
 	int at = g->cols / 2 > col + 2 && g->cols / 2 + right <= g->cols ? g->cols / 2 : col + 2;
 	at += grid_put_end(g, x->row, at, g->cols - at - (inlined ? 10 : 0), GRID_DIM, place);
 	if (inlined)
@@ -260,7 +261,8 @@ void draw_trace_glimpse(struct grid *g, int row, int end, struct trace *t, uint3
 	/* of what there is room for the stack has half, and what the bars leave */
 	int bars = box_rows(g, t, false), frames = end - row - bars, half = (end - row) / 2;
 	int least = glimpse_frames(g->rows) > half ? glimpse_frames(g->rows) : half;
-	struct frames x = {.g = g, .row = row, .end = row + (frames > least ? frames : least)};
+	struct frames x = {
+		.g = g, .t = t, .row = row, .end = row + (frames > least ? frames : least)};
 	trace_each_stack_row(t, node, draw_frame, &x);
 	draw_boxes(g, x.row, end, t);
 	row = x.row + box_rows(g, t, true) + 1;
@@ -351,7 +353,7 @@ void draw_trace_site(struct grid *g, int row, int end, struct trace *t,
 	}
 	int room = end - row, boxes = box_rows(g, t, true);
 	boxes = boxes < room / 2 ? boxes : room / 2;
-	struct frames x = {.g = g, .st = st, .row = row, .end = end - boxes};
+	struct frames x = {.g = g, .t = t, .st = st, .row = row, .end = end - boxes};
 	st->list->row = row;
 	x.top = list_view(st->list, x.end > row ? (size_t)(x.end - row) : 0);
 	trace_each_stack_row(t, node, draw_frame, &x);

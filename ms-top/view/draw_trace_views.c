@@ -26,10 +26,11 @@ static void draw_branch(struct grid *g, int row, int col, const struct trace *t,
 	struct trace_frame f = trace_part(t, b->frame, b->part);
 	if (b->several)
 		f.line = 0;
+	int place = grid_width(g, trace_frame_place(&f, text, sizeof text)),
+	    room = g->cols - col - 1;
 	col += grid_put(g, row, col, -1, f.runtime ? GRID_DIM : GRID_PLAIN,
-			trace_frame_name(&f, text, sizeof text));
-	trace_frame_place(&f, text, sizeof text);
-	col += grid_put(g, row, col + 1, -1, GRID_DIM, text) + 1;
+			draw_frame_name(t, &f, room - (place < room / 2 ? place : room / 2)));
+	col += grid_put_end(g, row, col + 1, g->cols - col - 1, GRID_DIM, text) + 1;
 	if (f.inlined)
 		grid_put(g, row, col + 1, -1, GRID_DIM, "[inlined]");
 }

@@ -47,7 +47,9 @@ wrong "--proc-root and 'run.trace': one of them" --proc-root /proc/ run.trace
 
 # ---- the tree ----
 start 120 40 run.trace
-sees '^> +391 K .* 200 .* leaf traced\.c:[0-9]+ < twice$'
+sees '^> +391 K .* 200 .* leaf traced\.c:[0-9]+ < twice traced\.c:[0-9]+$'
+# two rows of one line that have one caller too, by its line
+[ "$(grep -oE 'leaf traced\.c:[0-9]+ < twice traced.*' screen | sort -u | wc -l)" = 2 ] || fail "rows that read the same: $(cat screen)"
 keys 2
 sees '^  +586 K +[0-9.]+ +300 +- twice traced\.c$'
 sees '^  +586 K +[0-9.]+ +300 +leaf traced\.c:[0-9]+$'

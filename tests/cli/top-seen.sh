@@ -107,16 +107,16 @@ ends 0
 # ---- what grows until the program frees it at its end ----
 wait $recorder || fail "recorder: status $?"
 COLUMNS=140 timeout 600 "$T" -b -n 1 grows.trace >frame || fail "grows: status $?"
-expect '^ .* 130 .* growing +keep_one grows\.cpp:5  std::vector<…>::vector'
+expect '^ .* 130 .* growing +keep_one grows\.cpp:5  std::vector<char>::vector'
 start 170 40 --sort peak grows.trace
-sees '^>.* growing +keep_one grows\.cpp:5  std::vector<…>::vector'
+sees '^>.* growing +keep_one grows\.cpp:5  std::vector<char>::vector'
 # in its own stack: the runtime is one row, and your code begins below it
-sees '^ +[0-9]+  std::vector<…>::vector +and [0-9]+ more of the runtime$'
+sees '^ +[0-9]+  std::vector<char>::vector +and [0-9]+ more of the runtime$'
 sees '^ +[0-9]+  keep_one +grows\.cpp:5'
 sees '^ live bytes since the start$'
 keys Enter
 sees ' growing: .*confidence [01]\.[0-9]+, until [0-9]+ s, where freeing at exit begins$'
-sees '^> +[0-9]+  std::vector<…>::vector +and [0-9]+ more of the runtime$'
+sees '^> +[0-9]+  std::vector<char>::vector +and [0-9]+ more of the runtime$'
 keys q q
 ends 0
 start 140 40 --sort peak --full-names grows.trace
@@ -125,7 +125,7 @@ screen
 ! grep -q 'of the runtime' screen || fail "folded: $(cat screen)"
 keys q
 ends 0
-LC_ALL=C COLUMNS=140 timeout 600 "$T" -b -n 1 grows.trace | grep -q ' keep_one grows.cpp:5  std::vector<~>::vector' || fail 'no name in ASCII'
+LC_ALL=C COLUMNS=140 timeout 600 "$T" -b -n 1 grows.trace | grep -q ' keep_one grows.cpp:5  std::vector<char>::vector' || fail 'no name in ASCII'
 refused "'--full-names' is for traces" --full-names
 
 # ---- of a recording that is over what is lost comes first ----

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT
+ * Names of sites in the table, each with its place; and what tells rows apart that would read the
+ * same: more of their names, else the nearest frame outside, else inside, in which their stacks
+ * differ, else addresses.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "draw.h"
+#include "ms-top/cells/grid.h"
+#include "ms-top/trace/trace.h"
+#include "libcommon/base/arena.h"
+#include "libcommon/base/order.h"
+#include "libcommon/base/utf8.h"
+#include "libcommon/symbols/shorten.h"
+
+#define LEAST 8        /* columns of a name */
+#define OTHER_LEAST 16 /* of another one behind it that is cut */
+#define STACK_MAX 256u /* frames of a stack that are looked at */
+#define DEEP 32u       /* frames away from the one that a row is named after */
+#define PARTED 30u     /* rows with one name and place that are told apart */
+
+struct row {
+	struct trace_site_name name;
+	const char *user, *place, *shown;
+	const char *more; /* tells it from other rows; NULL = it need not be told */
+	const char *key;  /* what it reads like */
+	uint32_t node;
+	size_t number;
+};
+
+/* Texts of one frame: memory is taken once. */
+static struct ms_arena scratch;
+static struct ms_arena_mark empty;
+
+struct names {
+	const struct trace *t;
+	int room; /* columns of a name with all that follows it */
+	struct row *v;
+	size_t n;
+};
+
+void draw_trace_names_begin(void)
+{
+	if (!empty.chunk) {
+		ms_arena_alloc(&scratch, 1);
+		empty = ms_arena_mark(&scratch);
+	}
+	ms_arena_release(&scratch, empty);
+}
+
+static const char *whole_name(const struct trace *t, const struct trace_frame *f)
+{
+	char text[2048];
+	bool known = f->function && !f->note;
+	if (known && !t->full_names && f->full && f->full[0])
+		return f->full;
+	return known ? f->function
+		     : ms_arena_strdup(&scratch, trace_frame_name(f, text, sizeof text));
+}
+
+const char *draw_frame_name(const struct trace *t, const struct trace_frame *f, int room)
+{
+	const char *s = whole_name(t, f);
+	const char *label = f->function && !f->note ? f->function : s;
+	size_t most = room < LEAST ? LEAST : (size_t)room;
+	return t->full_names || ms_utf8_columns(label) <= most
+		       ? label
+		       : ms_name_fit(&scratch, s, most, false);
+}
+
+static const char *place_of(const struct trace_frame *f)
+{
+	char text[512];
+	return ms_arena_strdup(&scratch, trace_frame_place(f, text, sizeof text));
+}
+
+/* Columns of the parts of a row: the place is whole where that leaves some for the name. */
+struct parts {
+	int name, place, more; /* 0 = it has none */
+};
+
+static struct parts parts_of(const struct names *x, const struct row *r)
+{
+	struct parts p = {.place = (int)ms_utf8_columns(r->place)};
+	p.place = p.place > x->room - LEAST - 1 ? x->room - LEAST - 1 : p.place;
+	p.place = p.place < 2 ? 0 : p.place;
+	int left = x->room - p.place - (p.place > 0);
+	int more = r->more ? (int)ms_utf8_columns(r->more) + 1 : 0;
+	p.more = more > left / 2 ? left / 2 : more;
+	p.more = p.more < more && p.more < LEAST ? 0 : p.more;
+	p.name = left - p.more < LEAST ? LEAST : left - p.more;
+	return p;
+}
+
+static void set_key(struct row *r)
+{
+	r->key = ms_arena_printf(&scratch, "%s\n%s", r->shown, r->place);
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	return strcmp(x->key, y->key) ?: strcmp(x->user, y->user) ?: MS_ORDER(x->number, y->number);
+}
+
+/* ---- frames in which stacks differ ---- */
+
+struct stack {
+	struct trace_frame v[STACK_MAX];
+	size_t n, at; /* the one that the row is named after */
+};
+
+static bool collect(void *arg, const struct trace_frame *f)
+{
+	struct stack *s = arg;
+	s->v[s->n++] = *f;
+	return s->n < STACK_MAX;
+}
+
+static void take_stack(struct stack *s, const struct names *x, const struct row *r)
+{
+	const struct trace_frame *user = &r->name.user;
+	s->n = s->at = 0;
+	trace_each_frame(x->t, r->node, collect, s);
+	while (s->at < s->n &&
+	       (s->v[s->at].address != user->address || s->v[s->at].function != user->function ||
+		s->v[s->at].line != user->line))
+		s->at++;
+}
+
+/* A frame outside of the user's, or inside of it (`inside`); NULL = there is none. */
+static const struct trace_frame *frame_at(const struct stack *s, size_t step, bool inside)
+{
+	size_t i = inside ? s->at - step : s->at + step;
+	return i < s->n ? &s->v[i] : NULL;
+}
+
+/* Do two frames read the same, by their names or by their places? */
+static bool same(const struct trace_frame *a, const struct trace_frame *b, bool place)
+{
+	if (!a || !b)
+		return a == b;
+	if (place)
+		return a->line == b->line && strcmp(a->file ?: "", b->file ?: "") == 0;
+	return a->function && b->function ? strcmp(a->function, b->function) == 0
+					  : a->address == b->address && a->function == b->function;
+}
+
+static size_t count_different(const struct stack *s, size_t n, size_t step, bool inside, bool place)
+{
+	size_t different = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct trace_frame *mine = frame_at(&s[i], step, inside);
+		bool seen = false;
+		for (size_t k = 0; k < i && !seen; k++)
+			seen = same(mine, frame_at(&s[k], step, inside), place);
+		different += !seen;
+	}
+	return different;
+}
+
+/* Where stacks differ: `step` frames outside or inside, in names or in places. */
+struct difference {
+	size_t step; /* 0 = nowhere */
+	bool inside, place;
+};
+
+static struct difference most_different(const struct stack *s, size_t n)
+{
+	struct difference d = {0};
+	size_t most = 1;
+	for (unsigned kind = 0; kind < 4 && most < n; kind++)
+		for (size_t step = 1; step < DEEP && most < n; step++) {
+			size_t found = count_different(s, n, step, kind & 2, kind & 1);
+			if (found > most) {
+				most = found;
+				d = (struct difference){step, kind & 2, kind & 1};
+			}
+		}
+	return d;
+}
+
+static const char *said(struct names *x, const struct stack *s, struct difference d)
+{
+	const struct trace_frame *f = frame_at(s, d.step, d.inside);
+	if (!d.step)
+		return ms_arena_printf(&scratch, "+0x%llx",
+				       (unsigned long long)s->v[s->at].address);
+	if (!f)
+		return NULL;
+	const char *name = draw_frame_name(x->t, f, x->room / 2);
+	return ms_arena_printf(&scratch, "%s %s%s%s", d.inside ? ">" : "<", name,
+			       d.place ? " " : "", d.place ? place_of(f) : "");
+}
+
+/* Is there room for all that a row says where nothing else must be told? */
+static bool is_whole(const struct names *x, const struct row *r)
+{
+	const struct trace_frame *other[] = {r->name.has_called ? &r->name.called : NULL,
+					     r->name.has_caller ? &r->name.caller : NULL};
+	int used = (int)(ms_utf8_columns(r->shown) + ms_utf8_columns(r->place)) + 1;
+	for (int i = 0; i < 2; i++)
+		if (other[i] && other[i]->function)
+			used += (int)ms_utf8_columns(other[i]->function) + 2 + i;
+	return used <= x->room;
+}
+
+/* Says of rows with one name and place where their stacks differ: in the frame in which most do. */
+static void part_stacks(struct names *x, struct row *v, size_t n)
+{
+	static struct stack s[PARTED];
+	n = n < PARTED ? n : PARTED;
+	for (size_t i = 0; i < n; i++)
+		take_stack(&s[i], x, &v[i]);
+	struct difference d = most_different(s, n);
+	bool next = d.step == 1 && !d.place; /* what each says anyhow where there is room */
+	for (size_t i = 0; i < n; i++) {
+		bool told = next && (d.inside || v[i].name.has_caller) && is_whole(x, &v[i]);
+		v[i].more = s[i].at < s[i].n && !told ? said(x, &s[i], d) : NULL;
+	}
+}
+
+/* ---- rows ---- */
+
+/* Parts rows that read the same. */
+static void part(struct names *x, struct row *v, size_t n)
+{
+	const char **names = ms_arena_alloc(&scratch, n * sizeof *names);
+	int least = x->room;
+	for (size_t i = 0, end; i < n; i = end) {
+		for (end = i + 1; end < n && strcmp(v[end].user, v[i].user) == 0;)
+			end++;
+		if (end - i > 1)
+			part_stacks(x, v + i, end - i);
+	}
+	for (size_t i = 0; i < n; i++) {
+		int room = parts_of(x, &v[i]).name;
+		least = room < least ? room : least;
+		names[i] = v[i].user;
+	}
+	if (x->t->full_names)
+		return;
+	ms_names_fit(&scratch, names, n, (size_t)least, false);
+	for (size_t i = 0; i < n; i++)
+		v[i].shown = names[i];
+}
+
+static void make_rows(struct names *x, struct trace *t, size_t top)
+{
+	for (size_t i = 0; i < x->n; i++) {
+		struct row *r = &x->v[i];
+		*r = (struct row){.node = t->sites[t->order[top + i]].node, .number = i};
+		r->name = trace_site_name(t, r->node);
+		r->user = whole_name(t, &r->name.user);
+		r->place = place_of(&r->name.user);
+		r->shown = draw_frame_name(t, &r->name.user, parts_of(x, r).name);
+		set_key(r);
+	}
+	qsort(x->v, x->n, sizeof *x->v, by_key);
+	for (size_t i = 0, end; i < x->n; i = end) {
+		for (end = i + 1; end < x->n && strcmp(x->v[end].key, x->v[i].key) == 0;)
+			end++;
+		if (end - i > 1)
+			part(x, x->v + i, end - i);
+	}
+}
+
+/* Puts "  map::operator[] < tick": what the user's function called, if that is not the allocator
+ * itself, and who called it. */
+static void put_others(struct grid *g, int row, int col, struct names *x, const struct row *r)
+{
+	const struct trace_site_name *n = &r->name;
+	int left = g->cols - col - 2, caller = 0;
+	const char *s = n->has_caller ? draw_frame_name(x->t, &n->caller, left) : "";
+	if (*s)
+		caller = (int)ms_utf8_columns(s) + 3;
+	caller = caller > left / 2 ? left / 2 : caller;
+	if (n->has_called &&
+	    (left >= OTHER_LEAST || (int)ms_utf8_columns(n->called.function ?: "") <= left))
+		col += 2 + grid_put(g, row, col + 2, -1, GRID_DIM,
+				    draw_frame_name(x->t, &n->called, left - caller));
+	if (!*s || g->cols <= col + LEAST)
+		return;
+	col += grid_put(g, row, col, -1, GRID_DIM, " < ");
+	grid_put(g, row, col, -1, GRID_DIM, draw_frame_name(x->t, &n->caller, g->cols - col));
+}
+
+static void put_row(struct grid *g, int row, int col, struct names *x, const struct row *r)
+{
+	struct parts p = parts_of(x, r);
+	col += grid_put(g, row, col, p.name, r->name.user.runtime ? GRID_DIM : GRID_PLAIN,
+			r->shown);
+	if (p.place && g->cols > col + 1)
+		col += 1 + grid_put_end(g, row, col + 1, p.place, GRID_DIM, r->place);
+	if (!p.more) {
+		put_others(g, row, col, x, r);
+		return;
+	}
+	int sign = *r->more == '+' ? 0 : 2;
+	grid_print(g, row, col + 1, GRID_DIM, "%.*s", sign, r->more);
+	const char *text = r->more + sign;
+	size_t room = (size_t)(g->cols - col - 1 - sign);
+	if (ms_utf8_columns(text) > room) /* of a name and a place the place is left */
+		text = ms_name_fit(&scratch, text, room, false);
+	grid_put(g, row, col + 1 + sign, -1, GRID_DIM, text);
+}
+
+void draw_trace_names(struct grid *g, int row, int col, struct trace *t, size_t top, size_t n)
+{
+	struct names x = {.t = t, .room = g->cols - col, .n = n};
+	x.v = ms_arena_alloc(&scratch, (n + 1) * sizeof *x.v);
+	make_rows(&x, t, top);
+	for (size_t i = 0; i < n; i++)
+		put_row(g, row + (int)x.v[i].number, col, &x, &x.v[i]);
+}
