@@ -389,6 +389,7 @@ static int report(const struct options *opt, const struct run *run)
 			 .links = opt->links,
 			 .budgets = &opt->budgets,
 			 .run = run->processes.n > 1 && !opt->anonymize ? run : NULL,
+			 .no_source = opt->no_source || opt->anonymize,
 			 .partial = opt->cli.allow_partial};
 	if (opt->input_count == 1 && strcmp(opt->inputs[0], "-") != 0)
 		p.input = opt->inputs[0];

@@ -213,6 +213,8 @@ static const struct ms_cli_option rows[] = {
 	 "where Markdown links to: https://x/blob/main/{file}#L{line}"},
 	{"source-root", 0, "FOLDER", take_source_root, MS_AT(links.source_root), 0,
 	 "the repository where it was built (default: where it ran)"},
+	{"no-source", 0, NULL, ms_cli_flag, MS_AT(no_source), 0,
+	 "with --html: no lines of source files beside sites"},
 	{.help = "Budgets"},
 	{"fail-on", 0, "'FIGURE OP NUMBER'", take_budget, MS_WHOLE(0), 12,
 	 "status 1 when true; such as 'unfreed_bytes > 64k'"},
@@ -340,6 +342,8 @@ static int check(const struct options *opt, struct ms_err *err)
 		return ms_err_set(err, "--reach is for --growth");
 	if (opt->links.code_url && !has_output(opt, FORMAT_MD) && !has_output(opt, FORMAT_HTML))
 		return ms_err_set(err, "--code-url is for --md and --html");
+	if (opt->no_source && !has_output(opt, FORMAT_HTML))
+		return ms_err_set(err, "--no-source is for --html");
 	const char *other =
 		has_view(opt, VIEW_EVENTS) ? ms_cli_other(&opt->cli, EVENTS_TAKES) : NULL;
 	if (other)

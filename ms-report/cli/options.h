@@ -74,6 +74,7 @@ struct options {
 	enum layout layout; /* of FORMAT_JSON; LAYOUT_GO of FORMAT_PPROF */
 	bool pretty;
 	bool anonymize;
+	bool no_source; /* of the page */
 	struct ms_cli cli;
 };
 

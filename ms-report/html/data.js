@@ -97,7 +97,9 @@ class Model {
 		this.oneTime = (site) => text(c.site_one_time[site]);
 		this.rowOf = new Map(Array.from(c.site_id, (id, i) => [id, i]));
 		this.details = new Map(json.details.map((d) => [d.id, d]));
-		this.mine = false; /* frames of the runtime are folded away */
+		/* frames of the runtime are folded away, where there are others */
+		this.mine = this.mineFirst = this.flags.some((f) => f & 2) && this.fns.some((f) => !f.runtime && !f.kind);
+		this.source = new Map((json.source ?? []).map((s) => [s.file, s]));
 	}
 	figure(name) {
 		return this.columns["site_" + name];
@@ -139,6 +141,15 @@ class Model {
 			return this.line[frame] ? `${short}:${this.line[frame]}` : short;
 		}
 		return fn.module && fn.kind !== "pseudo" ? fn.known ? `[${baseName(fn.module)}]` : "[no symbols]" : "";
+	}
+	/* Lines around a frame's: {file, line, rows: [[number, text]]}, or {file, after} where the file was changed after that; null = not known. */
+	lines(frame) {
+		const s = frame < 0 ? null : this.source.get(this.fileOf(frame)), line = frame < 0 ? 0 : this.line[frame], file = s && this.place(frame);
+		if (!s || s.changed_after)
+			return s ? { file, after: s.changed_after } : null;
+		const [first, rows] = s.parts.find(([from, v]) => line >= from && line < from + v.length) ?? [0, []];
+		const shown = rows.map((text, i) => [first + i, text]).filter(([n]) => n >= line - 5 && n <= line + 4);
+		return shown.length ? { file, line, rows: shown } : null;
 	}
 	/* The page that shows a frame's source, or null. */
 	link(frame) {

@@ -201,6 +201,7 @@ class Flame {
 		const first = shown.reduce((a, f) => Math.min(a, row(f)), 0), last = shown.reduce((a, f) => Math.max(a, row(f)), 0);
 		const hanging = this.state.hanging || this.halves, had = this.chart.contains(document.activeElement);
 		const pieces = document.createDocumentFragment();
+		this.measure ??= measureOf(this.chart);
 		for (const f of shown)
 			pieces.append(this.frame(f, width, hanging ? row(f) - first : last - row(f)));
 		clear(this.chart).append(pieces);
@@ -219,7 +220,7 @@ class Flame {
 			class: this.classes(node, above), role: "treeitem", tabindex: "-1", "aria-level": node.level + 1,
 			"aria-label": `${this.name(node)}, ${this.amount(node)}`,
 			style: { left: x * 100 + "%", width: `max(1px, calc(${w * 100}% - 1px))`, top: row * ROW + "px" },
-		}, w * width > 26 ? this.name(node) : "");
+		}, w * width > 26 ? fitName(this.name(node), w * width - 9, this.measure) : "");
 		this.nodes.set(e, node);
 		return e;
 	}
@@ -347,6 +348,22 @@ class Flame {
 		else if (this.real(node))
 			this.sandwich(node.fn, focus);
 	}
+	/* Where a frame is: "quotes.cc:13", "quotes.cc:13, 19", of many lines the file alone; "" where nothing is known. */
+	places(node) {
+		const { model, samples } = this, seen = new Map();
+		for (const i of node.members) {
+			const site = samples.site[i];
+			for (let n = site === undefined ? -1 : model.node[site]; n >= 0; n = model.parent[n])
+				if (model.fnOf[model.frame[n]] === node.fn)
+					seen.set(model.place(model.frame[n]), model.line[model.frame[n]]);
+			if (seen.size > 3)
+				break;
+		}
+		const all = [...seen].filter(([place]) => place).sort((a, b) => a[1] - b[1]), file = (place) => place.replace(/:\d+$/, "");
+		if (all.length < 2)
+			return all[0]?.[0] ?? "";
+		return all.some(([place]) => file(place) !== file(all[0][0])) ? "" : all.length > 3 ? file(all[0][0]) : `${all[0][0]}, ${all.slice(1).map(([, line]) => line).join(", ")}`;
+	}
 	/* What a frame stands for, for the tip. */
 	about(node) {
 		const m = this.metric, fn = node.fn < 0 ? null : this.model.fns[node.fn];
@@ -363,7 +380,9 @@ class Flame {
 		if (m.blocks && !this.diff && fn?.kind !== "pseudo")
 			lines.push([m === this.metrics.allocated ? "calls" : "blocks", sayCount(this.blocks(node))]);
 		lines.push(["sites", sayCount(node.members.length)]);
-		return [el("strong", {}, fn ? fn.name : "all"), fn?.module ? el("span", { class: "dim" }, fn.module) : "", tipLines(lines)];
+		const place = fn ? this.places(node) : "";
+		return [el("strong", {}, fn ? fn.brief : "all"), place ? el("span", { class: "place" }, place) : "",
+			fn?.module && place !== `[${baseName(fn.module)}]` ? el("span", { class: "dim" }, baseName(fn.module)) : "", tipLines(lines)];
 	}
 	/* " (1.2 MiB to 3.4 MiB)": the interval of an estimate, or "". */
 	range(node) {
@@ -474,6 +493,15 @@ class Flame {
 			this.sandwich(-1);
 		this.zoom(this.tree.follow(i < 0 ? [] : this.samples.stack(i, this.state.up)), true);
 	}
+	/* Goes to the first frame that a search found. Is there one? */
+	goToHit() {
+		const hit = this.chart.querySelector(".fr.hit");
+		if (!hit)
+			return false;
+		this.box.scrollIntoView({ block: "start" });
+		this.current(this.nodes.get(hit), true);
+		return true;
+	}
 	/* Marks what a search found, and leaves out what it excludes; `search` is searchSites' result or null. */
 	show(search) {
 		this.search = search;
@@ -514,6 +542,29 @@ function huesOf(model) {
 			counts.set(fn.module, (counts.get(fn.module) ?? 0) + 1);
 	const order = [...counts].sort((a, b) => b[1] - a[1] || compare(a[0], b[0])).map(([module]) => module);
 	return counts.get(order[0]) >= all * 0.9 ? null : new Map(order.map((module, i) => [module, Math.min(i, 11)]));
+}
+
+/* A function that says how many pixels a text takes in a frame, by the font that there is. */
+function measureOf(chart) {
+	const pen = document.createElement("canvas").getContext("2d");
+	pen.font = `12px ${getComputedStyle(chart).fontFamily}`;
+	return (text) => pen.measureText(text).width;
+}
+
+/* A name in so many pixels, cut at its left, as paths are: "…::insert_or_assign". */
+function fitName(name, room, measure) {
+	const all = measure(name), fits = (text) => measure(text) <= room;
+	if (all <= room)
+		return name;
+	for (let i = 0, depth = 0; i < name.length; i++) {
+		depth += "<({[".includes(name[i]) ? 1 : ">)}]".includes(name[i]) && name[i - 1] !== "-" ? -1 : 0;
+		if (depth === 0 && name.startsWith("::", i) && fits("…" + name.slice(i)))
+			return "…" + name.slice(i);
+	}
+	let letters = Math.floor(name.length * room / all);
+	while (letters > 2 && !fits("…" + name.slice(-letters)))
+		letters--;
+	return letters > 2 ? "…" + name.slice(-letters).replace(/^:+/, "") : name;
 }
 
 /* A number for a name, the same in every page. */

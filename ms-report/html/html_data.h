@@ -88,5 +88,8 @@ void html_words_write(struct page *p, struct ms_json *j, const struct html_sites
 /* The member "lists": what the page says first, [{id, title, wrong, heads, rows: [{site, cells, name,
  * place, called, note, caller, caller_place, apart, more}], rest: [{cells, words}]}]. */
 void html_lists_write(struct page *p, struct ms_json *j);
+/* The member "source": lines around those that sites are named after, [{file, changed_after (there are
+ * no lines of it then), parts: [[first line, [text, ...]], ...]}]. */
+void html_source_write(struct page *p, struct ms_json *j, const struct html_sites *s);
 /* A text as all of them are: cleaned, and cut where it is absurdly long; NULL stays NULL. */
 const char *html_text(struct page *p, const char *s);

@@ -188,29 +188,54 @@ static void put_new(struct html_columns *c, uint32_t *seen, uint32_t number)
 
 /* What frames are merged by, as its bytes: it has no padding. */
 struct function {
-	uint32_t name, brief, module; /* strings; module + 1 */
-	uint32_t known;
+	uint32_t name, module; /* strings; module + 1 */
+	uint32_t known, noted; /* it has a name; it is a remark */
 };
+
+#define BRIEF 64 /* columns of a short name */
 
 static struct function function_of(struct page *p, const struct frame *f, struct table_of_bytes *s)
 {
 	struct model *m = p->m;
 	const char *name = frame_name(&m->arena, m, f), *path = NULL;
-	bool known = f->function && *f->function && !f->note;
 	if (f->module != NONE)
 		path = m->modules.v[f->module].path;
-	return (struct function){
-		.name = html_string(s, html_text(p, name)),
-		.brief =
-			html_string(s, html_text(p, known ? ms_name_short(&m->arena, name) : name)),
-		.module = path ? html_string(s, html_text(p, path)) + 1 : 0,
-		.known = known || f->note};
+	return (struct function){.name = html_string(s, html_text(p, name)),
+				 .module = path ? html_string(s, html_text(p, path)) + 1 : 0,
+				 .known = f->function && *f->function && !f->note,
+				 .noted = f->note != NULL};
 }
 
-static void put_functions(const struct table_of_bytes *functions, struct html_columns *c)
+/* Short names of functions, in their order: those that differ read different. */
+static const char **brief_names(struct page *p, const struct table_of_bytes *functions,
+				const struct table_of_bytes *strings)
+{
+	struct ms_arena *a = &p->m->arena;
+	const char **v = ms_arena_alloc(a, (functions->n + 1) * sizeof *v);
+	const char **known = ms_arena_alloc(a, (functions->n + 1) * sizeof *known);
+	size_t n = 0, length;
+	struct function x;
+	for (uint32_t i = 0; i < functions->n; i++) {
+		bytes_copy(functions, i, &x);
+		v[i] = ms_arena_strdup(a, bytes_of(strings, x.name, &length));
+		if (x.known)
+			known[n++] = v[i];
+	}
+	ms_names_fit(a, known, n, BRIEF, false);
+	n = 0;
+	for (uint32_t i = 0; i < functions->n; i++) {
+		bytes_copy(functions, i, &x);
+		v[i] = x.known ? known[n++] : v[i];
+	}
+	return v;
+}
+
+static void put_functions(struct page *p, const struct table_of_bytes *functions,
+			  struct table_of_bytes *strings, struct html_columns *c)
 {
 	static const char *const names[] = {"function_name", "function_short", "function_module",
 					    "function_flags"};
+	const char **brief = brief_names(p, functions, strings);
 	for (int column = 0; column < 4; column++) {
 		uint64_t before = 0;
 		html_column(c, functions->n, column < 2 ? "delta" : "plain", "%s", names[column]);
@@ -218,9 +243,10 @@ static void put_functions(const struct table_of_bytes *functions, struct html_co
 			struct function x;
 			bytes_copy(functions, i, &x);
 			if (column < 2)
-				html_delta(c, &before, column ? x.brief : x.name);
+				html_delta(c, &before,
+					   column ? html_string(strings, brief[i]) : x.name);
 			else
-				html_plain(c, column == 2 ? x.module : !x.known);
+				html_plain(c, column == 2 ? x.module : !x.known && !x.noted);
 		}
 	}
 }
@@ -260,7 +286,7 @@ static void put_frames(struct page *p, const struct table_of_bytes *frames,
 		html_plain(c, (uint64_t)x->inlined | (uint64_t)x->runtime << 1 |
 				      (uint64_t) !!x->note << 2);
 	}
-	put_functions(&functions, c);
+	put_functions(p, &functions, s, c);
 	bytes_free(&functions);
 }
 

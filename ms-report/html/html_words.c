@@ -283,6 +283,22 @@ static void put_table(struct page *p, struct ms_json *j, const char *id, struct 
 	ms_json_close(j, '}');
 }
 
+/* What --resident says, if the recording has it: {"answer":.., "tables":[..]}. */
+static void put_resident(struct page *p, struct ms_json *j)
+{
+	struct table t[RESIDENT_TABLES];
+	if (p->m->diff || !resident_known(p->m))
+		return;
+	size_t n = resident_tables(p->m, ROWS, t);
+	ms_json_open(j, "resident", '{');
+	put_text(p, j, "answer", resident_answer(p->m));
+	ms_json_open(j, "tables", '[');
+	for (size_t i = 0; i < n && n > 1; i++)
+		put_table(p, j, resident_names[i], t[i]);
+	ms_json_close(j, ']');
+	ms_json_close(j, '}');
+}
+
 static void put_tables(struct page *p, struct ms_json *j)
 {
 	struct model *m = p->m;
@@ -298,10 +314,13 @@ static void put_tables(struct page *p, struct ms_json *j)
 		put_table(p, j, "threads", table_threads(m, METRIC_COUNT, ROWS));
 		put_table(p, j, "processes", table_processes(m, METRIC_COUNT, ROWS));
 		put_table(p, j, "modules", table_modules(m, ROWS));
+		if (heaps_line(m))
+			put_table(p, j, "heaps", table_heaps(m, ROWS));
 	}
 	put_table(p, j, "growth", table_growth(m, 0, ROWS));
 	put_table(p, j, "summary", table_summary(m));
 	ms_json_close(j, ']');
+	put_resident(p, j);
 }
 
 /* ---- details ---- */
@@ -498,6 +517,7 @@ void html_words_write(struct page *p, struct ms_json *j, const struct html_sites
 		  "SELECT unit, low, high, sum(frees) FROM site_lifetime"
 		  " GROUP BY unit, low, high ORDER BY unit, low, high LIMIT 500");
 	put_details(p, j, s);
+	html_source_write(p, j, s);
 	if (p->m->diff)
 		put_diff(p, j, s);
 }

@@ -84,11 +84,13 @@ function notes(page) {
 	return all.length ? el("ul", { class: "notes" }, all.map((s) => el("li", {}, s))) : null;
 }
 
-function diffSection(page) {
+/* The rows that changed, `found`, come first: they are what a reader came for. */
+function diffSection(page, found) {
 	const d = page.diff, head = ["figure", "before", "after", "change"];
 	const change = (l) => el("span", { class: !l.significant || l.sign === 1 ? "dim" : l.sign ? "grown" : "shrunk" }, `${l.delta.replaceAll(" ", "\u00a0")} ${l.percent.replaceAll(" ", "\u00a0")}`, l.noise ? " (noise)" : "");
 	return [
 		el("p", {}, "From ", el("code", {}, d.old ?? "nothing"), ` (${d.old_point ?? "end"}) to `, el("code", {}, d.new), ` (${d.new_point ?? "end"})`),
+		found,
 		simpleTable("Totals of both runs", head, d.lines.map((l) => [l.title, l.old, l.new, l.sign === null ? l.delta : change(l)])),
 		el("ul", { class: "notes" }, [d.worth, d.rest ? `Rest: ${d.rest}` : null, d.unmatched].filter(Boolean).map((s) => el("li", {}, s))),
 	];
@@ -135,18 +137,18 @@ function lifetimesSection(page) {
 class Mine {
 	constructor(model, refresh) {
 		Object.assign(this, { model, refresh, changed: () => {} });
-		this.input = el("input", { type: "checkbox", on: { change: () => {
-			this.setState(this.input.checked ? "1" : "");
+		this.input = el("input", { type: "checkbox", checked: model.mine, on: { change: () => {
+			this.setState(this.input.checked ? "1" : "0");
 			this.changed();
 		} } });
 		this.box = el("label", { class: "choice check", title: "Fold frames of the C and C++ runtime away: in the flame graph, in tables and in call stacks" }, this.input,
 			el("span", {}, "Only my code"));
 	}
 	getState() {
-		return this.model.mine ? "1" : null;
+		return this.model.mine === this.model.mineFirst ? null : this.model.mine ? "1" : "0";
 	}
 	setState(text) {
-		this.input.checked = this.model.mine = text === "1";
+		this.input.checked = this.model.mine = text === "1" || (text !== "0" && this.model.mineFirst);
 		this.refresh();
 	}
 }
@@ -164,6 +166,7 @@ function controls(model, { flame, sites, groups, timeline, lists, first }) {
 		lists?.draw();
 		groups?.draw();
 	});
+	search.go = () => flame.goToHit() || sites.goToFirst();
 	flame.onChange(() => search.say());
 	flame.find = (text) => search.add(text);
 	for (const [key, widget, step] of [["t", timeline, "timeline"], ["l", sites.list], ["f", groups], ["d", lists, first], ["o", sites, "sites"]])
@@ -181,12 +184,6 @@ function controls(model, { flame, sites, groups, timeline, lists, first }) {
 
 /* ---- the whole ---- */
 
-/* What the links on top call the sections. */
-const SHORT = {
-	changes: "Changes", figures: "Figures", findings: "Findings", timeline: "Timeline", kinds: "Kinds", flame: "Flame graph", sites: "Call stacks", functions: "Functions", growth: "Growth",
-	sizes: "Sizes", lifetimes: "Lifetimes", threads: "Threads", processes: "Processes", regions: "Regions", skipped: "Skipped", modules: "Modules", summary: "All",
-};
-
 function section(id, title, ...children) {
 	const parts = children.flat().filter(Boolean);
 	return parts.length ? el("section", { id, "aria-labelledby": `${id}-title` }, el("h2", { id: `${id}-title` }, title), ...parts) : null;
@@ -195,6 +192,12 @@ function section(id, title, ...children) {
 function tableSection(page, id, title, options) {
 	const t = page.tables.find((x) => x.id === id);
 	return t?.rows.some((r) => r[0] === "") ? section(id, title, dataTable(t, { caption: t.title, ...options })) : null;
+}
+
+/* What resident memory is for, and who pins it. */
+function residentSection(page) {
+	const r = page.resident;
+	return r ? section("resident", "Resident memory", el("p", {}, r.answer), r.tables.map((t) => el("div", { class: "part" }, dataTable(t, { caption: t.title })))) : null;
 }
 
 function start(data) {
@@ -209,31 +212,33 @@ function start(data) {
 	const run = [
 		section("figures", page.diff ? "The run after" : "At a glance", page.growth_verdict.length ? el("p", {}, el("strong", {}, "Growth: "), page.growth_verdict.join("; ")) : null, page.watched ? series && watchedCards(series) : runCards(page), notes(page)),
 		lists?.wrong ? findings : null,
-		timeline ? section("timeline", page.diff ? "The run after, over time" : "Over time", timeline.box, range?.box, behind("The same as a table", series.table)) : null,
+		timeline ? section("timeline", page.diff ? "Timeline after" : "Timeline", timeline.box, range?.box, behind("The same as a table", series.table)) : null,
 		lists?.wrong ? null : findings,
 	];
 	const stacked = [
-		stacks && flame.tree ? section("flame", page.diff ? "Where it changed" : "Where memory goes", flame.box) : null,
-		stacks ? section("sites", page.diff ? "Changes by call stack" : "Call stacks", sites.box) : null,
+		stacks && flame.tree ? section("flame", page.diff ? "Where it changed" : "Flame graph", flame.box) : null,
+		stacks ? section("sites", "Call stacks", sites.box) : null,
 	];
 	const sections = [
-		page.diff ? section("changes", "What changed", diffSection(page), lists?.box) : null,
+		page.diff ? section("changes", "What changed", diffSection(page, lists?.box)) : null,
 		...(page.diff ? [...stacked, ...run] : [...run, tableSection(page, "kinds", "Kinds of memory"), ...stacked]),
-		groups ? section("functions", "Functions, modules, files", groups.box) : null,
+		residentSection(page),
+		tableSection(page, "heaps", "Heaps"),
+		groups ? section("functions", "Functions", groups.box) : null,
 		tableSection(page, "growth", "Growth"),
-		section("sizes", "Sizes of blocks", sizesSection(page)),
-		section("lifetimes", "How long blocks live", lifetimesSection(page)),
+		section("sizes", "Sizes", sizesSection(page)),
+		section("lifetimes", "Lifetimes", lifetimesSection(page)),
 		tableSection(page, "threads", "Threads"),
 		several || page.watched ? tableSection(page, "processes", "Processes") : null,
-		tableSection(page, "regions", "Regions of address space"),
-		tableSection(page, "skipped", "Processes that could not be read"),
-		tableSection(page, "modules", "Modules and symbols", { bars: false }),
+		tableSection(page, "regions", "Regions"),
+		tableSection(page, "skipped", "Not read"),
+		tableSection(page, "modules", "Modules", { bars: false }),
 		page.watched ? null : tableSection(page, "summary", "All figures"), /* of what was only looked at nearly all are not known */
 	].filter(Boolean);
 	clear(main).append(...sections);
 	const nav = document.getElementById("nav"), all = stacks && flame.tree ? controls(model, { flame, sites, groups, timeline, lists, first: page.diff ? "changes" : "findings" }) : null;
-	nav.append(el("ul", {}, sections.map((s) => el("li", {}, el("a", { href: `#${s.id}` }, SHORT[s.id])))),
-		...(all ? [all.search.input, model.flags.some((f) => f & 2) ? all.mine.box : "", themeButton(), all.search.said] : [themeButton()]));
+	nav.append(el("ul", {}, sections.map((s) => el("li", {}, el("a", { href: `#${s.id}` }, s.querySelector("h2").textContent)))),
+		el("div", { class: "tools" }, all?.search.input, all && model.flags.some((f) => f & 2) ? all.mine.box : null, themeButton()), ...(all ? [all.search.said] : []));
 	document.body.append(tip);
 	(all?.state ?? new State()).start();
 	document.documentElement.dataset.ready = "yes";

@@ -74,11 +74,12 @@ function searchSites(model, text) {
 
 /* The box, and what it says of what was found. */
 class Search {
-	/* `show(result)` is called with what searchSites gives; `count()` then gives sums of that as Flame.found does. */
+	/* `show(result)` is called with what searchSites gives; `count()` then gives sums of that as Flame.found does. Enter calls go(), which
+	 * is to be set. */
 	constructor(model, show, count) {
-		Object.assign(this, { model, show, count, waiting: 0, result: null, changed: () => {} });
+		Object.assign(this, { model, show, count, waiting: 0, result: null, changed: () => {}, go: () => {} });
 		this.input = el("input", {
-			type: "search", id: "search", placeholder: "Search names and files ( / )", autocomplete: "off", spellcheck: "false", "aria-describedby": "found",
+			type: "search", id: "search", placeholder: "Search names and files ( / )", enterkeyhint: "search", autocomplete: "off", spellcheck: "false", "aria-describedby": "found",
 			"aria-label": "Search functions, files and modules", title: 'word word: both in a call stack. "exact phrase". -word: without it. /regular expression/',
 		});
 		this.said = el("output", { id: "found", for: "search" });
@@ -86,8 +87,17 @@ class Search {
 			clearTimeout(this.waiting);
 			this.waiting = setTimeout(() => this.run(), model.sites > 20000 ? 300 : 80);
 		});
+		this.input.addEventListener("keydown", (e) => {
+			if (e.key !== "Enter")
+				return;
+			e.preventDefault();
+			clearTimeout(this.waiting);
+			this.run();
+			if (this.result?.found)
+				this.go();
+		});
 		document.addEventListener("keydown", (e) => {
-			if (e.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName)) {
+			if (e.key === "/" && !document.activeElement.matches("input:not([type=checkbox]), select, textarea")) {
 				e.preventDefault();
 				this.input.focus();
 			}

@@ -82,6 +82,13 @@ class Sites {
 	has(key) {
 		return key === "changed" || this.usual.some((c) => c.key === key);
 	}
+	/* Goes to the first row. Is there one? */
+	goToFirst() {
+		const first = this.body.querySelector("[data-site]");
+		first?.scrollIntoView({ block: "center" });
+		first?.focus({ preventScroll: true });
+		return !!first;
+	}
 	showAll(key) {
 		this.sortBy(this.usual.find((c) => c.key === key) ?? this.initial, -1);
 		this.box.scrollIntoView({ block: "start" });
@@ -181,7 +188,7 @@ class Sites {
 			" ", at.frame < 0 ? null : el("span", { class: "place" }, model.place(at.frame)),
 			verdict && verdict !== "reachable" ? el("span", { class: `badge ${verdict}` }, verdict) : null,
 			model.oneTime(site) ? el("span", { class: "badge" }, "one-time") : null,
-			el("div", { class: "dim" }, [at.called >= 0 && !model.mine ? `calls ${label(at.called).brief}` : null, at.caller >= 0 ? `called by ${label(at.caller).brief}` : null]
+			el("div", { class: "dim" }, [at.called >= 0 ? `calls ${label(at.called).brief}` : null, at.caller >= 0 ? `called by ${label(at.caller).brief}` : null]
 				.concat(verdict === "reachable" ? verdict : null, `#${id}`).filter(Boolean).join(" · ")));
 		const line = el("tr", { class: open ? "open" : null }, where, this.columns.map((c) => this.cell(c, row)));
 		return open ? [line, el("tr", { class: "detail" }, el("td", { colspan: this.columns.length + 1 }, this.detail(site)))] : [line];
@@ -217,7 +224,7 @@ class Sites {
 	detail(site) {
 		const { model } = this, d = model.details.get(model.columns.site_id[site]);
 		const copy = el("button", { type: "button", on: { click: () => this.copy(site, copy) } }, "Copy stack");
-		const parts = [this.stackOf(site)];
+		const parts = [el("div", { class: "beside" }, this.stackOf(site), this.sourceOf(site))];
 		if (d)
 			parts.push(this.figuresOf(d, model.figure("frees")[site]));
 		else
@@ -225,6 +232,16 @@ class Sites {
 				el("code", {}, `ms-report --site ${model.columns.site_id[site]}`), " tells those of any."));
 		return el("div", { class: "site" }, el("div", { class: "buttons" },
 			this.flame.tree ? el("button", { type: "button", on: { click: () => this.show(site) } }, "Show in flame graph") : null, copy), ...parts);
+	}
+	/* The lines around the one that a site is named after, if they were read. */
+	sourceOf(site) {
+		const s = this.model.lines(this.model.named(site).frame);
+		if (!s)
+			return null;
+		if (s.after)
+			return el("p", { class: "source dim" }, `The lines of ${s.file.replace(/:\d+$/, "")} are not shown: it was changed after ${s.after}.`);
+		return el("figure", { class: "source" }, el("figcaption", {}, s.file),
+			el("ol", { start: s.rows[0][0] }, s.rows.map(([n, text]) => el("li", { class: n === s.line ? "at" : null, value: String(n), "aria-current": n === s.line ? "true" : null }, el("code", {}, text || " ")))));
 	}
 	show(site) {
 		this.flame.box.scrollIntoView({ block: "start" });
@@ -234,7 +251,7 @@ class Sites {
 		const { model } = this;
 		const item = (frame, i) => {
 			const fn = model.fns[model.fnOf[frame]], link = model.link(frame), place = model.place(frame), flags = model.flags[frame];
-			return el("li", { class: flags & 2 ? "runtime" : null, value: String(i) }, el("span", { class: "fn" }, fn.name), " ",
+			return el("li", { class: flags & 2 ? "runtime" : null, value: String(i) }, el("span", { class: "fn", title: fn.name }, fn.brief), " ",
 				link ? el("a", { href: link, rel: "noreferrer noopener", target: "_blank" }, place) : el("span", { class: "place" }, place),
 				flags & 1 ? el("span", { class: "badge" }, "inlined") : null,
 				fn.module && model.fileOf(frame) ? el("span", { class: "dim" }, ` ${baseName(fn.module)}`) : null);

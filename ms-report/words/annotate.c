@@ -8,6 +8,7 @@
 #include "annotate.h"
 
 #include "names.h"
+#include "source.h"
 
 #include "libcommon/base/err.h"
 #include "libcommon/base/order.h"
@@ -16,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum {
 	CONTEXT = 3,         /* lines before and after one that has figures */
@@ -112,84 +112,15 @@ const char *annotate_find(struct model *m, const char *name, struct ms_err *err)
 
 /* ---- its text ---- */
 
-struct source {
-	const char **v; /* lines, without tabs */
-	size_t n;
-};
-
-/* A file that was written after the recording began may have other lines than what was recorded. */
-static bool is_newer(const struct model *m, const char *path)
-{
-	struct stat st;
-	uint64_t began = m->processes.n ? m->processes.v[0].started_ns : 0;
-	return began && began != UNKNOWN && path && stat(path, &st) == 0 &&
-	       st.st_mtime > (time_t)(began / 1000000000);
-}
-
-static char *read_file(const char *path, size_t *n)
-{
-	struct stat st;
-	FILE *f = stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= SOURCE_MAX
-			  ? fopen(path, "re")
-			  : NULL;
-	char *text = f ? ms_xrealloc(NULL, (size_t)st.st_size + 1, 1) : NULL;
-	*n = f ? fread(text, 1, (size_t)st.st_size, f) : 0;
-	if (f)
-		fclose(f);
-	return text;
-}
-
 /* As the compiler saw it, also below the root of the sources or where it ran; else as it was typed.
  * *from: where that was. */
 static char *read_source(struct model *m, const struct annotate *a, const char **from, size_t *n)
 {
-	bool whole = *a->file == '/';
-	const char *at[] = {whole ? "" : a->root, whole ? NULL : m->cwd};
-	for (int i = 0; i < 2; i++) {
-		if (!at[i])
-			continue;
-		*from = whole ? a->file : ms_arena_printf(&m->arena, "%s/%s", at[i], a->file);
-		char *text = read_file(*from, n);
-		if (text)
-			return text;
-	}
+	char *text = source_read(m, a->file, a->root, SOURCE_MAX, from, n);
+	if (text)
+		return text;
 	*from = a->name;
-	return read_file(a->name, n);
-}
-
-static const char *without_tabs(struct model *m, const char *s, size_t n)
-{
-	size_t tabs = 0, at = 0;
-	for (size_t i = 0; i < n; i++)
-		tabs += s[i] == '\t';
-	char *line = ms_arena_alloc(&m->arena, n + 8 * tabs + 1);
-	for (size_t i = 0; i < n; i++)
-		if (s[i] != '\t')
-			line[at++] = s[i] ? s[i] : ' ';
-		else
-			do
-				line[at++] = ' ';
-			while (at % 8);
-	while (at && (line[at - 1] == '\r' || line[at - 1] == ' '))
-		at--;
-	line[at] = '\0';
-	return line;
-}
-
-static struct source split(struct model *m, const char *text, size_t n)
-{
-	struct source s = {0};
-	size_t lines = 1;
-	for (size_t i = 0; i < n; i++)
-		lines += text[i] == '\n';
-	s.v = ms_arena_alloc(&m->arena, lines * sizeof *s.v);
-	for (size_t at = 0; at < n;) {
-		const char *end = memchr(text + at, '\n', n - at);
-		size_t length = end ? (size_t)(end - text) - at : n - at;
-		s.v[s.n++] = without_tabs(m, text + at, length);
-		at += length + 1;
-	}
-	return s;
+	return source_read_file(a->name, SOURCE_MAX, n);
 }
 
 /* ---- figures by line ---- */
@@ -434,9 +365,10 @@ static const char *title(struct model *m, const struct annotate *a, const struct
 			? ""
 			: ms_arena_printf(&m->arena, "; source: %s",
 					  name_clean(&m->arena, from, a->style->ascii));
-	const char *newer = is_newer(m, from) ? "; it was changed after the recording began: lines "
-						"may be others"
-					      : "";
+	const char *newer = source_is_newer(m, from)
+				    ? "; it was changed after the recording began: lines "
+				      "may be others"
+				    : "";
 	return ms_arena_printf(&m->arena,
 			       "%s by line, %s: %s of its own, %s with what it called, of %s%s%s",
 			       name_clean(&m->arena, a->file, a->style->ascii), what,
@@ -457,7 +389,7 @@ struct table table_annotate(struct model *m, const struct annotate *a, size_t li
 	*rest = keep(m, l, limit, &more);
 	const char *from;
 	char *text = read_source(m, a, &from, &n);
-	struct source s = text ? split(m, text, n) : (struct source){0};
+	struct source s = text ? source_split(m, text, n) : (struct source){0};
 	t.title = title(m, a, l, text ? from : NULL);
 	free(text);
 	add_lines(m, &t, l, a, &s);

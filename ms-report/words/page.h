@@ -53,5 +53,6 @@ struct page {
 	const struct budgets *budgets; /* of --fail-on and --budgets */
 	bool partial;                  /* they are decided on incomplete figures too */
 	bool four_types;               /* of --pprof: no more than Go has */
+	bool no_source;                /* --html: without lines of source files */
 	bool gzip;                     /* what the output is named after wants it compressed */
 };

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 from chromium import Chromium, find
-from views import compared, use_views
+from views import compared, every_frame, use_views
 
 failures = []
 
@@ -106,7 +106,7 @@ def use_sites(b):
     b.js("document.querySelector('[data-site=\"2\"]').click()")
     expect("open", b.js("document.querySelector('[data-site=\"2\"]').getAttribute('aria-expanded')"), "true")
     expect("the stack", b.js("[...document.querySelectorAll('.stack li .fn')].map((e) => e.textContent.slice(0, 30))")[1:4],
-           ["std::_Rb_tree<orderd::Symbol, ", "orderd::PriceCache::insert(ord", "orderd::Feed::tick(orderd::Fra"])
+           ["std::_Rb_tree<Symbol, …>::_M_c", "orderd::PriceCache::insert", "orderd::Feed::tick"])
     expect("the focus stays", b.js("document.activeElement.dataset.site"), "2")
     b.js("document.querySelector('.site .buttons button').click()")
     expect("shown in the flame graph", b.js("memscope.flame.zoomed.level") > 3, True)
@@ -184,6 +184,7 @@ def main():
         b.open("run.html")
         quiet(b, "run")
         figures(b, "run", report)
+        every_frame(b)
         use_flame(b)
         own_figures(b)
         use_sites(b)
@@ -210,6 +211,7 @@ def main():
                 expect("names as text", b.js("document.querySelector('.stack').textContent.includes('</script><script>alert(1)</script><!--<img src=x onerror=alert(2)>')"),
                        True)
                 quiet(b, "hostile, used")
+            every_frame(b)
             figures(b, name, report)
             fits(b, name)
             if name in ("changes", "unchanged"):

@@ -18,11 +18,18 @@ def labels(b):
                                    ".map((e) => e.getAttribute('aria-label').split(/, (.*)/).slice(0, 2))")]
 
 
-def fresh(b, fragment=""):
-    """run.html as from a link."""
+def fresh(b, fragment="", mine=False):
+    """run.html as from a link, with all frames as from a page that has no other."""
     b.call("Page.navigate", url="about:blank")
     b.wait(lambda: b.js("location.href") == "about:blank")
     b.open("run.html" + fragment)
+    if not mine and "mine=1" not in fragment:
+        every_frame(b)
+
+
+def every_frame(b):
+    """As if "only my code" were not on at first."""
+    b.js("memscope.model.mineFirst = false; memscope.mine?.setState('')")
 
 
 def until(b, expect, what, expression, want):
@@ -219,19 +226,53 @@ def only_mine(b, expect):
     expect("still zoomed", b.js(f"[{ZOOMED}, memscope.flame.zoomed.level]"), ["main", 1])
     b.js("memscope.flame.zoom(memscope.flame.tree.root)")
     expect("frames", labels(b), [("all", "3.2 MiB, 100 %"), ("main", "3.0 MiB, 92 %"), ("orderd::io::Worker::run", "250.0 KiB, 7.5 %"),
-                                 ("orderd::OrderBook::snapshot<…>", "2.0 MiB, 62 %"), ("orderd::Arena::Arena", "1.0 MiB, 31 %"), ("orderd::Feed::tick", "250.0 KiB, 7.5 %"),
+                                 ("orderd::OrderBook::snapshot<orderd::Level", "16>, 2.0 MiB, 62 %"), ("orderd::Arena::Arena", "1.0 MiB, 31 %"), ("orderd::Feed::tick", "250.0 KiB, 7.5 %"),
                                  ("orderd::PriceCache::insert", "250.0 KiB, 7.5 %")])
     expect("said", b.js("document.querySelector('#flame .readout').textContent.endsWith('; frames of the runtime are folded away')"), True)
     expect("the stack, with its numbers", b.js("[...document.querySelectorAll('.stack li')].map((e) => [e.value, e.querySelector('.fn').textContent.slice(0, 18)])"),
            [[2, "orderd::PriceCache"], [3, "orderd::Feed::tick"], [4, "orderd::io::Worker"]])
     expect("said of the stack", b.js("document.querySelector('.stack + p').textContent"), "3 frames of the runtime folded away")
-    expect("not called", b.js("document.querySelector('table.sites').textContent.includes('calls operator new')"), False)
+    expect("what was called", b.js("document.querySelector('table.sites').textContent.includes('calls operator new')"), True)
     b.js("[...document.querySelectorAll('#functions th button')].find((e) => e.textContent.startsWith('anywhere')).click()")
     expect("functions", b.js("[...document.querySelectorAll('#functions .fn')].map((e) => e.textContent)"),
-           ["main", "orderd::OrderBook::snapshot<…>", "orderd::Arena::Arena", "orderd::io::Worker::run", "orderd::Feed::tick", "orderd::PriceCache::insert", "orderd::Parser::dup",
+           ["main", "orderd::OrderBook::snapshot<orderd::Level, 16>", "orderd::Arena::Arena", "orderd::io::Worker::run", "orderd::Feed::tick", "orderd::PriceCache::insert", "orderd::Parser::dup",
             "orderd::Session::onFrame", "libz.so.1+0xabcd", 'evil|<img src=x>`;, "q"\\x0a\\x1b[31m\\u{202e}x = @all', "orderd::Logger::fmt"])
     click(b, "memscope.mine.input")
     expect("all again", [b.js(f"!!{frame('_start')}"), b.js("document.querySelectorAll('.stack li').length")], [True, 6])
+
+
+def at_first(b, expect):
+    """A page opens on the reader's own code; its links are called as the headings are and stand on one line; Enter in the search goes to a hit."""
+    fresh(b, mine=True)
+    expect("only my code", b.js("[memscope.mine.input.checked, memscope.model.mine, location.hash]"), [True, True, ""])
+    expect("frames of my code", labels(b)[:3], [("all", "3.2 MiB, 100 %"), ("main", "3.0 MiB, 92 %"), ("orderd::io::Worker::run", "250.0 KiB, 7.5 %")])
+    click(b, "memscope.mine.input")
+    until(b, expect, "all frames, in the address", "/[#&]mine=0(&|$)/.test(location.hash)", True)
+    click(b, "memscope.mine.input")
+    until(b, expect, "as at first", "location.hash", "")
+    expect("links are called as headings", b.js("[...document.querySelectorAll('#nav a')].map((e) => e.textContent)"),
+           b.js("[...document.querySelectorAll('main h2')].map((e) => e.textContent)"))
+    b.size(1400, 900)
+    expect("links on one line", b.js("new Set([...document.querySelectorAll('#nav li')].map((e) => e.offsetTop)).size"), 1)
+    b.size(1280, 900)
+    b.press("/", 191)
+    for c in "pricecache":
+        b.press(c)
+    b.press("Enter", 13)
+    expect("Enter goes to a frame", b.js("document.activeElement.getAttribute('aria-label')"), "orderd::PriceCache::insert, 250.0 KiB, 7.5 %")
+    until(b, expect, "which comes onto the screen", "(r => r.top >= 0 && r.bottom <= innerHeight)(document.activeElement.getBoundingClientRect())", True)
+    b.js("memscope.flame.sandwich(-1); memscope.search.set('logger')")
+    b.js("memscope.search.input.focus()")
+    b.press("Enter", 13)
+    expect("or to a row, where no frame is so wide", b.js("document.activeElement.dataset.site"), "8")
+    b.js("memscope.search.set(''); document.querySelector('[data-site=\"2\"]').click()")
+    expect("short names with places in a stack", b.js("[...document.querySelectorAll('.stack li')].map((e) => [e.querySelector('.fn').textContent, e.querySelector('.place').textContent])"),
+           [["orderd::PriceCache::insert", "src/cache.cpp:77"], ["orderd::Feed::tick", "src/feed.cpp:130"], ["orderd::io::Worker::run", "src/io/worker.cpp:48"]])
+    b.js(f"{frame('orderd::Feed::tick')}.dispatchEvent(new MouseEvent('mousemove', {{bubbles: true, clientX: 300, clientY: 300}}))")
+    expect("and in the tip", b.js("[...document.querySelectorAll('#tip strong, #tip .place')].map((e) => e.textContent)"), ["orderd::Feed::tick", "src/feed.cpp:130"])
+    fits = "(room) => fitName('ns::Cache<a::b>::insert_or_assign', room, (s) => s.length)"
+    expect("names are cut at their left", b.js(f"[33, 32, 22, 19, 18, 12, 3, 2].map({fits})"),
+           ["ns::Cache<a::b>::insert_or_assign", "…::Cache<a::b>::insert_or_assign", "…::insert_or_assign", "…::insert_or_assign", "…insert_or_assign", "…t_or_assign", "ns::Cache<a::b>::insert_or_assign", "ns::Cache<a::b>::insert_or_assign"])
 
 
 def sandwich(b, expect):
@@ -248,7 +289,7 @@ def sandwich(b, expect):
     expect("from the menu, by keys", b.js("[document.querySelectorAll('.menu').length, location.hash]"), [0, f"#flame&s={key}"])
     want = [("_start", "1.0 MiB, 31 %"), ("__libc_start_main", "1.0 MiB, 31 %"), ("start_thread", "250.0 KiB, 7.5 %"), ("main", "1.0 MiB, 31 %"),
             ("orderd::io::Worker::run", "250.0 KiB, 7.5 %"), ("orderd::Feed::tick", "250.0 KiB, 7.5 %"), ("orderd::PriceCache::insert", "250.0 KiB, 7.5 %"),
-            ("orderd::Arena::Arena", "1.0 MiB, 31 %"), ("std::_Rb_tree<…>::_M_create_node", "250.0 KiB, 7.5 %"), ("operator new", "1.2 MiB, 38 %")]
+            ("orderd::Arena::Arena", "1.0 MiB, 31 %"), ("std::_Rb_tree<Symbol", "…>::_M_create_node, 250.0 KiB, 7.5 %"), ("operator new", "1.2 MiB, 38 %")]
     expect("callers above", sorted(labels(b)), sorted(want))
     expect("the function below all of them", labels(b)[-1], want[-1])
     expect("the sum is what the function has in all", b.js("(f => [f.centre.sum, f.halves.callers.root.sum, f.halves.callers.kids(f.halves.callers.root).reduce((a, k) => a + k.sum, 0), "
@@ -305,7 +346,7 @@ def colours(b, expect):
     """One module has a hue for each of its functions, the same in every page; several have one each; words on them can be read."""
     fresh(b)
     classes = dict(b.js(f"{FRAMES}.map((e) => [e.getAttribute('aria-label').split(',')[0], e.className])"))
-    expect("hues", [classes[n] for n in ("main", "orderd::Arena::Arena", "orderd::OrderBook::snapshot<…>", "_start")], ["fr m10 v3", "fr m11 v0", "fr m2 v1", "fr runtime"])
+    expect("hues", [classes[n] for n in ("main", "orderd::Arena::Arena", "orderd::OrderBook::snapshot<orderd::Level", "_start")], ["fr m10 v3", "fr m11 v0", "fr m2 v1", "fr runtime"])
     b.js("memscope.flame.set({metric: 'live'})")
     expect("the same of another metric", b.js(f"{frame('main')}.className"), "fr m10 v3")
     expect("hues of modules", b.js("[huesOf({fns: [...'aaab'].map((module) => ({module}))}), huesOf({fns: [...'aaaaaaaaab'].map((module) => ({module}))})].map((h) => h && [...h])"),
@@ -322,7 +363,12 @@ def colours(b, expect):
 
 
 def compared(b, expect):
-    """A comparison: what changed in all and in a function is the same whatever the widths show and the search leaves out."""
+    """A comparison: what changed is seen at once; what changed in all and in a function is the same whatever the widths show and the search leaves out."""
+    for width in (1400, 400):
+        b.size(width, 900)
+        b.js("scrollTo(0, 0)")
+        expect(f"rows that changed at {width}", b.js("[...document.querySelectorAll('#changes tr.row')].slice(0, 2).every((e) => e.getBoundingClientRect().bottom < innerHeight)"), True)
+    b.size(1280, 900)
     for side in ("change", "before", "after"):
         b.js(f"memscope.flame.set({{side: '{side}'}}); memscope.flame.sandwich(memscope.model.fns.findIndex((f) => f.brief === 'main'))")
         expect(f"changed, by {side}", b.js("document.querySelector('#flame .readout').textContent"),
@@ -336,6 +382,6 @@ def compared(b, expect):
 
 def use_views(b, expect):
     """All of them."""
-    for use in (address, damaged, search, regexes, only_mine, sandwich, colours):
+    for use in (at_first, address, damaged, search, regexes, only_mine, sandwich, colours):
         use(b, expect)
         expect(f"{use.__name__}: complaints", b.complaints(), [])
