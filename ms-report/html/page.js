@@ -203,6 +203,7 @@ function residentSection(page) {
 function start(data) {
 	const model = new Model(data), page = model.page, main = document.getElementById("main");
 	unknownWord = page.unknown;
+	model.fns.forEach((f) => f.known && briefNames.set(f.name, f.brief));
 	const flame = new Flame(model), stacks = model.sites > 0, sites = stacks ? new Sites(model, flame) : null;
 	const series = page.watched ? watchedSeries(model) : liveSeries(model), timeline = series?.series.length && series.time.length > 1 ? new Timeline(model, series) : null;
 	const several = page.processes.length > 1;

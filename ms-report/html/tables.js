@@ -2,6 +2,9 @@
  * Tables: those that ms-report made (threads, sizes, modules...), sorted by a click on a heading,
  * and the functions, modules and files that its script adds up from sites. */
 
+/* Short names of functions by their whole ones, as the page has them. */
+const briefNames = new Map();
+
 const SAY = { size: saySize, count: sayCount, time: sayTime, id: (v) => v === null ? "" : String(v) };
 
 /* A heading that sorts; `sorted` is "ascending", "descending" or null. */
@@ -35,7 +38,7 @@ function cellValue(v) {
 function cellWords(kind, v) {
 	const say = SAY[kind];
 	if (!say)
-		return v ?? "";
+		return (kind === "function" ? briefNames.get(v) : null) ?? v ?? "";
 	return kind === "id" ? say(cellValue(v)) : say(cellValue(v) ?? NaN);
 }
 
@@ -55,7 +58,7 @@ function dataTable(t, { caption, first = 50, bars = true } = {}) {
 		const words = cellWords(c.kind, v);
 		if (isNumber(c))
 			return barCell(words, item && bars && c.sum ? cellValue(v) / most.get(c) : 0, Array.isArray(v) ? rangeWords(SAY[c.kind], v.slice(1)) : null);
-		return el("td", { class: short.has(c) ? "short" : c.kind === "text" ? null : "name", title: c.kind === "path" ? words : null }, words);
+		return el("td", { class: short.has(c) ? "short" : c.kind === "text" ? "text" : "name", title: c.kind === "path" || words !== v ? v : null }, words);
 	};
 	const draw = () => {
 		const rows = by ? [...items].sort((a, b) => way * compare(cellValue(a[by.at]), cellValue(b[by.at]))) : items;

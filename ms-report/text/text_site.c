@@ -217,36 +217,52 @@ static void stack_lines(struct page *p, struct out *o, const struct site *s, siz
 
 /* ---- where blocks were freed ---- */
 
-/* "drop  src/parser.cpp:91 < Session::close". */
-static const char *freed_where(struct page *p, uint32_t node)
+/* "drop  src/parser.cpp:91 < Session::close" in `room` columns: of what has no room the caller is left
+ * out first, then the name and the place are cut at their left. */
+static const char *freed_where(struct page *p, uint32_t node, size_t room)
 {
 	struct model *m = p->m;
+	struct ms_arena *a = &m->arena;
+	bool ascii = p->style.ascii, whole = p->style.full_names;
 	const struct frame *f = model_frame(m, node);
 	if (!f)
 		return "(no stack)";
-	const char *words = frame_label(&m->arena, m, f, &p->style),
-		   *place = frame_place(&m->arena, m, f, &p->style);
-	if (*place)
-		words = SAY("%s  %s", words, place);
+	const char *name = frame_label(a, m, f, &p->style),
+		   *place = frame_place(a, m, f, &p->style),
+		   *words = *place ? SAY("%s  %s", name, place) : name;
+	if (!whole && name_width(words) > room) {
+		/* a file and its line are worth more than the scope of a name */
+		size_t half = room / 2, file = name_width(base_name(place)) + 2,
+		       most = room > 12 ? room - 10 : 2;
+		most = file < most ? file : most;
+		most = most > half ? most : half;
+		place = name_cut_start(a, place, most, ascii);
+		size_t used = *place ? name_width(place) + 2 : 0;
+		name = name_fit(a, name, room > used ? room - used : 1, ascii);
+		return *place ? SAY("%s  %s", name, place) : name;
+	}
 	const struct frame *caller = model_frame(m, m->nodes.v[node].parent);
-	return caller && !caller->runtime && !caller->note
-		       ? SAY("%s < %s", words, frame_label(&m->arena, m, caller, &p->style))
-		       : words;
+	if (!caller || caller->runtime || caller->note)
+		return words;
+	const char *by = frame_label(a, m, caller, &p->style);
+	size_t left = room > name_width(words) + 3 ? room - name_width(words) - 3 : 0;
+	by = whole ? by : name_fit(a, by, left, ascii);
+	return whole || left >= 8 ? SAY("%s < %s", words, by) : words;
 }
 
-/* A row of such a list: a share, an amount, and where. */
-static void amount(struct page *p, struct out *o, const char *figures, const char *where)
+/* A row of such a list: a share, an amount, and where, which `before` stands before. */
+static void amount(struct page *p, struct out *o, const char *figures, const char *before,
+		   uint32_t node)
 {
 	bool below = p->style.width < strlen(figures) + 24 && !p->style.full_names;
-	size_t room = p->style.width - (below ? 8 : strlen(figures));
+	size_t used = (below ? 8 : strlen(figures)) + strlen(before);
 	out_str(o, figures);
 	if (below) {
 		text_end_line(o);
 		out_repeat(o, " ", 8);
 	}
-	out_printf(o, "%s\n",
-		   p->style.full_names ? where
-				       : name_cut(&p->m->arena, where, room, p->style.ascii));
+	size_t room = p->style.width > used + 8 ? p->style.width - used : 8;
+	out_printf(o, "%s%s\n", before, freed_where(p, node, room));
 }
 
 static void frees(struct page *p, struct out *o, const struct site *s)
@@ -268,7 +284,7 @@ static void frees(struct page *p, struct out *o, const struct site *s)
 			SAY("%6s  %9s in %s  ", say_share(m, c[SITE_FREE_FREES].n, all),
 			    say_size(m, c[SITE_FREE_BYTES].n),
 			    say_things(m, c[SITE_FREE_FREES].n, "free"));
-		amount(p, o, figures, freed_where(p, (uint32_t)c[SITE_FREE_NODE].n));
+		amount(p, o, figures, "", (uint32_t)c[SITE_FREE_NODE].n);
 	}
 	if (t.n > FREES_SHOWN)
 		out_printf(o, "%6s  %s\n", say_share(m, more, all),
@@ -290,14 +306,13 @@ static void lost(struct page *p, struct out *o, const struct site *s, bool roots
 		out_str(o, roots ? "\nIts indirect blocks are lost with\n" : "\nLost with it\n");
 	for (size_t i = 0; i < r.n && i < FREES_SHOWN; i++) {
 		const struct lost_row *x = &r.v[i];
-		const char *where =
-			freed_where(p, x->site->user == NONE ? x->site->stack : x->site->user);
 		amount(p, o,
 		       SAY("%6s  %9s in %s  ", say_share(m, x->live.bytes, all),
 			   say_size(m, x->live.bytes), say_things(m, x->live.blocks, "block")),
-		       x->sites == 1 ? SAY("#%lld  %s", (long long)x->site->id, where)
-				     : SAY("#%lld and %s  %s", (long long)x->site->id,
-					   say_things(m, x->sites - 1, "more site"), where));
+		       x->sites == 1 ? SAY("#%lld  ", (long long)x->site->id)
+				     : SAY("#%lld and %s  ", (long long)x->site->id,
+					   say_things(m, x->sites - 1, "more site")),
+		       x->site->user == NONE ? x->site->stack : x->site->user);
 	}
 	if (r.n > FREES_SHOWN)
 		out_printf(o, "%6s  %s\n", say_share(m, more, all),

@@ -253,7 +253,9 @@ void draw_trace_glimpse(struct grid *g, int row, int end, struct trace *t, uint3
 	char name[512];
 	struct trace_site_name n = trace_site_name(t, node);
 	site_look(t, node);
-	grid_rule(g, row, trace_frame_name(&n.user, name, sizeof name));
+	snprintf(name, sizeof name, "%s",
+		 draw_frame_name(t, &n.user, g->cols >= 80 ? g->cols - 46 : g->cols - 6));
+	grid_rule(g, row, name);
 	const char *hint = " Enter: whole screen   y: copy ";
 	if (g->cols >= 80)
 		grid_put_right(g, row, g->cols - 40, 38, GRID_DIM, hint);
