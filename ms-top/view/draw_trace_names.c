@@ -18,13 +18,17 @@
 #define OTHER_LEAST 16 /* of another one behind it that is cut */
 #define STACK_MAX 256u /* frames of a stack that are looked at */
 #define DEEP 32u       /* frames away from the one that a row is named after */
+#define MORE_MOST 3    /* frames that tell a row from others */
+#define NAME_FEW 12    /* columns of a name with several of these */
 #define PARTED 30u     /* rows with one name and place that are told apart */
 
 struct row {
 	struct trace_site_name name;
 	const char *user, *place, *shown;
-	const char *more; /* tells it from other rows; NULL = it need not be told */
-	const char *key;  /* what it reads like */
+	const char *more[MORE_MOST]; /* tell it from other rows, "< tick" or "> append" each */
+	int more_n;
+	bool told;       /* the first of them is what a row says anyhow */
+	const char *key; /* what it reads like */
 	uint32_t node;
 	size_t number;
 };
@@ -86,8 +90,12 @@ static struct parts parts_of(const struct names *x, const struct row *r)
 	p.place = p.place > x->room - LEAST - 1 ? x->room - LEAST - 1 : p.place;
 	p.place = p.place < 2 ? 0 : p.place;
 	int left = x->room - p.place - (p.place > 0);
-	int more = r->more ? (int)ms_utf8_columns(r->more) + 1 : 0;
-	p.more = more > left / 2 ? left / 2 : more;
+	int more = 0, most = left / 2;
+	if (r->more_n > 1)
+		most = left * 2 / 3 < left - NAME_FEW ? left * 2 / 3 : left - NAME_FEW;
+	for (int i = 0; i < r->more_n; i++)
+		more += (int)ms_utf8_columns(r->more[i]) + 1;
+	p.more = more > most ? most : more;
 	p.more = p.more < more && p.more < LEAST ? 0 : p.more;
 	p.name = left - p.more < LEAST ? LEAST : left - p.more;
 	return p;
@@ -147,14 +155,15 @@ static bool same(const struct trace_frame *a, const struct trace_frame *b, bool 
 					  : a->address == b->address && a->function == b->function;
 }
 
-static size_t count_different(const struct stack *s, size_t n, size_t step, bool inside, bool place)
+static size_t count_different(const struct stack *const *s, size_t n, size_t step, bool inside,
+			      bool place)
 {
 	size_t different = 0;
 	for (size_t i = 0; i < n; i++) {
-		const struct trace_frame *mine = frame_at(&s[i], step, inside);
+		const struct trace_frame *mine = frame_at(s[i], step, inside);
 		bool seen = false;
 		for (size_t k = 0; k < i && !seen; k++)
-			seen = same(mine, frame_at(&s[k], step, inside), place);
+			seen = same(mine, frame_at(s[k], step, inside), place);
 		different += !seen;
 	}
 	return different;
@@ -166,7 +175,7 @@ struct difference {
 	bool inside, place;
 };
 
-static struct difference most_different(const struct stack *s, size_t n)
+static struct difference most_different(const struct stack *const *s, size_t n)
 {
 	struct difference d = {0};
 	size_t most = 1;
@@ -206,19 +215,53 @@ static bool is_whole(const struct names *x, const struct row *r)
 	return used <= x->room;
 }
 
-/* Says of rows with one name and place where their stacks differ: in the frame in which most do. */
+/* Do two rows say the same of their stacks? */
+static bool says_same(const struct row *a, const struct row *b)
+{
+	bool same = a->more_n == b->more_n;
+	for (int i = 0; i < a->more_n && same; i++)
+		same = strcmp(a->more[i], b->more[i]) == 0;
+	return same;
+}
+
+/* Adds the frame in which most stacks of rows differ that say the same; false when none does. */
+static bool add_difference(struct names *x, struct row *v, const struct stack *s, size_t n,
+			   size_t first)
+{
+	const struct stack *of[PARTED];
+	size_t rows[PARTED], count = 0;
+	for (size_t i = first; i < n; i++)
+		if (says_same(&v[i], &v[first])) {
+			of[count] = &s[i];
+			rows[count++] = i;
+		}
+	struct difference d = most_different(of, count);
+	if (count < 2 || (!d.step && v[first].more_n))
+		return false;
+	bool next = d.step == 1 && !d.place; /* what each says anyhow where there is room */
+	for (size_t i = 0; i < count; i++) {
+		struct row *r = &v[rows[i]];
+		const char *more = of[i]->at < of[i]->n ? said(x, of[i], d) : NULL;
+		r->told = !r->more_n && next && (d.inside || r->name.has_caller) && is_whole(x, r);
+		r->more[r->more_n] = more ? more : d.inside ? ">" : "<";
+		r->more_n++;
+	}
+	return true;
+}
+
+/* Says of rows with one name and place where their stacks differ. */
 static void part_stacks(struct names *x, struct row *v, size_t n)
 {
 	static struct stack s[PARTED];
 	n = n < PARTED ? n : PARTED;
 	for (size_t i = 0; i < n; i++)
 		take_stack(&s[i], x, &v[i]);
-	struct difference d = most_different(s, n);
-	bool next = d.step == 1 && !d.place; /* what each says anyhow where there is room */
-	for (size_t i = 0; i < n; i++) {
-		bool told = next && (d.inside || v[i].name.has_caller) && is_whole(x, &v[i]);
-		v[i].more = s[i].at < s[i].n && !told ? said(x, &s[i], d) : NULL;
-	}
+	for (int level = 0; level < MORE_MOST; level++)
+		for (size_t i = 0; i < n; i++)
+			if (v[i].more_n == level)
+				add_difference(x, v, s, n, i);
+	for (size_t i = 0; i < n; i++)
+		v[i].more_n = v[i].told && v[i].more_n == 1 ? 0 : v[i].more_n;
 }
 
 /* ---- rows ---- */
@@ -280,7 +323,8 @@ static void put_others(struct grid *g, int row, int col, struct names *x, const 
 	    (left >= OTHER_LEAST || (int)ms_utf8_columns(n->called.function ?: "") <= left))
 		col += 2 + grid_put(g, row, col + 2, -1, GRID_DIM,
 				    draw_frame_name(x->t, &n->called, left - caller));
-	if (!*s || g->cols <= col + LEAST)
+	left = g->cols - col - 3;
+	if (!*s || (left < LEAST && (int)ms_utf8_columns(s) > left))
 		return;
 	col += grid_put(g, row, col, -1, GRID_DIM, " < ");
 	grid_put(g, row, col, -1, GRID_DIM, draw_frame_name(x->t, &n->caller, g->cols - col));
@@ -297,13 +341,23 @@ static void put_row(struct grid *g, int row, int col, struct names *x, const str
 		put_others(g, row, col, x, r);
 		return;
 	}
-	int sign = *r->more == '+' ? 0 : 2;
-	grid_print(g, row, col + 1, GRID_DIM, "%.*s", sign, r->more);
-	const char *text = r->more + sign;
-	size_t room = (size_t)(g->cols - col - 1 - sign);
-	if (ms_utf8_columns(text) > room) /* of a name and a place the place is left */
-		text = ms_name_fit(&scratch, text, room, false);
-	grid_put(g, row, col + 1 + sign, -1, GRID_DIM, text);
+	int left = g->cols - col;
+	for (int i = 0; i < r->more_n; i++) {
+		/* what a short one leaves is for those after it */
+		int room = left / (r->more_n - i) - 1, whole = (int)ms_utf8_columns(r->more[i]);
+		int sign = *r->more[i] == '+' ? 0 : r->more_n > 1 && whole > room ? 1 : 2;
+		const char *text = r->more[i] + (*r->more[i] == '+' ? 0 : strcspn(r->more[i], " "));
+		text += *text == ' ';
+		room -= sign;
+		if (room < 1)
+			break;
+		if ((int)ms_utf8_columns(text) > room) /* of a name and a place the place is left */
+			text = ms_name_fit(&scratch, text, (size_t)room, false);
+		grid_print(g, row, col + 1, GRID_DIM, "%.*s", sign, r->more[i]);
+		int used = 1 + sign + grid_put(g, row, col + 1 + sign, room, GRID_DIM, text);
+		col += used;
+		left -= used;
+	}
 }
 
 void draw_trace_names(struct grid *g, int row, int col, struct trace *t, size_t top, size_t n)
