@@ -45,11 +45,17 @@ static void put_text(struct page *p, struct out *o, const char *s)
 	out_escaped(o, name_clean(&p->m->arena, s, false), "<>&\"", "");
 }
 
+/* How many characters there is room for. */
+static size_t columns_in(double room)
+{
+	return room > 6 ? (size_t)((room - 6) / CHARACTER) : 0;
+}
+
 /* A text that ends where its room does. */
 static void put_label(struct page *p, struct out *o, double x, double y, double room,
 		      const char *class, const char *s)
 {
-	size_t columns = room > 6 ? (size_t)((room - 6) / CHARACTER) : 0;
+	size_t columns = columns_in(room);
 	if (columns < 3)
 		return;
 	out_printf(o,
@@ -119,7 +125,8 @@ static void put_box(struct flame *f, double x, unsigned level, const struct pair
 		   "</title><rect class=\"%s\" x=\"%.2f\" y=\"%.0f\" width=\"%.2f\" "
 		   "height=\"%d\"/>",
 		   class, x, y, wide, ROW - 1);
-	put_label(p, f->o, x, y, wide, "", name);
+	name = name_clean(&p->m->arena, name, false);
+	put_label(p, f->o, x, y, wide, "", name_fit(&p->m->arena, name, columns_in(wide), false));
 	out_str(f->o, "</g>\n");
 }
 

@@ -46,6 +46,8 @@ cat >by.want <<'END'
 END
 ms-report --width 120 --by function long.trace | grep -o '^…<[^ ]*' | same by || failed=1
 ms-report --md --by function long.trace | grep -o '…<[^ `]*' | same by || failed=1
+# frames of a picture
+ms-report -q --svg=flame long.trace | grep -q '>…::insert_or_assign_with_expiry<' || fail 'a frame of --svg'
 # siblings of a tree
 ms-report --width 80 --tree long.trace | grep -o '─ ….*_with_expiry' | head -n 4 >tree
 [ "$(sort -u tree | wc -l)" = 4 ] || fail "branches that read the same: $(cat tree)"
