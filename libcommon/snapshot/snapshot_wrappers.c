@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * Wrappers of malloc that no list names, found by what passes through them.
  *
- * Such a function allocates in one or two lines, is called by several others, and more than half of
- * the sites of its module come by it. A function that only its one caller calls, or main, is never
- * taken for one. What a wrapper hands on may come by another one, so it is looked for again outside
+ * Such a function only hands a size on: it allocates in few lines, itself, and several others call it
+ * for blocks of several sizes. One that its one caller calls, main, or what makes things of one size
+ * is never taken for one. How many callers it takes depends on what it is called: of my_malloc two
+ * are enough, of pool_alloc three; of what is not called like that four are not, unless more than
+ * half of the sites of its module come by it. Between it and its callers, functions with such names
+ * do not count. What a wrapper hands on may come by another one, so it is looked for again outside
  * of those that were found.
  *
  *   malloc < get_mem:9 < parse:20 < main     get_mem: 1 line, 4 callers or more, 2 sites of 3
@@ -17,20 +20,48 @@
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/lookup.h"
+#include "libcommon/symbols/runtime.h"
 #include "libcommon/symbols/symbols.h"
+#include "libcommon/symbols/wrappers.h"
 
-#define CALLERS 4 /* different ones, at least */
-#define LINES 2   /* from which it allocates, at most */
+#define CALLERS 4 /* different ones that are counted, */
+#define SIZES 3
+#define LINES 4
 #define ROUNDS 4
+
+/* By what a function is called: how many different callers and sizes it has at least, from how many
+ * lines it allocates at most, how much more its largest block has than its smallest. */
+static const struct terms {
+	unsigned callers, sizes, lines;
+	uint64_t times;
+	bool itself;   /* it calls the allocator without any of the runtime's functions between; */
+	bool each;     /* sizes differ in each line with several callers; */
+	bool the_most; /* more than half of its module's sites come by it */
+} terms[] = {
+	[MS_HINT_NONE] = {4, 3, 2, 1, true, true, true},
+	[MS_HINT_GROW] = {2, 2, 4, 1, false, false, false},
+	[MS_HINT_ALLOC] = {3, 3, 2, 8, true, true, false},
+	[MS_HINT_MALLOC] = {2, 2, 4, 1, true, false, false},
+};
+
+/* A line of a function, from which it allocates. */
+struct line {
+	uint32_t place, caller; /* one of it, and the first one that was met */
+	bool several;           /* there are others */
+	uint64_t least, most;   /* sizes */
+};
 
 /* A function that is the innermost one of the user's code in some stack; without a name each
  * return address is one. */
 struct function {
 	uint32_t place; /* one of it */
-	bool wrapper;
+	enum ms_wrapper_hint hint;
+	bool wrapper, indirect; /* indirect: in some stack the runtime's functions are in it */
 	size_t sites;
-	uint32_t callers[CALLERS], lines[LINES + 1]; /* places, of different ones */
-	unsigned caller_count, line_count;
+	uint32_t callers[CALLERS]; /* places, of different ones */
+	uint64_t sizes[SIZES];     /* different ones */
+	struct line lines[LINES + 1];
+	unsigned caller_count, size_count, line_count;
 };
 
 struct finder {
@@ -67,7 +98,8 @@ static struct function *function_of(struct finder *f, uint32_t place)
 		if (same_function(p, &f->places[f->functions.v[i - 1].place]))
 			break;
 	if (!i) {
-		*MS_PUSH(&f->functions) = (struct function){.place = place};
+		*MS_PUSH(&f->functions) =
+			(struct function){.place = place, .hint = ms_wrapper_hint(p->at->function)};
 		i = (uint32_t)f->functions.n;
 		ms_lookup_add(&f->by_name, hash, i);
 	}
@@ -75,57 +107,132 @@ static struct function *function_of(struct finder *f, uint32_t place)
 	return &f->functions.v[i - 1];
 }
 
-/* The place that a stack is named after so far, and that of its caller, UINT32_MAX = none. False:
- * there is nothing of the user's. */
-static bool find_user(struct finder *f, uint32_t node, uint32_t *user, uint32_t *caller)
+/* Is a frame of the runtime one that only hands a size to the allocator? */
+static bool is_allocator(const struct ms_stack_place *p)
 {
-	*user = *caller = UINT32_MAX;
+	static const char *const names[] = {"std::allocator<",
+					    "std::__new_allocator<",
+					    "std::allocator_traits<",
+					    "__gnu_cxx::new_allocator<",
+					    "__rust_",
+					    "__rdl_",
+					    "alloc::alloc::"};
+	const char *name = p->at->function;
+	if (!name || ms_entry_point(name))
+		return true;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strncmp(name, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
+/* What a site is named after so far, and by what it came: places, UINT32_MAX = none. */
+struct way {
+	uint32_t user, caller;
+	bool direct; /* nothing of the runtime but the allocator is in `user` */
+};
+
+static struct way way_of(struct finder *f, uint32_t node)
+{
+	struct way w = {UINT32_MAX, UINT32_MAX, true};
 	for (; node && node < f->t->nodes.n; node = f->t->nodes.v[node].parent) {
 		const struct ms_logical *l = &f->frames[f->t->nodes.v[node].frame];
 		for (uint32_t at = l->first; at < l->first + l->count; at++) {
-			if (f->places[at].runtime || f->places[at].wrapper)
+			const struct ms_stack_place *p = &f->places[at];
+			if (p->runtime || p->wrapper) {
+				w.direct &= w.user != UINT32_MAX || p->wrapper || is_allocator(p);
 				continue;
-			if (*user != UINT32_MAX) {
-				*caller = at;
-				return true;
 			}
-			if (!function_of(f, at)->wrapper)
-				*user = at;
+			const struct function *x = function_of(f, at);
+			if (w.user == UINT32_MAX) {
+				w.user = x->wrapper ? w.user : at;
+			} else if (!x->hint && !same_function(p, &f->places[w.user])) {
+				w.caller = at;
+				return w;
+			}
 		}
 	}
-	return *user != UINT32_MAX;
+	return w;
 }
 
-/* Notes a place that is of no function, or on no line, that is there. */
-static void note(const struct finder *f, uint32_t *v, unsigned *n, unsigned most, uint32_t place,
-		 bool (*same)(const struct ms_stack_place *a, const struct ms_stack_place *b))
+static void note_caller(const struct finder *f, struct function *x, uint32_t caller)
 {
-	for (unsigned i = 0; i < *n; i++)
-		if (same(&f->places[v[i]], &f->places[place]))
+	for (unsigned i = 0; i < x->caller_count; i++)
+		if (same_function(&f->places[x->callers[i]], &f->places[caller]))
 			return;
-	if (*n < most)
-		v[(*n)++] = place;
+	if (x->caller_count < CALLERS)
+		x->callers[x->caller_count++] = caller;
+}
+
+static void note_size(struct function *x, uint64_t size)
+{
+	for (unsigned i = 0; i < x->size_count; i++)
+		if (x->sizes[i] == size)
+			return;
+	if (x->size_count < SIZES)
+		x->sizes[x->size_count++] = size;
+}
+
+static void note_line(const struct finder *f, struct function *x, const struct way *w,
+		      const struct ms_replay_site *s)
+{
+	struct line *l = x->lines, *end = l + x->line_count;
+	while (l < end && !same_line(&f->places[l->place], &f->places[w->user]))
+		l++;
+	if (l == x->lines + LINES + 1)
+		return;
+	if (l == end) {
+		*l = (struct line){w->user, w->caller, false, s->min_size, s->max_size};
+		x->line_count++;
+	}
+	l->several |= l->caller != w->caller;
+	l->least = s->min_size < l->least ? s->min_size : l->least;
+	l->most = s->max_size > l->most ? s->max_size : l->most;
 }
 
 static void count_sites(struct finder *f)
 {
 	const struct ms_replay *r = &f->t->replay;
-	uint32_t user, caller;
 	memset(f->sites, 0, (f->t->modules.n + 1) * sizeof *f->sites);
-	for (size_t i = 0; i < f->functions.n; i++)
-		f->functions.v[i] = (struct function){.place = f->functions.v[i].place,
-						      .wrapper = f->functions.v[i].wrapper};
-	for (size_t i = 0; i < r->site_count; i++) {
-		if (!find_user(f, r->sites[i].node, &user, &caller))
-			continue;
-		struct function *x = function_of(f, user);
-		uint32_t module = f->places[user].module;
-		x->sites++;
-		f->sites[module <= f->t->modules.n ? module : 0]++;
-		note(f, x->lines, &x->line_count, LINES + 1, user, same_line);
-		if (caller != UINT32_MAX && !same_function(&f->places[user], &f->places[caller]))
-			note(f, x->callers, &x->caller_count, CALLERS, caller, same_function);
+	for (size_t i = 0; i < f->functions.n; i++) {
+		struct function *x = &f->functions.v[i];
+		*x = (struct function){.place = x->place, .hint = x->hint, .wrapper = x->wrapper};
 	}
+	for (size_t i = 0; i < r->site_count; i++) {
+		const struct ms_replay_site *s = &r->sites[i];
+		struct way w = way_of(f, s->node);
+		if (w.user == UINT32_MAX || s->min_size > s->max_size)
+			continue;
+		struct function *x = function_of(f, w.user);
+		uint32_t module = f->places[w.user].module;
+		x->sites++;
+		x->indirect |= !w.direct;
+		f->sites[module <= f->t->modules.n ? module : 0]++;
+		note_line(f, x, &w, s);
+		note_size(x, s->min_size);
+		note_size(x, s->max_size);
+		if (w.caller != UINT32_MAX)
+			note_caller(f, x, w.caller);
+	}
+}
+
+static bool is_wrapper(const struct finder *f, const struct function *x)
+{
+	const struct terms *t = &terms[x->hint];
+	uint32_t module = f->places[x->place].module;
+	uint64_t least = UINT64_MAX, most = 0;
+	if (x->caller_count < t->callers || x->size_count < t->sizes || x->line_count > t->lines ||
+	    (t->itself && x->indirect) ||
+	    (t->the_most && x->sites * 2 <= f->sites[module <= f->t->modules.n ? module : 0]))
+		return false;
+	for (unsigned i = 0; i < x->line_count; i++) {
+		const struct line *l = &x->lines[i];
+		if (t->each && l->several && l->least == l->most)
+			return false;
+		least = l->least < least ? l->least : least;
+		most = l->most > most ? l->most : most;
+	}
+	return most / t->times >= least;
 }
 
 /* Takes those that are some for wrappers. Returns how many. */
@@ -134,9 +241,7 @@ static unsigned judge(struct finder *f)
 	unsigned found = 0;
 	for (size_t i = 0; i < f->functions.n; i++) {
 		struct function *x = &f->functions.v[i];
-		uint32_t module = f->places[x->place].module;
-		if (x->caller_count < CALLERS || x->line_count > LINES ||
-		    x->sites * 2 <= f->sites[module <= f->t->modules.n ? module : 0])
+		if (x->wrapper || !is_wrapper(f, x))
 			continue;
 		x->wrapper = true;
 		found++;

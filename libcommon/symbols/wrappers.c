@@ -226,6 +226,13 @@ static int by_name(const void *key, const void *element)
 	return c ? c : MS_ORDER(length, n);
 }
 
+/* One that a class has: "Node::operator new(unsigned long)". */
+static bool is_operator_new(const char *function)
+{
+	const char *name = strstr(function, "::operator new");
+	return name && strchr("([", name[strlen("::operator new")]);
+}
+
 bool ms_is_wrapper(const char *function, const struct ms_wrappers *also)
 {
 	bool found = false;
@@ -235,6 +242,6 @@ bool ms_is_wrapper(const char *function, const struct ms_wrappers *also)
 	for (size_t i = 0; also && i < also->n; i++)
 		if (regexec(&also->v[i].regex, function, 0, NULL, 0) == 0)
 			also->v[i].met = found = true;
-	return found ||
+	return found || is_operator_new(function) ||
 	       bsearch(function, known, sizeof known / sizeof *known, sizeof *known, by_name);
 }

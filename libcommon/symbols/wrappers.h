@@ -28,3 +28,14 @@ void ms_wrappers_free(struct ms_wrappers *w);
 
 /* Is a function, as demangled, a known wrapper, or one of `also` (NULL = none)? Of NULL false. */
 bool ms_is_wrapper(const char *function, const struct ms_wrappers *also);
+
+/* What a function is called like. */
+enum ms_wrapper_hint {
+	MS_HINT_NONE,
+	MS_HINT_GROW,  /* something that gets more for a pool or an arena */
+	MS_HINT_ALLOC, /* something that allocates: pool_alloc, AcquireAlignedMemory */
+	MS_HINT_MALLOC /* one of the C library's functions: my_malloc, mosquitto__strdup */
+};
+/* Says so of a name as demangled, or NULL. By itself it is no proof: a function that makes one kind
+ * of thing may be called like that too. */
+enum ms_wrapper_hint ms_wrapper_hint(const char *function);

@@ -36,6 +36,16 @@ is xcalloc alone.trace
 # what it allocates in three lines is its own
 is build inside.trace
 
+# What hands a size on is passed over, by way of another one too; what makes things of one size, or of about one, or of two, and what is called
+# from many places are not, nor is a function in which a string grows. Names do not depend on what --wrapper says besides.
+g++ -g -O1 -fno-inline -fno-optimize-sibling-calls -o handed "$SRC/tests/cli/report/handed_on.cc"
+for what in c cc; do
+	"$BIN/ms-record" -q -o handed-$what.trace ./handed $what >/dev/null
+done
+is 'buffer_alloc load_config load_table make_key node_alloc open_a open_b open_c thing_alloc' handed-c.trace
+is 'buffer_alloc load_config load_table make_key node_alloc open_a open_b open_c thing_alloc' handed-c.trace --wrapper '^my_malloc$'
+is 'five label' handed-cc.trace
+
 # ms-report, ms-top and ms-diff name a trace the same, and refuse what does not match
 "$BIN/ms-report" --leaks list.trace --wrapper xdup >report
 grep -Eq ' three +.*wrappers\.c:[0-9]+ +xdup$' report || fail "--wrapper: $(cat report)"
