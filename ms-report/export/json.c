@@ -298,6 +298,7 @@ void json_report(struct model *m, const struct run *run, struct out *o, enum met
 	if (compact)
 		json_stacks_put(&stacks, &j);
 	put_sites(m, &j, &stacks, &l, limit, only);
+	json_groups(m, &j);
 	struct one_time one_time = one_time_sum(m);
 	ms_json_open(&j, "one_time", '{');
 	MS_JSON_NUMBERS(&j, {"sites", one_time.sites}, {"live_bytes", one_time.live_bytes},

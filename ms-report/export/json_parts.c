@@ -3,11 +3,14 @@
  */
 #include "formats.h"
 
+#include "ms-report/model/first.h"
 #include "ms-report/model/lost.h"
 
 #include "libcommon/base/json_writer.h"
 
 #include <string.h>
+
+#define GROUP_ROWS 6 /* of those that the first screen has instead of very many sites */
 
 /* A number of SQLite's, which may be infinite. */
 static void put_value(struct ms_json *j, const char *name, const char *s)
@@ -117,6 +120,28 @@ void json_views(struct model *m, struct ms_json *j, const struct json_view *v, s
 	for (size_t i = 0; i < n; i++)
 		put_view(m, j, &v[i]);
 	ms_json_close(j, ']');
+}
+
+void json_groups(struct model *m, struct ms_json *j)
+{
+	struct first f = {.n = 0};
+	bool any = false;
+	if (!m->diff && !m->proc_only)
+		f = first_groups(m, GROUP_ROWS, true);
+	for (size_t i = 0; i < f.n; i++) {
+		const struct list *l = &f.lists[i];
+		if (!l->by)
+			continue;
+		if (!any)
+			ms_json_open(j, "groups", '[');
+		any = true;
+		put_view(m, j,
+			 &(struct json_view){.name = l->metric == METRIC_PEAK ? "peak" : "live",
+					     .key = grouped_words[l->by],
+					     .table = grouped_table(m, l)});
+	}
+	if (any)
+		ms_json_close(j, ']');
 }
 
 void json_intervals(struct ms_json *j, const struct estimates *e, const struct est_named *v,

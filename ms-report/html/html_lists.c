@@ -100,10 +100,12 @@ static void close_list(struct ms_json *j)
 static void put_list(struct page *p, struct ms_json *j, const char *id, const char *title,
 		     bool wrong, const struct list *l, const struct words *share)
 {
-	struct apart *apart = apart_make(
-		p->m, l->rows, l->n,
-		(struct apart_shown){.called = true, .caller = true, .caller_place = true},
-		&p->style);
+	struct apart *apart =
+		l->by ? ms_arena_alloc(&p->m->arena, l->n * sizeof *apart)
+		      : apart_make(p->m, l->rows, l->n,
+				   (struct apart_shown){
+					   .called = true, .caller = true, .caller_place = true},
+				   &p->style);
 	const char *heads[] = {list_head(l->metric, 0), list_head(l->metric, 1)};
 	open_list(p, j, id, title, wrong, heads, 2);
 	for (size_t i = 0; i < l->n; i++) {

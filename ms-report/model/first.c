@@ -5,6 +5,7 @@
 
 #include "churn.h"
 #include "facts.h"
+#include "grouped.h"
 
 #include <stdlib.h>
 
@@ -197,6 +198,16 @@ static bool is_like_live(const struct list *peak, const struct list *live)
 	return same && (double)peak->total.a <= LIKE_LIVE * (double)figure_or_0(live->total.a);
 }
 
+/* Where very many sites share what is live, or the peak, the rows say where these are. */
+static void group_lists(struct model *m, struct first *f, size_t limit)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		enum metric of = f->lists[i].metric;
+		if (of == METRIC_PEAK || of == METRIC_LIVE || of == METRIC_HELD)
+			f->lists[i] = list_grouped(m, f->lists[i], limit);
+	}
+}
+
 struct first first_groups(struct model *m, size_t limit, bool fold)
 {
 	struct list (*make)(struct model *, enum metric, size_t) = fold ? list_folded : list_sites;
@@ -233,5 +244,6 @@ struct first first_groups(struct model *m, size_t limit, bool fold)
 		add(&f, peak);
 	if (!f.churning)
 		add_churn(m, &f, &calls, &bytes);
+	group_lists(m, &f, limit);
 	return f;
 }

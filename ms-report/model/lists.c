@@ -189,8 +189,8 @@ static size_t row_of(const struct model *m, const struct list *l, const struct s
 	return at;
 }
 
-static struct list list_of(struct model *m, const struct site *const *sites, size_t count,
-			   enum metric metric, size_t limit)
+struct list list_of_rows(struct model *m, const struct site *const *sites, size_t count,
+			 enum metric metric, size_t limit)
 {
 	struct list l = {
 		.metric = metric, .hidden = hidden_pair(m, metric), .total = total_pair(m, metric)};
@@ -254,7 +254,7 @@ void list_tell_still(struct model *m, struct list *l, const struct list *held)
 struct list list_some(struct model *m, const struct site *const *sites, size_t n,
 		      enum metric metric, size_t limit)
 {
-	struct list l = list_of(m, sites, n, metric, limit);
+	struct list l = list_of_rows(m, sites, n, metric, limit);
 	l.total = l.more_sites ? pair_add(l.sum, l.more) : l.sum;
 	l.hidden = l.other = (struct pair){0};
 	return l;
@@ -272,7 +272,7 @@ static const struct site **single(struct model *m)
 struct list list_sites(struct model *m, enum metric metric, size_t limit)
 {
 	const struct site **sites = single(m);
-	struct list l = list_of(m, sites, m->sites.n, metric, limit);
+	struct list l = list_of_rows(m, sites, m->sites.n, metric, limit);
 	free(sites);
 	return l;
 }
@@ -281,7 +281,7 @@ struct list list_folded(struct model *m, enum metric metric, size_t limit)
 {
 	size_t n;
 	const struct site *const *sites = fold_sites(m, &n);
-	return list_of(m, sites, n, metric, limit);
+	return list_of_rows(m, sites, n, metric, limit);
 }
 
 struct list list_all(struct model *m, enum metric metric)

@@ -357,6 +357,20 @@ static void next(struct page *p, struct out *o, const struct first *f)
 	out_free(&lines);
 }
 
+/* Rows that stand for many sites each, and what to type for those of the first one, and for all. */
+static void put_grouped(struct page *p, struct out *o, const struct list *l)
+{
+	struct table t = grouped_table(p->m, l);
+	const char *site = grouped_command(p->m, l, l->rows[0]);
+	struct out commands = {0};
+	t.title = list_title(p, l);
+	markdown_table(p, o, &t);
+	out_printf(&commands, "%s FILE%s\n%s FILE\n", site, grouped_filter(l, site),
+		   grouped_all(l));
+	markdown_text(o, &commands);
+	out_free(&commands);
+}
+
 void markdown_first(struct page *p, struct out *o, size_t limit)
 {
 	struct model *m = p->m;
@@ -382,6 +396,8 @@ void markdown_first(struct page *p, struct out *o, size_t limit)
 		const struct list *l = &f.lists[i];
 		if (first_is_most(l))
 			put_most(p, o, l, f.both);
+		else if (l->by)
+			put_grouped(p, o, l);
 		else if (l->all || figure_some(l->hidden.b))
 			markdown_list(p, o, l);
 	}

@@ -258,6 +258,21 @@ void text_verdict(struct page *p, struct out *o)
 		text_words(p, o, "Growth", &verdict, "; ");
 }
 
+/* Rows that stand for many sites each, and what to type for those of the first one. */
+static void put_grouped(struct page *p, struct out *o, const struct list *l)
+{
+	struct table t = grouped_table(p->m, l);
+	const char *site = grouped_command(p->m, l, l->rows[0]);
+	text_table(p, o, &t);
+	const char *filter = grouped_filter(l, site);
+	const char *input = next_input(p, text_command_room(p, NEXT_INDENT));
+	out_str(o, *filter ? "Sites    " : "Largest  ");
+	text_command(p, o, (const char *[]){site, input}, 2, NEXT_INDENT);
+	out_printf(o, "%s\nAll      ", filter);
+	text_command(p, o, (const char *[]){grouped_all(l), input}, 2, NEXT_INDENT);
+	out_char(o, '\n');
+}
+
 /* One group; without a blank line between the two that are a line each. Of the peak and what is live
  * the first one has the callers: most sites are in both. */
 static void group(struct page *p, struct out *o, const struct first *f, size_t i)
@@ -270,7 +285,9 @@ static void group(struct page *p, struct out *o, const struct first *f, size_t i
 		return;
 	}
 	text_title(p, o, list_title(p, l));
-	if (l->all || l->hidden.b)
+	if (l->by)
+		put_grouped(p, o, l);
+	else if (l->all || l->hidden.b)
 		text_list(p, o, l, l->metric != (f->tidy ? METRIC_HELD : METRIC_PEAK));
 }
 

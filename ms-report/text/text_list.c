@@ -57,6 +57,10 @@ struct list_line list_line(struct page *p, const struct list *l, const struct si
 	struct ms_arena *a = &m->arena;
 	const struct frame *f = site_frame(m, s);
 	const struct frame *caller = callers || s->folded ? site_caller(m, s) : NULL;
+	if (l->by)
+		return (struct list_line){.name = grouped_label(m, l, s, &p->style),
+					  .place = grouped_place(m, l, s, &p->style),
+					  .called = ""};
 	struct list_line n = {
 		.name = f ? frame_label(a, m, f, &p->style) : "(no stack)",
 		.place = f ? frame_place(a, m, f, &p->style) : "",
@@ -375,6 +379,13 @@ struct words list_remarks(struct page *p, const struct list *l, const struct sit
 	if (l->metric == METRIC_CHURN)
 		return words_churn(p->m, s);
 	size_t sites = row_sites(p->m, s, l->metric).any;
+	if (l->by) {
+		words_add(&w,
+			  ms_arena_printf(&p->m->arena, "%s of it, %s",
+					  say_share(p->m, site_pair(s, l->metric).a, l->total.a),
+					  say_things(p->m, sites, "site")));
+		return w;
+	}
 	if (sites > 1)
 		words_add(&w, ms_arena_printf(&p->m->arena, "%s of the same recursion",
 					      say_things(p->m, sites, "site")));
@@ -521,7 +532,12 @@ const char *list_title(struct page *p, const struct list *l)
 		l->metric >= METRIC_TEMPORARY && l->metric < METRIC_COUNT && l->total.a != UNKNOWN;
 	size_t count = some ? l->with : l->all;
 	const char *sites = say_things(m, count, "site");
-	if (count > (some ? l->shown_with : l->shown))
+	if (l->by && l->groups > l->n)
+		sites = ms_arena_printf(a, "%s by %s, top %s of %s", sites, grouped_words[l->by],
+					say_count(m, l->n), say_count(m, l->groups));
+	else if (l->by)
+		sites = ms_arena_printf(a, "%s by %s", sites, grouped_words[l->by]);
+	else if (count > (some ? l->shown_with : l->shown))
 		sites = ms_arena_printf(a, "top %s of %s", say_count(m, l->n), sites);
 	return ms_arena_printf(a, "%s: %s%s, %s", list_name(p, l), list_a(p, l->metric, l->total),
 			       list_second(p, l), sites);

@@ -139,6 +139,24 @@ extern const char *const group_names[BY_COUNT]; /* the spelling of --by */
  * (BY_STACK), largest `metric` first. */
 struct table table_groups(struct model *m, enum group_key key, enum metric metric, size_t limit);
 
+/* ---- grouped_table.c: the list of a figure that very many sites share (grouped.h) ---- */
+
+/* Its rows, what is left out, by sites, what is hidden, and the total; no title. */
+struct table grouped_table(struct model *m, const struct list *l);
+/* What rows of each kind of such a list are of: "function". */
+extern const char *const grouped_words[GROUPED_COUNT];
+/* What a row is of, and of a function the name of its file, "" = none; cleaned. */
+const char *grouped_label(struct model *m, const struct list *l, const struct site *row,
+			  const struct style *st);
+const char *grouped_place(struct model *m, const struct list *l, const struct site *row,
+			  const struct style *st);
+/* A command whose next word is the input, and that shows the sites of a row: "ms-filter --where
+ * EXPR", of which ms-report takes the output; else of the largest of them, "ms-report --site 3". */
+const char *grouped_command(struct model *m, const struct list *l, const struct site *row);
+/* What follows the input then: " | ms-report --peak", or "". And the command for all rows. */
+const char *grouped_filter(const struct list *l, const char *command);
+const char *grouped_all(const struct list *l);
+
 /* ---- site_tables.c: of one site; no rows where the database does not say ---- */
 
 /* Blocks by size, and freed ones by what lay between allocation and free: time or, `counted`,

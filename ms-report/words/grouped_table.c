@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT
+ * The list of a figure that very many sites share (grouped.h) as a table, and what to type for the
+ * sites of one of its rows.
+ */
+#include "table.h"
+
+#include "names.h"
+
+#include "ms-report/model/grouped.h"
+
+#include "libcommon/base/shell.h"
+
+#include <string.h>
+
+#define LONGEST 120 /* text of a filter that is offered */
+
+enum { NAME, PLACE, SHARE, BYTES, BLOCKS, SITES, LARGEST };
+static const struct column columns[] = {
+	[NAME] = {"function", "function", CELL_FUNCTION, .sum = false},
+	[PLACE] = {"file", "file", CELL_PATH, .sum = false},
+	[SHARE] = {"share", NULL, CELL_VALUE, .sum = false},
+	[BYTES] = {"bytes", "bytes", CELL_SIZE, .sum = true},
+	[BLOCKS] = {"blocks", "blocks", CELL_COUNT, .sum = true, .optional = true},
+	[SITES] = {"sites", "sites", CELL_COUNT, .sum = true},
+	[LARGEST] = {"#", "largest_site", CELL_ID, .sum = false},
+};
+
+const char *const grouped_words[GROUPED_COUNT] = {[GROUPED_FUNCTION] = "function",
+						  [GROUPED_FILE] = "file",
+						  [GROUPED_DIRECTORY] = "directory",
+						  [GROUPED_NAMESPACE] = "namespace",
+						  [GROUPED_MODULE] = "module"};
+
+/* What a row is of, raw. */
+static const char *name_of(struct model *m, const struct list *l, const struct site *row)
+{
+	size_t length;
+	const char *name = grouped_name(m, l, row, &length);
+	const struct frame *f = grouped_frame(m, row);
+	if (name)
+		return ms_arena_strndup(&m->arena, name, length);
+	return f && l->by == GROUPED_FUNCTION ? frame_name(&m->arena, m, f) : "(unknown)";
+}
+
+/* The source file of a row's function, or else the program or library that it is in; NULL = neither
+ * is known. */
+static const char *place_of(const struct model *m, const struct list *l, const struct site *row)
+{
+	const struct frame *f = grouped_frame(m, row);
+	if (!f || l->by != GROUPED_FUNCTION)
+		return NULL;
+	return f->file ? f->file : f->module != NONE ? m->modules.v[f->module].path : NULL;
+}
+
+const char *grouped_label(struct model *m, const struct list *l, const struct site *row,
+			  const struct style *st)
+{
+	const struct frame *f = grouped_frame(m, row);
+	if (l->by == GROUPED_FUNCTION && f)
+		return frame_label(&m->arena, m, f, st);
+	return name_clean(&m->arena, name_of(m, l, row), st->ascii);
+}
+
+const char *grouped_place(struct model *m, const struct list *l, const struct site *row,
+			  const struct style *st)
+{
+	const char *place = place_of(m, l, row);
+	return place ? name_clean(&m->arena, base_name(place), st->ascii) : "";
+}
+
+static void put_row(struct model *m, struct table *t, enum row_kind kind, const char *name,
+		    struct pair v, uint64_t all, uint64_t sites)
+{
+	struct row *r = table_row(m, t);
+	struct pair *kept = ms_arena_alloc(&m->arena, sizeof *kept);
+	*kept = v;
+	r->kind = kind;
+	r->cells[NAME].s = name;
+	r->cells[SHARE].s = say_share(m, v.a, all);
+	r->cells[BYTES] = (struct cell){.n = v.a, .e = pair_ea(kept)};
+	r->cells[BLOCKS] = (struct cell){.n = v.b, .e = pair_eb(kept)};
+	r->cells[SITES].n = sites;
+	r->cells[LARGEST].n = UNKNOWN;
+}
+
+static bool some(struct pair v)
+{
+	return figure_some(v.a) || figure_some(v.b);
+}
+
+struct table grouped_table(struct model *m, const struct list *l)
+{
+	struct table t = TABLE_OF(columns);
+	struct column *own = ms_arena_alloc(&m->arena, sizeof columns);
+	memcpy(own, columns, sizeof columns);
+	t.columns = own;
+	if (l->by != GROUPED_FUNCTION) {
+		own[NAME].title = own[NAME].name = grouped_words[l->by];
+		own[NAME].kind = l->by == GROUPED_NAMESPACE ? CELL_TEXT : CELL_PATH;
+		own[PLACE].title = own[PLACE].name = NULL;
+	}
+	for (size_t i = 0; i < l->n; i++) {
+		const struct site *s = l->rows[i];
+		put_row(m, &t, ROW_ITEM, name_of(m, l, s), site_pair(s, l->metric), l->total.a,
+			row_sites(m, s, l->metric).any);
+		t.rows[i].cells[PLACE].s = place_of(m, l, s);
+		t.rows[i].cells[LARGEST].n = (uint64_t)s->id;
+	}
+	t.more = l->groups - l->n;
+	if (l->more_sites)
+		put_row(m, &t, ROW_MORE, say_things(m, l->more_sites, "more site"), l->more,
+			l->total.a, l->more_sites);
+	if (l->leak_sites)
+		put_row(m, &t, ROW_OTHER,
+			ms_arena_printf(&m->arena, "%s of the leaks above",
+					say_things(m, l->leak_sites, "site")),
+			l->leaked, l->total.a, l->leak_sites);
+	if (some(l->hidden))
+		put_row(m, &t, ROW_HIDDEN, "hidden by filters", l->hidden, l->total.a,
+			m->hidden.sites);
+	if (some(l->other))
+		put_row(m, &t, ROW_OTHER, "of no site", l->other, l->total.a, UNKNOWN);
+	put_row(m, &t, ROW_TOTAL, "total", l->total, l->total.a,
+		figure_add(l->all, m->hidden.sites));
+	return t;
+}
+
+/* ---- what to type ---- */
+
+/* function = "operator""" */
+static const char *is_text(struct model *m, const char *column, const char *sign, const char *text)
+{
+	const char *out = ms_arena_printf(&m->arena, "%s %s \"", column, sign);
+	for (const char *p = text; *p; p++)
+		out = ms_arena_printf(&m->arena, "%s%s%c", out, *p == '"' ? "\"" : "", *p);
+	return ms_arena_printf(&m->arena, "%s\"", out);
+}
+
+/* As an extended regular expression that matches it. */
+static const char *as_pattern(struct model *m, const char *text)
+{
+	const char *out = "";
+	for (const char *p = text; *p; p++)
+		out = ms_arena_printf(&m->arena, "%s%s%c", out,
+				      strchr(".[]()*+?{}|^$\\", *p) ? "\\" : "", *p);
+	return out;
+}
+
+static const char *condition(struct model *m, const struct list *l, const struct site *row)
+{
+	size_t length;
+	const char *name = grouped_name(m, l, row, &length), *place = place_of(m, l, row);
+	const struct frame *f = grouped_frame(m, row);
+	if (!name || !f || length > LONGEST)
+		return NULL;
+	name = ms_arena_strndup(&m->arena, name, length);
+	if (l->by == GROUPED_DIRECTORY) /* with those in it where the rows go no deeper */
+		return is_text(m, "file", "~",
+			       ms_arena_printf(&m->arena, "^%s%s", as_pattern(m, name),
+					       grouped_deepest(l, name) ? "" : "[^/]*$"));
+	if (l->by == GROUPED_NAMESPACE && f->function && strstr(f->function, name))
+		return is_text(m, "function", "~",
+			       ms_arena_printf(&m->arena, "^[<&(*]*%s::", as_pattern(m, name)));
+	if (l->by == GROUPED_NAMESPACE)
+		return is_text(m, "module", "=", name);
+	if (l->by != GROUPED_FUNCTION || !place || !f->file)
+		return is_text(m, grouped_words[l->by], "=", name);
+	return ms_arena_printf(&m->arena, "%s and %s", is_text(m, "function", "=", name),
+			       is_text(m, "file", "=", place));
+}
+
+const char *grouped_command(struct model *m, const struct list *l, const struct site *row)
+{
+	const char *where = condition(m, l, row);
+	if (!where || name_clean(&m->arena, where, true) != where)
+		return ms_arena_printf(&m->arena, "ms-report --site %lld", (long long)row->id);
+	return ms_arena_printf(&m->arena, "ms-filter --where %s", ms_shell_word(&m->arena, where));
+}
+
+const char *grouped_filter(const struct list *l, const char *command)
+{
+	return strncmp(command, "ms-filter", 9) != 0 ? ""
+	       : l->metric == METRIC_PEAK            ? " | ms-report --peak"
+						     : " | ms-report --leaks";
+}
+
+const char *grouped_all(const struct list *l)
+{
+	static const char *const by[GROUPED_COUNT][2] = {
+		[GROUPED_FUNCTION] = {"ms-report --by function",
+				      "ms-report --by function --metric peak"},
+		[GROUPED_FILE] = {"ms-report --by file", "ms-report --by file --metric peak"},
+		[GROUPED_MODULE] = {"ms-report --by module",
+				    "ms-report --by module --metric peak"}};
+	enum grouped of = l->by == GROUPED_DIRECTORY   ? GROUPED_FILE
+			  : l->by == GROUPED_NAMESPACE ? GROUPED_FUNCTION
+						       : l->by;
+	return by[of][l->metric == METRIC_PEAK];
+}

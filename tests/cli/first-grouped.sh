@@ -1,0 +1,152 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Where five of thousands of sites have less than a third of what is live, or of the peak, the first screen has the functions, files, directories
+# or namespaces that have most, with exact sums that add up, and a command that finds just the sites of a row.
+set -eu
+fail() { echo "$*" && exit 1; }
+
+# Programs whose functions allocate a block in each of so many lines, and keep it.
+head_of() { # NAME: what all files of a program begin with
+	echo '#include <stdlib.h>' >"$1.h"
+	echo 'extern void *keep[10000]; extern int n;' >>"$1.h"
+}
+functions() { # PREFIX COUNT LINES SIZE; C on standard output, and calls into the file calls
+	for ((i = 0; i < $2; i++)); do
+		echo "void $1$i(void) {"
+		for ((k = 0; k < $3; k++)); do
+			echo "keep[n++] = malloc($4);"
+		done
+		echo '}'
+		echo "void $1$i(void); $1$i();" >>calls
+	done
+}
+main_of() { # calls main as its last file
+	echo 'void *keep[10000]; int n;'
+	grep -o 'void.*(void);' calls
+	echo 'int main(void) {'
+	sed 's/.*; \(.*\)$/\1/' calls
+	echo 'return 0; }'
+}
+record() { # NAME FLAGS FILE...
+	local name=$1 flags=$2
+	shift 2
+	# shellcheck disable=SC2086
+	gcc -O0 $flags -o "$name" "$@"
+	"$BIN/ms-record" -q -o "$name.trace" "./$name"
+	"$BIN/ms-report" --json "$name.trace" >"$name.json"
+}
+# A list of JSON: BY VIEW, rows, what is left out, total
+groups() { # NAME VIEW
+	jq -r --arg view "$2" '.groups[]? | select(.view == $view) | . as $g | "by \(.by)",
+		(.rows[] | "\(.[$g.by] | split("/") | if .[-1] == "" then .[-2] else .[-1] end) \(.bytes) \(.blocks) \(.sites)"),
+		(.more // empty | "more \(.rows) \(.bytes) \(.blocks) \(.sites)"), "total \(.total.bytes) \(.total.blocks) \(.total.sites)"' "$1.json"
+}
+is() { # NAME < WANTED: of the peak and of what is live
+	cat >wanted
+	for view in peak live; do
+		groups "$1" $view >got
+		cmp wanted got || fail "$1, $view: $(cat got)"
+	done
+	[ "$(jq '[.groups[] | ([.rows[], .more // empty] | map(.bytes) | add) == .total.bytes] | all' "$1.json")" = true ] || fail "$1: $(jq .groups "$1.json")"
+}
+typed() { # LABEL REGEX: what the first command with that label prints
+	awk -v label="$1" '$1 == label && sub(/^[^ ]+ +/, "") { on = 1 } on { print } on && !/\\$/ { exit }' text >commands
+	PATH=$BIN:$PATH bash commands >typed
+	grep -Eq "$2" typed || fail "$(cat commands): $(cat typed)"
+}
+
+# ---- three functions of 400 sites each have more than half; 1,200 others have one each ----
+head_of f
+{ echo '#include "f.h"' && : >calls && functions big 3 400 300 && functions small 1200 1 200 && main_of; } >f.c
+record f -g f.c
+is f <<'END'
+by function
+big0 120000 400 400
+big1 120000 400 400
+big2 120000 400 400
+small0 200 1 1
+small1 200 1 1
+small2 200 1 1
+more 1197 239400 1197 1197
+total 600000 2400 2400
+END
+"$BIN/ms-report" f.trace >text
+grep -Eqx 'PEAK at .*: 585\.9 KiB, 2,400 blocks, 2,400 sites by function, top 5 of 1,203' text || fail "title: $(cat text)"
+grep -Eqx 'big1 +[^ ]*f\.c +20 % +117\.2 KiB +400 +400 +[0-9]+' text || fail "row: $(cat text)"
+grep -Eqx '1,198 more sites +40 % +234\.0 KiB +1,198 +1,198' text || fail "rest: $(cat text)"
+grep -Eqx 'total +100 % +585\.9 KiB +2,400 +2,400' text || fail "total: $(cat text)"
+typed Sites ', top 20 of 400 sites$'
+typed All '^big2 +117\.2 KiB'
+"$BIN/ms-report" --md f.trace >md
+# shellcheck disable=SC2016
+grep -Eq '^\| `big1` \| .*f\.c \| 20 % \| 117\.2 KiB \| 400 \| 400 \| [0-9]+ \|$' md || fail "Markdown: $(cat md)"
+grep -q "^ms-filter --where 'function = \"big0\" and file = \".*f\.c\"' FILE | ms-report --peak$" md || fail "Markdown, command: $(cat md)"
+python=python3
+[ ! -x /usr/bin/python3 ] || python=/usr/bin/python3
+$python "$SRC/tests/cli/report/validate.py" "$SRC/man/memscope-report.schema.json" f.json
+# views list sites
+"$BIN/ms-report" --peak f.trace | grep -q ', top 20 of 2,400 sites$' || fail '--peak'
+# what filters hide is said
+"$BIN/ms-filter" --not-function '^small' f.trace | "$BIN/ms-report" >text
+grep -Eqx 'hidden by filters +40 % +234\.4 KiB +1,200 +1,200' text || fail "hidden: $(cat text)"
+
+# ---- files: 3 of 8 have more than half, in functions of one site each ----
+head_of g
+: >calls
+for i in 0 1 2 3 4 5 6 7; do
+	{ echo '#include "g.h"' && functions "g${i}_" $((i < 3 ? 400 : 150)) 1 $((i < 3 ? 300 : 200)); } >g$i.c
+done
+main_of >main.c
+record g -g g[0-7].c main.c
+is g <<'END'
+by file
+g0.c 120000 400 400
+g1.c 120000 400 400
+g2.c 120000 400 400
+g3.c 30000 150 150
+g4.c 30000 150 150
+g5.c 30000 150 150
+more 2 60000 300 300
+total 510000 1950 1950
+END
+
+# ---- directories: net and net/tls; 10 files in each have 80 functions of one site ----
+head_of h
+: >calls
+mkdir -p net/tls db
+for d in net net/tls db; do
+	for ((f = 0; f < 10; f++)); do
+		{ echo '#include "h.h"' && functions "${d//\//_}${f}_" 80 1 100; } >$d/$f.c
+	done
+done
+main_of >main.c
+record h '-g -I.' net/*.c net/tls/*.c db/*.c main.c
+groups h peak | head -4 | cut -d' ' -f1,2- | sort >got
+printf '%s\n' 'by directory' 'db 80000 800 800' 'net 80000 800 800' 'tls 80000 800 800' | sort | cmp - got || fail "directories: $(cat got)"
+"$BIN/ms-report" h.trace >text
+typed Sites ', top 20 of 800 sites$'
+
+# ---- without debug information: namespaces of C++ ----
+head_of n
+{
+	echo '#include "n.h"' && : >calls
+	for s in net db ui; do
+		echo "namespace $s {" && functions "${s}_" 300 1 100 && echo '}'
+	done
+	echo 'void *keep[10000]; int n; int main() {'
+	sed 's/.*; \(\([a-z]*\)_.*\)$/\2::\1/' calls
+	echo '}'
+} >n.cc
+g++ -O0 -o n n.cc
+"$BIN/ms-record" -q -o n.trace ./n
+"$BIN/ms-report" --json n.trace >n.json
+[ "$(groups n peak | sort | tr '\n' ,)" = 'by namespace,db 30000 300 300,net 30000 300 300,total 90000 900 900,ui 30000 300 300,' ] || fail "namespaces: $(jq .groups n.json)"
+"$BIN/ms-report" n.trace >text
+typed Sites ', top 20 of 300 sites$'
+
+# ---- five that have a third are shown as they are ----
+head_of o
+{ echo '#include "o.h"' && : >calls && functions one 5 1 4000 && functions small 400 1 100 && main_of; } >o.c
+record o -g o.c
+[ "$(jq 'has("groups")' o.json)" = false ] || fail "$(jq .groups o.json)"
+"$BIN/ms-report" o.trace | grep -q '^PEAK .*, top 5 of 405 sites$' || fail 'not grouped'
