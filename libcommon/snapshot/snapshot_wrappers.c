@@ -6,8 +6,8 @@
  * is never taken for one. How many callers it takes depends on what it is called: of my_malloc two
  * are enough, of pool_alloc three; of what is not called like that four are not, unless more than
  * half of the sites of its module come by it. Between it and its callers, functions with such names
- * do not count. What a wrapper hands on may come by another one, so it is looked for again outside
- * of those that were found.
+ * do not count. What has no name and is called by wrappers alone is a part of them. What a wrapper
+ * hands on may come by another one, so it is looked for again outside of those that were found.
  *
  *   malloc < get_mem:9 < parse:20 < main     get_mem: 1 line, 4 callers or more, 2 sites of 3
  *   malloc < get_mem:9 < read_all:31 < main
@@ -56,7 +56,9 @@ struct line {
 struct function {
 	uint32_t place; /* one of it */
 	enum ms_wrapper_hint hint;
-	bool wrapper, indirect; /* indirect: in some stack the runtime's functions are in it */
+	bool wrapper;
+	bool indirect; /* in some stack the runtime's functions are in it; */
+	bool outside;  /* in some, what calls it is no wrapper */
 	size_t sites;
 	uint32_t callers[CALLERS]; /* places, of different ones */
 	uint64_t sizes[SIZES];     /* different ones */
@@ -129,21 +131,29 @@ static bool is_allocator(const struct ms_stack_place *p)
 /* What a site is named after so far, and by what it came: places, UINT32_MAX = none. */
 struct way {
 	uint32_t user, caller;
-	bool direct; /* nothing of the runtime but the allocator is in `user` */
+	bool direct; /* nothing of the runtime but the allocator is in `user`; */
+	bool inside; /* a wrapper calls that */
 };
 
 static struct way way_of(struct finder *f, uint32_t node)
 {
-	struct way w = {UINT32_MAX, UINT32_MAX, true};
+	struct way w = {UINT32_MAX, UINT32_MAX, true, false};
+	bool called = false;
 	for (; node && node < f->t->nodes.n; node = f->t->nodes.v[node].parent) {
 		const struct ms_logical *l = &f->frames[f->t->nodes.v[node].frame];
 		for (uint32_t at = l->first; at < l->first + l->count; at++) {
 			const struct ms_stack_place *p = &f->places[at];
 			if (p->runtime || p->wrapper) {
 				w.direct &= w.user != UINT32_MAX || p->wrapper || is_allocator(p);
+				w.inside |= w.user != UINT32_MAX && !called && p->wrapper;
+				called |= w.inside;
 				continue;
 			}
 			const struct function *x = function_of(f, at);
+			if (w.user != UINT32_MAX && !called) {
+				called = true;
+				w.inside = x->wrapper;
+			}
 			if (w.user == UINT32_MAX) {
 				w.user = x->wrapper ? w.user : at;
 			} else if (!x->hint && !same_function(p, &f->places[w.user])) {
@@ -207,6 +217,7 @@ static void count_sites(struct finder *f)
 		uint32_t module = f->places[w.user].module;
 		x->sites++;
 		x->indirect |= !w.direct;
+		x->outside |= !w.inside;
 		f->sites[module <= f->t->modules.n ? module : 0]++;
 		note_line(f, x, &w, s);
 		note_size(x, s->min_size);
@@ -221,6 +232,8 @@ static bool is_wrapper(const struct finder *f, const struct function *x)
 	const struct terms *t = &terms[x->hint];
 	uint32_t module = f->places[x->place].module;
 	uint64_t least = UINT64_MAX, most = 0;
+	if (x->sites && !x->outside && !f->places[x->place].at->function)
+		return true;
 	if (x->caller_count < t->callers || x->size_count < t->sizes || x->line_count > t->lines ||
 	    (t->itself && x->indirect) ||
 	    (t->the_most && x->sites * 2 <= f->sites[module <= f->t->modules.n ? module : 0]))

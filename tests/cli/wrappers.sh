@@ -45,6 +45,23 @@ done
 is 'buffer_alloc load_config load_table make_key node_alloc open_a open_b open_c thing_alloc' handed-c.trace
 is 'buffer_alloc load_config load_table make_key node_alloc open_a open_b open_c thing_alloc' handed-c.trace --wrapper '^my_malloc$'
 is 'five label' handed-cc.trace
+# without names of what is static: a part of xmalloc
+cat >low.c <<'END'
+#include <stdlib.h>
+void *volatile keep[9];
+static __attribute__((noipa)) void *low(size_t size) { return calloc(1, size); }
+void *xmalloc(size_t size) { return low(size); }
+void alpha(void) { keep[0] = xmalloc(7); }
+void beta(void) { keep[1] = xmalloc(7); }
+static __attribute__((noipa)) void *other(size_t size) { return calloc(2, size); }
+void gamma_one(void) { keep[2] = other(7); }
+int main(void) { alpha(); beta(); gamma_one(); return 0; }
+END
+gcc -O1 -fno-inline -fno-optimize-sibling-calls -rdynamic -o low low.c
+strip low
+"$BIN/ms-record" -q -o low.trace ./low
+is 'alpha beta' low.trace
+"$BIN/ms-report" --peak low.trace | grep -Eq '^ *50 % .* low\+0x[0-9a-f]+ ' || fail "other: $("$BIN/ms-report" --peak low.trace)"
 
 # ms-report, ms-top and ms-diff name a trace the same, and refuse what does not match
 "$BIN/ms-report" --leaks list.trace --wrapper xdup >report
