@@ -24,13 +24,14 @@
 #include "libcommon/symbols/symbols.h"
 #include "libcommon/symbols/wrappers.h"
 
-#define CALLERS 4 /* different ones that are counted, */
-#define SIZES 3
+#define MANY 8 /* callers and sizes, that nobody makes one kind of thing of */
+#define PART 4 /* of its sites a line has that counts */
 #define LINES 4
 #define ROUNDS 4
 
 /* By what a function is called: how many different callers and sizes it has at least, from how many
- * lines it allocates at most, how much more its largest block has than its smallest. */
+ * lines it allocates at most, how many times its smallest block the largest is, unless it has MANY
+ * of both. */
 static const struct terms {
 	unsigned callers, sizes, lines;
 	uint64_t times;
@@ -48,7 +49,8 @@ static const struct terms {
 struct line {
 	uint32_t place, caller; /* one of it, and the first one that was met */
 	bool several;           /* there are others */
-	uint64_t least, most;   /* sizes */
+	size_t sites;
+	uint64_t least, most; /* sizes */
 };
 
 /* A function that is the innermost one of the user's code in some stack; without a name each
@@ -60,8 +62,8 @@ struct function {
 	bool indirect; /* in some stack the runtime's functions are in it; */
 	bool outside;  /* in some, what calls it is no wrapper */
 	size_t sites;
-	uint32_t callers[CALLERS]; /* places, of different ones */
-	uint64_t sizes[SIZES];     /* different ones */
+	uint32_t callers[MANY]; /* places, of different ones */
+	uint64_t sizes[MANY];   /* different ones */
 	struct line lines[LINES + 1];
 	unsigned caller_count, size_count, line_count;
 };
@@ -170,7 +172,7 @@ static void note_caller(const struct finder *f, struct function *x, uint32_t cal
 	for (unsigned i = 0; i < x->caller_count; i++)
 		if (same_function(&f->places[x->callers[i]], &f->places[caller]))
 			return;
-	if (x->caller_count < CALLERS)
+	if (x->caller_count < MANY)
 		x->callers[x->caller_count++] = caller;
 }
 
@@ -179,7 +181,7 @@ static void note_size(struct function *x, uint64_t size)
 	for (unsigned i = 0; i < x->size_count; i++)
 		if (x->sizes[i] == size)
 			return;
-	if (x->size_count < SIZES)
+	if (x->size_count < MANY)
 		x->sizes[x->size_count++] = size;
 }
 
@@ -192,9 +194,10 @@ static void note_line(const struct finder *f, struct function *x, const struct w
 	if (l == x->lines + LINES + 1)
 		return;
 	if (l == end) {
-		*l = (struct line){w->user, w->caller, false, s->min_size, s->max_size};
+		*l = (struct line){w->user, w->caller, false, 0, s->min_size, s->max_size};
 		x->line_count++;
 	}
+	l->sites++;
 	l->several |= l->caller != w->caller;
 	l->least = s->min_size < l->least ? s->min_size : l->least;
 	l->most = s->max_size > l->most ? s->max_size : l->most;
@@ -240,12 +243,12 @@ static bool is_wrapper(const struct finder *f, const struct function *x)
 		return false;
 	for (unsigned i = 0; i < x->line_count; i++) {
 		const struct line *l = &x->lines[i];
-		if (t->each && l->several && l->least == l->most)
+		if (t->each && l->several && l->least == l->most && l->sites * PART >= x->sites)
 			return false;
 		least = l->least < least ? l->least : least;
 		most = l->most > most ? l->most : most;
 	}
-	return most / t->times >= least;
+	return most / t->times >= least || (x->caller_count == MANY && x->size_count == MANY);
 }
 
 /* Takes those that are some for wrappers. Returns how many. */

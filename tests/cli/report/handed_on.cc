@@ -91,6 +91,31 @@ void open_c(void)
 	keep[n++] = make_key("abcde");
 }
 
+/* Of about one size, but with as many callers as nothing has that is made; and, rarely, of one size from
+ * a second line. */
+void *page_alloc(size_t more)
+{
+	if (more > 100)
+		return memset(malloc(300), 0, 100);
+	return memset(malloc(100 + more), 0, 100);
+}
+
+#define USER(number)                                                                               \
+	void user_##number(void)                                                                   \
+	{                                                                                          \
+		keep[n++] = page_alloc(number);                                                    \
+	}
+USER(1)
+USER(2)
+USER(3)
+USER(4)
+USER(5)
+USER(6)
+USER(7)
+USER(8)
+USER(101)
+USER(102)
+
 void label(std::string *to, size_t length)
 {
 	to->append(length, 'x');
@@ -142,6 +167,9 @@ int main(int argc, char **argv)
 		open_a();
 		open_b();
 		open_c();
+	} else if (argc == 2 && strcmp(argv[1], "many") == 0) {
+		user_1(), user_2(), user_3(), user_4(), user_5();
+		user_6(), user_7(), user_8(), user_101(), user_102();
 	} else {
 		one();
 		two();
