@@ -15,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_SITES 5           /* that are to have a third */
-#define FIRST_ROWS 6            /* that are to have more than half */
-#define DEEPEST 12              /* directory */
-static const double ALONE = .9; /* of the figure in one directory or module: that is no answer */
+#define FIRST_SITES 5            /* that are to have a third */
+#define FIRST_ROWS 6             /* that are to have more than half */
+#define DEEPEST 12               /* directory */
+static const double ALONE = .97; /* of the figure in one directory or module: that is no answer */
 
 /* What is the same in all sites of a group. */
 struct key {

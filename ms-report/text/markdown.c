@@ -366,7 +366,7 @@ static void put_grouped(struct page *p, struct out *o, const struct list *l)
 	t.title = list_title(p, l);
 	markdown_table(p, o, &t);
 	out_printf(&commands, "%s FILE%s\n%s FILE\n", site, grouped_filter(l, site),
-		   grouped_all(l));
+		   grouped_all(p->m, l));
 	markdown_text(o, &commands);
 	out_free(&commands);
 }

@@ -269,7 +269,7 @@ static void put_grouped(struct page *p, struct out *o, const struct list *l)
 	out_str(o, *filter ? "Sites    " : "Largest  ");
 	text_command(p, o, (const char *[]){site, input}, 2, NEXT_INDENT);
 	out_printf(o, "%s\nAll      ", filter);
-	text_command(p, o, (const char *[]){grouped_all(l), input}, 2, NEXT_INDENT);
+	text_command(p, o, (const char *[]){grouped_all(p->m, l), input}, 2, NEXT_INDENT);
 	out_char(o, '\n');
 }
 

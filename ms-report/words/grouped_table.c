@@ -169,11 +169,20 @@ static const char *condition(struct model *m, const struct list *l, const struct
 			       is_text(m, "file", "=", place));
 }
 
+/* "--at 1.5s ", where a list is of another moment than the end. */
+static const char *moment(struct model *m, const struct list *l)
+{
+	if (l->metric == METRIC_PEAK || strcmp(m->at_label, "end") == 0)
+		return "";
+	return ms_arena_printf(&m->arena, "--at %s ", ms_shell_word(&m->arena, m->at_label));
+}
+
 const char *grouped_command(struct model *m, const struct list *l, const struct site *row)
 {
-	const char *where = condition(m, l, row);
-	if (!where || name_clean(&m->arena, where, true) != where)
-		return ms_arena_printf(&m->arena, "ms-report --site %lld", (long long)row->id);
+	const char *where = condition(m, l, row), *at = moment(m, l);
+	if (!where || *at || name_clean(&m->arena, where, true) != where)
+		return ms_arena_printf(&m->arena, "ms-report %s--site %lld", at,
+				       (long long)row->id);
 	return ms_arena_printf(&m->arena, "ms-filter --where %s", ms_shell_word(&m->arena, where));
 }
 
@@ -184,16 +193,11 @@ const char *grouped_filter(const struct list *l, const char *command)
 						     : " | ms-report --leaks";
 }
 
-const char *grouped_all(const struct list *l)
+const char *grouped_all(struct model *m, const struct list *l)
 {
-	static const char *const by[GROUPED_COUNT][2] = {
-		[GROUPED_FUNCTION] = {"ms-report --by function",
-				      "ms-report --by function --metric peak"},
-		[GROUPED_FILE] = {"ms-report --by file", "ms-report --by file --metric peak"},
-		[GROUPED_MODULE] = {"ms-report --by module",
-				    "ms-report --by module --metric peak"}};
-	enum grouped of = l->by == GROUPED_DIRECTORY   ? GROUPED_FILE
+	enum grouped by = l->by == GROUPED_DIRECTORY   ? GROUPED_FILE
 			  : l->by == GROUPED_NAMESPACE ? GROUPED_FUNCTION
 						       : l->by;
-	return by[of][l->metric == METRIC_PEAK];
+	return ms_arena_printf(&m->arena, "ms-report %s--by %s%s", moment(m, l), grouped_words[by],
+			       l->metric == METRIC_PEAK ? " --metric peak" : "");
 }

@@ -155,7 +155,7 @@ const char *grouped_place(struct model *m, const struct list *l, const struct si
 const char *grouped_command(struct model *m, const struct list *l, const struct site *row);
 /* What follows the input then: " | ms-report --peak", or "". And the command for all rows. */
 const char *grouped_filter(const struct list *l, const char *command);
-const char *grouped_all(const struct list *l);
+const char *grouped_all(struct model *m, const struct list *l);
 
 /* ---- site_tables.c: of one site; no rows where the database does not say ---- */
 

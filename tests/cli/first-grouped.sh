@@ -84,6 +84,10 @@ grep -q "^ms-filter --where 'function = \"big0\" and file = \".*f\.c\"' FILE | m
 python=python3
 [ ! -x /usr/bin/python3 ] || python=/usr/bin/python3
 $python "$SRC/tests/cli/report/validate.py" "$SRC/man/memscope-report.schema.json" f.json
+# of another moment, too
+"$BIN/ms-report" --at peak f.trace >text
+grep -Eq '^All      ms-report --at peak --by function ' text || fail "--at: $(cat text)"
+typed Largest '^SITE [0-9]+ +big0 '
 # views list sites
 "$BIN/ms-report" --peak f.trace | grep -q ', top 20 of 2,400 sites$' || fail '--peak'
 # what filters hide is said
