@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * Wrappers of malloc that no list names, found by what passes through them.
  *
- * Such a function only hands a size on: it allocates in few lines, itself, and several others call it
- * for blocks of several sizes. One that its one caller calls, main, or what makes things of one size
- * is never taken for one. How many callers it takes depends on what it is called: of my_malloc two
- * are enough, of pool_alloc three; of what is not called like that four are not, unless more than
- * half of the sites of its module come by it. Between it and its callers, functions with such names
- * do not count. What has no name and is called by wrappers alone is a part of them. What a wrapper
- * hands on may come by another one, so it is looked for again outside of those that were found.
+ * A wrapper only passes a size on: it calls the allocator itself, from few lines, and several
+ * functions call it for blocks of several sizes. A function with one caller, main, and a function
+ * that makes objects of one size are never taken for wrappers. How many callers are needed depends on
+ * the name: two for my_malloc, three for pool_alloc; for any other name four, and more than half of
+ * the sites of its module. Callers that are named like wrappers themselves are passed over when
+ * callers are counted. A function without a name that only wrappers call is part of them. Behind a
+ * wrapper there may be another one, so the search is repeated without those that were found.
  *
  *   malloc < get_mem:9 < parse:20 < main     get_mem: 1 line, 4 callers or more, 2 sites of 3
  *   malloc < get_mem:9 < read_all:31 < main
@@ -24,20 +24,20 @@
 #include "libcommon/symbols/symbols.h"
 #include "libcommon/symbols/wrappers.h"
 
-#define MANY 8 /* callers and sizes, that nobody makes one kind of thing of */
-#define PART 4 /* of its sites a line has that counts */
+#define MANY 8 /* callers and sizes: too many for a function that makes one kind of object */
+#define PART 4 /* a line counts that has this part of its function's sites */
 #define LINES 4
 #define ROUNDS 4
 
-/* By what a function is called: how many different callers and sizes it has at least, from how many
- * lines it allocates at most, how many times its smallest block the largest is, unless it has MANY
- * of both. */
+/* Says what a function with each kind of name must have to be a wrapper: different callers and sizes
+ * at least, allocating lines at most, and the ratio of its largest block to its smallest, which is
+ * not asked of one with MANY callers and sizes. */
 static const struct terms {
 	unsigned callers, sizes, lines;
 	uint64_t times;
-	bool itself;   /* it calls the allocator without any of the runtime's functions between; */
-	bool each;     /* sizes differ in each line with several callers; */
-	bool the_most; /* more than half of its module's sites come by it */
+	bool itself;   /* no function of the runtime between it and the allocator */
+	bool each;     /* several sizes from each line that has several callers */
+	bool the_most; /* more than half of its module's sites */
 } terms[] = {
 	[MS_HINT_NONE] = {4, 3, 2, 1, true, true, true},
 	[MS_HINT_GROW] = {2, 2, 4, 1, false, false, false},
@@ -45,10 +45,10 @@ static const struct terms {
 	[MS_HINT_MALLOC] = {2, 2, 4, 1, true, false, false},
 };
 
-/* A line of a function, from which it allocates. */
+/* Collects the sites that come from one line of a function. */
 struct line {
-	uint32_t place, caller; /* one of it, and the first one that was met */
-	bool several;           /* there are others */
+	uint32_t place, caller; /* of the first site */
+	bool several;           /* other sites have other callers */
 	size_t sites;
 	uint64_t least, most; /* sizes */
 };
@@ -59,8 +59,8 @@ struct function {
 	uint32_t place; /* one of it */
 	enum ms_wrapper_hint hint;
 	bool wrapper;
-	bool indirect; /* in some stack the runtime's functions are in it; */
-	bool outside;  /* in some, what calls it is no wrapper */
+	bool indirect; /* some site has functions of the runtime between it and the allocator */
+	bool outside;  /* some site comes from a caller that is no wrapper */
 	size_t sites;
 	uint32_t callers[MANY]; /* places, of different ones */
 	uint64_t sizes[MANY];   /* different ones */
@@ -111,7 +111,7 @@ static struct function *function_of(struct finder *f, uint32_t place)
 	return &f->functions.v[i - 1];
 }
 
-/* Is a frame of the runtime one that only hands a size to the allocator? */
+/* Tells whether a frame of the runtime only passes a size to the allocator. */
 static bool is_allocator(const struct ms_stack_place *p)
 {
 	static const char *const names[] = {"std::allocator<",
@@ -130,11 +130,12 @@ static bool is_allocator(const struct ms_stack_place *p)
 	return false;
 }
 
-/* What a site is named after so far, and by what it came: places, UINT32_MAX = none. */
+/* Describes how a site is reached: the place that names it so far, and that of its caller; UINT32_MAX =
+ * none. */
 struct way {
 	uint32_t user, caller;
-	bool direct; /* nothing of the runtime but the allocator is in `user`; */
-	bool inside; /* a wrapper calls that */
+	bool direct; /* no function of the runtime between `user` and the allocator */
+	bool inside; /* a wrapper calls `user` */
 };
 
 static struct way way_of(struct finder *f, uint32_t node)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Which functions are called as one that allocates is: their names taken apart into words.
+ * Recognizes functions that are named like allocators, from the words of their names.
  *
- *   mosquitto__calloc          mosquitto calloc           ends in a name of the C library's
- *   <Arena<T>>::allocRaw       alloc raw                  ends in alloc, but for what goes with it
- *   AcquireAlignedMemory       acquire aligned memory     a verb and a noun that go together
- *   sqlite3ExprListAppendNew   sqlite expr list append new
- *   avcodec_alloc_context      avcodec alloc context      it makes a context: no wrapper
+ *   mosquitto__calloc          mosquitto calloc           ends in a function of the C library
+ *   <Arena<T>>::allocRaw       alloc raw                  ends in alloc and a qualifier
+ *   AcquireAlignedMemory       acquire aligned memory     verb and noun
+ *   sqlite3ExprListAppendNew   sqlite expr list append new        none of these
+ *   avcodec_alloc_context      avcodec alloc context      makes a context: none of these
  */
 #include "wrappers.h"
 
@@ -15,7 +15,7 @@
 #define WORDS 12
 #define LETTERS 24
 
-/* The last words of a name, each cut to what there is room for. */
+/* Holds the last words of a name, each cut to LETTERS - 1. */
 struct words {
 	char v[WORDS][LETTERS];
 	size_t n;
@@ -45,7 +45,8 @@ static void add_letter(struct words *w, bool first, char letter)
 		w->v[w->n - 1][length] = (char)tolower((unsigned char)letter);
 }
 
-/* At every underscore and digit, and where a capital letter begins a word: "MDLTicket" is two. */
+/* Splits a name at underscores and digits, and before capital letters that begin a word: "MDLTicket"
+ * is two. */
 static struct words take_apart(const char *name, size_t length)
 {
 	struct words w = {.n = 0};
@@ -96,7 +97,7 @@ static bool ends_in(const char *word, const char *const *list, size_t n)
 }
 #define ENDS_IN(word, list) ends_in((word), (list), sizeof(list) / sizeof *(list))
 
-/* May stand behind the word that counts: how it allocates, or memory that is of no type. */
+/* Tells whether a word may follow the verb: how memory is allocated, or memory without a type. */
 static bool is_qualifier(const char *word)
 {
 	static const char *const qualifiers[] = {
@@ -110,7 +111,7 @@ static bool is_qualifier(const char *word)
 	return IS_IN(word, qualifiers);
 }
 
-/* Is there one of the words before number `end`? */
+/* Tells whether one of the words before number `end` is in the list. */
 static bool is_before(const struct words *w, size_t end, const char *const *list, size_t n)
 {
 	for (size_t i = 0; i < end; i++)
@@ -119,7 +120,7 @@ static bool is_before(const struct words *w, size_t end, const char *const *list
 	return false;
 }
 
-/* What word number `i` of a name says. `scope` is what the name stands in, `length` bytes. */
+/* Judges a name by its word number `i`. `scope`, of `length` bytes, is what qualifies the name. */
 static enum ms_wrapper_hint hint_of(const struct words *w, size_t i, const char *scope,
 				    size_t length)
 {

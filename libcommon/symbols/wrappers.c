@@ -243,7 +243,7 @@ static int by_name(const void *key, const void *element)
 	return c ? c : MS_ORDER(length, n);
 }
 
-/* One that a class has: "Node::operator new(unsigned long)". */
+/* Recognizes the operator new of a class: "Node::operator new(unsigned long)". */
 static bool is_operator_new(const char *function)
 {
 	const char *name = strstr(function, "::operator new");

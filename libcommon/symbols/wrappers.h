@@ -29,13 +29,13 @@ void ms_wrappers_free(struct ms_wrappers *w);
 /* Is a function, as demangled, a known wrapper, or one of `also` (NULL = none)? Of NULL false. */
 bool ms_is_wrapper(const char *function, const struct ms_wrappers *also);
 
-/* What a function is called like. */
+/* Classifies the name of a function. */
 enum ms_wrapper_hint {
 	MS_HINT_NONE,
-	MS_HINT_GROW,  /* something that gets more for a pool or an arena */
-	MS_HINT_ALLOC, /* something that allocates: pool_alloc, AcquireAlignedMemory */
-	MS_HINT_MALLOC /* one of the C library's functions: my_malloc, mosquitto__strdup */
+	MS_HINT_GROW,  /* grows a pool or an arena */
+	MS_HINT_ALLOC, /* allocates: pool_alloc, AcquireAlignedMemory */
+	MS_HINT_MALLOC /* named after a function of the C library: my_malloc, mosquitto__strdup */
 };
-/* Says so of a name as demangled, or NULL. By itself it is no proof: a function that makes one kind
- * of thing may be called like that too. */
+/* Returns the class of a demangled name, or of NULL. A name alone proves nothing: a function that
+ * makes one kind of object may have such a name too. */
 enum ms_wrapper_hint ms_wrapper_hint(const char *function);

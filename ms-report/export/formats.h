@@ -61,7 +61,7 @@ void json_site_detail(struct model *m, struct ms_json *j, const struct site *s);
 void json_frame(const struct model *m, struct ms_json *j, const struct frame *f);
 /* Field "views", an array; nothing when there is none. */
 void json_views(struct model *m, struct ms_json *j, const struct json_view *v, size_t n);
-/* What the first screen has in place of very many sites, if it has (grouped.h). */
+/* Writes the groups that the first screen shows instead of sites, if there are any (grouped.h). */
 void json_groups(struct model *m, struct ms_json *j);
 /* Key "skipped_processes", where ms-snap --all was run; else nothing. */
 void json_skipped(struct model *m, struct ms_json *j);

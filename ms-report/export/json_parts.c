@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#define GROUP_ROWS 6 /* of those that the first screen has instead of very many sites */
+#define GROUP_ROWS 6 /* of a list of groups */
 
 /* A number of SQLite's, which may be infinite. */
 static void put_value(struct ms_json *j, const char *name, const char *s)

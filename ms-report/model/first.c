@@ -198,7 +198,7 @@ static bool is_like_live(const struct list *peak, const struct list *live)
 	return same && (double)peak->total.a <= LIKE_LIVE * (double)figure_or_0(live->total.a);
 }
 
-/* Where very many sites share what is live, or the peak, the rows say where these are. */
+/* Groups the lists of the peak and of what is live if they are scattered over many sites. */
 static void group_lists(struct model *m, struct first *f, size_t limit)
 {
 	for (size_t i = 0; i < f->n; i++) {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * The list of a figure that very many sites share: by function, file or directory.
+ * Groups the sites of a list whose figure is scattered over very many of them.
  *
- *   5 sites have 8 %                 main.cc      /src/net/read.cc:80   first it is tried by function
- *   54,423 more sites have 92 %      ...          /src/net/             at last by this directory
+ *   5 sites 8 %, 54,423 more sites 92 %
+ *   by function     six have 20 %
+ *   by file         six have 31 %
+ *   by directory    six have 64 %: this one
  */
 #include "grouped.h"
 
@@ -15,12 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_SITES 5            /* that are to have a third */
-#define FIRST_ROWS 6             /* that are to have more than half */
-#define DEEPEST 12               /* directory */
-static const double ALONE = .97; /* of the figure in one directory or module: that is no answer */
+#define FIRST_SITES 5            /* a list is scattered where these have less than a third */
+#define FIRST_ROWS 6             /* groups answer where these have more than half */
+#define DEEPEST 12               /* level of directories */
+static const double ALONE = .97; /* a directory or module with more than this is no answer */
 
-/* What is the same in all sites of a group. */
+/* Holds what all sites of a group have in common. */
 struct key {
 	const char *text; /* NULL = not known */
 	size_t length;
@@ -28,8 +30,8 @@ struct key {
 	uint32_t frame;   /* of one without a name; else 0 */
 };
 
-/* What stands before the first "::" of a qualified name, outside of what it is an
- * implementation for: "clang" of "clang::Sema::Act", "app" of "<app::Map<K> as Index>::at". */
+/* Finds the outermost namespace of a function: "clang" of "clang::Sema::Act", "app" of
+ * "<app::Map<K> as Index>::at". Returns its length, 0 = there is none. */
 static size_t namespace_of(const char *function, const char **name)
 {
 	const char *f = function + strspn(function, "<&(*");
@@ -38,7 +40,8 @@ static size_t namespace_of(const char *function, const char **name)
 	return n && strncmp(f + n, "::", 2) == 0 ? n : 0;
 }
 
-/* Up to its slash number `depth`, that of the root not counted, or its last one. */
+/* Returns the length of a path up to its slash number `depth`, not counting the first character, or
+ * to its last slash. */
 static size_t directory_of(const char *file, size_t depth)
 {
 	size_t length = 0, n = 0;
@@ -114,7 +117,7 @@ static uint32_t frame_number(const struct model *m, const struct site *s)
 	return node == NONE ? NONE : m->nodes.v[node].frame;
 }
 
-/* The number of a site's group, from 1. */
+/* Returns the number of a site's group, from 1. */
 static uint32_t group_of(struct grouping *g, const struct site *s)
 {
 	uint32_t frame = frame_number(g->m, s);
@@ -132,7 +135,7 @@ static uint32_t group_of(struct grouping *g, const struct site *s)
 	return *number = (uint32_t)g->v.n;
 }
 
-/* ---- which rows tell most ---- */
+/* ---- the choice ---- */
 
 /* Adds up all groups. */
 static void sum_groups(struct grouping *g)
@@ -144,7 +147,7 @@ static void sum_groups(struct grouping *g)
 	}
 }
 
-/* What the `n` largest known ones have; 0 where one has nearly all of `all`. */
+/* Returns the sum of the `n` largest groups that are known; 0 if one has nearly all of `all`. */
 static uint64_t largest(const struct grouping *g, size_t n, uint64_t all)
 {
 	uint64_t most[FIRST_ROWS] = {0}, sum = 0;
@@ -173,7 +176,7 @@ static void forget(struct grouping *g)
 	g->v.n = 0;
 }
 
-/* Leaves in `g` how it is done. False: no way is better than single sites, which have `first`. */
+/* Sets by what `g` groups. False: nothing does better than single sites, whose sum is `first`. */
 static bool choose(struct grouping *g, size_t n, uint64_t first, uint64_t all)
 {
 	uint64_t best = first;
@@ -213,7 +216,7 @@ static int by_group(const void *x, const void *y)
 	return MS_ORDER(p->group, q->group) ?: MS_ORDER(q->a, p->a) ?: MS_ORDER(p->site, q->site);
 }
 
-/* A row that stands for `n` sites, the largest first. */
+/* Makes the row of `n` sites, the largest first. */
 static const struct site *row_of(struct model *m, const struct member *v, size_t n)
 {
 	uint32_t *members = ms_arena_alloc(&m->arena, n * sizeof *members);

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: MIT
- * The list of a figure that very many sites share: by function, file or directory.
+ * Groups the sites of a list whose figure is scattered over very many of them: by function, file or
+ * directory.
  */
 #pragma once
 
 #include "lists.h"
 
-/* Returns the list of sites `l` as it is if its first five rows have a third of what all sites have
- * or more; else one of the same figures whose rows stand for all sites of a function (of one file),
- * a source file, a directory, a namespace or crate, or a module: the first of these of which `limit`
- * rows, six at most, have more than half, or else the one of which they have most. Lives in the
- * model's arena. */
+/* Returns the list of sites `l` unchanged if its first five rows have a third of the figure or more.
+ * Else returns a list of groups: by function and its file, by file, by directory, by namespace or
+ * crate, or by module, whichever is the first of which `limit` rows, six at most, have more than
+ * half, or else the one of which they have most. Lives in the model's arena. */
 struct list list_grouped(struct model *m, struct list l, size_t limit);
 
-/* The part of the path, or of the name of the function, that all sites of a row of such a list have
- * in common, with its `length`, as the database has it; of GROUPED_FUNCTION the function. NULL = it
- * is not known. */
+/* Returns the part of the path or of the function's name that the sites of a row have in common, as
+ * the database has it, and its `length`; NULL = it is not known. */
 const char *grouped_name(const struct model *m, const struct list *l, const struct site *row,
 			 size_t *length);
-/* Does a row of GROUPED_DIRECTORY of that name stand for all directories in it, too? */
+/* Tells whether a row of that directory includes the directories below it. */
 bool grouped_deepest(const struct list *l, const char *directory);
-/* The frame of its largest site, or NULL. */
+/* Returns the frame of a row's largest site, or NULL. */
 const struct frame *grouped_frame(const struct model *m, const struct site *row);

@@ -56,7 +56,7 @@ bool site_stands_for(const struct model *m, const struct site *row, const struct
  * the few others. */
 bool site_is_leak(const struct site *s);
 
-/* What the rows of a list stand for: each for a site, or for all sites of one of these (grouped.h). */
+/* Tells what a row of a list stands for: a site, or all sites of one of these (grouped.h). */
 enum grouped {
 	GROUPED_NOT,
 	GROUPED_FUNCTION,
@@ -84,15 +84,15 @@ struct list {
 	const char *title; /* what it is called; NULL = by its metric */
 	bool verdicts;     /* has a column for them: of what is live, where a row has one */
 	enum grouped by;
-	size_t depth;  /* of GROUPED_DIRECTORY: slashes that tell it from others, */
-	size_t groups; /* of those that have anything to show: rows that there would be */
+	size_t depth;  /* of GROUPED_DIRECTORY: level */
+	size_t groups; /* number of groups that have anything to show */
 	struct pair sum, more, hidden, leaked, other, total; /* sum: of the rows */
 };
 
 /* At most `limit` sites. `other` is what belongs to no site: nothing, unless the snapshot does not
  * add up. Lives in the model's arena. */
 struct list list_sites(struct model *m, enum metric metric, size_t limit);
-/* The same of `n` rows, in any order, that stand for all sites. */
+/* Makes a list of `n` rows, in any order, that together stand for all sites. */
 struct list list_of_rows(struct model *m, const struct site *const *sites, size_t n,
 			 enum metric metric, size_t limit);
 /* The same where sites whose stacks differ only in the rounds of a recursion are one row (fold.h). */

@@ -357,7 +357,7 @@ static void next(struct page *p, struct out *o, const struct first *f)
 	out_free(&lines);
 }
 
-/* Rows that stand for many sites each, and what to type for those of the first one, and for all. */
+/* Writes a list of groups, and the commands that show the sites of the first one, and all groups. */
 static void put_grouped(struct page *p, struct out *o, const struct list *l)
 {
 	struct table t = grouped_table(p->m, l);

@@ -258,7 +258,7 @@ void text_verdict(struct page *p, struct out *o)
 		text_words(p, o, "Growth", &verdict, "; ");
 }
 
-/* Rows that stand for many sites each, and what to type for those of the first one. */
+/* Writes a list of groups, and the commands that show the sites of the first one, and all groups. */
 static void put_grouped(struct page *p, struct out *o, const struct list *l)
 {
 	struct table t = grouped_table(p->m, l);

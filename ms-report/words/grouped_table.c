@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The list of a figure that very many sites share (grouped.h) as a table, and what to type for the
- * sites of one of its rows.
+ * A list of groups of sites (grouped.h) as a table, and the commands that show the sites of a group.
  */
 #include "table.h"
 
@@ -12,7 +11,7 @@
 
 #include <string.h>
 
-#define LONGEST 120 /* text of a filter that is offered */
+#define LONGEST 120 /* name that is put into a command */
 
 enum { NAME, PLACE, SHARE, BYTES, BLOCKS, SITES, LARGEST };
 static const struct column columns[] = {
@@ -31,7 +30,7 @@ const char *const grouped_words[GROUPED_COUNT] = {[GROUPED_FUNCTION] = "function
 						  [GROUPED_NAMESPACE] = "namespace",
 						  [GROUPED_MODULE] = "module"};
 
-/* What a row is of, raw. */
+/* Returns the name of a group, raw. */
 static const char *name_of(struct model *m, const struct list *l, const struct site *row)
 {
 	size_t length;
@@ -42,8 +41,8 @@ static const char *name_of(struct model *m, const struct list *l, const struct s
 	return f && l->by == GROUPED_FUNCTION ? frame_name(&m->arena, m, f) : "(unknown)";
 }
 
-/* The source file of a row's function, or else the program or library that it is in; NULL = neither
- * is known. */
+/* Returns the source file of a group's function, else the program or library that it is in; NULL =
+ * neither is known. */
 static const char *place_of(const struct model *m, const struct list *l, const struct site *row)
 {
 	const struct frame *f = grouped_frame(m, row);
@@ -125,9 +124,9 @@ struct table grouped_table(struct model *m, const struct list *l)
 	return t;
 }
 
-/* ---- what to type ---- */
+/* ---- commands ---- */
 
-/* function = "operator""" */
+/* Writes a comparison of ms-filter: function = "f". */
 static const char *is_text(struct model *m, const char *column, const char *sign, const char *text)
 {
 	const char *out = ms_arena_printf(&m->arena, "%s %s \"", column, sign);
@@ -136,7 +135,7 @@ static const char *is_text(struct model *m, const char *column, const char *sign
 	return ms_arena_printf(&m->arena, "%s\"", out);
 }
 
-/* As an extended regular expression that matches it. */
+/* Returns an extended regular expression that matches a text. */
 static const char *as_pattern(struct model *m, const char *text)
 {
 	const char *out = "";
@@ -154,7 +153,7 @@ static const char *condition(struct model *m, const struct list *l, const struct
 	if (!name || !f || length > LONGEST)
 		return NULL;
 	name = ms_arena_strndup(&m->arena, name, length);
-	if (l->by == GROUPED_DIRECTORY) /* with those in it where the rows go no deeper */
+	if (l->by == GROUPED_DIRECTORY) /* with the directories below it if rows include them */
 		return is_text(m, "file", "~",
 			       ms_arena_printf(&m->arena, "^%s%s", as_pattern(m, name),
 					       grouped_deepest(l, name) ? "" : "[^/]*$"));
@@ -169,7 +168,7 @@ static const char *condition(struct model *m, const struct list *l, const struct
 			       is_text(m, "file", "=", place));
 }
 
-/* "--at 1.5s ", where a list is of another moment than the end. */
+/* Returns "--at 1.5s " if a list is of another moment than the end, else "". */
 static const char *moment(struct model *m, const struct list *l)
 {
 	if (l->metric == METRIC_PEAK || strcmp(m->at_label, "end") == 0)

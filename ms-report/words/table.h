@@ -139,22 +139,23 @@ extern const char *const group_names[BY_COUNT]; /* the spelling of --by */
  * (BY_STACK), largest `metric` first. */
 struct table table_groups(struct model *m, enum group_key key, enum metric metric, size_t limit);
 
-/* ---- grouped_table.c: the list of a figure that very many sites share (grouped.h) ---- */
+/* ---- grouped_table.c: lists of groups of sites (grouped.h) ---- */
 
-/* Its rows, what is left out, by sites, what is hidden, and the total; no title. */
+/* Makes a table of such a list: its rows, the other sites, what is hidden, and the total; no title. */
 struct table grouped_table(struct model *m, const struct list *l);
-/* What rows of each kind of such a list are of: "function". */
+/* Names each kind of group: "function". */
 extern const char *const grouped_words[GROUPED_COUNT];
-/* What a row is of, and of a function the name of its file, "" = none; cleaned. */
+/* Return the name of a group, and of a function the name of its file, "" = none; cleaned. */
 const char *grouped_label(struct model *m, const struct list *l, const struct site *row,
 			  const struct style *st);
 const char *grouped_place(struct model *m, const struct list *l, const struct site *row,
 			  const struct style *st);
-/* A command whose next word is the input, and that shows the sites of a row: "ms-filter --where
- * EXPR", of which ms-report takes the output; else of the largest of them, "ms-report --site 3". */
+/* Returns the command, up to the input, that shows the sites of a group: "ms-filter --where EXPR"; or
+ * that shows the largest of them: "ms-report --site 3". */
 const char *grouped_command(struct model *m, const struct list *l, const struct site *row);
-/* What follows the input then: " | ms-report --peak", or "". And the command for all rows. */
+/* Returns what follows the input of such a command: " | ms-report --peak", or "". */
 const char *grouped_filter(const struct list *l, const char *command);
+/* Returns the command, up to the input, that shows all groups. */
 const char *grouped_all(struct model *m, const struct list *l);
 
 /* ---- site_tables.c: of one site; no rows where the database does not say ---- */

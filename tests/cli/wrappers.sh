@@ -36,8 +36,8 @@ is xcalloc alone.trace
 # what it allocates in three lines is its own
 is build inside.trace
 
-# What hands a size on is passed over, by way of another one too; what makes things of one size, or of about one, or of two, and what is called
-# from many places are not, nor is a function in which a string grows. Names do not depend on what --wrapper says besides.
+# Functions that pass a size on are seen through, also one behind another; not so functions that make objects of one size, of about one, or of two, nor
+# one that is called from many places, nor one in which a string grows. A --wrapper for one of them changes nothing.
 g++ -g -O1 -fno-inline -fno-optimize-sibling-calls -o handed "$SRC/tests/cli/report/handed_on.cc"
 for what in c cc many; do
 	"$BIN/ms-record" -q -o handed-$what.trace ./handed $what >/dev/null
@@ -46,7 +46,7 @@ is 'buffer_alloc load_config load_table make_key node_alloc open_a open_b open_c
 is 'buffer_alloc load_config load_table make_key node_alloc open_a open_b open_c thing_alloc' handed-c.trace --wrapper '^my_malloc$'
 is 'five label' handed-cc.trace
 is 'user_1 user_101 user_102 user_2 user_3 user_4 user_5 user_6 user_7 user_8' handed-many.trace
-# without names of what is static: a part of xmalloc
+# A static function without a name is part of xmalloc, which alone calls it.
 cat >low.c <<'END'
 #include <stdlib.h>
 void *volatile keep[9];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Allocates by functions that hand a size on, and by some that are called like that, or as often, and
- * make things.
+ * Allocates by functions that pass a size on, and by others that are named or called like them but
+ * make objects.
  */
 #include <cstdlib>
 #include <cstring>
@@ -12,7 +12,7 @@ static int n;
 
 extern "C" {
 
-/* One line, two callers besides init_alloc_root. */
+/* Passes a size on, for two callers besides init_alloc_root. */
 void *my_malloc(size_t size)
 {
 	void *p = malloc(size);
@@ -21,7 +21,7 @@ void *my_malloc(size_t size)
 	return p;
 }
 
-/* Comes by my_malloc; three callers. */
+/* Passes a size on to my_malloc, for three callers. */
 void *init_alloc_root(size_t size)
 {
 	void *p = my_malloc(size);
@@ -29,19 +29,19 @@ void *init_alloc_root(size_t size)
 	return p;
 }
 
-/* Of one size. */
+/* Makes objects of one size. */
 void *thing_alloc(void)
 {
 	return memset(malloc(48), 0, 48);
 }
 
-/* Of different sizes, all of them about that of a node. */
+/* Makes nodes, all of about one size. */
 void *node_alloc(size_t more)
 {
 	return memset(malloc(40 + more), 0, 40);
 }
 
-/* Makes a header of one size, and what comes with it. */
+/* Makes a header of one size and its buffer. */
 void *buffer_alloc(size_t size)
 {
 	void **p = (void **)malloc(64);
@@ -49,7 +49,7 @@ void *buffer_alloc(size_t size)
 	return p;
 }
 
-/* Any size, and from many places, but not from most. */
+/* Makes keys of any size, for many callers, but not at most sites. */
 char *make_key(const char *text)
 {
 	char *p = (char *)malloc(strlen(text) + 1);
@@ -91,8 +91,8 @@ void open_c(void)
 	keep[n++] = make_key("abcde");
 }
 
-/* Of about one size, but with as many callers as nothing has that is made; and, rarely, of one size from
- * a second line. */
+/* Passes on sizes that are about the same, for very many callers; and, rarely, one size from a second
+ * line. */
 void *page_alloc(size_t more)
 {
 	if (more > 100)

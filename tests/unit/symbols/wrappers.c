@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What names say of functions that may be wrappers of malloc, and which are by their name alone.
+ * Names of functions that may be wrappers of malloc, and of those that are by their name alone.
  */
 #include "libcommon/symbols/wrappers.h"
 #include "tests/unit/check.h"
