@@ -236,7 +236,9 @@ static bool is_wrapper(const struct finder *f, const struct function *x)
 	const struct terms *t = &terms[x->hint];
 	uint32_t module = f->places[x->place].module;
 	uint64_t least = UINT64_MAX, most = 0;
-	if (x->sites && !x->outside && !f->places[x->place].at->function)
+	bool many = x->caller_count == MANY && x->size_count == MANY,
+	     nameless = x->sites && !f->places[x->place].at->function;
+	if (nameless && (!x->outside || (many && !x->indirect)))
 		return true;
 	if (x->caller_count < t->callers || x->size_count < t->sizes || x->line_count > t->lines ||
 	    (t->itself && x->indirect) ||
@@ -249,7 +251,7 @@ static bool is_wrapper(const struct finder *f, const struct function *x)
 		least = l->least < least ? l->least : least;
 		most = l->most > most ? l->most : most;
 	}
-	return most / t->times >= least || (x->caller_count == MANY && x->size_count == MANY);
+	return most / t->times >= least || many;
 }
 
 /* Takes those that are some for wrappers. Returns how many. */

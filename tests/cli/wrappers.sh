@@ -63,6 +63,23 @@ strip low
 "$BIN/ms-record" -q -o low.trace ./low
 is 'alpha beta' low.trace
 "$BIN/ms-report" --peak low.trace | grep -Eq '^ *50 % .* low\+0x[0-9a-f]+ ' || fail "other: $("$BIN/ms-report" --peak low.trace)"
+# One that has no name and very many callers and sizes says nothing either; with fewer it stays.
+for n in 7 8; do
+	{
+		echo '#include <stdlib.h>'
+		echo 'void *volatile keep[9];'
+		echo 'static __attribute__((noipa)) void *piece(size_t size) { return calloc(1, size); }'
+		for ((i = 1; i <= n; i++)); do
+			echo "void user_$i(void) { keep[$i] = piece($i); }"
+		done
+		echo "int main(void) { $(for ((i = 1; i <= n; i++)); do echo "user_$i();"; done) $(for i in 0 1 2 3 4 5 6 7 8 9; do echo "keep[0] = malloc($i);"; done) return 0; }"
+	} >piece.c
+	gcc -O1 -fno-inline -fno-optimize-sibling-calls -rdynamic -o piece$n piece.c
+	strip piece$n
+	"$BIN/ms-record" -q -o piece$n.trace ./piece$n
+done
+is 'main user_1 user_2 user_3 user_4 user_5 user_6 user_7 user_8' piece8.trace
+is main piece7.trace
 
 # ms-report, ms-top and ms-diff name a trace the same, and refuse what does not match
 "$BIN/ms-report" --leaks list.trace --wrapper xdup >report
