@@ -261,9 +261,12 @@ struct list list_grouped(struct model *m, struct list l, size_t limit)
 {
 	struct grouping g = {.m = m, .metric = l.metric};
 	uint64_t first = 0, all = figure_or_0(figure_add(l.sum.a, l.more.a));
-	for (size_t i = 0; i < l.n && i < FIRST_SITES; i++)
-		first += figure_or_0(site_pair(l.rows[i], l.metric).a);
-	if (l.n < FIRST_SITES || !l.more_sites || first >= all / 3)
+	if (!l.more_sites)
+		return l;
+	struct list five = l.n < FIRST_SITES ? list_folded(m, l.metric, FIRST_SITES) : l;
+	for (size_t i = 0; i < five.n && i < FIRST_SITES; i++)
+		first += figure_or_0(site_pair(five.rows[i], l.metric).a);
+	if (first >= all / 3)
 		return l;
 	g.of_frame = ms_xcalloc(m->frames.n + 1, sizeof *g.of_frame);
 	if (choose(&g, limit < FIRST_ROWS ? limit : FIRST_ROWS, first, all)) {

@@ -114,6 +114,31 @@ more 2 60000 300 300
 total 510000 1950 1950
 END
 
+# ---- two functions of one name are two rows; the site that is named is the largest ----
+head_of s
+: >calls
+for i in 1 2; do
+	{
+		echo '#include "s.h"' && echo 'static void same(void) {'
+		for ((k = 10; k <= 3000; k += 10)); do
+			echo "keep[n++] = malloc($((k * i)));"
+		done
+		echo "} void call$i(void) { same(); }"
+	} >s$i.c
+	echo "void call$i(void); call$i();" >>calls
+done
+main_of >main.c
+record s -g s1.c s2.c main.c
+is s <<'END'
+by function
+same 903000 300 300
+same 451500 300 300
+total 1354500 600 600
+END
+[ "$(jq -r '([.sites[] | {key: "\(.id)", value: .peak_bytes}] | from_entries) as $of | .groups[0].rows[] | "\(.file | split("/")[-1]) \($of["\(.largest_site)"])"' s.json |
+	tr '\n' ' ')" = 's2.c 6000 s1.c 3000 ' ] || fail "the largest sites: $(jq .groups s.json)"
+"$BIN/ms-report" --limit 1 s.trace | grep -Eq '^PEAK .* 600 sites by function, top 1 of 2$' || fail '--limit 1'
+
 # ---- directories: net and net/tls; 10 files in each have 80 functions of one site ----
 head_of h
 : >calls
@@ -154,3 +179,4 @@ head_of o
 record o -g o.c
 [ "$(jq 'has("groups")' o.json)" = false ] || fail "$(jq .groups o.json)"
 "$BIN/ms-report" o.trace | grep -q '^PEAK .*, top 5 of 405 sites$' || fail 'not grouped'
+"$BIN/ms-report" --limit 1 o.trace | grep -q '^PEAK .*, top 1 of 405 sites$' || fail 'not grouped, one row'
