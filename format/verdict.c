@@ -24,6 +24,12 @@ bool ms_verdict_put_scan(struct ms_record_writer *w, const struct ms_verdict_sca
 		ms_record_number(w, MS_VERDICT_ALIGN, s->align);
 	if (s->cleared)
 		ms_record_number(w, MS_VERDICT_CLEARED, s->cleared);
+	if (s->ignored)
+		ms_record_number(w, MS_VERDICT_IGNORED, s->ignored);
+	if (s->roots)
+		ms_record_number(w, MS_VERDICT_ROOT_RANGES, s->roots);
+	if (s->roots_refused)
+		ms_record_number(w, MS_VERDICT_REFUSED_RANGES, s->roots_refused);
 	return ms_record_end(w);
 }
 
@@ -53,7 +59,7 @@ bool ms_verdict_get(struct ms_record rec, struct ms_verdict_record *out)
 {
 	struct ms_verdict_scan scan = {.label = ""};
 	struct ms_verdict_site site = {0};
-	uint64_t wide = 0, *const numbers[MS_VERDICT_CLEARED + 1] = {
+	uint64_t wide = 0, *const numbers[MS_VERDICT_LAST + 1] = {
 				   [MS_VERDICT_SCAN] = &scan.scan,
 				   [MS_VERDICT_TIME] = &scan.time_ns,
 				   [MS_VERDICT_EVENT] = &scan.event,
@@ -65,6 +71,9 @@ bool ms_verdict_get(struct ms_record rec, struct ms_verdict_record *out)
 				   [MS_VERDICT_NUMBER] = &scan.number,
 				   [MS_VERDICT_ALIGN] = &scan.align,
 				   [MS_VERDICT_CLEARED] = &scan.cleared,
+				   [MS_VERDICT_IGNORED] = &scan.ignored,
+				   [MS_VERDICT_ROOT_RANGES] = &scan.roots,
+				   [MS_VERDICT_REFUSED_RANGES] = &scan.roots_refused,
 				   [MS_VERDICT_STACK] = &site.stack,
 				   [MS_VERDICT_RETAINED_BLOCKS] = &site.retained_blocks,
 				   [MS_VERDICT_RETAINED_BYTES] = &site.retained_bytes,
@@ -78,7 +87,7 @@ bool ms_verdict_get(struct ms_record rec, struct ms_verdict_record *out)
 			scan.label = (const char *)f.data;
 			scan.label_size = f.size;
 		}
-		if (f.is_bytes || f.id > MS_VERDICT_CLEARED)
+		if (f.is_bytes || f.id > MS_VERDICT_LAST)
 			continue;
 		unsigned v = f.id - MS_VERDICT_DIRECT_BLOCKS;
 		if (v <= MS_VERDICT_UNKNOWN_BYTES - MS_VERDICT_DIRECT_BLOCKS)

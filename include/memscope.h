@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Marks for MemScope: name moments of a program, leave parts of it out, and tell about a custom
- * allocator's blocks and pools. Header only.
+ * Marks for MemScope: name moments of a program, leave parts of it out, tell about a custom
+ * allocator's blocks and pools, and say what is no leak. Header only.
  *
  * Include it and call; there is nothing to link. In a program that is not being recorded every call
  * is a test of a pointer that is null. In one that is, the functions of ms-record's preload library
@@ -23,6 +23,8 @@ typedef void memscope_pause_fn(void);
 typedef void memscope_pool_create_fn(const void *pool, const char *name);
 typedef void memscope_pool_alloc_fn(const void *pool, const void *block, size_t size);
 typedef void memscope_pool_fn(const void *pool);
+typedef void memscope_ignore_fn(const void *block);
+typedef void memscope_root_fn(const void *start, size_t size);
 
 #if defined(__x86_64__) && defined(__ELF__) && defined(__GNUC__)
 /* The address is read from the global offset table, so that it stays a question to the dynamic
@@ -46,6 +48,8 @@ extern memscope_pool_create_fn memscope_v1_pool_create __attribute__((weak));
 extern memscope_pool_alloc_fn memscope_v1_pool_alloc __attribute__((weak));
 extern memscope_pool_fn memscope_v1_pool_reset __attribute__((weak));
 extern memscope_pool_fn memscope_v1_pool_destroy __attribute__((weak));
+extern memscope_ignore_fn memscope_v1_ignore __attribute__((weak));
+extern memscope_root_fn memscope_v1_root __attribute__((weak));
 #define MEMSCOPE_FUNCTION(type, symbol) (&symbol)
 #endif
 
@@ -140,6 +144,24 @@ static inline void ms_pool_destroy(const void *pool)
 	memscope_pool_fn *f = MEMSCOPE_FUNCTION(memscope_pool_fn, memscope_v1_pool_destroy);
 	if (f)
 		f(pool);
+}
+
+/* The block is no leak: until it is freed or reallocated it is reachable, and so is all that it
+ * leads to. `ptr` may point into it. */
+static inline void ms_ignore(const void *ptr)
+{
+	memscope_ignore_fn *f = MEMSCOPE_FUNCTION(memscope_ignore_fn, memscope_v1_ignore);
+	if (f)
+		f(ptr);
+}
+
+/* What pointers in these `size` bytes point to is reachable, whatever memory that is. A second call
+ * with the same `ptr` changes the size; 0 takes it back. */
+static inline void ms_root(const void *ptr, size_t size)
+{
+	memscope_root_fn *f = MEMSCOPE_FUNCTION(memscope_root_fn, memscope_v1_root);
+	if (f)
+		f(ptr, size);
 }
 
 #ifdef __cplusplus

@@ -119,7 +119,8 @@ CREATE TABLE growth(
 CREATE TABLE scan(
   process INTEGER NOT NULL, scan INTEGER NOT NULL, label TEXT, time_ns INTEGER, event INTEGER, state TEXT, pause_ns INTEGER, took_ns INTEGER,
   read_bytes INTEGER, wide INTEGER, blocks INTEGER, bytes INTEGER, unreachable_blocks INTEGER, unreachable_bytes INTEGER,
-  late_blocks INTEGER, late_bytes INTEGER, align INTEGER, mask TEXT,
+  late_blocks INTEGER, late_bytes INTEGER, align INTEGER, mask TEXT, ignored_blocks INTEGER, root_ranges INTEGER,
+  refused_root_ranges INTEGER,
   PRIMARY KEY(process, scan)) WITHOUT ROWID;
 CREATE TABLE site_verdict(
   site INTEGER NOT NULL, scan INTEGER NOT NULL, verdict TEXT NOT NULL, reason TEXT NOT NULL, blocks INTEGER, bytes INTEGER,

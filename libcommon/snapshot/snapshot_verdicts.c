@@ -115,7 +115,10 @@ static int put_scans(struct ms_fill *w)
 			   ms_int_if("late_blocks", late, after.blocks),
 			   ms_int_if("late_bytes", late, after.bytes),
 			   ms_int("align", v->scan.align ? v->scan.align : 8),
-			   ms_text("mask", v->scan.cleared ? mask : NULL));
+			   ms_text("mask", v->scan.cleared ? mask : NULL),
+			   ms_int_if("ignored_blocks", done, v->scan.ignored),
+			   ms_int_if("root_ranges", done, v->scan.roots),
+			   ms_int_if("refused_root_ranges", done, v->scan.roots_refused));
 	}
 	return ms_insert_close(&in);
 }

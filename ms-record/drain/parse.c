@@ -400,6 +400,9 @@ static int parse_one(struct session *s, struct reader *r, const struct record *c
 	case MG_PAUSE:
 		add(s, r, c->stamp, true, ITEM_PAUSE)->size = word(c, 2);
 		return 0;
+	case MG_IGNORE:
+		add(s, r, c->stamp, true, ITEM_IGNORE)->address = word(c, 2);
+		return 0;
 	default: /* MG_WRAP */
 		return 0;
 	}

@@ -536,6 +536,8 @@ void mg_on_user_free(const uint64_t *frame, const void *block);
 void mg_on_user_realloc(const uint64_t *frame, const void *old, const void *block, uint64_t size);
 /* ms_pause or ms_resume: they nest. */
 void mg_on_pause(const uint64_t *frame, bool pause);
+/* Writes MG_IGNORE. */
+void mg_on_ignore(const uint64_t *frame, const void *block);
 /* A forked child's session begins: as its parent was at the fork. */
 void mg_user_begin(struct mg_session *s);
 

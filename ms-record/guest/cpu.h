@@ -17,6 +17,8 @@
 
 /* The counter that stamps are taken from. */
 MG_INLINE uint64_t mg_counter(void);
+/* Has it read only when all that was read from memory before is there. */
+MG_INLINE void mg_order_counter(void);
 /* A turn of a loop that waits. */
 MG_INLINE void mg_relax(void);
 /* Address of this thread's control block. */

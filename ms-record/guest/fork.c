@@ -173,6 +173,7 @@ static void begin(struct mg_fork_slot *d, unsigned char *at)
 	s->heartbeat = __atomic_load_n(&mg.head->heartbeat, __ATOMIC_RELAXED);
 	s->state = __atomic_load_n(&mg.head->state, __ATOMIC_RELAXED); /* it may be paused by now */
 	s->told_paused = __atomic_load_n(&mg.head->told_paused, __ATOMIC_SEQ_CST);
+	s->roots = mg.session->roots; /* it has a copy of them */
 	mg_user_begin(s);
 	s->reentry_lost = mg.missed;
 	begin_generation(s->ring_max);

@@ -79,7 +79,7 @@
 
 /* Also the layout's version: guest and ms-record must be of one build. */
 #define MG_MAGIC UINT64_C(0x32747365754753d0)
-#define MG_LAYOUT_VERSION 9u
+#define MG_LAYOUT_VERSION 10u
 #define MG_OWN_MAX 58u /* chunks of writers, rooms for deep stacks, and a few */
 #define MG_ARENAS 64u
 #define MG_NEAR_BYTES 8192u /* of slots, near a module; at a multiple of it */
@@ -110,6 +110,19 @@ struct mg_arenas {
 	uint32_t brk; /* 1 = the end of the heap was moved by sbrk or brk, not by the C library */
 	uint64_t span[MG_ARENAS][2]; /* start, end */
 };
+
+/* Memory that the program says is a root: see roots.c. */
+#define MG_ROOTS 4096u
+struct mg_root {
+	uint64_t start; /* ~ of its address, so that it is no pointer; 0 = free, MG_ROOT_BUSY */
+	uint64_t bytes; /* 0 = taken back */
+};
+struct mg_roots {
+	uint32_t used;    /* entries that ever were */
+	uint32_t refused; /* ranges for which there was none */
+	struct mg_root v[MG_ROOTS];
+};
+#define MG_ROOT_BUSY 1u
 
 enum mg_clock { MG_CLOCK_TSC = 0, MG_CLOCK_SEQUENCE = 1 };
 
@@ -273,6 +286,7 @@ struct mg_session {
 	 * to the program. */
 	uint64_t own[MG_OWN_MAX][2];
 	uint64_t arenas; /* address of a struct mg_arenas in the guest's memory; 0 = none */
+	uint64_t roots;  /* and of a struct mg_roots */
 
 	/* Attached: ms-record keeps the table of modules. */
 	_Alignas(64) uint32_t modules_wanted; /* guest: grows when the linker changed something */
@@ -502,6 +516,7 @@ enum mg_kind {
 	 * MG_WHOLES, from now on; without frames it is the stack that stands there, and "previous
 	 * stack" is unchanged. */
 	MG_ALLOC_WHOLE = 24,
+	MG_IGNORE = 25, /* stamp, address: memscope.h ms_ignore */
 	MG_CODE = 23, /* keep = slot; first line | part << 32 | bytes of a character << 40, bytes of
 			 that part, those before this piece, then its `count` words */
 	MG_POOL = 22, /* stamp, enum mg_pool_step, heap, pool, bytes of its name, then that in whole

@@ -144,6 +144,12 @@ MG_EXPORT void memscope_v1_resume(void)
 	mg_on_pause(MG_FRAME, false);
 }
 
+MG_EXPORT void memscope_v1_ignore(const void *block)
+{
+	if (block)
+		mg_on_ignore(MG_FRAME, block);
+}
+
 /* ---- modules --------------------------------------------------------------------------------- */
 
 /* Addresses may come to mean something else: a new epoch before, for what threads take while

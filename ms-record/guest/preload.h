@@ -64,6 +64,8 @@ void memscope_v1_pool_alloc(const void *pool, const void *block, size_t size);
 void memscope_v1_pool_reset(const void *pool);
 void memscope_v1_pool_destroy(const void *pool);
 void memscope_v1_resume(void);
+void memscope_v1_ignore(const void *block);
+void memscope_v1_root(const void *start, size_t bytes);
 
 /* The next provider's functions. Until the first call each is a function that looks all of them up.
  */
@@ -123,6 +125,9 @@ void mg_arena_gone(const void *address, uint64_t bytes);
 void mg_arena_brk(void);
 /* From the constructor: the allocator is known now, and is or is not the C library's. */
 void mg_arenas_init(bool by_libc);
+
+/* roots.c: from the constructor: ms-record may read the program's roots. */
+void mg_roots_init(void);
 
 /* cxx.c: from the constructor: which of C++'s operators need a wrapper. */
 void mg_cxx_init(void);

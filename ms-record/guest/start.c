@@ -274,6 +274,7 @@ static void begin_session(int fd)
 		return;
 	}
 	learn_allocator();
+	mg_roots_init();
 	mg.mapping = s->mapped;
 	if (s->usable_size && !mg_resolve_usable())
 		s->no_usable = 1;

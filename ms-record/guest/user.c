@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What a program says of itself by memscope.h besides its blocks: pauses, and blocks that became
- * others.
+ * What a program says of itself by memscope.h besides its blocks: pauses, blocks that became
+ * others, and those that are not to be called leaks.
  *
  * How many pauses are nested, and how often that changed between none and some, are one word of the
  * process, so that threads that pause and resume at once agree. A forked child goes on with its
@@ -64,6 +64,17 @@ void mg_on_pause(const uint64_t *frame, bool pause)
 	}
 	if (pause)
 		apply(mg.session);
+}
+
+/* Another thread may have made the block just now: the stamp must be later than that one's. */
+void mg_on_ignore(const uint64_t *frame, const void *block)
+{
+	struct mg_writer *t = mg_enter(frame);
+	if (!t)
+		return;
+	mg_order_counter();
+	mg_put_words(t, MG_IGNORE, &(uint64_t){(uint64_t)block}, 1, NULL, 0);
+	mg_leave(t);
 }
 
 void mg_on_user_realloc(const uint64_t *frame, const void *old, const void *block, uint64_t size)

@@ -36,6 +36,11 @@ MG_INLINE uint64_t mg_counter(void)
 	return (uint64_t)high << 32 | low;
 }
 
+MG_INLINE void mg_order_counter(void)
+{
+	__asm__ volatile("lfence" ::: "memory");
+}
+
 MG_INLINE void mg_relax(void)
 {
 	__asm__ volatile("pause");

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "libcommon/base/ranges.h"
+#include "ignored.h"
 #include "live.h"
 
 struct heap {
@@ -20,4 +21,5 @@ struct heap {
 	struct preexisting *preexisting;       /* attached in mid-run; else NULL */
 	struct inherited_heap *inherited_heap; /* for children; NULL once it is over */
 	bool logging;                          /* changes are kept for it */
+	struct ignored ignored;
 };

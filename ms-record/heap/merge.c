@@ -46,6 +46,7 @@ void merge_end(struct session *s)
 	preexisting_free(h->preexisting);
 	live_free(&h->live);
 	ms_ranges_free(&h->mapped);
+	ignored_free(&h->ignored);
 	free(h);
 }
 
@@ -453,6 +454,13 @@ static void do_pause(struct session *s, struct reader *r, const struct item *it)
 	pause_user(s, it->size, clock_ns(&s->clock, it->key >> 1));
 }
 
+/* Blocks that are made from now on, there or elsewhere, are others. */
+static void do_ignore(struct session *s, struct reader *r, const struct item *it)
+{
+	(void)r;
+	ignored_add(&s->heap->ignored, it->address, s->number);
+}
+
 static void process(struct session *s, struct reader *r, const struct item *it)
 {
 	static void (*const by_kind[])(struct session *, struct reader *, const struct item *) = {
@@ -468,6 +476,7 @@ static void process(struct session *s, struct reader *r, const struct item *it)
 		[ITEM_LOOK] = mapped_look,
 		[ITEM_FORK] = do_fork,
 		[ITEM_PAUSE] = do_pause,
+		[ITEM_IGNORE] = do_ignore,
 		[ITEM_HEAP_ALLOC] = do_heap_block,
 		[ITEM_HEAP_REALLOC] = do_heap_block,
 		[ITEM_HEAP_FAILED] = do_heap_block,

@@ -140,6 +140,27 @@ void scan_read_arenas(const struct memory *m, const struct session *s, struct mg
 		a->count = 0;
 }
 
+struct mg_roots *scan_read_roots(const struct memory *m, const struct session *s)
+{
+	uint64_t at = s->mem->roots;
+	size_t head = offsetof(struct mg_roots, v);
+	struct mg_roots *r = at ? ms_xcalloc(1, sizeof *r) : NULL;
+	bool read = r && memory_get(m, at, r, head) && r->used <= MG_ROOTS &&
+		    (!r->used || memory_get(m, at + head, r->v, r->used * sizeof *r->v));
+	if (read)
+		return r;
+	free(r);
+	return NULL;
+}
+
+/* Marks what the program says is no leak. */
+static void ignore_blocks(struct work *w)
+{
+	const struct ignored *g = &w->q->live.ignored;
+	for (size_t i = 0; i < g->n; i++)
+		w->ignored += graph_ignore(&w->graph, g->v[i].address, g->v[i].next);
+}
+
 /* Memory of the process that is there: of large blocks most may never have been touched. 0 = not
  * known. */
 static uint64_t present(const struct work *w)
@@ -182,6 +203,8 @@ static void look(struct work *w, pid_t tid)
 	w->graphed = true;
 	struct mg_arenas arenas;
 	scan_read_arenas(&w->memory, s, &arenas);
+	w->roots = scan_read_roots(&w->memory, s);
+	ignore_blocks(w);
 	struct roots r = {.memory = &w->memory,
 			  .graph = &w->graph,
 			  .threads = w->threads,
@@ -192,6 +215,8 @@ static void look(struct work *w, pid_t tid)
 			  .own_count = 2 * MG_OWN_MAX,
 			  .arenas = arenas.span,
 			  .arena_count = arenas.count,
+			  .user = w->roots ? w->roots->v : NULL,
+			  .user_count = w->roots ? w->roots->used : 0,
 			  .main_entry = s->mem->main_entry,
 			  .main_tp = s->mem->main_tp,
 			  .own_inode = inode_of(s->pool->memfd),
@@ -199,6 +224,7 @@ static void look(struct work *w, pid_t tid)
 			  .own_brk = arenas.brk && is_glibc(s->mem->allocator),
 			  .dense = !is_glibc(s->mem->allocator)};
 	roots_look(&r);
+	w->root_count = r.user_seen;
 	w->memory.unreadable |= memory_waits(&w->memory);
 	w->state = w->memory.gave_up      ? MS_SCAN_ENDED
 		   : w->memory.unreadable ? MS_SCAN_UNREADABLE
@@ -459,5 +485,5 @@ void scan_work_on(struct scanner *sc, struct session *s, enum scan_asker asker)
 	kernel_free(&w.kernel);
 	graph_free(&w.graph);
 	memory_close(&w.memory);
-	free(w.threads);
+	MS_FREE(w.threads, w.roots);
 }

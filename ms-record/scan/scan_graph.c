@@ -355,6 +355,25 @@ void graph_roots(struct graph *g, const void *bytes, size_t size)
 		}
 }
 
+static bool ignore(struct graph *g, uint32_t i, uint64_t address, uint64_t next)
+{
+	struct graph_block *b = &g->v[i];
+	bool inside = address - b->address < b->size || address == b->address;
+	if (!inside || b->number >= next || b->ignored)
+		return false;
+	mark(g, i);
+	return b->ignored = true;
+}
+
+uint32_t graph_ignore(struct graph *g, uint64_t address, uint64_t next)
+{
+	uint32_t i = target(g, &g->kinds[0], address);
+	uint32_t n = i != NOBODY && ignore(g, i, address, next);
+	for (i = innermost(g, address); i != NOBODY; i = outer_of(g, i))
+		n += ignore(g, i, address, next);
+	return n;
+}
+
 static void add_edge(struct graph *g, uint32_t to)
 {
 	if (to == NOBODY || to == g->from || to == g->last)

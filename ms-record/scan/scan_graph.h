@@ -25,8 +25,8 @@
 struct graph_block {
 	uint64_t address, size, number;
 	uint32_t stack;
-	uint8_t verdict; /* enum ms_verdict, after graph_solve */
-	bool user;
+	uint8_t verdict;    /* enum ms_verdict, after graph_solve */
+	bool user, ignored; /* ignored: see graph_ignore */
 };
 
 struct graph_kind {
@@ -77,6 +77,9 @@ static inline bool graph_is_inside(const struct graph *g, uint32_t i)
 uint32_t graph_find(const struct graph *g, uint64_t address, bool user);
 /* Memory of roots. */
 void graph_roots(struct graph *g, const void *bytes, size_t size);
+/* Makes the blocks in which the address lies reachable, if they were allocated before the one of
+ * number `next`, as a pointer among the roots would. Returns how many of these were not before. */
+uint32_t graph_ignore(struct graph *g, uint64_t address, uint64_t next);
 /* Memory of block `from`: blocks are looked through in order, each once, in any number of calls. */
 void graph_words(struct graph *g, uint32_t from, const void *bytes, size_t size);
 /* All words were seen: sets the verdicts. `complete`: of all roots and blocks; else what is not

@@ -28,7 +28,7 @@ struct scan *scan_new(void)
 void scan_free(struct scan *q)
 {
 	if (q)
-		MS_FREE(q->live.blocks, q->live.stacks.v, q);
+		MS_FREE(q->live.blocks, q->live.stacks.v, q->live.ignored.v, q);
 }
 
 /* ---- the scanning thread ---- */
@@ -117,6 +117,7 @@ static void copy_blocks(struct session *s, struct scan_live *v)
 	v->count = 0;
 	v->blocks = ms_xrealloc(NULL, s->heap->live.count + 1, sizeof *v->blocks);
 	live_each(&s->heap->live, copy_block, v);
+	ignored_copy(&v->ignored, &s->heap->ignored);
 	const struct mg_session *m = s->mem;
 	v->lost = s->stats.lost + __atomic_load_n(&m->no_ring_lost, __ATOMIC_RELAXED) +
 		  __atomic_load_n(&m->reentry_lost, __ATOMIC_RELAXED);

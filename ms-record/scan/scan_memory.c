@@ -379,6 +379,10 @@ static void inside(struct memory *m, uint64_t start, uint64_t end, enum memory_p
 		   void *arg)
 {
 	uint64_t at = start & ~(uint64_t)(PAGE - 1);
+	if (which == MEMORY_ALL) {
+		give_region(m, start, end, false, f, arg);
+		return;
+	}
 	while (at < end && !m->late) {
 		long n = m->old_kernel ? -1 : scan_pages(m, &at, end, which);
 		m->old_kernel = n < 0;

@@ -85,6 +85,7 @@ enum memory_pages {
 	MEMORY_SHARED,  /* of one shared mapping: those of the file that have contents, where we may
 			 * see that and it is on no disk; else those that are there, which others
 			 * may have touched that are not */
+	MEMORY_ALL,     /* whether they are there or not */
 };
 /* Gives all words of [start, end), multiples of 8, in pieces, in order of address. */
 void memory_words(struct memory *m, uint64_t start, uint64_t end, enum memory_pages which,

@@ -242,6 +242,9 @@ void scan_put_result(struct work *w)
 				       .wide = q->live.wide,
 				       .align = w->align,
 				       .cleared = w->cleared,
+				       .ignored = w->ignored,
+				       .roots = w->root_count,
+				       .roots_refused = w->roots ? w->roots->refused : 0,
 				       .number = w->answered ? q->live.number : 0};
 	resident_solve(w);
 	pthread_mutex_lock(&w->s->lock);

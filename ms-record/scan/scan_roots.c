@@ -18,7 +18,8 @@
  *   - what belongs to the recorder.
  *
  * Where one of these cannot be told for sure the memory is a root: then a leak may go unseen, but
- * no block is called unreachable that is not.
+ * no block is called unreachable that is not. And whatever the program says is a root is one, wherever
+ * it lies (ms_root).
  */
 #include "scan_roots.h"
 
@@ -417,6 +418,53 @@ static void look_at_map(struct roots *r, const struct memory_map *m, const struc
 		look_at_memory(r, at, m->end, which, look_at_roots, r);
 }
 
+/* ---- what the program says ---- */
+
+struct range {
+	struct graph *g;
+	uint64_t start, end;
+};
+
+static void look_at_part(void *arg, uint64_t address, const uint8_t *bytes, size_t size)
+{
+	const struct range *a = arg;
+	uint64_t low = a->start > address ? a->start : address, end = address + size;
+	uint64_t high = a->end < end ? a->end : end;
+	if (low < high)
+		graph_roots(a->g, bytes + (low - address), (size_t)(high - low));
+}
+
+/* Looks at all of [start, end), whatever else is there. Of a file also what the process has not
+ * touched yet, but for shared memory, of which the file tells what was written. */
+static void look_at_range(struct roots *r, uint64_t start, uint64_t end)
+{
+	struct range a = {r->graph, align_up(r->graph, start), align_down(r->graph, end)};
+	bool mapped = false;
+	for (size_t i = 0; i < r->memory->maps.n; i++) {
+		const struct memory_map *m = &r->memory->maps.v[i];
+		uint64_t low = m->start > start ? m->start : start & ~UINT64_C(7);
+		uint64_t high = m->end < end ? m->end : (end + 7) & ~UINT64_C(7);
+		enum memory_pages which = m->shared && m->volatile_file ? MEMORY_SHARED
+					  : m->anonymous                ? MEMORY_TOUCHED
+									: MEMORY_ALL;
+		if (low >= high)
+			continue;
+		mapped = true;
+		look_at_memory(r, low, high, which, look_at_part, &a);
+	}
+	r->user_seen += mapped;
+}
+
+static void look_at_ranges(struct roots *r)
+{
+	for (size_t i = 0; i < r->user_count; i++) {
+		uint64_t start = ~r->user[i].start, bytes = r->user[i].bytes;
+		bool taken = r->user[i].start > MG_ROOT_BUSY;
+		if (taken && bytes && start + bytes > start)
+			look_at_range(r, start, start + bytes);
+	}
+}
+
 /* ---- blocks ---- */
 
 struct inside {
@@ -524,6 +572,7 @@ void roots_look(struct roots *r)
 			(all ? look_at_map : look_at_some)(r, m, &cut, &first);
 	}
 	graph_roots(r->graph, r->kernel, r->kernel_count * 8);
+	look_at_ranges(r);
 	free(cut.v);
 	look_at_blocks(r, 0, r->graph->heap);
 	look_at_user_blocks(r);

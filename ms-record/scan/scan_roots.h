@@ -34,6 +34,8 @@ struct roots {
 	size_t own_count;
 	const uint64_t (*arenas)[2]; /* what the allocator mapped for itself */
 	size_t arena_count;
+	const struct mg_root *user; /* what the program says are roots */
+	size_t user_count;
 	uint64_t main_entry, main_tp; /* where the main thread began, if both are known */
 	uint64_t own_inode;           /* and its shared memory */
 	bool own_brk; /* somebody beside glibc took of its heap: all of that is searched */
@@ -44,6 +46,7 @@ struct roots {
 	/* Filled in here: where the piece of memory that was looked at last ends, and its last word.
 	 */
 	uint64_t last_end, last_word;
+	uint64_t user_seen; /* those of `user` that are there still */
 };
 
 /* Looks through registers and all root memory, then through all blocks. What could not be read or

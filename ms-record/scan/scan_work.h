@@ -12,6 +12,7 @@
 #include "libcommon/base/arena.h"
 #include "ms-record/base/wake.h"
 #include "ms-record/guest/layout.h"
+#include "ms-record/heap/ignored.h"
 #include "ms-record/ptrace/hijack.h"
 #include "resident.h"
 #include "scan.h"
@@ -65,6 +66,7 @@ struct scan_live {
 	bool wide;
 	struct graph_block *blocks;
 	uint32_t count;
+	struct ignored ignored;
 	/* Filled in by the writing thread. */
 	int stacks_known; /* atomic */
 	MS_ARRAY(struct number_stack) stacks;
@@ -153,7 +155,9 @@ struct work {
 	size_t thread_count;
 	struct kernel_words kernel;
 	struct resident resident;
-	uint64_t state; /* MS_SCAN_* */
+	uint64_t state;         /* MS_SCAN_* */
+	struct mg_roots *roots; /* that the program told of, and the guest keeps; NULL = none */
+	uint64_t ignored, root_count; /* blocks; ranges, as far as they were looked at */
 	bool graphed, answered;
 	bool unjudged;    /* nobody wants verdicts, */
 	uint64_t refused; /* or there will be none, for that reason of MS_SCAN_*; 0 = not so */
@@ -177,6 +181,8 @@ struct scan_thread *scan_registers(const struct hijack_stop *s, size_t *count);
 void scan_leave_ends(struct scan_thread *v, size_t n, const struct mg_session *s, bool traced);
 /* What the allocator mapped for itself: nothing, when that is not sure. */
 void scan_read_arenas(const struct memory *m, const struct session *s, struct mg_arenas *a);
+/* Gives what the program said are roots, in memory to be freed; NULL: nothing, or it cannot be read. */
+struct mg_roots *scan_read_roots(const struct memory *m, const struct session *s);
 /* Gives each block its stack. */
 void scan_name_stacks(struct scan_live *l);
 /* Has the draining thread put what was found into the trace. */

@@ -74,10 +74,11 @@ enum item_kind {
 	ITEM_FREE_UNSURE, /* sampling: of a block that may not be one of ours */
 	ITEM_MAP,
 	ITEM_UNMAP,
-	ITEM_LOOK,  /* is what is mapped a second time known? */
-	ITEM_FORK,  /* the process is about to fork */
-	ITEM_PAUSE, /* the program paused or resumed */
-	ITEM_DONE,  /* taken out of turn by a repair */
+	ITEM_LOOK,   /* is what is mapped a second time known? */
+	ITEM_FORK,   /* the process is about to fork */
+	ITEM_PAUSE,  /* the program paused or resumed */
+	ITEM_IGNORE, /* the program says that a block is no leak */
+	ITEM_DONE,   /* taken out of turn by a repair */
 	/* heaps.h */
 	ITEM_HEAP_ALLOC,   /* extra: see heaps_add_detail */
 	ITEM_HEAP_REALLOC, /* the same */

@@ -63,6 +63,24 @@ static void put_left(struct model *m, struct ms_json *j, const struct process *p
 		ms_json_close(j, ']');
 }
 
+/* Puts how memory was scanned at the end, or why it was not. */
+static void put_scan(struct ms_json *j, const struct end_scan *s)
+{
+	if (!s->state) {
+		ms_json_string(j, "leak_scan", NULL);
+		return;
+	}
+	ms_json_open(j, "leak_scan", '{');
+	ms_json_string(j, "state", s->state);
+	if (s->id >= 0) {
+		ms_json_number(j, "align", s->align);
+		ms_json_string(j, "mask", s->mask);
+		MS_JSON_NUMBERS(j, {"ignored_blocks", s->ignored}, {"root_ranges", s->roots},
+				{"refused_root_ranges", s->refused});
+	}
+	ms_json_close(j, '}');
+}
+
 static void put_process(struct model *m, struct ms_json *j, const char *key,
 			const struct process *p, bool with_totals)
 {
@@ -94,6 +112,8 @@ static void put_process(struct model *m, struct ms_json *j, const char *key,
 	put_left(m, j, p);
 	bool here = p->id <= m->processes.v[m->processes.n - 1].id;
 	ms_json_string(j, "cut", here ? provenance_cut(m, (uint32_t)(p - m->processes.v)) : NULL);
+	if (here)
+		put_scan(j, &p->end_scan);
 	if (with_totals)
 		put_totals(j, &p->totals, p->est, NULL);
 	if (!here)
@@ -206,7 +226,7 @@ static void put_site(struct model *m, struct ms_json *j, const struct json_stack
 			{"maps", s->maps}, {"mapped_bytes", s->at_mmap.mapped});
 	json_intervals(j, s->est, v, TOLD_ESTIMATES);
 	ms_json_string(j, "verdict", s->verdict);
-	bool judged = m->processes.v[s->process].end_scan >= 0;
+	bool judged = m->processes.v[s->process].end_scan.id >= 0;
 	MS_JSON_NUMBERS(j, {"direct_bytes", judged ? s->direct.bytes : UNKNOWN},
 			{"direct_blocks", judged ? s->direct.blocks : UNKNOWN},
 			{"retained_bytes", judged ? s->leak.bytes : UNKNOWN},

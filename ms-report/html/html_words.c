@@ -50,6 +50,8 @@ static void put_quality(struct page *p, struct ms_json *j)
 	put_text(p, j, "one_time", words_one_time(m));
 	put_text(p, j, "verdicts", verdicts_known(m) ? words_verdict(m) : NULL);
 	put_text(p, j, "unscanned", words_unscanned(m));
+	struct words terms = words_scan_terms(m);
+	put_words(p, j, "scan_terms", &terms);
 	put_text(p, j, "unknown", say_unknown(m));
 	put_text(p, j, "beside_peak", m->processes.n == 1 ? words_rss(m, "peak") : NULL);
 	put_text(p, j, "beside_end", words_rss(m, "end"));

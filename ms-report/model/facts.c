@@ -259,13 +259,18 @@ static void take_scan(struct reader *r)
 	uint32_t process = MODEL_FIND(r->m->processes, reader_id(r));
 	if (state && !strcmp(state, "done") && process != NONE) {
 		struct process *p = &r->m->processes.v[process];
-		p->end_scan = reader_id(r);
+		p->end_scan = (struct end_scan){.id = reader_id(r), .state = state};
 		p->totals.late_bytes = reader_number(r);
 		p->totals.late_blocks = reader_number(r);
-		struct scan_terms t = {reader_number(r), reader_text(r)};
-		r->m->scan_terms = r->m->scan_terms.align ? r->m->scan_terms : t;
+		p->end_scan.align = reader_number(r);
+		p->end_scan.mask = reader_text(r);
+		p->end_scan.ignored = reader_number_or_0(r);
+		p->end_scan.roots = reader_number_or_0(r);
+		p->end_scan.refused = reader_number_or_0(r);
 		r->m->late.bytes += figure_or_0(p->totals.late_bytes);
 		r->m->late.blocks += figure_or_0(p->totals.late_blocks);
+	} else if (process != NONE) {
+		r->m->processes.v[process].end_scan.state = state;
 	}
 	for (int i = UNSCANNED_NOT + 1; state && !r->m->unscanned && i < UNSCANNED_COUNT; i++)
 		if (!strcmp(state, states[i]))
@@ -298,7 +303,7 @@ static void find_hidden(struct model *m)
 
 static bool is_of_end(const struct model *m, uint32_t scan, uint32_t site)
 {
-	return scan == m->processes.v[m->sites.v[site].process].end_scan;
+	return scan == m->processes.v[m->sites.v[site].process].end_scan.id;
 }
 
 static int by_root(const void *a, const void *b)
@@ -327,7 +332,8 @@ static void find_leaks(struct model *m)
 int verdicts_read(struct model *m, struct ms_err *err)
 {
 	static const char scans[] =
-		"SELECT state, process, scan, late_bytes, late_blocks, align, mask FROM scan"
+		"SELECT state, process, scan, late_bytes, late_blocks, align, mask,"
+		" ignored_blocks, root_ranges, refused_root_ranges FROM scan"
 		" WHERE label = 'end' ORDER BY process";
 	struct totals *t = &m->totals;
 	for (size_t i = 0; i < m->processes.n; i++)
@@ -339,7 +345,7 @@ int verdicts_read(struct model *m, struct ms_err *err)
 	t->late_bytes = t->late_blocks = judged ? 0 : UNKNOWN;
 	for (size_t i = 0; i < m->processes.n && judged; i++) {
 		const struct process *p = &m->processes.v[i];
-		if (p->end_scan < 0)
+		if (p->end_scan.id < 0)
 			continue;
 		t->late_bytes = figure_add(t->late_bytes, p->totals.late_bytes);
 		t->late_blocks = figure_add(t->late_blocks, p->totals.late_blocks);

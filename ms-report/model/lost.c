@@ -53,7 +53,7 @@ struct lost_rows lost_rows(struct model *m, const struct site *s, bool roots, bo
 {
 	struct lost_rows r = {0};
 	uint32_t self = (uint32_t)(s - m->sites.v);
-	int64_t scan = m->processes.v[s->process].end_scan;
+	int64_t scan = m->processes.v[s->process].end_scan.id;
 	const struct lost_with *v = m->lost_with.v;
 	size_t from = 0, to = m->lost_with.n;
 	if (!roots) {

@@ -204,10 +204,14 @@ struct before {
 	const char *state, *why; /* "whole", "part", "unknown"; NULL = nobody was attached to */
 };
 
-/* How a scan at the end differs from others, by what the author of the program knows. */
-struct scan_terms {
-	uint64_t align;   /* words were looked for at its multiples; 0 = there was no scan */
-	const char *mask; /* bits that are no part of an address; NULL = none */
+/* A scan at the end, and how it differs from others by what the author of the program knows. */
+struct end_scan {
+	int64_t id;        /* of the one that was done; -1 = none was */
+	const char *state; /* "done", or why not; NULL = nobody wanted one */
+	uint64_t align;    /* words were looked for at its multiples */
+	const char *mask;  /* bits that are no part of an address; NULL = none */
+	/* By ms_ignore and ms_root, 0 where it was not done; refused: they were too many. */
+	uint64_t ignored, roots, refused;
 };
 
 struct process {
@@ -217,7 +221,7 @@ struct process {
 	struct totals totals;
 	struct quality quality;
 	uint64_t children_not_recorded;
-	int64_t end_scan;     /* the scan at the end that was done; -1 = none */
+	struct end_scan end_scan;
 	uint64_t at_sum_peak; /* what it held when all together held the most */
 	int64_t became_row;   /* the image that followed it by exec, 0 = none, */
 	uint32_t became;      /* and its index or NONE */
@@ -339,7 +343,6 @@ struct model {
 	uint32_t modules_unsound;  /* of those: whose debug information is damaged, or not whole */
 	int proc_only; /* enum proc_only: only /proc was looked at, so the heap is not known */
 	enum unscanned unscanned;
-	struct scan_terms scan_terms; /* of the first scan at an end that was done */
 };
 
 /* Asks what is not read with the rows: a format as sqlite3_mprintf has it. NULL = it cannot be

@@ -103,7 +103,7 @@ static void read_process(struct reader *r)
 	struct process *p = MS_PUSH(&r->m->processes);
 	struct totals *t = &p->totals;
 	struct quality *q = &p->quality;
-	*p = (struct process){.id = reader_id(r), .end_scan = -1};
+	*p = (struct process){.id = reader_id(r), .end_scan.id = -1};
 	TEXTS(r, &p->exe, &p->command, &p->host, &p->cwd, &p->end_reason, &p->allocator, &p->trace,
 	      &p->state);
 	NUMBERS(r, &p->pid, &p->ppid, &p->started_ns, &p->duration_ns, &p->exit_status,

@@ -75,14 +75,31 @@ const char *words_verdict(struct model *m)
 
 struct words words_scan_terms(struct model *m)
 {
-	const struct scan_terms *t = &m->scan_terms;
+	struct end_scan all = {0};
 	struct words w = {0};
-	if (t->align == 1)
+	for (size_t i = 0; i < m->processes.n; i++) {
+		const struct end_scan *s = &m->processes.v[i].end_scan;
+		all.mask = all.mask || all.align ? all.mask : s->mask;
+		all.align = all.align ? all.align : s->align;
+		all.ignored += s->ignored;
+		all.roots += s->roots;
+		all.refused += s->refused;
+	}
+	if (all.align == 1)
 		words_add(&w, "pointers at each byte (--leak-align)");
-	else if (t->align == 4)
+	else if (all.align == 4)
 		words_add(&w, "pointers at multiples of 4 bytes (--leak-align)");
-	if (t->mask)
-		words_add(&w, SAY("pointers without the bits %s (--leak-mask)", t->mask));
+	if (all.mask)
+		words_add(&w, SAY("pointers without the bits %s (--leak-mask)", all.mask));
+	if (all.ignored)
+		words_add(&w, SAY("%s ignored (ms_ignore)", say_things(m, all.ignored, "block")));
+	if (all.roots)
+		words_add(&w, SAY("%s %s (ms_root)", say_count(m, all.roots),
+				  all.roots == 1 ? "range is a root" : "ranges are roots"));
+	if (all.refused)
+		words_add(&w, SAY("%s of ms_root NOT KEPT: what only they point to counts as "
+				  "unreachable",
+				  say_things(m, all.refused, "range")));
 	return w;
 }
 

@@ -13,7 +13,8 @@ expect() { # WHAT GOT WANTED
 warn='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror'
 echo '#include <memscope.h>
 int main(void) { ms_mark("a"); ms_alloc("b", 1); ms_realloc("b", "b", 2); ms_free("b"); ms_pause(); ms_resume();
-	ms_pool_create("p", "n"); ms_pool_alloc("p", "b", 1); ms_pool_free("p", "b"); ms_pool_reset("p"); ms_pool_destroy("p"); return 0; }' >all.c
+	ms_pool_create("p", "n"); ms_pool_alloc("p", "b", 1); ms_pool_free("p", "b"); ms_pool_reset("p"); ms_pool_destroy("p");
+	ms_ignore("b"); ms_root("b", 2); ms_root("b", 0); return 0; }' >all.c
 cp all.c all.cc
 for std in c99 c11 c17 gnu11; do
 	# shellcheck disable=SC2086

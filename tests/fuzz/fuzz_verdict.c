@@ -27,7 +27,8 @@ static bool same(const struct ms_verdict_record *a, const struct ms_verdict_reco
 	return b->is_scan && x->scan == y->scan && x->time_ns == y->time_ns &&
 	       x->event == y->event && x->state == y->state && x->pause_ns == y->pause_ns &&
 	       x->took_ns == y->took_ns && x->read_bytes == y->read_bytes && x->wide == y->wide &&
-	       x->number == y->number && x->label_size == y->label_size &&
+	       x->number == y->number && x->ignored == y->ignored && x->roots == y->roots &&
+	       x->roots_refused == y->roots_refused && x->label_size == y->label_size &&
 	       memcmp(x->label, y->label, x->label_size) == 0;
 }
 

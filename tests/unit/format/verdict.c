@@ -24,8 +24,8 @@ static void scans(void)
 	uint8_t room[512];
 	struct ms_record_writer w;
 	struct ms_verdict_record got;
-	struct ms_verdict_scan s = {3,    1000,  17, 1,  20, 30,        UINT64_MAX,
-				    true, "end", 3,  99, 4,  UINT64_MAX};
+	struct ms_verdict_scan s = {3,     1000, 17, 1, 20,         30,         UINT64_MAX, true,
+				    "end", 3,    99, 4, UINT64_MAX, UINT64_MAX, 7,          8};
 	ms_record_writer_init(&w, room, sizeof room);
 	CHECK(ms_verdict_put_scan(&w, &s));
 	CHECK(read_one(room, w.size, &got) && got.is_scan);
@@ -33,6 +33,7 @@ static void scans(void)
 	CHECK(got.scan.state == 1 && got.scan.pause_ns == 20 && got.scan.took_ns == 30);
 	CHECK(got.scan.read_bytes == UINT64_MAX && got.scan.wide);
 	CHECK(got.scan.number == 99 && got.scan.align == 4 && got.scan.cleared == UINT64_MAX);
+	CHECK(got.scan.ignored == UINT64_MAX && got.scan.roots == 7 && got.scan.roots_refused == 8);
 	CHECK(got.scan.label_size == 3 && !memcmp(got.scan.label, "end", 3));
 	for (size_t n = 0; n < w.size; n++)
 		CHECK(!read_one(room, n, &got));

@@ -76,6 +76,40 @@ static void check_reallocs(void)
 	end();
 }
 
+/* What the program says is no leak: the number of the next allocation tells which block it was. */
+static void check_ignored(void)
+{
+	begin();
+	const struct ignored *g = &s->heap->ignored;
+	put(0, ITEM_ALLOC, 100, A, 10);
+	put(1, ITEM_ALLOC, 150, B, 10);
+	put(0, ITEM_IGNORE, 200, A, 0);
+	put(1, ITEM_IGNORE, 300, A, 0);
+	put(0, ITEM_ALLOC, 250, C, 10);
+	put(0, ITEM_IGNORE, 400, B + 3, 0);
+	merged(UINT64_MAX, "ignored", "0 alloc 0=10, 1 alloc 1=10, 0 alloc 2=10");
+	is("so many", g->n, 3);
+	is("the first", g->v[0].address, A);
+	is("allocated before it", g->v[0].next, 2);
+	is("the later one", g->v[1].next, 3);
+	is("inside", g->v[2].address, B + 3);
+	is("allocated before that", g->v[2].next, 3);
+	is("no events", s->stats.events, 3);
+	for (unsigned i = 0; i < 100000; i++)
+		ignored_add(&s->heap->ignored, A + i % 100 * 16, 4 + i);
+	is("of few addresses few are kept", g->n <= 8192, true);
+	struct ignored copy = {0};
+	ignored_copy(&copy, g);
+	ignored_copy(&copy, g);
+	is("a copy", copy.n, g->n);
+	uint64_t last = 0;
+	for (size_t i = 0; i < copy.n; i++)
+		last = copy.v[i].address == A + 16 && copy.v[i].next > last ? copy.v[i].next : last;
+	is("the last of an address", last, 4 + 99901);
+	ignored_free(&copy);
+	end();
+}
+
 /* ---- stamps that are a little wrong ---- */
 
 /* A block's address is taken again at 1000, and given back by another ring only so much later. */
@@ -344,6 +378,7 @@ int main(void)
 {
 	check_order();
 	check_reallocs();
+	check_ignored();
 	check_repairs();
 	check_repaired_reallocs();
 	check_marks();

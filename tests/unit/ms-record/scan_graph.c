@@ -468,6 +468,55 @@ static void odd_words(void)
 	}
 }
 
+/* ---- what the program says is no leak ---- */
+
+/* Of blocks at 0x1000, 0x1040 and of 0 bytes at 0x2000, and one of ms_alloc in the first, with numbers
+ * from 0; the first points to the third. */
+static const struct {
+	const char *name;
+	uint64_t address, next;
+	unsigned count;
+	const char *want; /* in that order */
+} said[] = {
+	{"its address", 0x1040, 2, 1, "drid"},
+	{"allocated just then", 0x1040, 1, 0, "ddid"},
+	{"within it", 0x107f, 9, 1, "drid"},
+	{"behind it", 0x1080, 9, 0, "ddid"},
+	{"behind one and in the other", 0x1040, 9, 1, "drid"},
+	{"of no bytes", 0x2000, 9, 1, "ddrd"},
+	{"behind one of no bytes", 0x2001, 9, 0, "ddid"},
+	{"what it points to", 0x1000, 9, 1, "rdrd"},
+	{"in two", 0x1015, 9, 2, "rdrr"},
+	{"in two, of which one is later", 0x1015, 3, 1, "rdrd"},
+	{"nowhere", UINT64_MAX, UINT64_MAX, 0, "ddid"},
+	{"at 0", 0, 9, 0, "ddid"},
+};
+
+static void ignoring(void)
+{
+	for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+		struct graph_block v[] = {
+			{.address = 0x1000, .size = 64},
+			{.address = 0x1040, .size = 64, .number = 1},
+			{.address = 0x2000, .number = 2},
+			{.address = 0x1010, .size = 8, .number = 3, .user = true},
+		};
+		struct graph g;
+		char got[8];
+		uint64_t to_third = 0x2000;
+		graph_init(&g, v, 4, 10);
+		uint32_t n = graph_ignore(&g, said[i].address, said[i].next);
+		check(n == said[i].count, said[i].name, "the count");
+		n = graph_ignore(&g, said[i].address, said[i].next);
+		check(n == 0, said[i].name, "said again");
+		graph_words(&g, 0, &to_third, 8);
+		graph_solve(&g, true);
+		tell(&g, got);
+		check(strcmp(got, said[i].want) == 0, said[i].name, got);
+		graph_free(&g);
+	}
+}
+
 /* ---- random memory, and the definitions ---- */
 
 #define MOST 12u
@@ -595,6 +644,7 @@ int main(void)
 	huge();
 	unsure();
 	odd_words();
+	ignoring();
 	models();
 	check(held_blocks == 0, "all", "is given back");
 	check(held_bytes == 0, "all", "is unmapped");

@@ -195,7 +195,10 @@ static void check_look(void)
 	for (unsigned how = 0; how < 64; how++) {
 		begin();
 		struct graph_block b = {.address = 1};
+		struct ignored_at ignored[] = {{80, 3}, {80, 2}, {80, 3}};
 		scan_of.live = (struct scan_live){.blocks = &b, .count = 1, .wide = how & 2};
+		scan_of.live.ignored = (struct ignored){.v = ignored, .n = 3};
+		mem.roots = how & 2 ? 64 : 65;
 		w.request.asker = how & 1 ? SCAN_BY_END : SCAN_BY_TELL;
 		w.request.copy.own = 9;
 		w.request.copy.made = how & 2;
@@ -232,6 +235,9 @@ static void check_look(void)
 		is("dense", looked.dense, !(how & 2));
 		is("own", looked.own_count, 2 * MG_OWN_MAX);
 		is("no inode", looked.own_inode, 0);
+		is("ignored", w.ignored, 2);
+		is("the program's roots", looked.user != NULL, how & 2 ? 1 : 0);
+		free(w.roots);
 	}
 }
 

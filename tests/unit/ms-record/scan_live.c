@@ -102,6 +102,11 @@ void live_each(const struct live *l, void (*f)(void *arg, const struct live_bloc
 		f(arg, &blocks[i]);
 }
 
+void ignored_copy(struct ignored *to, const struct ignored *from)
+{
+	to->n = from->n;
+}
+
 /* ---- the state of things ---- */
 
 static void begin(void)
@@ -109,7 +114,7 @@ static void begin(void)
 	MS_FREE(session.taken.v, scan.live.stacks.v, scan.live.blocks);
 	opt = (struct session_options){.attached = false};
 	mem = (struct mg_session){.sequence = 9};
-	heap = (struct heap){.live.count = 3};
+	heap = (struct heap){.live.count = 3, .ignored.n = 4};
 	memset(rings, 0, sizeof rings);
 	memset(readers, 0, sizeof readers);
 	memset(&then, 0, sizeof then);
@@ -234,6 +239,7 @@ static void reach_case(int state, unsigned how)
 	is("blocks", scan.live.count, taken ? 3 : 0);
 	is("events", scan.live.event, taken ? 12 : 0);
 	is("number", scan.live.number, taken ? 11 : 0);
+	is("ignored", scan.live.ignored.n, taken ? 4 : 0);
 	is("time", scan.live.time_ns, taken ? STAMP * 2 : 0);
 	is("stacks", scan.live.stacks.n, taken ? 3 : 0);
 	is("known", (uint64_t)scan.live.stacks_known, taken);

@@ -101,7 +101,7 @@ void memory_words(struct memory *m, uint64_t start, uint64_t end, enum memory_pa
 		  void *arg)
 {
 	(void)m;
-	which_pages = "TOS"[which];
+	which_pages = "TOSA"[which];
 	reads += ((const struct looking *)arg)->f == pass_blocks;
 	for (unsigned i = 0; i < piece_count; i++) {
 		uint64_t from = start > pieces[i].start ? start : pieces[i].start;
@@ -574,9 +574,56 @@ static void check_alignment(void)
 	}
 }
 
+/* What the program says is a root is looked at wherever it lies, after all else: in a block, in maps that
+ * are none, and in those that are, again. */
+static void check_user(void)
+{
+	static const struct {
+		const char *what;
+		uint64_t start, bytes;
+		unsigned align;
+		const char *roots;
+		uint64_t seen;
+	} cases[] = {
+		{"in a block", 0x10008, 16, 8, "T10008-10018", 1},
+		{"words that are not whole", 0x10009, 23, 8, "T10010-10020", 1},
+		{"at each byte", 0x10009, 22, 1, "T10009-1001f", 1},
+		{"less than a word", 0x10009, 8, 8, "", 1},
+		{"a file", 0x12000, 8, 8, "A12000-12008", 1},
+		{"shared memory", 0x14000, 8, 8, "S14000-14008", 1},
+		{"from one to another", 0x10ff8, 0x1010, 8, "T10ff8-11000 A12000-12008", 1},
+		{"where nothing is", 0x11000, 0x1000, 8, "", 0},
+		{"to the end", 0x14ff8, UINT64_MAX - 0x14ff8, 8, "S14ff8-15000", 1},
+		{"beyond the end", 0x14ff8, UINT64_MAX, 8, "", 0},
+		{"taken back", 0x10008, 0, 8, "", 0},
+		{"busy", ~(uint64_t)MG_ROOT_BUSY, 8, 8, "", 0},
+		{"free", UINT64_MAX, 1, 8, "", 0},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct mg_root user = {~cases[i].start, cases[i].bytes};
+		begin();
+		graph.align = cases[i].align;
+		map(0x10000, 0x11000);
+		struct memory_map *m = map(0x12000, 0x13000);
+		m->write = m->anonymous = false;
+		m = map(0x14000, 0x15000);
+		m->write = m->anonymous = false;
+		m->shared = m->volatile_file = true;
+		block(0x10000, 0x1000, false);
+		roots.user = &user;
+		roots.user_count = 1;
+		char want[80];
+		snprintf(want, sizeof want, "O12000-13000%s%s", *cases[i].roots ? " " : "",
+			 cases[i].roots);
+		look(cases[i].what, want, "0:10000-11000");
+		CHECK(roots.user_seen == cases[i].seen, "%s: seen", cases[i].what);
+	}
+}
+
 int main(void)
 {
 	check_maps();
+	check_user();
 	check_alignment();
 	check_own();
 	check_arenas();

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT
+ * The preload backend: memory that the program says is a root (ms_root).
+ *
+ * ms-record reads the table from our memory when it looks for leaks, so what was said before a
+ * recording began (--standby) counts too, and a forked child goes on with its copy. It is never
+ * locked: a signal handler may come at any time, and a scan stops threads anywhere.
+ *
+ *  R1 An entry counts while `start` is an address and `bytes` is not 0. Whoever takes a free entry
+ *     makes it busy, then sets `bytes`, and `start` last of all: a range is there whole or not.
+ *  R2 An entry keeps its address until it is taken back. Two threads that say different things of
+ *     one address at once may leave either.
+ */
+#include "core.h"
+#include "preload.h"
+
+static struct mg_roots roots;
+
+void mg_roots_init(void)
+{
+	mg.session->roots = (uint64_t)&roots;
+}
+
+/* Changes entry `i` from `was` to `now`; false when it was something else. */
+static bool change(uint32_t i, uint64_t was, uint64_t now)
+{
+	return __atomic_compare_exchange_n(&roots.v[i].start, &was, now, false, __ATOMIC_SEQ_CST,
+					   __ATOMIC_RELAXED);
+}
+
+/* Finds an entry that has `start`, from `first` on; MG_ROOTS = there is none. */
+static uint32_t find(uint32_t first, uint64_t start)
+{
+	uint32_t used = __atomic_load_n(&roots.used, __ATOMIC_ACQUIRE);
+	for (uint32_t i = first; i < used; i++)
+		if (__atomic_load_n(&roots.v[i].start, __ATOMIC_RELAXED) == start)
+			return i;
+	return MG_ROOTS;
+}
+
+/* Makes an entry busy that nobody has, used before or not; MG_ROOTS = there is none. */
+static uint32_t take(void)
+{
+	for (uint32_t i = find(0, 0); i < MG_ROOTS; i = find(i + 1, 0))
+		if (change(i, 0, MG_ROOT_BUSY))
+			return i;
+	uint32_t used = __atomic_load_n(&roots.used, __ATOMIC_RELAXED);
+	for (uint32_t i = used; i < MG_ROOTS; i++) {
+		if (!change(i, 0, MG_ROOT_BUSY))
+			continue;
+		while (used <= i &&
+		       !__atomic_compare_exchange_n(&roots.used, &used, i + 1, false,
+						    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+			;
+		return i;
+	}
+	return MG_ROOTS;
+}
+
+static void take_back(uint64_t start)
+{
+	for (uint32_t i = find(0, start); i < MG_ROOTS; i = find(i + 1, start)) {
+		if (!change(i, start, MG_ROOT_BUSY))
+			continue;
+		__atomic_store_n(&roots.v[i].bytes, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&roots.v[i].start, 0, __ATOMIC_RELEASE);
+	}
+}
+
+MG_EXPORT void memscope_v1_root(const void *address, size_t bytes)
+{
+	uint64_t start = ~(uint64_t)address;
+	if (!address || !bytes) {
+		if (address)
+			take_back(start);
+		return;
+	}
+	uint32_t i = find(0, start);
+	if (i < MG_ROOTS) {
+		__atomic_store_n(&roots.v[i].bytes, bytes, __ATOMIC_RELAXED);
+		return;
+	}
+	if ((i = take()) == MG_ROOTS) {
+		__atomic_fetch_add(&roots.refused, 1, __ATOMIC_RELAXED);
+		return;
+	}
+	__atomic_store_n(&roots.v[i].bytes, bytes, __ATOMIC_RELAXED);
+	__atomic_store_n(&roots.v[i].start, start, __ATOMIC_RELEASE);
+}
