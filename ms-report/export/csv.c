@@ -74,6 +74,18 @@ static void end_row(struct model *m, struct out *o, const uint64_t *v, const str
 	out_str(o, "\r\n");
 }
 
+/* Is there a column of verdicts? Where nothing was judged an empty one would look like an answer. */
+static bool tells_verdicts(const struct model *m)
+{
+	for (size_t i = 0; i < m->processes.n; i++)
+		if (m->processes.v[i].end_scan.id >= 0)
+			return true;
+	for (size_t i = 0; i < m->sites.n; i++)
+		if (m->sites.v[i].verdict)
+			return true;
+	return false;
+}
+
 static void put_leak(const struct model *m, struct out *o, struct live leak)
 {
 	bool known = m->totals.unreachable_bytes != UNKNOWN;
@@ -91,7 +103,7 @@ static void put_row(struct model *m, struct out *o, const struct site *s, const 
 	out_char(o, ',');
 	if (!s) {
 		csv_text(m, o, what);
-		out_str(o, ",,,,,,,");
+		out_str(o, tells_verdicts(m) ? ",,,,,,," : ",,,,,,");
 		put_leak(m, o, leak);
 		end_row(m, o, v, e);
 		return;
@@ -104,8 +116,10 @@ static void put_row(struct model *m, struct out *o, const struct site *s, const 
 	out_char(o, ',');
 	csv_text(m, o, caller ? frame_name(&m->arena, m, caller) : NULL);
 	put_next(o, (uint64_t)m->processes.v[s->process].id);
-	out_char(o, ',');
-	csv_text(m, o, s->verdict);
+	if (tells_verdicts(m)) {
+		out_char(o, ',');
+		csv_text(m, o, s->verdict);
+	}
 	put_leak(m, o, leak);
 	end_row(m, o, v, e);
 }
@@ -121,8 +135,9 @@ static void put_titles(struct model *m, struct out *o)
 	out_str(o, "site");
 	for (int f = 0; f < FIGURES; f++)
 		out_printf(o, ",%s", told[columns[f]].name);
-	out_str(o, ",function,file,line,module,called,caller,process,verdict"
-		   ",retained_bytes,retained_blocks");
+	out_str(o, ",function,file,line,module,called,caller,process");
+	out_str(o, tells_verdicts(m) ? ",verdict" : "");
+	out_str(o, ",retained_bytes,retained_blocks");
 	for (int f = 0; m->est && f < TOLD_ESTIMATES; f++)
 		out_printf(o, ",%s_low,%s_high", told[f].name, told[f].name);
 	out_str(o, "\r\n");

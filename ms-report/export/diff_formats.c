@@ -4,6 +4,7 @@
 #include "formats.h"
 
 #include "ms-report/model/diff.h"
+#include "ms-report/model/facts.h"
 #include "ms-report/output/out.h"
 #include "ms-report/words/names.h"
 
@@ -152,7 +153,8 @@ static void put_row(struct model *m, struct ms_json *j, const struct diff_row *x
 	MS_JSON_NUMBERS(j, {"sites", x->sites}, {"old_sites", x->old_sites},
 			{"old_site", x->old_site});
 	put_figures(m, j, x);
-	ms_json_string(j, "verdict", x->site->verdict);
+	if (verdicts_told(m, x->site))
+		ms_json_string(j, "verdict", x->site->verdict);
 	json_stack(stacks, j, x->site->stack);
 	ms_json_close(j, '}');
 }

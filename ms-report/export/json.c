@@ -225,7 +225,8 @@ static void put_site(struct model *m, struct ms_json *j, const struct json_stack
 			{"temporary", s->temporary}, {"usable_bytes", s->at_mmap.usable},
 			{"maps", s->maps}, {"mapped_bytes", s->at_mmap.mapped});
 	json_intervals(j, s->est, v, TOLD_ESTIMATES);
-	ms_json_string(j, "verdict", s->verdict);
+	if (verdicts_told(m, s))
+		ms_json_string(j, "verdict", s->verdict);
 	bool judged = m->processes.v[s->process].end_scan.id >= 0;
 	MS_JSON_NUMBERS(j, {"direct_bytes", judged ? s->direct.bytes : UNKNOWN},
 			{"direct_blocks", judged ? s->direct.blocks : UNKNOWN},

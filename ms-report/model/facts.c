@@ -364,6 +364,12 @@ int verdicts_read(struct model *m, struct ms_err *err)
 	return 0;
 }
 
+bool verdicts_told(const struct model *m, const struct site *s)
+{
+	bool scanned = s->process < m->processes.n && m->processes.v[s->process].end_scan.id >= 0;
+	return scanned || s->verdict;
+}
+
 bool verdicts_known(const struct model *m)
 {
 	return !strcmp(m->at_label, "end") && m->totals.unreachable_bytes != UNKNOWN;

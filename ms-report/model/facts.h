@@ -89,5 +89,7 @@ const struct site *growth_worst(const struct model *m);
 int verdicts_read(struct model *m, struct ms_err *err);
 /* Does the report look at the end of processes that were all scanned? */
 bool verdicts_known(const struct model *m);
+/* Has the site a verdict, or could it have one: was its process scanned? */
+bool verdicts_told(const struct model *m, const struct site *s);
 /* And is no block unreachable? */
 bool verdicts_all_reached(const struct model *m);
