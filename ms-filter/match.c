@@ -205,8 +205,7 @@ int matches_find(struct matches *m, sqlite3 *db, const struct options *o, const 
 	if (matches_stacks(m, db, o, err) || read_sites(m, db, o, err) ||
 	    conditions_ask(m, db, o, point, err))
 		return -1;
-	suppressions_apply(m, o);
-	if (suppressions_retained(m, db, err) != 0)
+	if (suppressions_apply(m, db, o, err) || suppressions_retained(m, db, err))
 		return -1;
 	decide(m, o);
 	return need_frees(m, db, err);

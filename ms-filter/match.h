@@ -34,6 +34,7 @@ struct site {
 	uint64_t found;      /* KEEP() and DROP() bits that hold */
 	const char *verdict; /* with matches.named; NULL = none */
 	uint32_t rule;       /* of matches.rules, from 1, that suppresses it; 0 = none */
+	uint64_t leaks;      /* blocks that a suppression's maximum counts, where one has any */
 	bool judged;         /* it has a verdict */
 	bool hidden;
 };
@@ -43,6 +44,8 @@ struct rule {
 	const char *file, *text;
 	unsigned line;
 	size_t sites, names, verdicts; /* sites it met; that lack a name, or a verdict, for it */
+	uint64_t most, met;            /* blocks it may hide, MS_SUPPRESS_ANY: all; that it met */
+	size_t over;                   /* sites that it met and left, since these are too many */
 };
 
 /* Frames, stacks and sites are in ascending order of id. */
@@ -90,8 +93,9 @@ int conditions_ask(struct matches *m, struct sqlite3 *db, const struct options *
 /* ---- suppressions.c: which line of which file takes which sites away ---- */
 
 /* Sets DROP(SUPPRESSED) and the rule of the sites that a suppression meets, the first of several.
- * After the sites' other conditions, with names. */
-void suppressions_apply(struct matches *m, const struct options *o);
+ * After the sites' other conditions, with names. 0, or -1 with `err` set. */
+int suppressions_apply(struct matches *m, struct sqlite3 *db, const struct options *o,
+		       struct ms_err *err);
 /* The same for sites of which everything that is live at the end is lost with sites that are
  * suppressed. 0, or -1 with `err` set. */
 int suppressions_retained(struct matches *m, struct sqlite3 *db, struct ms_err *err);

@@ -4,6 +4,8 @@
 #include "match.h"
 #include "options.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "libcommon/base/arena.h"
@@ -34,6 +36,22 @@ static void count(struct matches *m, struct site *s, enum ms_suppressed met, uin
 	s->found |= DROP(SUPPRESSED);
 }
 
+/* Counts the blocks that the rule meets, of sites that none before it has taken. True: these are more than
+ * it may hide, so it takes none of them. */
+static bool exceeds(struct matches *m, const unsigned char *stacks, struct rule *r)
+{
+	size_t sites = 0;
+	for (size_t i = 0; i < m->sites.n && r->most != MS_SUPPRESS_ANY; i++) {
+		const struct stack *k = match_stack_of(m, m->sites.v[i].stack);
+		if (!k || m->sites.v[i].rule || stacks[k - m->stacks.v] != MS_SUPPRESS_YES)
+			continue;
+		sites += m->sites.v[i].leaks > 0;
+		r->met += m->sites.v[i].leaks;
+	}
+	r->over = r->met > r->most ? sites : 0;
+	return r->over;
+}
+
 /* For each stack: does one of its frames meet it? Callers come first. */
 static void apply_by_frame(struct matches *m, const struct ms_suppression *rule, uint32_t number)
 {
@@ -52,7 +70,8 @@ static void apply_by_frame(struct matches *m, const struct ms_suppression *rule,
 		bool yes = own == MS_SUPPRESS_YES || callers == MS_SUPPRESS_YES;
 		stacks[i] = yes ? MS_SUPPRESS_YES : own ? own : callers;
 	}
-	for (size_t i = 0; i < m->sites.n; i++) {
+	bool left = exceeds(m, stacks, &m->rules.v[number - 1]);
+	for (size_t i = 0; i < m->sites.n && !left; i++) {
 		const struct stack *k = match_stack_of(m, m->sites.v[i].stack);
 		if (k)
 			count(m, &m->sites.v[i], stacks[k - m->stacks.v], number);
@@ -77,20 +96,53 @@ static void apply_by_stack(struct matches *m, const struct ms_suppression *rule,
 	}
 }
 
-void suppressions_apply(struct matches *m, const struct options *o)
+/* By site, the blocks that are leaks: of a process whose memory was scanned at its end those that were
+ * unreachable, of another one all that are live at the end. */
+static const char leaks[] =
+	"SELECT s.id, CASE WHEN c.scan IS NULL THEN (SELECT e.live_blocks FROM site_stat e"
+	" JOIN snapshot t ON t.id = e.snapshot WHERE e.site = s.id AND t.label ="
+	" (SELECT label FROM snapshot ORDER BY label = 'end' DESC, id LIMIT 1))"
+	" ELSE (SELECT sum(v.blocks) FROM site_verdict v WHERE v.site = s.id AND v.scan = c.scan"
+	" AND v.verdict IN ('unreachable', 'indirect')) END"
+	" FROM site s LEFT JOIN scan c ON c.process = s.process AND c.label = 'end'"
+	" AND c.state = 'done' ORDER BY s.id";
+
+static int count_leaks(struct matches *m, sqlite3 *db, const struct ms_suppressions *s,
+		       struct ms_err *err)
+{
+	bool limited = false;
+	for (size_t k = 0; k < s->rules.n; k++)
+		limited |= s->rules.v[k].most != MS_SUPPRESS_ANY;
+	sqlite3_stmt *q = limited ? ms_sql_prepare(db, leaks, err) : NULL;
+	while (q && ms_sql_next(db, q, err)) {
+		struct site *site = match_site_of(m, sqlite3_column_int64(q, 0));
+		int64_t n = sqlite3_column_int64(q, 1);
+		if (site)
+			site->leaks = n > 0 ? (uint64_t)n : 0;
+	}
+	sqlite3_finalize(q);
+	return err->text[0] ? -1 : 0;
+}
+
+int suppressions_apply(struct matches *m, sqlite3 *db, const struct options *o, struct ms_err *err)
 {
 	for (size_t i = 0; i < o->conditions.n; i++) {
 		const struct ms_suppressions *s = o->conditions.v[i].suppressions;
+		if (s && count_leaks(m, db, s, err))
+			return -1;
 		for (size_t k = 0; s && k < s->rules.n; k++) {
 			const struct ms_suppression *rule = &s->rules.v[k];
-			*MS_PUSH(&m->rules) = (struct rule){
-				.file = s->name, .text = rule->text, .line = rule->line};
+			*MS_PUSH(&m->rules) = (struct rule){.file = s->name,
+							    .text = rule->text,
+							    .line = rule->line,
+							    .most = rule->most};
 			if (rule->by_frame)
 				apply_by_frame(m, rule, (uint32_t)m->rules.n);
 			else
 				apply_by_stack(m, rule, (uint32_t)m->rules.n);
 		}
 	}
+	return 0;
 }
 
 /* ---- what they retain ---- */
@@ -128,10 +180,10 @@ int suppressions_retained(struct matches *m, sqlite3 *db, struct ms_err *err)
 
 static const char insert[] =
 	"INSERT OR IGNORE INTO suppression(stage, file, line, rule, sites, live_bytes, live_blocks,"
-	" allocations, allocated_bytes, not_applicable, note)"
+	" allocations, allocated_bytes, not_applicable, note, most_blocks, met_blocks)"
 	" SELECT %lld, %Q, %u, %Q, count(s.id), coalesce(sum(c.live_bytes), 0),"
 	" coalesce(sum(c.live_blocks), 0), iif(count(s.id), sum(s.allocations), 0),"
-	" iif(count(s.id), sum(s.allocated_bytes), 0), %lld, %Q"
+	" iif(count(s.id), sum(s.allocated_bytes), 0), %lld, %Q, %s, %s"
 	" FROM temp.gone x JOIN site s ON s.id = x.site"
 	" LEFT JOIN snapshot t ON t.process = s.process AND t.label ="
 	" (SELECT label FROM snapshot ORDER BY label = 'end' DESC, id LIMIT 1)"
@@ -142,12 +194,22 @@ int suppressions_note(sqlite3 *db, const struct matches *m, int64_t stage, struc
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < m->rules.n; i++) {
 		const struct rule *r = &m->rules.v[i];
+		char most[24] = "NULL", met[24] = "NULL", over[96];
+		if (r->most != MS_SUPPRESS_ANY) {
+			snprintf(most, sizeof most, "%" PRIu64, r->most & INT64_MAX);
+			snprintf(met, sizeof met, "%" PRIu64, r->met & INT64_MAX);
+		}
+		snprintf(over, sizeof over, "%s blocks are more than the %s that it may hide", met,
+			 most);
 		rc = ms_sql_execf(db, err, insert, (long long)stage, r->file, r->line, r->text,
-				  (long long)(r->verdicts ? r->verdicts : r->names),
-				  r->verdicts ? "no verdict is known"
-				  : r->names  ? "names of frames are not known"
-					      : NULL,
-				  (long long)i + 1);
+				  (long long)(r->over       ? r->over
+					      : r->verdicts ? r->verdicts
+							    : r->names),
+				  r->over       ? over
+				  : r->verdicts ? "no verdict is known"
+				  : r->names    ? "names of frames are not known"
+						: NULL,
+				  most, met, (long long)i + 1);
 	}
 	return rc;
 }
@@ -185,7 +247,8 @@ void suppressions_say(sqlite3 *db, const struct ms_cli *cli)
 		db,
 		"SELECT file, line, rule, sites, live_bytes, allocations, not_applicable, note"
 		" FROM suppression WHERE stage = (SELECT max(stage) FROM hidden)"
-		" ORDER BY sites > 0 DESC, live_bytes DESC, file, line",
+		" ORDER BY met_blocks > most_blocks DESC, sites > 0 DESC, live_bytes DESC, file, "
+		"line",
 		NULL);
 	while (q && sqlite3_step(q) == SQLITE_ROW) {
 		if (!sqlite3_column_int64(q, 3) && !sqlite3_column_int64(q, 6)) {

@@ -182,7 +182,8 @@ CREATE TABLE hidden(
 -- Which lines of suppression files took how much away, in which stage; rows with a note could not be judged everywhere.
 CREATE TABLE suppression(
   stage INTEGER NOT NULL, file TEXT NOT NULL, line INTEGER NOT NULL, rule TEXT, sites INTEGER, live_bytes INTEGER, live_blocks INTEGER,
-  allocations INTEGER, allocated_bytes INTEGER, not_applicable INTEGER, note TEXT, PRIMARY KEY(stage, file, line)) WITHOUT ROWID;
+  allocations INTEGER, allocated_bytes INTEGER, not_applicable INTEGER, note TEXT, most_blocks INTEGER, met_blocks INTEGER,
+  PRIMARY KEY(stage, file, line)) WITHOUT ROWID;
 -- Of ms-diff: what was compared with what and how the totals and the sites changed; no rows in other snapshots.
 --   diff             what holds for the whole comparison: old, new, old_point, new_point, old_runs, new_runs, per, old_operations,
 --                    new_operations, old_nameless, new_nameless (modules with symbols on the other side only), min_change, old_missing, same_program,

@@ -10,6 +10,7 @@
 #include "libcommon/symbols/symbols.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,12 +55,12 @@ static char *next_line(struct lines *l)
 	return NULL;
 }
 
-static struct ms_suppress_detail *add(struct lines *l, unsigned line, const char *text,
-				      bool by_frame)
+static struct ms_suppression *add(struct lines *l, unsigned line, const char *text, bool by_frame)
 {
 	struct ms_suppress_detail *d = ms_arena_alloc(&l->to->arena, sizeof *d);
-	*MS_PUSH(&l->to->rules) = (struct ms_suppression){line, text, by_frame, d};
-	return d;
+	struct ms_suppression *s = MS_PUSH(&l->to->rules);
+	*s = (struct ms_suppression){line, text, by_frame, MS_SUPPRESS_ANY, d};
+	return s;
 }
 
 /* ---- LeakSanitizer ---- */
@@ -74,14 +75,31 @@ static const char *anchored(struct ms_arena *a, const char *s)
 	return ms_arena_printf(a, "%s%.*s%s", start ? "" : "*", (int)(n - end), s, end ? "" : "*");
 }
 
+/* Reads the number of "leak<=N:" and what is behind it. False: there is none, or too large a one. */
+static bool maximum(const char *line, const char **pattern, uint64_t *most)
+{
+	char *end;
+	errno = 0;
+	*most = strtoull(line + 6, &end, 10);
+	*pattern = end + 1;
+	return isdigit((unsigned char)line[6]) && *end == ':' && !errno && *most < MS_SUPPRESS_ANY;
+}
+
 static int leak_line(struct lines *l, const char *line)
 {
-	if (strncmp(line, "leak:", 5) != 0)
+	bool limited = strncmp(line, "leak<=", 6) == 0;
+	const char *pattern = line + 5;
+	uint64_t most = MS_SUPPRESS_ANY;
+	if (!limited && strncmp(line, "leak:", 5) != 0)
 		return bad(l, l->number,
 			   "neither 'leak:PATTERN' nor the '{' of a Valgrind suppression");
-	if (!line[5] || strspn(line + 5, "*^$") == strlen(line + 5))
+	if (limited && !maximum(line, &pattern, &most))
+		return bad(l, l->number, "'leak<=N:PATTERN' without a number of blocks");
+	if (!*pattern || strspn(pattern, "*^$") == strlen(pattern))
 		return bad(l, l->number, "an empty pattern would hide everything");
-	add(l, l->number, line, true)->pattern = anchored(&l->to->arena, line + 5);
+	struct ms_suppression *s = add(l, l->number, line, true);
+	s->most = most;
+	s->detail->pattern = anchored(&l->to->arena, pattern);
 	return 0;
 }
 
@@ -174,7 +192,7 @@ static int valgrind_rule(struct lines *l)
 		return -1;
 	struct ms_suppress_detail skipped = {0}, *d = &skipped;
 	if (leak) {
-		d = add(l, begin, name, false);
+		d = add(l, begin, name, false)->detail;
 		d->kinds = MS_KINDS;
 		d->lines = ms_arena_alloc(&l->to->arena, FRAMES_MAX * sizeof *d->lines);
 	}

@@ -8,6 +8,7 @@
  *
  * LeakSanitizer: a line "leak:PATTERN" each; the pattern is somewhere in the function, source file
  * or module of any frame. ^ and $ tie it to the beginning and the end, * stands for anything.
+ * "leak<=N:PATTERN", which only we know, holds as long as it meets at most N blocks.
  * Valgrind: braces around a name, "Memcheck:Leak", perhaps "match-leak-kinds:", and lines fun:,
  * obj:, src: or ... for the frames from the innermost on; in these * and ? are wildcards.
  * Suppressions of what is no leak are passed over.
@@ -16,15 +17,19 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "libcommon/base/arena.h"
 
 struct ms_err;
 
+#define MS_SUPPRESS_ANY UINT64_MAX
+
 struct ms_suppression {
 	unsigned line;    /* where it begins, from 1 */
 	const char *text; /* "leak:PATTERN", or the name that a Valgrind suppression has */
 	bool by_frame;    /* one frame is enough, whichever it is: ms_suppress_frame */
+	uint64_t most;    /* blocks that it may hide; MS_SUPPRESS_ANY = so many as there are */
 	struct ms_suppress_detail *detail;
 };
 

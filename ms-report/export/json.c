@@ -242,6 +242,26 @@ static void put_site(struct model *m, struct ms_json *j, const struct json_stack
 	ms_json_close(j, '}');
 }
 
+/* Puts the suppressions that met more blocks than they may hide, where there are any. */
+static void put_exceeded(struct model *m, struct ms_json *j)
+{
+	bool any = false;
+	sqlite3_stmt *q =
+		model_ask(m, "SELECT rule, most_blocks, met_blocks FROM suppression"
+			     " WHERE met_blocks > most_blocks ORDER BY stage, file, line");
+	for (; model_next(&q); any = true) {
+		if (!any)
+			ms_json_open(j, "exceeded", '[');
+		ms_json_open(j, NULL, '{');
+		ms_json_string(j, "suppression", (const char *)sqlite3_column_text(q, 0));
+		MS_JSON_NUMBERS(j, {"most_blocks", (uint64_t)sqlite3_column_int64(q, 1)},
+				{"met_blocks", (uint64_t)sqlite3_column_int64(q, 2)});
+		ms_json_close(j, '}');
+	}
+	if (any)
+		ms_json_close(j, ']');
+}
+
 static void put_sites(struct model *m, struct ms_json *j, const struct json_stacks *stacks,
 		      const struct list *l, size_t limit, const struct site *only)
 {
@@ -267,6 +287,7 @@ static void put_sites(struct model *m, struct ms_json *j, const struct json_stac
 	live_intervals(j, left, m->est ? &rest : NULL);
 	ms_json_number(j, "hidden_sites", m->hidden.sites);
 	ms_json_string(j, "filters", m->hidden.filters);
+	put_exceeded(m, j);
 	ms_json_close(j, '}');
 }
 

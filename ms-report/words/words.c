@@ -308,6 +308,20 @@ const char *words_nothing(struct model *m, const struct style *st)
 	return SAY("NOTHING WAS RECORDED: %s", why);
 }
 
+/* "; TOO MANY for 'leak<=10:cache': 14 blocks", or "". */
+static const char *exceeded(struct model *m, const struct style *st)
+{
+	const char *s = "";
+	sqlite3_stmt *q =
+		model_ask(m, "SELECT rule, met_blocks FROM suppression"
+			     " WHERE met_blocks > most_blocks ORDER BY stage, file, line");
+	while (model_next(&q))
+		s = SAY("%s; TOO MANY for '%s': %s", s,
+			name_clean(&m->arena, (const char *)sqlite3_column_text(q, 0), st->ascii),
+			say_things(m, (uint64_t)sqlite3_column_int64(q, 1), "block"));
+	return s;
+}
+
 const char *words_hidden(struct model *m, const struct style *st)
 {
 	const struct hidden *h = &m->hidden;
@@ -315,9 +329,9 @@ const char *words_hidden(struct model *m, const struct style *st)
 		return "nothing by filters";
 	const char *filters = name_clean(&m->arena, h->filters, st->ascii);
 	if (!h->sites)
-		return SAY("nothing, by %s", filters);
-	return SAY("%s with %s at %s, %s, by %s", say_things(m, h->sites, "site"),
+		return SAY("nothing, by %s%s", filters, exceeded(m, st));
+	return SAY("%s with %s at %s, %s, by %s%s", say_things(m, h->sites, "site"),
 		   est_size(m, h->at.bytes, est_of(h->est, EST_AT)), say_moment(m, st),
 		   est_things(m, h->allocations, est_of(h->est, EST_ALLOCATIONS), "allocation"),
-		   filters);
+		   filters, exceeded(m, st));
 }

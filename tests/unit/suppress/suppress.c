@@ -75,6 +75,27 @@ static const struct pattern {
 	{"leak:f?int)", NO},        {"  leak:libf.so  ", YES},
 };
 
+static const struct limit {
+	const char *file;
+	uint64_t most; /* 0 = it is no suppression */
+} limits[] = {
+	{"leak:f", MS_SUPPRESS_ANY},
+	{"leak<=10:f", 10},
+	{"  leak<=010:f", 10},
+	{"leak<=18446744073709551614:f", MS_SUPPRESS_ANY - 1},
+	{"leak<=18446744073709551615:f", 0},
+	{"leak<=99999999999999999999:f", 0},
+	{"leak<=:f", 0},
+	{"leak<=1", 0},
+	{"leak<=-1:f", 0},
+	{"leak<= 1:f", 0},
+	{"leak<=1 :f", 0},
+	{"leak<1:f", 0},
+	{"leak<=1:", 0},
+	{"leak<=1:*", 0},
+	{V("fun:load\n"), MS_SUPPRESS_ANY},
+};
+
 static int failures;
 
 static void check(const char *file, const char *what, int got, int wanted)
@@ -96,6 +117,16 @@ static void try_stacks(const struct test *t)
 		check(t->file, "bare", (int)ms_suppress_stack(rule, bare, 2, NULL), t->bare);
 		check(t->file, "C", (int)ms_suppress_stack(rule, c, 4, NULL), t->c);
 	}
+	ms_suppressions_free(s);
+}
+
+static void try_limit(const struct limit *t)
+{
+	struct ms_err err = {0};
+	struct ms_suppressions *s = ms_suppressions_parse(t->file, strlen(t->file), "x", &err);
+	check(t->file, ": read", s != NULL, t->most != 0);
+	if (s)
+		check(t->file, ": maximum", s->rules.n == 1 && s->rules.v[0].most == t->most, 1);
 	ms_suppressions_free(s);
 }
 
@@ -141,6 +172,8 @@ int main(void)
 		try_stacks(&tests[i]);
 	for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
 		try_pattern(&patterns[i]);
+	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+		try_limit(&limits[i]);
 	try_verdicts();
 	printf("%d failures\n", failures);
 	return failures != 0;
