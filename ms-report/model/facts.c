@@ -254,7 +254,8 @@ static void take_scan(struct reader *r)
 							    [UNSCANNED_LOST] = "lost",
 							    [UNSCANNED_SAMPLED] = "sampled",
 							    [UNSCANNED_MEMORY] = "memory",
-							    [UNSCANNED_STOPPED] = "stopped"};
+							    [UNSCANNED_STOPPED] = "stopped",
+							    [UNSCANNED_FILES] = "files"};
 	const char *state = reader_text(r);
 	uint32_t process = MODEL_FIND(r->m->processes, reader_id(r));
 	if (state && !strcmp(state, "done") && process != NONE) {

@@ -58,6 +58,7 @@ const char *words_unscanned(const struct model *m)
 		[UNSCANNED_SAMPLED] = "only some blocks were recorded",
 		[UNSCANNED_MEMORY] = "too many pointers",
 		[UNSCANNED_STOPPED] = "recording had stopped before",
+		[UNSCANNED_FILES] = "no descriptor was left to read its memory",
 	};
 	return reasons[m->unscanned];
 }

@@ -26,6 +26,23 @@ for name in 'done' time none sampled; do
 	ms-diff $name.db $name.db >diff.db
 	ms-report --json=diff-$name.json diff.db
 done
+# Each reason is said in words.
+while IFS='|' read -r state words; do
+	sqlite3 time.db "UPDATE scan SET state = '$state'"
+	ms-report --leaks time.db | tr -s ' \n' ' ' | grep -qF "no verdict of leak (not scanned: $words)" || {
+		echo "$state: $(ms-report --leaks time.db | head -3)"
+		exit 1
+	}
+done <<END
+killed|killed, or gone without exit()
+time|it would have taken longer than --leak-check allows
+unreadable|some of its memory could not be read
+threads|its threads could not be stopped
+lost|events were lost
+memory|too many pointers
+stopped|recording had stopped before
+files|no descriptor was left to read its memory
+END
 python3 - <<'END'
 import csv
 import json
