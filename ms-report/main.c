@@ -234,20 +234,26 @@ static int write_output(struct page *p, const struct options *opt, const struct 
 	p->four_types = opt->layout == LAYOUT_GO;
 	p->gzip = output->path && ends_with(output->path, ".gz");
 	bool page = output->format == FORMAT_TEXT || output->format == FORMAT_MD;
-	struct out o = {.fd = output->path || page ? 0 : STDOUT_FILENO};
+	struct ms_file file = {.fd = STDOUT_FILENO};
+	if (output->path && ms_file_begin(&file, output->path, err) != 0)
+		return -1;
+	const char *large = render_large(p, opt, output->format);
+	if (large)
+		ms_cli_remark(&opt->cli, "%s", large);
+	struct out o = {.fd = page ? 0 : file.fd};
 	int rc = 0;
 	ms_progress("writing the report", NULL, 0, 0, NULL);
 	render(p, opt, output->format, &o);
 	ms_progress_hide();
 	bool paged = !output->path && output->format == FORMAT_TEXT && !opt->no_pager &&
 		     isatty(STDOUT_FILENO);
-	if (output->path) {
-		rc = ms_write_file(output->path, o.v, o.n, err);
-	} else if (!paged || !pager_show(o.v, o.n)) {
-		o.fd = STDOUT_FILENO;
-		rc = out_flush(&o, "standard output", err);
+	if (!paged || !pager_show(o.v, o.n)) {
+		o.fd = file.fd;
+		rc = out_flush(&o, output->path ? output->path : "standard output", err);
 	}
 	out_free(&o);
+	if (output->path)
+		rc = ms_file_end(&file, rc, err);
 	const char *lacks = rc == 0 ? render_lacks(p, opt, output->format) : NULL;
 	if (lacks)
 		ms_cli_remark(&opt->cli, "--%s: %s (ms-snap without --at keeps peak and end)",
@@ -446,6 +452,7 @@ static int events(const struct options *opt)
 	const struct output *to = &opt->outputs[0];
 	struct style style = style_for(opt, to);
 	struct events_options how = {.json = to->format == FORMAT_JSON,
+				     .whole_stacks = opt->layout == LAYOUT_FULL,
 				     .full_names = opt->full_names,
 				     .ascii = style.ascii,
 				     .limit = opt->limit == LIMIT_DEFAULT ? SIZE_MAX : opt->limit};

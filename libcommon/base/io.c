@@ -114,12 +114,24 @@ static int open_place(struct ms_file *f, struct ms_err *err)
 	return f->fd < 0 ? ms_err_sys(err, "cannot write '%s'", f->path) : 0;
 }
 
+/* Where a standard descriptor is closed, what is opened next gets its number: whoever writes to that
+ * one would write into the file. */
+static int keep_standard_free(struct ms_file *f, struct ms_err *err)
+{
+	int fd = f->fd;
+	if (fd > STDERR_FILENO)
+		return 0;
+	f->fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	close(fd);
+	return f->fd < 0 ? ms_err_sys(err, "cannot write '%s'", f->path) : 0;
+}
+
 int ms_file_begin(struct ms_file *f, const char *path, struct ms_err *err)
 {
 	*f = (struct ms_file){.fd = -1, .path = path};
 	if (ms_dest_find(&f->dest, path, err) != 0)
 		return -1;
-	if (open_place(f, err) >= 0)
+	if (open_place(f, err) >= 0 && keep_standard_free(f, err) == 0)
 		return 0;
 	ms_dest_close(&f->dest);
 	return -1;

@@ -134,33 +134,33 @@ static void new_line(struct ms_json *j, size_t depth)
 		put_text(j, "  ");
 }
 
-void ms_json_pretty(struct ms_json *j, const char *text, size_t n)
+static void pretty_char(struct ms_json_pretty *p, char c)
 {
-	size_t depth = 0;
-	bool quoted = false;
+	struct ms_json *j = &p->to;
+	bool opened = p->opened, closes = c == '}' || c == ']';
+	p->opened = c == '{' || c == '[';
+	if (closes && !opened)
+		new_line(j, p->depth ? --p->depth : 0);
+	else if (opened && !closes)
+		new_line(j, ++p->depth);
+	put_char(j, c);
+	if (c == ',')
+		new_line(j, p->depth);
+	else if (c == ':')
+		put_char(j, ' ');
+	p->quoted = c == '"';
+}
+
+void ms_json_pretty_put(void *pretty, const char *text, size_t n)
+{
+	struct ms_json_pretty *p = pretty;
 	for (size_t i = 0; i < n; i++) {
-		char c = text[i];
-		bool empty = i + 1 < n && (text[i + 1] == '}' || text[i + 1] == ']');
-		if (quoted || (c != '{' && c != '[' && c != '}' && c != ']' && c != ',')) {
-			put_char(j, c);
-			if (quoted && c == '\\' && i + 1 < n)
-				put_char(j, text[++i]);
-			else if (c == '"')
-				quoted = !quoted;
-			else if (c == ':' && !quoted)
-				put_char(j, ' ');
-		} else if (c == ',') {
-			put_char(j, c);
-			new_line(j, depth);
-		} else if (c == '{' || c == '[') {
-			put_char(j, c);
-			if (empty)
-				put_char(j, text[++i]);
-			else
-				new_line(j, ++depth);
-		} else {
-			new_line(j, depth ? --depth : 0);
-			put_char(j, c);
+		if (!p->quoted) {
+			pretty_char(p, text[i]);
+			continue;
 		}
+		put_char(&p->to, text[i]);
+		p->quoted = text[i] != '"' || p->escaped;
+		p->escaped = text[i] == '\\' && !p->escaped;
 	}
 }

@@ -40,5 +40,14 @@ void ms_json_print(struct ms_json *j, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Comma and key only: the caller writes the value. */
 void ms_json_key(struct ms_json *j, const char *key);
-/* The same JSON text over many lines, indented by two blanks; a line end in it stays one. */
-void ms_json_pretty(struct ms_json *j, const char *text, size_t n);
+
+/* Lays JSON out over many lines, indented by two blanks, on its way to another writer. Set `to`, the
+ * rest zeroed, and give ms_json_pretty_put to a writer with this as its `to`. A line end between
+ * values stays one. */
+struct ms_json_pretty {
+	struct ms_json to;
+	size_t depth;
+	bool quoted, escaped; /* within a string; behind a backslash there */
+	bool opened;          /* the last character was an opening bracket */
+};
+void ms_json_pretty_put(void *pretty, const char *text, size_t n);

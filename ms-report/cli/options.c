@@ -33,10 +33,12 @@ static int add_output(const struct ms_cli_arg *arg, struct ms_err *err)
 {
 	struct options *opt = arg->to;
 	enum format format = (enum format)arg->row->value;
-	bool compact = arg->text && format == FORMAT_JSON && strcmp(arg->text, "compact") == 0;
-	if (compact)
-		opt->layout = LAYOUT_COMPACT;
-	return put_output(opt, format, compact ? NULL : arg->text, arg->row->name, err);
+	bool json = arg->text && format == FORMAT_JSON,
+	     full = json && strcmp(arg->text, "full") == 0,
+	     layout = full || (json && strcmp(arg->text, "compact") == 0);
+	if (layout)
+		opt->layout = full ? LAYOUT_FULL : LAYOUT_COMPACT;
+	return put_output(opt, format, layout ? NULL : arg->text, arg->row->name, err);
 }
 
 /* flame, timeline, or one of these, a colon and a file. */
@@ -129,7 +131,8 @@ static const struct ms_cli_option rows[] = {
 	FORMAT("text", FORMAT_TEXT, 0, "for people (default)"),
 	FORMAT("md", FORMAT_MD, 9, "Markdown, as a comment for a pull request"),
 	FORMAT("html", FORMAT_HTML, 8, "one page with charts and tables, for a browser"),
-	FORMAT("json", FORMAT_JSON, 10, "all of it, with exact figures"),
+	FORMAT("json", FORMAT_JSON, 10,
+	       "all of it, with exact figures; --json=full: whole call stacks with each site"),
 	FORMAT("csv", FORMAT_CSV, 0, "one table"),
 	FORMAT("folded", FORMAT_FOLDED, 0, "a line per call path, for flame graphs"),
 	{"svg", 0, "flame|timeline", add_svg, MS_WHOLE(0), 0,
@@ -205,9 +208,10 @@ static const struct ms_cli_option rows[] = {
 	 "colours (default auto: on a terminal)"},
 	{"no-pager", 0, NULL, ms_cli_flag, MS_AT(no_pager), 0,
 	 "long text goes to the terminal as it is"},
-	{"layout", 0, "full|compact|memc|go", ms_cli_choice, MS_AT(layout), 0,
-	 "with --json: compact has frames and stacks once, in tables; memc: regions as memc writes "
-	 "them, a line for each time; with --pprof: go has the four types of Go's profiles only"},
+	{"layout", 0, "compact|full|memc|go", ms_cli_choice, MS_AT(layout), 0,
+	 "with --json: compact (default) has frames and stacks once, in tables; full: with each "
+	 "site; memc: regions as memc writes them, a line for each time; with --pprof: go has the "
+	 "four types of Go's profiles only"},
 	{"pretty", 0, NULL, ms_cli_flag, MS_AT(pretty), 0, "with --json: over many lines"},
 	{"code-url", 0, "URL", take_code_url, MS_AT(links.code_url), 0,
 	 "where Markdown links to: https://x/blob/main/{file}#L{line}"},
@@ -301,7 +305,8 @@ static int check_metric(const struct options *opt, struct ms_err *err)
 
 /* Events are written as they are read: nothing is summed up, and no point in time is chosen. */
 #define EVENTS_TAKES                                                                               \
-	"events process only-first text json limit full-names ascii quiet allow-partial no-pager " \
+	"events process only-first text json layout limit full-names ascii quiet allow-partial "   \
+	"no-pager "                                                                                \
 	"width color"
 
 /* Refuses what would be ignored. */
@@ -323,7 +328,8 @@ static int check(const struct options *opt, struct ms_err *err)
 	if (check_metric(opt, err) != 0)
 		return -1;
 	bool go = opt->layout == LAYOUT_GO;
-	if (((opt->layout != LAYOUT_FULL && !go) || opt->pretty) && !has_output(opt, FORMAT_JSON))
+	if (((ms_cli_given(&opt->cli, "layout") && !go) || opt->pretty) &&
+	    !has_output(opt, FORMAT_JSON))
 		return ms_err_set(err, "--layout and --pretty are for --json");
 	if (go && !has_output(opt, FORMAT_PPROF))
 		return ms_err_set(err, "--layout=go is for --pprof");

@@ -346,17 +346,15 @@ static void json(struct page *p, const struct options *opt, struct out *o)
 		json_memc(p->m, o, opt->at != NULL);
 	else
 		json_report(p->m, p->run, o, metric, limit, p->site, views, n,
-			    opt->layout == LAYOUT_COMPACT);
+			    opt->layout != LAYOUT_FULL);
 }
 
 static void json_or_pretty(struct page *p, const struct options *opt, struct out *o)
 {
-	struct out compact = {0};
-	json(p, opt, opt->pretty ? &compact : o);
-	struct ms_json j = out_json(o);
-	if (opt->pretty)
-		ms_json_pretty(&j, compact.v, compact.n);
-	out_free(&compact);
+	struct ms_json_pretty pretty = {0};
+	o->pretty = opt->pretty ? &pretty : NULL;
+	json(p, opt, o);
+	o->pretty = NULL;
 }
 
 /* What --metric or a list view says; METRIC_COUNT = neither. */
@@ -374,6 +372,22 @@ static enum metric chosen_metric(const struct page *p, const struct options *opt
 {
 	enum metric metric = asked_metric(opt);
 	return metric == METRIC_COUNT ? metric_of(p, opt) : metric;
+}
+
+/* A page of a browser, or a program that reads all of it, hardly takes more. */
+#define LONG_FORM_MAX 1000000000
+
+const char *render_large(const struct page *p, const struct options *opt, enum format f)
+{
+	if (f != FORMAT_JSON || opt->layout != LAYOUT_FULL || p->site)
+		return NULL;
+	uint64_t bytes = json_stacks_bytes(p->m, limit_of(opt, f, VIEW_FIRST));
+	if (bytes <= LONG_FORM_MAX)
+		return NULL;
+	return ms_arena_printf(&p->m->arena,
+			       "--layout=full writes %.1f GB of call stacks; without it each frame "
+			       "is written once",
+			       (double)bytes / 1e9);
 }
 
 const char *render_lacks(const struct page *p, const struct options *opt, enum format f)

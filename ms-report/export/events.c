@@ -3,6 +3,7 @@
  */
 #include "events.h"
 
+#include "ms-report/output/number_table.h"
 #include "ms-report/output/out.h"
 #include "ms-report/words/names.h"
 
@@ -32,6 +33,10 @@ struct events {
 	size_t frame_room;
 	bool *told; /* JSON: stacks whose frames were written */
 	size_t told_room;
+	struct table_of_bytes told_frames; /* JSON of each frame that was written; its number */
+	struct out text;                   /* of a frame */
+	uint64_t *numbers;                 /* of the frames of a stack */
+	size_t number_room;
 	size_t marks; /* written */
 	struct ms_arena names;
 };
@@ -127,6 +132,36 @@ static void put_line(struct events *e, const struct memscope_event *ev)
 
 /* ---- JSON ---- */
 
+static void put_json_frame(struct ms_json *j, const struct memscope_frame *f)
+{
+	ms_json_string(j, "function", f->function);
+	ms_json_string(j, "file", f->file);
+	ms_json_number(j, "line", f->line ? f->line : MEMSCOPE_UNKNOWN);
+	ms_json_string(j, "module", f->module);
+	if (f->is_address)
+		ms_json_print(j, "address", "0x%" PRIx64, f->address);
+	ms_json_bool(j, "inlined", f->inlined);
+	ms_json_close(j, '}');
+}
+
+/* The number of a frame, of which a line tells before it is used the first time. */
+static uint64_t frame_number(struct events *e, const struct memscope_frame *f)
+{
+	struct ms_json j = out_json(&e->text), line = out_json(e->o);
+	bool is_new;
+	e->text.n = 0;
+	put_json_frame(&j, f);
+	uint32_t number = bytes_number(&e->told_frames, e->text.v, e->text.n, &is_new);
+	if (is_new) {
+		ms_json_open(&line, NULL, '{');
+		ms_json_number(&line, "frame", number);
+		out_char(e->o, ',');
+		out_put(e->o, e->text.v, e->text.n);
+		out_char(e->o, '\n');
+	}
+	return number;
+}
+
 static void put_json_stack(struct events *e, uint32_t stack)
 {
 	if (!stack || (stack < e->told_room && e->told[stack]))
@@ -134,21 +169,20 @@ static void put_json_stack(struct events *e, uint32_t stack)
 	e->told = ms_xgrow(e->told, &e->told_room, (size_t)stack + 1, sizeof *e->told);
 	e->told[stack] = true;
 	size_t n = stack_frames(e, stack);
+	e->numbers = ms_xgrow(e->numbers, &e->number_room, n, sizeof *e->numbers);
+	for (size_t i = 0; i < n && !e->opt->whole_stacks; i++)
+		e->numbers[i] = frame_number(e, &e->frames[i]);
 	struct ms_json j = out_json(e->o);
 	ms_json_open(&j, NULL, '{');
 	ms_json_number(&j, "stack", stack);
 	ms_json_open(&j, "frames", '[');
 	for (size_t i = 0; i < n; i++) {
-		const struct memscope_frame *f = &e->frames[i];
-		ms_json_open(&j, NULL, '{');
-		ms_json_string(&j, "function", f->function);
-		ms_json_string(&j, "file", f->file);
-		ms_json_number(&j, "line", f->line ? f->line : MEMSCOPE_UNKNOWN);
-		ms_json_string(&j, "module", f->module);
-		if (f->is_address)
-			ms_json_print(&j, "address", "0x%" PRIx64, f->address);
-		ms_json_bool(&j, "inlined", f->inlined);
-		ms_json_close(&j, '}');
+		if (e->opt->whole_stacks) {
+			ms_json_open(&j, NULL, '{');
+			put_json_frame(&j, &e->frames[i]);
+		} else {
+			ms_json_number(&j, NULL, e->numbers[i]);
+		}
 	}
 	ms_json_close(&j, ']');
 	ms_json_close(&j, '}');
@@ -257,6 +291,9 @@ int events_write(const char *path, const struct events_options *opt, struct out 
 	memscope_trace_close(e.known);
 	free(e.frames);
 	free(e.told);
+	free(e.numbers);
+	out_free(&e.text);
+	bytes_free(&e.told_frames);
 	ms_arena_free(&e.names);
 	return rc < 0 ? -1 : 0;
 }

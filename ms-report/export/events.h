@@ -10,7 +10,8 @@ struct ms_err;
 struct out;
 
 struct events_options {
-	bool json; /* an object a line; else text */
+	bool json;         /* an object a line; else text */
+	bool whole_stacks; /* of JSON: the frames of each stack; else each frame once, with a number */
 	bool full_names, ascii;
 	size_t limit; /* events, SIZE_MAX = all */
 };

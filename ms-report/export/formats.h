@@ -18,12 +18,15 @@ struct json_view {
 	const char *key;  /* of --by, or NULL */
 	struct table table;
 };
-/* JSON, "memscope-report" version 1 (man/memscope-report.schema.json), or 2 if `compact`: frames and
- * stacks once, in tables. Sites by `metric`, at most `limit`; `only`: just this one, with its
+/* JSON, "memscope-report" version 2 (man/memscope-report.schema.json), in which frames and stacks are
+ * there once, in tables; without `compact` version 1, in which each site has its whole stack. Sites by `metric`, at most `limit`; `only`: just this one, with its
  * threads, sizes and lifetimes. `run`: of which this is one process, or NULL. */
 void json_report(struct model *m, const struct run *run, struct out *o, enum metric metric,
 		 size_t limit, const struct site *only, const struct json_view *views,
 		 size_t view_count, bool compact);
+
+/* The bytes that call stacks take in version 1, of at most `limit` sites. */
+uint64_t json_stacks_bytes(struct model *m, size_t limit);
 
 /* --layout=memc: one object for each time (only the moment of --at if `at`), a line each. */
 void json_memc(struct model *m, struct out *o, bool at);
@@ -65,13 +68,13 @@ void json_views(struct model *m, struct ms_json *j, const struct json_view *v, s
 void json_groups(struct model *m, struct ms_json *j);
 /* Key "skipped_processes", where ms-snap --all was run; else nothing. */
 void json_skipped(struct model *m, struct ms_json *j);
-/* Call stacks: each frame's text is made once, as sites share frames. With tables (version 2 of the
- * report) a stack is the number of its innermost row in "stacks", whose rows have the caller's row
- * and a row of "frames". */
+/* Call stacks. With tables (version 2 of the report) a stack is the number of its innermost row in
+ * "stacks", whose rows have the caller's row and a row of "frames". Without, each frame's text is made
+ * once, as sites share frames. */
 struct json_stacks {
 	const struct model *m;
-	struct out text;
-	size_t *begin;                        /* of each frame in it, and the end */
+	struct out text;                      /* without tables: of all frames, */
+	size_t *begin;                        /* and where each begins in it, and the end */
 	uint32_t *row_of_node, *row_of_frame; /* NONE: not needed; NULL: no tables */
 	const char **keys;                    /* of the sites' stacks; NULL: no tables */
 };

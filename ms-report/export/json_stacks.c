@@ -3,6 +3,7 @@
  */
 #include "formats.h"
 
+#include "ms-report/model/diff.h"
 #include "ms-report/output/out.h"
 
 #include "libcommon/base/arena.h"
@@ -21,19 +22,20 @@ static uint32_t *none_needed(size_t n)
 
 struct json_stacks json_stacks_make(struct model *m, bool tables)
 {
-	struct json_stacks s = {.m = m,
-				.begin = ms_xrealloc(NULL, m->frames.n + 1, sizeof *s.begin)};
+	struct json_stacks s = {.m = m};
+	if (tables) {
+		s.row_of_node = none_needed(m->nodes.n);
+		s.row_of_frame = none_needed(m->frames.n);
+		s.keys = model_site_texts(m, "key");
+		return s;
+	}
+	s.begin = ms_xrealloc(NULL, m->frames.n + 1, sizeof *s.begin);
 	for (size_t i = 0; i < m->frames.n; i++) {
 		struct ms_json j = out_json(&s.text);
 		s.begin[i] = s.text.n;
 		json_frame(m, &j, &m->frames.v[i]);
 	}
 	s.begin[m->frames.n] = s.text.n;
-	if (tables) {
-		s.row_of_node = none_needed(m->nodes.n);
-		s.row_of_frame = none_needed(m->frames.n);
-		s.keys = model_site_texts(m, "key");
-	}
 	return s;
 }
 
@@ -73,7 +75,7 @@ void json_stacks_put(struct json_stacks *s, struct ms_json *j)
 	ms_json_open(j, "frames", '[');
 	for (uint32_t i = 0; i < m->frames.n; i++)
 		if (s->row_of_frame[i] != NONE)
-			put_frame(s, j, i);
+			json_frame(m, j, &m->frames.v[i]);
 	ms_json_close(j, ']');
 	ms_json_open(j, "stacks", '[');
 	for (size_t i = 0; i < m->nodes.n; i++) {
@@ -98,4 +100,44 @@ void json_stack(const struct json_stacks *s, struct ms_json *j, uint32_t node)
 	for (uint32_t n = node; n != NONE; n = s->m->nodes.v[n].parent)
 		put_frame(s, j, s->m->nodes.v[n].frame);
 	ms_json_close(j, ']');
+}
+
+/* ---- how much it is if each stack is written out ---- */
+
+static void count(void *to, const char *s, size_t n)
+{
+	(void)s;
+	*(uint64_t *)to += n;
+}
+
+/* The bytes of each node's stack, with commas, into an array that is to be freed. */
+static uint64_t *stack_bytes(const struct model *m)
+{
+	uint64_t *of_frame = ms_xrealloc(NULL, m->frames.n + 1, sizeof *of_frame),
+		 *of_node = ms_xrealloc(NULL, m->nodes.n + 1, sizeof *of_node);
+	for (size_t i = 0; i < m->frames.n; i++) {
+		struct ms_json j = {.put = count, .to = &of_frame[i]};
+		of_frame[i] = 1;
+		json_frame(m, &j, &m->frames.v[i]);
+	}
+	for (size_t i = 0; i < m->nodes.n; i++) {
+		const struct node *n = &m->nodes.v[i];
+		of_node[i] = of_frame[n->frame] + (n->parent == NONE ? 0 : of_node[n->parent]);
+	}
+	free(of_frame);
+	return of_node;
+}
+
+uint64_t json_stacks_bytes(struct model *m, size_t limit)
+{
+	struct list l = list_all(m, METRIC_LIVE);
+	uint64_t *of = stack_bytes(m), sum = 0;
+	for (size_t i = 0; i < l.n && i < limit; i++)
+		sum += l.rows[i]->stack == NONE ? 0 : of[l.rows[i]->stack];
+	for (size_t i = 0; m->diff && i < m->diff->rows.n && i < limit; i++) {
+		uint32_t stack = m->diff->rows.v[i].site->stack;
+		sum += stack == NONE ? 0 : of[stack];
+	}
+	free(of);
+	return sum;
 }

@@ -122,5 +122,9 @@ static void put_json(void *to, const char *s, size_t n)
 
 struct ms_json out_json(struct out *o)
 {
-	return (struct ms_json){.put = put_json, .to = o};
+	struct ms_json plain = {.put = put_json, .to = o};
+	if (!o->pretty)
+		return plain;
+	o->pretty->to = plain;
+	return (struct ms_json){.put = ms_json_pretty_put, .to = o->pretty};
 }

@@ -15,12 +15,14 @@
 
 struct ms_err;
 struct ms_json;
+struct ms_json_pretty;
 
 struct out {
 	char *v;
 	size_t n, cap;
 	int fd;    /* where it is emptied whenever it is large; 0 = never */
 	int error; /* errno of the first failed write; what comes later is dropped */
+	struct ms_json_pretty *pretty; /* lays out the JSON that is written; NULL = nothing does */
 };
 
 void out_put(struct out *o, const char *s, size_t n);

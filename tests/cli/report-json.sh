@@ -12,24 +12,30 @@ fixture noted.db "UPDATE site SET one_time = 'the emergency pool' WHERE id IN (1
 	to_ns = 3000000000"
 files=
 for db in noted run cut damaged growing lost killed sampled hidden allhidden nothing two odd; do
-	ms-report --allow-partial --json=$db.json $db.db
+	ms-report --allow-partial --json=$db.json --layout=full $db.db
 	files="$files $db.json"
 done
-ms-report --json=site.json --site 2 run.db
+ms-report --json=site.json --layout=full --site 2 run.db
 ms-report --json=views.json --by process --sizes --summary --threads --modules --timeline two.db
 ms-report --json=at.json --at 1.5s --peak --limit 2 run.db
 # shellcheck disable=SC2086
 $python "$SRC/tests/cli/report/validate.py" "$SRC/man/memscope-report.schema.json" $files site.json views.json at.json
-# the compact form says the same: stacks put back together make it the full one
+# version 2 says the same: stacks put back together make it version 1
 compact=
 for db in noted run sampled hidden nothing two; do
-	ms-report --allow-partial --json=compact $db.db >$db.compact
+	ms-report --allow-partial --json $db.db >$db.compact
 	jq -c '. as $t | def stack($n): if $n == null then [] else $t.stacks[$n] as [$up, $frame] | [$t.frames[$frame]] + stack($up) end;
 		del(.frames, .stacks) | .version = 1 | .sites[] |= (.stack = stack(.stack) | del(.key))' $db.compact >$db.whole
 	jq -c . $db.json | cmp - $db.whole
+	# each frame and each row of a stack is there once
+	jq -e '.version == 2 and ([.frames | group_by(.)[] | length] | all(. == 1)) and (.stacks | length == (unique | length))' $db.compact >/dev/null
+	ms-report --allow-partial --json=compact $db.db | cmp - $db.compact
+	ms-report --allow-partial --json=$db.pretty --pretty $db.db
+	sed "s/\\\\u000a/\\\\n/g" $db.pretty >$db.jq # as jq writes a line end
+	jq --indent 2 . $db.compact | cmp - $db.jq
 	compact="$compact $db.compact"
 done
-ms-report --json=compact --site 2 --layout=compact run.db >site.compact
+ms-report --json --site 2 --layout=compact run.db >site.compact
 jq -e '.version == 2 and (.sites | length) == 1 and (.stacks | length) == ('"$(jq '.sites[0].stack | length' site.json)"')
 	and .sites[0].stack == (.stacks | length) - 1' site.compact >/dev/null
 # shellcheck disable=SC2086

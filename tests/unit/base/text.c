@@ -90,12 +90,16 @@ static void pretty(void)
 	static const char text[] = "{\"a\\\"{,:\":[],\"b\":{\"c\":1,\"d\\\\\":[2,{}]}}\n",
 			  want[] = "{\n  \"a\\\"{,:\": [],\n  \"b\": {\n    \"c\": 1,\n"
 				   "    \"d\\\\\": [\n      2,\n      {}\n    ]\n  }\n}\n";
-	struct ms_json j = {.put = put};
+	for (size_t step = 1; step <= strlen(text); step++) { /* wherever it is cut in pieces */
+		struct ms_json_pretty p = {.to = {.put = put}};
+		*out = 0;
+		for (size_t i = 0; i < strlen(text); i += step)
+			ms_json_pretty_put(&p, text + i, strnlen(text + i, step));
+		CHECK(!strcmp(out, want), "%zu: %s", step, out);
+	}
+	struct ms_json_pretty p = {.to = {.put = put}};
 	*out = 0;
-	ms_json_pretty(&j, text, strlen(text));
-	CHECK(!strcmp(out, want), "%s", out);
-	*out = 0;
-	ms_json_pretty(&j, "]\"\\", 3); /* not JSON: no further than to its end */
+	ms_json_pretty_put(&p, "]\"\\", 3); /* not JSON: no further than to its end */
 	CHECK(!strcmp(out, "\n]\"\\"), "%s", out);
 }
 
