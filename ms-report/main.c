@@ -226,6 +226,21 @@ static bool ends_with(const char *s, const char *end)
 	return n >= k && strcmp(s + n - k, end) == 0;
 }
 
+/* Gives a file its name; of one that nobody named, says which. */
+static int end_file(struct ms_file *file, const struct output *output, int rc,
+		    const struct options *opt, struct ms_err *err)
+{
+	const char *kept = NULL;
+	if (rc == 0 && output->own_name)
+		rc = own_name_room(output, &kept, true, err);
+	rc = ms_file_end(file, rc, err);
+	if (rc == 0 && output->own_name)
+		ms_cli_remark(&opt->cli, "wrote '%s'%s%s%s", output->path,
+			      kept ? "; what was there is '" : "", kept ? kept : "",
+			      kept ? "'" : "");
+	return rc;
+}
+
 static int write_output(struct page *p, const struct options *opt, const struct output *output,
 			struct ms_err *err)
 {
@@ -253,7 +268,7 @@ static int write_output(struct page *p, const struct options *opt, const struct 
 	}
 	out_free(&o);
 	if (output->path)
-		rc = ms_file_end(&file, rc, err);
+		rc = end_file(&file, output, rc, opt, err);
 	const char *lacks = rc == 0 ? render_lacks(p, opt, output->format) : NULL;
 	if (lacks)
 		ms_cli_remark(&opt->cli, "--%s: %s (ms-snap without --at keeps peak and end)",
@@ -469,7 +484,7 @@ static int events(const struct options *opt)
 		rc = out_flush(&o, to->path ? to->path : "standard output", &err);
 	out_free(&o);
 	if (to->path)
-		rc = ms_file_end(&file, rc, &err);
+		rc = end_file(&file, to, rc, opt, &err);
 	if (rc != 0)
 		return ms_cli_failed("ms-report", &err);
 	if (!incomplete || opt->cli.allow_partial)

@@ -7,13 +7,15 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int put_output(struct options *opt, enum format format, const char *path, const char *name,
 		      struct ms_err *err)
 {
 	if (path && !*path)
 		return ms_err_set(err, "an output file needs a name");
-	if (path && strcmp(path, "-") == 0)
+	bool standard = path && strcmp(path, "-") == 0;
+	if (standard)
 		path = NULL;
 	for (size_t i = 0; path && i < opt->output_count; i++)
 		if (opt->outputs[i].path && strcmp(opt->outputs[i].path, path) == 0)
@@ -25,7 +27,7 @@ static int put_output(struct options *opt, enum format format, const char *path,
 					  "for the other, such as --json=FILE");
 	if (opt->output_count == OUTPUTS_MAX)
 		return ms_err_set(err, "more than %d outputs", OUTPUTS_MAX);
-	opt->outputs[opt->output_count++] = (struct output){format, path, name};
+	opt->outputs[opt->output_count++] = (struct output){format, path, name, standard, false};
 	return 0;
 }
 
@@ -359,6 +361,29 @@ static int check(const struct options *opt, struct ms_err *err)
 	return check_by(opt, err);
 }
 
+/* What is no text for people goes to a file of its own name instead of a terminal. */
+static int name_output(struct options *opt, struct ms_err *err)
+{
+	const char *point, *kept,
+		*input =
+			opt->input_count ? ms_cli_operand(&opt->arena, opt->inputs[0], &point) : "";
+	for (size_t i = 0; i < opt->output_count && isatty(STDOUT_FILENO); i++) {
+		struct output *o = &opt->outputs[i];
+		if (o->path || o->standard || !(o->path = own_name(&opt->arena, input, o->format)))
+			continue;
+		if (strcmp(o->path, input) == 0)
+			o->path = ms_arena_printf(&opt->arena, "report-%s", o->path);
+		o->own_name = true;
+		for (size_t k = 0; k < opt->output_count; k++)
+			if (k != i && opt->outputs[k].path &&
+			    strcmp(opt->outputs[k].path, o->path) == 0)
+				return ms_err_set(err, "two outputs cannot go to one file: '%s'",
+						  o->path);
+		return own_name_room(o, &kept, false, err);
+	}
+	return 0;
+}
+
 int options_parse(int argc, char **argv, struct options *opt, struct ms_err *err)
 {
 	*opt = (struct options){.limit = LIMIT_DEFAULT, .metric = METRIC_COUNT};
@@ -372,7 +397,7 @@ int options_parse(int argc, char **argv, struct options *opt, struct ms_err *err
 	opt->input_count = (size_t)(argc - optind);
 	if (!opt->output_count)
 		opt->outputs[opt->output_count++] = (struct output){.format = FORMAT_TEXT};
-	if (check(opt, err) != 0)
+	if (check(opt, err) != 0 || (!opt->explain && name_output(opt, err) != 0))
 		return -1;
 	if (!opt->view_count)
 		opt->views[opt->view_count++] = VIEW_FIRST;

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct ms_arena;
 struct ms_err;
 struct ms_json;
 struct ms_json_pretty;
@@ -71,7 +72,18 @@ struct output {
 	enum format format;
 	const char *path; /* NULL = standard output */
 	const char *name; /* of its option; NULL = none was given */
+	bool standard;    /* standard output was asked for, be it a terminal */
+	bool own_name;    /* nobody named the file */
 };
+
+/* ---- own_name.c ---- */
+
+/* The file that a format of `input` goes to instead of a terminal, in the working folder: "run.html"
+ * of "/tmp/run.trace"; NULL: it is text for people. */
+const char *own_name(struct ms_arena *a, const char *input, enum format f);
+/* Looks whether that file can be written so that nothing is lost: a file that is not ours is to be
+ * *kept (static), as FILE~; with `move` it is. 0, or -1 with `err` set. */
+int own_name_room(const struct output *output, const char **kept, bool move, struct ms_err *err);
 
 /* ---- pager.c ---- */
 

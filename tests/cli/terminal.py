@@ -82,7 +82,7 @@ def test_pager():
     check("a pager that is not there", rc == 0 and seen.endswith(plain), (rc, seen))
     seen, rc = terminal(report, {"PAGER": "cat >not-me"}, on=(0, 2))
     check("no pager for a pipe", (rc, seen) == (0, b""), (rc, seen))
-    seen, rc = terminal(["ms-report", "--csv", "run.db"], {"PAGER": "cat >not-me"})
+    seen, rc = terminal(["ms-report", "--csv=-", "run.db"], {"PAGER": "cat >not-me"})
     check("no pager for CSV", rc == 0 and seen.startswith(b"site,"), (rc, seen))
     check("no pager was run in vain", not os.path.exists("not-me"))
     rows = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 50000) SELECT x FROM c"
@@ -161,6 +161,44 @@ def test_progress_record():
     check("ms-record -q: no progress", (rc, seen) == (0, b"no end"), (rc, seen))
 
 
+def test_own_names():
+    """What is no text for people goes to a file of its own name, and what was there is not lost."""
+    os.mkdir("named")
+    os.chdir("named")
+    for options, name in ((["--html"], "run.html"), (["--json"], "run.json"), (["--json=full"], "run.json"), (["--csv"], "run.csv"),
+                          (["--sarif"], "run.sarif"), (["--junit"], "run.xml"), (["--svg=flame"], "run.svg"), (["--pprof"], "run.pb.gz"),
+                          (["--folded"], "run.folded"), (["--events", "--json"], "run.json")):
+        want = subprocess.run(["ms-report", *options, "../run.trace"], capture_output=True, check=True).stdout
+        seen, rc = terminal(["ms-report", *options, "../run.trace"])
+        check(f"{options}: said", (rc, seen) == (0, f"ms-report: wrote '{name}'\n".encode()), (rc, seen))
+        check(f"{options}: the file", open(name, "rb").read() == want, name)
+        again = ["--html", "--json", "--csv", "--sarif", "--junit", "--svg=flame"]
+        if options[0] in again:
+            seen, rc = terminal(["ms-report", *options, "../run.trace"])
+            check(f"{options}: ours is replaced", (rc, seen, os.listdir(".")) == (0, f"ms-report: wrote '{name}'\n".encode(), [name]), (rc, seen))
+        os.remove(name)
+    for options, begins in ((["--json=-"], b'{"format"'), (["--github"], b""), (["--md"], b"### ")):
+        seen, rc = terminal(["ms-report", "--no-pager", *options, "../run.trace"])
+        check(f"{options}: shown", rc == 0 and seen.startswith(begins) and not os.listdir("."), (rc, seen[:99], os.listdir(".")))
+    with open("run.json", "w") as f:
+        f.write("mine")
+    seen, rc = terminal(["ms-report", "--json", "../run.trace"])
+    check("FILE~", (rc, seen) == (0, b"ms-report: wrote 'run.json'; what was there is 'run.json~'\n"), (rc, seen))
+    check("FILE~ has it", open("run.json~").read() == "mine")
+    with open("run.json", "w") as f:
+        f.write("mine, too")
+    for name in ("run.json", "run.html"):
+        if name == "run.html":
+            os.symlink("elsewhere", name)
+        seen, rc = terminal(["ms-report", "--" + name[4:], "../run.trace"])
+        check(f"{name}: refused", rc == 2 and seen.startswith(f"ms-report: cannot write '{name}': ".encode()) and seen.count(b"\n") == 1, (rc, seen))
+    check("nothing is lost", (open("run.json~").read(), open("run.json").read(), os.path.lexists("elsewhere"), sorted(os.listdir("."))) ==
+          ("mine", "mine, too", False, ["run.html", "run.json", "run.json~"]), os.listdir("."))
+    seen, rc = terminal("cat ../run.db | ms-report --svg=timeline")
+    check("of a pipe", (rc, seen, os.path.exists("report.svg")) == (0, b"ms-report: wrote 'report.svg'\n", True), (rc, seen))
+    os.chdir("..")
+
+
 def leftovers():
     return sorted(f for f in os.listdir(".") if "result" in f)
 
@@ -191,5 +229,6 @@ test_progress()
 test_progress_folder()
 test_progress_record()
 test_interrupt()
+test_own_names()
 print(f"{failures} failures")
 sys.exit(failures != 0)
