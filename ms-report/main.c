@@ -297,6 +297,23 @@ static void say_broken(struct model *m, const struct options *opt, const struct 
 	fputs(node != NONE ? " < ...\n" : "\n", stderr);
 }
 
+/* A budget whose pattern fits no site says nothing: the function may have another name now. Says so; is
+ * that trouble? */
+static bool fits_nothing(struct model *m, const struct options *opt, const struct budget *b)
+{
+	if (!budget_matches_none(b, m))
+		return false;
+	if (opt->strict)
+		fprintf(stderr, "ms-report: budget '%s': no site has a name like that (--strict)\n",
+			b->text);
+	else
+		ms_cli_remark(&opt->cli,
+			      "budget '%s': no site has a name like that, so it is of 0 "
+			      "(--strict makes the status 2)",
+			      b->text);
+	return opt->strict;
+}
+
 /* Says which budgets are broken, and why one cannot be decided. 0, 1 or 2. */
 static int check_budgets(struct model *m, const struct options *opt)
 {
@@ -311,6 +328,8 @@ static int check_budgets(struct model *m, const struct options *opt)
 	for (size_t i = 0; i < opt->budgets.n; i++) {
 		const struct budget *b = &opt->budgets.v[i];
 		const char *apart = opt->cli.allow_partial ? NULL : budget_apart(b, m);
+		if (fits_nothing(m, opt, b))
+			status = TROUBLE;
 		switch (apart ? BUDGET_UNDECIDED : budget_check(b, m)) {
 		case BUDGET_UNDECIDED:
 			fprintf(stderr, "ms-report: budget '%s' cannot be decided: %s%s\n", b->text,

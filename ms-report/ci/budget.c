@@ -4,6 +4,7 @@
 #include "budget.h"
 
 #include "libcommon/base/err.h"
+#include "libcommon/base/meant.h"
 #include "libcommon/base/units.h"
 
 #include <errno.h>
@@ -105,14 +106,37 @@ static bool find_change(const char *s, size_t n, struct budget *b)
 	return false;
 }
 
+/* The figure that was meant: the first one that begins with these words, of bytes if there is one, else
+ * the nearest; NULL = none is near. */
+static const char *meant(const char *s, size_t n, const struct budget *b)
+{
+	struct ms_meant near = {0};
+	const char *longer = NULL;
+	size_t count = b->site ? site_figure_count : figure_count + FIGURES_BESIDE;
+	for (size_t i = 0; i < count && n; i++) {
+		const char *name = b->site ? site_figures[i].name : figures[i].name;
+		ms_meant_try(&near, s, n, name);
+		if (strncmp(name, s, n) == 0 && name[n] == '_' &&
+		    (!longer || (ends(name, "_bytes") && !ends(longer, "_bytes"))))
+			longer = name;
+	}
+	return longer ? longer : near.word;
+}
+
 static int parse_figure(const char **s, struct budget *b, struct ms_err *err)
 {
 	size_t n = strspn(*s, "abcdefghijklmnopqrstuvwxyz_");
 	b->change = find_change(*s, n, b);
-	if (!b->change && !find_figure(*s, n, b))
-		return ms_err_set(
-			err, "bad budget '%s': no figure '%.*s'%s (see FIGURES in ms-report(1))",
-			b->text, (int)strcspn(*s, BLANK "<>=!"), *s, b->site ? " of a site" : "");
+	if (!b->change && !find_figure(*s, n, b)) {
+		size_t delta = n > 6 && memcmp(*s, "delta_", 6) == 0 ? 6 : 0;
+		const char *word = meant(*s + delta, n - delta, b);
+		return ms_err_set(err,
+				  "bad budget '%s': no figure '%.*s'%s%s%s%s%s (see FIGURES in "
+				  "ms-report(1))",
+				  b->text, (int)strcspn(*s, BLANK "<>=!"), *s,
+				  b->site ? " of a site" : "", word ? ": did you mean " : "",
+				  word && delta ? "delta_" : "", word ? word : "", word ? "?" : "");
+	}
 	*s += n;
 	return 0;
 }
@@ -170,6 +194,11 @@ static int parse_number(const char *s, struct budget *b, struct ms_err *err)
 	bool bare = strspn(number, "0123456789") == n;
 	uint64_t most = b->change ? INT64_MAX : UINT64_MAX - 1;
 	enum figure_unit unit = budget_unit(b);
+	if (unit == FIGURE_COUNT && !bare && strchr("0123456789.", number[0]))
+		return ms_err_set(err,
+				  "bad budget '%s': '%s' is a count, which takes no unit: expected "
+				  "a whole number, not '%s'",
+				  b->text, b->change ? changed(b) : budget_figure(b)->name, number);
 	int rc = unit == FIGURE_BYTES ? ms_parse_size(number, &b->value, &why)
 		 : unit == FIGURE_TIME && !bare
 			 ? ms_parse_duration(number, &b->value, &why)

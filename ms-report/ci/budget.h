@@ -79,6 +79,8 @@ const char *budget_unknown(const struct budget *b, const struct model *m);
 const char *budget_apart(const struct budget *b, struct model *m);
 /* Does the pattern of a budget fit the name of a site? */
 bool budget_matches(const struct budget *b, struct model *m, const struct site *s);
+/* Is there no site that a budget's site() fits, nor a filter that took one away? */
+bool budget_matches_none(const struct budget *b, struct model *m);
 /* Why budgets cannot be decided on this recording, or NULL. */
 const char *budget_untrusted(struct model *m);
 

@@ -34,6 +34,14 @@ bool budget_matches(const struct budget *b, struct model *m, const struct site *
 	       (f && f->function && fnmatch(pattern, ms_name_short(&m->arena, name), 0) == 0);
 }
 
+bool budget_matches_none(const struct budget *b, struct model *m)
+{
+	bool none = b->site && !m->hidden.sites;
+	for (size_t i = 0; i < m->sites.n && none; i++)
+		none = !budget_matches(b, m, &m->sites.v[i]);
+	return none;
+}
+
 /* The sum of the sites that match; `worst`: the one with most. */
 static uint64_t sum_of_sites(const struct budget *b, struct model *m, const struct site **worst)
 {

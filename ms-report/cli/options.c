@@ -225,6 +225,8 @@ static const struct ms_cli_option rows[] = {
 	{"fail-on", 0, "'FIGURE OP NUMBER'", take_budget, MS_WHOLE(0), 12,
 	 "status 1 when true; such as 'unfreed_bytes > 64k'"},
 	{"budgets", 0, "FILE", take_budgets, MS_WHOLE(0), 0, "the same, one in a line of FILE"},
+	{"strict", 0, NULL, ms_cli_flag, MS_AT(strict), 0,
+	 "status 2 where the pattern of a budget's site() matches nothing"},
 	{.help = "General"},
 	{"explain", 0, "WORD", ms_cli_name, MS_AT(explain), 0,
 	 "what a word of a report means; all: every one"},
@@ -346,6 +348,8 @@ static int check(const struct options *opt, struct ms_err *err)
 		return ms_err_set(err, "--process is of the run of one trace, FILE and FILE.d");
 	if (opt->entry && !has_view(opt, VIEW_TREE))
 		return ms_err_set(err, "--entry is for --tree");
+	if (opt->strict && !opt->budgets.n)
+		return ms_err_set(err, "--strict is for --fail-on and --budgets");
 	if (opt->reach && !has_view(opt, VIEW_GROWTH))
 		return ms_err_set(err, "--reach is for --growth");
 	if (opt->links.code_url && !has_output(opt, FORMAT_MD) && !has_output(opt, FORMAT_HTML))

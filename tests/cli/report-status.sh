@@ -150,6 +150,17 @@ ms-report --fail-on 'peak_bytes > 1k' --fail-on 'frees > 1' --fail-on 'frees > 1
 ms-report --fail-on 'peak_bytes > 1k' --fail-on 'unreachable_blocks > 1' run.db >out 2>err
 [ $? = 2 ] || fail 'undecided beats broken'
 try 2 "no figure 'speed'" --fail-on 'speed > 1' run.db
+try 2 "no figure 'peak': did you mean peak_bytes?" --fail-on 'peak > 1' run.db
+try 2 "no figure 'delta_peak': did you mean delta_peak_bytes?" --fail-on 'delta_peak > 1' run.db
+try 2 "no figure 'unfred_bytes': did you mean unfreed_bytes?" --fail-on 'unfred_bytes > 1' run.db
+try 2 "no figure 'live_bits' of a site: did you mean live_bytes?" --fail-on 'site("f*").live_bits > 1' run.db
+try 2 "'unfreed_blocks' is a count, which takes no unit: expected a whole number, not '10k'" --fail-on 'unfreed_blocks > 10k' run.db
+try 2 "'live_blocks' is a count, which takes no unit" --fail-on 'site("f*").live_blocks > 10M' run.db
+try 0 "no site has a name like that, so it is of 0" --fail-on 'site("nowhere*").live_bytes > 1' run.db
+try 2 "no site has a name like that (--strict)" --strict --fail-on 'site("nowhere*").live_bytes > 1' run.db
+try 2 "no site has a name like that (--strict)" -q --strict --fail-on 'site("nowhere*").live_bytes > 1' --fail-on 'frees < 0' run.db
+try 0 "" --strict --fail-on 'site("*").live_bytes > 1G' run.db
+try 2 "is for --fail-on" --strict run.db
 try 2 "expected >, >=" --fail-on 'frees ~ 1' run.db
 try 2 "expected a number" --fail-on 'frees >' run.db
 try 2 "bad budget 'peak_bytes > -1'" --fail-on 'peak_bytes > -1' run.db
@@ -162,7 +173,7 @@ try 0 "" --fail-on 'site("orderd::Price*").live_bytes > 188k' run.db
 try 1 "it is 1244756 (1.2 MiB)" -q --fail-on ' site( "*" ).live_bytes>1' run.db
 try 1 "it is 1244756 (1.2 MiB), most of it at site 1:" --fail-on 'site("*").live_bytes >= 1244756' run.db
 try 1 "is broken: it is 100120, most of it at site 8:" --fail-on 'site("orderd::[PL]*[rt]::[df]*").allocations == 100120' run.db
-try 0 "" --fail-on 'site("nothing").allocations > 0' run.db
+try 0 "no site has a name like that" --fail-on 'site("nothing").allocations > 0' run.db
 try 2 "filters took sites away" --fail-on 'site("orderd::*").allocations > 0' hidden.db
 try 2 "cannot be decided: the figure is not known" --allow-partial --fail-on 'site("orderd::*").temporary > 0' sampled.db
 try 2 "bad budget 'site(x).live_bytes > 1': expected site(\"PATTERN\")" --fail-on 'site(x).live_bytes > 1' run.db
