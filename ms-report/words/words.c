@@ -10,6 +10,7 @@
 #include "ms-report/model/facts.h"
 
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 size_t command_arguments(struct model *m, const struct process *p, const char ***out)
@@ -63,6 +64,28 @@ static const char *how_it_ended(struct model *m, const struct process *p)
 	return p->quality.growing ? "still running" : "how it ended is not known";
 }
 
+static bool has_parent(const struct model *m, const struct process *child)
+{
+	for (size_t i = 0; i < m->processes.n; i++)
+		if (m->processes.v[i].pid == child->ppid && child->ppid != UNKNOWN)
+			return true;
+	return false;
+}
+
+/* How many runs were given together: traces of further processes of a run have ".PID." in their names,
+ * which --anonymize takes away. */
+static size_t count_runs(const struct model *m)
+{
+	size_t runs = 0;
+	for (size_t i = 0; i < m->processes.n; i++) {
+		const struct process *p = &m->processes.v[i];
+		char pid[32];
+		snprintf(pid, sizeof pid, ".%llu.", (unsigned long long)p->pid);
+		runs += p->trace && !strstr(p->trace, pid) && !has_parent(m, p);
+	}
+	return runs;
+}
+
 struct words words_who(struct model *m, const struct style *st)
 {
 	struct words w = {0};
@@ -81,6 +104,9 @@ struct words words_who(struct model *m, const struct style *st)
 	size_t more = m->processes.n - m->images - 1;
 	if (more)
 		pid = SAY("%s and %s", pid, say_things(m, more, "more process"));
+	size_t runs = m->diff ? 1 : count_runs(m);
+	if (runs > 1)
+		pid = SAY("%s together: %s", say_things(m, runs, "run"), pid);
 	words_add(&w, host ? SAY("%s on %s", pid, host) : pid);
 	const char *date = say_date(m, p->started_ns, false);
 	if (date)

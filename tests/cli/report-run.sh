@@ -95,6 +95,11 @@ is '--csv: what it says' "$(plain <err)" 'ms-report: this is big, pid N, with th
 ms-report -q --csv run.trace >csv 2>err && [ ! -s err ] || fail "-q: $(<err)"
 ms-report --anonymize run.trace | grep -q 'big\|PROCESSES' && fail '--anonymize'
 is 'several traces' "$(ms-report --json run.trace run.trace.d | jq -r '[.processes[].events_lost] | unique | @json')" '[null]'
+is 'one run, given whole' "$(ms-report run.trace run.trace.d | grep -c 'runs together')" 0
+is 'one run, given whole, anonymous' "$(ms-report --anonymize run.trace run.trace.d | grep -c 'runs together')" 0
+cp run.trace again.trace
+is 'two runs' "$(ms-report run.trace again.trace | head -n 1 | grep -c '2 runs together: pid')" 1
+is 'two runs: Markdown' "$(ms-report --md run.trace again.trace | head -n 2 | grep -c '2 runs together: pid')" 1
 
 # budgets judge FILE
 ms-report --fail-on 'peak_bytes > 1M' run.trace >out 2>err
