@@ -505,6 +505,21 @@ static int write_slots(const struct attach *a, struct ms_err *err)
 	return 0;
 }
 
+/* Tells whether nothing that was mapped for it is there any more: it runs another program. */
+static bool has_lost_all(const struct attach *a)
+{
+	const uint64_t at[] = {a->shared.image, a->shared.session};
+	struct attach_maps maps = {0};
+	struct ms_err ignored = {0};
+	bool lost = !attach_maps_read(&maps, a->h.proc, &ignored);
+	for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+		const struct attach_map *m = attach_maps_at(&maps, at[i]);
+		lost &= !m || strncmp(m->path, "/memfd:memscope", sizeof "/memfd:memscope" - 1);
+	}
+	attach_maps_free(&maps);
+	return lost;
+}
+
 /* It did not come to recording: what was mapped for it goes. */
 static int undo(struct attach *a, struct ms_err *err)
 {
@@ -512,7 +527,7 @@ static int undo(struct attach *a, struct ms_err *err)
 	if (a->entered && a->release_count > SESSION_RANGES)
 		a->release_count = SESSION_RANGES;
 	a->manifest.hook_count = a->entered ? a->manifest.hook_count : 0;
-	if (a->release_count)
+	if (a->release_count && !has_lost_all(a))
 		help(a, attach_restore, &ignored);
 	return failed(a, err);
 }

@@ -132,6 +132,8 @@ bool fork_children_keeps(const struct session *s);
 
 /* ---- the processes of -p: multi_attach.c ---- */
 
+#define CHANGES_NS UINT64_C(1000000000) /* for a process to become another program */
+
 /* Looks at each of them, which none notices. 0, or -1 with `err` set: none can be had; c->attach is
  * the first that can. */
 int multi_attach_look(struct control *c, struct ms_err *err);
@@ -139,6 +141,8 @@ int multi_attach_look(struct control *c, struct ms_err *err);
 int multi_attach_prepare(struct control *c, struct ms_err *err);
 /* Replaces the entries in each of them: from here on it is recorded. The same. */
 int multi_attach_go(struct control *c, struct ms_err *err);
+/* Tells whether the only one of them has become another program since it was looked at. */
+bool multi_attach_changed(const struct control *c);
 /* Detaches from all of them. */
 void multi_attach_detach(struct control *c);
 /* Have all of them ended? */

@@ -14,8 +14,6 @@
 #include "ms-record/base/program.h"
 #include "standby.h"
 
-#define CHANGES_NS UINT64_C(1000000000) /* for a process to become another program */
-
 /* ---- one of them ---- */
 
 /* The first that is not given up. */
@@ -229,6 +227,13 @@ int multi_attach_go(struct control *c, struct ms_err *err)
 	select_first(c);
 	note_refusals(c);
 	return 0;
+}
+
+bool multi_attach_changed(const struct control *c)
+{
+	const struct multi_attach *s = &c->multi_attach;
+	return s->asked == 1 && s->all.n && s->all.v[0].attach &&
+	       attach_changed(s->all.v[0].attach);
 }
 
 void multi_attach_detach(struct control *c)

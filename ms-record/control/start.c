@@ -102,7 +102,7 @@ static int start_attached(struct control *c, struct ms_err *err)
 	return 0;
 }
 
-int control_start(struct control *c, const struct control_options *o, struct ms_err *err)
+static int start(struct control *c, const struct control_options *o, struct ms_err *err)
 {
 	*c = (struct control){.opt = o,
 			      .hooks.asked = &o->session.hooks,
@@ -130,6 +130,19 @@ int control_start(struct control *c, const struct control_options *o, struct ms_
 	if (c->launch.inject ? inject_go(c, err) : launch_go(&c->launch, err)) {
 		files_discard(&c->files);
 		return -1;
+	}
+	return 0;
+}
+
+/* A process that becomes another program while it is being attached to is begun with anew. */
+int control_start(struct control *c, const struct control_options *o, struct ms_err *err)
+{
+	uint64_t until = clock_mono() + CHANGES_NS;
+	while (start(c, o, err)) {
+		if (!multi_attach_changed(c) || clock_mono() > until)
+			return -1;
+		control_free(c);
+		*err = (struct ms_err){0};
 	}
 	return 0;
 }

@@ -3,6 +3,7 @@
 """Attaches to processes that check themselves (tests/host/attach.c), counts, refuses, and looks at what is left."""
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -221,6 +222,18 @@ def execs():
         end(p, "execs")
 
 
+def execs_once():
+    """It becomes another program at any moment of being attached to: that one is attached to."""
+    for _ in range(100 if ALL else 20):
+        p = subprocess.Popen([f"{TB}/host/attach_execs", str(random.randint(20, 160)), "0", TARGET, "churn", "1"], stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT)
+        p.stdout.readline()
+        rc, said = attach(p.pid, "-d", "0.1")
+        check(rc == 0, f"one exec: {rc} {said}")
+        begun(p.pid)
+        end(p, "one exec")
+
+
 def early():
     """Attached to in the moment that it begins, when no allocator is there yet."""
     for seconds in ("0.3", "3", "10"):  # however busy the machine is
@@ -394,6 +407,7 @@ def main():
     heir()
     early()
     execs()
+    execs_once()
     together()
     other_version()
     told()

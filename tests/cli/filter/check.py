@@ -296,9 +296,9 @@ def suppressions():
     """What each line hid is said and written down; what cannot be judged, too."""
     image, _, message = run(["--suppress", "lsan.supp"])
     expect("lsan", rows(load(image), "SELECT * FROM suppression"), [
-        (1, "lsan.supp", 2, "leak:Parser::dup", 2, 43000, 20, 450, 68000, 1, "names of frames are not known"),
-        (1, "lsan.supp", 3, "leak:^/opt/quote*quoted$", 2, 9000, 40, 300, 30000, 1, "names of frames are not known"),
-        (1, "lsan.supp", 4, "leak:never_there", 0, 0, 0, 0, 0, 1, "names of frames are not known")])
+        (1, "lsan.supp", 2, "leak:Parser::dup", 2, 43000, 20, 450, 68000, 1, "names of frames are not known", None, None),
+        (1, "lsan.supp", 3, "leak:^/opt/quote*quoted$", 2, 9000, 40, 300, 30000, 1, "names of frames are not known", None, None),
+        (1, "lsan.supp", 4, "leak:never_there", 0, 0, 0, 0, 0, 1, "names of frames are not known", None, None)])
     for part in ("'leak:Parser::dup' (lsan.supp, line 2) hides 2 sites: 42.0 KiB live at the end, 450 allocations",
                  "'leak:never_there' (lsan.supp, line 4) is not applicable to 1 site: names of frames are not known"):
         expect(f"lsan: '{part}' in {message!r}", part in message, True)
