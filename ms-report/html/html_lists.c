@@ -159,7 +159,8 @@ static void put_run(struct page *p, struct ms_json *j)
 						      [METRIC_LATE] = "late",
 						      [METRIC_HELD] = "live",
 						      [METRIC_GROWING] = "growing",
-						      [METRIC_GROWING_NOW] = "growing"};
+						      [METRIC_GROWING_NOW] = "growing",
+						      [METRIC_GROWN] = "growing"};
 	struct model *m = p->m;
 	struct first f = first_groups(m, ROWS, true);
 	for (size_t i = 0; i < f.n; i++) {

@@ -16,6 +16,7 @@ static const double LAST_AT = .9;    /* and up to which it went on */
 static const double BUSY = .99;      /* of its allocations are what is called the time */
 static const double KEPT = .9;       /* of its blocks were live at a time */
 static const double PART = .1;       /* of the peak: less is no answer */
+static const double AT_PEAK = .9;    /* of what grew was there at the peak: that is its moment */
 static const double GIVEN_BACK = .5; /* of its blocks, and not all: that is no freeing at exit */
 static const double STILL = .25; /* of what they hold, by which the heap rose in the second half */
 
@@ -94,11 +95,28 @@ static bool kept_all_along(const struct site *s, struct busy t)
 	       (double)d->max_live_blocks >= KEPT * (double)s->allocations;
 }
 
-/* Returns which figures are listed of what grows: those of the peak, or of now while it is
- * recorded. */
-static enum metric growing_metric(const struct model *m)
+/* Returns what a site had grown to: its own largest, for the peak may have come before; what is
+ * live while it is recorded, and at the peak where its largest is not known. */
+static uint64_t grown_bytes(const struct model *m, const struct site *s)
 {
-	return m->quality.growing ? METRIC_GROWING_NOW : METRIC_GROWING;
+	uint64_t largest = s->details->max_live_bytes;
+	return figure_or_0(m->quality.growing   ? s->at.bytes
+			   : largest != UNKNOWN ? largest
+						: s->peak.bytes);
+}
+
+/* Returns which figures are listed of sites that grow: of now while they are recorded, at the peak
+ * if most of it was there, else each site's largest. */
+static enum metric growing_metric(const struct model *m, const struct site *const *v, size_t n)
+{
+	uint64_t peak = 0, largest = 0;
+	for (size_t i = 0; i < n; i++) {
+		peak += figure_or_0(v[i]->peak.bytes);
+		largest += figure_or_0(v[i]->details->max_live_bytes);
+	}
+	return m->quality.growing                         ? METRIC_GROWING_NOW
+	       : (double)peak < AT_PEAK * (double)largest ? METRIC_GROWN
+							  : METRIC_GROWING;
 }
 
 /* Into `v`, which has room for all sites; how many. */
@@ -111,7 +129,7 @@ static size_t kept_sites(const struct model *m, const struct site **v)
 		const struct site *s = &m->sites.v[i];
 		if (!kept_all_along(s, t))
 			continue;
-		sum += figure_or_0(site_pair(s, growing_metric(m)).a);
+		sum += grown_bytes(m, s);
 		v[n++] = s;
 	}
 	/* of what was attached to: beside what was there before */
@@ -129,7 +147,7 @@ static size_t growing_sites(const struct model *m, const struct site **v)
 	size_t n = 0;
 	while (model_next(&q)) {
 		v[n] = model_site(m, sqlite3_column_int64(q, 0));
-		n += v[n] && site_pair(v[n], growing_metric(m)).a;
+		n += v[n] && grown_bytes(m, v[n]);
 	}
 	return n;
 }
@@ -146,7 +164,7 @@ static void add_some(struct model *m, struct first *f, size_t limit,
 	const struct site **v = ms_xrealloc(NULL, m->sites.n + 1, sizeof *v);
 	size_t n = find(m, v);
 	if (n)
-		add(f, list_some(m, v, n, growing_metric(m), limit));
+		add(f, list_some(m, v, n, growing_metric(m, v, n), limit));
 	free(v);
 }
 
@@ -226,7 +244,7 @@ struct first first_groups(struct model *m, size_t limit, bool fold)
 	bool growing = m->quality.growing, trend = has_trend(m);
 	/* the report of what was attached to begins with what grew until the end */
 	bool attached = figure_some(m->quality.attached) && !growing;
-	if (!attached && (trend || f.tidy || growing))
+	if (!attached)
 		add_some(m, &f, limit, trend ? growing_sites : kept_sites);
 	f.churning &= f.tidy && !f.n;
 	if (f.churning)

@@ -27,7 +27,7 @@ static inline bool first_is_most(const struct list *l)
 /* Tells whether it lists what grows. */
 static inline bool first_is_growing(const struct list *l)
 {
-	return l->metric == METRIC_GROWING || l->metric == METRIC_GROWING_NOW;
+	return metric_is_growth(l->metric);
 }
 
 /* At most `limit` rows of each list; `fold`: recursion is folded (fold.h). */

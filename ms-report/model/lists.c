@@ -23,6 +23,11 @@ bool metric_is_bytes(enum metric metric)
 	return metric <= METRIC_ALLOCATED || (metric >= METRIC_MAPPED && metric != METRIC_CHURN);
 }
 
+bool metric_is_growth(enum metric metric)
+{
+	return metric >= METRIC_GROWING && metric <= METRIC_GROWN;
+}
+
 struct pair pair_add(struct pair x, struct pair y)
 {
 	struct pair v = {.a = figure_add(x.a, y.a), .b = figure_add(x.b, y.b)};
@@ -65,6 +70,7 @@ static const enum told pairs[METRIC_LISTS][2] = {
 	[METRIC_HELD] = {TOLD_LIVE, TOLD_LIVE_BLOCKS},
 	[METRIC_GROWING] = {TOLD_PEAK, TOLD_PEAK_BLOCKS},
 	[METRIC_GROWING_NOW] = {TOLD_LIVE, TOLD_LIVE_BLOCKS},
+	[METRIC_GROWN] = {TOLD_PEAK, TOLD_PEAK_BLOCKS},
 	[METRIC_CHURN] = {TOLD_ALLOCATIONS, TOLD_ALLOCATED}};
 
 /* What the figures of a metric rest on. */
@@ -72,7 +78,7 @@ static struct pair estimated(struct pair v, const struct estimates *e, enum metr
 {
 	enum est_figure a = told[pairs[metric][0]].est, b = told[pairs[metric][1]].est;
 	if (!e || metric == METRIC_TEMPORARY ||
-	    (metric >= METRIC_MAPPED && metric != METRIC_GROWING && metric != METRIC_GROWING_NOW))
+	    (metric >= METRIC_MAPPED && !metric_is_growth(metric)))
 		return v;
 	v.estimated = true;
 	if (a != EST_COUNT)
@@ -94,6 +100,9 @@ static struct pair pair_of(const void *what, enum told_of of, enum metric metric
 
 struct pair site_pair(const struct site *s, enum metric metric)
 {
+	if (metric == METRIC_GROWN)
+		return (struct pair){.a = s->details->max_live_bytes,
+				     .b = s->details->max_live_blocks};
 	return estimated(pair_of(s, TOLD_OF_SITE, metric), s->est, metric);
 }
 

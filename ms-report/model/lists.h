@@ -21,6 +21,7 @@ enum metric {
 	METRIC_GROWING, /* at the peak, of sites whose trend is growing; or, of a run that was too
 			       short for trends, that kept what they allocated all along */
 	METRIC_GROWING_NOW, /* those of what is live, while it is recorded */
+	METRIC_GROWN,       /* each of those at its own largest, where the peak came before */
 	METRIC_CHURN, /* calls and bytes of the whole run, of sites whose blocks live shortly */
 	METRIC_LISTS
 };
@@ -29,6 +30,8 @@ enum metric {
 extern const char *const metric_names[METRIC_COUNT];
 /* Is the first figure of a metric a number of bytes? */
 bool metric_is_bytes(enum metric metric);
+/* Tells whether a metric is of what grows. */
+bool metric_is_growth(enum metric metric);
 
 /* The two figures of a metric: it sorts by `a`. */
 struct pair {

@@ -218,6 +218,7 @@ static const struct {
 			 "block"},
 	[METRIC_GROWING] = {NULL, "bytes", "blocks", ", ", "block"},
 	[METRIC_GROWING_NOW] = {NULL, "bytes", "blocks", ", ", "block"},
+	[METRIC_GROWN] = {NULL, "bytes", "blocks", ", ", "block"},
 	[METRIC_CHURN] = {NULL, "calls", "allocated"},
 };
 
@@ -389,7 +390,7 @@ struct words list_remarks(struct page *p, const struct list *l, const struct sit
 	if (sites > 1)
 		words_add(&w, ms_arena_printf(&p->m->arena, "%s of the same recursion",
 					      say_things(p->m, sites, "site")));
-	if (l->metric == METRIC_GROWING || l->metric == METRIC_GROWING_NOW)
+	if (metric_is_growth(l->metric))
 		words_add(&w, growth_remark(p->m, s));
 	if (l->metric != METRIC_UNREACHABLE || s->leak.blocks == s->direct.blocks)
 		return w;
@@ -497,8 +498,8 @@ static const char *list_name(struct page *p, const struct list *l)
 		       : later              ? later
 					    : ms_arena_printf(a, "PEAK at %s",
 							      say_time(m, m->totals.peak_time_ns));
-	if (l->metric == METRIC_GROWING || l->metric == METRIC_GROWING_NOW)
-		return growth_title(m);
+	if (metric_is_growth(l->metric))
+		return growth_title(m, l->metric);
 	if (l->metric == METRIC_HELD && some_unknown(m))
 		return "LIVE AT THE END, something points to these, or it is not known";
 	if (l->metric == METRIC_MAPPED)

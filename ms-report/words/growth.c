@@ -222,12 +222,16 @@ const char *growth_remark(struct model *m, const struct site *s)
 			      say_time(m, d->last_ns), say_count(m, d->max_live_blocks));
 }
 
-const char *growth_title(struct model *m)
+const char *growth_title(struct model *m, enum metric metric)
 {
+	const char *when = metric == METRIC_GROWING_NOW ? "now"
+			   : metric == METRIC_GROWN     ? "each at its largest"
+							: "at the peak";
 	if (!model_number(m, "SELECT count(*) FROM growth WHERE " GROWING_SITE))
-		return m->quality.growing
-			       ? "GROWING SO FAR, too short a time to tell a trend; now"
-			       : "KEPT ALL ALONG, too short a run to judge growth; at the peak";
+		return SAY("%s; %s",
+			   m->quality.growing ? "GROWING SO FAR, too short a time to tell a trend"
+					      : "KEPT ALL ALONG, too short a run to judge growth",
+			   when);
 	const char *judged = until(m, GROWING_SITE);
 	bool as_leak = model_number(
 		m, "SELECT count(*) FROM growth WHERE trend = 'growing' AND site != 0");
@@ -235,7 +239,7 @@ const char *growth_title(struct model *m)
 		   *judged   ? judged
 		   : as_leak ? " as a leak does"
 			     : " in doublings",
-		   m->quality.growing ? "now" : "at the peak");
+		   when);
 }
 
 /* Of one heap, in the words of `ms-record --poll`. */

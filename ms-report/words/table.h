@@ -225,7 +225,7 @@ struct words growth_words(struct model *m, const struct style *st);
  * for that, what it kept: "10,308 allocated from 2 ms to 198 ms, none freed by then". And what the
  * title of that list says of it. */
 const char *growth_remark(struct model *m, const struct site *s);
-const char *growth_title(struct model *m);
+const char *growth_title(struct model *m, enum metric metric);
 /* With what a report of a process that was looked at while it ran begins: what its heap does, then
  * those sites. None where the snapshot does not know. */
 struct words growth_verdict(struct model *m, const struct style *st);
