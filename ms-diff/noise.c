@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Whether a change of a figure is more than what differs from run to run anyway.
  *
- * With one run of a side nothing is known of its noise, and an allowance takes its place. With
+ * With only one run on a side nothing is known of its noise, and an allowance takes its place. With
  * more, the ranges of both sides have to be apart by more than either is wide: ranges of three runs
  * that only do not overlap are apart by chance too often where there are hundreds of sites. From
  * eight runs of either side on, ranks tell as well, also where single runs are far off (Mann and

@@ -102,7 +102,7 @@ static bool is_elsewhere(const struct image *m)
 
 static void print_elsewhere(const struct image *m)
 {
-	fprintf(stderr, "at least %s blocks came from elsewhere",
+	fprintf(stderr, "at least %s blocks came from another allocator",
 		COUNT(m->stats.unknown_frees - m->stats.paused_allocations));
 	if (m->guest.missed[0])
 		fprintf(stderr, ", perhaps from %s: --hook 'NAME(...) -> ptr in malloc'",
@@ -447,7 +447,7 @@ static void print_preexisting(const struct control *c, const struct image *m)
 		line("before", "what was live then is not known (%s); %s of it freed since", b->why,
 		     say_blocks(n, m->stats.unknown_frees));
 	else
-		line("before", "%s%s with %s, the largest %s; %s with %s of them freed since",
+		line("before", "%s%s with %s, the largest %s; %s (%s) of them freed since",
 		     b->state == MS_BEFORE_PART ? "at least " : "", say_blocks(n, b->blocks),
 		     SIZE(b->bytes), SIZE(b->largest), COUNT(b->frees), SIZE(b->freed_bytes));
 	if (b->state == MS_BEFORE_PART)

@@ -32,14 +32,14 @@ const struct scan_result *scan_result(const struct scan *q)
 const char *scan_state_words(uint64_t state)
 {
 	static const char *const why[] = {
-		[MS_SCAN_KILLED] = "killed, or gone without exit()",
-		[MS_SCAN_TIME] = "that would have taken longer than --leak-check allows",
+		[MS_SCAN_KILLED] = "killed, or ended without exit()",
+		[MS_SCAN_TIME] = "would have taken longer than --leak-check allows",
 		[MS_SCAN_UNREADABLE] = "some of its memory could not be read",
 		[MS_SCAN_THREADS] = "its threads could not be stopped",
 		[MS_SCAN_LOST] = "events were lost",
 		[MS_SCAN_MEMORY] = "too many pointers",
 		[MS_SCAN_ENDED] = "it ended meanwhile",
-		[MS_SCAN_FILES] = "no descriptor was left to read its memory",
+		[MS_SCAN_FILES] = "no file descriptor was left to read its memory",
 	};
 	return state < sizeof why / sizeof *why ? why[state] : NULL;
 }

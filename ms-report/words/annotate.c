@@ -100,7 +100,7 @@ const char *annotate_find(struct model *m, const char *name, struct ms_err *err)
 	if (found.n == 1)
 		return found.v[0];
 	if (found.n)
-		ms_err_set(err, "--annotate '%s' could be any of these: %s", name, list(m, &found));
+		ms_err_set(err, "--annotate '%s' is ambiguous: %s", name, list(m, &found));
 	else if (alike.n)
 		ms_err_set(err, "--annotate: no frame is in '%s', but in %s", name,
 			   list(m, &alike));
@@ -336,7 +336,7 @@ static void add_lines(struct model *m, struct table *t, const struct lines *l,
 		const char *text =
 			!x->number          ? "(line not known)"
 			: x->number <= s->n ? s->v[x->number - 1]
-			: s->n              ? "(the source has no such line)"
+			: s->n              ? "(no such line in the source)"
 			       : frame_label(&m->arena, m, &m->frames.v[x->frame], a->style);
 		add_row(m, t, a->metric, x->number, x, text);
 		next = x->number < UINT32_MAX ? x->number + 1 : next;
@@ -360,14 +360,13 @@ static const char *title(struct model *m, const struct annotate *a, const struct
 								      say_moment(m, a->style))
 						    : done[a->metric];
 	const char *source =
-		!from ? "; no source was found: name it as it is on the disk"
+		!from ? "; source not found: give its path on disk"
 		: strcmp(from, a->file) == 0
 			? ""
 			: ms_arena_printf(&m->arena, "; source: %s",
 					  name_clean(&m->arena, from, a->style->ascii));
 	const char *newer = source_is_newer(m, from)
-				    ? "; it was changed after the recording began: lines "
-				      "may be others"
+				    ? "; changed since the recording began: line numbers may be off"
 				    : "";
 	return ms_arena_printf(&m->arena,
 			       "%s by line, %s: %s of its own, %s with what it called, of %s%s%s",
@@ -381,7 +380,7 @@ struct table table_annotate(struct model *m, const struct annotate *a, size_t li
 {
 	struct table t = {.columns = columns_of(m, a),
 			  .column_count = COLUMNS,
-			  .empty = "nothing was allocated there, or through there"};
+			  .empty = "nothing was allocated there or in what it calls"};
 	struct lines *l = ms_arena_alloc(&m->arena, sizeof *l); /* rows point into it */
 	size_t more, n;
 	*l = count(m, a->file, a->metric);

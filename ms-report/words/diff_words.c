@@ -248,8 +248,7 @@ static const char *named(struct model *m, const struct diff_run *r)
 const char *diff_incomplete(struct model *m)
 {
 	const struct diff_run *r = diff_cut_run(m);
-	return r ? SAY("'%s', one of the runs that are compared, has no end or is damaged",
-		       named(m, r))
+	return r ? SAY("'%s', one of the compared runs, has no end or is damaged", named(m, r))
 		 : NULL;
 }
 
@@ -276,7 +275,7 @@ const char *diff_unmatched(struct model *m)
 		return NULL;
 	int side = d->nameless[1] ? 1 : 0;
 	const char *name = side ? d->new : d->old;
-	return SAY("%s could not be compared, %s in all: '%s' has no symbols of %s, and the other "
+	return SAY("%s could not be compared, %s in all: '%s' has no symbols for %s, and the other "
 		   "side does. They are not called new, gone or grown; the totals hold",
 		   say_things(m, k->sites, "site"),
 		   diff_say(m, true,
@@ -291,7 +290,7 @@ const char *diff_worth(struct model *m)
 	const struct diff *d = m->diff;
 	const char *s = "";
 	if (d->old_missing)
-		return "there was no old run: everything is new";
+		return "no old run: everything is new";
 	const struct diff_run *lost = find(d, LOST), *sampled = find(d, SAMPLED);
 	if (diff_incomplete(m))
 		add_part(m, &s, "INCOMPLETE, see above");
@@ -304,11 +303,12 @@ const char *diff_worth(struct model *m)
 	if (d->per)
 		add_part(m, &s,
 			 SAY("per %s, %s", name_clean(&m->arena, d->per, true),
-			     SAY("old brought to the %s of new", say_count(m, d->new_operations))));
+			     SAY("old scaled to the %s of new", say_count(m, d->new_operations))));
 	if (!noise_is_known(d))
 		add_part(m, &s,
-			 SAY("%s: what noise is can only be guessed",
-			     d->history ? "less than 8 runs of a history" : "one run of a side"));
+			 SAY("%s: noise can only be guessed",
+			     d->history ? "fewer than 8 runs in the history"
+					: "only one run on a side"));
 	else if (diff_noise(m))
 		add_part(m, &s, diff_noise(m));
 	if (d->kinds[DIFF_UNMATCHED].sites)
@@ -318,7 +318,7 @@ const char *diff_worth(struct model *m)
 	else if (d->nameless[0] || d->nameless[1])
 		add_part(m, &s, "symbols missing on one side");
 	if (!d->same_program)
-		add_part(m, &s, "programs of DIFFERENT names");
+		add_part(m, &s, "programs with DIFFERENT names");
 	return s;
 }
 
@@ -327,7 +327,7 @@ const char *diff_title(struct model *m, const struct diff_rows *r)
 	return r->significant ? SAY("CHANGED by more than noise: %s",
 				    say_things(m, r->significant, "site"))
 	       : diff_changed(m->diff)
-		       ? "NO SINGLE SITE CHANGED by more than noise, the figures above did"
+		       ? "NO SINGLE SITE CHANGED by more than noise, but the totals above did"
 		       : "NOTHING CHANGED by more than noise";
 }
 

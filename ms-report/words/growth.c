@@ -157,9 +157,9 @@ static const char *until(struct model *m, const char *where)
 	while (model_next(&q)) {
 		uint64_t ns = figure_in(q, 0), n = figure_in(q, 1);
 		if (n)
-			said = n == 1 ? SAY(", judged until %s, where freeing at exit begins",
+			said = n == 1 ? SAY(", judged until %s, when it begins to free at exit",
 					    say_time(m, ns))
-				      : ", judged until freeing at exit begins";
+				      : ", judged until it begins to free at exit";
 	}
 	return said;
 }
@@ -217,7 +217,7 @@ const char *growth_remark(struct model *m, const struct site *s)
 		said = SAY("%s%s", how_it_grows(m, q, 0, " a minute"),
 			   s->end.bytes ? "" : ", none left at the end");
 	return said
-		       ?: SAY("%s allocated from %s to %s, %s kept at a time",
+		       ?: SAY("%s allocated between %s and %s, at most %s live at once",
 			      say_count(m, s->allocations), say_time(m, d->first_ns),
 			      say_time(m, d->last_ns), say_count(m, d->max_live_blocks));
 }
@@ -229,8 +229,8 @@ const char *growth_title(struct model *m, enum metric metric)
 							: "at the peak";
 	if (!model_number(m, "SELECT count(*) FROM growth WHERE " GROWING_SITE))
 		return SAY("%s; %s",
-			   m->quality.growing ? "GROWING SO FAR, too short a time to tell a trend"
-					      : "KEPT ALL ALONG, too short a run to judge growth",
+			   m->quality.growing ? "GROWING SO FAR, too early to judge the trend"
+					      : "KEPT ALL ALONG, run too short to judge growth",
 			   when);
 	const char *judged = until(m, GROWING_SITE);
 	bool as_leak = model_number(
@@ -254,13 +254,13 @@ static const char *heap_verdict(struct model *m, sqlite3_stmt *st, const char *n
 		return SAY("%s " MS_TREND_DOUBLINGS ", by %s so far", name,
 			   say_size(m, figure_in(st, 4)));
 	if (strcmp(trend, "step") == 0)
-		return SAY("none that goes on: %s rose by %s at once", name,
+		return SAY("no steady growth: %s rose by %s at once", name,
 			   say_size(m, figure_in(st, 4)));
 	if (strcmp(trend, "filling") == 0)
-		return SAY("none that goes on: %s rose by %s, ever more slowly", name,
+		return SAY("no steady growth: %s rose by %s, ever more slowly", name,
 			   say_size(m, figure_in(st, 4)));
 	if (strcmp(trend, "too short") == 0)
-		return SAY("none can be told of %s: that takes %.0f s after a warm-up", name,
+		return SAY("cannot be judged for %s: that takes %.0f s after a warm-up", name,
 			   MS_TREND_SECONDS);
 	return SAY("none: %s %s", name, strcmp(trend, "falling") == 0 ? "falls" : "is steady");
 }

@@ -25,7 +25,7 @@ int links_check(const char *code_url, struct ms_err *err)
 	}
 	for (const char *s = code_url; http && *s; s++)
 		if (*s <= ' ' || *s > '~' || strchr("()<>|\"'`\\", *s))
-			return ms_err_set(err, "bad --code-url: character %u cannot stand in it",
+			return ms_err_set(err, "bad --code-url: character %u is not allowed",
 					  (unsigned)(s - code_url) + 1);
 	if (!http)
 		return ms_err_set(err, "bad --code-url '%s': expected http:// or https://",

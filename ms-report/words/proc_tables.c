@@ -40,7 +40,7 @@ static const struct column timeline_columns[] = {
 /* Spans are of all processes' time; each process that has samples in one has a row of it. */
 struct table proc_timeline(struct model *m, size_t limit)
 {
-	struct table t = TABLE_OF(timeline_columns, .title = "TIMELINE of what /proc said",
+	struct table t = TABLE_OF(timeline_columns, .title = "TIMELINE of /proc figures",
 				  .empty = "no samples in this snapshot");
 	unsigned long long n = limit ? limit : 1;
 	table_query(m, &t,
@@ -113,8 +113,9 @@ static void say_delta(struct model *m, struct cell *c)
 
 static struct table diff(struct model *m, size_t limit)
 {
-	struct table t = TABLE_OF(diff_columns, .title = "REGIONS that changed, most first",
-				  .empty = "no region changed");
+	struct table t =
+		TABLE_OF(diff_columns, .title = "REGIONS that changed, largest change first",
+			 .empty = "no region changed");
 	table_query(m, &t,
 		    "FROM region_diff WHERE change != 'unchanged' OR delta_bytes != 0"
 		    " ORDER BY max(abs(coalesce(delta_rss_bytes, 0)),"
@@ -210,7 +211,7 @@ struct table proc_skipped(struct model *m, size_t limit)
 {
 	struct table t =
 		TABLE_OF(skipped_columns, .title = "SKIPPED: processes that could not be read",
-			 .empty = "every process could be read that had not ended meanwhile");
+			 .empty = "every process that was still running could be read");
 	table_query(m, &t, "FROM skipped WHERE reason NOT LIKE 'ended%%' ORDER BY time_ns, pid");
 	uint64_t ended = model_number(
 		m, "SELECT count(DISTINCT pid) FROM skipped WHERE reason LIKE 'ended%%'");

@@ -75,14 +75,14 @@ static struct facts find(struct model *m)
 static const char *unknown(struct model *m)
 {
 	static const char *const why[][2] = {
-		{"killed", "killed, or gone without exit()"},
+		{"killed", "killed, or ended without exit()"},
 		{"time", "it took too long"},
 		{"unreadable", "its pages could not be read"},
 		{"threads", "its threads could not be stopped"},
 		{"lost", "events were lost"},
 		{"stopped", "recording had stopped before the end"},
 		{"ended", "it ended meanwhile"},
-		{"files", "the recorder had no descriptor left"},
+		{"files", "the recorder had no file descriptor left"},
 	};
 	const char *said = "recorded without --resident";
 	sqlite3_stmt *q = model_ask(m, "SELECT state FROM resident ORDER BY moment DESC LIMIT 1");
@@ -156,7 +156,7 @@ static size_t advise(struct model *m, const struct facts *f, struct advice out[A
 
 static const struct column advice_columns[] = {
 	{"advice", "advice", CELL_TEXT, .sum = false},
-	{"gives back about", "gain_bytes", CELL_SIZE, .sum = false},
+	{"frees about", "gain_bytes", CELL_SIZE, .sum = false},
 	{"of RSS", NULL, CELL_TEXT, .sum = false},
 	{"", "when", CELL_TEXT, .sum = false},
 };
@@ -164,13 +164,13 @@ static const struct column advice_columns[] = {
 static struct table advice_table(struct model *m, const struct facts *f)
 {
 	struct table t =
-		TABLE_OF(advice_columns, .title = "ADVICE, each for itself: gains do not add up",
-			 .empty = "none that would give back a twentieth of RSS");
+		TABLE_OF(advice_columns, .title = "ADVICE, each on its own: gains do not add up",
+			 .empty = "nothing would free 5 % of RSS or more");
 	struct advice all[ADVICE_MOST];
 	size_t n = advise(m, f, all);
 	if (f->label && !is_glibc(f))
-		t.empty = f->wide ? "none: blocks that were not recorded count as free"
-				  : "none: what another allocator than glibc's does is not known";
+		t.empty = f->wide ? "none: blocks that were not recorded would count as free"
+				  : "none: only glibc's allocator is known well enough";
 	for (size_t i = 0; i < n; i++) {
 		struct cell *c = table_row(m, &t)->cells;
 		c[0].s = all[i].what;
@@ -205,16 +205,15 @@ static const char *what_to_do(struct model *m, const struct facts *f, enum part 
 	size_t n = advise(m, f, all);
 	switch (largest) {
 	case LIVE:
-		return "--leaks says whose";
+		return "--leaks shows whose";
 	case SLACK:
 		return "fewer, larger blocks, or a pool, would need less";
 	case FREE:
-		return n ? SAY("%s: about %s would be given back", all[0].what,
-			       say_size(m, all[0].gain))
+		return n ? SAY("%s: would free about %s", all[0].what, say_size(m, all[0].gain))
 		       : figure_or_0(f->pinned) > f->part[FREE] / 2
-			       ? SAY("%s of it on pages that live blocks keep, below by site",
+			       ? SAY("%s of it on pages that live blocks hold, by site below",
 				     say_size(m, f->pinned))
-			       : "it decides when to give that back";
+			       : "it decides when to return that";
 	case OTHER:
 		return "record with --mmap to see who mapped it";
 	case FILES:
@@ -233,7 +232,7 @@ static const char *of_whom(struct model *m, const struct facts *f)
 	const char *when = f->labels > 1 ? "each at its latest known moment"
 					 : name_clean(&m->arena, f->label, false);
 	if (f->processes < all)
-		return SAY("%s of %s, the others are not known, %s", say_count(m, f->processes),
+		return SAY("%s of %s, the others unknown, %s", say_count(m, f->processes),
 			   say_things(m, all, "process"), when);
 	return all > 1 ? SAY("%s, %s", say_things(m, all, "process"), when) : when;
 }
@@ -301,8 +300,7 @@ static struct table part_table(struct model *m, const struct facts *f)
 	}
 	part_row(m, &t, "never touched", 0, NULL, f->untouched, "of live blocks: not resident");
 	part_row(m, &t, "swapped out", 0, NULL, f->swap, "of all mappings: not resident");
-	part_row(m, &t, "RSS", f->rss, say_share(m, sum, f->rss), 0,
-		 "of which the parts have so much")
+	part_row(m, &t, "RSS", f->rss, say_share(m, sum, f->rss), 0, "of which in these parts")
 		->kind = ROW_TOTAL;
 	return t;
 }
@@ -339,8 +337,8 @@ static struct table site_table(struct model *m, int by, size_t limit)
 		c[PLACE].s = f ? frame_place(&m->arena, m, f, &plain) : NULL;
 	}
 	t.title = by == PINNED
-			  ? "SITES by what they pin: free bytes on pages that their blocks keep"
-			  : "SITES by what was never touched of their live blocks";
+			  ? "SITES by what they pin: free bytes on pages that their blocks hold"
+			  : "SITES by live bytes that were never touched";
 	t.empty = "none";
 	table_finish(m, &t, by, limit, "site", TOTAL_NONE);
 	return t;

@@ -45,7 +45,7 @@ static int refuse(struct model *m, struct ms_err *err)
 {
 	int code = sqlite3_errcode(m->db) & 0xff;
 	if (code == SQLITE_AUTH)
-		return ms_err_set(err, "bad query: only SELECT is possible (ms-snapshot(5) has the "
+		return ms_err_set(err, "bad query: only SELECT is allowed (ms-snapshot(5) has the "
 				       "tables)");
 	if (code == SQLITE_INTERRUPT)
 		return ms_err_set(err, "the query took more than %d s", SECONDS_MAX);
@@ -63,12 +63,12 @@ static sqlite3_stmt *prepare(struct model *m, const char *query, struct ms_err *
 	if (sqlite3_prepare_v2(m->db, query, -1, &st, &rest) != SQLITE_OK)
 		refuse(m, err);
 	else if (!st)
-		ms_err_set(err, "bad query: there is nothing in it");
+		ms_err_set(err, "bad query: it is empty");
 	else if (rest[strspn(rest, "; \t\r\n")])
 		ms_err_set(err, "bad query: one SELECT only, and there is more after it: %s",
 			   name_clean(&m->arena, rest, false));
 	else if (!sqlite3_stmt_readonly(st))
-		ms_err_set(err, "bad query: only SELECT is possible");
+		ms_err_set(err, "bad query: only SELECT is allowed");
 	else
 		return st;
 	sqlite3_finalize(st);
@@ -138,7 +138,7 @@ static int read_rows(struct model *m, sqlite3_stmt *st, struct table *t, struct 
 		}
 	}
 	if (rc == SQLITE_ROW)
-		return ms_err_set(err, "the query gives more than %s: add a LIMIT",
+		return ms_err_set(err, "the query returns more than %s: add a LIMIT",
 				  bytes < ALL_TEXT_MAX ? "1,000,000 rows" : "512 MiB");
 	return rc == SQLITE_DONE ? 0 : refuse(m, err);
 }

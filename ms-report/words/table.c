@@ -144,10 +144,9 @@ void table_retitle(struct model *m, struct table *t, size_t column, const char *
 
 const char *table_unfiltered(struct model *m, const char *title)
 {
-	return m->hidden.sites
-		       ? ms_arena_printf(&m->arena, "%s (of all sites: filters do not reach these)",
-					 title)
-		       : title;
+	return m->hidden.sites ? ms_arena_printf(&m->arena,
+						 "%s (of all sites: filters do not apply)", title)
+			       : title;
 }
 
 static int by_column(const void *x, const void *y, void *column)

@@ -14,22 +14,20 @@ void unrecorded_before(struct model *m, struct words *w)
 	const struct before *b = &m->before;
 	const char *why = b->why ? SAY(" (%s)", name_clean(&m->arena, b->why, true)) : "";
 	if (!b->state) {
-		words_add(w, "attached in mid-run: what was allocated before is not in it");
+		words_add(w, "attached mid-run: blocks allocated earlier are not counted");
 		return;
 	}
 	if (b->blocks == UNKNOWN || b->bytes == UNKNOWN) {
-		words_add(
-			w,
-			SAY("attached in mid-run: what was allocated before is not in it, and not "
-			    "known%s",
-			    why));
+		words_add(w, SAY("attached mid-run: blocks allocated earlier are not counted, nor "
+				 "known%s",
+				 why));
 		return;
 	}
 	const char *since = b->frees == UNKNOWN || b->freed_bytes == UNKNOWN
 				    ? ""
-				    : SAY("; %s with %s of them freed since",
-					  say_count(m, b->frees), say_size(m, b->freed_bytes));
-	words_add(w, SAY("attached in mid-run: %s%s with %s from before are not in it%s%s",
+				    : SAY("; %s (%s) of them freed since", say_count(m, b->frees),
+					  say_size(m, b->freed_bytes));
+	words_add(w, SAY("attached mid-run: %s%s (%s) allocated earlier are not counted%s%s",
 			 strcmp(b->state, "part") ? "" : "at least ",
 			 say_things(m, b->blocks, "block"), say_size(m, b->bytes), since, why));
 }
@@ -51,17 +49,15 @@ static void gaps(struct model *m, struct words *w)
 	    m->from_ns >= g->dropped_until_ns)
 		return; /* of what is counted none was dropped */
 	if (figure_some(g->dropped_until_ns) && g->last)
-		words_add(w,
-			  SAY("every event since %s kept (--keep=last), before only what was live "
-			      "then: totals are of the whole run, ms-snap --from %.4fs has figures "
-			      "since",
-			      say_time(m, g->dropped_until_ns), (double)g->dropped_until_ns / 1e9));
-	else if (figure_some(g->dropped_until_ns))
 		words_add(
 			w,
-			SAY("events before %s dropped (--keep=live): allocations, peak by site and "
-			    "timeline before are unknown",
-			    say_time(m, g->dropped_until_ns)));
+			SAY("every event since %s kept (--keep=last), and what was live then: "
+			    "totals are of the whole run, ms-snap --from %.4fs counts from then on",
+			    say_time(m, g->dropped_until_ns), (double)g->dropped_until_ns / 1e9));
+	else if (figure_some(g->dropped_until_ns))
+		words_add(w, SAY("events before %s dropped (--keep=live): earlier allocations, "
+				 "peak by site and timeline are unknown",
+				 say_time(m, g->dropped_until_ns)));
 }
 
 static void inherited(struct model *m, struct words *w)
@@ -77,7 +73,7 @@ static void inherited(struct model *m, struct words *w)
 		by = SAY("%s (pid %llu)", by, (unsigned long long)m->processes.v[0].ppid);
 	const char *freed = i->frees == UNKNOWN
 				    ? ""
-				    : SAY(", of which %s freed %s", say_count(m, i->frees),
+				    : SAY(", %s of them freed %s", say_count(m, i->frees),
 					  one ? "here" : "there");
 	const char *bytes = i->bytes == UNKNOWN ? "" : SAY(" (%s)", say_size(m, i->bytes));
 	words_add(w,
@@ -95,6 +91,6 @@ const char *unrecorded_peak(struct model *m)
 	uint64_t until = m->gaps.dropped_until_ns, peak = m->totals.peak_time_ns;
 	if (!figure_some(until) || peak == UNKNOWN || peak >= until)
 		return NULL;
-	return SAY("PEAK since %s (the run's, at %s, was before: its sites are unknown)",
+	return SAY("PEAK since %s (the run's peak, at %s, was earlier: its sites are unknown)",
 		   say_time(m, until), say_time(m, peak));
 }

@@ -56,12 +56,12 @@ static const char *how_it_ended(struct model *m, const struct process *p)
 	if (p->exit_status != UNKNOWN)
 		return SAY("exit %llu", (unsigned long long)p->exit_status);
 	if (p->end_reason && strcmp(p->end_reason, "exec") == 0)
-		return "became another program (exec)";
+		return "replaced by another program (exec)";
 	if (p->end_reason && strcmp(p->end_reason, "disk") == 0)
 		return "recording stopped: the disk was full";
 	if (p->end_reason && strcmp(p->end_reason, "stopped") == 0)
 		return "recording stopped before it ended";
-	return p->quality.growing ? "still running" : "how it ended is not known";
+	return p->quality.growing ? "still running" : "exit status unknown";
 }
 
 static bool has_parent(const struct model *m, const struct process *child)
@@ -148,10 +148,10 @@ static const char *elsewhere(struct model *m)
 {
 	const char *from = heaps_unhooked(m);
 	uint64_t n = unrecorded_frees(m, m->quality.unknown_frees);
-	return from ? SAY("at least %s blocks came from elsewhere, perhaps from %s: ms-record "
-			  "--hook '... in malloc'",
+	return from ? SAY("at least %s blocks came from another allocator, perhaps from %s: "
+			  "ms-record --hook '... in malloc'",
 			  say_count(m, n), from)
-		    : SAY("at least %s blocks came from elsewhere", say_count(m, n));
+		    : SAY("at least %s blocks came from another allocator", say_count(m, n));
 }
 
 /* Says which processes ran on when their recording was over. */
@@ -162,8 +162,9 @@ static void left_words(struct model *m, struct words *w)
 			     " FROM process p, json_each(p.left_behind) j");
 	while (model_next(&st)) {
 		int n = sqlite3_column_int(st, 0), pid = sqlite3_column_int(st, 1);
-		const char *who = n > 1 ? SAY("pid %d and %d more go on and are", pid, n - 1)
-					: SAY("pid %d goes on and is", pid);
+		const char *who =
+			n > 1 ? SAY("pid %d and %d more are still running and", pid, n - 1)
+			      : SAY("pid %d is still running and", pid);
 		if (n)
 			words_add(w, SAY("%s no longer recorded: --wait=all", who));
 	}
@@ -207,15 +208,15 @@ static void quality_details(struct model *m, struct words *w)
 static const char *counted(struct model *m)
 {
 	if (m->from_ns != UNKNOWN && m->to_ns != UNKNOWN)
-		return SAY("counted from %s to %s ONLY", say_time(m, m->from_ns),
+		return SAY("counted ONLY from %s to %s", say_time(m, m->from_ns),
 			   say_time(m, m->to_ns));
 	if (m->from_ns != UNKNOWN)
-		return SAY("counted from %s on ONLY", say_time(m, m->from_ns));
+		return SAY("counted ONLY from %s on", say_time(m, m->from_ns));
 	if (m->to_ns != UNKNOWN)
-		return SAY("counted up to %s ONLY", say_time(m, m->to_ns));
+		return SAY("counted ONLY up to %s", say_time(m, m->to_ns));
 	return figure_some(m->gaps.dropped_events)
 		       ? NULL
-		       : "read in part: what only the whole run tells is n/a";
+		       : "read in part: figures that need the whole run are n/a";
 }
 
 struct words words_quality(struct model *m)
@@ -233,15 +234,18 @@ struct words words_quality(struct model *m)
 				  "intervals",
 				  say_size(m, q->sampled_bytes)));
 	else if (m->proc_only)
-		words_add(&w, "what /proc said: allocations were not recorded");
+		words_add(&w, "figures of /proc only: allocations were not recorded");
 	else if (q->complete && !figure_some(q->events_lost) && !is_elsewhere(m))
 		words_add(&w, figure_some(m->gaps.paused_ns) ? "every event outside the pauses"
 			      : figure_some(m->gaps.dropped_events) ? "every event counted"
 								    : "every event");
 	if (words_idle(m))
 		words_add(&w, words_idle(m));
-	else if (q->stacks_cut != UNKNOWN)
+	else if (figure_some(q->stacks_cut))
 		words_add(&w, SAY("%s cut", say_things(m, q->stacks_cut, "stack")));
+	else if (q->stacks_cut == 0 && !figure_some(q->stacks_truncated) &&
+		 !figure_some(q->stacks_not_taken) && !m->chains_unread)
+		words_add(&w, "all stacks complete");
 	if (m->part && counted(m))
 		words_add(&w, counted(m));
 	const char *cut = provenance_cut(m, NONE);
@@ -249,14 +253,13 @@ struct words words_quality(struct model *m)
 		words_add(&w, SAY("cut out of %s", name_clean(&m->arena, cut, true)));
 	quality_details(m, &w);
 	if (m->frames_nameless)
-		words_add(&w, SAY("%s in %u of %s nameless: ms-report --modules",
+		words_add(&w, SAY("no symbols for %s in %u of %s: ms-report --modules",
 				  say_things(m, m->frames_nameless, "frame"), m->modules_nameless,
 				  say_things(m, m->modules_used, "module")));
 	if (m->modules_unsound)
-		words_add(&w,
-			  SAY("%s with debug information that cannot be used, or not all of it: "
-			      "ms-report --modules",
-			      say_things(m, m->modules_unsound, "module")));
+		words_add(&w, SAY("%s with unusable or partly usable debug information: ms-report "
+				  "--modules",
+				  say_things(m, m->modules_unsound, "module")));
 	return w;
 }
 
@@ -266,21 +269,20 @@ const char *words_incomplete(struct model *m)
 	if (q->complete)
 		return NULL;
 	if (figure_some(q->damaged_bytes))
-		return SAY("%s in %s of the trace could not be read; what follows leaves out their "
-			   "events",
-			   say_things(m, q->damaged_bytes, "byte"),
-			   say_things(m, q->damaged_places, "place"));
+		return SAY(
+			"%s in %s of the trace could not be read; their events are missing below",
+			say_things(m, q->damaged_bytes, "byte"),
+			say_things(m, q->damaged_places, "place"));
 	if (diff_incomplete(m))
 		return diff_incomplete(m);
 	if (m->traces_unreadable)
-		return SAY("%s could not be read, and what %s is missing here: %s",
+		return SAY("%s could not be read, and what %s is missing below: %s",
 			   say_things(m, m->traces_unreadable, "trace"),
 			   m->traces_unreadable == 1 ? "it holds" : "they hold",
 			   name_clean(&m->arena, m->unreadable ? m->unreadable : "?", true));
-	return SAY(
-		"the trace has no end (the recorder was killed, or the copy was cut short); what "
-		"follows is right up to %s",
-		say_time(m, m->duration_ns));
+	return SAY("the trace has no end (the recorder was killed, or the copy was cut short); "
+		   "what follows is valid up to %s",
+		   say_time(m, m->duration_ns));
 }
 
 /* Was an allocator hooked in all of them, and all recorded that came? */
@@ -309,7 +311,7 @@ const char *words_nothing(struct model *m, const struct style *st)
 	const struct process *p = &m->processes.v[0];
 	const struct hidden *h = &m->hidden;
 	if (m->sites.n == 0 && h->filters && h->sites > 0)
-		return SAY("EVERYTHING IS HIDDEN BY FILTERS: %s with %s at the end, %s in all (%s)",
+		return SAY("FILTERS HIDE EVERYTHING: %s with %s at the end, %s in all (%s)",
 			   say_things(m, h->sites, "site"),
 			   est_size(m, h->end.bytes, est_of(h->est, EST_END)),
 			   est_things(m, h->allocations, est_of(h->est, EST_ALLOCATIONS),
@@ -324,7 +326,7 @@ const char *words_nothing(struct model *m, const struct style *st)
 	const char *why = figure_some(m->quality.events_lost) ? "all its events were lost"
 			  : !m->quality.complete ? "the trace ends before the first allocation"
 			  : figure_some(m->gaps.paused_allocations)
-				  ? SAY("%s came while recording was paused or had not begun",
+				  ? SAY("%s happened while recording was paused or had not begun",
 					say_things(m, m->gaps.paused_allocations, "allocation"))
 			  : p->allocator && *p->allocator
 				  ? SAY("the program made no allocation that could be recorded "

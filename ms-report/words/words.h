@@ -24,7 +24,7 @@ size_t command_arguments(struct model *m, const struct process *p, const char **
 /* "orderd --config prod.toml", "pid 4117 on web-3", "2026-11-20 14:02:11 UTC", "ran 1h 12m 08s",
  * "exit 0"; cleaned. */
 struct words words_who(struct model *m, const struct style *st);
-/* "complete", "every event", "0 stacks cut", ... */
+/* "complete", "every event", "all stacks complete", ... */
 struct words words_quality(struct model *m);
 /* Why the figures are not whole, one sentence; NULL when they are. */
 const char *words_incomplete(struct model *m);
@@ -45,7 +45,7 @@ const char *words_exec(struct model *m);
 /* How much of what is live at the report's moment is unreachable, or that (and why) nobody knows.
  */
 const char *words_verdict(struct model *m);
-/* By what the scan at the end differs from others: "pointers at each byte (--leak-align)"; none where
+/* By what the scan at the end differs from others: "pointers at any byte (--leak-align)"; none where
  * it does not. */
 struct words words_scan_terms(struct model *m);
 /* Why the scan at the end told nothing; NULL = it did, or there was none. */

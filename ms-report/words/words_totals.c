@@ -50,15 +50,15 @@ const char *words_exec(struct model *m)
 const char *words_unscanned(const struct model *m)
 {
 	static const char *const reasons[UNSCANNED_COUNT] = {
-		[UNSCANNED_KILLED] = "killed, or gone without exit()",
-		[UNSCANNED_TIME] = "it would have taken longer than --leak-check allows",
+		[UNSCANNED_KILLED] = "killed, or ended without exit()",
+		[UNSCANNED_TIME] = "would have taken longer than --leak-check allows",
 		[UNSCANNED_UNREADABLE] = "some of its memory could not be read",
 		[UNSCANNED_THREADS] = "its threads could not be stopped",
 		[UNSCANNED_LOST] = "events were lost",
 		[UNSCANNED_SAMPLED] = "only some blocks were recorded",
 		[UNSCANNED_MEMORY] = "too many pointers",
 		[UNSCANNED_STOPPED] = "recording had stopped before",
-		[UNSCANNED_FILES] = "no descriptor was left to read its memory",
+		[UNSCANNED_FILES] = "no file descriptor was left to read its memory",
 	};
 	return reasons[m->unscanned];
 }
@@ -70,8 +70,8 @@ const char *words_verdict(struct model *m)
 		return SAY("%s of it unreachable%s", say_size(m, m->totals.unreachable_bytes),
 			   late);
 	if (strcmp(m->at_label, "end") != 0 || !m->unscanned)
-		return "no verdict of leak";
-	return SAY("no verdict of leak (not scanned: %s)", words_unscanned(m));
+		return "not checked for leaks";
+	return SAY("not checked for leaks: %s", words_unscanned(m));
 }
 
 struct words words_scan_terms(struct model *m)
@@ -87,7 +87,7 @@ struct words words_scan_terms(struct model *m)
 		all.refused += s->refused;
 	}
 	if (all.align == 1)
-		words_add(&w, "pointers at each byte (--leak-align)");
+		words_add(&w, "pointers at any byte (--leak-align)");
 	else if (all.align == 4)
 		words_add(&w, "pointers at multiples of 4 bytes (--leak-align)");
 	if (all.mask)
@@ -108,7 +108,7 @@ const char *words_one_time(struct model *m)
 {
 	struct one_time sum = one_time_sum(m);
 	return sum.live_bytes && sum.live_bytes != UNKNOWN
-		       ? SAY("named as one-time runtime: %s (ms-filter --one-time)",
+		       ? SAY("one-time allocations of the runtime: %s (ms-filter --one-time)",
 			     say_size(m, sum.live_bytes))
 		       : NULL;
 }
@@ -119,7 +119,7 @@ static const char *rest_of(struct model *m, uint64_t rss, uint64_t parts)
 	if (rss == UNKNOWN || m->est) /* a difference of estimates */
 		return "";
 	if (parts > rss)
-		return SAY(", at least %s of it not in memory", say_size(m, parts - rss));
+		return SAY(", at least %s of it not resident", say_size(m, parts - rss));
 	return SAY(", %s other", say_size(m, rss - parts));
 }
 
@@ -184,9 +184,10 @@ static const char *parts_of_rss(struct model *m, uint64_t rss, const char *order
 		for (int i = 0; i < 3; i++)
 			at[i] = figure_in(q, i);
 	if (at[1] < rss / 2)
-		return SAY("most of RSS is no live heap, and /proc was not asked what: %s", rest);
-	return SAY("of RSS %s at %s: %s in anonymous mappings, with stacks and what the allocator "
-		   "keeps, %s in files; %s",
+		return SAY("most of RSS is not live heap, and /proc was not read to see what: %s",
+			   rest);
+	return SAY("of RSS %s at %s: %s in anonymous mappings, including stacks and what the "
+		   "allocator keeps, %s in files; %s",
 		   say_size(m, at[1]), say_time(m, at[0]), say_size(m, at[2]),
 		   say_size(m, at[1] - at[2]), rest);
 }
@@ -196,7 +197,7 @@ const char *words_elsewhere(struct model *m)
 	uint64_t heap = heap_at_most(m, m->totals.peak_bytes), rss = m->totals.peak_rss_bytes;
 	return is_one(m) && is_little(heap, rss)
 		       ? parts_of_rss(m, rss, "rss_bytes DESC, time_ns",
-				      SAY("live heap is %s at most", say_size(m, heap)))
+				      SAY("live heap is at most %s", say_size(m, heap)))
 		       : NULL;
 }
 
@@ -232,7 +233,7 @@ const char *words_born(struct model *m)
 		return NULL;
 	const char *end = t->unfreed_blocks == t->allocations
 				  ? ""
-				  : SAY(", of them %s in %s still live at the end",
+				  : SAY(", %s in %s still live at the end",
 					est_size(m, t->unfreed_bytes, est_of(m->est, EST_END)),
 					est_things(m, t->unfreed_blocks,
 						   est_of(m->est, EST_END_BLOCKS), "block"));

@@ -326,7 +326,7 @@ static void draw_trend(struct grid *g, int row, int height, struct trace *t, str
 					  s->trend.trend.confidence);
 		if (s->trend.trend.teardown > 0)
 			grid_print(g, row, col, GRID_DIM,
-				   ", until %s, where freeing at exit begins",
+				   ", until %s, when it begins to free at exit",
 				   words_time(s->trend.trend.teardown));
 	}
 }

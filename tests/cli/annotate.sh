@@ -91,7 +91,7 @@ refused() { # STATUS-2 TEXT ARG...
 	ms-report "$@" >out 2>err
 	{ [ "$? $(wc -l <err)" = '2 1' ] && [ ! -s out ] && grep -qF -- "$text" err; } || fail "$*: $(cat out err)"
 }
-refused "'part.c' could be any of these: '$PWD/" --annotate part.c run.db
+refused "'part.c' is ambiguous: '$PWD/" --annotate part.c run.db
 refused "/two/part.c'" --annotate part.c run.db
 refused "no frame is in 'three/part.c', but in '$PWD/" --annotate three/part.c run.db
 refused "no frame is in 'none.c' (--by file lists the files)" --annotate none.c run.db
@@ -111,7 +111,7 @@ mkdir one/part.c
 report --annotate one/part.c run.db
 head -c 20 two/part.c >start && mv start two/part.c
 report --annotate two/part.c --metric allocated run.db
-grep -q '(the source has no such line)' out || fail "short: $(cat out)"
+grep -q '(no such line in the source)' out || fail "short: $(cat out)"
 head -c 3000 /dev/urandom >two/part.c
 report --annotate two/part.c --metric allocated run.db
 exit 0

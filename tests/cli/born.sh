@@ -67,7 +67,7 @@ is 'alive at the mark' 100 16400 70 15800 --alive-at mark:done
 is 'at any of two moments' 165 22000 70 15800 --born '..mark:done' --alive-at 'mark:a b' --alive-at mark:done
 is 'born in any of two spans' 160 12500 55 5700 --born '..mark:a b' --born mark:done..
 is 'all' 365 26500 80 16100 --born start..end
-ms-report --width 120 part.db | grep -q '^Blocks   born start..end: 25.9 KiB in 365 blocks, of them 15.7 KiB in 80 blocks still live at the end$' || fail "$(ms-report part.db)"
+ms-report --width 120 part.db | grep -q '^Blocks   born start..end: 25.9 KiB in 365 blocks, 15.7 KiB in 80 blocks still live at the end$' || fail "$(ms-report part.db)"
 ms-report --md part.db | grep -q '^| only blocks | | born start..end: ' || fail --md
 # with a condition on sites, which hides, and as a trace with those on blocks
 is 'and of a site' 205 14000 25 10400 --born 'mark:a b..mark:done' --min 5000

@@ -42,7 +42,7 @@ line_of() { # LABEL TRACE: that line with those that it goes on in
 commands() { ms-report "$1" | awk '/^Next/{on = 1} on' | grep -o 'ms-record.*'; }
 
 ms-record -q -o mapped.trace ./holder 1 40
-[[ $(line_of Where mapped.trace) =~ ^"Where of RSS "[2-4][0-9].[0-9]" MiB at "[^:]*": "[2-4][0-9].[0-9]" MiB in anonymous mappings, with stacks and what the allocator keeps, "[0-9.]*" "[MK]"iB in files; live heap is 1.0 MiB at most"$ ]] ||
+[[ $(line_of Where mapped.trace) =~ ^"Where of RSS "[2-4][0-9].[0-9]" MiB at "[^:]*": "[2-4][0-9].[0-9]" MiB in anonymous mappings, including stacks and what the allocator keeps, "[0-9.]*" "[MK]"iB in files; live heap is at most 1.0 MiB"$ ]] ||
 	fail "40 MiB that are mapped: $(ms-report mapped.trace)"
 [[ $(ms-report --md mapped.trace) == *"| where it is | | of RSS "*" MiB in anonymous mappings"* ]] || fail "--md: $(ms-report --md mapped.trace)"
 is 'what records them' "$(commands mapped.trace)" 'ms-record --mmap --resident ./holder 1 40    what is mapped, by site; what is resident'
@@ -75,13 +75,13 @@ ms-record --mmap --resident ./freed 'a word' '$HOME' 'it'\''s'
 END
 )
 ms-record -q -o freed.trace ./freed 'a word' "\$HOME" "it's"
-[[ $(line_of Where freed.trace) =~ "; live heap is 100 B at the end"$|"live heap, and /proc was not asked what: live heap is 100 B at the end"$ ]] || fail "what was freed: $(ms-report freed.trace)"
+[[ $(line_of Where freed.trace) =~ "; live heap is 100 B at the end"$|"live heap, and /proc was not read to see what: live heap is 100 B at the end"$ ]] || fail "what was freed: $(ms-report freed.trace)"
 is 'what records it' "$(commands freed.trace)" "$command"
 [[ $(ms-report --md freed.trace) == *$'\nNext:\n\n```text\nms-report --site '*$'\n'"$command  # what is mapped, by site; what is resident"$'\n```' ]] || fail "Next of --md: $(ms-report --md freed.trace)"
 # typed as it stands, it records the same command; that trace then says what to do
 eval "$command" 2>/dev/null || fail "typed: $command"
 is 'the command again' "$(ms-snap -q -o - freed.*.trace | cat >again.db; sqlite3 again.db 'SELECT command FROM process')" "$(ms-snap -q -o - freed.trace | cat >once.db; sqlite3 once.db 'SELECT command FROM process')"
-[[ $(line_of Where freed.*.trace) == *" is free but held by the allocator: call malloc_trim(0): about "* ]] || fail "recorded: $(ms-report freed.*.trace)"
+[[ $(line_of Where freed.*.trace) == *" is free but held by the allocator: call malloc_trim(0): would free about "* ]] || fail "recorded: $(ms-report freed.*.trace)"
 [[ $(ms-report freed.*.trace) == *$'\n         ms-report --resident freed.'* && -z $(commands freed.*.trace) ]] || fail "its Next: $(ms-report freed.*.trace | sed -n '/^Next/,$p')"
 # a command that is wider than the screen is continued as a shell takes it; a word that is wider is no part of it
 ms-record -q -o long.trace ./freed {1..30}

@@ -66,7 +66,7 @@ look() {
 look grows '^GROWING'
 for as in text md; do
 	[[ $(order "grows.$as") == 'GROWING LIVE '* && $(order "grows.$as") != *PEAK* ]] || fail "grows.$as: $(order "grows.$as"): $(cat "grows.$as")"
-	grep -Eq '^(#### )?GROWING SO FAR, too short a time to tell a trend; now: [0-9.]+ [KM]iB, [0-9,]+ blocks, 1 site$' "grows.$as" || fail "grows.$as: $(cat "grows.$as")"
+	grep -Eq '^(#### )?GROWING SO FAR, too early to judge the trend; now: [0-9.]+ [KM]iB, [0-9,]+ blocks, 1 site$' "grows.$as" || fail "grows.$as: $(cat "grows.$as")"
 done
 sed -n '/^GROWING/{n;n;p}' grows.text | grep -Eq ' remember +server.c:10$' || fail "what grows: $(cat grows.text)"
 grep -Eq '^Heap  .* now [0-9.]+ [KM]iB in [0-9,]+ blocks$' grows.text || fail "now: $(cat grows.text)"

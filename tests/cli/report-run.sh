@@ -71,7 +71,7 @@ for which in "$first" timeout run.trace; do
 	is "--process $which" "$(field .process.pid --process "$which" run.trace)" "$first"
 done
 is '--process timeout: the others' "$(ms-report --json --process timeout run.trace | jq -r '.processes[] | "\(.id) \(.exe | sub(".*/"; ""))"' | tr '\n' ' ')" '1 timeout 2 big '
-[[ $(ms-report --process timeout run.trace | head -n 1) == "PROCESSES of the run by peak; below is timeout, pid $first (--process, --only-first)" ]] || fail '--process timeout: a screen'
+[[ $(ms-report --process timeout run.trace | head -n 1) == "PROCESSES of the run by peak; below: timeout, pid $first (--process, --only-first)" ]] || fail '--process timeout: a screen'
 is 'a trace of FILE.d' "$(ms-report "run.trace.d/$trace" | grep -c PROCESSES)" 0
 is 'a moment' "$(field '.at, .process.pid' run.trace@peak | tr '\n' ' ')" "peak $pid "
 refused() { # PATTERN OPTIONS...
@@ -127,7 +127,7 @@ is 'the eighth' "$(field .totals.unreachable_bytes --process small many.trace)" 
 # ---- the first one has the highest peak; a process of several images is one ----
 ms-record -q --no-symbols -o own.trace ./big 500 20000 ./p1 200 1000
 is 'of its own' "$(ms-report own.trace | sed -n '1p;3,4p' | sed "s,$PWD/,,; s,pid [0-9]*,pid N," | awk 'NR == 1{print} NR > 1{print $1, $3, $4}')" \
-	'PROCESSES of the run by peak; below is big, pid N (--process, --only-first)
+	'PROCESSES of the run by peak; below: big, pid N (--process, --only-first)
 big 9.5 MiB
 p1 196.9 KiB'
 [[ $(ms-report own.trace) == *"ms-report --tree own.trace "* ]] || fail 'commands are not of FILE'

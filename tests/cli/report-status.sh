@@ -59,11 +59,11 @@ try 2 "conflicting --at" --at peak run.db@end
 # queries: one SELECT that reads, and nothing is written before it was answered
 for query in 'DELETE FROM site' 'UPDATE site SET id = 1' 'CREATE TABLE t(x)' 'CREATE TEMP VIEW v AS SELECT 1' "ATTACH 'x.db' AS x" 'DETACH main' \
 	'PRAGMA table_info(site)' 'VACUUM' 'BEGIN' "VACUUM INTO 'x.db'" 'REPLACE INTO meta VALUES (1, 2)' 'ANALYZE'; do
-	try 2 'bad query: only SELECT is possible' --sql "$query" run.db
+	try 2 'bad query: only SELECT is allowed' --sql "$query" run.db
 done
 try 2 'bad query: one SELECT only' --sql 'SELECT 1; SELECT 2' run.db
 try 0 '' --sql 'SELECT 1; ' run.db
-try 2 'bad query: there is nothing in it' --sql ' -- nothing' run.db
+try 2 'bad query: it is empty' --sql ' -- nothing' run.db
 try 2 'bad query: near "SELEC": syntax error' --sql 'SELEC 1' run.db
 try 2 'bad query: no such column: sight' --sql 'SELECT sight FROM site' run.db
 try 2 'bad query: not authorized' --sql "SELECT load_extension('x')" run.db

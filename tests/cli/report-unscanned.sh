@@ -29,19 +29,19 @@ done
 # Each reason is said in words.
 while IFS='|' read -r state words; do
 	sqlite3 time.db "UPDATE scan SET state = '$state'"
-	ms-report --leaks time.db | tr -s ' \n' ' ' | grep -qF "no verdict of leak (not scanned: $words)" || {
+	ms-report --leaks time.db | tr -s ' \n' ' ' | grep -qF "not checked for leaks: $words" || {
 		echo "$state: $(ms-report --leaks time.db | head -3)"
 		exit 1
 	}
 done <<END
-killed|killed, or gone without exit()
-time|it would have taken longer than --leak-check allows
+killed|killed, or ended without exit()
+time|would have taken longer than --leak-check allows
 unreadable|some of its memory could not be read
 threads|its threads could not be stopped
 lost|events were lost
 memory|too many pointers
 stopped|recording had stopped before
-files|no descriptor was left to read its memory
+files|no file descriptor was left to read its memory
 END
 python3 - <<'END'
 import csv

@@ -140,8 +140,8 @@ printf x >>app.debug
 ms-report --modules --ascii --width 200 state.db >modules
 grep -q '^REFUSED: debug file differs  *[1-9][0-9]*  *[1-9][0-9]*  *1  *.*/app' modules || fail "the frames of a module without its debug file: $(cat modules)"
 ms-report --width 200 state.db >first
-grep -q '^Quality .*, [1-9][0-9]* frames in [1-9] of [1-9] modules nameless: ms-report --modules' first || fail "what has no name: $(head -n 5 first)"
-grep -q '1 module with debug information that cannot be used, or not all of it: ms-report --modules' first || fail "what was not used: $(head -n 5 first)"
+grep -q '^Quality .*, no symbols for [1-9][0-9]* frames in [1-9] of [1-9] modules: ms-report --modules' first || fail "what has no name: $(head -n 5 first)"
+grep -q '1 module with unusable or partly usable debug information: ms-report --modules' first || fail "what was not used: $(head -n 5 first)"
 
 # ---- a program that replaces itself while it runs ----
 

@@ -115,7 +115,7 @@ sees '^ +[0-9]+  std::vector<char>::vector +and [0-9]+ more of the runtime$'
 sees '^ +[0-9]+  keep_one +grows\.cpp:5'
 sees '^ live bytes since the start$'
 keys Enter
-sees ' growing: .*confidence [01]\.[0-9]+, until [0-9]+ s, where freeing at exit begins$'
+sees ' growing: .*confidence [01]\.[0-9]+, until [0-9]+ s, when it begins to free at exit$'
 sees '^> +[0-9]+  std::vector<char>::vector +and [0-9]+ more of the runtime$'
 keys q q
 ends 0

@@ -230,7 +230,7 @@ is 'reason with -d' "$(field 16 d.trace)" 3
 grep -q "'never' never came" err || fail "a mark that never came: $(cat err)"
 "$BIN/ms-record" -q -o n.trace --start-after mark:never sort /dev/null
 "$BIN/ms-report" n.trace >report
-tr -s '\n ' ' ' <report | grep -q '^\*\*\* NOTHING WAS RECORDED: [1-9][0-9]* allocations* came while recording was paused or had not begun \*\*\* ' || fail "a mark that never came: $(head -n 3 report)"
+tr -s '\n ' ' ' <report | grep -q '^\*\*\* NOTHING WAS RECORDED: [1-9][0-9]* allocations* happened while recording was paused or had not begun \*\*\* ' || fail "a mark that never came: $(head -n 3 report)"
 "$BIN/ms-record" -o e.trace --start-after 1h true 2>err
 grep -qx '  start     the end came before the 1h 00m 00s of --start-after were over: nothing was recorded' err || fail "an end before the start: $(cat err)"
 begin --follow=none --start-after 1h -o r.trace

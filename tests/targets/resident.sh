@@ -59,7 +59,7 @@ ms-report --resident large.trace | grep -q '^set MALLOC_MMAP_THRESHOLD_=131072 *
 cp large.db two.db
 sqlite3 two.db "CREATE TEMP TABLE p AS SELECT * FROM process; UPDATE p SET id = 2, pid = pid + 1, allocator = 'jemalloc'; INSERT INTO process SELECT * FROM p;
 	CREATE TEMP TABLE r AS SELECT * FROM resident; UPDATE r SET process = 2; INSERT INTO resident SELECT * FROM r"
-ms-report --resident two.db | grep -q "^none: what another allocator than glibc's does is not known$"
+ms-report --resident two.db | grep -q "^none: only glibc's allocator is known well enough$"
 
 # Only what was written is there, and what was only read where the kernel has pages for that; a terabyte that is reserved is not walked.
 zeros=$("$program" zeros)
@@ -73,7 +73,7 @@ ms-report --width 100 --resident reserve.trace | grep -qE '^reserve +0 B +5.0 Mi
 
 record leak
 near "leak" "$(ask live_bytes)" $((20 * (1048576 - 4096))) 0.1
-ms-report --resident leak.trace | grep -q 'is live data: --leaks says whose$'
+ms-report --resident leak.trace | grep -q 'is live data: --leaks shows whose$'
 
 record file big-file
 near "file" "$(sqlite3 file.db "SELECT bytes FROM resident_file WHERE file LIKE '%/big-file'")" 33554432 0.1
@@ -96,7 +96,7 @@ ms-record --resident --sample 4k -o no.trace true 2>said && fail "taken with --s
 grep -qx 'ms-record: --resident does not go together with --sample: it needs all blocks' said
 # One that is killed is said to be.
 ms-record -q --resident -o killed.trace "$program" leak die >/dev/null || :
-ms-report --resident killed.trace | grep -qx 'n/a (killed, or gone without exit())'
+ms-report --resident killed.trace | grep -qx 'n/a (killed, or ended without exit())'
 # Before it was taken, and of several processes at once.
 ms-snap --to 1ms leak.trace | ms-report --resident | grep -q '^n/a' || fail "known before it was"
 ms-report --resident leak.trace large.trace | head -n 1 | grep -q '^RSS 7[0-9.]* MiB (2 processes, end): ' || fail "not of both"

@@ -130,8 +130,8 @@ static void check_words(void)
 	static const char *const words[] = {
 		NULL,
 		NULL,
-		"killed, or gone without exit()",
-		"that would have taken longer than --leak-check allows",
+		"killed, or ended without exit()",
+		"would have taken longer than --leak-check allows",
 		"some of its memory could not be read",
 		"its threads could not be stopped",
 		"events were lost",
@@ -139,7 +139,7 @@ static void check_words(void)
 		"too many pointers",
 		NULL,
 		"it ended meanwhile",
-		"no descriptor was left to read its memory",
+		"no file descriptor was left to read its memory",
 		NULL,
 	};
 	uint64_t read, due;
