@@ -102,7 +102,7 @@ static bool is_elsewhere(const struct image *m)
 
 static void print_elsewhere(const struct image *m)
 {
-	fprintf(stderr, "at least %s blocks came from another allocator",
+	fprintf(stderr, "at least %s blocks came from elsewhere",
 		COUNT(m->stats.unknown_frees - m->stats.paused_allocations));
 	if (m->guest.missed[0])
 		fprintf(stderr, ", perhaps from %s: --hook 'NAME(...) -> ptr in malloc'",

@@ -148,10 +148,10 @@ static const char *elsewhere(struct model *m)
 {
 	const char *from = heaps_unhooked(m);
 	uint64_t n = unrecorded_frees(m, m->quality.unknown_frees);
-	return from ? SAY("at least %s blocks came from another allocator, perhaps from %s: "
+	return from ? SAY("at least %s blocks came from elsewhere, perhaps from %s: "
 			  "ms-record --hook '... in malloc'",
 			  say_count(m, n), from)
-		    : SAY("at least %s blocks came from another allocator", say_count(m, n));
+		    : SAY("at least %s blocks came from elsewhere", say_count(m, n));
 }
 
 /* Says which processes ran on when their recording was over. */
@@ -162,9 +162,8 @@ static void left_words(struct model *m, struct words *w)
 			     " FROM process p, json_each(p.left_behind) j");
 	while (model_next(&st)) {
 		int n = sqlite3_column_int(st, 0), pid = sqlite3_column_int(st, 1);
-		const char *who =
-			n > 1 ? SAY("pid %d and %d more are still running and", pid, n - 1)
-			      : SAY("pid %d is still running and", pid);
+		const char *who = n > 1 ? SAY("pid %d and %d more go on and are", pid, n - 1)
+					: SAY("pid %d goes on and is", pid);
 		if (n)
 			words_add(w, SAY("%s no longer recorded: --wait=all", who));
 	}

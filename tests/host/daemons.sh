@@ -50,7 +50,7 @@ for follow in '' all exec; do
 	is "default $follow: status" $? 3
 	wait_for test -s pid
 	pid=$(cat pid)
-	said="pid $pid is still running and no longer recorded: --wait=all"
+	said="pid $pid goes on and is no longer recorded: --wait=all"
 	[ "$follow" = exec ] && said=''
 	is "default $follow: summary" "$(sed -n 's/^  left  *//p' err)" "$said"
 	is "default $follow: report" "$("$BIN/ms-report" t.trace | grep '^Quality' -A2 | tr -s '\n ' '  ' | grep -o "pid $pid goes on.*--wait=all")" "$said"
@@ -66,7 +66,7 @@ timeout 300 "$BIN/ms-record" -o t.trace ./daemons large 2>err
 is 'large: status' $? 3
 wait_for test -s pid
 pid=$(cat pid)
-said="pid $pid is still running and no longer recorded: --wait=all"
+said="pid $pid goes on and is no longer recorded: --wait=all"
 is 'large: summary' "$(sed -n 's/^  left  *//p' err)" "$said"
 is 'large: kept' "$(awk -F '\t' '!/^#/ && $1 > 0 { print $3, $6, $7, $8 }' t.trace.d/index)" "$pid stopped 300 300000"
 for files in t.trace 't.trace t.trace.d' t.trace.d/*.trace; do

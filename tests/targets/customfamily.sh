@@ -117,11 +117,11 @@ expect 'other arguments' "$(totals other)" '||'
 # a second entry: it is said, and by which function; hooked as malloc's the blocks are all there
 gcc -O2 -g -fno-builtin -o entry "$here/entry.c"
 ms-record -o entry.trace ./entry 2>entry.err
-grep -q "; at least 10,000 blocks came from another allocator, perhaps from zone_alloc in entry: --hook 'NAME(...) -> ptr in malloc'$" entry.err ||
+grep -q "; at least 10,000 blocks came from elsewhere, perhaps from zone_alloc in entry: --hook 'NAME(...) -> ptr in malloc'$" entry.err ||
 	fail "entry: $(cat entry.err)"
 ms-snap -q -o entry.db entry.trace
 expect 'entry: missed' "$(ask entry 'SELECT unknown_frees, allocators_missed FROM process')" '10000|["zone_alloc in entry"]'
-ms-report entry.db | tr '\n' ' ' | grep -q "Quality  at least 10,000 blocks came from another allocator, perhaps from 'zone_alloc in entry'" ||
+ms-report entry.db | tr '\n' ' ' | grep -q "Quality  at least 10,000 blocks came from elsewhere, perhaps from 'zone_alloc in entry'" ||
 	fail "entry: $(ms-report entry.db | head -4)"
 record entry --hook 'zone_alloc(_, size) -> ptr in malloc' ./entry
 expect 'entry, hooked' "$(ask entry "SELECT allocations, frees, unfreed_bytes FROM process")" '30000|15000|15000000'
