@@ -210,10 +210,10 @@ static const struct ms_cli_option rows[] = {
 	 "colours (default auto: on a terminal)"},
 	{"no-pager", 0, NULL, ms_cli_flag, MS_AT(no_pager), 0,
 	 "long text goes to the terminal as it is"},
-	{"layout", 0, "compact|full|memc|go", ms_cli_choice, MS_AT(layout), 0,
-	 "with --json: compact (default) has frames and stacks once, in tables; full: with each "
-	 "site; memc: regions as memc writes them, a line for each time; with --pprof: go has the "
-	 "four types of Go's profiles only"},
+	{"layout", 0, "auto|compact|full|memc|go", ms_cli_choice, MS_AT(layout), 0,
+	 "with --json: compact has frames and stacks once, in tables; full: with each site; auto "
+	 "(default): full up to 16 MB of stacks; memc: regions as memc writes them, a line for "
+	 "each time; with --pprof: go has the four types of Go's profiles only"},
 	{"pretty", 0, NULL, ms_cli_flag, MS_AT(pretty), 0, "with --json: over many lines"},
 	{"code-url", 0, "URL", take_code_url, MS_AT(links.code_url), 0,
 	 "where Markdown links to: https://x/blob/main/{file}#L{line}"},

@@ -321,6 +321,42 @@ static void csv_report(struct page *p, const struct options *opt, struct out *o)
 	}
 }
 
+/* A page of a browser, or a program that reads all of it, hardly takes more. */
+#define LONG_FORM_MAX 1000000000
+/* More is not read by people, and tables are quicker to read by programs. */
+#define LONG_FORM_AUTO 16000000
+
+static uint64_t long_form_bytes(const struct page *p, const struct options *opt)
+{
+	return p->site ? 0 : json_stacks_bytes(p->m, limit_of(opt, FORMAT_JSON, VIEW_FIRST));
+}
+
+static bool is_compact(const struct page *p, const struct options *opt)
+{
+	return opt->layout == LAYOUT_AUTO ? long_form_bytes(p, opt) > LONG_FORM_AUTO
+					  : opt->layout != LAYOUT_FULL;
+}
+
+const char *render_large(const struct page *p, const struct options *opt, enum format f)
+{
+	bool full = opt->layout == LAYOUT_FULL;
+	if (f != FORMAT_JSON || (!full && opt->layout != LAYOUT_AUTO))
+		return NULL;
+	uint64_t bytes = long_form_bytes(p, opt);
+	if (bytes <= (full ? LONG_FORM_MAX : LONG_FORM_AUTO))
+		return NULL;
+	if (full)
+		return ms_arena_printf(&p->m->arena,
+				       "--layout=full writes %.1f GB of call stacks; with "
+				       "--layout=compact each frame is written once",
+				       (double)bytes / 1e9);
+	return ms_arena_printf(
+		&p->m->arena,
+		"each frame is written once (version 2), as call stacks of each site "
+		"would take %.0f MB: --json=full",
+		(double)bytes / 1e6);
+}
+
 /* Views that are tables go in as such; a list chooses the order of the sites. */
 static void json(struct page *p, const struct options *opt, struct out *o)
 {
@@ -345,8 +381,7 @@ static void json(struct page *p, const struct options *opt, struct out *o)
 	if (opt->layout == LAYOUT_MEMC)
 		json_memc(p->m, o, opt->at != NULL);
 	else
-		json_report(p->m, p->run, o, metric, limit, p->site, views, n,
-			    opt->layout != LAYOUT_FULL);
+		json_report(p->m, p->run, o, metric, limit, p->site, views, n, is_compact(p, opt));
 }
 
 static void json_or_pretty(struct page *p, const struct options *opt, struct out *o)
@@ -372,22 +407,6 @@ static enum metric chosen_metric(const struct page *p, const struct options *opt
 {
 	enum metric metric = asked_metric(opt);
 	return metric == METRIC_COUNT ? metric_of(p, opt) : metric;
-}
-
-/* A page of a browser, or a program that reads all of it, hardly takes more. */
-#define LONG_FORM_MAX 1000000000
-
-const char *render_large(const struct page *p, const struct options *opt, enum format f)
-{
-	if (f != FORMAT_JSON || opt->layout != LAYOUT_FULL || p->site)
-		return NULL;
-	uint64_t bytes = json_stacks_bytes(p->m, limit_of(opt, f, VIEW_FIRST));
-	if (bytes <= LONG_FORM_MAX)
-		return NULL;
-	return ms_arena_printf(&p->m->arena,
-			       "--layout=full writes %.1f GB of call stacks; without it each frame "
-			       "is written once",
-			       (double)bytes / 1e9);
 }
 
 const char *render_lacks(const struct page *p, const struct options *opt, enum format f)

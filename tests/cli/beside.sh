@@ -157,7 +157,7 @@ c = sqlite3.connect(sys.argv[1], isolation_level=None)
 c.execute("PRAGMA journal_mode = WAL")
 c.execute("UPDATE frame SET function = 'changed' WHERE function IS NOT NULL")
 out = subprocess.run([sys.argv[2], "--json", sys.argv[1]], capture_output=True, text=True)
-names = {f.get("function") for f in json.loads(out.stdout)["frames"]} if out.stdout else out.stderr
+names = {f.get("function") for s in json.loads(out.stdout)["sites"] for f in s["stack"]} if out.stdout else out.stderr
 if names - {"changed", None} or "changed" not in names:
     sys.exit(str(names))
 c.execute("PRAGMA journal_mode = DELETE")

@@ -68,7 +68,7 @@ ms-report run.trace >/dev/null
 grep -qx "/buildid/$id/debuginfo" log || fail "the server was not asked: $(cat log)"
 cp run.trace copy.trace
 ms-snap --symbols=embed --debuginfod copy.trace
-[ "$(ms-report --json copy.trace | jq -r '[.frames[] | select(.function == "inner") | .line][0]')" = 3 ] || fail "--symbols=embed"
+[ "$(ms-report --json copy.trace | jq -r '[.sites[].stack[] | select(.function == "inner") | .line][0]')" = 3 ] || fail "--symbols=embed"
 
 # what it gives is not believed because it gives it
 rm -rf cache/*

@@ -122,7 +122,7 @@ for name in ("new.db", "diff.db"):
             text = one_line(run("ms-report", form, "--width", "120", *view, name), f"{form} {view} {name}")
             expect(f"{form} {view} {name}: markup", form == "--text" or "<b>" not in text.replace("`", "").replace("\\<b", "") or "`" in text, text)
     site = json.loads(run("ms-report", "--json", name))
-    expect(f"JSON {name}", any(f["function"] == FUNCTION.decode() and f["module"] == exe for f in site["frames"]), site["frames"])
+    expect(f"JSON {name}", any(f["function"] == FUNCTION.decode() and f["module"] == exe for s in site["sites"] for f in s["stack"]), site["sites"])
     expect(f"JSON {name}: the process", site["process"]["exe"] == exe, site["process"])
     rows = list(csv.reader(io.StringIO(one_line(run("ms-report", "--csv", name).replace(b"\r\n", b"\n"), f"CSV {name}")), strict=True))
     expect(f"CSV {name}", len({len(r) for r in rows}) == 1 and len(rows) > 1, rows)

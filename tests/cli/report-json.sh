@@ -23,14 +23,14 @@ $python "$SRC/tests/cli/report/validate.py" "$SRC/man/memscope-report.schema.jso
 # version 2 says the same: stacks put back together make it version 1
 compact=
 for db in noted run sampled hidden nothing two; do
-	ms-report --allow-partial --json $db.db >$db.compact
+	ms-report --allow-partial --json=compact $db.db >$db.compact
 	jq -c '. as $t | def stack($n): if $n == null then [] else $t.stacks[$n] as [$up, $frame] | [$t.frames[$frame]] + stack($up) end;
 		del(.frames, .stacks) | .version = 1 | .sites[] |= (.stack = stack(.stack) | del(.key))' $db.compact >$db.whole
 	jq -c . $db.json | cmp - $db.whole
 	# each frame and each row of a stack is there once
 	jq -e '.version == 2 and ([.frames | group_by(.)[] | length] | all(. == 1)) and (.stacks | length == (unique | length))' $db.compact >/dev/null
 	ms-report --allow-partial --json=compact $db.db | cmp - $db.compact
-	ms-report --allow-partial --json=$db.pretty --pretty $db.db
+	ms-report --allow-partial --json=$db.pretty --layout=compact --pretty $db.db
 	sed "s/\\\\u000a/\\\\n/g" $db.pretty >$db.jq # as jq writes a line end
 	jq --indent 2 . $db.compact | cmp - $db.jq
 	compact="$compact $db.compact"

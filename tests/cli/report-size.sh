@@ -74,12 +74,14 @@ deep.pb.gz 200000
 END
 
 # the long form: about a gigabyte, which is said before the first byte, and not of the comparison's default
-large='^ms-report: --layout=full writes [01]\.[0-9] GB of call stacks; without it each frame is written once$'
+large='^ms-report: --layout=full writes [01]\.[0-9] GB of call stacks; with --layout=compact each frame is written once$'
 ms-report --json=full deep.db 2>err | head -c 1 >/dev/null
 grep -q "$large" err || fail "no warning: $(cat err)"
 ms-report --json=full diff.db 2>err | head -c 1 >/dev/null
 grep -q '^ms-report: --layout=full writes [2]\.[0-9] GB' err || fail "no warning for the comparison: $(cat err)"
-for quiet in '--json=full -q' '--json' '--json=full --limit 100' '--json=full --site 1'; do
+ms-report --json deep.db 2>err | head -c 1 >/dev/null
+grep -q '^ms-report: each frame is written once (version 2), as call stacks of each site would take [0-9]* MB: --json=full$' err || fail "no remark: $(cat err)"
+for quiet in '--json=full -q' '--json=compact' '--json=full --limit 100' '--json=full --site 1'; do
 	# shellcheck disable=SC2086
 	ms-report $quiet deep.db 2>err | head -c 1 >/dev/null
 	[ ! -s err ] || fail "$quiet: $(cat err)"

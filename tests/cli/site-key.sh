@@ -102,9 +102,9 @@ done
 [ "$(sqlite3 run.db 'SELECT count(DISTINCT key) = count(*) FROM site')" = 1 ] || fail "two sites have one key"
 
 # where they are told of
-ms-report --json run.db | jq -r '.sites[] | "\(.id)|\(.key)"' | sort -n >have
-sqlite3 run.db 'SELECT id, key FROM site ORDER BY id' | diff - have || fail "--json"
-ms-report --json=full run.db | jq -e '[.sites[] | has("key")] | any | not' >/dev/null || fail "version 1 has changed"
+ms-report --json=compact run.db | jq -r '.sites[] | "\(.id)|\(.key)"' | sort -n >have
+sqlite3 run.db 'SELECT id, key FROM site ORDER BY id' | diff - have || fail "--json=compact"
+ms-report --json run.db | jq -e '[.sites[] | has("key")] | any | not' >/dev/null || fail "--json has changed"
 ms-report --tree=up --entry --ascii --metric live run.trace | sed -n '2,$s/^ *\([0-9.]* [KMi]*B\).* %  [|`]- /\1 /p' >have
 cat >want <<'W'
 6.8 KiB entry not known
@@ -117,7 +117,7 @@ W
 diff want have || fail "--tree=up --entry"
 [ "$(ms-report --tree --entry --ascii --limit 0 run.db | grep -c '  strdup$')" = 1 ] || fail "what is an entry is shown twice, or not"
 [ "$(ms-report --entry run.db 2>&1)" = "ms-report: --entry is for --tree" ] || fail "--entry alone"
-[ "$(ms-filter --anonymize run.db | ms-report --json | jq '[.sites[].key] | unique == [null]')" = true ] || fail "an anonymous key"
+[ "$(ms-filter --anonymize run.db | ms-report --json=compact | jq '[.sites[].key] | unique == [null]')" = true ] || fail "an anonymous key"
 
 # a snapshot of this version that was made before it had keys is refused
 cp run.db old.db

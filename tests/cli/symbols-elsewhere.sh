@@ -31,7 +31,7 @@ make_app() { # make_app OPTION
 	g++ -O1 -g "$1" -o app "$PWD/app.cpp" -L. -lpart '-Wl,-rpath,$ORIGIN'
 }
 make_app -Wl,--build-id
-stacks='. as $r | [.sites[] | [.live_bytes, [.stack | while(. != null; $r.stacks[.][0]) | $r.frames[$r.stacks[.][1]] | [.function, .file, .line, .inlined]]]] | sort'
+stacks='[.sites[] | [.live_bytes, [.stack[] | [.function, .file, .line, .inlined]]]] | sort'
 here() { # here FILE OPTION...: stacks as ms-snap with these options sees them
 	ms-snap "$@" | ms-report --json | jq -c "$stacks"
 }
@@ -168,7 +168,7 @@ gcc -g -O1 -Wl,--build-id=none -o self self.c
 } >next.c
 gcc -g -O0 -Wl,--build-id=none -o next next.c
 ms-record -q -o self.trace ./self next || fail "recording what replaces itself"
-ms-report --json self.trace | jq -r '.frames[] | select(.module != null and (.module | endswith("/self"))) | .function' | sort -u >functions
+ms-report --json self.trace | jq -r '.sites[].stack[] | select(.module != null and (.module | endswith("/self"))) | .function' | sort -u >functions
 [ "$(cat functions)" = null ] || grep -qx before functions || fail "names of another file: $(cat functions)"
 grep -qx 'wrong\|filler' functions && fail "names of another file: $(cat functions)"
 
@@ -203,7 +203,7 @@ if ./vdso >vdso.so 2>base; then
 	for options in "" --no-symbols; do # names in the trace, and looked up afterwards
 		# shellcheck disable=SC2086
 		ms-record -q $options -o vdso.trace ./vdso >vdso.so 2>base
-		ms-report --json=full vdso.trace | jq -c '.sites[] | select(.live_bytes == 12345) | .stack' >stack
+		ms-report --json vdso.trace | jq -c '.sites[] | select(.live_bytes == 12345) | .stack' >stack
 		at=$(jq -r '.[] | select(.module == "[vdso]") | .address' stack)
 		[ -n "$at" ] || fail "no frame of the kernel's code: $(cat stack)"
 		# the frame was interrupted, not left by a call: its address is that of an instruction
@@ -248,7 +248,7 @@ int main(void)
 C
 gcc -g -O1 -o jit jit.c
 name() {
-	ms-report --json=full "$1" | jq -r '[.sites[] | select(.allocated_bytes == .allocations * 500) | .stack[0].function][0]'
+	ms-report --json "$1" | jq -r '[.sites[] | select(.allocated_bytes == .allocations * 500) | .stack[0].function][0]'
 }
 map=$(ms-record -q -o jit.trace ./jit)
 [ "$(name jit.trace)" = 'jit::make(int) [tier 2]' ] || fail "code made at run time: $(name jit.trace)"

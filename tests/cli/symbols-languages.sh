@@ -86,7 +86,7 @@ gdc -g -o d/work d/work.d || fail "gdc"
 # names PROGRAM: those of its own that stand around the 100 blocks, the innermost first
 names() {
 	ms-record -q --no-symbols -o run.trace "$1" || fail "$1"
-	ms-report --json=full run.trace | jq -r '[.sites[] | select(.allocations == 100 and .allocated_bytes == 800000)][0].stack
+	ms-report --json run.trace | jq -r '[.sites[] | select(.allocations == 100 and .allocated_bytes == 800000)][0].stack
 		| map(.function // "" | select(test("[kK]eep|[hH]old|take|^(D )?main$|^work$"))) | join(", ")'
 }
 # same PROGRAM NAMES NAMES: with DWARF and without

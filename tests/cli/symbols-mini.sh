@@ -56,7 +56,7 @@ make_it() {
 }
 # bytes_of FUNCTION: of the sites that begin with it
 bytes_of() {
-	ms-report --json=full t.trace | jq "[.sites[] | select(any(.stack[]; .function == \"$1\")) | .allocated_bytes] | add // 0"
+	ms-report --json t.trace | jq "[.sites[] | select(any(.stack[]; .function == \"$1\")) | .allocated_bytes] | add // 0"
 }
 state() {
 	ms-report --modules t.trace | sed -n "s|  .*/$1\$||p"

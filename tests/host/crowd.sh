@@ -25,7 +25,7 @@ record() {
 	lost=0 blocks=0
 	for f in t.trace t.trace.d/*.trace; do
 		[ -e "$f" ] || continue
-		"$BIN/ms-report" --only-first --allow-partial --json=full "$f" >json 2>>err
+		"$BIN/ms-report" --only-first --allow-partial --json "$f" >json 2>>err
 		lost=$((lost + $(jq .quality.events_lost json)))
 		blocks=$((blocks + $(jq '[.sites[] | select(.stack[0].function == "life") | .allocations] | add // 0' json)))
 	done

@@ -30,7 +30,7 @@ python3.12 work.py >want
 ms-record --verify --no-interpreter -o run.trace python3.12 -X perf work.py >have 2>said || fail "$(cat said)"
 cmp want have || fail 'output'
 grep -q ' stacks compared, 0 differ' said || fail "$(cat said)"
-ms-report --json=full run.trace >json
+ms-report --json run.trace >json
 rm -f "/tmp/perf-$(jq '.processes[0].pid' json).map"
 # trampolines that are new may not be known yet as code
 jq -e '.quality.stacks_truncated * 20 < .totals.allocations and .quality.stacks_not_taken == 0' json >/dev/null || fail "$(cat said)"

@@ -28,15 +28,7 @@ def record(*args, truth="/dev/null", target=TARGET):
     command = ["ms-record", "-q", "-o", "run.trace", "--no-symbols", *args, target]
     subprocess.run(command, check=True, env=dict(os.environ, TRUTH_FILE=truth), stdout=subprocess.DEVNULL)
     report = json.loads(subprocess.run(["ms-report", "--json", "run.trace"], check=True, stdout=subprocess.PIPE).stdout)
-    return report, {named_after(report, s): s for s in report["sites"] if s["stack"] is not None}
-
-
-def named_after(report, site):
-    """The function that a site is named after."""
-    row = site["stack"]
-    for _ in range(site["user_frame"]):
-        row = report["stacks"][row][0]
-    return report["frames"][report["stacks"][row][1]]["function"]
+    return report, {s["stack"][s["user_frame"]]["function"]: s for s in report["sites"] if s["stack"]}
 
 
 class Figure:
@@ -113,7 +105,7 @@ part = json.loads(subprocess.run(["ms-report", "--json", "part.db"], check=True,
 if part["totals"] != report["totals"]:
     fail("filters change the totals")
 hidden = part["omitted"]
-if hidden["hidden_sites"] < 2 or "huge" in {named_after(part, s) for s in part["sites"]}:
+if hidden["hidden_sites"] < 2 or "huge" in {s["stack"][s["user_frame"]]["function"] for s in part["sites"]}:
     fail(f"not hidden: {hidden}")
 for key in ("live_bytes", "live_blocks"):
     if sum(s[key] for s in part["sites"]) + hidden[key] != report["totals"][key.replace("live", "unfreed")]:

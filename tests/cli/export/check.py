@@ -67,11 +67,7 @@ class Truth:
                     self.stacks[f][self.stack(s)] += s[f]
 
     def stack(self, site):
-        names, row = [], site["stack"]
-        while row is not None:
-            row, frame = self.json["stacks"][row]
-            names.append(self.name(self.json["frames"][frame]))
-        names = names or ["(no stack)"]
+        names = [self.name(f) for f in site["stack"]] or ["(no stack)"]
         if self.several:
             p = next(p for p in self.json["processes"] if p["id"] == site["process"])
             names.append(f"{os.path.basename(p['exe'] or 'process')} ({p['pid']})")

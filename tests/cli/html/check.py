@@ -145,7 +145,7 @@ def check(name, *options, limit=()):
     expect(f"{name}: the same again", report("--html", *options, *limit, name) == text, True)
     with open("page.html", "wb") as f:
         f.write(text)
-    page, full = Page("page.html"), json.loads(report("--json=full", "--threads", "--sizes", "--modules", *options, name))
+    page, full = Page("page.html"), json.loads(report("--json", "--threads", "--sizes", "--modules", *options, name))
     for fault in page.faults():
         failures.append(f"{name}: {fault}")
     for figure, v in full["totals"].items():
