@@ -155,6 +155,7 @@ static void put_run(struct page *p, struct ms_json *j)
 {
 	static const char *const ids[METRIC_LISTS] = {[METRIC_LIVE] = "live",
 						      [METRIC_PEAK] = "peak",
+						      [METRIC_MAPPED] = "mapped",
 						      [METRIC_UNREACHABLE] = "unreachable",
 						      [METRIC_LATE] = "late",
 						      [METRIC_HELD] = "live",

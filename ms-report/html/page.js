@@ -63,7 +63,7 @@ function runCards(page) {
 	const growing = page.lists.find((l) => l.id === "growing");
 	if (growing)
 		cards.push(card(growing.title.startsWith("GROWING") ? "Growing" : "Kept all along", growing.title.replace(/.*: /, "").replace(/,.*/, ""),
-			`${page.still_growing ? "now" : "at the peak"}${growing.title.replace(/.*: [^,]*/, "")}`, "leak"));
+			growing.title.replace(/.*; ([^:]*): [^,]*/, "$1"), "leak"));
 	return el("dl", { class: "cards" }, cards);
 }
 

@@ -36,6 +36,7 @@ class Session:
         text, markdown = run("ms-report", "-q", "--color=never", *of), run("ms-report", "-q", "--md", *of)
         run("ms-report", "-q", "--html=" + page, *of)
         said = {"text": text, "markdown": markdown, "page": Page(page).json}
+        assert all(found["id"] for found in said["page"]["lists"]), f"{self.name}: a page is not shown where a list has no name"
         return said, {"text": text_rows(text), "markdown": markdown_rows(markdown), "page": page_rows(page)}
 
 
