@@ -212,9 +212,8 @@ function start(data) {
 	const findings = lists && !page.diff ? section("findings", lists.wrong ? "Findings" : "Largest sites", lists.box) : null;
 	const run = [
 		section("figures", page.diff ? "The run after" : "At a glance", page.growth_verdict.length ? el("p", {}, el("strong", {}, "Growth: "), page.growth_verdict.join("; ")) : null, page.watched ? series && watchedCards(series) : runCards(page), notes(page)),
-		lists?.wrong ? findings : null,
+		findings,
 		timeline ? section("timeline", page.diff ? "Timeline after" : "Timeline", timeline.box, range?.box, behind("The same as a table", series.table)) : null,
-		lists?.wrong ? null : findings,
 	];
 	const stacked = [
 		stacks && flame.tree ? section("flame", page.diff ? "Where it changed" : "Flame graph", flame.box) : null,
