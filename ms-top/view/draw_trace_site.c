@@ -315,7 +315,8 @@ static void draw_trend(struct grid *g, int row, int height, struct trace *t, str
 		grid_put(g, row, 1, -1, GRID_DIM,
 			 "read from a checkpoint: what was before it is not known");
 	else if (s->trend.trend.kind == MS_TREND_SHORT)
-		grid_print(g, row, col, GRID_DIM, "too early to say whether it grows");
+		grid_print(g, row, col, GRID_DIM, "too %s to say whether it grows",
+			   trace_has_peak(t) ? "short a run" : "early");
 	else {
 		col += grid_print(g, row, col, GRID_PLAIN, "%s: %s/min (%s to %s)", word,
 				  words_change(s->trend.trend.slope * 60),

@@ -411,6 +411,7 @@ start 120 44 crowd.trace
 sees '^> .* keep '
 keys Enter
 sees ' threads, of live bytes'
+sees '  too short a run to say whether it grows$'
 sees ' thread 12 .* 56 % *$'
 sees ' thread 1 .* 4 % *$'
 sees ' and more threads'
