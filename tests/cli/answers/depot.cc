@@ -13,12 +13,14 @@
 #include <unordered_map>
 #include <vector>
 
-namespace depot {
+namespace depot
+{
 
 using Bytes = std::vector<char>;
 
-class Tariff {
-public:
+class Tariff
+{
+      public:
 	void load(int rows)
 	{
 		std::vector<Bytes> all(rows);
@@ -27,12 +29,13 @@ public:
 		zones_.assign(all.begin(), all.begin() + rows / 100);
 	}
 
-private:
+      private:
 	std::vector<Bytes> zones_;
 };
 
-class Bus {
-public:
+class Bus
+{
+      public:
 	void subscribe(std::function<void()> handler)
 	{
 		handlers_.push_back(std::move(handler));
@@ -42,7 +45,7 @@ public:
 		return handlers_.size();
 	}
 
-private:
+      private:
 	std::vector<std::function<void()>> handlers_;
 };
 
@@ -86,8 +89,9 @@ __attribute__((noinline)) std::string make_key(int parcel, int hop)
 	return key;
 }
 
-class Routes {
-public:
+class Routes
+{
+      public:
 	const Route &find(int parcel)
 	{
 		std::size_t digest = 0;
@@ -99,7 +103,7 @@ public:
 		return *route;
 	}
 
-private:
+      private:
 	std::unordered_map<int, std::unique_ptr<Route>> entries_;
 };
 
@@ -107,14 +111,16 @@ private:
 char *map_index()
 {
 	const std::size_t size = 24 << 20;
-	char *index = static_cast<char *>(mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+	char *index = static_cast<char *>(
+		mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 	for (std::size_t i = 0; index != MAP_FAILED && i < size; i += 4096)
 		index[i] = 1;
 	return index;
 }
 
-class Server {
-public:
+class Server
+{
+      public:
 	void start(int rows)
 	{
 		index_ = map_index();
@@ -129,7 +135,7 @@ public:
 		std::printf("%d parcels, %zu drivers\n", parcels, bus_.count());
 	}
 
-private:
+      private:
 	void serve(int parcel)
 	{
 		auto driver = std::make_shared<Driver>();

@@ -88,7 +88,7 @@ def main():
         assert s.typed == 2
         answer("what leaks", rows, "UNREACHABLE", ["depot::parse", e.at("new Label" if cc else "Box::new(Label"), size(lost * (104 + 200)), f"{lost * 2:,}"])
         answer("what the peak is", rows, "PEAK", ["depot::Tariff::load", e.at("Bytes(400)" if cc else "vec![1u8; 400]"), size(20000 * 400), "20,000"])
-        answer("what grows", rows, "KEPT|GROWING", [f"depot::Driver::{'Driver' if cc else 'hire'}", e.at("struct Driver :" if cc else "vec![1u8; 2000]"), size(PARCELS * 2000), f"{PARCELS:,}"],
+        answer("what grows", rows, "KEPT|GROWING", [f"depot::Driver::{'Driver' if cc else 'hire'}", e.at("struct Driver" if cc else "vec![1u8; 2000]"), size(PARCELS * 2000), f"{PARCELS:,}"],
                ["depot::Routes::find" if cc else "depot::Route::plan", e.at("make_unique<Route>" if cc else "Box::new(Route"), size(told * (500 if cc else 528)), f"{told:,}"])
         answer("what is allocated for a moment", rows, "CHURN", ["depot::make_key", e.at("std::string key(40" if cc else "format!("), f"{told * 20:,}"])
         again = "ms-record --mmap --resident"
