@@ -201,7 +201,7 @@ clean:
 
 help:
 	@echo 'make              build everything into build/release/bin'
-	@echo 'make demo         dependencies, build, find the line of a program that forgets memory'
+	@echo 'make demo         dependencies, build, find the leaking line of a program'
 	@echo 'make check        dependencies, build, all tests that need base packages'
 	@echo 'make check-all    the same with every test; installs what they need'
 	@echo 'make check-long   campaigns against hostile programs, kills and failing memory: hours'

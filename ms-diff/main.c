@@ -44,7 +44,7 @@ static void say_inputs(const struct options *o, const struct opened *runs, struc
 		       const struct changes *c)
 {
 	if (runs->missing && o->history)
-		ms_cli_remark(&o->cli, "'%s' has no run of these keys: everything is new",
+		ms_cli_remark(&o->cli, "'%s' has no run with these keys: everything is new",
 			      o->history);
 	else if (runs->missing)
 		ms_cli_remark(&o->cli, "there is no '%s': everything is new",
@@ -63,12 +63,12 @@ static void say_inputs(const struct options *o, const struct opened *runs, struc
 	for (int side = OLD; side <= NEW; side++) {
 		const char *modules = nameless_modules(m, (enum side)side);
 		if (modules && unmatched)
-			ms_cli_remark(
-				&o->cli,
-				"warning: '%s' has no symbols of %s, the other side does: of %zu "
-				"%s nobody can tell whether %s changed",
-				runs->shown[side]->name, modules, unmatched,
-				unmatched == 1 ? "site" : "sites", unmatched == 1 ? "it" : "they");
+			ms_cli_remark(&o->cli,
+				      "warning: '%s' has no symbols of %s, the other side does: "
+				      "for %zu %s there is no telling whether %s changed",
+				      runs->shown[side]->name, modules, unmatched,
+				      unmatched == 1 ? "site" : "sites",
+				      unmatched == 1 ? "it" : "they");
 		else if (modules)
 			ms_cli_remark(
 				&o->cli,
@@ -85,7 +85,7 @@ static void say_inputs(const struct options *o, const struct opened *runs, struc
 	if (runs->seconds > SLOW_SECONDS)
 		ms_cli_remark(
 			&o->cli,
-			"reading a trace took %.0f s: 'ms-snap -o FILE.db TRACE' once spares that",
+			"reading a trace took %.0f s: 'ms-snap -o FILE.db TRACE' once avoids this",
 			runs->seconds);
 }
 
@@ -116,7 +116,7 @@ static int judge(const struct options *o, const struct changes *c)
 		return 0;
 	fprintf(stderr,
 		"ms-diff: cannot tell whether a site grew: %zu sites could not be compared, for "
-		"want of symbols (--allow-partial makes that status 0)\n",
+		"lack of symbols (--allow-partial makes that status 0)\n",
 		unmatched);
 	return 2;
 }

@@ -101,11 +101,10 @@ static int open_history(const struct options *o, struct spots *s, struct opened 
 	    ms_dataset_last(o->history, &o->keys, o->last, &s->arena, &runs, &n, err) != 0)
 		return -1;
 	if (n == 0 && !o->allow_missing_old)
-		return ms_err_set(
-			err,
-			"no run of '%s' is complete and has these keys: ms-snap --dataset "
-			"appends some (--allow-missing-old does without)",
-			o->history);
+		return ms_err_set(err,
+				  "no complete run in '%s' has these keys: ms-snap --dataset "
+				  "appends runs (--allow-missing-old does without)",
+				  o->history);
 	if (n == 0)
 		add_missing(s, o->history);
 	for (size_t i = 0; i < n; i++) {
@@ -132,7 +131,7 @@ static int check_keys(const struct spots *s, struct ms_err *err)
 			return ms_err_set(
 				err,
 				"cannot compare '%s' with a history: its call stacks have "
-				"no keys, which --anonymize takes away",
+				"no keys, which --anonymize removes",
 				r->name);
 	}
 	return 0;

@@ -29,22 +29,22 @@ static const struct ms_cli_option rows[] = {
 	{"key", 0, "NAME=VALUE", ms_dataset_key_take, MS_AT(keys), 0,
 	 "with --history: only runs with that key; may be repeated"},
 	{"last", 0, "N", ms_cli_count, MS_RANGE(last, "1", "1000"), 0,
-	 "with --history: so many runs (default 10)"},
+	 "with --history: how many runs (default 10)"},
 	{"allow-missing-old", 0, NULL, ms_cli_flag, MS_AT(allow_missing_old), 7,
-	 "no file OLD: everything is new, and status 0; or no run in the history"},
+	 "without a file OLD everything is new, status 0; likewise without a run in the history"},
 	{"per", 0, "allocations|mark:NAME", take_per, MS_AT(per), 3,
-	 "compare what happened by this; where runs did not do the same work: per allocation, or "
-	 "per mark of that name"},
+	 "normalize by amount of work; where runs did not do the same work: per allocation, or per "
+	 "mark of that name"},
 	{"min-change", 0, "SIZE", ms_cli_size, MS_AT(min_change), 4,
-	 "less than this is never significant (default 4k)"},
+	 "smaller changes are never significant (default 4k)"},
 	{"wrapper", 0, "REGEX", ms_wrapper_take, MS_AT(wrappers), 0,
-	 "functions that match hand on what malloc gives; may be repeated: sites are named after "
-	 "their callers"},
+	 "functions that match are wrappers of malloc: sites are named after their callers; may be "
+	 "repeated"},
 	{.help = "What is written"},
 	{"output", 'o', "FILE", ms_cli_output, MS_AT(output), 6,
 	 "write to FILE instead of standard output"},
 	{"exit-code", 0, NULL, ms_cli_flag, MS_AT(exit_code), 5,
-	 "status 1 when more than noise grew; of live or peak bytes, or what is allocated"},
+	 "status 1 if bytes grew beyond noise; live, peak or allocated ones"},
 	{.help = "General"},
 	{0},
 };
@@ -95,8 +95,8 @@ static int check_history(const struct options *o, struct ms_err *err)
 	if (o->inputs[OLD].n)
 		return ms_err_set(err, "--old and --history both say what the old runs are");
 	if (ms_dataset_key(&o->keys, "time"))
-		return ms_err_set(err, "--key time is when a run was made, which tells none from "
-				       "others: --last chooses the latest");
+		return ms_err_set(err, "--key time is when a run was made, which selects none: "
+				       "--last chooses the latest");
 	for (size_t i = 0; i < o->inputs[NEW].n; i++)
 		if (ms_point_split(o->inputs[NEW].v[i]))
 			return ms_err_set(err, "--history compares whole runs: '%s' names a point",
@@ -119,7 +119,7 @@ static int check(const struct options *o, struct ms_err *err)
 	if (standard > 1 && !o->points)
 		return ms_err_set(err, "standard input can be read only once");
 	if (o->points && ms_point_split(o->inputs[OLD].v[0]))
-		return ms_err_set(err, "one input with a point is nothing to compare: name two, "
+		return ms_err_set(err, "one input with a point cannot be compared: name two, "
 				       "such as FILE@peak FILE@end");
 	if (o->points && (o->per || o->allow_missing_old))
 		return ms_err_set(err, "option '--%s' needs two inputs",

@@ -9,7 +9,7 @@
 #include "libcommon/snapshot/snapshot.h"
 
 /* s the site, p its process, t the moment and c what is live then, q the peak and d what is live
- * there, x its change by ms-diff, f the frame after which it is named and m its module, g its
+ * there, x its change by ms-diff, f the frame that it is named after and m its module, g its
  * growth. */
 const struct column columns[] = {
 	{"id", COLUMN_COUNT, "s.id", "number of the site"},
@@ -59,7 +59,7 @@ const struct column columns[] = {
 	{"delta_allocations", COLUMN_COUNT, "x.delta_allocations", "in the whole runs"},
 	{"delta_allocated_bytes", COLUMN_SIZE, "x.delta_allocated_bytes", "by all of them"},
 	{"frames", COLUMN_COUNT, "k.depth + 1", "of its call stack, inlined ones too"},
-	{"function", COLUMN_TEXT, "f.function", "of the frame after which it is named"},
+	{"function", COLUMN_TEXT, "f.function", "of the frame that it is named after"},
 	{"file", COLUMN_TEXT, "f.file", "of that frame"},
 	{"line", COLUMN_COUNT, "f.line", "of that frame"},
 	{"module", COLUMN_TEXT, "m.path", "of that frame"},
@@ -87,8 +87,7 @@ const char *columns_help(struct ms_arena *a)
 		"%s\nCompare with = != < <= > >=, match with ~ REGEX and !~ REGEX, join with and, "
 		"or, "
 		"not and ( ).\nSizes take k, M, G, T; durations ms, s, m, h; text may stand in "
-		"'quotes'. COLUMN is null,\nCOLUMN is not null. What is null meets no "
-		"comparison.\n",
+		"'quotes'. COLUMN is null,\nCOLUMN is not null. No comparison with null is true.\n",
 		out);
 }
 

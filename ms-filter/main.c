@@ -56,10 +56,11 @@ static int check_recorded(sqlite3 *db, const struct options *o, struct ms_err *e
 		" FROM process";
 	if (!ms_sql_int(db, sql, 0))
 		return 0;
-	return ms_err_set(err,
-			  "'%s' holds what /proc said and no sites to choose from (ms-report --sql "
-			  "chooses among regions and samples)",
-			  strcmp(o->input, "-") == 0 ? "standard input" : o->input);
+	return ms_err_set(
+		err,
+		"'%s' holds figures of /proc and no sites to choose from (ms-report --sql "
+		"chooses among regions and samples)",
+		strcmp(o->input, "-") == 0 ? "standard input" : o->input);
 }
 
 static int filter(sqlite3 *db, const struct options *o, const char *point, struct ms_err *err)
@@ -147,7 +148,7 @@ static int work(const struct options *all, struct ms_err *err)
 	if (rc == 0 && res.traces > 0 && res.seconds > SLOW_SECONDS)
 		ms_cli_remark(&o->cli,
 			      "reading the trace took %.0f s: 'ms-snap -o FILE.db TRACE' once "
-			      "spares that",
+			      "avoids this",
 			      res.seconds);
 	if (rc == 0 && incomplete && !o->cli.allow_partial) {
 		ms_cli_remark(&o->cli,

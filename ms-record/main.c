@@ -162,8 +162,8 @@ int main(int argc, char **argv)
 	const char *behind = o.quiet ? NULL : options_behind(&o);
 	if (behind)
 		fprintf(stderr,
-			"ms-record: '%s' behind the command is for '%s': options of ms-record come "
-			"before it\n",
+			"ms-record: '%s' after the command is passed to '%s': options of ms-record "
+			"come before it\n",
 			behind, o.record.launch.command[0]);
 	int status = o.doctor    ? doctor(&o)
 		     : o.tell    ? tell(&o)

@@ -32,40 +32,40 @@ static const struct ms_cli_option rows[] = {
 	{"output", 'o', "FILE", ms_cli_output, MS_AT(output), 1,
 	 "write to FILE instead of standard output"},
 	{"at", 0, "POINT", take_at, MS_WHOLE(0), 2,
-	 "keep the live blocks of this moment; may be given several times: peak, end, start, 1.5s, "
+	 "keep the live blocks of this moment; may be repeated: peak, end, start, 1.5s, "
 	 "-10m, 14:30:05 (UTC), mark:NAME, mark:NAME#3, mark:NAME#last (default: peak and end)"},
 	{"every", 0, "DURATION", ms_cli_duration, MS_RANGE(every_ns, "", NULL), 3,
-	 "a moment at each multiple, too; 10s, 5m (at most 10,000); with --maps and --smaps: again "
-	 "and again, a line of JSON each time where there is no -o"},
+	 "also a moment every DURATION; 10s, 5m (at most 10,000); with --maps and --smaps: sample "
+	 "repeatedly, one line of JSON each time unless -o is given"},
 	{"from", 0, "POINT", ms_cli_point, MS_AT(from), 4,
-	 "count only what happened from there on; live blocks stay true"},
+	 "count only what happened from there on; live blocks stay correct"},
 	{"to", 0, "POINT", ms_cli_point, MS_AT(to), 5,
-	 "and up to there; start and end are then those of the span"},
+	 "count only up to there; start and end are then those of the span"},
 	{"read", 0, "auto|all|part", ms_cli_choice, MS_AT(read), 0,
-	 "part: begin at a checkpoint of the trace, not at its start; what only the whole history "
-	 "tells is then not known"},
+	 "part: begin at a checkpoint of the trace, not at its start; figures that need the whole "
+	 "history are then n/a"},
 	{"anonymize", 0, NULL, ms_cli_flag, MS_AT(anonymize), 8,
-	 "replace names and paths by numbered ones; for sharing"},
+	 "replace names and paths with numbered ones; for sharing"},
 	{.help = "Figures of many runs"},
 	{"dataset", 0, "FOLDER", ms_cli_name, MS_AT(dataset), 0,
-	 "append the figures of this run to FOLDER; a snapshot is then written with -o FILE only"},
+	 "append the figures of this run to FOLDER; a snapshot is then only written with -o FILE"},
 	{"key", 0, "NAME=VALUE", ms_dataset_key_take, MS_AT(keys), 0,
-	 "what tells the run from the others there; such as commit=1a2b3c4 and test=parser; may be "
-	 "repeated; time=SECONDS since 1970 is when it counts as made"},
+	 "what distinguishes this run there, such as commit=1a2b3c4 and test=parser; may be "
+	 "repeated; time=SECONDS since 1970 sets its date"},
 	{.help = "Symbols"},
 	{"no-symbols", 0, NULL, ms_cli_flag, MS_AT(no_symbols), 0,
-	 "look up no symbols but those that the trace holds"},
+	 "use only the symbols that the trace holds"},
 	{"sysroot", 0, "FOLDER", ms_cli_text, MS_AT(sysroot), 0,
-	 "find programs and libraries under FOLDER"},
+	 "look for programs and libraries under FOLDER"},
 	{"debug-dir", 0, "FOLDER", ms_cli_add, MS_AT(debug_dirs), 7,
-	 "find debug information under FOLDER too"},
+	 "look for debug information under FOLDER too"},
 	{"debuginfod", 0, "[DURATION]60s", ms_cli_duration, MS_RANGE(debuginfod_ns, "", NULL), 0,
-	 "ask the servers of DEBUGINFOD_URLS too, for so long (default 60s)"},
+	 "also ask the servers of DEBUGINFOD_URLS, for at most this long (default 60s)"},
 	{"no-cache", 0, NULL, ms_cli_flag, MS_AT(no_cache), 0,
-	 "look symbols up anew; keep none in ~/.cache/memscope"},
+	 "look symbols up again; keep none in ~/.cache/memscope"},
 	{"wrapper", 0, "REGEX", ms_wrapper_take, MS_AT(wrappers), 0,
-	 "functions that match hand on what malloc gives; may be repeated: sites are named after "
-	 "their callers"},
+	 "functions that match are wrappers of malloc: sites are named after their callers; may be "
+	 "repeated"},
 	{"symbols", 0, "embed", ms_cli_choice, MS_AT(embed), 6,
 	 "append the symbols to the trace itself; writes no snapshot"},
 	{"held", 0, "FILE", ms_cli_name, MS_AT(held), 0,
@@ -77,13 +77,13 @@ static const struct ms_cli_option rows[] = {
 	{"smaps", 0, NULL, ms_cli_flag, MS_AT(regions.smaps), 10,
 	 "the same with what is resident; shared, private and swapped"},
 	{"pid", 'p', "PID[,PID...]", ms_cli_add, MS_AT(regions.pid_texts), 11,
-	 "of these processes; the same as PID alone"},
+	 "these processes; same as PID without -p"},
 	{"all", 0, NULL, ms_cli_flag, MS_AT(regions.all), 12,
-	 "of all processes; those that cannot be read are counted"},
+	 "all processes; those that cannot be read are counted"},
 	{"skip-kernel", 0, NULL, ms_cli_flag, MS_AT(regions.skip_kernel), 0,
-	 "leave out threads of the kernel"},
+	 "leave out kernel threads"},
 	{"count", 0, "N", ms_cli_count, MS_RANGE(regions.count, "1", "1000000"), 0,
-	 "so many times (default: until SIGINT); every second if --every does not say"},
+	 "number of samples (default: until SIGINT); one a second without --every"},
 	{"proc-root", 0, "FOLDER", ms_cli_name, MS_AT(regions.proc_root), 0,
 	 "read FOLDER instead of /proc"},
 	{.help = "General"},
@@ -141,7 +141,7 @@ static int check_dataset(struct options *o, struct ms_err *err)
 						   "--dataset FOLDER")
 				 : 0;
 	if (o->anonymize)
-		return ms_err_set(err, "--anonymize takes away the keys of call stacks, which "
+		return ms_err_set(err, "--anonymize removes the keys of call stacks, which "
 				       "--dataset is about");
 	return add_point(o, "peak", err) || add_point(o, "end", err) ||
 			       ms_dataset_check(o->dataset, &o->keys, err)

@@ -30,12 +30,12 @@ enum { HELP_COMMON, HELP_ALL, HELP_ROWS };
 
 static const struct ms_cli_option shared[] = {
 	{"allow-partial", 0, NULL, ms_cli_flag, SHARED(allow_partial), 0,
-	 "status 0 although an input is incomplete"},
+	 "exit 0 even if an input is incomplete"},
 	{"max-image", 0, "SIZE", ms_cli_size, SHARED(max_image), 0,
-	 "largest snapshot that is read from a pipe, or made (default 4G)"},
-	{"quiet", 'q', NULL, ms_cli_flag, SHARED(quiet), 0, "no remarks on standard error"},
+	 "largest snapshot to read from a pipe, or to make (default 4G)"},
+	{"quiet", 'q', NULL, ms_cli_flag, SHARED(quiet), 0, "print no notes on standard error"},
 	{"help", 'h', "[common|all|rows]common", ms_cli_choice, SHARED(help), 0,
-	 "the commonest options; all of them; all for programs, one a line"},
+	 "the common options; all of them; all, one per line, for scripts"},
 	{"version", 'V', NULL, ms_cli_flag, SHARED(version), 0, "version"},
 };
 
@@ -132,8 +132,8 @@ static int take_number(parse *read, const struct ms_cli_arg *arg, struct ms_err 
 				  row->least[0] ? "at least" : "more than",
 				  row->least[0] ? row->least : "0");
 	if (n > most)
-		return ms_err_set(err, "bad --%s '%s': at most %s is possible", row->name,
-				  arg->text, row->most);
+		return ms_err_set(err, "bad --%s '%s': at most %s is allowed", row->name, arg->text,
+				  row->most);
 	return store(arg, n);
 }
 

@@ -114,11 +114,11 @@ static int read_link(struct ms_dest *p, const char *path, char target[PATH_MAX],
 	if (!link)
 		return 0;
 	if (!may)
-		return ms_err_set(err,
-				  "cannot write '%s': it is a symbolic link, which somebody else "
-				  "can have put there; name the file that it leads to, or remove "
-				  "it",
-				  path);
+		return ms_err_set(
+			err,
+			"cannot write '%s': it is a symbolic link, which somebody else may have "
+			"put there; name the file that it points to, or remove it",
+			path);
 	if (n < 0)
 		return ms_err_sys(err, "cannot write '%s'", path);
 	target[n] = '\0';
@@ -172,7 +172,7 @@ void ms_dest_close(struct ms_dest *p)
 static int refuse_foreign(const struct ms_dest *p, const char *path, struct ms_err *err)
 {
 	return ms_err_set(err,
-			  "cannot write '%s': a %s of user %u, who can have put it there; name "
+			  "cannot write '%s': a %s of user %u, who may have put it there; name "
 			  "another file, or remove it",
 			  path, S_ISFIFO(p->st.st_mode) ? "FIFO" : "special file",
 			  (unsigned)p->st.st_uid);
@@ -192,11 +192,10 @@ int ms_dest_open_special(const struct ms_dest *p, const char *path, struct ms_er
 		usleep(FIFO_STEP_US);
 	}
 	if (fd < 0 && errno == ENXIO && S_ISFIFO(p->st.st_mode))
-		return ms_err_set(
-			err,
-			"cannot write '%s': nobody has begun to read this FIFO within 5 s; "
-			"start what reads it first",
-			path);
+		return ms_err_set(err,
+				  "cannot write '%s': nothing opened this FIFO for reading within "
+				  "5 s; start its reader first",
+				  path);
 	if (fd < 0)
 		return ms_err_sys(err, "cannot write '%s'", path);
 	if (fstat(fd, &st) || st.st_dev != p->st.st_dev || st.st_ino != p->st.st_ino ||

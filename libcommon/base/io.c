@@ -106,7 +106,8 @@ static int open_place(struct ms_file *f, struct ms_err *err)
 	/* A recording cannot be made again: a result that is to replace one is a slip of the hand.
 	 */
 	if (!f->direct && ms_dest_is_trace(p->folder, p->name))
-		return ms_err_set(err, "cannot write '%s': it is a trace, which would be lost",
+		return ms_err_set(err,
+				  "cannot write '%s': it is a trace, which would be overwritten",
 				  f->path);
 	if (f->direct && p->fd < 0)
 		return f->fd = ms_dest_open_special(p, f->path, err);

@@ -17,7 +17,7 @@
 #define WRITTEN_OUT_MAX 1000u
 #define NESTED_MAX 3u
 
-static const char back_reference[] = "back-references (\\1 to \\9) are not taken",
+static const char back_reference[] = "back-references (\\1 to \\9) are not supported",
 		  too_long[] = "it is longer than 1000 bytes", repeats[] = "{n} is at most 255",
 		  nested[] = "repetitions are nested more than 3 deep",
 		  written_out[] = "written out, its repetitions are more than 1000 characters";

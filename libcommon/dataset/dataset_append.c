@@ -196,11 +196,10 @@ static int check_owner(const struct partition *p, struct ms_err *err)
 		return cannot(p, err);
 	if (fresh.st_uid == 0 || fresh.st_uid == all.st_uid || ms_dest_ours(&fresh))
 		return 0;
-	return ms_err_set(
-		err,
-		"cannot append to '%s': its folder '.new' is of user %u, who can have put "
-		"it there; remove that, or name another folder",
-		p->dir, (unsigned)fresh.st_uid);
+	return ms_err_set(err,
+			  "cannot append to '%s': its folder '.new' belongs to user %u, who may "
+			  "have put it there; remove it, or name another folder",
+			  p->dir, (unsigned)fresh.st_uid);
 }
 
 static int open_partition(struct partition *p, struct ms_err *err)
@@ -224,8 +223,8 @@ static int open_partition(struct partition *p, struct ms_err *err)
 static int refuse(const char *dir, const char *keys, struct ms_err *err)
 {
 	return ms_err_set(err,
-			  "cannot append to '%s': it has a run of the keys %s already; another "
-			  "--key tells this one from it",
+			  "cannot append to '%s': it already has a run with the keys %s; add a "
+			  "--key that distinguishes this one",
 			  dir, keys);
 }
 
@@ -285,8 +284,9 @@ int ms_dataset_check(const char *dir, const struct ms_cli_list *keys, struct ms_
 	int rc = 0;
 	name_of(name, json);
 	if (strcmp(json, "{}") == 0)
-		rc = ms_err_set(err, "--dataset needs a --key NAME=VALUE that tells this run from "
-				     "others, such as --key commit=1a2b3c4 --key test=parser");
+		rc = ms_err_set(err,
+				"--dataset needs a --key NAME=VALUE that distinguishes this run "
+				"from others, such as --key commit=1a2b3c4 --key test=parser");
 	else if (stat(ms_arena_printf(&a, "%s/%s", dir, name), &st) == 0)
 		rc = refuse(dir, json, err);
 	ms_arena_free(&a);

@@ -50,11 +50,10 @@ int ms_dataset_key_take(const struct ms_cli_arg *arg, struct ms_err *err)
 	size_t n = name_length(key), at = keys->n;
 	uint64_t time;
 	if (!n || key[n] != '=')
-		return ms_err_set(
-			err,
-			"bad --key '%s': expected NAME=VALUE, such as test=parser; a name "
-			"is of letters, digits, '_', '-' and '.'",
-			key);
+		return ms_err_set(err,
+				  "bad --key '%s': expected NAME=VALUE, such as test=parser; a "
+				  "name consists of letters, digits, '_', '-' and '.'",
+				  key);
 	if (!is_value(key + n + 1))
 		return ms_err_set(err,
 				  "bad --key '%s': a value is one line of UTF-8, of 1 to %d bytes",

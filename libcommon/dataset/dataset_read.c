@@ -28,9 +28,9 @@ struct rows {
 
 static int damaged(const struct rows *r, struct ms_err *err)
 {
-	return ms_err_set(err,
-			  "cannot read '%s': it is damaged; remove its folder to go on without",
-			  r->path);
+	return ms_err_set(
+		err, "cannot read '%s': it is damaged; remove its folder to continue without it",
+		r->path);
 }
 
 static int unpack(struct rows *r, const void *packed, size_t n, struct ms_err *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * --anonymize: names and paths replaced by numbered ones, so that what a program did can be shown
+ * --anonymize: names and paths replaced with numbered ones, so that what a program did can be shown
  * without saying which it was.
  *
  * Equal names stay equal and different ones different within one result; numbers go by first

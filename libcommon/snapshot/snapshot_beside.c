@@ -66,11 +66,11 @@ static int clear(const struct ms_dest *at, const char *path, struct ms_err *err)
 		if (!look(at, i, name, &st))
 			continue;
 		if (!S_ISLNK(st.st_mode) && !(S_ISREG(st.st_mode) && is_sqlites(at->folder, name)))
-			return ms_err_set(err,
-					  "cannot write '%s': SQLite would take '%s' beside it, of "
-					  "user %u, for a part of it; name another file, or move "
-					  "that away",
-					  path, name, (unsigned)st.st_uid);
+			return ms_err_set(
+				err,
+				"cannot write '%s': SQLite would take '%s' beside it, of user %u, "
+				"as part of it; name another file, or move that one",
+				path, name, (unsigned)st.st_uid);
 		if (unlinkat(at->folder, name, 0) != 0 && errno != ENOENT)
 			return ms_err_sys(err,
 					  "cannot write '%s': '%s' beside it, of user %u, would "

@@ -52,7 +52,7 @@ static int check_version(sqlite3 *db, const char *name, struct ms_err *err)
 	if (version > 0 && version < MS_SNAPSHOT_VERSION)
 		return ms_err_set(err,
 				  "cannot read '%s': made by an older MemScope (snapshot version "
-				  "%lld, this one reads %d); make it again of its trace: ms-snap",
+				  "%lld, this one reads %d); make it again from its trace: ms-snap",
 				  name, (long long)version, MS_SNAPSHOT_VERSION);
 	if (version != MS_SNAPSHOT_VERSION)
 		return ms_err_set(err, "cannot read '%s': bad snapshot version %lld", name,
@@ -380,7 +380,7 @@ static sqlite3 *open_by_content(struct input *in, const char *point,
 	if (opt && opt->wrappers && opt->wrappers->n) {
 		ms_err_set(err,
 			   "option '--wrapper' is for traces: the sites of '%s' were named by "
-			   "ms-snap, which takes it, too",
+			   "ms-snap, so give it to ms-snap",
 			   in->name);
 		return NULL;
 	}

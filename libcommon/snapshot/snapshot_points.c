@@ -463,8 +463,8 @@ int ms_points_every(struct build *b)
 	if (n > i && n - i > EVERY_MOST)
 		return ms_err_set(
 			b->err,
-			"--every makes %s points of %s: take %s or more, or a part with "
-			"--from and --to (at most 10,000 points)",
+			"--every makes %s points of %s: use %s or more, or a part with --from and "
+			"--to (at most 10,000 points)",
 			ms_format_count(buf[0], n - i), ms_format_duration(buf[1], last - first),
 			seconds(b, ((last - first) / EVERY_MOST / 1000000 + 1) * 1000000));
 	const char **labels = ms_arena_alloc(&b->arena, (b->label_count + (n > i ? n - i : 0) + 1) *

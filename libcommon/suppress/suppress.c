@@ -47,7 +47,7 @@ static char *next_line(struct lines *l)
 		if (from == end || *from == '#')
 			continue;
 		if (memchr(from, '\0', (size_t)(end - from))) {
-			bad(l, l->number, "it is no text");
+			bad(l, l->number, "it is not text");
 			return NULL;
 		}
 		return ms_arena_strndup(&l->to->arena, from, (size_t)(end - from));

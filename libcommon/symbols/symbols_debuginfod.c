@@ -90,14 +90,14 @@ char *ms_debuginfod_find(struct ms_debuginfod *d, const uint8_t *id, size_t id_s
 	if (!d->client || !id_size || id_size > 64)
 		return NULL;
 	if (ms_clock_ns(CLOCK_MONOTONIC) >= d->until_ns) {
-		d->trouble = "the time for asking servers was over";
+		d->trouble = "the time limit for asking servers was reached";
 		return NULL;
 	}
 	int fd = library.find_debuginfo(d->client, id, (int)id_size, &path);
 	if (fd >= 0)
 		close(fd);
 	else if (ms_clock_ns(CLOCK_MONOTONIC) >= d->until_ns)
-		d->trouble = "the time for asking servers was over";
+		d->trouble = "the time limit for asking servers was reached";
 	return fd < 0 ? NULL : path;
 }
 

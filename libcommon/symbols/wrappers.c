@@ -222,7 +222,7 @@ void ms_wrappers_tell(const struct ms_wrappers *w, const struct ms_cli *cli)
 {
 	for (size_t i = 0; i < w->n; i++)
 		if (!w->v[i].met)
-			ms_cli_remark(cli, "--wrapper '%s': no function of that name was met",
+			ms_cli_remark(cli, "--wrapper '%s': no function of that name was found",
 				      w->v[i].text);
 }
 

@@ -279,9 +279,9 @@ static int help(struct attach *a, int (*f)(void *, void *), struct ms_err *err)
 		if (call_helper(a, f, &result) && (f != attach_restore || ++killed > KILLED_MOST))
 			return errno == ETIMEDOUT
 				       ? ms_err_set(err,
-						    "the threads of process %d went on before "
-						    "all was done: they were stopped for too "
-						    "long; try again",
+						    "the threads of process %d were resumed before "
+						    "all was done: they were stopped for too long; "
+						    "try again",
 						    (int)a->pid)
 				       : ms_err_sys(err, "the helper process of ms-record failed");
 		if (result == ATTACH_DONE)

@@ -35,7 +35,7 @@ static int add_asked(struct attach *a, const struct hook_modules *m, const struc
 	if (rc > 0 && a->manifest.debug_state)
 		return 0; /* a module may come that has it */
 	if (rc)
-		return refuse(a, h, rc < 0 ? why.text : "there is no such function in it", err);
+		return refuse(a, h, rc < 0 ? why.text : "it has no such function", err);
 	bool returns = h->custom.what == MG_CUSTOM_ALLOC || h->custom.what == MG_CUSTOM_REALLOC ||
 		       h->custom.what == MG_CUSTOM_CREATE;
 	if (returns && a->throws)

@@ -95,7 +95,7 @@ int attach_image_make(struct attach_image *im, uint64_t base, struct ms_err *err
 	if (!has_build_id() || !im->data || !find_manifest(im)) {
 		attach_image_free(im);
 		return ms_err_set(err, "this ms-record is broken: the image built into it is not "
-				       "usable; install MemScope anew");
+				       "usable; reinstall MemScope");
 	}
 	return 0;
 }

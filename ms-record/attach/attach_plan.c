@@ -400,10 +400,9 @@ int attach_find_targets(struct attach *a, struct ms_err *err)
 	for (uint32_t i = 0; i < a->target_count; i++)
 		any |= a->targets[i].patch.hook.kind == MG_HOOK_MALLOC;
 	if (!any)
-		return ATTACH_REFUSE(
-			a, err,
-			"no allocator was found in it: neither its executable, which "
-			"may be stripped, nor a library has a malloc that can be seen");
+		return ATTACH_REFUSE(a, err,
+				     "no allocator was found in it: neither its executable, which "
+				     "may be stripped, nor a library has a visible malloc");
 	if (attach_find_hooks(a, err))
 		return -1;
 	take_pages(a);

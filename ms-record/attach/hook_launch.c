@@ -169,8 +169,8 @@ static void place_own(void *arg, const struct hook_spec *spec, const struct hook
 	struct ms_err why = {0};
 	if (place(w, spec, MG_HOOK_CUSTOM, at, &why))
 		ms_err_set(w->err,
-			   "operators new and delete of the program's own are not all recorded: "
-			   "'%s' cannot be hooked: %s",
+			   "the program's own operators new and delete are not all recorded: '%s' "
+			   "cannot be hooked: %s",
 			   spec->name, why.text);
 }
 
@@ -258,7 +258,8 @@ bool hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *pla
 	bool closed = hook_work_open(&w.w, s->proc);
 	w.refused = closed && hooks->n; /* what nobody asked for is no reason not to run it */
 	if (w.refused || (closed && needed))
-		ms_err_sys(err, "cannot hook anything in '%s': its memory cannot be had", s->name);
+		ms_err_sys(err, "cannot hook anything in '%s': its memory cannot be accessed",
+			   s->name);
 	else if (!closed)
 		place_all(&w);
 	hook_work_close(&w.w);

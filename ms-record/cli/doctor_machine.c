@@ -60,8 +60,8 @@ static void look_at_kernel(struct doctor *d)
 		doctor_say(d, DOCTOR_OK, "clock", "the TSC runs at one rate on all cores");
 	else
 		doctor_say(d, DOCTOR_NOTE, "clock",
-			   "the TSC cannot be relied on: a counter that all threads share stamps "
-			   "events instead, which costs speed");
+			   "the TSC is unreliable: a counter shared by all threads stamps events "
+			   "instead, which is slower");
 }
 
 /* ---- who may ---- */
@@ -97,7 +97,7 @@ static void look_at_rights(struct doctor *d)
 			   "cannot be attached to; --cap-add SYS_PTRACE, or --poll or --standby");
 	else
 		doctor_say(d, DOCTOR_OK, "capabilities",
-			   "no SYS_PTRACE: one's own processes only; for others use sudo");
+			   "no SYS_PTRACE: your own processes only; for others use sudo");
 }
 
 /* Does the kernel let us trace a child of our own? */
@@ -221,7 +221,7 @@ static void look_at_own_files(struct doctor *d)
 	if (!guest)
 		doctor_say(d, DOCTOR_NO, "library",
 			   "libmemscope-preload.so is not beside ms-record nor in ../lib/memscope: "
-			   "install MemScope anew");
+			   "reinstall MemScope");
 	else if (!launch_preloadable(&guest))
 		doctor_say(
 			d, DOCTOR_NO, "library",

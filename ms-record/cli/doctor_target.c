@@ -34,7 +34,7 @@ static void say_symbols(struct doctor *d, int fd)
 	struct elffile_malloc m = {0};
 	if (fd >= 0 && elffile_malloc(fd, &m) && !m.table)
 		doctor_say(d, DOCTOR_NOTE, "stripped",
-			   "it has no table of symbols: its functions have no names unless its "
+			   "it has no symbol table: its functions have no names unless its "
 			   "debug file is found (ms-snap --debug-dir)");
 }
 
@@ -65,8 +65,7 @@ static void say_status(struct doctor *d, pid_t pid)
 	doctor_read(d, name, text, sizeof text);
 	if (ms_proc_status_number(text, "\nSeccomp:", 0))
 		doctor_say(d, DOCTOR_OK, "filter",
-			   "a seccomp filter: it is suspended for a millisecond to attach, and "
-			   "then not in the way");
+			   "a seccomp filter: it is suspended for a millisecond while attaching");
 	if (ms_proc_status_number(text, "\nVmLck:", 0))
 		doctor_say(d, DOCTOR_NOTE, "memlock",
 			   "it locks its memory, so the recorder's is locked too: some 12 MB more");
@@ -102,7 +101,7 @@ static bool on_standby(struct doctor *d, pid_t pid)
 	int r = d->made ? 0 : standby_attach_look(&w, pid, d->opt, &err);
 	if (r > 0) {
 		doctor_say(d, DOCTOR_OK, "standby",
-			   "it waits to be woken: no rights are needed for that");
+			   "it waits to be woken, which needs no privileges");
 		standby_attach_free(&w);
 	}
 	if (r < 0)
@@ -128,7 +127,7 @@ void doctor_process(struct doctor *d, pid_t pid)
 	}
 	hijack_close(&h);
 	if (d->made)
-		doctor_say(d, DOCTOR_OK, "attach", "nothing is against it");
+		doctor_say(d, DOCTOR_OK, "attach", "nothing prevents it");
 	else
 		look_inside(d, pid);
 	say_status(d, pid);

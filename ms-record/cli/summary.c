@@ -134,7 +134,7 @@ static void print_quality(const struct control *c, const struct image *m)
 	else if (t->paused_allocations && t->paused_ns)
 		fprintf(stderr, "every event%s recorded outside the pauses", whose);
 	else if (c->attached)
-		fprintf(stderr, "every event%s recorded meanwhile", whose);
+		fprintf(stderr, "every event%s recorded while attached", whose);
 	else if (c->stop_why)
 		fprintf(stderr, "every event%s recorded until it was stopped by %s", whose,
 			c->stop_why);
@@ -218,8 +218,7 @@ static void print_trouble(const struct image *m)
 	if (m->damage[0])
 		line("trouble", "%s: recording stopped there", m->damage);
 	if (m->guest.disabled[0])
-		line("trouble", "the recorder in the program was switched off: %s",
-		     m->guest.disabled);
+		line("trouble", "the recorder in the program was disabled: %s", m->guest.disabled);
 }
 
 /* RSS near the peak. Of another moment, or where pages came in after the sample, it is said when. */
@@ -243,7 +242,7 @@ static void print_sampled_heap(const struct image *m, uint64_t mean)
 	const struct stats *t = &m->stats;
 	line("peak", "%s%s%s", sampled_words(a, t, mean, 1), m->rss_at_peak ? ", " : "",
 	     rss_words(m, rss));
-	line("at end", "%s, estimated from %s allocations, as the peak is",
+	line("at end", "%s, like the peak estimated from %s allocations",
 	     sampled_words(a, t, mean, 0), COUNT(t->allocations));
 }
 
@@ -282,7 +281,7 @@ static void print_mapped(const struct control *c, const struct image *m)
 		     DURATION(t->mapped_peak_ns), SIZE(t->mapped_bytes), COUNT(t->maps),
 		     PLURAL(t->maps));
 	if (m->guest.no_usable)
-		line("usable", "sizes were not recorded: %s does not tell them",
+		line("usable", "sizes were not recorded: %s does not report them",
 		     m->guest.allocator[0] ? m->guest.allocator : "the allocator");
 }
 
@@ -293,8 +292,7 @@ static void print_no_heap(const struct control *c, const struct image *m)
 		line("heap", "%s: %s", m->name, m->note);
 	else if (!c->attached && !c->attach && !m->guest.own_malloc && images_own_malloc(m))
 		line("heap",
-		     "no allocation was seen: %s has a malloc of its own, which a preloaded "
-		     "library "
+		     "no allocation was seen: %s has its own malloc, which a preloaded library "
 		     "cannot see",
 		     m->name);
 	else if (c->opt->session.sample_bytes && m->guest.ready)
@@ -304,7 +302,7 @@ static void print_no_heap(const struct control *c, const struct image *m)
 		     m->name);
 	else
 		line("heap", "no allocation was seen: %s made none through %s", m->name,
-		     m->guest.allocator[0] ? m->guest.allocator : "an allocator that is known");
+		     m->guest.allocator[0] ? m->guest.allocator : "a known allocator");
 }
 
 /* Functions that --hook names and that were not hooked. */
@@ -316,8 +314,7 @@ static void print_hooks(const struct control *c)
 		if (!c->hooks.placed[i] &&
 		    !strstr(c->hooks.refused.text, c->opt->session.hooks.v[i].name))
 			line("hooks",
-			     "'%s' was not found in any program, nor in a module that it "
-			     "opened",
+			     "'%s' was not found in any program, nor in a module that it loaded",
 			     c->opt->session.hooks.v[i].name);
 }
 
@@ -338,11 +335,10 @@ static void print_gaps(const struct control *c, const struct image *m)
 {
 	const struct stats *t = &m->stats;
 	if (!c->run.started_ns && c->opt->session.start_mark)
-		line("start", "the mark '%s' never came: nothing was recorded",
+		line("start", "the mark '%s' was never reached: nothing was recorded",
 		     c->opt->session.start_mark);
 	else if (!c->run.started_ns)
-		line("start",
-		     "the end came before the %s of --start-after were over: nothing was recorded",
+		line("start", "it ended within the %s of --start-after: nothing was recorded",
 		     DURATION(c->opt->start_after_ns));
 	else if (t->started_late_ns)
 		line("start", "recording began %s after the start: %s allocations not recorded%s",
@@ -371,8 +367,7 @@ static void print_one(const struct control *c, const struct attach *attach)
 {
 	const struct attach_times *t = attach_times(attach);
 	if (t->gave_up)
-		line("trouble", "the hooks could not be taken out, and are inactive: %s",
-		     t->trouble);
+		line("trouble", "the hooks could not be removed, and are inactive: %s", t->trouble);
 	if (t->missing[0])
 		line("missing", "not hooked: %s", t->missing);
 	if (!c->opt->verbose)
@@ -412,7 +407,7 @@ static void print_attached(const struct control *c)
 		if (p->attach)
 			print_one(c, p->attach);
 		else if (c->opt->verbose)
-			line("hooks", "it was on standby: none was needed");
+			line("hooks", "none needed: it was on standby");
 	}
 }
 
@@ -444,10 +439,12 @@ static void print_preexisting(const struct control *c, const struct image *m)
 	char n[MS_UNIT_BUF];
 	const struct preexisting_counts *b = &m->preexisting;
 	if (b->state == MS_BEFORE_UNKNOWN || b->state == PREEXISTING_LOOKING)
-		line("before", "what was live then is not known (%s); %s of it freed since", b->why,
-		     say_blocks(n, m->stats.unknown_frees));
+		line("before", "what was live before is not known (%s); %s of it freed since",
+		     b->why, say_blocks(n, m->stats.unknown_frees));
 	else
-		line("before", "%s%s with %s, the largest %s; %s (%s) of them freed since",
+		line("before",
+		     "%s%s (%s), the largest %s, allocated earlier are not counted; %s (%s) of "
+		     "them freed since",
 		     b->state == MS_BEFORE_PART ? "at least " : "", say_blocks(n, b->blocks),
 		     SIZE(b->bytes), SIZE(b->largest), COUNT(b->frees), SIZE(b->freed_bytes));
 	if (b->state == MS_BEFORE_PART)
@@ -460,7 +457,7 @@ static void print_stacks(const struct control *c, const struct image *m)
 {
 	const struct stats *t = &m->stats;
 	if (t->stacks_cut || t->stacks_truncated || t->stacks_not_taken)
-		line("stacks", "%s cut by --depth, %s end before their root, %s not taken",
+		line("stacks", "%s cut by --depth, %s incomplete at their root, %s not taken",
 		     COUNT(t->stacks_cut), COUNT(t->stacks_truncated), COUNT(t->stacks_not_taken));
 	if (c->opt->session.verify)
 		line("verify", "%s stacks compared, %s differ", COUNT(t->verified),
@@ -468,11 +465,11 @@ static void print_stacks(const struct control *c, const struct image *m)
 	if (m->mid_run)
 		print_preexisting(c, m);
 	else if (c->attached && t->unknown_frees)
-		line("before", "%s blocks from before were freed, which no figure counts",
+		line("before", "%s blocks allocated earlier were freed; no figure counts them",
 		     COUNT(t->unknown_frees));
 	if (c->attached ? t->inferred_frees != 0
 			: t->inferred_frees || t->unknown_frees > t->paused_allocations)
-		line("frees", "%s inferred, %s of blocks not seen allocated",
+		line("frees", "%s inferred, %s of blocks whose allocation was not seen",
 		     COUNT(t->inferred_frees), COUNT(t->unknown_frees));
 	if (m->guest.forks)
 		line("forks", "%s forked %s: what %s before or without an exec was not recorded",
@@ -483,7 +480,7 @@ static void print_stacks(const struct control *c, const struct image *m)
 	line("detail", "%s events, %s unwound here, %" PRIu64 " repairs, %" PRIu64 " violations",
 	     COUNT(t->events), COUNT(t->remote_unwinds), t->repairs, t->violations);
 	if (m->guest.passed_early)
-		line("early", "%" PRIu64 " allocations came before recording could begin",
+		line("early", "%" PRIu64 " allocations happened before recording could begin",
 		     m->guest.passed_early);
 }
 

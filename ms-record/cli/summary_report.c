@@ -38,7 +38,7 @@ static int run_report(const struct control *c, const char *option, char **argv, 
 		last++;
 	*last = path;
 	if (!path || !images_first(c)) {
-		fprintf(stderr, "ms-record: --%s: no trace is there to be read\n", option);
+		fprintf(stderr, "ms-record: --%s: there is no trace to read\n", option);
 		return -1;
 	}
 	char *program = launch_own_file("ms-report");

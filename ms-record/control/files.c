@@ -133,8 +133,8 @@ static int keep_old(struct files *f, struct ms_err *err)
 	    !(S_ISREG(st.st_mode) && ms_dest_ours(&st) &&
 	      (!st.st_size || ms_dest_is_trace(folder, old))))
 		return ms_err_set(err,
-				  "cannot keep the old '%s' as '%s~': what has that name is no "
-				  "trace of yours; move it away, or name another file",
+				  "cannot keep the old '%s' as '%s~': what has that name is not a "
+				  "trace of yours; move it, or name another file",
 				  f->path, f->path);
 	f->has_older = older_name(f, older) && !renameat(folder, old, folder, older);
 	if (renameat(folder, f->dest.name, folder, old)) {
@@ -282,9 +282,8 @@ static int refuse_foreign(const struct files *f, struct ms_err *err)
 {
 	return ms_err_set(
 		err,
-		"cannot write '%s': '%s', where further programs' traces go, is no folder "
-		"of an earlier recording of yours; move it away, name another file, or "
-		"use --follow=none",
+		"cannot write '%s': '%s', where further programs' traces go, is not a folder of an "
+		"earlier recording of yours; move it, name another file, or use --follow=none",
 		f->path, f->folder);
 }
 

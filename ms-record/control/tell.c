@@ -117,10 +117,11 @@ static int explain(const char *file, const struct stat *st, bool *held, struct m
 				  "own?",
 				  file);
 	if (n > 0 && ms_trace_is(head, (size_t)n))
-		return ms_err_set(err, "no recorder writes '%s': its recording is over", file);
+		return ms_err_set(err, "no recorder is writing '%s': its recording has ended",
+				  file);
 	if (fd >= 0 && n > 0)
-		return ms_err_set(err, "no recorder writes '%s': it is not a trace", file);
-	return ms_err_set(err, "no recorder writes '%s'", file);
+		return ms_err_set(err, "no recorder is writing '%s': it is not a trace", file);
+	return ms_err_set(err, "no recorder is writing '%s'", file);
 }
 
 static int connect_to(const char *file, const struct stat *st, bool *held, struct ms_err *err)
@@ -164,11 +165,10 @@ static int talk(int fd, const char *file, const char *verb, bool *again, struct 
 	if (n < 0 && errno == ECONNRESET) /* it closed; its answer is there */
 		n = TEMP_FAILURE_RETRY(recv(fd, text, TELL_PACKET, 0));
 	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-		return ms_err_set(
-			err,
-			"the recorder of '%s' did not answer within %ld s; it may still do "
-			"what it was told",
-			file, (long)patience.tv_sec);
+		return ms_err_set(err,
+				  "the recorder of '%s' did not answer within %ld s; it may still "
+				  "do what was asked",
+				  file, (long)patience.tv_sec);
 	*again = n <= 0;
 	if (n <= 0)
 		return ms_err_set(err, "the recorder of '%s' ended", file);

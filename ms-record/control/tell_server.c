@@ -233,7 +233,8 @@ static bool begin(struct control *c, struct tell_job *j)
 			 j->request.name);
 		if (!scanner_ask(c->scanner, label))
 			return answer(j->fd, '1',
-				      "that needs scans: not with --sample or --leak-check=no");
+				      "that needs leak scans, which --sample and --leak-check=no "
+				      "turn off");
 		j->step = TELL_SCANNING;
 		return false;
 	}

@@ -81,8 +81,8 @@ static void *run(void *arg)
 	heapwalk(&b->walk, &from);
 	if (timed_waits(b->pid) && b->walk.state != MS_BEFORE_WHOLE)
 		snprintf(b->walk.why, sizeof b->walk.why,
-			 "its memory is delivered by others, who did not (userfaultfd, or a file "
-			 "system)");
+			 "its memory is supplied by another process, which did not respond "
+			 "(userfaultfd, or a file system)");
 	b->counts.took_ns = clock_mono() - begin;
 	b->end_stamp = clock_stamp(b->clock);
 	__atomic_store_n(&b->done, 1, __ATOMIC_RELEASE);
@@ -109,7 +109,7 @@ void preexisting_begin(struct session *s, const struct hijack *h, bool walk, con
 	memcpy(b->tps, tps, b->tp_count * sizeof *tps);
 	s->heap->preexisting = b;
 	const char *why = !walk                  ? "its allocator is not glibc's"
-			  : s->opt->sample_bytes ? "while sampling it cannot be told apart"
+			  : s->opt->sample_bytes ? "while sampling they cannot be told apart"
 			  : s->opt->begins_later ? "recording begins later"
 						 : NULL;
 	b->started = !why && b->proc >= 0 && !pthread_create(&b->thread, NULL, run, b);
@@ -287,7 +287,7 @@ static void judge(const struct session *s, struct preexisting *b)
 	set_state(b, MS_BEFORE_PART, "events were lost while its heap was walked");
 	if (!s->stats.lost)
 		snprintf(b->counts.why, sizeof b->counts.why,
-			 "the sizes of %llu that were given back at once are missing",
+			 "the sizes of %llu that were freed at once are missing",
 			 (unsigned long long)b->unsized);
 }
 
@@ -296,7 +296,7 @@ static void settle(struct session *s, struct preexisting *b)
 	set_state(b, b->walk.state, b->walk.why);
 	if (b->touched.count >= TOUCHED_MOST)
 		set_state(b, MS_BEFORE_UNKNOWN,
-			  "too many blocks were made while its heap was walked");
+			  "too many blocks were allocated while its heap was walked");
 	if (b->counts.state != MS_BEFORE_UNKNOWN) {
 		take_walk(b);
 		take_early(s, b);

@@ -49,7 +49,7 @@ static void put_real(const struct poll *p, FILE *f, const char *name, const char
 static void put_trend(const struct poll *p, FILE *f)
 {
 	struct ms_trend t = p->over ? p->heap : poll_trend(p, POLL_HEAP);
-	put_family(f, "heap_trend", NULL, "What the heap does, 1 for the one that holds.");
+	put_family(f, "heap_trend", NULL, "State of the heap, 1 for the one that applies.");
 	for (int k = MS_TREND_SHORT; k <= MS_TREND_DOUBLING; k++) {
 		put_labels(p, f, "heap_trend");
 		fprintf(f, ",trend=\"%s\"} %d\n", ms_trend_word((enum ms_trend_kind)k),
@@ -59,8 +59,8 @@ static void put_trend(const struct poll *p, FILE *f)
 		return;
 	bool grows = t.kind == MS_TREND_GROWING;
 	put_real(p, f, "heap_growth_bytes_per_second", "bytes_per_second",
-		 "At what rate the heap grows, 0 unless it is judged to.", grows ? t.slope : 0);
-	put_real(p, f, "heap_growth_confidence_ratio", "ratio", "How sure that is.",
+		 "Growth rate of the heap, 0 unless it is judged to grow.", grows ? t.slope : 0);
+	put_real(p, f, "heap_growth_confidence_ratio", "ratio", "Confidence in that judgement.",
 		 grows ? t.confidence : 0);
 }
 
@@ -76,13 +76,13 @@ static void put_all(const struct poll *p, FILE *f, const struct ms_proc_sample *
 	put_number(p, f, "virtual_bytes", "bytes", "Address space.", s->vsz);
 	if (p->taker.detailed) {
 		put_number(p, f, "proportional_bytes", "bytes",
-			   "Resident memory, pages that are shared by their share.", x->pss);
+			   "Resident memory, shared pages divided by their users.", x->pss);
 		put_number(p, f, "private_bytes", "bytes", "Resident memory of this process alone.",
 			   x->private);
-		put_number(p, f, "swapped_bytes", "bytes", "Memory that is swapped out.", x->swap);
+		put_number(p, f, "swapped_bytes", "bytes", "Memory swapped out.", x->swap);
 	}
 	put_trend(p, f);
-	put_real(p, f, "sample_timestamp_seconds", "seconds", "When this was so, since 1970.",
+	put_real(p, f, "sample_timestamp_seconds", "seconds", "Time of these figures, since 1970.",
 		 (double)(p->start_wall + s->ns) / 1e9);
 	fputs("# EOF\n", f);
 }

@@ -191,8 +191,8 @@ static void say_shares(const struct poll *p, FILE *to)
 		fprintf(to, "  pages private %s, shared %s (PSS %s), swapped out %s\n",
 			SIZE(s->private), SIZE(s->shared), SIZE(s->pss), SIZE(s->swap));
 	else
-		fputs("  smaps may not be read: heap is all anonymous memory, stacks and written "
-		      "pages of files too\n",
+		fputs("  smaps cannot be read: heap is all anonymous memory, including stacks and "
+		      "written pages of files\n",
 		      to);
 }
 
@@ -219,7 +219,8 @@ static void say_no_growth(const struct poll *p, FILE *to, const struct ms_trend 
 	switch (t->kind) {
 	case MS_TREND_SHORT:
 		fprintf(to,
-			"No growth can be told: that takes %.0f s and %u samples after a warm-up\n",
+			"Growth cannot be judged: that takes %.0f s and %u samples after a "
+			"warm-up\n",
 			MS_TREND_SECONDS, MS_TREND_SAMPLES);
 		break;
 	case MS_TREND_GROWING:
@@ -231,11 +232,11 @@ static void say_no_growth(const struct poll *p, FILE *to, const struct ms_trend 
 			SIZE(rounded(t->rise)));
 		break;
 	case MS_TREND_STEP:
-		fprintf(to, "No growth that goes on: the heap rose by %s at once\n",
+		fprintf(to, "No steady growth: the heap rose by %s at once\n",
 			SIZE(rounded(t->rise)));
 		break;
 	case MS_TREND_FILLING:
-		fprintf(to, "No growth that goes on: the heap rose by %s, ever more slowly\n",
+		fprintf(to, "No steady growth: the heap rose by %s, ever more slowly\n",
 			SIZE(rounded(t->rise)));
 		break;
 	case MS_TREND_FALLING:
@@ -258,7 +259,7 @@ bool poll_say_too_fast(const struct poll *p, FILE *to)
 			"--max-growth\n",
 			SIZE(rounded(p->heap.slope * 60)), SIZE(rounded(limit * 60)));
 	else if (p->heap.kind == MS_TREND_SHORT && !p->opt->quiet)
-		fputs("ms-record: too short for --max-growth: nothing is known of growth\n", to);
+		fputs("ms-record: too short for --max-growth: growth cannot be judged\n", to);
 	return grows;
 }
 
@@ -267,7 +268,7 @@ void poll_say_end(struct poll *p, FILE *to)
 	const struct poll_series *s = &p->series;
 	say_how(p, to);
 	if (!s->n) {
-		fputs("No growth can be told: it had no memory to look at\n", to);
+		fputs("Growth cannot be judged: it had no memory to look at\n", to);
 		return;
 	}
 	say_figure(p, to, "heap", POLL_HEAP);

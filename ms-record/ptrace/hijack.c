@@ -233,9 +233,8 @@ static int judge_scope(struct judge *j)
 		return 0;
 	int scope = atoi(text);
 	if (scope >= 3)
-		return refuse(j,
-			      "this system allows nobody to trace (kernel.yama.ptrace_scope is 3, "
-			      "until it is rebooted); use --poll, or --standby");
+		return refuse(j, "this system forbids tracing (kernel.yama.ptrace_scope is 3, "
+				 "until it is rebooted); use --poll, or --standby");
 	if (scope == 0 || capable(CAP_SYS_PTRACE) || (scope == 1 && is_ancestor(j)))
 		return 0;
 	if (scope == 1)

@@ -380,10 +380,10 @@ static void moments(struct page *p, struct out *o)
 		return;
 	const struct diff_total *t = diff_total(p->m->diff, "peak_bytes");
 	const char *by = t ? diff_say(p->m, true, t->delta) : "n/a";
-	struct words w = {
-		.v = {SAY("%s: %s", by, when), "another phase of the run: a site counts by what "
-					       "its peak exceeds the other run's largest"},
-		.n = 2};
+	struct words w = {.v = {SAY("%s: %s", by, when),
+				"another phase of the run: a site counts by what "
+				"its peak exceeds the other run's largest"},
+			  .n = 2};
 	text_words(p, o, "Peak", &w, ", ");
 	out_char(o, '\n');
 }

@@ -53,7 +53,7 @@ function readColumns(bytes, at, columns) {
 /* {json, columns} of the page. */
 async function readData() {
 	if (typeof DecompressionStream !== "function")
-		throw new Error("this browser cannot unpack its data; Chrome 80, Firefox 113, Safari 16.4 and what came after them can");
+		throw new Error("this browser cannot unpack its data; Chrome 80, Firefox 113, Safari 16.4 and later can");
 	const packed = new Blob([fromBase64(document.getElementById("data").textContent)]);
 	const bytes = new Uint8Array(await new Response(packed.stream().pipeThrough(new DecompressionStream("deflate"))).arrayBuffer());
 	const size = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);

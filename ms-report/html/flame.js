@@ -257,7 +257,7 @@ class Flame {
 			return;
 		const shown = v.length > 7 ? [v[0], null, ...v.slice(-5)] : v;
 		this.crumbs.append(...shown.map((n) => n ? button(this.name(n), () => this.zoom(n), null, "Zoom to this frame") : el("span", {}, "…")),
-			this.real(this.zoomed) ? button("Callers and callees", () => this.sandwich(this.zoomed.fn), "reset", `Of ${this.name(this.zoomed)}, wherever it is`) : "",
+			this.real(this.zoomed) ? button("Callers and callees", () => this.sandwich(this.zoomed.fn), "reset", `${this.name(this.zoomed)}, wherever it occurs`) : "",
 			button("Reset zoom", () => this.zoom(this.tree.root), "reset"));
 	}
 	drawControls() {
@@ -339,7 +339,7 @@ class Flame {
 	menu(node) {
 		const { name } = this.model.fns[node.fn], phrase = `"${name.replaceAll('"', " ")}"`, zoomed = this.halves ? null : ["Zoom to this frame", () => this.zoom(node, true)];
 		return [zoomed, ...(this.real(node) ? [["Callers and callees", () => this.sandwich(node.fn, true)], ["Search for it", () => this.find(phrase)],
-			["Leave out stacks that have it", () => this.find("-" + phrase)]] : [])].filter(Boolean);
+			["Exclude stacks that contain it", () => this.find("-" + phrase)]] : [])].filter(Boolean);
 	}
 	/* What a click on a frame does. */
 	choose(node, focus) {

@@ -86,8 +86,8 @@ class Range {
 		return [
 			model.page.estimated ? "All figures by site are estimates. " : "",
 			`What was live in which call stack is known at ${plural(moments.all.length, "moment", "moments")}, the ticks below the chart: a range begins and ends at these`,
-			n < model.sites ? `; of ${sayCount(model.sites)} sites the ${sayCount(n)} that changed most are told, the others are one sum` : "",
-			`. What each allocated meanwhile: ms-snap --from ${at(ends[0])} --to ${at(ends[1])} TRACE | ms-report`,
+			n < model.sites ? `; of ${sayCount(model.sites)} sites the ${sayCount(n)} that changed most are shown, the others as one sum` : "",
+			`. What each allocated in that span: ms-snap --from ${at(ends[0])} --to ${at(ends[1])} TRACE | ms-report`,
 		].join("");
 	}
 }

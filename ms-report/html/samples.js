@@ -19,7 +19,7 @@ class Samples {
 		model.noStack ??= model.pseudo(NO_STACK);
 		const omitted = page.diff?.left_out.places ?? page.omitted_sites;
 		model.restFns ??= [
-			omitted ? `${plural(omitted, "small site", "small sites")} left out of this page` : "sites told as one sum",
+			omitted ? `${plural(omitted, "small site", "small sites")} left out of this page` : "sites shown as one sum",
 			`${plural(page.hidden_sites || 0, "site", "sites")} hidden by filters`, "in no site",
 		].map((name) => model.pseudo({ name }));
 		const all = [], one = [];

@@ -53,7 +53,7 @@ function searchSites(model, text) {
 	try {
 		bits = termsOf(model, terms);
 	} catch (e) {
-		errors.push(`a regular expression was given up: ${e.message}`);
+		errors.push(`a regular expression was aborted: ${e.message}`);
 		terms.length = 0;
 	}
 	if (!terms.length)

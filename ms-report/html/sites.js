@@ -37,7 +37,7 @@ class Sites {
 			sum(one("peak", "at peak", "peak_bytes", saySize, "bytes live at the peak"), p.peak, 0),
 			sum(one("live", page.at === "end" ? "at end" : page.at_said, "live_bytes", saySize, "bytes live then"), p.live, 0),
 			sum(one("blocks", "blocks", "live_blocks", sayCount, "blocks live then"), p.live, 1),
-			metrics.unreachable ? one("unreachable", "unreachable", "retained_bytes", saySize, "bytes that nothing points to, with those that are lost with them") : null,
+			metrics.unreachable ? one("unreachable", "unreachable", "retained_bytes", saySize, "bytes that nothing points to, and those lost with them") : null,
 			sum(one("allocated", "allocated", "allocated_bytes", saySize, "bytes allocated in all"), p.allocated, 0),
 			sum(one("allocations", "calls", "allocations", sayCount, "allocations in all"), p.allocations, 0),
 			metrics.temporary ? {
@@ -141,7 +141,7 @@ class Sites {
 	}
 	draw() {
 		const rows = this.rows, total = this.model.columns.diff_site?.length ?? this.model.sites;
-		this.caption.textContent = this.hits ? `${sayCount(rows.length)} of ${sayCount(total)} sites have what was searched for in their call stack` :
+		this.caption.textContent = this.hits ? `${sayCount(rows.length)} of ${sayCount(total)} sites match the search in their call stack` :
 			`${sayCount(total)} ${this.model.columns.diff_site ? "places that were compared" : "sites: all blocks with the same call stack"}`;
 		clear(this.head).append(el("tr", {}, el("th", { scope: "col" }, "where"), this.columns.map((c) => {
 			const th = sortHead(c.words, !c.text, this.sort === c ? this.way < 0 ? "descending" : "ascending" : null, () => {
@@ -266,7 +266,7 @@ class Sites {
 			have("sizes", d.min_size) ? ["sizes", sayRange(d.min_size, d.max_size, saySize)] : null,
 			have("most live at once", d.max_live_bytes) ? ["most live at once", saySize(d.max_live_bytes)] : null,
 			have("first", d.first_ns) ? ["allocated from", `${sayTime(d.first_ns)} to ${sayTime(d.last_ns)}`] : null,
-			d.lifetime_ns > 0 && frees > 0 ? ["mean lifetime of freed ones", sayTime(d.lifetime_ns / frees)] : null,
+			d.lifetime_ns > 0 && frees > 0 ? ["mean lifetime of freed blocks", sayTime(d.lifetime_ns / frees)] : null,
 			d.retained_bytes > 0 ? ["lost with it", saySize(d.retained_bytes)] : null,
 		];
 		const charts = [];

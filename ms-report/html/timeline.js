@@ -321,7 +321,7 @@ class Timeline {
 	move(i) {
 		this.at = i;
 		this.cursor?.setAttribute("visibility", i < 0 ? "hidden" : "visible");
-		let words = "Point at the chart, or come to it with the Tab key and use the arrow keys, to read its figures";
+		let words = "Point at the chart, or focus it with Tab and use the arrow keys, to read its figures";
 		if (this.moments)
 			words += "; drag across it, or hold Shift with the arrow keys, to choose a range of time";
 		if (i >= 0) {

@@ -65,7 +65,7 @@ void app_copy(struct app *a)
 	while (sent > TERM_COPY_MOST || (sent < n && sent && text[sent - 1] != '\n'))
 		sent--;
 	if (!term_copy(text, sent))
-		app_say(a, "this terminal has no clipboard that a program could write to");
+		app_say(a, "this terminal has no clipboard that programs can write to");
 	else if (sent < n)
 		app_say(a,
 			"sent the first %u of %u lines to the terminal's clipboard: it takes no "

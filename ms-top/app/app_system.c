@@ -222,9 +222,9 @@ static void record(struct app *a, int confirmed)
 	if (!p && confirmed)
 		app_say(a, "that process has ended");
 	else if (!p || p->group)
-		app_say(a, "choose a process to record");
+		app_say(a, "select a process to record");
 	else if (p->kernel)
-		app_say(a, "%s is a thread of the kernel", p->name);
+		app_say(a, "%s is a kernel thread", p->name);
 	else if (p->ended)
 		app_say(a, "process %d has ended", (int)p->pid);
 	else if (confirmed)

@@ -244,13 +244,13 @@ static void save(struct app *a, int arg)
 	if (t->waiting)
 		app_say(a, "not there yet");
 	else if (!t->follow->rec->replay.events)
-		app_say(a, "nothing was recorded yet");
+		app_say(a, "nothing recorded yet");
 	else if (t->follow->file != MS_FILE_THERE)
-		app_say(a, "the file is not there any more");
+		app_say(a, "the file no longer exists");
 	else if (save_begin(t->save, t->follow->path, point))
 		app_say(a, "writing %.150s.%s.db", t->follow->path, point);
 	else
-		app_say(a, "one snapshot is being written already");
+		app_say(a, "a snapshot is already being written");
 }
 
 static void back(struct app *a, int confirmed)
@@ -288,7 +288,7 @@ static void baseline(struct app *a, int arg)
 {
 	(void)arg;
 	trace_set_base(a->trace);
-	app_say(a, a->trace->in_past ? "a baseline is of the latest moment: End"
+	app_say(a, a->trace->in_past ? "a baseline needs the latest moment: End"
 				     : "BASE counts from now on");
 }
 
@@ -407,7 +407,7 @@ bool app_records(const struct app *a)
 bool app_may_record(struct app *a)
 {
 	if (a->recorder)
-		app_say(a, "a recording is being started already");
+		app_say(a, "a recording is already being started");
 	else if (strcmp(a->opt->root, "/proc") != 0)
 		app_say(a, "with --proc-root nothing can be recorded: its numbers are not ours");
 	else

@@ -56,7 +56,7 @@ static int check(struct options *o, struct ms_err *err)
 		return ms_err_set(err, "'%s' is for traces", of_trace);
 	if (o->log && o->trace)
 		return ms_err_set(err,
-				  "'--log' is for processes: a trace keeps all that is seen of it");
+				  "'--log' is for processes: a trace already keeps everything");
 	if ((o->trace || o->pid) && of_list)
 		return ms_err_set(err, "'%s' is for the list of processes", of_list);
 	if (o->pid && (o->filter[0] || o->sort_text))
@@ -90,31 +90,33 @@ static const struct ms_cli_option rows[] = {
 	{"sort", 0, "COLUMN", ms_cli_text, MS_AT(sort_text), 3,
 	 "sort by this column (default RSS, of a trace LIVE); -COLUMN reverses"},
 	{"filter", 0, "TEXT", take_filter, MS_AT(filter), 5,
-	 "only processes, or sites, that match; text or regular expression"},
+	 "show only processes, or sites, that match TEXT; text or regular expression"},
 	{"wrapper", 0, "REGEX", ms_wrapper_take, MS_AT(wrappers), 0,
-	 "functions that match hand on what malloc gives; may be repeated: sites are named after "
-	 "their callers"},
+	 "functions that match are wrappers of malloc: sites are named after their callers; may be "
+	 "repeated"},
 	{"full-names", 0, NULL, ms_cli_flag, MS_AT(full_names), 0,
-	 "functions by their whole names, and each frame of the runtime"},
+	 "full function names, and every frame of the runtime"},
 	{"kernel", 0, NULL, ms_cli_flag, MS_AT(kernel), 8, "kernel threads too"},
-	{"proc-root", 0, "FOLDER", ms_cli_text, MS_AT(root), 0, "read this instead of /proc"},
+	{"proc-root", 0, "FOLDER", ms_cli_text, MS_AT(root), 0, "read FOLDER instead of /proc"},
 	{.help = "How often, and how"},
 	{"delay", 'd', "DURATION", ms_cli_duration, MS_RANGE(delay_ns, "100ms", NULL), 2,
-	 "time between looks (default 1s, at least 100ms)"},
-	{"batch", 'b', NULL, ms_cli_flag, MS_AT(batch), 6, "print plain frames; needs no terminal"},
+	 "refresh interval (default 1s, at least 100ms)"},
+	{"batch", 'b', NULL, ms_cli_flag, MS_AT(batch), 6,
+	 "print plain text frames; needs no terminal"},
 	{"json", 0, NULL, ms_cli_flag, MS_AT(json), 7,
-	 "print an object a frame instead, one a line"},
-	{"log", 0, "FILE", ms_cli_name, MS_AT(log), 0, "add an object a look to this file, too"},
+	 "print frames as JSON objects, one per line"},
+	{"log", 0, "FILE", ms_cli_name, MS_AT(log), 0,
+	 "also append an object per refresh to this file"},
 	{"frames", 'n', "N", ms_cli_count, MS_RANGE(frames, "1", "4294967295"), 10,
-	 "end after so many frames"},
-	{.help = "To others"},
+	 "exit after N frames"},
+	{.help = "Serving"},
 	{"listen", 0, "ADDRESS", ms_cli_name, MS_AT(serve.listen), 11,
 	 "serve the trace over HTTP; profiles, metrics, the report: at PORT of this host, "
 	 "ADDRESS:PORT, or unix:PATH"},
 	{"allow-remote", 0, NULL, ms_cli_flag, MS_AT(serve.allow_remote), 0,
-	 "the address may be one that other machines reach; needs --token-file"},
+	 "allow an address that other machines can reach; needs --token-file"},
 	{"token-file", 0, "FILE", ms_cli_name, MS_AT(serve.token_file), 0,
-	 "answer only who knows the first line of this file"},
+	 "answer only clients that send the first line of FILE as token"},
 	{.help = "General"},
 	{0},
 };
@@ -123,7 +125,7 @@ static const struct ms_cli_tool tool = {
 	"ms-top",
 	"ms-top [options]              all processes\n"
 	"       ms-top [options] -p PID       one process\n"
-	"       ms-top [options] TRACE        what ms-record writes, or wrote\n",
+	"       ms-top [options] TRACE        what ms-record writes or wrote\n",
 	"Shows the memory of processes as it changes: resident, proportional, private, swapped, "
 	"and how it grows; of a trace, which call stacks hold it. ? shows the keys.",
 	"  ms-top\n"

@@ -63,7 +63,7 @@ int log_open(struct log *l, const char *path, struct ms_err *err)
 	if (rc == 0 && at.fd < 0 && !at.safe && fstat(l->fd, &st) == 0 && S_ISREG(st.st_mode) &&
 	    (st.st_nlink != 1 || (st.st_uid && !ms_dest_ours(&st))))
 		rc = ms_err_set(err,
-				"cannot log to '%s': a file of user %u, who can have put it there; "
+				"cannot log to '%s': a file of user %u, who may have put it there; "
 				"name another file, or remove it",
 				path, (unsigned)st.st_uid);
 	ms_dest_close(&at);

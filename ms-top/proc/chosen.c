@@ -75,7 +75,7 @@ static void judge(struct chosen *c, const struct system_process *p, int folder)
 	else if (tracer)
 		snprintf(c->record, room, "process %d traces it", tracer);
 	else if (scope[0] == '3')
-		snprintf(c->record, room, "this system allows nobody to trace");
+		snprintf(c->record, room, "this system forbids tracing");
 	else if (we_may_trace())
 		c->may_record = true;
 	else if (p->uid != geteuid())

@@ -142,10 +142,11 @@ static int listen_address(struct listening *l, const struct serve_options *o, st
 	int rc = 0;
 	l->local = is_loopback(a->ai_addr);
 	if (!l->local && (!o->allow_remote || !o->token_file))
-		rc = ms_err_set(err,
-				"'%s' can be reached from other machines, and a profile tells of "
-				"the program: that needs --allow-remote and --token-file",
-				o->listen);
+		rc = ms_err_set(
+			err,
+			"'%s' can be reached from other machines, and a profile reveals much about "
+			"the program: that needs --allow-remote and --token-file",
+			o->listen);
 	else if (bind_to(l, a) != 0)
 		rc = ms_err_sys(err, "cannot listen at '%s'", o->listen);
 	freeaddrinfo(a);

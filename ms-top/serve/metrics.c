@@ -80,15 +80,15 @@ static void put_totals(const struct writer *w)
 {
 	const struct ms_replay *r = &w->rec->replay;
 	const struct ms_sampled *s = r->sampled;
-	put_gauge(w, "live_bytes", "bytes", "Bytes of blocks that are allocated now.",
-		  (double)r->live_bytes, 0);
-	put_gauge(w, "live_blocks", NULL, "Blocks that are allocated now.",
+	put_gauge(w, "live_bytes", "bytes", "Bytes of blocks allocated now.", (double)r->live_bytes,
+		  0);
+	put_gauge(w, "live_blocks", NULL, "Blocks allocated now.",
 		  (double)(s ? s->total.live.blocks : r->live_blocks), 0);
-	put_gauge(w, "peak_live_bytes", "bytes", "The most that was live at once.",
+	put_gauge(w, "peak_live_bytes", "bytes", "Largest live bytes so far.",
 		  (double)r->peak_bytes, 0);
 	put_count(w, "allocations", NULL, "Allocations since the recording began.",
 		  s ? s->total.all.blocks : r->allocations);
-	put_count(w, "frees", NULL, "Blocks given back since the recording began.",
+	put_count(w, "frees", NULL, "Blocks freed since the recording began.",
 		  s ? s->total.freed.blocks : r->frees);
 	put_count(w, "allocated_bytes", "bytes", "Bytes allocated since the recording began.",
 		  r->bytes);
@@ -99,7 +99,7 @@ static void put_trend(const struct writer *w, const struct ms_trend *t)
 {
 	bool grows = t->kind == MS_TREND_GROWING;
 	ms_metrics_family(w->f, w->open, "live_trend", "gauge", NULL,
-			  "What live bytes do, 1 for the one that holds.");
+			  "State of live bytes, 1 for the one that applies.");
 	for (int k = MS_TREND_SHORT; k <= MS_TREND_DOUBLING; k++) {
 		begin(w, "live_trend", "");
 		fprintf(w->f, ",trend=\"%s\"} %d\n", ms_trend_word((enum ms_trend_kind)k),
@@ -108,9 +108,9 @@ static void put_trend(const struct writer *w, const struct ms_trend *t)
 	if (t->kind == MS_TREND_SHORT)
 		return;
 	put_gauge(w, "live_growth_bytes_per_second", "bytes_per_second",
-		  "At what rate live bytes grow, 0 unless they are judged to.",
+		  "Growth rate of live bytes, 0 unless they are judged to grow.",
 		  grows ? t->slope : 0, 3);
-	put_gauge(w, "live_growth_confidence_ratio", "ratio", "How sure that is.",
+	put_gauge(w, "live_growth_confidence_ratio", "ratio", "Confidence in that judgement.",
 		  grows ? t->confidence : 0, 3);
 }
 
@@ -239,7 +239,7 @@ static void put_labels(const struct writer *w, const struct label *v, size_t n)
 		 "Live bytes by the function and line that allocates them, the largest ones."},
 		{"site_live_blocks", NULL, "Live blocks of these."},
 		{"site_growth_bytes_per_second", "bytes_per_second",
-		 "At what rate they grow, 0 unless they are judged to."},
+		 "Growth rate of these, 0 unless they are judged to grow."},
 	};
 	for (int f = 0; f < 3; f++) {
 		ms_metrics_family(w->f, w->open, families[f].name, "gauge", families[f].unit,
@@ -284,22 +284,22 @@ static void put_recorder(const struct writer *w, const struct trace *t)
 	bool works = rec->state == MS_TRACE_GROWING && t->follow->file != MS_FILE_CUT;
 	put_gauge(w, "up", NULL, "Whether the process runs and is recorded.", works, 0);
 	put_gauge(w, "recorder_reached_seconds", "seconds",
-		  "Until when all is known, since the recording began.",
+		  "Time up to which events are known, since the recording began.",
 		  (double)ms_follow_reached(t->follow) / 1e9, 3);
 	if (lag != UINT64_MAX)
 		put_gauge(w, "recorder_lag_seconds", "seconds",
-			  "How long ago that was: what the recorder and this program are behind.",
-			  (double)lag / 1e9, 3);
+			  "How far the recorder and this program lag behind.", (double)lag / 1e9,
+			  3);
 	put_count(w, "recorder_events", NULL, "Events in the trace.", rec->replay.events);
 	put_count(w, "recorder_lost_events", NULL,
-		  "Events that the recorder could not record: what is live may be wrong by them.",
+		  "Events that could not be recorded: live figures may be off by these.",
 		  trace_lost(rec));
 	put_gauge(w, "recorder_trace_bytes", "bytes", "Size of the trace.", (double)t->follow->size,
 		  0);
 	put_gauge(w, "recorder_damaged_places", NULL, "Places of the trace that cannot be read.",
 		  (double)(places + rec->bad_blocks), 0);
 	put_gauge(w, "recorder_sampled_bytes", "bytes",
-		  "One sample stands for so many bytes; 0: every event is recorded.",
+		  "Bytes that one sample stands for; 0: every event is recorded.",
 		  (double)(rec->replay.sampled ? rec->replay.sampled->mean : 0), 0);
 }
 

@@ -160,7 +160,7 @@ static enum MHD_Result answer_report(struct request *q, enum answer_kind kind, u
 {
 	struct stat st;
 	if (q->ask.state == ASK_NONE && !ask_report(q->serve, &q->ask, kind, seconds))
-		return refuse(q, MHD_HTTP_SERVICE_UNAVAILABLE, "too many are waiting");
+		return refuse(q, MHD_HTTP_SERVICE_UNAVAILABLE, "too many requests are waiting");
 	if (q->ask.state == ASK_WAITS)
 		return wait_for(q);
 	if (q->ask.state == ASK_FAILED || q->ask.fd < 0 || fstat(q->ask.fd, &st) != 0)
@@ -329,10 +329,10 @@ static enum MHD_Result route(struct request *q, const char *url, const char *met
 	const struct route *r = routes, *last = routes + sizeof routes / sizeof *routes;
 	if (s->token[0] && !token_matches(s->token, header(q, "Authorization")))
 		return refuse(q, MHD_HTTP_UNAUTHORIZED,
-			      "a token is asked for: Authorization: Bearer TOKEN");
+			      "a token is required: Authorization: Bearer TOKEN");
 	if (!s->token[0] && !s->at.path[0] && !host_is_local(header(q, "Host")))
 		return refuse(q, MHD_HTTP_FORBIDDEN,
-			      "the name in Host is not one of this machine's own: use localhost");
+			      "the name in Host is not one of this machine: use localhost");
 	if (q->too_large)
 		return refuse(q, MHD_HTTP_CONTENT_TOO_LARGE, "more than 64 KiB were sent");
 	while (r < last && strcmp(r->path, url) != 0)

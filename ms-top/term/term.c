@@ -169,12 +169,12 @@ int term_open(struct ms_err *err)
 	if (!screen && strcmp(name, "unknown") != 0)
 		screen = newterm("xterm-256color", stdout, stdin);
 	if (!screen)
-		return ms_err_set(err, "terminal '%s' is not known: use -b for plain frames", name);
+		return ms_err_set(err, "unknown terminal '%s': use -b for plain frames", name);
 	const char *place = tigetstr("cup");
 	if (!place || place == (char *)-1) {
 		term_close();
 		return ms_err_set(
-			err, "terminal '%s' has no places for text: use -b for plain frames", name);
+			err, "terminal '%s' cannot move its cursor: use -b for plain frames", name);
 	}
 	prepare_back();
 	keep_said();

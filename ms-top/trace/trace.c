@@ -150,7 +150,7 @@ int trace_work(struct trace *t, struct ms_err *err)
 		return -1;
 	if (rc == 0 && ms_follow_successor(t->follow, leave, t)) {
 		t->shown = t->follow->rec;
-		snprintf(t->news, sizeof t->news, "by exec it became %.200s", t->follow->path);
+		snprintf(t->news, sizeof t->news, "exec replaced it with %.200s", t->follow->path);
 		return 1;
 	}
 	take_past(t);

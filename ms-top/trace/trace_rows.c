@@ -18,9 +18,9 @@ const struct column site_columns[SITE_COLUMNS] = {
 	[SITE_BLOCKS] = {"BLOCKS", "blocks that are live", 6, true, false, 60},
 	[SITE_CALLS] = {"ALLOC/S", "allocations a second", 7, true, false, 70},
 	[SITE_ALLOCATED] = {"ALLOCD", "bytes allocated in all", 6, true, false, 40},
-	[SITE_TEMPORARY] = {"TEMP", "part that was freed at once", 5, true, false, 45},
+	[SITE_TEMPORARY] = {"TEMP", "share that was freed at once", 5, true, false, 45},
 	[SITE_HISTORY] = {"HISTORY", "live bytes since the start", 8, false, false, 50, true},
-	[SITE_VERDICT] = {"VERDICT", "what the history says, or a scan", 11, false, false, 86},
+	[SITE_VERDICT] = {"VERDICT", "verdict from the history, or a scan", 11, false, false, 86},
 	[SITE_NAME] = {"SITE", "first frame of your code", 0, false, true, 99},
 };
 

@@ -48,7 +48,7 @@ static void draw_header(struct grid *g, const struct system *s, bool kernel)
 		  words_print("   %zu kernel thread%s%s", s->kernel, s->kernel == 1 ? "" : "s",
 			      kernel || !s->kernel ? "" : " hidden"));
 	if (m->total == SYSTEM_UNKNOWN || m->available == SYSTEM_UNKNOWN) {
-		grid_put(g, 1, 0, -1, GRID_DIM, "the kernel does not tell the memory in use");
+		grid_put(g, 1, 0, -1, GRID_DIM, "the kernel does not report the memory in use");
 		return;
 	}
 	uint64_t used = m->total - m->available;

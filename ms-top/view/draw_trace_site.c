@@ -313,7 +313,7 @@ static void draw_trend(struct grid *g, int row, int height, struct trace *t, str
 	int col = 1 + width + 2;
 	if (t->partial)
 		grid_put(g, row, 1, -1, GRID_DIM,
-			 "read from a checkpoint: what was before it is not known");
+			 "read from a checkpoint: what came before it is not known");
 	else if (s->trend.trend.kind == MS_TREND_SHORT)
 		grid_print(g, row, col, GRID_DIM, "too %s to say whether it grows",
 			   trace_has_peak(t) ? "short a run" : "early");
@@ -352,7 +352,7 @@ void draw_trace_site(struct grid *g, int row, int end, struct trace *t,
 		draw_trend(g, row, height, t, s);
 		row += height;
 	} else {
-		grid_put(g, row++, 1, -1, GRID_DIM, "nothing was allocated here then");
+		grid_put(g, row++, 1, -1, GRID_DIM, "nothing had been allocated here then");
 	}
 	int room = end - row, boxes = box_rows(g, t, true);
 	boxes = boxes < room / 2 ? boxes : room / 2;

@@ -40,8 +40,8 @@ void draw_trace_tree(struct grid *g, int row, int end, struct trace *t,
 {
 	const struct trace_tree *tree = &t->tree;
 	draw_head(g, row++,
-		  tree->lines ? "     LIVE     %  BLOCKS  FUNCTION:LINE, with all that it called"
-			      : "     LIVE     %  BLOCKS  FUNCTION, with all that it called");
+		  tree->lines ? "     LIVE     %  BLOCKS  FUNCTION:LINE, with all that it calls"
+			      : "     LIVE     %  BLOCKS  FUNCTION, with all that it calls");
 	st->list->row = row;
 	size_t top = list_view(st->list, end > row ? (size_t)(end - row) : 0);
 	/* deep stacks turn back to the left */

@@ -106,7 +106,7 @@ mv one/part.c far/app/one/part.c
 report --width 120 --annotate far/app/one/part.c --metric live run.db
 { grep -q "; source: far/app/one/part.c" <(tr '\n' ' ' <out | tr -s ' ') && grep -q '^  12  *5.0 KiB  *5  *5.0 KiB  *5  .*malloc(1024)' out; } || fail "moved: $(cat out)"
 report --width 120 --annotate one/part.c --metric live run.db
-{ grep -q 'no source was found' <(tr '\n' ' ' <out | tr -s ' ') && grep -q '^  12  *5.0 KiB .* keep_one$' out; } || fail "gone: $(cat out)"
+{ grep -q 'source not found' <(tr '\n' ' ' <out | tr -s ' ') && grep -q '^  12  *5.0 KiB .* keep_one$' out; } || fail "gone: $(cat out)"
 mkdir one/part.c
 report --annotate one/part.c run.db
 head -c 20 two/part.c >start && mv start two/part.c

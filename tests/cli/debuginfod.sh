@@ -82,7 +82,7 @@ rm -rf cache/*
 DEBUGINFOD_URLS=http://127.0.0.1:$slow
 rm -rf cache/*
 names --debuginfod=1s >/dev/null
-[ "$(cat err)" = "ms-snap: --debuginfod: the time for asking servers was over" ] || fail "a slow server: $(cat err)"
+[ "$(cat err)" = "ms-snap: --debuginfod: the time limit for asking servers was reached" ] || fail "a slow server: $(cat err)"
 unset DEBUGINFOD_URLS
 names --debuginfod >/dev/null
 [ "$(cat err)" = "ms-snap: --debuginfod: DEBUGINFOD_URLS names no server" ] || fail "no server: $(cat err)"

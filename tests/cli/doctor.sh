@@ -65,7 +65,7 @@ expect 'an ordinary user' <<'END'
 ok    machine       x86-64
 ok    kernel        Linux 5.10
 note  ptrace_scope  1: processes that ms-record did not start can be attached to by root only; sudo, or sysctl kernel.yama.ptrace_scope=0, or --standby
-ok    capabilities  no SYS_PTRACE: one's own processes only; for others use sudo
+ok    capabilities  no SYS_PTRACE: your own processes only; for others use sudo
 ok    container     none, as far as can be seen
 ok    seccomp       nothing forbids tracing
 ok    memory        enough; /dev/shm is not used, and no memory is locked
@@ -76,7 +76,7 @@ expect 'a strict container' <<'END'
 ok    machine       x86-64
 note  kernel        Linux 4.19 has no pidfd (5.3 has): a process number that is used again can be mistaken
 note  ptrace_scope  2: processes can be attached to by root only; sudo, or --standby
-ok    capabilities  no SYS_PTRACE: one's own processes only; for others use sudo
+ok    capabilities  no SYS_PTRACE: your own processes only; for others use sudo
 ok    container     docker: processes outside cannot be seen; to attach, it may need --cap-add SYS_PTRACE
 note  seccomp       ms-record itself runs under a filter, which may forbid tracing
 note  memory        only 97.7 MiB are left, and buffers take up to 64.0 MiB: use --buffer
@@ -111,7 +111,7 @@ doctor 0 --proc-root good -p $real
 last
 expect 'a process' <<END
 process $real ('sleep')
-ok    attach        nothing is against it
+ok    attach        nothing prevents it
 attaching would work
 END
 refused() { # NAME SED REASON
@@ -161,7 +161,7 @@ doctor 1 --proc-root good -p 4242
 grep -q '^no    attach        it is not an x86-64 program (32-bit)$' said || fail "32-bit: $(cat said)"
 cp -a "good/$real" locked/
 doctor 1 --proc-root locked -p $real
-grep -q '^no    attach        this system allows nobody to trace (kernel.yama.ptrace_scope is 3' said || fail "scope 3: $(cat said)"
+grep -q '^no    attach        this system forbids tracing (kernel.yama.ptrace_scope is 3' said || fail "scope 3: $(cat said)"
 grep -q '^attaching would not work: 2 reasons$' said || fail "scope 3: $(cat said)"
 kill $real
 

@@ -253,7 +253,7 @@ if [ -x "$BIN/ms-filter" ]; then
 		--first 3ms..mark:no|no point 'mark:no'
 		--first mark:warm..1ms|'mark:warm' is later than '1ms'
 		--verdict leaked|no verdict 'leaked'
-		--min-delta 1k|no comparison
+		--min-delta 1k|not a comparison
 		--min-allocations x|number of allocations
 		--where nothing=1|no column 'nothing' at character 1
 		--where id=|a value is missing at the end
@@ -264,7 +264,7 @@ if [ -x "$BIN/ms-filter" ]; then
 		--not-where NULL!=verdict|'NULL' at character 1 of 'NULL!=verdict' is no value: write 'verdict is null'
 		--suppress in/nothing|No such file
 		--suppress in/text|bad suppression in 'in/text', line 1
-		--suppress in/zeroes|bad suppression in 'in/zeroes', line 1: it is no text
+		--suppress in/zeroes|bad suppression in 'in/zeroes', line 1: it is not text
 		--invert|needs a condition
 		--from 1s|needs '--trace-out'
 		--trace-out out/y|give one of them

@@ -23,17 +23,17 @@ field() { # NUMBER TRACE: a field of the last end block
 	"$TB/trace-dump" "$2" | grep -A1 ' end (9)' | tail -n 1 | tr ' ' '\n' | sed -n "s/^$1=//p"
 }
 
-# ---- options of ours behind the command ----
+# ---- options of ours after the command ----
 behind() { # WORDS ARG...: the first line on standard error
 	local want=$1
 	shift
 	"$BIN/ms-record" "$@" >stdout 2>err || fail "ms-record $*: status $?"
-	[ "$(grep 'behind the command' err)" = "$want" ] || fail "ms-record $*: $(cat err)"
+	[ "$(grep 'after the command' err)" = "$want" ] || fail "ms-record $*: $(cat err)"
 	rm -f ./*.trace
 }
 for option in '-o x.trace' -ox.trace '--output x.trace' --output=x.trace; do
 	# shellcheck disable=SC2086
-	behind "ms-record: '${option%% *}' behind the command is for 'true': options of ms-record come before it" true $option
+	behind "ms-record: '${option%% *}' after the command is passed to 'true': options of ms-record come before it" true $option
 done
 behind '' -q true -o x.trace
 behind '' -o y.trace true -o x.trace

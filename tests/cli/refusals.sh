@@ -144,7 +144,7 @@ user=''
 as=''
 begin plain
 made "$pid" 3
-refuse 'this system allows nobody to trace \(kernel.yama.ptrace_scope is 3' --proc-root root -p "$pid"
+refuse 'this system forbids tracing \(kernel.yama.ptrace_scope is 3' --proc-root root -p "$pid"
 echo 0 >root/sys/kernel/yama/ptrace_scope
 edit stat 's/) \(.\) \([^ ]* [^ ]* [^ ]* [^ ]* [^ ]*\) [0-9]*/) \1 \2 2129984/'
 refuse 'it is a kernel thread and has no memory of its own' --proc-root root -p "$pid"

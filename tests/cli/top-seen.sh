@@ -71,7 +71,7 @@ refused "cannot log to 'mine': it has something else in it" --log mine
 refused "cannot log to 'pipe': not a file; --json writes to a pipe" --log pipe
 refused "cannot write 'no/where': No such file or directory" --log no/where
 refused "cannot write '.': a folder" --log .
-refused "'--log' is for processes: a trace keeps all that is seen of it" --log x grows.trace
+refused "'--log' is for processes: a trace already keeps everything" --log x grows.trace
 [ ! -e x ] || fail 'made all the same'
 # no room: said once, frames go on, and what is there is whole lines
 line=$(head -n 1 seen | wc -c)

@@ -248,7 +248,7 @@ sees '^traced .*   the file was removed'
 feed events 400000
 sees '^> +816 K .* 836 .* hoard'
 keys w
-sees 'the file is not there any more'
+sees 'the file no longer exists'
 keys '['
 sees 'PAST, at '
 keys q

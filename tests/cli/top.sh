@@ -92,7 +92,7 @@ start 120 30 --proc-root proc -d 200ms
 sees '^> +100 root +1\.00 G'
 keys j
 sees '^> +200 ' 'j'
-# the selection stays with its row when the order changes
+# the selection follows its row when the order changes
 process 202 worker 2097152 200 71
 sees '^ +202 root +2\.00 G'
 sees '^> +200 ' 'reordered'

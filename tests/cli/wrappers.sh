@@ -93,7 +93,7 @@ grep -Eq ' xcalloc wrappers\.c:[0-9]+  xmalloc$' top || fail "ms-top, alone: $(c
 "$BIN/ms-diff" -q -o diff.db --wrapper xdup main.trace list.trace
 [ "$(sqlite3 diff.db "SELECT count(*) FROM site s JOIN stack k ON k.id = user_frame JOIN frame f ON f.id = k.frame WHERE function = 'three'")" = 1 ] ||
 	fail 'ms-diff --wrapper'
-"$BIN/ms-report" --leaks list.trace --wrapper nowhere 2>&1 >/dev/null | grep -qx "ms-report: --wrapper 'nowhere': no function of that name was met" ||
+"$BIN/ms-report" --leaks list.trace --wrapper nowhere 2>&1 >/dev/null | grep -qx "ms-report: --wrapper 'nowhere': no function of that name was found" ||
 	fail 'a wrapper that is nowhere'
 refused() { # MESSAGE COMMAND...
 	local message=$1 rc=0

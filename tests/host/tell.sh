@@ -232,7 +232,7 @@ grep -q "'never' never came" err || fail "a mark that never came: $(cat err)"
 "$BIN/ms-report" n.trace >report
 tr -s '\n ' ' ' <report | grep -q '^\*\*\* NOTHING WAS RECORDED: [1-9][0-9]* allocations* happened while recording was paused or had not begun \*\*\* ' || fail "a mark that never came: $(head -n 3 report)"
 "$BIN/ms-record" -o e.trace --start-after 1h true 2>err
-grep -qx '  start     the end came before the 1h 00m 00s of --start-after were over: nothing was recorded' err || fail "an end before the start: $(cat err)"
+grep -qx '  start     it ended within the 1h 00m 00s of --start-after: nothing was recorded' err || fail "an end before the start: $(cat err)"
 begin --follow=none --start-after 1h -o r.trace
 step a 5
 tell r.trace resume
@@ -294,7 +294,7 @@ grep -q 'longrun (pid [0-9]*): 0 B in 0 blocks unreachable' said || fail "the sc
 kill -STOP $recorder
 "$BIN/ms-record" --tell b.trace status >said 2>err
 is 'status of an answer that does not come' $? 125
-is 'what is said then' "$(cat said err)" "ms-record: the recorder of 'b.trace' did not answer within 5 s; it may still do what it was told"
+is 'what is said then' "$(cat said err)" "ms-record: the recorder of 'b.trace' did not answer within 5 s; it may still do what was asked"
 kill -CONT $recorder
 echo q >&7
 finish >/dev/null

@@ -49,4 +49,4 @@ ms-report --resident attached.trace >said
 grep -q '^none: blocks that were not recorded would count as free$' said || fail "$(cat said)"
 grep -qE '^free or unrecorded +4[0-9.]+ MiB ' said || fail "$(cat said)"
 ms-record --tell run.trace resident:now 2>said && fail "told nobody"
-grep -q "no recorder writes 'run.trace'" said
+grep -q "no recorder is writing 'run.trace'" said

@@ -126,7 +126,7 @@ for count, frames in (("1 site has", "10"), ("3 sites have", "3, 10")):
     diff("weak0.db", "weak1.db", said=f"warning: {count} frames without names")
 made("one.db", """UPDATE module SET build_id = 'other' WHERE id = 1; UPDATE frame SET function = NULL WHERE id = 3; DELETE FROM site WHERE id = 6;
     DELETE FROM site_stat WHERE site = 6; DELETE FROM site_thread WHERE site = 6; DELETE FROM free_site WHERE site = 6""")
-diff("old.db", "one.db", said="of 1 site nobody can tell whether it changed")
+diff("old.db", "one.db", said="for 1 site there is no telling whether it changed")
 # names of Go that begin with a suffix of copies
 GO = "UPDATE frame SET function = 'app.partition' WHERE id = 3; UPDATE frame SET function = 'app.parties' WHERE id = 10;"
 made("go0.db", GO)

@@ -228,7 +228,7 @@ def through_a_comparison():
             expect(what + "report", report["omitted"]["hidden_sites"] > 0, True)
         expect(what + "sites", sites(load(compared)) >= wanted, True)
     _, status, message = run(["--min-delta", "1k"])
-    expect("no comparison", (status, message), (2, "ms-filter: option '--min-delta': the snapshot is no comparison: ms-diff makes one\n"))
+    expect("no comparison", (status, message), (2, "ms-filter: option '--min-delta': the snapshot is not a comparison: ms-diff makes one\n"))
 
 
 SUPPRESSIONS = {

@@ -282,7 +282,7 @@ def sandwich(b, expect):
     key = b.js(f"functionKey(memscope.model, {new})")
     click(b, frame("operator new"), "right")
     expect("a menu", b.js("[...document.querySelectorAll('.menu [role=menuitem]')].map((e) => e.textContent)"),
-           ["Zoom to this frame", "Callers and callees", "Search for it", "Leave out stacks that have it"])
+           ["Zoom to this frame", "Callers and callees", "Search for it", "Exclude stacks that contain it"])
     expect("which has the focus", b.js("document.activeElement.textContent"), "Zoom to this frame")
     b.press("ArrowDown", 40)
     b.press("Enter", 13)

@@ -144,8 +144,8 @@ def check_pmap():
 
 SERIES = {  # what is said at the end
     "leak": r"Warning: linear heap growth detected: \+([6-9]\.\d+) MiB/s .*confidence (0\.9\d*|1\.?\d*)$",
-    "step": r"No growth that goes on: the heap rose by 20\.0 MiB at once$",
-    "plateau": r"No growth that goes on: the heap rose by [\d.]+ MiB, ever more slowly$",
+    "step": r"No steady growth: the heap rose by 20\.0 MiB at once$",
+    "plateau": r"No steady growth: the heap rose by [\d.]+ MiB, ever more slowly$",
     "reserve": r"No growth: the heap is steady$",
     "slow": r"No growth of 100\.0 MiB/s or more: the heap grows by ",
 }
@@ -208,7 +208,7 @@ def growth_end(running):
         expect(f"max-growth, {what}: {text}", bool(re.search("(^|\n)" + GROWTH[what][2] + "\n?$", text)), True)
     r = poll("--max-growth", "1k/h", "-d", "100ms", "sleep", "0.3")
     expect("max-growth: too short", (r.returncode, r.stderr.splitlines()[-1]),
-           (0, "ms-record: too short for --max-growth: nothing is known of growth"))
+           (0, "ms-record: too short for --max-growth: growth cannot be judged"))
     r = run(RECORD, "-o", "short.trace", "--max-growth", "1k/h", "true")
     expect("max-growth: recorded, too short", (r.returncode, "passes: the run was too short to tell growth" in r.stderr), (0, True))
     expect("max-growth: the command's own status stays", poll("-q", "--max-growth", "1k/h", "sh", "-c", "exit 3").returncode, 3)

@@ -2,7 +2,7 @@
  * Processes that ms-record -p has to refuse. Each says the number of the process that is meant, and
  * goes on until it is killed, at most two minutes.
  *
- *  - plain: nothing is against it
+ *  - plain: nothing prevents it
  *  - leader: its first thread has ended, another one allocates
  *  - zombie: it has ended, and its parent does not notice
  *  - traced: another process traces it
