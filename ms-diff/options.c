@@ -80,7 +80,7 @@ static int take_operands(struct options *o, char **v, int n, struct ms_err *err)
 		return ms_err_set(err, "nothing to compare: name the old and the new run "
 				       "(ms-diff -h)");
 	if ((!o->inputs[OLD].n && !o->history) || !o->inputs[NEW].n)
-		return ms_err_set(err, "no %s run is named",
+		return ms_err_set(err, "no %s run is given",
 				  side_names[o->inputs[OLD].n || o->history]);
 	return 0;
 }

@@ -54,7 +54,7 @@
 
 static int two_moments(const char *a, const char *b, struct ms_err *err)
 {
-	return ms_err_set(err, "conflicting --at: '%s' and '%s'; one moment is for all", a, b);
+	return ms_err_set(err, "conflicting --at: '%s' and '%s'; one moment applies to all", a, b);
 }
 
 /* The operands without @POINT, which is one moment for all. */
@@ -168,8 +168,8 @@ static int choose_process(struct options *opt, struct run *run, struct ms_err *e
 		return 0;
 	if (opt->budgets.n && !opt->process) {
 		ms_cli_remark(&opt->cli,
-			      "budgets are of '%s' alone, which is one of %zu processes: "
-			      "--process chooses another",
+			      "budgets apply to '%s' only, one of %zu processes: --process chooses "
+			      "another",
 			      file, run->processes.n);
 		run->processes.n = 0;
 		return 0;
@@ -347,8 +347,8 @@ static int check_budgets(struct model *m, const struct options *opt)
 					      b->text);
 			else if (budget_too_short(b, m))
 				ms_cli_remark(&opt->cli,
-					      "budget '%s' passes: the run was too short to tell "
-					      "growth, that takes %.0f s after a warm-up",
+					      "budget '%s' passes: the run was too short to judge "
+					      "growth, which takes %.0f s after a warm-up",
 					      b->text, MS_TREND_SECONDS);
 			break;
 		}

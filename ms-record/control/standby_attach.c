@@ -93,7 +93,7 @@ static int judge(struct standby_attach *w, pid_t pid, uint64_t inode, struct ms_
 		return 0;
 	return ms_err_set(err,
 			  "cannot wake process %d: it was forked by process %u, with which it is "
-			  "recorded; give that number",
+			  "recorded; give that PID",
 			  (int)pid, a->pid);
 }
 
@@ -125,7 +125,7 @@ static int ask(struct standby_attach *w, pid_t pid, int proc, const struct contr
 		return 0;
 	if (holder == pid)
 		return refuse(pid,
-			      "that is ms-record --standby itself; give the number of what it runs",
+			      "that is ms-record --standby itself; give the PID of what it runs",
 			      err);
 	if (check_options(o, pid, err))
 		return -1;

@@ -293,7 +293,7 @@ static int thread_start(struct session *s, struct reader *r, const struct record
 {
 	uint64_t tid = word(c, 2);
 	if (tid == 0 || tid > INT32_MAX)
-		return session_damaged(s, "a thread has an impossible number");
+		return session_damaged(s, "a thread has an invalid number");
 	if (r->thread != UINT32_MAX)
 		return session_damaged(s, "a buffer has another thread all at once");
 	r->thread = threads_add(s, (uint32_t)tid, c->stamp);

@@ -148,7 +148,7 @@ static int judge_kind(struct judge *j)
 	const struct looks *l = &j->looks;
 	long group = number(l->status, "\nTgid:\t");
 	if (group != j->pid)
-		return refuse(j, "that is a thread of process %ld; give that number", group);
+		return refuse(j, "that is a thread of process %ld; give that PID", group);
 	bool others = l->stat.state == 'Z' && number(l->status, "\nThreads:\t") > 1;
 	if (others && others_stay(j))
 		return refuse(j,
@@ -158,7 +158,7 @@ static int judge_kind(struct judge *j)
 	if (others && !look(&j->looks, j->proc))
 		return no_folder(j);
 	if (ended(l))
-		return refuse(j, "it has ended, and waits for its parent %ld to notice (zombie)",
+		return refuse(j, "it has ended, and its parent %ld has not reaped it (zombie)",
 			      number(l->status, "\nPPid:\t"));
 	if (l->stat.field[MS_STAT_FLAGS] & KERNEL_THREAD)
 		return refuse(j, "it is a kernel thread and has no memory of its own");

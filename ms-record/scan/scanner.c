@@ -222,7 +222,7 @@ bool scanner_ask(struct scanner *sc, const char *resident)
 		if (__atomic_load_n(&s->scan->busy, __ATOMIC_ACQUIRE)) {
 			add_ending(sc, s);
 		} else if (resident && s->scan->moments + 2 >= MS_RESIDENT_MOMENTS_MAX) {
-			add_why(sc, s, "its trace has as many such moments as one may have");
+			add_why(sc, s, "its trace has the maximum number of such moments");
 		} else if (sc->tree) {
 			add_why(sc, s,
 				"ms-record traces it until its end: record it with "

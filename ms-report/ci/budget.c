@@ -164,11 +164,12 @@ static int parse_percent(const char *number, size_t n, struct budget *b, struct 
 {
 	char *end;
 	if (!b->delta)
-		return ms_err_set(err, "bad budget '%s': per cent are for delta_ figures", b->text);
+		return ms_err_set(err, "bad budget '%s': percentages are for delta_ figures",
+				  b->text);
 	b->share = strtod(number, &end);
 	end += strspn(end, BLANK);
 	if (strspn(number, "0123456789.") == 0 || end != number + n || n >= 64)
-		return ms_err_set(err, "bad budget '%s': bad number of per cent", b->text);
+		return ms_err_set(err, "bad budget '%s': bad percentage", b->text);
 	b->percent = true;
 	return 0;
 }

@@ -171,6 +171,5 @@ const char *budget_unknown(const struct budget *b, const struct model *m)
 		return "nothing was compared (ms-diff does)";
 	bool of_sites = b->site || (b->change && !b->delta);
 	bool hidden = of_sites && (b->change ? m->diff->hidden_sites : m->hidden.sites);
-	return hidden ? "filters took sites away that it could be about"
-		      : "the figure is not known";
+	return hidden ? "filters hid sites that it may concern" : "the figure is not known";
 }

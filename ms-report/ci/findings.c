@@ -12,23 +12,20 @@
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
 
 const struct rule finding_rules[RULE_COUNT] = {
-	{"memscope/budget", "Budget broken", "A figure of the run is beyond the budget for it.",
+	{"memscope/budget", "Budget broken", "A figure of the run exceeds its budget.",
 	 LEVEL_ERROR},
 	{"memscope/undecided", "Budget not decided",
-	 "The figure that a budget is about is not known, so that it neither passed nor failed.",
-	 LEVEL_ERROR},
+	 "The figure of this budget is not known, so it neither passed nor failed.", LEVEL_ERROR},
 	{"memscope/unreachable", "Unreachable memory",
-	 "Nothing pointed to this memory any more when it was looked at: it is leaked.",
-	 LEVEL_ERROR},
+	 "Nothing pointed to this memory when it was scanned: it has leaked.", LEVEL_ERROR},
 	{"memscope/growing", "Growing memory",
 	 "Live memory of this call stack grew for the whole time, as a leak's does.",
 	 LEVEL_WARNING},
 	{"memscope/regression", "More memory than before",
-	 "What this call stack holds or allocates grew by more than noise since the run compared "
-	 "with.",
+	 "What this call stack holds or allocates grew beyond noise since the old run.",
 	 LEVEL_WARNING},
 	{"memscope/incomplete", "Incomplete recording",
-	 "The recording does not hold all of the run.", LEVEL_WARNING},
+	 "The recording does not cover the whole run.", LEVEL_WARNING},
 };
 const char *const finding_levels[] = {"note", "warning", "error"};
 
@@ -121,9 +118,8 @@ static void weigh_verdict(struct model *m, struct finding *x)
 		x->message = SAY("%s, in the old runs too", x->message);
 	} else if (known && strcmp(known, "unknown") == 0) {
 		x->level = LEVEL_WARNING;
-		x->message = SAY("%s; the old runs held blocks here, and nobody looked whether "
-				 "that was so then",
-				 x->message);
+		x->message =
+			SAY("%s; the old runs held blocks here, but were not scanned", x->message);
 	}
 }
 

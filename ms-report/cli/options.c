@@ -281,7 +281,7 @@ static int check_by(const struct options *opt, struct ms_err *err)
 	if (opt->metric == METRIC_COUNT || !has_view(opt, VIEW_BY) ||
 	    (opt->by != BY_PROGRAM && opt->metric <= last))
 		return 0;
-	return ms_err_set(err, "--by %s has no order by --metric %s", group_names[opt->by],
+	return ms_err_set(err, "--by %s cannot be sorted by --metric %s", group_names[opt->by],
 			  metric_names[opt->metric]);
 }
 
@@ -295,7 +295,7 @@ static int check_metric(const struct options *opt, struct ms_err *err)
 	for (size_t i = 0; i < sizeof choose / sizeof *choose; i++)
 		chosen |= has_output(opt, choose[i]);
 	if (chosen && unknown)
-		return ms_err_set(err, "--metric %s cannot be had in that format",
+		return ms_err_set(err, "--metric %s is not available in that format",
 				  metric_names[opt->metric]);
 	if (!chosen && !has_output(opt, FORMAT_FOLDED) && !has_output(opt, FORMAT_SVG_FLAME) &&
 	    !has_output(opt, FORMAT_HTML) && !has_view(opt, VIEW_TREE) && !has_view(opt, VIEW_BY) &&
@@ -320,7 +320,7 @@ static int check(const struct options *opt, struct ms_err *err)
 		for (size_t k = 0; k < opt->output_count; k++)
 			shown |= shows(opt->outputs[k].format, opt->views[i]);
 		if (!shown)
-			return ms_err_set(err, "--%s cannot be had in that format: use --text%s",
+			return ms_err_set(err, "--%s is not available in that format: use --text%s",
 					  view_name(opt->views[i]),
 					  opt->views[i] == VIEW_TREE     ? " or --md"
 					  : opt->views[i] == VIEW_EVENTS ? " or --json"
@@ -342,9 +342,9 @@ static int check(const struct options *opt, struct ms_err *err)
 	if (opt->anonymize && has_view(opt, VIEW_ANNOTATE))
 		return ms_err_set(err, "--annotate shows sources, which --anonymize does not hide");
 	if (opt->process && opt->only_first)
-		return ms_err_set(err, "--process and --only-first are two choices");
+		return ms_err_set(err, "--process and --only-first exclude each other");
 	if (opt->process && (opt->input_count != 1 || strcmp(opt->inputs[0], "-") == 0))
-		return ms_err_set(err, "--process is of the run of one trace, FILE and FILE.d");
+		return ms_err_set(err, "--process selects from one trace's run, FILE and FILE.d");
 	if (opt->entry && !has_view(opt, VIEW_TREE))
 		return ms_err_set(err, "--entry is for --tree");
 	if (opt->strict && !opt->budgets.n)

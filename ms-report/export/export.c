@@ -401,7 +401,7 @@ const char *export_refuses(const struct page *p, const struct output *output)
 	if (output->format < FORMAT_PPROF)
 		return NULL;
 	if (p->m->proc_only && output->format != FORMAT_CHROME_TRACE)
-		return "there is nothing of allocations in it, /proc was looked at only: use "
+		return "it has no allocations, only figures of /proc: use "
 		       "--chrome-trace, --json or --csv";
 	if (output->format == FORMAT_PPROF && !output->path && isatty(STDOUT_FILENO))
 		return "--pprof is not for a terminal: name a file, such as --pprof=heap.pb.gz";

@@ -628,9 +628,9 @@ const char *trace_state(const struct trace *t, bool *trouble)
 	uint64_t places = 0, bytes = ms_trace_damaged_bytes(r->file, &places);
 	*trouble = true;
 	if (f->file == MS_FILE_CUT)
-		return "the file was cut: what was read stays (^L reads it anew)";
+		return "the file was truncated: what was read stays (^L reads it again)";
 	if (f->file == MS_FILE_REPLACED)
-		return "another file has its name: ^L reads that";
+		return "it was replaced by another file: ^L reads that";
 	if (f->file == MS_FILE_REMOVED)
 		return "the file was removed";
 	if (bytes || places || r->bad_blocks || r->replay.bad_events)

@@ -131,7 +131,7 @@ process 4243
 no    attach        there is no such process
 attaching would not work: 1 reason
 END
-refused 'a thread' 's/^Tgid:.*/Tgid:\t4200/' 'that is a thread of process 4200; give that number'
+refused 'a thread' 's/^Tgid:.*/Tgid:\t4200/' 'that is a thread of process 4200; give that PID'
 refused 'traced' 's/^TracerPid:.*/TracerPid:\t77/' 'it is traced by process 77 already; end that one first'
 process good 4242 thing
 sed -i 's/) S /) Z /' good/4242/stat
@@ -147,7 +147,7 @@ no    attach        $2
 attaching would not work: 1 reason
 END
 }
-zombie 's/^Threads:.*/Threads:\t1/' 'it has ended, and waits for its parent 1 to notice (zombie)'
+zombie 's/^Threads:.*/Threads:\t1/' 'it has ended, and its parent 1 has not reaped it (zombie)'
 zombie 's/^Threads:.*/Threads:\t3/' 'its main thread has ended, so its memory cannot be reached, though 2 others go on'
 process good 4242 thing
 sed -i 's/ 4194304 / 2129984 /' good/4242/stat

@@ -81,7 +81,7 @@ refused() { # WORDS MESSAGE
 	if ! { [ "$rc" = 2 ] && [ ! -s out ] && grep -qF -- "$2" err; }; then echo "ms-report $1: status $rc" && cat err && exit 1; fi
 }
 refused '--heaptrack=x.zst run.db' 'does not write zstd: name it .gz'
-refused '--pprof --metric failed run.db' '--metric failed cannot be had in that format'
+refused '--pprof --metric failed run.db' '--metric failed is not available in that format'
 refused '--dhat --leaks run.db' '--leaks cannot be had in that format'
 refused '--massif --metric peak run.db' '--metric is for --folded'
 fixture many.db "UPDATE site SET allocations = 1000000000000000000 WHERE id = 8"

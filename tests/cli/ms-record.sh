@@ -227,7 +227,7 @@ rc=$?
 [ "$rc $(cat stdout)" = '7 said' ] || fail "--report: status $rc, standard output $(cat stdout)"
 "$BIN/ms-report" r.trace | cmp - err || fail '--report shows something else than ms-report'
 "$BIN/ms-record" --report -q -o /dev/null true 2>err
-grep -q '^ms-record: --report: no trace' err || fail "--report without a trace: $(cat err)"
+grep -q '^ms-record: --report: there is no trace to read' err || fail "--report without a trace: $(cat err)"
 
 # ---- trouble with the output is the trace's alone ----
 "$BIN/ms-record" -o /dev/full sh -c 'echo went on' >stdout 2>err

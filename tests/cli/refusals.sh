@@ -66,7 +66,7 @@ refuse 'cannot attach to process 2147483647: there is no such process' -p 214748
 begin thread
 thread=$pid
 pid=$(awk '/^Tgid/ { print $2 }' "/proc/$thread/status")
-refuse "process $thread .*: that is a thread of process $pid; give that number" -p "$thread"
+refuse "process $thread .*: that is a thread of process $pid; give that PID" -p "$thread"
 over
 begin zombie
 refuse "process $pid .*: it has ended, and waits for its parent $job to notice \(zombie\)" -p "$pid"

@@ -35,10 +35,10 @@ try 2 "bad --tree 'sideways': expected down or up" --tree=sideways run.db
 try 2 "bad --by 'colour'" --by colour run.db
 try 2 "bad --metric 'x'" --metric x --tree run.db
 try 2 "--metric is for --folded, --svg=flame, --html, --gprof2dot, --pprof, --speedscope, --tree, --annotate and --by" --metric live run.db
-try 2 "--by size has no order by --metric failed" --by size --metric failed run.db
-try 2 "--by process has no order by --metric mapped" --by process --metric mapped run.db
-try 2 "--by thread has no order by --metric mapped" --by thread --metric mapped run.db
-try 2 "--by program has no order by --metric live" --by program --metric live run.db
+try 2 "--by size cannot be sorted by --metric failed" --by size --metric failed run.db
+try 2 "--by process cannot be sorted by --metric mapped" --by process --metric mapped run.db
+try 2 "--by thread cannot be sorted by --metric mapped" --by thread --metric mapped run.db
+try 2 "--by program cannot be sorted by --metric live" --by program --metric live run.db
 try 2 "bad --width '5'" --width 5 run.db
 try 2 "bad --reach '0': more than 0 is needed" --growth --reach 0 run.db
 try 2 "bad --limit '-1'" --limit -1 run.db

@@ -401,7 +401,7 @@ for budget, status, said in [
 out, rc, err = run("--fail-on", "delta_frees > 1", "old.db", tool="ms-report")
 expect("no comparison", (rc, "nothing was compared" in err), (2, True))
 
-# filters took sites away that it could be about; without a comparison there is no change
+# filters hid sites that it may concern; without a comparison there is no change
 out, rc, err = run("--not-function", "Parser", "d.db", tool="ms-filter")
 out, rc, err = run("-q", "--summary", "--fail-on", 'site("*Parser*").delta_live_bytes > 0', tool="ms-report", data=out)
 expect("a budget on hidden sites", (rc, "filters took sites away" in err), (2, True))

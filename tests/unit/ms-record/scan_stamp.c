@@ -242,7 +242,7 @@ static void check_asking(struct session *s)
 	ask(s, &sc, "now", true, NULL, "the last moment");
 	q->moments = MS_RESIDENT_MOMENTS_MAX - 2; /* and then there are a mark's and the end's */
 	ask(s, &sc, "now", true,
-	    "prog (pid 42): not scanned, its trace has as many such moments as one may have\n",
+	    "prog (pid 42): not scanned, its trace has the maximum number of such moments\n",
 	    "too many moments");
 	q->moments = MS_RESIDENT_MOMENTS_MAX - 2;
 	ask(s, &sc, NULL, true, NULL, "leaks are no such moments");
