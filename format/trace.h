@@ -319,6 +319,8 @@ enum ms_end_field {
 		47, /* bytes, repeated: "f in a": it gives out blocks and is not hooked */
 	MS_END_LEFT =
 		48, /* bytes, repeated: pid of a process that ran on unrecorded after the command */
+	MS_END_IMAGES_MISSED =
+		49, /* launched image only: further programs that could not be recorded */
 };
 enum ms_end_reason {
 	MS_ENDED_EXIT = 1, /* the process ended */

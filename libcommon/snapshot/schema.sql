@@ -61,6 +61,7 @@
 --   process.hooks_missing  JSON array: functions that --hook named and no module had; null when none was named or it is not known
 --   process.allocators_missed  JSON array: functions that are likely to have given out blocks and were not hooked, "f in a"; null = none
 --   process.left_behind  JSON array of pids: processes that ran on, and were not recorded any more, when the command had ended; null = none
+--   process.images_missed  of a command: programs that it started and that could not be recorded, by its end; see FILE.d/index
 --   heap             of each heap of the program's own (frame.note heap NAME) the memory from malloc that it cuts its blocks from, at the end;
 --                    backing_max_bytes: the most at a time; backings: blocks in all. No row: none was seen, or not all events were
 --   process.cut      the trace is a cut of another: of which, and by what; null = it is not
@@ -82,7 +83,7 @@ CREATE TABLE process(
   mapped_peak_bytes INTEGER, mapped_peak_time_ns INTEGER, mapped_end_bytes INTEGER, peak_usable_bytes INTEGER, unfreed_usable_bytes INTEGER, cut TEXT, comm TEXT,
   before TEXT, before_why TEXT, before_blocks INTEGER, before_bytes INTEGER, before_largest INTEGER, before_frees INTEGER, before_freed_bytes INTEGER,
   hooks_missing TEXT, became INTEGER, exec_bytes INTEGER, exec_blocks INTEGER, freed_soon INTEGER, peak_rss_bytes INTEGER,
-  allocators_missed TEXT, left_behind TEXT);
+  allocators_missed TEXT, left_behind TEXT, images_missed INTEGER);
 CREATE TABLE snapshot(
   id INTEGER PRIMARY KEY, process INTEGER NOT NULL, label TEXT NOT NULL, time_ns INTEGER, live_bytes INTEGER, live_blocks INTEGER,
   rss_bytes INTEGER, pss_bytes INTEGER, private_bytes INTEGER, swap_bytes INTEGER,

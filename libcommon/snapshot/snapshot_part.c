@@ -141,7 +141,8 @@ static const char forget_events[] =
 	" temporary_allocations = NULL, freed_soon = NULL, peak_bytes = NULL, peak_blocks = NULL, "
 	"peak_time_ns = NULL,"
 	" at_sum_peak_bytes = NULL, unfreed_bytes = NULL, unfreed_blocks = NULL, clock = NULL,"
-	" depth = NULL, images_kept = NULL, images_trivial = NULL, children_not_recorded = NULL"
+	" depth = NULL, images_kept = NULL, images_trivial = NULL, images_missed = NULL, "
+	"children_not_recorded = NULL"
 	" WHERE id = %lld;"
 	"UPDATE snapshot SET live_bytes = NULL, live_blocks = NULL WHERE process = %lld;"
 	"DELETE FROM timeline WHERE process = %lld; DELETE FROM growth WHERE process = %lld;";

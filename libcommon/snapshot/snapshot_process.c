@@ -59,6 +59,7 @@ static void put_identity(const struct ms_kept_process *p, struct ms_insert *in, 
 	       ms_text("session", hex[0] ? hex : NULL), MS_FIELD("image", i, MS_INFO_IMAGE),
 	       MS_FIELD("images_kept", e, MS_END_IMAGES_KEPT),
 	       MS_FIELD("images_trivial", e, MS_END_IMAGES_TRIVIAL),
+	       MS_FIELD("images_missed", e, MS_END_IMAGES_MISSED),
 	       MS_FIELD("children_not_recorded", e, MS_END_CHILDREN_NOT_RECORDED),
 	       ms_text("hooks_missing",
 		       ms_has(e, MS_END_HOOKS)

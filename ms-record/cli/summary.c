@@ -114,7 +114,7 @@ static void print_quality(const struct control *c, const struct image *m)
 {
 	const struct stats *t = &m->stats;
 	uint64_t lost;
-	const char *whose = other_trouble(c, m, &lost) ? " of this program" : "";
+	const char *whose = other_trouble(c, m, &lost) || c->missed ? " of this program" : "";
 	fputs("; ", stderr);
 	if (images_lost(m))
 		fputs("its trace is lost", stderr);
@@ -529,7 +529,9 @@ static void print_worst(const struct control *c)
 /* One line an image, with -v. */
 static void print_image(const struct image *m)
 {
-	fprintf(stderr, "  %-9s %" PRIu32 " %s (pid %d)", "image", m->number, m->name, (int)m->pid);
+	fprintf(stderr, "  %-9s %" PRIu32 " %s", "image", m->number, m->name);
+	if (m->pid)
+		fprintf(stderr, " (pid %d)", (int)m->pid);
 	if (m->file && m->sampled)
 		fprintf(stderr, " %s: %s allocations sampled", DURATION(m->duration_ns),
 			COUNT(m->stats.allocations));

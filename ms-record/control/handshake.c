@@ -7,6 +7,7 @@
 #include "handshake.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,6 +159,32 @@ void handshake_missed(struct control *c, const struct arrival *a, const char *wh
 	}
 }
 
+/* A program is about to run that will not ask for a session: it has a line in the index for that. */
+static void note_exec(struct control *c, pid_t pid, const struct mg_handshake *h)
+{
+	struct arrival a;
+	struct ms_err why = {0};
+	char path[PROCESS_EXE + 64], whole[PATH_MAX];
+	snprintf(path, sizeof path, "/proc/%d/%s%s", (int)pid, *h->exe == '/' ? "root" : "cwd/",
+		 h->exe);
+	/* What is traced is recorded (inject.h), or has its line from there. */
+	if (c->inject || launch_way(path, &why) == LAUNCH_PRELOAD)
+		return;
+	handshake_look(c, pid, &a);
+	snprintf(a.exe, sizeof a.exe, "%s", realpath(path, whole) ? whole : h->exe);
+	bool becomes = h->exec == MG_EXEC_SELF; /* else the number of its process is not known */
+	if (becomes && a.old)
+		a.old->told_exec = true;
+	if ((becomes && pid == c->launch.pid) ||
+	    follow_wants(&c->opt->follow, FOLLOW_EXEC, a.exe, basename(a.exe))) {
+		char *text = launch_why(path);
+		images_missed(c, becomes ? pid : 0, a.parent, clock_mono(), a.exe,
+			      c->stopped || c->over ? "recording had stopped" : text);
+		free(text);
+	}
+	free(a.name);
+}
+
 /* The session for a process that asked for one, or NULL: not recorded. */
 static struct session *new_image(struct control *c, pid_t pid)
 {
@@ -211,31 +238,39 @@ void handshake_place_hooks(struct control *c, struct session *s, int fd, bool ow
 }
 
 /* Receives a request, and whose it is. False = nobody to answer. */
-static bool receive(const struct control *c, int fd, int *pid)
+static bool receive(const struct control *c, int fd, int *pid, struct mg_handshake *h)
 {
 	struct ucred who;
 	socklen_t n = sizeof who;
-	struct mg_handshake h;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) || !is_allowed(c, &who) ||
-	    !read_handshake(fd, &h))
+	    !read_handshake(fd, h))
 		return false;
+	h->exe[sizeof h->exe - 1] = '\0';
 	*pid = who.pid;
 	return true;
 }
 
-void handshake_each(const struct control *c, void (*answer)(void *arg, int fd, int pid), void *arg)
+void handshake_each(const struct control *c,
+		    void (*answer)(void *arg, int fd, int pid, const struct mg_handshake *h),
+		    void *arg)
 {
 	int pid;
+	struct mg_handshake h;
 	for (int fd; (fd = accept4(c->listener, NULL, NULL, SOCK_CLOEXEC)) >= 0;) {
-		if (receive(c, fd, &pid))
-			answer(arg, fd, pid);
+		if (receive(c, fd, &pid, &h))
+			answer(arg, fd, pid, &h);
 		close(fd);
 	}
 }
 
-static void answer(void *arg, int fd, int pid)
+static void answer(void *arg, int fd, int pid, const struct mg_handshake *h)
 {
 	struct control *c = arg;
+	if (h->exec) {
+		note_exec(c, pid, h);
+		handshake_reply(fd, NULL);
+		return;
+	}
 	struct session *s = new_image(c, pid);
 	bool hooks = s && hook_launch_wanted(s, &c->opt->session.hooks);
 	if (s) /* everybody knows it before it runs: it may be gone before we do again */

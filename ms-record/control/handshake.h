@@ -10,6 +10,7 @@
 #include "ms-record/base/program.h"
 
 struct control;
+struct mg_handshake;
 struct ms_err;
 struct output;
 struct session;
@@ -17,7 +18,9 @@ struct session;
 /* Makes the socket. 0, or -1 with `err` set. */
 int handshake_listen(struct control *c, struct ms_err *err);
 /* Receives what waits at the socket, and has each answered over `fd`, which is closed then. */
-void handshake_each(const struct control *c, void (*answer)(void *arg, int fd, int pid), void *arg);
+void handshake_each(const struct control *c,
+		    void (*answer)(void *arg, int fd, int pid, const struct mg_handshake *h),
+		    void *arg);
 /* Answers with the session's memory; NULL = it is not recorded. False = it did not arrive. */
 bool handshake_reply(int fd, const struct session *s);
 /* Then, if hook_launch_wanted said so: places hooks, while the program waits at `fd`. With `own`,

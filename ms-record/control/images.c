@@ -130,7 +130,8 @@ void images_settle(struct control *c, const struct session *s)
 	}
 	files_index(&c->files, i);
 	/* An attached process is not followed into another program. */
-	bool hidden = s->became && s->ending == SESSION_EXECED && !s->successor && !c->attached;
+	bool hidden = s->became && !s->told_exec && s->ending == SESSION_EXECED && !s->successor &&
+		      !c->attached;
 	if (hidden && (s->pid == c->launch.pid ||
 		       follow_wants(&c->opt->follow, FOLLOW_EXEC, s->became, basename(s->became))))
 		images_missed(c, s->pid, s->image + 1, s->changed_ns, s->became, s->became_why);

@@ -56,11 +56,12 @@ static void put_trace(FILE *f, const struct image *m)
 
 static void put_image(FILE *f, const struct image *m)
 {
-	char room[32], parent[16] = "-";
+	char room[32], parent[16] = "-", pid[16] = "-";
 	if (m->parent)
 		snprintf(parent, sizeof parent, "%" PRIu32, m->parent - 1);
-	fprintf(f, "%" PRIu32 "\t%s\t%d\t%" PRIu64 "\t", m->number, parent, (int)m->pid,
-		m->started_ns);
+	if (m->pid)
+		snprintf(pid, sizeof pid, "%d", (int)m->pid);
+	fprintf(f, "%" PRIu32 "\t%s\t%s\t%" PRIu64 "\t", m->number, parent, pid, m->started_ns);
 	if (m->file) {
 		fprintf(f, "%" PRIu64 "\t%s\t", m->duration_ns, how(m, room));
 		if (m->sampled)

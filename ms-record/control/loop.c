@@ -68,6 +68,7 @@ void control_end(struct control *c, struct session *s, int how, int status)
 	s->ended_ns = session_now(s);
 	s->images_kept = c->kept;
 	s->images_trivial = c->trivial;
+	s->images_missed = c->missed;
 	/* As a container's first process we take them with us. */
 	s->left = c->closing && s->pid == c->launch.pid && getpid() != 1 ? &c->left : NULL;
 	if (how == SESSION_STOPPED)

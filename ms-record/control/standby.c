@@ -135,11 +135,11 @@ static struct standby_image *new_image(struct holder *h, pid_t pid)
 	return image;
 }
 
-static void answer_image(void *arg, int fd, int pid)
+static void answer_image(void *arg, int fd, int pid, const struct mg_handshake *ask)
 {
 	struct holder *h = arg;
 	struct control *c = &h->control;
-	struct standby_image *image = new_image(h, pid);
+	struct standby_image *image = ask->exec ? NULL : new_image(h, pid);
 	bool hooks = image && hook_launch_wanted(image->session, &c->opt->session.hooks);
 	if (!handshake_reply(fd, image ? image->session : NULL))
 		remove_images(h, pid);

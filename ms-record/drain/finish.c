@@ -173,6 +173,7 @@ void finish_trace(struct session *s)
 	if (s->launched) {
 		ms_record_number(w, MS_END_IMAGES_KEPT, s->images_kept);
 		ms_record_number(w, MS_END_IMAGES_TRIVIAL, s->images_trivial);
+		ms_record_number(w, MS_END_IMAGES_MISSED, s->images_missed);
 	}
 	add_all_left(s, w);
 	ms_record_number(w, MS_END_CHILDREN_NOT_RECORDED, s->guest.forks);

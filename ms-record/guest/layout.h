@@ -95,8 +95,11 @@ struct mg_handshake {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t pid;
-	char exe[256]; /* program_invocation_name, cut */
+	uint32_t exec;  /* enum mg_exec */
+	char exe[1024]; /* program_invocation_name, cut; or the path of what it is about to exec */
 };
+/* Not a handshake, but word of a program that will make none (exec.c); the answer is "not wanted". */
+enum mg_exec { MG_EXEC_NONE = 0, MG_EXEC_SELF = 1, MG_EXEC_CHILD = 2 };
 struct mg_handshake_reply {
 	uint64_t magic;
 	uint32_t version;

@@ -143,6 +143,17 @@ struct mg_session;
  * does it. */
 void mg_custom_prepare(struct mg_session *s, int fd);
 
+/* exec.c: finds the next providers of exec and posix_spawn. */
+void mg_exec_resolve(void);
+/* The function that NAME_preload.S goes on to, from that one of the calls in exec.c, with its first
+ * two parameters. */
+void *mg_exec_next(uint32_t which, const char *first, const char *second);
+/* start.c: tells ms-record of a program that will make no handshake; `how`: enum mg_exec. Waits until
+ * it knows. */
+void mg_tell_exec(const char *path, uint32_t how);
+/* The value of a variable of the program's environment, or NULL; "NAME=". */
+const char *mg_variable(const char *name);
+
 /* end.c: has the end of the process wait for ms-record, from the constructor on. */
 void mg_end_init(void);
 

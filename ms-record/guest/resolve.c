@@ -140,6 +140,7 @@ void mg_resolve(void)
 	NEXT(, __cxa_atexit)
 	NEXT(, __cxa_at_quick_exit)
 	NEXT(, dl_iterate_phdr)
+	mg_exec_resolve();
 	mg_next("malloc", &mg_malloc_map);
 	*(void **)(void *)&mg_real.own_realloc = ahead("realloc");
 }

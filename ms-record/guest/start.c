@@ -21,6 +21,7 @@
 #include "preload.h"
 
 extern void *__libc_stack_end __attribute__((weak));
+extern char **__environ __attribute__((weak));
 #pragma weak gnu_get_libc_version /* NULL: it is not glibc, and the program goes on unrecorded */
 
 #define WELCOME_S 5 /* for the recorder to answer, on a busy machine too */
@@ -62,12 +63,23 @@ static bool failed(long r)
 
 /* ---- the handshake --------------------------------------------------------------------------- */
 
-static const char *variable(char **env, const char *prefix)
+static char socket_name[sizeof(MG_ENV_SOCKET) + 64]; /* "" = nobody answered there */
+
+static const char *variable(char **env, const char *name)
 {
 	for (; env && *env; env++)
-		if (mg_starts(*env, prefix))
-			return *env + sizeof(MG_ENV_SOCKET);
+		if (mg_starts(*env, name)) {
+			const char *value = *env;
+			while (*name++)
+				value++;
+			return value;
+		}
 	return NULL;
+}
+
+const char *mg_variable(const char *name)
+{
+	return &__environ ? variable(__environ, name) : NULL;
 }
 
 static int connect_to(const char *name)
@@ -90,9 +102,9 @@ static int connect_to(const char *name)
 	return (int)fd;
 }
 
-static bool send_handshake(int fd, const char *exe)
+static bool send_handshake(int fd, const char *exe, uint32_t exec)
 {
-	struct mg_handshake h = {.magic = MG_MAGIC, .version = MG_LAYOUT_VERSION};
+	struct mg_handshake h = {.magic = MG_MAGIC, .version = MG_LAYOUT_VERSION, .exec = exec};
 	h.pid = (uint32_t)call(SYS_getpid, 0, 0, 0, 0);
 	mg_append(h.exe, sizeof(h.exe), 0, exe);
 	return mg_wait_call(SYS_sendto, (uint64_t)fd, (uint64_t)&h, sizeof(h), MSG_NOSIGNAL, 0,
@@ -123,6 +135,17 @@ static int receive_reply(int fd, struct mg_handshake_reply *w)
 		return got;
 	call(SYS_close, (uint64_t)got, 0, 0, 0);
 	return -1;
+}
+
+void mg_tell_exec(const char *path, uint32_t how)
+{
+	struct mg_handshake_reply w = {0};
+	int fd = socket_name[0] ? connect_to(socket_name) : -1;
+	if (fd < 0)
+		return;
+	if (send_handshake(fd, path, how))
+		receive_reply(fd, &w);
+	call(SYS_close, (uint64_t)fd, 0, 0, 0);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -302,11 +325,15 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	if (fd < 0)
 		return;
 	struct mg_handshake_reply w = {0};
-	int memory = send_handshake(fd, argc > 0 ? argv[0] : "") ? receive_reply(fd, &w) : -1;
+	int memory = send_handshake(fd, argc > 0 ? argv[0] : "", MG_EXEC_NONE)
+			     ? receive_reply(fd, &w)
+			     : -1;
 	bool mapped = memory >= 0 && map_session(memory, w.bytes);
 	if (memory >= 0)
 		call(SYS_close, (uint64_t)memory, 0, 0, 0);
-	if (mapped)
+	if (mapped) {
+		mg_append(socket_name, sizeof(socket_name), 0, name);
 		begin_session(fd);
+	}
 	call(SYS_close, (uint64_t)fd, 0, 0, 0);
 }

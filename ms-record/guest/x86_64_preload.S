@@ -68,4 +68,38 @@ syscall:
 	.cfi_endproc
 	.size syscall, .-syscall
 
+	/* Some have any number of parameters: all go on to the real one as they are. */
+	.macro EXEC name, which
+	.globl \name
+	.type \name, @function
+\name:
+	.cfi_startproc
+	endbr64
+	.irp register, rdi, rsi, rdx, rcx, r8, r9, rax
+	push %\register
+	.cfi_adjust_cfa_offset 8
+	.endr
+	mov %rsi, %rdx
+	mov %rdi, %rsi
+	mov $\which, %edi
+	call mg_exec_next
+	mov %rax, %r11
+	.irp register, rax, r9, r8, rcx, rdx, rsi, rdi
+	pop %\register
+	.cfi_adjust_cfa_offset -8
+	.endr
+	jmp *%r11
+	.cfi_endproc
+	.size \name, .-\name
+	.endm
+	EXEC execve, 0
+	EXEC execv, 1
+	EXEC execvp, 2
+	EXEC execvpe, 3
+	EXEC execl, 4
+	EXEC execle, 5
+	EXEC execlp, 6
+	EXEC posix_spawn, 7
+	EXEC posix_spawnp, 8
+
 	.section .note.GNU-stack, "", @progbits

@@ -347,12 +347,14 @@ struct session {
 		*became_why;     /* an executable without a handshake (yet), and why it has none */
 	uint64_t changed_events; /* a while after changed_ns, + 1; 0 = not counted yet */
 	bool hides;              /* it seemed to be another program, and is none */
+	bool told_exec;          /* what it becomes has told of itself (guest/exec.c) */
 	uint64_t ended_ns, changed_ns;
 	uint64_t replaced_ns; /* when the image that it became began; 0 = it became none */
-	uint64_t images_kept, images_trivial; /* launched: valid once ending is set */
-	const struct session_pids *left;      /* of a command that ended, or NULL; the same */
-	bool goes_on;                         /* it is one of those itself; the same */
-	int finished;                         /* atomic: the draining thread is done with it */
+	uint64_t images_kept, images_trivial,
+		images_missed;           /* launched: valid once ending is set */
+	const struct session_pids *left; /* of a command that ended, or NULL; the same */
+	bool goes_on;                    /* it is one of those itself; the same */
+	int finished;                    /* atomic: the draining thread is done with it */
 
 	/* the control thread's */
 	MS_ARRAY(struct sample_point) points;

@@ -301,7 +301,8 @@ static int write_events(struct encoder *e, const struct batch *b, struct ms_err 
 static bool stands(uint32_t field)
 {
 	return field == MS_END_IMAGES_KEPT || field == MS_END_IMAGES_TRIVIAL ||
-	       field == MS_END_CHILDREN_NOT_RECORDED || field == MS_END_LEFT;
+	       field == MS_END_IMAGES_MISSED || field == MS_END_CHILDREN_NOT_RECORDED ||
+	       field == MS_END_LEFT;
 }
 
 /* The end record, with what only this thread knows. */

@@ -81,6 +81,17 @@ static void put_scan(struct ms_json *j, const struct end_scan *s)
 	ms_json_close(j, '}');
 }
 
+/* Only where there are any. */
+static void put_missed(struct model *m, struct ms_json *j, const struct process *p)
+{
+	sqlite3_stmt *st = model_ask(m,
+				     "SELECT images_missed FROM process WHERE id = %lld"
+				     " AND images_missed > 0",
+				     (long long)p->id);
+	while (model_next(&st))
+		ms_json_number(j, "images_missed", (uint64_t)sqlite3_column_int64(st, 0));
+}
+
 static void put_process(struct model *m, struct ms_json *j, const char *key,
 			const struct process *p, bool with_totals)
 {
@@ -110,6 +121,7 @@ static void put_process(struct model *m, struct ms_json *j, const char *key,
 	ms_json_string(j, "allocator", p->allocator);
 	ms_json_string(j, "trace", p->trace);
 	put_left(m, j, p);
+	put_missed(m, j, p);
 	bool here = p->id <= m->processes.v[m->processes.n - 1].id;
 	ms_json_string(j, "cut", here ? provenance_cut(m, (uint32_t)(p - m->processes.v)) : NULL);
 	if (here)

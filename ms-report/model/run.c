@@ -184,6 +184,7 @@ void run_find(struct run *r, const char *file)
 		struct run_process *p = MS_PUSH(&r->processes);
 		*p = process_of(r, t, file, replayed);
 		p->first = true;
+		r->missed = figure_or_0(end_figure(t, MS_END_IMAGES_MISSED));
 		join_images(r);
 		qsort(r->processes.v, r->processes.n, sizeof *r->processes.v, by_peak);
 	}

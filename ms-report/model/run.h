@@ -28,6 +28,7 @@ struct run {
 	const char *file;
 	MS_ARRAY(struct run_process) processes; /* the highest peak first */
 	size_t shown;                           /* index of the one that is reported on */
+	uint64_t missed;                        /* programs that could not be recorded */
 };
 
 /* Finds the processes of the run of `file`, which is borrowed. None but with a trace that has a

@@ -53,7 +53,11 @@ struct table run_table(struct model *m, const struct run *r, const struct style 
 		sampled |= p->sampled;
 	}
 	table_finish(m, &t, -1, ROWS, "process", TOTAL_NONE);
-	t.title = SAY("PROCESSES of the run by peak%s; below: %s (--process, --only-first)",
-		      sampled ? ", estimated" : "", name_of(m, &r->processes.v[r->shown], st));
+	const char *missed = !r->missed ? ""
+					: SAY("; %s not recorded: see .d/index",
+					      say_things(m, r->missed, "program"));
+	t.title = SAY("PROCESSES of the run by peak%s%s; below: %s (--process, --only-first)",
+		      sampled ? ", estimated" : "", missed,
+		      name_of(m, &r->processes.v[r->shown], st));
 	return t;
 }

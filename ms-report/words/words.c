@@ -169,6 +169,18 @@ static void left_words(struct model *m, struct words *w)
 	}
 }
 
+/* Says how many programs that the command started have no trace. */
+static void images_missed(struct model *m, struct words *w)
+{
+	uint64_t n = 0;
+	sqlite3_stmt *st = model_ask(m, "SELECT sum(images_missed) FROM process");
+	while (model_next(&st))
+		n = (uint64_t)sqlite3_column_int64(st, 0);
+	if (n)
+		words_add(w, SAY("%s that it started not recorded: see .d/index",
+				 say_things(m, n, "program")));
+}
+
 /* What is wrong with stacks and frees; rarely anything. */
 static void quality_details(struct model *m, struct words *w)
 {
@@ -193,6 +205,7 @@ static void quality_details(struct model *m, struct words *w)
 		words_add(w, SAY("no frames of %s",
 				 name_clean(&m->arena, m->interpreter_unknown, true)));
 	left_words(m, w);
+	images_missed(m, w);
 	uint64_t children = 0;
 	for (size_t i = 0; i < m->processes.n; i++)
 		if (figure_some(m->processes.v[i].children_not_recorded))
