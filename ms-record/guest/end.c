@@ -96,8 +96,11 @@ void mg_end_hold(const uint64_t *frame)
 	uint32_t none = MG_END_NONE;
 	if (!s || !s->end_wait_ms || !s->tsc_hz ||
 	    !__atomic_load_n(&mg.gate->on, __ATOMIC_ACQUIRE) ||
-	    __atomic_load_n(&s->state, __ATOMIC_RELAXED) == MG_OFF || mg_heartbeat_timeout(s, 1) ||
-	    is_vfork_child())
+	    __atomic_load_n(&s->state, __ATOMIC_RELAXED) == MG_OFF || is_vfork_child())
+		return;
+	bool unheard = mg_heartbeat_timeout(s, 1);
+	__atomic_store_n(&s->end_unheard, unheard, __ATOMIC_RELAXED);
+	if (unheard)
 		return;
 	struct mg_end_frame *f = mg_end_frame_note(frame);
 	if (__atomic_compare_exchange_n(&s->end_state, &none, MG_END_TAKEN, false, __ATOMIC_ACQ_REL,

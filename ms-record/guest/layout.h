@@ -280,9 +280,10 @@ struct mg_session {
 
 	/* The end of the process: see end.c. */
 	_Alignas(64) uint32_t end_state; /* enum mg_end_state; futex word */
-	uint32_t end_tid;                /* the thread that is held, */
-	uint64_t end_sp;                 /* its registers, and above them its stack, */
-	uint64_t end_tp;                 /* its thread pointer */
+	uint32_t end_unheard; /* guest: it came to its end without ms-record's heartbeat */
+	uint32_t end_tid;     /* the thread that is held, */
+	uint64_t end_sp;      /* its registers, and above them its stack, */
+	uint64_t end_tp;      /* its thread pointer */
 	struct mg_end_frame end_frames[MG_END_FRAMES];
 	uint64_t main_entry, main_tp; /* sp at the program's entry, its thread; 0 = not known */
 	/* Private memory of the guest, start and end; in the image's session. Nothing there belongs

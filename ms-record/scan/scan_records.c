@@ -57,6 +57,13 @@ static void put_head(struct session *s, const struct ms_verdict_scan *head)
 	q->result.took_ns = head->took_ns;
 }
 
+/* Did it call exit, and could not wait for us, or not long enough? */
+static bool was_late(const struct session *s)
+{
+	return __atomic_load_n(&s->mem->end_state, __ATOMIC_ACQUIRE) == MG_END_LATE ||
+	       __atomic_load_n(&s->mem->end_unheard, __ATOMIC_RELAXED);
+}
+
 void scan_finish(struct session *s)
 {
 	struct scan *q = s->scan;
@@ -67,6 +74,7 @@ void scan_finish(struct session *s)
 		s->ending == SESSION_STOPPED || __atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE);
 	uint64_t why = s->opt->sample_bytes ? MS_SCAN_SAMPLED
 		       : stopped            ? MS_SCAN_STOPPED
+		       : was_late(s)        ? MS_SCAN_TIME
 					    : MS_SCAN_KILLED;
 	if (s->ending == SESSION_EXECED)
 		return; /* not an end: the next image goes on */

@@ -31,12 +31,18 @@ static bool is_filtered(const struct session *s)
 	       (s->same_pidns && has_filter(s->proc, status));
 }
 
+#define VFORK_LOOKS 4
 /* Is the one that is held a child of vfork, whose parent waits for it in the kernel? They have one
  * number, and the parent's thread cannot be the one that waits for us. */
 static bool is_vfork(struct session *s)
 {
 	uint32_t tid = s->same_pidns ? s->mem->end_tid : (uint32_t)s->pid;
-	return hijack_state(s->proc, (pid_t)tid) == 'D';
+	for (int i = 0; i < VFORK_LOOKS; i++) {
+		if (hijack_state(s->proc, (pid_t)tid) != 'D')
+			return false;
+		usleep(500); /* one that waits for a page, as it may there, does not for long */
+	}
+	return true;
 }
 /* Will no trace be kept of it? */
 static bool is_dropped(const struct session *s)
