@@ -79,7 +79,7 @@ refused() { # PATTERN OPTIONS...
 	[ $? = 2 ] && [[ $(wc -l <err) = 1 && $(<err) =~ $1 ]] || fail "ms-report ${*:2}: $(<err)"
 }
 refused "no process 'nothing' in the run of 'run.trace': it has big \($pid\), timeout \($first\)" --process nothing run.trace
-refused 'two choices' --process big --only-first run.trace
+refused 'exclude each other' --process big --only-first run.trace
 refused "'run.trace.d/$trace' has no folder" --process big "run.trace.d/$trace"
 refused 'of the run of one trace' --process big run.trace run.trace.d
 refused 'of the run of one trace' --process big - <run.trace
