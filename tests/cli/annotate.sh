@@ -97,7 +97,7 @@ refused "no frame is in 'three/part.c', but in '$PWD/" --annotate three/part.c r
 refused "no frame is in 'none.c' (--by file lists the files)" --annotate none.c run.db
 refused "no frame is in 'none.c'" --annotate none.c run.trace
 refused 'anonymize does not hide' --anonymize --annotate app.c run.db
-refused 'cannot be had in that format' --html=x.html --annotate app.c run.db
+refused 'is not available in that format' --html=x.html --annotate app.c run.db
 refused 'given twice' --annotate app.c --annotate one/part.c run.db
 refused "--annotate" --annotate '' run.db
 

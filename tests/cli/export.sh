@@ -82,14 +82,14 @@ refused() { # WORDS MESSAGE
 }
 refused '--heaptrack=x.zst run.db' 'does not write zstd: name it .gz'
 refused '--pprof --metric failed run.db' '--metric failed is not available in that format'
-refused '--dhat --leaks run.db' '--leaks cannot be had in that format'
+refused '--dhat --leaks run.db' '--leaks is not available in that format'
 refused '--massif --metric peak run.db' '--metric is for --folded'
 fixture many.db "UPDATE site SET allocations = 1000000000000000000 WHERE id = 8"
 refused '--heaptrack many.db' 'more than 10,000,000,000'
 sleep 100 &
 ms-snap -q --maps -p $! -o maps.db
 kill $!
-refused '--pprof maps.db' '/proc was looked at only'
+refused '--pprof maps.db' 'only figures of /proc'
 ms-report --chrome-trace maps.db | jq -e '.otherData.command' >/dev/null
 # --metric chooses what is shown first
 ms-report --speedscope --metric allocations run.db | jq -e '.profiles[.activeProfileIndex].name == "allocations"' >/dev/null

@@ -49,7 +49,7 @@ python3 "$SRC/tests/cli/html/sizes.py"
 if ms-report --html --threads run.db 2>err; then
 	echo 'a view was taken' && exit 1
 fi
-grep -q -- '--threads cannot be had in that format' err
+grep -q -- '--threads is not available in that format' err
 ms-report -q --html=a.html --json=a.json --metric temporary run.db
 grep -q '<h1>orderd</h1>' a.html
 ms-report -q --html run.db | cmp - a.html && { echo '--metric changed nothing' && exit 1; }

@@ -44,11 +44,11 @@ try 2 "bad --reach '0': more than 0 is needed" --growth --reach 0 run.db
 try 2 "bad --limit '-1'" --limit -1 run.db
 try 2 "bad --color 'red'" --color=red run.db
 try 2 "only one format can go to standard output" --json --csv run.db
-try 2 "--tree cannot be had in that format" --json --tree run.db
-try 2 "--threads cannot be had in that format" --folded --threads run.db
+try 2 "--tree is not available in that format" --json --tree run.db
+try 2 "--threads is not available in that format" --folded --threads run.db
 try 2 "--csv is one table" --csv --threads --sizes run.db
 try 2 "--sql was given twice" --sql 'SELECT 1' --sql 'SELECT 2' run.db
-try 2 "--sql cannot be had in that format" --folded --sql 'SELECT 1' run.db
+try 2 "--sql is not available in that format" --folded --sql 'SELECT 1' run.db
 try 2 "an output file needs a name" --json= run.db
 try 2 "two outputs cannot go to one file: 'x'" --json=x --md=x run.db
 try 2 "option '--at': empty argument" --at '' run.db

@@ -113,7 +113,7 @@ refused "bad --svg 'x.svg': expected flame or timeline, or one of these with a f
 refused "option '--svg' needs" --svg
 refused 'an output file needs a name' --svg=flame: run.db
 refused 'only one format can go to standard output' --svg=flame --svg=timeline run.db
-refused '--tree cannot be had in that format' --svg=flame --tree run.db
+refused '--tree is not available in that format' --svg=flame --tree run.db
 refused '--metric is for' --svg=timeline --metric live run.db
 ms-diff run.db run.db >diff.db
 refused '--svg shows one run: of a comparison use --html or --folded' --svg=flame diff.db
