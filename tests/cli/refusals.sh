@@ -69,7 +69,7 @@ pid=$(awk '/^Tgid/ { print $2 }' "/proc/$thread/status")
 refuse "process $thread .*: that is a thread of process $pid; give that PID" -p "$thread"
 over
 begin zombie
-refuse "process $pid .*: it has ended, and waits for its parent $job to notice \(zombie\)" -p "$pid"
+refuse "process $pid .*: it has ended, and its parent $job has not reaped it \(zombie\)" -p "$pid"
 over
 begin leader
 refuse "process $pid .*: its main thread has ended, .* though 1 others? go" -p "$pid"

@@ -174,7 +174,7 @@ try 1 "it is 1244756 (1.2 MiB)" -q --fail-on ' site( "*" ).live_bytes>1' run.db
 try 1 "it is 1244756 (1.2 MiB), most of it at site 1:" --fail-on 'site("*").live_bytes >= 1244756' run.db
 try 1 "is broken: it is 100120, most of it at site 8:" --fail-on 'site("orderd::[PL]*[rt]::[df]*").allocations == 100120' run.db
 try 0 "no site has a name like that" --fail-on 'site("nothing").allocations > 0' run.db
-try 2 "filters took sites away" --fail-on 'site("orderd::*").allocations > 0' hidden.db
+try 2 "filters hid sites" --fail-on 'site("orderd::*").allocations > 0' hidden.db
 try 2 "cannot be decided: the figure is not known" --allow-partial --fail-on 'site("orderd::*").temporary > 0' sampled.db
 try 2 "bad budget 'site(x).live_bytes > 1': expected site(\"PATTERN\")" --fail-on 'site(x).live_bytes > 1' run.db
 try 2 "expected site(\"PATTERN\")" --fail-on 'site("").live_bytes > 1' run.db

@@ -258,7 +258,7 @@ fed
 watched rotated.trace
 mv rotated.trace rotated.trace~
 cp live.trace rotated.trace
-sees 'another file has its name: \^L reads that'
+sees 'it was replaced by another file: \^L reads that'
 keys C-l
 sees '^traced .*   rotated\.trace   ended   '
 sees '996 K .* work'

@@ -136,7 +136,7 @@ echo text >text
 refused_recorder 'is not a trace' text status
 cp a.trace copy.trace
 refused_recorder 'recording is over' copy.trace status
-refused_recorder 'no recorder writes' in status
+refused_recorder 'no recorder is writing' in status
 
 # ---- pause and resume ----
 before=$(status a.trace events)
