@@ -210,7 +210,7 @@ def growth_end(running):
     expect("max-growth: too short", (r.returncode, r.stderr.splitlines()[-1]),
            (0, "ms-record: too short for --max-growth: growth cannot be judged"))
     r = run(RECORD, "-o", "short.trace", "--max-growth", "1k/h", "true")
-    expect("max-growth: recorded, too short", (r.returncode, "passes: the run was too short to tell growth" in r.stderr), (0, True))
+    expect("max-growth: recorded, too short", (r.returncode, "passes: the run was too short to judge growth" in r.stderr), (0, True))
     expect("max-growth: the command's own status stays", poll("-q", "--max-growth", "1k/h", "sh", "-c", "exit 3").returncode, 3)
     got = metrics("polled.prom")
     expect("metrics: it ended", got["memscope_up"], {(): 0})
