@@ -159,6 +159,8 @@ static void check_words(void)
 
 /* ---- no scan at the end ---- */
 
+static struct mg_session memory;
+
 static void finish_case(unsigned how, enum session_end ending)
 {
 	begin();
@@ -169,8 +171,12 @@ static void finish_case(unsigned how, enum session_end ending)
 	session.stats.allocations = how & 16 ? 0 : 1;
 	opt.sample_bytes = how & 32;
 	session.ending = ending;
+	memory.end_unheard = how & 64;
+	memory.end_state = how & 128 ? MG_END_LATE : 0;
+	session.mem = &memory;
 	int why = how & 32                    ? MS_SCAN_SAMPLED
 		  : ending == SESSION_STOPPED ? MS_SCAN_STOPPED
+		  : how & (64 | 128)          ? MS_SCAN_TIME
 					      : MS_SCAN_KILLED;
 	bool told = !(how & (4 | 8 | 16)) && ending != SESSION_EXECED;
 	char want[100] = "", lives[100] = "";
@@ -188,7 +194,7 @@ static void finish_case(unsigned how, enum session_end ending)
 
 static void check_finish(void)
 {
-	for (unsigned how = 0; how < 64; how++)
+	for (unsigned how = 0; how < 256; how++)
 		for (unsigned ending = SESSION_RUNS; ending <= SESSION_STOPPED; ending++)
 			finish_case(how, (enum session_end)ending);
 }

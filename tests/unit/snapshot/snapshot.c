@@ -116,8 +116,8 @@ static const struct {
 	{"other application", "PRAGMA application_id=1", "not a MemScope snapshot"},
 	{"newer version", "PRAGMA user_version=3", "made by a newer MemScope (snapshot version 3"},
 	{"older version", "PRAGMA user_version=1",
-	 "made by an older MemScope (snapshot version 1, this one reads 2); make it again of its "
-	 "trace"},
+	 "made by an older MemScope (snapshot version 1, this one reads 2); make it again from "
+	 "its trace: ms-snap"},
 	{"version 0", "PRAGMA user_version=0", "bad snapshot version 0"},
 	{"table missing", "DROP TABLE mark", "its table 'mark'"},
 	{"column added", "ALTER TABLE site ADD COLUMN evil TEXT", "its table 'site'"},
