@@ -149,7 +149,7 @@ def sharing():
         has_child(p.pid)
         r.send_signal(signal.SIGINT)
         said = r.communicate(timeout=600)[1]
-    check(r.returncode == 0 and "the hooks could not be taken out" in said, f"sharing while recorded: {r.returncode} {said}")
+    check(r.returncode == 0 and "the hooks could not be removed" in said, f"sharing while recorded: {r.returncode} {said}")
     end(p, "sharing while recorded")
 
 

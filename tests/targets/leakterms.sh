@@ -40,7 +40,7 @@ for case in 8:875:87500 4:750:75000 1:0:0; do
 	want "scan, align $align" "$align|-" "$(scan)"
 done
 ms-report --leaks run.trace | grep -qx "Scan  *pointers at any byte (--leak-align)"
-ms-report --leaks --md run.trace | grep -qF 'Scan: pointers at each byte'
+ms-report --leaks --md run.trace | grep -qF 'Scan: pointers at any byte'
 record packed
 want "packed" 875 "$(unreachable body)"
 want "scan" "8|-" "$(scan)"
