@@ -77,7 +77,7 @@ for kind in journal wal shm; do
 	for content in notes ''; do
 		printf %s "$content" >there/run.db-$kind
 		if [ "$content" ]; then
-			refused "SQLite would take 'run.db-$kind' beside it, of user $(id -u), for a part of it" "$BIN/ms-snap" -q -o there/run.db good.trace
+			refused "SQLite would take 'run.db-$kind' beside it, of user $(id -u), as part of it" "$BIN/ms-snap" -q -o there/run.db good.trace
 			is 'a file that is not of SQLite' "$(<there/run.db-$kind)" notes
 			[ ! -e there/run.db ] || fail "written beside notes"
 		else
@@ -214,7 +214,7 @@ for mode in 0777 1777; do
 	"$BIN/ms-snap" -q --dataset=there/set --key n=2 good.trace || fail "$mode: a dataset"
 	is "$mode: runs" "$(zstd -qdc there/set/v1-*/run.csv.zst | cut -d, -f1 | sort -u | wc -l)" 2
 	mkdir there/his && chmod $mode there/his && other mkdir -m 777 there/his/.new
-	refused "'.new' is of user 65534" "$BIN/ms-snap" -q --dataset=there/his --key n=1 good.trace
+	refused "'.new' belongs to user 65534" "$BIN/ms-snap" -q --dataset=there/his --key n=1 good.trace
 	is "$mode: a dataset of whose .new another has" "$(ls there/his)" ''
 	# what ms-top adds to
 	other ln -s "$PWD/new" there/link && other sh -c ': >there/log'

@@ -43,10 +43,10 @@ is 'a link of our own' "$(stat -c %F own/link)" 'symbolic link'
 echo notes >own/text
 "$BIN/ms-record" -q -o own/text true && "$BIN/ms-record" -q -o own/other true
 is 'an old file' "$(<own/text~)" notes
-refused 125 'no trace of yours' "$BIN/ms-record" -q -o own/text true
+refused 125 'is not a trace of yours' "$BIN/ms-record" -q -o own/text true
 is 'an old file, the next time' "$(<own/text~)" notes
 mkdir own/other.d && echo mine >own/other.d/x.trace
-refused 125 'no folder of an earlier recording' "$BIN/ms-record" -q -o own/other sh -c 'ls >/dev/null; true'
+refused 125 'is not a folder of an earlier recording' "$BIN/ms-record" -q -o own/other sh -c 'ls >/dev/null; true'
 "$BIN/ms-record" -q --follow=none -o own/other true || fail 'a foreign folder, not needed'
 is 'a folder that no recording made' "$(cat own/other.d/*)" mine
 "$BIN/ms-record" -q --follow=all -o own/tree sh -c 'ls >/dev/null; true'
@@ -93,7 +93,7 @@ is '/dev/stdout' "$(head -c 8 fd.json | tr '\n' ' ')" 'before {'
 is '/dev/null after it' "$(stat -c '%F %a' /dev/null)" 'character special file 666'
 mkfifo pipe
 : >ran
-refused 125 'nobody has begun to read' "$BIN/ms-record" -q -o pipe rm ran
+refused 125 'nothing opened this FIFO for reading' "$BIN/ms-record" -q -o pipe rm ran
 [ -e ran ] || fail 'with a FIFO that nobody reads the command ran'
 (until [ -e ran2 ]; do sleep 0.05; done && exec cat pipe >piped.trace) &
 (: >ran2 && exec "$BIN/ms-record" -q -o pipe ls / >/dev/null) || fail 'a FIFO that is read a little later'
@@ -135,7 +135,7 @@ for mode in 0777 1777; do
 	refused 2 'symbolic link' "$BIN/ms-filter" -q -o there/t.db good.db
 	refused 2 'symbolic link' "$BIN/ms-report" --json=there/t.db good.db
 	refused 125 'symbolic link' "$BIN/ms-record" -q --poll -p $$ -d 50ms --csv=there/t.db
-	refused 125 'no folder of an earlier recording' "$BIN/ms-record" -q -o there/f.trace sh -c 'ls >/dev/null; true'
+	refused 125 'is not a folder of an earlier recording' "$BIN/ms-record" -q -o there/f.trace sh -c 'ls >/dev/null; true'
 	"$BIN/ms-record" -q --follow=none -o there/f.trace true || fail "$mode: FILE.d is a link and not needed"
 	# a FIFO of another; one of ours; what has FILE~'s name
 	other mkfifo there/fifo && other sh -c 'exec timeout 20 cat there/fifo >/dev/null' &
@@ -144,11 +144,11 @@ for mode in 0777 1777; do
 	refused 125 'a FIFO of user 65534' "$BIN/ms-record" -q -o there/fifo true
 	kill $reader && wait $reader 2>/dev/null
 	cp good.trace there/o.trace && other sh -c 'echo his >there/o.trace~'
-	refused 125 'no trace of yours' "$BIN/ms-record" -q -o there/o.trace true
+	refused 125 'is not a trace of yours' "$BIN/ms-record" -q -o there/o.trace true
 	is "$mode: FILE~ of another" "$(<there/o.trace~)" his
 	# a folder of another's with an index, hard links
 	other sh -c 'mkdir there/h.trace.d && : >there/h.trace.d/ls.1.1.trace && printf "#image\t" >there/h.trace.d/index'
-	refused 125 'no folder of an earlier recording' "$BIN/ms-record" -q -o there/h.trace sh -c 'ls >/dev/null; true'
+	refused 125 'is not a folder of an earlier recording' "$BIN/ms-record" -q -o there/h.trace sh -c 'ls >/dev/null; true'
 	[ -e there/h.trace.d/ls.1.1.trace ] || fail "$mode: a trace of another is gone"
 	ln victim/text there/hard.trace && ln -P /dev/stdout there/hardlink 2>/dev/null
 	"$BIN/ms-record" -q -o there/hard.trace true || fail "$mode: a hard link"

@@ -103,7 +103,7 @@ refuse "its marks are: warm, reload, warm" --to mark:cold run.trace
 refuse "later than --to '500us'" --from 1ms --to 500us run.trace
 refuse "no point '1500us' in the span: it ends at --to '1ms'" --at 1500us --to 1ms run.trace
 refuse "bad --every '0': more than 0 is needed" --every 0 run.trace
-refuse 'makes 20,001 points of 2.0 ms: take 0.001s or more, .*at most 10,000' --every 100ns run.trace
+refuse 'makes 20,001 points of 2.0 ms: use 0.001s or more, .*at most 10,000' --every 100ns run.trace
 refuse "bad --read 'some': expected auto, all or part" --read=some run.trace
 refuse 'use peak, end, start, 1.5s, -10m, 14:30:05, mark:NAME, mark:NAME#3 or mark:NAME#last' --at 'then' run.trace
 refuse "its marks are: warm, reload, warm" --at mark:cold run.trace

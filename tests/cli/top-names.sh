@@ -117,7 +117,7 @@ ends 0
 TERM_OF=linux start 60 24 --proc-root proc
 sees '^> +100 '
 keys y
-sees 'this terminal has no clipboard that a program could write'
+sees 'this terminal has no clipboard that programs can write to'
 keys q
 until_true test -s after
 [ $failures = 0 ] && echo ok

@@ -268,7 +268,7 @@ fed
 
 watched cut.trace
 feed cut 500
-sees 'the file was cut: what was read stays'
+sees 'the file was truncated: what was read stays'
 sees '^> .* hoard'
 keys q
 ends 0

@@ -137,7 +137,7 @@ is 'posix_spawn: its line' "$(awk -F '\t' '$12 ~ /^not recorded/ { print $2, $3,
 
 # ---- the report is of a process of FILE.d: the count stands above ----
 ms-record -q -o t.trace sh -c './static; python3 -c 1; exit' >got
-[[ $(ms-report t.trace | head -n 1) == 'PROCESSES of the run by peak; 1 program not recorded: see .d/index; below is '* ]] || fail "the processes: $(ms-report t.trace | head -n 3)"
+[[ $(ms-report t.trace | head -n 1) == 'PROCESSES of the run by peak; 1 program not recorded: see .d/index; below: '* ]] || fail "the processes: $(ms-report t.trace | head -n 3)"
 
 # ---- not wanted: nothing is said of it ----
 ms-record -o t.trace --follow=none sh -c './static; exit' >got 2>err

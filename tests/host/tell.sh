@@ -135,7 +135,7 @@ refused_recorder 'No such file' missing.trace status
 echo text >text
 refused_recorder 'is not a trace' text status
 cp a.trace copy.trace
-refused_recorder 'recording is over' copy.trace status
+refused_recorder 'its recording has ended' copy.trace status
 refused_recorder 'no recorder is writing' in status
 
 # ---- pause and resume ----
@@ -170,7 +170,7 @@ quality=$("$BIN/ms-report" a.trace | sed -n '/^Quality/,/^$/p' | tr -s '\n ' ' '
 "$BIN/ms-report" --md a.trace | grep -q '57 allocations not recorded' || fail 'the markdown does not speak of the pause'
 is 'quality in JSON' "$("$BIN/ms-report" --json a.trace | jq -c '.quality|[.events_lost,.paused_allocations,.paused_ns>0]')" '[0,57,true]'
 grep -q '57 allocations not recorded' err || fail "the end does not speak of the pause: $(cat err)"
-refused_recorder 'recording is over' a.trace status
+refused_recorder 'its recording has ended' a.trace status
 
 # ---- stop: the trace is whole, the program goes on ----
 begin --follow=none -o s.trace

@@ -304,7 +304,7 @@ equal("two keys", compare("noisy", "n5.trace", "--key", "test=x", "--key", "comm
 equal("the last three", query("diff.db", "SELECT value FROM diff WHERE key = 'old_runs'"), [(1,)])
 compare("noisy", "n5.trace", "--key", "test=x", "--last", "3")
 equal("the last three", query("diff.db", "SELECT name FROM diff_run WHERE side = 'old' ORDER BY id"), [(f"noisy/c{i}",) for i in (7, 8, 9)])
-equal("no such key", "no run of" in compare("noisy", "n5.trace", "--key", "test=z", status=2), True)
+equal("no such key", "no complete run in" in compare("noisy", "n5.trace", "--key", "test=z", status=2), True)
 compare("noisy", "n5.trace", "--key", "test=z", "--allow-missing-old")
 equal("everything is new", query("diff.db", "SELECT DISTINCT kind, significant FROM site_diff"), [("new", 0)])
 equal("no dataset", "No such" in compare("none", "n5.trace", status=2), True)

@@ -391,8 +391,8 @@ for budget, status, said in [
         ('site("*").delta_live_bytes > 77999', 1, "is broken: it is +78000 (+76.2 KiB, +132 %), most of it at site 1: "), ('site("*").delta_live_bytes > 132.3 %', 0, ""),
         ('site("*").delta_frees < -389', 1, "is broken: it is -390"), ('site("*").delta_sites > 0', 2, "no figure 'delta_sites' of a site"),
         ('site("*").new_sites > 0', 2, "no figure 'new_sites' of a site"), ('site("*").delta_unfreed_bytes > 0', 2, "no figure"),
-        ("unmatched_sites > 0", 0, ""), ("delta_nothing > 1", 2, "no figure 'delta_nothing'"), ("new_peak > 1", 2, "no figure"), ("new_sites > 1 %", 2, "per cent are for delta_"),
-        ("new_sites > -1", 2, "bad budget"), ("delta_frees > - ", 2, "expected a number"), ("delta_frees > %", 2, "bad number"),
+        ("unmatched_sites > 0", 0, ""), ("delta_nothing > 1", 2, "no figure 'delta_nothing'"), ("new_peak > 1", 2, "no figure"), ("new_sites > 1 %", 2, "percentages are for delta_"),
+        ("new_sites > -1", 2, "bad budget"), ("delta_frees > - ", 2, "expected a number"), ("delta_frees > %", 2, "bad percentage"),
         ("delta_frees > 1k", 2, "bad budget"), ("delta_frees ~ 1", 2, "expected >"), ("delta_frees", 2, "expected >")]:
     out, rc, err = run("--fail-on", budget, "--json", "d.db", tool="ms-report")
     expect(f"{budget}: status", rc, status)

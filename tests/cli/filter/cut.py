@@ -164,7 +164,7 @@ def refused(trace):
         code, message = run("ms-filter", "--trace-out", "refused.trace", *words)
         expect(f"{words}: {message}", (code, part in message, message.count("\n"), os.path.exists("refused.trace")), (2, True, 1, False))
     code, message = run("ms-filter", "--trace-out", trace, "cut.trace")
-    expect("over a trace", (code, "which would be lost" in message), (2, True))
+    expect("over a trace", (code, "which would be overwritten" in message), (2, True))
     code, message = run("ms-filter", "--from", "1ms", trace)
     expect("--from alone", (code, "needs '--trace-out'" in message), (2, True))
     code, message = run("ms-filter", "--trace-out", "x", "-o", "y", trace)
