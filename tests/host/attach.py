@@ -230,6 +230,8 @@ def execs_once():
         p.stdout.readline()
         rc, said = attach(p.pid, "-d", "0.1")
         check(rc == 0, f"one exec: {rc} {said}")
+        while os.readlink(f"/proc/{p.pid}/exe") != os.path.realpath(TARGET):
+            time.sleep(0.01)
         begun(p.pid)
         end(p, "one exec")
 

@@ -62,10 +62,19 @@ def judge(row, plain, got):
     return f"{got[0]} {got[1]!r:.200} {got[2]!r:.300} instead of {plain[0]} {plain[1]!r:.200} {plain[2]!r:.100}"
 
 
+def plain_of(row):
+    """How it goes without a recorder. Signals may overflow the stack of a program that gets no processor for long: not always, then."""
+    for _ in range(5):
+        plain = run(row[1], row[2], row[3])
+        if plain[0] == "hangs" or plain[0] >= 0:
+            break
+    return plain
+
+
 def campaign(rounds):
     rows, differ, runs = programs(), {}, 0
     for row in rows:
-        plain = run(row[1], row[2], row[3])
+        plain = plain_of(row)
         for _ in range(rounds):
             shutil.rmtree("t.trace.d", ignore_errors=True)
             if os.path.exists("t.trace"):
