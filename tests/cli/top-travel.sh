@@ -34,7 +34,7 @@ same() { # KEYS: go there, and compare
 }
 start 120 30 big.trace
 sees '^big \(4711\) .*   ended   '
-sees '^> .* big::part_'
+sees '^> .*::make_thing_'
 same '['
 [ "$MODE" != release ] || expect '^> .* - +[0-9]' screen # what was before the checkpoint is not known
 same '[' '['
