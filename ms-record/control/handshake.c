@@ -79,7 +79,7 @@ struct session *handshake_running_session(struct control *c, int pid)
 /* The name of `file`, in FILE.d, as seen from the trace of `old`. */
 static char *relative(const struct control *c, const struct session *old, const char *file)
 {
-	const char *folder = old->launched ? basename(c->files.folder) : "";
+	const char *folder = old->launched && c->files.folder ? basename(c->files.folder) : "";
 	char *path;
 	if (asprintf(&path, "%s%s%s", folder, *folder ? "/" : "", basename(file)) < 0)
 		return NULL;

@@ -114,8 +114,7 @@ void images_settle(struct control *c, const struct session *s)
 	const char *unhooked = images_unhooked(i);
 	if (unhooked && i->stats.unknown_frees > i->stats.paused_allocations + SESSION_FEW_UNKNOWN)
 		snprintf(i->note, sizeof i->note,
-			 "recorded in part: blocks came from elsewhere, perhaps from %s",
-			 unhooked);
+			 "recorded in part: blocks came from elsewhere, perhaps from %s", unhooked);
 	else if (unhooked)
 		snprintf(i->note, sizeof i->note, "%s: %s is not hooked",
 			 i->kept ? "recorded in part" : "not recorded", unhooked);

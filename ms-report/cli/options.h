@@ -75,7 +75,7 @@ struct options {
 	bool pretty;
 	bool anonymize;
 	bool no_source; /* of the page */
-	bool strict; /* a budget whose pattern fits nothing is trouble */
+	bool strict;    /* a budget whose pattern fits nothing is trouble */
 	struct ms_cli cli;
 };
 

@@ -153,15 +153,12 @@ static void put_most(struct page *p, struct ms_json *j, const struct first *f,
 /* The groups of the first screen of text; then what was temporary, if much was. */
 static void put_run(struct page *p, struct ms_json *j)
 {
-	static const char *const ids[METRIC_LISTS] = {[METRIC_LIVE] = "live",
-						      [METRIC_PEAK] = "peak",
-						      [METRIC_MAPPED] = "mapped",
-						      [METRIC_UNREACHABLE] = "unreachable",
-						      [METRIC_LATE] = "late",
-						      [METRIC_HELD] = "live",
-						      [METRIC_GROWING] = "growing",
-						      [METRIC_GROWING_NOW] = "growing",
-						      [METRIC_GROWN] = "growing"};
+	static const char *const ids[METRIC_LISTS] = {
+		[METRIC_LIVE] = "live",       [METRIC_PEAK] = "peak",
+		[METRIC_MAPPED] = "mapped",   [METRIC_UNREACHABLE] = "unreachable",
+		[METRIC_LATE] = "late",       [METRIC_HELD] = "live",
+		[METRIC_GROWING] = "growing", [METRIC_GROWING_NOW] = "growing",
+		[METRIC_GROWN] = "growing"};
 	struct model *m = p->m;
 	struct first f = first_groups(m, ROWS, true);
 	for (size_t i = 0; i < f.n; i++) {

@@ -143,7 +143,8 @@ static void sum_groups(struct grouping *g)
 	for (size_t i = 0; i < g->m->sites.n; i++) {
 		const struct site *s = &g->m->sites.v[i];
 		uint32_t number = group_of(g, s);
-		g->v.v[number - 1].sum += figure_or_0(site_pair(s, g->metric).a);
+		if (number <= g->v.n && g->v.v)
+			g->v.v[number - 1].sum += figure_or_0(site_pair(s, g->metric).a);
 	}
 }
 

@@ -43,7 +43,7 @@ static struct next view(struct page *p, size_t room, const char *option, const c
 static bool is_temporary(const struct first *f)
 {
 	for (size_t i = 0; i < f->n; i++)
-		if (f->lists[i].metric == METRIC_CHURN)
+		if (f->lists[i].metric == METRIC_CHURN && f->lists[i].rows && f->lists[i].rows[0])
 			return figure_some(f->lists[i].rows[0]->temporary);
 	return false;
 }

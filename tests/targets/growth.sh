@@ -86,6 +86,7 @@ way=doubles
 "$BIN/ms-report" doubles.db >out
 grep -q '^GROWING in doublings; at the peak: ' out || fail "first screen: $(cat out)"
 grep -Eq '^ +grows in doublings, by [0-9.]+ [KM]iB so far$' out || fail "first screen: $(cat out)"
+# shellcheck disable=SC2016 # Markdown's code
 "$BIN/ms-report" --md doubles.db | grep -Eq '`suspect` .*: grows in doublings, by [0-9.]+ [KM]iB so far \|$' || fail "--md"
 "$BIN/ms-report" --growth doubles.db >out
 [ "$(grep -Ec ' doubling( |$)' out)" = 2 ] || fail "--growth: $(cat out)"
