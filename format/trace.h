@@ -362,7 +362,7 @@ enum ms_verdict_field {
 	MS_VERDICT_ALIGN =
 		25, /* 1 or 4: words were looked for at its multiples; else at those of 8 */
 	MS_VERDICT_CLEARED = 26, /* bits of words that were no part of an address */
-	/* What the program said by memscope.h: */
+	/* Marks by memscope.h: */
 	MS_VERDICT_IGNORED = 27,        /* blocks that are no leaks whatever points to them */
 	MS_VERDICT_ROOT_RANGES = 28,    /* ranges of memory that were roots */
 	MS_VERDICT_REFUSED_RANGES = 29, /* those beyond what can be noted */

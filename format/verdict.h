@@ -28,8 +28,8 @@ struct ms_verdict_scan {
 	uint64_t number;  /* of the next allocation; 0 = not known */
 	uint64_t align;   /* words were looked for at its multiples; 0 = 8 */
 	uint64_t cleared; /* bits of words that were no part of an address */
-	/* As the program said: blocks that were no leaks whatever points to them; ranges of memory that
-	 * were roots, and those that could not be noted. */
+	/* Marks by memscope.h: blocks that are no leaks whatever points to them; ranges of memory that
+	 * are roots, and those that could not be kept. */
 	uint64_t ignored, roots, roots_refused;
 };
 /* Indirect blocks of a stack that direct blocks of another one, or of the same, retain. */

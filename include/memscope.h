@@ -155,8 +155,8 @@ static inline void ms_ignore(const void *ptr)
 		f(ptr);
 }
 
-/* What pointers in these `size` bytes point to is reachable, whatever memory that is. A second call
- * with the same `ptr` changes the size; 0 takes it back. */
+/* Makes `size` bytes of any memory a root: blocks to which pointers in them lead are reachable. A second
+ * call with the same `ptr` changes the size; 0 takes it back. */
 static inline void ms_root(const void *ptr, size_t size)
 {
 	memscope_root_fn *f = MEMSCOPE_FUNCTION(memscope_root_fn, memscope_v1_root);

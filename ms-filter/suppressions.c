@@ -96,8 +96,8 @@ static void apply_by_stack(struct matches *m, const struct ms_suppression *rule,
 	}
 }
 
-/* By site, the blocks that are leaks: of a process whose memory was scanned at its end those that were
- * unreachable, of another one all that are live at the end. */
+/* Selects the blocks of each site that count as leaks: those that a scan at the end of the process
+ * found unreachable, or, without such a scan, all that are live at the end. */
 static const char leaks[] =
 	"SELECT s.id, CASE WHEN c.scan IS NULL THEN (SELECT e.live_blocks FROM site_stat e"
 	" JOIN snapshot t ON t.id = e.snapshot WHERE e.site = s.id AND t.label ="

@@ -115,8 +115,8 @@ static int open_place(struct ms_file *f, struct ms_err *err)
 	return f->fd < 0 ? ms_err_sys(err, "cannot write '%s'", f->path) : 0;
 }
 
-/* Where a standard descriptor is closed, what is opened next gets its number: whoever writes to that
- * one would write into the file. */
+/* Moves a file off the numbers of standard descriptors: one that was closed gives its number to what is
+ * opened next, and whoever writes to it would write into the file. */
 static int keep_standard_free(struct ms_file *f, struct ms_err *err)
 {
 	int fd = f->fd;

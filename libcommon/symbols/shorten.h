@@ -20,7 +20,7 @@ const char *ms_name_fit(struct ms_arena *a, const char *function, size_t columns
 /* The columns of a name that is whole but for its template arguments. */
 size_t ms_name_least(struct ms_arena *a, const char *function, bool ascii);
 
-/* Where the last part of a name begins, behind "::" or "/". */
+/* Returns the index at which the last part of a name begins, behind "::" or "/". */
 size_t ms_name_last(const char *function);
 
 /* Fits the names of rows that stand below each other, in place; names that are different and would

@@ -167,7 +167,7 @@ static void note_exec(struct control *c, pid_t pid, const struct mg_handshake *h
 	char path[PROCESS_EXE + 64], whole[PATH_MAX];
 	snprintf(path, sizeof path, "/proc/%d/%s%s", (int)pid, *h->exe == '/' ? "root" : "cwd/",
 		 h->exe);
-	/* What is traced is recorded (inject.h), or has its line from there. */
+	/* A traced program is recorded (inject.h), or has its line from there. */
 	if (c->inject || launch_way(path, &why) == LAUNCH_PRELOAD)
 		return;
 	handshake_look(c, pid, &a);

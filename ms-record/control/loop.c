@@ -69,7 +69,7 @@ void control_end(struct control *c, struct session *s, int how, int status)
 	s->images_kept = c->kept;
 	s->images_trivial = c->trivial;
 	s->images_missed = c->missed;
-	/* As a container's first process we take them with us. */
+	/* The end of a container's first process ends them, too. */
 	s->left = c->closing && s->pid == c->launch.pid && getpid() != 1 ? &c->left : NULL;
 	if (how == SESSION_STOPPED)
 		__atomic_store_n(&s->mem->state, MG_OFF, __ATOMIC_RELEASE);
