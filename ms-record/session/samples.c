@@ -83,6 +83,7 @@ static void read_rollup(struct sampler *p, struct ms_proc_sample *f, bool often,
 	if (!ok)
 		return;
 	f->exact = true;
+	f->rss = m.rss; /* of the same moment as its parts: the process may grow meanwhile */
 	f->pss = m.pss;
 	f->private = m.private_clean + m.private_dirty;
 	f->swap = m.swap;
