@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: MIT
 # --anonymize: nothing of a name is left in any byte, equal names stay equal, and no figure changes.
 set -eu
-fail() {
-	echo "FAILED: $*"
-	exit 1
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 
 # ---- a program all of whose names say "secret" ----
 
@@ -43,7 +41,7 @@ int main()
 }
 C
 g++ -O1 -g "-I$SRC/include" -o secretprogram "$PWD/secret_source.cpp" -lpthread
-ms-record -q -o secret.trace ./secretprogram secretarg1 --secret=arg || fail "recording"
+ms-record -q -o secret.trace ./secretprogram secretarg1 --secret=arg || die "recording"
 cd ..
 trace=secretfolder/secret.trace
 
@@ -57,7 +55,7 @@ host=$(hostname)
 id=$(readelf -n secretfolder/secretprogram | sed -n 's/.*Build ID: //p')
 clean() {
 	for word in secret "$host" "$(basename "$(dirname "$PWD")")" "$(uname -r)" "$id"; do
-		has "$word" "$1" && fail "'$word' is in $1"
+		has "$word" "$1" && die "'$word' is in $1"
 	done
 	:
 }
@@ -66,16 +64,16 @@ clean() {
 
 ms-snap -o plain.db --at mark:secretmark --at peak --at end "$trace"
 ms-snap -o snap.db --anonymize --at mark:secretmark --at peak --at end "$trace"
-has secret plain.db || fail "the test finds nothing anywhere"
+has secret plain.db || die "the test finds nothing anywhere"
 clean snap.db
 ms-filter --not-function secret_function --anonymize -o filter.db plain.db
 clean filter.db
 ms-diff plain.db plain.db >diff.db
-has secret diff.db || fail "nothing is in the diff"
+has secret diff.db || die "nothing is in the diff"
 ms-filter --anonymize diff.db >diff2.db
 clean diff2.db
 ms-snap --anonymize -o twice.db --at mark:secretmark --at peak --at end "$trace"
-cmp snap.db twice.db || fail "two runs differ"
+cmp snap.db twice.db || die "two runs differ"
 
 # one name each, and the same for the same
 for column in frame.function frame.file module.path thread.name snapshot.label mark.name process.exe; do
@@ -83,19 +81,19 @@ for column in frame.function frame.file module.path thread.name snapshot.label m
 	bad=$(sqlite3 plain.db "ATTACH 'snap.db' AS a; SELECT count(*) FROM (SELECT p.$c FROM main.$t p JOIN a.$t q ON p.rowid = q.rowid
 		GROUP BY p.$c HAVING count(DISTINCT q.$c) <> 1 AND p.$c IS NOT NULL)" 2>/dev/null ||
 		sqlite3 plain.db "ATTACH 'snap.db' AS a; SELECT (SELECT count(DISTINCT $c) FROM main.$t) <> (SELECT count(DISTINCT $c) FROM a.$t)")
-	[ "$bad" = 0 ] || fail "$column: names do not stay apart or together"
+	[ "$bad" = 0 ] || die "$column: names do not stay apart or together"
 	[ "$(sqlite3 plain.db "SELECT count(DISTINCT $c), count($c) FROM $t")" = "$(sqlite3 snap.db "SELECT count(DISTINCT $c), count($c) FROM $t")" ] ||
-		fail "$column: not as many names"
+		die "$column: not as many names"
 done
-[ "$(sqlite3 snap.db "SELECT group_concat(label, ' ') FROM snapshot")" = "mark:mark1 peak end" ] || fail "labels: $(sqlite3 snap.db 'SELECT label FROM snapshot')"
+[ "$(sqlite3 snap.db "SELECT group_concat(label, ' ') FROM snapshot")" = "mark:mark1 peak end" ] || die "labels: $(sqlite3 snap.db 'SELECT label FROM snapshot')"
 [ "$(sqlite3 snap.db 'SELECT count(*) FROM frame WHERE runtime = 0')" = "$(sqlite3 plain.db 'SELECT count(*) FROM frame WHERE runtime = 0')" ] ||
-	fail "runtime"
+	die "runtime"
 
 # the heap of a pool has the name that the program gave it
 sqlite3 plain.db ".backup heap.db" "ATTACH 'heap.db' AS h" "UPDATE h.frame SET note = 'heap secretpool' WHERE id = 1"
 ms-filter --anonymize heap.db >heap2.db
 clean heap2.db
-[ "$(sqlite3 heap2.db 'SELECT note FROM frame WHERE id = 1')" = 'heap allocator1' ] || fail "heap: $(sqlite3 heap2.db 'SELECT note FROM frame WHERE id = 1')"
+[ "$(sqlite3 heap2.db 'SELECT note FROM frame WHERE id = 1')" = 'heap allocator1' ] || die "heap: $(sqlite3 heap2.db 'SELECT note FROM frame WHERE id = 1')"
 
 # every column that can hold text is thought of: replaced (*) or words of our own (=)
 cat >columns <<'C'
@@ -181,22 +179,22 @@ cat >columns <<'C'
 C
 sqlite3 snap.db "SELECT m.name || '.' || p.name FROM sqlite_schema m, pragma_table_info(m.name) p
 	WHERE m.type = 'table' AND p.type IN ('TEXT', 'ANY') ORDER BY 1" >have
-sed 's/^..//' columns | diff - have || fail "a text column that nobody has decided on"
+sed 's/^..//' columns | diff - have || die "a text column that nobody has decided on"
 
 # ---- reports ----
 
 figures='.totals, (.sites | map([.live_bytes, .allocations, (.stack | length)]))'
 ms-report --json=plain.json "$trace"
 ms-report --json=anonymous.json --anonymize "$trace"
-[ "$(jq -c "$figures" plain.json)" = "$(jq -c "$figures" anonymous.json)" ] || fail "figures changed"
+[ "$(jq -c "$figures" plain.json)" = "$(jq -c "$figures" anonymous.json)" ] || die "figures changed"
 help=$(ms-report --help=all)
 for format in text md json csv folded sarif junit github html pprof speedscope gprof2dot massif dhat heaptrack callgrind chrome-trace; do
 	case $help in *"--$format"*) ;; *) continue ;; esac
-	ms-report "--$format=out.$format" --anonymize --at mark:secretmark "$trace" || fail "--$format"
-	[ -s "out.$format" ] || fail "--$format is empty"
+	ms-report "--$format=out.$format" --anonymize --at mark:secretmark "$trace" || die "--$format"
+	[ -s "out.$format" ] || die "--$format is empty"
 	clean "out.$format"
 done
-ms-report --svg=flame:out.flame --svg=timeline:out.timeline --anonymize --at mark:secretmark "$trace" || fail "--svg"
+ms-report --svg=flame:out.flame --svg=timeline:out.timeline --anonymize --at mark:secretmark "$trace" || die "--svg"
 clean out.flame
 clean out.timeline
 for view in tree leaks threads modules "by file" "site 1" timeline; do
@@ -206,26 +204,26 @@ for view in tree leaks threads modules "by file" "site 1" timeline; do
 done
 ms-report --anonymize --source-root "$PWD/secretfolder" --code-url 'https://x/{file}#{line}' --md "$trace" >out.md
 clean out.md
-grep -q '](https://x/p[0-9]*.cpp#' out.md || fail "no link: the source root is not found"
+grep -q '](https://x/p[0-9]*.cpp#' out.md || die "no link: the source root is not found"
 
 # ---- traces ----
 
 "$TB/cli/anonymize-bytes" "$trace" >plain.bytes
-has secretns plain.bytes || fail "the test does not see into traces"
+has secretns plain.bytes || die "the test does not see into traces"
 ms-filter --trace-out anonymous.trace --anonymize "$trace"
 "$TB/cli/anonymize-bytes" anonymous.trace >anonymous.bytes
 clean anonymous.trace
 clean anonymous.bytes
 ms-report --json=cut.json anonymous.trace
-[ "$(jq -c "$figures" plain.json)" = "$(jq -c "$figures" cut.json)" ] || fail "figures of the trace changed"
+[ "$(jq -c "$figures" plain.json)" = "$(jq -c "$figures" cut.json)" ] || die "figures of the trace changed"
 ms-filter --trace-out some.trace --from mark:secretmark --function malloc --anonymize "$trace"
 "$TB/cli/anonymize-bytes" some.trace >some.bytes
 clean some.bytes
 [ "$(ms-report --json anonymous.trace | jq -r '[.sites[].stack[].function | select(. != null)] | unique | length')" = \
-	"$(jq -r '[.sites[].stack[].function | select(. != null)] | unique | length' plain.json)" ] || fail "functions of the trace"
+	"$(jq -r '[.sites[].stack[].function | select(. != null)] | unique | length' plain.json)" ] || die "functions of the trace"
 
 # ---- regions ----
 
 ms-snap --maps -p $$ --anonymize -o maps.db
 clean maps.db
-[ "$(sqlite3 maps.db "SELECT count(*) FROM region WHERE path = '[heap]'")" = 1 ] || fail "the heap has another name"
+[ "$(sqlite3 maps.db "SELECT count(*) FROM region WHERE path = '[heap]'")" = 1 ] || die "the heap has another name"

@@ -4,11 +4,8 @@
 # else can have put there is taken. What else has a name that a tool trusts: the dataset's .new, ms-top's --log, files of the cache of symbols.
 # shellcheck disable=SC2015 # what fails is said
 set -u
-failures=0
-fail() { echo "$*" && failures=$((failures + 1)); }
-is() { # WHAT GOT WANT
-	[ "$2" = "$3" ] || fail "$1 is '$2', not '$3'"
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 refused() { # PATTERN COMMAND...: one line, status 2
 	local pattern=$1 rc
 	shift
@@ -17,7 +14,6 @@ refused() { # PATTERN COMMAND...: one line, status 2
 	[ $rc = 2 ] || fail "${*##*/}: status $rc, not 2"
 	[[ $(wc -l <err) = 1 && $(<err) =~ $pattern ]] || fail "${*##*/}: no '$pattern' in: $(<err)"
 }
-BIN=${BIN:?}
 umask 022
 export XDG_CACHE_HOME=$PWD/cache
 "$BIN/ms-record" -q -o good.trace ls / >/dev/null
@@ -235,5 +231,4 @@ for kind in journal wal shm; do
 	rm there/*
 done
 rm -r "$there"
-[ $failures = 0 ] && echo ok
-exit $((failures != 0))
+finish

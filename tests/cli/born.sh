@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: MIT
 # ms-filter --born and --alive-at: blocks by when they were allocated and a moment at which they were live, with numbers that the program makes.
 set -eu
-fail() {
-	echo "FAILED: $*"
-	exit 1
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 PATH=${BIN:?}:$PATH
 export LC_ALL=C.UTF-8
 cat >phases.c <<'END_C'
@@ -45,20 +43,20 @@ ms-record -q -o run.trace ./phases
 # is WHAT ALLOCATIONS BYTES BLOCKS-AT-THE-END BYTES-AT-THE-END ARGUMENT...
 is() {
 	local what=$1 want="$2|$3|$4|$5"
-	ms-filter -q -o part.db "${@:6}" run.trace || fail "$what: status"
+	ms-filter -q -o part.db "${@:6}" run.trace || die "$what: status"
 	local got
 	got=$(sqlite3 part.db 'SELECT allocations, allocated_bytes, unfreed_blocks, unfreed_bytes FROM process')
-	[ "$got" = "$want" ] || fail "$what: $got, not $want"
+	[ "$got" = "$want" ] || die "$what: $got, not $want"
 }
 # between the marks: 200 of 20 bytes and 5 that were made larger
 is 'born between' 205 14000 25 10400 --born 'mark:a b..mark:done'
 is 'and alive at its end' 55 11000 25 10400 --born 'mark:a b..mark:done' --alive-at mark:done
 is 'and alive at the end' 25 10400 25 10400 --born 'mark:a b..mark:done' --alive-at end
 ms-report part.db >screen
-grep -q "^Blocks   born 'mark:a b..mark:done' and alive at end: 10.2 KiB in 25 blocks\$" screen || fail "the line: $(cat screen)"
-grep -q "cut out of run.trace by --born 'mark:a b..mark:done' --alive-at end" screen || fail "where from: $(cat screen)"
-! grep -q 'not live heap' screen || fail "it is not all of the heap: $(cat screen)"
-[ "$(sqlite3 part.db "SELECT count(*), sum(d.live_blocks) FROM site_stat d JOIN snapshot t ON t.id = d.snapshot WHERE t.label = 'end'")" = '2|25' ] || fail 'sites at the end'
+grep -q "^Blocks   born 'mark:a b..mark:done' and alive at end: 10.2 KiB in 25 blocks\$" screen || die "the line: $(cat screen)"
+grep -q "cut out of run.trace by --born 'mark:a b..mark:done' --alive-at end" screen || die "where from: $(cat screen)"
+! grep -q 'not live heap' screen || die "it is not all of the heap: $(cat screen)"
+[ "$(sqlite3 part.db "SELECT count(*), sum(d.live_blocks) FROM site_stat d JOIN snapshot t ON t.id = d.snapshot WHERE t.label = 'end'")" = '2|25' ] || die 'sites at the end'
 # what was made larger was born then, and its old block is gone
 is 'before' 110 11000 45 5400 --born '..mark:a b'
 is 'before, at the first mark' 110 11000 45 5400 --born '..mark:a b' --alive-at 'mark:a b'
@@ -67,21 +65,21 @@ is 'alive at the mark' 100 16400 70 15800 --alive-at mark:done
 is 'at any of two moments' 165 22000 70 15800 --born '..mark:done' --alive-at 'mark:a b' --alive-at mark:done
 is 'born in any of two spans' 160 12500 55 5700 --born '..mark:a b' --born mark:done..
 is 'all' 365 26500 80 16100 --born start..end
-ms-report --width 120 part.db | grep -q '^Blocks   born start..end: 25.9 KiB in 365 blocks, 15.7 KiB in 80 blocks still live at the end$' || fail "$(ms-report part.db)"
-ms-report --md part.db | grep -q '^| only blocks | | born start..end: ' || fail --md
+ms-report --width 120 part.db | grep -q '^Blocks   born start..end: 25.9 KiB in 365 blocks, 15.7 KiB in 80 blocks still live at the end$' || die "$(ms-report part.db)"
+ms-report --md part.db | grep -q '^| only blocks | | born start..end: ' || die --md
 # with a condition on sites, which hides, and as a trace with those on blocks
 is 'and of a site' 205 14000 25 10400 --born 'mark:a b..mark:done' --min 5000
-[ "$(sqlite3 part.db 'SELECT count(*) FROM site')" = 1 ] || fail 'a condition on sites'
+[ "$(sqlite3 part.db 'SELECT count(*) FROM site')" = 1 ] || die 'a condition on sites'
 ms-filter -q --born 'mark:a b..' --alive-at mark:done --size 2000 --trace-out cut.trace run.trace
 ms-snap -q -o cut.db cut.trace
-[ "$(sqlite3 cut.db 'SELECT allocations, unfreed_bytes FROM process')" = '5|10000' ] || fail "a trace: $(sqlite3 cut.db 'SELECT allocations, unfreed_bytes FROM process')"
+[ "$(sqlite3 cut.db 'SELECT allocations, unfreed_bytes FROM process')" = '5|10000' ] || die "a trace: $(sqlite3 cut.db 'SELECT allocations, unfreed_bytes FROM process')"
 ms-report cut.trace | grep -q "^Blocks   born 'mark:a b..' and alive at mark:done: 9.8 KiB in 5 blocks\$" ||
-	fail "$(ms-report cut.trace | head -9)"
+	die "$(ms-report cut.trace | head -9)"
 # refused, and nothing is left behind
 refused() { # WORDS ARGUMENT...
-	! ms-filter -o none.db "${@:2}" 2>err || fail "not refused: ${*:2}"
-	[ "$(cat err)" = "ms-filter: $1" ] || fail "${*:2}: $(cat err)"
-	[ ! -e none.db ] || fail 'written'
+	! ms-filter -o none.db "${@:2}" 2>err || die "not refused: ${*:2}"
+	[ "$(cat err)" = "ms-filter: $1" ] || die "${*:2}: $(cat err)"
+	[ ! -e none.db ] || die 'written'
 }
 mkdir empty
 export TMPDIR=$PWD/empty
@@ -92,8 +90,8 @@ refused "option '--born' cuts one trace: '.' is a folder" --born 1ms.. .
 refused "option '--born': 'mark:done' is later than 'mark:a b'" --born 'mark:done..mark:a b' run.trace
 refused "option '--born': '1s' is no span: give FROM..TO, FROM.. or ..TO" --born 1s run.trace
 refused "option '--invert' is on sites, '--born' and '--alive-at' on blocks: give one of them, or '--trace-out'" --born 1ms.. --invert run.trace
-! ms-filter -q -o none.db --alive-at mark:none run.trace 2>err || fail 'no such mark'
-grep -q "^ms-filter: no point 'mark:none' in the recording" err || fail "no such mark: $(cat err)"
+! ms-filter -q -o none.db --alive-at mark:none run.trace 2>err || die 'no such mark'
+grep -q "^ms-filter: no point 'mark:none' in the recording" err || die "no such mark: $(cat err)"
 ms-filter -q -o some.db --alive-at end run.trace
-[ -z "$(ls empty)" ] || fail "left behind: $(ls -R empty)"
+[ -z "$(ls empty)" ] || die "left behind: $(ls -R empty)"
 echo ok

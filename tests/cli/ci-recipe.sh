@@ -4,10 +4,8 @@
 set -eu
 recipe=${SRC:?}/tests/ci/heap.sh
 PATH=${BIN:?}:$PATH
-fail() {
-	echo "FAILED: $*"
-	exit 1
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 build() { # OUTPUT FLAGS
 	# shellcheck disable=SC2086
 	mkdir "$1" && g++ -g -O1 $2 -o "$1/app" index.cc
@@ -40,43 +38,43 @@ int main()
 END
 build one ''
 build two -DLEAK
-[ "$("$recipe" record main one/app)" = tested ] || fail "the tests' output"
+[ "$("$recipe" record main one/app)" = tested ] || die "the tests' output"
 "$recipe" record branch two/app >/dev/null
-[ "$(echo main/* branch/*)" = 'main/run.db main/run.trace branch/run.db branch/run.trace' ] || fail "files: $(echo main/* branch/*)"
+[ "$(echo main/* branch/*)" = 'main/run.db main/run.trace branch/run.db branch/run.trace' ] || die "files: $(echo main/* branch/*)"
 export GITHUB_ACTIONS=true BUDGETS="$SRC/tests/ci/budgets" CODE_URL='https://host/x/blob/main/{file}#L{line}'
 
 # no history yet: everything is new, and no budget on a change can be broken
 rc=0
 "$recipe" compare history main first test=unit >notes 2>err || rc=$?
-[ $rc = 0 ] || fail "no history: status $rc: $(cat notes err)"
+[ $rc = 0 ] || die "no history: status $rc: $(cat notes err)"
 # commits of main; another test's runs are not asked
 for n in 1 2 3; do
-	"$recipe" append history main test=unit "commit=c$n" "time=$n" || fail "append $n"
+	"$recipe" append history main test=unit "commit=c$n" "time=$n" || die "append $n"
 done
 "$recipe" append history branch 'test=another one' commit=c4
 rc=0
 "$recipe" append history main test=unit commit=c1 2>err || rc=$?
-[ "$rc $(find history -name 'v1-*' | wc -l)" = '2 4' ] || fail "the same commit again: status $rc: $(cat err)"
+[ "$rc $(find history -name 'v1-*' | wc -l)" = '2 4' ] || die "the same commit again: status $rc: $(cat err)"
 # the same build once more
-"$recipe" compare history main same test=unit >notes 2>err || fail "the same build: $? $(cat notes err)"
-[ "$(cat notes)" = '::notice title=MemScope::1 finding as in the old runs, not told here' ] || fail "annotations of the same build: $(cat notes)"
-GITHUB_ACTIONS='' "$recipe" compare history branch quiet 'test=another one' >notes 2>err || fail "a key with a blank: $? $(cat notes err)"
-[ ! -s notes ] || fail "annotations outside of GitHub: $(cat notes)"
+"$recipe" compare history main same test=unit >notes 2>err || die "the same build: $? $(cat notes err)"
+[ "$(cat notes)" = '::notice title=MemScope::1 finding as in the old runs, not told here' ] || die "annotations of the same build: $(cat notes)"
+GITHUB_ACTIONS='' "$recipe" compare history branch quiet 'test=another one' >notes 2>err || die "a key with a blank: $? $(cat notes err)"
+[ ! -s notes ] || die "annotations outside of GitHub: $(cat notes)"
 # and one that leaks 64 blocks
 rc=0
 "$recipe" compare history branch out test=unit >notes 2>err || rc=$?
-[ $rc = 1 ] || fail "a leak of 128,000 bytes: status $rc: $(cat notes err)"
-grep -q "budget 'delta_unfreed_bytes > 64k' is broken: it is +128000" err || fail "$(cat err)"
-grep -q '^::error file=index.cc,line=21,title=Budget broken::budget .delta_unfreed_bytes > 64k. is broken' notes || fail "$(cat notes)"
+[ $rc = 1 ] || die "a leak of 128,000 bytes: status $rc: $(cat notes err)"
+grep -q "budget 'delta_unfreed_bytes > 64k' is broken: it is +128000" err || die "$(cat err)"
+grep -q '^::error file=index.cc,line=21,title=Budget broken::budget .delta_unfreed_bytes > 64k. is broken' notes || die "$(cat notes)"
 # shellcheck disable=SC2016 # Markdown's
-grep -q '^| grown.* | `main` \[index.cc:21\](https://host/x/blob/main/index.cc#L21) |$' out/comment.md || fail "$(cat out/comment.md)"
-grep -q '<failure type="memscope/budget"' out/heap.xml || fail "$(cat out/heap.xml)"
-jq -e '[.runs[0].results[].ruleId] | index("memscope/budget")' out/heap.sarif >/dev/null || fail "$(cat out/heap.sarif)"
+grep -q '^| grown.* | `main` \[index.cc:21\](https://host/x/blob/main/index.cc#L21) |$' out/comment.md || die "$(cat out/comment.md)"
+grep -q '<failure type="memscope/budget"' out/heap.xml || die "$(cat out/heap.xml)"
+jq -e '[.runs[0].results[].ruleId] | index("memscope/budget")' out/heap.sarif >/dev/null || die "$(cat out/heap.sarif)"
 # the leak that main has too is no error of the branch
 [ "$(jq -r '.runs[0].results[] | select(.ruleId == "memscope/unreachable") | .level' out/heap.sarif | tr '\n' ' ')" = 'error note ' ] ||
-	fail "levels: $(jq -c .runs[0].results out/heap.sarif | cut -c 1-2000)"
-[ "$(grep -c '^::error.*title=Unreachable memory' notes)" = 1 ] || fail "errors: $(cat notes)"
-[ "$(wc -c <out/comment.md)" -lt 60000 ] || fail "the comment is too long"
+	die "levels: $(jq -c .runs[0].results out/heap.sarif | cut -c 1-2000)"
+[ "$(grep -c '^::error.*title=Unreachable memory' notes)" = 1 ] || die "errors: $(cat notes)"
+[ "$(wc -c <out/comment.md)" -lt 60000 ] || die "the comment is too long"
 
 # the comment is made once, then replaced
 mkdir bin
@@ -91,7 +89,7 @@ PATH=$PWD/bin:$PATH "$recipe" comment out 5
 GH_KEY=$(head -n 1 out/comment.md)
 PATH=$PWD/bin:$PATH "$recipe" comment out 5
 [ "$(grep -v jq log)" = 'api repos/{owner}/{repo}/issues/5/comments -F body=@out/comment.md
-api -X PATCH repos/{owner}/{repo}/issues/comments/23 -F body=@out/comment.md' ] || fail "$(cat log)"
+api -X PATCH repos/{owner}/{repo}/issues/comments/23 -F body=@out/comment.md' ] || die "$(cat log)"
 rc=0
 "$recipe" 2>err || rc=$?
-[ "$rc $(wc -l <err)" = '2 7' ] || fail "usage: $rc $(cat err)"
+[ "$rc $(wc -l <err)" = '2 7' ] || die "usage: $rc $(cat err)"

@@ -11,11 +11,8 @@ if [ "$(id -u)" != 0 ]; then
 	echo 'needs to be root'
 	exit 1
 fi
-failures=0
-fail() {
-	failures=$((failures + 1))
-	echo "FAILED: $*"
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 # another test builds packages in the same folder
 # shellcheck disable=SC2016 # for the shell there
 flock "$SRC/build" sh -c 'cd "$SRC" && MAKEFLAGS="" JOBS=2 packaging/deb && cp build/deb/* "$0"' "$PWD" >log 2>&1 || { cat log && exit 1; }
@@ -84,4 +81,4 @@ rm -rf root/root/.cache/memscope
 inside 'dpkg -P memscope libmemscope-dev libmemscope0' || fail "removal: $(cat said)"
 rm -rf root/root/.cache
 files | diff before - >log || fail "left: $(head -n 30 log)"
-[ "$failures" = 0 ]
+finish

@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Servers of debug files are asked with --debuginfod only, and not for longer than that says.
 set -eu
-fail() {
-	echo "FAILED: $*"
-	exit 1
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 ldconfig -p | grep -q 'libdebuginfod\.so\.1' || {
 	echo "no libdebuginfod.so.1"
 	exit 77
@@ -53,36 +51,36 @@ done
 read -r port slow <ports
 : >log
 names() {
-	ms-snap "$@" -o snap.db run.trace 2>err || fail "ms-snap $*: $(cat err)"
+	ms-snap "$@" -o snap.db run.trace 2>err || die "ms-snap $*: $(cat err)"
 	sqlite3 snap.db "SELECT group_concat(function || ':' || coalesce(line, '?'), ' ') FROM frame WHERE function IN ('inner', 'outer')"
 }
 
 DEBUGINFOD_URLS=http://127.0.0.1:$port
 export DEBUGINFOD_URLS
-[ -z "$(names)" ] || fail "the program is not stripped"
+[ -z "$(names)" ] || die "the program is not stripped"
 cp run.trace copy.trace
 ms-snap --symbols=embed copy.trace
 ms-report run.trace >/dev/null
-[ ! -s log ] || fail "a server was asked without the option: $(cat log)"
-[ "$(names --debuginfod)" = "inner:3 outer:4" ] || fail "with the option: $(cat err log)"
-grep -qx "/buildid/$id/debuginfo" log || fail "the server was not asked: $(cat log)"
+[ ! -s log ] || die "a server was asked without the option: $(cat log)"
+[ "$(names --debuginfod)" = "inner:3 outer:4" ] || die "with the option: $(cat err log)"
+grep -qx "/buildid/$id/debuginfo" log || die "the server was not asked: $(cat log)"
 cp run.trace copy.trace
 ms-snap --symbols=embed --debuginfod copy.trace
-[ "$(ms-report --json copy.trace | jq -r '[.sites[].stack[] | select(.function == "inner") | .line][0]')" = 3 ] || fail "--symbols=embed"
+[ "$(ms-report --json copy.trace | jq -r '[.sites[].stack[] | select(.function == "inner") | .line][0]')" = 3 ] || die "--symbols=embed"
 
 # what it gives is not believed because it gives it
 rm -rf cache/*
 gcc -g -O0 -o "www/buildid/$id/debuginfo" app.c
-[ -z "$(names --debuginfod)" ] || fail "a file of another build is believed"
+[ -z "$(names --debuginfod)" ] || die "a file of another build is believed"
 
 # nobody there, nobody named, and one who never answers
 DEBUGINFOD_URLS=http://127.0.0.1:1
 rm -rf cache/*
-[ -z "$(names --debuginfod)" ] || fail "from nobody"
+[ -z "$(names --debuginfod)" ] || die "from nobody"
 DEBUGINFOD_URLS=http://127.0.0.1:$slow
 rm -rf cache/*
 names --debuginfod=1s >/dev/null
-[ "$(cat err)" = "ms-snap: --debuginfod: the time limit for asking servers was reached" ] || fail "a slow server: $(cat err)"
+[ "$(cat err)" = "ms-snap: --debuginfod: the time limit for asking servers was reached" ] || die "a slow server: $(cat err)"
 unset DEBUGINFOD_URLS
 names --debuginfod >/dev/null
-[ "$(cat err)" = "ms-snap: --debuginfod: DEBUGINFOD_URLS names no server" ] || fail "no server: $(cat err)"
+[ "$(cat err)" = "ms-snap: --debuginfod: DEBUGINFOD_URLS names no server" ] || die "no server: $(cat err)"

@@ -2,11 +2,8 @@
 # SPDX-License-Identifier: MIT
 # ms-record --doctor: what it says of made machines and processes, word for word, and of real ones; its status.
 set -u
-failures=0
-fail() {
-	failures=$((failures + 1))
-	echo "$*"
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 target=$TB/cli/refusals
 trap 'kill $(jobs -p) 2>/dev/null' EXIT
 
@@ -249,5 +246,4 @@ fi
 "$BIN/ms-record" --doctor >/dev/full 2>err
 [ "$? $(cat err)" = '125 ms-record: cannot write to standard output: No space left on device' ] || fail "--doctor >/dev/full: $(cat err)"
 
-[ $failures = 0 ] && echo ok
-exit $((failures != 0))
+finish

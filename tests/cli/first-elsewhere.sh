@@ -3,14 +3,8 @@
 # The first screen of programs whose memory is no heap: where it is, what records it, what is mapped by site; and of a process that allocates nothing
 # while it is recorded.
 set -u
-failures=0
-fail() { echo "$*" && failures=$((failures + 1)); }
-is() { # WHAT GOT WANT
-	[ "$2" = "$3" ] || fail "$1 is '$2', not '$3'"
-}
-BIN=${BIN:?}
-PATH=$BIN:$PATH
-export LC_ALL=C.UTF-8
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 cat >holder.c <<'END'
 #include <stdlib.h>
 #include <string.h>
@@ -132,5 +126,4 @@ END
 gcc -O1 -o none none.c
 ms-record -q -o none.trace ./none
 [[ $(ms-report none.trace 2>/dev/null | head -n 1) == '*** NOTHING WAS RECORDED'* ]] || fail "what was launched: $(ms-report none.trace)"
-[ $failures = 0 ] && echo ok
-exit $((failures != 0))
+finish

@@ -3,7 +3,8 @@
 # Where five of thousands of sites have less than a third of what is live, or of the peak, the first screen has the functions, files, directories
 # or namespaces that have most, with exact sums that add up, and a command that finds just the sites of a row.
 set -eu
-fail() { echo "$*" && exit 1; }
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 
 # Programs whose functions allocate a block in each of so many lines, and keep it.
 head_of() { # NAME: what all files of a program begin with
@@ -45,14 +46,14 @@ is() { # NAME < WANTED: of the peak and of what is live
 	cat >wanted
 	for view in peak live; do
 		groups "$1" $view >got
-		cmp wanted got || fail "$1, $view: $(cat got)"
+		cmp wanted got || die "$1, $view: $(cat got)"
 	done
-	[ "$(jq '[.groups[] | ([.rows[], .more // empty] | map(.bytes) | add) == .total.bytes] | all' "$1.json")" = true ] || fail "$1: $(jq .groups "$1.json")"
+	[ "$(jq '[.groups[] | ([.rows[], .more // empty] | map(.bytes) | add) == .total.bytes] | all' "$1.json")" = true ] || die "$1: $(jq .groups "$1.json")"
 }
 typed() { # LABEL REGEX: what the first command with that label prints
 	awk -v label="$1" '$1 == label && sub(/^[^ ]+ +/, "") { on = 1 } on { print } on && !/\\$/ { exit }' text >commands
 	PATH=$BIN:$PATH bash commands >typed
-	grep -Eq "$2" typed || fail "$(cat commands): $(cat typed)"
+	grep -Eq "$2" typed || die "$(cat commands): $(cat typed)"
 }
 
 # ---- three functions of 400 sites each have more than half; 1,200 others have one each ----
@@ -71,28 +72,28 @@ more 1197 239400 1197 1197
 total 600000 2400 2400
 END
 "$BIN/ms-report" f.trace >text
-grep -Eqx 'PEAK at .*: 585\.9 KiB, 2,400 blocks, 2,400 sites by function, top 5 of 1,203' text || fail "title: $(cat text)"
-grep -Eqx 'big1 +[^ ]*f\.c +20 % +117\.2 KiB +400 +400 +[0-9]+' text || fail "row: $(cat text)"
-grep -Eqx '1,198 more sites +40 % +234\.0 KiB +1,198 +1,198' text || fail "rest: $(cat text)"
-grep -Eqx 'total +100 % +585\.9 KiB +2,400 +2,400' text || fail "total: $(cat text)"
+grep -Eqx 'PEAK at .*: 585\.9 KiB, 2,400 blocks, 2,400 sites by function, top 5 of 1,203' text || die "title: $(cat text)"
+grep -Eqx 'big1 +[^ ]*f\.c +20 % +117\.2 KiB +400 +400 +[0-9]+' text || die "row: $(cat text)"
+grep -Eqx '1,198 more sites +40 % +234\.0 KiB +1,198 +1,198' text || die "rest: $(cat text)"
+grep -Eqx 'total +100 % +585\.9 KiB +2,400 +2,400' text || die "total: $(cat text)"
 typed Sites ', top 20 of 400 sites$'
 typed All '^big2 +117\.2 KiB'
 "$BIN/ms-report" --md f.trace >md
 # shellcheck disable=SC2016
-grep -Eq '^\| `big1` \| .*f\.c \| 20 % \| 117\.2 KiB \| 400 \| 400 \| [0-9]+ \|$' md || fail "Markdown: $(cat md)"
-grep -q "^ms-filter --where 'function = \"big0\" and file = \".*f\.c\"' FILE | ms-report --peak$" md || fail "Markdown, command: $(cat md)"
+grep -Eq '^\| `big1` \| .*f\.c \| 20 % \| 117\.2 KiB \| 400 \| 400 \| [0-9]+ \|$' md || die "Markdown: $(cat md)"
+grep -q "^ms-filter --where 'function = \"big0\" and file = \".*f\.c\"' FILE | ms-report --peak$" md || die "Markdown, command: $(cat md)"
 python=python3
 [ ! -x /usr/bin/python3 ] || python=/usr/bin/python3
 $python "$SRC/tests/cli/report/validate.py" "$SRC/man/memscope-report.schema.json" f.json
 # of another moment, too
 "$BIN/ms-report" --at peak f.trace >text
-grep -Eq '^All      ms-report --at peak --by function ' text || fail "--at: $(cat text)"
+grep -Eq '^All      ms-report --at peak --by function ' text || die "--at: $(cat text)"
 typed Largest '^SITE [0-9]+ +big0 '
 # views list sites
-"$BIN/ms-report" --peak f.trace | grep -q ', top 20 of 2,400 sites$' || fail '--peak'
+"$BIN/ms-report" --peak f.trace | grep -q ', top 20 of 2,400 sites$' || die '--peak'
 # what filters hide is said
 "$BIN/ms-filter" --not-function '^small' f.trace | "$BIN/ms-report" >text
-grep -Eqx 'hidden by filters +40 % +234\.4 KiB +1,200 +1,200' text || fail "hidden: $(cat text)"
+grep -Eqx 'hidden by filters +40 % +234\.4 KiB +1,200 +1,200' text || die "hidden: $(cat text)"
 
 # ---- files: 3 of 8 have more than half, in functions of one site each ----
 head_of g
@@ -136,8 +137,8 @@ same 451500 300 300
 total 1354500 600 600
 END
 [ "$(jq -r '([.sites[] | {key: "\(.id)", value: .peak_bytes}] | from_entries) as $of | .groups[0].rows[] | "\(.file | split("/")[-1]) \($of["\(.largest_site)"])"' s.json |
-	tr '\n' ' ')" = 's2.c 6000 s1.c 3000 ' ] || fail "the largest sites: $(jq .groups s.json)"
-"$BIN/ms-report" --limit 1 s.trace | grep -Eq '^PEAK .* 600 sites by function, top 1 of 2$' || fail '--limit 1'
+	tr '\n' ' ')" = 's2.c 6000 s1.c 3000 ' ] || die "the largest sites: $(jq .groups s.json)"
+"$BIN/ms-report" --limit 1 s.trace | grep -Eq '^PEAK .* 600 sites by function, top 1 of 2$' || die '--limit 1'
 
 # ---- directories: net and net/tls; 10 files in each have 80 functions of one site ----
 head_of h
@@ -151,7 +152,7 @@ done
 main_of >main.c
 record h '-g -I.' net/*.c net/tls/*.c db/*.c main.c
 groups h peak | head -4 | cut -d' ' -f1,2- | sort >got
-printf '%s\n' 'by directory' 'db 80000 800 800' 'net 80000 800 800' 'tls 80000 800 800' | sort | cmp - got || fail "directories: $(cat got)"
+printf '%s\n' 'by directory' 'db 80000 800 800' 'net 80000 800 800' 'tls 80000 800 800' | sort | cmp - got || die "directories: $(cat got)"
 "$BIN/ms-report" h.trace >text
 typed Sites ', top 20 of 800 sites$'
 
@@ -169,7 +170,7 @@ head_of n
 g++ -O0 -o n n.cc
 "$BIN/ms-record" -q -o n.trace ./n
 "$BIN/ms-report" --json n.trace >n.json
-[ "$(groups n peak | sort | tr '\n' ,)" = 'by namespace,db 30000 300 300,net 30000 300 300,total 90000 900 900,ui 30000 300 300,' ] || fail "namespaces: $(jq .groups n.json)"
+[ "$(groups n peak | sort | tr '\n' ,)" = 'by namespace,db 30000 300 300,net 30000 300 300,total 90000 900 900,ui 30000 300 300,' ] || die "namespaces: $(jq .groups n.json)"
 "$BIN/ms-report" n.trace >text
 typed Sites ', top 20 of 300 sites$'
 
@@ -177,6 +178,6 @@ typed Sites ', top 20 of 300 sites$'
 head_of o
 { echo '#include "o.h"' && : >calls && functions one 5 1 4000 && functions small 400 1 100 && main_of; } >o.c
 record o -g o.c
-[ "$(jq 'has("groups")' o.json)" = false ] || fail "$(jq .groups o.json)"
-"$BIN/ms-report" o.trace | grep -q '^PEAK .*, top 5 of 405 sites$' || fail 'not grouped'
-"$BIN/ms-report" --limit 1 o.trace | grep -q '^PEAK .*, top 1 of 405 sites$' || fail 'not grouped, one row'
+[ "$(jq 'has("groups")' o.json)" = false ] || die "$(jq .groups o.json)"
+"$BIN/ms-report" o.trace | grep -q '^PEAK .*, top 5 of 405 sites$' || die 'not grouped'
+"$BIN/ms-report" --limit 1 o.trace | grep -q '^PEAK .*, top 1 of 405 sites$' || die 'not grouped, one row'

@@ -3,10 +3,8 @@
 # The groups of the first screen and their order, the same as text and as Markdown: what was kept all along, churn, a cycle with where it was
 # closed, and a recursion as one row.
 set -eu
-fail() {
-	echo "FAILED: $*"
-	exit 1
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 cp "$SRC/tests/cli/report/groups.c" .
 gcc -g -O1 -fno-optimize-sibling-calls -o groups groups.c
 for what in kept given churn keys cycle tree stray; do
@@ -19,12 +17,12 @@ order() { sed -nE 's/^(#### )?(UNREACHABLE|GROWING|KEPT|CHURN|BUSIEST|MOST|PEAK|
 # line PATTERN: its line in the source
 line() { grep -n -- "$1" groups.c | cut -d: -f1; }
 # expect FILE PATTERN
-expect() { grep -Eq -- "$2" "$1" || fail "$1 has no '$2': $(cat "$1")"; }
+expect() { grep -Eq -- "$2" "$1" || die "$1 has no '$2': $(cat "$1")"; }
 for as in '' .md; do
-	[ "$(order kept$as)" = 'KEPT PEAK LIVE CHURN ' ] || fail "kept$as: $(order kept$as)"
-	[ "$(order churn$as)" = 'CHURN PEAK LIVE ' ] || fail "churn$as: $(order churn$as)"
-	[ "$(order cycle$as)" = 'UNREACHABLE PEAK BUSIEST ' ] || fail "cycle$as: $(order cycle$as)"
-	[ "$(order tree$as)" = 'UNREACHABLE PEAK BUSIEST ' ] || fail "tree$as: $(order tree$as)"
+	[ "$(order kept$as)" = 'KEPT PEAK LIVE CHURN ' ] || die "kept$as: $(order kept$as)"
+	[ "$(order churn$as)" = 'CHURN PEAK LIVE ' ] || die "churn$as: $(order churn$as)"
+	[ "$(order cycle$as)" = 'UNREACHABLE PEAK BUSIEST ' ] || die "cycle$as: $(order cycle$as)"
+	[ "$(order tree$as)" = 'UNREACHABLE PEAK BUSIEST ' ] || die "tree$as: $(order tree$as)"
 done
 
 # ---- kept: 3,000 blocks of 200 bytes beside 8 of 100,000, which are as many from the start ----
@@ -36,7 +34,7 @@ expect kept "^585\.9 KiB +3,000 +[0-9]+  remember +groups.c:$(line 'struct node 
 
 # ---- given: nine tenths of them were given back before the end, which is no freeing at exit ----
 for as in '' .md; do
-	! grep -q 'KEPT ALL ALONG' given$as || fail "given$as: $(cat given$as)"
+	! grep -q 'KEPT ALL ALONG' given$as || die "given$as: $(cat given$as)"
 done
 
 # ---- churn: 8,000 strings, of 2 to 8,001 bytes ----
@@ -53,23 +51,23 @@ expect keys '^ {9}2 sites, the busiest #[0-9]+, called by keys, mean 25 B$'
 ms-snap -q -o keys.db keys.trace
 ms-report keys.db >direct
 grep -A1 '^CHURN' keys >trace
-grep -A1 '^CHURN' direct | cmp - trace || fail "the snapshot says $(cat direct)"
+grep -A1 '^CHURN' direct | cmp - trace || die "the snapshot says $(cat direct)"
 
 
 # ---- stray: of 97 sessions with their texts 3 are still reached; of 100 blocks 40, which are no strays ----
 for as in '' .md; do
-	[ "$(order stray$as)" = 'UNREACHABLE LIVE PEAK BUSIEST ' ] || fail "stray$as: $(order stray$as)"
+	[ "$(order stray$as)" = 'UNREACHABLE LIVE PEAK BUSIEST ' ] || die "stray$as: $(order stray$as)"
 done
 expect stray '^UNREACHABLE AT THE END, .*: 112\.5 KiB, 254 blocks, 2 sites$'
 expect stray '^ +6\.1 KiB in 97 blocks \+ 94\.7 KiB in 97 blocks lost with it$'
 expect stray '^ +6 more blocks \(3\.1 KiB\) are still reached, perhaps by a stale pointer$'
 expect stray.md ' lost with it; 6 more blocks \\\(3\.1 KiB\\\) are still reached, perhaps by a stale pointer \|$'
 expect stray '^LIVE AT THE END, .*: 12\.9 KiB, 47 blocks, 4 sites$'
-[ "$(sed -n '/^LIVE/,/^$/p' stray | sed -nE 's/^ +([0-9.]+ (Ki)?B) +([0-9]+) .*/\1 \3/p' | tr '\n' ' ')" = '7.8 KiB 40 2.0 KiB 1 3.1 KiB 6 ' ] || fail "live: $(cat stray)"
+[ "$(sed -n '/^LIVE/,/^$/p' stray | sed -nE 's/^ +([0-9.]+ (Ki)?B) +([0-9]+) .*/\1 \3/p' | tr '\n' ' ')" = '7.8 KiB 40 2.0 KiB 1 3.1 KiB 6 ' ] || die "live: $(cat stray)"
 expect stray '^ +3\.1 KiB +6 +\. +2 sites of the leaks above$'
 expect stray.md '^\| 3\.1 KiB \| 6 \| \| 2 sites of the leaks above \|$'
-! sed -n '/^LIVE/,/^$/p' stray | grep -q session || fail "it is a leak: $(cat stray)"
-ms-report --leaks stray.trace | grep -q ' session ' || fail 'every site with what is live'
+! sed -n '/^LIVE/,/^$/p' stray | grep -q session || die "it is a leak: $(cat stray)"
+ms-report --leaks stray.trace | grep -q ' session ' || die 'every site with what is live'
 ms-report -q --html=stray.html stray.trace
 
 # ---- cycle: 100 pairs of 24 bytes; who closed it called the same function as who began it ----
@@ -86,10 +84,10 @@ expect tree '^ +47\.9 KiB +2,044 +[0-9]+  node +groups.c:[0-9]+$'
 expect tree ' 96 B in 4 blocks \+ 47\.8 KiB in 2,040 blocks lost with it$'
 # shellcheck disable=SC2016
 expect tree.md ' ← `build`: 96 B in 4 blocks \+ 47\.8 KiB in 2,040 blocks lost with it \|$'
-! grep -q 'more sites' tree || fail "rows beside: $(cat tree)"
-! grep -q 'of it .*from' tree || fail "it is nobody else's: $(cat tree)"
+! grep -q 'more sites' tree || die "rows beside: $(cat tree)"
+! grep -q 'of it .*from' tree || die "it is nobody else's: $(cat tree)"
 ms-report --leaks --limit 1 tree.trace >leaks
 expect leaks '^ +47\.9 KiB +2,044 '
 ms-report --leaks --limit 1 --full-names tree.trace >leaks
 expect leaks '^ .* 510 more sites$'
-[ "$(ms-report --csv --limit 0 tree.trace | wc -l)" = 512 ] || fail 'CSV folds'
+[ "$(ms-report --csv --limit 0 tree.trace | wc -l)" = 512 ] || die 'CSV folds'

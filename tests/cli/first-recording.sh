@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: MIT
 # The first screen of a trace that is still being recorded: what grows first, no list twice, figures of now; when it has ended it is judged as before.
 set -eu
-fail() {
-	echo "FAILED: $*"
-	exit 1
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 PATH=${BIN:?}:$PATH
 export LC_ALL=C.UTF-8
 cat >server.c <<'END_C'
@@ -50,37 +48,37 @@ look() {
 	coproc ms-record -q -o "$1.trace" ./server "$1"
 	# shellcheck disable=SC2153 # coproc sets these
 	local out=${COPROC[0]} in=${COPROC[1]} pid=$COPROC_PID
-	read -r <&"$out" || fail "$1 did not begin"
+	read -r <&"$out" || die "$1 did not begin"
 	for _ in {1..100}; do
-		ms-record -q --tell "$1.trace" flush || fail "$1: no flush"
+		ms-record -q --tell "$1.trace" flush || die "$1: no flush"
 		ms-report "$1.trace" >"$1.text"
 		! grep -q "$2" "$1.text" || break
 		sleep 0.3
 	done
 	ms-report --md "$1.trace" >"$1.md"
 	exec {in}>&-
-	wait "$pid" || fail "$1 ended with $?"
+	wait "$pid" || die "$1 ended with $?"
 	ms-report "$1.trace" >"$1.end"
 }
 
 look grows '^GROWING'
 for as in text md; do
-	[[ $(order "grows.$as") == 'GROWING LIVE '* && $(order "grows.$as") != *PEAK* ]] || fail "grows.$as: $(order "grows.$as"): $(cat "grows.$as")"
-	grep -Eq '^(#### )?GROWING SO FAR, too early to judge the trend; now: [0-9.]+ [KM]iB, [0-9,]+ blocks, 1 site$' "grows.$as" || fail "grows.$as: $(cat "grows.$as")"
+	[[ $(order "grows.$as") == 'GROWING LIVE '* && $(order "grows.$as") != *PEAK* ]] || die "grows.$as: $(order "grows.$as"): $(cat "grows.$as")"
+	grep -Eq '^(#### )?GROWING SO FAR, too early to judge the trend; now: [0-9.]+ [KM]iB, [0-9,]+ blocks, 1 site$' "grows.$as" || die "grows.$as: $(cat "grows.$as")"
 done
-sed -n '/^GROWING/{n;n;p}' grows.text | grep -Eq ' remember +server.c:10$' || fail "what grows: $(cat grows.text)"
-grep -Eq '^Heap  .* now [0-9.]+ [KM]iB in [0-9,]+ blocks$' grows.text || fail "now: $(cat grows.text)"
-grep -Eq '^### Heap: peak \*\*[0-9.]+ [KM]iB\*\*, live so far \*\*[0-9.]+ [KM]iB\*\*$' grows.md || fail "now: $(cat grows.md)"
+sed -n '/^GROWING/{n;n;p}' grows.text | grep -Eq ' remember +server.c:10$' || die "what grows: $(cat grows.text)"
+grep -Eq '^Heap  .* now [0-9.]+ [KM]iB in [0-9,]+ blocks$' grows.text || die "now: $(cat grows.text)"
+grep -Eq '^### Heap: peak \*\*[0-9.]+ [KM]iB\*\*, live so far \*\*[0-9.]+ [KM]iB\*\*$' grows.md || die "now: $(cat grows.md)"
 # which has ended, and has leaks or none: nothing is so far
-! grep -q 'SO FAR\| now \|so far' grows.end || fail "the end: $(cat grows.end)"
-[[ $(order grows.end) == *'PEAK '* ]] || fail "the end: $(order grows.end)"
+! grep -q 'SO FAR\| now \|so far' grows.end || die "the end: $(cat grows.end)"
+[[ $(order grows.end) == *'PEAK '* ]] || die "the end: $(order grows.end)"
 
 # another list at the peak is no list twice
 look starts '^GROWING'
-[[ $(order starts.text) == 'GROWING LIVE PEAK '* ]] || fail "starts: $(order starts.text): $(cat starts.text)"
-sed -n '/^PEAK/{n;n;p}' starts.text | grep -Eq ' start +server.c:8$' || fail "the peak: $(cat starts.text)"
+[[ $(order starts.text) == 'GROWING LIVE PEAK '* ]] || die "starts: $(order starts.text): $(cat starts.text)"
+sed -n '/^PEAK/{n;n;p}' starts.text | grep -Eq ' start +server.c:8$' || die "the peak: $(cat starts.text)"
 
 look steady '^LIVE'
-[[ $(order steady.text) == 'LIVE '* && $(order steady.text) != *PEAK* ]] || fail "steady: $(order steady.text): $(cat steady.text)"
-grep -Eq '^ *146\.5 KiB +300 ' steady.text || fail "the cache: $(cat steady.text)"
+[[ $(order steady.text) == 'LIVE '* && $(order steady.text) != *PEAK* ]] || die "steady: $(order steady.text): $(cat steady.text)"
+grep -Eq '^ *146\.5 KiB +300 ' steady.text || die "the cache: $(cat steady.text)"
 echo ok

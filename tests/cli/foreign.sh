@@ -2,11 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Outputs in folders that others may write: what they put there is not believed, followed or deleted. FIFOs, devices, own descriptors.
 set -u
-failures=0
-fail() { echo "$*" && failures=$((failures + 1)); }
-is() { # WHAT GOT WANT
-	[ "$2" = "$3" ] || fail "$1 is '$2', not '$3'"
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 BIN=${BIN:?} TB=${TB:?}
 ended() { # WHAT TRACE
 	"$TB/trace-dump" "$2" 2>&1 | grep -qx ended || fail "$1: no whole trace"
@@ -161,5 +158,4 @@ for mode in 0777 1777; do
 	is "$mode: modes and owners of a tree" "$(stat -c '%a %u' there/ok.trace there/ok.trace.d there/ok.trace.d/* | sort -u | tr '\n' ' ')" '600 0 700 0 '
 	rm -rf there victim behind
 done
-[ $failures = 0 ] && echo ok
-exit $((failures != 0))
+finish

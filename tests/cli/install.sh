@@ -3,11 +3,8 @@
 # make install writes and builds nothing in the checkout, as any user, also where paths have spaces; what is installed works from any folder;
 # an install over an earlier one, and uninstall, leave nothing that is not theirs to leave.
 set -u
-failures=0
-fail() {
-	failures=$((failures + 1))
-	echo "FAILED: $*"
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 root="$PWD/a root" prefix='/opt/mem scope'
 here=$root$prefix
 installs() { # install|uninstall [VARIABLE=..]
@@ -93,4 +90,4 @@ installs install >log 2>&1
 rm "$here/share/memscope/installed"
 installs uninstall >log 2>&1 || fail "uninstall without a record: $(cat log)"
 [ -z "$(find "$root" ! -type d ! -name other; find "$root" -name memscope)" ] || fail "left: $(what_is_in "$root")"
-[ "$failures" = 0 ]
+finish

@@ -3,11 +3,8 @@
 # libmemscope as installed: a program compiled against the shared and the static library, found by pkg-config and by CMake; what it
 # reads is what our own tools say; nothing is left after make uninstall.
 set -u
-failures=0
-fail() {
-	failures=$((failures + 1))
-	echo "$*"
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 root=$PWD/root
 make -C "$SRC" MODE="$MODE" DESTDIR="$root" PREFIX=/usr install >log 2>&1 || { cat log && exit 1; }
 flags=()
@@ -96,4 +93,4 @@ printf 'def f(n):\n    return bytearray(n)\n\nkept = f(50000000)\n' >p.py
 # ---- nothing stays ----
 make -C "$SRC" MODE="$MODE" DESTDIR="$root" PREFIX=/usr uninstall >log 2>&1 || fail 'uninstall'
 [ -z "$(find "$root" ! -type d)" ] || fail "left: $(find "$root" ! -type d)"
-[ "$failures" = 0 ]
+finish

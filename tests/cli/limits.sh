@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Limits of the system: of file sizes, of memory, of names; and one file that two recorders want. Nothing is left behind, and what was there stays.
 set -u
-failures=0
-fail() { echo "$*" && failures=$((failures + 1)); }
-BIN=${BIN:?}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 same() { cmp -s "$1" "$2" || fail "$3: '$1' is not what it was"; }
 nothing_else() { # WHAT FILE...: only these are there
 	local what=$1 have want
@@ -108,4 +107,4 @@ if [ "$MODE" = release ]; then
 	[ $rc = 0 ] || { [ $rc = 125 ] && [[ $(<err) =~ ^ms-record:\ [^$'\n']*$ ]]; } || fail "little memory: status $rc, $(<err)"
 fi
 echo "$failures failures"
-[ "$failures" = 0 ]
+finish

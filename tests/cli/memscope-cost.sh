@@ -7,10 +7,8 @@ if ! command -v valgrind >which; then
 	echo 'part of make check-all: needs valgrind'
 	exit 77
 fi
-fail() {
-	echo "FAILED: $*"
-	exit 1
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 cat >calls.c <<'END'
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +28,7 @@ int main(int argc, char **argv)
 }
 END
 count() {
-	valgrind --tool=callgrind --callgrind-out-file=/dev/null ./calls "$1" 2>said >calls.out || fail "valgrind: $(cat said)"
+	valgrind --tool=callgrind --callgrind-out-file=/dev/null ./calls "$1" 2>said >calls.out || die "valgrind: $(cat said)"
 	awk '/Collected/ { print $4 }' said
 }
 each() { # CALL: instructions of the program with 100,000 rounds
@@ -43,8 +41,8 @@ for call in 'ms_mark("x")' 'ms_pause()' 'ms_resume()' 'ms_alloc(room, 8)' 'ms_re
 	with=$(each "$call")
 	# the start of a program differs by a few instructions
 	more=$(((with - none + 50000) / 100000))
-	if [ $more -gt 3 ] || [ $more -lt 0 ]; then fail "$call: $more instructions"; fi
+	if [ $more -gt 3 ] || [ $more -lt 0 ]; then die "$call: $more instructions"; fi
 	./calls 1000 >plain.out
 	ms-record -q -o calls.trace ./calls 1000 >calls.out
-	cmp plain.out calls.out || fail "$call: another output"
+	cmp plain.out calls.out || die "$call: another output"
 done

@@ -3,12 +3,10 @@
 # memscope.h: ms_pause, ms_resume and ms_realloc, with exact counts; compiles as C and C++ without a remark; costs nothing unrecorded.
 set -eu
 here=$SRC/tests/cli/memscope/user.c
-fail() {
-	echo "FAILED: $*"
-	exit 1
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 expect() { # WHAT GOT WANTED
-	[ "$2" = "$3" ] || fail "$1: $2, not $3"
+	[ "$2" = "$3" ] || die "$1: $2, not $3"
 }
 warn='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror'
 echo '#include <memscope.h>
@@ -18,26 +16,26 @@ int main(void) { ms_mark("a"); ms_alloc("b", 1); ms_realloc("b", "b", 2); ms_fre
 cp all.c all.cc
 for std in c99 c11 c17 gnu11; do
 	# shellcheck disable=SC2086
-	gcc -std=$std $warn -Wstrict-prototypes -I"$SRC/include" -o all all.c || fail "$std"
+	gcc -std=$std $warn -Wstrict-prototypes -I"$SRC/include" -o all all.c || die "$std"
 done
 for std in c++11 c++17 c++20; do
 	# shellcheck disable=SC2086
-	g++ -std=$std $warn -Wold-style-cast -Wzero-as-null-pointer-constant -I"$SRC/include" -o allxx all.cc || fail "$std"
+	g++ -std=$std $warn -Wold-style-cast -Wzero-as-null-pointer-constant -I"$SRC/include" -o allxx all.cc || die "$std"
 done
 if command -v clang >/dev/null; then
 	# shellcheck disable=SC2086
-	clang -std=c11 $warn -I"$SRC/include" -o all all.c || fail clang
+	clang -std=c11 $warn -I"$SRC/include" -o all all.c || die clang
 fi
-./all || fail 'C, not recorded'
-./allxx || fail 'C++, not recorded'
+./all || die 'C, not recorded'
+./allxx || die 'C++, not recorded'
 gcc -static -I"$SRC/include" -o all-static all.c
-./all-static || fail 'static, not recorded'
-ms-record -q -o all.trace ./all || fail 'recorded'
+./all-static || die 'static, not recorded'
+ms-record -q -o all.trace ./all || die 'recorded'
 
 record() { # NAME OPTIONS: a recording of ./user as NAME.db
 	name=$1
 	shift
-	ms-record -q --leak-check=no -o "$name.trace" "$@" || fail "$name: status $?"
+	ms-record -q --leak-check=no -o "$name.trace" "$@" || die "$name: status $?"
 	rm -f "$name.db"
 	ms-snap -q -o "$name.db" "$name.trace"
 }
@@ -50,7 +48,7 @@ for compiler in gcc g++; do
 	case $compiler in g++) language='-x c++' ;; *) language= ;; esac
 	# shellcheck disable=SC2086
 	$compiler $language -O1 -g -Wno-use-after-free -I"$SRC/include" -o user "$here"
-	./user || fail "$compiler: not recorded: $?"
+	./user || die "$compiler: not recorded: $?"
 	record plain ./user
 	function() { case $compiler in g++) echo "$1" ;; *) echo "${1%%(*}" ;; esac }
 	# 130 of 10 bytes, of which 30 were freed and one was moved away while paused
@@ -62,7 +60,7 @@ for compiler in gcc g++; do
 	expect "$compiler: counted" "$(ask plain 'SELECT paused_allocations, paused_ns > 0, events_lost, complete FROM process')" '196 1 0 1'
 	expect "$compiler: spans" "$(ask plain "SELECT sum(events), min(reason), max(reason), min(from_ns <= to_ns) FROM loss")" '196 paused paused 1'
 	expect "$compiler: frees of what was left out" "$(ask plain 'SELECT unknown_frees FROM process')" 21
-	ms-report plain.db | tr -s ' \n' '  ' | grep -q 'paused .*: 196 allocations not recorded' || fail "$compiler: the report: $(ms-report plain.db | head -5)"
+	ms-report plain.db | tr -s ' \n' '  ' | grep -q 'paused .*: 196 allocations not recorded' || die "$compiler: the report: $(ms-report plain.db | head -5)"
 done
 # a child goes on as its parent was, and its pause is its own
 record child --follow=all ./user fork
@@ -97,7 +95,7 @@ ms-record -q --leak-check=no -o step.trace ./step <in >out &
 recorder=$!
 exec 7>in 8<out
 step() { printf %s "$1" >&7 && dd bs=1 count=1 <&8 >step.seen 2>dd.log; }
-tell() { ms-record -q --tell step.trace "$1" >said || fail "$1: $(cat said)"; }
+tell() { ms-record -q --tell step.trace "$1" >said || die "$1: $(cat said)"; }
 step a # recorded
 step p && step a
 tell pause
@@ -110,7 +108,7 @@ tell resume
 step a # still paused by itself
 step r && step a # recorded
 exec 7>&-
-wait $recorder || fail "stepped: status $?"
+wait $recorder || die "stepped: status $?"
 ms-snap -q -o step.db step.trace
 expect 'told and by itself' "$(ask step "SELECT sum(s.allocations) FROM site s JOIN place p ON p.site = s.id WHERE p.function = 'work'
 	UNION ALL SELECT paused_allocations FROM process")" '30
@@ -152,7 +150,7 @@ int main(void)
 }
 END
 gcc -O1 -g -fno-builtin -I"$SRC/include" -o pools pools.c
-./pools || fail 'pools, not recorded'
+./pools || die 'pools, not recorded'
 record pools ./pools
 expect 'pools' "$(ask pools 'SELECT heap, allocations, frees, allocated_bytes, coalesce(live_bytes, 0) FROM by_heap ORDER BY heap')" \
 	'malloc 5042 5001 20127 127
@@ -160,6 +158,6 @@ others 320 300 960 60
 requests 1250 1250 3750 0'
 expect 'pools: quality' "$(ask pools 'SELECT unknown_frees, inferred_frees FROM process')" '0 0'
 ms-report --tree pools.db >pools.txt
-grep -q 'heap others' pools.txt || fail "pools in the report: $(cat pools.txt)"
+grep -q 'heap others' pools.txt || die "pools in the report: $(cat pools.txt)"
 record sampled --sample 1 ./user
 expect 'sampled' "$(site sampled 'left_out(int, int)')" '   '

@@ -2,11 +2,8 @@
 # SPDX-License-Identifier: MIT
 # ms-record's command line, refusals, statuses and files.
 set -u
-failures=0
-fail() {
-	failures=$((failures + 1))
-	echo "$*"
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 # STATUS PATTERN ARG...: one line on standard error that starts with the name, nothing on standard output, no file
 refused() {
 	local status=$1 pattern=$2 rc
@@ -18,9 +15,6 @@ refused() {
 	grep -q "^ms-record: .*$pattern" err || fail "ms-record $*: no '$pattern' in: $(cat err)"
 	[ ! -s stdout ] || fail "ms-record $*: said on standard output: $(cat stdout)"
 	[ -z "$(find . -name '*.trace*')" ] || fail "ms-record $*: left $(find . -name '*.trace*')"
-}
-field() { # NUMBER TRACE: a field of the last end block
-	"$TB/trace-dump" "$2" | grep -A1 ' end (9)' | tail -n 1 | tr ' ' '\n' | sed -n "s/^$1=//p"
 }
 
 # ---- options of ours after the command ----
@@ -280,5 +274,4 @@ if [ "$MODE" = release ]; then # sanitizers must be loaded before anything that 
 	[[ $end =~ ^(ended|exit:0)$ ]] || fail "without pidfds a further program has the end '$end'"
 fi
 
-[ $failures = 0 ] && echo ok
-exit $((failures != 0))
+finish

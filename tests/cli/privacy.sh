@@ -2,14 +2,8 @@
 # SPDX-License-Identifier: MIT
 # What a trace keeps to itself: its files' mode and owner, --no-args, addresses of blocks without --addresses.
 set -u
-failures=0
-fail() {
-	failures=$((failures + 1))
-	echo "$*"
-}
-is() { # WHAT GOT WANT
-	[ "$2" = "$3" ] || fail "$1 is '$2', not '$3'"
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 
 # ---- mode and owner of every file ----
 umask 000
@@ -51,5 +45,4 @@ for t in without.trace anew.trace; do
 done
 is 'live at the end without addresses' "$("$BIN/ms-report" --json anew.trace | jq .totals.unfreed_bytes)" "$live"
 
-[ $failures = 0 ] && echo ok
-exit $((failures != 0))
+finish

@@ -3,11 +3,8 @@
 # What ms-record -p refuses: each with a line of its own, status 125, no trace, and the process as it was. What this machine cannot show is shown
 # by a made /proc.
 set -u
-failures=0
-fail() {
-	failures=$((failures + 1))
-	echo "$*"
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 open=$(mktemp -d) tools=$(mktemp -d) # where another user may write, and run programs
 chmod 777 "$open"
 chmod 755 "$tools"
@@ -183,5 +180,4 @@ timeout -k 5 600 "$tools/ms-record" -q -o "$open/trace" -d 0.1 --proc-root root 
 [ -s "$open/trace" ] || fail 'a process that can be had: no trace'
 over
 
-[ $failures = 0 ] && echo ok
-exit $((failures != 0))
+finish

@@ -3,13 +3,11 @@
 # A comparison for people: a recursion is one row, rows that read the same are told apart, a root that is lost anew is listed however
 # small it is, columns that no row knows are left out, and what is to be typed next keeps the moment.
 set -eu
-fail() {
-	echo "FAILED: $*"
-	exit 1
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 # expect FILE PATTERN
-expect() { grep -Eq -- "$2" "$1" || fail "$1 has no '$2': $(cat "$1")"; }
-never() { ! grep -Eq -- "$2" "$1" || fail "$1 has '$2': $(cat "$1")"; }
+expect() { grep -Eq -- "$2" "$1" || die "$1 has no '$2': $(cat "$1")"; }
+never() { ! grep -Eq -- "$2" "$1" || die "$1 has '$2': $(cat "$1")"; }
 cp "$SRC/tests/cli/report/changes.c" .
 gcc -g -O1 -fno-optimize-sibling-calls -o changes changes.c
 # line PATTERN: its line in the source
@@ -31,7 +29,7 @@ never trees '^Rest .*within noise'
 expect trees.md '^\| grown \| \+95\.8 KiB \| \+95\.8 KiB \| \+1,533 \| \+95\.8 KiB \| `build` changes.c:[0-9]+ .* `main`, 511 sites of the same recursion \|$'
 ms-report --full-names trees.db >full
 never full 'same recursion'
-[ "$(ms-report --csv --limit 0 trees.db | wc -l)" -gt 512 ] || fail 'CSV folds'
+[ "$(ms-report --csv --limit 0 trees.db | wc -l)" -gt 512 ] || die 'CSV folds'
 
 # ---- new_item < add, called by two ----
 expect items "^ +< parse changes.c:$(line '^	add();$' | head -n 1)\$"

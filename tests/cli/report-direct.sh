@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: MIT
 # The first screen and the leaks of a trace, for which most rows never see a database, say what they say of a snapshot.
 set -eu
-fail() {
-	echo "FAILED: $*"
-	exit 1
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 cat >several.c <<'C'
 #include <pthread.h>
 #include <stdio.h>
@@ -59,9 +57,9 @@ same() {
 		ms-snap -q --at peak --at end ${at:+--at "$at"} -o t.db "$t" 2>/dev/null || [ -s t.db ] || continue
 		ms-report "$@" ${at:+--at "$at"} <t.db >want 2>want.err || :
 		ms-report "$@" ${at:+--at "$at"} <"$t" >have 2>have.err || :
-		[ -s want ] || fail "nothing of $t: $(cat want.err)"
-		cmp want have || fail "$t: $*"
-		cmp want.err have.err || fail "$t: $*: $(cat have.err)"
+		[ -s want ] || die "nothing of $t: $(cat want.err)"
+		cmp want have || die "$t: $*"
+		cmp want.err have.err || die "$t: $*: $(cat have.err)"
 		rm t.db
 	done
 }

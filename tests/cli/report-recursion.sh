@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Recursion is folded in trees and stacks, and frames of the runtime in trees, unless --full-names asks for all of them; paths begin at the source root.
 set -eu
-fail() {
-	echo "FAILED: $*"
-	exit 1
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 mkdir -p project/src
 cat >project/src/rec.c <<'C'
 #include <stdlib.h>
@@ -30,9 +28,9 @@ self (recursive)  src/rec.c:7
 ping (recursive)  src/rec.c:6
 pong  src/rec.c:5
 W
-diff want have || fail "the tree"
-tree --source-root "$PWD/project/" | diff want - || fail "a root with a slash"
-tree | grep -q '^main  project/src/rec.c:8$' || fail "the default root"
+diff want have || die "the tree"
+tree --source-root "$PWD/project/" | diff want - || die "a root with a slash"
+tree | grep -q '^main  project/src/rec.c:8$' || die "the default root"
 ms-report --tree=up --ascii --source-root "$PWD/project" rec.trace | sed -n 's/^.*100 %  `\{0,1\}[- ] *//p' | head -n 4 >have
 cat >want <<'W'
 pong (recursive)  src/rec.c:5
@@ -40,8 +38,8 @@ ping  src/rec.c:6
 self (recursive)  src/rec.c:7
 main  src/rec.c:8
 W
-diff want have || fail "the tree upwards"
-[ "$(ms-report --folded rec.trace | grep -o 'self;' | wc -l)" = 51 ] || fail "folded stacks lose rounds"
+diff want have || die "the tree upwards"
+[ "$(ms-report --folded rec.trace | grep -o 'self;' | wc -l)" = 51 ] || die "folded stacks lose rounds"
 
 ms-report --site 1 --ascii --source-root "$PWD/project" rec.trace | sed -n '/^Stack/,$p' >have
 cat >want <<'W'
@@ -55,8 +53,8 @@ Stack, the allocation first
  23  self                    src/rec.c:7
      49 more rounds of the 1 frame above: recursion
 W
-head -n 9 have | diff want - || fail "the stack"
-[ "$(ms-report --site 1 --full-names rec.trace | grep -c ' self ')" = 51 ] || fail "--full-names"
+head -n 9 have | diff want - || die "the stack"
+[ "$(ms-report --site 1 --full-names rec.trace | grep -c ' self ')" = 51 ] || die "--full-names"
 
 # what the runtime does between two of the program's own functions is one row, and what it does around them none
 cat >sort.c <<'C'
@@ -81,7 +79,7 @@ ms-record -q -o sort.trace ./sort
 rows() { # [--tree OPTION...]: names of the branches, without figures and places
 	ms-report --ascii --limit 20 "$@" sort.trace | sed -n '2,$s/^.* %  `\{0,1\}[- |`]*\([^ ]*\).*$/\1/p'
 }
-[ "$(rows --tree | head -n 3 | sed 's/^[_a-z]*qsort[_a-z]*$/QSORT/' | tr '\n' ' ')" = 'main QSORT compare ' ] || fail "the runtime is not folded: $(rows --tree)"
-[ "$(rows --tree=up | head -n 1)" = compare ] || fail "upwards it does not begin with the program: $(rows --tree=up)"
-[ "$(rows --tree --full-names | head -n 1)" = _start ] || fail "--full-names does not begin at the entry"
-[ "$(rows --tree --full-names | wc -l)" -gt "$(rows --tree | wc -l)" ] || fail "--full-names has no more rows"
+[ "$(rows --tree | head -n 3 | sed 's/^[_a-z]*qsort[_a-z]*$/QSORT/' | tr '\n' ' ')" = 'main QSORT compare ' ] || die "the runtime is not folded: $(rows --tree)"
+[ "$(rows --tree=up | head -n 1)" = compare ] || die "upwards it does not begin with the program: $(rows --tree=up)"
+[ "$(rows --tree --full-names | head -n 1)" = _start ] || die "--full-names does not begin at the entry"
+[ "$(rows --tree --full-names | wc -l)" -gt "$(rows --tree | wc -l)" ] || die "--full-names has no more rows"

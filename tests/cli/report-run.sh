@@ -4,14 +4,8 @@
 # that nobody else's folder is believed; what budgets judge.
 # shellcheck disable=SC2015 # what fails is said
 set -u
-failures=0
-fail() { echo "$*" && failures=$((failures + 1)); }
-is() { # WHAT GOT WANT
-	[ "$2" = "$3" ] || fail "$1 is '$2', not '$3'"
-}
-BIN=${BIN:?}
-PATH=$BIN:$PATH
-export LC_ALL=C.UTF-8
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 # N blocks of SIZE bytes are live at once, half of them are freed, the others are lost; then what follows is run or, after "exec", becomes it
 cat >use.c <<'END'
 #include <stdlib.h>
@@ -155,5 +149,4 @@ chown -R 1234 run.trace && chown -R 2345 run.trace.d
 is "another user's folder" "$(ms-report run.trace | grep -c PROCESSES)" 0
 chown -R 1234 run.trace.d
 is 'a folder of the same user' "$(ms-report run.trace | grep -c PROCESSES)" 1
-[ $failures = 0 ] && echo ok
-exit $((failures != 0))
+finish

@@ -4,10 +4,8 @@
 # call; both are where they are told of.
 set -eu
 # it holds of frames that are none, too: a stack that was cut, and a heap of the program's own
-fail() {
-	echo "FAILED: $*"
-	exit 1
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 cat >calls.c <<'C'
 #include <malloc.h>
 #include <stdlib.h>
@@ -50,7 +48,7 @@ for how in plain:-fplt slots:-fno-plt fixed:-no-pie static:-static; do
 	ms-snap -o "${how%:*}.db" "${how%:*}.trace"
 	# in a static C library both are one function
 	[ "${how%:*}" != static ] || sed -i 's/ aligned_alloc/ memalign/' want
-	sqlite3 "${how%:*}.db" "$all" | diff want - || fail "entries of a program built with ${how#*:}"
+	sqlite3 "${how%:*}.db" "$all" | diff want - || die "entries of a program built with ${how#*:}"
 done
 ms-record -q -o run.trace ./calls
 ms-snap -o run.db run.trace
@@ -92,19 +90,19 @@ gcc -g -O1 -rdynamic -o pool pool.c
 ms-record -q --depth 8 --hook 'pool_get(size) -> ptr' --hook 'pool_put(ptr)' -o pool.trace ./pool
 ms-snap -o pool.db pool.trace
 for db in run fixed static pool; do
-	python3 key.py $db.db || fail "keys of $db.db"
+	python3 key.py $db.db || die "keys of $db.db"
 done
 for other in plain slots fixed; do
 	[ "$(sqlite3 run.db "ATTACH '$other.db' AS o; SELECT count(*) FROM place p JOIN site s ON s.id = p.site JOIN o.site t ON t.key = s.key
 		JOIN o.place q ON q.site = t.id AND q.function = p.function AND q.line = p.line + 2 WHERE p.function LIKE 'by%'")" = 6 ] ||
-		fail "keys in $other.db are others"
+		die "keys in $other.db are others"
 done
-[ "$(sqlite3 run.db 'SELECT count(DISTINCT key) = count(*) FROM site')" = 1 ] || fail "two sites have one key"
+[ "$(sqlite3 run.db 'SELECT count(DISTINCT key) = count(*) FROM site')" = 1 ] || die "two sites have one key"
 
 # where they are told of
 ms-report --json=compact run.db | jq -r '.sites[] | "\(.id)|\(.key)"' | sort -n >have
-sqlite3 run.db 'SELECT id, key FROM site ORDER BY id' | diff - have || fail "--json=compact"
-ms-report --json run.db | jq -e '[.sites[] | has("key")] | any | not' >/dev/null || fail "--json has changed"
+sqlite3 run.db 'SELECT id, key FROM site ORDER BY id' | diff - have || die "--json=compact"
+ms-report --json run.db | jq -e '[.sites[] | has("key")] | any | not' >/dev/null || die "--json has changed"
 ms-report --tree=up --entry --ascii --metric live run.trace | sed -n '2,$s/^ *\([0-9.]* [KMi]*B\).* %  [|`]- /\1 /p' >have
 cat >want <<'W'
 6.8 KiB entry not known
@@ -114,13 +112,13 @@ cat >want <<'W'
 1000 B malloc
 6 B strdup
 W
-diff want have || fail "--tree=up --entry"
-[ "$(ms-report --tree --entry --ascii --limit 0 run.db | grep -c '  strdup$')" = 1 ] || fail "what is an entry is shown twice, or not"
-[ "$(ms-report --entry run.db 2>&1)" = "ms-report: --entry is for --tree" ] || fail "--entry alone"
-[ "$(ms-filter --anonymize run.db | ms-report --json=compact | jq '[.sites[].key] | unique == [null]')" = true ] || fail "an anonymous key"
+diff want have || die "--tree=up --entry"
+[ "$(ms-report --tree --entry --ascii --limit 0 run.db | grep -c '  strdup$')" = 1 ] || die "what is an entry is shown twice, or not"
+[ "$(ms-report --entry run.db 2>&1)" = "ms-report: --entry is for --tree" ] || die "--entry alone"
+[ "$(ms-filter --anonymize run.db | ms-report --json=compact | jq '[.sites[].key] | unique == [null]')" = true ] || die "an anonymous key"
 
 # a snapshot of this version that was made before it had keys is refused
 cp run.db old.db
 sqlite3 old.db "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, ', key TEXT', '') WHERE name = 'site'"
-ms-report old.db >out 2>err && fail "a table without keys is read"
-grep -q "its table 'site' is not that of a MemScope snapshot" err || fail "$(cat err)"
+ms-report old.db >out 2>err && die "a table without keys is read"
+grep -q "its table 'site' is not that of a MemScope snapshot" err || die "$(cat err)"

@@ -2,11 +2,8 @@
 # SPDX-License-Identifier: MIT
 # ms-snap: the examples of its pages, equal bytes by every way, statuses, and what it refuses.
 set -u
-failures=0
-fail() {
-	failures=$((failures + 1))
-	echo "$*"
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 "$TB/cli/snap-traces" || exit 1
 if [ -x "$BIN/ms-report" ]; then
 	python3 "$SRC/tests/cli/snap/examples.py" "$SRC/man/ms-snap.1" "$SRC/man/ms-snapshot.5" || fail "examples"
@@ -143,4 +140,4 @@ python3 -c 'import pty, sys; sys.exit(pty.spawn(["sh", "-c", "ms-snap run.trace 
 { [ $? = 2 ] && grep -q "terminal.*-o FILE.*ms-report" err && [ ! -s out ]; } || fail "terminal: $(cat err)"
 
 echo "$failures failures"
-[ $failures = 0 ]
+finish

@@ -36,42 +36,40 @@ gcc -g -o leaks leaks.c
 ms-record -q --leak-check=auto:50s -o run.trace ./leaks
 ms-record -q --leak-check=no -o unscanned.trace ./leaks
 
-fail() {
-	echo "$*"
-	exit 1
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 # hidden TRACE SUPPRESSIONS RIGHT: the live blocks of what is hidden.
 hidden() {
 	printf '%s\n' "$2" >app.supp
 	ms-filter --suppress app.supp "$1" >run.db 2>remarks
 	seen=$(sqlite3 run.db "SELECT coalesce(sum(h.live_blocks), 0) FROM hidden h JOIN snapshot s ON s.id = h.snapshot WHERE s.label = 'end'")
-	test "$seen" = "$3" || fail "$1, $2: $seen blocks are hidden, not $3"
+	test "$seen" = "$3" || die "$1, $2: $seen blocks are hidden, not $3"
 }
 rows() {
 	sqlite3 -separator ' ' run.db 'SELECT line, sites > 0, ifnull(most_blocks, "-"), ifnull(met_blocks, "-"), note IS NOT NULL FROM suppression ORDER BY line'
 }
 # of 19 blocks of alpha 14 are leaks; of beta all 7
 hidden run.trace 'leak<=14:alpha' 19
-test "$(rows)" = '1 1 14 14 0' || fail "$(rows)"
+test "$(rows)" = '1 1 14 14 0' || die "$(rows)"
 ms-report --text=report run.db
 grep -q '^Hidden' report
-if grep -q 'TOO MANY' report; then fail "$(cat report)"; fi
+if grep -q 'TOO MANY' report; then die "$(cat report)"; fi
 grep -q "'leak<=14:alpha' (app.supp, line 1) hides" remarks
 hidden run.trace 'leak<=13:alpha' 0
-test "$(rows)" = '1 0 13 14 1' || fail "$(rows)"
-grep -qE "^ms-filter: 'leak<=13:alpha' \(app.supp, line 1\) is not applicable to 2 sites: 14 blocks are more than the 13 that it may hide" remarks || fail "$(cat remarks)"
-ms-report run.db | tr -s ' \n' ' ' | grep -qF "Hidden nothing, by --suppress app.supp; TOO MANY for 'leak<=13:alpha': 14 blocks " || fail "$(ms-report run.db)"
+test "$(rows)" = '1 0 13 14 1' || die "$(rows)"
+grep -qE "^ms-filter: 'leak<=13:alpha' \(app.supp, line 1\) is not applicable to 2 sites: 14 blocks are more than the 13 that it may hide" remarks || die "$(cat remarks)"
+ms-report run.db | tr -s ' \n' ' ' | grep -qF "Hidden nothing, by --suppress app.supp; TOO MANY for 'leak<=13:alpha': 14 blocks " || die "$(ms-report run.db)"
 ms-report --json run.db | grep -qF '"exceeded":[{"suppression":"leak<=13:alpha","most_blocks":13,"met_blocks":14}]'
 status=0
 ms-report --fail-on 'shown_unreachable_blocks > 20' run.db >report 2>&1 || status=$?
-test $status = 1 || fail "status $status of 21 blocks"
+test $status = 1 || die "status $status of 21 blocks"
 # what one leaves the next may take; what one takes the next does not count
 hidden run.trace 'leak<=13:alpha
 leak<=7:beta
 leak:alpha' 26
 test "$(rows)" = '1 0 13 14 1
 2 1 7 7 0
-3 1 - - 0' || fail "$(rows)"
+3 1 - - 0' || die "$(rows)"
 ms-report run.db | tr -s ' \n' ' ' | grep -qE "Hidden [0-9]+ sites with 330 B .*by --suppress app.supp; TOO MANY for 'leak<=13:alpha': 14 blocks "
 hidden run.trace 'leak:alpha
 leak<=7:work' 26
@@ -79,7 +77,7 @@ hidden run.trace 'leak<=20:work' 0
 hidden run.trace 'leak<=21:work' 26
 hidden run.trace 'leak<=0:beta' 0
 hidden run.trace 'leak<=0:gamma' 0
-test "$(rows)" = '1 0 0 0 0' || fail "$(rows)"
+test "$(rows)" = '1 0 0 0 0' || die "$(rows)"
 hidden run.trace 'leak<=18446744073709551614:alpha' 19
 # without a scan all that is live counts
 hidden unscanned.trace 'leak<=18:alpha' 0
@@ -88,6 +86,6 @@ for line in 'leak<=:x' 'leak<=5' 'leak<=5x:y' 'leak<=-1:x' 'leak<= 5:x' 'leak<=1
 	echo "$line" >bad.supp
 	status=0
 	ms-filter --suppress bad.supp run.trace >bad.db 2>remarks || status=$?
-	test $status = 2 || fail "$line: status $status"
-	grep -q "^ms-filter: bad suppression in 'bad.supp', line 1: " remarks || fail "$line: $(cat remarks)"
+	test $status = 2 || die "$line: status $status"
+	grep -q "^ms-filter: bad suppression in 'bad.supp', line 1: " remarks || die "$line: $(cat remarks)"
 done

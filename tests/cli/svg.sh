@@ -4,10 +4,8 @@
 set -eu
 # shellcheck source=tests/cli/report/fixtures.sh
 . "$SRC/tests/cli/report/fixtures.sh"
-fail() {
-	echo "FAILED: $*"
-	exit 1
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 cat >svg.py <<'P'
 import sys
 import xml.etree.ElementTree as E
@@ -51,30 +49,30 @@ json() { # FILTER DB: a figure of the JSON report
 	ms-report --allow-partial --json "$2" | jq "$1"
 }
 ms-report --svg=flame run.db >run.svg
-python3 svg.py run.svg 3405476 || fail 'the peak'
+python3 svg.py run.svg 3405476 || die 'the peak'
 for db in run hidden two lost cut allhidden; do
-	ms-report -q --allow-partial --svg=flame $db.db >$db.svg || fail "$db.db"
-	python3 svg.py $db.svg "$(ms-report -q --allow-partial --folded --metric peak $db.db | awk '{ sum += $NF } END { print sum + 0 }')" || fail "the peak of $db.db"
+	ms-report -q --allow-partial --svg=flame $db.db >$db.svg || die "$db.db"
+	python3 svg.py $db.svg "$(ms-report -q --allow-partial --folded --metric peak $db.db | awk '{ sum += $NF } END { print sum + 0 }')" || die "the peak of $db.db"
 	ms-report -q --allow-partial --svg=flame --metric allocated $db.db >$db.svg
-	python3 svg.py $db.svg "$(json .totals.allocated_bytes $db.db)" || fail "what $db.db allocated"
+	python3 svg.py $db.svg "$(json .totals.allocated_bytes $db.db)" || die "what $db.db allocated"
 	ms-report -q --allow-partial --svg=timeline $db.db >$db.svg
-	python3 -c "import svg; svg.read('$db.svg')" || fail "the timeline of $db.db"
+	python3 -c "import svg; svg.read('$db.svg')" || die "the timeline of $db.db"
 done
 ms-report --svg=flame --metric live hidden.db >hidden.svg
-python3 svg.py hidden.svg "$(json .totals.unfreed_bytes hidden.db)" '[hidden by filters]' || fail 'what is hidden'
+python3 svg.py hidden.svg "$(json .totals.unfreed_bytes hidden.db)" '[hidden by filters]' || die 'what is hidden'
 ms-report --svg=flame --leaks --at 1.5s run.db >at.svg
-python3 svg.py at.svg 1177584 'orderd::Arena::Arena  src/arena.cpp:19  1.0 MiB in 1 block, 89 %' || fail '--at'
+python3 svg.py at.svg 1177584 'orderd::Arena::Arena  src/arena.cpp:19  1.0 MiB in 1 block, 89 %' || die '--at'
 ms-report --svg=flame --allocated run.db >run.svg
-python3 svg.py run.svg 10368060 'main  src/main.cpp:31' || fail 'what was allocated'
-grep -q '_start' run.svg && fail 'the runtime is shown'
+python3 svg.py run.svg 10368060 'main  src/main.cpp:31' || die 'what was allocated'
+grep -q '_start' run.svg && die 'the runtime is shown'
 fixture odd.db "UPDATE frame SET function = '</title><script>&' || char(34, 27, 8238) || '<x', file = 'a<b&.c' WHERE function LIKE 'orderd::Arena%'"
 ms-report --svg=flame --full-names odd.db >odd.svg
-python3 svg.py odd.svg 3405476 '</title><script>&"\x1b\u{202e}<x  a<b&.c:19' || fail 'a hostile name'
-ms-report --svg=flame --allocated --full-names run.db | grep -q '<title>_start ' || fail '--full-names'
-ms-report --allow-partial --svg=timeline cut.db 2>/dev/null | grep -q '>INCOMPLETE: ' || fail 'what is incomplete'
+python3 svg.py odd.svg 3405476 '</title><script>&"\x1b\u{202e}<x  a<b&.c:19' || die 'a hostile name'
+ms-report --svg=flame --allocated --full-names run.db | grep -q '<title>_start ' || die '--full-names'
+ms-report --allow-partial --svg=timeline cut.db 2>/dev/null | grep -q '>INCOMPLETE: ' || die 'what is incomplete'
 ms-report --svg=timeline run.db >time.svg
-grep -q 'orderd: live heap (filled) and RSS (line) over time, peak 3.2 MiB at 2.500 s, of RSS 9.0 MiB' time.svg || fail "the timeline's title"
-[ "$(grep -c '<g><title>.*: live .* RSS ' time.svg)" = 240 ] || fail "the timeline's figures"
+grep -q 'orderd: live heap (filled) and RSS (line) over time, peak 3.2 MiB at 2.500 s, of RSS 9.0 MiB' time.svg || die "the timeline's title"
+[ "$(grep -c '<g><title>.*: live .* RSS ' time.svg)" = 240 ] || die "the timeline's figures"
 
 # several at once, into files
 ms-report --svg=flame:a.svg --svg=timeline:b.svg --text=c.txt run.db
@@ -98,16 +96,16 @@ echo 'int main(void) { f150(0); kept[7] = malloc(1); return 0; }' >>deep.c
 gcc -g -O1 -o deep deep.c
 ms-record -q -o deep.trace ./deep
 ms-report --svg=flame deep.trace >deep.svg
-python3 svg.py deep.svg 100001 'f60 ' || fail 'a deep stack'
-[ "$(grep -c '<g ' deep.svg)" = 100 ] || fail "a deep stack has $(grep -c '<g ' deep.svg) boxes"
+python3 svg.py deep.svg 100001 'f60 ' || die 'a deep stack'
+[ "$(grep -c '<g ' deep.svg)" = 100 ] || die "a deep stack has $(grep -c '<g ' deep.svg) boxes"
 
 # what is refused
 refused() { # WORDS OPTION...
 	words=$1
 	shift
-	ms-report "$@" >out 2>err && fail "$* is taken"
-	[ ! -s out ] || fail "$* writes something"
-	grep -qF -e "$words" err || fail "$*: $(cat err)"
+	ms-report "$@" >out 2>err && die "$* is taken"
+	[ ! -s out ] || die "$* writes something"
+	grep -qF -e "$words" err || die "$*: $(cat err)"
 }
 refused "bad --svg 'x.svg': expected flame or timeline, or one of these with a file, such as flame:heap.svg" --svg=x.svg run.db
 refused "option '--svg' needs" --svg

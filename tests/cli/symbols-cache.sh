@@ -4,10 +4,8 @@
 # cache was damaged or replaced by somebody else's.
 set -eu
 export XDG_CACHE_HOME=$PWD/cache HOME=$PWD/home
-fail() {
-	echo "$*"
-	exit 1
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 cat >a.c <<'X'
 #include <stdlib.h>
 #include <stdio.h>
@@ -31,20 +29,20 @@ state() {
 }
 
 embed one.trace none --no-cache
-[ ! -e cache ] || fail "--no-cache made a cache"
+[ ! -e cache ] || die "--no-cache made a cache"
 embed two.trace none2 --no-cache
 embed one.trace cold
-[ "$(stat -c %a cache/memscope)" = 700 ] || fail "mode of the folder"
-[ "$(find cache/memscope -type f | wc -l)" -ge 2 ] || fail "nothing was kept"
+[ "$(stat -c %a cache/memscope)" = 700 ] || die "mode of the folder"
+[ "$(find cache/memscope -type f | wc -l)" -ge 2 ] || die "nothing was kept"
 filled=$(state)
 embed one.trace warm
-[ "$(state)" = "$filled" ] || fail "a warm run wrote"
+[ "$(state)" = "$filled" ] || die "a warm run wrote"
 cmp none cold
 cmp none warm
 # a hit of all needs none of the module's contents
 embed two.trace more
 cmp none2 more
-[ "$(state)" != "$filled" ] || fail "what was new was not added"
+[ "$(state)" != "$filled" ] || die "what was new was not added"
 embed one.trace again
 cmp none again
 ms-report none >none.txt
@@ -63,7 +61,7 @@ for f in cache/memscope/*; do
 done
 cp "$mine" whole
 embed one.trace x
-ms-report x | grep -q 'keep' || fail "no keep"
+ms-report x | grep -q 'keep' || die "no keep"
 
 # damaged, truncated, writable by others, a link: each is refused, and written anew
 for how in flip cut open link empty; do
@@ -76,14 +74,14 @@ for how in flip cut open link empty; do
 	empty) : >"$mine" ;;
 	esac
 	embed one.trace damaged
-	cmp none damaged || fail "$how"
-	[ "$(stat -c "%F %a" "$mine")" = "regular file 600" ] || fail "$how: not written anew"
-	grep -q keep "$mine" || fail "$how: not whole again"
+	cmp none damaged || die "$how"
+	[ "$(stat -c "%F %a" "$mine")" = "regular file 600" ] || die "$how: not written anew"
+	grep -q keep "$mine" || die "$how: not whole again"
 done
 rm -rf cache && mkdir -m 755 cache cache/memscope
 embed one.trace open
 cmp none open
-[ -z "$(ls cache/memscope)" ] || fail "a folder that others look into was used"
+[ -z "$(ls cache/memscope)" ] || die "a folder that others look into was used"
 rm -rf cache
 
 # a debug file that comes later is seen, and so is that it went
@@ -94,7 +92,7 @@ record stripped.trace ./a
 embed stripped.trace before
 embed stripped.trace before2
 cmp before before2
-ms-report before | grep -q keep && fail "stripped, but named"
+ms-report before | grep -q keep && die "stripped, but named"
 id=$(readelf -n a | sed -n 's/.*Build ID: //p')
 if [ -n "$id" ]; then
 	mkdir -p dbg/.build-id/"${id:0:2}"
@@ -105,7 +103,7 @@ if [ -n "$id" ]; then
 	embed stripped.trace d2 --debug-dir dbg
 	embed stripped.trace d2n --debug-dir dbg --no-cache
 	cmp d2n d2
-	ms-report d2 | grep -q keep || fail "a debug file that came later was not seen"
+	ms-report d2 | grep -q keep || die "a debug file that came later was not seen"
 	embed stripped.trace d3 --debug-dir dbg
 	cmp d2 d3
 	rm -r dbg/.build-id
@@ -119,9 +117,9 @@ cp whole-a a && sleep 0.2
 env -u XDG_CACHE_HOME -u HOME ms-snap --symbols=embed stripped.trace
 XDG_CACHE_HOME=relative embed one.trace y
 cmp none y
-[ ! -e relative ] || fail "a relative folder was used"
+[ ! -e relative ] || die "a relative folder was used"
 env -u XDG_CACHE_HOME bash -c 'mkdir home && cp one.trace z && ms-snap --symbols=embed z' && cmp none z
-[ "$(stat -c %a home/.cache/memscope)" = 700 ] || fail "no cache below HOME"
+[ "$(stat -c %a home/.cache/memscope)" = 700 ] || die "no cache below HOME"
 
 # several at once
 rm -rf cache
@@ -132,4 +130,4 @@ wait
 for i in 1 2 3 4 5 6 7 8; do
 	cmp "$([ $((i % 2)) = 0 ] && echo none || echo none2)" "p$i"
 done
-[ -z "$(find cache/memscope -name '*.*')" ] || fail "a fresh file was left"
+[ -z "$(find cache/memscope -name '*.*')" ] || die "a fresh file was left"

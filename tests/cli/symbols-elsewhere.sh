@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Symbols on another machine: a trace read in an empty root, a sysroot, files that were replaced, and code made at run time.
 set -eu
-fail() {
-	echo "FAILED: $*"
-	exit 1
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 cat >lib.cpp <<'C'
 #include <stdlib.h>
 #include <vector>
@@ -39,9 +37,9 @@ ms-record -q -o run.trace ./app
 ms-record -q --no-symbols -o bare.trace ./app
 here run.trace >want
 for word in '"lib::inner","[^"]*/lib.cpp",4,true' '"inlined","[^"]*/app.cpp",7,true' '"work()","[^"]*/app.cpp",8,false'; do
-	grep -q "$word" want || fail "the stacks are poor: no $word"
+	grep -q "$word" want || die "the stacks are poor: no $word"
 done
-here bare.trace | cmp -s - want || fail "symbols from the files differ from those in the trace"
+here bare.trace | cmp -s - want || die "symbols from the files differ from those in the trace"
 
 # ---- an empty root: nothing but the tools and what they are linked with ----
 
@@ -58,10 +56,10 @@ if [ "$MODE" = release ] && $as_root chroot / true 2>/dev/null; then
 	done
 	cp run.trace root/
 	# of what was recorded, only the C and C++ libraries are there; they are others for all that the tools know
-	$as_root chroot root /ms-report --json=/out.json /run.trace || fail "the report in an empty root"
-	jq -c "$stacks" root/out.json | cmp -s - want || fail "the stacks in an empty root differ"
-	$as_root chroot root /ms-snap --no-symbols -o /snap.db /run.trace || fail "the snapshot in an empty root"
-	ms-report --json root/snap.db | jq -c "$stacks" | cmp -s - want || fail "the snapshot of an empty root differs"
+	$as_root chroot root /ms-report --json=/out.json /run.trace || die "the report in an empty root"
+	jq -c "$stacks" root/out.json | cmp -s - want || die "the stacks in an empty root differ"
+	$as_root chroot root /ms-snap --no-symbols -o /snap.db /run.trace || die "the snapshot in an empty root"
+	ms-report --json root/snap.db | jq -c "$stacks" | cmp -s - want || die "the snapshot of an empty root differs"
 else
 	echo "note: no chroot here"
 fi
@@ -74,15 +72,15 @@ sqlite3 run.db "SELECT DISTINCT path FROM module WHERE kind = 'file'" | while re
 	cp --parents "$file" there
 done
 rm app libpart.so
-[ "$(here bare.trace | grep -c work)" = 0 ] || fail "symbols come from nowhere"
+[ "$(here bare.trace | grep -c work)" = 0 ] || die "symbols come from nowhere"
 ms-snap -o bare.db bare.trace
-[ "$(sqlite3 bare.db "SELECT symbols FROM module WHERE path LIKE '%/app'")" = missing ] || fail "the state of a file that is gone"
-here --sysroot there bare.trace | cmp -s - want || fail "--sysroot"
-here --debug-dir there bare.trace | cmp -s - want || fail "--debug-dir with the programs themselves"
-here --sysroot nowhere run.trace | cmp -s - want || fail "a sysroot without the files takes the trace's own symbols away"
+[ "$(sqlite3 bare.db "SELECT symbols FROM module WHERE path LIKE '%/app'")" = missing ] || die "the state of a file that is gone"
+here --sysroot there bare.trace | cmp -s - want || die "--sysroot"
+here --debug-dir there bare.trace | cmp -s - want || die "--debug-dir with the programs themselves"
+here --sysroot nowhere run.trace | cmp -s - want || die "a sysroot without the files takes the trace's own symbols away"
 cp bare.trace embed.trace
 ms-snap --symbols=embed --sysroot there embed.trace
-here embed.trace | cmp -s - want || fail "--symbols=embed --sysroot"
+here embed.trace | cmp -s - want || die "--symbols=embed --sysroot"
 cp "there$PWD/app" "there$PWD/libpart.so" .
 
 # ---- replaced files ----
@@ -91,29 +89,29 @@ state() { # state FILE: of app
 	ms-snap "$1" -o state.db
 	sqlite3 state.db "SELECT symbols FROM module WHERE path LIKE '%/app'"
 }
-[ "$(state bare.trace)" = dwarf ] || fail "the file that is back: $(state bare.trace)"
+[ "$(state bare.trace)" = dwarf ] || die "the file that is back: $(state bare.trace)"
 sed -i 's/2000/3000/' app.cpp
 make_app -Wl,--build-id
-[ "$(state bare.trace)" = mismatch ] || fail "another build: $(state bare.trace)"
+[ "$(state bare.trace)" = mismatch ] || die "another build: $(state bare.trace)"
 ms-report --modules --ascii --width 200 state.db >modules
-grep -q '^NONE: another build  *[1-9][0-9]*  *\([1-9][0-9]*\)  *0  *.*/app' modules || fail "the frames of another build: $(cat modules)"
+grep -q '^NONE: another build  *[1-9][0-9]*  *\([1-9][0-9]*\)  *0  *.*/app' modules || die "the frames of another build: $(cat modules)"
 # without a build-id, size and time tell
 make_app -Wl,--build-id=none
 ms-record -q --no-symbols -o noid.trace ./app
-[ "$(state noid.trace)" = dwarf ] || fail "without build-id: $(state noid.trace)"
+[ "$(state noid.trace)" = dwarf ] || die "without build-id: $(state noid.trace)"
 cp -p app app.same
 cp app app.copy # another time
 mv app.copy app
-[ "$(state noid.trace)" = mismatch ] || fail "a file of another time: $(state noid.trace)"
+[ "$(state noid.trace)" = mismatch ] || die "a file of another time: $(state noid.trace)"
 mkdir -p "other$PWD"
 cp app "other$PWD/"
 ms-snap --sysroot other -o state.db noid.trace # times of copies differ
-[ "$(sqlite3 state.db "SELECT symbols FROM module WHERE path LIKE '%/app'")" = dwarf ] || fail "a copy in a sysroot"
+[ "$(sqlite3 state.db "SELECT symbols FROM module WHERE path LIKE '%/app'")" = dwarf ] || die "a copy in a sysroot"
 printf x >>"other$PWD/app"
 ms-snap --sysroot other -o state.db noid.trace
-[ "$(sqlite3 state.db "SELECT symbols FROM module WHERE path LIKE '%/app'")" = mismatch ] || fail "a file of another size in a sysroot"
+[ "$(sqlite3 state.db "SELECT symbols FROM module WHERE path LIKE '%/app'")" = mismatch ] || die "a file of another size in a sysroot"
 cp -p app.same app
-[ "$(state noid.trace)" = dwarf ] || fail "the very file: $(state noid.trace)"
+[ "$(state noid.trace)" = dwarf ] || die "the very file: $(state noid.trace)"
 # in a sysroot, the debug file of a link in its own folder of debug files, however the sysroot is written
 mkdir -p "linked$PWD" "linked/usr/lib/debug$PWD"
 objcopy --only-keep-debug app "linked/usr/lib/debug$PWD/app.debug"
@@ -124,24 +122,24 @@ mv app "linked$PWD/app"
 ln -s linked link
 for sysroot in linked ./linked/ "$PWD/linked" link; do
 	ms-snap --no-cache --sysroot "$sysroot" -o state.db stripped.trace
-	[ "$(sqlite3 state.db "SELECT symbols FROM module WHERE path LIKE '%/app'")" = dwarf ] || fail "a debug file in the sysroot '$sysroot'"
+	[ "$(sqlite3 state.db "SELECT symbols FROM module WHERE path LIKE '%/app'")" = dwarf ] || die "a debug file in the sysroot '$sysroot'"
 done
 cp -p app.same app
 head -c 3000 app >app.cut && touch -r app app.cut && mv app.cut app
-[ "$(state noid.trace)" = mismatch ] || fail "a file cut short: $(state noid.trace)"
+[ "$(state noid.trace)" = mismatch ] || die "a file cut short: $(state noid.trace)"
 # a debug file whose checksum is not that of the link: said, not used, and the first screen says where
 make_app -Wl,--build-id=none
 objcopy --only-keep-debug app app.debug
 objcopy --strip-all --add-gnu-debuglink=app.debug app
 ms-record -q --no-symbols -o crc.trace ./app
-[ "$(state crc.trace)" = dwarf ] || fail "a debug file beside: $(state crc.trace)"
+[ "$(state crc.trace)" = dwarf ] || die "a debug file beside: $(state crc.trace)"
 printf x >>app.debug
-[ "$(state crc.trace)" = refused ] || fail "a debug file with a wrong checksum: $(state crc.trace)"
+[ "$(state crc.trace)" = refused ] || die "a debug file with a wrong checksum: $(state crc.trace)"
 ms-report --modules --ascii --width 200 state.db >modules
-grep -q '^REFUSED: debug file differs  *[1-9][0-9]*  *[1-9][0-9]*  *1  *.*/app' modules || fail "the frames of a module without its debug file: $(cat modules)"
+grep -q '^REFUSED: debug file differs  *[1-9][0-9]*  *[1-9][0-9]*  *1  *.*/app' modules || die "the frames of a module without its debug file: $(cat modules)"
 ms-report --width 200 state.db >first
-grep -q '^Quality .*, no symbols for [1-9][0-9]* frames in [1-9] of [1-9] modules: ms-report --modules' first || fail "what has no name: $(head -n 5 first)"
-grep -q '1 module with unusable or partly usable debug information: ms-report --modules' first || fail "what was not used: $(head -n 5 first)"
+grep -q '^Quality .*, no symbols for [1-9][0-9]* frames in [1-9] of [1-9] modules: ms-report --modules' first || die "what has no name: $(head -n 5 first)"
+grep -q '1 module with unusable or partly usable debug information: ms-report --modules' first || die "what was not used: $(head -n 5 first)"
 
 # ---- a program that replaces itself while it runs ----
 
@@ -167,10 +165,10 @@ gcc -g -O1 -Wl,--build-id=none -o self self.c
 	echo 'void filler(void) { }'
 } >next.c
 gcc -g -O0 -Wl,--build-id=none -o next next.c
-ms-record -q -o self.trace ./self next || fail "recording what replaces itself"
+ms-record -q -o self.trace ./self next || die "recording what replaces itself"
 ms-report --json self.trace | jq -r '.sites[].stack[] | select(.module != null and (.module | endswith("/self"))) | .function' | sort -u >functions
-[ "$(cat functions)" = null ] || grep -qx before functions || fail "names of another file: $(cat functions)"
-grep -qx 'wrong\|filler' functions && fail "names of another file: $(cat functions)"
+[ "$(cat functions)" = null ] || grep -qx before functions || die "names of another file: $(cat functions)"
+grep -qx 'wrong\|filler' functions && die "names of another file: $(cat functions)"
 
 # ---- code of the kernel's ----
 
@@ -205,15 +203,15 @@ if ./vdso >vdso.so 2>base; then
 		ms-record -q $options -o vdso.trace ./vdso >vdso.so 2>base
 		ms-report --json vdso.trace | jq -c '.sites[] | select(.live_bytes == 12345) | .stack' >stack
 		at=$(jq -r '.[] | select(.module == "[vdso]") | .address' stack)
-		[ -n "$at" ] || fail "no frame of the kernel's code: $(cat stack)"
+		[ -n "$at" ] || die "no frame of the kernel's code: $(cat stack)"
 		# the frame was interrupted, not left by a call: its address is that of an instruction
 		want=$(addr2line -f -e vdso.so "$(printf '%x' $((at - $(cat base))))" | head -n 1)
 		have=$(jq -r '[.[] | select(.module == "[vdso]") | .function // "??"] | join(" ")' stack)
 		start=$(nm -D vdso.so | sed -n "s/^\([0-9a-f]*\) . $want\(@.*\)*$/\1/p") # where it has two names, either will do
-		[ "$have" = "$want" ] || nm -D vdso.so | grep -q "^$start . $have\(@.*\)*$" || fail "a frame of the kernel's code, not $want: $(cat stack)"
-		[ "$(jq -r 'map(.function) | [.[0], .[index("asks"):index("main") + 1][]] | join(" ")' stack)" = 'handler asks main' ] || fail "around the kernel's code: $(cat stack)"
+		[ "$have" = "$want" ] || nm -D vdso.so | grep -q "^$start . $have\(@.*\)*$" || die "a frame of the kernel's code, not $want: $(cat stack)"
+		[ "$(jq -r 'map(.function) | [.[0], .[index("asks"):index("main") + 1][]] | join(" ")' stack)" = 'handler asks main' ] || die "around the kernel's code: $(cat stack)"
 	done
-	ms-report --modules --ascii --width 200 vdso.trace | grep -q '^functions only  *1  *[01]  .*\[vdso\]' || fail "the kernel's code among modules"
+	ms-report --modules --ascii --width 200 vdso.trace | grep -q '^functions only  *1  *[01]  .*\[vdso\]' || die "the kernel's code among modules"
 else
 	echo "note: the kernel answers clock_gettime itself here"
 fi
@@ -251,11 +249,11 @@ name() {
 	ms-report --json "$1" | jq -r '[.sites[] | select(.allocated_bytes == .allocations * 500) | .stack[0].function][0]'
 }
 map=$(ms-record -q -o jit.trace ./jit)
-[ "$(name jit.trace)" = 'jit::make(int) [tier 2]' ] || fail "code made at run time: $(name jit.trace)"
+[ "$(name jit.trace)" = 'jit::make(int) [tier 2]' ] || die "code made at run time: $(name jit.trace)"
 rm "$map"
-[ "$(name jit.trace)" = 'jit::make(int) [tier 2]' ] || fail "it is not in the trace: $(name jit.trace)"
+[ "$(name jit.trace)" = 'jit::make(int) [tier 2]' ] || die "it is not in the trace: $(name jit.trace)"
 map=$(ms-record -q --no-symbols -o jit.trace ./jit)
-[ "$(name jit.trace)" = 'jit::make(int) [tier 2]' ] || fail "from the map: $(name jit.trace)"
+[ "$(name jit.trace)" = 'jit::make(int) [tier 2]' ] || die "from the map: $(name jit.trace)"
 touch -d '1 hour' "$map" # of a later process of that number
-[ "$(name jit.trace)" = null ] || fail "a map of another time is believed"
+[ "$(name jit.trace)" = null ] || die "a map of another time is believed"
 rm "$map"

@@ -6,10 +6,8 @@ if [ -z "${MS_CHECK_ALL-}" ] || ! command -v gnatmake >/dev/null || ! command -v
 	echo 'only with make check-all, where there are gnatmake and gdc'
 	exit 77
 fi
-fail() {
-	echo "FAILED: $*"
-	exit 1
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 
 # Each keeps 100 blocks of 8000 bytes at one place.
 mkdir ada d rust
@@ -80,12 +78,12 @@ fn main() {
     std::mem::forget(p);
 }
 RUST
-(cd ada && gnatmake -q -g work.adb) >log 2>&1 || fail "$(cat log)"
-gdc -g -o d/work d/work.d || fail "gdc"
+(cd ada && gnatmake -q -g work.adb) >log 2>&1 || die "$(cat log)"
+gdc -g -o d/work d/work.d || die "gdc"
 
 # names PROGRAM: those of its own that stand around the 100 blocks, the innermost first
 names() {
-	ms-record -q --no-symbols -o run.trace "$1" || fail "$1"
+	ms-record -q --no-symbols -o run.trace "$1" || die "$1"
 	ms-report --json run.trace | jq -r '[.sites[] | select(.allocations == 100 and .allocated_bytes == 800000)][0].stack
 		| map(.function // "" | select(test("[kK]eep|[hH]old|take|^(D )?main$|^work$"))) | join(", ")'
 }
@@ -93,17 +91,17 @@ names() {
 same() {
 	local got
 	got=$(names "$1")
-	[ "$got" = "$2" ] || fail "$1: $got"
+	[ "$got" = "$2" ] || die "$1: $got"
 	strip -g "$1"
 	got=$(names "$1")
-	[ "$got" = "$3" ] || fail "$1, without DWARF: $got"
+	[ "$got" = "$3" ] || die "$1, without DWARF: $got"
 }
 same ada/work 'keeper.inner."+".hold, keeper.inner."+", work, main' 'keeper__inner__Oadd__hold.0, keeper__inner__Oadd, work, main'
 same d/work 'work.Pool!(double).Pool.take(int), work.Holder.hold(immutable(char)[], int), D main, main' \
 	'work.Pool!(double).Pool.take(int), work.Holder.hold(immutable(char)[], int), D main, main'
 command -v rustc >/dev/null || { echo 'note: no rustc here'; exit 0; }
-rustc -g -C symbol-mangling-version=v0 -o rust/work rust/work.rs || fail "rustc, v0"
-rustc -g -o rust/old --crate-name work rust/work.rs || fail "rustc"
+rustc -g -C symbol-mangling-version=v0 -o rust/work rust/work.rs || die "rustc, v0"
+rustc -g -o rust/old --crate-name work rust/work.rs || die "rustc"
 same rust/work '<work::Pool<u64>>::take, <work::Pool<u64> as work::Hold>::hold, main' \
 	'<work::Pool<u64>>::take, <work::Pool<u64> as work::Hold>::hold, main'
 # the old scheme does not say of what a type's own method is

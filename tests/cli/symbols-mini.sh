@@ -3,10 +3,8 @@
 # .gnu_debugdata, the compressed symbol table of stripped packages: names of static functions come from it, those of the linker's table
 # stay; one that is damaged, cut or far too large is said to be, and takes little memory.
 set -eu
-fail() {
-	echo "FAILED: $*"
-	exit 1
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 cat >mini.c <<'C'
 #include <stdlib.h>
 __attribute__((noinline)) static void *fill_cache(int n) { return malloc(n); }
@@ -65,15 +63,15 @@ for how in plain best unchecked; do
 	make_it $how app
 	ms-record -q --no-cache -o t.trace ./app
 	[ "$(bytes_of fill_cache) $(bytes_of load_all) $(bytes_of exported) $(bytes_of main)" = '5000 5000 6000 11000' ] ||
-		fail "$how: $(bytes_of fill_cache) $(bytes_of load_all) $(bytes_of exported) $(bytes_of main)"
-	[ "$(state app)" = 'functions only' ] || fail "$how: $(state app)"
+		die "$how: $(bytes_of fill_cache) $(bytes_of load_all) $(bytes_of exported) $(bytes_of main)"
+	[ "$(state app)" = 'functions only' ] || die "$how: $(state app)"
 done
 for how in damaged cut bomb text empty; do
 	make_it $how app
 	ms-record -q --no-cache --no-symbols -o t.trace ./app
 	(ulimit -v 2000000 && ms-snap --no-cache --symbols=embed t.trace)
-	[ "$(bytes_of fill_cache) $(bytes_of exported)" = '0 6000' ] || fail "$how: $(bytes_of fill_cache) $(bytes_of exported)"
-	[ "$(state app)" = 'DAMAGED in the file' ] || fail "$how: $(state app)"
+	[ "$(bytes_of fill_cache) $(bytes_of exported)" = '0 6000' ] || die "$how: $(bytes_of fill_cache) $(bytes_of exported)"
+	[ "$(state app)" = 'DAMAGED in the file' ] || die "$how: $(state app)"
 done
 # a library, where a separate debug file of it that says more goes first
 make_it plain plug.so -shared -fPIC -DPLUGIN
@@ -87,5 +85,5 @@ int main(void)
 C
 gcc -O1 -o host host.c -ldl
 ms-record -q --no-cache -o t.trace ./host
-[ "$(bytes_of fill_cache)" = 5000 ] || fail "library: $(bytes_of fill_cache)"
-[ "$(state plug.so)" = 'functions only' ] || fail "library: $(state plug.so)"
+[ "$(bytes_of fill_cache)" = 5000 ] || die "library: $(bytes_of fill_cache)"
+[ "$(state plug.so)" = 'functions only' ] || die "library: $(state plug.so)"

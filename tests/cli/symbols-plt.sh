@@ -7,10 +7,8 @@ lookup=$TB/cli/symbols-lookup
 	echo 'linkage tables of x86-64 alone are read'
 	exit 77
 }
-fail() {
-	echo "FAILED: $*"
-	exit 1
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 cat >part.cpp <<'C'
 #include <stdlib.h>
 namespace part { void *make(int n) { return malloc(n); } }
@@ -42,8 +40,8 @@ compare() {
 		/^ *[0-9a-f]+:/ && name ~ /@plt$/ { sub(/:.*/, ""); print "0x" $1 "\t" name }' >table
 	cut -f 1 table | ours "${4-$3}" >have
 	cut -f 2 table >want
-	cmp -s want have || fail "$1: $(paste table have | awk -F '\t' '$2 != $3' | head -n 5)"
-	[ "$(sort -u want | wc -l)" -ge "$2" ] || fail "$1: few entries: $(sort -u want | tr '\n' ' ')"
+	cmp -s want have || die "$1: $(paste table have | awk -F '\t' '$2 != $3' | head -n 5)"
+	[ "$(sort -u want | wc -l)" -ge "$2" ] || die "$1: few entries: $(sort -u want | tr '\n' ' ')"
 }
 g++ -O1 -fPIC -shared -o libpart.so part.cpp
 link() {
@@ -52,11 +50,11 @@ link() {
 }
 link -g
 compare "as usual" 6 program
-grep -qx 'malloc@plt\|strdup@plt' want || fail "no strdup@plt"
-grep -qx 'part::make(int)@plt' want || fail "no part::make(int)@plt"
+grep -qx 'malloc@plt\|strdup@plt' want || die "no strdup@plt"
+grep -qx 'part::make(int)@plt' want || die "no part::make(int)@plt"
 # what comes before the first entry belongs to none
 first=$(readelf -SW program | sed -n 's/^ *\[ *[0-9]*\] \.plt  *PROGBITS *\([0-9a-f]*\) .*/0x\1/p')
-[ "$(echo "$first" | ours program)" = '??' ] || fail "the start of the table has a name"
+[ "$(echo "$first" | ours program)" = '??' ] || die "the start of the table has a name"
 objcopy --only-keep-debug program program.debug
 objcopy --strip-all --add-gnu-debuglink=program.debug program stripped
 compare "stripped, with a debug file" 6 program stripped

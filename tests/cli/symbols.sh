@@ -11,10 +11,8 @@ for tool in gcc g++ addr2line objdump objcopy; do
 done
 cp "$SRC/tests/cli/symbols-sample.c" "$SRC/tests/cli/symbols-sample.cpp" .
 
-fail() {
-	echo "FAILED: $*"
-	exit 1
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 
 # Every instruction that calls: what a call stack can hold.
 calls() {
@@ -34,17 +32,17 @@ normal() {
 compare() {
 	calls "$1" >addresses
 	n=$(wc -l <addresses)
-	[ "$n" -ge "$2" ] || fail "$1: only $n addresses"
+	[ "$n" -ge "$2" ] || die "$1: only $n addresses"
 	addr2line -afiC -e "$1" <addresses | normal >want
 	"$lookup" "$1" <addresses | normal >have
-	[ "$(wc -l <want)" = "$(wc -l <have)" ] || fail "$1: chains differ: $(diff want have | head -n 20)"
+	[ "$(wc -l <want)" = "$(wc -l <have)" ] || die "$1: chains differ: $(diff want have | head -n 20)"
 	paste want have | awk -F '\t' -v odd="$3" '
 		$1 == $2 { next }
 		sub(/.*(<artificial>|symbols-sample\.cp*)/, "", $1) && substr($2, length($2) - length($1) + 1) == $1 { next }
 		$1 !~ /:[0-9]+$/ && index($2, $1) { next }
 		{ print "want " $1; print "have " $2 }
 		$1 ~ /:[0-9]+$/ || ++n > odd { bad = 1 }
-		END { exit bad }' >differ || fail "$1: $(head -n 20 differ)"
+		END { exit bad }' >differ || die "$1: $(head -n 20 differ)"
 }
 
 for flags in "-O0 -g" "-O2 -g" "-O2 -g -gdwarf-3" "-O2 -g -gdwarf-4 -no-pie" "-O2 -g -gz" "-O2 -gdwarf-4 -gz=zlib-gnu" \
@@ -52,15 +50,15 @@ for flags in "-O0 -g" "-O2 -g" "-O2 -g -gdwarf-3" "-O2 -g -gdwarf-4 -no-pie" "-O
 	# shellcheck disable=SC2086
 	gcc -DHAS_LOC $flags -o c symbols-sample.c
 	compare c 10 0
-	[ "$(uname -m)" != x86_64 ] || grep -q ':999$' have || fail "$flags: the epilogue has no line"
+	[ "$(uname -m)" != x86_64 ] || grep -q ':999$' have || die "$flags: the epilogue has no line"
 done
 for flags in "-O0 -g" "-O2 -g" "-O2 -g -gdwarf-4" "-O2 -g -gdwarf-4 -gz"; do
 	# shellcheck disable=SC2086
 	g++ $flags -o cpp symbols-sample.cpp
 	compare cpp 80 6
 done
-grep -qx 'outer::(anonymous namespace)::helper' have || fail "scopes are missing"
-grep -qx 'outer::run(int)::{lambda}::operator()' have || fail "the lambda has no name"
+grep -qx 'outer::(anonymous namespace)::helper' have || die "scopes are missing"
+grep -qx 'outer::run(int)::{lambda}::operator()' have || die "the lambda has no name"
 if command -v clang++ >/dev/null; then
 	clang++ -O2 -g -gdwarf-4 -o cpp symbols-sample.cpp
 	compare cpp 80 6
@@ -72,7 +70,7 @@ printf '%s\n' '#include "part.h"' 'int main(int argc, char **argv) { (void)argv;
 gcc -O0 -g -gdwarf-5 -o whole whole.c
 calls whole >addresses
 "$lookup" "$PWD/whole" <addresses | grep -A1 -x make >have
-[ "$(sed -n 's,.*/,,p' have | sort -u | tr '\n' ' ')" = 'part.h:5 part.h:6 ' ] || fail "files of version 5: $(cat have)"
+[ "$(sed -n 's,.*/,,p' have | sort -u | tr '\n' ' ')" = 'part.h:5 part.h:6 ' ] || die "files of version 5: $(cat have)"
 
 # ---- separate debug files ----
 
@@ -81,7 +79,7 @@ state() {
 }
 same() {
 	"$lookup" "$@" <addresses >have
-	cmp -s want have || fail "$* differs: $(diff want have | head -n 20)"
+	cmp -s want have || die "$* differs: $(diff want have | head -n 20)"
 }
 split() { # split FLAGS: c, and c.debug with its debug information
 	# shellcheck disable=SC2086
@@ -92,7 +90,7 @@ split() { # split FLAGS: c, and c.debug with its debug information
 	objcopy --strip-all --add-gnu-debuglink=c.debug c
 }
 split -Wl,--build-id=none
-[ "$(state "$PWD/c")" = "2 $PWD/c.debug" ] || fail "debuglink: $(state "$PWD/c")"
+[ "$(state "$PWD/c")" = "2 $PWD/c.debug" ] || die "debuglink: $(state "$PWD/c")"
 same "$PWD/c"
 mkdir .debug
 mv c.debug .debug
@@ -100,13 +98,13 @@ same "$PWD/c"
 mkdir -p "sys/$PWD" "dbg/$PWD"
 mv .debug/c.debug "dbg/$PWD"
 same -d "$PWD/dbg" "$PWD/c"
-[ "$(state "$PWD/c")" = "0 " ] || fail "stripped: $(state "$PWD/c")"
+[ "$(state "$PWD/c")" = "0 " ] || die "stripped: $(state "$PWD/c")"
 mv c "sys/$PWD"
 same -r "$PWD/sys" -d "$PWD/dbg" "$PWD/c"
 mv "dbg/$PWD/c.debug" "sys/$PWD"
 same -r "$PWD/sys" "$PWD/c"
 printf x >>"sys/$PWD/c.debug" # the checksum is wrong now
-[ "$(state -r "$PWD/sys" "$PWD/c")" = "7 " ] || fail "a debug file with a wrong checksum is used, or nobody says that it is there"
+[ "$(state -r "$PWD/sys" "$PWD/c")" = "7 " ] || die "a debug file with a wrong checksum is used, or nobody says that it is there"
 
 split ""
 id=$(readelf -n c | sed -n 's/.*Build ID: //p')
@@ -116,15 +114,15 @@ mkdir -p "$dir"
 mv c.debug "$file"
 same -d dbg "$PWD/c"
 same -d dbg -b "$id" "$PWD/c"
-[ "$(state -d dbg "$PWD/c")" = "2 $file" ] || fail "build-id: $(state -d dbg "$PWD/c")"
+[ "$(state -d dbg "$PWD/c")" = "2 $file" ] || die "build-id: $(state -d dbg "$PWD/c")"
 mv c c.old # the debug file alone will do
 same -d dbg -b "$id" "$PWD/c"
-[ "$(state -b "$id" "$PWD/c")" = "3 " ] || fail "missing: $(state -b "$id" "$PWD/c")"
+[ "$(state -b "$id" "$PWD/c")" = "3 " ] || die "missing: $(state -b "$id" "$PWD/c")"
 gcc -O1 -o c symbols-sample.c
-[ "$(state -b "$id" "$PWD/c")" = "4 " ] || fail "mismatch: $(state -b "$id" "$PWD/c")"
-[ "$(state "$PWD/c")" = "1 $PWD/c" ] || fail "symbol table: $(state "$PWD/c")"
+[ "$(state -b "$id" "$PWD/c")" = "4 " ] || die "mismatch: $(state -b "$id" "$PWD/c")"
+[ "$(state "$PWD/c")" = "1 $PWD/c" ] || die "symbol table: $(state "$PWD/c")"
 gcc -O1 -g -o "$file" symbols-sample.c # a debug file of another build
-[ "$(state -d dbg -b "$id" "$PWD/c")" = "4 " ] || fail "a debug file of another build is used"
+[ "$(state -d dbg -b "$id" "$PWD/c")" = "4 " ] || die "a debug file of another build is used"
 
 # ---- supplementary files ----
 
@@ -134,7 +132,7 @@ if command -v dwz >/dev/null; then
 	calls one >addresses
 	"$lookup" "$PWD/one" <addresses >want
 	dwz -m common.debug one two
-	readelf -SW one | grep -q gnu_debugaltlink || fail "dwz shared nothing"
+	readelf -SW one | grep -q gnu_debugaltlink || die "dwz shared nothing"
 	same "$PWD/one"
 fi
 
@@ -147,8 +145,8 @@ case $(state "$libc") in
 	# functions and lines; the names of files as binutils has them are wrong in version 5
 	addr2line -afiC -e "$libc" <addresses | normal | sed 's,.*:,,' >want
 	"$lookup" "$libc" <addresses | normal | sed 's,.*:,,' >have
-	cmp -s want have || fail "$libc: $(diff want have | head -n 20)"
-	[ "$(wc -l <addresses)" -gt 500 ] || fail "few calls in $libc"
+	cmp -s want have || die "$libc: $(diff want have | head -n 20)"
+	[ "$(wc -l <addresses)" -gt 500 ] || die "few calls in $libc"
 	;;
 esac
 

@@ -3,7 +3,8 @@
 # Sites are named after what called wrappers of malloc: known ones, those that most sites of a module come by, and those that --wrapper
 # names; never main, nor a function that one other calls. Rows of a list differ where their stacks do.
 set -eu
-fail() { echo "$*" && exit 1; }
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 gcc -g -O1 -fno-inline -o app "$SRC/tests/cli/report/wrappers.c"
 for what in list share load main alone inside; do
 	"$BIN/ms-record" -q -o $what.trace ./app $what >/dev/null
@@ -19,7 +20,7 @@ is() { # NAMES TRACE OPTION...
 	local want=$1 got
 	shift
 	got=$(names "$@")
-	[ "$got" = "$want " ] || fail "$*: $got"
+	[ "$got" = "$want " ] || die "$*: $got"
 }
 # xmalloc is known; what called xdup is one row of --wrapper away
 is 'main xdup' list.trace
@@ -62,7 +63,7 @@ gcc -O1 -fno-inline -fno-optimize-sibling-calls -rdynamic -o low low.c
 strip low
 "$BIN/ms-record" -q -o low.trace ./low
 is 'alpha beta' low.trace
-"$BIN/ms-report" --peak low.trace | grep -Eq '^ *50 % .* low\+0x[0-9a-f]+ ' || fail "other: $("$BIN/ms-report" --peak low.trace)"
+"$BIN/ms-report" --peak low.trace | grep -Eq '^ *50 % .* low\+0x[0-9a-f]+ ' || die "other: $("$BIN/ms-report" --peak low.trace)"
 # One that has no name and very many callers and sizes says nothing either; with fewer it stays.
 for n in 7 8; do
 	{
@@ -83,24 +84,24 @@ is main piece7.trace
 
 # ms-report, ms-top and ms-diff name a trace the same, and refuse what does not match
 "$BIN/ms-report" --leaks list.trace --wrapper xdup >report
-grep -Eq ' three +.*wrappers\.c:[0-9]+ +xdup$' report || fail "--wrapper: $(cat report)"
+grep -Eq ' three +.*wrappers\.c:[0-9]+ +xdup$' report || die "--wrapper: $(cat report)"
 "$BIN/ms-top" -b -n 1 --wrapper xdup list.trace >top
-grep -Eq ' three wrappers\.c:[0-9]+  xdup < main$' top || fail "ms-top --wrapper: $(cat top)"
+grep -Eq ' three wrappers\.c:[0-9]+  xdup < main$' top || die "ms-top --wrapper: $(cat top)"
 "$BIN/ms-top" -b -n 1 list.trace >top
-grep -Eq ' xdup wrappers\.c:[0-9]+  xmalloc < three$' top || fail "ms-top: $(cat top)"
+grep -Eq ' xdup wrappers\.c:[0-9]+  xmalloc < three$' top || die "ms-top: $(cat top)"
 "$BIN/ms-top" -b -n 1 alone.trace >top
-grep -Eq ' xcalloc wrappers\.c:[0-9]+  xmalloc$' top || fail "ms-top, alone: $(cat top)"
+grep -Eq ' xcalloc wrappers\.c:[0-9]+  xmalloc$' top || die "ms-top, alone: $(cat top)"
 "$BIN/ms-diff" -q -o diff.db --wrapper xdup main.trace list.trace
 [ "$(sqlite3 diff.db "SELECT count(*) FROM site s JOIN stack k ON k.id = user_frame JOIN frame f ON f.id = k.frame WHERE function = 'three'")" = 1 ] ||
-	fail 'ms-diff --wrapper'
+	die 'ms-diff --wrapper'
 "$BIN/ms-report" --leaks list.trace --wrapper nowhere 2>&1 >/dev/null | grep -qx "ms-report: --wrapper 'nowhere': no function of that name was found" ||
-	fail 'a wrapper that is nowhere'
+	die 'a wrapper that is nowhere'
 refused() { # MESSAGE COMMAND...
 	local message=$1 rc=0
 	shift
 	"$@" >out 2>err || rc=$?
-	[ $rc = 2 ] || fail "$*: status $rc"
-	grep -qF -- "$message" err || fail "$*: $(cat err)"
+	[ $rc = 2 ] || die "$*: status $rc"
+	grep -qF -- "$message" err || die "$*: $(cat err)"
 }
 refused "the sites of 'list.db' were named by ms-snap" "$BIN/ms-report" --wrapper x list.db
 refused "bad regular expression '(': " "$BIN/ms-report" --wrapper '(' list.trace
@@ -117,13 +118,13 @@ for width in 40 60 100 200; do
 	for view in --leaks --peak; do
 		for what in list share load main inside; do
 			"$BIN/ms-report" $view --limit 0 --width $width $what.trace >report
-			[ "$(rows report | sort -u | wc -l)" = "$(sqlite3 $what.db 'SELECT count(*) FROM site')" ] || fail "$what $view, $width columns: $(cat report)"
+			[ "$(rows report | sort -u | wc -l)" = "$(sqlite3 $what.db 'SELECT count(*) FROM site')" ] || die "$what $view, $width columns: $(cat report)"
 		done
 	done
 done
 "$BIN/ms-report" --peak main.trace >report
-[ "$(grep -cE '^ +at app\+0x[0-9a-f]+$' report)" = 2 ] || fail "addresses: $(cat report)"
+[ "$(grep -cE '^ +at app\+0x[0-9a-f]+$' report)" = 2 ] || die "addresses: $(cat report)"
 "$BIN/ms-report" --leaks --md inside.trace >report
-[ "$(grep -c '^| [0-9]' report)" = "$(grep '^| [0-9]' report | cut -d'|' -f5- | sort -u | wc -l)" ] || fail "Markdown: $(cat report)"
+[ "$(grep -c '^| [0-9]' report)" = "$(grep '^| [0-9]' report | cut -d'|' -f5- | sort -u | wc -l)" ] || die "Markdown: $(cat report)"
 # shellcheck disable=SC2016
-grep -q '`build` [^ ]* ← `pair` ← `second` ' report || fail "Markdown: $(cat report)"
+grep -q '`build` [^ ]* ← `pair` ← `second` ' report || die "Markdown: $(cat report)"

@@ -3,11 +3,8 @@
 # Programs that lock all their memory, keep all shared memory from their children, or let only the C library make system calls: they go on as they
 # do alone, every event is recorded, and none of the recorder's memory is locked.
 set -u
-failures=0
-fail() {
-	failures=$((failures + 1))
-	echo "$*"
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 cp "$TB/host/apart" apart || exit 1
 export MALLOC_ARENA_MAX=1 # one for each thread would be locked
 
@@ -88,4 +85,4 @@ before=()
 attached late advise 10
 [ "$(grep -c 1792 out)" = 3 ] || fail "attached, then kept from children: $(cat out)"
 
-[ $failures = 0 ]
+finish

@@ -3,11 +3,8 @@
 # Programs that install seccomp filters or forbid themselves the processor's clock while they are recorded: they go on as they do alone, and every
 # event is there.
 set -u
-failures=0
-fail() {
-	failures=$((failures + 1))
-	echo "$*"
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 cp "$TB/host/confined" confined || exit 1
 
 count='
@@ -82,4 +79,4 @@ may_be=100001 attached late 100000
 # The entry may have been patched when the last block of the waiting loop was asked for.
 may_be=50001 attached early 50000
 
-[ $failures = 0 ]
+finish

@@ -2,14 +2,8 @@
 # SPDX-License-Identifier: MIT
 # A command ends before what it started does: that is said, and with --wait=all the rest is recorded to the last block.
 set -u
-failures=0
-fail() {
-	failures=$((failures + 1))
-	echo "$*"
-}
-is() { # WHAT GOT WANT
-	[ "$2" = "$3" ] || fail "$1 is '$2', not '$3'"
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 begin() { # a fresh folder
 	cd "$(mktemp -d "$PWD/XXXXXX")" || exit 1
 	cp "$TB/host/daemons" daemons || exit 1
@@ -17,13 +11,6 @@ begin() { # a fresh folder
 finish() { # nothing that was left behind stays
 	touch go
 	cd ..
-}
-wait_for() { # until the command succeeds; the limit is only there so that it ends
-	for _ in {1..6000}; do
-		"$@" && return
-		sleep 0.02
-	done
-	fail "never: $*"
 }
 over() { # no such process
 	! kill -0 "$1" 2>/dev/null
@@ -126,4 +113,4 @@ fi
 # ---- refused ----
 is 'another word' "$("$BIN/ms-record" --wait=some true 2>&1)" "ms-record: bad --wait 'some': all; without it, COMMAND alone is waited for"
 is '-p' "$("$BIN/ms-record" --wait=all -p 1 2>&1)" 'ms-record: -p: --wait is for commands: each process is recorded until it ends'
-exit $((failures != 0))
+finish

@@ -2,11 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Children that fork without exec: exact figures of each process, many at a time and one after the other, limits, and nothing left behind.
 set -u
-failures=0
-fail() {
-	failures=$((failures + 1))
-	echo "$*"
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 left() { # nothing of ours may be left
 	[ -z "$(find /dev/shm -newer start -name '*memscope*' 2>/dev/null)" ] || fail "$1 left shared memory"
 	pgrep -f "^$PWD/forks" >/dev/null && fail "$1 left processes"
@@ -144,5 +141,4 @@ is=$?
 [ $is = $status ] || fail "a shell ends with $is, not $status"
 cmp -s want got || fail "a shell's subshells: $(cat want got)"
 
-[ $failures = 0 ] && echo ok
-exit $((failures != 0))
+finish

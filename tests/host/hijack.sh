@@ -5,18 +5,8 @@
 set -u
 hijack=$TB/host/hijack
 victim=$TB/host/hijack_victim
-failures=0
-fail() {
-	failures=$((failures + 1))
-	echo "$*"
-}
-wait_for() { # until the command succeeds; the limit is only there so that it ends
-	for _ in {1..6000}; do
-		"$@" && return
-		sleep 0.05
-	done
-	fail "never: $*"
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 begin() { # N ARG...: a victim, once N threads are ready
 	local n=$1
 	shift
@@ -172,5 +162,4 @@ if [ "$(id -u)" = 0 ]; then
 fi
 kill $pid
 
-[ $failures = 0 ] && echo ok
-exit $((failures != 0))
+finish

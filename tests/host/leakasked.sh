@@ -3,21 +3,8 @@
 # --tell leak-check that takes longer than is allowed: how long, what is allowed, the option that allows it, and status 1; with it, what leaks.
 # shellcheck disable=SC2317 # wait_for calls functions
 set -u
-failures=0
-fail() {
-	failures=$((failures + 1))
-	echo "$*"
-}
-is() { # WHAT GOT WANT
-	[ "$2" = "$3" ] || fail "$1 is '$2', not '$3'"
-}
-wait_for() { # until the command succeeds; the limit is only there so that it ends
-	for _ in {1..6000}; do
-		"$@" && return
-		sleep 0.02
-	done
-	fail "never: $*"
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 recording() {
 	[ "$(ms-record --tell t.trace status 2>/dev/null | sed -n 's/^state //p')" = recording ]
 }
@@ -54,4 +41,4 @@ finish
 for wish in yes no; do
 	is "-p: $wish" "$(ms-record --leak-check=$wish -p 1 2>&1)" 'ms-record: -p: --leak-check is for commands, but for auto:DUR, which --tell leak-check obeys'
 done
-exit $((failures != 0))
+finish

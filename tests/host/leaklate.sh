@@ -3,9 +3,8 @@
 # shellcheck disable=SC2317 # called by wait_for
 # A program that calls exit while the recorder is stopped was not scanned for leaks, but neither was it killed: the reason that is given is true.
 set -u
-failures=0
-fail() { echo "$*" && failures=$((failures + 1)); }
-PATH=$BIN:$PATH
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 cat >late.c <<'END'
 #include <stdlib.h>
 #include <unistd.h>
@@ -50,4 +49,4 @@ for how in '' _exit; do
 	grep -q '; not scanned for leaks: would have taken longer than --leak-check allows$' err || fail "${how:-return}: no reason: $(<err)"
 	ms-report t.trace | tr -s '\n ' '  ' | grep -q 'not checked for leaks: would have taken longer than --leak-check allows' || fail "${how:-return}: $(ms-report t.trace)"
 done
-exit $((failures != 0))
+finish

@@ -4,20 +4,10 @@
 # shellcheck disable=SC2317 # wait_for calls functions
 set -u
 program=$TB/host/leaktrace
-failures=0
-fail() {
-	failures=$((failures + 1))
-	echo "$*"
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 figures() { # of the scan at the end of the last process
 	ms-snap --no-symbols -o t.db t.trace && sqlite3 t.db "SELECT state, unreachable_blocks, unreachable_bytes FROM scan WHERE label = 'end' ORDER BY process DESC LIMIT 1"
-}
-wait_for() { # until the command succeeds; the limit is only there so that it ends
-	for _ in {1..6000}; do
-		"$@" && return
-		sleep 0.05
-	done
-	fail "never: $*"
 }
 record() { # ARG...: the status is left in `rc`
 	{ timeout -s KILL 600 ms-record -q --no-symbols -o t.trace "$@"; } 2>err
@@ -137,5 +127,4 @@ wait $recorder 2>/dev/null
 wait_for stays S # it did not die with its recorder
 kill "$pid"
 
-[ $failures = 0 ] && echo ok
-exit $((failures != 0))
+finish

@@ -3,17 +3,8 @@
 # --max-size and --keep=live: the files never get larger, what is in them is exact, what is not is said.
 # shellcheck disable=SC2317 # wait_for calls functions
 set -u
-failures=0
-fail() {
-	failures=$((failures + 1))
-	echo "$*"
-}
-is() { # WHAT GOT WANT
-	[ "$2" = "$3" ] || fail "$1 is '$2', not '$3'"
-}
-field() { # NUMBER TRACE: a field of the last end block
-	"$TB/trace-dump" "$2" | grep -A1 ' end (9)' | tail -n 1 | tr ' ' '\n' | sed -n "s/^$1=//p"
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 truth() {
 	sed -n "s/^$1 //p" truth
 }
@@ -25,13 +16,6 @@ largest() { # FILE...: watches their sizes together while the recorder runs; pri
 		sleep 0.002
 	done
 	echo "$most"
-}
-wait_for() { # until the command succeeds; the limit is only there so that it ends
-	for _ in {1..6000}; do
-		"$@" && return
-		sleep 0.05
-	done
-	fail "never: $*"
 }
 stopped() { # FILE: its recorder records no more
 	[ "$("$BIN/ms-record" --tell "$1" status 2>/dev/null | sed -n 's/^state //p')" = stopped ]
@@ -170,5 +154,4 @@ mkfifo pipe
 refused 'needs a regular file' -o pipe --max-size 1M --keep=live true
 refused 'needs a regular file' -o fd:1 --max-size 1M --keep=live true
 
-[ $failures = 0 ] && echo ok
-exit $((failures != 0))
+finish

@@ -3,24 +3,8 @@
 # A program's life under ms-record: signals, threads, exec, a recorder that is killed, stopped or cannot write.
 # shellcheck disable=SC2317 # wait_for calls functions
 set -u
-failures=0
-fail() {
-	failures=$((failures + 1))
-	echo "$*"
-}
-field() { # NUMBER TRACE: a field of the last end block
-	"$TB/trace-dump" "$2" | grep -A1 ' end (9)' | tail -n 1 | tr ' ' '\n' | sed -n "s/^$1=//p"
-}
-is() { # WHAT GOT WANT
-	[ "$2" = "$3" ] || fail "$1 is '$2', not '$3'"
-}
-wait_for() { # until the command succeeds; the limit is only there so that it ends
-	for _ in {1..6000}; do
-		"$@" && return
-		sleep 0.05
-	done
-	fail "never: $*"
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 cat >steps.c <<'END'
 #include <pthread.h>
 #include <signal.h>
@@ -412,5 +396,4 @@ is 'status of a program that hides' "$? $(field 16 s.trace)" '3 1'
 grep 'not recorded\|nothing recorded' err && fail "it is said to have become another program: $(cat err)"
 [ -z "$as" ] || { cd "$OLDPWD" && rm -r "$where"; }
 
-[ $failures = 0 ] && echo ok
-exit $((failures != 0))
+finish

@@ -2,19 +2,10 @@
 # SPDX-License-Identifier: MIT
 # Full buffers: what --overflow and --buffer promise while the recorder is stopped, to the event.
 set -u
-failures=0
-fail() {
-	failures=$((failures + 1))
-	echo "$*"
-}
-is() { # WHAT GOT WANT
-	[ "$2" = "$3" ] || fail "$1 is '$2', not '$3'"
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 between() { # WHAT GOT LEAST MOST
 	[[ $2 -ge $3 && $2 -le $4 ]] || fail "$1 is $2, not $3 to $4"
-}
-field() { # NUMBER TRACE: a field of the last end block
-	"$TB/trace-dump" "$2" | grep -A1 ' end (9)' | tail -n 1 | tr ' ' '\n' | sed -n "s/^$1=//p"
 }
 mkfifo in out
 before=() # what runs the program
@@ -141,5 +132,4 @@ is 'events lost with --buffer 64M' "$(field 6 b.trace)" 0
 [ "$small" -lt "$bytes" ] || fail "--buffer 1M takes $small bytes, --buffer 64M $bytes"
 between 'shared memory of --buffer 1M' "$small" 500000 4000000
 
-[ $failures = 0 ] && echo ok
-exit $((failures != 0))
+finish

@@ -6,14 +6,8 @@ set -u
 bin=$(find /usr/lib/postgresql -name postgres -path '*/bin/*' 2>/dev/null | sort -V | tail -n 1)
 [ -n "$bin" ] || { echo 'postgresql is not installed' && exit 77; }
 bin=${bin%/*}
-failures=0
-fail() {
-	failures=$((failures + 1))
-	echo "$*"
-}
-is() { # WHAT GOT WANT
-	[ "$2" = "$3" ] || fail "$1 is '$2', not '$3'"
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 # PostgreSQL does not run as root, and whoever it runs as must reach the files.
 home=$(mktemp -d /tmp/memscope-postgres.XXXXXX) || exit 1
 server='' running=''
@@ -90,4 +84,4 @@ is 'processes of the server that are no image' "$(sort -u recorded.pids | comm -
 python3 "$SRC/tests/host/trees.py" tree pg.trace || fail 'the snapshot of the server is wrong'
 python3 "$SRC/tests/host/trees.py" forks pg.trace || fail 'what the backends inherited is wrong'
 echo "$n backends; $(grep -o 'tps = [0-9]*' plain.bench) without, $(grep -o 'tps = [0-9]*' recorded.bench) with the recorder"
-[ $failures = 0 ]
+finish

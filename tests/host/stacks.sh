@@ -3,11 +3,8 @@
 # Stacks of threads, fibers, signals and generated code: the program lives, nearly all are whole, none is wrong or made up.
 set -u
 T=$TB/host/stacks
-failures=0
-fail() {
-	failures=$((failures + 1))
-	echo "$*"
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 number() { grep -o "[0-9,]* $1" err | tr -d ', a-z' | grep . || echo 0; }
 
 # record NAME MOST COMMAND...: output and status as without a recorder, at most MOST of 1000 stacks not whole, and none that differs. OPTIONS: of
@@ -111,4 +108,4 @@ made_up=$(comm -13 <(sed 's/ [0-9]*$//' all) <(sed 's/ [0-9]*$//' sampled) | wc 
 stacks=$(wc -l <sampled)
 [ "$made_up" = 0 ] || fail "perl: $made_up sampled stacks are others"
 [ "$stacks" -ge 200 ] || fail "perl: $stacks sampled stacks only"
-exit $failures
+finish

@@ -3,15 +3,8 @@
 # Static programs that a recorded one runs are not recorded: each has a line with the reason in FILE.d/index, and is counted wherever figures are said
 # to be whole. However it is run, it runs as without the recorder.
 set -u
-failures=0
-fail() {
-	failures=$((failures + 1))
-	echo "$*"
-}
-is() { # WHAT GOT WANT
-	[ "$2" = "$3" ] || fail "$1 is '$2', not '$3'"
-}
-PATH=$BIN:$PATH
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 cat >static.c <<'END'
 #include <stdio.h>
 #include <stdlib.h>
@@ -142,4 +135,4 @@ ms-record -q -o t.trace sh -c './static; python3 -c 1; exit' >got
 # ---- not wanted: nothing is said of it ----
 ms-record -o t.trace --follow=none sh -c './static; exit' >got 2>err
 grep -q 'every event recorded$' err || fail "--follow=none: $(<err)"
-exit $((failures != 0))
+finish

@@ -3,11 +3,8 @@
 # Code without unwind tables: callers are found by the code itself, with a frame pointer and without. What cannot be known is said; no caller is
 # left out.
 set -u
-failures=0
-fail() {
-	failures=$((failures + 1))
-	echo "$*"
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 
 # The functions from leaf's caller to main, or to where the code does not say how to go on.
 main='main __libc_start_call_main __libc_start_main.* _start'
@@ -68,4 +65,4 @@ timeout 100 "$BIN/ms-record" --verify --no-symbols -o attached.trace -p $pid 2>e
 wait $pid || fail "attached: status"
 grep -q ' stacks compared, 0 differ' err || fail "attached: $(grep verify err)"
 check attached "$main" "$framed_more"
-exit $failures
+finish

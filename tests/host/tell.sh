@@ -3,17 +3,8 @@
 # --tell: every verb on a recording that runs, by its owner and refused to others; pauses and late starts with known counts.
 # shellcheck disable=SC2317 # wait_for calls functions
 set -u
-failures=0
-fail() {
-	failures=$((failures + 1))
-	echo "$*"
-}
-is() { # WHAT GOT WANT
-	[ "$2" = "$3" ] || fail "$1 is '$2', not '$3'"
-}
-field() { # NUMBER TRACE: a field of the last end block
-	"$TB/trace-dump" "$2" | grep -A1 ' end (9)' | tail -n 1 | tr ' ' '\n' | sed -n "s/^$1=//p"
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 tell() { # FILE VERB: must succeed without a word
 	local said
 	said=$("$BIN/ms-record" --tell "$1" "$2" 2>&1) || fail "--tell $1 $2: status $?"
@@ -33,13 +24,6 @@ refused_recorder() { # PATTERN FILE VERB
 }
 status() { # FILE KEY
 	"$BIN/ms-record" --tell "$1" status | sed -n "s/^$2 //p"
-}
-wait_for() { # until the command succeeds; the limit is only there so that it ends
-	for _ in {1..6000}; do
-		"$@" && return
-		sleep 0.05
-	done
-	fail "never: $*"
 }
 state() { # FILE WHAT: its recorder says that it is so
 	[ "$(status "$1" state 2>/dev/null)" = "$2" ]
@@ -300,5 +284,4 @@ echo q >&7
 finish >/dev/null
 cd .. || exit
 
-[ $failures = 0 ] && echo ok
-exit $((failures != 0))
+finish

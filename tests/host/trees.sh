@@ -3,14 +3,8 @@
 # Trees of processes: a parallel build, thousands of short children, wrappers. Output and status are as without the recorder, every program is
 # in the index, the snapshot agrees with each trace by itself, and nothing is left over.
 set -u
-failures=0
-fail() {
-	failures=$((failures + 1))
-	echo "$*"
-}
-is() { # WHAT GOT WANT
-	[ "$2" = "$3" ] || fail "$1 is '$2', not '$3'"
-}
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 cd "$(pwd -P)" || exit 1
 
 # ---- a build of this project by make, two jobs at a time: all of ms-filter in check-all, else the layer below it with a program ----
@@ -147,4 +141,4 @@ wrapped '1000 n' env -u B sh -c 'exec env A=1 nice -n 0 ./outer.sh n'
 # make starts it as a child: FILE is make's, the tree has all.
 is 'output of make' "$(PYTHONMALLOC=malloc "$BIN/ms-record" -q -o w.trace make -s -f wrapper.mk 2>&1)" '1000 made'
 python3 "$SRC/tests/host/trees.py" tree w.trace || fail 'the tree under make is wrong'
-[ $failures = 0 ]
+finish

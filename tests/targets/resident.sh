@@ -4,9 +4,10 @@
 # back what it promised.
 set -eu
 program=$TB/targets/resident
-fail() { echo "$*" >&2; exit 1; }
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
 near() { # name got want percent
-	awk -v g="$2" -v w="$3" -v p="$4" 'BEGIN { d = g - w; d = d < 0 ? -d : d; exit !(d <= w * p / 100) }' || fail "$1: $2, not $3"
+	awk -v g="$2" -v w="$3" -v p="$4" 'BEGIN { d = g - w; d = d < 0 ? -d : d; exit !(d <= w * p / 100) }' || die "$1: $2, not $3"
 }
 ask() { sqlite3 "$case.db" "SELECT $1 FROM resident"; }
 head -c 33554432 /dev/zero | tr '\0' x >big-file
@@ -31,15 +32,15 @@ test "$(ask 'live_bytes || " " || blocks || " " || untouched_bytes')" = "400000 
 near "pinned" "$(ask pinned_bytes)" 40160000 0.5
 test "$(ask 'trim_bytes < 100000')" = 1
 ms-report --width 100 --resident pinned.trace >said
-grep -q '^RSS .*is free but held by the allocator: 38.3 MiB' said || fail "$(cat said)"
-grep -qE '^pin +38.3 MiB +38.[5-9] MiB +390.6 KiB +10,000 +0 B +[0-9] +resident.c:[0-9]+$' said || fail "$(cat said)"
+grep -q '^RSS .*is free but held by the allocator: 38.3 MiB' said || die "$(cat said)"
+grep -qE '^pin +38.3 MiB +38.[5-9] MiB +390.6 KiB +10,000 +0 B +[0-9] +resident.c:[0-9]+$' said || die "$(cat said)"
 grep -q '^nothing would free' said
 
 record trim
 # 41,943 blocks of 1,008 bytes with their headers, and what malloc_trim leaves
 near "trim" "$(ask trim_bytes)" 42278000 1
 near "malloc_trim" "$(($(rss "$program" trim) - $(rss "$program" trim "then")))" "$(ask trim_bytes)" 25
-ms-report --resident trim.trace | grep -qE '^call malloc_trim\(0\) +40.3 MiB +9[0-9] %' || fail "no advice to trim"
+ms-report --resident trim.trace | grep -qE '^call malloc_trim\(0\) +40.3 MiB +9[0-9] %' || die "no advice to trim"
 
 record arenas
 test "$(ask arenas)" -ge 7
@@ -85,21 +86,21 @@ ms-report --width 200 --resident file.db | grep -q "is files: the largest $PWD/b
 
 # Without verdicts; without the option; not with samples.
 ms-record --resident --leak-check=no -o plain.trace "$program" leak 2>said >/dev/null
-grep -qE '^  cost .*; --resident stopped the exit for [0-9.]+ m?s$' said || fail "$(cat said)"
-ms-report --resident plain.trace | grep -qE '^RESIDENT MEMORY by what it is for; looking held it for [0-9.]+ .?s$' || fail "no pause"
+grep -qE '^  cost .*; --resident stopped the exit for [0-9.]+ m?s$' said || die "$(cat said)"
+ms-report --resident plain.trace | grep -qE '^RESIDENT MEMORY by what it is for; looking held it for [0-9.]+ .?s$' || die "no pause"
 test "$(ms-report --sql 'SELECT (SELECT count(*) FROM scan) || state FROM resident' plain.trace | tail -n 1)" = 0done
 ms-record -q -o without.trace "$program" leak >/dev/null
 ms-report --resident without.trace | grep -qx 'n/a (recorded without --resident)'
-ms-report without.trace | grep -q 'not live heap: --resident' && fail "what is not known is offered"
+ms-report without.trace | grep -q 'not live heap: --resident' && die "what is not known is offered"
 ms-report file.trace | grep -q "not live heap: --resident$"
-ms-record --resident --sample 4k -o no.trace true 2>said && fail "taken with --sample"
+ms-record --resident --sample 4k -o no.trace true 2>said && die "taken with --sample"
 grep -qx 'ms-record: --resident does not go together with --sample: it needs all blocks' said
 # One that is killed is said to be.
 ms-record -q --resident -o killed.trace "$program" leak die >/dev/null || :
 ms-report --resident killed.trace | grep -qx 'n/a (killed, or ended without exit())'
 # Before it was taken, and of several processes at once.
-ms-snap --to 1ms leak.trace | ms-report --resident | grep -q '^n/a' || fail "known before it was"
-ms-report --resident leak.trace large.trace | head -n 1 | grep -q '^RSS 7[0-9.]* MiB (2 processes, end): ' || fail "not of both"
+ms-snap --to 1ms leak.trace | ms-report --resident | grep -q '^n/a' || die "known before it was"
+ms-report --resident leak.trace large.trace | head -n 1 | grep -q '^RSS 7[0-9.]* MiB (2 processes, end): ' || die "not of both"
 # Of other allocators the parts are known too, but not what they round up, and nobody says what they would give back.
 [ "${MS_CHECK_ALL:-0}" = 1 ] || exit 0
 for library in libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so.2.0; do
