@@ -389,8 +389,10 @@ static void test_processes(void)
  * what comes in the rest of the tick counts, and what was before does not. */
 static void test_tick(void)
 {
-	static const char *const from[] = {"peak", "mark:m"}, *const want[] = {"1110|1110",
-									       "610|610"};
+	static const char *const from[] = {"peak", "mark:m", "mark:n"}, *const want[] = {
+										"1110|1110",
+										"610|610",
+										"117|117"};
 	const char *path = "tick.trace";
 	struct made m;
 	struct ms_event ev[] = {
@@ -400,18 +402,25 @@ static void test_tick(void)
 		{.kind = MS_EV_FREE, .freed = 2, .time_ticks = 2001},
 		{.kind = MS_EV_ALLOC, .size = 500, .time_ticks = 2001}, /* behind the mark */
 		{.kind = MS_EV_FREE, .freed = 3, .time_ticks = 2001},
+		{.kind = MS_EV_ALLOC,
+		 .size = 7,
+		 .time_ticks = 3000}, /* the first one behind mark n */
 	};
 	made_open(&m, path);
 	made_info(&m, 1, 0);
 	made_records(&m);
-	ms_record_string(&m.records, MS_MARK_NAME, "m");
-	ms_record_number(&m.records, MS_MARK_TIME, TICKS(2001) + MS_TRACE_TICK_NS / 2);
-	ms_record_number(&m.records, MS_MARK_EVENT, 4);
+	for (uint64_t i = 0; i < 2; i++) {
+		if (i)
+			made_next_record(&m);
+		ms_record_string(&m.records, MS_MARK_NAME, i ? "n" : "m");
+		ms_record_number(&m.records, MS_MARK_TIME, TICKS(2001) + MS_TRACE_TICK_NS / 2);
+		ms_record_number(&m.records, MS_MARK_EVENT, 4 + 2 * i);
+	}
 	made_write(&m, MS_BLOCK_MARKS);
-	made_events(&m, ev, 6);
-	made_end(&m, TICKS(2010), NULL);
+	made_events(&m, ev, 7);
+	made_end(&m, TICKS(3010), NULL);
 	made_close(&m);
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 3; i++) {
 		struct ms_err err = {0};
 		struct ms_build_result res;
 		const struct ms_build_options opt = {.no_symbols = true, .from = from[i]};
