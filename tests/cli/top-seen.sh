@@ -15,18 +15,21 @@ memory() { # PID KIB: the files of it alone
 }
 memory 100 1048576
 
-# a program that grows for 13 seconds, and at its end frees all but a tenth
+# a program that grows for 13 seconds, by the clock, so that it does on a busy machine, and at its end frees all but a tenth
 cat >grows.cpp <<'END'
-#include <cstdlib>
+#include <ctime>
 #include <unistd.h>
 #include <vector>
 static auto &all = *new std::vector<std::vector<char> *>;
 static void keep_one() { all.push_back(new std::vector<char>(1000)); }
 int main()
 {
-	for (int i = 0; i < 1300; i++) {
-		keep_one();
-		usleep(10000);
+	timespec begun, now;
+	clock_gettime(CLOCK_MONOTONIC, &begun);
+	for (int i = 0; i < 1300; usleep(10000)) {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		for (long due = (now.tv_sec - begun.tv_sec) * 100 + (now.tv_nsec - begun.tv_nsec) / 10000000; i < 1300 && i <= due; i++)
+			keep_one();
 	}
 	for (size_t i = 0; i < all.size() * 9 / 10; i++)
 		delete all[i];
