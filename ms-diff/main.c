@@ -50,31 +50,31 @@ static void say_inputs(const struct options *o, const struct opened *runs, struc
 		ms_cli_remark(&o->cli, "there is no '%s': everything is new",
 			      runs->shown[OLD]->name);
 	else if (runs->left_out)
-		ms_cli_remark(&o->cli,
-			      "there is no '%s': compared with the old runs that are there",
+		ms_cli_remark(&o->cli, "there is no '%s': compared with the remaining old runs",
 			      runs->left_out);
 	ms_wrappers_tell(&o->wrappers, &o->cli);
 	if (!runs->same_program)
-		ms_cli_remark(
-			&o->cli, "warning: '%s' and '%s' are of different programs: '%s' and '%s'",
-			runs->shown[OLD]->name, runs->shown[NEW]->name,
-			runs->shown[OLD]->processes.v[0].exe, runs->shown[NEW]->processes.v[0].exe);
+		ms_cli_remark(&o->cli,
+			      "warning: '%s' and '%s' are from different programs: '%s' and '%s'",
+			      runs->shown[OLD]->name, runs->shown[NEW]->name,
+			      runs->shown[OLD]->processes.v[0].exe,
+			      runs->shown[NEW]->processes.v[0].exe);
 	size_t unmatched = changes_unmatched(c);
 	for (int side = OLD; side <= NEW; side++) {
 		const char *modules = nameless_modules(m, (enum side)side);
 		if (modules && unmatched)
 			ms_cli_remark(&o->cli,
-				      "warning: '%s' has no symbols of %s, the other side does: "
-				      "for %zu %s there is no telling whether %s changed",
+				      "warning: '%s' has no symbols for %s, but the other side "
+				      "does: for %zu %s there is no telling whether %s changed",
 				      runs->shown[side]->name, modules, unmatched,
 				      unmatched == 1 ? "site" : "sites",
 				      unmatched == 1 ? "it" : "they");
 		else if (modules)
-			ms_cli_remark(
-				&o->cli,
-				"'%s' has no symbols of %s, the other side does; its sites were "
-				"matched all the same",
-				runs->shown[side]->name, modules);
+			ms_cli_remark(&o->cli,
+				      "'%s' has no symbols for %s, but the other side does; its "
+				      "sites were "
+				      "matched all the same",
+				      runs->shown[side]->name, modules);
 	}
 	size_t weak = count_weak(m);
 	if (weak)
@@ -83,10 +83,10 @@ static void say_inputs(const struct options *o, const struct opened *runs, struc
 			      "place in the stack only",
 			      weak, weak == 1 ? "site has" : "sites have");
 	if (runs->seconds > SLOW_SECONDS)
-		ms_cli_remark(
-			&o->cli,
-			"reading a trace took %.0f s: 'ms-snap -o FILE.db TRACE' once avoids this",
-			runs->seconds);
+		ms_cli_remark(&o->cli,
+			      "reading a trace took %.0f s: running 'ms-snap -o FILE.db TRACE' "
+			      "once avoids this",
+			      runs->seconds);
 }
 
 /* 2 when an input is incomplete and that is not allowed. */
@@ -99,7 +99,7 @@ static int say_incomplete(const struct options *o, const struct spots *s)
 			continue;
 		ms_cli_remark(&o->cli,
 			      "'%s' is incomplete: the result holds what could be read "
-			      "(--allow-partial makes that status 0)",
+			      "(--allow-partial makes the exit status 0)",
 			      r->name);
 		status = 2;
 	}
@@ -116,7 +116,7 @@ static int judge(const struct options *o, const struct changes *c)
 		return 0;
 	fprintf(stderr,
 		"ms-diff: cannot tell whether a site grew: %zu sites could not be compared, for "
-		"lack of symbols (--allow-partial makes that status 0)\n",
+		"lack of symbols (--allow-partial makes the exit status 0)\n",
 		unmatched);
 	return 2;
 }

@@ -368,7 +368,7 @@ static void match_by_names(struct matching *m)
 {
 	struct match_functions f = {.s = m->s};
 	match_by(m, match_functions_key, &f, MATCHED_MODULE,
-		 "the same functions, in a module of another name");
+		 "the same functions, in a module with another name");
 	intern_free(&f.keys);
 	nameless_find(m);
 	nameless_match(m);

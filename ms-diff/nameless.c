@@ -155,8 +155,8 @@ static void pair_addresses(struct matching *m, void *arg, uint32_t *spots, size_
 {
 	(void)arg;
 	if (old && old < n)
-		match_row(m, MATCHED_EXACT, "the same build, by addresses: one side has no symbols",
-			  spots, n);
+		match_row(m, MATCHED_EXACT,
+			  "the same build, matched by address: one side has no symbols", spots, n);
 }
 
 static void match_addresses(struct matching *m)

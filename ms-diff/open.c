@@ -103,7 +103,7 @@ static int open_history(const struct options *o, struct spots *s, struct opened 
 	if (n == 0 && !o->allow_missing_old)
 		return ms_err_set(err,
 				  "no complete run in '%s' has these keys: ms-snap --dataset "
-				  "appends runs (--allow-missing-old does without)",
+				  "appends runs (--allow-missing-old does without one)",
 				  o->history);
 	if (n == 0)
 		add_missing(s, o->history);
@@ -128,11 +128,10 @@ static int check_keys(const struct spots *s, struct ms_err *err)
 		while (k < r->sites.n && !r->sites.v[k].key)
 			k++;
 		if (r->sites.n && k == r->sites.n)
-			return ms_err_set(
-				err,
-				"cannot compare '%s' with a history: its call stacks have "
-				"no keys, which --anonymize removes",
-				r->name);
+			return ms_err_set(err,
+					  "cannot compare '%s' with a history: its call stacks "
+					  "have no keys (--anonymize removes them)",
+					  r->name);
 	}
 	return 0;
 }

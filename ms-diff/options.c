@@ -119,7 +119,7 @@ static int check(const struct options *o, struct ms_err *err)
 	if (standard > 1 && !o->points)
 		return ms_err_set(err, "standard input can be read only once");
 	if (o->points && ms_point_split(o->inputs[OLD].v[0]))
-		return ms_err_set(err, "one input with a point cannot be compared: name two, "
+		return ms_err_set(err, "a single input with a point cannot be compared: name two, "
 				       "such as FILE@peak FILE@end");
 	if (o->points && (o->per || o->allow_missing_old))
 		return ms_err_set(err, "option '--%s' needs two inputs",

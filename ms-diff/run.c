@@ -419,7 +419,7 @@ int run_count(struct run *r, const char *per, struct ms_err *err)
 					per + strlen("mark:"));
 	if (r->operations != UNKNOWN && r->operations > 0)
 		return 0;
-	return ms_err_set(err, "option '--per %s': there is none in '%s'", per, r->name);
+	return ms_err_set(err, "option '--per %s': none found in '%s'", per, r->name);
 }
 
 /* v * to / from, rounded; not known where it does not fit. */

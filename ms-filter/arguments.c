@@ -92,11 +92,10 @@ static int verdict_argument(const char *name, const char *arg, struct ms_err *er
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (strcmp(arg, words[i]) == 0)
 			return 0;
-	return ms_err_set(
-		err,
-		"option '--%s': no verdict '%s': they are unreachable, indirect, growing, "
-		"unknown, reachable, and none",
-		name, arg);
+	return ms_err_set(err,
+			  "option '--%s': no such verdict '%s': use unreachable, indirect, "
+			  "growing, unknown, reachable or none",
+			  name, arg);
 }
 
 int argument_set(struct condition *c, const char *name, const char *arg, struct ms_arena *a,
@@ -176,7 +175,7 @@ int arguments_check(const struct options *o, struct ms_err *err)
 		if (bound(o, pairs[i].min, true, &min) && bound(o, pairs[i].max, false, &max) &&
 		    min > max)
 			return ms_err_set(err,
-					  "option '--min-%s': %s is above %s of '--max-%s': no "
+					  "option '--min-%s': %s is above the %s of '--max-%s': no "
 					  "site can meet both",
 					  pairs[i].what, ms_format_duration(text[0], min),
 					  ms_format_duration(text[1], max), pairs[i].what);

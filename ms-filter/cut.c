@@ -511,8 +511,8 @@ static int read_facts(struct cut *c)
 				  asking(c->o));
 	if (born_asked(c->o) && is_database(path))
 		return ms_err_set(c->err,
-				  "option '--%s' needs the trace: the snapshot '%s' does not have "
-				  "the times of single blocks",
+				  "option '--%s' needs the trace: the snapshot '%s' lacks the "
+				  "times of individual blocks",
 				  asking(c->o), path);
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		return ms_err_set(c->err, "option '--%s' cuts one trace: '%s' is a folder",

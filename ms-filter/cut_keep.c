@@ -27,12 +27,11 @@ static int check(const struct options *o, struct ms_err *err)
 {
 	for (size_t i = 0; i < o->conditions.n; i++)
 		if (!(ON_EVENTS & KEEP(o->conditions.v[i].subject)))
-			return ms_err_set(
-				err,
-				"option '--%s' is on all of a site's blocks: '--trace-out' "
-				"takes function, file, module, thread, process, size, born and "
-				"alive-at",
-				o->conditions.v[i].name);
+			return ms_err_set(err,
+					  "option '--%s' applies to all of a site's blocks: "
+					  "'--trace-out' takes only function, file, module, "
+					  "thread, process, size, born and alive-at",
+					  o->conditions.v[i].name);
 	return 0;
 }
 
@@ -53,8 +52,8 @@ static int check_process(const struct options *o, const struct ms_recording *t, 
 	}
 	if (kept && !dropped)
 		return 0;
-	return ms_err_set(err, "nothing of '%s' is kept: it is of process %lld, '%s'", o->input,
-			  (long long)pid, exe ? exe : "unknown");
+	return ms_err_set(err, "nothing of '%s' is kept: it is a trace of process %lld, '%s'",
+			  o->input, (long long)pid, exe ? exe : "unknown");
 }
 
 static void find_threads(struct keep *k, const struct ms_recording *t)

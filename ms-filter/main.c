@@ -43,7 +43,7 @@ static void say_unknown(const struct options *o, const struct matches *m)
 		size_t n = m->unknown[c->subject];
 		if (!c->drop && n > 0)
 			ms_cli_remark(&o->cli,
-				      "of %zu site%s it is not known whether '--%s %s' holds", n,
+				      "for %zu site%s it is not known whether '--%s %s' holds", n,
 				      n == 1 ? "" : "s", c->name, c->text);
 	}
 }
@@ -56,11 +56,10 @@ static int check_recorded(sqlite3 *db, const struct options *o, struct ms_err *e
 		" FROM process";
 	if (!ms_sql_int(db, sql, 0))
 		return 0;
-	return ms_err_set(
-		err,
-		"'%s' holds figures of /proc and no sites to choose from (ms-report --sql "
-		"chooses among regions and samples)",
-		strcmp(o->input, "-") == 0 ? "standard input" : o->input);
+	return ms_err_set(err,
+			  "'%s' holds only figures from /proc, no sites to choose from (ms-report "
+			  "--sql chooses among regions and samples)",
+			  strcmp(o->input, "-") == 0 ? "standard input" : o->input);
 }
 
 static int filter(sqlite3 *db, const struct options *o, const char *point, struct ms_err *err)
@@ -147,13 +146,13 @@ static int work(const struct options *all, struct ms_err *err)
 		rc = ms_snapshot_write(db, o->output, err);
 	if (rc == 0 && res.traces > 0 && res.seconds > SLOW_SECONDS)
 		ms_cli_remark(&o->cli,
-			      "reading the trace took %.0f s: 'ms-snap -o FILE.db TRACE' once "
-			      "avoids this",
+			      "reading the trace took %.0f s: running 'ms-snap -o FILE.db TRACE' "
+			      "once avoids this",
 			      res.seconds);
 	if (rc == 0 && incomplete && !o->cli.allow_partial) {
 		ms_cli_remark(&o->cli,
 			      "'%s' is incomplete: the result holds what could be read "
-			      "(--allow-partial makes that status 0)",
+			      "(--allow-partial makes the exit status 0)",
 			      strcmp(o->input, "-") == 0 ? "standard input" : o->input);
 		rc = 2;
 	}
@@ -169,9 +168,10 @@ static int cut(const struct options *o, struct ms_err *err)
 		return -1;
 	if (!incomplete || o->cli.allow_partial)
 		return 0;
-	ms_cli_remark(&o->cli,
-		      "'%s' is incomplete, and so is '%s' (--allow-partial makes that status 0)",
-		      o->input, o->trace_out);
+	ms_cli_remark(
+		&o->cli,
+		"'%s' is incomplete, and so is '%s' (--allow-partial makes the exit status 0)",
+		o->input, o->trace_out);
 	return 2;
 }
 

@@ -69,24 +69,24 @@ static const struct ms_cli_option rows[] = {
 	CONDITION("max-age", "DURATION", MAX_AGE, 0, "and at most"),
 	{.help = "What the site is; --not-... with each of these names drops what it would keep"},
 	BOTH("size", "LOW..HIGH", SIZE, 0, "it allocated a block of a size in this range"),
-	BOTH("first", "FROM..TO", FIRST, 0, "when it allocated first"),
-	BOTH("last", "FROM..TO", LAST, 0, "when it allocated last"),
+	BOTH("first", "FROM..TO", FIRST, 0, "when it first allocated"),
+	BOTH("last", "FROM..TO", LAST, 0, "when it last allocated"),
 	CONDITION("born", "FROM..TO", BORN, 0,
 		  "traces only: count only blocks allocated in this span"),
 	CONDITION("alive-at", "POINT", ALIVE_AT, 0, "traces only: count only blocks live at POINT"),
 	BOTH("function", "REGEX", FUNCTION, 5, "some frame's function matches"),
 	BOTH("file", "REGEX", FILE_NAME, 6, "some frame's source file matches"),
 	BOTH("module", "REGEX", MODULE, 7, "some frame's program or library matches"),
-	BOTH("thread", "NAME|TID", THREAD, 8, "the thread allocated there"),
-	BOTH("process", "NAME|PID", PROCESS, 0, "the site is of that process"),
+	BOTH("thread", "NAME|TID", THREAD, 8, "that thread allocated there"),
+	BOTH("process", "NAME|PID", PROCESS, 0, "the site belongs to that process"),
 	BOTH("verdict", "unreachable|indirect|growing|unknown|reachable|none", VERDICT, 0,
 	     "verdict on its live blocks"),
 	BOTH("temporary", NULL, TEMPORARY, 0, "all its blocks were temporary"),
-	BOTH("runtime", NULL, RUNTIME, 0, "no frame is of your own code, or --one-time"),
+	BOTH("runtime", NULL, RUNTIME, 0, "no frame is in your own code, or --one-time"),
 	BOTH("one-time", NULL, ONE_TIME, 0, "it is a known one-time allocation of the runtime"),
 	BOTH("where", "EXPR", WHERE, 9,
 	     "over columns: 'live_bytes > 1M and not age < 10s'; --where help lists them"),
-	{.help = "Together: any of one option's values is enough, different options must all hold"},
+	{.help = "Together: any one value of an option is enough, different options must all hold"},
 	CONDITION("suppress", "FILE", OPPOSITE + SUPPRESSED, 10,
 		  "hide what its suppressions match; in LeakSanitizer's or Valgrind's format"),
 	{"invert", 0, NULL, ms_cli_flag, MS_AT(invert), 0,
@@ -95,10 +95,10 @@ static const struct ms_cli_option rows[] = {
 	{"output", 'o', "FILE", ms_cli_output, MS_AT(output), 11,
 	 "write to FILE instead of standard output"},
 	{"trace-out", 0, "FILE", ms_cli_name, MS_AT(trace_out), 0,
-	 "write a trace: the events from --from to --to, after the blocks that were live before"},
+	 "write a trace: the events from --from to --to, preceded by the blocks live at --from"},
 	{"from", 0, "POINT", ms_cli_point, MS_AT(from), 0,
-	 "of --trace-out: start, 1.5s, -10m, mark:NAME, peak, end"},
-	{"to", 0, "POINT", ms_cli_point, MS_AT(to), 0, "of --trace-out, as --from"},
+	 "with --trace-out: start, 1.5s, -10m, mark:NAME, peak, end"},
+	{"to", 0, "POINT", ms_cli_point, MS_AT(to), 0, "with --trace-out: as for --from"},
 	{"anonymize", 0, NULL, ms_cli_flag, MS_AT(anonymize), 0,
 	 "replace names and paths with numbered ones, for sharing"},
 	{.help = "General"},
@@ -129,8 +129,9 @@ static int check(struct options *o, struct ms_err *err)
 				  "use ms-snap --from and --to",
 				  o->from ? "from" : "to");
 	if (o->invert && !o->trace_out && (o->keep & (KEEP(BORN) | KEEP(ALIVE_AT))))
-		return ms_err_set(err, "option '--invert' is on sites, '--born' and '--alive-at' "
-				       "on blocks: give one of them, or '--trace-out'");
+		return ms_err_set(err,
+				  "option '--invert' applies to sites, '--born' and '--alive-at' "
+				  "to blocks: give one of them, or '--trace-out'");
 	if (o->trace_out && o->output)
 		return ms_err_set(err, "options '-o' and '--trace-out': one writes a snapshot, the "
 				       "other a trace: give one of them");

@@ -108,7 +108,7 @@ for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
 	p->op = table[i].op;
 	return table[i].token;
 }
-complain(p, "what is no operator");
+complain(p, "unknown operator");
 return BAD;
 }
 
@@ -246,7 +246,7 @@ static int check_types(struct parser *p, const struct node *n, const struct oper
 	bool match = n->op == MATCH || n->op == NO_MATCH;
 	if (match && !is_text(n->left))
 		return ms_err_set(p->err,
-				  "option '--where': column '%s' is no text: '~' matches text",
+				  "option '--where': column '%s' is not text: '~' matches text",
 				  l->name);
 	if (match && n->right >= 0)
 		return ms_err_set(p->err,
@@ -265,7 +265,7 @@ static int check_types(struct parser *p, const struct node *n, const struct oper
 static struct node *no_null(struct parser *p, const char *column, const struct operand *o)
 {
 	ms_err_set(p->err,
-		   "option '--where': '%s' at character %zu of '%s' is no value: write '%s is "
+		   "option '--where': '%s' at character %zu of '%s' is not a value: write '%s is "
 		   "null' or '%s is not null', or put a text in quotes",
 		   o->text, (size_t)(o->start - p->text) + 1, p->text, column, column);
 	return NULL;

@@ -71,8 +71,8 @@ static int record(const struct options *o)
 	for (size_t i = 0; i < o->record.session.hooks.n && c.attached && !o->quiet; i++)
 		if (!c.hooks.placed[i])
 			fprintf(stderr,
-				"ms-record: no module has '%s' yet: it is hooked when one is "
-				"loaded\n",
+				"ms-record: no module has '%s' yet: it will be hooked once such a "
+				"module is loaded\n",
 				o->record.session.hooks.v[i].name);
 	control_run(&c);
 	if (c.not_run) {
@@ -163,7 +163,7 @@ int main(int argc, char **argv)
 	if (behind)
 		fprintf(stderr,
 			"ms-record: '%s' after the command is passed to '%s': options of ms-record "
-			"come before it\n",
+			"go before it\n",
 			behind, o.record.launch.command[0]);
 	int status = o.doctor    ? doctor(&o)
 		     : o.tell    ? tell(&o)

@@ -304,24 +304,25 @@ static bool fits_nothing(struct model *m, const struct options *opt, const struc
 	if (!budget_matches_none(b, m))
 		return false;
 	if (opt->strict)
-		fprintf(stderr, "ms-report: budget '%s': no site has a name like that (--strict)\n",
+		fprintf(stderr, "ms-report: budget '%s': its pattern matches no site (--strict)\n",
 			b->text);
 	else
 		ms_cli_remark(&opt->cli,
-			      "budget '%s': no site has a name like that, so it is of 0 "
+			      "budget '%s': its pattern matches no site, so its figure is 0 "
 			      "(--strict makes the status 2)",
 			      b->text);
 	return opt->strict;
 }
 
-/* Says which budgets are broken, and why one cannot be decided. 0, 1 or 2. */
+/* Says which budgets are broken, and why one cannot be checked. 0, 1 or 2. */
 static int check_budgets(struct model *m, const struct options *opt)
 {
 	const char *why = opt->cli.allow_partial ? NULL : budget_untrusted(m);
 	int status = 0;
 	if (opt->budgets.n && why) {
 		fprintf(stderr,
-			"ms-report: budgets cannot be decided: %s (--allow-partial decides)\n",
+			"ms-report: budgets cannot be checked: %s (--allow-partial checks them "
+			"anyway)\n",
 			why);
 		return TROUBLE;
 	}
@@ -332,9 +333,9 @@ static int check_budgets(struct model *m, const struct options *opt)
 			status = TROUBLE;
 		switch (apart ? BUDGET_UNDECIDED : budget_check(b, m)) {
 		case BUDGET_UNDECIDED:
-			fprintf(stderr, "ms-report: budget '%s' cannot be decided: %s%s\n", b->text,
+			fprintf(stderr, "ms-report: budget '%s' cannot be checked: %s%s\n", b->text,
 				apart ? apart : budget_unknown(b, m),
-				apart ? " (--allow-partial decides)" : "");
+				apart ? " (--allow-partial checks them anyway)" : "");
 			status = TROUBLE;
 			break;
 		case BUDGET_BROKEN:
@@ -361,7 +362,7 @@ static int final_status(struct model *m, const struct options *opt)
 	int status = check_budgets(m, opt);
 	if (m->quality.complete || opt->cli.allow_partial)
 		return status;
-	ms_cli_remark(&opt->cli, "incomplete: %s (--allow-partial makes the status 0)",
+	ms_cli_remark(&opt->cli, "incomplete: %s (--allow-partial makes the exit status 0)",
 		      words_incomplete(m));
 	return TROUBLE;
 }
@@ -508,7 +509,8 @@ static int events(const struct options *opt)
 		return ms_cli_failed("ms-report", &err);
 	if (!incomplete || opt->cli.allow_partial)
 		return 0;
-	ms_cli_remark(&opt->cli, "incomplete: %s (--allow-partial makes the status 0)", incomplete);
+	ms_cli_remark(&opt->cli, "incomplete: %s (--allow-partial makes the exit status 0)",
+		      incomplete);
 	return TROUBLE;
 }
 

@@ -44,9 +44,10 @@ static void tell_incomplete(sqlite3 *db, const struct options *o, struct ms_err 
 			      "'%s' is incomplete (%s): the snapshot holds the %s events that "
 			      "could be read%s",
 			      sqlite3_column_text(stmt, 0),
-			      damaged ? "damaged" : "it has no end and nobody writes it",
+			      damaged ? "damaged" : "it has no end and nothing is writing it",
 			      ms_format_count(buf, (uint64_t)sqlite3_column_int64(stmt, 2)),
-			      o->cli.allow_partial ? "" : " (--allow-partial makes that status 0)");
+			      o->cli.allow_partial ? ""
+						   : " (--allow-partial makes the exit status 0)");
 	}
 	sqlite3_finalize(stmt);
 }
@@ -60,7 +61,8 @@ static void tell_unreadable(sqlite3 *db, const struct options *o, unsigned count
 	if (stmt && sqlite3_step(stmt) == SQLITE_ROW)
 		ms_cli_remark(&o->cli, "%u %s left out: %s%s", count,
 			      count == 1 ? "trace is" : "traces are", sqlite3_column_text(stmt, 0),
-			      o->cli.allow_partial ? "" : " (--allow-partial makes that status 0)");
+			      o->cli.allow_partial ? ""
+						   : " (--allow-partial makes the exit status 0)");
 	sqlite3_finalize(stmt);
 }
 

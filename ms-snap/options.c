@@ -60,7 +60,7 @@ static const struct ms_cli_option rows[] = {
 	{"debug-dir", 0, "FOLDER", ms_cli_add, MS_AT(debug_dirs), 7,
 	 "look for debug information under FOLDER too"},
 	{"debuginfod", 0, "[DURATION]60s", ms_cli_duration, MS_RANGE(debuginfod_ns, "", NULL), 0,
-	 "also ask the servers of DEBUGINFOD_URLS, for at most this long (default 60s)"},
+	 "also ask the servers in DEBUGINFOD_URLS, for at most this long (default 60s)"},
 	{"no-cache", 0, NULL, ms_cli_flag, MS_AT(no_cache), 0,
 	 "look symbols up again; keep none in ~/.cache/memscope"},
 	{"wrapper", 0, "REGEX", ms_wrapper_take, MS_AT(wrappers), 0,

@@ -250,7 +250,7 @@ static const char *reason_of(int e)
 					   : strerror(e);
 }
 
-static const char zombie[] = "ended, and its parent has not asked how yet";
+static const char zombie[] = "ended, but not yet reaped by its parent";
 
 /* Did it end, rather than that it may not be read? */
 static bool is_end(const char *why)
@@ -327,7 +327,7 @@ static int open_targets(struct reading *r, struct ms_err *err)
 		ms_cli_remark(r->cli, "%s", why.text);
 		r->failed = true;
 	}
-	return open || o->all ? 0 : ms_err_set(err, "none of these processes is there");
+	return open || o->all ? 0 : ms_err_set(err, "none of these processes could be opened");
 }
 
 /* Says once why one is not read (any more). A snapshot of one process just ends with it. */

@@ -201,7 +201,7 @@ int ms_dest_open_special(const struct ms_dest *p, const char *path, struct ms_er
 	if (fstat(fd, &st) || st.st_dev != p->st.st_dev || st.st_ino != p->st.st_ino ||
 	    fcntl(fd, F_SETFL, O_WRONLY)) {
 		close(fd);
-		return ms_err_set(err, "cannot write '%s': it was replaced meanwhile", path);
+		return ms_err_set(err, "cannot write '%s': it has since been replaced", path);
 	}
 	return fd;
 }

@@ -20,7 +20,7 @@
 static const char back_reference[] = "back-references (\\1 to \\9) are not supported",
 		  too_long[] = "it is longer than 1000 bytes", repeats[] = "{n} is at most 255",
 		  nested[] = "repetitions are nested more than 3 deep",
-		  written_out[] = "written out, its repetitions are more than 1000 characters";
+		  written_out[] = "its repetitions expand to more than 1000 characters";
 
 /* What a group, or the whole, holds so far, and its last item. */
 struct level {

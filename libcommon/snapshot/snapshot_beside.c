@@ -66,15 +66,15 @@ static int clear(const struct ms_dest *at, const char *path, struct ms_err *err)
 		if (!look(at, i, name, &st))
 			continue;
 		if (!S_ISLNK(st.st_mode) && !(S_ISREG(st.st_mode) && is_sqlites(at->folder, name)))
-			return ms_err_set(
-				err,
-				"cannot write '%s': SQLite would take '%s' beside it, of user %u, "
-				"as part of it; name another file, or move that one",
-				path, name, (unsigned)st.st_uid);
+			return ms_err_set(err,
+					  "cannot write '%s': SQLite would take '%s' beside it, "
+					  "owned by user %u, "
+					  "as part of it; name another file, or move that one",
+					  path, name, (unsigned)st.st_uid);
 		if (unlinkat(at->folder, name, 0) != 0 && errno != ENOENT)
 			return ms_err_sys(err,
-					  "cannot write '%s': '%s' beside it, of user %u, would "
-					  "change it and cannot be removed",
+					  "cannot write '%s': '%s' beside it, owned by user %u, "
+					  "would change it and cannot be removed",
 					  path, name, (unsigned)st.st_uid);
 	}
 	return 0;
@@ -186,7 +186,7 @@ static int refuse(const char *path, const char *name, const struct stat *st, boo
 			  "cannot read '%s': %s '%s' of user %u is beside it; if that is of your "
 			  "change, end it: sqlite3 FILE 'PRAGMA journal_mode=DELETE'; else remove "
 			  "it, or read FILE alone from standard input",
-			  path, log ? "a log that is not its own," : "an unfinished change,", name,
+			  path, log ? "a foreign log," : "an unfinished change,", name,
 			  (unsigned)st->st_uid);
 }
 

@@ -118,7 +118,7 @@ static const struct {
 	{"SELECT 1 FROM stack WHERE parent IS NOT NULL AND (typeof(parent) != 'integer' OR parent "
 	 ">= id OR "
 	 "NOT EXISTS (SELECT 1 FROM stack p WHERE p.id = stack.parent))",
-	 "a stack whose caller does not come before it"},
+	 "a stack entry that does not come after its caller"},
 	{"SELECT 1 FROM stack WHERE NOT EXISTS (SELECT 1 FROM frame f WHERE f.id = stack.frame)",
 	 "a stack without its frame"},
 	{"SELECT 1 FROM site WHERE stack IS NOT NULL AND NOT EXISTS (SELECT 1 FROM stack k WHERE "
@@ -200,9 +200,8 @@ static int attach_image(sqlite3 *db, unsigned char *image, size_t size, const ch
 	if (size >= 20 && in_wal_mode(image))
 		return ms_err_set(
 			err,
-			"cannot read '%s': a database in WAL mode lacks its log on a pipe: give "
-			"the file itself, or run "
-			"sqlite3 FILE 'PRAGMA journal_mode=DELETE' first",
+			"cannot read '%s': on a pipe, a database in WAL mode lacks its log: give "
+			"the file itself, or run sqlite3 FILE 'PRAGMA journal_mode=DELETE' first",
 			name);
 	if (ms_sql_exec(db, "ATTACH ':memory:' AS src", err) != 0)
 		return -1;
@@ -295,7 +294,7 @@ int ms_spool(int from, const void *head, size_t head_size, const char *name, str
 		else
 			good = errno == EINTR;
 	}
-	ms_err_sys(err, "cannot keep the trace of '%s' in a temporary file of " P_tmpdir, name);
+	ms_err_sys(err, "cannot keep the trace of '%s' in a temporary file in " P_tmpdir, name);
 	if (fd >= 0)
 		close(fd);
 	return -1;
@@ -359,7 +358,7 @@ static int import_file(sqlite3 *db, const struct input *in, struct ms_err *err)
 		return -1;
 	if (!log &&
 	    (fstat(in->fd, &after) != 0 || ms_ns_of(after.st_mtim) != ms_ns_of(before.st_mtim)))
-		return ms_err_set(err, "cannot read '%s': it was changed meanwhile", in->name);
+		return ms_err_set(err, "cannot read '%s': it has since been changed", in->name);
 	return 0;
 }
 

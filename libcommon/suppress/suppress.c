@@ -186,7 +186,7 @@ static int valgrind_rule(struct lines *l)
 	unsigned begin = l->number;
 	char *name = next_line(l), *line = name ? next_line(l) : NULL;
 	if (!line || strcmp(name, "}") == 0 || strcmp(line, "}") == 0)
-		return bad(l, begin, "it has no name and kind");
+		return bad(l, begin, "its name or kind is missing");
 	int leak = is_leak(l, line);
 	if (leak < 0)
 		return -1;

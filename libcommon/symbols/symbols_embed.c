@@ -377,7 +377,7 @@ static int append(int from, const char *path, const struct stat *read, uint64_t 
 		goto out;
 	}
 	if (st.st_size != read->st_size || st.st_dev != read->st_dev || st.st_ino != read->st_ino) {
-		ms_err_set(err, "cannot append to '%s': it has changed meanwhile", path);
+		ms_err_set(err, "cannot append to '%s': it has since changed", path);
 		goto out;
 	}
 	map = mmap(NULL, (size_t)added.st_size, PROT_READ, MAP_PRIVATE, from, 0);

@@ -143,7 +143,7 @@ int ms_trace_write(struct ms_trace_writer *w, uint16_t type, uint64_t first_ns, 
 				   .bytes = (uint64_t)(at - w->buffer)};
 	w->full = w->limit && w->written + e.bytes > w->limit;
 	if (w->full)
-		return ms_err_set(err, "cannot write the trace: its limit is reached");
+		return ms_err_set(err, "cannot write the trace: its size limit is reached");
 	if (write_block(w, (size_t)(at - w->buffer), err) != 0)
 		return -1;
 	if (w->indexed)

@@ -166,7 +166,7 @@ static int failed(const struct attach *a, struct ms_err *err)
 	if (a->launched || a->h.proc < 0 || !hijack_over(a->h.proc))
 		return -1;
 	*err = (struct ms_err){0};
-	return ATTACH_REFUSE(a, err, "it has ended meanwhile");
+	return ATTACH_REFUSE(a, err, "it has since ended");
 }
 
 int attach_look(struct attach **made, pid_t pid, bool launched, const struct hooks *hooks,
@@ -358,7 +358,7 @@ static int choose_private(struct attach *a, struct ms_err *err)
 		return 0;
 	return ATTACH_REFUSE(a, err,
 			     "its memory is limited (ulimit -%c), and recording needs more than "
-			     "half of what is left to it",
+			     "half of what it has left",
 			     space < PRIVATE_LEAST ? 'v' : 'd');
 }
 

@@ -457,7 +457,7 @@ int attach_plan(struct attach *a, struct ms_err *err)
 			continue;
 		}
 		if (t->must)
-			return ATTACH_REFUSE(a, err, "%s of '%s' cannot be hooked: %s", t->name,
+			return ATTACH_REFUSE(a, err, "%s in '%s' cannot be hooked: %s", t->name,
 					     t->module, why.text);
 		note_missing(a, t, why.text);
 	}

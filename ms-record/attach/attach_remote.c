@@ -28,7 +28,7 @@ static int stop_all(const struct attach *a, struct hijack_stop *s, struct ms_err
 	if (errno == ETIMEDOUT)
 		return ATTACH_AGAIN;
 	if (errno == EPERM && hijack_status(a->h.proc, a->pid, "\nTracerPid:\t", 10)) {
-		ms_err_set(err, "cannot stop the threads of process %d: a debugger traces it",
+		ms_err_set(err, "cannot stop the threads of process %d: a debugger is tracing it",
 			   (int)a->pid);
 		return ATTACH_TRACED;
 	}
@@ -232,7 +232,7 @@ static int check_entries(const struct attach *a, struct ms_err *err)
 	for (uint32_t i = 0; i < a->target_count; i++) {
 		const struct target *t = &a->targets[i];
 		if (hook_state(&a->h, &t->patch.hook) != PATCH_ORIGINAL)
-			return ATTACH_REFUSE(a, err, "%s of '%s' changed meanwhile", t->name,
+			return ATTACH_REFUSE(a, err, "%s in '%s' has since changed", t->name,
 					     t->module);
 	}
 	return 0;

@@ -263,7 +263,7 @@ static int find(const struct hook_modules *all, const struct hook_spec *spec, bo
 				  "whose calls would be missed",
 				  f.changed);
 	if (f.indirect)
-		return ms_err_set(err, "it is chosen when the program starts (ifunc)");
+		return ms_err_set(err, "its code is chosen when the program starts (ifunc)");
 	if (f.count &&
 	    (place->address < place->module.code_low || place->address >= place->module.code_high))
 		return ms_err_set(err, "it is not in the code of its module");

@@ -205,7 +205,7 @@ static void refuse(struct work *w, const struct hook_spec *spec, const char *mod
 	snprintf(where, sizeof where, "'%.128s' in '%.128s'", spec->name, basename(module));
 	if (!strstr(text, where)) /* it may be opened again and again */
 		snprintf(text + n, sizeof w->results->refused.text - n,
-			 "%s%s, which was opened later, cannot be hooked: %s", n ? "; " : "", where,
+			 "%s%s, which was loaded later, cannot be hooked: %s", n ? "; " : "", where,
 			 why);
 }
 

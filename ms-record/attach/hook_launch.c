@@ -249,7 +249,9 @@ bool hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *pla
 	bool needed = s->hooks_wanted != HOOKS_LATER; /* or there may be nothing to hook */
 	if (!receive(fd)) {
 		if (needed)
-			ms_err_set(err, "cannot hook anything in '%s': it ended, or did not wait",
+			ms_err_set(err,
+				   "cannot hook anything in '%s': it ended, or did not wait for "
+				   "ms-record",
 				   s->name);
 		return false;
 	}

@@ -93,12 +93,12 @@ int hook_write(struct hook_work *w, uint32_t i, uint32_t kind, const struct mg_c
 		return ms_err_set(
 			err, w->waits(w) ? "no address space is free within " MG_JUMP_REACH_NAME
 					   " of it"
-					 : "the program did not wait for it");
+					 : "the program did not wait for the hook");
 	size_t n = hook_code(&w->h, place->address, place->bytes, code);
 	if (patch_plan(&p, place->address, code, n, place->bytes, at, err))
 		return -1;
 	if (!w->waits(w))
-		return ms_err_set(err, "the program did not wait for it");
+		return ms_err_set(err, "the program did not wait for the hook");
 	struct mg_hook *h = &w->hooks[i];
 	*h = p.hook;
 	patch_slot(&p, w->enter, hook, slot);

@@ -65,7 +65,7 @@ void doctor_libc(struct doctor *d, const char *path)
 	if (!good)
 		return;
 	if (table || has_debug_file(&f))
-		doctor_say(d, DOCTOR_OK, "symbols", "those of the C library are here");
+		doctor_say(d, DOCTOR_OK, "symbols", "those of the C library are available");
 	else
 		doctor_say(d, DOCTOR_NOTE, "symbols",
 			   "functions inside the C library have no names: install libc6-dbg, or "

@@ -44,13 +44,13 @@ static void look_at_kernel(struct doctor *d)
 		doctor_say(d, DOCTOR_NOTE, "kernel", "its version '%s' cannot be read", text);
 	else if (major < 4 || (major == 4 && minor < 14))
 		doctor_say(d, DOCTOR_NO, "kernel",
-			   "Linux %u.%u has no MADV_WIPEONFORK (4.14 has), by which forked "
-			   "children are told apart",
+			   "Linux %u.%u has no MADV_WIPEONFORK (4.14 has), needed to tell forked "
+			   "children apart",
 			   major, minor);
 	else if (major < 5 || (major == 5 && minor < 3))
 		doctor_say(d, DOCTOR_NOTE, "kernel",
-			   "Linux %u.%u has no pidfd (5.3 has): a process number that is used "
-			   "again can be mistaken",
+			   "Linux %u.%u has no pidfd (5.3 has): a reused process number can be "
+			   "mistaken for the old process",
 			   major, minor);
 	else
 		doctor_say(d, DOCTOR_OK, "kernel", "Linux %u.%u", major, minor);
@@ -172,7 +172,7 @@ static void look_at_memory(struct doctor *d)
 			   strerror(errno));
 	else if (free_kb * 1024 < MEMORY_LITTLE + d->opt->session.buffer_bytes)
 		doctor_say(d, DOCTOR_NOTE, "memory",
-			   "only %s are left, and buffers take up to %s: use --buffer",
+			   "only %s is left, and buffers take up to %s: use --buffer",
 			   ms_format_size(a, free_kb * 1024),
 			   ms_format_size(b, d->opt->session.buffer_bytes));
 	else
@@ -207,7 +207,7 @@ static void look_at_disk(struct doctor *d)
 	else if (room < DISK_NONE)
 		doctor_say(d, DOCTOR_NO, "disk", "there is no room left in '%s'; use -o", folder);
 	else if (room < DISK_LITTLE)
-		doctor_say(d, DOCTOR_NOTE, "disk", "only %s are left in '%s': use --max-size",
+		doctor_say(d, DOCTOR_NOTE, "disk", "only %s is left in '%s': use --max-size",
 			   ms_format_size(a, room), folder);
 	else
 		doctor_say(d, DOCTOR_OK, "disk", "there is room in '%s'", folder);
@@ -220,15 +220,14 @@ static void look_at_own_files(struct doctor *d)
 	char *guest = launch_own_file("libmemscope-preload.so"), *snap = launch_own_file("ms-snap");
 	if (!guest)
 		doctor_say(d, DOCTOR_NO, "library",
-			   "libmemscope-preload.so is not beside ms-record nor in ../lib/memscope: "
-			   "reinstall MemScope");
+			   "libmemscope-preload.so is neither beside ms-record nor in "
+			   "../lib/memscope: reinstall MemScope");
 	else if (!launch_preloadable(&guest))
-		doctor_say(
-			d, DOCTOR_NO, "library",
-			"its path '%s' has a space or a colon, which LD_PRELOAD cannot have, and "
-			"no link to it can be made in XDG_CACHE_HOME, '~/.cache', or for root "
-			"'/run'",
-			guest);
+		doctor_say(d, DOCTOR_NO, "library",
+			   "its path '%s' has a space or a colon, which LD_PRELOAD does not allow, "
+			   "and no link to it can be made in XDG_CACHE_HOME, '~/.cache', or for "
+			   "root '/run'",
+			   guest);
 	else
 		doctor_say(d, DOCTOR_OK, "library", "it is here");
 	if (!snap)

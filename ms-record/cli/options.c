@@ -31,7 +31,7 @@ static const struct ms_cli_option rows[] = {
 	{"sample", 's', "BYTES", ms_cli_size, MS_RANGE(record.session.sample_bytes, NULL, "1T"), 7,
 	 "record one sample per BYTES bytes on average; 0 = every allocation (default)"},
 	{"seed", 0, "N", ms_cli_count, MS_AT(record.session.sample_seed), 0,
-	 "where samples fall (default 0 = differently each time)"},
+	 "random seed for sampling (default 0 = a new one each time)"},
 	{"follow", 0, "all|fork|exec|none|NAMES", options_follow, MS_AT(record.follow), 8,
 	 "which further processes to record; all: trivial ones too, fork: children that do not "
 	 "exec, exec: programs that are run, none, or names: 'cc1*,ld'"},
@@ -67,7 +67,7 @@ static const struct ms_cli_option rows[] = {
 	{"no-cache", 0, NULL, ms_cli_flag, MS_AT(record.no_cache), 0,
 	 "look symbols up again; keep none in ~/.cache/memscope"},
 	{"no-args", 0, NULL, ms_cli_flag, MS_AT(record.session.no_args), 0,
-	 "leave command line and environment out of the trace"},
+	 "leave the command line and environment out of the trace"},
 	{"addresses", 0, NULL, ms_cli_flag, MS_AT(record.session.addresses), 0,
 	 "keep the addresses of blocks in the trace"},
 	{"no-addresses", 0, NULL, ms_cli_flag, MS_AT(no_addresses), 0, "do not (default)"},
@@ -92,7 +92,7 @@ static const struct ms_cli_option rows[] = {
 	{"tell", 0, "FILE VERB", ms_cli_name, MS_AT(tell), 11,
 	 "send a command to the ms-record that writes FILE; VERB: mark:NAME, flush, leak-check, "
 	 "resident[:NAME], pause, resume, stop or status"},
-	{.help = "Without recording allocations, for any process in /proc"},
+	{.help = "Sampling /proc only, without recording allocations"},
 	{"poll", 0, NULL, ms_cli_flag, MS_AT(poll.on), 10,
 	 "sample /proc of COMMAND, or of -p PID; say at the end whether its heap grows; -i "
 	 "(default 1s), -d, -o and -q as above"},
@@ -113,7 +113,7 @@ static const struct ms_cli_option rows[] = {
 	 "status 1 if the heap grows faster, such as 1MiB/min; judged at the end, also with "
 	 "--poll"},
 	{"quiet", 'q', NULL, ms_cli_flag, MS_AT(quiet), 0, "say nothing"},
-	{"verbose", 'v', NULL, ms_cli_flag, MS_AT(record.verbose), 0, "say more at the end"},
+	{"verbose", 'v', NULL, ms_cli_flag, MS_AT(record.verbose), 0, "print more at the end"},
 	{0},
 };
 
@@ -159,7 +159,7 @@ static int check_leak(const struct options *o, struct ms_err *err)
 					  how[i]);
 		else if (r->session.sample_bytes)
 			return ms_err_set(err,
-					  "--%s does not go together with --sample: it needs all "
+					  "--%s cannot be combined with --sample: it needs all "
 					  "blocks",
 					  how[i]);
 	if (!r->session.leak_mark)
@@ -169,7 +169,7 @@ static int check_leak(const struct options *o, struct ms_err *err)
 				  r->scan.wish == SCAN_NO ? "no, nothing is scanned"
 							  : "yes, the command is traced");
 	if (r->session.sample_bytes)
-		return ms_err_set(err, "--leak-check-at does not go together with --sample");
+		return ms_err_set(err, "--leak-check-at cannot be combined with --sample");
 	return 0;
 }
 
@@ -183,9 +183,7 @@ static int check_sample(const struct options *o, struct ms_err *err)
 	if (!r->session.sample_bytes && ms_cli_given(&o->cli, "seed"))
 		return ms_err_set(err, "--seed needs --sample");
 	return whole && r->session.sample_bytes
-		       ? ms_err_set(err,
-				    "%s does not go together with --sample: it needs all "
-				    "blocks",
+		       ? ms_err_set(err, "%s cannot be combined with --sample: it needs all blocks",
 				    whole)
 		       : 0;
 }
@@ -208,7 +206,7 @@ static int read_attached(struct options *o, const char *command, struct ms_err *
 		{"mmap", "is for commands"},
 		{"usable-size", "is for commands"},
 		{"wait", "is for commands: each process is recorded until it ends"},
-		{"leak-check", "is for commands, but for auto:DUR, which --tell leak-check obeys"}};
+		{"leak-check", "is for commands, except auto:DUR, which --tell leak-check obeys"}};
 	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
 		if (ms_cli_given(&o->cli, refused[i][0]) &&
 		    (strcmp(refused[i][0], "leak-check") || r->scan.wish != SCAN_AUTO))
@@ -247,7 +245,7 @@ static int read_standby(const struct options *o, int n, struct ms_err *err)
 			      !strcmp(name, "verify"));
 	if (name)
 		return ms_err_set(err,
-				  never ? "--standby: --%s does not go together with it"
+				  never ? "--standby: --%s cannot be combined with it"
 					: "--standby: --%s is for the ms-record -p that wakes the "
 					  "command",
 				  name);

@@ -29,11 +29,10 @@ int options_follow(const struct ms_cli_arg *arg, struct ms_err *err)
 	/* A word without a sign of a pattern is more likely a slip than a program's name. */
 	if (!*s || strchr(s, '/') || strstr(s, ",,") || *s == ',' || s[strlen(s) - 1] == ',' ||
 	    !strpbrk(s, "*?[,"))
-		return ms_err_set(
-			err,
-			"bad --follow '%s': all, none, fork, exec, or names of programs as "
-			"patterns ('cc1*,ld')",
-			s);
+		return ms_err_set(err,
+				  "bad --follow '%s': use all, none, fork, exec, or names of "
+				  "programs as patterns ('cc1*,ld')",
+				  s);
 	f->which = FOLLOW_NAMED;
 	f->names = s;
 	return 0;
@@ -47,7 +46,7 @@ int options_overflow(const struct ms_cli_arg *arg, struct ms_err *err)
 	if (!*wait_ns || !strcmp(s, "wait"))
 		return 0;
 	if (strncmp(s, "wait:", 5))
-		return ms_err_set(err, "bad --overflow '%s': wait, wait:DUR or drop", s);
+		return ms_err_set(err, "bad --overflow '%s': use wait, wait:DUR or drop", s);
 	if (ms_parse_duration(s + 5, wait_ns, err))
 		return -1;
 	return *wait_ns ? 0 : ms_err_set(err, "bad --overflow '%s': use drop", s);
@@ -86,10 +85,10 @@ int options_leak_check(const struct ms_cli_arg *arg, struct ms_err *err)
 			break;
 		return o->ns >= 10000000 && o->ns <= UINT64_C(3600000000000)
 			       ? 0
-			       : ms_err_set(err, "bad --leak-check '%s': 10ms to 1h are possible",
-					    s);
+			       : ms_err_set(err, "bad --leak-check '%s': use 10ms to 1h", s);
 	}
-	return ms_err_set(err, "bad --leak-check '%s': auto, yes or no, or auto:DUR or yes:DUR", s);
+	return ms_err_set(err, "bad --leak-check '%s': use auto, yes or no, or auto:DUR or yes:DUR",
+			  s);
 }
 
 int options_leak_mark(const struct ms_cli_arg *arg, struct ms_err *err)
@@ -207,16 +206,16 @@ int options_keep(const struct ms_cli_arg *arg, struct ms_err *err)
 	if (!strcmp(s, "live"))
 		return 0;
 	if (strncmp(s, "last:", 5) != 0)
-		return ms_err_set(err, "bad --keep '%s': live, or last:DURATION", s);
+		return ms_err_set(err, "bad --keep '%s': use live or last:DURATION", s);
 	if (ms_parse_duration(s + 5, &o->keep_last_ns, err))
 		return -1;
-	return o->keep_last_ns ? 0 : ms_err_set(err, "bad --keep '%s': more than 0 is needed", s);
+	return o->keep_last_ns ? 0 : ms_err_set(err, "bad --keep '%s': it must be more than 0", s);
 }
 
 int options_check_keep(const struct files_options *o, struct ms_err *err)
 {
 	if (o->keep_last_ns && o->max_bytes)
-		return ms_err_set(err, "--keep=last does not go together with --max-size");
+		return ms_err_set(err, "--keep=last cannot be combined with --max-size");
 	if (o->keep_live && !o->keep_last_ns && !o->max_bytes)
 		return ms_err_set(err, "--keep=live needs --max-size");
 	return 0;
@@ -280,7 +279,7 @@ static int check_output(const struct options *o, struct ms_err *err)
 	if (p->metrics && !strcmp(p->metrics, "-"))
 		return ms_err_set(err, "--openmetrics needs a file, which is replaced each time");
 	if (csv && trace)
-		return ms_err_set(err, "-o - and --csv cannot both have standard output");
+		return ms_err_set(err, "-o - and --csv cannot both use standard output");
 	return 0;
 }
 

@@ -136,7 +136,7 @@ static void print_quality(const struct control *c, const struct image *m)
 	else if (c->attached)
 		fprintf(stderr, "every event%s recorded while attached", whose);
 	else if (c->stop_why)
-		fprintf(stderr, "every event%s recorded until it was stopped by %s", whose,
+		fprintf(stderr, "every event%s recorded until recording was stopped by %s", whose,
 			c->stop_why);
 	else
 		fprintf(stderr, "every event%s recorded", whose);
@@ -176,7 +176,8 @@ static void print_lost(const struct control *c)
 			line("trouble", "'%s' was %s meanwhile", c->images.v[i].file, lost);
 	}
 	if (n > LOST_NAMED)
-		line("trouble", "so were %zu more trace%s", n - LOST_NAMED, PLURAL(n - LOST_NAMED));
+		line("trouble", "likewise %zu more trace%s", n - LOST_NAMED,
+		     PLURAL(n - LOST_NAMED));
 }
 
 void summary_failures(const struct control *c)
@@ -192,7 +193,7 @@ void summary_failures(const struct control *c)
 				m->file, why);
 	}
 	if (n > LOST_NAMED)
-		fprintf(stderr, "ms-record: so it did in %zu more trace%s\n", n - LOST_NAMED,
+		fprintf(stderr, "ms-record: the same in %zu more trace%s\n", n - LOST_NAMED,
 			PLURAL(n - LOST_NAMED));
 }
 
@@ -242,7 +243,7 @@ static void print_sampled_heap(const struct image *m, uint64_t mean)
 	const struct stats *t = &m->stats;
 	line("peak", "%s%s%s", sampled_words(a, t, mean, 1), m->rss_at_peak ? ", " : "",
 	     rss_words(m, rss));
-	line("at end", "%s, like the peak estimated from %s allocations",
+	line("at end", "%s, estimated, like the peak, from %s allocations",
 	     sampled_words(a, t, mean, 0), COUNT(t->allocations));
 }
 
@@ -327,7 +328,7 @@ static void print_left(const struct control *c)
 		     getpid() == 1 ? "ends with ms-record, which is process 1 here," : "goes on",
 		     then);
 	if (c->left.n > LOST_NAMED)
-		line("left", "so do %zu more", c->left.n - LOST_NAMED);
+		line("left", "likewise %zu more", c->left.n - LOST_NAMED);
 }
 
 /* What was left out because it was asked to. */
@@ -367,14 +368,15 @@ static void print_one(const struct control *c, const struct attach *attach)
 {
 	const struct attach_times *t = attach_times(attach);
 	if (t->gave_up)
-		line("trouble", "the hooks could not be removed, and are inactive: %s", t->trouble);
+		line("trouble", "the hooks could not be removed, but are inactive: %s", t->trouble);
 	if (t->missing[0])
 		line("missing", "not hooked: %s", t->missing);
 	if (!c->opt->verbose)
 		return;
 	if (c->attached)
 		line("stops",
-		     "one thread for %s, to attach all %u for %s, to detach %u time%s, at most %s",
+		     "one thread for %s, all %u for %s to attach, %u time%s for at most %s to "
+		     "detach",
 		     DURATION(t->map_ns), t->threads, DURATION(t->patch_ns), t->leave_stops,
 		     PLURAL(t->leave_stops), DURATION(t->leave_ns));
 	else
@@ -572,7 +574,7 @@ static void print_nothing(const struct control *c)
 	const char *why =
 		c->refused.text[0] ? c->refused.text : "it did not load the recorder's library";
 	fprintf(stderr, "ms-record: %s %s; %s%s\n", name, became(c, room),
-		c->abandoned ? "the output made no progress and was left as it is"
+		c->abandoned ? "the output made no progress and was left as it was"
 			     : "nothing was recorded: ",
 		c->abandoned ? "" : why);
 }

@@ -51,7 +51,8 @@ static char *expand(const char *pattern, const char *exe, pid_t pid, struct ms_e
 		if (!word) {
 			fclose(f);
 			free(out);
-			ms_err_set(err, "bad name '%s': after %% comes p, e, t or %%", pattern);
+			ms_err_set(err, "bad name '%s': %% must be followed by p, e, t or %%",
+				   pattern);
 			return NULL;
 		}
 		fputs(word, f);
@@ -156,7 +157,7 @@ static int move_old(struct files *f, struct ms_err *err)
 	if (fstatat(folder, f->dest.name, &st, AT_SYMLINK_NOFOLLOW))
 		return 0; /* another recorder was faster */
 	if (!S_ISREG(st.st_mode))
-		return ms_err_set(err, "cannot write '%s': it was replaced meanwhile", f->path);
+		return ms_err_set(err, "cannot write '%s': it has since been replaced", f->path);
 	int fd = openat(folder, f->dest.name, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
 	if (fd >= 0) /* if we may */
 		held = hold(f, fd);
@@ -406,7 +407,7 @@ struct output *files_open_further(struct files *f, const struct files_options *o
 {
 	char *path = NULL;
 	if (!f->folder) {
-		ms_err_set(err, "'%s' has no folder for further programs", f->path);
+		ms_err_set(err, "'%s' cannot have a folder for further programs", f->path);
 		return NULL;
 	}
 	if (make_folder(f, err))

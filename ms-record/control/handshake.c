@@ -197,7 +197,7 @@ static struct session *new_image(struct control *c, pid_t pid)
 	if (why.text[0])
 		ms_err_set(&c->refused, "%s", why.text);
 	else if (!c->files.folder)
-		ms_err_set(&why, "'%s' has no folder for further programs", c->files.path);
+		ms_err_set(&why, "'%s' cannot have a folder for further programs", c->files.path);
 	if (!s && a.further && a.wanted)
 		handshake_missed(c, &a, why.text);
 	free(a.name);

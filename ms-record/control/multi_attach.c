@@ -159,9 +159,8 @@ int multi_attach_prepare(struct control *c, struct ms_err *err)
 {
 	struct multi_attach *s = &c->multi_attach;
 	if (s->all.n > 1 && !c->files.folder)
-		return ms_err_set(
-			err, "several processes need a regular file for their traces, not '%s'",
-			c->files.path);
+		return ms_err_set(err, "traces of several processes need a regular file, not '%s'",
+				  c->files.path);
 	for (size_t i = 0; i < s->all.n; i++) {
 		struct ms_err why = {0};
 		struct attach_process *p = &s->all.v[i];

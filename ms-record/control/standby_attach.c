@@ -87,7 +87,7 @@ static int judge(struct standby_attach *w, pid_t pid, uint64_t inode, struct ms_
 	if (w->memfd < 0 || fstat(w->memfd, &got) || got.st_ino != inode)
 		return refuse(pid,
 			      "shared memory does not match: the ms-record --standby that runs it "
-			      "answered with another file than the one mapped",
+			      "answered with a different file from the one mapped",
 			      err);
 	if (a->pid == (uint32_t)pid)
 		return 0;
@@ -110,7 +110,7 @@ static int check_options(const struct control_options *o, pid_t pid, struct ms_e
 			      err);
 	if (!name)
 		return 0;
-	return ms_err_set(err, "cannot wake process %d: %s does not go together with --standby",
+	return ms_err_set(err, "cannot wake process %d: %s cannot be combined with --standby",
 			  (int)pid, name);
 }
 

@@ -36,7 +36,7 @@ int tell_parse(const char *text, enum tell_verb *verb, const char **name, struct
 		*verb = mark ? TELL_MARK : TELL_RESIDENT;
 		*name = strchr(text, ':') + 1;
 		if (!**name)
-			return ms_err_set(err, "bad mark '%s': a name is needed, %sNAME", text,
+			return ms_err_set(err, "bad mark '%s': a name is needed: %sNAME", text,
 					  text);
 		if (strlen(*name) > NAME_MAX_BYTES)
 			return ms_err_set(err, "bad mark: its name is longer than %u bytes",
@@ -88,7 +88,7 @@ static int read_session(const char *file, uint8_t session[TELL_SESSION], struct 
 	int own = descriptor_named(file), fd;
 	fd = own >= 0 ? fcntl(own, F_DUPFD_CLOEXEC, 3) : open(file, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return ms_err_sys(err, "cannot look at '%s'", file);
+		return ms_err_sys(err, "cannot access '%s'", file);
 	/* A descriptor's offset is others' too. */
 	uint8_t *head = own >= 0 ? malloc(HEAD_BYTES) : NULL;
 	ssize_t n = head ? pread(fd, head, HEAD_BYTES, 0) : 0;
@@ -143,9 +143,10 @@ static int trust(int fd, const char *file, const struct stat *st, struct ms_err 
 	struct ucred who;
 	socklen_t n = sizeof who;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n))
-		return ms_err_sys(err, "cannot see who records '%s'", file);
+		return ms_err_sys(err, "cannot tell who is recording '%s'", file);
 	if (who.uid != 0 && who.uid != st->st_uid)
-		return ms_err_set(err, "the socket of '%s' belongs to user %u: not its recorder",
+		return ms_err_set(err,
+				  "the socket for '%s' belongs to user %u, not to its recorder",
 				  file, (unsigned)who.uid);
 	return 0;
 }
@@ -186,7 +187,7 @@ static int try_once(const char *file, const char *verb, bool *again, struct ms_e
 	int own = descriptor_named(file);
 	*again = false;
 	if (own >= 0 ? fstat(own, &st) : stat(file, &st))
-		return ms_err_sys(err, "cannot look at '%s'", file);
+		return ms_err_sys(err, "cannot access '%s'", file);
 	int fd = connect_to(file, &st, again, err);
 	if (fd < 0)
 		return -1;

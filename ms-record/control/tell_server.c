@@ -261,7 +261,8 @@ static bool go_on(struct control *c, struct tell_job *j)
 			      : scanner_answered_all(c->scanner) ? '0'
 								 : TELL_NOT_DONE,
 			      "%s",
-			      *scanned ? scanned : "no process that it records runs any more");
+			      *scanned ? scanned
+				       : "none of the processes it records is still running");
 	if (j->step == TELL_CLOSING && !c->sessions && (c->symbols_done || c->symbols_late))
 		return answer(j->fd, '0', "%s", "");
 	if (j->step != TELL_WRITING || !writer_reached(&c->writer, j->request.ticket))

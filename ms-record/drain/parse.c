@@ -295,7 +295,7 @@ static int thread_start(struct session *s, struct reader *r, const struct record
 	if (tid == 0 || tid > INT32_MAX)
 		return session_damaged(s, "a thread has an invalid number");
 	if (r->thread != UINT32_MAX)
-		return session_damaged(s, "a buffer has another thread all at once");
+		return session_damaged(s, "a buffer switches to another thread midway");
 	r->thread = threads_add(s, (uint32_t)tid, c->stamp);
 	modules_update(s);
 	r->epoch = modules_epoch_at(s, c->stamp);

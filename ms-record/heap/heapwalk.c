@@ -48,8 +48,8 @@ bool walk_over(const struct walk *k)
 /* What was not come to is not damaged. */
 static const char *reason(const struct walk *k, const char *why)
 {
-	return is_stopped(k)  ? "the recording ended before all of it was walked"
-	       : walk_over(k) ? "it took too long"
+	return is_stopped(k)  ? "the recording ended before the whole heap was walked"
+	       : walk_over(k) ? "the walk took too long"
 			      : why;
 }
 
@@ -205,8 +205,7 @@ static void walk_region(struct walk *k, struct window *w, const struct region *r
 			return;
 		if (s == ASTRAY) {
 			if (++tries > TRIES || ++k->tries > TRIES_MOST || walk_over(k)) {
-				walk_missing(
-					k, "part of the heap is damaged, or changes all the time");
+				walk_missing(k, "part of the heap is damaged, or keeps changing");
 				return;
 			}
 			struct timespec nap = {0, 50000L * tries};
@@ -220,7 +219,7 @@ static void walk_region(struct walk *k, struct window *w, const struct region *r
 		before = here;
 		here = p;
 		if (k->found.n > BLOCKS_MOST || walk_over(k)) {
-			walk_missing(k, "it has too many blocks, or took too long");
+			walk_missing(k, "there are too many blocks, or the walk took too long");
 			return;
 		}
 	}
@@ -257,7 +256,7 @@ static void walk_all(struct walk *k)
 	walk_mapped(k);
 	sort_out(k);
 	if (walk_over(k))
-		walk_missing(k, "it took too long");
+		walk_missing(k, "the walk took too long");
 	k->out->arenas = k->arenas.n;
 	free(w.data);
 }
@@ -273,7 +272,7 @@ void heapwalk(struct heapwalk *w, const struct heapwalk_from *from)
 	if (attach_maps_read(&k->maps, from->proc, NULL))
 		none(w, "its maps cannot be read");
 	else if (!walk_find(k))
-		none(w, reason(k, "no heap of glibc's was found"));
+		none(w, reason(k, "no glibc heap was found"));
 	else
 		walk_all(k);
 	attach_maps_free(&k->maps);

@@ -197,7 +197,7 @@ static void read_lists(struct walk *k, const struct arena *a)
 		whole &= good;
 	}
 	if (!whole)
-		walk_missing(k, "a list of free chunks is damaged, or changes all the time");
+		walk_missing(k, "a list of free chunks is damaged, or keeps changing");
 }
 
 void walk_caches(struct walk *k)

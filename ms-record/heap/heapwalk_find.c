@@ -84,7 +84,7 @@ static void follow_ring(struct walk *k)
 		uint64_t w[ARENA_WORDS];
 		/* Its heaps will tell whether it is one. */
 		if (at & 7 || !walk_get(k, at, w, sizeof w) || !is_link(w[ARENA_TOP])) {
-			walk_missing(k, "an arena's list is damaged, or changed meanwhile");
+			walk_missing(k, "an arena's list is damaged, or has since changed");
 			return;
 		}
 		add_arena(k, at, w);
@@ -179,7 +179,7 @@ static void add_heaps(struct walk *k, const struct arena *a)
 		uint64_t info[3]; /* its arena, the heap before, its size */
 		if (!walk_get(k, heap, info, sizeof info) || info[0] != a->at ||
 		    info[2] > HEAP_MOST || head > HEAP_INFO_MOST) {
-			walk_missing(k, "an arena's heap is damaged, or went meanwhile");
+			walk_missing(k, "an arena's heap is damaged, or has since been removed");
 			return;
 		}
 		uint64_t first = heap == own ? a->at + sizeof a->words : heap + head;
@@ -191,14 +191,14 @@ static void add_heaps(struct walk *k, const struct arena *a)
 		heap = info[1];
 	}
 	if (heap)
-		walk_missing(k, "an arena has too many heaps, or they took too long");
+		walk_missing(k, "an arena has too many heaps, or walking them took too long");
 }
 
 static void add_regions(struct walk *k)
 {
 	const struct arena *m = &k->arenas.v[0];
 	if (!k->base)
-		walk_missing(k, "where the main heap begins was not found");
+		walk_missing(k, "the start of the main heap was not found");
 	else if (k->base <= m->words[ARENA_TOP])
 		*MS_PUSH(&k->regions) = (struct region){
 			.start = (k->base + 15) & ~UINT64_C(15),
@@ -206,7 +206,7 @@ static void add_regions(struct walk *k)
 			.arena = m->at,
 			.reach = attach_maps_at(&k->maps, m->words[ARENA_TOP])->end};
 	if (m->words[ARENA_FLAGS] >> 32 & ARENA_NONCONTIGUOUS)
-		walk_missing(k, "the main heap is not in one piece");
+		walk_missing(k, "the main heap is not contiguous");
 	for (size_t i = 1; i < k->arenas.n; i++)
 		add_heaps(k, &k->arenas.v[i]);
 }

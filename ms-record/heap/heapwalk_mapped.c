@@ -80,7 +80,8 @@ void walk_mapped(struct walk *k)
 	uint64_t want = 0;
 	size_t before = k->out->used.n;
 	if (!counted(k, &want)) {
-		walk_missing(k, "whether there are blocks with mappings of their own is not known");
+		walk_missing(k,
+			     "it is not known whether there are blocks with mappings of their own");
 		return;
 	}
 	/* Mappings of others can stand before one in the same map: then every page is looked at. */

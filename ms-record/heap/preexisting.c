@@ -109,7 +109,7 @@ void preexisting_begin(struct session *s, const struct hijack *h, bool walk, con
 	memcpy(b->tps, tps, b->tp_count * sizeof *tps);
 	s->heap->preexisting = b;
 	const char *why = !walk                  ? "its allocator is not glibc's"
-			  : s->opt->sample_bytes ? "while sampling they cannot be told apart"
+			  : s->opt->sample_bytes ? "such blocks cannot be told apart while sampling"
 			  : s->opt->begins_later ? "recording begins later"
 						 : NULL;
 	b->started = !why && b->proc >= 0 && !pthread_create(&b->thread, NULL, run, b);
@@ -287,7 +287,7 @@ static void judge(const struct session *s, struct preexisting *b)
 	set_state(b, MS_BEFORE_PART, "events were lost while its heap was walked");
 	if (!s->stats.lost)
 		snprintf(b->counts.why, sizeof b->counts.why,
-			 "the sizes of %llu that were freed at once are missing",
+			 "the sizes of %llu freed before the walk reached them are missing",
 			 (unsigned long long)b->unsized);
 }
 

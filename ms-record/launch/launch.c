@@ -313,7 +313,8 @@ int launch_find(struct launch *l, const struct launch_options *o, struct ms_err 
 	if (check(l, l->program, 0, err))
 		return -1;
 	if (l->inject && !l->own_malloc && o->needs_library) {
-		ms_err_set(err, "cannot record '%s' with %s: %s, and that needs a library in it",
+		ms_err_set(err,
+			   "cannot record '%s' with %s: %s, and that option needs a library in it",
 			   l->program, o->needs_library, l->inject);
 		return -1;
 	}

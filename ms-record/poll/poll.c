@@ -198,9 +198,9 @@ static int start(struct poll *p, int *own, struct ms_err *err)
 			p->pid_out);
 	struct ms_proc_statm m;
 	if (o->pid && !ms_proc_read_statm(&p->taker.proc, &m))
-		return ms_err_set(err,
-				  "process %d ('%s') has no memory of its own: a kernel thread",
-				  p->pid_out, p->taker.proc.name);
+		return ms_err_set(
+			err, "process %d ('%s') has no memory of its own: it is a kernel thread",
+			p->pid_out, p->taker.proc.name);
 	return poll_trace_open(p, err);
 }
 

@@ -67,7 +67,7 @@ static void put_trend(const struct poll *p, FILE *f)
 static void put_all(const struct poll *p, FILE *f, const struct ms_proc_sample *s)
 {
 	const struct ms_proc_sample *x = &p->taker.last_one;
-	put_number(p, f, "up", NULL, "Whether the process is watched and runs.", !p->over);
+	put_number(p, f, "up", NULL, "Whether the process is running and watched.", !p->over);
 	put_number(p, f, "resident_bytes", "bytes", "Resident memory.", s->rss);
 	put_number(p, f, "heap_bytes", "bytes",
 		   "Resident bytes of brk and private anonymous memory.", s->heap);
@@ -76,7 +76,7 @@ static void put_all(const struct poll *p, FILE *f, const struct ms_proc_sample *
 	put_number(p, f, "virtual_bytes", "bytes", "Address space.", s->vsz);
 	if (p->taker.detailed) {
 		put_number(p, f, "proportional_bytes", "bytes",
-			   "Resident memory, shared pages divided by their users.", x->pss);
+			   "Resident memory, shared pages divided among their users.", x->pss);
 		put_number(p, f, "private_bytes", "bytes", "Resident memory of this process alone.",
 			   x->private);
 		put_number(p, f, "swapped_bytes", "bytes", "Memory swapped out.", x->swap);

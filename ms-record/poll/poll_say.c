@@ -232,7 +232,7 @@ static void say_no_growth(const struct poll *p, FILE *to, const struct ms_trend 
 			SIZE(rounded(t->rise)));
 		break;
 	case MS_TREND_STEP:
-		fprintf(to, "No steady growth: the heap rose by %s at once\n",
+		fprintf(to, "No steady growth: the heap rose by %s in one step\n",
 			SIZE(rounded(t->rise)));
 		break;
 	case MS_TREND_FILLING:
@@ -240,7 +240,7 @@ static void say_no_growth(const struct poll *p, FILE *to, const struct ms_trend 
 			SIZE(rounded(t->rise)));
 		break;
 	case MS_TREND_FALLING:
-		fputs("No growth: the heap falls\n", to);
+		fputs("No growth: the heap is shrinking\n", to);
 		break;
 	default:
 		fputs("No growth: the heap is steady\n", to);
@@ -268,7 +268,7 @@ void poll_say_end(struct poll *p, FILE *to)
 	const struct poll_series *s = &p->series;
 	say_how(p, to);
 	if (!s->n) {
-		fputs("Growth cannot be judged: it had no memory to look at\n", to);
+		fputs("Growth cannot be judged: the process had no memory to look at\n", to);
 		return;
 	}
 	say_figure(p, to, "heap", POLL_HEAP);
@@ -282,7 +282,7 @@ void poll_say_end(struct poll *p, FILE *to)
 		say_growth(to, "  RSS grows, but not the heap", &rss);
 	if (!warned && vsz.rise > 1 << 20 && vsz.rise > 2 * fmax(rss.rise, 0))
 		fprintf(to,
-			"  %s more address space was reserved than is used: no leak of memory\n",
+			"  %s more address space was reserved than is used: not a memory leak\n",
 			SIZE(rounded(vsz.rise - fmax(rss.rise, 0))));
 	if (warned)
 		say_growth(to, "Warning: linear heap growth detected", &heap);

@@ -153,7 +153,7 @@ static int judge_kind(struct judge *j)
 	if (others && others_stay(j))
 		return refuse(j,
 			      "its main thread has ended, so its memory cannot be reached, though "
-			      "%ld others go on",
+			      "%ld others still run",
 			      number(l->status, "\nThreads:\t") - 1);
 	if (others && !look(&j->looks, j->proc))
 		return no_folder(j);
@@ -192,7 +192,7 @@ static int judge_user(struct judge *j)
 						 user_name(ids[i]));
 	/* The folder is its user's all the same; what is in it is not. */
 	if (!fstatat(j->proc, "stat", &st, 0) && st.st_uid != own)
-		return hijack_over(j->proc) ? refuse(j, "it has ended meanwhile")
+		return hijack_over(j->proc) ? refuse(j, "it has since ended")
 					    : refuse(j, "its memory is protected (it is not "
 							"dumpable); run this as root");
 	return 0;
@@ -296,7 +296,7 @@ static int no_memory(struct judge *j, int proc)
 {
 	int why = errno;
 	if (hijack_over(proc))
-		return refuse(j, "it has ended meanwhile");
+		return refuse(j, "it has since ended");
 	errno = why;
 	if (why != EACCES && why != EPERM)
 		return no_folder(j);

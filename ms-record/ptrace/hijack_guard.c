@@ -87,8 +87,8 @@ static void end_it(struct guard *g)
 	if (g->room)
 		__atomic_store_n(&g->room->ended, 1, __ATOMIC_RELEASE);
 	else
-		say("ms-record: ended by its guard: it did not let the process go on that it had "
-		    "stopped\n");
+		say("ms-record: killed by its guard: it had stopped the process and not let it "
+		    "continue\n");
 	CALL(SYS_kill, (uint64_t)g->process, SIGKILL);
 }
 

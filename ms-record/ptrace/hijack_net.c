@@ -222,7 +222,7 @@ int hijack_spread_net(struct hijack_call *c, struct ms_err *err)
 {
 	struct place p = {.sp = c->t->regs.sp};
 	if (!c->h->return_at)
-		return ms_err_set(err, "no return from a signal handler was found in its memory");
+		return ms_err_set(err, "no signal return code was found in its memory");
 	if (!ask_place(c->h, &p))
 		find_place(c->h, &p);
 	c->frame = ms_xcalloc(1, sizeof *c->frame);
@@ -233,7 +233,7 @@ int hijack_spread_net(struct hijack_call *c, struct ms_err *err)
 	free(c->frame);
 	c->frame = NULL;
 	c->room = 0;
-	return ms_err_set(err, "there is no room for a signal frame under its stack");
+	return ms_err_set(err, "there is no room for a signal frame below its stack");
 }
 
 void hijack_take_net(struct hijack_call *c)

@@ -190,7 +190,7 @@ bool frozen_prepare(struct work *w)
 
 static const char *copy_error(int why)
 {
-	return why == EAGAIN   ? "its limit of processes is reached"
+	return why == EAGAIN   ? "its limit on processes is reached"
 	       : why == ENOMEM ? "memory is low"
 			       : strerror(why);
 }

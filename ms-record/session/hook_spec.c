@@ -60,7 +60,7 @@ static int take_argument(struct hook_spec *h, const char *from, const char *to, 
 		if (!is(from, to, names[i].name))
 			continue;
 		if (*names[i].where)
-			return ms_err_set(err, "bad --hook '%s': there are two arguments '%s'",
+			return ms_err_set(err, "bad --hook '%s': argument '%s' is given twice",
 					  h->text, names[i].name);
 		*names[i].where = n;
 		c->flags |= names[i].flag;
@@ -83,7 +83,7 @@ static int take_arguments(struct hook_spec *h, const char *from, const char *to,
 		if (!end)
 			end = to;
 		if (n > ARGUMENTS_MOST)
-			return bad(h, "at most 16 arguments are possible", err);
+			return bad(h, "at most 16 arguments are allowed", err);
 		if (take_argument(h, from, end, (uint8_t)n, err))
 			return -1;
 	}
@@ -121,7 +121,7 @@ static int take_rest(struct hook_spec *h, const char *s, enum result *result, st
 			s = skip(end);
 			end = word_end(s);
 			if (s == end || h->heap)
-				return bad(h, "'in' needs one name of a heap", err);
+				return bad(h, "'in' needs exactly one heap name", err);
 			h->heap = copy(s, end);
 		} else if (is(s, end, "hide")) {
 			h->custom.flags |= MG_CUSTOM_HIDE;
@@ -142,7 +142,7 @@ static int choose(struct hook_spec *h, enum result result, struct ms_err *err)
 		return c->size ? 0 : bad(h, "which argument is the size?", err);
 	}
 	if (c->flags & MG_CUSTOM_OUT)
-		return bad(h, "a block is returned, or put where an argument 'out' points", err);
+		return bad(h, "a block is either returned or stored through 'out', not both", err);
 	if (result == A_BLOCK) {
 		if (!c->size)
 			return bad(h, "which argument is the size?", err);
@@ -152,14 +152,15 @@ static int choose(struct hook_spec *h, enum result result, struct ms_err *err)
 	if (result == A_POOL) {
 		c->what = MG_CUSTOM_CREATE;
 		return c->block || c->pool || c->size
-			       ? bad(h, "what makes a pool has no size, ptr or pool", err)
+			       ? bad(h, "a function that makes a pool has no size, ptr or pool",
+				     err)
 			       : 0;
 	}
 	c->what = c->block ? MG_CUSTOM_FREE : MG_CUSTOM_RESET;
 	if (!c->block && !c->pool)
 		return bad(h,
 			   c->size ? "what does it return? '-> ptr'"
-				   : "one argument is the block that is freed (ptr), or the pool",
+				   : "one argument must be the block to free (ptr), or the pool",
 			   err);
 	c->size = c->nmemb = 0;
 	return 0;
@@ -215,8 +216,7 @@ int hooks_add(struct hooks *all, const char *text, struct ms_err *err)
 		return -1;
 	if (all->n == HOOKS_ASKED_MOST) {
 		hook_spec_free(&h);
-		return ms_err_set(err, "too many --hook: at most %u are possible",
-				  HOOKS_ASKED_MOST);
+		return ms_err_set(err, "too many --hook: at most %u are allowed", HOOKS_ASKED_MOST);
 	}
 	bool own = strcmp(h.heap, "malloc") != 0 || !strcmp(h.name, "malloc");
 	while (own && i < all->heaps.n && strcmp(all->heaps.v[i], h.heap) != 0)

@@ -355,7 +355,7 @@ void modules_update(struct session *s)
 	uint32_t asked = __atomic_load_n(&s->mem->modules_asked, __ATOMIC_ACQUIRE);
 	uint32_t n = __atomic_load_n(&s->mem->module_count, __ATOMIC_ACQUIRE);
 	if (n > s->module_max) {
-		session_damaged(s, "the table of modules is out of range");
+		session_damaged(s, "the module table is out of range");
 		return;
 	}
 	uint32_t epoch = __atomic_load_n(&s->mem->epoch, __ATOMIC_ACQUIRE);

@@ -214,9 +214,9 @@ static int open_beside(struct target *t, struct ms_err *err)
 	if (t->fd < 0)
 		t->fd = ms_dest_temporary(o->folder, o->name, t->name);
 	if (t->fd < 0)
-		return ms_err_sys(err, "cannot make a file beside '%s'", o->path);
+		return ms_err_sys(err, "cannot create a file next to '%s'", o->path);
 	if (fchown(t->fd, ours.st_uid, ours.st_gid))
-		return ms_err_sys(err, "cannot change the owner of a file beside '%s'", o->path);
+		return ms_err_sys(err, "cannot change the owner of a file next to '%s'", o->path);
 	return 0;
 }
 
@@ -352,7 +352,7 @@ bool rewrite_trace(struct output *o)
 	char size[MS_UNIT_BUF];
 	if (open_beside(&t, &why) || ms_trace_lock(t.fd) || write_all(&t, o, most, &why)) {
 		if (t.trace && ms_trace_writer_full(t.trace))
-			ms_err_set(&live, "what is live takes more than half of it, %s",
+			ms_err_set(&live, "live blocks take more than half of it, %s",
 				   ms_format_size(size, most));
 		goto out;
 	}
@@ -406,7 +406,7 @@ static int take_over(struct output *o, struct ms_err *why)
 {
 	struct later *l = o->later;
 	if (l->failed)
-		return ms_err_set(why, "a file beside '%s' could not be written", o->path);
+		return ms_err_set(why, "a file next to '%s' could not be written", o->path);
 	if (take_place(&l->target, why))
 		return -1;
 	end_old(o);

@@ -164,7 +164,7 @@ static int parse_percent(const char *number, size_t n, struct budget *b, struct 
 {
 	char *end;
 	if (!b->delta)
-		return ms_err_set(err, "bad budget '%s': percentages are for delta_ figures",
+		return ms_err_set(err, "bad budget '%s': only delta_ figures take percentages",
 				  b->text);
 	b->share = strtod(number, &end);
 	end += strspn(end, BLANK);

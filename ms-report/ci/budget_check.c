@@ -168,8 +168,8 @@ const char *budget_apart(const struct budget *b, struct model *m)
 const char *budget_unknown(const struct budget *b, const struct model *m)
 {
 	if (b->change && !m->diff)
-		return "nothing was compared (ms-diff does)";
+		return "nothing was compared (use ms-diff)";
 	bool of_sites = b->site || (b->change && !b->delta);
 	bool hidden = of_sites && (b->change ? m->diff->hidden_sites : m->hidden.sites);
-	return hidden ? "filters hid sites that it may concern" : "the figure is not known";
+	return hidden ? "filters hid sites that it may apply to" : "the figure is not known";
 }

@@ -178,7 +178,7 @@ void github_report(struct page *p, struct out *o, const struct findings *f, size
 		else if (shown[f->v[i].rule]++ < limit)
 			command(p, o, &f->v[i]);
 	if (notes)
-		out_printf(o, "::notice title=MemScope::%s as in the old runs, not told here\n",
+		out_printf(o, "::notice title=MemScope::%s as in the old runs, not listed here\n",
 			   say_things(p->m, notes, "finding"));
 	for (unsigned r = 0; r < RULE_COUNT; r++)
 		if (shown[r] > limit)

@@ -14,13 +14,12 @@
 const struct rule finding_rules[RULE_COUNT] = {
 	{"memscope/budget", "Budget broken", "A figure of the run exceeds its budget.",
 	 LEVEL_ERROR},
-	{"memscope/undecided", "Budget not decided",
+	{"memscope/undecided", "Budget not checked",
 	 "The figure of this budget is not known, so it neither passed nor failed.", LEVEL_ERROR},
 	{"memscope/unreachable", "Unreachable memory",
 	 "Nothing pointed to this memory when it was scanned: it has leaked.", LEVEL_ERROR},
 	{"memscope/growing", "Growing memory",
-	 "Live memory of this call stack grew for the whole time, as a leak's does.",
-	 LEVEL_WARNING},
+	 "Live memory of this call stack kept growing throughout, as a leak does.", LEVEL_WARNING},
 	{"memscope/regression", "More memory than before",
 	 "What this call stack holds or allocates grew beyond noise since the old run.",
 	 LEVEL_WARNING},
@@ -85,7 +84,7 @@ static void add_budgets(struct model *m, const struct budgets *budgets, bool par
 		const char *at = site ? SAY("; most of it at %s", site_name(m, site)) : "";
 		const char *message = broken ? SAY("budget '%s' is broken: it is %s%s", b->text,
 						   budget_amount(b, m), at)
-					     : SAY("budget '%s' cannot be decided: %s", b->text,
+					     : SAY("budget '%s' cannot be checked: %s", b->text,
 						   why     ? why
 						   : apart ? apart
 							   : budget_unknown(b, m));
@@ -102,7 +101,7 @@ static const char *verdict_message(struct model *m, const struct site *s, enum f
 	const char *what = SAY("%s in %s of %s", say_size(m, of.bytes),
 			       say_things(m, of.blocks, "block"), site_name(m, s));
 	if (rule != RULE_UNREACHABLE)
-		return SAY("%s: live memory grew for the whole time", what);
+		return SAY("%s: live memory grew throughout", what);
 	if (s->with.blocks)
 		what = SAY("%s, + %s in %s lost with it", what, say_size(m, s->with.bytes),
 			   say_things(m, s->with.blocks, "block"));

@@ -101,9 +101,10 @@ static int take_budgets(const struct ms_cli_arg *arg, struct ms_err *err)
 
 static int take_source_root(const struct ms_cli_arg *arg, struct ms_err *err)
 {
-	return *arg->text == '/' ? ms_cli_text(arg, err)
-				 : ms_err_set(err, "bad --source-root '%s': expected a whole path",
-					      arg->text);
+	return *arg->text == '/'
+		       ? ms_cli_text(arg, err)
+		       : ms_err_set(err, "bad --source-root '%s': expected an absolute path",
+				    arg->text);
 }
 
 static int take_code_url(const struct ms_cli_arg *arg, struct ms_err *err)
@@ -166,14 +167,15 @@ static const struct ms_cli_option rows[] = {
 	VIEW("regions", VIEW_REGIONS, 0,
 	     "address space, of a snapshot that ms-snap --maps or --smaps made"),
 	VIEW("resident", VIEW_RESIDENT, 0,
-	     "what resident memory is for, who pins it, what gives it back (ms-record --resident)"),
+	     "what resident memory is for, what pins it, how to give it back (ms-record "
+	     "--resident)"),
 	VIEW("growth", VIEW_GROWTH, 4, "sites whose live bytes grow with time, and how fast"),
 	VIEW_OF("tree", "[down|up]", tree_up, VIEW_TREE, 5,
 		"calls from the program's entry down; up: from the allocation up"),
 	VIEW_OF("site", "N", site, VIEW_SITE, 6, "one site: its whole stack, sizes, ages, threads"),
 	VIEW_OF("annotate", "FILE", annotate, VIEW_ANNOTATE, 0,
-		"the lines of a source file with what they hold, themselves and including what "
-		"they call"),
+		"the lines of a source file with what they hold, by themselves and with what they "
+		"call"),
 	VIEW_OF("by", "function|file|module|language|stack|thread|process|program|size", by,
 		VIEW_BY, 0, "sums by these"),
 	VIEW_OF("sql", "QUERY", sql, VIEW_SQL, 0,
@@ -202,7 +204,7 @@ static const struct ms_cli_option rows[] = {
 	 "with --growth: when SIZE will be reached"},
 	{"anonymize", 0, NULL, ms_cli_flag, MS_AT(anonymize), 0,
 	 "names and paths replaced with numbered ones, for sharing"},
-	{.help = "How it is written"},
+	{.help = "Output style"},
 	{"full-names", 0, NULL, ms_cli_flag, MS_AT(full_names), 0, "nothing shortened"},
 	{"width", 0, "N", ms_cli_count, MS_RANGE(width, "20", "10000"), 0, "columns of text"},
 	{"ascii", 0, NULL, ms_cli_flag, MS_AT(ascii), 0, "ASCII characters only"},
@@ -217,7 +219,7 @@ static const struct ms_cli_option rows[] = {
 	{"code-url", 0, "URL", take_code_url, MS_AT(links.code_url), 0,
 	 "where Markdown links to: https://x/blob/main/{file}#L{line}"},
 	{"source-root", 0, "FOLDER", take_source_root, MS_AT(links.source_root), 0,
-	 "repository where it was built (default: where it ran)"},
+	 "repository where the program was built (default: where it ran)"},
 	{"no-source", 0, NULL, ms_cli_flag, MS_AT(no_source), 0,
 	 "with --html: no lines of source files beside sites"},
 	{.help = "Budgets"},
@@ -225,7 +227,7 @@ static const struct ms_cli_option rows[] = {
 	 "status 1 when true; such as 'unfreed_bytes > 64k'"},
 	{"budgets", 0, "FILE", take_budgets, MS_WHOLE(0), 0, "the same, one per line of FILE"},
 	{"strict", 0, NULL, ms_cli_flag, MS_AT(strict), 0,
-	 "status 2 where the pattern of a budget's site() matches nothing"},
+	 "status 2 if the pattern of a budget's site() matches nothing"},
 	{.help = "General"},
 	{"explain", 0, "WORD", ms_cli_name, MS_AT(explain), 0,
 	 "explain a word of a report; all: every one"},

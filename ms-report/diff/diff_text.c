@@ -381,7 +381,7 @@ static void moments(struct page *p, struct out *o)
 	const struct diff_total *t = diff_total(p->m->diff, "peak_bytes");
 	const char *by = t ? diff_say(p->m, true, t->delta) : "n/a";
 	struct words w = {.v = {SAY("%s: %s", by, when),
-				"another phase of the run: a site counts by what "
+				"another phase of the run: a site counts by how far "
 				"its peak exceeds the other run's largest"},
 			  .n = 2};
 	text_words(p, o, "Peak", &w, ", ");

@@ -233,7 +233,7 @@ static void make_notes(struct model *m, struct export *x)
 	words_add(&x->notes, name_clean(&m->arena, SAY("quality: %s", all), false));
 	if (m->est)
 		words_add(&x->notes,
-			  "the intervals of the estimates are not in here: ms-report --json");
+			  "the intervals of the estimates are left out here: see ms-report --json");
 	if (m->hidden.filters)
 		words_add(&x->notes, SAY("hidden: %s", words_hidden(m, &whole)));
 	for (int f = 0; f < EXPORT_FIGURES; f++)
@@ -241,7 +241,7 @@ static void make_notes(struct model *m, struct export *x)
 			unknown = unknown ? SAY("%s, %s", unknown, export_title(m, f))
 					  : export_title(m, f);
 	if (unknown)
-		words_add(&x->notes, SAY("not known, and 0 here or left out: %s", unknown));
+		words_add(&x->notes, SAY("not known, so 0 here or left out: %s", unknown));
 	if (x->lacks)
 		words_add(&x->notes, x->lacks);
 }
@@ -271,8 +271,8 @@ static const char *lacks_end(struct model *m, enum format f, bool one, enum metr
 {
 	if (has_moment(m, "end") || f == FORMAT_MASSIF || (one && asked != METRIC_LIVE))
 		return NULL;
-	return SAY("no moment 'end' in the snapshot: what is live in the end, in use or leaked is "
-		   "that of %s",
+	return SAY("no moment 'end' in the snapshot: what is shown as live at the end, in use or "
+		   "leaked is that of %s",
 		   f == FORMAT_HEAPTRACK ? "its last moment" : say_moment(m, &whole));
 }
 
@@ -401,8 +401,8 @@ const char *export_refuses(const struct page *p, const struct output *output)
 	if (output->format < FORMAT_PPROF)
 		return NULL;
 	if (p->m->proc_only && output->format != FORMAT_CHROME_TRACE)
-		return "it has no allocations, only figures of /proc: use "
-		       "--chrome-trace, --json or --csv";
+		return "it has no allocations, only figures from /proc: use --chrome-trace, --json "
+		       "or --csv";
 	if (output->format == FORMAT_PPROF && !output->path && isatty(STDOUT_FILENO))
 		return "--pprof is not for a terminal: name a file, such as --pprof=heap.pb.gz";
 	if (output->format == FORMAT_HEAPTRACK && too_many(p->m))
@@ -411,8 +411,8 @@ const char *export_refuses(const struct page *p, const struct output *output)
 	size_t n = output->path ? strlen(output->path) : 0;
 	if (output->format == FORMAT_HEAPTRACK && n >= 4 &&
 	    strcmp(output->path + n - 4, ".zst") == 0)
-		return "heaptrack goes by a file's name, and --heaptrack does not write zstd: name "
-		       "it .gz";
+		return "heaptrack goes by a file's name, and --heaptrack does not write zstd: use "
+		       ".gz";
 	return NULL;
 }
 

@@ -344,6 +344,6 @@ const char *svg_refuses(const struct model *m, enum format f)
 	if (f != FORMAT_SVG_FLAME && f != FORMAT_SVG_TIMELINE)
 		return NULL;
 	return m->diff        ? "--svg shows one run: of a comparison use --html or --folded"
-	       : m->proc_only ? "--svg shows a recording, not figures of /proc only: use --html"
+	       : m->proc_only ? "--svg shows a recording, not figures from /proc only: use --html"
 			      : NULL;
 }

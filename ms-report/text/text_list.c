@@ -501,12 +501,12 @@ static const char *list_name(struct page *p, const struct list *l)
 	if (metric_is_growth(l->metric))
 		return growth_title(m, l->metric);
 	if (l->metric == METRIC_HELD && some_unknown(m))
-		return "LIVE AT THE END, something points to these, or it is not known";
+		return "LIVE AT THE END, something points to these, or may";
 	if (l->metric == METRIC_MAPPED)
-		return ms_arena_printf(a, "MAPPED at %s, %s",
-				       end ? "the end" : say_moment(m, &p->style),
-				       moment_heap_is_apart(m) ? "apart from the heap"
-							       : "with what the allocator took");
+		return ms_arena_printf(
+			a, "MAPPED at %s, %s", end ? "the end" : say_moment(m, &p->style),
+			moment_heap_is_apart(m) ? "apart from the heap"
+						: "including what the allocator took");
 	return words[l->metric].name;
 }
 

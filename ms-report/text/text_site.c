@@ -105,7 +105,7 @@ static void figures(struct page *p, struct out *o, const struct site *s)
 		one(p, o, "Lifetime", say_unknown(m));
 	else if (s->frees && s->frees != UNKNOWN)
 		one(p, o, "Lifetime",
-		    SAY("mean of those freed %s, %s later",
+		    SAY("mean of those freed: %s, or %s",
 			say_time(m, s->details->lifetime_ns / s->frees),
 			say_things(m,
 				   s->details->lifetime_allocations == UNKNOWN
@@ -115,7 +115,7 @@ static void figures(struct page *p, struct out *o, const struct site *s)
 	struct mmap_usage b = s->at_mmap;
 	if (b.usable != UNKNOWN && s->at.blocks)
 		one(p, o, "Slack",
-		    SAY("%s: its blocks have %s at %s",
+		    SAY("%s: its blocks had %s usable at %s",
 			say_size(m, figure_sub(b.usable, s->at.bytes)), say_size(m, b.usable),
 			say_moment(m, &p->style)));
 	if (b.mapped != UNKNOWN && s->maps && s->maps != UNKNOWN)

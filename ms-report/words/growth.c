@@ -157,9 +157,9 @@ static const char *until(struct model *m, const char *where)
 	while (model_next(&q)) {
 		uint64_t ns = figure_in(q, 0), n = figure_in(q, 1);
 		if (n)
-			said = n == 1 ? SAY(", judged until %s, when it begins to free at exit",
+			said = n == 1 ? SAY(", judged until %s, when freeing at exit begins",
 					    say_time(m, ns))
-				      : ", judged until it begins to free at exit";
+				      : ", judged until freeing at exit begins";
 	}
 	return said;
 }
@@ -254,7 +254,7 @@ static const char *heap_verdict(struct model *m, sqlite3_stmt *st, const char *n
 		return SAY("%s " MS_TREND_DOUBLINGS ", by %s so far", name,
 			   say_size(m, figure_in(st, 4)));
 	if (strcmp(trend, "step") == 0)
-		return SAY("no steady growth: %s rose by %s at once", name,
+		return SAY("no steady growth: %s rose by %s in one step", name,
 			   say_size(m, figure_in(st, 4)));
 	if (strcmp(trend, "filling") == 0)
 		return SAY("no steady growth: %s rose by %s, ever more slowly", name,

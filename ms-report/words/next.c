@@ -146,15 +146,15 @@ size_t next_commands(struct page *p, const struct first *f, size_t room, struct 
 	if (s)
 		out[n++] = view(p, room, "--site", SAY("%lld", (long long)s->id),
 				"its whole stack, sizes, ages, threads");
-	out[n++] = view(p, room, "--tree", NULL, "where the peak comes from, from main on");
+	out[n++] = view(p, room, "--tree", NULL, "where the peak comes from, starting at main");
 	if (is_temporary(f))
-		out[n++] = view(p, room, "--temporary", NULL, "what is freed at once");
+		out[n++] = view(p, room, "--temporary", NULL, "what is freed immediately");
 	size_t beside = n;
 	if (p->m->processes.n > 1)
 		out[n++] = view(p, room, "--by", "process", "each process's own peak");
 	else if (resident_known(p->m))
 		out[n++] = view(p, room, "--resident", NULL,
-				"what resident memory is for, and what gives it back");
+				"what resident memory is for, and how to give it back");
 	n += next_beside_heap(p, room, out + n);
 	if (n == beside)
 		out[n++] = view(p, room, "--md", NULL, "tables for a pull request or a log");

@@ -22,12 +22,12 @@ static const struct {
 	const char *name, *said, *what;
 } parts[] = {
 	[LIVE] = {"live data", "live data", "bytes that the program asked for and has not freed"},
-	[SLACK] = {"slack", "slack", "the allocator's rounding, and what it notes with blocks"},
+	[SLACK] = {"slack", "slack", "the allocator's rounding, and what it stores with blocks"},
 	[FREE] = {"free but held", "free but held by the allocator", "on pages of the heap"},
-	[OTHER] = {"other memory", "other memory", "anonymous, and no recorded block is in it"},
-	[STACKS] = {"stacks", "stacks", "of threads that ran then"},
+	[OTHER] = {"other memory", "other memory", "anonymous, with no recorded block in it"},
+	[STACKS] = {"stacks", "stacks", "of threads running at that moment"},
 	[FILES] = {"files", "files", "programs, libraries, mapped files"},
-	[RECORDER] = {"recorder", "the recorder's", "what MemScope has in the process"},
+	[RECORDER] = {"recorder", "the recorder's", "what MemScope itself uses in the process"},
 };
 
 /* What is known of all processes together; UNKNOWN = not all, or none, say. */
@@ -76,7 +76,7 @@ static const char *unknown(struct model *m)
 {
 	static const char *const why[][2] = {
 		{"killed", "killed, or ended without exit()"},
-		{"time", "it took too long"},
+		{"time", "the walk took too long"},
 		{"unreadable", "its pages could not be read"},
 		{"threads", "its threads could not be stopped"},
 		{"lost", "events were lost"},
@@ -88,7 +88,7 @@ static const char *unknown(struct model *m)
 	sqlite3_stmt *q = model_ask(m, "SELECT state FROM resident ORDER BY moment DESC LIMIT 1");
 	while (model_next(&q)) {
 		const char *state = (const char *)sqlite3_column_text(q, 0);
-		said = "not at this moment";
+		said = "not known at this moment";
 		for (size_t i = 0; state && i < sizeof why / sizeof *why; i++)
 			said = strcmp(state, why[i][0]) == 0 ? why[i][1] : said;
 	}
@@ -134,10 +134,10 @@ static size_t advise(struct model *m, const struct facts *f, struct advice out[A
 				  (unsigned long long)MMAP_LEAST) == 1;
 	if (!f->label || !is_glibc(f))
 		return 0;
-	out[n++] = (struct advice){"call malloc_trim(0)", "after what was freed last", f->trim};
+	out[n++] = (struct advice){"call malloc_trim(0)", "after the last frees", f->trim};
 	if (f->arenas)
 		out[n++] = (struct advice){"set MALLOC_ARENA_MAX=1",
-					   "where threads allocate one after the other",
+					   "if threads allocate in turn, not all at once",
 					   arena_gain(f)};
 	if (large)
 		out[n++] = (struct advice){"set MALLOC_MMAP_THRESHOLD_=131072",
@@ -211,17 +211,17 @@ static const char *what_to_do(struct model *m, const struct facts *f, enum part 
 	case FREE:
 		return n ? SAY("%s: would free about %s", all[0].what, say_size(m, all[0].gain))
 		       : figure_or_0(f->pinned) > f->part[FREE] / 2
-			       ? SAY("%s of it on pages that live blocks hold, by site below",
+			       ? SAY("%s of it is on pages that live blocks hold, sites below",
 				     say_size(m, f->pinned))
-			       : "it decides when to return that";
+			       : "returning it is up to the allocator";
 	case OTHER:
 		return "record with --mmap to see who mapped it";
 	case FILES:
 		return largest_file(m, f->part[FILES]);
 	case RECORDER:
-		return "not there without the recorder";
+		return "it is not there without recording";
 	default:
-		return "ulimit -s and the number of threads decide";
+		return "they depend on ulimit -s and the number of threads";
 	}
 }
 
@@ -249,7 +249,7 @@ const char *resident_answer(struct model *m)
 	return SAY(
 		"RSS %s (%s): the largest part, %s (%s), is %s: %s", say_size(m, f.rss),
 		of_whom(m, &f), say_size(m, f.part[largest]), say_share(m, f.part[largest], f.rss),
-		largest == FREE && figure_some(f.wide) ? "free, or of blocks that were not recorded"
+		largest == FREE && figure_some(f.wide) ? "free, or in blocks that were not recorded"
 						       : parts[largest].said,
 		what_to_do(m, &f, largest));
 }
@@ -300,7 +300,8 @@ static struct table part_table(struct model *m, const struct facts *f)
 	}
 	part_row(m, &t, "never touched", 0, NULL, f->untouched, "of live blocks: not resident");
 	part_row(m, &t, "swapped out", 0, NULL, f->swap, "of all mappings: not resident");
-	part_row(m, &t, "RSS", f->rss, say_share(m, sum, f->rss), 0, "of which in these parts")
+	part_row(m, &t, "RSS", f->rss, say_share(m, sum, f->rss), 0,
+		 "these parts make up that share of it")
 		->kind = ROW_TOTAL;
 	return t;
 }

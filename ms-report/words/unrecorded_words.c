@@ -18,8 +18,8 @@ void unrecorded_before(struct model *m, struct words *w)
 		return;
 	}
 	if (b->blocks == UNKNOWN || b->bytes == UNKNOWN) {
-		words_add(w, SAY("attached mid-run: blocks allocated earlier are not counted, nor "
-				 "known%s",
+		words_add(w, SAY("attached mid-run: blocks allocated earlier are neither counted "
+				 "nor known%s",
 				 why));
 		return;
 	}
@@ -51,7 +51,7 @@ static void gaps(struct model *m, struct words *w)
 	if (figure_some(g->dropped_until_ns) && g->last)
 		words_add(
 			w,
-			SAY("every event since %s kept (--keep=last), and what was live then: "
+			SAY("every event since %s kept (--keep=last), plus what was live then: "
 			    "totals are of the whole run, ms-snap --from %.4fs counts from then on",
 			    say_time(m, g->dropped_until_ns), (double)g->dropped_until_ns / 1e9));
 	else if (figure_some(g->dropped_until_ns))

@@ -60,7 +60,7 @@ static const char *how_it_ended(struct model *m, const struct process *p)
 	if (p->end_reason && strcmp(p->end_reason, "disk") == 0)
 		return "recording stopped: the disk was full";
 	if (p->end_reason && strcmp(p->end_reason, "stopped") == 0)
-		return "recording stopped before it ended";
+		return "recording stopped before the process ended";
 	return p->quality.growing ? "still running" : "exit status unknown";
 }
 
@@ -177,7 +177,7 @@ static void images_missed(struct model *m, struct words *w)
 	while (model_next(&st))
 		n = (uint64_t)sqlite3_column_int64(st, 0);
 	if (n)
-		words_add(w, SAY("%s that it started not recorded: see .d/index",
+		words_add(w, SAY("not recorded: %s that it started, see .d/index",
 				 say_things(m, n, "program")));
 }
 
@@ -246,7 +246,7 @@ struct words words_quality(struct model *m)
 				  "intervals",
 				  say_size(m, q->sampled_bytes)));
 	else if (m->proc_only)
-		words_add(&w, "figures of /proc only: allocations were not recorded");
+		words_add(&w, "figures from /proc only: allocations were not recorded");
 	else if (q->complete && !figure_some(q->events_lost) && !is_elsewhere(m))
 		words_add(&w, figure_some(m->gaps.paused_ns) ? "every event outside the pauses"
 			      : figure_some(m->gaps.dropped_events) ? "every event counted"
@@ -333,7 +333,7 @@ const char *words_nothing(struct model *m, const struct style *st)
 		return NULL;
 	if (m->est && !figure_some(m->quality.events_lost))
 		return SAY("NO ALLOCATION WAS SAMPLED: the program allocated less than %s in all "
-			   "(95 %%)",
+			   "(95 %% confidence)",
 			   say_size(m, (uint64_t)(m->est->of[EST_ALLOCATED].step * 3.7)));
 	const char *why = figure_some(m->quality.events_lost) ? "all its events were lost"
 			  : !m->quality.complete ? "the trace ends before the first allocation"

@@ -32,7 +32,7 @@ const char *words_image(struct model *m, uint32_t image)
 		q = &m->processes.v[q->became];
 	const char *name = p->exe ? name_clean(&m->arena, base_name(p->exe), false) : "unknown";
 	if (all > 1)
-		return SAY(", of image %zu of %zu, %s", number, all, name);
+		return SAY(", in image %zu of %zu, %s", number, all, name);
 	return SAY(", of %s (pid %llu)", name, (unsigned long long)p->pid);
 }
 
@@ -43,8 +43,8 @@ const char *words_exec(struct model *m)
 	return SAY("%s in %s, gone with %s", say_size(m, m->totals.exec_bytes),
 		   say_things(m, m->totals.exec_blocks, "block"),
 		   m->images == 1
-			   ? "the image that became another"
-			   : SAY("the %s images that became others", say_count(m, m->images)));
+			   ? "the image that exec replaced"
+			   : SAY("the %s images that exec replaced", say_count(m, m->images)));
 }
 
 const char *words_unscanned(const struct model *m)
@@ -57,7 +57,7 @@ const char *words_unscanned(const struct model *m)
 		[UNSCANNED_LOST] = "events were lost",
 		[UNSCANNED_SAMPLED] = "only some blocks were recorded",
 		[UNSCANNED_MEMORY] = "too many pointers",
-		[UNSCANNED_STOPPED] = "recording had stopped before",
+		[UNSCANNED_STOPPED] = "recording had already stopped",
 		[UNSCANNED_FILES] = "no file descriptor was left to read its memory",
 	};
 	return reasons[m->unscanned];
@@ -91,14 +91,14 @@ struct words words_scan_terms(struct model *m)
 	else if (all.align == 4)
 		words_add(&w, "pointers at multiples of 4 bytes (--leak-align)");
 	if (all.mask)
-		words_add(&w, SAY("pointers without the bits %s (--leak-mask)", all.mask));
+		words_add(&w, SAY("pointer bits %s ignored (--leak-mask)", all.mask));
 	if (all.ignored)
 		words_add(&w, SAY("%s ignored (ms_ignore)", say_things(m, all.ignored, "block")));
 	if (all.roots)
 		words_add(&w, SAY("%s %s (ms_root)", say_count(m, all.roots),
 				  all.roots == 1 ? "range is a root" : "ranges are roots"));
 	if (all.refused)
-		words_add(&w, SAY("%s of ms_root NOT KEPT: what only they point to counts as "
+		words_add(&w, SAY("%s of ms_root NOT KEPT: what nothing else points to counts as "
 				  "unreachable",
 				  say_things(m, all.refused, "range")));
 	return w;
@@ -184,8 +184,9 @@ static const char *parts_of_rss(struct model *m, uint64_t rss, const char *order
 		for (int i = 0; i < 3; i++)
 			at[i] = figure_in(q, i);
 	if (at[1] < rss / 2)
-		return SAY("most of RSS is not live heap, and /proc was not read to see what: %s",
-			   rest);
+		return SAY(
+			"most of RSS is not live heap, and what it is was not read from /proc: %s",
+			rest);
 	return SAY("of RSS %s at %s: %s in anonymous mappings, including stacks and what the "
 		   "allocator keeps, %s in files; %s",
 		   say_size(m, at[1]), say_time(m, at[0]), say_size(m, at[2]),

@@ -152,8 +152,8 @@ static void act_on(struct app *a, enum action act)
 		app_subject(a)->search(a, app_list(a)->at + app_list(a)->n - 1, -1);
 		return;
 	case ACT_FOLLOW:
-		app_say(a, list_keep(app_list(a)) ? "the selection follows its row"
-						  : "sorting goes to the first row");
+		app_say(a, list_keep(app_list(a)) ? "sorting keeps the selected row"
+						  : "sorting returns to the first row");
 		return;
 	case ACT_UNDO:
 		undo(a);

@@ -201,7 +201,7 @@ static void enter(struct app *a, int arg)
 		const struct trace_branch *b = &t->tree.b.v[t->tree.rows[l->at]];
 		open_site(a, b->site);
 		if (b->sites > 1)
-			app_say(a, "the largest of the %u sites there", b->sites);
+			app_say(a, "this is the largest of the %u sites there", b->sites);
 	}
 }
 
@@ -288,7 +288,7 @@ static void baseline(struct app *a, int arg)
 {
 	(void)arg;
 	trace_set_base(a->trace);
-	app_say(a, a->trace->in_past ? "a baseline needs the latest moment: End"
+	app_say(a, a->trace->in_past ? "a baseline needs the latest moment: press End"
 				     : "BASE counts from now on");
 }
 
@@ -409,7 +409,7 @@ bool app_may_record(struct app *a)
 	if (a->recorder)
 		app_say(a, "a recording is already being started");
 	else if (strcmp(a->opt->root, "/proc") != 0)
-		app_say(a, "with --proc-root nothing can be recorded: its numbers are not ours");
+		app_say(a, "with --proc-root nothing can be recorded: its PIDs are not valid here");
 	else
 		return true;
 	return false;

@@ -31,11 +31,11 @@ static int check_serve(struct options *o, struct ms_err *err)
 			       : s->token_file ? "--token-file"
 					       : NULL;
 	if (!s->listen)
-		return of_serve ? ms_err_set(err, "'%s' is for --listen", of_serve) : 0;
+		return of_serve ? ms_err_set(err, "'%s' needs --listen", of_serve) : 0;
 	if (!o->trace)
-		return ms_err_set(err, "'--listen' is for traces: name one");
+		return ms_err_set(err, "'--listen' needs a trace: name one");
 	if (o->batch)
-		return ms_err_set(err, "'--listen' and plain frames: one of them");
+		return ms_err_set(err, "'--listen' and plain frames: choose one");
 	o->serve.full_names = o->full_names;
 	o->serve.wrappers = &o->wrappers;
 	return 0;
@@ -45,22 +45,22 @@ static int check_serve(struct options *o, struct ms_err *err)
 static int check(struct options *o, struct ms_err *err)
 {
 	if (o->trace && o->pid)
-		return ms_err_set(err, "-p and '%s': one of them", o->trace);
+		return ms_err_set(err, "-p and '%s': choose one", o->trace);
 	if (o->trace && strcmp(o->root, "/proc") != 0)
-		return ms_err_set(err, "--proc-root and '%s': one of them", o->trace);
+		return ms_err_set(err, "--proc-root and '%s': choose one", o->trace);
 	const char *of_list = ms_cli_given(&o->cli, "kernel")    ? "--kernel"
 			      : ms_cli_given(&o->cli, "columns") ? "--columns"
 								 : NULL;
 	const char *of_trace = o->wrappers.n ? "--wrapper" : o->full_names ? "--full-names" : NULL;
 	if (of_trace && o->batch && !o->trace)
-		return ms_err_set(err, "'%s' is for traces", of_trace);
+		return ms_err_set(err, "'%s' is for traces only", of_trace);
 	if (o->log && o->trace)
 		return ms_err_set(err,
 				  "'--log' is for processes: a trace already keeps everything");
 	if ((o->trace || o->pid) && of_list)
-		return ms_err_set(err, "'%s' is for the list of processes", of_list);
+		return ms_err_set(err, "'%s' is for the list of processes only", of_list);
 	if (o->pid && (o->filter[0] || o->sort_text))
-		return ms_err_set(err, "'%s' is for lists of processes and traces",
+		return ms_err_set(err, "'%s' is for lists of processes and traces only",
 				  o->filter[0] ? "--filter" : "--sort");
 	o->sort_open = !o->sort_text;
 	if (check_serve(o, err) != 0)
@@ -86,7 +86,7 @@ static const struct ms_cli_option rows[] = {
 	{"pid", 'p', "PID", ms_cli_count, MS_RANGE(pid, "1", "1073741824"), 1,
 	 "one process: its figures, history and regions"},
 	{"columns", 0, "LIST", take_columns, MS_AT(columns), 4,
-	 "columns by their titles: pid,rss,command"},
+	 "columns by title, such as pid,rss,command"},
 	{"sort", 0, "COLUMN", ms_cli_text, MS_AT(sort_text), 3,
 	 "sort by this column (default RSS, of a trace LIVE); -COLUMN reverses"},
 	{"filter", 0, "TEXT", take_filter, MS_AT(filter), 5,
@@ -98,7 +98,7 @@ static const struct ms_cli_option rows[] = {
 	 "full function names, and every frame of the runtime"},
 	{"kernel", 0, NULL, ms_cli_flag, MS_AT(kernel), 8, "kernel threads too"},
 	{"proc-root", 0, "FOLDER", ms_cli_text, MS_AT(root), 0, "read FOLDER instead of /proc"},
-	{.help = "How often, and how"},
+	{.help = "Refresh and output"},
 	{"delay", 'd', "DURATION", ms_cli_duration, MS_RANGE(delay_ns, "100ms", NULL), 2,
 	 "refresh interval (default 1s, at least 100ms)"},
 	{"batch", 'b', NULL, ms_cli_flag, MS_AT(batch), 6,
@@ -116,7 +116,7 @@ static const struct ms_cli_option rows[] = {
 	{"allow-remote", 0, NULL, ms_cli_flag, MS_AT(serve.allow_remote), 0,
 	 "allow an address that other machines can reach; needs --token-file"},
 	{"token-file", 0, "FILE", ms_cli_name, MS_AT(serve.token_file), 0,
-	 "answer only clients that send the first line of FILE as token"},
+	 "answer only clients that send the first line of FILE as a token"},
 	{.help = "General"},
 	{0},
 };

@@ -21,12 +21,13 @@ const struct column columns[COLUMN_COUNT] = {
 	[COLUMN_USS] = {"USS", "resident and not shared", 6, true, false, 50},
 	[COLUMN_SWAP] = {"SWAP", "swapped out", 6, true, false, 20},
 	[COLUMN_FOOTPRINT] = {"RSS+SWAP", "resident and swapped out", 8, true, false, 22},
-	[COLUMN_SHARED] = {"SHARED", "resident and shared: RSS without USS", 6, true, false, 21},
+	[COLUMN_SHARED] = {"SHARED", "resident and shared: RSS minus USS", 6, true, false, 21},
 	[COLUMN_HEAP] = {"HEAP", "anonymous memory; ~ where only statm tells it", 7, true, false,
 			 65},
 	[COLUMN_VSZ] = {"VSZ", "address space", 6, true, false, 15},
 	[COLUMN_RATE] = {"/MIN", "how fast the RSS grows", 7, true, false, 80},
-	[COLUMN_START] = {"START", "change of the RSS since ms-top first saw it, or since b", 7,
+	[COLUMN_START] = {"START",
+			  "change in RSS since ms-top first saw it, or since b was pressed", 7,
 			  true, false, 45},
 	[COLUMN_HISTORY] = {"HISTORY", "the RSS since ms-top first saw it", 8, false, false, 35,
 			    true},
@@ -37,7 +38,7 @@ const struct column columns[COLUMN_COUNT] = {
 	[COLUMN_READ] = {"READ/S", "bytes read from disk a second", 6, true, false, 18},
 	[COLUMN_WRITE] = {"WRITE/S", "bytes written to disk a second", 7, true, false, 17},
 	[COLUMN_FAULTS] = {"FAULT/S", "page faults a second", 7, true, false, 16},
-	[COLUMN_FROM] = {"FROM", "file that PSS to HEAP are from: rollup, smaps, statm", 6, false,
+	[COLUMN_FROM] = {"FROM", "file that PSS to HEAP come from: rollup, smaps, statm", 6, false,
 			 true, 10},
 	[COLUMN_CGROUP] = {"CGROUP", "control group", 16, false, true, 12},
 	[COLUMN_COMMAND] = {"COMMAND", "arguments", 0, false, true, 99},
@@ -58,7 +59,7 @@ int column_find(const char *name, size_t length, struct ms_err *err)
 	for (int i = 0; i < COLUMN_COUNT; i++)
 		snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? ", " : "",
 			 columns[i].title);
-	return ms_err_set(err, "no column '%.*s': there are %s", (int)length, name, all);
+	return ms_err_set(err, "no column '%.*s': choose from %s", (int)length, name, all);
 }
 
 int columns_parse(const char *text, struct column_set *out, struct ms_err *err)

@@ -22,8 +22,8 @@
 static int bad(const char *text, struct ms_err *err)
 {
 	return ms_err_set(err,
-			  "bad --listen '%s': expected PORT, ADDRESS:PORT (the address as a "
-			  "number, or localhost), or unix:PATH",
+			  "bad --listen '%s': expected PORT, ADDRESS:PORT (a numeric address, or "
+			  "localhost), or unix:PATH",
 			  text);
 }
 
@@ -47,8 +47,8 @@ static int listen_unix(struct listening *l, const char *path, struct ms_err *err
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
 	struct stat st;
 	if (!*path || strlen(path) >= sizeof at.sun_path)
-		return ms_err_set(err, "bad --listen 'unix:%s': a path of 1 to %zu bytes", path,
-				  sizeof at.sun_path - 1);
+		return ms_err_set(err, "bad --listen 'unix:%s': expected a path of 1 to %zu bytes",
+				  path, sizeof at.sun_path - 1);
 	strcpy(at.sun_path, path);
 	l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (l->fd < 0)
@@ -61,7 +61,7 @@ static int listen_unix(struct listening *l, const char *path, struct ms_err *err
 	umask(before);
 	errno = why;
 	if (rc != 0 || listen(l->fd, BACKLOG) != 0 || lstat(path, &st) != 0)
-		return ms_err_sys(err, "cannot listen at '%s'", path);
+		return ms_err_sys(err, "cannot listen on '%s'", path);
 	strcpy(l->path, path);
 	l->dev = st.st_dev;
 	l->ino = st.st_ino;
@@ -148,7 +148,7 @@ static int listen_address(struct listening *l, const struct serve_options *o, st
 			"the program: that needs --allow-remote and --token-file",
 			o->listen);
 	else if (bind_to(l, a) != 0)
-		rc = ms_err_sys(err, "cannot listen at '%s'", o->listen);
+		rc = ms_err_sys(err, "cannot listen on '%s'", o->listen);
 	freeaddrinfo(a);
 	if (rc == 0)
 		say_where(l);

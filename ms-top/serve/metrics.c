@@ -99,7 +99,7 @@ static void put_trend(const struct writer *w, const struct ms_trend *t)
 {
 	bool grows = t->kind == MS_TREND_GROWING;
 	ms_metrics_family(w->f, w->open, "live_trend", "gauge", NULL,
-			  "State of live bytes, 1 for the one that applies.");
+			  "Trend of live bytes, 1 for the one that applies.");
 	for (int k = MS_TREND_SHORT; k <= MS_TREND_DOUBLING; k++) {
 		begin(w, "live_trend", "");
 		fprintf(w->f, ",trend=\"%s\"} %d\n", ms_trend_word((enum ms_trend_kind)k),
@@ -236,10 +236,10 @@ static void put_labels(const struct writer *w, const struct label *v, size_t n)
 		const char *name, *unit, *help;
 	} families[] = {
 		{"site_live_bytes", "bytes",
-		 "Live bytes by the function and line that allocates them, the largest ones."},
-		{"site_live_blocks", NULL, "Live blocks of these."},
+		 "Live bytes by allocating function and line, the largest only."},
+		{"site_live_blocks", NULL, "Live blocks by function and line."},
 		{"site_growth_bytes_per_second", "bytes_per_second",
-		 "Growth rate of these, 0 unless they are judged to grow."},
+		 "Growth rate by function and line, 0 unless it is judged to grow."},
 	};
 	for (int f = 0; f < 3; f++) {
 		ms_metrics_family(w->f, w->open, families[f].name, "gauge", families[f].unit,
@@ -282,7 +282,7 @@ static void put_recorder(const struct writer *w, const struct trace *t)
 	uint64_t places = 0, lag = ms_follow_lag(t->follow);
 	ms_trace_damaged_bytes(rec->file, &places);
 	bool works = rec->state == MS_TRACE_GROWING && t->follow->file != MS_FILE_CUT;
-	put_gauge(w, "up", NULL, "Whether the process runs and is recorded.", works, 0);
+	put_gauge(w, "up", NULL, "Whether the process is running and being recorded.", works, 0);
 	put_gauge(w, "recorder_reached_seconds", "seconds",
 		  "Time up to which events are known, since the recording began.",
 		  (double)ms_follow_reached(t->follow) / 1e9, 3);
@@ -296,7 +296,7 @@ static void put_recorder(const struct writer *w, const struct trace *t)
 		  trace_lost(rec));
 	put_gauge(w, "recorder_trace_bytes", "bytes", "Size of the trace.", (double)t->follow->size,
 		  0);
-	put_gauge(w, "recorder_damaged_places", NULL, "Places of the trace that cannot be read.",
+	put_gauge(w, "recorder_damaged_places", NULL, "Places in the trace that cannot be read.",
 		  (double)(places + rec->bad_blocks), 0);
 	put_gauge(w, "recorder_sampled_bytes", "bytes",
 		  "Bytes that one sample stands for; 0: every event is recorded.",

@@ -199,7 +199,7 @@ static enum MHD_Result answer_profile(struct request *q, enum answer_kind kind, 
 	if (!number(argument(q, "debug"), 9, &debug, &has_debug))
 		return refuse(q, MHD_HTTP_BAD_REQUEST, "bad 'debug': expected 0 or 1");
 	if (seconds && debug)
-		return refuse(q, MHD_HTTP_BAD_REQUEST, "'seconds' and 'debug': one of them");
+		return refuse(q, MHD_HTTP_BAD_REQUEST, "'seconds' and 'debug': choose one");
 	return debug ? answer_report(q, ANSWER_TEXT, 0, NULL)
 		     : answer_report(q, kind, seconds, name);
 }
@@ -332,9 +332,9 @@ static enum MHD_Result route(struct request *q, const char *url, const char *met
 			      "a token is required: Authorization: Bearer TOKEN");
 	if (!s->token[0] && !s->at.path[0] && !host_is_local(header(q, "Host")))
 		return refuse(q, MHD_HTTP_FORBIDDEN,
-			      "the name in Host is not one of this machine: use localhost");
+			      "the name in Host is not of this machine: use localhost");
 	if (q->too_large)
-		return refuse(q, MHD_HTTP_CONTENT_TOO_LARGE, "more than 64 KiB were sent");
+		return refuse(q, MHD_HTTP_CONTENT_TOO_LARGE, "the request is larger than 64 KiB");
 	while (r < last && strcmp(r->path, url) != 0)
 		r++;
 	bool reads = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
@@ -470,7 +470,7 @@ struct serve *serve_open(const struct serve_options *o, struct ms_err *err)
 		rc = listen_open(&s->at, o, err);
 	s->client_most = raise_limit();
 	if (rc == 0 && !(s->http = start(s)))
-		rc = ms_err_set(err, "cannot serve at '%s'", o->listen);
+		rc = ms_err_set(err, "cannot serve on '%s'", o->listen);
 	if (rc == 0)
 		return s;
 	serve_close(s);

@@ -150,7 +150,8 @@ int trace_work(struct trace *t, struct ms_err *err)
 		return -1;
 	if (rc == 0 && ms_follow_successor(t->follow, leave, t)) {
 		t->shown = t->follow->rec;
-		snprintf(t->news, sizeof t->news, "exec replaced it with %.200s", t->follow->path);
+		snprintf(t->news, sizeof t->news, "exec began a new trace: %.200s",
+			 t->follow->path);
 		return 1;
 	}
 	take_past(t);
@@ -628,9 +629,9 @@ const char *trace_state(const struct trace *t, bool *trouble)
 	uint64_t places = 0, bytes = ms_trace_damaged_bytes(r->file, &places);
 	*trouble = true;
 	if (f->file == MS_FILE_CUT)
-		return "the file was truncated: what was read stays (^L reads it again)";
+		return "the file was truncated: what was read is kept (^L rereads it)";
 	if (f->file == MS_FILE_REPLACED)
-		return "it was replaced by another file: ^L reads that";
+		return "it was replaced by another file: ^L reads the new one";
 	if (f->file == MS_FILE_REMOVED)
 		return "the file was removed";
 	if (bytes || places || r->bad_blocks || r->replay.bad_events)

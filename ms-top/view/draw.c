@@ -166,7 +166,7 @@ const char *draw_verdict(const struct ms_trend *t)
 	case MS_TREND_FILLING:
 		return "filled: it grew ever more slowly";
 	case MS_TREND_STEP:
-		return "one step, not a steady growth";
+		return "one step, not steady growth";
 	default:
 		return ms_trend_word(t->kind);
 	}

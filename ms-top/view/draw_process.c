@@ -91,7 +91,7 @@ static void draw_source(struct grid *g, int row, const struct process *p)
 		return;
 	case SOURCE_STATM:
 		grid_print(g, row, 0, GRID_WARN,
-			   "smaps %s: HEAP is what statm does not count as files, no regions",
+			   "smaps %s: HEAP is what statm does not count as files; no regions",
 			   p->figures.denied ? "may not be read" : "cannot be read");
 		return;
 	default:

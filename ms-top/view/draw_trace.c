@@ -35,7 +35,7 @@ static void draw_quality(const struct trace *t, char *text, size_t room)
 	const struct ms_sampled *sampled = rec->replay.sampled;
 	uint64_t lost = trace_lost(rec);
 	if (trace_is_polled(rec))
-		snprintf(text, room, "figures of /proc only: allocations were not recorded");
+		snprintf(text, room, "figures from /proc only: allocations were not recorded");
 	else if (sampled)
 		snprintf(text, room, "sampled, 1 in %s: estimates", words_size(sampled->mean));
 	else

@@ -36,7 +36,7 @@ static bool draw_frame(void *arg, const struct trace_stack_row *r)
 	if (x->row >= x->end)
 		return false;
 	if (r->more)
-		snprintf(place, sizeof place, "and %zu more of the runtime", r->more);
+		snprintf(place, sizeof place, "and %zu more in the runtime", r->more);
 	else if (f->path && f->line)
 		snprintf(place, sizeof place, "%.250s:%u", f->path, f->line);
 	else
@@ -326,8 +326,7 @@ static void draw_trend(struct grid *g, int row, int height, struct trace *t, str
 			col += grid_print(g, row, col, GRID_PLAIN, ", confidence %.2f",
 					  s->trend.trend.confidence);
 		if (s->trend.trend.teardown > 0)
-			grid_print(g, row, col, GRID_DIM,
-				   ", until %s, when it begins to free at exit",
+			grid_print(g, row, col, GRID_DIM, ", until %s, when freeing at exit begins",
 				   words_time(s->trend.trend.teardown));
 	}
 }

@@ -73,7 +73,7 @@ for kind in journal wal shm; do
 	for content in notes ''; do
 		printf %s "$content" >there/run.db-$kind
 		if [ "$content" ]; then
-			refused "SQLite would take 'run.db-$kind' beside it, of user $(id -u), as part of it" "$BIN/ms-snap" -q -o there/run.db good.trace
+			refused "SQLite would take 'run.db-$kind' beside it, owned by user $(id -u), as part of it" "$BIN/ms-snap" -q -o there/run.db good.trace
 			is 'a file that is not of SQLite' "$(<there/run.db-$kind)" notes
 			[ ! -e there/run.db ] || fail "written beside notes"
 		else
@@ -182,7 +182,7 @@ for mode in 0777 1777; do
 	mkdir there && chmod $mode there
 	about="$mode: of another" plant=his each
 	other sh -c 'echo notes >there/run.db-wal'
-	refused "'run.db-wal' beside it, of user 65534" "$BIN/ms-snap" -q -o there/run.db good.trace
+	refused "'run.db-wal' beside it, owned by user 65534" "$BIN/ms-snap" -q -o there/run.db good.trace
 	is "$mode: notes of another" "$(<there/run.db-wal)" notes
 	rm there/*
 	# after it was written
@@ -224,7 +224,7 @@ there=$(mktemp -d) && chmod 1777 "$there" && ln -s "$there" there # where he may
 for kind in journal wal shm; do
 	cp forged/$kind there/run.db-$kind
 	for w in "${writers[@]}"; do
-		refused "'run.db-$kind' beside it, of user 0, would change it and cannot be removed" other bash -c "set -- there/run.db; BIN=$BIN; ${w#* }"
+		refused "'run.db-$kind' beside it, owned by user 0, would change it and cannot be removed" other bash -c "set -- there/run.db; BIN=$BIN; ${w#* }"
 		[ ! -s there/run.db ] || fail "${w%% *}: written beside a $kind that stays"
 		rm -f there/run.db
 	done

@@ -71,19 +71,19 @@ END
 doctor 0 --proc-root strict
 expect 'a strict container' <<'END'
 ok    machine       x86-64
-note  kernel        Linux 4.19 has no pidfd (5.3 has): a process number that is used again can be mistaken
+note  kernel        Linux 4.19 has no pidfd (5.3 has): a reused process number can be mistaken for the old process
 note  ptrace_scope  2: processes can be attached to by root only; sudo, or --standby
 ok    capabilities  no SYS_PTRACE: your own processes only; for others use sudo
 ok    container     docker: processes outside cannot be seen; to attach, it may need --cap-add SYS_PTRACE
 note  seccomp       ms-record itself runs under a filter, which may forbid tracing
-note  memory        only 97.7 MiB are left, and buffers take up to 64.0 MiB: use --buffer
+note  memory        only 97.7 MiB is left, and buffers take up to 64.0 MiB: use --buffer
 note  overcommit    vm.overcommit_memory is 2: programs with large limits may not start, since the recorder reserves address space
 recording a command would work, with 5 restrictions
 END
 doctor 1 --proc-root locked
 expect 'an old machine' <<'END'
 ok    machine       x86-64
-no    kernel        Linux 4.9 has no MADV_WIPEONFORK (4.14 has), by which forked children are told apart
+no    kernel        Linux 4.9 has no MADV_WIPEONFORK (4.14 has), needed to tell forked children apart
 note  ptrace_scope  3: no process can be attached to until the system is rebooted; commands can be recorded, and --standby and --poll work
 ok    capabilities  SYS_PTRACE: other users' processes too
 ok    container     kubepods: processes outside cannot be seen
@@ -145,7 +145,7 @@ attaching would not work: 1 reason
 END
 }
 zombie 's/^Threads:.*/Threads:\t1/' 'it has ended, and its parent 1 has not reaped it (zombie)'
-zombie 's/^Threads:.*/Threads:\t3/' 'its main thread has ended, so its memory cannot be reached, though 2 others go on'
+zombie 's/^Threads:.*/Threads:\t3/' 'its main thread has ended, so its memory cannot be reached, though 2 others still run'
 process good 4242 thing
 sed -i 's/ 4194304 / 2129984 /' good/4242/stat
 doctor 1 --proc-root good -p 4242

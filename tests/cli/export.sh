@@ -25,7 +25,7 @@ says cut.db 'INCOMPLETE: the trace has no end'
 says growing.db 'still being recorded'
 says lost.db '12 events LOST'
 says sampled.db 'sampled every 512.0 KiB on average: figures are estimates'
-says headless.db 'not known, and 0 here or left out: temporary allocations'
+says headless.db 'not known, so 0 here or left out: temporary allocations'
 says hidden.db 'hidden: 4 sites'
 
 # a figure of a moment that the snapshot does not hold is said to be none, in the file and on standard error
@@ -44,8 +44,8 @@ without endless.db end
 lacks massif peakless.db "no moment 'peak' in the snapshot: no tree is marked as the peak's"
 lacks heaptrack peakless.db "no moment 'peak' in the snapshot: the peak shown is the largest of its moments"
 lacks dhat peakless.db "no moment 'peak' in the snapshot: its figures are 0 or left out"
-lacks heaptrack endless.db "no moment 'end' in the snapshot: what is live in the end, in use or leaked is that of its last moment"
-lacks callgrind endless.db "no moment 'end' in the snapshot: what is live in the end, in use or leaked is that of 1.5s"
+lacks heaptrack endless.db "no moment 'end' in the snapshot: what is shown as live at the end, in use or leaked is that of its last moment"
+lacks callgrind endless.db "no moment 'end' in the snapshot: what is shown as live at the end, in use or leaked is that of 1.5s"
 ms-report --heaptrack peakless.db 2>/dev/null | grep -q "^X .* \[no moment 'peak' in the snapshot: "
 [ "$(ms-report --folded peakless.db 2>&1 >/dev/null)" = \
 	"ms-report: --folded: no moment 'peak' in the snapshot: what is live at the end is shown (ms-snap without --at keeps peak and end)" ]
@@ -80,7 +80,7 @@ refused() { # WORDS MESSAGE
 	ms-report $1 >out 2>err || rc=$?
 	if ! { [ "$rc" = 2 ] && [ ! -s out ] && grep -qF -- "$2" err; }; then echo "ms-report $1: status $rc" && cat err && exit 1; fi
 }
-refused '--heaptrack=x.zst run.db' 'does not write zstd: name it .gz'
+refused '--heaptrack=x.zst run.db' 'does not write zstd: use .gz'
 refused '--pprof --metric failed run.db' '--metric failed is not available in that format'
 refused '--dhat --leaks run.db' '--leaks is not available in that format'
 refused '--massif --metric peak run.db' '--metric is for --folded'
@@ -89,7 +89,7 @@ refused '--heaptrack many.db' 'more than 10,000,000,000'
 sleep 100 &
 ms-snap -q --maps -p $! -o maps.db
 kill $!
-refused '--pprof maps.db' 'only figures of /proc'
+refused '--pprof maps.db' 'only figures from /proc'
 ms-report --chrome-trace maps.db | jq -e '.otherData.command' >/dev/null
 # --metric chooses what is shown first
 ms-report --speedscope --metric allocations run.db | jq -e '.profiles[.activeProfileIndex].name == "allocations"' >/dev/null

@@ -69,7 +69,7 @@ ms-record --mmap --resident ./freed 'a word' '$HOME' 'it'\''s'
 END
 )
 ms-record -q -o freed.trace ./freed 'a word' "\$HOME" "it's"
-[[ $(line_of Where freed.trace) =~ "; live heap is 100 B at the end"$|"live heap, and /proc was not read to see what: live heap is 100 B at the end"$ ]] || fail "what was freed: $(ms-report freed.trace)"
+[[ $(line_of Where freed.trace) =~ "; live heap is 100 B at the end"$|"live heap, and what it is was not read from /proc: live heap is 100 B at the end"$ ]] || fail "what was freed: $(ms-report freed.trace)"
 is 'what records it' "$(commands freed.trace)" "$command"
 [[ $(ms-report --md freed.trace) == *$'\nNext:\n\n```text\nms-report --site '*$'\n'"$command  # what is mapped, by site; what is resident"$'\n```' ]] || fail "Next of --md: $(ms-report --md freed.trace)"
 # typed as it stands, it records the same command; that trace then says what to do

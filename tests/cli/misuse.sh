@@ -75,7 +75,7 @@ in/empty|empty
 in/text|neither a MemScope trace nor a snapshot|not a MemScope trace
 in/zeroes|neither a MemScope trace nor a snapshot|not a MemScope trace
 in/folder|no trace
-in/short.trace|cut inside the file header
+in/short.trace|cut off inside the file header
 in/flipped.trace|damaged file header
 in/newer.trace|newer
 in/other.db|not a MemScope'
@@ -235,11 +235,11 @@ if [ -x "$BIN/ms-filter" ]; then
 		--module a{2,1}|bad regular expression
 		--module (a)\1|bad regular expression '.*': back-references
 		--function a{256}|bad regular expression .*: \{n\} is at most 255
-		--file (a{255}){255}|bad regular expression '.*': written out
+		--file (a{255}){255}|bad regular expression '.*': its repetitions expand
 		--not-temporary=1|takes no argument
 		--not-t|ambiguous option '--not-t'
 		--m|ambiguous option '--m'
-		--min-lifetime 5s --max-lifetime 1s|5.000 s is above 1.000 s of '--max-lifetime'
+		--min-lifetime 5s --max-lifetime 1s|5.000 s is above the 1.000 s of '--max-lifetime'
 		--min-age 2m --max-age 1m|no site can meet both
 		--min-age 4x|bad duration '4x'
 		--size 4k..1k|ends below where it begins
@@ -252,7 +252,7 @@ if [ -x "$BIN/ms-filter" ]; then
 		--last ..mark:nowhere|no point 'mark:nowhere'
 		--first 3ms..mark:no|no point 'mark:no'
 		--first mark:warm..1ms|'mark:warm' is later than '1ms'
-		--verdict leaked|no verdict 'leaked'
+		--verdict leaked|no such verdict 'leaked'
 		--min-delta 1k|not a comparison
 		--min-allocations x|number of allocations
 		--where nothing=1|no column 'nothing' at character 1
@@ -260,8 +260,8 @@ if [ -x "$BIN/ms-filter" ]; then
 		--where (id=1|'\)' is missing
 		--where file~'['|bad regular expression
 		--where live_bytes>4x|bad size '4x'
-		--where function=null|'null' at character 10 of 'function=null' is no value: write 'function is null'
-		--not-where NULL!=verdict|'NULL' at character 1 of 'NULL!=verdict' is no value: write 'verdict is null'
+		--where function=null|'null' at character 10 of 'function=null' is not a value: write 'function is null'
+		--not-where NULL!=verdict|'NULL' at character 1 of 'NULL!=verdict' is not a value: write 'verdict is null'
 		--suppress in/nothing|No such file
 		--suppress in/text|bad suppression in 'in/text', line 1
 		--suppress in/zeroes|bad suppression in 'in/zeroes', line 1: it is not text

@@ -27,7 +27,7 @@ behind() { # WORDS ARG...: the first line on standard error
 }
 for option in '-o x.trace' -ox.trace '--output x.trace' --output=x.trace; do
 	# shellcheck disable=SC2086
-	behind "ms-record: '${option%% *}' after the command is passed to 'true': options of ms-record come before it" true $option
+	behind "ms-record: '${option%% *}' after the command is passed to 'true': options of ms-record go before it" true $option
 done
 behind '' -q true -o x.trace
 behind '' -o y.trace true -o x.trace
@@ -54,13 +54,13 @@ refused 125 "bad --duration '0': more than 0 is needed" -d 0 true
 refused 125 'at least 1ms' -i 1us true
 refused 125 'depth' --depth 1 true
 refused 125 '--seed needs --sample' --seed 7 true
-refused 125 '--leak-check=yes does not go together with --sample: it needs all blocks' -s 64k --leak-check=yes:5s true
+refused 125 '--leak-check=yes cannot be combined with --sample: it needs all blocks' -s 64k --leak-check=yes:5s true
 refused 125 'level' -z 20 true
 refused 125 "bad --follow 'some'" --follow=some true
 refused 125 "bad --overflow 'never'" --overflow=never true
 refused 125 "bad --env 'X'" --env X true
 refused 125 "standard output is the command's" -o - true
-refused 125 'after % comes' -o 'x%q.trace' true
+refused 125 'must be followed by' -o 'x%q.trace' true
 refused 125 'no open descriptor' -o fd:77 true
 refused 125 'a folder' -o . true
 refused 125 'No such file' -o nowhere/x.trace true
@@ -121,7 +121,7 @@ gcc -shared -fPIC -o gone.so gone.c && gcc -o needs needs.c ./gone.so && rm gone
 "$BIN/ms-record" -q -o fd:3 ls 3>d.trace >/dev/null
 "$TB/trace-dump" d.trace | grep -qx ended || fail 'fd:3 gives no whole trace'
 "$BIN/ms-record" -v -o fd:3 sh -c 'true; /bin/true; :' 3>d.trace 2>err
-grep -q "^  image  *1 true (pid [0-9]*), not recorded: 'fd:3' has no folder for further programs$" err || fail "a further program with fd:3: $(cat err)"
+grep -q "^  image  *1 true (pid [0-9]*), not recorded: 'fd:3' cannot have a folder for further programs$" err || fail "a further program with fd:3: $(cat err)"
 mkfifo pipe
 cat pipe >p.trace &
 "$BIN/ms-record" -q -o pipe ls >/dev/null

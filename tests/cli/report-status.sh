@@ -126,9 +126,9 @@ try 1 "is broken" --fail-on 'peak_bytes > 3M' run.db
 try 0 "" --fail-on 'peak_bytes > 3.25MiB' run.db
 try 1 "is broken" --fail-on 'peak_time_ns > 2s' run.db
 try 1 "is broken" --fail-on 'peak_time_ns = 2500000000' run.db
-try 2 "budget 'unreachable_bytes > 0' cannot be decided: the figure is not known" --fail-on 'unreachable_bytes > 0' run.db
+try 2 "budget 'unreachable_bytes > 0' cannot be checked: the figure is not known" --fail-on 'unreachable_bytes > 0' run.db
 # of what filters leave, so that suppressions count
-try 2 "budget 'shown_unreachable_bytes > 0' cannot be decided: the figure is not known" --fail-on 'shown_unreachable_bytes > 0' run.db
+try 2 "budget 'shown_unreachable_bytes > 0' cannot be checked: the figure is not known" --fail-on 'shown_unreachable_bytes > 0' run.db
 try 1 "is broken: it is 195180" --fail-on 'shown_unreachable_bytes > 0' leaky.db
 ms-filter -q --not-verdict unreachable -o shown.db leaky.db
 try 1 "is broken: it is 192000 (187.5 KiB), most of it at site 2: " --fail-on 'shown_unreachable_bytes > 0' shown.db
@@ -136,9 +136,9 @@ try 1 "is broken: it is 3000" --fail-on 'shown_unreachable_blocks > 2999' shown.
 try 1 "is broken: it is 195180" --fail-on 'unreachable_bytes > 0' shown.db
 ms-filter -q --not-verdict indirect -o shown.db shown.db
 try 0 "" --fail-on 'shown_unreachable_bytes > 0' --fail-on 'shown_unreachable_blocks > 0' shown.db
-try 2 "cannot be decided: the figure is not known" --allow-partial --fail-on 'temporary_allocations > 0' sampled.db
-try 2 "cannot be decided: events were lost" --fail-on 'peak_bytes > 1G' lost.db
-try 2 "cannot be decided: the recording is sampled" --fail-on 'peak_bytes > 1G' sampled.db
+try 2 "cannot be checked: the figure is not known" --allow-partial --fail-on 'temporary_allocations > 0' sampled.db
+try 2 "cannot be checked: events were lost" --fail-on 'peak_bytes > 1G' lost.db
+try 2 "cannot be checked: the recording is sampled" --fail-on 'peak_bytes > 1G' sampled.db
 try 1 "is broken" --allow-partial --fail-on 'peak_bytes > 1k' lost.db
 ms-report --fail-on 'peak_bytes > 1k' cut.db >out 2>err
 [ $? = 2 ] || fail 'a budget on an incomplete recording'
@@ -156,9 +156,9 @@ try 2 "no figure 'unfred_bytes': did you mean unfreed_bytes?" --fail-on 'unfred_
 try 2 "no figure 'live_bits' of a site: did you mean live_bytes?" --fail-on 'site("f*").live_bits > 1' run.db
 try 2 "'unfreed_blocks' is a count, which takes no unit: expected a whole number, not '10k'" --fail-on 'unfreed_blocks > 10k' run.db
 try 2 "'live_blocks' is a count, which takes no unit" --fail-on 'site("f*").live_blocks > 10M' run.db
-try 0 "no site has a name like that, so it is of 0" --fail-on 'site("nowhere*").live_bytes > 1' run.db
-try 2 "no site has a name like that (--strict)" --strict --fail-on 'site("nowhere*").live_bytes > 1' run.db
-try 2 "no site has a name like that (--strict)" -q --strict --fail-on 'site("nowhere*").live_bytes > 1' --fail-on 'frees < 0' run.db
+try 0 "its pattern matches no site, so its figure is 0" --fail-on 'site("nowhere*").live_bytes > 1' run.db
+try 2 "its pattern matches no site (--strict)" --strict --fail-on 'site("nowhere*").live_bytes > 1' run.db
+try 2 "its pattern matches no site (--strict)" -q --strict --fail-on 'site("nowhere*").live_bytes > 1' --fail-on 'frees < 0' run.db
 try 0 "" --strict --fail-on 'site("*").live_bytes > 1G' run.db
 try 2 "is for --fail-on" --strict run.db
 try 2 "expected >, >=" --fail-on 'frees ~ 1' run.db
@@ -173,9 +173,9 @@ try 0 "" --fail-on 'site("orderd::Price*").live_bytes > 188k' run.db
 try 1 "it is 1244756 (1.2 MiB)" -q --fail-on ' site( "*" ).live_bytes>1' run.db
 try 1 "it is 1244756 (1.2 MiB), most of it at site 1:" --fail-on 'site("*").live_bytes >= 1244756' run.db
 try 1 "is broken: it is 100120, most of it at site 8:" --fail-on 'site("orderd::[PL]*[rt]::[df]*").allocations == 100120' run.db
-try 0 "no site has a name like that" --fail-on 'site("nothing").allocations > 0' run.db
+try 0 "its pattern matches no site" --fail-on 'site("nothing").allocations > 0' run.db
 try 2 "filters hid sites" --fail-on 'site("orderd::*").allocations > 0' hidden.db
-try 2 "cannot be decided: the figure is not known" --allow-partial --fail-on 'site("orderd::*").temporary > 0' sampled.db
+try 2 "cannot be checked: the figure is not known" --allow-partial --fail-on 'site("orderd::*").temporary > 0' sampled.db
 try 2 "bad budget 'site(x).live_bytes > 1': expected site(\"PATTERN\")" --fail-on 'site(x).live_bytes > 1' run.db
 try 2 "expected site(\"PATTERN\")" --fail-on 'site("").live_bytes > 1' run.db
 try 2 "expected ). after the pattern" --fail-on 'site("x") live_bytes > 1' run.db

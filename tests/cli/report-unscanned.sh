@@ -40,7 +40,7 @@ unreadable|some of its memory could not be read
 threads|its threads could not be stopped
 lost|events were lost
 memory|too many pointers
-stopped|recording had stopped before
+stopped|recording had already stopped
 files|no file descriptor was left to read its memory
 END
 python3 - <<'END'

@@ -123,7 +123,7 @@ timeout 600 "$T" --json -n 1 polled.trace >polled.json || fail "a polled trace: 
 [ "$(jq -c '[.live_bytes, .peak_bytes, .allocations, .rates.allocations_per_second, .rss_bytes > 0]' polled.json)" = '[null,null,null,null,true]' ] ||
 	fail "a polled trace: $(cat polled.json)"
 timeout 600 "$T" -b -n 1 polled.trace >frame
-expect 'figures of /proc only: allocations were not recorded'
+expect 'figures from /proc only: allocations were not recorded'
 expect '^Live +- +RSS +[0-9]'
 [ $failures = 0 ] && echo ok
 exit $((failures != 0))

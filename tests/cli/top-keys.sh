@@ -115,7 +115,7 @@ done
 sees '^> +1284 ' 'filtered, and again all'
 # F: the row is kept when the order changes; else the first one is shown
 keys F
-sees '^the selection follows its row'
+sees '^sorting keeps the selected row'
 keys F6
 sees 'sort PSS'
 sees '^> +1284 '
@@ -125,7 +125,7 @@ keys s v
 sees 'sort -RSS'
 sees '^> +1284 '
 keys F
-sees '^sorting goes to the first row'
+sees '^sorting returns to the first row'
 keys v
 sees '^> +100 ' 'sorted'
 keys / '^p1284$' Enter

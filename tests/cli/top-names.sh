@@ -39,11 +39,11 @@ wrong() { # MESSAGE ARGS
 	[ $rc = 2 ] || fail "$*: status $rc"
 	grep -q -- "$message" err || fail "$*: $(cat err)"
 }
-wrong "a trace cannot be sorted by 'rss': there are LIVE, PEAK, /MIN" --sort rss run.trace
-wrong "'--columns' is for the list of processes" --columns pid run.trace
-wrong "'--kernel' is for the list of processes" --kernel -p 1
-wrong "'--filter' is for lists of processes and traces" --filter x -p 1
-wrong "--proc-root and 'run.trace': one of them" --proc-root /proc/ run.trace
+wrong "a trace cannot be sorted by 'rss': choose from LIVE, PEAK, /MIN" --sort rss run.trace
+wrong "'--columns' is for the list of processes only" --columns pid run.trace
+wrong "'--kernel' is for the list of processes only" --kernel -p 1
+wrong "'--filter' is for lists of processes and traces only" --filter x -p 1
+wrong "--proc-root and 'run.trace': choose one" --proc-root /proc/ run.trace
 
 # ---- the tree ----
 start 120 40 run.trace

@@ -69,7 +69,7 @@ refused() { # MESSAGE ARGS
 }
 echo 'mine' >mine
 mkfifo pipe
-refused "cannot log to 'mine': it has something else in it" --log mine
+refused "cannot log to 'mine': it already holds something else" --log mine
 [ "$(cat mine)" = mine ] || fail 'mine was changed'
 refused "cannot log to 'pipe': not a file; --json writes to a pipe" --log pipe
 refused "cannot write 'no/where': No such file or directory" --log no/where
@@ -114,12 +114,12 @@ expect '^ .* 130 .* growing +keep_one grows\.cpp:5  std::vector<char>::vector'
 start 170 40 --sort peak grows.trace
 sees '^>.* growing +keep_one grows\.cpp:5  std::vector<char>::vector'
 # in its own stack: the runtime is one row, and your code begins below it
-sees '^ +[0-9]+  std::vector<char>::vector +and [0-9]+ more of the runtime$'
+sees '^ +[0-9]+  std::vector<char>::vector +and [0-9]+ more in the runtime$'
 sees '^ +[0-9]+  keep_one +grows\.cpp:5'
 sees '^ live bytes since the start$'
 keys Enter
-sees ' growing: .*confidence [01]\.[0-9]+, until [0-9]+ s, when it begins to free at exit$'
-sees '^> +[0-9]+  std::vector<char>::vector +and [0-9]+ more of the runtime$'
+sees ' growing: .*confidence [01]\.[0-9]+, until [0-9]+ s, when freeing at exit begins$'
+sees '^> +[0-9]+  std::vector<char>::vector +and [0-9]+ more in the runtime$'
 keys q q
 ends 0
 start 140 40 --sort peak --full-names grows.trace

@@ -76,7 +76,7 @@ wrong() { # MESSAGE ARGS
 	grep -q -- "$message" err || fail "$*: $(cat err)"
 }
 wrong 'no terminal: use -b'
-wrong "no column 'x': there are PID, USER" -b --columns pid,x
+wrong "no column 'x': choose from PID, USER" -b --columns pid,x
 wrong "bad --delay '10ms': at least 100ms" -b -d 10ms
 wrong "cannot open 'x'" -b x
 wrong "one argument too many: 'y'" -b x y
@@ -92,7 +92,7 @@ start 120 30 --proc-root proc -d 200ms
 sees '^> +100 root +1\.00 G'
 keys j
 sees '^> +200 ' 'j'
-# the selection follows its row when the order changes
+# sorting keeps the selected row when the order changes
 process 202 worker 2097152 200 71
 sees '^ +202 root +2\.00 G'
 sees '^> +200 ' 'reordered'

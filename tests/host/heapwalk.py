@@ -106,7 +106,7 @@ def table(name, program):
     # Told to stop at any time it stops, and says so: nothing is damaged.
     for most in (0, 1, 10, 30):
         head, *_ = walk(p, str(most))
-        check("damaged" not in head and head.endswith("the recording ended before all of it was walked"), f"{name}, stopped: {head}")
+        check("damaged" not in head and head.endswith("the recording ended before the whole heap was walked"), f"{name}, stopped: {head}")
         check(reads(head) <= most + 200, f"{name}, stopped after {most} reads: {head}")
     end(p)
 

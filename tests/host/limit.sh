@@ -132,7 +132,7 @@ wait_for stopped b.trace
 wait $recorder
 is 'status' $? 0
 [ "$(stat -c %s b.trace)" -le 1048576 ] || fail "a file of at most 1M has $(stat -c %s b.trace) bytes"
-grep -q 'limit .*--keep=live: what is live takes more than half' err || fail "not said why keeping ended: $(cat err)"
+grep -q 'limit .*--keep=live: live blocks take more than half' err || fail "not said why keeping ended: $(cat err)"
 "$TB/trace-dump" b.trace | grep -qx ended || fail 'the trace is not whole'
 
 # ---- refused ----
@@ -144,7 +144,7 @@ refused() { # PATTERN ARG...
 	[[ $said =~ ^ms-record:.*$pattern && $(wc -l <<<"$said") = 1 ]] || fail "$*: $said"
 }
 refused 'needs --max-size' --keep=live true
-refused 'does not go together with --max-size' --max-size 1M --keep=last:1s true
+refused 'cannot be combined with --max-size' --max-size 1M --keep=last:1s true
 refused "bad --keep 'last:0'" --keep=last:0 true
 refused "bad duration 'x'" --keep=last:x true
 refused 'needs a regular file' -o fd:1 --keep=last:1s true

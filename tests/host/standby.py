@@ -218,8 +218,8 @@ def killed():
 def refusals():
     p = Program("1")
     r = Recorder(p.pid)
-    for words, *options in (("records it already", ), ("--sample does not go together with --standby", "-s", "64k"),
-                            ("--free-stacks does not go together", "--free-stacks"), ("--verify does not go together", "--verify")):
+    for words, *options in (("records it already", ), ("--sample cannot be combined with --standby", "-s", "64k"),
+                            ("--free-stacks cannot be combined", "--free-stacks"), ("--verify cannot be combined", "--verify")):
         said = subprocess.run([RECORD, "-o", "no.trace", *options, "-p", str(p.pid)], capture_output=True, text=True,
                               check=False, timeout=600)
         check(said.returncode == 125 and words in said.stderr and said.stderr.count("\n") == 1, f"{options}: {said.stderr}")
@@ -232,7 +232,7 @@ def refusals():
         check(said.returncode == 125 and "is for the ms-record -p that wakes" in said.stderr, f"{options}: {said.stderr}")
     for options in (["-s", "4k"], ["--free-stacks"], ["--verify"]):
         said = subprocess.run([RECORD, "--standby", *options, "true"], capture_output=True, text=True, check=False, timeout=600)
-        check(said.returncode == 125 and "does not go together with it" in said.stderr, f"{options}: {said.stderr}")
+        check(said.returncode == 125 and "cannot be combined with it" in said.stderr, f"{options}: {said.stderr}")
     for command, status in ((["true"], 0), (["sh", "-c", "exit 3"], 3), (["sh", "-c", "kill -9 $$"], -9), (["./none"], 127),
                             (["/"], 126)):
         said = subprocess.run([RECORD, "--standby", *command], capture_output=True, check=False, timeout=600)

@@ -105,7 +105,7 @@ below() { # N NAME COMMAND...: N static programs
 	grep -q "; $n could not be recorded\$" err || fail "$name: not counted: $(<err)"
 	grep -q 'every event recorded$' err && fail "$name: every event: $(<err)"
 	is "$name: JSON" "$(ms-report --json --only-first t.trace | grep -o '"images_missed":[0-9]*' | head -n 1)" "\"images_missed\":$n"
-	words="$n program$([ "$n" = 1 ] || echo s) that it started not recorded: see .d/index"
+	words="$n program$([ "$n" = 1 ] || echo s) that it started, see .d/index"
 	ms-report --md --only-first t.trace | grep -qF "$words" || fail "$name: not on the first screen: $(ms-report --md --only-first t.trace)"
 }
 below 1 'sh' sh -c ./static

@@ -105,7 +105,7 @@ c.recv(100)
 c.send(b"0state recording\n")' "$name" "$guessed" >squatter 2>/dev/null &
 	squatter=$!
 	wait_for grep -q ready squatter
-	refused_recorder 'belongs to user 65534: not its recorder' squatted status
+	refused_recorder 'belongs to user 65534, not to its recorder' squatted status
 	tell a.trace flush
 	kill $squatter 2>/dev/null
 fi

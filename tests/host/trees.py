@@ -114,7 +114,7 @@ def tree(file):
     meta = dict(db.execute("SELECT key, value FROM meta").fetchall())
     check("the peak of the sum", meta["sum_peak_bytes"], best)
     check("what each held then", [rows[i.image]["at_sum_peak_bytes"] for i in kept], held)
-    check("the largest of the timeline", db.execute("SELECT max(live_max) FROM sum_timeline").fetchone()[0], best)
+    check("this is the largest of the timeline", db.execute("SELECT max(live_max) FROM sum_timeline").fetchone()[0], best)
     worst = max(kept, key=lambda i: replayed[i.image][2])
     first = db.execute("SELECT * FROM by_process").fetchone()
     check("the worst", (first["pid"], first["peak_bytes"]), (int(worst.pid), replayed[worst.image][2]))

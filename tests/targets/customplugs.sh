@@ -24,7 +24,7 @@ expect attached "$(heaps attached "$own")" "$(cat attached.out)"
 sound attached
 # until a module has it the hook waits, and says so
 grep -q '^hooks_waiting 2$' told || fail "status: $(cat told)"
-expect waits "$(grep -c '^ms-record: no module has .* yet: it is hooked when one is loaded$' attached.err)" 2
+expect waits "$(grep -c '^ms-record: no module has .* yet: it will be hooked once such a module is loaded$' attached.err)" 2
 
 # children, with what their parent had hooked when they were forked
 ./plugs plugs.d forks >plain.out
@@ -63,4 +63,4 @@ void work(int n) { (void)n; }
 END
 gcc -O2 -shared -fPIC -o plugs.d/a.so short.c
 ms-record -o short.trace --hook 'short_one(size) -> ptr' ./plugs plugs.d >short.out 2>short.err
-grep -q "'short_one' in 'a.so', which was opened later, cannot be hooked: it is too short" short.err || fail "short: $(cat short.err)"
+grep -q "'short_one' in 'a.so', which was loaded later, cannot be hooked: it is too short" short.err || fail "short: $(cat short.err)"

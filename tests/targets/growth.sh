@@ -71,7 +71,7 @@ at=$(sql "SELECT teardown_ns FROM growth WHERE site" | awk '{ printf "%.3f", $1 
 for form in --text --html '--growth --md' '--growth --text'; do
 	# shellcheck disable=SC2086
 	"$BIN/ms-report" $form part_freed.trace | tr -s '\n ' '  ' >out
-	grep -q "judged until $at s, when it begins to free at exit" out || fail "ms-report $form does not say it"
+	grep -q "judged until $at s, when freeing at exit begins" out || fail "ms-report $form does not say it"
 done
 "$BIN/ms-report" --growth --json part_freed.db | grep -q "\"judged_until_ns\":$(sql 'SELECT teardown_ns FROM growth WHERE site = 0')," || fail 'JSON does not say it'
 way=leak_fast

@@ -53,4 +53,4 @@ want "tagged" 100 "$(unreachable tagged_block)"
 record tagged --leak-mask=0xff00000000000000
 want "tagged, with a mask" 0 "$(unreachable tagged_block)"
 want "scan, with a mask" "8|0xff00000000000000" "$(scan)"
-ms-report --leaks run.trace | grep -qx "Scan  *pointers without the bits 0xff00000000000000 (--leak-mask)"
+ms-report --leaks run.trace | grep -qx "Scan  *pointer bits 0xff00000000000000 ignored (--leak-mask)"

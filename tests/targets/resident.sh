@@ -94,7 +94,7 @@ ms-report --resident without.trace | grep -qx 'n/a (recorded without --resident)
 ms-report without.trace | grep -q 'not live heap: --resident' && die "what is not known is offered"
 ms-report file.trace | grep -q "not live heap: --resident$"
 ms-record --resident --sample 4k -o no.trace true 2>said && die "taken with --sample"
-grep -qx 'ms-record: --resident does not go together with --sample: it needs all blocks' said
+grep -qx 'ms-record: --resident cannot be combined with --sample: it needs all blocks' said
 # One that is killed is said to be.
 ms-record -q --resident -o killed.trace "$program" leak die >/dev/null || :
 ms-report --resident killed.trace | grep -qx 'n/a (killed, or ended without exit())'

@@ -326,7 +326,7 @@ diff("--per", "mark:request", "seven.db", "few.db")  # rounding must not break t
 # ---- a first night ----
 out, rc, err = run("-o", "no.db", "nothing.db", "new.db")
 expect("no old", (rc, "No such file" in err, os.path.exists("no.db")), (2, True, False))
-diff("--allow-missing-old", "--old", "nothing.db", "--old", "old.db", "--new", "new.db", said="there is no 'nothing.db': compared with the old runs that are there")
+diff("--allow-missing-old", "--old", "nothing.db", "--old", "old.db", "--new", "new.db", said="there is no 'nothing.db': compared with the remaining old runs")
 d = diff("--exit-code", "--allow-missing-old", "nothing.db", "new.db", said="there is no 'nothing.db': everything is new")
 expect("first night", rows(d, "SELECT kind, max(significant), sum(old_live_bytes), sum(new_live_bytes) FROM site_diff GROUP BY 1"), [("new", 0, 0, 137000)])
 out, rc, err = run("--fail-on", "delta_unfreed_bytes > 1", "d.db", tool="ms-report")
@@ -345,7 +345,7 @@ diff("lost.db", "new.db")
 out, rc, err = run("--fail-on", "delta_frees > 1000000", "d.db", tool="ms-report")
 expect("old lost events", (rc, "events were lost in 'lost.db'" in err), (2, True))
 made("other.db", "UPDATE process SET exe = '/bin/other' WHERE id = 1")
-diff("old.db", "other.db", said="are of different programs: '/usr/bin/orderd' and '/bin/other'")
+diff("old.db", "other.db", said="are from different programs: '/usr/bin/orderd' and '/bin/other'")
 
 # ---- sampled ----
 SAMPLED = """UPDATE process SET sampled_bytes = 1000; UPDATE site SET temporary = NULL; DELETE FROM process WHERE id = 2; DELETE FROM site WHERE process = 2;
@@ -387,11 +387,11 @@ for budget, status, said in [
         ("gone_live_bytes > 999", 1, "broken"), ("grown_live_bytes >= 70000", 1, "broken"), ("renamed_sites != 1", 0, ""), ("unchanged_sites < 6", 0, ""),
         ("delta_live_bytes > 100k", 0, ""), ("delta_unreachable_bytes > 0", 2, "the figure is not known"),
         ('site("orderd::Parser::*").delta_live_bytes > 69999', 1, "is broken: it is +70000 (+68.4 KiB"), ('site("*Parser*").delta_live_bytes > 70000', 0, ""),
-        ('site("orderd::Parser::dup").delta_live_blocks >= 7', 1, "most of it at site 1: "), ('site("nobody").delta_live_bytes > 0', 0, "no site has a name like that"),
+        ('site("orderd::Parser::dup").delta_live_blocks >= 7', 1, "most of it at site 1: "), ('site("nobody").delta_live_bytes > 0', 0, "its pattern matches no site"),
         ('site("*").delta_live_bytes > 77999', 1, "is broken: it is +78000 (+76.2 KiB, +132 %), most of it at site 1: "), ('site("*").delta_live_bytes > 132.3 %', 0, ""),
         ('site("*").delta_frees < -389', 1, "is broken: it is -390"), ('site("*").delta_sites > 0', 2, "no figure 'delta_sites' of a site"),
         ('site("*").new_sites > 0', 2, "no figure 'new_sites' of a site"), ('site("*").delta_unfreed_bytes > 0', 2, "no figure"),
-        ("unmatched_sites > 0", 0, ""), ("delta_nothing > 1", 2, "no figure 'delta_nothing'"), ("new_peak > 1", 2, "no figure"), ("new_sites > 1 %", 2, "percentages are for delta_"),
+        ("unmatched_sites > 0", 0, ""), ("delta_nothing > 1", 2, "no figure 'delta_nothing'"), ("new_peak > 1", 2, "no figure"), ("new_sites > 1 %", 2, "only delta_"),
         ("new_sites > -1", 2, "bad budget"), ("delta_frees > - ", 2, "expected a number"), ("delta_frees > %", 2, "bad percentage"),
         ("delta_frees > 1k", 2, "bad budget"), ("delta_frees ~ 1", 2, "expected >"), ("delta_frees", 2, "expected >")]:
     out, rc, err = run("--fail-on", budget, "--json", "d.db", tool="ms-report")
@@ -401,7 +401,7 @@ for budget, status, said in [
 out, rc, err = run("--fail-on", "delta_frees > 1", "old.db", tool="ms-report")
 expect("no comparison", (rc, "nothing was compared" in err), (2, True))
 
-# filters hid sites that it may concern; without a comparison there is no change
+# filters hid sites that it may apply to; without a comparison there is no change
 out, rc, err = run("--not-function", "Parser", "d.db", tool="ms-filter")
 out, rc, err = run("-q", "--summary", "--fail-on", 'site("*Parser*").delta_live_bytes > 0', tool="ms-report", data=out)
 expect("a budget on hidden sites", (rc, "filters hid sites" in err), (2, True))
@@ -485,8 +485,8 @@ for sql in ("UPDATE site_diff SET site = site + 100", "UPDATE site_diff SET kind
 for words, said in [([], "nothing to compare"), (["old.db", "new.db", "same.db"], "one input too many: 'same.db'"), (["--old", "old.db"], "no new run"),
                     (["--new", "old.db"], "no old run"), (["--old", "", "new.db"], "empty file name"), (["-", "-"], "standard input can be read only once"),
                     (["--per", "seconds", "old.db", "new.db"], "bad --per 'seconds'"), (["--per", "mark:", "old.db", "new.db"], "bad --per"),
-                    (["--per", "mark:no", "old.db", "new.db"], "there is none in 'old.db'"), (["--min-change", "4x", "old.db", "new.db"], "bad size"),
-                    (["old.db@peak"], "one input with a point"), (["--per", "allocations", "old.db"], "needs two inputs"),
+                    (["--per", "mark:no", "old.db", "new.db"], "none found in 'old.db'"), (["--min-change", "4x", "old.db", "new.db"], "bad size"),
+                    (["old.db@peak"], "a single input with a point"), (["--per", "allocations", "old.db"], "needs two inputs"),
                     (["old.db@1.5s", "new.db"], "no point '1.5s' in 'old.db'"), (["--exit-code=1", "old.db", "new.db"], "takes no argument"),
                     (["--old", "old.db", "--new", "new.db", "x"], "one input too many")]:
     out, rc, err = run("-o", "no.db", *words)

@@ -157,8 +157,8 @@ def incomplete(trace):
 
 
 def refused(trace):
-    for words, part in ((["--min", "4k", trace], "option '--min' is on all of a site's blocks"), (["--from", "1h", trace], "no point '1h'"),
-                        (["--where", "id = 1", trace], "option '--where' is on all"), (["--from", "5ms", "--to", "3ms", trace], "later than"),
+    for words, part in ((["--min", "4k", trace], "option '--min' applies to all of a site's blocks"), (["--from", "1h", trace], "no point '1h'"),
+                        (["--where", "id = 1", trace], "option '--where' applies to all"), (["--from", "5ms", "--to", "3ms", trace], "later than"),
                         (["--from", "mark:no", trace], "no point 'mark:no'"), (["--process", "no", trace], "nothing of"),
                         (["."], "is a folder"), (["-"], "more than once"), (["whole.db"], "not a MemScope trace")):
         code, message = run("ms-filter", "--trace-out", "refused.trace", *words)

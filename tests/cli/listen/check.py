@@ -279,7 +279,7 @@ def unix(trace):
     expect("by a Unix socket", s.status("/metrics", Host="anything"), 200)
     other = Served("--listen", "unix:sock", trace, wait=False)
     expect("two of one path", (other.process.wait(20), other.process.stderr.read()),
-           (2, "ms-top: cannot listen at 'sock': Address already in use\n"))
+           (2, "ms-top: cannot listen on 'sock': Address already in use\n"))
     expect("the first of them", s.status("/metrics"), 200)
     s.process.kill()
     s.process.wait()
@@ -299,16 +299,16 @@ def unix(trace):
 def misuse(trace):
     remote = "can be reached from other machines"
     form = "expected PORT, ADDRESS:PORT"
-    for args, why in [(["--listen", "0"], "'--listen' is for traces"), (["--listen", "0", "-b", trace], "one of them"),
-                      (["--listen", "0", "--json", trace], "one of them"), (["--token-file", "x", trace], "'--token-file' is for --listen"),
-                      (["--allow-remote", trace], "'--allow-remote' is for --listen"), (["--listen", "", trace], "--listen"),
-                      (["--listen", "0", "-p", "1"], "'--listen' is for traces"),
+    for args, why in [(["--listen", "0"], "'--listen' needs a trace"), (["--listen", "0", "-b", trace], "choose one"),
+                      (["--listen", "0", "--json", trace], "choose one"), (["--token-file", "x", trace], "'--token-file' needs --listen"),
+                      (["--allow-remote", trace], "'--allow-remote' needs --listen"), (["--listen", "", trace], "--listen"),
+                      (["--listen", "0", "-p", "1"], "'--listen' needs a trace"),
                       (["--listen", "0.0.0.0:0", trace], remote), (["--listen", "[::]:0", trace], remote),
                       (["--listen", "0.0.0.0:0", "--allow-remote", trace], remote),
                       *((["--listen", a, trace], form) for a in (":80", "x", "65536", "-1", "1.2.3:x", "evil.example:80", "::1:80", "[::1]", "127.0.0.1:",
                                                                 "999.0.0.1:80", " 80")),
                       (["--listen", "unix:", trace], "a path of 1 to 107 bytes"), (["--listen", "unix:" + "x" * 200, trace], "a path of 1 to 107 bytes"),
-                      (["--listen", "unix:no/such/sock", trace], "cannot listen at 'no/such/sock': No such file"),
+                      (["--listen", "unix:no/such/sock", trace], "cannot listen on 'no/such/sock': No such file"),
                       (["--listen", "0", "--token-file", "none", trace], "cannot open 'none'"), (["--listen", "0", "none"], "cannot open 'none'")]:
         r = subprocess.run([BIN + "/ms-top", *args], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60, check=False)
         expect(f"status of {args}", r.returncode, 2)
@@ -316,7 +316,7 @@ def misuse(trace):
     taken = socket.create_server(("127.0.0.1", 0))
     port = taken.getsockname()[1]
     r = subprocess.run([BIN + "/ms-top", "--listen", str(port), trace], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60, check=False)
-    expect("a port that is taken", (r.returncode, r.stderr), (2, f"ms-top: cannot listen at '{port}': Address already in use\n"))
+    expect("a port that is taken", (r.returncode, r.stderr), (2, f"ms-top: cannot listen on '{port}': Address already in use\n"))
 
 
 def screen(trace):

@@ -144,7 +144,7 @@ def check_pmap():
 
 SERIES = {  # what is said at the end
     "leak": r"Warning: linear heap growth detected: \+([6-9]\.\d+) MiB/s .*confidence (0\.9\d*|1\.?\d*)$",
-    "step": r"No steady growth: the heap rose by 20\.0 MiB at once$",
+    "step": r"No steady growth: the heap rose by 20\.0 MiB in one step$",
     "plateau": r"No steady growth: the heap rose by [\d.]+ MiB, ever more slowly$",
     "reserve": r"No growth: the heap is steady$",
     "slow": r"No growth of 100\.0 MiB/s or more: the heap grows by ",
@@ -351,7 +351,7 @@ def check_trace():
     expect("trace: step", json.loads(run(REPORT, "--json", "--growth", "step.trace").stdout)["views"][0]["rows"][0]["trend"],
            "step")
     text = run(REPORT, "leak.trace").stdout
-    expect("trace: text", "NOTHING" not in text and "figures of /proc only: allocations were not recorded" in text, True)
+    expect("trace: text", "NOTHING" not in text and "figures from /proc only: allocations were not recorded" in text, True)
     expect("trace: a budget", run(REPORT, "--fail-on", "peak_bytes > 0", "leak.trace").returncode, 2)
 
 

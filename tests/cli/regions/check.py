@@ -276,7 +276,7 @@ def check_unreadable():
     expect("made: skipped", (got["process_count"], got["skipped"]), (2, 0))
     ours = json.loads(report("--json", "made.db"))
     expect("made: why", [(s["pid"], s["name"], s["reason"]) for s in ours["skipped_processes"]],
-           [(6, "p 6", "ended meanwhile"), (7, "p 7", "ended, and its parent has not asked how yet"),
+           [(6, "p 6", "ended meanwhile"), (7, "p 7", "ended, but not yet reaped by its parent"),
             (9, None, "ended meanwhile")])
     expect("made: said", "could not be read; 3 more processes ended meanwhile" in report("made.db"), True)
     storm = subprocess.Popen(["sh", "-c", "while :; do /bin/true & /bin/true; done"])
@@ -413,7 +413,7 @@ def check_forbidden():
 
 def check_filter():
     r = run(BIN + "/ms-filter", "--min", "4k", "one.db")
-    expect("ms-filter", (r.returncode, r.stdout, "holds figures of /proc" in r.stderr), (2, "", True))
+    expect("ms-filter", (r.returncode, r.stdout, "holds only figures from /proc" in r.stderr), (2, "", True))
     r = subprocess.run([BIN + "/ms-filter", "one.db"], capture_output=True, timeout=60, check=False)
     expect("ms-filter without a condition", (r.returncode, r.stdout[:6]), (0, b"SQLite"))
 

@@ -98,7 +98,7 @@ def check_refused(options):
     names = ["first_alloc"] + [f"missing_{i}" for i in range(MISSING)] + ["last_alloc"]
     status, out, err = run(options, names, SECONDS, (address["first_alloc"], address["last_alloc"]))
     check((status, out) == (7, plain.stdout), f"{options}: did not wait: status {status}, {out}{err}")
-    check("cannot hook 'last_alloc': the program did not wait for it" in err, f"{options}: did not wait: {err}")
+    check("cannot hook 'last_alloc': the program did not wait for the hook" in err, f"{options}: did not wait: {err}")
 
 
 address = build()

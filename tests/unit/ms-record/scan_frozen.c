@@ -426,7 +426,7 @@ static void check_errors(void)
 		bool copies;
 		int why, why_back;
 		const char *words;
-	} cases[] = {{false, EAGAIN, 0, "its limit of processes is reached"},
+	} cases[] = {{false, EAGAIN, 0, "its limit on processes is reached"},
 		     {false, ENOMEM, 0, "memory is low"},
 		     {false, EPERM, 0, "Operation not permitted"},
 		     {false, EPERM, ESRCH, "Operation not permitted"},
