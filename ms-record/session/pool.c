@@ -462,12 +462,25 @@ bool pool_slot_wanted(const struct pool *p)
 	return any;
 }
 
+/* Returns the slot of the oldest ancestor of the child in slot `i` that waits as it does: a child may
+ * have taken a slot before its parent's. Entries may lie, even in a circle. */
+static uint32_t oldest_waiting(const struct pool *p, uint32_t i)
+{
+	for (uint32_t up = 0, k = 0; up < p->prepared && k < p->prepared; up++) {
+		uint32_t parent = __atomic_load_n(&p->dir[i].parent, __ATOMIC_RELAXED);
+		for (k = 0; k < p->prepared && !(p->slots[k].serial == parent && waits(p, k)); k++)
+			continue;
+		i = k < p->prepared ? k : i;
+	}
+	return i;
+}
+
 void pool_round(struct pool *p, void (*on_child)(void *arg, struct pool *p, uint32_t slot),
 		void *arg)
 {
 	for (uint32_t i = 0; i < p->prepared; i++)
-		if (waits(p, i))
-			on_child(arg, p, i);
+		while (waits(p, i))
+			on_child(arg, p, oldest_waiting(p, i));
 	if (p->shape.slot_max && __atomic_load_n(&p->head->state, __ATOMIC_RELAXED) != MG_OFF)
 		keep_ready(p);
 }

@@ -268,17 +268,17 @@ static struct session *begin(void)
 	return s;
 }
 
-/* A child takes a slot, and says so. */
-static struct session *take_slot(struct pool *p, uint32_t pid, uint32_t parent, uint64_t fork_stamp,
-				 uint64_t first_stamp)
+static uint32_t free_slot(const struct pool *p, uint32_t from)
 {
-	last = NULL;
-	__atomic_store_n(&p->head->slots_wanted, 1, __ATOMIC_SEQ_CST);
-	pool_round(p, seen, NULL);
-	uint32_t k = 0;
-	while (k < p->shape.slot_max && p->dir[k].state != MG_SLOT_FREE)
-		k++;
-	CHECK("a free slot", k < p->shape.slot_max, 1);
+	while (from < p->shape.slot_max && p->dir[from].state != MG_SLOT_FREE)
+		from++;
+	CHECK("a free slot", from < p->shape.slot_max, 1);
+	return from;
+}
+
+static void put_child(struct pool *p, uint32_t k, uint32_t pid, uint32_t parent,
+		      uint64_t fork_stamp, uint64_t first_stamp)
+{
 	p->slots[k].old = old_slot;
 	p->dir[k].pid = pid;
 	p->dir[k].parent = parent;
@@ -286,6 +286,17 @@ static struct session *take_slot(struct pool *p, uint32_t pid, uint32_t parent, 
 	p->dir[k].first_stamp = first_stamp;
 	p->dir[k].state = MG_SLOT_TAKEN;
 	p->dir[k].ready = 1;
+}
+
+/* A child takes a slot, and says so. */
+static struct session *take_slot(struct pool *p, uint32_t pid, uint32_t parent, uint64_t fork_stamp,
+				 uint64_t first_stamp)
+{
+	last = NULL;
+	__atomic_store_n(&p->head->slots_wanted, 1, __ATOMIC_SEQ_CST);
+	pool_round(p, seen, NULL);
+	uint32_t k = free_slot(p, 0);
+	put_child(p, k, pid, parent, fork_stamp, first_stamp);
 	p->dir[(k + 77) % p->shape.slot_max].state = 99; /* and where none was prepared */
 	pool_round(p, seen, NULL);
 	CHECK("a session", last != NULL, 1);
@@ -329,6 +340,26 @@ static void test_parents(void)
 	drop_slot(child);
 	drop_slot(first);
 	drop_slot(grandchild);
+	/* a child in a slot before its parent's, both seen in one round; two that name each other */
+	__atomic_store_n(&p->head->slots_wanted, 1, __ATOMIC_SEQ_CST);
+	pool_round(p, seen, NULL);
+	uint32_t low = free_slot(p, 0), high = free_slot(p, low + 1);
+	put_child(p, low, 9, p->slots[high].serial, 0, 1);
+	put_child(p, high, 10, p->shape.head_serial, 0, 1);
+	pool_round(p, seen, NULL);
+	struct session *parent = p->slots[high].session;
+	CHECK("a later slot's", parent_of(p->slots[low].session) == parent->heap->inherited_heap,
+	      1);
+	drop_slot(p->slots[low].session);
+	drop_slot(parent);
+	pool_round(p, seen, NULL);
+	low = free_slot(p, 0), high = free_slot(p, low + 1);
+	put_child(p, low, 11, p->slots[high].serial, 0, 1);
+	put_child(p, high, 12, p->slots[low].serial, 0, 1);
+	pool_round(p, seen, NULL);
+	CHECK("both", p->slots[low].session && p->slots[high].session, 1);
+	drop_slot(p->slots[low].session);
+	drop_slot(p->slots[high].session);
 	forks_forget(p);
 	recording_free(s);
 }
