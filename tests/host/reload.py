@@ -66,12 +66,14 @@ def cycles(n, *args, files=1):
 
 def main():
     few = cycles(500, f"{HERE}/plugin_a.so")
-    many = cycles(5000, f"{HERE}/plugin_a.so")
-    check(many[1] - few[1] < 4500 * 20, f"traces of {few[1]} and {many[1]} bytes")
-    took = [many[0]]
-    while min(took) - few[0] >= 4500 * 512 // 1024 and len(took) < 5:  # on a busy machine records wait, too
-        took.append(cycles(5000, f"{HERE}/plugin_a.so")[0])
-    check(min(took) - few[0] < 4500 * 512 // 1024, f"ms-record took {few[0]} and {took} KiB")
+    most = few[0] + 4500 * 512 // 1024, few[1] + 4500 * 20  # KiB that ms-record took, bytes of the trace
+    least = cycles(5000, f"{HERE}/plugin_a.so")
+    tries = 1
+    while (least[0] >= most[0] or least[1] >= most[1]) and tries < 5:  # on a busy machine records wait, and it takes more samples
+        least = tuple(map(min, least, cycles(5000, f"{HERE}/plugin_a.so")))
+        tries += 1
+    check(least[0] < most[0], f"ms-record took {few[0]} and {least[0]} KiB")
+    check(least[1] < most[1], f"traces of {few[1]} and {least[1]} bytes")
     cycles(1500, f"{HERE}/plugin_a.so", "move")
     cycles(1500, "./plugin_a.so", "cd", HERE)
     cycles(1000, f"{HERE}/plugin_a.so", "swap", f"{HERE}/plugin_b.so", files=2)
