@@ -35,11 +35,11 @@ struct piece {
 	uint64_t start, end;
 };
 
-/* Of the module that this is in. */
+/* Marks the bounds of our module: the preload library or the guest image. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _end[] __attribute__((visibility("hidden")));
 
-/* The n-th range of ours, in no order; false = there are no more. */
+/* Sets *p to the n-th range of our memory, in no order; false = there are no more. */
 static bool held(uint32_t n, struct piece *p)
 {
 	*p = (struct piece){(uint64_t)__ehdr_start, ((uint64_t)_end + 4095) & ~UINT64_C(4095)};
@@ -91,7 +91,7 @@ bool mg_next_apart(uint64_t *start, uint64_t end, struct mg_span *part)
 
 /* ---- mlockall -------------------------------------------------------------------------------- */
 
-/* What is done with each part of the program's mappings. */
+/* Says what visit() does with each part of the program's mappings, and sums up their sizes. */
 struct visit {
 	long number; /* a system call, or 0: only its size is added */
 	uint64_t flags, bytes;
@@ -112,7 +112,7 @@ static int digit_of(char c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Of a line of /proc/self/maps only "START-END " is looked at. */
+/* Visits every mapping in /proc/self/maps; of each line only "START-END " is parsed. */
 static bool visit_all(struct visit *v)
 {
 	char text[1024] = {0};

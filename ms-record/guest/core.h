@@ -24,7 +24,7 @@
 
 /* ---- threads ------------------------------------------------------------------------------- */
 
-/* Of a remembered frame, beside its ip and slot. */
+/* Describes a remembered frame; its ip and slot are in arrays of the writer. */
 struct mg_frame {
 	uint64_t bp;
 	uint32_t checks_to; /* entries of `checks` up to and with this frame */
@@ -138,7 +138,7 @@ struct mg_gate {
 	uint64_t adopting; /* thread pointer of the thread that looks for a slot: see fork.c */
 };
 
-/* What the core needs from its backend. None of these may allocate, lock or block. */
+/* Lists what the core needs from its backend. None of these may allocate, lock or block. */
 struct mg_backend {
 	/* The module that holds `ip`; false = none is known. */
 	bool (*find_unwind_info)(uint64_t ip, struct mg_unwind_info *info);
@@ -230,10 +230,10 @@ extern struct mg_gate mg_closed_gate __attribute__((visibility("hidden")));
 /* A hook's caller: a pointer to its frame {saved bp, return address}. */
 #define MG_FRAME ((const uint64_t *)__builtin_frame_address(0))
 
-/* Where this thread's writer is kept: 0 = none yet; odd = 2 x events + 1 of a thread that found no
- * ring. A backend without thread-local storage of its own defines MG_SELF.
- * MG_UNTIL_SAMPLE: bytes up to and with the thread's next sample point; while it has no writer it
- * is 0, or what is left from a recording before. */
+/* Holds this thread's writer in `self`: 0 = none yet; odd = 2 x events + 1 of a thread that found
+ * no ring. A backend without thread-local storage of its own defines MG_SELF. MG_UNTIL_SAMPLE:
+ * bytes up to and with the thread's next sample point; while it has no writer it is 0, or what is
+ * left from a recording before. */
 #ifndef MG_SELF
 struct mg_own {
 	uintptr_t self;
@@ -311,7 +311,7 @@ uint64_t mg_new_stack(struct mg_writer *t, uint64_t sp);
 /* Is the hook in which `t` is busy still on the stack below the one with this frame? In doubt, yes.
  */
 bool mg_still_inside(struct mg_writer *t, const uint64_t *frame);
-/* What a slot of a stack holds. */
+/* Reads the word at `address`, a slot of a stack. */
 MG_INLINE uint64_t load(uint64_t address)
 {
 	return *(const volatile uint64_t *)address;
@@ -333,26 +333,26 @@ void *mg_grow_own(uint64_t bytes);
 void mg_note_ours(const void *start, uint64_t bytes);
 /* Makes ready what G4 needs. */
 void mg_grow_init(void);
-/* Where element `i` of `each` bytes is; NULL = it is not mapped. */
+/* Returns the address of element `i`, of `each` bytes; NULL = it is not mapped. */
 void *mg_grown(unsigned char *const *chunks, uint32_t i, size_t each);
-/* What is mapped in one piece. */
+/* Sets the chunks to `count` elements of `each` bytes that are mapped in one piece, at `base`. */
 void mg_grow_whole(unsigned char **chunks, void *base, uint32_t count, size_t each);
-/* The same, and maps it if need be. */
+/* Returns the address of element `i`, and maps its chunk if need be; NULL = it cannot be mapped. */
 void *mg_grow(unsigned char **chunks, uint32_t i, size_t each);
-/* The memory of a fork's slot, or NULL. */
+/* Returns the memory of a fork's slot, or NULL. */
 unsigned char *mg_grow_slot(uint32_t i);
-/* All that can be had, before a seccomp filter that may forbid it. Not `here`: in a forked child
- * that has not begun, only slots. */
+/* Maps all that can be had, before a seccomp filter that may forbid it. Not `here`: in a forked
+ * child that has not begun, only slots. */
 void mg_grow_ahead(bool here);
 
-/* Of a ring of the session. */
+/* Returns the size in bytes of the window of a ring of the session. */
 MG_INLINE uint64_t mg_window_bytes(const struct mg_ring *r)
 {
 	const struct mg_session *s = mg.session;
 	return (uint64_t)(r - mg.rings) < s->wide_count ? s->wide_bytes : s->window_bytes;
 }
 
-/* Bytes of a lap that begins. */
+/* Returns the bytes of a lap that begins. */
 MG_INLINE uint64_t mg_lap_bytes(const struct mg_ring *r)
 {
 	uint64_t allowed = __atomic_load_n(&r->size_allowed, __ATOMIC_RELAXED);
@@ -483,8 +483,8 @@ void mg_python_look(void);
 void mg_python_merge(struct mg_writer *t, uint32_t words, struct mg_stack *s, uint64_t *stamp);
 /* The next stack is without them: memory that they may be in was just unmapped. */
 void mg_python_skip(struct mg_writer *t);
-/* Of a backend that cannot map memory later: so many bytes for each writer, and where they are;
- * NULL = nowhere. A session begins. */
+/* Returns the bytes that each writer needs for Python, on a backend that cannot map memory later;
+ * mg_python_lay says where they are when a session begins, NULL = nowhere. */
 size_t mg_python_bytes(void);
 void mg_python_lay(void *memory);
 
@@ -543,23 +543,26 @@ void mg_user_begin(struct mg_session *s);
 
 /* ---- custom.c: functions of the program that are hooked, and memscope.h's pools -------------- */
 
-/* Of an allocation when the gate is MG_GATE_HOOKED: was it made inside a hooked function? Then it
- * is recorded as such, or not at all. */
+/* Tells whether an allocation was made inside a hooked function, when the gate is MG_GATE_HOOKED.
+ * If so, it is recorded as backing or not at all. */
 bool mg_custom_backing(const uint64_t *frame, const void *block, uint64_t size);
-/* The same while sampling: then nothing is recorded. */
+/* Tells whether an allocation is hidden while sampling: made inside a hooked function, it is not
+ * recorded. */
 bool mg_custom_hides(const uint64_t *frame);
-/* Of a free then: is it by a hooked function that frees that block? */
+/* Tells whether a free is by a hooked function that frees that block, when the gate is
+ * MG_GATE_HOOKED. */
 bool mg_custom_freeing(const uint64_t *frame, const void *block);
 /* Does the hooked function run still, in which this writer's thread was last? `frame`: of a hook
  * that was called now. */
 bool mg_custom_within(const struct mg_writer *t, const uint64_t *frame);
 void mg_on_pool(const uint64_t *frame, uint32_t step, const void *pool, const char *name);
 void mg_on_pool_alloc(const uint64_t *frame, const void *pool, const void *block, uint64_t size);
-/* Of the backend: is this call of a hooked function to be looked at? */
+/* Tells whether this call of a hooked function is to be recorded. The backend defines it. */
 bool mg_custom_is_open(const uint64_t *frame);
 /* This thread's writer as it is, or NULL. */
 struct mg_writer *mg_custom_writer(void);
-/* Of the backend: the dynamic linker changes its list of modules, by a function of that kind. */
+/* Notes that the dynamic linker changes its list of modules, by a function hooked for that. The
+ * backend defines it. */
 void mg_custom_linker(const uint64_t *frame);
 /* late.c: has its heartbeat stopped, or is nothing to be recorded? Then nobody waits for it. */
 bool mg_nobody_records(const struct mg_session *s);
@@ -576,17 +579,18 @@ void mg_entry_custom(void);
 
 /* ---- what is ours stays apart (apart.c) ------------------------------------------------------ */
 
-/* The next part of [*start, end) that is not ours, and *start behind it; false = there is none. */
+/* Finds the next part of [*start, end) that is not ours, and moves *start behind it; false = there
+ * is none. */
 bool mg_next_apart(uint64_t *start, uint64_t end, struct mg_span *part);
-/* What mlockall with these flags does without us: 0 or an error as the kernel's; or 1: the kernel
- * has to be asked, and what it locked of ours unlocked. Not under a filter. */
+/* Does mlockall with these flags, but not for our memory: 0 or an error as the kernel's; or 1: the
+ * kernel has to be asked, and our memory unlocked afterwards. Not under a filter. */
 long mg_lock_all(uint64_t flags);
 void mg_unlock_ours(void);
 
 /* ---- what the program forbids itself (confine.c) --------------------------------------------- */
 
-/* As mg_counter, for waits: where the program forbade that, something that goes on about as fast, if
- * mg_spin is called in between. */
+/* Returns mg_counter for waits. If the program forbade to read the clock, it is a count that goes
+ * on about as fast, if mg_spin is called in between. */
 uint64_t mg_ticks(void);
 void mg_spin(void);
 /* Is ms-record's last heartbeat older than that? Not told where stamps are counted. */

@@ -43,13 +43,13 @@ struct mg_unwind_info;
 /* Is that the return from a signal handler of a C library without CFI for it? A module has holes
  * between its segments, and `ip` may be any word of a stack. */
 bool mg_is_sigreturn(const struct mg_unwind_info *info, uint64_t ip);
-/* Is there a call in front of `ip`? Where it cannot be seen, outside of [low, high), it is taken
- * for one. */
+/* Tells whether there is a call in front of `ip`. If it cannot be seen, outside of [low, high), the
+ * answer is yes. */
 bool mg_is_called(uint64_t ip, uint64_t low, uint64_t high);
-/* The same, of a call of that function by its address. It is read in any case. */
+/* Tells whether a call of `entry` by its address is in front of `ip`; reads there in any case. */
 bool mg_is_call_of(uint64_t ip, uint64_t entry);
-/* Of a call's return address in listed code that has no unwinding information: the rule
- * when what is executed there goes straight to a return, else MG_RULE_CODE_END. No call: NO_CODE. */
+/* Returns the rule of a call's return address in listed code that has no unwinding information, if
+ * the code there goes straight to a return, else MG_RULE_CODE_END. No call: MG_RULE_NO_CODE. */
 uint64_t mg_code_rule(uint64_t ip, const struct mg_range *r);
 /* The rule of an instruction of a module that has no unwinding information for it, by what is
  * executed from there, or before: MG_RULE_FLOW_SP, MG_RULE_FLOW_BP or MG_RULE_NONE. `exact`: it was

@@ -212,8 +212,8 @@ static bool take_sample(uint64_t key, uint64_t size, bool pooled)
 	return true;
 }
 
-/* The same of what a function returned. Its old block is given back here, unless the record of the
- * new one says so. */
+/* Decides whether the block that a function returned is sampled. Its old block is given back here,
+ * unless the record of the new one says so. */
 static bool is_sampled(struct mg_writer *t, uint64_t block)
 {
 	const struct mg_custom *c = &t->custom_hook->custom;

@@ -11,7 +11,8 @@
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _etext[] __attribute__((visibility("hidden")));
 
-/* What we call ourselves, the next provider of malloc, may be hooked by another of its names. */
+/* Tells whether the call is to be recorded. Our own calls are not: the next provider of malloc may
+ * be hooked by another of its names. */
 bool mg_custom_is_open(const uint64_t *frame)
 {
 	if (frame[1] - (uint64_t)__ehdr_start < (uint64_t)(_etext - __ehdr_start))
@@ -67,7 +68,7 @@ void mg_custom_prepare(struct mg_session *s, int fd)
 	mg_custom_open((const struct mg_hook *)s->hooks, s->hook_count);
 }
 
-/* What dlclose comes to needs nothing. */
+/* Asks for hooks when dlopen has changed the list of modules; dlclose needs nothing. */
 void mg_custom_linker(const uint64_t *frame)
 {
 	enum { CONSISTENT = 0, DELETE = 2 };

@@ -257,8 +257,8 @@ static bool run(struct cursor c, uint64_t pc, const struct fde *f, struct state 
 
 /* ---- finding the FDE ------------------------------------------------------------------------- */
 
-/* What the last entry at or below `rel` has of a sorted table, both relative to `base`; 0 = none.
- */
+/* Returns the FDE of the last entry at or below `pc` in a sorted table, whose addresses are
+ * relative to `base`; 0 = none. */
 static uint64_t search(const struct mg_frames_entry *v, uint64_t count, uint64_t base, uint64_t pc)
 {
 	int64_t rel = (int64_t)(pc - base);

@@ -117,8 +117,8 @@ static uint32_t own_tid(void)
 	return real;
 }
 
-/* Of the process: the thread that forked has its number. Where we may not ask, that of a thread,
- * which leads ms-record there. */
+/* Returns the process's number: the tid of the thread that forked. If getpid may not be called, the
+ * tid of any thread, which leads ms-record there. */
 static uint32_t own_pid(void)
 {
 	uint32_t tid = own_tid();

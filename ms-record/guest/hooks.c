@@ -122,8 +122,8 @@ static __attribute__((noinline)) void end_unknown(const uint64_t *frame, const v
 		mg_on_failed(frame, size);
 }
 
-/* What a realloc of a sampled block comes to: the new one may not be sampled, and if there is none
- * the old one goes on. */
+/* Returns the record of a realloc of a sampled block: only a free if the new block is not sampled.
+ * A realloc that failed keeps the old block sampled. */
 static __attribute__((noinline)) struct mg_record
 end_sampled(const uint64_t *frame, struct mg_record r, struct mg_record release, const void *old)
 {
@@ -134,7 +134,7 @@ end_sampled(const uint64_t *frame, struct mg_record r, struct mg_record release,
 
 /* ---- the hooks ------------------------------------------------------------------------------- */
 
-/* As put, with the usable size behind what the record has: `words` counts it. */
+/* Writes a record with the block's usable size behind its other words; `words` counts it. */
 static __attribute__((noinline)) void put_usable(struct mg_writer *t, struct mg_record r,
 						 struct mg_stack s, uint64_t stamp)
 {
@@ -217,7 +217,8 @@ static __attribute__((noinline)) void on_alloc_rare(const uint64_t *frame, const
 		record_alloc_full(t, frame, block, size, foreign);
 }
 
-/* The same where an interpreter's frames are read, too: nearly all of them fit as well. */
+/* Records an allocation where an interpreter's frames are read, too: nearly all of them fit as
+ * well. */
 static __attribute__((noinline)) void on_alloc_python(const uint64_t *frame, const void *block,
 						      uint64_t size)
 {
@@ -370,7 +371,7 @@ static __attribute__((noinline)) void on_free_rare(const uint64_t *frame, const 
 		record_free_full(frame, block, unsure);
 }
 
-/* The same in short, if the thread's writer is ready; false = it is not. */
+/* Records a free in short form, if the thread's writer is ready; false = it is not. */
 MG_INLINE bool record_free(const uint64_t *frame, const void *block, bool sampled)
 {
 	struct mg_writer *t = mg_enter_plain(frame);
@@ -500,7 +501,7 @@ bool mg_nesting_end(const void *block)
 	return block && t->last_block == (uint64_t)block;
 }
 
-/* What ms_alloc says may be anything. */
+/* Limits the size that ms_alloc was given, which may be any number, to what a record can hold. */
 uint64_t mg_user_size(uint64_t size)
 {
 	const uint64_t most = UINT64_C(1) << 62;

@@ -43,7 +43,7 @@ ENTRY void mg_image_after(const uint64_t *frame, const struct mg_hook *h);
 ENTRY void mg_image_free(const uint64_t *frame, const struct mg_hook *h);
 ENTRY void mg_image_linker(const uint64_t *frame, const struct mg_hook *h);
 
-/* What the entries saved. */
+/* Names the words of the frame where the entries save arguments and the result. */
 enum { ARG_0 = MG_ENTRY_ARG, ARG_1 = ARG_0 - 1, ARG_2 = ARG_0 - 2, RESULT = MG_ENTRY_RESULT };
 
 EXPORT struct mg_manifest mg_manifest = {
@@ -195,7 +195,8 @@ static bool is_done(const uint64_t *frame, const struct mg_hook *h)
 	return !mg_lock_all((uint32_t)frame[ARG_0]);
 }
 
-/* What a fork's handlers do is the program's. */
+/* Handles hooks that are neither an allocator's nor the linker's. Handlers of a fork run as the
+ * program's own code. */
 static __attribute__((noinline)) void before_other(uint64_t *frame, const struct mg_hook *h)
 {
 	enum { SET_SECCOMP = 22, STRICT = 1, SET_TSC = 26, SIGSEGV = 2 };
@@ -422,7 +423,7 @@ static bool lay_out(const struct mg_session *s)
 	return true;
 }
 
-/* What of all that is mapped is ours, besides the image: see apart.c. */
+/* Notes which mappings are ours, besides the image: see apart.c. */
 static void note_ours(void)
 {
 	const struct mg_manifest *m = &mg_manifest;
@@ -464,10 +465,10 @@ static bool start(void)
 		mg.main_tp ? *(const volatile uint32_t *)(mg.main_tp + mg_manifest.tid_offset) : 0;
 	mg.slots = (struct mg_fork_slot *)(void *)((char *)s + s->slots_offset);
 	mg.slot_count = s->slot_max;
-	/* What an earlier session left, or one of the process that forked. */
+	/* An earlier session, or the process that forked, may have left other values in these. */
 	mg.writer_base = mg.writers_used = 0;
 	mg.fork_stamp = mg.missed = 0;
-	/* Of those that were there at first none has gone. */
+	/* None of the modules that were there at first has gone. */
 	known.table = mg.modules;
 	known.count = s->epoch || s->modules_closing ? 0 : s->modules_first;
 	known.epoch = 0;

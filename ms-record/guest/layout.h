@@ -144,9 +144,10 @@ enum mg_state {
 #define MG_SLEEPS 1u
 #define MG_SLEEPS_LONG 2u
 
-/* Of mg_session.stamps. FEW: ms-record reads the ring again and again, so a stamp that is up to 64
- * events old is right to a fraction of a millisecond. Against it: a second ring is in use, or the
- * clock changed (guest; for good); ms-record wants a moment that splits the events. */
+/* Tells how threads stamp their records (mg_session.stamps). FEW: ms-record reads the ring again
+ * and again, so a stamp that is up to 64 events old is right to a fraction of a millisecond. ALL: a
+ * second ring is in use, or the clock changed (guest; for good). ALL_NOW: ms-record wants a moment
+ * that splits the events. */
 #define MG_STAMPS_FEW UINT64_C(1)
 #define MG_STAMPS_ALL UINT64_C(2)
 #define MG_STAMPS_ALL_NOW UINT64_C(4)
@@ -188,8 +189,8 @@ static inline bool mg_python_is_loop(const struct mg_python *p, uint64_t ip)
 	       ip - 1 - p->eval[1][0] < p->eval[1][1] - p->eval[1][0];
 }
 
-/* Of a thread that ends the process: below `sp` its stack has nothing of the program's any more, and
- * its registers are these, bp last. */
+/* Describes a thread that ends the process: below `sp` its stack has nothing of the program's any
+ * more, and its registers are these, bp last. */
 struct mg_end_frame {
 	uint64_t tp, sp; /* tp: 0 = none */
 	uint64_t regs[MG_KEPT + 1];
@@ -325,8 +326,8 @@ struct mg_session {
 	uint32_t ranges_round;               /* ms-record; lowest bit: which list is in use */
 	uint32_t ranges_count[2];            /* of either */
 
-	/* Of mg_frames[MG_LISTS_MAX], which ms-record fills; the image's, for its forked children
-	 * too. */
+	/* offset of mg_frames[MG_LISTS_MAX], which ms-record fills; the image's, for its forked
+	 * children too */
 	_Alignas(64) uint64_t frames_offset;
 	uint32_t frames_count; /* with release */
 
@@ -344,9 +345,9 @@ struct mg_session {
  * that waited no longer reads it too, or runs with `guest_ready`. */
 enum mg_hooks_wanted { MG_HOOKS_WANTED = 1, MG_HOOKS_REFUSED = 2 };
 
-/* Of a thread that opens a module, and waits in the dynamic linker for functions in it to be
- * hooked. ms-record goes from ASKED to TAKEN, from there to PAGE, and from TAKEN or MAPPED to NONE.
- */
+/* Tracks a thread that opens a module, and waits in the dynamic linker for functions in it to be
+ * hooked. ms-record goes from ASKED to TAKEN, from there to PAGE, and from TAKEN or MAPPED to
+ * NONE. */
 enum mg_late_state {
 	MG_LATE_NONE = 0,
 	MG_LATE_ASKED = 1,  /* guest */
@@ -368,7 +369,7 @@ enum mg_end_state {
 	MG_END_LATE = 6,  /* guest: it waited in vain */
 };
 
-/* Where a forked child writes. */
+/* Names the states of a slot, the part of the pool in which a forked child writes. */
 enum mg_slot_state {
 	MG_SLOT_UNREADY = 0, /* no memory behind it */
 	MG_SLOT_FREE = 1,    /* ms-record prepared it; a child may take it by compare-and-swap */
@@ -516,9 +517,9 @@ enum mg_kind {
 				   back, if it was recorded; the new one is none of ours */
 	MG_HEAP_BACKING = 21, /* stamp, address, size, heap | MG_HEAP_HIDDEN: of malloc's, made
 				 inside a hooked function */
-	/* As MG_ALLOC, but its frames are all of the stack, which stands at place `keep`, below
-	 * MG_WHOLES, from now on; without frames it is the stack that stands there, and "previous
-	 * stack" is unchanged. */
+	/* MG_ALLOC whose frames are the whole stack, which stands at place `keep`, below MG_WHOLES,
+	 * from now on; without frames it is the stack that stands there, and "previous stack" is
+	 * unchanged. */
 	MG_ALLOC_WHOLE = 24,
 	MG_IGNORE = 25, /* stamp, address: memscope.h ms_ignore */
 	MG_CODE = 23, /* keep = slot; first line | part << 32 | bytes of a character << 40, bytes of
@@ -656,7 +657,7 @@ struct mg_hook {
 	uint8_t original[MG_DISPLACED_MAX], patched[MG_DISPLACED_MAX];
 };
 
-/* Of the page that is wiped in forked children: there nothing is recorded. */
+/* Describes the page that is wiped in forked children, so that nothing is recorded there. */
 struct mg_image_gate {
 	uint32_t on;      /* guest: enum mg_gate_state */
 	uint32_t counted; /* 1: not recorded; nothing to ask */
@@ -666,7 +667,7 @@ struct mg_image_gate {
 #define MG_BEGIN UINT64_C(0x6e6967656267ffff)
 
 struct mg_manifest {
-	/* Of the image, as it was built and relocated. */
+	/* facts of the image, as it was built and relocated */
 	uint64_t magic;
 	uint64_t bytes;           /* of this structure */
 	uint64_t enter_alloc;     /* where slots go, by kind: all others, */
@@ -675,13 +676,13 @@ struct mg_manifest {
 	uint64_t enter_custom;    /* MG_HOOK_CUSTOM */
 	uint64_t gate_variable;   /* where the image keeps the gate's address */
 	uint64_t places_variable; /* and that of the threads' places; 0 there: it touches none */
-	/* Of this process; for good. */
+	/* facts of this process; for good */
 	uint64_t gate;
 	uint64_t debug_state; /* address of r_state of the dynamic linker; 0 = none */
 	uint32_t tid_offset;  /* of a thread's number, from its thread pointer */
 	uint32_t hook_count;
 	struct mg_hook hooks[MG_HOOKS_MAX];
-	/* Of whoever is attached, and to whom: a forked child has a copy. */
+	/* facts of the recorder that is attached, and of its target: a forked child has a copy */
 	uint64_t target, target_start; /* its number, and when it began, as below */
 	uint32_t owner;                /* its number in its own namespace; 0 = nobody */
 	uint32_t owner_namespace;      /* inode of that */

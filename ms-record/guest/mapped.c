@@ -18,7 +18,8 @@
 #include "core.h"
 #include "preload.h"
 
-/* As in the kernel's interface; its header declares the functions in other words than ours. */
+/* Repeats values of the kernel's interface; its header declares functions with other types than
+ * ours. */
 #define MAP_FAILED ((void *)-1)
 #define MAP_ANONYMOUS 0x20
 #define MAP_HUGETLB 0x40000

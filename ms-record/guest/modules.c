@@ -19,7 +19,7 @@
 #define NOTES_MOST 4096u
 #define ASKED_MS 1000u
 
-/* What only this process needs to know of a module, same index. */
+/* Holds what only this process needs to know of a module, at the same index as in the table. */
 struct module_facts {
 	struct mg_module module; /* as in the table, which is not ours any more after a fork */
 	uint64_t low, high;
@@ -76,7 +76,7 @@ static void read_notes(struct mg_module *m, uint64_t at, uint64_t bytes)
 	}
 }
 
-/* Of a note only what lies in a segment that can be read. */
+/* Finds the build ID among the notes; reads only notes that lie in a readable segment. */
 static void find_build_id(struct mg_module *m, const Elf64_Phdr *ph, unsigned n)
 {
 	for (unsigned i = 0; i < n && !m->build_id_bytes; i++)
@@ -105,7 +105,7 @@ static bool is_known_file(uint64_t hash)
 
 /* ---- the table ---- */
 
-/* What the program headers say, and the segment that holds .eh_frame_hdr. */
+/* Fills in what the program headers say, and the segment that holds .eh_frame_hdr. */
 static bool describe(struct mg_module *m, struct module_facts *im, uint64_t bias,
 		     const Elf64_Phdr *ph, unsigned n)
 {

@@ -18,8 +18,8 @@ struct mg_signal_stack {
 
 #define MG_EXPORT __attribute__((visibility("default")))
 
-/* What is exported and has a next provider: the allocator's entry points and what else is watched;
- * X(type, name, parameters, arguments..). syscall is the first: see NAME_preload.S. */
+/* Lists what is exported and has a next provider: the allocator's entry points and what else is
+ * watched; X(type, name, parameters, arguments..). syscall is the first: see NAME_preload.S. */
 #define MG_NEXT_FUNCTIONS(X)                                                                       \
 	X(long, syscall,                                                                           \
 	  (long number, unsigned long a, unsigned long b, unsigned long c, unsigned long d,        \
@@ -78,8 +78,8 @@ struct mg_real {
 	void *(*mmap)(void *, size_t, int, int, int, long);
 	int (*munmap)(void *, size_t);
 	void *(*mremap)(void *, size_t, size_t, int, ...);
-	/* Of the C library, where a sanitizer in the program has its own, which is not ready yet.
-	 */
+	/* functions of the C library, where a sanitizer in the program has its own, which is not
+	 * ready yet */
 	int (*__cxa_atexit)(void (*f)(void *), void *arg, void *dso);
 	int (*__cxa_at_quick_exit)(void (*f)(void *), void *dso);
 	int (*dl_iterate_phdr)(int (*f)(struct dl_phdr_info *, size_t, void *), void *arg);
@@ -95,13 +95,14 @@ void *mg_reallocarray(void *old, size_t n, size_t size);
 
 /* Looks the functions up, once. */
 void mg_resolve(void);
-/* After that: our module, and the one whose malloc is the next. */
+/* Points to our module and to the one whose malloc is the next, once mg_resolve has run. */
 struct link_map;
 extern const struct link_map *mg_own_map __attribute__((visibility("hidden")));
 extern const struct link_map *mg_malloc_map __attribute__((visibility("hidden")));
 /* The next provider's function of that name, and its module, or NULL. From the constructor only. */
 void *mg_next(const char *name, const struct link_map **where);
-/* What is read of a module's symbols, and the one that it defines under that name, or NULL. */
+/* Holds what is read of a module's symbols. mg_symbol returns the one that the module defines under
+ * that name, or NULL. */
 struct mg_symbols {
 	const Elf64_Sym *symbols;
 	const char *strings;

@@ -239,14 +239,15 @@ int32_t mg_python_follow(struct mg_python_stack *p, uint64_t own, uint64_t at, u
 
 /* ---- the stack ------------------------------------------------------------------------------- */
 
-/* Of the previous stack, those of loops from frame `i` of C on. */
+/* Drops the Python frames of the previous stack that were run by frame `i` of C or one inside
+ * it. */
 static void drop_frames(struct mg_python_stack *p, uint32_t i)
 {
 	while (p->n && p->frames[p->n - 1].loop >= i)
 		p->n--;
 }
 
-/* Which frames of C run Python ones. False = P1. */
+/* Finds which frames of C run Python ones. False = P1. */
 static bool find_loops(const struct mg_writer *t, struct mg_python_stack *p)
 {
 	while (p->loops && p->loop[p->loops - 1] >= t->keep)
@@ -272,13 +273,13 @@ static bool find_loops(const struct mg_writer *t, struct mg_python_stack *p)
 	return true;
 }
 
-/* Where the stack begins to differ from the previous one. */
+/* Marks where the stack begins to differ from the previous one. */
 struct from {
 	uint32_t c, python;
 	bool changed;
 };
 
-/* Both were in the chain of the same loop. */
+/* Tells whether two frames that were in the chain of the same loop are equal. */
 static bool is_same_frame(const struct frame *f, const struct frame *g)
 {
 	return f->at == g->at && f->code == g->code && f->instruction == g->instruction &&

@@ -68,7 +68,7 @@ MG_INLINE uint8_t byte(uint64_t at)
 	return *(const volatile uint8_t *)at;
 }
 
-/* Of a frame, which may be read. */
+/* Returns the number of bytes of an interpreter frame that are read. */
 MG_INLINE uint64_t mg_python_frame_bytes(void)
 {
 	return mg_py.instruction + 16u;
@@ -93,7 +93,7 @@ MG_INLINE uint64_t code_of(uint64_t frame)
 	return word(frame + mg_py.code) & ~UINT64_C(3);
 }
 
-/* Of a code object that may be read. */
+/* Returns a value that tells code objects apart; `code` has to be readable. */
 MG_INLINE uint64_t what_of(uint64_t code)
 {
 	return word(code + mg_py.object[MG_CODE_NAME]) ^ word(code + mg_py.object[MG_CODE_LINES]);

@@ -18,7 +18,7 @@ struct text {
 	uint32_t width;
 };
 
-/* Where what a str or bytes holds is. */
+/* Finds where the text of a str or bytes object is. */
 static bool find_text(struct mg_python_stack *p, uint64_t object, bool is_str, struct text *t)
 {
 	if (object & 7 || !can_read(p, object, TEXT_BYTES))
@@ -61,8 +61,8 @@ static bool send_part(struct mg_writer *t, uint32_t slot, uint64_t head, const s
 	return true;
 }
 
-/* Of a line table, all of it up to SUM_WORDS words, else so many all over it: two may be of one
- * length and have the same ends, of one name and at one address. */
+/* Sums up a line table: all of it up to SUM_WORDS words, else so many spread over it. Two functions
+ * of one name, in turn at one address, may have tables of one length that end alike. */
 static uint64_t sum_of(const struct code *c)
 {
 	uint64_t sum = 0, end = c->lines + c->lines_bytes - 8;
@@ -96,7 +96,8 @@ static bool is_same(const struct code *c, uint64_t code)
 	return !x && sum_of(c) == c->sum;
 }
 
-/* Of a str its hash, if that is there already, else of its text the end and the middle. */
+/* Notes words by which a text is known again: the hash of a str, if it was computed, else its
+ * middle and its end. */
 static void note_text(struct code *c, uint32_t part, uint64_t object, const struct text *t)
 {
 	uint64_t length = object + mg_py.length;

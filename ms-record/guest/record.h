@@ -169,7 +169,7 @@ MG_INLINE void mg_put_alloc(struct mg_writer *t, struct mg_stack s, uint64_t add
 		mg_forget(t);
 }
 
-/* The same for a free. */
+/* Writes a free without a stack, as a short record if it fits. */
 MG_INLINE void mg_put_free(struct mg_writer *t, uint64_t address, uint64_t stamp)
 {
 	uint64_t *w = (uint64_t *)(void *)(t->window + t->offset), since = stamp - t->sent;
@@ -231,8 +231,8 @@ MG_INLINE struct mg_writer *mg_enter_open(const uint64_t *frame)
 	return mg_begin(t, s, frame) ? t : mg_enter_slow(t, frame);
 }
 
-/* The same where everything is recorded and the thread's writer is ready, which is nearly always;
- * NULL = not so, or not to be recorded. */
+/* Enters the thread's writer where everything is recorded and the writer is ready, which is nearly
+ * always; NULL = not so, or not to be recorded. */
 MG_INLINE struct mg_writer *mg_enter_plain(const uint64_t *frame)
 {
 	const struct mg_session *s = mg.session;

@@ -14,7 +14,8 @@
 #include "preload.h"
 
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
-/* Of glibc's linker and of musl's, which preloads us too where a program of glibc runs one. */
+/* Declares where glibc's linker and musl's keep their list of modules. Musl's preloads us, too,
+ * when a program of glibc runs one of musl. */
 #pragma weak _r_debug
 extern const struct r_debug *const _dl_debug_addr __attribute__((weak));
 

@@ -24,15 +24,16 @@ enum mg_rule_type {
 	MG_RULE_END = 5,     /* the root: no return address */
 	MG_RULE_NONE = 6,    /* a known module says nothing about this ip, nor does its code */
 	MG_RULE_COMPLEX = 7, /* true, but not one of ours: ms-record unwinds a copy */
-	/* Of what is in no module that is known; never kept. */
+	/* rules of addresses in no known module; never kept */
 	MG_RULE_UNKNOWN = 8,   /* a file's: ms-record unwinds a copy */
 	MG_RULE_CODE_SP = 9,   /* made at run time, as MG_RULE_FROM_SP, */
 	MG_RULE_CODE_BP = 10,  /* and MG_RULE_FROM_BP, */
 	MG_RULE_CODE_END = 11, /* or nothing can be said */
 	MG_RULE_NO_CODE = 12,  /* not seen to be code */
 	MG_RULE_FRAMED = 13,   /* keeps a frame pointer, as ms-record knows */
-	/* Where a known module says nothing, by its code: kept, and used if a call left the return
-	 * address that it leads to; where bp is at bp, only if that is right below it. */
+	/* rules by the code itself, where a known module says nothing: kept, and used if a call
+	 * left the return address that they lead to; with MG_BP_AT_BP, only if bp is right below
+	 * it */
 	MG_RULE_FLOW_BP = 14, /* as MG_RULE_FROM_BP */
 	MG_RULE_FLOW_SP = 15, /* as MG_RULE_FROM_SP */
 };
@@ -44,7 +45,7 @@ enum mg_rule_need { MG_NEED_INHERIT = 0, MG_NEED_YES = 1, MG_NEED_NO = 2 };
 #define MG_RULE_NEED(r) ((uint32_t)(r) >> 6 & 3)
 #define MG_RULE_BP_OFFSET(r) ((int64_t)(int16_t)((r) >> 8))
 #define MG_RULE_CFA_OFFSET(r) ((int64_t)(r) >> 32)
-/* Of code that keeps a frame pointer. */
+/* Defines the rule of code that keeps a frame pointer. */
 #define MG_RULE_FRAME                                                                              \
 	(MG_RULE_FROM_BP | MG_BP_AT_CFA << 4 | MG_NEED_YES << 6 | UINT64_C(0xfff0) << 8 |          \
 	 UINT64_C(16) << 32)
@@ -59,18 +60,20 @@ struct mg_unwind_info {
 	const struct mg_frames_entry *frames; /* instead of a header; [low, high) is .eh_frame */
 	uint32_t frame_count;                 /* 0 = none */
 };
-/* What ms-record lists for the module: its index + 1, 0 = none; and with that, into the image. */
+/* Returns the index + 1 of the list that ms-record has for the module, 0 = none; the other puts
+ * that list into `info`. */
 uint32_t mg_frames_of(uint64_t start);
 void mg_unwind_info_frames(struct mg_unwind_info *info, uint32_t frames);
 
 /* The rule for `ip` (MG_EXACT_IP set: an interrupted instruction) of a module, by its .eh_frame.
  * Every read lies in [low, high) or [code_low, code_high). */
 uint64_t mg_eh_frame_rule(const struct mg_unwind_info *info, uint64_t ip);
-/* The same, and where the caller's other kept registers are: from the CFA; 0 = still in themselves. */
+/* Returns the rule of `ip` like mg_eh_frame_rule, and where the caller's other kept registers are:
+ * from the CFA; 0 = still in themselves. */
 #define MG_KEPT_LOST 1 /* not to be told */
 uint64_t mg_eh_frame_kept(const struct mg_unwind_info *info, uint64_t ip, int16_t kept[MG_KEPT]);
 
-/* Of an address in no module. */
+/* Returns the rule of an address in no known module. */
 uint64_t mg_rule_outside(uint64_t ip);
 
 struct mg_rule_slot {
@@ -140,8 +143,8 @@ struct mg_whole {
 	uint8_t flags;
 	uint8_t sent; /* 1 = ms-record knows what stands here */
 	uint16_t top; /* the highest of these: */
-	/* What was read, and where, in words from sp - 8: return addresses, outermost first, then
-	 * other words. */
+	/* words that were read, and where, in words from sp - 8: return addresses, outermost first,
+	 * then other words */
 	uint64_t value[MG_WHOLE_MOST];
 	uint16_t at[MG_WHOLE_MOST];
 };

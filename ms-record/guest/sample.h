@@ -18,7 +18,7 @@ size_t mg_sample_table_bytes(uint32_t bits);
 void mg_sample_table_init(void *memory, uint32_t bits);
 /* Notes a block. */
 void mg_sample_keep(uint64_t key);
-/* The same of a block in a pool, whose end is not told here: it may still be noted from before. */
+/* Notes a block in a pool unless it is noted already: its end is not seen here. */
 void mg_sample_keep_once(uint64_t key);
 /* The countdown has run out, and nothing is recorded: what it was for is not a block. */
 void mg_sample_again(struct mg_writer *t);
@@ -35,7 +35,7 @@ MG_INLINE bool mg_sample_due(struct mg_writer *t, uint64_t key, uint64_t size)
 		t->last_block = key; /* it was decided: see mg_nesting_end */
 	return due;
 }
-/* The same, with that. True: it is not to be recorded. */
+/* Counts down, and samples the block if a sample point is in it. True: it is not to be recorded. */
 MG_INLINE bool mg_sample_passes(struct mg_writer *t, uint64_t key, uint64_t size)
 {
 	if (MG_LIKELY(!mg_sample_due(t, key, size)))

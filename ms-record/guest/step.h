@@ -96,9 +96,9 @@ static bool is_at_bp(struct walk *w, uint64_t rule)
 	return true;
 }
 
-/* By the code of the frame's function its return address is there. Is it one? Of what was begun on a
- * stack of its own it may be an address that no call left. And is bp the frame pointer, where that
- * has to be? */
+/* Tells whether a call left the return address that the frame's code leads to; a stack that the
+ * program made itself may begin with an address that no call left. Checks also that bp is the frame
+ * pointer, where that has to be. */
 static bool is_left(const struct walk *w, uint64_t rule, uint64_t cfa)
 {
 	if (cfa <= w->sp || cfa > w->high || cfa & 7 ||

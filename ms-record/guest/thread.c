@@ -10,7 +10,7 @@ struct mg_gate mg_closed_gate;
 struct mg_core mg = {.gate = &mg_closed_gate};
 
 #define RETRY_EVENTS 256u /* a thread without a ring looks for one at every so many events */
-/* Of signal handlers that interrupt hooks: see enter_busy. */
+/* Bounds the hooks of signal handlers that interrupt a hook: see enter_busy. */
 #define NESTED 4u       /* hooks inside a hook that have rings */
 #define NESTED_WALKS 2u /* of one within the other, whose stacks are taken */
 #define LOOKS 1u

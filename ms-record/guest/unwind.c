@@ -187,7 +187,7 @@ static __attribute__((noinline)) void take(struct mg_writer *t, int32_t base, ui
 	}
 }
 
-/* The same where bp matters to none of them and their sp is computed: nothing to check but their
+/* Takes steps of which none needs bp and all have a computed sp: nothing to check later but their
  * return addresses. */
 MG_INLINE void take_plain(struct mg_writer *t, int32_t base, uint32_t n, uint64_t *out)
 {
@@ -279,9 +279,8 @@ static __attribute__((noinline)) void fill_path(const struct mg_writer *t, struc
 		p->at[n] = (struct mg_slot){(uint64_t)&t->zero, 0};
 }
 
-/* The same, from the second time on that it begins so: most that are seen once are never seen
- * again.
- */
+/* Remembers a walk from the second time on that it begins here: most that are seen once are never
+ * seen again. */
 MG_INLINE void remember_path(struct mg_writer *t, struct mg_path *p, const uint64_t *frame,
 			     int32_t base, uint32_t n)
 {
@@ -348,7 +347,7 @@ MG_INLINE int32_t follow_path(struct mg_writer *t, const struct mg_path *p, cons
 	return j;
 }
 
-/* As take_plain, from a path. */
+/* Takes the first `n` frames of a remembered path, as take_plain does those of a walk. */
 MG_INLINE void take_path(struct mg_writer *t, const struct mg_path *p, int32_t base, uint32_t n,
 			 uint64_t *out)
 {
@@ -434,7 +433,8 @@ MG_INLINE int32_t follow(struct mg_writer *t, struct walk *w, uint32_t *count, u
 			s->rule = rule;
 			s++;
 			all |= rule;
-			/* As often one as the other. */
+			/* Both outcomes are equally frequent, so a branch would often be predicted
+			 * wrongly. */
 			bp = mg_choose(bp, loaded, rule, MG_OWN_LOADS_BP);
 			ip = next;
 			sp = cfa;

@@ -19,8 +19,8 @@
 #define AHEAD 16 /* words of a stack, as most have, which is as many as share a line with at[0] */
 #define KEY_STEPS 3 /* the same functions allocate for many others */
 
-/* Where a stack like this one would be. NULL = the thread is on another one than when it took the
- * last, of which the end is not known here. */
+/* Returns where a stack like this one would be remembered. NULL = the thread is on another stack
+ * than when it took the last, and the end of that one is not known here. */
 static struct mg_whole *whole_of(const struct mg_writer *t, const uint64_t *frame)
 {
 	uint64_t ip = frame[1], sp = (uint64_t)(frame + 2);

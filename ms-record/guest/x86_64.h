@@ -18,8 +18,8 @@ enum { MG_SIGNAL_BP = 120, MG_SIGNAL_SP = 160, MG_SIGNAL_IP = 168, MG_SIGNAL_BYT
 
 /* ---- entries ---- */
 
-/* Where hooked functions' entries put what they save, in words from the frame down: arguments in
- * their order, the result, the registers that a function keeps for its caller. */
+/* Numbers the words, from the frame down, in which hooked functions' entries save arguments in
+ * their order, the result, and the registers that a function keeps for its caller. */
 enum { MG_ENTRY_ARG = -6, MG_ENTRY_RESULT = -14, MG_ENTRY_KEPT = -1 };
 enum { MG_IMAGE_RETURN = -21, MG_IMAGE_CALLED = -18 };   /* x86_64_image.S */
 enum { MG_CUSTOM_HOOK = -17, MG_CUSTOM_RETURN = -35 };   /* x86_64_custom.S */

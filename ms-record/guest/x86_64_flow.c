@@ -77,9 +77,9 @@ struct instruction {
 	int64_t displacement, immediate;
 };
 
-/* What follows the opcode: m an operand's byte, M and an 8-bit value, D and a 32-bit value, b, w, d,
- * v and q values of 8, 16, 32, 32 or 64, and 64 bits, f an operand and perhaps a value, x = unknown
- * here, or it ends the way. */
+/* Tells what follows each opcode: m an operand's byte, M and an 8-bit value, D and a 32-bit value,
+ * b, w, d, v and q values of 8, 16, 32, 32 or 64, and 64 bits, f an operand and perhaps a value, x
+ * = unknown here, or it ends the way. */
 static const char follows_one[] = "mmmmbdxxmmmmbdxxmmmmbdxxmmmmbdxx"
 				  "mmmmbdxxmmmmbdxxmmmmbdxxmmmmbdxx"
 				  "xxxxxxxxxxxxxxxx................"
@@ -429,7 +429,7 @@ static bool is_down(const struct way *w)
 	       (w->bp.kind == AT_SP || w->bp.kind == AT_BP);
 }
 
-/* What an instruction does to the way besides what execute() knows. */
+/* Names what an instruction does to the way besides what execute() does. */
 enum ends { GOES_ON, BRANCHES, CALLS_OUT, JUMPS, LEAVES, RETURNS, STOPS };
 
 /* Reads the next instruction; *to is where it may lead besides. */

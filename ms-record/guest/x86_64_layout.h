@@ -23,10 +23,11 @@ enum mg_copy_reg {
 /* Registers that a function keeps for its caller, beside bp. */
 #define MG_KEPT 5u
 
-/* Where a thread's number stands, from its thread pointer. */
+/* Defines where the C libraries keep a thread's number, in bytes from its thread pointer. */
 #define MG_TID_GLIBC 720u
 #define MG_TID_MUSL 48u
-/* And where its stack begins, in the same block; 0 of one on memory of the program's own. */
+/* Defines where musl keeps the start of a thread's stack, in bytes from its thread pointer; the
+ * value there is 0 if the stack is on memory of the program's own. */
 #define MG_STACK_MUSL 72u
 
 /* The jump at the entry of a hooked function. */
