@@ -42,7 +42,7 @@ bool doctor_capable(const struct doctor *d, int what)
 	       ms_proc_status_mask(text, "\nCapEff:") >> what & 1;
 }
 
-/* Where distributions put separate symbols. */
+/* Tells whether the file's separate symbols are where distributions put them. */
 static bool has_debug_file(const struct elffile *f)
 {
 	char path[256] = "/usr/lib/debug/.build-id/";

@@ -185,7 +185,7 @@ static void look_at_memory(struct doctor *d)
 			   "since the recorder reserves address space");
 }
 
-/* Where traces go. */
+/* Checks that a trace can be written into its folder, and how much room is left there. */
 static void look_at_disk(struct doctor *d)
 {
 	const char *out = d->opt->files.output, *slash = out ? strrchr(out, '/') : NULL;

@@ -28,7 +28,7 @@ static const char *reason(const char *text)
 	return p ? p + 2 : text;
 }
 
-/* Of the program itself. */
+/* Says that the program has no symbols, if it is stripped. */
 static void say_symbols(struct doctor *d, int fd)
 {
 	struct elffile_malloc m = {0};
@@ -40,7 +40,7 @@ static void say_symbols(struct doctor *d, int fd)
 
 /* ---- a process ---- */
 
-/* The C library's path, as the process sees it, from its maps. */
+/* Finds the C library's path, as the process sees it, in its maps. */
 static bool find_libc(const char *root, pid_t pid, char path[4300])
 {
 	char folder[4200];
@@ -76,7 +76,7 @@ static void say_status(struct doctor *d, pid_t pid)
 			   (unsigned)threads);
 }
 
-/* What -p finds before it touches the process. */
+/* Says what -p would find, without touching the process. */
 static void look_inside(struct doctor *d, pid_t pid)
 {
 	struct attach *a;

@@ -173,7 +173,7 @@ static int check_leak(const struct options *o, struct ms_err *err)
 	return 0;
 }
 
-/* What a sample cannot have, and what says nothing without one. */
+/* Refuses --sample with an option that needs all blocks, and --seed without --sample. */
 static int check_sample(const struct options *o, struct ms_err *err)
 {
 	const struct control_options *r = &o->record;
@@ -188,7 +188,7 @@ static int check_sample(const struct options *o, struct ms_err *err)
 		       : 0;
 }
 
-/* No seed given: one that nobody can foresee, which the trace names. */
+/* Chooses a random seed if none was given; the trace names it. */
 static void choose_seed(struct session_options *s)
 {
 	while (s->sample_bytes && !s->sample_seed)
@@ -196,7 +196,7 @@ static void choose_seed(struct session_options *s)
 			s->sample_seed = (uint64_t)getpid();
 }
 
-/* A process that runs already: what would do nothing for it is refused. */
+/* Checks the options for a process that runs already: those that would do nothing are refused. */
 static int read_attached(struct options *o, const char *command, struct ms_err *err)
 {
 	struct control_options *r = &o->record;
@@ -259,7 +259,7 @@ static int read_standby(const struct options *o, int n, struct ms_err *err)
 	return n ? 0 : ms_err_set(err, "no command to run; try 'ms-record -h'");
 }
 
-/* What is for the command, as it was typed. */
+/* Checks the command line, with the command as it was typed, for each way to run. */
 static int read_rest(struct options *o, int argc, char **argv, struct ms_err *err)
 {
 	struct control_options *r = &o->record;
@@ -290,7 +290,7 @@ static int read_rest(struct options *o, int argc, char **argv, struct ms_err *er
 	return 0;
 }
 
-/* What several rooms obey, each in its own words. */
+/* Derives options that several rooms need, each in its own form. */
 static void derive(struct options *o)
 {
 	struct control_options *r = &o->record;

@@ -23,8 +23,9 @@ struct options {
 /* Reads the arguments. 0, or -1 with `err` set. */
 int options_read(struct options *o, int argc, char **argv, struct ms_err *err);
 void options_free(struct options *o);
-/* What stands behind the command as if it named a trace for ms-record, "-o" for instance; NULL = no
- * such thing, or what comes first was said to be over by "--". Valid after options_read(). */
+/* Returns an argument of the command that looks like an option which names a trace for
+ * ms-record, such as "-o"; NULL = there is none, or "--" stood before the command. Valid after
+ * options_read(). */
 const char *options_behind(const struct options *o);
 
 /* ---- what values mean, and which go together: options_values.c ---- */

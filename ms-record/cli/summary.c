@@ -64,7 +64,7 @@ static const char *ended(int status, char room[64])
 	return room;
 }
 
-/* What became of it while it was recorded. */
+/* Says in words how the program ended, or that it goes on. */
 static const char *became(const struct control *c, char room[64])
 {
 	if (!c->attached || (!c->stopped && c->status >= 0))
@@ -197,7 +197,7 @@ void summary_failures(const struct control *c)
 			PLURAL(n - LOST_NAMED));
 }
 
-/* Of how many, and what can be done about it. */
+/* Prints how many events were lost, of how many, and what can be done about it. */
 static void print_losses(const struct control *c, const struct image *m)
 {
 	const struct stats *t = &m->stats;
@@ -247,7 +247,7 @@ static void print_sampled_heap(const struct image *m, uint64_t mean)
 	     sampled_words(a, t, mean, 0), COUNT(t->allocations));
 }
 
-/* What the leak scan found, or why there was none. */
+/* Says in words what the leak scan found, or why there was none. */
 static const char *scan_words(const struct image *m, char room[160])
 {
 	const struct scan_result *r = &m->scan;
@@ -331,7 +331,7 @@ static void print_left(const struct control *c)
 		line("left", "likewise %zu more", c->left.n - LOST_NAMED);
 }
 
-/* What was left out because it was asked to. */
+/* Prints what was left out because an option asked for it. */
 static void print_gaps(const struct control *c, const struct image *m)
 {
 	const struct stats *t = &m->stats;
@@ -363,7 +363,7 @@ static void print_gaps(const struct control *c, const struct image *m)
 		     COUNT(t->paused_allocations));
 }
 
-/* What attaching did to one process. */
+/* Prints what attaching did to one process. */
 static void print_one(const struct control *c, const struct attach *attach)
 {
 	const struct attach_times *t = attach_times(attach);
@@ -393,7 +393,7 @@ static void print_one(const struct control *c, const struct attach *attach)
 	     t->left ? "; buffers left in it" : "");
 }
 
-/* What attaching did to the processes. */
+/* Prints what attaching did to each of the processes. */
 static void print_attached(const struct control *c)
 {
 	if (!c->attached)
@@ -510,7 +510,7 @@ static void print_further(const struct control *c)
 		fprintf(stderr, "; %" PRIu64 " could not be recorded", c->missed);
 }
 
-/* Of a tree, the process to look at first. */
+/* Prints which process of a tree to look at first: the one with the highest peak. */
 static void print_worst(const struct control *c)
 {
 	const struct image *worst = NULL;

@@ -16,7 +16,8 @@
 
 #include "ms-record/control/control.h"
 
-/* Where the first trace can be read, also by a descriptor that was given to us; NULL: nowhere. */
+/* Returns where the first trace can be read, also if it is a descriptor that was given to us; NULL
+ * = nowhere. */
 static char *readable(const struct control *c, char *room, size_t size)
 {
 	struct stat st;
