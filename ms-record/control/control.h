@@ -54,8 +54,7 @@ struct multi_attach {
 struct control {
 	const struct control_options *opt;
 	struct multi_attach multi_attach;
-	/* What was done to the process by hand, of several to the first; NULL = the
-	 * guest is preloaded. */
+	/* attachment to the process, of several to the first; NULL = the guest is preloaded */
 	struct attach *attach;
 	struct inject *inject; /* the command was started by inject.h; else NULL */
 	struct launch launch;
@@ -108,9 +107,10 @@ void control_stop(struct control *c, const char *why);
 /* Has signals come by c->signals and handshakes by c->listener, and forks the child that waits to
  * become the command, which launch_find found. 0, or -1 with `err` set. */
 int control_fork(struct control *c, struct ms_err *err);
-/* Takes what signals came. */
+/* Handles the signals that came. */
 void control_read_signals(struct control *c);
-/* The same where nothing can be stopped yet: a second one does not end the recording. */
+/* Passes the signals that came on to the command, while nothing can be stopped yet: a second one
+ * does not end the recording. */
 void control_hand_on_signals(struct control *c);
 /* Appends symbols to the traces that were kept. */
 void control_symbols(struct control *c);

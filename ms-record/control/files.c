@@ -108,7 +108,7 @@ static int taken(const struct files *f, struct ms_err *err)
 	return ms_err_set(err, "cannot write '%s': another ms-record is writing it", f->path);
 }
 
-/* What FILE~ is called that gives way, until there is something to write. False = too long. */
+/* Builds the name of an older FILE~ until there is something to write. False = too long. */
 static bool older_name(const struct files *f, char name[NAME_MAX + 1])
 {
 	return snprintf(name, NAME_MAX + 1, "%s~.%d.old", f->dest.name, (int)getpid()) <= NAME_MAX;
@@ -147,8 +147,7 @@ static int keep_old(struct files *f, struct ms_err *err)
 	return 0;
 }
 
-/* What has the name makes room: an empty file of ours goes, any other file is kept once as FILE~.
- */
+/* Makes room for FILE: an empty trace of ours is removed, any other file is kept once as FILE~. */
 static int move_old(struct files *f, struct ms_err *err)
 {
 	struct stat st;

@@ -13,7 +13,7 @@
 struct ms_err;
 struct output;
 
-/* What room cli fills in. */
+/* Holds the options of the traces' files; room cli fills them in. */
 struct files_options {
 	const char *output; /* NULL = EXE.PID.trace */
 	int level;          /* zstd's */
@@ -26,7 +26,7 @@ struct files_options {
 
 struct files {
 	char *path; /* of the launched image's trace; "fd:N" for a descriptor */
-	/* Of a regular file: */
+	/* for a regular file only: */
 	struct ms_dest dest; /* its name, behind symbolic links that were followed */
 	dev_t dev;           /* and which it is */
 	ino_t ino;

@@ -23,15 +23,15 @@ void handshake_each(const struct control *c,
 		    void *arg);
 /* Answers with the session's memory; NULL = it is not recorded. False = it did not arrive. */
 bool handshake_reply(int fd, const struct session *s);
-/* Then, if hook_launch_wanted said so: places hooks, while the program waits at `fd`. With `own`,
- * where it has a function that was named and cannot be hooked, it is not run. */
+/* Places hooks, if hook_launch_wanted said so, after the reply, while the program waits at `fd`.
+ * With `own`, it is not run if it has a function that was named and cannot be hooked. */
 void handshake_place_hooks(struct control *c, struct session *s, int fd, bool own);
 /* The running session of a process, or NULL. */
 struct session *handshake_running_session(struct control *c, int pid);
 /* `now` takes the place of `old` in the same process. */
 void handshake_replace(struct control *c, struct session *old, const struct session *now);
 
-/* A process has become a program: what is known of that. */
+/* Holds what is known of a process that has become another program. */
 struct arrival {
 	pid_t pid;
 	char exe[PROCESS_EXE];

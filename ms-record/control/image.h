@@ -13,7 +13,7 @@
 #include "ms-record/scan/scan.h"
 #include "ms-record/session/session.h"
 
-/* What is remembered of an image that is over, or that was not recorded at all. */
+/* Describes an image that is over, or that was not recorded at all. */
 struct image {
 	char *name, *exe; /* exe: path */
 	char *file;       /* its trace; NULL: not recorded, and only what comes next is known */

@@ -33,11 +33,13 @@ void images_settle(struct control *c, const struct session *s);
  * became or started (0 = not known) at `mono_ns` of CLOCK_MONOTONIC. */
 void images_missed(struct control *c, pid_t pid, uint32_t parent, uint64_t mono_ns, const char *exe,
 		   const char *why);
-/* What became of its file while or since it was written, in words; NULL = it is there. */
+/* Returns in words what became of the image's file during or after the run; NULL = it is there. */
 const char *images_lost(const struct image *m);
-/* Of the first trace, which is named for reading; NULL when it is not there. */
+/* Returns the image of the first trace, which is named for reading; NULL = its file is not
+ * there. */
 const struct image *images_first(const struct control *c);
-/* Has its executable a malloc, which a preloaded library cannot see? (Reads its symbols: slow.) */
+/* Tells whether its executable has a malloc, which a preloaded library cannot see. Reads its
+ * symbols: slow. */
 bool images_own_malloc(const struct image *m);
 /* A function, with its module, that gives out blocks and is not hooked: it could not be, or it is the
  * likely one where many frees are of blocks never seen. Or NULL. */

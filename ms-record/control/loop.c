@@ -77,7 +77,7 @@ void control_end(struct control *c, struct session *s, int how, int status)
 	wake_up(&c->drain.wake);
 }
 
-/* Where there are no pidfds: is it over, all its threads? */
+/* Tells whether all threads of a process have ended, where the kernel has no pidfds. */
 static bool is_gone(const struct session *s)
 {
 	struct ms_proc_stat st;
@@ -193,7 +193,7 @@ void control_hand_on_signals(struct control *c)
 
 /* ---- time ---- */
 
-/* What the process became is seen now or never. */
+/* Notes which program the process became, which can only be seen now. */
 static void note_exec(struct session *s)
 {
 	char exe[32], path[PROCESS_EXE];
@@ -267,8 +267,8 @@ static bool has_ended(pid_t pid)
 	return !waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) && is_end(&info);
 }
 
-/* As a container's first process we inherit orphans. Those that are recorded wait until it is seen
- * how they ended, and the command until the end. */
+/* Reaps orphans, which we inherit as a container's first process. Recorded ones stay until it was
+ * seen how they ended, and the command until the end. */
 static void reap_orphans(struct control *c)
 {
 	size_t n = 0;
@@ -403,7 +403,7 @@ static size_t fill(const struct control *c, struct pollfd *p, struct session **w
 {
 	p[0] = (struct pollfd){c->signals, POLLIN, 0};
 	p[1] = (struct pollfd){c->listener, POLLIN, 0};
-	/* Of several processes each is one like others. */
+	/* The first of several processes gets no descriptor of its own: all are sessions. */
 	bool several = c->multi_attach.all.n > 1;
 	p[2] = (struct pollfd){c->over || c->ended || several ? -1 : c->child, POLLIN, 0};
 	p[3] = (struct pollfd){c->tell.epoll, POLLIN, 0};
@@ -560,7 +560,8 @@ static void conclude(struct control *c)
 		c->end_ns = clock_mono();
 	}
 	fork_children_settle(c);
-	/* What it started may be ending too: a moment, then their recording stops. */
+	/* Other processes that the command started may be ending too, so they get a moment before
+	 * their recording stops. */
 	bool idle = !c->opt->wait_all && !others_left(c, true) && idle_left(c);
 	while ((idle || others_left(c, true)) && clock_mono() < c->end_ns + GRACE_NS &&
 	       !c->skip_symbols)

@@ -97,7 +97,7 @@ static int judge(struct standby_attach *w, pid_t pid, uint64_t inode, struct ms_
 			  (int)pid, a->pid);
 }
 
-/* What the process would have to have been started with. */
+/* Refuses options that only work if the process was started with them. */
 static int check_options(const struct control_options *o, pid_t pid, struct ms_err *err)
 {
 	const char *name = o->session.sample_bytes          ? "--sample"
@@ -163,8 +163,8 @@ void standby_attach_free(struct standby_attach *w)
 
 /* ---- recording ---- */
 
-/* What its holder hooked. A module that was opened since then is not looked at: its code may be
- * executed. */
+/* Takes over the hooks that its holder placed. A module that was opened since then gets none: its
+ * code may be executed already. */
 static int take_hooks(struct session *s, struct standby_attach *w, struct ms_err *err)
 {
 	struct attach_maps maps;
@@ -181,7 +181,7 @@ static int take_hooks(struct session *s, struct standby_attach *w, struct ms_err
 	return 0;
 }
 
-/* As after the handshake of a guest. */
+/* Makes a session of the process and begins its image, as a handshake does for a guest. */
 int standby_attach_prepare(struct control *c, struct standby_attach *w, pid_t pid,
 			   struct ms_err *err)
 {

@@ -145,7 +145,8 @@ static void reap(struct control *c, struct jobs *j, size_t i, int how)
 static void wait_below(struct control *c, struct jobs *j, size_t most)
 {
 	while (j->n && j->n >= most) {
-		/* What one child does of one trace is not known here. */
+		/* A child that looks up one trace does not tell how far it is, so only several
+		 * traces show a count. */
 		size_t all = j->todo.n > 1 ? j->todo.n : 0;
 		ms_progress("looking up symbols", "traces", all ? j->done : 0, all, NULL);
 		j->fd[j->n] = (struct pollfd){c->signals, POLLIN, 0};

@@ -36,7 +36,7 @@ enum tell_verb {
 	TELL_RESIDENT
 };
 
-/* What was typed, understood; `name` of a mark points into it. 0, or -1 with `err` set. */
+/* Parses a command for --tell; `name` of a mark points into `text`. 0, or -1 with `err` set. */
 int tell_parse(const char *text, enum tell_verb *verb, const char **name, struct ms_err *err);
 /* The name of the socket for that file; `session`: the run's number, for regular files. */
 #define TELL_SESSION 16u
