@@ -144,7 +144,8 @@ static void round_rest(struct session *s)
 	}
 }
 
-/* What children of this process inherit stays; its slot, if it had one, is free again. */
+/* Leaves the pool. What children of this process inherit stays; its slot, if it had one, is free
+ * again. */
 static void leave_pool(struct session *s)
 {
 	int how = __atomic_load_n(&s->ending, __ATOMIC_ACQUIRE);
@@ -297,7 +298,8 @@ static long longest(const struct drain *d)
 	return most;
 }
 
-/* A process that does not wait for us, and does not wake us. *late: or waits when it opens a module. */
+/* Tells whether there is a process that neither waits for us nor wakes us. *late: or one that waits
+ * when it opens a module. */
 static bool any_attached(const struct drain *d, bool *late)
 {
 	bool any = *late = false;
@@ -308,7 +310,8 @@ static bool any_attached(const struct drain *d, bool *late)
 	return any;
 }
 
-/* Where all are sampled, little comes, and who fills a ring wakes us. The least distance, or 0. */
+/* Returns the least mean distance of samples, in bytes, if all sessions are sampled, else 0. Few
+ * events come then, and a thread that fills a ring wakes us. */
 static uint64_t all_sampled(const struct drain *d)
 {
 	uint64_t least = d->sessions.n ? UINT64_MAX : 0;

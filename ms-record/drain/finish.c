@@ -32,7 +32,7 @@ static void copy_text(char *to, size_t room, const char *shared)
 			*p = '?';
 }
 
-/* What the guest counted for the whole image. */
+/* Takes over what the guest counted for the whole image. */
 static void take_session_counters(struct session *s)
 {
 	const struct mg_session *m = s->mem;

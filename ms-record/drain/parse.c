@@ -194,7 +194,8 @@ static int heap_release(struct session *s, struct reader *r, const struct record
 	return 0;
 }
 
-/* Of a heap of the program's own. Where its old block was given back is said only now. */
+/* Adds an allocation in a heap of the program's own. Its record is also the first to say when the
+ * old block of a reallocation was given back. */
 static int heap_block(struct session *s, struct reader *r, const struct record *c)
 {
 	uint32_t stack;

@@ -38,7 +38,7 @@ static inline bool is_one(uint8_t kind, unsigned set)
 	return set >> (kind & 31) & 1;
 }
 
-/* Words before the frames, by kind; 0 = none of ours. */
+/* Returns the words before the frames, by kind; 0 = no kind of ours. */
 static inline unsigned fixed_words(uint8_t kind)
 {
 	static const uint8_t words[32] = {
@@ -53,7 +53,7 @@ static inline unsigned fixed_words(uint8_t kind)
 	return kind < 32 ? words[kind] : 0;
 }
 
-/* The same with a usable size. */
+/* Returns the words before the frames, with the usable size if the record has one. */
 static inline unsigned head_words(const struct record *c)
 {
 	bool usable = c->flags & MG_F_USABLE && is_one(c->kind, MAY_BE_USABLE);
@@ -65,7 +65,7 @@ static inline const uint64_t *frames_of(const struct record *c)
 	return c->w + head_words(c);
 }
 
-/* As in struct ms_event: usable size - size + 1; 0 = the record does not say. */
+/* Returns the slack of struct ms_event: usable size - size + 1; 0 = the record does not say. */
 static inline uint32_t slack_of(const struct record *c, uint64_t size)
 {
 	unsigned fixed = fixed_words(c->kind);

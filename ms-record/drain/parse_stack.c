@@ -31,8 +31,8 @@ static uint32_t node_of(struct session *s, struct reader *r, uint32_t parent, ui
 				      ip & ((1u << MG_INSTRUCTION_BITS) - 1));
 	else
 		f.module = modules_find(s, &f.address, r->epoch);
-	/* Where nobody was called, whoever prepared the stack left an address, not one behind a
-	 * call. */
+	/* The outermost frame may not have been called: its address, left by whoever prepared the
+	 * stack, is then exact, not one behind a call. */
 	if (!parent && !remote_called(s, ip))
 		f.flags = MS_FRAME_EXACT;
 	node = stacks_node(&s->stacks, parent, &f);

@@ -236,7 +236,7 @@ static struct remote *of(struct session *s)
 	return s->drained->remote;
 }
 
-/* As the guest's mg_is_called. */
+/* Tells whether there is a call in front of `ip` in the process, like the guest's mg_is_called. */
 bool remote_called(struct session *s, uint64_t ip)
 {
 	uint8_t code[MG_CALL_MOST];
@@ -250,7 +250,8 @@ static bool in_guest(const struct session *s, uint64_t ip)
 	return m && m->guest;
 }
 
-/* Where nothing says how to go on libunwind guesses, by bp and by what looks like an address. */
+/* Tells whether the step from this frame is known. Without unwinding information libunwind guesses,
+ * by bp and by what looks like an address. */
 static bool is_known(struct remote *c, unw_cursor_t *cursor, uint64_t ip, bool exact)
 {
 	unw_proc_info_t pi;

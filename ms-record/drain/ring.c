@@ -53,7 +53,7 @@ static uint64_t window_bytes(const struct session *s, uint32_t ring)
 	return ring < s->wide_count ? MG_WIDE_BYTES : s->window_bytes;
 }
 
-/* Where it lies, from `memory` on. */
+/* Returns where a ring's window begins, in bytes from `memory` on. */
 static uint64_t window_at(const struct session *s, uint32_t ring)
 {
 	return (ring < s->wide_count ? s->wide_offset : s->data_offset) +
@@ -402,7 +402,8 @@ uint64_t ring_read_all(struct session *s, uint64_t now, uint64_t *limit)
 		}
 		r->later = is_ahead(s, r, full);
 		if (r->later) {
-			/* What it holds is not older than what was read of it. */
+			/* Records that are not read yet come after those that were, so the merge
+			 * may go up to there. */
 			uint64_t last = r->items[r->count - 1].key >> 1;
 			if (head != r->tail && last < least)
 				least = last + 1;
@@ -455,7 +456,7 @@ void ring_shrink(struct reader *r)
 
 /* ---- taken back ---- */
 
-/* What it grew by is for others. */
+/* Returns to the budget what the ring grew by, for other rings. */
 static void shrink(struct session *s, const struct reader *r, uint32_t i)
 {
 	uint32_t first = first_lap(s, i);
