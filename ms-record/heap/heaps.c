@@ -123,7 +123,8 @@ static uint32_t name_of(struct session *s, const char *name)
 	return (uint32_t)h->names.n - 1;
 }
 
-/* What the call stack became under the marker; 0 = it did not yet. */
+/* Returns the node that a call stack already has under the marker; 0 = it was not moved there
+ * yet. */
 static uint32_t moved_to(const struct heaps *h, uint32_t marker, uint32_t node)
 {
 	uint32_t hash = ms_hash(marker, node), n;
@@ -133,7 +134,8 @@ static uint32_t moved_to(const struct heaps *h, uint32_t marker, uint32_t node)
 	return 0;
 }
 
-/* The same call stack under the marker. Its outer part may have been moved before. */
+/* Returns the node of the same call stack under the marker. Its outer part may have been moved
+ * before. */
 static uint32_t under(struct session *s, uint32_t marker, uint32_t node)
 {
 	struct heaps *h = s->heap->heaps;

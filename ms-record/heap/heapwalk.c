@@ -45,7 +45,8 @@ bool walk_over(const struct walk *k)
 	return is_stopped(k) || clock_mono() > k->from->deadline_ns;
 }
 
-/* What was not come to is not damaged. */
+/* Returns why part of the heap is missing: if the walk was broken off, that is the reason, not
+ * damage. */
 static const char *reason(const struct walk *k, const char *why)
 {
 	return is_stopped(k)  ? "the recording ended before the whole heap was walked"

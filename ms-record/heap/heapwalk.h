@@ -27,7 +27,7 @@ struct heapwalk {
 	uint64_t arenas, mapped;       /* how many arenas, and blocks with a mapping of their own */
 };
 
-/* What is to be known of the process. */
+/* Holds what the walk needs to know of the process. */
 struct heapwalk_from {
 	struct attach_memory memory;
 	int proc;            /* folder /proc/PID */

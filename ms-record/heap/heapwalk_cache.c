@@ -86,7 +86,7 @@ static void add_key(struct walk *k, uint64_t key)
 		*MS_PUSH(&k->keys) = key;
 }
 
-/* What votes there are for the one word of the process. */
+/* Counts votes for the number that marks cached chunks: one for the process since glibc 2.34. */
 struct votes {
 	uint64_t key[16];
 	unsigned count[16];
@@ -123,7 +123,7 @@ static bool is_cache(const struct walk *k, uint64_t at, struct cache *c)
 	       read_cache(k, at, c) && looks_like_one(k, c);
 }
 
-/* What a thread's memory points to. */
+/* Finds the caches that words of a thread's static memory point to. */
 static void look_at_thread(struct walk *k, uint64_t tp, struct votes *v)
 {
 	const struct attach_map *m = attach_maps_at(&k->maps, tp);

@@ -48,7 +48,7 @@ static void add_block(struct walk *k, uint64_t at, uint64_t bytes)
 static bool may_have(const struct walk *k, size_t i)
 {
 	const struct attach_map *m = &k->maps.v[i], *below = i ? m - 1 : NULL;
-	/* What an arena's last heap may grow to looks like the guard of a stack. */
+	/* The space that an arena's last heap may grow into looks like the guard of a stack. */
 	bool stack = below && below->end == m->start && !below->read && !below->write &&
 		     !walk_in_heap(k, m->start - 1);
 	return m->read && m->write && !m->shared && !m->inode &&

@@ -47,7 +47,7 @@ struct found {
 	uint64_t at, bytes, word;
 };
 
-/* Of chunks, or what stands in them: in any order while they are found, then sorted. */
+/* Lists addresses of chunks, or words in them: in any order while they are found, then sorted. */
 struct words {
 	uint64_t *v;
 	size_t n, cap;

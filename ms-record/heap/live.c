@@ -105,7 +105,7 @@ static void others_add(struct live_others *o, const struct live_block *b)
 	o->count++;
 }
 
-/* What follows is shifted back, so there are no tombstones. */
+/* Removes a block, and shifts those that follow back, so there are no tombstones. */
 static void others_remove(struct live_others *o, const struct live_block *b)
 {
 	size_t hole = (size_t)(b - o->slots);
@@ -126,7 +126,7 @@ static void others_remove(struct live_others *o, const struct live_block *b)
 
 /* ---- all that are packed ---- */
 
-/* Of the block in a slot. */
+/* Returns the hash of the block in a slot. */
 static uint64_t hash_of(const struct live_table *t, size_t index, uint64_t word)
 {
 	uint64_t rest = word >> (66 - t->shift);

@@ -80,7 +80,7 @@ void live_each(const struct live *l, void (*f)(void *arg, const struct live_bloc
 /* Gives the block at `address`; false when there is none. */
 bool live_find(const struct live *l, uint64_t address, struct live_block *out);
 
-/* What live_add and live_take do when it is not simple. */
+/* Handles the cases that are not simple, for live_add and live_take. */
 bool live_add_slow(struct live *l, const struct live_block *b);
 bool live_take_slow(struct live *l, uint64_t address, struct live_block *out);
 
@@ -104,7 +104,7 @@ static inline uint64_t live_hash(uint64_t address)
 	return (half ^ half >> 23) * LIVE_FACTOR & LIVE_HASH;
 }
 
-/* What is or would be the place of a block. */
+/* Locates the place that a block has or would have. */
 struct live_place {
 	struct live_bucket *bucket;
 	uint64_t key;   /* its word but for the number */

@@ -50,7 +50,7 @@ void merge_end(struct session *s)
 	free(h);
 }
 
-/* As many stamps at `at`. */
+/* Converts `ns` to a distance of stamps near the stamp `at`. */
 static uint64_t stamps_of(const struct session *s, uint64_t ns, uint64_t at)
 {
 	/* A shared counter gives exact order: nothing is ever late. */
@@ -78,7 +78,7 @@ inline struct ms_event *merge_emit(struct session *s, uint8_t kind, uint32_t thr
 	return e;
 }
 
-/* Of a block in an event, if it is asked for. */
+/* Returns the address of a block for an event, or 0 if addresses are not wanted. */
 static inline uint64_t shown_address(const struct session *s, uint64_t address)
 {
 	return s->opt->addresses ? address & ~LIVE_USER : 0;
@@ -148,7 +148,8 @@ static void unknown_free(struct session *s, uint32_t thread, const struct item *
 	e->stack = it->stack;
 }
 
-/* Of a block that nobody knows, but as one from before. */
+/* Records the free of a block that is not live here. If it is one from before the attachment, that
+ * is explained first. */
 static __attribute__((noinline)) void free_unknown(struct session *s, uint32_t thread,
 						   const struct item *it)
 {
@@ -402,7 +403,7 @@ static void do_failed(struct session *s, struct reader *r, const struct item *it
 	s->stats.failed++;
 }
 
-/* What waited for this allocation. */
+/* Handles the free or the release that came early and waited for this allocation. */
 static void do_after(struct session *s, const struct item *it)
 {
 	uint32_t who = it->after & ~(AFTER_FREE | AFTER_RELEASE);

@@ -279,7 +279,7 @@ static void write_counts(struct session *s, const struct preexisting *b)
 	}
 }
 
-/* What is missing though the walk was whole. */
+/* Notes what is missing although the walk was whole. */
 static void judge(const struct session *s, struct preexisting *b)
 {
 	if (b->counts.state != MS_BEFORE_WHOLE || (!b->unsized && !s->stats.lost))

@@ -17,7 +17,7 @@ struct session;
  * understood. */
 #define PREEXISTING_LOOKING 0
 
-/* What is counted of them. */
+/* Counts the blocks from before the attachment. */
 struct preexisting_counts {
 	unsigned state;
 	uint64_t blocks, bytes, largest; /* when it was attached to; usable bytes */
