@@ -16,7 +16,7 @@
 
 struct ms_err;
 
-/* What room cli fills in. */
+/* Holds the options of the command to run; room cli fills them in. */
 struct launch_options {
 	char **command;            /* NULL-terminated */
 	struct ms_cli_list env;    /* --env NAME=value */
