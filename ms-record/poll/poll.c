@@ -124,7 +124,7 @@ static void take_sample(struct poll *p, bool detail)
 /* Sleeps until `at`, ns since the start, or until something came. */
 static void wait_until(struct poll *p, uint64_t at)
 {
-	/* Of short waits it is cheaper to see the end by the next sample. */
+	/* With short waits it is cheaper to see the end by the next sample. */
 	bool often = p->rec->interval_ns < OFTEN_NS;
 	struct pollfd fds[] = {{.fd = p->signals, .events = POLLIN},
 			       {.fd = often ? -1 : p->taker.proc.pidfd, .events = POLLIN}};

@@ -20,7 +20,8 @@
 
 struct control_options;
 
-/* What room cli fills in; what a recording has too is in the options of that. */
+/* Holds the options of --poll, which room cli fills in; those that a recording has too are in its
+ * own options. */
 struct poll_options {
 	bool on, quiet;
 	pid_t pid;         /* of -p; 0 = a command is run */
@@ -87,11 +88,12 @@ int poll_run(const struct poll_options *o, const struct control_options *rec, in
 int poll_say_start(struct poll *p, struct ms_err *err);
 /* Failures are kept for the end: watching goes on, unless p->unread is set. */
 void poll_say_sample(struct poll *p, const struct ms_proc_sample *s);
-/* What the series of a figure looks like, so far. */
+/* Returns the trend of a figure's series so far. */
 struct ms_trend poll_trend(const struct poll *p, enum poll_figure f);
 /* The diagnosis, to `to`. */
 void poll_say_end(struct poll *p, FILE *to);
-/* Of --max-growth: was it faster? Then that is said, else only why it cannot be told. */
+/* Tells whether the heap grew faster than --max-growth allows, and says so; also says why, if it
+ * cannot be judged. */
 bool poll_say_too_fast(const struct poll *p, FILE *to);
 /* 0, or -1 with `err` set: the CSV could not be written. */
 int poll_say_close(struct poll *p, struct ms_err *err);
@@ -109,7 +111,7 @@ int poll_metrics_close(struct poll *p, struct ms_err *err);
 
 /* Begins a trace with samples only. 0, or -1 with `err` set. */
 int poll_trace_open(struct poll *p, struct ms_err *err);
-/* The same. */
+/* Adds a sample to the trace, if there is one. */
 void poll_trace_sample(struct poll *p, const struct ms_proc_sample *s);
 /* 0, or -1 with `err` set when anything of it could not be written. */
 int poll_trace_close(struct poll *p, struct ms_err *err);

@@ -87,7 +87,8 @@ static void put_all(const struct poll *p, FILE *f, const struct ms_proc_sample *
 	fputs("# EOF\n", f);
 }
 
-/* What failed is tried again the next time: the end tells of a failure if that was one. */
+/* Writes the file anew. An error is kept until the next time, which tries again: only the last one
+ * is reported. */
 static void write_file(struct poll *p, const struct ms_proc_sample *s)
 {
 	char *text = NULL;
