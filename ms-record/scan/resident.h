@@ -41,13 +41,13 @@ struct resident {
 	bool wanted, taken, late, glibc; /* late: its time was over before all was read */
 	uint64_t pause_ns;
 	uint64_t state; /* MS_SCAN_* */
-	/* As of the moment: */
+	/* what was resident at the moment */
 	struct ms_regions regions;
 	MS_ARRAY(struct resident_run) runs;   /* by address */
 	MS_ARRAY(struct resident_heap) heaps; /* by address */
 	uint64_t rss, swap;
 	uint64_t missing; /* resident pages that were not found in time */
-	/* What it is for, bytes: */
+	/* bytes by what they are for */
 	struct resident_site *sites; /* by stack node */
 	size_t site_count;
 	uint64_t *region_bytes; /* of each region, what is the file's */

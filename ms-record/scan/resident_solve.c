@@ -14,8 +14,9 @@
 #include "scan_work.h"
 
 #define PAGE UINT64_C(4096)
-/* Of glibc: what stands in front of a block; the least chunk; what of a free chunk is in use; behind
- * the thread pointer; in front of an arena's first chunk; from where on a block is worth a mapping. */
+/* Defines sizes of glibc's in bytes: the header of a block; the least chunk; the part of a free
+ * chunk in use; what lies behind the thread pointer; what lies in front of an arena's first chunk;
+ * the least block that gets a mapping of its own. */
 #define HEADER 8u
 #define CHUNK_LEAST 32u
 #define FREE_HEADER 48u
@@ -38,7 +39,7 @@ struct solving {
 	size_t n, at;     /* the first one that may be on the page in hand, or behind */
 	size_t heap;      /* the same of heaps */
 	uint64_t used_to; /* end of the last block before, of this heap */
-	/* Of the region in hand: */
+	/* state of the region in hand */
 	size_t region;
 	uint64_t *whole;    /* what all of it is for; NULL: its pages tell */
 	uint64_t stack_end; /* up to here it is a thread's stack */
@@ -80,7 +81,7 @@ static bool is_in_heap(const struct resident *r, uint64_t address)
 	return i && r->heaps.v[i - 1].end > address;
 }
 
-/* Of other allocators nobody knows what they round up to. */
+/* Sets the extent of a block with its header and rounding, which are known for glibc only. */
 static void find_extent(const struct resident *r, struct placed *b)
 {
 	b->start = b->address;
@@ -198,7 +199,8 @@ static void advance(struct solving *g, uint64_t page)
 		g->used_to = g->v[g->at].end > g->used_to ? g->v[g->at].end : g->used_to;
 }
 
-/* What the page is for as a whole; NULL: for blocks, or nothing that is known. */
+/* Returns the figure that all of the page counts for; NULL: it holds blocks, or nothing that is
+ * known. */
 static uint64_t *whole_page(struct solving *g, uint64_t page)
 {
 	return g->whole              ? g->whole

@@ -37,7 +37,8 @@ static void add_run(void *arg, uint64_t start, uint64_t end, bool swapped)
 		t->found += end - start;
 }
 
-/* Of what the page map alone tells some may be the kernel's page of zeros, which nobody counts. */
+/* Takes back runs beyond what smaps counts: the page map also shows the kernel's page of zeros,
+ * which is in no count. */
 static void drop_excess(struct taking *t)
 {
 	struct resident *r = t->r;
@@ -100,7 +101,7 @@ static void take_region(struct resident *r, struct memory *m, const struct ms_re
 	drop_excess(&t);
 }
 
-/* By the texts of /proc alone. */
+/* Takes what is resident by the texts of /proc alone. */
 static bool take_slowly(struct resident *r, struct memory *m, const struct ms_proc *p)
 {
 	struct ms_proc_memory all;
@@ -133,15 +134,15 @@ static void add_pieces(struct resident *r, const struct resident_run *run, size_
 	}
 }
 
-/* What page tables have is exact; where the kernel counts much else (what a device has mapped), that
- * is not hidden. */
+/* Compares with VmRSS. The page tables are exact, but a large difference (memory that a device has
+ * mapped) is not hidden. */
 static void check_rss(struct resident *r, const struct work *w, pid_t tid)
 {
 	uint64_t said = hijack_status(w->s->proc, tid, "\nVmRSS:", 10) * 1024;
 	uint64_t off = said > r->rss ? said - r->rss : r->rss - said;
 	if (said && off > r->rss / 50 + RSS_ROUGHLY)
 		r->rss = said;
-	/* What a program itself made inaccessible page by page looks like it was swapped out. */
+	/* Pages that the program itself made inaccessible look as if they were swapped out. */
 	uint64_t swap = hijack_status(w->s->proc, tid, "\nVmSwap:", 10) * 1024;
 	if (said && r->swap > swap)
 		r->swap = swap;

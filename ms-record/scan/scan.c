@@ -39,7 +39,8 @@ static bool ends(const struct work *w)
 	return w->request.asker == SCAN_BY_END;
 }
 
-/* As long as the process is held it is drawn nearer by whoever is in a hurry. */
+/* Returns the deadline that others in a hurry may draw nearer; NULL = the process is not held any
+ * more. */
 static const uint64_t *until(const struct work *w)
 {
 	return w->released_ns ? NULL : &w->scanner->until_ns;
@@ -233,7 +234,8 @@ static void look(struct work *w, pid_t tid)
 					  : MS_SCAN_DONE;
 }
 
-/* What a scan may take, in ns. Of what changes meanwhile a guess is good enough. */
+/* Returns how long a scan may take, in ns. The counts may change meanwhile: a guess is good
+ * enough. */
 static uint64_t expected(const struct work *w)
 {
 	const struct scan *q = w->q;

@@ -31,7 +31,7 @@
 struct session;
 struct wake;
 
-/* What was found at the end, for people. */
+/* Holds what the last scan found, as it is shown at the end. */
 struct scan_result {
 	uint64_t state; /* MS_SCAN_*; 0 = there was none */
 	uint64_t unreachable_bytes, unreachable_blocks;
@@ -52,7 +52,7 @@ uint64_t scan_events(const struct scan *q);
  * 0 = not known yet. Any thread. */
 bool scan_holds(const struct scan *s, uint64_t *read, uint64_t *due);
 
-/* What is done with the processes of a traced tree; called by the thread that traces it. */
+/* Lists callbacks for the processes of a traced tree; called by the thread that traces it. */
 struct scan_tree {
 	/* The process is at the beginning of another program, and left at some stop of its own. */
 	void (*execed)(struct scan_tree *tree, pid_t pid);
@@ -64,7 +64,7 @@ struct scan_tree {
 
 struct scanner;
 
-/* What room cli fills in: --leak-check. */
+/* Names the values of --leak-check; room cli fills in the options below. */
 enum scan_wish { SCAN_AUTO, SCAN_YES, SCAN_NO };
 struct scan_options {
 	enum scan_wish wish; /* with -p: on request only */

@@ -59,7 +59,8 @@ static uint64_t number_in(int folder, const char *name, const char *label)
 	return *p >= '0' && *p <= '9' ? strtoull(p, NULL, 10) : NO_LIMIT;
 }
 
-/* What the control groups of the process leave it; in a container the highest has a limit, too. */
+/* Returns the bytes that the process's control groups leave it; in a container the topmost has a
+ * limit, too. */
 static uint64_t group_room(int proc)
 {
 	char text[4096], name[4300];
@@ -238,7 +239,7 @@ int frozen_open(struct work *w, struct memory *m, uint64_t deadline_ns)
 	return rc;
 }
 
-/* What is left of the copy is its parent's to remove. 0, or -1: not now. */
+/* Has the process wait for its child, the copy that was killed. 0, or -1: not now. */
 static int reap(struct frozen *f, uint64_t *stopped_ns)
 {
 	struct hijack_stop s;

@@ -35,8 +35,9 @@ static void insert_all(struct graph_block *v, uint32_t n)
 	}
 }
 
-/* By the byte of the key at `shift`, then each part by those below: in place, since the table of a
- * large heap is there only once more, and sorts nearly as fast as with room for a copy. */
+/* Sorts by the byte of the key at `shift`, then each part by the bytes below: in place, since
+ * the table of a large heap has room for one copy only, and nearly as fast as with room for a
+ * second. */
 static void sort(struct graph_block *v, uint32_t n, unsigned shift)
 {
 	if (n < 32) {
@@ -209,7 +210,8 @@ static inline uint32_t outer_of(const struct graph *g, uint32_t i)
 	return g->outer ? g->outer[i - g->heap] - 1 : NOBODY;
 }
 
-/* Where some lie in others: the outermost that is there, else the next. */
+/* Returns the outermost block that holds the address, where some lie in others; if there is none,
+ * the next block. */
 static uint32_t find_outermost(const struct graph *g, uint64_t address)
 {
 	const struct graph_kind *k = &g->kinds[1];
@@ -236,7 +238,8 @@ uint32_t graph_find(const struct graph *g, uint64_t address, bool user)
 	return lo;
 }
 
-/* Where the index says which block of that kind is the first near `value`. NULL: there is none. */
+/* Returns the slot of the index for `value`: it tells the first block of that kind near it. NULL:
+ * there is none. */
 static inline const uint32_t *slot_of(const struct graph_kind *k, uint64_t value)
 {
 	if (value < k->low || value > k->high)
@@ -247,7 +250,7 @@ static inline const uint32_t *slot_of(const struct graph_kind *k, uint64_t value
 	return &leaf[(value >> GRAIN_BITS) & (LEAF_SLOTS - 1)];
 }
 
-/* That block, plus 1; 0 = none. */
+/* Returns the number of a slot's block, plus 1; 0 = none. */
 static inline uint32_t first_near(const uint32_t *slot)
 {
 	return !slot ? 0 : is_whole(slot) ? (uint32_t)((uintptr_t)slot >> 1) : *slot;
@@ -267,8 +270,8 @@ static inline uint32_t target(const struct graph *g, const struct graph_kind *k,
 
 /* ---- words ---- */
 
-/* Of the blocks of ms_alloc the innermost one to which the value may point, or NOBODY; those around
- * it follow by outer_of. */
+/* Returns the innermost block of ms_alloc to which the value may point, or NOBODY; those around it
+ * follow by outer_of. */
 static inline uint32_t innermost(const struct graph *g, uint64_t value)
 {
 	const struct graph_kind *k = &g->kinds[1];

@@ -127,7 +127,8 @@ static void copy_blocks(struct session *s, struct scan_live *v)
 		v->lost += __atomic_load_n(&r->ring->lost, __ATOMIC_RELAXED) - r->lost;
 		passed += __atomic_load_n(&r->ring->passed, __ATOMIC_RELAXED) - r->passed;
 	}
-	/* What was there before is no block of ours, and may point to those that are. */
+	/* Memory from before the recording is no block of ours, and may point to blocks that
+	 * are. */
 	v->wide = s->opt->attached || s->forked || passed || s->stats.paused_allocations ||
 		  s->stats.started_late_ns || s->stats.unknown_frees;
 }

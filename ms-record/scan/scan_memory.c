@@ -210,7 +210,7 @@ static const struct memory_part *apart_after(const struct memory *m, uint64_t ad
 	return NULL;
 }
 
-/* Of pages that are in memory, and stay. */
+/* Reads pages that are in memory, and stay there. */
 static bool get_present(const struct memory *m, uint64_t address, void *to, size_t bytes)
 {
 	struct iovec local = {to, bytes}, remote = {(void *)(uintptr_t)address, bytes};
@@ -219,7 +219,7 @@ static bool get_present(const struct memory *m, uint64_t address, void *to, size
 	return pread(m->from.mem, to, bytes, (off_t)address) == (ssize_t)bytes;
 }
 
-/* What nobody else can take away from the process while it stands still. */
+/* Tells whether nobody else can take the memory away while the process stands still. */
 static bool is_private(const struct memory *m, uint64_t address, size_t bytes)
 {
 	const struct memory_map *map = memory_at(m, address);
@@ -280,7 +280,8 @@ static long scan_pages(struct memory *m, uint64_t *at, uint64_t end, enum memory
 	return n;
 }
 
-/* The same by reading the page map, of a stretch that it holds. */
+/* Finds the wanted pages in a part of [*at, end) by reading the page map, for a kernel without the
+ * ioctl of scan_pages. */
 static long read_pages(struct memory *m, uint64_t *at, uint64_t end, enum memory_pages which)
 {
 	uint64_t room[512];
@@ -373,7 +374,7 @@ static void give_region(struct memory *m, uint64_t start, uint64_t end, bool pre
 	}
 }
 
-/* What is in the process itself. */
+/* Gives the words of [start, end) that are in the memory of the process itself. */
 static void inside(struct memory *m, uint64_t start, uint64_t end, enum memory_pages which,
 		   void (*f)(void *arg, uint64_t address, const uint64_t *words, size_t n),
 		   void *arg)
@@ -439,7 +440,7 @@ void memory_runs(struct memory *m, uint64_t start, uint64_t end, uint64_t most,
 	}
 }
 
-/* What the file has at [at, end), which is at `address` in the process. */
+/* Gives the words that the file has at [at, end), which is at `address` in the process. */
 static void file_words(struct memory *m, int fd, off_t at, off_t end, uint64_t address,
 		       void (*f)(void *, uint64_t, const uint64_t *, size_t), void *arg)
 {

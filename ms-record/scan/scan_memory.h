@@ -26,7 +26,7 @@ struct memory_part {
 	bool left_out; /* it is not even mapped there */
 };
 
-/* Where memory is read from. */
+/* Says where memory is read from. */
 struct memory_source {
 	pid_t tid; /* of the process, any of its threads that is alive */
 	int mem, pagemap;
@@ -57,7 +57,7 @@ struct memory {
 	bool late;             /* the deadline has passed: nothing more is read */
 };
 
-/* What is not open. */
+/* Initializes a memory that is not open. */
 #define MEMORY_CLOSED                                                                              \
 	{                                                                                          \
 		.from = {.mem = -1, .pagemap = -1}, .live = {.mem = -1, .pagemap = -1},            \
@@ -67,7 +67,7 @@ struct memory {
 /* Opens the memory of thread `tid` and reads what is mapped. `proc`: its process's folder of /proc.
  * 0, or -1 with errno set. */
 int memory_open(struct memory *m, int proc, pid_t tid, uint64_t deadline_ns);
-/* The same without what is mapped. */
+/* Opens the memory of thread `tid` to read pages, without the list of what is mapped. */
 int memory_open_pages(struct memory *m, int proc, pid_t tid, uint64_t deadline_ns);
 void memory_close(struct memory *m);
 /* These parts, by address and without overlap, are to be had from here. Borrowed until the close.
@@ -96,11 +96,11 @@ void memory_words(struct memory *m, uint64_t start, uint64_t end, enum memory_pa
  * GiB of nothing. */
 void memory_runs(struct memory *m, uint64_t start, uint64_t end, uint64_t most,
 		 void (*f)(void *arg, uint64_t start, uint64_t end, bool swapped), void *arg);
-/* The same of all mappings at once, of which neighbours may be joined. False: this kernel cannot tell
- * spans, or not in time. */
+/* Gives the pages of all mappings at once; runs of neighbouring mappings may be joined. False: this
+ * kernel cannot tell spans, or not in time. */
 bool memory_all_runs(struct memory *m,
 		     void (*f)(void *arg, uint64_t start, uint64_t end, bool swapped), void *arg);
-/* Did it come to wait for memory of the process? Then no more is read. */
+/* Tells whether a read had to wait for memory of the process; no more is read then. */
 bool memory_waits(const struct memory *m);
 /* Reads a few bytes. False when they are not all there. */
 bool memory_get(const struct memory *m, uint64_t address, void *to, size_t bytes);

@@ -547,9 +547,9 @@ static void look_at_user_blocks(struct roots *r)
 	}
 }
 
-/* What the program has made inaccessible for now, it may have put pointers into before, and a debugger
- * may read it; large reservations are passed over where the kernel would have to be asked for each of
- * their pages. Shared memory may be a driver's. So neither has to be readable. */
+/* Looks at a mapping that need not be readable. What the program has made inaccessible for now may
+ * hold pointers, and a debugger may read it; large reservations are passed over where the kernel
+ * would have to be asked for each of their pages. Shared memory may be a driver's. */
 static void look_at_some(struct roots *r, const struct memory_map *m, const struct spans *cut,
 			 size_t *first)
 {

@@ -242,7 +242,7 @@ static void go_on(struct scan_trace *t, int how, pid_t tid, int sig)
 		ptrace(how, tid, NULL, (void *)(intptr_t)sig);
 }
 
-/* Of an exec nothing is left but the thread that made it, by the process's number. */
+/* Starts anew after an exec: only the thread that made it is left, with the process's number. */
 static void on_exec(struct scan_trace *t, pid_t tid)
 {
 	struct traced *p = process(t, tid);

@@ -41,7 +41,7 @@ struct frozen {
 	char why[200];    /* there is none; empty = none was wanted */
 };
 
-/* What is asked for: which of the blocks that were live at a moment nothing pointed to then. */
+/* Asks which of the blocks that were live at a moment nothing pointed to then. */
 struct scan_request {
 	enum scan_asker asker;
 	uint64_t stamp;     /* of the moment */
@@ -59,7 +59,7 @@ struct number_stack {
 	uint32_t stack;
 };
 
-/* What was live at a request's stamp. */
+/* Holds what was live at a request's stamp. */
 struct scan_live {
 	/* Filled in by the draining thread, when the merge has come there. */
 	uint64_t event, number, time_ns, lost;
@@ -77,7 +77,7 @@ enum watched { WATCH_NOT, WATCH_TIMER, WATCH_POLL };
 /* A request is TAKEN while the table is copied: nobody gives it up then. */
 enum request_state { REQUEST_NONE, REQUEST_ASKED, REQUEST_TAKEN, REQUEST_DONE, REQUEST_FAILED };
 
-/* What the room keeps of a session. */
+/* Holds what this room keeps of a session. */
 struct scan {
 	int busy; /* atomic: the scanning thread is at it */
 
@@ -88,13 +88,13 @@ struct scan {
 	uint64_t scans, moments; /* so far; moments of which it is said what was resident */
 	bool ended;              /* a record of the end is among them */
 	struct scan_result result;
-	/* Of a process that is held at its end: bytes of its memory read so far, of about how many
-	 * (0 = not known yet); atomic. */
+	/* progress of a process that is held at its end: bytes of its memory read so far, of about
+	 * how many (0 = not known yet); atomic */
 	int held;
 	uint64_t read_bytes, due_bytes;
 	uint64_t end_stamp; /* the draining thread's: it was held before then; 0 = it is not */
 	int end_known;      /* atomic: all that it did before it was held is merged */
-	/* As of the draining thread's last round; atomic. */
+	/* figures of the draining thread's last round; atomic */
 	uint64_t live_bytes, live_blocks, events;
 	/* Under the scanner's lock. */
 	bool due; /* a mark came that is to be scanned at */
@@ -176,10 +176,10 @@ void scan_tell_guest(struct session *s, enum mg_end_state state);
 uint64_t scan_pause(const struct work *w);
 /* Registers of threads that are stopped, in memory to be freed. */
 struct scan_thread *scan_registers(const struct hijack_stop *s, size_t *count);
-/* Of those that end the process, by exit or the like, all that only this has put on their stacks is
- * left out. `traced`: not all of which the guest noted that have ended it. */
+/* Leaves out what ending the process, by exit or the like, has put on the stacks of the threads
+ * that end it. `traced`: some threads that the guest noted may not have ended it. */
 void scan_leave_ends(struct scan_thread *v, size_t n, const struct mg_session *s, bool traced);
-/* What the allocator mapped for itself: nothing, when that is not sure. */
+/* Reads what the allocator mapped for itself: nothing, when that is not sure. */
 void scan_read_arenas(const struct memory *m, const struct session *s, struct mg_arenas *a);
 /* Gives what the program said are roots, in memory to be freed; NULL: nothing, or it cannot be read. */
 struct mg_roots *scan_read_roots(const struct memory *m, const struct session *s);
@@ -195,10 +195,11 @@ uint64_t live_stamp(const struct session *s);
 /* Asks for what is live at the stamp, once the merge has come there: q->live. Before the process
  * goes on, so that the merge cannot have passed it by. */
 void live_ask(struct scan *q, uint64_t stamp);
-/* Waits for that. False: it will not come, or not in time, or not before *until (atomic) unless that
- * is NULL. */
+/* Waits until q->live is known. False: it will not be, or not in time, or not before *until
+ * (atomic) unless that is NULL. */
 bool live_await(struct scan *q, struct wake *drain, uint64_t deadline_ns, const uint64_t *until);
-/* Then waits for the stacks of these blocks. */
+/* Waits for the stacks of the blocks in s->scan->live, after live_await. False: they will not
+ * come. */
 bool live_await_stacks(const struct session *s);
 
 /* ---- scan_trace.c ---- */
