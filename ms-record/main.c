@@ -145,8 +145,9 @@ int main(int argc, char **argv)
 	struct options o;
 	struct ms_err err = {0};
 	ms_out_of_memory_status = STATUS_OWN_FAILURE;
-	/* What is large and needed for a moment only, a checkpoint's memory for one, goes back to
-	 * the kernel each time; else the first such free would have malloc keep the others. */
+	/* Large memory that is needed for a moment only, such as a checkpoint's, goes back to
+	 * the kernel each time; without a fixed threshold malloc would keep it from the second
+	 * time on. */
 	mallopt(M_MMAP_THRESHOLD, LARGE);
 	ms_mapped_files_survive();
 	/* While it is ignored nobody is told how a child has ended. */
