@@ -88,7 +88,8 @@ static void add(struct session *s, const struct attach_module *m, uint32_t epoch
 	__atomic_store_n(&s->mem->module_count, n + 1, __ATOMIC_RELEASE);
 }
 
-/* What is not mapped any more goes first: something else may be where it was. */
+/* Updates the table. Modules that are not mapped any more are closed first: others may be where
+ * they were. */
 static void refresh(struct session *s, const struct attach_maps *maps, uint32_t epoch)
 {
 	struct attach_modules *a = s->attach_modules;

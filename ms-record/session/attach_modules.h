@@ -8,8 +8,8 @@ struct session;
 
 /* Free with free(). */
 struct attach_modules *attach_modules_new(void);
-/* Of a child forked from that one's process (NULL: it is over), whose guest has copied what was
- * there. */
+/* Makes the table for a child forked from `parent`'s process (NULL: it is over), whose guest has
+ * copied what was there. */
 struct attach_modules *attach_modules_forked(const struct attach_modules *parent);
 /* Brings the table in shared memory up to date, if the process's linker changed something since.
  * Called by one thread at a time: once before the guest begins, then by the draining thread. */

@@ -37,15 +37,16 @@ struct frames_table {
  */
 void frames_build(const struct frames_section *s, const struct frames_code *code,
 		  struct frames_table *t);
-/* Where a run of entries lies in the bytes of a segment, found by what they look like: *at and *n,
- * the longest one. False = there is none. */
+/* Finds a run of entries in the bytes of a segment by what they look like: *at and *n, the longest
+ * one. False = there is none. */
 bool frames_guess(const struct frames_section *segment, const struct frames_code *code, size_t *at,
 		  size_t *n);
-/* The table of the module whose ELF header is at the start of `map`, if it has none of its own.
- * `proc`: folder /proc/PID. False = it needs none, or none can be made; else t->entries is to be
- * freed. */
+/* Finds the table of the module whose ELF header is at the start of `map`, if it has none of its
+ * own. `proc`: folder /proc/PID. False = it needs none, or none can be made; else t->entries is to
+ * be freed. */
 bool frames_find(const struct attach_memory *mem, int proc, const struct attach_map *map,
 		 struct frames_table *t);
-/* The same once its file is open (-1: it cannot be had). */
+/* Finds the table of the module that starts at `start`, once its file is open (-1: it cannot be
+ * had). Returns as frames_find does. */
 bool frames_find_in(const struct attach_memory *mem, int fd, uint64_t start,
 		    struct frames_table *t);

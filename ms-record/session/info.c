@@ -98,7 +98,7 @@ static void take_text(char **text, size_t *n, const char *from, size_t bytes)
 	*n = bytes;
 }
 
-/* What is not known of a process that is gone is its parent's. */
+/* Fills in from the parent what is not known of a process that is gone. */
 static void take_from(struct identity *w, const struct identity *parent)
 {
 	if (!w->exe)

@@ -10,8 +10,8 @@
 
 struct session;
 
-/* What /proc says of a process, filled once and then only read; a child that was gone before we
- * looked has its parent's. */
+/* Holds what /proc says of a process, filled once and then only read; a child that was gone before
+ * we looked has its parent's. */
 struct identity {
 	unsigned refs; /* atomic */
 	pid_t pid;
@@ -28,7 +28,7 @@ struct identity *identity_new(void);
 struct identity *identity_ref(struct identity *w);
 void identity_unref(struct identity *w);
 
-/* What a process is called, as top(1) shows it: by the name it was run under, else that of `exe`;
+/* Returns the name of a process as top(1) shows it: the one it was run under, else that of `exe`;
  * fit for a file name and a line. malloc'ed. */
 char *info_name(int proc, const char *exe);
 /* Fills the session's identity and names from /proc (before anything else is written); `parent`,

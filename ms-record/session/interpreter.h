@@ -21,11 +21,12 @@ struct session;
  * can read; of any other, and of one that a forked child has by itself, it is noted what it is: its
  * family's guests are told once, of addresses that are right for all. `map` is one of those last read of the session. */
 void interpreter_look(struct session *s, const struct attach_map *map);
-/* The same of a file that was closed before it could be looked at: it is noted. */
+/* Notes an interpreter by the name of a file that was closed before it could be looked at. */
 void interpreter_missed(struct session *s, const char *path);
-/* The same of all those mappings. */
+/* Looks at all mappings last read of the session, as interpreter_look does at one. */
 void interpreter_find(struct session *s);
-/* What an interpreter is whose frames cannot be read, "Python 3.9"; NULL = there is none. */
+/* Returns the name of an interpreter whose frames cannot be read, "Python 3.9"; NULL = there is
+ * none. */
 const char *interpreter_unknown(const struct session *s);
 
 struct interpreter_text {

@@ -14,5 +14,5 @@ void losses_add(struct session *s, uint64_t from, uint64_t to, uint64_t count, u
 		uint32_t thread);
 /* Takes over the counters of a ring (lost, waited, verified), with a record of what it lost. */
 void losses_take(struct session *s, struct reader *r);
-/* Of every ring that a thread has taken. */
+/* Takes over the counters of every ring that a thread has taken. */
 void losses_take_all(struct session *s);

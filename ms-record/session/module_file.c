@@ -130,7 +130,7 @@ static bool hold_mapped(const struct session *s, struct module *m, const struct 
 
 /* ---- what is not mapped any more ---- */
 
-/* Where in the file's addresses; 0 = nowhere. */
+/* Returns where the unwinding table is, in the file's addresses; 0 = nowhere. */
 static uint64_t unwind_table(const struct module *m)
 {
 	return m->eh_frame_hdr ? m->eh_frame_hdr - m->bias : 0;
@@ -254,7 +254,7 @@ static void become(struct session *s, struct module *m, size_t first)
 	memcpy(m->build_id, f->build_id, sizeof m->build_id);
 }
 
-/* By its name alone, and what lay in memory. */
+/* Finds the file of a module by its name alone, and what lay in memory. */
 static ssize_t find_by_name(const struct session *s, struct module *m, const char *name,
 			    bool *deleted)
 {

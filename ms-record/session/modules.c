@@ -135,8 +135,8 @@ static void write_module(struct session *s, uint32_t id, struct module *m,
 	ms_record_end(w);
 }
 
-/* What is said of a module that comes again, or goes: of the first of its file. `ns` 0 = it is
- * there again. */
+/* Writes that a module went at `ns`, or (0) is there again; `id` is that of the first of its
+ * file. */
 static void write_unloaded(struct session *s, uint32_t id, uint64_t ns)
 {
 	struct ms_record_writer *w = batch_record(&session_batch(s)->modules, 64);
@@ -217,7 +217,7 @@ static uint32_t add(struct session *s, struct module m, const char *name, bool g
 
 /* ---- the guest's table ---- */
 
-/* What the guest wrote before it counted the entry; the rest it may write at any time. */
+/* Copies what the guest wrote before it counted the entry; the rest it may write at any time. */
 static void copy_entry(struct mg_module *to, const struct mg_module *from)
 {
 	memset(to, 0, sizeof *to);
@@ -397,8 +397,8 @@ static uint32_t look(const struct modules *all, uint64_t ip, uint32_t epoch)
 	return best ? (uint32_t)(best - v) + 1 : 0;
 }
 
-/* What was added to the addresses of a file a part of which is mapped there, maybe once more, by
- * itself. */
+/* Returns what was added to the addresses of a file, of which a part is mapped there, maybe once
+ * more and by itself. */
 static uint64_t bias_of(const struct elffile *f, const struct attach_map *p)
 {
 	uint64_t bias = 0;

@@ -27,7 +27,7 @@ static bool paused(const struct run *r)
 	return __atomic_load_n(&r->paused, __ATOMIC_ACQUIRE) != 0;
 }
 
-/* What the guest is told. */
+/* Tells the guest whether it is paused from outside. */
 static void tell(struct session *s)
 {
 	__atomic_store_n(&s->mem->told_paused, s->pause.told, __ATOMIC_SEQ_CST);

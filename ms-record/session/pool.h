@@ -30,7 +30,7 @@ struct writer;
 #define POOL_FEW_LAP (65536u - MG_SLACK) /* of so many bytes */
 #define POOL_ATTACHED_LAP (512u << 10)   /* of a child's ring when nobody waits */
 
-/* Where the parts of a session lie, from its start. */
+/* Says where the parts of a session lie, in bytes from its start. */
 struct extents {
 	uint64_t modules, rings, frames, entries, ranges, wide, data, bytes;
 	uint64_t entries_bytes; /* for lists of functions (mg_frames); nothing is behind them yet */
@@ -45,7 +45,7 @@ struct pool_shape {
 	uint32_t slot_max, head_serial;
 };
 
-/* What we know of a slot; nothing of it is read back from the shared memory. */
+/* Holds what we know of a slot; nothing of it is read back from the shared memory. */
 struct slot {
 	bool prepared, dead; /* dead: its process may live on unrecorded, so nobody else gets it */
 	bool old;            /* on standby: it was taken before this recording */
@@ -79,7 +79,7 @@ struct pool {
 	struct slot *slots;
 	uint32_t target;   /* slots that are to be free */
 	uint32_t prepared; /* slots below have been prepared at some time */
-	/* Of processes that are over: what their children inherited. */
+	/* heaps of processes that are over, which their children inherited */
 	struct inherited_heap *exited_parents[POOL_EXITED_PARENTS];
 	uint32_t exited_parent_count;
 	uint64_t probed_ns;
@@ -89,8 +89,8 @@ struct pool {
  * `err` set. `memfd`: an empty memory file of a process that we attach to, kept unless this fails;
  * or -1. */
 struct pool *pool_new(pid_t pid, bool forks, int memfd, struct ms_err *err);
-/* The same in memory that has been laid out so before, by a trusted process; what that says of it
- * is checked all the same. */
+/* Maps memory that was laid out by pool_new before, in a trusted process; what that says of it is
+ * checked all the same. */
 struct pool *pool_map_existing(const struct pool_shape *shape, uint32_t wake, int memfd,
 			       struct ms_err *err);
 /* Bytes of such memory for `pid`, which is attached to. */
@@ -104,7 +104,7 @@ void pool_seal(struct pool *p, struct session *s);
  * the start of `map`; if it has no .eh_frame_hdr, its index + 1 in the image's mg_frames[]. 0 = it
  * needs no list, or cannot have one. By the thread that has the session's modules. */
 uint32_t pool_list_frames(struct session *s, const struct attach_map *map);
-/* What is listed for that module, or NULL. */
+/* Returns the list of a module's functions that was made, or NULL. */
 const struct mg_frames *pool_frames(const struct pool *p, uint64_t start);
 
 /* Puts memory behind the structures of a session's rings, from `i` on. */

@@ -86,7 +86,7 @@ static void fill_attached(struct session *s)
 	s->mem->modules_epoch = ~0u;
 }
 
-/* Of the process `pid`, which is there. 0, or -1 with `err` set. */
+/* Opens the process `pid`, which is there. 0, or -1 with `err` set. */
 static int open_process(struct session *s, pid_t pid, struct ms_err *err)
 {
 	s->pid = pid;

@@ -105,7 +105,7 @@ static void look_again(struct session *s, struct thread *t, uint64_t now)
 	t->look_ns = now + t->look_after;
 }
 
-/* What changed is written; who has gone then is forgotten. */
+/* Writes what changed of each thread; threads that have ended are forgotten afterwards. */
 static void write_changes(struct session *s)
 {
 	for (size_t i = 0; i < s->alive.n;) {
