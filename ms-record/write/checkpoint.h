@@ -27,7 +27,8 @@ struct ms_trace_writer;
 
 struct live_list;
 
-/* Of blocks whose addresses are not kept, no checkpoint has them. */
+/* Makes a list; without `addresses` those of its blocks are not kept, and no checkpoint has
+ * them. */
 struct live_list *live_list_new(bool addresses);
 void live_list_free(struct live_list *l);
 /* Takes over what an event changes: call for every event of the trace in order, with the number of

@@ -85,7 +85,7 @@ void encoders_free(struct encoders *all)
 		encoder_free(take(all));
 }
 
-/* As limit_write. */
+/* Writes a block of the batch's trace; returns what limit_write does. */
 static int put_block(const struct batch *b, uint16_t type, const struct ms_column *columns,
 		     size_t n, struct ms_err *err)
 {
@@ -93,7 +93,7 @@ static int put_block(const struct batch *b, uint16_t type, const struct ms_colum
 	return limit_write(b->out, type, ns, columns, n, err);
 }
 
-/* Of the kind `i`. 0, or -1. */
+/* Writes the batch's records of kind `i`. 0, or -1. */
 static int write_records(const struct batch *b, unsigned i, struct ms_err *err)
 {
 	struct ms_column c = ms_record_column(&b->records[i]);
@@ -205,7 +205,8 @@ static int write_checkpoint(const struct batch *b, struct ms_err *err)
 
 /* ---- events ---- */
 
-/* What became of the events: in the file, dropped with those before, or left out at the end. */
+/* Notes what became of the events: in the file, dropped with those before, or left out at the
+ * end. */
 static void note_events(const struct batch *b)
 {
 	struct output *o = b->out;

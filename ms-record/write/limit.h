@@ -43,13 +43,13 @@ int limit_close(struct output *o, uint64_t last_ns, struct ms_err *err);
 uint64_t limit_room(const struct output *o);
 /* A block of `o` was written by others, in what limit_room gave. Nothing without a limit. */
 void limit_grown(struct output *o);
-/* What a trace written anew may take: half of what the others leave. */
+/* Returns the bytes that a trace written anew may take: half of what the others leave. */
 uint64_t limit_half(const struct output *o);
 /* No trace of the run takes more from here on; limit->why says why. */
 void limit_reach(struct output *o);
 /* The trace of `o` was written anew. */
 void limit_moved(struct output *o);
-/* What the traces do not take, once all are written. */
+/* Returns the bytes that the traces leave unused, once all are written. */
 uint64_t limit_left(const struct limit *l);
 /* A trace of that many bytes was removed. */
 void limit_give_back(struct limit *l, uint64_t bytes);

@@ -17,7 +17,7 @@ struct later;
 struct limit;
 struct live_list;
 
-/* What the writing thread knows of a trace for its checkpoints. */
+/* Holds what the writing thread knows of a trace for its checkpoints. */
 struct checkpoints {
 	struct live_list *live;  /* NULL before the first event */
 	uint64_t events, bytes;  /* since the last one; of the file then */

@@ -14,7 +14,7 @@
 
 enum column { STEP, TICK, ADDRESS, SIZE, STACK, THREAD, SLACK, COLUMNS };
 
-/* By column and code: bytes. STEP is 0 for the next number. */
+/* Tells the bytes of a value, by column and code. STEP is 0 for the next number. */
 static const uint8_t lengths[COLUMNS][4] = {
 	[STEP] = {0, 1, 3, 8},  [TICK] = {0, 1, 2, 8},  [ADDRESS] = {0, 2, 4, 8},
 	[SIZE] = {1, 2, 4, 8},  [STACK] = {1, 2, 3, 4}, [THREAD] = {0, 1, 2, 4},
@@ -39,7 +39,7 @@ void packed_free(struct packed_list *l)
 
 /* ---- one block ---- */
 
-/* Where the next block goes. */
+/* Returns where the next block goes, in a new part if the last is full. */
 static uint8_t *room(struct packed_list *l)
 {
 	if (!l->last || l->last->used >= PART_BYTES) {
@@ -223,7 +223,7 @@ size_t packed_remove(struct packed_list *l, const uint64_t *numbers, size_t n)
 		walk(&r, p);
 		free(p);
 	}
-	/* What is added next follows the last that stays. */
+	/* The next block to be added follows the last one that stays. */
 	l->number -= r.steps;
 	l->tick -= r.tick;
 	l->address -= r.address;

@@ -26,9 +26,9 @@
 #include "limit.h"
 #include "output.h"
 
-/* Samples are thinned when there are more bytes of them. */
+/* Limits the bytes that are kept of samples; beyond that they are thinned. */
 #define SAMPLES_MAX ((size_t)1 << 18)
-/* And of what scans told, all but the latest goes. */
+/* Limits the bytes that are kept of what scans found; beyond that all but the latest goes. */
 #define TOLD_MAX ((size_t)1 << 18)
 
 /* ---- what is kept ---- */
@@ -39,7 +39,7 @@ struct records {
 	uint64_t first_ns, last_ns;
 };
 
-/* What scans found follows what batches have in types of their own. */
+/* Lists the types of blocks that scans write, beside those of batches. */
 static const uint16_t told_types[] = {MS_BLOCK_VERDICTS, MS_BLOCK_RESIDENT};
 static const uint32_t told_labels[] = {MS_VERDICT_LABEL, MS_RESIDENT_LABEL}; /* a head has one */
 #define TOLD_TYPES (sizeof told_types / sizeof *told_types)
@@ -154,7 +154,7 @@ static void forget_told(struct records *r, uint32_t label)
 	memmove(r->data, r->data + last, r->size);
 }
 
-/* Those of a type; NULL = they are not kept. */
+/* Returns the kept records of a type; NULL = they are not kept. */
 static struct records *records_of(struct kept *k, uint16_t type)
 {
 	for (size_t i = 0; i < BATCH_TYPES; i++)

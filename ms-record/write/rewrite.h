@@ -44,7 +44,7 @@ bool rewrite_trace(struct output *o);
  * written: begins another trace when it is time. When that cannot be, recording stops as at a
  * limit, and limit->why says why. */
 void later_turn(struct output *o, uint64_t ns);
-/* What is written to `o` otherwise, for the later one too. Nothing where there is none. */
+/* Writes a block that went to `o` into the later trace too, if there is one. */
 void later_block(struct output *o, uint16_t type, const uint64_t ns[2],
 		 const struct ms_column *columns, size_t n);
 void later_checkpoint(struct output *o, uint64_t event);

@@ -100,8 +100,8 @@ static void write_batch(struct writer *w, struct encoders *encoders, struct batc
 	}
 }
 
-/* What a burst left between the pieces goes back to the kernel when nothing has come for a while:
- * up to a third of its memory. Under the lock. */
+/* Waits for a batch. When none has come for a while after a burst, what that left between the
+ * pieces goes back to the kernel: up to a third of its memory. Under the lock. */
 static void await_batch(struct writer *w)
 {
 	struct timespec until = ms_timespec(ms_clock_ns(CLOCK_MONOTONIC) + TRIM_NS);
@@ -131,7 +131,7 @@ static struct batch *take(struct writer *w)
 	return b;
 }
 
-/* What a batch counts for in the queue. */
+/* Returns what a batch counts for in the queue, in events. */
 static size_t weight(const struct batch *b)
 {
 	return b->events.n + BATCH_EVENTS / 16;
