@@ -173,7 +173,7 @@ struct module_epoch {
 	uint32_t epoch;
 };
 
-/* So many are remembered of those that are opened and closed over and over. */
+/* Limits how many modules are remembered of those that are opened and closed over and over. */
 #define MODULES_CLOSED 1024u
 #define MODULES_ROOM (2 * MODULES_CLOSED)
 
@@ -328,7 +328,7 @@ struct session {
 	bool damaged;
 	char damage[160];
 
-	/* Of rooms above, who alone look into it; drain/recording.h. */
+	/* state of rooms above, which alone look into it; drain/recording.h */
 	struct drained *drained;
 	struct heap *heap;
 	struct scan *scan;
@@ -372,23 +372,25 @@ struct session *session_new(const struct session_options *opt, struct writer *wr
 			    struct output *out, pid_t pid, uint64_t *buffer_used, bool forks,
 			    int memfd, struct ms_err *err);
 struct pool_shape;
-/* The same for one that is about to be woken, in the memory that its holder answered with; `memfd`
- * is kept, unless this fails. It goes on sleeping until session_wake. */
+/* Makes the session of a process that is about to be woken, in the memory that its holder answered
+ * with; `memfd` is kept, unless this fails. The guest goes on sleeping until session_wake. */
 struct session *session_attach_standby(const struct session_options *opt, struct writer *writer,
 				       struct output *out, pid_t pid, uint64_t *buffer_used,
 				       const struct pool_shape *shape, uint32_t wake, int memfd,
 				       struct ms_err *err);
-/* Its threads record from their next event on. Once; after pause_init. */
+/* Has the threads of a process on standby record from their next event on. Once; after
+ * pause_init. */
 void session_wake(struct session *s);
-/* The same for a forked child's, as its image is. */
+/* Wakes the session of a forked child, in the state of its image. */
 void session_wake_slot(struct session *s);
 /* Makes the session of a slot that a forked child took. It has no process yet, nor output. */
 struct session *session_in_slot(struct pool *p, uint32_t slot);
 /* Made under 100 allocations, or under 64 KiB. */
 bool session_trivial(const struct session *s);
-/* The guest counts its stamps from now on, beginning a second after `last`. */
+/* Has the guest count its stamps from now on, beginning a second after `last`. */
 void session_count(struct session *s, uint64_t last);
-/* As its guest does when the program forbids itself the processor's clock, before there is one. */
+/* Does what a guest does when the program forbids itself the processor's clock, before there is
+ * one. */
 void session_forbid_clock(struct session *s);
 /* Frees a session that nobody uses any more, and to which nothing was added. */
 void session_free(struct session *s);
