@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What dlsym allocates while the real functions are being looked up. */
+/* Holds what dlsym allocates while the real functions are being looked up. */
 static char early[65536];
 static size_t early_used;
 

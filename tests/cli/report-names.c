@@ -167,7 +167,7 @@ static void check_cuts(struct ms_arena *a)
 	same("cut at start", "no folder", name_cut_start(a, "abcdefgh", 4, true), "..gh");
 }
 
-/* Of a frame its file, its function and the kind of its module. */
+/* Lists a frame's file, function and kind of module, and the language that follows from these. */
 static const char *const languages[][4] = {
 	{"a.c", "f", "file", "C"},
 	{"/src/a.b/c.cc", "f", "file", "C++"},

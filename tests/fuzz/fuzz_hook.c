@@ -19,7 +19,7 @@ static bool is_trimmed(const char *s)
 	return !n || (!isspace((unsigned char)s[0]) && !isspace((unsigned char)s[n - 1]));
 }
 
-/* What was understood can be acted on. */
+/* Checks that a hook that was parsed can be placed. */
 static void check(const struct hooks *all, const struct hook_spec *h)
 {
 	const struct mg_custom *c = &h->custom;

@@ -113,7 +113,7 @@ static void free_session(struct session *s)
 
 /* ---- steps ---- */
 
-/* As the guest would: where the reader is, so that records follow each other. */
+/* Writes records as the guest would, where the reader is, so that they follow each other. */
 static void put_records(struct reader *r, const uint8_t *data, size_t n)
 {
 	if (r->offset >= WINDOW)
@@ -196,7 +196,7 @@ static void step(struct session *s, unsigned what, unsigned ring, const uint8_t 
 	}
 }
 
-/* As drain.c has it, without making more rings. */
+/* Does a round as drain.c does, without making more rings. */
 static void take_round(struct session *s)
 {
 	if (!s->damaged)

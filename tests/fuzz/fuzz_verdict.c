@@ -109,7 +109,7 @@ static void put_trace(const char *path, const uint8_t *data, size_t n)
 	made_close(&m);
 }
 
-/* Of each scan its head, then its sites, by stack; scans by number. */
+/* Checks that scans are in order of number, and each has its head, then its sites by stack. */
 static void check_order(const struct ms_recording *t)
 {
 	const struct ms_verdict_record *head = NULL, *last = NULL;

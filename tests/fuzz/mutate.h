@@ -71,7 +71,7 @@ static inline void fuzz_part_length(uint8_t *part, size_t n)
 	part[2] = (uint8_t)(n >> 8);
 }
 
-/* Of the parts of a part, `depth` deep; the bytes of the innermost are columns. */
+/* Mutates one of the parts of a part, `depth` deep; the bytes of the innermost are columns. */
 static inline size_t fuzz_parts(uint8_t *data, size_t size, size_t max, unsigned *seed,
 				unsigned depth)
 {

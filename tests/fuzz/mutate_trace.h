@@ -11,7 +11,7 @@
 
 #define MUTATED_MOST ((size_t)128 << 10)
 
-/* Of one block with a good directory: what it says, and its columns, unpacked, one after the other. */
+/* Holds one block with a good directory: what it says, and its columns, unpacked, in a row. */
 struct mutated_block {
 	struct ms_block_head head;
 	struct ms_column_entry columns[MS_BLOCK_COLUMNS_MAX];
@@ -91,7 +91,7 @@ static inline void mutate_columns(struct mutated_block *b, unsigned *seed)
 	b->columns[k].raw = b->columns[k].stored = (uint32_t)now;
 }
 
-/* Of a file with whole blocks; what is none is left to libFuzzer. */
+/* Mutates a block of a file with whole blocks; a file without any is left to libFuzzer. */
 static inline size_t mutate_trace(uint8_t *data, size_t size, size_t max, unsigned *seed)
 {
 	static struct mutated_block b;

@@ -112,7 +112,7 @@ static void put_stacks(void)
 	put_block(MS_BLOCK_STACKS, c, ms_stacks_encoder_finish(&e, c));
 }
 
-/* What is live in the stream, with stacks and times made up, in two parts. */
+/* Writes what is live in the stream, with stacks and times made up, in two parts. */
 static void put_checkpoint(const struct stream *s, uint64_t event)
 {
 	static uint8_t memory[MS_CHECKPOINT_MEMORY(EVENTS, 4)];

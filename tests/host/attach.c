@@ -122,7 +122,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* By how much it comes late from a nap. */
+/* Returns how late the thread wakes from a nap, in ns. */
 static uint64_t late_from(long nap_ns)
 {
 	uint64_t begin_ns = now_ns();

@@ -66,7 +66,7 @@ int count(size_t threads, unsigned long each)
 
 /* ---- tally ---- */
 
-/* Of a thread; in a file, which is there when the process is not. */
+/* Counts a thread's calls, in a file, which is there when the process is not. */
 struct tally {
 	_Alignas(64) volatile uint64_t allocations;
 	volatile uint64_t frees;

@@ -211,9 +211,9 @@ void *sharer(void *arg)
 
 /* ---- moving ---- */
 
-/* What returns from a signal handler, as a compiler that is part of the program may
- * write it; now it is there, now not. Below all else, and gigabytes of it: whoever looks for such code
- * comes here first. */
+/* Maps and unmaps code that returns from a signal handler, as a compiler that is part of the
+ * program may write it. It lies below all else, with gigabytes behind it: whoever looks for such
+ * code comes here first. */
 void *mover(void *arg)
 {
 	static const unsigned char code[16] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};

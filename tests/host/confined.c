@@ -86,7 +86,7 @@ static void by_seccomp(unsigned flags)
 	check(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, strict_filter()), "filter");
 }
 
-/* What the guest is told, and nobody else. */
+/* Points to the session that the guest shares with ms-record, found in our own memory. */
 static const struct mg_session *recorded;
 
 static void find_session(void)
@@ -101,8 +101,8 @@ static void find_session(void)
 		fclose(f);
 }
 
-/* As a program does it that has no library for it. What comes next waits until somebody can know.
- */
+/* Installs a filter as a program does that has no library for it, and waits until ms-record
+ * knows. */
 static void by_itself(void)
 {
 	long r = SYS_seccomp;

@@ -61,7 +61,7 @@ struct event {
 	uint64_t root, leaf;
 };
 
-/* What the reader of one ring knows. */
+/* Holds what the reader of one ring knows. */
 struct reader {
 	uint64_t tail, offset, last;
 	uint64_t stamp; /* of the last record with one */
@@ -331,8 +331,8 @@ static void list_ranges(void)
 	__atomic_store_n(&session->ranges_round, round, __ATOMIC_RELEASE);
 }
 
-/* As ms-record does where the processor's clock began anew: after so many events the guest counts its
- * stamps. */
+/* Makes the guest count its stamps after so many events, as ms-record does when the processor's
+ * clock began anew. */
 static void recount(void)
 {
 	counted_from = __builtin_ia32_rdtsc() + session->tsc_hz;

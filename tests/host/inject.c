@@ -17,7 +17,7 @@
 #define THREADS_MOST 64
 #define FIRST_SIZE 12345
 
-/* Of an allocator that counts. */
+/* Holds the counts of an allocator that counts its calls; stays 0 with others. */
 __attribute__((weak)) unsigned long own_counts[6];
 
 static struct sums sums[THREADS_MOST];

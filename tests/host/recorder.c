@@ -173,7 +173,7 @@ static void test_pending(void)
 		CHECK("tries", ++tries < 50, 1);
 }
 
-/* As by a longjmp out of a realloc: what the others do goes on, and what comes late is counted. */
+/* Checks a hook that a longjmp left: the other's events go on, and what comes late is counted. */
 static void test_left(void)
 {
 	start("a hook that is never left");

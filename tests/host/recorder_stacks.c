@@ -261,7 +261,7 @@ static void test_copy(void)
 	struct ms_frame f[80];
 	size_t n = stack_of(events[0].stack, f, 80);
 	CHECK("remote unwinds", end_fields[MS_END_REMOTE_UNWINDS], 1);
-	/* Where each looked from differs, and a sanitizer puts a frame of its own on top. */
+	/* The two stacks begin at different frames, and a sanitizer puts one of its own on top. */
 	int from = 0;
 	while (from < judged && (uintptr_t)judge[from] != f[1].address)
 		from++;

@@ -58,7 +58,7 @@ static void constructor(void)
 	use("thread", &m);
 }
 
-/* What dlsym could not find is still to be told after operators were called the first time. */
+/* Checks that a failed dlsym is still reported after operators were called the first time. */
 static void message(void)
 {
 	(void)dlsym(RTLD_DEFAULT, "no_such_function");
@@ -90,7 +90,7 @@ static void local(void)
 	dlclose(plain.handle);
 }
 
-/* What was opened for everybody comes before a module's own scope, and stays while it is used. */
+/* Checks that a module opened for all comes before another's own scope, and stays while used. */
 static void global(void)
 {
 	struct module own = open_one("own", RTLD_NOW | RTLD_GLOBAL),

@@ -76,10 +76,10 @@ static const unsigned char codes[][48] = {
 #define OBSCURE 4
 static trampoline *made[HONEST + 1];
 
-/* As V8's: each calls the first of a list of functions, enter() the next of these with the rest of
- * the list, and call_out() code of a compiler. What returns cannot be seen from behind a call. The
- * frame of compiled() holds a return address besides its own. Not as V8's: frameless() has no frame,
- * and rbp in garbled() is another address of the stack. */
+/* Defines code like V8's: each function calls the first of a list, enter() the next one with the
+ * rest of the list, and call_out() code of a compiler. How they return is not seen from behind a
+ * call. The frame of compiled() holds a return address besides its own. Unlike V8's, frameless()
+ * has no frame, and rbp in garbled() is another address of the stack. */
 typedef void code(void *const *list, size_t n);
 void enter(void *const *list, size_t n);
 extern const char made_code[], made_compiled[], made_call_out[], made_frameless[], made_garbled[],
@@ -278,7 +278,7 @@ static void smaller(void)
 	}
 }
 
-/* So many frames of a page each. */
+/* Calls leaf() below so many frames of a page each. */
 void pages(size_t frames, size_t n);
 __asm__(".text\n.type pages, @function\npages:\n.cfi_startproc\n"
 	"sub $4088, %rsp\n.cfi_adjust_cfa_offset 4088\n"

@@ -160,7 +160,7 @@ static __attribute__((noinline)) void hold(long n)
 		holder[held++] = keep(calloc(1, 200));
 }
 
-/* What the last calls left on the stack. */
+/* Wipes what the last calls left on the stack. */
 static __attribute__((noinline)) void wipe(void)
 {
 	char room[16384];

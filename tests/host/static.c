@@ -100,7 +100,7 @@ static SITE void *thread(void *arg)
 	return arg;
 }
 
-/* Of stacks with no root so many a second are sent; with 500 rounds at most none is left out. */
+/* Paces the rounds: up to 500 a second, no copy of a stack without a root is left out. */
 static SITE int waits(void)
 {
 	struct pollfd p = {0, POLLIN, 0};

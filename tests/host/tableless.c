@@ -192,7 +192,7 @@ CODE(switched, "push %rbx\nmov %rsp, %rbx\nlea -512(%rsp), %rdx\nmov %rdx, %rsp\
 /* Never returns, and what stands behind it undoes another frame. */
 CODE(misled, "push %rbx\nsub $16, %rsp\nlea 1 + framed(%rip), %rdx\nmov %rdx, 8(%rsp)\ncall *%rax\n"
 	     "add $8, %rsp\nret");
-/* The same, far away, and a return address is there: but of another frame. */
+/* Never returns, and code far behind it undoes another frame: the return address there is wrong. */
 CODE(far_off, "sub $24, %rsp\nlea in_plain(%rip), %rdx\nmov %rdx, 8(%rsp)\ncall *%rax\n"
 	      "call abort\njmp 1f\n.skip 8000, 0xcc\n1: pop %rbp\nret");
 CODE(stopped, "sub $8, %rsp\ncall *%rax\nud2");

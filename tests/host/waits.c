@@ -203,7 +203,7 @@ static int uring_with_entry(void)
 	return fd;
 }
 
-/* Of a page that nobody can touch: not the recorder either, who would wait, too. */
+/* Returns a userfaultfd of a page: whoever touches that waits, and the recorder would, too. */
 static int faults(void)
 {
 	struct uffdio_api api = {.api = UFFD_API};

@@ -54,7 +54,7 @@ void *realloc(void *p, size_t size)
 	return malloc_fails() ? NULL : __libc_realloc(p, size);
 }
 
-/* As on a full disk: what was there can be read, and nothing grows any more. */
+/* Tells whether a write fails, as on a full disk: what was there can be read, and no file grows. */
 static bool write_fails(int fd)
 {
 	struct stat s;

@@ -30,7 +30,7 @@ __attribute__((noinline)) static void bystander(unsigned step)
 	ring[step % 16] = make(100 + step % 1000);
 }
 
-/* What a way does at each step; `x` goes from 0 to 1. */
+/* Does what one way of growth does at each step; `x` goes from 0 to 1. */
 typedef void way(unsigned step, double x);
 
 static void leak_fast(unsigned step, double x) /* 1 MB/s */
@@ -146,7 +146,7 @@ static void burst(unsigned step, double x) /* 50 MB for a moment, then idle */
 		free(held[i]);
 }
 
-/* What is freed at the end, at once or in a twentieth of the time. */
+/* Holds what is freed at the end, at once or in a twentieth of the time. */
 static void *kept[2000];
 static unsigned kept_count;
 
@@ -220,7 +220,7 @@ static void flat_freed(unsigned step, double x)
 		release(11);
 }
 
-/* By the clock, so that a busy machine does not make it slower in all. */
+/* Waits by the clock, so that a busy machine does not make the whole run slower. */
 static void pause_until(struct timespec *next)
 {
 	next->tv_nsec += 1000000000 / STEPS_A_SECOND;

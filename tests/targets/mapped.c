@@ -210,7 +210,7 @@ static SITE void take_remap(unsigned i, size_t pages)
 		add(REMAP, p, pages);
 }
 
-/* What is moved here is a file's, and a second mapping of it: none of it counts. */
+/* Moves a file's mapping, and maps it a second time: none of it counts. */
 static SITE void move_file(void)
 {
 	void *p = mmap(NULL, 2 * PAGE, PROT_READ, MAP_SHARED, file, 0);

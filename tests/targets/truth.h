@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-/* What was known of a block that a realloc is about to replace. */
+/* Holds what was known of a block that a realloc is about to replace. */
 struct tm_old {
 	int held;
 	size_t size;

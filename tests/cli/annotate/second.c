@@ -13,7 +13,7 @@ void pass_by(int n)
 	}
 }
 
-/* What nobody uses: only parts of a file as long as this one are shown. */
+/* Declares variables that nothing uses: only parts of a file as long as this one are shown. */
 extern int unused_0;
 extern int unused_1;
 extern int unused_2;

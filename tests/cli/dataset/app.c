@@ -50,7 +50,7 @@ static const struct {
 	{"hold_page", hold_page},   {"ask_host", ask_host},   {"play_tone", play_tone},
 };
 
-/* What the program does anyhow. */
+/* Allocates and frees what the program needs anyhow. */
 FUNCTION parse_words(size_t scale)
 {
 	char *words[50];

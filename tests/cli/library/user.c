@@ -87,7 +87,7 @@ static void trend(void)
 	memscope_ring_free(ring);
 }
 
-/* What is to be found in it. */
+/* Prints the frames of a call stack that the test looks for. */
 static void print_stack(struct memscope_trace *t, uint32_t stack)
 {
 	struct memscope_frame frames[64];

@@ -114,8 +114,8 @@ __attribute__((noinline)) static struct node *build(int depth)
 	return n;
 }
 
-/* Of 100 sessions with a text each the last 3 are reached, of 100 blocks of another site the last
- * 40. */
+/* Keeps the last 3 of 100 sessions, each with a text, and the last 40 of 100 blocks of another
+ * site. */
 static void **volatile strays[5], *volatile third[40], *volatile page;
 __attribute__((noinline)) static void **session(void)
 {

@@ -189,7 +189,7 @@ static void many(void)
 
 /* ---- children, threads ---- */
 
-/* What was said before counts in the child, too, and what it says itself is its own. */
+/* Forks: what was marked before counts in the child, too, and what the child marks is its own. */
 static void forked(void)
 {
 	int fd = memfd_create("roots", 0);
@@ -255,8 +255,8 @@ static void threads(void)
 	pthread_join(t[1], NULL);
 }
 
-/* What is said before a recording began, to a library that is on standby: the root counts in it, and so
- * does what the ignored block points to. */
+/* Marks a root and a block before a recording begins, with a library on standby: the root counts in
+ * it, and so does what the ignored block points to. */
 static void early(void)
 {
 	int fd = memfd_create("roots", 0);
@@ -278,7 +278,7 @@ static void early(void)
 	plain();
 }
 
-/* What is left over of pointers on the stack. */
+/* Wipes pointers that are left on the stack. */
 static void clear(void)
 {
 	volatile char room[16384];

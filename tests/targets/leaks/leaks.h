@@ -32,7 +32,7 @@ APART static void *reachable_block(size_t n)
 	return p;
 }
 
-/* What was left of earlier calls on the stack and in registers goes. */
+/* Wipes what earlier calls left on the stack and in registers. */
 APART static void scrub(void)
 {
 	volatile char room[4096];

@@ -47,7 +47,7 @@ static void *holds(void *unused)
 	return p;
 }
 
-/* What the allocator gives back to the system the program maps next, and keeps blocks there. */
+/* Maps memory where the allocator gave some back to the system, and keeps blocks there. */
 APART static void reuse(void)
 {
 	void *large[REGIONS];

@@ -15,13 +15,13 @@ struct node {
 
 static void *volatile sink;
 
-/* What was stored in blocks stays there, though nobody reads it. */
+/* Has the compiler keep what was stored in blocks, though nothing reads it. */
 static void stored(void)
 {
 	__asm__ volatile("" : : : "memory");
 }
 
-/* What is left in registers and on the stack points nowhere. */
+/* Wipes what is left in registers and on the stack. */
 APART static void wipe(void)
 {
 	char room[8192];

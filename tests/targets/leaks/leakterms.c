@@ -58,7 +58,7 @@ static void tagged(void)
 	}
 }
 
-/* What is left over of pointers on the stack. */
+/* Wipes pointers that are left on the stack. */
 static void clear(void)
 {
 	volatile char room[16384];

@@ -20,7 +20,7 @@ struct leak_case {
 #define CASE(name) {#name, name}
 /* clang-format on */
 
-/* Where the program lies, and its module with it. */
+/* Names the folder of the program, in which its module lies, too. */
 static const char *folder;
 
 static void run_case(char **argv, const struct leak_case *cases, size_t n)

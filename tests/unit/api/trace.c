@@ -10,7 +10,7 @@
 #define NONE MEMSCOPE_UNKNOWN
 #define LAST ((uint64_t)INT64_MAX / MS_TRACE_TICK_NS)
 
-/* As made_events, and with addresses. */
+/* Writes events in one block like made_events, and with addresses. */
 static void put(struct made *m, struct ms_event *ev, size_t n)
 {
 	static _Alignas(8) uint8_t memory[MS_ADDRESS_MEMORY(32)];

@@ -84,7 +84,7 @@ static void strings(void)
 	CHECK(!strcmp(out, want), "%s", out);
 }
 
-/* What looks like JSON within a string is left as it is. */
+/* Checks that text within a string that looks like JSON is left as it is. */
 static void pretty(void)
 {
 	static const char text[] = "{\"a\\\"{,:\":[],\"b\":{\"c\":1,\"d\\\\\":[2,{}]}}\n",

@@ -84,7 +84,7 @@ static void headers(void)
 	       MS_FMT_BAD);
 }
 
-/* What a field's number, 31 bits and one that says whether it has bytes, is read as. */
+/* Checks how a field is read by its key: its number, and a bit that says if it has bytes. */
 static void field(uint64_t key, uint64_t value, enum ms_fmt want, uint32_t id)
 {
 	uint8_t bytes[32], *end = ms_varints_put(bytes, (uint64_t[]){key, value}, 2);
@@ -161,7 +161,7 @@ struct numbers {
 		}                                                                                  \
 	}
 
-/* As columns of a block; how many. */
+/* Builds the columns of a block from numbers. Returns how many. */
 static size_t build(struct ms_column *out, const struct numbers *from, size_t n)
 {
 	static uint8_t bytes[16][100];
@@ -377,7 +377,7 @@ static void event_blocks(void)
 	       COLUMN(MS_COL_OP, EXT, ALLOC));
 }
 
-/* So many allocations are put before their numbers end. */
+/* Checks that `want` allocations can be put before their numbers end. */
 static void last_numbers(uint64_t number, size_t want)
 {
 	static uint8_t memory[MS_EVENT_MEMORY(3)];

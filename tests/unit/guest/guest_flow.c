@@ -55,7 +55,7 @@ static const struct {
 	 KEPT, 80, 0, false},
 	{"vectors between", "", "c5f877 62f17c48100d00000000 c4e27918c0 660f3a0fc108 4883c408 c3",
 	 MG_RULE_FLOW_SP, KEPT, 16, 0, false},
-	/* What proves nothing. */
+	/* code that proves nothing */
 	{"into the next function", "4883ec08", "e800000010 554889e5 e800000010 5d c3", MG_RULE_NONE,
 	 0, 0, 0, false},
 	{"no multiple of 16", "", "4883c410 c3", MG_RULE_NONE, 0, 0, 0, false},
@@ -143,7 +143,7 @@ static unsigned char chance(void)
 	return (unsigned char)(seed >> 16);
 }
 
-/* Of nonsense, and of code at the very edges, nothing outside is read: that would end this. */
+/* Checks that nonsense, and code at the very edges, is not read beyond: that would end the test. */
 static void check_bounds(void)
 {
 	static const unsigned char likely[] = {0x55, 0x48, 0x89, 0xe5, 0x0f, 0xc5,

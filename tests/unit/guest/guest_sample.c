@@ -120,8 +120,8 @@ static void check_table(uint32_t bits, unsigned blocks)
 	free(memory);
 }
 
-/* As many as most programs have use the memory of the first table alone; of many each is noted once,
- * in whichever table it is. */
+/* Checks that as many blocks as most programs have use only the memory of the first table, and that
+ * of many each is noted once, in whichever table it is. */
 static void check_few(void)
 {
 	void *memory = calloc(1, mg_sample_table_bytes(16));

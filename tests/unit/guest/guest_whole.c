@@ -30,7 +30,7 @@ static struct {
 static uint64_t *stack;
 static const size_t stack_words = 2 * PAGE / 8;
 
-/* What the next walk finds. */
+/* Says what the next walk finds. */
 static struct {
 	uint32_t frames,
 		checks; /* the last so many have a word that is checked, 2 above their slot */
@@ -195,7 +195,7 @@ static void check_keep(void)
 	is("it is taken", t.ip[4], inner[1]);
 }
 
-/* What ms-record knows is not any more what it was told once another stack stands there. */
+/* Checks that a place counts as not sent once another stack stands there. */
 static void check_sent(void)
 {
 	uint64_t *frame = stack + 100;

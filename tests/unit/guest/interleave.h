@@ -446,7 +446,7 @@ IL static void il_thread(const char *name, void (*body)(void))
 		t->stack = malloc(IL_STACK);
 }
 
-/* Then what it did is seen. */
+/* Tells whether a thread has ended; if so, the caller sees all that it did. */
 IL static bool il_is_done(unsigned thread)
 {
 	const struct il_thread *t = &il.thread[thread];
@@ -540,7 +540,7 @@ IL static unsigned long il_explore(const char *what, unsigned bound, void (*begi
 		il_plain_write(p, bytes);                                                          \
 	}
 
-/* What it finds is put where it reads. */
+/* Puts what a plain read may see where it reads. */
 IL static void il_plain_read(void *p, unsigned bytes)
 {
 	if (!il_is_shared(p))
@@ -554,7 +554,7 @@ IL static void il_plain_read(void *p, unsigned bytes)
 	}
 }
 
-/* What it stores is known at the thread's next call. */
+/* Notes a plain write: what it stores is known at the thread's next call. */
 IL static void il_plain_write(void *p, unsigned bytes)
 {
 	if (!il_is_shared(p))

@@ -50,7 +50,7 @@ static long model_syscall(long nr, ...);
 
 enum { WRITERS = 2, LAP = 96, FRAMES = 8 };
 
-/* What is shared, and whatever else a run begins anew. */
+/* Holds what the threads share, and what else each run begins anew. */
 static struct memory {
 	struct mg_session session;
 	struct mg_ring rings[WRITERS];
@@ -261,7 +261,7 @@ static void check_item(const struct reader *r, const struct item *it)
 	got[who].stamp = stamp;
 }
 
-/* As round_events, with a merge that only drops. */
+/* Does a round like round_events, with a merge that only drops. */
 static uint64_t look(void)
 {
 	size_t had[WRITERS + 1] = {0};
@@ -302,7 +302,7 @@ static void read_records(void)
 	}
 }
 
-/* By time the reader alone: when nobody waits for it, or it looks often because of that. */
+/* Tells whether a wait times out: the reader's may, when all writers are done or it looks often. */
 static bool times_out(unsigned thread)
 {
 	bool waits = false;

@@ -42,7 +42,7 @@ static void begin(struct clock *c)
 	is("zero", clock_ns(c, tsc), 0);
 }
 
-/* What find says is the last pair that is not later. */
+/* Checks that find returns the last pair that is not later. */
 static void check_find(const struct clock *c, uint64_t stamp)
 {
 	uint32_t i = c->newest;
@@ -99,7 +99,7 @@ static void check_steady(void)
 	is("of the future", clock_ns(&c, tsc + HOUR), clock_now(&c));
 }
 
-/* By how much the two clocks went on while nobody looked, and what is right behind that. */
+/* Lets the clocks jump while nothing looks, each by its own amount, and checks what follows. */
 static void check_jumps(void)
 {
 	static const struct {

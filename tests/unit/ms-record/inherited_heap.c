@@ -79,7 +79,7 @@ static void add(struct session *s, struct model *m, unsigned place)
 	m->at[place] = b.number;
 }
 
-/* As the merge does: its own, else an inherited one. */
+/* Takes a block as the merge does: the process's own, else an inherited one. */
 static void take(struct session *s, struct model *m, unsigned place)
 {
 	struct live_block b = {0};
@@ -186,7 +186,7 @@ static void test_tree(uint64_t n)
 	free(pool.slots);
 }
 
-/* Of two forks the first is so long ago that its changes are forgotten; the second is not. */
+/* Checks two forks, of which the first is so long ago that its changes are forgotten. */
 static void test_forgotten(void)
 {
 	struct session *s;

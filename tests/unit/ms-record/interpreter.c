@@ -11,7 +11,7 @@
 #include "ms-record/session/session.h"
 #include "tests/unit/check.h"
 
-/* Of a function as CPython 3.11 compiled it: its location table and the line of each instruction. */
+/* Holds the location table of a function of CPython 3.11, and the line of each instruction. */
 static const char table_hex[] =
 	"8000f00402090ff00002090f9545982191489448f00002090ff10002090ff40002090f8041f00605050edd0f10"
 	"d8"
@@ -22,7 +22,7 @@ static const uint16_t table_lines[] = {1, 3, 3, 3, 3, 3, 3, 3, 3,  3,  3, 3,  3,
 /* A line far from the one before, and one back. */
 static const uint8_t far_table[] = {0xe8, 0x5a, 0x09, 0xe8, 0x05};
 
-/* Of one generator as CPython 3.9 and 3.10 compiled it. */
+/* Holds the line tables and the lines of one generator as CPython 3.9 and 3.10 compiled it. */
 static const char behind_hex[] = "00020c010801020102ff08040201040102ff06031601";
 static const uint16_t behind_lines[] = {3,  3,  3,  3,  3,  3,  4,  4,  4,  4,  5,  6,
 					5,  5,  5,  5,  9,  10, 10, 11, 10, 10, 10, 13,
@@ -104,7 +104,7 @@ struct piece {
 	size_t n;
 };
 
-/* As the guest sends it. */
+/* Sends a piece of a code object as the guest does. */
 static int send(const struct piece *p, uint64_t left)
 {
 	uint64_t w[64] = {0};

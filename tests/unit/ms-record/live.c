@@ -168,7 +168,7 @@ static void check_others(void)
 	live_free(&l);
 }
 
-/* So many that a table of 131,072 buckets grows, of which what was moved is given back in between. */
+/* Checks many blocks: a table of 131,072 buckets grows, and gives back what was moved meanwhile. */
 static void check_many(void)
 {
 	const uint64_t n = 700000;

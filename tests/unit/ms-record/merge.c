@@ -76,7 +76,7 @@ static void check_reallocs(void)
 	end();
 }
 
-/* What the program says is no leak: the number of the next allocation tells which block it was. */
+/* Checks blocks that the program ignores: the next allocation's number tells which block it was. */
 static void check_ignored(void)
 {
 	begin();
@@ -271,7 +271,7 @@ static void check_marks(void)
 
 /* ---- blocks from before ---- */
 
-/* Of a parent, and of its parent. */
+/* Checks frees of blocks of a parent, and of its parent. */
 static void check_inherited(void)
 {
 	begin();
@@ -300,7 +300,7 @@ static void check_inherited(void)
 	is("unknown frees", s->stats.unknown_frees, 1);
 	is("blocks of the parent's", h->blocks, 0);
 	is("bytes of the parent's", h->bytes, 0);
-	/* As of the fork, and what came since. */
+	/* A point holds what was true at the fork, and where the log goes on from there. */
 	is("points", h->points.n, 1);
 	is("its stamp", h->points.v[0].stamp, 200);
 	is("its place", h->points.v[0].at, 0);
@@ -322,7 +322,7 @@ static void check_inherited(void)
 	end();
 }
 
-/* What explains an event is in the same event block. */
+/* Checks that an event and the one that explains it are in the same event block. */
 static void check_same_block(void)
 {
 	for (unsigned room = 1; room <= 2; room++) {
@@ -339,7 +339,7 @@ static void check_same_block(void)
 	}
 }
 
-/* Of an attached process: blocks that nobody saw made. */
+/* Checks an attached process: blocks that were made before. */
 static void check_preexisting(void)
 {
 	begin();

@@ -186,8 +186,8 @@ static void check_mapped(void)
 
 /* ---- samples ---- */
 
-/* Of 1000 bytes, when one in 1000 is sampled, 0.632 blocks are recorded: each stands for 1582 bytes,
- * with a variance of (1000 / 0.632)^2 * 0.368. */
+/* Checks samples: of blocks of 1000 bytes, one in 1000 sampled, 0.632 are recorded; each stands for
+ * 1582 bytes, with a variance of (1000 / 0.632)^2 * 0.368. */
 static void check_sampled(void)
 {
 	struct stats t = {0};

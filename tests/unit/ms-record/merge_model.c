@@ -291,7 +291,7 @@ static void compare_events(void)
 	s->batch->events.n = s->batch_left = 0;
 }
 
-/* What lies behind the items that wait is of no concern: here, frees of blocks that live. */
+/* Puts frees of live blocks behind the items that wait, where the merge may not look. */
 static void poison(void)
 {
 	for (unsigned i = 0; i < RINGS; i++) {

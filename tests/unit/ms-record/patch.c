@@ -24,7 +24,7 @@ struct registers {
 	uint8_t xmm[16][16];
 };
 
-/* What the function saw. It gives back other values in all registers that a call may change. */
+/* Holds the registers that the function saw; it changes all that a call may change. */
 struct registers seen __attribute__((visibility("hidden")));
 uint64_t variable __attribute__((visibility("hidden"))) = 0x1234;
 
@@ -68,7 +68,7 @@ __asm__(".pushsection .text.patch, \"ax\", @progbits\n"
 	"	.cfi_def_cfa_offset 16\n"
 	"	pop %rbp\n	.cfi_def_cfa_offset 8\n	ret\n"
 	"	.cfi_endproc\n" END("call_with")
-	/* What all do: note every register, change those that belong to nobody, return a block. */
+	/* All functions note every register, change what a call may, and return a block. */
 	FUNCTION("body")
 	"	mov %rax, seen+0(%rip)\n	mov %rbx, seen+8(%rip)\n"
 	"	mov %rcx, seen+16(%rip)\n	mov %rdx, seen+24(%rip)\n"
@@ -373,7 +373,7 @@ static void compare(const char *when, size_t i, const struct run *with, const st
 	      functions[i].name, when);
 }
 
-/* What a record of ring 0 says: its words, kind and block. */
+/* Reads a record of ring 0: its words (the result), kind and block. */
 static uint64_t look(const uint64_t *w, uint32_t *kind, uint64_t *block)
 {
 	static const uint8_t fixed[] = {

@@ -20,7 +20,7 @@
 #define OTHER UINT64_C(0x7f1000000000)   /* a thread's stack, and more */
 #define OWN UINT64_C(0x7f2000000000)     /* a block's own mapping */
 
-/* What it has mapped; of each smaps says besides what is resident and swapped out, kB. */
+/* Lists its mappings, with what smaps says is resident and swapped out of each, kB. */
 static const struct {
 	const char *line;
 	unsigned rss, swap;
@@ -293,7 +293,7 @@ static void check_parts(void)
 		     FILES);
 }
 
-/* Of another allocator is known what it mapped for itself, and where its blocks are. */
+/* Checks another allocator: what it mapped for itself is known, and where its blocks are. */
 static void check_other_allocator(void)
 {
 	static const char *const names[] = {"jemalloc", "glibc 2.36, jemalloc", "glibcish"};
@@ -312,7 +312,7 @@ static void check_other_allocator(void)
 	}
 }
 
-/* What the kernel says of all of it, kB, and what is taken for true. */
+/* Checks what is taken for true against what the kernel says of all of it, kB. */
 static void check_rss_said(void)
 {
 	static const struct {
@@ -329,7 +329,7 @@ static void check_rss_said(void)
 		is("swapped out", w.resident.swap, cases[i].swap);
 		resident_free(&w);
 	}
-	/* Of 100 MiB it may be off by a fiftieth, and a MiB. */
+	/* An RSS of 100 MiB may be off by a fiftieth and a MiB. */
 	for (int less = 0; less < 2; less++)
 		for (int more = 0; more < 2; more++) {
 			struct resident r = {.rss = 100 << 20};
@@ -422,7 +422,7 @@ static void check_heads(void)
 	free(r.heaps.v);
 }
 
-/* Where heaps are looked for: at multiples of 64 MiB in pages of private memory. */
+/* Checks where heaps are looked for: at multiples of 64 MiB in pages of private memory. */
 static void check_places(void)
 {
 	static const struct {

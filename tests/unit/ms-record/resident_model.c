@@ -28,7 +28,7 @@ static struct scan_thread threads[3];
 static struct graph_block blocks[BLOCKS];
 static struct ms_region regions[REGIONS];
 static uint64_t own_inode;
-/* What is wanted. */
+/* Holds the figures that are wanted. */
 static struct resident want;
 static struct resident_site sites[SITES];
 static uint64_t region_bytes[REGIONS];
@@ -55,7 +55,7 @@ static void put_block(uint64_t address, uint64_t size, bool user)
 							  .user = user};
 }
 
-/* Of glibc, or of one whose blocks touch; now and then with a block of the program's own in one. */
+/* Fills a heap with blocks, glibc's or ones that touch; some have one of ms_alloc inside. */
 static void fill_heap(uint64_t start, uint64_t end)
 {
 	for (uint64_t at = start + 16 * any(200);;) {

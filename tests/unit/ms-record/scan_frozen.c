@@ -24,7 +24,7 @@ static struct {
 } files[12];
 static size_t file_count;
 
-/* What happens. */
+/* Says what the calls of the rest of the recorder do, and counts them. */
 static struct {
 	int opens, borrows; /* hijack_borrow: from such a try on; 0 = never */
 	bool copies, given_back, stops, gone, no_folder, closed, not_live;

@@ -168,7 +168,7 @@ static const struct {
 	 "drr"},
 };
 
-/* What retains each block, by number; - = it is reachable. */
+/* Lists what retains each block, by number; - = it is reachable. */
 static const struct {
 	const char *name, *roots;
 } retained[] = {
@@ -246,8 +246,8 @@ static struct graph_block *made(uint32_t n, uint64_t size, uint64_t stride)
 
 enum shape { CHAIN, RING, COMB, STAR };
 
-/* Of a comb every other one is a tooth, which leads to the last one; all lead to the one behind
- * them, too. */
+/* Returns the block that `i` leads to. Every other one of a comb is a tooth, which leads to the
+ * last one; each also leads to the one behind it. */
 static uint32_t next_of(enum shape shape, uint32_t i)
 {
 	switch (shape) {
@@ -470,8 +470,8 @@ static void odd_words(void)
 
 /* ---- what the program says is no leak ---- */
 
-/* Of blocks at 0x1000, 0x1040 and of 0 bytes at 0x2000, and one of ms_alloc in the first, with numbers
- * from 0; the first points to the third. */
+/* Lists addresses that the program ignores, among blocks at 0x1000, 0x1040, of 0 bytes at 0x2000,
+ * and one of ms_alloc in the first, with numbers from 0; the first points to the third. */
 static const struct {
 	const char *name;
 	uint64_t address, next;

@@ -22,7 +22,7 @@ enum {
 	CASES = 1024
 };
 
-/* What is to come of it. */
+/* Holds the outcome that is expected. */
 struct held {
 	uint64_t state;
 	char done[200];
@@ -37,7 +37,7 @@ static void add(struct held *h, const char *what)
 	sprintf(h->done + strlen(h->done), "%s%s", *h->done ? " " : "", what);
 }
 
-/* Of a scan that takes so many ms and of so many threads. */
+/* Returns what has to come of a scan that takes so many ms and has so many threads. */
 static struct held foreseen(unsigned how, uint64_t ms, size_t threads)
 {
 	struct held h = {.state = MS_SCAN_DONE, .alone = how & LAST || (threads == 1 && how & END)};
@@ -144,7 +144,7 @@ static void check_ended(void)
 	did("nobody wants verdicts", "stop ask resume");
 }
 
-/* What a scan may take: of what is there, and of each block. */
+/* Checks how long a scan may take, by what is there, and by each block. */
 static void check_expected(void)
 {
 	begin();

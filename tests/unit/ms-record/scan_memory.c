@@ -257,7 +257,7 @@ static void count_run(void *arg, uint64_t start, uint64_t end, bool swapped)
 	*(uint64_t *)arg += (end - start) / PAGE;
 }
 
-/* Where the page map is read, 512 pages at a time: no more of them once enough was found. */
+/* Checks that the page map, read 512 pages at a time, is read no further once enough was found. */
 static void check_enough(void)
 {
 	const size_t pages = 2000;

@@ -19,7 +19,7 @@ static bool broken[PAGES];   /* cannot be read */
 static uint64_t far;         /* a page far away that is there; 0 = none */
 static struct memory m;
 static struct stream s;
-/* What happens. */
+/* Says what the kernel's calls do, and counts them. */
 static struct {
 	bool waits, old, no_vm, no_mem, no_hole, not_mapped;
 	uint64_t clock, step;
@@ -28,7 +28,7 @@ static struct {
 	int file;
 	unsigned reads;
 } will;
-/* What was given. */
+/* Notes the words that were given. */
 static uint8_t got[PAGES * PAGE / 8]; /* how often each word */
 static uint64_t pieces, largest, last, wrong, stop_after;
 static uint32_t state; /* of the guest */
@@ -99,7 +99,7 @@ static uint64_t word_at(uint64_t address)
 	return kind_at(address) == NONE || kind_at(address) == ZERO ? 0 : address + 1;
 }
 
-/* As much as can be read. */
+/* Reads words up to the first page that is broken. */
 static ssize_t read_words(uint64_t address, void *to, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i += 8) {
@@ -145,7 +145,7 @@ ssize_t process_vm_readv(pid_t tid, const struct iovec *to, unsigned long n,
 	return read_words((uintptr_t)from->iov_base, to->iov_base, to->iov_len);
 }
 
-/* By whoever may wait for it. */
+/* Reads as the thread does that may wait for memory. */
 bool timed_read(pid_t tid, int mem, uint64_t address, void *to, size_t bytes)
 {
 	const struct iovec local = {to, bytes}, remote = {(void *)(uintptr_t)address, bytes};
@@ -159,7 +159,7 @@ bool timed_waits(pid_t pid)
 	return will.waits;
 }
 
-/* Of the file. */
+/* Finds data and holes of the one file that is open. */
 off_t lseek(int fd, off_t at, int how)
 {
 	if (fd != will.file || at < 0 || (how == SEEK_HOLE && will.no_hole))
@@ -321,7 +321,7 @@ static void check_random(void)
 	}
 }
 
-/* Of the page map more cannot be had: what it does not say may be there. */
+/* Checks a page map that is cut short: pages that it does not tell of may be there. */
 static void check_short(void)
 {
 	begin(true);
@@ -566,7 +566,7 @@ static void check_files(void)
 	}
 }
 
-/* Of what several processes have mapped. */
+/* Checks memory that several processes have mapped. */
 static void check_shared(void)
 {
 	static const struct memory_map map = {.start = BASE + PAGE,

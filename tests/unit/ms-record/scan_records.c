@@ -21,7 +21,7 @@ static struct scan scan;
 static struct scanner scanner = {.label = "now"};
 static struct work w;
 static struct stream s;
-/* What graph_retained says. */
+/* Holds what graph_retained returns. */
 static struct {
 	uint32_t direct, block;
 } retained[MANY];

@@ -419,7 +419,7 @@ static void check_libc(void)
 	look("elsewhere", "T13f80-18000 T20000-21000", "");
 }
 
-/* Of a thread that ended: its control block, and an arena right above. */
+/* Checks the stack of a thread that ended: its control block, and an arena right above. */
 static void check_ended(void)
 {
 	static const uint64_t above[][2] = {
@@ -515,7 +515,7 @@ static void check_heap(void)
 	look("wide", all, in);
 }
 
-/* Of large ones the first and the last word, which are not theirs alone, are no roots either. */
+/* Checks that blocks are no roots, nor the first and last words of large ones, which they share. */
 static void check_blocks(void)
 {
 	begin();
@@ -574,8 +574,8 @@ static void check_alignment(void)
 	}
 }
 
-/* What the program says is a root is looked at wherever it lies, after all else: in a block, in maps that
- * are none, and in those that are, again. */
+/* Checks that a root of the program's is looked at wherever it lies, after all else: in a block, in
+ * maps that are none, and again in those that are. */
 static void check_user(void)
 {
 	static const struct {

@@ -22,7 +22,7 @@
 
 #define MOMENT 1000u /* of the request; stamps are since the start */
 
-/* What the program's blocks hold, as the copy has it. */
+/* Names the program's blocks, and says where they point to, as the copy has it. */
 enum { HELD, LOST, BELOW_LOST, BELOW_HELD, FREED, LATER, BLOCKS };
 static void *block[BLOCKS][4] = {[HELD] = {block[BELOW_HELD]}, [LOST] = {block[BELOW_LOST]}};
 static void *volatile pointer = block[HELD];
@@ -158,7 +158,7 @@ static void check_text(const char *what, const char *got, const char *want)
 	failures++;
 }
 
-/* What goes into the trace, and is said at the end: of the last scan. */
+/* Checks what goes into the trace, and what is reported at the end: of the last scan. */
 static void check_results(struct session *s, struct work *w)
 {
 	const struct scan_result *found = scan_result(s->scan);

@@ -18,7 +18,7 @@ static struct scanner scanner = {.drain = &drain};
 static struct scan_trace *t;
 static pid_t group[100]; /* of threads; 0 = gone */
 
-/* What happens. */
+/* Says what the kernel's calls do. */
 static struct {
 	bool blocked, refused, no_message, exits, undecided, held, no_regs, no_folder, mends;
 	unsigned long created;

@@ -159,7 +159,7 @@ static void check_wait(void)
 	did("all that came", "wait 0, and 5, wait 0, and 0, wait 0, and 0, wait 0, and 0");
 }
 
-/* What was there before is not in a set of signals. */
+/* Fills the stack, so that a set of signals that is not cleared shows. */
 static __attribute__((noinline)) void fill_stack(void)
 {
 	char all[4096];

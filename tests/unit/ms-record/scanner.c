@@ -19,7 +19,7 @@ static struct mg_session mem, other_mem;
 static struct scan_options opt = {.wish = SCAN_YES};
 static struct scanner *sc, *tracer; /* who traces */
 static struct wake drain;
-/* What is asked of the rest of the recorder, and what it was asked. */
+/* Holds the answers of the rest of the recorder, and what it was asked. */
 static bool vforked, traceable;
 static uint64_t signature;
 static unsigned told, told_of, woken, watched, unwatched, events, rounds, naps, traces;
@@ -510,7 +510,7 @@ static void check_traces(void)
 	opt.wish = SCAN_YES;
 }
 
-/* What somebody asks for is looked at in every process, or said why not. */
+/* Checks a scan on request: it looks at every process, or says why not. */
 static void check_ask(void)
 {
 	static const char busy[] = "prog (pid 6): not scanned, it ended meanwhile\n",

@@ -24,7 +24,7 @@ static struct mg_ring rings[3];
 static struct pool pool;
 static struct work w;
 
-/* What happens. */
+/* Says what the calls of the rest of the recorder do, and counts them. */
 static struct {
 	bool prepares, copies, stops, opens, answers, names;
 	bool ends; /* the thread that was found, 5, before it is stopped */

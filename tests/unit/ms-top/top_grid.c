@@ -91,7 +91,7 @@ static void test_click(struct grid *g)
 	expect(!grid_clicked(g, 1, 9), "another frame", g);
 }
 
-/* What is nearly a minute is one, not 60 s. */
+/* Checks that times are rounded before their unit is chosen: 59.5 s is a minute. */
 static void test_time(void)
 {
 	static const struct {

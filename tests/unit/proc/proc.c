@@ -216,7 +216,7 @@ static void test_grown(void)
 	ms_regions_free(&r);
 }
 
-/* What the kernel says of us. */
+/* Checks what the kernel says of this process. */
 static void test_self(void)
 {
 	struct ms_proc p;

@@ -107,7 +107,7 @@ static void map(uint8_t ext, uint32_t thread, uint64_t address, uint64_t size, u
 				.time_ticks = r.events});
 }
 
-/* What an mremap takes away stays counted until its thread's other half comes. */
+/* Checks that what an mremap takes away stays counted until its thread's other half comes. */
 static void test_moved(void)
 {
 	begin(MS_OPTION_MMAP);
@@ -137,7 +137,7 @@ static void test_moved(void)
 	ms_replay_free(&r);
 }
 
-/* What was counted before the moment is forgotten, what is there is not. */
+/* Checks that counts from before the moment are forgotten, but not what is there. */
 static void test_count_from(void)
 {
 	begin(MS_OPTION_FREE_STACKS | MS_OPTION_MMAP);
@@ -164,7 +164,7 @@ static void test_count_from(void)
 	ms_replay_free(&r);
 }
 
-/* What is there at a moment, of the sites that have any. */
+/* Checks what is there at a moment, at the sites that have any. */
 static void test_moment(void)
 {
 	begin(MS_OPTION_USABLE | MS_OPTION_MMAP);

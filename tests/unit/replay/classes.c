@@ -12,7 +12,7 @@
 #define SITES 600
 #define EVENTS 60000
 
-/* Of every block: when it came and went, counted in events. */
+/* Describes a block: when it came and went, counted in events. */
 struct block {
 	uint64_t size, tick, born, died, lived, between;
 	uint32_t site;

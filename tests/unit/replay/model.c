@@ -7,7 +7,7 @@
 
 /* ---- totals ---- */
 
-/* What frees of blocks that nobody knows come to, and, of all events that were read, what explains them. */
+/* Compares the frees of unknown blocks, and what explains them, among all events that were read. */
 static void compare_unknown(void)
 {
 	uint64_t unknown = 0, frees[2] = {0}, sizes[2] = {0};

@@ -36,7 +36,7 @@ static struct ms_event events[EVENTS];
 static bool bad[EVENTS];
 static struct block blocks[EVENTS];
 static size_t made;
-/* By site, after so many events. */
+/* Holds the figures of each site, after so many events. */
 static uint64_t bytes[SITES + 1][EVENTS + 1], live[SITES + 1][EVENTS + 1],
 	slack[SITES + 1][EVENTS + 1], mapped[SITES + 1][EVENTS + 1];
 static size_t begin, peak; /* counted from so many events on; most was live after so many */

@@ -246,7 +246,7 @@ static bool same_threads(const struct ms_replay *ra, const struct ms_replay *rb,
 	return same;
 }
 
-/* What was live at the moment itself. */
+/* Returns a figure of what was live at the moment itself. */
 static uint64_t live_then(const struct ms_replay *r, uint32_t node)
 {
 	const struct ms_replay_moment *m = &r->moments[0];

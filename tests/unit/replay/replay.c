@@ -344,7 +344,7 @@ static void test_first_tick(void)
 	ms_replay_free(&r);
 }
 
-/* What the rules say about a few events, worked out by hand. */
+/* Checks what the rules say about a few events, worked out by hand. */
 static void test_rules(void)
 {
 	struct ms_replay r;
@@ -459,8 +459,8 @@ static void test_tick_limit(void)
 	}
 }
 
-/* What no good trace holds is survived: numbers and times that go back, jumps, threads and stacks
- * out of range. */
+/* Checks that input that no good trace holds is survived: numbers and times that go back, jumps,
+ * threads and stacks out of range. */
 static void test_hostile(void)
 {
 	struct ms_replay r;
@@ -577,8 +577,8 @@ static void test_late(uint64_t judged, bool sampled, bool any, uint64_t bytes, u
 	ms_replay_free(&r);
 }
 
-/* What is freed gives its room to what comes: 1000 blocks, now of few bytes and now wide ones, take
- * no more memory after a million. */
+/* Checks that what is freed gives its room to what comes: 1000 blocks, now of few bytes and now
+ * wide ones, take no more memory after a million. */
 static void test_room(void)
 {
 	struct ms_replay r;

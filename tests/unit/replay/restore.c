@@ -174,7 +174,7 @@ static void test_anew(void)
 	ms_replay_free(&r);
 }
 
-/* What its head says besides is not so. */
+/* Checks that a checkpoint is refused whose head gives other sums than its blocks. */
 static void test_sums(void)
 {
 	for (int what = 0; what < 2; what++) {
@@ -250,7 +250,7 @@ static void test_damage(void)
 	ms_replay_free(&r);
 }
 
-/* As much is live as was at the peak: that was earlier. */
+/* Checks that as much live as at the peak is no new peak: that was earlier. */
 static void test_same_peak(void)
 {
 	const struct ms_checkpoint_head h = {
@@ -269,7 +269,7 @@ static void test_same_peak(void)
 	ms_replay_free(&r);
 }
 
-/* What is beside the heap goes with it, and is as it was at the new peak. */
+/* Checks that what is beside the heap is restored with it, and is as it was at the new peak. */
 static void test_beside(void)
 {
 	const struct ms_checkpoint_head h = {
@@ -379,7 +379,7 @@ static void test_sampled(void)
 	ms_replay_free(&r);
 }
 
-/* What is live stays when counting begins. */
+/* Checks that samples that are live stay when counting begins. */
 static void test_sampled_begins(void)
 {
 	begin();

@@ -17,8 +17,8 @@
 #define STACKS 1024u
 #define THREADS 5u
 
-/* Of some samples: how many, their bytes, what both stand for, variance of the bytes, and of the
- * blocks: a sample stands for a whole number, 1 / p on average. */
+/* Sums up some samples: how many, their bytes, what both stand for, and the variances of the bytes
+ * and of the blocks: a sample stands for a whole number, 1 / p on average. */
 struct sum {
 	uint64_t samples, bytes, est_bytes, est_blocks;
 	double variance, blocks_variance;
@@ -183,7 +183,7 @@ static void check_weights(void)
 	EQUAL(ms_sample_bytes(1 << 30, 1), 1 << 30, "always sampled");
 }
 
-/* What was counted already cannot become samples, nor samples others. */
+/* Checks that what was counted already cannot become samples, nor samples others. */
 static void check_start(void)
 {
 	struct ms_replay r;

@@ -145,7 +145,7 @@ static const struct answer example[] = {
 	 "complete=1 processes=1 sum_peak_bytes=307 sum_peak_time_ns=600000 symbols=0"},
 };
 
-/* The same trace, of which two events were lost: what that makes unknowable. */
+/* Holds the answers for the same trace with two events lost, and what that makes unknowable. */
 static const struct answer lossy[] = {
 	{"SELECT complete, state, events, events_lost, allocations, allocated_bytes, peak_bytes, "
 	 "temporary_allocations FROM process",
@@ -179,7 +179,7 @@ static void test_example(void)
 	check_answers("lossy.trace", lossy, sizeof lossy / sizeof *lossy);
 }
 
-/* The same bytes however the trace is named and however often it is done. */
+/* Checks that a snapshot has the same bytes however the trace is named and each time it is made. */
 static void test_same_bytes(void)
 {
 	struct ms_err err = {0};
@@ -433,7 +433,7 @@ static void test_tick(void)
 	}
 }
 
-/* What comes after the last moment that there is is damage, and the rest is told. */
+/* Checks that an event after the last time that there is is damage, and the rest is reported. */
 static void test_late(void)
 {
 	const uint64_t last = INT64_MAX / MS_TRACE_TICK_NS, ticks[] = {last, last + 1, UINT64_MAX};
@@ -510,8 +510,8 @@ static void make_sampled(const char *path, uint64_t pid, uint64_t start, uint64_
 	made_close(&m);
 }
 
-/* Of a moment at which one of two processes was over already, the other's figures and how sure they
- * are stand together, and so do those of later moments. */
+/* Checks a moment at which one of two processes was over already: its figures and how sure they are
+ * stand together, and so do those of later moments. */
 static void test_sampled(void)
 {
 	const char *paths[] = {"one.trace", "two.trace"}, *at[] = {"3ms", "0.5ms", "end"};
@@ -534,7 +534,7 @@ static void test_sampled(void)
 			  "2 end 145 3 live_blocks 3 3 live_bytes 145 145") == 0,
 	      "%s", got);
 	sqlite3_close(db);
-	/* What is counted begins in the midst of a span of the timeline. */
+	/* Counting begins in the middle of a span of the timeline. */
 	const struct ms_build_options from = {.no_symbols = true, .from = "0.15ms"};
 	make_sampled("three.trace", 3, 0, 100, 2000);
 	db = ms_snapshot_build((const char *[]){"three.trace"}, 1, &from, &res, &err);
@@ -544,8 +544,8 @@ static void test_sampled(void)
 	sqlite3_close(db);
 }
 
-/* What was lost with a site's roots is told unless it is more than there was; of a scan that ran out of
- * time there are no verdicts at all. */
+/* Checks that what was lost with a site's roots is left out if it is more than there was; a scan
+ * that ran out of time has no verdicts at all. */
 static void test_roots(void)
 {
 	const struct ms_verdict_root good[] = {{5, 2, 20}, {7, 1, 10}},

@@ -219,8 +219,8 @@ static void test_wal(void)
 	unlink("wal.db");
 }
 
-/* What means something in the address that SQLite is given means nothing in a name, and slashes at
- * the beginning are as good as one. */
+/* Checks that what has a meaning in the address that SQLite is given has none in a name, and that
+ * slashes at the beginning are as good as one. */
 static void test_names(void)
 {
 	static const char *const names[] = {"a%41.db", "b?c=d.db", "e#f.db", "g&h i.db"};

@@ -93,7 +93,7 @@ static bool is_block(const struct ms_block *b, unsigned i)
 	return small->data[0] == 0xf0 + i;
 }
 
-/* What a reading gave. */
+/* Holds what a reading found. */
 struct seen {
 	unsigned blocks;        /* bit per block read right */
 	unsigned wrong, damage; /* counts */
@@ -349,7 +349,7 @@ static void limited_child(void)
 	close(fd);
 }
 
-/* What no block may hold is refused before a byte is written, and what is just allowed is read. */
+/* Checks that what no block may hold is refused before a byte is written, and the limit is read. */
 static void block_limits(void)
 {
 	struct ms_err err = {0};
