@@ -18,7 +18,7 @@
 #include "ms-record/base/descriptor.h"
 #include "ms-record/control/standby.h"
 
-/* "cannot attach to process 12 ('x'): why" -> "why" */
+/* Cuts the reason out of an error: "cannot attach to process 12 ('x'): why" -> "why". */
 static const char *reason(const char *text)
 {
 	const char *p = strstr(text, "'): ");

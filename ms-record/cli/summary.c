@@ -41,7 +41,7 @@ static const struct image *main_image(const struct control *c)
 	return last;
 }
 
-/* Some of it may be of another process, whose names hold anything. */
+/* Prints a line of the summary. Names in it may be another process's, and hold any bytes. */
 static void line(const char *label, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void line(const char *label, const char *fmt, ...)
 {
@@ -222,7 +222,8 @@ static void print_trouble(const struct image *m)
 		line("trouble", "the recorder in the program was disabled: %s", m->guest.disabled);
 }
 
-/* RSS near the peak. Of another moment, or where pages came in after the sample, it is said when. */
+/* Says in words what RSS was near the peak; and when, if that was another moment, or pages came in
+ * after the sample. */
 static const char *rss_words(const struct image *m, char room[96])
 {
 	uint64_t peak = m->stats.peak_ns, at = m->rss_ns;

@@ -373,7 +373,7 @@ struct output *files_open(struct files *f, const struct files_options *o, const 
 	f->path = expand(o->output ? o->output : "%e.%p.trace", exe, pid, err);
 	if (!f->path)
 		return NULL;
-	/* Not a program that is called so. */
+	/* A program may be called "fd:1", so the option is looked at, not the path made from it. */
 	bool number = o->output && !strncmp(o->output, "fd:", 3);
 	if (!number && ms_dest_find(&f->dest, f->path, err))
 		return NULL;

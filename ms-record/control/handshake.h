@@ -43,10 +43,10 @@ struct arrival {
 	bool recordable; /* and can be recorded, as far as we are concerned */
 };
 void handshake_look(struct control *c, pid_t pid, struct arrival *a);
-/* Its trace: FILE for the first image of the command, else one in FILE.d. NULL with `err` set:
- * there can be none. */
+/* Opens the trace of an arrival: FILE for the first image of the command, else one in FILE.d. NULL
+ * with `err` set: there can be none. */
 struct output *handshake_trace(struct control *c, const struct arrival *a, struct ms_err *err);
-/* It is wanted and not recorded, for that reason. */
+/* Notes an arrival that is wanted and not recorded, and why. */
 void handshake_missed(struct control *c, const struct arrival *a, const char *why);
 
 /* Answers everyone who waits at the socket: a new image is recorded, or told to stay out. */

@@ -19,7 +19,7 @@ struct session;
 /* The next image of the run is that session's, whose output is there: its first records and its
  * first sample; from now on it is one of the control thread's. `parent`: image + 1, 0 = none. */
 void begin_image(struct control *c, struct session *s, uint32_t parent);
-/* Its process records, or is about to: the other threads get it. */
+/* Hands a session to the other threads: its process records, or is about to. */
 void begin_draining(struct control *c, struct session *s);
 /* Maps the guest into the process that `a` has looked at, and begins its session, which keeps `out`.
  * NULL with `err` set. */

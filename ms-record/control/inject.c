@@ -55,7 +55,7 @@ struct inject {
 	MS_ARRAY(struct attach *) all;       /* further processes, the control thread's */
 };
 
-/* Its old image, and those of processes that are gone, need nothing open any more. */
+/* Closes what the old image of `pid`, and those of processes that are gone, had open. */
 static void sweep(struct inject *j, pid_t pid)
 {
 	struct control *c = j->c;

@@ -204,8 +204,8 @@ static void note_exec(struct session *s)
 	s->became_why = launch_why(exe);
 }
 
-/* It was taken for another program. Does the guest tell of events still, when all from before must have
- * been read? */
+/* Watches a process that was taken for another program: it still is the old one if its guest sends
+ * events when all from before must have been read. */
 static void watch_taken(struct session *s)
 {
 	uint64_t events = scan_events(s->scan);
@@ -542,7 +542,7 @@ static bool give_up(void *arg)
 	return now - c->progress_ns > STUCK_NS;
 }
 
-/* Does a process run still that has recorded nothing yet? */
+/* Tells whether a process that has recorded nothing yet still runs. */
 static bool idle_left(struct control *c)
 {
 	fork_children_left(c);

@@ -130,7 +130,8 @@ static int prepare(struct control *c, struct attach_process *p, struct ms_err *e
 	return begin_attached(c, p->attach, c->first, 0, err) ? 0 : -1;
 }
 
-/* It became another program just now: looks at that. False: it did not, or for too long. */
+/* Looks at a process again that has just become another program. False: it has not, or takes too
+ * long. */
 static bool look_again(struct control *c, struct attach_process *p, uint64_t until_ns,
 		       struct ms_err *err)
 {

@@ -176,7 +176,8 @@ static int reallocation(struct session *s, struct reader *r, const struct record
 	return 0;
 }
 
-/* When the old block of a reallocation was given back, as far as that is not merged yet. */
+/* Returns the stamp at which a reallocation gave its old block back, or the earliest that is not
+ * merged yet. */
 static uint64_t stamp_before(const struct session *s, const struct record *c)
 {
 	uint64_t before = word(c, 5) < c->stamp ? word(c, 5) : c->stamp;

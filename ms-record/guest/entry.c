@@ -47,7 +47,7 @@ MG_EXPORT void *calloc(size_t n, size_t size)
 	return quick && passed(block) ? block : mg_calloc(n, size);
 }
 
-/* Not to 0 bytes: then the block is gone and there is none. */
+/* Goes the quick way but for 0 bytes, after which the old block may be gone without a new one. */
 MG_EXPORT void *realloc(void *old, size_t size)
 {
 	bool quick = size && free_passes(old) && passes(size);

@@ -28,7 +28,7 @@
 #define EXPORT __attribute__((visibility("default"), used))
 #define ENTRY __attribute__((visibility("hidden"), used))
 #define STILL_SECONDS 5u        /* without a beat: ms-record is gone */
-#define STILL_EVENTS (1u << 26) /* the same where time is counted in events */
+#define STILL_EVENTS (1u << 26) /* events without a beat, where time is counted in events */
 
 _Static_assert(sizeof(struct mg_image_gate) == sizeof(struct mg_gate), "the gate's layout");
 _Static_assert(sizeof(struct mg_place) <= MG_PLACE_BYTES, "room for places");
@@ -154,7 +154,8 @@ static bool is_realloc(const struct mg_hook *h, const uint64_t *frame)
 	return (h->kind == MG_HOOK_REALLOC || h->kind == MG_HOOK_REALLOCARRAY) && frame[ARG_0];
 }
 
-/* Its address in the block's place is never seen by anybody: SIZE_MAX fails. */
+/* Multiplies sizes; a product that is too large becomes SIZE_MAX, with which every allocation
+ * fails. */
 static uint64_t times(uint64_t a, uint64_t b)
 {
 	uint64_t all;

@@ -23,7 +23,8 @@ struct mg_place {
 };
 
 extern struct mg_place *mg_places __attribute__((visibility("hidden")));
-/* Not the first one looked at; takes one if there is none. NULL = no place is left. */
+/* Returns a thread's place that is not the first one looked at; takes one if there is none. NULL =
+ * no place is left. */
 struct mg_place *mg_place_far(uint64_t tp, uint32_t first) __attribute__((visibility("hidden")));
 
 MG_INLINE struct mg_place *mg_place_here(void)

@@ -77,7 +77,7 @@
 
 #include MG_CPU_LAYOUT_H
 
-/* Also the layout's version: guest and ms-record must be of one build. */
+/* Identifies the layout and its version: guest and ms-record must be of one build. */
 #define MG_MAGIC UINT64_C(0x32747365754753d0)
 #define MG_LAYOUT_VERSION 10u
 #define MG_OWN_MAX 58u /* chunks of writers, rooms for deep stacks, and a few */
@@ -98,7 +98,8 @@ struct mg_handshake {
 	uint32_t exec;  /* enum mg_exec */
 	char exe[1024]; /* program_invocation_name, cut; or the path of what it is about to exec */
 };
-/* Not a handshake, but word of a program that will make none (exec.c); the answer is "not wanted". */
+/* Marks a message that is no handshake, but word of a program that will make none (exec.c); the
+ * answer is "not wanted". */
 enum mg_exec { MG_EXEC_NONE = 0, MG_EXEC_SELF = 1, MG_EXEC_CHILD = 2 };
 struct mg_handshake_reply {
 	uint64_t magic;

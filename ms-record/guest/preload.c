@@ -233,7 +233,7 @@ MG_EXPORT int mlockall(int flags)
 	return r ? -1 : 0;
 }
 
-/* These calls by their numbers: where syscall in NAME_preload.S goes with them. */
+/* Does madvise, mlockall, and calls that install filters, for syscall in NAME_preload.S. */
 long mg_rare_syscall(long number, unsigned long a, unsigned long b, unsigned long c,
 		     unsigned long d, unsigned long e, unsigned long f);
 long mg_rare_syscall(long number, unsigned long a, unsigned long b, unsigned long c,

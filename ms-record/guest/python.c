@@ -142,7 +142,8 @@ bool mg_python_find(struct mg_python_stack *p, uint64_t at, uint64_t bytes)
 
 /* ---- chains ---------------------------------------------------------------------------------- */
 
-/* It has not come to its first instruction that can be traced: the interpreter leaves it out too. */
+/* Tells whether a frame has come to its first instruction that can be traced; before that the
+ * interpreter leaves it out, too. */
 static bool is_begun(struct mg_python_stack *p, const struct frame *f)
 {
 	if (!mg_py.owner)

@@ -144,7 +144,7 @@ static uint64_t state_at(struct mg_python_stack *p, uint64_t slot)
 		       : 0;
 }
 
-/* Those of the data between that name the same state as the others that were found. */
+/* Finds slots between `at` and `end` that name the same thread state as those found before. */
 static void find_slots(struct mg_python_stack *p, uint64_t at, uint64_t end, struct slots *found)
 {
 	uint64_t tp = mg_thread_pointer();

@@ -41,7 +41,7 @@ uint64_t *mg_room_later(struct mg_writer *t, uint32_t words, struct mg_stack *s,
 	return w;
 }
 
-/* It has to be sent by another way: after it, a new stamp. */
+/* Sends the stack by another way, and takes a new stamp afterwards. */
 uint32_t mg_copy_later(struct mg_writer *t, const uint64_t *frame, uint64_t *stamp)
 {
 	mg_forget_now(t);

@@ -50,7 +50,7 @@ MG_INLINE void mg_forget_now(struct mg_writer *t)
 /* record.c: the rare ways of what follows. After each, a new stamp. There is no room at once, or
  * more than one record to write. */
 uint64_t *mg_room_later(struct mg_writer *t, uint32_t words, struct mg_stack *s, uint64_t *stamp);
-/* It has to be sent by another way. The event's flags. */
+/* Sends the stack by another way. Returns the event's flags. */
 uint32_t mg_copy_later(struct mg_writer *t, const uint64_t *frame, uint64_t *stamp);
 /* There is no room at all. */
 void mg_drop(struct mg_writer *t, uint64_t stamp);
@@ -142,7 +142,7 @@ MG_INLINE void mg_put_with_stack(struct mg_writer *t, const uint64_t *frame,
 void mg_put_alloc_full(struct mg_writer *t, const struct mg_stack *stack, uint64_t address,
 		       uint64_t size, uint64_t stamp);
 void mg_put_free_full(struct mg_writer *t, uint64_t address, uint64_t stamp);
-/* Its stack has to be sent by another way. */
+/* Writes an allocation whose stack has to be sent by another way. */
 void mg_put_alloc_copied(struct mg_writer *t, const uint64_t *frame, uint64_t address,
 			 uint64_t size);
 

@@ -54,7 +54,7 @@ static bool is_it(const struct mg_symbols *y, uint32_t i, const char *name)
 	       !(y->versions && y->versions[i] & 0x8000);
 }
 
-/* Its index, 0 = not there. */
+/* Returns a symbol's index, 0 = not there. */
 static uint32_t index_of(const struct mg_symbols *y, const char *name)
 {
 	const uint32_t *h = y->gnu_hash;

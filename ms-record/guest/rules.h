@@ -136,8 +136,8 @@ _Static_assert(MG_WHOLES == 1u << MG_WHOLE_BITS, "as the layout has it");
 #define MG_WHOLE_MOST 40u
 struct mg_whole {
 	_Alignas(64) uint64_t ip; /* of the hook's caller, */
-	uint64_t sp;              /* the same; 0 = empty */
-	uint64_t bp;              /* the same, if it matters, */
+	uint64_t sp;              /* sp of the hook's caller; 0 = empty */
+	uint64_t bp;              /* bp of the hook's caller, if it matters, */
 	uint8_t need;             /* as this says */
 	uint8_t frames, words;    /* 0 = seen once */
 	uint8_t flags;

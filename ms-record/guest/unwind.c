@@ -234,7 +234,7 @@ static uint32_t own_rule_of(uint64_t rule)
 	       (type == MG_RULE_FROM_BP ? MG_OWN_FROM_BP : 0);
 }
 
-/* It is not at hand: gets it, and keeps it. While a module is being closed nothing is kept. */
+/* Gets a rule that is not at hand, and keeps it, unless a module is being closed. */
 static __attribute__((noinline)) uint32_t own_rule_miss(struct mg_writer *t, uint64_t ip)
 {
 	uint32_t r = ip & MG_EXACT_IP || t->brief ? 0 : own_rule_of(rule_of(ip, t->epoch));

@@ -86,7 +86,7 @@ void forks_over(struct session *s);
 
 /* A session in a slot begins: who its parent is, its clock; on standby it is woken. */
 void forks_begin(struct session *s);
-/* Its parent is merged up to the fork (then true, and the session can be drained), or not yet. */
+/* Tells whether the parent is merged up to the fork, so that the session can be drained. */
 bool forks_settle(struct session *s);
 /* Takes the inherited block at `address` out of the table. */
 bool forks_take(struct session *s, uint64_t address, struct live_block *b);

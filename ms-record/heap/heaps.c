@@ -254,7 +254,7 @@ void heaps_pool(struct session *s, struct reader *r, const struct item *it)
 
 /* ---- blocks ---- */
 
-/* That of the heap with that number, counted from 1, of those that functions of --hook have. */
+/* Returns the marker of a heap of --hook, by its number from 1; 0 = it has none. */
 static uint32_t marker_of(struct session *s, uint32_t heap)
 {
 	const struct hooks *hooks = s->hooks;

@@ -149,7 +149,7 @@ static bool search(struct walk *k, const uint8_t *data, size_t bytes, uint64_t a
 	return false;
 }
 
-/* Its data from map `i` on, with what is zero at first. */
+/* Searches the data of a module from map `i` on, with the part that is zero at first. */
 static bool search_data(struct walk *k, size_t i)
 {
 	const struct attach_map *m = &k->maps.v[i];

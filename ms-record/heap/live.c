@@ -184,7 +184,7 @@ static void move_bucket(struct live *l, size_t index)
 	}
 }
 
-/* Those of the others that fit by now go back, and the rest is counted. */
+/* Puts back those of the others that fit by now, and counts the rest. */
 static void settle_others(struct live *l)
 {
 	struct live_others were = l->others;

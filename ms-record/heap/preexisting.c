@@ -151,7 +151,7 @@ bool preexisting_seen(const struct preexisting *b, uint64_t address)
 	return b->filter[bit / 64] >> (bit % 64) & 1;
 }
 
-/* It is given back, if there is one. */
+/* Takes the block at `address`, which is given back, if it is one from before. */
 static bool take_one(struct preexisting *b, uint64_t address, struct live_block *was)
 {
 	if (!live_take(&b->blocks, address, was))

@@ -184,7 +184,7 @@ static bool is_loader(const char *path)
 	return realpath(path, full) && !strncmp(basename(full), "ld-linux", 8);
 }
 
-/* Its allocator is found by its symbols. */
+/* Checks a static program, whose allocator can be found by its symbols only. */
 static int check_static(struct launch *l, const char *path, const struct elffile_malloc *m,
 			struct ms_err *err)
 {

@@ -28,7 +28,7 @@ struct poll_options {
 	const char *csv;   /* file, "-" = standard output; NULL = none */
 	uint64_t max_heap; /* bytes; 0 = none */
 	double warn_rate;  /* bytes a second; growth that is slower is not warned of */
-	double max_growth; /* the same: faster growth is a finding, also of a recording; below 0 = none */
+	double max_growth; /* bytes a second, of a recording too: faster is a finding; < 0 = none */
 	const char *metrics; /* file of --openmetrics; NULL = none */
 };
 

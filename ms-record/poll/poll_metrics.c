@@ -16,7 +16,7 @@
 
 #define METRICS_NS UINT64_C(1000000000)
 
-/* Its UNIT is a remark to the older format. */
+/* Begins a family; its UNIT is only a comment in the older format. */
 static void put_family(FILE *f, const char *name, const char *unit, const char *help)
 {
 	ms_metrics_family(f, true, name, "gauge", unit, help);

@@ -37,7 +37,7 @@ struct solving {
 	struct resident *r;
 	struct placed *v; /* by address; none lies in another one */
 	size_t n, at;     /* the first one that may be on the page in hand, or behind */
-	size_t heap;      /* the same of heaps */
+	size_t heap;      /* the first heap that may hold that page, or lie behind it */
 	uint64_t used_to; /* end of the last block before, of this heap */
 	/* state of the region in hand */
 	size_t region;

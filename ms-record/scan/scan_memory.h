@@ -70,8 +70,8 @@ int memory_open(struct memory *m, int proc, pid_t tid, uint64_t deadline_ns);
 /* Opens the memory of thread `tid` to read pages, without the list of what is mapped. */
 int memory_open_pages(struct memory *m, int proc, pid_t tid, uint64_t deadline_ns);
 void memory_close(struct memory *m);
-/* These parts, by address and without overlap, are to be had from here. Borrowed until the close.
- */
+/* Has these parts, by address and without overlap, read from here instead of the process. Borrowed
+ * until the close. */
 void memory_set_apart(struct memory *m, const struct memory_part *v, size_t n);
 /* `m` is a copy of the process of which `tid` is a thread. 0, or -1 with errno set. */
 int memory_set_live(struct memory *m, int proc, pid_t tid);

@@ -534,7 +534,7 @@ static void look_at_blocks(struct roots *r, uint32_t first, uint32_t end)
 	}
 }
 
-/* Those of ms_alloc; what lies in another one is looked at with that. */
+/* Looks at blocks of ms_alloc; one that lies in another is looked at with that. */
 static void look_at_user_blocks(struct roots *r)
 {
 	const struct graph *g = r->graph;

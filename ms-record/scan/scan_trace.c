@@ -140,7 +140,7 @@ static bool on_new_thread(struct scan_trace *t, pid_t tid)
 	return true;
 }
 
-/* Its maker tells of it; it may have ended since. */
+/* Notes the thread that `maker` has created; it may have ended since. */
 static void on_clone(struct scan_trace *t, pid_t maker)
 {
 	unsigned long created;
@@ -218,7 +218,7 @@ static void on_exit_stop(struct scan_trace *t, pid_t tid)
 	ptrace(PTRACE_DETACH, tid, NULL, NULL);
 }
 
-/* It was killed in such a way that it did not stop once more. */
+/* Notes the death of a thread that was killed in such a way that it did not stop once more. */
 static void on_death(struct scan_trace *t, pid_t tid)
 {
 	struct traced *p = whose(t, tid);
@@ -400,7 +400,7 @@ struct scan_trace *scan_trace_start(struct scanner *sc, pid_t pid, struct scan_t
 	return NULL;
 }
 
-/* It may be just about to wait: until it has seen it. */
+/* Tells the thread to quit, again and again: it may be just about to wait. */
 static void quit(struct scan_trace *t)
 {
 	__atomic_store_n(&t->quit, 1, __ATOMIC_RELEASE);

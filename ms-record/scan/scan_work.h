@@ -100,8 +100,8 @@ struct scan {
 	bool due; /* a mark came that is to be scanned at */
 	enum watched watched;
 	timer_t timer;
-	/* Its last thread waits in scan_trace.c, and what registers its threads left; 0 = not so.
-	 */
+	/* last thread of the session, which waits in scan_trace.c, and what registers its threads
+	 * left; 0 = none waits */
 	pid_t last_tid;
 	const struct scan_thread *last_regs;
 	size_t last_count;

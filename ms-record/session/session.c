@@ -24,7 +24,7 @@ bool session_trivial(const struct session *s)
 	return few || s->stats.allocated_bytes < TRIVIAL_BYTES;
 }
 
-/* Those fields that belong to the address space: code, stack, data, arguments, environment. */
+/* Hashes the fields that belong to the address space: code, stack, data, arguments, environment. */
 uint64_t session_signature_of(const struct ms_proc_stat *st)
 {
 	uint64_t h = 0, any = 0;

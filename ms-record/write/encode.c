@@ -24,7 +24,7 @@
 #define CHECKPOINT_EVENTS 262144u
 #define CHECKPOINT_EVENTS_PER_BLOCK 10u
 #define CHECKPOINT_SHARE 50u
-/* And none when --max-size leaves less than so many times what it would take. */
+/* Leaves checkpoints out when --max-size leaves less than so many times what one would take. */
 #define CHECKPOINT_ROOM 20u
 
 #define SPARE_MAX 4u

@@ -62,7 +62,7 @@ struct output {
 };
 
 struct output *output_new(int fd, const char *path);
-/* It is a file of that name in that folder, which is borrowed. */
+/* Notes that it is a file of that name in that folder, which is borrowed. */
 void output_place(struct output *o, int folder, const char *name);
 /* Notes which file is open. */
 void output_identify(struct output *o);

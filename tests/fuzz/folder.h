@@ -20,7 +20,7 @@ static inline void fuzz_folder_remove(void)
 		perror(command);
 }
 
-/* Its descriptor; made at the first call, removed at exit. */
+/* Returns the folder's descriptor; made at the first call, removed at exit. */
 static inline int fuzz_folder(void)
 {
 	static int fd = -1;

@@ -23,7 +23,7 @@
 static const char *const files[] = {"stat",        "statm", "smaps_rollup", "maps",
 				    "task/7/comm", "smaps", "status"};
 
-/* Its regions: what must hold of any text. */
+/* Checks what must hold of the regions that any text gives. */
 static void regions(int folder)
 {
 	struct ms_proc p;

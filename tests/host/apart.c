@@ -164,7 +164,7 @@ static void advise(int advice)
 	}
 }
 
-/* Its malloc begins with a jump then. */
+/* Waits until malloc begins with a jump: the recorder has placed its hooks then. */
 static void wait_for_recorder(void)
 {
 	const volatile unsigned char *entry = (const volatile unsigned char *)malloc;

@@ -262,7 +262,7 @@ static void until_attached(unsigned n)
 	in_filter(n);
 }
 
-/* It forbids itself the clock while it is recorded... */
+/* Forbids itself the clock while it is recorded. */
 static void late(void)
 {
 	until_attached(BLOCKS);
@@ -271,7 +271,7 @@ static void late(void)
 	check(syscall(SYS_prctl, PR_SET_TSC, PR_TSC_ENABLE), "clock");
 }
 
-/* ...or before. */
+/* Forbids itself the clock before it is recorded. */
 static void early(void)
 {
 	check(prctl(PR_SET_TSC, PR_TSC_SIGSEGV), "clock");

@@ -50,8 +50,8 @@ static void use(const char *what, const struct module *m)
 	}
 }
 
-/* Its constructor waits for a thread that calls operator new, while dlopen holds the linker's lock.
- */
+/* Opens a module whose constructor waits for a thread that calls operator new, while dlopen holds
+ * the linker's lock. */
 static void constructor(void)
 {
 	struct module m = open_one("thread", RTLD_NOW);

@@ -100,7 +100,7 @@ static SITE void *thread(void *arg)
 	return arg;
 }
 
-/* Paces the rounds: up to 500 a second, no copy of a stack without a root is left out. */
+/* Waits 2 ms: with 500 rounds a second no copy of a stack without a root is left out. */
 static SITE int waits(void)
 {
 	struct pollfd p = {0, POLLIN, 0};

@@ -18,7 +18,7 @@ static SITE int fall(int depth)
 	return fall(depth - 1) + 1;
 }
 
-/* Its frames differ in size, so that no two states on the way are alike. */
+/* Recurses with frames that differ in size, so that no two states on the way are alike. */
 static SITE int fall_unevenly(int depth)
 {
 	volatile char room[16 + depth % 7 * 16];

@@ -173,7 +173,7 @@ static void all_freed(unsigned step, double x) /* 100 KB/s, and nothing is left 
 	at_end(x) ? release(2000) : keep(1, 1000);
 }
 
-static void part_freed(unsigned step, double x) /* the same, and two fifths are left */
+static void part_freed(unsigned step, double x) /* 100 KB/s, and two fifths are left */
 {
 	(void)step;
 	x > 0.95 ? release(11) : keep(1, 1000);

@@ -27,7 +27,7 @@ static SITE void *make_other(void)
 	return MALLOC(SIZE);
 }
 
-/* Its first event is a free, or where `argument` says so an allocation. */
+/* Frees blocks as a thread whose first event is a free or, with `argument`, an allocation. */
 static SITE void *second(void *argument)
 {
 	while (!atomic_load(&over)) {

@@ -322,7 +322,7 @@ IL static void il_stuck(void)
 	setcontext(&il.home);
 }
 
-/* This thread cannot go on, or is about to do something that others see. */
+/* Lets any thread go on: this one cannot, or is about to do something that others see. */
 IL static void il_point(void)
 {
 	struct il_thread *t = il.now, *can[2 * IL_THREADS] = {t};

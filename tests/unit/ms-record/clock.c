@@ -213,7 +213,7 @@ static void check_restarted(void)
 	}
 }
 
-/* Its clock begins at the fork; what was known then is known there. */
+/* Checks a child's clock, which begins at the fork, with what was known then. */
 static void check_fork(void)
 {
 	static struct clock c, child;

@@ -129,7 +129,7 @@ static void late_free(uint64_t late, const char *want, bool repaired)
 	end();
 }
 
-/* It is given back at 1000, and taken by another ring only so much later. */
+/* Checks a block that is given back at 1000, and taken by another ring only so much later. */
 static void early_free(uint64_t late, const char *want, bool repaired)
 {
 	begin();

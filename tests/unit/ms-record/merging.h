@@ -91,7 +91,7 @@ static struct item *put(unsigned ring, enum item_kind kind, uint64_t stamp, uint
 	return it;
 }
 
-/* Its two halves: the old block, and the new one. */
+/* Puts the two halves of a reallocation: the old block, and the new one. */
 static inline void put_realloc(unsigned ring, uint64_t stamp, uint64_t old, uint64_t new,
 			       uint64_t size)
 {
@@ -121,7 +121,7 @@ static inline uint32_t frame(uint32_t parent, uint64_t address)
 	return stacks_node(&s->stacks, parent, &(struct ms_frame){.address = address});
 }
 
-/* Its frames, innermost first; of a heap its name. */
+/* Appends the frames of a stack, innermost first; of a heap's its name. */
 static void add_stack(char *to, uint32_t node)
 {
 	for (; node; node = s->stacks.nodes.v[node - 1].parent) {

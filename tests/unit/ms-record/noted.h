@@ -25,7 +25,7 @@ static __attribute__((format(printf, 1, 2))) void note(const char *fmt, ...)
 	va_end(ap);
 }
 
-/* This since the last time. */
+/* Checks what was noted since the last call. */
 static void did(const char *what, const char *want)
 {
 	CHECK(!strcmp(done, want), "%s: '%s', not '%s'", what, done, want);

@@ -176,7 +176,7 @@ static void extend(struct naive *b, bool user)
 		b->to++;
 }
 
-/* Those that lie in no other one, the earliest first. */
+/* Places the blocks that lie in no other one, the earliest first. */
 static void place_all(void)
 {
 	bool taken[BLOCKS] = {false};

@@ -542,7 +542,7 @@ static void check_end(void)
 	did("there was none", "");
 }
 
-/* Its parent is not given back: it may be there still. */
+/* Checks that reaping is tried again when the parent is not given back. */
 static void check_not_back(void)
 {
 	begin();

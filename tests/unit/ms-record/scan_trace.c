@@ -551,7 +551,7 @@ static void *fill_stack(void *arg)
 	return arg;
 }
 
-/* It goes on until it is told to quit, whoever blocked signals before. */
+/* Checks that the thread goes on until it is told to quit, with all signals blocked before. */
 static void check_quit(void)
 {
 	struct sigaction watch;

@@ -510,8 +510,8 @@ static void make_sampled(const char *path, uint64_t pid, uint64_t start, uint64_
 	made_close(&m);
 }
 
-/* Checks a moment at which one of two processes was over already: its figures and how sure they are
- * stand together, and so do those of later moments. */
+/* Checks a moment at which one of two processes was over already: the other's figures stand there
+ * with how sure they are, and so do those of later moments. */
 static void test_sampled(void)
 {
 	const char *paths[] = {"one.trace", "two.trace"}, *at[] = {"3ms", "0.5ms", "end"};

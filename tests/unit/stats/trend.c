@@ -109,7 +109,7 @@ static double vector_half(double x, double a, double b)
 {
 	return b + (x > a ? 64 * pow(1.5, ceil(log((x - a) * 100000) / log(1.5))) : 0);
 }
-/* That is full at `a` and stays so. */
+/* Returns a vector that is full at `a` and stays so. */
 static double full_vector(double x, double a, double b)
 {
 	return vector(fmin(x, a), 0, b);
