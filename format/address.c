@@ -46,7 +46,7 @@ static uint64_t guess(struct ms_address_model *m, const struct ms_event *ev,
 	return freed ? freed : m->end[ev->thread % MS_EVENT_THREAD_SLOTS];
 }
 
-/* What follows from an event and the address of what it allocated. */
+/* Updates the model of addresses after an event, for the guesses that follow. */
 static void note(struct ms_address_model *m, const struct ms_event *ev)
 {
 	const struct ms_address_block *old = released(m, ev);
@@ -56,7 +56,8 @@ static void note(struct ms_address_model *m, const struct ms_event *ev)
 		m->blocks[m->made++] = (struct ms_address_block){ev->address, ev->size};
 		if (*freed == ev->address)
 			*freed = 0;
-		/* As malloc implementations round, with a word in front. */
+		/* Malloc implementations put a word in front of a block and round up: the next
+		 * block is likely to begin there. */
 		m->end[ev->thread % MS_EVENT_THREAD_SLOTS] =
 			ev->address + ((ev->size + 7) / UNIT + 1) * UNIT;
 	}

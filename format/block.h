@@ -35,7 +35,7 @@ enum ms_codec {
 
 /* The members of these three lie in the file as they do here, little-endian. */
 
-/* What the file header says, behind the magic. */
+/* Holds the fields of the file header that follow the magic bytes. */
 struct ms_trace_head {
 	uint16_t major, minor;
 	uint32_t size;         /* of the header in the file; put sets it */
@@ -46,7 +46,7 @@ struct ms_trace_head {
 	uint32_t tick_ns; /* length of a tick of event blocks */
 };
 
-/* Of a block, behind the sync word. */
+/* Holds the fields of a block header that follow the sync word. */
 struct ms_block_head {
 	uint16_t type;    /* enum ms_block_type */
 	uint16_t columns; /* entries of the directory */
@@ -81,8 +81,8 @@ void ms_block_header_put(uint8_t *out, const struct ms_block_head *h);
 /* Reads MS_BLOCK_HEADER_SIZE bytes. MS_FMT_OK: the checksum fits and every length is within its
  * limit; else MS_FMT_BAD. */
 enum ms_fmt ms_block_header_get(const uint8_t *data, struct ms_block_head *h);
-/* Where the next block header may start: the least offset at or after `from` with the sync word, or
- * with its beginning at the end of the data; `n` when there is none. */
+/* Returns where the next block header may start: the least offset at or after `from` with the sync
+ * word, or with its beginning at the end of the data; `n` when there is none. */
 size_t ms_block_scan(const uint8_t *data, size_t n, size_t from);
 
 /* Writes one MS_COLUMN_ENTRY_SIZE entry of the directory. */

@@ -56,10 +56,10 @@ enum ms_event_ext {
 	/* A block of malloc's that a custom allocator cuts its own blocks from: address, size;
 	 * stack = the marker of its heap (MS_FRAME_HEAP). In no figure of the heap. */
 	MS_EXT_BACKING = 4,
-	MS_EXT_UNBACKING = 5, /* and given back: the same */
-	/* As INHERITED: the old block was allocated before the recorder attached. size (usable
-	 * bytes, 0 = not known); freed = MS_BEFORE_EARLIER: explains one of the frees of unknown
-	 * blocks before it instead. */
+	MS_EXT_UNBACKING = 5, /* the block was given back: fields as of BACKING */
+	/* Explains a free as INHERITED does: the old block was allocated before the recorder
+	 * attached. size (usable bytes, 0 = not known); freed = MS_BEFORE_EARLIER: explains one of
+	 * the frees of unknown blocks before it instead. */
 	MS_EXT_BEFORE = 6,
 };
 #define MS_BEFORE_EARLIER 1u

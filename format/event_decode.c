@@ -21,13 +21,13 @@ enum ms_fmt ms_event_decoder_init(struct ms_event_decoder *d, const struct ms_co
 	return MS_FMT_OK;
 }
 
-/* What an event changes: in registers while many are decoded. */
+/* Holds the state that each event changes, kept in registers while many are decoded. */
 struct state {
 	struct ms_event_cursors from;
 	struct now now;
 };
 
-/* Thread and time, which every kind has. */
+/* Reads thread and time, which events of every kind have. */
 static inline bool get_common(struct ms_event_model *m, struct state *u, unsigned op,
 			      struct ms_event *ev)
 {
@@ -77,7 +77,7 @@ static inline bool get_stack(struct ms_event_model *m, struct state *u, bool hit
 	return true;
 }
 
-/* Where it was freed, if that was recorded. */
+/* Reads the stack of a free, if it was recorded. */
 static inline bool get_free_stack(struct ms_event_model *m, struct state *u, unsigned op,
 				  struct ms_event *ev)
 {
@@ -90,7 +90,7 @@ static inline bool get_free(struct ms_event_model *m, struct state *u, unsigned 
 	return get_free_stack(m, u, op, ev) && get_freed(m, u, op & OP_FREED, &ev->freed);
 }
 
-/* Stack and size of an event that has a size. */
+/* Reads the stack and the size of an event that has a size. */
 static inline bool get_sized(struct ms_event_model *m, struct state *u, unsigned op,
 			     struct ms_event *ev)
 {
@@ -135,7 +135,7 @@ static inline bool get_ext(struct state *u, struct ms_event *ev)
 	return true;
 }
 
-/* Of an allocation. */
+/* Gives an allocation its number and reads its slack. */
 static inline bool get_number(struct state *u, struct ms_event *ev)
 {
 	uint64_t v;

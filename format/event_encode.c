@@ -36,14 +36,14 @@ void ms_event_encoder_begin(struct ms_event_encoder *e, uint64_t first_number, u
 
 #define INLINE inline __attribute__((always_inline))
 
-/* What an event changes: in registers while many are put, as long as no call is given its address.
- */
+/* Holds the state that each event changes: in registers while many are put, as long as no call is
+ * given its address. */
 struct state {
 	struct ms_event_ends to;
 	struct now now;
 };
 
-/* Thread and time. */
+/* Writes thread and time; returns the bits of the op byte for both. */
 static inline unsigned put_common(struct ms_event_model *m, struct state *u,
 				  const struct ms_event *ev)
 {

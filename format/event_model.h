@@ -66,7 +66,8 @@ static inline struct ms_event_thread *thread_of(struct ms_event_model *m, uint32
 	return &m->threads[thread % MS_EVENT_THREAD_SLOTS];
 }
 
-/* Where the guesses of an allocation's stack stand. */
+/* Returns the slot of the second guess of an allocation's stack. The four functions below return
+ * the slots of the other guesses: stack, size and freed block. */
 static inline uint32_t *stack_second(struct ms_event_model *m, const struct ms_event_thread *t)
 {
 	return &m->stack1[slot_of(t->stack, 0)];
@@ -89,7 +90,7 @@ static inline uint64_t *freed_first(struct ms_event_model *m, const struct ms_ev
 	return &m->free1[slot_of(t->stack, t->frees)];
 }
 
-/* After an event with a size, and after one that releases. */
+/* Notes an event with a size; note_free notes one that releases a block. */
 static inline void note_alloc(struct ms_event_thread *t, uint32_t stack)
 {
 	t->before = t->stack;
@@ -102,7 +103,7 @@ static inline void note_free(struct ms_event_thread *t, uint64_t freed)
 	t->frees++;
 }
 
-/* What every event changes, in registers while many are coded. */
+/* Holds the state that every event changes, in registers while many are coded. */
 struct now {
 	struct ms_event_thread t, *home; /* of the event before; a copy of *home */
 	uint64_t number, time;

@@ -37,7 +37,7 @@ void ms_record_string(struct ms_record_writer *w, uint32_t field, const char *s)
 /* Closes the record. False when it did not fit: the buffer is then as it was before
  * ms_record_begin. */
 bool ms_record_end(struct ms_record_writer *w);
-/* What was written, as the column of a block. */
+/* Returns the bytes written so far, as a column of a block. */
 struct ms_column ms_record_column(const struct ms_record_writer *w);
 
 struct ms_record_reader {

@@ -44,7 +44,8 @@ void ms_stacks_encoder_begin(struct ms_stacks_encoder *e, uint32_t first_frame,
  * block, begin another. */
 enum ms_fmt ms_stacks_put_frame(struct ms_stacks_encoder *e, const struct ms_frame *f);
 enum ms_fmt ms_stacks_put_node(struct ms_stacks_encoder *e, const struct ms_node *n);
-/* As ms_event_encoder_finish. 0 columns when there is neither frame nor node. */
+/* Fills `out` with the columns that are not empty, and returns how many, as ms_event_encoder_finish
+ * does: 0 when there is neither frame nor node. */
 size_t ms_stacks_encoder_finish(struct ms_stacks_encoder *e, struct ms_column *out);
 
 struct ms_stacks_decoder {

@@ -145,7 +145,7 @@ enum ms_info_field {
 	MS_INFO_PARENT_IMAGE = 19, /* image that forked or execed this one, plus 1 */
 	MS_INFO_UID = 20,
 	MS_INFO_BOOT_ID = 21, /* bytes */
-	/* Of an image that a fork made: */
+	/* Fields of an image that a fork made: */
 	MS_INFO_FORKED = 22,           /* 1 */
 	MS_INFO_FORK_EVENT = 23,       /* events in the parent's trace before the fork */
 	MS_INFO_FORK_NUMBER = 24,      /* allocations in the parent's trace before the fork */
@@ -155,7 +155,7 @@ enum ms_info_field {
 	MS_INFO_OPTIONS = 28, /* MS_OPTION_*: what was asked for besides */
 	MS_INFO_STARTED_LATE =
 		29, /* ns that the process ran before its recording began (--start-after) */
-	/* Of a trace that was cut out of another (ms-filter --trace-out): */
+	/* Fields of a trace that was cut out of another (ms-filter --trace-out): */
 	MS_INFO_CUT = 30,       /* bytes: "FILE by OPTIONS" */
 	MS_INFO_CUT_FROM = 31,  /* ns: figures count from here; absent: from the start */
 	MS_INFO_CUT_EVENT = 32, /* with CUT_FROM: number of the first event that counts, where
@@ -191,7 +191,7 @@ enum ms_module_field {
 	MS_MODULE_FUNCTION = 14, /* bytes, repeated: of kind 5 the next function, from 1 on */
 	MS_MODULE_NUMBER = 15,   /* before FUNCTION: its number; absent: the next */
 };
-/* Of kind 5 a frame's address says the function, and the line, 0 = unknown. */
+/* Packs the number of a function and a line (0 = unknown) into the address of a frame of kind 5. */
 #define MS_SOURCE_LINE_BITS 24u
 #define MS_SOURCE_ADDRESS(function, line)                                                          \
 	((uint64_t)(function) << MS_SOURCE_LINE_BITS |                                             \
@@ -384,9 +384,10 @@ enum ms_scan_state {
 };
 
 #define MS_RESIDENT_MOMENTS_MAX 4096u
-/* What was resident, at so many moments at most: a record with LABEL heads a moment, those with STACK have the blocks of one
- * call stack that were live then, those with FILE what is resident of a file. All in bytes unless
- * said; the head's from 14 on are of the process. */
+/* Names the fields about resident memory, known at MS_RESIDENT_MOMENTS_MAX moments at most: a
+ * record with LABEL heads a moment, those with STACK have the blocks of one call stack that were
+ * live then, those with FILE what is resident of a file. All in bytes unless said; the head's from
+ * 14 on are of the process. */
 enum ms_resident_field {
 	MS_RESIDENT_MOMENT = 1, /* from 1; in every record */
 	MS_RESIDENT_LABEL =
@@ -413,7 +414,7 @@ enum ms_resident_field {
 	MS_RESIDENT_FREE = 24,
 	MS_RESIDENT_OTHER = 25,
 	MS_RESIDENT_WIDE = 26, /* 1: not all blocks were recorded; they count as free */
-	/* Of glibc's malloc, else absent: */
+	/* Fields that only glibc's malloc has, else absent: */
 	MS_RESIDENT_TRIM = 27,       /* of FREE, what malloc_trim(0) gives back */
 	MS_RESIDENT_ARENAS = 28,     /* a count, without the main one */
 	MS_RESIDENT_ARENA_FREE = 29, /* of FREE, whole pages in these */
