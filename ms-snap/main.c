@@ -88,7 +88,7 @@ static int finish(sqlite3 *db, const struct options *o, struct ms_err *err)
 	return o->dataset ? ms_dataset_append(o->dataset, &o->keys, db, err) : 0;
 }
 
-/* Of running processes. The exit status, or -1 with `err` set. */
+/* Snaps running processes instead of traces. The exit status, or -1 with `err` set. */
 static int snap_regions(const struct options *o, struct ms_err *err)
 {
 	sqlite3 *db = NULL;
@@ -148,7 +148,8 @@ static void hold(struct ms_held_files *of, unsigned module, int fd)
 	of->v[module] = fd;
 }
 
-/* What --held names, of each trace. NULL with `err` set. */
+/* Reads the file that --held names: the descriptors of modules, for each trace. NULL with `err`
+ * set. */
 static struct ms_held_files *read_held(const struct options *o, struct ms_err *err)
 {
 	enum { MODULES_MOST = 1 << 22 };

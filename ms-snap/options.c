@@ -163,7 +163,7 @@ static int check_regions(const struct options *o, struct ms_err *err)
 	return 0;
 }
 
-/* Of --maps and --smaps operands are processes, else traces. */
+/* Takes the operands: processes with --maps and --smaps, else traces. */
 static int take_operands(struct options *o, char **v, struct ms_arena *a, struct ms_err *err)
 {
 	for (; *v; v++) {

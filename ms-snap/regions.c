@@ -409,7 +409,8 @@ static int read_times(struct reading *r, struct ms_err *err)
 	for (uint64_t i = 0; rc == 0 && (!count || i < count); i++) {
 		if (!wait_until(r, start + next, &enough))
 			break;
-		/* What was missed is left out: who was stopped meanwhile cannot say how it was. */
+		/* Moments that passed while this process was stopped are left out: how the targets
+		 * were then is unknown. */
 		uint64_t since = ms_clock_ns(CLOCK_MONOTONIC) - start;
 		r->time_ns = every_ns ? since - since % every_ns : 0;
 		next = r->time_ns + every_ns;
