@@ -63,7 +63,7 @@ static const struct question {
 	[TEMPORARY] = {"SELECT id, 1 FROM site WHERE allocations > 0 AND temporary >= allocations"},
 };
 
-/* Of what was sampled, or lost events, no sizes are known. */
+/* Counts the sites whose sizes are not known because events were sampled or lost. */
 static const char sizeless[] =
 	"SELECT count(*) FROM site s WHERE coalesce(s.allocations, 1) > 0 AND NOT EXISTS"
 	" (SELECT 1 FROM site_size z WHERE z.site = s.id AND z.allocations > 0)";

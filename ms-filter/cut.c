@@ -38,7 +38,8 @@
 #define THREADS_MAX (UINT32_C(1) << 22)
 #define NEVER UINT64_MAX
 
-/* Of the end block, what is not true of the cut: totals, places, and what comes after it. */
+/* Lists the fields of the end block that are not true of the cut: totals, places, and what comes
+ * after it. */
 #define END_SKIPPED                                                                                \
 	(BIT(MS_END_EVENTS) | BIT(MS_END_ALLOCATIONS) | BIT(MS_END_INDEX) |                        \
 	 BIT(MS_END_SUCCESSOR) | BIT(MS_END_FREES) | BIT(MS_END_REALLOCATIONS) |                   \
@@ -376,7 +377,8 @@ static int write_marks(struct cut *c, const struct ms_block *b)
 	return rc;
 }
 
-/* As the recorder ended the trace, or as far as it is written. */
+/* Writes the end block: as the recorder ended the trace, or, without one, as far as the trace is
+ * written. */
 static int write_end(struct cut *c)
 {
 	const struct ms_fields *end = &c->facts->end;
@@ -554,7 +556,7 @@ static int write_file(struct cut *c)
 	return ms_file_end(&f, write_cut(c, f.fd), c->err);
 }
 
-/* Of a cut, what lies outside of it is not there any more. */
+/* Refuses points outside of the span that is left of the input, if that is itself a cut. */
 static int check_span(const struct cut *c)
 {
 	const struct ms_fields *i = &c->facts->info;

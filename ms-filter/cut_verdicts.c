@@ -38,7 +38,8 @@ struct kept {
 	uint64_t blocks, bytes;
 };
 
-/* By stack, up to the last one that a record of the scan is about. */
+/* Counts the live blocks that are kept by stack, up to the last one that a record of the scan is
+ * about. */
 static struct kept *count_kept(const struct live *live, uint64_t stacks)
 {
 	struct kept *v = ms_xcalloc(stacks + 1, sizeof *v);
@@ -52,7 +53,8 @@ static struct kept *count_kept(const struct live *live, uint64_t stacks)
 	return v;
 }
 
-/* Of some of a stack's indirect blocks it is known what they are lost with if all have one root. */
+/* Keeps the root that a stack's indirect blocks are lost with, if all have the same: only then it
+ * is known for some of them. */
 static void split_roots(struct ms_verdict_site *s, const struct kept *k, bool indirect,
 			struct ms_verdict_root *room)
 {

@@ -64,7 +64,7 @@ static const struct {
 	{MS_BLOCK_END, MS_END_ALLOCATOR, MS_NAME_ALLOCATOR},
 };
 
-/* What becomes of a text. */
+/* Returns the kind of name that a text is, which says how it is made anonymous; or LEFT_OUT. */
 static int kind_of(struct cut_writer *c, uint16_t block, const struct ms_field *f)
 {
 	if (block == MS_BLOCK_SYMBOLS && f->id == MS_SYM_STRING)
@@ -75,8 +75,8 @@ static int kind_of(struct cut_writer *c, uint16_t block, const struct ms_field *
 	return LEFT_OUT;
 }
 
-/* What the bytes of a field become in blocks of that type: *text stands for them, or false: they are
- * left out. Bytes that nothing is known of are. */
+/* Sets *text to what stands for the bytes of a field in blocks of that type; false: they are left
+ * out, as are bytes of which nothing is known. */
 static bool other_name(struct cut_writer *c, uint16_t block, const struct ms_field *f,
 		       const char **text, uint64_t *size)
 {
@@ -90,8 +90,8 @@ static bool other_name(struct cut_writer *c, uint16_t block, const struct ms_fie
 	return kind != LEFT_OUT;
 }
 
-/* Bytes that `n` bytes of records can at most become: a component of a path, or a name of one letter,
- * may become "libc-p4000000000.trace". */
+/* Returns the most bytes that `n` bytes of records can become: a component of a path, or a name of
+ * one letter, may become "libc-p4000000000.trace". */
 static uint64_t names_room(uint64_t n)
 {
 	enum { LONGEST = 40 };

@@ -92,8 +92,8 @@ static int read_frames(struct matches *m, sqlite3 *db, const struct options *o, 
 		"FROM frame f LEFT JOIN module m ON m.id = f.module ORDER BY f.id",
 		err);
 	while (q && ms_sql_next(db, q, err)) {
-		/* Of what is not known, or stands for frames that are missing, the user's code may
-		 * be part. */
+		/* An unknown frame, or one that stands for missing frames, may be the user's
+		 * code. */
 		bool missing = sqlite3_column_type(q, 5) != SQLITE_NULL;
 		*MS_PUSH(&m->frames) = (struct frame){
 			.id = sqlite3_column_int64(q, 0),

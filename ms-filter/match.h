@@ -77,9 +77,10 @@ uint64_t match_bit(const struct condition *c);
 struct site *match_site_of(struct matches *m, int64_t id);
 struct stack *match_stack_of(struct matches *m, int64_t id);
 const struct frame *match_frame_of(const struct matches *m, int64_t id);
-/* Of a program's path what a pattern is about: its name alone, unless the pattern has a slash. */
+/* Returns the part of a program's path that a pattern is matched with: its name alone, unless the
+ * pattern has a slash. */
 const char *match_exe(const char *pattern, const char *exe);
-/* Is that the name, by a pattern with wildcards, or the number itself? */
+/* Tells whether `pattern`, with wildcards, matches that name or is the number itself. */
 bool match_names(const char *pattern, const char *name, int64_t number);
 
 /* ---- conditions.c: on what the database says of a site, as questions to it ---- */
@@ -96,8 +97,8 @@ int conditions_ask(struct matches *m, struct sqlite3 *db, const struct options *
  * After the sites' other conditions, with names. 0, or -1 with `err` set. */
 int suppressions_apply(struct matches *m, struct sqlite3 *db, const struct options *o,
 		       struct ms_err *err);
-/* The same for sites of which everything that is live at the end is lost with sites that are
- * suppressed. 0, or -1 with `err` set. */
+/* Sets DROP(SUPPRESSED) and the rule of the sites whose live blocks at the end are all lost with
+ * sites that are suppressed. 0, or -1 with `err` set. */
 int suppressions_retained(struct matches *m, struct sqlite3 *db, struct ms_err *err);
 /* Writes the rows of the table `suppression`, before the sites in temp.gone go. 0, or -1 with `err`
  * set. */

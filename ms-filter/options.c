@@ -117,7 +117,7 @@ static const struct ms_cli_tool tool = {
 	rows,
 	.reads = true};
 
-/* What one option means only with another. */
+/* Refuses options that lack another one which they need, or that exclude each other. */
 static int check(struct options *o, struct ms_err *err)
 {
 	if (o->invert && !o->conditions.n)

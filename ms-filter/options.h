@@ -15,7 +15,8 @@ struct ms_err;
 struct ms_suppressions;
 struct where;
 
-/* What a condition looks at. One option and its "not" twin share a subject. */
+/* Names the figure or text that a condition looks at. One option and its "not" twin share a
+ * subject. */
 enum subject {
 	MIN,             /* live bytes at any point */
 	MIN_LIVE,        /* live bytes at the point "end" */

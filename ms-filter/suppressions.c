@@ -36,8 +36,8 @@ static void count(struct matches *m, struct site *s, enum ms_suppressed met, uin
 	s->found |= DROP(SUPPRESSED);
 }
 
-/* Counts the blocks that the rule meets, of sites that none before it has taken. True: these are more than
- * it may hide, so it takes none of them. */
+/* Counts the blocks that the rule meets, of sites that none before it has taken. True: these are
+ * more than it may hide, so it takes none of them. */
 static bool exceeds(struct matches *m, const unsigned char *stacks, struct rule *r)
 {
 	size_t sites = 0;
@@ -147,7 +147,8 @@ int suppressions_apply(struct matches *m, sqlite3 *db, const struct options *o, 
 
 /* ---- what they retain ---- */
 
-/* By site, what its indirect blocks are lost with, and how many live blocks it has at the end. */
+/* Selects by site the sites that its indirect blocks are lost with, and how many live blocks it has
+ * at the end. */
 static const char lost_with[] =
 	"SELECT l.site, l.root, l.blocks, (SELECT e.live_blocks FROM site_stat e JOIN snapshot t"
 	" ON t.id = e.snapshot WHERE t.label = 'end' AND e.site = l.site)"

@@ -40,7 +40,8 @@ enum truth { UNTRUE, UNKNOWN, TRUE };
 /* Parses `text`; made in `a`. NULL with `err` set to one line that says where. */
 struct where *where_parse(struct ms_arena *a, const char *text, struct ms_err *err);
 void where_free(struct where *w);
-/* Does it ask for the frames of the stack? */
+/* Tells whether the condition asks for the frames of the stack. */
 bool where_needs_stack(const struct where *w);
-/* What is null makes a comparison unknown, which "not" does not change. */
+/* Tells whether the row meets the condition. A value that is null makes a comparison unknown, which
+ * "not" does not change. */
 enum truth where_holds(const struct where *w, const struct where_row *row);
