@@ -9,7 +9,7 @@
 
 const char *const kind_names[] = {"new", "gone", "grown", "shrunk", "unchanged", "unmatched"};
 
-/* What makes a change: bytes held, and what was allocated. */
+/* Lists the figures whose change counts: bytes held, and what was allocated. */
 static const enum figure counted[] = {LIVE_BYTES, PEAK_BYTES, ALLOCATIONS, ALLOCATED_BYTES};
 
 bool change_counts(const struct change *c)
@@ -62,7 +62,8 @@ static void sum_spots(struct work *w)
 	}
 }
 
-/* Where a side has no spot at all. */
+/* Marks the figures of a row that no spot of a side has as unknown in the runs that do not tell
+ * such figures. */
 static void fill_absent(struct work *w)
 {
 	for (int side = OLD; side <= NEW; side++)
@@ -146,8 +147,8 @@ bool change_is_known(const struct change *c)
 
 /* ---- what is more than noise ---- */
 
-/* Of a site where no sample fell on what is counted: 0, and at most 3.7 times the mean distance of
- * samples. */
+/* Returns the interval of a site where no sample fell on what is counted: 0, and at most 3.7 times
+ * the mean distance of samples. */
 static struct interval unseen(const struct run *r, int f)
 {
 	if (!r->sampled_bytes || !figure_is_bytes((enum figure)f))
@@ -156,8 +157,9 @@ static struct interval unseen(const struct run *r, int f)
 	return (struct interval){0, b / 10 * 37 + b % 10 * 37 / 10};
 }
 
-/* Does the interval of a change exclude 0 when it is made twice as wide? A 95 % interval excludes
- * it by chance in one of twenty sites, and there are hundreds; this one in one of ten thousand. */
+/* Tells whether the interval of a change excludes 0 when it is made twice as wide. A 95 % interval
+ * excludes it by chance in one of twenty sites, and there are hundreds; this one in one of ten
+ * thousand. */
 static bool excludes_0(int64_t v, struct interval x)
 {
 	if (x.low == UNKNOWN || v == UNKNOWN)
@@ -166,7 +168,7 @@ static bool excludes_0(int64_t v, struct interval x)
 	return middle - 2 * down > 0 || middle + 2 * up < 0;
 }
 
-/* What a figure was in each run, by side, with c->sampled set. */
+/* Judges a figure by its values in each run, by side, with c->sampled set. */
 static void judge(const struct work *w, struct figure_change *c, const int64_t *const v[2],
 		  bool bytes)
 {
@@ -276,8 +278,8 @@ static int64_t delta_of(const struct change *c, enum figure f)
 	return c->figures[f].delta == UNKNOWN ? 0 : c->figures[f].delta;
 }
 
-/* Of the changes that are more than noise the one that is most of what the whole run has of its
- * figure, with its sign; 0: there is none. */
+/* Returns the largest share that a change beyond noise has in its figure of the whole run, with its
+ * sign; 0: there is no such change. */
 static double share_of(const struct work *w, const struct change *c)
 {
 	double most = 0;

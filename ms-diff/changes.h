@@ -10,7 +10,8 @@
 enum kind { KIND_NEW, KIND_GONE, KIND_GROWN, KIND_SHRUNK, KIND_UNCHANGED, KIND_UNMATCHED };
 extern const char *const kind_names[];
 
-/* Of a figure, by side: in the runs that are shown, its range over all runs, how sure it is. */
+/* Holds a figure by side: its values in the runs that are shown, its range over all runs, how sure
+ * it is. */
 struct figure_change {
 	int64_t values[2], delta;
 	struct interval ranges[2], sampled[2], delta_sampled;

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of a site. The first two at the points that are compared, the next two at the peak, the others
- * over the whole run. */
+/* Names the figures of a site. The first two are at the points that are compared, the next two at
+ * the peak, the others over the whole run. */
 enum figure {
 	LIVE_BYTES,
 	LIVE_BLOCKS,
@@ -19,7 +19,7 @@ enum figure {
 	TEMPORARY,
 	FIGURES
 };
-/* As in the columns old_*, new_* and delta_*. */
+/* Lists the names of the figures as in the columns old_*, new_* and delta_*. */
 #define FIGURE_NAMES(prefix)                                                                       \
 	{                                                                                          \
 		prefix "live_bytes", prefix "live_blocks", prefix "peak_bytes",                    \

@@ -19,10 +19,11 @@ struct intern {
 	struct ms_lookup index;
 };
 
-/* The number of these bytes, the same for the same bytes. Numbers begin at 0 and have no gaps. */
+/* Returns the number of these bytes, the same for the same bytes. Numbers begin at 0 and have no
+ * gaps. */
 uint32_t intern(struct intern *t, const void *bytes, size_t size);
 uint32_t intern_text(struct intern *t, const char *s);
-/* What a number stands for. */
+/* Returns the bytes that a number stands for. */
 static inline const struct interned *interned(const struct intern *t, uint32_t number)
 {
 	return &t->all.v[number];

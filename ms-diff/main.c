@@ -39,7 +39,7 @@ static size_t count_weak(const struct matching *m)
 	return n;
 }
 
-/* What a reader of the comparison should know of its inputs. */
+/* Says the facts about its inputs that a reader of the comparison should know. */
 static void say_inputs(const struct options *o, const struct opened *runs, struct matching *m,
 		       const struct changes *c)
 {

@@ -363,7 +363,7 @@ uint32_t match_functions_key(void *context, const struct spot *p)
 	return number;
 }
 
-/* What has other chains. */
+/* Matches spots whose chains differ. */
 static void match_by_names(struct matching *m)
 {
 	struct match_functions f = {.s = m->s};

@@ -20,7 +20,7 @@ enum {
 	MOST_FRAMES = 2,      /* more or fewer when figures are alike only */
 };
 
-/* What is left of a side: spots, and where one chain has several, these together too. */
+/* Holds the spots of a side that are left, and where one chain has several, these together too. */
 struct left {
 	struct leftover {
 		uint32_t spot;     /* the first one */
@@ -42,7 +42,7 @@ static int by_figures(const void *a, const void *b)
 	       MS_ORDER(x->spot, y->spot);
 }
 
-/* Those of one chain, and where it has several, all together too. */
+/* Adds one leftover: a single spot, or all spots of one chain together. */
 static void add(struct matching *m, struct left *l, const uint32_t *spots, size_t n)
 {
 	struct leftover *x = MS_PUSH(l);
@@ -106,7 +106,8 @@ static bool within_twice(double a, double b)
 	return a <= 2 * b && b <= 2 * a;
 }
 
-/* As many within a factor of two, of a mean size within that too. */
+/* Tells whether both allocate about as often, and blocks of about the same mean size: each within a
+ * factor of two. */
 static bool alike(const struct leftover *a, const struct leftover *b)
 {
 	return a->allocations > 0 && b->allocations > 0 &&

@@ -89,8 +89,8 @@ struct key {
 	bool exact;    /* ...and all of these have the same build on both sides */
 };
 
-/* Of the frames that both sides see: a stripped build shows no inlined ones, and does not tell
- * which of the others are the runtime's. */
+/* Makes a key of the frames that both sides see: a stripped build shows no inlined ones, and does
+ * not tell which of the others are the runtime's. */
 static void make_key(const struct matching *m, const struct run *r, const struct run_site *site,
 		     bool by_address, struct key *k)
 {

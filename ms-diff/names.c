@@ -15,8 +15,8 @@ static bool begins(const char *s, const char *with)
 	return strncmp(s, with, strlen(with)) == 0;
 }
 
-/* Where the bracket at `s` is closed, or the end of the string. "->" and the ">" of "operator>" do
- * not close an angle. */
+/* Returns where the bracket at `s` is closed, or the end of the string. "->" and the ">" of
+ * "operator>" do not close an angle. */
 static const char *closing(const char *s)
 {
 	int depth = 0;

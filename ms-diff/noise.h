@@ -25,9 +25,10 @@ struct interval series_range(const int64_t *v, size_t n);
 /* The rule of ms-diff(1), SIGNIFICANCE. False also where a figure is not known. */
 bool series_differ(const struct series *s);
 
-/* The interval of new - old, where these have intervals: Zou and Donner's, of independent
+/* Returns the interval of new - old, where these have intervals: Zou and Donner's, of independent
  * estimates. UNKNOWN if nothing is sampled. `old` and `new` are the estimates. */
 struct interval delta_interval(int64_t old, struct interval of_old, int64_t new,
 			       struct interval of_new);
-/* The same of a sum: x more with interval `of_x` added to `sum` with interval `of_sum`. */
+/* Returns the interval of a sum, in the way of delta_interval: x more with interval `of_x` added to
+ * `sum` with interval `of_sum`. */
 struct interval sum_interval(int64_t sum, struct interval of_sum, int64_t x, struct interval of_x);

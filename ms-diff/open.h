@@ -8,7 +8,7 @@
 
 struct ms_err;
 
-/* What main says and how it ends. */
+/* Holds the runs that were opened and the facts about them that main says or ends by. */
 struct opened {
 	struct run *shown[2]; /* of each side: the middle one by peak, then live bytes; of a
 				 history the last */

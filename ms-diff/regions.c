@@ -24,7 +24,8 @@ enum { KEYS = 3, FIGURES_OF_REGION = 6, COLUMNS = KEYS + FIGURES_OF_REGION };
 	" ON CONFLICT DO UPDATE SET (" side "_regions, " side "_bytes, " side "_rss_bytes, " side  \
 	"_pss_bytes, " side "_private_bytes, " side "_swap_bytes) = (?4, ?5, ?6, ?7, ?8, ?9)"
 
-/* What one side did not look at (--maps) is not known, and not 0; then no change is either. */
+/* Completes the rows: figures that one side did not look at (--maps) are not known, and not 0; then
+ * no change is either. */
 static const char finish[] =
 	"UPDATE region_diff SET new_rss_bytes = NULL, new_pss_bytes = NULL,"
 	" new_private_bytes = NULL, new_swap_bytes = NULL"

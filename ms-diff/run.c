@@ -326,7 +326,8 @@ void runs_level_rss(struct run *const *runs, size_t n)
 			runs[i]->totals[T_PEAK_RSS] = runs[i]->sampled_peak_rss;
 }
 
-/* Of several processes nobody noted how sure their sums are. */
+/* Reads how sure the totals of a sampled run are, which is not noted of sums over several
+ * processes. */
 static void read_sampled_totals(struct run *r)
 {
 	static const char sql[] = "SELECT low, high FROM estimate WHERE site = 0 AND thread = 0"

@@ -102,10 +102,10 @@ struct run {
 /* Reads r->db into the arrays. `flows`: figures of the whole run are compared too; else they are
  * not known. 0, or -1 with `err` set. */
 int run_load(struct run *r, bool flows, struct ms_err *err);
-/* Where the kernel's account of the peak of RSS is not known of all runs, none is compared by it. */
+/* Gives all runs the sampled peak of RSS, where the kernel's account of it is not known of all. */
 void runs_level_rss(struct run *const *runs, size_t n);
-/* How often it did what --per names: "allocations", or "mark:NAME". 0, or -1 with `err` set: never.
- */
+/* Sets r->operations to how often the run did what --per names: "allocations", or "mark:NAME". 0,
+ * or -1 with `err` set: never. */
 int run_count(struct run *r, const char *per, struct ms_err *err);
 /* Brings what happened in the run to that of `operations` operations, so that sums still add up. */
 void run_scale(struct run *r, int64_t operations);

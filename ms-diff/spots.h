@@ -46,9 +46,10 @@ void spots_free(struct spots *s);
 
 /* A spot's chain without the program, innermost first, and how many links it has. */
 const struct link *spot_chain(const struct spots *s, const struct spot *p, size_t *n);
-/* Has the frame the name of a function, which says more than that there is some frame? */
+/* Tells whether the frame has the name of a function, which says more than that there is some
+ * frame. */
 bool link_is_named(const struct spots *s, const struct link *l);
-/* Where its code is in the file, if that is known; else the address. */
+/* Returns where the frame's code is in the file, if that is known; else the address. */
 int64_t frame_offset(const struct run *r, const struct run_frame *f);
-/* The name of a number. */
+/* Returns the name that a number stands for. */
 const char *spot_name(const struct spots *s, uint32_t name);

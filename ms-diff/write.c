@@ -358,7 +358,7 @@ static int write_known(sqlite3 *db, const struct changes *c, const struct matchi
 	return ms_insert_close(&in);
 }
 
-/* What an earlier comparison wrote goes. */
+/* Deletes what an earlier comparison wrote. */
 static const char forget[] = "BEGIN; DELETE FROM diff; DELETE FROM diff_run; DELETE FROM "
 			     "diff_total; DELETE FROM site_diff; DELETE FROM diff_known;"
 			     " DELETE FROM site_diff_range; DELETE FROM diff_hidden;";
