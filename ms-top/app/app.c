@@ -110,7 +110,7 @@ struct pattern *app_filter(struct app *a)
 	return a->trace ? &a->trace->filter : &a->rows.filter;
 }
 
-/* What was seen of processes, into the log; a trace is one by itself. */
+/* Writes the figures of processes to the log. A trace needs none: it is one itself. */
 static void write_log(struct app *a)
 {
 	struct ms_err err = {0};
@@ -199,7 +199,8 @@ static void draw_to_terminal(struct app *a)
 	term_show(&a->grid);
 }
 
-/* What is frozen is the screen: others are told how it is now. */
+/* Works on between frames unless the screen is frozen; with --listen even then: clients get figures
+ * as they are now. */
 int app_work(struct app *a, struct ms_err *err)
 {
 	const struct subject *s = app_subject(a);
@@ -309,7 +310,8 @@ static int print_json(struct app *a, struct ms_err *err)
 	return write_out(a->json.v, a->json.n, err);
 }
 
-/* What a name begins with, or has in it, that the log of a GitHub workflow would take for a command. */
+/* Breaks up what the log of a GitHub workflow would take for a command: "::" at the beginning of a
+ * line, "##[" anywhere. */
 static void break_commands(char *line)
 {
 	char *at = line + strspn(line, " ");

@@ -70,7 +70,7 @@ void app_quit(struct app *a, int arg)
 		a->quit = true;
 }
 
-/* What the source of figures does for it. */
+/* Runs the deed that the subject on the screen has for the action of a key. */
 static void act_there(struct app *a, enum action act)
 {
 	const struct subject *s = app_subject(a);
@@ -83,7 +83,8 @@ static void act_there(struct app *a, enum action act)
 		}
 }
 
-/* Other rows by the filter: half of it may have hidden the one that was selected. */
+/* Makes the rows anew after a change of the filter: half of it may have hidden the selected row,
+ * which is selected again. */
 static void filtered(struct app *a)
 {
 	again(a);

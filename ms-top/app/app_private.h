@@ -19,14 +19,14 @@ struct recorder;
 struct serve;
 struct trace;
 
-/* What is done for a key. */
+/* Says which function runs for the action of a key. */
 struct deed {
 	enum action act;
 	void (*run)(struct app *a, int arg);
 	int arg;
 };
 
-/* Where figures come from: all processes, one of them, or a trace. */
+/* Names the functions of a source of figures: all processes, one of them, or a trace. */
 struct subject {
 	/* Makes the figures of a frame. 0, or -1 with `err` set. */
 	int (*look)(struct app *a, struct ms_err *err);
@@ -38,7 +38,8 @@ struct subject {
 	void (*before)(struct app *a); /* each of them; NULL = nothing */
 	/* Selects the first row from `from` on that matches; `step` -1: backwards. */
 	void (*search)(struct app *a, size_t from, int step);
-	/* What y copies, into `text`, where it is not the selected row. Its length, 0 = that. */
+	/* Writes into `text` what y copies, where that is not the selected row. Returns its length,
+	 * 0 = the row. */
 	size_t (*copy)(struct app *a, char *text, size_t room);
 	void (*sort)(struct app *a, int column); /* NULL = its rows have one order */
 	void (*again)(struct app *a); /* rows in another order, or others, of the same look */

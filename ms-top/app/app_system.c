@@ -30,7 +30,8 @@ static void look_closer(struct app *a)
 		rows_make(&a->rows, &a->system, false);
 }
 
-/* Of a group as such there is nothing to be read. */
+/* Reads the limits of the selected process, and how it could be recorded; a group has none of its
+ * own. */
 static void look_at_chosen(struct app *a)
 {
 	struct system_process *p = a->list.has ? a->rows.v[a->list.at] : NULL;

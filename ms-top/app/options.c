@@ -23,7 +23,7 @@ static int take_sort(struct options *o, struct ms_err *err)
 	return 0;
 }
 
-/* What is served is a trace, and whoever asks for it sees it as it is. */
+/* Checks the options of --listen, which serves a trace, and needs a screen. */
 static int check_serve(struct options *o, struct ms_err *err)
 {
 	const struct serve_options *s = &o->serve;

@@ -36,7 +36,8 @@ static int enter(int from, const char *name, bool make)
 	return fd;
 }
 
-/* By sudo the home may be the caller's, who would find files of root there: nothing is kept. */
+/* Opens the folder for the state. With sudo the home may be the caller's, who would find files of
+ * root there: nothing is kept. */
 static int open_folder(bool make)
 {
 	const char *own = secure_getenv("XDG_STATE_HOME"), *home = secure_getenv("HOME");

@@ -47,27 +47,29 @@ void grid_free(struct grid *g);
 /* Puts text at a place, cut to `width` columns (with an ellipsis; < 0: up to the end of the row).
  * Returns the columns that it took. Places outside of the grid are left out. */
 int grid_put(struct grid *g, int row, int col, int width, enum grid_style style, const char *text);
-/* Text of which the front is cut off where it is too wide. */
+/* Puts text of which the front is cut off where it is too wide. */
 int grid_put_end(struct grid *g, int row, int col, int width, enum grid_style style,
 		 const char *text);
-/* As grid_put, ending at column `col` + `width`. */
+/* Puts text as grid_put does, but so that it ends at column `col` + `width`. */
 void grid_put_right(struct grid *g, int row, int col, int width, enum grid_style style,
 		    const char *text);
 __attribute__((format(printf, 5, 6))) int grid_print(struct grid *g, int row, int col,
 						     enum grid_style style, const char *fmt, ...);
-/* Values as a line of bars of `width` columns, the last values where there are more; the largest
- * fills a cell. Where nothing changed by a 16th of that, the line is thin and dim. */
+/* Draws values as a line of bars of `width` columns, the last values where there are more; the
+ * largest fills a cell. Where nothing changed by a 16th of that, the line is thin and dim. */
 void grid_spark(struct grid *g, int row, int col, int width, enum grid_style style,
 		const unsigned *values, size_t n);
-/* The same, `height` rows high; a thin line is in the first one. Returns the rows that it took. */
+/* Draws values as grid_spark does, but `height` rows high; a thin line is in the first one. Returns
+ * the rows that it took. */
 int grid_chart(struct grid *g, int row, int height, int col, int width, enum grid_style style,
 	       const unsigned *values, size_t n);
-/* One of its columns: `part` of the height, in eighths of a row; what is not 0 is seen. */
+/* Draws one column of such a chart: `part` of the height, in eighths of a row; what is not 0 is
+ * seen. */
 void grid_column(struct grid *g, int row, int height, int col, enum grid_style style, double part);
-/* A bar: `part` of `whole` of `width` columns. */
+/* Draws a bar: `part` of `whole` of `width` columns. */
 void grid_bar(struct grid *g, int row, int col, int width, enum grid_style style, double part,
 	      double whole);
-/* The same, on a trough: how much there could be. */
+/* Draws a bar as grid_bar does, on a trough that shows how much there could be. */
 void grid_gauge(struct grid *g, int row, int col, int width, enum grid_style style, double part,
 		double whole);
 /* Blanks all along a row. */
@@ -77,9 +79,9 @@ void grid_rule(struct grid *g, int row, const char *title);
 /* Marks a row as the selected one, but for its bars: reversed they would say the opposite. */
 void grid_select(struct grid *g, int row);
 
-/* A click on `width` columns from there means that. */
+/* Gives a click on `width` columns from there a meaning. */
 void grid_click(struct grid *g, int row, int col, int width, unsigned meaning);
-/* What a click there means; 0 = nothing. */
+/* Returns what a click there means; 0 = nothing. */
 unsigned grid_clicked(const struct grid *g, int row, int col);
 
 /* Columns that text takes, as grid_put would put it. */

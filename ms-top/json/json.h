@@ -27,11 +27,11 @@ void json_free(struct json_line *to);
 
 /* ---- among the files that write frames ---- */
 
-/* What every frame begins with, and its end. */
+/* Begins a frame with what all frames have; json_end ends it. */
 struct ms_json json_begin(struct json_line *to, const char *mode);
 void json_end(struct ms_json *j);
-/* What the history of a figure says. Rates are not known while it is too short. */
+/* Writes what the history of a figure shows. Rates are not known while it is too short. */
 void json_trend(struct ms_json *j, const struct ms_trend *t, const char *verdict);
 
-/* When that meets which limit; all null where it meets none. */
+/* Writes which limit is met when; all null where none is. */
 void json_forecast(struct ms_json *j, const struct forecast *f);

@@ -26,7 +26,8 @@ void history_add(struct history *h, uint64_t now_ns, uint64_t bytes);
 /* Does it grow? Of a process that has ended it is judged until it began to free what it held. No
  * memory is taken. */
 struct ms_trend history_trend(const struct history *h, bool ended);
-/* What it says in one word: "growing", "maybe" (growing, but not so sure), "new" (too short), .. */
+/* Returns the trend in one word: "growing", "maybe" (growing, but not so sure), "new" (too short),
+ * .. */
 const char *history_word(const struct ms_trend *t);
 /* At most `n` values, oldest first, the last of them the latest; returns how many. */
 size_t history_values(const struct history *h, unsigned *values, size_t n);

@@ -52,7 +52,8 @@ struct entry { /* of getdents64 */
 	char name[];
 };
 
-/* Of a recorder: the memory that it has, and whether it looks at some process still. */
+/* Collects facts about a recorder: the inodes of its shared memory, and whether it still looks at
+ * some process. */
 struct look {
 	uint64_t inode[RECORDINGS];
 	size_t n;

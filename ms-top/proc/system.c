@@ -41,7 +41,8 @@ int system_folder(const struct system *s, pid_t pid)
 	return openat(s->root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Of /proc itself stat stays open: to read it again is half the price of opening it too. */
+/* Sets how many stat files stay open, if this is /proc itself: to read one again costs half as much
+ * as opening it too. */
 static void keep_open(struct system *s)
 {
 	struct statfs fs;

@@ -59,7 +59,7 @@ extern const struct column_set columns_default;
 int columns_parse(const char *text, struct column_set *out, struct ms_err *err);
 /* -1 with `err` set when there is no such column. */
 int column_find(const char *name, size_t length, struct ms_err *err);
-/* Where they are on a screen: of each the first column, and how many. */
+/* Holds the first column on the screen, and the width, of each column of a table. */
 struct column_places {
 	struct column_set set;
 	int at[COLUMN_COUNT], width[COLUMN_COUNT];
@@ -68,7 +68,7 @@ struct column_places {
  * a mark. The one without a width takes what is left, at least `open`. */
 struct column_places columns_fit(const struct column *c, struct column_set set, int sort, int width,
 				 int open);
-/* Of a history. */
+/* Gives the width of a history, in columns. */
 #define COLUMN_HISTORY_WIDE 24
 
 /* Is it not read of all processes at every look? */

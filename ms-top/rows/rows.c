@@ -68,7 +68,7 @@ static void make_room(struct rows *r, size_t n)
 	r->placed = ms_xrealloc(r->placed, r->room, sizeof *r->placed);
 }
 
-/* What was put into the other array is the rows. */
+/* Makes the other array, into which rows were put, the rows. */
 static void take_scratch(struct rows *r)
 {
 	struct system_process **rows = r->scratch;
@@ -109,8 +109,8 @@ static void sort(struct rows *r, struct system *s)
 
 #define NONE UINT32_MAX
 
-/* Of the row of p's parent; NONE when that is not shown. A number given anew to a younger process
- * is no parent. */
+/* Returns the row of p's parent; NONE when that is not shown. A number given anew to a younger
+ * process is no parent. */
 static uint32_t parent_of(const struct rows *r, const struct system *s,
 			  const struct system_process *p)
 {

@@ -107,7 +107,7 @@ static bool is_fresh(uint64_t ns)
 	return clock_now() - ns < SERVE_KEEP_NS;
 }
 
-/* The same file for one more. */
+/* Duplicates a descriptor of the same file for one more reader. */
 static int again(int fd)
 {
 	return fcntl(fd, F_DUPFD_CLOEXEC, 3);
@@ -145,7 +145,7 @@ static bool is_for(const struct ask *q, const struct child *c)
 	return !q->wants_base && q->kind == c->kind;
 }
 
-/* What it said of a trouble, else what became of it. */
+/* Writes why the child failed: its own message, else its status. */
 static void why_failed(const struct child *c, int status, char *text, size_t room)
 {
 	ssize_t n = pread(c->errors, text, room - 1, 0);
@@ -156,7 +156,7 @@ static void why_failed(const struct child *c, int status, char *text, size_t roo
 			 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
-/* The child has ended: its answer is given to all that it is for. */
+/* Gives the answer of the child that has ended to all that it is for. */
 static void take_answer(struct serve *s, int status)
 {
 	struct asking *a = &s->asking;
@@ -219,7 +219,7 @@ static void start(struct serve *s)
 		fail(s, q, err.text);
 }
 
-/* What is not given again needs no memory. */
+/* Gives back the memory of answers that are too old to be given again. */
 static void forget(struct asking *a)
 {
 	if (a->image >= 0 && !is_fresh(a->image_ns)) {

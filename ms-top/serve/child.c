@@ -64,7 +64,7 @@ static _Noreturn void cannot(const char *what)
 	_exit(2);
 }
 
-/* What ms-diff makes of both snapshots takes the place of the later one. */
+/* Compares both snapshots by ms-diff, whose output takes the place of the later one. */
 static void compare(const char *program)
 {
 	int difference = memfd_create("ms-top-difference", MFD_CLOEXEC), status;

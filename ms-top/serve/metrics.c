@@ -127,7 +127,7 @@ struct label {
 	double growth; /* bytes a second */
 };
 
-/* By site, what its cells add up to. To be freed. */
+/* Returns the sums of the cells of each site, to be freed. */
 static struct stack *sum_up(const struct ms_replay *r)
 {
 	struct stack *v = ms_xcalloc(r->site_count + 1, sizeof *v);
@@ -163,7 +163,7 @@ static size_t choose(struct stack *v, size_t n)
 	return have;
 }
 
-/* As it will be written, so that no two labels become the same by that. */
+/* Replaces characters as writing would, so that no two labels become the same by that. */
 static void clean(char *s)
 {
 	for (size_t n; *s; s += n) {

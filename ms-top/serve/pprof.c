@@ -91,7 +91,8 @@ static void find_frames(const struct ms_recording *rec, struct address *v, size_
 		}
 }
 
-/* As Go: how many symbols there are, which only has to be more than 0, then those that are known. */
+/* Answers as Go does: how many symbols there are, which only has to be more than 0, then those that
+ * are known. */
 char *pprof_symbol(const struct trace *t, const char *asked, size_t *n)
 {
 	const struct ms_recording *rec = t->follow->rec;
@@ -141,7 +142,7 @@ static void put_empty(const struct empty *e, FILE *f)
 		fprintf(f, "\x32%c%s", (int)strlen(e->types[i]), e->types[i]);
 }
 
-/* The same, compressed by gzip. */
+/* Returns `text` compressed by gzip. */
 static char *compressed(const char *text, size_t n, size_t *out)
 {
 	z_stream z = {.next_in = (unsigned char *)(uintptr_t)text, .avail_in = (unsigned)n};

@@ -128,7 +128,7 @@ static enum MHD_Result answer_text(struct request *q, const char *type, char *te
 			   : NULL);
 }
 
-/* What waits is suspended until request_wake. */
+/* Suspends the request until request_wake. */
 static enum MHD_Result wait_for(struct request *q)
 {
 	client_of(q->http)->waits = q;
@@ -188,7 +188,8 @@ static bool number(const char *text, unsigned most, unsigned *v, bool *given)
 	return !text || *text;
 }
 
-/* As Go: ?seconds=N is what changes in so many, ?debug=1 for people; not both. */
+/* Answers for a profile as Go does: ?seconds=N is what changes in so many seconds, ?debug=1 is for
+ * people; not both. */
 static enum MHD_Result answer_profile(struct request *q, enum answer_kind kind, const char *name)
 {
 	unsigned seconds, debug;
@@ -433,7 +434,8 @@ static void sweep(struct serve *s)
 
 /* ---- the whole ---- */
 
-/* As many as may be open, with some left for files. */
+/* Raises the limit of open files. Returns how many connections may be open, with some left for
+ * files. */
 static unsigned raise_limit(void)
 {
 	struct rlimit l;

@@ -33,10 +33,10 @@ struct serve_options {
 struct serve *serve_open(const struct serve_options *o, struct ms_err *err);
 /* Gives up all connections, and the child. `s` may be NULL. */
 void serve_close(struct serve *s);
-/* Where it listens, as it is typed: "http://127.0.0.1:6060/", "unix:/run/app.sock". */
+/* Returns where it listens, as it is typed: "http://127.0.0.1:6060/", "unix:/run/app.sock". */
 const char *serve_where(const struct serve *s);
-/* Readable when there is something to do. */
+/* Returns a descriptor that is readable when there is something to do. */
 int serve_fd(const struct serve *s);
-/* Answers what can be answered now, of the trace as far as it was read, for some 20 ms. Returns in how
- * many ms it is to be called again, whether serve_fd says so or not; -1 = it says so. */
+/* Answers what can be answered now, of the trace as far as it was read, for some 20 ms. Returns in
+ * how many ms it is to be called again, whether serve_fd says so or not; -1 = it says so. */
 int serve_work(struct serve *s, struct trace *t);

@@ -11,7 +11,7 @@
 #include "serve.h"
 #include "libcommon/base/err.h"
 
-/* What ms-report is asked for. */
+/* Names the forms of a report that ms-report is asked for. */
 enum answer_kind {
 	ANSWER_PAGE,
 	ANSWER_JSON,
@@ -71,7 +71,7 @@ void child_drop(struct child *c);
 
 enum ask_state { ASK_NONE, ASK_WAITS, ASK_DONE, ASK_FAILED };
 
-/* What a request waits for. */
+/* Holds the answer that a request waits for. */
 struct ask {
 	enum ask_state state;
 	bool names; /* those of functions, for a while; else for ms-report: */
@@ -141,5 +141,5 @@ struct serve {
 	} metrics[2]; /* of the older format, of OpenMetrics */
 	bool busy;
 };
-/* What it asked for is there, or failed. */
+/* Resumes a request when its answer is there, or failed. */
 void request_wake(struct request *q);

@@ -111,7 +111,7 @@ static int csi_byte(struct input *in, unsigned char c)
 	return TERM_NONE;
 }
 
-/* What stands after an Esc. */
+/* Returns the key of a byte after an Esc, or goes on to the state of a longer sequence. */
 static int escaped(struct input *in, unsigned char c)
 {
 	if (c == '[' || c == 'O') {

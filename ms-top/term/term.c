@@ -47,7 +47,7 @@ static void note(int sig)
 	errno = why;
 }
 
-/* What gives the terminal back when ncurses cannot be asked. */
+/* Holds the bytes that give the terminal back when ncurses cannot be asked. */
 static char back[256];
 static size_t back_n;
 

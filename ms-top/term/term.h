@@ -32,9 +32,9 @@ void term_show(const struct grid *g);
 bool term_copy(const char *text, size_t n);
 /* Draws everything anew next time. */
 void term_redraw(void);
-/* Where the latest TERM_CLICK was. */
+/* Returns where the latest TERM_CLICK was. */
 void term_clicked(int *row, int *col);
-/* A descriptor at which term_key need not wait longer either; -1 = none. */
+/* Sets a descriptor at which term_key need not wait longer either; -1 = none. */
 void term_watch(int fd);
 /* Waits so long for a key. TERM_GONE: the terminal went away, or a signal wants us to end. */
 int term_key(int timeout_ms);
@@ -85,7 +85,7 @@ enum action {
 	ACT_QUIT,
 };
 
-/* Where a key means something, bits: one each for what can be on the screen. */
+/* Names the screens in which a key can mean something, a bit each. */
 enum {
 	IN_PROCESSES = 1, /* as a list, or a tree */
 	IN_GROUPS = 2,
@@ -100,7 +100,8 @@ enum {
 	IN_SITE = 256,
 	IN_ALL = 511
 };
-/* Of one key, so that two fit next to each other in 80 columns. */
+/* Limits the columns of a key's name, and below of its help, so that two keys fit next to each
+ * other in 80 columns. */
 #define KEYS_NAME 8
 #define KEYS_HELP 30
 

@@ -219,7 +219,8 @@ static void add_cells(struct trace *t, const struct ms_replay *r)
 			i < sampled->site_count ? sampled->sites[i].live.blocks : 0;
 }
 
-/* What the scan at the end said of each site: the worst that is true of some of its blocks. */
+/* Takes what the scan at the end found of each site: the worst that is true of some of its
+ * blocks. */
 static void take_scan(struct trace *t, const struct ms_recording *rec)
 {
 	const struct ms_replay *r = &rec->replay;

@@ -39,7 +39,7 @@ enum trace_view {
 	TRACE_VIEWS
 };
 
-/* What is shown of a site. */
+/* Names the columns of a table of sites. */
 enum site_column {
 	SITE_LIVE,
 	SITE_PEAK, /* of a recording that is over */
@@ -206,8 +206,8 @@ struct trace {
 
 /* `wrappers` is kept. NULL with `err` set. */
 struct trace *trace_open(const char *path, const struct ms_wrappers *wrappers, struct ms_err *err);
-/* The same, but of a recording that is only beginning waits for its first bytes: as long as a recorder
- * has the file open, and half a second for the file itself. */
+/* Opens a trace as trace_open does, but waits for the first bytes of a recording that is only
+ * beginning: as long as a recorder has the file open, and half a second for the file itself. */
 struct trace *trace_open_begun(const char *path, const struct ms_wrappers *wrappers,
 			       struct ms_err *err);
 void trace_close(struct trace *t);
@@ -234,12 +234,12 @@ bool trace_is_polled(const struct ms_recording *rec);
 /* Calls of a cell, and figures of the whole; of a sampled recording what the samples stand for. */
 uint64_t trace_calls(const struct ms_replay *r, size_t cell);
 struct trace_total trace_counts(const struct ms_replay *r);
-/* Site of that node in the frame; NULL = none. */
+/* Returns the site of that node in the frame; NULL = none. */
 struct trace_site *trace_find(const struct trace *t, uint32_t node);
 struct ms_trend trace_trend(const struct trace *t, struct trace_site *s);
-/* Of all live bytes, of the latest moment. */
+/* Returns the trend of all live bytes, at the latest moment. */
 struct ms_trend trace_whole_trend(struct trace *t);
-/* A word: growing, steady, flat, temporary... or what a scan said. */
+/* Returns a word: growing, steady, flat, temporary... or what a scan found. */
 const char *trace_verdict(const struct trace *t, struct trace_site *s);
 /* Shows the moment `ns`; MS_NEVER: the latest again. */
 void trace_travel(struct trace *t, uint64_t ns);
@@ -290,7 +290,7 @@ struct trace_frame {
 /* Calls `each` for the logical frames of a node's stack, innermost first, until it says false. */
 void trace_each_frame(const struct trace *t, uint32_t node,
 		      bool (*each)(void *arg, const struct trace_frame *f), void *arg);
-/* What a site is called, as ms-report does: after the first frame of the user's own code. */
+/* Names a site as ms-report does: after the first frame of the user's own code. */
 struct trace_site_name {
 	struct trace_frame user;
 	struct trace_frame called; /* the frame just inside of that */

@@ -128,7 +128,8 @@ static uint32_t heir_of(struct trace *t, const struct trace_branch *old)
 	return at;
 }
 
-/* What was opened or closed stays so, and the selection stays where it is. */
+/* Makes the tree anew. Branches that were opened or closed stay so, and the selection stays where
+ * it is. */
 static void make_anew(struct trace *t)
 {
 	struct trace_tree *tree = &t->tree;

@@ -46,7 +46,7 @@ void draw_titles(struct grid *g, int row, const struct column *c, const struct c
 
 /* Keys, a message, or what is being typed. */
 void draw_last_line(struct grid *g, const struct screen_state *st);
-/* What a trend says, in a few words. */
+/* Returns a trend in a few words. */
 const char *draw_verdict(const struct ms_trend *t);
 
 /* ---- draw_trace.c ---- */
@@ -80,9 +80,9 @@ void draw_trace_glimpse(struct grid *g, int row, int end, struct trace *t, uint3
 /* A site's live bytes over time, in `width` columns and `height` rows. */
 void draw_trace_history(struct grid *g, int row, int height, int col, int width,
 			const struct trace *t, uint32_t site);
-/* What a screen without the header must say all the same: that it is frozen, or of the past, or
+/* Returns what must be said even without a header: that the screen is frozen, or of the past, or
  * that the trace has a fault. */
 const char *draw_trace_flags(const struct grid *g, const struct trace *t,
 			     const struct screen_state *st);
-/* A row of a table that is selected gets its mark. */
+/* Gives a row of a table its mark when it is selected. */
 void draw_trace_mark(struct grid *g, int row, const struct screen_state *st, uint64_t id);

@@ -42,7 +42,8 @@ static void draw_figure(struct grid *g, int row, int height, const char *name,
 		   words_time((double)(h->last_ns - h->first_ns) / 1e9));
 }
 
-/* Of RSS and heap: higher on high screens, and where regions leave room. */
+/* Returns the height of the charts of RSS and heap: higher on high screens, and where regions leave
+ * room. */
 static int chart_height(const struct grid *g, const struct process *p)
 {
 	int spare = g->rows - draw_process_rows(p);
@@ -77,7 +78,7 @@ static void draw_figures(struct grid *g, int *row, const struct process *p)
 	}
 }
 
-/* Where the figures below RSS are from, and how old they are. */
+/* Draws where the figures below RSS are from, and how old they are. */
 static void draw_source(struct grid *g, int row, const struct process *p)
 {
 	char cost[64] = "";
@@ -117,7 +118,8 @@ static void draw_trend(struct grid *g, int row, const struct process *p)
 	}
 }
 
-/* Where that leads; a row of its own when it leads anywhere. */
+/* Draws which limit the trend leads to, in a row of its own. Returns how many rows, 0 = it leads to
+ * none. */
 static int draw_outlook(struct grid *g, int row, const struct process *p)
 {
 	struct forecast f = limits_forecast(&p->limits, &p->trend);

@@ -27,7 +27,7 @@
 static const char *const view_names[] = {"Processes", "Groups", "Tree"};
 static const char *const group_names[] = {"executable", "user", "cgroup"};
 
-/* What there is room for. */
+/* Puts a text only where there is room for all of it. */
 static void put_whole(struct grid *g, int row, int col, enum grid_style style, const char *text)
 {
 	if (grid_width(g, text) <= g->cols - col)
@@ -110,7 +110,7 @@ static void draw_views(struct grid *g, int row, const struct rows *r, const stru
 		grid_put_right(g, row, col, g->cols - col, GRID_PLAIN, right);
 }
 
-/* What is not in view. */
+/* Draws how many rows are not in view. */
 static void draw_rest(struct grid *g, int row, const struct rows *r, size_t top, size_t shown)
 {
 	size_t unreadable = 0;
@@ -236,7 +236,7 @@ static int draw_history(struct grid *g, int row, int height, struct system *s,
 	return height;
 }
 
-/* Where that leads, and what could be done about it. */
+/* Draws which limit the trend leads to, and how the process could be recorded. */
 static void draw_outlook(struct grid *g, int row, const struct system_process *p,
 			 const struct chosen *c)
 {

@@ -311,7 +311,7 @@ static void draw_site_row(struct grid *g, int row, struct trace *t, size_t at,
 	}
 }
 
-/* What is not in view adds up too. */
+/* Draws a row with the sums of all sites that are not in view. */
 static void draw_rest(struct grid *g, int row, struct trace *t, size_t top, size_t shown,
 		      const struct column_places *p)
 {
@@ -388,7 +388,8 @@ int draw_trace_rows(const struct trace *t)
 	return rows > HEADER_FROM ? rows : HEADER_FROM;
 }
 
-/* Where it all leads; a row of its own when it leads anywhere. */
+/* Draws which limit the live heap leads to, in a row of its own. Returns how many rows, 0 = it
+ * leads to none. */
 static int draw_outlook(struct grid *g, int row, const struct trace *t)
 {
 	if (!t->forecast.what)

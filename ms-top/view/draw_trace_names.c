@@ -169,7 +169,7 @@ static size_t count_different(const struct stack *const *s, size_t n, size_t ste
 	return different;
 }
 
-/* Where stacks differ: `step` frames outside or inside, in names or in places. */
+/* Says where stacks differ most: `step` frames outside or inside, in names or in places. */
 struct difference {
 	size_t step; /* 0 = nowhere */
 	bool inside, place;

@@ -107,7 +107,7 @@ static int rank(const uint64_t *parts, unsigned n, unsigned at)
 	return before;
 }
 
-/* Of all sizes, and so of all threads. */
+/* Adds up all sizes, which gives the sum of all threads, too. */
 static void total_of(const struct site_detail *d, uint64_t *live, uint64_t *calls)
 {
 	*live = *calls = 0;
@@ -117,8 +117,8 @@ static void total_of(const struct site_detail *d, uint64_t *live, uint64_t *call
 	}
 }
 
-/* In their order; where there is no room for all, those that hold most. How many blocks samples of a
- * size stand for is not known. */
+/* Draws the sizes in their order; where there is no room for all, those that hold most. How many
+ * blocks samples of a size stand for is not known. */
 static void draw_sizes(struct box *b, const struct trace *t, const struct site_detail *d)
 {
 	uint64_t live, calls;
