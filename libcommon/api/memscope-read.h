@@ -33,7 +33,7 @@ struct memscope_sample {
 	uint64_t rss_bytes;  /* resident */
 	uint64_t heap_bytes; /* of it, brk and private anonymous memory */
 	uint64_t vsz_bytes;  /* address space */
-	/* Where the kernel looked at every page for this sample, else unknown: */
+	/* Known where the kernel looked at every page for this sample, else unknown: */
 	uint64_t pss_bytes, private_bytes, shared_bytes, swap_bytes;
 	/* At most ten times a second, else unknown: */
 	uint64_t minor_faults, major_faults, user_ns, system_ns, threads;
@@ -104,8 +104,8 @@ enum memscope_trend {
 	MEMSCOPE_GROWING,
 	MEMSCOPE_DOUBLING /* in jumps, each about twice the one before */
 };
-/* What the heap does over the samples kept: bytes a second, and of a growing one how sure that is,
- * 0 to 1. Either pointer may be NULL. */
+/* Returns the trend of the heap over the samples kept: bytes a second, and of a growing one how
+ * sure that is, 0 to 1. Either pointer may be NULL. */
 enum memscope_trend memscope_ring_trend(const struct memscope_ring *r, double *rate,
 					double *confidence);
 
@@ -138,7 +138,7 @@ struct memscope_event {
 	uint32_t stack;   /* for memscope_trace_stack; 0 = none */
 	uint64_t number;  /* of the block made, from 0 */
 	uint64_t size, address;
-	/* Of the block that is freed: */
+	/* The block that is freed: */
 	uint64_t old_number, old_size, old_address;
 	uint32_t old_stack; /* that allocated it */
 	int inferred;       /* the free was not seen: its address was given out again */
@@ -171,13 +171,14 @@ void memscope_trace_close(struct memscope_trace *t);
 /* The next event, in exact order over all threads. 1; 0 at the end (of a trace that grows: for
  * now); -1 with `error` set. Damaged places are stepped over: state says so at the end. */
 int memscope_trace_next(struct memscope_trace *t, struct memscope_event *ev, char *error);
-/* The frames of a stack that an event named, innermost first, at most `max` into `out`; inlined
- * ones are frames too. Returns how many there are in all. */
+/* Fills `out` with the frames of a stack that an event named, innermost first, at most `max`;
+ * inlined ones are frames too. Returns how many there are in all. */
 size_t memscope_trace_stack(struct memscope_trace *t, uint32_t stack, struct memscope_frame *out,
 			    size_t max);
-/* What is known by now; exit and state at the end. */
+/* Fills `out` with what is known by now; exit and state at the end. */
 void memscope_trace_info(struct memscope_trace *t, struct memscope_trace_info *out);
-/* The i-th /proc sample and mark met by now. 1, or 0 when there is none. */
+/* Fills `out` with the i-th /proc sample met by now; memscope_trace_mark gives the i-th mark. 1, or
+ * 0 when there is none. */
 int memscope_trace_sample(struct memscope_trace *t, size_t i, struct memscope_sample *out);
 int memscope_trace_mark(struct memscope_trace *t, size_t i, uint64_t *time_ns, const char **name);
 

@@ -63,7 +63,7 @@ void ms_free_all(void *const *v, size_t n);
 /* Appends an element to an MS_ARRAY, or to a struct with these members, and evaluates to it: it is
  * not initialised. */
 #define MS_PUSH(a) MS_APPEND((a)->v, (a)->n, (a)->cap)
-/* The same for an array whose three parts have other names. */
+/* Appends an element as MS_PUSH does, to an array whose three parts have other names. */
 #define MS_APPEND(v, n, cap)                                                                       \
 	((n) == (cap) ? ((v) = ms_xrealloc((v), (cap) = (cap) ? (cap)*2 : 16, sizeof *(v))) : (v), \
 	 &(v)[(n)++])

@@ -33,7 +33,8 @@ struct ms_cli_option {
 	int value;                /* what a function of the tool's own knows the row by */
 	const char *least, *most; /* limits, as one types them; "" = above 0, NULL = none */
 	unsigned rank;            /* among the commonest, from 1; 0 = for --help=all */
-	/* What stands before the first "; " is in the short help, too. NULL = the row before says it. */
+	/* The help of the row, of which the short help has the part before the first "; ". NULL =
+	 * the row before says it. */
 	const char *help;
 };
 
@@ -90,10 +91,10 @@ const char *ms_cli_other(const struct ms_cli *cli, const char *names);
 /* Writes what -h or -V asks for to standard output. 0, or -1 with `err` set: a full disk behind it
  * must not go unnoticed. */
 int ms_cli_answer(const struct ms_cli *cli, struct ms_err *err);
-/* The same with any text. */
+/* Writes any text to standard output, as ms_cli_answer does. 0, or -1 with `err` set. */
 int ms_cli_print(const char *text, struct ms_err *err);
 
-/* The end of a tool that failed: says why on standard error and returns 2. Only the first one of a
+/* Ends a tool that failed: says why on standard error and returns 2. Only the first one of a
  * pipeline speaks: without a reader it ends by SIGPIPE, as other programs do, and a pipe that was
  * empty is status 2 without a word. */
 int ms_cli_failed(const char *tool, const struct ms_err *err);

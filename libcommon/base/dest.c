@@ -18,7 +18,8 @@
 
 #define LINKS_MAX 40
 #define TRIES 100
-/* What is to read a FIFO may be started beside us: five seconds. */
+/* Gives the steps and their length in which the reader of a FIFO, which may be started beside us,
+ * is waited for: five seconds in all. */
 #define FIFO_STEPS 250
 #define FIFO_STEP_US 20000
 

@@ -35,11 +35,12 @@ int ms_dest_open_special(const struct ms_dest *p, const char *path, struct ms_er
 /* Makes the file `name` in a folder, which must not be there yet, for its owner alone: the user
  * behind sudo if there is one. The descriptor, or -1 with errno set. */
 int ms_dest_create(int folder, const char *name);
-/* The same, under a name that nobody knows yet, with which this is to begin. */
+/* Makes a file as ms_dest_create does, under a new name that begins with `name` and is put into
+ * `temporary`. */
 int ms_dest_temporary(int folder, const char *name, char temporary[NAME_MAX + 1]);
-/* Does the file of these numbers have that name? */
+/* Tells whether the file of these numbers has that name. */
 bool ms_dest_is(int folder, const char *name, dev_t dev, ino_t ino);
-/* Does a trace have that name? */
+/* Tells whether a trace has that name. */
 bool ms_dest_is_trace(int folder, const char *name);
 /* Is it ours, or of the user behind sudo? */
 bool ms_dest_ours(const struct stat *st);

@@ -29,9 +29,10 @@ void ms_one_line(char *s);
  * a function can say `return ms_err_set(...)`. */
 int ms_err_set(struct ms_err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same of a list of arguments. */
+/* Formats a message as ms_err_set does, from a list of arguments. */
 void ms_err_setv(struct ms_err *err, const char *fmt, va_list ap)
 	__attribute__((format(printf, 2, 0)));
 
-/* As ms_err_set, then ": " and the text of errno as it was on entry. */
+/* Formats a message as ms_err_set does, then appends ": " and the text of errno as it was on
+ * entry. */
 int ms_err_sys(struct ms_err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

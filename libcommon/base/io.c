@@ -46,8 +46,8 @@ void ms_close(int fd)
 	errno = e;
 }
 
-/* What was said of an earlier file holds on where nobody else can have said it. Else the file is
- * for its owner alone: reports and snapshots hold command lines. */
+/* Returns the mode of the new file: that of an earlier file, where nobody else can have set it.
+ * Else the file is for its owner alone: reports and snapshots hold command lines. */
 static mode_t mode_for(const struct ms_file *f)
 {
 	const struct ms_dest *p = &f->dest;

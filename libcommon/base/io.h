@@ -23,8 +23,8 @@ void ms_close(int fd);
  * followed a symbolic link of somebody else's. 0, or -1 with `err` set. */
 int ms_write_file(const char *path, const void *data, size_t n, struct ms_err *err);
 
-/* The same for what is written bit by bit: `fd` is to be written between begin and end. One at a
- * time; `path` is borrowed. */
+/* Holds a file that is written bit by bit, but otherwise as ms_write_file does: `fd` is to be
+ * written between begin and end. One at a time; `path` is borrowed. */
 struct ms_file {
 	int fd;
 	bool direct; /* no regular file: there is no temporary one */
@@ -37,8 +37,8 @@ int ms_file_begin(struct ms_file *f, const char *path, struct ms_err *err);
  * `err` set. */
 int ms_file_end(struct ms_file *f, int rc, struct ms_err *err);
 
-/* The same for what is to be seen while it is written: the new file has its name at once. The
- * descriptor, or -1 with `err` set. */
+/* Opens a file that is to be seen while it is written, but otherwise as ms_write_file does: the new
+ * file has its name at once. The descriptor, or -1 with `err` set. */
 int ms_open_output(const char *path, struct ms_err *err);
 
 /* Read `fd` to its end, at most `max` bytes, into malloc'ed memory (free it). 0, or -1 with `err`

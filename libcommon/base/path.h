@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* What is behind the last slash, in `path` itself; NULL of NULL. */
+/* Returns the part behind the last slash, in `path` itself; NULL of NULL. */
 static inline const char *ms_base_name(const char *path)
 {
 	const char *slash = path ? strrchr(path, '/') : NULL;

@@ -22,7 +22,8 @@ static const char back_reference[] = "back-references (\\1 to \\9) are not suppo
 		  nested[] = "repetitions are nested more than 3 deep",
 		  written_out[] = "its repetitions expand to more than 1000 characters";
 
-/* What a group, or the whole, holds so far, and its last item. */
+/* Counts the characters that a group, or the whole, has so far when written out, and those of its
+ * last item. */
 struct level {
 	size_t all, last;
 	unsigned nested, last_nested; /* how deep repetitions are */

@@ -82,7 +82,8 @@ static void draw(uint64_t now)
 	add_time(left, sizeof left, now - line.began_ns);
 	snprintf(text, sizeof text, "%s%s%s%s%s", line.what, share, line.detail[0] ? ", in " : "",
 		 line.detail, left);
-	/* So many blanks lead to the next line from anywhere but the beginning of one. */
+	/* A line of another program that has no end yet stays: so many blanks lead to the next line
+	 * from anywhere but the beginning of one. */
 	if (!line.drawn && line.below)
 		fprintf(stderr, "%*s", columns() - 1, "");
 	fprintf(stderr, "\r\033[K%.*s", columns() - 1, text);

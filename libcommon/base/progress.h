@@ -12,9 +12,10 @@
 /* Starts the clock: the line comes when work takes longer than a second. Nothing is ever shown
  * unless `wanted` and standard error is a terminal. */
 void ms_progress_start(bool wanted);
-/* The same in the middle of what another program wrote: a line of it that has no end yet stays. */
+/* Starts the clock as ms_progress_start does, in the middle of the output of another program: a
+ * line of it that has no end yet stays. */
 void ms_progress_start_below(bool wanted);
-/* Would anything be shown? For who has to look how far it is. */
+/* Tells whether anything would be shown, for callers that have to look how far they are. */
 bool ms_progress_on(void);
 /* "replaying: 43 % of 1.2 GiB, 5 s left", or "looking up symbols: 12 % of 40,211 frames, in
  * libQt5Core.so, 3 s left": how much of `total` is done, `unit` (NULL = bytes), and what is being

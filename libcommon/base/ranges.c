@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where a range is: chunk and index; chunk == r->n: behind all. */
+/* Holds the place of a range: chunk and index; chunk == r->n: behind all. */
 struct place {
 	size_t chunk, at;
 };
@@ -22,7 +22,7 @@ void ms_ranges_free(struct ms_ranges *r)
 	*r = (struct ms_ranges){0};
 }
 
-/* The first range that ends behind `address`. */
+/* Returns the place of the first range that ends behind `address`. */
 static struct place find(const struct ms_ranges *r, uint64_t address)
 {
 	struct place p = {0, 0};

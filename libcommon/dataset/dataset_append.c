@@ -156,7 +156,7 @@ static int open_folder(int from, const char *name, int nofollow)
 	return fd;
 }
 
-/* What killed writers left. */
+/* Removes the partitions that killed writers left. */
 static void sweep(int fresh)
 {
 	int fd = dup(fresh);

@@ -65,14 +65,14 @@ static const struct dataset_column run[] = {
 		x, OF_GROUP(x)                                                                     \
 	}
 #define BASE_NAME(x) "substr(" x ", length(rtrim(" x ", replace(" x ", '/', ''))) + 1)"
-/* Of the function that the site is named after, the nearest first. */
+/* Lists the callers of the function that the site is named after, the nearest first. */
 #define CALLERS                                                                                    \
 	"(WITH RECURSIVE up(stack, n, names) AS (SELECT parent, 0, NULL FROM stack"                \
 	" WHERE id = s.user_frame UNION ALL SELECT k.parent, n + 1,"                               \
 	" coalesce(names || ' < ', '') || coalesce(f.function, f.note, '?') FROM up"               \
 	" JOIN stack k ON k.id = up.stack JOIN frame f ON f.id = k.frame WHERE n < 5)"             \
 	" SELECT names FROM up ORDER BY n DESC LIMIT 1)"
-/* Nobody looked: null. */
+/* Is null where nobody looked for lost blocks. */
 #define LOST(x)                                                                                    \
 	"iif((SELECT count(*) FROM process WHERE unreachable_bytes IS NULL) = 0,"                  \
 	" coalesce(u." x ", 0), NULL)"

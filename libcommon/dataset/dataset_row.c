@@ -19,7 +19,7 @@ static char *unquote(char *s, char *end)
 	return NULL;
 }
 
-/* The same of a number, or null. */
+/* Skips a number, or null. Returns what is behind it, or NULL. */
 static char *skip_number(char *s, struct dataset_field *f)
 {
 	if (s[0] == '\\' && s[1] == 'N') {

@@ -35,11 +35,12 @@ struct ms_proc {
 /* Opens process `pid` below `root` (NULL = /proc). 0, or -1 with `err` set (and errno): none of
  * that number. ms_proc_close in both cases. */
 int ms_proc_open(struct ms_proc *p, const char *root, pid_t pid, struct ms_err *err);
-/* The same for a folder that is open already (borrowed; -1 = every read fails). */
+/* Opens a process as ms_proc_open does, from a folder that is open already (borrowed; -1 = every
+ * read fails). */
 void ms_proc_open_at(struct ms_proc *p, int folder);
 void ms_proc_close(struct ms_proc *p);
 
-/* Is it still there, and no zombie? */
+/* Tells whether it is still there, and no zombie. */
 bool ms_proc_alive(const struct ms_proc *p);
 
 /* Each reads one file again. False with errno set when it cannot be read, or says nothing. */

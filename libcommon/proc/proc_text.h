@@ -41,15 +41,16 @@ struct ms_proc_stat {
 };
 bool ms_proc_parse_stat(const char *text, struct ms_proc_stat *out);
 
-/* The number behind `label` ("\nSeccomp:") of status; `none` when there is none. */
+/* Returns the number behind `label` ("\nSeccomp:") of status; `none` when there is none. */
 uint64_t ms_proc_status_number(const char *text, const char *label, uint64_t none);
-/* The same of a mask of signals ("\nSigBlk:"), which has base 16; 0 when there is none. */
+/* Returns the mask of signals behind `label` ("\nSigBlk:") of status, which has base 16; 0 when
+ * there is none. */
 uint64_t ms_proc_status_mask(const char *text, const char *label);
-/* The number of a process or thread in its own PID namespace, the innermost (the last one of
- * NSpid); 0 when status has none, as before Linux 4.1. */
+/* Returns the number of a process or thread in its own PID namespace, the innermost (the last one
+ * of NSpid); 0 when status has none, as before Linux 4.1. */
 uint32_t ms_proc_status_inner(const char *text);
 
-/* What smaps says of a mapping, and smaps_rollup of all of them together. Bytes. */
+/* Holds the bytes that smaps has for a mapping, and smaps_rollup for all of them together. */
 struct ms_proc_memory {
 	uint64_t rss, pss, shared_clean, shared_dirty, private_clean, private_dirty, anonymous,
 		swap;
@@ -68,11 +69,11 @@ struct ms_proc_map {
 	const char *path; /* in the line, up to its end; "" = none */
 };
 bool ms_proc_parse_map(const char *line, struct ms_proc_map *out);
-/* The kernel writes a newline in a path as \\012, and these four characters as they are. Makes them
- * newlines, in place; false: there are none. */
+/* Makes each \012 in `path` a newline, in place. The kernel writes newlines so; a path that has
+ * these four characters itself looks the same. False: there are none. */
 bool ms_proc_unescape(char *path);
 
-/* What a mapping is for. */
+/* Names the purpose of a mapping. */
 enum ms_region_kind {
 	MS_REGION_HEAP,       /* brk */
 	MS_REGION_STACK,      /* of the first thread; those of others are anonymous */

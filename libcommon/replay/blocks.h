@@ -68,7 +68,7 @@ bool ms_blocks_take_old(struct ms_blocks *b, uint64_t number, struct ms_block_sl
 struct ms_block_slot ms_blocks_widen(struct ms_blocks *b, uint64_t size, uint64_t tick,
 				     uint32_t owner);
 struct ms_live_block ms_blocks_narrow(struct ms_blocks *b, struct ms_block_slot slot);
-/* What ms_blocks_expect does for an old block. */
+/* Prefetches an old block, as ms_blocks_expect does a new one. */
 void ms_blocks_expect_old(const struct ms_blocks *b, uint64_t number);
 
 /* Forgets all blocks. */

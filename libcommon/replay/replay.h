@@ -44,8 +44,8 @@ struct ms_level {
 	uint64_t at_peak_bytes, at_peak_blocks;
 };
 
-/* What an event looks at lies in front. Of `live`, what was at the peak is known after
- * ms_replay_finish, and so are frees, temporary and the classes: see replay_cells.h. */
+/* Holds a site, with what an event looks at in front. Of `live`, what was at the peak is known
+ * after ms_replay_finish, and so are frees, temporary and the classes: see replay_cells.h. */
 struct ms_replay_site {
 	uint32_t cell_key, cell; /* its latest cell: what it is of, and its number */
 	struct ms_level live;
@@ -63,7 +63,7 @@ struct ms_replay_site {
 	bool marked;          /* one of its blocks had an inferred free */
 };
 
-/* What one thread allocated at one site; all of it after ms_replay_finish. */
+/* Holds the allocations of one thread at one site; all of it after ms_replay_finish. */
 struct ms_replay_site_thread {
 	uint32_t site, thread;
 	uint64_t allocations, bytes;
@@ -118,14 +118,14 @@ struct ms_replay_span {
 };
 #define MS_TIMELINE_SPANS 512u
 
-/* What samples stand for at a moment. */
+/* Holds the sums that samples stand for at a moment. */
 struct ms_sampled_moment {
 	struct ms_sampled_sum total;
 	struct ms_sampled_sum *sites; /* of the first `site_count` sites */
 	size_t site_count;
 };
 
-/* What is beside the heap at a moment: see replay_mapped.h. */
+/* Holds the memory beside the heap at a moment: see replay_mapped.h. */
 struct ms_beside_moment {
 	uint64_t slack_bytes, mapped_bytes;
 	struct ms_beside_figure {
@@ -157,7 +157,7 @@ struct ms_replay_moment {
 /* A block is freed soon when fewer than so many others were allocated since it was. */
 #define MS_FREED_SOON 10u
 
-/* What nearly every event changes. */
+/* Lists the totals that nearly every event changes. */
 #define MS_REPLAY_TOTALS                                                                           \
 	uint64_t live_bytes, live_blocks, bytes, allocations, frees, temporary, freed_soon;        \
 	uint64_t next_number, last_tick;                                                           \
@@ -242,8 +242,8 @@ void ms_replay_free(struct ms_replay *r);
 /* Asks for the state before the first event at `tick` or later (MS_NEVER: before event number
  * `event`). Call before the first event; the answer is r->moments[returned number]. */
 size_t ms_replay_moment(struct ms_replay *r, uint64_t tick, uint64_t event);
-/* What was counted until then is forgotten at that moment: all figures but live ones are of the
- * events after it, the peak too. */
+/* Forgets at that moment what was counted until then: all figures but live ones are of the events
+ * after it, the peak too. */
 void ms_replay_count_from(struct ms_replay *r, size_t moment);
 /* Stack nodes up to `count - 1` exist from now on: an event with another is counted as one without
  * a stack. */

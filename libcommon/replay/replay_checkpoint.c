@@ -154,7 +154,8 @@ bool ms_replay_restored(struct ms_replay *r, const struct ms_checkpoint_head *h,
 
 /* ---- counting anew ---- */
 
-/* What is live stays where it is; cells that have nothing of it are as good as new. */
+/* Forgets all counts but live ones. Live blocks stay where they are; cells that have none of them
+ * are as good as new. */
 static void forget_counts(struct ms_replay *r)
 {
 	for (size_t i = 0; i < r->site_count; i++)

@@ -297,7 +297,8 @@ static void allocation(struct ms_replay *r, const struct ms_event *ev, struct ms
 	span->live_max = r->live_bytes > span->live_max ? r->live_bytes : span->live_max;
 }
 
-/* A block from before the fork goes: the next event is no free of an unknown block. */
+/* Counts a free of a block from before the fork: the next event is then no free of an unknown
+ * block. */
 static void inherited_free(struct ms_replay *r, const struct ms_event *ev)
 {
 	r->explained = r->events + 1;
@@ -305,7 +306,8 @@ static void inherited_free(struct ms_replay *r, const struct ms_event *ev)
 	r->inherited_freed_bytes += ev->size >> 57 ? 0 : ev->size; /* no address space is larger */
 }
 
-/* The same of a block from before the attachment; or it says so of an earlier free. */
+/* Counts a free of a block from before the attachment: the next event, or else an earlier one, is
+ * then no free of an unknown block. */
 static void before_free(struct ms_replay *r, const struct ms_event *ev)
 {
 	if (ev->freed == MS_BEFORE_EARLIER)

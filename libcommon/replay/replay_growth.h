@@ -13,13 +13,13 @@
 
 #define MS_GROWTH_SAMPLES 128u
 
-/* What a site's series, or that of the whole heap, was found to be. */
+/* Holds the trend that was found for a site's series, or that of the whole heap. */
 struct ms_grown {
 	uint32_t site; /* UINT32_MAX: the whole heap */
 	struct ms_trend trend;
-	/* Of all its blocks that grew older than survival_ns (one of ms_age_ns, which half of the
-	 * live ones are), those still live and those freed later; 0 and 0 where that says nothing.
-	 */
+	/* The site's blocks that grew older than survival_ns (one of ms_age_ns, which half of the
+	 * live ones are): those still live and those freed later; 0 and 0 where that says
+	 * nothing. */
 	uint64_t survival_ns, survivors, victims;
 };
 
@@ -37,9 +37,9 @@ struct ms_growth {
 	size_t grown_count, grown_cap;
 };
 
-/* Before the first event: a tick is so long. */
+/* Starts before the first event: a tick is so long. */
 void ms_growth_start(struct ms_replay *r, uint64_t tick_ns);
-/* What was sampled is forgotten: counting begins at `tick`. */
+/* Forgets the samples: counting begins at `tick`. */
 void ms_growth_begin(struct ms_replay *r, uint64_t tick);
 /* Takes the samples that lie before an event at `tick`. Returns the tick of the next one. */
 uint64_t ms_growth_due(struct ms_replay *r, uint64_t tick);
@@ -48,8 +48,9 @@ uint64_t ms_growth_due(struct ms_replay *r, uint64_t tick);
  * g->count or g->every has changed. Not after ms_growth_finish. */
 const float *ms_growth_samples(const struct ms_growth *g, uint32_t site);
 struct ms_trend ms_growth_trend(const struct ms_growth *g, uint32_t site);
-/* The recording ends at `tick`: trends are judged up to where teardown begins. */
+/* Ends the recording at `tick`: trends are judged up to where teardown begins. */
 void ms_growth_end(struct ms_replay *r, uint64_t tick);
-/* The same, and what was found is kept instead of the samples. Live blocks are still there. */
+/* Ends the recording as ms_growth_end does, and keeps the trends that were found instead of the
+ * samples. Live blocks are still there. */
 void ms_growth_finish(struct ms_replay *r, uint64_t tick);
 void ms_growth_free(struct ms_growth *g);

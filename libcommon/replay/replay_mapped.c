@@ -94,7 +94,8 @@ static struct ms_beside_free *free_of(struct ms_beside *b, uint32_t site, uint32
 	return &b->frees.v[b->frees.n - 1];
 }
 
-/* What a realloc replaced was freed where the new block was made. */
+/* Takes away the slack of a block that is gone, and counts its free at its stack. A block that a
+ * realloc replaced was freed where the new one was made. */
 void ms_beside_removed(struct ms_replay *r, const struct ms_event *ev, uint32_t site, uint64_t size)
 {
 	struct ms_beside *b = r->beside;
@@ -145,7 +146,7 @@ static bool cut(struct ms_replay *r, const struct ms_event *ev, bool hold)
 	return ms_ranges_cut(&r->beside->ranges, ev->address, end_of(ev), cut_piece, &c) != 0;
 }
 
-/* What the thread's last UNMAP took away for an mremap is not counted any more. */
+/* Takes the bytes that the thread's last UNMAP cut out for an mremap away from the sums. */
 static void give_held(struct ms_replay *r, uint32_t thread)
 {
 	struct ms_beside *b = r->beside;

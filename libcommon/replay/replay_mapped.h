@@ -21,7 +21,7 @@ struct ms_beside_site {
 	uint64_t maps, mapped_bytes;   /* calls, and bytes in all */
 };
 
-/* What the UNMAP of an mremap took away from `site`, until its MAP. */
+/* Holds bytes that the UNMAP of an mremap took away from `site`, until its MAP. */
 struct ms_beside_held {
 	uint32_t thread, site;
 	uint64_t bytes;
@@ -67,20 +67,20 @@ void ms_beside_removed(struct ms_replay *r, const struct ms_event *ev, uint32_t 
 void ms_beside_peak(struct ms_replay *r);
 void ms_beside_moment(const struct ms_beside *b, struct ms_beside_moment *m);
 void ms_beside_finish(struct ms_replay *r);
-/* A checkpoint replaces all; then come its blocks (ms_beside_added) and ranges. */
+/* Replaces everything by a checkpoint; then come its blocks (ms_beside_added) and ranges. */
 void ms_beside_restore(struct ms_replay *r);
 void ms_beside_restore_range(struct ms_replay *r, const struct ms_checkpoint_range *range);
-/* What was counted is forgotten, what is live is not. */
+/* Forgets counts, but not what is live. */
 void ms_beside_begin(struct ms_replay *r, uint64_t tick);
-/* MS_EXT_MAP or MS_EXT_UNMAP. */
+/* Takes an event of kind MS_EXT_MAP or MS_EXT_UNMAP. */
 void ms_beside_mapped(struct ms_replay *r, const struct ms_event *ev);
 
-/* A site's figures, now; zero for one that has none. */
+/* Returns a site's figures, now; zero for one that has none. */
 const struct ms_beside_site *ms_beside_site(const struct ms_beside *b, uint32_t site);
 
 /* ---- backing: the memory that heaps of the program's own cut their blocks from ---- */
 
-/* Of one heap. */
+/* Holds the figures of one heap. */
 struct ms_backing {
 	uint32_t node; /* its marker, 0 = not known */
 	uint64_t bytes, blocks, most_bytes;

@@ -43,16 +43,17 @@ void ms_replay_more_threads(struct ms_replay *r, size_t count);
 /* Makes the span that holds `tick` the current one. A jump of any length costs at most a pass or
  * two over the spans. */
 void ms_replay_move_timeline(struct ms_replay *r, uint64_t tick);
-/* What is to be done before the event at `tick`, now that an alarm has gone off; sets the next
- * alarm. */
+/* Does everything that is due before the event at `tick`, now that an alarm has gone off; sets the
+ * next alarm. */
 void ms_replay_alarm(struct ms_replay *r, uint64_t tick);
 /* Takes what is left of the moments, and closes the timeline; the recording ends at `tick`. */
 void ms_replay_end_alarms(struct ms_replay *r, uint64_t tick);
-/* By site the tick of its oldest live block, MS_NEVER where none is, to be freed: found from the
- * blocks, not event by event. NULL for a sampled recording, whose oldest block need not have been
- * recorded. */
+/* Returns for each site the tick of its oldest live block, MS_NEVER where none is, to be freed:
+ * found from the blocks, not event by event. NULL for a sampled recording, whose oldest block need
+ * not have been recorded. */
 uint64_t *ms_replay_oldest(const struct ms_replay *r);
-/* By site what is live and came after the scan at the end, to be freed; NULL = nothing did. */
+/* Returns for each site what is live and came after the scan at the end, to be freed; NULL =
+ * nothing did. */
 struct ms_replay_late *ms_replay_late(const struct ms_replay *r);
-/* Counting begins at `tick`, with what is live now. */
+/* Begins counting at `tick`, with what is live now. */
 void ms_replay_begin(struct ms_replay *r, uint64_t tick);

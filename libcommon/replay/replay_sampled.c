@@ -76,7 +76,8 @@ static void take(struct ms_sampled_sum *from, const struct ms_sampled_sum *x)
 
 /* ---- events ---- */
 
-/* As for the model's levels: what is about to change is kept as it was at the peak. */
+/* Keeps the sum of a site as it was at the peak before an event changes it, as is done for the
+ * model's levels. */
 static void touch(const struct ms_replay *r, struct ms_sampled_site *site)
 {
 	if (site->epoch == r->peak_epoch)

@@ -28,7 +28,7 @@ struct ms_sampled_thread {
 	uint64_t smallest;
 };
 
-/* Of one thread at one site, in order of ms_replay.records. */
+/* Holds one thread's sums at one site, in order of ms_replay.records. */
 struct ms_sampled_record {
 	uint64_t allocations, live_blocks;
 };
@@ -74,10 +74,10 @@ void ms_sampled_put(void *r, uint64_t number, const struct ms_live_block *b);
 void ms_sampled_begin(struct ms_replay *r);
 void ms_sampled_finish(struct ms_replay *r);
 
-/* At the peak; of a site, or of the whole as site_count. */
+/* Returns the sum at the peak of a site, or of the whole as site_count. */
 struct ms_sampled_sum ms_sampled_at_peak(const struct ms_sampled *s, size_t site);
-/* What the bytes, and the blocks, of some samples rest on. `smallest`: of the blocks that may have
- * been missed. */
+/* Return the spread of the bytes, and of the blocks, of some samples. `smallest`: of the blocks
+ * that may have been missed. */
 struct ms_spread ms_sampled_bytes(const struct ms_sampled *s, const struct ms_sampled_sum *sum);
 struct ms_spread ms_sampled_blocks(const struct ms_sampled *s, const struct ms_sampled_sum *sum,
 				   uint64_t smallest);

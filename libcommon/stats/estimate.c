@@ -49,7 +49,7 @@ uint64_t ms_sample_blocks(uint64_t size_bytes, uint64_t mean_bytes, uint64_t num
 	return (uint64_t)(1 / ms_sample_chance(size_bytes, mean_bytes) + scattered(number));
 }
 
-/* Of a block that counts `x`. */
+/* Returns the spread of a block that counts `x` and is recorded with chance `p`. */
 static struct ms_spread spread_of(double x, double p)
 {
 	double rest = (1 - p) / p;

@@ -72,16 +72,17 @@ struct ms_trend_span {
 	double allocations, frees; /* 0 and 0 = not known */
 };
 
-/* Where a process that has ended began to free what it held; 0 = it did not, or that cannot be told
- * from its usual ups and downs. `n` spans, the last one with its end. The heap then only falls, in
- * at most the last tenth of the time, by half as much again as it ever fell before, and by more
- * frees than allocations. */
+/* Returns where a process that has ended began to free what it held; 0 = it did not, or that cannot
+ * be told from its usual ups and downs. `n` spans, the last one with its end. The heap then only
+ * falls, in at most the last tenth of the time, by half as much again as it ever fell before, and
+ * by more frees than allocations. */
 double ms_trend_teardown(const struct ms_trend_span *v, size_t n);
-/* The same of samples, of which nobody knows what lay between; `room` is for as many spans. */
+/* Returns where the process began to free as ms_trend_teardown does, but of samples, of which
+ * nobody knows what lay between; `room` is for as many spans. */
 double ms_trend_teardown_of(const struct ms_trend_sample *v, size_t n, struct ms_trend_span *room);
-/* The trend of the samples up to there; teardown 0: of all. */
+/* Returns the trend of the samples up to there; teardown 0: of all. */
 struct ms_trend ms_trend_until(const struct ms_trend_sample *v, size_t n, double teardown);
-/* "growing", "steady", ...: the words of the snapshot. */
+/* Returns "growing", "steady", ...: the words of the snapshot. */
 const char *ms_trend_word(enum ms_trend_kind kind);
 /* Says for people, in every view, that a series is doubling. */
 #define MS_TREND_DOUBLINGS "grows in doublings"

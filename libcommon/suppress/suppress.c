@@ -65,7 +65,7 @@ static struct ms_suppression *add(struct lines *l, unsigned line, const char *te
 
 /* ---- LeakSanitizer ---- */
 
-/* As a pattern for the whole text. */
+/* Makes a pattern of LeakSanitizer one for the whole text. */
 static const char *anchored(struct ms_arena *a, const char *s)
 {
 	bool start = s[0] == '^';
@@ -180,7 +180,7 @@ static int is_leak(struct lines *l, const char *line)
 	return strcmp(colon + 1, "Leak") == 0 && strstr(line, "Memcheck") != NULL;
 }
 
-/* What is between the braces, after the first. */
+/* Reads a suppression, from behind its first brace to the last. */
 static int valgrind_rule(struct lines *l)
 {
 	unsigned begin = l->number;

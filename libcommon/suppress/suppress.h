@@ -39,7 +39,7 @@ struct ms_suppressions {
 	MS_ARRAY(struct ms_suppression) rules;
 };
 
-/* What is not known is NULL. Functions are demangled. */
+/* Holds the names of a frame, NULL where not known. Functions are demangled. */
 struct ms_suppress_frame {
 	const char *function, *file, *module;
 	long line;
@@ -52,18 +52,18 @@ enum ms_suppressed {
 	MS_SUPPRESS_VERDICT, /* not known: it asks for a kind of leak, and there is no verdict */
 };
 
-/* Reads a file. NULL with `err` set; of a bad line the message has the number. */
+/* Reads a file of suppressions. NULL with `err` set; of a bad line the message has the number. */
 struct ms_suppressions *ms_suppressions_read(const char *path, struct ms_err *err);
-/* The same for `n` bytes of a file of that name. */
+/* Reads `n` bytes of a file of suppressions of that name. NULL with `err` set. */
 struct ms_suppressions *ms_suppressions_parse(const char *text, size_t n, const char *name,
 					      struct ms_err *err);
 void ms_suppressions_free(struct ms_suppressions *s);
 
-/* Of a suppression by_frame. */
+/* Tells whether a suppression that is by_frame meets a frame. */
 enum ms_suppressed ms_suppress_frame(const struct ms_suppression *s,
 				     const struct ms_suppress_frame *frame);
-/* Of any other: `frames` from the one that called the allocator outwards, and the site's verdict,
- * NULL for none. */
+/* Tells whether a suppression that is not by_frame meets a stack: `frames` from the one that called
+ * the allocator outwards, and the site's verdict, NULL for none. */
 enum ms_suppressed ms_suppress_stack(const struct ms_suppression *s,
 				     const struct ms_suppress_frame *frames, size_t n,
 				     const char *verdict);

@@ -61,9 +61,8 @@ static struct ms_named name_of(const struct ms_names *n, struct ms_arena *a, boo
 
 /* ---- files ---- */
 
-/* What the trace says of a module goes on changing, what its file is does not: it is asked for
- * once.
- */
+/* Returns the handle of the module's file, asked for once: the trace's facts about a module go on
+ * changing, but its file stays the same. */
 static int handle_of(struct ms_names *n, const struct question *q)
 {
 	while (n->handles.n <= q->module)

@@ -31,14 +31,16 @@ struct ms_frame_names {
 	size_t n; /* 0: not known yet */
 };
 
-/* Looks in files as ms_symbols does. `wrappers` (see wrappers.h; NULL = the known ones) is kept. Ends the program when out of memory. */
+/* Looks in files as ms_symbols does. `wrappers` (see wrappers.h; NULL = the known ones) is kept.
+ * Ends the program when out of memory. */
 struct ms_names *ms_names_new(const struct ms_wrappers *wrappers);
 void ms_names_free(struct ms_names *n);
-/* What frame number `frame` of `t` is. Never waits for files; asks for what is not known. At least
- * one logical frame, of which nothing may be known; none when the answer is still to come. Valid
- * until the next call of ms_names_forget, or until the trace gets symbols of its own. */
+/* Returns the logical frames that frame number `frame` of `t` is. Never waits for files; asks for
+ * what is not known. At least one logical frame, of which nothing may be known; none when the
+ * answer is still to come. Valid until the next call of ms_names_forget, or until the trace gets
+ * symbols of its own. */
 struct ms_frame_names ms_names_of(struct ms_names *n, const struct ms_recording *t, uint32_t frame);
-/* Answers so far, and whether some are still to come. */
+/* Returns how many answers there were so far, and whether some are still to come. */
 uint64_t ms_names_answers(struct ms_names *n, bool *pending);
-/* The recording is going to be closed: nothing of it is kept. */
+/* Forgets a recording, which is going to be closed. */
 void ms_names_forget(struct ms_names *n);

@@ -26,17 +26,18 @@ bool ms_frame_is_source(const struct ms_recording *t, const struct ms_frame *f);
 bool ms_frame_is_runtime(const struct ms_recording *t, const struct ms_frame *f,
 			 const struct ms_location *l);
 
-/* Does the trace have symbols of that frame? */
+/* Tells whether the trace has symbols of that frame. */
 bool ms_frame_told(const struct ms_recording *t, uint32_t frame);
-/* Then so many logical frames, the innermost one first. Strings live as long as the recording. */
+/* Returns how many logical frames those symbols give, if ms_frame_told; ms_frame_told_at gives
+ * each, the innermost first. Strings live as long as the recording. */
 uint32_t ms_frame_told_count(const struct ms_recording *t, uint32_t frame);
 struct ms_location ms_frame_told_at(const struct ms_recording *t, uint32_t frame, uint32_t i);
 
-/* What is to be looked up in a module's files. Borrowed from the recording. */
+/* Holds the question to be looked up in a module's files. Borrowed from the recording. */
 struct ms_frame_question {
 	struct ms_symbols_module module;
 	uint64_t address; /* as ms_symbols_find takes it */
 };
-/* False: there is nothing that could be looked up. */
+/* Fills in the question for a frame. False: there is nothing that could be looked up. */
 bool ms_frame_question(const struct ms_recording *t, const struct ms_frame *f,
 		       struct ms_frame_question *q);

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is asked of a site besides its frames. */
+/* Holds the facts about a site, besides its frames, that the question needs. */
 struct ms_one_time_site {
 	uint64_t min_size, max_size; /* bytes of its smallest and largest block; 0: not known */
 	uint64_t blocks;             /* the most that it held at once */
@@ -19,6 +19,6 @@ struct ms_one_time_site {
  * allocator: ms_one_time_inner() has their bits. */
 uint32_t ms_one_time_signs(const char *module, const char *function);
 uint32_t ms_one_time_inner(void);
-/* What a site with these signs is: "stdio buffer" and the like; NULL when it is none of them. The
- * list is in ms-filter(1). */
+/* Returns the kind of one-time allocation that a site with these signs is: "stdio buffer" and the
+ * like; NULL when it is none of them. The list is in ms-filter(1). */
 const char *ms_one_time(uint32_t signs, const struct ms_one_time_site *s);

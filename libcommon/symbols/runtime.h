@@ -5,10 +5,10 @@
 
 #include <stdbool.h>
 
-/* True for the C, C++ and Rust runtimes and known allocators. `module` is a path, `function`
- * demangled, `file` a source file; each may be NULL. A site is named after the first frame of which
- * this is false. */
+/* Tells whether it is one of the C, C++ and Rust runtimes and known allocators. `module` is a path,
+ * `function` demangled, `file` a source file; each may be NULL. A site is named after the first
+ * frame of which this is false. */
 bool ms_is_runtime(const char *module, const char *function, const char *file);
-/* What a function of the allocator is called by those who call it, "malloc", "operator new" and so on;
- * `function` may be mangled. NULL: it is none (of NULL too). Static. */
+/* Returns the name by which callers know a function of the allocator, "malloc", "operator new" and
+ * so on; `function` may be mangled. NULL: it is none (of NULL too). Static. */
 const char *ms_entry_point(const char *function);

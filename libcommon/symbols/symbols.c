@@ -86,7 +86,7 @@ const char *ms_symbols_trouble(const struct ms_symbols *s)
 	return s->servers ? ms_debuginfod_trouble(s->servers) : NULL;
 }
 
-/* What it is now, when all frames were looked up. */
+/* Returns the module's state now that all frames were looked up. */
 static int state_of(const struct module *m)
 {
 	if (m->state != MS_SYMBOLS_DWARF || !m->dwarf)
@@ -262,7 +262,7 @@ static void note_file(void *arg, const char *path, const struct stat *st, bool s
 	ms_cached_saw(&s->modules.v[s->at_work].cached, path, st, sure, &s->arena);
 }
 
-/* What is opened for the module from here on decides what is found. */
+/* Notes the files that are opened for the module from here on: they decide what is found. */
 static void watch(struct ms_symbols *s, const struct module *m)
 {
 	s->at_work = (size_t)(m - s->modules.v);

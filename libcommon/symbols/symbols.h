@@ -35,33 +35,37 @@ struct ms_symbols *ms_symbols_new(const struct ms_symbols_options *opt);
 struct ms_symbols *ms_symbols_again(const struct ms_symbols *s);
 void ms_symbols_free(struct ms_symbols *s);
 
-/* Why servers were not asked for all that was missing, or NULL: they were, or were not to be. */
+/* Returns why servers were not asked for all that was missing, or NULL: they were, or were not to
+ * be. */
 const char *ms_symbols_trouble(const struct ms_symbols *s);
 
-/* What a trace says of a module; 0 = not known. */
+/* Holds the facts about a module that a trace has; 0 = not known. */
 struct ms_symbols_module {
 	const char *path;
 	const void *build_id; /* raw bytes; none: the file is taken as it is */
 	size_t build_id_size;
 	int kind; /* MS_MODULE_KIND */
-	/* Of its file when it was mapped: where there is no build-id, a file of another size or
-	 * time is another one. */
+	/* The file's size and time when it was mapped: where there is no build-id, a file of
+	 * another size or time is another one. */
 	uint64_t file_bytes, file_mtime_ns;
 	bool deleted; /* deleted or replaced while it was mapped */
 	/* The open file that was mapped; 0 = none: it is sought by its path; -1 = that, too, but
 	 * without a build-id nothing is it. */
 	int held;
-	/* Of code made at run time: by which process, whose, and where it began to work (NULL = not
-	 * known), when that ran (ns since 1970), and since when it was recorded (CLOCK_MONOTONIC). */
+	/* Facts about code made at run time: by which process, whose, and where it began to work
+	 * (NULL = not known), when that ran (ns since 1970), and since when it was recorded
+	 * (CLOCK_MONOTONIC). */
 	uint64_t pid, uid, from_ns, to_ns, since_ns;
 	const char *cwd;
 };
 
-/* MS_MODULE_KIND of code that was made at run time, and what a frame of no module is taken for. */
+/* Is the MS_MODULE_KIND of code that was made at run time, and that which a frame of no module is
+ * taken for. */
 #define MS_SYMBOLS_MADE 2
-/* Of the recorder's own code in the process. */
+/* Is the MS_MODULE_KIND of the recorder's own code in the process. */
 #define MS_SYMBOLS_RECORDER 3
-/* A program may write its list of code made at run time so long after the last event. */
+/* Is the time after the last event in which a program may write its list of code made at run
+ * time. */
 #define MS_SYMBOLS_LATE_NS UINT64_C(10000000000)
 
 /* Gives a handle for ms_symbols_find, from 0; the same one for the same module. */

@@ -254,7 +254,7 @@ static bool unite(struct ms_cached *c)
 	return true;
 }
 
-/* What others have learned of the module. */
+/* Adds what others have learned of the module. */
 static void add_others(struct ms_cached *c, int folder, struct ms_arena *a)
 {
 	struct ms_cached other = {.name = c->name, .key = c->key};

@@ -31,7 +31,8 @@ struct ms_cached_file {
 	} is;
 };
 
-/* Of one module. Strings and chains are borrowed, from the arena of whoever reads. */
+/* Holds what is known of one module. Strings and chains are borrowed, from the arena of whoever
+ * reads. */
 struct ms_cached {
 	const char *name; /* of its file in the folder */
 	const char *key;  /* what was asked for: module and options */
@@ -43,12 +44,12 @@ struct ms_cached {
 	bool unsure; /* something may be otherwise the next time: it is not to be written */
 };
 
-/* The folder, made if needed; -1: there is none that is safe. */
+/* Returns the folder, made if needed; -1: there is none that is safe. */
 int ms_cache_folder(void);
 /* Reads what is known of c->key, if all of it still holds; else leaves `c` as it is. */
 void ms_cached_read(struct ms_cached *c, int folder, struct ms_arena *a);
-/* The same of what such a file holds, whatever the files that it depends on. False: damaged, or of
- * another key. */
+/* Reads the bytes of such a file as ms_cached_read does, whatever the files that it depends on.
+ * False: damaged, or of another key. */
 bool ms_cached_parse(struct ms_cached *c, const void *data, size_t n, struct ms_arena *a);
 /* NULL = not known. */
 const struct ms_cached_chain *ms_cached_find(const struct ms_cached *c, uint64_t address);

@@ -49,8 +49,8 @@ static int folder_in(const char *base, const char *below)
 	return fd;
 }
 
-/* By sudo both may be the caller's, who then would find files of root there: root's own is taken.
- */
+/* Opens the folder of the cache. With sudo both variables may be the caller's, who then would find
+ * files of root there: root's own folder is taken. */
 int ms_cache_folder(void)
 {
 	bool sudo = geteuid() == 0 && getenv("SUDO_UID");

@@ -15,8 +15,8 @@ struct ms_debuginfod;
 /* Asks until `until_ns` of the monotonic clock. */
 struct ms_debuginfod *ms_debuginfod_new(uint64_t until_ns);
 void ms_debuginfod_free(struct ms_debuginfod *d);
-/* Path of the debug file with that build-id, malloc'ed, or NULL. What it is, is still to be proved.
- */
+/* Returns the path of the debug file with that build-id, malloc'ed, or NULL. Whether it is the
+ * right one is still to be proved. */
 char *ms_debuginfod_find(struct ms_debuginfod *d, const uint8_t *id, size_t id_size);
-/* What kept it from asking, or NULL: no library, no servers, or no time left. */
+/* Returns what kept it from asking, or NULL: no library, no servers, or no time left. */
 const char *ms_debuginfod_trouble(const struct ms_debuginfod *d);

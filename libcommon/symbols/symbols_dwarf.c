@@ -240,7 +240,7 @@ static const struct ms_row *row_at(const struct ms_unit *u, uint64_t address)
 	return NULL;
 }
 
-/* Of the functions and inlined calls that cover the address the innermost. */
+/* Returns the node of the innermost of the functions and inlined calls that cover the address. */
 static uint32_t node_at(const struct ms_unit *u, uint64_t address)
 {
 	enum { MOST = 1 << 16 }; /* only damaged or hostile files have so many in each other */

@@ -116,7 +116,7 @@ struct ms_dwarf {
 	uint64_t scope_steps;             /* work spent on qualifying names */
 };
 
-/* What a module's DWARF is read from; all is borrowed. */
+/* Names the files that a module's DWARF is read from; all is borrowed. */
 struct ms_dwarf_files {
 	struct ms_elf *elf;     /* has .debug_info */
 	struct ms_elf *alt;     /* its supplementary file (dwz), or NULL */
@@ -124,11 +124,12 @@ struct ms_dwarf_files {
 	const char *path;       /* of the module */
 };
 
-/* Names live in `strings`. NULL when libdw refuses it. */
+/* Opens the DWARF of a module. Names live in `strings`. NULL when libdw refuses it. */
 struct ms_dwarf *ms_dwarf_new(const struct ms_dwarf_files *files,
 			      const struct ms_symbols_options *opt, struct ms_arena *strings);
 void ms_dwarf_free(struct ms_dwarf *d);
-/* As ms_symbols_find, but 0 when nothing is known about the address. */
+/* Finds the locations of an address as ms_symbols_find does, but 0 when nothing is known about
+ * it. */
 size_t ms_dwarf_find(struct ms_dwarf *d, uint64_t address, struct ms_location *out, size_t max);
 
 /* ---- between the files of the module ---- */
@@ -150,10 +151,10 @@ void ms_tree_read(Dwarf_Die *unit, uint32_t language, const struct ms_split *spl
 bool ms_lines_read(struct ms_unit *u, Dwarf_Die *outer, Dwarf_Die *unit);
 /* Reads a unit; never NULL, but possibly empty. */
 struct ms_unit *ms_unit_read(struct ms_dwarf *d, uint32_t index);
-/* A copy of `bytes` bytes that lives as long as the unit. */
+/* Returns a copy of `bytes` bytes that lives as long as the unit. */
 void *ms_unit_keep(struct ms_unit *u, const void *v, size_t bytes);
-/* The same of spans, which are sorted and freed. */
+/* Returns a copy of spans that lives as long as the unit; `s` is sorted and freed. */
 struct ms_spans ms_unit_keep_spans(struct ms_unit *u, struct ms_spans *s);
 const char *ms_unit_source(struct ms_dwarf *d, struct ms_unit *u, uint32_t number);
-/* Name of a node's function, or NULL. */
+/* Returns the name of a node's function, or NULL. */
 const char *ms_node_name(struct ms_dwarf *d, const struct ms_unit *u, const struct ms_unit_node *n);

@@ -57,12 +57,13 @@ struct ms_elf_watch {
 };
 extern _Thread_local struct ms_elf_watch ms_elf_watch; /* saw NULL = nobody */
 
-/* NULL when the file is not there, not ELF of our kind, or cannot be mapped. */
+/* Opens the file at `path`. NULL when it is not there, not ELF of our kind, or cannot be mapped. */
 struct ms_elf *ms_elf_open(const char *path);
 /* Opens the file `fd`, which stays open, as ms_elf_open does; `path` is its name in messages, and no
  * cache is told of it. */
 struct ms_elf *ms_elf_held(int fd, const char *path);
-/* The same of what is in memory already, copied: `path` is what it is called. */
+/* Opens an image that is in memory already, which is copied, as ms_elf_open does: `path` is what it
+ * is called. */
 struct ms_elf *ms_elf_copy(const char *path, const void *data, size_t size);
 /* Opens a mapping as ms_elf_copy does, and takes it over. */
 struct ms_elf *ms_elf_take(const char *path, void *map, size_t size);

@@ -296,8 +296,8 @@ static void put_frames(const struct share *h, struct output *o, struct ms_err *e
 	}
 }
 
-/* Of each module the worse state that a share found: of states from DWARF on the later is the
- * worse, of those before it is the same. It is known once all frames were looked up. */
+/* Writes for each module the worse state that a share found: of states from DWARF on the later is
+ * the worse, those before it are the same in both. It is known once all frames were looked up. */
 static void put_modules(const struct share shares[2], struct output *o)
 {
 	for (uint32_t id = 1; id <= shares->c->t->modules.n; id++) {

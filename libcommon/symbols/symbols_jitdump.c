@@ -33,7 +33,7 @@ struct record {
 struct dump {
 	struct ms_made *to;
 	FILE *f;
-	/* Where code begins, and the number of the latest there. */
+	/* Start of each piece of code, and the number of the latest there. */
 	MS_ARRAY(struct start {
 		uint64_t address;
 		uint32_t code;

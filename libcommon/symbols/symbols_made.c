@@ -12,7 +12,8 @@
 #include "libcommon/base/clock.h"
 #include "libcommon/base/order.h"
 
-/* Of more code than that the latest is lost. So many names are told of one address. */
+/* Limits the pieces of code (later ones are lost), the length of a line, and the names told of one
+ * address. */
 enum { CODES_MAX = 1 << 22, LINE_MAX_BYTES = 1 << 16, NAMES_MOST = 3 };
 
 /* ---- names ---- */

@@ -13,8 +13,9 @@
 
 struct ms_made;
 
-/* By which process, whose, and where it began to work (NULL = not known); when that ran (ns since
- * 1970), and since when it was recorded (CLOCK_MONOTONIC). */
+/* Holds facts about the process that made code: its number, whose it is, and where it began to work
+ * (NULL = not known); when that ran (ns since 1970), and since when it was recorded
+ * (CLOCK_MONOTONIC). */
 struct ms_made_by {
 	uint64_t pid, uid, from_ns, to_ns, since_ns;
 	const char *cwd;
@@ -25,8 +26,9 @@ struct ms_made_by {
  * from_ns and to_ns; no link is followed. NULL: there is none. */
 struct ms_made *ms_made_open(const char *root, const struct ms_made_by *by);
 void ms_made_free(struct ms_made *m);
-/* What is known of the code at `address`; of several that were there, one after another, while the
- * process was recorded, the names in the order from the latest, joined by "|". */
+/* Fills `out` with what is known of the code at `address`; of several that were there, one after
+ * another, while the process was recorded, the names in the order from the latest, joined by
+ * "|". */
 void ms_made_find(struct ms_made *m, uint64_t address, struct ms_location *out);
 const char *ms_made_path(const struct ms_made *m);
 

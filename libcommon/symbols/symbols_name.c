@@ -15,7 +15,8 @@
  * names stay unqualified. */
 enum { MAX_HOPS = 16, MAX_SCOPES = 32, MAX_NESTING = 8, MAX_SCOPE_STEPS = 1 << 25 };
 
-/* What the chain from a concrete function to its declaration says. Strings belong to libdw. */
+/* Holds the names that the chain from a concrete function to its declaration gives. Strings belong
+ * to libdw. */
 struct declaration {
 	const char *linkage, *name;
 	Dwarf_Die die; /* the end of the chain */
@@ -67,8 +68,8 @@ static bool child_towards(struct ms_dwarf *d, Dwarf_Die *die, Dwarf_Off target)
 static const char *function_name(struct ms_dwarf *d, uint32_t language, const Dwarf_Die *die,
 				 int depth);
 
-/* What a scope adds to the names inside: *whole is set when it is a name qualified already, as that
- * of a function around a local class. */
+/* Returns what a scope adds to the names inside: *whole is set when it is a name qualified already,
+ * as that of a function around a local class. */
 static const char *scope_name(struct ms_dwarf *d, const struct declaration *c, Dwarf_Die *die,
 			      int depth, bool *whole)
 {

@@ -133,7 +133,8 @@ static struct ms_split *open_object(struct ms_splits *s, Dwarf_Die *skeleton, ui
 	return open_parts(s, skeleton, id, of, e);
 }
 
-/* Where the compiler wrote it, beside the program, and in the folders of --debug-dir. */
+/* Finds the object file where the compiler wrote it, beside the program, and in the folders of
+ * --debug-dir. */
 static struct ms_split *find_object(struct ms_splits *s, Dwarf_Die *skeleton, uint64_t id)
 {
 	const char *name = ms_die_text(skeleton, DW_AT_dwo_name),
@@ -167,7 +168,7 @@ static struct ms_split *find_object(struct ms_splits *s, Dwarf_Die *skeleton, ui
 
 /* ---- packages ---- */
 
-/* PROGRAM.dwp beside the program or its debug file, or in a folder of --debug-dir. */
+/* Finds PROGRAM.dwp beside the program or its debug file, or in a folder of --debug-dir. */
 static void find_package(struct ms_splits *s)
 {
 	struct ms_arena a = {0};
@@ -216,7 +217,7 @@ void ms_ranges_add_code(struct ms_ranges *out, uint64_t low, uint64_t high)
 		*MS_PUSH(out) = (struct ms_range){low, high};
 }
 
-/* Of version 4: pairs up to one of zeros. */
+/* Reads ranges of DWARF version 4: pairs up to one of zeros. */
 static bool read_pairs(struct ms_bytes list, uint64_t base, struct ms_ranges *out)
 {
 	for (uint64_t v[2]; list.size >= sizeof v; list = from(list, sizeof v)) {

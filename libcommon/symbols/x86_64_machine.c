@@ -14,7 +14,7 @@ static bool is_slot(uint64_t type)
 	       type == R_X86_64_IRELATIVE;
 }
 
-/* Of the entry of at most `size` bytes. */
+/* Returns the address of the slot that an entry of at most `size` bytes jumps through, 0 = none. */
 static uint64_t slot_at(const uint8_t *code, uint64_t size, uint64_t address)
 {
 	static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};

@@ -15,7 +15,7 @@
 
 struct ms_err;
 
-/* What has happened to the file, besides growing. */
+/* Says what has happened to the file, besides growing. */
 enum ms_follow_file {
 	MS_FILE_THERE,
 	MS_FILE_REMOVED,  /* the name is gone; what is open is read on */
@@ -45,11 +45,11 @@ int ms_follow_step(struct ms_follow *f, uint64_t budget_ns, struct ms_err *err);
 /* When the image has become another one by exec and the trace of that is there: goes over to it,
  * and f->rec is another recording. `leaving` is called before the old one is closed. */
 bool ms_follow_successor(struct ms_follow *f, void (*leaving)(void *arg), void *arg);
-/* The same for what has the name now (MS_FILE_REPLACED, or a file that was cut). 0, or -1 with
- * `err` set and nothing changed. */
+/* Goes over, as ms_follow_successor does, to the file that has the name now (MS_FILE_REPLACED, or a
+ * file that was cut). 0, or -1 with `err` set and nothing changed. */
 int ms_follow_again(struct ms_follow *f, void (*leaving)(void *arg), void *arg, struct ms_err *err);
 
-/* Until when all is known: ns since the start of the recording. */
+/* Returns until when all is known: ns since the start of the recording. */
 uint64_t ms_follow_reached(const struct ms_follow *f);
 /* How long ago that was, of a trace that grows and was made on this machine since it was started;
  * else UINT64_MAX. */

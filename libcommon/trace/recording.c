@@ -43,7 +43,7 @@ static void get_fields(struct ms_recording *t, struct ms_record rec, struct ms_f
 	}
 }
 
-/* The same. */
+/* Sets what the record says in a row, and leaves the rest as it is. */
 static void get_row(struct ms_recording *t, struct ms_record rec, struct ms_row *r)
 {
 	struct ms_field field;
@@ -375,7 +375,7 @@ static uint64_t columns_of(const struct ms_recording *t, uint64_t want)
 	return slack ? want | MS_COLUMN_BIT(MS_LIVE_SLACK) : want; /* of checkpoints */
 }
 
-/* What ms_trace_next gave. 1, 0 at the end, -1. */
+/* Takes what ms_trace_next gave. 1, 0 at the end, -1. */
 static int take_next(struct ms_recording *t, enum ms_trace_next next, const struct ms_block *b)
 {
 	switch (next) {

@@ -33,8 +33,8 @@ struct ms_fields {
 	const char *text[MS_FIELDS]; /* NUL-ended copy, as long as the recording lives; "" for a
 					number */
 };
-/* The same for records of which there are many. Only their fields 2 and 3 may be text: text[field -
- * 2], else NULL. */
+/* Holds a record as ms_fields does, of kinds of which there are many. Only their fields 2 and 3 may
+ * be text: text[field - 2], else NULL. */
 struct ms_row {
 	uint32_t known;
 	uint64_t number[MS_ROW_FIELDS];
@@ -88,8 +88,8 @@ struct ms_recording {
 	MS_ARRAY(struct ms_functions) functions; /* of modules that are source files, by id - 1 */
 	struct ms_rows threads;                  /* by index */
 	struct ms_rows samples, marks, losses, before;
-	/* Of moments at which it was said what is resident: their heads, by number; of each its
-	 * sites by stack, and its files. */
+	/* Moments at which resident memory was looked at: their heads, by number; in `resident` the
+	 * sites of each, by stack, and its files. */
 	MS_ARRAY(struct ms_fields) moments;
 	struct ms_rows resident;
 	/* of each scan its head, then its sites, by stack; scans by number; labels NUL-ended */
@@ -134,8 +134,8 @@ struct ms_recording {
 /* Opens `path` ("-" = standard input), which is borrowed, and reads up to the first event. NULL
  * with `err` set when it is no trace. */
 struct ms_recording *ms_recording_open(const char *path, struct ms_err *err);
-/* The same for a descriptor of which `n` bytes were read already. It is kept and closed by
- * ms_recording_close, not when this fails. */
+/* Reads a recording as ms_recording_open does, from a descriptor of which `n` bytes were read
+ * already. It is kept and closed by ms_recording_close, not when this fails. */
 struct ms_recording *ms_recording_open_fd(int fd, const char *name, const void *bytes, size_t n,
 					  struct ms_err *err);
 void ms_recording_close(struct ms_recording *t);
@@ -148,8 +148,8 @@ void ms_recording_park(struct ms_recording *t);
 /* Opens a trace on disk that has ended and reads everything but events and checkpoints: its marks
  * and its end are known then. NULL without a text in `err`: it must be read from its start. */
 struct ms_recording *ms_recording_open_parts(const char *path, struct ms_err *err);
-/* The same for a trace that still grows, or that has no end: everything but events that is there
- * now. */
+/* Reads a trace that still grows, or that has no end, as ms_recording_open_parts does: everything
+ * but events that is there now. */
 struct ms_recording *ms_recording_open_present(const char *path, struct ms_err *err);
 /* Takes such a recording to the last checkpoint that holds no event later than `tick`, or to its
  * first event when there is none; ms_recording_run goes on from there. False when that cannot be
@@ -189,10 +189,11 @@ const struct ms_verdict_scan *ms_recording_end_scan(const struct ms_recording *t
 const char *ms_recording_state(const struct ms_recording *t);
 bool ms_recording_complete(const struct ms_recording *t);
 
-/* A quick look at a file on disk without its events: info, end and marks. The result is only for
+/* Looks at a file on disk quickly, without its events: info, end and marks. The result is only for
  * those; close it. */
 struct ms_recording *ms_recording_glance(const char *path, struct ms_err *err);
 
-/* Of a frame in a source file: its function, NULL = not known; its line, 0 = not known. */
+/* Returns the function of a frame in a source file, NULL = not known; ms_source_line its line, 0 =
+ * not known. */
 const char *ms_source_function(const struct ms_recording *t, const struct ms_frame *f);
 uint32_t ms_source_line(const struct ms_frame *f);

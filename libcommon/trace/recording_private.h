@@ -38,9 +38,9 @@ bool ms_recording_take_checkpoint(struct ms_recording *t, const struct ms_block 
  * order to its end, in the middle of a large block of events, on more than one processor. `want`:
  * columns, as of ms_trace_next. */
 bool ms_ahead_start(struct ms_recording *t, uint64_t want);
-/* What comes next. True: t->batch is the next events, valid until the next call. False: `next` and
- * `b` are what ms_trace_next gave, with `err`; of a block of events, which the batches that follow
- * are of, without columns. The thread is over with the first that is no block. */
+/* Gives what comes next. True: t->batch is the next events, valid until the next call. False:
+ * `next` and `b` are what ms_trace_next gave, with `err`; of a block of events, which the batches
+ * that follow are of, without columns. The thread is over with the first that is no block. */
 bool ms_ahead_next(struct ms_recording *t, enum ms_trace_next *next, struct ms_block *b,
 		   struct ms_err *err);
 /* Ends it wherever it is. Nothing more can be read of the recording then. */

@@ -24,7 +24,7 @@ struct ms_run_index {
  * is not there is empty: nothing depends on it but what links traces. Free with
  * ms_run_index_free. */
 void ms_run_index_read(struct ms_run_index *x, const char *folder, struct ms_arena *a);
-/* The same of its `n` bytes, which are changed. */
+/* Reads the `n` bytes of an index as ms_run_index_read does, and changes them. */
 void ms_run_index_parse(struct ms_run_index *x, char *text, size_t n, struct ms_arena *a);
 void ms_run_index_free(struct ms_run_index *x);
 

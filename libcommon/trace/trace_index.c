@@ -96,7 +96,7 @@ static const struct ms_column *records_at(struct ms_trace *t, uint64_t offset, u
 	return ms_block_column(b, MS_RECORDS_COLUMN);
 }
 
-/* What the end block says, or 0. */
+/* Returns the offset of the index that the end block gives, or 0. */
 static uint64_t index_offset(const struct ms_column *end)
 {
 	struct ms_record_reader r;

@@ -19,8 +19,9 @@ struct ms_index_entry {
 	uint16_t type;   /* MS_BLOCK_* */
 	uint32_t number; /* of the block */
 	uint64_t offset, bytes;
-	/* Of event blocks and checkpoints. Without an index `tick` comes from the block's time and
-	 * the others are MS_INDEX_UNKNOWN. */
+	/* Tick and number of the first event of event blocks, of the next event of checkpoints; and
+	 * events in the block. Without an index `tick` comes from the block's time and the others
+	 * are MS_INDEX_UNKNOWN. */
 	uint64_t tick, event, events;
 };
 

@@ -221,7 +221,7 @@ static bool read_columns(struct ms_trace *t, const uint8_t *payload, const struc
 	return true;
 }
 
-/* What a reader is told of the block whose header is at start; without columns. */
+/* Returns what a reader gets of the block whose header is at start; without columns. */
 static struct ms_block block_of(const struct ms_trace *t, const struct ms_block_head *h)
 {
 	return (struct ms_block){.type = h->type,

@@ -81,14 +81,15 @@ bool ms_trace_is(const void *bytes, size_t n);
 /* Opens `path` ("-" = standard input) and reads the header. NULL with `err` set: not a trace,
  * newer major version, unknown feature. The reader is for one thread. */
 struct ms_trace *ms_trace_open(const char *path, struct ms_err *err);
-/* The same for an open descriptor of which the first `n` bytes have been read already. `fd` is kept
- * and closed by ms_trace_close (not when this fails); `name` is for messages. */
+/* Opens a trace as ms_trace_open does, from a descriptor of which the first `n` bytes have been
+ * read already. `fd` is kept and closed by ms_trace_close (not when this fails); `name` is for
+ * messages. */
 struct ms_trace *ms_trace_open_fd(int fd, const char *name, const void *bytes, size_t n,
 				  struct ms_err *err);
 const struct ms_trace_head *ms_trace_header(const struct ms_trace *t);
-/* Next block of a wanted type; `b` and what it points to are valid until the next call. `want` is a
- * bit set of column numbers to decompress (bit 0 = all): others are left out of `b`. Types not in
- * `types` (bit per type, 0 = all) are passed over after their header was checked. */
+/* Reads the next block of a wanted type; `b` and what it points to are valid until the next call.
+ * `want` is a bit set of column numbers to decompress (bit 0 = all): others are left out of `b`.
+ * Types not in `types` (bit per type, 0 = all) are passed over after their header was checked. */
 enum ms_trace_next ms_trace_next(struct ms_trace *t, uint64_t types, uint64_t want,
 				 struct ms_block *b, struct ms_err *err);
 /* Closes a file that was opened by its path, and frees what reading takes, until something more is
