@@ -148,9 +148,9 @@ static bool prints(const struct options *opt, enum format f)
 	return false;
 }
 
-/* Where FILE is the first of a run of several processes, the report is of the one of the highest
- * peak, unless another one was asked for: a wrapper is not what anybody looks at. Budgets and events
- * are of FILE as long as nobody says otherwise. */
+/* Chooses the process with the highest peak where FILE is the first of a run of several, unless
+ * another one was asked for: nobody looks for the wrapper. Budgets and events are of FILE as long
+ * as nobody says otherwise. */
 static int choose_process(struct options *opt, struct run *run, struct ms_err *err)
 {
 	const char *point, *file;
@@ -392,8 +392,8 @@ static bool for_people(const struct options *opt)
 	return opt->view_count == 1 && opt->views[0] == VIEW_FIRST && !opt->budgets.n;
 }
 
-/* Where most memory is no heap and what is mapped was recorded, the first screen begins with that, and
- * is of the moment at which it was most: reads a trace once more for it. 0, or -1. */
+/* Turns the first screen to mapped memory, at the moment at which it was most, where most memory is
+ * no heap and mappings were recorded: reads a trace once more for it. 0, or -1. */
 static int turn_to_mapped(struct model *m, sqlite3 **db, const char **at, const struct options *opt,
 			  struct ms_build_result *res, struct ms_err *err)
 {

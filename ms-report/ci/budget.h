@@ -17,8 +17,8 @@ struct budget {
 	size_t figure; /* index into figures[], or site_figures[] */
 	enum budget_op op;
 	uint64_t value;
-	/* Of what changed: of a figure (`delta`: of the total of that name, or after site() of its
-	 * sites), or of all sites of a kind. */
+	/* Budgets on a change: of a figure (`delta`: of the total of that name, or after site() of
+	 * its sites), or of all sites of a kind. */
 	bool change, delta;
 	const char *total;
 	int kind;               /* enum diff_kind, or BUDGET_RENAMED */
@@ -52,27 +52,28 @@ int budget_parse(const char *text, struct budget *b, struct ms_err *err);
  * into `arena`. 0, or -1 with `err` set: the message has file and line. */
 int budget_read(const char *path, struct budgets *to, struct ms_arena *arena, struct ms_err *err);
 
-/* What it is about, unless it is about a change. */
+/* Returns the figure that the budget is about, unless it is about a change. */
 const struct figure *budget_figure(const struct budget *b);
 enum figure_unit budget_unit(const struct budget *b);
 
 /* ---- budget_check.c ---- */
 
-/* Of site() it is about the sum of all sites whose name (the first frame of the user's own code,
- * with or without parameters) matches. Undecided when the figure is not known, or when filters took
- * sites away that could match. */
+/* Checks a budget. With site() it is about the sum of all sites whose name (the first frame of the
+ * user's own code, with or without parameters) matches. Undecided when the figure is not known, or
+ * when filters took sites away that could match. */
 enum budget_result budget_check(const struct budget *b, struct model *m);
-/* The same of a figure and what it is compared with. */
+/* Compares a figure with the limit of a budget. */
 enum budget_result budget_holds(enum budget_op op, long double v, long double limit);
-/* The site with most of it, or NULL: of a figure that sites do not have, or that is 0. */
+/* Returns the site with most of the budget's figure, or NULL: it is one that sites do not have, or
+ * is 0. */
 const struct site *budget_worst(const struct budget *b, struct model *m);
-/* A figure of its unit, for people. */
+/* Returns a figure in the budget's unit, for people. */
 const char *budget_said(const struct budget *b, struct model *m, uint64_t v);
-/* What it is, for people: "1.2 MiB (1244756)". */
+/* Returns the figure that the budget is about as it is now, for people: "1.2 MiB (1244756)". */
 const char *budget_amount(const struct budget *b, struct model *m);
-/* Did it pass because the run was too short to tell growth from a start? */
+/* Tells whether it passed because the run was too short to tell growth from a start. */
 bool budget_too_short(const struct budget *b, const struct model *m);
-/* Why one cannot be decided, when it is BUDGET_UNDECIDED. */
+/* Returns why the budget cannot be decided, when it is BUDGET_UNDECIDED. */
 const char *budget_unknown(const struct budget *b, const struct model *m);
 /* Why one about the sites of a comparison cannot be decided, or NULL: of some nobody can tell
  * whether they changed. */
@@ -94,7 +95,7 @@ const char *diff_budget_amount(const struct budget *b, struct model *m);
 /* Did it pass because there is no old run, which was allowed? */
 bool diff_budget_waived(const struct budget *b, const struct model *m);
 
-/* For a table of figures: is a budget about that total, or its change? */
+/* Tells, for a table of figures, whether a budget is about that total, or its change. */
 bool budget_is_about(const struct budget *b, const char *total);
-/* What it lets pass: "<= +1.0 MiB". */
+/* Returns what the budget lets pass: "<= +1.0 MiB". */
 const char *budget_allows(const struct budget *b, struct model *m, bool ascii);

@@ -19,8 +19,8 @@ static const struct diff_sum *sum_of(const struct diff *d, const struct budget *
 	return b->kind == BUDGET_RENAMED ? &d->renamed : &d->kinds[b->kind];
 }
 
-/* Of the sites of a pattern: what the figure was, and its change. Not known when filters took
- * sites away that it could be about. */
+/* Adds up the sites of a pattern: the old figure and its change. Not known when filters took sites
+ * away that it could be about. */
 static struct diff_total sum_sites(const struct budget *b, struct model *m)
 {
 	enum diff_figure f = b->of;
@@ -48,7 +48,7 @@ static const struct diff_total *total_of(const struct budget *b, struct model *m
 	return t;
 }
 
-/* What it is; false: not known, or nothing was compared. */
+/* Gives the change that the budget is about; false: not known, or nothing was compared. */
 static bool value_of(const struct budget *b, struct model *m, int64_t *v)
 {
 	const struct diff_total *t = total_of(b, m);
@@ -60,7 +60,7 @@ static bool value_of(const struct budget *b, struct model *m, int64_t *v)
 	return *v != DELTA_UNKNOWN;
 }
 
-/* The number that the figure is compared with. */
+/* Returns the number that the figure is compared with. */
 static long double limit_of(const struct budget *b, struct model *m)
 {
 	long double sign = b->negative ? -1 : 1;

@@ -108,7 +108,8 @@ static const char *verdict_message(struct model *m, const struct site *s, enum f
 	return SAY("%s: nothing points to it at the end", what);
 }
 
-/* Of a comparison: what the old runs have too is no doing of the change. */
+/* Lowers a finding to a note if the old runs of a comparison have it too: the change has not caused
+ * it. Where they were not scanned, it is a warning. */
 static void weigh_verdict(struct model *m, struct finding *x)
 {
 	const char *known = m->diff ? m->diff->known[x->site - m->sites.v] : NULL;

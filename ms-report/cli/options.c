@@ -65,7 +65,7 @@ static bool has_view(const struct options *opt, enum view v)
 	return false;
 }
 
-/* What has an argument is asked for once. */
+/* Adds a view. One with an argument may be asked for only once. */
 static int add_view(const struct ms_cli_arg *arg, struct ms_err *err)
 {
 	struct options *opt = (void *)((char *)arg->to - arg->row->offset);
@@ -366,7 +366,8 @@ static int check(const struct options *opt, struct ms_err *err)
 	return check_by(opt, err);
 }
 
-/* What is no text for people goes to a file of its own name instead of a terminal. */
+/* Gives outputs that are no text for people a file of their own name, where they would go to a
+ * terminal. */
 static int name_output(struct options *opt, struct ms_err *err)
 {
 	const char *point, *kept,

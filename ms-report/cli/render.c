@@ -37,7 +37,7 @@ static size_t limit_of(const struct options *opt, enum format f, enum view v)
 	return text[v] ? text[v] : 20;
 }
 
-/* What --tree, --by and --folded go by when --metric does not say. */
+/* Returns the metric of --tree, --by and --folded when --metric does not say. */
 static enum metric metric_of(const struct page *p, const struct options *opt)
 {
 	if (opt->metric != METRIC_COUNT)
@@ -45,7 +45,8 @@ static enum metric metric_of(const struct page *p, const struct options *opt)
 	return p->m->peak.bytes != UNKNOWN ? METRIC_PEAK : METRIC_LIVE;
 }
 
-/* Of the moment that was asked for; without one as the others. */
+/* Makes the table of --annotate: of the moment that was asked for; without one by the metric that
+ * other views have. */
 static struct table annotate(const struct page *p, const struct options *opt, size_t limit,
 			     bool context)
 {
@@ -392,7 +393,7 @@ static void json_or_pretty(struct page *p, const struct options *opt, struct out
 	o->pretty = NULL;
 }
 
-/* What --metric or a list view says; METRIC_COUNT = neither. */
+/* Returns the metric that --metric or a list view asks for; METRIC_COUNT = neither. */
 static enum metric asked_metric(const struct options *opt)
 {
 	enum metric metric = opt->metric;
@@ -402,7 +403,7 @@ static enum metric asked_metric(const struct options *opt)
 	return metric;
 }
 
-/* Of a format that has one figure. */
+/* Returns the metric for a format that has one figure. */
 static enum metric chosen_metric(const struct page *p, const struct options *opt)
 {
 	enum metric metric = asked_metric(opt);

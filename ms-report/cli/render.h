@@ -17,9 +17,10 @@ struct out;
 /* Finds what the views are about, before anything is written. 0, or -1 with `err` set: a site that
  * is not there, a query that fails. */
 int render_prepare(struct page *p, const struct options *opt, struct ms_err *err);
-/* What is to be said before so much is written; NULL = nothing. */
+/* Returns a remark to be made before an output that is very large is written; NULL = none is
+ * needed. */
 const char *render_large(const struct page *p, const struct options *opt, enum format f);
-/* As export_lacks(), with what was asked for. */
+/* Returns what the format lacks, as export_lacks() does, for the metric that was asked for. */
 const char *render_lacks(const struct page *p, const struct options *opt, enum format f);
 /* Writes one format of a prepared page to `o`. */
 void render(struct page *p, const struct options *opt, enum format f, struct out *o);

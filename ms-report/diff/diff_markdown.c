@@ -167,7 +167,8 @@ static void headline(struct page *p, struct out *o)
 	out_char(o, '\n');
 }
 
-/* As one types it: of a run that was compared at another moment than its end, with that. */
+/* Returns the name of a run as one types it: with the moment, if it was compared at another one
+ * than its end. */
 static const char *at_point(struct page *p, bool old, const char *name)
 {
 	const char *point = old ? p->m->diff->old_point : p->m->diff->new_point;

@@ -45,7 +45,7 @@ static size_t wider(size_t width, const char *s)
 	return w > width ? w : width;
 }
 
-/* What is known of how sure a change is. */
+/* Returns how sure a change is: its interval, "noise" or nothing. */
 static const char *remark(struct page *p, const struct diff_line *l)
 {
 	const struct diff_total *t = l->total;
@@ -118,7 +118,7 @@ static void figures(struct page *p, struct out *o)
 	out_char(o, '\n');
 }
 
-/* What a row says before its place. */
+/* Numbers the columns of a row that stand before its place. */
 enum { LIVE, PEAK, CALLS, ALLOCATED, NUMBER, WHAT, COLUMNS };
 
 /* How wide each is; 0: left out. */
@@ -150,7 +150,7 @@ static void put_row(struct out *o, const struct widths *w, const char *const *v)
 	}
 }
 
-/* A column goes, since names need the room. */
+/* Leaves out a column, since names need the room. */
 static void leave_out(struct widths *w, int column)
 {
 	w->before -= w->v[column] + 2;
@@ -165,7 +165,8 @@ static bool any_known(const struct diff_row *rows, size_t n, enum diff_figure f)
 	return false;
 }
 
-/* So does one that is not known of any row: of two moments of a run only what is live is compared. */
+/* Leaves out figures that are not known of any row: of two moments of a run only what is live is
+ * compared. */
 static void leave_out_unknown(struct widths *w, const struct diff_row *rows, size_t n)
 {
 	static const enum diff_figure figure[] = {[LIVE] = DIFF_LIVE,

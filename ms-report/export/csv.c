@@ -143,7 +143,8 @@ static void put_titles(struct model *m, struct out *o)
 	out_str(o, "\r\n");
 }
 
-/* What the totals have more than filters hide and the sites, which add up to `sum` and `leak`. */
+/* Writes what the totals have beyond what filters hide and the sites, which add up to `sum` and
+ * `leak`. */
 static void put_other(struct model *m, struct out *o, const uint64_t *sum, struct live leak)
 {
 	uint64_t v[FIGURES], hidden[FIGURES], some = 0;

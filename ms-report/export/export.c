@@ -183,7 +183,7 @@ static void make_rows(struct model *m, struct export *x)
 	}
 }
 
-/* What the totals have more than the rows; 0 where that is not known. */
+/* Returns by how much the total is more than the rows; 0 where that is not known. */
 static uint64_t rest_of(const struct diff *d, const char *total, uint64_t sum)
 {
 	const struct diff_total *t = diff_total(d, total);
@@ -254,7 +254,8 @@ static bool has_moment(const struct model *m, const char *label)
 	return false;
 }
 
-/* Of a format with one figure it matters only if that is shown. */
+/* Returns what is shown instead of a peak that the snapshot lacks, or NULL. In a format with one
+ * figure it matters only if the peak is shown. */
 static const char *lacks_peak(struct model *m, enum format f, bool one, enum metric asked)
 {
 	if (has_moment(m, "peak") || (one && asked != METRIC_PEAK && asked != METRIC_COUNT))

@@ -87,7 +87,8 @@ bool export_any(const struct export_row *r);
  * write a frame. In the model's arena. */
 const char *export_frame_text(struct export *x, const struct place *p);
 
-/* What is written of places: each different text once, numbered as they come. Zeroed = none. */
+/* Keeps the texts of places that were written: each different text once, numbered as they come.
+ * Zeroed = none. */
 struct export_texts {
 	struct table_of_bytes texts;
 	uint32_t *number; /* of a place's text + 1; 0 = not asked yet */
@@ -114,11 +115,11 @@ struct export_point {
 };
 size_t export_points(struct export *x, struct export_point **out);
 
-/* Why this cannot be written, for a message; NULL = it can. */
+/* Returns why this cannot be written, for a message; NULL = it can. */
 const char *export_refuses(const struct page *p, const struct output *output);
-/* What `f` shows of the peak or the end that is not of it, as the snapshot does not hold that moment;
- * NULL = it has all that it needs. For a message, and in the file where the format has a place for
- * it. `asked` as below. */
+/* Returns what `f` shows of the peak or the end that is not of it, as the snapshot does not hold
+ * that moment; NULL = it has all that it needs. For a message, and in the file where the format has
+ * a place for it. `asked` as below. */
 const char *export_lacks(struct model *m, enum format f, enum metric asked);
 /* Is it `f` that is written here? Then it was. `asked`: the metric that was asked for, METRIC_COUNT
  * = none was; `metric`: the one that a format with one figure has. */

@@ -225,8 +225,9 @@ static void skip(struct stock *s, uint64_t blocks)
 	}
 }
 
-/* What a row allocated, largest first, those that were temporary behind all others: so that what is
- * live at some moment is taken from those that were not. `skipped` of them are gone already. */
+/* Fills the stock with the blocks that a row allocated, largest first, temporary ones behind all
+ * others: so what is live at some moment is taken from those that were not. `skipped` of them are
+ * gone already. */
 static void fill(struct heaptrack *h, size_t row, struct stock *s, uint64_t skipped)
 {
 	const struct export_row *r = &h->x->rows[row];
@@ -344,13 +345,14 @@ static void go_to(struct heaptrack *h, uint64_t ms)
 	h->time_ms = ms > h->time_ms ? ms : h->time_ms;
 }
 
-/* What belongs to no site is the same row for all processes. */
+/* Tells whether the row is of the snapshot's process. The row of no site is that of all
+ * processes. */
 static bool of_process(const struct export_row *r, const struct snapshot *s)
 {
 	return !r->site || r->site->process == s->process;
 }
 
-/* How many bytes of each row the moments take, then how many blocks. */
+/* Counts how many bytes of each row the moments take, or how many blocks. */
 static void count_rises(struct heaptrack *h, const struct snapshot **s, size_t n, bool blocks)
 {
 	struct export *x = h->x;

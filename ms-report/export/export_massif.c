@@ -33,7 +33,7 @@ struct massif {
 	uint64_t count;          /* of moments written */
 };
 
-/* What follows a # is a comment to ms_print, wherever it stands. */
+/* Replaces each # in a text: ms_print takes what follows one for a comment, wherever it stands. */
 static const char *without_hash(struct ms_arena *a, const char *s)
 {
 	for (const char *h; (h = strchr(s, '#'));)
@@ -115,7 +115,7 @@ static void put_node(struct massif *w, uint32_t node, size_t depth)
 	}
 }
 
-/* What is below the threshold comes after the other children. */
+/* Writes the children that are below the threshold as one, after the other children. */
 static void put_small(struct massif *w, uint32_t node, size_t depth)
 {
 	const struct branch_sum *s = &w->sums[node];
@@ -158,7 +158,8 @@ static void put_moment(struct massif *w, uint64_t time_ns, uint64_t bytes, const
 		   (unsigned long long)bytes, tree);
 }
 
-/* Of several processes only the ends can be added up, each process's own. */
+/* Writes only the end, which for several processes is the sum of each one's own: other moments
+ * cannot be added up. */
 static void put_ends(struct massif *w)
 {
 	struct export *x = w->x;

@@ -102,7 +102,7 @@ static void put_row(struct model *m, struct out *o, const struct diff_row *r, ui
 	}
 }
 
-/* What filters took away, of what was compared and of the comparison. */
+/* Writes what filters took away, from the inputs of the comparison and from its result. */
 static void put_hidden(struct model *m, struct out *o, const char *figure)
 {
 	sqlite3_stmt *st = model_ask(m,

@@ -39,10 +39,10 @@ void csv_table(struct model *m, struct out *o, const struct table *t);
 /* One text, with quotes where needed; what a spreadsheet would take for a formula gets an
  * apostrophe in front. Nothing for NULL. */
 void csv_text(struct model *m, struct out *o, const char *s);
-/* Its four columns: function, file, line, module. They are empty for NULL. */
+/* Writes the four columns of a frame: function, file, line, module. They are empty for NULL. */
 void csv_frame(struct model *m, struct out *o, const struct frame *f);
 
-/* The same of a comparison. */
+/* Writes the sites of a comparison as CSV. */
 void csv_diff(struct model *m, struct out *o, size_t limit);
 
 /* "root;child;leaf N" lines. */

@@ -39,19 +39,19 @@ static const char style[] =
 	".mark{stroke:#a371f7}}"
 	"</style>\n";
 
-/* What may not stand in XML was taken out by name_clean. */
+/* Writes a text, escaped. Characters that may not stand in XML were taken out by name_clean. */
 static void put_text(struct page *p, struct out *o, const char *s)
 {
 	out_escaped(o, name_clean(&p->m->arena, s, false), "<>&\"", "");
 }
 
-/* How many characters there is room for. */
+/* Returns how many characters there is room for. */
 static size_t columns_in(double room)
 {
 	return room > 6 ? (size_t)((room - 6) / CHARACTER) : 0;
 }
 
-/* A text that ends where its room does. */
+/* Writes a text that ends where its room does. */
 static void put_label(struct page *p, struct out *o, double x, double y, double room,
 		      const char *class, const char *s)
 {
@@ -272,7 +272,7 @@ static void put_grid(const struct plot *c)
 	}
 }
 
-/* What is under the mouse. */
+/* Writes the tips that are shown under the mouse. */
 static void put_tips(const struct plot *c)
 {
 	struct page *p = c->p;

@@ -50,6 +50,6 @@ struct gzip {
 	bool plain; /* nothing is compressed */
 };
 void gzip_open(struct gzip *g, struct out *to, bool plain);
-/* What is in `text`, which is empty then. */
+/* Compresses what is in `text`, which is empty then. */
 void gzip_take(struct gzip *g, struct out *text);
 void gzip_close(struct gzip *g);

@@ -323,7 +323,7 @@ void markdown_verdict(struct page *p, struct out *o)
 	out_str(o, "\n\n");
 }
 
-/* What is called most, or the site that allocated most: a table of one row. */
+/* Writes what is called most, or the site that allocated most: a table of one row. */
 static void put_most(struct page *p, struct out *o, const struct list *l, bool both)
 {
 	struct model *m = p->m;

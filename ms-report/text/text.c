@@ -21,7 +21,7 @@ void text_title(struct page *p, struct out *o, const char *s)
 	}
 }
 
-/* As many bytes of `s` as fit into `room` columns, at least one character. */
+/* Returns how many bytes of `s` fit into `room` columns, at least one character. */
 static size_t fitting(const char *s, size_t room)
 {
 	size_t n = strlen(s), i = 0, w = 0;

@@ -25,10 +25,10 @@ void text_title(struct page *p, struct out *o, const char *s);
 /* A paragraph folded at blanks to the page's width, and inside a word that is longer than a line;
  * later lines begin with `indent` blanks. */
 void text_fold(struct page *p, struct out *o, const char *s, size_t indent);
-/* Parts joined by `gap`, folded between parts. `label` stands in the first nine columns. */
+/* Writes parts joined by `gap`, folded between parts. `label` stands in the first nine columns. */
 void text_words(struct page *p, struct out *o, const char *label, const struct words *w,
 		const char *gap);
-/* The same in a paragraph that is indented as a whole. */
+/* Writes parts as text_words does, in a paragraph that is indented as a whole. */
 void text_words_in(struct page *p, struct out *o, const struct words *w, const char *gap,
 		   size_t indent);
 /* Writes a command to type from column `indent` on; no word of it is wider than the room there. What
@@ -56,31 +56,31 @@ void text_verdict(struct page *p, struct out *o);
 /* The rows of a list, then "N more sites", hidden, other. `callers`: each with the function that
  * called it, on a line of its own. */
 void text_list(struct page *p, struct out *o, const struct list *l, bool callers);
-/* The same with a title and the total: the views --leaks, --peak, --allocated, --temporary. */
+/* Writes a list with a title and the total: the views --leaks, --peak, --allocated, --temporary. */
 void text_list_view(struct page *p, struct out *o, const struct list *l);
-/* What a row says of its site, cleaned. NULL = it has no caller that is the user's, or none was asked
- * for; "" = nothing. What tells it from other rows is left to be set. */
+/* Holds the names, cleaned, that a row shows of its site. NULL = it has no caller that is the
+ * user's, or none was asked for; "" = nothing. What tells it from other rows is left to be set. */
 struct list_line {
 	const char *name, *place, *called, *caller, *caller_place;
 	struct apart apart;
 };
 struct list_line list_line(struct page *p, const struct list *l, const struct site *s,
 			   bool callers);
-/* What its first and second column of figures are called. */
+/* Returns the head of the first or second column of figures. */
 const char *list_head(enum metric metric, bool second);
-/* The two figures of a pair, for people. */
+/* Returns the first figure of a pair, for people; list_b the second. */
 const char *list_a(struct page *p, enum metric metric, struct pair v);
 const char *list_b(struct page *p, enum metric metric, struct pair v);
-/* What a list ends with: how much, and what that is. Returns how many. */
+/* Holds a line at the end of a list: how much, and what that is. list_rests returns how many. */
 struct list_rest {
 	struct pair v;
 	const char *words;
 };
 #define LIST_RESTS 4
 size_t list_rests(struct page *p, const struct list *l, struct list_rest out[LIST_RESTS]);
-/* "unreachable", cleaned; "" = none. */
+/* Returns "unreachable", cleaned; "" = none. */
 const char *list_verdict(struct page *p, const struct site *s);
-/* What a row of a list says besides: of what is unreachable how its figures come about, "48 B in 1
+/* Returns the remarks of a row: of what is unreachable how its figures come about, "48 B in 1
  * block", "+ 14.1 KiB in 130 blocks lost with it", "(of it 12.1 KiB in 120 blocks from Widget::add
  * widgets.cc:45)"; of what grows how; how many sites it stands for, if several. */
 struct words list_remarks(struct page *p, const struct list *l, const struct site *s);
@@ -90,8 +90,8 @@ const char *list_still(struct page *p, const struct list *l, size_t row);
 /* "PEAK at 58m 12s: 1.84 GiB in 3 blocks, top 4 of 3,911 sites": raw words, for any format. */
 const char *list_title(struct page *p, const struct list *l);
 void text_table(struct page *p, struct out *o, const struct table *t);
-/* By row what a column of functions says in `width` columns: names that differ read different. Whole
- * where full names are wanted. */
+/* Returns for each row the text of a column of functions in `width` columns: names that differ read
+ * different. Whole where full names are wanted. */
 const char **table_functions(struct page *p, const struct table *t, size_t column, size_t width);
 void text_site(struct page *p, struct out *o, const struct site *s);
 void text_tree(struct page *p, struct out *o, const struct tree *t, size_t limit);
@@ -111,5 +111,5 @@ void markdown_text(struct out *o, const struct out *text);
 void markdown_plain(struct page *p, struct out *o, const char *s);
 void markdown_code(struct page *p, struct out *o, const char *s);
 void markdown_frame(struct page *p, struct out *o, const struct frame *f);
-/* What tells a row from others that read the same: " ← `main` main.c:7", ", inside `f`". */
+/* Writes what tells a row from others that read the same: " ← `main` main.c:7", ", inside `f`". */
 void markdown_apart(struct page *p, struct out *o, const struct apart_line *l);

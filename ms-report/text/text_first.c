@@ -196,7 +196,7 @@ static const char *name_of_line(struct page *p, const struct frame *f)
 	return p->style.full_names ? s : name_fit(&p->m->arena, s, width, p->style.ascii);
 }
 
-/* What is called most, or the site that allocated most: a line. */
+/* Writes what is called most, or the site that allocated most: a line. */
 static void put_most(struct page *p, struct out *o, const struct list *l, bool both)
 {
 	struct model *m = p->m;

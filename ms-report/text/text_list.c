@@ -197,8 +197,8 @@ static const char *number_of(struct page *p, const struct site *s)
 	return ms_arena_printf(&p->m->arena, "%lld", (long long)s->id);
 }
 
-/* What is said of a metric: what a list of it is called (NULL = see list_name), the heads of its
- * figures, how the second one follows the first in the title (NULL = it does not), and what it
+/* Holds the words for each metric: the name of a list of it (NULL = see list_name), the heads of
+ * its figures, how the second one follows the first in the title (NULL = it does not), and what it
  * counts (NULL = bytes). */
 static const struct {
 	const char *name, *a, *b, *then, *one;
@@ -477,7 +477,7 @@ static bool some_unknown(struct model *m)
 	return false;
 }
 
-/* What a list is of. */
+/* Returns the name of a list. */
 static const char *list_name(struct page *p, const struct list *l)
 {
 	struct model *m = p->m;

@@ -187,7 +187,7 @@ static size_t rounds(const uint32_t *frames, size_t n, size_t from, size_t perio
 	return r;
 }
 
-/* Of a recursion one round is shown, and how many more there are. */
+/* Limits the frames of a round. Of a recursion one round is shown, and how many more there are. */
 #define ROUND_MAX 8u
 static void stack_lines(struct page *p, struct out *o, const struct site *s, size_t column)
 {

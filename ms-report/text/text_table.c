@@ -204,7 +204,7 @@ static const char *titled(struct page *p, const struct column *c, const char *s)
 					 strcmp(title, "#") == 0 ? "" : " ", s);
 }
 
-/* The same row without columns: its name, and below what each column says of it. */
+/* Writes a row without columns: its name, and below it the text of each column. */
 static void write_paragraph(struct page *p, struct out *o, const struct table *t,
 			    const struct row *r)
 {

@@ -187,7 +187,7 @@ static void write_words(struct page *p, struct out *o, const struct tree *t, con
 	out_printf(o, "%s\n", words);
 }
 
-/* What follows the children of a branch that are shown. */
+/* Holds what follows the children of a branch that are shown. */
 struct rest {
 	size_t hidden;
 	struct pair sum; /* of those not shown */

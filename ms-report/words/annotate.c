@@ -112,8 +112,8 @@ const char *annotate_find(struct model *m, const char *name, struct ms_err *err)
 
 /* ---- its text ---- */
 
-/* As the compiler saw it, also below the root of the sources or where it ran; else as it was typed.
- * *from: where that was. */
+/* Reads the source file: as the compiler saw it, also below the root of the sources or where it
+ * ran; else as it was typed. *from: where that was. */
 static char *read_source(struct model *m, const struct annotate *a, const char **from, size_t *n)
 {
 	char *text = source_read(m, a->file, a->root, SOURCE_MAX, from, n);
@@ -240,7 +240,7 @@ static const char *const units[METRIC_COUNT][2] = {
 	[METRIC_MAPPED] = {"bytes", "calls"},
 };
 
-/* Where a line is narrow the source is worth more than blocks. */
+/* Makes the columns. Where a line is narrow the source is worth more than blocks. */
 static const struct column *columns_of(struct model *m, const struct annotate *a)
 {
 	struct column *c = ms_arena_alloc(&m->arena, COLUMNS * sizeof *c);

@@ -110,7 +110,7 @@ static const char *whole_name(struct parting *d, const struct frame *f)
 	return ms_name_fit(a, s, SIZE_MAX, d->style->ascii);
 }
 
-/* What a row says in that step. */
+/* Returns what a row shows in that step. */
 static struct apart_line line_at(struct parting *d, const struct row *r, enum pass pass, size_t k)
 {
 	static const char signs[PASSES] = {' ', '<', '>', '<', ' ', ' '};

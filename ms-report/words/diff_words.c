@@ -180,7 +180,7 @@ static void count_kind(struct model *m, const char **s, const struct diff_sum *k
 		add_part(m, s, SAY("%s %s", say_count(m, rest), word));
 }
 
-/* Of what is held, and of what was allocated where that is more. */
+/* Says how much is held, and how much was allocated where that is more. */
 static const char *sum_words(struct model *m, const int64_t *figures)
 {
 	int64_t held = figures[figures[DIFF_LIVE] == DELTA_UNKNOWN ? DIFF_PEAK : DIFF_LIVE];

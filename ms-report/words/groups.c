@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of several processes, "at the peak" is not one moment. */
+/* Adds to a title, with several processes, that peaks are each one's own: they have no common
+ * moment. */
 static const char *own_peaks(struct model *m, const char *title)
 {
 	return m->processes.n < 2
@@ -19,7 +20,7 @@ static const char *own_peaks(struct model *m, const char *title)
 		       : ms_arena_printf(&m->arena, "%s; peaks are each process's own", title);
 }
 
-/* A figure of each row that adds up to one of the model. */
+/* Makes a column of a figure of each row, which adds up to one of the model. */
 #define SUM(type, member, all) .sum = true, COLUMN_OF(type, member), COLUMN_ALL(all)
 
 /* ---- threads --------------------------------------------------------------------------------- */

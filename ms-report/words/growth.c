@@ -65,7 +65,7 @@ static const char *rate(struct model *m, sqlite3_stmt *st, int i)
 	return SAY("%s%s", v < 0 ? "-" : v ? "+" : "", say_size(m, size));
 }
 
-/* The same with its interval, where sampling makes it an estimate. */
+/* Says a rate with its interval, where sampling makes it an estimate. */
 static const char *estimate(struct model *m, sqlite3_stmt *st, int i)
 {
 	bool sampled = figure_some(m->quality.sampled_bytes);
@@ -145,7 +145,7 @@ static void set_row(struct model *m, struct cell *c, sqlite3_stmt *st, uint64_t 
 		c[UNTIL].s = say_time(m, c[UNTIL_NS].n);
 }
 
-/* What the verdicts of `where` do not take into account; "" where it is nothing. */
+/* Says up to where the verdicts of `where` are judged, if not to the end; else "". */
 static const char *until(struct model *m, const char *where)
 {
 	const char *said = "";
@@ -242,7 +242,7 @@ const char *growth_title(struct model *m, enum metric metric)
 		   when);
 }
 
-/* Of one heap, in the words of `ms-record --poll`. */
+/* Says the trend of one heap, in the words of `ms-record --poll`. */
 static const char *heap_verdict(struct model *m, sqlite3_stmt *st, const char *name)
 {
 	const char *trend = (const char *)sqlite3_column_text(st, 1);

@@ -31,10 +31,10 @@ struct style {
  * GitHub workflow takes for a command. */
 const char *name_clean(struct ms_arena *a, const char *s, bool ascii);
 
-/* The same of a line of source, which goes where no log reads it. */
+/* Cleans a line of source as name_clean does a name, but for places that no log reads. */
 const char *name_clean_source(struct ms_arena *a, const char *s);
 
-/* Columns that a cleaned string takes on a terminal. */
+/* Returns how many columns a cleaned string takes on a terminal. */
 size_t name_width(const char *s);
 /* A cleaned name of a function in `width` columns, as ms_name_fit has it; whole where that fits. */
 const char *name_fit(struct ms_arena *a, const char *s, size_t width, bool ascii);
@@ -42,24 +42,25 @@ const char *name_fit(struct ms_arena *a, const char *s, size_t width, bool ascii
 const char *name_cut(struct ms_arena *a, const char *s, size_t width, bool ascii);
 const char *name_cut_start(struct ms_arena *a, const char *s, size_t width, bool ascii);
 
-/* The language that a frame's source is written in, by the ending of its name; kind: of its module.
- * "(unknown)" = it has none. */
+/* Returns the language that a frame's source is written in, by the ending of its name; kind: of its
+ * module. "(unknown)" = it has none. */
 const char *frame_language(const struct frame *f, const char *kind);
 
-/* What a frame is called: its function, else MODULE+0xADDRESS, else "(unknown)", or in brackets why
- * frames are missing. As recorded (raw)... */
+/* Returns the name of a frame, as recorded: its function, else MODULE+0xADDRESS, else "(unknown)",
+ * or in brackets why frames are missing. */
 const char *frame_name(struct ms_arena *a, const struct model *m, const struct frame *f);
-/* ... and for the screen: shortened unless full names are wanted, cleaned. */
+/* Returns the name of a frame for the screen: shortened unless full names are wanted, cleaned. */
 const char *frame_label(struct ms_arena *a, const struct model *m, const struct frame *f,
 			const struct style *st);
-/* Where it is, cleaned: "src/cache.cpp:77" (without the source root, else without the folder that all
- * sources of its module lie in), else "[libz.so.1]", else "". */
+/* Returns where a frame is, cleaned: "src/cache.cpp:77" (without the source root, else without the
+ * folder that all sources of its module lie in), else "[libz.so.1]", else "". */
 const char *frame_place(struct ms_arena *a, const struct model *m, const struct frame *f,
 			const struct style *st);
 
-/* "orderd (pid 4117)", cleaned; `pid` is the word before the number, "pid " or "". */
+/* Returns "orderd (pid 4117)", cleaned; `pid` is the word before the number, "pid " or "". */
 const char *process_label(struct ms_arena *a, const struct process *p, const char *pid, bool ascii);
-/* What a branch of a call tree is: its frame, or a process as above. */
+/* Returns the name of a branch of a call tree: of its frame, or of a process as process_label
+ * does. */
 const char *branch_label(struct ms_arena *a, const struct model *m, const struct branch *b,
 			 const struct style *st, const char *pid);
 

@@ -30,7 +30,7 @@ static const struct {
 	[RECORDER] = {"recorder", "the recorder's", "what MemScope itself uses in the process"},
 };
 
-/* What is known of all processes together; UNKNOWN = not all, or none, say. */
+/* Holds the facts about all processes together; UNKNOWN = not all, or none, have it. */
 struct facts {
 	uint64_t part[PARTS];
 	uint64_t rss, swap, untouched, pinned, trim, arenas, arena_free, gaps, wide, peak;
@@ -113,8 +113,8 @@ static bool is_glibc(const struct facts *f)
 	return f->glibc && !f->wide;
 }
 
-/* What one arena would have needed, had all threads shared it: about the peak of what was live, with
- * slack as it is now. */
+/* Returns how much would be freed if all threads shared one arena, which needs about the peak of
+ * what was live, with slack as it is now. */
 static uint64_t arena_gain(const struct facts *f)
 {
 	double live = (double)(f->part[LIVE] ? f->part[LIVE] : 1);
@@ -124,7 +124,7 @@ static uint64_t arena_gain(const struct facts *f)
 	return gain < f->arena_free ? gain : f->arena_free;
 }
 
-/* The largest gain first; how many. */
+/* Writes advice, the largest gain first; returns how many. */
 static size_t advise(struct model *m, const struct facts *f, struct advice out[ADVICE_MOST])
 {
 	size_t n = 0, to = 0;
@@ -198,7 +198,7 @@ static const char *largest_file(struct model *m, uint64_t all)
 	return said;
 }
 
-/* What to do about the largest part. */
+/* Says what to do about the largest part. */
 static const char *what_to_do(struct model *m, const struct facts *f, enum part largest)
 {
 	struct advice all[ADVICE_MOST];

@@ -13,11 +13,12 @@ struct source {
 	size_t n;
 };
 
-/* A regular file of at most `most` bytes; NULL = there is no such. Free the result. */
+/* Reads a regular file of at most `most` bytes; NULL = there is no such. Free the result. */
 char *source_read_file(const char *path, size_t most, size_t *n);
 
-/* The same of a file as frames have it: as the compiler saw it, or below the root of the sources
- * (NULL = nobody said) or where it ran. *from: where it was, or would have been. */
+/* Reads, as source_read_file does, a file as frames have it: as the compiler saw it, or below the
+ * root of the sources (NULL = nobody said) or where it ran. *from: where it was, or would have
+ * been. */
 char *source_read(struct model *m, const char *file, const char *root, size_t most,
 		  const char **from, size_t *n);
 

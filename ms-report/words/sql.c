@@ -40,7 +40,7 @@ static int out_of_time(void *arg)
 	return now.tv_sec > end->tv_sec;
 }
 
-/* What SQLite says of it, on one line. */
+/* Sets `err` to what SQLite says of the query, on one line. */
 static int refuse(struct model *m, struct ms_err *err)
 {
 	int code = sqlite3_errcode(m->db) & 0xff;

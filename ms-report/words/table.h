@@ -27,8 +27,8 @@ struct column {
 	enum cell_kind kind;
 	bool sum;      /* rows add up to the total */
 	bool optional; /* left out where the line is narrow */
-	/* Where table_take finds it in what a row is of, and table_finish what all of it is in the
-	 * model: a uint64_t each, its offset + 1; 0 = it is set otherwise, or not known. */
+	/* Offsets + 1 of a uint64_t each: where table_take finds the figure in what a row is of,
+	 * and table_finish the whole of it in the model; 0 = it is set otherwise, or not known. */
 	size_t of, all;
 	const char *sql; /* what table_query asks for; NULL = its name, or nothing if it has none */
 };
@@ -184,7 +184,7 @@ struct table site_frees(struct model *m, const struct site *s);
 
 /* One row a heap, that with the most live bytes first. */
 struct table table_heaps(struct model *m, size_t limit);
-/* The same in a line, or NULL: there is but one. */
+/* Says the heaps in a line, or NULL: there is but one. */
 const char *heaps_line(struct model *m);
 
 /* Functions that were to be hooked and that no process had: 'a', 'b'; or NULL. */
@@ -194,12 +194,13 @@ const char *heaps_unhooked(struct model *m);
 
 /* ---- resident_tables.c: --resident ---- */
 
-/* What is resident at the moment by what it is for, sites by what they pin and by what was never
- * touched, files, advice, moments: at most RESIDENT_TABLES; how many. Their names for machines. */
+/* Fills `out` with tables of resident memory: what it is for, sites by what they pin and by what
+ * was never touched, files, advice, moments, at most RESIDENT_TABLES; returns how many.
+ * resident_names: their names for machines. */
 #define RESIDENT_TABLES 6
 size_t resident_tables(struct model *m, size_t limit, struct table out[RESIDENT_TABLES]);
 extern const char *const resident_names[RESIDENT_TABLES];
-/* Is it known of any moment? */
+/* Tells whether resident memory is known of any moment. */
 bool resident_known(struct model *m);
 /* The largest part of it and what to do, or why nothing is known. */
 const char *resident_answer(struct model *m);
@@ -237,11 +238,11 @@ struct table proc_timeline(struct model *m, size_t limit);
 /* Regions at the moment, most resident first (or the largest, where that is not known); of ms-diff
  * what changed between two snapshots of them. */
 struct table proc_regions(struct model *m, size_t limit);
-/* By what they are for. */
+/* Makes the table of regions by what they are for. */
 struct table proc_kinds(struct model *m);
-/* Processes by what they hold. */
+/* Makes the table of processes by what they hold. */
 struct table proc_processes(struct model *m, size_t limit);
-/* Those that could not be read. */
+/* Makes the table of processes that could not be read. */
 struct table proc_skipped(struct model *m, size_t limit);
 /* The tables of the first screen, at most PROC_TABLES; how many. */
 #define PROC_TABLES 4

@@ -181,7 +181,7 @@ static void images_missed(struct model *m, struct words *w)
 				 say_things(m, n, "program")));
 }
 
-/* What is wrong with stacks and frees; rarely anything. */
+/* Says what is wrong with stacks and frees; rarely anything. */
 static void quality_details(struct model *m, struct words *w)
 {
 	const struct quality *q = &m->quality;
@@ -216,7 +216,7 @@ static void quality_details(struct model *m, struct words *w)
 									say_count(m, children))));
 }
 
-/* Of a span, or read from a checkpoint on. */
+/* Says which span is counted, or that the trace was read in part, from a checkpoint on. */
 static const char *counted(struct model *m)
 {
 	if (m->from_ns != UNKNOWN && m->to_ns != UNKNOWN)

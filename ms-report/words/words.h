@@ -42,24 +42,26 @@ const char *words_hidden(struct model *m, const struct style *st);
 const char *words_image(struct model *m, uint32_t image);
 /* "2.7 MiB in 400 blocks, gone with the 4 images that became others"; NULL = none did. */
 const char *words_exec(struct model *m);
-/* How much of what is live at the report's moment is unreachable, or that (and why) nobody knows.
- */
+/* Says how much of what is live at the report's moment is unreachable, or that (and why) nobody
+ * knows. */
 const char *words_verdict(struct model *m);
-/* By what the scan at the end differs from others: "pointers at any byte (--leak-align)"; none where
- * it does not. */
+/* Says how the scan at the end differs from others: "pointers at any byte (--leak-align)"; none
+ * where it does not. */
 struct words words_scan_terms(struct model *m);
-/* Why the scan at the end told nothing; NULL = it did, or there was none. */
+/* Says why the scan at the end told nothing; NULL = it did, or there was none. */
 const char *words_unscanned(const struct model *m);
 /* "named as one-time runtime: 73.0 KiB (ms-filter --one-time)", of what is live at the moment that
  * the report is about; NULL when nothing is. */
 const char *words_one_time(struct model *m);
 
-/* Of what churns ("26 % of all calls"), of the busiest site, and of the one that allocated most (the only row of such a list), its share:
- * "95 % of calls and 46 % of bytes, 94 % temporary", "92 % of bytes in 10 calls"; `both`: it is both.
- * And what else is said of it: its mean size, its thread; cleaned. */
+/* Says the share of what churns ("26 % of all calls"), of the busiest site, and of the one that
+ * allocated most (the only row of such a list): "95 % of calls and 46 % of bytes, 94 % temporary",
+ * "92 % of bytes in 10 calls"; `both`: it is both. words_besides has what else is said of it: its
+ * mean size, its thread; cleaned. */
 const char *words_share(struct model *m, const struct list *l, bool both);
 struct words words_besides(struct model *m, const struct site *s, const struct style *st);
-/* Of what churns: "344,662 blocks", "99 % freed within 10 allocations", "5 sites, the busiest #22". */
+/* Says how much churns: "344,662 blocks", "99 % freed within 10 allocations", "5 sites, the busiest
+ * #22". */
 struct words words_churn(struct model *m, const struct site *s);
 /* ", 97 % freed within 10 allocations" of all allocations: what is freed before its thread's next one
  * is a part of that. "" where there is little more of it. */
@@ -68,8 +70,8 @@ const char *words_soon(struct model *m);
 /* "RSS 2.6 GiB: live 1.8 GiB + slack 90 MiB + mapped 400 MiB, 300 MiB other" of the moments called
  * `label`; NULL where neither slack nor mapped is known. */
 const char *words_rss(struct model *m, const char *label);
-/* Where resident memory is when most of it is no live heap, as /proc said; NULL = it is live heap, or little,
- * or what was there before is not known. */
+/* Says where resident memory is when most of it is no live heap, as /proc said; NULL = it is live
+ * heap, or little, or what was there before is not known. */
 const char *words_elsewhere(struct model *m);
 /* Says that, or where it is at the end when most of RSS is no live heap only then: memory that was
  * freed and is still resident. */
@@ -82,9 +84,9 @@ const char *words_rss_peak_time(struct model *m);
 
 /* ---- unrecorded_words.c ---- */
 
-/* Of recordings that began in mid-run: what the processes had already. */
+/* Says what the processes of recordings that began in mid-run had already. */
 void unrecorded_before(struct model *m, struct words *w);
-/* Late starts, pauses, dropped events, and what was inherited by fork. */
+/* Says late starts, pauses, dropped events, and what was inherited by fork. */
 void unrecorded_words(struct model *m, struct words *w);
 /* The head of a list of sites at the peak, when the peak of the run lies in what was dropped; else
  * NULL. */
@@ -94,16 +96,18 @@ const char *unrecorded_peak(struct model *m);
 
 struct run;
 struct table;
-/* Of which of its processes the report is, in a sentence; and the processes by their peaks. */
+/* Says which of its processes the report is of, in a sentence; run_table has the processes by their
+ * peaks. */
 const char *run_words(struct model *m, const struct run *r, const struct style *st);
 struct table run_table(struct model *m, const struct run *r, const struct style *st);
 
 /* ---- diff_words.c ---- */
 
-/* Why budgets on changes cannot be decided, or why the result is incomplete; NULL = no reason. */
+/* Says why budgets on changes cannot be decided, or why the result is incomplete; NULL = no
+ * reason. */
 const char *diff_untrusted(struct model *m);
 const char *diff_incomplete(struct model *m);
-/* Of which sites nobody can tell whether they changed, and why; NULL = of none. */
+/* Says of which sites nobody can tell whether they changed, and why; NULL = of none. */
 const char *diff_unmatched(struct model *m);
 
 /* "+6.1 MiB", "-12", "0"; n/a. For people. */
@@ -124,8 +128,8 @@ struct diff_line {
 size_t diff_lines(struct model *m, struct diff_line out[12]);
 /* When the peaks were, if they are of different phases: "now at 1.5 s, was at 0.5 s"; else NULL. */
 const char *diff_moments(struct model *m);
-/* What charts of the comparison begin with: the figure that changed most in the first place that
- * changed by more than noise, or in any; `otherwise` when none did. */
+/* Returns the metric that charts of the comparison begin with: the figure that changed most in the
+ * first place that changed by more than noise, or in any; `otherwise` when none did. */
 enum metric diff_metric(const struct diff *d, enum metric otherwise);
 /* The list of rows on a first screen: what it is called; how many of its rows, `limit` at most, are worth
  * a line: those that are more than noise, or, where there are none, the largest changes; and what
@@ -135,7 +139,7 @@ size_t diff_rows_shown(const struct diff_rows *r, size_t limit);
 const char *diff_what(struct model *m, const struct diff_row *x);
 /* "3 runs", "1 run"; "12 within noise, 1,204 unchanged, ..." */
 const char *diff_rest(struct model *m, const struct diff_rows *r);
-/* What the comparison is worth: "one run of each: ...", and so on. */
+/* Says what the comparison is worth: "one run of each: ...", and so on. */
 const char *diff_worth(struct model *m);
 /* How far runs of one build are apart at the peak: "noise +-0.3 %"; NULL with one run of each. */
 const char *diff_noise(struct model *m);

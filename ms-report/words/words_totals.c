@@ -113,7 +113,7 @@ const char *words_one_time(struct model *m)
 		       : NULL;
 }
 
-/* What RSS has beyond the parts, or the parts beyond RSS. */
+/* Says how much RSS has beyond the parts, or the parts beyond RSS. */
 static const char *rest_of(struct model *m, uint64_t rss, uint64_t parts)
 {
 	if (rss == UNKNOWN || m->est) /* a difference of estimates */
