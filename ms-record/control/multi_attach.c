@@ -203,6 +203,21 @@ static int go(struct control *c, struct attach_process *p, struct ms_err *err)
 	return 0;
 }
 
+/* Lets one of several processes go on. One that became another program meanwhile is attached to as
+ * that. What comes to nothing leaves a trace that is ended, and empty. */
+static int go_one_of(struct control *c, struct attach_process *p, struct ms_err *err)
+{
+	uint64_t until = clock_mono() + CHANGES_NS;
+	while (go(c, p, err)) {
+		drain_add(&c->drain, p->session);
+		control_end(c, p->session, SESSION_STOPPED, -1);
+		if (!look_again(c, p, until, err) || prepare_one(c, p, err))
+			return -1;
+		p->session = c->sessions;
+	}
+	return 0;
+}
+
 int multi_attach_go(struct control *c, struct ms_err *err)
 {
 	struct multi_attach *s = &c->multi_attach;
@@ -212,15 +227,10 @@ int multi_attach_go(struct control *c, struct ms_err *err)
 		struct attach_process *p = &s->all.v[i];
 		if (p->failed)
 			continue;
-		if (!go(c, p, &why)) {
+		if (s->asked > 1 ? go_one_of(c, p, &why) : go(c, p, &why))
+			refuse(c, p, &why);
+		else
 			going++;
-			continue;
-		}
-		refuse(c, p, &why);
-		if (s->asked > 1) { /* nothing of it will come: its trace is ended, and empty */
-			drain_add(&c->drain, p->session);
-			control_end(c, p->session, SESSION_STOPPED, -1);
-		}
 	}
 	if (!going)
 		return settle(c, err);

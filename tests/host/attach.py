@@ -236,6 +236,22 @@ def execs_once():
         end(p, "one exec")
 
 
+def execs_beside():
+    """So does each of two."""
+    for _ in range(40 if ALL else 10):
+        both = [subprocess.Popen([f"{TB}/host/attach_execs", str(random.randint(20, 160)), "0", TARGET, "churn", "1"], stdout=subprocess.PIPE,
+                                 stderr=subprocess.STDOUT) for _ in range(2)]
+        for p in both:
+            p.stdout.readline()
+        rc, said = attach(",".join(str(p.pid) for p in both), "-d", "0.1")
+        check(rc == 0 and "not recorded" not in said and "cannot" not in said, f"two execs: {rc} {said}")
+        for p in both:
+            while os.readlink(f"/proc/{p.pid}/exe") != os.path.realpath(TARGET):
+                time.sleep(0.01)
+            begun(p.pid)
+            end(p, "two execs")
+
+
 def early():
     """Attached to in the moment that it begins, when no allocator is there yet."""
     for seconds in ("0.3", "3", "10"):  # however busy the machine is
@@ -410,6 +426,7 @@ def main():
     early()
     execs()
     execs_once()
+    execs_beside()
     together()
     other_version()
     told()
