@@ -47,11 +47,11 @@ static void find_slots(struct walk *w)
 {
 	const struct elfmap *m = w->code->file;
 	struct elfmap_table names;
-	for (unsigned i = 0; i < m->head->e_shnum; i++) {
+	for (unsigned i = 0; i < m->elf.section_count; i++) {
 		uint64_t bytes;
 		const Elf64_Rela *r = elfmap_section(m, i, SHT_RELA, &bytes);
-		unsigned table = m->sections[i].sh_link;
-		if (r && table < m->head->e_shnum && elfmap_table(m, table, &names))
+		unsigned table = m->elf.sections[i].sh_link;
+		if (r && elfmap_table(m, table, &names))
 			take_slots(w, &names, r, bytes / sizeof *r);
 	}
 }
@@ -68,16 +68,11 @@ static bool is_slot(const struct walk *w, uint64_t address)
 
 static const uint8_t *code_at(const struct elfmap *m, uint64_t address, uint64_t *most)
 {
-	const Elf64_Ehdr *e = m->head;
-	const Elf64_Phdr *h = elfmap_part(m, e->e_phoff, e->e_phnum * sizeof *h);
-	for (unsigned i = 0; h && i < e->e_phnum; i++) {
-		uint64_t at = address - h[i].p_vaddr;
-		if (h[i].p_type != PT_LOAD || !(h[i].p_flags & PF_X) || at >= h[i].p_filesz)
-			continue;
-		*most = h[i].p_filesz - at < *most ? h[i].p_filesz - at : *most;
-		return elfmap_part(m, h[i].p_offset + at, *most);
-	}
-	return NULL;
+	uint64_t at;
+	const Elf64_Phdr *p = ms_elf_loaded(&m->elf, PF_X, address, &at);
+	if (p && p->p_filesz - at < *most)
+		*most = p->p_filesz - at;
+	return p ? elfmap_part(m, p->p_offset + at, *most) : NULL;
 }
 
 static void reach(struct walk *w, uint64_t address)

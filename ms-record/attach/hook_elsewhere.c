@@ -120,8 +120,7 @@ static void consider(struct search *s, const char *name, const Elf64_Sym *y)
 
 static bool search(struct search *s)
 {
-	const Elf64_Ehdr *e = s->file->file.head;
-	if (e->e_machine != CPU_MACHINE || e->e_phoff % 8 ||
+	if (s->file->file.elf.head.e_machine != CPU_MACHINE ||
 	    !hook_symbols_mention(s->file, "malloc") || !find_malloc(s))
 		return false;
 	for (unsigned k = 0; k < s->file->n; k++)

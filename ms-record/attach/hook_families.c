@@ -142,7 +142,7 @@ static bool is_dynamic(const struct hook_symbols *file, const struct elfmap_tabl
 {
 	uint64_t bytes;
 	const struct elfmap *m = &file->file;
-	for (unsigned i = 0; i < m->head->e_shnum; i++)
+	for (unsigned i = 0; i < m->elf.section_count; i++)
 		if (elfmap_section(m, i, SHT_DYNSYM, &bytes) == t->symbols)
 			return true;
 	return false;
@@ -271,8 +271,7 @@ static bool is_own(const struct hook_families *known, const struct families *all
 		return false;
 	if (!*f->prefix)
 		return known->later || at->before || beside || !f->exported;
-	const Elf64_Ehdr *e = at->file->file.head;
-	if (e->e_machine != CPU_MACHINE || e->e_phoff % 8)
+	if (at->file->file.elf.head.e_machine != CPU_MACHINE)
 		return false;
 	return !at->runtime && takes_size(f, at->file) && !is_part(all, f, at->file) &&
 	       !is_wrapper(all, f, at->file);

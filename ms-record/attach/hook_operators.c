@@ -43,9 +43,9 @@ static bool look(const struct elfmap *m)
 {
 	struct elfmap_table tables[TABLES_MOST];
 	struct hook_code c = {m, tables, 0};
-	if (m->head->e_machine != CPU_MACHINE || m->head->e_phoff % 8)
+	if (m->elf.head.e_machine != CPU_MACHINE)
 		return false;
-	for (unsigned i = 0; i < m->head->e_shnum && c.n < TABLES_MOST; i++)
+	for (unsigned i = 0; i < m->elf.section_count && c.n < TABLES_MOST; i++)
 		c.n += elfmap_table(m, i, &tables[c.n]);
 	const Elf64_Sym *y = find(&c, "_Znwm");
 	return y && !find(&c, "malloc") &&

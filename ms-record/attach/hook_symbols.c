@@ -18,9 +18,8 @@
 
 static bool is_of(const struct elfmap *debug, const uint8_t *id, size_t bytes)
 {
-	size_t n;
-	const uint8_t *own = elfmap_build_id(debug, &n);
-	return own && n == bytes && !memcmp(own, id, n);
+	uint8_t own[MS_ELF_ID_MOST];
+	return ms_elf_build_id(&debug->elf, own) == bytes && !memcmp(own, id, bytes);
 }
 
 static bool try_debug(struct hook_symbols *y, int proc, const char *path, const uint8_t *id,
@@ -39,29 +38,17 @@ static bool try_debug(struct hook_symbols *y, int proc, const char *path, const 
 /* "x.debug" as the file says; NULL = it does not. */
 static const char *linked_name(const struct elfmap *m)
 {
-	uint64_t names = m->head->e_shstrndx, bytes;
-	if (names >= m->head->e_shnum)
-		return NULL;
-	bytes = m->sections[names].sh_size;
-	const char *text = elfmap_part(m, m->sections[names].sh_offset, bytes);
-	if (!text || !bytes || text[bytes - 1])
-		return NULL;
-	for (unsigned i = 0; i < m->head->e_shnum; i++) {
-		const Elf64_Shdr *s = &m->sections[i];
-		if (s->sh_name >= bytes || strcmp(text + s->sh_name, ".gnu_debuglink") != 0)
-			continue;
-		const char *name = elfmap_part(m, s->sh_offset, s->sh_size);
-		return name && memchr(name, 0, s->sh_size) ? name : NULL;
-	}
-	return NULL;
+	const Elf64_Shdr *s = ms_elf_named(&m->elf, ".gnu_debuglink");
+	const char *name = s ? elfmap_part(m, s->sh_offset, s->sh_size) : NULL;
+	return name && memchr(name, 0, s->sh_size) ? name : NULL;
 }
 
 static void open_debug(struct hook_symbols *y, int proc, const char *module)
 {
-	char path[PATH_MOST], hex[2 * 64 + 1];
-	size_t bytes;
-	const uint8_t *id = elfmap_build_id(&y->file, &bytes);
-	if (!id || bytes < 2 || bytes > 64)
+	char path[PATH_MOST], hex[2 * MS_ELF_ID_MOST + 1];
+	uint8_t id[MS_ELF_ID_MOST];
+	size_t bytes = ms_elf_build_id(&y->file.elf, id);
+	if (bytes < 2)
 		return;
 	for (size_t i = 0; i < bytes; i++)
 		snprintf(hex + 2 * i, 3, "%02x", id[i]);
@@ -85,8 +72,8 @@ static void open_debug(struct hook_symbols *y, int proc, const char *module)
 
 static void take_tables(struct hook_symbols *y, const struct elfmap *m)
 {
-	for (unsigned i = 0; i < m->head->e_shnum && y->n < HOOK_TABLES; i++) {
-		bool full = m->sections[i].sh_type == SHT_SYMTAB;
+	for (unsigned i = 0; i < m->elf.section_count && y->n < HOOK_TABLES; i++) {
+		bool full = m->elf.sections[i].sh_type == SHT_SYMTAB;
 		if (!elfmap_table(m, i, &y->tables[y->n]))
 			continue;
 		y->n++;

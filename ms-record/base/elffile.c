@@ -116,9 +116,9 @@ bool elffile_malloc(int fd, struct elffile_malloc *m)
 	*m = (struct elffile_malloc){0};
 	if (!elfmap_open(&map, fd))
 		return false;
-	for (unsigned i = 0; i < map.head->e_shnum; i++)
+	for (unsigned i = 0; i < map.elf.section_count; i++)
 		if (elfmap_table(&map, i, &t))
-			take_symbols(m, &t, map.sections[i].sh_type == SHT_DYNSYM);
+			take_symbols(m, &t, map.elf.sections[i].sh_type == SHT_DYNSYM);
 	elfmap_close(&map);
 	return true;
 }

@@ -4,16 +4,16 @@
  */
 #pragma once
 
-#include <elf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libcommon/base/elf_reader.h"
+
 struct elfmap {
 	const uint8_t *file; /* NULL = there is none */
 	uint64_t bytes;
-	const Elf64_Ehdr *head;
-	const Elf64_Shdr *sections; /* head->e_shnum */
+	struct ms_elf_reader elf; /* its headers, those of sections too */
 };
 
 /* Symbols, and their names. */
@@ -34,8 +34,6 @@ const void *elfmap_part(const struct elfmap *m, uint64_t offset, uint64_t bytes)
 const void *elfmap_section(const struct elfmap *m, unsigned i, uint32_t type, uint64_t *bytes);
 /* The table of symbols that section `i` is; false = it is none. */
 bool elfmap_table(const struct elfmap *m, unsigned i, struct elfmap_table *t);
-/* Its GNU build-id, *bytes long; NULL = it has none. */
-const uint8_t *elfmap_build_id(const struct elfmap *m, size_t *bytes);
 /* "" = it has none. */
 static inline const char *elfmap_name(const struct elfmap_table *t, const Elf64_Sym *y)
 {

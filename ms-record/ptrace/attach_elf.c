@@ -242,8 +242,9 @@ bool attach_elf_file(int proc, const struct attach_module *m, struct attach_symb
 	bool found = false;
 	int fd = attach_elf_open(proc, m->map);
 	if (elfmap_open(&map, fd)) {
-		for (unsigned i = 0; i < map.head->e_shnum && !found; i++)
-			found = map.sections[i].sh_type == SHT_SYMTAB && elfmap_table(&map, i, &t);
+		for (unsigned i = 0; i < map.elf.section_count && !found; i++)
+			found = map.elf.sections[i].sh_type == SHT_SYMTAB &&
+				elfmap_table(&map, i, &t);
 		if (found)
 			search(&t, m->bias, wanted, n);
 		elfmap_close(&map);
