@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Room base: what any room of the recorder needs.
  *   In:  stamps of a guest; /proc and clocks.
- *   Out: time in ns (this header); headers of ELF files (elffile.h); counters (stats.h);
+ *   Out: time in ns (this header); mapped ELF files (elfmap.h); counters (stats.h);
  *        threads woken (wake.h), packets and files between processes (packet.h).
  *   Used by: all.
  *

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "libcommon/base/elf_reader.h"
 #include "libcommon/base/err.h"
 #include "libcommon/proc/proc.h"
 #include "ms-record/base/elffile.h"
@@ -43,28 +44,29 @@ bool doctor_capable(const struct doctor *d, int what)
 }
 
 /* Tells whether the file's separate symbols are where distributions put them. */
-static bool has_debug_file(const struct elffile *f)
+static bool has_debug_file(const struct ms_elf_reader *f)
 {
+	uint8_t id[MS_ELF_ID_MOST];
+	size_t n = ms_elf_build_id(f, id);
 	char path[256] = "/usr/lib/debug/.build-id/";
 	char *at = path + strlen(path);
-	for (size_t i = 0; i < f->build_id_size && i < 32; i++)
-		at += sprintf(at, i ? "%02x" : "%02x/", f->build_id[i]);
+	for (size_t i = 0; i < n && i < 32; i++)
+		at += sprintf(at, i ? "%02x" : "%02x/", id[i]);
 	strcpy(at, ".debug");
-	return f->build_id_size && !access(path, R_OK);
+	return n && !access(path, R_OK);
 }
 
 void doctor_libc(struct doctor *d, const char *path)
 {
-	struct elffile f = {0};
+	struct ms_elf_reader f;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct elffile_source src = {fd, 0, 0};
 	struct elffile_malloc m = {0};
-	bool good = fd >= 0 && elffile_read(&src, &f);
-	bool table = good && elffile_malloc(fd, &m) && m.table;
+	bool good = ms_elf_read(&f, ms_elf_in_file(fd));
+	bool here = good && ((elffile_malloc(fd, &m) && m.table) || has_debug_file(&f));
 	descriptor_close(fd);
 	if (!good)
 		return;
-	if (table || has_debug_file(&f))
+	if (here)
 		doctor_say(d, DOCTOR_OK, "symbols", "those of the C library are available");
 	else
 		doctor_say(d, DOCTOR_NOTE, "symbols",

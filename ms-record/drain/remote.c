@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "drained.h"
-#include "ms-record/base/elffile.h"
 #include "libcommon/base/arena.h"
+#include "libcommon/base/elf_reader.h"
 #include "ms-record/session/pool.h"
 #include "ms-record/session/held_files.h"
 #include "ms-record/session/session.h"
@@ -61,18 +61,20 @@ static bool read_process(const struct session *s, uint64_t address, void *out, s
 /* A page of a module, from its file by its program headers. */
 static bool read_file(const struct module *m, uint64_t address, uint8_t *out)
 {
-	struct elffile f;
-	struct elffile_source src = {m->file ? m->file->fd : -1, 0, 0};
-	if (src.fd < 0 || !elffile_read(&src, &f))
+	struct ms_elf_reader f;
+	int fd = m->file ? m->file->fd : -1;
+	if (!ms_elf_read(&f, ms_elf_in_file(fd)))
 		return false;
-	for (size_t i = 0; i < f.load_count; i++) {
-		uint64_t start = (f.loads[i].address & ~(uint64_t)(PAGE - 1)) + m->bias;
-		uint64_t skew = f.loads[i].address & (PAGE - 1);
-		if (address < start || address >= start + skew + f.loads[i].bytes)
+	for (unsigned i = 0; i < f.segment_count; i++) {
+		const Elf64_Phdr *p = &f.segments[i];
+		uint64_t start = (p->p_vaddr & ~(uint64_t)(PAGE - 1)) + m->bias;
+		uint64_t skew = p->p_vaddr & (PAGE - 1);
+		if (p->p_type != PT_LOAD || address < start ||
+		    address >= start + skew + p->p_filesz)
 			continue;
-		off_t at = (off_t)(f.loads[i].offset - skew + (address - start));
+		off_t at = (off_t)(p->p_offset - skew + (address - start));
 		memset(out, 0, PAGE);
-		return pread(src.fd, out, PAGE, at) > 0;
+		return pread(fd, out, PAGE, at) > 0;
 	}
 	return false;
 }

@@ -21,6 +21,7 @@
 #include "ms-record/base/descriptor.h"
 #include "ms-record/base/elffile.h"
 #include "libcommon/base/arena.h"
+#include "libcommon/base/elf_reader.h"
 #include "libcommon/base/err.h"
 #include "libcommon/symbols/symbols_cache.h"
 #include "ms-record/guest/layout.h"
@@ -206,10 +207,10 @@ static int check_static(struct launch *l, const char *path, const struct elffile
 /* Nothing is preloaded by musl's linker, as ours is for glibc's. A program that has a malloc of its
  * own is hooked by the preloaded library's constructor, but traced, so that static programs are seen
  * that it becomes. */
-static int check_dynamic(struct launch *l, const char *path, const struct elffile *f,
+static int check_dynamic(struct launch *l, const char *path, const char *linker,
 			 const struct elffile_malloc *m, struct ms_err *err)
 {
-	const char *name = basename(f->interp);
+	const char *name = basename(linker);
 	bool glibc = !strncmp(name, CPU_LINKER, sizeof CPU_LINKER - 1),
 	     musl = !strncmp(name, "ld-musl", 7);
 	if (!glibc && !musl)
@@ -229,14 +230,26 @@ static int check_dynamic(struct launch *l, const char *path, const struct elffil
 	return 0;
 }
 
-static int check_elf(struct launch *l, const char *path, const struct elffile *f, int fd,
+/* Copies the name of the dynamic linker that a program asks for; "" = none. */
+static void find_linker(const struct ms_elf_reader *f, char to[256])
+{
+	const Elf64_Phdr *p = ms_elf_segment(f, PT_INTERP);
+	size_t n = !p ? 0 : p->p_filesz < 256 ? p->p_filesz : 255;
+	if (n && !ms_elf_get(f, p->p_offset, to, n))
+		strcpy(to, "?");
+	to[n] = '\0';
+}
+
+static int check_elf(struct launch *l, const char *path, const struct ms_elf_reader *f, int fd,
 		     struct ms_err *err)
 {
 	struct elffile_malloc m;
-	if (f->bits != 64 || f->machine != CPU_MACHINE)
+	char linker[256];
+	if (!f->supported || f->head.e_machine != CPU_MACHINE)
 		return refuse(path, "it is not an " CPU_NAME " program", err);
 	elffile_malloc(fd, &m);
-	if (f->interp[0] ? check_dynamic(l, path, f, &m, err) : check_static(l, path, &m, err))
+	find_linker(f, linker);
+	if (linker[0] ? check_dynamic(l, path, linker, &m, err) : check_static(l, path, &m, err))
 		return -1;
 	return check_rights(path, err);
 }
@@ -257,7 +270,7 @@ static bool interpreter(int fd, char out[512])
 
 static int check(struct launch *l, const char *path, int depth, struct ms_err *err)
 {
-	struct elffile f;
+	struct ms_elf_reader f;
 	char script[512];
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0 && errno == ENOENT) { /* of a script */
@@ -266,9 +279,8 @@ static int check(struct launch *l, const char *path, int depth, struct ms_err *e
 	}
 	if (fd < 0)
 		return refuse(path, "it cannot be read, so it cannot be checked", err);
-	struct elffile_source src = {fd, 0, 0};
 	int rc;
-	if (elffile_read(&src, &f))
+	if (ms_elf_read(&f, ms_elf_in_file(fd)))
 		rc = check_elf(l, path, &f, fd, err);
 	else if (depth < SCRIPT_DEPTH && interpreter(fd, script))
 		rc = check(l, script, depth + 1, err);

@@ -19,9 +19,9 @@
 #include "held_files.h"
 #include "info.h"
 #include "libcommon/base/arena.h"
+#include "libcommon/base/elf_reader.h"
 #include "libcommon/base/clock.h"
 #include "ms-record/base/descriptor.h"
-#include "ms-record/base/elffile.h"
 #include "session.h"
 
 #define CTIME_STEP_NS UINT64_C(20000000) /* a file may seem to have changed so much earlier */
@@ -100,10 +100,13 @@ void module_file_hold(const struct session *s, const struct attach_map *p)
 	free(path);
 }
 
-static bool same_id(const struct module *m, const struct elffile *f)
+_Static_assert(MG_BUILD_ID_MOST == MS_ELF_ID_MOST, "a module has room for a build-id");
+
+static bool same_id(const struct module *m, const struct ms_elf_reader *f)
 {
-	return m->build_id_size == f->build_id_size &&
-	       !memcmp(m->build_id, f->build_id, f->build_id_size);
+	uint8_t id[MS_ELF_ID_MOST];
+	size_t n = ms_elf_build_id(f, id);
+	return m->build_id_size == n && !memcmp(m->build_id, id, n);
 }
 
 /* Opens what is mapped at `p`, or finds it among what is held. False: it is another build than the
@@ -111,20 +114,18 @@ static bool same_id(const struct module *m, const struct elffile *f)
 static bool hold_mapped(const struct session *s, struct module *m, const struct attach_map *p,
 			bool *deleted)
 {
-	struct elffile f;
+	struct ms_elf_reader f;
 	int fd = module_file_open(s, p, m->path, deleted);
 	m->file = fd >= 0 ? held_file_keep(fd, m->path, true) : held_file_find(m->path, p->inode);
-	struct elffile_source src = {m->file ? m->file->fd : -1, s->pid, m->start};
-	if (!elffile_read(&src, &f))
+	if (!ms_elf_read(&f, m->file ? ms_elf_in_file(m->file->fd)
+				     : ms_elf_in_process(s->pid, m->start)))
 		return true;
 	if (m->file && m->build_id_size && !same_id(m, &f)) {
 		m->file = NULL;
 		return false;
 	}
-	if (!m->build_id_size) {
-		m->build_id_size = (uint8_t)f.build_id_size;
-		memcpy(m->build_id, f.build_id, f.build_id_size);
-	}
+	if (!m->build_id_size)
+		m->build_id_size = (uint8_t)ms_elf_build_id(&f, m->build_id);
 	return true;
 }
 
@@ -140,12 +141,13 @@ static uint64_t unwind_table(const struct module *m)
  * recorded: nobody can have put it there since. */
 static bool is_proven(const struct session *s, const struct module *m, int fd)
 {
-	struct elffile f;
+	struct ms_elf_reader f;
 	struct stat st;
-	struct elffile_source src = {fd, 0, 0};
-	if (fd < 0 || !elffile_read(&src, &f) || !f.load_count || !same_id(m, &f) ||
-	    f.eh_frame_hdr != unwind_table(m) || f.eh_frame_hdr_bytes != m->eh_frame_hdr_bytes ||
-	    (f.loads[0].address & ~UINT64_C(4095)) != m->start - m->bias)
+	if (!ms_elf_read(&f, ms_elf_in_file(fd)) || !ms_elf_segment(&f, PT_LOAD) || !same_id(m, &f))
+		return false;
+	const Elf64_Phdr *p = ms_elf_segment(&f, PT_GNU_EH_FRAME);
+	if ((p ? p->p_vaddr : 0) != unwind_table(m) ||
+	    (p ? p->p_memsz : 0) != m->eh_frame_hdr_bytes || ms_elf_low(&f) != m->start - m->bias)
 		return false;
 	return m->build_id_size ||
 	       (!fstat(fd, &st) && ms_ns_of(st.st_ctim) + CTIME_STEP_NS < s->clock.start_wall);

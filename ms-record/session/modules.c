@@ -19,9 +19,9 @@
 #include <unistd.h>
 
 #include "attach_modules.h"
-#include "ms-record/base/elffile.h"
 #include "format/trace.h"
 #include "libcommon/base/arena.h"
+#include "libcommon/base/elf_reader.h"
 #include "libcommon/base/order.h"
 #include "held_files.h"
 #include "interpreter.h"
@@ -399,14 +399,15 @@ static uint32_t look(const struct modules *all, uint64_t ip, uint32_t epoch)
 
 /* Returns what was added to the addresses of a file, of which a part is mapped there, maybe once
  * more and by itself. */
-static uint64_t bias_of(const struct elffile *f, const struct attach_map *p)
+static uint64_t bias_of(const struct ms_elf_reader *f, const struct attach_map *p)
 {
 	uint64_t bias = 0;
-	for (size_t i = 0; i < f->load_count; i++) {
-		uint64_t skew = f->loads[i].offset & 4095;
-		uint64_t into = p->offset - (f->loads[i].offset - skew);
-		if (into < skew + f->loads[i].bytes)
-			bias = p->start - into - (f->loads[i].address - skew);
+	for (unsigned i = 0; i < f->segment_count; i++) {
+		const Elf64_Phdr *h = &f->segments[i];
+		uint64_t skew = h->p_offset & 4095;
+		uint64_t into = p->offset - (h->p_offset - skew);
+		if (h->p_type == PT_LOAD && into < skew + h->p_filesz)
+			bias = p->start - into - (h->p_vaddr - skew);
 	}
 	return bias;
 }
@@ -420,11 +421,10 @@ static uint32_t add_unnamed(struct session *s, const struct attach_map *p, uint3
 			   .epoch_closed = UINT32_MAX,
 			   .loaded = clock_stamp(&s->clock),
 			   .kind = p->path[0] == '/' ? MODULE_FILE : MODULE_ANONYMOUS};
-	struct elffile f;
+	struct ms_elf_reader f;
 	bool other = false;
 	int fd = m.kind == MODULE_FILE ? module_file_open(s, p, p->path, &other) : -1;
-	struct elffile_source src = {fd, s->pid, 0};
-	if (fd >= 0 && elffile_read(&src, &f))
+	if (ms_elf_read(&f, ms_elf_in_file(fd)))
 		m.bias = bias_of(&f, p);
 	descriptor_close(fd);
 	return add(s, m, "[anonymous code]", false);
