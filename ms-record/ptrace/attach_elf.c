@@ -18,7 +18,6 @@
 #include "ms-record/base/descriptor.h"
 #include "ms-record/base/elfmap.h"
 
-#define HEADERS_MOST 64u
 #define SYMBOLS_MOST (1u << 22)
 #define STRINGS_MOST (UINT64_C(256) << 20)
 #define DYNAMIC_MOST 512u
@@ -73,32 +72,26 @@ static bool is_mapped(const struct attach_maps *maps, uint64_t low, uint64_t hig
 bool attach_elf_module(const struct attach_memory *mem, const struct attach_maps *maps,
 		       const struct attach_map *at, struct attach_module *m)
 {
-	Elf64_Ehdr e;
-	Elf64_Phdr p[HEADERS_MOST];
-	uint64_t first = UINT64_MAX;
-	if (at->offset || !at->read || !get(mem, at->start, &e, sizeof e) ||
-	    memcmp(e.e_ident, ELFMAG, SELFMAG) || e.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    e.e_phentsize != sizeof *p || e.e_phnum > HEADERS_MOST ||
-	    !get(mem, at->start + e.e_phoff, p, e.e_phnum * sizeof *p))
+	const struct ms_elf_source from = {mem->read, mem->arg, at->start};
+	struct ms_elf_reader r;
+	if (at->offset || !at->read || !ms_elf_read(&r, from) || r.head.e_phnum > MS_ELF_SEGMENTS)
 		return false;
-	for (unsigned i = 0; i < e.e_phnum; i++)
-		if (p[i].p_type == PT_LOAD && p[i].p_vaddr < first)
-			first = p[i].p_vaddr;
 	*m = (struct attach_module){.map = at, .start = UINT64_MAX};
-	m->bias = at->start - (first & ~UINT64_C(4095));
-	for (unsigned i = 0; i < e.e_phnum; i++) {
-		if (p[i].p_type == PT_GNU_EH_FRAME) {
-			m->eh_frame_hdr = m->bias + p[i].p_vaddr;
-			m->eh_frame_hdr_bytes = p[i].p_memsz;
-		} else if (p[i].p_type == PT_DYNAMIC) {
-			m->dynamic = m->bias + p[i].p_vaddr;
-			m->dynamic_bytes = p[i].p_memsz;
-		}
-		m->interpreter |= p[i].p_type == PT_INTERP;
+	m->bias = at->start - ms_elf_low(&r);
+	const Elf64_Phdr *p = ms_elf_segment(&r, PT_GNU_EH_FRAME);
+	if (p) {
+		m->eh_frame_hdr = m->bias + p->p_vaddr;
+		m->eh_frame_hdr_bytes = p->p_memsz;
 	}
-	for (unsigned i = 0; i < e.e_phnum; i++)
-		if (p[i].p_type == PT_LOAD)
-			take_segment(m, &p[i]);
+	p = ms_elf_segment(&r, PT_DYNAMIC);
+	if (p) {
+		m->dynamic = m->bias + p->p_vaddr;
+		m->dynamic_bytes = p->p_memsz;
+	}
+	m->interpreter = ms_elf_segment(&r, PT_INTERP);
+	for (unsigned i = 0; i < r.segment_count; i++)
+		if (r.segments[i].p_type == PT_LOAD)
+			take_segment(m, &r.segments[i]);
 	if (!m->low || !is_mapped(maps, m->low, m->high))
 		m->eh_frame_hdr = m->low = m->high = 0;
 	/* An ELF file that was only mapped to be read has no code where its code would be. */
