@@ -11,19 +11,16 @@
  */
 #include "frames.h"
 
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "format/varint.h"
 #include "libcommon/base/arena.h"
+#include "libcommon/base/elf_reader.h"
 #include "libcommon/base/order.h"
 #include "ms-record/ptrace/attach_elf.h"
 #include "ms-record/base/descriptor.h"
 
-#define HEADERS_MOST 64u
-#define NAMES_MOST (1u << 20)
 #define GUESS_MOST (UINT64_C(64) << 20) /* of a segment that is searched */
 #define GUESS_WORK (1u << 24)           /* entries looked at while guessing */
 #define GUESS_LEAST 4u                  /* functions */
@@ -273,39 +270,23 @@ bool frames_guess(const struct frames_section *segment, const struct frames_code
 /* ---- a module -------------------------------------------------------------------------------- */
 
 struct looked {
-	const struct attach_memory *mem;
-	Elf64_Phdr p[HEADERS_MOST];
-	unsigned count;
+	struct ms_elf_reader elf; /* of its memory */
 	uint64_t bias;
 	struct frames_code code;
 };
 
-static bool get(const struct looked *l, uint64_t address, void *to, size_t n)
-{
-	return l->mem->read(l->mem->arg, address, to, n);
-}
-
 /* Its segments. False = it is no program, or has a header of its own. */
-static bool look(struct looked *l, uint64_t start)
+static bool look(struct looked *l, const struct attach_memory *mem, uint64_t start)
 {
-	Elf64_Ehdr e;
-	uint64_t first = UINT64_MAX;
-	if (!get(l, start, &e, sizeof e) || memcmp(e.e_ident, ELFMAG, SELFMAG) ||
-	    e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_phentsize != sizeof *l->p ||
-	    e.e_phnum > HEADERS_MOST || !get(l, start + e.e_phoff, l->p, e.e_phnum * sizeof *l->p))
+	const struct ms_elf_source from = {mem->read, mem->arg, start};
+	if (!ms_elf_read(&l->elf, from) || ms_elf_segment(&l->elf, PT_GNU_EH_FRAME))
 		return false;
-	l->count = e.e_phnum;
-	for (unsigned i = 0; i < l->count; i++) {
-		if (l->p[i].p_type == PT_GNU_EH_FRAME)
-			return false;
-		if (l->p[i].p_type == PT_LOAD && l->p[i].p_vaddr < first)
-			first = l->p[i].p_vaddr;
-	}
-	l->bias = start - (first & ~UINT64_C(4095));
+	l->bias = start - ms_elf_low(&l->elf);
 	l->code = (struct frames_code){.low = UINT64_MAX, .base = start};
-	for (unsigned i = 0; i < l->count; i++) {
-		uint64_t low = l->bias + l->p[i].p_vaddr, high = low + l->p[i].p_memsz;
-		if (l->p[i].p_type != PT_LOAD || !(l->p[i].p_flags & PF_X))
+	for (unsigned i = 0; i < l->elf.segment_count; i++) {
+		const Elf64_Phdr *p = &l->elf.segments[i];
+		uint64_t low = l->bias + p->p_vaddr, high = low + p->p_memsz;
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X))
 			continue;
 		l->code.low = low < l->code.low ? low : l->code.low;
 		l->code.high = high > l->code.high ? high : l->code.high;
@@ -314,23 +295,11 @@ static bool look(struct looked *l, uint64_t start)
 	       l->code.high - start <= INT32_MAX;
 }
 
-/* Do those addresses lie in what a segment brings from the file? */
-static bool is_inside(const struct looked *l, uint64_t address, uint64_t n)
-{
-	for (unsigned i = 0; i < l->count; i++) {
-		uint64_t into = address - (l->bias + l->p[i].p_vaddr);
-		if (l->p[i].p_type == PT_LOAD && l->p[i].p_flags & PF_R &&
-		    into < l->p[i].p_filesz && n <= l->p[i].p_filesz - into)
-			return true;
-	}
-	return false;
-}
-
 /* Reads that memory; malloc'ed, or NULL. */
 static uint8_t *fetch(const struct looked *l, uint64_t address, uint64_t n)
 {
 	uint8_t *bytes = n && n <= FRAMES_BYTES_MOST ? malloc(n) : NULL;
-	if (bytes && get(l, address, bytes, n))
+	if (bytes && l->elf.from.read(l->elf.from.arg, address, bytes, n))
 		return bytes;
 	free(bytes);
 	return NULL;
@@ -343,58 +312,36 @@ static void use(const struct looked *l, const struct frames_section *s, struct f
 	t->high = s->address + s->n;
 }
 
-/* .eh_frame, as the section headers of the file say; of 0 bytes if they name none. False: there are
- * no such headers. It is read, not mapped: whoever writes to it meanwhile could end the recorder by
- * SIGBUS. */
-static bool named_section(int fd, Elf64_Shdr *out)
-{
-	Elf64_Ehdr e;
-	Elf64_Shdr names;
-	char *text = NULL;
-	bool found = false, read;
-	if (pread(fd, &e, sizeof e, 0) != sizeof e || memcmp(e.e_ident, ELFMAG, SELFMAG) ||
-	    e.e_shentsize != sizeof names || e.e_shstrndx >= e.e_shnum || e.e_shoff > INT64_MAX / 2)
-		return false;
-	if (pread(fd, &names, sizeof names, (off_t)(e.e_shoff + e.e_shstrndx * sizeof names)) !=
-		    sizeof names ||
-	    !names.sh_size || names.sh_size > NAMES_MOST || names.sh_offset > INT64_MAX / 2)
-		return false;
-	text = ms_xcalloc(names.sh_size + 1, 1);
-	read = pread(fd, text, names.sh_size, (off_t)names.sh_offset) == (ssize_t)names.sh_size;
-	for (unsigned i = 0; read && i < e.e_shnum && !found; i++)
-		found = pread(fd, out, sizeof *out, (off_t)(e.e_shoff + i * sizeof *out)) ==
-				sizeof *out &&
-			out->sh_name < names.sh_size && out->sh_type != SHT_NOBITS &&
-			out->sh_flags & SHF_ALLOC && !strcmp(text + out->sh_name, ".eh_frame");
-	free(text);
-	if (!found)
-		*out = (Elf64_Shdr){0};
-	return read;
-}
-
-/* Does the file say where it is, or that there is none? */
+/* Does the file say where .eh_frame is, or that there is none? */
 static bool by_section(const struct looked *l, int fd, struct frames_table *t)
 {
-	Elf64_Shdr h;
-	if (fd < 0 || !named_section(fd, &h))
-		return false;
-	if (!h.sh_size)
-		return true;
-	if (!is_inside(l, l->bias + h.sh_addr, h.sh_size))
-		return false;
-	uint8_t *bytes = fetch(l, l->bias + h.sh_addr, h.sh_size);
+	struct ms_elf_reader file;
+	uint64_t into, address = 0, n = 0;
+	bool known = ms_elf_read(&file, ms_elf_in_file(fd)) && ms_elf_read_sections(&file) &&
+		     file.names && file.names->sh_size;
+	const Elf64_Shdr *s = known ? ms_elf_named(&file, ".eh_frame") : NULL;
+	if (s && s->sh_type != SHT_NOBITS && s->sh_flags & SHF_ALLOC) {
+		address = s->sh_addr;
+		n = s->sh_size;
+	}
+	ms_elf_reader_free(&file);
+	if (!n)
+		return known;
+	const Elf64_Phdr *p = ms_elf_loaded(&l->elf, PF_R, address, &into);
+	uint8_t *bytes = p && n <= p->p_filesz - into ? fetch(l, l->bias + address, n) : NULL;
 	if (bytes)
-		use(l, &(struct frames_section){bytes, h.sh_size, l->bias + h.sh_addr}, t);
+		use(l, &(struct frames_section){bytes, n, l->bias + address}, t);
 	free(bytes);
 	return bytes;
 }
 
 static void by_looks(const struct looked *l, struct frames_table *t)
 {
-	for (unsigned i = 0; i < l->count && !t->entries.n; i++) {
-		uint64_t address = l->bias + l->p[i].p_vaddr, n = l->p[i].p_filesz;
+	for (unsigned i = 0; i < l->elf.segment_count && !t->entries.n; i++) {
+		const Elf64_Phdr *p = &l->elf.segments[i];
+		uint64_t address = l->bias + p->p_vaddr, n = p->p_filesz;
 		size_t at, part;
-		if (l->p[i].p_type != PT_LOAD || !(l->p[i].p_flags & PF_R) || n > GUESS_MOST)
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_R) || n > GUESS_MOST)
 			continue;
 		uint8_t *bytes = fetch(l, address, n);
 		struct frames_section all = {bytes, n, address};
@@ -406,12 +353,10 @@ static void by_looks(const struct looked *l, struct frames_table *t)
 
 bool frames_find_in(const struct attach_memory *mem, int fd, uint64_t start, struct frames_table *t)
 {
-	struct looked *l = ms_xcalloc(1, sizeof *l);
-	l->mem = mem;
+	struct looked l;
 	*t = (struct frames_table){0};
-	if (look(l, start) && !by_section(l, fd, t))
-		by_looks(l, t);
-	free(l);
+	if (look(&l, mem, start) && !by_section(&l, fd, t))
+		by_looks(&l, t);
 	bool found = t->entries.n != 0;
 	if (!found) {
 		free(t->entries.v);
@@ -423,10 +368,9 @@ bool frames_find_in(const struct attach_memory *mem, int fd, uint64_t start, str
 bool frames_find(const struct attach_memory *mem, int proc, const struct attach_map *map,
 		 struct frames_table *t)
 {
-	struct looked *l = ms_xcalloc(1, sizeof *l);
-	l->mem = mem;
-	bool wanted = look(l, map->start); /* most have a header, and no file need be opened */
-	free(l);
+	struct looked l;
+	bool wanted =
+		look(&l, mem, map->start); /* most have a header, and no file need be opened */
 	int fd = wanted ? attach_elf_open(proc, map) : -1;
 	bool found = wanted && frames_find_in(mem, fd, map->start, t);
 	descriptor_close(fd);
