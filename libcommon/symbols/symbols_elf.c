@@ -111,109 +111,54 @@ static const char *plain_name(struct ms_elf_section *s)
 	return s->name;
 }
 
-static void read_sections(struct ms_elf *e, const Elf64_Ehdr *h)
+static void read_sections(struct ms_elf *e, struct ms_elf_reader *r)
 {
-	uint64_t n = h->e_shnum, names_index = h->e_shstrndx;
-	if (!h->e_shoff)
+	bool whole = ms_elf_read_sections(r) && r->names;
+	e->cut_short = r->head.e_shoff && !whole;
+	if (!whole)
 		return;
-	e->cut_short = true;
-	if (h->e_shentsize != sizeof(Elf64_Shdr) || !inside(e, h->e_shoff, sizeof(Elf64_Shdr)))
-		return;
-	Elf64_Shdr s;
-	memcpy(&s, e->map + h->e_shoff, sizeof s);
-	if (!n)
-		n = s.sh_size;
-	if (names_index == SHN_XINDEX)
-		names_index = s.sh_link;
-	if (n > e->size / sizeof s || !inside(e, h->e_shoff, n * sizeof s) || names_index >= n)
-		return;
-	memcpy(&s, e->map + h->e_shoff + names_index * sizeof s, sizeof s);
-	if (!inside(e, s.sh_offset, s.sh_size))
-		return;
-	e->cut_short = false;
-	const uint8_t *names = e->map + s.sh_offset;
-	uint64_t names_size = s.sh_size;
-	e->sections = ms_xrealloc(NULL, n, sizeof *e->sections);
-	for (uint64_t i = 0; i < n; i++) {
-		memcpy(&s, e->map + h->e_shoff + i * sizeof s, sizeof s);
-		bool has = s.sh_type != SHT_NOBITS && s.sh_type != SHT_NULL,
-		     here = has && inside(e, s.sh_offset, s.sh_size);
+	uint64_t names_size = r->names->sh_size;
+	const uint8_t *names = names_size ? e->map + r->names->sh_offset : NULL;
+	e->sections = ms_xrealloc(NULL, r->section_count, sizeof *e->sections);
+	for (size_t i = 0; i < r->section_count; i++) {
+		const Elf64_Shdr *s = &r->sections[i];
+		bool has = s->sh_type != SHT_NOBITS && s->sh_type != SHT_NULL,
+		     here = has && inside(e, s->sh_offset, s->sh_size);
 		e->sections[i] = (struct ms_elf_section){
-			.name = ms_elf_string(names, names_size, s.sh_name),
-			.address = s.sh_addr,
-			.size = s.sh_size,
-			.flags = s.sh_flags,
-			.type = s.sh_type,
-			.link = s.sh_link,
-			.raw = here ? e->map + s.sh_offset : NULL,
-			.raw_size = s.sh_size,
+			.name = ms_elf_string(names, names_size, s->sh_name),
+			.address = s->sh_addr,
+			.size = s->sh_size,
+			.flags = s->sh_flags,
+			.type = s->sh_type,
+			.link = s->sh_link,
+			.raw = here ? e->map + s->sh_offset : NULL,
+			.raw_size = s->sh_size,
 			.damaged = has && !here,
 		};
 		open_compressed(&e->sections[i]);
 		e->sections[i].name = plain_name(&e->sections[i]);
 	}
-	e->section_count = (unsigned)n;
-}
-
-/* Looks for the GNU build-id among the notes of [p, p + n). */
-static bool find_build_id(struct ms_elf *e, const uint8_t *p, uint64_t n)
-{
-	while (n >= sizeof(Elf64_Nhdr)) {
-		Elf64_Nhdr h;
-		memcpy(&h, p, sizeof h);
-		uint64_t name = ((uint64_t)h.n_namesz + 3) & ~UINT64_C(3),
-			 desc = ((uint64_t)h.n_descsz + 3) & ~UINT64_C(3);
-		if (name > n - sizeof h || desc > n - sizeof h - name)
-			return false;
-		if (h.n_type == NT_GNU_BUILD_ID && h.n_namesz == 4 &&
-		    !memcmp(p + sizeof h, "GNU", 4) && h.n_descsz) {
-			e->build_id = p + sizeof h + name;
-			e->build_id_size = h.n_descsz;
-			return true;
-		}
-		p += sizeof h + name + desc;
-		n -= sizeof h + name + desc;
-	}
-	return false;
-}
-
-static void read_build_id(struct ms_elf *e, const Elf64_Ehdr *h)
-{
-	for (unsigned i = 0; i < e->section_count; i++) {
-		struct ms_elf_section *s = &e->sections[i];
-		if (s->type == SHT_NOTE && s->raw && s->packing == MS_ELF_PLAIN &&
-		    find_build_id(e, s->raw, s->raw_size))
-			return;
-	}
-	if (h->e_phentsize != sizeof(Elf64_Phdr) ||
-	    !inside(e, h->e_phoff, (uint64_t)h->e_phnum * sizeof(Elf64_Phdr)))
-		return;
-	for (unsigned i = 0; i < h->e_phnum; i++) {
-		Elf64_Phdr p;
-		memcpy(&p, e->map + h->e_phoff + i * sizeof p, sizeof p);
-		if (p.p_type == PT_NOTE && inside(e, p.p_offset, p.p_filesz) &&
-		    find_build_id(e, e->map + p.p_offset, p.p_filesz))
-			return;
-	}
+	e->section_count = (unsigned)r->section_count;
 }
 
 /* NULL with errno 0 when it is no ELF file of our kind. */
 struct ms_elf *ms_elf_take(const char *path, void *map, size_t size)
 {
-	Elf64_Ehdr h = {0};
-	memcpy(&h, map, size < sizeof h ? size : sizeof h);
-	if (size < sizeof h || memcmp(h.e_ident, ELFMAG, SELFMAG) ||
-	    h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_ident[EI_DATA] != ELFDATA2LSB) {
+	struct ms_elf_reader r;
+	if (!ms_elf_read(&r, ms_elf_in_memory(map, size)) || !r.supported ||
+	    r.head.e_ident[EI_DATA] != ELFDATA2LSB) {
 		ms_mapped_file_free(map, size);
 		errno = 0;
 		return NULL;
 	}
 	struct ms_elf *e = ms_xrealloc(NULL, 1, sizeof *e);
-	*e = (struct ms_elf){.map = map, .size = size, .machine = h.e_machine, .entry = h.e_entry};
+	*e = (struct ms_elf){
+		.map = map, .size = size, .machine = r.head.e_machine, .entry = r.head.e_entry};
 	e->path = ms_xrealloc(NULL, strlen(path) + 1, 1);
 	strcpy(e->path, path);
-	read_sections(e, &h);
-	read_build_id(e, &h);
+	read_sections(e, &r);
+	e->build_id_size = ms_elf_build_id(&r, e->build_id);
+	ms_elf_reader_free(&r);
 	return e;
 }
 

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libcommon/base/elf_reader.h"
+
 struct ms_elf_section {
 	const char *name;       /* ".debug_info" also for ".zdebug_info" */
 	uint64_t address, size; /* size: of the contents once decompressed */
@@ -35,7 +37,7 @@ struct ms_elf {
 	uint64_t mtime_ns; /* 0 = it is no file */
 	struct ms_elf_section *sections;
 	unsigned section_count;
-	const uint8_t *build_id;
+	uint8_t build_id[MS_ELF_ID_MOST];
 	size_t build_id_size;
 	uint16_t machine;
 	uint64_t entry; /* address of the first instruction */
