@@ -48,11 +48,12 @@ static void find_slots(struct walk *w)
 	const struct elfmap *m = w->code->file;
 	struct elfmap_table names;
 	for (unsigned i = 0; i < m->elf.section_count; i++) {
-		uint64_t bytes;
-		const Elf64_Rela *r = elfmap_section(m, i, SHT_RELA, &bytes);
-		unsigned table = m->elf.sections[i].sh_link;
-		if (r && elfmap_table(m, table, &names))
-			take_slots(w, &names, r, bytes / sizeof *r);
+		const Elf64_Shdr *s = &m->elf.sections[i];
+		const Elf64_Rela *r = s->sh_type == SHT_RELA && s->sh_offset % 8 == 0
+					      ? elfmap_part(m, s->sh_offset, s->sh_size)
+					      : NULL;
+		if (r && elfmap_table(m, s->sh_link, &names))
+			take_slots(w, &names, r, s->sh_size / sizeof *r);
 	}
 }
 

@@ -138,16 +138,6 @@ static void take_function(struct families *all, const char *name, const Elf64_Sy
 	}
 }
 
-static bool is_dynamic(const struct hook_symbols *file, const struct elfmap_table *t)
-{
-	uint64_t bytes;
-	const struct elfmap *m = &file->file;
-	for (unsigned i = 0; i < m->elf.section_count; i++)
-		if (elfmap_section(m, i, SHT_DYNSYM, &bytes) == t->symbols)
-			return true;
-	return false;
-}
-
 static bool is_whole(const struct family *f, bool before)
 {
 	return f->functions[MALLOC] && f->functions[FREE] &&
@@ -166,11 +156,10 @@ static void find_families(struct families *all, const struct hook_symbols *file,
 		find_prefixes(all, &file->tables[i]);
 	for (unsigned i = 0; i < file->n && all->n; i++) {
 		const struct elfmap_table *t = &file->tables[i];
-		bool dynamic = is_dynamic(file, t);
 		for (size_t k = 0; k < t->count; k++)
 			if (is_function(&t->symbols[k]))
 				take_function(all, elfmap_name(t, &t->symbols[k]), &t->symbols[k],
-					      dynamic);
+					      t->dynamic);
 	}
 	for (unsigned i = 0; i < all->n; i++)
 		if (is_whole(&all->v[i], before))

@@ -42,7 +42,7 @@ static struct elfmap_table known_of(const struct elfmap_table *all)
 	for (size_t i = 0; i < all->count; i++)
 		if (is_known(elfmap_name(all, &all->symbols[i])))
 			*MS_PUSH(&some) = all->symbols[i];
-	return (struct elfmap_table){some.v, some.n, all->strings, all->bytes};
+	return (struct elfmap_table){some.v, some.n, all->strings, all->bytes, all->dynamic};
 }
 
 static void map_file(struct hook_module *m, int proc)

@@ -9,11 +9,9 @@
 #include <string.h>
 
 #include "hook_calls.h"
+#include "hook_symbols.h"
 #include "ms-record/base/cpu.h"
 #include "ms-record/base/descriptor.h"
-#include "ms-record/base/elfmap.h"
-
-#define TABLES_MOST 2u
 
 static const Elf64_Sym *find(const struct hook_code *c, const char *wanted)
 {
@@ -39,25 +37,20 @@ static bool is_allocation(const void *unused, const char *name, bool imported)
 	return false;
 }
 
-static bool look(const struct elfmap *m)
+static bool look(const struct hook_symbols *file)
 {
-	struct elfmap_table tables[TABLES_MOST];
-	struct hook_code c = {m, tables, 0};
-	if (m->elf.head.e_machine != CPU_MACHINE)
-		return false;
-	for (unsigned i = 0; i < m->elf.section_count && c.n < TABLES_MOST; i++)
-		c.n += elfmap_table(m, i, &tables[c.n]);
+	const struct hook_code c = {&file->file, file->tables, file->n};
 	const Elf64_Sym *y = find(&c, "_Znwm");
-	return y && !find(&c, "malloc") &&
+	return y && file->file.elf.head.e_machine == CPU_MACHINE && !find(&c, "malloc") &&
 	       !hook_calls(&c, y->st_value, HOOK_CALLS_DEEP, is_allocation, NULL);
 }
 
 bool hook_operators_own(int proc)
 {
-	struct elfmap map;
+	struct hook_symbols file;
 	int fd = openat(proc, "exe", O_RDONLY | O_CLOEXEC);
-	bool own = elfmap_open(&map, fd) && look(&map);
-	elfmap_close(&map);
+	bool own = hook_symbols_open_file(&file, fd) && look(&file);
+	hook_symbols_close(&file);
 	descriptor_close(fd);
 	return own;
 }

@@ -73,11 +73,8 @@ static void open_debug(struct hook_symbols *y, int proc, const char *module)
 static void take_tables(struct hook_symbols *y, const struct elfmap *m)
 {
 	for (unsigned i = 0; i < m->elf.section_count && y->n < HOOK_TABLES; i++) {
-		bool full = m->elf.sections[i].sh_type == SHT_SYMTAB;
-		if (!elfmap_table(m, i, &y->tables[y->n]))
-			continue;
-		y->n++;
-		y->stripped &= !full;
+		if (elfmap_table(m, i, &y->tables[y->n]))
+			y->stripped &= y->tables[y->n++].dynamic;
 	}
 }
 

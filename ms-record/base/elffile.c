@@ -7,7 +7,7 @@
 
 #include "elfmap.h"
 
-static void take_symbols(struct elffile_malloc *m, const struct elfmap_table *t, bool dynamic)
+static void take_symbols(struct elffile_malloc *m, const struct elfmap_table *t)
 {
 	bool malloc_there = false, free_there = false;
 	for (size_t i = 0; i < t->count; i++) {
@@ -26,8 +26,8 @@ static void take_symbols(struct elffile_malloc *m, const struct elfmap_table *t,
 	}
 	m->malloc |= malloc_there;
 	m->defined |= malloc_there && free_there;
-	m->exported |= malloc_there && free_there && dynamic;
-	m->table |= !dynamic;
+	m->exported |= malloc_there && free_there && t->dynamic;
+	m->table |= !t->dynamic;
 }
 
 bool elffile_malloc(int fd, struct elffile_malloc *m)
@@ -39,7 +39,7 @@ bool elffile_malloc(int fd, struct elffile_malloc *m)
 		return false;
 	for (unsigned i = 0; i < map.elf.section_count; i++)
 		if (elfmap_table(&map, i, &t))
-			take_symbols(m, &t, map.elf.sections[i].sh_type == SHT_DYNSYM);
+			take_symbols(m, &t);
 	elfmap_close(&map);
 	return true;
 }

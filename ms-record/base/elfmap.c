@@ -36,34 +36,17 @@ void elfmap_close(struct elfmap *m)
 	*m = (struct elfmap){0};
 }
 
-const void *elfmap_section(const struct elfmap *m, unsigned i, uint32_t type, uint64_t *bytes)
-{
-	if (i >= m->elf.section_count || m->elf.sections[i].sh_type != type ||
-	    m->elf.sections[i].sh_offset % 8)
-		return NULL;
-	*bytes = m->elf.sections[i].sh_size;
-	return elfmap_part(m, m->elf.sections[i].sh_offset, *bytes);
-}
-
-/* Section `i`, if it is in the file and ends with a NUL, as texts do; else NULL. */
-static const char *strings_of(const struct elfmap *m, unsigned i, uint64_t *bytes)
-{
-	if (i >= m->elf.section_count)
-		return NULL;
-	*bytes = m->elf.sections[i].sh_size;
-	const char *text = elfmap_part(m, m->elf.sections[i].sh_offset, *bytes);
-	return text && *bytes && !text[*bytes - 1] ? text : NULL;
-}
-
 bool elfmap_table(const struct elfmap *m, unsigned i, struct elfmap_table *t)
 {
-	uint64_t bytes;
-	t->symbols = elfmap_section(m, i, SHT_SYMTAB, &bytes);
-	if (!t->symbols)
-		t->symbols = elfmap_section(m, i, SHT_DYNSYM, &bytes);
-	if (!t->symbols)
+	const Elf64_Shdr *all = m->elf.sections, *s = &all[i];
+	size_t n = m->elf.section_count;
+	if (i >= n || (s->sh_type != SHT_SYMTAB && s->sh_type != SHT_DYNSYM) || s->sh_offset % 8 ||
+	    s->sh_link >= n)
 		return false;
-	t->count = bytes / sizeof *t->symbols;
-	t->strings = strings_of(m, m->elf.sections[i].sh_link, &t->bytes);
-	return t->strings;
+	t->symbols = elfmap_part(m, s->sh_offset, s->sh_size);
+	t->count = s->sh_size / sizeof *t->symbols;
+	t->strings = elfmap_part(m, all[s->sh_link].sh_offset, all[s->sh_link].sh_size);
+	t->bytes = all[s->sh_link].sh_size;
+	t->dynamic = s->sh_type == SHT_DYNSYM;
+	return t->symbols && t->strings && t->bytes && !t->strings[t->bytes - 1];
 }

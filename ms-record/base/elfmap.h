@@ -22,6 +22,7 @@ struct elfmap_table {
 	size_t count;
 	const char *strings; /* ends with a NUL */
 	uint64_t bytes;
+	bool dynamic; /* they are those for the linker */
 };
 
 /* Maps the file and keeps nothing of `fd`, which may be -1. False: it is no such file, or its
@@ -30,8 +31,6 @@ bool elfmap_open(struct elfmap *m, int fd);
 void elfmap_close(struct elfmap *m);
 /* NULL = it is not all in the file. */
 const void *elfmap_part(const struct elfmap *m, uint64_t offset, uint64_t bytes);
-/* Section `i`, if it is of that type and in the file; else NULL. */
-const void *elfmap_section(const struct elfmap *m, unsigned i, uint32_t type, uint64_t *bytes);
 /* The table of symbols that section `i` is; false = it is none. */
 bool elfmap_table(const struct elfmap *m, unsigned i, struct elfmap_table *t);
 /* "" = it has none. */

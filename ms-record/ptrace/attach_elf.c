@@ -199,7 +199,7 @@ void attach_elf_dynamic(const struct attach_memory *mem, const struct attach_mod
 		return;
 	Elf64_Sym *symbols = ms_xcalloc(count, sizeof *symbols);
 	char *strings = ms_xcalloc(d.bytes + 1, 1);
-	struct elfmap_table t = {symbols, count, strings, d.bytes};
+	struct elfmap_table t = {symbols, count, strings, d.bytes, true};
 	if (get(mem, d.symbols, symbols, count * sizeof *symbols) &&
 	    get(mem, d.strings, strings, d.bytes))
 		search(&t, m->bias, wanted, n);
@@ -236,8 +236,7 @@ bool attach_elf_file(int proc, const struct attach_module *m, struct attach_symb
 	int fd = attach_elf_open(proc, m->map);
 	if (elfmap_open(&map, fd)) {
 		for (unsigned i = 0; i < map.elf.section_count && !found; i++)
-			found = map.elf.sections[i].sh_type == SHT_SYMTAB &&
-				elfmap_table(&map, i, &t);
+			found = elfmap_table(&map, i, &t) && !t.dynamic;
 		if (found)
 			search(&t, m->bias, wanted, n);
 		elfmap_close(&map);
