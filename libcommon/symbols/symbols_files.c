@@ -5,7 +5,6 @@
 #include "symbols_files.h"
 #include "libcommon/base/path.h"
 
-#include <elf.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -216,13 +215,10 @@ static struct ms_elf *find_alt(struct search *s, struct ms_elf *e)
 /* The kernel's code in every process is no file, but ours is the same as long as the kernel is. */
 static struct ms_elf *find_vdso(const struct search *s)
 {
-	const uint8_t *at = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
-	Elf64_Ehdr h;
-	if (!at || !s->id_size)
+	const Elf64_Ehdr *h = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
+	if (!h || !s->id_size)
 		return NULL;
-	memcpy(&h, at, sizeof h);
-	struct ms_elf *e =
-		ms_elf_copy("[vdso]", at, h.e_shoff + (size_t)h.e_shnum * sizeof(Elf64_Shdr));
+	struct ms_elf *e = ms_elf_copy("[vdso]", h, h->e_shoff + h->e_shnum * sizeof(Elf64_Shdr));
 	if (!e || ms_elf_is(e, s->id, s->id_size))
 		return e;
 	ms_elf_close(e);
