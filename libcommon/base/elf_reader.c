@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "arena.h"
@@ -40,17 +39,6 @@ struct ms_elf_source ms_elf_in_memory(const void *at, size_t n)
 {
 	uintptr_t start = (uintptr_t)at;
 	return (struct ms_elf_source){read_memory, (void *)(start + n), start};
-}
-
-static bool read_process(void *arg, uint64_t address, void *to, size_t n)
-{
-	struct iovec here = {to, n}, there = {(void *)(uintptr_t)address, n};
-	return process_vm_readv((pid_t)(intptr_t)arg, &here, 1, &there, 1, 0) == (ssize_t)n;
-}
-
-struct ms_elf_source ms_elf_in_process(pid_t pid, uint64_t base)
-{
-	return (struct ms_elf_source){read_process, (void *)(intptr_t)pid, base};
 }
 
 bool ms_elf_get(const struct ms_elf_reader *r, uint64_t offset, void *to, uint64_t n)

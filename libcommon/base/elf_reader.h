@@ -14,7 +14,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #define MS_ELF_SEGMENTS 64u /* the first; programs have 15 */
 #define MS_ELF_ID_MOST 64u  /* bytes; a longer build-id is none */
@@ -31,8 +30,6 @@ struct ms_elf_source {
 struct ms_elf_source ms_elf_in_file(int fd);
 /* Reads `n` bytes of our own memory, which are borrowed. */
 struct ms_elf_source ms_elf_in_memory(const void *at, size_t n);
-/* Reads a process's memory, where the file's first page is mapped at `base`. */
-struct ms_elf_source ms_elf_in_process(pid_t pid, uint64_t base);
 
 struct ms_elf_reader {
 	struct ms_elf_source from;

@@ -72,9 +72,9 @@ static bool is_mapped(const struct attach_maps *maps, uint64_t low, uint64_t hig
 bool attach_elf_module(const struct attach_memory *mem, const struct attach_maps *maps,
 		       const struct attach_map *at, struct attach_module *m)
 {
-	const struct ms_elf_source from = {mem->read, mem->arg, at->start};
 	struct ms_elf_reader r;
-	if (at->offset || !at->read || !ms_elf_read(&r, from) || r.head.e_phnum > MS_ELF_SEGMENTS)
+	if (at->offset || !at->read || !ms_elf_read(&r, attach_elf_at(mem, at->start)) ||
+	    r.head.e_phnum > MS_ELF_SEGMENTS)
 		return false;
 	*m = (struct attach_module){.map = at, .start = UINT64_MAX};
 	m->bias = at->start - ms_elf_low(&r);

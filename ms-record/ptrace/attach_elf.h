@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "attach_maps.h"
+#include "libcommon/base/elf_reader.h"
 
 struct hijack;
 
@@ -34,6 +35,11 @@ struct attach_memory {
 };
 /* By the descriptor of a hijack. */
 struct attach_memory attach_memory_of(struct hijack *h);
+/* Returns the source of an ELF file whose first page is mapped at `start`. */
+static inline struct ms_elf_source attach_elf_at(const struct attach_memory *mem, uint64_t start)
+{
+	return (struct ms_elf_source){mem->read, mem->arg, start};
+}
 
 /* The module whose ELF header is at the start of that mapping. False = there is none, or it is not
  * loaded there. */

@@ -12,7 +12,6 @@
 
 #include "pool.h"
 #include "libcommon/base/arena.h"
-#include "libcommon/base/elf_reader.h"
 #include "session.h"
 
 struct attach_modules {
@@ -75,8 +74,9 @@ static void add(struct session *s, const struct attach_module *m, uint32_t epoch
 				.high = m->high,
 				.code_low = m->code_low,
 				.code_high = m->code_high};
+	const struct attach_memory mem = session_memory(s);
 	struct ms_elf_reader f;
-	if (ms_elf_read(&f, ms_elf_in_process(s->pid, m->start)))
+	if (ms_elf_read(&f, attach_elf_at(&mem, m->start)))
 		e->build_id_bytes = (uint32_t)ms_elf_build_id(&f, e->build_id);
 	strncpy(e->path, m->map->path, sizeof e->path - 1);
 	e->frames = m->eh_frame_hdr || vdso ? 0 : pool_list_frames(s, m->map);

@@ -16,7 +16,6 @@
 
 #include "format/varint.h"
 #include "libcommon/base/arena.h"
-#include "libcommon/base/elf_reader.h"
 #include "libcommon/base/order.h"
 #include "ms-record/ptrace/attach_elf.h"
 #include "ms-record/base/descriptor.h"
@@ -278,8 +277,8 @@ struct looked {
 /* Its segments. False = it is no program, or has a header of its own. */
 static bool look(struct looked *l, const struct attach_memory *mem, uint64_t start)
 {
-	const struct ms_elf_source from = {mem->read, mem->arg, start};
-	if (!ms_elf_read(&l->elf, from) || ms_elf_segment(&l->elf, PT_GNU_EH_FRAME))
+	if (!ms_elf_read(&l->elf, attach_elf_at(mem, start)) ||
+	    ms_elf_segment(&l->elf, PT_GNU_EH_FRAME))
 		return false;
 	l->bias = start - ms_elf_low(&l->elf);
 	l->code = (struct frames_code){.low = UINT64_MAX, .base = start};

@@ -19,7 +19,6 @@
 #include "held_files.h"
 #include "info.h"
 #include "libcommon/base/arena.h"
-#include "libcommon/base/elf_reader.h"
 #include "libcommon/base/clock.h"
 #include "ms-record/base/descriptor.h"
 #include "session.h"
@@ -114,11 +113,11 @@ static bool same_id(const struct module *m, const struct ms_elf_reader *f)
 static bool hold_mapped(const struct session *s, struct module *m, const struct attach_map *p,
 			bool *deleted)
 {
+	const struct attach_memory mem = session_memory(s);
 	struct ms_elf_reader f;
 	int fd = module_file_open(s, p, m->path, deleted);
 	m->file = fd >= 0 ? held_file_keep(fd, m->path, true) : held_file_find(m->path, p->inode);
-	if (!ms_elf_read(&f, m->file ? ms_elf_in_file(m->file->fd)
-				     : ms_elf_in_process(s->pid, m->start)))
+	if (!ms_elf_read(&f, m->file ? ms_elf_in_file(m->file->fd) : attach_elf_at(&mem, m->start)))
 		return true;
 	if (m->file && m->build_id_size && !same_id(m, &f)) {
 		m->file = NULL;

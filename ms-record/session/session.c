@@ -204,9 +204,9 @@ static bool read_memory(void *arg, uint64_t address, void *to, size_t bytes)
 	return process_vm_readv(s->pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
 }
 
-struct attach_memory session_memory(struct session *s)
+struct attach_memory session_memory(const struct session *s)
 {
-	return (struct attach_memory){read_memory, s};
+	return (struct attach_memory){read_memory, (void *)(uintptr_t)s};
 }
 
 /* The number of a thread in its own namespace. 0 = it is gone. */

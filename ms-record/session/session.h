@@ -423,7 +423,7 @@ static inline bool session_seccomp(const struct session *s)
 	return __atomic_load_n(&s->mem->seccomp_seen, __ATOMIC_RELAXED);
 }
 /* Its memory, to be read. The kernel reads less than 2 GiB at a time. */
-struct attach_memory session_memory(struct session *s);
+struct attach_memory session_memory(const struct session *s);
 /* Does the thread of that index exist? */
 bool session_thread_alive(struct session *s, uint32_t index);
 /* Would the thread of that index go on if it were let? It is stopped, or ready to run and has not had

@@ -120,6 +120,18 @@ static void is_whole(const char *what, struct found f)
 	is(what, f.id_bytes, 8); /* sections come first */
 }
 
+#define OTHER UINT64_C(0x7f0000000000)
+
+/* Reads memory of another process, which has `arg` at OTHER. */
+static bool read_other(void *arg, uint64_t address, void *to, size_t n)
+{
+	uint64_t into = address - OTHER;
+	if (into > sizeof(struct file) || n > sizeof(struct file) - into)
+		return false;
+	memcpy(to, (const uint8_t *)arg + into, n);
+	return true;
+}
+
 static void sources(void)
 {
 	struct file f = made();
@@ -127,10 +139,11 @@ static void sources(void)
 	is("written", (uint64_t)write(fd, &f, sizeof f), sizeof f);
 	is_whole("memory", look_at(&f, sizeof f));
 	is_whole("a file", look(ms_elf_in_file(fd)));
-	is_whole("a process", look(ms_elf_in_process(getpid(), (uintptr_t)&f)));
+	is_whole("other memory", look((struct ms_elf_source){read_other, &f, OTHER}));
 	is("no file", look(ms_elf_in_file(-1)).elf, false);
-	is("no process's memory", look(ms_elf_in_process(getpid(), 0)).elf, false);
-	is("the last addresses", look(ms_elf_in_process(getpid(), UINT64_MAX - 8)).elf, false);
+	is("not there", look((struct ms_elf_source){read_other, &f, OTHER - 8}).elf, false);
+	is("the last addresses", look((struct ms_elf_source){read_other, &f, UINT64_MAX}).elf,
+	   false);
 	close(fd);
 }
 
