@@ -208,6 +208,10 @@ if [ "$(id -u)" = 0 ]; then
 	run 1 '^no    start         it is setuid; run it as its owner$' ./own
 fi
 run 0 "^ok    start         the recorder's library is preloaded$" "$target" plain
+cp "$target" bare # as strip --strip-section-headers leaves it
+head -c 8 /dev/zero | dd of=bare bs=1 seek=40 conv=notrunc status=none # e_shoff
+head -c 6 /dev/zero | dd of=bare bs=1 seek=58 conv=notrunc status=none # e_shentsize, e_shnum, e_shstrndx
+run 0 '^note  stripped      it has no symbol table' ./bare
 run 1 '^no    start         .*stripped' "${target}_static"
 run 1 '^no    start         .*command not found$' no-such-command
 : >text && chmod +x text
