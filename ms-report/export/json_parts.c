@@ -130,7 +130,7 @@ void json_groups(struct model *m, struct ms_json *j)
 		f = first_groups(m, GROUP_ROWS, true);
 	for (size_t i = 0; i < f.n; i++) {
 		const struct list *l = &f.lists[i];
-		if (!l->by)
+		if (!l->by || (l->metric > METRIC_COUNT && l->metric != METRIC_HELD))
 			continue;
 		if (!any)
 			ms_json_open(j, "groups", '[');

@@ -168,6 +168,12 @@ bool growth_too_short(const struct model *m)
 	       model_number(m, "SELECT 1 FROM growth WHERE site = 0") == 1;
 }
 
+bool growth_known(const struct model *m)
+{
+	return model_number(m, "SELECT 1 FROM growth WHERE trend IN ('growing', 'doubling')"
+			       " AND site != 0") == 1;
+}
+
 const struct site *growth_worst(const struct model *m)
 {
 	uint64_t id = model_number(m, "SELECT site FROM growth WHERE " GROWING

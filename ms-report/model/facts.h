@@ -80,6 +80,8 @@ uint64_t unrecorded_frees(const struct model *m, uint64_t unknown_frees);
 void growth_read(struct model *m);
 /* Is that because all were looked at for too short a time? */
 bool growth_too_short(const struct model *m);
+/* Tells whether some site is judged to grow, steadily or in doublings. */
+bool growth_known(const struct model *m);
 /* The site that grows fastest, or NULL. */
 const struct site *growth_worst(const struct model *m);
 

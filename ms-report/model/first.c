@@ -216,13 +216,15 @@ static bool is_like_live(const struct list *peak, const struct list *live)
 	return same && (double)peak->total.a <= LIKE_LIVE * (double)figure_or_0(live->total.a);
 }
 
-/* Groups the lists of the peak and of what is live if they are scattered over many sites. */
-static void group_lists(struct model *m, struct first *f, size_t limit)
+/* Groups the lists that are scattered over many sites, and says of leaks what is still reached. */
+static void group_lists(struct model *m, struct first *f, const struct list *held, size_t limit)
 {
 	for (size_t i = 0; i < f->n; i++) {
-		enum metric of = f->lists[i].metric;
-		if (of == METRIC_PEAK || of == METRIC_LIVE || of == METRIC_HELD)
-			f->lists[i] = list_grouped(m, f->lists[i], limit);
+		struct list *l = &f->lists[i];
+		if (!first_is_most(l) && l->metric != METRIC_MAPPED)
+			*l = list_grouped(m, *l, limit);
+		if (l->metric == METRIC_UNREACHABLE)
+			list_tell_still(m, l, held);
 	}
 }
 
@@ -251,9 +253,6 @@ struct first first_groups(struct model *m, size_t limit, bool fold)
 		add_churn(m, &f, &calls, &bytes);
 	struct list live = make(m, known ? METRIC_HELD : METRIC_LIVE, limit),
 		    peak = make(m, METRIC_PEAK, limit);
-	for (size_t i = 0; i < f.n; i++)
-		if (f.lists[i].metric == METRIC_UNREACHABLE)
-			list_tell_still(m, &f.lists[i], &live);
 	if (f.tidy && peak.all)
 		add(&f, peak);
 	if (live.all || (live.total.a != UNKNOWN && (live.metric == METRIC_LIVE || live.total.b)))
@@ -262,6 +261,6 @@ struct first first_groups(struct model *m, size_t limit, bool fold)
 		add(&f, peak);
 	if (!f.churning)
 		add_churn(m, &f, &calls, &bytes);
-	group_lists(m, &f, limit);
+	group_lists(m, &f, &live, limit);
 	return f;
 }

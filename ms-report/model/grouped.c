@@ -103,6 +103,8 @@ struct group {
 
 struct grouping {
 	struct model *m;
+	const struct site *const *sites; /* of the list, NULL = all of the model, */
+	size_t n;                        /* how many */
 	enum metric metric;
 	enum grouped by;
 	size_t depth;
@@ -110,6 +112,11 @@ struct grouping {
 	struct ms_lookup lookup;
 	uint32_t *of_frame; /* number of its group, from 1; 0 = not asked */
 };
+
+static const struct site *site_at(const struct grouping *g, size_t i)
+{
+	return g->sites ? g->sites[i] : &g->m->sites.v[i];
+}
 
 static uint32_t frame_number(const struct model *m, const struct site *s)
 {
@@ -140,8 +147,8 @@ static uint32_t group_of(struct grouping *g, const struct site *s)
 /* Adds up all groups. */
 static void sum_groups(struct grouping *g)
 {
-	for (size_t i = 0; i < g->m->sites.n; i++) {
-		const struct site *s = &g->m->sites.v[i];
+	for (size_t i = 0; i < g->n; i++) {
+		const struct site *s = site_at(g, i);
 		uint32_t number = group_of(g, s);
 		if (number <= g->v.n && g->v.v)
 			g->v.v[number - 1].sum += figure_or_0(site_pair(s, g->metric).a);
@@ -217,7 +224,7 @@ static int by_group(const void *x, const void *y)
 	return MS_ORDER(p->group, q->group) ?: MS_ORDER(q->a, p->a) ?: MS_ORDER(p->site, q->site);
 }
 
-/* Makes the row of `n` sites, the largest first. */
+/* Makes the row of `n` sites, the largest first. Its largest figures are the sums of theirs. */
 static const struct site *row_of(struct model *m, const struct member *v, size_t n)
 {
 	uint32_t *members = ms_arena_alloc(&m->arena, n * sizeof *members);
@@ -226,22 +233,31 @@ static const struct site *row_of(struct model *m, const struct member *v, size_t
 	struct site *row = ms_arena_alloc(&m->arena, sizeof *row);
 	*row = *fold_sum(m, members, n);
 	row->one_time = NULL;
+	struct site_details *d = ms_arena_alloc(&m->arena, sizeof *d);
+	*d = *row->details;
+	for (size_t i = 1; i < n; i++) {
+		const struct site_details *other = m->sites.v[members[i]].details;
+		d->max_live_bytes = figure_add(d->max_live_bytes, other->max_live_bytes);
+		d->max_live_blocks = figure_add(d->max_live_blocks, other->max_live_blocks);
+	}
+	row->details = d;
 	return row;
 }
 
 static struct list list_groups(struct grouping *g, size_t limit)
 {
 	struct model *m = g->m;
-	struct member *v = ms_xrealloc(NULL, m->sites.n + 1, sizeof *v);
-	const struct site **rows = ms_xrealloc(NULL, m->sites.n + 1, sizeof *rows);
+	struct member *v = ms_xrealloc(NULL, g->n + 1, sizeof *v);
+	const struct site **rows = ms_xrealloc(NULL, g->n + 1, sizeof *rows);
 	size_t n = 0, count = 0;
-	for (uint32_t i = 0; i < m->sites.n; i++) {
-		const struct site *s = &m->sites.v[i];
+	for (size_t i = 0; i < g->n; i++) {
+		const struct site *s = site_at(g, i);
+		uint32_t at = (uint32_t)(s - m->sites.v);
 		struct pair p = site_pair(s, g->metric);
 		if (g->metric == METRIC_HELD && site_is_leak(s))
 			rows[count++] = s;
 		else if (figure_some(p.a) || figure_some(p.b))
-			v[n++] = (struct member){group_of(g, s), i, figure_or_0(p.a)};
+			v[n++] = (struct member){group_of(g, s), at, figure_or_0(p.a)};
 	}
 	size_t leaks = count;
 	qsort(v, n, sizeof *v, by_group);
@@ -250,7 +266,7 @@ static struct list list_groups(struct grouping *g, size_t limit)
 			end++;
 		rows[count++] = row_of(m, &v[i], end - i);
 	}
-	struct list l = list_of_rows(m, rows, count, g->metric, limit);
+	struct list l = (g->sites ? list_some : list_of_rows)(m, rows, count, g->metric, limit);
 	l.by = g->by;
 	l.depth = g->depth;
 	l.groups = count - leaks;
@@ -260,11 +276,14 @@ static struct list list_groups(struct grouping *g, size_t limit)
 
 struct list list_grouped(struct model *m, struct list l, size_t limit)
 {
-	struct grouping g = {.m = m, .metric = l.metric};
+	struct grouping g = {
+		.m = m, .sites = l.of, .n = l.of ? l.of_n : m->sites.n, .metric = l.metric};
 	uint64_t first = 0, all = figure_or_0(figure_add(l.sum.a, l.more.a));
 	if (!l.more_sites)
 		return l;
-	struct list five = l.n < FIRST_SITES ? list_folded(m, l.metric, FIRST_SITES) : l;
+	struct list five = l.n >= FIRST_SITES ? l
+			   : l.of             ? list_some(m, l.of, l.of_n, l.metric, FIRST_SITES)
+					      : list_folded(m, l.metric, FIRST_SITES);
 	for (size_t i = 0; i < five.n && i < FIRST_SITES; i++)
 		first += figure_or_0(site_pair(five.rows[i], l.metric).a);
 	if (first >= all / 3)

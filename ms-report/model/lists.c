@@ -266,6 +266,11 @@ struct list list_some(struct model *m, const struct site *const *sites, size_t n
 	struct list l = list_of_rows(m, sites, n, metric, limit);
 	l.total = l.more_sites ? pair_add(l.sum, l.more) : l.sum;
 	l.hidden = l.other = (struct pair){0};
+	const struct site **of = ms_arena_alloc(&m->arena, (n + 1) * sizeof(struct site *));
+	for (size_t i = 0; i < n; i++)
+		of[i] = sites[i];
+	l.of = of;
+	l.of_n = n;
 	return l;
 }
 

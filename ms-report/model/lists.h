@@ -87,8 +87,10 @@ struct list {
 	const char *title; /* what it is called; NULL = by its metric */
 	bool verdicts;     /* has a column for them: of what is live, where a row has one */
 	enum grouped by;
-	size_t depth;  /* of GROUPED_DIRECTORY: level */
-	size_t groups; /* number of groups that have anything to show */
+	size_t depth;                 /* of GROUPED_DIRECTORY: level */
+	size_t groups;                /* number of groups that have anything to show */
+	const struct site *const *of; /* of list_some: the sites that it is of; NULL = all, */
+	size_t of_n;                  /* how many */
 	struct pair sum, more, hidden, leaked, other, total; /* sum: of the rows */
 };
 
@@ -100,7 +102,7 @@ struct list list_of_rows(struct model *m, const struct site *const *sites, size_
 			 enum metric metric, size_t limit);
 /* The same where sites whose stacks differ only in the rounds of a recursion are one row (fold.h). */
 struct list list_folded(struct model *m, enum metric metric, size_t limit);
-/* The same of `n` of them, in any order; the total is theirs. */
+/* Makes a list of `n` sites, copied, in any order; the total is theirs. */
 struct list list_some(struct model *m, const struct site *const *sites, size_t n,
 		      enum metric metric, size_t limit);
 /* Fills in `still` of a list of METRIC_UNREACHABLE: what `held`, a list of METRIC_HELD, leaves

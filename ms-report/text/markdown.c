@@ -361,12 +361,14 @@ static void next(struct page *p, struct out *o, const struct first *f)
 static void put_grouped(struct page *p, struct out *o, const struct list *l)
 {
 	struct table t = grouped_table(p->m, l);
-	const char *site = grouped_command(p->m, l, l->rows[0]);
+	const struct grouped_command sites = grouped_sites(p->m, l), all = grouped_all(p->m, l);
 	struct out commands = {0};
 	t.title = list_title(p, l);
 	markdown_table(p, o, &t);
-	out_printf(&commands, "%s FILE%s\n%s FILE\n", site, grouped_filter(l, site),
-		   grouped_all(p->m, l));
+	if (list_still_all(p, l))
+		put_between(p, o, "", list_still_all(p, l), "\n\n");
+	out_printf(&commands, "%s FILE%s\n%s FILE%s\n", sites.before, sites.after, all.before,
+		   all.after);
 	markdown_text(o, &commands);
 	out_free(&commands);
 }

@@ -87,6 +87,8 @@ struct words list_remarks(struct page *p, const struct list *l, const struct sit
 /* Says what else there is of a leak, a line under it: "8 more blocks (256 B) are still reached,
  * perhaps by a stale pointer"; NULL = nothing. */
 const char *list_still(struct page *p, const struct list *l, size_t row);
+/* Says so of all leaks of a list together. */
+const char *list_still_all(struct page *p, const struct list *l);
 /* "PEAK at 58m 12s: 1.84 GiB in 3 blocks, top 4 of 3,911 sites": raw words, for any format. */
 const char *list_title(struct page *p, const struct list *l);
 void text_table(struct page *p, struct out *o, const struct table *t);

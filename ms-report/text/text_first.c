@@ -262,15 +262,16 @@ void text_verdict(struct page *p, struct out *o)
 static void put_grouped(struct page *p, struct out *o, const struct list *l)
 {
 	struct table t = grouped_table(p->m, l);
-	const char *site = grouped_command(p->m, l, l->rows[0]);
-	text_table(p, o, &t);
-	const char *filter = grouped_filter(l, site);
+	const struct grouped_command v[] = {grouped_sites(p->m, l), grouped_all(p->m, l)};
 	const char *input = next_input(p, text_command_room(p, NEXT_INDENT));
-	out_str(o, *filter ? "Sites    " : "Largest  ");
-	text_command(p, o, (const char *[]){site, input}, 2, NEXT_INDENT);
-	out_printf(o, "%s\nAll      ", filter);
-	text_command(p, o, (const char *[]){grouped_all(p->m, l), input}, 2, NEXT_INDENT);
-	out_char(o, '\n');
+	text_table(p, o, &t);
+	if (list_still_all(p, l))
+		text_words(p, o, "Besides", &(struct words){{list_still_all(p, l)}, 1}, "");
+	for (size_t i = 0; i < 2; i++) {
+		out_printf(o, "%-*s", NEXT_INDENT, v[i].label);
+		text_command(p, o, (const char *[]){v[i].before, input}, 2, NEXT_INDENT);
+		out_printf(o, "%s\n", v[i].after);
+	}
 }
 
 /* One group; without a blank line between the two that are a line each. Of the peak and what is live

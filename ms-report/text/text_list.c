@@ -400,13 +400,25 @@ struct words list_remarks(struct page *p, const struct list *l, const struct sit
 	return w;
 }
 
+static const char *say_still(struct page *p, struct live v)
+{
+	return v.blocks ? SAY("%s (%s) %s still reached, perhaps by a stale pointer",
+			      say_things(p->m, v.blocks, "more block"), say_size(p->m, v.bytes),
+			      v.blocks == 1 ? "is" : "are")
+			: NULL;
+}
+
 const char *list_still(struct page *p, const struct list *l, size_t row)
 {
-	const struct live *v = l->still ? &l->still[row] : NULL;
-	return v && v->blocks ? SAY("%s (%s) %s still reached, perhaps by a stale pointer",
-				    say_things(p->m, v->blocks, "more block"),
-				    say_size(p->m, v->bytes), v->blocks == 1 ? "is" : "are")
-			      : NULL;
+	return l->still ? say_still(p, l->still[row]) : NULL;
+}
+
+const char *list_still_all(struct page *p, const struct list *l)
+{
+	struct live sum = {0};
+	for (size_t i = 0; l->still && i <= l->n; i++) /* the last one is of what is no row */
+		live_add(&sum, l->still[i]);
+	return say_still(p, sum);
 }
 
 void text_list(struct page *p, struct out *o, const struct list *l, bool callers)

@@ -5,6 +5,7 @@
 
 #include "names.h"
 
+#include "ms-report/model/facts.h"
 #include "ms-report/model/grouped.h"
 
 #include "libcommon/base/shell.h"
@@ -114,13 +115,15 @@ struct table grouped_table(struct model *m, const struct list *l)
 			ms_arena_printf(&m->arena, "%s of the leaks above",
 					say_things(m, l->leak_sites, "site")),
 			l->leaked, l->total.a, l->leak_sites);
+	/* of leaks it is not known how many sites those are */
+	uint64_t hidden = !some(l->hidden)                  ? 0
+			  : l->metric == METRIC_UNREACHABLE ? UNKNOWN
+							    : m->hidden.sites;
 	if (some(l->hidden))
-		put_row(m, &t, ROW_HIDDEN, "hidden by filters", l->hidden, l->total.a,
-			m->hidden.sites);
+		put_row(m, &t, ROW_HIDDEN, "hidden by filters", l->hidden, l->total.a, hidden);
 	if (some(l->other))
 		put_row(m, &t, ROW_OTHER, "of no site", l->other, l->total.a, UNKNOWN);
-	put_row(m, &t, ROW_TOTAL, "total", l->total, l->total.a,
-		figure_add(l->all, m->hidden.sites));
+	put_row(m, &t, ROW_TOTAL, "total", l->total, l->total.a, figure_add(l->all, hidden));
 	return t;
 }
 
@@ -168,35 +171,65 @@ static const char *condition(struct model *m, const struct list *l, const struct
 			       is_text(m, "file", "=", place));
 }
 
+/* Says what leads to the sites of a list, and to all its groups: a view, a metric of --by, and what
+ * keeps other sites out. */
+struct ways {
+	const char *view, *by, *filter; /* "" = nothing */
+};
+
+static struct ways ways_of(const struct model *m, const struct list *l)
+{
+	if (l->metric == METRIC_UNREACHABLE)
+		return (struct ways){"--leaks", "", " --verdict unreachable"};
+	if (metric_is_growth(l->metric) && growth_known(m))
+		return (struct ways){"--growth", NULL, ""};
+	if (l->metric == METRIC_GROWN)
+		return (struct ways){"--allocated", " --metric allocated", ""};
+	if (l->metric == METRIC_PEAK || l->metric == METRIC_GROWING)
+		return (struct ways){"--peak", " --metric peak", ""};
+	return (struct ways){"--leaks", "", ""};
+}
+
 /* Returns "--at 1.5s " if a list is of another moment than the end, else "". */
 static const char *moment(struct model *m, const struct list *l)
 {
-	if (l->metric == METRIC_PEAK || strcmp(m->at_label, "end") == 0)
+	bool live = l->metric == METRIC_LIVE || l->metric == METRIC_HELD ||
+		    l->metric == METRIC_GROWING_NOW;
+	if (!live || strcmp(m->at_label, "end") == 0)
 		return "";
 	return ms_arena_printf(&m->arena, "--at %s ", ms_shell_word(&m->arena, m->at_label));
 }
 
-const char *grouped_command(struct model *m, const struct list *l, const struct site *row)
+struct grouped_command grouped_sites(struct model *m, const struct list *l)
 {
+	const struct site *row = l->rows[0];
 	const char *where = condition(m, l, row), *at = moment(m, l);
+	struct ways way = ways_of(m, l);
 	if (!where || *at || name_clean(&m->arena, where, true) != where)
-		return ms_arena_printf(&m->arena, "ms-report %s--site %lld", at,
-				       (long long)row->id);
-	return ms_arena_printf(&m->arena, "ms-filter --where %s", ms_shell_word(&m->arena, where));
+		return (struct grouped_command){"Largest",
+						ms_arena_printf(&m->arena,
+								"ms-report %s--site %lld", at,
+								(long long)row->id),
+						""};
+	return (struct grouped_command){"Sites",
+					ms_arena_printf(&m->arena, "ms-filter%s --where %s",
+							way.filter,
+							ms_shell_word(&m->arena, where)),
+					ms_arena_printf(&m->arena, " | ms-report %s", way.view)};
 }
 
-const char *grouped_filter(const struct list *l, const char *command)
-{
-	return strncmp(command, "ms-filter", 9) != 0 ? ""
-	       : l->metric == METRIC_PEAK            ? " | ms-report --peak"
-						     : " | ms-report --leaks";
-}
-
-const char *grouped_all(struct model *m, const struct list *l)
+struct grouped_command grouped_all(struct model *m, const struct list *l)
 {
 	enum grouped by = l->by == GROUPED_DIRECTORY   ? GROUPED_FILE
 			  : l->by == GROUPED_NAMESPACE ? GROUPED_FUNCTION
 						       : l->by;
-	return ms_arena_printf(&m->arena, "ms-report %s--by %s%s", moment(m, l), grouped_words[by],
-			       l->metric == METRIC_PEAK ? " --metric peak" : "");
+	struct ways way = ways_of(m, l);
+	const char *report = way.by ? ms_arena_printf(&m->arena, "ms-report %s--by %s%s",
+						      moment(m, l), grouped_words[by], way.by)
+				    : ms_arena_printf(&m->arena, "ms-report %s", way.view);
+	if (!*way.filter)
+		return (struct grouped_command){"All", report, ""};
+	return (struct grouped_command){"All",
+					ms_arena_printf(&m->arena, "ms-filter%s", way.filter),
+					ms_arena_printf(&m->arena, " | %s", report)};
 }

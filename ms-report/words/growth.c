@@ -227,7 +227,7 @@ const char *growth_title(struct model *m, enum metric metric)
 	const char *when = metric == METRIC_GROWING_NOW ? "now"
 			   : metric == METRIC_GROWN     ? "each at its largest"
 							: "at the peak";
-	if (!model_number(m, "SELECT count(*) FROM growth WHERE " GROWING_SITE))
+	if (!growth_known(m))
 		return SAY("%s; %s",
 			   m->quality.growing ? "GROWING SO FAR, too early to judge the trend"
 					      : "KEPT ALL ALONG, run too short to judge growth",

@@ -150,13 +150,16 @@ const char *grouped_label(struct model *m, const struct list *l, const struct si
 			  const struct style *st);
 const char *grouped_place(struct model *m, const struct list *l, const struct site *row,
 			  const struct style *st);
-/* Returns the command, up to the input, that shows the sites of a group: "ms-filter --where EXPR"; or
- * that shows the largest of them: "ms-report --site 3". */
-const char *grouped_command(struct model *m, const struct list *l, const struct site *row);
-/* Returns what follows the input of such a command: " | ms-report --peak", or "". */
-const char *grouped_filter(const struct list *l, const char *command);
-/* Returns the command, up to the input, that shows all groups. */
-const char *grouped_all(struct model *m, const struct list *l);
+/* A command: what it shows, "Sites"; up to its input, "ms-filter --where EXPR"; and what follows that,
+ * " | ms-report --peak", or "". */
+struct grouped_command {
+	const char *label, *before, *after;
+};
+/* Returns the command that shows the sites of the first group, or, where none does, the largest of
+ * them: "ms-report --site 3". */
+struct grouped_command grouped_sites(struct model *m, const struct list *l);
+/* Returns the command that shows all groups, or all that grow. */
+struct grouped_command grouped_all(struct model *m, const struct list *l);
 
 /* ---- site_tables.c: of one site; no rows where the database does not say ---- */
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Where five of thousands of sites have less than a third of what is live, or of the peak, the first screen has the functions, files, directories
-# or namespaces that have most, with exact sums that add up, and a command that finds just the sites of a row.
+# Where five of thousands of sites have less than a third of what is live, of the peak, of what leaks or of what grows, the first screen has the
+# functions, files, directories or namespaces that have most, with exact sums that add up, and a command that finds just the sites of a row.
 set -eu
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -181,3 +181,49 @@ record o -g o.c
 [ "$(jq 'has("groups")' o.json)" = false ] || die "$(jq .groups o.json)"
 "$BIN/ms-report" o.trace | grep -q '^PEAK .*, top 5 of 405 sites$' || die 'not grouped'
 "$BIN/ms-report" --limit 1 o.trace | grep -q '^PEAK .*, top 1 of 405 sites$' || die 'not grouped, one row'
+
+# ---- leaks: the three functions have more than half of what nothing points to ----
+head_of l
+{
+	echo '#include "l.h"' && : >calls && functions big 3 400 300 && functions small 1200 1 200
+	main_of | sed 's/return 0;/unsigned char z[65536]; for (int i = 0; i < 65536; i++) ((volatile unsigned char *)z)[i] = 0; return 0;/'
+} | sed 's/keep\[n++\] = malloc/(void)malloc/' >l.c
+record l '-g -w' l.c
+"$BIN/ms-report" --width 160 l.trace >text
+grep -Eqx 'UNREACHABLE AT THE END, nothing points to these: 585\.9 KiB, 2,400 blocks, 2,400 sites by function, top 5 of 1,203' text || die "leaks, title: $(cat text)"
+grep -Eqx 'big1 +[^ ]*l\.c +20 % +117\.2 KiB +400 +400 +[0-9]+' text || die "leaks, row: $(cat text)"
+grep -Eqx '1,198 more sites +40 % +234\.0 KiB +1,198 +1,198' text || die "leaks, rest: $(cat text)"
+typed Sites '^LIVE AT THE END, 585\.9 KiB of it unreachable: 585\.9 KiB, 2,400 blocks, top 20 of 400 sites$'
+typed All '^big2 +117\.2 KiB'
+[ "$(jq '.groups | map(.view) | join(" ")' l.json)" = '"peak"' ] || die "leaks, JSON: $(jq .groups l.json)"
+"$BIN/ms-report" --md l.trace >md
+# shellcheck disable=SC2016
+grep -Eq '^\| `big1` \| .*l\.c \| 20 % \| 117\.2 KiB \| 400 \| 400 \| [0-9]+ \|$' md || die "leaks, Markdown: $(cat md)"
+grep -q "^ms-filter --verdict unreachable --where 'function = \"big0\" and file = \".*l\.c\"' FILE | ms-report --leaks$" md || die "leaks, Markdown, command: $(cat md)"
+"$BIN/ms-report" -q --html=l.html l.trace
+PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$SRC/tests/cli/html $python -c 'from page import Page
+for x in Page("l.html").json["lists"]:
+	print(x["id"], x["title"].split("sites by ")[-1], *([x["rows"][1][k] for k in ("name", "cells", "more")] if x["rows"][1:] else []))' >page
+grep -Fqx "unreachable function, top 5 of 1,203 big1 ['117.2 KiB', '400'] ['20 % in 400 sites, the largest #401']" page || die "leaks, page: $(cat page)"
+"$BIN/ms-filter" --not-function '^small' l.trace | "$BIN/ms-report" >text
+grep -Eqx 'hidden by filters +40 % +234\.4 KiB +1,200 +n/a' text || die "leaks, hidden: $(cat text)"
+
+# ---- what grows: of 2,400 sites 1,760, as the snapshot says; of the others none is a row ----
+"$BIN/ms-snap" -q -o grows.db f.trace
+sqlite3 grows.db "DELETE FROM growth; INSERT INTO growth(process, site, trend, rise_bytes, bytes_per_minute, low, high, confidence)
+	SELECT s.process, s.id, 'growing', 200, 200, 190, 210, 0.99 FROM site s JOIN place p ON p.site = s.id
+	WHERE p.function != 'big1' AND NOT p.function GLOB 'small*[05]'"
+grown() { # TITLE
+	"$BIN/ms-report" --width 160 grows.db | sed -n '/^GROWING/,/^$/p' >text
+	grep -Eqx "$1: 421\\.9 KiB, 1,760 blocks, 1,760 sites by function, top 5 of 962" text || die "grown, title: $(cat text)"
+	grep -Eqx 'big2 +[^ ]*f\.c +28 % +117\.2 KiB +400 +400 +[0-9]+' text || die "grown, row: $(cat text)"
+	! grep -q '^big1' text || die "grown, what does not: $(cat text)"
+	grep -Eqx '957 more sites +44 % +186\.9 KiB +957 +957' text || die "grown, rest: $(cat text)"
+	grep -Eqx 'total +100 % +421\.9 KiB +1,760 +1,760' text || die "grown, total: $(cat text)"
+	typed Sites '^big0 +[^ ]*f.c:[0-9]+ +300 B +\+200 B  growing '
+	typed All '^1,740 more sites$'
+}
+grown 'GROWING as a leak does; at the peak'
+# the peak was before: each site at its largest
+sqlite3 grows.db "UPDATE site_stat SET live_bytes = 1, live_blocks = 1 WHERE snapshot IN (SELECT id FROM snapshot WHERE label = 'peak')"
+grown 'GROWING as a leak does; each at its largest'
