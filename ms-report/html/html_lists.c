@@ -107,7 +107,8 @@ static void put_list(struct page *p, struct ms_json *j, const char *id, const ch
 					   .called = true, .caller = true, .caller_place = true},
 				   &p->style);
 	const char *heads[] = {list_head(l->metric, 0), list_head(l->metric, 1)};
-	open_list(p, j, id, title, wrong, heads, 2);
+	size_t figures = heads[1] ? 2 : 1;
+	open_list(p, j, id, title, wrong, heads, figures);
 	for (size_t i = 0; i < l->n; i++) {
 		struct pair v = site_pair(l->rows[i], l->metric);
 		const char *cells[] = {list_a(p, l->metric, v), list_b(p, l->metric, v)};
@@ -117,7 +118,7 @@ static void put_list(struct page *p, struct ms_json *j, const char *id, const ch
 			more.v[more.n - 1] = SAY("%s;", more.v[more.n - 1]);
 		if (still)
 			words_add(&more, still);
-		put_row(p, j, l, l->rows[i], &apart[i], cells, 2, &more);
+		put_row(p, j, l, l->rows[i], &apart[i], cells, figures, &more);
 	}
 	struct list_rest rest[LIST_RESTS];
 	size_t n = list_rests(p, l, rest);
@@ -126,7 +127,7 @@ static void put_list(struct page *p, struct ms_json *j, const char *id, const ch
 		put_rest(p, j, rest[i].words,
 			 (const char *[]){list_a(p, l->metric, rest[i].v),
 					  list_b(p, l->metric, rest[i].v)},
-			 2);
+			 figures);
 	close_list(j);
 }
 
@@ -158,7 +159,7 @@ static void put_run(struct page *p, struct ms_json *j)
 		[METRIC_MAPPED] = "mapped",   [METRIC_UNREACHABLE] = "unreachable",
 		[METRIC_LATE] = "late",       [METRIC_HELD] = "live",
 		[METRIC_GROWING] = "growing", [METRIC_GROWING_NOW] = "growing",
-		[METRIC_GROWN] = "growing"};
+		[METRIC_GROWN] = "growing",   [METRIC_RISEN] = "growing"};
 	struct model *m = p->m;
 	struct first f = first_groups(m, ROWS, true);
 	for (size_t i = 0; i < f.n; i++) {

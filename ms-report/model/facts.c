@@ -149,6 +149,34 @@ struct one_time one_time_sum(struct model *m)
 
 #define JUDGED "site = 0 AND trend != 'too short'"
 #define GROWING "trend = 'growing'"
+#define GROWN "trend IN ('growing', 'doubling')"
+
+/* Returns what the rise of a site of a sampled process rests on: as many samples as rose, each worth
+ * the mean, of which nothing is known but that. */
+static struct ms_spread spread_of(const struct model *m, const struct site *s, uint64_t rise_bytes)
+{
+	double mean = (double)figure_or_0(m->processes.v[s->process].quality.sampled_bytes);
+	return (struct ms_spread){
+		.variance = (double)rise_bytes * mean, .step = mean, .step_variance = mean * mean};
+}
+
+/* Fills in by how much sites rose that grow. */
+static void rises_read(struct model *m)
+{
+	sqlite3_stmt *q = model_ask(m, "SELECT site, rise_bytes FROM growth WHERE " GROWN
+				       " AND rise_bytes > 0 AND site != 0");
+	while (model_next(&q)) {
+		uint32_t at = MODEL_FIND(m->sites, sqlite3_column_int64(q, 0));
+		if (at == NONE)
+			continue;
+		struct site *s = &m->sites.v[at];
+		struct site_details *d = ms_arena_alloc(&m->arena, sizeof *d);
+		*d = *s->details;
+		d->rise_bytes = figure_in(q, 1);
+		d->spread = spread_of(m, s, d->rise_bytes);
+		s->details = d;
+	}
+}
 
 void growth_read(struct model *m)
 {
@@ -160,6 +188,7 @@ void growth_read(struct model *m)
 	if (t->growing_sites != UNKNOWN)
 		t->growing_sites = model_number(m, "SELECT count(*) FROM growth WHERE " GROWING
 						   " AND site != 0");
+	rises_read(m);
 }
 
 bool growth_too_short(const struct model *m)
@@ -170,8 +199,7 @@ bool growth_too_short(const struct model *m)
 
 bool growth_known(const struct model *m)
 {
-	return model_number(m, "SELECT 1 FROM growth WHERE trend IN ('growing', 'doubling')"
-			       " AND site != 0") == 1;
+	return model_number(m, "SELECT 1 FROM growth WHERE " GROWN " AND site != 0") == 1;
 }
 
 const struct site *growth_worst(const struct model *m)

@@ -96,27 +96,34 @@ static bool kept_all_along(const struct site *s, struct busy t)
 }
 
 /* Returns what a site had grown to: its own largest, for the peak may have come before; what is
- * live while it is recorded, and at the peak where its largest is not known. */
+ * live while it is recorded; where its largest is not known, what it had at the peak, or more if it
+ * rose by more. */
 static uint64_t grown_bytes(const struct model *m, const struct site *s)
 {
-	uint64_t largest = s->details->max_live_bytes;
-	return figure_or_0(m->quality.growing   ? s->at.bytes
-			   : largest != UNKNOWN ? largest
-						: s->peak.bytes);
+	const struct site_details *d = s->details;
+	uint64_t peak = figure_or_0(s->peak.bytes);
+	if (m->quality.growing)
+		return figure_or_0(s->at.bytes);
+	return d->max_live_bytes != UNKNOWN ? d->max_live_bytes
+	       : peak > d->rise_bytes       ? peak
+					    : d->rise_bytes;
 }
 
 /* Returns which figures are listed of sites that grow: of now while they are recorded, at the peak
- * if most of it was there, else each site's largest. */
+ * if most of it was there, else each site's largest, or its rise where one's is not known. */
 static enum metric growing_metric(const struct model *m, const struct site *const *v, size_t n)
 {
 	uint64_t peak = 0, largest = 0;
+	bool known = true;
 	for (size_t i = 0; i < n; i++) {
 		peak += figure_or_0(v[i]->peak.bytes);
-		largest += figure_or_0(v[i]->details->max_live_bytes);
+		largest += grown_bytes(m, v[i]);
+		known &= v[i]->details->max_live_bytes != UNKNOWN;
 	}
-	return m->quality.growing                         ? METRIC_GROWING_NOW
-	       : (double)peak < AT_PEAK * (double)largest ? METRIC_GROWN
-							  : METRIC_GROWING;
+	return m->quality.growing                          ? METRIC_GROWING_NOW
+	       : (double)peak >= AT_PEAK * (double)largest ? METRIC_GROWING
+	       : known                                     ? METRIC_GROWN
+							   : METRIC_RISEN;
 }
 
 /* Into `v`, which has room for all sites; how many. */

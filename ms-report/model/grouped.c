@@ -239,6 +239,8 @@ static const struct site *row_of(struct model *m, const struct member *v, size_t
 		const struct site_details *other = m->sites.v[members[i]].details;
 		d->max_live_bytes = figure_add(d->max_live_bytes, other->max_live_bytes);
 		d->max_live_blocks = figure_add(d->max_live_blocks, other->max_live_blocks);
+		d->rise_bytes = figure_add(d->rise_bytes, other->rise_bytes);
+		ms_spread_add(&d->spread, &other->spread);
 	}
 	row->details = d;
 	return row;

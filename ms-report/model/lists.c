@@ -25,7 +25,7 @@ bool metric_is_bytes(enum metric metric)
 
 bool metric_is_growth(enum metric metric)
 {
-	return metric >= METRIC_GROWING && metric <= METRIC_GROWN;
+	return metric >= METRIC_GROWING && metric <= METRIC_RISEN;
 }
 
 struct pair pair_add(struct pair x, struct pair y)
@@ -71,6 +71,7 @@ static const enum told pairs[METRIC_LISTS][2] = {
 	[METRIC_GROWING] = {TOLD_PEAK, TOLD_PEAK_BLOCKS},
 	[METRIC_GROWING_NOW] = {TOLD_LIVE, TOLD_LIVE_BLOCKS},
 	[METRIC_GROWN] = {TOLD_PEAK, TOLD_PEAK_BLOCKS},
+	[METRIC_RISEN] = {TOLD_PEAK, TOLD_PEAK_BLOCKS},
 	[METRIC_CHURN] = {TOLD_ALLOCATIONS, TOLD_ALLOCATED}};
 
 /* What the figures of a metric rest on. */
@@ -103,6 +104,11 @@ struct pair site_pair(const struct site *s, enum metric metric)
 	if (metric == METRIC_GROWN)
 		return (struct pair){.a = s->details->max_live_bytes,
 				     .b = s->details->max_live_blocks};
+	if (metric == METRIC_RISEN)
+		return (struct pair){.a = s->details->rise_bytes,
+				     .b = UNKNOWN,
+				     .estimated = s->est != NULL,
+				     .ea = s->details->spread};
 	return estimated(pair_of(s, TOLD_OF_SITE, metric), s->est, metric);
 }
 

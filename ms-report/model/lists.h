@@ -21,7 +21,8 @@ enum metric {
 	METRIC_GROWING, /* at the peak, of sites whose trend is growing; or, of a run that was too
 			       short for trends, that kept what they allocated all along */
 	METRIC_GROWING_NOW, /* those of what is live, while it is recorded */
-	METRIC_GROWN,       /* each of those at its own largest, where the peak came before */
+	METRIC_GROWN,       /* each of those at its own largest, where the peak came before; */
+	METRIC_RISEN,       /* by how much each rose, where that is not known; no second figure */
 	METRIC_CHURN, /* calls and bytes of the whole run, of sites whose blocks live shortly */
 	METRIC_LISTS
 };

@@ -122,6 +122,8 @@ struct mmap_usage {
 struct site_details {
 	uint64_t min_size, max_size, max_live_bytes, max_live_blocks, first_ns, last_ns,
 		lifetime_ns, lifetime_allocations;
+	uint64_t rise_bytes;     /* of one that is judged to grow; else 0 */
+	struct ms_spread spread; /* of that, in a sampled recording */
 };
 
 struct site {

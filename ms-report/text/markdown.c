@@ -151,7 +151,9 @@ void markdown_frame(struct page *p, struct out *o, const struct frame *f)
 
 static void figures_of(struct page *p, struct out *o, const struct list *l, struct pair v)
 {
-	out_printf(o, "| %s | %s ", list_a(p, l->metric, v), list_b(p, l->metric, v));
+	out_printf(o, "| %s ", list_a(p, l->metric, v));
+	if (list_head(l->metric, true))
+		out_printf(o, "| %s ", list_b(p, l->metric, v));
 }
 
 void markdown_apart(struct page *p, struct out *o, const struct apart_line *l)
@@ -171,14 +173,19 @@ void markdown_apart(struct page *p, struct out *o, const struct apart_line *l)
 
 static void put_heads(struct out *o, const struct list *l)
 {
-	static const char *const heads[METRIC_LISTS] = {
-		"bytes | blocks",           "bytes | blocks",
-		"allocated | calls",        "calls | allocated",
-		"temporary | of its calls", "failed | allocations",
-		"mapped | calls",           [METRIC_CHURN] = "calls | allocated"};
-	out_printf(o, "| %s | site |%s where |\n|--:|--:|--:|%s---|\n",
+	static const char *const heads[METRIC_LISTS] = {"bytes | blocks",
+							"bytes | blocks",
+							"allocated | calls",
+							"calls | allocated",
+							"temporary | of its calls",
+							"failed | allocations",
+							"mapped | calls",
+							[METRIC_RISEN] = "bytes",
+							[METRIC_CHURN] = "calls | allocated"};
+	out_printf(o, "| %s | site |%s where |\n|--:|%s--:|%s---|\n",
 		   heads[l->metric] ? heads[l->metric] : heads[METRIC_LIVE],
-		   l->verdicts ? " verdict |" : "", l->verdicts ? "---|" : "");
+		   l->verdicts ? " verdict |" : "", list_head(l->metric, true) ? "--:|" : "",
+		   l->verdicts ? "---|" : "");
 }
 
 /* A row but for its end. */

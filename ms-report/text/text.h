@@ -66,7 +66,7 @@ struct list_line {
 };
 struct list_line list_line(struct page *p, const struct list *l, const struct site *s,
 			   bool callers);
-/* Returns the head of the first or second column of figures. */
+/* Returns the head of the first or second column of figures; NULL = there is no second one. */
 const char *list_head(enum metric metric, bool second);
 /* Returns the first figure of a pair, for people; list_b the second. */
 const char *list_a(struct page *p, enum metric metric, struct pair v);

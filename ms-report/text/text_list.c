@@ -198,7 +198,8 @@ static const char *number_of(struct page *p, const struct site *s)
 }
 
 /* Holds the words for each metric: the name of a list of it (NULL = see list_name), the heads of
- * its figures, how the second one follows the first in the title (NULL = it does not), and what it
+ * its figures (NULL = it has but one), how the second one follows the first in the title (NULL = it
+ * does not), and what it
  * counts (NULL = bytes). */
 static const struct {
 	const char *name, *a, *b, *then, *one;
@@ -219,6 +220,7 @@ static const struct {
 	[METRIC_GROWING] = {NULL, "bytes", "blocks", ", ", "block"},
 	[METRIC_GROWING_NOW] = {NULL, "bytes", "blocks", ", ", "block"},
 	[METRIC_GROWN] = {NULL, "bytes", "blocks", ", ", "block"},
+	[METRIC_RISEN] = {NULL, "bytes", NULL},
 	[METRIC_CHURN] = {NULL, "calls", "allocated"},
 };
 
@@ -239,7 +241,7 @@ static struct figures measure(struct page *p, const struct list *l)
 	bool narrow = p->style.width < 64, peak = l->metric == METRIC_PEAK;
 	struct figures f = {.share = peak && !narrow && !l->total.estimated ? 6 : 0,
 			    .a = strlen(words[l->metric].a),
-			    .b = strlen(words[l->metric].b),
+			    .b = words[l->metric].b ? strlen(words[l->metric].b) : 0,
 			    .number = 1};
 	f.a = f.a < 9 ? 9 : f.a;
 	for (size_t i = 0; i < l->n; i++) {
@@ -254,7 +256,7 @@ static struct figures measure(struct page *p, const struct list *l)
 	fit(p, l, &f, l->hidden);
 	fit(p, l, &f, l->other);
 	f.number += 2;
-	f.b = peak && narrow ? 0 : f.b + 2;
+	f.b = (peak && narrow) || !words[l->metric].b ? 0 : f.b + 2;
 	return f;
 }
 
@@ -284,10 +286,11 @@ static void figures_alone(struct page *p, struct out *o, const struct list *l, s
 		.v = {metric_is_bytes(l->metric)
 			      ? list_a(p, l->metric, v)
 			      : ms_arena_printf(&p->m->arena, "%s %s", list_a(p, l->metric, v),
-						words[l->metric].a),
-		      ms_arena_printf(&p->m->arena, "%s %s", list_b(p, l->metric, v),
-				      words[l->metric].b)},
-		.n = 2};
+						words[l->metric].a)},
+		.n = 1};
+	if (words[l->metric].b)
+		w.v[w.n++] = ms_arena_printf(&p->m->arena, "%s %s", list_b(p, l->metric, v),
+					     words[l->metric].b);
 	if (s)
 		w.v[w.n++] = ms_arena_printf(&p->m->arena, "#%s", number_of(p, s));
 	if (s && l->verdicts && s->verdict)

@@ -99,6 +99,8 @@ struct table grouped_table(struct model *m, const struct list *l)
 		own[NAME].kind = l->by == GROUPED_NAMESPACE ? CELL_TEXT : CELL_PATH;
 		own[PLACE].title = own[PLACE].name = NULL;
 	}
+	if (l->metric == METRIC_RISEN)
+		own[BLOCKS].title = NULL;
 	for (size_t i = 0; i < l->n; i++) {
 		const struct site *s = l->rows[i];
 		put_row(m, &t, ROW_ITEM, name_of(m, l, s), site_pair(s, l->metric), l->total.a,

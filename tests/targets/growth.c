@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Ways in which a program's memory goes up and down, of which four are leaks and six free at the
+ * Ways in which a program's memory goes up and down, of which five are leaks and six free at the
  * end what they hold: growth WAY SECONDS. A step is 10 ms; the blocks in question come from `suspect`, a small churn from
  * `bystander`.
  */
@@ -37,6 +37,18 @@ static void leak_fast(unsigned step, double x) /* 1 MB/s */
 {
 	(void)step, (void)x;
 	suspect(1000000 / STEPS_A_SECOND);
+}
+
+static void peak_first(unsigned step, double x) /* the same, after a peak of 40 MB */
+{
+	static void *held[400];
+	if (step == 0)
+		for (unsigned i = 0; i < 400; i++)
+			held[i] = make(100000);
+	else if (step == 10)
+		for (unsigned i = 0; i < 400; i++)
+			free(held[i]);
+	leak_fast(step, x);
 }
 
 static void leak_slow(unsigned step, double x) /* 10 KB/min: 85 bytes twice a second */
@@ -237,6 +249,7 @@ int main(int argc, char **argv)
 		const char *name;
 		way *step;
 	} ways[] = {{"leak_fast", leak_fast},
+		    {"peak_first", peak_first},
 		    {"leak_slow", leak_slow},
 		    {"leak_under_noise", leak_under_noise},
 		    {"leak_list", leak_list},

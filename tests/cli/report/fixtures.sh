@@ -116,6 +116,9 @@ fixture grown.db "INSERT INTO growth VALUES (1, 0, 'growing', 10000000000, 18000
 	(1, 5, 'filling', 10000000000, 1800000000000, 300, 5, 2, 9, 0.001, 0, 60000000000, 2, 2, NULL); UPDATE site SET verdict = 'growing' WHERE id = 2"
 fixture grown-sampled.db "UPDATE process SET $estimate; INSERT INTO growth VALUES (1, 0, 'growing', 10000000000, 1800000000000, 1200000, 40000, 30000, 50000,
 	1e-9, 0.97, NULL, NULL, NULL, NULL), (1, 2, 'growing', 10000000000, 1800000000000, 1100000, 38000, -7000, 83000, 0.004, 0.815, NULL, NULL, NULL, NULL)"
+# its peak was before what grew by 20 samples of 512 KiB
+fixture risen-sampled.db "UPDATE process SET $estimate; INSERT INTO growth VALUES (1, 0, 'steady', 10000000000, 1800000000000, 0, 0, -30000, 30000,
+	1, 0, NULL, NULL, NULL, NULL), (1, 2, 'growing', 10000000000, 1800000000000, 10485760, 351000, 200000, 520000, 0.004, 0.815, NULL, NULL, NULL, NULL)"
 fixture young.db "INSERT INTO growth VALUES (1, 0, 'too short', 1000000000, 4000000000, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL)"
 # what grew is freed in the end, some of it
 grows="INSERT INTO growth VALUES (1, 0, 'growing', 10000000000, 1780000000000, 1200000, 40000, 39000, 42000, 1e-9, 0.97, NULL, NULL, NULL, 1790500000000),
