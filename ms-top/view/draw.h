@@ -9,11 +9,11 @@
 #include "ms-top/rows/columns.h"
 #include "ms-top/rows/list.h"
 #include "ms-top/rows/rows.h"
+#include "ms-top/trace/trace.h"
 
 struct grid;
 struct process;
 struct trace;
-struct trace_frame;
 
 struct screen_state {
 	const struct column_set *columns;
@@ -71,6 +71,14 @@ void draw_trace_names(struct grid *g, int row, int col, struct trace *t, size_t 
  * begins, before which draw_trace_names_begin is called. */
 const char *draw_frame_name(const struct trace *t, const struct trace_frame *f, int room);
 void draw_trace_names_begin(void);
+/* A frame's name and place in `room` columns; of those of one group no two read the same. */
+struct draw_name {
+	struct trace_frame frame;
+	uint32_t group;
+	int room;
+	const char *name, *place; /* set by draw_names; valid as long as draw_frame_name's */
+};
+void draw_names(const struct trace *t, struct draw_name *v, size_t n);
 /* draw_trace_site.c: the whole site, and what there is room for beneath the table. */
 void draw_trace_site(struct grid *g, int row, int end, struct trace *t,
 		     const struct screen_state *st);

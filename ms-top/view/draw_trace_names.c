@@ -309,6 +309,86 @@ static void make_rows(struct names *x, struct trace *t, size_t top)
 	}
 }
 
+/* ---- names of frames below each other ---- */
+
+static int name_room(const struct draw_name *x)
+{
+	int place = (int)ms_utf8_columns(x->place);
+	return x->room - (place < x->room / 2 ? place : x->room / 2);
+}
+
+static int by_reading(const void *a, const void *b)
+{
+	const struct draw_name *x = *(struct draw_name *const *)a,
+			       *y = *(struct draw_name *const *)b;
+	return MS_ORDER(x->group, y->group) ?: strcmp(x->name, y->name)
+			?: strcmp(x->place, y->place) ?: MS_ORDER(x, y);
+}
+
+static bool read_same(const struct draw_name *x, const struct draw_name *y)
+{
+	return x->group == y->group && strcmp(x->name, y->name) == 0 &&
+	       strcmp(x->place, y->place) == 0;
+}
+
+/* Returns the end of those in `order` that read the same as the one at `i`. */
+static size_t same_until(struct draw_name *const *order, size_t n, size_t i)
+{
+	size_t end = i + 1;
+	while (end < n && read_same(order[end], order[i]))
+		end++;
+	return end;
+}
+
+/* Shows of names that are different the part in which they are. */
+static void part_names(const struct trace *t, struct draw_name **v, size_t n)
+{
+	const char **names = ms_arena_alloc(&scratch, n * sizeof *names);
+	int least = name_room(v[0]);
+	for (size_t i = 0; i < n; i++) {
+		least = name_room(v[i]) < least ? name_room(v[i]) : least;
+		names[i] = whole_name(t, &v[i]->frame);
+	}
+	ms_names_fit(&scratch, names, n, least < LEAST ? LEAST : (size_t)least, false);
+	for (size_t i = 0; i < n; i++)
+		v[i]->name = names[i];
+}
+
+/* Shows of functions of one name the whole path of their file, or the module that they are in. */
+static void part_places(const struct trace *t, struct draw_name **v, size_t n)
+{
+	bool paths = false;
+	for (size_t i = 1; i < n; i++)
+		paths |= strcmp(v[i]->frame.path ?: "", v[0]->frame.path ?: "") != 0;
+	for (size_t i = 0; i < n; i++) {
+		struct trace_frame f = v[i]->frame;
+		const char *path = f.path ?: "", *line = strrchr(v[i]->place, ':') ?: "";
+		v[i]->place = paths ? ms_arena_printf(&scratch, "%s%s", path, f.line ? line : "")
+				    : ms_arena_printf(&scratch, "[%s]", f.module ?: "?");
+		v[i]->name = draw_frame_name(t, &f, name_room(v[i]));
+	}
+}
+
+void draw_names(const struct trace *t, struct draw_name *v, size_t n)
+{
+	struct draw_name **order = ms_arena_alloc(&scratch, (n + 1) * sizeof *order);
+	for (size_t i = 0; i < n; i++) {
+		v[i].place = place_of(&v[i].frame);
+		v[i].name = draw_frame_name(t, &v[i].frame, name_room(&v[i]));
+		order[i] = &v[i];
+	}
+	for (int step = 0; step < 2; step++) {
+		qsort(order, n, sizeof *order, by_reading);
+		for (size_t i = 0, end; i < n; i = end) {
+			end = same_until(order, n, i);
+			if (end - i > 1 && (step || !t->full_names))
+				(step ? part_places : part_names)(t, order + i, end - i);
+		}
+	}
+}
+
+/* ---- rows of sites ---- */
+
 /* Puts "  map::operator[] < tick": what the user's function called, if that is not the allocator
  * itself, and who called it. */
 static void put_others(struct grid *g, int row, int col, struct names *x, const struct row *r)

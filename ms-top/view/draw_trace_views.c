@@ -2,6 +2,7 @@
  * The other views of a trace: tree, threads, sizes, timeline.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "draw.h"
 #include "ms-top/cells/grid.h"
@@ -18,20 +19,36 @@ static void draw_head(struct grid *g, int row, const char *text)
 
 /* ---- tree ---- */
 
-/* Name and place of a branch; of one that stands for several lines only the file. */
-static void draw_branch(struct grid *g, int row, int col, const struct trace *t,
-			const struct trace_branch *b)
+/* The column of a branch's name; deep stacks turn back to the left. */
+static int branch_column(const struct grid *g, const struct trace_tree *tree, size_t row)
 {
-	char text[512];
-	struct trace_frame f = trace_part(t, b->frame, b->part);
-	if (b->several)
-		f.line = 0;
-	int place = grid_width(g, trace_frame_place(&f, text, sizeof text)),
-	    room = g->cols - col - 1;
-	col += grid_put(g, row, col, -1, f.runtime ? GRID_DIM : GRID_PLAIN,
-			draw_frame_name(t, &f, room - (place < room / 2 ? place : room / 2)));
-	col += grid_put_end(g, row, col + 1, g->cols - col - 1, GRID_DIM, text) + 1;
-	if (f.inlined)
+	int wrap = g->cols > 60 ? g->cols - 40 : 20;
+	return 27 + tree->depth[row] % wrap;
+}
+
+/* Names of `n` branches from `top` on; of one that stands for several lines only the file. */
+static struct draw_name *name_branches(const struct grid *g, const struct trace *t, size_t top,
+				       size_t n)
+{
+	struct draw_name *v = ms_xrealloc(NULL, n + 1, sizeof *v);
+	for (size_t i = 0; i < n; i++) {
+		const struct trace_branch *b = &t->tree.b.v[t->tree.rows[top + i]];
+		v[i] = (struct draw_name){.frame = trace_part(t, b->frame, b->part),
+					  .group = b->parent,
+					  .room = g->cols - branch_column(g, &t->tree, top + i) -
+						  1};
+		if (b->several)
+			v[i].frame.line = 0;
+	}
+	draw_names(t, v, n);
+	return v;
+}
+
+static void draw_branch(struct grid *g, int row, int col, const struct draw_name *x)
+{
+	col += grid_put(g, row, col, -1, x->frame.runtime ? GRID_DIM : GRID_PLAIN, x->name);
+	col += grid_put_end(g, row, col + 1, g->cols - col - 1, GRID_DIM, x->place) + 1;
+	if (x->frame.inlined)
 		grid_put(g, row, col + 1, -1, GRID_DIM, "[inlined]");
 }
 
@@ -43,21 +60,25 @@ void draw_trace_tree(struct grid *g, int row, int end, struct trace *t,
 		  tree->lines ? "     LIVE     %  BLOCKS  FUNCTION:LINE, with all that it calls"
 			      : "     LIVE     %  BLOCKS  FUNCTION, with all that it calls");
 	st->list->row = row;
-	size_t top = list_view(st->list, end > row ? (size_t)(end - row) : 0);
-	/* deep stacks turn back to the left */
-	int wrap = g->cols > 60 ? g->cols - 40 : 20;
-	for (; row < end && top < tree->n; row++, top++) {
+	size_t rows = end > row ? (size_t)(end - row) : 0, top = list_view(st->list, rows),
+	       n = tree->n - top < rows ? tree->n - top : rows;
+	struct draw_name *names = name_branches(g, t, top, n);
+	for (size_t i = 0; i < n; i++, row++, top++) {
 		const struct trace_branch *b = &tree->b.v[tree->rows[top]];
 		double part = t->total.live_bytes
 				      ? 100 * (double)b->bytes / (double)t->total.live_bytes
 				      : 0;
-		int col = grid_print(g, row, 0, GRID_PLAIN, "  %7s %5.1f %7s  ",
-				     words_size(b->bytes), part, words_count((double)b->blocks));
-		col = (col > 24 ? col : 24) + tree->depth[top] % wrap;
-		grid_put(g, row, col, 2, GRID_DIM, !b->first ? "  " : b->open == 2 ? "- " : "+ ");
-		draw_branch(g, row, col + 2, t, b);
+		grid_print(g, row, 0, GRID_PLAIN, "  %7s %5.1f %7s  ", words_size(b->bytes), part,
+			   words_count((double)b->blocks));
+		int col = branch_column(g, tree, top);
+		grid_put(g, row, col - 2, 2, GRID_DIM,
+			 !b->first      ? "  "
+			 : b->open == 2 ? "- "
+					: "+ ");
+		draw_branch(g, row, col, &names[i]);
 		draw_trace_mark(g, row, st, b->id);
 	}
+	free(names);
 	if (!tree->n)
 		grid_put(g, row, 2, -1, GRID_DIM, "nothing is live");
 }

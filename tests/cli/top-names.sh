@@ -68,7 +68,56 @@ keys v
 sees '^>.* main '
 keys v G
 sees '^> '
-keys 1
+keys q
+ends 0
+# siblings that would read the same: instances of a template by their arguments; functions of two modules, or files, by these
+mkdir one other
+for i in one other; do
+	printf '#include <stdlib.h>\nstatic void *load(size_t n) { return malloc(n); }\nvoid *(*%s(void))(size_t) { return load; }\n' $i >$i/load.c
+	printf '#include <stdlib.h>\nstatic void *plug(size_t n) { return malloc(n); }\nvoid *(*plug_%s(void))(size_t) { return plug; }\n' $i >plug.c
+	gcc -g -O0 -shared -fPIC -o lib$i.so plug.c
+	gcc -g -O0 -c -o $i.o $i/load.c
+done
+cat >alike.cc <<'END'
+#include <cstdlib>
+#include <string>
+#include <vector>
+namespace desk::market::pricing {
+struct QuoteOfTheFirstVenue { char v[100]; };
+struct QuoteOfTheOtherVenue { char v[200]; };
+template <typename Key, typename Value> struct LastingTable {
+	__attribute__((noinline)) void *insert_or_assign_with_expiry(size_t n) { return malloc(n * sizeof(Value)); }
+};
+}
+using namespace desk::market::pricing;
+extern "C" { void *(*one(void))(size_t); void *(*other(void))(size_t); void *(*plug_one(void))(size_t); void *(*plug_other(void))(size_t); }
+void *kept[6];
+int main()
+{
+	LastingTable<std::vector<std::string>, QuoteOfTheFirstVenue> a;
+	LastingTable<std::vector<std::string>, QuoteOfTheOtherVenue> b;
+	kept[0] = a.insert_or_assign_with_expiry(10), kept[1] = b.insert_or_assign_with_expiry(20);
+	kept[2] = one()(10000), kept[3] = other()(20000), kept[4] = plug_one()(30000), kept[5] = plug_other()(40000);
+}
+END
+g++ -g -O0 -o alike alike.cc one.o other.o libone.so libother.so -Wl,-rpath,. || fail 'g++'
+"$BIN/ms-record" -q -o alike.trace ./alike || fail 'recording of names that are alike'
+start 80 24 alike.trace
+sees '^> '
+keys 2 v
+sees '^ +3\.91 K .* …Other…::insert_or_assign_with_expiry alike\.cc:8$'
+sees '^ +1000 .* …First…::insert_or_assign_with_expiry alike\.cc:8$'
+sees '^ +39\.1 K .* plug \[libother\.so\]$'
+sees '^ +29\.3 K .* plug \[libone\.so\]$'
+sees '^ +19\.5 K .* load [^ ]*other/load\.c:2$'
+sees '^ +9\.77 K .* load [^ ]*one/load\.c:2$'
+keys v
+sees '^ +39\.1 K .* plug \[libother\.so\]$'
+sees '^ +3\.91 K .* …Other…::insert_or_assign_with_expiry alike\.cc:8$'
+keys q
+ends 0
+start 120 40 run.trace
+sees '^> '
 
 # ---- y ----
 $S set -s set-clipboard on
