@@ -384,10 +384,10 @@ struct words list_remarks(struct page *p, const struct list *l, const struct sit
 		return words_churn(p->m, s);
 	size_t sites = row_sites(p->m, s, l->metric).any;
 	if (l->by) {
-		words_add(&w,
-			  ms_arena_printf(&p->m->arena, "%s in %s, the largest #%lld",
-					  say_share(p->m, site_pair(s, l->metric).a, l->total.a),
-					  say_things(p->m, sites, "site"), (long long)s->id));
+		const char *share = say_share(p->m, site_pair(s, l->metric).a, l->total.a);
+		words_add(&w, sites == 1 ? SAY("%s in 1 site", share)
+					 : SAY("%s in %s, the largest #%lld", share,
+					       say_things(p->m, sites, "site"), (long long)s->id));
 		return w;
 	}
 	if (sites > 1)

@@ -14,6 +14,10 @@ ms-diff -q run.db part.db >diff.db
 fixture changed.db "UPDATE site_stat SET live_bytes = live_bytes * 2 WHERE site = 3; UPDATE site_stat SET live_bytes = 0 WHERE site = 1"
 ms-diff -q run.db changed.db >changes.db
 ms-diff -q run.db run.db >unchanged.db
+# all cards that a run can have
+cp leaky.db seven.db
+# shellcheck disable=SC2154 # of fixtures.sh
+sqlite3 seven.db "$grows"
 python3 "$SRC/tests/cli/html/hostile.py" hostile.db
 ms-snap -q --smaps -p $$ -o regions.db
 sqlite3 many.db <"$SRC/libcommon/snapshot/schema.sql"

@@ -149,8 +149,13 @@ def intervals(b, report):
 
 def fits(b, name):
     """Nothing is wider than the window, wide or narrow; and on paper."""
-    for width in (1280, 400):
+    for width in (1400, 1280, 400):
         b.size(width, 900)
+        expect(f"{name}: links cut at {width}", b.js("(ul => ul.scrollWidth > ul.clientWidth)(document.querySelector('#nav ul'))"), False)
+        if width == 1400:
+            for row in ("dl.cards > .card", "#nav .tools > *"):
+                expect(f"{name}: {row} in one row", b.js(f"(all => !all.length || Math.max(...all) - Math.min(...all) < 8)([...document.querySelectorAll('{row}')]"
+                       ".map((e) => (r => (r.top + r.bottom) / 2)(e.getBoundingClientRect())))"), True)
         expect(f"{name}: wider than {width}", b.js("document.documentElement.scrollWidth <= innerWidth"), True)
         expect(f"{name}: words broken at {width}", b.js("[...document.querySelectorAll('td.short')].filter((e) => { const r = document.createRange(); "
                "r.selectNodeContents(e); return r.getClientRects().length > 1; }).length"), 0)
@@ -203,6 +208,8 @@ def main():
                 b.js("memscope.flame.set({up: true})")
                 expect("many: total", b.js("memscope.flame.total()"), report["totals"]["peak_bytes"])
                 continue
+            if name == "seven":
+                expect("all cards", b.js("document.querySelectorAll('.cards .card').length"), 7)
             if name == "beside":
                 expect("what was mapped", b.js("memscope.timeline.data.series.map((s) => [s.id, Array.from(s.values).at(-1)])[2]"), ["mapped", 4750000])
             if name == "hostile":
