@@ -327,14 +327,20 @@ static void csv_report(struct page *p, const struct options *opt, struct out *o)
 /* More is not read by people, and tables are quicker to read by programs. */
 #define LONG_FORM_AUTO 16000000
 
+/* Counts what the long form of JSON takes, where it is asked for, or may be. */
 static uint64_t long_form_bytes(const struct page *p, const struct options *opt)
 {
-	return p->site ? 0 : json_stacks_bytes(p->m, limit_of(opt, FORMAT_JSON, VIEW_FIRST));
+	bool asked = opt->layout == LAYOUT_AUTO || opt->layout == LAYOUT_FULL, json = false;
+	for (size_t i = 0; i < opt->output_count; i++)
+		json |= opt->outputs[i].format == FORMAT_JSON;
+	return p->site || !json || !asked
+		       ? 0
+		       : json_stacks_bytes(p->m, limit_of(opt, FORMAT_JSON, VIEW_FIRST));
 }
 
 static bool is_compact(const struct page *p, const struct options *opt)
 {
-	return opt->layout == LAYOUT_AUTO ? long_form_bytes(p, opt) > LONG_FORM_AUTO
+	return opt->layout == LAYOUT_AUTO ? p->long_form_bytes > LONG_FORM_AUTO
 					  : opt->layout != LAYOUT_FULL;
 }
 
@@ -343,7 +349,7 @@ const char *render_large(const struct page *p, const struct options *opt, enum f
 	bool full = opt->layout == LAYOUT_FULL;
 	if (f != FORMAT_JSON || (!full && opt->layout != LAYOUT_AUTO))
 		return NULL;
-	uint64_t bytes = long_form_bytes(p, opt);
+	uint64_t bytes = p->long_form_bytes;
 	if (bytes <= (full ? LONG_FORM_MAX : LONG_FORM_AUTO))
 		return NULL;
 	if (full)
@@ -479,6 +485,7 @@ int render_prepare(struct page *p, const struct options *opt, struct ms_err *err
 		if (sql_ask(p->m, opt->sql, a, err) != 0)
 			return -1;
 	}
+	p->long_form_bytes = long_form_bytes(p, opt);
 	return 0;
 }
 

@@ -55,4 +55,5 @@ struct page {
 	bool four_types;               /* of --pprof: no more than Go has */
 	bool no_source;                /* --html: without lines of source files */
 	bool gzip;                     /* what the output is named after wants it compressed */
+	uint64_t long_form_bytes; /* of --json: the call stacks of all sites in the long form */
 };
