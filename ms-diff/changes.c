@@ -209,11 +209,27 @@ static void leave_to_timing(const struct work *w, struct change *c)
 
 /* ---- peaks of different phases ---- */
 
-/* Is less than half of the smaller peak held by the same places at both? Then the peak is another
- * moment of the program's work, where all sites are others, changed or not. */
+/* Part of the smaller peak that other places must hold at the other one where most of it is held by
+ * the same. */
+#define OTHERS_SHARE 0.1
+
+/* Returns by how much a place's bytes at the peak are beyond the most that it ever held in the other
+ * run, never below 0. */
+static int64_t beyond_most(const struct change *c, const int64_t v[2])
+{
+	int more = v[NEW] > v[OLD] ? NEW : OLD;
+	int64_t over = figure_sub(v[more], c->most[!more]);
+	return over != UNKNOWN && over < 0 ? 0 : over;
+}
+
+/* Tells whether the peaks are of different phases: another moment of the program's work, where sites
+ * are others, changed or not. That is so if less than half of the smaller peak is held by the same
+ * places at both. Where more is, as of a program that holds the same all the time, a part of it must
+ * be held by others, and what places have beyond their own most must explain how the peak changed:
+ * else it is one phase in which some hold more, or longer, and others less. */
 static bool peaks_differ(const struct work *w)
 {
-	double both = 0, all[2] = {0, 0};
+	double both = 0, over = 0, all[2] = {0, 0};
 	if (!w->runs->flows || w->runs->missing)
 		return false;
 	for (size_t i = 0; i < w->c->n; i++) {
@@ -223,9 +239,14 @@ static bool peaks_differ(const struct work *w)
 			v[side] = v[side] < 0 ? 0 : v[side];
 			all[side] += (double)v[side];
 		}
+		int64_t beyond = beyond_most(&w->c->v[i], v);
+		beyond = beyond == UNKNOWN ? llabs(v[NEW] - v[OLD]) : beyond;
+		over += (double)(v[NEW] > v[OLD] ? beyond : -beyond);
 		both += (double)(v[OLD] < v[NEW] ? v[OLD] : v[NEW]);
 	}
-	return 2 * both < fmin(all[OLD], all[NEW]);
+	double least = fmin(all[OLD], all[NEW]), others = least - both;
+	return 2 * both < least ||
+	       (others > OTHERS_SHARE * least && fabs(all[NEW] - all[OLD] - over) < others / 2);
 }
 
 /* Counts of a site's bytes at the peak only those beyond the most that it ever held in the other
@@ -234,11 +255,10 @@ static void weigh_by_most(const struct work *w, struct change *c)
 {
 	struct figure_change *x = &c->figures[PEAK_BYTES];
 	int more = x->delta > 0 ? NEW : OLD;
-	int64_t over = figure_sub(x->values[more], c->most[!more]);
+	int64_t over = beyond_most(c, x->values);
 	c->over = UNKNOWN;
 	if (!w->moved || x->delta == UNKNOWN || over == UNKNOWN)
 		return;
-	over = over < 0 ? 0 : over;
 	struct series s = {&c->most[!more], &x->values[more], 1, 1, true, w->least, false};
 	x->significant &= over > 0 && series_differ(&s);
 	c->figures[PEAK_BLOCKS].significant &= x->significant;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * What both runs held in the phases of their peaks.
  *
- * A phase is found again in the other run by the place that held most at the peak and is in both
- * runs: as far as it was between its first allocation and its last one. So neither the length of
+ * A phase is found again in the other run by the place that is in both runs and held most at that
+ * peak beyond what it held at the other one: as far as it was between its first allocation and its last one. So neither the length of
  * the runs nor what comes before matters. What lies between two points of the timeline is only
  * known by its largest; the other run is told by the most that it held about that moment.
  */
@@ -20,20 +20,22 @@ static int64_t ask(const struct run *r, struct ms_arena *a, const char *sql, int
 		       : UNKNOWN;
 }
 
-/* Finds the place that held most at the peak of that side and is in both runs; NULL = there is
- * none. */
-static const struct change *largest(const struct changes *c, enum side peak)
+/* Finds the place that is in both runs and held most at the peak of that side beyond what it held at
+ * the other one; NULL = there is none. */
+static const struct change *most_typical(const struct changes *c, enum side peak)
 {
-	const struct change *most = NULL;
+	const struct change *found = NULL;
+	int64_t most = 0;
 	for (size_t i = 0; i < c->n; i++) {
 		const struct change *x = &c->v[i];
-		if (x->site[OLD] != NONE && x->site[NEW] != NONE &&
-		    x->figures[PEAK_BYTES].values[peak] > 0 &&
-		    (!most ||
-		     x->figures[PEAK_BYTES].values[peak] > most->figures[PEAK_BYTES].values[peak]))
-			most = x;
+		const int64_t *v = x->figures[PEAK_BYTES].values;
+		if (x->site[OLD] == NONE || x->site[NEW] == NONE || v[OLD] < 0 || v[NEW] < 0 ||
+		    v[peak] - v[!peak] <= most)
+			continue;
+		most = v[peak] - v[!peak];
+		found = x;
 	}
-	return most;
+	return found;
 }
 
 /* Finds the moment of `other` that corresponds to the peak of `of`; UNKNOWN = there is none. */
@@ -69,7 +71,7 @@ static int64_t held_about(const struct run *r, int64_t at, struct ms_arena *a)
 bool phase_of(const struct changes *c, const struct opened *runs, enum side peak, int64_t bytes[2])
 {
 	const struct run *of = runs->shown[peak], *other = runs->shown[!peak];
-	const struct change *x = largest(c, peak);
+	const struct change *x = most_typical(c, peak);
 	struct ms_arena a = {0};
 	int64_t at = x ? moment_in(of, other, x, &a) : UNKNOWN;
 	bytes[peak] = run_total(of, "peak_bytes");

@@ -26,8 +26,8 @@ int main(void)
 	return 0;
 }
 X
-record() { # NAME MORE SERVED
-	gcc -g -O1 -DMORE="$2" -DSERVED="$3" -o "$1" phases.c || exit 1
+record() { # NAME MORE SERVED [LONGER]
+	gcc -g -O1 -DMORE="$2" -DSERVED="$3" -DLONGER="${4-0}" -o "$1" phases.c || exit 1
 	"$BIN/ms-record" -q -o "$1.trace" "./$1" || fail "cannot record $1"
 }
 record old 0 0
@@ -87,4 +87,42 @@ done
 "$BIN/ms-diff" -q -o d.db old-all.db more-all.db
 # shellcheck disable=SC2016 # Markdown's own
 "$BIN/ms-report" --md d.db | sed -n 3p | grep -q '^`service` ' || fail "headed by: $("$BIN/ms-report" --md d.db | head -3)"
+# most is there at both peaks, and one of them is another moment nevertheless: serve has at the new one what it always had
+cat >phases.c <<'X'
+#include <stdlib.h>
+#define N __attribute__((noinline))
+void *volatile kept[9000];
+N static void base(void) { for (int i = 0; i < 1000; i++) kept[i] = malloc(10000); }
+N static void load(void) { for (int i = 0; i < 1000; i++) kept[1000 + i] = malloc(4000); }
+N static void serve(void) { for (int i = 0; i < 900 + SERVED; i++) kept[2000 + i] = malloc(4000); }
+N static void history(void) { for (int i = 0; i < MORE; i++) kept[5000 + i] = malloc(1000); }
+int main(void)
+{
+	base();
+	load();
+	for (int i = 0; i < 1000 && !LONGER; i++) free(kept[1000 + i]);
+	serve();
+	history();
+	for (int i = 0; i < 9000; i++) if (i < 1000 || i >= 2000 || LONGER) free(kept[i]);
+	return 0;
+}
+X
+record based 0 0 0
+record based-few 10 0 0
+record based-more 2000 0 0
+record based-longer 0 0 1
+"$BIN/ms-diff" -q --exit-code -o d.db based.trace based-more.trace && fail 'growth is not found beside what is always there'
+budget history 7
+[ "$(ask "$changed")" = 'history new' ] || fail "changed, beside what is always there: $(ask "$changed")"
+# at the old peak both hold what base and load do, 14,000,000; at the new one the old run has what base and serve do, 13,600,000
+[ "$(ask "SELECT group_concat(old || ' ' || new || ' ' || delta, ', ') FROM (SELECT * FROM diff_total WHERE figure GLOB 'live_at_*_peak_bytes' ORDER BY figure)")" = \
+	'13600000 15600000 2000000, 14000000 14000000 0' ] || fail "in both phases, beside what is always there: $(ask "SELECT * FROM diff_total WHERE figure GLOB 'live_at_*'")"
+"$BIN/ms-diff" -q --exit-code -o d.db based-more.trace based.trace || fail "it is a growth that the peak is at the start again: $(ask "$changed")"
+[ "$(ask "$changed")" = 'history gone' ] || fail "back, beside what is always there: $(ask "$changed")"
+# what is held longer than before is at the peak for that: it is to blame, though it is no more than it was
+"$BIN/ms-diff" -q --exit-code -o d.db based.trace based-longer.trace && fail 'growth by what is held longer is not found'
+[ "$(ask "$changed")" = 'serve grown' ] || fail "changed, held longer: $(ask "$changed")"
+"$BIN/ms-report" d.db | grep -q 'now at\|phase of' && fail 'held longer: moments'
+"$BIN/ms-diff" -q -o d.db based.trace based-few.trace
+"$BIN/ms-report" d.db | grep -q 'now at\|phase of' && fail 'the same phase, beside what is always there: moments'
 exit $failed
