@@ -199,8 +199,7 @@ static const char *number_of(struct page *p, const struct site *s)
 
 /* Holds the words for each metric: the name of a list of it (NULL = see list_name), the heads of
  * its figures (NULL = it has but one), how the second one follows the first in the title (NULL = it
- * does not), and what it
- * counts (NULL = bytes). */
+ * does not), and what it counts (NULL = bytes). */
 static const struct {
 	const char *name, *a, *b, *then, *one;
 } words[METRIC_LISTS] = {
