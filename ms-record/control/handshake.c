@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "control.h"
+#include "inject.h"
 #include "ms-record/attach/hook_launch.h"
 #include "ms-record/session/info.h"
 #include "libcommon/base/err.h"
@@ -159,7 +160,27 @@ void handshake_missed(struct control *c, const struct arrival *a, const char *wh
 	}
 }
 
-/* A program is about to run that will not ask for a session: it has a line in the index for that. */
+/* It has its line now: nothing more will be known of it. */
+static void missed_exec(struct control *c, const struct arrival *a, const char *path, bool becomes)
+{
+	char *text = launch_why(path);
+	images_missed(c, becomes ? a->pid : 0, a->parent, clock_mono(), a->exe,
+		      c->stopped || c->over ? "recording had stopped" : text);
+	free(text);
+}
+
+/* The number of the thread that says that it is about to exec, as we see it; 0 = that is not known. */
+static pid_t maker_of(pid_t pid, const struct mg_handshake *h)
+{
+	char task[48];
+	if ((pid_t)h->pid != pid) /* it is in a namespace of its own */
+		return h->tid == h->pid ? pid : 0;
+	snprintf(task, sizeof task, "/proc/%d/task/%u", (int)pid, h->tid);
+	return access(task, F_OK) ? 0 : (pid_t)h->tid;
+}
+
+/* A program is about to run that will not ask for a session: it is traced, or has a line in the index
+ * for that. */
 static void note_exec(struct control *c, pid_t pid, const struct mg_handshake *h)
 {
 	struct arrival a;
@@ -167,20 +188,21 @@ static void note_exec(struct control *c, pid_t pid, const struct mg_handshake *h
 	char path[PROCESS_EXE + 64], whole[PATH_MAX];
 	snprintf(path, sizeof path, "/proc/%d/%s%s", (int)pid, *h->exe == '/' ? "root" : "cwd/",
 		 h->exe);
-	/* A traced program is recorded (inject.h), or has its line from there. */
-	if (c->inject || launch_way(path, &why) == LAUNCH_PRELOAD)
+	/* What a traced command starts is recorded (inject.h), or has its line from there. */
+	enum launch_way way = c->launch.inject ? LAUNCH_PRELOAD : launch_way(path, &why);
+	if (way == LAUNCH_PRELOAD)
 		return;
 	handshake_look(c, pid, &a);
 	snprintf(a.exe, sizeof a.exe, "%s", realpath(path, whole) ? whole : h->exe);
 	bool becomes = h->exec == MG_EXEC_SELF; /* else the number of its process is not known */
+	bool stopped = c->stopped || c->over || !c->files.folder;
+	pid_t maker = way == LAUNCH_INJECT && !stopped ? maker_of(pid, h) : 0;
 	if (becomes && a.old)
 		a.old->told_exec = true;
 	if ((becomes && pid == c->launch.pid) ||
 	    follow_wants(&c->opt->follow, FOLLOW_EXEC, a.exe, basename(a.exe))) {
-		char *text = launch_why(path);
-		images_missed(c, becomes ? pid : 0, a.parent, clock_mono(), a.exe,
-			      c->stopped || c->over ? "recording had stopped" : text);
-		free(text);
+		if (!maker || !inject_below(c, &a, maker, !becomes))
+			missed_exec(c, &a, path, becomes);
 	}
 	free(a.name);
 }

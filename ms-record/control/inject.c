@@ -11,6 +11,10 @@
  * (exec_env.h), and makes its handshake. Sessions are the control thread's: it gives way for the
  * time.
  *
+ * Such a program that another one runs, of which the guest there tells before the exec, is seized
+ * then, by a thread of its own, which lets go what a library can be preloaded into. While it begins,
+ * which may take as long as it runs, nobody waits but that thread.
+ *
  *   tracing thread            control thread
  *   exec: ASKED  -----------> inject_serve: GRANTED, waits
  *   ... sessions are its own
@@ -21,6 +25,7 @@
 #include "inject.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +36,7 @@
 #include "control.h"
 #include "handshake.h"
 #include "ms-record/attach/attach.h"
+#include "ms-record/attach/hook_symbols.h"
 #include "ms-record/launch/beginning.h"
 #include "ms-record/launch/exec_env.h"
 #include "ms-record/drain/recording.h"
@@ -41,6 +47,7 @@
 #include "ms-record/session/session.h"
 
 #define SIGNALS_NS UINT64_C(50000000) /* how often they are looked for */
+#define BELOW_MOST 64u                /* each has a thread, and a process that guards it */
 
 struct inject {
 	struct scan_tree tree; /* the first */
@@ -53,6 +60,20 @@ struct inject {
 	bool quit;                           /* under lock: nobody will grant anything */
 	int event;                           /* for the control thread, which is to grant */
 	MS_ARRAY(struct attach *) all;       /* further processes, the control thread's */
+	pthread_mutex_t asking;              /* by a thread that asks, until it gives back */
+	MS_ARRAY(struct below *) below;      /* the control thread's */
+};
+
+/* A program that another one is about to exec, and what it starts: traced from there on, by a thread
+ * of its own, as the command is. */
+struct below {
+	struct scan_tree tree; /* the first */
+	struct control *c;
+	struct scan_trace *trace;
+	uint32_t parent; /* as in struct session; of the program, */
+	pid_t pid;       /* 0 = not known yet, */
+	char *exe;
+	bool begun; /* whose exec was seen (under the baton) */
 };
 
 /* Closes what the old image of `pid`, and those of processes that are gone, had open. */
@@ -172,16 +193,23 @@ static const char *reason(const struct ms_err *why)
 	return at ? at + 3 : why->text;
 }
 
+/* Can its linker find the library, if it is to be preloaded? */
+static int check_library(struct control *c, pid_t pid, struct ms_err *err)
+{
+	char path[4200];
+	snprintf(path, sizeof path, "/proc/%d/root%s", (int)pid, c->launch.guest);
+	return access(path, R_OK)
+		       ? ms_err_set(err, "the recorder's library is not visible in its mount namespace")
+		       : 0;
+}
+
 /* Puts the library into its environment, or the guest into it. */
 static int prepare(struct control *c, const struct arrival *a, enum launch_way way,
 		   struct ms_err *err)
 {
 	pid_t pid = a->pid;
-	char path[4200];
-	snprintf(path, sizeof path, "/proc/%d/root%s", (int)pid, c->launch.guest);
-	if (way == LAUNCH_PRELOAD && access(path, R_OK))
-		return ms_err_set(err,
-				  "the recorder's library is not visible in its mount namespace");
+	if (way == LAUNCH_PRELOAD && check_library(c, pid, err))
+		return -1;
 	if (way == LAUNCH_PRELOAD) /* its handshake tells it whether it is wanted */
 		return exec_env_change(pid, c->launch.guest, c->socket_name, err);
 	exec_env_change(pid, c->launch.guest, NULL, NULL); /* taken out, if it is there */
@@ -214,6 +242,7 @@ static void become(struct control *c, pid_t pid)
 /* Waits until the control thread gives way. */
 static bool ask(struct inject *j)
 {
+	pthread_mutex_lock(&j->asking);
 	pthread_mutex_lock(&j->lock);
 	j->baton = ASKED;
 	wake_event(j->event);
@@ -223,6 +252,8 @@ static bool ask(struct inject *j)
 	bool granted = j->baton == GRANTED;
 	j->baton = granted ? GRANTED : FREE;
 	pthread_mutex_unlock(&j->lock);
+	if (!granted)
+		pthread_mutex_unlock(&j->asking);
 	return granted;
 }
 
@@ -232,6 +263,7 @@ static void give_back(struct inject *j)
 	j->baton = FREE;
 	pthread_cond_broadcast(&j->change);
 	pthread_mutex_unlock(&j->lock);
+	pthread_mutex_unlock(&j->asking);
 }
 
 /* The command, at its first exec: nothing of it has run. */
@@ -242,19 +274,21 @@ static int begin_command(struct control *c, pid_t pid, struct ms_err *err)
 	return inject(c, pid, NULL, err) ? 0 : -1;
 }
 
-static void execed(struct scan_tree *tree, pid_t pid)
+static bool execed(struct scan_tree *tree, pid_t pid, const int *quit)
 {
 	struct inject *j = (struct inject *)tree;
 	struct control *c = j->c;
 	struct ms_err why = {0};
+	(void)quit;
 	if (!ask(j))
-		return;
+		return true;
 	if (j->begun)
 		become(c, pid);
 	else if (begin_command(c, pid, &why))
 		refuse(c, &why);
 	j->begun = true;
 	give_back(j);
+	return true;
 }
 
 static void over(struct scan_tree *tree)
@@ -264,6 +298,157 @@ static void over(struct scan_tree *tree)
 	j->over = true;
 	pthread_cond_broadcast(&j->change);
 	pthread_mutex_unlock(&j->lock);
+}
+
+static struct inject *make(struct control *c)
+{
+	struct inject *j = ms_xcalloc(1, sizeof *j);
+	j->tree = (struct scan_tree){execed, over};
+	j->c = c;
+	j->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	pthread_mutex_init(&j->lock, NULL);
+	pthread_mutex_init(&j->asking, NULL);
+	pthread_cond_init(&j->change, NULL);
+	return c->inject = j;
+}
+
+/* ---- programs that others run ---------------------------------------------------------------- */
+
+/* May it be traced on? Of a tracer that is not privileged programs lose the rights that they would
+ * get (setuid), and one that traces its own children could not. */
+static bool may_stay(const char *exe)
+{
+	struct hook_symbols y;
+	int fd = open(exe, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool may = hijack_capable() && hook_symbols_open_file(&y, fd);
+	if (may) {
+		may = !hook_symbols_mention(&y, "ptrace");
+		hook_symbols_close(&y);
+	}
+	descriptor_close(fd);
+	return may;
+}
+
+/* What is known of it, when all is that it did before. False: nothing is recorded any more. */
+static bool arrive(struct below *b, pid_t pid, struct arrival *a)
+{
+	struct control *c = b->c;
+	if (!ask(c->inject))
+		return false;
+	if (!handshake_running_session(c, pid))
+		wake_settle(&c->drain.wake);
+	handshake_look(c, pid, a);
+	if (a->old)
+		a->old->told_exec = true; /* it has its line from us */
+	b->begun = true;
+	return true;
+}
+
+static void leave(struct below *b, struct arrival *a)
+{
+	free(a->name);
+	give_back(b->c->inject);
+}
+
+/* The program is at its beginning, or could not be brought there, for that reason. */
+static void put_below(struct below *b, pid_t pid, struct beginning *at, struct ms_err *why)
+{
+	struct arrival a;
+	struct control *c = b->c;
+	if (!arrive(b, pid, &a))
+		return;
+	sweep(c->inject, pid);
+	if (a.recordable && (why->text[0] || !put_further(c, &a, at, why))) {
+		handshake_missed(c, &a, reason(why));
+		if (a.old)
+			handshake_replace(c, a.old, NULL);
+	}
+	leave(b, &a);
+}
+
+/* Is the program that it has become to be recorded? The first one is: else it was not traced. */
+static bool is_wanted(struct below *b, pid_t pid)
+{
+	struct arrival a;
+	if (!b->begun)
+		return true;
+	if (!arrive(b, pid, &a))
+		return false;
+	bool wanted = a.recordable;
+	leave(b, &a);
+	return wanted;
+}
+
+static bool execed_below(struct scan_tree *tree, pid_t pid, const int *quit)
+{
+	struct below *b = (struct below *)tree;
+	struct control *c = b->c;
+	struct ms_err why = {0}, ignored = {0};
+	char exe[32];
+	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)pid);
+	enum launch_way way = launch_way(exe, &why);
+	bool preload = way == LAUNCH_PRELOAD && !check_library(c, pid, &why);
+	bool stays = way != LAUNCH_PRELOAD && may_stay(exe);
+	bool itself = preload || (way != LAUNCH_PRELOAD && !stays);
+	exec_env_change(pid, c->launch.guest, itself ? c->socket_name : NULL, &ignored);
+	struct beginning at = {.quit = quit};
+	if (preload) /* it makes its handshake */
+		b->begun = true;
+	else if (is_wanted(b, pid)) {
+		if (way == LAUNCH_INJECT)
+			beginning_reach(&at, pid, &why);
+		put_below(b, pid, &at, &why);
+	}
+	beginning_free(&at);
+	return stays;
+}
+
+/* Frees those of which nothing is traced any more, or with `all` every one. */
+static void drop_below(struct inject *j, bool all)
+{
+	for (size_t i = 0; i < j->below.n; i++) {
+		struct below *b = j->below.v[i];
+		if (!all && !scan_trace_ended(b->trace))
+			continue;
+		bool met = scan_trace_ended(b->trace);
+		scan_trace_free(b->trace);
+		if (!met && !b->begun)
+			images_missed(j->c, b->pid, b->parent, clock_mono(), b->exe,
+				      "recording had stopped");
+		MS_FREE(b->exe, b);
+		j->below.v[i--] = j->below.v[--j->below.n];
+	}
+}
+
+bool inject_below(struct control *c, const struct arrival *a, pid_t tid, bool starts)
+{
+	struct inject *j = c->inject ? c->inject : make(c);
+	drop_below(j, false);
+	if (c->opt->launch.needs_library || j->below.n >= BELOW_MOST)
+		return false;
+	struct below *b = ms_xcalloc(1, sizeof *b);
+	b->tree.execed = execed_below;
+	b->c = c;
+	b->parent = a->parent;
+	b->pid = starts ? 0 : a->pid;
+	b->exe = ms_xstrdup(a->exe);
+	b->trace = scan_trace_exec(c->scanner, tid, starts, &b->tree);
+	if (!b->trace) {
+		MS_FREE(b->exe, b);
+		return false;
+	}
+	*MS_PUSH(&j->below) = b;
+	return true;
+}
+
+bool inject_pending(const struct control *c)
+{
+	for (size_t i = 0; c->inject && i < c->inject->below.n; i++) {
+		const struct below *b = c->inject->below.v[i];
+		if (!b->begun && !scan_trace_ended(b->trace))
+			return true;
+	}
+	return false;
 }
 
 /* ---- the control thread ---------------------------------------------------------------------- */
@@ -326,6 +511,7 @@ void inject_over(struct control *c)
 	pthread_cond_broadcast(&j->change);
 	pthread_mutex_unlock(&j->lock);
 	scanner_untrace(c->scanner);
+	drop_below(j, true);
 }
 
 void inject_detach(struct control *c)
@@ -348,21 +534,10 @@ void inject_free(struct control *c)
 	inject_over(c);
 	for (size_t i = 0; i < j->all.n; i++)
 		attach_free(j->all.v[i]);
-	free(j->all.v);
+	MS_FREE(j->all.v, j->below.v);
 	descriptor_close(j->event);
 	free(j);
 	c->inject = NULL;
-}
-
-static struct inject *make(struct control *c)
-{
-	struct inject *j = ms_xcalloc(1, sizeof *j);
-	j->tree = (struct scan_tree){execed, over};
-	j->c = c;
-	j->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	pthread_mutex_init(&j->lock, NULL);
-	pthread_cond_init(&j->change, NULL);
-	return c->inject = j;
 }
 
 int inject_go(struct control *c, struct ms_err *err)

@@ -4,6 +4,10 @@
  */
 #pragma once
 
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct arrival;
 struct control;
 struct ms_err;
 
@@ -23,3 +27,12 @@ void inject_detach(struct control *c);
 /* Traces nothing any more. */
 void inject_over(struct control *c);
 void inject_free(struct control *c);
+
+/* ---- such programs, run by others ---- */
+
+/* The process of the thread `tid`, a->pid, is about to exec such a program, a->exe; or, with `starts`,
+ * the thread is about to start a process that does. It is traced from there on, and recorded, or has
+ * a line in the index. False: that is not possible; nothing is changed. */
+bool inject_below(struct control *c, const struct arrival *a, pid_t tid, bool starts);
+/* Is there one whose exec was not seen yet? */
+bool inject_pending(const struct control *c);

@@ -461,7 +461,7 @@ static bool command_over(struct control *c)
 		note_end(c);
 	if (!c->opt->wait_all || c->stopped)
 		return true;
-	if (others_left(c, true) || drain_has_pool(&c->drain, 0))
+	if (others_left(c, true) || inject_pending(c) || drain_has_pool(&c->drain, 0))
 		c->alive_ns = clock_mono();
 	if (!c->sessions)
 		wake_up(&c->drain.wake); /* does anybody have our memory still? */

@@ -79,7 +79,7 @@
 
 /* Identifies the layout and its version: guest and ms-record must be of one build. */
 #define MG_MAGIC UINT64_C(0x32747365754753d0)
-#define MG_LAYOUT_VERSION 10u
+#define MG_LAYOUT_VERSION 11u
 #define MG_OWN_MAX 58u /* chunks of writers, rooms for deep stacks, and a few */
 #define MG_ARENAS 64u
 #define MG_NEAR_BYTES 8192u /* of slots, near a module; at a multiple of it */
@@ -95,11 +95,12 @@ struct mg_handshake {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t pid;
-	uint32_t exec;  /* enum mg_exec */
+	uint32_t exec;  /* enum mg_exec, */
+	uint32_t tid;   /* and the thread that is about to do it */
 	char exe[1024]; /* program_invocation_name, cut; or the path of what it is about to exec */
 };
-/* Marks a message that is no handshake, but word of a program that will make none (exec.c); the
- * answer is "not wanted". */
+/* Not a handshake, but word of a program that will make none (exec.c); the answer is "not wanted", and
+ * comes when ms-record is ready for that program. */
 enum mg_exec { MG_EXEC_NONE = 0, MG_EXEC_SELF = 1, MG_EXEC_CHILD = 2 };
 struct mg_handshake_reply {
 	uint64_t magic;

@@ -106,6 +106,7 @@ static bool send_handshake(int fd, const char *exe, uint32_t exec)
 {
 	struct mg_handshake h = {.magic = MG_MAGIC, .version = MG_LAYOUT_VERSION, .exec = exec};
 	h.pid = (uint32_t)call(SYS_getpid, 0, 0, 0, 0);
+	h.tid = exec ? (uint32_t)call(SYS_gettid, 0, 0, 0, 0) : 0;
 	mg_append(h.exe, sizeof(h.exe), 0, exe);
 	return mg_wait_call(SYS_sendto, (uint64_t)fd, (uint64_t)&h, sizeof(h), MSG_NOSIGNAL, 0,
 			    0) == sizeof(h);

@@ -32,12 +32,17 @@ static long trace(int what, pid_t pid, uint64_t data)
 	return ptrace(what, pid, NULL, (void *)(uintptr_t)data);
 }
 
-/* The next stop; *why: signal | event << 8. False: it is gone, and its status is left for whoever
- * waits for its end. */
-static bool await(pid_t pid, int *why)
+static bool quits(const struct beginning *b)
+{
+	return b->quit && __atomic_load_n(b->quit, __ATOMIC_ACQUIRE);
+}
+
+/* Waits for the next stop; *why: signal | event << 8. False: it is not waited for any more, or it is
+ * gone, and its status is left for whoever waits for its end. */
+static bool await(const struct beginning *b, pid_t pid, int *why)
 {
 	siginfo_t i;
-	for (;;) {
+	while (!quits(b)) {
 		memset(&i, 0, sizeof i);
 		if (waitid(P_PID, (id_t)pid, &i, WEXITED | WSTOPPED | WNOWAIT | __WALL)) {
 			if (errno == EINTR)
@@ -52,6 +57,7 @@ static bool await(pid_t pid, int *why)
 			return true;
 		}
 	}
+	return false;
 }
 
 /* Lets it go on from a stop that is none of those that we wait for. */
@@ -67,14 +73,9 @@ static void pass(pid_t pid, int how, int why)
 /* ---- its number ---- */
 
 /* Has it just told where its number stands? */
-static bool told(pid_t pid, uint32_t *tid, uint64_t *tp)
+static bool told(pid_t pid, struct cpu_regs *r)
 {
-	struct cpu_regs r;
-	if (cpu_regs_get(pid, &r) || r.call != SYS_set_tid_address || r.result <= 0)
-		return false;
-	*tid = (uint32_t)r.result;
-	*tp = r.tp;
-	return true;
+	return !cpu_regs_get(pid, r) && r->call == SYS_set_tid_address && r->result > 0;
 }
 
 static bool stands(pid_t pid, uint64_t at, uint32_t tid)
@@ -84,34 +85,52 @@ static bool stands(pid_t pid, uint64_t at, uint32_t tid)
 	return !errno && (uint32_t)word == tid;
 }
 
-/* Some instructions later its C library has put the number where it keeps it. */
-static bool await_number(pid_t pid, uint32_t tid, uint64_t tp)
+/* Puts the number where glibc is just about to put it; that this is where it stands glibc has said.
+ * False: it is not known to be glibc. */
+static bool put_number(pid_t pid, const struct cpu_regs *r)
+{
+	uint32_t tid = (uint32_t)r->result;
+	uint64_t at = r->tp + MG_TID_GLIBC;
+	errno = 0;
+	long word = ptrace(PTRACE_PEEKDATA, pid, (void *)(uintptr_t)at, NULL);
+	uint64_t now = ((uint64_t)word & ~(uint64_t)UINT32_MAX) | tid;
+	return r->args[0] == at && !errno &&
+	       !ptrace(PTRACE_POKEDATA, pid, (void *)(uintptr_t)at, (void *)(uintptr_t)now);
+}
+
+/* Some instructions later its C library has put the number where it keeps it. While it steps there,
+ * our death would be its own, by the signal of a step that nobody takes: so as rarely as can be. */
+static bool await_number(const struct beginning *b, pid_t pid, const struct cpu_regs *r)
 {
 	int why = SIGTRAP;
+	uint32_t tid = (uint32_t)r->result;
+	uint64_t tp = r->tp;
+	if (!tp || put_number(pid, r))
+		return tp != 0;
 	for (unsigned i = 0; i < STEPS_MOST; i++) {
 		if (stands(pid, tp + MG_TID_GLIBC, tid) || stands(pid, tp + MG_TID_MUSL, tid))
 			return true;
 		trace(PTRACE_SINGLESTEP, pid, why >> 8 || why == SIGTRAP ? 0 : (uint64_t)why);
-		if (!await(pid, &why))
+		if (!await(b, pid, &why))
 			return false;
 	}
 	return false;
 }
 
-static int reach_number(pid_t pid, struct ms_err *err)
+static int reach_number(const struct beginning *b, pid_t pid, struct ms_err *err)
 {
-	uint32_t tid = 0;
-	uint64_t tp = 0;
+	struct cpu_regs r;
 	int why = 0;
 	trace(PTRACE_SYSCALL, pid, 0);
 	for (unsigned i = 0; i < CALLS_MOST; i++) {
-		if (!await(pid, &why))
-			return ms_err_set(err, "it ended while it was starting");
-		if (why == AT_CALL && told(pid, &tid, &tp))
+		if (!await(b, pid, &why))
+			return ms_err_set(err, quits(b) ? "recording had stopped"
+							: "it ended while it was starting");
+		if (why == AT_CALL && told(pid, &r))
 			break;
 		pass(pid, PTRACE_SYSCALL, why);
 	}
-	if (why != AT_CALL || !tp || !await_number(pid, tid, tp))
+	if (why != AT_CALL || !await_number(b, pid, &r))
 		return ms_err_set(err,
 				  "its C library is not known: its threads cannot be told apart");
 	return 0;
@@ -119,15 +138,16 @@ static int reach_number(pid_t pid, struct ms_err *err)
 
 /* ---- stopped ---- */
 
-static int stop_there(pid_t pid, struct hijack_stop *s, struct ms_err *err)
+static int stop_there(struct beginning *b, pid_t pid, struct ms_err *err)
 {
+	struct hijack_stop *s = &b->stop;
 	int why = 0;
 	*s = (struct hijack_stop){.begin_ns = clock_mono()};
 	struct hijack_thread *t = MS_PUSH(&s->threads);
 	*t = (struct hijack_thread){.tid = pid, .stop_ns = s->begin_ns};
 	trace(PTRACE_INTERRUPT, pid, 0);
 	trace(PTRACE_CONT, pid, 0);
-	while (await(pid, &why) && why >> 8 != PTRACE_EVENT_STOP)
+	while (await(b, pid, &why) && why >> 8 != PTRACE_EVENT_STOP)
 		trace(PTRACE_CONT, pid, why >> 8 ? 0 : (uint64_t)why);
 	t->gone = why >> 8 != PTRACE_EVENT_STOP || cpu_regs_get(pid, &t->regs);
 	return t->gone ? ms_err_set(err, "it ended while it was starting") : 0;
@@ -137,7 +157,7 @@ int beginning_reach(struct beginning *b, pid_t pid, struct ms_err *err)
 {
 	struct cpu_regs regs;
 	b->sp = cpu_regs_get(pid, &regs) ? 0 : regs.sp;
-	return reach_number(pid, err) || stop_there(pid, &b->stop, err) ? -1 : 0;
+	return reach_number(b, pid, err) || stop_there(b, pid, err) ? -1 : 0;
 }
 
 void beginning_free(struct beginning *b)

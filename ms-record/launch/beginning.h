@@ -12,7 +12,8 @@ struct ms_err;
 
 struct beginning {
 	struct hijack_stop stop;
-	uint64_t sp; /* before anything of it had run */
+	uint64_t sp;     /* before anything of it had run */
+	const int *quit; /* atomic, given: it is not waited for any more; NULL = that cannot be */
 };
 
 /* Lets it run from its exec on until it can be attached to. 0, or -1 with `err` set: it ended, or

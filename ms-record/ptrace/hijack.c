@@ -71,6 +71,11 @@ static bool capable(int what)
 	return data[what / 32].effective >> (what % 32) & 1;
 }
 
+bool hijack_capable(void)
+{
+	return capable(CAP_SYS_PTRACE);
+}
+
 static const char *user_name(unsigned uid)
 {
 	static __thread char text[64];

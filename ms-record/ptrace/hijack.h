@@ -60,6 +60,8 @@ struct hijack {
  * is read there if it is another. On failure `err` says what to do; nothing is open. */
 int hijack_open(struct hijack *h, pid_t pid, const char *proc_root, struct ms_err *err);
 void hijack_close(struct hijack *h);
+/* May we trace whatever there is? */
+bool hijack_capable(void);
 /* Has it come to its end? It has no memory then, and its files are root's, though its folder
  * /proc/PID, which is `proc`, may be there still. */
 bool hijack_over(int proc);

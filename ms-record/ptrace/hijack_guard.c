@@ -42,6 +42,7 @@ struct guard {
 	void (*mend)(void *);
 	void *arg;
 	struct guard_room *room; /* NULL: it is not of a helper */
+	bool stays;              /* until guard_dismiss, whoever is held */
 	char path[48];           /* its state in /proc */
 	_Alignas(16) char stack[STACK];
 };
@@ -199,9 +200,20 @@ void hijack_holds(bool on, uint64_t until_ns)
 		own = make();
 	if (!own || (!on && own->room))
 		return; /* a helper may hold some until it ends: those that were left alone */
+	if (own->stays) {
+		on = true;
+		until_ns = UINT64_MAX;
+	}
 	__atomic_store_n(&own->until_ns, until_ns, __ATOMIC_RELEASE);
 	__atomic_store_n(&own->holds, on, __ATOMIC_RELEASE);
 	hijack_beat();
 	if (!on)
 		guard_dismiss();
+}
+
+void guard_stay(void)
+{
+	hijack_holds(true, UINT64_MAX);
+	if (own)
+		own->stays = true;
 }

@@ -31,6 +31,8 @@ struct guard_room {
 void guard_place(struct guard_room *room);
 /* The calling thread holds nobody any more, and has nothing to be mended. */
 void guard_dismiss(void);
+/* The calling thread may hold somebody at any time, until guard_dismiss. */
+void guard_stay(void);
 /* The helper came a step further. */
 void hijack_beat(void);
 

@@ -265,7 +265,7 @@ static void release_threads(struct work *w)
 		w->state = MS_SCAN_TIME; /* it may have gone on while we read */
 	scan_tell_guest(s, MG_END_OVER);
 	if (w->q->last_tid)
-		scan_trace_over(w->scanner->trace);
+		scan_trace_over(w->q->last_trace);
 }
 
 uint64_t scan_pause(const struct work *w)
@@ -475,7 +475,7 @@ void scan_work_on(struct scanner *sc, struct session *s, enum scan_asker asker)
 		if (ends(&w))
 			scan_tell_guest(s, MG_END_OVER);
 		if (w.q->last_tid)
-			scan_trace_over(sc->trace);
+			scan_trace_over(w.q->last_trace);
 		return;
 	}
 	pthread_join(thread, NULL);

@@ -54,11 +54,13 @@ bool scan_holds(const struct scan *s, uint64_t *read, uint64_t *due);
 
 /* Lists callbacks for the processes of a traced tree; called by the thread that traces it. */
 struct scan_tree {
-	/* The process is at the beginning of another program, and left at some stop of its own. */
-	void (*execed)(struct scan_tree *tree, pid_t pid);
+	/* The process is at the beginning of another program, and left at some stop of its own. False:
+	 * it is traced no more. *quit (atomic): nothing is to be waited for any more. */
+	bool (*execed)(struct scan_tree *tree, pid_t pid, const int *quit);
 	/* There will be no more; all are detached. */
 	void (*over)(struct scan_tree *tree);
 };
+struct scan_trace; /* such a tree, with the thread that traces it */
 
 /* ---- the scanning thread; called by the control thread ---- */
 
@@ -94,6 +96,15 @@ void scanner_trace(struct scanner *sc, pid_t pid);
 bool scanner_trace_tree(struct scanner *sc, pid_t pid, struct scan_tree *tree);
 /* Traces nothing any more. */
 void scanner_untrace(struct scanner *sc);
+/* Traces the thread `tid`, which is about to exec, or with `starts` the process that it is about to
+ * start by vfork; and from its exec on all that it starts. Any number of times, each in a thread of
+ * its own. NULL: not permitted. */
+struct scan_trace *scan_trace_exec(struct scanner *sc, pid_t tid, bool starts,
+				   struct scan_tree *tree);
+/* Is nothing traced there any more? */
+bool scan_trace_ended(const struct scan_trace *t);
+/* Traces nothing there any more; one process (scanner_trace) is waited for. NULL: none. */
+void scan_trace_free(struct scan_trace *t);
 /* Has every process that runs scanned now; the answer comes with `event`. `resident`: only what is
  * resident is told, as of a moment of that label; NULL: leaks are looked for. False: that is off. */
 bool scanner_ask(struct scanner *sc, const char *resident);

@@ -3,7 +3,8 @@
  * own.
  *
  * With --leak-check=yes the command is traced from its start by a thread of ours, and so is one
- * that nothing can be preloaded into (inject.h), there with all that it starts. The kernel stops
+ * that nothing can be preloaded into (inject.h), there with all that it starts; such a program that
+ * another one execs, from its exec on by a thread of its own. The kernel stops
  * every thread of a process once more when it ends (PTRACE_EVENT_EXIT), its memory still in place.
  * Each leaves its registers there and goes on, but for the last: that one waits while the scan is
  * made. So nobody waits for anybody who waits for us, whether the kernel writes a core file before
@@ -34,6 +35,8 @@
 
 #define OPTIONS (PTRACE_O_TRACEEXIT | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC)
 #define TREE (OPTIONS | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACESYSGOOD)
+/* Before it execs it is a process as others are; what it starts by vfork has these, too. */
+#define BEFORE_EXEC (PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD)
 
 struct tids {
 	pid_t *v;
@@ -56,7 +59,10 @@ struct scan_trace {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t change;
-	pid_t pid;
+	pid_t tid;          /* is seized */
+	pid_t pid;          /* a child of ours, with whose end all is over; 0 = it is traced from its
+			       exec on, until nothing of it is left */
+	pid_t starter;      /* is seized for the process that it starts, and not let go yet; 0 = none */
 	int seized;         /* under lock: 0 = not known, 1 = it is, -1 = it cannot be */
 	bool over;          /* under lock: the scan at the end is done with its memory */
 	int quit;           /* atomic: all are detached, at once */
@@ -140,20 +146,33 @@ static bool on_new_thread(struct scan_trace *t, pid_t tid)
 	return true;
 }
 
-/* Notes the thread that `maker` has created; it may have ended since. */
-static void on_clone(struct scan_trace *t, pid_t maker)
+static void add_created(struct scan_trace *t, pid_t created)
 {
-	unsigned long created;
-	if (ptrace(PTRACE_GETEVENTMSG, maker, NULL, &created))
-		return;
 	for (struct traced *p = t->all; p; p = p->next)
-		if (has(&p->early, (pid_t)created)) {
-			drop(&p->early, (pid_t)created);
+		if (has(&p->early, created)) {
+			drop(&p->early, created);
 			return;
 		}
-	struct traced *p = process_of(t, (pid_t)created);
-	if (p && !has(&p->tids, (pid_t)created))
-		*MS_PUSH(&p->tids) = (pid_t)created;
+	struct traced *p = process_of(t, created);
+	if (p && !has(&p->tids, created))
+		*MS_PUSH(&p->tids) = created;
+}
+
+/* Its maker tells of it; it may have ended since. False: it was seized for that alone, and is let
+ * go. */
+static bool on_clone(struct scan_trace *t, pid_t maker)
+{
+	unsigned long created;
+	if (!ptrace(PTRACE_GETEVENTMSG, maker, NULL, &created))
+		add_created(t, (pid_t)created);
+	if (maker != t->starter)
+		return true;
+	struct traced *p = whose(t, maker);
+	t->starter = 0;
+	if (p)
+		forget(t, p);
+	ptrace(PTRACE_DETACH, maker, NULL, NULL);
+	return false;
 }
 
 /* ---- the end ---- */
@@ -185,7 +204,7 @@ static void scan_now(struct scan_trace *t, const struct traced *p, pid_t tid)
 		wake_settle(sc->drain);
 	hijack_holds(true, UINT64_MAX);
 	pthread_mutex_lock(&t->lock);
-	t->over = !scanner_hold(sc, p->pid, tid, p->regs.v, p->missed ? 0 : p->regs.n);
+	t->over = !scanner_hold(sc, t, p->pid, tid, p->regs.v, p->missed ? 0 : p->regs.n);
 	while (!t->over)
 		pthread_cond_wait(&t->change, &t->lock);
 	pthread_mutex_unlock(&t->lock);
@@ -222,6 +241,8 @@ static void on_exit_stop(struct scan_trace *t, pid_t tid)
 static void on_death(struct scan_trace *t, pid_t tid)
 {
 	struct traced *p = whose(t, tid);
+	if (tid == t->starter)
+		t->starter = 0;
 	if (!p)
 		return;
 	p->missed++;
@@ -242,20 +263,39 @@ static void go_on(struct scan_trace *t, int how, pid_t tid, int sig)
 		ptrace(how, tid, NULL, (void *)(intptr_t)sig);
 }
 
-/* Starts anew after an exec: only the thread that made it is left, with the process's number. */
-static void on_exec(struct scan_trace *t, pid_t tid)
+/* By which number was the thread known that has made an exec? It has its process's now. */
+static void forget_maker(struct scan_trace *t, pid_t tid)
 {
+	unsigned long before;
+	if (ptrace(PTRACE_GETEVENTMSG, tid, NULL, &before) || (pid_t)before == tid)
+		return;
+	on_death(t, (pid_t)before);
+}
+
+/* Of an exec nothing is left but the thread that made it, by the process's number. False: it is let
+ * go. */
+static bool on_exec(struct scan_trace *t, pid_t tid)
+{
+	forget_maker(t, tid);
 	struct traced *p = process(t, tid);
 	if (!p)
 		p = add(t, tid);
 	p->tids.n = p->early.n = p->regs.n = p->missed = 0;
 	*MS_PUSH(&p->tids) = tid;
+	if (tid == t->starter)
+		t->starter = 0;
 	if (!t->tree)
-		return;
+		return true;
 	hijack_holds(true, UINT64_MAX);
-	t->tree->execed(t->tree, tid);
+	bool stays = t->tree->execed(t->tree, tid, &t->quit);
 	hijack_holds(false, UINT64_MAX);
-	ptrace(PTRACE_SETOPTIONS, tid, NULL, (void *)(uintptr_t)TREE);
+	if (stays) {
+		ptrace(PTRACE_SETOPTIONS, tid, NULL, (void *)(uintptr_t)TREE);
+		return true;
+	}
+	forget(t, p);
+	ptrace(PTRACE_DETACH, tid, NULL, NULL);
+	return false;
 }
 
 /* Was a system call broken off, as far as registers tell? */
@@ -305,12 +345,12 @@ static void on_stop(struct scan_trace *t, pid_t tid, int status)
 	} else if (!event) {
 		on_signal(t, tid, sig);
 	} else {
-		if (event == PTRACE_EVENT_EXEC)
-			on_exec(t, tid);
+		bool stays = event != PTRACE_EVENT_EXEC || on_exec(t, tid);
 		if (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK ||
 		    event == PTRACE_EVENT_VFORK)
-			on_clone(t, tid);
-		go_on(t, PTRACE_CONT, tid, 0);
+			stays = on_clone(t, tid);
+		if (stays)
+			go_on(t, PTRACE_CONT, tid, 0);
 	}
 }
 
@@ -357,32 +397,50 @@ static void take_quit(void)
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
+static bool seize(struct scan_trace *t)
+{
+	unsigned options = t->tree ? TREE : OPTIONS;
+	if (!t->pid)
+		options = BEFORE_EXEC | (t->starter ? PTRACE_O_TRACEVFORK : 0);
+	if (ptrace(PTRACE_SEIZE, t->tid, NULL, (void *)(uintptr_t)options))
+		return false;
+	struct traced *p = add(t, t->tid);
+	*MS_PUSH(&p->tids) = t->tid;
+	return true;
+}
+
 static void *run(void *arg)
 {
 	struct scan_trace *t = arg;
-	unsigned options = t->tree ? TREE : OPTIONS;
 	take_quit();
-	bool good = !ptrace(PTRACE_SEIZE, t->pid, NULL, (void *)(uintptr_t)options);
-	struct traced *p = add(t, t->pid);
-	*MS_PUSH(&p->tids) = t->pid;
+	bool good = seize(t);
 	pthread_mutex_lock(&t->lock);
 	t->seized = good ? 1 : -1;
 	pthread_cond_signal(&t->change);
 	pthread_mutex_unlock(&t->lock);
-	while (good && !__atomic_load_n(&t->quit, __ATOMIC_ACQUIRE))
+	if (good && !t->pid) /* nobody but us knows that it must not be left stopped */
+		guard_stay();
+	while (good && (t->pid || t->all) && !__atomic_load_n(&t->quit, __ATOMIC_ACQUIRE))
 		good = turn(t);
-	if (t->tree)
+	if (t->tree && t->tree->over)
 		t->tree->over(t->tree);
+	guard_dismiss();
 	__atomic_store_n(&t->done, 1, __ATOMIC_RELEASE);
 	return NULL;
 }
 
-struct scan_trace *scan_trace_start(struct scanner *sc, pid_t pid, struct scan_tree *tree)
+bool scan_trace_is_tree(const struct scan_trace *t)
 {
-	struct scan_trace *t = ms_xcalloc(1, sizeof *t);
-	t->scanner = sc;
-	t->tree = tree;
-	t->pid = pid;
+	return t->tree != NULL;
+}
+
+bool scan_trace_ended(const struct scan_trace *t)
+{
+	return __atomic_load_n(&t->done, __ATOMIC_ACQUIRE);
+}
+
+static struct scan_trace *begin(struct scan_trace *t)
+{
 	pthread_mutex_init(&t->lock, NULL);
 	pthread_cond_init(&t->change, NULL);
 	if (pthread_create(&t->thread, NULL, run, t)) {
@@ -400,7 +458,23 @@ struct scan_trace *scan_trace_start(struct scanner *sc, pid_t pid, struct scan_t
 	return NULL;
 }
 
-/* Tells the thread to quit, again and again: it may be just about to wait. */
+struct scan_trace *scan_trace_start(struct scanner *sc, pid_t pid, struct scan_tree *tree)
+{
+	struct scan_trace *t = ms_xcalloc(1, sizeof *t);
+	*t = (struct scan_trace){.scanner = sc, .tree = tree, .tid = pid, .pid = pid};
+	return begin(t);
+}
+
+struct scan_trace *scan_trace_exec(struct scanner *sc, pid_t tid, bool starts,
+				   struct scan_tree *tree)
+{
+	struct scan_trace *t = ms_xcalloc(1, sizeof *t);
+	*t = (struct scan_trace){
+		.scanner = sc, .tree = tree, .tid = tid, .starter = starts ? tid : 0};
+	return begin(t);
+}
+
+/* It may be just about to wait: until it has seen it. */
 static void quit(struct scan_trace *t)
 {
 	__atomic_store_n(&t->quit, 1, __ATOMIC_RELEASE);

@@ -103,6 +103,7 @@ struct scan {
 	/* last thread of the session, which waits in scan_trace.c, and what registers its threads
 	 * left; 0 = none waits */
 	pid_t last_tid;
+	struct scan_trace *last_trace; /* who holds it there */
 	const struct scan_thread *last_regs;
 	size_t last_count;
 	struct scanner *scanner; /* atomic: who watches; NULL = nobody */
@@ -207,16 +208,15 @@ bool live_await_stacks(const struct session *s);
 /* Traces a process in a thread of its own, with `tree` all that it starts, too. NULL: it cannot be
  * traced. */
 struct scan_trace *scan_trace_start(struct scanner *sc, pid_t pid, struct scan_tree *tree);
+bool scan_trace_is_tree(const struct scan_trace *t);
 /* The scan needs the memory of the process no more. */
 void scan_trace_over(struct scan_trace *t);
-/* Waits until the process has ended; a tree is detached at once. */
-void scan_trace_free(struct scan_trace *t);
 /* Is it not sure that what the process did is worth a trace, with what has been seen so far? */
 bool scanner_is_undecided(struct scanner *sc, pid_t pid);
 /* The last thread of the process waits for a scan, `regs` are what all left (count 0: one of
- * them left none), and live until scan_trace_over. False: there will be none. */
-bool scanner_hold(struct scanner *sc, pid_t pid, pid_t tid, const struct scan_thread *regs,
-		  size_t count);
+ * them left none), and live until scan_trace_over, for `t`. False: there will be none. */
+bool scanner_hold(struct scanner *sc, struct scan_trace *t, pid_t pid, pid_t tid,
+		  const struct scan_thread *regs, size_t count);
 
 /* ---- scan_frozen.c ---- */
 

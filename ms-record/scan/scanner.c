@@ -113,8 +113,8 @@ bool scanner_is_undecided(struct scanner *sc, pid_t pid)
 	return doubts;
 }
 
-bool scanner_hold(struct scanner *sc, pid_t pid, pid_t tid, const struct scan_thread *regs,
-		  size_t count)
+bool scanner_hold(struct scanner *sc, struct scan_trace *t, pid_t pid, pid_t tid,
+		  const struct scan_thread *regs, size_t count)
 {
 	bool held = false;
 	pthread_mutex_lock(&sc->lock);
@@ -122,7 +122,7 @@ bool scanner_hold(struct scanner *sc, pid_t pid, pid_t tid, const struct scan_th
 		struct session *s = sc->sessions.v[i];
 		if (s->pid != pid || __atomic_load_n(&s->ending, __ATOMIC_ACQUIRE) != SESSION_RUNS)
 			continue;
-		if (sc->tree && is_dropped(s))
+		if (scan_trace_is_tree(t) && is_dropped(s))
 			continue;
 		uint64_t now = session_signature(s->proc);
 		if (now && s->signature && now != s->signature)
@@ -138,6 +138,7 @@ bool scanner_hold(struct scanner *sc, pid_t pid, pid_t tid, const struct scan_th
 		}
 		__atomic_store_n(&s->scan->busy, 1, __ATOMIC_SEQ_CST);
 		s->scan->last_tid = tid;
+		s->scan->last_trace = t;
 		s->scan->last_regs = regs;
 		s->scan->last_count = count;
 		queue(sc, s, SCAN_BY_END);
@@ -215,6 +216,16 @@ static void end_answer(struct scanner *sc)
 	wake_event(sc->event);
 }
 
+/* Does a thread of ours trace it, as a program that was met at its exec? */
+static bool is_traced(const struct session *s)
+{
+	char status[40], text[4096];
+	ms_proc_text_at(s->proc, "status", text, sizeof text);
+	uint64_t tracer = ms_proc_status_number(text, "\nTracerPid:\t", 0);
+	snprintf(status, sizeof status, "/proc/self/task/%u", (unsigned)tracer);
+	return tracer && access(status, F_OK) == 0;
+}
+
 bool scanner_ask(struct scanner *sc, const char *resident)
 {
 	if (!sc->started || (!resident && sc->opt->wish == SCAN_NO))
@@ -229,13 +240,14 @@ bool scanner_ask(struct scanner *sc, const char *resident)
 			add_ending(sc, s);
 		} else if (resident && s->scan->moments + 2 >= MS_RESIDENT_MOMENTS_MAX) {
 			add_why(sc, s, "its trace has the maximum number of such moments");
-		} else if (sc->tree) {
-			add_why(sc, s,
-				"ms-record traces it until it ends: record it with ms-record -p");
 		} else if (s->pid == sc->traced) {
 			add_why(sc, s,
 				"--leak-check=yes has it traced: record with "
 				"--leak-check=auto");
+		} else if (sc->tree || is_traced(s)) {
+			add_why(sc, s,
+				"ms-record traces it until its end: record it with "
+				"ms-record -p");
 		} else if (__atomic_load_n(&s->mem->end_state, __ATOMIC_ACQUIRE) == MG_END_NONE &&
 			   keep(s)) {
 			queue(sc, s, resident ? SCAN_BY_TELL_RESIDENT : SCAN_BY_TELL);
