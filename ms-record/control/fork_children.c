@@ -62,6 +62,7 @@ static enum found try_pid(struct session *s, uint32_t pid)
 	if (proc < 0)
 		return FOUND_NOT;
 	int pidfd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+	s->signature = session_signature(proc); /* before: with our memory it has its own names */
 	enum found r = has_memory(proc, s->pool->inode);
 	if (r == FOUND_NOT || pidfd < 0) {
 		close(proc);
@@ -146,9 +147,9 @@ static void begin(struct control *c, struct session *s)
 		s->out = output_new(-1, "/dev/null");
 		s->may_drop = true;
 	}
-	if (r !=
-	    FOUND_NOT) /* its first sample comes with the next tick: many do not live so long */
-		s->signature = session_signature(s->proc);
+	/* Its first sample comes with the next tick: many do not live so long. */
+	if (r != FOUND)
+		s->signature = r == FOUND_NOT ? 0 : session_signature(s->proc);
 	/* Before the draining thread has it: it may be over already. */
 	s->next = c->sessions;
 	c->sessions = s;

@@ -137,7 +137,7 @@ void handshake_look(struct control *c, pid_t pid, struct arrival *a)
 {
 	int proc = process_folder(pid);
 	fork_children_accept(c); /* the same process may have been a forked child just now */
-	a->pid = pid;
+	*a = (struct arrival){.pid = pid};
 	process_exe(proc, a->exe);
 	a->name = info_name(proc, a->exe);
 	descriptor_close(proc);

@@ -41,6 +41,7 @@ struct arrival {
 	bool further;        /* it does not get FILE */
 	bool wanted;
 	bool recordable; /* and can be recorded, as far as we are concerned */
+	bool let_go;     /* it is traced no more once it is recorded */
 };
 void handshake_look(struct control *c, pid_t pid, struct arrival *a);
 /* Opens the trace of an arrival: FILE for the first image of the command, else one in FILE.d. NULL

@@ -143,6 +143,7 @@ static bool put_further(struct control *c, const struct arrival *who, struct beg
 		output_free(out);
 		return false;
 	}
+	now->unwatched = who->let_go;
 	*MS_PUSH(&c->inject->all) = a;
 	if (who->pid == c->launch.pid)
 		now->may_drop = false;
@@ -199,7 +200,8 @@ static int check_library(struct control *c, pid_t pid, struct ms_err *err)
 	char path[4200];
 	snprintf(path, sizeof path, "/proc/%d/root%s", (int)pid, c->launch.guest);
 	return access(path, R_OK)
-		       ? ms_err_set(err, "the recorder's library is not visible in its mount namespace")
+		       ? ms_err_set(err,
+				    "the recorder's library is not visible in its mount namespace")
 		       : 0;
 }
 
@@ -329,14 +331,12 @@ static bool may_stay(const char *exe)
 	return may;
 }
 
-/* What is known of it, when all is that it did before. False: nothing is recorded any more. */
+/* Takes the baton, and what is known of the process. False: nothing is recorded any more. */
 static bool arrive(struct below *b, pid_t pid, struct arrival *a)
 {
 	struct control *c = b->c;
 	if (!ask(c->inject))
 		return false;
-	if (!handshake_running_session(c, pid))
-		wake_settle(&c->drain.wake);
 	handshake_look(c, pid, a);
 	if (a->old)
 		a->old->told_exec = true; /* it has its line from us */
@@ -351,14 +351,20 @@ static void leave(struct below *b, struct arrival *a)
 }
 
 /* The program is at its beginning, or could not be brought there, for that reason. */
-static void put_below(struct below *b, pid_t pid, struct beginning *at, struct ms_err *why)
+static void put_below(struct below *b, pid_t pid, bool stays, struct beginning *at,
+		      struct ms_err *why)
 {
 	struct arrival a;
 	struct control *c = b->c;
 	if (!arrive(b, pid, &a))
 		return;
 	sweep(c->inject, pid);
+	a.let_go = !stays;
 	if (a.recordable && (why->text[0] || !put_further(c, &a, at, why))) {
+		int proc = process_folder(pid);
+		if (hijack_over(proc)) /* whatever was found of it then */
+			snprintf(why->text, sizeof why->text, "it ended while it was starting");
+		descriptor_close(proc);
 		handshake_missed(c, &a, reason(why));
 		if (a.old)
 			handshake_replace(c, a.old, NULL);
@@ -397,7 +403,7 @@ static bool execed_below(struct scan_tree *tree, pid_t pid, const int *quit)
 	else if (is_wanted(b, pid)) {
 		if (way == LAUNCH_INJECT)
 			beginning_reach(&at, pid, &why);
-		put_below(b, pid, &at, &why);
+		put_below(b, pid, stays, &at, &why);
 	}
 	beginning_free(&at);
 	return stays;

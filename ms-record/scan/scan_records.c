@@ -68,7 +68,7 @@ void scan_finish(struct session *s)
 {
 	struct scan *q = s->scan;
 	bool wanted = s->opt->leak_check || s->opt->resident;
-	if (!wanted || s->opt->attached || q->ended || !s->stats.allocations)
+	if (!wanted || s->opt->attached || s->unwatched || q->ended || !s->stats.allocations)
 		return;
 	bool stopped =
 		s->ending == SESSION_STOPPED || __atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE);

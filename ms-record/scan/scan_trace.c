@@ -59,14 +59,14 @@ struct scan_trace {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t change;
-	pid_t tid;          /* is seized */
-	pid_t pid;          /* a child of ours, with whose end all is over; 0 = it is traced from its
+	pid_t tid;     /* is seized */
+	pid_t pid;     /* a child of ours, with whose end all is over; 0 = it is traced from its
 			       exec on, until nothing of it is left */
-	pid_t starter;      /* is seized for the process that it starts, and not let go yet; 0 = none */
-	int seized;         /* under lock: 0 = not known, 1 = it is, -1 = it cannot be */
-	bool over;          /* under lock: the scan at the end is done with its memory */
-	int quit;           /* atomic: all are detached, at once */
-	int done;           /* atomic: the thread is about to end */
+	pid_t starter; /* is seized for the process that it starts, and not let go yet; 0 = none */
+	int seized;    /* under lock: 0 = not known, 1 = it is, -1 = it cannot be */
+	bool over;     /* under lock: the scan at the end is done with its memory */
+	int quit;      /* atomic: all are detached, at once */
+	int done;      /* atomic: the thread is about to end */
 	struct traced *all; /* the thread's alone */
 };
 
@@ -397,7 +397,7 @@ static void take_quit(void)
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
-static bool seize(struct scan_trace *t)
+static bool seize_first(struct scan_trace *t)
 {
 	unsigned options = t->tree ? TREE : OPTIONS;
 	if (!t->pid)
@@ -413,7 +413,7 @@ static void *run(void *arg)
 {
 	struct scan_trace *t = arg;
 	take_quit();
-	bool good = seize(t);
+	bool good = seize_first(t);
 	pthread_mutex_lock(&t->lock);
 	t->seized = good ? 1 : -1;
 	pthread_cond_signal(&t->change);
@@ -439,7 +439,7 @@ bool scan_trace_ended(const struct scan_trace *t)
 	return __atomic_load_n(&t->done, __ATOMIC_ACQUIRE);
 }
 
-static struct scan_trace *begin(struct scan_trace *t)
+static struct scan_trace *start_thread(struct scan_trace *t)
 {
 	pthread_mutex_init(&t->lock, NULL);
 	pthread_cond_init(&t->change, NULL);
@@ -462,7 +462,7 @@ struct scan_trace *scan_trace_start(struct scanner *sc, pid_t pid, struct scan_t
 {
 	struct scan_trace *t = ms_xcalloc(1, sizeof *t);
 	*t = (struct scan_trace){.scanner = sc, .tree = tree, .tid = pid, .pid = pid};
-	return begin(t);
+	return start_thread(t);
 }
 
 struct scan_trace *scan_trace_exec(struct scanner *sc, pid_t tid, bool starts,
@@ -471,7 +471,7 @@ struct scan_trace *scan_trace_exec(struct scanner *sc, pid_t tid, bool starts,
 	struct scan_trace *t = ms_xcalloc(1, sizeof *t);
 	*t = (struct scan_trace){
 		.scanner = sc, .tree = tree, .tid = tid, .starter = starts ? tid : 0};
-	return begin(t);
+	return start_thread(t);
 }
 
 /* It may be just about to wait: until it has seen it. */

@@ -240,14 +240,14 @@ bool scanner_ask(struct scanner *sc, const char *resident)
 			add_ending(sc, s);
 		} else if (resident && s->scan->moments + 2 >= MS_RESIDENT_MOMENTS_MAX) {
 			add_why(sc, s, "its trace has the maximum number of such moments");
+		} else if (sc->tree || (s->pid != sc->traced && is_traced(s))) {
+			add_why(sc, s,
+				"ms-record traces it until its end: record it with "
+				"ms-record -p");
 		} else if (s->pid == sc->traced) {
 			add_why(sc, s,
 				"--leak-check=yes has it traced: record with "
 				"--leak-check=auto");
-		} else if (sc->tree || is_traced(s)) {
-			add_why(sc, s,
-				"ms-record traces it until its end: record it with "
-				"ms-record -p");
 		} else if (__atomic_load_n(&s->mem->end_state, __ATOMIC_ACQUIRE) == MG_END_NONE &&
 			   keep(s)) {
 			queue(sc, s, resident ? SCAN_BY_TELL_RESIDENT : SCAN_BY_TELL);

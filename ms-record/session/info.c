@@ -134,6 +134,20 @@ static void cut_linker(const struct session *s, struct identity *w)
 	memmove(w->args, w->args + n, w->args_bytes + 1);
 }
 
+/* Has the forked child become another program since it was found? Then that one's names were read. */
+static bool is_other(const struct session *s)
+{
+	uint64_t now = s->signature ? session_signature(s->proc) : 0;
+	return now && now != s->signature;
+}
+
+static void forget_names(struct identity *w)
+{
+	MS_FREE(w->exe, w->name, w->cwd, w->args, w->env);
+	w->exe = w->name = w->cwd = w->args = w->env = NULL;
+	w->args_bytes = w->env_bytes = 0;
+}
+
 void info_names(struct session *s, const struct identity *parent)
 {
 	struct identity *w = s->who;
@@ -152,6 +166,8 @@ void info_names(struct session *s, const struct identity *parent)
 		cut_linker(s, w);
 		w->env = read_file(s->proc, "environ", &w->env_bytes);
 	}
+	if (parent && is_other(s))
+		forget_names(w);
 	/* One that wrote its state over its arguments left the rest of them empty. */
 	while (parent && w->args_bytes > 1 && !w->args[w->args_bytes - 2])
 		w->args_bytes--;

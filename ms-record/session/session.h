@@ -348,6 +348,7 @@ struct session {
 	uint64_t changed_events; /* a while after changed_ns, + 1; 0 = not counted yet */
 	bool hides;              /* it seemed to be another program, and is none */
 	bool told_exec;          /* what it becomes has told of itself (guest/exec.c) */
+	bool unwatched;          /* nobody will see its end in time for a scan */
 	uint64_t ended_ns, changed_ns;
 	uint64_t replaced_ns; /* when the image that it became began; 0 = it became none */
 	uint64_t images_kept, images_trivial,

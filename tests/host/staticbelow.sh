@@ -1,18 +1,40 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Static programs that a recorded one runs are not recorded: each has a line with the reason in FILE.d/index, and is counted wherever figures are said
-# to be whole. However it is run, it runs as without the recorder.
+# Static programs that a recorded one runs are recorded as they are when started directly, however they are run; one that cannot be has a line with
+# the reason in FILE.d/index, and is counted wherever figures are said to be whole. They run as without the recorder, whatever becomes of that.
 set -u
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 cat >static.c <<'END'
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static void *volatile kept[40];
+static __attribute__((noinline)) void work(void)
+{
+	for (int i = 0; i < 40; i++)
+		kept[i] = malloc(100);
+	for (int i = 0; i < 15; i++)
+		free(kept[i]);
+	for (int i = 15; i < 25; i++)
+		kept[i] = 0;
+}
 int main(int argc, char **argv)
 {
+	char line[400] = "";
+	const char *word = getenv("WORD");
+	if (!getenv("IDLE"))
+		work();
 	for (int i = 0; i < argc; i++)
-		printf("%s ", argv[i]);
-	puts(getenv("WORD") ? getenv("WORD") : "-");
+		strcat(strcat(line, argv[i]), " ");
+	strcat(strcat(line, word ? word : "-"), "\n");
+	if (write(1, line, strlen(line)) < 0)
+		return 1;
+	if (argc > 1 && !strcmp(argv[1], "sleep"))
+		sleep(atoi(argv[2]));
+	if (argc > 1 && !strcmp(argv[1], "abort"))
+		abort();
 	return 7;
 }
 END
@@ -75,7 +97,8 @@ int main(int argc, char **argv)
 	return 1;
 }
 END
-gcc -O1 -static -o static static.c && gcc -O1 -D_GNU_SOURCE -o runs runs.c || exit 77
+gcc -O1 -fno-builtin -static -o static static.c && gcc -O1 -D_GNU_SOURCE -o runs runs.c || exit 77
+strip -o stripped static
 cp static data && chmod a-x data
 printf '#!%s/static word\n' "$PWD" >script && chmod +x script
 printf 'all:\n\t-@./static made\n\t-@./static again\n' >Makefile
@@ -84,29 +107,41 @@ import os, subprocess
 assert subprocess.call(["./static", "python"]) == 7
 assert subprocess.call(["./static", "spawned"], close_fds=False) == 7
 END
-notes() { # how often each static program is in the index, and why
-	awk -F '\t' '$2 != "parent" && $12 ~ /^not recorded: / { sub(/.*\//, "", $11); sub("script", "static", $11); print $11 "=" $12 }' t.trace.d/index | sort | uniq -c | sed 's/^ *//'
+programs() { # what the index says of each static program: events, bytes, trace or none, note
+	awk -F '\t' '$11 ~ /\/static$/ { print $7, $8, $10 == "-" ? "none" : "trace", $12 }' t.trace.d/index | sort | uniq -c | sed 's/^ *//'
 }
-why='it is statically linked, so nothing can be preloaded; start it with ms-record itself'
+record() {
+	rm -rf t.trace t.trace.d
+	ms-record --follow=all -o t.trace "$@"
+}
+total() { # WHAT TRACE
+	ms-report --json "$2" | grep -o "\"$1\":[0-9]*" | head -n 1 | grep -o '[0-9]*$'
+}
+# What its C library does before main is known from the program that makes no block of its own.
+IDLE=1 record ./static >got 2>err
+read -r before bytes <<<"$(total allocations t.trace) $(total allocated_bytes t.trace)"
+record ./static >got 2>err
+is 'directly: events' "$(total allocations t.trace) $(total allocated_bytes t.trace)" "$((before + 40)) $((bytes + 4000))"
+each="$((before + 40)) $((bytes + 4000)) trace -"
 below() { # N NAME COMMAND...: N static programs
 	local n=$1 name=$2 status
 	shift 2
-	rm -rf t.trace t.trace.d
 	"$@" >plain 2>plain.err
 	status=$?
-	ms-record -o t.trace "$@" >got 2>err
+	record "$@" >got 2>err
 	is "$name: status" $? $status
 	cmp -s plain got || fail "$name: its output is $(<got), not $(<plain)"
 	if [ "$n" = 0 ]; then
-		[ -e t.trace.d/index ] && is "$name: index" "$(notes)" ''
+		[ -e t.trace.d/index ] && is "$name: index" "$(programs)" ''
 		return
 	fi
-	is "$name: index" "$(notes)" "$n static=not recorded: $why"
-	grep -q "; $n could not be recorded\$" err || fail "$name: not counted: $(<err)"
-	grep -q 'every event recorded$' err && fail "$name: every event: $(<err)"
-	is "$name: JSON" "$(ms-report --json --only-first t.trace | grep -o '"images_missed":[0-9]*' | head -n 1)" "\"images_missed\":$n"
-	words="$n program$([ "$n" = 1 ] || echo s) that it started, see .d/index"
-	ms-report --md --only-first t.trace | grep -qF "$words" || fail "$name: not on the first screen: $(ms-report --md --only-first t.trace)"
+	is "$name: index" "$(programs)" "$n $each"
+	grep -q 'every event recorded$' err || fail "$name: not every event: $(<err)"
+	for trace in t.trace.d/static.* t.trace.d/script.*; do
+		[ -e "$trace" ] || continue
+		is "$name: $trace" "$(total allocations "$trace") $(total unfreed_blocks "$trace")" "$((before + 40)) $((before + 25))"
+		[ "$(id -u)" != 0 ] || is "$name: unreachable" "$(total unreachable_blocks "$trace")" 10
+	done
 }
 below 1 'sh' sh -c ./static
 below 3 'sh, three' sh -c './static; ./static a b; (./static c); exit 3'
@@ -123,16 +158,55 @@ below 0 'refused' ./runs fails
 below 0 'a dynamic one' sh -c '/bin/true; /usr/bin/env true'
 python=$(python3 -c 'import sys; print(sys.executable)')
 below 2 'python' "$python" run.py
+below 6 'several at once' sh -c 'for i in 1 2 3 4 5 6; do ./static >out.$i & done; wait; cat out.*'
+below 1 'it aborts' sh -c 'ulimit -c 0; ./static abort; echo $?'
+
+# ---- killed: the status is the signal's, and what it did is there ----
+for sig in TERM KILL; do
+	record sh -c "./static sleep 100 & until [ -s got ]; do sleep 0.01; done; kill -$sig \$!; wait \$!; echo \$?" >got 2>err
+	is "$sig: output" "$(<got)" "./static sleep 100 -
+$((128 + $(kill -l $sig)))"
+	is "$sig: index" "$(programs)" "1 $each"
+done
+
+# ---- the recorder dies, or stops, at any moment: what it records goes on as it would ----
+storm='i=0; while [ $i -lt 20 ]; do ./static $i || [ $? = 7 ] || echo bad $i; i=$((i + 1)); done; echo end'
+sh -c "$storm" >plain
+for sig in KILL KILL KILL STOP STOP; do
+	rm -rf t.trace t.trace.d
+	: >got
+	ms-record -q --follow=all -o t.trace sh -c "$storm" >>got 2>err &
+	recorder=$!
+	until [ -s got ]; do sleep 0.01; done
+	sleep "0.$((RANDOM % 10))"
+	kill -$sig $recorder
+	for ((i = 0; i < 3000; i++)); do
+		[ "$(tail -n 1 got)" = end ] && break
+		sleep 0.1
+	done
+	kill -CONT $recorder 2>/dev/null
+	wait $recorder
+	cmp -s plain got || fail "$sig: the output is $(<got)"
+done 2>/dev/null
+
+# ---- one whose allocator is not known is told of ----
+record sh -c './stripped; exit' >got 2>err
+is 'stripped: its line' "$(awk -F '\t' '$11 ~ /stripped$/ { print $12 }' t.trace.d/index | sed 's/; keep its.*//')" \
+	'not recorded: it is statically linked and stripped, so its allocator cannot be found'
+grep -q '; 1 could not be recorded$' err || fail "stripped: not counted: $(<err)"
+is 'stripped: JSON' "$(ms-report --json --only-first t.trace | grep -o '"images_missed":[0-9]*' | head -n 1)" '"images_missed":1'
+ms-report --md --only-first t.trace | grep -qF '1 program that it started not recorded: see .d/index' || fail 'stripped: not on the first screen'
 
 # ---- the process of posix_spawn is not known; that of another way is ----
-ms-record -q -o t.trace ./runs posix_spawn >got
+cp stripped static
+record ./runs posix_spawn >got 2>err
 is 'posix_spawn: its line' "$(awk -F '\t' '$12 ~ /^not recorded/ { print $2, $3, $6 }' t.trace.d/index)" '0 - -'
 
 # ---- the report is of a process of FILE.d: the count stands above ----
-ms-record -q -o t.trace sh -c './static; python3 -c 1; exit' >got
+record sh -c './static; python3 -c 1; exit' >got 2>err
 [[ $(ms-report t.trace | head -n 1) == 'PROCESSES of the run by peak; 1 program not recorded: see .d/index; below: '* ]] || fail "the processes: $(ms-report t.trace | head -n 3)"
 
 # ---- not wanted: nothing is said of it ----
-ms-record -o t.trace --follow=none sh -c './static; exit' >got 2>err
+record --follow=none sh -c './static; exit' >got 2>err
 grep -q 'every event recorded$' err || fail "--follow=none: $(<err)"
 finish

@@ -334,6 +334,7 @@ static void check_release(void)
 		begin();
 		w.request.asker = i & 1 ? SCAN_BY_END : SCAN_BY_TELL;
 		scan_of.last_tid = i & 2 ? 5 : 0;
+		scan_of.last_trace = i & 2 ? (struct scan_trace *)&will : NULL;
 		mem.end_state = cases[i / 2].was;
 		w.state = cases[i / 2].state;
 		w.stop_ns = NOW - 4;

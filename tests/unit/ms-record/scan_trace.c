@@ -20,7 +20,8 @@ static pid_t group[100]; /* of threads; 0 = gone */
 
 /* Says what the kernel's calls do. */
 static struct {
-	bool blocked, refused, no_message, exits, undecided, held, no_regs, no_folder, mends;
+	bool blocked, refused, no_message, exits, undecided, held, no_regs, no_folder, mends,
+		lets_go;
 	unsigned long created;
 	struct cpu_regs regs;
 	uint64_t ignored, caught;
@@ -40,7 +41,12 @@ static bool over_started;
 /* When whoever started it waits for that. */
 static long seize(pid_t pid, uintptr_t options)
 {
-	note("seize %d %s", pid, options == OPTIONS ? "alone" : options == TREE ? "with all" : "?");
+	note("seize %d %s", pid,
+	     options == OPTIONS                               ? "alone"
+	     : options == TREE                                ? "with all"
+	     : options == BEFORE_EXEC                         ? "before its exec"
+	     : options == (BEFORE_EXEC | PTRACE_O_TRACEVFORK) ? "before it starts one"
+							      : "?");
 	await_waiter();
 	return will.refused ? -1 : 0;
 }
@@ -140,6 +146,16 @@ void hijack_holds(bool on, uint64_t until_ns)
 	guarded = on;
 }
 
+void guard_stay(void)
+{
+	note("guarded");
+}
+
+/* Not noted: it does nothing where there is none. */
+void guard_dismiss(void)
+{
+}
+
 uint64_t hijack_status(int proc, pid_t tid, const char *label, int base)
 {
 	bool good = proc >= 0 && tid == 5 && base == 16;
@@ -186,10 +202,11 @@ static void *end_scan(void *arg)
 }
 
 /* The scan is over as soon as that thread of the process waits. */
-bool scanner_hold(struct scanner *sc, pid_t pid, pid_t tid, const struct scan_thread *regs,
-		  size_t count)
+bool scanner_hold(struct scanner *sc, struct scan_trace *by, pid_t pid, pid_t tid,
+		  const struct scan_thread *regs, size_t count)
 {
-	note("%s %d of %d:", sc == &scanner && guarded ? "hold" : "?", tid, pid);
+	note("%s %d of %d:", sc == &scanner && by->scanner == sc && guarded ? "hold" : "?", tid,
+	     pid);
 	for (size_t i = 0; i < count; i++)
 		sprintf(done + strlen(done), " %d", (int)regs[i].sp);
 	if (will.held) {
@@ -199,10 +216,11 @@ bool scanner_hold(struct scanner *sc, pid_t pid, pid_t tid, const struct scan_th
 	return will.held;
 }
 
-static void execed(struct scan_tree *tree, pid_t pid)
+static bool execed(struct scan_tree *tree, pid_t pid, const int *quit)
 {
 	(void)tree;
-	note("execed %d", pid);
+	note("execed %d%s", pid, quit && !*quit ? "" : "?");
+	return !will.lets_go;
 }
 
 static void over(struct scan_tree *tree)
@@ -355,6 +373,40 @@ static void check_exec(void)
 	on_stop(t, 20, STOPPED(PTRACE_EVENT_EXEC, SIGTRAP));
 	are("one that was not known", "20: 20; 6: 6; 5: 5");
 	did("it is told", "execed 20, options 20, cont 20 0");
+}
+
+/* A thread is seized on its way to an exec, or to start a process that execs. */
+static void check_before_exec(void)
+{
+	begin(true);
+	will.lets_go = true;
+	on_stop(t, 5, STOPPED(PTRACE_EVENT_EXEC, SIGTRAP));
+	are("let go", "6: 6");
+	did("for good", "execed 5, detach 5 0");
+	begin(true);
+	will.created = 7; /* by this number the kernel knew it */
+	on_stop(t, 7, STOPPED(PTRACE_EVENT_EXEC, SIGTRAP));
+	are("its number stays", "7: 7; 6: 6; 5: 5 7");
+	begin(true);
+	t->starter = 6;
+	will.created = 6;
+	on_stop(t, 20, STOPPED(PTRACE_EVENT_EXEC, SIGTRAP));
+	are("the thread has its process's number", "20: 20; 5: 5 7");
+	is("it starts nobody any more", (uint64_t)t->starter, 0);
+	begin(true);
+	t->starter = 6;
+	group[20] = 20;
+	will.created = 20;
+	on_stop(t, 6, STOPPED(0, SIGUSR1));
+	on_stop(t, 6, STOPPED(PTRACE_EVENT_VFORK, SIGTRAP));
+	are("the child is there instead", "20: 20; 5: 5 7");
+	did("its starter is let go", "cont 6 10, detach 6 0");
+	is("once", (uint64_t)t->starter, 0);
+	begin(true);
+	t->starter = 6;
+	on_death(t, 6);
+	are("the starter dies", "5: 5 7");
+	is("it starts nobody", (uint64_t)t->starter, 0);
 }
 
 /* ---- threads go ---- */
@@ -540,6 +592,23 @@ static void check_run(void)
 	is("refused", t == NULL, true);
 	did("once", "seize 5 alone");
 	scan_trace_free(NULL);
+	begin_waiting();
+	memset(&will, 0, sizeof will);
+	will.lets_go = true;
+	happens(5, CLD_TRAPPED, STOPPED(PTRACE_EVENT_EXEC, SIGTRAP));
+	t = scan_trace_exec(&scanner, 5, false, &tree);
+	scan_trace_free(t);
+	did("until it is let go", "seize 5 before its exec, guarded, execed 5, detach 5 0, over");
+	begin_waiting();
+	memset(&will, 0, sizeof will);
+	happens(7, CLD_KILLED, SIGKILL);
+	t = scan_trace_exec(&scanner, 7, true, &tree);
+	scan_trace_free(t);
+	did("until it has died", "seize 7 before it starts one, guarded, over");
+	begin_waiting();
+	will.refused = true;
+	is("refused", scan_trace_exec(&scanner, 5, false, &tree) == NULL, true);
+	did("it is not guarded", "seize 5 before its exec, over");
 }
 
 /* The stack of the next thread is not empty. */
@@ -589,6 +658,7 @@ int main(void)
 	check_new_threads();
 	check_tree();
 	check_exec();
+	check_before_exec();
 	check_exits();
 	check_held();
 	check_deaths();

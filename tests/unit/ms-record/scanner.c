@@ -133,6 +133,12 @@ struct scan_trace *scan_trace_start(struct scanner *by, pid_t pid, struct scan_t
 	return traceable ? (struct scan_trace *)&traces : NULL;
 }
 
+static bool is_tree;
+bool scan_trace_is_tree(const struct scan_trace *t)
+{
+	return t && is_tree;
+}
+
 void scan_trace_free(struct scan_trace *t)
 {
 	traces += t ? 1000000 : 0;
@@ -364,6 +370,7 @@ static void check_hold(void)
 		     {"it is not known", 5, false, false, false, false, true, 8, 0},
 		     {"it was not known", 5, false, false, false, false, true, 0, 9}};
 	static const struct scan_thread regs[2];
+	struct scan_trace *holder = (struct scan_trace *)&traces;
 	for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
 		size_t c = i / 2;
 		begin();
@@ -371,11 +378,11 @@ static void check_hold(void)
 		session.may_drop = cases[c].drops;
 		session.signature = cases[c].was;
 		signature = cases[c].now;
-		sc->tree = cases[c].tree;
+		is_tree = cases[c].tree;
 		sc->stop = cases[c].stop;
 		scan.busy = i % 2;
 		bool held = cases[c].held;
-		is(cases[c].what, scanner_hold(sc, cases[c].pid, TID, regs, 2), held);
+		is(cases[c].what, scanner_hold(sc, holder, cases[c].pid, TID, regs, 2), held);
 		is("unlocked", (uint64_t)pthread_mutex_trylock(&sc->lock), 0);
 		queued(cases[c].what, held ? "s0 " : "");
 		is(cases[c].what, mem.end_state, held ? MG_END_HELD : MG_END_NONE);
@@ -384,6 +391,7 @@ static void check_hold(void)
 		is(cases[c].what, (uint64_t)scan.last_tid, held ? TID : 0);
 		is(cases[c].what, scan.last_count, held ? 2 : 0);
 		is(cases[c].what, scan.last_regs == regs, held);
+		is(cases[c].what, scan.last_trace == holder, held);
 	}
 }
 

@@ -335,8 +335,7 @@ static void begin(void)
 				   .opt = &session_options,
 				   .pid = 5,
 				   .name = "prog"};
-	scanner = (struct scanner){
-		.opt = &opt, .trace = (struct scan_trace *)&will, .until_ns = UINT64_MAX};
+	scanner = (struct scanner){.opt = &opt, .until_ns = UINT64_MAX};
 	w = (struct work){.scanner = &scanner,
 			  .s = &session,
 			  .q = &scan_of,
