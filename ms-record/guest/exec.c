@@ -2,7 +2,7 @@
  * Programs that are started: ms-record is told of one into which nothing can be preloaded, because
  * nothing else would tell of it.
  *
- * exec and posix_spawn come by here (NAME_preload.S) and go on to the real one with all registers and
+ * exec, fexecve and posix_spawn come by here (NAME_preload.S) and go on to the real one with all registers and
  * the stack as they were. The file is looked at first, as the kernel will look at it: a program that
  * asks for glibc's linker loads us, and makes its own handshake.
  *
@@ -23,7 +23,7 @@
 #define HEADERS 64u /* of a program */
 #define NAME_BYTES 512u
 
-enum { BY_PATH = 1, SPAWNS = 2 };
+enum { BY_PATH = 1, SPAWNS = 2, BY_FILE = 4 };
 /* In the order of the numbers in NAME_preload.S. */
 static const struct {
 	const char *name;
@@ -36,7 +36,8 @@ static const struct {
 	     {"execle", 0},
 	     {"execlp", BY_PATH},
 	     {"posix_spawn", SPAWNS},
-	     {"posix_spawnp", BY_PATH | SPAWNS}};
+	     {"posix_spawnp", BY_PATH | SPAWNS},
+	     {"fexecve", BY_FILE}};
 #define CALLS (sizeof(calls) / sizeof(*calls))
 
 static void *next[CALLS];
@@ -155,6 +156,27 @@ static const char *along_path(const char *name, char room[NAME_BYTES])
 	}
 }
 
+static size_t append_number(char room[NAME_BYTES], size_t at, uint64_t n)
+{
+	char digits[24];
+	size_t i = sizeof(digits);
+	digits[--i] = 0;
+	do
+		digits[--i] = (char)('0' + n % 10);
+	while (n /= 10);
+	return mg_append(room, NAME_BYTES, at, digits + i);
+}
+
+/* The name of an open file of ours that ms-record can use, too, in `room`. */
+static const char *of_file(uint64_t fd, char room[NAME_BYTES])
+{
+	size_t n = mg_append(room, NAME_BYTES, 0, "/proc/");
+	n = append_number(room, n, (uint64_t)mg_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0));
+	n = mg_append(room, NAME_BYTES, n, "/fd/");
+	append_number(room, n, fd);
+	return room;
+}
+
 /* ---- the call ---- */
 
 void *mg_exec_next(uint32_t which, const char *first, const char *second)
@@ -163,10 +185,12 @@ void *mg_exec_next(uint32_t which, const char *first, const char *second)
 	unsigned how = calls[which].how;
 	const char *path = how & SPAWNS ? second : first;
 	mg_resolve();
-	if (!path || !mg.session || mg_filtered() ||
+	if ((!path && !(how & BY_FILE)) || !mg.session || mg_filtered() ||
 	    __atomic_load_n(&mg.head->state, __ATOMIC_RELAXED) == MG_OFF)
 		return next[which];
-	if (how & BY_PATH && !has_slash(path))
+	if (how & BY_FILE)
+		path = of_file((uint32_t)(uint64_t)first, room);
+	else if (how & BY_PATH && !has_slash(path))
 		path = *path ? along_path(path, room) : NULL;
 	if (path && stays_out(path))
 		mg_tell_exec(path, how & SPAWNS ? MG_EXEC_CHILD : MG_EXEC_SELF);

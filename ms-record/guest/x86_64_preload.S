@@ -101,5 +101,6 @@ syscall:
 	EXEC execlp, 6
 	EXEC posix_spawn, 7
 	EXEC posix_spawnp, 8
+	EXEC fexecve, 9
 
 	.section .note.GNU-stack, "", @progbits

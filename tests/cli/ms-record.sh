@@ -167,7 +167,7 @@ grep -q '^  worst     ls (pid [0-9]*) has the highest peak of 2 programs: ' err 
 [ "$(index 2,10,12 | sed 's/[.][0-9.]*trace/.trace/' | tr '\t\n' '= ')" = '-=../t.trace=- 0=ls.trace=- 0=-=trivial 2=-=trivial ' ] ||
 	fail "the index is $(cat t.trace.d/index)"
 [ "$(cd t.trace.d && ls -- *.trace)" = "$(index 10 | grep ^ls)" ] || fail "trivial programs left $(ls t.trace.d)"
-gcc -static -x c -o 'still
+gcc -static -s -x c -o 'still
 here' - <<'END' || exit 1
 #include <unistd.h>
 int main(void) { while (access("over", F_OK)) usleep(10000); return 0; }
@@ -181,7 +181,7 @@ for _ in $(seq 6000); do
 done
 : >over
 wait $!
-[ "$(sed -n 's/.*not recorded: //p' t.trace.d/index)" = 'it is statically linked, so nothing can be preloaded; start it with ms-record itself' ] ||
+[ "$(sed -n 's/.*not recorded: //p' t.trace.d/index)" = 'it is statically linked and stripped, so its allocator cannot be found; keep its symbols, link it dynamically, or use --poll' ] ||
 	fail "a static program is in the index as $(cat t.trace.d/index)"
 grep -q '^  image     1 still_here (pid [0-9]*), not recorded: it is statically' err || fail "not said with -v: $(cat err)"
 grep -q '; 1 could not be recorded$' err || fail "not said: $(cat err)"

@@ -39,6 +39,7 @@ int main(int argc, char **argv)
 }
 END
 cat >runs.c <<'END'
+#include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,6 +74,8 @@ int main(int argc, char **argv)
 		execvp("static", all);
 	if (!strcmp(how, "execvpe"))
 		execvpe("static", all, env);
+	if (!strcmp(how, "fexecve"))
+		fexecve(open("./static", O_RDONLY | O_CLOEXEC), all, env);
 	if (!strcmp(how, "script"))
 		execv("./script", all);
 	if (!strcmp(how, "posix_spawn"))
@@ -151,7 +154,7 @@ below 1 'env -i' env -i ./static
 below 1 'timeout' timeout 100 ./static
 below 1 'nice' nice ./static
 below 2 'make' make -s
-for how in execl execle execlp execv execve execvp execvpe script posix_spawn posix_spawnp vfork; do
+for how in execl execle execlp execv execve execvp execvpe fexecve script posix_spawn posix_spawnp vfork; do
 	below 1 $how ./runs $how
 done
 below 0 'refused' ./runs fails
