@@ -49,6 +49,18 @@
 #define SIGNALS_NS UINT64_C(50000000) /* how often they are looked for */
 #define BELOW_MOST 64u                /* each has a thread, and a process that guards it */
 
+/* A program that another one is about to exec, and what it starts: traced from there on, by a thread
+ * of its own, as the command is. */
+struct below {
+	struct scan_tree tree; /* the first member */
+	struct control *c;
+	struct scan_trace *trace;
+	uint32_t parent; /* as in struct session; of the program, */
+	pid_t pid;       /* 0 = not known yet, */
+	char *exe;
+	bool begun; /* whose exec was seen (under the baton) */
+};
+
 struct inject {
 	struct scan_tree tree; /* the first */
 	struct control *c;
@@ -62,18 +74,7 @@ struct inject {
 	MS_ARRAY(struct attach *) all;       /* further processes, the control thread's */
 	pthread_mutex_t asking;              /* by a thread that asks, until it gives back */
 	MS_ARRAY(struct below *) below;      /* the control thread's */
-};
-
-/* A program that another one is about to exec, and what it starts: traced from there on, by a thread
- * of its own, as the command is. */
-struct below {
-	struct scan_tree tree; /* the first */
-	struct control *c;
-	struct scan_trace *trace;
-	uint32_t parent; /* as in struct session; of the program, */
-	pid_t pid;       /* 0 = not known yet, */
-	char *exe;
-	bool begun; /* whose exec was seen (under the baton) */
+	struct below watched;                /* --leak-check=yes: what the command becomes */
 };
 
 /* Closes what the old image of `pid`, and those of processes that are gone, had open. */
@@ -305,7 +306,7 @@ static void over(struct scan_tree *tree)
 static struct inject *make(struct control *c)
 {
 	struct inject *j = ms_xcalloc(1, sizeof *j);
-	j->tree = (struct scan_tree){execed, over};
+	j->tree = (struct scan_tree){execed, over, false};
 	j->c = c;
 	j->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&j->lock, NULL);
@@ -409,6 +410,32 @@ static bool execed_below(struct scan_tree *tree, pid_t pid, const int *quit)
 	return stays;
 }
 
+/* The command's process has become another program, and is traced on as before. */
+static bool execed_watched(struct scan_tree *tree, pid_t pid, const int *quit)
+{
+	struct below *b = (struct below *)tree;
+	struct ms_err why = {0};
+	struct beginning at = {.quit = quit};
+	char exe[32];
+	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)pid);
+	if (launch_way(exe, &why) == LAUNCH_INJECT && !b->c->opt->launch.needs_library &&
+	    is_wanted(b, pid)) {
+		beginning_reach(&at, pid, &why);
+		put_below(b, pid, true, &at, &why);
+	}
+	beginning_free(&at);
+	return true;
+}
+
+void inject_watch(struct control *c)
+{
+	if (c->opt->scan.wish != SCAN_YES)
+		return;
+	struct below *b = &make(c)->watched;
+	*b = (struct below){.tree = {execed_watched, NULL, true}, .c = c, .begun = true};
+	scanner_trace(c->scanner, c->launch.pid, &b->tree);
+}
+
 /* Frees those of which nothing is traced any more, or with `all` every one. */
 static void drop_below(struct inject *j, bool all)
 {
@@ -432,6 +459,8 @@ bool inject_below(struct control *c, const struct arrival *a, pid_t tid, bool st
 	drop_below(j, false);
 	if (c->opt->launch.needs_library || j->below.n >= BELOW_MOST)
 		return false;
+	if (!starts && scanner_traces(c->scanner, a->pid))
+		return true;
 	struct below *b = ms_xcalloc(1, sizeof *b);
 	b->tree.execed = execed_below;
 	b->c = c;
@@ -528,8 +557,11 @@ void inject_detach(struct control *c)
 	inject_over(c);
 	if (c->attach)
 		attach_detach(c->attach);
-	for (size_t i = 0; i < j->all.n; i++)
+	for (size_t i = 0; i < j->all.n; i++) {
+		if (scanner_traces(c->scanner, attach_pid(j->all.v[i])))
+			scanner_let_go(c->scanner);
 		attach_detach(j->all.v[i]);
+	}
 }
 
 void inject_free(struct control *c)

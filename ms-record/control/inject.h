@@ -34,5 +34,8 @@ void inject_free(struct control *c);
  * the thread is about to start a process that does. It is traced from there on, and recorded, or has
  * a line in the index. False: that is not possible; nothing is changed. */
 bool inject_below(struct control *c, const struct arrival *a, pid_t tid, bool starts);
+/* With --leak-check=yes the command, into which a library is preloaded, is traced from its start: so is
+ * what its process becomes, and such a program is recorded. */
+void inject_watch(struct control *c);
 /* Is there one whose exec was not seen yet? */
 bool inject_pending(const struct control *c);

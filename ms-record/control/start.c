@@ -125,7 +125,7 @@ static int start(struct control *c, const struct control_options *o, struct ms_e
 	}
 	tell_listen(&c->tell, c->first->fd, c->first->path, c->run_id);
 	if (!c->launch.inject)
-		scanner_trace(c->scanner, c->launch.pid);
+		inject_watch(c);
 	note_start(c);
 	if (c->launch.inject ? inject_go(c, err) : launch_go(&c->launch, err)) {
 		files_discard(&c->files);

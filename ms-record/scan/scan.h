@@ -59,6 +59,7 @@ struct scan_tree {
 	bool (*execed)(struct scan_tree *tree, pid_t pid, const int *quit);
 	/* There will be no more; all are detached. */
 	void (*over)(struct scan_tree *tree);
+	bool alone; /* one process only */
 };
 struct scan_trace; /* such a tree, with the thread that traces it */
 
@@ -90,8 +91,12 @@ void scanner_hurry(struct scanner *sc);
 void scanner_stop(struct scanner *sc);
 void scanner_free(struct scanner *sc);
 /* With --leak-check=yes: traces the command, which has not begun to run, so that its end is seen
- * whatever it is. Does nothing where that is not permitted. */
-void scanner_trace(struct scanner *sc, pid_t pid);
+ * whatever it is, in a tree of it alone. Does nothing where that is not permitted. */
+void scanner_trace(struct scanner *sc, pid_t pid, struct scan_tree *tree);
+/* Is that process traced so? */
+bool scanner_traces(const struct scanner *sc, pid_t pid);
+/* Then it is not any more. */
+void scanner_let_go(struct scanner *sc);
 /* Traces the command, which has not begun to run, and all that it starts. False: not permitted. */
 bool scanner_trace_tree(struct scanner *sc, pid_t pid, struct scan_tree *tree);
 /* Traces nothing any more. */

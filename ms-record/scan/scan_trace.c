@@ -33,8 +33,9 @@
 #include "ms-record/base/descriptor.h"
 #include "ms-record/session/session.h"
 
-#define OPTIONS (PTRACE_O_TRACEEXIT | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC)
-#define TREE (OPTIONS | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACESYSGOOD)
+#define OPTIONS                                                                                    \
+	(PTRACE_O_TRACEEXIT | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD)
+#define TREE (OPTIONS | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK)
 /* Before it execs it is a process as others are; what it starts by vfork has these, too. */
 #define BEFORE_EXEC (PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD)
 
@@ -55,7 +56,7 @@ struct traced {
 
 struct scan_trace {
 	struct scanner *scanner;
-	struct scan_tree *tree; /* NULL = one process only */
+	struct scan_tree *tree; /* NULL = one process only, whatever it becomes */
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t change;
@@ -120,6 +121,12 @@ static void forget(struct scan_trace *t, struct traced *p)
 	MS_FREE(p->tids.v, p->early.v, p->regs.v, p);
 }
 
+/* Is it one process only? */
+static bool is_alone(const struct scan_trace *t)
+{
+	return !t->tree || t->tree->alone;
+}
+
 /* The process of a thread that stands; NULL = none of ours. */
 static struct traced *process_of(struct scan_trace *t, pid_t tid)
 {
@@ -128,7 +135,7 @@ static struct traced *process_of(struct scan_trace *t, pid_t tid)
 	ms_proc_text_at(AT_FDCWD, name, text, sizeof text);
 	pid_t pid = (pid_t)ms_proc_status_number(text, "\nTgid:", 0);
 	struct traced *p = pid ? process(t, pid) : NULL;
-	return p || !pid || !t->tree ? p : add(t, pid);
+	return p || !pid || is_alone(t) ? p : add(t, pid);
 }
 
 /* The thread is seen for the first time; perhaps before its maker told of it. False: it is none of
@@ -200,7 +207,7 @@ static void keep_registers(struct traced *p, const struct hijack_thread *h)
 static void scan_now(struct scan_trace *t, const struct traced *p, pid_t tid)
 {
 	struct scanner *sc = t->scanner;
-	if (t->tree && scanner_is_undecided(sc, p->pid))
+	if (!is_alone(t) && scanner_is_undecided(sc, p->pid))
 		wake_settle(sc->drain);
 	hijack_holds(true, UINT64_MAX);
 	pthread_mutex_lock(&t->lock);
@@ -290,7 +297,8 @@ static bool on_exec(struct scan_trace *t, pid_t tid)
 	bool stays = t->tree->execed(t->tree, tid, &t->quit);
 	hijack_holds(false, UINT64_MAX);
 	if (stays) {
-		ptrace(PTRACE_SETOPTIONS, tid, NULL, (void *)(uintptr_t)TREE);
+		uintptr_t options = is_alone(t) ? OPTIONS : TREE;
+		ptrace(PTRACE_SETOPTIONS, tid, NULL, (void *)options);
 		return true;
 	}
 	forget(t, p);
@@ -399,7 +407,7 @@ static void take_quit(void)
 
 static bool seize_first(struct scan_trace *t)
 {
-	unsigned options = t->tree ? TREE : OPTIONS;
+	unsigned options = is_alone(t) ? OPTIONS : TREE;
 	if (!t->pid)
 		options = BEFORE_EXEC | (t->starter ? PTRACE_O_TRACEVFORK : 0);
 	if (ptrace(PTRACE_SEIZE, t->tid, NULL, (void *)(uintptr_t)options))
@@ -431,7 +439,7 @@ static void *run(void *arg)
 
 bool scan_trace_is_tree(const struct scan_trace *t)
 {
-	return t->tree != NULL;
+	return !is_alone(t);
 }
 
 bool scan_trace_ended(const struct scan_trace *t)
@@ -475,7 +483,7 @@ struct scan_trace *scan_trace_exec(struct scanner *sc, pid_t tid, bool starts,
 }
 
 /* It may be just about to wait: until it has seen it. */
-static void quit(struct scan_trace *t)
+void scan_trace_quit(struct scan_trace *t)
 {
 	__atomic_store_n(&t->quit, 1, __ATOMIC_RELEASE);
 	while (!__atomic_load_n(&t->done, __ATOMIC_ACQUIRE)) {
@@ -488,8 +496,8 @@ void scan_trace_free(struct scan_trace *t)
 {
 	if (!t)
 		return;
-	if (t->tree)
-		quit(t);
+	if (!is_alone(t))
+		scan_trace_quit(t);
 	pthread_join(t->thread, NULL);
 	while (t->all)
 		forget(t, t->all);

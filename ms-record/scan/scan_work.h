@@ -209,6 +209,8 @@ bool live_await_stacks(const struct session *s);
  * traced. */
 struct scan_trace *scan_trace_start(struct scanner *sc, pid_t pid, struct scan_tree *tree);
 bool scan_trace_is_tree(const struct scan_trace *t);
+/* Detaches all at once, and waits until that is done. */
+void scan_trace_quit(struct scan_trace *t);
 /* The scan needs the memory of the process no more. */
 void scan_trace_over(struct scan_trace *t);
 /* Is it not sure that what the process did is worth a trace, with what has been seen so far? */

@@ -438,12 +438,23 @@ void scanner_free(struct scanner *sc)
 	free(sc);
 }
 
-void scanner_trace(struct scanner *sc, pid_t pid)
+void scanner_trace(struct scanner *sc, pid_t pid, struct scan_tree *tree)
 {
 	if (!sc->started || sc->opt->wish != SCAN_YES)
 		return;
-	sc->trace = scan_trace_start(sc, pid, NULL);
+	sc->trace = scan_trace_start(sc, pid, tree);
 	sc->traced = sc->trace ? pid : 0;
+}
+
+bool scanner_traces(const struct scanner *sc, pid_t pid)
+{
+	return pid == sc->traced;
+}
+
+void scanner_let_go(struct scanner *sc)
+{
+	scan_trace_quit(sc->trace);
+	sc->traced = 0;
 }
 
 bool scanner_trace_tree(struct scanner *sc, pid_t pid, struct scan_tree *tree)

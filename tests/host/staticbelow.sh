@@ -192,6 +192,13 @@ for sig in KILL KILL KILL STOP STOP; do
 	cmp -s plain got || fail "$sig: the output is $(<got)"
 done 2>/dev/null
 
+# ---- with --leak-check=yes the command is traced from its start, and is what it becomes ----
+record --leak-check=yes env WORD=x ./static >got 2>err
+is '--leak-check=yes: output' "$? $(<got)" '7 ./static x'
+is '--leak-check=yes: index' "$(programs)" "1 $each"
+record --leak-check=yes -d 0.2 env WORD=x ./static sleep 2 >got 2>err
+is '--leak-check=yes, stopped: output' "$? $(<got)" '7 ./static sleep 2 x'
+
 # ---- one whose allocator is not known is told of ----
 record sh -c './stripped; exit' >got 2>err
 is 'stripped: its line' "$(awk -F '\t' '$11 ~ /stripped$/ { print $12 }' t.trace.d/index | sed 's/; keep its.*//')" \
