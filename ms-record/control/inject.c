@@ -306,7 +306,7 @@ static void over(struct scan_tree *tree)
 static struct inject *make(struct control *c)
 {
 	struct inject *j = ms_xcalloc(1, sizeof *j);
-	j->tree = (struct scan_tree){execed, over, false};
+	j->tree = (struct scan_tree){.execed = execed, .over = over};
 	j->c = c;
 	j->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&j->lock, NULL);
@@ -399,9 +399,7 @@ static bool execed_below(struct scan_tree *tree, pid_t pid, const int *quit)
 	bool itself = preload || (way != LAUNCH_PRELOAD && !stays);
 	exec_env_change(pid, c->launch.guest, itself ? c->socket_name : NULL, &ignored);
 	struct beginning at = {.quit = quit};
-	if (preload) /* it makes its handshake */
-		b->begun = true;
-	else if (is_wanted(b, pid)) {
+	if (!preload && is_wanted(b, pid)) { /* else it makes its handshake */
 		if (way == LAUNCH_INJECT)
 			beginning_reach(&at, pid, &why);
 		put_below(b, pid, stays, &at, &why);
@@ -432,7 +430,8 @@ void inject_watch(struct control *c)
 	if (c->opt->scan.wish != SCAN_YES)
 		return;
 	struct below *b = &make(c)->watched;
-	*b = (struct below){.tree = {execed_watched, NULL, true}, .c = c, .begun = true};
+	*b = (struct below){
+		.tree = {.execed = execed_watched, .alone = true}, .c = c, .begun = true};
 	scanner_trace(c->scanner, c->launch.pid, &b->tree);
 }
 
@@ -462,7 +461,7 @@ bool inject_below(struct control *c, const struct arrival *a, pid_t tid, bool st
 	if (!starts && scanner_traces(c->scanner, a->pid))
 		return true;
 	struct below *b = ms_xcalloc(1, sizeof *b);
-	b->tree.execed = execed_below;
+	b->tree = (struct scan_tree){.execed = execed_below, .child = c->launch.pid};
 	b->c = c;
 	b->parent = a->parent;
 	b->pid = starts ? 0 : a->pid;

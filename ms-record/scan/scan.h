@@ -59,7 +59,8 @@ struct scan_tree {
 	bool (*execed)(struct scan_tree *tree, pid_t pid, const int *quit);
 	/* There will be no more; all are detached. */
 	void (*over)(struct scan_tree *tree);
-	bool alone; /* one process only */
+	bool alone;  /* one process only */
+	pid_t child; /* of ours, for whose end somebody else waits: with it all is over; 0 = none */
 };
 struct scan_trace; /* such a tree, with the thread that traces it */
 

@@ -364,6 +364,12 @@ static void on_stop(struct scan_trace *t, pid_t tid, int status)
 
 /* ---- the thread ---- */
 
+/* Is there somebody else who waits for the status of that one? */
+static bool is_awaited(const struct scan_trace *t, pid_t pid)
+{
+	return pid == t->pid || (t->tree && pid == t->tree->child);
+}
+
 /* Waits for what happens to any thread. False: there is none any more, or the one process has
  * ended, and its status is there for whoever waits for it. */
 static bool turn(struct scan_trace *t)
@@ -373,7 +379,7 @@ static bool turn(struct scan_trace *t)
 	if (waitid(P_ALL, 0, &i, WSTOPPED | WEXITED | WNOWAIT | __WALL | __WNOTHREAD))
 		return errno == EINTR;
 	bool ended = i.si_code == CLD_EXITED || i.si_code == CLD_KILLED || i.si_code == CLD_DUMPED;
-	if (ended && i.si_pid == t->pid)
+	if (ended && is_awaited(t, i.si_pid))
 		return false;
 	if (waitpid(i.si_pid, &status, __WALL | __WNOTHREAD | WNOHANG) != i.si_pid)
 		return true;

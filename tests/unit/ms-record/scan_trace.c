@@ -228,7 +228,7 @@ static void over(struct scan_tree *tree)
 	(void)tree;
 	note("over");
 }
-static struct scan_tree tree = {execed, over};
+static struct scan_tree tree = {.execed = execed, .over = over};
 
 /* ---- the state of things ---- */
 
@@ -557,6 +557,12 @@ static void check_turns(void)
 		is("another one's", turn(t), true);
 		are("without a stop", "5: 5 missed 1");
 	}
+	begin(true);
+	tree.child = 7;
+	happens(7, CLD_KILLED, SIGKILL);
+	is("that of our child", turn(t), false);
+	is("is not ours to see", will.next, 0);
+	tree.child = 0;
 	begin(false);
 	happens(5, CLD_TRAPPED, STOPPED(0, SIGUSR1));
 	happens(7, CLD_TRAPPED, STOPPED(0, SIGUSR2));
