@@ -301,10 +301,32 @@ static bool is_libc(const char *name)
 	return starts(name, "libc.so") || starts(name, "libc-") || starts(name, "ld-musl");
 }
 
+/* Takes for a function that is nothing but a jump what stands behind that, which the module itself
+ * calls, if it is none of `all` and can be hooked. */
+static void go_behind(const struct attach *a, const struct attach_module *m,
+		      const struct attach_symbol all[FUNCTIONS], struct attach_symbol *y)
+{
+	uint8_t code[PATCH_BODY_MOST];
+	struct patch p = {0};
+	struct ms_err ignored = {0};
+	bool is_short = y->bytes && y->bytes <= MG_DISPLACED_MAX;
+	if (!is_short || hijack_read(&a->h, y->address, code, y->bytes))
+		return;
+	uint64_t to = patch_leads(y->address, code, y->bytes);
+	for (size_t i = 0; i < FUNCTIONS; i++)
+		if (all[i].address == to)
+			return;
+	if (to < m->code_low || to >= m->code_high ||
+	    patch_plan(&p, to, code, hook_code(&a->h, to, 0, code), 0, to, &ignored))
+		return;
+	y->address = to;
+	y->bytes = 0;
+}
+
 /* Whether the module has an allocator: its functions are targets. */
 static void look_for_allocator(struct attach *a, const struct attach_module *m)
 {
-	struct attach_symbol s[FUNCTIONS + 1];
+	struct attach_symbol s[FUNCTIONS + 1], found[FUNCTIONS];
 	const char *name = basename(m->map->path);
 	bool exe = !strcmp(m->map->path, a->exe);
 	struct range inner = {0};
@@ -322,6 +344,9 @@ static void look_for_allocator(struct attach *a, const struct attach_module *m)
 	else if (s[FUNCTIONS].address)
 		inner = (struct range){s[FUNCTIONS].address, s[FUNCTIONS].bytes};
 	name_allocator(a, m, exe);
+	memcpy(found, s, sizeof found);
+	for (size_t i = 0; i < FUNCTIONS; i++)
+		go_behind(a, m, found, &s[i]);
 	for (size_t i = 0; i < FUNCTIONS; i++) {
 		uint32_t kind = functions[i].kind;
 		struct target *t = NULL;

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "libcommon/base/err.h"
 #include "patch.h"
 
 #define FUNCTIONS_MOST 64u
@@ -236,4 +237,24 @@ unsigned hook_callees(const struct hook_code *c, const Elf64_Sym *y, uint64_t *v
 	if (code)
 		patch_branches(code, bytes, y->st_value, false, take_callee, &all);
 	return all.n;
+}
+
+/* ---- behind a jump ---- */
+
+/* Can the code at `entry` be hooked? */
+static bool can_be_hooked(const struct elfmap *m, uint64_t entry)
+{
+	struct patch p = {0};
+	struct ms_err ignored = {0};
+	uint64_t bytes = BODY_FIRST;
+	const uint8_t *code = code_at(m, entry, &bytes);
+	return code && !patch_plan(&p, entry, code, bytes, 0, entry, &ignored);
+}
+
+uint64_t hook_begins(const struct hook_code *c, const Elf64_Sym *y)
+{
+	uint64_t bytes = y->st_size < BODY_MOST ? y->st_size : BODY_MOST;
+	const uint8_t *code = bytes ? code_at(c->file, y->st_value, &bytes) : NULL;
+	uint64_t to = code ? patch_leads(y->st_value, code, bytes) : 0;
+	return to && can_be_hooked(c->file, to) ? to : y->st_value;
 }

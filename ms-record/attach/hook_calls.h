@@ -28,5 +28,8 @@ bool hook_calls(const struct hook_code *c, uint64_t entry, unsigned depth, hook_
 /* Returns a bit, from the lowest on, for each of the first four arguments that the function at
  * `entry` reads, or that a function does that it hands it on to, over at most `depth` others. */
 unsigned hook_arguments(const struct hook_code *c, uint64_t entry, unsigned depth);
+/* Returns where the code of a function begins that is nothing but a jump there, if that can be hooked, or else
+ * its own address: what the module itself calls is often what stands behind the jump. */
+uint64_t hook_begins(const struct hook_code *c, const Elf64_Sym *y);
 /* The first `most` addresses out of the function that it calls or jumps to. How many. */
 unsigned hook_callees(const struct hook_code *c, const Elf64_Sym *y, uint64_t *v, unsigned most);

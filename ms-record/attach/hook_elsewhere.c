@@ -3,7 +3,8 @@
  *
  * One that is called something with "alloc", is in a module that has a malloc of its own, does not
  * call that, and calls what that does. Where they call nothing in common, as compilers put small
- * functions into their callers, the name alone tells.
+ * functions into their callers, the name alone tells. What comes to an allocation of another module
+ * hands on blocks that are recorded there.
  */
 #include "hook_elsewhere.h"
 
@@ -21,6 +22,7 @@
 #include "ms-record/session/session.h"
 
 #define CALLEES_MOST 32u
+#define WRAPPER_DEPTH 2u
 
 struct search {
 	const struct hook_symbols *file;
@@ -51,7 +53,24 @@ static struct hook_code code_of(const struct search *s)
 	return (struct hook_code){&s->file->file, s->file->tables, s->file->n};
 }
 
-/* The malloc of the module, or the one with the shortest prefix. */
+static bool is_others(const void *unused, const char *name, bool imported)
+{
+	static const char *const ends[] = {"malloc",   "calloc", "realloc",
+					   "memalign", "_Znwm",  "_Znam"};
+	(void)unused;
+	for (size_t i = 0; imported && i < sizeof ends / sizeof *ends; i++)
+		if (ends_as(name, ends[i]))
+			return true;
+	return false;
+}
+
+static bool is_wrapper(const struct search *s, const Elf64_Sym *y)
+{
+	const struct hook_code c = code_of(s);
+	return hook_calls(&c, y->st_value, WRAPPER_DEPTH, is_others, NULL);
+}
+
+/* The malloc of the module, or the one with the shortest prefix, if it has blocks of its own. */
 static bool find_malloc(struct search *s)
 {
 	size_t best = sizeof s->prefix;
@@ -66,9 +85,10 @@ static bool find_malloc(struct search *s)
 			snprintf(s->prefix, sizeof s->prefix, "%.*s", (int)best, name);
 		}
 	const struct hook_code c = code_of(s);
-	if (s->malloc)
-		s->callee_count = hook_callees(&c, s->malloc, s->callees, CALLEES_MOST);
-	return s->malloc;
+	if (!s->malloc || is_wrapper(s, s->malloc))
+		return false;
+	s->callee_count = hook_callees(&c, s->malloc, s->callees, CALLEES_MOST);
+	return true;
 }
 
 /* Is it recorded, or does it give out nothing? */
@@ -112,7 +132,7 @@ static void consider(struct search *s, const char *name, const Elf64_Sym *y)
 		if (s->callees[i] == y->st_value)
 			return; /* a part of malloc */
 	score += shares(s, y, &calls) ? BY_CALLS : 0;
-	if (calls || score <= s->score)
+	if (calls || score <= s->score || is_wrapper(s, y))
 		return;
 	s->score = score;
 	s->found = name;

@@ -2,9 +2,10 @@
  * Allocators that are known by the names of their functions.
  *
  * What a library offers as malloc, free and so on is recorded anyway; here are the names that are
- * its own. mimalloc, tcmalloc and jemalloc's xallocx are known by theirs (hook_names.h). Any other
- * allocator is a family of functions with one prefix, P: Pmalloc, Pfree and Prealloc or Pcalloc, in
- * one module, whatever its symbols are visible to. Most that look like it are wrappers of malloc:
+ * its own. mimalloc, tcmalloc, jemalloc's xallocx and Firefox's arenas are known by theirs
+ * (hook_names.h). Any other allocator is a family of functions with one prefix, P: Pmalloc, Pfree and
+ * Prealloc or Pcalloc, in one module, whatever its symbols are visible to. Most that look like it are
+ * wrappers of malloc:
  * where Pmalloc's code comes to an allocation of another name after few calls it is none; where it
  * does so through a pointer the guest sees that at the first call (guest/custom.c, C5).
  *
@@ -244,9 +245,9 @@ static bool is_part(const struct families *all, const struct family *f,
 /* A module. */
 struct where {
 	const struct hook_symbols *file;
-	uint64_t bias;
-	bool runtime; /* what it has besides malloc are parts of that */
-	bool before;  /* its functions are bound before those of the preloaded library */
+	const struct attach_module *module; /* NULL = it is only asked whether it has any */
+	bool runtime;                       /* what it has besides malloc are parts of that */
+	bool before; /* its functions are bound before those of the preloaded library */
 };
 
 /* Without a prefix it is one that other modules do not see, or see before ours, or was opened later;
@@ -256,7 +257,8 @@ static bool is_own(const struct hook_families *known, const struct families *all
 {
 	bool beside =
 		known->own && at->runtime; /* bound to the program's, it calls its own no more */
-	if (at->bias + f->functions[MALLOC]->st_value == known->malloc && !beside)
+	uint64_t bias = at->module ? at->module->bias : 0;
+	if (bias + f->functions[MALLOC]->st_value == known->malloc && !beside)
 		return false;
 	if (!*f->prefix)
 		return known->later || at->before || beside || !f->exported;
@@ -286,16 +288,30 @@ static void give(const struct hook_place *place, const char *text, uint32_t fami
 	hook_spec_free(&spec);
 }
 
-static void give_family(const struct family *f, const struct attach_module *m, uint32_t number,
+/* Says where a function of a family begins, as long as that is not another one of them. */
+static uint64_t begins(const struct family *f, const struct hook_symbols *file, unsigned function)
+{
+	const struct hook_code code = {&file->file, file->tables, file->n};
+	const Elf64_Sym *y = f->functions[function];
+	uint64_t to = hook_begins(&code, y);
+	for (unsigned i = 0; i < hook_prefixed_count; i++)
+		if (f->functions[i] && f->functions[i]->st_value == to)
+			return y->st_value;
+	return to;
+}
+
+static void give_family(const struct family *f, const struct where *at, uint32_t number,
 			hook_families_fn *to, void *arg)
 {
+	const struct attach_module *m = at->module;
 	char text[PREFIX_MOST + 64];
 	for (unsigned i = 0; i < hook_prefixed_count; i++) {
 		const Elf64_Sym *y = f->functions[i];
 		if (!y)
 			continue;
-		const struct hook_place place = {*m, m->bias + y->st_value, y->st_size,
-						 hook_is_runtime(m->map->path)};
+		uint64_t entry = begins(f, at->file, i);
+		const struct hook_place place = {
+			*m, m->bias + entry, entry == y->st_value ? y->st_size : 0, at->runtime};
 		snprintf(text, sizeof text, "%s%s%s", f->prefix, hook_prefixed_names[i].name,
 			 hook_prefixed_names[i].arguments);
 		give(&place, text, number, to, arg);
@@ -323,7 +339,7 @@ static void give_known(const struct hook_symbols *file, const struct attach_modu
 /* Has it an allocator whose names are known in full? */
 static bool has_known(const struct hook_symbols *file)
 {
-	static const char *const keys[] = {"mallocx", "mi_malloc", "tc_malloc"};
+	static const char *const keys[] = {"mallocx", "mi_malloc", "tc_malloc", "moz_arena_malloc"};
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
 		for (unsigned k = 0; k < file->n; k++) {
 			const struct elfmap_table *t = &file->tables[k];
@@ -349,13 +365,13 @@ void hook_families_each(const struct hook_modules *m, struct hook_families *know
 			continue;
 		if (has_known(file))
 			give_known(file, module, f, arg);
-		const struct where at = {file, module->bias, hook_is_runtime(module->map->path),
+		const struct where at = {file, module, hook_is_runtime(module->map->path),
 					 known->launched && !i};
 		find_families(all, file, at.before);
 		for (unsigned k = 0; k < all->n; k++)
 			if (known->next < MG_FAMILIES && is_own(known, all, &all->v[k], &at)) {
 				known->own |= at.before && !*all->v[k].prefix;
-				give_family(&all->v[k], module, known->next++, f, arg);
+				give_family(&all->v[k], &at, known->next++, f, arg);
 			}
 	}
 	free(all);

@@ -75,6 +75,13 @@ static const struct names known[] = {
 	{"(ptr)", "tc_free tc_cfree tc_delete tc_deletearray"},
 	{"(ptr, _)", "tc_free_sized tc_delete_sized tc_delete_nothrow tc_deletearray_sized "
 		     "tc_deletearray_nothrow"},
+	/* mozjemalloc, Firefox's: second entries that take an arena. Their blocks are malloc's, which
+	 * free and realloc take too. */
+	{"(_, size) -> ptr", "moz_arena_malloc"},
+	{"(_, nmemb, size) -> ptr", "moz_arena_calloc"},
+	{"(_, ptr, size) -> ptr", "moz_arena_realloc"},
+	{"(_, _, size) -> ptr", "moz_arena_memalign"},
+	{"(_, ptr)", "moz_arena_free"},
 };
 
 #define NEW "(size) -> ptr"
@@ -115,7 +122,7 @@ static bool is_among(const char *name, const char *names)
 
 const char *hook_known_arguments(const char *name)
 {
-	static const char *const starts[] = {"mi_",     "tc_",     "mallocx",
+	static const char *const starts[] = {"mi_",     "tc_",     "moz_arena_", "mallocx",
 					     "rallocx", "dallocx", "sdallocx"};
 	bool may_be = false;
 	for (size_t i = 0; i < sizeof starts / sizeof *starts && !may_be; i++)

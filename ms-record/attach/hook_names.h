@@ -13,6 +13,6 @@ extern const unsigned hook_prefixed_count;
 /* C++'s operators new and delete, as a symbol has them. */
 extern const struct hook_name hook_operators[];
 extern const unsigned hook_operator_count;
-/* Returns the description of a function of mimalloc, tcmalloc or jemalloc by its whole name; NULL =
- * it is none. */
+/* Returns the description of a function of mimalloc, tcmalloc, jemalloc or mozjemalloc by its whole
+ * name; NULL = it is none. */
 const char *hook_known_arguments(const char *name);

@@ -48,6 +48,8 @@ int patch_plan(struct patch *p, uint64_t entry, const uint8_t *code, size_t n, s
 void patch_slot(const struct patch *p, uint64_t enter, uint64_t hook, uint8_t out[MG_SLOT_BYTES]);
 /* Where the jump leads that stands at `entry`; 0 = there is none. */
 uint64_t patch_target(uint64_t entry, const uint8_t code[MG_JUMP_BYTES]);
+/* Returns where the function of these `n` bytes leads that is nothing but a jump; 0 = it is more. */
+uint64_t patch_leads(uint64_t entry, const uint8_t *code, size_t n);
 /* Calls f with each address that the code at `address` calls or jumps to, as far as that stands in
  * it, or, with `slot`, where in memory it is read; `to_jump`: up to the first jump that is always
  * taken. False: it cannot be decoded. */

@@ -406,6 +406,18 @@ uint64_t patch_target(uint64_t entry, const uint8_t code[MG_JUMP_BYTES])
 	return code[0] == 0xe9 ? entry + MG_JUMP_BYTES + (uint64_t)(int64_t)by : 0;
 }
 
+uint64_t patch_leads(uint64_t entry, const uint8_t *code, size_t n)
+{
+	static const uint8_t marked[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	enum { SHORT = 0xeb };
+	size_t skip = n > sizeof marked && !memcmp(code, marked, sizeof marked) ? sizeof marked : 0;
+	if (n - skip == MG_JUMP_BYTES)
+		return patch_target(entry + skip, code + skip);
+	return n - skip == 2 && code[skip] == SHORT
+		       ? entry + n + (uint64_t)(int64_t)(int8_t)code[skip + 1]
+		       : 0;
+}
+
 struct branches {
 	bool to_jump;
 	patch_branch *f;

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Allocators with a prefix of their own, in programs and libraries, hidden, stripped with a debug file, opened later, in a namespace of the
-# linker of its own; wrappers of malloc, which are counted once; an allocator with a second entry. Launched and attached to, compared exactly.
+# linker of its own; wrappers of malloc, which are counted once; an allocator with a second entry, and one whose functions only jump. Launched and
+# attached to, compared exactly.
 set -eu
 here=$SRC/tests/targets/custom
 # shellcheck source=tests/targets/custom/common.sh
@@ -127,3 +128,22 @@ record entry --hook 'zone_alloc(_, size) -> ptr in malloc' ./entry
 expect 'entry, hooked' "$(ask entry "SELECT allocations, frees, unfreed_bytes FROM process")" '30000|15000|15000000'
 sound entry
 ms-report entry.db | grep -q '^Quality  complete, every event' || fail "entry, hooked: $(ms-report entry.db | head -4)"
+
+# a library's wrapper of malloc is not it: nothing is named rather than that
+printf '#include <stdlib.h>\nint event_malloc(void **);\nint event_malloc(void **p) { return !(*p = calloc(1, 64)); }\nvoid *tag_malloc(void);\nvoid *tag_malloc(void) { return malloc(8); }\n' >wrap.c
+gcc -O2 -fno-builtin -shared -fPIC -o libwrap.so wrap.c
+gcc -O2 -g -fno-builtin -DSECOND=zone_get -o entry "$here/entry.c" -Wl,--no-as-needed ./libwrap.so
+ms-record -o entry.trace ./entry 2>entry.err
+grep -q '; at least 10,000 blocks came from elsewhere$' entry.err || fail "not named: $(cat entry.err)"
+
+# functions that are nothing but jumps to what the module itself calls, and the arenas of mozjemalloc
+for flags in '-O2' '-O0 -s'; do
+	# shellcheck disable=SC2086
+	gcc $flags -g -fno-builtin -DARENA=moz_arena_ -rdynamic -o behind "$here/behind.c"
+	both behind '2000|1400|50450' ./behind
+done
+# of other arenas the arguments are not known: said, not guessed
+gcc -O2 -fno-builtin -DARENA=my_arena_ -rdynamic -o behind "$here/behind.c"
+ms-record -q -o behind.trace ./behind
+ms-snap -q -o behind.db behind.trace
+expect 'other arenas' "$(ask behind 'SELECT allocations, frees, unknown_frees, allocators_missed FROM process')" '1100|850|50|["my_arena_malloc in behind"]'

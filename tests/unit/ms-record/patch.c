@@ -454,6 +454,31 @@ static void test_refusals(void)
 	      "%s", err.text);
 }
 
+/* Functions that are nothing but a jump, at 1000, and others. */
+static void test_leads(void)
+{
+	static const struct {
+		size_t bytes;
+		uint64_t to;
+		uint8_t code[10];
+	} cases[] = {
+		{5, 1000 + 5 + 11, {0xe9, 11, 0, 0, 0}},
+		{5, 1000 + 5 - 256, {0xe9, 0, 0xff, 0xff, 0xff}},
+		{9, 1000 + 9 + 2, {0xf3, 0x0f, 0x1e, 0xfa, 0xe9, 2, 0, 0, 0}},
+		{2, 1000 + 2 - 16, {0xeb, 0xf0}},
+		{6, 1000 + 6 + 14, {0xf3, 0x0f, 0x1e, 0xfa, 0xeb, 14}},
+		{5, 0, {0xe8, 11, 0, 0, 0}},              /* a call */
+		{6, 0, {0xff, 0x25, 0, 0, 0, 0}},         /* through a pointer */
+		{10, 0, {0xe9, 11, 0, 0, 0, 0x90, 0xc3}}, /* there is more */
+		{9, 0, {0xf3, 0x0f, 0x1e, 0xfb, 0xe9, 2, 0, 0, 0}},
+		{1, 0, {0xc3}},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		uint64_t to = patch_leads(1000, cases[i].code, cases[i].bytes);
+		CHECK(to == cases[i].to, "%zu: %lu, not %lu", i, to, cases[i].to);
+	}
+}
+
 static void test_moved(void)
 {
 	const struct patch *p = &patches[0]; /* push 2, push 1, push 1, mov 3 */
@@ -494,6 +519,7 @@ int main(void)
 			run(i, k, &without[3 * i + k]);
 	place_image();
 	test_refusals();
+	test_leads();
 	if (*(uint32_t *)((uint64_t)__builtin_thread_pointer() + 720) != (uint32_t)gettid()) {
 		puts("skipped in part: this C library keeps the thread's number elsewhere");
 		return failures != 0;
