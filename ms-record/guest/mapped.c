@@ -63,6 +63,10 @@ void *mg_early_mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 
 /* ---- mmap, munmap, mremap -------------------------------------------------------------------- */
 
+typedef void *mmap_fn(void *address, size_t bytes, int prot, int flags, int fd, long offset);
+typedef int munmap_fn(void *address, size_t bytes);
+typedef void *mremap_fn(void *old, size_t old_bytes, size_t bytes, int flags, ...);
+
 MG_INLINE bool recording(void)
 {
 	return MG_UNLIKELY(mg.mapping);
@@ -104,29 +108,61 @@ MG_INLINE void note_map(const void *caller, const void *p, size_t bytes, int fla
 		mg_arena_gone(p, mapped_bytes(bytes, flags));
 }
 
-MG_EXPORT void *mmap(void *address, size_t bytes, int prot, int flags, int fd, long offset)
+MG_INLINE void *map(mmap_fn *next, void *address, size_t bytes, int prot, int flags, int fd,
+		    long offset)
 {
-	void *p = mg_real.mmap(address, bytes, prot, flags, fd, offset);
+	void *p = next(address, bytes, prot, flags, fd, offset);
 	note_map(__builtin_return_address(0), p, bytes, flags);
 	if (recording())
 		record_map(MG_FRAME, p, bytes, flags);
 	return p;
 }
 
+MG_EXPORT void *mmap(void *address, size_t bytes, int prot, int flags, int fd, long offset)
+{
+	return map(mg_real.mmap, address, bytes, prot, flags, fd, offset);
+}
+
 /* One function on this machine, where an offset has 64 bits. */
 __asm__(".globl mmap64\n.set mmap64, mmap\n");
 
-MG_EXPORT int munmap(void *address, size_t bytes)
+MG_INLINE int unmap(munmap_fn *next, void *address, size_t bytes)
 {
 	uint64_t before = 0;
 	mg_arena_gone(address, whole_pages(bytes, PAGE));
 	if (!recording())
-		return mg_real.munmap(address, bytes);
+		return next(address, bytes);
 	struct mg_writer *t = mg_unmap_begin(MG_FRAME, &before);
-	int r = mg_real.munmap(address, bytes);
+	int r = next(address, bytes);
 	struct mg_span span = {(uint64_t)address, whole_pages(bytes, PAGE)};
 	mg_unmap_end(t, MG_FRAME, before, span, 0, r == 0);
 	return r;
+}
+
+MG_EXPORT int munmap(void *address, size_t bytes)
+{
+	return unmap(mg_real.munmap, address, bytes);
+}
+
+MG_INLINE void *remap(mremap_fn *next, void *old, size_t old_bytes, size_t bytes, int flags,
+		      void *to)
+{
+	mg_arena_gone(old, whole_pages(old_bytes, PAGE));
+	if (!recording())
+		return next(old, old_bytes, bytes, flags, to);
+	uint64_t before = 0, all = whole_pages(bytes, PAGE);
+	if (!old_bytes || flags & MREMAP_DONTUNMAP) { /* a second one; the old one stays */
+		void *p = next(old, old_bytes, bytes, flags, to);
+		if (p != MAP_FAILED)
+			mg_on_map(MG_FRAME, (struct mg_span){(uint64_t)p, all}, 0, (uint64_t)old);
+		return p;
+	}
+	struct mg_writer *t = mg_unmap_begin(MG_FRAME, &before);
+	void *p = next(old, old_bytes, bytes, flags, to);
+	mg_remap_end(t, MG_FRAME, before,
+		     (struct mg_span){(uint64_t)old, whole_pages(old_bytes, PAGE)},
+		     (struct mg_span){(uint64_t)p, all}, p != MAP_FAILED);
+	return p;
 }
 
 /* Whoever gives only four arguments has no meaning for the fifth: it is handed on as it is. */
@@ -136,22 +172,20 @@ MG_EXPORT void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...
 	va_start(ap, flags);
 	void *to = va_arg(ap, void *);
 	va_end(ap);
-	mg_arena_gone(old, whole_pages(old_bytes, PAGE));
-	if (!recording())
-		return mg_real.mremap(old, old_bytes, bytes, flags, to);
-	uint64_t before = 0, all = whole_pages(bytes, PAGE);
-	if (!old_bytes || flags & MREMAP_DONTUNMAP) { /* a second one; the old one stays */
-		void *p = mg_real.mremap(old, old_bytes, bytes, flags, to);
-		if (p != MAP_FAILED)
-			mg_on_map(MG_FRAME, (struct mg_span){(uint64_t)p, all}, 0, (uint64_t)old);
-		return p;
-	}
-	struct mg_writer *t = mg_unmap_begin(MG_FRAME, &before);
-	void *p = mg_real.mremap(old, old_bytes, bytes, flags, to);
-	mg_remap_end(t, MG_FRAME, before,
-		     (struct mg_span){(uint64_t)old, whole_pages(old_bytes, PAGE)},
-		     (struct mg_span){(uint64_t)p, all}, p != MAP_FAILED);
-	return p;
+	return remap(mg_real.mremap, old, old_bytes, bytes, flags, to);
+}
+
+/* By syscall(): a system call stays one, for the next provider of mmap may be who calls this. */
+long mg_map_syscall(long number, unsigned long a, unsigned long b, unsigned long c, unsigned long d,
+		    unsigned long e, unsigned long f);
+long mg_map_syscall(long number, unsigned long a, unsigned long b, unsigned long c, unsigned long d,
+		    unsigned long e, unsigned long f)
+{
+	if (number == SYS_mmap)
+		return (long)map(mg_early_mmap, (void *)a, b, (int)c, (int)d, (int)e, (long)f);
+	if (number == SYS_munmap)
+		return unmap(mg_early_munmap, (void *)a, b);
+	return (long)remap(mg_early_mremap, (void *)a, b, c, (int)d, (void *)e);
 }
 
 /* ---- brk and sbrk ---------------------------------------------------------------------------- */

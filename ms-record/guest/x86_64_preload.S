@@ -50,7 +50,7 @@ vfork:
 	.cfi_endproc
 	.size vfork, .-vfork
 
-	/* All but four are the real one's (the first word of mg_real), with the stack as it is: some return twice, or on another one. */
+	/* All but seven are the real one's (the first word of mg_real), with the stack as it is: some return twice, or on another one. */
 	.globl syscall
 	.type syscall, @function
 syscall:
@@ -64,6 +64,12 @@ syscall:
 	je mg_rare_syscall
 	cmp $SYS_mlockall, %rdi
 	je mg_rare_syscall
+	cmp $SYS_mmap, %rdi
+	je mg_map_syscall
+	cmp $SYS_munmap, %rdi
+	je mg_map_syscall
+	cmp $SYS_mremap, %rdi
+	je mg_map_syscall
 	jmp *mg_real(%rip)
 	.cfi_endproc
 	.size syscall, .-syscall
