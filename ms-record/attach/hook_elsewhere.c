@@ -91,10 +91,12 @@ static bool find_malloc(struct search *s)
 	return true;
 }
 
-/* Is it recorded, or does it give out nothing? */
+/* Is it recorded, or does it give out nothing? The C library's own names for its functions are defined
+ * beside a malloc for whoever links them, and called by nothing. */
 static bool is_known(const struct search *s, const char *name)
 {
-	static const char *const others[] = {"dealloc", "free", "usable", "stat", "info", "_Z"};
+	static const char *const others[] = {"dealloc", "free", "usable", "stat",
+					     "info",    "_Z",   "__libc_"};
 	size_t n = strlen(s->prefix);
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
 		if (strstr(name, others[i]))
@@ -166,6 +168,13 @@ static int open_file(const struct attach_map *m)
 	return fd;
 }
 
+/* May its blocks be freed by what was hooked? Where the program has its own malloc, those of that. */
+static bool may_be(const struct session *s, const struct attach_map *m)
+{
+	return !s->guest.own_malloc ||
+	       (s->mem->malloc_at >= m->start && s->mem->malloc_at < m->end);
+}
+
 void hook_elsewhere(const struct session *s, char *text, size_t size)
 {
 	const struct attach_maps *maps = &s->modules.maps;
@@ -175,7 +184,7 @@ void hook_elsewhere(const struct session *s, char *text, size_t size)
 	for (size_t i = 0; i < maps->n && !text[0]; i++) {
 		struct hook_symbols file;
 		struct search one = {.file = &file};
-		int fd = open_file(&maps->v[i]);
+		int fd = may_be(s, &maps->v[i]) ? open_file(&maps->v[i]) : -1;
 		if (hook_symbols_open_file(&file, fd) && search(&one))
 			snprintf(text, size, "%.100s in %.64s", one.found,
 				 basename(maps->v[i].path));

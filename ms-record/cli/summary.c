@@ -85,7 +85,7 @@ static uint64_t other_trouble(const struct control *c, const struct image *said,
 	for (size_t i = 0; i < c->images.n; i++) {
 		const struct image *m = &c->images.v[i];
 		if (m == said || !(m->stats.lost || m->damage[0] || m->guest.disabled[0] ||
-				   m->error || images_unhooked(m)))
+				   m->error || images_unhooked(m) || images_elsewhere(m)))
 			continue;
 		*lost += m->stats.lost;
 		programs++;
@@ -93,17 +93,9 @@ static uint64_t other_trouble(const struct control *c, const struct image *said,
 	return programs;
 }
 
-/* Were blocks freed that were never seen, of a program that was recorded from its start? */
-static bool is_elsewhere(const struct image *m)
-{
-	return !m->mid_run &&
-	       m->stats.unknown_frees > m->stats.paused_allocations + SESSION_FEW_UNKNOWN;
-}
-
 static void print_elsewhere(const struct image *m)
 {
-	fprintf(stderr, "at least %s blocks came from elsewhere",
-		COUNT(m->stats.unknown_frees - m->stats.paused_allocations));
+	fprintf(stderr, "at least %s blocks came from elsewhere", COUNT(images_elsewhere(m)));
 	if (m->guest.missed[0])
 		fprintf(stderr, ", perhaps from %s: --hook 'NAME(...) -> ptr in malloc'",
 			m->guest.missed);
@@ -127,7 +119,7 @@ static void print_quality(const struct control *c, const struct image *m)
 		fputs("nothing recorded", stderr);
 	else if (c->opt->session.sample_bytes)
 		fprintf(stderr, "sampled every %s on average", SIZE(c->opt->session.sample_bytes));
-	else if (is_elsewhere(m))
+	else if (images_elsewhere(m))
 		print_elsewhere(m);
 	else if (images_unhooked(m))
 		fprintf(stderr, "recorded in part: %s is not hooked", images_unhooked(m));

@@ -30,6 +30,7 @@ struct image {
 	struct scan_result scan;
 	struct preexisting_counts preexisting;
 	bool mid_run; /* `before` holds */
+	bool late;    /* the process, or the one that forked it, ran before it was recorded */
 	bool sampled; /* sizes there are estimates */
 	char damage[160];
 	struct guest_account guest;

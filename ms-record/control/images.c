@@ -89,6 +89,7 @@ static struct image *add_session(struct control *c, const struct session *s)
 	i->scan = *scan_result(s->scan);
 	i->stats = s->out->full ? s->out->written : s->stats;
 	i->mid_run = s->heap->preexisting != NULL;
+	i->late = session_mid_run(s);
 	if (s->heap->preexisting)
 		i->preexisting = preexisting_counts(s->heap->preexisting);
 	i->sampled = s->opt->sample_bytes != 0;
@@ -112,14 +113,17 @@ void images_settle(struct control *c, const struct session *s)
 	struct image *i = add_session(c, s);
 	i->kept = !s->may_drop || !session_trivial(s);
 	const char *unhooked = images_unhooked(i);
-	if (unhooked && i->stats.unknown_frees > i->stats.paused_allocations + SESSION_FEW_UNKNOWN)
+	uint64_t elsewhere = images_elsewhere(i);
+	if (elsewhere)
 		snprintf(i->note, sizeof i->note,
-			 "recorded in part: blocks came from elsewhere, perhaps from %s", unhooked);
+			 "recorded in part: at least %ju blocks came from elsewhere%s%.150s",
+			 (uintmax_t)elsewhere, unhooked ? ", perhaps from " : "",
+			 unhooked ? unhooked : "");
 	else if (unhooked)
 		snprintf(i->note, sizeof i->note, "%s: %s is not hooked",
 			 i->kept ? "recorded in part" : "not recorded", unhooked);
 	if (!i->kept) {
-		if (!unhooked)
+		if (!i->note[0])
 			strcpy(i->note, "trivial");
 		*(unhooked ? &c->missed : &c->trivial) += 1;
 		files_remove(s->out);
@@ -177,6 +181,14 @@ bool images_own_malloc(const struct image *m)
 	bool yes = elffile_malloc(fd, &its) && its.malloc;
 	descriptor_close(fd);
 	return yes;
+}
+
+uint64_t images_elsewhere(const struct image *m)
+{
+	uint64_t few = m->stats.paused_allocations + SESSION_FEW_UNKNOWN;
+	return !m->late && !m->sampled && m->stats.unknown_frees > few
+		       ? m->stats.unknown_frees - m->stats.paused_allocations
+		       : 0;
 }
 
 const char *images_unhooked(const struct image *m)

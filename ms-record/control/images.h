@@ -41,6 +41,9 @@ const struct image *images_first(const struct control *c);
 /* Tells whether its executable has a malloc, which a preloaded library cannot see. Reads its
  * symbols: slow. */
 bool images_own_malloc(const struct image *m);
+/* Returns how many blocks were freed that were never seen, of a program that was recorded from its
+ * start; 0 = none, or only a few. */
+uint64_t images_elsewhere(const struct image *m);
 /* A function, with its module, that gives out blocks and is not hooked: it could not be, or it is the
  * likely one where many frees are of blocks never seen. Or NULL. */
 const char *images_unhooked(const struct image *m);

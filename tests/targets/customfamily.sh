@@ -135,6 +135,10 @@ gcc -O2 -fno-builtin -shared -fPIC -o libwrap.so wrap.c
 gcc -O2 -g -fno-builtin -DSECOND=zone_get -o entry "$here/entry.c" -Wl,--no-as-needed ./libwrap.so
 ms-record -o entry.trace ./entry 2>entry.err
 grep -q '; at least 10,000 blocks came from elsewhere$' entry.err || fail "not named: $(cat entry.err)"
+# one that sh starts is counted, named or not
+ms-record -o below.trace sh -c './entry; true' 2>below.err
+grep -q '^  trouble   1 further program was recorded in part' below.err || fail "below: $(cat below.err)"
+grep -q '	recorded in part: at least 10000 blocks came from elsewhere$' below.trace.d/index || fail "below: $(cat below.trace.d/index)"
 
 # functions that are nothing but jumps to what the module itself calls, and the arenas of mozjemalloc
 for flags in '-O2' '-O0 -s'; do
