@@ -110,6 +110,23 @@ static void sum_samples(struct model *m)
 	}
 }
 
+/* Takes the largest RSS of the images of one process, or none of several processes: each has its own
+ * moment. */
+static void sum_rss(struct model *m)
+{
+	struct totals *all = &m->totals;
+	bool one = m->processes.n - m->images == 1;
+	all->peak_rss_bytes = all->peak_rss_time_ns = UNKNOWN;
+	for (size_t i = 0; one && i < m->processes.n; i++) {
+		const struct totals *t = &m->processes.v[i].totals;
+		if (t->peak_rss_bytes == UNKNOWN ||
+		    (all->peak_rss_bytes != UNKNOWN && t->peak_rss_bytes <= all->peak_rss_bytes))
+			continue;
+		all->peak_rss_bytes = t->peak_rss_bytes;
+		all->peak_rss_time_ns = t->peak_rss_time_ns;
+	}
+}
+
 /* Sums of all processes. Peaks of several are not added up: the peak of their sum is a moment of
  * its own. */
 static void sum_processes(struct model *m)
@@ -137,8 +154,7 @@ static void sum_processes(struct model *m)
 	m->totals.peak_blocks =
 		m->peak_image == NONE ? UNKNOWN : m->processes.v[m->peak_image].totals.peak_blocks;
 	m->totals.peak_time_ns = m->sum_peak_time_ns;
-	/* each process has its own moment: there is no one figure for all */
-	m->totals.peak_rss_bytes = m->totals.peak_rss_time_ns = UNKNOWN;
+	sum_rss(m);
 	m->totals.peak_usable = m->totals.mapped_peak = m->totals.mapped_peak_time_ns = UNKNOWN;
 }
 

@@ -177,7 +177,8 @@ static const char *parts_of_rss(struct model *m, uint64_t rss, const char *order
 {
 	uint64_t at[3] = {0};
 	sqlite3_stmt *q = model_ask(m,
-				    "SELECT time_ns, rss_bytes, heap_bytes FROM sample"
+				    "SELECT s.time_ns + coalesce(p.offset_ns, 0), rss_bytes,"
+				    " heap_bytes FROM sample s JOIN process p ON p.id = s.process"
 				    " WHERE heap_bytes <= rss_bytes ORDER BY %s LIMIT 1",
 				    order);
 	while (model_next(&q))
@@ -197,7 +198,7 @@ const char *words_elsewhere(struct model *m)
 {
 	uint64_t heap = heap_at_most(m, m->totals.peak_bytes), rss = m->totals.peak_rss_bytes;
 	return is_one(m) && is_little(heap, rss)
-		       ? parts_of_rss(m, rss, "rss_bytes DESC, time_ns",
+		       ? parts_of_rss(m, rss, "rss_bytes DESC, 1",
 				      SAY("live heap is at most %s", say_size(m, heap)))
 		       : NULL;
 }
@@ -210,8 +211,7 @@ const char *words_beside_heap(struct model *m)
 		return all_along;
 	if (resident_known(m) && strcmp(m->at_label, "end") == 0)
 		return resident_answer(m);
-	return parts_of_rss(m, rss, "time_ns DESC",
-			    SAY("live heap is %s at the end", say_size(m, heap)));
+	return parts_of_rss(m, rss, "1 DESC", SAY("live heap is %s at the end", say_size(m, heap)));
 }
 
 /* Returns the argument of an option in the words by which a trace was cut; NULL = it is not there. */

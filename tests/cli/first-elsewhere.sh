@@ -47,6 +47,16 @@ is 'more heap than that' "$(line_of Where both.trace)" ''
 ms-record -q -o little.trace ./holder 0 8
 is '8 MiB' "$(line_of Where little.trace)" ''
 
+# a shell that becomes it: RSS is that of the larger image
+printf '#!/bin/sh\nexec ./holder 1 40\n' >wrapper
+chmod +x wrapper
+ms-record -q -o wrapped.trace ./wrapper
+[[ $(line_of Where wrapped.trace) =~ ^"Where of RSS "[2-4][0-9].[0-9]" MiB at "[^:]*": "[2-4][0-9].[0-9]" MiB in anonymous mappings"[^\;]*"; live heap is at most 1.0 MiB"$ ]] ||
+	fail "below a shell: $(ms-report wrapped.trace)"
+ms-snap -q -o wrapped.db wrapped.trace wrapped.trace.d
+is 'its images' "$(sqlite3 wrapped.db "SELECT count(*) FROM process WHERE became IS NOT NULL")" 1
+is 'its RSS' "$(ms-report --json wrapped.db | jq .totals.peak_rss_bytes)" "$(sqlite3 wrapped.db 'SELECT max(peak_rss_bytes) FROM process')"
+
 # what was freed and is still resident at the end, though it was most of RSS at the peak
 cat >freed.c <<'END'
 #include <stdlib.h>
