@@ -242,7 +242,7 @@ bool scanner_ask(struct scanner *sc, const char *resident)
 			add_why(sc, s, "its trace has the maximum number of such moments");
 		} else if (sc->tree || (s->pid != sc->traced && is_traced(s))) {
 			add_why(sc, s,
-				"ms-record traces it until its end: record it with "
+				"ms-record traces it until it ends: record it with "
 				"ms-record -p");
 		} else if (s->pid == sc->traced) {
 			add_why(sc, s,
