@@ -202,9 +202,9 @@ static int ask_question(struct matches *m, sqlite3 *db, const struct options *o,
 	    ask(m, db, c, x->sql, x->label ? x->label : point, &answers, err) != 0)
 		return -1;
 	if (age && !answers && m->sites.n)
-		return ms_err_set(err,
-				  "no ages of blocks are known in this snapshot: they are not kept "
-				  "at the peak, in a sampled recording, or for over 64 points");
+		return ms_err_set(
+			err, "no ages of blocks are known in this snapshot: they are not kept "
+			     "at the peak, in a sampled recording, or if there are over 64 points");
 	return 0;
 }
 

@@ -104,7 +104,8 @@ unsigned char *ms_snapshot_image(sqlite3 *db, size_t *size, struct ms_err *err)
 	sqlite3_int64 n = 0;
 	unsigned char *image = sqlite3_serialize(db, "main", &n, 0);
 	if (!image)
-		ms_err_set(err, "cannot make an image of %lld bytes: out of memory", (long long)n);
+		ms_err_set(err, "cannot keep a snapshot of %lld bytes in memory: out of memory",
+			   (long long)n);
 	*size = (size_t)n;
 	return image;
 }

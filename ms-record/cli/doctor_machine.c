@@ -41,7 +41,7 @@ static void look_at_kernel(struct doctor *d)
 		snprintf(text, sizeof text, "%s", u.release);
 	text[strcspn(text, "\n")] = '\0';
 	if (sscanf(text, "%u.%u", &major, &minor) != 2)
-		doctor_say(d, DOCTOR_NOTE, "kernel", "its version '%s' cannot be read", text);
+		doctor_say(d, DOCTOR_NOTE, "kernel", "its version '%s' is not understood", text);
 	else if (major < 4 || (major == 4 && minor < 14))
 		doctor_say(d, DOCTOR_NO, "kernel",
 			   "Linux %u.%u has no MADV_WIPEONFORK (4.14 has), needed to tell forked "

@@ -101,7 +101,7 @@ static bool on_standby(struct doctor *d, pid_t pid)
 	int r = d->made ? 0 : standby_attach_look(&w, pid, d->opt, &err);
 	if (r > 0) {
 		doctor_say(d, DOCTOR_OK, "standby",
-			   "it waits to be woken, which needs no privileges");
+			   "it is on standby: waking it needs no privileges");
 		standby_attach_free(&w);
 	}
 	if (r < 0)

@@ -361,7 +361,7 @@ static void rows(struct page *p, struct out *o, size_t limit)
 		put_rows(p, o, r.v, n);
 	if (all > n)
 		text_fold(p, o,
-			  SAY("%s changed by more than noise: --limit 0",
+			  SAY("%s changed by more than noise (all: --limit 0)",
 			      say_things(p->m, all - n, "more site")),
 			  2);
 	const char *rest = diff_rest(p->m, &r);

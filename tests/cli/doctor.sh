@@ -192,7 +192,7 @@ fi
 kill $job
 begin "$BIN/ms-record" --standby "$target" plain
 doctor 0 -p "$pid"
-grep -q '^ok    standby       it waits to be woken' said || fail "standby: $(cat said)"
+grep -q '^ok    standby       it is on standby: waking it needs no privileges' said || fail "standby: $(cat said)"
 kill $job
 
 # ---- commands ----
