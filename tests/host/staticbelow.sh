@@ -199,6 +199,20 @@ is '--leak-check=yes: index' "$(programs)" "1 $each"
 record --leak-check=yes -d 0.2 env WORD=x ./static sleep 2 >got 2>err
 is '--leak-check=yes, stopped: output' "$? $(<got)" '7 ./static sleep 2 x'
 
+# ---- what it starts: tests/host/chain.c makes as many blocks as it is told, and loses half of them ----
+if [ "$(id -u)" = 0 ]; then
+	static=$TB/host/chain_static dynamic=$TB/host/chain_dynamic
+	for how in fork vfork spawn; do
+		record --no-symbols sh -c "$static 200 $how $dynamic 300 $how $static 400 $how $static 120; exit" >got 2>err
+		is "$how: the chain" "$(cut -f 1,2,11 t.trace.d/index | sed 's|/.*/||' | sort -n | tr '\t\n' '  ')" \
+			"$(head -n 1 t.trace.d/index | cut -f 1,2,11 | tr '\t' ' ') 0 - $(basename "$(readlink -f "$(command -v sh)")") 1 0 chain_static 2 1 chain_dynamic 3 2 chain_static 4 3 chain_static "
+		for trace in t.trace.d/*.trace; do
+			total unreachable_blocks "$trace"
+		done | sort -n | tr '\n' ' ' >lost
+		is "$how: lost blocks" "$(<lost)" '60 100 150 200 '
+	done
+fi
+
 # ---- one whose allocator is not known is told of ----
 record sh -c './stripped; exit' >got 2>err
 is 'stripped: its line' "$(awk -F '\t' '$11 ~ /stripped$/ { print $12 }' t.trace.d/index | sed 's/; keep its.*//')" \
