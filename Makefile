@@ -84,11 +84,12 @@ $(FORMAT_LIB): $(FORMAT_SRC:%.c=$(B)/%.o)
 $(COMMON_LIB): $(COMMON_SRC:%.c=$(B)/%.o)
 	@mkdir -p $(@D); rm -f $@; ar crs $@ $^
 
-# The schema is one SQL file, compiled in as a string.
-$(B)/gen/schema_sql.h: libcommon/snapshot/schema.sql
+# The snapshot's tables, from one description: the schema as a string, and lists of columns.
+COLUMNS := libcommon/snapshot/columns
+$(B)/gen/schema_sql.h: $(COLUMNS) $(COLUMNS).def libcommon/snapshot/schema.sql
 	@mkdir -p $(@D)
-	@{ echo '/* made from libcommon/snapshot/schema.sql */'; echo 'static const char schema_sql[] ='; \
-	  sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $<; echo ';'; } > $@
+	@{ echo '/* made by libcommon/snapshot/columns */'; echo 'static const char schema_sql[] ='; \
+	  $(COLUMNS) schema | sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/'; echo ';'; } > $@
 $(COMMON_SRC:%.c=$(B)/%.o): $(B)/gen/schema_sql.h
 
 # What names the code that looks symbols up: others' results are not taken from the cache.

@@ -60,6 +60,11 @@ static int check_version(sqlite3 *db, const char *name, struct ms_err *err)
 	return 0;
 }
 
+/* The text of a table on one line: earlier snapshots of this version have it on others. */
+#define ONE_LINE(sql)                                                                              \
+	"replace(replace(" sql ", '(' || char(10) || '  ', '('), char(10) || '  ', ' ')"
+#define SAME_TEXT ONE_LINE("s.sql") " = " ONE_LINE("m.sql")
+
 /* Every table of ours must be there, word for word: a view, virtual table or generated column
  * cannot pass for one. */
 static int check_schema(sqlite3 *db, const char *name, struct ms_err *err)
@@ -68,8 +73,8 @@ static int check_schema(sqlite3 *db, const char *name, struct ms_err *err)
 	const char *bad =
 		ms_sql_text(db,
 			    "SELECT m.name FROM main.sqlite_schema m LEFT JOIN src.sqlite_schema s "
-			    "ON s.type = 'table' AND s.name = m.name AND s.sql = m.sql "
-			    "WHERE m.type = 'table' AND s.name IS NULL",
+			    "ON s.type = 'table' AND s.name = m.name AND " SAME_TEXT
+			    " WHERE m.type = 'table' AND s.name IS NULL",
 			    &a);
 	int rc = 0;
 	if (bad)

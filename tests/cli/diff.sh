@@ -3,5 +3,5 @@
 # ms-diff and ms-report's budgets on changes, on snapshots whose figures are known.
 set -eu
 [ -x "$BIN/ms-diff" ]
-cat "$SRC/libcommon/snapshot/schema.sql" "$SRC/tests/cli/filter/fixture.sql" | sqlite3 old.db
+{ "$SRC/libcommon/snapshot/columns" schema && cat "$SRC/tests/cli/filter/fixture.sql"; } | sqlite3 old.db
 exec python3 "$SRC/tests/cli/diff/check.py" "$SRC"

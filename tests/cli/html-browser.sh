@@ -20,6 +20,6 @@ cp leaky.db seven.db
 sqlite3 seven.db "$grows"
 python3 "$SRC/tests/cli/html/hostile.py" hostile.db
 ms-snap -q --smaps -p $$ -o regions.db
-sqlite3 many.db <"$SRC/libcommon/snapshot/schema.sql"
+"$SRC/libcommon/snapshot/columns" schema | sqlite3 many.db
 python3 "$SRC/tests/cli/report/many.py" many.db 100000
 python3 "$SRC/tests/cli/html/browser.py"

@@ -35,7 +35,7 @@ python3 "$SRC/tests/cli/html/hostile.py" --check hostile.html
 
 # many sites; then so many figures and names that there is no room for all
 for kind in regular irregular; do
-	sqlite3 $kind.db <"$SRC/libcommon/snapshot/schema.sql"
+	"$SRC/libcommon/snapshot/columns" schema | sqlite3 $kind.db
 	python3 "$SRC/tests/cli/report/many.py" $kind.db 100000
 done
 python3 "$SRC/tests/cli/html/irregular.py" irregular.db

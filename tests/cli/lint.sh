@@ -7,7 +7,7 @@ cd tree
 cp -r "$SRC/Makefile" "$SRC/.clang-format" .
 cp -r "$SRC/tests/lint" tests/
 cp "$SRC"/libcommon/base/{arena,err}.[ch] libcommon/base/
-cp "$SRC/libcommon/snapshot/schema.sql" libcommon/snapshot/
+cp "$SRC"/libcommon/snapshot/{columns,columns.def,schema.sql} libcommon/snapshot/
 cp "$SRC/CONTRIBUTING.md" .
 echo '/build/' >.gitignore
 later=TO""DO

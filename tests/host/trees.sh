@@ -13,7 +13,8 @@ if [ -n "${MS_CHECK_ALL-}" ]; then
 	cp -r "$SRC"/libcommon "$SRC"/ms-filter copy
 	tool=ms-filter
 else
-	mkdir -p copy/ms-tick copy/libcommon/snapshot && touch copy/libcommon/snapshot/schema.sql
+	mkdir -p copy/ms-tick copy/libcommon/snapshot
+	cp "$SRC"/libcommon/snapshot/columns* "$SRC/libcommon/snapshot/schema.sql" copy/libcommon/snapshot
 	tool=ms-tick
 	cat >copy/ms-tick/main.c <<'END'
 #include "format/trace.h"

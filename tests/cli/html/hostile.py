@@ -12,8 +12,8 @@ LONG = "n" * 10000 + "</SCRIPT>"
 
 def make(path):
     """run.sql with hostile texts everywhere; one that is not UTF-8."""
-    with open(os.environ["SRC"] + "/libcommon/snapshot/schema.sql", encoding="utf-8") as f:
-        sql = f.read()
+    columns = os.environ["SRC"] + "/libcommon/snapshot/columns"
+    sql = subprocess.run([columns, "schema"], check=True, stdout=subprocess.PIPE, encoding="utf-8").stdout
     with open(os.environ["SRC"] + "/tests/cli/report/run.sql", encoding="utf-8") as f:
         sql += f.read()
     quoted = "'" + EVIL.replace("'", "''") + "'"

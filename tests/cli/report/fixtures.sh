@@ -5,7 +5,8 @@ fixture() { # NAME SQL: run.sql with changes
 	rm -f "$1"
 	{
 		echo 'PRAGMA synchronous = off; PRAGMA journal_mode = memory; BEGIN;'
-		cat "$SRC/libcommon/snapshot/schema.sql" "$SRC/tests/cli/report/run.sql"
+		"$SRC/libcommon/snapshot/columns" schema
+		cat "$SRC/tests/cli/report/run.sql"
 		echo "$2; COMMIT;"
 	} | sqlite3 "$1" >/dev/null
 }
