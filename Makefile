@@ -90,7 +90,11 @@ $(B)/gen/schema_sql.h: $(COLUMNS) $(COLUMNS).def libcommon/snapshot/schema.sql
 	@mkdir -p $(@D)
 	@{ echo '/* made by libcommon/snapshot/columns */'; echo 'static const char schema_sql[] ='; \
 	  $(COLUMNS) schema | sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/'; echo ';'; } > $@
-$(COMMON_SRC:%.c=$(B)/%.o): $(B)/gen/schema_sql.h
+$(B)/gen/snapshot_columns.h: $(COLUMNS) $(COLUMNS).def
+	@mkdir -p $(@D)
+	@$(COLUMNS) header >$@
+COLUMN_HEADERS := $(B)/gen/schema_sql.h $(B)/gen/snapshot_columns.h
+$(COMMON_SRC:%.c=$(B)/%.o): $(COLUMN_HEADERS)
 
 # What names the code that looks symbols up: others' results are not taken from the cache.
 SYMBOL_SOURCES := $(sort $(wildcard libcommon/symbols/*.[ch]))

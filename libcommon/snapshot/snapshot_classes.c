@@ -49,8 +49,8 @@ static void put_class(void *arg, unsigned class, const struct ms_replay_size *c)
 static int fill_sizes(struct ms_fill *fill)
 {
 	const struct ms_replay *r = fill->r;
-	struct sizes w = {.in = ms_insert(fill->f->db, "site_size", fill->f->err), .r = r};
-	for (size_t i = 0; i < r->site_count; i++) {
+	struct sizes w = {.in = ms_rows(fill, "site_size"), .r = r};
+	for (size_t i = 0; i < r->site_count && !w.in.none; i++) {
 		w.site = fill->row_of_site[fill->order[i]];
 		ms_replay_each_class(r, &r->sites[fill->order[i]], put_class, &w);
 	}
@@ -73,8 +73,8 @@ static void put_ages(struct ms_insert *in, int64_t site, const char *unit, const
 
 static int fill_ages(struct ms_fill *w)
 {
-	struct ms_insert in = ms_insert(w->f->db, "site_lifetime", w->f->err);
-	for (size_t i = 0; i < w->r->site_count; i++) {
+	struct ms_insert in = ms_rows(w, "site_lifetime");
+	for (size_t i = 0; i < w->r->site_count && !in.none; i++) {
 		uint32_t site = w->order[i], ages = w->r->sites[site].ages;
 		const struct ms_replay_ages *a = ages ? &w->r->ages[ages - 1] : NULL;
 		if (!a)
@@ -88,7 +88,7 @@ static int fill_ages(struct ms_fill *w)
 
 int ms_fill_classes(struct ms_fill *w)
 {
-	if (w->partial || w->f->no_site_details)
+	if (w->f->no_site_details)
 		return 0;
 	return fill_sizes(w) || fill_ages(w) ? -1 : 0;
 }

@@ -55,7 +55,7 @@ int ms_fill_growth(struct ms_fill *w)
 {
 	const struct ms_growth *g = w->r->growth;
 	const struct ms_sampled *sampled = w->r->sampled;
-	struct ms_insert in = ms_insert(w->f->db, "growth", w->f->err);
+	struct ms_insert in = ms_rows(w, "growth");
 	for (size_t i = 0; i < g->grown_count; i++) {
 		struct ms_grown one = g->grown[i];
 		one.trend = widened(one.trend, sampled ? (double)sampled->mean : 0);

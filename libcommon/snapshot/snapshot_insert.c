@@ -7,6 +7,7 @@
 #include "libcommon/base/err.h"
 #include "libcommon/base/utf8.h"
 #include "snapshot.h"
+#include "snapshot_columns.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,13 +91,45 @@ static void flush(struct ms_insert *in)
 	ms_arena_free(&in->text);
 }
 
+unsigned ms_needs_of(const char *table, const char *column)
+{
+	static const struct {
+		const char *table, *column;
+		unsigned needs;
+	} all[] = {
+#define X(table, column, needs) {table, column, needs},
+		MS_NEEDS(X)
+#undef X
+	};
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		if (strcmp(all[i].table, table) == 0 && !all[i].column == !column &&
+		    (!column || strcmp(all[i].column, column) == 0))
+			return all[i].needs;
+	return 0;
+}
+
+/* Makes null what cannot be known of the row that was put last. */
+static void forget(struct ms_insert *in)
+{
+	size_t n = in->columns;
+	struct ms_value *v = in->values.v + in->values.n - n;
+	if (!in->is_unknown) {
+		in->is_unknown = ms_xcalloc(n, sizeof *in->is_unknown);
+		for (size_t i = 0; i < n; i++)
+			in->is_unknown[i] = ms_needs_of(in->table, v[i].column) & in->unknown;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (in->is_unknown[i])
+			v[i] = ms_null(v[i].column);
+}
+
 int ms_insert_close(struct ms_insert *in)
 {
 	flush(in);
 	sqlite3_finalize(in->one);
 	sqlite3_finalize(in->many);
 	in->one = in->many = NULL;
-	free(in->values.v);
+	MS_FREE(in->values.v, in->is_unknown);
 	return in->failed ? -1 : 0;
 }
 
@@ -153,7 +186,11 @@ void ms_end_row(struct ms_insert *in)
 			   in->values.n % in->columns, in->table);
 		in->failed = true;
 	}
-	if (in->taker && !in->failed) {
+	if (in->none)
+		in->values.n -= in->columns;
+	else if (in->unknown && !in->failed)
+		forget(in);
+	if (in->taker && !in->failed && !in->none) {
 		in->taker->row(in->taker->arg, in->table, in->values.v + in->values.n - in->columns,
 			       in->columns);
 		in->values.n = in->both ? in->values.n : 0;

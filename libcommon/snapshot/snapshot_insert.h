@@ -22,6 +22,19 @@ struct ms_value {
 	};
 };
 
+/* What must be known for a column, else it is null, or for a table, else it is empty (columns.def). */
+enum ms_needs {
+	MS_NEEDS_BETWEEN = 1 << 0,
+	MS_NEEDS_EXACT = 1 << 1,
+	MS_NEEDS_HISTORY = 1 << 2,
+	MS_NEEDS_END = 1 << 3,
+	MS_NEEDS_EVENTS = 1 << 4,
+	MS_NEEDS_MMAP = 1 << 5,
+	MS_NEEDS_USABLE = 1 << 6
+};
+/* The needs of a column, or of a table where `column` is NULL; 0 = there are none. */
+unsigned ms_needs_of(const char *table, const char *column);
+
 /* Rows on their way into a table; made by ms_insert and ms_update, ended by ms_insert_close. */
 struct ms_insert {
 	sqlite3 *db;
@@ -29,9 +42,12 @@ struct ms_insert {
 	struct ms_err *err;
 	const struct ms_row_taker *taker; /* has each row, in place of the database or NULL */
 	bool both;                        /* the database has it too */
-	size_t keys;    /* of an update: how many values, the last of a row, say which row */
-	size_t columns; /* of a row; 0 = there was none yet */
-	size_t at_once; /* rows that `many` takes, which costs less than a statement a row */
+	unsigned unknown; /* enum ms_needs: columns with one of these are null, whatever is put */
+	bool *is_unknown; /* of each column, once there was a row */
+	bool none;        /* the table needs what is not known: rows are left out */
+	size_t keys;      /* of an update: how many values, the last of a row, say which row */
+	size_t columns;   /* of a row; 0 = there was none yet */
+	size_t at_once;   /* rows that `many` takes, which costs less than a statement a row */
 	sqlite3_stmt *one, *many;         /* `many` is made when there are so many rows */
 	bool failed;                      /* all calls do nothing then */
 	bool now;                         /* each row is in the table as soon as it is ended */

@@ -16,15 +16,9 @@ static const struct ms_beside *beside(const struct ms_recording *t)
 	return t->replay.beside ? t->replay.beside : &none;
 }
 
-static bool mapped_known(const struct ms_recording *t)
+unsigned ms_beside_not_known(const struct ms_recording *t)
 {
-	return beside(t)->mapped;
-}
-
-/* Usable sizes of some blocks say nothing of all. */
-static bool usable_known(const struct ms_recording *t)
-{
-	return beside(t)->usable && !t->info.number[MS_INFO_SAMPLE_BYTES];
+	return (beside(t)->mapped ? 0 : MS_NEEDS_MMAP) | (beside(t)->usable ? 0 : MS_NEEDS_USABLE);
 }
 
 static void list_options(char text[64], const struct ms_recording *t)
@@ -43,32 +37,28 @@ void ms_put_beside_process(struct ms_insert *in, const struct ms_recording *t)
 {
 	const struct ms_beside *b = beside(t);
 	const struct ms_replay *r = &t->replay;
-	bool mapped = mapped_known(t), usable = usable_known(t);
 	char options[64];
 	list_options(options, t);
-	ms_put(in, ms_text("options", *options ? options : NULL),
-	       ms_int_if("maps", mapped, b->maps), ms_int_if("unmaps", mapped, b->unmaps),
-	       ms_int_if("mapped_bytes", mapped, b->taken_bytes),
-	       ms_int_if("mapped_peak_bytes", mapped, b->most_bytes),
-	       ms_int_if("mapped_peak_time_ns", mapped, b->most_tick * t->head->tick_ns),
-	       ms_int_if("mapped_end_bytes", mapped, b->mapped_bytes),
-	       ms_int_if("peak_usable_bytes", usable, r->peak_bytes + b->peak_slack_bytes),
-	       ms_int_if("unfreed_usable_bytes", usable, r->live_bytes + b->slack_bytes));
+	ms_put(in, ms_text("options", *options ? options : NULL), ms_int("maps", b->maps),
+	       ms_int("unmaps", b->unmaps), ms_int("mapped_bytes", b->taken_bytes),
+	       ms_int("mapped_peak_bytes", b->most_bytes),
+	       ms_int("mapped_peak_time_ns", b->most_tick * t->head->tick_ns),
+	       ms_int("mapped_end_bytes", b->mapped_bytes),
+	       ms_int("peak_usable_bytes", r->peak_bytes + b->peak_slack_bytes),
+	       ms_int("unfreed_usable_bytes", r->live_bytes + b->slack_bytes));
 }
 
 void ms_put_beside_site(struct ms_insert *in, const struct ms_recording *t, uint32_t site)
 {
 	const struct ms_beside *b = beside(t);
 	const struct ms_beside_site *s = ms_beside_site(b, site);
-	ms_put(in, ms_int_if("maps", mapped_known(t), s->maps),
-	       ms_int_if("mapped_bytes", mapped_known(t), s->mapped_bytes));
+	ms_put(in, ms_int("maps", s->maps), ms_int("mapped_bytes", s->mapped_bytes));
 }
 
-void ms_put_beside_live(struct ms_insert *in, const struct ms_recording *t,
-			const struct ms_live *live)
+void ms_put_beside_live(struct ms_insert *in, const struct ms_live *live)
 {
-	ms_put(in, ms_int_if("usable_bytes", usable_known(t), live->bytes + live->slack_bytes),
-	       ms_int_if("mapped_bytes", mapped_known(t), live->mapped_bytes));
+	ms_put(in, ms_int("usable_bytes", live->bytes + live->slack_bytes),
+	       ms_int("mapped_bytes", live->mapped_bytes));
 }
 
 static void live_at_moment(const struct ms_beside_moment *m, struct ms_live *v, struct ms_live *all)
@@ -111,10 +101,8 @@ void ms_live_beside(const struct ms_recording *t, const struct ms_kept_point *po
 int ms_fill_frees(struct ms_fill *w)
 {
 	const struct ms_beside *b = beside(w->t);
-	struct ms_insert in = ms_insert(w->f->db, "free_site", w->f->err);
-	if (w->t->info.number[MS_INFO_SAMPLE_BYTES]) /* some blocks' frees say nothing of all */
-		return 0;
-	for (size_t i = 0; i < b->frees.n; i++) {
+	struct ms_insert in = ms_rows(w, "free_site");
+	for (size_t i = 0; i < b->frees.n && !in.none; i++) {
 		const struct ms_beside_free *v = &b->frees.v[i];
 		bool known = v->stack && v->stack < w->t->nodes.n;
 		ms_put_row(&in, ms_int("process", w->p->id),
@@ -139,8 +127,8 @@ static const char *name_of(const struct ms_recording *t, uint32_t node)
 
 int ms_fill_heaps(struct ms_fill *w)
 {
-	struct ms_insert in = ms_insert(w->f->db, "heap", w->f->err);
-	for (size_t i = 0; i < w->r->backing.n && !w->partial && !w->t->skipped; i++) {
+	struct ms_insert in = ms_rows(w, "heap");
+	for (size_t i = 0; i < w->r->backing.n && !in.none && !w->t->skipped; i++) {
 		const struct ms_backing *h = &w->r->backing.v[i];
 		const char *name = name_of(w->t, h->node);
 		if (!name)

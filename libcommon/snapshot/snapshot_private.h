@@ -125,8 +125,8 @@ struct ms_fill {
 	const struct ms_recording *t; /* p->rec */
 	const struct ms_replay *r;    /* of it */
 	uint64_t tick_ns;
-	bool partial;   /* not every event is there: what that makes unknowable is null */
-	bool corrected; /* figures of sites are, when all rows are there */
+	unsigned unknown; /* enum ms_needs */
+	bool corrected;   /* figures of sites are, when all rows are there */
 	struct ms_stack_rows stacks;
 	struct ms_site_sums {
 		uint64_t allocations, bytes; /* those of its threads */
@@ -138,8 +138,10 @@ struct ms_fill {
 	int64_t first_snapshot;              /* row of the first point that is not absent */
 };
 
-/* Rows for the taker, if there is one, in place of the database. */
-struct ms_insert ms_large_table(const struct ms_filling *f, const char *table);
+/* New rows of a table, in which what is not known of the process is null. */
+struct ms_insert ms_rows(const struct ms_fill *w, const char *table);
+/* The same for the taker, if there is one, in place of the database. */
+struct ms_insert ms_large_rows(const struct ms_fill *w, const char *table);
 /* Are figures of its sites corrected when all rows are there? */
 bool ms_is_corrected(const struct ms_kept_process *p);
 /* What is found of each site's blocks at the end: the worst verdict of the scan, or that they grow;
@@ -182,11 +184,9 @@ const char *ms_scan_state_name(uint64_t state);
 int ms_fill_verdicts(struct ms_fill *w);
 /* growth. */
 int ms_fill_growth(struct ms_fill *w);
-/* What the rows say of a process whose history was not read, or is not in the file, from its start,
- * and of the span of --from and --to. */
+/* Puts the totals of a process whose history was not read, or is not in the file, from its start. */
 int ms_fill_part(struct ms_fill *w);
-/* Of a polled one, the growth of its heap, its peak as the samples say, and null for what is not
- * known. */
+/* Puts the growth of the heap of a polled one, and its peak as the samples say. */
 int ms_fill_polled(struct ms_fill *w);
 
 /* ---- parts of these ---- */
@@ -205,13 +205,13 @@ void ms_put_class(struct ms_insert *in, const struct ms_replay *r, unsigned clas
 		  const struct ms_replay_size *c);
 /* Does a loss record tell of events that lie between recorded ones? */
 bool ms_gap_is_between(const struct ms_recording *t, const struct ms_row *loss);
-/* snapshot_mapped.c: what was recorded beside the heap, null where it was not. Each puts the values
- * of a part of a row. */
+/* snapshot_mapped.c: what was not recorded beside the heap, as enum ms_needs. */
+unsigned ms_beside_not_known(const struct ms_recording *t);
+/* What was. Each puts the values of a part of a row. */
 void ms_put_beside_process(struct ms_insert *in, const struct ms_recording *t);
 void ms_put_beside_site(struct ms_insert *in, const struct ms_recording *t, uint32_t site);
 /* Of what is live at a moment. */
-void ms_put_beside_live(struct ms_insert *in, const struct ms_recording *t,
-			const struct ms_live *live);
+void ms_put_beside_live(struct ms_insert *in, const struct ms_live *live);
 /* Fills in what of `v` (see ms_live_at) was recorded beside the heap. */
 void ms_live_beside(const struct ms_recording *t, const struct ms_kept_point *point,
 		    struct ms_live *v);

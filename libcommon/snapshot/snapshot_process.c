@@ -117,15 +117,14 @@ static void put_quality(const struct ms_recording *t, struct ms_insert *in)
 	       MS_FIELD("waited_max_ns", e, MS_END_WAITED_MAX));
 }
 
-static void put_totals(const struct ms_recording *t, bool partial, struct ms_insert *in)
+static void put_totals(const struct ms_recording *t, struct ms_insert *in)
 {
 	const struct ms_replay *r = &t->replay;
 	ms_put(in, ms_int("allocations", r->allocations), ms_int("frees", r->frees),
 	       ms_int("reallocations", r->reallocations), ms_int("failed_allocations", r->failed),
-	       ms_int("allocated_bytes", r->bytes),
-	       ms_int_if("temporary_allocations", !partial, r->temporary),
-	       ms_int_if("freed_soon", !partial, r->freed_soon),
-	       ms_int("peak_bytes", r->peak_bytes), ms_int("peak_blocks", r->peak_blocks),
+	       ms_int("allocated_bytes", r->bytes), ms_int("temporary_allocations", r->temporary),
+	       ms_int("freed_soon", r->freed_soon), ms_int("peak_bytes", r->peak_bytes),
+	       ms_int("peak_blocks", r->peak_blocks),
 	       ms_int("peak_time_ns", r->peak_tick * t->head->tick_ns),
 	       ms_int("unfreed_bytes", r->live_bytes), ms_int("unfreed_blocks", r->live_blocks));
 }
@@ -171,17 +170,23 @@ static uint64_t dropped_until(const struct ms_recording *t)
 		       : t->end.number[MS_END_DROPPED_UNTIL];
 }
 
-/* What the recording left out because it was asked to: before its start, in pauses, and what was
- * dropped at --max-size. */
-static void put_gaps(const struct ms_recording *t, struct ms_insert *in)
+/* Puts what the recording left out because it was asked to, before its start, in pauses, and what was
+ * dropped at --max-size; and which span is counted. */
+static void put_gaps(const struct ms_kept_process *p, struct ms_insert *in)
 {
+	const struct ms_recording *t = p->rec;
 	uint64_t paused, allocations, start = t->info.number[MS_INFO_STARTED_LATE];
 	uint64_t dropped = t->end.number[MS_END_DROPPED_EVENTS], until = dropped_until(t);
 	sum_pauses(t, &paused, &allocations);
 	ms_put(in, ms_int("paused_ns", paused), ms_int("paused_allocations", allocations),
 	       ms_int_if("started_late_ns", start != 0, start),
 	       ms_int_if("dropped_events", dropped || !until, dropped),
-	       ms_int_if("dropped_until_ns", until != 0, until), ms_int("whole", !until));
+	       ms_int_if("dropped_until_ns", until != 0, until),
+	       ms_int("whole", !until && !ms_part_is_headless(p) && !p->counted_from &&
+				       p->to_ns == MS_NEVER),
+	       ms_int_if("from_ns", p->counted_from && p->from.kind == MS_KEPT_MOMENT,
+			 p->from.time_ns & INT64_MAX),
+	       ms_int_if("to_ns", p->to_ns != MS_NEVER, p->to_ns & INT64_MAX));
 }
 
 /* The record of all, or NULL. */
@@ -215,14 +220,14 @@ static void put_before(const struct ms_recording *t, struct ms_insert *in)
 
 int ms_fill_process_row(struct ms_fill *w)
 {
-	struct ms_insert in = ms_insert(w->f->db, "process", w->f->err);
+	struct ms_insert in = ms_rows(w, "process");
 	struct ms_arena a = {0};
 	put_identity(w->p, &in, &a);
 	put_quality(w->t, &in);
-	put_totals(w->t, w->partial, &in);
+	put_totals(w->t, &in);
 	put_inherited(w->t, &in);
 	put_before(w->t, &in);
-	put_gaps(w->t, &in);
+	put_gaps(w->p, &in);
 	ms_put_beside_process(&in, w->t);
 	ms_put_row(&in, ms_int("frames_without_symbol", w->stacks.without_symbol),
 		   ms_int("at_sum_peak_bytes", w->p->share.at_peak));
@@ -237,7 +242,7 @@ int ms_fill_before(struct ms_fill *w)
 	const struct ms_recording *t = w->t;
 	const struct ms_row *head = head_of(t);
 	uint64_t seen = 0;
-	struct ms_insert in = ms_insert(w->f->db, "before_size", w->f->err);
+	struct ms_insert in = ms_rows(w, "before_size");
 	for (const struct ms_row *r = head; r && ++r < t->before.v + t->before.n;) {
 		unsigned class = (unsigned)r->number[MS_BEFORE_CLASS];
 		if (!ms_has(r, MS_BEFORE_CLASS) || r->number[MS_BEFORE_CLASS] >= MS_SIZE_CLASSES ||

@@ -31,7 +31,7 @@ static int put_moments(struct ms_fill *w)
 		       {"arena_free_bytes", MS_RESIDENT_ARENA_FREE},
 		       {"gap_bytes", MS_RESIDENT_GAPS},
 		       {"wide", MS_RESIDENT_WIDE}};
-	struct ms_insert in = ms_insert(w->f->db, "resident", w->f->err);
+	struct ms_insert in = ms_rows(w, "resident");
 	for (size_t i = 0; i < w->t->moments.n; i++) {
 		const struct ms_fields *h = &w->t->moments.v[i];
 		if (h->number[MS_RESIDENT_TIME] > w->p->to_ns)
@@ -51,7 +51,7 @@ static int put_moments(struct ms_fill *w)
 
 static int put_sites(struct ms_fill *w)
 {
-	struct ms_insert in = ms_insert(w->f->db, "resident_site", w->f->err);
+	struct ms_insert in = ms_rows(w, "resident_site");
 	for (size_t i = 0; i < w->t->resident.n; i++) {
 		const struct ms_row *r = &w->t->resident.v[i];
 		uint64_t node = r->number[MS_RESIDENT_STACK];
@@ -73,7 +73,7 @@ static int put_sites(struct ms_fill *w)
 
 static int put_files(struct ms_fill *w)
 {
-	struct ms_insert in = ms_insert(w->f->db, "resident_file", w->f->err);
+	struct ms_insert in = ms_rows(w, "resident_file");
 	for (size_t i = 0; i < w->t->resident.n; i++) {
 		const struct ms_row *r = &w->t->resident.v[i];
 		const char *file = r->text[MS_RESIDENT_FILE - 2];

@@ -15,10 +15,18 @@
 
 #include <stdlib.h>
 
-struct ms_insert ms_large_table(const struct ms_filling *f, const char *table)
+struct ms_insert ms_rows(const struct ms_fill *w, const char *table)
 {
-	struct ms_insert in = ms_insert(f->db, table, f->err);
-	in.taker = f->taker;
+	struct ms_insert in = ms_insert(w->f->db, table, w->f->err);
+	in.unknown = w->unknown;
+	in.none = ms_needs_of(table, NULL) & w->unknown;
+	return in;
+}
+
+struct ms_insert ms_large_rows(const struct ms_fill *w, const char *table)
+{
+	struct ms_insert in = ms_rows(w, table);
+	in.taker = w->f->taker;
 	return in;
 }
 
@@ -98,17 +106,16 @@ static void put_site(struct ms_fill *w, struct ms_insert *in, uint32_t i, const 
 	       ms_int_if("user_frame", stack != 0, user ? user : stack),
 	       ms_int("allocations", w->sums[i].allocations), ms_int("frees", s->frees),
 	       ms_int("reallocations", s->reallocations), ms_int("failed_allocations", s->failed),
-	       ms_int("allocated_bytes", w->sums[i].bytes),
-	       ms_int_if("temporary", !w->partial, s->temporary),
+	       ms_int("allocated_bytes", w->sums[i].bytes), ms_int("temporary", s->temporary),
 	       ms_int_if("min_size", some, s->min_size), ms_int_if("max_size", some, s->max_size),
 	       ms_int("max_live_bytes", s->max_live_bytes),
 	       ms_int("max_live_blocks", s->max_live_blocks),
 	       ms_int_if("first_ns", timed, s->first_tick * w->tick_ns),
 	       ms_int_if("last_ns", timed, s->last_tick * w->tick_ns),
-	       ms_int_if("lifetime_ns", !w->partial && s->lifetime_ticks <= INT64_MAX / w->tick_ns,
+	       ms_int_if("lifetime_ns", s->lifetime_ticks <= INT64_MAX / w->tick_ns,
 			 s->lifetime_ticks * w->tick_ns),
-	       ms_int_if("lifetime_allocations", !w->partial, s->lifetime_allocations),
-	       ms_int_if("freed_soon", !w->partial, w->sums[i].soon), ms_int("marked", s->marked),
+	       ms_int("lifetime_allocations", s->lifetime_allocations),
+	       ms_int("freed_soon", w->sums[i].soon), ms_int("marked", s->marked),
 	       ms_text("verdict", verdict),
 	       ms_text("one_time", named ? ms_one_time(signs.signs, &known) : NULL),
 	       ms_text("key", *key ? key : NULL), ms_text("entry", entry));
@@ -118,7 +125,7 @@ static void put_site(struct ms_fill *w, struct ms_insert *in, uint32_t i, const 
 
 static int fill_sites(struct ms_fill *w)
 {
-	struct ms_insert in = ms_large_table(w->f, "site");
+	struct ms_insert in = ms_large_rows(w, "site");
 	const char **verdicts = ms_end_verdicts(w);
 	for (size_t i = 0; i < w->r->site_count; i++)
 		put_site(w, &in, w->order[i], verdicts[w->order[i]]);
@@ -145,7 +152,7 @@ static int fill_site_threads(struct ms_fill *w)
 {
 	if (w->f->no_site_details && w->f->one_process && w->f->threads <= 1)
 		return 0;
-	struct ms_insert in = ms_insert(w->f->db, "site_thread", w->f->err);
+	struct ms_insert in = ms_rows(w, "site_thread");
 	size_t n = w->r->record_count;
 	uint32_t *order = ms_xrealloc(NULL, n, sizeof *order);
 	for (size_t i = 0; i < n; i++)
@@ -170,7 +177,7 @@ static int fill_threads(struct ms_fill *w)
 	const struct ms_recording *t = w->t;
 	size_t n = w->r->thread_count > t->threads.n ? w->r->thread_count : t->threads.n;
 	w->row_of_thread = ms_xrealloc(NULL, n, sizeof *w->row_of_thread);
-	struct ms_insert in = ms_insert(w->f->db, "thread", w->f->err);
+	struct ms_insert in = ms_rows(w, "thread");
 	for (size_t i = 0; i < n; i++) {
 		static const struct ms_row nobody;
 		static const struct ms_replay_thread idle;
@@ -188,7 +195,7 @@ static int fill_threads(struct ms_fill *w)
 		       ms_text("name", m->text[MS_THREAD_NAME - 2]), ms_int("start_ns", start),
 		       MS_FIELD("end_ns", m, MS_THREAD_END), ms_int("allocations", s->allocations),
 		       ms_int("frees", s->frees), ms_int("allocated_bytes", s->bytes),
-		       ms_int_if("temporary", !w->partial, s->temporary));
+		       ms_int("temporary", s->temporary));
 		ms_put_level(&in, w->r, &s->live);
 		ms_put_row(&in, ms_int("events_lost", m->number[MS_THREAD_EVENTS_LOST]),
 			   ms_int("waited_ns", m->number[MS_THREAD_WAITED]));
@@ -257,14 +264,14 @@ static void put_sample(struct ms_insert *in, const struct ms_row *s)
 static int put_moment(struct ms_fill *w, const char *label, uint64_t time_ns,
 		      const struct ms_live *all)
 {
-	struct ms_insert in = ms_large_table(w->f, "snapshot");
+	struct ms_insert in = ms_large_rows(w, "snapshot");
 	in.both = true;
 	w->f->snapshots++;
 	ms_put(&in, ms_int("id", w->f->snapshots), ms_int("process", w->p->id),
 	       ms_text("label", label), ms_int("time_ns", time_ns),
 	       ms_int("live_bytes", all->bytes), ms_int("live_blocks", all->blocks));
 	put_sample(&in, sample_near(w->t, time_ns));
-	ms_put_beside_live(&in, w->t, all);
+	ms_put_beside_live(&in, all);
 	ms_end_row(&in);
 	return ms_insert_close(&in);
 }
@@ -272,7 +279,7 @@ static int put_moment(struct ms_fill *w, const char *label, uint64_t time_ns,
 /* In order of the key, which is cheapest. */
 static int put_stats(struct ms_fill *w, uint64_t time_ns, const struct ms_live *v)
 {
-	struct ms_insert in = ms_large_table(w->f, "site_stat");
+	struct ms_insert in = ms_large_rows(w, "site_stat");
 	for (size_t n = 0; n < w->r->site_count; n++) {
 		uint32_t site = w->order[n];
 		const struct ms_live *s = &v[site];
@@ -284,7 +291,7 @@ static int put_stats(struct ms_fill *w, uint64_t time_ns, const struct ms_live *
 		       ms_int("site", w->row_of_site[site]), ms_int("live_bytes", s->bytes),
 		       ms_int("live_blocks", s->blocks),
 		       ms_int_if("oldest_ns", known, time_ns > born ? time_ns - born : 0));
-		ms_put_beside_live(&in, w->t, s);
+		ms_put_beside_live(&in, s);
 		ms_end_row(&in);
 	}
 	return ms_insert_close(&in);
@@ -316,8 +323,8 @@ static int fill_moments(struct ms_fill *w)
 
 static int fill_sizes(struct ms_fill *w)
 {
-	struct ms_insert in = ms_insert(w->f->db, "size_class", w->f->err);
-	for (unsigned i = 0; i < MS_SIZE_CLASSES && !w->partial; i++) {
+	struct ms_insert in = ms_rows(w, "size_class");
+	for (unsigned i = 0; i < MS_SIZE_CLASSES && !in.none; i++) {
 		const struct ms_replay_size *c = &w->r->sizes[i];
 		/* of a span (--from), a class may only have blocks from before it */
 		if (!c->allocations && !c->live.blocks && !c->live.at_peak_blocks)
@@ -332,7 +339,7 @@ static int fill_sizes(struct ms_fill *w)
 
 static int fill_timeline(struct ms_fill *w)
 {
-	struct ms_insert in = ms_insert(w->f->db, "timeline", w->f->err);
+	struct ms_insert in = ms_rows(w, "timeline");
 	for (size_t i = w->r->from_tick / w->r->span_ticks; i <= w->r->span; i++) {
 		const struct ms_replay_span *s = &w->r->spans[i];
 		uint64_t tick = i * w->r->span_ticks;
@@ -343,15 +350,14 @@ static int fill_timeline(struct ms_fill *w)
 			   ms_int("live_last", s->live_last), ms_int("blocks_last", s->blocks_last),
 			   ms_int("allocations", s->allocations), ms_int("frees", s->frees),
 			   ms_int("allocated_bytes", s->bytes),
-			   ms_int_if("mapped_last", w->r->beside && w->r->beside->mapped,
-				     s->mapped_last));
+			   ms_int("mapped_last", s->mapped_last));
 	}
 	return ms_insert_close(&in);
 }
 
 static int fill_samples(struct ms_fill *w)
 {
-	struct ms_insert in = ms_insert(w->f->db, "sample", w->f->err);
+	struct ms_insert in = ms_rows(w, "sample");
 	uint64_t last = UINT64_MAX;
 	for (size_t i = 0; i < w->t->samples.n; i++) {
 		const struct ms_row *s = &w->t->samples.v[i];
@@ -380,7 +386,7 @@ static int64_t thread_row(const struct ms_fill *w, uint64_t index_plus_1)
 
 static int fill_marks(struct ms_fill *w)
 {
-	struct ms_insert in = ms_insert(w->f->db, "mark", w->f->err);
+	struct ms_insert in = ms_rows(w, "mark");
 	for (size_t i = 0; i < w->t->marks.n; i++) {
 		const struct ms_row *m = &w->t->marks.v[i];
 		int64_t thread = thread_row(w, m->number[MS_MARK_THREAD]);
@@ -397,7 +403,7 @@ static int fill_losses(struct ms_fill *w)
 {
 	static const char *const reasons[] = {NULL,     "overflow", "no ring", "reentry",
 					      "killed", "paused",   "limit"};
-	struct ms_insert in = ms_insert(w->f->db, "loss", w->f->err);
+	struct ms_insert in = ms_rows(w, "loss");
 	for (size_t i = 0; i < w->t->losses.n; i++) {
 		const struct ms_row *l = &w->t->losses.v[i];
 		int64_t thread = thread_row(w, l->number[MS_LOSS_THREAD]);
@@ -425,6 +431,17 @@ static bool some_events_missing(const struct ms_recording *t)
 	       t->replay.bad_events;
 }
 
+/* Returns what the rows of a process cannot tell, as enum ms_needs. */
+static unsigned not_known(const struct ms_kept_process *p)
+{
+	const struct ms_recording *t = p->rec;
+	bool headless = ms_part_is_headless(p);
+	return (some_events_missing(t) ? MS_NEEDS_BETWEEN : 0) |
+	       (t->replay.sampled ? MS_NEEDS_EXACT : 0) | (headless ? MS_NEEDS_HISTORY : 0) |
+	       (headless && t->parts ? MS_NEEDS_END : 0) | (ms_is_polled(t) ? MS_NEEDS_EVENTS : 0) |
+	       ms_beside_not_known(t);
+}
+
 int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p)
 {
 	/* in this order: some need the ids that others give */
@@ -440,7 +457,7 @@ int ms_fill_process(struct ms_filling *f, const struct ms_kept_process *p)
 			    .t = p->rec,
 			    .r = &p->rec->replay,
 			    .tick_ns = p->rec->head->tick_ns,
-			    .partial = some_events_missing(p->rec),
+			    .unknown = not_known(p),
 			    .corrected = ms_is_corrected(p),
 			    .first_snapshot = f->snapshots + 1};
 	int rc = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * From the replay of a sampled recording to its rows: numbers of blocks and calls as estimated,
- * null where a sample says nothing, and table estimate with the 95 % intervals.
+ * and table estimate with the 95 % intervals.
  *
  * It runs last: what the model counted is in the tables already, its bytes as estimates, its
- * numbers as those of the samples.
+ * numbers as those of the samples, null what a sample does not tell.
  */
 #include "snapshot_private.h"
 
@@ -24,7 +24,9 @@ struct fill {
 
 static struct ms_insert update(struct fill *w, const char *table, size_t keys)
 {
-	return ms_update(w->to->f->db, table, keys, w->to->f->err);
+	struct ms_insert u = ms_rows(w->to, table);
+	u.keys = keys;
+	return u;
 }
 
 /* ---- estimates ---- */
@@ -38,6 +40,8 @@ static uint64_t usual(uint64_t smallest)
 static void put_estimate(struct fill *w, const char *figure, uint64_t value, struct ms_spread x)
 {
 	uint64_t low, high;
+	if (ms_needs_of("process", figure) & w->to->unknown & MS_NEEDS_HISTORY)
+		return;
 	ms_interval_whole(value, &x, &low, &high);
 	ms_put_row(&w->estimates, ms_int("process", w->to->p->id), ms_int("snapshot", w->snapshot),
 		   ms_int("site", w->site), ms_int("thread", w->thread), ms_text("figure", figure),
@@ -77,11 +81,7 @@ static int fill_process(struct fill *w)
 	ms_put_row(&u, ms_int("allocations", t->all.blocks), ms_int("frees", t->freed.blocks),
 		   ms_int("inferred_frees", w->s->inferred_frees),
 		   ms_int("peak_blocks", top.blocks), ms_int("unfreed_blocks", t->live.blocks),
-		   ms_null("reallocations"), ms_null("temporary_allocations"),
-		   ms_null("freed_soon"), ms_null("peak_time_ns"), ms_null("peak_usable_bytes"),
-		   ms_null("unfreed_usable_bytes"), ms_null("inherited_blocks"),
-		   ms_null("inherited_bytes"), ms_null("inherited_frees"),
-		   ms_null("inherited_freed_bytes"), ms_int("id", w->to->p->id));
+		   ms_int("id", w->to->p->id));
 	w->snapshot = w->site = w->thread = WHOLE;
 	put_calls(w, r->bytes, &t->all, &t->freed, usual(t->smallest));
 	put_pair(w, peak, r->peak_bytes, &top, usual(t->smallest));
@@ -99,12 +99,7 @@ static int fill_sites(struct fill *w)
 		const struct ms_sampled_site *s = i < w->s->site_count ? &w->s->sites[i] : &none;
 		w->site = w->to->row_of_site[i];
 		ms_put_row(&u, ms_int("allocations", s->all.blocks),
-			   ms_int("frees", s->freed.blocks), ms_null("reallocations"),
-			   ms_null("temporary"), ms_null("min_size"), ms_null("max_size"),
-			   ms_null("max_live_bytes"), ms_null("max_live_blocks"),
-			   ms_null("first_ns"), ms_null("last_ns"), ms_null("lifetime_ns"),
-			   ms_null("lifetime_allocations"), ms_null("freed_soon"),
-			   ms_int("id", w->site));
+			   ms_int("frees", s->freed.blocks), ms_int("id", w->site));
 		put_calls(w, w->to->sums[i].bytes, &s->all, &s->freed, s->smallest);
 	}
 	return ms_insert_close(&u);
@@ -124,7 +119,6 @@ static int fill_threads(struct fill *w)
 			continue;
 		ms_put_row(&u, ms_int("allocations", t->all.blocks),
 			   ms_int("frees", t->freed.blocks), ms_int("live_blocks", t->live.blocks),
-			   ms_null("temporary"), ms_null("peak_bytes"), ms_null("peak_blocks"),
 			   ms_int("id", w->thread));
 		put_calls(w, r->threads[i].bytes, &t->all, &t->freed, usual(t->smallest));
 		put_pair(w, live, r->threads[i].live.bytes, &t->live, usual(t->smallest));
@@ -158,8 +152,7 @@ static int fill_timeline(struct fill *w)
 		tick = tick < r->from_tick ? r->from_tick : tick;
 		ms_interval_whole(r->spans[i].live_last, &x, &low, &high);
 		ms_put_row(&u, ms_int("live_low", low), ms_int("live_high", high),
-			   ms_null("blocks_last"), ms_null("allocations"), ms_null("frees"),
-			   ms_null("allocated_bytes"), ms_int("process", w->to->p->id),
+			   ms_int("process", w->to->p->id),
 			   ms_int("time_ns", tick * w->to->tick_ns));
 	}
 	return ms_insert_close(&u);
@@ -193,8 +186,7 @@ static int fill_moment(struct fill *w, const struct ms_kept_point *p)
 	struct ms_sampled_sum all = live_at(w, p, r->site_count);
 	struct ms_live *bytes = ms_live_at(w->to->t, p); /* as the model has them */
 	struct ms_insert u = update(w, "snapshot", 1);
-	ms_put_row(&u, ms_int("live_blocks", all.blocks), ms_null("usable_bytes"),
-		   ms_int("id", w->snapshot));
+	ms_put_row(&u, ms_int("live_blocks", all.blocks), ms_int("id", w->snapshot));
 	w->site = w->thread = WHOLE;
 	if (p->kind != MS_KEPT_START)
 		put_pair(w, live, bytes[r->site_count].bytes, &all, usual(w->s->total.smallest));
@@ -205,8 +197,8 @@ static int fill_moment(struct fill *w, const struct ms_kept_point *p)
 		if (!x.samples)
 			continue;
 		w->site = w->to->row_of_site[i];
-		ms_put_row(&u, ms_int("live_blocks", x.blocks), ms_null("usable_bytes"),
-			   ms_int("snapshot", w->snapshot), ms_int("site", w->site));
+		ms_put_row(&u, ms_int("live_blocks", x.blocks), ms_int("snapshot", w->snapshot),
+			   ms_int("site", w->site));
 		put_pair(w, live, bytes[i].bytes, &x, w->s->sites[i].smallest);
 	}
 	free(bytes);
@@ -217,9 +209,7 @@ int ms_fill_sampled(struct ms_fill *to)
 {
 	if (!to->r->sampled)
 		return 0;
-	struct fill w = {.to = to,
-			 .s = to->r->sampled,
-			 .estimates = ms_insert(to->f->db, "estimate", to->f->err)};
+	struct fill w = {.to = to, .s = to->r->sampled, .estimates = ms_rows(to, "estimate")};
 	int rc = fill_process(&w) || fill_sites(&w) || fill_threads(&w) || fill_site_threads(&w) ||
 		 fill_timeline(&w);
 	int64_t snapshot = to->first_snapshot;

@@ -67,7 +67,7 @@ static const char *symbol_state(const struct work *w, uint32_t id)
 static int fill_modules(struct work *w)
 {
 	static const char *const kinds[] = {"file", "vdso", "jit", "recorder", "heap", "source"};
-	struct ms_insert in = ms_large_table(w->f, "module");
+	struct ms_insert in = ms_large_rows(w->fill, "module");
 	for (uint32_t id = 1; id <= w->t->modules.n; id++) {
 		const struct ms_row *m = ms_module_of(w->t, id);
 		if (!m)
@@ -232,7 +232,7 @@ static void judge_places(struct work *w)
 static int fill_frames(struct work *w)
 {
 	const struct ms_recording *t = w->t;
-	struct ms_insert in = ms_large_table(w->f, "frame");
+	struct ms_insert in = ms_large_rows(w->fill, "frame");
 	for (uint32_t i = 0; i < t->frames.n; i++) {
 		const struct ms_frame *fr = &t->frames.v[i];
 		const struct ms_row *m = ms_module_of(t, fr->module);
@@ -275,7 +275,7 @@ static int fill_stacks(struct work *w)
 {
 	const struct ms_recording *t = w->t;
 	const struct ms_row_taker *taker = w->f->taker;
-	struct ms_insert in = ms_insert(w->f->db, "stack", w->f->err);
+	struct ms_insert in = ms_rows(w->fill, "stack");
 	uint64_t *depth = ms_xcalloc(t->nodes.n + 1, sizeof *depth);
 	unsigned __int128 *keys = NULL, *key_of = NULL, key = 0;
 	if (!w->f->no_site_details) {

@@ -91,7 +91,7 @@ static int put_scans(struct ms_fill *w)
 {
 	const struct ms_recording *t = w->t;
 	const struct ms_verdict_scan *end = end_scan(w->p);
-	struct ms_insert in = ms_insert(w->f->db, "scan", w->f->err);
+	struct ms_insert in = ms_rows(w, "scan");
 	for (size_t i = 0; i < t->verdicts.n; i++) {
 		const struct ms_verdict_record *v = &t->verdicts.v[i];
 		if (!v->is_scan)
@@ -159,7 +159,7 @@ static int put_sites(struct ms_fill *w)
 	const struct ms_recording *t = w->t;
 	const struct ms_verdict_scan *end = end_scan(w->p);
 	const struct ms_verdict_scan *head = NULL;
-	struct ms_insert in = ms_large_table(w->f, "site_verdict");
+	struct ms_insert in = ms_large_rows(w, "site_verdict");
 	for (size_t i = 0; i < t->verdicts.n && w->r->node_count; i++) {
 		const struct ms_verdict_record *v = &t->verdicts.v[i];
 		uint32_t site = judged_site(w, i, &head);
@@ -189,7 +189,7 @@ static int put_roots(struct ms_fill *w)
 {
 	const struct ms_recording *t = w->t;
 	const struct ms_verdict_scan *head = NULL;
-	struct ms_insert in = ms_large_table(w->f, "lost_with");
+	struct ms_insert in = ms_large_rows(w, "lost_with");
 	for (size_t i = 0; i < t->verdicts.n && w->r->node_count; i++) {
 		const struct ms_verdict_site *v = &t->verdicts.v[i].site;
 		uint32_t site = judged_site(w, i, &head);

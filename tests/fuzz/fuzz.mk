@@ -28,7 +28,7 @@ FUZZ_OBJ := $(RECORD_SRC:%.c=$(F)/%.o) $(FORMAT_SRC:%.c=$(F)/%.o) $(COMMON_SRC:%
 FUZZ_LIB := $(F)/libfuzz.a
 $(FUZZ_LIB): $(FUZZ_OBJ)
 	@rm -f $@; ar crs $@ $^
-$(FUZZ_OBJ) $(FUZZ_TOP_SRC:%.c=$(F)/%.o) $(FUZZ_NAMES:%=$(F)/tests/fuzz/fuzz_%.o): $(F)/%.o: %.c $(B)/gen/schema_sql.h $(B)/gen/symbol_sources.h
+$(FUZZ_OBJ) $(FUZZ_TOP_SRC:%.c=$(F)/%.o) $(FUZZ_NAMES:%=$(F)/tests/fuzz/fuzz_%.o): $(F)/%.o: %.c $(COLUMN_HEADERS) $(B)/gen/symbol_sources.h
 	@mkdir -p $(@D)
 	clang $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -I. -I$(B)/gen -MMD -MP -c -o $@ $<
 $(FUZZ_NAMES:%=$(F)/fuzz_%): $(F)/fuzz_%: $(F)/tests/fuzz/fuzz_%.o $(FUZZ_LIB)
