@@ -94,7 +94,7 @@ $(B)/gen/snapshot_columns.h: $(COLUMNS) $(COLUMNS).def
 	@mkdir -p $(@D)
 	@$(COLUMNS) header >$@
 COLUMN_HEADERS := $(B)/gen/schema_sql.h $(B)/gen/snapshot_columns.h
-$(COMMON_SRC:%.c=$(B)/%.o): $(COLUMN_HEADERS)
+$(COMMON_SRC:%.c=$(B)/%.o) $(patsubst %.c,$(B)/%.o,$(wildcard ms-*/*.c ms-*/*/*.c)): $(COLUMN_HEADERS)
 
 # What names the code that looks symbols up: others' results are not taken from the cache.
 SYMBOL_SOURCES := $(sort $(wildcard libcommon/symbols/*.[ch]))

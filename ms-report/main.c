@@ -399,10 +399,11 @@ static int turn_to_mapped(struct model *m, sqlite3 **db, const char **at, const 
 {
 	static char when[40]; /* the model keeps it as its moment's label */
 	uint64_t ns = m->totals.mapped_peak_time_ns, tenths = ns / 100000 + 1; /* of a ms */
-	bool mapped = for_people(opt) && ns != UNKNOWN && figure_some(m->totals.mapped_peak) &&
-		      words_elsewhere(m);
+	bool mapped = for_people(opt) && ns != UNKNOWN &&
+		      figure_some(m->totals.mapped_peak_bytes) && words_elsewhere(m);
 	m->mapped_first = mapped;
-	if (!mapped || *at || !res->traces || m->totals.mapped_end == m->totals.mapped_peak)
+	if (!mapped || *at || !res->traces ||
+	    m->totals.mapped_end_bytes == m->totals.mapped_peak_bytes)
 		return 0;
 	/* what is there before the next tenth of a millisecond begins */
 	snprintf(when, sizeof when, "%.4fs", (double)tenths / 1e4);

@@ -53,9 +53,9 @@ static void add_row(struct dhat *d, const struct export_row *r)
 	const uint64_t figures[FIGURES] = {
 		v[EXPORT_ALLOCATED],
 		v[EXPORT_ALLOCATIONS],
-		s ? figure_or_0(s->details->lifetime_ns) : 0,
-		most(s ? s->details->max_live_bytes : UNKNOWN, v[EXPORT_PEAK], v[EXPORT_LIVE]),
-		most(s ? s->details->max_live_blocks : UNKNOWN, v[EXPORT_PEAK_BLOCKS],
+		s ? figure_or_0(s->lifetime_ns) : 0,
+		most(s ? s->max_live_bytes : UNKNOWN, v[EXPORT_PEAK], v[EXPORT_LIVE]),
+		most(s ? s->max_live_blocks : UNKNOWN, v[EXPORT_PEAK_BLOCKS],
 		     v[EXPORT_LIVE_BLOCKS]),
 		v[EXPORT_PEAK],
 		v[EXPORT_PEAK_BLOCKS],

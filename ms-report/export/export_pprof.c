@@ -234,8 +234,8 @@ static void add_label(struct pprof *p, const char *key, const char *s, uint64_t 
 static void add_labels(struct pprof *p, const struct site *s, const struct thread *t)
 {
 	struct model *m = p->x->m;
-	if (s->details->min_size == s->details->max_size && figure_some(s->details->min_size))
-		add_label(p, "bytes", NULL, s->details->min_size, "bytes");
+	if (s->min_size == s->max_size && figure_some(s->min_size))
+		add_label(p, "bytes", NULL, s->min_size, "bytes");
 	if (s->verdict)
 		add_label(p, "verdict", name_clean(&m->arena, s->verdict, false), 0, NULL);
 	if (m->processes.n > 1 && m->processes.v[s->process].pid != UNKNOWN)

@@ -233,9 +233,10 @@ static void put_site(struct model *m, struct ms_json *j, const struct json_stack
 			{"process", (uint64_t)m->processes.v[s->process].id});
 	for (int k = 0; k < TOLD_ESTIMATES; k++)
 		ms_json_number(j, v[k].name, v[k].value);
-	MS_JSON_NUMBERS(j, {"reallocations", s->reallocations}, {"failed_allocations", s->failed},
-			{"temporary", s->temporary}, {"usable_bytes", s->at_mmap.usable},
-			{"maps", s->maps}, {"mapped_bytes", s->at_mmap.mapped});
+	MS_JSON_NUMBERS(j, {"reallocations", s->reallocations},
+			{"failed_allocations", s->failed_allocations}, {"temporary", s->temporary},
+			{"usable_bytes", s->at_mmap.usable}, {"maps", s->maps},
+			{"mapped_bytes", s->at_mmap.mapped});
 	json_intervals(j, s->est, v, TOLD_ESTIMATES);
 	if (verdicts_told(m, s))
 		ms_json_string(j, "verdict", s->verdict);

@@ -396,13 +396,10 @@ static void put_details(struct page *p, struct ms_json *j, const struct html_sit
 	for (size_t i = 0; i < s->n && i < DETAILS; i++) {
 		const struct site *x = s->largest[i];
 		ms_json_open(j, NULL, '{');
-		MS_JSON_NUMBERS(j, {"id", (uint64_t)x->id}, {"min_size", x->details->min_size},
-				{"max_size", x->details->max_size},
-				{"max_live_bytes", x->details->max_live_bytes},
-				{"first_ns", x->details->first_ns},
-				{"last_ns", x->details->last_ns},
-				{"lifetime_ns", x->details->lifetime_ns},
-				{"retained_bytes", x->with.bytes});
+		MS_JSON_NUMBERS(j, {"id", (uint64_t)x->id}, {"min_size", x->min_size},
+				{"max_size", x->max_size}, {"max_live_bytes", x->max_live_bytes},
+				{"first_ns", x->first_ns}, {"last_ns", x->last_ns},
+				{"lifetime_ns", x->lifetime_ns}, {"retained_bytes", x->with.bytes});
 		put_site_tables(p, j, x);
 		put_site_frees(p, j, x);
 		ms_json_close(j, '}');

@@ -170,11 +170,9 @@ static void rises_read(struct model *m)
 		if (at == NONE)
 			continue;
 		struct site *s = &m->sites.v[at];
-		struct site_details *d = ms_arena_alloc(&m->arena, sizeof *d);
-		*d = *s->details;
-		d->rise_bytes = figure_in(q, 1);
-		d->spread = spread_of(m, s, d->rise_bytes);
-		s->details = d;
+		s->rise_bytes = figure_in(q, 1);
+		s->rise_spread = ms_arena_alloc(&m->arena, sizeof *s->rise_spread);
+		*s->rise_spread = spread_of(m, s, s->rise_bytes);
 	}
 }
 

@@ -13,30 +13,10 @@
 	}
 
 const struct figure figures[] = {
-	FIGURE("allocations", FIGURE_COUNT, allocations),
-	FIGURE("frees", FIGURE_COUNT, frees),
-	FIGURE("reallocations", FIGURE_COUNT, reallocations),
-	FIGURE("failed_allocations", FIGURE_COUNT, failed),
-	FIGURE("allocated_bytes", FIGURE_BYTES, allocated_bytes),
-	FIGURE("temporary_allocations", FIGURE_COUNT, temporary),
-	FIGURE("peak_bytes", FIGURE_BYTES, peak_bytes),
-	FIGURE("peak_blocks", FIGURE_COUNT, peak_blocks),
-	FIGURE("peak_time_ns", FIGURE_TIME, peak_time_ns),
-	FIGURE("unfreed_bytes", FIGURE_BYTES, unfreed_bytes),
-	FIGURE("unfreed_blocks", FIGURE_COUNT, unfreed_blocks),
-	FIGURE("unreachable_bytes", FIGURE_BYTES, unreachable_bytes),
-	FIGURE("unreachable_blocks", FIGURE_COUNT, unreachable_blocks),
-	FIGURE("peak_usable_bytes", FIGURE_BYTES, peak_usable),
-	FIGURE("unfreed_usable_bytes", FIGURE_BYTES, unfreed_usable),
-	FIGURE("maps", FIGURE_COUNT, maps),
-	FIGURE("unmaps", FIGURE_COUNT, unmaps),
-	FIGURE("mapped_bytes", FIGURE_BYTES, mapped_bytes),
-	FIGURE("mapped_peak_bytes", FIGURE_BYTES, mapped_peak),
-	FIGURE("mapped_peak_time_ns", FIGURE_TIME, mapped_peak_time_ns),
-	FIGURE("mapped_end_bytes", FIGURE_BYTES, mapped_end),
-	FIGURE("exec_bytes", FIGURE_BYTES, exec_bytes),
-	FIGURE("exec_blocks", FIGURE_COUNT, exec_blocks),
-	FIGURE("late_bytes", FIGURE_BYTES, late_bytes),
+#define X(name, unit, adds) FIGURE(#name, FIGURE_##unit, name),
+	MS_TOTALS(X)
+#undef X
+		FIGURE("late_bytes", FIGURE_BYTES, late_bytes),
 	FIGURE("late_blocks", FIGURE_COUNT, late_blocks),
 	FIGURE("peak_rss_bytes", FIGURE_BYTES, peak_rss_bytes),
 	FIGURE("end_rss_bytes", FIGURE_BYTES, end_rss_bytes),
@@ -82,7 +62,7 @@ const struct figure site_figures[] = {
 	SITE_FIGURE("allocations", FIGURE_COUNT, allocations),
 	SITE_FIGURE("frees", FIGURE_COUNT, frees),
 	SITE_FIGURE("temporary", FIGURE_COUNT, temporary),
-	SITE_FIGURE("failed_allocations", FIGURE_COUNT, failed),
+	SITE_FIGURE("failed_allocations", FIGURE_COUNT, failed_allocations),
 };
 const size_t site_figure_count = sizeof site_figures / sizeof *site_figures;
 
@@ -104,9 +84,10 @@ const struct told_figure told[TOLD_COUNT] = {
 	     allocated_bytes),
 	TOLD("allocations", EST_ALLOCATIONS, allocations, totals.allocations, allocations),
 	TOLD("frees", EST_FREES, frees, totals.frees, frees),
-	TOLD("temporary", EST_COUNT, temporary, totals.temporary, temporary),
+	TOLD("temporary", EST_COUNT, temporary, totals.temporary_allocations, temporary),
 	TOLD("reallocations", EST_COUNT, reallocations, totals.reallocations, reallocations),
-	TOLD("failed_allocations", EST_COUNT, failed, totals.failed, failed),
+	TOLD("failed_allocations", EST_COUNT, failed_allocations, totals.failed_allocations,
+	     failed_allocations),
 	TOLD("unreachable_bytes", EST_COUNT, lost.bytes, totals.unreachable_bytes, lost.bytes),
 	TOLD("unreachable_blocks", EST_COUNT, lost.blocks, totals.unreachable_blocks, lost.blocks),
 	TOLD("retained_bytes", EST_COUNT, leak.bytes, totals.unreachable_bytes, lost.bytes),

@@ -83,16 +83,15 @@ static uint64_t second_half(const struct model *m, struct busy t)
 
 static bool kept_all_along(const struct site *s, struct busy t)
 {
-	const struct site_details *d = s->details;
-	if (s->one_time || s->lost.blocks || s->allocations == UNKNOWN || d->first_ns == UNKNOWN ||
-	    d->last_ns == UNKNOWN || d->max_live_blocks == UNKNOWN)
+	if (s->one_time || s->lost.blocks || s->allocations == UNKNOWN || s->first_ns == UNKNOWN ||
+	    s->last_ns == UNKNOWN || s->max_live_blocks == UNKNOWN)
 		return false;
 	if (figure_some(s->end.blocks) &&
-	    (double)s->end.blocks < (1 - GIVEN_BACK) * (double)d->max_live_blocks)
+	    (double)s->end.blocks < (1 - GIVEN_BACK) * (double)s->max_live_blocks)
 		return false;
-	return s->allocations >= KEPT_BLOCKS && (double)d->first_ns <= part_of(t, FIRST_AT) &&
-	       (double)d->last_ns >= part_of(t, LAST_AT) &&
-	       (double)d->max_live_blocks >= KEPT * (double)s->allocations;
+	return s->allocations >= KEPT_BLOCKS && (double)s->first_ns <= part_of(t, FIRST_AT) &&
+	       (double)s->last_ns >= part_of(t, LAST_AT) &&
+	       (double)s->max_live_blocks >= KEPT * (double)s->allocations;
 }
 
 /* Returns what a site had grown to: its own largest, for the peak may have come before; what is
@@ -100,13 +99,12 @@ static bool kept_all_along(const struct site *s, struct busy t)
  * rose by more. */
 static uint64_t grown_bytes(const struct model *m, const struct site *s)
 {
-	const struct site_details *d = s->details;
 	uint64_t peak = figure_or_0(s->peak.bytes);
 	if (m->quality.growing)
 		return figure_or_0(s->at.bytes);
-	return d->max_live_bytes != UNKNOWN ? d->max_live_bytes
-	       : peak > d->rise_bytes       ? peak
-					    : d->rise_bytes;
+	return s->max_live_bytes != UNKNOWN ? s->max_live_bytes
+	       : peak > s->rise_bytes       ? peak
+					    : s->rise_bytes;
 }
 
 /* Returns which figures are listed of sites that grow: of now while they are recorded, at the peak
@@ -118,7 +116,7 @@ static enum metric growing_metric(const struct model *m, const struct site *cons
 	for (size_t i = 0; i < n; i++) {
 		peak += figure_or_0(v[i]->peak.bytes);
 		largest += grown_bytes(m, v[i]);
-		known &= v[i]->details->max_live_bytes != UNKNOWN;
+		known &= v[i]->max_live_bytes != UNKNOWN;
 	}
 	return m->quality.growing                          ? METRIC_GROWING_NOW
 	       : (double)peak >= AT_PEAK * (double)largest ? METRIC_GROWING

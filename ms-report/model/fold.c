@@ -128,9 +128,17 @@ static size_t badness(const char *verdict)
 
 static void add_site(struct model *m, struct site *to, const struct site *s)
 {
-	uint64_t *a = &to->allocations;
-	const uint64_t *b = &s->allocations;
-	size_t n = (offsetof(struct site, est) - offsetof(struct site, allocations)) / sizeof *a;
+	uint64_t *a = &to->end.bytes;
+	const uint64_t *b = &s->end.bytes;
+	size_t n = (offsetof(struct site, est) - offsetof(struct site, end)) / sizeof *a;
+#define SUM_FLOW(name) to->name = figure_add(to->name, s->name);
+#define SUM_LEVEL(name) SUM_FLOW(name)
+#define SUM_MIN(name) /* as that of the heaviest */
+#define SUM_MAX(name)
+#define SUM_NONE(name)
+#define X(name, unit, adds) SUM_##adds(name)
+	MS_FIGURES_OF_SITE(X)
+#undef X
 	for (size_t i = 0; i < n; i++)
 		a[i] = figure_add(a[i], b[i]);
 	if (badness(s->verdict) > badness(to->verdict))

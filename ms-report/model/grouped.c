@@ -233,16 +233,21 @@ static const struct site *row_of(struct model *m, const struct member *v, size_t
 	struct site *row = ms_arena_alloc(&m->arena, sizeof *row);
 	*row = *fold_sum(m, members, n);
 	row->one_time = NULL;
-	struct site_details *d = ms_arena_alloc(&m->arena, sizeof *d);
-	*d = *row->details;
-	for (size_t i = 1; i < n; i++) {
-		const struct site_details *other = m->sites.v[members[i]].details;
-		d->max_live_bytes = figure_add(d->max_live_bytes, other->max_live_bytes);
-		d->max_live_blocks = figure_add(d->max_live_blocks, other->max_live_blocks);
-		d->rise_bytes = figure_add(d->rise_bytes, other->rise_bytes);
-		ms_spread_add(&d->spread, &other->spread);
+	row->max_live_bytes = row->max_live_blocks = row->rise_bytes = 0;
+	row->rise_spread = NULL;
+	for (size_t i = 0; i < n; i++) {
+		const struct site *s = &m->sites.v[members[i]];
+		row->max_live_bytes = figure_add(row->max_live_bytes, s->max_live_bytes);
+		row->max_live_blocks = figure_add(row->max_live_blocks, s->max_live_blocks);
+		row->rise_bytes = figure_add(row->rise_bytes, s->rise_bytes);
+		if (!s->rise_spread)
+			continue;
+		if (!row->rise_spread) {
+			row->rise_spread = ms_arena_alloc(&m->arena, sizeof *row->rise_spread);
+			*row->rise_spread = (struct ms_spread){0};
+		}
+		ms_spread_add(row->rise_spread, s->rise_spread);
 	}
-	row->details = d;
 	return row;
 }
 

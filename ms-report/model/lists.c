@@ -102,13 +102,13 @@ static struct pair pair_of(const void *what, enum told_of of, enum metric metric
 struct pair site_pair(const struct site *s, enum metric metric)
 {
 	if (metric == METRIC_GROWN)
-		return (struct pair){.a = s->details->max_live_bytes,
-				     .b = s->details->max_live_blocks};
+		return (struct pair){.a = s->max_live_bytes, .b = s->max_live_blocks};
 	if (metric == METRIC_RISEN)
-		return (struct pair){.a = s->details->rise_bytes,
+		return (struct pair){.a = s->rise_bytes,
 				     .b = UNKNOWN,
 				     .estimated = s->est != NULL,
-				     .ea = s->details->spread};
+				     .ea = s->rise_spread ? *s->rise_spread
+							  : (struct ms_spread){0}};
 	return estimated(pair_of(s, TOLD_OF_SITE, metric), s->est, metric);
 }
 

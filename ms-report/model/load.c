@@ -155,7 +155,8 @@ static void sum_processes(struct model *m)
 		m->peak_image == NONE ? UNKNOWN : m->processes.v[m->peak_image].totals.peak_blocks;
 	m->totals.peak_time_ns = m->sum_peak_time_ns;
 	sum_rss(m);
-	m->totals.peak_usable = m->totals.mapped_peak = m->totals.mapped_peak_time_ns = UNKNOWN;
+	m->totals.peak_usable_bytes = m->totals.mapped_peak_bytes = m->totals.mapped_peak_time_ns =
+		UNKNOWN;
 }
 
 static void count_modules(struct model *m)

@@ -12,6 +12,7 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/snapshot/snapshot.h"
 #include "libcommon/stats/estimate.h"
+#include "snapshot_columns.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,6 +80,9 @@ enum est_figure est_figure_of(const char *name);
 
 /* ---- rows ---- */
 
+/* A member for each figure of a table, by the name of its column (columns.def). */
+#define MODEL_FIGURE(name, unit, adds) uint64_t name;
+
 struct module {
 	int64_t id;
 	uint32_t process;
@@ -119,33 +123,25 @@ struct mmap_usage {
 	uint64_t usable, mapped;
 };
 
-struct site_details {
-	uint64_t min_size, max_size, max_live_bytes, max_live_blocks, first_ns, last_ns,
-		lifetime_ns, lifetime_allocations;
-	uint64_t rise_bytes;     /* of one that is judged to grow; else 0 */
-	struct ms_spread spread; /* of that, in a sampled recording */
-};
-
 struct site {
 	int64_t id;
 	uint32_t process; /* index */
 	uint32_t stack;   /* innermost node, or NONE */
 	uint32_t user;    /* node of the first frame of the user's own code, or NONE */
 	const char *verdict, *one_time; /* NULL = none */
-	const struct site_details *details;
-	uint64_t allocations, frees, reallocations, failed, allocated_bytes, temporary;
-	uint64_t freed_soon;         /* before ten more were allocated, by any thread */
-	struct live end, peak, at;   /* at: the moment of --at, else as end */
-	struct live lost;            /* those that nothing points to, as of the scan at the end, */
-	struct live direct, with;    /* and of these the direct ones; what is lost with those; */
-	struct live leak;            /* lost, with what is lost with them, without what is lost with
+	MS_FIGURES_OF_SITE(MODEL_FIGURE)
+	struct live end, peak, at; /* at: the moment of --at, else as end */
+	struct live lost;          /* those that nothing points to, as of the scan at the end, */
+	struct live direct, with;  /* and of these the direct ones; what is lost with those; */
+	struct live leak;          /* lost, with what is lost with them, without what is lost with
 					another site that is here: these add up to what is lost */
-	struct live late;            /* at the end, those that came after that scan */
-	uint64_t maps, mapped_bytes; /* over the whole run */
-	struct mmap_usage at_mmap;   /* at the moment of --at */
-	struct estimates *est;       /* of a sampled recording; else NULL, here and below */
-	uint32_t folded;             /* sites that it stands for besides itself, see fold.h; */
-	const uint32_t *members;     /* then all of them, indices */
+	struct live late;          /* at the end, those that came after that scan */
+	struct mmap_usage at_mmap; /* at the moment of --at */
+	struct estimates *est;     /* of a sampled recording; else NULL, here and below */
+	uint64_t rise_bytes;       /* of one that is judged to grow; else 0 */
+	struct ms_spread *rise_spread; /* of that, in a sampled recording */
+	uint32_t folded;               /* sites that it stands for besides itself, see fold.h; */
+	const uint32_t *members;       /* then all of them, indices */
 };
 
 /* What is read before it is known what it is of: of the snapshot of --at, of the scan at the end. */
@@ -166,13 +162,8 @@ struct lost_with {
 
 /* The whole-run figures of design section 2, of a process or of all. */
 struct totals {
-	uint64_t allocations, frees, reallocations, failed, allocated_bytes, temporary;
-	uint64_t peak_bytes, peak_blocks, peak_time_ns;
-	uint64_t unfreed_bytes, unfreed_blocks, unreachable_bytes, unreachable_blocks;
-	uint64_t peak_usable, unfreed_usable, maps, unmaps, mapped_bytes, mapped_peak,
-		mapped_peak_time_ns, mapped_end;
+	MS_TOTALS(MODEL_FIGURE)
 	uint64_t late_bytes, late_blocks; /* at the end, what came after the scan there */
-	uint64_t exec_bytes, exec_blocks; /* live in images when they became another one */
 	uint64_t peak_rss_bytes, peak_rss_time_ns, end_rss_bytes; /* from /proc samples */
 	/* Of the sites that filters left. */
 	uint64_t shown_unreachable_bytes, shown_unreachable_blocks;
@@ -252,10 +243,7 @@ struct thread {
 
 /* Times of points, samples and marks are on the clock that all processes share. */
 struct point {
-	uint64_t time_ns, live_min, live_max, live_last, blocks_last, allocations, frees,
-		allocated_bytes;
-	uint64_t live_low, live_high; /* interval of live_last; UNKNOWN: it is exact */
-	uint64_t mapped_last;
+	MS_FIGURES_OF_TIMELINE(MODEL_FIGURE)
 	uint32_t process;
 };
 struct sample {
@@ -270,7 +258,8 @@ struct mark {
 
 /* What filters took away, all stages together. */
 struct hidden {
-	uint64_t sites, allocations, frees, reallocations, failed, allocated_bytes, temporary;
+	uint64_t sites, allocations, frees, reallocations, failed_allocations, allocated_bytes,
+		temporary;
 	struct live end, peak, at, lost, late;
 	uint64_t maps;
 	struct mmap_usage at_mmap;

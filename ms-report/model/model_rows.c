@@ -166,24 +166,16 @@ static void read_node(struct reader *r)
 		r->m->nodes.n--;
 }
 
-static const struct site_details *read_details(struct reader *r)
-{
-	struct site_details *d = ms_arena_alloc(&r->m->arena, sizeof *d);
-	NUMBERS(r, &d->min_size, &d->max_size, &d->max_live_bytes, &d->max_live_blocks,
-		&d->first_ns, &d->last_ns, &d->lifetime_ns, &d->lifetime_allocations);
-	return d;
-}
-
 static void read_site(struct reader *r)
 {
 	struct site *s = MS_PUSH(&r->m->sites);
 	*s = (struct site){.id = reader_id(r), .process = process_of(r)};
 	s->stack = REFERENCE(r, r->m->nodes);
 	s->user = REFERENCE(r, r->m->nodes);
-	NUMBERS(r, &s->allocations, &s->frees, &s->reallocations, &s->failed, &s->allocated_bytes,
-		&s->temporary, &s->freed_soon, &s->maps, &s->mapped_bytes);
 	TEXTS(r, &s->verdict, &s->one_time);
-	s->details = read_details(r);
+#define X(name, unit, adds) s->name = reader_number(r);
+	MS_FIGURES_OF_SITE(X)
+#undef X
 	if (s->process == NONE)
 		r->m->sites.n--;
 }
@@ -211,9 +203,9 @@ static void read_point(struct reader *r)
 {
 	struct point *p = MS_PUSH(&r->m->points);
 	*p = (struct point){.process = REFERENCE(r, r->m->processes)};
-	NUMBERS(r, &p->time_ns, &p->live_min, &p->live_max, &p->live_last, &p->blocks_last,
-		&p->allocations, &p->frees, &p->allocated_bytes, &p->live_low, &p->live_high,
-		&p->mapped_last);
+#define X(name, unit, adds) p->name = reader_number(r);
+	MS_FIGURES_OF_TIMELINE(X)
+#undef X
 	p->time_ns = shared(r, p->process, p->time_ns);
 	if (p->time_ns == UNKNOWN)
 		r->m->points.n--;
@@ -336,8 +328,14 @@ static void read_hidden(struct reader *r)
 	bool whole_run = sqlite3_column_type(r->st, 0) == SQLITE_NULL;
 	h->at_mmap.usable = UNKNOWN; /* nobody noted it */
 	uint32_t snap = REFERENCE(r, r->m->snapshots);
-	uint64_t *const sums[] = {&h->sites,  &h->allocations,     &h->frees,     &h->reallocations,
-				  &h->failed, &h->allocated_bytes, &h->temporary, &h->maps};
+	uint64_t *const sums[] = {&h->sites,
+				  &h->allocations,
+				  &h->frees,
+				  &h->reallocations,
+				  &h->failed_allocations,
+				  &h->allocated_bytes,
+				  &h->temporary,
+				  &h->maps};
 	for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {
 		uint64_t v = reader_number(r);
 		if (whole_run)
@@ -369,6 +367,7 @@ static void read_filter(struct reader *r)
 
 /* ---- the database ---- */
 
+#define COLUMN(name, unit, adds) ", " #name
 #define MOMENTS 2 /* so many tables come first, */
 #define LARGE 7   /* then so many that may be handed over */
 static const struct reader_table tables[] = {
@@ -380,11 +379,8 @@ static const struct reader_table tables[] = {
 	{read_frame, "SELECT id, module, address, function, file, note, line, inlined, runtime"
 		     " FROM frame ORDER BY id"},
 	{read_node, "SELECT id, parent, frame FROM stack ORDER BY id"},
-	{read_site,
-	 "SELECT id, process, stack, user_frame, allocations, frees, reallocations,"
-	 " failed_allocations, allocated_bytes, temporary, freed_soon, maps, mapped_bytes,"
-	 " verdict, one_time, min_size, max_size, max_live_bytes, max_live_blocks, first_ns,"
-	 " last_ns, lifetime_ns, lifetime_allocations FROM site ORDER BY id"},
+	{read_site, "SELECT id, process, stack, user_frame, verdict, one_time" MS_FIGURES_OF_SITE(
+			    COLUMN) " FROM site ORDER BY id"},
 	{read_stat, "SELECT snapshot, site, live_bytes, live_blocks, usable_bytes, mapped_bytes "
 		    "FROM site_stat"},
 	{read_verdict, "SELECT scan, site, bytes, blocks, verdict, reason FROM site_verdict"},
@@ -394,10 +390,8 @@ static const struct reader_table tables[] = {
 	 " allocated_bytes, temporary, peak_bytes, peak_blocks, live_bytes, live_blocks,"
 	 " events_lost, waited_ns,"
 	 " name FROM thread ORDER BY id"},
-	{read_point, "SELECT process, time_ns, live_min, live_max, live_last, blocks_last,"
-		     " allocations, frees, allocated_bytes, live_low, live_high, mapped_last"
-		     " FROM timeline "
-		     "ORDER BY process, time_ns"},
+	{read_point, "SELECT process" MS_FIGURES_OF_TIMELINE(
+			     COLUMN) " FROM timeline ORDER BY process, time_ns"},
 	{read_sample, "SELECT process, time_ns, rss_bytes FROM sample ORDER BY process, time_ns"},
 	{read_mark, "SELECT process, name, time_ns FROM mark ORDER BY time_ns, process, seq"},
 	{read_hidden,

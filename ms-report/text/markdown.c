@@ -113,7 +113,7 @@ static void figures_table(struct page *p, struct out *o)
 		{"allocations", est_count(m, t->allocations, est_of(e, EST_ALLOCATIONS)),
 		 SAY("%s, %s temporary%s",
 		     est_size(m, t->allocated_bytes, est_of(e, EST_ALLOCATED)),
-		     say_share(m, t->temporary, t->allocations), words_soon(m))},
+		     say_share(m, t->temporary_allocations, t->allocations), words_soon(m))},
 		{"peak RSS", say_size(m, t->peak_rss_bytes),
 		 t->peak_rss_bytes == UNKNOWN ? "" : words_rss_peak_time(m)},
 	};

@@ -110,14 +110,16 @@ static void calls(struct page *p, struct out *o)
 		line(p, o, "Calls", words_idle(m), NULL);
 		return;
 	}
-	const char *failed =
-		figure_some(t->failed) ? SAY(", %s failed", say_count(m, t->failed)) : "";
+	const char *failed = figure_some(t->failed_allocations)
+				     ? SAY(", %s failed", say_count(m, t->failed_allocations))
+				     : "";
 	line(p, o, "Calls",
 	     SAY("%s of %s%s",
 		 est_things(m, t->allocations, est_of(m->est, EST_ALLOCATIONS), "allocation"),
 		 est_size(m, t->allocated_bytes, est_of(m->est, EST_ALLOCATED)), rate(p)),
-	     SAY("%s temporary%s, %s realloc%s", say_share(m, t->temporary, t->allocations),
-		 words_soon(m), say_share(m, t->reallocations, t->allocations), failed));
+	     SAY("%s temporary%s, %s realloc%s",
+		 say_share(m, t->temporary_allocations, t->allocations), words_soon(m),
+		 say_share(m, t->reallocations, t->allocations), failed));
 }
 
 static const char *marks(struct page *p)

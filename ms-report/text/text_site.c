@@ -45,7 +45,8 @@ static void calls(struct page *p, struct out *o, const struct site *s)
 		est_size(m, s->allocated_bytes, est_of(s->est, EST_ALLOCATED)),
 		est_things(m, s->frees, est_of(s->est, EST_FREES), "free"),
 		say_share(m, s->temporary, s->allocations),
-		say_share(m, s->reallocations, s->allocations), say_count(m, s->failed)));
+		say_share(m, s->reallocations, s->allocations),
+		say_count(m, s->failed_allocations)));
 }
 
 /* "unreachable: 8 B in 1 block that nothing points to, + 32.0 KiB in 2,047 blocks lost with it". */
@@ -86,31 +87,29 @@ static void figures(struct page *p, struct out *o, const struct site *s)
 		    SAY("%s in %s at the peak of the whole; its own largest %s%s%s",
 			est_size(m, s->peak.bytes, est_of(s->est, EST_PEAK)),
 			est_things(m, s->peak.blocks, est_of(s->est, EST_PEAK_BLOCKS), "block"),
-			say_size(m, s->details->max_live_bytes),
-			s->details->max_live_blocks == UNKNOWN ? "" : " in ",
-			s->details->max_live_blocks == UNKNOWN
+			say_size(m, s->max_live_bytes), s->max_live_blocks == UNKNOWN ? "" : " in ",
+			s->max_live_blocks == UNKNOWN
 				? ""
-				: say_things(m, s->details->max_live_blocks, "block")));
+				: say_things(m, s->max_live_blocks, "block")));
 	calls(p, o, s);
-	if (s->details->min_size != UNKNOWN && s->allocations && s->allocations != UNKNOWN)
+	if (s->min_size != UNKNOWN && s->allocations && s->allocations != UNKNOWN)
 		one(p, o, "Sizes",
-		    SAY("from %s to %s, mean %s", say_size(m, s->details->min_size),
-			say_size(m, s->details->max_size),
+		    SAY("from %s to %s, mean %s", say_size(m, s->min_size),
+			say_size(m, s->max_size),
 			say_size(m, s->allocated_bytes / s->allocations)));
-	if (s->details->first_ns != UNKNOWN)
+	if (s->first_ns != UNKNOWN)
 		one(p, o, "When",
-		    SAY("first at %s, last at %s", say_time(m, s->details->first_ns),
-			say_time(m, s->details->last_ns)));
-	if (s->details->lifetime_ns == UNKNOWN)
+		    SAY("first at %s, last at %s", say_time(m, s->first_ns),
+			say_time(m, s->last_ns)));
+	if (s->lifetime_ns == UNKNOWN)
 		one(p, o, "Lifetime", say_unknown(m));
 	else if (s->frees && s->frees != UNKNOWN)
 		one(p, o, "Lifetime",
-		    SAY("mean of those freed: %s, or %s",
-			say_time(m, s->details->lifetime_ns / s->frees),
+		    SAY("mean of those freed: %s, or %s", say_time(m, s->lifetime_ns / s->frees),
 			say_things(m,
-				   s->details->lifetime_allocations == UNKNOWN
+				   s->lifetime_allocations == UNKNOWN
 					   ? UNKNOWN
-					   : s->details->lifetime_allocations / s->frees,
+					   : s->lifetime_allocations / s->frees,
 				   "allocation")));
 	struct mmap_usage b = s->at_mmap;
 	if (b.usable != UNKNOWN && s->at.blocks)

@@ -31,7 +31,7 @@ static const struct column thread_columns[] = {
 	{"allocations", "allocations", CELL_COUNT, SUM(thread, allocations, totals.allocations)},
 	{"allocated", "allocated_bytes", CELL_SIZE,
 	 SUM(thread, allocated_bytes, totals.allocated_bytes)},
-	{"temporary", "temporary", CELL_COUNT, SUM(thread, temporary, totals.temporary),
+	{"temporary", "temporary", CELL_COUNT, SUM(thread, temporary, totals.temporary_allocations),
 	 .optional = true},
 	{"frees", "frees", CELL_COUNT, SUM(thread, frees, totals.frees), .optional = true},
 	{"at the peak", "peak_bytes", CELL_SIZE, SUM(thread, peak.bytes, peak.bytes)},
@@ -76,8 +76,8 @@ static const struct column size_columns[] = {
 	{"", NULL, CELL_BAR, .optional = true},
 	{"allocated", "allocated_bytes", CELL_SIZE, .sum = true,
 	 COLUMN_ALL(totals.allocated_bytes)},
-	{"temporary", "temporary", CELL_COUNT, .sum = true, COLUMN_ALL(totals.temporary),
-	 .optional = true},
+	{"temporary", "temporary", CELL_COUNT, .sum = true,
+	 COLUMN_ALL(totals.temporary_allocations), .optional = true},
 	{"at the peak", "peak_bytes", CELL_SIZE, .sum = true, COLUMN_ALL(peak.bytes)},
 	{NULL, "peak_blocks", CELL_COUNT, .sum = true, COLUMN_ALL(peak.blocks)},
 	{"at the end", "live_bytes", CELL_SIZE, .sum = true, COLUMN_ALL(totals.unfreed_bytes)},
@@ -138,9 +138,9 @@ static const struct column group_columns[5][GROUP_COLUMNS] = {
 			{"allocations", "allocations", CELL_COUNT,                                 \
 			 SUM(site, allocations, totals.allocations)},                              \
 			{"temporary", "temporary", CELL_COUNT,                                     \
-			 SUM(site, temporary, totals.temporary), .optional = true},                \
+			 SUM(site, temporary, totals.temporary_allocations), .optional = true},    \
 			{NULL, "failed_allocations", CELL_COUNT,                                   \
-			 SUM(site, failed, totals.failed)},                                        \
+			 SUM(site, failed_allocations, totals.failed_allocations)},                \
 			{NULL, "mapped_bytes", CELL_SIZE,                                          \
 			 SUM(site, at_mmap.mapped, at_mmap.mapped)},                               \
 			{__VA_ARGS__},                                                             \

@@ -206,7 +206,6 @@ struct words growth_words(struct model *m, const struct style *st)
 
 const char *growth_remark(struct model *m, const struct site *s)
 {
-	const struct site_details *d = s->details;
 	const char *said = NULL;
 	sqlite3_stmt *q =
 		model_ask(m,
@@ -218,8 +217,8 @@ const char *growth_remark(struct model *m, const struct site *s)
 			   s->end.bytes ? "" : ", none left at the end");
 	return said
 		       ?: SAY("%s allocated between %s and %s, at most %s live at once",
-			      say_count(m, s->allocations), say_time(m, d->first_ns),
-			      say_time(m, d->last_ns), say_count(m, d->max_live_blocks));
+			      say_count(m, s->allocations), say_time(m, s->first_ns),
+			      say_time(m, s->last_ns), say_count(m, s->max_live_blocks));
 }
 
 const char *growth_title(struct model *m, enum metric metric)

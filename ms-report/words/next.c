@@ -109,11 +109,11 @@ static void add_target(struct page *p, size_t room, struct next *c)
 size_t next_beside_heap(struct page *p, size_t room, struct next out[2])
 {
 	struct model *m = p->m;
-	bool mapped = m->totals.mapped_peak != UNKNOWN, resident = resident_known(m);
+	bool mapped = m->totals.mapped_peak_bytes != UNKNOWN, resident = resident_known(m);
 	size_t n = 0;
 	if (!words_beside_heap(m))
 		return 0;
-	if (figure_some(m->totals.mapped_peak))
+	if (figure_some(m->totals.mapped_peak_bytes))
 		out[n++] = view(p, room, "--mapped", NULL, "what is mapped, by site");
 	if (mapped && resident)
 		return n;

@@ -303,9 +303,10 @@ const char *words_soon(struct model *m)
 	const struct totals *t = &m->totals;
 	uint64_t n = model_number(m, "SELECT CASE WHEN count(freed_soon) = count(*) THEN"
 				     " sum(freed_soon) END FROM process");
-	bool known = n != UNKNOWN && t->allocations != UNKNOWN && t->temporary != UNKNOWN &&
-		     t->allocations >= MANY;
-	if (!known || n <= t->temporary || (n - t->temporary) < t->allocations / SOON_PART)
+	bool known = n != UNKNOWN && t->allocations != UNKNOWN &&
+		     t->temporary_allocations != UNKNOWN && t->allocations >= MANY;
+	if (!known || n <= t->temporary_allocations ||
+	    (n - t->temporary_allocations) < t->allocations / SOON_PART)
 		return "";
 	return SAY(", %s freed within 10 allocations", say_share(m, n, t->allocations));
 }
