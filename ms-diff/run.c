@@ -15,46 +15,32 @@
 const char *const side_names[2] = {"old", "new"};
 const char *const figure_names[FIGURES] = FIGURE_NAMES("");
 
+/* columns.def says which totals there are, and how they add up. */
+#define IS_BYTES_COUNT false
+#define IS_BYTES_BYTES true
+#define IS_BYTES_TIME false
+#define IS_FLOW_FLOW true
+#define IS_FLOW_LEVEL false
+#define IS_FLOW_NONE false
+
 const struct total totals[TOTALS] = {
-	{"allocations", "allocations", false, true},
-	{"frees", "frees", false, true},
-	{"reallocations", "reallocations", false, true},
-	{"failed_allocations", "failed_allocations", false, true},
-	{"allocated_bytes", "allocated_bytes", true, true},
-	{"temporary_allocations", "temporary_allocations", false, true},
-	{"peak_bytes", "peak_bytes", true, false},
-	{"peak_blocks", "peak_blocks", false, false},
-	{"peak_time_ns", "peak_time_ns", false, false},
-	{"unfreed_bytes", "unfreed_bytes", true, false},
-	{"unfreed_blocks", "unfreed_blocks", false, false},
-	{"unreachable_bytes", "unreachable_bytes", true, false},
-	{"unreachable_blocks", "unreachable_blocks", false, false},
-	{"peak_usable_bytes", "peak_usable_bytes", true, false},
-	{"unfreed_usable_bytes", "unfreed_usable_bytes", true, false},
-	{"maps", "maps", false, true},
-	{"unmaps", "unmaps", false, true},
-	{"mapped_bytes", "mapped_bytes", true, true},
-	{"mapped_peak_bytes", "mapped_peak_bytes", true, false},
-	{"mapped_peak_time_ns", "mapped_peak_time_ns", false, false},
-	{"mapped_end_bytes", "mapped_end_bytes", true, false},
-	{"peak_rss_bytes", NULL, true, false},
+#define X(name, unit, adds) {#name, #name, IS_BYTES_##unit, IS_FLOW_##adds},
+	MS_TOTALS(X)
+#undef X
+		{"peak_rss_bytes", NULL, true, false},
 	{"end_rss_bytes", NULL, true, false},
 	{"live_bytes", NULL, true, false},
 	{"live_blocks", NULL, false, false},
 	{"own_peaks_bytes", NULL, true, false},
 	{"own_peaks_blocks", NULL, false, false},
-	{"exec_bytes", "exec_bytes", true, false},
-	{"exec_blocks", "exec_blocks", false, false},
 };
-enum { T_ALLOCATIONS = 0, T_FREES = 1, T_ALLOCATED = 4, T_TEMPORARY = 5, T_PEAK = 6 };
-enum { T_PEAK_BLOCKS = 7, T_PEAK_TIME = 8, T_PEAK_USABLE = 13 };
-enum { T_MAPPED_PEAK = 18, T_MAPPED_PEAK_TIME = 19 };
-enum { T_PEAK_RSS = 21, T_END_RSS = 22, T_LIVE = 23, T_OWN_PEAKS = 25 };
 
 int total_of(enum figure f)
 {
-	static const int of[FIGURES] = {T_LIVE,        T_LIVE + 1, T_OWN_PEAKS, T_OWN_PEAKS + 1,
-					T_ALLOCATIONS, T_FREES,    T_ALLOCATED, T_TEMPORARY};
+	static const int of[FIGURES] = {TOTAL_live_bytes,      TOTAL_live_blocks,
+					TOTAL_own_peaks_bytes, TOTAL_own_peaks_blocks,
+					TOTAL_allocations,     TOTAL_frees,
+					TOTAL_allocated_bytes, TOTAL_temporary_allocations};
 	return of[f];
 }
 
@@ -296,24 +282,25 @@ static void read_totals(struct run *r)
 	static const char at[] = "SELECT iif(count(*) = count(live_bytes), sum(live_bytes), NULL),"
 				 " iif(count(*) = count(live_blocks), sum(live_blocks), NULL)"
 				 " FROM snapshot WHERE label = ?";
-	ask(r, at, r->label, &r->totals[T_LIVE]);
-	ask(r, at, "peak", &r->totals[T_OWN_PEAKS]);
+	ask(r, at, r->label, &r->totals[TOTAL_live_bytes]);
+	ask(r, at, "peak", &r->totals[TOTAL_own_peaks_bytes]);
 	if (r->processes.n > 1) {
-		r->totals[T_PEAK] =
+		r->totals[TOTAL_peak_bytes] =
 			ask_one(r, "SELECT value FROM meta WHERE key = 'sum_peak_bytes'", NULL);
-		r->totals[T_PEAK_BLOCKS] = r->totals[T_MAPPED_PEAK] = UNKNOWN;
-		r->totals[T_PEAK_TIME] = r->totals[T_MAPPED_PEAK_TIME] = UNKNOWN;
-		r->totals[T_PEAK_USABLE] = UNKNOWN;
+		r->totals[TOTAL_peak_blocks] = r->totals[TOTAL_mapped_peak_bytes] = UNKNOWN;
+		r->totals[TOTAL_peak_time_ns] = r->totals[TOTAL_mapped_peak_time_ns] = UNKNOWN;
+		r->totals[TOTAL_peak_usable_bytes] = UNKNOWN;
 		return;
 	}
 	static const char sampled[] = "SELECT max(rss_bytes) FROM sample";
 	int64_t kept = ask_one(r, "SELECT peak_rss_bytes FROM process", NULL);
-	r->totals[T_PEAK_RSS] = kept == UNKNOWN ? ask_one(r, sampled, NULL) : kept;
+	r->totals[TOTAL_peak_rss_bytes] = kept == UNKNOWN ? ask_one(r, sampled, NULL) : kept;
 	r->sampled_peak_rss = kept == UNKNOWN ? UNKNOWN : ask_one(r, sampled, NULL);
-	r->totals[T_END_RSS] = ask_one(r,
-				       "SELECT rss_bytes FROM sample WHERE rss_bytes IS NOT NULL"
-				       " ORDER BY time_ns DESC LIMIT 1",
-				       NULL);
+	r->totals[TOTAL_end_rss_bytes] =
+		ask_one(r,
+			"SELECT rss_bytes FROM sample WHERE rss_bytes IS NOT NULL"
+			" ORDER BY time_ns DESC LIMIT 1",
+			NULL);
 }
 
 void runs_level_rss(struct run *const *runs, size_t n)
@@ -323,7 +310,7 @@ void runs_level_rss(struct run *const *runs, size_t n)
 		kept += runs[i]->sampled_peak_rss != UNKNOWN;
 	for (size_t i = 0; i < n && kept < n; i++)
 		if (runs[i]->sampled_peak_rss != UNKNOWN)
-			runs[i]->totals[T_PEAK_RSS] = runs[i]->sampled_peak_rss;
+			runs[i]->totals[TOTAL_peak_rss_bytes] = runs[i]->sampled_peak_rss;
 }
 
 /* Reads how sure the totals of a sampled run are, which is not noted of sums over several
@@ -339,13 +326,13 @@ static void read_sampled_totals(struct run *r)
 		return;
 	int64_t v[2];
 	for (int i = 0; i < TOTALS; i++) {
-		bool blocks = i == T_LIVE + 1 || i == T_OWN_PEAKS + 1;
+		bool blocks = i == TOTAL_live_blocks || i == TOTAL_own_peaks_blocks;
 		const char *name = blocks ? "live_blocks" : "live_bytes";
-		if (i < T_LIVE || totals[i].column)
+		if (i < TOTAL_live_bytes || totals[i].column)
 			ask(r, sql, totals[i].name, v);
 		else
 			ask(r, ms_arena_printf(&r->arena, at, name),
-			    i < T_OWN_PEAKS ? r->label : "peak", v);
+			    i < TOTAL_own_peaks_bytes ? r->label : "peak", v);
 		r->sampled_totals[i] = (struct interval){v[0], v[1]};
 	}
 }
@@ -371,7 +358,7 @@ static void read_hidden(struct run *r)
  * figures are of the whole run but only a moment is compared, nothing is known. */
 static void settle(struct run *r, bool flows)
 {
-	bool peak = r->totals[T_OWN_PEAKS] != UNKNOWN && flows;
+	bool peak = r->totals[TOTAL_own_peaks_bytes] != UNKNOWN && flows;
 	for (int k = PEAK_BYTES; k < FIGURES; k++) {
 		if (k < ALLOCATIONS ? peak : flows)
 			continue;
@@ -380,7 +367,7 @@ static void settle(struct run *r, bool flows)
 			r->sites.v[i].figures[k] = UNKNOWN;
 	}
 	for (int i = 0; i < TOTALS && !flows; i++)
-		if (i != T_LIVE && i != T_LIVE + 1)
+		if (i != TOTAL_live_bytes && i != TOTAL_live_blocks)
 			r->totals[i] = UNKNOWN;
 }
 

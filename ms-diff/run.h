@@ -7,6 +7,7 @@
 
 #include "libcommon/base/arena.h"
 #include "libcommon/snapshot/snapshot.h"
+#include "snapshot_columns.h"
 
 struct ms_err;
 
@@ -17,7 +18,18 @@ extern const char *const side_names[2];
 
 /* Figures of a whole run, by the names of "totals" in the JSON report; then what the sites add up
  * to. */
-enum { TOTALS = 29 };
+enum total_index {
+#define X(name, unit, adds) TOTAL_##name,
+	MS_TOTALS(X)
+#undef X
+		TOTAL_peak_rss_bytes,
+	TOTAL_end_rss_bytes,
+	TOTAL_live_bytes,
+	TOTAL_live_blocks,
+	TOTAL_own_peaks_bytes,
+	TOTAL_own_peaks_blocks,
+	TOTALS
+};
 extern const struct total {
 	const char *name;
 	const char *column; /* of table process, to be summed up; NULL = from elsewhere */

@@ -7,64 +7,36 @@
  */
 #include "anonymize.h"
 #include "libcommon/base/err.h"
+#include "snapshot_columns.h"
 #include "snapshot_private.h"
 
-/* In this order, which is that of the first numbers. */
+/* How a column is replaced, in this order, which is that of the first numbers. */
+enum {
+	PLAIN,
+	SOME, /* of the rows of a table of keys and values */
+	LIST, /* in JSON; of a command the first word is a program */
+	KEY,  /* first to what no name is, as a new name may be an old one of another row */
+	GONE, /* null: a key tells a name to who guesses it */
+	HOWS
+};
+
+#define MS_NAME_NULL 0
 static const struct {
 	const char *table, *column;
-	enum ms_name kind;
-	enum {
-		PLAIN,
-		LIST, /* in JSON; of a command the first word is a program */
-		KEY   /* first to what no name is, as a new name may be an old one of another row */
-	} is;
-	enum ms_name others; /* of a list, but for its first */
-	const char *where;   /* NULL = all rows */
+	int is;
+	enum ms_name kind, others; /* others: of a list, but for its first */
+	const char *where;         /* NULL = all rows */
 } columns[] = {
-	{"process", "exe", .kind = MS_NAME_MODULE},
-	{"process", "host", .kind = MS_NAME_HOST},
-	{"process", "kernel", .kind = MS_NAME_KERNEL},
-	{"process", "cwd", .kind = MS_NAME_PATH},
-	{"process", "allocator", .kind = MS_NAME_ALLOCATOR},
-	{"process", "trace", .kind = MS_NAME_PATH},
-	{"process", "cut", .kind = MS_NAME_REMARK},
-	{"process", "comm", .kind = MS_NAME_THREAD},
-	{"snapshot", "label", .kind = MS_NAME_POINT},
-	{"module", "path", .kind = MS_NAME_MODULE},
-	{"frame", "function", .kind = MS_NAME_FUNCTION},
-	{"frame", "file", .kind = MS_NAME_FILE},
-	{"thread", "name", .kind = MS_NAME_THREAD},
-	{"mark", "name", .kind = MS_NAME_MARK},
-	{"scan", "label", .kind = MS_NAME_POINT},
-	{"resident", "label", .kind = MS_NAME_POINT},
-	{"resident_file", "file", .kind = MS_NAME_MODULE},
-	{"region", "path", .kind = MS_NAME_MODULE},
-	{"skipped", "name", .kind = MS_NAME_THREAD},
-	{"hidden", "filter", .kind = MS_NAME_REMARK},
-	{"suppression", "rule", .kind = MS_NAME_REMARK},
-	{"diff_run", "name", .kind = MS_NAME_PATH},
-	{"diff_run", "point", .kind = MS_NAME_POINT},
-	{"diff_run", "exe", .kind = MS_NAME_MODULE},
-	{"diff_hidden", "filter", .kind = MS_NAME_REMARK},
-	{"site_diff", "evidence", .kind = MS_NAME_REMARK},
-	{"meta", "value", .kind = MS_NAME_REMARK, .where = "key = 'unreadable'"},
-	{"diff", "value", .kind = MS_NAME_PATH, .where = "key IN ('old', 'new')"},
-	{"diff", "value", .kind = MS_NAME_POINT, .where = "key IN ('old_point', 'new_point')"},
-	{"diff", "value", .kind = MS_NAME_REMARK,
-	 .where = "key IN ('per', 'history', 'old_nameless', 'new_nameless')"},
-	{"process", "command", .kind = MS_NAME_MODULE, .is = LIST, .others = MS_NAME_ARGUMENT},
-	{"process", "hooks_missing", .kind = MS_NAME_FUNCTION, .is = LIST,
-	 .others = MS_NAME_FUNCTION},
-	{"process", "allocators_missed", .kind = MS_NAME_FUNCTION, .is = LIST,
-	 .others = MS_NAME_FUNCTION},
-	{"diff_run", "command", .kind = MS_NAME_MODULE, .is = LIST, .others = MS_NAME_ARGUMENT},
-	{"diff_run", "filters", .kind = MS_NAME_REMARK, .is = LIST, .others = MS_NAME_REMARK},
-	{"meta", "value", .kind = MS_NAME_REMARK, .is = LIST, .others = MS_NAME_REMARK,
-	 .where = "key = 'filters'"},
-	{"region_diff", "process", .kind = MS_NAME_MODULE, .is = KEY},
-	{"region_diff", "path", .kind = MS_NAME_MODULE, .is = KEY},
-	{"suppression", "file", .kind = MS_NAME_PATH, .is = KEY},
-	{"heap", "name", .kind = MS_NAME_ALLOCATOR, .is = KEY},
+#define X(table, column, is, kind, others)                                                         \
+	{table, column, is, MS_NAME_##kind, MS_NAME_##others, NULL},
+	MS_NAMES(X)
+#undef X
+		{"meta", "value", SOME, MS_NAME_REMARK, MS_NAME_REMARK, "key = 'unreadable'"},
+	{"diff", "value", SOME, MS_NAME_PATH, MS_NAME_PATH, "key IN ('old', 'new')"},
+	{"diff", "value", SOME, MS_NAME_POINT, MS_NAME_POINT, "key IN ('old_point', 'new_point')"},
+	{"diff", "value", SOME, MS_NAME_REMARK, MS_NAME_REMARK,
+	 "key IN ('per', 'history', 'old_nameless', 'new_nameless')"},
+	{"meta", "value", LIST, MS_NAME_REMARK, MS_NAME_REMARK, "key = 'filters'"},
 };
 
 static void anonymous(sqlite3_context *c, int n, sqlite3_value **v)
@@ -93,6 +65,9 @@ static int replace_column(sqlite3 *db, size_t i, struct ms_err *err)
 				    " json_group_array(anonymous(iif(j.key = 0, %d, %d), j.value))"
 				    " FROM json_each(%s.%s) j), NULL) WHERE %s IS NOT NULL AND %s",
 				    table, c, c, kind, columns[i].others, table, c, c, where);
+	if (columns[i].is == GONE)
+		return ms_sql_execf(db, err, "UPDATE %s SET %s = NULL WHERE %s IS NOT NULL", table,
+				    c, c);
 	if (columns[i].is == KEY)
 		return ms_sql_execf(db, err,
 				    "UPDATE %s SET %s = char(1) || %s;"
@@ -113,11 +88,10 @@ int ms_snapshot_anonymize(sqlite3 *db, struct ms_anonymizer *a, struct ms_err *e
 		return ms_err_set(err, "snapshot database: %s", sqlite3_errmsg(db));
 	}
 	int rc = 0;
-	for (size_t i = 0; i < sizeof columns / sizeof *columns && rc == 0; i++)
-		rc = replace_column(db, i, err);
-	/* a key tells a name to who guesses it */
-	rc = rc || ms_sql_exec(db, "UPDATE module SET build_id = NULL", err) ||
-	     ms_sql_exec(db, "UPDATE site SET key = NULL WHERE key IS NOT NULL", err) ||
+	for (int how = 0; how < HOWS; how++)
+		for (size_t i = 0; i < sizeof columns / sizeof *columns && rc == 0; i++)
+			rc = columns[i].is == how ? replace_column(db, i, err) : 0;
+	rc = rc ||
 	     ms_sql_execf(db, err,
 			  "UPDATE frame SET note = 'heap ' || anonymous(%d, substr(note, "
 			  "6)) WHERE note LIKE 'heap %%'",
