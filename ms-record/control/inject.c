@@ -361,7 +361,7 @@ static void put_below(struct below *b, pid_t pid, bool stays, struct beginning *
 		return;
 	sweep(c->inject, pid);
 	a.let_go = !stays;
-	if (a.recordable && (why->text[0] || !put_further(c, &a, at, why))) {
+	if (a.wanted && (!a.recordable || why->text[0] || !put_further(c, &a, at, why))) {
 		int proc = process_folder(pid);
 		if (hijack_over(proc)) /* whatever was found of it then */
 			snprintf(why->text, sizeof why->text, "it ended while it was starting");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Starting a command that nothing can be preloaded into: static, for another C library, or with a
- * malloc of its own.
+ * malloc of its own; and recording such programs that others run.
  */
 #pragma once
 

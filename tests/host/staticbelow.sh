@@ -161,6 +161,7 @@ below 0 'refused' ./runs fails
 below 0 'a dynamic one' sh -c '/bin/true; /usr/bin/env true'
 python=$(python3 -c 'import sys; print(sys.executable)')
 below 2 'python' "$python" run.py
+# shellcheck disable=SC2016 # the shell that is recorded expands them
 below 6 'several at once' sh -c 'for i in 1 2 3 4 5 6; do ./static >out.$i & done; wait; cat out.*'
 below 1 'it aborts' sh -c 'ulimit -c 0; ./static abort; echo $?'
 
@@ -173,6 +174,7 @@ $((128 + $(kill -l $sig)))"
 done
 
 # ---- the recorder dies, or stops, at any moment: what it records goes on as it would ----
+# shellcheck disable=SC2016
 storm='i=0; while [ $i -lt 20 ]; do ./static $i || [ $? = 7 ] || echo bad $i; i=$((i + 1)); done; echo end'
 sh -c "$storm" >plain
 for sig in KILL KILL KILL STOP STOP; do
@@ -211,6 +213,43 @@ if [ "$(id -u)" = 0 ]; then
 		done | sort -n | tr '\n' ' ' >lost
 		is "$how: lost blocks" "$(<lost)" '60 100 150 200 '
 	done
+fi
+
+# ---- without privileges: what it starts keeps the rights that it gets ----
+if [ "$(id -u)" = 0 ]; then
+	nobody=$(mktemp -d /tmp/memscope-static.XXXXXX)
+	cp "$BIN/ms-record" "$BIN/libmemscope-preload.so" static "$nobody"
+	gcc -x c -o "$nobody/rights" - <<'END' && gcc -O1 -fno-builtin -static -x c -o "$nobody/starter" - <<'END2' || exit 77
+#include <stdio.h>
+#include <unistd.h>
+int main(void) { return printf("%d\n", (int)geteuid()) < 0; }
+END
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *volatile kept[40];
+int main(void)
+{
+	for (int i = 0; i < 40; i++)
+		kept[i] = malloc(100);
+	if (!fork()) {
+		execl("./rights", "rights", (char *)0);
+		_exit(1);
+	}
+	wait(NULL);
+	execl("./rights", "rights", (char *)0);
+	return 1;
+}
+END2
+	chown nobody "$nobody" && chmod 4755 "$nobody/rights"
+	(
+		cd "$nobody" || exit 1
+		setpriv --reuid=nobody --regid=nogroup --clear-groups sh -c './starter; echo $?' >plain
+		setpriv --reuid=nobody --regid=nogroup --clear-groups ./ms-record -q --follow=all --no-symbols -o t.trace sh -c './starter; echo $?' >got
+	)
+	is 'its rights' "$(<"$nobody/got")" "$(<"$nobody/plain")"
+	is 'its line' "$(awk -F '\t' '$11 ~ /starter$/ { print $7, $10 == "-" ? "none" : "trace", $12 }' "$nobody/t.trace.d/index")" "$((before + 40)) trace -"
+	rm -rf "$nobody"
 fi
 
 # ---- one whose allocator is not known is told of ----
