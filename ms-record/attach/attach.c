@@ -319,8 +319,8 @@ static int take_back_earlier(struct attach *a, struct ms_err *err)
 
 /* ---- mapping ---- */
 
-/* What a limit leaves, less `bytes`; at most half of it is for us, lest the process itself comes to
- * lack it. */
+/* Returns half of the bytes that a resource limit leaves, less `bytes`; UINT64_MAX = no limit. The
+ * other half is left to the process itself. */
 static uint64_t share(const struct attach *a, int limit, const char *status, const char *label,
 		      uint64_t bytes)
 {
@@ -332,7 +332,8 @@ static uint64_t share(const struct attach *a, int limit, const char *status, con
 	return half > bytes ? half - bytes : 0;
 }
 
-/* Where the kernel promises no more memory than it has, what nobody touches counts, too. */
+/* Tells whether the kernel refuses to overcommit memory: then mapped memory counts even if nothing
+ * touches it. */
 static bool is_strict(void)
 {
 	char text[16];

@@ -23,7 +23,7 @@ extern const uint8_t attach_image_file[];
  */
 static const Elf64_Ehdr *const image_head = (const void *)attach_image_file;
 
-/* What is so far behind the file's beginning. */
+/* Returns the part of the file at that offset from its beginning. */
 static const void *part(uint64_t offset)
 {
 	return attach_image_file + offset;

@@ -261,7 +261,7 @@ static bool map_session(struct remote *r, const struct attach *a, uint64_t room,
 		return false;
 	HIJACK_CALL(&r->call, &ignored, SYS_madvise, out->session, a->session_bytes, MADV_DONTDUMP);
 	HIJACK_CALL(&r->call, &ignored, SYS_madvise, out->private, a->private_bytes, MADV_DONTDUMP);
-	/* Where one thread may not read the clock most likely none may. */
+	/* If this thread may not read the clock, most likely no thread may. */
 	int mode = PR_TSC_ENABLE;
 	if (!HIJACK_CALL(&r->call, &ignored, SYS_prctl, PR_GET_TSC, room, 0, 0, 0) &&
 	    !hijack_read(&a->h, room, &mode, sizeof mode))

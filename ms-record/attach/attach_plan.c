@@ -121,14 +121,16 @@ static int take_image(struct attach *a, const struct attach_map *at, struct ms_e
 	a->adopted = true;
 	a->shared.image = at->start;
 	a->shared.gate = a->manifest.gate;
-	/* By its name below, but where the kernel gives no names; 0 once it is gone. */
+	/* The caller finds it by its name unless the kernel does not name mappings; its address is
+	 * 0 once it was released. */
 	const struct attach_map *own = attach_maps_at(&a->maps, a->manifest.private);
 	if (own && own->start == a->manifest.private && !own->path[0])
 		release(a, a->manifest.private, a->manifest.private_bytes);
 	return 0;
 }
 
-/* What another version left is not known to us: as long as it does nothing it may stay. */
+/* Refuses a process in which the hooks of another version are active. We do not know how to remove
+ * its memory, which may stay while nothing jumps to it. */
 static int check_foreign(struct attach *a, struct ms_err *err)
 {
 	a->release_count = a->foreign ? 0 : a->release_count;
@@ -206,7 +208,7 @@ static const struct {
 #define FUNCTIONS (sizeof functions / sizeof *functions)
 enum { MALLOC = 0, FREE = 1 };
 
-/* Of the C library's allocator, in a file's symbols: what gives back a thread's cache. */
+/* Names the function by which glibc frees a thread's cache, as the file's symbol table has it. */
 #define CACHE "__malloc_arena_thread_freeres"
 
 /* Functions that no other allocator has. */

@@ -43,7 +43,7 @@ struct target {
 	bool fresh;    /* no slot has been written for it yet */
 };
 
-/* What the helper's functions get and give; in memory that they share with us. */
+/* Holds the arguments and results of the helper's functions, in memory that it shares with us. */
 struct attach_shared {
 	struct ms_err err;
 	/* mapped */
@@ -159,9 +159,10 @@ typedef int attach_move(struct attach *a, struct hijack_stop *s, struct attach_s
 int attach_rewrite(struct attach *a, struct hijack_stop *s, bool back, attach_move *move,
 		   struct attach_shared *out);
 
-/* Of hijack_guard: nobody waits at an entry that attach_rewrite did not come to write. */
+/* Mends, for hijack_guard, each entry at which threads still wait because attach_rewrite was killed
+ * before it was done. */
 void attach_mend(void *unused);
-/* After hijack_resume: the same for children that were still being forked then. */
+/* Mends, after hijack_resume, the entries of children that were still being forked then. */
 void attach_mend_late(void);
 
 /* Before anything stops: what can be known then, and the best nice value that is permitted (see

@@ -161,8 +161,9 @@ static int write_data(struct attach *a, const struct attach_shared *out)
 	       hijack_write(&a->h, m->gate, &begin, sizeof begin);
 }
 
-/* What is in use of a thread's stack, or of that of its signals, from its stack pointer up; how
- * many words. A thread that the C library made has its control block above it. */
+/* Reads the part of a thread's stack, or of its signal stack, that is in use, from its stack
+ * pointer up, and returns the number of words. The control block of a thread that the C library
+ * made lies above its stack. */
 static size_t read_stack(const struct attach *a, const struct hijack_thread *t, uint64_t **words)
 {
 	static uint64_t room[STACK_MOST / 8];
@@ -413,7 +414,7 @@ static bool is_another(const struct attach *a)
 				  magic != MG_MANIFEST_MAGIC);
 }
 
-/* The same of one that is stopped anyway, and where nobody can be inside. */
+/* Restores a process that is stopped anyway, where no thread can be inside the image. */
 static int restore_held(struct attach *a, struct attach_shared *out)
 {
 	restore(a, a->held, out);

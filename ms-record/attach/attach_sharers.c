@@ -56,8 +56,9 @@ static pid_t parent_of(const struct attach *a, pid_t pid)
 	return status_of(a, pid, "\nPPid:");
 }
 
-/* Where kcmp is not allowed: parent and child have the same figures, down to each page of files
- * that is resident. A forked child does not have those that it has not touched itself. */
+/* Tells, where kcmp is not allowed, whether a parent or child most likely shares the memory: both
+ * have the same figures, down to each resident page of files. A forked child lacks those pages that
+ * it has not touched itself. */
 static bool looks_same(const struct attach *a, pid_t pid)
 {
 	char own[2][256], its[256];
@@ -83,7 +84,7 @@ static bool shares(const struct attach *a, pid_t pid)
 	return faccessat(a->h.proc, name, F_OK, 0) != 0 && !hijack_over(a->h.proc);
 }
 
-/* Of all processes those that share it. malloc'ed array of *n. */
+/* Returns the processes that share the memory, in a malloc'ed array of *n. */
 static pid_t *all_sharers(const struct attach *a, size_t *n)
 {
 	struct ms_err ignored = {0};

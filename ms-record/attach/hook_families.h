@@ -35,7 +35,7 @@ void hook_families_each(const struct hook_modules *m, struct hook_families *know
  * said before. */
 void hook_families_refused(struct session *s, struct ms_err *err, const struct hook_spec *spec,
 			   const struct hook_place *place, const char *why);
-/* The same with C++'s operators new and delete of the module at `path`. */
+/* Calls `f` with each C++ operator new and delete that the module at `path` defines. */
 void hook_operators_each(const struct hook_modules *m, const char *path, hook_families_fn *f,
 			 void *arg);
 /* hook_operators.c. Of the executable of the process whose folder of /proc that is: does it define an

@@ -105,7 +105,7 @@ void hook_modules_free(struct hook_modules *all)
 
 /* ---- names ---- */
 
-/* What a compiler put behind a name. */
+/* Classifies what a compiler appended to a function's name. */
 enum suffix { NONE, SAME, CHANGED, OTHER };
 
 static enum suffix suffix_of(const char *s)

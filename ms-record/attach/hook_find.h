@@ -41,7 +41,8 @@ void hook_modules_free(struct hook_modules *m);
  * had, because there are several, or only such that the compiler changed. */
 int hook_find(const struct hook_modules *m, const struct hook_spec *spec, struct hook_place *place,
 	      struct ms_err *err);
-/* The same of names that hook_families.c and HOOK_UNWINDER are, as a symbol has them: quick. */
+/* Finds, like hook_find but quickly, a symbol by a name that hook_families.c knows, or
+ * HOOK_UNWINDER. */
 int hook_find_known(const struct hook_modules *m, const struct hook_spec *spec,
 		    struct hook_place *place, struct ms_err *err);
 /* Is a function of such a name there? */

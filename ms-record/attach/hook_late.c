@@ -142,7 +142,7 @@ static bool is_new(const void *arg, const struct attach_map *m)
 
 /* ---- where hooks go ---- */
 
-/* What is hooked already. */
+/* Reads the table of the hooks that are placed already. */
 static bool read_hooks(struct work *w)
 {
 	struct session *s = w->s, *head = s->pool->head_session;
@@ -267,7 +267,8 @@ static void place_again(struct work *w)
 	}
 }
 
-/* Where its module lay another one may lie now, whose code begins with the same bytes. */
+/* Removes the hooks of unloaded modules from the table: another module, whose code begins with the
+ * same bytes, may be loaded there. */
 static void forget_stale(struct work *w)
 {
 	static const uint64_t nowhere = 1;

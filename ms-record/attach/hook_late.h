@@ -15,14 +15,14 @@ struct hook_late;
 struct hooks;
 struct session;
 
-/* What became of --hook in the run. */
+/* Holds what became of the functions that --hook names, in the whole run. */
 struct hook_results {
 	const struct hooks *asked;
 	bool placed[MG_HOOKS_MAX]; /* in any program, by number */
 	struct ms_err refused;     /* why others were not, in the first that had some */
 };
 
-/* What is mapped now has been looked at. */
+/* Notes that all modules that are mapped now have been searched. */
 void hook_late_known(struct session *s, const struct attach_maps *maps);
 /* The session is of the process that `a` is of. What `a` keeps until the session is freed, or
  * gives to hook_late_forget before it is freed itself. */

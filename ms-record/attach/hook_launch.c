@@ -98,7 +98,8 @@ static int place(struct work *w, const struct hook_spec *spec, uint32_t kind,
 	return rc;
 }
 
-/* By --hook. One that is not there another program may have, or a module that is opened later. */
+/* Places a hook that --hook asks for. A missing function is no error: another program may have it,
+ * or a module that is opened later. */
 static void place_asked(struct work *w, const struct hook_spec *spec)
 {
 	struct hook_place at;
@@ -184,7 +185,8 @@ static void place_beside(void *arg, const struct hook_spec *spec, const struct h
 		place(w, spec, MG_HOOK_CUSTOM, at, &ignored);
 }
 
-/* By which modules that are opened later are noticed. */
+/* Hooks the function of the dynamic linker that tells debuggers of modules that are opened
+ * later. */
 static void place_linker(struct work *w)
 {
 	static char module[] = CPU_LINKER, name[] = "_dl_debug_state";

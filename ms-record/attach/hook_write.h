@@ -40,7 +40,8 @@ bool hook_reaches(uint64_t slot, const struct attach_module *m);
 int hook_write(struct hook_work *w, uint32_t i, uint32_t kind, const struct mg_custom *custom,
 	       const struct hook_place *place, struct ms_err *err);
 
-/* What stands at the entry of a hook in that process; PATCH_OTHERS also if it cannot be read. */
+/* Returns what the entry of a hook holds in that process; PATCH_OTHERS also if it cannot be
+ * read. */
 enum patch_state hook_state(const struct hijack *h, const struct mg_hook *hook);
 /* The first bytes of a function of `size` bytes (0 = not known), as far as they are looked at. How
  * many, 0 = they cannot be read. */

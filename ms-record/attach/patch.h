@@ -28,8 +28,8 @@ struct patch {
 	struct mg_hook hook;
 	uint8_t displaced[MG_SLOT_BYTES - MG_SLOT_DISPLACED];
 	uint32_t displaced_bytes;
-	/* Where each of the displaced instructions began, from the entry, and begins now, from the
-	 * slot. */
+	/* offset of each displaced instruction: in bytes from the entry, where it was, and from the
+	 * slot, where it is now */
 	struct {
 		uint8_t from, to;
 	} moved[PATCH_INSTRUCTIONS];
@@ -46,7 +46,7 @@ int patch_plan(struct patch *p, uint64_t entry, const uint8_t *code, size_t n, s
 	       uint64_t slot, struct ms_err *err);
 /* The bytes of its slot, which enters the image at `enter` for `hook`, both addresses. */
 void patch_slot(const struct patch *p, uint64_t enter, uint64_t hook, uint8_t out[MG_SLOT_BYTES]);
-/* Where the jump leads that stands at `entry`; 0 = there is none. */
+/* Returns the target of the jump at `entry`; 0 = there is none. */
 uint64_t patch_target(uint64_t entry, const uint8_t code[MG_JUMP_BYTES]);
 /* Returns where the function of these `n` bytes leads that is nothing but a jump; 0 = it is more. */
 uint64_t patch_leads(uint64_t entry, const uint8_t *code, size_t n);
@@ -66,8 +66,8 @@ unsigned patch_arguments(const uint8_t *code, size_t n, uint64_t address, patch_
 
 /* ---- patch.c ---- */
 
-/* What stands at the entry of a hook: it was left in the midst of being rewritten when who comes
- * waits there. */
+/* Lists what the entry of a hook may hold. PATCH_WAITS: a jump to itself, at which threads wait,
+ * because rewriting it was broken off. */
 enum patch_state { PATCH_OTHERS, PATCH_ORIGINAL, PATCH_JUMPS, PATCH_WAITS };
 enum patch_state patch_state(const struct mg_hook *h, const uint8_t *now);
 /* A thread is at `ip` when the jump is written: where it goes on. */

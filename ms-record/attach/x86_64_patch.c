@@ -112,8 +112,8 @@ static int move_branch(struct patch *p, const cs_insn *in, struct ms_err *err)
 	return put_branch(p, jcc, sizeof jcc, target(in), "a jump", err);
 }
 
-/* Where the displacement from rip stands; 0 = not known. The decoder does not say of every
- * instruction: then it is where its bytes are, if they are there once. */
+/* Returns the offset of the displacement from rip in an instruction; 0 = not known. The decoder
+ * does not give it for every one: then its bytes are searched for, and must occur just once. */
 static size_t displacement_at(const cs_insn *in)
 {
 	const cs_x86 *x = &in->detail->x86;
