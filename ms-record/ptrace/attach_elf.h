@@ -33,7 +33,7 @@ struct attach_memory {
 	bool (*read)(void *arg, uint64_t address, void *to, size_t bytes);
 	void *arg;
 };
-/* By the descriptor of a hijack. */
+/* Returns how to read the memory of a hijacked process, by its descriptor. */
 struct attach_memory attach_memory_of(struct hijack *h);
 /* Returns the source of an ELF file whose first page is mapped at `start`. */
 static inline struct ms_elf_source attach_elf_at(const struct attach_memory *mem, uint64_t start)
@@ -52,7 +52,7 @@ void attach_elf_dynamic(const struct attach_memory *mem, const struct attach_mod
 /* Opens the very file that is mapped, if we may; else what has its name and number now. -1 =
  * neither. `proc`: folder /proc/PID. */
 int attach_elf_open(int proc, const struct attach_map *map);
-/* The same among all symbols of its file, for those not found yet. `proc`: folder /proc/PID. False
- * = the file has no such table, or cannot be had. */
+/* Looks for functions (and objects) that have no address yet among all symbols of the module's
+ * file. `proc`: folder /proc/PID. False = the file has no symbol table, or cannot be read. */
 bool attach_elf_file(int proc, const struct attach_module *m, struct attach_symbol *wanted,
 		     size_t n);

@@ -24,7 +24,7 @@ int attach_maps_read(struct attach_maps *m, int proc, struct ms_err *err);
 void attach_maps_free(struct attach_maps *m);
 /* The mapping of an address, or NULL. */
 const struct attach_map *attach_maps_at(const struct attach_maps *m, uint64_t address);
-/* Where `bytes`, a power of two, fit at a multiple of it, from which every byte of [low, high) can
- * be reached by a 32-bit displacement: the `nth` nearest such place. 0 = there is none. */
+/* Returns the `nth` nearest free place for `bytes`, a power of two, at a multiple of it, from which
+ * a 32-bit displacement reaches every byte of [low, high). 0 = there is none. */
 uint64_t attach_maps_room(const struct attach_maps *m, uint64_t low, uint64_t high, uint64_t bytes,
 			  unsigned nth);

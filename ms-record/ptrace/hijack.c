@@ -136,7 +136,8 @@ static bool all_over(int proc)
 	return over;
 }
 
-/* Of a process that is killed one thread ends after the other. */
+/* Tells whether other threads go on running although the main thread has ended. It waits 50 ms to
+ * see, because the threads of a killed process end one after another. */
 static bool others_stay(struct judge *j)
 {
 	for (int i = 0; i < 10; i++) {

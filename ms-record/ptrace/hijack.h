@@ -74,7 +74,7 @@ int hijack_write(const struct hijack *h, uint64_t address, const void *from, siz
 
 /* ---- stopping and going on (hijack_stop.c) ---- */
 
-/* What a thread would find if it were stopped, in the order of what is better. */
+/* Ranks what a thread would notice if it were stopped, the least first. */
 enum hijack_trace {
 	HIJACK_RUNS,      /* nothing: it is in no system call that waits */
 	HIJACK_RESUMED,   /* nothing: the kernel goes on with what it waits for */
@@ -137,7 +137,8 @@ int hijack_look(struct hijack_stop *s, int proc, uint64_t patience_ns);
  * most.
  */
 void hijack_await_easy(int proc);
-/* Of those that were left alone: the one whom it would harm the least to be stopped, or NULL. */
+/* Returns the thread, among those that were left alone, to which a stop would do the least harm;
+ * NULL = there is none. */
 struct hijack_thread *hijack_easiest(struct hijack_stop *s, int proc);
 /* Stops one that was left alone. 0, or -1: not within `patience_ns`, or it has ended. */
 int hijack_wake(struct hijack_stop *s, int proc, struct hijack_thread *t, uint64_t patience_ns);
@@ -183,7 +184,7 @@ int hijack_borrow(struct hijack_call *c, struct hijack *h, struct hijack_thread 
  * the thread's own stack, signals or restart block: not nanosleep, poll or futex; never close of a
  * descriptor that is not ours. */
 int hijack_call(struct hijack_call *c, long number, const uint64_t args[6], int64_t *result);
-/* The same with arguments in a row. */
+/* Makes a system call whose arguments are written one after another. */
 #define HIJACK_CALL(c, result, number, ...)                                                        \
 	hijack_call((c), (number), (const uint64_t[6]){__VA_ARGS__}, (result))
 /* A copy of the process that never runs: clone(CLONE_FS | CLONE_FILES) without an exit signal. It

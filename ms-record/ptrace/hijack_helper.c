@@ -32,7 +32,8 @@ struct room {
 	_Alignas(16) char shared[];
 };
 
-/* Where that is permitted. The descriptor, or -1. */
+/* Writes a request to a file of the kernel, which may not be permitted. Returns the descriptor, or
+ * -1. */
 static int ask(const char *file, const void *value, size_t bytes)
 {
 	int fd = open(file, O_WRONLY | O_CLOEXEC);

@@ -47,7 +47,8 @@ static void look_for(uint64_t *found, const uint8_t *in, size_t n, uint64_t at,
 		*found = at + (uint64_t)(p - in);
 }
 
-/* What is ours is taken away by such a call, perhaps. */
+/* Tells whether code may be used that lies in that mapping. Our own image is left out: such a call
+ * may be the one that unmaps it. */
 static bool may_have_code(const struct ms_proc_map *m)
 {
 	return m->perms[2] == 'x' && strcmp(m->path, "[vsyscall]") != 0 &&
@@ -92,7 +93,8 @@ int hijack_find_code(struct hijack *h)
 	uint8_t *room = ms_xrealloc(NULL, PIECE, 1);
 	h->call_at = h->return_at = 0;
 	ms_regions_read(&(struct ms_proc){.folder = h->proc}, false, &r);
-	/* What a program makes while it runs moves about, and there may be gigabytes of it. */
+	/* Code that the program makes while it runs comes last: it moves, and there may be
+	 * gigabytes of it. */
 	for (unsigned made = 0; made < 2; made++)
 		for (size_t i = 0; i < r.n; i++)
 			if (may_have_code(&r.v[i].map) && is_made(&r.v[i].map) == made)
@@ -129,7 +131,7 @@ static void find_place(const struct hijack *h, struct place *p)
 	ms_regions_free(&r);
 }
 
-/* As PROCMAP_QUERY has it (Linux 6.11). */
+/* Holds the arguments of PROCMAP_QUERY (since Linux 6.11), laid out as the kernel expects them. */
 struct query {
 	uint64_t size, flags, address, start, end, perms, page, offset, inode;
 	uint32_t major, minor, name_bytes, id_bytes;
@@ -149,8 +151,8 @@ static bool query(int maps, uint64_t address, struct query *q, char *name, uint3
 	return !ioctl(maps, PROCMAP_QUERY, q);
 }
 
-/* Where it is without reading all maps, which takes long while the thread stands still: if its
- * stack pointer lies in a stack. */
+/* Finds the stack that the thread's stack pointer lies in, if it is one, without reading all maps:
+ * that takes long, while the thread stands still. */
 static bool ask_place(const struct hijack *h, struct place *p)
 {
 	struct query at, below;

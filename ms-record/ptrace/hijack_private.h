@@ -7,7 +7,8 @@
 
 /* ---- hijack_wait.c, hijack_stop.c ---- */
 
-/* What waitpid says of the thread; 0: nothing happened to it until `deadline_ns`. */
+/* Waits for a thread and returns what waitpid does; 0: nothing happened to it until
+ * `deadline_ns`. */
 pid_t hijack_wait(pid_t tid, int *status, uint64_t deadline_ns);
 /* Between these two, waits of the calling thread share one timer. They may be nested. */
 void hijack_wait_begin(void);
@@ -22,7 +23,7 @@ bool hijack_in_rseq(const struct hijack *h, const struct hijack_thread *t);
 
 /* ---- hijack_guard.c ---- */
 
-/* What a helper's guard shares with who made the helper. */
+/* Holds what a helper's guard shares with the process that made the helper. */
 struct guard_room {
 	int mends; /* atomic: somebody has something to mend when the helper is killed */
 	int ended; /* atomic: it was killed because it held threads for too long */

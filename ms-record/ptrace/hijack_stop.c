@@ -202,8 +202,8 @@ static int seize_new(struct hijack_stop *s, int proc)
 	return n;
 }
 
-/* What waitpid reported of a thread. A signal that it was about to take it takes first: that may be
- * the one that stops or ends it, or a handler begins. */
+/* Takes in what waitpid reported of a thread. A signal that was about to reach the thread is
+ * delivered first: it may stop or end it, or start a handler. */
 static void take_status(struct hijack_thread *t, pid_t r, int status)
 {
 	unsigned long new_child = 0;
@@ -236,7 +236,7 @@ static int await_one(struct hijack_thread *t, uint64_t deadline_ns)
 	return 0;
 }
 
-/* The same of all. */
+/* Waits until all threads have stopped. 0, or -1: the deadline has passed. */
 static int await(struct hijack_stop *s, uint64_t deadline_ns)
 {
 	for (size_t i = 0; i < s->threads.n; i++)
@@ -260,8 +260,8 @@ static size_t stopped(const struct hijack_stop *s)
 	return n;
 }
 
-/* What takes time is done before the first one is asked to stop: looking at each thread, and taking
- * hold of it. Then only those are new that began since. */
+/* Stops all threads in rounds. What takes long, looking at each thread and seizing it, is done
+ * before the first one is asked to stop; later rounds only have threads that began since. */
 static int stop_rounds(struct hijack_stop *s, int proc, uint64_t patience_ns)
 {
 	int n = seize_new(s, proc);
@@ -402,7 +402,7 @@ static void find_candidates(struct candidates *c, int proc)
 	free(tids);
 }
 
-/* The same; if all of them are where they would be cut short, some time is theirs. */
+/* Finds candidates, and waits for a while if a stop would cut short what each of them is doing. */
 static void await_candidates(struct candidates *c, int proc)
 {
 	uint64_t until = clock_mono() + CUT_NS;
