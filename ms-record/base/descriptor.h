@@ -22,5 +22,6 @@ bool descriptor_trusted(int fd, pid_t *pid);
 const char *descriptor_user(void);
 /* The folder /proc/PID. -1 with errno set. */
 int process_folder(pid_t pid);
-/* Where the link `name` in such a folder leads; false = that cannot be told, and `path` is "". */
+/* Reads the target of the link `name` in a folder /proc/PID; false = it cannot be read, and `path`
+ * is "". */
 bool process_link(int folder, const char *name, char *path, size_t room);

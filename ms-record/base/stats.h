@@ -22,7 +22,7 @@ struct stats {
 	double variance, peak_variance;
 };
 
-/* What the guest says of the whole image. */
+/* Holds what the guest reports of the whole image. */
 struct guest_account {
 	char allocator[128], disabled[96]; /* disabled: why it switched itself off */
 	bool own_malloc;                   /* preloaded: the program's own, and hooked */

@@ -175,7 +175,8 @@ static bool await(struct reader *r)
 	return true;
 }
 
-/* What the kernel returns; -ETIMEDOUT: it waits, and is left. */
+/* Returns the result of a system call that a reader thread makes; -ETIMEDOUT: the call still waits,
+ * and its thread is abandoned. */
 static long call(long number, const uint64_t args[6])
 {
 	struct reader *r = own.reader;

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* Of a thread that works in rounds, and sleeps between them. */
+/* Counts the rounds of a thread that sleeps between them, and wakes it. */
 struct wake {
 	uint32_t rounds; /* atomic: made so far */
 	unsigned word;   /* futex: changes when it is to look */

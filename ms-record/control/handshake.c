@@ -188,7 +188,8 @@ static void note_exec(struct control *c, pid_t pid, const struct mg_handshake *h
 	char path[PROCESS_EXE + 64], whole[PATH_MAX];
 	snprintf(path, sizeof path, "/proc/%d/%s%s", (int)pid, *h->exe == '/' ? "root" : "cwd/",
 		 h->exe);
-	/* What a traced command starts is recorded (inject.h), or has its line from there. */
+	/* If the command is traced, inject.h records what it starts, or writes its line in the
+	 * index. */
 	enum launch_way way = c->launch.inject ? LAUNCH_PRELOAD : launch_way(path, &why);
 	if (way == LAUNCH_PRELOAD)
 		return;

@@ -175,7 +175,8 @@ MG_EXPORT void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...
 	return remap(mg_real.mremap, old, old_bytes, bytes, flags, to);
 }
 
-/* By syscall(): a system call stays one, for the next provider of mmap may be who calls this. */
+/* Carries out an mmap, munmap or mremap that came by syscall(), as a system call: the next provider
+ * of mmap may be the caller, and would be called without end. */
 long mg_map_syscall(long number, unsigned long a, unsigned long b, unsigned long c, unsigned long d,
 		    unsigned long e, unsigned long f);
 long mg_map_syscall(long number, unsigned long a, unsigned long b, unsigned long c, unsigned long d,

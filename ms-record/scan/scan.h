@@ -96,7 +96,7 @@ void scanner_free(struct scanner *sc);
 void scanner_trace(struct scanner *sc, pid_t pid, struct scan_tree *tree);
 /* Is that process traced so? */
 bool scanner_traces(const struct scanner *sc, pid_t pid);
-/* Then it is not any more. */
+/* Stops tracing the process that scanner_trace traces. */
 void scanner_let_go(struct scanner *sc);
 /* Traces the command, which has not begun to run, and all that it starts. False: not permitted. */
 bool scanner_trace_tree(struct scanner *sc, pid_t pid, struct scan_tree *tree);

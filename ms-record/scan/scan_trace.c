@@ -270,7 +270,7 @@ static void go_on(struct scan_trace *t, int how, pid_t tid, int sig)
 		ptrace(how, tid, NULL, (void *)(intptr_t)sig);
 }
 
-/* By which number was the thread known that has made an exec? It has its process's now. */
+/* Removes the old number of a thread that made an exec: it has its process's number now. */
 static void forget_maker(struct scan_trace *t, pid_t tid)
 {
 	unsigned long before;
@@ -279,8 +279,8 @@ static void forget_maker(struct scan_trace *t, pid_t tid)
 	on_death(t, (pid_t)before);
 }
 
-/* Of an exec nothing is left but the thread that made it, by the process's number. False: it is let
- * go. */
+/* Forgets the other threads of a process that made an exec: only the one that made it is left,
+ * under the process's number. False: the process is not traced any more. */
 static bool on_exec(struct scan_trace *t, pid_t tid)
 {
 	forget_maker(t, tid);

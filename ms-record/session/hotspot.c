@@ -31,7 +31,8 @@ struct type_entry {
 	uint64_t bytes;
 };
 
-/* What is to be found: of a static field what it holds, of another one its offset. */
+/* Lists the fields that are looked for: for a static field its value, for another one its
+ * offset. */
 enum { LOW, HIGH, FLAGS, FLAG_COUNT, FLAG_NAME, FLAG_ADDRESS, FIELDS };
 static const char *const wanted[FIELDS][2] = {
 	[LOW] = {"CodeCache", "_low_bound"}, [HIGH] = {"CodeCache", "_high_bound"},
@@ -77,7 +78,8 @@ static bool read_memory(void *arg, uint64_t address, void *to, size_t bytes)
 	return true;
 }
 
-/* As much as is needed to tell it from others; "" = it cannot be read. */
+/* Holds the beginning of a name, long enough to tell the wanted ones apart; "" = it cannot be
+ * read. */
 struct name {
 	char text[24];
 };

@@ -143,7 +143,7 @@ enum { RUNTIME, VERSION, EVAL, CODE_TYPE, IN_3_10, IN_3_9, IN_3_8, FREE_THREADED
 
 #define NO_PATCH 0xffu /* as the third part of a version: not known */
 
-/* As PY_VERSION_HEX has it; 0 = before 3.8. */
+/* Returns the version as PY_VERSION_HEX has it; 0 = before 3.8. */
 static uint32_t version_of(const struct attach_memory *mem, const struct attach_symbol *found)
 {
 	uint32_t hex = 0;
@@ -183,7 +183,8 @@ static void note_unknown(struct session *s, uint32_t hex, bool another, bool fre
 		 free_threaded ? "free-threaded " : "", version);
 }
 
-/* By its name; once one was found, modules that were only made for it are not looked at. */
+/* Tells by its name whether a module may be a Python; once one was found, programs and modules that
+ * merely have "python" in their names do not count. */
 static bool may_be_one(const char *name, bool another)
 {
 	return another ? !strncmp(name, "libpython", 9) || !strncmp(name, "python", 6)
