@@ -173,7 +173,7 @@ static void pack(const struct out *data, struct out *o)
 	free(v);
 }
 
-/* As many sites as `limit` says, or as there is room for beside `used` bytes. */
+/* Writes the data of as many sites as `limit` says, or as fit beside `used` bytes. */
 static void put_data(struct page *p, struct out *o, enum metric metric, size_t limit, size_t used)
 {
 	bool fit = limit == LIMIT_DEFAULT;

@@ -12,7 +12,7 @@
 
 /* Longer than any name that a person reads, shorter than what a page cannot bear. */
 #define TEXT_WIDTH 16000
-/* Of the timeline. */
+/* Limits the number of spans in the timeline. */
 #define SPANS 1000
 
 const char *html_text(struct page *p, const char *s)

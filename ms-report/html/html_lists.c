@@ -131,7 +131,8 @@ static void put_list(struct page *p, struct ms_json *j, const char *id, const ch
 	close_list(j);
 }
 
-/* What churns; or the busiest sites, or those that allocated most, of which text has but the first. */
+/* Writes what churns; or else the busiest sites, or those that allocated most, of which the text
+ * report has only the first. */
 static void put_most(struct page *p, struct ms_json *j, const struct first *f,
 		     const struct list *first)
 {

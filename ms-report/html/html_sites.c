@@ -35,7 +35,8 @@ static double share(uint64_t part, uint64_t whole)
 	return part == UNKNOWN || whole == UNKNOWN || !whole ? 0 : (double)part / (double)whole;
 }
 
-/* Of all bytes, blocks or calls of a kind, the largest part that the site has. */
+/* Returns the largest share that the site has of all bytes, blocks or calls of any metric; 1 if it
+ * grows. */
 static double score(const struct model *m, const struct site *s, const struct pair *totals)
 {
 	double best = s->verdict && strcmp(s->verdict, "growing") == 0 ? 1 : 0;
@@ -186,7 +187,7 @@ static void put_new(struct html_columns *c, uint32_t *seen, uint32_t number)
 	*seen += *seen == number;
 }
 
-/* What frames are merged by, as its bytes: it has no padding. */
+/* Identifies a function. Frames with equal bytes of it are merged, so it must not have padding. */
 struct function {
 	uint32_t name, module; /* strings; module + 1 */
 	uint32_t known, noted; /* it has a name; it is a remark */
@@ -312,7 +313,7 @@ static void put_figures(const struct model *m, const struct html_sites *s, struc
 static const enum told estimated[] = {TOLD_LIVE, TOLD_PEAK, TOLD_ALLOCATED, TOLD_ALLOCATIONS};
 #define ESTIMATED (sizeof estimated / sizeof *estimated)
 
-/* Of estimates: the ends of their intervals. */
+/* Writes the ends of the intervals of estimates. */
 static void put_intervals(const struct model *m, const struct html_sites *s, struct html_columns *c)
 {
 	for (size_t k = 0; m->est && k < 2 * ESTIMATED; k++) {
@@ -329,7 +330,7 @@ static void put_intervals(const struct model *m, const struct html_sites *s, str
 	}
 }
 
-/* What estimates rest on, for the intervals of sums of them. */
+/* Writes what estimates are based on, from which the page computes the intervals of their sums. */
 static void put_spreads(const struct model *m, const struct html_sites *s, struct html_columns *c)
 {
 	static const char *const names[] = {"seen", "deviation", "step", "step_deviation"};

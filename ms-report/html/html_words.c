@@ -117,8 +117,8 @@ static void put_pair(struct ms_json *j, const char *key, struct pair v)
 	put_array(j, key, (uint64_t[]){v.a, v.b}, 2);
 }
 
-/* What a sum of estimates rests on, as a site's columns spread_* have it; null where it is exact.
- */
+/* Writes what a sum of estimates is based on, laid out like a site's columns spread_*; null if the
+ * sum is exact. */
 static void put_spread(struct ms_json *j, const char *key, const struct pair *v)
 {
 	const struct ms_spread *e = pair_ea(v);
@@ -180,7 +180,7 @@ static void put_processes(struct page *p, struct ms_json *j)
 	ms_json_close(j, ']');
 }
 
-/* By module, the folder below which files are told, as text has them. */
+/* Writes, for each module, the folder to which source paths are relative, as in the text report. */
 static void put_sources(struct page *p, struct ms_json *j)
 {
 	struct model *m = p->m;
@@ -285,7 +285,7 @@ static void put_table(struct page *p, struct ms_json *j, const char *id, struct 
 	ms_json_close(j, '}');
 }
 
-/* What --resident says, if the recording has it: {"answer":.., "tables":[..]}. */
+/* Writes what --resident reports, if the recording has it: {"answer":.., "tables":[..]}. */
 static void put_resident(struct page *p, struct ms_json *j)
 {
 	struct table t[RESIDENT_TABLES];
@@ -409,7 +409,8 @@ static void put_details(struct page *p, struct ms_json *j, const struct html_sit
 
 /* ---- comparison ---- */
 
-/* What places that are not told had and have, in the order of the figures. */
+/* Writes the old and new sums of the places that are not in the page, in the order of the
+ * figures. */
 static void put_left_out(const struct diff *d, const struct html_sites *s, struct model *m,
 			 struct ms_json *j)
 {
