@@ -60,7 +60,8 @@ static void unusable(struct ms_elf_section *s)
 	s->damaged = true;
 }
 
-/* Where the header of a compressed section ends; 0: it is not one that can be read. */
+/* Reads the header of a compressed section and returns its size in bytes; 0: it is cut short, or of
+ * an unknown compression. */
 static size_t compressed_header(struct ms_elf_section *s)
 {
 	Elf64_Chdr h;

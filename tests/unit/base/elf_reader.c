@@ -74,7 +74,7 @@ static struct file made(void)
 	return f;
 }
 
-/* What a reader is left with. */
+/* Holds what a reader has found. */
 struct found {
 	bool elf, supported, sections;
 	unsigned segment_count;
