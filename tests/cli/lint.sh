@@ -15,6 +15,7 @@ spdx='/* SPDX-License-Identifier: MIT */'
 printf '%s\n#include <stdio.h>\n#include "libcommon/base/err.h"\n' "$spdx" >format/reader.c
 printf '%s\n#include "ms-filter/thing.h"\n#include <zstd.h>\nint bad;\n' "$spdx" >libcommon/base/bad.c
 printf '%s\n#include "libcommon/snapshot/thing.h"\n' "$spdx" >libcommon/proc/back.c
+printf '%s\n' '/* Of the tree. */' '/* Often asked, */ /* The same. */' '/*' ' * Then of two lines.' ' * So it is. */' >>libcommon/proc/back.c
 printf '%s\n' "$spdx" >libcommon/snapshot/thing.h
 printf '%s\n#include "ms-report/words/thing.h"\n#include "ms-report/thing.h"\n' "$spdx" >ms-report/model/back.c
 printf '%s\n' "$spdx" | tee ms-report/words/thing.h >ms-report/thing.h
@@ -52,6 +53,9 @@ libcommon/base/bad.c:3: <zstd.h> belongs to libcommon/trace/*
 libcommon/base/ticks.c:4: instructions (__rdtsc)
 ms-record/guest/entry.S:1: assembly in a file
 libcommon/proc/back.c:2: libcommon/proc may not include libcommon/snapshot/thing.h
+libcommon/proc/back.c:3: a comment begins with 'Of': begin with a verb
+libcommon/proc/back.c:4: a comment begins with 'The same'
+libcommon/proc/back.c:6: a comment begins with 'Then'
 ms-filter/main.c:2: <sqlite3.h> belongs to libcommon/snapshot/*
 ms-filter/main.c:3: path with '..': ../libcommon/base/err.h
 ms-filter/main.c:4: ms-filter/ may not include ms-record/guest/layout.h
