@@ -253,7 +253,7 @@ static void check_asking(struct session *s)
 	    "traced");
 	sc.tree = true;
 	ask(s, &sc, NULL, true,
-	    "prog (pid 42): not scanned, ms-record traces it until its end: record it with "
+	    "prog (pid 42): not scanned, ms-record traces it until it ends: record it with "
 	    "ms-record -p\n",
 	    "traced with all that it starts");
 	sc.tree = false;

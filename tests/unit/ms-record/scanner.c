@@ -527,9 +527,9 @@ static void check_traces(void)
 static void check_ask(void)
 {
 	static const char busy[] = "prog (pid 6): not scanned, it ended meanwhile\n",
-			  tree[] = "prog (pid 5): not scanned, ms-record traces it until its end: "
+			  tree[] = "prog (pid 5): not scanned, ms-record traces it until it ends: "
 				   "record it with ms-record -p\n"
-				   "prog (pid 6): not scanned, ms-record traces it until its end: "
+				   "prog (pid 6): not scanned, ms-record traces it until it ends: "
 				   "record it with ms-record -p\n";
 	char tell[] = "s? o? ", resident[] = "s? o? ";
 	tell[1] = tell[4] = '0' + SCAN_BY_TELL;

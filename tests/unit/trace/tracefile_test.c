@@ -611,7 +611,7 @@ static void refused(size_t n)
 		const char *bytes, *says;
 	} texts[] = {{"", "empty file"},
 		     {"hello", "not a MemScope trace"},
-		     {MS_TRACE_MAGIC, "cut inside"}};
+		     {MS_TRACE_MAGIC, "cut off inside"}};
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
 		struct ms_err err = {0};
 		int fd = memory_file(texts[i].bytes, strlen(texts[i].bytes));
