@@ -77,7 +77,8 @@ static const char *component(struct ms_anonymizer *a, const char *name)
 	return SAY("p%u%s", number_of(a, COMPONENTS, name), ending(name));
 }
 
-/* What the kernel and the recorder write where there is no file. */
+/* Tells whether `text` is empty or a name that the kernel or the recorder writes where there is no
+ * file. */
 static bool is_special(const char *text)
 {
 	static const char *const known[] = {"[heap]",           "[stack]",       "[vdso]",

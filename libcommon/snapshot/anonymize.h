@@ -30,5 +30,5 @@ enum ms_name {
 
 struct ms_anonymizer *ms_anonymizer_new(void);
 void ms_anonymizer_free(struct ms_anonymizer *a);
-/* What stands for `text`, of `n` bytes. Lives as long as the anonymizer. */
+/* Returns what replaces `text`, of `n` bytes; valid until the anonymizer is freed. */
 const char *ms_anonymous(struct ms_anonymizer *a, enum ms_name kind, const char *text, size_t n);

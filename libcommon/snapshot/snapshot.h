@@ -39,7 +39,8 @@ struct ms_row_taker {
 	void *arg;
 };
 
-/* What turns traces into a snapshot. Zero = the defaults of ms-snap without options. */
+/* Holds the options of building a snapshot from traces. Zero = the defaults of ms-snap without
+ * options. */
 struct ms_build_options {
 	const char *const *points; /* --at, `point_count` of them; none = peak and end */
 	size_t point_count;
@@ -64,8 +65,8 @@ struct ms_build_options {
 	const struct ms_row_taker *taker;
 };
 
-/* What came out, for exit statuses and banners: counts of traces in each condition. `incomplete`
- * counts those of folders that could not be read at all (`unreadable`) too. */
+/* Holds the outcome of a build, for exit statuses and banners: counts of traces in each condition.
+ * `incomplete` includes `unreadable`, the files of folders that could not be read at all. */
 struct ms_build_result {
 	unsigned traces, incomplete, growing, unreadable;
 	uint64_t events;
@@ -82,8 +83,9 @@ sqlite3 *ms_snapshot_new(struct ms_err *err);
 sqlite3 *ms_snapshot_build(const char *const *traces, size_t n, const struct ms_build_options *opt,
 			   struct ms_build_result *res, struct ms_err *err);
 
-/* The same of one recording that was read by ms_recording_step, as if it ended there; without the
- * timeline of sums, and of no cut of a trace. The model is finished by that. */
+/* Builds a snapshot of one recording that was read by ms_recording_step, as if it ended there, and
+ * finishes its model. The timeline of sums stays empty. A trace that was cut out of another needs
+ * ms_snapshot_build instead. NULL with `err` set. */
 sqlite3 *ms_snapshot_of(struct ms_recording *rec, const struct ms_build_options *opt,
 			struct ms_err *err);
 
@@ -115,7 +117,7 @@ int ms_snapshot_put(const char *path, const void *image, size_t size, struct ms_
 
 /* Runs statements without results. 0, or -1 with `err` set. */
 int ms_sql_exec(sqlite3 *db, const char *sql, struct ms_err *err);
-/* The same with values: format as sqlite3_mprintf. */
+/* Runs statements with values in them: `format` as for sqlite3_mprintf. 0, or -1 with `err` set. */
 int ms_sql_execf(sqlite3 *db, struct ms_err *err, const char *format, ...);
 /* Prepares `sql`; on failure sets `err` and returns NULL. */
 sqlite3_stmt *ms_sql_prepare(sqlite3 *db, const char *sql, struct ms_err *err);
@@ -124,7 +126,8 @@ bool ms_sql_next(sqlite3 *db, sqlite3_stmt *stmt, struct ms_err *err);
 /* First column of the first row of a query with no parameters, or `fallback` when there is none or
  * it is null. */
 int64_t ms_sql_int(sqlite3 *db, const char *sql, int64_t fallback);
-/* The same as text, in `a`; NULL when there is none. */
+/* Returns the first column of the first row of a query as text, in `a`; NULL when there is no row
+ * or it is null. */
 struct ms_arena;
 char *ms_sql_text(sqlite3 *db, const char *sql, struct ms_arena *a);
 

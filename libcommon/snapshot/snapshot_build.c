@@ -78,7 +78,8 @@ int ms_build_start(struct build *b, struct running *p)
 
 /* ---- the database ---- */
 
-/* Then nobody knows what all held together. */
+/* Tells whether the start of some process is not counted or was polled, so that what all processes
+ * hold together is not known. */
 static bool some_in_part(const struct build *b)
 {
 	bool part = false;
@@ -169,7 +170,7 @@ static int fill_sum(const struct ms_sum *s, sqlite3 *db, struct ms_err *err)
 		begun |= used;
 		if (!begun)
 			continue;
-		/* Where nothing changed it is as before. */
+		/* A bucket without a change keeps the last figures of the one before it. */
 		uint64_t most = used && s->bucket[i].most > last ? s->bucket[i].most : last;
 		uint64_t count = used && s->bucket[i].processes > processes ? s->bucket[i].processes
 									    : processes;
@@ -181,7 +182,8 @@ static int fill_sum(const struct ms_sum *s, sqlite3 *db, struct ms_err *err)
 	return ms_insert_close(&in);
 }
 
-/* Of processes whose rows stay as they are put. Heaps of their own are found by looking at tables. */
+/* Tells whether a taker may have the rows: none is corrected after it was put, and no process has
+ * heaps of its own, which are found by looking at tables. */
 static bool may_be_taken(const struct build *b)
 {
 	for (size_t i = 0; i < b->all.n; i++) {
@@ -324,7 +326,7 @@ sqlite3 *ms_snapshot_build(const char *const *traces, size_t n, const struct ms_
 
 /* ---- of a model that is there already ---- */
 
-/* Of one process the sum is what it is. */
+/* Takes the peak of the sum from `p`, the only process. */
 static void take_sum(struct build *b, struct running *p)
 {
 	const struct ms_recording *t = p->keep.rec;

@@ -8,7 +8,7 @@ bool ms_snapshot_is_diff(sqlite3 *db)
 	return ms_sql_int(db, "SELECT count(*) FROM diff", 0) != 0;
 }
 
-/* What is not known of one is not known of all; of none it is 0. */
+/* Makes the SQL that adds up column `x`: NULL when one row has NULL, 0 without rows. */
 #define SUM(x) "iif(count(*) = count(" x "), coalesce(sum(" x "), 0), NULL)"
 #define SUMS(side)                                                                                     \
 	SUM(side "_live_bytes")                                                                        \

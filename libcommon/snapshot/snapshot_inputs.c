@@ -213,7 +213,7 @@ static const char *beyond_trivial(struct build *b, const char *path)
 	return m ? ms_arena_printf(&b->arena, "%s/%s", folder, m->trace) : NULL;
 }
 
-/* Where the trace of the image that `p` became should be; NULL: it became none. */
+/* Returns the path where the trace of the image that `p` became should be; NULL: it became none. */
 static const char *successor_path(struct build *b, const struct running *p)
 {
 	const struct ms_fields *e = &p->keep.rec->end;
@@ -360,7 +360,8 @@ void ms_build_count(struct build *b)
 		b->res->growing += t->state == MS_TRACE_GROWING;
 		b->res->events += t->replay.events;
 	}
-	/* Where nobody writes any more an empty file is what a killed recorder left. */
+	/* An empty file may be a trace that just begins while another one grows; otherwise a killed
+	 * recorder left it. */
 	for (size_t i = 0; i < b->folders.n && !b->res->growing; i++)
 		if (b->folders.v[i].empty)
 			note_unreadable(b,

@@ -11,7 +11,7 @@
 
 struct ms_err;
 
-/* What one column of a row is to hold. */
+/* Holds the value of one column of a row. */
 struct ms_value {
 	const char *column;
 	enum { MS_VALUE_NULL, MS_VALUE_NUMBER, MS_VALUE_REAL, MS_VALUE_TEXT } type;
@@ -22,7 +22,8 @@ struct ms_value {
 	};
 };
 
-/* What must be known for a column, else it is null, or for a table, else it is empty (columns.def). */
+/* Lists what a column or a table needs (columns.def): without it the column is null, the table
+ * empty. */
 enum ms_needs {
 	MS_NEEDS_BETWEEN = 1 << 0,
 	MS_NEEDS_EXACT = 1 << 1,
@@ -79,13 +80,13 @@ static inline struct ms_value ms_null(const char *column)
 	return (struct ms_value){.column = column};
 }
 
-/* The same 64 bits, as SQLite's signed integer. */
+/* Returns a value with the 64 bits of `v`, as SQLite's signed integer. */
 static inline struct ms_value ms_address(const char *column, uint64_t v)
 {
 	return (struct ms_value){column, MS_VALUE_NUMBER, {(int64_t)v}};
 }
 
-/* What is over INT64_MAX becomes that. */
+/* Returns a value with `v`, or with INT64_MAX if `v` is larger. */
 static inline struct ms_value ms_int(const char *column, uint64_t v)
 {
 	return ms_address(column, v <= INT64_MAX ? v : INT64_MAX);

@@ -106,13 +106,15 @@ static int look(struct build *b, struct running *p)
 
 /* ---- where a point lies ---- */
 
-/* As ms_replay_moment takes it; `ns` since the start. */
+/* Holds where a point lies: in ns since the start of the recording, and as the `tick` and `event`
+ * that ms_replay_moment takes. */
 struct spot {
 	enum ms_kept_kind kind;
 	uint64_t ns, tick, event;
 };
 
-/* By the time of the moment: the state holds every event up to and including `ns`. */
+/* Returns the spot of a moment; its tick is the next one, so that the state holds every event up to
+ * and including `ns`. */
 static struct spot at_time(const struct running *p, uint64_t ns)
 {
 	return (struct spot){MS_KEPT_MOMENT, ns, ns / p->keep.rec->head->tick_ns + 1, MS_NEVER};
@@ -394,7 +396,7 @@ static uint64_t longest(const struct build *b)
 	return most;
 }
 
-/* Where the span of --from and --to lies, for the multiples in it. */
+/* Finds the span of --from and --to over all processes, in ns: sets *first, and lowers *last. */
 static int limits(struct build *b, uint64_t *first, uint64_t *last)
 {
 	uint64_t from = MS_NEVER, to = 0;

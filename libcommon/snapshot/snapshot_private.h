@@ -17,7 +17,7 @@ struct ms_stream {
 	const void *head;
 	size_t head_size;
 };
-/* As ms_snapshot_build; a trace "-" is `stream` if that is not NULL. */
+/* Builds a snapshot as ms_snapshot_build does; a trace "-" is `stream` if that is not NULL. */
 sqlite3 *ms_snapshot_build_from(const char *const *traces, size_t n, struct ms_stream *stream,
 				const struct ms_build_options *opt, struct ms_build_result *res,
 				struct ms_err *err);
@@ -45,13 +45,14 @@ struct ms_kept_point {
 	size_t moment;    /* in the replay */
 };
 
-/* What is live at a point: of a site, or of all. */
+/* Holds what is live at a point, of one site or of the whole process. */
 struct ms_live {
 	uint64_t bytes, blocks;
 	uint64_t oldest_tick; /* of its blocks; MS_NEVER = not known */
 	uint64_t slack_bytes, mapped_bytes;
 };
-/* By site, and behind the last one of all together; to be freed. */
+/* Returns what is live at `point` by site, and behind the last site that of the whole process; to
+ * be freed. */
 struct ms_live *ms_live_at(const struct ms_recording *t, const struct ms_kept_point *point);
 
 /* One process on its way into the database. */
@@ -67,7 +68,7 @@ struct ms_kept_process {
 	bool from_event;              /* which is an event in the midst of a tick */
 };
 
-/* What a frame and its callers show of known one-time allocations (one_time.h). */
+/* Holds the signs of known one-time allocations in a frame and its callers (one_time.h). */
 struct ms_signs {
 	uint32_t signs : 31;
 	uint32_t user : 1; /* one of them is, or may be, the user's own */
@@ -100,7 +101,7 @@ struct ms_logical {
 	int64_t row;           /* frame row of the first; the others follow */
 };
 
-/* What is known of a place, which is a logical frame. */
+/* Holds what is known of a place, which is a logical frame. */
 struct ms_stack_place {
 	const struct ms_location *at;
 	uint32_t frame, module; /* of the trace */
@@ -140,12 +141,13 @@ struct ms_fill {
 
 /* New rows of a table, in which what is not known of the process is null. */
 struct ms_insert ms_rows(const struct ms_fill *w, const char *table);
-/* The same for the taker, if there is one, in place of the database. */
+/* Starts rows of a table as ms_rows does, but for the taker, if there is one, in place of the
+ * database. */
 struct ms_insert ms_large_rows(const struct ms_fill *w, const char *table);
 /* Are figures of its sites corrected when all rows are there? */
 bool ms_is_corrected(const struct ms_kept_process *p);
-/* What is found of each site's blocks at the end: the worst verdict of the scan, or that they grow;
- * NULL where it is nothing or all were freed since. The caller frees the array. */
+/* Returns for each site the worst verdict of the scan at the end on its live blocks, "growing" if
+ * they grow and none is lost, or NULL for neither. The caller frees the array. */
 const char **ms_end_verdicts(const struct ms_fill *w);
 
 /* Each of these writes some tables, in the order of ms_fill_process. 0, or -1 with w->f->err set. */
@@ -174,11 +176,11 @@ int ms_fill_classes(struct ms_fill *w);
 int ms_fill_heaps(struct ms_fill *w);
 /* free_site. */
 int ms_fill_frees(struct ms_fill *w);
-/* Of a sampled recording, corrects the rows so far, and fills table estimate. */
+/* Corrects the rows so far and fills table estimate if the recording is sampled. */
 int ms_fill_sampled(struct ms_fill *w);
 /* resident, resident_site and resident_file. */
 int ms_fill_resident(struct ms_fill *w);
-/* What a scan's state is called; NULL: nobody knows. */
+/* Returns the name of a state of a scan; NULL: the state is not known. */
 const char *ms_scan_state_name(uint64_t state);
 /* scan and site_verdict, and what the scan at the end says of the process. */
 int ms_fill_verdicts(struct ms_fill *w);
@@ -207,10 +209,11 @@ void ms_put_class(struct ms_insert *in, const struct ms_replay *r, unsigned clas
 bool ms_gap_is_between(const struct ms_recording *t, const struct ms_row *loss);
 /* snapshot_mapped.c: what was not recorded beside the heap, as enum ms_needs. */
 unsigned ms_beside_not_known(const struct ms_recording *t);
-/* What was. Each puts the values of a part of a row. */
+/* Puts the options of a recording, and what it has beside the heap, in a row of table process. */
 void ms_put_beside_process(struct ms_insert *in, const struct ms_recording *t);
+/* Puts the number of mappings of a site, and their bytes, in its row. */
 void ms_put_beside_site(struct ms_insert *in, const struct ms_recording *t, uint32_t site);
-/* Of what is live at a moment. */
+/* Puts the usable and the mapped bytes of what is live at a moment. */
 void ms_put_beside_live(struct ms_insert *in, const struct ms_live *live);
 /* Fills in what of `v` (see ms_live_at) was recorded beside the heap. */
 void ms_live_beside(const struct ms_recording *t, const struct ms_kept_point *point,

@@ -129,7 +129,8 @@ static void put_totals(const struct ms_recording *t, struct ms_insert *in)
 	       ms_int("unfreed_bytes", r->live_bytes), ms_int("unfreed_blocks", r->live_blocks));
 }
 
-/* What a forked process has from its parent. Of sampled blocks the sums would have to be estimated. */
+/* Puts the blocks and bytes that a forked process inherited, and how many of them it freed; not of
+ * sampled blocks, whose sums would have to be estimated. */
 static void put_inherited(const struct ms_recording *t, struct ms_insert *in)
 {
 	const struct ms_replay *r = &t->replay;
@@ -145,7 +146,8 @@ static void put_inherited(const struct ms_recording *t, struct ms_insert *in)
 
 /* ---- what is not recorded ---- */
 
-/* Of a recording that has not ended, what its loss records say. */
+/* Sets how many ns the recording was paused, and how many allocations it missed meanwhile. Before
+ * there is an end record, the loss records tell. */
 static void sum_pauses(const struct ms_recording *t, uint64_t *ns, uint64_t *allocations)
 {
 	*ns = t->end.number[MS_END_PAUSED];
@@ -199,7 +201,8 @@ static const struct ms_row *head_of(const struct ms_recording *t)
 	return head;
 }
 
-/* What an attached process had already, beside its recorded figures. */
+/* Puts what an attached process had allocated before its recording began, and what of that it
+ * freed. */
 static void put_before(const struct ms_recording *t, struct ms_insert *in)
 {
 	static const char *const states[] = {NULL, "whole", "part", "unknown"};

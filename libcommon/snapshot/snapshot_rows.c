@@ -253,7 +253,7 @@ struct ms_live *ms_live_at(const struct ms_recording *t, const struct ms_kept_po
 	return v;
 }
 
-/* What a sample says of memory that is resident. */
+/* Puts the resident, proportional, private and swapped bytes of a sample. */
 static void put_sample(struct ms_insert *in, const struct ms_row *s)
 {
 	ms_put(in, MS_FIELD("rss_bytes", s, MS_SAMPLE_RSS), MS_FIELD("pss_bytes", s, MS_SAMPLE_PSS),

@@ -50,7 +50,8 @@ static void put_estimate(struct fill *w, const char *figure, uint64_t value, str
 		   ms_real("step_variance", x.step_variance));
 }
 
-/* Of `bytes`, as the model has it, and of the number of blocks. */
+/* Puts the estimates of two figures of `sum`: its bytes, which are `bytes` in the model, and its
+ * number of blocks. */
 static void put_pair(struct fill *w, const char *const figures[2], uint64_t bytes,
 		     const struct ms_sampled_sum *sum, uint64_t smallest)
 {
@@ -160,7 +161,8 @@ static int fill_timeline(struct fill *w)
 
 /* ---- moments ---- */
 
-/* What is live at a point; of the whole as site_count of the replay. */
+/* Returns the sum of what is live at a point, of `site`, or of the whole if that is the site_count
+ * of the replay. */
 static struct ms_sampled_sum live_at(const struct fill *w, const struct ms_kept_point *p,
 				     size_t site)
 {

@@ -45,7 +45,8 @@ struct work {
 
 /* ---- modules ---- */
 
-/* What is known of a module's symbols: as they were found now, or else as the trace says. */
+/* Returns the state of a module's symbols: as they were found now, or else as the trace says; NULL
+ * if neither is known. */
 static const char *symbol_state(const struct work *w, uint32_t id)
 {
 	static const char *const names[] = {"none",     "elf",     "dwarf",   "missing",
@@ -192,7 +193,8 @@ static void find_places(struct work *w)
 
 /* ---- rows ---- */
 
-/* What a frame stands for that is none, with the name of a heap. */
+/* Returns the note of a frame that stands for missing ones or for a heap, which it names; NULL for
+ * any other frame. */
 static const char *note_in_full(const struct ms_frame *fr, const struct ms_row *m, char room[300])
 {
 	const char *name = m ? m->text[MS_MODULE_PATH - 2] : NULL;
@@ -202,7 +204,7 @@ static const char *note_in_full(const struct ms_frame *fr, const struct ms_row *
 	return room;
 }
 
-/* What is known of each place without the others. */
+/* Fills w->places and w->signs with what each place tells by itself, without its callers. */
 static void judge_places(struct work *w)
 {
 	const struct ms_recording *t = w->t;
@@ -321,7 +323,8 @@ static int fill_stacks(struct work *w)
 
 /* ---- entry points ---- */
 
-/* What the instruction calls that the innermost frame returns to. */
+/* Returns which of the allocator's functions the call instruction calls that the innermost frame
+ * returns to; NULL = not known. */
 static const char *called_by(struct work *w, uint32_t frame)
 {
 	const struct ms_frame *fr = &w->t->frames.v[frame];

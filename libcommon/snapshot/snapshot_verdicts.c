@@ -76,7 +76,7 @@ static struct scan_sums sums_of(const struct ms_recording *t, size_t head)
 	return n;
 }
 
-/* What came after the scan at the end. */
+/* Returns the sum over all sites of what is live and came after the scan at the end. */
 static struct ms_replay_late all_late(const struct ms_fill *w)
 {
 	struct ms_replay_late all = {0};
@@ -171,7 +171,8 @@ static int put_sites(struct ms_fill *w)
 	return ms_insert_close(&in);
 }
 
-/* Of a damaged trace roots may retain more than there is: those are not told. */
+/* Tells whether the roots of a site retain no more than it lost indirectly. In a damaged trace they
+ * may retain more, and are left out then. */
 static bool roots_fit(const struct ms_verdict_site *s)
 {
 	uint64_t blocks = s->blocks[MS_VERDICT_IS_INDIRECT],
@@ -208,7 +209,7 @@ static int put_roots(struct ms_fill *w)
 
 /* ---- the end ---- */
 
-/* What is live at the end, by site; NULL = the snapshot has no such moment. */
+/* Returns what is live at the end, by site, to be freed; NULL = the snapshot has no such moment. */
 static struct ms_live *live_at_end(const struct ms_fill *w)
 {
 	for (size_t i = 0; i < w->f->label_count; i++)
