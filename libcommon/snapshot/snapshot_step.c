@@ -88,7 +88,7 @@ static int turn(struct build *b, struct running *p, uint64_t until)
 	if (rc < 0)
 		return -1;
 	/* The replay forgets with the next event: what was most before then is not of the span. */
-	if (counts && p->keep.from_event && !r->moments[p->keep.from.moment].taken)
+	if (counts && p->keep.counted_from && !r->moments[p->keep.from.moment].taken)
 		r->run_max = r->live_bytes;
 	if (counts)
 		ms_sum_change(&b->sum, &p->keep.share, now, r->live_bytes, r->run_max,

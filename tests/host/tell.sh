@@ -175,7 +175,7 @@ done
 finish
 is 'size long after stop' "$(stat -c %s s.trace)" "$size"
 is 'reason, allocations' "$(field 16 s.trace) $(field 5 s.trace)" '3 40'
-grep -q 'until it was stopped by --tell' err || fail "the end does not speak of the stop: $(cat err)"
+grep -q 'until recording was stopped by --tell' err || fail "the end does not speak of the stop: $(cat err)"
 
 # ---- --start-after ----
 begin --follow=none --start-after mark:go -o g.trace

@@ -603,12 +603,16 @@ static void check_run(void)
 	will.lets_go = true;
 	happens(5, CLD_TRAPPED, STOPPED(PTRACE_EVENT_EXEC, SIGTRAP));
 	t = scan_trace_exec(&scanner, 5, false, &tree);
+	while (!scan_trace_ended(t))
+		usleep(1000);
 	scan_trace_free(t);
 	did("until it is let go", "seize 5 before its exec, guarded, execed 5, detach 5 0, over");
 	begin_waiting();
 	memset(&will, 0, sizeof will);
 	happens(7, CLD_KILLED, SIGKILL);
 	t = scan_trace_exec(&scanner, 7, true, &tree);
+	while (!scan_trace_ended(t))
+		usleep(1000);
 	scan_trace_free(t);
 	did("until it has died", "seize 7 before it starts one, guarded, over");
 	begin_waiting();
