@@ -220,7 +220,7 @@ static int64_t known(int64_t v)
 	return v == DELTA_UNKNOWN ? 0 : v;
 }
 
-/* What makes a change, see ms-diff(1). */
+/* Lists the figures that make a change, see ms-diff(1). */
 static const enum diff_figure counted[] = {DIFF_LIVE, DIFF_PEAK, DIFF_ALLOCATIONS, DIFF_ALLOCATED};
 
 bool diff_grew(const struct diff *d, const struct diff_row *x)

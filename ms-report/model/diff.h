@@ -117,8 +117,8 @@ void diff_sum_add(struct diff_sum *s, const struct diff_row *x, const int64_t *f
 /* The rows for people; `folded`: those of sites that differ only in the rounds of a recursion (fold.h)
  * are one, with the sums of all. Lives as long as the model. */
 struct diff_rows diff_shown(struct model *m, bool folded);
-/* What is lost at the end of the new runs at places where the old ones lost nothing, by its roots; an
- * empty list when all of it is among the first `n` of `rows`. */
+/* Lists what is unreachable at the end of the new runs at places where the old ones lost nothing,
+ * by its roots; an empty list when all of it is among the first `n` of `rows`. */
 struct list diff_newly_lost(struct model *m, const struct diff_rows *rows, size_t n, size_t limit);
 
 /* Did what that place holds change by more than noise? What it allocated? */
@@ -130,7 +130,8 @@ static inline bool diff_churned(const struct diff_row *x)
 {
 	return x->changed & (1U << DIFF_ALLOCATIONS | 1U << DIFF_ALLOCATED);
 }
-/* By more than noise: did a place get more of what `x` counts for, and not from another place? */
+/* Tells whether a place got more, by more than noise, of a figure that makes a change. A figure
+ * whose changes over all rows add up to 0 does not count. */
 bool diff_grew(const struct diff *d, const struct diff_row *x);
 
 /* The change of a figure that a place is to blame for. */

@@ -99,7 +99,7 @@ static void settle(const struct diff *d, struct group *g)
 				     : DIFF_SHRUNK;
 }
 
-/* Of each site the row of fold_sites that it is part of. */
+/* Returns, by index of site, the row of fold_sites that the site is part of. */
 static uint32_t *groups_of(struct model *m, const struct site *const *sites, size_t n)
 {
 	uint32_t *of = ms_xcalloc(m->sites.n + 1, sizeof *of);

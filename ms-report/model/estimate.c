@@ -51,7 +51,7 @@ static void add_live(struct model *m, struct estimates **e, const char *label, b
 		add_to(m, e, EST_AT + blocks, x);
 }
 
-/* Of all sites at a snapshot. */
+/* Adds an estimate of all sites of a process at a snapshot. */
 static void add_snapshot(struct model *m, struct snapshot *s, bool blocks,
 			 const struct ms_spread *x)
 {
@@ -92,7 +92,8 @@ static void add_row(struct reader *r)
 		add_to(m, &m->est, est_figure_of(figure), &x);
 }
 
-/* Where nothing that was recorded is live, something that was not may be. */
+/* Gives each figure of live memory without a sample the step of the whole run, because blocks that
+ * were not sampled may be live. */
 static void complete(struct estimates *e)
 {
 	for (int i = EST_END; e && i <= EST_AT_BLOCKS; i++) {

@@ -234,7 +234,8 @@ const struct unrecorded unrecorded[] = {
 };
 const size_t unrecorded_count = sizeof unrecorded / sizeof *unrecorded;
 
-/* Of several processes the sums are known if all of them are; the state is the worst. */
+/* Sets the state of the memory that attached processes had before, the worst of all processes. The
+ * sums are known only if those of all processes are. */
 static void take_before(struct model *m, bool some, bool part, const char *why)
 {
 	struct before *b = &m->before;
@@ -316,7 +317,8 @@ static void live_sub(struct live *from, struct live l)
 	from->blocks = figure_sub(from->blocks, l.blocks);
 }
 
-/* What filters took away has verdicts too. */
+/* Computes the unreachable and late blocks of hidden sites, which are the totals less those of the
+ * sites that are shown. */
 static void find_hidden(struct model *m)
 {
 	struct totals *t = &m->totals;
@@ -345,7 +347,8 @@ static int by_root(const void *a, const void *b)
 	return MS_ORDER(x->root, y->root) ?: MS_ORDER(x->site, y->site);
 }
 
-/* What is lost with a site that filters hide, or with nobody knows what, is told of its own site. */
+/* Computes what each site retains. Blocks that are lost with a hidden or unknown site are told of
+ * their own site. */
 static void find_leaks(struct model *m)
 {
 	if (m->lost_with.n)

@@ -45,14 +45,14 @@ uint64_t proc_only_heap(struct model *m, uint32_t process);
 
 /* ---- provenance ---- */
 
-/* Of which trace a process's is a cut, and by what, raw; NULL = of none. Of process NONE: the first
- * that is one. */
+/* Returns the raw text that names the trace a process was cut from, and the tool that cut it; NULL
+ * = it is no cut. Of process NONE: that of the first process that is one. */
 const char *provenance_cut(struct model *m, uint32_t process);
 
 /* Tells whether conditions of ms-filter left only some of the blocks that were recorded. */
 bool provenance_some(struct model *m);
 
-/* Of the moment of --at, of all sites that are known allocations of the runtime. */
+/* Holds sums, as of the moment of --at, over sites known to be allocations of the runtime. */
 struct one_time {
 	uint64_t sites, live_bytes, live_blocks;
 };

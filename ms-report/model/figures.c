@@ -104,7 +104,8 @@ uint64_t told_value(enum told f, enum told_of of, const void *what)
 	return figure_at(what, told[f].in[of]);
 }
 
-/* Of a comparison (diff.h): the grammar of budgets needs these names, and no database. */
+/* Names the figures of a comparison (diff.h). They are defined here because the grammar of budgets
+ * needs them without a database. */
 const char *const diff_figure_names[DIFF_FIGURES] = {"live_bytes",      "live_blocks", "peak_bytes",
 						     "peak_blocks",     "allocations", "frees",
 						     "allocated_bytes", "temporary"};

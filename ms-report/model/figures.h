@@ -30,8 +30,8 @@ extern const size_t quality_figure_count;
 extern const struct figure site_figures[];
 extern const size_t site_figure_count;
 
-/* What is told of a site as of the moment of --at, of all and of what filters hide: the first
- * TOLD_ESTIMATES are estimates in a sampled recording. */
+/* Lists the figures that are told of a site, of all sites and of what filters hide, as of the
+ * moment of --at. The first TOLD_ESTIMATES are estimates in a sampled recording. */
 enum told {
 	TOLD_LIVE,
 	TOLD_LIVE_BLOCKS,

@@ -9,7 +9,8 @@
 
 #include <stdlib.h>
 
-/* What a site that only grew does in a run that is too short for a trend. */
+/* Sets the thresholds by which sites that only grew are found and listed, mostly in runs that are
+ * too short for a trend. */
 enum { KEPT_BLOCKS = 16 };           /* fewer say nothing */
 static const double FIRST_AT = .5;   /* part of the time by which it had begun, */
 static const double LAST_AT = .9;    /* and up to which it went on */
@@ -182,7 +183,8 @@ static bool has_trend(const struct model *m)
 
 /* ---- the order ---- */
 
-/* What is called most, and the site with the most bytes; one if they are the same. */
+/* Adds the list of the sites that are called most, and that of the site with the most bytes unless
+ * it is the first of the former. */
 static void add_churn(const struct model *m, struct first *f, const struct list *calls,
 		      const struct list *bytes)
 {

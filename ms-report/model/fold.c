@@ -53,7 +53,7 @@ static uint32_t node_of(struct folding *d, uint32_t parent, uint32_t frame)
 	return d->node_count - 1;
 }
 
-/* Where a stack goes on with that frame, below `parent`. */
+/* Returns the node that a stack without recursion reaches from `parent` with one frame more. */
 static uint32_t step(struct folding *d, uint32_t parent, uint32_t frame)
 {
 	const struct frame *f = &d->m->frames.v[frame];
@@ -67,7 +67,7 @@ static uint32_t step(struct folding *d, uint32_t parent, uint32_t frame)
 	return node_of(d, parent, frame);
 }
 
-/* Of each site the number of its stack without recursion, NONE = it stands for itself. */
+/* Numbers the stack of each site without its recursion, NONE = the site stands for itself. */
 static void number_sites(const struct model *m, uint32_t *number)
 {
 	struct folding d = {.m = m};
@@ -115,7 +115,7 @@ static void add_estimates(struct model *m, struct site *to, const struct site *s
 	to->est = e;
 }
 
-/* Of a verdict: the more, the worse. */
+/* Ranks a verdict: the higher, the worse. */
 static size_t badness(const char *verdict)
 {
 	static const char *const words[] = {"reachable", "unknown", "growing", "indirect",

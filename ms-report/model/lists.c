@@ -74,7 +74,7 @@ static const enum told pairs[METRIC_LISTS][2] = {
 	[METRIC_RISEN] = {TOLD_PEAK, TOLD_PEAK_BLOCKS},
 	[METRIC_CHURN] = {TOLD_ALLOCATIONS, TOLD_ALLOCATED}};
 
-/* What the figures of a metric rest on. */
+/* Adds to a pair the estimates that the figures of a metric rest on, if there are any. */
 static struct pair estimated(struct pair v, const struct estimates *e, enum metric metric)
 {
 	enum est_figure a = told[pairs[metric][0]].est, b = told[pairs[metric][1]].est;
@@ -147,7 +147,8 @@ bool site_is_leak(const struct site *s)
 	return figure_some(s->lost.blocks) && figure_some(held) && held <= s->lost.blocks / STRAYS;
 }
 
-/* What sites are sorted by; a pair with its estimates is several times as large. */
+/* Holds the keys that a site is sorted by, because a pair with its estimates is several times as
+ * large. */
 struct entry {
 	uint64_t a, b;
 	const struct site *site;

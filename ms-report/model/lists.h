@@ -101,7 +101,8 @@ struct list list_sites(struct model *m, enum metric metric, size_t limit);
 /* Makes a list of `n` rows, in any order, that together stand for all sites. */
 struct list list_of_rows(struct model *m, const struct site *const *sites, size_t n,
 			 enum metric metric, size_t limit);
-/* The same where sites whose stacks differ only in the rounds of a recursion are one row (fold.h). */
+/* Makes a list in which sites whose stacks differ only in the rounds of a recursion are one row
+ * (fold.h), of at most `limit` rows. */
 struct list list_folded(struct model *m, enum metric metric, size_t limit);
 /* Makes a list of `n` sites, copied, in any order; the total is theirs. */
 struct list list_some(struct model *m, const struct site *const *sites, size_t n,

@@ -85,7 +85,7 @@ static void read_unreadable(struct model *m)
 			m->db, "SELECT value FROM meta WHERE key = 'unreadable'", &m->arena);
 }
 
-/* What is known of interpreters whose frames are missing. */
+/* Reads what is known of interpreters whose frames are missing. */
 static void read_interpreters(struct model *m)
 {
 	m->chains_unread = figure_or_0(meta_number(m, "chains_unread"));

@@ -114,7 +114,7 @@ static int by_call_and_site(const void *a, const void *b)
 	return by_call(a, b) ?: MS_ORDER(x->row.site->id, y->row.site->id);
 }
 
-/* Of one call, the figures of all, and the heaviest site. */
+/* Adds up the rows of one call; the site of the sum is the heaviest. */
 static struct lost_row sum_of(const struct called *v, size_t n)
 {
 	struct lost_row sum = v[0].row;

@@ -16,11 +16,11 @@ struct lost_rows {
 	size_t n;
 };
 
-/* As of the scan at the end, of sites that are here: those that `s` retains blocks of, or (`roots`)
+/* Returns, as of the scan at the end, the sites here that `s` retains blocks of, or (`roots`)
  * those that retain blocks of `s`; `s` itself where it retains its own. `folded`: sites that are
  * named after the same frame are one row. Lives in the model's arena. */
 struct lost_rows lost_rows(struct model *m, const struct site *s, bool roots, bool folded);
-/* Where most of what `s` retains comes from that is of another function than it, or of another
- * function's call of the same: sites of that function and caller are one row. A recursion is one
- * call. NULL = nothing is. Lives in the model's arena. */
+/* Returns where most of what `s` retains comes from that is of another function than `s`, or of
+ * another caller of the same function: sites of one function and caller are one row. A recursion
+ * is one call. NULL = nothing is. Lives in the model's arena. */
 const struct lost_row *lost_elsewhere(struct model *m, const struct site *s);

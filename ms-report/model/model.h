@@ -62,8 +62,8 @@ enum est_figure {
 	EST_COUNT
 };
 
-/* What the figures of a site, a thread, a process or all rest on. Who has none has exact figures.
- */
+/* Holds the spreads of the estimated figures of a site, a thread, a process or all. Exact figures
+ * have none. */
 struct estimates {
 	struct ms_spread of[EST_COUNT];
 };
@@ -144,11 +144,14 @@ struct site {
 	const uint32_t *members;       /* then all of them, indices */
 };
 
-/* What is read before it is known what it is of: of the snapshot of --at, of the scan at the end. */
+/* Holds the mapped memory of a site at any snapshot, because rows are read before it is known
+ * which one is that of --at. */
 struct site_mmap {
 	uint32_t snapshot, site; /* indices */
 	struct mmap_usage mmap;
 };
+/* Holds blocks of a site by what any scan found of them, because rows are read before it is known
+ * which scan is that of the end. */
 struct site_verdict {
 	uint32_t scan, site; /* number, index */
 	enum verdict_kind { VERDICT_DIRECT, VERDICT_INDIRECT, VERDICT_LATE } kind;
@@ -165,13 +168,14 @@ struct totals {
 	MS_TOTALS(MODEL_FIGURE)
 	uint64_t late_bytes, late_blocks; /* at the end, what came after the scan there */
 	uint64_t peak_rss_bytes, peak_rss_time_ns, end_rss_bytes; /* from /proc samples */
-	/* Of the sites that filters left. */
+	/* Unreachable bytes and blocks of the sites that filters left. */
 	uint64_t shown_unreachable_bytes, shown_unreachable_blocks;
-	/* Of the fastest of the heaps that could be judged, 0 = none grows; of all together. */
+	/* Bytes per minute of the fastest-growing heap among those that could be judged, 0 = none
+	 * grows; number of growing sites of all processes. */
 	uint64_t growth_bytes_per_minute, growing_sites;
 };
 
-/* What the figures are worth. Numbers may be UNKNOWN. */
+/* Tells how far the figures can be relied on. Numbers may be UNKNOWN. */
 struct quality {
 	bool complete, growing;
 	uint64_t events_lost, events_late, sampled_bytes, stacks_cut, stacks_truncated,
@@ -179,19 +183,20 @@ struct quality {
 		damaged_places, frames_without_symbol;
 };
 
-/* What was left out because it was asked to; of all processes: sums of allocations and events, the
+/* Holds what was left out on request, over all processes: sums of allocations and events, the
  * longest of times. */
 struct gaps {
 	uint64_t paused_ns, paused_allocations, started_late_ns, dropped_events, dropped_until_ns;
 	bool last; /* dropped by --keep=last */
 };
 
-/* Of forked processes: blocks live in their parents at the fork, and what they freed of them. */
+/* Holds what forked processes inherited: blocks live in their parents at the fork, and what they
+ * freed of them. */
 struct inherited {
 	uint64_t processes, blocks, bytes, frees, freed_bytes;
 };
 
-/* Of attached processes: what they had already. */
+/* Holds what attached processes had allocated before they were attached to. */
 struct before {
 	uint64_t processes, blocks, bytes, largest, frees, freed_bytes;
 	const char *state, *why; /* "whole", "part", "unknown"; NULL = nobody was attached to */
@@ -203,7 +208,8 @@ struct end_scan {
 	const char *state; /* "done", or why not; NULL = nobody wanted one */
 	uint64_t align;    /* words were looked for at its multiples */
 	const char *mask;  /* bits that are no part of an address; NULL = none */
-	/* By ms_ignore and ms_root, 0 where it was not done; refused: they were too many. */
+	/* Numbers of blocks by ms_ignore, and of ranges by ms_root, 0 where it was not called;
+	 * number of ranges refused because they were too many. */
 	uint64_t ignored, roots, refused;
 };
 
@@ -256,7 +262,7 @@ struct mark {
 	uint32_t process;
 };
 
-/* What filters took away, all stages together. */
+/* Holds what filters took away, all stages together. */
 struct hidden {
 	uint64_t sites, allocations, frees, reallocations, failed_allocations, allocated_bytes,
 		temporary;
@@ -323,7 +329,8 @@ struct model {
 		to_ns;     /* what was counted then, on the clock of all; UNKNOWN = no limit */
 	bool mapped_first; /* most memory is no heap, and what is mapped was recorded */
 	uint64_t traces_unreadable; /* of a folder */
-	/* Of interpreters: chains of frames that were not read; one that is not known, or NULL. */
+	/* Number of chains of interpreter frames that were not read; name of an interpreter that
+	 * is not known, or NULL. */
 	uint64_t chains_unread;
 	const char *interpreter_unknown;
 	const char *unreadable;    /* which and why, or NULL */
@@ -350,7 +357,7 @@ void live_add(struct live *to, struct live l);
 
 /* Index of the element with that id, its first member, in an array sorted by it; or NONE. */
 uint32_t model_index(const void *v, size_t n, size_t size, int64_t id);
-/* The same of an array of the model. */
+/* Returns the index of the element with that id in an array of the model, or NONE. */
 #define MODEL_FIND(a, want) model_index((a).v, (a).n, sizeof *(a).v, want)
 /* The site, or the thread, of that number, or NULL. */
 const struct site *model_site(const struct model *m, int64_t id);
@@ -360,7 +367,8 @@ const struct thread *model_thread(const struct model *m, int64_t id);
 uint32_t model_user_node(const struct model *m, uint32_t stack);
 /* The frames of a stack, innermost first, into `frames`; returns how many. */
 size_t model_stack(const struct model *m, uint32_t stack, uint32_t *frames);
-/* Where the user's frame stands in a site's stack, 0 = innermost; UNKNOWN = nowhere. */
+/* Returns the position of the user's frame in a site's stack, 0 = innermost; UNKNOWN = it has
+ * none. */
 uint64_t model_user_depth(const struct model *m, const struct site *s);
 /* The frame of a node, or NULL. */
 static inline const struct frame *model_frame(const struct model *m, uint32_t node)
@@ -373,8 +381,8 @@ const char **model_site_texts(struct model *m, const char *column);
 
 /* ---- load.c ---- */
 
-/* What hands rows of a trace over to `m`, which is zero, so that model_load need not read them from
- * the database. */
+/* Returns the taker that puts the rows of a trace into `m`, which is zero, so that model_load need
+ * not read them from the database. */
 struct ms_row_taker model_taker(struct model *m);
 /* Reads `db` (borrowed, kept for questions about one site) into `m`, which is zero but for what was
  * handed over. `at` is the label of the snapshot whose live blocks are wanted, NULL = "end". 0, or

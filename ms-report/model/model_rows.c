@@ -14,7 +14,7 @@
 
 /* ---- columns of the current row ---- */
 
-/* What was handed over as the next one. */
+/* Returns the next value of the row that was handed over. */
 static struct ms_value taken(struct reader *r)
 {
 	size_t at = r->at[r->col++];
@@ -72,7 +72,7 @@ static void take_numbers(struct reader *r, uint64_t *const *to, size_t n)
 	take_numbers(r, (uint64_t *const[]){__VA_ARGS__},                                          \
 		     sizeof((uint64_t *const[]){__VA_ARGS__}) / sizeof(uint64_t *))
 
-/* The same with texts. */
+/* Reads the next columns as texts, each into one of `to`. */
 static void take_texts(struct reader *r, const char **const *to, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -88,7 +88,8 @@ static void take_texts(struct reader *r, const char **const *to, size_t n)
 		 ? MODEL_FIND(a, reader_id(r))                                                     \
 		 : ((r)->col++, NONE))
 
-/* What is handed over is there before its process, the first of which has id 1. */
+/* Returns the index of the process in the next column. A row that is handed over comes before its
+ * process, whose index then follows from its id: the first is 1. */
 static uint32_t process_of(struct reader *r)
 {
 	if (r->st)
@@ -279,7 +280,8 @@ static void read_stat(struct reader *r)
 		s->at_mmap = mmap;
 }
 
-/* What was handed over before it was known which moment is looked at. */
+/* Fills in the figures of sites that depend on the moment of --at, which was not known when the
+ * rows were handed over. */
 static void finish_sites(struct model *m)
 {
 	begin_sites(m);
@@ -296,7 +298,8 @@ static void finish_sites(struct model *m)
 	}
 }
 
-/* Of what nothing points to, and of what no scan looked at. */
+/* Reads a row about blocks of a site that nothing points to, or that were allocated after the
+ * scan. */
 static void read_verdict(struct reader *r)
 {
 	struct site_verdict v = {.scan = (uint32_t)reader_id(r),

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Where a time falls among n spans of a run of `whole` ns. */
+/* Returns the index of the span that a time falls in, among n spans of a run of `whole` ns. */
 static size_t span_at(uint64_t time_ns, uint64_t whole, size_t n)
 {
 	size_t i = whole ? (size_t)((double)time_ns / (double)whole * (double)n) : 0;
@@ -67,7 +67,8 @@ static void add_samples(struct span *s, size_t n, const struct sample *p, size_t
 	}
 }
 
-/* Of a time that was dropped or not asked for, nothing is known but the samples. */
+/* Sets the figures of spans that were dropped or not asked for to UNKNOWN, except for their
+ * samples of RSS. */
 static void forget_unknown(const struct model *m, struct span *s, size_t n)
 {
 	uint64_t from = m->from_ns == UNKNOWN ? 0 : m->from_ns;
@@ -100,7 +101,7 @@ static uint64_t within(const struct model *m, uint32_t process, uint64_t time_ns
 			(to)[count].time_ns = within(m, q, (to)[count].time_ns);                   \
 		}
 
-/* Where the elements of each process begin. */
+/* Fills `next` with the index of each process's first element in `a`, sorted by process. */
 #define BEGINS(a, next)                                                                            \
 	for (size_t i = (a).n; i-- > 0;)                                                           \
 	(next)[(a).v[i].process] = i

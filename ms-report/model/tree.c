@@ -141,9 +141,9 @@ static bool is_runtime(const struct maker *k, uint32_t frame)
 	return f->runtime && !f->note;
 }
 
-/* Of the runtime's frames in a path, innermost first, keeps those that a frame of the user's own code
- * called: what they called themselves, and what called the program, is left out. Upwards the path
- * begins at the user's code. Without any, the innermost stands for all. Returns what is left. */
+/* Keeps those of the runtime's frames in a path, innermost first, that a frame of the user's own
+ * code called: what they called themselves, and what called the program, is left out. Upwards the
+ * path begins at the user's code. Without any, the innermost stands for all. Returns how many. */
 static size_t fold_runtime(const struct maker *k, uint32_t *path, size_t n, bool up)
 {
 	size_t kept = 0, own = n;

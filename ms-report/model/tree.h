@@ -26,7 +26,7 @@ struct tree {
 	struct pair total, hidden, other; /* total = v[0].sum + hidden + other */
 };
 
-/* What is left out for people. */
+/* Lists what is left out of a tree for people. */
 enum tree_fold {
 	TREE_WHOLE, /* nothing */
 	TREE_ROUNDS, /* of functions that call themselves, or each other in turn, one round is kept */
