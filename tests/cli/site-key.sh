@@ -119,6 +119,6 @@ diff want have || die "--tree=up --entry"
 
 # a snapshot of this version that was made before it had keys is refused
 cp run.db old.db
-sqlite3 old.db "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, ', key TEXT', '') WHERE name = 'site'"
+sqlite3 old.db "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, ',' || char(10) || '  key TEXT', '') WHERE name = 'site'"
 ms-report old.db >out 2>err && die "a table without keys is read"
 grep -q "its table 'site' is not that of a MemScope snapshot" err || die "$(cat err)"

@@ -129,7 +129,7 @@ screen
 keys q
 ends 0
 LC_ALL=C COLUMNS=140 timeout 600 "$T" -b -n 1 grows.trace | grep -q ' keep_one grows.cpp:5  std::vector<char>::vector' || fail 'no name in ASCII'
-refused "'--full-names' is for traces" --full-names
+refused "'--full-names' is for traces only" --full-names
 
 # ---- of a recording that is over what is lost comes first ----
 cat >loses.c <<'END'
