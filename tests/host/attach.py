@@ -311,6 +311,10 @@ def other_version():
         wait_for("other.trace")
         refused("attached already", pid=p.pid)
         r.kill()
+    for _ in range(600):  # a helper of the killed one may hold the process still
+        if "is attaching to it" not in attach(p.pid, "-d", "0.05")[1]:
+            break
+        time.sleep(0.1)
     refused("another version of ms-record was attached before", pid=p.pid)
     check(subprocess.run([*other, "-d", "0.05"], check=False).returncode == 0, "another build does not attach again")
     rc, said = attach(p.pid, "-d", "0.05")
