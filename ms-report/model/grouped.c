@@ -110,6 +110,7 @@ struct grouping {
 	size_t depth;
 	MS_ARRAY(struct group) v;
 	struct ms_lookup lookup;
+	uint64_t *sums;     /* of the sites of each frame, the last one of those without a frame */
 	uint32_t *of_frame; /* number of its group, from 1; 0 = not asked */
 };
 
@@ -118,21 +119,29 @@ static const struct site *site_at(const struct grouping *g, size_t i)
 	return g->sites ? g->sites[i] : &g->m->sites.v[i];
 }
 
+/* Returns the index of a site's frame, NONE = it has none. */
 static uint32_t frame_number(const struct model *m, const struct site *s)
 {
 	uint32_t node = s->user != NONE ? s->user : s->stack;
 	return node == NONE ? NONE : m->nodes.v[node].frame;
 }
 
-/* Returns the number of a site's group, from 1. */
-static uint32_t group_of(struct grouping *g, const struct site *s)
+/* Returns the place of a site's frame in sums[] and of_frame[]. */
+static size_t frame_place(const struct model *m, const struct site *s)
 {
-	uint32_t frame = frame_number(g->m, s);
-	uint32_t *number = &g->of_frame[frame == NONE ? g->m->frames.n : frame];
+	uint32_t frame = frame_number(m, s);
+	return frame == NONE ? m->frames.n : frame;
+}
+
+/* Returns the number of the group, from 1, that the sites of a frame are in. */
+static uint32_t group_of(struct grouping *g, size_t place)
+{
+	uint32_t *number = &g->of_frame[place];
 	if (*number)
 		return *number;
-	struct key k = frame == NONE ? (struct key){.file = ""}
-				     : key_of(g->m, &g->m->frames.v[frame], g->by, g->depth);
+	struct key k = place == g->m->frames.n
+			       ? (struct key){.file = ""}
+			       : key_of(g->m, &g->m->frames.v[place], g->by, g->depth);
 	uint32_t hash = hash_of(&k);
 	for (size_t i = hash; (*number = ms_lookup_next(&g->lookup, hash, &i));)
 		if (is_same(&g->v.v[*number - 1].key, &k))
@@ -144,14 +153,23 @@ static uint32_t group_of(struct grouping *g, const struct site *s)
 
 /* ---- the choice ---- */
 
-/* Adds up all groups. */
-static void sum_groups(struct grouping *g)
+/* Adds up the sites of each frame: once, as there may be a hundred times as many sites, and more than
+ * ten ways to group. */
+static void sum_frames(struct grouping *g)
 {
 	for (size_t i = 0; i < g->n; i++) {
 		const struct site *s = site_at(g, i);
-		uint32_t number = group_of(g, s);
-		if (number <= g->v.n && g->v.v)
-			g->v.v[number - 1].sum += figure_or_0(site_pair(s, g->metric).a);
+		g->sums[frame_place(g->m, s)] += figure_or_0(site_pair(s, g->metric).a);
+	}
+}
+
+/* Adds up all groups. */
+static void sum_groups(struct grouping *g)
+{
+	for (size_t i = 0; i <= g->m->frames.n; i++) {
+		uint32_t number = g->sums[i] ? group_of(g, i) : 0;
+		if (number && number <= g->v.n && g->v.v)
+			g->v.v[number - 1].sum += g->sums[i];
 	}
 }
 
@@ -264,7 +282,8 @@ static struct list list_groups(struct grouping *g, size_t limit)
 		if (g->metric == METRIC_HELD && site_is_leak(s))
 			rows[count++] = s;
 		else if (figure_some(p.a) || figure_some(p.b))
-			v[n++] = (struct member){group_of(g, s), at, figure_or_0(p.a)};
+			v[n++] = (struct member){group_of(g, frame_place(m, s)), at,
+						 figure_or_0(p.a)};
 	}
 	size_t leaks = count;
 	qsort(v, n, sizeof *v, by_group);
@@ -296,12 +315,14 @@ struct list list_grouped(struct model *m, struct list l, size_t limit)
 	if (first >= all / 3)
 		return l;
 	g.of_frame = ms_xcalloc(m->frames.n + 1, sizeof *g.of_frame);
+	g.sums = ms_xcalloc(m->frames.n + 1, sizeof *g.sums);
+	sum_frames(&g);
 	if (choose(&g, limit < FIRST_ROWS ? limit : FIRST_ROWS, first, all)) {
 		const char *title = l.title;
 		l = list_groups(&g, limit);
 		l.title = title;
 	}
-	MS_FREE(g.of_frame, g.v.v, g.lookup.slots);
+	MS_FREE(g.of_frame, g.sums, g.v.v, g.lookup.slots);
 	return l;
 }
 
