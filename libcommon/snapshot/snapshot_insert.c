@@ -82,7 +82,8 @@ static void take(struct ms_insert *in, sqlite3_stmt **stmt, size_t first, size_t
 
 static void flush(struct ms_insert *in)
 {
-	size_t rows = in->columns ? in->values.n / in->columns : 0, n;
+	/* a row of an update that has nothing but its keys changes nothing */
+	size_t rows = in->columns > in->keys ? in->values.n / in->columns : 0, n;
 	for (size_t at = 0; at < rows && !in->failed; at += n) {
 		n = rows - at < in->at_once ? 1 : in->at_once;
 		take(in, n == 1 ? &in->one : &in->many, at * in->columns, n);
