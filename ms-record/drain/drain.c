@@ -26,6 +26,7 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/clock.h"
 #include "ms-record/heap/merge.h"
+#include "ms-record/session/attach_modules.h"
 #include "ms-record/session/losses.h"
 #include "ms-record/session/modules.h"
 #include "ms-record/session/pool.h"
@@ -392,10 +393,15 @@ static void add_child(void *arg, struct pool *p, uint32_t slot)
 }
 
 /* A thread waits for hooks, which are the control thread's. */
-static void report_late_hooks(struct drain *d, const struct session *s)
+static void report_late_hooks(struct drain *d, struct session *s)
 {
-	if (hook_late_asked(s))
-		wake_event(d->event);
+	if (!hook_late_asked(s))
+		return;
+	if (s->attach_modules) { /* its first stacks are walked by the table, too */
+		attach_modules_opened(s);
+		modules_update(s);
+	}
+	wake_event(d->event);
 }
 
 static uint64_t round_all(struct drain *d)

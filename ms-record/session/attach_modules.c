@@ -17,8 +17,8 @@
 struct attach_modules {
 	uint64_t inode[SESSION_MODULES]; /* of each entry's file */
 	bool seen[SESSION_MODULES];      /* in the look under way */
-	bool begun;
-	uint32_t wanted; /* as it was at the last look */
+	bool begun, opened; /* opened: it is to be looked at, though nothing has changed */
+	uint32_t wanted;    /* as it was at the last look */
 };
 
 struct attach_modules *attach_modules_new(void)
@@ -115,6 +115,11 @@ static void refresh(struct session *s, const struct attach_maps *maps, uint32_t 
 	free(new.v);
 }
 
+void attach_modules_opened(struct session *s)
+{
+	s->attach_modules->opened = true;
+}
+
 void attach_modules_look(struct session *s)
 {
 	struct attach_modules *a = s->attach_modules;
@@ -123,7 +128,7 @@ void attach_modules_look(struct session *s)
 	uint32_t wanted = __atomic_load_n(&m->modules_wanted, __ATOMIC_ACQUIRE);
 	uint32_t epoch = __atomic_load_n(&m->epoch, __ATOMIC_ACQUIRE);
 	bool right = epoch == __atomic_load_n(&m->modules_epoch, __ATOMIC_RELAXED);
-	if ((a->begun && right && wanted == a->wanted) ||
+	if ((a->begun && right && wanted == a->wanted && !a->opened) ||
 	    __atomic_load_n(&m->modules_closing, __ATOMIC_ACQUIRE))
 		return;
 	if (attach_maps_read(&maps, s->proc, NULL))
@@ -133,6 +138,7 @@ void attach_modules_look(struct session *s)
 	if (!a->begun)
 		m->modules_first = entries(s);
 	a->begun = true;
+	a->opened = false;
 	a->wanted = wanted;
 	if (!__atomic_load_n(&m->modules_closing, __ATOMIC_SEQ_CST) &&
 	    __atomic_load_n(&m->epoch, __ATOMIC_SEQ_CST) == epoch)
