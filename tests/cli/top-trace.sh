@@ -258,7 +258,7 @@ fed
 watched rotated.trace
 mv rotated.trace rotated.trace~
 cp live.trace rotated.trace
-sees 'it was replaced by another file: \^L reads that'
+sees 'it was replaced by another file: \^L reads the new one'
 keys C-l
 sees '^traced .*   rotated\.trace   ended   '
 sees '996 K .* work'
@@ -268,7 +268,7 @@ fed
 
 watched cut.trace
 feed cut 500
-sees 'the file was truncated: what was read stays'
+sees 'the file was truncated: what was read is kept'
 sees '^> .* hoard'
 keys q
 ends 0
@@ -302,11 +302,11 @@ wrong() { # MESSAGE ARGS
 : >empty.trace
 wrong "cannot open 'nowhere.trace': No such file" nowhere.trace
 wrong "cannot read 'empty.trace': empty file" empty.trace
-wrong "cannot read 'end.db': a database" end.db
+wrong "cannot read 'end.db': already a database" end.db
 wrong "a folder: name one of its traces" .
 wrong "cannot follow '/dev/null': not a file on disk" /dev/null
 wrong "one argument too many" live.trace live.trace
-wrong "one of them" -p 1 live.trace
+wrong "choose one" -p 1 live.trace
 
 # ---- a recording that only begins: it is waited for; one that is over has what sites held at its peak ----
 cat >begins.c <<'END'
