@@ -144,7 +144,7 @@ static uint32_t group_of(struct grouping *g, size_t place)
 			       : key_of(g->m, &g->m->frames.v[place], g->by, g->depth);
 	uint32_t hash = hash_of(&k);
 	for (size_t i = hash; (*number = ms_lookup_next(&g->lookup, hash, &i));)
-		if (is_same(&g->v.v[*number - 1].key, &k))
+		if (*number <= g->v.n && is_same(&g->v.v[*number - 1].key, &k))
 			return *number;
 	*MS_PUSH(&g->v) = (struct group){.key = k};
 	ms_lookup_add(&g->lookup, hash, (uint32_t)g->v.n);
