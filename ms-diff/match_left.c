@@ -161,6 +161,16 @@ static bool is_part(const struct leftover *a, const struct leftover *b)
 	return i == a->length;
 }
 
+/* Tells whether the chain of `b` is that of `a` with more outermost links, as when a thread of its own
+ * does what main did. One link is too few to tell. */
+static bool is_inner_part(const struct leftover *a, const struct leftover *b)
+{
+	size_t i = 0;
+	while (i < a->length && i < b->length && a->chain[i].function == b->chain[i].function)
+		i++;
+	return i == a->length && i > 1;
+}
+
 /* The first link of the longer chain that the shorter one does not have. */
 static const char *extra(const struct spots *s, const struct leftover *a, const struct leftover *b)
 {
@@ -202,7 +212,8 @@ static void pair_frames(struct search *q, const struct leftover *o, const struct
 		return;
 	if (!equal(o, n) && !alike(o, n))
 		return;
-	if (is_part(o, n) || is_part(n, o))
+	bool part = is_part(o, n) || is_part(n, o);
+	if (part || (equal(o, n) && (is_inner_part(o, n) || is_inner_part(n, o))))
 		pair(q->m, MATCHED_FRAMES, say_frames(q->m, o, n), o, n);
 }
 
