@@ -242,7 +242,7 @@ static int sniff(struct input *in, struct ms_err *err)
 		in->head_size += (size_t)r;
 	}
 	if (in->head_size == 0)
-		return ms_err_set(err, "cannot read '%s': it is empty", in->name);
+		return ms_err_set(err, "cannot read '%s': empty file", in->name);
 	return 0;
 }
 

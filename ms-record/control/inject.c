@@ -153,6 +153,13 @@ static bool put_further(struct control *c, const struct arrival *who, struct beg
 	return true;
 }
 
+/* Returns an error without what it is about, "cannot X 'NAME': ". */
+static const char *reason(const struct ms_err *why)
+{
+	const char *at = strstr(why->text, "': ");
+	return at ? at + 3 : why->text;
+}
+
 static bool put_first(struct control *c, struct beginning *b, struct ms_err *err)
 {
 	struct output *out = c->first;
@@ -162,9 +169,8 @@ static bool put_first(struct control *c, struct beginning *b, struct ms_err *err
 	attach_free(c->attach);
 	c->attach = NULL;
 	/* It has done nothing yet. */
-	const char *why = strstr(err->text, ": ");
 	ms_err_set(&c->refused, "cannot record '%s': %s; --poll works", c->launch.program,
-		   why ? why + 2 : err->text);
+		   reason(err));
 	c->not_run = true;
 	kill(c->launch.pid, SIGKILL);
 	return false;
@@ -186,13 +192,6 @@ static void refuse(struct control *c, const struct ms_err *why)
 {
 	if (!c->refused.text[0])
 		ms_err_set(&c->refused, "%s", why->text);
-}
-
-/* Without what it is about. */
-static const char *reason(const struct ms_err *why)
-{
-	const char *at = strstr(why->text, "': ");
-	return at ? at + 3 : why->text;
 }
 
 /* Can its linker find the library, if it is to be preloaded? */

@@ -147,8 +147,9 @@ static const char *growth_words(struct model *m, const struct diff_row *x)
 	const char *held = SAY("%s of %s at the end, %s at the peak",
 			       diff_say(m, true, x->delta[DIFF_LIVE]), name, peak);
 	const char *churn =
-		SAY("%s allocated, %s allocations", diff_say(m, true, x->delta[DIFF_ALLOCATED]),
-		    diff_say(m, false, x->delta[DIFF_ALLOCATIONS]));
+		SAY("%s allocated, %s allocation%s", diff_say(m, true, x->delta[DIFF_ALLOCATED]),
+		    diff_say(m, false, x->delta[DIFF_ALLOCATIONS]),
+		    x->delta[DIFF_ALLOCATIONS] == 1 || x->delta[DIFF_ALLOCATIONS] == -1 ? "" : "s");
 	return !diff_churned(x) ? held
 	       : diff_held(x)   ? SAY("%s, %s", held, churn)
 				: SAY("%s by %s", churn, name);

@@ -9,6 +9,7 @@
 #include "ms-top/cells/grid.h"
 #include "ms-top/cells/words.h"
 #include "ms-top/term/term.h"
+#include "ms-top/trace/trace.h"
 
 /* A message, in as many of the last rows as it needs. */
 static void draw_message(struct grid *g, const char *text)
@@ -75,11 +76,28 @@ void draw_last_line(struct grid *g, const struct screen_state *st)
 #define NAMES_FROM 60                              /* columns, for the names of all views */
 #define HELP_WIDTH (KEYS_NAME + 1 + KEYS_HELP + 1) /* of a key and what it does */
 
+enum { HELP_LINES = 96 };
+struct help_line {
+	const char *name, *text;
+};
+
+/* Fills `v` with the keys that do something at `where`, and the columns of its table if they are
+ * explained nowhere else. Returns how many there are. */
+static int help_lines(unsigned where, struct help_line v[HELP_LINES])
+{
+	int n = 0;
+	for (size_t i = 0; i < key_count && n < HELP_LINES; i++)
+		if (keys[i].help && keys[i].where & where)
+			v[n++] = (struct help_line){keys[i].name, keys[i].help};
+	for (int i = 0; where == IN_SITES && i < SITE_COLUMNS && n < HELP_LINES; i++)
+		v[n++] = (struct help_line){site_columns[i].title, site_columns[i].help};
+	return n;
+}
+
 int draw_help(struct grid *g, unsigned where, int page)
 {
-	int n = 0, at = 0, room = g->rows > 2 ? g->rows - 2 : 1;
-	for (size_t i = 0; i < key_count; i++)
-		n += keys[i].help && keys[i].where & where;
+	struct help_line v[HELP_LINES];
+	int n = help_lines(where, v), room = g->rows > 2 ? g->rows - 2 : 1;
 	/* as many columns as are needed, and fit; else several pages */
 	int across = n > room ? (n + room - 1) / room : 1, fit = g->cols / HELP_WIDTH;
 	across = across < fit ? across : fit > 1 ? fit : 1;
@@ -87,16 +105,10 @@ int draw_help(struct grid *g, unsigned where, int page)
 	/* the screen may have grown since it was turned to */
 	page = page < pages ? page : pages - 1;
 	grid_rule(g, 0, "keys");
-	for (size_t i = 0; i < key_count; i++) {
-		if (!keys[i].help || !(keys[i].where & where))
-			continue;
-		int place = at++ - page * room * across;
-		if (place < 0 || place >= room * across)
-			continue;
-		int row = 1 + place % room, col = place / room * width;
-		grid_put(g, row, col, KEYS_NAME, GRID_BOLD, keys[i].name);
-		grid_put(g, row, col + KEYS_NAME + 1, width - KEYS_NAME - 2, GRID_PLAIN,
-			 keys[i].help);
+	for (int i = page * room * across, at = 0; i < n && at < room * across; i++, at++) {
+		int row = 1 + at % room, col = at / room * width;
+		grid_put(g, row, col, KEYS_NAME, GRID_BOLD, v[i].name);
+		grid_put(g, row, col + KEYS_NAME + 1, width - KEYS_NAME - 2, GRID_PLAIN, v[i].text);
 	}
 	if (page + 1 < pages)
 		grid_print(g, g->rows - 1, 0, GRID_DIM, "any key: more (%d of %d)", page + 1,

@@ -204,7 +204,7 @@ if [ -x "$BIN/ms-report" ]; then
 	true | "$BIN/ms-snap" >stdout 2>err
 	{ [ $? = 2 ] && [ ! -s err ] && [ ! -s stdout ]; } || { echo 'ms-snap of an empty pipe' && failures=$((failures + 1)); }
 	: >stdin
-	run ms-report 2 "cannot read 'standard input': it is empty" -
+	run ms-report 2 "cannot read 'standard input': empty file" -
 fi
 if [ -x "$BIN/ms-filter" ]; then
 	cp in/wal.db stdin

@@ -174,6 +174,8 @@ sees 'Enter +the whole site'
 sees '^s > +sort by the next column'
 whole 'help of the sites'
 keys x
+sees '^(.*  )?VERDICT +verdict: history, or leak scan'
+keys x
 # more of the stack, and of the history, where there is room
 $S resize-window -x 200 -y 60
 sees ' HISTORY {18}VERDICT '

@@ -248,7 +248,7 @@ static void test_not_snapshots(void)
 	static const struct {
 		const char *bytes, *error;
 	} inputs[] = {
-		{"", "it is empty"},
+		{"", "empty file"},
 		{"hello, this is text and not much of it\n",
 		 "neither a MemScope trace nor a snapshot"},
 		{"SQLite format 3", "neither a MemScope trace nor a snapshot"},
