@@ -62,6 +62,11 @@ const struct attach_times *attach_times(const struct attach *a)
 	return &a->shared.times;
 }
 
+void attach_tells(struct attach *a, const char *socket)
+{
+	a->socket = socket;
+}
+
 void attach_hold(struct attach *a, struct hijack_stop *stopped, uint64_t entry_sp)
 {
 	a->held = stopped;
@@ -477,6 +482,7 @@ static void fill_manifest(struct attach *a)
 	m->private_bytes = a->private_bytes;
 	m->target = (uint64_t)a->pid;
 	m->target_start = a->h.start_time;
+	snprintf(m->socket, sizeof m->socket, "%s", a->socket ? a->socket : "");
 	learn_stack(a, m);
 	set_owner(m);
 	for (uint32_t i = 0; i < a->target_count; i++)

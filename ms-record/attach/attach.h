@@ -54,6 +54,8 @@ uint64_t attach_more_room(struct attach *a, uint64_t low, uint64_t high);
 /* All threads of the process are stopped by the calling thread, and stay so, for what follows;
  * NULL: no more. `entry_sp`: the stack pointer at its beginning; 0 = as the kernel says. */
 void attach_hold(struct attach *a, struct hijack_stop *stopped, uint64_t entry_sp);
+/* Its process is to tell of programs that it is about to become, at that socket, which is borrowed. */
+void attach_tells(struct attach *a, const char *socket);
 /* Its process has ended, or is another program now: what we have open of it is closed. */
 void attach_forget(struct attach *a);
 /* Name of the allocator that is linked into the module, by functions that no other has; NULL = not

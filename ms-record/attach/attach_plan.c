@@ -204,7 +204,10 @@ static const struct {
 		 {"fork", MG_HOOK_FORK, false},
 		 {"prctl", MG_HOOK_PRCTL, false},
 		 {"madvise", MG_HOOK_MADVISE, false},
-		 {"mlockall", MG_HOOK_MLOCKALL, false}};
+		 {"mlockall", MG_HOOK_MLOCKALL, false},
+		 {"execve", MG_HOOK_EXECVE, false},
+		 {"fexecve", MG_HOOK_FEXECVE, false},
+		 {"execveat", MG_HOOK_EXECVEAT, false}};
 #define FUNCTIONS (sizeof functions / sizeof *functions)
 enum { MALLOC = 0, FREE = 1 };
 
@@ -352,7 +355,8 @@ static void look_for_allocator(struct attach *a, const struct attach_module *m)
 	for (size_t i = 0; i < FUNCTIONS; i++) {
 		uint32_t kind = functions[i].kind;
 		struct target *t = NULL;
-		if (s[i].address && (kind != MG_HOOK_FORK || a->launched))
+		if (s[i].address &&
+		    ((kind != MG_HOOK_FORK && kind < MG_HOOK_EXECVE) || a->launched))
 			t = attach_add_target(a, m, functions[i].name, kind, s[i].address,
 					      s[i].bytes);
 		if (!t)

@@ -70,6 +70,7 @@ struct attach {
 	struct hijack h;
 	struct hook_late *late;   /* of its session, while there is one */
 	bool launched;            /* by us: it begins only */
+	const char *socket;       /* see attach_tells; NULL = it does not */
 	uint64_t entry_sp;        /* its stack pointer at its beginning; 0 = as the kernel says */
 	struct hijack_stop *held; /* its threads are stopped already; NULL = they are not */
 	struct attach_maps maps;

@@ -101,20 +101,21 @@ static void forget_session(struct control *c)
 	recording_free(s);
 }
 
-/* The session of process `pid`, whose attachment is *a then, with `out`; or NULL with `err` set.
- * `further`: it is not the command, or not any more. */
-static struct session *put_guest(struct control *c, struct attach **a, pid_t pid,
-				 struct output *out, struct beginning *b, bool further,
-				 uint32_t parent, struct ms_err *err)
+/* The session of a process, whose attachment is *a then, with `out`; or NULL with `err` set. `who`:
+ * NULL = it is the command. */
+static struct session *put_guest(struct control *c, struct attach **a, const struct arrival *who,
+				 struct output *out, struct beginning *b, struct ms_err *err)
 {
 	struct session *now = NULL;
+	pid_t pid = who ? who->pid : c->launch.pid;
 	if (!attach_look(a, pid, true, &c->opt->session.hooks, c->opt->proc_root, err)) {
 		attach_hold(*a, &b->stop, b->sp);
-		now = begin_attached(c, *a, out, parent, err);
+		attach_tells(*a, who && who->let_go ? c->socket_name : NULL);
+		now = begin_attached(c, *a, out, who ? who->parent : 0, err);
 	}
 	if (now) {
-		now->launched = !further;
-		now->may_drop = further && c->opt->follow.which != FOLLOW_ALL;
+		now->launched = !who;
+		now->may_drop = who && c->opt->follow.which != FOLLOW_ALL;
 	}
 	if (now && attach_go(*a, now, err)) {
 		forget_session(c);
@@ -137,7 +138,7 @@ static bool put_further(struct control *c, const struct arrival *who, struct beg
 		return false;
 	if (out == c->first)
 		c->first = NULL;
-	struct session *now = put_guest(c, &a, who->pid, out, b, true, who->parent, err);
+	struct session *now = put_guest(c, &a, who, out, b, err);
 	if (!now) {
 		attach_free(a);
 		files_remove(out);
@@ -163,7 +164,7 @@ static const char *reason(const struct ms_err *why)
 static bool put_first(struct control *c, struct beginning *b, struct ms_err *err)
 {
 	struct output *out = c->first;
-	if (put_guest(c, &c->attach, c->launch.pid, out, b, false, 0, err))
+	if (put_guest(c, &c->attach, NULL, out, b, err))
 		return true;
 	c->first = out;
 	attach_free(c->attach);

@@ -55,10 +55,32 @@ static bool reap(struct control *c)
 	return c->sessions != NULL;
 }
 
+/* Notes that what ended was another program: one that exits comes by the guest (guest/end.c), and
+ * has its own name. It had begun by a system call that the guest does not see, and was gone before
+ * the next sample. */
+static void note_unseen_exec(struct session *s, int status)
+{
+	const struct mg_session *m = s->mem;
+	bool passed = !m->end_wait_ms || s->attach_modules || m->end_unheard ||
+		      __atomic_load_n(&m->end_state, __ATOMIC_ACQUIRE) != MG_END_NONE;
+	if (passed || s->changed_ns || status < 0 || !WIFEXITED(status) ||
+	    !__atomic_load_n(&m->guest_ready, __ATOMIC_ACQUIRE))
+		return;
+	char *name = info_name(s->proc, s->exe);
+	if (strcmp(name, s->name) != 0) {
+		s->changed_ns = clock_mono();
+		s->became = ms_xstrdup(name);
+		s->became_why = ms_xstrdup("it began by a system call that is not hooked");
+	}
+	free(name);
+}
+
 void control_end(struct control *c, struct session *s, int how, int status)
 {
 	if (s->ending != SESSION_RUNS)
 		return;
+	if (how == SESSION_EXITED)
+		note_unseen_exec(s, status);
 	if (s->changed_ns && how == SESSION_EXITED) {
 		how = SESSION_EXECED; /* what ended is another program */
 		status = -1;

@@ -3,7 +3,7 @@
 GUEST_DIR := ms-record/guest
 GUEST_SRC := $(filter-out $(GUEST_DIR)/image%,$(call of_cpu,$(sort $(wildcard $(GUEST_DIR)/*.c))))
 GUEST_ASM := $(filter-out %_image.S,$(call of_cpu,$(sort $(wildcard $(GUEST_DIR)/*.S))))
-GUEST_CORE := entry eh_frame grow rules unwind whole walk ring thread fork copy record hooks python user spans sample custom late confine apart stack $(CPU)_code $(CPU)_flow $(CPU)_memory
+GUEST_CORE := entry tell eh_frame grow rules unwind whole walk ring thread fork copy record hooks python user spans sample custom late confine apart stack $(CPU)_code $(CPU)_flow $(CPU)_memory
 include $(GUEST_DIR)/$(CPU).mk
 
 override GUEST_CFLAGS := -std=gnu11 -g -O2 -fPIC -D_GNU_SOURCE $(WARN) -fvisibility=hidden -fno-stack-protector $(GUEST_CPU_CFLAGS) \
@@ -32,7 +32,7 @@ $(GUEST): $(GUEST_SRC:%.c=$(B)/%.o) $(GUEST_ASM:%.S=$(B)/%.o) $(GUEST_DIR)/expor
 # The image for processes that run already: the core once more, with another way to a thread's state, and nothing that a loader would have to
 # do but add its address. It is built into ms-record.
 IMAGE := $(B)/$(GUEST_DIR)/image/memscope-image.so
-IMAGE_CORE := eh_frame grow rules unwind whole walk ring thread fork copy record hooks python python_code python_loops user sample custom late confine apart stack $(CPU)_code $(CPU)_flow $(CPU)_memory $(CPU)_custom
+IMAGE_CORE := tell eh_frame grow rules unwind whole walk ring thread fork copy record hooks python python_code python_loops user sample custom late confine apart stack $(CPU)_code $(CPU)_flow $(CPU)_memory $(CPU)_custom
 override IMAGE_LDFLAGS := -shared -nostdlib -Wl,-z,defs,-z,norelro,-z,noseparate-code,-z,noexecstack,-Bsymbolic,--hash-style=sysv,--build-id \
 	-Wl,-soname,memscope-image.so
 

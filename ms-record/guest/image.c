@@ -24,6 +24,7 @@
  */
 #include "core.h"
 #include "sample.h"
+#include "tell.h"
 
 #define EXPORT __attribute__((visibility("default"), used))
 #define ENTRY __attribute__((visibility("hidden"), used))
@@ -196,12 +197,34 @@ static bool is_done(const uint64_t *frame, const struct mg_hook *h)
 	return !mg_lock_all((uint32_t)frame[ARG_0]);
 }
 
+/* A program is about to begin, perhaps in a child of vfork: nothing is written but the stack. */
+static void before_exec(const uint64_t *frame, const struct mg_hook *h)
+{
+	char room[MG_NAME_BYTES];
+	const struct mg_session *s = (const struct mg_session *)mg_manifest.session;
+	bool by_name = h->kind == MG_HOOK_EXECVE, at = h->kind == MG_HOOK_EXECVEAT;
+	const char *path = by_name ? (const char *)frame[ARG_0]
+			   : at    ? (const char *)frame[ARG_1]
+				   : "";
+	if (!path || !s || !mg_manifest.socket[0] || mg.filtered ||
+	    !__atomic_load_n(&s->unfiltered, __ATOMIC_RELAXED))
+		return;
+	if (!by_name)
+		path = mg_file_name((int32_t)frame[ARG_0], path, room);
+	if (mg_stays_out(path))
+		mg_tell_exec(mg_manifest.socket, path, MG_EXEC_SELF);
+}
+
 /* Handles hooks that are neither an allocator's nor the linker's. Handlers of a fork run as the
  * program's own code. */
 static __attribute__((noinline)) void before_other(uint64_t *frame, const struct mg_hook *h)
 {
 	enum { SET_SECCOMP = 22, STRICT = 1, SET_TSC = 26, SIGSEGV = 2 };
 	uint32_t option = (uint32_t)frame[ARG_0], value = (uint32_t)frame[ARG_1];
+	if (h->kind >= MG_HOOK_EXECVE) {
+		before_exec(frame, h);
+		return;
+	}
 	bool forks = h->kind == MG_HOOK_FORK, control = h->kind == MG_HOOK_PRCTL;
 	bool clock = control && (option == SET_TSC ? value == SIGSEGV
 						   : option == SET_SECCOMP && value == STRICT);

@@ -79,13 +79,14 @@
 
 /* Identifies the layout and its version: guest and ms-record must be of one build. */
 #define MG_MAGIC UINT64_C(0x32747365754753d0)
-#define MG_LAYOUT_VERSION 11u
+#define MG_LAYOUT_VERSION 12u
 #define MG_OWN_MAX 58u /* chunks of writers, rooms for deep stacks, and a few */
 #define MG_ARENAS 64u
 #define MG_NEAR_BYTES 8192u /* of slots, near a module; at a multiple of it */
 
 /* The environment variable that names the recorder's socket (abstract, without the leading NUL). */
 #define MG_ENV_SOCKET "MEMSCOPE_SOCKET"
+#define MG_SOCKET_BYTES 80u /* of its name */
 
 /* Handshake, SOCK_SEQPACKET: the guest's constructor sends mg_handshake, ms-record answers
  * mg_handshake_reply, with the session memory's descriptor (and no other) as SCM_RIGHTS when
@@ -621,6 +622,9 @@ enum mg_hook_kind {
 	MG_HOOK_PRCTL = 12,    /* (option, argument) */
 	MG_HOOK_MADVISE = 13,  /* (address, bytes, advice) */
 	MG_HOOK_MLOCKALL = 14, /* (flags) */
+	MG_HOOK_EXECVE = 15,   /* (path, arguments, environment) */
+	MG_HOOK_FEXECVE = 16,  /* (descriptor, arguments, environment) */
+	MG_HOOK_EXECVEAT = 17, /* (folder, path, ...) */
 };
 
 /* A function of a custom allocator: what it does, and which arguments say so, counted from 1; 0 =
@@ -693,7 +697,8 @@ struct mg_manifest {
 	uint64_t private,
 		private_bytes; /* MG_PLACES places, then what the guest makes of it; zeroed */
 	uint64_t main_tp, main_low, main_high, main_entry;
-	uint64_t stack_field; /* see mg_core: 0, MG_STACK_MUSL or MG_NO_FIELD */
+	uint64_t stack_field;         /* see mg_core: 0, MG_STACK_MUSL or MG_NO_FIELD */
+	char socket[MG_SOCKET_BYTES]; /* where programs are told of that it becomes; "" = nowhere */
 };
 
 /* Brings the session from ON to PAUSED or back as the words of both sides want it; either side

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tell.h"
+
 /* The C library's stack_t. */
 struct mg_signal_stack {
 	void *start;
@@ -149,9 +151,8 @@ void mg_exec_resolve(void);
 /* The function that NAME_preload.S goes on to, from that one of the calls in exec.c, with its first
  * two parameters. */
 void *mg_exec_next(uint32_t which, const char *first, const char *second);
-/* start.c: tells ms-record of a program that will make no handshake; `how`: enum mg_exec. Waits until
- * it knows. */
-void mg_tell_exec(const char *path, uint32_t how);
+/* start.c: the name of ms-record's socket; "" = nobody answered there. */
+const char *mg_socket_name(void);
 /* The value of a variable of the program's environment, or NULL; "NAME=". */
 const char *mg_variable(const char *name);
 
@@ -172,18 +173,6 @@ struct mg_unwind_info;
  */
 bool mg_find_unwind_info(uint64_t ip, struct mg_unwind_info *info);
 
-/* A call that may wait for ms-record, again when a stop of this process interrupted it: with a time
- * limit on the socket that happens without a signal handler, too (signal(7)). */
-static inline long mg_wait_call(long nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
-				uint64_t f)
-{
-	long r;
-	do
-		r = mg_syscall(nr, a, b, c, d, e, f);
-	while (r == -EINTR);
-	return r;
-}
-
 /* A lock that nobody waits for long: false = it is taken. */
 static inline bool mg_try_lock(uint32_t *lock, unsigned tries)
 {
@@ -198,9 +187,3 @@ static inline void mg_unlock(uint32_t *lock)
 {
 	__atomic_store_n(lock, 0, __ATOMIC_RELEASE);
 }
-
-/* The base name of a module's path. */
-const char *mg_base_name(const char *path);
-bool mg_starts(const char *s, const char *prefix);
-/* Puts text behind `at` characters of it, cut to fit. How many there are then. */
-size_t mg_append(char *to, size_t size, size_t at, const char *from);

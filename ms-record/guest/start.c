@@ -24,33 +24,6 @@ extern void *__libc_stack_end __attribute__((weak));
 extern char **__environ __attribute__((weak));
 #pragma weak gnu_get_libc_version /* NULL: it is not glibc, and the program goes on unrecorded */
 
-#define WELCOME_S 5 /* for the recorder to answer, on a busy machine too */
-
-bool mg_starts(const char *s, const char *prefix)
-{
-	while (*prefix && *s == *prefix)
-		s++, prefix++;
-	return !*prefix;
-}
-
-const char *mg_base_name(const char *path)
-{
-	const char *base = path;
-	for (; *path; path++)
-		if (*path == '/')
-			base = path + 1;
-	return base;
-}
-
-size_t mg_append(char *to, size_t size, size_t at, const char *from)
-{
-	while (*from && at + 1 < size)
-		to[at++] = *from++;
-	if (at < size)
-		to[at] = 0;
-	return at;
-}
-
 static long call(long nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
 	return mg_syscall(nr, a, b, c, d, 0, 0);
@@ -63,7 +36,12 @@ static bool failed(long r)
 
 /* ---- the handshake --------------------------------------------------------------------------- */
 
-static char socket_name[sizeof(MG_ENV_SOCKET) + 64]; /* "" = nobody answered there */
+static char socket_name[MG_SOCKET_BYTES]; /* "" = nobody answered there */
+
+const char *mg_socket_name(void)
+{
+	return socket_name;
+}
 
 static const char *variable(char **env, const char *name)
 {
@@ -80,73 +58,6 @@ static const char *variable(char **env, const char *name)
 const char *mg_variable(const char *name)
 {
 	return &__environ ? variable(__environ, name) : NULL;
-}
-
-static int connect_to(const char *name)
-{
-	struct sockaddr_un a = {.sun_family = AF_UNIX};
-	size_t n = mg_append(a.sun_path + 1, sizeof(a.sun_path) - 1, 0, name);
-	long fd = call(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, 0);
-	if (failed(fd))
-		return -1;
-	struct timeval patience = {.tv_sec = WELCOME_S};
-	const uint64_t both[] = {SO_RCVTIMEO, SO_SNDTIMEO};
-	for (int i = 0; i < 2; i++)
-		mg_syscall(SYS_setsockopt, (uint64_t)fd, SOL_SOCKET, both[i], (uint64_t)&patience,
-			   sizeof(patience), 0);
-	size_t length = offsetof(struct sockaddr_un, sun_path) + 1 + n;
-	if (failed(mg_wait_call(SYS_connect, (uint64_t)fd, (uint64_t)&a, length, 0, 0, 0))) {
-		call(SYS_close, (uint64_t)fd, 0, 0, 0);
-		return -1;
-	}
-	return (int)fd;
-}
-
-static bool send_handshake(int fd, const char *exe, uint32_t exec)
-{
-	struct mg_handshake h = {.magic = MG_MAGIC, .version = MG_LAYOUT_VERSION, .exec = exec};
-	h.pid = (uint32_t)call(SYS_getpid, 0, 0, 0, 0);
-	h.tid = exec ? (uint32_t)call(SYS_gettid, 0, 0, 0, 0) : 0;
-	mg_append(h.exe, sizeof(h.exe), 0, exe);
-	return mg_wait_call(SYS_sendto, (uint64_t)fd, (uint64_t)&h, sizeof(h), MSG_NOSIGNAL, 0,
-			    0) == sizeof(h);
-}
-
-/* The answer; returns the session's descriptor or -1. */
-static int receive_reply(int fd, struct mg_handshake_reply *w)
-{
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {.bytes = {0}}; /* a short answer leaves some of it as it was */
-	struct iovec v = {.iov_base = w, .iov_len = sizeof(*w)};
-	struct msghdr m = {.msg_iov = &v,
-			   .msg_iovlen = 1,
-			   .msg_control = &control,
-			   .msg_controllen = sizeof(control)};
-	long n = mg_wait_call(SYS_recvmsg, (uint64_t)fd, (uint64_t)&m, MSG_CMSG_CLOEXEC, 0, 0, 0);
-	struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
-	int got = -1;
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-	    c->cmsg_len == CMSG_LEN(sizeof(int)))
-		got = *(const int *)(const void *)CMSG_DATA(c);
-	bool good = n == sizeof(*w) && w->magic == MG_MAGIC && w->version == MG_LAYOUT_VERSION &&
-		    w->accept == 1;
-	if (good || got < 0)
-		return got;
-	call(SYS_close, (uint64_t)got, 0, 0, 0);
-	return -1;
-}
-
-void mg_tell_exec(const char *path, uint32_t how)
-{
-	struct mg_handshake_reply w = {0};
-	int fd = socket_name[0] ? connect_to(socket_name) : -1;
-	if (fd < 0)
-		return;
-	if (send_handshake(fd, path, how))
-		receive_reply(fd, &w);
-	call(SYS_close, (uint64_t)fd, 0, 0, 0);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -321,13 +232,13 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	mg_resolve();
 	mg_cxx_init();
 	const char *name = gnu_get_libc_version ? variable(env, MG_ENV_SOCKET "=") : NULL;
-	int fd = name && *name ? connect_to(name) : -1;
+	int fd = name && *name ? mg_tell_connect(name) : -1;
 	mg_closed_gate.counted = 1;
 	if (fd < 0)
 		return;
 	struct mg_handshake_reply w = {0};
-	int memory = send_handshake(fd, argc > 0 ? argv[0] : "", MG_EXEC_NONE)
-			     ? receive_reply(fd, &w)
+	int memory = mg_tell_send(fd, argc > 0 ? argv[0] : "", MG_EXEC_NONE)
+			     ? mg_tell_receive(fd, &w)
 			     : -1;
 	bool mapped = memory >= 0 && map_session(memory, w.bytes);
 	if (memory >= 0)

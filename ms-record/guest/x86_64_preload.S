@@ -35,6 +35,26 @@ mg_end_enter:
 	.cfi_endproc
 	.size mg_end_enter, .-mg_end_enter
 
+	/* Goes on to the next provider of one of the calls of exec.c with all registers as they are. `raw`: the first parameter is a system call's number. */
+	.macro exec_body which, raw=0
+	.irp register, rdi, rsi, rdx, rcx, r8, r9, rax
+	push %\register
+	.cfi_adjust_cfa_offset 8
+	.endr
+	.if !\raw
+	mov %rsi, %rdx
+	mov %rdi, %rsi
+	.endif
+	mov $\which, %edi
+	call mg_exec_next
+	mov %rax, %r11
+	.irp register, rax, r9, r8, rcx, rdx, rsi, rdi
+	pop %\register
+	.cfi_adjust_cfa_offset -8
+	.endr
+	jmp *%r11
+	.endm
+
 	/* Returns twice to its caller, so the real one is jumped to. */
 	.globl vfork
 	.type vfork, @function
@@ -50,12 +70,16 @@ vfork:
 	.cfi_endproc
 	.size vfork, .-vfork
 
-	/* All but seven are the real one's (the first word of mg_real), with the stack as it is: some return twice, or on another one. */
+	/* All but nine are the real one's (the first word of mg_real), with the stack as it is: some return twice, or on another one. */
 	.globl syscall
 	.type syscall, @function
 syscall:
 	.cfi_startproc
 	endbr64
+	cmp $SYS_execve, %rdi
+	je 1f
+	cmp $SYS_execveat, %rdi
+	je 2f
 	cmp $SYS_prctl, %rdi
 	je mg_rare_syscall
 	cmp $SYS_seccomp, %rdi
@@ -71,6 +95,10 @@ syscall:
 	cmp $SYS_mremap, %rdi
 	je mg_map_syscall
 	jmp *mg_real(%rip)
+1:
+	exec_body 11, 1
+2:
+	exec_body 12, 1
 	.cfi_endproc
 	.size syscall, .-syscall
 
@@ -81,20 +109,7 @@ syscall:
 \name:
 	.cfi_startproc
 	endbr64
-	.irp register, rdi, rsi, rdx, rcx, r8, r9, rax
-	push %\register
-	.cfi_adjust_cfa_offset 8
-	.endr
-	mov %rsi, %rdx
-	mov %rdi, %rsi
-	mov $\which, %edi
-	call mg_exec_next
-	mov %rax, %r11
-	.irp register, rax, r9, r8, rcx, rdx, rsi, rdi
-	pop %\register
-	.cfi_adjust_cfa_offset -8
-	.endr
-	jmp *%r11
+	exec_body \which
 	.cfi_endproc
 	.size \name, .-\name
 	.endm
@@ -108,5 +123,6 @@ syscall:
 	EXEC posix_spawn, 7
 	EXEC posix_spawnp, 8
 	EXEC fexecve, 9
+	EXEC execveat, 10
 
 	.section .note.GNU-stack, "", @progbits

@@ -44,6 +44,7 @@ cat >runs.c <<'END'
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 static int spawned(int r, pid_t pid)
@@ -76,6 +77,27 @@ int main(int argc, char **argv)
 		execvpe("static", all, env);
 	if (!strcmp(how, "fexecve"))
 		fexecve(open("./static", O_RDONLY | O_CLOEXEC), all, env);
+	if (!strcmp(how, "execveat"))
+		execveat(AT_FDCWD, "./static", all, env, 0);
+	if (!strcmp(how, "execveat, folder"))
+		execveat(open(".", O_RDONLY | O_CLOEXEC), "static", all, env, 0);
+	if (!strcmp(how, "execveat, file"))
+		execveat(open("./static", O_RDONLY | O_CLOEXEC), "", all, env, AT_EMPTY_PATH);
+	if (!strcmp(how, "syscall"))
+		syscall(SYS_execve, "./static", all, env);
+	if (!strcmp(how, "syscall, at"))
+		syscall(SYS_execveat, AT_FDCWD, "./static", all, env, 0);
+	if (!strcmp(how, "raw")) {
+		long r;
+		__asm__ volatile("syscall" : "=a"(r) : "a"(SYS_execve), "D"("./static"), "S"(all), "d"(env) : "rcx", "r11", "memory");
+	}
+	if (!strcmp(how, "fork")) {
+		if ((pid = fork()) == 0) {
+			execve("./static", all, env);
+			_exit(1);
+		}
+		return spawned(0, pid);
+	}
 	if (!strcmp(how, "script"))
 		execv("./script", all);
 	if (!strcmp(how, "posix_spawn"))
@@ -95,12 +117,14 @@ int main(int argc, char **argv)
 		execvp("", all);
 		execvp("nothing", all);
 		execlp("data", "data", (char *)0);
+		execveat(AT_FDCWD, "./nothing", all, env, 0);
+		syscall(SYS_execve, "./data", all, env);
 		return spawned(posix_spawn(&pid, "./nothing", NULL, NULL, all, env), pid);
 	}
 	return 1;
 }
 END
-gcc -O1 -fno-builtin -static -o static static.c && gcc -O1 -D_GNU_SOURCE -o runs runs.c || exit 77
+gcc -O1 -fno-builtin -static -o static static.c && gcc -O1 -D_GNU_SOURCE -o runs runs.c && gcc -O1 -D_GNU_SOURCE -static -o sruns runs.c || exit 77
 strip -o stripped static
 cp static data && chmod a-x data
 printf '#!%s/static word\n' "$PWD" >script && chmod +x script
@@ -154,8 +178,9 @@ below 1 'env -i' env -i ./static
 below 1 'timeout' timeout 100 ./static
 below 1 'nice' nice ./static
 below 2 'make' make -s
-for how in execl execle execlp execv execve execvp execvpe fexecve script posix_spawn posix_spawnp vfork; do
-	below 1 $how ./runs $how
+for how in execl execle execlp execv execve execvp execvpe fexecve execveat 'execveat, folder' 'execveat, file' syscall 'syscall, at' script posix_spawn posix_spawnp \
+	fork vfork; do
+	below 1 "$how" ./runs "$how"
 done
 below 0 'refused' ./runs fails
 below 0 'a dynamic one' sh -c '/bin/true; /usr/bin/env true'
@@ -164,6 +189,11 @@ below 2 'python' "$python" run.py
 # shellcheck disable=SC2016 # the shell that is recorded expands them
 below 6 'several at once' sh -c 'for i in 1 2 3 4 5 6; do ./static >out.$i & done; wait; cat out.*'
 below 1 'it aborts' sh -c 'ulimit -c 0; ./static abort; echo $?'
+
+# ---- by an instruction of its own: it has a line, whether it was seen or is known by its name only ----
+record ./runs raw >got 2>err
+is 'raw: output' "$? $(<got)" '7 static 1 2 3 4 5 6 7 8 own'
+grep -qE '	not recorded: (it began by a system call that is not hooked|it is statically linked, .*)$' t.trace.d/index || fail "raw: $(<t.trace.d/index)"
 
 # ---- killed: the status is the signal's, and what it did is there ----
 for sig in TERM KILL; do
@@ -218,7 +248,8 @@ fi
 # ---- without privileges: what it starts keeps the rights that it gets ----
 if [ "$(id -u)" = 0 ]; then
 	nobody=$(mktemp -d /tmp/memscope-static.XXXXXX)
-	cp "$BIN/ms-record" "$BIN/libmemscope-preload.so" static "$nobody"
+	cp "$BIN/ms-record" "$BIN/libmemscope-preload.so" static sruns script "$nobody"
+	sed -i "1s|.*|#!$nobody/static word|" "$nobody/script"
 	gcc -x c -o "$nobody/rights" - <<'END' && gcc -O1 -fno-builtin -static -x c -o "$nobody/starter" - <<'END2' || exit 77
 #include <stdio.h>
 #include <unistd.h>
@@ -247,6 +278,16 @@ END2
 		setpriv --reuid=nobody --regid=nogroup --clear-groups sh -c './starter; echo $?' >plain
 		setpriv --reuid=nobody --regid=nogroup --clear-groups ./ms-record -q --follow=all --no-symbols -o t.trace sh -c './starter; echo $?' >got
 	)
+	# What a static one starts tells of itself, too.
+	for how in execv execvpe fexecve execveat 'execveat, folder' 'execveat, file' script posix_spawn posix_spawnp fork vfork; do
+		(
+			cd "$nobody" || exit 1
+			setpriv --reuid=nobody --regid=nogroup --clear-groups sh -c './sruns "$@"; echo $?' - "$how" >plain2
+			setpriv --reuid=nobody --regid=nogroup --clear-groups ./ms-record -q --follow=all --no-symbols -o s.trace sh -c './sruns "$@"; echo $?' - "$how" >got2
+			cmp plain2 got2
+		) || fail "$how, without privileges: $(<"$nobody/got2")"
+		is "$how, without privileges" "$(awk -F '\t' '$11 ~ /\/static$/ { print $7, $10 == "-" ? "none" : "trace", $12 }' "$nobody/s.trace.d/index")" "$((before + 40)) trace -"
+	done
 	is 'its rights' "$(<"$nobody/got")" "$(<"$nobody/plain")"
 	is 'its line' "$(awk -F '\t' '$11 ~ /starter$/ { print $7, $10 == "-" ? "none" : "trace", $12 }' "$nobody/t.trace.d/index")" "$((before + 40)) trace -"
 	rm -rf "$nobody"
