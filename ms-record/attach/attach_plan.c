@@ -205,6 +205,7 @@ static const struct {
 		 {"prctl", MG_HOOK_PRCTL, false},
 		 {"madvise", MG_HOOK_MADVISE, false},
 		 {"mlockall", MG_HOOK_MLOCKALL, false},
+		 {"_exit", MG_HOOK_EXIT, false},
 		 {"execve", MG_HOOK_EXECVE, false},
 		 {"fexecve", MG_HOOK_FEXECVE, false},
 		 {"execveat", MG_HOOK_EXECVEAT, false}};
@@ -355,8 +356,7 @@ static void look_for_allocator(struct attach *a, const struct attach_module *m)
 	for (size_t i = 0; i < FUNCTIONS; i++) {
 		uint32_t kind = functions[i].kind;
 		struct target *t = NULL;
-		if (s[i].address &&
-		    ((kind != MG_HOOK_FORK && kind < MG_HOOK_EXECVE) || a->launched))
+		if (s[i].address && ((kind != MG_HOOK_FORK && kind < MG_HOOK_EXIT) || a->launched))
 			t = attach_add_target(a, m, functions[i].name, kind, s[i].address,
 					      s[i].bytes);
 		if (!t)

@@ -55,13 +55,25 @@ static bool reap(struct control *c)
 	return c->sessions != NULL;
 }
 
+/* Returns waitpid's status by what the guest passed to exit, for a process whose parent was faster
+ * than we; -1 = it did not come there, or was none that ended but a child of vfork. */
+static int told_status(const struct session *s)
+{
+	const struct mg_session *m = s->mem;
+	uint32_t told = __atomic_load_n(&m->end_status, __ATOMIC_ACQUIRE);
+	bool ends = s->attach_modules || !m->end_wait_ms ||
+		    __atomic_load_n(&m->end_state, __ATOMIC_ACQUIRE) != MG_END_NONE;
+	return told && ends ? (int)(told - 1) << 8 : -1;
+}
+
 /* Notes that what ended was another program: one that exits comes by the guest (guest/end.c), and
  * has its own name. It had begun by a system call that the guest does not see, and was gone before
  * the next sample. */
 static void note_unseen_exec(struct session *s, int status)
 {
 	const struct mg_session *m = s->mem;
-	bool passed = !m->end_wait_ms || s->attach_modules || m->end_unheard ||
+	bool passed = s->attach_modules || m->guest_disabled || !m->tsc_hz ||
+		      __atomic_load_n(&m->end_status, __ATOMIC_ACQUIRE) ||
 		      __atomic_load_n(&m->end_state, __ATOMIC_ACQUIRE) != MG_END_NONE;
 	if (passed || s->changed_ns || status < 0 || !WIFEXITED(status) ||
 	    !__atomic_load_n(&m->guest_ready, __ATOMIC_ACQUIRE))
@@ -79,6 +91,8 @@ void control_end(struct control *c, struct session *s, int how, int status)
 {
 	if (s->ending != SESSION_RUNS)
 		return;
+	if (how == SESSION_EXITED && status < 0)
+		status = told_status(s);
 	if (how == SESSION_EXITED)
 		note_unseen_exec(s, status);
 	if (s->changed_ns && how == SESSION_EXITED) {

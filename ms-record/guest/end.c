@@ -31,11 +31,13 @@
 
 #define SEEN_MS 1000u
 #define AT_ONCE 4
+#define KNOWN ((void *)1)
 
 /* NAME_preload.S. Saves the registers that a function keeps for its caller, and calls mg_end_hold
- * with its frame. */
-void mg_end_enter(void *unused);
-void mg_end_hold(const uint64_t *frame);
+ * with its frame; `known`: what the program exits with. */
+void mg_end_enter(int status, void *known);
+void mg_end_enter_quick(void *unused);
+void mg_end_hold(const uint64_t *frame, int status, bool known);
 /* The function that its vfork jumps to. */
 int (*mg_end_vfork(void))(void);
 
@@ -90,13 +92,16 @@ static void wait(struct mg_session *s)
 	}
 }
 
-void mg_end_hold(const uint64_t *frame)
+void mg_end_hold(const uint64_t *frame, int status, bool known)
 {
 	struct mg_session *s = mg.session;
 	uint32_t none = MG_END_NONE;
-	if (!s || !s->end_wait_ms || !s->tsc_hz ||
-	    !__atomic_load_n(&mg.gate->on, __ATOMIC_ACQUIRE) ||
+	if (!s || !s->tsc_hz || !__atomic_load_n(&mg.gate->on, __ATOMIC_ACQUIRE) ||
 	    __atomic_load_n(&s->state, __ATOMIC_RELAXED) == MG_OFF || is_vfork_child())
+		return;
+	if (known)
+		__atomic_store_n(&s->end_status, mg_end_status(status), __ATOMIC_RELEASE);
+	if (!s->end_wait_ms)
 		return;
 	bool unheard = mg_heartbeat_timeout(s, 1);
 	__atomic_store_n(&s->end_unheard, unheard, __ATOMIC_RELAXED);
@@ -118,7 +123,7 @@ void mg_end_hold(const uint64_t *frame)
 
 MG_EXPORT void _exit(int status)
 {
-	mg_end_enter(NULL);
+	mg_end_enter(status, KNOWN);
 	mg_real._exit(status);
 	for (;;)
 		mg_syscall(SYS_exit_group, (uint64_t)status, 0, 0, 0, 0, 0);
@@ -128,11 +133,10 @@ MG_EXPORT void _Exit(int status) __attribute__((alias("_exit")));
 
 void mg_end_init(void)
 {
-	if (!mg.session->end_wait_ms)
-		return;
-	mg_end_frame_init();
+	if (mg.session->end_wait_ms)
+		mg_end_frame_init();
 	for (int i = 0; i < AT_ONCE; i++) {
-		mg_real.__cxa_atexit(mg_end_enter, NULL, NULL);
-		mg_real.__cxa_at_quick_exit(mg_end_enter, NULL);
+		mg_real.on_exit(mg_end_enter, KNOWN);
+		mg_real.__cxa_at_quick_exit(mg_end_enter_quick, NULL);
 	}
 }

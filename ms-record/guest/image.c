@@ -22,6 +22,8 @@
  *  A6 The list of modules is ms-record's. When the linker is about to take some away the table is
  *     void until ms-record has looked: nothing of it is read then.
  */
+#include <sys/syscall.h>
+
 #include "core.h"
 #include "sample.h"
 #include "tell.h"
@@ -197,6 +199,15 @@ static bool is_done(const uint64_t *frame, const struct mg_hook *h)
 	return !mg_lock_all((uint32_t)frame[ARG_0]);
 }
 
+/* A child of vfork, which shares its parent's session, has another number than stands there. */
+static void before_exit(int status)
+{
+	if (__atomic_load_n(&mg.gate->on, __ATOMIC_ACQUIRE) && !mg.filtered &&
+	    __atomic_load_n(&mg.head->unfiltered, __ATOMIC_RELAXED) &&
+	    (uint32_t)mg_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0) == own_tid())
+		__atomic_store_n(&mg.session->end_status, mg_end_status(status), __ATOMIC_RELEASE);
+}
+
 /* A program is about to begin, perhaps in a child of vfork: nothing is written but the stack. */
 static void before_exec(const uint64_t *frame, const struct mg_hook *h)
 {
@@ -221,6 +232,10 @@ static __attribute__((noinline)) void before_other(uint64_t *frame, const struct
 {
 	enum { SET_SECCOMP = 22, STRICT = 1, SET_TSC = 26, SIGSEGV = 2 };
 	uint32_t option = (uint32_t)frame[ARG_0], value = (uint32_t)frame[ARG_1];
+	if (h->kind == MG_HOOK_EXIT) {
+		before_exit((int)frame[ARG_0]);
+		return;
+	}
 	if (h->kind >= MG_HOOK_EXECVE) {
 		before_exec(frame, h);
 		return;

@@ -284,6 +284,7 @@ struct mg_session {
 
 	/* The end of the process: see end.c. */
 	_Alignas(64) uint32_t end_state; /* enum mg_end_state; futex word */
+	uint32_t end_status;  /* guest: what it exits with, + 1; 0 = it has not come there */
 	uint32_t end_unheard; /* guest: it came to its end without ms-record's heartbeat */
 	uint32_t end_tid;     /* the thread that is held, */
 	uint64_t end_sp;      /* its registers, and above them its stack, */
@@ -371,6 +372,12 @@ enum mg_end_state {
 	MG_END_OVER = 5,  /* whoever ends the process is not held (any more) */
 	MG_END_LATE = 6,  /* guest: it waited in vain */
 };
+
+/* The end_status of a program that exits with that. */
+static inline uint32_t mg_end_status(int status)
+{
+	return ((uint32_t)status & 0xff) + 1;
+}
 
 /* Names the states of a slot, the part of the pool in which a forked child writes. */
 enum mg_slot_state {
@@ -622,9 +629,10 @@ enum mg_hook_kind {
 	MG_HOOK_PRCTL = 12,    /* (option, argument) */
 	MG_HOOK_MADVISE = 13,  /* (address, bytes, advice) */
 	MG_HOOK_MLOCKALL = 14, /* (flags) */
-	MG_HOOK_EXECVE = 15,   /* (path, arguments, environment) */
-	MG_HOOK_FEXECVE = 16,  /* (descriptor, arguments, environment) */
-	MG_HOOK_EXECVEAT = 17, /* (folder, path, ...) */
+	MG_HOOK_EXIT = 15,     /* (status) */
+	MG_HOOK_EXECVE = 16,   /* (path, arguments, environment) */
+	MG_HOOK_FEXECVE = 17,  /* (descriptor, arguments, environment) */
+	MG_HOOK_EXECVEAT = 18, /* (folder, path, ...) */
 };
 
 /* A function of a custom allocator: what it does, and which arguments say so, counted from 1; 0 =

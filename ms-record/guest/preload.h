@@ -82,7 +82,7 @@ struct mg_real {
 	void *(*mremap)(void *, size_t, size_t, int, ...);
 	/* functions of the C library, where a sanitizer in the program has its own, which is not
 	 * ready yet */
-	int (*__cxa_atexit)(void (*f)(void *), void *arg, void *dso);
+	int (*on_exit)(void (*f)(int, void *), void *arg);
 	int (*__cxa_at_quick_exit)(void (*f)(void *), void *dso);
 	int (*dl_iterate_phdr)(int (*f)(struct dl_phdr_info *, size_t, void *), void *arg);
 };

@@ -138,7 +138,7 @@ void mg_resolve(void)
 	NEXT(, mmap)
 	NEXT(, munmap)
 	NEXT(, mremap)
-	NEXT(, __cxa_atexit)
+	NEXT(, on_exit)
 	NEXT(, __cxa_at_quick_exit)
 	NEXT(, dl_iterate_phdr)
 	mg_exec_resolve();

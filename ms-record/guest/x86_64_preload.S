@@ -22,6 +22,8 @@ mg_end_enter:
 	push %r14
 	push %r15
 	push $0
+	mov %rsi, %rdx
+	mov %rdi, %rsi
 	mov %rbp, %rdi
 	call mg_end_hold
 	mov -8(%rbp), %rbx
@@ -34,6 +36,18 @@ mg_end_enter:
 	ret
 	.cfi_endproc
 	.size mg_end_enter, .-mg_end_enter
+
+	/* Does the same for quick_exit, whose handlers do not get the status. */
+	.globl mg_end_enter_quick
+	.hidden mg_end_enter_quick
+	.type mg_end_enter_quick, @function
+mg_end_enter_quick:
+	.cfi_startproc
+	endbr64
+	xor %esi, %esi
+	jmp mg_end_enter
+	.cfi_endproc
+	.size mg_end_enter_quick, .-mg_end_enter_quick
 
 	/* Goes on to the next provider of one of the calls of exec.c with all registers as they are. `raw`: the first parameter is a system call's number. */
 	.macro exec_body which, raw=0
