@@ -60,7 +60,7 @@ GUEST := $(B)/bin/libmemscope-preload.so
 -include ms-record/guest/guest.mk
 -include libcommon/api/public.mk
 
-all: $(TOOLS:%=$(B)/bin/%) $(if $(wildcard ms-record/guest/preload.c),$(GUEST)) $(LIB_FILES) \
+all: $(TOOLS:%=$(B)/bin/%) $(if $(wildcard ms-record/guest/preload/preload.c),$(GUEST)) $(LIB_FILES) \
   $(if $(wildcard packaging/completions),$(TOOLS:%=$(B)/completions/%.bash))
 
 $(B)/format/%.o: format/%.c

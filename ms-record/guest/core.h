@@ -4,7 +4,7 @@
  * The core is the unwinder (unwind.c, walk.c), the rules that it steps by (rules.c, eh_frame.c),
  * the writer's side of a ring (ring.c), the threads' places (thread.c) and what a hook does
  * (hooks.c). It calls nothing outside itself but the functions of `struct mg_backend`. A backend
- * (preload.c, or image.c where the process runs already) maps memory, fills `mg` once, and calls
+ * (preload/, or image/ where the process runs already) maps memory, fills `mg` once, and calls
  * the hooks. Nothing here changes errno, allocates, prints, exits, or takes a lock that somebody
  * waits for.
  */

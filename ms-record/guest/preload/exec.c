@@ -14,7 +14,7 @@
 #include <fcntl.h>
 #include <sys/syscall.h>
 
-#include "core.h"
+#include "ms-record/guest/core.h"
 #include "preload.h"
 
 enum { BY_PATH = 1, SPAWNS = 2, BY_FILE = 4, BY_FOLDER = 8 };

@@ -6,7 +6,7 @@
  * in preload.c as if they had come there at once. So this file is compiled as the core is, without
  * a frame pointer, and calls at the end of a function are jumps.
  */
-#include "record.h"
+#include "ms-record/guest/record.h"
 #include "preload.h"
 
 /* Is this thread's countdown certain to pass over so many bytes? Then it does. No block has 2^63 and

@@ -9,9 +9,9 @@
  */
 #include <link.h>
 
-#include "core.h"
+#include "ms-record/guest/core.h"
 #include "preload.h"
-#include "step.h"
+#include "ms-record/guest/step.h"
 
 #define STEPS 64 /* frames of C libraries that may lie between */
 

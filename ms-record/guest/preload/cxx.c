@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "core.h"
+#include "ms-record/guest/core.h"
 #include "preload.h"
 
 #define OPERATORS 20u

@@ -26,7 +26,7 @@
  */
 #include <sys/syscall.h>
 
-#include "core.h"
+#include "ms-record/guest/core.h"
 #include "preload.h"
 
 #define SEEN_MS 1000u

@@ -6,7 +6,7 @@
 
 #define MG_IMAGE 1
 
-#include "cpu.h"
+#include "ms-record/guest/cpu.h"
 
 /* fork.c's, for a child; the image asks first whether there is a session to begin. */
 #define MG_SHUT mg_shut_forked

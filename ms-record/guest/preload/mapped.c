@@ -15,7 +15,7 @@
 #include <stdarg.h>
 #include <sys/syscall.h>
 
-#include "core.h"
+#include "ms-record/guest/core.h"
 #include "preload.h"
 
 /* Repeats values of the kernel's interface; its header declares functions with other types than

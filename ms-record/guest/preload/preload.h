@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tell.h"
+#include "ms-record/guest/tell.h"
 
 /* The C library's stack_t. */
 struct mg_signal_stack {

@@ -24,9 +24,9 @@
  */
 #include <sys/syscall.h>
 
-#include "core.h"
-#include "sample.h"
-#include "tell.h"
+#include "ms-record/guest/core.h"
+#include "ms-record/guest/sample.h"
+#include "ms-record/guest/tell.h"
 
 #define EXPORT __attribute__((visibility("default"), used))
 #define ENTRY __attribute__((visibility("hidden"), used))

@@ -15,7 +15,7 @@
  * every register as the function left it; rsp is all that differs in between. Vector registers are
  * never touched: nothing that is called from here uses them.
  */
-#include "x86_64_macros.h"
+#include "ms-record/guest/x86_64_macros.h"
 	.text
 
 	.macro save

@@ -13,7 +13,7 @@
 #include <elf.h>
 #include <link.h>
 
-#include "core.h"
+#include "ms-record/guest/core.h"
 #include "preload.h"
 
 #define NOTES_MOST 4096u

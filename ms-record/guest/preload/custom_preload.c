@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "core.h"
+#include "ms-record/guest/core.h"
 #include "preload.h"
 
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));

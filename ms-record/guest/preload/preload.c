@@ -12,7 +12,7 @@
 #include <linux/seccomp.h>
 #include <sys/syscall.h>
 
-#include "core.h"
+#include "ms-record/guest/core.h"
 #include "preload.h"
 
 #define SET_DISPATCH 59 /* PR_SET_SYSCALL_USER_DISPATCH, of Linux 5.11 */

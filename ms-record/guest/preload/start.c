@@ -16,8 +16,8 @@
 #include <sys/time.h>
 #include <sys/un.h>
 
-#include "core.h"
-#include "sample.h"
+#include "ms-record/guest/core.h"
+#include "ms-record/guest/sample.h"
 #include "preload.h"
 
 extern void *__libc_stack_end __attribute__((weak));

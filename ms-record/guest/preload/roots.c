@@ -10,7 +10,7 @@
  *  R2 An entry keeps its address until it is taken back. Two threads that say different things of
  *     one address at once may leave either.
  */
-#include "core.h"
+#include "ms-record/guest/core.h"
 #include "preload.h"
 
 static struct mg_roots roots;

@@ -11,7 +11,7 @@
  *     because a signal or a fork came while the table was being changed, `unsure` is set, for ever.
  *  A2 What is not in the table counts as the program's: to note less is always right.
  */
-#include "core.h"
+#include "ms-record/guest/core.h"
 #include "preload.h"
 
 #define SPINS 10000u

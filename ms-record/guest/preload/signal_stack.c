@@ -2,7 +2,7 @@
  * Alternate signal stacks: only the kernel has their addresses, and does not tell. So the last one of
  * each thread is noted, for the leak scan.
  */
-#include "record.h"
+#include "ms-record/guest/record.h"
 #include "preload.h"
 
 enum { DISABLED = 2 };
