@@ -138,14 +138,8 @@ static bool meets(const struct try *t, size_t line, size_t at)
 static bool new_meets(const struct ms_suppress_line *l)
 {
 	static const char *const names[] = {
-		"_Znwm",
-		"_Znam",
-		"_ZnwmRKSt9nothrow_t",
-		"_ZnamRKSt9nothrow_t",
-		"_ZnwmSt11align_val_t",
-		"_ZnamSt11align_val_t",
-		"_ZnwmSt11align_val_tRKSt9nothrow_t",
-		"_ZnamSt11align_val_tRKSt9nothrow_t",
+#define MS_HOOK_NEW(name) #name,
+#include "format/functions.def"
 		"operator new(unsigned long)",
 		"operator new[](unsigned long)",
 	};
@@ -159,8 +153,8 @@ static bool new_meets(const struct ms_suppress_line *l)
 static bool is_allocator(const struct ms_suppress_line *l)
 {
 	static const char *const names[] = {
-		"malloc",         "calloc",        "realloc", "reallocarray", "memalign",
-		"posix_memalign", "aligned_alloc", "valloc",  "pvalloc",
+#define MS_HOOK_ALLOC(name, ...) #name,
+#include "format/functions.def"
 	};
 	if (l->kind == MS_LINE_OBJECT)
 		return strstr(l->pattern, "vgpreload") != NULL;

@@ -85,15 +85,8 @@ static const char *const exact[] = {
 	"_dl_start_user",
 	"_dl_init",
 	"_dl_relocate_object",
-	"malloc",
-	"calloc",
-	"realloc",
-	"memalign",
-	"posix_memalign",
-	"aligned_alloc",
-	"valloc",
-	"pvalloc",
-	"reallocarray",
+#define MS_HOOK_ALLOC(name, ...) #name,
+#include "format/functions.def"
 	"strdup",
 	"strndup",
 	"__strdup",
@@ -166,9 +159,9 @@ bool ms_is_runtime(const char *module, const char *function, const char *file)
 const char *ms_entry_point(const char *function)
 {
 	static const char *const entries[] = {
-		"malloc",        "calloc", "realloc", "reallocarray", "memalign", "posix_memalign",
-		"aligned_alloc", "valloc", "pvalloc", "strdup",       "strndup",  "mmap",
-		"mmap64",        "mremap", "sbrk",    "brk"};
+#define MS_HOOK_ALLOC(name, ...) #name,
+#include "format/functions.def"
+		"strdup", "strndup", "mmap", "mmap64", "mremap", "sbrk", "brk"};
 	static const char *const operators[][2] = {{"operator new[](", "operator new[]"},
 						   {"operator new(", "operator new"},
 						   {"_Zna", "operator new[]"},

@@ -190,25 +190,22 @@ static const struct {
 	const char *name;
 	uint32_t kind;
 	bool must; /* without it the figures would be wrong */
-} functions[] = {{"malloc", MG_HOOK_MALLOC, true},
-		 {"free", MG_HOOK_FREE, true},
-		 {"calloc", MG_HOOK_CALLOC, true},
-		 {"realloc", MG_HOOK_REALLOC, true},
-		 {"reallocarray", MG_HOOK_REALLOCARRAY, false},
-		 {"memalign", MG_HOOK_MEMALIGN, false},
-		 {"aligned_alloc", MG_HOOK_MEMALIGN, false},
-		 {"posix_memalign", MG_HOOK_POSIX_MEMALIGN, false},
-		 {"valloc", MG_HOOK_VALLOC, false},
-		 {"pvalloc", MG_HOOK_VALLOC, false},
-		 {"cfree", MG_HOOK_FREE, false},
-		 {"fork", MG_HOOK_FORK, false},
-		 {"prctl", MG_HOOK_PRCTL, false},
-		 {"madvise", MG_HOOK_MADVISE, false},
-		 {"mlockall", MG_HOOK_MLOCKALL, false},
-		 {"_exit", MG_HOOK_EXIT, false},
-		 {"execve", MG_HOOK_EXECVE, false},
-		 {"fexecve", MG_HOOK_FEXECVE, false},
-		 {"execveat", MG_HOOK_EXECVEAT, false}};
+} functions[] = {
+#define ATTACHED_MUST(name, form) {#name, MG_HOOK_##form, true},
+#define ATTACHED_MAY(name, form) {#name, MG_HOOK_##form, false},
+#define ATTACHED_NO(name, form)
+#define MS_HOOK_ALLOC(name, form, preload, attached) ATTACHED_##attached(name, form)
+#define MS_HOOK_FREE(name, form, preload, attached) ATTACHED_##attached(name, form)
+#include "format/functions.def"
+	{"fork", MG_HOOK_FORK, false},
+	{"prctl", MG_HOOK_PRCTL, false},
+	{"madvise", MG_HOOK_MADVISE, false},
+	{"mlockall", MG_HOOK_MLOCKALL, false},
+	{"_exit", MG_HOOK_EXIT, false},
+	{"execve", MG_HOOK_EXECVE, false},
+	{"fexecve", MG_HOOK_FEXECVE, false},
+	{"execveat", MG_HOOK_EXECVEAT, false},
+};
 #define FUNCTIONS (sizeof functions / sizeof *functions)
 enum { MALLOC = 0, FREE = 1 };
 

@@ -29,7 +29,7 @@
 #define WRAPPER_DEPTH 2u
 #define ARGUMENTS_DEPTH 2u
 #define FUNCTIONS_MOST 24u
-enum { MALLOC, FREE, CALLOC, REALLOC }; /* of hook_prefixed_names */
+enum { MALLOC, FREE, CALLOC, REALLOC }; /* of hook_prefixed_names, which begins so */
 
 /* Those of one prefix, in one module. */
 struct family {
@@ -183,9 +183,10 @@ static bool ends_as(const char *name, const char *end)
 
 static bool is_allocation(const void *arg, const char *name, bool imported)
 {
-	static const char *const ends[] = {"malloc",  "calloc",   "realloc",
-					   "valloc",  "memalign", "aligned_alloc",
-					   "mallocx", "_Znwm",    "_Znam"};
+	static const char *const ends[] = {
+#define MS_HOOK_ALLOC(name, ...) #name,
+#include "format/functions.def"
+		"mallocx", "_Znwm", "_Znam"};
 	const struct others *o = arg;
 	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
 		if (!ends_as(name, ends[i]))

@@ -27,9 +27,10 @@ static const Elf64_Sym *find(const struct hook_code *c, const char *wanted)
 
 static bool is_allocation(const void *unused, const char *name, bool imported)
 {
-	static const char *const names[] = {"malloc",  "calloc",        "realloc", "memalign",
-					    "valloc",  "aligned_alloc", "pvalloc", "posix_memalign",
-					    "mallocx", "__libc_malloc"};
+	static const char *const names[] = {
+#define MS_HOOK_ALLOC(name, ...) #name,
+#include "format/functions.def"
+		"mallocx", "__libc_malloc"};
 	(void)unused, (void)imported;
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (!strcmp(name, names[i]))

@@ -7,13 +7,15 @@ GUEST_ASM := $(call of_cpu,$(sort $(wildcard $(GUEST_DIR)/*.S $(PRELOAD_DIR)/*.S
 GUEST_CORE := preload/entry tell eh_frame grow rules unwind whole walk ring thread fork copy record hooks python user spans sample custom late confine apart stack $(CPU)_code $(CPU)_flow $(CPU)_memory
 include $(GUEST_DIR)/$(CPU).mk
 
-# The guest's own headers only, by their folder; tests/lint/layers looks at what the compiler opens.
+EXPORTS := $(B)/gen/exports.map
+
+# The guest's own headers only, by their folder, and the list of functions; tests/lint/layers looks at what the compiler opens.
 override GUEST_INCLUDE := -iquote .
 override GUEST_CFLAGS := $(GUEST_INCLUDE) -std=gnu11 -g -O2 -fPIC -D_GNU_SOURCE $(WARN) -fvisibility=hidden -fno-stack-protector $(GUEST_CPU_CFLAGS) \
 	$(CPU_FLAGS) -fno-strict-aliasing -fno-plt -fasynchronous-unwind-tables
 override GUEST_CORE_CFLAGS := -ffreestanding -fno-builtin -fno-tree-loop-distribute-patterns -fomit-frame-pointer
 override GUEST_BACKEND_CFLAGS := -fno-builtin -fno-omit-frame-pointer -fno-optimize-sibling-calls -fexceptions
-override GUEST_LDFLAGS := -shared -Wl,-z,defs,-z,relro,-z,now,-z,nodelete,-z,initfirst,-z,noexecstack -Wl,--version-script=$(PRELOAD_DIR)/exports.map \
+override GUEST_LDFLAGS := -shared -Wl,-z,defs,-z,relro,-z,now,-z,nodelete,-z,initfirst,-z,noexecstack -Wl,--version-script=$(EXPORTS) \
 	-Wl,-soname,libmemscope-preload.so -Wl,--build-id
 
 $(B)/$(GUEST_DIR)/%.o: override ALL_CFLAGS = $(GUEST_CFLAGS) $(if $(filter $*,$(GUEST_CORE)),$(GUEST_CORE_CFLAGS),$(GUEST_BACKEND_CFLAGS)) $(GUEST_EXTRA)
@@ -24,8 +26,12 @@ $(B)/$(GUEST_DIR)/%.o: $(GUEST_DIR)/%.S
 	@mkdir -p $(@D)
 	$(CC) $(GUEST_INCLUDE) -g -fPIC $(GUEST_CPU_ASFLAGS) -MMD -MP -c -o $@ $<
 
+$(EXPORTS): $(PRELOAD_DIR)/exports.map $(PRELOAD_DIR)/next.def format/functions.def
+	@mkdir -p $(@D)
+	@$(CC) $(GUEST_INCLUDE) -E -P -x c $< -o $@
+
 # A library that imports anything else than the list allows is not made.
-$(GUEST): $(GUEST_SRC:%.c=$(B)/%.o) $(GUEST_ASM:%.S=$(B)/%.o) $(PRELOAD_DIR)/exports.map $(GUEST_DIR)/imports.allow
+$(GUEST): $(GUEST_SRC:%.c=$(B)/%.o) $(GUEST_ASM:%.S=$(B)/%.o) $(EXPORTS) $(GUEST_DIR)/imports.allow
 	@mkdir -p $(@D)
 	$(CC) $(GUEST_LDFLAGS) -o $@ $(filter %.o,$^)
 	@nm -D --undefined-only $@ | awk '{sub(/@.*/, "", $$NF); print $$NF}' | LC_ALL=C sort -u | \

@@ -613,6 +613,7 @@ enum mg_pool_step {
 #define MG_PLACES 16384u /* threads that can be told apart */
 #define MG_PLACE_BYTES 64u
 
+/* Names what is hooked; the first are functions of allocators, by their form in format/functions.def. */
 enum mg_hook_kind {
 	MG_HOOK_NONE = 0,
 	MG_HOOK_MALLOC = 1,         /* (size) */
@@ -621,7 +622,6 @@ enum mg_hook_kind {
 	MG_HOOK_REALLOCARRAY = 4,   /* (old, n, size) */
 	MG_HOOK_MEMALIGN = 5,       /* (align, size) */
 	MG_HOOK_POSIX_MEMALIGN = 6, /* (&block, align, size) */
-	MG_HOOK_VALLOC = 7,         /* (size) */
 	MG_HOOK_FREE = 8,           /* (block) */
 	MG_HOOK_LINKER = 9,    /* the dynamic linker says that it changes the list of modules */
 	MG_HOOK_CUSTOM = 10,   /* as its `custom` says */

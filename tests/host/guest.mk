@@ -29,7 +29,7 @@ $(GUEST_T)/guest_storm: tests/host/guest_storm.c tests/host/guest_bump.c
 	$(CC) -g -O1 -Wall -Wextra -fno-builtin -o $@ $< -L$(@D) -Wl,-rpath,'$$ORIGIN',--no-as-needed -lguest_bump
 
 GUEST_T_BUILD = $(CC) $(filter-out -mgeneral-regs-only,$(GUEST_CFLAGS)) $(GUEST_BACKEND_CFLAGS) -fno-tree-loop-distribute-patterns -I. -shared -Wl,-z,initfirst \
-	-Wl,--version-script=$(PRELOAD_DIR)/exports.map
+	-Wl,--version-script=$(EXPORTS)
 # The version script hides them, but hidden functions of these names would be the judge's libc ones too. And entry.c is compiled as the
 # core is: its calls at the end of a function have to be jumps.
 GUEST_T_SRC := $(filter-out $(GUEST_DIR)/%_memory.c $(PRELOAD_DIR)/entry.c,$(GUEST_SRC)) $(GUEST_ASM) $(B)/$(PRELOAD_DIR)/entry.o

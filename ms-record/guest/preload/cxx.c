@@ -19,8 +19,16 @@
 #include "ms-record/guest/core.h"
 #include "preload.h"
 
-#define OPERATORS 20u
-#define NEWS 8u /* the first of them allocate */
+/* Numbers the operators; the first NEWS of them allocate. */
+enum {
+#define MS_HOOK_NEW(name) OPERATOR##name,
+#include "format/functions.def"
+	NEWS,
+	LAST_NEW = NEWS - 1,
+#define MS_HOOK_DELETE(name) OPERATOR##name,
+#include "format/functions.def"
+	OPERATORS
+};
 
 /* NAME_operators.S */
 extern void *mg_cxx_target[OPERATORS] __attribute__((visibility("hidden")));

@@ -74,7 +74,9 @@ MG_EXPORT void free(void *block)
 }
 
 /* The others are free by their definitions, and not every libc has them. */
-__asm__(".globl cfree, free_sized, free_aligned_sized\n"
-	".set cfree, free\n"
-	".set free_sized, free\n"
-	".set free_aligned_sized, free\n");
+#define NAMED_SAME(name) __asm__(".globl " #name "\n.set " #name ", free\n");
+#define NAMED_PLAIN(name)
+#define NAMED_ENTRY(name)
+#define NAMED_OVER(name)
+#define MS_HOOK_FREE(name, form, preload, attached) NAMED_##preload(name)
+#include "format/functions.def"

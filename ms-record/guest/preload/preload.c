@@ -28,61 +28,66 @@ MG_INLINE void *done(const uint64_t *frame, void *block, uint64_t size)
 	return block;
 }
 
-void *mg_malloc(size_t size)
-{
-	return done(MG_FRAME, mg_real.malloc(size), size);
-}
-
-void *mg_calloc(size_t n, size_t size)
-{
-	uint64_t all;
-	if (MG_UNLIKELY(__builtin_mul_overflow(n, size, &all)))
-		all = UINT64_MAX;
-	return done(MG_FRAME, mg_real.calloc(n, size), all);
-}
-
-MG_EXPORT void *memalign(size_t align, size_t size)
-{
-	return done(MG_FRAME, mg_real.memalign(align, size), size);
-}
-
-MG_EXPORT void *aligned_alloc(size_t align, size_t size)
-{
-	return done(MG_FRAME, mg_real.aligned_alloc(align, size), size);
-}
-
-MG_EXPORT int posix_memalign(void **out, size_t align, size_t size)
-{
-	int r = mg_real.posix_memalign(out, align, size);
-	done(MG_FRAME, r ? NULL : *out, size);
-	return r;
-}
-
-MG_EXPORT void *valloc(size_t size)
-{
-	return done(MG_FRAME, mg_real.valloc(size), size);
-}
-
-MG_EXPORT void *pvalloc(size_t size)
-{
-	return done(MG_FRAME, mg_real.pvalloc(size), size);
-}
-
-MG_INLINE void *resize(const uint64_t *frame, void *old, size_t size)
+MG_INLINE void *resize(const uint64_t *frame, void *(*const *next)(void *, size_t), void *old,
+		       size_t size)
 {
 	uint64_t before = 0;
 	if (!old)
-		return done(frame, mg_real.realloc(NULL, size), size);
+		return done(frame, (*next)(NULL, size), size);
 	struct mg_writer *t = mg_realloc_begin(frame, old, &before);
-	void *block = mg_real.realloc(old, size);
+	void *block = (*next)(old, size);
 	mg_realloc_end(t, frame, before, old, block, size);
 	return block;
 }
 
-void *mg_realloc(void *old, size_t size)
-{
-	return resize(MG_FRAME, old, size);
-}
+/* ---- the allocator's, made from their rows in functions.def ---------------------------------- */
+
+#define LIKE_MALLOC(export, name, next)                                                            \
+	export void *name(size_t size)                                                             \
+	{                                                                                          \
+		return done(MG_FRAME, mg_real.next(size), size);                                   \
+	}
+#define LIKE_CALLOC(export, name, next)                                                            \
+	export void *name(size_t n, size_t size)                                                   \
+	{                                                                                          \
+		uint64_t all;                                                                      \
+		if (MG_UNLIKELY(__builtin_mul_overflow(n, size, &all)))                            \
+			all = UINT64_MAX;                                                          \
+		return done(MG_FRAME, mg_real.next(n, size), all);                                 \
+	}
+#define LIKE_REALLOC(export, name, next)                                                           \
+	export void *name(void *old, size_t size)                                                  \
+	{                                                                                          \
+		return resize(MG_FRAME, &mg_real.next, old, size);                                 \
+	}
+#define LIKE_MEMALIGN(export, name, next)                                                          \
+	export void *name(size_t align, size_t size)                                               \
+	{                                                                                          \
+		return done(MG_FRAME, mg_real.next(align, size), size);                            \
+	}
+#define LIKE_POSIX_MEMALIGN(export, name, next)                                                    \
+	export int name(void **out, size_t align, size_t size)                                     \
+	{                                                                                          \
+		int r = mg_real.next(out, align, size);                                            \
+		done(MG_FRAME, r ? NULL : *out, size);                                             \
+		return r;                                                                          \
+	}
+#define LIKE_FREE(export, name, next)                                                              \
+	export void name(void *block)                                                              \
+	{                                                                                          \
+		if (!block)                                                                        \
+			return;                                                                    \
+		mg_on_free(MG_FRAME, block);                                                       \
+		mg_real.next(block);                                                               \
+	}
+
+#define MADE_PLAIN(name, form) LIKE_##form(MG_EXPORT, name, name)
+#define MADE_ENTRY(name, form) LIKE_##form(, mg_##name, name)
+#define MADE_OVER(name, form)
+#define MADE_SAME(name, form)
+#define MS_HOOK_ALLOC(name, form, preload, attached) MADE_##preload(name, form)
+#define MS_HOOK_FREE(name, form, preload, attached) MADE_##preload(name, form)
+#include "format/functions.def"
 
 /* glibc's own calls realloc through the symbol, which would be us again. */
 void *mg_reallocarray(void *old, size_t n, size_t size)
@@ -93,15 +98,7 @@ void *mg_reallocarray(void *old, size_t n, size_t size)
 		errno = ENOMEM;
 		return NULL;
 	}
-	return resize(MG_FRAME, old, all);
-}
-
-void mg_free(void *block)
-{
-	if (!block)
-		return;
-	mg_on_free(MG_FRAME, block);
-	mg_real.free(block);
+	return resize(MG_FRAME, &mg_real.realloc, old, all);
 }
 
 /* ---- memscope.h ------------------------------------------------------------------------------ */

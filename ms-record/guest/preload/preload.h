@@ -20,37 +20,9 @@ struct mg_signal_stack {
 
 #define MG_EXPORT __attribute__((visibility("default")))
 
-/* Lists what is exported and has a next provider: the allocator's entry points and what else is
- * watched; X(type, name, parameters, arguments..). syscall is the first: see NAME_preload.S. */
-#define MG_NEXT_FUNCTIONS(X)                                                                       \
-	X(long, syscall,                                                                           \
-	  (long number, unsigned long a, unsigned long b, unsigned long c, unsigned long d,        \
-	   unsigned long e, unsigned long f),                                                      \
-	  number, a, b, c, d, e, f)                                                                \
-	X(void *, malloc, (size_t size), size)                                                     \
-	X(void, free, (void *block), block)                                                        \
-	X(void *, calloc, (size_t n, size_t size), n, size)                                        \
-	X(void *, realloc, (void *block, size_t size), block, size)                                \
-	X(void *, memalign, (size_t align, size_t size), align, size)                              \
-	X(void *, aligned_alloc, (size_t align, size_t size), align, size)                         \
-	X(int, posix_memalign, (void **out, size_t align, size_t size), out, align, size)          \
-	X(void *, valloc, (size_t size), size)                                                     \
-	X(void *, pvalloc, (size_t size), size)                                                    \
-	X(int, dlclose, (void *handle), handle)                                                    \
-	X(int, brk, (void *end), end)                                                              \
-	X(void *, sbrk, (intptr_t more), more)                                                     \
-	X(int, fork, (void))                                                                       \
-	X(int, vfork, (void))                                                                      \
-	X(int, prctl,                                                                              \
-	  (int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d),        \
-	  option, a, b, c, d)                                                                      \
-	X(int, madvise, (void *address, size_t bytes, int advice), address, bytes, advice)         \
-	X(int, mlockall, (int flags), flags)                                                       \
-	X(int, sigaltstack, (const struct mg_signal_stack *new, struct mg_signal_stack *old), new, \
-	  old)                                                                                     \
-	X(void, _exit, (int status), status)
-#define MG_PROTOTYPE(type, name, parameters, ...) type name parameters;
-MG_NEXT_FUNCTIONS(MG_PROTOTYPE)
+/* Declares what has a next provider, and what else is exported. */
+#define X(type, name, parameters, ...) type name parameters;
+#include "next.def"
 void *reallocarray(void *old, size_t n, size_t size);
 void *mmap(void *address, size_t bytes, int prot, int flags, int fd, long offset);
 int munmap(void *address, size_t bytes);
@@ -72,9 +44,9 @@ void memscope_v1_root(const void *start, size_t bytes);
 /* The next provider's functions. Until the first call each is a function that looks all of them up.
  */
 struct dl_phdr_info;
-#define MG_MEMBER(type, name, parameters, ...) type(*name) parameters;
 struct mg_real {
-	MG_NEXT_FUNCTIONS(MG_MEMBER)
+#define X(type, name, parameters, ...) type(*name) parameters;
+#include "next.def"
 	void *(*own_realloc)(void *,
 			     size_t); /* the program's, which is bound before ours; or NULL */
 	void *(*mmap)(void *, size_t, int, int, int, long);

@@ -113,17 +113,18 @@ static void *ahead(const char *name)
 
 /* ---- the functions as they are before the first call ----------------------------------------- */
 
-#define EARLY(type, name, parameters, ...)                                                         \
+#define X(type, name, parameters, ...)                                                             \
 	static type early_of_##name parameters                                                     \
 	{                                                                                          \
 		mg_resolve();                                                                      \
 		return mg_real.name(__VA_ARGS__);                                                  \
 	}
-MG_NEXT_FUNCTIONS(EARLY)
+#include "next.def"
 
-#define IS_EARLY(type, name, ...) .name = early_of_##name,
-struct mg_real mg_real = {MG_NEXT_FUNCTIONS(IS_EARLY).mmap = mg_early_mmap,
-			  .munmap = mg_early_munmap, .mremap = mg_early_mremap};
+struct mg_real mg_real = {
+#define X(type, name, ...) .name = early_of_##name,
+#include "next.def"
+	.mmap = mg_early_mmap, .munmap = mg_early_munmap, .mremap = mg_early_mremap};
 
 void mg_resolve(void)
 {
@@ -133,14 +134,15 @@ void mg_resolve(void)
 	for (m = (&_r_debug ? &_r_debug : _dl_debug_addr)->r_map; m->l_ld != _DYNAMIC;)
 		m = m->l_next;
 	mg_own_map = m;
-#define NEXT(type, name, ...) *(void **)(void *)&mg_real.name = mg_next(#name, &m);
-	MG_NEXT_FUNCTIONS(NEXT)
-	NEXT(, mmap)
-	NEXT(, munmap)
-	NEXT(, mremap)
-	NEXT(, on_exit)
-	NEXT(, __cxa_at_quick_exit)
-	NEXT(, dl_iterate_phdr)
+#define NEXT(name) *(void **)(void *)&mg_real.name = mg_next(#name, &m);
+#define X(type, name, ...) NEXT(name)
+#include "next.def"
+	NEXT(mmap)
+	NEXT(munmap)
+	NEXT(mremap)
+	NEXT(on_exit)
+	NEXT(__cxa_at_quick_exit)
+	NEXT(dl_iterate_phdr)
 	mg_exec_resolve();
 	mg_next("malloc", &mg_malloc_map);
 	*(void **)(void *)&mg_real.own_realloc = ahead("realloc");
