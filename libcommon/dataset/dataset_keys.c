@@ -58,8 +58,8 @@ int ms_dataset_key_take(const struct ms_cli_arg *arg, struct ms_err *err)
 		return ms_err_set(err,
 				  "bad --key '%s': a value is one line of UTF-8, of 1 to %d bytes",
 				  key, VALUE_MAX);
-	if (is_time(key) &&
-	    ms_parse_count(key + 5, "--key time, in seconds since 1970,", 0, TIME_MAX, &time, err) != 0)
+	if (is_time(key) && ms_parse_count(key + 5, "--key time, in seconds since 1970,", 0,
+					   TIME_MAX, &time, err) != 0)
 		return -1;
 	*MS_PUSH(keys) = key;
 	for (; at > 0 && by_name(keys->v[at - 1], key) > 0; at--)

@@ -197,14 +197,10 @@ static const struct {
 #define MS_HOOK_ALLOC(name, form, preload, attached) ATTACHED_##attached(name, form)
 #define MS_HOOK_FREE(name, form, preload, attached) ATTACHED_##attached(name, form)
 #include "format/functions.def"
-	{"fork", MG_HOOK_FORK, false},
-	{"prctl", MG_HOOK_PRCTL, false},
-	{"madvise", MG_HOOK_MADVISE, false},
-	{"mlockall", MG_HOOK_MLOCKALL, false},
-	{"_exit", MG_HOOK_EXIT, false},
-	{"execve", MG_HOOK_EXECVE, false},
-	{"fexecve", MG_HOOK_FEXECVE, false},
-	{"execveat", MG_HOOK_EXECVEAT, false},
+	{"fork", MG_HOOK_FORK, false},       {"prctl", MG_HOOK_PRCTL, false},
+	{"madvise", MG_HOOK_MADVISE, false}, {"mlockall", MG_HOOK_MLOCKALL, false},
+	{"_exit", MG_HOOK_EXIT, false},      {"execve", MG_HOOK_EXECVE, false},
+	{"fexecve", MG_HOOK_FEXECVE, false}, {"execveat", MG_HOOK_EXECVEAT, false},
 };
 #define FUNCTIONS (sizeof functions / sizeof *functions)
 enum { MALLOC = 0, FREE = 1 };
