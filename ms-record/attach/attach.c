@@ -572,7 +572,7 @@ struct session *attach_begin(struct attach *a, const struct session_options *o,
 	s->mem->own[1][1] = a->shared.private + a->private_bytes;
 	s->mem->own[2][0] = a->image.base;
 	s->mem->own[2][1] = a->image.base + a->image.bytes;
-	s->mem->unfiltered = !hijack_filtered(s->proc);
+	s->mem->unfiltered = !hijack_filtered(s->process.folder);
 	s->mem->guest_ready = 1; /* whether an event came yet or not */
 	/* Who is sampled sparsely is looked at rarely: there a thread would wait for long. */
 	s->mem->late_wanted = a->manifest.debug_state && (a->hooks->n || !s->mem->sample_bytes);

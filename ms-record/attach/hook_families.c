@@ -410,7 +410,7 @@ unsigned hook_families_wanted(struct session *s)
 		const struct attach_map *m = &maps->v[i];
 		struct hook_symbols file;
 		if (!m->exec || !m->inode || hook_is_ours(m->path) || !may_have(&start, m->path) ||
-		    !hook_symbols_open(&file, s->proc, m))
+		    !hook_symbols_open(&file, s->process.folder, m))
 			continue;
 		bool first = !strcmp(m->path, maps->v[0].path);
 		if (!(wanted & HOOKS_FAMILIES) && has_any(all, &file, first))

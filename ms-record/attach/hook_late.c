@@ -185,7 +185,7 @@ static uint64_t page_by_guest(struct work *w, const struct attach_module *m)
 static uint64_t new_page(struct hook_work *hooks, const struct attach_module *m)
 {
 	struct work *w = (struct work *)hooks; /* its first member */
-	if (!w->attach || !hijack_filtered(w->s->proc))
+	if (!w->attach || !hijack_filtered(w->s->process.folder))
 		return page_by_guest(w, m);
 	return w->child ? 0 : attach_more_room(w->attach, m->code_low, m->code_high);
 }
@@ -344,8 +344,9 @@ static void look(struct session *s, struct hook_results *results)
 	w->s = s;
 	w->w.new_page = new_page;
 	w->w.waits = waits;
-	if (!hook_work_open(&w->w, s->proc) && read_hooks(w)) {
-		hook_modules_read(&w->w.modules, s->proc, &w->w.maps, &w->w.memory, is_new, w);
+	if (!hook_work_open(&w->w, s->process.folder) && read_hooks(w)) {
+		hook_modules_read(&w->w.modules, s->process.folder, &w->w.maps, &w->w.memory,
+				  is_new, w);
 		w->throws |= w->attach && hook_knows(&w->w.modules, HOOK_UNWINDER);
 		if (w->attach)
 			w->attach->throws = w->throws;

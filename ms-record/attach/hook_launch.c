@@ -137,7 +137,7 @@ static void name_own(struct work *w, const struct hook_place *at)
 	memcpy(libc, m->allocator, sizeof libc);
 	libc[sizeof libc - 1] = '\0';
 	libc[strcspn(libc, " ")] = '\0'; /* without its version, as of attached processes */
-	const char *known = attach_allocator_known(&w->w.memory, w->s->proc, &at->module);
+	const char *known = attach_allocator_known(&w->w.memory, w->s->process.folder, &at->module);
 	snprintf(m->allocator, sizeof m->allocator, "%.50s%s, %.60s",
 		 known ? known : basename(at->module.map->path), known ? " (static)" : "", libc);
 }
@@ -215,7 +215,7 @@ static void place_all(struct work *w)
 	unsigned wanted = s->hooks_wanted;
 	bool only_later = wanted == HOOKS_LATER;
 	struct hook_families known = {.next = 1, .malloc = s->mem->malloc_at, .launched = true};
-	hook_modules_read(&w->w.modules, s->proc, &w->w.maps, &w->w.memory,
+	hook_modules_read(&w->w.modules, s->process.folder, &w->w.maps, &w->w.memory,
 			  only_later ? is_linker : NULL, NULL);
 	for (size_t i = 0; i < w->hooks->n; i++)
 		place_asked(w, &w->hooks->v[i]);
@@ -234,7 +234,7 @@ static void place_all(struct work *w)
 bool hook_launch_wanted(struct session *s, const struct hooks *hooks)
 {
 	s->hooks_wanted = (hooks->n ? HOOKS_ASKED : 0) | hook_families_wanted(s) |
-			  (hook_operators_own(s->proc) ? HOOKS_OPERATORS : 0);
+			  (hook_operators_own(s->process.folder) ? HOOKS_OPERATORS : 0);
 	s->mem->hooks_wanted = s->hooks_wanted ? MG_HOOKS_WANTED : 0;
 	return s->hooks_wanted;
 }
@@ -259,7 +259,7 @@ bool hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *pla
 	}
 	w.w.enter = s->mem->enter_custom;
 	w.w.hooks_at = s->mem->hooks;
-	bool closed = hook_work_open(&w.w, s->proc);
+	bool closed = hook_work_open(&w.w, s->process.folder);
 	w.refused = closed && hooks->n; /* what nobody asked for is no reason not to run it */
 	if (w.refused || (closed && needed))
 		ms_err_sys(err, "cannot hook anything in '%s': its memory cannot be accessed",

@@ -62,16 +62,17 @@ static enum found try_pid(struct session *s, uint32_t pid)
 	if (proc < 0)
 		return FOUND_NOT;
 	int pidfd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
-	s->signature = session_signature(proc); /* before: with our memory it has its own names */
+	s->process.signature =
+		process_signature(proc); /* before: with our memory it has its own names */
 	enum found r = has_memory(proc, s->pool->inode);
 	if (r == FOUND_NOT || pidfd < 0) {
 		close(proc);
 		descriptor_close(pidfd);
 		return r;
 	}
-	s->proc = proc;
-	s->pidfd = pidfd;
-	s->pid = (pid_t)pid;
+	s->process.folder = proc;
+	s->process.pidfd = pidfd;
+	s->process.pid = (pid_t)pid;
 	return r;
 }
 
@@ -103,7 +104,7 @@ static bool other_namespace(const struct identity *parent)
 
 bool fork_children_keeps(const struct session *s)
 {
-	return s->pool && has_memory(s->proc, s->pool->inode) == FOUND;
+	return s->pool && has_memory(s->process.folder, s->pool->inode) == FOUND;
 }
 
 static enum found find_process(struct session *s, const struct identity *parent)
@@ -116,14 +117,14 @@ static enum found find_process(struct session *s, const struct identity *parent)
 	if (r == FOUND_NOT && s->claimed_pid && (!parent || other_namespace(parent)))
 		r = look_through_all(s, s->claimed_pid);
 	if (r == FOUND_NOT)
-		s->pid = (pid_t)s->claimed_pid;
+		s->process.pid = (pid_t)s->claimed_pid;
 	s->known = r != FOUND_UNSURE && s->claimed_pid;
 	return r;
 }
 
 static void end_at_once(struct control *c, struct session *s)
 {
-	struct session *now = handshake_running_session(c, s->pid);
+	struct session *now = handshake_running_session(c, s->process.pid);
 	if (now && now != s && !now->forked)
 		handshake_replace(c, s, now);
 	else
@@ -141,7 +142,7 @@ static void begin(struct control *c, struct session *s)
 	pause_adopt(s, &c->run);
 	memcpy(s->run_id, c->run_id, sizeof s->run_id);
 	info_names(s, parent);
-	s->out = files_open_further(&c->files, &c->opt->files, s->name, s->pid, s->image,
+	s->out = files_open_further(&c->files, &c->opt->files, s->name, s->process.pid, s->image,
 				    &c->refused);
 	if (!s->out) { /* no folder could be made: said in the end */
 		s->out = output_new(-1, "/dev/null");
@@ -149,7 +150,7 @@ static void begin(struct control *c, struct session *s)
 	}
 	/* Its first sample comes with the next tick: many do not live so long. */
 	if (r != FOUND)
-		s->signature = r == FOUND_NOT ? 0 : session_signature(s->proc);
+		s->process.signature = r == FOUND_NOT ? 0 : process_signature(s->process.folder);
 	/* Before the draining thread has it: it may be over already. */
 	s->next = c->sessions;
 	c->sessions = s;

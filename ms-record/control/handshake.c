@@ -72,7 +72,7 @@ static bool is_allowed(const struct control *c, const struct ucred *who)
 struct session *handshake_running_session(struct control *c, int pid)
 {
 	for (struct session *s = c->sessions; s; s = s->next)
-		if (s->pid == pid && s->ending == SESSION_RUNS)
+		if (s->process.pid == pid && s->ending == SESSION_RUNS)
 			return s;
 	return NULL;
 }

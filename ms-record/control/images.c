@@ -75,9 +75,9 @@ static struct image *add_session(struct control *c, const struct session *s)
 	struct image *i = MS_PUSH(&c->images);
 	memset(i, 0, sizeof *i);
 	i->name = ms_xstrdup(s->name);
-	i->exe = ms_xstrdup(s->exe);
+	i->exe = ms_xstrdup(s->process.exe);
 	i->file = ms_xstrdup(s->out->path);
-	i->pid = s->pid;
+	i->pid = s->process.pid;
 	i->number = s->image;
 	i->parent = s->parent_image;
 	i->started_ns = s->clock.start_mono > c->start_ns ? s->clock.start_mono - c->start_ns : 0;
@@ -135,9 +135,10 @@ void images_settle(struct control *c, const struct session *s)
 	/* An attached process is not followed into another program. */
 	bool hidden = s->became && !s->told_exec && s->ending == SESSION_EXECED && !s->successor &&
 		      !c->attached;
-	if (hidden && (s->pid == c->launch.pid ||
+	if (hidden && (s->process.pid == c->launch.pid ||
 		       follow_wants(&c->opt->follow, FOLLOW_EXEC, s->became, basename(s->became))))
-		images_missed(c, s->pid, s->image + 1, s->changed_ns, s->became, s->became_why);
+		images_missed(c, s->process.pid, s->image + 1, s->changed_ns, s->became,
+			      s->became_why);
 }
 
 void images_missed(struct control *c, pid_t pid, uint32_t parent, uint64_t mono_ns, const char *exe,

@@ -78,7 +78,7 @@ static void note_unseen_exec(struct session *s, int status)
 	if (passed || s->changed_ns || status < 0 || !WIFEXITED(status) ||
 	    !__atomic_load_n(&m->guest_ready, __ATOMIC_ACQUIRE))
 		return;
-	char *name = info_name(s->proc, s->exe);
+	char *name = info_name(s->process.folder, s->process.exe);
 	if (strcmp(name, s->name) != 0) {
 		s->changed_ns = clock_mono();
 		s->became = ms_xstrdup(name);
@@ -106,7 +106,7 @@ void control_end(struct control *c, struct session *s, int how, int status)
 	s->images_trivial = c->trivial;
 	s->images_missed = c->missed;
 	/* The end of a container's first process ends them, too. */
-	s->left = c->closing && s->pid == c->launch.pid && getpid() != 1 ? &c->left : NULL;
+	s->left = c->closing && s->process.pid == c->launch.pid && getpid() != 1 ? &c->left : NULL;
 	if (how == SESSION_STOPPED)
 		__atomic_store_n(&s->mem->state, MG_OFF, __ATOMIC_RELEASE);
 	__atomic_store_n(&s->ending, how, __ATOMIC_RELEASE);
@@ -117,9 +117,9 @@ void control_end(struct control *c, struct session *s, int how, int status)
 static bool is_gone(const struct session *s)
 {
 	struct ms_proc_stat st;
-	if (s->pidfd >= 0 || s->proc < 0)
+	if (s->process.pidfd >= 0 || s->process.folder < 0)
 		return false;
-	if (!ms_proc_stat_at(s->proc, &st))
+	if (!ms_proc_stat_at(s->process.folder, &st))
 		return errno == ENOENT || errno == ESRCH;
 	return st.state == 'Z' && st.field[MS_STAT_THREADS] < 2;
 }
@@ -127,15 +127,15 @@ static bool is_gone(const struct session *s)
 /* Ends the recording of a process that the command, which has ended, left behind. */
 static void leave_running(struct control *c, struct session *s)
 {
-	struct pollfd p = {s->pidfd, POLLIN, 0};
-	if (s->ending != SESSION_RUNS || s->pid == c->launch.pid)
+	struct pollfd p = {s->process.pidfd, POLLIN, 0};
+	if (s->ending != SESSION_RUNS || s->process.pid == c->launch.pid)
 		return;
 	if (is_gone(s) || poll(&p, 1, 0) > 0) {
-		control_end(c, s, SESSION_EXITED, session_exit_status(s->proc));
+		control_end(c, s, SESSION_EXITED, process_exit_status(s->process.folder));
 		return;
 	}
 	if (s->known)
-		*MS_PUSH(&c->left) = s->pid;
+		*MS_PUSH(&c->left) = s->process.pid;
 	s->goes_on = s->known && c->closing && !c->stopped && !c->attached && getpid() != 1;
 	control_end(c, s, SESSION_STOPPED, -1);
 }
@@ -233,8 +233,8 @@ void control_hand_on_signals(struct control *c)
 static void note_exec(struct session *s)
 {
 	char exe[32], path[PROCESS_EXE];
-	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)s->pid);
-	process_exe(s->proc, path);
+	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)s->process.pid);
+	process_exe(s->process.folder, path);
 	s->changed_ns = clock_mono();
 	s->became = ms_xstrdup(path);
 	s->became_why = launch_why(exe);
@@ -263,8 +263,9 @@ static void watch_hidden(struct session *s)
 {
 	if (s->changed_ns && !s->hides)
 		watch_taken(s);
-	char *name = info_name(s->proc, s->exe);
-	if (!s->changed_ns && !s->hides && session_hidden(s->proc) && strcmp(name, s->name) != 0) {
+	char *name = info_name(s->process.folder, s->process.exe);
+	if (!s->changed_ns && !s->hides && process_hidden(s->process.folder) &&
+	    strcmp(name, s->name) != 0) {
 		s->changed_ns = clock_mono();
 		s->became = ms_xstrdup(name);
 		s->became_why = ms_xstrdup("it is setuid, setgid or has capabilities");
@@ -276,13 +277,13 @@ static void watch_hidden(struct session *s)
  * be. By the sample that was just taken. */
 static void watch_exec(struct control *c, struct session *s)
 {
-	uint64_t now = s->signature_seen;
-	if (!now && s->signature)
+	uint64_t now = s->process.signature_seen;
+	if (!now && s->process.signature)
 		watch_hidden(s);
-	if (!now || !s->signature || now == s->signature)
+	if (!now || !s->process.signature || now == s->process.signature)
 		return;
 	if (!s->changed_ns && fork_children_keeps(s)) /* it moved its arguments: PR_SET_MM */
-		s->signature = now;
+		s->process.signature = now;
 	else if (!s->changed_ns)
 		note_exec(s);
 	else if (clock_mono() - s->changed_ns > HANDSHAKE_NS)
@@ -384,8 +385,8 @@ static void tick(struct control *c)
 	bool moved = false;
 	reap_orphans(c);
 	for (struct session *s = c->sessions; s; s = s->next) {
-		if (s->ending == SESSION_RUNS && s->pid != c->launch.pid && is_gone(s))
-			control_end(c, s, SESSION_EXITED, session_exit_status(s->proc));
+		if (s->ending == SESSION_RUNS && s->process.pid != c->launch.pid && is_gone(s))
+			control_end(c, s, SESSION_EXITED, process_exit_status(s->process.folder));
 		if (s->ending != SESSION_RUNS)
 			continue;
 		moved |= samples_take(s, false);
@@ -410,7 +411,7 @@ static void look_again(struct control *c)
 static bool others_left(const struct control *c, bool run)
 {
 	for (const struct session *s = c->sessions; s; s = s->next)
-		if (s->pid != c->launch.pid && (!run || s->ending == SESSION_RUNS))
+		if (s->process.pid != c->launch.pid && (!run || s->ending == SESSION_RUNS))
 			return true;
 	return false;
 }
@@ -447,10 +448,10 @@ static size_t fill(const struct control *c, struct pollfd *p, struct session **w
 	p[5] = (struct pollfd){inject_event(c), POLLIN, 0};
 	size_t n = POLL_FIXED;
 	for (struct session *s = c->sessions; s && n < max; s = s->next) {
-		if (s->ending != SESSION_RUNS || (s->pid == c->launch.pid && !several))
+		if (s->ending != SESSION_RUNS || (s->process.pid == c->launch.pid && !several))
 			continue;
 		whose[n] = s;
-		p[n++] = (struct pollfd){s->pidfd, POLLIN, 0};
+		p[n++] = (struct pollfd){s->process.pidfd, POLLIN, 0};
 	}
 	return n;
 }
@@ -482,7 +483,7 @@ static void note_end(struct control *c)
 		return;
 	fork_children_settle(c);
 	for (struct session *s = c->sessions; s; s = s->next)
-		if (s->pid == c->launch.pid)
+		if (s->process.pid == c->launch.pid)
 			control_end(c, s, SESSION_EXITED, c->status);
 }
 
@@ -545,7 +546,7 @@ static void turn(struct control *c, int timeout)
 		for (size_t i = POLL_FIXED; i < n; i++)
 			if (p[i].revents)
 				control_end(c, whose[i], SESSION_EXITED,
-					    session_exit_status(whose[i]->proc));
+					    process_exit_status(whose[i]->process.folder));
 	}
 	MS_FREE(p, (void *)whose);
 	if (!c->over)
@@ -592,7 +593,7 @@ static void conclude(struct control *c)
 {
 	if (c->attached) {
 		struct session *s = handshake_running_session(c, c->launch.pid);
-		c->status = s ? session_exit_status(s->proc) : -1;
+		c->status = s ? process_exit_status(s->process.folder) : -1;
 		c->end_ns = clock_mono();
 	}
 	fork_children_settle(c);

@@ -94,7 +94,7 @@ static void remove_images(struct holder *h, pid_t pid)
 	h->since = clock_mono();
 	for (struct standby_image **at = &h->first; *at;) {
 		struct standby_image *image = *at;
-		if (image->session->pid != pid) {
+		if (image->session->process.pid != pid) {
 			at = &image->next;
 			continue;
 		}
@@ -195,7 +195,7 @@ static void hand_over(struct standby_image *image, int fd, pid_t recorder)
 	struct standby_answer a = {.magic = MG_MAGIC,
 				   .version = MG_LAYOUT_VERSION,
 				   .ok = 1,
-				   .pid = (uint32_t)image->session->pid,
+				   .pid = (uint32_t)image->session->process.pid,
 				   .wake = ++image->wakes,
 				   .shape = image->session->pool->shape};
 	list_hooks(image->session->hooks, a.hooks);
@@ -256,7 +256,7 @@ static size_t fill(const struct holder *h, struct pollfd *p)
 	for (const struct standby_image *image = h->first; image; image = image->next) {
 		p[n++] = (struct pollfd){image->listener, POLLIN, 0};
 		p[n++] = (struct pollfd){image->client, POLLIN, 0};
-		p[n++] = (struct pollfd){image->session->pidfd, POLLIN, 0};
+		p[n++] = (struct pollfd){image->session->process.pidfd, POLLIN, 0};
 	}
 	return n;
 }
@@ -276,7 +276,7 @@ static void handle_events(struct holder *h, const struct pollfd *p)
 	for (struct standby_image *image = h->first, *next; image; image = next) {
 		next = image->next;
 		if (image->over) {
-			remove_images(h, image->session->pid);
+			remove_images(h, image->session->process.pid);
 			next = h->first; /* there may have been others of it */
 		}
 	}
@@ -306,7 +306,7 @@ static bool poll_once(struct holder *h, int timeout)
 static void close_all(struct holder *h)
 {
 	while (h->first)
-		remove_images(h, h->first->session->pid);
+		remove_images(h, h->first->session->process.pid);
 	descriptor_close(h->control.listener);
 	descriptor_close(h->control.signals);
 	descriptor_close(h->control.child);

@@ -175,7 +175,7 @@ static int take_hooks(struct session *s, struct standby_attach *w, struct ms_err
 			return -1;
 	}
 	s->hooks = &w->hooks;
-	if (!attach_maps_read(&maps, s->proc, NULL))
+	if (!attach_maps_read(&maps, s->process.folder, NULL))
 		hook_late_known(s, &maps);
 	attach_maps_free(&maps);
 	return 0;

@@ -135,7 +135,7 @@ static void add_all_left(const struct session *s, struct ms_record_writer *w)
 	for (size_t i = 0; s->left && i < s->left->n; i++)
 		add_left(s->left->v[i], w);
 	if (s->goes_on)
-		add_left(s->pid, w);
+		add_left(s->process.pid, w);
 }
 
 /* An image is over when the next one begins, not when that is noticed: they hold nothing together.

@@ -52,10 +52,10 @@ static struct module *module_at(const struct session *s, uint64_t address)
 
 static bool read_process(const struct session *s, uint64_t address, void *out, size_t n)
 {
-	if (s->proc < 0)
+	if (s->process.folder < 0)
 		return false; /* it was gone before we knew it */
 	struct iovec to = {out, n}, from = {(void *)(uintptr_t)address, n};
-	return process_vm_readv(s->pid, &to, 1, &from, 1, 0) == (ssize_t)n;
+	return process_vm_readv(s->process.pid, &to, 1, &from, 1, 0) == (ssize_t)n;
 }
 
 /* A page of a module, from its file by its program headers. */

@@ -157,7 +157,7 @@ static bool thread_runs(struct session *s, uint32_t tid)
 	char name[32];
 	uint32_t outer = session_outer_tid(s, tid);
 	snprintf(name, sizeof name, "task/%u", outer);
-	return outer && !faccessat(s->proc, name, F_OK, 0);
+	return outer && !faccessat(s->process.folder, name, F_OK, 0);
 }
 
 void ring_take_over(struct session *s, bool proc)

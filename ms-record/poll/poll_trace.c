@@ -37,9 +37,9 @@ static struct session *identify(const struct poll *p, struct batch *b)
 {
 	struct session *s = ms_xcalloc(1, sizeof *s);
 	s->opt = &p->rec->session;
-	s->pid = p->pid_out;
-	s->proc = p->taker.proc.folder;
-	s->pidfd = -1;
+	s->process.pid = p->pid_out;
+	s->process.folder = p->taker.proc.folder;
+	s->process.pidfd = -1;
 	s->batch = b;
 	s->who = identity_new();
 	s->clock.start_mono = p->start_mono;
@@ -66,7 +66,7 @@ int poll_trace_open(struct poll *p, struct ms_err *err)
 	struct poll_trace *t = p->trace = ms_xcalloc(1, sizeof *t);
 	t->batch = batch_new();
 	t->session = identify(p, t->batch);
-	const char *exe = t->session->exe;
+	const char *exe = t->session->process.exe;
 	if (!strcmp(p->rec->files.output, "-")) {
 		t->out = output_new(STDOUT_FILENO, "-");
 		t->out->keep_fd_open = true;
@@ -143,7 +143,7 @@ int poll_trace_close(struct poll *p, struct ms_err *err)
 	encoders_free(&t->encoders);
 	batch_free(t->batch);
 	identity_unref(t->session->who);
-	MS_FREE(t->session->exe, t->session->name, t->session, t);
+	MS_FREE(t->session->process.exe, t->session->name, t->session, t);
 	p->trace = NULL;
 	return rc;
 }

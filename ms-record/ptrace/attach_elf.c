@@ -11,12 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "hijack.h"
 #include "libcommon/base/arena.h"
 #include "ms-record/base/descriptor.h"
 #include "ms-record/base/elfmap.h"
+#include "ms-record/base/process.h"
 
 #define SYMBOLS_MOST (1u << 22)
 #define STRINGS_MOST (UINT64_C(256) << 20)
@@ -30,6 +32,18 @@ static bool read_hijacked(void *arg, uint64_t address, void *to, size_t bytes)
 struct attach_memory attach_memory_of(struct hijack *h)
 {
 	return (struct attach_memory){read_hijacked, h};
+}
+
+static bool read_process(void *arg, uint64_t address, void *to, size_t bytes)
+{
+	const struct process *p = arg;
+	struct iovec here = {to, bytes}, there = {(void *)(uintptr_t)address, bytes};
+	return process_vm_readv(p->pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
+}
+
+struct attach_memory attach_memory_of_process(const struct process *p)
+{
+	return (struct attach_memory){read_process, (void *)(uintptr_t)p};
 }
 
 static bool get(const struct attach_memory *mem, uint64_t address, void *to, size_t bytes)

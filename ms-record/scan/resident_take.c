@@ -138,12 +138,12 @@ static void add_pieces(struct resident *r, const struct resident_run *run, size_
  * mapped) is not hidden. */
 static void check_rss(struct resident *r, const struct work *w, pid_t tid)
 {
-	uint64_t said = hijack_status(w->s->proc, tid, "\nVmRSS:", 10) * 1024;
+	uint64_t said = hijack_status(w->s->process.folder, tid, "\nVmRSS:", 10) * 1024;
 	uint64_t off = said > r->rss ? said - r->rss : r->rss - said;
 	if (said && off > r->rss / 50 + RSS_ROUGHLY)
 		r->rss = said;
 	/* Pages that the program itself made inaccessible look as if they were swapped out. */
-	uint64_t swap = hijack_status(w->s->proc, tid, "\nVmSwap:", 10) * 1024;
+	uint64_t swap = hijack_status(w->s->process.folder, tid, "\nVmSwap:", 10) * 1024;
 	if (said && r->swap > swap)
 		r->swap = swap;
 }
@@ -171,11 +171,12 @@ void resident_take(struct work *w, pid_t tid)
 	uint64_t begin = clock_mono();
 	snprintf(name, sizeof name, "task/%d", (int)tid);
 	const struct ms_proc p = {
-		.folder = openat(w->s->proc, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+		.folder = openat(w->s->process.folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
 	const char *allocator = w->s->mem->allocator; /* alone, and nothing that merely begins so */
 	r->glibc = !strncmp(allocator, "glibc", 5) && (!allocator[5] || allocator[5] == ' ') &&
 		   !strchr(allocator, ',');
-	r->taken = p.folder >= 0 && !memory_open_pages(&m, w->s->proc, tid, w->deadline_ns) &&
+	r->taken = p.folder >= 0 &&
+		   !memory_open_pages(&m, w->s->process.folder, tid, w->deadline_ns) &&
 		   (take_at_once(w, &m, &p, tid) ||
 		    (clock_mono() < w->deadline_ns && take_slowly(r, &m, &p)));
 	r->late = clock_mono() >= w->deadline_ns; /* then runs may be missing */

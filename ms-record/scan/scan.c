@@ -83,7 +83,7 @@ static bool stop(struct work *w)
 	errno = 0;
 	for (int i = 0; i < PENDING_TRIES && !late(w); i++) {
 		uint64_t now = clock_mono(), left = w->deadline_ns > now ? w->deadline_ns - now : 0;
-		if (hijack_stop_all(&w->stopped, w->s->proc, false,
+		if (hijack_stop_all(&w->stopped, w->s->process.folder, false,
 				    left < STOP_NS ? left : STOP_NS))
 			return false;
 		if (!hook_pending(w->s)) {
@@ -91,7 +91,7 @@ static bool stop(struct work *w)
 			w->threads = scan_registers(&w->stopped, &w->thread_count);
 			return true;
 		}
-		hijack_resume(&w->stopped, w->s->proc);
+		hijack_resume(&w->stopped, w->s->process.folder);
 		await_hooks(w->s);
 	}
 	return false;
@@ -166,9 +166,9 @@ static void ignore_blocks(struct work *w)
  * known. */
 static uint64_t present(const struct work *w)
 {
-	pid_t any = w->q->last_tid ? w->q->last_tid : w->s->pid;
-	uint64_t k = hijack_status(w->s->proc, any, "\nVmRSS:", 10) +
-		     hijack_status(w->s->proc, any, "\nVmSwap:", 10);
+	pid_t any = w->q->last_tid ? w->q->last_tid : w->s->process.pid;
+	uint64_t k = hijack_status(w->s->process.folder, any, "\nVmRSS:", 10) +
+		     hijack_status(w->s->process.folder, any, "\nVmSwap:", 10);
 	return k * 1024;
 }
 
@@ -186,8 +186,9 @@ static void look(struct work *w, pid_t tid)
 	uint64_t own[2 * MG_OWN_MAX][2] = {0}; /* a forked child has its parent's, and more */
 	memcpy(own, s->pool->head->own, sizeof own / 2);
 	memcpy(own + MG_OWN_MAX, s->mem->own, s->forked ? sizeof own / 2 : 0);
-	if (w->request.copy.made ? frozen_open(w, &w->memory, w->deadline_ns)
-				 : memory_open(&w->memory, s->proc, tid, w->deadline_ns)) {
+	if (w->request.copy.made
+		    ? frozen_open(w, &w->memory, w->deadline_ns)
+		    : memory_open(&w->memory, s->process.folder, tid, w->deadline_ns)) {
 		w->state = is_files(errno) ? MS_SCAN_FILES : MS_SCAN_UNREADABLE;
 		return;
 	}
@@ -256,7 +257,7 @@ void scan_tell_guest(struct session *s, enum mg_end_state state)
 static void release_threads(struct work *w)
 {
 	struct session *s = w->s;
-	hijack_resume(&w->stopped, s->proc);
+	hijack_resume(&w->stopped, s->process.folder);
 	w->released_ns = clock_mono();
 	if (!ends(w))
 		return;
@@ -291,7 +292,7 @@ static pid_t settle_thread(struct work *w, pid_t tid)
 	for (size_t i = 0; i < n; i++)
 		tid = v[i].gone ? tid : v[i].tid;
 	if (!w->unjudged)
-		kernel_find(&w->kernel, w->s->proc, tid);
+		kernel_find(&w->kernel, w->s->process.folder, tid);
 	return tid;
 }
 
@@ -303,7 +304,7 @@ static pid_t hold(struct work *w, pid_t tid, size_t threads, int unseen)
 	bool takes_long = ns > w->deadline_ns - w->start_ns;
 	w->expected_ns = ns;
 	if (threads && !w->unjudged)
-		kernel_find(&w->kernel, w->s->proc, tid);
+		kernel_find(&w->kernel, w->s->process.folder, tid);
 	bool seen = !threads || w->unjudged || frozen_look(w, tid);
 	bool copy = threads && !ends(w) && ns > FROZEN_NS && seen && frozen_prepare(w);
 	w->refused = w->request.copy.served ? MS_SCAN_UNREADABLE
@@ -374,7 +375,7 @@ void scan_judge(struct work *w, pid_t tid)
 static void scan(struct work *w)
 {
 	pid_t tid = w->q->last_tid;
-	size_t threads = tid ? 1 : hijack_count(w->s->proc, &tid);
+	size_t threads = tid ? 1 : hijack_count(w->s->process.folder, &tid);
 	int unseen = errno;
 	__atomic_fetch_or(&w->s->mem->stamps, MG_STAMPS_ALL_NOW, __ATOMIC_SEQ_CST);
 	tid = hold(w, tid, threads, unseen);
@@ -425,11 +426,12 @@ static void add_answer(struct scanner *sc, const struct work *w)
 	ms_format_duration(c, scan_pause(w));
 	if (resident && resident_say(w, said, sizeof said))
 		snprintf(sc->answer + at, sizeof sc->answer - at,
-			 "%s (pid %d): %s; stopped for %s\n", w->s->name, (int)w->s->pid, said, c);
+			 "%s (pid %d): %s; stopped for %s\n", w->s->name, (int)w->s->process.pid,
+			 said, c);
 	else if (w->state == MS_SCAN_DONE && w->request.asker == SCAN_BY_TELL)
 		snprintf(sc->answer + at, sizeof sc->answer - at,
 			 "%s (pid %d): %s in %s block%s unreachable; stopped for %s%s%s\n",
-			 w->s->name, (int)w->s->pid, ms_format_size(a, bytes),
+			 w->s->name, (int)w->s->process.pid, ms_format_size(a, bytes),
 			 ms_format_count(b, blocks), blocks == 1 ? "" : "s", c,
 			 w->request.copy.why[0] ? ", not copied: "
 			 : w->request.copy.made ? ", read from a copy"
@@ -438,7 +440,7 @@ static void add_answer(struct scanner *sc, const struct work *w)
 	else
 		snprintf(sc->answer + at, sizeof sc->answer - at,
 			 "%s (pid %d): not scanned, %s%s%s; stopped for %s\n", w->s->name,
-			 (int)w->s->pid, say_why(w, state, why),
+			 (int)w->s->process.pid, say_why(w, state, why),
 			 w->request.copy.why[0] ? "; not copied: " : "", w->request.copy.why, c);
 }
 

@@ -85,9 +85,9 @@ static uint64_t group_room(int proc)
 
 static bool enough_memory(struct work *w)
 {
-	uint64_t resident = number_in(w->s->proc, "status", "\nVmRSS:") * 1024;
+	uint64_t resident = number_in(w->s->process.folder, "status", "\nVmRSS:") * 1024;
 	uint64_t system = number_in(AT_FDCWD, "/proc/meminfo", "\nMemAvailable:") * 1024;
-	uint64_t group = group_room(w->s->proc);
+	uint64_t group = group_room(w->s->process.folder);
 	uint64_t room = system < group ? system : group;
 	if (resident / 100 * FREE_PART <= room)
 		return true;
@@ -140,7 +140,7 @@ bool frozen_look(struct work *w, pid_t tid)
 {
 	char name[40];
 	snprintf(name, sizeof name, "task/%d/smaps", (int)tid);
-	int fd = openat(w->s->proc, name, O_RDONLY | O_CLOEXEC);
+	int fd = openat(w->s->process.folder, name, O_RDONLY | O_CLOEXEC);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
 	struct mapping m = {0};
 	char *line = NULL;
@@ -171,7 +171,8 @@ static void read_apart(struct work *w)
 		struct memory_part *p = &w->request.copy.apart.v[i];
 		size_t bytes = (size_t)(p->end - p->start);
 		p->bytes = ms_xrealloc(NULL, bytes, 1);
-		if (!timed_read(w->s->pid, w->request.copy.h.mem, p->start, p->bytes, bytes))
+		if (!timed_read(w->s->process.pid, w->request.copy.h.mem, p->start, p->bytes,
+				bytes))
 			memset(p->bytes, 0, bytes); /* it is not there any more */
 	}
 }
@@ -182,7 +183,7 @@ bool frozen_prepare(struct work *w)
 {
 	struct frozen *f = &w->request.copy;
 	struct ms_err err = {0};
-	if (hijack_open(&f->h, w->s->pid, "/proc", &err))
+	if (hijack_open(&f->h, w->s->process.pid, "/proc", &err))
 		return no(w, "%s", err.text);
 	f->open = true;
 	hijack_find_code(&f->h); /* now, lest a file is waited for while threads are stopped */
@@ -233,7 +234,7 @@ int frozen_open(struct work *w, struct memory *m, uint64_t deadline_ns)
 	int rc = memory_open(m, proc, w->request.copy.own, deadline_ns);
 	descriptor_close(proc);
 	if (!rc)
-		rc = memory_set_live(m, w->s->proc, w->s->pid);
+		rc = memory_set_live(m, w->s->process.folder, w->s->process.pid);
 	if (!rc)
 		memory_set_apart(m, w->request.copy.apart.v, w->request.copy.apart.n);
 	return rc;

@@ -61,9 +61,9 @@ void kernel_read(struct kernel_words *k, const struct session *s, pid_t tid)
 	char name[64];
 	for (size_t i = 0; i < k->epolls.n; i++) {
 		snprintf(name, sizeof name, "task/%d/fdinfo/%d", (int)tid, k->epolls.v[i]);
-		take(k, s->proc, name, "tfd:", " data:");
+		take(k, s->process.folder, name, "tfd:", " data:");
 	}
-	take(k, s->proc, "timers", "signal:", "/");
+	take(k, s->process.folder, "timers", "signal:", "/");
 	uint32_t n = __atomic_load_n(&s->prepared, __ATOMIC_ACQUIRE);
 	for (uint32_t i = 0; i < n; i++)
 		if (__atomic_load_n(&s->mem_rings[i].state, __ATOMIC_ACQUIRE) == MG_RING_TAKEN &&

@@ -66,7 +66,7 @@ void watch_begin(struct scan *q, const struct session *s, pid_t tid)
 	clockid_t clock;
 	if (s->opt->attached) /* it is not held at its end */
 		return;
-	int e = s->pid > 0 ? clock_getcpuclockid(s->pid, &clock) : ESRCH;
+	int e = s->process.pid > 0 ? clock_getcpuclockid(s->process.pid, &clock) : ESRCH;
 	if (e == 0)
 		e = start_timer(q, clock, tid) ? 0 : errno;
 	q->watched = e == 0 ? WATCH_TIMER : e == ESRCH ? WATCH_NOT : WATCH_POLL;

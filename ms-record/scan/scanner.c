@@ -27,8 +27,8 @@ static bool is_filtered(const struct session *s)
 {
 	char status[40];
 	snprintf(status, sizeof status, "task/%u/status", s->mem->end_tid);
-	return session_seccomp(s) || has_filter(s->proc, "status") ||
-	       (s->same_pidns && has_filter(s->proc, status));
+	return session_seccomp(s) || has_filter(s->process.folder, "status") ||
+	       (s->same_pidns && has_filter(s->process.folder, status));
 }
 
 #define VFORK_LOOKS 4
@@ -36,9 +36,9 @@ static bool is_filtered(const struct session *s)
  * number, and the parent's thread cannot be the one that waits for us. */
 static bool is_vfork(struct session *s)
 {
-	uint32_t tid = s->same_pidns ? s->mem->end_tid : (uint32_t)s->pid;
+	uint32_t tid = s->same_pidns ? s->mem->end_tid : (uint32_t)s->process.pid;
 	for (int i = 0; i < VFORK_LOOKS; i++) {
-		if (hijack_state(s->proc, (pid_t)tid) != 'D')
+		if (hijack_state(s->process.folder, (pid_t)tid) != 'D')
 			return false;
 		usleep(500); /* one that waits for a page, as it may there, does not for long */
 	}
@@ -108,7 +108,7 @@ bool scanner_is_undecided(struct scanner *sc, pid_t pid)
 	bool doubts = false;
 	pthread_mutex_lock(&sc->lock);
 	for (size_t i = 0; i < sc->sessions.n; i++)
-		doubts |= sc->sessions.v[i]->pid == pid && is_dropped(sc->sessions.v[i]);
+		doubts |= sc->sessions.v[i]->process.pid == pid && is_dropped(sc->sessions.v[i]);
 	pthread_mutex_unlock(&sc->lock);
 	return doubts;
 }
@@ -120,12 +120,13 @@ bool scanner_hold(struct scanner *sc, struct scan_trace *t, pid_t pid, pid_t tid
 	pthread_mutex_lock(&sc->lock);
 	for (size_t i = 0; i < sc->sessions.n && !held && !sc->stop; i++) {
 		struct session *s = sc->sessions.v[i];
-		if (s->pid != pid || __atomic_load_n(&s->ending, __ATOMIC_ACQUIRE) != SESSION_RUNS)
+		if (s->process.pid != pid ||
+		    __atomic_load_n(&s->ending, __ATOMIC_ACQUIRE) != SESSION_RUNS)
 			continue;
 		if (scan_trace_is_tree(t) && is_dropped(s))
 			continue;
-		uint64_t now = session_signature(s->proc);
-		if (now && s->signature && now != s->signature)
+		uint64_t now = process_signature(s->process.folder);
+		if (now && s->process.signature && now != s->process.signature)
 			continue; /* it became another program, which made no handshake */
 		/* A scan on request that is under way gives up. */
 		__atomic_store_n(&s->mem->end_state, MG_END_HELD, __ATOMIC_RELEASE);
@@ -190,7 +191,7 @@ static void add_why(struct scanner *sc, const struct session *s, const char *why
 {
 	size_t at = strlen(sc->answer);
 	snprintf(sc->answer + at, sizeof sc->answer - at, "%s (pid %d): not scanned, %s\n", s->name,
-		 (int)s->pid, why);
+		 (int)s->process.pid, why);
 	sc->missed = true;
 }
 
@@ -220,7 +221,7 @@ static void end_answer(struct scanner *sc)
 static bool is_traced(const struct session *s)
 {
 	char status[40], text[4096];
-	ms_proc_text_at(s->proc, "status", text, sizeof text);
+	ms_proc_text_at(s->process.folder, "status", text, sizeof text);
 	uint64_t tracer = ms_proc_status_number(text, "\nTracerPid:\t", 0);
 	snprintf(status, sizeof status, "/proc/self/task/%u", (unsigned)tracer);
 	return tracer && access(status, F_OK) == 0;
@@ -240,11 +241,11 @@ bool scanner_ask(struct scanner *sc, const char *resident)
 			add_ending(sc, s);
 		} else if (resident && s->scan->moments + 2 >= MS_RESIDENT_MOMENTS_MAX) {
 			add_why(sc, s, "its trace has the maximum number of such moments");
-		} else if (sc->tree || (s->pid != sc->traced && is_traced(s))) {
+		} else if (sc->tree || (s->process.pid != sc->traced && is_traced(s))) {
 			add_why(sc, s,
 				"ms-record traces it until it ends: record it with "
 				"ms-record -p");
-		} else if (s->pid == sc->traced) {
+		} else if (s->process.pid == sc->traced) {
 			add_why(sc, s,
 				"--leak-check=yes has it traced: record with "
 				"--leak-check=auto");
@@ -388,7 +389,7 @@ void scanner_add(struct scanner *sc, struct session *s)
 		return;
 	pthread_mutex_lock(&sc->lock);
 	*MS_PUSH(&sc->sessions) = s;
-	if (s->pid == sc->traced || sc->tree) /* nothing in it need hold its end */
+	if (s->process.pid == sc->traced || sc->tree) /* nothing in it need hold its end */
 		scan_tell_guest(s, MG_END_OVER);
 	__atomic_store_n(&s->scan->scanner, sc, __ATOMIC_RELEASE);
 	if (sc->tid)

@@ -74,7 +74,7 @@ static void add(struct session *s, const struct attach_module *m, uint32_t epoch
 				.high = m->high,
 				.code_low = m->code_low,
 				.code_high = m->code_high};
-	const struct attach_memory mem = session_memory(s);
+	const struct attach_memory mem = attach_memory_of_process(&s->process);
 	struct ms_elf_reader f;
 	if (ms_elf_read(&f, attach_elf_at(&mem, m->start)))
 		e->build_id_bytes = (uint32_t)ms_elf_build_id(&f, e->build_id);
@@ -90,7 +90,7 @@ static void add(struct session *s, const struct attach_module *m, uint32_t epoch
 static void refresh(struct session *s, const struct attach_maps *maps, uint32_t epoch)
 {
 	struct attach_modules *a = s->attach_modules;
-	const struct attach_memory mem = session_memory(s);
+	const struct attach_memory mem = attach_memory_of_process(&s->process);
 	MS_ARRAY(struct attach_module) new = {0};
 	memset(a->seen, 0, sizeof a->seen);
 	for (size_t i = 0; i < maps->n; i++) {
@@ -131,7 +131,7 @@ void attach_modules_look(struct session *s)
 	if ((a->begun && right && wanted == a->wanted && !a->opened) ||
 	    __atomic_load_n(&m->modules_closing, __ATOMIC_ACQUIRE))
 		return;
-	if (attach_maps_read(&maps, s->proc, NULL))
+	if (attach_maps_read(&maps, s->process.folder, NULL))
 		return; /* it ends */
 	refresh(s, &maps, epoch);
 	attach_maps_free(&maps);

@@ -169,11 +169,11 @@ bool hotspot_frames(struct session *s, uint64_t *low, uint64_t *high)
 	struct attach_maps maps;
 	struct attach_module m;
 	bool known = false;
-	if (attach_maps_read(&maps, s->proc, NULL))
+	if (attach_maps_read(&maps, s->process.folder, NULL))
 		return false;
 	struct memory *memory = ms_xcalloc(1, sizeof *memory);
 	const struct attach_memory read = {read_memory, memory};
-	memory->pid = s->pid;
+	memory->pid = s->process.pid;
 	*low = *high = 0;
 	for (size_t i = 0; i < maps.n; i++) {
 		const char *name = strrchr(maps.v[i].path, '/');

@@ -119,14 +119,15 @@ static bool same_pidns(const struct session *s)
 {
 	char own[64], theirs[64];
 	return !process_link(AT_FDCWD, "/proc/self/ns/pid", own, sizeof own) ||
-	       !process_link(s->proc, "ns/pid", theirs, sizeof theirs) || !strcmp(own, theirs);
+	       !process_link(s->process.folder, "ns/pid", theirs, sizeof theirs) ||
+	       !strcmp(own, theirs);
 }
 
 /* The program itself sees the arguments behind the linker's. */
 static void cut_linker(const struct session *s, struct identity *w)
 {
 	char link[PROCESS_EXE];
-	if (!w->args || !w->exe || !process_link(s->proc, "exe", link, sizeof link) ||
+	if (!w->args || !w->exe || !process_link(s->process.folder, "exe", link, sizeof link) ||
 	    !strcmp(link, w->exe))
 		return;
 	size_t n = process_linker_args(w->args, w->args_bytes);
@@ -137,8 +138,8 @@ static void cut_linker(const struct session *s, struct identity *w)
 /* Has the forked child become another program since it was found? Then that one's names were read. */
 static bool is_other(const struct session *s)
 {
-	uint64_t now = s->signature ? session_signature(s->proc) : 0;
-	return now && now != s->signature;
+	uint64_t now = s->process.signature ? process_signature(s->process.folder) : 0;
+	return now && now != s->process.signature;
 }
 
 static void forget_names(struct identity *w)
@@ -152,19 +153,19 @@ void info_names(struct session *s, const struct identity *parent)
 {
 	struct identity *w = s->who;
 	struct stat st;
-	w->pid = s->pid;
+	w->pid = s->process.pid;
 	w->image = s->image;
 	char exe[PROCESS_EXE];
-	process_exe(s->proc, exe);
+	process_exe(s->process.folder, exe);
 	if (strcmp(exe, "unknown") != 0) {
 		w->exe = ms_xstrdup(exe);
-		w->name = info_name(s->proc, w->exe);
+		w->name = info_name(s->process.folder, w->exe);
 	}
-	w->cwd = read_link(s->proc, "cwd");
+	w->cwd = read_link(s->process.folder, "cwd");
 	if (!s->opt->no_args) {
-		w->args = read_file(s->proc, "cmdline", &w->args_bytes);
+		w->args = read_file(s->process.folder, "cmdline", &w->args_bytes);
 		cut_linker(s, w);
-		w->env = read_file(s->proc, "environ", &w->env_bytes);
+		w->env = read_file(s->process.folder, "environ", &w->env_bytes);
 	}
 	if (parent && is_other(s))
 		forget_names(w);
@@ -172,20 +173,20 @@ void info_names(struct session *s, const struct identity *parent)
 	while (parent && w->args_bytes > 1 && !w->args[w->args_bytes - 2])
 		w->args_bytes--;
 	struct ms_proc_stat stat;
-	bool known = ms_proc_stat_at(s->proc, &stat);
+	bool known = ms_proc_stat_at(s->process.folder, &stat);
 	w->ppid = known ? stat.field[MS_STAT_PPID] : 0;
 	w->began_ns = known ? stat.field[MS_STAT_START] *
 				      (UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK))
 			    : 0;
-	w->uid = s->proc >= 0 && !fstat(s->proc, &st) ? st.st_uid : UINT64_MAX;
-	w->same_pidns = s->proc < 0 && parent ? parent->same_pidns : same_pidns(s);
+	w->uid = s->process.folder >= 0 && !fstat(s->process.folder, &st) ? st.st_uid : UINT64_MAX;
+	w->same_pidns = s->process.folder < 0 && parent ? parent->same_pidns : same_pidns(s);
 	if (parent)
 		take_from(w, parent);
 	if (!w->exe)
 		w->exe = ms_xstrdup("unknown");
 	if (!w->name)
-		w->name = info_name(s->proc, w->exe);
-	s->exe = ms_xstrdup(w->exe);
+		w->name = info_name(s->process.folder, w->exe);
+	s->process.exe = ms_xstrdup(w->exe);
 	s->name = ms_xstrdup(w->name);
 	s->same_pidns = w->same_pidns;
 }
@@ -275,9 +276,9 @@ void info_write(struct session *s)
 	/* A string of one byte costs a dozen at most. */
 	size_t bytes = 12 * (who->args_bytes + who->env_bytes) + 16384;
 	struct ms_record_writer *w = batch_record(&session_batch(s)->info, bytes);
-	ms_record_number(w, MS_INFO_PID, (uint64_t)s->pid);
+	ms_record_number(w, MS_INFO_PID, (uint64_t)s->process.pid);
 	ms_record_number(w, MS_INFO_PPID, who->ppid);
-	ms_record_string(w, MS_INFO_EXE, s->exe);
+	ms_record_string(w, MS_INFO_EXE, s->process.exe);
 	if (who->args)
 		add_args(w, who->args, who->args_bytes);
 	if (who->env)

@@ -193,7 +193,7 @@ static bool may_be_one(const char *name, bool another)
 
 void interpreter_look(struct session *s, const struct attach_map *map)
 {
-	const struct attach_memory mem = session_memory(s);
+	const struct attach_memory mem = attach_memory_of_process(&s->process);
 	struct attach_module m;
 	struct attach_symbol found[SYMBOLS] = {
 		[RUNTIME] = {.name = "_PyRuntime"},

@@ -44,9 +44,9 @@ static int open_seen(const struct session *s, const char *path)
 		return -1;
 	snprintf(full, sizeof full, "root%s", path);
 	struct stat st;
-	if (!fstatat(s->proc, full, &st, 0) && !S_ISREG(st.st_mode))
+	if (!fstatat(s->process.folder, full, &st, 0) && !S_ISREG(st.st_mode))
 		return -1; /* to open a device may do something */
-	int fd = openat(s->proc, full, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = openat(s->process.folder, full, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	return fd >= 0 ? fd : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
@@ -70,7 +70,7 @@ int module_file_open(const struct session *s, const struct attach_map *p, const 
 	snprintf(link, sizeof link, "map_files/%" PRIx64 "-%" PRIx64, p->start, p->end);
 	const char *const links[] = {link, "exe"};
 	for (size_t i = 0; p->inode && i < sizeof links / sizeof *links; i++) {
-		fd = openat(s->proc, links[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		fd = openat(s->process.folder, links[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 		if (is_mapped(fd, p))
 			return fd;
 		descriptor_close(fd);
@@ -113,7 +113,7 @@ static bool same_id(const struct module *m, const struct ms_elf_reader *f)
 static bool hold_mapped(const struct session *s, struct module *m, const struct attach_map *p,
 			bool *deleted)
 {
-	const struct attach_memory mem = session_memory(s);
+	const struct attach_memory mem = attach_memory_of_process(&s->process);
 	struct ms_elf_reader f;
 	int fd = module_file_open(s, p, m->path, deleted);
 	m->file = fd >= 0 ? held_file_keep(fd, m->path, true) : held_file_find(m->path, p->inode);
@@ -167,8 +167,8 @@ static struct held_file *open_proven(const struct session *s, const struct modul
 static char *search(const struct session *s, struct module *m, const char *name)
 {
 	char exe[4096], cwd[4096], *path;
-	process_link(s->proc, "cwd", cwd, sizeof cwd);
-	snprintf(exe, sizeof exe, "%s", s->exe);
+	process_link(s->process.folder, "cwd", cwd, sizeof cwd);
+	snprintf(exe, sizeof exe, "%s", s->process.exe);
 	if (strrchr(exe, '/'))
 		*strrchr(exe, '/') = '\0';
 	const char *first = s->who ? s->who->cwd : NULL;
@@ -222,7 +222,7 @@ static bool unchanged(const struct session *s, const struct module *f, const str
 	if (!f->file || f->file->inode != p->inode || (m->build_id_size && !same_build(f, m)))
 		return false;
 	snprintf(full, sizeof full, "root%s", f->path);
-	return (!fstatat(s->proc, full, &st, 0) && held_file_same(f->file, &st)) ||
+	return (!fstatat(s->process.folder, full, &st, 0) && held_file_same(f->file, &st)) ||
 	       (f->file->fd >= 0 && !fstat(f->file->fd, &st) && held_file_same(f->file, &st));
 }
 

@@ -51,7 +51,7 @@ static void find_true_path(const struct session *s, struct attach_map *p)
 	if (*p->path != '/' || !strchr(p->path, '\n'))
 		return;
 	snprintf(link, sizeof link, "map_files/%" PRIx64 "-%" PRIx64, p->start, p->end);
-	if (!process_link(s->proc, link, path, sizeof path))
+	if (!process_link(s->process.folder, link, path, sizeof path))
 		return;
 	free(p->path);
 	p->path = ms_xstrdup(path);
@@ -64,9 +64,10 @@ void modules_read_maps(struct session *s)
 	m->maps_read_ns = session_now(s);
 	m->maps_stamp = clock_stamp(&s->clock);
 	m->maps_old = false;
-	if (attach_maps_read(&all, s->proc, NULL))
+	if (attach_maps_read(&all, s->process.folder, NULL))
 		return; /* a zombie has none: then the old ones stay */
-	if (m->maps.n && s->signature && session_signature(s->proc) != s->signature) {
+	if (m->maps.n && s->process.signature &&
+	    process_signature(s->process.folder) != s->process.signature) {
 		attach_maps_free(&all); /* it is another program now, or seems so */
 		return;
 	}
@@ -245,7 +246,7 @@ static void add_entry(struct session *s, uint32_t i)
 			   .loaded = g.loaded,
 			   .guest = g.flags & MG_MODULE_GUEST};
 	m.kind = m.guest ? MODULE_GUEST : g.flags & MG_MODULE_VDSO ? MODULE_VDSO : MODULE_FILE;
-	const char *name = m.kind == MODULE_VDSO ? "[vdso]" : g.path[0] ? g.path : s->exe;
+	const char *name = m.kind == MODULE_VDSO ? "[vdso]" : g.path[0] ? g.path : s->process.exe;
 	bool gone = __atomic_load_n(&s->mem_modules[i].closed, __ATOMIC_ACQUIRE);
 	if (g.build_id_bytes <= sizeof m.build_id) {
 		m.build_id_size = (uint8_t)g.build_id_bytes;

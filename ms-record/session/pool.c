@@ -355,9 +355,9 @@ static uint32_t list(struct pool *p, uint64_t start, const struct frames_table *
 
 uint32_t pool_list_frames(struct session *s, const struct attach_map *map)
 {
-	const struct attach_memory mem = session_memory(s);
+	const struct attach_memory mem = attach_memory_of_process(&s->process);
 	struct frames_table t;
-	if (!frames_find(&mem, s->proc, map, &t))
+	if (!frames_find(&mem, s->process.folder, map, &t))
 		return 0;
 	uint32_t listed = list(s->pool, map->start, &t);
 	free(t.entries.v);

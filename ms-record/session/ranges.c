@@ -86,7 +86,7 @@ bool ranges_due(const struct session *s)
 {
 	bool wanted = __atomic_load_n(&s->mem->ranges_wanted, __ATOMIC_SEQ_CST);
 	bool ready = __atomic_load_n(&s->mem->guest_ready, __ATOMIC_ACQUIRE);
-	return (wanted || (!s->ranges.read && ready)) && s->proc >= 0 &&
+	return (wanted || (!s->ranges.read && ready)) && s->process.folder >= 0 &&
 	       session_now(s) + AHEAD_NS >= s->ranges.free_at;
 }
 
@@ -94,7 +94,7 @@ void ranges_look(struct session *s)
 {
 	if (!ranges_due(s))
 		return;
-	const struct ms_proc p = {.folder = s->proc};
+	const struct ms_proc p = {.folder = s->process.folder};
 	struct ms_regions r = {0};
 	uint64_t now = session_now(s);
 	__atomic_store_n(&s->mem->ranges_wanted, 0,

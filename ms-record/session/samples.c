@@ -28,7 +28,7 @@ struct sampler {
 static struct sampler *make(const struct session *s)
 {
 	struct sampler *p = ms_xcalloc(1, sizeof *p);
-	ms_proc_open_at(&p->proc, s->proc);
+	ms_proc_open_at(&p->proc, s->process.folder);
 	if (s->forked) /* as costly as its parent is large, and often for a short life */
 		p->rollup_ns = clock_mono(), p->rollup_rss = UINT64_MAX;
 	return p;
@@ -39,15 +39,15 @@ static void read_by_thread(const struct session *s, struct sampler *p, struct ms
 {
 	char path[48];
 	size_t n = 0;
-	snprintf(path, sizeof path, "/proc/%d/task", (int)s->pid);
+	snprintf(path, sizeof path, "/proc/%d/task", (int)s->process.pid);
 	pid_t *tids = ms_proc_list(path, &n, NULL);
 	for (size_t i = 0; i < n && !m->vsz; i++) {
 		snprintf(path, sizeof path, "task/%d/statm", (int)tids[i]);
 		descriptor_close(p->proc.statm);
-		p->proc.statm = openat(s->proc, path, O_RDONLY | O_CLOEXEC);
+		p->proc.statm = openat(s->process.folder, path, O_RDONLY | O_CLOEXEC);
 		snprintf(path, sizeof path, "task/%d/smaps_rollup", (int)tids[i]);
 		descriptor_close(p->proc.rollup);
-		p->proc.rollup = openat(s->proc, path, O_RDONLY | O_CLOEXEC);
+		p->proc.rollup = openat(s->process.folder, path, O_RDONLY | O_CLOEXEC);
 		if (!ms_proc_read_statm(&p->proc, m))
 			*m = (struct ms_proc_statm){0};
 	}
@@ -165,8 +165,9 @@ bool samples_take(struct session *s, bool last)
 		read_by_thread(s, s->sampler, &m);
 	f.vsz = m.vsz;
 	f.rss = m.rss;
-	s->signature_seen = session_signature_of(&stat);
-	if (s->signature_seen && s->signature && s->signature_seen != s->signature)
+	s->process.signature_seen = process_signature_of(&stat);
+	if (s->process.signature_seen && s->process.signature &&
+	    s->process.signature_seen != s->process.signature)
 		return false; /* another program's figures already */
 	bool moved = has_moved(s->sampler, &f);
 	if (f.vsz)
@@ -184,7 +185,7 @@ void samples_held(struct session *s)
 	struct ms_proc_sample f = {0};
 	struct ms_proc_statm m = {0};
 	struct ms_proc proc;
-	ms_proc_open_at(&proc, s->proc);
+	ms_proc_open_at(&proc, s->process.folder);
 	bool known = ms_proc_read_statm(&proc, &m) && m.vsz;
 	f.peak_rss = ms_proc_peak_rss(&proc);
 	ms_proc_close(&proc);

@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "format/trace.h"
@@ -24,42 +23,9 @@ bool session_trivial(const struct session *s)
 	return few || s->stats.allocated_bytes < TRIVIAL_BYTES;
 }
 
-/* Hashes the fields that belong to the address space: code, stack, data, arguments, environment. */
-uint64_t session_signature_of(const struct ms_proc_stat *st)
-{
-	uint64_t h = 0, any = 0;
-	for (unsigned i = 26; i < st->fields && i <= 51; i++)
-		if (i <= 28 || (i >= 45 && i != 47)) {
-			any |= st->field[i] > 1;
-			h = (h ^ st->field[i]) * UINT64_C(0x100000001b3) + 1;
-		}
-	return any ? h : 0;
-}
-
-uint64_t session_signature(int proc)
-{
-	struct ms_proc_stat st;
-	ms_proc_stat_at(proc, &st);
-	return session_signature_of(&st);
-}
-
 bool session_mid_run(const struct session *s)
 {
 	return (s->attach_modules && s->opt->attached) || s->standby;
-}
-
-bool session_hidden(int proc)
-{
-	struct ms_proc_stat st;
-	return ms_proc_stat_at(proc, &st) && st.state != 'Z' && st.state != 'X' &&
-	       st.field[MS_STAT_VSZ] && session_signature(proc) == 0;
-}
-
-int session_exit_status(int proc)
-{
-	struct ms_proc_stat st;
-	bool known = ms_proc_stat_at(proc, &st) && st.state == 'Z' && st.fields > MS_STAT_EXIT;
-	return known ? (int)st.field[MS_STAT_EXIT] : -1;
 }
 
 struct batch *session_batch(struct session *s)
@@ -197,24 +163,14 @@ uint64_t session_now(const struct session *s)
 	return clock_now(&s->clock);
 }
 
-static bool read_memory(void *arg, uint64_t address, void *to, size_t bytes)
-{
-	const struct session *s = arg;
-	struct iovec here = {to, bytes}, there = {(void *)(uintptr_t)address, bytes};
-	return process_vm_readv(s->pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
-}
-
-struct attach_memory session_memory(const struct session *s)
-{
-	return (struct attach_memory){read_memory, (void *)(uintptr_t)s};
-}
-
 /* The number of a thread in its own namespace. 0 = it is gone. */
 static uint32_t inner_tid(const struct session *s, pid_t outer)
 {
 	char path[40], text[4096];
 	snprintf(path, sizeof path, "task/%d/status", (int)outer);
-	return ms_proc_text_at(s->proc, path, text, sizeof text) ? ms_proc_status_inner(text) : 0;
+	return ms_proc_text_at(s->process.folder, path, text, sizeof text)
+		       ? ms_proc_status_inner(text)
+		       : 0;
 }
 
 static void read_tids(struct session *s)
@@ -222,7 +178,7 @@ static void read_tids(struct session *s)
 	char folder[40];
 	size_t n = 0;
 	uint64_t start = session_now(s);
-	snprintf(folder, sizeof folder, "/proc/%d/task", (int)s->pid);
+	snprintf(folder, sizeof folder, "/proc/%d/task", (int)s->process.pid);
 	pid_t *tids = ms_proc_list(folder, &n, NULL);
 	s->tids.n = 0;
 	s->tids_ns = start;
@@ -252,7 +208,7 @@ bool session_thread_alive(struct session *s, uint32_t index)
 {
 	char name[32];
 	struct thread *t = &s->threads.v[index];
-	if (s->proc < 0 && !s->known)
+	if (s->process.folder < 0 && !s->known)
 		return true; /* nobody knows which process it is */
 	if (!t->outer) {
 		/* It can be younger than the list, and a list that is read while threads end can be
@@ -265,7 +221,7 @@ bool session_thread_alive(struct session *s, uint32_t index)
 		return t->outer || t->missed < 3;
 	}
 	snprintf(name, sizeof name, "task/%u", t->outer);
-	return faccessat(s->proc, name, F_OK, 0) == 0;
+	return faccessat(s->process.folder, name, F_OK, 0) == 0;
 }
 
 bool session_thread_waits(const struct session *s, uint32_t index, uint64_t *cpu)
@@ -274,7 +230,8 @@ bool session_thread_waits(const struct session *s, uint32_t index, uint64_t *cpu
 	struct ms_proc_stat st;
 	uint64_t before = *cpu;
 	snprintf(name, sizeof name, "task/%u/stat", s->threads.v[index].outer);
-	if (!ms_proc_text_at(s->proc, name, text, sizeof text) || !ms_proc_parse_stat(text, &st))
+	if (!ms_proc_text_at(s->process.folder, name, text, sizeof text) ||
+	    !ms_proc_parse_stat(text, &st))
 		return false;
 	*cpu = st.field[MS_STAT_UTIME] + st.field[MS_STAT_STIME];
 	return (st.state == 'R' && *cpu == before) || st.state == 'T' || st.state == 't';

@@ -22,6 +22,7 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/proc/proc_sample.h"
 #include "ms-record/base/clock.h"
+#include "ms-record/base/process.h"
 #include "ms-record/guest/layout.h"
 #include "ms-record/ptrace/attach_elf.h"
 #include "pause.h"
@@ -243,17 +244,12 @@ struct session {
 	struct writer *writer;
 	struct output *out;
 
-	pid_t pid;
-	int pidfd;                    /* -1 */
-	int proc;                     /* folder /proc/PID */
+	struct process process;
 	uint32_t image, parent_image; /* parent + 1, 0 = none */
 	bool launched, same_pidns;
 	struct attach_modules *attach_modules; /* attached: we keep its table; else NULL */
-	char *exe;                             /* path */
 	char *name;                            /* last part of it */
 	uint8_t run_id[16];
-	uint64_t signature;      /* of the address space: changes with exec */
-	uint64_t signature_seen; /* the same, of the last sample */
 	struct identity *who;
 	struct identity *parent_who; /* of a forked child's parent, or NULL */
 
@@ -395,19 +391,10 @@ void session_count(struct session *s, uint64_t last);
 void session_forbid_clock(struct session *s);
 /* Frees a session that nobody uses any more, and to which nothing was added. */
 void session_free(struct session *s);
-/* A number that differs after an exec; 0 = cannot be told (zombie, no permission). `proc`: folder
- * /proc/PID. */
-uint64_t session_signature(int proc);
-uint64_t session_signature_of(const struct ms_proc_stat *stat);
 /* Had the process run before it was recorded? */
 bool session_mid_run(const struct session *s);
 /* Frees of unknown blocks that may be: more of them say that blocks came from elsewhere. */
 #define SESSION_FEW_UNKNOWN 16u
-/* Does it run, but keep us from seeing its address space? One that ends has none any more. */
-bool session_hidden(int proc);
-/* waitpid's status of a process that has ended and was not waited for yet, as far as that can be
- * told; else -1. */
-int session_exit_status(int proc);
 /* The batch being filled. */
 struct batch *session_batch(struct session *s);
 /* Hands the batch to the writing thread, and ends the open block. */
@@ -423,8 +410,6 @@ static inline bool session_seccomp(const struct session *s)
 {
 	return __atomic_load_n(&s->mem->seccomp_seen, __ATOMIC_RELAXED);
 }
-/* Its memory, to be read. The kernel reads less than 2 GiB at a time. */
-struct attach_memory session_memory(const struct session *s);
 /* Does the thread of that index exist? */
 bool session_thread_alive(struct session *s, uint32_t index);
 /* Would the thread of that index go on if it were let? It is stopped, or ready to run and has not had

@@ -67,7 +67,7 @@ static struct session *blank(const struct session_options *opt, struct writer *w
 	s->opt = opt;
 	s->hooks = &opt->hooks;
 	s->writer = writer;
-	s->pidfd = s->proc = -1;
+	s->process.pidfd = s->process.folder = -1;
 	s->exit_status = -1;
 	s->buffer_used = buffer_used;
 	s->who = identity_new();
@@ -89,12 +89,12 @@ static void fill_attached(struct session *s)
 /* Opens the process `pid`, which is there. 0, or -1 with `err` set. */
 static int open_process(struct session *s, pid_t pid, struct ms_err *err)
 {
-	s->pid = pid;
+	s->process.pid = pid;
 	s->known = s->settled = true;
-	s->proc = process_folder(pid);
-	if (s->proc < 0)
+	s->process.folder = process_folder(pid);
+	if (s->process.folder < 0)
 		return ms_err_sys(err, "cannot open '/proc/%d'", (int)pid);
-	s->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	s->process.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	return 0;
 }
 
@@ -106,7 +106,7 @@ static void begin(struct session *s)
 	if (s->attach_modules)
 		fill_attached(s);
 	pool_seal(s->pool, s);
-	s->signature = session_signature(s->proc);
+	s->process.signature = process_signature(s->process.folder);
 }
 
 static struct session *give_up(struct session *s)
@@ -221,9 +221,9 @@ void session_free(struct session *s)
 	MS_FREE(s->taken.v, s->alive.v, s->threads.v, s->tids.v, s->samples.data, s->verdicts.data,
 		s->resident.data, s->points.v, s->files.v, s->attach_modules);
 	pool_unref(s->pool);
-	descriptor_close(s->pidfd);
-	descriptor_close(s->proc);
+	descriptor_close(s->process.pidfd);
+	descriptor_close(s->process.folder);
 	output_free(s->out);
 	pthread_mutex_destroy(&s->lock);
-	MS_FREE(s->exe, s->name, s->successor, s->became, s->became_why, s);
+	MS_FREE(s->process.exe, s->name, s->successor, s->became, s->became_why, s);
 }

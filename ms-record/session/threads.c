@@ -21,7 +21,7 @@ static void read_name(struct session *s, struct thread *t)
 {
 	char path[40], name[32];
 	snprintf(path, sizeof path, "task/%u/comm", t->outer);
-	if (!ms_proc_text_at(s->proc, path, name, sizeof name))
+	if (!ms_proc_text_at(s->process.folder, path, name, sizeof name))
 		return;
 	name[strcspn(name, "\n")] = '\0';
 	name[sizeof t->name - 1] = '\0';
@@ -38,7 +38,7 @@ static void look_for_filter(struct session *s, const char *status)
 	char text[4096];
 	uint32_t none = 0;
 	if ((session_seccomp(s) && !s->mem->unfiltered) ||
-	    !ms_proc_text_at(s->proc, status, text, sizeof text) ||
+	    !ms_proc_text_at(s->process.folder, status, text, sizeof text) ||
 	    !ms_proc_status_number(text, "\nSeccomp:", 0))
 		return;
 	__atomic_store_n(&s->mem->unfiltered, 0, __ATOMIC_RELAXED);

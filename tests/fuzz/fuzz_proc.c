@@ -66,15 +66,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	memset(s, 0, sizeof *s);
 	*s = (struct session){.opt = &opt,
 			      .writer = &writer,
-			      .pidfd = -1,
-			      .proc = dup(folder),
+			      .process.pidfd = -1,
+			      .process.folder = dup(folder),
 			      .same_pidns = true,
 			      .mem = &shared,
 			      .buffer_used = &used};
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_mutex_init(&writer.lock, NULL);
 	clock_start(&s->clock, NULL);
-	session_signature(s->proc);
+	process_signature(s->process.folder);
 	samples_take(s, false);
 	modules_read_maps(s);
 	for (size_t i = 0; i < s->modules.maps.n; i++) {

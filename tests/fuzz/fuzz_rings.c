@@ -60,12 +60,12 @@ static struct session *make_session(int fd)
 	s->writer = &writer;
 	s->out = output_new(fd, "trace");
 	s->out->keep_fd_open = true;
-	s->pidfd = -1;
+	s->process.pidfd = -1;
 	s->settled = true;
 	s->exit_status = -1;
 	s->same_pidns = true;
-	s->proc = dup(fuzz_folder());
-	s->exe = strdup("/m");
+	s->process.folder = dup(fuzz_folder());
+	s->process.exe = strdup("/m");
 	s->name = strdup("m");
 	static uint64_t used;
 	s->buffer_used = &used;

@@ -477,13 +477,13 @@ static void test_hidden(void)
 {
 	write_stat('S', 4096000, 1);
 	int process = open("process", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	CHECK("hides", session_hidden(process), true);
+	CHECK("hides", process_hidden(process), true);
 	write_stat('S', 4096000, 0x5555000);
-	CHECK("shows all", session_hidden(process), false);
+	CHECK("shows all", process_hidden(process), false);
 	write_stat('D', 0, 0);
-	CHECK("ends", session_hidden(process), false);
+	CHECK("ends", process_hidden(process), false);
 	write_stat('Z', 0, 0);
-	CHECK("has ended", session_hidden(process), false);
+	CHECK("has ended", process_hidden(process), false);
 	close(process);
 }
 

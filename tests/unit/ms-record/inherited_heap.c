@@ -393,7 +393,7 @@ static void settle(struct session *parent, uint64_t fork_stamp, uint64_t first_s
 	struct session *s = take_slot(parent->pool, 7, parent->pool->shape.head_serial, fork_stamp,
 				      first_stamp);
 	uint64_t stamp;
-	s->exe = strdup("prog");
+	s->process.exe = strdup("prog");
 	s->found_ns = UINT64_MAX / 2; /* it is waited for, however slow we are */
 	parent->settled = false;
 	CHECK("its parent waits itself", forks_settle(s), false);
@@ -430,7 +430,7 @@ static void settle(struct session *parent, uint64_t fork_stamp, uint64_t first_s
 static void settle_at_once(struct session *parent, uint32_t serial, uint64_t blocks)
 {
 	struct session *s = take_slot(parent->pool, 7, serial, 0, 1);
-	s->exe = strdup("prog");
+	s->process.exe = strdup("prog");
 	s->found_ns = UINT64_MAX / 2;
 	parent->settled = false;
 	CHECK("settled", forks_settle(s), true);

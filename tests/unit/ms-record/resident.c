@@ -373,7 +373,8 @@ static void check_edges(void)
 	fprintf(one, "%s\nRss: 8 kB\n", maps[0].line);
 	fclose(one);
 	r = (struct resident){.wanted = true};
-	is("one region", take_slowly(&r, NULL, &(struct ms_proc){.folder = session.proc}), true);
+	is("one region", take_slowly(&r, NULL, &(struct ms_proc){.folder = session.process.folder}),
+	   true);
 	ms_regions_free(&r.regions);
 	free(r.runs.v);
 	unlink("smaps");
@@ -489,9 +490,9 @@ static void check_unknown(void)
 	w.deadline_ns = 50;
 	look("just late", "1=1 2=now 14=5 15=6 16=3 17=0\n");
 	begin(true);
-	session.proc = -1;
+	session.process.folder = -1;
 	look("unreadable", "1=1 2=now 14=5 15=6 16=4 17=0\n");
-	session.proc = open(".", O_RDONLY | O_DIRECTORY);
+	session.process.folder = open(".", O_RDONLY | O_DIRECTORY);
 	begin(true);
 	w.resident.state = MS_SCAN_LOST;
 	look("another reason", "1=1 2=now 14=5 15=6 16=6 17=0\n");
@@ -546,7 +547,7 @@ int main(void)
 	char folder[] = "/tmp/resident-XXXXXX";
 	if (!mkdtemp(folder) || chdir(folder) || mkdir("task", 0700) || mkdir("task/7", 0700))
 		return 1;
-	session.proc = open(".", O_RDONLY | O_DIRECTORY);
+	session.process.folder = open(".", O_RDONLY | O_DIRECTORY);
 	close(STDIN_FILENO); /* 0 is a descriptor like any other */
 	write_texts(0, 0);
 	check_parts();

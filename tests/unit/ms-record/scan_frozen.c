@@ -11,7 +11,7 @@
 
 #define KB UINT64_C(1024)
 
-static struct session session = {.proc = 3, .pid = 5};
+static struct session session = {.process.folder = 3, .process.pid = 5};
 static struct work w;
 static struct hijack_thread threads[12];
 static const char *smaps; /* NULL = it cannot be opened */

@@ -227,8 +227,8 @@ static void check_asking(struct session *s)
 	static const struct scan_options no = {.wish = SCAN_NO}, yes = {.wish = SCAN_YES};
 	struct scanner sc = {.opt = &no, .started = true};
 	struct scan *q = s->scan;
-	pid_t pid = s->pid;
-	s->pid = 42;
+	pid_t pid = s->process.pid;
+	s->process.pid = 42;
 	ask(s, &sc, NULL, false, NULL, "leaks are not looked for");
 	ask(s, &sc, "now", true, NULL, "what is resident all the same");
 	sc.opt = &yes;
@@ -264,7 +264,7 @@ static void check_asking(struct session *s)
 	s->ending = SESSION_EXITED;
 	ask(s, &sc, NULL, true, "", "over");
 	s->ending = SESSION_RUNS;
-	s->pid = pid;
+	s->process.pid = pid;
 }
 
 /* ---- what is known of the moment ---- */

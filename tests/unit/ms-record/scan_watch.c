@@ -74,7 +74,7 @@ static void begin(void)
 {
 	opt.attached = false;
 	scan = (struct scan){.busy = 0};
-	session = (struct session){.opt = &opt, .scan = &scan, .pid = 5};
+	session = (struct session){.opt = &opt, .scan = &scan, .process.pid = 5};
 	no_clock = no_timer = no_time = 0;
 	pending = 0;
 	done[0] = '\0';
@@ -110,12 +110,12 @@ static void check_begin(void)
 	watch_begin(&scan, &session, 9);
 	is("attached", scan.watched, WATCH_NOT);
 	begin();
-	session.pid = 0;
+	session.process.pid = 0;
 	scan.watched = WATCH_POLL;
 	watch_begin(&scan, &session, 9);
 	is("it is gone", scan.watched, WATCH_NOT);
 	did("nothing is asked for", "");
-	session.pid = 1;
+	session.process.pid = 1;
 	watch_begin(&scan, &session, 9);
 	is("the first of all", scan.watched, WATCH_TIMER);
 }

@@ -37,7 +37,7 @@ char hijack_state(int proc, pid_t tid)
 	return vforked ? 'D' : 'R';
 }
 
-uint64_t session_signature(int proc)
+uint64_t process_signature(int proc)
 {
 	(void)proc;
 	return signature;
@@ -168,19 +168,19 @@ static void begin(void)
 	pthread_cond_init(&one.work, NULL);
 	begin_waiting();
 	tracer = sc = &one;
-	int proc = session.proc;
+	int proc = session.process.folder;
 	mem = other_mem = (struct mg_session){.end_tid = TID};
 	scan = other_scan = (struct scan){.busy = 0};
 	session = (struct session){.scan = &scan,
 				   .mem = &mem,
-				   .proc = proc,
-				   .pid = 5,
+				   .process.folder = proc,
+				   .process.pid = 5,
 				   .name = "prog",
 				   .same_pidns = true};
 	other = session;
 	other.scan = &other_scan;
 	other.mem = &other_mem;
-	other.pid = 6;
+	other.process.pid = 6;
 	*MS_PUSH(&sc->sessions) = &session;
 	*MS_PUSH(&sc->sessions) = &other;
 	vforked = false;
@@ -381,7 +381,7 @@ static void check_hold(void)
 		begin();
 		session.ending = cases[c].ending ? SESSION_EXITED : SESSION_RUNS;
 		session.may_drop = cases[c].drops;
-		session.signature = cases[c].was;
+		session.process.signature = cases[c].was;
 		signature = cases[c].now;
 		is_tree = cases[c].tree;
 		sc->stop = cases[c].stop;
@@ -622,7 +622,7 @@ int main(void)
 	char folder[] = "/tmp/scanner-XXXXXX";
 	if (!mkdtemp(folder) || chdir(folder) || mkdir("task", 0700) || mkdir("task/7", 0700))
 		return 1;
-	session.proc = open(".", O_RDONLY | O_DIRECTORY);
+	session.process.folder = open(".", O_RDONLY | O_DIRECTORY);
 	write_status("status", 0);
 	write_status("task/7/status", 0);
 	check_start();

@@ -97,7 +97,8 @@ size_t hijack_count(int proc, pid_t *any)
 uint64_t hijack_status(int proc, pid_t tid, const char *label, int base)
 {
 	(void)proc;
-	bool known = base == 10 && tid == (scan_of.last_tid ? scan_of.last_tid : session.pid);
+	bool known =
+		base == 10 && tid == (scan_of.last_tid ? scan_of.last_tid : session.process.pid);
 	return !known ? 0 : strstr(label, "VmRSS:") ? will.rss : will.swap;
 }
 
@@ -333,7 +334,7 @@ static void begin(void)
 				   .mem_rings = rings,
 				   .prepared = 3,
 				   .opt = &session_options,
-				   .pid = 5,
+				   .process.pid = 5,
 				   .name = "prog"};
 	scanner = (struct scanner){.opt = &opt, .until_ns = UINT64_MAX};
 	w = (struct work){.scanner = &scanner,
