@@ -146,7 +146,7 @@ static bool is_new(const void *arg, const struct attach_map *m)
 static bool read_hooks(struct work *w)
 {
 	struct session *s = w->s, *head = s->pool->head_session;
-	bool by_image = s->attach_modules != NULL;
+	bool by_image = s->modules.attached != NULL;
 	w->attach = by_image && head && head->late ? head->late->attach : NULL;
 	w->child = s != head;
 	if (by_image && !w->attach)

@@ -16,6 +16,7 @@ struct process {
 	uint64_t signature;      /* of the address space: changes with exec */
 	uint64_t signature_seen; /* the one of the last sample */
 	char *exe;               /* path */
+	const char *cwd;         /* its folder when it was first seen, or NULL; borrowed */
 };
 
 /* Returns a number that differs after an exec; 0 = cannot be told (zombie, no permission). `folder`:

@@ -40,6 +40,6 @@ struct image {
 	bool kept;
 	dev_t dev; /* which file it is; `ino` 0 = none that we made */
 	ino_t ino;
-	MS_ARRAY(struct session_file) files; /* of its modules */
-	char *error;                         /* the trace could not be written; NULL = it was */
+	MS_ARRAY(struct module_file) files; /* of its modules */
+	char *error;                        /* the trace could not be written; NULL = it was */
 };

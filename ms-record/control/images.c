@@ -35,14 +35,14 @@ void begin_image(struct control *c, struct session *s, uint32_t parent)
 	memcpy(s->run_id, c->run_id, sizeof s->run_id);
 	info_names(s, NULL);
 	info_write(s);
-	modules_read_maps(s);
-	modules_hold_files(s);
-	interpreter_find(s);
+	modules_read_maps(&s->modules);
+	modules_hold_files(&s->modules);
+	interpreter_find(&s->modules);
 	recording_begin(s);
-	if (s->attach_modules)
-		attach_modules_look(s);
+	if (s->modules.attached)
+		attach_modules_look(&s->modules);
 	else if (!s->standby)
-		modules_list_frames(s);
+		modules_list_frames(&s->modules);
 	samples_take(s, false);
 	s->next = c->sessions;
 	c->sessions = s;
@@ -101,8 +101,8 @@ static struct image *add_session(struct control *c, const struct session *s)
 	i->guest = s->guest;
 	i->dev = s->out->dev;
 	i->ino = s->out->ino;
-	for (size_t k = 0; k < s->files.n; k++)
-		*MS_PUSH(&i->files) = s->files.v[k];
+	for (size_t k = 0; k < s->modules.files.n; k++)
+		*MS_PUSH(&i->files) = s->modules.files.v[k];
 	if (__atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE))
 		i->error = ms_xstrdup(s->out->err.text);
 	return i;

@@ -61,7 +61,7 @@ static int told_status(const struct session *s)
 {
 	const struct mg_session *m = s->mem;
 	uint32_t told = __atomic_load_n(&m->end_status, __ATOMIC_ACQUIRE);
-	bool ends = s->attach_modules || !m->end_wait_ms ||
+	bool ends = s->modules.attached || !m->end_wait_ms ||
 		    __atomic_load_n(&m->end_state, __ATOMIC_ACQUIRE) != MG_END_NONE;
 	return told && ends ? (int)(told - 1) << 8 : -1;
 }
@@ -72,7 +72,7 @@ static int told_status(const struct session *s)
 static void note_unseen_exec(struct session *s, int status)
 {
 	const struct mg_session *m = s->mem;
-	bool passed = s->attach_modules || m->guest_disabled || !m->tsc_hz ||
+	bool passed = s->modules.attached || m->guest_disabled || !m->tsc_hz ||
 		      __atomic_load_n(&m->end_status, __ATOMIC_ACQUIRE) ||
 		      __atomic_load_n(&m->end_state, __ATOMIC_ACQUIRE) != MG_END_NONE;
 	if (passed || s->changed_ns || status < 0 || !WIFEXITED(status) ||

@@ -121,9 +121,9 @@ static struct standby_image *new_image(struct holder *h, pid_t pid)
 		session_new(&c->opt->session, NULL, NULL, pid, &c->buffer_used, true, -1, NULL);
 	if (!s) /* it runs on unrecorded, as it would asleep */
 		return NULL;
-	modules_read_maps(s);
-	modules_list_frames(s);
-	interpreter_find(s);
+	modules_read_maps(&s->modules);
+	modules_list_frames(&s->modules);
+	interpreter_find(&s->modules);
 	struct standby_image *image = ms_xcalloc(1, sizeof *image);
 	*image = (struct standby_image){.session = s, .client = -1, .listener = listen_for(s)};
 	if (image->listener < 0) {

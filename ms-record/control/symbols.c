@@ -41,7 +41,7 @@ static int hand_on(struct image *const *images, size_t n)
 	FILE *f = list < 0 ? NULL : fdopen(dup(list), "w");
 	for (size_t i = 0; f && i < n; i++)
 		for (size_t k = 0; k < images[i]->files.n; k++) {
-			const struct session_file *v = &images[i]->files.v[k];
+			const struct module_file *v = &images[i]->files.v[k];
 			int fd = held_file_touched(v->file) ? -1 : v->file->fd;
 			if (fd >= 0 ? fcntl(fd, F_SETFD, 0) == 0 : v->file->fd >= 0)
 				fprintf(f, "%zu %u %d\n", i + 1, v->module, fd);

@@ -104,8 +104,9 @@ static uint64_t round_events(struct session *s)
 	uint64_t now = clock_round(&s->clock), limit;
 	__atomic_store_n(&s->mem->heartbeat, now, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->mem->ticks, cpu_counter(), __ATOMIC_RELAXED);
-	modules_update(s);
-	ranges_look(s);
+	session_update_modules(s);
+	if (ranges_look(&s->ranges))
+		s->modules.maps_old = true; /* what the guest met is of interest there, too */
 	uint64_t last = clock_settled(&s->clock) ? now - slack(s) : s->merged_to;
 	uint64_t bytes = ring_read_all(s, last, &limit);
 	uint64_t ahead = merge_lookahead(s);
@@ -166,7 +167,7 @@ static void conclude(struct session *s)
 	uint64_t limit = 0, ahead = merge_lookahead(s);
 	clock_round(&s->clock);
 	if (!s->damaged)
-		modules_update(s);
+		session_update_modules(s);
 	while (!s->damaged) {
 		uint64_t bytes = ring_read_all(s, FOR_EVER, &limit);
 		if (!bytes && limit == FOR_EVER)
@@ -188,7 +189,7 @@ static void conclude(struct session *s)
  * is attached to has threads that we have not heard of, and blocks whose end is judged by stamps. */
 static void settle_stamps(struct session *s, uint64_t bytes)
 {
-	bool few = bytes > MANY_BYTES && s->clock.tsc && !s->attach_modules;
+	bool few = bytes > MANY_BYTES && s->clock.tsc && !s->modules.attached;
 	if (few == s->drained->few_stamps)
 		return;
 	s->drained->few_stamps = few;
@@ -244,7 +245,7 @@ static bool announce_idle(struct drain *d, uint32_t how)
 			return false;
 	for (size_t i = 0; i < d->sessions.n; i++)
 		if (is_read(d->sessions.v[i]) &&
-		    (ring_wanted(d->sessions.v[i]) || ranges_due(d->sessions.v[i])))
+		    (ring_wanted(d->sessions.v[i]) || ranges_due(&d->sessions.v[i]->ranges)))
 			return false;
 	return true;
 }
@@ -305,7 +306,7 @@ static bool any_attached(const struct drain *d, bool *late)
 {
 	bool any = *late = false;
 	for (size_t i = 0; i < d->sessions.n; i++) {
-		any |= d->sessions.v[i]->attach_modules != NULL;
+		any |= d->sessions.v[i]->modules.attached != NULL;
 		*late |= d->sessions.v[i]->mem->late_wanted;
 	}
 	return any;
@@ -397,9 +398,9 @@ static void report_late_hooks(struct drain *d, struct session *s)
 {
 	if (!hook_late_asked(s))
 		return;
-	if (s->attach_modules) { /* its first stacks are walked by the table, too */
-		attach_modules_opened(s);
-		modules_update(s);
+	if (s->modules.attached) { /* its first stacks are walked by the table, too */
+		attach_modules_opened(&s->modules);
+		session_update_modules(s);
 	}
 	wake_event(d->event);
 }

@@ -168,8 +168,8 @@ void finish_trace(struct session *s)
 	uint64_t unread = __atomic_load_n(&s->mem->python.unread, __ATOMIC_RELAXED);
 	if (unread)
 		ms_record_number(w, MS_END_CHAINS_UNREAD, unread);
-	if (interpreter_unknown(s))
-		ms_record_string(w, MS_END_INTERPRETER_UNKNOWN, interpreter_unknown(s));
+	if (interpreter_unknown(&s->modules))
+		ms_record_string(w, MS_END_INTERPRETER_UNKNOWN, interpreter_unknown(&s->modules));
 	if (s->launched) {
 		ms_record_number(w, MS_END_IMAGES_KEPT, s->images_kept);
 		ms_record_number(w, MS_END_IMAGES_TRIVIAL, s->images_trivial);

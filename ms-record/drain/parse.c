@@ -299,8 +299,8 @@ static int thread_start(struct session *s, struct reader *r, const struct record
 	if (r->thread != UINT32_MAX)
 		return session_damaged(s, "a buffer switches to another thread midway");
 	r->thread = threads_add(s, (uint32_t)tid, c->stamp);
-	modules_update(s);
-	r->epoch = modules_epoch_at(s, c->stamp);
+	session_update_modules(s);
+	r->epoch = modules_epoch_at(&s->modules, c->stamp);
 	r->depth = r->base = r->noded = r->cut_from = r->cut_valid = 0;
 	r->quiet_ns = session_now(s);
 	parse_code_forget(r);
@@ -311,7 +311,7 @@ static int new_epoch(struct session *s, struct reader *r, const struct record *c
 {
 	r->epoch = (uint32_t)word(c, 2);
 	r->depth = r->base = r->noded = r->cut_from = r->cut_valid = 0;
-	modules_update(s);
+	session_update_modules(s);
 	return 0;
 }
 

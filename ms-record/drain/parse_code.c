@@ -37,7 +37,7 @@ static void end_part(struct session *s, struct reader_codes *k)
 		return;
 	for (unsigned p = 0; p < PARTS; p++)
 		k->code.part[p].bytes = k->bytes[p];
-	k->number[k->slot] = interpreter_add_code(s, &k->code);
+	k->number[k->slot] = interpreter_add_code(&s->modules, &k->code);
 }
 
 int parse_code(struct session *s, struct reader *r, const struct record *c, uint64_t *words)

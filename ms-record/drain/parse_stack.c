@@ -27,10 +27,11 @@ static uint32_t node_of(struct session *s, struct reader *r, uint32_t parent, ui
 	struct ms_frame f = {.address = ip & ADDRESS_MASK,
 			     .flags = ip & MG_EXACT_IP ? MS_FRAME_EXACT : 0};
 	if (ip >> 47 == 1)
-		f = interpreter_frame(s, (uint32_t)((ip ^ MG_INTERPRETED) >> MG_INSTRUCTION_BITS),
+		f = interpreter_frame(&s->modules,
+				      (uint32_t)((ip ^ MG_INTERPRETED) >> MG_INSTRUCTION_BITS),
 				      ip & ((1u << MG_INSTRUCTION_BITS) - 1));
 	else
-		f.module = modules_find(s, &f.address, r->epoch);
+		f.module = modules_find(&s->modules, &f.address, r->epoch);
 	/* The outermost frame may not have been called: its address, left by whoever prepared the
 	 * stack, is then exact, not one behind a call. */
 	if (!parent && !remote_called(s, ip))

@@ -116,15 +116,6 @@ static bool read_code(struct remote *c, uint64_t address, void *out, size_t n)
 /* Lists of functions are at addresses that no program has. */
 #define LISTED (UINT64_C(1) << 63)
 
-static int read_list(const struct pool *p, uint64_t at, unw_word_t *value)
-{
-	uint64_t first = p->shape.image.entries;
-	if (at < first || at - first + sizeof *value > p->entries_used)
-		return -UNW_EINVAL;
-	memcpy(value, p->memory + at, sizeof *value);
-	return 0;
-}
-
 static int access_mem(unw_addr_space_t as, unw_word_t address, unw_word_t *value, int write,
 		      void *arg)
 {
@@ -134,7 +125,8 @@ static int access_mem(unw_addr_space_t as, unw_word_t address, unw_word_t *value
 	if (write)
 		return -UNW_EINVAL;
 	if (address >= LISTED)
-		return read_list(c->s->pool, address - LISTED, value);
+		return frame_lists_read(&c->s->pool->lists, address - LISTED, value) ? 0
+										     : -UNW_EINVAL;
 	uint64_t into = address - r->copy_start;
 	if (into < r->copy_bytes && r->copy_bytes - into >= sizeof *value) {
 		memcpy(value, r->copy + into, sizeof *value);
@@ -187,7 +179,7 @@ static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *p
 	unw_dyn_info_t di = {
 		.start_ip = m->start, .end_ip = m->end, .format = UNW_INFO_FORMAT_REMOTE_TABLE};
 	if (!m->eh_frame_hdr) {
-		f = c->s->pool ? pool_frames(c->s->pool, m->start) : NULL;
+		f = c->s->pool ? frame_lists_find(&c->s->pool->lists, m->start) : NULL;
 		if (!f)
 			return -UNW_ENOINFO;
 		h.count = f->count;
@@ -280,7 +272,7 @@ size_t remote_unwind(struct session *s, struct reader *r, uint64_t *frames, bool
 			break;
 		}
 		/* The image sends where in the call it was called, not where that returns to. */
-		if (!n && s->attach_modules)
+		if (!n && s->modules.attached)
 			ip++;
 		if (!in_guest(s, ip))
 			frames[n++] = ip | (exact ? MG_EXACT_IP : 0);

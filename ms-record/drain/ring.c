@@ -77,7 +77,7 @@ static uint64_t attached_lap(const struct session *s, uint32_t ring)
 static uint32_t first_lap(const struct session *s, uint32_t ring)
 {
 	uint64_t most = window_bytes(s, ring) - MG_SLACK;
-	uint64_t lap = s->attach_modules       ? attached_lap(s, ring)
+	uint64_t lap = s->modules.attached     ? attached_lap(s, ring)
 		       : ring < POOL_FEW_RINGS ? POOL_FEW_LAP
 					       : MG_RING_FIRST;
 	lap = lap < MG_RING_FIRST ? MG_RING_FIRST : lap & ~UINT64_C(7);
@@ -220,7 +220,7 @@ static uint32_t rings_ahead(const struct session *s)
 	uint32_t taken = s->prepared - count_free(s);
 	if (s->forked)
 		return 1 + s->prepared / 4;
-	if (s->attach_modules)
+	if (s->modules.attached)
 		return FREE_AHEAD_ATTACHED;
 	if (session_seccomp(s))
 		return taken > 1 ? FREE_AHEAD_FILTERED : FREE_AHEAD;
@@ -272,7 +272,7 @@ static void raise_size(struct session *s, struct reader *r, uint64_t seen)
 		next = r->window_bytes - MG_SLACK;
 	uint64_t used = __atomic_load_n(s->buffer_used, __ATOMIC_RELAXED),
 		 most = s->opt->buffer_bytes;
-	bool wide = next > MG_RING_LARGEST && !s->attach_modules;
+	bool wide = next > MG_RING_LARGEST && !s->modules.attached;
 	if ((wide && s->taken.n > MG_WIDE_RINGS) ||
 	    used + next > (wide ? most / 2 : most / 4 * 3) ||
 	    !take_budget(s, next - r->allowed, false))

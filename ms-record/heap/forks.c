@@ -307,7 +307,7 @@ bool forks_settle(struct session *s)
 		h->bytes = s->inherited_bytes = point->bytes;
 		s->fork_event = point->events;
 		s->fork_number = point->number;
-		modules_inherit(s, from->modules);
+		modules_inherit(&s->modules, from->modules);
 	}
 	info_write(s);
 	s->settled = true;
@@ -369,8 +369,7 @@ void forks_over(struct session *s)
 	h->own = &h->over;
 	s->heap->live = (struct live){0};
 	h->modules = ms_xrealloc(NULL, 1, sizeof *h->modules);
-	*h->modules = s->modules;
-	memset(&s->modules, 0, sizeof s->modules);
+	modules_hand_over(h->modules, &s->modules);
 	s->heap->logging = false;
 	h->owner = NULL;
 	s->heap->inherited_heap = NULL;

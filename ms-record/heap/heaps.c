@@ -117,7 +117,8 @@ static uint32_t name_of(struct session *s, const char *name)
 	for (size_t at = hash; (n = ms_lookup_next(&h->names_index, hash, &at));)
 		if (!strcmp(h->names.v[n - 1].name, name))
 			return n - 1;
-	struct ms_frame f = {.module = modules_named(s, MODULE_HEAP, name), .flags = MS_FRAME_HEAP};
+	struct ms_frame f = {.module = modules_named(&s->modules, MODULE_HEAP, name),
+			     .flags = MS_FRAME_HEAP};
 	*MS_PUSH(&h->names) = (struct heap_name){ms_xstrdup(name), stacks_node(&s->stacks, 0, &f)};
 	ms_lookup_add(&h->names_index, hash, (uint32_t)h->names.n);
 	return (uint32_t)h->names.n - 1;

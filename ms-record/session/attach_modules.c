@@ -10,13 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pool.h"
+#include "frame_lists.h"
 #include "libcommon/base/arena.h"
-#include "session.h"
+#include "modules.h"
+#include "ms-record/base/clock.h"
+#include "ms-record/base/process.h"
+#include "ms-record/ptrace/attach_elf.h"
 
 struct attach_modules {
-	uint64_t inode[SESSION_MODULES]; /* of each entry's file */
-	bool seen[SESSION_MODULES];      /* in the look under way */
+	uint64_t inode[MODULES_MOST]; /* of each entry's file */
+	bool seen[MODULES_MOST];      /* in the look under way */
 	bool begun, opened; /* opened: it is to be looked at, though nothing has changed */
 	uint32_t wanted;    /* as it was at the last look */
 };
@@ -36,18 +39,18 @@ struct attach_modules *attach_modules_forked(const struct attach_modules *parent
 }
 
 /* The process can write to that, too. */
-static uint32_t entries(const struct session *s)
+static uint32_t entries(const struct modules *all)
 {
-	uint32_t n = __atomic_load_n(&s->mem->module_count, __ATOMIC_RELAXED);
-	return n < s->module_max ? n : s->module_max;
+	uint32_t n = __atomic_load_n(&all->mem->module_count, __ATOMIC_RELAXED);
+	return n < all->table_max ? n : all->table_max;
 }
 
 /* The open entry of this module, or -1. */
-static int find(const struct session *s, const struct attach_module *m)
+static int find(const struct modules *all, const struct attach_module *m)
 {
-	const struct attach_modules *a = s->attach_modules;
-	for (uint32_t i = 0, n = entries(s); i < n; i++) {
-		const struct mg_module *e = &s->mem_modules[i];
+	const struct attach_modules *a = all->attached;
+	for (uint32_t i = 0, n = entries(all); i < n; i++) {
+		const struct mg_module *e = &all->table[i];
 		if (!e->closed && e->start == m->start && e->end == m->end &&
 		    e->eh_frame_hdr == m->eh_frame_hdr && a->inode[i] == m->map->inode)
 			return (int)i;
@@ -55,42 +58,42 @@ static int find(const struct session *s, const struct attach_module *m)
 	return -1;
 }
 
-static void add(struct session *s, const struct attach_module *m, uint32_t epoch)
+static void add(struct modules *all, const struct attach_module *m, uint32_t epoch)
 {
-	uint32_t n = entries(s);
-	if (n == s->module_max)
+	uint32_t n = entries(all);
+	if (n == all->table_max)
 		return;
-	struct mg_module *e = &s->mem_modules[n];
+	struct mg_module *e = &all->table[n];
 	bool vdso = !strcmp(m->map->path, "[vdso]");
 	*e = (struct mg_module){.start = m->start,
 				.end = m->end,
 				.bias = m->bias,
 				.eh_frame_hdr = m->eh_frame_hdr,
 				.eh_frame_hdr_bytes = m->eh_frame_hdr_bytes,
-				.loaded = clock_stamp(&s->clock),
+				.loaded = clock_stamp(all->clock),
 				.epoch_loaded = epoch,
 				.flags = vdso ? MG_MODULE_VDSO : 0,
 				.low = m->low,
 				.high = m->high,
 				.code_low = m->code_low,
 				.code_high = m->code_high};
-	const struct attach_memory mem = attach_memory_of_process(&s->process);
+	const struct attach_memory mem = attach_memory_of_process(all->process);
 	struct ms_elf_reader f;
 	if (ms_elf_read(&f, attach_elf_at(&mem, m->start)))
 		e->build_id_bytes = (uint32_t)ms_elf_build_id(&f, e->build_id);
 	strncpy(e->path, m->map->path, sizeof e->path - 1);
-	e->frames = m->eh_frame_hdr || vdso ? 0 : pool_list_frames(s, m->map);
-	s->attach_modules->inode[n] = m->map->inode;
-	s->attach_modules->seen[n] = true;
-	__atomic_store_n(&s->mem->module_count, n + 1, __ATOMIC_RELEASE);
+	e->frames = m->eh_frame_hdr || vdso ? 0 : frame_lists_add(all->lists, all->process, m->map);
+	all->attached->inode[n] = m->map->inode;
+	all->attached->seen[n] = true;
+	__atomic_store_n(&all->mem->module_count, n + 1, __ATOMIC_RELEASE);
 }
 
 /* Updates the table. Modules that are not mapped any more are closed first: others may be where
  * they were. */
-static void refresh(struct session *s, const struct attach_maps *maps, uint32_t epoch)
+static void refresh(struct modules *all, const struct attach_maps *maps, uint32_t epoch)
 {
-	struct attach_modules *a = s->attach_modules;
-	const struct attach_memory mem = attach_memory_of_process(&s->process);
+	struct attach_modules *a = all->attached;
+	const struct attach_memory mem = attach_memory_of_process(all->process);
 	MS_ARRAY(struct attach_module) new = {0};
 	memset(a->seen, 0, sizeof a->seen);
 	for (size_t i = 0; i < maps->n; i++) {
@@ -98,32 +101,32 @@ static void refresh(struct session *s, const struct attach_maps *maps, uint32_t 
 		if (strstr(maps->v[i].path, "/memfd:" MG_IMAGE_NAME) == maps->v[i].path ||
 		    !attach_elf_module(&mem, maps, &maps->v[i], &m))
 			continue;
-		int have = find(s, &m);
+		int have = find(all, &m);
 		if (have >= 0)
 			a->seen[have] = true;
 		else
 			*MS_PUSH(&new) = m;
 	}
-	for (uint32_t i = 0, n = entries(s); i < n; i++)
-		if (!a->seen[i] && !s->mem_modules[i].closed) {
-			s->mem_modules[i].epoch_closed = epoch;
-			__atomic_store_n(&s->mem_modules[i].closed, clock_stamp(&s->clock),
+	for (uint32_t i = 0, n = entries(all); i < n; i++)
+		if (!a->seen[i] && !all->table[i].closed) {
+			all->table[i].epoch_closed = epoch;
+			__atomic_store_n(&all->table[i].closed, clock_stamp(all->clock),
 					 __ATOMIC_RELEASE);
 		}
 	for (size_t i = 0; i < new.n; i++)
-		add(s, &new.v[i], epoch);
+		add(all, &new.v[i], epoch);
 	free(new.v);
 }
 
-void attach_modules_opened(struct session *s)
+void attach_modules_opened(struct modules *all)
 {
-	s->attach_modules->opened = true;
+	all->attached->opened = true;
 }
 
-void attach_modules_look(struct session *s)
+void attach_modules_look(struct modules *all)
 {
-	struct attach_modules *a = s->attach_modules;
-	struct mg_session *m = s->mem;
+	struct attach_modules *a = all->attached;
+	struct mg_session *m = all->mem;
 	struct attach_maps maps;
 	uint32_t wanted = __atomic_load_n(&m->modules_wanted, __ATOMIC_ACQUIRE);
 	uint32_t epoch = __atomic_load_n(&m->epoch, __ATOMIC_ACQUIRE);
@@ -131,12 +134,12 @@ void attach_modules_look(struct session *s)
 	if ((a->begun && right && wanted == a->wanted && !a->opened) ||
 	    __atomic_load_n(&m->modules_closing, __ATOMIC_ACQUIRE))
 		return;
-	if (attach_maps_read(&maps, s->process.folder, NULL))
+	if (attach_maps_read(&maps, all->process->folder, NULL))
 		return; /* it ends */
-	refresh(s, &maps, epoch);
+	refresh(all, &maps, epoch);
 	attach_maps_free(&maps);
 	if (!a->begun)
-		m->modules_first = entries(s);
+		m->modules_first = entries(all);
 	a->begun = true;
 	a->opened = false;
 	a->wanted = wanted;

@@ -4,7 +4,7 @@
 #pragma once
 
 struct attach_modules;
-struct session;
+struct modules;
 
 /* Free with free(). */
 struct attach_modules *attach_modules_new(void);
@@ -13,7 +13,7 @@ struct attach_modules *attach_modules_new(void);
 struct attach_modules *attach_modules_forked(const struct attach_modules *parent);
 /* Brings the table in shared memory up to date, if the process's linker changed something since.
  * Called by one thread at a time: once before the guest begins, then by the draining thread. */
-void attach_modules_look(struct session *s);
+void attach_modules_look(struct modules *all);
 /* Has the next look bring it up to date in any case: a thread that has just opened a module waits,
  * and may soon be gone. */
-void attach_modules_opened(struct session *s);
+void attach_modules_opened(struct modules *all);

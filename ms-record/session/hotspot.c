@@ -13,9 +13,9 @@
 #include <sys/uio.h>
 
 #include "libcommon/base/arena.h"
+#include "ms-record/base/process.h"
 #include "ms-record/ptrace/attach_elf.h"
 #include "ms-record/ptrace/attach_maps.h"
-#include "session.h"
 
 enum { ENTRIES_MOST = 16384, FLAGS_MOST = 8192, FLAG_BYTES_MOST = 256 };
 
@@ -164,16 +164,16 @@ static bool ask(struct memory *memory, const struct attach_module *m, uint64_t *
 	return true;
 }
 
-bool hotspot_frames(struct session *s, uint64_t *low, uint64_t *high)
+bool hotspot_frames(const struct process *process, uint64_t *low, uint64_t *high)
 {
 	struct attach_maps maps;
 	struct attach_module m;
 	bool known = false;
-	if (attach_maps_read(&maps, s->process.folder, NULL))
+	if (attach_maps_read(&maps, process->folder, NULL))
 		return false;
 	struct memory *memory = ms_xcalloc(1, sizeof *memory);
 	const struct attach_memory read = {read_memory, memory};
-	memory->pid = s->process.pid;
+	memory->pid = process->pid;
 	*low = *high = 0;
 	for (size_t i = 0; i < maps.n; i++) {
 		const char *name = strrchr(maps.v[i].path, '/');

@@ -188,6 +188,7 @@ void info_names(struct session *s, const struct identity *parent)
 		w->name = info_name(s->process.folder, w->exe);
 	s->process.exe = ms_xstrdup(w->exe);
 	s->name = ms_xstrdup(w->name);
+	s->process.cwd = w->cwd;
 	s->same_pidns = w->same_pidns;
 }
 

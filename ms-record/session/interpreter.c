@@ -16,9 +16,7 @@
 #include "libcommon/base/path.h"
 #include "ms-record/ptrace/attach_elf.h"
 #include "ms-record/ptrace/cpu.h"
-#include "pool.h"
-#include "session.h"
-#include "session_options.h"
+#include "modules.h"
 
 #define EVAL_MOST (1u << 20)  /* bytes */
 #define TABLE_MOST (1u << 20) /* functions */
@@ -158,7 +156,7 @@ static uint32_t version_of(const struct attach_memory *mem, const struct attach_
 	return hex;
 }
 
-static void tell(struct session *s, const struct version *v, const struct attach_memory *mem,
+static void tell(struct modules *all, const struct version *v, const struct attach_memory *mem,
 		 const struct attach_module *m, const struct attach_symbol *found)
 {
 	struct mg_python p = v->offsets;
@@ -166,14 +164,14 @@ static void tell(struct session *s, const struct version *v, const struct attach
 	p.eval[0][0] = found[EVAL].address;
 	p.eval[0][1] = found[EVAL].address + found[EVAL].bytes;
 	find_cold(mem, m, &found[EVAL], p.eval[1]);
-	s->mem->python = p;
-	__atomic_store_n(&s->mem->python.ready, 1, __ATOMIC_RELEASE);
-	__atomic_add_fetch(&s->mem->epoch, 1, __ATOMIC_SEQ_CST); /* with which threads look */
+	all->mem->python = p;
+	__atomic_store_n(&all->mem->python.ready, 1, __ATOMIC_RELEASE);
+	__atomic_add_fetch(&all->mem->epoch, 1, __ATOMIC_SEQ_CST); /* with which threads look */
 }
 
-static void note_unknown(struct session *s, uint32_t hex, bool another, bool free_threaded)
+static void note_unknown(struct modules *all, uint32_t hex, bool another, bool free_threaded)
 {
-	struct interpreter *i = interpreter_of(s);
+	struct interpreter *i = interpreter_of(all);
 	char version[16] = "before 3.8";
 	uint32_t patch = hex >> 8 & 0xff;
 	if (hex)
@@ -191,9 +189,9 @@ static bool may_be_one(const char *name, bool another)
 		       : strstr(name, "python") != NULL;
 }
 
-void interpreter_look(struct session *s, const struct attach_map *map)
+void interpreter_look(struct modules *all, const struct attach_map *map)
 {
-	const struct attach_memory mem = attach_memory_of_process(&s->process);
+	const struct attach_memory mem = attach_memory_of_process(all->process);
 	struct attach_module m;
 	struct attach_symbol found[SYMBOLS] = {
 		[RUNTIME] = {.name = "_PyRuntime"},
@@ -204,44 +202,43 @@ void interpreter_look(struct session *s, const struct attach_map *map)
 		[IN_3_9] = {.name = "PyFrame_GetCode"},
 		[IN_3_8] = {.name = "PyCode_NewWithPosOnlyArgs"},
 		[FREE_THREADED] = {.name = "_Py_MergeZeroLocalRefcount"}};
-	const struct mg_session *head = s->slot ? s->pool->head : s->mem;
-	bool another = head->python.ready;
-	if (s->opt->no_interpreter || map->offset ||
-	    !may_be_one(ms_base_name(map->path), another) ||
-	    !attach_elf_module(&mem, &s->modules.maps, map, &m))
+	bool another = all->image->python.ready;
+	if (all->no_interpreter || map->offset || !may_be_one(ms_base_name(map->path), another) ||
+	    !attach_elf_module(&mem, &all->maps, map, &m))
 		return;
 	attach_elf_dynamic(&mem, &m, found, SYMBOLS);
-	if (!found[RUNTIME].address || (another && found[EVAL].address == head->python.eval[0][0]))
+	if (!found[RUNTIME].address ||
+	    (another && found[EVAL].address == all->image->python.eval[0][0]))
 		return;
 	uint32_t hex = version_of(&mem, found);
 	bool free_threaded = found[FREE_THREADED].address;
 	for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
-		if (!s->slot && !another && !free_threaded && hex >= versions[i].from &&
-		    hex < versions[i].to && found[EVAL].bytes && found[CODE_TYPE].address) {
-			tell(s, &versions[i], &mem, &m, found);
+		if (all->image == all->mem && !another && !free_threaded &&
+		    hex >= versions[i].from && hex < versions[i].to && found[EVAL].bytes &&
+		    found[CODE_TYPE].address) {
+			tell(all, &versions[i], &mem, &m, found);
 			return;
 		}
-	note_unknown(s, hex, another, free_threaded);
+	note_unknown(all, hex, another, free_threaded);
 }
 
-void interpreter_missed(struct session *s, const char *path)
+void interpreter_missed(struct modules *all, const char *path)
 {
-	const struct mg_session *head = s->slot ? s->pool->head : s->mem;
-	if (s->opt->no_interpreter || !may_be_one(ms_base_name(path), true))
+	if (all->no_interpreter || !may_be_one(ms_base_name(path), true))
 		return;
-	struct interpreter *i = interpreter_of(s);
+	struct interpreter *i = interpreter_of(all);
 	if (!*i->unknown)
 		snprintf(i->unknown, sizeof i->unknown,
-			 head->python.ready ? "another Python" : "Python");
+			 all->image->python.ready ? "another Python" : "Python");
 }
 
-void interpreter_find(struct session *s)
+void interpreter_find(struct modules *all)
 {
-	for (size_t i = 0; i < s->modules.maps.n; i++)
-		interpreter_look(s, &s->modules.maps.v[i]);
+	for (size_t i = 0; i < all->maps.n; i++)
+		interpreter_look(all, &all->maps.v[i]);
 }
 
-const char *interpreter_unknown(const struct session *s)
+const char *interpreter_unknown(const struct modules *all)
 {
-	return s->interpreter && *s->interpreter->unknown ? s->interpreter->unknown : NULL;
+	return all->interpreter && *all->interpreter->unknown ? all->interpreter->unknown : NULL;
 }

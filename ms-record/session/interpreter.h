@@ -15,19 +15,19 @@
 
 struct attach_map;
 struct interpreter;
-struct session;
+struct modules;
 
 /* Is the file that begins at that mapping an interpreter? The guest is told of the first one that it
  * can read; of any other, and of one that a forked child has by itself, it is noted what it is: its
- * family's guests are told once, of addresses that are right for all. `map` is one of those last read of the session. */
-void interpreter_look(struct session *s, const struct attach_map *map);
+ * family's guests are told once, of addresses that are right for all. `map` is one of those last read. */
+void interpreter_look(struct modules *all, const struct attach_map *map);
 /* Notes an interpreter by the name of a file that was closed before it could be looked at. */
-void interpreter_missed(struct session *s, const char *path);
-/* Looks at all mappings last read of the session, as interpreter_look does at one. */
-void interpreter_find(struct session *s);
+void interpreter_missed(struct modules *all, const char *path);
+/* Looks at all mappings last read, as interpreter_look does at one. */
+void interpreter_find(struct modules *all);
 /* Returns the name of an interpreter whose frames cannot be read, "Python 3.9"; NULL = there is
  * none. */
-const char *interpreter_unknown(const struct session *s);
+const char *interpreter_unknown(const struct modules *all);
 
 struct interpreter_text {
 	const uint8_t *bytes;
@@ -41,9 +41,9 @@ struct interpreter_code {
 
 /* Code that is of the same content has the same number, from 1; 0 = there are too many. */
 #define INTERPRETER_CODES_MOST (1u << 22)
-uint32_t interpreter_add_code(struct session *s, const struct interpreter_code *c);
+uint32_t interpreter_add_code(struct modules *all, const struct interpreter_code *c);
 /* The frame at an instruction of that code, as the guest numbers them. */
-struct ms_frame interpreter_frame(struct session *s, uint32_t code, uint32_t instruction);
+struct ms_frame interpreter_frame(struct modules *all, uint32_t code, uint32_t instruction);
 void interpreter_free(struct interpreter *i);
 
 /* The line of an instruction, from 0, by CPython's table of lines; 0 = none. */

@@ -10,16 +10,14 @@
 
 #include "format/trace.h"
 #include "modules.h"
-#include "pool.h"
-#include "session.h"
 
 #define BYTES_MOST ((size_t)512 << 20)
 
-struct interpreter *interpreter_of(struct session *s)
+struct interpreter *interpreter_of(struct modules *all)
 {
-	if (!s->interpreter)
-		s->interpreter = ms_xcalloc(1, sizeof *s->interpreter);
-	return s->interpreter;
+	if (!all->interpreter)
+		all->interpreter = ms_xcalloc(1, sizeof *all->interpreter);
+	return all->interpreter;
 }
 
 void interpreter_free(struct interpreter *i)
@@ -162,9 +160,9 @@ static bool same_code(const struct code *a, const struct code *b)
 	       (!a->lines_bytes || !memcmp(a->lines, b->lines, a->lines_bytes));
 }
 
-uint32_t interpreter_add_code(struct session *s, const struct interpreter_code *from)
+uint32_t interpreter_add_code(struct modules *all, const struct interpreter_code *from)
 {
-	struct interpreter *in = interpreter_of(s);
+	struct interpreter *in = interpreter_of(all);
 	const struct interpreter_text *lines = &from->part[MG_CODE_LINES];
 	struct ms_arena_mark mark = ms_arena_mark(&in->arena);
 	struct code c = {.name = text_of(&in->arena, &from->part[MG_CODE_NAME]),
@@ -192,22 +190,22 @@ uint32_t interpreter_add_code(struct session *s, const struct interpreter_code *
 
 /* ---- in the trace ---- */
 
-static uint32_t source_of(struct session *s, const char *file)
+static uint32_t source_of(struct modules *all, const char *file)
 {
-	struct interpreter *in = s->interpreter;
+	struct interpreter *in = all->interpreter;
 	uint32_t hash = ms_hash_text(file), n;
 	for (size_t at = hash; (n = ms_lookup_next(&in->by_file, hash, &at));)
 		if (same_text(in->sources.v[n - 1].file, file))
 			return n - 1;
-	*MS_PUSH(&in->sources) = (struct source){file, modules_named(s, MODULE_SOURCE, file), 0};
+	*MS_PUSH(&in->sources) = (struct source){file, modules_named(all, MODULE_SOURCE, file), 0};
 	ms_lookup_add(&in->by_file, hash, (uint32_t)in->sources.n);
 	return (uint32_t)in->sources.n - 1;
 }
 
 /* The number of a function in its source. */
-static uint32_t function_of(struct session *s, uint32_t source, const char *name)
+static uint32_t function_of(struct modules *all, uint32_t source, const char *name)
 {
-	struct interpreter *in = s->interpreter;
+	struct interpreter *in = all->interpreter;
 	uint32_t hash = ms_hash(ms_hash_text(name), source), n;
 	for (size_t at = hash; (n = ms_lookup_next(&in->by_name, hash, &at));) {
 		const struct named *f = &in->functions.v[n - 1];
@@ -217,26 +215,25 @@ static uint32_t function_of(struct session *s, uint32_t source, const char *name
 	uint32_t number = ++in->sources.v[source].functions;
 	*MS_PUSH(&in->functions) = (struct named){name, source, number};
 	ms_lookup_add(&in->by_name, hash, (uint32_t)in->functions.n);
-	modules_function(s, in->sources.v[source].module, number, name);
+	modules_function(all, in->sources.v[source].module, number, name);
 	return number;
 }
 
-struct ms_frame interpreter_frame(struct session *s, uint32_t code, uint32_t instruction)
+struct ms_frame interpreter_frame(struct modules *all, uint32_t code, uint32_t instruction)
 {
-	struct interpreter *in = s->interpreter;
+	struct interpreter *in = all->interpreter;
 	if (!in || !code || code > in->codes.n)
 		return (struct ms_frame){.flags = MS_FRAME_NOT_READ};
 	struct code *c = &in->codes.v[code - 1];
 	if (!c->function) {
-		uint32_t source = source_of(s, c->file);
+		uint32_t source = source_of(all, c->file);
 		c->module = in->sources.v[source].module;
-		c->function = function_of(s, source, c->name);
+		c->function = function_of(all, source, c->name);
 	}
-	const struct mg_session *head = s->slot ? s->pool->head : s->mem;
 	uint32_t line = !instruction
 				? c->first_line
-				: interpreter_line(head->python.lines, c->lines, c->lines_bytes,
-						   c->first_line, instruction - 1);
+				: interpreter_line(all->image->python.lines, c->lines,
+						   c->lines_bytes, c->first_line, instruction - 1);
 	return (struct ms_frame){.address = MS_SOURCE_ADDRESS(c->function, line),
 				 .module = c->module};
 }

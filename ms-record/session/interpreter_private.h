@@ -34,4 +34,4 @@ struct interpreter {
 };
 
 /* The session's, made if there is none. */
-struct interpreter *interpreter_of(struct session *s);
+struct interpreter *interpreter_of(struct modules *all);

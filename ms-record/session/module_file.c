@@ -17,11 +17,13 @@
 #include <unistd.h>
 
 #include "held_files.h"
-#include "info.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/clock.h"
 #include "ms-record/base/descriptor.h"
-#include "session.h"
+#include "ms-record/base/clock.h"
+#include "ms-record/base/process.h"
+#include "ms-record/ptrace/attach_elf.h"
+#include "modules.h"
 
 #define CTIME_STEP_NS UINT64_C(20000000) /* a file may seem to have changed so much earlier */
 
@@ -37,16 +39,16 @@ static bool cut_deleted(char *path)
 	return true;
 }
 
-static int open_seen(const struct session *s, const char *path)
+static int open_seen(const struct process *process, const char *path)
 {
 	char full[4200];
 	if (path[0] != '/')
 		return -1;
 	snprintf(full, sizeof full, "root%s", path);
 	struct stat st;
-	if (!fstatat(s->process.folder, full, &st, 0) && !S_ISREG(st.st_mode))
+	if (!fstatat(process->folder, full, &st, 0) && !S_ISREG(st.st_mode))
 		return -1; /* to open a device may do something */
-	int fd = openat(s->process.folder, full, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = openat(process->folder, full, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	return fd >= 0 ? fd : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
@@ -58,11 +60,11 @@ static bool is_mapped(int fd, const struct attach_map *p)
 	       (!p->inode || st.st_ino == p->inode);
 }
 
-int module_file_open(const struct session *s, const struct attach_map *p, const char *path,
+int module_file_open(const struct process *process, const struct attach_map *p, const char *path,
 		     bool *other)
 {
 	char link[80];
-	int fd = open_seen(s, path);
+	int fd = open_seen(process, path);
 	if (is_mapped(fd, p))
 		return fd;
 	descriptor_close(fd);
@@ -70,7 +72,7 @@ int module_file_open(const struct session *s, const struct attach_map *p, const 
 	snprintf(link, sizeof link, "map_files/%" PRIx64 "-%" PRIx64, p->start, p->end);
 	const char *const links[] = {link, "exe"};
 	for (size_t i = 0; p->inode && i < sizeof links / sizeof *links; i++) {
-		fd = openat(s->process.folder, links[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		fd = openat(process->folder, links[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 		if (is_mapped(fd, p))
 			return fd;
 		descriptor_close(fd);
@@ -79,23 +81,23 @@ int module_file_open(const struct session *s, const struct attach_map *p, const 
 }
 
 /* The path of a mapping's file, malloc'ed. A name may really end like that of a removed one. */
-static char *path_of(const struct session *s, const struct attach_map *p, bool *deleted)
+static char *path_of(const struct process *process, const struct attach_map *p, bool *deleted)
 {
 	char *path = ms_xstrdup(p->path);
 	if (!cut_deleted(path))
 		return path;
-	int fd = open_seen(s, p->path);
+	int fd = open_seen(process, p->path);
 	*deleted = !is_mapped(fd, p);
 	descriptor_close(fd);
 	return *deleted ? path : strcpy(path, p->path);
 }
 
-void module_file_hold(const struct session *s, const struct attach_map *p)
+void module_file_hold(const struct process *process, const struct attach_map *p)
 {
 	bool deleted = false;
-	char *path = path_of(s, p, &deleted);
+	char *path = path_of(process, p, &deleted);
 	if (path[0] == '/' && !held_file_find(path, p->inode))
-		held_file_keep(module_file_open(s, p, path, &deleted), path, false);
+		held_file_keep(module_file_open(process, p, path, &deleted), path, false);
 	free(path);
 }
 
@@ -110,12 +112,12 @@ static bool same_id(const struct module *m, const struct ms_elf_reader *f)
 
 /* Opens what is mapped at `p`, or finds it among what is held. False: it is another build than the
  * one in memory. */
-static bool hold_mapped(const struct session *s, struct module *m, const struct attach_map *p,
+static bool hold_mapped(const struct modules *all, struct module *m, const struct attach_map *p,
 			bool *deleted)
 {
-	const struct attach_memory mem = attach_memory_of_process(&s->process);
+	const struct attach_memory mem = attach_memory_of_process(all->process);
 	struct ms_elf_reader f;
-	int fd = module_file_open(s, p, m->path, deleted);
+	int fd = module_file_open(all->process, p, m->path, deleted);
 	m->file = fd >= 0 ? held_file_keep(fd, m->path, true) : held_file_find(m->path, p->inode);
 	if (!ms_elf_read(&f, m->file ? ms_elf_in_file(m->file->fd) : attach_elf_at(&mem, m->start)))
 		return true;
@@ -138,7 +140,7 @@ static uint64_t unwind_table(const struct module *m)
 
 /* Is that the file of `m`? Without a build-id it must look like it, and be older than all that is
  * recorded: nobody can have put it there since. */
-static bool is_proven(const struct session *s, const struct module *m, int fd)
+static bool is_proven(const struct modules *all, const struct module *m, int fd)
 {
 	struct ms_elf_reader f;
 	struct stat st;
@@ -149,14 +151,14 @@ static bool is_proven(const struct session *s, const struct module *m, int fd)
 	    (p ? p->p_memsz : 0) != m->eh_frame_hdr_bytes || ms_elf_low(&f) != m->start - m->bias)
 		return false;
 	return m->build_id_size ||
-	       (!fstat(fd, &st) && ms_ns_of(st.st_ctim) + CTIME_STEP_NS < s->clock.start_wall);
+	       (!fstat(fd, &st) && ms_ns_of(st.st_ctim) + CTIME_STEP_NS < all->clock->start_wall);
 }
 
-static struct held_file *open_proven(const struct session *s, const struct module *m,
+static struct held_file *open_proven(const struct modules *all, const struct module *m,
 				     const char *path)
 {
-	int fd = open_seen(s, path);
-	if (is_proven(s, m, fd))
+	int fd = open_seen(all->process, path);
+	if (is_proven(all, m, fd))
 		return held_file_keep(fd, path, true);
 	descriptor_close(fd);
 	return NULL;
@@ -164,34 +166,34 @@ static struct held_file *open_proven(const struct session *s, const struct modul
 
 /* The file that a relative name was of when it was opened: in a folder that is the current one or
  * was, or beside the executable. */
-static char *search(const struct session *s, struct module *m, const char *name)
+static char *search(const struct modules *all, struct module *m, const char *name)
 {
 	char exe[4096], cwd[4096], *path;
-	process_link(s->process.folder, "cwd", cwd, sizeof cwd);
-	snprintf(exe, sizeof exe, "%s", s->process.exe);
+	process_link(all->process->folder, "cwd", cwd, sizeof cwd);
+	snprintf(exe, sizeof exe, "%s", all->process->exe);
 	if (strrchr(exe, '/'))
 		*strrchr(exe, '/') = '\0';
-	const char *first = s->who ? s->who->cwd : NULL;
+	const char *first = all->process->cwd;
 	const char *const folders[] = {cwd, first ? first : "", exe};
 	while (!strncmp(name, "./", 2))
 		name += 2;
 	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
 		if (folders[i][0] != '/' || asprintf(&path, "%s/%s", folders[i], name) < 0)
 			continue;
-		if ((m->file = open_proven(s, m, path)))
+		if ((m->file = open_proven(all, m, path)))
 			return path;
 		free(path);
 	}
 	return NULL;
 }
 
-static void find_gone(const struct session *s, struct module *m, const char *name, bool *deleted)
+static void find_gone(const struct modules *all, struct module *m, const char *name, bool *deleted)
 {
-	m->path = name[0] == '/' ? ms_xstrdup(name) : search(s, m, name);
+	m->path = name[0] == '/' ? ms_xstrdup(name) : search(all, m, name);
 	if (!m->path)
 		m->path = ms_xstrdup(name);
 	else if (!m->file)
-		m->file = open_proven(s, m, m->path);
+		m->file = open_proven(all, m, m->path);
 	*deleted |= !m->file;
 }
 
@@ -214,7 +216,7 @@ static bool same_build(const struct module *a, const struct module *b)
 
 /* Is the file of `f`, as it was, mapped at `p` for `m`? By its path, or where that leads elsewhere,
  * as it is held. */
-static bool unchanged(const struct session *s, const struct module *f, const struct module *m,
+static bool unchanged(const struct modules *all, const struct module *f, const struct module *m,
 		      const struct attach_map *p)
 {
 	char full[4200];
@@ -222,31 +224,30 @@ static bool unchanged(const struct session *s, const struct module *f, const str
 	if (!f->file || f->file->inode != p->inode || (m->build_id_size && !same_build(f, m)))
 		return false;
 	snprintf(full, sizeof full, "root%s", f->path);
-	return (!fstatat(s->process.folder, full, &st, 0) && held_file_same(f->file, &st)) ||
+	return (!fstatat(all->process->folder, full, &st, 0) && held_file_same(f->file, &st)) ||
 	       (f->file->fd >= 0 && !fstat(f->file->fd, &st) && held_file_same(f->file, &st));
 }
 
 /* The index of the first module of that path, or name, which `m` looks like and which is the same
  * build, or, with `p`, of the very file that is mapped there. -1 = none. */
-static ssize_t first_of(const struct session *s, const struct module *m, const char *path,
+static ssize_t first_of(const struct modules *all, const struct module *m, const char *path,
 			const char *name, const struct attach_map *p)
 {
-	const struct modules *all = &s->modules;
 	for (size_t i = all->all.n; i-- > 0;) {
 		const struct module *f = &all->all.v[i];
 		if (f->same || f->kind != MODULE_FILE || !same_shape(f, m))
 			continue;
 		if (path ? strcmp(f->path, path) != 0 : !f->name || strcmp(f->name, name) != 0)
 			continue;
-		if (p ? unchanged(s, f, m, p) : same_build(f, m))
+		if (p ? unchanged(all, f, m, p) : same_build(f, m))
 			return (ssize_t)i;
 	}
 	return -1;
 }
 
-static void become(struct session *s, struct module *m, size_t first)
+static void become(struct modules *all, struct module *m, size_t first)
 {
-	const struct module *f = &s->modules.all.v[first];
+	const struct module *f = &all->all.v[first];
 	free(m->path);
 	m->path = f->path;
 	m->same = (uint32_t)first + 1;
@@ -256,28 +257,28 @@ static void become(struct session *s, struct module *m, size_t first)
 }
 
 /* Finds the file of a module by its name alone, and what lay in memory. */
-static ssize_t find_by_name(const struct session *s, struct module *m, const char *name,
+static ssize_t find_by_name(const struct modules *all, struct module *m, const char *name,
 			    bool *deleted)
 {
-	ssize_t first = first_of(s, m, name[0] == '/' ? name : NULL, name, NULL);
+	ssize_t first = first_of(all, m, name[0] == '/' ? name : NULL, name, NULL);
 	if (first < 0)
-		find_gone(s, m, name, deleted);
+		find_gone(all, m, name, deleted);
 	return first;
 }
 
-static ssize_t find_mapped(const struct session *s, struct module *m, const char *name,
+static ssize_t find_mapped(const struct modules *all, struct module *m, const char *name,
 			   const struct attach_map *p, bool *deleted)
 {
-	m->path = path_of(s, p, deleted);
-	ssize_t first = first_of(s, m, m->path, NULL, p);
-	if (first >= 0 || hold_mapped(s, m, p, deleted))
+	m->path = path_of(all->process, p, deleted);
+	ssize_t first = first_of(all, m, m->path, NULL, p);
+	if (first >= 0 || hold_mapped(all, m, p, deleted))
 		return first;
 	free(m->path);
 	m->path = NULL;
-	return find_by_name(s, m, name, deleted);
+	return find_by_name(all, m, name, deleted);
 }
 
-void module_file_find(struct session *s, struct module *m, const char *name,
+void module_file_find(struct modules *all, struct module *m, const char *name,
 		      const struct attach_map *p, bool *deleted)
 {
 	bool unseen = false;
@@ -285,15 +286,15 @@ void module_file_find(struct session *s, struct module *m, const char *name,
 	if (m->kind != MODULE_FILE) {
 		m->path = ms_xstrdup(p && p->path[0] ? p->path : name);
 		if (p && p->path[0] == '/')
-			hold_mapped(s, m, p, &unseen);
+			hold_mapped(all, m, p, &unseen);
 		return;
 	}
-	first = p && p->path[0] == '/' ? find_mapped(s, m, name, p, deleted)
-				       : find_by_name(s, m, name, deleted);
+	first = p && p->path[0] == '/' ? find_mapped(all, m, name, p, deleted)
+				       : find_by_name(all, m, name, deleted);
 	if (first < 0)
-		first = first_of(s, m, m->path, NULL, NULL);
+		first = first_of(all, m, m->path, NULL, NULL);
 	if (first >= 0)
-		become(s, m, (size_t)first);
+		become(all, m, (size_t)first);
 	else if (name[0] != '/')
 		m->name = ms_xstrdup(name);
 }

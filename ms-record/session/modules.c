@@ -25,10 +25,12 @@
 #include "libcommon/base/order.h"
 #include "held_files.h"
 #include "interpreter.h"
+#include "frame_lists.h"
 #include "module_file.h"
-#include "pool.h"
+#include "ms-record/base/clock.h"
 #include "ms-record/base/descriptor.h"
-#include "session.h"
+#include "ms-record/base/process.h"
+#include "ms-record/write/batch.h"
 
 #define MAPS_AGAIN_NS UINT64_C(50000000)
 #define EPOCHS_MAX 65536u
@@ -39,64 +41,86 @@ void modules_free(struct modules *m)
 	for (size_t i = 0; i < m->all.n; i++)
 		if (!m->all.v[i].same) /* else they are the first one's */
 			MS_FREE(m->all.v[i].path, m->all.v[i].name);
-	MS_FREE(m->all.v, m->open.v, m->epochs.v, m->entries);
+	interpreter_free(m->interpreter);
+	MS_FREE(m->all.v, m->open.v, m->epochs.v, m->entries, m->attached, m->files.v,
+		m->records.data);
+}
+
+void modules_hand_over(struct modules *to, struct modules *from)
+{
+	*to = *from;
+	*from = (struct modules){.process = to->process,
+				 .clock = to->clock,
+				 .mem = to->mem,
+				 .image = to->image,
+				 .table = to->table,
+				 .table_max = to->table_max,
+				 .lists = to->lists,
+				 .no_interpreter = to->no_interpreter,
+				 .attached = to->attached,
+				 .interpreter = to->interpreter,
+				 .files = to->files,
+				 .records = to->records};
+	to->attached = NULL;
+	to->interpreter = NULL;
+	to->files.v = NULL;
+	to->records.data = NULL;
 }
 
 /* ---- /proc/PID/maps ---- */
 
 /* In maps a newline in a path looks like the four characters \012, and so do these. */
-static void find_true_path(const struct session *s, struct attach_map *p)
+static void find_true_path(const struct process *process, struct attach_map *p)
 {
 	char link[80], path[4200];
 	if (*p->path != '/' || !strchr(p->path, '\n'))
 		return;
 	snprintf(link, sizeof link, "map_files/%" PRIx64 "-%" PRIx64, p->start, p->end);
-	if (!process_link(s->process.folder, link, path, sizeof path))
+	if (!process_link(process->folder, link, path, sizeof path))
 		return;
 	free(p->path);
 	p->path = ms_xstrdup(path);
 }
 
-void modules_read_maps(struct session *s)
+void modules_read_maps(struct modules *all)
 {
-	struct modules *m = &s->modules;
-	struct attach_maps all;
-	m->maps_read_ns = session_now(s);
-	m->maps_stamp = clock_stamp(&s->clock);
-	m->maps_old = false;
-	if (attach_maps_read(&all, s->process.folder, NULL))
+	struct attach_maps maps;
+	all->maps_read_ns = clock_now(all->clock);
+	all->maps_stamp = clock_stamp(all->clock);
+	all->maps_old = false;
+	if (attach_maps_read(&maps, all->process->folder, NULL))
 		return; /* a zombie has none: then the old ones stay */
-	if (m->maps.n && s->process.signature &&
-	    process_signature(s->process.folder) != s->process.signature) {
-		attach_maps_free(&all); /* it is another program now, or seems so */
+	if (all->maps.n && all->process->signature &&
+	    process_signature(all->process->folder) != all->process->signature) {
+		attach_maps_free(&maps); /* it is another program now, or seems so */
 		return;
 	}
-	attach_maps_free(&m->maps);
-	for (size_t i = 0; i < all.n; i++) {
-		struct attach_map *p = &all.v[i];
+	attach_maps_free(&all->maps);
+	for (size_t i = 0; i < maps.n; i++) {
+		struct attach_map *p = &maps.v[i];
 		if (*p->path == '/' || p->exec) {
-			find_true_path(s, p);
-			*MS_PUSH(&m->maps) = *p;
+			find_true_path(all->process, p);
+			*MS_PUSH(&all->maps) = *p;
 		} else { /* heaps, stacks and other data: not of interest here */
 			free(p->path);
 		}
 	}
-	free(all.v);
+	free(maps.v);
 }
 
-void modules_hold_files(struct session *s)
+void modules_hold_files(struct modules *all)
 {
-	for (size_t i = 0; i < s->modules.maps.n; i++)
-		if (s->modules.maps.v[i].exec)
-			module_file_hold(s, &s->modules.maps.v[i]);
+	for (size_t i = 0; i < all->maps.n; i++)
+		if (all->maps.v[i].exec)
+			module_file_hold(all->process, &all->maps.v[i]);
 }
 
-void modules_list_frames(struct session *s)
+void modules_list_frames(struct modules *all)
 {
-	for (size_t i = 0; i < s->modules.maps.n; i++) {
-		const struct attach_map *m = &s->modules.maps.v[i];
+	for (size_t i = 0; i < all->maps.n; i++) {
+		const struct attach_map *m = &all->maps.v[i];
 		if (!m->offset && m->path[0] == '/')
-			pool_list_frames(s, m);
+			frame_lists_add(all->lists, all->process, m);
 	}
 }
 
@@ -110,24 +134,24 @@ static const struct attach_map *map_of(const struct modules *m, uint64_t from, u
 
 /* ---- records ---- */
 
-static void write_module(struct session *s, uint32_t id, struct module *m,
+static void write_module(struct modules *all, uint32_t id, struct module *m,
 			 const struct attach_map *p, bool deleted, uint64_t loaded)
 {
 	size_t path = strlen(m->path);
-	struct ms_record_writer *w = batch_record(&session_batch(s)->modules, path + 320);
+	struct ms_record_writer *w = batch_record(&all->records, path + 320);
 	ms_record_number(w, MS_MODULE_ID, id);
 	ms_record_bytes(w, MS_MODULE_PATH, m->path, path);
 	ms_record_number(w, MS_MODULE_START, m->start);
 	ms_record_number(w, MS_MODULE_END, m->end);
 	ms_record_number(w, MS_MODULE_BIAS, m->bias);
-	ms_record_number(w, MS_MODULE_LOADED, clock_ns(&s->clock, loaded));
+	ms_record_number(w, MS_MODULE_LOADED, clock_ns(all->clock, loaded));
 	ms_record_number(w, MS_MODULE_KIND, m->kind);
 	if (p)
 		ms_record_number(w, MS_MODULE_OFFSET, p->offset);
 	if (m->build_id_size)
 		ms_record_bytes(w, MS_MODULE_BUILD_ID, m->build_id, m->build_id_size);
 	if (m->file) {
-		*MS_PUSH(&s->files) = (struct session_file){id, m->file};
+		*MS_PUSH(&all->files) = (struct module_file){id, m->file};
 		ms_record_number(w, MS_MODULE_SIZE, m->file->bytes);
 		ms_record_number(w, MS_MODULE_MTIME, m->file->mtime_ns);
 	}
@@ -138,9 +162,9 @@ static void write_module(struct session *s, uint32_t id, struct module *m,
 
 /* Writes that a module went at `ns`, or (0) is there again; `id` is that of the first of its
  * file. */
-static void write_unloaded(struct session *s, uint32_t id, uint64_t ns)
+static void write_unloaded(struct modules *all, uint32_t id, uint64_t ns)
 {
-	struct ms_record_writer *w = batch_record(&session_batch(s)->modules, 64);
+	struct ms_record_writer *w = batch_record(&all->records, 64);
 	ms_record_number(w, MS_MODULE_ID, id);
 	ms_record_number(w, MS_MODULE_UNLOADED, ns);
 	ms_record_end(w);
@@ -195,24 +219,23 @@ static void close_module(struct modules *all, uint32_t i, uint32_t epoch)
 
 /* Adds a module whose range and kind are known; finds path and file. Returns its id. `gone`: it has
  * been closed, and what is mapped there now may be another's. */
-static uint32_t add(struct session *s, struct module m, const char *name, bool gone)
+static uint32_t add(struct modules *all, struct module m, const char *name, bool gone)
 {
-	struct modules *all = &s->modules;
 	const struct attach_map *p =
 		gone || m.kind == MODULE_VDSO ? NULL : map_of(all, m.start, m.end);
 	bool deleted = false;
-	module_file_find(s, &m, name, p, &deleted);
+	module_file_find(all, &m, name, p, &deleted);
 	uint32_t i = place(all, &m);
 	note_epoch(all, m.loaded, m.epoch_loaded);
 	if (p && m.kind == MODULE_FILE)
-		interpreter_look(s, p);
+		interpreter_look(all, p);
 	else if (gone)
-		interpreter_missed(s, name);
+		interpreter_missed(all, name);
 	if (m.same) {
-		write_unloaded(s, m.same, 0);
+		write_unloaded(all, m.same, 0);
 		return i + 1;
 	}
-	write_module(s, i + 1, &all->all.v[i], p, deleted, m.loaded);
+	write_module(all, i + 1, &all->all.v[i], p, deleted, m.loaded);
 	return i + 1;
 }
 
@@ -230,11 +253,10 @@ static void copy_entry(struct mg_module *to, const struct mg_module *from)
 	to->build_id_bytes = from->build_id_bytes;
 }
 
-static void add_entry(struct session *s, uint32_t i)
+static void add_entry(struct modules *all, uint32_t i)
 {
 	struct mg_module g;
-	copy_entry(&g, &s->mem_modules[i]);
-	struct modules *all = &s->modules;
+	copy_entry(&g, &all->table[i]);
 	g.path[sizeof g.path - 1] = '\0';
 	struct module m = {.start = g.start,
 			   .end = g.end > g.start ? g.end : g.start,
@@ -246,8 +268,10 @@ static void add_entry(struct session *s, uint32_t i)
 			   .loaded = g.loaded,
 			   .guest = g.flags & MG_MODULE_GUEST};
 	m.kind = m.guest ? MODULE_GUEST : g.flags & MG_MODULE_VDSO ? MODULE_VDSO : MODULE_FILE;
-	const char *name = m.kind == MODULE_VDSO ? "[vdso]" : g.path[0] ? g.path : s->process.exe;
-	bool gone = __atomic_load_n(&s->mem_modules[i].closed, __ATOMIC_ACQUIRE);
+	const char *name = m.kind == MODULE_VDSO ? "[vdso]"
+			   : g.path[0]           ? g.path
+						 : all->process->exe;
+	bool gone = __atomic_load_n(&all->table[i].closed, __ATOMIC_ACQUIRE);
 	if (g.build_id_bytes <= sizeof m.build_id) {
 		m.build_id_size = (uint8_t)g.build_id_bytes;
 		memcpy(m.build_id, g.build_id, g.build_id_bytes);
@@ -255,18 +279,17 @@ static void add_entry(struct session *s, uint32_t i)
 	/* Mappings that were read before may be of what was there before. */
 	if (m.kind != MODULE_VDSO && !gone &&
 	    (all->maps_stamp < m.loaded || !map_of(all, m.start, m.end))) {
-		modules_read_maps(s);
-		gone = __atomic_load_n(&s->mem_modules[i].closed, __ATOMIC_ACQUIRE);
+		modules_read_maps(all);
+		gone = __atomic_load_n(&all->table[i].closed, __ATOMIC_ACQUIRE);
 	}
 	all->entries[i] =
-		(struct module_entry){.loaded = g.loaded, .number = add(s, m, name, gone) - 1};
+		(struct module_entry){.loaded = g.loaded, .number = add(all, m, name, gone) - 1};
 }
 
 /* Entry `i` of the table, if it is the parent's. */
-static bool inherit_entry(struct session *s, uint32_t i, struct modules *parent)
+static bool inherit_entry(struct modules *all, uint32_t i, struct modules *parent)
 {
-	const struct mg_module *g = &s->mem_modules[i];
-	struct modules *all = &s->modules;
+	const struct mg_module *g = &all->table[i];
 	struct module *p = i < parent->seen ? &parent->all.v[parent->entries[i].number] : NULL;
 	if (!p || p->start != __atomic_load_n(&g->start, __ATOMIC_RELAXED) ||
 	    p->bias != __atomic_load_n(&g->bias, __ATOMIC_RELAXED) ||
@@ -282,95 +305,92 @@ static bool inherit_entry(struct session *s, uint32_t i, struct modules *parent)
 	note_epoch(all, m.loaded, m.epoch_loaded);
 	const struct attach_map *at = map_of(all, m.start, m.end);
 	bool deleted = at && m.kind == MODULE_FILE && strstr(at->path, " (deleted)");
-	write_module(s, number + 1, &m, at, deleted, 0);
+	write_module(all, number + 1, &m, at, deleted, 0);
 	return true;
 }
 
-void modules_inherit(struct session *s, struct modules *parent)
+void modules_inherit(struct modules *all, struct modules *parent)
 {
-	struct modules *all = &s->modules;
-	uint32_t n = __atomic_load_n(&s->mem->module_count, __ATOMIC_ACQUIRE);
+	uint32_t n = __atomic_load_n(&all->mem->module_count, __ATOMIC_ACQUIRE);
 	if (!all->maps.n)
 		for (size_t i = 0; i < parent->maps.n; i++) {
 			struct attach_map m = parent->maps.v[i];
 			m.path = ms_xstrdup(m.path);
 			*MS_PUSH(&all->maps) = m;
 		}
-	while (all->seen < n && all->seen < s->module_max && inherit_entry(s, all->seen, parent))
+	while (all->seen < n && all->seen < all->table_max && inherit_entry(all, all->seen, parent))
 		all->seen++;
 }
 
-static void note_closed(struct session *s)
+static void note_closed(struct modules *all)
 {
-	struct modules *all = &s->modules;
 	for (uint32_t i = 0; i < all->seen; i++) {
 		struct module_entry *e = &all->entries[i];
 		const struct module *m = &all->all.v[e->number];
-		uint64_t closed = __atomic_load_n(&s->mem_modules[i].closed, __ATOMIC_ACQUIRE);
+		uint64_t closed = __atomic_load_n(&all->table[i].closed, __ATOMIC_ACQUIRE);
 		if (!closed || e->closed)
 			continue;
 		e->closed = true;
-		close_module(all, e->number, s->mem_modules[i].epoch_closed);
+		close_module(all, e->number, all->table[i].epoch_closed);
 		/* The epoch grows once more when closing is done. */
 		note_epoch(all, closed, m->epoch_closed + 1);
-		write_unloaded(s, m->same ? m->same : e->number + 1, clock_ns(&s->clock, closed));
+		write_unloaded(all, m->same ? m->same : e->number + 1,
+			       clock_ns(all->clock, closed));
 		attach_maps_free(&all->maps); /* what was read may be of the module that went */
-		if (!s->attach_modules)
-			__atomic_store_n(&s->mem_modules[i].taken, 1, __ATOMIC_RELEASE);
+		if (!all->attached)
+			__atomic_store_n(&all->table[i].taken, 1, __ATOMIC_RELEASE);
 	}
 }
 
 /* The guest used entries of closed modules again. One that is not whole yet has no stamp of
  * loading, or one after that of closing, which is its predecessor's then. */
-static bool take_again(struct session *s)
+static bool take_again(struct modules *all)
 {
 	bool some = false;
-	for (uint32_t i = 0; i < s->modules.seen; i++) {
-		const struct module_entry *e = &s->modules.entries[i];
+	for (uint32_t i = 0; i < all->seen; i++) {
+		const struct module_entry *e = &all->entries[i];
 		if (!e->closed)
 			continue;
-		uint64_t closed = __atomic_load_n(&s->mem_modules[i].closed, __ATOMIC_ACQUIRE);
-		uint64_t loaded = __atomic_load_n(&s->mem_modules[i].loaded, __ATOMIC_RELAXED);
+		uint64_t closed = __atomic_load_n(&all->table[i].closed, __ATOMIC_ACQUIRE);
+		uint64_t loaded = __atomic_load_n(&all->table[i].loaded, __ATOMIC_RELAXED);
 		if (loaded <= e->loaded || (closed && closed < loaded))
 			continue;
-		add_entry(s, i);
+		add_entry(all, i);
 		some = true;
 	}
 	return some;
 }
 
 /* A thread that is about to close modules waits until their files are held. */
-static void answer(struct session *s, uint32_t asked)
+static void answer(struct modules *all, uint32_t asked)
 {
-	if (asked == __atomic_load_n(&s->mem->modules_looked, __ATOMIC_RELAXED))
+	if (asked == __atomic_load_n(&all->mem->modules_looked, __ATOMIC_RELAXED))
 		return;
-	__atomic_store_n(&s->mem->modules_looked, asked, __ATOMIC_RELEASE);
-	syscall(SYS_futex, &s->mem->modules_looked, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	__atomic_store_n(&all->mem->modules_looked, asked, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &all->mem->modules_looked, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-void modules_update(struct session *s)
+int modules_update(struct modules *all)
 {
-	struct modules *all = &s->modules;
-	if (s->attach_modules)
-		attach_modules_look(s);
-	uint32_t asked = __atomic_load_n(&s->mem->modules_asked, __ATOMIC_ACQUIRE);
-	uint32_t n = __atomic_load_n(&s->mem->module_count, __ATOMIC_ACQUIRE);
-	if (n > s->module_max) {
-		session_damaged(s, "the module table is out of range");
-		return;
-	}
-	uint32_t epoch = __atomic_load_n(&s->mem->epoch, __ATOMIC_ACQUIRE);
+	if (all->attached)
+		attach_modules_look(all);
+	uint32_t asked = __atomic_load_n(&all->mem->modules_asked, __ATOMIC_ACQUIRE);
+	uint32_t n = __atomic_load_n(&all->mem->module_count, __ATOMIC_ACQUIRE);
+	if (n > all->table_max)
+		return -1;
+	uint32_t epoch = __atomic_load_n(&all->mem->epoch, __ATOMIC_ACQUIRE);
 	if (epoch != all->closed_epoch) {
 		all->closed_epoch = epoch;
-		note_closed(s);
+		note_closed(all);
 	}
 	bool some = all->seen != n;
-	some |= take_again(s);
+	some |= take_again(all);
 	for (; all->seen < n; all->seen++)
-		add_entry(s, all->seen);
+		add_entry(all, all->seen);
 	if (some)
-		note_closed(s); /* a new entry may be closed already, its epoch seen above */
-	answer(s, asked);
+		note_closed(all); /* a new entry may be closed already, its epoch seen above */
+	answer(all, asked);
+	return 0;
 }
 
 /* ---- look-up ---- */
@@ -414,29 +434,29 @@ static uint64_t bias_of(const struct ms_elf_reader *f, const struct attach_map *
 }
 
 /* Code that the guest did not name: a file mapped by hand, or made at run time. */
-static uint32_t add_unnamed(struct session *s, const struct attach_map *p, uint32_t epoch)
+static uint32_t add_unnamed(struct modules *all, const struct attach_map *p, uint32_t epoch)
 {
 	struct module m = {.start = p->start,
 			   .end = p->end,
 			   .epoch_loaded = epoch,
 			   .epoch_closed = UINT32_MAX,
-			   .loaded = clock_stamp(&s->clock),
+			   .loaded = clock_stamp(all->clock),
 			   .kind = p->path[0] == '/' ? MODULE_FILE : MODULE_ANONYMOUS};
 	struct ms_elf_reader f;
 	bool other = false;
-	int fd = m.kind == MODULE_FILE ? module_file_open(s, p, p->path, &other) : -1;
+	int fd = m.kind == MODULE_FILE ? module_file_open(all->process, p, p->path, &other) : -1;
 	if (ms_elf_read(&f, ms_elf_in_file(fd)))
 		m.bias = bias_of(&f, p);
 	descriptor_close(fd);
-	return add(s, m, "[anonymous code]", false);
+	return add(all, m, "[anonymous code]", false);
 }
 
-uint32_t modules_named(struct session *s, uint32_t kind, const char *name)
+uint32_t modules_named(struct modules *all, uint32_t kind, const char *name)
 {
 	struct module m = {.kind = kind, .epoch_closed = UINT32_MAX, .path = ms_xstrdup(name)};
-	*MS_PUSH(&s->modules.all) = m;
-	uint32_t id = (uint32_t)s->modules.all.n;
-	struct ms_record_writer *w = batch_record(&session_batch(s)->modules, strlen(name) + 64);
+	*MS_PUSH(&all->all) = m;
+	uint32_t id = (uint32_t)all->all.n;
+	struct ms_record_writer *w = batch_record(&all->records, strlen(name) + 64);
 	ms_record_number(w, MS_MODULE_ID, id);
 	ms_record_string(w, MS_MODULE_PATH, name);
 	ms_record_number(w, MS_MODULE_KIND, kind);
@@ -444,45 +464,44 @@ uint32_t modules_named(struct session *s, uint32_t kind, const char *name)
 	return id;
 }
 
-void modules_function(struct session *s, uint32_t id, uint32_t number, const char *name)
+void modules_function(struct modules *all, uint32_t id, uint32_t number, const char *name)
 {
-	struct ms_record_writer *w = batch_record(&session_batch(s)->modules, strlen(name) + 64);
+	struct ms_record_writer *w = batch_record(&all->records, strlen(name) + 64);
 	ms_record_number(w, MS_MODULE_ID, id);
 	ms_record_number(w, MS_MODULE_NUMBER, number);
 	ms_record_string(w, MS_MODULE_FUNCTION, name);
 	ms_record_end(w);
 }
 
-static uint32_t find(struct session *s, uint64_t ip, uint32_t epoch)
+static uint32_t find(struct modules *all, uint64_t ip, uint32_t epoch)
 {
-	struct modules *all = &s->modules;
 	uint32_t id = look(all, ip, epoch);
 	if (id)
 		return id;
-	modules_update(s);
+	modules_update(all);
 	if ((id = look(all, ip, epoch)))
 		return id;
 	const struct attach_map *p = map_of(all, ip, ip + 1);
-	if (!p && (all->maps_old || session_now(s) > all->maps_read_ns + MAPS_AGAIN_NS)) {
-		modules_read_maps(s);
+	if (!p && (all->maps_old || clock_now(all->clock) > all->maps_read_ns + MAPS_AGAIN_NS)) {
+		modules_read_maps(all);
 		p = map_of(all, ip, ip + 1);
 	}
-	return p && p->exec ? add_unnamed(s, p, epoch) : 0;
+	return p && p->exec ? add_unnamed(all, p, epoch) : 0;
 }
 
-uint32_t modules_find(struct session *s, uint64_t *ip, uint32_t epoch)
+uint32_t modules_find(struct modules *all, uint64_t *ip, uint32_t epoch)
 {
-	uint32_t id = find(s, *ip, epoch);
-	const struct module *m = id ? &s->modules.all.v[id - 1] : NULL;
+	uint32_t id = find(all, *ip, epoch);
+	const struct module *m = id ? &all->all.v[id - 1] : NULL;
 	if (!m || !m->same)
 		return id;
-	*ip += s->modules.all.v[m->same - 1].bias - m->bias;
+	*ip += all->all.v[m->same - 1].bias - m->bias;
 	return m->same;
 }
 
-uint32_t modules_epoch_at(const struct session *s, uint64_t stamp)
+uint32_t modules_epoch_at(const struct modules *all, uint64_t stamp)
 {
-	const struct module_epoch *v = s->modules.epochs.v;
-	size_t n = MS_COUNT_UP_TO(v, s->modules.epochs.n, stamp, stamp);
+	const struct module_epoch *v = all->epochs.v;
+	size_t n = MS_COUNT_UP_TO(v, all->epochs.n, stamp, stamp);
 	return n ? v[n - 1].epoch : 0;
 }

@@ -21,7 +21,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "frames.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "ms-record/base/descriptor.h"
@@ -79,7 +78,7 @@ static void choose_sizes(struct pool *p, pid_t pid, bool forks, bool attached)
 	struct rlimit as;
 	uint64_t window = attached ? page_up(ATTACHED_LAP + MG_SLACK) : MG_RING_LARGEST + MG_SLACK;
 	uint32_t most = attached ? ATTACHED_RINGS : SESSION_RINGS;
-	p->shape.image = (struct extents){.module_max = SESSION_MODULES,
+	p->shape.image = (struct extents){.module_max = MODULES_MOST,
 					  .ring_max = most,
 					  .range_max = POOL_RANGES,
 					  .wide_count = attached ? 0 : MG_WIDE_RINGS,
@@ -121,6 +120,12 @@ static int map_memory(struct pool *p)
 	p->head = (struct mg_session *)p->memory;
 	p->dir = (struct mg_fork_slot *)(p->memory + p->shape.image.rings +
 					 p->shape.image.ring_max * sizeof(struct mg_ring));
+	p->lists.memfd = p->memfd;
+	p->lists.memory = p->memory;
+	p->lists.mem = p->head;
+	p->lists.lists = p->shape.image.frames;
+	p->lists.low = p->shape.image.entries;
+	p->lists.bytes = p->shape.image.entries_bytes;
 	return 0;
 }
 
@@ -219,26 +224,11 @@ static void find_old(struct pool *p)
 	}
 }
 
-/* Who was recorded may have written over them: only where they lie is checked, which is enough. */
-static void find_lists(struct pool *p)
-{
-	uint64_t low = p->shape.image.entries, bytes = p->shape.image.entries_bytes;
-	uint32_t n = __atomic_load_n(&p->head->frames_count, __ATOMIC_ACQUIRE);
-	for (uint32_t i = 0; i < n && i < MG_LISTS_MAX; i++) {
-		struct mg_frames f;
-		memcpy(&f, p->memory + p->shape.image.frames + i * sizeof f, sizeof f);
-		if (f.offset < low || f.offset - low > bytes || f.offset % 8 ||
-		    f.count > (bytes - (f.offset - low)) / sizeof(struct mg_frames_entry))
-			return;
-		p->frames[p->frames_count++] = f;
-	}
-}
-
 /* Laid out as lay_out does it, in sizes that we know. */
 static bool is_layout(const struct extents *e, uint32_t directory)
 {
 	struct extents own = *e;
-	if (e->module_max > SESSION_MODULES || e->range_max > POOL_RANGES ||
+	if (e->module_max > MODULES_MOST || e->range_max > POOL_RANGES ||
 	    e->ring_max < POOL_FIRST_RINGS || e->ring_max > SESSION_RINGS ||
 	    e->wide_count > MG_WIDE_RINGS || e->wide_count > e->ring_max ||
 	    e->entries_bytes > ENTRIES_BYTES || e->entries_bytes != page_up(e->entries_bytes) ||
@@ -275,7 +265,6 @@ struct pool *pool_map_existing(const struct pool_shape *shape, uint32_t wake, in
 	p->shape = *shape;
 	p->standby = true;
 	p->target = READY_FIRST;
-	p->entries_used = p->shape.image.entries_bytes; /* they stay as they are */
 	if (!is_sound(p) || fstat(memfd, &st) || map_memory(p)) {
 		p->memfd = -1; /* still the caller's */
 		pool_unref(p);
@@ -291,7 +280,7 @@ struct pool *pool_map_existing(const struct pool_shape *shape, uint32_t wake, in
 		__atomic_store_n(&last_serial, least, __ATOMIC_RELAXED);
 	p->slots = ms_xcalloc(p->shape.slot_max + 1, sizeof *p->slots);
 	find_old(p);
-	find_lists(p);
+	frame_lists_take(&p->lists);
 	return p;
 }
 
@@ -308,68 +297,6 @@ void pool_unref(struct pool *p)
 		munmap(p->memory, p->shape.bytes);
 	descriptor_close(p->memfd);
 	MS_FREE(p->slots, p);
-}
-
-/* ---- lists of functions ---- */
-
-static struct mg_frames_entry *entries_of(const struct pool *p, const struct mg_frames *f)
-{
-	return (struct mg_frames_entry *)(p->memory + f->offset);
-}
-
-/* A library may come again and again. */
-static uint32_t find_listed(const struct pool *p, const struct mg_frames *f,
-			    const struct frames_table *t)
-{
-	for (uint32_t i = 0; i < p->frames_count; i++) {
-		const struct mg_frames *g = &p->frames[i];
-		if (g->start == f->start && g->low == f->low && g->high == f->high &&
-		    g->count == f->count &&
-		    !memcmp(entries_of(p, g), t->entries.v, g->count * sizeof *t->entries.v))
-			return i + 1;
-	}
-	return 0;
-}
-
-static uint32_t list(struct pool *p, uint64_t start, const struct frames_table *t)
-{
-	uint64_t bytes = t->entries.n * sizeof *t->entries.v;
-	struct mg_frames f = {.start = start,
-			      .low = t->low,
-			      .high = t->high,
-			      .offset = p->shape.image.entries + p->entries_used,
-			      .count = (uint32_t)t->entries.n};
-	uint32_t n = p->frames_count, known = find_listed(p, &f, t);
-	if (known || !f.count || n == MG_LISTS_MAX ||
-	    bytes > p->shape.image.entries_bytes - p->entries_used ||
-	    fallocate(p->memfd, 0, (off_t)f.offset, (off_t)bytes))
-		return known;
-	memcpy(entries_of(p, &f), t->entries.v, bytes);
-	p->frames[n] = f;
-	memcpy(p->memory + p->shape.image.frames + n * sizeof f, &f, sizeof f);
-	p->entries_used += bytes;
-	p->frames_count = n + 1;
-	__atomic_store_n(&p->head->frames_count, n + 1, __ATOMIC_RELEASE);
-	return n + 1;
-}
-
-uint32_t pool_list_frames(struct session *s, const struct attach_map *map)
-{
-	const struct attach_memory mem = attach_memory_of_process(&s->process);
-	struct frames_table t;
-	if (!frames_find(&mem, s->process.folder, map, &t))
-		return 0;
-	uint32_t listed = list(s->pool, map->start, &t);
-	free(t.entries.v);
-	return listed;
-}
-
-const struct mg_frames *pool_frames(const struct pool *p, uint64_t start)
-{
-	for (uint32_t i = p->frames_count; i-- > 0;)
-		if (p->frames[i].start == start)
-			return &p->frames[i];
-	return NULL;
 }
 
 /* ---- slots ---- */

@@ -13,9 +13,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "frame_lists.h"
 #include "ms-record/guest/layout.h"
 
-struct attach_map;
 struct inherited_heap;
 struct ms_err;
 struct session_options;
@@ -66,9 +66,7 @@ struct pool {
 	bool standby;  /* somebody may record its processes again */
 	/* Lists of functions: the control thread's until the image's session is drained, then the
 	 * draining thread's. */
-	struct mg_frames frames[MG_LISTS_MAX];
-	uint32_t frames_count;
-	uint64_t entries_used;        /* bytes */
+	struct frame_lists lists;
 	struct session *head_session; /* NULL once it is over */
 	/* For sessions of slots. */
 	const struct session_options *opt;
@@ -99,13 +97,6 @@ void pool_ref(struct pool *p);
 void pool_unref(struct pool *p);
 /* The header of the image is filled in by its session: slots get the same from now on. */
 void pool_seal(struct pool *p, struct session *s);
-
-/* Lists the functions of a module of the session's where the guest finds them. Its ELF header is at
- * the start of `map`; if it has no .eh_frame_hdr, its index + 1 in the image's mg_frames[]. 0 = it
- * needs no list, or cannot have one. By the thread that has the session's modules. */
-uint32_t pool_list_frames(struct session *s, const struct attach_map *map);
-/* Returns the list of a module's functions that was made, or NULL. */
-const struct mg_frames *pool_frames(const struct pool *p, uint64_t start);
 
 /* Puts memory behind the structures of a session's rings, from `i` on. */
 bool pool_back_ring(const struct pool *p, const struct session *s, uint32_t i);

@@ -12,8 +12,8 @@
 
 #include "hotspot.h"
 #include "libcommon/proc/proc.h"
-#include "pool.h"
-#include "session.h"
+#include "ms-record/base/clock.h"
+#include "ms-record/base/process.h"
 
 #define REST 20u /* times as long as it took */
 #define AHEAD_NS UINT64_C(50000000)
@@ -25,20 +25,20 @@ static uint64_t flags_of(const struct ms_proc_map *m)
 	return (m->perms[2] == 'x' ? MG_RANGE_CODE : 0) | (file ? MG_RANGE_FILE : 0);
 }
 
-static bool is_framed(const struct session *s, const struct ms_proc_map *m)
+static bool is_framed(const struct ranges *all, const struct ms_proc_map *m)
 {
-	return m->start >= s->ranges.framed_low && m->end <= s->ranges.framed_high && !m->inode;
+	return m->start >= all->framed_low && m->end <= all->framed_high && !m->inode;
 }
 
 /* Into the list, which has room for `max`: neighbours without a file as one. Returns how many. */
-static uint32_t fill(const struct session *s, struct mg_range *list, const struct ms_regions *r)
+static uint32_t fill(const struct ranges *all, struct mg_range *list, const struct ms_regions *r)
 {
-	uint32_t max = s->ranges.max;
+	uint32_t max = all->max;
 	struct mg_range last = {0};
 	uint32_t n = 0;
 	for (size_t i = 0; i < r->n; i++) {
 		const struct ms_proc_map *m = &r->v[i].map;
-		bool framed = is_framed(s, m); /* code may come there at any time */
+		bool framed = is_framed(all, m); /* code may come there at any time */
 		uint64_t flags = framed ? MG_RANGE_CODE | MG_RANGE_FRAMED : flags_of(m);
 		if (!framed && (m->perms[0] != 'r' || (m->perms[1] != 'w' && m->perms[2] != 'x')))
 			continue;
@@ -54,59 +54,59 @@ static uint32_t fill(const struct session *s, struct mg_range *list, const struc
 }
 
 /* Java's code, where it keeps frame pointers. */
-static void look_for_framed(struct session *s, const struct ms_regions *r)
+static void look_for_framed(struct ranges *all, const struct ms_regions *r)
 {
-	for (size_t i = 0; i < r->n && s->ranges.framed_asked < ASKED_MOST; i++) {
+	for (size_t i = 0; i < r->n && all->framed_asked < ASKED_MOST; i++) {
 		const char *name = strrchr(r->v[i].map.path, '/');
 		if (!name || strcmp(name, "/libjvm.so"))
 			continue;
-		bool known = hotspot_frames(s, &s->ranges.framed_low, &s->ranges.framed_high);
-		s->ranges.framed_asked = known ? ASKED_MOST : s->ranges.framed_asked + 1;
+		bool known = hotspot_frames(all->process, &all->framed_low, &all->framed_high);
+		all->framed_asked = known ? ASKED_MOST : all->framed_asked + 1;
 		return;
 	}
 }
 
-static void publish(struct session *s, const struct ms_regions *r)
+static void publish(struct ranges *all, const struct ms_regions *r)
 {
-	if (!r->n || !s->pool)
+	if (!r->n || !all->list)
 		return;
-	uint32_t round = __atomic_load_n(&s->mem->ranges_round, __ATOMIC_RELAXED) + 1;
-	struct mg_range *list = s->ranges.list + (round & 1) * s->ranges.max;
-	uint64_t at = (uint64_t)((uint8_t *)list - s->memory);
-	uint64_t bytes = (r->n < s->ranges.max ? r->n : s->ranges.max) * sizeof *list;
-	if (fallocate(s->pool->memfd, 0, (off_t)at, (off_t)bytes))
+	uint32_t round = __atomic_load_n(&all->mem->ranges_round, __ATOMIC_RELAXED) + 1;
+	struct mg_range *list = all->list + (round & 1) * all->max;
+	uint64_t at = all->at + (uint64_t)((uint8_t *)list - (uint8_t *)all->list);
+	uint64_t bytes = (r->n < all->max ? r->n : all->max) * sizeof *list;
+	if (fallocate(all->memfd, 0, (off_t)at, (off_t)bytes))
 		return;
-	look_for_framed(s, r);
-	uint32_t n = fill(s, list, r);
-	__atomic_store_n(&s->mem->ranges_count[round & 1], n, __ATOMIC_RELAXED);
-	__atomic_store_n(&s->mem->ranges_round, round, __ATOMIC_RELEASE);
+	look_for_framed(all, r);
+	uint32_t n = fill(all, list, r);
+	__atomic_store_n(&all->mem->ranges_count[round & 1], n, __ATOMIC_RELAXED);
+	__atomic_store_n(&all->mem->ranges_round, round, __ATOMIC_RELEASE);
 }
 
-bool ranges_due(const struct session *s)
+bool ranges_due(const struct ranges *all)
 {
-	bool wanted = __atomic_load_n(&s->mem->ranges_wanted, __ATOMIC_SEQ_CST);
-	bool ready = __atomic_load_n(&s->mem->guest_ready, __ATOMIC_ACQUIRE);
-	return (wanted || (!s->ranges.read && ready)) && s->process.folder >= 0 &&
-	       session_now(s) + AHEAD_NS >= s->ranges.free_at;
+	bool wanted = __atomic_load_n(&all->mem->ranges_wanted, __ATOMIC_SEQ_CST);
+	bool ready = __atomic_load_n(&all->mem->guest_ready, __ATOMIC_ACQUIRE);
+	return (wanted || (!all->read && ready)) && all->process->folder >= 0 &&
+	       clock_now(all->clock) + AHEAD_NS >= all->free_at;
 }
 
-void ranges_look(struct session *s)
+bool ranges_look(struct ranges *all)
 {
-	if (!ranges_due(s))
-		return;
-	const struct ms_proc p = {.folder = s->process.folder};
+	if (!ranges_due(all))
+		return false;
+	const struct ms_proc p = {.folder = all->process->folder};
 	struct ms_regions r = {0};
-	uint64_t now = session_now(s);
-	__atomic_store_n(&s->mem->ranges_wanted, 0,
+	uint64_t now = clock_now(all->clock);
+	__atomic_store_n(&all->mem->ranges_wanted, 0,
 			 __ATOMIC_SEQ_CST); /* asked again from here on */
 	bool can = !ms_regions_read(&p, false, &r);
-	uint64_t took = session_now(s) - now;
+	uint64_t took = clock_now(all->clock) - now;
 	if (can)
-		publish(s, &r);
+		publish(all, &r);
 	ms_regions_free(&r);
-	s->ranges.read = true;
-	s->modules.maps_old = true; /* what the guest met is of interest there, too */
-	if (s->ranges.free_at < now)
-		s->ranges.free_at = now;
-	s->ranges.free_at += REST * took;
+	all->read = true;
+	if (all->free_at < now)
+		all->free_at = now;
+	all->free_at += REST * took;
+	return true;
 }

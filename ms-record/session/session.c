@@ -25,7 +25,7 @@ bool session_trivial(const struct session *s)
 
 bool session_mid_run(const struct session *s)
 {
-	return (s->attach_modules && s->opt->attached) || s->standby;
+	return (s->modules.attached && s->opt->attached) || s->standby;
 }
 
 struct batch *session_batch(struct session *s)
@@ -75,8 +75,19 @@ static bool whole_blocks(const struct session *s)
 	return (s->may_drop && !s->kept_for_sure) || s->writer->limit.max;
 }
 
+/* Into a batch that has none of that kind yet. */
+static void take_records(struct ms_record_writer *to, struct ms_record_writer *from)
+{
+	struct ms_record_writer swap = *to;
+	if (!from->size)
+		return;
+	*to = *from;
+	*from = swap;
+}
+
 static void hand_over(struct session *s, struct batch *b)
 {
+	take_records(&b->modules, &s->modules.records);
 	if (b->events.n) {
 		uint64_t first = b->events.v[0].time_ticks * MS_TRACE_TICK_NS;
 		b->first_ns = first < b->first_ns ? first : b->first_ns;
@@ -118,16 +129,6 @@ void session_room(struct session *s, size_t n)
 	s->batch_left = s->batch_left < left ? s->batch_left : left;
 }
 
-/* Into a batch that has none of that kind yet. */
-static void take_records(struct ms_record_writer *to, struct ms_record_writer *from)
-{
-	struct ms_record_writer swap = *to;
-	if (!from->size)
-		return;
-	*to = *from;
-	*from = swap;
-}
-
 void session_flush(struct session *s)
 {
 	struct batch *b = session_batch(s);
@@ -138,6 +139,7 @@ void session_flush(struct session *s)
 	take_records(&b->verdicts, &s->verdicts);
 	take_records(&b->resident, &s->resident);
 	pthread_mutex_unlock(&s->lock);
+	take_records(&b->modules, &s->modules.records);
 	add_stacks(s, b);
 	if (batch_empty(b) && !s->block_events)
 		return;
@@ -156,6 +158,12 @@ int session_damaged(struct session *s, const char *fmt, ...)
 		__atomic_store_n(&s->mem->state, MG_OFF, __ATOMIC_RELEASE);
 	}
 	return -1;
+}
+
+int session_update_modules(struct session *s)
+{
+	return modules_update(&s->modules) ? session_damaged(s, "the module table is out of range")
+					   : 0;
 }
 
 uint64_t session_now(const struct session *s)

@@ -24,25 +24,23 @@
 #include "ms-record/base/clock.h"
 #include "ms-record/base/process.h"
 #include "ms-record/guest/layout.h"
-#include "ms-record/ptrace/attach_elf.h"
+#include "modules.h"
 #include "pause.h"
+#include "ranges.h"
 #include "stacks.h"
 #include "ms-record/base/stats.h"
 #include "ms-record/write/writer.h"
 
-struct attach_modules;
 struct heap;
 struct hook_late;
 struct hooks;
 struct identity;
-struct interpreter;
 struct reader_codes;
 struct session_options;
 struct drained;
 struct pool;
 struct scan;
 
-#define SESSION_MODULES 4096u
 #define SESSION_RINGS MG_RINGS_MOST
 
 /* ---- per ring ---- */
@@ -143,61 +141,7 @@ struct reader {
 	uint64_t lost, waited, verified, mismatched, passed; /* as last seen in it */
 };
 
-/* ---- modules and threads ---- */
-
-struct module {
-	uint64_t start, end, bias;
-	uint64_t eh_frame_hdr, eh_frame_hdr_bytes;
-	uint32_t epoch_loaded, epoch_closed; /* closed: UINT32_MAX = still there */
-	uint32_t kind;                       /* MS_MODULE_KIND of the trace */
-	bool guest;
-	struct held_file *file; /* NULL = none is known to be it */
-	uint8_t build_id_size, build_id[MG_BUILD_ID_MOST];
-	uint64_t loaded; /* stamp */
-	uint32_t same; /* id of the first that is of the same file; 0 = it is the first, or gone */
-	char *path;    /* of the first */
-	char *name;    /* as the dynamic linker calls it, if that is no whole path; of the first */
-};
-
-/* MS_MODULE_KIND of the trace. */
-enum {
-	MODULE_FILE = 0,
-	MODULE_VDSO = 1,
-	MODULE_ANONYMOUS = 2,
-	MODULE_GUEST = 3,
-	MODULE_HEAP = 4,
-	MODULE_SOURCE = 5
-};
-
-struct module_epoch {
-	uint64_t stamp;
-	uint32_t epoch;
-};
-
-/* Limits how many modules are remembered of those that are opened and closed over and over. */
-#define MODULES_CLOSED 1024u
-#define MODULES_ROOM (2 * MODULES_CLOSED)
-
-struct modules {
-	MS_ARRAY(struct module) all; /* module i has id i + 1 */
-	MS_ARRAY(uint32_t) open;     /* of them, those that are not closed */
-	struct {
-		uint32_t v[MODULES_ROOM];
-		size_t next, n; /* where the next one goes; how many there are */
-	} reopened; /* of those that are not the first of their file, the latest that were closed */
-	/* which epoch began with each module that came or went, in order */
-	MS_ARRAY(struct module_epoch) epochs;
-	struct attach_maps maps; /* of files, and of code */
-	uint32_t seen;           /* entries of the guest's table taken over */
-	struct module_entry {
-		uint64_t loaded; /* stamp: another one is another module */
-		uint32_t number; /* index into `all` */
-		bool closed;
-	} * entries;           /* of each of them */
-	uint32_t closed_epoch; /* session epoch at which `closed` was looked at */
-	uint64_t maps_read_ns, maps_stamp;
-	bool maps_old; /* there are others since */
-};
+/* ---- threads ---- */
 
 struct thread {
 	uint32_t tid, outer; /* in its own pid namespace, and in ours (0 = not found yet) */
@@ -232,11 +176,6 @@ struct session_pids {
 	size_t n, cap;
 };
 
-struct session_file {
-	uint32_t module; /* id */
-	const struct held_file *file;
-};
-
 struct session {
 	struct session *next; /* list of the control thread */
 	const struct session_options *opt;
@@ -247,8 +186,7 @@ struct session {
 	struct process process;
 	uint32_t image, parent_image; /* parent + 1, 0 = none */
 	bool launched, same_pidns;
-	struct attach_modules *attach_modules; /* attached: we keep its table; else NULL */
-	char *name;                            /* last part of it */
+	char *name; /* last part of it */
 	uint8_t run_id[16];
 	struct identity *who;
 	struct identity *parent_who; /* of a forked child's parent, or NULL */
@@ -273,11 +211,10 @@ struct session {
 	uint32_t slot; /* in it, + 1; 0 = the image */
 	uint8_t *memory;
 	struct mg_session *mem;
-	struct mg_module *mem_modules;
 	struct mg_ring *mem_rings;
 	uint64_t tsc_hz;
 	uint32_t wake; /* on standby: of this recording, as in `mem` */
-	uint32_t module_max, ring_max;
+	uint32_t ring_max;
 	uint64_t window_bytes, data_offset, wide_offset; /* from `memory` on */
 	uint32_t wide_count;
 	uint64_t *buffer_used; /* of all sessions, atomic */
@@ -292,21 +229,11 @@ struct session {
 	size_t name_next;  /* of `alive`: the one whose name is to be looked at next, */
 	uint64_t names_ns; /* not before then */
 	struct modules modules;
-	struct {
-		struct mg_range *list; /* in shared memory: two of `max` each */
-		uint32_t max;
-		bool read;        /* once */
-		uint64_t free_at; /* ns: when the time that it took is made up for */
-		/* code made at run time that keeps frame pointers; how often it was asked for */
-		uint64_t framed_low, framed_high;
-		uint32_t framed_asked;
-	} ranges;
+	struct ranges ranges;
 	MS_ARRAY(struct thread) threads;
 	/* Those that have not gone, or whose end is not written. */
 	MS_ARRAY(struct alive) alive;
-	MS_ARRAY(struct session_file) files; /* of all modules that there were */
 	struct stacks stacks;
-	struct interpreter *interpreter; /* or NULL */
 	/* Threads of a process in another pid namespace: their numbers there and here. */
 	MS_ARRAY(struct tid_pair) tids;
 	uint64_t tids_ns, tids_again_ns; /* when they were read, and may be again */
@@ -391,6 +318,11 @@ void session_count(struct session *s, uint64_t last);
 void session_forbid_clock(struct session *s);
 /* Frees a session that nobody uses any more, and to which nothing was added. */
 void session_free(struct session *s);
+/* Tells modules and ranges of the session where its process, clock and shared memory are. */
+void session_link(struct session *s);
+/* Takes over what the guest added to its table of modules or closed. -1: the shared memory is
+ * damaged. */
+int session_update_modules(struct session *s);
 /* Had the process run before it was recorded? */
 bool session_mid_run(const struct session *s);
 /* Frees of unknown blocks that may be: more of them say that blocks came from elsewhere. */

@@ -8,7 +8,6 @@
 #include "attach_modules.h"
 #include "ms-record/base/cpu.h"
 #include "info.h"
-#include "interpreter.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "modules.h"
@@ -18,22 +17,35 @@
 #include "ms-record/base/descriptor.h"
 #include "session.h"
 
+void session_link(struct session *s)
+{
+	s->modules.process = s->ranges.process = &s->process;
+	s->modules.clock = s->ranges.clock = &s->clock;
+	s->modules.mem = s->ranges.mem = s->mem;
+	s->modules.image = s->slot ? s->pool->head : s->mem;
+	s->modules.lists = s->pool ? &s->pool->lists : NULL;
+	s->modules.no_interpreter = s->opt->no_interpreter;
+}
+
 static void use_memory(struct session *s, const struct extents *e, uint64_t at)
 {
 	s->memory = s->pool->memory;
-	s->module_max = e->module_max;
 	s->ring_max = e->ring_max;
 	s->window_bytes = e->window_bytes;
 	s->data_offset = at + e->data;
 	s->wide_offset = at + e->wide;
 	s->wide_count = e->wide_count;
 	s->mem = (struct mg_session *)(s->memory + at);
-	s->mem_modules = (struct mg_module *)(s->memory + at + e->modules);
 	s->mem_rings = (struct mg_ring *)(s->memory + at + e->rings);
 	s->ranges.list = (struct mg_range *)(s->memory + at + e->ranges);
 	s->ranges.max = e->range_max;
+	s->ranges.memfd = s->pool->memfd;
+	s->ranges.at = at + e->ranges;
 	stacks_init(&s->stacks);
-	s->modules.entries = ms_xrealloc(NULL, s->module_max, sizeof *s->modules.entries);
+	s->modules.table = (struct mg_module *)(s->memory + at + e->modules);
+	s->modules.table_max = e->module_max;
+	s->modules.entries = ms_xrealloc(NULL, e->module_max, sizeof *s->modules.entries);
+	session_link(s);
 }
 
 static void fill_header(struct session *s)
@@ -103,7 +115,7 @@ static void begin(struct session *s)
 {
 	use_memory(s, &s->pool->shape.image, 0);
 	fill_header(s);
-	if (s->attach_modules)
+	if (s->modules.attached)
 		fill_attached(s);
 	pool_seal(s->pool, s);
 	s->process.signature = process_signature(s->process.folder);
@@ -120,7 +132,7 @@ struct session *session_new(const struct session_options *opt, struct writer *wr
 			    int memfd, struct ms_err *err)
 {
 	struct session *s = blank(opt, writer, buffer_used);
-	s->attach_modules = memfd >= 0 ? attach_modules_new() : NULL;
+	s->modules.attached = memfd >= 0 ? attach_modules_new() : NULL;
 	if (open_process(s, pid, err) || !(s->pool = pool_new(pid, forks, memfd, err)))
 		return give_up(s);
 	begin(s);
@@ -184,8 +196,8 @@ struct session *session_in_slot(struct pool *p, uint32_t slot)
 	s->tsc_hz = p->config.tsc_hz;
 	use_memory(s, &p->shape.each, pool_slot_at(p, slot));
 	if (p->attached)
-		s->attach_modules = attach_modules_forked(
-			p->head_session ? p->head_session->attach_modules : NULL);
+		s->modules.attached = attach_modules_forked(
+			p->head_session ? p->head_session->modules.attached : NULL);
 	s->standby = p->slots[slot].old;
 	if (s->standby)
 		s->wake = __atomic_load_n(&s->mem->wake, __ATOMIC_RELAXED) + 1;
@@ -213,13 +225,12 @@ void session_free(struct session *s)
 		return;
 	modules_free(&s->modules);
 	stacks_free(&s->stacks);
-	interpreter_free(s->interpreter);
 	identity_unref(s->who);
 	identity_unref(s->parent_who);
 	batch_free(s->batch);
 	samples_free(s->sampler);
 	MS_FREE(s->taken.v, s->alive.v, s->threads.v, s->tids.v, s->samples.data, s->verdicts.data,
-		s->resident.data, s->points.v, s->files.v, s->attach_modules);
+		s->resident.data, s->points.v);
 	pool_unref(s->pool);
 	descriptor_close(s->process.pidfd);
 	descriptor_close(s->process.folder);

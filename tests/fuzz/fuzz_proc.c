@@ -74,12 +74,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_mutex_init(&writer.lock, NULL);
 	clock_start(&s->clock, NULL);
+	session_link(s);
 	process_signature(s->process.folder);
 	samples_take(s, false);
-	modules_read_maps(s);
+	modules_read_maps(&s->modules);
 	for (size_t i = 0; i < s->modules.maps.n; i++) {
 		uint64_t ip = s->modules.maps.v[i].start;
-		modules_find(s, &ip, 0);
+		modules_find(&s->modules, &ip, 0);
 	}
 	threads_add(s, 7, 1);
 	threads_look(s, true);

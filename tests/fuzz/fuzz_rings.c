@@ -69,13 +69,13 @@ static struct session *make_session(int fd)
 	s->name = strdup("m");
 	static uint64_t used;
 	s->buffer_used = &used;
-	s->module_max = MODULES;
+	s->modules.table_max = MODULES;
 	s->ring_max = s->prepared = RINGS;
 	s->mem = aligned_alloc(64, sizeof *s->mem);
-	s->mem_modules = ms_xrealloc(NULL, MODULES, sizeof *s->mem_modules);
+	s->modules.table = ms_xrealloc(NULL, MODULES, sizeof *s->modules.table);
 	s->mem_rings = aligned_alloc(64, RINGS * sizeof *s->mem_rings);
 	memset(s->mem, 0, sizeof *s->mem);
-	memset(s->mem_modules, 0, MODULES * sizeof *s->mem_modules);
+	memset(s->modules.table, 0, MODULES * sizeof *s->modules.table);
 	memset(s->mem_rings, 0, RINGS * sizeof *s->mem_rings);
 	pthread_mutex_init(&s->lock, NULL);
 	clock_start(&s->clock, &s->mem->sequence);
@@ -93,6 +93,7 @@ static struct session *make_session(int fd)
 		r->ring->state = MG_RING_TAKEN;
 	}
 	stacks_init(&s->stacks);
+	session_link(s);
 	s->drained = ms_xcalloc(1, sizeof *s->drained);
 	s->heap = ms_xcalloc(1, sizeof *s->heap);
 	live_init(&s->heap->live);
@@ -106,7 +107,7 @@ static void free_session(struct session *s)
 	for (uint32_t i = 0; i < RINGS; i++)
 		free((void *)s->readers[i].window);
 	free(s->mem_rings);
-	free(s->mem_modules);
+	free(s->modules.table);
 	free(s->mem);
 	recording_free(s);
 }
@@ -129,7 +130,7 @@ static void put_module(struct session *s, const uint8_t *data, size_t n)
 	uint32_t i = s->mem->module_count;
 	if (i >= MODULES)
 		return;
-	struct mg_module *m = &s->mem_modules[i];
+	struct mg_module *m = &s->modules.table[i];
 	/* A module whose file is there, unless the bytes say otherwise. */
 	*m = (struct mg_module){.start = UINT64_C(0x7f0000000000),
 				.end = UINT64_C(0x7f0000002000),
@@ -180,7 +181,7 @@ static void step(struct session *s, unsigned what, unsigned ring, const uint8_t 
 		put(&g->tid, sizeof *g - offsetof(struct mg_ring, tid), data, n);
 		break;
 	case EPOCH:
-		put(&s->mem_modules[ring % MODULES].loaded, 16, data, n);
+		put(&s->modules.table[ring % MODULES].loaded, 16, data, n);
 		s->mem->epoch++;
 		break;
 	case LOOK:
@@ -286,7 +287,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	struct session *s = make_session(fd);
 	s->ending = data[0] & 2 ? SESSION_EXITED : SESSION_RUNS;
 	s->launched = data[0] & 4;
-	s->attach_modules = data[0] & 16 ? attach_modules_new() : NULL;
+	s->modules.attached = data[0] & 16 ? attach_modules_new() : NULL;
 	for (size_t at = 1; at + 3 <= n && steps < STEPS; steps++) {
 		size_t size = data[at + 1] | (size_t)data[at + 2] << 8;
 		if (size > n - at - 3)

@@ -119,12 +119,12 @@ static void test_unknown_whole(void)
 
 static void add_module(uint32_t i, uint64_t start_at, uint32_t epoch)
 {
-	s->mem_modules[i] = (struct mg_module){.start = start_at,
-					       .end = start_at + 0x1000,
-					       .bias = start_at,
-					       .loaded = base + epoch,
-					       .epoch_loaded = epoch};
-	snprintf(s->mem_modules[i].path, sizeof s->mem_modules[i].path, "/nowhere/lib%u.so", i);
+	s->modules.table[i] = (struct mg_module){.start = start_at,
+						 .end = start_at + 0x1000,
+						 .bias = start_at,
+						 .loaded = base + epoch,
+						 .epoch_loaded = epoch};
+	snprintf(s->modules.table[i].path, sizeof s->modules.table[i].path, "/nowhere/lib%u.so", i);
 	__atomic_store_n(&s->mem->module_count, i + 1, __ATOMIC_RELEASE);
 }
 
@@ -137,8 +137,8 @@ static void test_epochs(void)
 	put(a, (uint64_t[]){word0(MG_ALLOC, MG_F_STACK, 1, 0), base + 1, 0x10, 1, 0x7000010}, 5);
 	usleep(30000);
 	__atomic_store_n(&s->mem->epoch, 1, __ATOMIC_RELEASE);
-	s->mem_modules[0].epoch_closed = 1;
-	__atomic_store_n(&s->mem_modules[0].closed, base + 2, __ATOMIC_RELEASE);
+	s->modules.table[0].epoch_closed = 1;
+	__atomic_store_n(&s->modules.table[0].closed, base + 2, __ATOMIC_RELEASE);
 	__atomic_store_n(&s->mem->epoch, 2, __ATOMIC_RELEASE);
 	add_module(1, 0x7000000, 2);
 	put(a, (uint64_t[]){word0(MG_EPOCH, 0, 0, 0), base + 3, 2}, 3);
@@ -165,7 +165,7 @@ static void test_gone(void)
 	struct ring *a = take(0, (uint32_t)getpid());
 	uint64_t here = (uintptr_t)test_gone & ~UINT64_C(4095);
 	add_module(0, here, 0);
-	s->mem_modules[0].closed = base + 2;
+	s->modules.table[0].closed = base + 2;
 	drain_add(&drain, s);
 	alloc(a, 1, 0x10, 1);
 	let_go(a);
@@ -198,7 +198,7 @@ static int add_own_module(struct dl_phdr_info *info, size_t size, void *arg)
 			m.eh_frame_hdr_bytes = p->p_memsz;
 		}
 	}
-	s->mem_modules[n] = m;
+	s->modules.table[n] = m;
 	__atomic_store_n(&s->mem->module_count, n + 1, __ATOMIC_RELEASE);
 	return 0;
 }

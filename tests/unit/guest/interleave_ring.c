@@ -38,8 +38,8 @@ static long model_syscall(long nr, ...);
 #define session_thread_alive model_alive
 #define session_thread_waits model_waits
 #define threads_add model_thread
-#define modules_update(s) ((void)(s))
-#define modules_epoch_at(s, stamp) 0
+#define session_update_modules(s) ((void)(s))
+#define modules_epoch_at(all, stamp) 0
 #define fallocate(fd, how, at, bytes) ((void)(fd), (void)(at), (void)(bytes), 0)
 #define syscall model_syscall
 #include "ms-record/base/wake.c"
@@ -357,6 +357,7 @@ static void begin_reader(void)
 				 .data_offset = offsetof(struct memory, window),
 				 .settled = true};
 	memcpy(&host->taken, &taken, sizeof taken);
+	session_link(host);
 	drained = (struct drained){0};
 	d.idle = 0;
 	used = ns = watermark = 0;

@@ -125,8 +125,8 @@ static int send(const struct piece *p, uint64_t left)
 static void begin(void)
 {
 	parse_code_free(&r);
-	interpreter_free(s.interpreter);
-	s = (struct session){.mem = &memory};
+	interpreter_free(s.modules.interpreter);
+	s = (struct session){.mem = &memory, .modules = {.mem = &memory, .image = &memory}};
 }
 
 static uint64_t code_of(uint64_t slot)

@@ -65,10 +65,9 @@ static void end(void)
 {
 	for (uint32_t i = 0; i < RINGS; i++)
 		free(s->readers[i].items);
-	for (size_t i = 0; i < s->modules.all.n; i++)
-		free(s->modules.all.v[i].path);
 	merge_end(s);
 	identity_unref(s->who);
+	modules_free(&s->modules);
 	stacks_free(&s->stacks);
 	batch_free(s->batch);
 	while (writer.first) {
@@ -76,7 +75,7 @@ static void end(void)
 		writer.first = b->next;
 		batch_free(b);
 	}
-	MS_FREE(s->readers, s->taken.v, s->threads.v, s->modules.all.v, s);
+	MS_FREE(s->readers, s->taken.v, s->threads.v, s);
 }
 
 static struct item *put(unsigned ring, enum item_kind kind, uint64_t stamp, uint64_t address,

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ * Lists of functions of modules without .eh_frame_hdr, in shared memory, where the guest finds them.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ms-record/guest/layout.h"
+
+struct attach_map;
+struct process;
+
+/* Lists of an image. Whoever makes one fills in the first part, which is borrowed. */
+struct frame_lists {
+	int memfd;              /* of the shared memory, */
+	uint8_t *memory;        /* which is here, */
+	struct mg_session *mem; /* with the guest's header; */
+	uint64_t lists;         /* where the guest's mg_frames[] are in it, */
+	uint64_t low, bytes;    /* and the functions; nothing is behind these yet */
+
+	uint64_t used; /* bytes of functions */
+	struct mg_frames v[MG_LISTS_MAX];
+	uint32_t n;
+};
+
+/* Lists the functions of a module of the process. Its ELF header is at the start of `map`; if it has
+ * no .eh_frame_hdr, its index + 1 in the guest's mg_frames[]. 0 = it needs no list, or cannot have
+ * one. By the thread that has the session's modules. */
+uint32_t frame_lists_add(struct frame_lists *l, const struct process *process,
+			 const struct attach_map *map);
+/* Takes over the lists of an earlier recording, to which none is added. */
+void frame_lists_take(struct frame_lists *l);
+/* Returns the list of the module that starts at `start`, or NULL. */
+const struct mg_frames *frame_lists_find(const struct frame_lists *l, uint64_t start);
+/* Reads the word at `offset` of the shared memory, if it is one of the functions that are listed. */
+bool frame_lists_read(const struct frame_lists *l, uint64_t offset, uint64_t *word);
