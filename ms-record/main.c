@@ -8,7 +8,8 @@
  *   control/  the control thread: who is recorded, from when to when, under what name
  *   launch/   a command is started; attach/ puts hooks into a process that runs, by ptrace/
  *   guest/    what runs in that process: hooks, stacks, rings
- *   session/  one process image: its shared memory, modules, threads and stacks
+ *   session/  one process image: its shared memory, threads, losses
+ *   code/     the code of that image: modules, stacks, interpreters
  *   drain/    the draining thread: rings read and checked
  *   heap/     all rings in one order; what is live
  *   scan/     which live blocks nothing points to

@@ -16,10 +16,10 @@
 #include "ms-record/heap/heap.h"
 #include "ms-record/base/descriptor.h"
 #include "ms-record/drain/recording.h"
-#include "ms-record/session/attach_modules.h"
+#include "ms-record/code/attach_modules.h"
 #include "ms-record/session/info.h"
-#include "ms-record/session/interpreter.h"
-#include "ms-record/session/modules.h"
+#include "ms-record/code/interpreter.h"
+#include "ms-record/code/modules.h"
 #include "ms-record/session/samples.h"
 
 /* ---- they begin ---- */

@@ -28,8 +28,8 @@
 #include "ms-record/drain/recording.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
-#include "ms-record/session/interpreter.h"
-#include "ms-record/session/modules.h"
+#include "ms-record/code/interpreter.h"
+#include "ms-record/code/modules.h"
 #include "ms-record/base/packet.h"
 #include "ms-record/base/descriptor.h"
 

@@ -21,7 +21,7 @@
 #include "libcommon/base/order.h"
 #include "libcommon/base/progress.h"
 #include "ms-record/base/descriptor.h"
-#include "ms-record/session/held_files.h"
+#include "ms-record/code/held_files.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SYMBOLS_MEMORY RLIM_INFINITY /* they reserve terabytes */

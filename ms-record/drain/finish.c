@@ -11,7 +11,7 @@
 #include "ms-record/attach/hook_elsewhere.h"
 #include "ms-record/attach/hook_late.h"
 #include "ms-record/session/hook_spec.h"
-#include "ms-record/session/interpreter.h"
+#include "ms-record/code/interpreter.h"
 #include "ms-record/session/losses.h"
 #include "libcommon/base/arena.h"
 #include "ms-record/session/session.h"

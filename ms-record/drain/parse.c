@@ -12,7 +12,7 @@
 #include "drained.h"
 #include "ms-record/heap/heaps.h"
 #include "libcommon/base/arena.h"
-#include "ms-record/session/modules.h"
+#include "ms-record/code/modules.h"
 #include "parse_code.h"
 #include "parse_stack.h"
 #include "ms-record/session/session.h"

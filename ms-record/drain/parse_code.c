@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "libcommon/base/arena.h"
-#include "ms-record/session/interpreter.h"
+#include "ms-record/code/interpreter.h"
 #include "ms-record/session/session.h"
 
 enum { PARTS = 3 };

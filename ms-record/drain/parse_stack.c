@@ -4,8 +4,8 @@
 #include "parse_stack.h"
 
 #include "libcommon/base/arena.h"
-#include "ms-record/session/interpreter.h"
-#include "ms-record/session/modules.h"
+#include "ms-record/code/interpreter.h"
+#include "ms-record/code/modules.h"
 #include "remote.h"
 
 #define ADDRESS_MASK UINT64_C(0x7fffffffffffffff)

@@ -9,10 +9,10 @@
 #include "ms-record/session/info.h"
 #include "libcommon/base/arena.h"
 #include "heap.h"
-#include "ms-record/session/modules.h"
+#include "ms-record/code/modules.h"
 #include "ms-record/session/pool.h"
 #include "ms-record/session/session.h"
-#include "ms-record/session/stacks.h"
+#include "ms-record/code/stacks.h"
 
 #define LOG_MAX (UINT64_C(1) << 20)
 #define POINT_NS UINT64_C(2000000000)

@@ -15,7 +15,7 @@
 #include "heap.h"
 #include "libcommon/base/lookup.h"
 #include "merge.h"
-#include "ms-record/session/modules.h"
+#include "ms-record/code/modules.h"
 #include "ms-record/session/session_options.h"
 #include "ms-record/session/session.h"
 

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "frame_lists.h"
+#include "ms-record/code/frame_lists.h"
 #include "ms-record/guest/layout.h"
 
 struct inherited_heap;

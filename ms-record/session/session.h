@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Room session: one process image that is recorded.
  *   In:  a process and what was asked of its recording (options.h).
- *   Out: its shared memory (pool.h), modules, threads and stacks; batches for room write.
- *   Used by: all rooms of the recorder but base, ptrace and write. What heap, scan, drain and
+ *   Out: its shared memory (pool.h) and threads; what room code knows of it; batches for room
+ *        write.
+ *   Used by: all rooms of the recorder but base, ptrace, write, code and launch. What heap, scan, drain and
  *        attach keep of a session they add themselves (drain/recording.h).
  *
  * One recorded process image: its shared memory, its rings, its trace.
@@ -24,10 +25,10 @@
 #include "ms-record/base/clock.h"
 #include "ms-record/base/process.h"
 #include "ms-record/guest/layout.h"
-#include "modules.h"
+#include "ms-record/code/modules.h"
 #include "pause.h"
-#include "ranges.h"
-#include "stacks.h"
+#include "ms-record/code/ranges.h"
+#include "ms-record/code/stacks.h"
 #include "ms-record/base/stats.h"
 #include "ms-record/write/writer.h"
 

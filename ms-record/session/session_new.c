@@ -5,12 +5,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "attach_modules.h"
+#include "ms-record/code/attach_modules.h"
 #include "ms-record/base/cpu.h"
 #include "info.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
-#include "modules.h"
+#include "ms-record/code/modules.h"
 #include "session_options.h"
 #include "pool.h"
 #include "samples.h"

@@ -12,7 +12,7 @@
 #include "fuzz.h"
 #include "libcommon/base/io.h"
 #include "ms-record/ptrace/attach_elf.h"
-#include "ms-record/session/frames.h"
+#include "ms-record/code/frames.h"
 #include "ms-record/guest/eh_frame.c"
 #include "ms-record/guest/x86_64_code.c"
 

@@ -14,7 +14,7 @@
 #include "fuzz.h"
 #include "libcommon/base/arena.h"
 #include "libcommon/proc/proc.h"
-#include "ms-record/session/modules.h"
+#include "ms-record/code/modules.h"
 #include "ms-record/session/session_options.h"
 #include "ms-record/session/samples.h"
 #include "ms-record/session/session.h"

@@ -16,7 +16,7 @@
 #include "libcommon/snapshot/snapshot.h"
 #include "libcommon/trace/tracefile.h"
 #include "ms-record/heap/heap.h"
-#include "ms-record/session/attach_modules.h"
+#include "ms-record/code/attach_modules.h"
 #include "ms-record/session/session_options.h"
 
 /* round_session and conclude are its own */

@@ -24,7 +24,7 @@ static uintptr_t selves[IL_THREADS];
 #include "ms-record/guest/thread.c"
 #undef new_epoch
 
-#include "ms-record/session/modules.h"
+#include "ms-record/code/modules.h"
 #include "ms-record/session/session.h"
 #include "ms-record/session/session_options.h"
 #include "ms-record/session/threads.h"

@@ -2,7 +2,7 @@
  * Code objects of an interpreter: lines by CPython's tables, and pieces as a ring brings them, whole
  * and damaged.
  */
-#include "ms-record/session/interpreter.h"
+#include "ms-record/code/interpreter.h"
 
 #include <stdlib.h>
 #include <string.h>
