@@ -109,16 +109,16 @@ bool fork_children_keeps(const struct session *s)
 
 static enum found find_process(struct session *s, const struct identity *parent)
 {
-	uint32_t pid = s->claimed_pid ? leader_of(s->claimed_pid) : 0;
+	uint32_t pid = s->fork.claimed_pid ? leader_of(s->fork.claimed_pid) : 0;
 	/* A child of a raw clone may have its parent's number still. */
 	if (pid && parent && pid == (uint32_t)parent->pid && parent->same_pidns)
 		return FOUND_UNSURE;
 	enum found r = pid ? try_pid(s, pid) : FOUND_NOT;
-	if (r == FOUND_NOT && s->claimed_pid && (!parent || other_namespace(parent)))
-		r = look_through_all(s, s->claimed_pid);
+	if (r == FOUND_NOT && s->fork.claimed_pid && (!parent || other_namespace(parent)))
+		r = look_through_all(s, s->fork.claimed_pid);
 	if (r == FOUND_NOT)
-		s->process.pid = (pid_t)s->claimed_pid;
-	s->known = r != FOUND_UNSURE && s->claimed_pid;
+		s->process.pid = (pid_t)s->fork.claimed_pid;
+	s->known = r != FOUND_UNSURE && s->fork.claimed_pid;
 	return r;
 }
 

@@ -90,8 +90,8 @@ static char *relative(const struct control *c, const struct session *old, const 
 void handshake_replace(struct control *c, struct session *old, const struct session *now)
 {
 	if (now) {
-		old->successor = relative(c, old, now->out->path);
-		old->replaced_ns = now->clock.start_mono;
+		old->end.successor = relative(c, old, now->out->path);
+		old->end.replaced_ns = now->clock.start_mono;
 	}
 	control_end(c, old, SESSION_EXECED, -1);
 }
@@ -155,8 +155,8 @@ void handshake_missed(struct control *c, const struct arrival *a, const char *wh
 	images_missed(c, a->pid, a->parent, clock_mono(), a->exe,
 		      c->stopped || c->over ? "recording had stopped" : why);
 	if (a->old) { /* it is known what became of it */
-		free(a->old->became);
-		a->old->became = NULL;
+		free(a->old->exec.program);
+		a->old->exec.program = NULL;
 	}
 }
 
@@ -199,7 +199,7 @@ static void note_exec(struct control *c, pid_t pid, const struct mg_handshake *h
 	bool stopped = c->stopped || c->over || !c->files.folder;
 	pid_t maker = way == LAUNCH_INJECT && !stopped ? maker_of(pid, h) : 0;
 	if (becomes && a.old)
-		a.old->told_exec = true;
+		a.old->exec.told = true;
 	if ((becomes && pid == c->launch.pid) ||
 	    follow_wants(&c->opt->follow, FOLLOW_EXEC, a.exe, basename(a.exe))) {
 		if (!maker || !inject_below(c, &a, maker, !becomes))

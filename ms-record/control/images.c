@@ -82,10 +82,10 @@ static struct image *add_session(struct control *c, const struct session *s)
 	i->parent = s->parent_image;
 	i->started_ns = s->clock.start_mono > c->start_ns ? s->clock.start_mono - c->start_ns : 0;
 	i->bytes = __atomic_load_n(&s->out->bytes, __ATOMIC_RELAXED);
-	i->duration_ns = s->ended_ns;
+	i->duration_ns = s->end.ns;
 	i->rss_at_peak = samples_rss_at(s, s->stats.peak_ns, &i->rss_ns);
 	i->ending = s->ending;
-	i->exit_status = s->exit_status;
+	i->exit_status = s->end.status;
 	i->scan = *scan_result(s->scan);
 	i->stats = s->out->full ? s->out->written : s->stats;
 	i->mid_run = s->heap->preexisting != NULL;
@@ -133,12 +133,13 @@ void images_settle(struct control *c, const struct session *s)
 	}
 	files_index(&c->files, i);
 	/* An attached process is not followed into another program. */
-	bool hidden = s->became && !s->told_exec && s->ending == SESSION_EXECED && !s->successor &&
-		      !c->attached;
+	bool hidden = s->exec.program && !s->exec.told && s->ending == SESSION_EXECED &&
+		      !s->end.successor && !c->attached;
 	if (hidden && (s->process.pid == c->launch.pid ||
-		       follow_wants(&c->opt->follow, FOLLOW_EXEC, s->became, basename(s->became))))
-		images_missed(c, s->process.pid, s->image + 1, s->changed_ns, s->became,
-			      s->became_why);
+		       follow_wants(&c->opt->follow, FOLLOW_EXEC, s->exec.program,
+				    basename(s->exec.program))))
+		images_missed(c, s->process.pid, s->image + 1, s->exec.ns, s->exec.program,
+			      s->exec.why);
 }
 
 void images_missed(struct control *c, pid_t pid, uint32_t parent, uint64_t mono_ns, const char *exe,

@@ -75,14 +75,14 @@ static void note_unseen_exec(struct session *s, int status)
 	bool passed = s->modules.attached || m->guest_disabled || !m->tsc_hz ||
 		      __atomic_load_n(&m->end_status, __ATOMIC_ACQUIRE) ||
 		      __atomic_load_n(&m->end_state, __ATOMIC_ACQUIRE) != MG_END_NONE;
-	if (passed || s->changed_ns || status < 0 || !WIFEXITED(status) ||
+	if (passed || s->exec.ns || status < 0 || !WIFEXITED(status) ||
 	    !__atomic_load_n(&m->guest_ready, __ATOMIC_ACQUIRE))
 		return;
 	char *name = info_name(s->process.folder, s->process.exe);
 	if (strcmp(name, s->name) != 0) {
-		s->changed_ns = clock_mono();
-		s->became = ms_xstrdup(name);
-		s->became_why = ms_xstrdup("it began by a system call that is not hooked");
+		s->exec.ns = clock_mono();
+		s->exec.program = ms_xstrdup(name);
+		s->exec.why = ms_xstrdup("it began by a system call that is not hooked");
 	}
 	free(name);
 }
@@ -95,18 +95,19 @@ void control_end(struct control *c, struct session *s, int how, int status)
 		status = told_status(s);
 	if (how == SESSION_EXITED)
 		note_unseen_exec(s, status);
-	if (s->changed_ns && how == SESSION_EXITED) {
+	if (s->exec.ns && how == SESSION_EXITED) {
 		how = SESSION_EXECED; /* what ended is another program */
 		status = -1;
 	}
 	samples_take(s, true);
-	s->exit_status = status;
-	s->ended_ns = session_now(s);
-	s->images_kept = c->kept;
-	s->images_trivial = c->trivial;
-	s->images_missed = c->missed;
+	s->end.status = status;
+	s->end.ns = session_now(s);
+	s->end.images_kept = c->kept;
+	s->end.images_trivial = c->trivial;
+	s->end.images_missed = c->missed;
 	/* The end of a container's first process ends them, too. */
-	s->left = c->closing && s->process.pid == c->launch.pid && getpid() != 1 ? &c->left : NULL;
+	s->end.left =
+		c->closing && s->process.pid == c->launch.pid && getpid() != 1 ? &c->left : NULL;
 	if (how == SESSION_STOPPED)
 		__atomic_store_n(&s->mem->state, MG_OFF, __ATOMIC_RELEASE);
 	__atomic_store_n(&s->ending, how, __ATOMIC_RELEASE);
@@ -136,7 +137,7 @@ static void leave_running(struct control *c, struct session *s)
 	}
 	if (s->known)
 		*MS_PUSH(&c->left) = s->process.pid;
-	s->goes_on = s->known && c->closing && !c->stopped && !c->attached && getpid() != 1;
+	s->end.goes_on = s->known && c->closing && !c->stopped && !c->attached && getpid() != 1;
 	control_end(c, s, SESSION_STOPPED, -1);
 }
 
@@ -235,9 +236,9 @@ static void note_exec(struct session *s)
 	char exe[32], path[PROCESS_EXE];
 	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)s->process.pid);
 	process_exe(s->process.folder, path);
-	s->changed_ns = clock_mono();
-	s->became = ms_xstrdup(path);
-	s->became_why = launch_why(exe);
+	s->exec.ns = clock_mono();
+	s->exec.program = ms_xstrdup(path);
+	s->exec.why = launch_why(exe);
 }
 
 /* Watches a process that was taken for another program: it still is the old one if its guest sends
@@ -245,30 +246,30 @@ static void note_exec(struct session *s)
 static void watch_taken(struct session *s)
 {
 	uint64_t events = scan_events(s->scan);
-	if (clock_mono() - s->changed_ns < HANDSHAKE_NS)
+	if (clock_mono() - s->exec.ns < HANDSHAKE_NS)
 		return;
-	if (!s->changed_events)
-		s->changed_events = events + 1;
-	s->hides = events + 1 > s->changed_events;
-	if (!s->hides)
+	if (!s->exec.events)
+		s->exec.events = events + 1;
+	s->exec.hides = events + 1 > s->exec.events;
+	if (!s->exec.hides)
 		return;
-	s->changed_ns = 0;
-	MS_FREE(s->became, s->became_why);
-	s->became = s->became_why = NULL;
+	s->exec.ns = 0;
+	MS_FREE(s->exec.program, s->exec.why);
+	s->exec.program = s->exec.why = NULL;
 }
 
 /* A program with rights that its caller has not hides what it is; its name shows still. One that
  * only hides, as ssh-agent does, keeps its name, or tells of events under another one. */
 static void watch_hidden(struct session *s)
 {
-	if (s->changed_ns && !s->hides)
+	if (s->exec.ns && !s->exec.hides)
 		watch_taken(s);
 	char *name = info_name(s->process.folder, s->process.exe);
-	if (!s->changed_ns && !s->hides && process_hidden(s->process.folder) &&
+	if (!s->exec.ns && !s->exec.hides && process_hidden(s->process.folder) &&
 	    strcmp(name, s->name) != 0) {
-		s->changed_ns = clock_mono();
-		s->became = ms_xstrdup(name);
-		s->became_why = ms_xstrdup("it is setuid, setgid or has capabilities");
+		s->exec.ns = clock_mono();
+		s->exec.program = ms_xstrdup(name);
+		s->exec.why = ms_xstrdup("it is setuid, setgid or has capabilities");
 	}
 	free(name);
 }
@@ -282,11 +283,11 @@ static void watch_exec(struct control *c, struct session *s)
 		watch_hidden(s);
 	if (!now || !s->process.signature || now == s->process.signature)
 		return;
-	if (!s->changed_ns && fork_children_keeps(s)) /* it moved its arguments: PR_SET_MM */
+	if (!s->exec.ns && fork_children_keeps(s)) /* it moved its arguments: PR_SET_MM */
 		s->process.signature = now;
-	else if (!s->changed_ns)
+	else if (!s->exec.ns)
 		note_exec(s);
-	else if (clock_mono() - s->changed_ns > HANDSHAKE_NS)
+	else if (clock_mono() - s->exec.ns > HANDSHAKE_NS)
 		control_end(c, s, SESSION_EXECED, -1);
 }
 

@@ -120,9 +120,9 @@ static bool batch_due(const struct session *s, uint64_t now)
 {
 	if (!s->drained->flushed_ns && s->writer->limit.max)
 		return true;
-	const struct batch *b = s->batch;
+	const struct batch *b = s->open.batch;
 	uint64_t since =
-		s->block_events || (b && b->events.n) ? s->batch_since : s->drained->flushed_ns;
+		s->open.events || (b && b->events.n) ? s->open.since : s->drained->flushed_ns;
 	return now >= since + (s->opt->sample_bytes ? BATCH_SAMPLED_NS : BATCH_NS);
 }
 
@@ -134,8 +134,8 @@ static void round_rest(struct session *s)
 		threads_look(s, false);
 		ring_return(s, false);
 		forks_tidy(s);
-		for (size_t i = 0; i < s->taken.n && !s->damaged; i++)
-			ring_shrink(s->taken.v[i]);
+		for (size_t i = 0; i < s->rings.taken.n && !s->damaged; i++)
+			ring_shrink(s->rings.taken.v[i]);
 		if (!s->damaged)
 			losses_take_all(s);
 	}
@@ -292,8 +292,8 @@ static long longest(const struct drain *d)
 	for (size_t i = 0; i < d->sessions.n; i++) {
 		const struct session *s = d->sessions.v[i];
 		if (session_seccomp(s))
-			return IDLE_NS;                        /* nobody wakes us */
-		bool waits = s->batch_left || s->block_events; /* for BATCH_NS */
+			return IDLE_NS;                      /* nobody wakes us */
+		bool waits = s->open.left || s->open.events; /* for BATCH_NS */
 		if (!s->clock.tsc || !s->settled || (waits && !s->opt->sample_bytes))
 			most = LONG_NS;
 	}

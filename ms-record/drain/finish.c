@@ -63,12 +63,12 @@ static unsigned reason_of(const struct session *s)
 
 static void add_exit(const struct session *s, struct ms_record_writer *w)
 {
-	if (s->ending != SESSION_EXITED || s->exit_status < 0)
+	if (s->ending != SESSION_EXITED || s->end.status < 0)
 		return;
-	if (WIFEXITED(s->exit_status))
-		ms_record_number(w, MS_END_STATUS, (uint64_t)WEXITSTATUS(s->exit_status));
-	else if (WIFSIGNALED(s->exit_status))
-		ms_record_number(w, MS_END_SIGNAL, (uint64_t)WTERMSIG(s->exit_status));
+	if (WIFEXITED(s->end.status))
+		ms_record_number(w, MS_END_STATUS, (uint64_t)WEXITSTATUS(s->end.status));
+	else if (WIFSIGNALED(s->end.status))
+		ms_record_number(w, MS_END_SIGNAL, (uint64_t)WTERMSIG(s->end.status));
 }
 
 /* "glibc 2.36, libfast.so": one field each. */
@@ -90,9 +90,9 @@ static void add_missed(const struct session *s, struct ms_record_writer *w)
 
 static void add_peak_rss(struct session *s, struct ms_record_writer *w)
 {
-	pthread_mutex_lock(&s->lock);
-	struct ms_proc_peak peak = s->peak_rss;
-	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_lock(&s->queued.lock);
+	struct ms_proc_peak peak = s->queued.peak_rss;
+	pthread_mutex_unlock(&s->queued.lock);
 	if (peak.known)
 		ms_record_number(w, MS_END_PEAK_RSS, peak.bytes);
 }
@@ -119,7 +119,7 @@ static void add_hooks(const struct session *s, struct ms_record_writer *w)
 
 static size_t left_bytes(const struct session *s)
 {
-	return 24 + (s->left ? s->left->n * 24 : 0);
+	return 24 + (s->end.left ? s->end.left->n * 24 : 0);
 }
 
 static void add_left(pid_t pid, struct ms_record_writer *w)
@@ -132,9 +132,9 @@ static void add_left(pid_t pid, struct ms_record_writer *w)
 /* Names what a command left behind, or the process itself where it is a part of that. */
 static void add_all_left(const struct session *s, struct ms_record_writer *w)
 {
-	for (size_t i = 0; s->left && i < s->left->n; i++)
-		add_left(s->left->v[i], w);
-	if (s->goes_on)
+	for (size_t i = 0; s->end.left && i < s->end.left->n; i++)
+		add_left(s->end.left->v[i], w);
+	if (s->end.goes_on)
 		add_left(s->process.pid, w);
 }
 
@@ -143,8 +143,9 @@ static void add_all_left(const struct session *s, struct ms_record_writer *w)
 static uint64_t end_of(const struct session *s)
 {
 	uint64_t now = session_now(s), start = s->clock.start_mono;
-	return s->replaced_ns > start && s->replaced_ns - start < now ? s->replaced_ns - start
-								      : now;
+	return s->end.replaced_ns > start && s->end.replaced_ns - start < now
+		       ? s->end.replaced_ns - start
+		       : now;
 }
 
 void finish_trace(struct session *s)
@@ -160,8 +161,8 @@ void finish_trace(struct session *s)
 	ms_record_number(w, MS_END_REASON, reason_of(s));
 	add_exit(s, w);
 	end_counts(&s->stats, w);
-	if (s->successor)
-		ms_record_string(w, MS_END_SUCCESSOR, s->successor);
+	if (s->end.successor)
+		ms_record_string(w, MS_END_SUCCESSOR, s->end.successor);
 	add_allocators(s, w);
 	add_missed(s, w);
 	add_hooks(s, w);
@@ -171,9 +172,9 @@ void finish_trace(struct session *s)
 	if (interpreter_unknown(&s->modules))
 		ms_record_string(w, MS_END_INTERPRETER_UNKNOWN, interpreter_unknown(&s->modules));
 	if (s->launched) {
-		ms_record_number(w, MS_END_IMAGES_KEPT, s->images_kept);
-		ms_record_number(w, MS_END_IMAGES_TRIVIAL, s->images_trivial);
-		ms_record_number(w, MS_END_IMAGES_MISSED, s->images_missed);
+		ms_record_number(w, MS_END_IMAGES_KEPT, s->end.images_kept);
+		ms_record_number(w, MS_END_IMAGES_TRIVIAL, s->end.images_trivial);
+		ms_record_number(w, MS_END_IMAGES_MISSED, s->end.images_missed);
 	}
 	add_all_left(s, w);
 	ms_record_number(w, MS_END_CHILDREN_NOT_RECORDED, s->guest.forks);

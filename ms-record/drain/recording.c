@@ -20,7 +20,7 @@
 static void add_parts(struct session *s, uint32_t serial)
 {
 	s->drained = ms_xcalloc(1, sizeof *s->drained);
-	s->readers = ms_xcalloc(s->ring_max, sizeof *s->readers);
+	s->rings.readers = ms_xcalloc(s->rings.max, sizeof *s->rings.readers);
 	merge_begin(s, serial);
 	s->scan = scan_new();
 }
@@ -49,9 +49,9 @@ void recording_free(struct session *s)
 {
 	if (!s)
 		return;
-	for (uint32_t i = 0; i < s->prepared; i++)
-		ring_free(&s->readers[i]);
-	free(s->readers);
+	for (uint32_t i = 0; i < s->rings.prepared; i++)
+		ring_free(&s->rings.readers[i]);
+	free(s->rings.readers);
 	if (s->drained) {
 		remote_free(s->drained->remote);
 		__atomic_sub_fetch(s->buffer_used, s->drained->buffer_mine, __ATOMIC_RELAXED);

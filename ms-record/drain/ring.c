@@ -50,13 +50,13 @@ void ring_free(struct reader *r)
 
 static uint64_t window_bytes(const struct session *s, uint32_t ring)
 {
-	return ring < s->wide_count ? MG_WIDE_BYTES : s->window_bytes;
+	return ring < s->rings.wide_count ? MG_WIDE_BYTES : s->rings.window_bytes;
 }
 
 /* Returns where a ring's window begins, in bytes from `memory` on. */
 static uint64_t window_at(const struct session *s, uint32_t ring)
 {
-	return (ring < s->wide_count ? s->wide_offset : s->data_offset) +
+	return (ring < s->rings.wide_count ? s->rings.wide_offset : s->rings.data_offset) +
 	       ring * window_bytes(s, ring);
 }
 
@@ -112,9 +112,9 @@ static bool back(struct session *s, uint32_t i, uint64_t from, uint64_t to)
 
 static void set_up(const struct session *s, struct reader *r)
 {
-	uint32_t i = (uint32_t)(r - s->readers);
-	r->ring = &s->mem_rings[i];
-	r->window = s->memory + window_at(s, i);
+	uint32_t i = (uint32_t)(r - s->rings.readers);
+	r->ring = &s->rings.shared[i];
+	r->window = s->rings.memory + window_at(s, i);
 	r->window_bytes = window_bytes(s, i);
 	r->thread = UINT32_MAX;
 	r->prepared = true;
@@ -123,9 +123,9 @@ static void set_up(const struct session *s, struct reader *r)
 
 void ring_adopt(struct session *s, uint32_t n)
 {
-	for (; s->prepared < n; s->prepared++) {
-		take_budget(s, first_lap(s, s->prepared) + MG_SLACK, true);
-		set_up(s, &s->readers[s->prepared]);
+	for (; s->rings.prepared < n; s->rings.prepared++) {
+		take_budget(s, first_lap(s, s->rings.prepared) + MG_SLACK, true);
+		set_up(s, &s->rings.readers[s->rings.prepared]);
 	}
 }
 
@@ -145,7 +145,7 @@ static void clear(struct mg_ring *g, uint32_t allowed)
 /* R9: its thread is gone. */
 static void set_free(struct session *s, uint32_t i)
 {
-	struct mg_ring *g = &s->mem_rings[i];
+	struct mg_ring *g = &s->rings.shared[i];
 	g->head = g->pending = 0;
 	g->waiting = g->tid = 0;
 	__atomic_store_n(&g->state, MG_RING_FREE, __ATOMIC_RELEASE);
@@ -162,21 +162,21 @@ static bool thread_runs(struct session *s, uint32_t tid)
 
 void ring_take_over(struct session *s, bool proc)
 {
-	for (; s->prepared < s->ring_max; s->prepared++) {
-		struct mg_ring *g = &s->mem_rings[s->prepared];
+	for (; s->rings.prepared < s->rings.max; s->rings.prepared++) {
+		struct mg_ring *g = &s->rings.shared[s->rings.prepared];
 		uint32_t state = __atomic_load_n(&g->state, __ATOMIC_ACQUIRE);
 		if (state != MG_RING_FREE && state != MG_RING_TAKEN)
 			return;
-		uint32_t lap = first_lap(s, s->prepared);
-		if (!take_budget(s, lap + MG_SLACK, s->prepared < 8) ||
-		    !back(s, s->prepared, 0, lap + MG_SLACK)) {
-			s->ring_max = s->prepared; /* the others may have writers */
+		uint32_t lap = first_lap(s, s->rings.prepared);
+		if (!take_budget(s, lap + MG_SLACK, s->rings.prepared < 8) ||
+		    !back(s, s->rings.prepared, 0, lap + MG_SLACK)) {
+			s->rings.max = s->rings.prepared; /* the others may have writers */
 			return;
 		}
-		set_up(s, &s->readers[s->prepared]);
+		set_up(s, &s->rings.readers[s->rings.prepared]);
 		clear(g, lap);
 		if (state == MG_RING_TAKEN && proc && !thread_runs(s, g->tid))
-			set_free(s, s->prepared);
+			set_free(s, s->rings.prepared);
 	}
 }
 
@@ -195,11 +195,11 @@ static bool prepare_one(struct session *s, uint32_t i)
 		return false;
 	if (!pool_back_ring(s->pool, s, i) || !back(s, i, 0, bytes))
 		return false;
-	struct reader *r = &s->readers[i];
+	struct reader *r = &s->rings.readers[i];
 	set_up(s, r);
 	r->ring->size_allowed = r->allowed;
 	/* Ahead of the first thread that may take it: a scan looks at all that are ready. */
-	__atomic_store_n(&s->prepared, i + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&s->rings.prepared, i + 1, __ATOMIC_RELEASE);
 	set_free(s, i);
 	return true;
 }
@@ -207,19 +207,19 @@ static bool prepare_one(struct session *s, uint32_t i)
 static uint32_t count_free(const struct session *s)
 {
 	uint32_t n = 0;
-	for (uint32_t i = 0; i < s->prepared; i += 64)
+	for (uint32_t i = 0; i < s->rings.prepared; i += 64)
 		n += (uint32_t)__builtin_popcountll(
 			__atomic_load_n(&s->mem->free_rings[i / 64], __ATOMIC_RELAXED));
-	return n < s->prepared ? n : s->prepared;
+	return n < s->rings.prepared ? n : s->rings.prepared;
 }
 
 /* How many rings are to be free, before any were taken. One that cannot wake us needs them ready.
  */
 static uint32_t rings_ahead(const struct session *s)
 {
-	uint32_t taken = s->prepared - count_free(s);
+	uint32_t taken = s->rings.prepared - count_free(s);
 	if (s->forked)
-		return 1 + s->prepared / 4;
+		return 1 + s->rings.prepared / 4;
 	if (s->modules.attached)
 		return FREE_AHEAD_ATTACHED;
 	if (session_seccomp(s))
@@ -231,19 +231,20 @@ static uint32_t rings_ahead(const struct session *s)
 static uint32_t rings_wanted(const struct session *s)
 {
 	uint32_t n = __atomic_load_n(&s->mem->rings_wanted, __ATOMIC_SEQ_CST);
-	return n < s->ring_max ? n : s->ring_max;
+	return n < s->rings.max ? n : s->rings.max;
 }
 
 void ring_prepare(struct session *s)
 {
 	uint32_t ahead = rings_ahead(s), wanted = rings_wanted(s);
-	uint32_t spare = count_free(s), want = ahead + wanted + s->prepared / 4;
+	uint32_t spare = count_free(s), want = ahead + wanted + s->rings.prepared / 4;
 	/* Threads come fast: those that ended already give theirs back at once. */
-	if (spare < want / 2 && s->prepared >= ahead) {
+	if (spare < want / 2 && s->rings.prepared >= ahead) {
 		ring_return(s, true);
 		spare = count_free(s);
 	}
-	while (spare < want && s->prepared < s->ring_max && prepare_one(s, s->prepared))
+	while (spare < want && s->rings.prepared < s->rings.max &&
+	       prepare_one(s, s->rings.prepared))
 		spare++;
 	if (wanted && spare)
 		wake_shared(&s->mem->rings_futex, wanted);
@@ -273,11 +274,11 @@ static void raise_size(struct session *s, struct reader *r, uint64_t seen)
 	uint64_t used = __atomic_load_n(s->buffer_used, __ATOMIC_RELAXED),
 		 most = s->opt->buffer_bytes;
 	bool wide = next > MG_RING_LARGEST && !s->modules.attached;
-	if ((wide && s->taken.n > MG_WIDE_RINGS) ||
+	if ((wide && s->rings.taken.n > MG_WIDE_RINGS) ||
 	    used + next > (wide ? most / 2 : most / 4 * 3) ||
 	    !take_budget(s, next - r->allowed, false))
 		return;
-	if (!back(s, (uint32_t)(r - s->readers), r->allowed, next + MG_SLACK)) {
+	if (!back(s, (uint32_t)(r - s->rings.readers), r->allowed, next + MG_SLACK)) {
 		give_budget(s, next - r->allowed);
 		return;
 	}
@@ -349,17 +350,17 @@ static void note_pending(struct reader *r, uint64_t pending, uint64_t now_ns)
 /* Lists rings that threads have taken since the last look. */
 static void list_taken(struct session *s)
 {
-	for (uint32_t w = 0; w * 64 < s->prepared; w++) {
+	for (uint32_t w = 0; w * 64 < s->rings.prepared; w++) {
 		uint64_t gone = ~__atomic_load_n(&s->mem->free_rings[w], __ATOMIC_ACQUIRE);
 		for (uint64_t new = gone & ~s->drained->listed[w]; new; new &= new - 1) {
 			uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(new);
-			if (i >= s->prepared)
+			if (i >= s->rings.prepared)
 				break;
-			if (!is_of_now(s, &s->readers[i]))
+			if (!is_of_now(s, &s->rings.readers[i]))
 				continue;
 			s->drained->listed[w] |= new & -new;
-			s->readers[i].taken = true;
-			*MS_PUSH(&s->taken) = &s->readers[i];
+			s->rings.readers[i].taken = true;
+			*MS_PUSH(&s->rings.taken) = &s->rings.readers[i];
 		}
 	}
 }
@@ -368,8 +369,8 @@ static void list_taken(struct session *s)
 static uint64_t backlog(const struct session *s)
 {
 	uint64_t n = 0;
-	for (size_t i = 0; i < s->taken.n; i++)
-		n += s->taken.v[i]->count - s->taken.v[i]->first;
+	for (size_t i = 0; i < s->rings.taken.n; i++)
+		n += s->rings.taken.v[i]->count - s->rings.taken.v[i]->first;
 	return n;
 }
 
@@ -389,8 +390,8 @@ uint64_t ring_read_all(struct session *s, uint64_t now, uint64_t *limit)
 	uint64_t waiting = backlog(s);
 	bool full = waiting > BACKLOG_MAX, partly = false, left = false;
 	list_taken(s);
-	for (size_t i = 0; i < s->taken.n && !s->damaged; i++) {
-		struct reader *r = s->taken.v[i];
+	for (size_t i = 0; i < s->rings.taken.n && !s->damaged; i++) {
+		struct reader *r = s->rings.taken.v[i];
 		uint64_t pending = __atomic_load_n(&r->ring->pending, __ATOMIC_ACQUIRE);
 		uint64_t head = __atomic_load_n(&r->ring->head, __ATOMIC_ACQUIRE);
 		note_pending(r, pending, now_ns);
@@ -430,8 +431,8 @@ bool ring_wanted(struct session *s)
 	 * it has its ring. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	list_taken(s);
-	for (size_t i = 0; i < s->taken.n; i++) {
-		const struct reader *r = s->taken.v[i];
+	for (size_t i = 0; i < s->rings.taken.n; i++) {
+		const struct reader *r = s->rings.taken.v[i];
 		uint64_t unread = __atomic_load_n(&r->ring->head, __ATOMIC_ACQUIRE) - r->tail;
 		/* Who waits may have filled a lap of an earlier, smaller size. */
 		if (!(s->drained->left && r->later) &&
@@ -471,7 +472,7 @@ static void shrink(struct session *s, const struct reader *r, uint32_t i)
 /* R9 */
 static void give_back(struct session *s, struct reader *r)
 {
-	uint32_t i = (uint32_t)(r - s->readers);
+	uint32_t i = (uint32_t)(r - s->rings.readers);
 	losses_take(s, r);
 	threads_gone(s, r->thread);
 	shrink(s, r, i);
@@ -508,12 +509,14 @@ void ring_return(struct session *s, bool hurry)
 	uint64_t start = session_now(s), now = start;
 	if (start < s->drained->return_ns)
 		return;
-	for (size_t n = s->taken.n; n && !s->damaged && now < start + LOOKS_NS; n--) {
-		size_t i = s->drained->return_next < s->taken.n ? s->drained->return_next : 0;
-		struct reader *r = s->taken.v[i];
+	for (size_t n = s->rings.taken.n; n && !s->damaged && now < start + LOOKS_NS; n--) {
+		size_t i = s->drained->return_next < s->rings.taken.n ? s->drained->return_next : 0;
+		struct reader *r = s->rings.taken.v[i];
 		if (is_over(s, r, now, hurry)) {
 			give_back(s, r);
-			s->taken.v[i] = s->taken.v[--s->taken.n]; /* now it is that one's turn */
+			s->rings.taken.v[i] =
+				s->rings.taken
+					.v[--s->rings.taken.n]; /* now it is that one's turn */
 		} else {
 			i++;
 		}

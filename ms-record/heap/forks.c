@@ -245,7 +245,7 @@ void forks_begin(struct session *s)
 	uint64_t stamp = __atomic_load_n(&d->fork_stamp, __ATOMIC_RELAXED);
 	uint64_t first = __atomic_load_n(&d->first_stamp, __ATOMIC_RELAXED);
 	struct inherited_heap *from = parent ? find(p, parent) : NULL;
-	s->claimed_pid = pid > INT32_MAX ? 0 : pid;
+	s->fork.claimed_pid = pid > INT32_MAX ? 0 : pid;
 	slot->session = s;
 	bool counts = p->config.clock != MG_CLOCK_TSC || s->mem->blind;
 	uint64_t now = from && !counts && from->clock->tsc ? clock_round(from->clock) : 0;
@@ -257,8 +257,8 @@ void forks_begin(struct session *s)
 		clock_start(&s->clock, counts ? &s->mem->sequence : NULL);
 	}
 	clock_watch(&s->clock, s->mem);
-	s->fork_stamp = stamp ? stamp : first; /* the state at its first event will have to do */
-	s->fork_behind = stamp ? stamp + 1 : first;
+	s->fork.stamp = stamp ? stamp : first; /* the state at its first event will have to do */
+	s->fork.behind = stamp ? stamp + 1 : first;
 	if (!stamp && from && from->owner)
 		ask(from, first);
 	if (from) {
@@ -277,14 +277,14 @@ static bool parent_is_there(const struct session *s)
 	const struct session *p = from ? from->owner : NULL;
 	if (!p || p->damaged)
 		return true;
-	return p->settled && (!s->fork_stamp || p->merged_to >= s->fork_behind);
+	return p->settled && (!s->fork.stamp || p->merged_to >= s->fork.behind);
 }
 
 /* The fork that made the session; without a record of it, the parent as it is now. */
 static const struct fork_point *point_of(const struct session *s, struct inherited_heap *from)
 {
-	for (size_t i = 0; i < from->points.n && s->fork_stamp; i++)
-		if (from->points.v[i].stamp == s->fork_stamp)
+	for (size_t i = 0; i < from->points.n && s->fork.stamp; i++)
+		if (from->points.v[i].stamp == s->fork.stamp)
 			return &from->points.v[i];
 	if (!from->owner)
 		return &from->final;
@@ -298,15 +298,15 @@ bool forks_settle(struct session *s)
 	if (s->settled || !h)
 		return true;
 	from = h->from;
-	if (!parent_is_there(s) && clock_mono() < s->found_ns + SETTLE_NS)
+	if (!parent_is_there(s) && clock_mono() < s->fork.found_ns + SETTLE_NS)
 		return false;
 	if (from) {
 		const struct fork_point *point = point_of(s, from);
 		h->from_at = point->at;
-		h->blocks = s->inherited_blocks = point->blocks;
-		h->bytes = s->inherited_bytes = point->bytes;
-		s->fork_event = point->events;
-		s->fork_number = point->number;
+		h->blocks = s->fork.inherited_blocks = point->blocks;
+		h->bytes = s->fork.inherited_bytes = point->bytes;
+		s->fork.event = point->events;
+		s->fork.number = point->number;
 		modules_inherit(&s->modules, from->modules);
 	}
 	info_write(s);

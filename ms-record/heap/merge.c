@@ -67,10 +67,10 @@ uint64_t merge_lookahead(const struct session *s)
 /* The hot path of the merge is inline down to the next event's place. */
 inline struct ms_event *merge_emit(struct session *s, uint8_t kind, uint32_t thread, uint64_t key)
 {
-	if (s->batch_left == 0)
+	if (s->open.left == 0)
 		session_room(s, 1);
-	s->batch_left--;
-	struct batch *b = s->batch;
+	s->open.left--;
+	struct batch *b = s->open.batch;
 	struct ms_event *e = &b->events.v[b->events.n++];
 	*e = (struct ms_event){
 		.kind = kind, .thread = thread, .time_ticks = clock_tick(&s->clock, key >> 1)};
@@ -100,7 +100,7 @@ static inline void bind_freed(struct session *s, struct ms_event *e, uint64_t nu
 	e->freed = number;
 	count_freed(s, number, size);
 	s->stats.frees++;
-	s->stats.temporary += s->threads.v[e->thread].last_number == number;
+	s->stats.temporary += s->threads.all.v[e->thread].last_number == number;
 }
 
 /* Says, ahead of the event that gives a block from before the recording back, which one it is:
@@ -199,8 +199,8 @@ static struct item *look_ahead(struct session *s, const struct reader *own, uint
 {
 	uint64_t last = key + (reach(s, key >> 1) << 1);
 	struct item *found = NULL;
-	for (size_t i = 0; i < s->taken.n; i++) {
-		struct reader *r = s->taken.v[i];
+	for (size_t i = 0; i < s->rings.taken.n; i++) {
+		struct reader *r = s->rings.taken.v[i];
 		if (r == own)
 			continue;
 		size_t end = r->count - r->first < LOOK_ITEMS ? r->count : r->first + LOOK_ITEMS;
@@ -257,7 +257,7 @@ static void do_release(struct session *s, struct reader *r, const struct item *i
 	struct live_block was = {0};
 	if (rel->found || rel->inherited || rel->backing ||
 	    wait_for_block(s, r, it,
-			   AFTER_RELEASE | (uint32_t)(r - s->readers) * RELEASED | it->link))
+			   AFTER_RELEASE | (uint32_t)(r - s->rings.readers) * RELEASED | it->link))
 		return;
 	rel->preexisting =
 		s->heap->preexisting && preexisting_freed(s->heap->preexisting, it->address, &was);
@@ -313,7 +313,7 @@ static inline void bind_block(struct session *s, struct ms_event *e, const struc
 	e->stack = it->stack;
 	e->slack = it->extra;
 	e->address = shown_address(s, it->address);
-	s->threads.v[e->thread].last_number = s->number++;
+	s->threads.all.v[e->thread].last_number = s->number++;
 	st->allocations++;
 	if (s->opt->sample_bytes) {
 		sampled_made(st, s->opt->sample_bytes, e->number, it->size);
@@ -411,7 +411,7 @@ static void do_after(struct session *s, const struct item *it)
 	if (it->after & AFTER_FREE)
 		free_live(s, who, &f);
 	else
-		take_release(s, &s->readers[who / RELEASED], &f);
+		take_release(s, &s->rings.readers[who / RELEASED], &f);
 }
 
 void merge_free(struct session *s, struct reader *r, const struct item *it, uint64_t address)
@@ -542,10 +542,10 @@ void merge_forks(struct session *s, uint64_t limit)
 void merge_until(struct session *s, uint64_t limit)
 {
 	uint64_t end = limit == UINT64_MAX ? UINT64_MAX : (limit << 1) - 1;
-	struct heap_run *heap = ms_xrealloc(NULL, s->taken.n + 1, sizeof *heap);
+	struct heap_run *heap = ms_xrealloc(NULL, s->rings.taken.n + 1, sizeof *heap);
 	size_t n = 0;
-	for (size_t i = 0; i < s->taken.n; i++) {
-		struct reader *r = s->taken.v[i];
+	for (size_t i = 0; i < s->rings.taken.n; i++) {
+		struct reader *r = s->rings.taken.v[i];
 		if (r->first < r->count && r->items[r->first].key <= end)
 			heap[n++] = (struct heap_run){r->items[r->first].key, r};
 	}

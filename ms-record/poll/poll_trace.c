@@ -40,7 +40,7 @@ static struct session *identify(const struct poll *p, struct batch *b)
 	s->process.pid = p->pid_out;
 	s->process.folder = p->taker.proc.folder;
 	s->process.pidfd = -1;
-	s->batch = b;
+	s->open.batch = b;
 	s->who = identity_new();
 	s->clock.start_mono = p->start_mono;
 	s->clock.start_wall = p->start_wall;

@@ -56,7 +56,7 @@ static size_t sum_files(const struct resident *r, struct file *v)
 
 static void put_file(struct session *s, uint64_t moment, const char *name, uint64_t bytes)
 {
-	struct ms_record_writer *w = batch_record(&s->resident, 64 + strlen(name));
+	struct ms_record_writer *w = batch_record(&s->queued.resident, 64 + strlen(name));
 	ms_record_number(w, MS_RESIDENT_MOMENT, moment);
 	ms_record_string(w, MS_RESIDENT_FILE, name);
 	ms_record_number(w, MS_RESIDENT_BYTES, bytes);
@@ -90,7 +90,7 @@ static void put_sites(struct session *s, const struct resident *r, uint64_t mome
 		const struct resident_site *v = &r->sites[i];
 		if (!v->blocks)
 			continue;
-		struct ms_record_writer *w = batch_record(&s->resident, 8 * 20);
+		struct ms_record_writer *w = batch_record(&s->queued.resident, 8 * 20);
 		ms_record_number(w, MS_RESIDENT_MOMENT, moment);
 		ms_record_number(w, MS_RESIDENT_STACK, i);
 		ms_record_number(w, MS_RESIDENT_BLOCKS, v->blocks);
@@ -163,7 +163,7 @@ void resident_put(struct work *w, const char *label, uint64_t time_ns, uint64_t 
 	if (w->q->moments == MS_RESIDENT_MOMENTS_MAX) /* a mark's: who asks was refused before */
 		return;
 	uint64_t moment = ++w->q->moments;
-	struct ms_record_writer *to = batch_record(&s->resident, HEAD_BYTES + strlen(label));
+	struct ms_record_writer *to = batch_record(&s->queued.resident, HEAD_BYTES + strlen(label));
 	ms_record_number(to, MS_RESIDENT_MOMENT, moment);
 	ms_record_string(to, MS_RESIDENT_LABEL, label);
 	ms_record_number(to, MS_RESIDENT_TIME, time_ns);

@@ -55,9 +55,9 @@ static bool late(const struct work *w)
 
 static bool hook_pending(const struct session *s)
 {
-	uint32_t n = __atomic_load_n(&s->prepared, __ATOMIC_ACQUIRE);
+	uint32_t n = __atomic_load_n(&s->rings.prepared, __ATOMIC_ACQUIRE);
 	for (uint32_t i = 0; i < n; i++) {
-		const struct mg_ring *r = &s->mem_rings[i];
+		const struct mg_ring *r = &s->rings.shared[i];
 		if (__atomic_load_n(&r->state, __ATOMIC_ACQUIRE) == MG_RING_TAKEN &&
 		    __atomic_load_n(&r->pending, __ATOMIC_ACQUIRE))
 			return true;
@@ -117,9 +117,9 @@ static void take_last(struct work *w)
 	w->threads = ms_xrealloc(NULL, q->last_count + 1, sizeof *w->threads);
 	memcpy(w->threads, q->last_regs, bytes);
 	w->thread_count = q->last_count;
-	uint32_t rings = __atomic_load_n(&w->s->prepared, __ATOMIC_ACQUIRE);
+	uint32_t rings = __atomic_load_n(&w->s->rings.prepared, __ATOMIC_ACQUIRE);
 	for (uint32_t i = 0; i < rings; i++)
-		__atomic_store_n(&w->s->mem_rings[i].pending, 0, __ATOMIC_RELEASE);
+		__atomic_store_n(&w->s->rings.shared[i].pending, 0, __ATOMIC_RELEASE);
 }
 
 static uint64_t inode_of(int fd)

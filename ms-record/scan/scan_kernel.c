@@ -64,11 +64,11 @@ void kernel_read(struct kernel_words *k, const struct session *s, pid_t tid)
 		take(k, s->process.folder, name, "tfd:", " data:");
 	}
 	take(k, s->process.folder, "timers", "signal:", "/");
-	uint32_t n = __atomic_load_n(&s->prepared, __ATOMIC_ACQUIRE);
+	uint32_t n = __atomic_load_n(&s->rings.prepared, __ATOMIC_ACQUIRE);
 	for (uint32_t i = 0; i < n; i++)
-		if (__atomic_load_n(&s->mem_rings[i].state, __ATOMIC_ACQUIRE) == MG_RING_TAKEN &&
-		    s->mem_rings[i].signal_stack)
-			*MS_PUSH(&k->words) = s->mem_rings[i].signal_stack;
+		if (__atomic_load_n(&s->rings.shared[i].state, __ATOMIC_ACQUIRE) == MG_RING_TAKEN &&
+		    s->rings.shared[i].signal_stack)
+			*MS_PUSH(&k->words) = s->rings.shared[i].signal_stack;
 }
 
 void kernel_free(struct kernel_words *k)

@@ -122,8 +122,8 @@ static void copy_blocks(struct session *s, struct scan_live *v)
 	v->lost = s->stats.lost + __atomic_load_n(&m->no_ring_lost, __ATOMIC_RELAXED) +
 		  __atomic_load_n(&m->reentry_lost, __ATOMIC_RELAXED);
 	uint64_t passed = __atomic_load_n(&m->passed_early, __ATOMIC_RELAXED);
-	for (size_t i = 0; i < s->taken.n; i++) {
-		const struct reader *r = s->taken.v[i];
+	for (size_t i = 0; i < s->rings.taken.n; i++) {
+		const struct reader *r = s->rings.taken.v[i];
 		v->lost += __atomic_load_n(&r->ring->lost, __ATOMIC_RELAXED) - r->lost;
 		passed += __atomic_load_n(&r->ring->passed, __ATOMIC_RELAXED) - r->passed;
 	}

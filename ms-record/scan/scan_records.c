@@ -47,8 +47,8 @@ const char *scan_state_words(uint64_t state)
 static void put_head(struct session *s, const struct ms_verdict_scan *head)
 {
 	struct scan *q = s->scan;
-	batch_record(&s->verdicts, MS_VERDICT_RECORD_BYTES + head->label_size);
-	ms_verdict_put_scan(&s->verdicts, head);
+	batch_record(&s->queued.verdicts, MS_VERDICT_RECORD_BYTES + head->label_size);
+	ms_verdict_put_scan(&s->queued.verdicts, head);
 	if (strcmp(head->label, "end"))
 		return;
 	q->result.state = head->state;
@@ -79,7 +79,7 @@ void scan_finish(struct session *s)
 	if (s->ending == SESSION_EXECED)
 		return; /* not an end: the next image goes on */
 	struct work none = {.s = s, .q = q, .resident.state = why};
-	pthread_mutex_lock(&s->lock);
+	pthread_mutex_lock(&s->queued.lock);
 	if (s->opt->leak_check)
 		put_head(s, &(struct ms_verdict_scan){.scan = ++q->scans,
 						      .label = "end",
@@ -89,7 +89,7 @@ void scan_finish(struct session *s)
 						      .state = why});
 	if (s->opt->resident)
 		resident_put(&none, "end", session_now(s), s->stats.events);
-	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_unlock(&s->queued.lock);
 }
 
 /* Numbers are looked for among those with the same high bits, of which there are few. */
@@ -221,9 +221,9 @@ static void put_sites(struct work *w, uint64_t scan)
 		const struct ms_verdict_site *s = &t.of_stack[i];
 		if (!s->scan)
 			continue;
-		batch_record(&w->s->verdicts,
+		batch_record(&w->s->queued.verdicts,
 			     MS_VERDICT_RECORD_BYTES + s->root_count * MS_VERDICT_ROOT_BYTES_MAX);
-		ms_verdict_put_site(&w->s->verdicts, s);
+		ms_verdict_put_site(&w->s->queued.verdicts, s);
 		for (int v = MS_VERDICT_IS_DIRECT; v <= MS_VERDICT_IS_INDIRECT; v++) {
 			q->result.unreachable_blocks += s->blocks[v];
 			q->result.unreachable_bytes += s->bytes[v];
@@ -255,7 +255,7 @@ void scan_put_result(struct work *w)
 				       .roots_refused = w->roots ? w->roots->refused : 0,
 				       .number = w->answered ? q->live.number : 0};
 	resident_solve(w);
-	pthread_mutex_lock(&w->s->lock);
+	pthread_mutex_lock(&w->s->queued.lock);
 	q->ended |= w->request.asker == SCAN_BY_END;
 	if (w->unjudged && w->request.asker == SCAN_BY_END)
 		q->result.pause_ns = head.pause_ns;
@@ -269,5 +269,5 @@ void scan_put_result(struct work *w)
 		put_sites(w, head.scan);
 	if (w->resident.wanted)
 		resident_put(w, label, head.time_ns, head.event);
-	pthread_mutex_unlock(&w->s->lock);
+	pthread_mutex_unlock(&w->s->queued.lock);
 }

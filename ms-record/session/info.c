@@ -257,10 +257,10 @@ static void add_fork(const struct session *s, struct ms_record_writer *w)
 	ms_record_number(w, MS_INFO_FORKED, 1);
 	if (!s->parent_image)
 		return;
-	ms_record_number(w, MS_INFO_FORK_EVENT, s->fork_event);
-	ms_record_number(w, MS_INFO_FORK_NUMBER, s->fork_number);
-	ms_record_number(w, MS_INFO_INHERITED_BLOCKS, s->inherited_blocks);
-	ms_record_number(w, MS_INFO_INHERITED_BYTES, s->inherited_bytes);
+	ms_record_number(w, MS_INFO_FORK_EVENT, s->fork.event);
+	ms_record_number(w, MS_INFO_FORK_NUMBER, s->fork.number);
+	ms_record_number(w, MS_INFO_INHERITED_BLOCKS, s->fork.inherited_blocks);
+	ms_record_number(w, MS_INFO_INHERITED_BYTES, s->fork.inherited_bytes);
 }
 
 static void add_attached(const struct session *s, struct ms_record_writer *w)

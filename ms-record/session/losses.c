@@ -54,7 +54,7 @@ void losses_take(struct session *s, struct reader *r)
 	s->stats.mismatches += grown(&r->ring->mismatched, &r->mismatched);
 	s->stats.paused_allocations += grown(&r->ring->passed, &r->passed);
 	if ((lost || waited) && r->thread != UINT32_MAX) {
-		struct thread *t = &s->threads.v[r->thread];
+		struct thread *t = &s->threads.all.v[r->thread];
 		t->lost += lost;
 		t->waited += waited;
 		t->dirty = true;
@@ -63,6 +63,6 @@ void losses_take(struct session *s, struct reader *r)
 
 void losses_take_all(struct session *s)
 {
-	for (size_t i = 0; i < s->taken.n; i++)
-		losses_take(s, s->taken.v[i]);
+	for (size_t i = 0; i < s->rings.taken.n; i++)
+		losses_take(s, s->rings.taken.v[i]);
 }

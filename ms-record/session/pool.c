@@ -139,8 +139,8 @@ static int back_head(const struct pool *p)
 
 bool pool_back_ring(const struct pool *p, const struct session *s, uint32_t i)
 {
-	uint64_t at = (uint64_t)((uint8_t *)&s->mem_rings[i] - p->memory);
-	uint32_t n = s->ring_max - i < RINGS_AT_ONCE ? s->ring_max - i : RINGS_AT_ONCE;
+	uint64_t at = (uint64_t)((uint8_t *)&s->rings.shared[i] - p->memory);
+	uint32_t n = s->rings.max - i < RINGS_AT_ONCE ? s->rings.max - i : RINGS_AT_ONCE;
 	return i % RINGS_AT_ONCE ||
 	       !fallocate(p->memfd, FALLOC_FL_KEEP_SIZE, (off_t)at, n * sizeof(struct mg_ring));
 }

@@ -18,11 +18,18 @@
 #define ROLLUP_RSS (UINT64_C(16) << 20)
 #define POINTS_MAX 65536u
 
+struct sample_point {
+	uint64_t ns, rss;
+};
+
 struct sampler {
 	struct ms_proc proc;
 	uint64_t rollup_ns, rollup_took; /* of the last one: when, and how long it took, */
 	uint64_t rollup_rss;             /* and RSS then; UINT64_MAX = there shall be none for it */
 	uint64_t seen;                   /* sum of what the sample before said */
+	/* RSS over time for the summary: of `skip` + 1 samples one is kept. */
+	MS_ARRAY(struct sample_point) points;
+	unsigned every, skip;
 };
 
 static struct sampler *make(const struct session *s)
@@ -56,9 +63,10 @@ static void read_by_thread(const struct session *s, struct sampler *p, struct ms
 
 void samples_free(struct sampler *p)
 {
-	if (p)
-		ms_proc_close(&p->proc);
-	free(p);
+	if (!p)
+		return;
+	ms_proc_close(&p->proc);
+	MS_FREE(p->points.v, p);
 }
 
 /* The kernel walks through all mappings for it. What a process that soon ends had at its peak is not
@@ -118,28 +126,28 @@ void samples_put(struct ms_record_writer *to, const struct ms_proc_sample *f, bo
 /* For the next batch. Two threads take samples: one that was overtaken comes after the other. */
 static void put(struct session *s, struct ms_proc_sample *f, bool heap)
 {
-	pthread_mutex_lock(&s->lock);
-	if (f->ns <= s->sample_ns)
-		f->ns = s->sample_ns + 1;
-	s->sample_ns = f->ns;
-	samples_put(&s->samples, f, heap);
-	ms_proc_peak_note(&s->peak_rss, f, session_mid_run(s));
-	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_lock(&s->queued.lock);
+	if (f->ns <= s->queued.sample_ns)
+		f->ns = s->queued.sample_ns + 1;
+	s->queued.sample_ns = f->ns;
+	samples_put(&s->queued.samples, f, heap);
+	ms_proc_peak_note(&s->queued.peak_rss, f, session_mid_run(s));
+	pthread_mutex_unlock(&s->queued.lock);
 }
 
-/* RSS over time for the summary: every second point goes when there are too many. */
-static void keep_point(struct session *s, uint64_t ns, uint64_t rss)
+/* Every second point goes when there are too many. */
+static void keep_point(struct sampler *p, uint64_t ns, uint64_t rss)
 {
-	if (s->point_skip++ < s->point_every)
+	if (p->skip++ < p->every)
 		return;
-	s->point_skip = 0;
-	if (s->points.n == POINTS_MAX) {
+	p->skip = 0;
+	if (p->points.n == POINTS_MAX) {
 		for (size_t i = 0; i < POINTS_MAX / 2; i++)
-			s->points.v[i] = s->points.v[2 * i];
-		s->points.n = POINTS_MAX / 2;
-		s->point_every = s->point_every * 2 + 1;
+			p->points.v[i] = p->points.v[2 * i];
+		p->points.n = POINTS_MAX / 2;
+		p->every = p->every * 2 + 1;
 	}
-	*MS_PUSH(&s->points) = (struct sample_point){ns, rss};
+	*MS_PUSH(&p->points) = (struct sample_point){ns, rss};
 }
 
 /* Has the process run, or its memory changed, since the sample before? */
@@ -176,7 +184,7 @@ bool samples_take(struct session *s, bool last)
 		return moved; /* a zombie: its memory is gone, its times are final */
 	put(s, &f, f.exact);
 	if (f.vsz)
-		keep_point(s, f.ns, f.rss);
+		keep_point(s->sampler, f.ns, f.rss);
 	return moved;
 }
 
@@ -199,11 +207,12 @@ void samples_held(struct session *s)
 uint64_t samples_rss_at(const struct session *s, uint64_t ns, uint64_t *at_ns)
 {
 	uint64_t best = 0, distance = UINT64_MAX;
-	for (size_t i = 0; i < s->points.n; i++) {
-		uint64_t at = s->points.v[i].ns, d = at > ns ? at - ns : ns - at;
+	const struct sampler *p = s->sampler;
+	for (size_t i = 0; p && i < p->points.n; i++) {
+		uint64_t at = p->points.v[i].ns, d = at > ns ? at - ns : ns - at;
 		if (d < distance) {
 			distance = d;
-			best = s->points.v[i].rss;
+			best = p->points.v[i].rss;
 			*at_ns = at;
 		}
 	}

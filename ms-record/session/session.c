@@ -30,24 +30,24 @@ bool session_mid_run(const struct session *s)
 
 struct batch *session_batch(struct session *s)
 {
-	if (!s->batch) {
-		s->batch = writer_batch(s->writer);
-		s->batch->first_number = s->number;
-		s->batch->first_event = s->stats.events;
-		s->batch->first_ns = session_now(s);
+	if (!s->open.batch) {
+		s->open.batch = writer_batch(s->writer);
+		s->open.batch->first_number = s->number;
+		s->open.batch->first_event = s->stats.events;
+		s->open.batch->first_ns = session_now(s);
 	}
-	return s->batch;
+	return s->open.batch;
 }
 
 /* New frames and nodes go ahead of the events that use them. */
 static void add_stacks(struct session *s, struct batch *b)
 {
-	b->first_frame = s->frames_sent + 1;
-	b->first_node = s->nodes_sent + 1;
-	for (; s->frames_sent < s->stacks.frames.n; s->frames_sent++)
-		*MS_PUSH(&b->frames) = s->stacks.frames.v[s->frames_sent];
-	for (; s->nodes_sent < s->stacks.nodes.n; s->nodes_sent++)
-		*MS_PUSH(&b->nodes) = s->stacks.nodes.v[s->nodes_sent];
+	b->first_frame = s->open.frames_sent + 1;
+	b->first_node = s->open.nodes_sent + 1;
+	for (; s->open.frames_sent < s->stacks.frames.n; s->open.frames_sent++)
+		*MS_PUSH(&b->frames) = s->stacks.frames.v[s->open.frames_sent];
+	for (; s->open.nodes_sent < s->stacks.nodes.n; s->open.nodes_sent++)
+		*MS_PUSH(&b->nodes) = s->stacks.nodes.v[s->open.nodes_sent];
 }
 
 /* Is the batch kept back, because the trace may never be written? */
@@ -58,8 +58,8 @@ static bool held_back(struct session *s, struct batch *b)
 	if (session_trivial(s)) {
 		if (!b->close)
 			return b->events.n + 2 <= BLOCK_EVENTS;
-		s->batch = NULL; /* and never is */
-		s->batch_left = 0;
+		s->open.batch = NULL; /* and never is */
+		s->open.left = 0;
 		batch_free(b);
 		__atomic_store_n(&s->out->closed, 1, __ATOMIC_RELEASE);
 		return true;
@@ -95,16 +95,16 @@ static void hand_over(struct session *s, struct batch *b)
 	b->last_ns = session_now(s);
 	b->stats = s->stats;
 	b->out = s->out;
-	s->block_events = b->ends ? 0 : s->block_events + b->events.n;
-	s->batch = NULL;
-	s->batch_left = 0;
+	s->open.events = b->ends ? 0 : s->open.events + b->events.n;
+	s->open.batch = NULL;
+	s->open.left = 0;
 	writer_push(s->writer, b);
 }
 
 /* Hands over what is full. */
 static void make_way(struct session *s, struct batch *b, size_t n)
 {
-	if (s->block_events + b->events.n + n > BLOCK_EVENTS)
+	if (s->open.events + b->events.n + n > BLOCK_EVENTS)
 		session_flush(s);
 	else if (b->events.n + n > BATCH_EVENTS && !whole_blocks(s))
 		hand_over(s, b);
@@ -112,21 +112,21 @@ static void make_way(struct session *s, struct batch *b, size_t n)
 
 void session_room(struct session *s, size_t n)
 {
-	if (s->batch_left >= n)
+	if (s->open.left >= n)
 		return;
 	make_way(s, session_batch(s), n);
 	struct batch *b = session_batch(s);
-	if (!b->events.n && !s->block_events)
-		s->batch_since = session_now(s);
+	if (!b->events.n && !s->open.events)
+		s->open.since = session_now(s);
 	while (b->events.cap < b->events.n + n) {
 		b->events.cap = b->events.cap ? b->events.cap * 2 : BATCH_EVENTS;
 		b->events.v = ms_xrealloc(b->events.v, b->events.cap, sizeof *b->events.v);
 		if (s->stats.events > BATCH_EVENTS) /* it will be filled */
 			ready_memory(b->events.v, b->events.cap * sizeof *b->events.v);
 	}
-	size_t block = s->block_events + b->events.n, left = BLOCK_EVENTS - block;
-	s->batch_left = b->events.cap - b->events.n;
-	s->batch_left = s->batch_left < left ? s->batch_left : left;
+	size_t block = s->open.events + b->events.n, left = BLOCK_EVENTS - block;
+	s->open.left = b->events.cap - b->events.n;
+	s->open.left = s->open.left < left ? s->open.left : left;
 }
 
 void session_flush(struct session *s)
@@ -134,14 +134,14 @@ void session_flush(struct session *s)
 	struct batch *b = session_batch(s);
 	if (held_back(s, b))
 		return;
-	pthread_mutex_lock(&s->lock);
-	take_records(&b->samples, &s->samples);
-	take_records(&b->verdicts, &s->verdicts);
-	take_records(&b->resident, &s->resident);
-	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_lock(&s->queued.lock);
+	take_records(&b->samples, &s->queued.samples);
+	take_records(&b->verdicts, &s->queued.verdicts);
+	take_records(&b->resident, &s->queued.resident);
+	pthread_mutex_unlock(&s->queued.lock);
 	take_records(&b->modules, &s->modules.records);
 	add_stacks(s, b);
-	if (batch_empty(b) && !s->block_events)
+	if (batch_empty(b) && !s->open.events)
 		return;
 	b->ends = true;
 	hand_over(s, b);
@@ -188,42 +188,42 @@ static void read_tids(struct session *s)
 	uint64_t start = session_now(s);
 	snprintf(folder, sizeof folder, "/proc/%d/task", (int)s->process.pid);
 	pid_t *tids = ms_proc_list(folder, &n, NULL);
-	s->tids.n = 0;
-	s->tids_ns = start;
+	s->threads.tids.n = 0;
+	s->threads.tids_ns = start;
 	for (size_t i = 0; i < n; i++) {
 		uint32_t inner = inner_tid(s, tids[i]); /* 0 also if the number is another's now */
 		if (inner)
-			*MS_PUSH(&s->tids) = (struct tid_pair){inner, (uint32_t)tids[i]};
+			*MS_PUSH(&s->threads.tids) = (struct tid_pair){inner, (uint32_t)tids[i]};
 	}
 	free(tids);
 	uint64_t now = session_now(s), took = now - start;
-	s->tids_again_ns = now + (took > TIDS_AGAIN_NS / 8 ? took * 8 : TIDS_AGAIN_NS);
+	s->threads.tids_again_ns = now + (took > TIDS_AGAIN_NS / 8 ? took * 8 : TIDS_AGAIN_NS);
 }
 
 uint32_t session_outer_tid(struct session *s, uint32_t tid)
 {
 	if (s->same_pidns)
 		return tid;
-	if (!s->tids_ns || session_now(s) > s->tids_again_ns)
+	if (!s->threads.tids_ns || session_now(s) > s->threads.tids_again_ns)
 		read_tids(s);
-	for (size_t i = 0; i < s->tids.n; i++)
-		if (s->tids.v[i].inner == tid)
-			return s->tids.v[i].outer;
+	for (size_t i = 0; i < s->threads.tids.n; i++)
+		if (s->threads.tids.v[i].inner == tid)
+			return s->threads.tids.v[i].outer;
 	return 0;
 }
 
 bool session_thread_alive(struct session *s, uint32_t index)
 {
 	char name[32];
-	struct thread *t = &s->threads.v[index];
+	struct thread *t = &s->threads.all.v[index];
 	if (s->process.folder < 0 && !s->known)
 		return true; /* nobody knows which process it is */
 	if (!t->outer) {
 		/* It can be younger than the list, and a list that is read while threads end can be
 		 * short. */
 		t->outer = session_outer_tid(s, t->tid);
-		if (t->missed_ns != s->tids_ns && !t->outer) {
-			t->missed_ns = s->tids_ns;
+		if (t->missed_ns != s->threads.tids_ns && !t->outer) {
+			t->missed_ns = s->threads.tids_ns;
 			t->missed++;
 		}
 		return t->outer || t->missed < 3;
@@ -237,7 +237,7 @@ bool session_thread_waits(const struct session *s, uint32_t index, uint64_t *cpu
 	char name[32], text[2048];
 	struct ms_proc_stat st;
 	uint64_t before = *cpu;
-	snprintf(name, sizeof name, "task/%u/stat", s->threads.v[index].outer);
+	snprintf(name, sizeof name, "task/%u/stat", s->threads.all.v[index].outer);
 	if (!ms_proc_text_at(s->process.folder, name, text, sizeof text) ||
 	    !ms_proc_parse_stat(text, &st))
 		return false;

@@ -27,6 +27,7 @@
 #include "ms-record/guest/layout.h"
 #include "ms-record/code/modules.h"
 #include "pause.h"
+#include "threads.h"
 #include "ms-record/code/ranges.h"
 #include "ms-record/code/stacks.h"
 #include "ms-record/base/stats.h"
@@ -142,39 +143,72 @@ struct reader {
 	uint64_t lost, waited, verified, mismatched, passed; /* as last seen in it */
 };
 
-/* ---- threads ---- */
-
-struct thread {
-	uint32_t tid, outer; /* in its own pid namespace, and in ours (0 = not found yet) */
-	uint32_t missed;     /* lists of threads in which it was not found, */
-	uint64_t missed_ns;  /* and the last of them */
-	char name[16];
-	uint64_t start_ns, end_ns;
-	uint64_t last_number; /* of its last allocation; UINT64_MAX = none */
-	uint64_t look_ns, look_after;
-	uint64_t lost, waited;
-	bool gone, dirty;
-};
-
-struct alive {
-	uint32_t tid, index;
-};
-
-struct tid_pair {
-	uint32_t inner, outer;
-};
-
 /* ---- the image ---- */
 
 enum session_end { SESSION_RUNS = 0, SESSION_EXITED, SESSION_EXECED, SESSION_STOPPED };
 
-struct sample_point {
-	uint64_t ns, rss;
-};
-
 struct session_pids {
 	pid_t *v;
 	size_t n, cap;
+};
+
+/* The fork that a session began with (forks.h). */
+struct fork_origin {
+	uint32_t claimed_pid; /* as it says, in its own namespace; 0 = it does not know */
+	uint64_t found_ns;    /* CLOCK_MONOTONIC */
+	uint64_t stamp;       /* 0 = unknown */
+	uint64_t behind;      /* its parent is merged as far as is to be known when it is to here */
+	uint64_t event, number, inherited_blocks, inherited_bytes;
+};
+
+/* Rings of a session in shared memory; sizes are ours, never read back. */
+struct rings {
+	uint8_t *memory;
+	struct mg_ring *shared;
+	uint32_t max;
+	uint64_t window_bytes, data_offset, wide_offset; /* from `memory` on */
+	uint32_t wide_count;
+	/* the draining thread's */
+	struct reader *readers;
+	uint32_t prepared; /* rings made ready so far; read by others with acquire loads */
+	/* Those that have a writer, of which is known that they have. */
+	MS_ARRAY(struct reader *) taken;
+};
+
+/* The block of events that is being filled. */
+struct open_block {
+	struct batch *batch;
+	uint32_t frames_sent, nodes_sent;
+	uint64_t since; /* ns at which it got its first event */
+	size_t events;  /* handed over already */
+	size_t left;    /* events that the batch has room for; 0 = see session_room */
+};
+
+/* Records for the next batch, which threads other than the draining one make. */
+struct queued_records {
+	pthread_mutex_t lock;
+	struct ms_record_writer samples, verdicts, resident;
+	struct ms_proc_peak peak_rss;
+	uint64_t sample_ns; /* of the sample before */
+};
+
+/* An exec that is seen from outside: an executable without a handshake (yet). */
+struct exec_seen {
+	char *program, *why; /* it has none */
+	uint64_t ns, events; /* events: a while after `ns`, + 1; 0 = not counted yet */
+	bool hides;          /* it seemed to be another program, and is none */
+	bool told;           /* what it becomes has told of itself (guest/exec.c) */
+};
+
+/* How an image ended; valid once `ending` is set. */
+struct image_end {
+	int status; /* waitpid's, -1 = unknown */
+	char *successor;
+	uint64_t ns;
+	uint64_t replaced_ns; /* when the image that it became began; 0 = it became none */
+	uint64_t images_kept, images_trivial, images_missed; /* launched */
+	const struct session_pids *left;                     /* of a command that ended, or NULL */
+	bool goes_on;                                        /* it is one of those itself */
 };
 
 struct session {
@@ -187,64 +221,40 @@ struct session {
 	struct process process;
 	uint32_t image, parent_image; /* parent + 1, 0 = none */
 	bool launched, same_pidns;
-	char *name; /* last part of it */
+	char *name; /* last part of the program's path */
 	uint8_t run_id[16];
 	struct identity *who;
 	struct identity *parent_who; /* of a forked child's parent, or NULL */
 
-	/* Made by a fork (forks.h). */
-	bool forked;
-	bool standby;  /* it was put on standby before this recording */
-	bool known;    /* its process was found, or is known to be gone: see fork_children.c */
-	bool may_drop; /* not kept when it is trivial; nothing is written before it is not */
-	bool settled;  /* the draining thread's: can be drained */
-	uint32_t claimed_pid; /* as it says, in its own namespace; 0 = it does not know */
-	uint64_t found_ns;    /* CLOCK_MONOTONIC */
-	uint64_t fork_stamp;  /* 0 = unknown */
-	uint64_t fork_behind; /* its parent is merged as far as is to be known when it is to here */
-	uint64_t merged_to;   /* no item below this stamp is to come */
-	uint64_t fork_event, fork_number, inherited_blocks, inherited_bytes;
+	bool forked; /* made by a fork */
+	struct fork_origin fork;
+	bool standby;      /* it was put on standby before this recording */
+	bool known;        /* its process was found, or is known to be gone: see fork_children.c */
+	bool settled;      /* the draining thread's: can be drained */
+	bool may_drop;     /* not kept when it is trivial; nothing is written before it is not */
 	int kept_for_sure; /* atomic: it is not trivial */
 	int grown;         /* atomic: nor is what has been merged of it */
 
-	/* shared memory; sizes are ours, never read back */
+	/* shared memory */
 	struct pool *pool;
 	uint32_t slot; /* in it, + 1; 0 = the image */
-	uint8_t *memory;
 	struct mg_session *mem;
-	struct mg_ring *mem_rings;
 	uint64_t tsc_hz;
-	uint32_t wake; /* on standby: of this recording, as in `mem` */
-	uint32_t ring_max;
-	uint64_t window_bytes, data_offset, wide_offset; /* from `memory` on */
-	uint32_t wide_count;
+	uint32_t wake;         /* on standby: of this recording, as in `mem` */
 	uint64_t *buffer_used; /* of all sessions, atomic */
 
 	struct clock clock;
 
 	/* the draining thread's */
-	struct reader *readers;
-	uint32_t prepared; /* rings made ready so far; read by others with acquire loads */
-	/* Those that have a writer, of which is known that they have. */
-	MS_ARRAY(struct reader *) taken;
-	size_t name_next;  /* of `alive`: the one whose name is to be looked at next, */
-	uint64_t names_ns; /* not before then */
+	struct rings rings;
 	struct modules modules;
 	struct ranges ranges;
-	MS_ARRAY(struct thread) threads;
-	/* Those that have not gone, or whose end is not written. */
-	MS_ARRAY(struct alive) alive;
+	struct threads threads;
 	struct stacks stacks;
-	/* Threads of a process in another pid namespace: their numbers there and here. */
-	MS_ARRAY(struct tid_pair) tids;
-	uint64_t tids_ns, tids_again_ns; /* when they were read, and may be again */
-	struct batch *batch;
-	uint32_t frames_sent, nodes_sent;
-	uint64_t number;      /* next allocation */
-	uint64_t batch_since; /* ns at which the open block got its first event */
-	size_t block_events;  /* of the open block, handed over already */
-	size_t batch_left;    /* events that the batch has room for; 0 = see session_room */
-	uint64_t merged_key;  /* of the last item that was merged */
+	struct open_block open;
+	uint64_t number;     /* next allocation */
+	uint64_t merged_to;  /* no item below this stamp is to come */
+	uint64_t merged_key; /* of the last item that was merged */
 	struct stats stats;
 	struct run *run;
 	struct pause pause;
@@ -260,30 +270,14 @@ struct session {
 	unsigned hooks_wanted;  /* HOOKS_* of hook_families.h */
 
 	/* between the threads */
-	pthread_mutex_t lock;
-	struct ms_record_writer samples, verdicts, resident; /* under lock; for the next batch */
-	struct ms_proc_peak peak_rss;                        /* under lock */
-	uint64_t sample_ns;                                  /* under lock: of the sample before */
-	int ending;      /* atomic: enum session_end, set once by the control thread */
-	int exit_status; /* waitpid's, -1 = unknown; valid once ending is set */
-	char *successor; /* valid once ending is set */
-	char *became,
-		*became_why;     /* an executable without a handshake (yet), and why it has none */
-	uint64_t changed_events; /* a while after changed_ns, + 1; 0 = not counted yet */
-	bool hides;              /* it seemed to be another program, and is none */
-	bool told_exec;          /* what it becomes has told of itself (guest/exec.c) */
-	bool unwatched;          /* nobody will see its end in time for a scan */
-	uint64_t ended_ns, changed_ns;
-	uint64_t replaced_ns; /* when the image that it became began; 0 = it became none */
-	uint64_t images_kept, images_trivial,
-		images_missed;           /* launched: valid once ending is set */
-	const struct session_pids *left; /* of a command that ended, or NULL; the same */
-	bool goes_on;                    /* it is one of those itself; the same */
-	int finished;                    /* atomic: the draining thread is done with it */
+	struct queued_records queued;
+	int ending;     /* atomic: enum session_end, set once by the control thread */
+	int finished;   /* atomic: the draining thread is done with it */
+	bool unwatched; /* nobody will see its end in time for a scan */
+	struct exec_seen exec;
+	struct image_end end;
 
 	/* the control thread's */
-	MS_ARRAY(struct sample_point) points;
-	unsigned point_every, point_skip;
 	struct sampler *sampler;
 	struct guest_account guest; /* copied at the end */
 };

@@ -29,20 +29,20 @@ void session_link(struct session *s)
 
 static void use_memory(struct session *s, const struct extents *e, uint64_t at)
 {
-	s->memory = s->pool->memory;
-	s->ring_max = e->ring_max;
-	s->window_bytes = e->window_bytes;
-	s->data_offset = at + e->data;
-	s->wide_offset = at + e->wide;
-	s->wide_count = e->wide_count;
-	s->mem = (struct mg_session *)(s->memory + at);
-	s->mem_rings = (struct mg_ring *)(s->memory + at + e->rings);
-	s->ranges.list = (struct mg_range *)(s->memory + at + e->ranges);
+	s->rings.memory = s->pool->memory;
+	s->rings.max = e->ring_max;
+	s->rings.window_bytes = e->window_bytes;
+	s->rings.data_offset = at + e->data;
+	s->rings.wide_offset = at + e->wide;
+	s->rings.wide_count = e->wide_count;
+	s->mem = (struct mg_session *)(s->rings.memory + at);
+	s->rings.shared = (struct mg_ring *)(s->rings.memory + at + e->rings);
+	s->ranges.list = (struct mg_range *)(s->rings.memory + at + e->ranges);
 	s->ranges.max = e->range_max;
 	s->ranges.memfd = s->pool->memfd;
 	s->ranges.at = at + e->ranges;
 	stacks_init(&s->stacks);
-	s->modules.table = (struct mg_module *)(s->memory + at + e->modules);
+	s->modules.table = (struct mg_module *)(s->rings.memory + at + e->modules);
 	s->modules.table_max = e->module_max;
 	s->modules.entries = ms_xrealloc(NULL, e->module_max, sizeof *s->modules.entries);
 	session_link(s);
@@ -80,10 +80,10 @@ static struct session *blank(const struct session_options *opt, struct writer *w
 	s->hooks = &opt->hooks;
 	s->writer = writer;
 	s->process.pidfd = s->process.folder = -1;
-	s->exit_status = -1;
+	s->end.status = -1;
 	s->buffer_used = buffer_used;
 	s->who = identity_new();
-	pthread_mutex_init(&s->lock, NULL);
+	pthread_mutex_init(&s->queued.lock, NULL);
 	return s;
 }
 
@@ -192,7 +192,7 @@ struct session *session_in_slot(struct pool *p, uint32_t slot)
 	s->forked = true;
 	if (p->head_session)
 		s->hooks = p->head_session->hooks;
-	s->found_ns = clock_mono();
+	s->fork.found_ns = clock_mono();
 	s->tsc_hz = p->config.tsc_hz;
 	use_memory(s, &p->shape.each, pool_slot_at(p, slot));
 	if (p->attached)
@@ -227,14 +227,14 @@ void session_free(struct session *s)
 	stacks_free(&s->stacks);
 	identity_unref(s->who);
 	identity_unref(s->parent_who);
-	batch_free(s->batch);
+	batch_free(s->open.batch);
 	samples_free(s->sampler);
-	MS_FREE(s->taken.v, s->alive.v, s->threads.v, s->tids.v, s->samples.data, s->verdicts.data,
-		s->resident.data, s->points.v);
+	MS_FREE(s->rings.taken.v, s->threads.alive.v, s->threads.all.v, s->threads.tids.v,
+		s->queued.samples.data, s->queued.verdicts.data, s->queued.resident.data);
 	pool_unref(s->pool);
 	descriptor_close(s->process.pidfd);
 	descriptor_close(s->process.folder);
 	output_free(s->out);
-	pthread_mutex_destroy(&s->lock);
-	MS_FREE(s->process.exe, s->name, s->successor, s->became, s->became_why, s);
+	pthread_mutex_destroy(&s->queued.lock);
+	MS_FREE(s->process.exe, s->name, s->end.successor, s->exec.program, s->exec.why, s);
 }

@@ -49,11 +49,12 @@ static void look_for_filter(struct session *s, const char *status)
 uint32_t threads_add(struct session *s, uint32_t tid, uint64_t stamp)
 {
 	/* A signal handler inside a hook writes to a ring of its own: the same thread. */
-	for (size_t i = 0; i < s->alive.n; i++)
-		if (s->alive.v[i].tid == tid && !s->threads.v[s->alive.v[i].index].gone)
-			return s->alive.v[i].index;
-	*MS_PUSH(&s->alive) = (struct alive){tid, (uint32_t)s->threads.n};
-	struct thread *t = MS_PUSH(&s->threads);
+	for (size_t i = 0; i < s->threads.alive.n; i++)
+		if (s->threads.alive.v[i].tid == tid &&
+		    !s->threads.all.v[s->threads.alive.v[i].index].gone)
+			return s->threads.alive.v[i].index;
+	*MS_PUSH(&s->threads.alive) = (struct alive){tid, (uint32_t)s->threads.all.n};
+	struct thread *t = MS_PUSH(&s->threads.all);
 	uint64_t now = session_now(s);
 	*t = (struct thread){.tid = tid,
 			     .outer = session_outer_tid(s, tid),
@@ -63,21 +64,21 @@ uint32_t threads_add(struct session *s, uint32_t tid, uint64_t stamp)
 			     .look_ns = now + FIRST_LOOK_NS,
 			     .dirty = true};
 	read_name(s, t);
-	return (uint32_t)s->threads.n - 1;
+	return (uint32_t)s->threads.all.n - 1;
 }
 
 void threads_gone(struct session *s, uint32_t index)
 {
-	if (index >= s->threads.n)
+	if (index >= s->threads.all.n)
 		return;
-	struct thread *t = &s->threads.v[index];
+	struct thread *t = &s->threads.all.v[index];
 	t->gone = t->dirty = true;
 	t->end_ns = session_now(s);
 }
 
 static void write_thread(struct session *s, uint32_t index)
 {
-	struct thread *t = &s->threads.v[index];
+	struct thread *t = &s->threads.all.v[index];
 	struct ms_record_writer *w = batch_record(&session_batch(s)->threads, 160);
 	ms_record_number(w, MS_THREAD_INDEX, index);
 	ms_record_number(w, MS_THREAD_TID, t->tid);
@@ -108,13 +109,13 @@ static void look_again(struct session *s, struct thread *t, uint64_t now)
 /* Writes what changed of each thread; threads that have ended are forgotten afterwards. */
 static void write_changes(struct session *s)
 {
-	for (size_t i = 0; i < s->alive.n;) {
-		uint32_t index = s->alive.v[i].index;
-		const struct thread *t = &s->threads.v[index];
+	for (size_t i = 0; i < s->threads.alive.n;) {
+		uint32_t index = s->threads.alive.v[i].index;
+		const struct thread *t = &s->threads.all.v[index];
 		if (t->dirty)
 			write_thread(s, index);
 		if (t->gone)
-			s->alive.v[i] = s->alive.v[--s->alive.n];
+			s->threads.alive.v[i] = s->threads.alive.v[--s->threads.alive.n];
 		else
 			i++;
 	}
@@ -124,15 +125,15 @@ void threads_look(struct session *s, bool all)
 {
 	uint64_t start = session_now(s), now = start;
 	look_for_filter(s, "status");
-	for (size_t n = all || now >= s->names_ns ? s->alive.n : 0; n; n--) {
-		size_t i = s->name_next++ % s->alive.n;
-		struct thread *t = &s->threads.v[s->alive.v[i].index];
+	for (size_t n = all || now >= s->threads.names_ns ? s->threads.alive.n : 0; n; n--) {
+		size_t i = s->threads.name_next++ % s->threads.alive.n;
+		struct thread *t = &s->threads.all.v[s->threads.alive.v[i].index];
 		if (t->gone || (!all && now < t->look_ns))
 			continue;
 		look_again(s, t, now);
 		now = session_now(s);
 		if (!all && now > start + LOOKS_NS) {
-			s->names_ns = now + (now - start) * LOOKS_SHARE;
+			s->threads.names_ns = now + (now - start) * LOOKS_SHARE;
 			break;
 		}
 	}

@@ -71,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 			      .same_pidns = true,
 			      .mem = &shared,
 			      .buffer_used = &used};
-	pthread_mutex_init(&s->lock, NULL);
+	pthread_mutex_init(&s->queued.lock, NULL);
 	pthread_mutex_init(&writer.lock, NULL);
 	clock_start(&s->clock, NULL);
 	session_link(s);

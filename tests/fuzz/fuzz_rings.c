@@ -62,7 +62,7 @@ static struct session *make_session(int fd)
 	s->out->keep_fd_open = true;
 	s->process.pidfd = -1;
 	s->settled = true;
-	s->exit_status = -1;
+	s->end.status = -1;
 	s->same_pidns = true;
 	s->process.folder = dup(fuzz_folder());
 	s->process.exe = strdup("/m");
@@ -70,20 +70,20 @@ static struct session *make_session(int fd)
 	static uint64_t used;
 	s->buffer_used = &used;
 	s->modules.table_max = MODULES;
-	s->ring_max = s->prepared = RINGS;
+	s->rings.max = s->rings.prepared = RINGS;
 	s->mem = aligned_alloc(64, sizeof *s->mem);
 	s->modules.table = ms_xrealloc(NULL, MODULES, sizeof *s->modules.table);
-	s->mem_rings = aligned_alloc(64, RINGS * sizeof *s->mem_rings);
+	s->rings.shared = aligned_alloc(64, RINGS * sizeof *s->rings.shared);
 	memset(s->mem, 0, sizeof *s->mem);
 	memset(s->modules.table, 0, MODULES * sizeof *s->modules.table);
-	memset(s->mem_rings, 0, RINGS * sizeof *s->mem_rings);
-	pthread_mutex_init(&s->lock, NULL);
+	memset(s->rings.shared, 0, RINGS * sizeof *s->rings.shared);
+	pthread_mutex_init(&s->queued.lock, NULL);
 	clock_start(&s->clock, &s->mem->sequence);
-	s->readers = ms_xrealloc(NULL, RINGS, sizeof *s->readers);
-	memset(s->readers, 0, RINGS * sizeof *s->readers);
+	s->rings.readers = ms_xrealloc(NULL, RINGS, sizeof *s->rings.readers);
+	memset(s->rings.readers, 0, RINGS * sizeof *s->rings.readers);
 	for (uint32_t i = 0; i < RINGS; i++) {
-		struct reader *r = &s->readers[i];
-		r->ring = &s->mem_rings[i];
+		struct reader *r = &s->rings.readers[i];
+		r->ring = &s->rings.shared[i];
 		r->window = ms_xrealloc(NULL, WINDOW, 1);
 		memset((void *)r->window, 0, WINDOW);
 		r->window_bytes = WINDOW;
@@ -105,8 +105,8 @@ static struct session *make_session(int fd)
 static void free_session(struct session *s)
 {
 	for (uint32_t i = 0; i < RINGS; i++)
-		free((void *)s->readers[i].window);
-	free(s->mem_rings);
+		free((void *)s->rings.readers[i].window);
+	free(s->rings.shared);
 	free(s->modules.table);
 	free(s->mem);
 	recording_free(s);
@@ -159,7 +159,7 @@ static void patch(const uint8_t *data, size_t n)
 
 static void step(struct session *s, unsigned what, unsigned ring, const uint8_t *data, size_t n)
 {
-	struct reader *r = &s->readers[ring % RINGS];
+	struct reader *r = &s->rings.readers[ring % RINGS];
 	struct mg_ring *g = r->ring;
 	switch (what) {
 	case RECORDS:
@@ -208,10 +208,10 @@ static void take_round(struct session *s)
 		ring_return(s, true);
 	}
 	for (uint32_t i = 0; i < RINGS; i++)
-		if (s->readers[i].taken)
-			losses_take(s, &s->readers[i]);
+		if (s->rings.readers[i].taken)
+			losses_take(s, &s->rings.readers[i]);
 		else /* a new thread takes it */
-			s->readers[i].ring->state = MG_RING_TAKEN;
+			s->rings.readers[i].ring->state = MG_RING_TAKEN;
 }
 
 /* ---- what came out ---- */

@@ -107,9 +107,9 @@ static void record(struct standby_attach *w)
 	session_wake(s);
 	ring_read_all(s, UINT64_MAX, &limit);
 	pool_round(s->pool, on_child, NULL);
-	for (uint32_t i = 0; i < s->prepared; i++)
-		if (s->readers[i].taken)
-			losses_take(s, &s->readers[i]);
+	for (uint32_t i = 0; i < s->rings.prepared; i++)
+		if (s->rings.readers[i].taken)
+			losses_take(s, &s->rings.readers[i]);
 	ring_return(s, true);
 	recording_free(s);
 }

@@ -343,7 +343,7 @@ static void test_hostile(void)
 		if (seed % 5 == 0)
 			a->r->head = next_random();
 		if (seed % 7 == 0)
-			memset(s->memory, (int)seed, s->data_offset);
+			memset(s->rings.memory, (int)seed, s->rings.data_offset);
 		drain_add(&drain, s);
 		finish();
 		read_trace();

@@ -120,8 +120,8 @@ static void put(struct ring *g, const uint64_t *words, size_t n)
 static struct ring *take(unsigned i, uint32_t tid)
 {
 	struct ring *g = &rings[i];
-	g->r = &s->mem_rings[i];
-	g->window = (uint8_t *)s->readers[i].window;
+	g->r = &s->rings.shared[i];
+	g->window = (uint8_t *)s->rings.readers[i].window;
 	g->offset = 0;
 	g->r->pending = base;
 	g->r->tid = tid;

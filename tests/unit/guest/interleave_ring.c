@@ -339,24 +339,24 @@ static void begin_guest(void)
 static void begin_reader(void)
 {
 	struct item *items = readers[WRITERS].items ? readers[WRITERS].items : NULL;
-	MS_ARRAY(struct reader *) taken = {host->taken.v, 0, host->taken.cap};
+	MS_ARRAY(struct reader *) taken = {host->rings.taken.v, 0, host->rings.taken.cap};
 	if (!items)
 		items = mmap(NULL, (BACKLOG_MAX + 1) * sizeof *items, PROT_READ,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	*host = (struct session){.opt = &options,
 				 .mem = &memory->session,
-				 .mem_rings = memory->rings,
-				 .memory = (uint8_t *)memory,
-				 .readers = readers,
+				 .rings.shared = memory->rings,
+				 .rings.memory = (uint8_t *)memory,
+				 .rings.readers = readers,
 				 .drained = &drained,
 				 .pool = &its_pool,
 				 .buffer_used = &used,
-				 .prepared = writers,
-				 .ring_max = writers,
-				 .window_bytes = now.window,
-				 .data_offset = offsetof(struct memory, window),
+				 .rings.prepared = writers,
+				 .rings.max = writers,
+				 .rings.window_bytes = now.window,
+				 .rings.data_offset = offsetof(struct memory, window),
 				 .settled = true};
-	memcpy(&host->taken, &taken, sizeof taken);
+	memcpy(&host->rings.taken, &taken, sizeof taken);
 	session_link(host);
 	drained = (struct drained){0};
 	d.idle = 0;
@@ -371,7 +371,7 @@ static void begin_reader(void)
 	readers[WRITERS].items = items;
 	readers[WRITERS].count = BACKLOG_MAX + 1;
 	if (now.how & BEHIND)
-		*MS_PUSH(&host->taken) = &readers[WRITERS];
+		*MS_PUSH(&host->rings.taken) = &readers[WRITERS];
 }
 
 static void begin_run(void)

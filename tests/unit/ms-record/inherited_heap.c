@@ -373,7 +373,7 @@ static void test_directory(void)
 		if (!take_slot(p, i & 1 ? UINT32_MAX : i, i & 2 ? p->shape.head_serial : i * 7919,
 			       stamps[i >> 2 & 3], stamps[i >> 4 & 3]))
 			break;
-		CHECK("a process number", last->claimed_pid, i & 1 ? 0 : i);
+		CHECK("a process number", last->fork.claimed_pid, i & 1 ? 0 : i);
 		CHECK("a start that has been",
 		      last->clock.start_mono <= clock_mono() &&
 			      last->clock.start_mono >= s->clock.start_mono,
@@ -394,7 +394,7 @@ static void settle(struct session *parent, uint64_t fork_stamp, uint64_t first_s
 				      first_stamp);
 	uint64_t stamp;
 	s->process.exe = strdup("prog");
-	s->found_ns = UINT64_MAX / 2; /* it is waited for, however slow we are */
+	s->fork.found_ns = UINT64_MAX / 2; /* it is waited for, however slow we are */
 	parent->settled = false;
 	CHECK("its parent waits itself", forks_settle(s), false);
 	parent->settled = true;
@@ -415,15 +415,15 @@ static void settle(struct session *parent, uint64_t fork_stamp, uint64_t first_s
 	}
 	CHECK("it is there", forks_settle(s), true);
 	CHECK("settled", s->settled, true);
-	CHECK("blocks", s->inherited_blocks, blocks);
-	CHECK("bytes", s->inherited_bytes, blocks * 10);
-	CHECK("events", s->fork_event, events);
-	CHECK("allocations", s->fork_number, events - 1);
+	CHECK("blocks", s->fork.inherited_blocks, blocks);
+	CHECK("bytes", s->fork.inherited_bytes, blocks * 10);
+	CHECK("events", s->fork.event, events);
+	CHECK("allocations", s->fork.number, events - 1);
 	CHECK("the heap's blocks", s->heap->inherited_heap->blocks, blocks);
 	CHECK("the heap's bytes", s->heap->inherited_heap->bytes, blocks * 10);
 	CHECK("its place among the changes", s->heap->inherited_heap->from_at, at);
-	batch_free(s->batch);
-	s->batch = NULL;
+	batch_free(s->open.batch);
+	s->open.batch = NULL;
 	drop_slot(s);
 }
 
@@ -431,12 +431,12 @@ static void settle_at_once(struct session *parent, uint32_t serial, uint64_t blo
 {
 	struct session *s = take_slot(parent->pool, 7, serial, 0, 1);
 	s->process.exe = strdup("prog");
-	s->found_ns = UINT64_MAX / 2;
+	s->fork.found_ns = UINT64_MAX / 2;
 	parent->settled = false;
 	CHECK("settled", forks_settle(s), true);
-	CHECK("blocks", s->inherited_blocks, blocks);
-	batch_free(s->batch);
-	s->batch = NULL;
+	CHECK("blocks", s->fork.inherited_blocks, blocks);
+	batch_free(s->open.batch);
+	s->open.batch = NULL;
 	drop_slot(s);
 }
 

@@ -21,13 +21,13 @@ static void check_order(void)
 	put(2, ITEM_FREE, 600, A, 0);
 	put(2, ITEM_DONE, 601, C, 0);
 	merged(300, "below a stamp", "0 alloc 0=10, 1 alloc 1=20/71/70");
-	is("slack", s->batch->events.v[0].slack, 7);
+	is("slack", s->open.batch->events.v[0].slack, 7);
 	is("live bytes", s->stats.live_bytes, 30);
 	merged(400, "nor is a free at the stamp below it", "1 alloc 2=30");
 	merged(601, "what is freed first at a stamp",
 	       "0 free 0, 2 alloc 3=40, 2 failed =99/70, 2 free 3");
 	merged(UINT64_MAX, "the rest", "0 free 1/71");
-	is("its tick", s->batch->events.v[0].time_ticks, 5);
+	is("its tick", s->open.batch->events.v[0].time_ticks, 5);
 	is("events", s->stats.events, 8);
 	is("allocations", s->stats.allocations, 4);
 	is("allocated bytes", s->stats.allocated_bytes, 100);
@@ -50,8 +50,8 @@ static void check_order(void)
 	       "0 alloc 0=1 @1000, 2 alloc 1=1 @1010, 1 alloc 2=1 @1020, 0 alloc 3=1 @1030");
 	is("its time", s->stats.peak_ns, 2 * TICK);
 	merge_until(s, UINT64_MAX);
-	for (size_t i = 0; i < s->batch->events.n; i++)
-		is("order", s->batch->events.v[i].address, A + i * 16);
+	for (size_t i = 0; i < s->open.batch->events.n; i++)
+		is("order", s->open.batch->events.v[i].address, A + i * 16);
 	end();
 }
 
@@ -243,7 +243,7 @@ static void check_marks(void)
 	merge_until(s, UINT64_MAX);
 	is("due", s->leak_mark_due, true);
 	is("blocks", writer.pushed, 2);
-	is("events behind them", s->batch->events.n, 2); /* an inferred free */
+	is("events behind them", s->open.batch->events.n, 2); /* an inferred free */
 	const struct batch *b = writer.first;
 	for (unsigned i = 0; i < 2 && b; i++, b = b->next) {
 		struct ms_record_reader r = {b->marks.data, b->marks.data + b->marks.size};
@@ -328,13 +328,13 @@ static void check_same_block(void)
 	for (unsigned room = 1; room <= 2; room++) {
 		begin();
 		s->forked = true;
-		s->block_events = BLOCK_EVENTS - room;
+		s->open.events = BLOCK_EVENTS - room;
 		live_init(&s->heap->inherited_heap->inherited);
 		live_add(&s->heap->inherited_heap->inherited, &(struct live_block){A, 5, 10});
 		put(0, ITEM_FREE, 100, A, 0);
 		merge_until(s, UINT64_MAX);
 		is("the block before it", writer.pushed, room < 2);
-		is("both", s->batch->events.n, 2);
+		is("both", s->open.batch->events.n, 2);
 		end();
 	}
 }

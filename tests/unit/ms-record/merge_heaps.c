@@ -57,7 +57,7 @@ static void check_pools(void)
 static void go_on(void)
 {
 	merge_until(s, UINT64_MAX);
-	s->readers[0].first = s->readers[0].count = 0;
+	s->rings.readers[0].first = s->rings.readers[0].count = 0;
 }
 
 /* More blocks than a pool's list may keep room for: those that are freed one by one take no place in

@@ -166,7 +166,7 @@ static void stamp_late(unsigned ring, uint64_t place)
 static void begin_move(unsigned ring, uint64_t place)
 {
 	bool live = place < PLACES && m.at[place].live;
-	uint8_t link = (uint8_t)(s->readers[ring].releases++ % RELEASED);
+	uint8_t link = (uint8_t)(s->rings.readers[ring].releases++ % RELEASED);
 	step(ring, ITEM_RELEASE, address_of(place), 0)->link = link;
 	m.moving[ring].link = link;
 	m.moving[ring].open = true;
@@ -277,8 +277,8 @@ static void random_step(void)
 
 static void compare_events(void)
 {
-	for (size_t i = 0; i < s->batch->events.n && failures < 10; i++) {
-		const struct ms_event *got = &s->batch->events.v[i],
+	for (size_t i = 0; i < s->open.batch->events.n && failures < 10; i++) {
+		const struct ms_event *got = &s->open.batch->events.v[i],
 				      *want = &m.events[m.merged + i];
 		CHECK(!memcmp(got, want, sizeof *got),
 		      "event %zu: kind %u thread %u number %lu freed %lu address %lx, not kind %u "
@@ -287,15 +287,15 @@ static void compare_events(void)
 		      (long)got->address, want->kind, want->thread, (long)want->number,
 		      (long)want->freed, (long)want->address);
 	}
-	m.merged += s->batch->events.n;
-	s->batch->events.n = s->batch_left = 0;
+	m.merged += s->open.batch->events.n;
+	s->open.batch->events.n = s->open.left = 0;
 }
 
 /* Puts frees of live blocks behind the items that wait, where the merge may not look. */
 static void poison(void)
 {
 	for (unsigned i = 0; i < RINGS; i++) {
-		struct reader *r = &s->readers[i];
+		struct reader *r = &s->rings.readers[i];
 		for (size_t k = 0; k < ITEMS_AHEAD; k++)
 			r->items[r->count + k] = (struct item){
 				.key = 1, .address = address_of(any(PLACES)), .kind = ITEM_FREE};
@@ -312,8 +312,8 @@ static void merge_all(void)
 	is("events", m.merged, m.count);
 	is("merged so far", s->merged_key >> 1, stamp);
 	for (unsigned i = 0; i < RINGS; i++) {
-		is("all of a ring", s->readers[i].first, s->readers[i].count);
-		s->readers[i].first = s->readers[i].count = 0;
+		is("all of a ring", s->rings.readers[i].first, s->rings.readers[i].count);
+		s->rings.readers[i].first = s->rings.readers[i].count = 0;
 	}
 }
 

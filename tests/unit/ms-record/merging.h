@@ -52,36 +52,36 @@ static void begin(void)
 	stacks_init(&s->stacks);
 	s->who = identity_new();
 	merge_begin(s, 1);
-	s->readers = ms_xcalloc(RINGS, sizeof *s->readers);
+	s->rings.readers = ms_xcalloc(RINGS, sizeof *s->rings.readers);
 	for (uint32_t i = 0; i < RINGS; i++) {
-		struct reader *r = *MS_PUSH(&s->taken) = &s->readers[i];
+		struct reader *r = *MS_PUSH(&s->rings.taken) = &s->rings.readers[i];
 		r->items = ms_xcalloc(ITEMS + ITEMS_AHEAD, sizeof *r->items);
 		r->thread = i;
-		*MS_PUSH(&s->threads) = (struct thread){.last_number = UINT64_MAX};
+		*MS_PUSH(&s->threads.all) = (struct thread){.last_number = UINT64_MAX};
 	}
 }
 
 static void end(void)
 {
 	for (uint32_t i = 0; i < RINGS; i++)
-		free(s->readers[i].items);
+		free(s->rings.readers[i].items);
 	merge_end(s);
 	identity_unref(s->who);
 	modules_free(&s->modules);
 	stacks_free(&s->stacks);
-	batch_free(s->batch);
+	batch_free(s->open.batch);
 	while (writer.first) {
 		struct batch *b = writer.first;
 		writer.first = b->next;
 		batch_free(b);
 	}
-	MS_FREE(s->readers, s->taken.v, s->threads.v, s);
+	MS_FREE(s->rings.readers, s->rings.taken.v, s->threads.all.v, s);
 }
 
 static struct item *put(unsigned ring, enum item_kind kind, uint64_t stamp, uint64_t address,
 			uint64_t size)
 {
-	struct reader *r = &s->readers[ring];
+	struct reader *r = &s->rings.readers[ring];
 	bool takes = kind != ITEM_FREE && kind != ITEM_RELEASE && kind != ITEM_FREE_UNSURE &&
 		     kind != ITEM_UNMAP;
 	struct item *it = &r->items[r->count++];
@@ -94,7 +94,7 @@ static struct item *put(unsigned ring, enum item_kind kind, uint64_t stamp, uint
 static inline void put_realloc(unsigned ring, uint64_t stamp, uint64_t old, uint64_t new,
 			       uint64_t size)
 {
-	uint8_t link = (uint8_t)(s->readers[ring].releases++ % RELEASED);
+	uint8_t link = (uint8_t)(s->rings.readers[ring].releases++ % RELEASED);
 	put(ring, ITEM_RELEASE, stamp, old, 0)->link = link;
 	put(ring, ITEM_REALLOC, stamp + 1, new, size)->link = link;
 }
@@ -146,10 +146,10 @@ static inline void merged(uint64_t limit, const char *what, const char *want)
 					    [MS_EV_FREE_INFERRED] = "inferred",
 					    [MS_EV_EXT] = "ext"};
 	char got[1024] = "";
-	s->batch->events.n = s->batch_left = 0;
+	s->open.batch->events.n = s->open.left = 0;
 	merge_until(s, limit);
-	for (size_t i = 0; i < s->batch->events.n; i++) {
-		const struct ms_event *e = &s->batch->events.v[i];
+	for (size_t i = 0; i < s->open.batch->events.n; i++) {
+		const struct ms_event *e = &s->open.batch->events.v[i];
 		char *to = got + strlen(got);
 		to += sprintf(to, "%s%u %s", i ? ", " : "", e->thread, kinds[e->kind]);
 		if (e->kind == MS_EV_EXT)

@@ -174,7 +174,7 @@ static void begin(bool quick)
 	scan = (struct scan){.live = {.blocks = blocks, .count = sizeof blocks / sizeof *blocks}};
 	session.pool = &pool;
 	session.mem = &mem;
-	session.resident.size = 0;
+	session.queued.resident.size = 0;
 	w = (struct work){.s = &session,
 			  .q = &scan,
 			  .deadline_ns = 100,
@@ -187,8 +187,8 @@ static void begin(bool quick)
 static const char *records(void)
 {
 	static char text[4096];
-	struct ms_record_reader r = {session.resident.data,
-				     session.resident.data + session.resident.size};
+	struct ms_record_reader r = {session.queued.resident.data,
+				     session.queued.resident.data + session.queued.resident.size};
 	struct ms_record record;
 	struct ms_field f;
 	size_t n = 0;
@@ -561,7 +561,7 @@ int main(void)
 	check_files();
 	(void)!(unlink("task/7/maps") || unlink("task/7/smaps") || rmdir("task/7") ||
 		rmdir("task") || rmdir(folder));
-	free(session.resident.data);
+	free(session.queued.resident.data);
 	is("all is given back", (uint64_t)held_blocks, 0);
 	is("all is unmapped", (uint64_t)held_bytes, 0);
 	return failures != 0;

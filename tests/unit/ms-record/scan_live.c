@@ -111,7 +111,7 @@ void ignored_copy(struct ignored *to, const struct ignored *from)
 
 static void begin(void)
 {
-	MS_FREE(session.taken.v, scan.live.stacks.v, scan.live.blocks);
+	MS_FREE(session.rings.taken.v, scan.live.stacks.v, scan.live.blocks);
 	opt = (struct session_options){.attached = false};
 	mem = (struct mg_session){.sequence = 9};
 	heap = (struct heap){.live.count = 3, .ignored.n = 4};
@@ -125,7 +125,7 @@ static void begin(void)
 	session.stats.events = 12;
 	for (size_t i = 0; i < 2; i++) {
 		readers[i].ring = &rings[i];
-		*MS_PUSH(&session.taken) = &readers[i];
+		*MS_PUSH(&session.rings.taken) = &readers[i];
 	}
 	scan = (struct scan){.stamp = STAMP};
 	clock_at = 1000;
@@ -359,7 +359,7 @@ int main(void)
 	check_wide();
 	check_over();
 	begin();
-	free(session.taken.v);
+	free(session.rings.taken.v);
 	is("all is given back", (uint64_t)held_blocks, 0);
 	return failures != 0;
 }

@@ -33,10 +33,10 @@ static char resident[200]; /* what was put of that */
 
 static void locked(const char *what)
 {
-	bool free = !pthread_mutex_trylock(&session.lock);
+	bool free = !pthread_mutex_trylock(&session.queued.lock);
 	CHECK(!free, "%s", what);
 	if (free)
-		pthread_mutex_unlock(&session.lock);
+		pthread_mutex_unlock(&session.queued.lock);
 }
 
 uint64_t session_now(const struct session *k)
@@ -83,10 +83,10 @@ static void said(const char *what, const char *got, const char *want)
 
 static void begin(void)
 {
-	free(session.verdicts.data);
+	free(session.queued.verdicts.data);
 	opt = (struct session_options){.leak_mark = "mark:x"};
 	session = (struct session){
-		.opt = &opt, .scan = &scan, .out = &out, .lock = PTHREAD_MUTEX_INITIALIZER};
+		.opt = &opt, .scan = &scan, .out = &out, .queued.lock = PTHREAD_MUTEX_INITIALIZER};
 	session.stats.events = 40;
 	session.stats.allocations = 3;
 	scan = (struct scan){.scans = 6, .events = 41};
@@ -104,8 +104,8 @@ static void begin(void)
 static const char *heads(void)
 {
 	static char text[4096];
-	struct ms_record_reader r = {session.verdicts.data,
-				     session.verdicts.data + session.verdicts.size};
+	struct ms_record_reader r = {session.queued.verdicts.data,
+				     session.queued.verdicts.data + session.queued.verdicts.size};
 	struct ms_record rec;
 	struct ms_verdict_record v;
 	text[0] = '\0';
@@ -189,7 +189,7 @@ static void finish_case(unsigned how, enum session_end ending)
 	said("nothing known", resident, lives);
 	is("for people", scan.result.state, *want ? (uint64_t)why : 0);
 	is("scans", scan.scans, *want ? 7 : 6);
-	is("unlocked", (uint64_t)pthread_mutex_trylock(&session.lock), 0);
+	is("unlocked", (uint64_t)pthread_mutex_trylock(&session.queued.lock), 0);
 }
 
 static void check_finish(void)
@@ -314,8 +314,8 @@ static void compare_site(const struct ms_verdict_site *t, struct ms_record rec)
 
 static void compare(void)
 {
-	struct ms_record_reader r = {session.verdicts.data,
-				     session.verdicts.data + session.verdicts.size};
+	struct ms_record_reader r = {session.queued.verdicts.data,
+				     session.queued.verdicts.data + session.queued.verdicts.size};
 	struct ms_record rec;
 	struct ms_verdict_record v;
 	uint64_t next = 0, blocks = 0, bytes = 0;
@@ -414,7 +414,7 @@ static void put_case(unsigned how, enum scan_asker asker)
 	is("took", scan.result.took_ns, end && judged ? 100 : 0);
 	is("blocks", scan.result.unreachable_blocks, !judged);
 	is("bytes", scan.result.unreachable_bytes, judged ? 0 : 2);
-	is("unlocked", (uint64_t)pthread_mutex_trylock(&session.lock), 0);
+	is("unlocked", (uint64_t)pthread_mutex_trylock(&session.queued.lock), 0);
 }
 
 /* The name of a mark is as long as somebody wants it. */
@@ -445,7 +445,7 @@ int main(void)
 	check_sites();
 	check_put();
 	check_long();
-	free(session.verdicts.data);
+	free(session.queued.verdicts.data);
 	is("all is given back", (uint64_t)held_blocks, 0);
 	return failures != 0;
 }

@@ -40,7 +40,7 @@ static void check(const char *what, uint64_t got, uint64_t want)
 
 static void put(struct session *s, enum item_kind kind, uint64_t at, unsigned which)
 {
-	struct reader *r = &s->readers[0];
+	struct reader *r = &s->rings.readers[0];
 	struct ms_frame f = {.address = 0x1000 + which};
 	r->items[r->count++] = (struct item){.key = (base + at) << 1 | (kind == ITEM_ALLOC),
 					     .address = (uintptr_t)block[which],
@@ -63,8 +63,8 @@ static struct session *begin(struct writer *w)
 	strcpy(s->mem->allocator, "glibc 2.36");
 	recording_begin(s);
 	base = clock_stamp(&s->clock);
-	struct reader *r = *MS_PUSH(&s->taken) = &s->readers[0];
-	r->ring = &s->mem_rings[0];
+	struct reader *r = *MS_PUSH(&s->rings.taken) = &s->rings.readers[0];
+	r->ring = &s->rings.shared[0];
 	r->thread = threads_add(s, (uint32_t)getpid(), base);
 	return s;
 }
@@ -86,7 +86,7 @@ static void *judge(void *arg)
 
 static void feed(struct session *s)
 {
-	s->readers[0].items = ms_xcalloc(64, sizeof(struct item));
+	s->rings.readers[0].items = ms_xcalloc(64, sizeof(struct item));
 	put(s, ITEM_ALLOC, 100, HELD);
 	put(s, ITEM_ALLOC, 200, LOST);
 	put(s, ITEM_ALLOC, 300, FREED);
@@ -121,7 +121,8 @@ static void check_verdicts(const struct work *w)
 static const char *records(const struct session *s, const struct work *w)
 {
 	static char text[2048], letter[64];
-	struct ms_record_reader r = {s->verdicts.data, s->verdicts.data + s->verdicts.size};
+	struct ms_record_reader r = {s->queued.verdicts.data,
+				     s->queued.verdicts.data + s->queued.verdicts.size};
 	struct ms_record rec;
 	struct ms_verdict_record v;
 	size_t n = 0;
@@ -162,7 +163,7 @@ static void check_text(const char *what, const char *got, const char *want)
 static void check_results(struct session *s, struct work *w)
 {
 	const struct scan_result *found = scan_result(s->scan);
-	s->verdicts.size = 0;
+	s->queued.verdicts.size = 0;
 	scan_put_result(w);
 	check_text("records", records(s, w),
 		   "scan 1 request state 1\n"
@@ -177,7 +178,7 @@ static void check_results(struct session *s, struct work *w)
 	w->graphed = false;
 	w->state = MS_SCAN_LOST;
 	w->released_ns = w->start_ns + 7;
-	s->verdicts.size = 0;
+	s->queued.verdicts.size = 0;
 	scan_put_result(w);
 	check_text("records", records(s, w), "scan 2 end state 6\n");
 	check("unreachable blocks", found->unreachable_blocks, 0);
@@ -187,12 +188,12 @@ static void check_results(struct session *s, struct work *w)
 	check("the end was there", s->scan->ended, true);
 	w->unjudged = true;
 	w->released_ns++;
-	s->verdicts.size = 0;
+	s->queued.verdicts.size = 0;
 	scan_put_result(w);
-	check("nothing is judged", s->verdicts.size, 0);
+	check("nothing is judged", s->queued.verdicts.size, 0);
 	check("held for", found->pause_ns, 8);
 	check("how it went", found->state, MS_SCAN_LOST);
-	s->verdicts.size = 0;
+	s->queued.verdicts.size = 0;
 }
 
 /* ---- whom --tell asks ---- */
@@ -290,7 +291,7 @@ static void reach(struct session *s, const char *what, bool wide, uint64_t lost)
 static void check_reached(struct session *s)
 {
 	struct session_options *opt = (struct session_options *)s->opt;
-	struct mg_ring *ring = s->readers[0].ring;
+	struct mg_ring *ring = s->rings.readers[0].ring;
 	uint64_t *const widens[] = {&s->stats.paused_allocations, &s->stats.started_late_ns,
 				    &s->stats.unknown_frees};
 	reach(s, "all are known", false, 0);
@@ -311,12 +312,12 @@ static void check_reached(struct session *s)
 	s->mem->passed_early = 0;
 	ring->passed = 3;
 	reach(s, "those that passed are not", true, 0);
-	s->readers[0].passed = 3; /* it is in the figures that were seen */
+	s->rings.readers[0].passed = 3; /* it is in the figures that were seen */
 	s->stats.lost = 1;
 	s->mem->no_ring_lost = 2;
 	s->mem->reentry_lost = 4;
 	ring->lost = 18;
-	s->readers[0].lost = 10;
+	s->rings.readers[0].lost = 10;
 	reach(s, "lost ones", false, 15);
 	s->stats.lost = s->mem->no_ring_lost = s->mem->reentry_lost = ring->lost = 0;
 

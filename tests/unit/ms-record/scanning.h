@@ -331,8 +331,8 @@ static void begin(void)
 	session = (struct session){.scan = &scan_of,
 				   .mem = &mem,
 				   .pool = &pool,
-				   .mem_rings = rings,
-				   .prepared = 3,
+				   .rings.shared = rings,
+				   .rings.prepared = 3,
 				   .opt = &session_options,
 				   .process.pid = 5,
 				   .name = "prog"};

@@ -69,25 +69,26 @@ static void check_samples(void)
 
 static void check_points(void)
 {
-	struct session *s = ms_xcalloc(1, sizeof *s);
+	struct sampler *p = ms_xcalloc(1, sizeof *p);
+	const struct session s = {.sampler = p};
 	uint64_t at = 0, every = 1;
 	for (uint64_t ns = 0; ns < 5 * POINTS_MAX; ns++) {
-		keep_point(s, ns, 4096 * ns);
-		CHECK(s->points.n <= POINTS_MAX, "%zu points", s->points.n);
+		keep_point(p, ns, 4096 * ns);
+		CHECK(p->points.n <= POINTS_MAX, "%zu points", p->points.n);
 	}
-	every = s->points.v[1].ns;
+	every = p->points.v[1].ns;
 	is("one in eight", every, 8);
-	is("points", s->points.n, 5 * POINTS_MAX / 8);
-	for (size_t i = 0; i < s->points.n; i++) {
-		is("point", s->points.v[i].ns, i * every);
-		is("RSS", s->points.v[i].rss, 4096 * i * every);
+	is("points", p->points.n, 5 * POINTS_MAX / 8);
+	for (size_t i = 0; i < p->points.n; i++) {
+		is("point", p->points.v[i].ns, i * every);
+		is("RSS", p->points.v[i].rss, 4096 * i * every);
 	}
-	is("nearest", samples_rss_at(s, 11, &at), 4096 * 8);
+	is("nearest", samples_rss_at(&s, 11, &at), 4096 * 8);
 	is("of", at, 8);
-	is("nearest", samples_rss_at(s, 13, &at), 4096 * 16);
-	is("the last", samples_rss_at(s, UINT64_MAX, &at), 4096 * (5 * (uint64_t)POINTS_MAX - 8));
-	free(s->points.v);
-	free(s);
+	is("nearest", samples_rss_at(&s, 13, &at), 4096 * 16);
+	is("the last", samples_rss_at(&s, UINT64_MAX, &at), 4096 * (5 * (uint64_t)POINTS_MAX - 8));
+	free(p->points.v);
+	free(p);
 }
 
 int main(void)
