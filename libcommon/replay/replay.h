@@ -219,8 +219,9 @@ struct ms_replay {
 
 	struct ms_replay_moment *moments;
 	size_t moment_count;
-	uint64_t alarm_tick,
-		alarm_event; /* when something other than the event is to be done next */
+	struct {
+		uint64_t tick, event;
+	} alarm; /* when something other than the event is to be done next */
 
 	uint64_t judged; /* blocks of this number and later ones came after the scan at the end;
 			    MS_NEVER = there was none. Set before ms_replay_finish */

@@ -168,7 +168,7 @@ static uint64_t take_due(struct ms_replay *r, uint64_t tick, bool all)
 {
 	uint64_t next = MS_NEVER;
 	const struct ms_replay_moment *begin = NULL;
-	r->alarm_event = MS_NEVER;
+	r->alarm.event = MS_NEVER;
 	for (size_t i = 0; i < r->moment_count; i++) {
 		struct ms_replay_moment *m = &r->moments[i];
 		if (m->taken || m->missed)
@@ -179,7 +179,7 @@ static uint64_t take_due(struct ms_replay *r, uint64_t tick, bool all)
 		} else if (m->tick != MS_NEVER)
 			next = m->tick < next ? m->tick : next;
 		else
-			r->alarm_event = m->event < r->alarm_event ? m->event : r->alarm_event;
+			r->alarm.event = m->event < r->alarm.event ? m->event : r->alarm.event;
 	}
 	if (begin)
 		ms_replay_begin(r, begin->tick != MS_NEVER && begin->tick ? begin->tick - 1
@@ -209,5 +209,5 @@ void ms_replay_alarm(struct ms_replay *r, uint64_t tick)
 	uint64_t span_end = (r->span + 1) * r->span_ticks, sample = ms_growth_due(r, tick);
 	next = sample < next ? sample : next;
 	next = span_end < next ? span_end : next;
-	r->alarm_tick = r->tick_limit < next ? r->tick_limit : next; /* bad events are not quick */
+	r->alarm.tick = r->tick_limit < next ? r->tick_limit : next; /* bad events are not quick */
 }

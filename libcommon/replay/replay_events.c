@@ -50,7 +50,7 @@ void ms_replay_tick(struct ms_replay *r, uint64_t tick_ns)
 void ms_replay_init(struct ms_replay *r)
 {
 	*r = (struct ms_replay){.span_ticks = 1,
-				.alarm_event = MS_NEVER,
+				.alarm.event = MS_NEVER,
 				.tick_limit = MS_NEVER,
 				.judged = MS_NEVER};
 	ms_blocks_init(&r->blocks);
@@ -237,13 +237,13 @@ static size_t quick_events(struct ms_replay *r, const struct ms_event *ev, size_
 	struct ms_replay_span *span = &r->spans[r->span];
 	uint64_t least = span->live_min, most = span->live_max;
 	size_t i = 0;
-	if (r->alarm_tick <= r->last_tick) /* gone off already */
+	if (r->alarm.tick <= r->last_tick) /* gone off already */
 		return 0;
 	for (; i < n; i++, ev++) {
 		if (i + LOOK_AHEAD < n && ev[LOOK_AHEAD].kind == MS_EV_FREE)
 			ms_blocks_expect(&r->blocks, ev[LOOK_AHEAD].freed);
 		/* also false when time goes back */
-		bool usual = ev->time_ticks - t.last_tick < r->alarm_tick - t.last_tick &&
+		bool usual = ev->time_ticks - t.last_tick < r->alarm.tick - t.last_tick &&
 			     ev->thread < r->thread_count;
 		if (__builtin_expect(!usual, 0))
 			break;
@@ -365,7 +365,7 @@ static inline void one_event(struct ms_replay *r, const struct ms_event *ev)
 		r->position++;
 		return;
 	}
-	if (__builtin_expect(ev->time_ticks >= r->alarm_tick || r->position >= r->alarm_event, 0))
+	if (__builtin_expect(ev->time_ticks >= r->alarm.tick || r->position >= r->alarm.event, 0))
 		ms_replay_alarm(r, ev->time_ticks);
 	r->last_tick = ev->time_ticks;
 	r->events++;
@@ -388,7 +388,7 @@ static inline void one_event(struct ms_replay *r, const struct ms_event *ev)
 void ms_replay_events(struct ms_replay *r, const struct ms_event *ev, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		uint64_t left = r->alarm_event > r->position ? r->alarm_event - r->position : 0;
+		uint64_t left = r->alarm.event > r->position ? r->alarm.event - r->position : 0;
 		if (!r->sampled && !r->beside)
 			i += quick_events(r, ev + i, n - i < left ? n - i : (size_t)left);
 		if (i < n)

@@ -94,8 +94,8 @@ static void put_threads(struct ms_json *j, const struct trace *t)
 {
 	const struct ms_recording *rec = t->follow->rec;
 	ms_json_open(j, "threads", '[');
-	for (size_t i = 0; i < t->thread_rows; i++) {
-		uint32_t n = t->thread_order[i];
+	for (size_t i = 0; i < t->thread_rows.n; i++) {
+		uint32_t n = t->thread_rows.order[i];
 		const struct trace_sum *x = &t->threads[n];
 		char name[64];
 		ms_json_open(j, NULL, '{');

@@ -177,9 +177,11 @@ struct trace {
 	size_t hidden; /* by the filter */
 	uint64_t hidden_bytes;
 	size_t trend_turn;
-	uint32_t *thread_order;
-	uint64_t *thread_ids;
-	size_t thread_rows, thread_order_room, thread_ids_room;
+	struct {
+		uint32_t *order;
+		uint64_t *ids;
+		size_t n, order_room, ids_room;
+	} thread_rows;
 	uint64_t size_ids[MS_SIZE_CLASSES];
 	size_t size_rows;
 	struct trace_tree tree;

@@ -148,18 +148,18 @@ static void make_sites(struct trace *t)
 
 static void make_threads(struct trace *t)
 {
-	t->thread_order = ms_xgrow(t->thread_order, &t->thread_order_room, t->thread_count,
-				   sizeof *t->thread_order);
-	t->thread_ids = ms_xgrow(t->thread_ids, &t->thread_ids_room, t->thread_count,
-				 sizeof *t->thread_ids);
-	t->thread_rows = 0;
+	t->thread_rows.order = ms_xgrow(t->thread_rows.order, &t->thread_rows.order_room,
+					t->thread_count, sizeof *t->thread_rows.order);
+	t->thread_rows.ids = ms_xgrow(t->thread_rows.ids, &t->thread_rows.ids_room, t->thread_count,
+				      sizeof *t->thread_rows.ids);
+	t->thread_rows.n = 0;
 	for (size_t i = 0; i < t->thread_count; i++)
 		if (t->shown->replay.threads[i].seen)
-			t->thread_order[t->thread_rows++] = (uint32_t)i;
-	sort_numbers(t->thread_order, t->thread_rows, thread_before, t);
-	for (size_t i = 0; i < t->thread_rows; i++)
-		t->thread_ids[i] = t->thread_order[i];
-	list_set(&t->lists[TRACE_THREADS], t->thread_ids, t->thread_rows);
+			t->thread_rows.order[t->thread_rows.n++] = (uint32_t)i;
+	sort_numbers(t->thread_rows.order, t->thread_rows.n, thread_before, t);
+	for (size_t i = 0; i < t->thread_rows.n; i++)
+		t->thread_rows.ids[i] = t->thread_rows.order[i];
+	list_set(&t->lists[TRACE_THREADS], t->thread_rows.ids, t->thread_rows.n);
 }
 
 static void make_sizes(struct trace *t)

@@ -213,7 +213,7 @@ static void draw_views(struct grid *g, int row, const struct trace *t,
 		sort = words_print("sort %s%s   ", t->reverse ? "-" : "",
 				   site_columns[t->sort].title);
 	/* only the list of sites is filtered */
-	size_t rows = t->view == TRACE_THREADS ? t->thread_rows
+	size_t rows = t->view == TRACE_THREADS ? t->thread_rows.n
 		      : t->view == TRACE_SITES ? t->rows
 					       : t->rows + t->hidden;
 	const char *right = words_print("%s%s%s", flags, filter, base),
@@ -381,7 +381,7 @@ int draw_trace_rows(const struct trace *t)
 {
 	size_t n = t->view == TRACE_SITES     ? t->rows
 		   : t->view == TRACE_TREE    ? t->tree.n
-		   : t->view == TRACE_THREADS ? t->thread_rows
+		   : t->view == TRACE_THREADS ? t->thread_rows.n
 		   : t->view == TRACE_SIZES   ? t->size_rows
 					      : 16;
 	int rows = HEADER + 3 + (int)(n < 100000 ? n : 100000);

@@ -103,9 +103,9 @@ void draw_trace_threads(struct grid *g, int row, int end, struct trace *t,
 		  "     LIVE  BLOCKS ALLOC/S  ALLOCD   CALLS  FREES  TEMP     TID  THREAD");
 	st->list->row = row;
 	size_t top = list_view(st->list, end > row ? (size_t)(end - row) : 0);
-	for (; row < end && top < t->thread_rows; row++, top++) {
+	for (; row < end && top < t->thread_rows.n; row++, top++) {
 		char name[64];
-		uint32_t i = t->thread_order[top];
+		uint32_t i = t->thread_rows.order[top];
 		const struct trace_sum *x = &t->threads[i];
 		const struct ms_recording *rec = t->follow->rec;
 		unsigned long long tid =

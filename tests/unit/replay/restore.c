@@ -345,7 +345,7 @@ static void test_sampled(void)
 	      "what they stand for");
 	ms_replay_moment(&r, 105, MS_NEVER);
 	ms_replay_moment(&r, 130, MS_NEVER);
-	r.alarm_tick = 0; /* they are new */
+	r.alarm.tick = 0; /* they are new */
 	allocate(110, 8, 30, 1, 0);
 	release(120, 2, 1);
 	sum(&s->total.live, 3, 80, "all that is live");
