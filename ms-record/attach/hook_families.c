@@ -256,13 +256,13 @@ struct where {
 static bool is_own(const struct hook_families *known, const struct families *all,
 		   const struct family *f, const struct where *at)
 {
-	bool beside =
+	bool unused =
 		known->own && at->runtime; /* bound to the program's, it calls its own no more */
 	uint64_t bias = at->module ? at->module->bias : 0;
-	if (bias + f->functions[MALLOC]->st_value == known->malloc && !beside)
+	if (bias + f->functions[MALLOC]->st_value == known->malloc && !unused)
 		return false;
 	if (!*f->prefix)
-		return known->later || at->before || beside || !f->exported;
+		return known->later || at->before || unused || !f->exported;
 	if (at->file->file.elf.head.e_machine != CPU_MACHINE)
 		return false;
 	return !at->runtime && takes_size(f, at->file) && !is_part(all, f, at->file) &&

@@ -19,9 +19,10 @@ struct process {
 	const char *cwd;         /* its folder when it was first seen, or NULL; borrowed */
 };
 
-/* Returns a number that differs after an exec; 0 = cannot be told (zombie, no permission). `folder`:
- * /proc/PID. */
+/* Returns a number that differs after an exec; 0 = cannot be told (zombie, no permission).
+ * `folder`: /proc/PID. */
 uint64_t process_signature(int folder);
+/* Returns the same number from what was read. */
 uint64_t process_signature_of(const struct ms_proc_stat *stat);
 /* Does it run, but keep us from seeing its address space? One that ends has none any more. */
 bool process_hidden(int folder);

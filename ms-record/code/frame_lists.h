@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Lists of functions of modules without .eh_frame_hdr, in shared memory, where the guest finds them.
+ * Lists of functions of modules without .eh_frame_hdr, in shared memory, where the guest finds
+ * them.
  */
 #pragma once
 
@@ -24,14 +25,14 @@ struct frame_lists {
 	uint32_t n;
 };
 
-/* Lists the functions of a module of the process. Its ELF header is at the start of `map`; if it has
- * no .eh_frame_hdr, its index + 1 in the guest's mg_frames[]. 0 = it needs no list, or cannot have
- * one. By the thread that has the session's modules. */
+/* Lists the functions of a module of the process, whose ELF header is at the start of `map`. Returns
+ * the list's index + 1 in the guest's mg_frames[]; 0 = the module has an .eh_frame_hdr, or cannot
+ * have a list. By the thread that has the session's modules. */
 uint32_t frame_lists_add(struct frame_lists *l, const struct process *process,
 			 const struct attach_map *map);
 /* Takes over the lists of an earlier recording, to which none is added. */
 void frame_lists_take(struct frame_lists *l);
 /* Returns the list of the module that starts at `start`, or NULL. */
 const struct mg_frames *frame_lists_find(const struct frame_lists *l, uint64_t start);
-/* Reads the word at `offset` of the shared memory, if it is one of the functions that are listed. */
+/* Reads the word at `offset` of the shared memory, if it belongs to a listed function. */
 bool frame_lists_read(const struct frame_lists *l, uint64_t offset, uint64_t *word);

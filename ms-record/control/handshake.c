@@ -199,7 +199,7 @@ static void note_exec(struct control *c, pid_t pid, const struct mg_handshake *h
 	bool stopped = c->stopped || c->over || !c->files.folder;
 	pid_t maker = way == LAUNCH_INJECT && !stopped ? maker_of(pid, h) : 0;
 	if (becomes && a.old)
-		a.old->exec.told = true;
+		a.old->exec.announced = true;
 	if ((becomes && pid == c->launch.pid) ||
 	    follow_wants(&c->opt->follow, FOLLOW_EXEC, a.exe, basename(a.exe))) {
 		if (!maker || !inject_below(c, &a, maker, !becomes))

@@ -133,7 +133,7 @@ void images_settle(struct control *c, const struct session *s)
 	}
 	files_index(&c->files, i);
 	/* An attached process is not followed into another program. */
-	bool hidden = s->exec.program && !s->exec.told && s->ending == SESSION_EXECED &&
+	bool hidden = s->exec.program && !s->exec.announced && s->ending == SESSION_EXECED &&
 		      !s->end.successor && !c->attached;
 	if (hidden && (s->process.pid == c->launch.pid ||
 		       follow_wants(&c->opt->follow, FOLLOW_EXEC, s->exec.program,

@@ -340,7 +340,7 @@ static bool arrive(struct below *b, pid_t pid, struct arrival *a)
 		return false;
 	handshake_look(c, pid, a);
 	if (a->old)
-		a->old->exec.told = true; /* it has its line from us */
+		a->old->exec.announced = true; /* it has its line from us */
 	b->begun = true;
 	return true;
 }

@@ -10,7 +10,7 @@
 #include "ms-record/guest/layout.h"
 
 struct drained {
-	uint64_t listed[MG_RINGS_MOST / 64]; /* s->taken, as a set */
+	uint64_t listed[MG_RINGS_MOST / 64]; /* s->rings.taken, as a set */
 	size_t return_next;   /* of them: the one to be looked at next for whether it is over, */
 	uint64_t return_ns;   /* not before then */
 	uint64_t buffer_mine; /* of *s->buffer_used */

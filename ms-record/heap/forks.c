@@ -96,15 +96,15 @@ void forks_point(struct session *s, uint64_t stamp)
 	*MS_PUSH(&s->heap->inherited_heap->points) = point_now(s, stamp);
 }
 
-static void put_back(struct live *l, const struct live_block *b)
+static void put_back(struct live_table *l, const struct live_block *b)
 {
 	struct live_block gone;
 	live_take(l, b->address, &gone);
 	live_add(l, b);
 }
 
-static void undo(const struct inherited_heap *h, uint64_t at, struct live *own,
-		 struct live *inherited)
+static void undo(const struct inherited_heap *h, uint64_t at, struct live_table *own,
+		 struct live_table *inherited)
 {
 	for (size_t i = h->log.n; i > 0 && h->log_from + i > at; i--) {
 		const struct fork_change *c = &h->log.v[i - 1];
@@ -129,7 +129,7 @@ static void add_up(void *to, const struct live_block *b)
 static void take_over(struct inherited_heap *h)
 {
 	struct inherited_heap *p = h->from;
-	struct live own, inherited;
+	struct live_table own, inherited;
 	if (!p)
 		return;
 	take_over(p);
@@ -367,7 +367,7 @@ void forks_over(struct session *s)
 	h->clock->blind = NULL; /* it is over */
 	h->over = s->heap->live;
 	h->own = &h->over;
-	s->heap->live = (struct live){0};
+	s->heap->live = (struct live_table){0};
 	h->modules = ms_xrealloc(NULL, 1, sizeof *h->modules);
 	modules_hand_over(h->modules, &s->modules);
 	s->heap->logging = false;

@@ -47,13 +47,13 @@ struct inherited_heap {
 	uint32_t serial;       /* of the session */
 	struct session *owner; /* NULL once it is over: then nothing changes any more */
 	struct identity *who;
-	struct clock *clock; /* the owner's, then a copy */
-	struct live *own;    /* the owner's, then `over` */
-	struct live over;
+	struct clock *clock;    /* the owner's, then a copy */
+	struct live_table *own; /* the owner's, then `over` */
+	struct live_table over;
 
 	struct inherited_heap *from; /* the parent, while its blocks are still to be taken over */
 	uint64_t from_at;            /* place in its log; valid when the session is settled */
-	struct live inherited;       /* without buckets until they are */
+	struct live_table inherited; /* without buckets until they are */
 	uint64_t blocks, bytes;      /* inherited and not given back yet */
 
 	MS_ARRAY(struct fork_point) points;

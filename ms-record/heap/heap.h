@@ -15,7 +15,7 @@
 #include "live.h"
 
 struct heap {
-	struct live live;
+	struct live_table live;
 	struct heaps *heaps;                   /* NULL until there is one */
 	struct ms_ranges mapped;               /* by stack */
 	struct preexisting *preexisting;       /* attached in mid-run; else NULL */

@@ -52,10 +52,10 @@ struct heaps {
 	struct ms_lookup names_index; /* by content: each pool may have another one */
 	MS_ARRAY(struct heap_pool) pools;
 	uint32_t free_pool;
-	struct live pool_index; /* by address; number: in `pools` */
+	struct live_table pool_index; /* by address; number: in `pools` */
 	MS_ARRAY(struct moved) moved;
 	struct ms_lookup moved_index; /* by marker and node */
-	struct live backing;
+	struct live_table backing;
 };
 
 static struct heaps *heaps_of(struct session *s)

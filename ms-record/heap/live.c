@@ -20,9 +20,9 @@
 #define SHIFT_LEAST (LIVE_HASH_BITS - 18) /* to which it grows only for the numbers' sake */
 
 /* Fresh pages are zero; large ones, if there are, spare most of the misses of a large table. */
-static struct live_table make(unsigned scale, unsigned shift)
+static struct live_buckets make(unsigned scale, unsigned shift)
 {
-	struct live_table t = {.scale = scale, .shift = shift};
+	struct live_buckets t = {.scale = scale, .shift = shift};
 	t.count = (size_t)scale << (LIVE_HASH_BITS - shift);
 	size_t bytes = t.count * sizeof *t.buckets;
 	t.buckets = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -33,41 +33,41 @@ static struct live_table make(unsigned scale, unsigned shift)
 	return t;
 }
 
-static void drop(struct live_table *t)
+static void drop(struct live_buckets *t)
 {
 	if (t->buckets)
 		munmap(t->buckets, t->count * sizeof *t->buckets);
 	t->buckets = NULL;
 }
 
-static size_t room_in(const struct live_table *t)
+static size_t room_in(const struct live_buckets *t)
 {
 	return t->count < SMALL ? t->count * 2 : t->count * 4;
 }
 
-void live_init(struct live *l)
+void live_init(struct live_table *l)
 {
-	*l = (struct live){.now = make(4, FIRST_SHIFT)};
+	*l = (struct live_table){.now = make(4, FIRST_SHIFT)};
 	l->room = room_in(&l->now);
 }
 
-void live_free(struct live *l)
+void live_free(struct live_table *l)
 {
 	drop(&l->now);
 	drop(&l->old);
-	free(l->others.slots);
-	l->others.slots = NULL;
+	free(l->overflow.slots);
+	l->overflow.slots = NULL;
 }
 
-/* ---- the others ---- */
+/* ---- the overflow ---- */
 
-static size_t slot_of(const struct live_others *o, uint64_t address)
+static size_t slot_of(const struct live_overflow *o, uint64_t address)
 {
 	uint64_t hash = (address >> 4) * UINT64_C(0x9e3779b97f4a7c15);
 	return (size_t)(hash >> 32) & o->mask;
 }
 
-static struct live_block *others_find(const struct live_others *o, uint64_t address)
+static struct live_block *overflow_find(const struct live_overflow *o, uint64_t address)
 {
 	if (!o->count)
 		return NULL;
@@ -77,7 +77,7 @@ static struct live_block *others_find(const struct live_others *o, uint64_t addr
 	return NULL;
 }
 
-static void others_put(struct live_others *o, const struct live_block *b)
+static void overflow_put(struct live_overflow *o, const struct live_block *b)
 {
 	size_t i = slot_of(o, b->address);
 	while (o->slots[i].address)
@@ -85,28 +85,28 @@ static void others_put(struct live_others *o, const struct live_block *b)
 	o->slots[i] = *b;
 }
 
-static void others_grow(struct live_others *o)
+static void overflow_grow(struct live_overflow *o)
 {
-	struct live_others more = {.mask = o->slots ? o->mask * 2 + 1 : OTHERS_FIRST - 1,
-				   .count = o->count};
+	struct live_overflow more = {.mask = o->slots ? o->mask * 2 + 1 : OTHERS_FIRST - 1,
+				     .count = o->count};
 	more.slots = ms_xcalloc(more.mask + 1, sizeof *more.slots);
 	for (size_t i = 0; o->slots && i <= o->mask; i++)
 		if (o->slots[i].address)
-			others_put(&more, &o->slots[i]);
+			overflow_put(&more, &o->slots[i]);
 	free(o->slots);
 	*o = more;
 }
 
-static void others_add(struct live_others *o, const struct live_block *b)
+static void overflow_add(struct live_overflow *o, const struct live_block *b)
 {
 	if (!o->slots || o->count > o->mask / 4 * 3)
-		others_grow(o);
-	others_put(o, b);
+		overflow_grow(o);
+	overflow_put(o, b);
 	o->count++;
 }
 
 /* Removes a block, and shifts those that follow back, so there are no tombstones. */
-static void others_remove(struct live_others *o, const struct live_block *b)
+static void overflow_remove(struct live_overflow *o, const struct live_block *b)
 {
 	size_t hole = (size_t)(b - o->slots);
 	for (size_t i = hole + 1;; i++) {
@@ -127,14 +127,14 @@ static void others_remove(struct live_others *o, const struct live_block *b)
 /* ---- all that are packed ---- */
 
 /* Returns the hash of the block in a slot. */
-static uint64_t hash_of(const struct live_table *t, size_t index, uint64_t word)
+static uint64_t hash_of(const struct live_buckets *t, size_t index, uint64_t word)
 {
 	uint64_t rest = word >> (66 - t->shift);
 	uint64_t least = (uint64_t)index << t->shift | rest << 2;
 	return t->scale == 6 ? (least + 5) / 6 : (least + 3) / 4;
 }
 
-static uint64_t number_of(const struct live_table *t, uint64_t word)
+static uint64_t number_of(const struct live_buckets *t, uint64_t word)
 {
 	return (word & ((UINT64_C(1) << (66 - t->shift)) - 1)) - 1;
 }
@@ -149,7 +149,7 @@ static uint64_t address_of_hash(uint64_t hash)
 /* ---- growing ---- */
 
 /* Adds a block, of whose address there is none. */
-static void put(struct live *l, const struct live_block *b)
+static void put(struct live_table *l, const struct live_block *b)
 {
 	struct live_place p = live_place(l, b->address);
 	unsigned empty = live_empty(p.bucket);
@@ -158,14 +158,14 @@ static void put(struct live *l, const struct live_block *b)
 		l->packed++;
 		return;
 	}
-	others_add(&l->others, b);
+	overflow_add(&l->overflow, b);
 	if (!l->old.buckets && live_fits(b->address))
 		p.bucket->state += LIVE_SPILLED;
 }
 
-static void move_bucket(struct live *l, size_t index)
+static void move_bucket(struct live_table *l, size_t index)
 {
-	const struct live_table *t = &l->old;
+	const struct live_buckets *t = &l->old;
 	const struct live_bucket *from = &t->buckets[index];
 	for (unsigned i = 0; i < LIVE_SLOTS; i++) {
 		if (!(from->state >> i & 1))
@@ -179,16 +179,16 @@ static void move_bucket(struct live *l, size_t index)
 			continue;
 		}
 		l->packed--;
-		others_add(&l->others,
-			   &(struct live_block){address_of_hash(hash), number, from->size[i]});
+		overflow_add(&l->overflow,
+			     &(struct live_block){address_of_hash(hash), number, from->size[i]});
 	}
 }
 
-/* Puts back those of the others that fit by now, and counts the rest. */
-static void settle_others(struct live *l)
+/* Puts back those of the overflow that fit by now, and counts the rest. */
+static void settle_overflow(struct live_table *l)
 {
-	struct live_others were = l->others;
-	l->others = (struct live_others){0};
+	struct live_overflow were = l->overflow;
+	l->overflow = (struct live_overflow){0};
 	for (size_t i = 0; were.slots && i <= were.mask; i++)
 		if (were.slots[i].address)
 			put(l, &were.slots[i]);
@@ -196,9 +196,9 @@ static void settle_others(struct live *l)
 }
 
 /* The pages that come next, and those that were. */
-static void turn_pages(const struct live *l)
+static void turn_pages(const struct live_table *l)
 {
-	const struct live_table *now = &l->now, *old = &l->old;
+	const struct live_buckets *now = &l->now, *old = &l->old;
 	size_t first = l->moved * now->count / old->count, n = READY * now->count / old->count;
 	if (l->moved % READY == 0 && old->count > READY && now->count * 64 < HUGE_FROM)
 		ready_memory(&now->buckets[first], n * sizeof *now->buckets);
@@ -207,7 +207,7 @@ static void turn_pages(const struct live *l)
 }
 
 /* Moves some buckets; `l->moved` says that they are in the new table already. */
-static void move(struct live *l, size_t n)
+static void move(struct live_table *l, size_t n)
 {
 	for (; n && l->moved < l->old.count; n--) {
 		turn_pages(l);
@@ -217,10 +217,10 @@ static void move(struct live *l, size_t n)
 		return;
 	drop(&l->old);
 	l->room = room_in(&l->now);
-	settle_others(l);
+	settle_overflow(l);
 }
 
-static void grow(struct live *l)
+static void grow(struct live_table *l)
 {
 	if (!l->old.buckets) {
 		l->old = l->now;
@@ -233,7 +233,7 @@ static void grow(struct live *l)
 
 /* ---- what others call ---- */
 
-bool live_add_slow(struct live *l, const struct live_block *b)
+bool live_add_slow(struct live_table *l, const struct live_block *b)
 {
 	struct live_block there;
 	if (live_find(l, b->address, &there))
@@ -247,28 +247,28 @@ bool live_add_slow(struct live *l, const struct live_block *b)
 	return true;
 }
 
-/* The block among the others, if there can be one. */
-static const struct live_block *find_other(const struct live *l, uint64_t address)
+/* Returns the block in the overflow, if there can be one. */
+static const struct live_block *find_other(const struct live_table *l, uint64_t address)
 {
 	bool none = live_fits(address) && !l->old.buckets &&
 		    live_place(l, address).bucket->state < LIVE_SPILLED;
-	return none ? NULL : others_find(&l->others, address);
+	return none ? NULL : overflow_find(&l->overflow, address);
 }
 
-bool live_take_slow(struct live *l, uint64_t address, struct live_block *out)
+bool live_take_slow(struct live_table *l, uint64_t address, struct live_block *out)
 {
 	const struct live_block *b = find_other(l, address);
 	if (!b)
 		return false;
 	*out = *b;
-	others_remove(&l->others, b);
+	overflow_remove(&l->overflow, b);
 	l->count--;
 	if (live_fits(address) && !l->old.buckets)
 		live_place(l, address).bucket->state -= LIVE_SPILLED;
 	return true;
 }
 
-bool live_find(const struct live *l, uint64_t address, struct live_block *out)
+bool live_find(const struct live_table *l, uint64_t address, struct live_block *out)
 {
 	struct live_place p = live_place(l, address);
 	unsigned slot = live_fits(address) ? live_slot(&p) : LIVE_SLOTS;
@@ -282,7 +282,7 @@ bool live_find(const struct live *l, uint64_t address, struct live_block *out)
 	return b;
 }
 
-static void each_of(const struct live_table *t, size_t first,
+static void each_of(const struct live_buckets *t, size_t first,
 		    void (*f)(void *arg, const struct live_block *), void *arg)
 {
 	for (size_t index = first; index < t->count; index++)
@@ -296,14 +296,15 @@ static void each_of(const struct live_table *t, size_t first,
 		}
 }
 
-void live_each(const struct live *l, void (*f)(void *arg, const struct live_block *), void *arg)
+void live_each(const struct live_table *l, void (*f)(void *arg, const struct live_block *),
+	       void *arg)
 {
 	each_of(&l->now, 0, f, arg);
 	if (l->old.buckets)
 		each_of(&l->old, l->moved, f, arg);
-	for (size_t i = 0; l->others.slots && i <= l->others.mask; i++)
-		if (l->others.slots[i].address)
-			f(arg, &l->others.slots[i]);
+	for (size_t i = 0; l->overflow.slots && i <= l->overflow.mask; i++)
+		if (l->overflow.slots[i].address)
+			f(arg, &l->overflow.slots[i]);
 }
 
 static void copy_one(void *arg, const struct live_block *b)
@@ -311,9 +312,9 @@ static void copy_one(void *arg, const struct live_block *b)
 	live_add(arg, b);
 }
 
-void live_copy(struct live *to, const struct live *from)
+void live_copy(struct live_table *to, const struct live_table *from)
 {
-	*to = (struct live){.now = make(from->now.scale, from->now.shift)};
+	*to = (struct live_table){.now = make(from->now.scale, from->now.shift)};
 	to->room = room_in(&to->now);
 	live_each(from, copy_one, to);
 }

@@ -17,7 +17,7 @@
  * the more bits for the number the larger it is: 29 to begin with, and it grows for their sake too,
  * up to 39.
  *
- * `others` has, in full, the blocks that do not fit: an unusual address, number or size, or a
+ * `overflow` has, in full, the blocks that do not fit: an unusual address, number or size, or a
  * seventh one of a bucket. L1: of those whose address fits, the bucket has in `spilled` how many
  * there are. So where that is 0 and no word matches, there is no block. While the table grows it is
  * not kept, and every block may be there; then those that fit go back, and the rest is counted.
@@ -51,38 +51,39 @@ struct live_bucket {
 #define LIVE_SPILLED (1u << 8) /* once */
 _Static_assert(sizeof(struct live_bucket) == 64, "a line of the cache");
 
-struct live_table {
+struct live_buckets {
 	struct live_bucket *buckets; /* NULL: none */
 	size_t count;
 	unsigned scale, shift;
 };
 
 /* Open addressing with linear probing, at most three quarters full. */
-struct live_others {
+struct live_overflow {
 	struct live_block *slots; /* address 0 = empty */
 	size_t mask, count;
 };
 
-struct live {
-	struct live_table now, old; /* old: while it grows, its buckets from `moved` on */
+struct live_table {
+	struct live_buckets now, old; /* old: while it grows, its buckets from `moved` on */
 	size_t moved;
 	size_t packed, room; /* blocks in buckets; at so many it grows, 0 while it does */
 	size_t count;        /* of all blocks */
-	struct live_others others;
+	struct live_overflow overflow;
 };
 
-void live_init(struct live *l);
-void live_free(struct live *l);
+void live_init(struct live_table *l);
+void live_free(struct live_table *l);
 /* Makes `to` an equal table. */
-void live_copy(struct live *to, const struct live *from);
+void live_copy(struct live_table *to, const struct live_table *from);
 /* Calls `f` for every block, which may not change the table. */
-void live_each(const struct live *l, void (*f)(void *arg, const struct live_block *), void *arg);
+void live_each(const struct live_table *l, void (*f)(void *arg, const struct live_block *),
+	       void *arg);
 /* Gives the block at `address`; false when there is none. */
-bool live_find(const struct live *l, uint64_t address, struct live_block *out);
+bool live_find(const struct live_table *l, uint64_t address, struct live_block *out);
 
 /* Handles the cases that are not simple, for live_add and live_take. */
-bool live_add_slow(struct live *l, const struct live_block *b);
-bool live_take_slow(struct live *l, uint64_t address, struct live_block *out);
+bool live_add_slow(struct live_table *l, const struct live_block *b);
+bool live_take_slow(struct live_table *l, uint64_t address, struct live_block *out);
 
 #define LIVE_USER (UINT64_C(1) << 63) /* of an address: a block of ms_alloc */
 #define LIVE_ADDRESS ((UINT64_C(1) << 47) - 8)
@@ -111,7 +112,7 @@ struct live_place {
 	uint64_t above; /* numbers that fit are below */
 };
 
-static inline struct live_place live_place_in(const struct live_table *t, uint64_t hash)
+static inline struct live_place live_place_in(const struct live_buckets *t, uint64_t hash)
 {
 	uint64_t at = hash * t->scale, limit = UINT64_C(1) << (66 - t->shift);
 	return (struct live_place){.bucket = &t->buckets[at >> t->shift],
@@ -119,7 +120,7 @@ static inline struct live_place live_place_in(const struct live_table *t, uint64
 				   .above = limit - 1};
 }
 
-static inline struct live_place live_place(const struct live *l, uint64_t address)
+static inline struct live_place live_place(const struct live_table *l, uint64_t address)
 {
 	uint64_t hash = live_hash(address);
 	if (l->old.buckets && hash * l->old.scale >> l->old.shift >= l->moved)
@@ -174,7 +175,7 @@ static inline struct live_block live_unpack(const struct live_place *p, unsigned
 }
 
 /* Adds a block; false when there is one at its address: then nothing is changed. */
-static inline bool live_add(struct live *l, const struct live_block *b)
+static inline bool live_add(struct live_table *l, const struct live_block *b)
 {
 	struct live_place p = live_place(l, b->address);
 	bool simple = p.bucket->state < LIVE_USED; /* not full, nothing spilled */
@@ -189,7 +190,7 @@ static inline bool live_add(struct live *l, const struct live_block *b)
 }
 
 /* Removes the block at `address` into *out; false when there is none. */
-static inline bool live_take(struct live *l, uint64_t address, struct live_block *out)
+static inline bool live_take(struct live_table *l, uint64_t address, struct live_block *out)
 {
 	struct live_place p = live_place(l, address);
 	unsigned slot = live_fits(address) ? live_slot(&p) : LIVE_SLOTS;
@@ -204,7 +205,7 @@ static inline bool live_take(struct live *l, uint64_t address, struct live_block
 
 /* Brings the place of `address` into the cache. The compiler takes a function that does only this for
  * one without effect, and leaves calls out that it does not inline first of all. */
-static inline __attribute__((always_inline)) void live_prefetch(const struct live *l,
+static inline __attribute__((always_inline)) void live_prefetch(const struct live_table *l,
 								uint64_t address)
 {
 	__builtin_prefetch(live_place(l, address).bucket);

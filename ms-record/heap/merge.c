@@ -514,7 +514,7 @@ static void sift_down(struct heap_run *h, size_t n, size_t i)
 /* Items of one ring while they are not later than `until`. */
 static void take_run(struct session *s, struct reader *r, uint64_t until)
 {
-	const struct live *live = &s->heap->live;
+	const struct live_table *live = &s->heap->live;
 	for (; r->first < r->count; r->first++) {
 		const struct item *it = &r->items[r->first];
 		if (it->key > until)

@@ -40,7 +40,7 @@
 struct preexisting {
 	struct preexisting_counts counts;
 	uint64_t *filter; /* addresses at which blocks were made, hashed */
-	struct live touched, blocks;
+	struct live_table touched, blocks;
 	MS_ARRAY(uint64_t) early;
 	uint64_t unsized; /* early ones of which the size is not known */
 	uint64_t class_blocks[CLASSES], class_bytes[CLASSES];
@@ -221,7 +221,7 @@ static void explain(struct session *s, uint64_t size)
 
 static void take_early(struct session *s, struct preexisting *b)
 {
-	struct live cached;
+	struct live_table cached;
 	live_init(&cached);
 	/* Those that were given back meanwhile may be in a cache now, which tells how large they
 	 * were. */

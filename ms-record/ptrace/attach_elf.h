@@ -36,7 +36,8 @@ struct attach_memory {
 };
 /* Returns how to read the memory of a hijacked process, by its descriptor. */
 struct attach_memory attach_memory_of(struct hijack *h);
-/* Returns how to read the memory of a process that runs: less than 2 GiB at a time. `p`: borrowed. */
+/* Returns how to read the memory of a process that runs: less than 2 GiB at a time. `p`:
+ * borrowed. */
 struct attach_memory attach_memory_of_process(const struct process *p);
 /* Returns the source of an ELF file whose first page is mapped at `start`. */
 static inline struct ms_elf_source attach_elf_at(const struct attach_memory *mem, uint64_t start)

@@ -197,7 +197,7 @@ struct exec_seen {
 	char *program, *why; /* it has none */
 	uint64_t ns, events; /* events: a while after `ns`, + 1; 0 = not counted yet */
 	bool hides;          /* it seemed to be another program, and is none */
-	bool told;           /* what it becomes has told of itself (guest/exec.c) */
+	bool announced;      /* what it becomes has told of itself (guest/exec.c) */
 };
 
 /* How an image ended; valid once `ending` is set. */

@@ -417,7 +417,7 @@ static void test_live(void)
 {
 	enum { ADDRESSES = 3000 };
 	static uint64_t have[ADDRESSES]; /* number + 1 */
-	struct live l;
+	struct live_table l;
 	test_name = "the table of live blocks";
 	live_init(&l);
 	rng = 1;

@@ -50,7 +50,7 @@ static bool same(const struct live_block *a, const struct live_block *b)
 	return a->address == b->address && a->number == b->number && a->size == b->size;
 }
 
-static void add(struct live *l, size_t i, uint64_t number)
+static void add(struct live_table *l, size_t i, uint64_t number)
 {
 	struct live_block b = block(i, number), there;
 	bool added = live_add(l, &b);
@@ -64,7 +64,7 @@ static void add(struct live *l, size_t i, uint64_t number)
 	numbers[i] = number + 1;
 }
 
-static void lose(struct live *l, size_t i)
+static void lose(struct live_table *l, size_t i)
 {
 	struct live_block b, want = block(i, numbers[i] - 1);
 	bool there = live_take(l, address_of(i), &b);
@@ -91,7 +91,7 @@ static unsigned in_bucket(const struct live_bucket *b)
 	return (unsigned)__builtin_popcount(b->state & ((1u << LIVE_SLOTS) - 1));
 }
 
-static void compare(const struct live *l)
+static void compare(const struct live_table *l)
 {
 	struct sums have = {0}, want = {0};
 	for (size_t i = 0; i < ADDRESSES; i++) {
@@ -111,8 +111,8 @@ static void compare(const struct live *l)
 	for (size_t i = l->moved; l->old.buckets && i < l->old.count; i++)
 		packed += in_bucket(&l->old.buckets[i]);
 	check(packed == l->packed, "packed", packed);
-	for (size_t i = 0; l->others.slots && i <= l->others.mask; i++)
-		others += l->others.slots[i].address && live_fits(l->others.slots[i].address);
+	for (size_t i = 0; l->overflow.slots && i <= l->overflow.mask; i++)
+		others += l->overflow.slots[i].address && live_fits(l->overflow.slots[i].address);
 	check(l->old.buckets || spilled == others, "spilled", spilled);
 	live_each(l, sum, &have);
 	check(want.blocks == l->count, "count", want.blocks);
@@ -123,7 +123,7 @@ static void compare(const struct live *l)
 static void check_strides(void)
 {
 	static uint8_t blocks[1024];
-	const struct live_table t = {.count = 1024, .scale = 4, .shift = FIRST_SHIFT};
+	const struct live_buckets t = {.count = 1024, .scale = 4, .shift = FIRST_SHIFT};
 	for (uint64_t stride = 16; stride <= 4096 * 16; stride += 16) {
 		size_t seventh = 0;
 		memset(blocks, 0, sizeof blocks);
@@ -138,7 +138,7 @@ static void check_strides(void)
 /* Blocks of one bucket whose high halves may be the same. */
 static void check_neighbours(void)
 {
-	struct live l;
+	struct live_table l;
 	struct live_block b;
 	live_init(&l);
 	for (uint64_t i = 0; i < 1000; i++) {
@@ -157,13 +157,13 @@ static void check_neighbours(void)
 }
 
 /* Blocks that cannot be packed: their table doubles when one more than three quarters are there. */
-static void check_others(void)
+static void check_overflow(void)
 {
-	struct live l;
+	struct live_table l;
 	live_init(&l);
 	for (size_t i = 1; i <= 190; i++) {
 		live_add(&l, &(struct live_block){.address = UINT64_C(1) << 50 | i << 4});
-		check(l.others.mask == (i > 94 ? 255 : i > 46 ? 127 : 63), "room for others", i);
+		check(l.overflow.mask == (i > 94 ? 255 : i > 46 ? 127 : 63), "room for others", i);
 	}
 	live_free(&l);
 }
@@ -172,7 +172,7 @@ static void check_others(void)
 static void check_many(void)
 {
 	const uint64_t n = 700000;
-	struct live l;
+	struct live_table l;
 	struct live_block b;
 	live_init(&l);
 	for (uint64_t i = 1; i <= n; i++)
@@ -186,11 +186,11 @@ static void check_many(void)
 
 int main(void)
 {
-	struct live l;
+	struct live_table l;
 	check_many();
 	check_strides();
 	check_neighbours();
-	check_others();
+	check_overflow();
 	unsigned growing = 0, spilled = 0, scaled = 0;
 	live_init(&l);
 	for (uint64_t step = 0; step < 1000000; step++) {
@@ -201,14 +201,14 @@ int main(void)
 			lose(&l, i);
 		growing += l.old.buckets != NULL;
 		scaled += l.now.scale == 6 && !l.old.buckets;
-		spilled += l.others.count != 0;
+		spilled += l.overflow.count != 0;
 		if (step % 100003 == 0 || (l.old.buckets && l.moved % 1021 < 4))
 			compare(&l);
 	}
 	check(growing > 1000, "was it never growing?", growing);
 	check(scaled > 1000, "was it never half larger?", scaled);
 	check(spilled > 1000, "did all fit?", spilled);
-	struct live copy;
+	struct live_table copy;
 	live_copy(&copy, &l);
 	compare(&copy);
 	live_free(&l);

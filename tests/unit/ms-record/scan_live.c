@@ -92,7 +92,8 @@ void session_flush(struct session *s)
 		batch.on_live(batch.on_live_arg, stack_count ? (struct live_list *)&flushed : NULL);
 }
 
-void live_each(const struct live *l, void (*f)(void *arg, const struct live_block *), void *arg)
+void live_each(const struct live_table *l, void (*f)(void *arg, const struct live_block *),
+	       void *arg)
 {
 	static const struct live_block blocks[] = {
 		{.address = 16, .number = 4, .size = 3},
