@@ -12,7 +12,7 @@
 
 #include "frame_lists.h"
 #include "libcommon/base/arena.h"
-#include "modules.h"
+#include "code.h"
 #include "ms-record/base/clock.h"
 #include "ms-record/base/process.h"
 #include "ms-record/ptrace/attach_elf.h"

@@ -16,7 +16,7 @@
 #include "libcommon/base/path.h"
 #include "ms-record/ptrace/attach_elf.h"
 #include "ms-record/ptrace/cpu.h"
-#include "modules.h"
+#include "code.h"
 
 #define EVAL_MOST (1u << 20)  /* bytes */
 #define TABLE_MOST (1u << 20) /* functions */

@@ -23,7 +23,7 @@
 #include "ms-record/base/clock.h"
 #include "ms-record/base/process.h"
 #include "ms-record/ptrace/attach_elf.h"
-#include "modules.h"
+#include "code.h"
 
 #define CTIME_STEP_NS UINT64_C(20000000) /* a file may seem to have changed so much earlier */
 

@@ -11,6 +11,7 @@
 #include "format/trace.h"
 #include "libcommon/proc/proc.h"
 #include "libcommon/base/ready.h"
+#include "ms-record/code/modules.h"
 #include "session_options.h"
 
 #define TIDS_AGAIN_NS UINT64_C(10000000)

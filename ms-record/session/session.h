@@ -25,9 +25,8 @@
 #include "ms-record/base/clock.h"
 #include "ms-record/base/process.h"
 #include "ms-record/guest/layout.h"
-#include "ms-record/code/modules.h"
+#include "ms-record/code/code.h"
 #include "pause.h"
-#include "threads.h"
 #include "ms-record/code/ranges.h"
 #include "ms-record/code/stacks.h"
 #include "ms-record/base/stats.h"
@@ -141,6 +140,39 @@ struct reader {
 	bool remapped; /* what the mremap under way took away, or maps again, is known */
 
 	uint64_t lost, waited, verified, mismatched, passed; /* as last seen in it */
+};
+
+/* ---- threads ---- */
+
+struct thread {
+	uint32_t tid, outer; /* in its own pid namespace, and in ours (0 = not found yet) */
+	uint32_t missed;     /* lists of threads in which it was not found, */
+	uint64_t missed_ns;  /* and the last of them */
+	char name[16];
+	uint64_t start_ns, end_ns;
+	uint64_t last_number; /* of its last allocation; UINT64_MAX = none */
+	uint64_t look_ns, look_after;
+	uint64_t lost, waited;
+	bool gone, dirty;
+};
+
+struct alive {
+	uint32_t tid, index;
+};
+
+struct tid_pair {
+	uint32_t inner, outer;
+};
+
+struct threads {
+	MS_ARRAY(struct thread) all;
+	/* Those that have not gone, or whose end is not written. */
+	MS_ARRAY(struct alive) alive;
+	size_t name_next;  /* of `alive`: the one whose name is to be looked at next, */
+	uint64_t names_ns; /* not before then */
+	/* Threads of a process in another pid namespace: their numbers there and here. */
+	MS_ARRAY(struct tid_pair) tids;
+	uint64_t tids_ns, tids_again_ns; /* when they were read, and may be again */
 };
 
 /* ---- the image ---- */

@@ -13,6 +13,7 @@
 #include "ms-record/heap/heaps.h"
 #include "ms-record/heap/merge.h"
 #include "ms-record/heap/sampled.h"
+#include "ms-record/code/modules.h"
 #include "ms-record/session/hook_spec.h"
 #include "ms-record/session/info.h"
 #include "ms-record/session/session.h"
