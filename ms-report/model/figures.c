@@ -3,10 +3,6 @@
  */
 #include "figures.h"
 
-#include "diff.h"
-
-#include <string.h>
-
 #define FIGURE(name, unit, member)                                                                 \
 	{                                                                                          \
 		name, unit, offsetof(struct totals, member)                                        \
@@ -102,21 +98,4 @@ const struct told_figure told[TOLD_COUNT] = {
 uint64_t told_value(enum told f, enum told_of of, const void *what)
 {
 	return figure_at(what, told[f].in[of]);
-}
-
-/* Names the figures of a comparison (diff.h). They are defined here because the grammar of budgets
- * needs them without a database. */
-const char *const diff_figure_names[DIFF_FIGURES] = {"live_bytes",      "live_blocks", "peak_bytes",
-						     "peak_blocks",     "allocations", "frees",
-						     "allocated_bytes", "temporary"};
-const char *const diff_kind_names[DIFF_KINDS] = {"new",    "gone",      "grown",
-						 "shrunk", "unchanged", "unmatched"};
-
-enum diff_figure diff_figure_named(const char *name, size_t n)
-{
-	int f = 0;
-	while (f < DIFF_FIGURES &&
-	       (strlen(diff_figure_names[f]) != n || memcmp(name, diff_figure_names[f], n) != 0))
-		f++;
-	return (enum diff_figure)f;
 }
