@@ -40,7 +40,7 @@ struct session *recording_of_child(struct pool *p, uint32_t slot)
 	if (p->slots[slot].old)
 		ring_take_over(s, false);
 	else
-		ring_adopt(s, POOL_FIRST_RINGS);
+		ring_adopt(s, pool_first_rings(p));
 	forks_begin(s);
 	return s;
 }

@@ -189,6 +189,14 @@ static void begin(struct mg_fork_slot *d, unsigned char *at)
 	__atomic_store_n(&d->ready, 1, __ATOMIC_RELEASE);
 }
 
+/* Counts events of threads that did not wait long enough for the one that adopts, and were not
+ * counted by begin. */
+static void count_missed(void)
+{
+	uint64_t missed = __atomic_exchange_n(&mg.missed, 0, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&mg.session->reentry_lost, missed, __ATOMIC_RELAXED);
+}
+
 static bool adopt(struct mg_gate *g)
 {
 	struct mg_fork_slot *d = wait_for_slot();
@@ -201,7 +209,8 @@ static bool adopt(struct mg_gate *g)
 		return false;
 	}
 	begin(d, at);
-	__atomic_store_n(&g->on, mg_gate_open(), __ATOMIC_RELEASE);
+	__atomic_store_n(&g->on, mg_gate_open(), __ATOMIC_SEQ_CST);
+	count_missed();
 	mg_wake_recorder();
 	return true;
 }
@@ -209,14 +218,18 @@ static bool adopt(struct mg_gate *g)
 /* Another thread adopts. A signal handler that interrupts it is not waited for. */
 static bool wait_for_adoption(struct mg_gate *g, uint64_t who)
 {
-	for (int i = 0; i < TRIES && who != mg_thread_pointer(); i++) {
+	for (int i = 0;; i++) {
 		if (__atomic_load_n(&g->on, __ATOMIC_ACQUIRE))
 			return true;
 		if (__atomic_load_n(&g->counted, __ATOMIC_ACQUIRE))
 			return false;
+		if (i == TRIES || who == mg_thread_pointer())
+			break;
 		mg_futex(&g->on, MG_FUTEX_WAIT, 0, NAP_NS);
 	}
-	__atomic_fetch_add(&mg.missed, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&mg.missed, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&g->on, __ATOMIC_SEQ_CST))
+		count_missed();
 	return false;
 }
 

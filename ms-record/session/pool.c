@@ -301,6 +301,11 @@ void pool_unref(struct pool *p)
 
 /* ---- slots ---- */
 
+uint32_t pool_first_rings(const struct pool *p)
+{
+	return p->attached ? p->shape.each.ring_max : POOL_FIRST_RINGS;
+}
+
 static void fill(struct pool *p, uint32_t i, uint32_t serial)
 {
 	struct mg_session *m = (struct mg_session *)(p->memory + pool_slot_at(p, i));
@@ -311,7 +316,7 @@ static void fill(struct pool *p, uint32_t i, uint32_t serial)
 	m->serial = serial;
 	memcpy(m->start_mark, p->head->start_mark, sizeof m->start_mark);
 	memcpy(m->allocator, p->head->allocator, sizeof m->allocator);
-	for (uint32_t r = 0; r < POOL_FIRST_RINGS; r++) {
+	for (uint32_t r = 0; r < pool_first_rings(p); r++) {
 		rings[r].size_allowed = p->attached ? POOL_ATTACHED_LAP : POOL_FEW_LAP;
 		rings[r].state = MG_RING_FREE;
 		m->free_rings[0] |= UINT64_C(1) << r;

@@ -25,7 +25,7 @@ struct writer;
 #define POOL_SLOTS 128u
 #define POOL_RANGES 16384u /* of mappings */
 #define POOL_EXITED_PARENTS 32u
-#define POOL_FIRST_RINGS 2u              /* that a child finds ready */
+#define POOL_FIRST_RINGS 2u              /* that a child finds ready; see pool_first_rings */
 #define POOL_FEW_RINGS 4u                /* that begin with a larger lap, */
 #define POOL_FEW_LAP (65536u - MG_SLACK) /* of so many bytes */
 #define POOL_ATTACHED_LAP (512u << 10)   /* of a child's ring when nobody waits */
@@ -98,6 +98,8 @@ void pool_unref(struct pool *p);
 /* The header of the image is filled in by its session: slots get the same from now on. */
 void pool_seal(struct pool *p, struct session *s);
 
+/* Returns how many rings a child finds ready: all of them if it cannot wait for one. */
+uint32_t pool_first_rings(const struct pool *p);
 /* Puts memory behind the structures of a session's rings, from `i` on. */
 bool pool_back_ring(const struct pool *p, const struct session *s, uint32_t i);
 /* The draining thread's, once a round: children that took a slot are handed to `on_child`, and
