@@ -224,6 +224,7 @@ struct list list_of_rows(struct model *m, const struct site *const *sites, size_
 	l.rows = ms_arena_alloc(&m->arena, (l.n + 1) * sizeof *l.rows);
 	l.leaks = ms_arena_alloc(&m->arena, (leaks + 1) * sizeof *l.leaks);
 	struct pair shown = {0};
+	bool some = list_is_of_some(metric) && l.total.a != UNKNOWN;
 	for (size_t i = 0; i < n; i++) {
 		struct pair p = site_pair(e[i].site, metric);
 		struct row_sites of = row_sites(m, e[i].site, metric);
@@ -238,13 +239,15 @@ struct list list_of_rows(struct model *m, const struct site *const *sites, size_
 			shown = pair_add(shown, p);
 			l.verdicts |= metric == METRIC_LIVE && e[i].site->verdict;
 		} else {
-			l.more = pair_add(l.more, p);
+			struct pair *to = some && !e[i].a ? &l.none : &l.more;
+			*to = pair_add(*to, p);
 		}
 	}
 	l.shown += l.leak_sites;
-	l.more_sites = l.all - l.shown;
-	l.other =
-		pair_sub(pair_sub(pair_sub(pair_sub(l.total, shown), l.more), l.hidden), l.leaked);
+	l.more_sites = some ? l.with - l.shown_with : l.all - l.shown;
+	l.none_sites = l.all - l.shown - l.more_sites;
+	struct pair rest = pair_add(pair_add(l.more, l.none), pair_add(l.hidden, l.leaked));
+	l.other = pair_sub(pair_sub(l.total, shown), rest);
 	l.sum = shown;
 	free(e);
 	return l;
@@ -272,6 +275,7 @@ struct list list_some(struct model *m, const struct site *const *sites, size_t n
 {
 	struct list l = list_of_rows(m, sites, n, metric, limit);
 	l.total = l.more_sites ? pair_add(l.sum, l.more) : l.sum;
+	l.total = l.none_sites ? pair_add(l.total, l.none) : l.total;
 	l.hidden = l.other = (struct pair){0};
 	const struct site **of = ms_arena_alloc(&m->arena, (n + 1) * sizeof(struct site *));
 	for (size_t i = 0; i < n; i++)

@@ -71,7 +71,13 @@ enum grouped {
 	GROUPED_COUNT
 };
 
-/* total = sum of rows + more + hidden + leaked + other, always. */
+/* Lists of these are of sites of which the first figure is not 0. */
+static inline bool list_is_of_some(enum metric metric)
+{
+	return metric >= METRIC_TEMPORARY && metric < METRIC_COUNT;
+}
+
+/* total = sum of rows + more + none + hidden + leaked + other, always. */
 struct list {
 	enum metric metric;
 	const struct site **rows; /* largest first, then by number */
@@ -79,8 +85,9 @@ struct list {
 	size_t all;               /* sites that have anything to show */
 	size_t with;              /* those of which the first figure is not 0 */
 	size_t shown; /* sites that rows, or those of leaks, stand for: more where some are folded, */
-	size_t shown_with;  /* and those of them of which the first figure is not 0 */
-	size_t more_sites;  /* not shown */
+	size_t shown_with; /* and those of them of which the first figure is not 0 */
+	size_t more_sites; /* not shown; */
+	size_t none_sites; /* and those of them, not among these, that have nothing of what the list is of */
 	struct live *still; /* by row, what is still reached of a leak; NULL = is not told */
 	/* of what is held: rows and sites that are told with their leaks */
 	const struct site **leaks;
@@ -92,7 +99,7 @@ struct list {
 	size_t groups;                /* number of groups that have anything to show */
 	const struct site *const *of; /* of list_some: the sites that it is of; NULL = all, */
 	size_t of_n;                  /* how many */
-	struct pair sum, more, hidden, leaked, other, total; /* sum: of the rows */
+	struct pair sum, more, none, hidden, leaked, other, total; /* sum: of the rows */
 };
 
 /* At most `limit` sites. `other` is what belongs to no site: nothing, unless the snapshot does not

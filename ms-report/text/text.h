@@ -76,7 +76,7 @@ struct list_rest {
 	struct pair v;
 	const char *words;
 };
-#define LIST_RESTS 4
+#define LIST_RESTS 5
 size_t list_rests(struct page *p, const struct list *l, struct list_rest out[LIST_RESTS]);
 /* Returns "unreachable", cleaned; "" = none. */
 const char *list_verdict(struct page *p, const struct site *s);

@@ -252,6 +252,7 @@ static struct figures measure(struct page *p, const struct list *l)
 	}
 	f.verdict = f.verdict && f.verdict < strlen("verdict") ? strlen("verdict") : f.verdict;
 	fit(p, l, &f, l->more);
+	fit(p, l, &f, l->none);
 	fit(p, l, &f, l->hidden);
 	fit(p, l, &f, l->other);
 	f.number += 2;
@@ -321,6 +322,8 @@ size_t list_rests(struct page *p, const struct list *l, struct list_rest out[LIS
 	if (l->more_sites)
 		out[n++] =
 			(struct list_rest){l->more, say_things(p->m, l->more_sites, "more site")};
+	if (l->none_sites)
+		out[n++] = (struct list_rest){l->none, words_none(p->m, l)};
 	if (l->leak_sites)
 		out[n++] =
 			(struct list_rest){l->leaked, SAY("%s of the leaks above",
@@ -543,8 +546,7 @@ const char *list_title(struct page *p, const struct list *l)
 	struct model *m = p->m;
 	struct ms_arena *a = &m->arena;
 	/* a site that allocated nothing temporary or failed nowhere is not one of those */
-	bool some =
-		l->metric >= METRIC_TEMPORARY && l->metric < METRIC_COUNT && l->total.a != UNKNOWN;
+	bool some = list_is_of_some(l->metric) && l->total.a != UNKNOWN;
 	size_t count = some ? l->with : l->all;
 	const char *sites = say_things(m, count, "site");
 	if (l->by && l->groups > l->n)

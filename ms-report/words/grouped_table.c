@@ -88,6 +88,14 @@ static bool some(struct pair v)
 	return figure_some(v.a) || figure_some(v.b);
 }
 
+const char *words_none(struct model *m, const struct list *l)
+{
+	return ms_arena_printf(&m->arena, "%s %s", say_things(m, l->none_sites, "site"),
+			       l->metric == METRIC_FAILED   ? "without a failure"
+			       : l->metric == METRIC_MAPPED ? "with nothing mapped then"
+							    : "without temporary allocations");
+}
+
 struct table grouped_table(struct model *m, const struct list *l)
 {
 	struct table t = TABLE_OF(columns);
@@ -112,6 +120,8 @@ struct table grouped_table(struct model *m, const struct list *l)
 	if (l->more_sites)
 		put_row(m, &t, ROW_MORE, say_things(m, l->more_sites, "more site"), l->more,
 			l->total.a, l->more_sites);
+	if (l->none_sites)
+		put_row(m, &t, ROW_OTHER, words_none(m, l), l->none, l->total.a, l->none_sites);
 	if (l->leak_sites)
 		put_row(m, &t, ROW_OTHER,
 			ms_arena_printf(&m->arena, "%s of the leaks above",

@@ -143,6 +143,8 @@ struct table table_groups(struct model *m, enum group_key key, enum metric metri
 
 /* Makes a table of such a list: its rows, the other sites, what is hidden, and the total; no title. */
 struct table grouped_table(struct model *m, const struct list *l);
+/* Returns "3 sites without a failure": what the row of those says that the list is not of. */
+const char *words_none(struct model *m, const struct list *l);
 /* Names each kind of group: "function". */
 extern const char *const grouped_words[GROUPED_COUNT];
 /* Return the name of a group, and of a function the name of its file, "" = none; cleaned. */
