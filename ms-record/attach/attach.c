@@ -67,6 +67,21 @@ void attach_tells(struct attach *a, const char *socket)
 	a->socket = socket;
 }
 
+const char *attach_reason(const char *text)
+{
+	static const char *const begins[] = {"cannot attach to ", "cannot record ", "cannot run ",
+					     "cannot wake "};
+	bool cut = false, quoted = false;
+	for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+		cut |= !strncmp(text, begins[i], strlen(begins[i]));
+	for (const char *p = text; cut && *p; p++) {
+		quoted ^= *p == '\'';
+		if (!quoted && p[0] == ':' && p[1] == ' ')
+			return p + 2;
+	}
+	return text;
+}
+
 void attach_hold(struct attach *a, struct hijack_stop *stopped, uint64_t entry_sp)
 {
 	a->held = stopped;
@@ -284,10 +299,8 @@ static int help(struct attach *a, int (*f)(void *, void *), struct ms_err *err)
 		if (call_helper(a, f, &result) && (f != attach_restore || ++killed > KILLED_MOST))
 			return errno == ETIMEDOUT
 				       ? ms_err_set(err,
-						    "the threads of process %d were resumed before "
-						    "all was done: they were stopped for too long; "
-						    "try again",
-						    (int)a->pid)
+						    "its threads were stopped for too long, and "
+						    "resumed before all was done; try again")
 				       : ms_err_sys(err, "the helper process of ms-record failed");
 		if (result == ATTACH_DONE)
 			return 0;
@@ -393,7 +406,7 @@ static int map_guest(struct attach *a, struct ms_err *err)
 	if (choose_private(a, err))
 		return -1;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, a->channel))
-		return ms_err_sys(err, "cannot make a socket");
+		return ms_err_sys(err, "making a socket failed");
 	for (uint32_t i = 0; i < a->near_count; i++)
 		if (a->shared.near[i].fresh)
 			a->shared.near[i].page = 0; /* it was supposed to be there */
@@ -416,7 +429,7 @@ static int map_guest(struct attach *a, struct ms_err *err)
 				(struct range){a->shared.near[i].page, MG_NEAR_BYTES};
 	char byte;
 	if (packet_take(a->channel[0], &byte, 1, MSG_DONTWAIT, &a->memfd) != 1 || a->memfd < 0)
-		return ms_err_set(err, "cannot take the memory file from process %d", (int)a->pid);
+		return ms_err_set(err, "taking a memory file from it failed");
 	return check_mapped(a, err);
 }
 
@@ -506,8 +519,7 @@ static int write_slots(const struct attach *a, struct ms_err *err)
 									: m->enter_alloc;
 		patch_slot(&t->patch, enter, hook, slot);
 		if (hijack_write(&a->h, t->patch.hook.slot, slot, sizeof slot))
-			return ms_err_sys(err, "cannot write to the memory of process %d",
-					  (int)a->pid);
+			return ms_err_sys(err, "writing to its memory failed");
 	}
 	return 0;
 }

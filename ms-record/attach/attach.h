@@ -79,4 +79,6 @@ struct attach_times {
 	char missing[256];  /* functions that could not be hooked, with reasons; "" = none */
 };
 const struct attach_times *attach_times(const struct attach *a);
+/* Returns an error without what it is about: "cannot attach to process 12 ('x'): why" -> "why". */
+const char *attach_reason(const char *text);
 void attach_free(struct attach *a);

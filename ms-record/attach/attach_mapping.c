@@ -41,7 +41,7 @@ static bool ask(struct remote *r, const char *what, int64_t *result, long nr,
 		return false;
 	r->failed = hijack_call(&r->call, nr, args, result);
 	if (r->failed)
-		ms_err_sys(r->err, "cannot %s in it", what);
+		ms_err_sys(r->err, "%s in it failed", what);
 	return !r->failed;
 }
 
@@ -54,7 +54,7 @@ static bool try(struct remote *r, const char *what, int64_t *result, long nr,
 	if (*result < 0 && *result > -4096) {
 		errno = (int)-*result;
 		r->again |= errno == EBADF;
-		ms_err_sys(r->err, "cannot %s in it", what);
+		ms_err_sys(r->err, "%s in it failed", what);
 		return false;
 	}
 	return true;
@@ -145,16 +145,16 @@ static bool make_file(struct remote *r, const struct attach *a, uint64_t room, c
 	*f = (struct file){.there = -1, .own = -1};
 	snprintf(f->name, sizeof f->name, "/memfd:%s (deleted)", name);
 	if (hijack_write(&a->h, room, name, strlen(name) + 1)) {
-		ms_err_sys(r->err, "cannot write to its memory");
+		ms_err_sys(r->err, "writing to its memory failed");
 		return false;
 	}
-	if (!TRY(r, "make a memory file", &f->there, SYS_memfd_create, room, flags))
+	if (!TRY(r, "making a memory file", &f->there, SYS_memfd_create, room, flags))
 		return false;
 	f->own = take_file(a, f->there);
 	if (f->own >= 0 && is_new(f) && (!bytes || !ftruncate(f->own, (off_t)bytes)))
 		return true;
 	r->again |= f->own >= 0 || errno == EBADF || errno == ENOENT;
-	ms_err_sys(r->err, "cannot take a memory file from it");
+	ms_err_sys(r->err, "taking a memory file from it failed");
 	return false;
 }
 
@@ -179,7 +179,7 @@ static bool write_image(struct attach *a, struct attach_shared *r)
 	memcpy(a->image.content + (m->gate_variable - r->image), &r->gate, sizeof r->gate);
 	if (hijack_write(&a->h, r->gate, &shut, sizeof shut) ||
 	    hijack_write(&a->h, r->image, a->image.content, a->image.bytes)) {
-		ms_err_sys(&r->err, "cannot write to its memory");
+		ms_err_sys(&r->err, "writing to its memory failed");
 		return false;
 	}
 	return true;
@@ -192,19 +192,19 @@ static bool map_image(struct remote *r, struct attach *a, uint64_t room, struct 
 	struct file f;
 	bool good = make_file(r, a, room, MG_IMAGE_NAME, MFD_CLOEXEC, bytes, &f);
 	if (good)
-		out->image = map(r, "map the recorder's code", 0, bytes, PROT_READ | PROT_EXEC,
+		out->image = map(r, "mapping the recorder's code", 0, bytes, PROT_READ | PROT_EXEC,
 				 MAP_PRIVATE, f.there, 0);
 	good = good && out->image &&
-	       map(r, "map the recorder's data", out->image + data, bytes - data,
+	       map(r, "mapping the recorder's data", out->image + data, bytes - data,
 		   PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, f.there, data);
 	close_file(r, a, &f);
 	descriptor_close(f.own);
 	if (good)
-		out->gate = map(r, "map memory", 0, 4096, PROT_READ | PROT_WRITE,
+		out->gate = map(r, "mapping memory", 0, 4096, PROT_READ | PROT_WRITE,
 				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	return good && out->gate &&
-	       TRY(r, "set MADV_WIPEONFORK (Linux 4.14 or newer)", &ignored, SYS_madvise, out->gate,
-		   4096, MADV_WIPEONFORK);
+	       TRY(r, "setting MADV_WIPEONFORK (Linux 4.14 or newer)", &ignored, SYS_madvise,
+		   out->gate, 4096, MADV_WIPEONFORK);
 }
 
 /* Pages for slots: where the maps showed room there may be none any more. */
@@ -226,7 +226,7 @@ static bool map_near(struct remote *r, struct attach *a, struct attach_shared *o
 						 0};
 			if (!at)
 				break;
-			if (!ask(r, "map memory near its allocator", &got, SYS_mmap, args))
+			if (!ask(r, "mapping memory near its allocator", &got, SYS_mmap, args))
 				return false;
 			if (got == (int64_t)at)
 				n->page = at;
@@ -248,15 +248,15 @@ static bool map_session(struct remote *r, const struct attach *a, uint64_t room,
 	int64_t ignored;
 	struct file f;
 	if (make_file(r, a, room, "memscope", MFD_CLOEXEC | MFD_ALLOW_SEALING, 0, &f))
-		out->session = map_much(r, "map the buffers", 0, a->session_bytes,
+		out->session = map_much(r, "mapping the buffers", 0, a->session_bytes,
 					MAP_SHARED | MAP_NORESERVE, f.there);
 	close_file(r, a, &f);
 	r->own = f.own;
 	if (!out->session)
 		return false;
 	/* Just below, if that is free: then one call takes both away. */
-	out->private = map_much(r, "map memory", out->session - a->private_bytes, a->private_bytes,
-				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	out->private = map_much(r, "mapping memory", out->session - a->private_bytes,
+				a->private_bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 	if (!out->private)
 		return false;
 	HIJACK_CALL(&r->call, &ignored, SYS_madvise, out->session, a->session_bytes, MADV_DONTDUMP);
@@ -277,7 +277,7 @@ static bool map_everything(struct remote *r, struct attach *a, struct attach_sha
 {
 	/* For the names of files. */
 	uint64_t page = r->call.room ? 0
-				     : map(r, "map memory", 0, 4096, PROT_READ | PROT_WRITE,
+				     : map(r, "mapping memory", 0, 4096, PROT_READ | PROT_WRITE,
 					   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint64_t room = page ? page : r->call.room;
 	bool good = room && (a->adopted || map_image(r, a, room, out)) && map_near(r, a, out) &&
@@ -316,8 +316,10 @@ static void map_by(struct attach *a, struct hijack_stop *s, struct remote *r,
 		return;
 	r->map(r, a, out);
 	if (hijack_give_back(&r->call)) {
-		ms_err_sys(&out->err, "the borrowed thread of process %d did not return",
-			   (int)a->pid);
+		ms_err_sys(&out->err,
+			   "a system call of the recorder in thread %d did not end; the thread "
+			   "goes on when it does",
+			   (int)s->threads.v[0].tid);
 		r->again = false;
 	}
 }
@@ -367,7 +369,8 @@ int attach_map(void *arg, void *shared)
 	if (rc == ATTACH_DONE && !a->adopted && !write_image(a, out))
 		rc = ATTACH_FAILED;
 	else if (rc == ATTACH_DONE && !packet_send(a->channel[1], "", 1, r.own))
-		rc = ms_err_sys(&out->err, "cannot hand over a memory file") ? ATTACH_FAILED : rc;
+		rc = ms_err_sys(&out->err, "handing over a memory file failed") ? ATTACH_FAILED
+										: rc;
 	descriptor_close(r.own);
 	return rc;
 }

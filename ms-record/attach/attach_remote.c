@@ -197,7 +197,7 @@ static bool move_frames(const struct attach *a, const struct hijack_thread *t,
 		if (t->asleep)
 			break;
 		if (hijack_write(&a->h, (t->regs.sp & ~UINT64_C(7)) + 8 * i, &to, sizeof to))
-			ms_err_sys(&out->err, "cannot write to its stack");
+			ms_err_sys(&out->err, "writing to a thread's stack failed");
 		out->times.moved++;
 	}
 	return any;
@@ -246,7 +246,7 @@ static int replace(struct attach *a, struct hijack_stop *s, struct attach_shared
 	if (learn(a, s, out) || check_entries(a, &out->err))
 		return ATTACH_FAILED;
 	if (write_data(a, out)) {
-		ms_err_sys(&out->err, "cannot write to the memory of process %d", (int)a->pid);
+		ms_err_sys(&out->err, "writing to its memory failed");
 		return ATTACH_FAILED;
 	}
 	int rc = attach_rewrite(a, s, false, move_threads, out);
@@ -255,7 +255,7 @@ static int replace(struct attach *a, struct hijack_stop *s, struct attach_shared
 			rc = ATTACH_FAILED;
 	out->stuck = rc == ATTACH_FAILED;
 	if (out->stuck)
-		ms_err_sys(&out->err, "cannot write to the code of process %d", (int)a->pid);
+		ms_err_sys(&out->err, "writing to its code failed");
 	return rc;
 }
 
@@ -263,7 +263,7 @@ static void restore(struct attach *a, struct hijack_stop *s, struct attach_share
 {
 	int rc = attach_rewrite(a, s, true, NULL, out);
 	if (rc == ATTACH_FAILED)
-		ms_err_sys(&out->err, "cannot write to its code");
+		ms_err_sys(&out->err, "writing to its code failed");
 	out->restored = rc != ATTACH_AGAIN;
 }
 
@@ -350,7 +350,7 @@ static void shut(const struct attach *a, bool inside, struct attach_shared *out)
 	     hijack_write(&a->h, a->manifest.places_variable, &nothing, sizeof nothing)) ||
 	    hijack_write(&a->h, a->manifest_at + offsetof(struct mg_manifest, owner), &nobody,
 			 sizeof nobody))
-		ms_err_sys(&out->err, "cannot write to its memory");
+		ms_err_sys(&out->err, "writing to its memory failed");
 }
 
 /* Nobody shall take it away a second time: something else may be there then. */

@@ -18,16 +18,6 @@
 #include "ms-record/base/descriptor.h"
 #include "ms-record/control/standby.h"
 
-/* Cuts the reason out of an error: "cannot attach to process 12 ('x'): why" -> "why". */
-static const char *reason(const char *text)
-{
-	const char *p = strstr(text, "'): ");
-	if (p)
-		return p + 4;
-	p = strstr(text, ": ");
-	return p ? p + 2 : text;
-}
-
 /* Says that the program has no symbols, if it is stripped. */
 static void say_symbols(struct doctor *d, int fd)
 {
@@ -82,7 +72,7 @@ static void look_inside(struct doctor *d, pid_t pid)
 	struct attach *a;
 	struct ms_err err = {0};
 	if (attach_look(&a, pid, false, &d->opt->session.hooks, d->opt->proc_root, &err)) {
-		doctor_say(d, DOCTOR_NO, "attach", "%s", reason(err.text));
+		doctor_say(d, DOCTOR_NO, "attach", "%s", attach_reason(err.text));
 	} else {
 		const struct attach_times *t = attach_times(a);
 		doctor_say(d, DOCTOR_OK, "attach", "it can be attached to");
@@ -105,7 +95,7 @@ static bool on_standby(struct doctor *d, pid_t pid)
 		standby_attach_free(&w);
 	}
 	if (r < 0)
-		doctor_say(d, DOCTOR_NO, "standby", "%s", reason(err.text));
+		doctor_say(d, DOCTOR_NO, "standby", "%s", attach_reason(err.text));
 	return r != 0;
 }
 
@@ -122,7 +112,7 @@ void doctor_process(struct doctor *d, pid_t pid)
 	if (on_standby(d, pid))
 		return;
 	if (hijack_open(&h, pid, d->root, &err)) {
-		doctor_say(d, DOCTOR_NO, "attach", "%s", reason(err.text));
+		doctor_say(d, DOCTOR_NO, "attach", "%s", attach_reason(err.text));
 		return;
 	}
 	hijack_close(&h);
@@ -150,7 +140,7 @@ void doctor_command(struct doctor *d)
 	char libc[4300];
 	fprintf(d->to, "command '%s'\n", d->opt->launch.command[0]);
 	if (launch_find(&l, &d->opt->launch, &err)) {
-		doctor_say(d, DOCTOR_NO, "start", "%s", reason(err.text));
+		doctor_say(d, DOCTOR_NO, "start", "%s", attach_reason(err.text));
 		MS_FREE(l.program, l.guest);
 		return;
 	}

@@ -154,13 +154,6 @@ static bool put_further(struct control *c, const struct arrival *who, struct beg
 	return true;
 }
 
-/* Returns an error without what it is about, "cannot X 'NAME': ". */
-static const char *reason(const struct ms_err *why)
-{
-	const char *at = strstr(why->text, "': ");
-	return at ? at + 3 : why->text;
-}
-
 static bool put_first(struct control *c, struct beginning *b, struct ms_err *err)
 {
 	struct output *out = c->first;
@@ -171,7 +164,7 @@ static bool put_first(struct control *c, struct beginning *b, struct ms_err *err
 	c->attach = NULL;
 	/* It has done nothing yet. */
 	ms_err_set(&c->refused, "cannot record '%s': %s; --poll works", c->launch.program,
-		   reason(err));
+		   attach_reason(err->text));
 	c->not_run = true;
 	kill(c->launch.pid, SIGKILL);
 	return false;
@@ -189,9 +182,13 @@ static bool inject(struct control *c, pid_t pid, const struct arrival *who, stru
 
 /* ---- what it becomes ------------------------------------------------------------------------- */
 
-static void refuse(struct control *c, const struct ms_err *why)
+/* Notes why a program is not recorded, by its name. */
+static void refuse(struct control *c, const char *name, const struct ms_err *why)
 {
-	if (!c->refused.text[0])
+	const char *reason = attach_reason(why->text);
+	if (strncmp(reason, "cannot ", 7) != 0)
+		ms_err_set(&c->refused, "cannot record '%s': %s", name, reason);
+	else
 		ms_err_set(&c->refused, "%s", why->text);
 }
 
@@ -234,8 +231,8 @@ static void become(struct control *c, pid_t pid)
 	handshake_look(c, pid, &a);
 	sweep(c->inject, pid);
 	if (prepare(c, &a, way, &why) && a.recordable) {
-		refuse(c, &why);
-		handshake_missed(c, &a, reason(&why));
+		refuse(c, a.name, &why);
+		handshake_missed(c, &a, attach_reason(why.text));
 		if (a.old)
 			handshake_replace(c, a.old, NULL);
 	}
@@ -288,7 +285,7 @@ static bool execed(struct scan_tree *tree, pid_t pid, const int *quit)
 	if (j->begun)
 		become(c, pid);
 	else if (begin_command(c, pid, &why))
-		refuse(c, &why);
+		refuse(c, c->launch.program, &why);
 	j->begun = true;
 	give_back(j);
 	return true;
@@ -366,7 +363,7 @@ static void put_below(struct below *b, pid_t pid, bool stays, struct beginning *
 		if (hijack_over(proc)) /* whatever was found of it then */
 			snprintf(why->text, sizeof why->text, "it ended while it was starting");
 		descriptor_close(proc);
-		handshake_missed(c, &a, reason(why));
+		handshake_missed(c, &a, attach_reason(why->text));
 		if (a.old)
 			handshake_replace(c, a.old, NULL);
 	}

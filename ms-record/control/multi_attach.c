@@ -37,11 +37,17 @@ static void select_first(struct control *c)
 	c->launch.program = p->program;
 }
 
+/* An error that does not begin with "cannot" is a reason, which lacks the process it is about. */
 static void refuse(struct control *c, struct attach_process *p, const struct ms_err *why)
 {
 	struct refusal *r = MS_PUSH(&c->multi_attach.refused);
+	struct ms_err whole = {0};
 	p->failed = true;
-	*r = (struct refusal){p->pid, ms_xstrdup(why->text)};
+	if (!strncmp(why->text, "cannot ", 7))
+		whole = *why;
+	else
+		ms_err_set(&whole, "cannot attach to process %d: %s", (int)p->pid, why->text);
+	*r = (struct refusal){p->pid, ms_xstrdup(whole.text)};
 }
 
 /* 0 as long as one is left. One alone says why itself. */
@@ -185,10 +191,9 @@ static void note_refusals(struct control *c)
 	const struct multi_attach *s = &c->multi_attach;
 	for (size_t i = 0; i < s->refused.n && s->asked > 1; i++) {
 		const struct refusal *r = &s->refused.v[i];
-		const char *why = strstr(r->why, "): ");
 		char exe[PROCESS_EXE];
 		process_exe_of(r->pid, exe);
-		images_missed(c, r->pid, 0, clock_mono(), exe, why ? why + 3 : r->why);
+		images_missed(c, r->pid, 0, clock_mono(), exe, attach_reason(r->why));
 	}
 }
 

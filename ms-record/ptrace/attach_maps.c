@@ -38,12 +38,12 @@ int attach_maps_read(struct attach_maps *m, int proc, struct ms_err *err)
 	*m = (struct attach_maps){0};
 	int rc = ms_regions_read(&p, false, &r);
 	if (rc)
-		ms_err_sys(err, "cannot read its maps");
+		ms_err_sys(err, "its memory map cannot be read");
 	for (size_t i = 0; i < r.n; i++)
 		add(m, &r.v[i].map);
 	ms_regions_free(&r);
 	if (!rc && !m->n)
-		ms_err_set(err, "cannot read its maps");
+		ms_err_set(err, "its memory map is empty");
 	return m->n ? 0 : -1;
 }
 

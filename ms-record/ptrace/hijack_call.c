@@ -65,21 +65,22 @@ static int prepare(struct hijack_call *c, struct hijack *h, unsigned flags, stru
 {
 	pid_t tid = c->t->tid;
 	if (c->t->gone)
-		return ms_err_set(err, "the thread has ended");
+		return ms_err_set(err, "thread %d has ended", (int)tid);
 	if (c->t->asleep || c->t->new_child)
-		return ms_err_set(err, "the thread is in a system call");
+		return ms_err_set(err, "thread %d is in a system call", (int)tid);
 	if (hijack_in_rseq(h, c->t))
-		return ms_err_set(err, "the thread is inside a restartable sequence");
+		return ms_err_set(err, "thread %d is inside a restartable sequence", (int)tid);
 	if (dispatched(tid))
-		return ms_err_set(err, "the thread uses syscall user dispatch");
+		return ms_err_set(err, "thread %d uses syscall user dispatch", (int)tid);
 	if (hijack_find_code(h))
 		return ms_err_set(err, "no syscall instruction was found in its memory; if it has "
 				       "just become another program, try again");
 	c->call_at = h->call_at;
 	if (set_options(c, 0))
-		return ms_err_sys(err, "its seccomp filter cannot be suspended");
+		return ms_err_sys(err, "the seccomp filter of thread %d cannot be suspended",
+				  (int)tid);
 	if (trace(PTRACE_GETSIGMASK, tid, 8, (uintptr_t)&c->mask))
-		return ms_err_sys(err, "its signal mask cannot be read");
+		return ms_err_sys(err, "the signal mask of thread %d cannot be read", (int)tid);
 	struct ms_err why = {0};
 	if (hijack_spread_net(c, &why)) {
 		if (!(flags & HIJACK_NO_NET))
@@ -88,7 +89,7 @@ static int prepare(struct hijack_call *c, struct hijack *h, unsigned flags, stru
 	}
 	uint64_t all = UINT64_MAX;
 	if (trace(PTRACE_SETSIGMASK, tid, 8, (uintptr_t)&all))
-		return ms_err_sys(err, "its signals cannot be blocked");
+		return ms_err_sys(err, "the signals of thread %d cannot be blocked", (int)tid);
 	return 0;
 }
 

@@ -224,7 +224,8 @@ int hijack_spread_net(struct hijack_call *c, struct ms_err *err)
 {
 	struct place p = {.sp = c->t->regs.sp};
 	if (!c->h->return_at)
-		return ms_err_set(err, "no signal return code was found in its memory");
+		return ms_err_set(err,
+				  "no code that returns from a signal was found in its memory");
 	if (!ask_place(c->h, &p))
 		find_place(c->h, &p);
 	c->frame = ms_xcalloc(1, sizeof *c->frame);
@@ -235,7 +236,7 @@ int hijack_spread_net(struct hijack_call *c, struct ms_err *err)
 	free(c->frame);
 	c->frame = NULL;
 	c->room = 0;
-	return ms_err_set(err, "there is no room for a signal frame below its stack");
+	return ms_err_set(err, "a thread has no room for a signal frame on its stack");
 }
 
 void hijack_take_net(struct hijack_call *c)

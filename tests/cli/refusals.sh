@@ -109,6 +109,10 @@ begin_limited() {
 begin_limited
 refuse "process $pid.*: its memory is limited \(ulimit -v\), and recording needs more than half" -p "$pid"
 over
+begin plain
+prlimit --nofile=3:3 --pid "$pid"
+refuse "cannot attach to process $pid: making a memory file in it failed: Too many open files$" -p "$pid"
+over
 
 # ---- who may not ----
 if [ "$(id -u)" = 0 ]; then
