@@ -172,17 +172,27 @@ static void print_lost(const struct control *c)
 		     PLURAL(n - LOST_NAMED));
 }
 
+/* Says why recording stopped before the end. False: it did not. */
+static bool stopped(const struct image *m, char text[400])
+{
+	const char *then = "recording stopped there, the program went on";
+	if (m->error)
+		snprintf(text, 400, "%.330s: %s", m->error, then);
+	else if (m->damage[0])
+		snprintf(text, 400,
+			 "the recorder's data was damaged (%.200s): %s; please report it",
+			 m->damage, then);
+	return m->error || m->damage[0];
+}
+
 void summary_failures(const struct control *c)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < c->images.n; i++) {
 		const struct image *m = &c->images.v[i];
-		const char *why = m->error ? m->error : m->damage;
-		if (*why && n++ < LOST_NAMED)
-			fprintf(stderr,
-				"ms-record: '%s': %s: recording stopped there, the program went "
-				"on\n",
-				m->file, why);
+		char why[400];
+		if (stopped(m, why) && n++ < LOST_NAMED)
+			fprintf(stderr, "ms-record: '%s': %s\n", m->file, why);
 	}
 	if (n > LOST_NAMED)
 		fprintf(stderr, "ms-record: the same in %zu more trace%s\n", n - LOST_NAMED,
@@ -206,10 +216,9 @@ static void print_losses(const struct control *c, const struct image *m)
 
 static void print_trouble(const struct image *m)
 {
-	if (m->error)
-		line("trouble", "%s: recording stopped there, the program went on", m->error);
-	if (m->damage[0])
-		line("trouble", "%s: recording stopped there", m->damage);
+	char why[400];
+	if (stopped(m, why))
+		line("trouble", "%s", why);
 	if (m->guest.disabled[0])
 		line("trouble", "the recorder in the program was disabled: %s", m->guest.disabled);
 }

@@ -48,7 +48,7 @@ int parse_code(struct session *s, struct reader *r, const struct record *c, uint
 	uint64_t n = c->count * UINT64_C(8);
 	*words += c->count;
 	if (*words * 8 > c->left)
-		return session_damaged(s, "a code object runs past its buffer");
+		return session_damaged(s, "a Python code object runs past its buffer");
 	if (!r->codes)
 		r->codes = ms_xcalloc(1, sizeof *r->codes);
 	struct reader_codes *k = r->codes;
@@ -62,7 +62,7 @@ int parse_code(struct session *s, struct reader *r, const struct record *c, uint
 	if (c->keep >= MG_CODE_SLOTS || part >= PARTS || part != k->next || c->keep != k->slot ||
 	    total > most || done > total || done != k->code.part[part].n ||
 	    (width != 1 && width != 2 && width != 4) || n > total - done + 7)
-		return session_damaged(s, "a code object is out of range");
+		return session_damaged(s, "a Python code object is out of range");
 	n = n < total - done ? n : total - done;
 	if (n)
 		memcpy(room_for(k, part, total) + done, c->w + 4, n);

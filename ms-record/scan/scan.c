@@ -433,15 +433,16 @@ static void add_answer(struct scanner *sc, const struct work *w)
 			 "%s (pid %d): %s in %s block%s unreachable; stopped for %s%s%s\n",
 			 w->s->name, (int)w->s->process.pid, ms_format_size(a, bytes),
 			 ms_format_count(b, blocks), blocks == 1 ? "" : "s", c,
-			 w->request.copy.why[0] ? ", not copied: "
-			 : w->request.copy.made ? ", read from a copy"
+			 w->request.copy.why[0] ? ", not read from a forked copy: "
+			 : w->request.copy.made ? ", read from a forked copy"
 						: "",
 			 w->request.copy.why);
 	else
 		snprintf(sc->answer + at, sizeof sc->answer - at,
 			 "%s (pid %d): not scanned, %s%s%s; stopped for %s\n", w->s->name,
 			 (int)w->s->process.pid, say_why(w, state, why),
-			 w->request.copy.why[0] ? "; not copied: " : "", w->request.copy.why, c);
+			 w->request.copy.why[0] ? "; not read from a forked copy: " : "",
+			 w->request.copy.why, c);
 }
 
 static void *work_thread(void *arg)

@@ -91,7 +91,7 @@ static bool enough_memory(struct work *w)
 	uint64_t room = system < group ? system : group;
 	if (resident / 100 * FREE_PART <= room)
 		return true;
-	return no(w, "memory is low");
+	return no(w, "too little memory is free");
 }
 
 /* ---- what is not in a copy ---- */
@@ -162,7 +162,7 @@ static bool can_be_copied(struct work *w)
 		all += w->request.copy.apart.v[i].end - w->request.copy.apart.v[i].start;
 	if (w->request.copy.watched)
 		return no(w, "it serves its own page faults (userfaultfd)");
-	return all <= APART_MAX || no(w, "much of its memory is not copied on fork");
+	return all <= APART_MAX || no(w, "much of its memory is MADV_DONTFORK or MADV_WIPEONFORK");
 }
 
 static void read_apart(struct work *w)
@@ -193,7 +193,7 @@ bool frozen_prepare(struct work *w)
 static const char *copy_error(int why)
 {
 	return why == EAGAIN   ? "its limit on processes is reached"
-	       : why == ENOMEM ? "memory is low"
+	       : why == ENOMEM ? "too little memory is free"
 			       : strerror(why);
 }
 

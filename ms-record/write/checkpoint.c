@@ -278,7 +278,9 @@ static int put_block(struct writing *w, const struct ms_checkpoint_block *b)
 		begin_part(w);
 		rc = ms_checkpoint_put(&w->e, b);
 	}
-	return rc == MS_FMT_OK ? 0 : ms_err_set(w->err, "a live block cannot be encoded");
+	return rc == MS_FMT_OK ? 0
+			       : ms_err_set(w->err, "a live block exceeds the range of the trace "
+						    "format (please report it)");
 }
 
 int checkpoint_write(struct live_list *l, uint64_t event, bool addresses, struct ms_trace_writer *t,

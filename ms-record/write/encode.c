@@ -250,7 +250,8 @@ static int add_events(struct encoder *e, const struct batch *b, struct ms_err *e
 	for (size_t i = 0; i < b->events.n; i += AT_ONCE) {
 		size_t n = b->events.n - i < AT_ONCE ? b->events.n - i : AT_ONCE;
 		if (put_events(e, b->out, &b->events.v[i], n) != n)
-			return ms_err_set(err, "an event of a batch cannot be encoded");
+			return ms_err_set(err, "an event exceeds the range of the trace format "
+					       "(please report it)");
 	}
 	c->events += b->events.n;
 	c->position = b->first_event + b->events.n;

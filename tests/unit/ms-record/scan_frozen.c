@@ -289,7 +289,7 @@ static void check_enough(void)
 		put(AT_FDCWD, "/sys/fs/cgroup/a/memory.max", "%lu\n", (long)cases[i].group);
 		put(AT_FDCWD, "/sys/fs/cgroup/a/memory.current", "0\n");
 		is("enough", frozen_prepare(&w), cases[i].enough);
-		why("enough", cases[i].enough ? "" : "memory is low");
+		why("enough", cases[i].enough ? "" : "too little memory is free");
 		is("opened", w.request.copy.open, true);
 		did("opened", "open 5 /proc");
 	}
@@ -334,7 +334,7 @@ static void check_apart(void)
 		is("prepared", frozen_look(&w, 6) && frozen_prepare(&w), i == 0);
 		is("parts", w.request.copy.apart.n, i < 2 ? 2 : 0);
 		why("prepared", i == 0   ? ""
-				: i == 1 ? "much of its memory is not copied on fork"
+				: i == 1 ? "much of its memory is MADV_DONTFORK or MADV_WIPEONFORK"
 					 : "its mappings cannot be read");
 		frozen_end(&w);
 	}
@@ -427,7 +427,7 @@ static void check_errors(void)
 		int why, why_back;
 		const char *words;
 	} cases[] = {{false, EAGAIN, 0, "its limit on processes is reached"},
-		     {false, ENOMEM, 0, "memory is low"},
+		     {false, ENOMEM, 0, "too little memory is free"},
 		     {false, EPERM, 0, "Operation not permitted"},
 		     {false, EPERM, ESRCH, "Operation not permitted"},
 		     {true, 0, ESRCH, "No such process"}};

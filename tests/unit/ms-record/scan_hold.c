@@ -381,11 +381,11 @@ static void check_answers(void)
 	add_answer(&scanner, &w);
 	w.state = MS_SCAN_LOST;
 	add_answer(&scanner, &w);
-	check_answer(
-		"none",
-		"prog (pid 5): 1000 B in 1 block unreachable; stopped for 3.0 ms, not copied: no\n"
-		"prog (pid 5): not scanned, events were lost; not copied: no; stopped for "
-		"3.0 ms\n");
+	check_answer("none", "prog (pid 5): 1000 B in 1 block unreachable; stopped for 3.0 ms, not "
+			     "read from a forked copy: no\n"
+			     "prog (pid 5): not scanned, events were lost; not read from a forked "
+			     "copy: no; stopped for "
+			     "3.0 ms\n");
 	w.request.asker = SCAN_BY_TELL_RESIDENT;
 	w.resident.state = MS_SCAN_DONE;
 	add_answer(&scanner, &w);
