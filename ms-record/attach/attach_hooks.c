@@ -7,6 +7,7 @@
 #include "attach_private.h"
 #include "hook_families.h"
 #include "hook_find.h"
+#include "hook_write.h"
 
 static struct target *add(struct attach *a, const struct hook_spec *spec,
 			  const struct hook_place *place)
@@ -19,6 +20,14 @@ static struct target *add(struct attach *a, const struct hook_spec *spec,
 }
 
 /* ---- --hook ---- */
+
+static bool has_target(const struct attach *a, uint64_t address)
+{
+	for (uint32_t i = 0; i < a->target_count; i++)
+		if (a->targets[i].patch.hook.entry == address)
+			return true;
+	return false;
+}
 
 static int refuse(const struct attach *a, const struct hook_spec *h, const char *why,
 		  struct ms_err *err)
@@ -46,7 +55,10 @@ static int add_asked(struct attach *a, const struct hook_modules *m, const struc
 			      err);
 	struct target *t = add(a, h, &place);
 	if (!t)
-		return refuse(a, h, "it is recorded already, or there are too many hooks", err);
+		return refuse(a, h,
+			      has_target(a, place.address) ? "it is recorded already"
+							   : HOOK_LIMIT_REACHED,
+			      err);
 	t->must = true;
 	a->placed[h - a->hooks->v] = true;
 	return 0;

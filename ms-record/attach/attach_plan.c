@@ -449,7 +449,7 @@ static int plan_one(struct attach *a, struct target *t, struct ms_err *err)
 	uint8_t code[PATCH_BODY_MOST];
 	struct near *n = &a->shared.near[t->near];
 	if ((n->used + 1) * MG_SLOT_BYTES > MG_NEAR_BYTES && t->fresh)
-		return ms_err_set(err, "the limit of hooks is reached");
+		return ms_err_set(err, HOOK_LIMIT_REACHED);
 	uint64_t slot = t->fresh ? n->page + n->used * MG_SLOT_BYTES : t->patch.hook.slot;
 	size_t bytes = hook_code(&a->h, t->patch.hook.entry, t->size, code);
 	if (!t->fresh) /* it may be hooked now */

@@ -20,6 +20,7 @@
 
 #include "hook_calls.h"
 #include "hook_names.h"
+#include "hook_write.h"
 #include "libcommon/base/err.h"
 #include "ms-record/base/cpu.h"
 #include "ms-record/session/session.h"
@@ -432,9 +433,10 @@ void hook_families_refused(struct session *s, struct ms_err *err, const struct h
 			 module);
 	if (!err->text[0])
 		ms_err_set(err,
-			   "an allocator in '%s' is not all recorded: its '%s' cannot be hooked: "
-			   "%s; name functions that it calls, with --hook",
-			   module, spec->name, why);
+			   "allocations in '%s' are recorded in part: '%s' cannot be hooked: %s%s",
+			   module, spec->name, why,
+			   strcmp(why, HOOK_LIMIT_REACHED) ? "; hook what it calls, with --hook"
+							   : "");
 }
 
 /* ---- operators ---- */

@@ -85,9 +85,9 @@ int hook_write(struct hook_work *w, uint32_t i, uint32_t kind, const struct mg_c
 	uint8_t slot[MG_SLOT_BYTES], code[PATCH_BODY_MOST];
 	uint64_t hook = w->hooks_at + i * sizeof(struct mg_hook);
 	if (i == MG_HOOKS_MAX)
-		return ms_err_set(err, "there are too many hooks");
+		return ms_err_set(err, HOOK_LIMIT_REACHED);
 	if (!w->hooks_at)
-		return ms_err_set(err, "the program has no memory left");
+		return ms_err_set(err, "no memory was left for it");
 	uint64_t at = i < w->count ? w->hooks[i].slot : slot_for(w, &place->module);
 	if (!at)
 		return ms_err_set(

@@ -12,6 +12,8 @@
 #include "ms-record/ptrace/hijack.h"
 #include "patch.h"
 
+#define HOOK_LIMIT_REACHED "the limit on hooks is reached"
+
 struct ms_err;
 
 struct hook_work {

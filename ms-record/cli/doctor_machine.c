@@ -172,7 +172,7 @@ static void look_at_memory(struct doctor *d)
 			   strerror(errno));
 	else if (free_kb * 1024 < MEMORY_LITTLE + d->opt->session.buffer_bytes)
 		doctor_say(d, DOCTOR_NOTE, "memory",
-			   "only %s is left, and buffers take up to %s: use --buffer",
+			   "only %s is left, and buffers take up to %s: use a smaller --buffer",
 			   ms_format_size(a, free_kb * 1024),
 			   ms_format_size(b, d->opt->session.buffer_bytes));
 	else

@@ -95,10 +95,14 @@ static uint64_t other_trouble(const struct control *c, const struct image *said,
 
 static void print_elsewhere(const struct image *m)
 {
-	fprintf(stderr, "at least %s blocks came from elsewhere", COUNT(images_elsewhere(m)));
-	if (m->guest.missed[0])
-		fprintf(stderr, ", perhaps from %s: --hook 'NAME(...) -> ptr in malloc'",
-			m->guest.missed);
+	const char *name = m->guest.missed, *end = strstr(name, " in ");
+	fprintf(stderr,
+		"at least %s blocks came from elsewhere: freed, but not allocated by a hooked "
+		"function",
+		COUNT(images_elsewhere(m)));
+	if (end)
+		fprintf(stderr, "; perhaps by %s: --hook '%.*s(...) -> ptr in malloc'", name,
+			(int)(end - name), name);
 }
 
 /* How much of what happened the trace holds. */
@@ -341,7 +345,8 @@ static void print_gaps(const struct control *c, const struct image *m)
 		line("start", "the mark '%s' was never reached: nothing was recorded",
 		     c->opt->session.start_mark);
 	else if (!c->run.started_ns)
-		line("start", "it ended within the %s of --start-after: nothing was recorded",
+		line("start",
+		     "the program ended within the %s of --start-after: nothing was recorded",
 		     DURATION(c->opt->start_after_ns));
 	else if (t->started_late_ns)
 		line("start", "recording began %s after the start: %s allocations not recorded%s",
@@ -382,17 +387,18 @@ static void print_one(const struct control *c, const struct attach *attach)
 		     DURATION(t->map_ns), t->threads, DURATION(t->patch_ns), t->leave_stops,
 		     PLURAL(t->leave_stops), DURATION(t->leave_ns));
 	else
-		line("start", "the recorder was injected, not preloaded: %s", c->launch.inject);
+		line("start", "the program%s: the recorder was injected, not preloaded",
+		     c->launch.inject + sizeof "it" - 1);
 	if (c->attached && t->asleep + t->cut_short)
 		line("waiting",
 		     "%u thread%s left alone, for %s; %u system call%s may have returned early",
 		     t->asleep, PLURAL(t->asleep),
 		     t->asleep == 1 ? "it waited in the kernel" : "they waited in the kernel",
 		     t->cut_short, PLURAL(t->cut_short));
-	line("hooks", "%u function%s, %u thread%s moved out of their way%s%s", t->hooks,
+	line("hooks", "%u function%s, %u thread%s moved off rewritten code%s%s", t->hooks,
 	     PLURAL(t->hooks), t->moved, PLURAL(t->moved),
-	     t->adopted ? "; those of an earlier recorder used again" : "",
-	     t->left ? "; buffers left in it" : "");
+	     t->adopted ? "; those of an earlier recorder were used again" : "",
+	     t->left ? "; buffers were left in the process" : "");
 }
 
 /* Prints what attaching did to each of the processes. */
@@ -422,8 +428,9 @@ static void print_cost(const struct image *m)
 		return;
 	char scan[MS_UNIT_BUF + 64] = "";
 	if (m->scan.pause_ns)
-		snprintf(scan, sizeof scan, "; %s stopped the exit for %s",
-			 m->scan.state ? "leak scan" : "--resident", DURATION(m->scan.pause_ns));
+		snprintf(scan, sizeof scan, "; %s delayed the exit by %s",
+			 m->scan.state ? "the leak scan" : "--resident",
+			 DURATION(m->scan.pause_ns));
 	if (t->waited_ns)
 		line("cost", "threads waited %s in all (longest %s)%s", DURATION(t->waited_ns),
 		     DURATION(t->waited_max_ns), scan);
@@ -452,7 +459,7 @@ static void print_preexisting(const struct control *c, const struct image *m)
 		     b->state == MS_BEFORE_PART ? "at least " : "", say_blocks(n, b->blocks),
 		     SIZE(b->bytes), SIZE(b->largest), COUNT(b->frees), SIZE(b->freed_bytes));
 	if (b->state == MS_BEFORE_PART)
-		line("", "%s", b->why);
+		line("", "the number is a minimum: %s", b->why);
 	if (c->opt->verbose && b->took_ns)
 		line("walk", "its heap was walked in %s, while it ran", DURATION(b->took_ns));
 }

@@ -85,10 +85,11 @@ static int judge(struct standby_attach *w, pid_t pid, uint64_t inode, struct ms_
 	if (!a->ok)
 		return refuse(pid, a->why, err);
 	if (w->memfd < 0 || fstat(w->memfd, &got) || got.st_ino != inode)
-		return refuse(pid,
-			      "shared memory does not match: the ms-record --standby that runs it "
-			      "answered with a different file from the one mapped",
-			      err);
+		return refuse(
+			pid,
+			"the ms-record --standby that runs it offers other shared memory than "
+			"the process has mapped; restart the process",
+			err);
 	if (a->pid == (uint32_t)pid)
 		return 0;
 	return ms_err_set(err,

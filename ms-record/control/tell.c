@@ -143,7 +143,7 @@ static int trust(int fd, const char *file, const struct stat *st, struct ms_err 
 	struct ucred who;
 	socklen_t n = sizeof who;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n))
-		return ms_err_sys(err, "cannot tell who is recording '%s'", file);
+		return ms_err_sys(err, "cannot find out who records '%s'", file);
 	if (who.uid != 0 && who.uid != st->st_uid)
 		return ms_err_set(err,
 				  "the socket for '%s' belongs to user %u, not to its recorder",

@@ -50,7 +50,7 @@ bool walk_over(const struct walk *k)
 static const char *reason(const struct walk *k, const char *why)
 {
 	return is_stopped(k)  ? "the recording ended before the whole heap was walked"
-	       : walk_over(k) ? "the walk took too long"
+	       : walk_over(k) ? "walking the heap took too long"
 			      : why;
 }
 
@@ -220,7 +220,7 @@ static void walk_region(struct walk *k, struct window *w, const struct region *r
 		before = here;
 		here = p;
 		if (k->found.n > BLOCKS_MOST || walk_over(k)) {
-			walk_missing(k, "there are too many blocks, or the walk took too long");
+			walk_missing(k, "the heap has too many blocks");
 			return;
 		}
 	}
@@ -257,7 +257,7 @@ static void walk_all(struct walk *k)
 	walk_mapped(k);
 	sort_out(k);
 	if (walk_over(k))
-		walk_missing(k, "the walk took too long");
+		walk_missing(k, "walking the heap took too long");
 	k->out->arenas = k->arenas.n;
 	free(w.data);
 }

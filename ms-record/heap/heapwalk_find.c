@@ -84,7 +84,7 @@ static void follow_ring(struct walk *k)
 		uint64_t w[ARENA_WORDS];
 		/* Its heaps will tell whether it is one. */
 		if (at & 7 || !walk_get(k, at, w, sizeof w) || !is_link(w[ARENA_TOP])) {
-			walk_missing(k, "an arena's list is damaged, or has since changed");
+			walk_missing(k, "the list of arenas is damaged, or changed meanwhile");
 			return;
 		}
 		add_arena(k, at, w);
@@ -179,7 +179,7 @@ static void add_heaps(struct walk *k, const struct arena *a)
 		uint64_t info[3]; /* its arena, the heap before, its size */
 		if (!walk_get(k, heap, info, sizeof info) || info[0] != a->at ||
 		    info[2] > HEAP_MOST || head > HEAP_INFO_MOST) {
-			walk_missing(k, "an arena's heap is damaged, or has since been removed");
+			walk_missing(k, "an arena's heap is damaged, or was unmapped meanwhile");
 			return;
 		}
 		uint64_t first = heap == own ? a->at + sizeof a->words : heap + head;
@@ -191,7 +191,7 @@ static void add_heaps(struct walk *k, const struct arena *a)
 		heap = info[1];
 	}
 	if (heap)
-		walk_missing(k, "an arena has too many heaps, or walking them took too long");
+		walk_missing(k, "an arena has too many heaps");
 }
 
 static void add_regions(struct walk *k)

@@ -326,8 +326,9 @@ int launch_find(struct launch *l, const struct launch_options *o, struct ms_err 
 		return -1;
 	if (l->inject && !l->own_malloc && o->needs_library) {
 		ms_err_set(err,
-			   "cannot record '%s' with %s: %s, and that option needs a library in it",
-			   l->program, o->needs_library, l->inject);
+			   "cannot record '%s' with %s: %s, so the library that %s needs cannot be "
+			   "preloaded",
+			   l->program, o->needs_library, l->inject, o->needs_library);
 		return -1;
 	}
 	l->guest = launch_own_file("libmemscope-preload.so"); /* for what it may become, too */

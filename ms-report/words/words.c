@@ -148,10 +148,11 @@ static const char *elsewhere(struct model *m)
 {
 	const char *from = heaps_unhooked(m);
 	uint64_t n = unrecorded_frees(m, m->quality.unknown_frees);
-	return from ? SAY("at least %s blocks came from elsewhere, perhaps from %s: "
-			  "ms-record --hook '... in malloc'",
-			  say_count(m, n), from)
-		    : SAY("at least %s blocks came from elsewhere", say_count(m, n));
+	const char *said =
+		SAY("at least %s blocks came from elsewhere (freed, but not allocated by "
+		    "a hooked function)",
+		    say_count(m, n));
+	return from ? SAY("%s, perhaps by %s: ms-record --hook '... in malloc'", said, from) : said;
 }
 
 /* Says which processes ran on when their recording was over. */

@@ -76,7 +76,7 @@ note  ptrace_scope  2: processes can be attached to by root only; sudo, or --sta
 ok    capabilities  no SYS_PTRACE: your own processes only; for others use sudo
 ok    container     docker: processes outside cannot be seen; to attach, it may need --cap-add SYS_PTRACE
 note  seccomp       ms-record itself runs under a filter, which may forbid tracing
-note  memory        only 97.7 MiB is left, and buffers take up to 64.0 MiB: use --buffer
+note  memory        only 97.7 MiB is left, and buffers take up to 64.0 MiB: use a smaller --buffer
 note  overcommit    vm.overcommit_memory is 2: programs with large limits may not start, since the recorder reserves address space
 recording a command would work, with 5 restrictions
 END

@@ -216,7 +216,7 @@ grep -q "the mark 'never' was never reached" err || fail "a mark that never came
 "$BIN/ms-report" n.trace >report
 tr -s '\n ' ' ' <report | grep -q '^\*\*\* NOTHING WAS RECORDED: [1-9][0-9]* allocations* happened while recording was paused or had not begun \*\*\* ' || fail "a mark that never came: $(head -n 3 report)"
 "$BIN/ms-record" -o e.trace --start-after 1h true 2>err
-grep -qx '  start     it ended within the 1h 00m 00s of --start-after: nothing was recorded' err || fail "an end before the start: $(cat err)"
+grep -qx '  start     the program ended within the 1h 00m 00s of --start-after: nothing was recorded' err || fail "an end before the start: $(cat err)"
 begin --follow=none --start-after 1h -o r.trace
 step a 5
 tell r.trace resume

@@ -376,7 +376,7 @@ static void check_answers(void)
 	add_answer(&scanner, &w);
 	check_answer("one",
 		     "prog (pid 5): 1000 B in 1 block unreachable; stopped for 3.0 ms, read from "
-		     "a copy\n");
+		     "a forked copy\n");
 	strcpy(w.request.copy.why, "no");
 	add_answer(&scanner, &w);
 	w.state = MS_SCAN_LOST;
