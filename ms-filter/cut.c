@@ -404,7 +404,7 @@ static int write_end(struct cut *c)
 	if (index)
 		ms_record_number(&w, MS_END_INDEX, index);
 	if (!ms_record_end(&w))
-		return ms_err_set(c->err, "cannot write the trace: a record is too long");
+		return cut_damaged(&c->out, "a record is too long");
 	return cut_record(&c->out, MS_BLOCK_END, &b, (struct ms_record){0}, 0, &w);
 }
 
@@ -575,6 +575,7 @@ int cut_trace(const struct options *o, bool *incomplete, struct ms_err *err)
 {
 	struct cut c = {.o = o, .err = err};
 	c.out.names = o->anonymize ? ms_anonymizer_new() : NULL;
+	c.out.input = strcmp(o->input, "-") ? o->input : "standard input";
 	c.decoder = ms_xrealloc(NULL, 1, sizeof *c.decoder);
 	int rc = read_facts(&c);
 	if (rc == 0)

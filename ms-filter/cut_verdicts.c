@@ -128,7 +128,7 @@ static int write_scan(struct cut_verdicts *v, struct cut_writer *w, const struct
 	ms_record_writer_init(&out, memory, size);
 	int rc = cut_flush(w);
 	if (rc == 0 && (!ms_verdict_put_scan(&out, &head) || !put_sites(&out, all + 1, n, live)))
-		rc = ms_err_set(w->err, "cannot write the trace: a record is too long");
+		rc = cut_damaged(w, "a record is too long");
 	struct ms_column column = ms_record_column(&out);
 	if (rc == 0)
 		rc = ms_trace_write(w->w, MS_BLOCK_VERDICTS, head.time_ns, head.time_ns, &column, 1,

@@ -18,7 +18,8 @@ int cut_writer_open(struct cut_writer *c, int fd, const struct ms_trace_head *he
 		    struct ms_err *err)
 {
 	struct ms_trace_head h = *head;
-	*c = (struct cut_writer){.tick_ns = head->tick_ns, .names = c->names, .err = err};
+	*c = (struct cut_writer){
+		.tick_ns = head->tick_ns, .names = c->names, .input = c->input, .err = err};
 	h.hint &= ~MS_FEATURE_ADDRESSES;
 	c->w = ms_trace_writer_new(fd, &h, LEVEL, err);
 	c->events = ms_xrealloc(NULL, 1, sizeof *c->events);
@@ -173,6 +174,11 @@ static uint8_t *other_names(struct cut_writer *c, const struct ms_block *b,
 	return NULL;
 }
 
+int cut_damaged(const struct cut_writer *c, const char *what)
+{
+	return ms_err_set(c->err, "cannot filter '%s': it is damaged (%s)", c->input, what);
+}
+
 int cut_copy(struct cut_writer *c, const struct ms_block *b)
 {
 	const struct ms_column *column = ms_block_column(b, MS_RECORDS_COLUMN);
@@ -182,7 +188,7 @@ int cut_copy(struct cut_writer *c, const struct ms_block *b)
 	uint64_t size;
 	uint8_t *records = other_names(c, b, column, &size);
 	if (!records)
-		return ms_err_set(c->err, "cannot write the trace: a block of names is damaged");
+		return cut_damaged(c, "a bad block of names");
 	struct ms_column other = {.id = MS_RECORDS_COLUMN, .data = records, .size = size};
 	int rc = ms_trace_write(c->w, b->type, b->first_ns, b->last_ns, &other, 1, c->err);
 	free(records);
@@ -207,7 +213,7 @@ int cut_record(struct cut_writer *c, uint16_t type, const struct ms_block *b,
 		copy_fields(c, type, &w, added, 0);
 	int rc = 0;
 	if (!ms_record_end(&w))
-		rc = ms_err_set(c->err, "cannot write the trace: a record is too long");
+		rc = cut_damaged(c, "a record is too long");
 	struct ms_column column = ms_record_column(&w);
 	if (rc == 0)
 		rc = ms_trace_write(c->w, type, b->first_ns, b->last_ns, &column, 1, c->err);
@@ -267,8 +273,7 @@ static int put_part(struct cut_writer *c, const struct checkpoint *k, size_t fro
 		struct ms_checkpoint_block b = k->blocks[i]->b;
 		b.number = k->blocks[i]->as;
 		if (ms_checkpoint_put(&e, &b) != MS_FMT_OK)
-			rc = ms_err_set(c->err, "cannot write the trace: its allocations are not "
-						"in order");
+			rc = cut_damaged(c, "its allocations are not in order");
 	}
 	size_t count = ms_checkpoint_finish(&e, columns);
 	if (k->head.part == 0)
@@ -333,7 +338,7 @@ int cut_event(struct cut_writer *c, const struct ms_event *ev)
 		c->open = true;
 	}
 	if (ms_event_put(c->events, ev) != MS_FMT_OK)
-		return ms_err_set(c->err, "cannot write the trace: an event makes no sense");
+		return cut_damaged(c, "an invalid event");
 	c->last_tick = ev->time_ticks;
 	c->number = ms_event_next_number(c->events);
 	c->event++;

@@ -26,6 +26,7 @@ struct cut_writer {
 	uint64_t number, event;      /* the next ones */
 	uint64_t count;              /* events written */
 	struct ms_anonymizer *names; /* --anonymize, or NULL */
+	const char *input;           /* name of the trace that is read, in errors */
 	bool *files;                 /* of the symbols block in hand: which strings are files */
 	size_t strings;              /* read of it */
 	struct ms_err *err;
@@ -37,6 +38,8 @@ int cut_writer_open(struct cut_writer *c, int fd, const struct ms_trace_head *he
 		    struct ms_err *err);
 void cut_writer_free(struct cut_writer *c);
 /* Each of these: 0, or -1 with c->err set. */
+/* Fails because the trace that is read is damaged there. Returns -1. */
+int cut_damaged(const struct cut_writer *c, const char *what);
 /* A block as it is, but for names with --anonymize. */
 int cut_copy(struct cut_writer *c, const struct ms_block *b);
 /* A block of one record: the fields of `record` but those in the set `skip`, then what `more`

@@ -4,6 +4,7 @@
 #include "io.h"
 
 #include "err.h"
+#include "units.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -207,7 +208,9 @@ int ms_read_all(int fd, const char *name, size_t max, void **data, size_t *n, st
 		}
 		len += (size_t)r;
 		if (len > max) {
-			ms_err_set(err, "cannot read '%s': larger than %zu bytes", name, max);
+			char size[MS_UNIT_BUF];
+			ms_err_set(err, "cannot read '%s': larger than %s", name,
+				   ms_format_size(size, max));
 			break;
 		}
 	}

@@ -363,7 +363,9 @@ static int import_file(sqlite3 *db, const struct input *in, struct ms_err *err)
 		return -1;
 	if (!log &&
 	    (fstat(in->fd, &after) != 0 || ms_ns_of(after.st_mtim) != ms_ns_of(before.st_mtim)))
-		return ms_err_set(err, "cannot read '%s': it has since been changed", in->name);
+		return ms_err_set(err,
+				  "cannot read '%s': it changed while it was being read; try again",
+				  in->name);
 	return 0;
 }
 

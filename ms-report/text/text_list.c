@@ -207,8 +207,8 @@ static const struct {
 	[METRIC_PEAK] = {NULL, "bytes", "blocks", ", ", "block"},
 	[METRIC_ALLOCATED] = {"ALLOCATED over the whole run", "allocated", "calls", " in ", "call"},
 	[METRIC_ALLOCATIONS] = {"CALLS over the whole run", "calls", "allocated", " for "},
-	[METRIC_TEMPORARY] = {"TEMPORARY, freed before the next allocation", "temporary", "of its",
-			      " of ", "call"},
+	[METRIC_TEMPORARY] = {"TEMPORARY, freed before the next allocation", "temporary",
+			      "of calls", " of ", "call"},
 	[METRIC_FAILED] = {"FAILED, calls that returned null", "failed", "allocations"},
 	[METRIC_MAPPED] = {NULL, "mapped", "calls"},
 	[METRIC_UNREACHABLE] = {"UNREACHABLE AT THE END, nothing points to these", "bytes",
@@ -326,7 +326,7 @@ size_t list_rests(struct page *p, const struct list *l, struct list_rest out[LIS
 		out[n++] = (struct list_rest){l->none, words_none(p->m, l)};
 	if (l->leak_sites)
 		out[n++] =
-			(struct list_rest){l->leaked, SAY("%s of the leaks above",
+			(struct list_rest){l->leaked, SAY("%s named above as leaks",
 							  say_things(p->m, l->leak_sites, "site"))};
 	if (any(l->hidden))
 		out[n++] = (struct list_rest){l->hidden, "hidden by filters"};
@@ -503,11 +503,12 @@ static const char *list_name(struct page *p, const struct list *l)
 	if (l->title)
 		return l->title;
 	const char *later = unrecorded_peak(m);
+	if (l->metric == METRIC_LIVE && end)
+		return ms_arena_printf(a, "LIVE %s, %s",
+				       m->quality.growing ? "SO FAR" : "AT THE END",
+				       words_verdict(m));
 	if (l->metric == METRIC_LIVE)
-		return ms_arena_printf(a, "LIVE AT %s, %s",
-				       !end                 ? say_moment(m, &p->style)
-				       : m->quality.growing ? "THE END SO FAR"
-							    : "THE END",
+		return ms_arena_printf(a, "LIVE AT %s, %s", say_moment(m, &p->style),
 				       words_verdict(m));
 	if (l->metric == METRIC_PEAK)
 		return m->processes.n > 1   ? "PEAK, each process at its own"

@@ -29,14 +29,14 @@ enum {
 static const struct column growth_columns[] = {
 	{"first frame of your code", "function", CELL_FUNCTION, .sum = false},
 	{"", "place", CELL_PATH, .sum = false},
-	{"live", "live_bytes", CELL_SIZE, .sum = false},
-	{"a minute", NULL, CELL_VALUE, .sum = false},
+	{"at end", "live_bytes", CELL_SIZE, .sum = false},
+	{"per minute", NULL, CELL_VALUE, .sum = false},
 	{NULL, "bytes_per_minute", CELL_VALUE, .sum = false},
 	{NULL, "low", CELL_VALUE, .sum = false},
 	{NULL, "high", CELL_VALUE, .sum = false},
 	{"trend", "trend", CELL_TEXT, .sum = false},
 	{"confidence", "confidence", CELL_VALUE, .sum = false},
-	{"still there", NULL, CELL_TEXT, .sum = false, .optional = true},
+	{"not freed", NULL, CELL_TEXT, .sum = false, .optional = true},
 	{NULL, NULL, CELL_VALUE, .sum = false},
 	{NULL, "reaches_ns", CELL_ID, .sum = false},
 	{NULL, NULL, CELL_TEXT, .sum = false, .optional = true},
@@ -311,7 +311,7 @@ struct table table_growth(struct model *m, uint64_t reach, size_t limit)
 	const char *judged = until(m, "1");
 	if (*judged) {
 		t.title = SAY("%s%s", t.title, judged);
-		table_retitle(m, &t, UNTIL, "until");
+		table_retitle(m, &t, UNTIL, "judged until");
 	}
 	if (reach)
 		table_retitle(m, &t, REACHES, SAY("%s in", say_size(m, reach)));

@@ -76,7 +76,7 @@ static const char *unknown(struct model *m)
 {
 	static const char *const why[][2] = {
 		{"killed", "killed, or ended without exit()"},
-		{"time", "the walk took too long"},
+		{"time", "measuring took too long"},
 		{"unreadable", "its pages could not be read"},
 		{"threads", "its threads could not be stopped"},
 		{"lost", "events were lost"},
@@ -209,7 +209,7 @@ static const char *what_to_do(struct model *m, const struct facts *f, enum part 
 	case SLACK:
 		return "fewer, larger blocks, or a pool, would need less";
 	case FREE:
-		return n ? SAY("%s: would free about %s", all[0].what, say_size(m, all[0].gain))
+		return n ? SAY("%s to free about %s", all[0].what, say_size(m, all[0].gain))
 		       : figure_or_0(f->pinned) > f->part[FREE] / 2
 			       ? SAY("%s of it is on pages that live blocks hold, sites below",
 				     say_size(m, f->pinned))
@@ -262,7 +262,7 @@ static const struct column part_columns[] = {
 	{"resident", NULL, CELL_VALUE, .sum = false},
 	{NULL, "resident_bytes", CELL_SIZE, .sum = false},
 	{"of RSS", NULL, CELL_VALUE, .sum = false},
-	{"beside", NULL, CELL_VALUE, .sum = false},
+	{"not in RSS", NULL, CELL_VALUE, .sum = false},
 	{NULL, "beside_bytes", CELL_SIZE, .sum = false},
 	{"", "meaning", CELL_TEXT, .sum = false, .optional = true},
 };
@@ -290,18 +290,18 @@ static struct table part_table(struct model *m, const struct facts *f)
 	uint64_t sum = 0;
 	if (!f->label)
 		return t;
-	t.title = SAY("%s; looking held %s for %s", t.title,
-		      f->processes > 1 ? "each at most" : "it", say_time(m, f->pause_ns));
+	t.title = SAY("%s; measuring paused %s for %s", t.title,
+		      f->processes > 1 ? "each process at most" : "the process",
+		      say_time(m, f->pause_ns));
 	for (int i = 0; i < PARTS; i++) {
 		part_row(m, &t,
 			 i == FREE && figure_some(f->wide) ? "free or unrecorded" : parts[i].name,
 			 f->part[i], say_share(m, f->part[i], f->rss), 0, parts[i].what);
 		sum += figure_or_0(f->part[i]);
 	}
-	part_row(m, &t, "never touched", 0, NULL, f->untouched, "of live blocks: not resident");
-	part_row(m, &t, "swapped out", 0, NULL, f->swap, "of all mappings: not resident");
-	part_row(m, &t, "RSS", f->rss, say_share(m, sum, f->rss), 0,
-		 "these parts make up that share of it")
+	part_row(m, &t, "never touched", 0, NULL, f->untouched, "of live blocks");
+	part_row(m, &t, "swapped out", 0, NULL, f->swap, "of all mappings");
+	part_row(m, &t, "RSS", f->rss, say_share(m, sum, f->rss), 0, "the parts above together")
 		->kind = ROW_TOTAL;
 	return t;
 }

@@ -90,7 +90,7 @@ const char *say_date(struct model *m, uint64_t ns, bool iso)
 const char *say_moment(struct model *m, const struct style *st)
 {
 	if (strcmp(m->at_label, "end") == 0)
-		return m->quality.growing ? "the end so far" : "the end";
+		return m->quality.growing ? "the latest moment" : "the end";
 	if (strcmp(m->at_label, "peak") == 0 || strcmp(m->at_label, "start") == 0)
 		return ms_arena_printf(&m->arena, "the %s", m->at_label);
 	return name_clean(&m->arena, m->at_label, st->ascii);

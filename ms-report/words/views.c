@@ -142,10 +142,14 @@ static const struct column module_columns[] = {
 static const char *symbols_words(const char *s)
 {
 	static const char *const words[][2] = {
-		{"dwarf", "functions, files, lines"},   {"elf", "functions only"},
-		{"none", "NONE in the file"},           {"missing", "NONE: file is gone"},
-		{"mismatch", "NONE: another build"},    {"damaged", "DAMAGED in the file"},
-		{"partial", "PARTIAL: a file is gone"}, {"refused", "REFUSED: debug file differs"},
+		{"dwarf", "functions, files, lines"},
+		{"elf", "functions only"},
+		{"none", "NONE in the file"},
+		{"missing", "NONE: file is gone"},
+		{"mismatch", "NONE: another build"},
+		{"damaged", "DAMAGED in the file"},
+		{"partial", "PARTIAL: .dwo/dwz missing"},
+		{"refused", "REFUSED: debug file differs"},
 	};
 	for (size_t i = 0; s && i < sizeof words / sizeof *words; i++)
 		if (strcmp(s, words[i][0]) == 0)

@@ -80,9 +80,8 @@ static void put_totals(const struct writer *w)
 {
 	const struct ms_replay *r = &w->rec->replay;
 	const struct ms_sampled *s = r->sampled;
-	put_gauge(w, "live_bytes", "bytes", "Bytes of blocks allocated now.", (double)r->live_bytes,
-		  0);
-	put_gauge(w, "live_blocks", NULL, "Blocks allocated now.",
+	put_gauge(w, "live_bytes", "bytes", "Bytes of live blocks.", (double)r->live_bytes, 0);
+	put_gauge(w, "live_blocks", NULL, "Live blocks.",
 		  (double)(s ? s->total.live.blocks : r->live_blocks), 0);
 	put_gauge(w, "peak_live_bytes", "bytes", "Largest live bytes so far.",
 		  (double)r->peak_bytes, 0);
@@ -288,8 +287,8 @@ static void put_recorder(const struct writer *w, const struct trace *t)
 		  (double)ms_follow_reached(t->follow) / 1e9, 3);
 	if (lag != UINT64_MAX)
 		put_gauge(w, "recorder_lag_seconds", "seconds",
-			  "How far the recorder and this program lag behind.", (double)lag / 1e9,
-			  3);
+			  "Time by which the recorder and ms-top lag behind the program.",
+			  (double)lag / 1e9, 3);
 	put_count(w, "recorder_events", NULL, "Events in the trace.", rec->replay.events);
 	put_count(w, "recorder_lost_events", NULL,
 		  "Events that could not be recorded: live figures may be off by these.",

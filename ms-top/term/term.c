@@ -158,9 +158,9 @@ int term_open(struct ms_err *err)
 {
 	const char *name = getenv("TERM");
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
-		return ms_err_set(err, "no terminal: use -b for plain frames");
+		return ms_err_set(err, "no terminal: use -b for plain text output");
 	if (!name || !name[0])
-		return ms_err_set(err, "TERM is not set: use -b for plain frames");
+		return ms_err_set(err, "TERM is not set: use -b for plain text output");
 	has_before = tcgetattr(STDIN_FILENO, &before) == 0;
 	if (pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0)
 		return ms_err_set(err, "cannot make a pipe: %s", strerror(errno));
@@ -169,12 +169,13 @@ int term_open(struct ms_err *err)
 	if (!screen && strcmp(name, "unknown") != 0)
 		screen = newterm("xterm-256color", stdout, stdin);
 	if (!screen)
-		return ms_err_set(err, "unknown terminal '%s': use -b for plain frames", name);
+		return ms_err_set(err, "unknown terminal '%s': use -b for plain text output", name);
 	const char *place = tigetstr("cup");
 	if (!place || place == (char *)-1) {
 		term_close();
 		return ms_err_set(
-			err, "terminal '%s' cannot move its cursor: use -b for plain frames", name);
+			err, "terminal '%s' cannot move its cursor: use -b for plain text output",
+			name);
 	}
 	prepare_back();
 	keep_said();

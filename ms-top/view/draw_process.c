@@ -92,8 +92,8 @@ static void draw_source(struct grid *g, int row, const struct process *p)
 		return;
 	case SOURCE_STATM:
 		grid_print(g, row, 0, GRID_WARN,
-			   "smaps %s: HEAP is what statm does not count as files; no regions",
-			   p->figures.denied ? "may not be read" : "cannot be read");
+			   "%s smaps: HEAP is RSS less files, from statm; no regions",
+			   p->figures.denied ? "no permission to read" : "cannot read");
 		return;
 	default:
 		grid_print(g, row, 0, GRID_DIM, "PSS to SWAP from %s%s%s",

@@ -123,7 +123,9 @@ static void draw_sizes(struct box *b, const struct trace *t, const struct site_d
 {
 	uint64_t live, calls;
 	total_of(d, &live, &calls);
-	title(b, live ? "sizes, of live bytes" : "sizes, of allocations");
+	title(b, !live                      ? "sizes, of allocations"
+		 : t->shown->replay.sampled ? "sizes, of live bytes"
+					    : "sizes, of live bytes; blocks");
 	const uint64_t *parts = live ? d->size_bytes : d->size_calls;
 	int room = b->end - b->row;
 	for (unsigned i = 0; i < MS_SIZE_CLASSES; i++) {

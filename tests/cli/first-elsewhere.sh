@@ -85,7 +85,7 @@ is 'what records it' "$(commands freed.trace)" "$command"
 # typed as it stands, it records the same command; that trace then says what to do
 eval "$command" 2>/dev/null || fail "typed: $command"
 is 'the command again' "$(ms-snap -q -o - freed.*.trace | cat >again.db; sqlite3 again.db 'SELECT command FROM process')" "$(ms-snap -q -o - freed.trace | cat >once.db; sqlite3 once.db 'SELECT command FROM process')"
-[[ $(line_of Where freed.*.trace) == *" is free but held by the allocator: call malloc_trim(0): would free about "* ]] || fail "recorded: $(ms-report freed.*.trace)"
+[[ $(line_of Where freed.*.trace) == *" is free but held by the allocator: call malloc_trim(0) to free about "* ]] || fail "recorded: $(ms-report freed.*.trace)"
 [[ $(ms-report freed.*.trace) == *$'\n         ms-report --resident freed.'* && -z $(commands freed.*.trace) ]] || fail "its Next: $(ms-report freed.*.trace | sed -n '/^Next/,$p')"
 # a command that is wider than the screen is continued as a shell takes it; a word that is wider is no part of it
 ms-record -q -o long.trace ./freed {1..30}

@@ -74,7 +74,7 @@ with open("long.db", "rb") as f:
     measure("a pipe", 40, [], data=f.read())
 # nothing is left out for want of room: a paragraph says what a row says
 text = measure("--growth", 40, ["--growth", "--reach", "2G", "grown.db"])
-for words in ("live 187.5 KiB", "a minute +37.1 KiB", "trend growing", "confidence 0.81", "#2"):
+for words in ("at end 187.5 KiB", "per minute +37.1 KiB", "trend growing", "confidence 0.81", "#2"):
     if words not in text:
         failures.append(f"narrow growth: no {words!r} in {text!r}")
 text = measure("comparison", 40, ["diff1.db"])

@@ -102,7 +102,7 @@ jq -e '.unreadable >= 1 and (.rows[0] | .from == "statm" and .pss_bytes == null 
 start 100 30 -p $target
 sees '^HEAP +[0-9.]+ [KM]'
 sees '^PSS +-$'
-sees '^smaps may not be read: HEAP is what statm does not count as files; no regions$'
+sees '^no permission to read smaps: HEAP is RSS less files, from statm; no regions$'
 keys q
 ends 0
 if ! cd "$elsewhere" || ! chown 65534 .; then fail chown; fi

@@ -116,7 +116,7 @@ timeout 600 "$T" --proc-root proc -b -n 1 --filter "$(printf 'x%.0s' {1..128})" 
 grep -q "bad --filter 'xxx.*at most 127 bytes" err || fail "$(cat err)"
 rm -f status before after
 TERM_OF=dumb start 80 24 --proc-root proc
-sees "^ms-top: terminal 'dumb' cannot move its cursor: use -b for plain frames"
+sees "^ms-top: terminal 'dumb' cannot move its cursor: use -b for plain text output"
 until_true test -s after
 [ "$(cat status)" = 2 ] || fail "TERM=dumb: status $(cat status)"
 unset TERM_OF

@@ -87,7 +87,7 @@ ms-report --width 200 --resident file.db | grep -q "is files: the largest $PWD/b
 # Without verdicts; without the option; not with samples.
 ms-record --resident --leak-check=no -o plain.trace "$program" leak 2>said >/dev/null
 grep -qE '^  cost .*; --resident delayed the exit by [0-9.]+ m?s$' said || die "$(cat said)"
-ms-report --resident plain.trace | grep -qE '^RESIDENT MEMORY by what it is for; looking held it for [0-9.]+ .?s$' || die "no pause"
+ms-report --resident plain.trace | grep -qE '^RESIDENT MEMORY by what it is for; measuring paused the process for [0-9.]+ .?s$' || die "no pause"
 test "$(ms-report --sql 'SELECT (SELECT count(*) FROM scan) || state FROM resident' plain.trace | tail -n 1)" = 0done
 ms-record -q -o without.trace "$program" leak >/dev/null
 ms-report --resident without.trace | grep -qx 'n/a (recorded without --resident)'
