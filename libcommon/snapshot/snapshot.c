@@ -7,6 +7,7 @@
 #include "libcommon/base/err.h"
 #include "libcommon/base/io.h"
 #include "libcommon/base/progress.h"
+#include "libcommon/base/units.h"
 #include "schema_sql.h"
 
 #include <stdarg.h>
@@ -102,10 +103,11 @@ unsigned char *ms_snapshot_image(sqlite3 *db, size_t *size, struct ms_err *err)
 	if (ms_sql_int(db, "PRAGMA freelist_count", 1) != 0 && ms_sql_exec(db, "VACUUM", err) != 0)
 		return NULL;
 	sqlite3_int64 n = 0;
+	char size_text[MS_UNIT_BUF];
 	unsigned char *image = sqlite3_serialize(db, "main", &n, 0);
 	if (!image)
-		ms_err_set(err, "cannot keep a snapshot of %lld bytes in memory: out of memory",
-			   (long long)n);
+		ms_err_set(err, "cannot keep a snapshot of %s in memory: out of memory",
+			   ms_format_size(size_text, (uint64_t)n));
 	*size = (size_t)n;
 	return image;
 }

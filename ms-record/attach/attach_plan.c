@@ -112,7 +112,7 @@ static int take_image(struct attach *a, const struct attach_map *at, struct ms_e
 	if (ours && !is_sound(&m))
 		return ATTACH_REFUSE(a, err,
 				     "another version of ms-record was attached before, or what it "
-				     "left was overwritten");
+				     "left was overwritten; restart the process");
 	a->foreign |= !ours;
 	if (!ours || (a->adopted && !is_in_use(a, &m)))
 		return 0;
@@ -143,7 +143,7 @@ static int check_foreign(struct attach *a, struct ms_err *err)
 		if (to && !to->path[0] && to->exec)
 			return ATTACH_REFUSE(a, err,
 					     "another version of ms-record was attached before, "
-					     "and did not detach");
+					     "and did not detach; restart the process");
 	}
 	return 0;
 }

@@ -220,7 +220,7 @@ static void look_at_own_files(struct doctor *d)
 	char *guest = launch_own_file("libmemscope-preload.so"), *snap = launch_own_file("ms-snap");
 	if (!guest)
 		doctor_say(d, DOCTOR_NO, "library",
-			   "libmemscope-preload.so is neither beside ms-record nor in "
+			   "libmemscope-preload.so is neither in the folder of ms-record nor in "
 			   "../lib/memscope: reinstall MemScope");
 	else if (!launch_preloadable(&guest))
 		doctor_say(d, DOCTOR_NO, "library",
@@ -231,8 +231,9 @@ static void look_at_own_files(struct doctor *d)
 	else
 		doctor_say(d, DOCTOR_OK, "library", "it is here");
 	if (!snap)
-		doctor_say(d, DOCTOR_NOTE, "ms-snap",
-			   "it is not beside ms-record: no symbols are appended to traces");
+		doctor_say(
+			d, DOCTOR_NOTE, "ms-snap",
+			"it is not in the folder of ms-record: no symbols are appended to traces");
 	free(guest);
 	free(snap);
 }

@@ -172,8 +172,8 @@ static void print_lost(const struct control *c)
 			line("trouble", "'%s' was %s meanwhile", c->images.v[i].file, lost);
 	}
 	if (n > LOST_NAMED)
-		line("trouble", "likewise %zu more trace%s", n - LOST_NAMED,
-		     PLURAL(n - LOST_NAMED));
+		line("trouble", "%zu more trace%s removed or replaced meanwhile", n - LOST_NAMED,
+		     n - LOST_NAMED == 1 ? " was" : "s were");
 }
 
 /* Says why recording stopped before the end. False: it did not. */
@@ -334,7 +334,7 @@ static void print_left(const struct control *c)
 		     getpid() == 1 ? "ends with ms-record, which is process 1 here," : "goes on",
 		     then);
 	if (c->left.n > LOST_NAMED)
-		line("left", "likewise %zu more", c->left.n - LOST_NAMED);
+		line("left", "%zu more are no longer recorded", c->left.n - LOST_NAMED);
 }
 
 /* Prints what was left out because an option asked for it. */
@@ -565,7 +565,7 @@ static void print_files(const struct control *c)
 static void print_symbols(const struct control *c, struct ms_arena *a)
 {
 	if (c->no_snap)
-		line("symbols", "not appended: ms-snap is not beside ms-record");
+		line("symbols", "not appended: ms-snap is not in the folder of ms-record");
 	else if (c->skip_symbols)
 		line("symbols", "skipped; later: ms-snap --symbols=embed %s",
 		     ms_shell_word(a, c->files.path));

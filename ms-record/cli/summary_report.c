@@ -56,7 +56,7 @@ static int run_report(const struct control *c, const char *option, char **argv, 
 		status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 	else
 		fprintf(stderr, "ms-record: --%s: %s\n", option,
-			program ? strerror(errors) : "ms-report is not beside ms-record");
+			program ? strerror(errors) : "ms-report is not in the folder of ms-record");
 	free(program);
 	return status;
 }

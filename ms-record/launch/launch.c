@@ -334,8 +334,8 @@ int launch_find(struct launch *l, const struct launch_options *o, struct ms_err 
 	l->guest = launch_own_file("libmemscope-preload.so"); /* for what it may become, too */
 	if (!l->guest)
 		return ms_err_set(err,
-				  "cannot find 'libmemscope-preload.so' beside this program or "
-				  "in ../lib/memscope");
+				  "cannot find 'libmemscope-preload.so' in the folder of ms-record "
+				  "or in ../lib/memscope: reinstall MemScope");
 	if (launch_preloadable(&l->guest))
 		return 0;
 	return ms_err_set(err,

@@ -23,6 +23,7 @@
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
+#include "libcommon/base/units.h"
 #include "ms-record/base/descriptor.h"
 #include "ms-record/base/wake.h"
 #include "session.h"
@@ -148,15 +149,18 @@ bool pool_back_ring(const struct pool *p, const struct session *s, uint32_t i)
 static int make_memory(struct pool *p, struct ms_err *err)
 {
 	struct stat st;
+	char size[MS_UNIT_BUF];
 	if (p->memfd < 0)
 		p->memfd = memfd_create("memscope", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (p->memfd < 0 || ftruncate(p->memfd, (off_t)p->shape.bytes) ||
 	    fcntl(p->memfd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) || back_head(p) ||
 	    fstat(p->memfd, &st))
-		return ms_err_sys(err, "cannot make shared memory of %zu bytes", p->shape.bytes);
+		return ms_err_sys(err, "cannot make shared memory of %s",
+				  ms_format_size(size, p->shape.bytes));
 	p->inode = st.st_ino;
 	if (map_memory(p))
-		return ms_err_sys(err, "cannot map shared memory of %zu bytes", p->shape.bytes);
+		return ms_err_sys(err, "cannot map shared memory of %s",
+				  ms_format_size(size, p->shape.bytes));
 	return 0;
 }
 

@@ -108,7 +108,8 @@ const char *words_one_time(struct model *m)
 {
 	struct one_time sum = one_time_sum(m);
 	return sum.live_bytes && sum.live_bytes != UNKNOWN
-		       ? SAY("one-time allocations of the runtime: %s (ms-filter --one-time)",
+		       ? SAY("one-time allocations of the runtime: %s (shown by ms-filter "
+			     "--one-time)",
 			     say_size(m, sum.live_bytes))
 		       : NULL;
 }

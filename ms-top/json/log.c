@@ -28,7 +28,8 @@ static int check(int fd, const char *path, struct ms_err *err)
 		return 0;
 	if (pread(fd, head, sizeof head, 0) != (ssize_t)sizeof head ||
 	    memcmp(head, begin, sizeof head) != 0)
-		return ms_err_set(err, "cannot log to '%s': it already holds something else", path);
+		return ms_err_set(err, "cannot log to '%s': it holds something other than a log",
+				  path);
 	/* a machine that went down in the midst of a line: the next one begins on its own */
 	if (pread(fd, &last, 1, st.st_size - 1) == 1 && last != '\n' &&
 	    ms_write_all(fd, "\n", 1) != 0)

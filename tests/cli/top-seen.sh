@@ -69,7 +69,7 @@ refused() { # MESSAGE ARGS
 }
 echo 'mine' >mine
 mkfifo pipe
-refused "cannot log to 'mine': it already holds something else" --log mine
+refused "cannot log to 'mine': it holds something other than a log" --log mine
 [ "$(cat mine)" = mine ] || fail 'mine was changed'
 refused "cannot log to 'pipe': not a file; --json writes to a pipe" --log pipe
 refused "cannot write 'no/where': No such file or directory" --log no/where
