@@ -344,7 +344,9 @@ static int build_blocks(const struct wanted *c, struct ms_symbols *s, int fd, st
 		o.failed = true;
 	ms_trace_writer_free(o.to);
 	MS_FREE(o.strings.v, o.string_index.slots, o.w.data);
-	return o.failed ? ms_err_set(err, "cannot write symbols: a record is too long") : 0;
+	return o.failed
+		       ? ms_err_set(err, "cannot add symbols to the trace: one of them is too long")
+		       : 0;
 }
 
 /* ---- appending ---- */

@@ -159,8 +159,9 @@ static void print_other_trouble(const struct control *c, const struct image *sai
 		     "%" PRIu64 " further %s recorded in part, %s events lost there; more room: %s",
 		     programs, were, COUNT(lost), larger_buffer(c, room));
 	else if (programs)
-		line("trouble", "%" PRIu64 " further %s recorded in part or not at all%s", programs,
-		     were, c->files.folder ? ": see FILE.d/index" : "");
+		line("trouble", "%" PRIu64 " further %s recorded in part or not at all%s%s%s",
+		     programs, were, c->files.folder ? ": see " : "",
+		     c->files.folder ? c->files.folder : "", c->files.folder ? "/index" : "");
 }
 
 static void print_lost(const struct control *c)
@@ -224,7 +225,9 @@ static void print_trouble(const struct image *m)
 	if (stopped(m, why))
 		line("trouble", "%s", why);
 	if (m->guest.disabled[0])
-		line("trouble", "the recorder in the program was disabled: %s", m->guest.disabled);
+		line("trouble",
+		     "the recorder in the program switched itself off: %s; the program went on",
+		     m->guest.disabled);
 }
 
 /* Says in words what RSS was near the peak; and when, if that was another moment, or pages came in
@@ -488,7 +491,9 @@ static void print_stacks(const struct control *c, const struct image *m)
 		     m->guest.forks == 1 ? "it did" : "they did");
 	if (!c->opt->verbose)
 		return;
-	line("detail", "%s events, %s unwound here, %" PRIu64 " repairs, %" PRIu64 " violations",
+	line("detail",
+	     "%s events, %s stacks unwound by ms-record, %" PRIu64 " repairs, %" PRIu64
+	     " violations",
 	     COUNT(t->events), COUNT(t->remote_unwinds), t->repairs, t->violations);
 	if (m->guest.passed_early)
 		line("early", "%" PRIu64 " allocations happened before recording could begin",
@@ -583,7 +588,7 @@ static void print_nothing(const struct control *c)
 	const char *why =
 		c->refused.text[0] ? c->refused.text : "it did not load the recorder's library";
 	fprintf(stderr, "ms-record: %s %s; %s%s\n", name, became(c, room),
-		c->abandoned ? "the output made no progress and was left as it was"
+		c->abandoned ? "writing the trace made no progress, so it was abandoned"
 			     : "nothing was recorded: ",
 		c->abandoned ? "" : why);
 }

@@ -177,7 +177,7 @@ static int talk(int fd, const char *file, const char *verb, bool *again, struct 
 	if (text[0] != '0' && text[0] != TELL_NOT_DONE)
 		return ms_err_set(err, "the recorder of '%s': %s", file, text + 1);
 	fputs(text + 1, stdout);
-	return fflush(stdout) ? ms_err_sys(err, "cannot write the answer")
+	return fflush(stdout) ? ms_err_sys(err, "cannot write to standard output")
 			      : text[0] == TELL_NOT_DONE;
 }
 
