@@ -3,6 +3,31 @@
  * not be in it, and /regular expressions/. */
 
 const MOST_TERMS = 30; /* a bit each */
+const SLICE_MS = 50, MOST_MS = 3000; /* of a search, after which the page does something else; of all of them */
+
+/* Returns the browser's regular expression of a text; throws an Error that says what is wrong with it. Refuses what takes it exponential time:
+ * a group that is repeated and has repeats or alternatives in it. */
+function regexOf(text) {
+	if (text.length > 300)
+		throw new Error("it is longer than 300 characters");
+	const plain = text.replace(/\\./gs, "x").replace(/\[[^\]]*\]/g, "x"), groups = [false];
+	for (const [token, repeats] of plain.matchAll(/[(|]|\)?([*+{])|\)/g)) {
+		const end = token[0] === ")", inner = end && groups.pop();
+		if (inner && repeats)
+			throw new Error("a repeated group has repeats or alternatives in it");
+		if (token === "(")
+			groups.push(false);
+		else
+			groups[groups.length - 1] ||= inner || !end || !!repeats;
+	}
+	try {
+		const regex = new RegExp(text, "i");
+		regex.test(""); /* compiles it */
+		return regex;
+	} catch (e) {
+		throw new Error(e.message.replace(/^.*: /s, ""));
+	}
+}
 
 /* {terms: [{words, not, has(text in lower case)}], errors: [sentences]} of what was typed. */
 function parseSearch(text) {
@@ -12,8 +37,8 @@ function parseSearch(text) {
 		const plain = (phrase ?? word ?? "").toLowerCase(), term = { words, not: !!minus, has: (s) => s.includes(plain) };
 		if (pattern !== undefined) {
 			try {
-				const regex = new Pattern(pattern);
-				term.has = (s) => regex.has(s);
+				const regex = regexOf(pattern);
+				term.has = (s) => regex.test(s);
 			} catch (e) {
 				errors.push(`${words} is no regular expression: ${e.message}`);
 				continue;
@@ -28,8 +53,8 @@ function parseSearch(text) {
 	return { terms: terms.slice(0, MOST_TERMS), errors };
 }
 
-/* By function, a bit for each term that its name, its module or any of its files has. */
-function termsOf(model, terms) {
+/* Returns by function a bit for each term that its name, its module or any of its files has; yields often. */
+function* termsOf(model, terms) {
 	const bits = new Int32Array(model.fns.length), seen = new Map();
 	const look = (text) => {
 		const low = text.toLowerCase();
@@ -40,18 +65,24 @@ function termsOf(model, terms) {
 			seen.set(text, look(text));
 		return text ? seen.get(text) : 0;
 	};
-	model.fns.forEach((fn, i) => bits[i] = look(fn.name) | once(fn.module));
-	model.fnOf.forEach((fn, frame) => bits[fn] |= once(model.fileOf(frame)));
+	for (const [i, fn] of model.fns.entries()) {
+		bits[i] = look(fn.name) | once(fn.module);
+		yield;
+	}
+	for (const [frame, fn] of model.fnOf.entries()) {
+		bits[fn] |= once(model.fileOf(frame));
+		yield;
+	}
 	return bits;
 }
 
-/* What a search found, or null where nothing is searched for: {found: by site 1 = yes, 0 = no, 2 = left out by a -word; fns: by function, is
- * it one of those words; words, without: those that must be there and must not; errors}. */
-function searchSites(model, text) {
+/* Yields often, and returns what a search found, or null where nothing is searched for: {found: by site 1 = yes, 0 = no, 2 = left out by a
+ * -word; fns: by function, is it one of those words; words, without: those that must be there and must not; errors}. */
+function* searchSites(model, text) {
 	const { terms, errors } = parseSearch(text);
 	let bits;
 	try {
-		bits = termsOf(model, terms);
+		bits = yield* termsOf(model, terms);
 	} catch (e) {
 		errors.push(`a regular expression was aborted: ${e.message}`);
 		terms.length = 0;
@@ -77,7 +108,7 @@ class Search {
 	/* `show(result)` is called with what searchSites gives; `count()` then gives sums of that as Flame.found does. Enter calls go(), which
 	 * is to be set. */
 	constructor(model, show, count) {
-		Object.assign(this, { model, show, count, waiting: 0, result: null, changed: () => {}, go: () => {} });
+		Object.assign(this, { model, show, count, waiting: 0, left: 0, result: null, changed: () => {}, go: () => {} });
 		this.input = el("input", {
 			type: "search", id: "search", placeholder: "Search names and files ( / )", enterkeyhint: "search", autocomplete: "off", spellcheck: "false", "aria-describedby": "found",
 			"aria-label": "Search functions, files and modules", title: 'word word: both in a call stack. "exact phrase". -word: without it. /regular expression/',
@@ -91,10 +122,7 @@ class Search {
 			if (e.key !== "Enter")
 				return;
 			e.preventDefault();
-			clearTimeout(this.waiting);
-			this.run();
-			if (this.result?.found)
-				this.go();
+			this.run(true);
 		});
 		document.addEventListener("keydown", (e) => {
 			if (e.key === "/" && !document.activeElement.matches("input:not([type=checkbox]), select, textarea")) {
@@ -103,8 +131,29 @@ class Search {
 			}
 		});
 	}
-	run() {
-		this.result = searchSites(this.model, this.input.value);
+	/* Searches, and then calls go() if that is asked for; goes on later when a slice of time is over. */
+	run(go) {
+		this.left = MOST_MS / SLICE_MS;
+		this.slice(searchSites(this.model, this.input.value), go);
+	}
+	slice(work, go) {
+		clearTimeout(this.waiting);
+		const end = performance.now() + SLICE_MS;
+		let step;
+		do
+			step = work.next();
+		while (!step.done && performance.now() < end);
+		if (!step.done && --this.left > 0) {
+			this.waiting = setTimeout(() => this.slice(work, go));
+			return;
+		}
+		this.end(step.done ? step.value : work.throw(new Error("it takes too long")).value);
+		if (go && this.result?.found)
+			this.go();
+	}
+	end(result) {
+		this.waiting = 0;
+		this.result = result;
 		this.input.setAttribute("aria-invalid", String(!!this.result?.errors.length));
 		this.show(this.result?.found ? this.result : null);
 		this.say();
