@@ -10,8 +10,8 @@
  *             texts that are numbered, gzip
  *   text/     text.h
  *   html/     html.h, html_data.h; the page's own style and script
- *   export/   formats.h: JSON, CSV, folded stacks, SVG; export.h: the formats of other programs;
- *             events.h: event by event
+ *   export/   formats.h: JSON, CSV; export_table.h: the formats of other programs, a row each;
+ *             export.h: what these have in common; events.h: event by event
  *   ci/       budget.h: --fail-on; ci.h: findings, and formats of them
  *   diff/     diff_report.h: what ms-diff found, for people
  *
@@ -21,6 +21,7 @@
 #include "ms-report/cli/options.h"
 #include "ms-report/cli/render.h"
 #include "ms-report/export/events.h"
+#include "ms-report/export/export.h"
 #include "ms-report/model/model.h"
 #include "ms-report/model/run.h"
 #include "ms-report/output/out.h"
@@ -258,7 +259,7 @@ static int write_output(struct page *p, const struct options *opt, const struct 
 	struct out o = {.fd = page ? 0 : file.fd};
 	int rc = 0;
 	ms_progress("writing the report", NULL, 0, 0, NULL);
-	render(p, opt, output->format, &o);
+	render(p, opt, output, &o);
 	ms_progress_hide();
 	bool paged = !output->path && output->format == FORMAT_TEXT && !opt->no_pager &&
 		     isatty(STDOUT_FILENO);
@@ -269,7 +270,7 @@ static int write_output(struct page *p, const struct options *opt, const struct 
 	out_free(&o);
 	if (output->path)
 		rc = end_file(&file, output, rc, opt, err);
-	const char *lacks = rc == 0 ? render_lacks(p, opt, output->format) : NULL;
+	const char *lacks = rc == 0 ? render_lacks(p, opt, output) : NULL;
 	if (lacks)
 		ms_cli_remark(&opt->cli, "--%s: %s (ms-snap without --at keeps peak and end)",
 			      output->name, lacks);
@@ -538,8 +539,12 @@ int main(int argc, char **argv)
 		options_free(&opt);
 		return ms_cli_failed("ms-report", &err);
 	}
-	if (opt.cli.asked)
-		return ms_cli_answer(&opt.cli, &err) == 0 ? 0 : ms_cli_failed("ms-report", &err);
+	if (opt.cli.asked || opt.list_exports) {
+		int rc = opt.cli.asked ? ms_cli_answer(&opt.cli, &err)
+				       : ms_cli_print(export_list(&opt.arena), &err);
+		options_free(&opt);
+		return rc == 0 ? 0 : ms_cli_failed("ms-report", &err);
+	}
 	ms_cli_signals();
 	ms_progress_start(!opt.cli.quiet);
 	struct run run = {0};

@@ -326,12 +326,15 @@ static void put_help(FILE *to, const struct ms_cli *cli)
 	}
 	for (size_t i = 0; i < n; i++) {
 		title = rows[i]->name ? title : rows[i]->help;
-		options += rows[i]->name != NULL;
+		bool older = strcmp(title, MS_CLI_OLDER) == 0;
+		options += rows[i]->name && !older;
 		if (cli->help == HELP_ROWS && rows[i]->name)
 			fprintf(to, "%s\t%c\t%s\t%s\t%u\t%s\n", rows[i]->name,
 				rows[i]->letter ? rows[i]->letter : '-',
 				rows[i]->argument ? rows[i]->argument : "-", title, rows[i]->rank,
 				rows[i]->help ? rows[i]->help : "-");
+		else if (cli->help == HELP_ALL && older)
+			continue;
 		else if (cli->help == HELP_ALL && !rows[i]->name)
 			fprintf(to, "\n%s:\n", title);
 		else if (cli->help == HELP_ALL && rows[i]->help)

@@ -38,6 +38,9 @@ struct ms_cli_option {
 	const char *help;
 };
 
+/* The title of spellings that go on working: they are in no --help but that of rows. */
+#define MS_CLI_OLDER "Older spellings"
+
 /* offset to most of a row: a member of the tool's struct options, such with limits, or all. */
 #define MS_RANGE(member, least, most)                                                              \
 	offsetof(struct options, member), sizeof(((struct options *)0)->member), 0, least, most

@@ -3,31 +3,32 @@
  */
 #include "options.h"
 
+#include "ms-report/export/export.h"
+
 #include "libcommon/base/err.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static int put_output(struct options *opt, enum format format, const char *path, const char *name,
-		      struct ms_err *err)
+static int put_output(struct options *opt, struct output o, struct ms_err *err)
 {
-	if (path && !*path)
+	if (o.path && !*o.path)
 		return ms_err_set(err, "an output file needs a name");
-	bool standard = path && strcmp(path, "-") == 0;
-	if (standard)
-		path = NULL;
-	for (size_t i = 0; path && i < opt->output_count; i++)
-		if (opt->outputs[i].path && strcmp(opt->outputs[i].path, path) == 0)
-			return ms_err_set(err, "two outputs cannot go to one file: '%s'", path);
+	o.standard = o.path && strcmp(o.path, "-") == 0;
+	if (o.standard)
+		o.path = NULL;
+	for (size_t i = 0; o.path && i < opt->output_count; i++)
+		if (opt->outputs[i].path && strcmp(opt->outputs[i].path, o.path) == 0)
+			return ms_err_set(err, "two outputs cannot go to one file: '%s'", o.path);
 	for (size_t i = 0; i < opt->output_count; i++)
-		if (!path && !opt->outputs[i].path)
+		if (!o.path && !opt->outputs[i].path)
 			return ms_err_set(err,
 					  "only one format can go to standard output: name a file "
 					  "for the other, such as --json=FILE");
 	if (opt->output_count == OUTPUTS_MAX)
 		return ms_err_set(err, "more than %d outputs", OUTPUTS_MAX);
-	opt->outputs[opt->output_count++] = (struct output){format, path, name, standard, false};
+	opt->outputs[opt->output_count++] = o;
 	return 0;
 }
 
@@ -40,21 +41,65 @@ static int add_output(const struct ms_cli_arg *arg, struct ms_err *err)
 	     layout = full || (json && strcmp(arg->text, "compact") == 0);
 	if (layout)
 		opt->layout = full ? LAYOUT_FULL : LAYOUT_COMPACT;
-	return put_output(opt, format, layout ? NULL : arg->text, arg->row->name, err);
+	return put_output(opt,
+			  (struct output){.format = format,
+					  .file = file_kind_of(format),
+					  .path = layout ? NULL : arg->text,
+					  .name = arg->row->name,
+					  .joint = '='},
+			  err);
 }
 
-/* flame, timeline, or one of these, a colon and a file. */
+static int put_export(const struct ms_cli_arg *arg, const struct export_kind *kind,
+		      const char *path, const char *name, char joint, struct ms_err *err)
+{
+	return put_output(arg->to,
+			  (struct output){.format = FORMAT_EXPORT,
+					  .export = kind,
+					  .file = kind->file,
+					  .path = path,
+					  .name = name,
+					  .joint = joint},
+			  err);
+}
+
+/* Takes the name of a format, or that, a colon and a file; or list. */
+static int add_export(const struct ms_cli_arg *arg, struct ms_err *err)
+{
+	struct options *opt = arg->to;
+	size_t n = strcspn(arg->text, ":");
+	const struct export_kind *kind = export_find(arg->text, n);
+	opt->list_exports |= strcmp(arg->text, "list") == 0;
+	if (opt->list_exports)
+		return 0;
+	if (!kind)
+		return ms_err_set(err, "bad --export '%.*s': expected %s or list", (int)n,
+				  arg->text, export_names(&opt->arena, 0, ", "));
+	return put_export(arg, kind, arg->text[n] ? arg->text + n + 1 : NULL,
+			  ms_arena_printf(&opt->arena, "export=%s", kind->name), ':', err);
+}
+
+/* Takes a format that has an option of its own. */
+static int add_older(const struct ms_cli_arg *arg, struct ms_err *err)
+{
+	const char *name = arg->row->name;
+	return put_export(arg, export_find(name, strlen(name)), arg->text, name, '=', err);
+}
+
+/* Takes flame, timeline, or one of these, a colon and a file. */
 static int add_svg(const struct ms_cli_arg *arg, struct ms_err *err)
 {
-	size_t n = strcspn(arg->text, ":");
-	bool flame = n == 5 && strncmp(arg->text, "flame", n) == 0;
-	if (!flame && (n != 8 || strncmp(arg->text, "timeline", n) != 0))
+	struct options *opt = arg->to;
+	int n = (int)strcspn(arg->text, ":");
+	const char *name = ms_arena_printf(&opt->arena, "svg-%.*s", n, arg->text);
+	const struct export_kind *kind = export_find(name, strlen(name));
+	if (!kind)
 		return ms_err_set(err,
 				  "bad --svg '%s': expected flame or timeline, or one of these "
 				  "with a file, such as flame:heap.svg",
 				  arg->text);
-	return put_output(arg->to, flame ? FORMAT_SVG_FLAME : FORMAT_SVG_TIMELINE,
-			  arg->text[n] ? arg->text + n + 1 : NULL, arg->row->name, err);
+	return put_export(arg, kind, arg->text[n] ? arg->text + n + 1 : NULL, arg->row->name, '=',
+			  err);
 }
 
 static bool has_view(const struct options *opt, enum view v)
@@ -117,6 +162,11 @@ static int take_code_url(const struct ms_cli_arg *arg, struct ms_err *err)
 	{                                                                                          \
 		name, 0, "[FILE]", add_output, MS_WHOLE(format), rank, help                        \
 	}
+#define OLDER(name)                                                                                \
+	{                                                                                          \
+		name, 0, "[FILE]", add_older, MS_WHOLE(0), 0, NULL                                 \
+	}
+#define NAME_IN_LIST(name, ...) name ", "
 #define VIEW(name, view, rank, help)                                                               \
 	{                                                                                          \
 		name, 0, NULL, add_view, MS_WHOLE(view), rank, help                                \
@@ -130,6 +180,17 @@ static int take_code_url(const struct ms_cli_arg *arg, struct ms_err *err)
 	}
 
 static const struct ms_cli_option rows[] = {
+	{.help = MS_CLI_OLDER},
+	OLDER("folded"),
+	{"svg", 0, "flame|timeline", add_svg, MS_WHOLE(0), 0, NULL},
+	OLDER("pprof"),
+	OLDER("speedscope"),
+	OLDER("gprof2dot"),
+	OLDER("massif"),
+	OLDER("dhat"),
+	OLDER("heaptrack"),
+	OLDER("callgrind"),
+	OLDER("chrome-trace"),
 	{.help = "Formats; several may be given with =FILE"},
 	FORMAT("text", FORMAT_TEXT, 0, "for people (default)"),
 	FORMAT("md", FORMAT_MD, 9, "Markdown, as a comment for a pull request"),
@@ -137,20 +198,12 @@ static const struct ms_cli_option rows[] = {
 	FORMAT("json", FORMAT_JSON, 10,
 	       "all of it, with exact figures; --json=full: whole call stacks with each site"),
 	FORMAT("csv", FORMAT_CSV, 0, "one table"),
-	FORMAT("folded", FORMAT_FOLDED, 0, "a line per call path, for flame graphs"),
-	{"svg", 0, "flame|timeline", add_svg, MS_WHOLE(0), 0,
-	 "an image for Markdown; flame:FILE, timeline:FILE"},
 	FORMAT("sarif", FORMAT_SARIF, 0, "findings, for code scanning"),
 	FORMAT("junit", FORMAT_JUNIT, 0, "budgets as test cases, for continuous integration"),
 	FORMAT("github", FORMAT_GITHUB, 0, "findings as annotations of a GitHub workflow"),
-	FORMAT("pprof", FORMAT_PPROF, 0, "for pprof"),
-	FORMAT("speedscope", FORMAT_SPEEDSCOPE, 0, "for speedscope.app"),
-	FORMAT("gprof2dot", FORMAT_GPROF2DOT, 0, "for gprof2dot -f json"),
-	FORMAT("massif", FORMAT_MASSIF, 0, "for ms_print and massif-visualizer"),
-	FORMAT("dhat", FORMAT_DHAT, 0, "for Valgrind's dh_view.html and the Firefox Profiler"),
-	FORMAT("heaptrack", FORMAT_HEAPTRACK, 0, "for heaptrack_print and heaptrack_gui"),
-	FORMAT("callgrind", FORMAT_CALLGRIND, 0, "for callgrind_annotate and KCachegrind"),
-	FORMAT("chrome-trace", FORMAT_CHROME_TRACE, 0, "for Perfetto and chrome://tracing"),
+	{"export", 0, "FORMAT[:FILE]", add_export, MS_WHOLE(0), 0,
+	 "a file for another program; FORMAT is " EXPORT_FORMATS(
+		 NAME_IN_LIST) "or list, which says what each is for"},
 	{.help = "Views; default: the first screen"},
 	VIEW("summary", VIEW_SUMMARY, 0, "figures of the whole run"),
 	VIEW("leaks", VIEW_LEAKS, 1, "sites by what is live at the end (or --at)"),
@@ -190,8 +243,7 @@ static const struct ms_cli_option rows[] = {
 	 "for a trace with a FILE.d: FILE itself, whatever else ran"},
 	{"metric", 0, "live|peak|allocated|allocations|temporary|failed|mapped", ms_cli_choice,
 	 MS_AT(metric), 0,
-	 "for --folded, --gprof2dot, --tree, --annotate and --by; what --html, --pprof and "
-	 "--speedscope show first"},
+	 "the figure of --tree, --annotate, --by and --export; what --html shows first"},
 	{"limit", 0, "N", ms_cli_count, MS_RANGE(limit, NULL, "1000000000"), 11,
 	 "rows of a list, 0 = all"},
 	{"wrapper", 0, "REGEX", ms_wrapper_take, MS_AT(wrappers), 0,
@@ -214,7 +266,7 @@ static const struct ms_cli_option rows[] = {
 	{"layout", 0, "auto|compact|full|memc|go", ms_cli_choice, MS_AT(layout), 0,
 	 "with --json: compact has frames and stacks once, in tables; full: with each site; auto "
 	 "(default): full up to 16 MB of stacks; memc: regions as memc writes them, a line for "
-	 "each time; with --pprof: go has the four types of Go's profiles only"},
+	 "each time; with --export=pprof: go has the four types of Go's profiles only"},
 	{"pretty", 0, NULL, ms_cli_flag, MS_AT(pretty), 0, "with --json: over many lines"},
 	{"code-url", 0, "URL", take_code_url, MS_AT(links.code_url), 0,
 	 "where Markdown links to: https://x/blob/main/{file}#L{line}"},
@@ -253,17 +305,19 @@ const char *view_name(enum view v)
 }
 
 /* Which formats can show a view; the others show their own whole. */
-static bool shows(enum format f, enum view v)
+static bool shows(const struct output *o, enum view v)
 {
 	bool list = v >= VIEW_LEAKS && v <= VIEW_MAPPED;
+	enum format f = o->format;
+	if (f == FORMAT_EXPORT)
+		return (o->export->traits & EXPORT_ONE) && list &&
+		       !((o->export->traits & EXPORT_SITES) &&
+			 (v == VIEW_FAILED || v == VIEW_MAPPED));
 	if (v == VIEW_EVENTS)
 		return f == FORMAT_JSON || f == FORMAT_TEXT;
 	if (f == FORMAT_JSON || f == FORMAT_CSV)
 		return v != VIEW_TREE;
-	if (f == FORMAT_GPROF2DOT)
-		return list && v != VIEW_FAILED && v != VIEW_MAPPED;
-	return f == FORMAT_TEXT || f == FORMAT_MD ||
-	       ((f == FORMAT_FOLDED || f == FORMAT_SVG_FLAME) && list);
+	return f == FORMAT_TEXT || f == FORMAT_MD;
 }
 
 static bool has_output(const struct options *opt, enum format f)
@@ -271,6 +325,17 @@ static bool has_output(const struct options *opt, enum format f)
 	for (size_t i = 0; i < opt->output_count; i++)
 		if (opt->outputs[i].format == f)
 			return true;
+	return false;
+}
+
+/* Returns whether there is an output for another program that has all those traits. */
+static bool has_export(const struct options *opt, unsigned traits)
+{
+	for (size_t i = 0; i < opt->output_count; i++) {
+		const struct export_kind *kind = opt->outputs[i].export;
+		if (kind && (kind->traits & traits) == traits)
+			return true;
+	}
 	return false;
 }
 
@@ -288,23 +353,20 @@ static int check_by(const struct options *opt, struct ms_err *err)
 }
 
 /* Formats for other programs know some figures only. */
-static int check_metric(const struct options *opt, struct ms_err *err)
+static int check_metric(struct options *opt, struct ms_err *err)
 {
-	static const enum format choose[] = {FORMAT_PPROF, FORMAT_SPEEDSCOPE, FORMAT_GPROF2DOT};
-	bool chosen = false, unknown = opt->metric == METRIC_FAILED || opt->metric == METRIC_MAPPED;
+	bool unknown = opt->metric == METRIC_FAILED || opt->metric == METRIC_MAPPED;
 	if (opt->metric == METRIC_COUNT)
 		return 0;
-	for (size_t i = 0; i < sizeof choose / sizeof *choose; i++)
-		chosen |= has_output(opt, choose[i]);
-	if (chosen && unknown)
+	if (unknown && has_export(opt, EXPORT_SITES | EXPORT_METRIC))
 		return ms_err_set(err, "--metric %s is not available in that format",
 				  metric_names[opt->metric]);
-	if (!chosen && !has_output(opt, FORMAT_FOLDED) && !has_output(opt, FORMAT_SVG_FLAME) &&
-	    !has_output(opt, FORMAT_HTML) && !has_view(opt, VIEW_TREE) && !has_view(opt, VIEW_BY) &&
-	    !has_view(opt, VIEW_ANNOTATE))
+	if (!has_export(opt, EXPORT_METRIC) && !has_output(opt, FORMAT_HTML) &&
+	    !has_view(opt, VIEW_TREE) && !has_view(opt, VIEW_BY) && !has_view(opt, VIEW_ANNOTATE))
 		return ms_err_set(err,
-				  "--metric is for --folded, --svg=flame, --html, --gprof2dot, "
-				  "--pprof, --speedscope, --tree, --annotate and --by");
+				  "--metric is for --html, --tree, --annotate, --by and these of "
+				  "--export: %s",
+				  export_names(&opt->arena, EXPORT_METRIC, ", "));
 	return 0;
 }
 
@@ -315,12 +377,12 @@ static int check_metric(const struct options *opt, struct ms_err *err)
 	"width color"
 
 /* Refuses what would be ignored. */
-static int check(const struct options *opt, struct ms_err *err)
+static int check(struct options *opt, struct ms_err *err)
 {
 	for (size_t i = 0; i < opt->view_count; i++) {
 		bool shown = false;
 		for (size_t k = 0; k < opt->output_count; k++)
-			shown |= shows(opt->outputs[k].format, opt->views[i]);
+			shown |= shows(&opt->outputs[k], opt->views[i]);
 		if (!shown)
 			return ms_err_set(err, "--%s is not available in that format: use --text%s",
 					  view_name(opt->views[i]),
@@ -336,8 +398,9 @@ static int check(const struct options *opt, struct ms_err *err)
 	if (((ms_cli_given(&opt->cli, "layout") && !go) || opt->pretty) &&
 	    !has_output(opt, FORMAT_JSON))
 		return ms_err_set(err, "--layout and --pretty are for --json");
-	if (go && !has_output(opt, FORMAT_PPROF))
-		return ms_err_set(err, "--layout=go is for --pprof");
+	if (go && !has_export(opt, EXPORT_TYPES))
+		return ms_err_set(err, "--layout=go is for --export=%s",
+				  export_names(&opt->arena, EXPORT_TYPES, " and "));
 	if (opt->layout == LAYOUT_MEMC &&
 	    (opt->view_count > 1 || (opt->view_count == 1 && opt->views[0] != VIEW_REGIONS)))
 		return ms_err_set(err, "--layout=memc is for --regions only");
@@ -375,7 +438,8 @@ static int name_output(struct options *opt, struct ms_err *err)
 			opt->input_count ? ms_cli_operand(&opt->arena, opt->inputs[0], &point) : "";
 	for (size_t i = 0; i < opt->output_count && isatty(STDOUT_FILENO); i++) {
 		struct output *o = &opt->outputs[i];
-		if (o->path || o->standard || !(o->path = own_name(&opt->arena, input, o->format)))
+		if (o->path || o->standard ||
+		    !(o->path = own_name(&opt->arena, input, o->file.ending)))
 			continue;
 		if (strcmp(o->path, input) == 0)
 			o->path = ms_arena_printf(&opt->arena, "report-%s", o->path);
@@ -395,7 +459,7 @@ int options_parse(int argc, char **argv, struct options *opt, struct ms_err *err
 	*opt = (struct options){.limit = LIMIT_DEFAULT, .metric = METRIC_COUNT};
 	if (ms_cli_read(&tool, opt, &opt->cli, argc, argv, err) != 0)
 		return -1;
-	if (opt->cli.asked)
+	if (opt->cli.asked || opt->list_exports)
 		return 0;
 	if (!opt->limit)
 		opt->limit = SIZE_MAX;

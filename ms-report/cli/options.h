@@ -62,6 +62,7 @@ struct options {
 	const char *annotate; /* of VIEW_ANNOTATE */
 	/* a word: nothing is read then; NULL = none */
 	const char *explain;
+	bool list_exports;   /* likewise: the formats of --export */
 	const char *process; /* of the run of a trace; NULL = the one with the highest peak */
 	bool only_first;     /* the trace itself */
 	struct links links;
@@ -71,7 +72,7 @@ struct options {
 	size_t width;        /* 0 = the terminal's */
 	enum color color;
 	bool ascii, full_names, no_pager;
-	enum layout layout; /* of FORMAT_JSON; LAYOUT_GO of FORMAT_PPROF */
+	enum layout layout; /* of FORMAT_JSON; LAYOUT_GO of EXPORT_TYPES */
 	bool pretty;
 	bool anonymize;
 	bool no_source; /* of the page */

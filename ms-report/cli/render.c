@@ -30,7 +30,7 @@ static size_t limit_of(const struct options *opt, enum format f, enum view v)
 	};
 	if (opt->limit != LIMIT_DEFAULT)
 		return opt->limit;
-	if (f == FORMAT_CSV || f == FORMAT_JSON || f == FORMAT_FOLDED)
+	if (f == FORMAT_CSV || f == FORMAT_JSON)
 		return SIZE_MAX;
 	if (f == FORMAT_MD && v == VIEW_FIRST)
 		return 10;
@@ -416,21 +416,10 @@ static enum metric chosen_metric(const struct page *p, const struct options *opt
 	return metric == METRIC_COUNT ? metric_of(p, opt) : metric;
 }
 
-const char *render_lacks(const struct page *p, const struct options *opt, enum format f)
+const char *render_lacks(const struct page *p, const struct options *opt,
+			 const struct output *output)
 {
-	return export_lacks(p->m, f, asked_metric(opt));
-}
-
-static void folded(struct page *p, const struct options *opt, struct out *o)
-{
-	enum metric metric = chosen_metric(p, opt);
-	/* two moments of one run have no peaks of their own */
-	if (p->m->diff &&
-	    (folded_diff(p->m, o, metric, opt->full_names) ||
-	     (opt->metric == METRIC_COUNT && folded_diff(p->m, o, METRIC_LIVE, opt->full_names))))
-		return;
-	struct tree t = tree_make(p->m, metric, false, TREE_WHOLE, false);
-	folded_tree(p->m, o, &t, opt->full_names);
+	return output->export ? export_lacks(p->m, output->export, asked_metric(opt)) : NULL;
 }
 
 static void for_ci(struct page *p, const struct options *opt, enum format format, struct out *o)
@@ -466,8 +455,7 @@ int render_prepare(struct page *p, const struct options *opt, struct ms_err *err
 		return ms_err_set(err,
 				  "--layout=memc needs a snapshot of regions: ms-snap --smaps");
 	for (size_t i = 0; i < opt->output_count; i++) {
-		const char *why = export_refuses(p, &opt->outputs[i])
-					  ?: svg_refuses(p->m, opt->outputs[i].format);
+		const char *why = export_refuses(p, &opt->outputs[i]);
 		if (why)
 			return ms_err_set(err, "%s", why);
 	}
@@ -489,8 +477,9 @@ int render_prepare(struct page *p, const struct options *opt, struct ms_err *err
 	return 0;
 }
 
-void render(struct page *p, const struct options *opt, enum format f, struct out *o)
+void render(struct page *p, const struct options *opt, const struct output *output, struct out *o)
 {
+	enum format f = output->format;
 	switch (f) {
 	case FORMAT_MD:
 		markdown_report(p, opt, o);
@@ -501,9 +490,6 @@ void render(struct page *p, const struct options *opt, enum format f, struct out
 	case FORMAT_CSV:
 		csv_report(p, opt, o);
 		break;
-	case FORMAT_FOLDED:
-		folded(p, opt, o);
-		break;
 	case FORMAT_HTML:
 		html(p, opt, o);
 		break;
@@ -512,17 +498,10 @@ void render(struct page *p, const struct options *opt, enum format f, struct out
 	case FORMAT_GITHUB:
 		for_ci(p, opt, f, o);
 		break;
-	case FORMAT_SVG_FLAME: {
-		struct tree t = tree_make(p->m, chosen_metric(p, opt), false,
-					  opt->full_names ? TREE_ROUNDS : TREE_OWN, false);
-		svg_flame(p, o, &t);
+	case FORMAT_EXPORT:
+		export_write(p, output->export, opt->metric, chosen_metric(p, opt), o);
 		break;
-	}
-	case FORMAT_SVG_TIMELINE:
-		svg_timeline(p, o);
-		break;
-	default:
-		if (!export_write(p, f, opt->metric, chosen_metric(p, opt), o))
-			text_report(p, opt, o);
+	case FORMAT_TEXT:
+		text_report(p, opt, o);
 	}
 }

@@ -21,6 +21,7 @@ int render_prepare(struct page *p, const struct options *opt, struct ms_err *err
  * needed. */
 const char *render_large(const struct page *p, const struct options *opt, enum format f);
 /* Returns what the format lacks, as export_lacks() does, for the metric that was asked for. */
-const char *render_lacks(const struct page *p, const struct options *opt, enum format f);
-/* Writes one format of a prepared page to `o`. */
-void render(struct page *p, const struct options *opt, enum format f, struct out *o);
+const char *render_lacks(const struct page *p, const struct options *opt,
+			 const struct output *output);
+/* Writes one output of a prepared page to `o`. */
+void render(struct page *p, const struct options *opt, const struct output *output, struct out *o);

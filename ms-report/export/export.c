@@ -6,11 +6,10 @@
 
 #include "ms-report/model/diff.h"
 #include "ms-report/model/figures.h"
-#include "ms-report/words/page.h"
+#include "ms-report/words/names.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "libcommon/base/json_writer.h"
 #include "libcommon/base/order.h"
@@ -82,19 +81,38 @@ static uint32_t more_place(const struct export *x, size_t which)
 	return (uint32_t)(x->place_count - PLACES_MORE + which);
 }
 
-size_t export_stack(struct export *x, const struct export_row *r)
+void export_take_stack(struct export *x, const struct export_row *r)
 {
 	const struct model *m = x->m;
-	if (!r->site) {
-		x->path[0] = r->place;
-		return 1;
-	}
-	size_t n = model_stack(m, r->site->stack, x->path);
-	if (!n)
-		x->path[n++] = more_place(x, PLACE_NO_STACK);
+	x->path[0] = r->place;
+	x->depth = 1;
+	if (!r->site)
+		return;
+	x->depth = model_stack(m, r->site->stack, x->path);
+	if (!x->depth)
+		x->path[x->depth++] = more_place(x, PLACE_NO_STACK);
 	if (m->processes.n > 1)
-		x->path[n++] = (uint32_t)m->frames.n + r->site->process;
-	return n;
+		x->path[x->depth++] = (uint32_t)m->frames.n + r->site->process;
+}
+
+const struct export_row *export_next(struct export *x, const struct export_row *r,
+				     enum export_figure f)
+{
+	for (r = r ? r + 1 : x->rows; r < x->rows + x->n; r++)
+		if (f == EXPORT_ALL || (f == EXPORT_FIGURES ? export_any(r) : r->v[f] != 0)) {
+			export_take_stack(x, r);
+			return r;
+		}
+	return NULL;
+}
+
+size_t export_frame_end(const struct export *x, size_t at)
+{
+	const struct place *p = &x->places[x->path[at]];
+	for (; ++at < x->depth && p->inlined; p = &x->places[x->path[at]])
+		if (x->places[x->path[at]].address != p->address)
+			break;
+	return at;
 }
 
 const char *export_frame_text(struct export *x, const struct place *p)
@@ -108,35 +126,52 @@ const char *export_frame_text(struct export *x, const struct place *p)
 		       : SAY("0x%llX: %s (%s)", (unsigned long long)p->address, p->function, where);
 }
 
-uint32_t export_text(struct export *x, struct export_texts *t, uint32_t place, export_put *put)
+/* ---- numbers of texts and stacks ---- */
+
+uint32_t export_text(struct export *x, uint32_t place, export_put *put)
 {
-	if (!t->number)
-		t->number = ms_xcalloc(x->place_count, sizeof *t->number);
-	if (!t->number[place]) {
+	if (!x->text_of)
+		x->text_of = ms_xcalloc(x->place_count, sizeof *x->text_of);
+	if (!x->text_of[place]) {
 		struct out text = {0};
 		put(x, &x->places[place], &text);
-		t->number[place] = bytes_number(&t->texts, text.v, text.n, NULL) + 1;
+		x->text_of[place] = bytes_number(&x->texts, text.v, text.n, NULL) + 1;
 		out_free(&text);
 	}
-	return t->number[place] - 1;
+	return x->text_of[place] - 1;
 }
 
-void export_text_array(const struct export_texts *t, struct ms_json *j, const char *key)
+uint32_t export_stack(struct export *x, bool up, export_put *put)
+{
+	uint32_t node = 0;
+	for (size_t i = 0; i < x->depth; i++) {
+		uint32_t place = x->path[up ? i : x->depth - 1 - i];
+		node = key_child(&x->stacks, node, export_text(x, place, put), NULL);
+	}
+	return node;
+}
+
+void export_path(struct export *x, struct ms_json *j, const char *key, bool innermost_first,
+		 export_put *put)
 {
 	ms_json_open(j, key, '[');
-	for (uint32_t i = 0; i < t->texts.n; i++) {
-		size_t n;
-		const char *text = bytes_of(&t->texts, i, &n);
-		ms_json_key(j, NULL);
-		j->put(j->to, text, n);
+	for (size_t i = 0; i < x->depth; i++) {
+		uint32_t place = x->path[innermost_first ? i : x->depth - 1 - i];
+		ms_json_number(j, NULL, export_text(x, place, put));
 	}
 	ms_json_close(j, ']');
 }
 
-void export_texts_free(struct export_texts *t)
+void export_text_array(const struct export *x, struct ms_json *j, const char *key)
 {
-	bytes_free(&t->texts);
-	free(t->number);
+	ms_json_open(j, key, '[');
+	for (uint32_t i = 0; i < x->texts.n; i++) {
+		size_t n;
+		const char *text = bytes_of(&x->texts, i, &n);
+		ms_json_key(j, NULL);
+		j->put(j->to, text, n);
+	}
+	ms_json_close(j, ']');
 }
 
 /* ---- rows ---- */
@@ -160,7 +195,7 @@ static void take_figures(uint64_t v[EXPORT_FIGURES], enum told_of of, const void
 
 static void make_rows(struct model *m, struct export *x)
 {
-	uint64_t sum[EXPORT_FIGURES] = {0};
+	uint64_t sum[EXPORT_FIGURES] = {0}, total[EXPORT_FIGURES];
 	x->rows = ms_arena_alloc(&m->arena, (m->sites.n + 2) * sizeof *x->rows);
 	x->n = m->sites.n + 2;
 	for (size_t i = 0; i < m->sites.n; i++) {
@@ -171,16 +206,14 @@ static void make_rows(struct model *m, struct export *x)
 	hidden->place = more_place(x, PLACE_HIDDEN);
 	other->place = more_place(x, PLACE_OTHER);
 	take_figures(hidden->v, TOLD_OF_HIDDEN, &m->hidden);
-	take_figures(x->total, TOLD_OF_ALL, m);
+	take_figures(total, TOLD_OF_ALL, m);
 	for (size_t i = 0; i <= m->sites.n; i++)
 		for (int f = 0; f < EXPORT_FIGURES; f++) {
 			x->rows[i].v[f] = figure_or_0(x->rows[i].v[f]);
 			sum[f] = figure_add(sum[f], x->rows[i].v[f]);
 		}
-	for (int f = 0; f < EXPORT_FIGURES; f++) {
-		x->known[f] = x->total[f] != UNKNOWN;
-		other->v[f] = x->known[f] ? figure_sub(x->total[f], sum[f]) : 0;
-	}
+	for (int f = 0; f < EXPORT_FIGURES; f++)
+		other->v[f] = x->known[f] ? figure_sub(total[f], sum[f]) : 0;
 }
 
 /* Returns by how much the total is more than the rows; 0 where that is not known. */
@@ -246,47 +279,6 @@ static void make_notes(struct model *m, struct export *x)
 		words_add(&x->notes, x->lacks);
 }
 
-static bool has_moment(const struct model *m, const char *label)
-{
-	for (size_t i = 0; i < m->snapshots.n; i++)
-		if (strcmp(m->snapshots.v[i].label, label) == 0)
-			return true;
-	return false;
-}
-
-/* Returns what is shown instead of a peak that the snapshot lacks, or NULL. In a format with one
- * figure it matters only if the peak is shown. */
-static const char *lacks_peak(struct model *m, enum format f, bool one, enum metric asked)
-{
-	if (has_moment(m, "peak") || (one && asked != METRIC_PEAK && asked != METRIC_COUNT))
-		return NULL;
-	const char *instead = f == FORMAT_HEAPTRACK ? "the peak shown is the largest of its moments"
-			      : f == FORMAT_MASSIF  ? "no tree is marked as the peak's"
-			      : one && asked == METRIC_COUNT
-				      ? SAY("what is live at %s is shown", say_moment(m, &whole))
-				      : "its figures are 0 or left out";
-	return SAY("no moment 'peak' in the snapshot: %s", instead);
-}
-
-static const char *lacks_end(struct model *m, enum format f, bool one, enum metric asked)
-{
-	if (has_moment(m, "end") || f == FORMAT_MASSIF || (one && asked != METRIC_LIVE))
-		return NULL;
-	return SAY("no moment 'end' in the snapshot: what is shown as live at the end, in use or "
-		   "leaked is that of %s",
-		   f == FORMAT_HEAPTRACK ? "its last moment" : say_moment(m, &whole));
-}
-
-const char *export_lacks(struct model *m, enum format f, enum metric asked)
-{
-	bool one = f == FORMAT_FOLDED || f == FORMAT_GPROF2DOT || f == FORMAT_SVG_FLAME;
-	if ((f < FORMAT_PPROF && !one) || f == FORMAT_CHROME_TRACE || m->proc_only || m->diff ||
-	    !m->snapshots.n)
-		return NULL;
-	const char *peak = lacks_peak(m, f, one, asked), *end = lacks_end(m, f, one, asked);
-	return peak && end ? SAY("%s; %s", peak, end) : peak ? peak : end;
-}
-
 const char *export_joined(struct export *x, const char *first, size_t from)
 {
 	for (size_t i = from; i < x->notes.n; i++)
@@ -294,19 +286,32 @@ const char *export_joined(struct export *x, const char *first, size_t from)
 	return first;
 }
 
-/* All in the model's arena. */
-static void make(struct model *m, struct export *x)
+void export_prepare(struct export *x)
 {
+	struct model *m = x->m;
 	const char **v;
 	size_t n = command_arguments(m, &m->processes.v[0], &v);
 	const char *command = v[0];
+	uint64_t total[EXPORT_FIGURES];
 	for (size_t i = 1; i < n && strlen(command) < 4096; i++)
 		command = SAY("%s %s", command, v[i]);
 	x->command = name_clean(&m->arena, command, false);
+	take_figures(total, TOLD_OF_ALL, m);
+	for (int f = 0; f < EXPORT_FIGURES; f++)
+		x->known[f] = total[f] != UNKNOWN;
+	make_notes(m, x);
+	if (!(x->kind->traits & EXPORT_SITES))
+		return;
 	make_places(m, x);
 	make_rows(m, x);
-	make_notes(m, x);
 	x->path = ms_arena_alloc(&m->arena, (m->nodes.n + 3) * sizeof *x->path);
+}
+
+void export_free(struct export *x)
+{
+	bytes_free(&x->texts);
+	key_free(&x->stacks);
+	free(x->text_of);
 }
 
 /* ---- moments ---- */
@@ -383,57 +388,4 @@ size_t export_points(struct export *x, struct export_point **out)
 		memcpy(*out, a.v, a.n * sizeof *a.v);
 	free(a.v);
 	return a.n;
-}
-
-/* ---- which format ---- */
-
-/* That file has a line for each allocation. */
-#define HEAPTRACK_MOST UINT64_C(10000000000)
-static bool too_many(const struct model *m)
-{
-	uint64_t sum = 0;
-	for (size_t i = 0; i < m->sites.n; i++)
-		sum = figure_add(sum, figure_or_0(m->sites.v[i].allocations));
-	return sum > HEAPTRACK_MOST || (figure_or_0(m->totals.allocations) > HEAPTRACK_MOST);
-}
-
-const char *export_refuses(const struct page *p, const struct output *output)
-{
-	if (output->format < FORMAT_PPROF)
-		return NULL;
-	if (p->m->proc_only && output->format != FORMAT_CHROME_TRACE)
-		return "it has no allocations, only figures from /proc: use --chrome-trace, --json "
-		       "or --csv";
-	if (output->format == FORMAT_PPROF && !output->path && isatty(STDOUT_FILENO))
-		return "--pprof is not for a terminal: name a file, such as --pprof=heap.pb.gz";
-	if (output->format == FORMAT_HEAPTRACK && too_many(p->m))
-		return "--heaptrack writes a line for each allocation, and these are more than "
-		       "10,000,000,000";
-	size_t n = output->path ? strlen(output->path) : 0;
-	if (output->format == FORMAT_HEAPTRACK && n >= 4 &&
-	    strcmp(output->path + n - 4, ".zst") == 0)
-		return "heaptrack goes by a file's name, and --heaptrack does not write zstd: use "
-		       ".gz";
-	return NULL;
-}
-
-bool export_write(struct page *p, enum format f, enum metric asked, enum metric metric,
-		  struct out *o)
-{
-	static export_format *const formats[FORMAT_COUNT] = {
-		[FORMAT_PPROF] = export_pprof,         [FORMAT_SPEEDSCOPE] = export_speedscope,
-		[FORMAT_GPROF2DOT] = export_gprof2dot, [FORMAT_MASSIF] = export_massif,
-		[FORMAT_DHAT] = export_dhat,           [FORMAT_HEAPTRACK] = export_heaptrack,
-		[FORMAT_CALLGRIND] = export_callgrind, [FORMAT_CHROME_TRACE] = export_chrome};
-	struct export x = {.m = p->m, .lacks = export_lacks(p->m, f, asked)};
-	if (!formats[f])
-		return false;
-	make(p->m, &x);
-	x.asked = asked;
-	x.metric = metric;
-	x.compress = p->gzip;
-	x.full_names = p->style.full_names;
-	x.four_types = p->four_types;
-	formats[f](&x, o);
-	return true;
 }

@@ -9,6 +9,8 @@
  */
 #pragma once
 
+#include "export_table.h"
+
 #include "ms-report/model/lists.h"
 #include "ms-report/output/number_table.h"
 #include "ms-report/output/out.h"
@@ -27,7 +29,8 @@ enum export_figure {
 	EXPORT_PEAK_BLOCKS,
 	EXPORT_PEAK,
 	EXPORT_TEMPORARY,
-	EXPORT_FIGURES
+	EXPORT_FIGURES,
+	EXPORT_ALL
 };
 /* The figure that stands for a metric; EXPORT_FIGURES = none does. */
 enum export_figure export_figure_of(enum metric metric);
@@ -56,49 +59,62 @@ struct export_row {
 struct export
 {
 	struct model *m;
+	struct page *page;
+	const struct export_kind *kind;
+	enum metric asked;   /* METRIC_COUNT = none was */
+	enum metric metric;  /* that a format with one figure has */
+	const char *command; /* of the first process, cleaned */
+	const char *lacks;   /* of export_lacks */
+	struct words notes;  /* whole sentences: who wrote it, and what the figures are worth */
+	bool known[EXPORT_FIGURES];
+	void *state; /* of the format, for its export_put */
+
+	/* EXPORT_SITES: */
 	struct place *places;
 	size_t place_count;
 	struct export_row *rows; /* those of the sites first, in their order */
 	size_t n;
-	uint64_t total[EXPORT_FIGURES];
-	bool known[EXPORT_FIGURES];
-	const char *command; /* of the first process, cleaned */
-	const char *lacks;   /* of export_lacks */
-	struct words notes;  /* whole sentences: who wrote it, and what the figures are worth */
-	uint32_t *path;      /* as long as the longest stack */
-	enum metric asked;   /* METRIC_COUNT = none was */
-	enum metric metric;  /* that a format with one figure has */
-	bool compress;       /* what the output is named after wants it */
-	bool four_types;     /* of pprof: no more than Go has */
-	bool full_names;     /* nothing is shortened where there is a place for the whole, too */
+	uint32_t *path; /* of the row that export_next returned, innermost first */
+	size_t depth;   /* places in it, at least one */
+
+	/* made as a format asks for them */
+	struct table_of_bytes texts; /* of places: each different one once, as they come */
+	uint32_t *text_of;           /* by place: number of its text + 1; 0 = not asked yet */
+	struct key_tree stacks;      /* of numbers of texts */
 };
 
-/* The places of a row's stack into x->path, innermost first, at least one. Returns how many. With
- * several processes the outermost one is the process. */
-size_t export_stack(struct export *x, const struct export_row *r);
-/* `first`, then the notes from number `from` on, for formats with one text: "a; b; c". */
+/* Returns the next row behind `r` (NULL = the first) that has the figure, with its stack in x->path;
+ * NULL = there is none. EXPORT_FIGURES: with any figure; EXPORT_ALL: without one, too. With several
+ * processes the outermost place is the process. */
+const struct export_row *export_next(struct export *x, const struct export_row *r,
+				     enum export_figure f);
+/* Fills x->path with the stack of a row. */
+void export_take_stack(struct export *x, const struct export_row *r);
+/* Returns where the frame that begins at x->path[at] ends: behind those that are inlined into it. */
+size_t export_frame_end(const struct export *x, size_t at);
+/* Joins `first` and the notes from number `from` on, for formats with one text: "a; b; c". */
 const char *export_joined(struct export *x, const char *first, size_t from);
-/* The rows, of the new run so far, become those of the comparison: what each place has more, in two's
+/* Makes the rows, of the new run so far, those of the comparison: what each place has more, in two's
  * complement what it has less. */
 void export_differences(struct export *x);
-/* Has the row any figure? */
+/* Returns whether the row has any figure. */
 bool export_any(const struct export_row *r);
-/* "0x401000: main (main.c:31)", "0x7f00: deflate (in /usr/lib/libz.so.1)": as Valgrind's tools
- * write a frame. In the model's arena. */
+/* Returns "0x401000: main (main.c:31)", "0x7f00: deflate (in /usr/lib/libz.so.1)": a frame as
+ * Valgrind's tools write it. In the model's arena. */
 const char *export_frame_text(struct export *x, const struct place *p);
 
-/* Keeps the texts of places that were written: each different text once, numbered as they come.
- * Zeroed = none. */
-struct export_texts {
-	struct table_of_bytes texts;
-	uint32_t *number; /* of a place's text + 1; 0 = not asked yet */
-};
+/* Writes what a format has of a place; always the same function in one format. */
 typedef void export_put(struct export *x, const struct place *p, struct out *o);
-/* The number of what `put` writes of a place. */
-uint32_t export_text(struct export *x, struct export_texts *t, uint32_t place, export_put *put);
-/* An array of all of them, which are JSON. */
-void export_text_array(const struct export_texts *t, struct ms_json *j, const char *key);
-void export_texts_free(struct export_texts *t);
+/* Returns the number of what `put` writes of a place, in x->texts. */
+uint32_t export_text(struct export *x, uint32_t place, export_put *put);
+/* Returns the node of x->path in x->stacks, whose keys are numbers of texts; node 0 is above its
+ * outermost place, or, with `up`, above its innermost one. */
+uint32_t export_stack(struct export *x, bool up, export_put *put);
+/* Writes an array of the numbers of x->path, innermost first or last. */
+void export_path(struct export *x, struct ms_json *j, const char *key, bool innermost_first,
+		 export_put *put);
+/* Writes an array of all texts, which are JSON. */
+void export_text_array(const struct export *x, struct ms_json *j, const char *key);
 
 /* Live bytes of each row at a snapshot, into live[0..x->n): 0 for sites of other processes. What
  * the snapshot has beyond its sites is in the rows that belong to none. */
@@ -115,19 +131,51 @@ struct export_point {
 };
 size_t export_points(struct export *x, struct export_point **out);
 
-/* Returns why this cannot be written, for a message; NULL = it can. */
-const char *export_refuses(const struct page *p, const struct output *output);
-/* Returns what `f` shows of the peak or the end that is not of it, as the snapshot does not hold
- * that moment; NULL = it has all that it needs. For a message, and in the file where the format has
- * a place for it. `asked` as below. */
-const char *export_lacks(struct model *m, enum format f, enum metric asked);
-/* Is it `f` that is written here? Then it was. `asked`: the metric that was asked for, METRIC_COUNT
- * = none was; `metric`: the one that a format with one figure has. */
-bool export_write(struct page *p, enum format f, enum metric asked, enum metric metric,
-		  struct out *o);
+/* ---- which format ---- */
 
-/* ---- formats ---- */
+enum export_trait {
+	EXPORT_SITES = 1,   /* is made of rows of sites */
+	EXPORT_MOMENTS = 2, /* has figures of the peak or the end */
+	EXPORT_METRIC = 4,  /* has the figure of --metric, or shows it first */
+	EXPORT_ONE = 8,     /* has only that one, which a list view chooses, too */
+	EXPORT_RUN = 16,    /* cannot show a comparison, nor figures of /proc */
+	EXPORT_BYTES = 32,  /* is nothing that a terminal shows */
+	EXPORT_EVENTS = 64, /* has a line for each allocation; compressed if its file ends in .gz */
+	EXPORT_TYPES = 128, /* can leave out the types of figures that Go's profiles lack */
+};
 
 typedef void export_format(struct export *x, struct out *o);
-export_format export_pprof, export_speedscope, export_gprof2dot, export_massif, export_dhat,
-	export_heaptrack, export_callgrind, export_chrome;
+
+struct export_kind {
+	const char *name;
+	export_format *write;
+	struct file_kind file;
+	unsigned traits;
+	const char *help;
+	/* what is shown where a snapshot lacks the moment; NULL = as in most formats, "" = nothing
+	 * is missing */
+	const char *peakless, *endless;
+};
+
+#define EXPORT_DECLARE(name, function, ...) extern export_format export_##function;
+EXPORT_FORMATS(EXPORT_DECLARE)
+
+/* Returns the format whose name is the first `n` bytes of a text; NULL = there is none. */
+const struct export_kind *export_find(const char *name, size_t n);
+/* Returns the names of the formats that have all those traits, with `between` between two. */
+const char *export_names(struct ms_arena *a, unsigned traits, const char *between);
+/* Returns all names, a line each with what it is for. */
+const char *export_list(struct ms_arena *a);
+/* Returns why this cannot be written, for a message; NULL = it can. */
+const char *export_refuses(const struct page *p, const struct output *output);
+/* Returns what the format shows of the peak or the end that is not of it, as the snapshot does not
+ * hold that moment; NULL = it has all that it needs. For a message, and in the file where the format
+ * has a place for it. `asked` as below. */
+const char *export_lacks(struct model *m, const struct export_kind *kind, enum metric asked);
+/* Fills in the rest of `x`, of which the first five members are set; releases it. */
+void export_prepare(struct export *x);
+void export_free(struct export *x);
+/* Writes a format. `asked`: the metric that was asked for, METRIC_COUNT = none was; `metric`: the one
+ * that a format with one figure has. */
+void export_write(struct page *p, const struct export_kind *kind, enum metric asked,
+		  enum metric metric, struct out *o);

@@ -36,12 +36,12 @@ struct function {
 	uint32_t text[KINDS]; /* numbers */
 };
 
+/* The texts of x->texts are structs function. */
 struct callgrind {
 	struct export *x;
 	struct out *o;
-	struct table_of_bytes texts[KINDS], functions, arcs;
+	struct table_of_bytes texts[KINDS], arcs;
 	MS_ARRAY(struct cost) costs; /* by arc */
-	uint32_t *number;            /* of a place's function + 1; 0 = not asked yet */
 	uint32_t *seen;              /* by function: the last row + 1 that has it */
 	size_t seen_count;
 	bool *told[KINDS]; /* which texts were written */
@@ -49,23 +49,14 @@ struct callgrind {
 
 /* ---- numbers ---- */
 
-static uint32_t add_function(struct callgrind *c, const char *file, const char *name,
-			     const char *module)
+/* Writes the function of a place as a struct function. */
+static void put_numbers(struct export *x, const struct place *p, struct out *o)
 {
-	struct function f = {{string_number(&c->texts[FILES], file, NULL),
-			      string_number(&c->texts[NAMES], name, NULL),
-			      string_number(&c->texts[MODULES], module, NULL)}};
-	return bytes_number(&c->functions, &f, sizeof f, NULL);
-}
-
-static uint32_t function_number(struct callgrind *c, uint32_t place)
-{
-	const struct place *p = &c->x->places[place];
-	if (!c->number[place])
-		c->number[place] = add_function(c, p->file ? p->file : "???", p->function,
-						p->path ? p->path : "???") +
-				   1;
-	return c->number[place] - 1;
+	struct callgrind *c = x->state;
+	struct function f = {{string_number(&c->texts[FILES], p->file ?: "???", NULL),
+			      string_number(&c->texts[NAMES], p->function, NULL),
+			      string_number(&c->texts[MODULES], p->path ?: "???", NULL)}};
+	out_put(o, (const char *)&f, sizeof f);
 }
 
 static void add_cost(struct callgrind *c, uint32_t from, uint32_t to, uint32_t line,
@@ -89,13 +80,12 @@ static bool visited(struct callgrind *c, uint32_t function, uint32_t row)
 	return was;
 }
 
-static void add_row(struct callgrind *c, uint32_t row)
+static void add_row(struct callgrind *c, const struct export_row *r)
 {
 	struct export *x = c->x;
-	const struct export_row *r = &x->rows[row];
-	uint32_t from = 0, line = 0;
-	for (size_t n = export_stack(x, r); n > 0; n--) {
-		uint32_t place = x->path[n - 1], to = function_number(c, place);
+	uint32_t from = 0, line = 0, row = (uint32_t)(r - x->rows);
+	for (size_t n = x->depth; n > 0; n--) {
+		uint32_t place = x->path[n - 1], to = export_text(x, place, put_numbers);
 		add_cost(c, from, to, line, visited(c, to, row) ? NULL : r->v);
 		from = to;
 		line = x->places[place].line;
@@ -135,7 +125,7 @@ static void put_arc(struct callgrind *c, const struct arc *a, const uint64_t *v)
 {
 	struct function to = {0};
 	if (a->to != NONE) {
-		bytes_copy(&c->functions, a->to, &to);
+		bytes_copy(&c->x->texts, a->to, &to);
 		put_name(c, "cob", MODULES, to);
 		put_name(c, "cfi", FILES, to);
 		put_name(c, "cfn", NAMES, to);
@@ -151,7 +141,7 @@ static void put_function(struct callgrind *c, uint32_t function, uint32_t first)
 {
 	struct function f = {0};
 	struct arc a = {0};
-	bytes_copy(&c->functions, function, &f);
+	bytes_copy(&c->x->texts, function, &f);
 	out_char(c->o, '\n');
 	put_name(c, "ob", MODULES, f);
 	put_name(c, "fl", FILES, f);
@@ -166,7 +156,7 @@ static void put_function(struct callgrind *c, uint32_t function, uint32_t first)
 
 static void put_functions(struct callgrind *c)
 {
-	size_t n = c->functions.n;
+	size_t n = c->x->texts.n;
 	uint32_t *first = ms_xrealloc(NULL, n, sizeof *first);
 	for (size_t i = 0; i < n; i++)
 		first[i] = NONE;
@@ -208,28 +198,27 @@ static void put_head(struct callgrind *c)
 void export_callgrind(struct export *x, struct out *o)
 {
 	struct callgrind c = {.x = x, .o = o};
-	c.number = ms_xcalloc(x->place_count, sizeof *c.number);
-	add_function(&c, "???", "[root]", "???");
-	for (uint32_t i = 0; i < x->n; i++)
-		if (export_any(&x->rows[i]))
-			add_row(&c, i);
+	struct out root = {0};
+	uint64_t total[EXPORT_FIGURES] = {0};
+	x->state = &c;
+	put_numbers(x, &(struct place){.function = "[root]"}, &root);
+	bytes_number(&x->texts, root.v, root.n, NULL);
+	out_free(&root);
+	for (const struct export_row *r = NULL; (r = export_next(x, r, EXPORT_FIGURES));) {
+		add_row(&c, r);
+		for (int f = 0; f < EXPORT_FIGURES; f++)
+			total[f] = figure_add(total[f], r->v[f]);
+	}
 	for (int i = 0; i < KINDS; i++)
 		c.told[i] = ms_xcalloc(c.texts[i].n, sizeof *c.told[i]);
 	put_head(&c);
 	put_functions(&c);
 	out_str(o, "\ntotals:");
-	uint64_t total[EXPORT_FIGURES];
-	for (int f = 0; f < EXPORT_FIGURES; f++) {
-		total[f] = 0;
-		for (size_t i = 0; i < x->n; i++)
-			total[f] = figure_add(total[f], x->rows[i].v[f]);
-	}
 	put_costs(&c, total);
 	for (int i = 0; i < KINDS; i++) {
 		free(c.told[i]);
 		bytes_free(&c.texts[i]);
 	}
-	bytes_free(&c.functions);
 	bytes_free(&c.arcs);
-	MS_FREE(c.costs.v, c.number, c.seen);
+	MS_FREE(c.costs.v, c.seen);
 }

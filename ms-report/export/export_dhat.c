@@ -28,9 +28,7 @@ static const char *const keys[FIGURES] = {"tb", "tbk", "tl", "mb", "mbk", "gb", 
 struct dhat {
 	struct export *x;
 	struct ms_json j;
-	struct export_texts frames;
-	struct key_tree stacks;      /* from the outermost frame on */
-	uint64_t (*points)[FIGURES]; /* by node of `stacks` */
+	uint64_t (*points)[FIGURES]; /* by node of x->stacks */
 	size_t point_count;
 };
 
@@ -61,11 +59,8 @@ static void add_row(struct dhat *d, const struct export_row *r)
 		v[EXPORT_PEAK_BLOCKS],
 		v[EXPORT_LIVE],
 		v[EXPORT_LIVE_BLOCKS]};
-	uint32_t at = 0;
-	for (size_t n = export_stack(d->x, r); n > 0; n--)
-		at = key_child(&d->stacks, at,
-			       export_text(d->x, &d->frames, d->x->path[n - 1], put_frame), NULL);
-	d->points = ms_xgrow(d->points, &d->point_count, d->stacks.n, sizeof *d->points);
+	uint32_t at = export_stack(d->x, false, put_frame);
+	d->points = ms_xgrow(d->points, &d->point_count, d->x->stacks.n, sizeof *d->points);
 	for (int i = 0; i < FIGURES; i++)
 		d->points[at][i] = figure_add(d->points[at][i], figures[i]);
 }
@@ -76,8 +71,8 @@ static void put_point(struct dhat *d, uint32_t node)
 	for (int i = 0; i < FIGURES; i++)
 		ms_json_number(&d->j, keys[i], d->points[node][i]);
 	ms_json_open(&d->j, "fs", '[');
-	for (uint32_t i = node; i; i = d->stacks.v[i].parent)
-		ms_json_number(&d->j, NULL, d->stacks.v[i].key);
+	for (uint32_t i = node; i; i = d->x->stacks.v[i].parent)
+		ms_json_number(&d->j, NULL, d->x->stacks.v[i].key);
 	ms_json_close(&d->j, ']');
 	ms_json_close(&d->j, '}');
 }
@@ -111,21 +106,18 @@ static void put_head(struct dhat *d)
 void export_dhat(struct export *x, struct out *o)
 {
 	struct dhat d = {.x = x, .j = out_json(o)};
-	string_number(&d.frames.texts, "\"[root]\"", NULL);
-	for (size_t i = 0; i < x->n; i++)
-		if (export_any(&x->rows[i]))
-			add_row(&d, &x->rows[i]);
+	string_number(&x->texts, "\"[root]\"", NULL);
+	for (const struct export_row *r = NULL; (r = export_next(x, r, EXPORT_FIGURES));)
+		add_row(&d, r);
 	ms_json_open(&d.j, NULL, '{');
 	put_head(&d);
 	ms_json_open(&d.j, "pps", '[');
-	for (uint32_t i = 1; i < d.stacks.n; i++)
+	for (uint32_t i = 1; i < x->stacks.n; i++)
 		if (any(d.points[i]))
 			put_point(&d, i);
 	ms_json_close(&d.j, ']');
-	export_text_array(&d.frames, &d.j, "ftbl");
+	export_text_array(x, &d.j, "ftbl");
 	ms_json_close(&d.j, '}');
 	out_char(o, '\n');
-	export_texts_free(&d.frames);
-	key_free(&d.stacks);
 	free(d.points);
 }

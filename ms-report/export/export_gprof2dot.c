@@ -16,25 +16,9 @@ static void put_function(struct export *x, const struct place *p, struct out *o)
 	ms_json_close(&j, '}');
 }
 
-static void put_event(struct export *x, struct ms_json *j, struct export_texts *functions,
-		      const struct export_row *r, uint64_t cost)
-{
-	size_t n = export_stack(x, r);
-	ms_json_open(j, NULL, '{');
-	ms_json_open(j, "callchain", '[');
-	for (size_t i = 0; i < n; i++)
-		ms_json_number(j, NULL, export_text(x, functions, x->path[i], put_function));
-	ms_json_close(j, ']');
-	ms_json_open(j, "cost", '[');
-	ms_json_number(j, NULL, cost);
-	ms_json_close(j, ']');
-	ms_json_close(j, '}');
-}
-
 void export_gprof2dot(struct export *x, struct out *o)
 {
 	struct ms_json j = out_json(o);
-	struct export_texts functions = {0};
 	enum export_figure f = export_figure_of(x->metric);
 	ms_json_open(&j, NULL, '{');
 	ms_json_number(&j, "version", 0);
@@ -45,12 +29,16 @@ void export_gprof2dot(struct export *x, struct out *o)
 	ms_json_close(&j, '}');
 	ms_json_close(&j, ']');
 	ms_json_open(&j, "events", '[');
-	for (size_t i = 0; i < x->n; i++)
-		if (x->rows[i].v[f])
-			put_event(x, &j, &functions, &x->rows[i], x->rows[i].v[f]);
+	for (const struct export_row *r = NULL; (r = export_next(x, r, f));) {
+		ms_json_open(&j, NULL, '{');
+		export_path(x, &j, "callchain", true, put_function);
+		ms_json_open(&j, "cost", '[');
+		ms_json_number(&j, NULL, r->v[f]);
+		ms_json_close(&j, ']');
+		ms_json_close(&j, '}');
+	}
 	ms_json_close(&j, ']');
-	export_text_array(&functions, &j, "functions");
+	export_text_array(x, &j, "functions");
 	ms_json_close(&j, '}');
 	out_char(o, '\n');
-	export_texts_free(&functions);
 }

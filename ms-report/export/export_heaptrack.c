@@ -20,6 +20,8 @@
  */
 #include "export.h"
 
+#include "ms-report/words/page.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,8 +46,7 @@ struct heaptrack {
 	struct table_of_bytes strings, instructions;
 	struct table_of_bytes gains, losses; /* structs info: to allocate with, to free with */
 	bool collecting;                     /* these, and writing no events */
-	struct key_tree traces;
-	uint32_t *trace;      /* of a row */
+	uint32_t *trace;                     /* of a row */
 	uint64_t *live, *now; /* by row: bytes at the next moment, bytes that were written */
 	uint64_t *used;       /* by row: blocks taken from its stock so far */
 	uint64_t *all_used;   /* by row: blocks that the moments take in all */
@@ -101,24 +102,22 @@ static uint64_t string(struct heaptrack *h, const char *s)
 	return number;
 }
 
-/* A frame with those inlined into it, from path[*at] on; moves *at behind it. */
-static uint32_t instruction(struct heaptrack *h, const uint32_t *path, size_t n, size_t *at)
+/* Returns the number of a frame with those inlined into it, from x->path[at] to `end`. */
+static uint32_t instruction(struct heaptrack *h, size_t at, size_t end)
 {
-	const struct place *q = &h->x->places[path[*at]];
+	const struct place *q = &h->x->places[h->x->path[at]];
 	uint64_t v[2 + 3 * 64];
 	size_t count = 0;
-	bool more = true, is_new;
+	bool is_new;
 	v[count++] = q->address == UNKNOWN || !q->address ? 0 : q->address - 1;
 	v[count++] = string(h, q->path);
-	for (; *at < n && more; ++*at) {
-		const struct place *r = &h->x->places[path[*at]];
+	for (; at < end; at++) {
+		const struct place *r = &h->x->places[h->x->path[at]];
 		if (r->named && count + 3 <= sizeof v / sizeof *v) {
 			v[count++] = string(h, r->function);
 			v[count++] = string(h, r->file);
 			v[count++] = r->line;
 		}
-		more = r->inlined && *at + 1 < n &&
-		       h->x->places[path[*at + 1]].address == r->address;
 	}
 	uint32_t number = bytes_number(&h->instructions, v, count * sizeof *v, &is_new) + 1;
 	if (is_new)
@@ -128,14 +127,18 @@ static uint32_t instruction(struct heaptrack *h, const uint32_t *path, size_t n,
 
 static uint32_t trace(struct heaptrack *h, const struct export_row *r)
 {
-	size_t n = export_stack(h->x, r), count = 0;
-	uint32_t *ips = ms_xrealloc(NULL, n, sizeof *ips), at = 0;
-	for (size_t i = 0; i < n;)
-		ips[count++] = instruction(h, h->x->path, n, &i);
+	struct export *x = h->x;
+	export_take_stack(x, r);
+	size_t count = 0;
+	uint32_t *ips = ms_xrealloc(NULL, x->depth, sizeof *ips), at = 0;
+	for (size_t i = 0, end; i < x->depth; i = end) {
+		end = export_frame_end(x, i);
+		ips[count++] = instruction(h, i, end);
+	}
 	while (count) {
 		bool is_new;
 		uint64_t v[2] = {ips[--count], at};
-		at = key_child(&h->traces, at, ips[count], &is_new);
+		at = key_child(&x->stacks, at, ips[count], &is_new);
 		if (is_new)
 			put_line(h, 't', v, 2);
 	}
@@ -482,7 +485,7 @@ void export_heaptrack(struct export *x, struct out *o)
 	h.used = ms_xcalloc(x->n, sizeof *h.used);
 	h.all_used = ms_xcalloc(x->n, sizeof *h.all_used);
 	h.risen = ms_xcalloc(x->n, sizeof *h.risen);
-	gzip_open(&h.gzip, o, !x->compress);
+	gzip_open(&h.gzip, o, !x->page->gzip);
 	put_head(&h);
 	put_events(&h);
 	gzip_take(&h.gzip, &h.text);
@@ -492,6 +495,5 @@ void export_heaptrack(struct export *x, struct out *o)
 	bytes_free(&h.instructions);
 	bytes_free(&h.gains);
 	bytes_free(&h.losses);
-	key_free(&h.traces);
 	MS_FREE(h.trace, h.live, h.now, h.used, h.all_used, h.risen);
 }

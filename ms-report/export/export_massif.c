@@ -25,10 +25,8 @@ struct branch_sum {
 struct massif {
 	struct export *x;
 	struct out *o;
-	struct export_texts texts;
-	struct key_tree tree;    /* from the allocating function to its callers */
 	uint32_t *leaf;          /* of a row: where its stack ends */
-	struct branch_sum *sums; /* by node */
+	struct branch_sum *sums; /* by node of x->stacks: from the allocating function up */
 	uint64_t *live;          /* by row */
 	uint64_t count;          /* of moments written */
 };
@@ -49,15 +47,8 @@ static void put_text(struct export *x, const struct place *p, struct out *o)
 static void make_tree(struct massif *w)
 {
 	struct export *x = w->x;
-	key_child(&w->tree, 0, 0, NULL); /* so that there is a root */
-	for (size_t i = 0; i < x->n; i++) {
-		size_t n = export_stack(x, &x->rows[i]);
-		uint32_t at = 0;
-		for (size_t k = 0; k < n; k++)
-			at = key_child(&w->tree, at,
-				       export_text(x, &w->texts, x->path[k], put_text), NULL);
-		w->leaf[i] = at;
-	}
+	for (const struct export_row *r = NULL; (r = export_next(x, r, EXPORT_ALL));)
+		w->leaf[r - x->rows] = export_stack(x, true, put_text);
 }
 
 static int smallest_first(const void *a, const void *b, void *arg)
@@ -70,19 +61,19 @@ static int smallest_first(const void *a, const void *b, void *arg)
 /* Sums for w->live, and the children that are worth a line, in their order. */
 static void sum_tree(struct massif *w)
 {
-	size_t n = w->tree.n, kept = 0;
+	size_t n = w->x->stacks.n, kept = 0;
 	struct branch_sum *s = w->sums;
 	for (size_t i = 0; i < n; i++)
 		s[i] = (struct branch_sum){.first_child = NONE, .next = NONE};
 	for (size_t i = 0; i < w->x->n; i++)
 		s[w->leaf[i]].bytes = figure_add(s[w->leaf[i]].bytes, w->live[i]);
 	for (size_t i = n - 1; i > 0; i--) {
-		uint64_t *up = &s[w->tree.v[i].parent].bytes;
+		uint64_t *up = &s[w->x->stacks.v[i].parent].bytes;
 		*up = figure_add(*up, s[i].bytes);
 	}
 	uint32_t *order = ms_xrealloc(NULL, n, sizeof *order);
 	for (uint32_t i = 1; i < n; i++) {
-		struct branch_sum *up = &s[w->tree.v[i].parent];
+		struct branch_sum *up = &s[w->x->stacks.v[i].parent];
 		if (s[i].bytes && s[i].bytes >= s[0].bytes / THRESHOLD) {
 			order[kept++] = i;
 			up->children++;
@@ -93,7 +84,7 @@ static void sum_tree(struct massif *w)
 	}
 	qsort_r(order, kept, sizeof *order, smallest_first, s);
 	for (size_t i = 0; i < kept; i++) {
-		struct branch_sum *up = &s[w->tree.v[order[i]].parent];
+		struct branch_sum *up = &s[w->x->stacks.v[order[i]].parent];
 		s[order[i]].next = up->first_child;
 		up->first_child = order[i];
 	}
@@ -107,7 +98,7 @@ static void put_node(struct massif *w, uint32_t node, size_t depth)
 	out_printf(w->o, "n%u: %llu ", s->children + (s->small > 0), (unsigned long long)s->bytes);
 	if (node) {
 		size_t n;
-		const char *text = bytes_of(&w->texts.texts, w->tree.v[node].key, &n);
+		const char *text = bytes_of(&w->x->texts, w->x->stacks.v[node].key, &n);
 		out_put(w->o, text, n);
 		out_char(w->o, '\n');
 	} else {
@@ -142,7 +133,7 @@ static void put_tree(struct massif *w)
 		}
 		put_small(w, at, depth + 1);
 		while (at && w->sums[at].next == NONE) {
-			at = w->tree.v[at].parent;
+			at = w->x->stacks.v[at].parent;
 			put_small(w, at, depth--);
 		}
 		at = at ? w->sums[at].next : NONE;
@@ -207,14 +198,12 @@ void export_massif(struct export *x, struct out *o)
 	w.leaf = ms_xcalloc(x->n, sizeof *w.leaf);
 	w.live = ms_xcalloc(x->n, sizeof *w.live);
 	make_tree(&w);
-	w.sums = ms_xcalloc(w.tree.n, sizeof *w.sums);
+	w.sums = ms_xcalloc(x->stacks.n, sizeof *w.sums);
 	for (size_t i = 0; i < x->notes.n; i++)
 		out_printf(o, "desc: %s\n", without_hash(a, x->notes.v[i]));
 	out_printf(o, "cmd: %s\ntime_unit: ms\n", without_hash(a, x->command));
 	put_moments(&w);
 	if (!w.count)
 		put_moment(&w, 0, 0, "empty");
-	export_texts_free(&w.texts);
-	key_free(&w.tree);
 	MS_FREE(w.sums, w.leaf, w.live);
 }

@@ -6,7 +6,7 @@
  */
 #include "export.h"
 
-#include "ms-report/words/names.h"
+#include "ms-report/words/page.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,11 +31,11 @@ enum {
 struct pprof {
 	struct export *x;
 	struct gzip gzip;
-	struct out text; /* on its way to gzip */
-	struct table_of_bytes strings, functions, locations;
-	struct out message, part, chain; /* being made */
-	uint32_t *mapping;               /* number of a module's mapping, 0 = none */
-	sqlite3_stmt *threads;           /* rows of site_thread, or NULL */
+	struct out text;                          /* on its way to gzip */
+	struct table_of_bytes strings, locations; /* x->texts are functions */
+	struct out message, chain;                /* being made */
+	uint32_t *mapping;                        /* number of a module's mapping, 0 = none */
+	sqlite3_stmt *threads;                    /* rows of site_thread, or NULL */
 };
 
 /* ---- the wire ---- */
@@ -114,7 +114,7 @@ static const struct {
 
 static bool has_type(const struct pprof *p, size_t i)
 {
-	return i < STANDARD_TYPES || (p->x->known[types[i].figure] && !p->x->four_types);
+	return i < STANDARD_TYPES || (p->x->known[types[i].figure] && !p->x->page->four_types);
 }
 
 static bool symbolized(const struct module *o)
@@ -159,53 +159,57 @@ static void put_mappings(struct pprof *p)
 	free(used);
 }
 
-static uint64_t function_number(struct pprof *p, const struct place *q)
+/* Writes a function without its number; the whole name stands beside the short one as the
+ * system's. */
+static void put_function(struct export *x, const struct place *q, struct out *o)
 {
-	bool is_new;
-	p->part.n = 0;
-	/* what the whole name is stands beside it as the system's */
-	string_field(p, &p->part, 2,
-		     p->x->full_names ? q->function : ms_name_short(&p->x->m->arena, q->function));
-	string_field(p, &p->part, 3, q->function);
-	string_field(p, &p->part, 4, q->file);
-	uint64_t number = (uint64_t)bytes_number(&p->functions, p->part.v, p->part.n, &is_new) + 1;
-	if (is_new) {
-		number_field(&p->message, 1, number);
-		out_put(&p->message, p->part.v, p->part.n);
-		put_message(p, FUNCTION);
-	}
-	return number;
+	string_field(x->state, o, 2,
+		     x->page->style.full_names ? q->function
+					       : ms_name_short(&x->m->arena, q->function));
+	string_field(x->state, o, 3, q->function);
+	string_field(x->state, o, 4, q->file);
 }
 
-static void add_line(struct pprof *p, const struct place *q)
+static uint64_t function_number(struct pprof *p, uint32_t place)
+{
+	size_t before = p->x->texts.n, n;
+	uint32_t number = export_text(p->x, place, put_function);
+	if (number == before) {
+		const char *text = bytes_of(&p->x->texts, number, &n);
+		number_field(&p->message, 1, (uint64_t)number + 1);
+		out_put(&p->message, text, n);
+		put_message(p, FUNCTION);
+	}
+	return (uint64_t)number + 1;
+}
+
+static void add_line(struct pprof *p, uint32_t place)
 {
 	struct out line = {0};
-	number_field(&line, 1, function_number(p, q));
-	number_field(&line, 2, q->line);
+	number_field(&line, 1, function_number(p, place));
+	number_field(&line, 2, p->x->places[place].line);
 	bytes_field(&p->chain, 4, line.v, line.n);
 	out_free(&line);
 }
 
-/* The location that begins at path[at]: a frame, with those that are inlined into it. Moves `at`
- * behind it. A frame without a name is left to readers that have the module's symbols. */
-static uint64_t location_number(struct pprof *p, const uint32_t *path, size_t n, size_t *at)
+/* Returns the number of the location from x->path[at] to `end`: a frame, with those that are inlined
+ * into it. A frame without a name is left to readers that have the module's symbols. */
+static uint64_t location_number(struct pprof *p, size_t at, size_t end)
 {
-	const struct place *q = &p->x->places[path[*at]];
+	const uint32_t *path = p->x->path;
+	const struct place *q = &p->x->places[path[at]];
 	uint32_t module = q->module;
-	bool is_new, more = true;
+	bool is_new;
 	p->chain.n = 0;
 	if (module != NONE)
 		number_field(&p->chain, 2, p->mapping[module]);
 	/* inside of the call, not behind it */
 	if (figure_some(q->address))
 		number_field(&p->chain, 3, q->address - 1);
-	for (; *at < n && more; ++*at) {
-		const struct place *r = &p->x->places[path[*at]];
-		if (r->named || module == NONE || symbolized(&p->x->m->modules.v[module]))
-			add_line(p, r);
-		more = r->inlined && *at + 1 < n &&
-		       p->x->places[path[*at + 1]].address == r->address;
-	}
+	for (; at < end; at++)
+		if (p->x->places[path[at]].named || module == NONE ||
+		    symbolized(&p->x->m->modules.v[module]))
+			add_line(p, path[at]);
 	uint64_t number =
 		(uint64_t)bytes_number(&p->locations, p->chain.v, p->chain.n, &is_new) + 1;
 	if (is_new) {
@@ -305,10 +309,12 @@ static bool next_thread(struct pprof *p, const struct site *s, uint64_t *left, u
 
 static void put_row(struct pprof *p, const struct export_row *r)
 {
-	size_t n = export_stack(p->x, r), count = 0;
+	size_t n = p->x->depth, count = 0;
 	uint64_t *locations = ms_xrealloc(NULL, n, sizeof *locations);
-	for (size_t at = 0; at < n;)
-		locations[count++] = location_number(p, p->x->path, n, &at);
+	for (size_t at = 0, end; at < n; at = end) {
+		end = export_frame_end(p->x, at);
+		locations[count++] = location_number(p, at, end);
+	}
 	struct export_row left = *r, part = {.site = r->site};
 	const struct thread *t;
 	while (r->site && next_thread(p, r->site, left.v, part.v, &t))
@@ -358,16 +364,16 @@ static void put_head(struct pprof *p, enum metric metric)
 
 void export_pprof(struct export *x, struct out *o)
 {
-	struct pprof p = {.x = x, .text = {0}, .message = {0}, .part = {0}, .chain = {0}};
+	struct pprof p = {.x = x, .text = {0}, .message = {0}, .chain = {0}};
+	x->state = &p;
 	if (x->m->diff)
 		export_differences(x);
 	p.mapping = ms_xcalloc(x->m->modules.n + 1, sizeof *p.mapping);
 	gzip_open(&p.gzip, o, false);
 	put_head(&p, x->asked);
 	ask_threads(&p);
-	for (size_t i = 0; i < x->n; i++)
-		if (export_any(&x->rows[i]))
-			put_row(&p, &x->rows[i]);
+	for (const struct export_row *r = NULL; (r = export_next(x, r, EXPORT_FIGURES));)
+		put_row(&p, r);
 	sqlite3_finalize(p.threads);
 	for (uint32_t i = 0; i < p.strings.n; i++) {
 		size_t n;
@@ -378,10 +384,8 @@ void export_pprof(struct export *x, struct out *o)
 	gzip_close(&p.gzip);
 	out_free(&p.text);
 	out_free(&p.message);
-	out_free(&p.part);
 	out_free(&p.chain);
 	bytes_free(&p.strings);
-	bytes_free(&p.functions);
 	bytes_free(&p.locations);
 	free(p.mapping);
 }

@@ -28,8 +28,7 @@ static void put_frame(struct export *x, const struct place *p, struct out *o)
 	ms_json_close(&j, '}');
 }
 
-static void put_profile(struct export *x, struct ms_json *j, struct export_texts *frames,
-			enum export_figure f)
+static void put_profile(struct export *x, struct ms_json *j, enum export_figure f)
 {
 	ms_json_open(j, NULL, '{');
 	ms_json_string(j, "type", "sampled");
@@ -38,14 +37,9 @@ static void put_profile(struct export *x, struct ms_json *j, struct export_texts
 	ms_json_number(j, "startValue", 0);
 	uint64_t sum = 0;
 	ms_json_open(j, "samples", '[');
-	for (size_t i = 0; i < x->n; i++) {
-		if (!x->rows[i].v[f])
-			continue;
-		sum = figure_add(sum, x->rows[i].v[f]);
-		ms_json_open(j, NULL, '[');
-		for (size_t n = export_stack(x, &x->rows[i]); n > 0; n--)
-			ms_json_number(j, NULL, export_text(x, frames, x->path[n - 1], put_frame));
-		ms_json_close(j, ']');
+	for (const struct export_row *r = NULL; (r = export_next(x, r, f));) {
+		sum = figure_add(sum, r->v[f]);
+		export_path(x, j, NULL, false, put_frame);
 	}
 	ms_json_close(j, ']');
 	ms_json_open(j, "weights", '[');
@@ -60,7 +54,6 @@ static void put_profile(struct export *x, struct ms_json *j, struct export_texts
 void export_speedscope(struct export *x, struct out *o)
 {
 	struct ms_json j = out_json(o);
-	struct export_texts frames = {0};
 	uint64_t active = 0, count = 0;
 	ms_json_open(&j, NULL, '{');
 	ms_json_string(&j, "$schema", "https://www.speedscope.app/file-format-schema.json");
@@ -73,15 +66,14 @@ void export_speedscope(struct export *x, struct out *o)
 			continue;
 		if (order[i] == export_figure_of(x->asked))
 			active = count;
-		put_profile(x, &j, &frames, order[i]);
+		put_profile(x, &j, order[i]);
 		count++;
 	}
 	ms_json_close(&j, ']');
 	ms_json_number(&j, "activeProfileIndex", active);
 	ms_json_open(&j, "shared", '{');
-	export_text_array(&frames, &j, "frames");
+	export_text_array(x, &j, "frames");
 	ms_json_close(&j, '}');
 	ms_json_close(&j, '}');
 	out_char(o, '\n');
-	export_texts_free(&frames);
 }

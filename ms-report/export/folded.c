@@ -2,12 +2,11 @@
  * Folded stacks for flame graph tools: one line per path of the call tree, outermost function
  * first.
  */
-#include "formats.h"
+#include "export.h"
 
 #include "ms-report/model/diff.h"
 #include "ms-report/model/tree.h"
-#include "ms-report/output/out.h"
-#include "ms-report/words/names.h"
+#include "ms-report/words/page.h"
 
 #include <string.h>
 
@@ -29,7 +28,7 @@ static void put_name(struct out *o, const char *s)
 	}
 }
 
-void folded_tree(struct model *m, struct out *o, const struct tree *t, bool full_names)
+static void put_tree(struct model *m, struct out *o, const struct tree *t, bool full_names)
 {
 	struct out path = {0};
 	size_t *end = ms_arena_alloc(&m->arena, t->n * sizeof *end); /* of a branch's path */
@@ -119,7 +118,8 @@ static void put_hidden(struct model *m, struct out *o, const char *figure)
 	}
 }
 
-bool folded_diff(struct model *m, struct out *o, enum metric metric, bool full_names)
+/* Writes "root;child;leaf OLD NEW" lines of a comparison. False: that figure was not compared. */
+static bool put_diff(struct model *m, struct out *o, enum metric metric, bool full_names)
 {
 	int f = diff_figure_of(metric);
 	const struct diff *d = m->diff;
@@ -139,4 +139,15 @@ bool folded_diff(struct model *m, struct out *o, enum metric metric, bool full_n
 	}
 	put_hidden(m, o, diff_figure_names[f]);
 	return true;
+}
+
+void export_folded(struct export *x, struct out *o)
+{
+	bool full = x->page->style.full_names;
+	/* two moments of one run have no peaks of their own */
+	if (x->m->diff && (put_diff(x->m, o, x->metric, full) ||
+			   (x->asked == METRIC_COUNT && put_diff(x->m, o, METRIC_LIVE, full))))
+		return;
+	struct tree t = tree_make(x->m, x->metric, false, TREE_WHOLE, false);
+	put_tree(x->m, o, &t, full);
 }

@@ -8,9 +8,7 @@
 #include "ms-report/words/table.h"
 
 struct ms_json;
-struct page;
 struct run;
-struct tree;
 
 /* A view that goes into JSON as a table. */
 struct json_view {
@@ -44,17 +42,6 @@ void csv_frame(struct model *m, struct out *o, const struct frame *f);
 
 /* Writes the sites of a comparison as CSV. */
 void csv_diff(struct model *m, struct out *o, size_t limit);
-
-/* "root;child;leaf N" lines. */
-void folded_tree(struct model *m, struct out *o, const struct tree *t, bool full_names);
-/* "root;child;leaf OLD NEW" lines of a comparison. False: that figure was not compared. */
-bool folded_diff(struct model *m, struct out *o, enum metric metric, bool full_names);
-
-/* SVG: the tree from the program's entry down as a flame graph; live heap and RSS over time. */
-void svg_flame(struct page *p, struct out *o, const struct tree *t);
-void svg_timeline(struct page *p, struct out *o);
-/* Why `f`, if it is one of them, cannot be had, for a message; NULL = it can. */
-const char *svg_refuses(const struct model *m, enum format f);
 
 /* ---- among the files that write JSON ---- */
 

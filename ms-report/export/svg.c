@@ -4,7 +4,7 @@
  * They follow the reader's light or dark colours, every text is clipped by a box of its own (an inner
  * <svg>), and figures stand in <title>, which browsers show under the mouse.
  */
-#include "formats.h"
+#include "export.h"
 
 #include "ms-report/model/spans.h"
 #include "ms-report/model/tree.h"
@@ -167,7 +167,7 @@ static unsigned lay_out(const struct flame *f, double *x, unsigned *level)
 	return deepest < LEVELS_MAX ? deepest : LEVELS_MAX - 1;
 }
 
-void svg_flame(struct page *p, struct out *o, const struct tree *t)
+static void draw_flame(struct page *p, struct out *o, const struct tree *t)
 {
 	static const char *const titles[METRIC_COUNT] = {
 		"live",      "live at the peak", "allocated", "allocations",
@@ -195,6 +195,14 @@ void svg_flame(struct page *p, struct out *o, const struct tree *t)
 	if (figure_some(t->other.a))
 		put_box(&f, at, 1, &t->other, "none", "[of no site]", "");
 	out_str(o, "</svg>\n");
+}
+
+void export_flame(struct export *x, struct out *o)
+{
+	struct page *p = x->page;
+	enum tree_fold fold = p->style.full_names ? TREE_ROUNDS : TREE_OWN;
+	struct tree tree = tree_make(x->m, x->metric, false, fold, false);
+	draw_flame(p, o, &tree);
 }
 
 /* ---- timeline ---- */
@@ -310,8 +318,9 @@ static void put_marks(const struct plot *c)
 	}
 }
 
-void svg_timeline(struct page *p, struct out *o)
+void export_timeline(struct export *x, struct out *o)
 {
+	struct page *p = x->page;
 	struct span *s = NULL;
 	struct plot c = {p, o, NULL, spans_make(p->m, SPANS, &s), 1, 0};
 	const struct totals *t = &p->m->totals;
@@ -337,13 +346,4 @@ void svg_timeline(struct page *p, struct out *o)
 		put_tips(&c);
 	}
 	out_str(o, "</svg>\n");
-}
-
-const char *svg_refuses(const struct model *m, enum format f)
-{
-	if (f != FORMAT_SVG_FLAME && f != FORMAT_SVG_TIMELINE)
-		return NULL;
-	return m->diff        ? "--svg shows one run: of a comparison use --html or --folded"
-	       : m->proc_only ? "--svg shows a recording, not figures from /proc only: use --html"
-			      : NULL;
 }

@@ -50,37 +50,37 @@ enum format {
 	FORMAT_MD,
 	FORMAT_JSON,
 	FORMAT_CSV,
-	FORMAT_FOLDED,
 	FORMAT_HTML,
 	FORMAT_SARIF,
 	FORMAT_JUNIT,
 	FORMAT_GITHUB,
-	FORMAT_SVG_FLAME,
-	FORMAT_SVG_TIMELINE,
-	FORMAT_PPROF, /* this and the following: see export.h */
-	FORMAT_SPEEDSCOPE,
-	FORMAT_GPROF2DOT,
-	FORMAT_MASSIF,
-	FORMAT_DHAT,
-	FORMAT_HEAPTRACK,
-	FORMAT_CALLGRIND,
-	FORMAT_CHROME_TRACE,
-	FORMAT_COUNT
+	FORMAT_EXPORT, /* of another program: see export.h */
+};
+
+/* How the file of a format is called, and what the beginning of one has that we wrote. */
+struct file_kind {
+	const char *ending; /* NULL = it is text for people */
+	const char *marker; /* NULL = that cannot be told */
 };
 
 struct output {
 	enum format format;
+	const struct export_kind *export; /* of FORMAT_EXPORT; else NULL */
+	struct file_kind file;
 	const char *path; /* NULL = standard output */
-	const char *name; /* of its option; NULL = none was given */
+	const char *name; /* of its option, "json", "export=pprof"; NULL = none was given */
+	char joint;       /* between that and the name of a file */
 	bool standard;    /* standard output was asked for, be it a terminal */
 	bool own_name;    /* nobody named the file */
 };
 
 /* ---- own_name.c ---- */
 
-/* The file that a format of `input` goes to instead of a terminal, in the working folder: "run.html"
- * of "/tmp/run.trace"; NULL: it is text for people. */
-const char *own_name(struct ms_arena *a, const char *input, enum format f);
+/* How files of our own formats are called. */
+struct file_kind file_kind_of(enum format f);
+/* Returns the file that an output made of `input` goes to instead of a terminal, in the working
+ * folder: "run.html" of "/tmp/run.trace"; NULL: it is text for people. */
+const char *own_name(struct ms_arena *a, const char *input, const char *ending);
 /* Looks whether that file can be written so that nothing is lost: a file that is not ours is to be
  * *kept (static), as FILE~; with `move` it is. 0, or -1 with `err` set. */
 int own_name_room(const struct output *output, const char **kept, bool move, struct ms_err *err);

@@ -14,35 +14,25 @@
 #include <string.h>
 #include <unistd.h>
 
-/* How a file is called, and what the beginning of one has that we wrote; no marker = that cannot be
- * seen. No ending = it is text for people. */
-#define HEAD 65536
-static const struct kind {
-	const char *ending, *marker;
-} kinds[FORMAT_COUNT] = {
+#define HEAD 65536 /* bytes in which a marker is looked for */
+
+static const struct file_kind kinds[FORMAT_EXPORT + 1] = {
 	[FORMAT_JSON] = {".json", "{\"format\":\"memscope-report\""},
 	[FORMAT_CSV] = {".csv", "site,live_bytes,live_blocks,peak_bytes,"},
-	[FORMAT_FOLDED] = {".folded", NULL},
 	[FORMAT_HTML] = {".html", "<p>Made by ms-report of MemScope."},
 	[FORMAT_SARIF] = {".sarif", "\"driver\":{\"name\":\"MemScope\""},
 	[FORMAT_JUNIT] = {".xml", "<testsuite name=\"memscope "},
-	[FORMAT_SVG_FLAME] = {".svg", "<style>svg{color-scheme:light dark}text{font:11px ui-mono"},
-	[FORMAT_SVG_TIMELINE] = {".svg",
-				 "<style>svg{color-scheme:light dark}text{font:11px ui-mono"},
-	[FORMAT_PPROF] = {".pb.gz", NULL},
-	[FORMAT_SPEEDSCOPE] = {".speedscope.json", "\"exporter\":\"memscope "},
-	[FORMAT_GPROF2DOT] = {".gprof2dot.json", NULL},
-	[FORMAT_MASSIF] = {".massif.out", "desc: written by ms-report "},
-	[FORMAT_DHAT] = {".dhat.json", "\"mode\":\"heap; written by ms-report "},
-	[FORMAT_HEAPTRACK] = {".heaptrack.gz", NULL},
-	[FORMAT_CALLGRIND] = {".callgrind.out", "creator: memscope "},
-	[FORMAT_CHROME_TRACE] = {".chrome-trace.json", "\"notes\":[\"written by ms-report "},
 };
 
-const char *own_name(struct ms_arena *a, const char *input, enum format f)
+struct file_kind file_kind_of(enum format f)
+{
+	return kinds[f];
+}
+
+const char *own_name(struct ms_arena *a, const char *input, const char *ending)
 {
 	static const char *const endings[] = {".d", ".trace", ".db"};
-	if (!kinds[f].ending)
+	if (!ending)
 		return NULL;
 	size_t n = strlen(input);
 	while (n && input[n - 1] == '/')
@@ -57,8 +47,8 @@ const char *own_name(struct ms_arena *a, const char *input, enum format f)
 			n -= k;
 	}
 	if (!n || name[0] == '-' || strspn(name, ".") >= n)
-		return ms_arena_printf(a, "report%s", kinds[f].ending);
-	return ms_arena_printf(a, "%.*s%s", (int)n, name, kinds[f].ending);
+		return ms_arena_printf(a, "report%s", ending);
+	return ms_arena_printf(a, "%.*s%s", (int)n, name, ending);
 }
 
 static bool has_marker(const struct ms_dest *p, const char *marker)
@@ -84,9 +74,10 @@ int own_name_room(const struct output *output, const char **kept, bool move, str
 	if (p.fd >= 0 || p.followed || (p.st.st_mode && !file)) {
 		rc = ms_err_set(err,
 				"cannot write '%s': something else than a file of yours has that "
-				"name; --%s=FILE names another, --%s=- writes to the terminal",
-				output->path, output->name, output->name);
-	} else if (file && !has_marker(&p, kinds[output->format].marker)) {
+				"name; --%s%cFILE names another, --%s%c- writes to the terminal",
+				output->path, output->name, output->joint, output->name,
+				output->joint);
+	} else if (file && !has_marker(&p, output->file.marker)) {
 		/* A file that appears meanwhile is not replaced either. */
 		*kept = old;
 		bool there = fstatat(p.folder, old, &st, AT_SYMLINK_NOFOLLOW) == 0;

@@ -21,6 +21,7 @@ CASES = [
     ("ms-record --keep=la\t5m", ["--keep=last:5m"]),
     ("ms-record --start-after mar\twarm", ["--start-after", "mark:warm"]),
     ("ms-report --tree=u\t", ["--tree=up"]),
+    ("ms-report --export=spee\t", ["--export=speedscope"]),
     ("ms-report --by func\t", ["--by", "function"]),
     ("ms-report --by=func\t", ["--by=function"]),
     ("ms-report --html=my\t", ["--html=my page.html"]),

@@ -12,6 +12,29 @@ PYTHONDONTWRITEBYTECODE=1
 export PYTHONDONTWRITEBYTECODE
 python3 "$SRC/tests/cli/export/check.py" run.db run.db@1.5s lost.db sampled.db hidden.db allhidden.db nothing.db two.db part.db headless.db odd.db
 
+# each has a name for --export, and some an option that stands for it
+names='folded svg-flame svg-timeline pprof speedscope gprof2dot massif dhat heaptrack callgrind chrome-trace'
+[ "$(ms-report --export=list | cut -d ' ' -f 1 | tr '\n' ' ')" = "$names " ] || { ms-report --export=list && exit 1; }
+[ "$(ms-report --export list --export=wrong | wc -l)" = 11 ]
+for f in $names; do
+	for db in run.db hidden.db two.db nothing.db; do
+		older=--$f
+		[ "$f" = "${f#svg-}" ] || older=--svg=${f#svg-}
+		rm -f named
+		ms-report "$older" $db >want
+		ms-report --export="$f" $db | cmp - want
+		ms-report --export="$f:-" $db | cmp - want
+		ms-report --export "$f:named" $db
+		cmp named want
+	done
+done
+for wrong in pprf ppro pprofx Pprof '' :x list:x; do
+	rc=0
+	ms-report --export="$wrong" run.db >out 2>err || rc=$?
+	want="ms-report: bad --export '${wrong%:*}': expected $(echo "$names" | sed 's/ /, /g') or list"
+	if [ "$rc" != 2 ] || [ -s out ] || [ "$(cat err)" != "$want" ]; then echo "--export=$wrong: status $rc" && cat err && exit 1; fi
+done
+
 # what the figures are worth is said
 says() { # DB WORDS
 	for f in speedscope massif dhat heaptrack callgrind chrome-trace; do
@@ -83,7 +106,12 @@ refused() { # WORDS MESSAGE
 refused '--heaptrack=x.zst run.db' 'does not write zstd: use .gz'
 refused '--pprof --metric failed run.db' '--metric failed is not available in that format'
 refused '--dhat --leaks run.db' '--leaks is not available in that format'
-refused '--massif --metric peak run.db' '--metric is for --folded'
+refused '--massif --metric peak run.db' '--metric is for --html'
+refused '--export=pprof:x --export=massif:x run.db' "two outputs cannot go to one file: 'x'"
+refused '--export=pprof --export=massif run.db' 'only one format can go to standard output'
+refused '--export=pprof: run.db' 'an output file needs a name'
+refused '--export=heaptrack:x.zst run.db' 'heaptrack goes by a file'
+refused '--export=svg-flame diff.db' '--export=svg-flame shows one run'
 fixture many.db "UPDATE site SET allocations = 1000000000000000000 WHERE id = 8"
 refused '--heaptrack many.db' 'more than 10,000,000,000'
 sleep 100 &

@@ -34,7 +34,7 @@ try 2 "no site 77 in this snapshot" --site 77 run.db
 try 2 "bad --tree 'sideways': expected down or up" --tree=sideways run.db
 try 2 "bad --by 'colour'" --by colour run.db
 try 2 "bad --metric 'x'" --metric x --tree run.db
-try 2 "--metric is for --folded, --svg=flame, --html, --gprof2dot, --pprof, --speedscope, --tree, --annotate and --by" --metric live run.db
+try 2 "--metric is for --html, --tree, --annotate, --by and these of --export: folded, svg-flame, pprof, speedscope, gprof2dot" --metric live run.db
 try 2 "--by size cannot be sorted by --metric failed" --by size --metric failed run.db
 try 2 "--by process cannot be sorted by --metric mapped" --by process --metric mapped run.db
 try 2 "--by thread cannot be sorted by --metric mapped" --by thread --metric mapped run.db

@@ -168,12 +168,12 @@ def test_own_names():
     os.chdir("named")
     for options, name in ((["--html"], "run.html"), (["--json"], "run.json"), (["--json=full"], "run.json"), (["--csv"], "run.csv"),
                           (["--sarif"], "run.sarif"), (["--junit"], "run.xml"), (["--svg=flame"], "run.svg"), (["--pprof"], "run.pb.gz"),
-                          (["--folded"], "run.folded"), (["--events", "--json"], "run.json")):
+                          (["--folded"], "run.folded"), (["--export=speedscope"], "run.speedscope.json"), (["--export=svg-flame"], "run.svg"), (["--events", "--json"], "run.json")):
         want = subprocess.run(["ms-report", *options, "../run.trace"], capture_output=True, check=True).stdout
         seen, rc = terminal(["ms-report", *options, "../run.trace"])
         check(f"{options}: said", (rc, seen) == (0, f"ms-report: wrote '{name}'\n".encode()), (rc, seen))
         check(f"{options}: the file", open(name, "rb").read() == want, name)
-        again = ["--html", "--json", "--csv", "--sarif", "--junit", "--svg=flame"]
+        again = ["--html", "--json", "--csv", "--sarif", "--junit", "--svg=flame", "--export=speedscope"]
         if options[0] in again:
             seen, rc = terminal(["ms-report", *options, "../run.trace"])
             check(f"{options}: ours is replaced", (rc, seen, os.listdir(".")) == (0, f"ms-report: wrote '{name}'\n".encode(), [name]), (rc, seen))
@@ -195,6 +195,10 @@ def test_own_names():
         check(f"{name}: refused", rc == 2 and seen.startswith(f"ms-report: cannot write '{name}': ".encode()) and seen.count(b"\n") == 1, (rc, seen))
     check("nothing is lost", (open("run.json~").read(), open("run.json").read(), os.path.lexists("elsewhere"), sorted(os.listdir("."))) ==
           ("mine", "mine, too", False, ["run.html", "run.json", "run.json~"]), os.listdir("."))
+    os.mkdir("run.dhat.json")
+    seen, rc = terminal(["ms-report", "--export=dhat", "../run.trace"])
+    check("--export: refused", rc == 2 and seen.endswith(b"; --export=dhat:FILE names another, --export=dhat:- writes to the terminal\n"), (rc, seen))
+    os.rmdir("run.dhat.json")
     seen, rc = terminal("cat ../run.db | ms-report --svg=timeline")
     check("of a pipe", (rc, seen, os.path.exists("report.svg")) == (0, b"ms-report: wrote 'report.svg'\n", True), (rc, seen))
     os.chdir("..")

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT
+ * The formats of other programs: found by name, listed, refused where they cannot be had, written.
+ */
+#include "export.h"
+
+#include "ms-report/model/figures.h"
+#include "ms-report/words/page.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
+
+#define EXPORT_ROW(id, function, end, mark, flags, text, ...)                                      \
+	{.name = id,                                                                               \
+	 .write = export_##function,                                                               \
+	 .file = {end, mark},                                                                      \
+	 .traits = flags,                                                                          \
+	 .help = text,                                                                             \
+	 __VA_ARGS__},
+static const struct export_kind kinds[] = {EXPORT_FORMATS(EXPORT_ROW)};
+
+#define KINDS (sizeof kinds / sizeof *kinds)
+
+const struct export_kind *export_find(const char *name, size_t n)
+{
+	for (size_t i = 0; i < KINDS; i++)
+		if (strlen(kinds[i].name) == n && strncmp(kinds[i].name, name, n) == 0)
+			return &kinds[i];
+	return NULL;
+}
+
+const char *export_names(struct ms_arena *a, unsigned traits, const char *between)
+{
+	const char *all = NULL;
+	for (size_t i = 0; i < KINDS; i++)
+		if ((kinds[i].traits & traits) == traits)
+			all = all ? ms_arena_printf(a, "%s%s%s", all, between, kinds[i].name)
+				  : kinds[i].name;
+	return all;
+}
+
+const char *export_list(struct ms_arena *a)
+{
+	const char *all = "";
+	for (size_t i = 0; i < KINDS; i++)
+		all = ms_arena_printf(a, "%s%-12s  %s\n", all, kinds[i].name, kinds[i].help);
+	return all;
+}
+
+/* ---- what a format lacks ---- */
+
+static bool has_moment(const struct model *m, const char *label)
+{
+	for (size_t i = 0; i < m->snapshots.n; i++)
+		if (strcmp(m->snapshots.v[i].label, label) == 0)
+			return true;
+	return false;
+}
+
+static const char *say_at(struct model *m)
+{
+	static const struct style whole = {.full_names = true};
+	return say_moment(m, &whole);
+}
+
+/* Returns what is shown instead of a peak that the snapshot lacks, or NULL. In a format with one
+ * figure it matters only if the peak is shown. */
+static const char *lacks_peak(struct model *m, const struct export_kind *kind, enum metric asked)
+{
+	bool one = kind->traits & EXPORT_ONE;
+	if (has_moment(m, "peak") || (one && asked != METRIC_PEAK && asked != METRIC_COUNT))
+		return NULL;
+	const char *instead = kind->peakless ? kind->peakless
+			      : one && asked == METRIC_COUNT
+				      ? SAY("what is live at %s is shown", say_at(m))
+				      : "its figures are 0 or left out";
+	return SAY("no moment 'peak' in the snapshot: %s", instead);
+}
+
+static const char *lacks_end(struct model *m, const struct export_kind *kind, enum metric asked)
+{
+	bool one = kind->traits & EXPORT_ONE;
+	const char *instead = kind->endless ?: say_at(m);
+	if (has_moment(m, "end") || !*instead || (one && asked != METRIC_LIVE))
+		return NULL;
+	return SAY("no moment 'end' in the snapshot: what is shown as live at the end, in use or "
+		   "leaked is that of %s",
+		   instead);
+}
+
+const char *export_lacks(struct model *m, const struct export_kind *kind, enum metric asked)
+{
+	if (!(kind->traits & EXPORT_MOMENTS) || m->proc_only || m->diff || !m->snapshots.n)
+		return NULL;
+	const char *peak = lacks_peak(m, kind, asked), *end = lacks_end(m, kind, asked);
+	return peak && end ? SAY("%s; %s", peak, end) : peak ? peak : end;
+}
+
+/* ---- what cannot be had ---- */
+
+#define EVENTS_MOST UINT64_C(10000000000)
+static bool too_many(const struct model *m)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < m->sites.n; i++)
+		sum = figure_add(sum, figure_or_0(m->sites.v[i].allocations));
+	return sum > EVENTS_MOST || (figure_or_0(m->totals.allocations) > EVENTS_MOST);
+}
+
+static const char *refuses_run(struct model *m, const struct output *output)
+{
+	if (m->diff)
+		return SAY("--%s shows one run: of a comparison use --html or --export=folded",
+			   output->name);
+	return m->proc_only ? SAY("--%s shows a recording, not figures from /proc only: use --html",
+				  output->name)
+			    : NULL;
+}
+
+static const char *refuses_events(struct model *m, const struct output *output)
+{
+	size_t n = output->path ? strlen(output->path) : 0;
+	if (too_many(m))
+		return SAY("--%s writes a line for each allocation, and these are more than "
+			   "10,000,000,000",
+			   output->name);
+	if (n >= 4 && strcmp(output->path + n - 4, ".zst") == 0)
+		return SAY("%s goes by a file's name, and --%s does not write zstd: use .gz",
+			   output->export->name, output->name);
+	return NULL;
+}
+
+const char *export_refuses(const struct page *p, const struct output *output)
+{
+	struct model *m = p->m;
+	unsigned traits = output->export ? output->export->traits : 0;
+	if (traits & EXPORT_RUN)
+		return refuses_run(m, output);
+	if (m->proc_only && (traits & EXPORT_SITES))
+		return "it has no allocations, only figures from /proc: use --export=chrome-trace, "
+		       "--json or --csv";
+	if ((traits & EXPORT_BYTES) && !output->path && isatty(STDOUT_FILENO))
+		return SAY("--%s is not for a terminal: name a file, such as --%s%cheap%s",
+			   output->name, output->name, output->joint, output->file.ending);
+	return traits & EXPORT_EVENTS ? refuses_events(m, output) : NULL;
+}
+
+/* ---- writing ---- */
+
+void export_write(struct page *p, const struct export_kind *kind, enum metric asked,
+		  enum metric metric, struct out *o)
+{
+	struct export x = {.m = p->m,
+			   .page = p,
+			   .kind = kind,
+			   .asked = asked,
+			   .metric = metric,
+			   .lacks = export_lacks(p->m, kind, asked)};
+	export_prepare(&x);
+	kind->write(&x, o);
+	export_free(&x);
+}
