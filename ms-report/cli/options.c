@@ -11,13 +11,14 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Adds an output of a format, which is that of `export` if there is one. */
 static int put_output(struct options *opt, struct output o, struct ms_err *err)
 {
 	if (o.path && !*o.path)
 		return ms_err_set(err, "an output file needs a name");
+	o.file = o.export ? o.export->file : file_kind_of(o.format);
 	o.standard = o.path && strcmp(o.path, "-") == 0;
-	if (o.standard)
-		o.path = NULL;
+	o.path = o.standard ? NULL : o.path;
 	for (size_t i = 0; o.path && i < opt->output_count; i++)
 		if (opt->outputs[i].path && strcmp(opt->outputs[i].path, o.path) == 0)
 			return ms_err_set(err, "two outputs cannot go to one file: '%s'", o.path);
@@ -41,65 +42,41 @@ static int add_output(const struct ms_cli_arg *arg, struct ms_err *err)
 	     layout = full || (json && strcmp(arg->text, "compact") == 0);
 	if (layout)
 		opt->layout = full ? LAYOUT_FULL : LAYOUT_COMPACT;
-	return put_output(opt,
-			  (struct output){.format = format,
-					  .file = file_kind_of(format),
-					  .path = layout ? NULL : arg->text,
-					  .name = arg->row->name,
-					  .joint = '='},
-			  err);
+	struct output o = {.format = format, .name = arg->row->name, .joint = '='};
+	o.path = layout ? NULL : arg->text;
+	return put_output(opt, o, err);
 }
 
-static int put_export(const struct ms_cli_arg *arg, const struct export_kind *kind,
-		      const char *path, const char *name, char joint, struct ms_err *err)
-{
-	return put_output(arg->to,
-			  (struct output){.format = FORMAT_EXPORT,
-					  .export = kind,
-					  .file = kind->file,
-					  .path = path,
-					  .name = name,
-					  .joint = joint},
-			  err);
-}
-
-/* Takes the name of a format, or that, a colon and a file; or list. */
+/* Takes FORMAT or FORMAT:FILE, or list. An older spelling is put into these words first: FILE of the
+ * format that the option is named after, or the end of FORMAT:FILE of --svg. */
 static int add_export(const struct ms_cli_arg *arg, struct ms_err *err)
 {
 	struct options *opt = arg->to;
-	size_t n = strcspn(arg->text, ":");
-	const struct export_kind *kind = export_find(arg->text, n);
-	opt->list_exports |= strcmp(arg->text, "list") == 0;
+	const char *option = arg->row->name, *text = arg->text ?: "";
+	bool svg = strcmp(option, "svg") == 0, older = svg || strcmp(option, "export") != 0;
+	if (older)
+		text = ms_arena_printf(&opt->arena, "%s%s%s", option,
+				       svg         ? "-"
+				       : arg->text ? ":"
+						   : "",
+				       text);
+	size_t n = strcspn(text, ":");
+	const struct export_kind *kind = export_find(text, n);
+	opt->list_exports |= !older && strcmp(text, "list") == 0;
 	if (opt->list_exports)
 		return 0;
-	if (!kind)
-		return ms_err_set(err, "bad --export '%.*s': expected %s or list", (int)n,
-				  arg->text, export_names(&opt->arena, 0, ", "));
-	return put_export(arg, kind, arg->text[n] ? arg->text + n + 1 : NULL,
-			  ms_arena_printf(&opt->arena, "export=%s", kind->name), ':', err);
-}
-
-/* Takes a format that has an option of its own. */
-static int add_older(const struct ms_cli_arg *arg, struct ms_err *err)
-{
-	const char *name = arg->row->name;
-	return put_export(arg, export_find(name, strlen(name)), arg->text, name, '=', err);
-}
-
-/* Takes flame, timeline, or one of these, a colon and a file. */
-static int add_svg(const struct ms_cli_arg *arg, struct ms_err *err)
-{
-	struct options *opt = arg->to;
-	int n = (int)strcspn(arg->text, ":");
-	const char *name = ms_arena_printf(&opt->arena, "svg-%.*s", n, arg->text);
-	const struct export_kind *kind = export_find(name, strlen(name));
-	if (!kind)
+	if (!kind && svg)
 		return ms_err_set(err,
 				  "bad --svg '%s': expected flame or timeline, or one of these "
 				  "with a file, such as flame:heap.svg",
 				  arg->text);
-	return put_export(arg, kind, arg->text[n] ? arg->text + n + 1 : NULL, arg->row->name, '=',
-			  err);
+	if (!kind)
+		return ms_err_set(err, "bad --export '%.*s': expected %s or list", (int)n, text,
+				  export_names(&opt->arena, 0, ", "));
+	struct output o = {.format = FORMAT_EXPORT, .export = kind, .joint = older ? '=' : ':'};
+	o.path = text[n] ? text + n + 1 : NULL;
+	o.name = older ? option : ms_arena_printf(&opt->arena, "export=%s", kind->name);
+	return put_output(opt, o, err);
 }
 
 static bool has_view(const struct options *opt, enum view v)
@@ -164,7 +141,7 @@ static int take_code_url(const struct ms_cli_arg *arg, struct ms_err *err)
 	}
 #define OLDER(name)                                                                                \
 	{                                                                                          \
-		name, 0, "[FILE]", add_older, MS_WHOLE(0), 0, NULL                                 \
+		name, 0, "[FILE]", add_export, MS_WHOLE(0), 0, NULL                                \
 	}
 #define NAME_IN_LIST(name, ...) name ", "
 #define VIEW(name, view, rank, help)                                                               \
@@ -182,7 +159,7 @@ static int take_code_url(const struct ms_cli_arg *arg, struct ms_err *err)
 static const struct ms_cli_option rows[] = {
 	{.help = MS_CLI_OLDER},
 	OLDER("folded"),
-	{"svg", 0, "flame|timeline", add_svg, MS_WHOLE(0), 0, NULL},
+	{"svg", 0, "flame|timeline", add_export, MS_WHOLE(0), 0, NULL},
 	OLDER("pprof"),
 	OLDER("speedscope"),
 	OLDER("gprof2dot"),

@@ -6,7 +6,7 @@
 
 #include "ms-report/model/diff.h"
 #include "ms-report/model/figures.h"
-#include "ms-report/words/names.h"
+#include "ms-report/words/page.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,12 +18,24 @@
 
 static const struct style whole = {.full_names = true};
 
+const enum export_figure export_order[EXPORT_FIGURES] = {
+	EXPORT_LIVE,      EXPORT_LIVE_BLOCKS, EXPORT_PEAK,     EXPORT_PEAK_BLOCKS,
+	EXPORT_ALLOCATED, EXPORT_ALLOCATIONS, EXPORT_TEMPORARY};
+
 enum export_figure export_figure_of(enum metric metric)
 {
 	static const enum export_figure of[METRIC_COUNT] = {
 		EXPORT_LIVE,      EXPORT_PEAK,    EXPORT_ALLOCATED, EXPORT_ALLOCATIONS,
 		EXPORT_TEMPORARY, EXPORT_FIGURES, EXPORT_FIGURES};
 	return metric < METRIC_COUNT ? of[metric] : EXPORT_FIGURES;
+}
+
+int export_diff_figure(enum export_figure f)
+{
+	static const int of[EXPORT_FIGURES] = {DIFF_ALLOCATIONS, DIFF_ALLOCATED,   DIFF_LIVE_BLOCKS,
+					       DIFF_LIVE,        DIFF_PEAK_BLOCKS, DIFF_PEAK,
+					       DIFF_TEMPORARY};
+	return f < EXPORT_FIGURES ? of[f] : -1;
 }
 
 const char *export_title(struct model *m, enum export_figure f)
@@ -225,14 +237,9 @@ static uint64_t rest_of(const struct diff *d, const char *total, uint64_t sum)
 
 void export_differences(struct export *x)
 {
-	static const struct {
-		enum diff_figure figure;
-		const char *total;
-	} of[EXPORT_FIGURES] = {
-		{DIFF_ALLOCATIONS, "allocations"},        {DIFF_ALLOCATED, "allocated_bytes"},
-		{DIFF_LIVE_BLOCKS, "live_blocks"},        {DIFF_LIVE, "live_bytes"},
-		{DIFF_PEAK_BLOCKS, "peak_blocks"},        {DIFF_PEAK, "peak_bytes"},
-		{DIFF_TEMPORARY, "temporary_allocations"}};
+	static const char *const totals[EXPORT_FIGURES] = {
+		"allocations", "allocated_bytes", "live_blocks",          "live_bytes",
+		"peak_blocks", "peak_bytes",      "temporary_allocations"};
 	const struct diff *d = x->m->diff;
 	x->n = d->rows.n + 2;
 	x->rows = ms_arena_alloc(&x->m->arena, x->n * sizeof *x->rows);
@@ -240,16 +247,17 @@ void export_differences(struct export *x)
 	*hidden = (struct export_row){.place = more_place(x, PLACE_HIDDEN)};
 	*other = (struct export_row){.place = more_place(x, PLACE_OTHER)};
 	for (int f = 0; f < EXPORT_FIGURES; f++) {
+		int k = export_diff_figure((enum export_figure)f);
 		uint64_t sum = 0;
 		for (size_t i = 0; i <= d->rows.n; i++) {
 			const struct diff_row *r = i < d->rows.n ? &d->rows.v[i] : NULL;
-			int64_t delta = r ? r->delta[of[f].figure] : d->hidden_delta[of[f].figure];
+			int64_t delta = r ? r->delta[k] : d->hidden_delta[k];
 			if (r)
 				x->rows[i].site = r->site;
 			x->rows[i].v[f] = delta == DELTA_UNKNOWN ? 0 : (uint64_t)delta;
 			sum += x->rows[i].v[f];
 		}
-		other->v[f] = rest_of(d, of[f].total, sum);
+		other->v[f] = rest_of(d, totals[f], sum);
 	}
 }
 
@@ -286,7 +294,8 @@ const char *export_joined(struct export *x, const char *first, size_t from)
 	return first;
 }
 
-void export_prepare(struct export *x)
+/* Fills in what a format needs; all of it is in the model's arena. */
+static void prepare(struct export *x)
 {
 	struct model *m = x->m;
 	const char **v;
@@ -307,11 +316,16 @@ void export_prepare(struct export *x)
 	x->path = ms_arena_alloc(&m->arena, (m->nodes.n + 3) * sizeof *x->path);
 }
 
-void export_free(struct export *x)
+void export_write(struct page *p, const struct export_kind *kind, enum metric asked,
+		  enum metric metric, struct out *o)
 {
-	bytes_free(&x->texts);
-	key_free(&x->stacks);
-	free(x->text_of);
+	struct export x = {.m = p->m, .page = p, .kind = kind, .asked = asked, .metric = metric};
+	x.lacks = export_lacks(p->m, kind, asked);
+	prepare(&x);
+	kind->write(&x, o);
+	bytes_free(&x.texts);
+	key_free(&x.stacks);
+	free(x.text_of);
 }
 
 /* ---- moments ---- */

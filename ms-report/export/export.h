@@ -32,8 +32,12 @@ enum export_figure {
 	EXPORT_FIGURES,
 	EXPORT_ALL
 };
+/* Figures in the order in which readers offer them. */
+extern const enum export_figure export_order[EXPORT_FIGURES];
 /* The figure that stands for a metric; EXPORT_FIGURES = none does. */
 enum export_figure export_figure_of(enum metric metric);
+/* Returns the enum diff_figure of a figure; -1 = there is none. */
+int export_diff_figure(enum export_figure f);
 /* "bytes allocated", "blocks live at the end": for people. */
 const char *export_title(struct model *m, enum export_figure f);
 
@@ -172,9 +176,6 @@ const char *export_refuses(const struct page *p, const struct output *output);
  * hold that moment; NULL = it has all that it needs. For a message, and in the file where the format
  * has a place for it. `asked` as below. */
 const char *export_lacks(struct model *m, const struct export_kind *kind, enum metric asked);
-/* Fills in the rest of `x`, of which the first five members are set; releases it. */
-void export_prepare(struct export *x);
-void export_free(struct export *x);
 /* Writes a format. `asked`: the metric that was asked for, METRIC_COUNT = none was; `metric`: the one
  * that a format with one figure has. */
 void export_write(struct page *p, const struct export_kind *kind, enum metric asked,

@@ -10,15 +10,9 @@
 
 #include <stdlib.h>
 
-static const struct {
-	enum export_figure figure;
-	const char *name;
-} events[EXPORT_FIGURES] = {
-	{EXPORT_LIVE, "curB"},       {EXPORT_LIVE_BLOCKS, "curBk"},
-	{EXPORT_PEAK, "peakB"},      {EXPORT_PEAK_BLOCKS, "peakBk"},
-	{EXPORT_ALLOCATED, "totB"},  {EXPORT_ALLOCATIONS, "totBk"},
-	{EXPORT_TEMPORARY, "tmpBk"},
-};
+/* Names of the figures, as in export_order. */
+static const char *const events[EXPORT_FIGURES] = {"curB", "curBk", "peakB", "peakBk",
+						   "totB", "totBk", "tmpBk"};
 
 /* A line of a function: its own costs, or those of the calls from there to another. */
 struct arc {
@@ -30,7 +24,7 @@ struct cost {
 };
 
 /* Texts that are written with their number, then by it. */
-enum { FILES, NAMES, MODULES, KINDS };
+enum { MODULES, FILES, NAMES, KINDS };
 
 struct function {
 	uint32_t text[KINDS]; /* numbers */
@@ -53,9 +47,9 @@ struct callgrind {
 static void put_numbers(struct export *x, const struct place *p, struct out *o)
 {
 	struct callgrind *c = x->state;
-	struct function f = {{string_number(&c->texts[FILES], p->file ?: "???", NULL),
-			      string_number(&c->texts[NAMES], p->function, NULL),
-			      string_number(&c->texts[MODULES], p->path ?: "???", NULL)}};
+	struct function f = {{string_number(&c->texts[MODULES], p->path ?: "???", NULL),
+			      string_number(&c->texts[FILES], p->file ?: "???", NULL),
+			      string_number(&c->texts[NAMES], p->function, NULL)}};
 	out_put(o, (const char *)&f, sizeof f);
 }
 
@@ -95,40 +89,41 @@ static void add_row(struct callgrind *c, const struct export_row *r)
 
 /* ---- writing ---- */
 
-/* "fn=(3) name" at first, "fn=(3)" from then on. */
-static void put_name(struct callgrind *c, const char *key, int kind, struct function f)
+/* Writes the names of a function, each as "fn=(3) name" at first, "fn=(3)" from then on. */
+static void put_names(struct callgrind *c, const char *const keys[KINDS], uint32_t function)
 {
-	uint32_t number = f.text[kind];
-	out_printf(c->o, "%s=(%u)", key, number + 1);
-	if (!c->told[kind][number]) {
-		size_t n;
-		const char *s = bytes_of(&c->texts[kind], number, &n);
-		out_char(c->o, ' ');
-		out_put(c->o, s, n);
+	struct function f;
+	bytes_copy(&c->x->texts, function, &f);
+	for (int kind = 0; kind < KINDS; kind++) {
+		uint32_t number = f.text[kind];
+		out_printf(c->o, "%s=(%u)", keys[kind], number + 1);
+		if (!c->told[kind][number]) {
+			size_t n;
+			const char *s = bytes_of(&c->texts[kind], number, &n);
+			out_char(c->o, ' ');
+			out_put(c->o, s, n);
+		}
+		c->told[kind][number] = true;
+		out_char(c->o, '\n');
 	}
-	c->told[kind][number] = true;
-	out_char(c->o, '\n');
 }
 
 static void put_costs(struct callgrind *c, const uint64_t *v)
 {
 	for (int i = 0; i < EXPORT_FIGURES; i++) {
-		if (!c->x->known[events[i].figure])
+		if (!c->x->known[export_order[i]])
 			continue;
 		out_char(c->o, ' ');
-		out_number(c->o, v[events[i].figure]);
+		out_number(c->o, v[export_order[i]]);
 	}
 	out_char(c->o, '\n');
 }
 
 static void put_arc(struct callgrind *c, const struct arc *a, const uint64_t *v)
 {
-	struct function to = {0};
+	static const char *const keys[KINDS] = {"cob", "cfi", "cfn"};
 	if (a->to != NONE) {
-		bytes_copy(&c->x->texts, a->to, &to);
-		put_name(c, "cob", MODULES, to);
-		put_name(c, "cfi", FILES, to);
-		put_name(c, "cfn", NAMES, to);
+		put_names(c, keys, a->to);
 		/* 0 would make the next line one of the function's own */
 		uint64_t calls = v[EXPORT_ALLOCATIONS];
 		out_printf(c->o, "calls=%llu 0\n", (unsigned long long)(calls ? calls : 1));
@@ -139,13 +134,10 @@ static void put_arc(struct callgrind *c, const struct arc *a, const uint64_t *v)
 
 static void put_function(struct callgrind *c, uint32_t function, uint32_t first)
 {
-	struct function f = {0};
+	static const char *const keys[KINDS] = {"ob", "fl", "fn"};
 	struct arc a = {0};
-	bytes_copy(&c->x->texts, function, &f);
 	out_char(c->o, '\n');
-	put_name(c, "ob", MODULES, f);
-	put_name(c, "fl", FILES, f);
-	put_name(c, "fn", NAMES, f);
+	put_names(c, keys, function);
 	for (int own = 1; own >= 0; own--)
 		for (uint32_t i = first; i != NONE; i = c->costs.v[i].next) {
 			bytes_copy(&c->arcs, i, &a);
@@ -185,13 +177,13 @@ static void put_head(struct callgrind *c)
 		out_printf(o, "desc: %s\n", x->notes.v[i]);
 	out_str(o, "\npositions: line\n");
 	for (int i = 0; i < EXPORT_FIGURES; i++)
-		if (x->known[events[i].figure])
-			out_printf(o, "event: %s : %s\n", events[i].name,
-				   export_title(x->m, events[i].figure));
+		if (x->known[export_order[i]])
+			out_printf(o, "event: %s : %s\n", events[i],
+				   export_title(x->m, export_order[i]));
 	out_str(o, "events:");
 	for (int i = 0; i < EXPORT_FIGURES; i++)
-		if (x->known[events[i].figure])
-			out_printf(o, " %s", events[i].name);
+		if (x->known[export_order[i]])
+			out_printf(o, " %s", events[i]);
 	out_char(o, '\n');
 }
 

@@ -5,11 +5,6 @@
 
 #include "libcommon/base/json_writer.h"
 
-/* In the order in which they are offered. */
-static const enum export_figure order[EXPORT_FIGURES] = {
-	EXPORT_LIVE,      EXPORT_LIVE_BLOCKS, EXPORT_PEAK,     EXPORT_PEAK_BLOCKS,
-	EXPORT_ALLOCATED, EXPORT_ALLOCATIONS, EXPORT_TEMPORARY};
-
 static bool is_bytes(enum export_figure f)
 {
 	return f == EXPORT_LIVE || f == EXPORT_PEAK || f == EXPORT_ALLOCATED;
@@ -62,11 +57,11 @@ void export_speedscope(struct export *x, struct out *o)
 	ms_json_string(&j, "exporter", "memscope " MS_VERSION);
 	ms_json_open(&j, "profiles", '[');
 	for (size_t i = 0; i < EXPORT_FIGURES; i++) {
-		if (!x->known[order[i]])
+		if (!x->known[export_order[i]])
 			continue;
-		if (order[i] == export_figure_of(x->asked))
+		if (export_order[i] == export_figure_of(x->asked))
 			active = count;
-		put_profile(x, &j, order[i]);
+		put_profile(x, &j, export_order[i]);
 		count++;
 	}
 	ms_json_close(&j, ']');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The formats of other programs: found by name, listed, refused where they cannot be had, written.
+ * The formats of other programs: found by name, listed, refused where they cannot be had.
  */
 #include "export.h"
 
@@ -109,56 +109,29 @@ static bool too_many(const struct model *m)
 	return sum > EVENTS_MOST || (figure_or_0(m->totals.allocations) > EVENTS_MOST);
 }
 
-static const char *refuses_run(struct model *m, const struct output *output)
-{
-	if (m->diff)
-		return SAY("--%s shows one run: of a comparison use --html or --export=folded",
-			   output->name);
-	return m->proc_only ? SAY("--%s shows a recording, not figures from /proc only: use --html",
-				  output->name)
-			    : NULL;
-}
-
-static const char *refuses_events(struct model *m, const struct output *output)
-{
-	size_t n = output->path ? strlen(output->path) : 0;
-	if (too_many(m))
-		return SAY("--%s writes a line for each allocation, and these are more than "
-			   "10,000,000,000",
-			   output->name);
-	if (n >= 4 && strcmp(output->path + n - 4, ".zst") == 0)
-		return SAY("%s goes by a file's name, and --%s does not write zstd: use .gz",
-			   output->export->name, output->name);
-	return NULL;
-}
-
 const char *export_refuses(const struct page *p, const struct output *output)
 {
 	struct model *m = p->m;
+	const char *name = output->name, *path = output->path;
 	unsigned traits = output->export ? output->export->traits : 0;
-	if (traits & EXPORT_RUN)
-		return refuses_run(m, output);
-	if (m->proc_only && (traits & EXPORT_SITES))
+	size_t n = path ? strlen(path) : 0;
+	if ((traits & EXPORT_RUN) && m->diff)
+		return SAY("--%s shows one run: of a comparison use --html or --export=folded",
+			   name);
+	if ((traits & EXPORT_RUN) && m->proc_only)
+		return SAY("--%s shows a recording, not figures from /proc only: use --html", name);
+	if ((traits & EXPORT_SITES) && m->proc_only)
 		return "it has no allocations, only figures from /proc: use --export=chrome-trace, "
 		       "--json or --csv";
-	if ((traits & EXPORT_BYTES) && !output->path && isatty(STDOUT_FILENO))
-		return SAY("--%s is not for a terminal: name a file, such as --%s%cheap%s",
-			   output->name, output->name, output->joint, output->file.ending);
-	return traits & EXPORT_EVENTS ? refuses_events(m, output) : NULL;
-}
-
-/* ---- writing ---- */
-
-void export_write(struct page *p, const struct export_kind *kind, enum metric asked,
-		  enum metric metric, struct out *o)
-{
-	struct export x = {.m = p->m,
-			   .page = p,
-			   .kind = kind,
-			   .asked = asked,
-			   .metric = metric,
-			   .lacks = export_lacks(p->m, kind, asked)};
-	export_prepare(&x);
-	kind->write(&x, o);
-	export_free(&x);
+	if ((traits & EXPORT_BYTES) && !path && isatty(STDOUT_FILENO))
+		return SAY("--%s is not for a terminal: name a file, such as --%s%cheap%s", name,
+			   name, output->joint, output->file.ending);
+	if ((traits & EXPORT_EVENTS) && too_many(m))
+		return SAY("--%s writes a line for each allocation, and these are more than "
+			   "10,000,000,000",
+			   name);
+	if ((traits & EXPORT_EVENTS) && n >= 4 && strcmp(path + n - 4, ".zst") == 0)
+		return SAY("%s goes by a file's name, and --%s does not write zstd: use .gz",
+			   output->export->name, name);
+	return NULL;
 }

@@ -61,14 +61,6 @@ static void put_tree(struct model *m, struct out *o, const struct tree *t, bool 
 		out_printf(o, "[of no site] %llu\n", (unsigned long long)t->other.a);
 }
 
-/* The figures of a comparison that a metric stands for, as of table site_diff. */
-static int diff_figure_of(enum metric metric)
-{
-	static const int of[METRIC_COUNT] = {
-		DIFF_LIVE, DIFF_PEAK, DIFF_ALLOCATED, DIFF_ALLOCATIONS, DIFF_TEMPORARY, -1, -1};
-	return metric < METRIC_COUNT ? of[metric] : -1;
-}
-
 static uint64_t positive(int64_t v)
 {
 	return v < 0 ? 0 : (uint64_t)v;
@@ -121,7 +113,7 @@ static void put_hidden(struct model *m, struct out *o, const char *figure)
 /* Writes "root;child;leaf OLD NEW" lines of a comparison. False: that figure was not compared. */
 static bool put_diff(struct model *m, struct out *o, enum metric metric, bool full_names)
 {
-	int f = diff_figure_of(metric);
+	int f = export_diff_figure(export_figure_of(metric));
 	const struct diff *d = m->diff;
 	bool compared = false;
 	for (size_t i = 0; f >= 0 && i < d->rows.n; i++)

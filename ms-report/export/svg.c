@@ -167,18 +167,21 @@ static unsigned lay_out(const struct flame *f, double *x, unsigned *level)
 	return deepest < LEVELS_MAX ? deepest : LEVELS_MAX - 1;
 }
 
-static void draw_flame(struct page *p, struct out *o, const struct tree *t)
+void export_flame(struct export *x, struct out *o)
 {
+	struct page *p = x->page;
+	enum tree_fold fold = p->style.full_names ? TREE_ROUNDS : TREE_OWN;
+	struct tree tree = tree_make(x->m, x->metric, false, fold, false), *t = &tree;
 	static const char *const titles[METRIC_COUNT] = {
 		"live",      "live at the peak", "allocated", "allocations",
 		"temporary", "failed",           "mapped"};
 	struct ms_arena *a = &p->m->arena;
-	double *x = ms_arena_alloc(a, t->n * sizeof *x);
+	double *left = ms_arena_alloc(a, t->n * sizeof *left);
 	unsigned *level = ms_arena_alloc(a, t->n * sizeof *level);
 	struct pair all = t->total;
 	all.a = all.a == UNKNOWN ? t->v[0].sum.a : all.a;
 	struct flame f = {p, o, t, all.a ? (double)INNER / (double)all.a : 0};
-	unsigned deepest = lay_out(&f, x, level);
+	unsigned deepest = lay_out(&f, left, level);
 	const char *title =
 		t->metric == METRIC_LIVE ? SAY("live at %s", say_moment(p->m, &p->style))
 		: t->metric == METRIC_PEAK && p->m->processes.n > 1 ? "live at each process's peak"
@@ -187,7 +190,7 @@ static void draw_flame(struct page *p, struct out *o, const struct tree *t)
 	      SAY("%s, %s", title, say_pair(p, t->metric, &all)));
 	put_box(&f, SIDE, 0, &all, "none", "all", "");
 	for (size_t i = 1; i < t->n; i++)
-		put_branch(&f, x[i], level[i], &t->v[i]);
+		put_branch(&f, left[i], level[i], &t->v[i]);
 	double at = SIDE + (double)t->v[0].sum.a * f.scale;
 	if (figure_some(t->hidden.a))
 		put_box(&f, at, 1, &t->hidden, "none", "[hidden by filters]", "");
@@ -195,14 +198,6 @@ static void draw_flame(struct page *p, struct out *o, const struct tree *t)
 	if (figure_some(t->other.a))
 		put_box(&f, at, 1, &t->other, "none", "[of no site]", "");
 	out_str(o, "</svg>\n");
-}
-
-void export_flame(struct export *x, struct out *o)
-{
-	struct page *p = x->page;
-	enum tree_fold fold = p->style.full_names ? TREE_ROUNDS : TREE_OWN;
-	struct tree tree = tree_make(x->m, x->metric, false, fold, false);
-	draw_flame(p, o, &tree);
 }
 
 /* ---- timeline ---- */
