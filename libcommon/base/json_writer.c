@@ -127,6 +127,39 @@ void ms_json_real(struct ms_json *j, const char *key, double v, int digits)
 	ms_json_raw(j, key, isfinite(v) ? text : NULL);
 }
 
+void ms_json_format(struct ms_json *j, const char *template, ...)
+{
+	char name[64] = "";
+	va_list ap;
+	va_start(ap, template);
+	for (const char *s = template; *s;) {
+		const char *key = *name ? name : NULL;
+		size_t n = strcspn(s, ":");
+		if (*s == ' ') {
+			s++;
+			continue;
+		}
+		if (!strchr("{}[]%", *s)) {
+			snprintf(name, sizeof name, "%.*s", (int)n, s);
+			s += n + 1;
+			continue;
+		}
+		if (*s == '{' || *s == '[')
+			ms_json_open(j, key, *s);
+		else if (*s != '%')
+			ms_json_close(j, *s);
+		else if (*++s == 's')
+			ms_json_string(j, key, va_arg(ap, const char *));
+		else if (*s == 'd')
+			ms_json_bool(j, key, va_arg(ap, int));
+		else if (*s++ == 'l')
+			ms_json_number(j, key, va_arg(ap, uint64_t));
+		*name = 0;
+		s++;
+	}
+	va_end(ap);
+}
+
 static void new_line(struct ms_json *j, size_t depth)
 {
 	put_char(j, '\n');

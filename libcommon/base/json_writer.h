@@ -38,6 +38,10 @@ void ms_json_raw(struct ms_json *j, const char *key, const char *text);
 /* A string made by printf, of at most 255 bytes. */
 void ms_json_print(struct ms_json *j, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* Writes a template: brackets; "key:" before a value or a bracket; %s a string and %lu a number, as
+ * above, %d a bool. "{name:%s live:{bytes:%lu}}" */
+void ms_json_format(struct ms_json *j, const char *template, ...)
+	__attribute__((format(printf, 2, 3)));
 /* Comma and key only: the caller writes the value. */
 void ms_json_key(struct ms_json *j, const char *key);
 

@@ -18,43 +18,26 @@
 #define STACKS_MOST 16000000 /* bytes of call stacks in results */
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
 
-/* {"text": ...} */
-static void message(struct ms_json *j, const char *key, const char *text)
-{
-	ms_json_open(j, key, '{');
-	ms_json_string(j, "text", text);
-	ms_json_close(j, '}');
-}
-
 /* Within the repository relative to its root, which the service knows; else a file: address. */
 static void location(struct page *p, struct ms_json *j, const struct frame *f, const char *text)
 {
 	const char *inside = links_file(p->m, &p->links, f);
 	const char *outside = !inside && f->file && *f->file == '/' ? f->file : NULL;
 	if (inside || outside) {
-		ms_json_open(j, "physicalLocation", '{');
-		ms_json_open(j, "artifactLocation", '{');
-		ms_json_string(j, "uri",
+		ms_json_format(j, "physicalLocation:{artifactLocation:{uri:%s",
 			       inside ? links_uri(p->m, inside)
 				      : SAY("file://%s", links_uri(p->m, outside)));
 		if (inside)
 			ms_json_string(j, "uriBaseId", "%SRCROOT%");
 		ms_json_close(j, '}');
-		if (f->line) {
-			ms_json_open(j, "region", '{');
-			ms_json_number(j, "startLine", f->line);
-			ms_json_close(j, '}');
-		}
+		if (f->line)
+			ms_json_format(j, "region:{startLine:%lu}", (uint64_t)f->line);
 		ms_json_close(j, '}');
 	}
-	ms_json_open(j, "logicalLocations", '[');
-	ms_json_open(j, NULL, '{');
-	ms_json_string(j, "fullyQualifiedName", frame_name(&p->m->arena, p->m, f));
-	ms_json_string(j, "kind", "function");
-	ms_json_close(j, '}');
-	ms_json_close(j, ']');
+	ms_json_format(j, "logicalLocations:[{fullyQualifiedName:%s kind:%s}]",
+		       frame_name(&p->m->arena, p->m, f), "function");
 	if (text)
-		message(j, "message", text);
+		ms_json_format(j, "message:{text:%s}", text);
 }
 
 /* ---- call stacks ---- */
@@ -63,8 +46,7 @@ static void location(struct page *p, struct ms_json *j, const struct frame *f, c
 static void put_frame(struct page *p, struct ms_json *j, const struct frame *f)
 {
 	const char *path = f->module == NONE ? NULL : p->m->modules.v[f->module].path;
-	ms_json_open(j, NULL, '{');
-	ms_json_open(j, "location", '{');
+	ms_json_format(j, "{location:{");
 	location(p, j, f, ci_frame(p, f));
 	ms_json_close(j, '}');
 	if (path)
@@ -75,15 +57,11 @@ static void put_frame(struct page *p, struct ms_json *j, const struct frame *f)
 static void stack(struct page *p, struct ms_json *j, const struct site *s)
 {
 	const struct model *m = p->m;
-	ms_json_open(j, "stacks", '[');
-	ms_json_open(j, NULL, '{');
-	message(j, "message", "call stack of the allocation, innermost first");
-	ms_json_open(j, "frames", '[');
+	ms_json_format(j, "stacks:[{message:{text:%s} frames:[",
+		       "call stack of the allocation, innermost first");
 	for (uint32_t n = s->stack; n != NONE; n = m->nodes.v[n].parent)
 		put_frame(p, j, model_frame(m, n));
-	ms_json_close(j, ']');
-	ms_json_close(j, '}');
-	ms_json_close(j, ']');
+	ms_json_format(j, "]}]");
 }
 
 /* Frames that results share: by frame of the model how many have it, then its number. */
@@ -138,34 +116,20 @@ static void shared_put(struct page *p, struct ms_json *j, const struct shared *s
 static void code_flow(struct page *p, struct ms_json *j, const struct shared *shared,
 		      const struct site *s)
 {
-	ms_json_open(j, "codeFlows", '[');
-	ms_json_open(j, NULL, '{');
-	message(j, "message", "calls that lead to the allocation");
-	ms_json_open(j, "threadFlows", '[');
-	ms_json_open(j, NULL, '{');
-	ms_json_open(j, "locations", '[');
-	for (size_t n = model_stack(p->m, s->stack, shared->stack); n-- > 0;) {
-		ms_json_open(j, NULL, '{');
-		ms_json_number(j, "index", shared->number[shared->stack[n]]);
-		ms_json_close(j, '}');
-	}
-	ms_json_close(j, ']');
-	ms_json_close(j, '}');
-	ms_json_close(j, ']');
-	ms_json_close(j, '}');
-	ms_json_close(j, ']');
+	ms_json_format(j, "codeFlows:[{message:{text:%s} threadFlows:[{locations:[",
+		       "calls that lead to the allocation");
+	for (size_t n = model_stack(p->m, s->stack, shared->stack); n-- > 0;)
+		ms_json_format(j, "{index:%lu}", shared->number[shared->stack[n]]);
+	ms_json_format(j, "]}]}]");
 }
 
 static void result(struct page *p, struct ms_json *j, const struct shared *shared,
 		   const struct finding *x)
 {
 	const struct frame *at = x->site ? site_frame(p->m, x->site) : NULL;
-	ms_json_open(j, NULL, '{');
-	ms_json_string(j, "ruleId", finding_rules[x->rule].id);
-	ms_json_number(j, "ruleIndex", x->rule);
-	ms_json_string(j, "level", finding_levels[x->level]);
-	message(j, "message", x->message);
-	ms_json_open(j, "locations", '[');
+	ms_json_format(j, "{ruleId:%s ruleIndex:%lu level:%s message:{text:%s} locations:[",
+		       finding_rules[x->rule].id, (uint64_t)x->rule, finding_levels[x->level],
+		       x->message);
 	if (at) {
 		ms_json_open(j, NULL, '{');
 		location(p, j, at, NULL);
@@ -176,17 +140,13 @@ static void result(struct page *p, struct ms_json *j, const struct shared *share
 		code_flow(p, j, shared, x->site);
 	else if (x->site && x->site->stack != NONE)
 		stack(p, j, x->site);
-	ms_json_open(j, "partialFingerprints", '{');
-	ms_json_string(j, "memscope/v1", x->key);
-	ms_json_close(j, '}');
+	ms_json_format(j, "partialFingerprints:{memscope/v1:%s}", x->key);
 	if (x->site) {
-		ms_json_open(j, "properties", '{');
-		MS_JSON_NUMBERS(j, {"site", (uint64_t)x->site->id},
-				{"live_bytes", x->site->end.bytes},
-				{"live_blocks", x->site->end.blocks});
+		ms_json_format(j, "properties:{site:%lu live_bytes:%lu live_blocks:%lu",
+			       (uint64_t)x->site->id, x->site->end.bytes, x->site->end.blocks);
 		if (x->rule == RULE_UNREACHABLE)
-			MS_JSON_NUMBERS(j, {"retained_bytes", x->site->leak.bytes},
-					{"retained_blocks", x->site->leak.blocks});
+			ms_json_format(j, "retained_bytes:%lu retained_blocks:%lu",
+				       x->site->leak.bytes, x->site->leak.blocks);
 		ms_json_close(j, '}');
 	}
 	ms_json_close(j, '}');
@@ -194,50 +154,34 @@ static void result(struct page *p, struct ms_json *j, const struct shared *share
 
 static void tool(struct ms_json *j)
 {
-	ms_json_open(j, "tool", '{');
-	ms_json_open(j, "driver", '{');
-	ms_json_string(j, "name", "MemScope");
-	ms_json_string(j, "version", MS_VERSION);
-	ms_json_open(j, "rules", '[');
+	ms_json_format(j, "tool:{driver:{name:%s version:%s rules:[", "MemScope", MS_VERSION);
 	for (unsigned i = 0; i < RULE_COUNT; i++) {
 		const struct rule *r = &finding_rules[i];
-		ms_json_open(j, NULL, '{');
-		ms_json_string(j, "id", r->id);
-		message(j, "shortDescription", r->name);
-		message(j, "fullDescription", r->text);
-		ms_json_open(j, "defaultConfiguration", '{');
-		ms_json_string(j, "level", finding_levels[r->level]);
-		ms_json_close(j, '}');
-		ms_json_close(j, '}');
+		ms_json_format(j,
+			       "{id:%s shortDescription:{text:%s} fullDescription:{text:%s}"
+			       " defaultConfiguration:{level:%s}}",
+			       r->id, r->name, r->text, finding_levels[r->level]);
 	}
-	ms_json_close(j, ']');
-	ms_json_close(j, '}');
-	ms_json_close(j, '}');
+	ms_json_format(j, "]}}");
 }
 
 /* The program that ran. */
 static void invocation(struct page *p, struct ms_json *j)
 {
 	const struct process *first = &p->m->processes.v[0];
-	ms_json_open(j, "invocations", '[');
-	ms_json_open(j, NULL, '{');
-	ms_json_bool(j, "executionSuccessful", p->m->quality.complete);
+	ms_json_format(j, "invocations:[{executionSuccessful:%d", p->m->quality.complete);
 	if (p->m->processes.n && say_date(p->m, first->started_ns, true))
 		ms_json_string(j, "startTimeUtc", say_date(p->m, first->started_ns, true));
 	if (p->m->processes.n && first->exit_status != UNKNOWN)
 		ms_json_number(j, "exitCode", first->exit_status);
-	ms_json_close(j, '}');
-	ms_json_close(j, ']');
+	ms_json_format(j, "}]");
 }
 
 void sarif_report(struct page *p, struct out *o, const struct findings *f)
 {
 	struct ms_json j = out_json(o);
-	ms_json_open(&j, NULL, '{');
-	ms_json_string(&j, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
-	ms_json_string(&j, "version", "2.1.0");
-	ms_json_open(&j, "runs", '[');
-	ms_json_open(&j, NULL, '{');
+	ms_json_format(&j, "{$schema:%s version:%s runs:[{",
+		       "https://json.schemastore.org/sarif-2.1.0.json", "2.1.0");
 	tool(&j);
 	invocation(p, &j);
 	struct shared shared = shared_make(p, f);
@@ -248,8 +192,6 @@ void sarif_report(struct page *p, struct out *o, const struct findings *f)
 	if (shared.number)
 		shared_put(p, &j, &shared);
 	MS_FREE(shared.uses, shared.number, shared.stack);
-	ms_json_close(&j, '}');
-	ms_json_close(&j, ']');
-	ms_json_close(&j, '}');
+	ms_json_format(&j, "}]}");
 	out_char(o, '\n');
 }

@@ -39,9 +39,8 @@ static void put_side(struct model *m, struct ms_json *j, bool old)
 {
 	const struct diff *d = m->diff;
 	ms_json_open(j, old ? "old" : "new", '{');
-	ms_json_string(j, "name", old ? d->old : d->new);
-	ms_json_string(j, "point", old ? d->old_point : d->new_point);
-	ms_json_number(j, "runs", old ? d->old_runs : d->new_runs);
+	ms_json_format(j, "name:%s point:%s runs:%lu", old ? d->old : d->new,
+		       old ? d->old_point : d->new_point, old ? d->old_runs : d->new_runs);
 	if (d->per)
 		ms_json_number(j, "operations", old ? d->old_operations : d->new_operations);
 	ms_json_open(j, "quality", '[');
@@ -49,18 +48,13 @@ static void put_side(struct model *m, struct ms_json *j, bool old)
 		const struct diff_run *r = &d->runs.v[i];
 		if (r->old != old)
 			continue;
-		ms_json_open(j, NULL, '{');
-		ms_json_string(j, "name", r->name);
-		ms_json_bool(j, "shown", r->reference);
-		ms_json_string(j, "exe", r->exe);
-		ms_json_string(j, "started", say_date(m, r->started_ns, true));
-		ms_json_bool(j, "complete", r->complete);
-		ms_json_number(j, "events_lost", r->events_lost);
-		ms_json_number(j, "sampled_bytes", r->sampled_bytes);
-		ms_json_close(j, '}');
+		ms_json_format(j,
+			       "{name:%s shown:%d exe:%s started:%s complete:%d events_lost:%lu"
+			       " sampled_bytes:%lu}",
+			       r->name, r->reference, r->exe, say_date(m, r->started_ns, true),
+			       r->complete, r->events_lost, r->sampled_bytes);
 	}
-	ms_json_close(j, ']');
-	ms_json_close(j, '}');
+	ms_json_format(j, "]}");
 }
 
 /* "new_live_bytes" and so on: sums over the sites of a kind. */
@@ -147,11 +141,8 @@ static void put_row(struct model *m, struct ms_json *j, const struct diff_row *x
 	ms_json_string(j, "kind", diff_kind_names[x->kind]);
 	ms_json_bool(j, "significant", x->significant);
 	put_names(m, j, "significant_figures", x->figures);
-	ms_json_string(j, "matched", x->matched);
-	ms_json_string(j, "evidence", x->evidence);
-	ms_json_bool(j, "weak", x->weak);
-	MS_JSON_NUMBERS(j, {"sites", x->sites}, {"old_sites", x->old_sites},
-			{"old_site", x->old_site});
+	ms_json_format(j, "matched:%s evidence:%s weak:%d sites:%lu old_sites:%lu old_site:%lu",
+		       x->matched, x->evidence, x->weak, x->sites, x->old_sites, x->old_site);
 	put_figures(m, j, x);
 	if (verdicts_told(m, x->site))
 		ms_json_string(j, "verdict", x->site->verdict);
@@ -165,13 +156,8 @@ void json_diff(struct model *m, struct ms_json *j, size_t limit, const struct js
 	ms_json_open(j, "diff", '{');
 	put_side(m, j, true);
 	put_side(m, j, false);
-	ms_json_open(j, "nameless", '{');
-	ms_json_string(j, "old", d->nameless[0]);
-	ms_json_string(j, "new", d->nameless[1]);
-	ms_json_close(j, '}');
-	ms_json_string(j, "per", d->per);
-	ms_json_bool(j, "old_missing", d->old_missing);
-	ms_json_bool(j, "same_program", d->same_program);
+	ms_json_format(j, "nameless:{old:%s new:%s} per:%s old_missing:%d same_program:%d",
+		       d->nameless[0], d->nameless[1], d->per, d->old_missing, d->same_program);
 	put_totals(m, j);
 	ms_json_open(j, "sites", '[');
 	size_t n = d->rows.n < limit ? d->rows.n : limit;

@@ -26,10 +26,8 @@ static void put_time(struct chrome *c, const char *key, uint64_t ns)
 /* An event without its end. */
 static void begin(struct chrome *c, const char *ph, const char *name, uint32_t process)
 {
-	ms_json_open(&c->j, NULL, '{');
-	ms_json_string(&c->j, "ph", ph);
-	ms_json_string(&c->j, "name", name_clean(&c->m->arena, name, false));
-	ms_json_number(&c->j, "pid", figure_or_0(c->m->processes.v[process].pid));
+	ms_json_format(&c->j, "{ph:%s name:%s pid:%lu", ph, name_clean(&c->m->arena, name, false),
+		       figure_or_0(c->m->processes.v[process].pid));
 }
 
 static void counter(struct chrome *c, const char *name, uint32_t process, uint64_t time_ns,
@@ -41,27 +39,22 @@ static void counter(struct chrome *c, const char *name, uint32_t process, uint64
 	put_time(c, "ts", time_ns);
 	ms_json_open(&c->j, "args", '{');
 	ms_json_number(&c->j, key, v);
-	ms_json_close(&c->j, '}');
-	ms_json_close(&c->j, '}');
+	ms_json_format(&c->j, "}}");
 }
 
 static void named(struct chrome *c, const char *what, uint32_t process, uint64_t tid,
 		  const char *name)
 {
 	begin(c, "M", what, process);
-	ms_json_number(&c->j, "tid", figure_or_0(tid));
-	ms_json_open(&c->j, "args", '{');
-	ms_json_string(&c->j, "name", name_clean(&c->m->arena, name, false));
-	ms_json_close(&c->j, '}');
-	ms_json_close(&c->j, '}');
+	ms_json_format(&c->j, "tid:%lu args:{name:%s}}", figure_or_0(tid),
+		       name_clean(&c->m->arena, name, false));
 }
 
 /* A moment with a line through the whole process. */
 static void instant(struct chrome *c, const char *name, uint32_t process, uint64_t time_ns)
 {
 	begin(c, "i", name, process);
-	ms_json_number(&c->j, "tid", figure_or_0(c->m->processes.v[process].pid));
-	ms_json_string(&c->j, "s", "p");
+	ms_json_format(&c->j, "tid:%lu s:%s", figure_or_0(c->m->processes.v[process].pid), "p");
 	put_time(c, "ts", time_ns);
 	ms_json_close(&c->j, '}');
 }
@@ -80,12 +73,9 @@ static void put_thread(struct chrome *c, const struct thread *t)
 	ms_json_number(&c->j, "tid", figure_or_0(t->tid));
 	put_time(c, "ts", from);
 	put_time(c, "dur", figure_sub(to, from));
-	ms_json_open(&c->j, "args", '{');
-	MS_JSON_NUMBERS(&c->j, {"allocations", t->allocations},
-			{"allocated_bytes", t->allocated_bytes}, {"peak_bytes", t->peak.bytes},
-			{"live_bytes", t->live.bytes});
-	ms_json_close(&c->j, '}');
-	ms_json_close(&c->j, '}');
+	ms_json_format(&c->j,
+		       "args:{allocations:%lu allocated_bytes:%lu peak_bytes:%lu live_bytes:%lu}}",
+		       t->allocations, t->allocated_bytes, t->peak.bytes, t->live.bytes);
 }
 
 /* The peak stands between the points at its own time, to the byte. */
@@ -135,18 +125,12 @@ static void put_events(struct chrome *c)
 void export_chrome(struct export *x, struct out *o)
 {
 	struct chrome c = {.m = x->m, .j = out_json(o)};
-	ms_json_open(&c.j, NULL, '{');
-	ms_json_open(&c.j, "otherData", '{');
-	ms_json_string(&c.j, "command", x->command);
-	ms_json_string(&c.j, "started", say_date(x->m, x->m->processes.v[0].started_ns, true));
-	ms_json_open(&c.j, "notes", '[');
+	ms_json_format(&c.j, "{otherData:{command:%s started:%s notes:[", x->command,
+		       say_date(x->m, x->m->processes.v[0].started_ns, true));
 	for (size_t i = 0; i < x->notes.n; i++)
 		ms_json_string(&c.j, NULL, x->notes.v[i]);
-	ms_json_close(&c.j, ']');
-	ms_json_close(&c.j, '}');
-	ms_json_open(&c.j, "traceEvents", '[');
+	ms_json_format(&c.j, "]} traceEvents:[");
 	put_events(&c);
-	ms_json_close(&c.j, ']');
-	ms_json_close(&c.j, '}');
+	ms_json_format(&c.j, "]}");
 	out_char(o, '\n');
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 /* Blocks that live shorter than this many ns are called short-lived. */
-#define SHORT_NS 10000
+#define SHORT_NS UINT64_C(10000)
 
 /* Figures of a place that allocates, in the order in which they are written. */
 enum {
@@ -73,8 +73,7 @@ static void put_point(struct dhat *d, uint32_t node)
 	ms_json_open(&d->j, "fs", '[');
 	for (uint32_t i = node; i; i = d->x->stacks.v[i].parent)
 		ms_json_number(&d->j, NULL, d->x->stacks.v[i].key);
-	ms_json_close(&d->j, ']');
-	ms_json_close(&d->j, '}');
+	ms_json_format(&d->j, "]}");
 }
 
 static bool any(const uint64_t *v)
@@ -90,17 +89,12 @@ static void put_head(struct dhat *d)
 {
 	struct export *x = d->x;
 	const struct process *p = &x->m->processes.v[0];
-	ms_json_number(&d->j, "dhatFileVersion", 2);
-	ms_json_string(&d->j, "mode", export_joined(x, "heap", 0));
-	ms_json_string(&d->j, "verb", "Allocated");
-	ms_json_bool(&d->j, "bklt", true);
-	ms_json_bool(&d->j, "bkacc", false);
-	ms_json_string(&d->j, "tu", "ns");
-	ms_json_string(&d->j, "Mtu", "ms");
-	ms_json_number(&d->j, "tuth", SHORT_NS);
-	ms_json_string(&d->j, "cmd", x->command);
-	MS_JSON_NUMBERS(&d->j, {"pid", figure_or_0(p->pid)},
-			{"tg", figure_or_0(x->m->totals.peak_time_ns)}, {"te", x->m->duration_ns});
+	ms_json_format(&d->j,
+		       "{dhatFileVersion:%lu mode:%s verb:%s bklt:%d bkacc:%d tu:%s Mtu:%s tuth:%lu"
+		       " cmd:%s pid:%lu tg:%lu te:%lu pps:[",
+		       UINT64_C(2), export_joined(x, "heap", 0), "Allocated", true, false, "ns",
+		       "ms", SHORT_NS, x->command, figure_or_0(p->pid),
+		       figure_or_0(x->m->totals.peak_time_ns), x->m->duration_ns);
 }
 
 void export_dhat(struct export *x, struct out *o)
@@ -109,9 +103,7 @@ void export_dhat(struct export *x, struct out *o)
 	string_number(&x->texts, "\"[root]\"", NULL);
 	for (const struct export_row *r = NULL; (r = export_next(x, r, EXPORT_FIGURES));)
 		add_row(&d, r);
-	ms_json_open(&d.j, NULL, '{');
 	put_head(&d);
-	ms_json_open(&d.j, "pps", '[');
 	for (uint32_t i = 1; i < x->stacks.n; i++)
 		if (any(d.points[i]))
 			put_point(&d, i);

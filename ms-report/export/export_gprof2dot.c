@@ -20,22 +20,12 @@ void export_gprof2dot(struct export *x, struct out *o)
 {
 	struct ms_json j = out_json(o);
 	enum export_figure f = export_figure_of(x->metric);
-	ms_json_open(&j, NULL, '{');
-	ms_json_number(&j, "version", 0);
-	ms_json_open(&j, "costs", '[');
-	ms_json_open(&j, NULL, '{');
-	ms_json_string(&j, "description", export_title(x->m, f));
-	ms_json_string(&j, "unit", metric_is_bytes(x->metric) ? "bytes" : "blocks");
-	ms_json_close(&j, '}');
-	ms_json_close(&j, ']');
-	ms_json_open(&j, "events", '[');
+	ms_json_format(&j, "{version:%lu costs:[{description:%s unit:%s}] events:[", UINT64_C(0),
+		       export_title(x->m, f), metric_is_bytes(x->metric) ? "bytes" : "blocks");
 	for (const struct export_row *r = NULL; (r = export_next(x, r, f));) {
 		ms_json_open(&j, NULL, '{');
 		export_path(x, &j, "callchain", true, put_function);
-		ms_json_open(&j, "cost", '[');
-		ms_json_number(&j, NULL, r->v[f]);
-		ms_json_close(&j, ']');
-		ms_json_close(&j, '}');
+		ms_json_format(&j, "cost:[%lu]}", r->v[f]);
 	}
 	ms_json_close(&j, ']');
 	export_text_array(x, &j, "functions");

@@ -25,37 +25,28 @@ static void put_frame(struct export *x, const struct place *p, struct out *o)
 
 static void put_profile(struct export *x, struct ms_json *j, enum export_figure f)
 {
-	ms_json_open(j, NULL, '{');
-	ms_json_string(j, "type", "sampled");
-	ms_json_string(j, "name", export_title(x->m, f));
-	ms_json_string(j, "unit", is_bytes(f) ? "bytes" : "none");
-	ms_json_number(j, "startValue", 0);
 	uint64_t sum = 0;
-	ms_json_open(j, "samples", '[');
+	ms_json_format(j, "{type:%s name:%s unit:%s startValue:%lu samples:[", "sampled",
+		       export_title(x->m, f), is_bytes(f) ? "bytes" : "none", UINT64_C(0));
 	for (const struct export_row *r = NULL; (r = export_next(x, r, f));) {
 		sum = figure_add(sum, r->v[f]);
 		export_path(x, j, NULL, false, put_frame);
 	}
-	ms_json_close(j, ']');
-	ms_json_open(j, "weights", '[');
+	ms_json_format(j, "] weights:[");
 	for (size_t i = 0; i < x->n; i++)
 		if (x->rows[i].v[f])
 			ms_json_number(j, NULL, x->rows[i].v[f]);
-	ms_json_close(j, ']');
-	ms_json_number(j, "endValue", sum);
-	ms_json_close(j, '}');
+	ms_json_format(j, "] endValue:%lu}", sum);
 }
 
 void export_speedscope(struct export *x, struct out *o)
 {
 	struct ms_json j = out_json(o);
 	uint64_t active = 0, count = 0;
-	ms_json_open(&j, NULL, '{');
-	ms_json_string(&j, "$schema", "https://www.speedscope.app/file-format-schema.json");
-	/* there is no place for remarks but this */
-	ms_json_string(&j, "name", export_joined(x, x->command, 1));
-	ms_json_string(&j, "exporter", "memscope " MS_VERSION);
-	ms_json_open(&j, "profiles", '[');
+	/* there is no place for remarks but the name */
+	ms_json_format(&j, "{$schema:%s name:%s exporter:%s profiles:[",
+		       "https://www.speedscope.app/file-format-schema.json",
+		       export_joined(x, x->command, 1), "memscope " MS_VERSION);
 	for (size_t i = 0; i < EXPORT_FIGURES; i++) {
 		if (!x->known[export_order[i]])
 			continue;
@@ -64,11 +55,8 @@ void export_speedscope(struct export *x, struct out *o)
 		put_profile(x, &j, export_order[i]);
 		count++;
 	}
-	ms_json_close(&j, ']');
-	ms_json_number(&j, "activeProfileIndex", active);
-	ms_json_open(&j, "shared", '{');
+	ms_json_format(&j, "] activeProfileIndex:%lu shared:{", active);
 	export_text_array(x, &j, "frames");
-	ms_json_close(&j, '}');
-	ms_json_close(&j, '}');
+	ms_json_format(&j, "}}");
 	out_char(o, '\n');
 }

@@ -103,23 +103,17 @@ static void put_process(struct model *m, struct ms_json *j, const char *key,
 	for (size_t i = 0; i < n; i++)
 		ms_json_string(j, NULL, v[i]);
 	ms_json_close(j, ']');
-	ms_json_string(j, "exe", p->exe);
-	ms_json_string(j, "host", p->host);
-	ms_json_string(j, "started", say_date(m, p->started_ns, true));
-	ms_json_number(j, "duration_ns", p->duration_ns);
-	if (p->exit_signal != UNKNOWN || p->exit_status != UNKNOWN) {
-		bool signal = p->exit_signal != UNKNOWN;
-		ms_json_open(j, "exit", '{');
-		ms_json_number(j, signal ? "signal" : "status",
-			       signal ? p->exit_signal : p->exit_status);
-		ms_json_close(j, '}');
-	} else {
+	ms_json_format(j, "exe:%s host:%s started:%s duration_ns:%lu", p->exe, p->host,
+		       say_date(m, p->started_ns, true), p->duration_ns);
+	if (p->exit_signal != UNKNOWN)
+		ms_json_format(j, "exit:{signal:%lu}", p->exit_signal);
+	else if (p->exit_status != UNKNOWN)
+		ms_json_format(j, "exit:{status:%lu}", p->exit_status);
+	else
 		ms_json_string(j, "exit", NULL);
-	}
-	ms_json_string(j, "end_reason", p->end_reason);
-	ms_json_number(j, "became", p->became == NONE ? UNKNOWN : (uint64_t)p->became_row);
-	ms_json_string(j, "allocator", p->allocator);
-	ms_json_string(j, "trace", p->trace);
+	ms_json_format(j, "end_reason:%s became:%lu allocator:%s trace:%s", p->end_reason,
+		       p->became == NONE ? UNKNOWN : (uint64_t)p->became_row, p->allocator,
+		       p->trace);
 	put_left(m, j, p);
 	put_missed(m, j, p);
 	bool here = p->id <= m->processes.v[m->processes.n - 1].id;
@@ -265,11 +259,10 @@ static void put_exceeded(struct model *m, struct ms_json *j)
 	for (; model_next(&q); any = true) {
 		if (!any)
 			ms_json_open(j, "exceeded", '[');
-		ms_json_open(j, NULL, '{');
-		ms_json_string(j, "suppression", (const char *)sqlite3_column_text(q, 0));
-		MS_JSON_NUMBERS(j, {"most_blocks", (uint64_t)sqlite3_column_int64(q, 1)},
-				{"met_blocks", (uint64_t)sqlite3_column_int64(q, 2)});
-		ms_json_close(j, '}');
+		ms_json_format(j, "{suppression:%s most_blocks:%lu met_blocks:%lu}",
+			       (const char *)sqlite3_column_text(q, 0),
+			       (uint64_t)sqlite3_column_int64(q, 1),
+			       (uint64_t)sqlite3_column_int64(q, 2));
 	}
 	if (any)
 		ms_json_close(j, ']');
@@ -355,11 +348,8 @@ void json_report(struct model *m, const struct run *run, struct out *o, enum met
 	put_sites(m, &j, &stacks, &l, limit, only);
 	json_groups(m, &j);
 	struct one_time one_time = one_time_sum(m);
-	ms_json_open(&j, "one_time", '{');
-	MS_JSON_NUMBERS(&j, {"sites", one_time.sites}, {"live_bytes", one_time.live_bytes},
-			{"live_blocks", one_time.live_blocks});
-	ms_json_close(&j, '}');
-	ms_json_open(&j, "processes", '[');
+	ms_json_format(&j, "one_time:{sites:%lu live_bytes:%lu live_blocks:%lu} processes:[",
+		       one_time.sites, one_time.live_bytes, one_time.live_blocks);
 	for (size_t i = 0; i < m->processes.n; i++)
 		put_process(m, &j, NULL, &m->processes.v[i], true);
 	put_run(m, &j, run);

@@ -63,10 +63,8 @@ static void put_lost(struct model *m, struct ms_json *j, const struct site *s, b
 	struct lost_rows r = lost_rows(m, s, roots, false);
 	ms_json_open(j, roots ? "lost_with" : "retains", '[');
 	for (size_t i = 0; i < r.n; i++) {
-		ms_json_open(j, NULL, '{');
-		MS_JSON_NUMBERS(j, {"site", (uint64_t)r.v[i].site->id},
-				{"bytes", r.v[i].live.bytes}, {"blocks", r.v[i].live.blocks});
-		ms_json_close(j, '}');
+		ms_json_format(j, "{site:%lu bytes:%lu blocks:%lu}", (uint64_t)r.v[i].site->id,
+			       r.v[i].live.bytes, r.v[i].live.blocks);
 	}
 	ms_json_close(j, ']');
 }
@@ -76,19 +74,16 @@ void json_site_detail(struct model *m, struct ms_json *j, const struct site *s)
 	struct table threads = site_threads(m, s), sizes = site_sizes(m, s),
 		     after = site_lifetimes(m, s, false), between = site_lifetimes(m, s, true),
 		     frees = site_frees(m, s);
-	ms_json_open(j, "threads", '[');
+	ms_json_format(j, "threads:[");
 	put_items(m, j, &threads);
-	ms_json_close(j, ']');
-	ms_json_open(j, "sizes", '[');
+	ms_json_format(j, "] sizes:[");
 	put_items(m, j, &sizes);
-	ms_json_close(j, ']');
-	ms_json_open(j, "lifetimes", '[');
+	ms_json_format(j, "] lifetimes:[");
 	put_items(m, j, &after);
 	put_items(m, j, &between);
-	ms_json_close(j, ']');
-	ms_json_open(j, "freed_by", '[');
+	ms_json_format(j, "] freed_by:[");
 	put_items(m, j, &frees);
-	ms_json_close(j, ']');
+	ms_json_format(j, "]");
 	put_lost(m, j, s, false);
 	put_lost(m, j, s, true);
 }
@@ -156,8 +151,7 @@ void json_intervals(struct ms_json *j, const struct estimates *e, const struct e
 			continue;
 		ms_interval_whole(v[i].value, &e->of[v[i].figure], &low, &high);
 		ms_json_open(j, v[i].name, '{');
-		MS_JSON_NUMBERS(j, {"low", low}, {"high", high});
-		ms_json_close(j, '}');
+		ms_json_format(j, "low:%lu high:%lu}", low, high);
 	}
 	ms_json_close(j, '}');
 }

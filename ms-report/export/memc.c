@@ -27,12 +27,8 @@ void json_skipped(struct model *m, struct ms_json *j)
 					" ORDER BY time_ns, pid");
 	ms_json_open(j, "skipped_processes", '[');
 	while (model_next(&st)) {
-		ms_json_open(j, NULL, '{');
-		ms_json_number(j, "time_ns", figure_in(st, 0));
-		ms_json_number(j, "pid", figure_in(st, 1));
-		ms_json_string(j, "name", text(st, 2));
-		ms_json_string(j, "reason", text(st, 3));
-		ms_json_close(j, '}');
+		ms_json_format(j, "{time_ns:%lu pid:%lu name:%s reason:%s}", figure_in(st, 0),
+			       figure_in(st, 1), text(st, 2), text(st, 3));
 	}
 	ms_json_close(j, ']');
 }
@@ -67,10 +63,8 @@ static void put_region(struct ms_json *j, sqlite3_stmt *st)
 	ms_json_open(j, NULL, '{');
 	address(j, "start", start);
 	address(j, "end", end);
-	ms_json_string(j, "type", text(st, 3));
-	ms_json_string(j, "perm", text(st, 4));
-	ms_json_number(j, "size_kb", ((uint64_t)end - (uint64_t)start) / 1024);
-	ms_json_string(j, "pathname", path ? path : "");
+	ms_json_format(j, "type:%s perm:%s size_kb:%lu pathname:%s", text(st, 3), text(st, 4),
+		       ((uint64_t)end - (uint64_t)start) / 1024, path ? path : "");
 	if (sqlite3_column_type(st, 6) != SQLITE_NULL)
 		put_figures(j, st);
 	ms_json_close(j, '}');
@@ -92,14 +86,13 @@ static void put_process(struct memc *c, const char *key, sqlite3_stmt *st)
 {
 	struct ms_json *j = &c->j;
 	ms_json_open(j, key, '{');
-	MS_JSON_NUMBERS(j, {"pid", figure_in(st, 3)}, {"timestamp_ms", figure_in(st, 2) / 1000000},
-			{"total_rss_kb", kb(figure_in(st, 5))},
-			{"total_vsize_kb", kb(figure_in(st, 6))},
-			{"region_count", figure_in(st, 7)});
-	ms_json_open(j, "regions", '[');
+	ms_json_format(j,
+		       "pid:%lu timestamp_ms:%lu total_rss_kb:%lu total_vsize_kb:%lu"
+		       " region_count:%lu regions:[",
+		       figure_in(st, 3), figure_in(st, 2) / 1000000, kb(figure_in(st, 5)),
+		       kb(figure_in(st, 6)), figure_in(st, 7));
 	put_regions(c, sqlite3_column_int64(st, 0), true);
-	ms_json_close(j, ']');
-	ms_json_close(j, '}');
+	ms_json_format(j, "]}");
 }
 
 /* `st` is at the first process of a time; at the first one of the next afterwards. */
@@ -107,27 +100,22 @@ static void put_time(struct memc *c, sqlite3_stmt **st)
 {
 	int64_t at = sqlite3_column_int64(*st, 1);
 	struct ms_json *j = &c->j;
-	ms_json_open(j, NULL, '{');
-	MS_JSON_NUMBERS(j, {"timestamp_ms", figure_in(*st, 2) / 1000000},
-			{"process_count",
-			 model_number(c->m,
-				      "SELECT count(*) FROM snapshot s JOIN process p"
-				      " ON p.id = s.process WHERE s.time_ns + p.offset_ns = %lld",
-				      (long long)at)},
-			{"skipped", model_number(c->m,
-						 "SELECT count(*) FROM skipped WHERE time_ns = %lld"
-						 " AND reason NOT LIKE 'ended%%'",
-						 (long long)at)});
-	ms_json_open(j, "processes", '[');
+	ms_json_format(j, "{timestamp_ms:%lu process_count:%lu skipped:%lu processes:[",
+		       figure_in(*st, 2) / 1000000,
+		       model_number(c->m,
+				    "SELECT count(*) FROM snapshot s JOIN process p"
+				    " ON p.id = s.process WHERE s.time_ns + p.offset_ns = %lld",
+				    (long long)at),
+		       model_number(c->m,
+				    "SELECT count(*) FROM skipped WHERE time_ns = %lld"
+				    " AND reason NOT LIKE 'ended%%'",
+				    (long long)at));
 	do {
-		ms_json_open(j, NULL, '{');
-		ms_json_number(j, "pid", figure_in(*st, 3));
-		ms_json_string(j, "name", text(*st, 4));
+		ms_json_format(j, "{pid:%lu name:%s", figure_in(*st, 3), text(*st, 4));
 		put_process(c, "snapshot", *st);
 		ms_json_close(j, '}');
 	} while (model_next(st) && sqlite3_column_int64(*st, 1) == at);
-	ms_json_close(j, ']');
-	ms_json_close(j, '}');
+	ms_json_format(j, "]}");
 }
 
 static const char processes_sql[] =
