@@ -2,8 +2,8 @@
  * ms-report: what a recording says, for people and for machines.
  *
  *   cli/      options.h: the command line; render.h: which view goes into which format
- *   model/    model.h: a snapshot as arrays; facts.h: what is asked beyond its rows; run.h: the
- *             processes of a run
+ *   model/    lists.h: the largest sites; tree.h, curve.h; diff.h: what ms-diff found; run.h: the
+ *             processes of a run. A snapshot as arrays is libcommon/model/model.h
  *   words/    words.h: sentences; say.h: figures; names.h; table.h: views as typed cells;
  *             annotate.h: a source file by line; page.h: what every writer is given
  *   output/   out.h: bytes, to a file or a terminal; what the formats are called; number_table.h:
@@ -22,7 +22,8 @@
 #include "ms-report/cli/render.h"
 #include "ms-report/export/events.h"
 #include "ms-report/export/export.h"
-#include "ms-report/model/model.h"
+#include "libcommon/model/model.h"
+#include "ms-report/model/diff.h"
 #include "ms-report/model/run.h"
 #include "ms-report/output/out.h"
 #include "ms-report/text/explain.h"
@@ -99,6 +100,17 @@ static bool page_only(const struct options *opt)
 			return false;
 	}
 	return page;
+}
+
+static int load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err)
+{
+	return model_load(m, db, at, err) != 0 ? -1 : diff_read(m, err);
+}
+
+static void unload(struct model *m)
+{
+	diff_free(m);
+	model_free(m);
 }
 
 static sqlite3 *open_input(const struct options *opt, const char **at,
@@ -411,11 +423,11 @@ static int turn_to_mapped(struct model *m, sqlite3 **db, const char **at, const 
 	struct options then = *opt;
 	struct model none = {0};
 	then.at = when;
-	model_free(m);
+	unload(m);
 	sqlite3_close(*db);
 	*m = none;
 	*db = open_input(&then, at, NULL, res, err);
-	int rc = *db ? model_load(m, *db, *at, err) : -1;
+	int rc = *db ? load(m, *db, *at, err) : -1;
 	m->mapped_first = rc == 0;
 	return rc;
 }
@@ -440,7 +452,7 @@ static int report(const struct options *opt, const struct run *run)
 	int rc = db && names ? anonymize(db, names, &p, &at, &err) : 0;
 	ms_progress("reading tables", NULL, 0, 0, NULL);
 	if (rc == 0)
-		rc = db ? model_load(&m, db, at, &err) : -1;
+		rc = db ? load(&m, db, at, &err) : -1;
 	if (rc == 0 && !names)
 		rc = turn_to_mapped(&m, &db, &at, opt, &res, &err);
 	if (rc == 0)
@@ -462,7 +474,7 @@ static int report(const struct options *opt, const struct run *run)
 		ms_cli_remark(&opt->cli,
 			      "reading the trace took %.0f s: ms-snap -o run.db keeps the result",
 			      res.seconds);
-	model_free(&m);
+	unload(&m);
 	sqlite3_close(db);
 	ms_anonymizer_free(names);
 	return unread.pipe && !status ? ms_cli_failed("ms-report", &unread) : status;

@@ -3,7 +3,7 @@
  */
 #include "budget.h"
 
-#include "ms-report/model/facts.h"
+#include "libcommon/model/facts.h"
 #include "ms-report/model/lists.h"
 #include "ms-report/words/words.h"
 #include "ms-report/words/names.h"

@@ -8,7 +8,7 @@
 #include "ms-report/export/export.h"
 #include "ms-report/export/formats.h"
 #include "ms-report/html/html.h"
-#include "ms-report/model/facts.h"
+#include "libcommon/model/facts.h"
 #include "ms-report/model/tree.h"
 #include "ms-report/text/text.h"
 #include "ms-report/words/annotate.h"

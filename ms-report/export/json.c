@@ -4,7 +4,7 @@
 #include "formats.h"
 
 #include "ms-report/model/figures.h"
-#include "ms-report/model/facts.h"
+#include "libcommon/model/facts.h"
 #include "ms-report/model/run.h"
 #include "ms-report/output/out.h"
 #include "ms-report/words/words.h"

@@ -3,8 +3,8 @@
  */
 #include "formats.h"
 
-#include "ms-report/model/first.h"
-#include "ms-report/model/lost.h"
+#include "ms-report/model/first_screen.h"
+#include "ms-report/model/retained.h"
 
 #include "libcommon/base/json_writer.h"
 
@@ -60,7 +60,7 @@ static void put_items(struct model *m, struct ms_json *j, const struct table *t)
 
 static void put_lost(struct model *m, struct ms_json *j, const struct site *s, bool roots)
 {
-	struct lost_rows r = lost_rows(m, s, roots, false);
+	struct retained_rows r = retained_rows(m, s, roots, false);
 	ms_json_open(j, roots ? "lost_with" : "retains", '[');
 	for (size_t i = 0; i < r.n; i++) {
 		ms_json_format(j, "{site:%lu bytes:%lu blocks:%lu}", (uint64_t)r.v[i].site->id,
@@ -119,10 +119,10 @@ void json_views(struct model *m, struct ms_json *j, const struct json_view *v, s
 
 void json_groups(struct model *m, struct ms_json *j)
 {
-	struct first f = {.n = 0};
+	struct first_screen f = {.n = 0};
 	bool any = false;
 	if (!m->diff && !m->proc_only)
-		f = first_groups(m, GROUP_ROWS, true);
+		f = first_screen_groups(m, GROUP_ROWS, true);
 	for (size_t i = 0; i < f.n; i++) {
 		const struct list *l = &f.lists[i];
 		if (!l->by || (l->metric > METRIC_COUNT && l->metric != METRIC_HELD))

@@ -3,7 +3,7 @@
  */
 #include "formats.h"
 
-#include "ms-report/model/facts.h"
+#include "libcommon/model/facts.h"
 #include "ms-report/output/out.h"
 
 #include "libcommon/base/json_writer.h"

@@ -6,7 +6,7 @@
  */
 #include "export.h"
 
-#include "ms-report/model/spans.h"
+#include "ms-report/model/curve.h"
 #include "ms-report/model/tree.h"
 #include "ms-report/words/names.h"
 #include "ms-report/words/page.h"
@@ -317,7 +317,7 @@ void export_timeline(struct export *x, struct out *o)
 {
 	struct page *p = x->page;
 	struct span *s = NULL;
-	struct plot c = {p, o, NULL, spans_make(p->m, SPANS, &s), 1, 0};
+	struct plot c = {p, o, NULL, curve_make(p->m, SPANS, &s), 1, 0};
 	const struct totals *t = &p->m->totals;
 	c.s = s;
 	for (size_t i = 0; i < c.n; i++) {

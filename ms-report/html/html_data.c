@@ -4,7 +4,7 @@
 #include "html_data.h"
 
 #include "ms-report/model/diff.h"
-#include "ms-report/model/spans.h"
+#include "ms-report/model/curve.h"
 #include "ms-report/words/page.h"
 
 #include <stdio.h>
@@ -106,7 +106,7 @@ void html_spans_write(struct model *m, struct html_columns *c)
 		{"span_live_high", offsetof(struct span, live_limits[1])},
 	};
 	struct span *s;
-	size_t n = spans_make(m, SPANS, &s);
+	size_t n = curve_make(m, SPANS, &s);
 	/* the largest of many estimates is none */
 	for (size_t i = 0; i < n; i++)
 		if (s[i].estimated)

@@ -4,7 +4,7 @@
  */
 #include "html_data.h"
 
-#include "ms-report/model/first.h"
+#include "ms-report/model/first_screen.h"
 #include "ms-report/text/text.h"
 
 #include "libcommon/base/json_writer.h"
@@ -133,7 +133,7 @@ static void put_list(struct page *p, struct ms_json *j, const char *id, const ch
 
 /* Writes what churns; or else the busiest sites, or those that allocated most, of which the text
  * report has only the first. */
-static void put_most(struct page *p, struct ms_json *j, const struct first *f,
+static void put_most(struct page *p, struct ms_json *j, const struct first_screen *f,
 		     const struct list *first)
 {
 	bool churn = first->metric == METRIC_CHURN, busiest = first->metric == METRIC_ALLOCATIONS;
@@ -162,15 +162,15 @@ static void put_run(struct page *p, struct ms_json *j)
 		[METRIC_GROWING] = "growing", [METRIC_GROWING_NOW] = "growing",
 		[METRIC_GROWN] = "growing",   [METRIC_RISEN] = "growing"};
 	struct model *m = p->m;
-	struct first f = first_groups(m, ROWS, true);
+	struct first_screen f = first_screen_groups(m, ROWS, true);
 	for (size_t i = 0; i < f.n; i++) {
 		const struct list *l = &f.lists[i];
-		bool wrong = l->metric == METRIC_UNREACHABLE || first_is_growing(l);
-		if (first_is_most(l))
+		bool wrong = l->metric == METRIC_UNREACHABLE || first_screen_is_growing(l);
+		if (first_screen_is_most(l))
 			put_most(p, j, &f, l);
 		else
 			put_list(p, j, ids[l->metric], list_title(p, l), wrong, l, NULL);
-		if (first_is_most(l) && f.both)
+		if (first_screen_is_most(l) && f.both)
 			put_most(p, j, &f, &(struct list){.metric = METRIC_ALLOCATED});
 	}
 	struct list temporary = list_folded(m, METRIC_TEMPORARY, ROWS);

@@ -8,7 +8,7 @@
 
 #include "ms-report/model/diff.h"
 #include "ms-report/model/figures.h"
-#include "ms-report/model/facts.h"
+#include "libcommon/model/facts.h"
 #include "ms-report/words/page.h"
 
 #include <math.h>

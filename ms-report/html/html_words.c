@@ -4,7 +4,7 @@
 #include "html_data.h"
 
 #include "ms-report/model/figures.h"
-#include "ms-report/model/facts.h"
+#include "libcommon/model/facts.h"
 #include "ms-report/words/next.h"
 #include "ms-report/words/words.h"
 #include "ms-report/words/page.h"

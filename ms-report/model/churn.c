@@ -3,7 +3,7 @@
  */
 #include "churn.h"
 
-#include "fold.h"
+#include "recursion.h"
 
 #include "libcommon/base/lookup.h"
 
@@ -106,7 +106,7 @@ static const struct site *sum_of(struct model *m, struct lines *x, const struct 
 		if (i != l->largest && is_counted(m, &m->sites.v[i]) &&
 		    line_of(x, frame_of(m, &m->sites.v[i])) == l)
 			members[n++] = i;
-	return fold_sum(m, members, n);
+	return recursion_sum(m, members, n);
 }
 
 struct list churn_list(struct model *m)

@@ -3,7 +3,7 @@
  */
 #include "diff.h"
 
-#include "model_rows.h"
+#include "libcommon/model/rows.h"
 
 #include "libcommon/base/order.h"
 
@@ -310,7 +310,14 @@ int diff_read(struct model *m, struct ms_err *err)
 			return -1;
 	diff_sort(d->rows.v, d->rows.n);
 	sum_rows(d);
+	m->quality.complete = m->quality.complete && !diff_cut_run(m);
 	return 0;
+}
+
+void diff_free(struct model *m)
+{
+	if (m->diff)
+		MS_FREE(m->diff->rows.v, m->diff->totals.v, m->diff->runs.v);
 }
 
 const struct diff_total *diff_total(const struct diff *d, const char *figure)

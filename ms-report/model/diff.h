@@ -3,36 +3,12 @@
  */
 #pragma once
 
+#include "libcommon/model/diff_names.h"
 #include "lists.h"
-#include "model.h"
+#include "libcommon/model/model.h"
 
 /* A figure that is not known. Changes are signed. */
 #define DELTA_UNKNOWN INT64_MIN
-
-/* Figures of a site, in the order of the columns of table site_diff. */
-enum diff_figure {
-	DIFF_LIVE,
-	DIFF_LIVE_BLOCKS,
-	DIFF_PEAK,
-	DIFF_PEAK_BLOCKS,
-	DIFF_ALLOCATIONS,
-	DIFF_FREES,
-	DIFF_ALLOCATED,
-	DIFF_TEMPORARY,
-	DIFF_FIGURES
-};
-extern const char *const diff_figure_names[DIFF_FIGURES];
-
-enum diff_kind {
-	DIFF_NEW,
-	DIFF_GONE,
-	DIFF_GROWN,
-	DIFF_SHRUNK,
-	DIFF_UNCHANGED,
-	DIFF_UNMATCHED,
-	DIFF_KINDS
-};
-extern const char *const diff_kind_names[DIFF_KINDS];
 
 /* Least and largest over several runs, or a 95 % interval. */
 struct limits {
@@ -107,14 +83,15 @@ struct diff {
 	struct diff_rows folded; /* of diff_shown */
 };
 
-/* Reads the comparison into m->diff (its arrays are freed by model_free), after the model's other tables; nothing
- * when there is none. 0, or -1 with `err` set. */
+/* Reads the comparison into m->diff, after the model was loaded; nothing when there is none. 0, or -1
+ * with `err` set; diff_free in both cases, before model_free. */
 int diff_read(struct model *m, struct ms_err *err);
+void diff_free(struct model *m);
 
 void diff_sort(struct diff_row *v, size_t n);
 void diff_sum_add(struct diff_sum *s, const struct diff_row *x, const int64_t *figures);
 
-/* The rows for people; `folded`: those of sites that differ only in the rounds of a recursion (fold.h)
+/* The rows for people; `folded`: those of sites that differ only in the rounds of a recursion (recursion.h)
  * are one, with the sums of all. Lives as long as the model. */
 struct diff_rows diff_shown(struct model *m, bool folded);
 /* Lists what is unreachable at the end of the new runs at places where the old ones lost nothing,
@@ -145,8 +122,6 @@ bool diff_changed(const struct diff *d);
 
 /* The sum of two changes; not known if either is not, or it is too large. */
 int64_t delta_add(int64_t a, int64_t b);
-/* The figure of that name, of `n` bytes; DIFF_FIGURES = there is none. */
-enum diff_figure diff_figure_named(const char *name, size_t n);
 /* The total of that name, or NULL. */
 const struct diff_total *diff_total(const struct diff *d, const char *figure);
 /* The first run that has no end or is damaged, or NULL. */

@@ -3,8 +3,8 @@
  */
 #include "diff.h"
 
-#include "facts.h"
-#include "fold.h"
+#include "libcommon/model/facts.h"
+#include "recursion.h"
 #include "lists.h"
 
 #include "libcommon/base/arena.h"
@@ -99,7 +99,7 @@ static void settle(const struct diff *d, struct group *g)
 				     : DIFF_SHRUNK;
 }
 
-/* Returns, by index of site, the row of fold_sites that the site is part of. */
+/* Returns, by index of site, the row of recursion_fold that the site is part of. */
 static uint32_t *groups_of(struct model *m, const struct site *const *sites, size_t n)
 {
 	uint32_t *of = ms_xcalloc(m->sites.n + 1, sizeof *of);
@@ -115,7 +115,7 @@ static struct diff_rows fold(struct model *m)
 {
 	const struct diff *d = m->diff;
 	size_t all, n = 0;
-	const struct site *const *sites = fold_sites(m, &all);
+	const struct site *const *sites = recursion_fold(m, &all);
 	uint32_t *of = groups_of(m, sites, all);
 	struct group *g = ms_xcalloc(all + 1, sizeof *g);
 	struct diff_row *v = ms_arena_alloc(&m->arena, (d->rows.n + 1) * sizeof *v);
@@ -171,7 +171,7 @@ struct list diff_newly_lost(struct model *m, const struct diff_rows *rows, size_
 {
 	const struct diff *d = m->diff;
 	size_t all, found = 0, shown = 0;
-	const struct site *const *sites = fold_sites(m, &all);
+	const struct site *const *sites = recursion_fold(m, &all);
 	const struct site **v = ms_xrealloc(NULL, all + 1, sizeof *v);
 	bool ends = strcmp(d->old_point, "end") == 0 && strcmp(d->new_point, "end") == 0;
 	for (size_t i = 0; i < all && ends && !d->old_missing && verdicts_known(m); i++)

@@ -9,7 +9,7 @@
 #include "grouped.h"
 
 #include "figures.h"
-#include "fold.h"
+#include "recursion.h"
 
 #include "libcommon/base/lookup.h"
 #include "libcommon/base/order.h"
@@ -249,7 +249,7 @@ static const struct site *row_of(struct model *m, const struct member *v, size_t
 	for (size_t i = 0; i < n; i++)
 		members[i] = v[i].site;
 	struct site *row = ms_arena_alloc(&m->arena, sizeof *row);
-	*row = *fold_sum(m, members, n);
+	*row = *recursion_sum(m, members, n);
 	row->one_time = NULL;
 	row->max_live_bytes = row->max_live_blocks = row->rise_bytes = 0;
 	row->rise_spread = NULL;

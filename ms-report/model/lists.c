@@ -4,8 +4,8 @@
 #include "lists.h"
 
 #include "figures.h"
-#include "fold.h"
-#include "lost.h"
+#include "recursion.h"
+#include "retained.h"
 
 #include "libcommon/base/order.h"
 
@@ -261,9 +261,9 @@ void list_tell_still(struct model *m, struct list *l, const struct list *held)
 		const struct site *s = held->leaks[i];
 		struct pair p = site_pair(s, METRIC_HELD);
 		size_t at = row_of(m, l, s);
-		struct lost_rows roots = {0};
+		struct retained_rows roots = {0};
 		if (at == l->n)
-			roots = lost_rows(m, model_site(m, s->id), true, false);
+			roots = retained_rows(m, model_site(m, s->id), true, false);
 		if (roots.n)
 			at = row_of(m, l, roots.v[0].site);
 		live_add(&l->still[at], (struct live){p.a, p.b});
@@ -305,7 +305,7 @@ struct list list_sites(struct model *m, enum metric metric, size_t limit)
 struct list list_folded(struct model *m, enum metric metric, size_t limit)
 {
 	size_t n;
-	const struct site *const *sites = fold_sites(m, &n);
+	const struct site *const *sites = recursion_fold(m, &n);
 	return list_of_rows(m, sites, n, metric, limit);
 }
 

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "model.h"
+#include "libcommon/model/model.h"
 
 enum metric {
 	METRIC_LIVE,        /* bytes and blocks live at the moment looked at */
@@ -109,7 +109,7 @@ struct list list_sites(struct model *m, enum metric metric, size_t limit);
 struct list list_of_rows(struct model *m, const struct site *const *sites, size_t n,
 			 enum metric metric, size_t limit);
 /* Makes a list in which sites whose stacks differ only in the rounds of a recursion are one row
- * (fold.h), of at most `limit` rows. */
+ * (recursion.h), of at most `limit` rows. */
 struct list list_folded(struct model *m, enum metric metric, size_t limit);
 /* Makes a list of `n` sites, copied, in any order; the total is theirs. */
 struct list list_some(struct model *m, const struct site *const *sites, size_t n,

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "model.h"
+#include "libcommon/model/model.h"
 
 /* ---- one trace ---- */
 

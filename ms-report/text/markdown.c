@@ -3,8 +3,8 @@
  */
 #include "text.h"
 
-#include "ms-report/model/facts.h"
-#include "ms-report/model/first.h"
+#include "libcommon/model/facts.h"
+#include "ms-report/model/first_screen.h"
 #include "ms-report/output/out.h"
 #include "ms-report/words/apart.h"
 #include "ms-report/words/next.h"
@@ -349,7 +349,7 @@ static void put_most(struct page *p, struct out *o, const struct list *l, bool b
 }
 
 /* Writes the commands to type next, each with a comment, as a shell takes it. */
-static void next(struct page *p, struct out *o, const struct first *f)
+static void next(struct page *p, struct out *o, const struct first_screen *f)
 {
 	struct next v[NEXT_MAX];
 	struct out lines = {0};
@@ -400,10 +400,10 @@ void markdown_first(struct page *p, struct out *o, size_t limit)
 	put_words(p, o, &quality, ", ", 0);
 	out_str(o, "\n\n");
 	figures_table(p, o);
-	struct first f = first_groups(m, limit, !p->style.full_names);
+	struct first_screen f = first_screen_groups(m, limit, !p->style.full_names);
 	for (size_t i = 0; i < f.n; i++) {
 		const struct list *l = &f.lists[i];
-		if (first_is_most(l))
+		if (first_screen_is_most(l))
 			put_most(p, o, l, f.both);
 		else if (l->by)
 			put_grouped(p, o, l);

@@ -4,9 +4,9 @@
  */
 #include "text.h"
 
-#include "ms-report/model/facts.h"
-#include "ms-report/model/first.h"
-#include "ms-report/model/spans.h"
+#include "libcommon/model/facts.h"
+#include "ms-report/model/first_screen.h"
+#include "ms-report/model/curve.h"
 #include "ms-report/output/out.h"
 #include "ms-report/words/next.h"
 
@@ -160,7 +160,7 @@ static void curves(struct page *p, struct out *o)
 	if (n + rest > p->style.width)
 		n = p->style.width > rest + 4 ? p->style.width - rest : 4;
 	struct span *s;
-	n = spans_make(m, n, &s);
+	n = curve_make(m, n, &s);
 	if (!n)
 		return;
 	uint64_t *live = ms_arena_alloc(&m->arena, n * sizeof *live);
@@ -223,7 +223,7 @@ static void put_most(struct page *p, struct out *o, const struct list *l, bool b
 }
 
 /* Writes what a command shows behind it where there is room, in a column of all that have some. */
-static void next(struct page *p, struct out *o, const struct first *f)
+static void next(struct page *p, struct out *o, const struct first_screen *f)
 {
 	struct next v[NEXT_MAX];
 	size_t room = text_command_room(p, NEXT_INDENT), n = next_commands(p, f, room, v),
@@ -278,12 +278,12 @@ static void put_grouped(struct page *p, struct out *o, const struct list *l)
 
 /* One group; without a blank line between the two that are a line each. Of the peak and what is live
  * the first one has the callers: most sites are in both. */
-static void group(struct page *p, struct out *o, const struct first *f, size_t i)
+static void group(struct page *p, struct out *o, const struct first_screen *f, size_t i)
 {
 	const struct list *l = &f->lists[i];
-	if (!first_is_most(l) || !i || !first_is_most(&f->lists[i - 1]))
+	if (!first_screen_is_most(l) || !i || !first_screen_is_most(&f->lists[i - 1]))
 		out_char(o, '\n');
-	if (first_is_most(l)) {
+	if (first_screen_is_most(l)) {
 		put_most(p, o, l, f->both);
 		return;
 	}
@@ -305,10 +305,10 @@ void text_first(struct page *p, struct out *o, size_t limit)
 	heaps(p, o);
 	calls(p, o);
 	curves(p, o);
-	struct first f = first_groups(m, limit, !p->style.full_names);
+	struct first_screen f = first_screen_groups(m, limit, !p->style.full_names);
 	for (size_t i = 0; i < f.n; i++)
 		group(p, o, &f, i);
-	if (!f.n || !first_is_most(&f.lists[f.n - 1]))
+	if (!f.n || !first_screen_is_most(&f.lists[f.n - 1]))
 		out_char(o, '\n');
 	struct words hidden = {{words_hidden(m, &p->style), words_one_time(m)}, 1};
 	hidden.n += hidden.v[1] != NULL;

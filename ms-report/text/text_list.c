@@ -10,8 +10,8 @@
  */
 #include "text.h"
 
-#include "ms-report/model/facts.h"
-#include "ms-report/model/lost.h"
+#include "libcommon/model/facts.h"
+#include "ms-report/model/retained.h"
 #include "ms-report/output/out.h"
 
 #include <string.h>
@@ -364,7 +364,7 @@ static void say_lost(struct page *p, const struct site *s, struct words *w)
 		words_add(w,
 			  ms_arena_printf(a, "+ %s in %s lost with it", say_size(m, s->with.bytes),
 					  say_things(m, s->with.blocks, "block")));
-	const struct lost_row *r = lost_elsewhere(m, model_site(m, s->id));
+	const struct retained_row *r = retained_elsewhere(m, model_site(m, s->id));
 	const struct frame *f = r ? site_frame(m, r->site) : NULL;
 	const char *part = "all of it";
 	if (r && r->live.blocks != s->with.blocks)

@@ -3,7 +3,7 @@
  */
 #include "text.h"
 
-#include "ms-report/model/lost.h"
+#include "ms-report/model/retained.h"
 #include "ms-report/output/out.h"
 
 #include <string.h>
@@ -295,7 +295,7 @@ static void frees(struct page *p, struct out *o, const struct site *s)
 static void lost(struct page *p, struct out *o, const struct site *s, bool roots)
 {
 	struct model *m = p->m;
-	struct lost_rows r = lost_rows(m, s, roots, true);
+	struct retained_rows r = retained_rows(m, s, roots, true);
 	uint64_t all = 0, more = 0;
 	for (size_t i = 0; i < r.n; i++) {
 		all = figure_add(all, r.v[i].live.bytes);
@@ -304,7 +304,7 @@ static void lost(struct page *p, struct out *o, const struct site *s, bool roots
 	if (r.n)
 		out_str(o, roots ? "\nIts indirect blocks are lost with\n" : "\nLost with it\n");
 	for (size_t i = 0; i < r.n && i < FREES_SHOWN; i++) {
-		const struct lost_row *x = &r.v[i];
+		const struct retained_row *x = &r.v[i];
 		amount(p, o,
 		       SAY("%6s  %9s in %s  ", say_share(m, x->live.bytes, all),
 			   say_size(m, x->live.bytes), say_things(m, x->live.blocks, "block")),

@@ -11,7 +11,7 @@
  */
 #include "apart.h"
 
-#include "ms-report/model/model.h"
+#include "libcommon/model/model.h"
 
 #include "libcommon/base/order.h"
 

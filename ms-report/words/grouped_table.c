@@ -5,7 +5,7 @@
 
 #include "names.h"
 
-#include "ms-report/model/facts.h"
+#include "libcommon/model/facts.h"
 #include "ms-report/model/grouped.h"
 
 #include "libcommon/base/shell.h"

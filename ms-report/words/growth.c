@@ -6,7 +6,7 @@
 #include "names.h"
 
 #include "libcommon/stats/trend.h"
-#include "ms-report/model/facts.h"
+#include "libcommon/model/facts.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  */
 #include "names.h"
 
-#include "ms-report/model/fold.h"
+#include "ms-report/model/recursion.h"
 #include "ms-report/model/tree.h"
 
 #include "libcommon/base/utf8.h"
@@ -281,7 +281,7 @@ const struct frame *site_called(const struct model *m, const struct site *s)
 
 uint32_t site_entry(const struct model *m, const struct site *s)
 {
-	return s->folded ? fold_entry(m, s) : named_node(s);
+	return s->folded ? recursion_entry(m, s) : named_node(s);
 }
 
 const struct frame *site_caller(const struct model *m, const struct site *s)

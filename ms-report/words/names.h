@@ -67,7 +67,7 @@ const char *branch_label(struct ms_arena *a, const struct model *m, const struct
 /* The frame that a site is named after (its user frame, else its innermost one), or NULL when it
  * has no stack. */
 const struct frame *site_frame(const struct model *m, const struct site *s);
-/* Its node; of folded sites (fold.h) the outermost one in the same function, where the recursion
+/* Its node; of folded sites (recursion.h) the outermost one in the same function, where the recursion
  * begins. */
 uint32_t site_entry(const struct model *m, const struct site *s);
 /* The frame just inside that one: what the user's function called. NULL = it called the allocator

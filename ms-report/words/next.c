@@ -40,7 +40,7 @@ static struct next view(struct page *p, size_t room, const char *option, const c
 }
 
 /* Does something churn of which --temporary shows the sites? */
-static bool is_temporary(const struct first *f)
+static bool is_temporary(const struct first_screen *f)
 {
 	for (size_t i = 0; i < f->n; i++)
 		if (f->lists[i].metric == METRIC_CHURN && f->lists[i].rows && f->lists[i].rows[0])
@@ -49,7 +49,7 @@ static bool is_temporary(const struct first *f)
 }
 
 /* Finds the first row of all, but none of the runtime where others follow. */
-static const struct site *first_site(const struct first *f)
+static const struct site *first_site(const struct first_screen *f)
 {
 	size_t i = 0, own = 0;
 	while (i < f->n && !f->lists[i].n)
@@ -139,7 +139,8 @@ const char *next_line(struct page *p, const struct next *c)
 	return line;
 }
 
-size_t next_commands(struct page *p, const struct first *f, size_t room, struct next out[NEXT_MAX])
+size_t next_commands(struct page *p, const struct first_screen *f, size_t room,
+		     struct next out[NEXT_MAX])
 {
 	size_t n = 0;
 	const struct site *s = first_site(f);

@@ -5,7 +5,7 @@
 
 #include "page.h"
 
-#include "ms-report/model/first.h"
+#include "ms-report/model/first_screen.h"
 
 #include <stddef.h>
 
@@ -20,7 +20,8 @@ struct next {
 /* Makes the commands that follow the groups `f`, the most useful first, made in the model's arena:
  * views of this input, then how to record what it does not have. No word is wider than `room`
  * columns. At most NEXT_MAX; how many. */
-size_t next_commands(struct page *p, const struct first *f, size_t room, struct next out[NEXT_MAX]);
+size_t next_commands(struct page *p, const struct first_screen *f, size_t room,
+		     struct next out[NEXT_MAX]);
 /* Makes those for memory that is not live heap, where that is most of RSS: what shows what was
  * recorded of it, and what records the rest. How many. */
 size_t next_beside_heap(struct page *p, size_t room, struct next out[2]);

@@ -5,7 +5,7 @@
 
 #include "names.h"
 
-#include "ms-report/model/model.h"
+#include "libcommon/model/model.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
  */
 #include "table.h"
 
-#include "ms-report/model/facts.h"
+#include "libcommon/model/facts.h"
 
 #include "libcommon/base/units.h"
 

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "ms-report/model/model.h"
+#include "libcommon/model/model.h"
 
 struct style;
 

@@ -3,7 +3,7 @@
  */
 #include "source.h"
 
-#include "ms-report/model/model.h"
+#include "libcommon/model/model.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  */
 #include "table.h"
 
-#include "ms-report/model/spans.h"
+#include "ms-report/model/curve.h"
 
 #include <string.h>
 
@@ -111,7 +111,7 @@ struct table table_timeline(struct model *m, size_t limit)
 	struct table t = TABLE_OF(timeline_columns, .title = table_unfiltered(m, "TIMELINE"),
 				  .empty = "no timeline in this snapshot");
 	struct span *s;
-	size_t n = spans_make(m, limit, &s);
+	size_t n = curve_make(m, limit, &s);
 	for (size_t i = 0; i < n; i++) {
 		struct cell *c = table_row(m, &t)->cells;
 		table_take(&t, c, &s[i]);

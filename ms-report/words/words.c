@@ -7,7 +7,7 @@
 #include "table.h"
 #include "names.h"
 
-#include "ms-report/model/facts.h"
+#include "libcommon/model/facts.h"
 
 #include <stdlib.h>
 #include <stdio.h>

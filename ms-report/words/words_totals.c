@@ -6,7 +6,7 @@
 #include "names.h"
 #include "table.h"
 
-#include "ms-report/model/facts.h"
+#include "libcommon/model/facts.h"
 
 #include <string.h>
 

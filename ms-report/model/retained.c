@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * What is lost with the unreachable blocks of a site, and what its own are lost with.
  */
-#include "lost.h"
+#include "retained.h"
 
-#include "fold.h"
+#include "recursion.h"
 
 #include "libcommon/base/order.h"
 
@@ -17,7 +17,7 @@ static uint32_t frame_of(const struct model *m, const struct site *s)
 
 static int by_frame(const void *a, const void *b, void *arg)
 {
-	const struct lost_row *x = a, *y = b;
+	const struct retained_row *x = a, *y = b;
 	const struct model *m = arg;
 	return MS_ORDER(frame_of(m, x->site), frame_of(m, y->site)) ?:
 	       MS_ORDER(y->live.bytes, x->live.bytes) ?:
@@ -26,18 +26,18 @@ static int by_frame(const void *a, const void *b, void *arg)
 
 static int by_bytes(const void *a, const void *b)
 {
-	const struct lost_row *x = a, *y = b;
+	const struct retained_row *x = a, *y = b;
 	return MS_ORDER(y->live.bytes, x->live.bytes) ?:
 	       MS_ORDER(y->live.blocks, x->live.blocks) ?:
 	       MS_ORDER(x->site->id, y->site->id);
 }
 
-static void fold(struct model *m, struct lost_rows *r)
+static void fold(struct model *m, struct retained_rows *r)
 {
 	size_t n = 0;
 	qsort_r(r->v, r->n, sizeof *r->v, by_frame, m);
 	for (size_t i = 0; i < r->n; i++) {
-		struct lost_row *last = n ? &r->v[n - 1] : NULL;
+		struct retained_row *last = n ? &r->v[n - 1] : NULL;
 		bool same = last && frame_of(m, last->site) == frame_of(m, r->v[i].site);
 		if (same) {
 			last->sites++;
@@ -49,9 +49,9 @@ static void fold(struct model *m, struct lost_rows *r)
 	r->n = n;
 }
 
-struct lost_rows lost_rows(struct model *m, const struct site *s, bool roots, bool folded)
+struct retained_rows retained_rows(struct model *m, const struct site *s, bool roots, bool folded)
 {
-	struct lost_rows r = {0};
+	struct retained_rows r = {0};
 	uint32_t self = (uint32_t)(s - m->sites.v);
 	int64_t scan = m->processes.v[s->process].end_scan.id;
 	const struct lost_with *v = m->lost_with.v;
@@ -70,7 +70,7 @@ struct lost_rows lost_rows(struct model *m, const struct site *s, bool roots, bo
 			if (x->scan != scan || other == NONE || (roots ? x->site : x->root) != self)
 				continue;
 			if (pass)
-				r.v[r.n] = (struct lost_row){&m->sites.v[other], 1, x->live};
+				r.v[r.n] = (struct retained_row){&m->sites.v[other], 1, x->live};
 			r.n++;
 		}
 	}
@@ -84,7 +84,7 @@ struct lost_rows lost_rows(struct model *m, const struct site *s, bool roots, bo
 /* A row with what its site is named after, and what called that from outside of a recursion. */
 struct called {
 	const char *function, *caller;
-	struct lost_row row;
+	struct retained_row row;
 };
 
 static const char *function_at(const struct model *m, uint32_t node)
@@ -93,9 +93,9 @@ static const char *function_at(const struct model *m, uint32_t node)
 	return f && f->function ? f->function : "";
 }
 
-static struct called called(const struct model *m, struct lost_row row)
+static struct called called(const struct model *m, struct retained_row row)
 {
-	uint32_t entry = fold_entry(m, row.site);
+	uint32_t entry = recursion_entry(m, row.site);
 	return (struct called){.function = function_at(m, row.site->user),
 			       .caller = entry == NONE ? ""
 						       : function_at(m, m->nodes.v[entry].parent),
@@ -115,9 +115,9 @@ static int by_call_and_site(const void *a, const void *b)
 }
 
 /* Adds up the rows of one call; the site of the sum is the heaviest. */
-static struct lost_row sum_of(const struct called *v, size_t n)
+static struct retained_row sum_of(const struct called *v, size_t n)
 {
-	struct lost_row sum = v[0].row;
+	struct retained_row sum = v[0].row;
 	uint64_t heaviest = sum.live.bytes;
 	for (size_t i = 1; i < n; i++) {
 		if (v[i].row.live.bytes > heaviest) {
@@ -129,12 +129,12 @@ static struct lost_row sum_of(const struct called *v, size_t n)
 	return sum;
 }
 
-const struct lost_row *lost_elsewhere(struct model *m, const struct site *s)
+const struct retained_row *retained_elsewhere(struct model *m, const struct site *s)
 {
-	struct lost_rows r = lost_rows(m, s, false, false);
-	struct called own = called(m, (struct lost_row){.site = s});
+	struct retained_rows r = retained_rows(m, s, false, false);
+	struct called own = called(m, (struct retained_row){.site = s});
 	struct called *v = ms_xrealloc(NULL, r.n + 1, sizeof *v);
-	struct lost_row *most = NULL;
+	struct retained_row *most = NULL;
 	for (size_t i = 0; i < r.n; i++)
 		v[i] = called(m, r.v[i]);
 	if (r.n)

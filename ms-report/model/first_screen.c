@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * The groups of the first screen: which there are, and in what order.
  */
-#include "first.h"
+#include "first_screen.h"
 
 #include "churn.h"
-#include "facts.h"
+#include "libcommon/model/facts.h"
 #include "grouped.h"
 
 #include <stdlib.h>
@@ -158,13 +158,13 @@ static size_t growing_sites(const struct model *m, const struct site **v)
 	return n;
 }
 
-static void add(struct first *f, struct list l)
+static void add(struct first_screen *f, struct list l)
 {
 	f->lists[f->n++] = l;
 }
 
 /* The sites that `find` finds, if any. */
-static void add_some(struct model *m, struct first *f, size_t limit,
+static void add_some(struct model *m, struct first_screen *f, size_t limit,
 		     size_t find(const struct model *m, const struct site **v))
 {
 	const struct site **v = ms_xrealloc(NULL, m->sites.n + 1, sizeof *v);
@@ -185,7 +185,7 @@ static bool has_trend(const struct model *m)
 
 /* Adds the list of the sites that are called most, and that of the site with the most bytes unless
  * it is the first of the former. */
-static void add_churn(const struct model *m, struct first *f, const struct list *calls,
+static void add_churn(const struct model *m, struct first_screen *f, const struct list *calls,
 		      const struct list *bytes)
 {
 	if (calls->n && calls->rows[0]->stack != NONE && calls->rows[0]->allocations)
@@ -224,25 +224,27 @@ static bool is_like_live(const struct list *peak, const struct list *live)
 }
 
 /* Groups the lists that are scattered over many sites, and says of leaks what is still reached. */
-static void group_lists(struct model *m, struct first *f, const struct list *held, size_t limit)
+static void group_lists(struct model *m, struct first_screen *f, const struct list *held,
+			size_t limit)
 {
 	for (size_t i = 0; i < f->n; i++) {
 		struct list *l = &f->lists[i];
-		if (!first_is_most(l) && l->metric != METRIC_MAPPED)
+		if (!first_screen_is_most(l) && l->metric != METRIC_MAPPED)
 			*l = list_grouped(m, *l, limit);
 		if (l->metric == METRIC_UNREACHABLE)
 			list_tell_still(m, l, held);
 	}
 }
 
-struct first first_groups(struct model *m, size_t limit, bool fold)
+struct first_screen first_screen_groups(struct model *m, size_t limit, bool fold)
 {
 	struct list (*make)(struct model *, enum metric, size_t) = fold ? list_folded : list_sites;
 	struct list calls = churn_list(m), bytes = make(m, METRIC_ALLOCATED, 1);
 	if (!calls.n)
 		calls = make(m, METRIC_ALLOCATIONS, 1);
 	bool known = verdicts_known(m);
-	struct first f = {.tidy = verdicts_all_reached(m), .churning = is_churning(m, &bytes)};
+	struct first_screen f = {.tidy = verdicts_all_reached(m),
+				 .churning = is_churning(m, &bytes)};
 	if (m->mapped_first)
 		add(&f, make(m, METRIC_MAPPED, limit));
 	for (enum metric of = METRIC_UNREACHABLE; known && of <= METRIC_LATE; of++) {

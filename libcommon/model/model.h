@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Room model: what is asked of the database, without a word about it.
+ * Room model: what is asked of a snapshot's database, without a word about it.
  *   In:  an open snapshot database, and the moment that is wanted (model_load).
- *   Out: its rows as arrays with sums (this header); lists, trees and curves made of them (lists.h,
- *        tree.h, spans.h); more about one site, heap or process.
- *   Used by: every other room but output; it knows none of them.
+ *   Out: its rows as arrays with sums (this header); facts about all of it (facts.h).
+ *   Used by: ms-report.
  *
  * A snapshot database as arrays: read once, then only looked at.
  */
@@ -140,8 +139,8 @@ struct site {
 	struct estimates *est;     /* of a sampled recording; else NULL, here and below */
 	uint64_t rise_bytes;       /* of one that is judged to grow; else 0 */
 	struct ms_spread *rise_spread; /* of that, in a sampled recording */
-	uint32_t folded;               /* sites that it stands for besides itself, see fold.h; */
-	const uint32_t *members;       /* then all of them, indices */
+	uint32_t folded;         /* sites that it stands for besides itself, see recursion.h; */
+	const uint32_t *members; /* then all of them, indices */
 };
 
 /* Holds the mapped memory of a site at any snapshot, because rows are read before it is known
@@ -305,15 +304,16 @@ struct model {
 	MS_ARRAY(struct site_mmap) mmaps;
 	MS_ARRAY(struct site_verdict) verdicts;
 	MS_ARRAY(struct lost_with) lost_with; /* by root */
-	const struct site *const *folded;     /* once fold_sites was asked, */
-	size_t folded_count;                  /* so many */
+	/* Added by ms-report: its sites without recursion, and the comparison in the snapshot. */
+	const struct site *const *folded;
+	size_t folded_count;
+	struct diff *diff; /* NULL = it was not compared */
 	struct totals totals;
 	struct quality quality;
 	struct gaps gaps;
 	struct inherited inherited;
 	struct before before;
 	struct hidden hidden;
-	struct diff *diff;     /* what it was compared with, see diff.h; NULL = it was not */
 	struct estimates *est; /* of totals, end, peak and at */
 	struct live end, peak,
 		at;       /* of all processes at these snapshots; UNKNOWN when there is none */

@@ -5,7 +5,7 @@
  */
 #include "facts.h"
 
-#include "model_rows.h"
+#include "rows.h"
 
 #include "libcommon/base/order.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Names of the figures of a comparison, without a database: what budgets need of it.
+ * What a comparison is about, by name.
  */
-#include "diff.h"
+#include "diff_names.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Live heap and RSS over time, resampled to a number of columns.
  */
-#include "spans.h"
+#include "curve.h"
 
 #include <string.h>
 
@@ -137,7 +137,7 @@ static void add_all(struct model *m, struct span *s, size_t n, uint64_t whole)
 	ms_arena_release(&m->arena, mark);
 }
 
-size_t spans_make(struct model *m, size_t n, struct span **out)
+size_t curve_make(struct model *m, size_t n, struct span **out)
 {
 	if (!m->points.n || !n)
 		return 0;

@@ -3,9 +3,8 @@
  */
 #include "model.h"
 
-#include "diff.h"
 #include "facts.h"
-#include "model_rows.h"
+#include "rows.h"
 
 #include "libcommon/base/err.h"
 
@@ -234,16 +233,11 @@ int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err)
 	m->quality.complete = m->quality.complete && !m->traces_unreadable;
 	count_modules(m);
 	find_sources(m);
-	if (diff_read(m, err) != 0)
-		return -1;
-	m->quality.complete = m->quality.complete && !diff_cut_run(m);
 	return verdicts_read(m, err);
 }
 
 void model_free(struct model *m)
 {
-	if (m->diff)
-		MS_FREE(m->diff->rows.v, m->diff->totals.v, m->diff->runs.v);
 	MS_FREE(m->modules.v, m->frames.v, m->nodes.v, m->sites.v, m->processes.v, m->snapshots.v,
 		m->threads.v, m->points.v, m->samples.v, m->marks.v, m->mmaps.v, m->verdicts.v,
 		m->lost_with.v);

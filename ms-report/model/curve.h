@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "model.h"
+#include "libcommon/model/model.h"
 
 /* A span of the run, [from, to), all processes together. */
 struct span {
@@ -20,4 +20,4 @@ struct span {
 
 /* Cuts the run into `n` spans of equal length (fewer when it is shorter than n points), in the
  * model's arena; returns how many. 0 = no timeline. */
-size_t spans_make(struct model *m, size_t n, struct span **out);
+size_t curve_make(struct model *m, size_t n, struct span **out);

@@ -9,7 +9,7 @@
  * is none, and METRIC_ALLOCATED stand for what is called most, and the site that allocated most, with
  * a row each, without what else there is. */
 #define FIRST_GROUPS 8
-struct first {
+struct first_screen {
 	struct list lists[FIRST_GROUPS];
 	size_t n;
 	bool tidy;     /* nothing is unreachable: the peak comes before what is live */
@@ -18,17 +18,17 @@ struct first {
 };
 
 /* Is it one of those two? */
-static inline bool first_is_most(const struct list *l)
+static inline bool first_screen_is_most(const struct list *l)
 {
 	return l->metric == METRIC_CHURN || l->metric == METRIC_ALLOCATIONS ||
 	       l->metric == METRIC_ALLOCATED;
 }
 
 /* Tells whether it lists what grows. */
-static inline bool first_is_growing(const struct list *l)
+static inline bool first_screen_is_growing(const struct list *l)
 {
 	return metric_is_growth(l->metric);
 }
 
-/* At most `limit` rows of each list; `fold`: recursion is folded (fold.h). */
-struct first first_groups(struct model *m, size_t limit, bool fold);
+/* At most `limit` rows of each list; `fold`: recursion is folded (recursion.h). */
+struct first_screen first_screen_groups(struct model *m, size_t limit, bool fold);

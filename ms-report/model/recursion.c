@@ -9,7 +9,7 @@
  * as none of the user's lies between, so that nobody's code is passed over for the recursion of a
  * library. What is left of all stacks is a tree again; sites with the same node of it are one.
  */
-#include "fold.h"
+#include "recursion.h"
 
 #include "libcommon/base/lookup.h"
 #include "libcommon/base/order.h"
@@ -147,7 +147,7 @@ static void add_site(struct model *m, struct site *to, const struct site *s)
 	to->folded++;
 }
 
-const struct site *fold_sum(struct model *m, const uint32_t *members, size_t n)
+const struct site *recursion_sum(struct model *m, const uint32_t *members, size_t n)
 {
 	struct site *sum = ms_arena_alloc(&m->arena, sizeof *sum);
 	*sum = m->sites.v[members[0]];
@@ -162,10 +162,10 @@ static const struct site *sum_of(struct model *m, const struct numbered *v, size
 	uint32_t *members = ms_arena_alloc(&m->arena, n * sizeof *members);
 	for (size_t i = 0; i < n; i++)
 		members[i] = v[i].site;
-	return fold_sum(m, members, n);
+	return recursion_sum(m, members, n);
 }
 
-const struct site *const *fold_sites(struct model *m, size_t *n)
+const struct site *const *recursion_fold(struct model *m, size_t *n)
 {
 	size_t all = m->sites.n;
 	*n = m->folded_count;
@@ -190,7 +190,7 @@ const struct site *const *fold_sites(struct model *m, size_t *n)
 	return out;
 }
 
-uint32_t fold_entry(const struct model *m, const struct site *s)
+uint32_t recursion_entry(const struct model *m, const struct site *s)
 {
 	uint32_t entry = s->user != NONE ? s->user : s->stack;
 	const struct frame *f = model_frame(m, entry), *g;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Figures of a sampled recording: each with its 95 % interval, also where they are added up.
  */
-#include "model_rows.h"
+#include "rows.h"
 
 #include <math.h>
 #include <string.h>

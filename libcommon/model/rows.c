@@ -4,9 +4,9 @@
  * The database was checked by ms_snapshot_open, but its rows are still anybody's: a reference to a
  * row that is not there becomes NONE, a number that is not a non-negative integer becomes UNKNOWN.
  */
-#include "model_rows.h"
+#include "rows.h"
 
-#include "figures.h"
+#include "totals.h"
 
 #include "libcommon/base/err.h"
 
