@@ -25,7 +25,7 @@ void images_link(struct model *m)
 		p->became = p->became > i ? p->became : NONE; /* so that following it ends */
 		m->images += p->became != NONE;
 		last = p->became == NONE ? i : last;
-		if (p->at_sum_peak == m->sum_peak_bytes && p->at_sum_peak)
+		if (p->at_sum_peak_bytes == m->sum_peak_bytes && p->at_sum_peak_bytes)
 			m->peak_image = i;
 	}
 	if (m->sum_peak_bytes == UNKNOWN || m->processes.n < 2)

@@ -79,14 +79,20 @@ enum est_figure est_figure_of(const char *name);
 
 /* ---- rows ---- */
 
-/* A member for each figure of a table, by the name of its column (columns.def). */
-#define MODEL_FIGURE(name, unit, adds) uint64_t name;
+/* Members by the names of the columns that columns.def lists: a figure may be UNKNOWN, a text NULL. */
+#define MODEL_MEMBER(name, type, adds) MODEL_TYPE_##type name;
+#define MODEL_TYPE_COUNT uint64_t
+#define MODEL_TYPE_BYTES uint64_t
+#define MODEL_TYPE_TIME uint64_t
+#define MODEL_TYPE_FLAG uint64_t
+#define MODEL_TYPE_NUMBER uint64_t
+#define MODEL_TYPE_TEXT const char *
 
 struct module {
 	int64_t id;
 	uint32_t process;
-	const char *path, *build_id, *kind, *symbols; /* NULL = not known */
-	uint64_t start, end;                          /* addresses in the process */
+	MS_MODULE_ROW(MODEL_MEMBER)
+	uint64_t start, end; /* addresses in the process */
 	uint64_t bias; /* address in the process - bias = address in the file; 0 = not known */
 	/* Frames there that stand in some stack, those without a function, and those that have one
 	 * but no line. */
@@ -128,7 +134,7 @@ struct site {
 	uint32_t stack;   /* innermost node, or NONE */
 	uint32_t user;    /* node of the first frame of the user's own code, or NONE */
 	const char *verdict, *one_time; /* NULL = none */
-	MS_FIGURES_OF_SITE(MODEL_FIGURE)
+	MS_FIGURES_OF_SITE(MODEL_MEMBER)
 	struct live end, peak, at; /* at: the moment of --at, else as end */
 	struct live lost;          /* those that nothing points to, as of the scan at the end, */
 	struct live direct, with;  /* and of these the direct ones; what is lost with those; */
@@ -164,7 +170,7 @@ struct lost_with {
 
 /* The whole-run figures of design section 2, of a process or of all. */
 struct totals {
-	MS_TOTALS(MODEL_FIGURE)
+	MS_TOTALS(MODEL_MEMBER)
 	uint64_t late_bytes, late_blocks; /* at the end, what came after the scan there */
 	uint64_t peak_rss_bytes, peak_rss_time_ns, end_rss_bytes; /* from /proc samples */
 	/* Unreachable bytes and blocks of the sites that filters left. */
@@ -177,9 +183,7 @@ struct totals {
 /* Tells how far the figures can be relied on. Numbers may be UNKNOWN. */
 struct quality {
 	bool complete, growing;
-	uint64_t events_lost, events_late, sampled_bytes, stacks_cut, stacks_truncated,
-		stacks_not_taken, attached, inferred_frees, unknown_frees, damaged_bytes,
-		damaged_places, frames_without_symbol;
+	MS_QUALITY(MODEL_MEMBER)
 };
 
 /* Holds what was left out on request, over all processes: sums of allocations and events, the
@@ -214,15 +218,12 @@ struct end_scan {
 
 struct process {
 	int64_t id;
-	uint64_t pid, ppid, started_ns, offset_ns, duration_ns, exit_status, exit_signal;
-	const char *exe, *command, *host, *end_reason, *allocator, *trace, *state, *cwd;
+	MS_PROCESS_ROW(MODEL_MEMBER)
 	struct totals totals;
 	struct quality quality;
-	uint64_t children_not_recorded;
 	struct end_scan end_scan;
-	uint64_t at_sum_peak; /* what it held when all together held the most */
-	int64_t became_row;   /* the image that followed it by exec, 0 = none, */
-	uint32_t became;      /* and its index or NONE */
+	int64_t became_row; /* the image that followed it by exec, 0 = none, */
+	uint32_t became;    /* and its index or NONE */
 	struct estimates *est;
 };
 
@@ -239,16 +240,14 @@ struct snapshot {
 struct thread {
 	int64_t id;
 	uint32_t process;
-	uint64_t tid, start_ns, end_ns, allocations, frees, allocated_bytes, temporary, events_lost,
-		waited_ns;
+	MS_THREAD_ROW(MODEL_MEMBER)
 	struct live peak, live;
-	const char *name;
 	struct estimates *est; /* EST_AT as EST_END */
 };
 
 /* Times of points, samples and marks are on the clock that all processes share. */
 struct point {
-	MS_FIGURES_OF_TIMELINE(MODEL_FIGURE)
+	MS_FIGURES_OF_TIMELINE(MODEL_MEMBER)
 	uint32_t process;
 };
 struct sample {
@@ -263,10 +262,8 @@ struct mark {
 
 /* Holds what filters took away, all stages together. */
 struct hidden {
-	uint64_t sites, allocations, frees, reallocations, failed_allocations, allocated_bytes,
-		temporary;
+	MS_HIDDEN_ROW(MODEL_MEMBER)
 	struct live end, peak, at, lost, late;
-	uint64_t maps;
 	struct mmap_usage at_mmap;
 	const char *filters; /* their texts, joined by "; "; NULL = no filter was used */
 	struct estimates *est;
@@ -379,11 +376,29 @@ static inline const struct frame *model_frame(const struct model *m, uint32_t no
 /* A column of text of table site, in the order of m->sites; NULL = null. In the model's arena. */
 const char **model_site_texts(struct model *m, const char *column);
 
-/* ---- load.c ---- */
+/* ---- rows.c ---- */
 
+/* Tables that can be read; what they refer to has to be read, too, or is NONE. */
+enum model_part {
+	MODEL_PROCESSES = 1 << 0,
+	MODEL_SNAPSHOTS = 1 << 1,
+	MODEL_MODULES = 1 << 2,
+	MODEL_FRAMES = 1 << 3,
+	MODEL_NODES = 1 << 4,
+	MODEL_SITES = 1 << 5, /* with what they have at the moments m->at_label, end and peak */
+	MODEL_SCANS = 1 << 6, /* what scans found of sites */
+	MODEL_THREADS = 1 << 7,
+	MODEL_TIMES = 1 << 8, /* points, samples, marks */
+	MODEL_HIDDEN = 1 << 9
+};
+/* Reads tables of m->db. 0, or -1 with `err` set. */
+int model_read(struct model *m, unsigned parts, struct ms_err *err);
 /* Returns the taker that puts the rows of a trace into `m`, which is zero, so that model_load need
  * not read them from the database. */
 struct ms_row_taker model_taker(struct model *m);
+
+/* ---- load.c ---- */
+
 /* Reads `db` (borrowed, kept for questions about one site) into `m`, which is zero but for what was
  * handed over. `at` is the label of the snapshot whose live blocks are wanted, NULL = "end". 0, or
  * -1 with `err` set: a broken table, or no snapshot of that label. On either the model must be

@@ -57,140 +57,192 @@ int64_t reader_id(struct reader *r)
 	return v.type == MS_VALUE_NUMBER ? v.number : 0;
 }
 
-static void take_figure(struct reader *r, void *row, size_t offset)
+/* Returns the index of the row that the next column refers to. A row that is handed over comes before
+ * its process, whose index then follows from its id: the first is 1. */
+static uint32_t reference(struct reader *r, enum cell to)
 {
-	*(uint64_t *)(void *)((char *)row + offset) = reader_number(r);
+	const struct model *m = r->m;
+	if (r->st && sqlite3_column_type(r->st, r->col) != SQLITE_INTEGER) {
+		r->col++;
+		return NONE;
+	}
+	int64_t id = reader_id(r);
+	switch (to) {
+	case CELL_PROCESS:
+		return r->st ? MODEL_FIND(m->processes, id) : (uint32_t)id - 1;
+	case CELL_SNAPSHOT:
+		return MODEL_FIND(m->snapshots, id);
+	case CELL_MODULE:
+		return MODEL_FIND(m->modules, id);
+	case CELL_FRAME:
+		return MODEL_FIND(m->frames, id);
+	case CELL_NODE:
+		return MODEL_FIND(m->nodes, id);
+	default:
+		return MODEL_FIND(m->sites, id);
+	}
 }
 
-/* The next columns, each into one of these. */
-static void take_numbers(struct reader *r, uint64_t *const *to, size_t n)
+static uint32_t small(struct reader *r)
 {
-	for (size_t i = 0; i < n; i++)
-		*to[i] = reader_number(r);
+	uint64_t v = reader_number_or_0(r);
+	return v > UINT32_MAX ? 0 : (uint32_t)v;
 }
-#define NUMBERS(r, ...)                                                                            \
-	take_numbers(r, (uint64_t *const[]){__VA_ARGS__},                                          \
-		     sizeof((uint64_t *const[]){__VA_ARGS__}) / sizeof(uint64_t *))
 
-/* Reads the next columns as texts, each into one of `to`. */
-static void take_texts(struct reader *r, const char **const *to, size_t n)
+void reader_fill(struct reader *r, void *row)
 {
-	for (size_t i = 0; i < n; i++)
-		*to[i] = reader_text(r);
-}
-#define TEXTS(r, ...)                                                                              \
-	take_texts(r, (const char **const[]){__VA_ARGS__},                                         \
-		   sizeof((const char **const[]){__VA_ARGS__}) / sizeof(char **))
-
-/* A reference in the next column. */
-#define REFERENCE(r, a)                                                                            \
-	(!(r)->st || sqlite3_column_type((r)->st, (r)->col) == SQLITE_INTEGER                      \
-		 ? MODEL_FIND(a, reader_id(r))                                                     \
-		 : ((r)->col++, NONE))
-
-/* Returns the index of the process in the next column. A row that is handed over comes before its
- * process, whose index then follows from its id: the first is 1. */
-static uint32_t process_of(struct reader *r)
-{
-	if (r->st)
-		return REFERENCE(r, r->m->processes);
-	return (uint32_t)reader_id(r) - 1;
+	const struct cell_column *c = r->of->columns;
+	for (const struct cell_column *end = c + r->of->column_count; c < end; c++) {
+		void *to = (char *)row + c->at;
+		if (c->cell == CELL_ID)
+			*(int64_t *)to = reader_id(r);
+		else if (c->cell == CELL_FIGURE)
+			*(uint64_t *)to = reader_number(r);
+		else if (c->cell == CELL_FIGURE_0)
+			*(uint64_t *)to = reader_number_or_0(r);
+		else if (c->cell == CELL_REAL)
+			*(double *)to = sqlite3_column_double(r->st, r->col++);
+		else if (c->cell == CELL_SMALL)
+			*(uint32_t *)to = small(r);
+		else if (c->cell == CELL_TRUE)
+			*(bool *)to = reader_number_or_0(r) != 0;
+		else if (c->cell == CELL_TEXT)
+			*(const char **)to = reader_text(r);
+		else if (c->cell == CELL_BORROWED)
+			*(const char **)to = text(r);
+		else
+			*(uint32_t *)to = reference(r, c->cell);
+	}
 }
 
 /* ---- one function per table ---- */
 
+/* Lists of columns.def as columns of a row whose members have their names. */
+#define CELL_COUNT CELL_FIGURE
+#define CELL_BYTES CELL_FIGURE
+#define CELL_TIME CELL_FIGURE
+#define CELL_FLAG CELL_FIGURE
+#define CELL_NUMBER CELL_FIGURE
+#define OF_PROCESS(name, type, adds) CELL(type, process, name),
+#define OF_TOTALS(name, type, adds) CELL_AS(#name, type, process, totals.name),
+#define OF_QUALITY(name, type, adds) CELL_AS(#name, type, process, quality.name),
+#define OF_MODULE(name, type, adds) CELL(type, module, name),
+#define OF_SITE(name, type, adds) CELL(type, site, name),
+#define OF_THREAD(name, type, adds) CELL(type, thread, name),
+#define OF_HIDDEN(name, type, adds) CELL_AS(#name, type, hidden_row, run.name),
+#define OF_TIMELINE(name, type, adds) CELL(type, point, name),
+
+static const struct cell_column process_columns[] = {
+	CELL(ID, process, id),
+	MS_PROCESS_ROW(OF_PROCESS) MS_QUALITY(OF_QUALITY) MS_TOTALS(OF_TOTALS)
+		CELL_AS("peak_rss_bytes", FIGURE, process, totals.peak_rss_bytes),
+	CELL_AS("complete", TRUE, process, quality.complete),
+	CELL_AS("became", ID, process, became_row),
+};
+
 static void read_process(struct reader *r)
 {
 	struct process *p = MS_PUSH(&r->m->processes);
-	struct totals *t = &p->totals;
-	struct quality *q = &p->quality;
-	*p = (struct process){.id = reader_id(r), .end_scan.id = -1};
-	TEXTS(r, &p->exe, &p->command, &p->host, &p->cwd, &p->end_reason, &p->allocator, &p->trace,
-	      &p->state);
-	NUMBERS(r, &p->pid, &p->ppid, &p->started_ns, &p->duration_ns, &p->exit_status,
-		&p->exit_signal, &p->children_not_recorded, &p->at_sum_peak);
-	p->offset_ns = reader_number_or_0(r);
-	q->complete = reader_number(r) == 1;
-	q->growing = p->state && strcmp(p->state, "growing") == 0;
-	p->became_row = reader_id(r);
-	for (size_t i = 0; i < quality_figure_count; i++)
-		take_figure(r, q, quality_figures[i].offset);
-	for (size_t i = 0; i < FIGURES_NOTED; i++)
-		take_figure(r, t, figures[i].offset);
-	t->peak_rss_bytes = reader_number(r);
-	t->peak_rss_time_ns = t->end_rss_bytes = UNKNOWN;
+	*p = (struct process){.end_scan.id = -1};
+	reader_fill(r, p);
+	p->offset_ns = figure_or_0(p->offset_ns);
+	p->quality.growing = p->state && strcmp(p->state, "growing") == 0;
+	p->totals.peak_rss_time_ns = p->totals.end_rss_bytes = UNKNOWN;
 }
+
+static const struct cell_column snapshot_columns[] = {
+	CELL(ID, snapshot, id),
+	CELL(PROCESS, snapshot, process),
+	CELL(TEXT, snapshot, label),
+	CELL(FIGURE, snapshot, time_ns),
+	CELL(FIGURE, snapshot, rss_bytes),
+	CELL_AS("live_bytes", FIGURE, snapshot, live.bytes),
+	CELL_AS("live_blocks", FIGURE, snapshot, live.blocks),
+	CELL_AS("usable_bytes", FIGURE, snapshot, mmap.usable),
+	CELL_AS("mapped_bytes", FIGURE, snapshot, mmap.mapped),
+};
 
 static void read_snapshot(struct reader *r)
 {
-	struct snapshot s = {.id = reader_id(r), .process = process_of(r)};
-	s.label = reader_text(r);
-	NUMBERS(r, &s.time_ns, &s.live.bytes, &s.live.blocks, &s.rss_bytes, &s.mmap.usable,
-		&s.mmap.mapped);
+	struct snapshot s = {0};
+	reader_fill(r, &s);
 	if (s.process != NONE && s.label)
 		*MS_PUSH(&r->m->snapshots) = s;
 }
 
+static const struct cell_column module_columns[] = {
+	CELL(ID, module, id),
+	CELL(PROCESS, module, process),
+	MS_MODULE_ROW(OF_MODULE) CELL(FIGURE_0, module, bias),
+	CELL(ID, module, start),
+	CELL(ID, module, end),
+};
+
 static void read_module(struct reader *r)
 {
 	struct module *o = MS_PUSH(&r->m->modules);
-	*o = (struct module){.id = reader_id(r), .process = process_of(r)};
-	TEXTS(r, &o->path, &o->build_id, &o->kind, &o->symbols);
-	o->bias = reader_number_or_0(r);
-	o->start = (uint64_t)reader_id(r);
-	o->end = (uint64_t)reader_id(r);
+	*o = (struct module){0};
+	reader_fill(r, o);
 }
+
+static const struct cell_column frame_columns[] = {
+	CELL(ID, frame, id),         CELL(MODULE, frame, module), CELL(FIGURE, frame, address),
+	CELL(TEXT, frame, function), CELL(TEXT, frame, file),     CELL(TEXT, frame, note),
+	CELL(SMALL, frame, line),    CELL(TRUE, frame, inlined),  CELL(TRUE, frame, runtime),
+};
 
 static void read_frame(struct reader *r)
 {
-	struct frame *f = MS_PUSH(&r->m->frames);
-	*f = (struct frame){.id = reader_id(r), .module = REFERENCE(r, r->m->modules)};
-	f->address = reader_number(r);
-	TEXTS(r, &f->function, &f->file, &f->note);
-	uint64_t line = reader_number_or_0(r);
-	f->line = line > UINT32_MAX ? 0 : (uint32_t)line;
-	f->inlined = reader_number_or_0(r) != 0;
-	f->runtime = reader_number_or_0(r) != 0;
+	struct frame f = {0};
+	reader_fill(r, &f);
+	*MS_PUSH(&r->m->frames) = f;
 }
 
+static const struct cell_column node_columns[] = {
+	CELL(ID, node, id),
+	CELL_AS("parent", NODE, node, parent),
+	CELL_AS("frame", FRAME, node, frame),
+};
+
+/* Adds a row, whose caller is among those before, so that walking outwards ends. */
 static void read_node(struct reader *r)
 {
-	struct node *n = MS_PUSH(&r->m->nodes);
-	int64_t own = reader_id(r);
-	/* only rows before this one are in the array: a parent that is not among them ends the
-	 * stack */
-	r->m->nodes.n--;
-	uint32_t parent = REFERENCE(r, r->m->nodes);
-	r->m->nodes.n++;
-	*n = (struct node){.id = own, .parent = parent, .frame = REFERENCE(r, r->m->frames)};
-	if (n->frame == NONE)
-		r->m->nodes.n--;
+	struct node n;
+	reader_fill(r, &n);
+	if (n.frame != NONE)
+		*MS_PUSH(&r->m->nodes) = n;
 }
+
+static const struct cell_column site_columns[] = {
+	CELL(ID, site, id),         CELL(PROCESS, site, process),
+	CELL(NODE, site, stack),    CELL_AS("user_frame", NODE, site, user),
+	CELL(TEXT, site, verdict),  CELL(TEXT, site, one_time),
+	MS_FIGURES_OF_SITE(OF_SITE)};
 
 static void read_site(struct reader *r)
 {
 	struct site *s = MS_PUSH(&r->m->sites);
-	*s = (struct site){.id = reader_id(r), .process = process_of(r)};
-	s->stack = REFERENCE(r, r->m->nodes);
-	s->user = REFERENCE(r, r->m->nodes);
-	TEXTS(r, &s->verdict, &s->one_time);
-#define X(name, unit, adds) s->name = reader_number(r);
-	MS_FIGURES_OF_SITE(X)
-#undef X
+	*s = (struct site){0};
+	reader_fill(r, s);
 	if (s->process == NONE)
 		r->m->sites.n--;
 }
 
+static const struct cell_column thread_columns[] = {
+	CELL(ID, thread, id),
+	CELL(PROCESS, thread, process),
+	MS_THREAD_ROW(OF_THREAD) CELL_AS("peak_bytes", FIGURE, thread, peak.bytes),
+	CELL_AS("peak_blocks", FIGURE, thread, peak.blocks),
+	CELL_AS("live_bytes", FIGURE, thread, live.bytes),
+	CELL_AS("live_blocks", FIGURE, thread, live.blocks),
+};
+
 static void read_thread(struct reader *r)
 {
-	struct thread *t = MS_PUSH(&r->m->threads);
-	*t = (struct thread){.id = reader_id(r), .process = REFERENCE(r, r->m->processes)};
-	NUMBERS(r, &t->tid, &t->start_ns, &t->end_ns, &t->allocations, &t->frees,
-		&t->allocated_bytes, &t->temporary, &t->peak.bytes, &t->peak.blocks, &t->live.bytes,
-		&t->live.blocks, &t->events_lost, &t->waited_ns);
-	t->name = reader_text(r);
-	if (t->process == NONE)
-		r->m->threads.n--;
+	struct thread t = {0};
+	reader_fill(r, &t);
+	if (t.process != NONE)
+		*MS_PUSH(&r->m->threads) = t;
 }
 
 /* Times of a process become times on the shared clock. */
@@ -200,32 +252,39 @@ static uint64_t shared(const struct reader *r, uint32_t process, uint64_t time_n
 			       : figure_add(time_ns, r->m->processes.v[process].offset_ns);
 }
 
+static const struct cell_column point_columns[] = {CELL(PROCESS, point, process),
+						   MS_FIGURES_OF_TIMELINE(OF_TIMELINE)};
+
 static void read_point(struct reader *r)
 {
-	struct point *p = MS_PUSH(&r->m->points);
-	*p = (struct point){.process = REFERENCE(r, r->m->processes)};
-#define X(name, unit, adds) p->name = reader_number(r);
-	MS_FIGURES_OF_TIMELINE(X)
-#undef X
-	p->time_ns = shared(r, p->process, p->time_ns);
-	if (p->time_ns == UNKNOWN)
-		r->m->points.n--;
+	struct point p;
+	reader_fill(r, &p);
+	p.time_ns = shared(r, p.process, p.time_ns);
+	if (p.time_ns != UNKNOWN)
+		*MS_PUSH(&r->m->points) = p;
 }
+
+static const struct cell_column sample_columns[] = {CELL(PROCESS, sample, process),
+						    CELL(FIGURE, sample, time_ns),
+						    CELL(FIGURE, sample, rss_bytes)};
 
 static void read_sample(struct reader *r)
 {
-	struct sample s = {.process = REFERENCE(r, r->m->processes)};
-	s.time_ns = shared(r, s.process, reader_number(r));
-	s.rss_bytes = reader_number(r);
+	struct sample s;
+	reader_fill(r, &s);
+	s.time_ns = shared(r, s.process, s.time_ns);
 	if (s.time_ns != UNKNOWN && s.rss_bytes != UNKNOWN)
 		*MS_PUSH(&r->m->samples) = s;
 }
 
+static const struct cell_column mark_columns[] = {
+	CELL(PROCESS, mark, process), CELL(TEXT, mark, name), CELL(FIGURE, mark, time_ns)};
+
 static void read_mark(struct reader *r)
 {
-	struct mark k = {.process = REFERENCE(r, r->m->processes)};
-	k.name = reader_text(r);
-	k.time_ns = shared(r, k.process, reader_number(r));
+	struct mark k;
+	reader_fill(r, &k);
+	k.time_ns = shared(r, k.process, k.time_ns);
 	if (k.time_ns != UNKNOWN && k.name)
 		*MS_PUSH(&r->m->marks) = k;
 }
@@ -254,30 +313,41 @@ static void begin_sites(struct model *m)
 		m->sites.v[i].at_mmap = of[m->sites.v[i].process];
 }
 
+struct stat_row {
+	uint32_t snapshot, site;
+	struct live live;
+	struct mmap_usage mmap;
+};
+static const struct cell_column stat_columns[] = {
+	CELL(SNAPSHOT, stat_row, snapshot),
+	CELL(SITE, stat_row, site),
+	CELL_AS("live_bytes", FIGURE, stat_row, live.bytes),
+	CELL_AS("live_blocks", FIGURE, stat_row, live.blocks),
+	CELL_AS("usable_bytes", FIGURE, stat_row, mmap.usable),
+	CELL_AS("mapped_bytes", FIGURE, stat_row, mmap.mapped),
+};
+
 static void read_stat(struct reader *r)
 {
 	struct model *m = r->m;
-	uint32_t snap = MODEL_FIND(m->snapshots, reader_id(r));
-	uint32_t site = MODEL_FIND(m->sites, reader_id(r));
-	struct live l;
-	struct mmap_usage mmap;
-	NUMBERS(r, &l.bytes, &l.blocks, &mmap.usable, &mmap.mapped);
-	if (snap == NONE || site == NONE)
+	struct stat_row x;
+	reader_fill(r, &x);
+	if (x.snapshot == NONE || x.site == NONE)
 		return;
-	const char *label = m->snapshots.v[snap].label;
-	struct site *s = &m->sites.v[site];
+	const char *label = m->snapshots.v[x.snapshot].label;
+	struct site *s = &m->sites.v[x.site];
 	if (strcmp(label, "end") == 0)
-		s->end = l;
+		s->end = x.live;
 	if (strcmp(label, "peak") == 0)
-		s->peak = l;
+		s->peak = x.live;
 	if (is_at(m, label))
-		s->at = l;
-	if (mmap.usable == UNKNOWN && mmap.mapped == UNKNOWN)
+		s->at = x.live;
+	if (x.mmap.usable == UNKNOWN && x.mmap.mapped == UNKNOWN)
 		return;
 	if (!r->st)
-		*MS_PUSH(&m->mmaps) = (struct site_mmap){snap, site, mmap};
+		*MS_PUSH(&m->mmaps) = (struct site_mmap){x.snapshot, x.site, x.mmap};
 	else if (is_at(m, label))
-		s->at_mmap = mmap;
+		s->at_mmap = x.mmap;
 }
 
 /* Fills in the figures of sites that depend on the moment of --at, which was not known when the
@@ -298,65 +368,86 @@ static void finish_sites(struct model *m)
 	}
 }
 
+struct verdict_row {
+	uint32_t scan, site;
+	struct live live;
+	const char *verdict, *reason;
+};
+static const struct cell_column verdict_columns[] = {
+	CELL(SMALL, verdict_row, scan),
+	CELL(SITE, verdict_row, site),
+	CELL_AS("bytes", FIGURE_0, verdict_row, live.bytes),
+	CELL_AS("blocks", FIGURE_0, verdict_row, live.blocks),
+	CELL(BORROWED, verdict_row, verdict),
+	CELL(BORROWED, verdict_row, reason),
+};
+
 /* Reads a row about blocks of a site that nothing points to, or that were allocated after the
  * scan. */
 static void read_verdict(struct reader *r)
 {
-	struct site_verdict v = {.scan = (uint32_t)reader_id(r),
-				 .site = MODEL_FIND(r->m->sites, reader_id(r))};
-	v.live.bytes = reader_number_or_0(r);
-	v.live.blocks = reader_number_or_0(r);
-	const char *is = text(r), *reason = text(r);
-	bool direct = is && !strcmp(is, "unreachable"), indirect = is && !strcmp(is, "indirect"),
-	     late = reason && !strcmp(reason, "after_scan");
-	v.kind = direct ? VERDICT_DIRECT : indirect ? VERDICT_INDIRECT : VERDICT_LATE;
-	if (v.site != NONE && (direct || indirect || late))
-		*MS_PUSH(&r->m->verdicts) = v;
+	struct verdict_row x;
+	reader_fill(r, &x);
+	bool direct = x.verdict && !strcmp(x.verdict, "unreachable"),
+	     indirect = x.verdict && !strcmp(x.verdict, "indirect"),
+	     late = x.reason && !strcmp(x.reason, "after_scan");
+	if (x.site != NONE && (direct || indirect || late))
+		*MS_PUSH(&r->m->verdicts) = (struct site_verdict){x.scan, x.site,
+								  direct     ? VERDICT_DIRECT
+								  : indirect ? VERDICT_INDIRECT
+									     : VERDICT_LATE,
+								  x.live};
 }
+
+static const struct cell_column lost_with_columns[] = {
+	CELL(SMALL, lost_with, scan),
+	CELL(SITE, lost_with, site),
+	CELL(SITE, lost_with, root),
+	CELL_AS("bytes", FIGURE_0, lost_with, live.bytes),
+	CELL_AS("blocks", FIGURE_0, lost_with, live.blocks),
+};
 
 static void read_lost_with(struct reader *r)
 {
-	struct lost_with v = {.scan = (uint32_t)reader_id(r),
-			      .site = MODEL_FIND(r->m->sites, reader_id(r)),
-			      .root = MODEL_FIND(r->m->sites, reader_id(r))};
-	v.live.bytes = reader_number_or_0(r);
-	v.live.blocks = reader_number_or_0(r);
+	struct lost_with v;
+	reader_fill(r, &v);
 	if (v.site != NONE)
 		*MS_PUSH(&r->m->lost_with) = v;
 }
 
+struct hidden_row {
+	uint32_t snapshot;
+	struct hidden run;
+	struct live live;
+	uint64_t mapped_bytes;
+};
+static const struct cell_column hidden_columns[] = {
+	CELL(SNAPSHOT, hidden_row, snapshot), CELL_AS("live_bytes", FIGURE, hidden_row, live.bytes),
+	CELL_AS("live_blocks", FIGURE, hidden_row, live.blocks),
+	CELL(FIGURE, hidden_row, mapped_bytes), MS_HIDDEN_ROW(OF_HIDDEN)};
+
 static void read_hidden(struct reader *r)
 {
 	struct hidden *h = &r->m->hidden;
-	bool whole_run = sqlite3_column_type(r->st, 0) == SQLITE_NULL;
+	struct hidden_row x;
+	reader_fill(r, &x);
 	h->at_mmap.usable = UNKNOWN; /* nobody noted it */
-	uint32_t snap = REFERENCE(r, r->m->snapshots);
-	uint64_t *const sums[] = {&h->sites,
-				  &h->allocations,
-				  &h->frees,
-				  &h->reallocations,
-				  &h->failed_allocations,
-				  &h->allocated_bytes,
-				  &h->temporary,
-				  &h->maps};
-	for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {
-		uint64_t v = reader_number(r);
-		if (whole_run)
-			*sums[i] = figure_add(*sums[i], v);
+	if (sqlite3_column_type(r->st, 0) == SQLITE_NULL) {
+#define X(name, type, adds) h->name = figure_add(h->name, x.run.name);
+		MS_HIDDEN_ROW(X)
+#undef X
 	}
-	if (snap == NONE)
+	if (x.snapshot == NONE)
 		return;
-	const char *label = r->m->snapshots.v[snap].label;
-	struct live l;
-	NUMBERS(r, &l.bytes, &l.blocks);
+	const char *label = r->m->snapshots.v[x.snapshot].label;
 	if (strcmp(label, "end") == 0)
-		live_add(&h->end, l);
+		live_add(&h->end, x.live);
 	if (strcmp(label, "peak") == 0)
-		live_add(&h->peak, l);
+		live_add(&h->peak, x.live);
 	if (strcmp(label, r->m->at_label) != 0)
 		return;
-	live_add(&h->at, l);
-	h->at_mmap.mapped = figure_add(h->at_mmap.mapped, reader_number(r));
+	live_add(&h->at, x.live);
+	h->at_mmap.mapped = figure_add(h->at_mmap.mapped, x.mapped_bytes);
 }
 
 static void read_filter(struct reader *r)
@@ -370,90 +461,77 @@ static void read_filter(struct reader *r)
 
 /* ---- the database ---- */
 
-#define COLUMN(name, unit, adds) ", " #name
-#define MOMENTS 2 /* so many tables come first, */
-#define LARGE 7   /* then so many that may be handed over */
-static const struct reader_table tables[] = {
-	{read_process, NULL},
-	{read_snapshot, "SELECT id, process, label, time_ns, live_bytes, live_blocks, rss_bytes,"
-			" usable_bytes, mapped_bytes FROM snapshot ORDER BY id"},
-	{read_module, "SELECT id, process, path, build_id, kind, symbols, bias, start, \"end\" "
-		      "FROM module ORDER BY id"},
-	{read_frame, "SELECT id, module, address, function, file, note, line, inlined, runtime"
-		     " FROM frame ORDER BY id"},
-	{read_node, "SELECT id, parent, frame FROM stack ORDER BY id"},
-	{read_site, "SELECT id, process, stack, user_frame, verdict, one_time" MS_FIGURES_OF_SITE(
-			    COLUMN) " FROM site ORDER BY id"},
-	{read_stat, "SELECT snapshot, site, live_bytes, live_blocks, usable_bytes, mapped_bytes "
-		    "FROM site_stat"},
-	{read_verdict, "SELECT scan, site, bytes, blocks, verdict, reason FROM site_verdict"},
-	{read_lost_with, "SELECT scan, site, root, bytes, blocks FROM lost_with"},
-	{read_thread,
-	 "SELECT id, process, tid, start_ns, end_ns, allocations, frees,"
-	 " allocated_bytes, temporary, peak_bytes, peak_blocks, live_bytes, live_blocks,"
-	 " events_lost, waited_ns,"
-	 " name FROM thread ORDER BY id"},
-	{read_point, "SELECT process" MS_FIGURES_OF_TIMELINE(
-			     COLUMN) " FROM timeline ORDER BY process, time_ns"},
-	{read_sample, "SELECT process, time_ns, rss_bytes FROM sample ORDER BY process, time_ns"},
-	{read_mark, "SELECT process, name, time_ns FROM mark ORDER BY time_ns, process, seq"},
-	{read_hidden,
-	 "SELECT snapshot, sites, allocations, frees, reallocations, failed_allocations, "
-	 "allocated_bytes, temporary, maps, live_bytes, live_blocks, mapped_bytes FROM hidden"},
-	{read_filter, "SELECT filter FROM hidden GROUP BY stage, filter ORDER BY stage, filter"},
+/* Tables in the order in which they are read; handed over may be those from module to lost_with. */
+static const struct {
+	enum model_part part;
+	struct reader_table of;
+} tables[] = {
+	{MODEL_PROCESSES, READER_TABLE("process", "ORDER BY id", process_columns, read_process)},
+	{MODEL_SNAPSHOTS, READER_TABLE("snapshot", "ORDER BY id", snapshot_columns, read_snapshot)},
+	{MODEL_MODULES, READER_TABLE("module", "ORDER BY id", module_columns, read_module)},
+	{MODEL_FRAMES, READER_TABLE("frame", "ORDER BY id", frame_columns, read_frame)},
+	{MODEL_NODES, READER_TABLE("stack", "ORDER BY id", node_columns, read_node)},
+	{MODEL_SITES, READER_TABLE("site", "ORDER BY id", site_columns, read_site)},
+	{MODEL_SITES, READER_TABLE("site_stat", "", stat_columns, read_stat)},
+	{MODEL_SCANS, READER_TABLE("site_verdict", "", verdict_columns, read_verdict)},
+	{MODEL_SCANS, READER_TABLE("lost_with", "", lost_with_columns, read_lost_with)},
+	{MODEL_THREADS, READER_TABLE("thread", "ORDER BY id", thread_columns, read_thread)},
+	{MODEL_TIMES,
+	 READER_TABLE("timeline", "ORDER BY process, time_ns", point_columns, read_point)},
+	{MODEL_TIMES,
+	 READER_TABLE("sample", "ORDER BY process, time_ns", sample_columns, read_sample)},
+	{MODEL_TIMES,
+	 READER_TABLE("mark", "ORDER BY time_ns, process, seq", mark_columns, read_mark)},
+	{MODEL_HIDDEN, READER_TABLE("hidden", "", hidden_columns, read_hidden)},
 };
+static const char filters[] =
+	"SELECT filter FROM hidden GROUP BY stage, filter ORDER BY stage, filter";
 
-static const char *process_sql(struct model *m)
+static int read_rows(struct reader *r, sqlite3_stmt *st, reader_row *row, struct ms_err *err)
 {
-	const char *all =
-		"SELECT id, exe, command, host, cwd, end_reason, allocator, trace, state, pid, "
-		"ppid, started_ns, duration_ns, exit_status, exit_signal, children_not_recorded, "
-		"at_sum_peak_bytes, offset_ns, complete, became";
-	for (size_t i = 0; i < quality_figure_count; i++)
-		all = ms_arena_printf(&m->arena, "%s, %s", all, quality_figures[i].name);
-	for (size_t i = 0; i < FIGURES_NOTED; i++)
-		all = ms_arena_printf(&m->arena, "%s, %s", all, figures[i].name);
-	return ms_arena_printf(&m->arena, "%s, peak_rss_bytes FROM process ORDER BY id", all);
+	int rc;
+	if (!st)
+		return -1;
+	for (r->st = st; (rc = sqlite3_step(st)) == SQLITE_ROW; r->col = 0)
+		row(r);
+	sqlite3_finalize(st);
+	return rc == SQLITE_DONE
+		       ? 0
+		       : ms_err_set(err, "cannot read the snapshot: %s", sqlite3_errmsg(r->m->db));
 }
 
 int reader_read(struct model *m, reader_row *row, const char *sql, struct ms_err *err)
 {
-	struct reader r = {.m = m, .st = ms_sql_prepare(m->db, sql, err)};
-	int rc;
-	if (!r.st)
-		return -1;
-	for (; (rc = sqlite3_step(r.st)) == SQLITE_ROW; r.col = 0)
-		row(&r);
-	sqlite3_finalize(r.st);
-	return rc == SQLITE_DONE
-		       ? 0
-		       : ms_err_set(err, "cannot read the snapshot: %s", sqlite3_errmsg(m->db));
+	return read_rows(&(struct reader){.m = m}, ms_sql_prepare(m->db, sql, err), row, err);
+}
+
+int reader_read_table(struct model *m, const struct reader_table *t, void *arg, struct ms_err *err)
+{
+	struct ms_arena a = {0};
+	const char *sql = "SELECT";
+	for (size_t i = 0; i < t->column_count; i++)
+		sql = ms_arena_printf(&a, "%s%s \"%s\"", sql, i ? "," : "", t->columns[i].name);
+	sql = ms_arena_printf(&a, "%s FROM %s %s", sql, t->name, t->rest);
+	sqlite3_stmt *st = ms_sql_prepare(m->db, sql, err);
+	ms_arena_free(&a);
+	return read_rows(&(struct reader){.m = m, .arg = arg, .of = t}, st, t->row, err);
 }
 
 /* ---- what is handed over ---- */
 
-static bool is_of(const struct reader_table *t, const char *table)
-{
-	const char *name = strstr(t->sql, " FROM ") + 6;
-	size_t n = strlen(table);
-	return strncmp(name, table, n) == 0 && (!name[n] || name[n] == ' ');
-}
-
-/* Finds the columns that the query names. */
+/* Finds the columns of the model's row among those of the row that is handed over. */
 static void find_columns(struct reader *r, const char *table, const struct ms_value *v, size_t n)
 {
-	const struct reader_table *t = tables + 1;
-	while (!is_of(t, table))
-		t++;
-	const char *c = t->sql + strlen("SELECT ");
-	for (size_t k = 0, len; *(c += strspn(c, "\", ")) != 'F'; k++, c += len) {
+	size_t i = 0;
+	while (strcmp(tables[i].of.name, table) != 0)
+		i++;
+	r->of = &tables[i].of;
+	for (size_t k = 0; k < r->of->column_count; k++) {
 		size_t at = 0;
-		len = strcspn(c, "\", ");
-		while (at < n && (strncmp(c, v[at].column, len) != 0 || v[at].column[len]))
+		while (at < n && strcmp(v[at].column, r->of->columns[k].name) != 0)
 			at++;
 		r->at[k] = at;
 	}
-	r->of = t;
 	r->table = table;
 	r->row_size = n;
 }
@@ -485,29 +563,33 @@ struct ms_row_taker model_taker(struct model *m)
 
 /* ---- all tables ---- */
 
-static int read_table(struct model *m, const struct reader_table *t, struct ms_err *err)
+int model_read(struct model *m, unsigned parts, struct ms_err *err)
 {
-	if (t->row == read_stat)
-		begin_sites(m);
-	return reader_read(m, t->row, t->sql ? t->sql : process_sql(m), err);
+	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+		const struct reader_table *t = &tables[i].of;
+		if (!(parts & tables[i].part))
+			continue;
+		if (t->row == read_stat)
+			begin_sites(m);
+		if (reader_read_table(m, t, NULL, err) != 0)
+			return -1;
+	}
+	return parts & MODEL_HIDDEN ? reader_read(m, read_filter, filters, err) : 0;
 }
 
 int rows_read_moments(struct model *m, struct ms_err *err)
 {
 	m->snapshots.n = 0;
-	for (size_t i = 0; i < MOMENTS; i++)
-		if (read_table(m, &tables[i], err) != 0)
-			return -1;
-	return 0;
+	return model_read(m, MODEL_PROCESSES | MODEL_SNAPSHOTS, err);
 }
 
 int rows_read(struct model *m, struct ms_err *err)
 {
+	unsigned handed_over =
+		MODEL_MODULES | MODEL_FRAMES | MODEL_NODES | MODEL_SITES | MODEL_SCANS;
 	if (m->handed_over)
 		finish_sites(m);
-	for (size_t i = MOMENTS + (m->handed_over ? LARGE : 0); i < sizeof tables / sizeof *tables;
-	     i++)
-		if (read_table(m, &tables[i], err) != 0)
-			return -1;
-	return 0;
+	return model_read(
+		m, (m->handed_over ? 0 : handed_over) | MODEL_THREADS | MODEL_TIMES | MODEL_HIDDEN,
+		err);
 }

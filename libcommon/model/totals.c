@@ -23,23 +23,9 @@ const struct figure figures[] = {
 };
 const size_t figure_count = sizeof figures / sizeof *figures - FIGURES_BESIDE;
 
-#define QUALITY_FIGURE(member)                                                                     \
-	{                                                                                          \
-#member, FIGURE_COUNT, offsetof(struct quality, member)                            \
-	}
-
 const struct figure quality_figures[] = {
-	QUALITY_FIGURE(events_lost),
-	QUALITY_FIGURE(sampled_bytes),
-	QUALITY_FIGURE(stacks_cut),
-	QUALITY_FIGURE(stacks_truncated),
-	QUALITY_FIGURE(stacks_not_taken),
-	QUALITY_FIGURE(events_late),
-	{"attached", FIGURE_FLAG, offsetof(struct quality, attached)},
-	QUALITY_FIGURE(inferred_frees),
-	QUALITY_FIGURE(unknown_frees),
-	QUALITY_FIGURE(damaged_bytes),
-	QUALITY_FIGURE(frames_without_symbol),
-	QUALITY_FIGURE(damaged_places),
+#define X(name, unit, adds) {#name, FIGURE_##unit, offsetof(struct quality, name)},
+	MS_QUALITY(X)
+#undef X
 };
 const size_t quality_figure_count = sizeof quality_figures / sizeof *quality_figures;

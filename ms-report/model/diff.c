@@ -193,7 +193,10 @@ static void read_range(struct reader *r)
 	side "_live_bytes, " side "_live_blocks, " side "_peak_bytes, " side "_peak_blocks, " side \
 	     "_allocations, " side "_frees, " side "_allocated_bytes, " side "_temporary"
 
-static const struct reader_table tables[] = {
+static const struct {
+	reader_row *row;
+	const char *sql;
+} tables[] = {
 	{read_key, "SELECT key, value FROM diff"},
 	{read_run, "SELECT side, reference, name, exe, started_ns, complete, events_lost,"
 		   " sampled_bytes FROM diff_run ORDER BY id"},

@@ -55,7 +55,7 @@ struct table table_processes(struct model *m, enum metric metric, size_t limit)
 		table_take(&t, c, p);
 		c[PEAK_TIME].n = figure_add(p->totals.peak_time_ns, p->offset_ns);
 		/* how sure an estimate of it is nobody noted */
-		c[AT_SUM_PEAK].n = p->est ? UNKNOWN : p->at_sum_peak;
+		c[AT_SUM_PEAK].n = p->est ? UNKNOWN : p->at_sum_peak_bytes;
 		c[BECAME].n = p->became == NONE ? UNKNOWN : (uint64_t)p->became_row;
 		c[0].s = p->exe ? p->exe : "(unknown)";
 		est_cells(m, &t, c, p->est);
