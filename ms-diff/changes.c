@@ -7,10 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const kind_names[] = {"new", "gone", "grown", "shrunk", "unchanged", "unmatched"};
-
 /* Lists the figures whose change counts: bytes held, and what was allocated. */
-static const enum figure counted[] = {LIVE_BYTES, PEAK_BYTES, ALLOCATIONS, ALLOCATED_BYTES};
+static const enum diff_figure counted[] = {DIFF_LIVE, DIFF_PEAK, DIFF_ALLOCATIONS, DIFF_ALLOCATED};
 
 bool change_counts(const struct change *c)
 {
@@ -35,7 +33,7 @@ struct work {
 static int64_t *series_of(const struct work *w, int side, size_t change, int figure)
 {
 	size_t runs = w->m->s->runs[side].n;
-	return w->series[side] + (change * FIGURES + (size_t)figure) * runs;
+	return w->series[side] + (change * DIFF_FIGURES + (size_t)figure) * runs;
 }
 
 /* ---- sums of spots ---- */
@@ -43,7 +41,7 @@ static int64_t *series_of(const struct work *w, int side, size_t change, int fig
 /* Does a run tell such figures at all? Then what it does not have allocated nothing there. */
 static bool tells(const struct work *w, int side, size_t run, int figure)
 {
-	return w->m->s->runs[side].v[run]->hidden[figure] != UNKNOWN;
+	return w->m->s->runs[side].v[run]->hidden[figure] != DELTA_UNKNOWN;
 }
 
 static void sum_spots(struct work *w)
@@ -52,12 +50,12 @@ static void sum_spots(struct work *w)
 	for (size_t i = 0; i < s->all.n; i++) {
 		const struct spot *p = &s->all.v[i];
 		w->c->v[p->row].ever[p->side] = true;
-		for (int f = 0; f < FIGURES; f++) {
+		for (int f = 0; f < DIFF_FIGURES; f++) {
 			int64_t *v = series_of(w, p->side, p->row, f);
 			for (size_t k = 0; k < s->runs[p->side].n; k++)
 				v[k] = p->seen[k] || tells(w, p->side, k, f)
-					       ? figure_add(v[k], p->figures[k][f])
-					       : UNKNOWN;
+					       ? delta_add(v[k], p->figures[k][f])
+					       : DELTA_UNKNOWN;
 		}
 	}
 }
@@ -69,29 +67,29 @@ static void fill_absent(struct work *w)
 	for (int side = OLD; side <= NEW; side++)
 		for (size_t i = 0; i < w->c->n; i++)
 			for (size_t k = 0; k < w->m->s->runs[side].n; k++)
-				for (int f = 0; f < FIGURES && !w->c->v[i].ever[side]; f++)
+				for (int f = 0; f < DIFF_FIGURES && !w->c->v[i].ever[side]; f++)
 					if (!tells(w, side, k, f))
-						series_of(w, side, i, f)[k] = UNKNOWN;
+						series_of(w, side, i, f)[k] = DELTA_UNKNOWN;
 }
 
 static int64_t rank_of(const struct run_site *s)
 {
-	return s->figures[LIVE_BYTES] == UNKNOWN ? 0 : s->figures[LIVE_BYTES];
+	return s->figures[DIFF_LIVE] == DELTA_UNKNOWN ? 0 : s->figures[DIFF_LIVE];
 }
 
 /* Sites of the run that is shown, and how sure their figures are. */
 static void sum_sites(struct work *w, int side)
 {
 	const struct run *r = w->runs->shown[side];
-	static const struct interval none = {UNKNOWN, UNKNOWN};
+	static const struct limits none = {DELTA_UNKNOWN, DELTA_UNKNOWN};
 	for (size_t i = 0; i < w->c->n; i++) {
 		w->c->v[i].site[side] = NONE;
 		w->c->v[i].most[side] = 0;
-		for (int f = 0; f < FIGURES; f++)
+		for (int f = 0; f < DIFF_FIGURES; f++)
 			w->c->v[i].figures[f].sampled[side] = none;
 	}
-	int64_t *so_far = ms_xrealloc(NULL, w->c->n * FIGURES + 1, sizeof *so_far);
-	memset(so_far, 0, w->c->n * FIGURES * sizeof *so_far);
+	int64_t *so_far = ms_xrealloc(NULL, w->c->n * DIFF_FIGURES + 1, sizeof *so_far);
+	memset(so_far, 0, w->c->n * DIFF_FIGURES * sizeof *so_far);
 	for (size_t i = 0; i < r->sites.n; i++) {
 		const struct run_site *s = &r->sites.v[i];
 		size_t row = w->m->s->all.v[s->spot].row;
@@ -99,13 +97,13 @@ static void sum_sites(struct work *w, int side)
 		if (c->site[side] == NONE || rank_of(s) > rank_of(&r->sites.v[c->site[side]]))
 			c->site[side] = (uint32_t)i;
 		c->sites[side]++;
-		c->most[side] = figure_add(c->most[side], s->most_bytes);
-		for (int f = 0; f < FIGURES; f++) {
-			int64_t *sum = &so_far[row * FIGURES + (size_t)f];
-			struct interval *x = &c->figures[f].sampled[side];
+		c->most[side] = delta_add(c->most[side], s->most_bytes);
+		for (int f = 0; f < DIFF_FIGURES; f++) {
+			int64_t *sum = &so_far[row * DIFF_FIGURES + (size_t)f];
+			struct limits *x = &c->figures[f].sampled[side];
 			*x = sum_interval(*sum, *x, s->figures[f],
 					  s->sampled ? s->sampled[f] : none);
-			*sum = figure_add(*sum, s->figures[f]);
+			*sum = delta_add(*sum, s->figures[f]);
 		}
 	}
 	free(so_far);
@@ -131,7 +129,7 @@ static void note_verdicts(struct work *w)
 			const struct run_site *s = &r->sites.v[i];
 			struct change *c = &w->c->v[w->m->s->all.v[s->spot].row];
 			const char *v = r->at_end ? s->verdict : NULL;
-			if (!v && s->figures[LIVE_BLOCKS] > 0)
+			if (!v && s->figures[DIFF_LIVE_BLOCKS] > 0)
 				v = "unknown";
 			if (badness(v) > badness(c->old_verdict))
 				c->old_verdict = v;
@@ -141,7 +139,7 @@ static void note_verdicts(struct work *w)
 
 bool change_is_known(const struct change *c)
 {
-	const struct figure_change *live = &c->figures[LIVE_BYTES];
+	const struct figure_change *live = &c->figures[DIFF_LIVE];
 	return c->old_verdict && !(live->significant && live->delta > 0);
 }
 
@@ -149,20 +147,20 @@ bool change_is_known(const struct change *c)
 
 /* Returns the interval of a site where no sample fell on what is counted: 0, and at most 3.7 times
  * the mean distance of samples. */
-static struct interval unseen(const struct run *r, int f)
+static struct limits unseen(const struct run *r, int f)
 {
-	if (!r->sampled_bytes || !figure_is_bytes((enum figure)f))
-		return (struct interval){UNKNOWN, UNKNOWN};
+	if (!r->sampled_bytes || !diff_figure_is_bytes((enum diff_figure)f))
+		return (struct limits){DELTA_UNKNOWN, DELTA_UNKNOWN};
 	int64_t b = r->sampled_bytes > INT64_MAX / 4 ? INT64_MAX / 4 : r->sampled_bytes;
-	return (struct interval){0, b / 10 * 37 + b % 10 * 37 / 10};
+	return (struct limits){0, b / 10 * 37 + b % 10 * 37 / 10};
 }
 
 /* Tells whether the interval of a change excludes 0 when it is made twice as wide. A 95 % interval
  * excludes it by chance in one of twenty sites, and there are hundreds; this one in one of ten
  * thousand. */
-static bool excludes_0(int64_t v, struct interval x)
+static bool excludes_0(int64_t v, struct limits x)
 {
-	if (x.low == UNKNOWN || v == UNKNOWN)
+	if (x.low == DELTA_UNKNOWN || v == DELTA_UNKNOWN)
 		return false;
 	double middle = (double)v, down = middle - (double)x.low, up = (double)x.high - middle;
 	return middle - 2 * down > 0 || middle + 2 * up < 0;
@@ -176,7 +174,7 @@ static void judge(const struct work *w, struct figure_change *c, const int64_t *
 			   bytes,  w->least, w->runs->history};
 	for (int side = OLD; side <= NEW; side++)
 		c->ranges[side] = series_range(v[side], w->m->s->runs[side].n);
-	c->delta = figure_sub(c->values[NEW], c->values[OLD]);
+	c->delta = delta_sub(c->values[NEW], c->values[OLD]);
 	c->delta_sampled =
 		delta_interval(c->values[OLD], c->sampled[OLD], c->values[NEW], c->sampled[NEW]);
 	c->significant = !w->runs->missing && series_differ(&x) &&
@@ -191,11 +189,11 @@ static void judge_figure(struct work *w, size_t i, int f)
 	for (int side = OLD; side <= NEW; side++) {
 		v[side] = series_of(w, side, i, f);
 		x->values[side] = v[side][w->runs->at[side]];
-		bool nothing = x->values[side] == 0 && x->sampled[side].low == UNKNOWN;
+		bool nothing = x->values[side] == 0 && x->sampled[side].low == DELTA_UNKNOWN;
 		if (c->site[side] == NONE || nothing)
 			x->sampled[side] = unseen(w->runs->shown[side], f);
 	}
-	judge(w, x, v, figure_is_bytes((enum figure)f));
+	judge(w, x, v, diff_figure_is_bytes((enum diff_figure)f));
 	x->significant &= !c->row->hidden;
 }
 
@@ -203,8 +201,9 @@ static void judge_figure(struct work *w, size_t i, int f)
  * allocated did not is taken for that, of threads as long as there are too few runs to know. */
 static void leave_to_timing(const struct work *w, struct change *c)
 {
-	if ((w->threaded || w->sampled) && !c->figures[ALLOCATED_BYTES].significant)
-		c->figures[PEAK_BYTES].significant = c->figures[PEAK_BLOCKS].significant = false;
+	if ((w->threaded || w->sampled) && !c->figures[DIFF_ALLOCATED].significant)
+		c->figures[DIFF_PEAK].significant = c->figures[DIFF_PEAK_BLOCKS].significant =
+			false;
 }
 
 /* ---- peaks of different phases ---- */
@@ -218,8 +217,8 @@ static void leave_to_timing(const struct work *w, struct change *c)
 static int64_t beyond_most(const struct change *c, const int64_t v[2])
 {
 	int more = v[NEW] > v[OLD] ? NEW : OLD;
-	int64_t over = figure_sub(v[more], c->most[!more]);
-	return over != UNKNOWN && over < 0 ? 0 : over;
+	int64_t over = delta_sub(v[more], c->most[!more]);
+	return over != DELTA_UNKNOWN && over < 0 ? 0 : over;
 }
 
 /* Tells whether the peaks are of different phases: another moment of the program's work, where sites
@@ -235,12 +234,12 @@ static bool peaks_differ(const struct work *w)
 	for (size_t i = 0; i < w->c->n; i++) {
 		int64_t v[2];
 		for (int side = OLD; side <= NEW; side++) {
-			v[side] = series_of(w, side, i, PEAK_BYTES)[w->runs->at[side]];
+			v[side] = series_of(w, side, i, DIFF_PEAK)[w->runs->at[side]];
 			v[side] = v[side] < 0 ? 0 : v[side];
 			all[side] += (double)v[side];
 		}
 		int64_t beyond = beyond_most(&w->c->v[i], v);
-		beyond = beyond == UNKNOWN ? llabs(v[NEW] - v[OLD]) : beyond;
+		beyond = beyond == DELTA_UNKNOWN ? llabs(v[NEW] - v[OLD]) : beyond;
 		over += (double)(v[NEW] > v[OLD] ? beyond : -beyond);
 		both += (double)(v[OLD] < v[NEW] ? v[OLD] : v[NEW]);
 	}
@@ -253,15 +252,15 @@ static bool peaks_differ(const struct work *w)
  * run. */
 static void weigh_by_most(const struct work *w, struct change *c)
 {
-	struct figure_change *x = &c->figures[PEAK_BYTES];
+	struct figure_change *x = &c->figures[DIFF_PEAK];
 	int more = x->delta > 0 ? NEW : OLD;
 	int64_t over = beyond_most(c, x->values);
-	c->over = UNKNOWN;
-	if (!w->moved || x->delta == UNKNOWN || over == UNKNOWN)
+	c->over = DELTA_UNKNOWN;
+	if (!w->moved || x->delta == DELTA_UNKNOWN || over == DELTA_UNKNOWN)
 		return;
 	struct series s = {&c->most[!more], &x->values[more], 1, 1, true, w->least, false};
 	x->significant &= over > 0 && series_differ(&s);
-	c->figures[PEAK_BLOCKS].significant &= x->significant;
+	c->figures[DIFF_PEAK_BLOCKS].significant &= x->significant;
 	c->over = more == NEW ? over : -over;
 }
 
@@ -276,26 +275,28 @@ static void weigh_by_most(const struct work *w, struct change *c)
 static double size_of(const struct figure_change *total)
 {
 	const int64_t *v = total->values;
-	return v[OLD] == UNKNOWN || v[NEW] == UNKNOWN ? 0 : fmax((double)v[OLD], (double)v[NEW]);
+	return v[OLD] == DELTA_UNKNOWN || v[NEW] == DELTA_UNKNOWN
+		       ? 0
+		       : fmax((double)v[OLD], (double)v[NEW]);
 }
 
 static bool is_small_churn(const struct work *w, const struct figure_change *c,
 			   const struct figure_change *total)
 {
 	double share = w->threaded ? CHURN_SHARE_THREADS : CHURN_SHARE;
-	return c->delta != UNKNOWN && fabs((double)c->delta) <= share * size_of(total);
+	return c->delta != DELTA_UNKNOWN && fabs((double)c->delta) <= share * size_of(total);
 }
 
 static void leave_small_churn(const struct work *w, struct change *c)
 {
-	for (int f = ALLOCATIONS; f <= TEMPORARY; f++)
-		if (is_small_churn(w, &c->figures[f], &w->c->totals[total_of((enum figure)f)]))
+	for (int f = DIFF_ALLOCATIONS; f <= DIFF_TEMPORARY; f++)
+		if (is_small_churn(w, &c->figures[f], &w->c->totals[total_of((enum diff_figure)f)]))
 			c->figures[f].significant = false;
 }
 
-static int64_t delta_of(const struct change *c, enum figure f)
+static int64_t delta_of(const struct change *c, enum diff_figure f)
 {
-	return c->figures[f].delta == UNKNOWN ? 0 : c->figures[f].delta;
+	return c->figures[f].delta == DELTA_UNKNOWN ? 0 : c->figures[f].delta;
 }
 
 /* Returns the largest share that a change beyond noise has in its figure of the whole run, with its
@@ -306,7 +307,7 @@ static double share_of(const struct work *w, const struct change *c)
 	for (size_t i = 0; i < sizeof counted / sizeof *counted; i++) {
 		const struct figure_change *x = &c->figures[counted[i]];
 		double all = size_of(&w->c->totals[total_of(counted[i])]);
-		bool over = counted[i] == PEAK_BYTES && c->over != UNKNOWN;
+		bool over = counted[i] == DIFF_PEAK && c->over != DELTA_UNKNOWN;
 		double delta = (double)(over ? c->over : x->delta);
 		double share = x->significant && all > 0 ? delta / all : 0;
 		most = fabs(share) > fabs(most) ? share : most;
@@ -318,10 +319,11 @@ static double share_of(const struct work *w, const struct change *c)
  * else of what was allocated. */
 static int64_t main_delta(const struct change *c)
 {
-	int64_t live = delta_of(c, LIVE_BYTES), peak = delta_of(c, PEAK_BYTES);
+	int64_t live = delta_of(c, DIFF_LIVE), peak = delta_of(c, DIFF_PEAK);
 	int64_t d = llabs(peak) > llabs(live) ? peak : live;
-	static const enum figure others[] = {ALLOCATED_BYTES, ALLOCATIONS, LIVE_BLOCKS,
-					     PEAK_BLOCKS,     FREES,       TEMPORARY};
+	static const enum diff_figure others[] = {DIFF_ALLOCATED,   DIFF_ALLOCATIONS,
+						  DIFF_LIVE_BLOCKS, DIFF_PEAK_BLOCKS,
+						  DIFF_FREES,       DIFF_TEMPORARY};
 	if (c->share != 0)
 		return c->share > 0 ? 1 : -1;
 	for (size_t i = 0; d == 0 && i < sizeof others / sizeof *others; i++)
@@ -329,23 +331,23 @@ static int64_t main_delta(const struct change *c)
 	return d;
 }
 
-static enum kind kind_of(const struct change *c)
+static enum diff_kind kind_of(const struct change *c)
 {
 	if (!c->ever[OLD])
-		return KIND_NEW;
+		return DIFF_NEW;
 	if (!c->ever[NEW])
-		return KIND_GONE;
+		return DIFF_GONE;
 	int64_t d = main_delta(c);
-	return d > 0 ? KIND_GROWN : d < 0 ? KIND_SHRUNK : KIND_UNCHANGED;
+	return d > 0 ? DIFF_GROWN : d < 0 ? DIFF_SHRUNK : DIFF_UNCHANGED;
 }
 
 /* Two moments of one run: a site that held nothing at one of them is new or gone there. */
-static enum kind kind_at(const struct change *c)
+static enum diff_kind kind_at(const struct change *c)
 {
 	bool held[2];
-	for (int side = OLD; side <= NEW; side++) /* UNKNOWN is below 0 */
-		held[side] = c->figures[LIVE_BLOCKS].values[side] > 0;
-	return held[OLD] == held[NEW] ? kind_of(c) : held[NEW] ? KIND_NEW : KIND_GONE;
+	for (int side = OLD; side <= NEW; side++) /* DELTA_UNKNOWN is below 0 */
+		held[side] = c->figures[DIFF_LIVE_BLOCKS].values[side] > 0;
+	return held[OLD] == held[NEW] ? kind_of(c) : held[NEW] ? DIFF_NEW : DIFF_GONE;
 }
 
 static void judge_rows(struct work *w)
@@ -355,13 +357,13 @@ static void judge_rows(struct work *w)
 	for (size_t i = 0; i < w->c->n; i++) {
 		struct change *c = &w->c->v[i];
 		c->row = &w->m->rows.v[i];
-		for (int f = 0; f < FIGURES; f++)
+		for (int f = 0; f < DIFF_FIGURES; f++)
 			judge_figure(w, i, f);
 		leave_to_timing(w, c);
 		weigh_by_most(w, c);
 		leave_small_churn(w, c);
 		c->share = share_of(w, c);
-		c->kind = c->row->hidden   ? KIND_UNMATCHED
+		c->kind = c->row->hidden   ? DIFF_UNMATCHED
 			  : w->runs->flows ? kind_of(c)
 					   : kind_at(c);
 		if (c->site[OLD] != NONE || c->site[NEW] != NONE)
@@ -397,7 +399,7 @@ static void judge_totals(struct work *w)
 {
 	for (int t = 0; t < TOTALS; t++)
 		judge_total(w, t);
-	bool more = w->c->totals[total_of(ALLOCATED_BYTES)].significant;
+	bool more = w->c->totals[total_of(DIFF_ALLOCATED)].significant;
 	for (int t = 0; t < TOTALS; t++) {
 		bool rss = strstr(totals[t].name, "_rss_") != NULL; /* the kernel's noise */
 		struct figure_change *c = &w->c->totals[t];
@@ -413,7 +415,7 @@ static bool has_threads(const struct spots *s)
 {
 	for (size_t i = 0; i < s->every.n; i++) {
 		const struct run *r = s->every.v[i];
-		if (r->processes.n > 1 || (r->processes.n == 1 && r->processes.v[0].threads > 1))
+		if (r->threaded)
 			return true;
 	}
 	return false;
@@ -430,7 +432,7 @@ void changes_make(struct changes *c, const struct matching *m, const struct open
 	c->n = m->rows.n;
 	c->v = ms_arena_alloc(&c->arena, (c->n + 1) * sizeof *c->v);
 	for (int side = OLD; side <= NEW; side++) {
-		size_t n = c->n * FIGURES * s->runs[side].n + 1;
+		size_t n = c->n * DIFF_FIGURES * s->runs[side].n + 1;
 		w.series[side] = ms_xrealloc(NULL, n, sizeof **w.series);
 		memset(w.series[side], 0, n * sizeof **w.series);
 	}
@@ -451,11 +453,11 @@ static bool is_growth(const struct figure_change *c)
 }
 
 /* Do the changes of all sites add up to 0? Then what one of them has more moved there. */
-static bool is_level(const struct changes *c, enum figure f)
+static bool is_level(const struct changes *c, enum diff_figure f)
 {
 	int64_t sum = 0;
 	for (size_t i = 0; i < c->n; i++)
-		sum = figure_add(sum, c->v[i].figures[f].delta);
+		sum = delta_add(sum, c->v[i].figures[f].delta);
 	return sum == 0;
 }
 
@@ -470,7 +472,7 @@ bool changes_grew(const struct changes *c)
 	for (int t = 0; t < TOTALS; t++)
 		for (size_t k = 0; k < sizeof counted / sizeof *counted; k++)
 			if (is_growth(&c->totals[t]) &&
-			    strcmp(totals[t].name, figure_names[counted[k]]) == 0)
+			    strcmp(totals[t].name, diff_figure_names[counted[k]]) == 0)
 				return true;
 	return false;
 }
@@ -479,6 +481,6 @@ size_t changes_unmatched(const struct changes *c)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < c->n; i++)
-		n += c->v[i].kind == KIND_UNMATCHED;
+		n += c->v[i].kind == DIFF_UNMATCHED;
 	return n;
 }

@@ -7,28 +7,25 @@
 #include "noise.h"
 #include "open.h"
 
-enum kind { KIND_NEW, KIND_GONE, KIND_GROWN, KIND_SHRUNK, KIND_UNCHANGED, KIND_UNMATCHED };
-extern const char *const kind_names[];
-
 /* Holds a figure by side: its values in the runs that are shown, its range over all runs, how sure
  * it is. */
 struct figure_change {
 	int64_t values[2], delta;
-	struct interval ranges[2], sampled[2], delta_sampled;
+	struct limits ranges[2], sampled[2], delta_sampled;
 	bool significant;
 };
 
 struct change {
 	const struct row *row;
-	enum kind kind;
-	struct figure_change figures[FIGURES];
+	enum diff_kind kind;
+	struct figure_change figures[DIFF_FIGURES];
 	size_t sites[2];  /* of the runs that are shown */
 	uint32_t site[2]; /* index of the one with most live bytes, or NONE */
 	double share;     /* of what the whole run has of a figure: the change that counts most */
 	int64_t most[2];  /* bytes that the sites of the runs that are shown ever held */
 	int64_t over;     /* where the peaks are of different phases: the change from what the other
 			     run's sites ever held to this one's peak, 0 = within that; else
-			     UNKNOWN */
+			     DELTA_UNKNOWN */
 	bool ever[2];     /* some run of that side has it */
 	const char *old_verdict; /* the worst of the old runs at their ends; "unknown" where blocks
 				    were live and nobody looked, NULL where none were */

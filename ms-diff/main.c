@@ -4,7 +4,7 @@
  * In the order in which data meets them:
  *   options.c     the command line
  *   open.c        opens the runs of both sides and chooses the one of each that is shown
- *   run.c         a run's tables as arrays (figures.h: the figures that are compared)
+ *   run.c         a run's tables as arrays, most of them those of libcommon/model/model.h
  *   spots.c       stacks as chains of names that hold for every build (names.c, intern.c)
  *   match.c       pairs what has the same chain; nameless.c what has symbols on one side only;
  *                 match_left.c what is left
@@ -57,8 +57,8 @@ static void say_inputs(const struct options *o, const struct opened *runs, struc
 		ms_cli_remark(&o->cli,
 			      "warning: '%s' and '%s' are from different programs: '%s' and '%s'",
 			      runs->shown[OLD]->name, runs->shown[NEW]->name,
-			      runs->shown[OLD]->processes.v[0].exe,
-			      runs->shown[NEW]->processes.v[0].exe);
+			      runs->shown[OLD]->m.processes.v[0].exe,
+			      runs->shown[NEW]->m.processes.v[0].exe);
 	size_t unmatched = changes_unmatched(c);
 	for (int side = OLD; side <= NEW; side++) {
 		const char *modules = nameless_modules(m, (enum side)side);

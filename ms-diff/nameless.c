@@ -19,11 +19,11 @@
 
 static void count_frames(struct matching *m, const struct run *r)
 {
-	for (size_t i = 0; i < r->frames.n; i++) {
-		const struct run_frame *f = &r->frames.v[i];
+	for (size_t i = 0; i < r->m.frames.n; i++) {
+		const struct frame *f = &r->m.frames.v[i];
 		if (f->module == NONE || f->note || f->inlined || f->runtime)
 			continue;
-		uint32_t name = r->modules.v[f->module].name;
+		uint32_t name = r->builds[f->module].name;
 		while (m->names.n <= name)
 			*MS_PUSH(&m->names) = (struct name_count){{{0}}, false};
 		m->names.v[name].frames[r->side][f->function != NULL]++;
@@ -60,9 +60,9 @@ static const char *path_of(const struct matching *m, enum side side, uint32_t mo
 {
 	for (size_t i = 0; i < m->s->runs[side].n; i++) {
 		const struct run *r = m->s->runs[side].v[i];
-		for (size_t k = 0; k < r->modules.n; k++)
-			if (r->modules.v[k].name == module && r->modules.v[k].path)
-				return r->modules.v[k].path;
+		for (size_t k = 0; k < r->m.modules.n; k++)
+			if (r->builds[k].name == module && r->m.modules.v[k].path)
+				return r->m.modules.v[k].path;
 	}
 	return "?";
 }
@@ -97,20 +97,17 @@ static void make_key(const struct matching *m, const struct run *r, const struct
 	k->words.n = 0;
 	k->nameless = false;
 	k->exact = true;
-	*MS_PUSH(&k->words) = r->processes.v[site->process].program;
-	for (uint32_t n = site->stack; n != NONE; n = r->nodes.v[n].parent) {
-		const struct run_frame *f = &r->frames.v[r->nodes.v[n].frame];
-		const struct run_module *module =
-			f->module == NONE ? NULL : &r->modules.v[f->module];
+	*MS_PUSH(&k->words) = r->programs[site->process];
+	for (uint32_t n = site->stack; n != NONE; n = r->m.nodes.v[n].parent) {
+		const struct frame *f = &r->m.frames.v[r->m.nodes.v[n].frame];
+		const struct build *module = f->module == NONE ? NULL : &r->builds[f->module];
 		if (f->inlined)
 			continue;
 		bool bare = module && !f->note && is_nameless(m, module->name);
 		k->nameless |= bare;
 		k->exact &= !bare || (module->shared && f->address != UNKNOWN);
 		*MS_PUSH(&k->words) = module ? module->name : NONE;
-		*MS_PUSH(&k->words) = !bare        ? f->token
-				      : by_address ? (uint64_t)frame_offset(r, f)
-						   : 0;
+		*MS_PUSH(&k->words) = !bare ? run_token(r, f) : by_address ? frame_offset(r, f) : 0;
 	}
 }
 

@@ -30,12 +30,12 @@ enum {
 #define ALLOWED_SHARE 0.01
 #define RANKS_Z 3.29 /* p < 0.001, on both sides */
 
-struct interval series_range(const int64_t *v, size_t n)
+struct limits series_range(const int64_t *v, size_t n)
 {
-	struct interval r = {UNKNOWN, UNKNOWN};
+	struct limits r = {DELTA_UNKNOWN, DELTA_UNKNOWN};
 	for (size_t i = 0; i < n; i++) {
-		if (v[i] == UNKNOWN)
-			return (struct interval){UNKNOWN, UNKNOWN};
+		if (v[i] == DELTA_UNKNOWN)
+			return (struct limits){DELTA_UNKNOWN, DELTA_UNKNOWN};
 		r.low = i == 0 || v[i] < r.low ? v[i] : r.low;
 		r.high = i == 0 || v[i] > r.high ? v[i] : r.high;
 	}
@@ -110,7 +110,7 @@ static double usual_step(const struct series *s)
 	size_t n = s->olds - 1, quartile = n - n / 4;
 	int64_t *steps = ms_xrealloc(NULL, s->olds, sizeof *steps);
 	for (size_t i = 0; i < n; i++) {
-		int64_t d = figure_sub(s->old[i + 1], s->old[i]);
+		int64_t d = delta_sub(s->old[i + 1], s->old[i]);
 		steps[i] = d < 0 ? -d : d;
 	}
 	sort(steps, n);
@@ -121,8 +121,8 @@ static double usual_step(const struct series *s)
 
 bool series_differ(const struct series *s)
 {
-	struct interval o = series_range(s->old, s->olds), n = series_range(s->new, s->news);
-	if (o.low == UNKNOWN || n.low == UNKNOWN)
+	struct limits o = series_range(s->old, s->olds), n = series_range(s->new, s->news);
+	if (o.low == DELTA_UNKNOWN || n.low == DELTA_UNKNOWN)
 		return false;
 	int64_t old = s->history ? s->old[s->olds - 1] : middle(s->old, s->olds);
 	double change = fabs((double)middle(s->new, s->news) - (double)old);
@@ -145,37 +145,38 @@ bool series_differ(const struct series *s)
 
 /* ---- intervals of samples ---- */
 
-static double below(int64_t v, struct interval x)
+static double below(int64_t v, struct limits x)
 {
-	return x.low == UNKNOWN ? 0 : (double)v - (double)x.low;
+	return x.low == DELTA_UNKNOWN ? 0 : (double)v - (double)x.low;
 }
 
-static double above(int64_t v, struct interval x)
+static double above(int64_t v, struct limits x)
 {
-	return x.high == UNKNOWN ? 0 : (double)x.high - (double)v;
+	return x.high == DELTA_UNKNOWN ? 0 : (double)x.high - (double)v;
 }
 
-static struct interval around(double v, double down, double up)
+static struct limits around(double v, double down, double up)
 {
 	double low = floor(v - down), high = ceil(v + up);
 	if (!(fabs(low) < 9e18 && fabs(high) < 9e18))
-		return (struct interval){UNKNOWN, UNKNOWN};
-	return (struct interval){(int64_t)low, (int64_t)high};
+		return (struct limits){DELTA_UNKNOWN, DELTA_UNKNOWN};
+	return (struct limits){(int64_t)low, (int64_t)high};
 }
 
-struct interval delta_interval(int64_t old, struct interval of_old, int64_t new,
-			       struct interval of_new)
+struct limits delta_interval(int64_t old, struct limits of_old, int64_t new, struct limits of_new)
 {
-	if ((of_old.low == UNKNOWN && of_new.low == UNKNOWN) || old == UNKNOWN || new == UNKNOWN)
-		return (struct interval){UNKNOWN, UNKNOWN};
+	if ((of_old.low == DELTA_UNKNOWN && of_new.low == DELTA_UNKNOWN) || old == DELTA_UNKNOWN ||
+	    new == DELTA_UNKNOWN)
+		return (struct limits){DELTA_UNKNOWN, DELTA_UNKNOWN};
 	return around((double)new - (double)old, hypot(below(new, of_new), above(old, of_old)),
 		      hypot(above(new, of_new), below(old, of_old)));
 }
 
-struct interval sum_interval(int64_t sum, struct interval of_sum, int64_t x, struct interval of_x)
+struct limits sum_interval(int64_t sum, struct limits of_sum, int64_t x, struct limits of_x)
 {
-	if ((of_sum.low == UNKNOWN && of_x.low == UNKNOWN) || sum == UNKNOWN || x == UNKNOWN)
-		return (struct interval){UNKNOWN, UNKNOWN};
+	if ((of_sum.low == DELTA_UNKNOWN && of_x.low == DELTA_UNKNOWN) || sum == DELTA_UNKNOWN ||
+	    x == DELTA_UNKNOWN)
+		return (struct limits){DELTA_UNKNOWN, DELTA_UNKNOWN};
 	return around((double)sum + (double)x, hypot(below(sum, of_sum), below(x, of_x)),
 		      hypot(above(sum, of_sum), above(x, of_x)));
 }

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "figures.h"
+#include "libcommon/model/comparison.h"
 
 #include <stddef.h>
 
@@ -19,16 +19,15 @@ struct series {
 /* Are there too few runs to know how figures differ from run to run? */
 bool noise_is_unknown(size_t olds, size_t news, bool history);
 
-/* Least and largest; both UNKNOWN if one is, or there is none. */
-struct interval series_range(const int64_t *v, size_t n);
+/* Least and largest; both DELTA_UNKNOWN if one is, or there is none. */
+struct limits series_range(const int64_t *v, size_t n);
 
 /* The rule of ms-diff(1), SIGNIFICANCE. False also where a figure is not known. */
 bool series_differ(const struct series *s);
 
 /* Returns the interval of new - old, where these have intervals: Zou and Donner's, of independent
- * estimates. UNKNOWN if nothing is sampled. `old` and `new` are the estimates. */
-struct interval delta_interval(int64_t old, struct interval of_old, int64_t new,
-			       struct interval of_new);
+ * estimates. DELTA_UNKNOWN if nothing is sampled. `old` and `new` are the estimates. */
+struct limits delta_interval(int64_t old, struct limits of_old, int64_t new, struct limits of_new);
 /* Returns the interval of a sum, in the way of delta_interval: x more with interval `of_x` added to
  * `sum` with interval `of_sum`. */
-struct interval sum_interval(int64_t sum, struct interval of_sum, int64_t x, struct interval of_x);
+struct limits sum_interval(int64_t sum, struct limits of_sum, int64_t x, struct limits of_x);

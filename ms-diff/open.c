@@ -28,10 +28,10 @@ static bool is_there(struct spots *s, const char *input)
 
 static int choose_moment(struct run *r, const char *point, struct ms_err *err)
 {
-	const char *end = ms_sql_text(r->db, END, &r->arena);
-	r->label = point ? ms_arena_strdup(&r->arena, point)
+	const char *end = ms_sql_text(r->db, END, &r->m.arena);
+	r->label = point ? ms_arena_strdup(&r->m.arena, point)
 		   : end ? end
-			 : ms_sql_text(r->db, LAST, &r->arena);
+			 : ms_sql_text(r->db, LAST, &r->m.arena);
 	if (!r->label)
 		return ms_err_set(err, "cannot compare '%s': it has no point", r->name);
 	r->at_end = (!point && end) || strcmp(r->label, "end") == 0;
@@ -41,7 +41,7 @@ static int choose_moment(struct run *r, const char *point, struct ms_err *err)
 static struct run *add_run(struct spots *s, enum side side, const char *name)
 {
 	struct run *r = ms_arena_alloc(&s->arena, sizeof *r);
-	*r = (struct run){.side = side, .name = name, .operations = UNKNOWN};
+	*r = (struct run){.side = side, .name = name, .operations = DELTA_UNKNOWN};
 	*MS_PUSH(&s->runs[side]) = r;
 	return r;
 }
@@ -80,8 +80,8 @@ static int open_points(const struct options *o, struct spots *s, struct opened *
 	struct run *new = s->runs[NEW].v[0], *old = add_run(s, OLD, new->name);
 	old->db = new->db;
 	old->borrowed = true;
-	old->label = ms_sql_text(new->db, FIRST, &new->arena);
-	new->label = ms_sql_text(new->db, LAST, &new->arena);
+	old->label = ms_sql_text(new->db, FIRST, &new->m.arena);
+	new->label = ms_sql_text(new->db, LAST, &new->m.arena);
 	if (!old->label || strcmp(old->label, new->label) == 0)
 		return ms_err_set(err,
 				  "'%s' has one point only: name two, such as FILE@peak FILE@end "
@@ -210,7 +210,7 @@ static size_t middle(const struct spots *s, enum side side)
 
 static const char *program_of(const struct run *r)
 {
-	const char *exe = r->processes.n ? r->processes.v[0].exe : NULL;
+	const char *exe = r->m.processes.n ? r->m.processes.v[0].exe : NULL;
 	return exe ? basename(exe) : NULL;
 }
 

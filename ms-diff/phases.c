@@ -12,12 +12,12 @@
 
 #define ABOUT 100 /* parts of the run: one to either side */
 
-/* Asks one figure of the only process of a run; UNKNOWN = there is none, or there are more. */
+/* Asks one figure of the only process of a run; DELTA_UNKNOWN = there is none, or there are more. */
 static int64_t ask(const struct run *r, struct ms_arena *a, const char *sql, int64_t id)
 {
-	return r->processes.n == 1
-		       ? ms_sql_int(r->db, ms_arena_printf(a, sql, (long long)id), UNKNOWN)
-		       : UNKNOWN;
+	return r->m.processes.n == 1
+		       ? ms_sql_int(r->db, ms_arena_printf(a, sql, (long long)id), DELTA_UNKNOWN)
+		       : DELTA_UNKNOWN;
 }
 
 /* Finds the place that is in both runs and held most at the peak of that side beyond what it held at
@@ -28,7 +28,7 @@ static const struct change *most_typical(const struct changes *c, enum side peak
 	int64_t most = 0;
 	for (size_t i = 0; i < c->n; i++) {
 		const struct change *x = &c->v[i];
-		const int64_t *v = x->figures[PEAK_BYTES].values;
+		const int64_t *v = x->figures[DIFF_PEAK].values;
 		if (x->site[OLD] == NONE || x->site[NEW] == NONE || v[OLD] < 0 || v[NEW] < 0 ||
 		    v[peak] - v[!peak] <= most)
 			continue;
@@ -38,7 +38,7 @@ static const struct change *most_typical(const struct changes *c, enum side peak
 	return found;
 }
 
-/* Finds the moment of `other` that corresponds to the peak of `of`; UNKNOWN = there is none. */
+/* Finds the moment of `other` that corresponds to the peak of `of`; DELTA_UNKNOWN = there is none. */
 static int64_t moment_in(const struct run *of, const struct run *other, const struct change *x,
 			 struct ms_arena *a)
 {
@@ -49,11 +49,11 @@ static int64_t moment_in(const struct run *of, const struct run *other, const st
 		from[i] = ask(runs[i], a, "SELECT first_ns FROM site WHERE id = %lld", id);
 		to[i] = ask(runs[i], a, "SELECT last_ns FROM site WHERE id = %lld", id);
 		if (from[i] < 0 || to[i] < from[i])
-			return UNKNOWN;
+			return DELTA_UNKNOWN;
 	}
 	double part = to[0] > from[0] ? (double)(peak - from[0]) / (double)(to[0] - from[0]) : 1;
 	part = part < 0 ? 0 : part > 1 ? 1 : part;
-	return peak < 0 ? UNKNOWN : from[1] + (int64_t)(part * (double)(to[1] - from[1]));
+	return peak < 0 ? DELTA_UNKNOWN : from[1] + (int64_t)(part * (double)(to[1] - from[1]));
 }
 
 static int64_t held_about(const struct run *r, int64_t at, struct ms_arena *a)
@@ -65,7 +65,7 @@ static int64_t held_about(const struct run *r, int64_t at, struct ms_arena *a)
 		"SELECT max(live_max) FROM timeline WHERE time_ns <= %lld AND time_ns >="
 		" (SELECT coalesce(max(time_ns), 0) FROM timeline WHERE time_ns <= %lld)",
 		to, from);
-	return near < 0 ? UNKNOWN : ask(r, a, sql, 0);
+	return near < 0 ? DELTA_UNKNOWN : ask(r, a, sql, 0);
 }
 
 bool phase_of(const struct changes *c, const struct opened *runs, enum side peak, int64_t bytes[2])
@@ -73,9 +73,9 @@ bool phase_of(const struct changes *c, const struct opened *runs, enum side peak
 	const struct run *of = runs->shown[peak], *other = runs->shown[!peak];
 	const struct change *x = most_typical(c, peak);
 	struct ms_arena a = {0};
-	int64_t at = x ? moment_in(of, other, x, &a) : UNKNOWN;
+	int64_t at = x ? moment_in(of, other, x, &a) : DELTA_UNKNOWN;
 	bytes[peak] = run_total(of, "peak_bytes");
-	bytes[!peak] = at == UNKNOWN ? UNKNOWN : held_about(other, at, &a);
+	bytes[!peak] = at == DELTA_UNKNOWN ? DELTA_UNKNOWN : held_about(other, at, &a);
 	ms_arena_free(&a);
 	return bytes[OLD] >= 0 && bytes[NEW] >= 0 && of->sampled_bytes <= 0 &&
 	       other->sampled_bytes <= 0;

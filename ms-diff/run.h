@@ -3,15 +3,11 @@
  */
 #pragma once
 
-#include "figures.h"
-
 #include "libcommon/base/arena.h"
-#include "libcommon/snapshot/snapshot.h"
-#include "snapshot_columns.h"
+#include "libcommon/model/comparison.h"
+#include "libcommon/model/model.h"
 
 struct ms_err;
-
-#define NONE UINT32_MAX
 
 enum side { OLD, NEW };
 extern const char *const side_names[2];
@@ -37,40 +33,15 @@ extern const struct total {
 	bool flow; /* counts what happened in the run, so that it grows with the work done */
 } totals[TOTALS];
 /* The total that a figure of the sites adds up to. */
-int total_of(enum figure f);
+int total_of(enum diff_figure f);
 struct run;
 int64_t run_total(const struct run *r, const char *name);
 
-struct run_module {
-	int64_t id;
-	const char *path, *build_id, *kind, *symbols; /* NULL = not known */
-	int64_t bias;
-	uint32_t name; /* number of the name without folders and version */
-	bool shared;   /* a run of the other side has the same build of it */
-};
-
-struct run_frame {
-	int64_t id;
-	uint32_t module;             /* index or NONE */
-	const char *function, *file; /* as recorded, or NULL */
-	int64_t address, line;       /* UNKNOWN = none */
-	bool runtime;                /* no frame of the user's own code, or none at all */
-	bool inlined;
-	const char *note;
-	uint32_t token; /* number of its name, the same in all runs */
-};
-
-struct run_node {
-	int64_t id;
-	uint32_t parent; /* index or NONE */
-	uint32_t frame;  /* index */
-};
-
-struct run_process {
-	int64_t id;
-	const char *exe, *command, *cwd;
-	uint32_t program; /* number of its name; that of the first process is "" in all runs */
-	int64_t threads;  /* that allocated */
+/* How a module is called in every build, and whether a run of the other side has the same build of
+ * it. */
+struct build {
+	uint32_t name; /* number of its name without folders and version */
+	bool shared;
 };
 
 struct run_site {
@@ -78,10 +49,10 @@ struct run_site {
 	uint32_t process; /* index */
 	uint32_t stack;   /* innermost node, or NONE */
 	uint32_t user;    /* node that the site is named after, or NONE */
-	int64_t figures[FIGURES];
+	int64_t figures[DIFF_FIGURES];
 	double allocations, bytes; /* over the whole run, whatever is compared */
 	int64_t most_bytes;        /* that it ever held */
-	struct interval *sampled;  /* FIGURES of them, or NULL */
+	struct limits *sampled;    /* DIFF_FIGURES of them, or NULL */
 	uint32_t spot;             /* where it was put, see spots.h */
 	const char *verdict, *key; /* as recorded, or NULL */
 };
@@ -94,22 +65,28 @@ struct run {
 	bool at_end;       /* that is the end of the run, and no other was asked for */
 	bool missing;      /* there is no such file, and that is allowed */
 	sqlite3 *db;
-	bool borrowed; /* the same database as that of another run */
-	struct ms_arena arena;
-	MS_ARRAY(struct run_module) modules;
-	MS_ARRAY(struct run_frame) frames;
-	MS_ARRAY(struct run_node) nodes;
-	MS_ARRAY(struct run_process) processes;
+	bool borrowed;  /* the same database as that of another run */
+	struct model m; /* processes, moments, modules, frames and stacks */
+	/* Numbers of names, the same in all runs, by process, module and frame; the program of the
+	 * first process is called "". */
+	uint32_t *programs, *tokens;
+	struct build *builds;
+	bool threaded; /* several processes or threads allocated */
 	MS_ARRAY(struct run_site) sites;
 	int64_t totals[TOTALS];
-	int64_t sampled_peak_rss; /* where the total is the kernel's; else UNKNOWN */
-	struct interval sampled_totals[TOTALS];
-	int64_t hidden[FIGURES], hidden_sites;
-	int64_t operations; /* of --per; UNKNOWN = not asked */
+	int64_t sampled_peak_rss; /* where the total is the kernel's; else DELTA_UNKNOWN */
+	struct limits sampled_totals[TOTALS];
+	int64_t hidden[DIFF_FIGURES], hidden_sites;
+	int64_t operations; /* of --per; DELTA_UNKNOWN = not asked */
 	int64_t sampled_bytes, events_lost, started_ns;
 	bool complete;
 	const char *filters; /* NULL = none */
 };
+
+static inline uint32_t run_token(const struct run *r, const struct frame *f)
+{
+	return r->tokens[f - r->m.frames.v];
+}
 
 /* Reads r->db into the arrays. `flows`: figures of the whole run are compared too; else they are
  * not known. 0, or -1 with `err` set. */

@@ -37,19 +37,21 @@ const struct link *spot_chain(const struct spots *s, const struct spot *p, size_
  * build. */
 static void name_programs(struct spots *s, struct run *r)
 {
-	const char *first = r->processes.n ? r->processes.v[0].exe : NULL;
-	for (size_t i = 0; i < r->processes.n; i++) {
-		const char *exe = r->processes.v[i].exe;
+	const char *first = r->m.processes.n ? r->m.processes.v[0].exe : NULL;
+	r->programs = ms_arena_alloc(&r->m.arena, (r->m.processes.n + 1) * sizeof *r->programs);
+	r->builds = ms_arena_alloc(&r->m.arena, (r->m.modules.n + 1) * sizeof *r->builds);
+	for (size_t i = 0; i < r->m.processes.n; i++) {
+		const char *exe = r->m.processes.v[i].exe;
 		bool same = exe == first || (exe && first && strcmp(exe, first) == 0);
-		r->processes.v[i].program =
-			intern_text(&s->names, same || !exe ? "" : ms_base_name(exe));
+		r->programs[i] = intern_text(&s->names, same || !exe ? "" : ms_base_name(exe));
 	}
-	for (size_t i = 0; i < r->modules.n; i++) {
-		struct run_module *m = &r->modules.v[i];
+	for (size_t i = 0; i < r->m.modules.n; i++) {
+		const struct module *m = &r->m.modules.v[i];
 		bool same = m->path && first && strcmp(m->path, first) == 0;
-		m->name = intern_text(&s->names, same      ? ""
-						 : m->path ? normal_module(&s->arena, m->path)
-							   : NO_NAME);
+		r->builds[i].name =
+			intern_text(&s->names, same      ? ""
+					       : m->path ? normal_module(&s->arena, m->path)
+							 : NO_NAME);
 	}
 }
 
@@ -62,12 +64,13 @@ static void share_builds(struct spots *s)
 	size_t cap = 0;
 	for (size_t i = 0; i < 2 * s->every.n; i++) {
 		struct run *r = s->every.v[i % s->every.n];
-		for (size_t k = 0; k < r->modules.n; k++) {
-			struct run_module *m = &r->modules.v[k];
-			if (!m->build_id)
+		for (size_t k = 0; k < r->m.modules.n; k++) {
+			struct build *m = &r->builds[k];
+			const char *id = r->m.modules.v[k].build_id;
+			if (!id)
 				continue;
-			uint32_t b = intern_text(
-				&builds, ms_arena_printf(&a, "%u %s", m->name, m->build_id));
+			uint32_t b =
+				intern_text(&builds, ms_arena_printf(&a, "%u %s", m->name, id));
 			sides = ms_xgrow(sides, &cap, (size_t)b + 1, 1);
 			sides[b] |= (uint8_t)(1 << r->side);
 			m->shared = sides[b] == 3;
@@ -78,23 +81,24 @@ static void share_builds(struct spots *s)
 	ms_arena_free(&a);
 }
 
-int64_t frame_offset(const struct run *r, const struct run_frame *f)
+uint64_t frame_offset(const struct run *r, const struct frame *f)
 {
 	if (f->address == UNKNOWN || f->module == NONE)
 		return f->address;
-	int64_t bias = r->modules.v[f->module].bias;
-	return bias == UNKNOWN || bias > f->address ? f->address : f->address - bias;
+	uint64_t bias = r->m.modules.v[f->module].bias;
+	return bias > f->address ? f->address : f->address - bias;
 }
 
-static const char *token_of(struct spots *s, const struct run *r, const struct run_frame *f)
+static const char *token_of(struct spots *s, const struct run *r, const struct frame *f)
 {
 	if (f->note)
 		return ms_arena_printf(&s->arena, "[%s]", f->note);
 	if (f->function)
 		return normal_function(&s->arena, f->function);
-	bool shared = f->module != NONE && r->modules.v[f->module].shared;
+	bool shared = f->module != NONE && r->builds[f->module].shared;
 	if (shared && f->address != UNKNOWN)
-		return ms_arena_printf(&s->arena, "+0x%llx", (long long)frame_offset(r, f));
+		return ms_arena_printf(&s->arena, "+0x%llx",
+				       (unsigned long long)frame_offset(r, f));
 	return NO_NAME;
 }
 
@@ -108,10 +112,10 @@ static void note_side(struct spots *s, uint32_t name, enum side side)
 static void name_frames(struct spots *s, struct run *r)
 {
 	struct ms_arena_mark mark = ms_arena_mark(&s->arena);
-	for (size_t i = 0; i < r->frames.n; i++) {
-		struct run_frame *f = &r->frames.v[i];
-		f->token = intern_text(&s->names, token_of(s, r, f));
-		note_side(s, f->token, r->side);
+	r->tokens = ms_arena_alloc(&r->m.arena, (r->m.frames.n + 1) * sizeof *r->tokens);
+	for (size_t i = 0; i < r->m.frames.n; i++) {
+		r->tokens[i] = intern_text(&s->names, token_of(s, r, &r->m.frames.v[i]));
+		note_side(s, r->tokens[i], r->side);
 		ms_arena_release(&s->arena, mark);
 	}
 }
@@ -124,26 +128,25 @@ struct chain {
 	bool same_build, weak;
 };
 
-static uint64_t line_of(const struct run *r, const struct run_frame *f)
+static uint64_t line_of(const struct run *r, const struct frame *f)
 {
-	return f->line != UNKNOWN && f->line > 0 ? (uint64_t)f->line : (uint64_t)frame_offset(r, f);
+	return f->line ? f->line : frame_offset(r, f);
 }
 
-static uint32_t module_of(const struct run *r, const struct run_frame *f)
+static uint32_t module_of(const struct run *r, const struct frame *f)
 {
-	return f->module == NONE ? NONE : r->modules.v[f->module].name;
+	return f->module == NONE ? NONE : r->builds[f->module].name;
 }
 
-static void add_link(struct spots *s, const struct run *r, struct chain *c,
-		     const struct run_frame *f)
+static void add_link(struct spots *s, const struct run *r, struct chain *c, const struct frame *f)
 {
-	struct link l = {module_of(r, f), f->token};
+	struct link l = {module_of(r, f), run_token(r, f)};
 	const struct link *last = c->links.n > 1 ? &c->links.v[c->links.n - 1] : NULL;
 	bool nameless = !f->function && !f->note;
 	*MS_PUSH(&c->lines) = line_of(r, f);
 	if (!f->note)
-		c->same_build &= f->module != NONE && r->modules.v[f->module].shared;
-	c->weak |= nameless && strcmp(spot_name(s, f->token), NO_NAME) == 0;
+		c->same_build &= f->module != NONE && r->builds[f->module].shared;
+	c->weak |= nameless && strcmp(spot_name(s, l.function), NO_NAME) == 0;
 	if (last && !nameless && last->module == l.module && last->function == l.function)
 		return;
 	*MS_PUSH(&c->links) = l;
@@ -156,20 +159,20 @@ static void make_chain(struct spots *s, const struct run *r, const struct run_si
 	bool inside = true;
 	c->same_build = true;
 	c->weak = false;
-	*MS_PUSH(&c->links) = (struct link){NONE, r->processes.v[site->process].program};
+	*MS_PUSH(&c->links) = (struct link){NONE, r->programs[site->process]};
 	for (int all = 0; all < 2 && c->links.n == 1; all++)
-		for (uint32_t n = site->stack; n != NONE; n = r->nodes.v[n].parent) {
-			const struct run_frame *f = &r->frames.v[r->nodes.v[n].frame];
+		for (uint32_t n = site->stack; n != NONE; n = r->m.nodes.v[n].parent) {
+			const struct frame *f = &r->m.frames.v[r->m.nodes.v[n].frame];
 			if (all || !f->runtime)
 				add_link(s, r, c, f);
 		}
-	for (uint32_t n = site->stack; n != NONE; n = r->nodes.v[n].parent) {
-		const struct run_frame *f = &r->frames.v[r->nodes.v[n].frame];
-		*MS_PUSH(&c->whole) = (uint64_t)module_of(r, f) << 32 | f->token;
+	for (uint32_t n = site->stack; n != NONE; n = r->m.nodes.v[n].parent) {
+		const struct frame *f = &r->m.frames.v[r->m.nodes.v[n].frame];
+		*MS_PUSH(&c->whole) = (uint64_t)module_of(r, f) << 32 | run_token(r, f);
 		*MS_PUSH(&c->whole) = line_of(r, f);
 		inside = inside && f->runtime;
 		if (inside)
-			*MS_PUSH(&c->inner) = f->token;
+			*MS_PUSH(&c->inner) = run_token(r, f);
 	}
 	for (size_t i = 0; i < c->lines.n / 2; i++) {
 		uint64_t x = c->lines.v[i];
@@ -227,8 +230,8 @@ static void add_sites(struct spots *s, struct run *r, size_t number, struct chai
 		p->seen[number] = true;
 		p->allocations += site->allocations / (double)s->runs[r->side].n;
 		p->bytes += site->bytes / (double)s->runs[r->side].n;
-		for (int f = 0; f < FIGURES; f++)
-			p->figures[number][f] = figure_add(p->figures[number][f], site->figures[f]);
+		for (int f = 0; f < DIFF_FIGURES; f++)
+			p->figures[number][f] = delta_add(p->figures[number][f], site->figures[f]);
 	}
 }
 

@@ -25,10 +25,10 @@ struct spot {
 	uint32_t inner;  /* number in wholes: names of the runtime's frames inside the chain */
 	bool same_build; /* both sides have the same builds of all modules of the chain */
 	bool weak;       /* frames of the chain have no names */
-	int64_t (*figures)[FIGURES]; /* by run of its side; 0 where a run does not have it */
-	bool *seen;                  /* by run of its side */
-	double allocations, bytes;   /* of the whole run, on average over the runs of its side */
-	uint32_t row;                /* see match.h; NONE = not matched */
+	int64_t (*figures)[DIFF_FIGURES]; /* by run of its side; 0 where a run does not have it */
+	bool *seen;                       /* by run of its side */
+	double allocations, bytes; /* of the whole run, on average over the runs of its side */
+	uint32_t row;              /* see match.h; NONE = not matched */
 };
 
 struct spots {
@@ -50,6 +50,6 @@ const struct link *spot_chain(const struct spots *s, const struct spot *p, size_
  * frame. */
 bool link_is_named(const struct spots *s, const struct link *l);
 /* Returns where the frame's code is in the file, if that is known; else the address. */
-int64_t frame_offset(const struct run *r, const struct run_frame *f);
+uint64_t frame_offset(const struct run *r, const struct frame *f);
 /* Returns the name that a number stands for. */
 const char *spot_name(const struct spots *s, uint32_t name);

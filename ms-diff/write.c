@@ -15,10 +15,10 @@
 
 static struct ms_value number(const char *column, int64_t v)
 {
-	return v == UNKNOWN ? ms_null(column) : ms_address(column, (uint64_t)v);
+	return v == DELTA_UNKNOWN ? ms_null(column) : ms_address(column, (uint64_t)v);
 }
 
-static void put_interval(struct ms_insert *in, const char *low, const char *high, struct interval x)
+static void put_interval(struct ms_insert *in, const char *low, const char *high, struct limits x)
 {
 	ms_put(in, number(low, x.low), number(high, x.high));
 }
@@ -77,14 +77,14 @@ static int write_runs(sqlite3 *db, const struct spots *s, const struct opened *r
 	int64_t id = 0;
 	for (size_t i = 0; i < s->every.n; i++) {
 		const struct run *r = s->every.v[i];
-		const struct run_process *p = r->processes.v;
+		const struct process *p = r->m.processes.v;
 		if (r->missing)
 			continue;
 		ms_put_row(&in, number("id", ++id), ms_text("side", side_names[r->side]),
 			   number("reference", r == runs->shown[r->side]), ms_text("name", r->name),
 			   ms_text("point", r->label), ms_text("exe", p->exe),
 			   ms_text("command", p->command), number("started_ns", r->started_ns),
-			   number("processes", (int64_t)r->processes.n),
+			   number("processes", (int64_t)r->m.processes.n),
 			   number("complete", r->complete), number("events_lost", r->events_lost),
 			   number("sampled_bytes", r->sampled_bytes),
 			   ms_text("filters", r->filters), number("operations", r->operations),
@@ -109,12 +109,12 @@ static void put_total(struct ms_insert *in, const char *name, const struct figur
 static void put_phases(struct ms_insert *in, const struct changes *c, const struct opened *runs)
 {
 	static const char *const names[] = {"live_at_old_peak_bytes", "live_at_new_peak_bytes"};
-	static const struct interval none = {UNKNOWN, UNKNOWN};
+	static const struct limits none = {DELTA_UNKNOWN, DELTA_UNKNOWN};
 	for (int side = OLD; side <= NEW; side++) {
 		struct figure_change t = {.ranges = {none, none}, .delta_sampled = none};
 		if (!phase_of(c, runs, (enum side)side, t.values))
 			continue;
-		t.delta = figure_sub(t.values[NEW], t.values[OLD]);
+		t.delta = delta_sub(t.values[NEW], t.values[OLD]);
 		put_total(in, names[side], &t);
 	}
 }
@@ -130,17 +130,17 @@ static int write_totals(sqlite3 *db, const struct changes *c, const struct opene
 	return ms_insert_close(&in);
 }
 
-static const char *const columns[][FIGURES] = {FIGURE_NAMES("old_"), FIGURE_NAMES("new_"),
-					       FIGURE_NAMES("delta_")};
+static const char *const columns[][DIFF_FIGURES] = {
+	DIFF_FIGURE_NAMES("old_"), DIFF_FIGURE_NAMES("new_"), DIFF_FIGURE_NAMES("delta_")};
 
 static int write_hidden(sqlite3 *db, const struct opened *runs, struct ms_err *err)
 {
 	struct ms_insert in = ms_insert(db, "diff_hidden", err);
 	ms_put(&in, ms_int("stage", 0), ms_null("filter"),
 	       number("sites",
-		      figure_add(runs->shown[OLD]->hidden_sites, runs->shown[NEW]->hidden_sites)));
+		      delta_add(runs->shown[OLD]->hidden_sites, runs->shown[NEW]->hidden_sites)));
 	for (int side = OLD; side <= NEW; side++)
-		for (int f = 0; f < FIGURES; f++)
+		for (int f = 0; f < DIFF_FIGURES; f++)
 			ms_put(&in, number(columns[side][f], runs->shown[side]->hidden[f]));
 	ms_end_row(&in);
 	return ms_insert_close(&in);
@@ -166,37 +166,37 @@ static struct ms_value positive(const char *column, int64_t v)
 /* The first process of the new run that runs the same program, else its first. */
 static int64_t process_of(const struct gone *g, uint32_t old)
 {
-	uint32_t program = g->old->processes.v[old].program;
-	for (size_t i = 0; i < g->new->processes.n; i++)
-		if (g->new->processes.v[i].program == program)
-			return g->new->processes.v[i].id;
-	return g->new->processes.v[0].id;
+	uint32_t program = g->old->programs[old];
+	for (size_t i = 0; i < g->new->m.processes.n; i++)
+		if (g->new->programs[i] == program)
+			return g->new->m.processes.v[i].id;
+	return g->new->m.processes.v[0].id;
 }
 
 static int64_t add_module(struct gone *g, uint32_t i, int64_t process)
 {
-	const struct run_module *m = &g->old->modules.v[i];
+	const struct module *m = &g->old->m.modules.v[i];
 	if (g->modules[i])
 		return g->modules[i];
 	ms_put_row(&g->rows[GONE_MODULE], ms_int("id", ++g->last[GONE_MODULE]),
 		   ms_int("process", process), ms_text("path", m->path),
-		   ms_text("build_id", m->build_id), positive("bias", m->bias),
+		   ms_text("build_id", m->build_id), positive("bias", (int64_t)m->bias),
 		   ms_text("kind", m->kind), ms_text("symbols", m->symbols));
 	return g->modules[i] = g->last[GONE_MODULE];
 }
 
 static int64_t add_frame(struct gone *g, uint32_t i, int64_t process)
 {
-	const struct run_frame *f = &g->old->frames.v[i];
+	const struct frame *f = &g->old->m.frames.v[i];
 	if (g->frames[i])
 		return g->frames[i];
 	int64_t module = f->module == NONE ? 0 : add_module(g, f->module, process);
 	ms_put_row(&g->rows[GONE_FRAME], ms_int("id", ++g->last[GONE_FRAME]),
 		   ms_int("process", process), positive("module", module),
-		   positive("address", f->address), ms_text("function", f->function),
-		   ms_text("file", f->file), positive("line", f->line),
-		   ms_int("inlined", f->inlined), ms_int("runtime", f->runtime),
-		   ms_text("note", f->note));
+		   positive("address", f->address == UNKNOWN ? 0 : (int64_t)f->address),
+		   ms_text("function", f->function), ms_text("file", f->file),
+		   positive("line", f->line), ms_int("inlined", f->inlined),
+		   ms_int("runtime", f->runtime), ms_text("note", f->note));
 	return g->frames[i] = g->last[GONE_FRAME];
 }
 
@@ -204,17 +204,17 @@ static int64_t add_frame(struct gone *g, uint32_t i, int64_t process)
 static int64_t add_stack(struct gone *g, uint32_t innermost, int64_t process)
 {
 	size_t depth = 0;
-	for (uint32_t n = innermost; n != NONE; n = g->old->nodes.v[n].parent)
+	for (uint32_t n = innermost; n != NONE; n = g->old->m.nodes.v[n].parent)
 		depth++;
 	uint32_t *way = ms_arena_alloc(&g->arena, (depth + 1) * sizeof *way);
 	size_t k = depth;
-	for (uint32_t n = innermost; n != NONE; n = g->old->nodes.v[n].parent)
+	for (uint32_t n = innermost; n != NONE; n = g->old->m.nodes.v[n].parent)
 		way[--k] = n;
 	int64_t parent = 0;
 	for (k = 0; k < depth; parent = g->nodes[way[k++]]) {
 		if (g->nodes[way[k]])
 			continue;
-		int64_t frame = add_frame(g, g->old->nodes.v[way[k]].frame, process);
+		int64_t frame = add_frame(g, g->old->m.nodes.v[way[k]].frame, process);
 		g->nodes[way[k]] = ++g->last[GONE_STACK];
 		ms_put_row(&g->rows[GONE_STACK], ms_int("id", g->nodes[way[k]]),
 			   ms_int("process", process), positive("parent", parent),
@@ -242,9 +242,9 @@ static int64_t gone_add(struct gone *g, uint32_t i)
 static void gone_begin(struct gone *g, struct ms_err *err)
 {
 	static const char *const tables[] = {"module", "frame", "stack", "site"};
-	g->modules = ms_arena_alloc(&g->arena, (g->old->modules.n + 1) * sizeof *g->modules);
-	g->frames = ms_arena_alloc(&g->arena, (g->old->frames.n + 1) * sizeof *g->frames);
-	g->nodes = ms_arena_alloc(&g->arena, (g->old->nodes.n + 1) * sizeof *g->nodes);
+	g->modules = ms_arena_alloc(&g->arena, (g->old->m.modules.n + 1) * sizeof *g->modules);
+	g->frames = ms_arena_alloc(&g->arena, (g->old->m.frames.n + 1) * sizeof *g->frames);
+	g->nodes = ms_arena_alloc(&g->arena, (g->old->m.nodes.n + 1) * sizeof *g->nodes);
 	for (int t = 0; t < GONE_TABLES; t++) {
 		const char *last = ms_arena_printf(&g->arena, "SELECT max(id) FROM %s", tables[t]);
 		g->last[t] = ms_sql_int(g->new->db, last, 0);
@@ -268,36 +268,36 @@ static const char *figures_text(const struct change *c, char *buf)
 {
 	char *to = buf;
 	*buf = 0;
-	for (int f = 0; f < FIGURES; f++)
+	for (int f = 0; f < DIFF_FIGURES; f++)
 		if (c->figures[f].significant)
-			to = stpcpy(stpcpy(to, to > buf ? "," : ""), figure_names[f]);
+			to = stpcpy(stpcpy(to, to > buf ? "," : ""), diff_figure_names[f]);
 	return *buf ? buf : NULL;
 }
 
 static bool has_range(const struct figure_change *x)
 {
 	return x->ranges[OLD].low != x->ranges[OLD].high ||
-	       x->ranges[NEW].low != x->ranges[NEW].high || x->delta_sampled.low != UNKNOWN;
+	       x->ranges[NEW].low != x->ranges[NEW].high || x->delta_sampled.low != DELTA_UNKNOWN;
 }
 
 static void write_ranges(struct ms_insert *in, const struct change *c, int64_t site)
 {
-	for (int f = 0; f < FIGURES; f++) {
+	for (int f = 0; f < DIFF_FIGURES; f++) {
 		const struct figure_change *x = &c->figures[f];
 		if (!has_range(x))
 			continue;
-		ms_put(in, number("site", site), ms_text("figure", figure_names[f]));
+		ms_put(in, number("site", site), ms_text("figure", diff_figure_names[f]));
 		put_interval(in, "old_low", "old_high", x->ranges[OLD]);
 		put_interval(in, "new_low", "new_high", x->ranges[NEW]);
 		put_interval(in, "delta_low", "delta_high", x->delta_sampled);
 		ms_end_row(in);
 	}
-	if (c->over == UNKNOWN)
+	if (c->over == DELTA_UNKNOWN)
 		return;
 	ms_put(in, number("site", site), ms_text("figure", "max_live_bytes"));
-	put_interval(in, "old_low", "old_high", (struct interval){c->most[OLD], c->most[OLD]});
-	put_interval(in, "new_low", "new_high", (struct interval){c->most[NEW], c->most[NEW]});
-	put_interval(in, "delta_low", "delta_high", (struct interval){c->over, c->over});
+	put_interval(in, "old_low", "old_high", (struct limits){c->most[OLD], c->most[OLD]});
+	put_interval(in, "new_low", "new_high", (struct limits){c->most[NEW], c->most[NEW]});
+	put_interval(in, "delta_low", "delta_high", (struct limits){c->over, c->over});
 	ms_end_row(in);
 }
 
@@ -305,13 +305,13 @@ static void write_site(struct ms_insert *in, const struct change *c, int64_t sit
 {
 	char buf[200];
 	const struct row *r = c->row;
-	ms_put(in, number("site", site), ms_text("kind", kind_names[c->kind]),
+	ms_put(in, number("site", site), ms_text("kind", diff_kind_names[c->kind]),
 	       number("significant", change_counts(c)), ms_text("figures", figures_text(c, buf)),
 	       ms_text("matched", matched_names[r->matched]), number("weak", r->weak),
 	       ms_text("evidence", r->evidence), number("sites", (int64_t)c->sites[NEW]),
 	       number("old_sites", (int64_t)c->sites[OLD]), number("old_site", old_site),
 	       ms_real("share", c->share));
-	for (int f = 0; f < FIGURES; f++)
+	for (int f = 0; f < DIFF_FIGURES; f++)
 		ms_put(in, number(columns[OLD][f], c->figures[f].values[OLD]),
 		       number(columns[NEW][f], c->figures[f].values[NEW]),
 		       number(columns[2][f], c->figures[f].delta));
@@ -328,7 +328,8 @@ static int write_sites(sqlite3 *db, const struct changes *c, const struct opened
 	gone_begin(&g, err);
 	for (size_t i = 0; i < c->n && !err->text[0]; i++) {
 		const struct change *x = &c->v[i];
-		int64_t old_site = x->site[OLD] == NONE ? UNKNOWN : old->sites.v[x->site[OLD]].id;
+		int64_t old_site =
+			x->site[OLD] == NONE ? DELTA_UNKNOWN : old->sites.v[x->site[OLD]].id;
 		int64_t site = x->site[NEW] == NONE ? gone_add(&g, x->site[OLD])
 						    : new->sites.v[x->site[NEW]].id;
 		write_site(&rows, x, site, old_site);

@@ -2,7 +2,7 @@
  * Room model: what is asked of a snapshot's database, without a word about it.
  *   In:  an open snapshot database, and the moment that is wanted (model_load).
  *   Out: its rows as arrays with sums (this header); facts about all of it (facts.h).
- *   Used by: ms-report.
+ *   Used by: ms-report, ms-diff.
  *
  * A snapshot database as arrays: read once, then only looked at.
  */
@@ -286,7 +286,8 @@ enum unscanned {
 
 struct model {
 	struct ms_arena arena;
-	bool handed_over; /* the large tables were, by model_taker */
+	bool handed_over;    /* the large tables were, by model_taker */
+	bool no_empty_texts; /* such a text is read as null */
 	sqlite3 *db;
 	MS_ARRAY(struct module) modules;
 	MS_ARRAY(struct frame) frames;

@@ -46,7 +46,7 @@ static const char *text(struct reader *r)
 const char *reader_text(struct reader *r)
 {
 	const char *s = text(r);
-	return s ? ms_arena_strdup(&r->m->arena, s) : NULL;
+	return s && (*s || !r->m->no_empty_texts) ? ms_arena_strdup(&r->m->arena, s) : NULL;
 }
 
 int64_t reader_id(struct reader *r)

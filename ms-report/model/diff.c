@@ -28,13 +28,6 @@ static struct limits limits(struct reader *r)
 	return l;
 }
 
-int64_t delta_add(int64_t a, int64_t b)
-{
-	int64_t sum;
-	bool bad = a == DELTA_UNKNOWN || b == DELTA_UNKNOWN || __builtin_add_overflow(a, b, &sum);
-	return bad ? DELTA_UNKNOWN : sum;
-}
-
 /* ---- one function per table ---- */
 
 static void read_key(struct reader *r)

@@ -3,17 +3,9 @@
  */
 #pragma once
 
-#include "libcommon/model/diff_names.h"
+#include "libcommon/model/comparison.h"
 #include "lists.h"
 #include "libcommon/model/model.h"
-
-/* A figure that is not known. Changes are signed. */
-#define DELTA_UNKNOWN INT64_MIN
-
-/* Least and largest over several runs, or a 95 % interval. */
-struct limits {
-	int64_t low, high;
-};
 
 struct diff_row {
 	const struct site *site;
@@ -120,8 +112,6 @@ static inline int64_t diff_blame(const struct diff_row *x, enum diff_figure f)
 /* Did the run as a whole, in these figures? */
 bool diff_changed(const struct diff *d);
 
-/* The sum of two changes; not known if either is not, or it is too large. */
-int64_t delta_add(int64_t a, int64_t b);
 /* The total of that name, or NULL. */
 const struct diff_total *diff_total(const struct diff *d, const char *figure);
 /* The first run that has no end or is damaged, or NULL. */

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * What a comparison is about, by name.
+ * The figures of a comparison, and its kinds of change, by name.
  */
-#include "diff_names.h"
+#include "comparison.h"
 
 #include <string.h>
 
-const char *const diff_figure_names[DIFF_FIGURES] = {"live_bytes",      "live_blocks", "peak_bytes",
-						     "peak_blocks",     "allocations", "frees",
-						     "allocated_bytes", "temporary"};
+const char *const diff_figure_names[DIFF_FIGURES] = DIFF_FIGURE_NAMES("");
 const char *const diff_kind_names[DIFF_KINDS] = {"new",    "gone",      "grown",
 						 "shrunk", "unchanged", "unmatched"};
 
