@@ -5,7 +5,7 @@
 
 /* parts of a tool, not of a library */
 #include "ms-report/ci/budget.c"
-#include "ms-report/model/diff_names.c"
+#include "libcommon/model/diff_names.c"
 #include "ms-report/model/figures.c"
 #include "libcommon/symbols/shorten.h"
 
