@@ -66,7 +66,7 @@ struct module_file {
 	const struct held_file *file;
 };
 
-/* Modules of a session. Whoever makes one fills in the first part, which is borrowed. */
+/* Holds the modules of a session. Whoever makes one fills in the first part, which is borrowed. */
 struct modules {
 	const struct process *process;
 	const struct clock *clock;

@@ -12,7 +12,7 @@
 struct attach_map;
 struct process;
 
-/* Lists of an image. Whoever makes one fills in the first part, which is borrowed. */
+/* Holds the lists of an image. Whoever makes one fills in the first part, which is borrowed. */
 struct frame_lists {
 	int memfd;              /* of the shared memory, */
 	uint8_t *memory;        /* which is here, */

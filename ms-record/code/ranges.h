@@ -11,7 +11,7 @@
 struct clock;
 struct process;
 
-/* Lists of a session. Whoever makes one fills in the first part, which is borrowed. */
+/* Holds the lists of a session. Whoever makes one fills in the first part, which is borrowed. */
 struct ranges {
 	const struct process *process;
 	const struct clock *clock;

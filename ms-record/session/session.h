@@ -3,8 +3,8 @@
  *   In:  a process and what was asked of its recording (options.h).
  *   Out: its shared memory (pool.h) and threads; what room code knows of it; batches for room
  *        write.
- *   Used by: all rooms of the recorder but base, ptrace, write, code and launch. What heap, scan, drain and
- *        attach keep of a session they add themselves (drain/recording.h).
+ *   Used by: all rooms of the recorder but base, ptrace, write, code and launch. What heap, scan,
+ *        drain and attach keep of a session they add themselves (drain/recording.h).
  *
  * One recorded process image: its shared memory, its rings, its trace.
  *
@@ -184,7 +184,7 @@ struct session_pids {
 	size_t n, cap;
 };
 
-/* The fork that a session began with (forks.h). */
+/* Describes the fork that a session began with (forks.h). */
 struct fork_origin {
 	uint32_t claimed_pid; /* as it says, in its own namespace; 0 = it does not know */
 	uint64_t found_ns;    /* CLOCK_MONOTONIC */
@@ -193,7 +193,7 @@ struct fork_origin {
 	uint64_t event, number, inherited_blocks, inherited_bytes;
 };
 
-/* Rings of a session in shared memory; sizes are ours, never read back. */
+/* Holds the rings of a session in shared memory; sizes are ours, never read back. */
 struct rings {
 	uint8_t *memory;
 	struct mg_ring *shared;
@@ -207,7 +207,7 @@ struct rings {
 	MS_ARRAY(struct reader *) taken;
 };
 
-/* The block of events that is being filled. */
+/* Holds the block of events that is being filled. */
 struct open_block {
 	struct batch *batch;
 	uint32_t frames_sent, nodes_sent;
@@ -216,7 +216,7 @@ struct open_block {
 	size_t left;    /* events that the batch has room for; 0 = see session_room */
 };
 
-/* Records for the next batch, which threads other than the draining one make. */
+/* Holds records for the next batch that threads other than the draining one make. */
 struct queued_records {
 	pthread_mutex_t lock;
 	struct ms_record_writer samples, verdicts, resident;
@@ -224,7 +224,7 @@ struct queued_records {
 	uint64_t sample_ns; /* of the sample before */
 };
 
-/* An exec that is seen from outside: an executable without a handshake (yet). */
+/* Describes an exec that is seen from outside: an executable without a handshake (yet). */
 struct exec_seen {
 	char *program, *why; /* it has none */
 	uint64_t ns, events; /* events: a while after `ns`, + 1; 0 = not counted yet */
@@ -232,7 +232,7 @@ struct exec_seen {
 	bool announced;      /* what it becomes has told of itself (guest/exec.c) */
 };
 
-/* How an image ended; valid once `ending` is set. */
+/* Says how an image ended; valid once `ending` is set. */
 struct image_end {
 	int status; /* waitpid's, -1 = unknown */
 	char *successor;
