@@ -232,42 +232,40 @@ static bool is_sampled(struct mg_writer *t, uint64_t block)
 	return taken;
 }
 
-static void put_block(struct mg_writer *t, const uint64_t *frame, const void *block)
+static struct mg_record record_of(const struct mg_writer *t, const void *block)
 {
 	uint64_t heap = t->custom_hook->custom.heap;
 	if (!heap)
 		heap = MG_HEAP_PLAIN;
-	if (block && mg_gate_now() == MG_GATE_SAMPLING && !is_sampled(t, (uint64_t)block))
-		return;
-	struct mg_record r = {.kind = MG_HEAP_ALLOC,
-			      .words = HEAP_ALLOC_WORDS,
-			      .a = (uint64_t)block,
-			      .b = t->custom_size,
-			      .c = heap,
-			      .d = t->custom_pool};
 	if (t->custom_old)
-		r = (struct mg_record){.kind = MG_HEAP_REALLOC,
-				       .words = HEAP_REALLOC_WORDS,
-				       .a = (uint64_t)block,
-				       .b = t->custom_size,
-				       .c = t->custom_old,
-				       .d = t->custom_before,
-				       .e = heap,
-				       .f = t->custom_pool};
-	mg_put_with_stack(t, frame, r);
+		return (struct mg_record){.kind = MG_HEAP_REALLOC,
+					  .words = HEAP_REALLOC_WORDS,
+					  .a = (uint64_t)block,
+					  .b = t->custom_size,
+					  .c = t->custom_old,
+					  .d = t->custom_before,
+					  .e = heap,
+					  .f = t->custom_pool};
+	return (struct mg_record){.kind = MG_HEAP_ALLOC,
+				  .words = HEAP_ALLOC_WORDS,
+				  .a = (uint64_t)block,
+				  .b = t->custom_size,
+				  .c = heap,
+				  .d = t->custom_pool};
 }
 
-/* A block of a heap of its own, or NULL: there was none to be had. */
+/* Ends a call that made a block of a heap of its own, or NULL: there was none to be had. */
 static void heap_block(const uint64_t *frame, const void *block)
 {
 	struct mg_writer *t = mg_enter(frame);
 	if (!t)
 		return;
-	if (!mg_passing())
-		put_block(t, frame, block);
+	if (mg_passing())
+		mg_pass(t, NULL);
+	else if (block && mg_gate_now() == MG_GATE_SAMPLING && !is_sampled(t, (uint64_t)block))
+		mg_leave(t);
 	else
-		mg_count_passed(t);
-	mg_leave(t);
+		mg_record(t, frame, record_of(t, block));
 }
 
 /* The old block of a reallocation is still there. */
@@ -330,8 +328,7 @@ static bool plain_realloc(const uint64_t *frame, const void *block, const struct
 	struct mg_writer *t = mg_enter(frame);
 	if (!t)
 		return true;
-	mg_put_with_stack(t, frame, r);
-	mg_leave(t);
+	mg_record(t, frame, r);
 	return true;
 }
 
@@ -437,19 +434,16 @@ void mg_on_pool_alloc(const uint64_t *frame, const void *pool, const void *block
 	struct mg_writer *t = mg_enter(frame);
 	if (!t)
 		return;
-	bool passes = mg_passing();
-	if (passes)
-		mg_count_passed(t);
-	if (passes || (mg_gate_now() == MG_GATE_SAMPLING &&
-		       !take_sample((uint64_t)block | MG_SAMPLE_USER, size, true))) {
+	const struct mg_record r = {.kind = MG_HEAP_ALLOC,
+				    .words = HEAP_ALLOC_WORDS,
+				    .a = (uint64_t)block,
+				    .b = size,
+				    .d = (uint64_t)pool};
+	if (mg_passing())
+		mg_pass(t, NULL);
+	else if (mg_gate_now() == MG_GATE_SAMPLING &&
+		 !take_sample((uint64_t)block | MG_SAMPLE_USER, size, true))
 		mg_leave(t);
-		return;
-	}
-	struct mg_record r = {.kind = MG_HEAP_ALLOC,
-			      .words = HEAP_ALLOC_WORDS,
-			      .a = (uint64_t)block,
-			      .b = size,
-			      .d = (uint64_t)pool};
-	mg_put_with_stack(t, frame, r);
-	mg_leave(t);
+	else
+		mg_record(t, frame, r);
 }

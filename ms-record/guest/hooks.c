@@ -6,11 +6,11 @@
 
 /* ---- paused ---------------------------------------------------------------------------------- */
 
-/* An allocation that is counted only, and leaves the hook. */
-static __attribute__((noinline)) void pass(struct mg_writer *t, const void *block)
+__attribute__((noinline)) void mg_pass(struct mg_writer *t, const void *block)
 {
 	mg_count_passed(t);
-	t->last_block = (uint64_t)block;
+	if (block)
+		t->last_block = (uint64_t)block;
 	mg_leave(t);
 }
 
@@ -28,7 +28,7 @@ static __attribute__((noinline)) void pass_realloc(struct mg_writer *t, uint64_t
 			mg_sample_keep((uint64_t)old);
 	}
 	if (block)
-		pass(t, block);
+		mg_pass(t, block);
 	else
 		mg_leave(t);
 }
@@ -49,11 +49,11 @@ static void begin_at(const char *name)
 
 /* ---- the gate is not wide open: shut, or sampling -------------------------------------------- */
 
-/* The first allocation of a thread, a pause, a forked child's first event. */
-static __attribute__((noinline)) bool skip_alloc_slow(uint32_t on, const uint64_t *frame,
-						      uint64_t key, uint64_t size)
+/* Tells whether an allocation is not to be recorded; one that is only counted, is. */
+static __attribute__((noinline)) bool skip_alloc(uint32_t on, const uint64_t *frame, uint64_t key,
+						 uint64_t size)
 {
-	if (mg_is_shut(&on, frame))
+	if (!on && mg_is_shut(&on, frame))
 		return true;
 	if (MG_GATE_WHOLE(on))
 		return false;
@@ -61,22 +61,16 @@ static __attribute__((noinline)) bool skip_alloc_slow(uint32_t on, const uint64_
 		return !mg_sample_alloc(frame, key, size);
 	struct mg_writer *t = mg_enter_open(frame);
 	if (t)
-		pass(t, key & MG_SAMPLE_USER ? NULL : (const void *)key);
+		mg_pass(t, key & MG_SAMPLE_USER ? NULL : (const void *)key);
 	return true;
 }
 
-static __attribute__((noinline)) bool skip_alloc(uint32_t on, const uint64_t *frame, uint64_t key,
-						 uint64_t size)
+/* Tells whether a free is not to be recorded; else what flags it has, while sampling. */
+static __attribute__((noinline)) bool skip_free(uint32_t on, const uint64_t *frame, uint64_t key,
+						uint32_t *flags)
 {
-	uintptr_t self = *MG_SELF;
-	if (MG_UNLIKELY(on != MG_GATE_SAMPLING || mg_passing() || !self || self & 1 || mg.hooked))
-		return skip_alloc_slow(on, frame, key, size);
-	return mg_sample_passes((struct mg_writer *)self, key, size);
-}
-
-static __attribute__((noinline)) bool skip_free_slow(uint32_t on, const uint64_t *frame,
-						     uint64_t key, uint32_t *flags)
-{
+	if (MG_LIKELY(on == MG_GATE_SAMPLING) && MG_LIKELY(mg_sample_unknown(key)))
+		return true;
 	if (mg_is_shut(&on, frame))
 		return true;
 	if (MG_GATE_WHOLE(on))
@@ -84,14 +78,6 @@ static __attribute__((noinline)) bool skip_free_slow(uint32_t on, const uint64_t
 	enum mg_sampled known = mg_sample_free(key);
 	*flags = known == MG_SAMPLED_UNSURE ? MG_F_UNSURE : 0;
 	return known == MG_SAMPLED_NO;
-}
-
-static __attribute__((noinline)) bool skip_free(uint32_t on, const uint64_t *frame, uint64_t key,
-						uint32_t *flags)
-{
-	if (MG_LIKELY(on == MG_GATE_SAMPLING) && MG_LIKELY(mg_sample_unknown(key)))
-		return true;
-	return skip_free_slow(on, frame, key, flags);
 }
 
 /* While sampling, is there nothing of a realloc's old block to be recorded with the new one? Where
@@ -144,24 +130,14 @@ static __attribute__((noinline)) void put_usable(struct mg_writer *t, struct mg_
 	mg_put(t, r, s, stamp);
 }
 
-/* An allocation when the gate is not wide open, or it is paused. A writer: it is to be recorded. */
-static __attribute__((noinline)) struct mg_writer *
-enter_alloc_rare(const uint64_t *frame, const void *block, uint64_t size)
-{
-	uint32_t on = mg_gate_now();
-	if (on == MG_GATE_HOOKED && mg_custom_backing(frame, block, size))
-		return NULL;
-	if (on != MG_GATE_ALL && skip_alloc(on, frame, (uint64_t)block, size))
-		return NULL;
-	struct mg_writer *t = mg_enter_open(frame);
-	if (t && mg_passing()) {
-		pass(t, block);
-		return NULL;
-	}
-	return t;
-}
+/* Names the bodies of an allocation, each compiled for itself (on_alloc). */
+enum mode {
+	PLAIN,  /* everything is recorded */
+	PYTHON, /* so it is, and an interpreter's frames are read */
+	FOREIGN, /* the block is of another allocator than malloc's, which is not asked for its size */
+};
 
-/* The writer is entered. In full. */
+/* Records an allocation in full; the writer is entered. */
 static __attribute__((noinline)) void record_alloc_full(struct mg_writer *t, const uint64_t *frame,
 							const void *block, uint64_t size,
 							bool foreign)
@@ -179,69 +155,60 @@ static __attribute__((noinline)) void record_alloc_full(struct mg_writer *t, con
 	mg_leave(t);
 }
 
-/* The stack has been taken, or has to be sent by another way. Short, if it fits. */
-MG_INLINE void put_alloc(struct mg_writer *t, bool taken, bool python, const uint64_t *frame,
-			 const void *block, uint64_t size, uint64_t stamp)
+/* Handles an allocation when the gate is not wide open, it is paused, or the thread's writer is not
+ * ready: it passes, is backing of a custom heap, or is recorded in full. */
+static __attribute__((noinline)) void on_alloc_rare(const uint64_t *frame, const void *block,
+						    uint64_t size, bool foreign)
 {
-	if (MG_LIKELY(taken)) {
+	uint32_t on = mg_gate_now();
+	if (on == MG_GATE_HOOKED && mg_custom_backing(frame, block, size))
+		return;
+	if (on != MG_GATE_ALL && skip_alloc(on, frame, (uint64_t)block, size))
+		return;
+	struct mg_writer *t = mg_enter_open(frame);
+	if (t && mg_passing())
+		mg_pass(t, block);
+	else if (t)
+		record_alloc_full(t, frame, block, size, foreign);
+}
+
+/* Records an allocation in short form, if it fits: the body for each constant mode. */
+MG_INLINE void on_alloc(enum mode mode, const uint64_t *frame, const void *block, uint64_t size)
+{
+	struct mg_writer *t = mg_enter_plain(frame);
+	if (MG_UNLIKELY(!t)) {
+		if (!mg_is_off())
+			on_alloc_rare(frame, block, size, mode == FOREIGN);
+		return;
+	}
+	if (MG_UNLIKELY(mg.usable) && mode != FOREIGN) {
+		record_alloc_full(t, frame, block, size, false);
+		return;
+	}
+	mg_stamping(t);
+	uint64_t stamp = mg_stamp_or_next(t);
+	if (MG_LIKELY(mg_unwind(t, frame, ALLOC_SHORT_WORDS))) {
 		struct mg_stack s = mg_taken(t);
-		if (python)
+		if (mode == PYTHON)
 			mg_python_merge(t, ALLOC_SHORT_WORDS, &s, &stamp);
 		mg_put_alloc(t, s, (uint64_t)block, size, stamp);
-	} else {
+	} else { /* it has to be sent by another way */
 		mg_put_alloc_copied(t, frame, (uint64_t)block, size);
 	}
 	t->last_block = (uint64_t)block;
 	mg_leave(t);
 }
 
-/* The writer is entered. */
-MG_INLINE void record_alloc(struct mg_writer *t, const uint64_t *frame, const void *block,
-			    uint64_t size, bool foreign)
-{
-	if (MG_UNLIKELY(mg.usable) && !foreign) {
-		record_alloc_full(t, frame, block, size, foreign);
-		return;
-	}
-	mg_stamping(t);
-	uint64_t stamp = mg_stamp_or_next(t);
-	bool taken = mg_unwind(t, frame, ALLOC_SHORT_WORDS);
-	put_alloc(t, taken, false, frame, block, size, stamp);
-}
-
-static __attribute__((noinline)) void on_alloc_rare(const uint64_t *frame, const void *block,
-						    uint64_t size, bool foreign)
-{
-	struct mg_writer *t = enter_alloc_rare(frame, block, size);
-	if (t)
-		record_alloc_full(t, frame, block, size, foreign);
-}
-
-/* Records an allocation where an interpreter's frames are read, too: nearly all of them fit as
- * well. */
-static __attribute__((noinline)) void on_alloc_python(const uint64_t *frame, const void *block,
-						      uint64_t size)
-{
-	struct mg_writer *t = MG_LIKELY(!mg.usable) ? mg_enter_plain(frame) : NULL;
-	if (MG_UNLIKELY(!t)) {
-		if (!mg_is_off())
-			on_alloc_rare(frame, block, size, false);
-		return;
-	}
-	mg_stamping(t);
-	uint64_t stamp = mg_stamp_or_next(t);
-	bool taken = mg_unwind(t, frame, ALLOC_SHORT_WORDS);
-	put_alloc(t, taken, true, frame, block, size, stamp);
-}
-
 static __attribute__((noinline)) void on_alloc_plain(const uint64_t *frame, const void *block,
 						     uint64_t size)
 {
-	struct mg_writer *t = mg_enter_plain(frame);
-	if (MG_LIKELY(t))
-		record_alloc(t, frame, block, size, false);
-	else if (!mg_is_off())
-		on_alloc_rare(frame, block, size, false);
+	on_alloc(PLAIN, frame, block, size);
+}
+
+static __attribute__((noinline)) void on_alloc_python(const uint64_t *frame, const void *block,
+						      uint64_t size)
+{
+	on_alloc(PYTHON, frame, block, size);
 }
 
 /* An allocation whose stack ms-record does not know yet, or never will. */
@@ -321,24 +288,22 @@ void mg_on_alloc(const uint64_t *frame, const void *block, uint64_t size)
 
 void mg_on_foreign_alloc(const uint64_t *frame, const void *block, uint64_t size)
 {
-	struct mg_writer *t =
-		MG_LIKELY(mg_gate_now() == MG_GATE_ALL) ? mg_enter_plain(frame) : NULL;
-	if (MG_UNLIKELY(!t))
-		on_alloc_rare(frame, block, size, true);
+	if (MG_LIKELY(mg_gate_now() == MG_GATE_ALL))
+		on_alloc(FOREIGN, frame, block, size);
 	else
-		record_alloc(t, frame, block, size, true);
+		on_alloc_rare(frame, block, size, true);
 }
 
 void mg_on_failed(const uint64_t *frame, uint64_t size)
 {
+	const struct mg_record r = {.kind = MG_FAILED, .words = FAILED_WORDS, .a = size};
 	struct mg_writer *t = mg_enter(frame);
 	if (!t)
 		return;
-	if (!mg_passing() && !(t->custom && mg_custom_within(t, frame)))
-		mg_put_with_stack(
-			t, frame,
-			(struct mg_record){.kind = MG_FAILED, .words = FAILED_WORDS, .a = size});
-	mg_leave(t);
+	if (mg_passing() || (t->custom && mg_custom_within(t, frame)))
+		mg_leave(t);
+	else
+		mg_record(t, frame, r);
 }
 
 /* A free that is to be recorded, in full. */
@@ -367,7 +332,7 @@ static __attribute__((noinline)) void record_free_full(const uint64_t *frame, co
 static __attribute__((noinline)) void on_free_rare(const uint64_t *frame, const void *block)
 {
 	uint32_t on = mg_gate_now(), unsure = 0;
-	if (on == MG_GATE_ALL || !skip_free_slow(on, frame, (uint64_t)block, &unsure))
+	if (on == MG_GATE_ALL || !skip_free(on, frame, (uint64_t)block, &unsure))
 		record_free_full(frame, block, unsure);
 }
 
@@ -517,14 +482,12 @@ void mg_on_user_alloc(const uint64_t *frame, const void *block, uint64_t size)
 	struct mg_writer *t = mg_enter_open(frame);
 	if (!t)
 		return;
-	if (mg_passing()) {
-		pass(t, NULL);
-		return;
-	}
-	struct mg_record r = {
+	const struct mg_record r = {
 		.kind = MG_USER_ALLOC, .words = ALLOC_WORDS, .a = (uint64_t)block, .b = size};
-	mg_put_with_stack(t, frame, r);
-	mg_leave(t);
+	if (mg_passing())
+		mg_pass(t, NULL);
+	else
+		mg_record(t, frame, r);
 }
 
 void mg_on_user_free(const uint64_t *frame, const void *block)

@@ -136,6 +136,16 @@ MG_INLINE void mg_put_with_stack(struct mg_writer *t, const uint64_t *frame,
 	mg_put(t, r, s, stamp);
 }
 
+/* Ends an event whose writer is entered by recording it with its stack; mg_pass (hooks.c) by counting
+ * an allocation only, and mg_leave by nothing. */
+MG_INLINE void mg_record(struct mg_writer *t, const uint64_t *frame, const struct mg_record r)
+{
+	mg_put_with_stack(t, frame, r);
+	mg_leave(t);
+}
+/* `block`: what malloc gave out, or NULL. */
+void mg_pass(struct mg_writer *t, const void *block);
+
 /* ---- short records ---- */
 
 /* record.c: what does not fit into a short one. */

@@ -35,14 +35,6 @@ MG_INLINE bool mg_sample_due(struct mg_writer *t, uint64_t key, uint64_t size)
 		t->last_block = key; /* it was decided: see mg_nesting_end */
 	return due;
 }
-/* Counts down, and samples the block if a sample point is in it. True: it is not to be recorded. */
-MG_INLINE bool mg_sample_passes(struct mg_writer *t, uint64_t key, uint64_t size)
-{
-	if (MG_LIKELY(!mg_sample_due(t, key, size)))
-		return true;
-	mg_sample_take(t, key);
-	return false;
-}
 #define MG_SAMPLE_GOLDEN UINT64_C(0x9e3779b97f4a7c15)
 #define MG_SAMPLE_PAGES 65536u
 MG_INLINE uint8_t *mg_sample_page(uint64_t key)

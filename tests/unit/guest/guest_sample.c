@@ -83,7 +83,8 @@ static void check_chance(void)
 		double n = 1e6, size = sizes[i] ? (double)sizes[i] : 1, p = -expm1(-size / 4096);
 		unsigned taken = 0;
 		for (double k = 0; k < n; k++)
-			if (!mg_sample_passes(&t, 4096, sizes[i])) {
+			if (mg_sample_due(&t, 4096, sizes[i])) {
+				mg_sample_take(&t, 4096);
 				taken++;
 				mg_sample_free(4096);
 			}
