@@ -97,7 +97,7 @@ COLUMN_HEADERS := $(B)/gen/schema_sql.h $(B)/gen/snapshot_columns.h
 $(COMMON_SRC:%.c=$(B)/%.o) $(patsubst %.c,$(B)/%.o,$(wildcard ms-*/*.c ms-*/*/*.c)): $(COLUMN_HEADERS)
 
 # What names the code that looks symbols up: others' results are not taken from the cache.
-SYMBOL_SOURCES := $(sort $(wildcard libcommon/symbols/*.[ch] format/functions.def))
+SYMBOL_SOURCES := $(sort $(wildcard libcommon/symbols/*.[ch] libcommon/names/*.[ch] format/functions.def))
 $(B)/gen/symbol_sources.h: $(SYMBOL_SOURCES)
 	@mkdir -p $(@D)
 	@cat $(SYMBOL_SOURCES) | cksum | sed 's/\(.*\)/#define MS_SYMBOLS_SOURCES "\1"/' >$@

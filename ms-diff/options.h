@@ -7,7 +7,7 @@
 
 #include "libcommon/base/cli.h"
 #include "libcommon/dataset/dataset.h"
-#include "libcommon/symbols/wrappers.h"
+#include "libcommon/names/wrappers.h"
 
 struct options {
 	struct ms_cli_list

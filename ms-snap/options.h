@@ -10,7 +10,7 @@
 #include "libcommon/base/cli.h"
 #include "libcommon/dataset/dataset.h"
 #include "libcommon/snapshot/snapshot.h"
-#include "libcommon/symbols/wrappers.h"
+#include "libcommon/names/wrappers.h"
 
 struct ms_arena;
 struct ms_err;

@@ -9,7 +9,7 @@
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/lookup.h"
-#include "libcommon/symbols/runtime.h"
+#include "libcommon/names/runtime.h"
 
 /* Names are numbered apart for each of these. */
 enum space { FUNCTIONS, COMPONENTS, THREADS, MARKS, ARGUMENTS, HOSTS, ALLOCATORS, REMARKS, SPACES };

@@ -25,7 +25,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "libcommon/symbols/wrappers.h"
+#include "libcommon/names/wrappers.h"
 #include "format/trace.h"
 
 #define SNIFF 100 /* bytes: all of SQLite's header */

@@ -9,7 +9,7 @@
 
 #include "libcommon/base/arena.h"
 #include "libcommon/replay/replay_cells.h"
-#include "libcommon/symbols/one_time.h"
+#include "libcommon/names/one_time.h"
 #include "snapshot_insert.h"
 #include "format/trace.h"
 

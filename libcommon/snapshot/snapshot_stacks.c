@@ -19,11 +19,11 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/symbols/frame_places.h"
 #include "libcommon/replay/replay_mapped.h"
-#include "libcommon/symbols/one_time.h"
-#include "libcommon/symbols/runtime.h"
+#include "libcommon/names/one_time.h"
+#include "libcommon/names/runtime.h"
 #include "snapshot_insert.h"
 #include "libcommon/symbols/symbols.h"
-#include "libcommon/symbols/wrappers.h"
+#include "libcommon/names/wrappers.h"
 #include "format/trace.h"
 
 #include <stdio.h>

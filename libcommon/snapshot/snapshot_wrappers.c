@@ -20,9 +20,9 @@
 
 #include "libcommon/base/arena.h"
 #include "libcommon/base/lookup.h"
-#include "libcommon/symbols/runtime.h"
+#include "libcommon/names/runtime.h"
 #include "libcommon/symbols/symbols.h"
-#include "libcommon/symbols/wrappers.h"
+#include "libcommon/names/wrappers.h"
 
 #define MANY 8 /* callers and sizes: too many for a function that makes one kind of object */
 #define PART 4 /* a line counts that has this part of its function's sites */

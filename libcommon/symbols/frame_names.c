@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "libcommon/base/arena.h"
-#include "runtime.h"
-#include "shorten.h"
-#include "wrappers.h"
+#include "libcommon/names/runtime.h"
+#include "libcommon/names/shorten.h"
+#include "libcommon/names/wrappers.h"
 #include "libcommon/base/thread.h"
 #include "format/trace.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "format/trace.h"
-#include "runtime.h"
+#include "libcommon/names/runtime.h"
 
 const struct ms_row *ms_module_of(const struct ms_recording *t, uint32_t id)
 {

@@ -9,7 +9,7 @@
 #include "ms-report/words/table.h"
 
 #include "libcommon/base/cli.h"
-#include "libcommon/symbols/wrappers.h"
+#include "libcommon/names/wrappers.h"
 
 struct ms_err;
 

@@ -12,8 +12,8 @@
 #include "libcommon/base/err.h"
 #include "libcommon/base/json_writer.h"
 #include "libcommon/base/utf8.h"
-#include "libcommon/symbols/runtime.h"
-#include "libcommon/symbols/shorten.h"
+#include "libcommon/names/runtime.h"
+#include "libcommon/names/shorten.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -12,7 +12,7 @@
 
 #include "libcommon/base/lookup.h"
 #include "libcommon/base/order.h"
-#include "libcommon/symbols/runtime.h"
+#include "libcommon/names/runtime.h"
 
 struct maker {
 	struct model *m;

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "libcommon/symbols/shorten.h"
+#include "libcommon/names/shorten.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -10,7 +10,7 @@
 #include "ms-top/rows/columns.h"
 #include "ms-top/serve/serve.h"
 #include "libcommon/base/cli.h"
-#include "libcommon/symbols/wrappers.h"
+#include "libcommon/names/wrappers.h"
 
 struct ms_err;
 

@@ -12,7 +12,7 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/order.h"
 #include "libcommon/base/utf8.h"
-#include "libcommon/symbols/shorten.h"
+#include "libcommon/names/shorten.h"
 
 #define LEAST 8        /* columns of a name */
 #define OTHER_LEAST 16 /* of another one behind it that is cut */

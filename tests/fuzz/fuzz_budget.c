@@ -7,7 +7,7 @@
 #include "ms-report/ci/budget.c"
 #include "libcommon/model/diff_names.c"
 #include "ms-report/model/figures.c"
-#include "libcommon/symbols/shorten.h"
+#include "libcommon/names/shorten.h"
 
 #include <stdlib.h>
 

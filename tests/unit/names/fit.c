@@ -4,7 +4,7 @@
  */
 #include "libcommon/base/arena.h"
 #include "libcommon/base/utf8.h"
-#include "libcommon/symbols/shorten.h"
+#include "libcommon/names/shorten.h"
 
 #include "tests/unit/check.h"
 

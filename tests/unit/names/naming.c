@@ -3,7 +3,7 @@
  */
 #include "libcommon/base/err.h"
 #include "libcommon/base/point.h"
-#include "libcommon/symbols/runtime.h"
+#include "libcommon/names/runtime.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Names of functions that may be wrappers of malloc, and of those that are by their name alone.
  */
-#include "libcommon/symbols/wrappers.h"
+#include "libcommon/names/wrappers.h"
 #include "tests/unit/check.h"
 
 static const struct {
