@@ -71,7 +71,7 @@ static uint64_t new_page(struct hook_work *hooks, const struct attach_module *m)
 	return 0;
 }
 
-/* It waits WELCOME_S for each message (guest/start.c); then it closes its end, and runs. */
+/* It waits WELCOME_S for each message (guest/preload/start.c); then it closes its end, and runs. */
 static bool waits(struct hook_work *hooks)
 {
 	struct pollfd p = {.fd = ((struct work *)hooks)->fd, .events = POLLRDHUP};

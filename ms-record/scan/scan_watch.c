@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * How the end of a process is noticed.
  *
- * The thread that is held may make no system call (guest/end.c), so it cannot wake us; but it
- * spins. A timer on the CPU clock of its process runs while it does, and costs nothing while the
+ * The thread that is held may make no system call (guest/preload/end.c), so it cannot wake us; but
+ * it spins. A timer on the CPU clock of its process runs while it does, and costs nothing while the
  * process is idle. Young processes are looked at by the clock, because timers fire only at the
  * ticks of the kernel, and so are those for which there is no timer. The draining thread, which
  * looks at all processes in each of its rounds, calls too (scan_look): a process that gets little

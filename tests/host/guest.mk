@@ -33,9 +33,9 @@ GUEST_T_BUILD = $(CC) $(filter-out -mgeneral-regs-only,$(GUEST_CFLAGS)) $(GUEST_
 # The version script hides them, but hidden functions of these names would be the judge's libc ones too. And entry.c is compiled as the
 # core is: its calls at the end of a function have to be jumps.
 GUEST_T_SRC := $(filter-out $(GUEST_DIR)/%_memory.c $(PRELOAD_DIR)/entry.c,$(GUEST_SRC)) $(GUEST_ASM) $(B)/$(PRELOAD_DIR)/entry.o
-$(GUEST_T)/guest_judged.so: $(GUEST_T_SRC) tests/host/guest_judge.c $(GUEST_DIR)/core.h $(GUEST_DIR)/layout.h
+$(GUEST_T)/guest_judged.so: $(GUEST_T_SRC) tests/host/guest_judge.c $(GUEST_DIR)/core.h $(GUEST_DIR)/layout.h $(EXPORTS)
 	@mkdir -p $(@D)
 	$(GUEST_T_BUILD) -DMG_JUDGE -o $@ $(filter %.c %.S %.o,$^) -lunwind
-$(GUEST_SEEDED:%=$(GUEST_T)/guest_seeded_%.so): $(GUEST_T)/guest_seeded_%.so: $(GUEST_T_SRC) tests/host/guest_judge.c $(GUEST_DIR)/core.h $(GUEST_DIR)/layout.h
+$(GUEST_SEEDED:%=$(GUEST_T)/guest_seeded_%.so): $(GUEST_T)/guest_seeded_%.so: $(GUEST_T_SRC) tests/host/guest_judge.c $(GUEST_DIR)/core.h $(GUEST_DIR)/layout.h $(EXPORTS)
 	@mkdir -p $(@D)
 	$(GUEST_T_BUILD) -DMG_JUDGE -DMG_SEED_$(shell echo $* | tr a-z A-Z) -o $@ $(filter %.c %.S %.o,$^) -lunwind
