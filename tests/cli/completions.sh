@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Completions have every option of the tables, and bash completes with them what is typed.
+# Completions have every option of the tables but older spellings, and bash completes with them what is typed.
 set -eu
 folder=$BIN/../completions
 for tool in "$BIN"/ms-*; do
 	name=${tool##*/}
-	"$tool" --help=rows | cut -f 1 >options
+	"$tool" --help=rows | grep -v "$(printf '\t')Older spellings$(printf '\t')" | cut -f 1 >options
 	[ -s options ]
 	while read -r option; do
 		if ! grep -qE -- "--$option( |=|')" "$folder/$name.bash" || ! grep -qF -- "*--$option" "$folder/_$name" ||
@@ -15,4 +15,8 @@ for tool in "$BIN"/ms-*; do
 		fi
 	done <options
 done
+if grep -E -e '--folded|-l folded' "$folder"/*; then
+	echo 'FAILED: an older spelling is completed'
+	exit 1
+fi
 exec python3 "$SRC/tests/cli/completions.py" "$folder" bash

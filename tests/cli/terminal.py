@@ -195,10 +195,10 @@ def test_own_names():
         check(f"{name}: refused", rc == 2 and seen.startswith(f"ms-report: cannot write '{name}': ".encode()) and seen.count(b"\n") == 1, (rc, seen))
     check("nothing is lost", (open("run.json~").read(), open("run.json").read(), os.path.lexists("elsewhere"), sorted(os.listdir("."))) ==
           ("mine", "mine, too", False, ["run.html", "run.json", "run.json~"]), os.listdir("."))
-    os.mkdir("run.dhat.json")
+    os.symlink("elsewhere", "run.dhat.json")
     seen, rc = terminal(["ms-report", "--export=dhat", "../run.trace"])
     check("--export: refused", rc == 2 and seen.endswith(b"; --export=dhat:FILE names another, --export=dhat:- writes to the terminal\n"), (rc, seen))
-    os.rmdir("run.dhat.json")
+    os.remove("run.dhat.json")
     seen, rc = terminal("cat ../run.db | ms-report --svg=timeline")
     check("of a pipe", (rc, seen, os.path.exists("report.svg")) == (0, b"ms-report: wrote 'report.svg'\n", True), (rc, seen))
     os.chdir("..")
