@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Room export: reports for programs.
  *   In:  a page, the model, views as tables.
- *   Out: JSON, CSV and folded stacks (formats.h); the formats of other programs (this header).
+ *   Out: JSON and CSV (formats.h); the formats of other programs (this header).
  *   Used by: cli.
  *
  * What the formats of other programs have in common: rows of figures with their call stacks, names
