@@ -155,11 +155,11 @@ static int make_span(sqlite3 *db, const struct condition *c, struct ms_arena *a,
 
 /* ---- asking ---- */
 
-static void take(struct matches *m, struct site *s, const struct condition *c, enum truth t)
+static void take(struct matches *m, struct match_site *s, const struct condition *c, enum truth t)
 {
 	if (t == TRUE)
 		s->found |= match_bit(c);
-	m->unknown[c->subject] += t == UNKNOWN && !c->drop;
+	m->unknown[c->subject] += t == UNSURE && !c->drop;
 }
 
 /* Takes the answers, and counts them. */
@@ -172,10 +172,10 @@ static int ask(struct matches *m, sqlite3 *db, const struct condition *c, const 
 	sqlite3_bind_text(q, 3, c->text, -1, SQLITE_STATIC);
 	sqlite3_bind_text(q, 4, point, -1, SQLITE_STATIC);
 	while (q && ms_sql_next(db, q, err)) {
-		struct site *s = match_site_of(m, sqlite3_column_int64(q, 0));
+		struct match_site *s = match_site_of(m, sqlite3_column_int64(q, 0));
 		bool known = sqlite3_column_type(q, 1) != SQLITE_NULL;
 		if (s)
-			take(m, s, c, !known ? UNKNOWN : sqlite3_column_int(q, 1) ? TRUE : UNTRUE);
+			take(m, s, c, !known ? UNSURE : sqlite3_column_int(q, 1) ? TRUE : UNTRUE);
 		++*answers;
 	}
 	sqlite3_finalize(q);
@@ -223,18 +223,19 @@ static void read_values(sqlite3_stmt *q, struct value *v)
 
 struct walk {
 	struct matches *m;
-	int64_t stack;
+	uint32_t stack;
 };
 
 static bool frame_at(const void *arg, unsigned i, const char **function)
 {
 	const struct walk *w = arg;
-	struct stack *k = match_stack_of(w->m, w->stack);
-	for (; k && i; i--)
-		k = match_stack_of(w->m, k->parent);
-	const struct frame *f = k ? match_frame_of(w->m, k->frame) : NULL;
+	const struct model *model = &w->m->model;
+	uint32_t node = w->stack;
+	for (; node != NONE && i; i--)
+		node = model->nodes.v[node].parent;
+	const struct frame *f = model_frame(model, node);
 	*function = f ? f->function : NULL;
-	return k != NULL;
+	return f != NULL;
 }
 
 static int read_columns(struct matches *m, sqlite3 *db, const struct options *o, const char *point,
@@ -243,8 +244,8 @@ static int read_columns(struct matches *m, sqlite3 *db, const struct options *o,
 	struct value *v = ms_arena_alloc(o->arena, column_count * sizeof *v);
 	sqlite3_stmt *q = columns_query(db, o->arena, point, err);
 	while (q && ms_sql_next(db, q, err)) {
-		struct site *s = match_site_of(m, sqlite3_column_int64(q, 0));
-		struct walk walk = {m, s ? s->stack : 0};
+		struct match_site *s = match_site_of(m, sqlite3_column_int64(q, 0));
+		struct walk walk = {m, s ? s->stack : NONE};
 		struct where_row row = {v, frame_at, &walk};
 		if (!s)
 			continue;

@@ -66,7 +66,7 @@ struct cut {
 	struct ms_event_decoder *decoder;
 
 	/* what is live: all of it before the span, in the span what is kept, if that is not all */
-	struct live live;
+	struct cut_live live;
 	MS_ARRAY(uint64_t) last; /* number of each thread's latest allocation */
 	struct ms_ranges ranges;
 	bool restoring; /* parts of a checkpoint that replaces all this follow */
@@ -106,16 +106,16 @@ static void map(struct cut *c, const struct ms_event *ev)
 
 static void before_span(struct cut *c, const struct ms_event *ev)
 {
-	struct live_block gone;
+	struct cut_live_block gone;
 	map(c, ev);
 	if (releases(ev))
-		live_take(&c->live, ev->freed, &gone);
+		cut_live_take(&c->live, ev->freed, &gone);
 	if (!allocates(ev))
 		return;
 	set_last(c, ev->thread, ev->number);
 	if (!keep_block(&c->keep, ev->number, ev->size, ev->stack, ev->thread))
 		return;
-	live_add(&c->live, ev->number)->b = (struct ms_checkpoint_block){
+	cut_live_add(&c->live, ev->number)->b = (struct ms_checkpoint_block){
 		.number = ev->number,
 		.size = ev->size,
 		.tick = ev->time_ticks,
@@ -130,7 +130,7 @@ static void before_span(struct cut *c, const struct ms_event *ev)
 /* The blocks that are live now get the numbers that they have in the cut. */
 static void number_live(struct cut *c)
 {
-	struct live_block **all = live_sorted(&c->live);
+	struct cut_live_block **all = cut_live_sorted(&c->live);
 	for (size_t i = 0; i < c->live.n; i++)
 		all[i]->as = c->keep.some ? i : all[i]->b.number;
 	free(all);
@@ -152,7 +152,7 @@ static int begin_span(struct cut *c)
 	if (c->keep.some)
 		cut_verdicts_begin(&c->verdicts, c->facts, c->position);
 	else
-		live_clear(&c->live);
+		cut_live_clear(&c->live);
 	return 0;
 }
 
@@ -172,8 +172,8 @@ static int write_all(struct cut *c, const struct ms_event *ev)
 /* Is the block that the event releases one of those kept? Its number is made that of the cut. */
 static bool take_kept(struct cut *c, struct ms_event *ev)
 {
-	struct live_block gone;
-	bool was = releases(ev) && live_take(&c->live, ev->freed, &gone);
+	struct cut_live_block gone;
+	bool was = releases(ev) && cut_live_take(&c->live, ev->freed, &gone);
 	ev->freed = was ? gone.as : 0;
 	return was;
 }
@@ -196,7 +196,7 @@ static int write_some(struct cut *c, struct ms_event ev)
 	else if (ev.kind == MS_EV_REALLOC && !was)
 		ev.kind = MS_EV_ALLOC;
 	if (allocates(&ev)) {
-		struct live_block *b = live_add(&c->live, ev.number);
+		struct cut_live_block *b = cut_live_add(&c->live, ev.number);
 		b->as = c->out.number;
 		b->b.size = ev.size;
 		b->b.stack = ev.stack;
@@ -261,7 +261,7 @@ static void restore_part(struct cut *c, struct ms_checkpoint_decoder *d)
 	uint64_t last;
 	while (ms_checkpoint_next(d, &b) == MS_FMT_OK)
 		if (keep_block(&c->keep, b.number, b.size, b.stack, b.thread))
-			live_add(&c->live, b.number)->b = b;
+			cut_live_add(&c->live, b.number)->b = b;
 	for (uint32_t i = 0; d->head.part == 0 && i < THREADS_MAX; i++) {
 		if (ms_checkpoint_next_last(d, &last) != MS_FMT_OK)
 			break;
@@ -282,7 +282,7 @@ static void take_checkpoint(struct cut *c, const struct ms_block *b)
 		c->restoring = d.head.event > c->position;
 		if (!c->restoring)
 			return;
-		live_clear(&c->live);
+		cut_live_clear(&c->live);
 		ms_ranges_free(&c->ranges);
 		c->position = d.head.event;
 		c->number = d.head.number;
@@ -592,7 +592,7 @@ int cut_trace(const struct options *o, bool *incomplete, struct ms_err *err)
 	ms_anonymizer_free(c.out.names);
 	cut_writer_free(&c.out);
 	keep_free(&c.keep);
-	live_clear(&c.live);
+	cut_live_clear(&c.live);
 	ms_ranges_free(&c.ranges);
 	free(c.last.v);
 	free(c.decoder);

@@ -104,10 +104,13 @@ static int find_names(struct keep *k, const struct ms_recording *t, struct ms_er
 	sqlite3 *db = ms_snapshot_open(k->o->input, NULL, 0, &point, NULL, err);
 	int rc = db ? matches_stacks(&m, db, k->o, err) : -1;
 	int64_t process = db ? process_of(db, t) : 0;
-	for (size_t i = 0; rc == 0 && i < m.frames.n; i++)
-		if (m.frames.v[i].process == process && !m.frames.v[i].missing)
-			*MS_PUSH(&k->named) = (struct frame_bits){(uint64_t)m.frames.v[i].address,
-								  m.frames.v[i].found};
+	uint32_t own = MODEL_FIND(m.model.processes, process);
+	for (size_t i = 0; rc == 0 && i < m.frames.n; i++) {
+		const struct frame *f = &m.model.frames.v[i];
+		if (f->process == own && !f->note)
+			*MS_PUSH(&k->named) =
+				(struct frame_bits){figure_or_0(f->address), m.frames.v[i]};
+	}
 	if (k->named.n)
 		qsort(k->named.v, k->named.n, sizeof *k->named.v, by_address);
 	matches_free(&m);

@@ -7,29 +7,29 @@
 
 #include "libcommon/base/arena.h"
 
-static size_t home(const struct live *l, uint64_t number)
+static size_t home(const struct cut_live *l, uint64_t number)
 {
 	return (size_t)((number * UINT64_C(0x9e3779b97f4a7c15)) >> 20) & (l->slots - 1);
 }
 
-static bool empty(const struct live *l, size_t i)
+static bool empty(const struct cut_live *l, size_t i)
 {
 	return l->v[i].b.number == UINT64_MAX;
 }
 
-static struct live_block *insert(struct live *l, uint64_t number)
+static struct cut_live_block *insert(struct cut_live *l, uint64_t number)
 {
 	size_t i = home(l, number);
 	while (!empty(l, i))
 		i = (i + 1) & (l->slots - 1);
-	l->v[i] = (struct live_block){.b.number = number};
+	l->v[i] = (struct cut_live_block){.b.number = number};
 	l->n++;
 	return &l->v[i];
 }
 
-static void grow(struct live *l)
+static void grow(struct cut_live *l)
 {
-	struct live old = *l;
+	struct cut_live old = *l;
 	l->n = 0;
 	l->slots = old.slots ? old.slots * 2 : 1024;
 	l->v = ms_xrealloc(NULL, l->slots, sizeof *l->v);
@@ -41,14 +41,14 @@ static void grow(struct live *l)
 	free(old.v);
 }
 
-struct live_block *live_add(struct live *l, uint64_t number)
+struct cut_live_block *cut_live_add(struct cut_live *l, uint64_t number)
 {
 	if (l->n * 2 >= l->slots)
 		grow(l);
 	return insert(l, number);
 }
 
-bool live_take(struct live *l, uint64_t number, struct live_block *out)
+bool cut_live_take(struct cut_live *l, uint64_t number, struct cut_live_block *out)
 {
 	if (!l->n)
 		return false;
@@ -73,14 +73,14 @@ bool live_take(struct live *l, uint64_t number, struct live_block *out)
 
 static int by_number(const void *a, const void *b)
 {
-	const struct live_block *x = *(struct live_block *const *)a,
-				*y = *(struct live_block *const *)b;
+	const struct cut_live_block *x = *(struct cut_live_block *const *)a,
+				    *y = *(struct cut_live_block *const *)b;
 	return x->b.number < y->b.number ? -1 : x->b.number > y->b.number;
 }
 
-struct live_block **live_sorted(const struct live *l)
+struct cut_live_block **cut_live_sorted(const struct cut_live *l)
 {
-	struct live_block **all = ms_xrealloc(NULL, l->n + 1, sizeof *all);
+	struct cut_live_block **all = ms_xrealloc(NULL, l->n + 1, sizeof *all);
 	size_t n = 0;
 	for (size_t i = 0; i < l->slots; i++)
 		if (!empty(l, i))
@@ -89,8 +89,8 @@ struct live_block **live_sorted(const struct live *l)
 	return all;
 }
 
-void live_clear(struct live *l)
+void cut_live_clear(struct cut_live *l)
 {
 	free(l->v);
-	*l = (struct live){0};
+	*l = (struct cut_live){0};
 }

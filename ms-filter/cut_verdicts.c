@@ -40,7 +40,7 @@ struct kept {
 
 /* Counts the live blocks that are kept by stack, up to the last one that a record of the scan is
  * about. */
-static struct kept *count_kept(const struct live *live, uint64_t stacks)
+static struct kept *count_kept(const struct cut_live *live, uint64_t stacks)
 {
 	struct kept *v = ms_xcalloc(stacks + 1, sizeof *v);
 	for (size_t i = 0; i < live->slots; i++) {
@@ -92,7 +92,7 @@ static void split(struct ms_verdict_site *s, const struct kept *k, struct ms_ver
 /* ---- a scan ---- */
 
 static bool put_sites(struct ms_record_writer *w, const struct ms_verdict_record *v, size_t n,
-		      const struct live *live)
+		      const struct cut_live *live)
 {
 	bool room = true;
 	if (!n)
@@ -112,7 +112,7 @@ static bool put_sites(struct ms_record_writer *w, const struct ms_verdict_record
 	return room;
 }
 
-static int write_scan(struct cut_verdicts *v, struct cut_writer *w, const struct live *live)
+static int write_scan(struct cut_verdicts *v, struct cut_writer *w, const struct cut_live *live)
 {
 	const struct ms_verdict_record *all = v->facts->verdicts.v + v->at;
 	struct ms_verdict_scan head = all->scan;
@@ -138,7 +138,7 @@ static int write_scan(struct cut_verdicts *v, struct cut_writer *w, const struct
 }
 
 int cut_verdicts_write(struct cut_verdicts *v, struct cut_writer *w, uint64_t position,
-		       const struct live *live)
+		       const struct cut_live *live)
 {
 	int rc = 0;
 	while (rc == 0 && v->next <= position) {

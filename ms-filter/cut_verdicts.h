@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 struct cut_writer;
-struct live;
+struct cut_live;
 struct ms_recording;
 
 struct cut_verdicts {
@@ -21,4 +21,4 @@ void cut_verdicts_begin(struct cut_verdicts *v, const struct ms_recording *facts
 /* Event number `position` is next and v->next is not behind it: writes the scans that stand before
  * it, of the blocks that are in `live`, which are all that are kept. 0, or -1 with w->err set. */
 int cut_verdicts_write(struct cut_verdicts *v, struct cut_writer *w, uint64_t position,
-		       const struct live *live);
+		       const struct cut_live *live);

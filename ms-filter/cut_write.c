@@ -250,7 +250,7 @@ static size_t put_ranges(struct ms_column *out, size_t n, const struct ms_ranges
 
 struct checkpoint {
 	struct ms_checkpoint_head head;
-	struct live_block *const *blocks;
+	struct cut_live_block *const *blocks;
 	size_t n;
 	const uint64_t *last;
 	size_t threads;
@@ -286,10 +286,10 @@ static int put_part(struct cut_writer *c, const struct checkpoint *k, size_t fro
 	return rc;
 }
 
-int cut_checkpoint(struct cut_writer *c, uint64_t tick, const struct live *live,
+int cut_checkpoint(struct cut_writer *c, uint64_t tick, const struct cut_live *live,
 		   const uint64_t *last, size_t threads, const struct ms_ranges *ranges)
 {
-	struct live_block **blocks = live_sorted(live);
+	struct cut_live_block **blocks = cut_live_sorted(live);
 	struct checkpoint k = {.head = {.event = c->event, .number = c->number, .tick = tick},
 			       .blocks = blocks,
 			       .n = live->n,

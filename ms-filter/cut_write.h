@@ -48,7 +48,7 @@ int cut_record(struct cut_writer *c, uint16_t type, const struct ms_block *b,
 	       struct ms_record record, uint64_t skip, const struct ms_record_writer *more);
 /* All blocks of `live` as they were before event c->event at `tick`, numbered as `as` says; the
  * latest allocation of each thread, UINT64_MAX for none; and mapped ranges. */
-int cut_checkpoint(struct cut_writer *c, uint64_t tick, const struct live *live,
+int cut_checkpoint(struct cut_writer *c, uint64_t tick, const struct cut_live *live,
 		   const uint64_t *last, size_t threads, const struct ms_ranges *ranges);
 /* An event, numbered on. */
 int cut_event(struct cut_writer *c, const struct ms_event *ev);

@@ -18,7 +18,7 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/err.h"
 #include "libcommon/base/order.h"
-#include "libcommon/snapshot/snapshot.h"
+#include "libcommon/model/rows.h"
 
 #define STACK_SUBJECTS (KEEP(FUNCTION) | KEEP(FILE_NAME) | KEEP(MODULE))
 
@@ -27,24 +27,14 @@ uint64_t match_bit(const struct condition *c)
 	return c->drop ? DROP(c->subject) : KEEP(c->subject);
 }
 
-struct stack *match_stack_of(struct matches *m, int64_t id)
-{
-	return MS_FIND_ID(m->stacks.v, m->stacks.n, id);
-}
-
-struct site *match_site_of(struct matches *m, int64_t id)
+struct match_site *match_site_of(struct matches *m, int64_t id)
 {
 	return MS_FIND_ID(m->sites.v, m->sites.n, id);
 }
 
-const struct frame *match_frame_of(const struct matches *m, int64_t id)
+const char *match_module(const struct matches *m, const struct frame *f)
 {
-	return MS_FIND_ID(m->frames.v, m->frames.n, id);
-}
-
-static const char *text(sqlite3_stmt *q, int column)
-{
-	return (const char *)sqlite3_column_text(q, column);
+	return f->module == NONE ? NULL : m->model.modules.v[f->module].path;
 }
 
 const char *match_exe(const char *pattern, const char *exe)
@@ -61,117 +51,126 @@ bool match_names(const char *pattern, const char *name, int64_t number)
 
 /* ---- frames and stacks ---- */
 
-/* Columns: id, function, file, module, runtime, note. */
-static uint64_t match_frame(const struct options *o, sqlite3_stmt *q)
+static uint64_t match_frame(const struct matches *m, const struct frame *f)
 {
+	const char *const texts[] = {f->function, f->file, match_module(m, f)};
 	uint64_t found = 0;
-	for (size_t i = 0; i < o->conditions.n; i++) {
-		const struct condition *c = &o->conditions.v[i];
+	for (size_t i = 0; i < m->o->conditions.n; i++) {
+		const struct condition *c = &m->o->conditions.v[i];
 		if (!(STACK_SUBJECTS & KEEP(c->subject)) || (found & match_bit(c)))
 			continue;
-		const char *s = text(q, 1 + (int)(c->subject - FUNCTION));
+		const char *s = texts[c->subject - FUNCTION];
 		if (s && regexec(&c->regex, s, 0, NULL, 0) == 0)
 			found |= match_bit(c);
 	}
 	return found;
 }
 
-static const char *kept(const struct matches *m, const struct options *o, sqlite3_stmt *q,
-			int column)
+static const char *kept(struct matches *m, const char *s)
 {
-	const char *s = m->named ? text(q, column) : NULL;
-	return s ? ms_arena_strdup(o->arena, s) : NULL;
+	return s && m->named ? ms_arena_strdup(&m->model.arena, s) : NULL;
 }
 
-static int read_frames(struct matches *m, sqlite3 *db, const struct options *o, struct ms_err *err)
+static const struct cell_column frame_columns[] = {
+	CELL(ID, frame, id),          CELL(PROCESS, frame, process),   CELL(MODULE, frame, module),
+	CELL(FIGURE, frame, address), CELL(BORROWED, frame, function), CELL(BORROWED, frame, file),
+	CELL(BORROWED, frame, note),  CELL(SMALL, frame, line),        CELL(TRUE, frame, runtime),
+};
+
+static void read_frame(struct reader *r)
 {
-	sqlite3_stmt *q = ms_sql_prepare(
-		db,
-		"SELECT f.id, f.function, f.file, m.path, f.runtime, f.note, f.address, f.line,"
-		" f.process "
-		"FROM frame f LEFT JOIN module m ON m.id = f.module ORDER BY f.id",
-		err);
-	while (q && ms_sql_next(db, q, err)) {
-		/* An unknown frame, or one that stands for missing frames, may be the user's
-		 * code. */
-		bool missing = sqlite3_column_type(q, 5) != SQLITE_NULL;
-		*MS_PUSH(&m->frames) = (struct frame){
-			.id = sqlite3_column_int64(q, 0),
-			.process = sqlite3_column_int64(q, 8),
-			.found = match_frame(o, q),
-			.function = kept(m, o, q, 1),
-			.file = kept(m, o, q, 2),
-			.module = kept(m, o, q, 3),
-			.address = sqlite3_column_int64(q, 6),
-			.line = sqlite3_column_int64(q, 7),
-			.user = sqlite3_column_int64(q, 4) == 0 || missing,
-			.missing = missing,
-		};
-	}
-	sqlite3_finalize(q);
-	return err->text[0] ? -1 : 0;
+	struct matches *m = r->arg;
+	struct frame f = {0};
+	reader_fill(r, &f);
+	*MS_PUSH(&m->frames) = match_frame(m, &f);
+	f.function = kept(m, f.function);
+	f.file = kept(m, f.file);
+	f.note = f.note ? "" : NULL;
+	*MS_PUSH(&m->model.frames) = f;
 }
 
-static int read_stacks(struct matches *m, sqlite3 *db, struct ms_err *err)
+static const struct reader_table frames =
+	READER_TABLE("frame", "ORDER BY id", frame_columns, read_frame);
+
+/* Adds to what each frame meets what its callers do. An unknown frame, or one that stands for missing
+ * frames, may be the user's code. */
+static void match_stacks(struct matches *m)
 {
-	sqlite3_stmt *q =
-		ms_sql_prepare(db, "SELECT id, parent, frame FROM stack ORDER BY id", err);
-	while (q && ms_sql_next(db, q, err)) {
-		struct stack k = {.id = sqlite3_column_int64(q, 0),
-				  .parent = sqlite3_column_int64(q, 1),
-				  .frame = sqlite3_column_int64(q, 2)};
-		const struct frame *f = match_frame_of(m, k.frame);
-		const struct stack *parent = match_stack_of(m, k.parent);
-		k.found = (f ? f->found : 0) | (parent ? parent->found : 0);
-		k.user = (f && f->user) || (parent && parent->user);
-		*MS_PUSH(&m->stacks) = k;
+	const struct model *model = &m->model;
+	m->stacks = ms_xcalloc(model->nodes.n + 1, sizeof *m->stacks);
+	for (size_t i = 0; i < model->nodes.n; i++) {
+		const struct node *n = &model->nodes.v[i];
+		const struct frame *f = &model->frames.v[n->frame];
+		struct match_stack up = {0};
+		if (n->parent != NONE)
+			up = m->stacks[n->parent];
+		m->stacks[i].found = m->frames.v[n->frame] | up.found;
+		m->stacks[i].user = !f->runtime || f->note || up.user;
 	}
-	sqlite3_finalize(q);
-	return err->text[0] ? -1 : 0;
+}
+
+int matches_stacks(struct matches *m, sqlite3 *db, const struct options *o, struct ms_err *err)
+{
+	m->o = o;
+	m->model.db = db;
+	if (model_read(&m->model, MODEL_PROCESSES | MODEL_MODULES, err) != 0 ||
+	    reader_read_table(&m->model, &frames, m, err) != 0 ||
+	    model_read(&m->model, MODEL_NODES, err) != 0)
+		return -1;
+	match_stacks(m);
+	return 0;
 }
 
 /* ---- sites ---- */
 
-static int read_sites(struct matches *m, sqlite3 *db, const struct options *o, struct ms_err *err)
+struct site_row {
+	int64_t id;
+	uint32_t stack;
+	const char *verdict, *one_time;
+};
+static const struct cell_column site_columns[] = {
+	CELL(ID, site_row, id),
+	CELL(NODE, site_row, stack),
+	CELL(BORROWED, site_row, verdict),
+	CELL(BORROWED, site_row, one_time),
+};
+
+static void read_site(struct reader *r)
 {
-	sqlite3_stmt *q = ms_sql_prepare(
-		db, "SELECT id, stack, verdict, one_time FROM site ORDER BY id", err);
-	while (q && ms_sql_next(db, q, err)) {
-		struct site s = {.id = sqlite3_column_int64(q, 0),
-				 .stack = sqlite3_column_int64(q, 1),
-				 .verdict = kept(m, o, q, 2),
-				 .judged = sqlite3_column_type(q, 2) != SQLITE_NULL};
-		const struct stack *k = match_stack_of(m, s.stack);
-		bool one_time = sqlite3_column_type(q, 3) != SQLITE_NULL;
-		s.found = k ? k->found : 0;
-		if ((k && !k->user) || one_time)
-			s.found |= KEEP(RUNTIME) | DROP(RUNTIME);
-		if (one_time)
-			s.found |= KEEP(ONE_TIME) | DROP(ONE_TIME);
-		*MS_PUSH(&m->sites) = s;
-	}
-	sqlite3_finalize(q);
-	return err->text[0] ? -1 : 0;
+	struct matches *m = r->arg;
+	struct site_row x;
+	reader_fill(r, &x);
+	struct match_site s = {.id = x.id, .stack = x.stack};
+	const struct match_stack *k = x.stack == NONE ? NULL : &m->stacks[x.stack];
+	s.verdict = x.verdict && !m->named ? "" : kept(m, x.verdict);
+	s.found = k ? k->found : 0;
+	if ((k && !k->user) || x.one_time)
+		s.found |= KEEP(RUNTIME) | DROP(RUNTIME);
+	if (x.one_time)
+		s.found |= KEEP(ONE_TIME) | DROP(ONE_TIME);
+	*MS_PUSH(&m->sites) = s;
 }
 
-/* A stack that is needed has needed callers, so that going outwards can stop at the first one found
- * marked. */
-static void need(struct matches *m, int64_t stack)
+static const struct reader_table sites =
+	READER_TABLE("site", "ORDER BY id", site_columns, read_site);
+
+/* Marks a stack as needed, and with it its callers, so that going outwards can stop at the first one
+ * found marked. */
+static void need(struct matches *m, uint32_t stack)
 {
-	struct stack *k = match_stack_of(m, stack);
-	for (; k && !k->needed; k = match_stack_of(m, k->parent))
-		k->needed = true;
+	for (; stack != NONE && !m->stacks[stack].needed; stack = m->model.nodes.v[stack].parent)
+		m->stacks[stack].needed = true;
 }
 
 /* Decides on every site, and marks what the kept ones need. */
 static void decide(struct matches *m, const struct options *o)
 {
 	for (size_t i = 0; i < m->sites.n; i++) {
-		struct site *s = &m->sites.v[i];
+		struct match_site *s = &m->sites.v[i];
 		s->hidden = (s->found & o->keep) != o->keep || (s->found & o->drop);
 		s->hidden ^= o->invert;
 		m->hidden += s->hidden;
-		m->unknown[VERDICT] += !s->judged && (o->keep & KEEP(VERDICT) & ~s->found);
+		m->unknown[VERDICT] += !s->verdict && (o->keep & KEEP(VERDICT) & ~s->found);
 		if (!s->hidden)
 			need(m, s->stack);
 	}
@@ -183,17 +182,12 @@ static int need_frees(struct matches *m, sqlite3 *db, struct ms_err *err)
 	sqlite3_stmt *q = ms_sql_prepare(
 		db, "SELECT site, stack FROM free_site WHERE stack IS NOT NULL", err);
 	while (q && ms_sql_next(db, q, err)) {
-		const struct site *s = match_site_of(m, sqlite3_column_int64(q, 0));
+		const struct match_site *s = match_site_of(m, sqlite3_column_int64(q, 0));
 		if (s && !s->hidden)
-			need(m, sqlite3_column_int64(q, 1));
+			need(m, MODEL_FIND(m->model.nodes, sqlite3_column_int64(q, 1)));
 	}
 	sqlite3_finalize(q);
 	return err->text[0] ? -1 : 0;
-}
-
-int matches_stacks(struct matches *m, sqlite3 *db, const struct options *o, struct ms_err *err)
-{
-	return read_frames(m, db, o, err) || read_stacks(m, db, err) ? -1 : 0;
 }
 
 int matches_find(struct matches *m, sqlite3 *db, const struct options *o, const char *point,
@@ -202,7 +196,7 @@ int matches_find(struct matches *m, sqlite3 *db, const struct options *o, const 
 	m->named = o->drop & DROP(SUPPRESSED);
 	for (size_t i = 0; i < o->conditions.n; i++)
 		m->named |= o->conditions.v[i].where && where_needs_stack(o->conditions.v[i].where);
-	if (matches_stacks(m, db, o, err) || read_sites(m, db, o, err) ||
+	if (matches_stacks(m, db, o, err) || reader_read_table(&m->model, &sites, m, err) ||
 	    conditions_ask(m, db, o, point, err))
 		return -1;
 	if (suppressions_apply(m, db, o, err) || suppressions_retained(m, db, err))
@@ -213,5 +207,6 @@ int matches_find(struct matches *m, sqlite3 *db, const struct options *o, const 
 
 void matches_free(struct matches *m)
 {
-	MS_FREE(m->sites.v, m->stacks.v, m->frames.v, m->rules.v);
+	MS_FREE(m->sites.v, m->stacks, m->frames.v, m->rules.v);
+	model_free(&m->model);
 }

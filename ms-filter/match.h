@@ -8,34 +8,26 @@
 #include <stdint.h>
 
 #include "libcommon/base/arena.h"
+#include "libcommon/model/model.h"
 #include "options.h"
 
 struct ms_err;
 struct sqlite3;
 
-struct frame {
-	int64_t id, process;
-	uint64_t found;                       /* KEEP() and DROP() bits that hold for it */
-	const char *function, *file, *module; /* with matches.named; NULL: not known */
-	int64_t address, line;
-	bool user;    /* it is of the user's own code, or may be */
-	bool missing; /* it is no frame, but says why there is none */
+/* A row of the model's stacks: whether frames are met counts its own and all its callers'. */
+struct match_stack {
+	uint64_t found; /* KEEP() and DROP() bits that hold for it */
+	bool user;      /* one of these frames is of the user's own code, or may be */
+	bool needed;    /* by a site that is kept, also where its blocks were freed */
 };
 
-struct stack {
-	int64_t id, parent, frame; /* parent 0 = none */
-	uint64_t found;            /* bits of its own frame and of all its callers' */
-	bool user;                 /* one of these frames is of the user's own code, or may be */
-	bool needed;               /* by a site that is kept, also where its blocks were freed */
-};
-
-struct site {
-	int64_t id, stack;   /* stack 0 = none */
+struct match_site {
+	int64_t id;
 	uint64_t found;      /* KEEP() and DROP() bits that hold */
-	const char *verdict; /* with matches.named; NULL = none */
-	uint32_t rule;       /* of matches.rules, from 1, that suppresses it; 0 = none */
 	uint64_t leaks;      /* blocks that a suppression's maximum counts, where one has any */
-	bool judged;         /* it has a verdict */
+	const char *verdict; /* NULL = none */
+	uint32_t stack;      /* index in the model's nodes, or NONE */
+	uint32_t rule;       /* of matches.rules, from 1, that suppresses it; 0 = none */
 	bool hidden;
 };
 
@@ -48,11 +40,13 @@ struct rule {
 	size_t over;                   /* sites that it met and left, since these are too many */
 };
 
-/* Frames, stacks and sites are in ascending order of id. */
+/* Sites are in ascending order of id. */
 struct matches {
-	MS_ARRAY(struct site) sites;
-	MS_ARRAY(struct stack) stacks;
-	MS_ARRAY(struct frame) frames;
+	struct model model; /* its frames and nodes; frames have texts if `named` */
+	const struct options *o;
+	MS_ARRAY(struct match_site) sites;
+	MS_ARRAY(uint64_t) frames;  /* KEEP() and DROP() bits that hold for each of the model's */
+	struct match_stack *stacks; /* of each of the model's nodes */
 	MS_ARRAY(struct rule) rules;
 	bool named;               /* somebody asks for names: they are kept */
 	size_t hidden;            /* number of sites with `hidden` set */
@@ -73,10 +67,10 @@ int matches_stacks(struct matches *m, struct sqlite3 *db, const struct options *
 
 /* The bit of a condition. */
 uint64_t match_bit(const struct condition *c);
-/* Each is NULL when there is none of that id. */
-struct site *match_site_of(struct matches *m, int64_t id);
-struct stack *match_stack_of(struct matches *m, int64_t id);
-const struct frame *match_frame_of(const struct matches *m, int64_t id);
+/* Returns the site of that id, or NULL. */
+struct match_site *match_site_of(struct matches *m, int64_t id);
+/* Returns the path of the module that a frame lies in, or NULL. */
+const char *match_module(const struct matches *m, const struct frame *f);
 /* Returns the part of a program's path that a pattern is matched with: its name alone, unless the
  * pattern has a slash. */
 const char *match_exe(const char *pattern, const char *exe);

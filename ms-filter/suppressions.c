@@ -19,12 +19,13 @@
 
 /* ---- which sites ---- */
 
-static struct ms_suppress_frame frame_of(const struct frame *f)
+static struct ms_suppress_frame frame_of(const struct matches *m, size_t i)
 {
-	return (struct ms_suppress_frame){f->function, f->file, f->module, (long)f->line};
+	const struct frame *f = &m->model.frames.v[i];
+	return (struct ms_suppress_frame){f->function, f->file, match_module(m, f), (long)f->line};
 }
 
-static void count(struct matches *m, struct site *s, enum ms_suppressed met, uint32_t number)
+static void count(struct matches *m, struct match_site *s, enum ms_suppressed met, uint32_t number)
 {
 	struct rule *r = &m->rules.v[number - 1];
 	r->names += met == MS_SUPPRESS_NAMES;
@@ -42,8 +43,8 @@ static bool exceeds(struct matches *m, const unsigned char *stacks, struct rule 
 {
 	size_t sites = 0;
 	for (size_t i = 0; i < m->sites.n && r->most != MS_SUPPRESS_ANY; i++) {
-		const struct stack *k = match_stack_of(m, m->sites.v[i].stack);
-		if (!k || m->sites.v[i].rule || stacks[k - m->stacks.v] != MS_SUPPRESS_YES)
+		uint32_t k = m->sites.v[i].stack;
+		if (k == NONE || m->sites.v[i].rule || stacks[k] != MS_SUPPRESS_YES)
 			continue;
 		sites += m->sites.v[i].leaks > 0;
 		r->met += m->sites.v[i].leaks;
@@ -55,27 +56,24 @@ static bool exceeds(struct matches *m, const unsigned char *stacks, struct rule 
 /* For each stack: does one of its frames meet it? Callers come first. */
 static void apply_by_frame(struct matches *m, const struct ms_suppression *rule, uint32_t number)
 {
-	unsigned char *frames = ms_xrealloc(NULL, m->frames.n + 1, 1),
-		      *stacks = ms_xrealloc(NULL, m->stacks.n + 1, 1);
-	for (size_t i = 0; i < m->frames.n; i++) {
-		struct ms_suppress_frame f = frame_of(&m->frames.v[i]);
+	const struct model *model = &m->model;
+	unsigned char *frames = ms_xrealloc(NULL, model->frames.n + 1, 1),
+		      *stacks = ms_xrealloc(NULL, model->nodes.n + 1, 1);
+	for (size_t i = 0; i < model->frames.n; i++) {
+		struct ms_suppress_frame f = frame_of(m, i);
 		frames[i] = ms_suppress_frame(rule, &f);
 	}
-	for (size_t i = 0; i < m->stacks.n; i++) {
-		const struct stack *k = &m->stacks.v[i];
-		const struct stack *up = match_stack_of(m, k->parent);
-		const struct frame *f = match_frame_of(m, k->frame);
-		unsigned char own = f ? frames[f - m->frames.v] : MS_SUPPRESS_NO,
-			      callers = up ? stacks[up - m->stacks.v] : MS_SUPPRESS_NO;
+	for (size_t i = 0; i < model->nodes.n; i++) {
+		const struct node *n = &model->nodes.v[i];
+		unsigned char own = frames[n->frame],
+			      callers = n->parent == NONE ? MS_SUPPRESS_NO : stacks[n->parent];
 		bool yes = own == MS_SUPPRESS_YES || callers == MS_SUPPRESS_YES;
 		stacks[i] = yes ? MS_SUPPRESS_YES : own ? own : callers;
 	}
 	bool left = exceeds(m, stacks, &m->rules.v[number - 1]);
-	for (size_t i = 0; i < m->sites.n && !left; i++) {
-		const struct stack *k = match_stack_of(m, m->sites.v[i].stack);
-		if (k)
-			count(m, &m->sites.v[i], stacks[k - m->stacks.v], number);
-	}
+	for (size_t i = 0; i < m->sites.n && !left; i++)
+		if (m->sites.v[i].stack != NONE)
+			count(m, &m->sites.v[i], stacks[m->sites.v[i].stack], number);
 	free(frames);
 	free(stacks);
 }
@@ -84,13 +82,11 @@ static void apply_by_stack(struct matches *m, const struct ms_suppression *rule,
 {
 	static struct ms_suppress_frame frames[FRAMES_MAX];
 	for (size_t i = 0; i < m->sites.n; i++) {
-		struct site *s = &m->sites.v[i];
+		struct match_site *s = &m->sites.v[i];
 		size_t n = 0;
-		const struct stack *k = match_stack_of(m, s->stack);
-		for (; k && n < FRAMES_MAX; k = match_stack_of(m, k->parent)) {
-			const struct frame *f = match_frame_of(m, k->frame);
-			frames[n++] = f ? frame_of(f) : (struct ms_suppress_frame){0};
-		}
+		const struct node *nodes = m->model.nodes.v;
+		for (uint32_t k = s->stack; k != NONE && n < FRAMES_MAX; k = nodes[k].parent)
+			frames[n++] = frame_of(m, nodes[k].frame);
 		if (n)
 			count(m, s, ms_suppress_stack(rule, frames, n, s->verdict), number);
 	}
@@ -115,7 +111,7 @@ static int count_leaks(struct matches *m, sqlite3 *db, const struct ms_suppressi
 		limited |= s->rules.v[k].most != MS_SUPPRESS_ANY;
 	sqlite3_stmt *q = limited ? ms_sql_prepare(db, leaks, err) : NULL;
 	while (q && ms_sql_next(db, q, err)) {
-		struct site *site = match_site_of(m, sqlite3_column_int64(q, 0));
+		struct match_site *site = match_site_of(m, sqlite3_column_int64(q, 0));
 		int64_t n = sqlite3_column_int64(q, 1);
 		if (site)
 			site->leaks = n > 0 ? (uint64_t)n : 0;
@@ -158,12 +154,12 @@ static const char lost_with[] =
 
 int suppressions_retained(struct matches *m, sqlite3 *db, struct ms_err *err)
 {
-	const struct site *last = NULL;
+	const struct match_site *last = NULL;
 	int64_t blocks = 0;
 	sqlite3_stmt *q = m->rules.n ? ms_sql_prepare(db, lost_with, err) : NULL;
 	while (q && ms_sql_next(db, q, err)) {
-		struct site *s = match_site_of(m, sqlite3_column_int64(q, 0));
-		const struct site *root = match_site_of(m, sqlite3_column_int64(q, 1));
+		struct match_site *s = match_site_of(m, sqlite3_column_int64(q, 0));
+		const struct match_site *root = match_site_of(m, sqlite3_column_int64(q, 1));
 		if (!s || s->rule)
 			continue;
 		blocks = s == last ? blocks : 0;

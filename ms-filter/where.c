@@ -419,7 +419,7 @@ static enum truth stack_holds(const struct node *n, const struct where_row *row)
 		if (text_holds(n, function, n->literal.text) != all)
 			return all ? UNTRUE : TRUE;
 	}
-	return !some || gap ? UNKNOWN : all ? TRUE : UNTRUE;
+	return !some || gap ? UNSURE : all ? TRUE : UNTRUE;
 }
 
 static enum truth holds_compare(const struct node *n, const struct where_row *row)
@@ -429,7 +429,7 @@ static enum truth holds_compare(const struct node *n, const struct where_row *ro
 	if (columns[n->left].type == COLUMN_STACK)
 		return stack_holds(n, row);
 	if (!a->known || !b->known)
-		return UNKNOWN;
+		return UNSURE;
 	if (is_text(n->left))
 		return text_holds(n, a->text, b->text) ? TRUE : UNTRUE;
 	int order = a->number < b->number ? -1 : a->number > b->number;

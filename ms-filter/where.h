@@ -35,7 +35,7 @@ struct where_row {
 };
 
 /* In order: of "and" the least counts, of "or" the most. */
-enum truth { UNTRUE, UNKNOWN, TRUE };
+enum truth { UNTRUE, UNSURE, TRUE };
 
 /* Parses `text`; made in `a`. NULL with `err` set to one line that says where. */
 struct where *where_parse(struct ms_arena *a, const char *text, struct ms_err *err);

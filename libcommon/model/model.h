@@ -2,7 +2,7 @@
  * Room model: what is asked of a snapshot's database, without a word about it.
  *   In:  an open snapshot database, and the moment that is wanted (model_load).
  *   Out: its rows as arrays with sums (this header); facts about all of it (facts.h).
- *   Used by: ms-report, ms-diff.
+ *   Used by: ms-report, ms-diff, ms-filter.
  *
  * A snapshot database as arrays: read once, then only looked at.
  */
@@ -105,9 +105,9 @@ struct frame {
 	int64_t id;
 	uint64_t address; /* UNKNOWN = none */
 	const char *function, *file,
-		*note;   /* NULL = not known; note: why frames are missing here */
-	uint32_t module; /* index or NONE */
-	uint32_t line;   /* 0 = not known */
+		*note;            /* NULL = not known; note: why frames are missing here */
+	uint32_t process, module; /* indices or NONE */
+	uint32_t line;            /* 0 = not known */
 	bool inlined, runtime;
 };
 

@@ -186,9 +186,10 @@ static void read_module(struct reader *r)
 }
 
 static const struct cell_column frame_columns[] = {
-	CELL(ID, frame, id),         CELL(MODULE, frame, module), CELL(FIGURE, frame, address),
-	CELL(TEXT, frame, function), CELL(TEXT, frame, file),     CELL(TEXT, frame, note),
-	CELL(SMALL, frame, line),    CELL(TRUE, frame, inlined),  CELL(TRUE, frame, runtime),
+	CELL(ID, frame, id),          CELL(PROCESS, frame, process), CELL(MODULE, frame, module),
+	CELL(FIGURE, frame, address), CELL(TEXT, frame, function),   CELL(TEXT, frame, file),
+	CELL(TEXT, frame, note),      CELL(SMALL, frame, line),      CELL(TRUE, frame, inlined),
+	CELL(TRUE, frame, runtime),
 };
 
 static void read_frame(struct reader *r)

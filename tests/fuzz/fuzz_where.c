@@ -32,9 +32,9 @@ static void judge(const struct where *w, const struct where *opposite)
 		struct where_row row = {v, frame_at, &frames};
 		enum truth a = where_holds(w, &row);
 		enum truth b = opposite ? where_holds(opposite, &row) : a;
-		if (opposite && (a == UNKNOWN) != (b == UNKNOWN))
+		if (opposite && (a == UNSURE) != (b == UNSURE))
 			abort();
-		if (opposite && a != UNKNOWN && a == b)
+		if (opposite && a != UNSURE && a == b)
 			abort();
 	}
 }
