@@ -25,15 +25,15 @@ const char *const side_names[2] = {"old", "new"};
 #define IS_FLOW_NONE false
 
 const struct total totals[TOTALS] = {
-#define X(name, unit, adds) {#name, #name, IS_BYTES_##unit, IS_FLOW_##adds},
+#define X(name, unit, adds) {#name, IS_BYTES_##unit, IS_FLOW_##adds},
 	MS_TOTALS(X)
 #undef X
-		{"peak_rss_bytes", NULL, true, false},
-	{"end_rss_bytes", NULL, true, false},
-	{"live_bytes", NULL, true, false},
-	{"live_blocks", NULL, false, false},
-	{"own_peaks_bytes", NULL, true, false},
-	{"own_peaks_blocks", NULL, false, false},
+		{"peak_rss_bytes", true, false},
+	{"end_rss_bytes", true, false},
+	{"live_bytes", true, false},
+	{"live_blocks", false, false},
+	{"own_peaks_bytes", true, false},
+	{"own_peaks_blocks", false, false},
 };
 
 int total_of(enum diff_figure f)

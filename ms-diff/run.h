@@ -28,7 +28,6 @@ enum total_index {
 };
 extern const struct total {
 	const char *name;
-	const char *column; /* of table process, to be summed up; NULL = from elsewhere */
 	bool bytes;
 	bool flow; /* counts what happened in the run, so that it grows with the work done */
 } totals[TOTALS];

@@ -204,8 +204,10 @@ int model_load(struct model *m, sqlite3 *db, const char *at, struct ms_err *err)
 {
 	m->db = db;
 	m->at_time_ns = UNKNOWN;
-	if (rows_read_moments(m, err) != 0 || choose_moment(m, at, err) != 0 ||
-	    rows_read(m, err) != 0)
+	m->snapshots.n = 0;
+	if (model_read(m, MODEL_PROCESSES | MODEL_SNAPSHOTS, err) != 0 ||
+	    choose_moment(m, at, err) != 0 ||
+	    model_read(m, ~(unsigned)(MODEL_PROCESSES | MODEL_SNAPSHOTS), err) != 0)
 		return -1;
 	if (m->processes.n == 0)
 		return ms_err_set(err, "this snapshot holds no process");

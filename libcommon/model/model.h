@@ -392,7 +392,7 @@ enum model_part {
 	MODEL_TIMES = 1 << 8, /* points, samples, marks */
 	MODEL_HIDDEN = 1 << 9
 };
-/* Reads tables of m->db. 0, or -1 with `err` set. */
+/* Reads tables of m->db, but those that were handed over. 0, or -1 with `err` set. */
 int model_read(struct model *m, unsigned parts, struct ms_err *err);
 /* Returns the taker that puts the rows of a trace into `m`, which is zero, so that model_load need
  * not read them from the database. */

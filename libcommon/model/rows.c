@@ -117,6 +117,16 @@ void reader_fill(struct reader *r, void *row)
 
 /* ---- one function per table ---- */
 
+/* Defines the function that appends a row, `x`, to an array of the model, if `is_whole`. */
+#define READ_INTO(array, row, is_whole)                                                            \
+	static void read_##row(struct reader *r)                                                   \
+	{                                                                                          \
+		struct row x = {0};                                                                \
+		reader_fill(r, &x);                                                                \
+		if (is_whole)                                                                      \
+			*MS_PUSH(&r->m->array) = x;                                                \
+	}
+
 /* Lists of columns.def as columns of a row whose members have their names. */
 #define CELL_COUNT CELL_FIGURE
 #define CELL_BYTES CELL_FIGURE
@@ -162,13 +172,7 @@ static const struct cell_column snapshot_columns[] = {
 	CELL_AS("mapped_bytes", FIGURE, snapshot, mmap.mapped),
 };
 
-static void read_snapshot(struct reader *r)
-{
-	struct snapshot s = {0};
-	reader_fill(r, &s);
-	if (s.process != NONE && s.label)
-		*MS_PUSH(&r->m->snapshots) = s;
-}
+READ_INTO(snapshots, snapshot, x.process != NONE && x.label)
 
 static const struct cell_column module_columns[] = {
 	CELL(ID, module, id),
@@ -178,12 +182,7 @@ static const struct cell_column module_columns[] = {
 	CELL(ID, module, end),
 };
 
-static void read_module(struct reader *r)
-{
-	struct module *o = MS_PUSH(&r->m->modules);
-	*o = (struct module){0};
-	reader_fill(r, o);
-}
+READ_INTO(modules, module, true)
 
 static const struct cell_column frame_columns[] = {
 	CELL(ID, frame, id),          CELL(PROCESS, frame, process), CELL(MODULE, frame, module),
@@ -192,12 +191,7 @@ static const struct cell_column frame_columns[] = {
 	CELL(TRUE, frame, runtime),
 };
 
-static void read_frame(struct reader *r)
-{
-	struct frame f = {0};
-	reader_fill(r, &f);
-	*MS_PUSH(&r->m->frames) = f;
-}
+READ_INTO(frames, frame, true)
 
 static const struct cell_column node_columns[] = {
 	CELL(ID, node, id),
@@ -205,14 +199,8 @@ static const struct cell_column node_columns[] = {
 	CELL_AS("frame", FRAME, node, frame),
 };
 
-/* Adds a row, whose caller is among those before, so that walking outwards ends. */
-static void read_node(struct reader *r)
-{
-	struct node n;
-	reader_fill(r, &n);
-	if (n.frame != NONE)
-		*MS_PUSH(&r->m->nodes) = n;
-}
+/* A caller is among the rows before, so that walking outwards ends. */
+READ_INTO(nodes, node, x.frame != NONE)
 
 static const struct cell_column site_columns[] = {
 	CELL(ID, site, id),         CELL(PROCESS, site, process),
@@ -220,14 +208,7 @@ static const struct cell_column site_columns[] = {
 	CELL(TEXT, site, verdict),  CELL(TEXT, site, one_time),
 	MS_FIGURES_OF_SITE(OF_SITE)};
 
-static void read_site(struct reader *r)
-{
-	struct site *s = MS_PUSH(&r->m->sites);
-	*s = (struct site){0};
-	reader_fill(r, s);
-	if (s->process == NONE)
-		r->m->sites.n--;
-}
+READ_INTO(sites, site, x.process != NONE)
 
 static const struct cell_column thread_columns[] = {
 	CELL(ID, thread, id),
@@ -238,57 +219,31 @@ static const struct cell_column thread_columns[] = {
 	CELL_AS("live_blocks", FIGURE, thread, live.blocks),
 };
 
-static void read_thread(struct reader *r)
-{
-	struct thread t = {0};
-	reader_fill(r, &t);
-	if (t.process != NONE)
-		*MS_PUSH(&r->m->threads) = t;
-}
+READ_INTO(threads, thread, x.process != NONE)
 
-/* Times of a process become times on the shared clock. */
-static uint64_t shared(const struct reader *r, uint32_t process, uint64_t time_ns)
+/* Makes a time of a process one on the shared clock. False: it is not known. */
+static bool share(const struct reader *r, uint32_t process, uint64_t *time_ns)
 {
-	return process == NONE ? UNKNOWN
-			       : figure_add(time_ns, r->m->processes.v[process].offset_ns);
+	*time_ns = process == NONE ? UNKNOWN
+				   : figure_add(*time_ns, r->m->processes.v[process].offset_ns);
+	return *time_ns != UNKNOWN;
 }
 
 static const struct cell_column point_columns[] = {CELL(PROCESS, point, process),
 						   MS_FIGURES_OF_TIMELINE(OF_TIMELINE)};
 
-static void read_point(struct reader *r)
-{
-	struct point p;
-	reader_fill(r, &p);
-	p.time_ns = shared(r, p.process, p.time_ns);
-	if (p.time_ns != UNKNOWN)
-		*MS_PUSH(&r->m->points) = p;
-}
+READ_INTO(points, point, share(r, x.process, &x.time_ns))
 
 static const struct cell_column sample_columns[] = {CELL(PROCESS, sample, process),
 						    CELL(FIGURE, sample, time_ns),
 						    CELL(FIGURE, sample, rss_bytes)};
 
-static void read_sample(struct reader *r)
-{
-	struct sample s;
-	reader_fill(r, &s);
-	s.time_ns = shared(r, s.process, s.time_ns);
-	if (s.time_ns != UNKNOWN && s.rss_bytes != UNKNOWN)
-		*MS_PUSH(&r->m->samples) = s;
-}
+READ_INTO(samples, sample, share(r, x.process, &x.time_ns) && x.rss_bytes != UNKNOWN)
 
 static const struct cell_column mark_columns[] = {
 	CELL(PROCESS, mark, process), CELL(TEXT, mark, name), CELL(FIGURE, mark, time_ns)};
 
-static void read_mark(struct reader *r)
-{
-	struct mark k;
-	reader_fill(r, &k);
-	k.time_ns = shared(r, k.process, k.time_ns);
-	if (k.time_ns != UNKNOWN && k.name)
-		*MS_PUSH(&r->m->marks) = k;
-}
+READ_INTO(marks, mark, share(r, x.process, &x.time_ns) && x.name)
 
 /* While it is not known which moment is looked at, it is taken for the one that is neither. */
 static bool is_at(const struct model *m, const char *label)
@@ -408,13 +363,7 @@ static const struct cell_column lost_with_columns[] = {
 	CELL_AS("blocks", FIGURE_0, lost_with, live.blocks),
 };
 
-static void read_lost_with(struct reader *r)
-{
-	struct lost_with v;
-	reader_fill(r, &v);
-	if (v.site != NONE)
-		*MS_PUSH(&r->m->lost_with) = v;
-}
+READ_INTO(lost_with, lost_with, x.site != NONE)
 
 struct hidden_row {
 	uint32_t snapshot;
@@ -462,7 +411,8 @@ static void read_filter(struct reader *r)
 
 /* ---- the database ---- */
 
-/* Tables in the order in which they are read; handed over may be those from module to lost_with. */
+/* What may be handed over; and the tables in the order in which they are read. */
+#define HANDED_OVER (MODEL_MODULES | MODEL_FRAMES | MODEL_NODES | MODEL_SITES | MODEL_SCANS)
 static const struct {
 	enum model_part part;
 	struct reader_table of;
@@ -566,9 +516,11 @@ struct ms_row_taker model_taker(struct model *m)
 
 int model_read(struct model *m, unsigned parts, struct ms_err *err)
 {
+	if (m->handed_over && parts & MODEL_SITES)
+		finish_sites(m);
 	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
 		const struct reader_table *t = &tables[i].of;
-		if (!(parts & tables[i].part))
+		if (!(parts & tables[i].part) || (m->handed_over && tables[i].part & HANDED_OVER))
 			continue;
 		if (t->row == read_stat)
 			begin_sites(m);
@@ -576,21 +528,4 @@ int model_read(struct model *m, unsigned parts, struct ms_err *err)
 			return -1;
 	}
 	return parts & MODEL_HIDDEN ? reader_read(m, read_filter, filters, err) : 0;
-}
-
-int rows_read_moments(struct model *m, struct ms_err *err)
-{
-	m->snapshots.n = 0;
-	return model_read(m, MODEL_PROCESSES | MODEL_SNAPSHOTS, err);
-}
-
-int rows_read(struct model *m, struct ms_err *err)
-{
-	unsigned handed_over =
-		MODEL_MODULES | MODEL_FRAMES | MODEL_NODES | MODEL_SITES | MODEL_SCANS;
-	if (m->handed_over)
-		finish_sites(m);
-	return model_read(
-		m, (m->handed_over ? 0 : handed_over) | MODEL_THREADS | MODEL_TIMES | MODEL_HIDDEN,
-		err);
 }

@@ -78,8 +78,3 @@ const char *reader_text(struct reader *r);
 uint64_t reader_number(struct reader *r);
 uint64_t reader_number_or_0(struct reader *r);
 int64_t reader_id(struct reader *r);
-
-/* Reads processes and moments; then m->at_label is to be set. 0, or -1 with `err` set. */
-int rows_read_moments(struct model *m, struct ms_err *err);
-/* Reads all other tables, but those that were handed over. 0, or -1 with `err` set. */
-int rows_read(struct model *m, struct ms_err *err);
