@@ -411,7 +411,7 @@ static void read_filter(struct reader *r)
 
 /* ---- the database ---- */
 
-/* What may be handed over; and the tables in the order in which they are read. */
+/* Lists the tables in the order in which they are read; HANDED_OVER: those that model_taker takes. */
 #define HANDED_OVER (MODEL_MODULES | MODEL_FRAMES | MODEL_NODES | MODEL_SITES | MODEL_SCANS)
 static const struct {
 	enum model_part part;
