@@ -99,7 +99,7 @@ static int say_incomplete(const struct options *o, const struct spots *s)
 			continue;
 		ms_cli_remark(&o->cli,
 			      "'%s' is incomplete: the result holds what could be read "
-			      "(--allow-partial makes the exit status 0)",
+			      "(--allow=partial makes the exit status 0)",
 			      r->name);
 		status = 2;
 	}
@@ -116,7 +116,7 @@ static int judge(const struct options *o, const struct changes *c)
 		return 0;
 	fprintf(stderr,
 		"ms-diff: cannot tell whether a site grew: %zu sites could not be compared, for "
-		"lack of symbols (--allow-partial makes the exit status 0)\n",
+		"lack of symbols (--allow=partial makes the exit status 0)\n",
 		unmatched);
 	return 2;
 }

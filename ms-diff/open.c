@@ -103,7 +103,7 @@ static int open_history(const struct options *o, struct spots *s, struct opened 
 	if (n == 0 && !o->allow_missing_old)
 		return ms_err_set(err,
 				  "no complete run in '%s' has these keys: ms-snap --dataset "
-				  "appends runs (--allow-missing-old does without one)",
+				  "appends runs (--allow=missing-old does without one)",
 				  o->history);
 	if (n == 0)
 		add_missing(s, o->history);

@@ -26,12 +26,12 @@ static const struct ms_cli_option rows[] = {
 	 "one of several runs of the new build; may be repeated"},
 	{"history", 0, "FOLDER", ms_cli_name, MS_AT(history), 0,
 	 "the old runs are the last of a dataset; see ms-snap --dataset"},
+	{"history=last", 0, "N", ms_cli_count, MS_RANGE(last, "1", "1000"), 0,
+	 "how many runs (default 10)"},
 	{"key", 0, "NAME=VALUE", ms_dataset_key_take, MS_AT(keys), 0,
 	 "with --history: only runs with that key; may be repeated"},
-	{"last", 0, "N", ms_cli_count, MS_RANGE(last, "1", "1000"), 0,
-	 "with --history: how many runs (default 10)"},
-	{"allow-missing-old", 0, NULL, ms_cli_flag, MS_AT(allow_missing_old), 7,
-	 "without a file OLD everything is new, status 0; likewise without a run in the history"},
+	{"allow=missing-old", 0, NULL, ms_cli_flag, MS_AT(allow_missing_old), 7,
+	 "no file OLD: everything is new, status 0; likewise without a run in the history"},
 	{"per", 0, "allocations|mark:NAME", take_per, MS_AT(per), 3,
 	 "normalize by amount of work; where runs did not do the same work: per allocation, or per "
 	 "mark of that name"},
@@ -49,6 +49,12 @@ static const struct ms_cli_option rows[] = {
 	{0},
 };
 
+static const struct ms_cli_old olds[] = {
+	{"last", "history=last", NULL},
+	{"allow-missing-old", "allow=missing-old", NULL},
+	{0},
+};
+
 static const struct ms_cli_tool tool = {
 	"ms-diff",
 	"ms-diff [options] OLD NEW          two runs, or two points FILE@POINT\n"
@@ -62,6 +68,7 @@ static const struct ms_cli_tool tool = {
 	"  ms-diff --exit-code -o changes.db old.trace new.trace\n"
 	"  ms-diff run.trace@peak run.trace@end | ms-report\n",
 	rows,
+	olds,
 	.reads = true};
 
 /* Operands are the old and the new run, or what of these the options do not name. */
@@ -88,15 +95,16 @@ static int take_operands(struct options *o, char **v, int n, struct ms_err *err)
 static int check_history(const struct options *o, struct ms_err *err)
 {
 	if (!o->history)
-		return o->keys.n || ms_cli_given(&o->cli, "last")
-			       ? ms_err_set(err, "--key and --last choose runs of a dataset: they "
-						 "need --history FOLDER")
+		return o->keys.n || ms_cli_given(&o->cli, "history=last")
+			       ? ms_err_set(err,
+					    "--key and --history=last choose runs of a dataset: "
+					    "they need --history FOLDER")
 			       : 0;
 	if (o->inputs[OLD].n)
 		return ms_err_set(err, "--old and --history both say what the old runs are");
 	if (ms_dataset_key(&o->keys, "time"))
 		return ms_err_set(err, "--key time is when a run was made, which selects none: "
-				       "--last chooses the latest");
+				       "--history=FOLDER,last:N chooses the latest");
 	for (size_t i = 0; i < o->inputs[NEW].n; i++)
 		if (ms_point_split(o->inputs[NEW].v[i]))
 			return ms_err_set(err, "--history compares whole runs: '%s' names a point",
@@ -123,7 +131,7 @@ static int check(const struct options *o, struct ms_err *err)
 				       "such as FILE@peak FILE@end");
 	if (o->points && (o->per || o->allow_missing_old))
 		return ms_err_set(err, "option '--%s' needs two inputs",
-				  o->per ? "per" : "allow-missing-old");
+				  o->per ? "per" : "allow=missing-old");
 	return 0;
 }
 

@@ -39,10 +39,11 @@ static void put_number(struct ms_insert *in, const char *key, int64_t value)
 /* The options that chose the old runs, as one types them. */
 static const char *history_words(const struct options *o, struct ms_arena *a)
 {
-	const char *words = ms_arena_printf(a, "--history %s", o->history);
+	const char *words = ms_arena_printf(a, "--history %s,last:%llu", o->history,
+					    (unsigned long long)o->last);
 	for (size_t i = 0; i < o->keys.n; i++)
 		words = ms_arena_printf(a, "%s --key %s", words, o->keys.v[i]);
-	return ms_arena_printf(a, "%s --last %llu", words, (unsigned long long)o->last);
+	return words;
 }
 
 static int write_keys(sqlite3 *db, struct matching *m, const struct opened *runs,

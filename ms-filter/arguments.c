@@ -175,7 +175,7 @@ int arguments_check(const struct options *o, struct ms_err *err)
 		if (bound(o, pairs[i].min, true, &min) && bound(o, pairs[i].max, false, &max) &&
 		    min > max)
 			return ms_err_set(err,
-					  "option '--min-%s': %s is above the %s of '--max-%s': no "
+					  "option '--min=%s': %s is above the %s of '--max=%s': no "
 					  "site can meet both",
 					  pairs[i].what, ms_format_duration(text[0], min),
 					  ms_format_duration(text[1], max), pairs[i].what);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * --born and --alive-at: which blocks were allocated in a span of time, or were live at a moment.
+ * --when=born and alive-at: which blocks were allocated in a span of time, or were live at a moment.
  *
  * Numbers of allocations rise with time: a span of time is one of numbers. What is live at a
  * moment is asked of the model of the heap, which has the numbers of its blocks.
@@ -10,7 +10,6 @@
 
 #include "libcommon/base/err.h"
 #include "libcommon/base/order.h"
-#include "libcommon/base/shell.h"
 #include "libcommon/base/span.h"
 #include "libcommon/trace/recording.h"
 
@@ -146,10 +145,7 @@ void born_divide(const struct options *o, struct options *blocks, struct options
 			if (((KEEP(c->subject) & ON_BLOCKS) != 0) != (p == 1))
 				continue;
 			part->conditions.v[part->conditions.n++] = *c;
-			part->filter = ms_arena_printf(
-				o->arena, "%s%s--%s%s%s", part->filter, *part->filter ? " " : "",
-				c->name, c->text ? " " : "",
-				c->text ? ms_shell_word(o->arena, c->text) : "");
+			part->filter = option_words(o->arena, part->filter, c->name, c->text);
 		}
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * --born and --alive-at: conditions on the life of single blocks, which are known by the numbers
+ * --when=born and alive-at: conditions on the life of single blocks, which are known by the numbers
  * of their allocations.
  */
 #pragma once

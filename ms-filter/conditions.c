@@ -196,7 +196,7 @@ static int ask_question(struct matches *m, sqlite3 *db, const struct options *o,
 		return ms_err_set(err, "option '--%s': the snapshot has no point '%s'", c->name,
 				  x->label);
 	if (c->subject == MIN_DELTA && !ms_snapshot_is_diff(db))
-		return ms_err_set(err, "option '--min-delta': the snapshot is not a comparison: "
+		return ms_err_set(err, "option '--min=delta': the snapshot is not a comparison: "
 				       "ms-diff makes one");
 	if ((span && make_span(db, c, o->arena, err) != 0) ||
 	    ask(m, db, c, x->sql, x->label ? x->label : point, &answers, err) != 0)

@@ -152,7 +152,7 @@ static int work(const struct options *all, struct ms_err *err)
 	if (rc == 0 && incomplete && !o->cli.allow_partial) {
 		ms_cli_remark(&o->cli,
 			      "'%s' is incomplete: the result holds what could be read "
-			      "(--allow-partial makes the exit status 0)",
+			      "(--allow=partial makes the exit status 0)",
 			      strcmp(o->input, "-") == 0 ? "standard input" : o->input);
 		rc = 2;
 	}
@@ -170,7 +170,7 @@ static int cut(const struct options *o, struct ms_err *err)
 		return 0;
 	ms_cli_remark(
 		&o->cli,
-		"'%s' is incomplete, and so is '%s' (--allow-partial makes the exit status 0)",
+		"'%s' is incomplete, and so is '%s' (--allow=partial makes the exit status 0)",
 		o->input, o->trace_out);
 	return 2;
 }

@@ -10,12 +10,13 @@
 #include "libcommon/base/err.h"
 #include "libcommon/base/shell.h"
 
-/* Adds words to what is said of the conditions. */
-static void note(struct options *o, const char *name, const char *arg)
+const char *option_words(struct ms_arena *a, const char *before, const char *name, const char *arg)
 {
-	struct ms_arena *a = o->arena;
-	o->filter = ms_arena_printf(a, "%s%s--%s%s%s", o->filter, o->filter[0] ? " " : "", name,
-				    arg ? " " : "", arg ? ms_shell_word(a, arg) : "");
+	return ms_arena_printf(a, "%s%s--%s%s%s", before, before[0] ? " " : "", name,
+			       !arg                ? ""
+			       : strchr(name, '=') ? ":"
+						   : " ",
+			       arg ? ms_shell_word(a, arg) : "");
 }
 
 /* The values of options that are conditions: what they look at, and whether it is to be not so. */
@@ -37,7 +38,7 @@ static int add_condition(const struct ms_cli_arg *arg, struct ms_err *err)
 	*MS_PUSH(&o->conditions) = c;
 	o->keep |= c.drop ? 0 : KEEP(c.subject);
 	o->drop |= c.drop ? DROP(c.subject) : 0;
-	note(o, c.name, c.text);
+	o->filter = option_words(o->arena, o->filter, c.name, c.text);
 	return 0;
 }
 
@@ -45,48 +46,73 @@ static int add_condition(const struct ms_cli_arg *arg, struct ms_err *err)
 	{                                                                                          \
 		name, 0, argument, add_condition, MS_WHOLE(subject), rank, help                    \
 	}
-#define BOTH(name, argument, subject, rank, help)                                                  \
-	CONDITION(name, argument, subject, rank, help),                                            \
-		CONDITION("not-" name, argument, OPPOSITE + (subject), 0, NULL)
+/* A condition of --not, which has the argument of the option of that name. */
+#define NOT(name, argument, subject) CONDITION("not=" name, argument, OPPOSITE + (subject), 0, NULL)
+
+#define VERDICTS "unreachable|indirect|growing|unknown|reachable|none"
 
 static const struct ms_cli_option rows[] = {
 	{.help = "How much the site holds"},
 	CONDITION("min", "SIZE", MIN, 1, "at least SIZE live at any of the points; 4k, 1.5M"),
-	CONDITION("min-live", "SIZE", MIN_LIVE, 2, "at least SIZE live at the end"),
-	CONDITION("min-peak", "SIZE", MIN_PEAK, 3, "at least SIZE live at the peak"),
-	CONDITION("min-allocated", "SIZE", MIN_ALLOCATED, 0,
+	CONDITION("min=live", "SIZE", MIN_LIVE, 2, "at least SIZE live at the end"),
+	CONDITION("min=peak", "SIZE", MIN_PEAK, 3, "at least SIZE live at the peak"),
+	CONDITION("min=allocated", "SIZE", MIN_ALLOCATED, 0,
 		  "at least SIZE allocated in the whole run"),
-	CONDITION("min-delta", "SIZE", MIN_DELTA, 4,
+	CONDITION("min=delta", "SIZE", MIN_DELTA, 4,
 		  "live or peak bytes changed by at least SIZE; output of ms-diff"),
-	CONDITION("min-blocks", "N", MIN_BLOCKS, 0, "at least N blocks live at any of the points"),
-	CONDITION("min-allocations", "N", MIN_ALLOCATIONS, 0,
+	CONDITION("min=blocks", "N", MIN_BLOCKS, 0, "at least N blocks live at any of the points"),
+	CONDITION("min=allocations", "N", MIN_ALLOCATIONS, 0,
 		  "at least N allocations in the whole run"),
-	CONDITION("min-lifetime", "DURATION", MIN_LIFETIME, 0,
+	CONDITION("min=lifetime", "DURATION", MIN_LIFETIME, 0,
 		  "mean lifetime of its freed blocks, at least"),
-	CONDITION("max-lifetime", "DURATION", MAX_LIFETIME, 0, "and at most"),
-	CONDITION("min-age", "DURATION", MIN_AGE, 0,
+	CONDITION("min=age", "DURATION", MIN_AGE, 0,
 		  "age of its oldest live block, at any of the points, at least"),
-	CONDITION("max-age", "DURATION", MAX_AGE, 0, "and at most"),
-	{.help = "What the site is; --not-... with each of these names drops what it would keep"},
-	BOTH("size", "LOW..HIGH", SIZE, 0, "it allocated a block of a size in this range"),
-	BOTH("first", "FROM..TO", FIRST, 0, "when it first allocated"),
-	BOTH("last", "FROM..TO", LAST, 0, "when it last allocated"),
-	CONDITION("born", "FROM..TO", BORN, 0,
+	{"max", 0, "WHAT", NULL, MS_WHOLE(0), 0, "at most"},
+	CONDITION("max=lifetime", "DURATION", MAX_LIFETIME, 0,
+		  "mean lifetime of its freed blocks, at most"),
+	CONDITION("max=age", "DURATION", MAX_AGE, 0,
+		  "age of its oldest live block, at any of the points, at most"),
+	{.help = "What the site is"},
+	CONDITION("size", "LOW..HIGH", SIZE, 0, "it allocated a block of a size in this range"),
+	{"when", 0, "WHAT", NULL, MS_WHOLE(0), 0, "by time"},
+	CONDITION("when=first", "FROM..TO", FIRST, 0, "when it first allocated"),
+	CONDITION("when=last", "FROM..TO", LAST, 0, "when it last allocated"),
+	CONDITION("when=born", "FROM..TO", BORN, 0,
 		  "traces only: count only blocks allocated in this span"),
-	CONDITION("alive-at", "POINT", ALIVE_AT, 0, "traces only: count only blocks live at POINT"),
-	BOTH("function", "REGEX", FUNCTION, 5, "some frame's function matches"),
-	BOTH("file", "REGEX", FILE_NAME, 6, "some frame's source file matches"),
-	BOTH("module", "REGEX", MODULE, 7, "some frame's program or library matches"),
-	BOTH("thread", "NAME|TID", THREAD, 8, "that thread allocated there"),
-	BOTH("process", "NAME|PID", PROCESS, 0, "the site belongs to that process"),
-	BOTH("verdict", "unreachable|indirect|growing|unknown|reachable|none", VERDICT, 0,
-	     "verdict on its live blocks"),
-	BOTH("temporary", NULL, TEMPORARY, 0, "all its blocks were temporary"),
-	BOTH("runtime", NULL, RUNTIME, 0, "no frame is in your own code, or --one-time"),
-	BOTH("one-time", NULL, ONE_TIME, 0, "it is a known one-time allocation of the runtime"),
-	BOTH("where", "EXPR", WHERE, 9,
-	     "over columns: 'live_bytes > 1M and not age < 10s'; --where help lists them"),
-	{.help = "Together: any one value of an option is enough, different options must all hold"},
+	CONDITION("when=alive-at", "POINT", ALIVE_AT, 0,
+		  "traces only: count only blocks live at POINT"),
+	CONDITION("function", "REGEX", FUNCTION, 5, "some frame's function matches"),
+	CONDITION("file", "REGEX", FILE_NAME, 6, "some frame's source file matches"),
+	CONDITION("module", "REGEX", MODULE, 7, "some frame's program or library matches"),
+	CONDITION("thread", "NAME|TID", THREAD, 8, "that thread allocated there"),
+	CONDITION("process", "NAME|PID", PROCESS, 0, "the site belongs to that process"),
+	CONDITION("verdict", VERDICTS, VERDICT, 0, "verdict on its live blocks"),
+	{"only", 0, "WHAT", NULL, MS_WHOLE(0), 0, "sites of a kind"},
+	CONDITION("only=temporary", NULL, TEMPORARY, 0, "all its blocks were temporary"),
+	CONDITION("only=runtime", NULL, RUNTIME, 0,
+		  "no frame is in your own code, or it is one-time"),
+	CONDITION("only=one-time", NULL, ONE_TIME, 0,
+		  "it is a known one-time allocation of the runtime"),
+	CONDITION("where", "EXPR", WHERE, 9,
+		  "over columns: 'live_bytes > 1M and not age < 10s'; --where help lists them"),
+	{"not", 0, "WHAT", NULL, MS_WHOLE(0), 0,
+	 "drop what the condition of that name would keep; size, first, last, function, file, "
+	 "module, thread, process, verdict, temporary, runtime, one-time or where, each with its "
+	 "argument: --not module:REGEX"},
+	NOT("size", "LOW..HIGH", SIZE),
+	NOT("first", "FROM..TO", FIRST),
+	NOT("last", "FROM..TO", LAST),
+	NOT("function", "REGEX", FUNCTION),
+	NOT("file", "REGEX", FILE_NAME),
+	NOT("module", "REGEX", MODULE),
+	NOT("thread", "NAME|TID", THREAD),
+	NOT("process", "NAME|PID", PROCESS),
+	NOT("verdict", VERDICTS, VERDICT),
+	NOT("temporary", NULL, TEMPORARY),
+	NOT("runtime", NULL, RUNTIME),
+	NOT("one-time", NULL, ONE_TIME),
+	NOT("where", "EXPR", WHERE),
+	{.help = "Together: any one value of a condition is enough, different ones must all hold"},
 	CONDITION("suppress", "FILE", OPPOSITE + SUPPRESSED, 10,
 		  "hide what its suppressions match; in LeakSanitizer's or Valgrind's format"),
 	{"invert", 0, NULL, ms_cli_flag, MS_AT(invert), 0,
@@ -105,16 +131,60 @@ static const struct ms_cli_option rows[] = {
 	{0},
 };
 
+#define OLD(name, key)                                                                             \
+	{                                                                                          \
+		name, key "=" name, NULL                                                           \
+	}
+#define OLD_NOT(name)                                                                              \
+	{                                                                                          \
+		"not-" name, "not=" name, NULL                                                     \
+	}
+
+static const struct ms_cli_old olds[] = {
+	{"min-live", "min=live", NULL},
+	{"min-peak", "min=peak", NULL},
+	{"min-allocated", "min=allocated", NULL},
+	{"min-delta", "min=delta", NULL},
+	{"min-blocks", "min=blocks", NULL},
+	{"min-allocations", "min=allocations", NULL},
+	{"min-lifetime", "min=lifetime", NULL},
+	{"max-lifetime", "max=lifetime", NULL},
+	{"min-age", "min=age", NULL},
+	{"max-age", "max=age", NULL},
+	OLD("first", "when"),
+	OLD("last", "when"),
+	OLD("born", "when"),
+	OLD("alive-at", "when"),
+	OLD("temporary", "only"),
+	OLD("runtime", "only"),
+	OLD("one-time", "only"),
+	OLD_NOT("size"),
+	OLD_NOT("first"),
+	OLD_NOT("last"),
+	OLD_NOT("function"),
+	OLD_NOT("file"),
+	OLD_NOT("module"),
+	OLD_NOT("thread"),
+	OLD_NOT("process"),
+	OLD_NOT("verdict"),
+	OLD_NOT("temporary"),
+	OLD_NOT("runtime"),
+	OLD_NOT("one-time"),
+	OLD_NOT("where"),
+	{0},
+};
+
 static const struct ms_cli_tool tool = {
 	"ms-filter",
 	"ms-filter [-o FILE] [conditions] [TRACE|SNAPSHOT|-]\n"
 	"       ms-filter --trace-out FILE [--from POINT] [--to POINT] [conditions] TRACE\n",
 	"Keeps the sites of a snapshot that meet the conditions and writes a snapshot. What is "
 	"hidden stays in the totals as \"hidden by filters\". Or cuts a part out of a trace.",
-	"  ms-filter --min 4k --not-module libfontconfig run.trace | ms-report\n"
+	"  ms-filter --min 4k --not module:libfontconfig run.trace | ms-report\n"
 	"  ms-filter --where 'live_bytes > 1M and stack ~ parse_' -o part.db run.trace\n"
 	"  ms-filter --trace-out first.trace --from start --to peak run.trace\n",
 	rows,
+	olds,
 	.reads = true};
 
 /* Refuses options that lack another one which they need, or that exclude each other. */
@@ -129,14 +199,14 @@ static int check(struct options *o, struct ms_err *err)
 				  "use ms-snap --from and --to",
 				  o->from ? "from" : "to");
 	if (o->invert && !o->trace_out && (o->keep & (KEEP(BORN) | KEEP(ALIVE_AT))))
-		return ms_err_set(err,
-				  "option '--invert' applies to sites, '--born' and '--alive-at' "
-				  "to blocks: give one of them, or '--trace-out'");
+		return ms_err_set(
+			err, "option '--invert' applies to sites, '--when=born' and "
+			     "'--when=alive-at' to blocks: give one of them, or '--trace-out'");
 	if (o->trace_out && o->output)
 		return ms_err_set(err, "options '-o' and '--trace-out': one writes a snapshot, the "
 				       "other a trace: give one of them");
 	if (o->invert)
-		note(o, "invert", NULL);
+		o->filter = option_words(o->arena, o->filter, "invert", NULL);
 	return arguments_check(o, err);
 }
 

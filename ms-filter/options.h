@@ -15,7 +15,7 @@ struct ms_err;
 struct ms_suppressions;
 struct where;
 
-/* Names the figure or text that a condition looks at. One option and its "not" twin share a
+/* Names the figure or text that a condition looks at. A condition and that of --not share a
  * subject. */
 enum subject {
 	MIN,             /* live bytes at any point */
@@ -54,8 +54,8 @@ enum subject {
 
 struct condition {
 	enum subject subject;
-	const char *name;        /* of the option, without its dashes */
-	bool drop;               /* the option began with --not- */
+	const char *name;        /* of the row of the option, without its dashes */
+	bool drop;               /* it is one of --not */
 	uint64_t value, high;    /* MIN*, MAX*: bytes, blocks or ns; SIZE: bytes, both included */
 	bool has[2];             /* FIRST, LAST, BORN: which ends of the span there are */
 	struct ms_point span[2]; /* ALIVE_AT: the first */
@@ -86,6 +86,9 @@ struct options {
  * after a failure. */
 int options_parse(struct options *o, int argc, char **argv, struct ms_arena *a, struct ms_err *err);
 void options_free(struct options *o);
+
+/* Returns the words `before` and an option after them, as one types it; `arg` may be NULL. */
+const char *option_words(struct ms_arena *a, const char *before, const char *name, const char *arg);
 
 /* ---- arguments.c ---- */
 

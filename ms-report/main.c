@@ -334,7 +334,7 @@ static int check_budgets(struct model *m, const struct options *opt)
 	int status = 0;
 	if (opt->budgets.n && why) {
 		fprintf(stderr,
-			"ms-report: budgets cannot be checked: %s (--allow-partial checks them "
+			"ms-report: budgets cannot be checked: %s (--allow=partial checks them "
 			"anyway)\n",
 			why);
 		return TROUBLE;
@@ -348,7 +348,7 @@ static int check_budgets(struct model *m, const struct options *opt)
 		case BUDGET_UNDECIDED:
 			fprintf(stderr, "ms-report: budget '%s' cannot be checked: %s%s\n", b->text,
 				apart ? apart : budget_unknown(b, m),
-				apart ? " (--allow-partial checks them anyway)" : "");
+				apart ? " (--allow=partial checks them anyway)" : "");
 			status = TROUBLE;
 			break;
 		case BUDGET_BROKEN:
@@ -375,7 +375,7 @@ static int final_status(struct model *m, const struct options *opt)
 	int status = check_budgets(m, opt);
 	if (m->quality.complete || opt->cli.allow_partial)
 		return status;
-	ms_cli_remark(&opt->cli, "incomplete: %s (--allow-partial makes the exit status 0)",
+	ms_cli_remark(&opt->cli, "incomplete: %s (--allow=partial makes the exit status 0)",
 		      words_incomplete(m));
 	return TROUBLE;
 }
@@ -523,7 +523,7 @@ static int events(const struct options *opt)
 		return ms_cli_failed("ms-report", &err);
 	if (!incomplete || opt->cli.allow_partial)
 		return 0;
-	ms_cli_remark(&opt->cli, "incomplete: %s (--allow-partial makes the exit status 0)",
+	ms_cli_remark(&opt->cli, "incomplete: %s (--allow=partial makes the exit status 0)",
 		      incomplete);
 	return TROUBLE;
 }

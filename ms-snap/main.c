@@ -47,7 +47,7 @@ static void tell_incomplete(sqlite3 *db, const struct options *o, struct ms_err 
 			      damaged ? "damaged" : "it has no end and nothing is writing it",
 			      ms_format_count(buf, (uint64_t)sqlite3_column_int64(stmt, 2)),
 			      o->cli.allow_partial ? ""
-						   : " (--allow-partial makes the exit status 0)");
+						   : " (--allow=partial makes the exit status 0)");
 	}
 	sqlite3_finalize(stmt);
 }
@@ -62,7 +62,7 @@ static void tell_unreadable(sqlite3 *db, const struct options *o, unsigned count
 		ms_cli_remark(&o->cli, "%u %s left out: %s%s", count,
 			      count == 1 ? "trace is" : "traces are", sqlite3_column_text(stmt, 0),
 			      o->cli.allow_partial ? ""
-						   : " (--allow-partial makes the exit status 0)");
+						   : " (--allow=partial makes the exit status 0)");
 	sqlite3_finalize(stmt);
 }
 
@@ -73,7 +73,7 @@ static int check_size(sqlite3 *db, const struct options *o, struct ms_err *err)
 	char a[MS_UNIT_BUF], b[MS_UNIT_BUF];
 	if (size <= o->cli.max_image)
 		return 0;
-	return ms_err_set(err, "the snapshot takes %s, more than the %s of --max-image",
+	return ms_err_set(err, "the snapshot takes %s, more than the %s of --allow=image",
 			  ms_format_size(a, size), ms_format_size(b, o->cli.max_image));
 }
 

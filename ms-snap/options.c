@@ -157,9 +157,9 @@ static int check_regions(const struct options *o, struct ms_err *err)
 	    o->read != MS_READ_AUTO || o->dataset)
 		return ms_err_set(err, "--maps and --smaps read running processes: a trace, and "
 				       "options about one, do not go with them");
-	if (o->regions.lines && (o->anonymize || ms_cli_given(&o->cli, "max-image")))
+	if (o->regions.lines && (o->anonymize || ms_cli_given(&o->cli, "allow=image")))
 		return ms_err_set(err, "--%s is of a snapshot: without -o FILE lines are written",
-				  o->anonymize ? "anonymize" : "max-image");
+				  o->anonymize ? "anonymize" : "allow=image");
 	return 0;
 }
 

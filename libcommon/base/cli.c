@@ -19,9 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONG = 256, HELP_COLUMN = 29, WIDTH = 80 };
-enum { QUESTIONS = 3 }; /* place of the first of `shared` that all tools have */
-enum { HELP_COMMON, HELP_ALL, HELP_ROWS };
+enum { LONG = 256, OLD = LONG + MS_CLI_ROWS_MAX, HELP_COLUMN = 29, WIDTH = 80 };
+enum { QUESTIONS = 4 }; /* place of the first of `shared` that all tools have */
+enum { HELP_COMMON, HELP_ALL, HELP_ROWS, HELP_OLD };
 
 /* ---- the rows of all tools ---- */
 
@@ -29,14 +29,21 @@ enum { HELP_COMMON, HELP_ALL, HELP_ROWS };
 	offsetof(struct ms_cli, member), sizeof(((struct ms_cli *)0)->member), 0, NULL, NULL
 
 static const struct ms_cli_option shared[] = {
-	{"allow-partial", 0, NULL, ms_cli_flag, SHARED(allow_partial), 0,
-	 "exit 0 even if an input is incomplete"},
-	{"max-image", 0, "SIZE", ms_cli_size, SHARED(max_image), 0,
-	 "largest snapshot to read from a pipe, or to make (default 4G)"},
+	{"allow", 0, "WHAT", NULL, MS_WHOLE(0), 0, "accept what else is refused or has status 2"},
+	{"allow=partial", 0, NULL, ms_cli_flag, SHARED(allow_partial), 0,
+	 "an incomplete input: exit 0"},
+	{"allow=image", 0, "SIZE", ms_cli_size, SHARED(max_image), 0,
+	 "snapshots up to SIZE, from a pipe or to make (default 4G)"},
 	{"quiet", 'q', NULL, ms_cli_flag, SHARED(quiet), 0, "print no notes on standard error"},
-	{"help", 'h', "[common|all|rows]common", ms_cli_choice, SHARED(help), 0,
-	 "the common options; all of them; all, one per line, for scripts"},
+	{"help", 'h', "[common|all|rows|old]common", ms_cli_choice, SHARED(help), 0,
+	 "the common options; all of them; all, one per line, for scripts; older spellings"},
 	{"version", 'V', NULL, ms_cli_flag, SHARED(version), 0, "version"},
+};
+
+static const struct ms_cli_old shared_olds[] = {
+	{"allow-partial", "allow=partial", NULL},
+	{"max-image", "allow=image", NULL},
+	{0},
 };
 
 static bool is_shared(const struct ms_cli_option *row)
@@ -179,95 +186,290 @@ int ms_cli_choice(const struct ms_cli_arg *arg, struct ms_err *err)
 	}
 }
 
+/* ---- values: rows "NAME=KEY" of an option "NAME" ---- */
+
+/* One call of ms_cli_read. */
+struct reading {
+	const struct ms_cli_tool *tool;
+	const struct ms_cli_option *rows[MS_CLI_ROWS_MAX];
+	size_t n;
+	const struct ms_cli_old *olds[MS_CLI_ROWS_MAX];
+	size_t old_count;
+	void *options; /* the tool's */
+	struct ms_cli *cli;
+	struct ms_err *err;
+};
+
+/* Returns the key of a value of `option`, NULL if `row` is none. */
+static const char *key_of(const struct ms_cli_option *row, const struct ms_cli_option *option)
+{
+	size_t n = strlen(option->name);
+	return row->name && strncmp(row->name, option->name, n) == 0 && row->name[n] == '='
+		       ? row->name + n + 1
+		       : NULL;
+}
+
+static bool has_values(const struct reading *r, const struct ms_cli_option *option)
+{
+	size_t i = 0;
+	while (i < r->n && !key_of(r->rows[i], option))
+		i++;
+	return i < r->n;
+}
+
+/* Returns the value of `option` whose key `text` begins with; NULL = none. */
+static const struct ms_cli_option *value_at(const struct reading *r,
+					    const struct ms_cli_option *option, const char *text)
+{
+	size_t n = strcspn(text, ":,");
+	for (size_t i = 0; i < r->n; i++) {
+		const char *key = key_of(r->rows[i], option);
+		if (key && strlen(key) == n && strncmp(key, text, n) == 0 &&
+		    (text[n] != ':' || r->rows[i]->argument))
+			return r->rows[i];
+	}
+	return NULL;
+}
+
+/* Is the argument of `option` nothing but its values? */
+static bool only_values(const struct ms_cli_option *option)
+{
+	return strncmp(option->argument + (option->argument[0] == '['), "WHAT", 4) == 0;
+}
+
+/* Does a value of `option` begin here: a key, or one of the words of its own argument? */
+static bool value_begins(const struct reading *r, const struct ms_cli_option *option,
+			 const char *text)
+{
+	size_t n = strcspn(text, ":,"), length;
+	if (value_at(r, option, text))
+		return true;
+	for (const char *w = only_values(option) ? "" : option->argument; *w; w += *w == '|') {
+		length = strspn(w, "abcdefghijklmnopqrstuvwxyz-");
+		if (length && length == n && strncmp(w, text, n) == 0)
+			return true;
+		w += strcspn(w, "|");
+	}
+	return false;
+}
+
+/* Prints the keys of `option` into `to`, each after `before` and with its argument. */
+static void put_keys(FILE *to, const struct reading *r, const struct ms_cli_option *option,
+		     const char *before)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		const char *key = key_of(r->rows[i], option), *arg = r->rows[i]->argument;
+		if (!key)
+			continue;
+		fprintf(to, "%s%s", before, key);
+		if (arg && arg[0] == '[')
+			fprintf(to, "[:%.*s]", (int)strcspn(arg + 1, "]"), arg + 1);
+		else if (arg)
+			fprintf(to, ":%.*s",
+				isupper((unsigned char)arg[0]) ? (int)strcspn(arg, "|") : 4,
+				isupper((unsigned char)arg[0]) ? arg : "WORD");
+		before = "|";
+	}
+}
+
+static int bad_value(const struct reading *r, const struct ms_cli_option *option, const char *text)
+{
+	char *keys = NULL;
+	size_t size;
+	FILE *to = open_memstream(&keys, &size);
+	if (!to)
+		return ms_err_sys(r->err, "cannot print");
+	put_keys(to, r, option, "");
+	fclose(to);
+	ms_err_set(r->err, "bad --%s '%s': expected %s", option->name, text, keys);
+	free(keys);
+	return -1;
+}
+
+/* Takes one option, or one value of it; NULL = it has no argument. */
+static int take_row(struct reading *r, const struct ms_cli_option *row, const char *text)
+{
+	struct ms_cli *cli = r->cli;
+	const char *argument = row->argument;
+	struct ms_cli_arg arg = {row, is_shared(row) ? (void *)cli : r->options, text};
+	if (!text && argument && argument[0] == '[' && strchr(argument, ']')[1])
+		arg.text = strchr(argument, ']') + 1;
+	arg.to = (char *)arg.to + row->offset;
+	size_t i = 0;
+	while (i < cli->given_count && cli->given[i] != row)
+		i++;
+	if (i == cli->given_count)
+		cli->given[cli->given_count++] = row;
+	return row->take(&arg, r->err);
+}
+
+/* Takes the argument of an option: its values, at a comma before each but the first, which is cut
+ * out of `text`. */
+static int take_values(struct reading *r, const struct ms_cli_option *option, char *text)
+{
+	if (!has_values(r, option))
+		return take_row(r, option, text);
+	for (char *end = text; text; text = end) {
+		for (end = text; (end = strchr(end, ',')) && !value_begins(r, option, end + 1);)
+			end++;
+		if (end)
+			*end++ = '\0';
+		const struct ms_cli_option *value = value_at(r, option, text);
+		const char *colon = value ? strchr(text, ':') : NULL;
+		if (value && !colon && value->argument && value->argument[0] != '[')
+			return ms_err_set(r->err, "option '--%s' needs a value: %s:%s", value->name,
+					  text, value->argument);
+		if (!value && only_values(option))
+			return bad_value(r, option, text);
+		if (take_row(r, value ? value : option,
+			     !value  ? text
+			     : colon ? colon + 1
+				     : NULL) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+static const struct ms_cli_option *row_named(const struct reading *r, const char *name)
+{
+	size_t i = 0;
+	while (!r->rows[i]->name || strcmp(r->rows[i]->name, name) != 0)
+		i++;
+	return r->rows[i];
+}
+
+/* Takes an older spelling as what it stands for. */
+static int take_old(struct reading *r, const struct ms_cli_old *old, const char *text)
+{
+	char whole[4608]; /* a path, and what stands before it */
+	const struct ms_cli_option *row = row_named(r, old->row);
+	if (!old->before)
+		return take_row(r, row, text);
+	const char *before = old->before + (old->before[0] == '[');
+	if ((size_t)snprintf(whole, sizeof whole, "%s%s", before, text ? text : "") >= sizeof whole)
+		return ms_err_set(r->err, "bad --%s '%.20s...': it is too long", old->name, text);
+	if (!text)
+		whole[strlen(whole) - 1] = '\0';
+	return take_values(r, row, whole);
+}
+
 /* ---- reading ---- */
 
 /* A long option that getopt_long does not know, or knows several of. */
-static int unknown_word(const char *tool, const char *word, const struct option *longs,
-			struct ms_err *err)
+static int unknown_word(const struct reading *r, const char *word, const struct option *longs)
 {
 	size_t n = strcspn(word, "=");
 	bool begins = false;
 	struct ms_meant meant = {0};
+	const char *tool = r->tool->name;
 	for (const struct option *l = longs; l->name && n > 2; l++) {
 		begins |= strncmp(word + 2, l->name, n - 2) == 0;
 		ms_meant_try(&meant, word + 2, n - 2, l->name);
 	}
+	for (size_t i = 0; i < r->old_count && meant.word; i++)
+		if (meant.word == r->olds[i]->name)
+			meant.word = r->olds[i]->row;
 	if (!begins && meant.word)
-		return ms_err_set(err,
+		return ms_err_set(r->err,
 				  "unknown option '%.*s': did you mean --%s? (%s --help=all lists "
 				  "them)",
 				  (int)n, word, meant.word, tool);
-	return ms_err_set(err, "%s option '%.*s' (%s --help=all lists them)",
+	return ms_err_set(r->err, "%s option '%.*s' (%s --help=all lists them)",
 			  begins ? "ambiguous" : "unknown", (int)n, word, tool);
 }
 
 /* getopt_long gave '?' or ':' (`c`); optopt is 0, the letter, or the value of the long one. */
-static int bad_option(const char *tool, int c, const char *word, const struct option *longs,
-		      const struct ms_cli_option *const *rows, struct ms_err *err)
+static int bad_option(const struct reading *r, int c, const char *word, const struct option *longs)
 {
 	const char *why = c == ':' ? "needs an argument" : "takes no argument";
 	if (optopt == 0)
-		return unknown_word(tool, word, longs, err);
+		return unknown_word(r, word, longs);
 	if (optopt >= LONG)
-		return ms_err_set(err, "option '--%s' %s", rows[optopt - LONG]->name, why);
+		return ms_err_set(r->err, "option '--%s' %s",
+				  optopt >= OLD ? r->olds[optopt - OLD]->name
+						: r->rows[optopt - LONG]->name,
+				  why);
 	if (c == ':')
-		return ms_err_set(err, "option '-%c' %s", optopt, why);
-	return ms_err_set(err, "unknown option '-%c' (%s --help=all lists them)", optopt, tool);
+		return ms_err_set(r->err, "option '-%c' %s", optopt, why);
+	return ms_err_set(r->err, "unknown option '-%c' (%s --help=all lists them)", optopt,
+			  r->tool->name);
+}
+
+static int how(const struct ms_cli_option *row)
+{
+	return !row->argument            ? no_argument
+	       : row->argument[0] == '[' ? optional_argument
+					 : required_argument;
 }
 
 /* The rows as getopt_long takes them, by whose values they are found again. */
-static void prepare(const struct ms_cli_option *const *rows, size_t n, struct option *l, char *s)
+static void prepare(const struct reading *r, struct option *l, char *s)
 {
-	for (size_t i = 0; i < n; i++) {
-		const char *arg = rows[i]->argument;
-		int how = !arg            ? no_argument
-			  : arg[0] == '[' ? optional_argument
-					  : required_argument;
-		if (rows[i]->name)
-			*l++ = (struct option){rows[i]->name, how, NULL, LONG + (int)i};
-		if (rows[i]->letter) {
-			*s++ = rows[i]->letter;
-			s = stpcpy(s, how == required_argument ? ":" : "");
+	for (size_t i = 0; i < r->n; i++) {
+		const struct ms_cli_option *row = r->rows[i];
+		if (row->name && !strchr(row->name, '='))
+			*l++ = (struct option){row->name, how(row), NULL, LONG + (int)i};
+		if (row->letter) {
+			*s++ = row->letter;
+			s = stpcpy(s, how(row) == required_argument ? ":" : "");
 		}
 	}
+	for (size_t i = 0; i < r->old_count; i++) {
+		const struct ms_cli_old *old = r->olds[i];
+		*l++ = (struct option){old->name,
+				       !old->before            ? how(row_named(r, old->row))
+				       : old->before[0] == '[' ? optional_argument
+							       : required_argument,
+				       NULL, OLD + (int)i};
+	}
+}
+
+/* Finds the rows and the older spellings of a tool. */
+static void begin(struct reading *r)
+{
+	r->n = collect(r->tool, r->rows);
+	for (const struct ms_cli_old *o = r->tool->olds; o && o->name; o++)
+		r->olds[r->old_count++] = o;
+	for (const struct ms_cli_old *o = r->tool->reads ? shared_olds : NULL; o && o->name; o++)
+		r->olds[r->old_count++] = o;
 }
 
 int ms_cli_read(const struct ms_cli_tool *tool, void *options, struct ms_cli *cli, int argc,
 		char **argv, struct ms_err *err)
 {
-	const struct ms_cli_option *rows[MS_CLI_ROWS_MAX];
-	struct option longs[MS_CLI_ROWS_MAX + 1] = {0};
+	struct reading r = {.tool = tool, .options = options, .cli = cli, .err = err};
+	struct option longs[2 * MS_CLI_ROWS_MAX + 1] = {0};
 	char shorts[2 * MS_CLI_ROWS_MAX + 3];
-	size_t n = collect(tool, rows);
-	prepare(rows, n, longs, stpcpy(shorts, tool->command ? "+:" : ":"));
+	begin(&r);
+	prepare(&r, longs, stpcpy(shorts, tool->command ? "+:" : ":"));
 	cli->tool = tool;
 	cli->max_image = UINT64_C(4) << 30;
 	opterr = 0;
 	for (int c; !cli->asked && (c = getopt_long(argc, argv, shorts, longs, NULL)) != -1;) {
-		size_t i = c >= LONG ? (size_t)c - LONG : 0;
-		while (c < LONG && i < n && rows[i]->letter != c)
+		size_t i = c >= LONG && c < OLD ? (size_t)c - LONG : 0;
+		while (c < LONG && i < r.n && r.rows[i]->letter != c)
 			i++;
-		if (i == n)
-			return bad_option(tool->name, c, argv[optind - 1], longs, rows, err);
-		const char *argument = rows[i]->argument;
-		struct ms_cli_arg arg = {rows[i], is_shared(rows[i]) ? (void *)cli : options,
-					 optarg};
-		if (!optarg && argument && argument[strcspn(argument, "]") + 1])
-			arg.text = strchr(argument, ']') + 1;
-		arg.to = (char *)arg.to + rows[i]->offset;
-		if (!ms_cli_given(cli, rows[i]->name))
-			cli->given[cli->given_count++] = rows[i];
-		if (rows[i]->take(&arg, err) != 0)
+		if (i == r.n)
+			return bad_option(&r, c, argv[optind - 1], longs);
+		if (c >= OLD ? take_old(&r, r.olds[c - OLD], optarg) != 0
+		    : optarg ? take_values(&r, r.rows[i], optarg) != 0
+			     : take_row(&r, r.rows[i], NULL) != 0)
 			return -1;
-		cli->asked = is_shared(rows[i]) && rows[i] >= &shared[QUESTIONS];
+		cli->asked = c < OLD && is_shared(r.rows[i]) && r.rows[i] >= &shared[QUESTIONS];
 	}
 	return 0;
+}
+
+/* Is `name` that of a row, or of the option of which the row is a value? */
+static bool means(const struct ms_cli_option *row, const char *name, size_t n)
+{
+	return strncmp(row->name, name, n) == 0 && (!row->name[n] || row->name[n] == '=');
 }
 
 bool ms_cli_given(const struct ms_cli *cli, const char *name)
 {
 	for (size_t i = 0; i < cli->given_count; i++)
-		if (strcmp(cli->given[i]->name, name) == 0)
+		if (means(cli->given[i], name, strlen(name)))
 			return true;
 	return false;
 }
@@ -275,12 +477,11 @@ bool ms_cli_given(const struct ms_cli *cli, const char *name)
 const char *ms_cli_other(const struct ms_cli *cli, const char *names)
 {
 	for (size_t i = 0; i < cli->given_count; i++) {
-		const char *name = cli->given[i]->name, *word = names;
-		size_t n = strlen(name);
-		while (*word && (strcspn(word, " ") != n || strncmp(word, name, n) != 0))
+		const char *word = names;
+		while (*word && !means(cli->given[i], word, strcspn(word, " ")))
 			word += strcspn(word, " "), word += *word == ' ';
 		if (!*word)
-			return name;
+			return cli->given[i]->name;
 	}
 	return NULL;
 }
@@ -300,55 +501,118 @@ static void put_words(FILE *to, const char *s, const char *end, int at, int colu
 	fputc('\n', to);
 }
 
+/* Prints an option, or a value of one. */
 static void put_row(FILE *to, const struct ms_cli_option *row, bool whole)
 {
-	const char *arg = row->argument ? row->argument : "", *more = strstr(row->help, "; ");
-	int at = fprintf(to, "  %c%c%c --%s", row->letter ? '-' : ' ',
-			 row->letter ? row->letter : ' ', row->letter ? ',' : ' ', row->name);
+	const char *arg = row->argument ? row->argument : "", *more = strstr(row->help, "; "),
+		   *key = strchr(row->name, '=');
+	int at = key && whole ? fprintf(to, "        %s", key + 1)
+			      : fprintf(to, "  %c%c%c --%s", row->letter ? '-' : ' ',
+					row->letter ? row->letter : ' ', row->letter ? ',' : ' ',
+					row->name);
 	if (arg[0] == '[')
-		at += fprintf(to, "[=%.*s]", (int)strcspn(arg + 1, "]"), arg + 1);
+		at += fprintf(to, "[%c%.*s]", key ? ':' : '=', (int)strcspn(arg + 1, "]"), arg + 1);
 	else if (arg[0])
-		at += fprintf(to, "%c%s", islower((unsigned char)arg[0]) ? '=' : ' ', arg);
+		at += fprintf(to, "%c%s",
+			      key                              ? ':'
+			      : islower((unsigned char)arg[0]) ? '='
+							       : ' ',
+			      arg);
 	if (at >= HELP_COLUMN) /* on one screen each line counts */
 		at = whole ? fputc('\n', to) - '\n' : at + fprintf(to, " ");
 	put_words(to, row->help, more && !whole ? more : strchr(row->help, 0), at, HELP_COLUMN);
 }
 
+/* Prints a row for scripts: the words of its argument are its values, too. */
+static void put_for_scripts(FILE *to, const struct reading *r, const struct ms_cli_option *row,
+			    const char *title)
+{
+	const char *arg = row->argument ? row->argument : "-";
+	bool only = row->argument && only_values(row);
+	int own = (int)strcspn(arg, "]");
+	fprintf(to, "%s\t%c\t", row->name, row->letter ? row->letter : '-');
+	fprintf(to, "%.*s", only ? arg[0] == '[' : own, arg);
+	put_keys(to, r, row, only ? "" : "|");
+	fprintf(to, "%s\t%s\t%u\t%s\n", arg[0] == '[' ? arg + own : "", title, row->rank,
+		row->help);
+}
+
+/* Prints all options, by theme or for scripts, each with its values. */
+static void put_all(FILE *to, const struct reading *r, bool for_scripts)
+{
+	const char *title = "";
+	bool values = false;
+	for (size_t i = 0; i < r->n; i++) {
+		const struct ms_cli_option *row = r->rows[i];
+		title = row->name ? title : row->help;
+		if (!for_scripts && !row->name)
+			fprintf(to, "\n%s:\n", title);
+		if (!row->name || strchr(row->name, '='))
+			continue;
+		if (for_scripts) {
+			put_for_scripts(to, r, row, title);
+			continue;
+		}
+		put_row(to, row, true);
+		for (size_t k = 0; k < r->n; k++)
+			if (key_of(r->rows[k], row) && r->rows[k]->help)
+				put_row(to, r->rows[k], true);
+		values |= has_values(r, row);
+	}
+	if (values && !for_scripts)
+		fprintf(to, "\nBelow an option: its values, of which several go together: "
+			    "--option=one,two:ARG\n");
+}
+
+/* Prints the commonest options, by rank. */
+static void put_common(FILE *to, const struct reading *r)
+{
+	const struct ms_cli_tool *tool = r->tool;
+	unsigned options = 0;
+	fputc('\n', to);
+	for (size_t i = 0; i < r->n; i++) {
+		options += r->rows[i]->name && !strchr(r->rows[i]->name, '=');
+		for (size_t k = 0; k < r->n; k++)
+			if (r->rows[k]->rank == i + 1)
+				put_row(to, r->rows[k], false);
+	}
+	fprintf(to, "all %u options: %s --help=all; the manual: man %s\n\nexamples:\n%s", options,
+		tool->name, tool->name, tool->examples);
+}
+
+/* Prints an older spelling and what it stands for. */
+static void put_old(FILE *to, const struct reading *r, const struct ms_cli_old *old)
+{
+	const char *argument = row_named(r, old->row)->argument,
+		   *text = old->before ? "..."
+			   : argument  ? argument
+				       : "",
+		   *before = old->before ? old->before : "";
+	size_t left_out = before[0] == '[' ? strlen(before) - 2 : 0;
+	fprintf(to, "--%s\t--%s%s", old->name, old->row,
+		!*text || *text == '['  ? ""
+		: strchr(old->row, '=') ? ":"
+					: "=");
+	if (left_out)
+		fprintf(to, "%.*s[:%s]\n", (int)left_out, before + 1, text);
+	else
+		fprintf(to, "%s%s\n", before, text);
+}
+
 static void put_help(FILE *to, const struct ms_cli *cli)
 {
-	const struct ms_cli_option *rows[MS_CLI_ROWS_MAX];
-	const char *title = "";
-	unsigned shown = 0, options = 0;
-	size_t n = collect(cli->tool, rows);
-	if (cli->help != HELP_ROWS) {
+	struct reading r = {.tool = cli->tool};
+	begin(&r);
+	for (size_t i = 0; i < r.old_count && cli->help == HELP_OLD; i++)
+		put_old(to, &r, r.olds[i]);
+	if (cli->help == HELP_COMMON || cli->help == HELP_ALL) {
 		fprintf(to, "usage: %s", cli->tool->usage);
 		put_words(to, cli->tool->about, strchr(cli->tool->about, 0), 0, 0);
 	}
-	for (size_t i = 0; i < n; i++) {
-		title = rows[i]->name ? title : rows[i]->help;
-		bool older = strcmp(title, MS_CLI_OLDER) == 0;
-		options += rows[i]->name && !older;
-		if (cli->help == HELP_ROWS && rows[i]->name)
-			fprintf(to, "%s\t%c\t%s\t%s\t%u\t%s\n", rows[i]->name,
-				rows[i]->letter ? rows[i]->letter : '-',
-				rows[i]->argument ? rows[i]->argument : "-", title, rows[i]->rank,
-				rows[i]->help ? rows[i]->help : "-");
-		else if (cli->help == HELP_ALL && older)
-			continue;
-		else if (cli->help == HELP_ALL && !rows[i]->name)
-			fprintf(to, "\n%s:\n", title);
-		else if (cli->help == HELP_ALL && rows[i]->help)
-			put_row(to, rows[i], true);
-		/* the commonest: by rank */
-		for (size_t k = 0; cli->help == HELP_COMMON && k < n; k++)
-			if (rows[k]->rank == i + 1) {
-				fputs(shown++ ? "" : "\n", to);
-				put_row(to, rows[k], false);
-			}
-	}
 	if (cli->help == HELP_COMMON)
-		fprintf(to, "all %u options: %s --help=all; the manual: man %s\n\nexamples:\n%s",
-			options, cli->tool->name, cli->tool->name, cli->tool->examples);
+		put_common(to, &r);
+	else if (cli->help != HELP_OLD)
+		put_all(to, &r, cli->help == HELP_ROWS);
 }
 
 int ms_cli_answer(const struct ms_cli *cli, struct ms_err *err)

@@ -22,7 +22,9 @@ struct ms_cli_arg {
 typedef int ms_cli_take(const struct ms_cli_arg *arg, struct ms_err *err);
 
 /* A row of a table. One without a name is the title of those after it, which its help is; one with
- * neither ends the table. */
+ * neither ends the table. "NAME=KEY" is a value of the option NAME, --NAME=KEY[:ARGUMENT], which
+ * --help shows below it. An option with values takes several at a time, with a comma before each
+ * further one, and anything else with its own `take`, unless its argument is WHAT. */
 struct ms_cli_option {
 	const char *name; /* the long one, without its dashes */
 	char letter;      /* the short one, or 0 */
@@ -34,12 +36,19 @@ struct ms_cli_option {
 	const char *least, *most; /* limits, as one types them; "" = above 0, NULL = none */
 	unsigned rank;            /* among the commonest, from 1; 0 = for --help=all */
 	/* The help of the row, of which the short help has the part before the first "; ". NULL =
-	 * the row before says it. */
+	 * that of the option of which it is a value says it. */
 	const char *help;
 };
 
-/* The title of spellings that go on working: they are in no --help but that of rows. */
-#define MS_CLI_OLDER "Older spellings"
+/* An older spelling, which is read as what it stands for; no --help but --help=old lists it. */
+struct ms_cli_old {
+	const char *name; /* without its dashes; NULL ends the table */
+	const char *row;  /* name of the row that it stands for */
+	/* NULL = its argument is that of the row; else what the argument follows as the text that
+	 * the row is given, which is gone after its `take`; "[TEXT:": it may be left out, with
+	 * the colon */
+	const char *before;
+};
 
 /* offset to most of a row: a member of the tool's struct options, such with limits, or all. */
 #define MS_RANGE(member, least, most)                                                              \
@@ -66,11 +75,12 @@ struct ms_cli_tool {
 	const char *name, *usage, *about; /* of --help: how it is called, and what it does */
 	const char *examples; /* the end of --help: three lines to type, in a folder with ./app */
 	const struct ms_cli_option *rows;
+	const struct ms_cli_old *olds; /* NULL = none */
 	bool reads; /* traces and snapshots: it takes all of struct ms_cli; else --help and --version */
 	bool command; /* what follows the first operand is not ours */
 };
 
-enum { MS_CLI_ROWS_MAX = 96 }; /* titles included */
+enum { MS_CLI_ROWS_MAX = 128 }; /* titles and values included */
 
 /* Options that several tools take, and which ones were given. */
 struct ms_cli {
@@ -87,9 +97,10 @@ struct ms_cli {
  * or -V is looked at. Then optind is the first operand. 0, or -1 with `err` set. */
 int ms_cli_read(const struct ms_cli_tool *tool, void *options, struct ms_cli *cli, int argc,
 		char **argv, struct ms_err *err);
-/* Was the option of that long name given? */
+/* Was the option of that long name given, or a value of it? Of "NAME=KEY": was that value? */
 bool ms_cli_given(const struct ms_cli *cli, const char *name);
-/* The long name of an option that was given and is none of the words `names`; NULL = there is none. */
+/* The name of a row that was given and of which no word of `names` is the name, nor that of its
+ * option; NULL = there is none. */
 const char *ms_cli_other(const struct ms_cli *cli, const char *names);
 /* Writes what -h or -V asks for to standard output. 0, or -1 with `err` set: a full disk behind it
  * must not go unnoticed. */

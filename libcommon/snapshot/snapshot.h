@@ -101,7 +101,7 @@ sqlite3 *ms_snapshot_open(const char *path, const struct ms_build_options *opt, 
 
 /* True when any process of the snapshot is incomplete (no end block and no writer, or damage), a
  * trace of a folder could not be read, or a run that it was compared with is incomplete: status 2
- * without --allow-partial. */
+ * without --allow=partial. */
 bool ms_snapshot_incomplete(sqlite3 *db);
 
 /* The database image: reproducible bytes (sqlite3_serialize after VACUUM). Free with sqlite3_free.

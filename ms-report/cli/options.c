@@ -47,35 +47,21 @@ static int add_output(const struct ms_cli_arg *arg, struct ms_err *err)
 	return put_output(opt, o, err);
 }
 
-/* Takes FORMAT or FORMAT:FILE, or list. An older spelling is put into these words first: FILE of the
- * format that the option is named after, or the end of FORMAT:FILE of --svg. */
+/* Takes FORMAT or FORMAT:FILE, or list. */
 static int add_export(const struct ms_cli_arg *arg, struct ms_err *err)
 {
 	struct options *opt = arg->to;
-	const char *option = arg->row->name, *text = arg->text ?: "";
-	bool svg = strcmp(option, "svg") == 0, older = svg || strcmp(option, "export") != 0;
-	if (older)
-		text = ms_arena_printf(&opt->arena, "%s%s%s", option,
-				       svg         ? "-"
-				       : arg->text ? ":"
-						   : "",
-				       text);
-	size_t n = strcspn(text, ":");
-	const struct export_kind *kind = export_find(text, n);
-	opt->list_exports |= !older && strcmp(text, "list") == 0;
+	size_t n = strcspn(arg->text, ":");
+	const struct export_kind *kind = export_find(arg->text, n);
+	opt->list_exports |= strcmp(arg->text, "list") == 0;
 	if (opt->list_exports)
 		return 0;
-	if (!kind && svg)
-		return ms_err_set(err,
-				  "bad --svg '%s': expected flame or timeline, or one of these "
-				  "with a file, such as flame:heap.svg",
-				  arg->text);
 	if (!kind)
-		return ms_err_set(err, "bad --export '%.*s': expected %s or list", (int)n, text,
-				  export_names(&opt->arena, 0, ", "));
-	struct output o = {.format = FORMAT_EXPORT, .export = kind, .joint = older ? '=' : ':'};
-	o.path = text[n] ? text + n + 1 : NULL;
-	o.name = older ? option : ms_arena_printf(&opt->arena, "export=%s", kind->name);
+		return ms_err_set(err, "bad --export '%.*s': expected %s or list", (int)n,
+				  arg->text, export_names(&opt->arena, 0, ", "));
+	struct output o = {.format = FORMAT_EXPORT, .export = kind, .joint = ':'};
+	o.path = arg->text[n] ? ms_arena_strdup(&opt->arena, arg->text + n + 1) : NULL;
+	o.name = ms_arena_printf(&opt->arena, "export=%s", kind->name);
 	return put_output(opt, o, err);
 }
 
@@ -139,10 +125,6 @@ static int take_code_url(const struct ms_cli_arg *arg, struct ms_err *err)
 	{                                                                                          \
 		name, 0, "[FILE]", add_output, MS_WHOLE(format), rank, help                        \
 	}
-#define OLDER(name)                                                                                \
-	{                                                                                          \
-		name, 0, "[FILE]", add_export, MS_WHOLE(0), 0, NULL                                \
-	}
 #define NAME_IN_LIST(name, ...) name ", "
 #define VIEW(name, view, rank, help)                                                               \
 	{                                                                                          \
@@ -157,17 +139,6 @@ static int take_code_url(const struct ms_cli_arg *arg, struct ms_err *err)
 	}
 
 static const struct ms_cli_option rows[] = {
-	{.help = MS_CLI_OLDER},
-	OLDER("folded"),
-	{"svg", 0, "flame|timeline", add_export, MS_WHOLE(0), 0, NULL},
-	OLDER("pprof"),
-	OLDER("speedscope"),
-	OLDER("gprof2dot"),
-	OLDER("massif"),
-	OLDER("dhat"),
-	OLDER("heaptrack"),
-	OLDER("callgrind"),
-	OLDER("chrome-trace"),
 	{.help = "Formats; several may be given with =FILE"},
 	FORMAT("text", FORMAT_TEXT, 0, "for people (default)"),
 	FORMAT("md", FORMAT_MD, 9, "Markdown, as a comment for a pull request"),
@@ -263,6 +234,24 @@ static const struct ms_cli_option rows[] = {
 	{0},
 };
 
+#define OLD_EXPORT(name)                                                                           \
+	{                                                                                          \
+		name, "export", "[" name ":"                                                       \
+	}
+static const struct ms_cli_old olds[] = {
+	OLD_EXPORT("folded"),
+	{"svg", "export", "svg-"},
+	OLD_EXPORT("pprof"),
+	OLD_EXPORT("speedscope"),
+	OLD_EXPORT("gprof2dot"),
+	OLD_EXPORT("massif"),
+	OLD_EXPORT("dhat"),
+	OLD_EXPORT("heaptrack"),
+	OLD_EXPORT("callgrind"),
+	OLD_EXPORT("chrome-trace"),
+	{0},
+};
+
 static const struct ms_cli_tool tool = {
 	"ms-report",
 	"ms-report [options] [TRACE|SNAPSHOT|FOLDER[@POINT]]\n",
@@ -271,6 +260,7 @@ static const struct ms_cli_tool tool = {
 	"  ms-report --html=run.html run.trace\n"
 	"  ms-report --tree=up --limit 20 run.trace@peak\n",
 	rows,
+	olds,
 	.reads = true};
 
 const char *view_name(enum view v)

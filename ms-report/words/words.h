@@ -50,7 +50,7 @@ const char *words_verdict(struct model *m);
 struct words words_scan_terms(struct model *m);
 /* Says why the scan at the end told nothing; NULL = it did, or there was none. */
 const char *words_unscanned(const struct model *m);
-/* "named as one-time runtime: 73.0 KiB (ms-filter --one-time)", of what is live at the moment that
+/* "named as one-time runtime: 73.0 KiB (ms-filter --only=one-time)", of what is live at the moment that
  * the report is about; NULL when nothing is. */
 const char *words_one_time(struct model *m);
 

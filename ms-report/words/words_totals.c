@@ -109,7 +109,7 @@ const char *words_one_time(struct model *m)
 	struct one_time sum = one_time_sum(m);
 	return sum.live_bytes && sum.live_bytes != UNKNOWN
 		       ? SAY("one-time allocations of the runtime: %s (shown by ms-filter "
-			     "--one-time)",
+			     "--only=one-time)",
 			     say_size(m, sum.live_bytes))
 		       : NULL;
 }
@@ -229,8 +229,8 @@ static const char *argument_of(struct model *m, const char *cut, const char *opt
 const char *words_born(struct model *m)
 {
 	const struct totals *t = &m->totals;
-	const char *cut = provenance_cut(m, NONE), *born = argument_of(m, cut, "--born "),
-		   *at = argument_of(m, cut, "--alive-at ");
+	const char *cut = provenance_cut(m, NONE), *born = argument_of(m, cut, "--when=born:"),
+		   *at = argument_of(m, cut, "--when=alive-at:");
 	if (!born && !at)
 		return NULL;
 	const char *end = t->unfreed_blocks == t->allocations

@@ -27,11 +27,10 @@ static int take_sort(struct options *o, struct ms_err *err)
 static int check_serve(struct options *o, struct ms_err *err)
 {
 	const struct serve_options *s = &o->serve;
-	const char *of_serve = s->allow_remote ? "--allow-remote"
-			       : s->token_file ? "--token-file"
-					       : NULL;
+	const char *of_serve = s->allow_remote ? "remote" : s->token_file ? "token-file" : NULL;
 	if (!s->listen)
-		return of_serve ? ms_err_set(err, "'%s' needs --listen", of_serve) : 0;
+		return of_serve ? ms_err_set(err, "'--listen=%s' needs an address, too", of_serve)
+				: 0;
 	if (!o->trace)
 		return ms_err_set(err, "'--listen' needs a trace: name one");
 	if (o->batch)
@@ -101,9 +100,9 @@ static const struct ms_cli_option rows[] = {
 	{.help = "Refresh and output"},
 	{"delay", 'd', "DURATION", ms_cli_duration, MS_RANGE(delay_ns, "100ms", NULL), 2,
 	 "refresh interval (default 1s, at least 100ms)"},
-	{"batch", 'b', NULL, ms_cli_flag, MS_AT(batch), 6,
+	{"batch", 'b', "[WHAT]", ms_cli_flag, MS_AT(batch), 6,
 	 "print plain text frames; needs no terminal"},
-	{"json", 0, NULL, ms_cli_flag, MS_AT(json), 7,
+	{"batch=json", 0, NULL, ms_cli_flag, MS_AT(json), 7,
 	 "print frames as JSON objects, one per line"},
 	{"log", 0, "FILE", ms_cli_name, MS_AT(log), 0,
 	 "also append an object per refresh to this file"},
@@ -113,11 +112,18 @@ static const struct ms_cli_option rows[] = {
 	{"listen", 0, "ADDRESS", ms_cli_name, MS_AT(serve.listen), 11,
 	 "serve the trace over HTTP; profiles, metrics, the report: at PORT of this host, "
 	 "ADDRESS:PORT, or unix:PATH"},
-	{"allow-remote", 0, NULL, ms_cli_flag, MS_AT(serve.allow_remote), 0,
-	 "allow an address that other machines can reach; needs --token-file"},
-	{"token-file", 0, "FILE", ms_cli_name, MS_AT(serve.token_file), 0,
+	{"listen=remote", 0, NULL, ms_cli_flag, MS_AT(serve.allow_remote), 0,
+	 "allow an address that other machines can reach; needs token-file"},
+	{"listen=token-file", 0, "FILE", ms_cli_name, MS_AT(serve.token_file), 0,
 	 "answer only clients that send the first line of FILE as a token"},
 	{.help = "General"},
+	{0},
+};
+
+static const struct ms_cli_old olds[] = {
+	{"json", "batch=json", NULL},
+	{"allow-remote", "listen=remote", NULL},
+	{"token-file", "listen=token-file", NULL},
 	{0},
 };
 
@@ -132,8 +138,8 @@ static const struct ms_cli_tool tool = {
 	"  ms-top -p $(pgrep -nx app)\n"
 	"  ms-top --batch --frames 20 --sort /min\n",
 	rows,
-	false,
-	false};
+	olds,
+	.reads = false};
 
 int options_parse(struct options *o, int argc, char **argv, struct ms_err *err)
 {

@@ -26,16 +26,18 @@ int token_read(char token[TOKEN_MOST + 1], const char *path, struct ms_err *err)
 	if (n < 0)
 		rc = ms_err_sys(err, "cannot read '%s'", path);
 	else if (S_ISREG(st.st_mode) && (st.st_mode & 077))
-		rc = ms_err_set(err, "bad --token-file '%s': others may read it: chmod 600", path);
+		rc = ms_err_set(err, "bad --listen=token-file '%s': others may read it: chmod 600",
+				path);
 	close(fd);
 	token[n > 0 ? n : 0] = 0;
 	token[strcspn(token, "\r\n")] = 0;
 	size_t length = strlen(token);
 	if (rc == 0 && (length < TOKEN_LEAST || length == TOKEN_MOST || strspn(token, " \t")))
-		rc = ms_err_set(err,
-				"bad --token-file '%s': its first line is the token, of %u to %u "
-				"characters",
-				path, TOKEN_LEAST, TOKEN_MOST - 1);
+		rc = ms_err_set(
+			err,
+			"bad --listen=token-file '%s': its first line is the token, of %u to %u "
+			"characters",
+			path, TOKEN_LEAST, TOKEN_MOST - 1);
 	return rc;
 }
 

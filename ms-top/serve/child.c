@@ -74,7 +74,7 @@ static void compare(const char *program)
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		dup2(difference, OUT);
-		execlp(program, "ms-diff", "--allow-partial", "--quiet", "/proc/self/fd/3",
+		execlp(program, "ms-diff", "--allow=partial", "--quiet", "/proc/self/fd/3",
 		       "/proc/self/fd/0", (char *)NULL);
 		cannot("cannot run 'ms-diff'");
 	}
@@ -91,7 +91,7 @@ static _Noreturn void report(const struct child *c, const char *program, bool fu
 		[ANSWER_PAGE] = "--html",    [ANSWER_JSON] = "--json", [ANSWER_HEAP] = "--pprof",
 		[ANSWER_ALLOCS] = "--pprof", [ANSWER_TEXT] = "--text",
 	};
-	const char *args[8] = {"ms-report", "--allow-partial", "--quiet", formats[c->kind]};
+	const char *args[8] = {"ms-report", "--allow=partial", "--quiet", formats[c->kind]};
 	size_t n = 4;
 	if (c->kind == ANSWER_HEAP || c->kind == ANSWER_ALLOCS)
 		args[n++] = "--layout=go"; /* stores make a series of each type */

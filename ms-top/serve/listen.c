@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A socket of an address. Without --allow-remote it is one that no other machine reaches: of the
+ * A socket of an address. Without remote among the values of --listen it is one that no other machine reaches: of the
  * loopback, or a Unix socket for its owner alone. Addresses are numbers, so that nobody else says
  * where a name leads.
  */
@@ -145,7 +145,7 @@ static int listen_address(struct listening *l, const struct serve_options *o, st
 		rc = ms_err_set(
 			err,
 			"'%s' can be reached from other machines, and a profile reveals much about "
-			"the program: that needs --allow-remote and --token-file",
+			"the program: that needs --listen=ADDRESS,remote,token-file:FILE",
 			o->listen);
 	else if (bind_to(l, a) != 0)
 		rc = ms_err_sys(err, "cannot listen on '%s'", o->listen);

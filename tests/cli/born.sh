@@ -54,7 +54,7 @@ is 'and alive at its end' 55 11000 25 10400 --born 'mark:a b..mark:done' --alive
 is 'and alive at the end' 25 10400 25 10400 --born 'mark:a b..mark:done' --alive-at end
 ms-report part.db >screen
 grep -q "^Blocks   born 'mark:a b..mark:done' and alive at end: 10.2 KiB in 25 blocks\$" screen || die "the line: $(cat screen)"
-grep -q "cut out of run.trace by --born 'mark:a b..mark:done' --alive-at end" screen || die "where from: $(cat screen)"
+grep -q "cut out of run.trace by --when=born:'mark:a b..mark:done' --when=alive-at:end" screen || die "where from: $(cat screen)"
 ! grep -q 'not live heap' screen || die "it is not all of the heap: $(cat screen)"
 [ "$(sqlite3 part.db "SELECT count(*), sum(d.live_blocks) FROM site_stat d JOIN snapshot t ON t.id = d.snapshot WHERE t.label = 'end'")" = '2|25' ] || die 'sites at the end'
 # what was made larger was born then, and its old block is gone
@@ -84,12 +84,12 @@ refused() { # WORDS ARGUMENT...
 mkdir empty
 export TMPDIR=$PWD/empty
 ms-snap -q -o all.db run.trace
-refused "option '--born' needs the trace: the snapshot 'all.db' lacks the times of individual blocks" --born 1ms..2ms all.db
-refused "option '--alive-at' reads the trace more than once: give the file itself" --alive-at end - <run.trace
-refused "option '--born' cuts one trace: '.' is a folder" --born 1ms.. .
-refused "option '--born': 'mark:done' is later than 'mark:a b'" --born 'mark:done..mark:a b' run.trace
-refused "option '--born': '1s' is no span: give FROM..TO, FROM.. or ..TO" --born 1s run.trace
-refused "option '--invert' applies to sites, '--born' and '--alive-at' to blocks: give one of them, or '--trace-out'" --born 1ms.. --invert run.trace
+refused "option '--when=born' needs the trace: the snapshot 'all.db' lacks the times of individual blocks" --born 1ms..2ms all.db
+refused "option '--when=alive-at' reads the trace more than once: give the file itself" --alive-at end - <run.trace
+refused "option '--when=born' cuts one trace: '.' is a folder" --born 1ms.. .
+refused "option '--when=born': 'mark:done' is later than 'mark:a b'" --born 'mark:done..mark:a b' run.trace
+refused "option '--when=born': '1s' is no span: give FROM..TO, FROM.. or ..TO" --born 1s run.trace
+refused "option '--invert' applies to sites, '--when=born' and '--when=alive-at' to blocks: give one of them, or '--trace-out'" --born 1ms.. --invert run.trace
 ! ms-filter -q -o none.db --alive-at mark:none run.trace 2>err || die 'no such mark'
 grep -q "^ms-filter: no point 'mark:none' in the recording" err || die "no such mark: $(cat err)"
 ms-filter -q -o some.db --alive-at end run.trace

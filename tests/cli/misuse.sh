@@ -239,7 +239,7 @@ if [ -x "$BIN/ms-filter" ]; then
 		--not-temporary=1|takes no argument
 		--not-t|ambiguous option '--not-t'
 		--m|ambiguous option '--m'
-		--min-lifetime 5s --max-lifetime 1s|5.000 s is above the 1.000 s of '--max-lifetime'
+		--min-lifetime 5s --max-lifetime 1s|5.000 s is above the 1.000 s of '--max=lifetime'
 		--min-age 2m --max-age 1m|no site can meet both
 		--min-age 4x|bad duration '4x'
 		--size 4k..1k|ends below where it begins

@@ -44,7 +44,7 @@ echo garbage >part/bad.1.1.trace
 mkdir part/folder.trace && mkfifo part/fifo.trace
 ms-snap -o part.db part 2>err && fail "part: status 0"
 [ "$(cat err)" = "ms-snap: 2 traces are left out: cannot read 'part/bad.1.1.trace': not a MemScope trace; \
-cannot read 'part/empty.1.2.trace': empty file (--allow-partial makes the exit status 0)" ] || fail "part: $(cat err)"
+cannot read 'part/empty.1.2.trace': empty file (--allow=partial makes the exit status 0)" ] || fail "part: $(cat err)"
 [ "$(sqlite3 part.db "SELECT key, value FROM meta WHERE key IN ('complete', 'processes', 'traces_unreadable')" | tr '\n' ' ')" = \
 	"complete|0 processes|1 traces_unreadable|2 " ] || fail "part: meta"
 ms-snap -q --allow-partial -o part.db part 2>err || fail "part: --allow-partial"
@@ -111,7 +111,7 @@ full=$( (ulimit -f 0 && ms-snap --at -500us >/dev/null < <(cat run.trace)) 2>&1)
 [ "$full" = "ms-snap: cannot keep the trace of 'standard input' in a temporary file in /tmp: File too large" ] || fail "no room for a copy of a pipe: $full"
 refuse 'needs files' --symbols=embed -
 refuse 'do not go with it' --symbols=embed -o x.db run.trace
-refuse 'more than the .* of --max-image' --max-image 4k -o x.db run.trace
+refuse 'more than the .* of --allow=image' --max-image 4k -o x.db run.trace
 refuse "bad size '4x'" --max-image 4x run.trace
 refuse "option '-o' needs an argument" run.trace -o
 refuse 'empty file name' -o '' run.trace

@@ -297,7 +297,7 @@ compare("noisy", "new.trace", "--key", "test=x", status=1)
 equal("a range", query("diff.db", "SELECT old_low, old_high FROM site_diff_range r JOIN site s ON s.id = r.site WHERE figure = 'live_bytes'"), [(60000, 60400)])
 must("ms-report", "diff.db")
 said = must("ms-report", "--md", "diff.db")
-if "`ms-diff --history noisy --key test=x --last 10 --new new.trace`" not in said or "noisy/c9" not in said:
+if "`ms-diff --history noisy,last:10 --key test=x --new new.trace`" not in said or "noisy/c9" not in said:
     fail(f"Markdown: {said[-400:]}")
 equal("another test", compare("noisy", "grown.trace", "--key", "test=y", status=1)[0], BASE - 8000 + 18000 + 10)
 equal("two keys", compare("noisy", "n5.trace", "--key", "test=x", "--key", "commit=c5")[2], 0)
@@ -325,7 +325,7 @@ equal("a few bytes beyond", compare("stepped", record("bit.trace", 4, 0, 93000, 
 equal("gone", (compare("stepped", record("gone.trace", 4, 0, 0, 0, "-"))[2],
                query("diff.db", "SELECT p.function, d.old_live_bytes FROM site_diff d JOIN place p ON p.site = d.site WHERE kind = 'gone'")), (-90000, [("get", 90000)]))
 for words, why in ((["--history", "stepped", "--old", TRACE, TRACE], "both"), (["--key", "a=b", TRACE, TRACE], "--history"), (["--last", "3", TRACE, TRACE], "--history"),
-                   (["--history", "stepped", "--key", "time=1", TRACE], "--last"), (["--history", "stepped", TRACE + "@peak"], "point"), (["--history", "stepped"], "new")):
+                   (["--history", "stepped", "--key", "time=1", TRACE], "last:N"), (["--history", "stepped", TRACE + "@peak"], "point"), (["--history", "stepped"], "new")):
     status, out, err = run("ms-diff", "-o", "x.db", *words)
     equal(f"refused: {words}", (status, why in err, err.count("\n")), (2, True, 1))
 must("ms-snap", "--anonymize", "-o", "anonymous.db", TRACE)

@@ -3,11 +3,14 @@
 import itertools
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
 
 TOOL = os.path.join(os.environ["BIN"], "ms-filter")
+# Older spellings, which are recorded as what they stand for: --min-live as --min=live
+OLD = dict(re.match("(.*)\t([^:]*)", line).groups() for line in subprocess.run([TOOL, "--help=old"], capture_output=True, text=True, check=True).stdout.splitlines())
 INPUT = sys.argv[1]
 ALL = {1, 2, 3, 4, 5, 6, 7, 8}
 # option words -> sites that stay; by hand from fixture.sql
@@ -198,7 +201,8 @@ def alone_pairs_stages():
 def text(words):
     """The words as a shell would have to read them, which is how they are recorded."""
     plain = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:+-,%@=^")
-    return " ".join(w if set(w) <= plain else "'" + w.replace("'", "'\\''") + "'" for w in words)
+    quoted = [w if set(w) <= plain else "'" + w.replace("'", "'\\''") + "'" for w in words]
+    return ":".join([OLD[words[0]], *quoted[1:]]) if words[0] in OLD else " ".join(quoted)
 
 
 def tool(name, words, data):
@@ -228,7 +232,7 @@ def through_a_comparison():
             expect(what + "report", report["omitted"]["hidden_sites"] > 0, True)
         expect(what + "sites", sites(load(compared)) >= wanted, True)
     _, status, message = run(["--min-delta", "1k"])
-    expect("no comparison", (status, message), (2, "ms-filter: option '--min-delta': the snapshot is not a comparison: ms-diff makes one\n"))
+    expect("no comparison", (status, message), (2, "ms-filter: option '--min=delta': the snapshot is not a comparison: ms-diff makes one\n"))
 
 
 SUPPRESSIONS = {
@@ -289,7 +293,7 @@ def inverted():
     for words, wanted in TABLE:
         check(" ".join(["--invert", *words]), ["--invert", *words], ALL - wanted)
     expect("said", rows(load(run(["--one-time", "--invert"])[0]), "SELECT DISTINCT filter FROM hidden"),
-           [("--one-time --invert",)])
+           [("--only=one-time --invert",)])
 
 
 def suppressions():

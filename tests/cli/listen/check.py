@@ -260,7 +260,7 @@ def tokens(trace):
     with open("token", "w", encoding="ascii") as f:
         f.write("0123456789abcdef-Ab\nmore\n")
     os.chmod("token", 0o600)
-    s = Served("--listen", "0.0.0.0:0", "--allow-remote", "--token-file", "token", trace)
+    s = Served("--listen", "0.0.0.0:0,remote,token-file:token", trace)
     right, wrong = "0123456789abcdef-Ab", "0123456789abcdef-Ac"
     for given, want in [(None, 401), ("Bearer " + wrong, 401), ("Bearer " + right[:-1], 401), ("Bearer " + right + "x", 401), ("Bearer", 401),
                         ("Bearer ", 401), (right, 401), (basic("any", wrong), 401), (basic("any", ""), 401), ("Basic !!!", 401), ("Basic ", 401),
@@ -300,11 +300,11 @@ def misuse(trace):
     remote = "can be reached from other machines"
     form = "expected PORT, ADDRESS:PORT"
     for args, why in [(["--listen", "0"], "'--listen' needs a trace"), (["--listen", "0", "-b", trace], "choose one"),
-                      (["--listen", "0", "--json", trace], "choose one"), (["--token-file", "x", trace], "'--token-file' needs --listen"),
-                      (["--allow-remote", trace], "'--allow-remote' needs --listen"), (["--listen", "", trace], "--listen"),
+                      (["--listen", "0", "--json", trace], "choose one"), (["--token-file", "x", trace], "'--listen=token-file' needs an address"),
+                      (["--listen=remote", trace], "'--listen=remote' needs an address"), (["--listen", "", trace], "--listen"),
                       (["--listen", "0", "-p", "1"], "'--listen' needs a trace"),
                       (["--listen", "0.0.0.0:0", trace], remote), (["--listen", "[::]:0", trace], remote),
-                      (["--listen", "0.0.0.0:0", "--allow-remote", trace], remote),
+                      (["--listen", "0.0.0.0:0,remote", trace], remote),
                       *((["--listen", a, trace], form) for a in (":80", "x", "65536", "-1", "1.2.3:x", "evil.example:80", "::1:80", "[::1]", "127.0.0.1:",
                                                                 "999.0.0.1:80", " 80")),
                       (["--listen", "unix:", trace], "a path of 1 to 107 bytes"), (["--listen", "unix:" + "x" * 200, trace], "a path of 1 to 107 bytes"),
