@@ -26,7 +26,7 @@
 static void tell_trouble(const struct options *o, const char *why)
 {
 	if (why)
-		ms_cli_remark(&o->cli, "--debuginfod: %s", why);
+		ms_cli_remark(&o->cli, "--symbols=debuginfod: %s", why);
 }
 
 /* One line for each process that is not whole. */
@@ -148,7 +148,7 @@ static void hold(struct ms_held_files *of, unsigned module, int fd)
 	of->v[module] = fd;
 }
 
-/* Reads the file that --held names: the descriptors of modules, for each trace. NULL with `err`
+/* Reads the file that --symbols=held names: the descriptors of modules, for each trace. NULL with `err`
  * set. */
 static struct ms_held_files *read_held(const struct options *o, struct ms_err *err)
 {
@@ -165,7 +165,8 @@ static struct ms_held_files *read_held(const struct options *o, struct ms_err *e
 	if (f)
 		fclose(f);
 	if (n != EOF)
-		ms_err_set(err, "--held '%s': a line is not TRACE MODULE DESCRIPTOR", o->held);
+		ms_err_set(err, "--symbols=held '%s': a line is not TRACE MODULE DESCRIPTOR",
+			   o->held);
 	if (n == EOF && (f || !o->held))
 		return of;
 	held_free(of, o->inputs.n);

@@ -37,6 +37,9 @@ static const struct ms_cli_option rows[] = {
 	{"every", 0, "DURATION", ms_cli_duration, MS_RANGE(every_ns, "", NULL), 3,
 	 "also a moment every DURATION; 10s, 5m (at most 10,000); with --maps and --smaps: sample "
 	 "repeatedly, one line of JSON each time unless -o is given"},
+	{"every=count", 0, "N", ms_cli_count, MS_RANGE(regions.count, "1", "1000000"), 0,
+	 "with --maps and --smaps: end after N samples (default: at SIGINT), one a second without "
+	 "a DURATION"},
 	{"from", 0, "POINT", ms_cli_point, MS_AT(from), 4,
 	 "count only what happened from there on; live blocks stay correct"},
 	{"to", 0, "POINT", ms_cli_point, MS_AT(to), 5,
@@ -53,24 +56,29 @@ static const struct ms_cli_option rows[] = {
 	 "what distinguishes this run there, such as commit=1a2b3c4 and test=parser; may be "
 	 "repeated; time=SECONDS since 1970 sets its date"},
 	{.help = "Symbols"},
-	{"no-symbols", 0, NULL, ms_cli_flag, MS_AT(no_symbols), 0,
-	 "use only the symbols that the trace holds"},
-	{"sysroot", 0, "FOLDER", ms_cli_text, MS_AT(sysroot), 0,
-	 "look for programs and libraries under FOLDER"},
-	{"debug-dir", 0, "FOLDER", ms_cli_add, MS_AT(debug_dirs), 7,
+	{"symbols", 0, "WHAT", NULL, MS_WHOLE(0), 0, "where symbols come from, and go to"},
+	{"symbols=debug-dir", 0, "FOLDER", ms_cli_add, MS_AT(debug_dirs), 7,
 	 "look for debug information under FOLDER too"},
-	{"debuginfod", 0, "[DURATION]60s", ms_cli_duration, MS_RANGE(debuginfod_ns, "", NULL), 0,
+	{"symbols=sysroot", 0, "FOLDER", ms_cli_text, MS_AT(sysroot), 0,
+	 "look for programs and libraries under FOLDER"},
+	{"symbols=debuginfod", 0, "[DURATION]60s", ms_cli_duration,
+	 MS_RANGE(debuginfod_ns, "", NULL), 0,
 	 "also ask the servers in DEBUGINFOD_URLS, for at most this long (default 60s)"},
-	{"no-cache", 0, NULL, ms_cli_flag, MS_AT(no_cache), 0,
-	 "look symbols up again; keep none in ~/.cache/memscope"},
+	{"symbols=embed", 0, NULL, ms_cli_flag, MS_AT(embed), 6,
+	 "append the symbols to the trace itself; writes no snapshot"},
+	{"symbols=held", 0, "FILE", ms_cli_name, MS_AT(held), 0,
+	 "with embed: open files of modules, a line each: number of the trace on the command line, "
+	 "of the module, and of the descriptor; as ms-record hands them on"},
+	{"without", 0, "WHAT", NULL, MS_WHOLE(0), 0, "leave out"},
+	{"without=symbols", 0, NULL, ms_cli_flag, MS_AT(no_symbols), 0,
+	 "symbols that the trace does not hold"},
+	{"without=cache", 0, NULL, ms_cli_flag, MS_AT(no_cache), 0,
+	 "~/.cache/memscope: look symbols up again, keep none there"},
+	{"without=kernel", 0, NULL, ms_cli_flag, MS_AT(regions.skip_kernel), 0,
+	 "kernel threads, with -p all"},
 	{"wrapper", 0, "REGEX", ms_wrapper_take, MS_AT(wrappers), 0,
 	 "functions that match are wrappers of malloc: sites are named after their callers; may be "
 	 "repeated"},
-	{"symbols", 0, "embed", ms_cli_choice, MS_AT(embed), 6,
-	 "append the symbols to the trace itself; writes no snapshot"},
-	{"held", 0, "FILE", ms_cli_name, MS_AT(held), 0,
-	 "with --symbols=embed: open files of modules, a line each: number of the trace on the "
-	 "command line, of the module, and of the descriptor; as ms-record hands them on"},
 	{.help = "Running processes instead of a trace"},
 	{"maps", 0, NULL, ms_cli_flag, MS_AT(regions.maps), 9,
 	 "regions of running processes instead of a trace"},
@@ -78,28 +86,33 @@ static const struct ms_cli_option rows[] = {
 	 "the same with what is resident; shared, private and swapped"},
 	{"pid", 'p', "PID[,PID...]", ms_cli_add, MS_AT(regions.pid_texts), 11,
 	 "these processes; same as PID without -p"},
-	{"all", 0, NULL, ms_cli_flag, MS_AT(regions.all), 12,
+	{"pid=all", 0, NULL, ms_cli_flag, MS_AT(regions.all), 12,
 	 "all processes; those that cannot be read are counted"},
-	{"skip-kernel", 0, NULL, ms_cli_flag, MS_AT(regions.skip_kernel), 0,
-	 "leave out kernel threads"},
-	{"count", 0, "N", ms_cli_count, MS_RANGE(regions.count, "1", "1000000"), 0,
-	 "number of samples (default: until SIGINT); one a second without --every"},
 	{"proc-root", 0, "FOLDER", ms_cli_name, MS_AT(regions.proc_root), 0,
 	 "read FOLDER instead of /proc"},
 	{.help = "General"},
 	{0},
 };
 
+static const struct ms_cli_old olds[] = {
+	{"no-symbols", "without=symbols", NULL},  {"no-cache", "without=cache", NULL},
+	{"skip-kernel", "without=kernel", NULL},  {"sysroot", "symbols=sysroot", NULL},
+	{"debug-dir", "symbols=debug-dir", NULL}, {"debuginfod", "symbols=debuginfod", NULL},
+	{"held", "symbols=held", NULL},           {"all", "pid=all", NULL},
+	{"count", "every=count", NULL},           {0},
+};
+
 static const struct ms_cli_tool tool = {
 	"ms-snap",
 	"ms-snap [-o FILE] [--at POINT]... [options] TRACE|FOLDER|-...\n"
 	"       ms-snap --symbols=embed TRACE...\n"
-	"       ms-snap --maps|--smaps [options] PID...|--all\n",
+	"       ms-snap --maps|--smaps [options] PID...|-p all\n",
 	"Replays traces and writes a snapshot, an SQLite database of sites and stacks.",
 	"  ms-snap -o run.db run.trace\n"
 	"  ms-snap --every 1s run.trace | ms-report --timeline\n"
 	"  ms-snap --smaps -p $(pgrep -nx app) | ms-report --regions\n",
 	rows,
+	olds,
 	.reads = true};
 
 /* FILE@POINT is FILE with --at POINT. */
@@ -118,15 +131,15 @@ static int check(const struct options *o, struct ms_err *err)
 	if (o->embed &&
 	    (o->wrappers.n || o->output || o->points.n || o->no_symbols || o->every_ns || o->from ||
 	     o->to || o->read != MS_READ_AUTO || o->anonymize || o->dataset))
-		return ms_err_set(err,
-				  "--symbols=embed writes no snapshot: "
-				  "-o, --at, --no-symbols, --wrapper, --anonymize and --dataset "
-				  "do not go with it");
+		return ms_err_set(
+			err, "--symbols=embed writes no snapshot: "
+			     "-o, --at, --without=symbols, --wrapper, --anonymize and --dataset "
+			     "do not go with it");
 	if (o->held && !o->embed)
-		return ms_err_set(err, "--held goes with --symbols=embed");
+		return ms_err_set(err, "--symbols=held goes with --symbols=embed");
 	if (o->no_symbols && (o->sysroot || o->debug_dirs.n || o->debuginfod_ns))
-		return ms_err_set(err, "--no-symbols looks for none: --sysroot, --debug-dir and "
-				       "--debuginfod do not go with it");
+		return ms_err_set(err, "--without=symbols looks for none: sysroot, debug-dir and "
+				       "debuginfod of --symbols do not go with it");
 	for (size_t i = 0; i < o->inputs.n; i++)
 		if (strcmp(o->inputs.v[i], "-") == 0 && isatty(STDIN_FILENO))
 			return ms_err_set(err, "standard input is a terminal: name a trace");

@@ -25,12 +25,12 @@ struct options {
 	enum ms_read read;
 	struct ms_wrappers wrappers; /* --wrapper */
 	bool embed;                  /* --symbols=embed */
-	const char *held;            /* --held; NULL = none */
+	const char *held;            /* --symbols=held; NULL = none */
 	bool no_symbols, no_cache;
 	bool anonymize;
 	const char *dataset;     /* --dataset; NULL = none */
 	struct ms_cli_list keys; /* --key, see dataset.h */
-	uint64_t debuginfod_ns;  /* --debuginfod; 0 = no */
+	uint64_t debuginfod_ns;  /* --symbols=debuginfod; 0 = no */
 	struct regions_options regions;
 	struct ms_cli cli;
 };

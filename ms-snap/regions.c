@@ -65,7 +65,7 @@ static int check_none(const struct regions_options *o, struct ms_err *err)
 				  "-p %s' to watch its heap",
 				  what, what);
 	return o->all || o->skip_kernel || o->count || o->proc_root
-		       ? ms_err_set(err, "--all, --skip-kernel, --count and --proc-root "
+		       ? ms_err_set(err, "-p all, --without=kernel, --every=count and --proc-root "
 					 "need --maps or --smaps")
 		       : 0;
 }
@@ -77,10 +77,10 @@ int regions_check(struct regions_options *o, uint64_t every_ns, bool output, str
 	if (o->maps && o->smaps)
 		return ms_err_set(err, "--maps and --smaps: choose one, --smaps has all of --maps");
 	if (!o->pid_texts.n == !o->all)
-		return ms_err_set(err, o->all ? "-p and --all: choose one"
-					      : "which process? Give -p PID, or --all");
+		return ms_err_set(err, o->all ? "-p PID and -p all: choose one"
+					      : "which process? Give -p PID, or -p all");
 	if (o->skip_kernel && !o->all)
-		return ms_err_set(err, "--skip-kernel is for --all");
+		return ms_err_set(err, "--without=kernel is for -p all");
 	o->every_ns = every_ns ? every_ns : o->count ? SECOND_NS : 0;
 	o->lines = o->every_ns && !output;
 	for (size_t i = 0; i < o->pid_texts.n; i++)

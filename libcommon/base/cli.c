@@ -529,7 +529,7 @@ static void put_for_scripts(FILE *to, const struct reading *r, const struct ms_c
 {
 	const char *arg = row->argument ? row->argument : "-";
 	bool only = row->argument && only_values(row);
-	int own = (int)strcspn(arg, "]");
+	int own = (int)(arg[0] == '[' ? strcspn(arg, "]") : strlen(arg));
 	fprintf(to, "%s\t%c\t", row->name, row->letter ? row->letter : '-');
 	fprintf(to, "%.*s", only ? arg[0] == '[' : own, arg);
 	put_keys(to, r, row, only ? "" : "|");
@@ -583,20 +583,19 @@ static void put_common(FILE *to, const struct reading *r)
 /* Prints an older spelling and what it stands for. */
 static void put_old(FILE *to, const struct reading *r, const struct ms_cli_old *old)
 {
-	const char *argument = row_named(r, old->row)->argument,
-		   *text = old->before ? "..."
-			   : argument  ? argument
-				       : "",
-		   *before = old->before ? old->before : "";
-	size_t left_out = before[0] == '[' ? strlen(before) - 2 : 0;
-	fprintf(to, "--%s\t--%s%s", old->name, old->row,
-		!*text || *text == '['  ? ""
-		: strchr(old->row, '=') ? ":"
-					: "=");
-	if (left_out)
-		fprintf(to, "%.*s[:%s]\n", (int)left_out, before + 1, text);
+	const char *argument = row_named(r, old->row)->argument;
+	char sign = strchr(old->row, '=') ? ':' : '=';
+	fprintf(to, "--%s\t--%s", old->name, old->row);
+	if (old->before && old->before[0] == '[')
+		fprintf(to, "=%.*s[:...]\n", (int)strlen(old->before) - 2, old->before + 1);
+	else if (old->before)
+		fprintf(to, "=%s...\n", old->before);
+	else if (argument && argument[0] == '[')
+		fprintf(to, "[%c%.*s]\n", sign, (int)strcspn(argument + 1, "]"), argument + 1);
+	else if (argument)
+		fprintf(to, "%c%s\n", sign, argument);
 	else
-		fprintf(to, "%s%s\n", before, text);
+		fputc('\n', to);
 }
 
 static void put_help(FILE *to, const struct ms_cli *cli)

@@ -59,7 +59,7 @@ struct ms_build_options {
 	bool no_site_details;
 	const char *sysroot;
 	const char *const *debug_dirs;      /* NULL-terminated, or NULL */
-	uint64_t debuginfod_ns;             /* --debuginfod: how long in all; 0 = never */
+	uint64_t debuginfod_ns;             /* --symbols=debuginfod: how long in all; 0 = never */
 	const struct ms_wrappers *wrappers; /* --wrapper; NULL = the known ones and those found */
 	/* or NULL; gets nothing where what is put must be corrected afterwards */
 	const struct ms_row_taker *taker;

@@ -86,7 +86,7 @@ struct ms_filling {
 	struct ms_err *err;
 	const char *const *labels;
 	size_t label_count;
-	struct ms_symbols *symbols;         /* NULL = --no-symbols */
+	struct ms_symbols *symbols;         /* NULL = --without=symbols */
 	const struct ms_wrappers *wrappers; /* --wrapper, or NULL */
 	bool look_again;                    /* in files, even where the trace says what was found */
 	bool no_site_details, one_process;

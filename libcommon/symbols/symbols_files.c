@@ -80,7 +80,7 @@ __attribute__((format(printf, 2, 3))) static struct ms_elf *try_path(struct sear
 	return n > 0 && (size_t)n < sizeof path ? try_file(s, path) : NULL;
 }
 
-/* Those of --debug-dir, then /usr/lib/debug under the sysroot, then the host's. NULL-terminated. */
+/* Those of --symbols=debug-dir, then /usr/lib/debug under the sysroot, then the host's. NULL-terminated. */
 static const char **debug_folders(const struct ms_symbols_options *opt, struct ms_arena *a)
 {
 	size_t n = 0;
@@ -117,7 +117,7 @@ static struct ms_elf *by_server(struct search *s)
 	return e;
 }
 
-/* The module itself: as it is held open, or at its path under the sysroot, else in a folder of --debug-dir, whole or by
+/* The module itself: as it is held open, or at its path under the sysroot, else in a folder of --symbols=debug-dir, whole or by
  * its name alone. */
 static struct ms_elf *find_binary(struct search *s, const char *path)
 {

@@ -134,7 +134,7 @@ static struct ms_split *open_object(struct ms_splits *s, Dwarf_Die *skeleton, ui
 }
 
 /* Finds the object file where the compiler wrote it, beside the program, and in the folders of
- * --debug-dir. */
+ * --symbols=debug-dir. */
 static struct ms_split *find_object(struct ms_splits *s, Dwarf_Die *skeleton, uint64_t id)
 {
 	const char *name = ms_die_text(skeleton, DW_AT_dwo_name),
@@ -168,7 +168,7 @@ static struct ms_split *find_object(struct ms_splits *s, Dwarf_Die *skeleton, ui
 
 /* ---- packages ---- */
 
-/* Finds PROGRAM.dwp beside the program or its debug file, or in a folder of --debug-dir. */
+/* Finds PROGRAM.dwp beside the program or its debug file, or in a folder of --symbols=debug-dir. */
 static void find_package(struct ms_splits *s)
 {
 	struct ms_arena a = {0};

@@ -25,7 +25,7 @@ static void say_symbols(struct doctor *d, int fd)
 	if (fd >= 0 && elffile_malloc(fd, &m) && !m.table)
 		doctor_say(d, DOCTOR_NOTE, "stripped",
 			   "it has no symbol table: its functions have no names unless its "
-			   "debug file is found (ms-snap --debug-dir)");
+			   "debug file is found (ms-snap --symbols=debug-dir:FOLDER)");
 }
 
 /* ---- a process ---- */

@@ -74,11 +74,11 @@ static _Noreturn void child(const struct control *c, const char *snap, char **fi
 			dup2(null, fd);
 	setpgid(0, 0); /* a key at the terminal skips symbols through us, in good order */
 	sigprocmask(SIG_SETMASK, &c->launch.mask, NULL);
-	snprintf(held, sizeof held, "/proc/self/fd/%d", list);
+	snprintf(held, sizeof held, "held:/proc/self/fd/%d", list);
 	char *const words[WORDS] = {"ms-snap",
 				    "--symbols=embed",
-				    c->opt->no_cache ? "--no-cache" : "--quiet",
-				    list < 0 ? "--quiet" : "--held",
+				    c->opt->no_cache ? "--without=cache" : "--quiet",
+				    list < 0 ? "--quiet" : "--symbols",
 				    list < 0 ? "--quiet" : held,
 				    "--"};
 	memcpy((void *)(files - WORDS), (const void *)words, sizeof words);

@@ -53,7 +53,7 @@ void json_frame(const struct model *m, struct ms_json *j, const struct frame *f)
 void json_views(struct model *m, struct ms_json *j, const struct json_view *v, size_t n);
 /* Writes the groups that the first screen shows instead of sites, if there are any (grouped.h). */
 void json_groups(struct model *m, struct ms_json *j);
-/* Key "skipped_processes", where ms-snap --all was run; else nothing. */
+/* Key "skipped_processes", where ms-snap -p all was run; else nothing. */
 void json_skipped(struct model *m, struct ms_json *j);
 /* Call stacks. With tables (version 2 of the report) a stack is the number of its innermost row in
  * "stacks", whose rows have the caller's row and a row of "frames". Without, each frame's text is made

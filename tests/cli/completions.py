@@ -30,7 +30,7 @@ CASES = [
     ("ms-report --at pe\t", ["--at", "peak"]),
     ("ms-report --explain retai\t", ["--explain", "retained"]),
     ("ms-report --fail-on delta_unf\t", ["--fail-on", "delta_unfreed_bytes"]),
-    ("ms-snap --sysroot fol\t", ["--sysroot", "folder"]),
+    ("ms-snap --dataset fol\t", ["--dataset", "folder"]),
     ("ms-filter --not=one\t", ["--not=one-time"]),
     ("ms-filter --when=bo\t1ms..", ["--when=born:1ms.."]),
     ("ms-diff --per all\t --min-ch\t 4k", ["--per", "allocations", "--min-change", "4k"]),

@@ -105,8 +105,8 @@ refuse "bad --read 'some': expected auto, all or part" --read=some run.trace
 refuse 'use peak, end, start, 1.5s, -10m, 14:30:05, mark:NAME, mark:NAME#3 or mark:NAME#last' --at 'then' run.trace
 refuse "its marks are: warm, reload, warm" --at mark:cold run.trace
 refuse "it lasted 2.0 ms" --at 5s run.trace
-refuse "bad --symbols 'all': expected embed" --symbols=all run.trace
-refuse 'looks for none: --sysroot, ' --no-symbols --sysroot / run.trace
+refuse "bad --symbols 'all': expected debug-dir:FOLDER" --symbols=all run.trace
+refuse 'looks for none: sysroot, ' --no-symbols --sysroot / run.trace
 full=$( (ulimit -f 0 && ms-snap --at -500us >/dev/null < <(cat run.trace)) 2>&1) && fail "no room for a copy of a pipe: status 0"
 [ "$full" = "ms-snap: cannot keep the trace of 'standard input' in a temporary file in /tmp: File too large" ] || fail "no room for a copy of a pipe: $full"
 refuse 'needs files' --symbols=embed -
