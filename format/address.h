@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Addresses of blocks in an event block (MS_COL_ADDRESS, ms-record --addresses).
+ * Addresses of blocks in an event block (MS_COL_ADDRESS, ms-record --with=addresses).
  *
  * An address is written as its distance from a guess: where the block was that a realloc releases;
  * else the address of the same thread and size that was freed last; else the end of the thread's

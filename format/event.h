@@ -49,7 +49,7 @@ enum ms_event_ext {
 	 * old block was allocated before a fork, in the process that forked. address, size (bytes);
 	 * freed = its allocation number there | generations up << 56 (1 = the parent). */
 	MS_EXT_INHERITED = 1,
-	/* Address space taken with mmap, mremap or brk (--mmap): address, size in bytes, stack;
+	/* Address space taken with mmap, mremap or brk (--with=mmap): address, size in bytes, stack;
 	 * freed = MS_MAP_*. What was mapped there before goes. */
 	MS_EXT_MAP = 2,
 	MS_EXT_UNMAP = 3, /* and given back: address, size; freed = MS_MAP_* */
@@ -75,10 +75,11 @@ struct ms_event {
 	uint32_t thread;     /* thread index */
 	uint32_t stack; /* node number of the innermost frame; 0 = none. Of a free: where it was
 			   freed, if recorded */
-	uint32_t slack; /* of a new block: usable size - size + 1; 0 = not asked for (--usable-size)
+	uint32_t
+		slack; /* of a new block: usable size - size + 1; 0 = not asked for (--with=usable-size)
 			 */
-	uint8_t kind;   /* enum ms_event_kind */
-	uint8_t ext;    /* enum ms_event_ext, of MS_EV_EXT; a reader may meet others */
+	uint8_t kind; /* enum ms_event_kind */
+	uint8_t ext;  /* enum ms_event_ext, of MS_EV_EXT; a reader may meet others */
 };
 
 /* ---- prediction, the same in encoder and decoder (ms-trace(5), EVENT BLOCKS) ---- */

@@ -127,7 +127,7 @@ enum ms_info_field {
 	MS_INFO_PID = 1,
 	MS_INFO_PPID = 2,
 	MS_INFO_EXE = 3,        /* bytes */
-	MS_INFO_ARG = 4,        /* bytes, repeated; absent with --no-args */
+	MS_INFO_ARG = 4,        /* bytes, repeated; absent with --without=args */
 	MS_INFO_ENV = 5,        /* bytes, repeated: "NAME=value" of the names of interest */
 	MS_INFO_HOST = 6,       /* bytes */
 	MS_INFO_KERNEL = 7,     /* bytes */
@@ -237,7 +237,7 @@ enum ms_loss_field {
 	MS_LOSS_THREAD = 5, /* thread index + 1; 0 = several or unknown */
 };
 enum ms_loss_reason {
-	MS_LOST_OVERFLOW = 1, /* ring full longer than --overflow allows */
+	MS_LOST_OVERFLOW = 1, /* ring full longer than --buffer=wait allows */
 	MS_LOST_NO_RING = 2,  /* more threads than rings */
 	MS_LOST_REENTRY = 3,  /* a signal inside the hook, no side ring */
 	MS_LOST_KILLED = 4,   /* the recorder could not drain */

@@ -315,6 +315,8 @@ static int take_values(struct reading *r, const struct ms_cli_option *option, ch
 		if (end)
 			*end++ = '\0';
 		const struct ms_cli_option *value = value_at(r, option, text);
+		if (text[strcspn(text, ":,")] == ',')
+			value = NULL;
 		const char *colon = value ? strchr(text, ':') : NULL;
 		if (value && !colon && value->argument && value->argument[0] != '[')
 			return ms_err_set(r->err, "option '--%s' needs a value: %s:%s", value->name,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What is recorded beside the heap: mapped address space (--mmap), usable sizes (--usable-size),
- * where blocks were freed (--free-stacks), and what heaps of the program's own cut their blocks from.
+ * What is recorded beside the heap: mapped address space (--with=mmap), usable sizes (--with=usable-size),
+ * where blocks were freed (--with=free-stacks), and what heaps of the program's own cut their blocks from.
  *
  * Nothing here changes a figure of the heap; a replay without any of it has no struct ms_beside and
  * pays a comparison with NULL.

@@ -28,6 +28,6 @@ struct guest_account {
 	bool own_malloc;                   /* preloaded: the program's own, and hooked */
 	char missed[192];                  /* a function that gives out blocks and is not hooked */
 	uint64_t passed_early, forks;
-	bool no_usable; /* --usable-size, and the allocator does not tell */
+	bool no_usable; /* --with=usable-size, and the allocator does not tell */
 	bool ready;
 };

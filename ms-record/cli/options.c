@@ -30,8 +30,8 @@ static const struct ms_cli_option rows[] = {
 	 "start recording DUR after the start, or at the mark"},
 	{"sample", 's', "BYTES", ms_cli_size, MS_RANGE(record.session.sample_bytes, NULL, "1T"), 7,
 	 "record one sample per BYTES bytes on average; 0 = every allocation (default)"},
-	{"seed", 0, "N", ms_cli_count, MS_AT(record.session.sample_seed), 0,
-	 "random seed for sampling (default 0 = a new one each time)"},
+	{"sample=seed", 0, "N", ms_cli_count, MS_AT(record.session.sample_seed), 0,
+	 "random seed (default 0 = a new one each time)"},
 	{"follow", 0, "all|fork|exec|none|NAMES", options_follow, MS_AT(record.follow), 8,
 	 "which further processes to record; all: trivial ones too, fork: children that do not "
 	 "exec, exec: programs that are run, none, or names: 'cc1*,ld'"},
@@ -40,50 +40,55 @@ static const struct ms_cli_option rows[] = {
 	 "signal stops it"},
 	{"depth", 0, "N", ms_cli_count, MS_RANGE(record.session.depth, "2", "1000000"), 0,
 	 "longest stack kept whole (default 512); deeper ones lose their middle"},
-	{"mmap", 0, NULL, ms_cli_flag, MS_AT(record.session.mapped), 0,
-	 "record mmap, munmap, mremap, brk and sbrk too, apart from the heap"},
-	{"usable-size", 0, NULL, ms_cli_flag, MS_AT(record.session.usable_size), 0,
-	 "record how many bytes each block really takes"},
-	{"free-stacks", 0, NULL, ms_cli_flag, MS_AT(record.session.free_stacks), 0,
-	 "record the call stacks of frees too"},
+	{"with", 0, "WHAT", NULL, MS_WHOLE(0), 0, "record more"},
+	{"with=mmap", 0, NULL, ms_cli_flag, MS_AT(record.session.mapped), 0,
+	 "mmap, munmap, mremap, brk and sbrk too, apart from the heap"},
+	{"with=usable-size", 0, NULL, ms_cli_flag, MS_AT(record.session.usable_size), 0,
+	 "how many bytes each block really takes"},
+	{"with=free-stacks", 0, NULL, ms_cli_flag, MS_AT(record.session.free_stacks), 0,
+	 "the call stacks of frees too"},
+	{"with=resident", 0, NULL, ms_cli_flag, MS_AT(record.session.resident), 0,
+	 "what each resident page is for, at the end and whenever leaks are looked for"},
+	{"with=addresses", 0, NULL, ms_cli_flag, MS_AT(record.session.addresses), 0,
+	 "the addresses of blocks"},
+	{"with=verify", 0, NULL, ms_cli_flag, MS_AT(record.session.verify), 0,
+	 "check every call stack against an independent unwinder"},
+	{"without", 0, "WHAT", NULL, MS_WHOLE(0), 0, "record less"},
+	{"without=symbols", 0, NULL, ms_cli_flag, MS_AT(record.no_symbols), 0,
+	 "append no symbols at the end"},
+	{"without=cache", 0, NULL, ms_cli_flag, MS_AT(record.no_cache), 0,
+	 "look symbols up again; keep none in ~/.cache/memscope"},
+	{"without=args", 0, NULL, ms_cli_flag, MS_AT(record.session.no_args), 0,
+	 "leave the command line and environment out of the trace"},
+	{"without=interpreter", 0, NULL, ms_cli_flag, MS_AT(record.session.no_interpreter), 0,
+	 "leave out the frames of Python's functions"},
+	{"without=addresses", 0, NULL, ms_cli_flag, MS_AT(no_addresses), 0,
+	 "the addresses of blocks (default)"},
 	{"hook", 0, "SPEC", options_hook, MS_AT(record.session.hooks), 0,
 	 "record a custom allocator's function too: 'f(_, size) -> ptr', 'g(ptr)'"},
 	{"leak-check", 0, "auto[:DUR]|yes[:DUR]|no", options_leak_check, MS_AT(record.scan), 9,
 	 "find leaks at the end; blocks that nothing points to; auto: if that takes less than DUR "
 	 "(default auto:2s)"},
-	{"leak-check-at", 0, "mark:NAME", options_leak_mark, MS_AT(record.session.leak_mark), 0,
-	 "also look for leaks at the mark"},
-	{"leak-align", 0, "1|4|8", options_leak_align, MS_AT(record.scan.align), 0,
+	{"leak-check=mark", 0, "NAME", options_leak_mark, MS_AT(record.session.leak_mark), 0,
+	 "also at the mark"},
+	{"leak-check=align", 0, "1|4|8", options_leak_align, MS_AT(record.scan.align), 0,
 	 "look for pointers at multiples of this many bytes (default 8); less for packed structs"},
-	{"leak-mask", 0, "MASK", options_leak_mask, MS_AT(record.scan.cleared), 0,
+	{"leak-check=mask", 0, "MASK", options_leak_mask, MS_AT(record.scan.cleared), 0,
 	 "clear these bits of a word before it is used as an address; for tagged pointers"},
-	{"resident", 0, NULL, ms_cli_flag, MS_AT(record.session.resident), 0,
-	 "record what each resident page is for, at the end and whenever leaks are looked for"},
 	{.help = "What is written"},
 	{"level", 'z', "N", ms_cli_count, MS_RANGE(record.files.level, "1", "19"), 0,
 	 "compression level of zstd, 1 to 19 (default 3)"},
-	{"no-symbols", 0, NULL, ms_cli_flag, MS_AT(record.no_symbols), 0,
-	 "do not append symbols at the end"},
-	{"no-cache", 0, NULL, ms_cli_flag, MS_AT(record.no_cache), 0,
-	 "look symbols up again; keep none in ~/.cache/memscope"},
-	{"no-args", 0, NULL, ms_cli_flag, MS_AT(record.session.no_args), 0,
-	 "leave the command line and environment out of the trace"},
-	{"addresses", 0, NULL, ms_cli_flag, MS_AT(record.session.addresses), 0,
-	 "keep the addresses of blocks in the trace"},
-	{"no-addresses", 0, NULL, ms_cli_flag, MS_AT(no_addresses), 0, "do not (default)"},
 	{.help = "How it is recorded"},
 	{"env", 0, "NAME=VALUE", options_env, MS_AT(record.launch.env), 0,
 	 "set a variable for COMMAND; may be repeated"},
 	{"interval", 'i', "DUR", ms_cli_duration, MS_RANGE(record.interval_ns, "1ms", NULL), 0,
 	 "time between samples of /proc (default 100ms)"},
-	{"overflow", 0, "wait[:DUR]|drop", options_overflow, MS_AT(record.session.wait_ns), 0,
-	 "a thread whose buffer is full waits, or continues and loses events (default wait:2s)"},
 	{"buffer", 0, "SIZE", ms_cli_size, MS_RANGE(record.session.buffer_bytes, "1M", NULL), 0,
 	 "limit of shared memory for buffers (default 64M)"},
-	{"no-interpreter", 0, NULL, ms_cli_flag, MS_AT(record.session.no_interpreter), 0,
-	 "leave out the frames of Python's functions"},
-	{"verify", 0, NULL, ms_cli_flag, MS_AT(record.session.verify), 0,
-	 "check every call stack against an independent unwinder"},
+	{"buffer=wait", 0, "[DUR]2s", ms_cli_duration, MS_RANGE(record.session.wait_ns, "", NULL),
+	 0, "a thread whose buffer is full waits (default, 2s), then loses events"},
+	{"buffer=drop", 0, NULL, options_drop, MS_AT(record.session.wait_ns), 0,
+	 "it continues and loses events"},
 	{.help = "Instead of recording"},
 	{"doctor", 0, NULL, ms_cli_flag, MS_AT(doctor), 12,
 	 "say what would work here, what would not, and why; for -p PID or COMMAND"},
@@ -93,27 +98,50 @@ static const struct ms_cli_option rows[] = {
 	 "send a command to the ms-record that writes FILE; VERB: mark:NAME, flush, leak-check, "
 	 "resident[:NAME], pause, resume, stop or status"},
 	{.help = "Sampling /proc only, without recording allocations"},
-	{"poll", 0, NULL, ms_cli_flag, MS_AT(poll.on), 10,
+	{"poll", 0, "[WHAT]", ms_cli_flag, MS_AT(poll.on), 10,
 	 "sample /proc of COMMAND, or of -p PID; say at the end whether its heap grows; -i "
 	 "(default 1s), -d, -o and -q as above"},
-	{"csv", 0, "[FILE]-", ms_cli_name, MS_AT(poll.csv), 0,
+	{"poll=csv", 0, "[FILE]-", ms_cli_name, MS_AT(poll.csv), 0,
 	 "one line per sample, to standard output or FILE"},
-	{"max-heap", 0, "SIZE", ms_cli_size, MS_RANGE(poll.max_heap, "", NULL), 0,
-	 "exit with status 1 as soon as the heap is larger"},
-	{"warn-rate", 0, "RATE", options_rate, MS_AT(poll.warn_rate), 0,
+	{"poll=growth", 0, "RATE", options_rate, MS_AT(poll.warn_rate), 0,
 	 "warn only if the heap grows by RATE or more, such as 1M/m"},
-	{"openmetrics", 0, "FILE", ms_cli_name, MS_AT(poll.metrics), 0,
+	{"poll=openmetrics", 0, "FILE", ms_cli_name, MS_AT(poll.metrics), 0,
 	 "keep the current figures in FILE, for Prometheus"},
 	{"proc-root", 0, "FOLDER", ms_cli_name, MS_AT(record.proc_root), 0,
 	 "read FOLDER instead of /proc"},
 	{.help = "General"},
 	{"report", 0, NULL, ms_cli_flag, MS_AT(report), 4,
 	 "print the report at the end; ms-report's first screen of the trace, on standard error"},
-	{"max-growth", 0, "RATE", options_rate, MS_AT(poll.max_growth), 0,
-	 "status 1 if the heap grows faster, such as 1MiB/min; judged at the end, also with "
-	 "--poll"},
+	{"fail-on", 0, "'FIGURE > N'", options_fail_on, MS_AT(poll), 0,
+	 "status 1 when true; 'growth > RATE': the heap grows faster, such as 1MiB/min, judged at "
+	 "the end, also with --poll; 'heap > SIZE': as soon as it is larger, with --poll only"},
 	{"quiet", 'q', NULL, ms_cli_flag, MS_AT(quiet), 0, "say nothing"},
 	{"verbose", 'v', NULL, ms_cli_flag, MS_AT(record.verbose), 0, "print more at the end"},
+	{0},
+};
+
+static const struct ms_cli_old olds[] = {
+	{"seed", "sample=seed", NULL},
+	{"mmap", "with=mmap", NULL},
+	{"usable-size", "with=usable-size", NULL},
+	{"free-stacks", "with=free-stacks", NULL},
+	{"resident", "with=resident", NULL},
+	{"addresses", "with=addresses", NULL},
+	{"verify", "with=verify", NULL},
+	{"no-symbols", "without=symbols", NULL},
+	{"no-cache", "without=cache", NULL},
+	{"no-args", "without=args", NULL},
+	{"no-interpreter", "without=interpreter", NULL},
+	{"no-addresses", "without=addresses", NULL},
+	{"leak-check-at", "leak-check", ""},
+	{"leak-align", "leak-check=align", NULL},
+	{"leak-mask", "leak-check=mask", NULL},
+	{"overflow", "buffer", ""},
+	{"csv", "poll=csv", NULL},
+	{"warn-rate", "poll=growth", NULL},
+	{"openmetrics", "poll=openmetrics", NULL},
+	{"max-heap", "fail-on", "heap > "},
+	{"max-growth", "fail-on", "growth > "},
 	{0},
 };
 
@@ -127,6 +155,7 @@ static const struct ms_cli_tool tool = {
 	"  ms-record -d 10s -o live.trace -p $(pgrep -nx app)\n"
 	"  ms-record --max-size 20M --keep=live -o days.trace ./app\n",
 	rows,
+	olds,
 	.command = true};
 
 static int read_tell(struct options *o, int n, char **v, struct ms_err *err)
@@ -149,14 +178,14 @@ static int read_tell(struct options *o, int n, char **v, struct ms_err *err)
 static int check_leak(const struct options *o, struct ms_err *err)
 {
 	const struct control_options *r = &o->record;
-	static const char *const how[] = {"leak-align", "leak-mask"};
+	static const char *const how[] = {"leak-check=align", "leak-check=mask"};
 	for (size_t i = 0; i < sizeof how / sizeof *how; i++)
 		if (!ms_cli_given(&o->cli, how[i]))
 			continue;
 		else if (r->scan.wish == SCAN_NO)
-			return ms_err_set(err,
-					  "--%s needs --leak-check: with no, nothing is scanned",
-					  how[i]);
+			return ms_err_set(
+				err, "--%s needs a scan: with --leak-check=no nothing is scanned",
+				how[i]);
 		else if (r->session.sample_bytes)
 			return ms_err_set(err,
 					  "--%s cannot be combined with --sample: it needs all "
@@ -165,23 +194,23 @@ static int check_leak(const struct options *o, struct ms_err *err)
 	if (!r->session.leak_mark)
 		return 0;
 	if (r->scan.wish != SCAN_AUTO)
-		return ms_err_set(err, "--leak-check-at needs --leak-check=auto: with %s",
+		return ms_err_set(err, "--leak-check=mark needs --leak-check=auto: with %s",
 				  r->scan.wish == SCAN_NO ? "no, nothing is scanned"
 							  : "yes, the command is traced");
 	if (r->session.sample_bytes)
-		return ms_err_set(err, "--leak-check-at cannot be combined with --sample");
+		return ms_err_set(err, "--leak-check=mark cannot be combined with --sample");
 	return 0;
 }
 
-/* Refuses --sample with an option that needs all blocks, and --seed without --sample. */
+/* Refuses --sample with an option that needs all blocks, and a seed without it. */
 static int check_sample(const struct options *o, struct ms_err *err)
 {
 	const struct control_options *r = &o->record;
-	const char *whole = r->session.resident        ? "--resident"
+	const char *whole = r->session.resident        ? "--with=resident"
 			    : r->scan.wish == SCAN_YES ? "--leak-check=yes"
 						       : NULL;
-	if (!r->session.sample_bytes && ms_cli_given(&o->cli, "seed"))
-		return ms_err_set(err, "--seed needs --sample");
+	if (!r->session.sample_bytes && ms_cli_given(&o->cli, "sample=seed"))
+		return ms_err_set(err, "--sample=seed needs BYTES: --sample=BYTES,seed:N");
 	return whole && r->session.sample_bytes
 		       ? ms_err_set(err, "%s cannot be combined with --sample: it needs all blocks",
 				    whole)
@@ -202,9 +231,10 @@ static int read_attached(struct options *o, const char *command, struct ms_err *
 	struct control_options *r = &o->record;
 	static const char *const refused[][2] = {
 		{"env", "is for commands"},
-		{"overflow", "is for commands: an attached process never waits"},
-		{"mmap", "is for commands"},
-		{"usable-size", "is for commands"},
+		{"buffer=wait", "is for commands: an attached process never waits"},
+		{"buffer=drop", "is for commands: an attached process never waits"},
+		{"with=mmap", "is for commands"},
+		{"with=usable-size", "is for commands"},
 		{"wait", "is for commands: each process is recorded until it ends"},
 		{"leak-check", "is for commands, except auto:DUR, which --tell leak-check obeys"}};
 	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
@@ -241,8 +271,8 @@ static int read_doctor(struct options *o, struct ms_err *err)
 static int read_standby(const struct options *o, int n, struct ms_err *err)
 {
 	const char *name = ms_cli_other(&o->cli, "standby env hook quiet");
-	bool never = name && (!strcmp(name, "sample") || !strcmp(name, "free-stacks") ||
-			      !strcmp(name, "verify"));
+	bool never = name && (!strcmp(name, "sample") || !strcmp(name, "with=free-stacks") ||
+			      !strcmp(name, "with=verify"));
 	if (name)
 		return ms_err_set(err,
 				  never ? "--standby: --%s cannot be combined with it"
@@ -263,12 +293,11 @@ static int read_standby(const struct options *o, int n, struct ms_err *err)
 static int read_rest(struct options *o, int argc, char **argv, struct ms_err *err)
 {
 	struct control_options *r = &o->record;
+	o->poll.on = ms_cli_given(&o->cli, "poll");
 	if (o->poll.on)
 		return options_check_poll(o, err);
-	if (o->poll.csv || o->poll.max_heap || o->poll.metrics ||
-	    ms_cli_given(&o->cli, "warn-rate"))
-		return ms_err_set(err,
-				  "--csv, --max-heap, --openmetrics and --warn-rate need --poll");
+	if (o->poll.max_heap)
+		return ms_err_set(err, "--fail-on 'heap > SIZE' needs --poll");
 	if (o->doctor)
 		return read_doctor(o, err);
 	if (o->tell)
@@ -300,9 +329,9 @@ static void derive(struct options *o)
 	r->scan.ns = r->scan.ns ? r->scan.ns : SCAN_AUTO_NS;
 	r->files.addresses = s->addresses;
 	r->files.no_further = r->follow.which == FOLLOW_NONE || o->poll.on;
-	r->launch.needs_library = s->mapped        ? "--mmap"
-				  : s->usable_size ? "--usable-size"
-				  : s->leak_mark   ? "--leak-check-at"
+	r->launch.needs_library = s->mapped        ? "--with=mmap"
+				  : s->usable_size ? "--with=usable-size"
+				  : s->leak_mark   ? "--leak-check=mark"
 				  : s->start_mark  ? "--start-after mark:NAME"
 						   : NULL;
 	s->attached = r->pids.n != 0;

@@ -31,7 +31,7 @@ const char *options_behind(const struct options *o);
 /* ---- what values mean, and which go together: options_values.c ---- */
 
 /* Each takes the option of its name into the member that its row names. */
-ms_cli_take options_follow, options_overflow, options_leak_check, options_leak_mark,
+ms_cli_take options_follow, options_drop, options_fail_on, options_leak_check, options_leak_mark,
 	options_leak_align, options_leak_mask, options_start, options_env, options_keep,
 	options_hook, options_pid, options_rate, options_wait;
 

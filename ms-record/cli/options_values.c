@@ -38,18 +38,11 @@ int options_follow(const struct ms_cli_arg *arg, struct ms_err *err)
 	return 0;
 }
 
-int options_overflow(const struct ms_cli_arg *arg, struct ms_err *err)
+int options_drop(const struct ms_cli_arg *arg, struct ms_err *err)
 {
-	uint64_t *wait_ns = arg->to;
-	const char *s = arg->text;
-	*wait_ns = strcmp(s, "drop") ? SESSION_WAIT_NS : 0;
-	if (!*wait_ns || !strcmp(s, "wait"))
-		return 0;
-	if (strncmp(s, "wait:", 5))
-		return ms_err_set(err, "bad --overflow '%s': use wait, wait:DUR or drop", s);
-	if (ms_parse_duration(s + 5, wait_ns, err))
-		return -1;
-	return *wait_ns ? 0 : ms_err_set(err, "bad --overflow '%s': use drop", s);
+	(void)err;
+	*(uint64_t *)arg->to = 0;
+	return 0;
 }
 
 int options_wait(const struct ms_cli_arg *arg, struct ms_err *err)
@@ -87,18 +80,20 @@ int options_leak_check(const struct ms_cli_arg *arg, struct ms_err *err)
 			       ? 0
 			       : ms_err_set(err, "bad --leak-check '%s': use 10ms to 1h", s);
 	}
-	return ms_err_set(err, "bad --leak-check '%s': use auto, yes or no, or auto:DUR or yes:DUR",
-			  s);
+	return ms_err_set(
+		err,
+		"bad --leak-check '%s': use auto, yes or no, auto:DUR or yes:DUR, or mark:NAME", s);
 }
 
 int options_leak_mark(const struct ms_cli_arg *arg, struct ms_err *err)
 {
-	const char *s = arg->text;
-	*(const char **)arg->to = s;
-	if (!strncmp(s, "mark:", 5) && s[5] && strlen(s + 5) <= 255)
-		return 0;
-	return ms_err_set(
-		err, "bad --leak-check-at '%s': mark:NAME, of at most 255 bytes, is needed", s);
+	*(const char **)arg->to = arg->text;
+	return arg->text[0] && strlen(arg->text) <= 255
+		       ? 0
+		       : ms_err_set(err,
+				    "bad --leak-check 'mark:%s': a name of at most 255 bytes is "
+				    "needed",
+				    arg->text);
 }
 
 int options_leak_align(const struct ms_cli_arg *arg, struct ms_err *err)
@@ -107,7 +102,7 @@ int options_leak_align(const struct ms_cli_arg *arg, struct ms_err *err)
 	*(unsigned *)arg->to = (unsigned)(*s - '0');
 	return *s && !s[1] && strchr("148", *s)
 		       ? 0
-		       : ms_err_set(err, "bad --leak-align '%s': 1, 4 or 8 is needed", s);
+		       : ms_err_set(err, "bad --leak-check 'align:%s': 1, 4 or 8 is needed", s);
 }
 
 int options_leak_mask(const struct ms_cli_arg *arg, struct ms_err *err)
@@ -121,15 +116,16 @@ int options_leak_mask(const struct ms_cli_arg *arg, struct ms_err *err)
 	*mask = isdigit((unsigned char)*s) ? strtoull(s, &end, 0) : 0;
 	if (!end || *end || errno)
 		return ms_err_set(err,
-				  "bad --leak-mask '%s': a number is needed, such as "
+				  "bad --leak-check 'mask:%s': a number is needed, such as "
 				  "0xff00000000000000",
 				  s);
-	return *mask & address ? ms_err_set(err,
-					    "bad --leak-mask '%s': bits 16 to 46 are needed for "
-					    "addresses; name the bits of the tag, such as "
-					    "0xff00000000000000",
-					    s)
-			       : 0;
+	return *mask & address
+		       ? ms_err_set(err,
+				    "bad --leak-check 'mask:%s': bits 16 to 46 are needed for "
+				    "addresses; name the bits of the tag, such as "
+				    "0xff00000000000000",
+				    s)
+		       : 0;
 }
 
 int options_start(const struct ms_cli_arg *arg, struct ms_err *err)
@@ -250,13 +246,30 @@ int options_rate(const struct ms_cli_arg *arg, struct ms_err *err)
 	return 0;
 }
 
+int options_fail_on(const struct ms_cli_arg *arg, struct ms_err *err)
+{
+	struct poll_options *o = arg->to;
+	const char *s = arg->text, *sign = s + strcspn(s, " >");
+	bool heap = strncmp(s, "heap", 4) == 0 && sign == s + 4,
+	     growth = strncmp(s, "growth", 6) == 0 && sign == s + 6;
+	sign += strspn(sign, " ");
+	if ((!heap && !growth) || *sign != '>')
+		return ms_err_set(
+			err, "bad --fail-on '%s': expected 'heap > SIZE' or 'growth > RATE'", s);
+	const struct ms_cli_option row = {.name = arg->row->name,
+					  .argument = heap ? "SIZE" : "RATE",
+					  .size = sizeof o->max_heap,
+					  .least = ""};
+	struct ms_cli_arg number = {&row, heap ? (void *)&o->max_heap : &o->max_growth,
+				    sign + 1 + strspn(sign + 1, " ")};
+	return heap ? ms_cli_size(&number, err) : options_rate(&number, err);
+}
+
 /* Options that say how allocations are recorded have nothing to say here. */
 static int check_given(const struct options *o, struct ms_err *err)
 {
-	const char *name =
-		ms_cli_other(&o->cli, "output duration interval pid level quiet env "
-				      "no-args poll csv proc-root max-heap warn-rate max-growth "
-				      "openmetrics");
+	const char *name = ms_cli_other(&o->cli, "output duration interval pid level quiet env "
+						 "without=args poll proc-root fail-on");
 	if (name)
 		return ms_err_set(err, "--%s does not go with --poll: it records nothing", name);
 	if (ms_cli_given(&o->cli, "level") && !o->record.files.output)
@@ -275,11 +288,12 @@ static int check_output(const struct options *o, struct ms_err *err)
 		return ms_err_set(err,
 				  "cannot write to '-': standard output is the command's; use "
 				  "%s",
-				  csv ? "--csv=FILE" : "'fd:N' or a named pipe");
+				  csv ? "--poll=csv:FILE" : "'fd:N' or a named pipe");
 	if (p->metrics && !strcmp(p->metrics, "-"))
-		return ms_err_set(err, "--openmetrics needs a file, which is replaced each time");
+		return ms_err_set(err,
+				  "--poll=openmetrics needs a file, which is replaced each time");
 	if (csv && trace)
-		return ms_err_set(err, "-o - and --csv cannot both use standard output");
+		return ms_err_set(err, "-o - and --poll=csv cannot both use standard output");
 	return 0;
 }
 

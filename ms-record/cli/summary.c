@@ -213,7 +213,7 @@ static void print_losses(const struct control *c, const struct image *m)
 	if (c->attached && !c->opt->session.sample_bytes)
 		why = ": an attached program is never held up; -s 512k records less";
 	else if (!c->attached && !c->opt->session.wait_ns)
-		why = ": without --overflow=drop the program waits instead";
+		why = ": without --buffer=drop the program waits instead";
 	if (t->lost)
 		line("lost", "%s of %s events%s; more room: %s", COUNT(t->lost),
 		     COUNT(t->events + t->lost), why, larger_buffer(c, room));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What ms-report says of the trace, when the recording is over: --report, --max-growth.
+ * What ms-report says of the trace, when the recording is over: --report, --fail-on.
  */
 #include "summary.h"
 
@@ -85,5 +85,5 @@ bool summary_grows(const struct control *c, double bytes_per_second, bool quiet)
 			(char *)"--",
 			NULL,
 			NULL};
-	return run_report(c, "max-growth", argv, false) == 1;
+	return run_report(c, "fail-on", argv, false) == 1;
 }

@@ -103,8 +103,8 @@ static int check_options(const struct control_options *o, pid_t pid, struct ms_e
 {
 	const char *name = o->session.sample_bytes          ? "--sample"
 			   : o->follow.which == FOLLOW_NONE ? "--follow=none"
-			   : o->session.free_stacks         ? "--free-stacks"
-			   : o->session.verify              ? "--verify"
+			   : o->session.free_stacks         ? "--with=free-stacks"
+			   : o->session.verify              ? "--with=verify"
 							    : NULL;
 	if (o->session.hooks.n)
 		return refuse(pid, "--hook has to be given to the ms-record --standby that runs it",

@@ -211,13 +211,13 @@ struct mg_session {
 	uint32_t module_max;   /* entries of mg_module[] */
 	uint32_t ring_max;     /* entries of mg_ring[], at most MG_RINGS_MOST */
 	uint64_t tsc_hz;       /* for waits; 0 = unknown */
-	uint64_t wait_ticks;   /* --overflow: a waiting thread gives up when the tail has not moved
+	uint64_t wait_ticks; /* --buffer=wait: a waiting thread gives up when the tail has not moved
 				  for this long; 0 = never wait */
-	uint32_t free_stacks;  /* 1: frees carry stacks too */
-	uint32_t verify;       /* 1: compare each stack with an uncached walk, count in
+	uint32_t free_stacks; /* 1: frees carry stacks too */
+	uint32_t verify;      /* 1: compare each stack with an uncached walk, count in
 				  ring->verified/mismatched */
-	uint32_t usable_size;  /* 1: allocations carry their usable size (MG_F_USABLE) */
-	uint32_t mapped;       /* 1: MG_MAP and MG_UNMAP are recorded */
+	uint32_t usable_size; /* 1: allocations carry their usable size (MG_F_USABLE) */
+	uint32_t mapped;      /* 1: MG_MAP and MG_UNMAP are recorded */
 	uint64_t sample_seed;
 	uint32_t rings_short; /* ms-record: 1 = no further ring can be made ready (--buffer,
 				 ring_max) */

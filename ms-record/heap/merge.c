@@ -385,7 +385,7 @@ void merge_mark(struct session *s, const char *name, uint64_t ns, uint32_t threa
 	ms_record_end(w);
 	session_flush(s); /* the event block ends here */
 	pause_mark(s, name, ns);
-	s->leak_mark_due |= s->opt->leak_mark && !strcmp(s->opt->leak_mark + strlen("mark:"), name);
+	s->leak_mark_due |= s->opt->leak_mark && !strcmp(s->opt->leak_mark, name);
 }
 
 static void do_mark(struct session *s, struct reader *r, const struct item *it)

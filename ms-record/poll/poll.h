@@ -29,7 +29,7 @@ struct poll_options {
 	uint64_t max_heap; /* bytes; 0 = none */
 	double warn_rate;  /* bytes a second; growth that is slower is not warned of */
 	double max_growth; /* bytes a second, of a recording too: faster is a finding; < 0 = none */
-	const char *metrics; /* file of --openmetrics; NULL = none */
+	const char *metrics; /* file of --poll=openmetrics; NULL = none */
 };
 
 /* The samples that the diagnosis looks at: every second one goes when there are too many. */
@@ -84,7 +84,7 @@ int poll_run(const struct poll_options *o, const struct control_options *rec, in
 
 /* ---- what is said: poll_say.c ---- */
 
-/* Opens what --csv asks for, and looks whether there is a terminal. 0, or -1 with `err` set. */
+/* Opens what --poll=csv asks for, and looks whether there is a terminal. 0, or -1 with `err` set. */
 int poll_say_start(struct poll *p, struct ms_err *err);
 /* Failures are kept for the end: watching goes on, unless p->unread is set. */
 void poll_say_sample(struct poll *p, const struct ms_proc_sample *s);
@@ -92,13 +92,13 @@ void poll_say_sample(struct poll *p, const struct ms_proc_sample *s);
 struct ms_trend poll_trend(const struct poll *p, enum poll_figure f);
 /* The diagnosis, to `to`. */
 void poll_say_end(struct poll *p, FILE *to);
-/* Tells whether the heap grew faster than --max-growth allows, and says so; also says why, if it
+/* Tells whether the heap grew faster than --fail-on allows, and says so; also says why, if it
  * cannot be judged. */
 bool poll_say_too_fast(const struct poll *p, FILE *to);
 /* 0, or -1 with `err` set: the CSV could not be written. */
 int poll_say_close(struct poll *p, struct ms_err *err);
 
-/* ---- --openmetrics: poll_metrics.c ---- */
+/* ---- --poll=openmetrics: poll_metrics.c ---- */
 
 /* Can the file be written? 0, or -1 with `err` set. */
 int poll_metrics_start(struct poll *p, struct ms_err *err);

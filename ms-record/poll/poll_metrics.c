@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * --openmetrics: how the process is now, for Prometheus: by node_exporter's textfile collector, or
+ * --poll=openmetrics: how the process is now, for Prometheus: by node_exporter's textfile collector, or
  * whatever serves the file.
  *
  * That collector and promtool read the older text format, in which the name of a counter is another
@@ -121,7 +121,7 @@ int poll_metrics_start(struct poll *p, struct ms_err *err)
 	bool direct = file.direct;
 	ms_file_end(&file, -1, err); /* as if nothing had been */
 	return direct ? ms_err_set(err,
-				   "cannot write '%s': --openmetrics needs a file, which is "
+				   "cannot write '%s': --poll=openmetrics needs a file, which is "
 				   "replaced each time",
 				   p->opt->metrics)
 		      : 0;

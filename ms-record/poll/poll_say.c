@@ -256,10 +256,10 @@ bool poll_say_too_fast(const struct poll *p, FILE *to)
 	if (grows)
 		fprintf(to,
 			"ms-record: the heap grows by %s/min, faster than the %s/min of "
-			"--max-growth\n",
+			"--fail-on\n",
 			SIZE(rounded(p->heap.slope * 60)), SIZE(rounded(limit * 60)));
 	else if (p->heap.kind == MS_TREND_SHORT && !p->opt->quiet)
-		fputs("ms-record: too short for --max-growth: growth cannot be judged\n", to);
+		fputs("ms-record: too short for --fail-on: growth cannot be judged\n", to);
 	return grows;
 }
 

@@ -73,8 +73,8 @@ enum scan_wish { SCAN_AUTO, SCAN_YES, SCAN_NO };
 struct scan_options {
 	enum scan_wish wish; /* with -p: on request only */
 	bool off;            /* SCAN_NO, or sampling */
-	unsigned align;      /* --leak-align: 1, 4 or 8 */
-	uint64_t cleared;    /* --leak-mask: bits of words that are no part of an address */
+	unsigned align;      /* --leak-check=align: 1, 4 or 8 */
+	uint64_t cleared;    /* --leak-check=mask: bits of words that are no part of an address */
 	uint64_t ns;         /* how long a scan may take; */
 };
 #define SCAN_AUTO_NS UINT64_C(2000000000) /* if nobody says otherwise */
@@ -122,7 +122,7 @@ bool scanner_answered_all(const struct scanner *sc);
 /* ---- called by the draining thread ---- */
 
 /* Once a round: notes figures, and calls the scanning thread if the process is about to end, or the
- * mark of --leak-check-at was merged. */
+ * mark of --leak-check=mark was merged. */
 void scan_look(struct session *s);
 /* The stamp at which somebody wants to know what is live; UINT64_MAX = nobody does. */
 uint64_t scan_stamp(const struct session *s);

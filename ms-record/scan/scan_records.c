@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What a leak scan found, as records for the trace.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -235,9 +236,11 @@ static void put_sites(struct work *w, uint64_t scan)
 void scan_put_result(struct work *w)
 {
 	struct scan *q = w->q;
+	char mark[sizeof "mark:" + 255];
+	snprintf(mark, sizeof mark, "mark:%s", w->s->opt->leak_mark ?: "");
 	const char *const labels[] = {[SCAN_BY_END] = "end",
 				      [SCAN_BY_TELL] = "request",
-				      [SCAN_BY_MARK] = w->s->opt->leak_mark,
+				      [SCAN_BY_MARK] = mark,
 				      [SCAN_BY_TELL_RESIDENT] = w->scanner->label};
 	const char *label = labels[w->request.asker];
 	struct ms_verdict_scan head = {.label = label,

@@ -24,7 +24,7 @@
 enum scan_asker {
 	SCAN_BY_END,           /* the process, a thread of which the guest holds at its end */
 	SCAN_BY_TELL,          /* --tell, whose client waits for the scanner's answer */
-	SCAN_BY_MARK,          /* the mark of --leak-check-at */
+	SCAN_BY_MARK,          /* the mark of --leak-check=mark */
 	SCAN_BY_TELL_RESIDENT, /* --tell resident: nothing is judged */
 };
 

@@ -290,7 +290,7 @@ struct session {
 	struct stats stats;
 	struct run *run;
 	struct pause pause;
-	bool leak_mark_due; /* the mark of --leak-check-at was merged */
+	bool leak_mark_due; /* the mark of --leak-check=mark was merged */
 	bool damaged;
 	char damage[160];
 

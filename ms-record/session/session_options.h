@@ -21,10 +21,10 @@ struct session_options {
 	bool resident;          /* what is resident is told at scans and at the end */
 	bool begins_later;      /* --start-after DUR */
 	const char *start_mark; /* --start-after mark:NAME; NULL = none */
-	const char *leak_mark;  /* --leak-check-at, "mark:NAME"; NULL = at no mark */
+	const char *leak_mark;  /* NAME of --leak-check=mark:NAME; NULL = at no mark */
 	uint32_t end_wait_ms;   /* how long its end may be held for a leak scan; 0 = not */
 	uint32_t depth;
-	uint64_t wait_ns; /* --overflow=wait:DUR, SESSION_WAIT_NS without; 0 = drop at once */
+	uint64_t wait_ns; /* --buffer=wait:DUR, SESSION_WAIT_NS without; 0 = drop at once */
 	uint64_t buffer_bytes;
 	uint64_t sample_bytes;  /* 0 = every event */
 	uint64_t sample_seed;   /* not 0 if sampling */

@@ -169,7 +169,7 @@ static const struct ms_cli_option rows[] = {
 	     "address space, of a snapshot that ms-snap --maps or --smaps made"),
 	VIEW("resident", VIEW_RESIDENT, 0,
 	     "what resident memory is for, what pins it, how to give it back (ms-record "
-	     "--resident)"),
+	     "--with=resident)"),
 	VIEW("growth", VIEW_GROWTH, 4, "sites whose live bytes grow with time, and how fast"),
 	VIEW_OF("tree", "[down|up]", tree_up, VIEW_TREE, 5,
 		"calls from the program's entry down; up: from the allocation up"),

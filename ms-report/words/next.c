@@ -119,10 +119,8 @@ size_t next_beside_heap(struct page *p, size_t room, struct next out[2])
 		return n;
 	struct next c = {.words = words_for(p, 3)};
 	c.words[c.n++] = "ms-record";
-	if (!mapped)
-		c.words[c.n++] = "--mmap";
-	if (!resident)
-		c.words[c.n++] = "--resident";
+	c.words[c.n++] = "--with";
+	c.words[c.n++] = mapped ? "resident" : resident ? "mmap" : "mmap,resident";
 	c.why = mapped     ? "what is resident"
 		: resident ? "what is mapped, by site"
 			   : "what is mapped, by site; what is resident";

@@ -45,7 +45,7 @@ const char *words_exec(struct model *m);
 /* Says how much of what is live at the report's moment is unreachable, or that (and why) nobody
  * knows. */
 const char *words_verdict(struct model *m);
-/* Says how the scan at the end differs from others: "pointers at any byte (--leak-align)"; none
+/* Says how the scan at the end differs from others: "pointers at any byte (--leak-check=align)"; none
  * where it does not. */
 struct words words_scan_terms(struct model *m);
 /* Says why the scan at the end told nothing; NULL = it did, or there was none. */

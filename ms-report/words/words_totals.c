@@ -87,11 +87,11 @@ struct words words_scan_terms(struct model *m)
 		all.refused += s->refused;
 	}
 	if (all.align == 1)
-		words_add(&w, "pointers at any byte (--leak-align)");
+		words_add(&w, "pointers at any byte (--leak-check=align)");
 	else if (all.align == 4)
-		words_add(&w, "pointers at multiples of 4 bytes (--leak-align)");
+		words_add(&w, "pointers at multiples of 4 bytes (--leak-check=align)");
 	if (all.mask)
-		words_add(&w, SAY("pointer bits %s ignored (--leak-mask)", all.mask));
+		words_add(&w, SAY("pointer bits %s ignored (--leak-check=mask)", all.mask));
 	if (all.ignored)
 		words_add(&w, SAY("%s ignored (ms_ignore)", say_things(m, all.ignored, "block")));
 	if (all.roots)

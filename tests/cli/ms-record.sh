@@ -38,7 +38,8 @@ behind '' true -o x.txt x.trace
 refused 125 "unknown option '--smaple': did you mean --sample? (ms-record --help=all lists them)" --smaple 1k true
 refused 125 'no command'
 refused 125 "unknown option '--nonsense'" --nonsense true
-refused 125 'need --poll' --csv true
+refused 125 "--fail-on 'heap > SIZE' needs --poll" --max-heap 1M true
+refused 125 "bad --with 'mmap,none': expected mmap|usable-size" --with=mmap,none true
 refused 125 '--verbose does not go with --poll' --poll -v true
 refused 125 '-p: --env is for commands' --poll -p 1 --env A=B
 for option in --report '--max-growth 1M/s' "--hook f(ptr)" '-o b.trace' '-d 1s' '-p 1' --standby '--env A=B' '-z 5'; do
@@ -53,11 +54,11 @@ refused 125 "bad duration" -d never true
 refused 125 "bad --duration '0': more than 0 is needed" -d 0 true
 refused 125 'at least 1ms' -i 1us true
 refused 125 'depth' --depth 1 true
-refused 125 '--seed needs --sample' --seed 7 true
+refused 125 '--sample=seed needs BYTES: --sample=BYTES,seed:N' --seed 7 true
 refused 125 '--leak-check=yes cannot be combined with --sample: it needs all blocks' -s 64k --leak-check=yes:5s true
 refused 125 'level' -z 20 true
 refused 125 "bad --follow 'some'" --follow=some true
-refused 125 "bad --overflow 'never'" --overflow=never true
+refused 125 "option '--buffer': bad size 'never'" --overflow=never true
 refused 125 "bad --env 'X'" --env X true
 refused 125 "standard output is the command's" -o - true
 refused 125 'must be followed by' -o 'x%q.trace' true

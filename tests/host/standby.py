@@ -219,7 +219,7 @@ def refusals():
     p = Program("1")
     r = Recorder(p.pid)
     for words, *options in (("records it already", ), ("--sample cannot be combined with --standby", "-s", "64k"),
-                            ("--free-stacks cannot be combined", "--free-stacks"), ("--verify cannot be combined", "--verify")):
+                            ("--with=free-stacks cannot be combined", "--free-stacks"), ("--with=verify cannot be combined", "--verify")):
         said = subprocess.run([RECORD, "-o", "no.trace", *options, "-p", str(p.pid)], capture_output=True, text=True,
                               check=False, timeout=600)
         check(said.returncode == 125 and words in said.stderr and said.stderr.count("\n") == 1, f"{options}: {said.stderr}")

@@ -39,7 +39,7 @@ for case in 8:875:87500 4:750:75000 1:0:0; do
 	want "packed in the heap, align $align" "${rest#*:}" "$(unreachable heap_body)"
 	want "scan, align $align" "$align|-" "$(scan)"
 done
-ms-report --leaks run.trace | grep -qx "Scan  *pointers at any byte (--leak-align)"
+ms-report --leaks run.trace | grep -qx "Scan  *pointers at any byte (--leak-check=align)"
 ms-report --leaks --md run.trace | grep -qF 'Scan: pointers at any byte'
 record packed
 want "packed" 875 "$(unreachable body)"
@@ -53,4 +53,4 @@ want "tagged" 100 "$(unreachable tagged_block)"
 record tagged --leak-mask=0xff00000000000000
 want "tagged, with a mask" 0 "$(unreachable tagged_block)"
 want "scan, with a mask" "8|0xff00000000000000" "$(scan)"
-ms-report --leaks run.trace | grep -qx "Scan  *pointer bits 0xff00000000000000 ignored (--leak-mask)"
+ms-report --leaks run.trace | grep -qx "Scan  *pointer bits 0xff00000000000000 ignored (--leak-check=mask)"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * The preload backend: mmap, munmap, mremap, brk and sbrk, recorded with --mmap.
+ * The preload backend: mmap, munmap, mremap, brk and sbrk, recorded with --with=mmap.
  *
  * Each calls the next provider with what it was given, also flags that nobody here knows, notes
- * what the allocator maps for itself (arenas.c), and without --mmap does nothing else. Only
+ * what the allocator maps for itself (arenas.c), and without it does nothing else. Only
  * anonymous memory is recorded. The C library's own calls do not come here (its malloc, its
  * threads' stacks), those of other allocators do: they are address space that such an allocator
  * took.

@@ -185,7 +185,7 @@ def check_series():
 
 GROWTH = {  # what, its options, what ms-record says beside the diagnosis and its status
     "polled": (["--poll", "-i", "100ms", "--max-growth", "100MiB/min", "--openmetrics=polled.prom"], ["leak", "11500", "0"],
-               r"ms-record: the heap grows by [45]\d\d\.\d MiB/min, faster than the 100\.0 MiB/min of --max-growth", 1),
+               r"ms-record: the heap grows by [45]\d\d\.\d MiB/min, faster than the 100\.0 MiB/min of --fail-on", 1),
     "slower": (["-q", "--poll", "-i", "100ms", "--max-growth", "20M/s"], ["leak", "11500", "0"], "", 0),
     "filled": (["-q", "--poll", "-i", "100ms", "--max-growth", "1k/h"], ["plateau", "11500", "0"], "", 0),
     "recorded": (["-q", "-o", "recorded.trace", "--max-growth", "100MiB/min"], ["leak", "11500", "0"],
@@ -208,7 +208,7 @@ def growth_end(running):
         expect(f"max-growth, {what}: {text}", bool(re.search("(^|\n)" + GROWTH[what][2] + "\n?$", text)), True)
     r = poll("--max-growth", "1k/h", "-d", "100ms", "sleep", "0.3")
     expect("max-growth: too short", (r.returncode, r.stderr.splitlines()[-1]),
-           (0, "ms-record: too short for --max-growth: growth cannot be judged"))
+           (0, "ms-record: too short for --fail-on: growth cannot be judged"))
     r = run(RECORD, "-o", "short.trace", "--max-growth", "1k/h", "true")
     expect("max-growth: recorded, too short", (r.returncode, "passes: the run was too short to judge growth" in r.stderr), (0, True))
     expect("max-growth: the command's own status stays", poll("-q", "--max-growth", "1k/h", "sh", "-c", "exit 3").returncode, 3)
@@ -439,9 +439,9 @@ def check_max_heap():
 def check_refused():
     for args, why in (
             ([], "no process to poll"), (["-p", "1", "true"], "not both"), (["-p", "x"], "bad --pid 'x'"),
-            (["--mmap", "true"], "--mmap does not go with --poll"), (["--csv", "true"], "use --csv=FILE"),
+            (["--mmap", "true"], "--with=mmap does not go with --poll"), (["--csv", "true"], "use --poll=csv:FILE"),
             (["-o", "-", "true"], "use 'fd:N'"), (["--max-heap", "1x", "true"], "bad size"),
-            (["--warn-rate", "1M", "true"], "bad --warn-rate"), (["--max-growth", "1M/mins", "true"], "bad --max-growth"),
+            (["--warn-rate", "1M", "true"], "bad --poll=growth"), (["--max-growth", "1M/mins", "true"], "bad --fail-on"),
             (["--openmetrics=-", "true"], "needs a file"), (["-z", "3", "true"], "-o FILE"),
             (["--proc-root", "proc", "true"], "needs -p"), (["-p", "41", "-o", "-", "--csv"], "cannot both"),
             (["-p", str(2 ** 22), "--csv=none.csv"], f"no process {2 ** 22}")):
