@@ -317,12 +317,13 @@ static bool fits_nothing(struct model *m, const struct options *opt, const struc
 	if (!budget_matches_none(b, m))
 		return false;
 	if (opt->strict)
-		fprintf(stderr, "ms-report: budget '%s': its pattern matches no site (--strict)\n",
+		fprintf(stderr,
+			"ms-report: budget '%s': its pattern matches no site (--fail-on=strict)\n",
 			b->text);
 	else
 		ms_cli_remark(&opt->cli,
 			      "budget '%s': its pattern matches no site, so its figure is 0 "
-			      "(--strict makes the status 2)",
+			      "(--fail-on=strict makes the status 2)",
 			      b->text);
 	return opt->strict;
 }

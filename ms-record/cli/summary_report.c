@@ -63,7 +63,7 @@ static int run_report(const struct control *c, const char *option, char **argv, 
 
 void summary_report(const struct control *c)
 {
-	char *argv[] = {(char *)"ms-report", (char *)"--no-pager", (char *)"--", NULL, NULL};
+	char *argv[] = {(char *)"ms-report", (char *)"--style=no-pager", (char *)"--", NULL, NULL};
 	run_report(c, "report", argv, true);
 }
 

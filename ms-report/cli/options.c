@@ -85,8 +85,7 @@ static int add_view(const struct ms_cli_arg *arg, struct ms_err *err)
 	if (arg->text && take(arg, err) != 0)
 		return -1;
 	if (has_view(opt, v))
-		return arg->row->argument ? ms_err_set(err, "--%s was given twice", arg->row->name)
-					  : 0;
+		return arg->row->size ? ms_err_set(err, "--%s was given twice", arg->row->name) : 0;
 	opt->views[opt->view_count++] = v;
 	return 0;
 }
@@ -111,7 +110,7 @@ static int take_source_root(const struct ms_cli_arg *arg, struct ms_err *err)
 {
 	return *arg->text == '/'
 		       ? ms_cli_text(arg, err)
-		       : ms_err_set(err, "bad --source-root '%s': expected an absolute path",
+		       : ms_err_set(err, "bad --source 'root:%s': expected an absolute path",
 				    arg->text);
 }
 
@@ -129,6 +128,11 @@ static int take_code_url(const struct ms_cli_arg *arg, struct ms_err *err)
 #define VIEW(name, view, rank, help)                                                               \
 	{                                                                                          \
 		name, 0, NULL, add_view, MS_WHOLE(view), rank, help                                \
+	}
+/* A view with values, which may be left out. */
+#define VIEW_WITH(name, view, rank, help)                                                          \
+	{                                                                                          \
+		name, 0, "[WHAT]", add_view, MS_WHOLE(view), rank, help                            \
 	}
 /* A view whose argument goes into a member. */
 #define VIEW_OF(name, argument, member, view, rank, help)                                          \
@@ -156,10 +160,12 @@ static const struct ms_cli_option rows[] = {
 	VIEW("summary", VIEW_SUMMARY, 0, "figures of the whole run"),
 	VIEW("leaks", VIEW_LEAKS, 1, "sites by what is live at the end (or --at)"),
 	VIEW("peak", VIEW_PEAK, 2, "sites by what was live at the peak"),
-	VIEW("allocated", VIEW_ALLOCATED, 3, "sites by all bytes allocated"),
-	VIEW("temporary", VIEW_TEMPORARY, 0, "sites by blocks freed before the next allocation"),
-	VIEW("failed", VIEW_FAILED, 0, "sites by calls that returned null"),
-	VIEW("mapped", VIEW_MAPPED, 0, "sites by address space mapped at the end (or --at)"),
+	VIEW_WITH("allocated", VIEW_ALLOCATED, 3, "sites by all bytes allocated"),
+	VIEW("allocated=temporary", VIEW_TEMPORARY, 0,
+	     "sites by blocks freed before the next allocation"),
+	VIEW("allocated=failed", VIEW_FAILED, 0, "sites by calls that returned null"),
+	VIEW("allocated=mapped", VIEW_MAPPED, 0,
+	     "sites by address space mapped at the end (or --at)"),
 	VIEW("threads", VIEW_THREADS, 0, "threads, and what they allocated"),
 	VIEW("timeline", VIEW_TIMELINE, 0, "live bytes and resident memory over time"),
 	VIEW("sizes", VIEW_SIZES, 0, "blocks by their size"),
@@ -170,9 +176,13 @@ static const struct ms_cli_option rows[] = {
 	VIEW("resident", VIEW_RESIDENT, 0,
 	     "what resident memory is for, what pins it, how to give it back (ms-record "
 	     "--with=resident)"),
-	VIEW("growth", VIEW_GROWTH, 4, "sites whose live bytes grow with time, and how fast"),
+	VIEW_WITH("growth", VIEW_GROWTH, 4, "sites whose live bytes grow with time, and how fast"),
+	{"growth=reach", 0, "SIZE", ms_cli_size, MS_RANGE(reach, "", NULL), 0,
+	 "and when SIZE will be reached"},
 	VIEW_OF("tree", "[down|up]", tree_up, VIEW_TREE, 5,
 		"calls from the program's entry down; up: from the allocation up"),
+	{"tree=entry", 0, NULL, ms_cli_flag, MS_AT(entry), 0,
+	 "with malloc, calloc, operator new ..., whichever was called, as the innermost level"},
 	VIEW_OF("site", "N", site, VIEW_SITE, 6, "one site: its whole stack, sizes, ages, threads"),
 	VIEW_OF("annotate", "FILE", annotate, VIEW_ANNOTATE, 0,
 		"the lines of a source file with what they hold, by themselves and with what they "
@@ -187,8 +197,8 @@ static const struct ms_cli_option rows[] = {
 	 "a moment: peak, end, 1.5s, mark:NAME; a snapshot must hold it"},
 	{"process", 0, "PID|NAME", ms_cli_name, MS_AT(process), 0,
 	 "for a trace with a FILE.d: this process of the run, not the one with the highest peak"},
-	{"only-first", 0, NULL, ms_cli_flag, MS_AT(only_first), 0,
-	 "for a trace with a FILE.d: FILE itself, whatever else ran"},
+	{"process=only-first", 0, NULL, ms_cli_flag, MS_AT(only_first), 0,
+	 "FILE itself, whatever else ran"},
 	{"metric", 0, "live|peak|allocated|allocations|temporary|failed|mapped", ms_cli_choice,
 	 MS_AT(metric), 0,
 	 "the figure of --tree, --annotate, --by and --export; what --html shows first"},
@@ -197,36 +207,33 @@ static const struct ms_cli_option rows[] = {
 	{"wrapper", 0, "REGEX", ms_wrapper_take, MS_AT(wrappers), 0,
 	 "functions that match are wrappers of malloc: sites are named after their callers; may be "
 	 "repeated"},
-	{"entry", 0, NULL, ms_cli_flag, MS_AT(entry), 0,
-	 "with --tree: malloc, calloc, operator new ..., whichever was called, as the innermost "
-	 "level"},
-	{"reach", 0, "SIZE", ms_cli_size, MS_RANGE(reach, "", NULL), 0,
-	 "with --growth: when SIZE will be reached"},
 	{"anonymize", 0, NULL, ms_cli_flag, MS_AT(anonymize), 0,
 	 "names and paths replaced with numbered ones, for sharing"},
 	{.help = "Output style"},
 	{"full-names", 0, NULL, ms_cli_flag, MS_AT(full_names), 0, "nothing shortened"},
-	{"width", 0, "N", ms_cli_count, MS_RANGE(width, "20", "10000"), 0, "columns of text"},
-	{"ascii", 0, NULL, ms_cli_flag, MS_AT(ascii), 0, "ASCII characters only"},
+	{"style", 0, "WHAT", NULL, MS_WHOLE(0), 0, "how output is written"},
+	{"style=width", 0, "N", ms_cli_count, MS_RANGE(width, "20", "10000"), 0, "columns of text"},
+	{"style=ascii", 0, NULL, ms_cli_flag, MS_AT(ascii), 0, "ASCII characters only"},
+	{"style=no-pager", 0, NULL, ms_cli_flag, MS_AT(no_pager), 0, "do not page long output"},
+	{"style=pretty", 0, NULL, ms_cli_flag, MS_AT(pretty), 0, "with --json: over many lines"},
 	{"color", 0, "[auto|always|never]always", ms_cli_choice, MS_AT(color), 0,
 	 "colours (default auto: on a terminal)"},
-	{"no-pager", 0, NULL, ms_cli_flag, MS_AT(no_pager), 0, "do not page long output"},
 	{"layout", 0, "auto|compact|full|memc|go", ms_cli_choice, MS_AT(layout), 0,
 	 "with --json: compact has frames and stacks once, in tables; full: with each site; auto "
 	 "(default): full up to 16 MB of stacks; memc: regions as memc writes them, a line for "
 	 "each time; with --export=pprof: go has the four types of Go's profiles only"},
-	{"pretty", 0, NULL, ms_cli_flag, MS_AT(pretty), 0, "with --json: over many lines"},
-	{"code-url", 0, "URL", take_code_url, MS_AT(links.code_url), 0,
-	 "where Markdown links to: https://x/blob/main/{file}#L{line}"},
-	{"source-root", 0, "FOLDER", take_source_root, MS_AT(links.source_root), 0,
+	{"source", 0, "WHAT", NULL, MS_WHOLE(0), 0, "sources of the program"},
+	{"source=root", 0, "FOLDER", take_source_root, MS_AT(links.source_root), 0,
 	 "repository where the program was built (default: where it ran)"},
-	{"no-source", 0, NULL, ms_cli_flag, MS_AT(no_source), 0,
+	{"source=url", 0, "URL", take_code_url, MS_AT(links.code_url), 0,
+	 "where Markdown links to: https://x/blob/main/{file}#L{line}"},
+	{"source=none", 0, NULL, ms_cli_flag, MS_AT(no_source), 0,
 	 "with --html: no lines of source files beside sites"},
 	{.help = "Budgets"},
 	{"fail-on", 0, "'FIGURE OP NUMBER'", take_budget, MS_WHOLE(0), 12,
 	 "status 1 when true; such as 'unfreed_bytes > 64k'"},
-	{"budgets", 0, "FILE", take_budgets, MS_WHOLE(0), 0, "the same, one per line of FILE"},
-	{"strict", 0, NULL, ms_cli_flag, MS_AT(strict), 0,
+	{"fail-on=file", 0, "FILE", take_budgets, MS_WHOLE(0), 0, "the same, one per line of FILE"},
+	{"fail-on=strict", 0, NULL, ms_cli_flag, MS_AT(strict), 0,
 	 "status 2 if the pattern of a budget's site() matches nothing"},
 	{.help = "General"},
 	{"explain", 0, "WORD", ms_cli_name, MS_AT(explain), 0,
@@ -249,6 +256,21 @@ static const struct ms_cli_old olds[] = {
 	OLD_EXPORT("heaptrack"),
 	OLD_EXPORT("callgrind"),
 	OLD_EXPORT("chrome-trace"),
+	{"temporary", "allocated=temporary", NULL},
+	{"failed", "allocated=failed", NULL},
+	{"mapped", "allocated=mapped", NULL},
+	{"reach", "growth=reach", NULL},
+	{"entry", "tree=entry", NULL},
+	{"only-first", "process=only-first", NULL},
+	{"width", "style=width", NULL},
+	{"ascii", "style=ascii", NULL},
+	{"no-pager", "style=no-pager", NULL},
+	{"pretty", "style=pretty", NULL},
+	{"source-root", "source=root", NULL},
+	{"code-url", "source=url", NULL},
+	{"no-source", "source=none", NULL},
+	{"budgets", "fail-on=file", NULL},
+	{"strict", "fail-on=strict", NULL},
 	{0},
 };
 
@@ -263,12 +285,19 @@ static const struct ms_cli_tool tool = {
 	olds,
 	.reads = true};
 
-const char *view_name(enum view v)
+/* Returns the name of the row that asks for a view. */
+static const char *view_row(enum view v)
 {
 	const struct ms_cli_option *r = rows;
 	while ((r->name || r->help) && (r->take != add_view || r->value != (int)v))
 		r++;
 	return r->name ? r->name : "view";
+}
+
+const char *view_name(enum view v)
+{
+	const char *name = view_row(v), *value = strchr(name, '=');
+	return value ? value + 1 : name;
 }
 
 /* Which formats can show a view; the others show their own whole. */
@@ -339,9 +368,8 @@ static int check_metric(struct options *opt, struct ms_err *err)
 
 /* Events are written as they are read: nothing is summed up, and no point in time is chosen. */
 #define EVENTS_TAKES                                                                               \
-	"events process only-first text json layout limit full-names ascii quiet allow-partial "   \
-	"no-pager "                                                                                \
-	"width color"
+	"events process text json layout limit full-names style=ascii style=width style=no-pager " \
+	"quiet allow=partial color"
 
 /* Refuses what would be ignored. */
 static int check(struct options *opt, struct ms_err *err)
@@ -352,7 +380,7 @@ static int check(struct options *opt, struct ms_err *err)
 			shown |= shows(&opt->outputs[k], opt->views[i]);
 		if (!shown)
 			return ms_err_set(err, "--%s is not available in that format: use --text%s",
-					  view_name(opt->views[i]),
+					  view_row(opt->views[i]),
 					  opt->views[i] == VIEW_TREE     ? " or --md"
 					  : opt->views[i] == VIEW_EVENTS ? " or --json"
 									 : ", --md or --csv");
@@ -364,7 +392,7 @@ static int check(struct options *opt, struct ms_err *err)
 	bool go = opt->layout == LAYOUT_GO;
 	if (((ms_cli_given(&opt->cli, "layout") && !go) || opt->pretty) &&
 	    !has_output(opt, FORMAT_JSON))
-		return ms_err_set(err, "--layout and --pretty are for --json");
+		return ms_err_set(err, "--layout and --style=pretty are for --json");
 	if (go && !has_export(opt, EXPORT_TYPES))
 		return ms_err_set(err, "--layout=go is for --export=%s",
 				  export_names(&opt->arena, EXPORT_TYPES, " and "));
@@ -374,19 +402,15 @@ static int check(struct options *opt, struct ms_err *err)
 	if (opt->anonymize && has_view(opt, VIEW_ANNOTATE))
 		return ms_err_set(err, "--annotate shows sources, which --anonymize does not hide");
 	if (opt->process && opt->only_first)
-		return ms_err_set(err, "--process and --only-first exclude each other");
+		return ms_err_set(err, "--process=only-first and a PID or NAME exclude each other");
 	if (opt->process && (opt->input_count != 1 || strcmp(opt->inputs[0], "-") == 0))
 		return ms_err_set(err, "--process selects from one trace's run, FILE and FILE.d");
-	if (opt->entry && !has_view(opt, VIEW_TREE))
-		return ms_err_set(err, "--entry is for --tree");
 	if (opt->strict && !opt->budgets.n)
-		return ms_err_set(err, "--strict is for --fail-on and --budgets");
-	if (opt->reach && !has_view(opt, VIEW_GROWTH))
-		return ms_err_set(err, "--reach is for --growth");
+		return ms_err_set(err, "--fail-on=strict is for budgets: --fail-on names one");
 	if (opt->links.code_url && !has_output(opt, FORMAT_MD) && !has_output(opt, FORMAT_HTML))
-		return ms_err_set(err, "--code-url is for --md and --html");
+		return ms_err_set(err, "--source=url is for --md and --html");
 	if (opt->no_source && !has_output(opt, FORMAT_HTML))
-		return ms_err_set(err, "--no-source is for --html");
+		return ms_err_set(err, "--source=none is for --html");
 	const char *other =
 		has_view(opt, VIEW_EVENTS) ? ms_cli_other(&opt->cli, EVENTS_TAKES) : NULL;
 	if (other)
@@ -432,6 +456,10 @@ int options_parse(int argc, char **argv, struct options *opt, struct ms_err *err
 		opt->limit = SIZE_MAX;
 	opt->inputs = (const char *const *)(argv + optind);
 	opt->input_count = (size_t)(argc - optind);
+	if (opt->entry && !has_view(opt, VIEW_TREE))
+		opt->views[opt->view_count++] = VIEW_TREE;
+	if (opt->reach && !has_view(opt, VIEW_GROWTH))
+		opt->views[opt->view_count++] = VIEW_GROWTH;
 	if (!opt->output_count)
 		opt->outputs[opt->output_count++] = (struct output){.format = FORMAT_TEXT};
 	if (check(opt, err) != 0 || (!opt->explain && name_output(opt, err) != 0))

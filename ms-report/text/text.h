@@ -56,7 +56,7 @@ void text_verdict(struct page *p, struct out *o);
 /* The rows of a list, then "N more sites", hidden, other. `callers`: each with the function that
  * called it, on a line of its own. */
 void text_list(struct page *p, struct out *o, const struct list *l, bool callers);
-/* Writes a list with a title and the total: the views --leaks, --peak, --allocated, --temporary. */
+/* Writes a list with a title and the total: the views --leaks, --peak, --allocated. */
 void text_list_view(struct page *p, struct out *o, const struct list *l);
 /* Holds the names, cleaned, that a row shows of its site. NULL = it has no caller that is the
  * user's, or none was asked for; "" = nothing. What tells it from other rows is left to be set. */

@@ -18,21 +18,21 @@ int links_check(const char *code_url, struct ms_err *err)
 			i++;
 		if (i == 2)
 			return ms_err_set(err,
-					  "bad --code-url '%s': braces are for {file} and {line}",
+					  "bad --source 'url:%s': braces are for {file} and {line}",
 					  code_url);
 		file |= i == 0;
 		s += strlen(holes[i]);
 	}
 	for (const char *s = code_url; http && *s; s++)
 		if (*s <= ' ' || *s > '~' || strchr("()<>|\"'`\\", *s))
-			return ms_err_set(err, "bad --code-url: character %u is not allowed",
+			return ms_err_set(err, "bad --source=url: character %u is not allowed",
 					  (unsigned)(s - code_url) + 1);
 	if (!http)
-		return ms_err_set(err, "bad --code-url '%s': expected http:// or https://",
+		return ms_err_set(err, "bad --source 'url:%s': expected http:// or https://",
 				  code_url);
 	if (!file)
 		return ms_err_set(err,
-				  "bad --code-url '%s': expected {file}, such as "
+				  "bad --source 'url:%s': expected {file}, such as "
 				  "'https://x/blob/main/{file}#L{line}'",
 				  code_url);
 	return 0;

@@ -114,7 +114,7 @@ size_t next_beside_heap(struct page *p, size_t room, struct next out[2])
 	if (!words_beside_heap(m))
 		return 0;
 	if (figure_some(m->totals.mapped_peak_bytes))
-		out[n++] = view(p, room, "--mapped", NULL, "what is mapped, by site");
+		out[n++] = view(p, room, "--allocated=mapped", NULL, "what is mapped, by site");
 	if (mapped && resident)
 		return n;
 	struct next c = {.words = words_for(p, 3)};
@@ -147,7 +147,8 @@ size_t next_commands(struct page *p, const struct first_screen *f, size_t room,
 				"its whole stack, sizes, ages, threads");
 	out[n++] = view(p, room, "--tree", NULL, "where the peak comes from, starting at main");
 	if (is_temporary(f))
-		out[n++] = view(p, room, "--temporary", NULL, "what is freed immediately");
+		out[n++] =
+			view(p, room, "--allocated=temporary", NULL, "what is freed immediately");
 	size_t beside = n;
 	if (p->m->processes.n > 1)
 		out[n++] = view(p, room, "--by", "process", "each process's own peak");

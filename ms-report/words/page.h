@@ -50,7 +50,7 @@ struct page {
 	const char *source;         /* of --annotate: the file as frames have it, or NULL */
 	const struct run *run;      /* of which it is one process of several, or NULL */
 	struct links links;
-	const struct budgets *budgets; /* of --fail-on and --budgets */
+	const struct budgets *budgets; /* of --fail-on */
 	bool partial;                  /* they are decided on incomplete figures too */
 	bool four_types;               /* of --pprof: no more than Go has */
 	bool no_source;                /* --html: without lines of source files */

@@ -36,7 +36,7 @@ static const char *name_of(struct model *m, const struct run_process *p, const s
 
 const char *run_words(struct model *m, const struct run *r, const struct style *st)
 {
-	return SAY("this is %s, %s of %zu processes (--process, --only-first)",
+	return SAY("this is %s, %s of %zu processes (--process)",
 		   name_of(m, &r->processes.v[r->shown], st),
 		   r->shown ? "one" : "with the highest peak", r->processes.n);
 }
@@ -56,7 +56,7 @@ struct table run_table(struct model *m, const struct run *r, const struct style 
 	const char *missed = !r->missed ? ""
 					: SAY("; %s not recorded: see .d/index",
 					      say_things(m, r->missed, "program"));
-	t.title = SAY("PROCESSES of the run by peak%s%s; below: %s (--process, --only-first)",
+	t.title = SAY("PROCESSES of the run by peak%s%s; below: %s (--process)",
 		      sampled ? ", estimated" : "", missed,
 		      name_of(m, &r->processes.v[r->shown], st));
 	return t;

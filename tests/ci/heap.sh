@@ -10,7 +10,7 @@
 #   heap.sh comment OUT PULL-REQUEST           OUT/comment.md becomes the one comment on the pull request that begins with its first
 #                                              line (needs gh)
 #
-# Environment: BUDGETS, a file of budgets for ms-report --budgets; CODE_URL, for ms-report --code-url; GITHUB_ACTIONS, which GitHub sets: findings are
+# Environment: BUDGETS, a file of budgets for ms-report --fail-on=file; CODE_URL, for ms-report --source=url; GITHUB_ACTIONS, which GitHub sets: findings are
 # annotations of its log. The status of compare is that of the budgets: 0 held, 1 broken, 2 not decided.
 set -eu
 
@@ -58,7 +58,7 @@ compare() {
 	with_keys ms-diff --allow-missing-old --history "$history" --new "$folder/run.db" -o "$out/diff.db" -- "$@"
 	status=0
 	ms-report --md="$out/comment.md" --sarif="$out/heap.sarif" --junit="$out/heap.xml" ${GITHUB_ACTIONS:+--github} \
-		${BUDGETS:+--budgets "$BUDGETS"} ${CODE_URL:+--code-url "$CODE_URL"} "$out/diff.db" || status=$?
+		${BUDGETS:+--fail-on "file:$BUDGETS"} ${CODE_URL:+--source "url:$CODE_URL"} "$out/diff.db" || status=$?
 	return $status
 }
 

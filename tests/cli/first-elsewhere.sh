@@ -98,7 +98,7 @@ is 'no heap that is still in use' "$(line_of Where heap.trace)" ''
 ms-record -q --mmap -o stays.trace ./holder 1 40
 is 'what stays: first' "$(ms-report stays.trace | grep -m1 '^[A-Z]* [aA][tT]')" 'MAPPED at the end, apart from the heap: 40.0 MiB, 1 site'
 [[ $(ms-report stays.trace) =~ " 40.0 MiB      1  "[0-9]"  map       holder.c:8" ]] || fail "what stays: no row of map: $(ms-report stays.trace)"
-is 'what records the rest' "$(commands stays.trace)" 'ms-record --with resident ./holder 1 40    what is resident'
+is 'what records the rest' "$(commands stays.trace)" 'ms-record --with resident ./holder 1 40     what is resident'
 ms-record -q --mmap -o gone.trace ./holder 1 40 gone
 [[ $(ms-report gone.trace | grep -m1 '^[A-Z]* [aA][tT]') =~ ^"MAPPED at "[0-9.]*"s, apart from the heap: 40.0 MiB, 1 site"$ ]] || fail "what is gone at the end: $(ms-report gone.trace)"
 [[ $(ms-report --md gone.trace) == *"#### MAPPED at "*"| 40.0 MiB | 1 |"* ]] || fail '--md'

@@ -67,7 +67,7 @@ mv src/kept src/site.c
 has lines
 
 ms-report -q --no-source --json run.trace 2>err >out && { echo '--no-source was taken' && exit 1; }
-grep -q -- '--no-source is for --html' err
+grep -q -- '--source=none is for --html' err
 
 # panels: resident memory where it was recorded, heaps where there are some
 panel() { # PAGE EXPRESSION

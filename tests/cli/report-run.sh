@@ -65,7 +65,7 @@ for which in "$first" timeout run.trace; do
 	is "--process $which" "$(field .process.pid --process "$which" run.trace)" "$first"
 done
 is '--process timeout: the others' "$(ms-report --json --process timeout run.trace | jq -r '.processes[] | "\(.id) \(.exe | sub(".*/"; ""))"' | tr '\n' ' ')" '1 timeout 2 big '
-[[ $(ms-report --process timeout run.trace | head -n 1) == "PROCESSES of the run by peak; below: timeout, pid $first (--process, --only-first)" ]] || fail '--process timeout: a screen'
+[[ $(ms-report --process timeout run.trace | head -n 1) == "PROCESSES of the run by peak; below: timeout, pid $first (--process)" ]] || fail '--process timeout: a screen'
 is 'a trace of FILE.d' "$(ms-report "run.trace.d/$trace" | grep -c PROCESSES)" 0
 is 'a moment' "$(field '.at, .process.pid' run.trace@peak | tr '\n' ' ')" "peak $pid "
 refused() { # PATTERN OPTIONS...
@@ -79,13 +79,13 @@ refused "selects from one trace's run" --process big run.trace run.trace.d
 refused "selects from one trace's run" --process big - <run.trace
 
 # what other views and formats say
-is '--leaks' "$(ms-report --leaks run.trace | head -n 1 | plain)" 'this is big, pid N, with the highest peak of 2 processes (--process, --only-first)'
+is '--leaks' "$(ms-report --leaks run.trace | head -n 1 | plain)" 'this is big, pid N, with the highest peak of 2 processes (--process)'
 [[ $(ms-report --md run.trace) == "#### PROCESSES of the run by peak"*"| big |"* || $(ms-report --md run.trace) == "#### PROCESSES of the run by peak"*"/big | $pid | 95.4 MiB | 47.7 MiB | 47.7 MiB | 0 |"* ]] || fail '--md'
 [[ $(ms-report --md --leaks run.trace | head -n 1) == "this is big, pid $pid"* ]] || fail '--md --leaks'
 ms-report --html=page.html run.trace && grep -q 'PROCESSES of the run by peak' page.html || fail 'the page'
 ms-report --csv run.trace >csv 2>err
 is '--csv' "$(sed -n 2p csv | cut -d, -f 2,3)" 50000000,2500
-is '--csv: what it says' "$(plain <err)" 'ms-report: this is big, pid N, with the highest peak of 2 processes (--process, --only-first)'
+is '--csv: what it says' "$(plain <err)" 'ms-report: this is big, pid N, with the highest peak of 2 processes (--process)'
 ms-report -q --csv run.trace >csv 2>err && [ ! -s err ] || fail "-q: $(<err)"
 ms-report --anonymize run.trace | grep -q 'big\|PROCESSES' && fail '--anonymize'
 is 'several traces' "$(ms-report --json run.trace run.trace.d | jq -r '[.processes[].events_lost] | unique | @json')" '[null]'
@@ -121,7 +121,7 @@ is 'the eighth' "$(field .totals.unreachable_bytes --process small many.trace)" 
 # ---- the first one has the highest peak; a process of several images is one ----
 ms-record -q --no-symbols -o own.trace ./big 500 20000 ./p1 200 1000
 is 'of its own' "$(ms-report own.trace | sed -n '1p;3,4p' | sed "s,$PWD/,,; s,pid [0-9]*,pid N," | awk 'NR == 1{print} NR > 1{print $1, $3, $4}')" \
-	'PROCESSES of the run by peak; below: big, pid N (--process, --only-first)
+	'PROCESSES of the run by peak; below: big, pid N (--process)
 big 9.5 MiB
 p1 196.9 KiB'
 [[ $(ms-report own.trace) == *"ms-report --tree own.trace "* ]] || fail 'commands are not of FILE'

@@ -39,8 +39,8 @@ try 2 "--by size cannot be sorted by --metric failed" --by size --metric failed 
 try 2 "--by process cannot be sorted by --metric mapped" --by process --metric mapped run.db
 try 2 "--by thread cannot be sorted by --metric mapped" --by thread --metric mapped run.db
 try 2 "--by program cannot be sorted by --metric live" --by program --metric live run.db
-try 2 "bad --width '5'" --width 5 run.db
-try 2 "bad --reach '0': more than 0 is needed" --growth --reach 0 run.db
+try 2 "bad --style=width '5'" --width 5 run.db
+try 2 "bad --growth=reach '0': more than 0 is needed" --growth --reach 0 run.db
 try 2 "bad --limit '-1'" --limit -1 run.db
 try 2 "bad --color 'red'" --color=red run.db
 try 2 "only one format can go to standard output" --json --csv run.db
@@ -157,10 +157,10 @@ try 2 "no figure 'live_bits' of a site: did you mean live_bytes?" --fail-on 'sit
 try 2 "'unfreed_blocks' is a count, which takes no unit: expected a whole number, not '10k'" --fail-on 'unfreed_blocks > 10k' run.db
 try 2 "'live_blocks' is a count, which takes no unit" --fail-on 'site("f*").live_blocks > 10M' run.db
 try 0 "its pattern matches no site, so its figure is 0" --fail-on 'site("nowhere*").live_bytes > 1' run.db
-try 2 "its pattern matches no site (--strict)" --strict --fail-on 'site("nowhere*").live_bytes > 1' run.db
-try 2 "its pattern matches no site (--strict)" -q --strict --fail-on 'site("nowhere*").live_bytes > 1' --fail-on 'frees < 0' run.db
+try 2 "its pattern matches no site (--fail-on=strict)" --strict --fail-on 'site("nowhere*").live_bytes > 1' run.db
+try 2 "its pattern matches no site (--fail-on=strict)" -q --strict --fail-on 'site("nowhere*").live_bytes > 1' --fail-on 'frees < 0' run.db
 try 0 "" --strict --fail-on 'site("*").live_bytes > 1G' run.db
-try 2 "is for --fail-on" --strict run.db
+try 2 "is for budgets" --strict run.db
 try 2 "expected >, >=" --fail-on 'frees ~ 1' run.db
 try 2 "expected a number" --fail-on 'frees >' run.db
 try 2 "bad budget 'peak_bytes > -1'" --fail-on 'peak_bytes > -1' run.db
