@@ -49,7 +49,7 @@ enum ms_event_ext {
 	 * old block was allocated before a fork, in the process that forked. address, size (bytes);
 	 * freed = its allocation number there | generations up << 56 (1 = the parent). */
 	MS_EXT_INHERITED = 1,
-	/* Address space taken with mmap, mremap or brk (--with=mmap): address, size in bytes, stack;
+	/* Address space taken with mmap, mremap or brk (--mmap): address, size in bytes, stack;
 	 * freed = MS_MAP_*. What was mapped there before goes. */
 	MS_EXT_MAP = 2,
 	MS_EXT_UNMAP = 3, /* and given back: address, size; freed = MS_MAP_* */

@@ -127,7 +127,7 @@ enum memscope_event_kind {
 	MEMSCOPE_REALLOC,      /* frees `old`, makes a block */
 	MEMSCOPE_FAILED,       /* an allocation that returned NULL */
 	MEMSCOPE_FREE_UNKNOWN, /* of a block that was not recorded */
-	MEMSCOPE_MAP,          /* address space, with ms-record --with=mmap */
+	MEMSCOPE_MAP,          /* address space, with ms-record --mmap */
 	MEMSCOPE_UNMAP
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What is recorded beside the heap: mapped address space (--with=mmap), usable sizes (--with=usable-size),
+ * What is recorded beside the heap: mapped address space (--mmap), usable sizes (--with=usable-size),
  * where blocks were freed (--with=free-stacks), and what heaps of the program's own cut their blocks from.
  *
  * Nothing here changes a figure of the heap; a replay without any of it has no struct ms_beside and

@@ -40,15 +40,15 @@ static const struct ms_cli_option rows[] = {
 	 "signal stops it"},
 	{"depth", 0, "N", ms_cli_count, MS_RANGE(record.session.depth, "2", "1000000"), 0,
 	 "longest stack kept whole (default 512); deeper ones lose their middle"},
-	{"with", 0, "WHAT", NULL, MS_WHOLE(0), 0, "record more"},
-	{"with=mmap", 0, NULL, ms_cli_flag, MS_AT(record.session.mapped), 0,
+	{"mmap", 0, NULL, ms_cli_flag, MS_AT(record.session.mapped), 0,
 	 "mmap, munmap, mremap, brk and sbrk too, apart from the heap"},
+	{"resident", 0, NULL, ms_cli_flag, MS_AT(record.session.resident), 0,
+	 "what each resident page is for, at the end and whenever leaks are looked for"},
+	{"with", 0, "WHAT", NULL, MS_WHOLE(0), 0, "record more"},
 	{"with=usable-size", 0, NULL, ms_cli_flag, MS_AT(record.session.usable_size), 0,
 	 "how many bytes each block really takes"},
 	{"with=free-stacks", 0, NULL, ms_cli_flag, MS_AT(record.session.free_stacks), 0,
 	 "the call stacks of frees too"},
-	{"with=resident", 0, NULL, ms_cli_flag, MS_AT(record.session.resident), 0,
-	 "what each resident page is for, at the end and whenever leaks are looked for"},
 	{"with=addresses", 0, NULL, ms_cli_flag, MS_AT(record.session.addresses), 0,
 	 "the addresses of blocks"},
 	{"with=verify", 0, NULL, ms_cli_flag, MS_AT(record.session.verify), 0,
@@ -122,10 +122,8 @@ static const struct ms_cli_option rows[] = {
 
 static const struct ms_cli_old olds[] = {
 	{"seed", "sample=seed", NULL},
-	{"mmap", "with=mmap", NULL},
 	{"usable-size", "with=usable-size", NULL},
 	{"free-stacks", "with=free-stacks", NULL},
-	{"resident", "with=resident", NULL},
 	{"addresses", "with=addresses", NULL},
 	{"verify", "with=verify", NULL},
 	{"no-symbols", "without=symbols", NULL},
@@ -206,7 +204,7 @@ static int check_leak(const struct options *o, struct ms_err *err)
 static int check_sample(const struct options *o, struct ms_err *err)
 {
 	const struct control_options *r = &o->record;
-	const char *whole = r->session.resident        ? "--with=resident"
+	const char *whole = r->session.resident        ? "--resident"
 			    : r->scan.wish == SCAN_YES ? "--leak-check=yes"
 						       : NULL;
 	if (!r->session.sample_bytes && ms_cli_given(&o->cli, "sample=seed"))
@@ -233,7 +231,7 @@ static int read_attached(struct options *o, const char *command, struct ms_err *
 		{"env", "is for commands"},
 		{"buffer=wait", "is for commands: an attached process never waits"},
 		{"buffer=drop", "is for commands: an attached process never waits"},
-		{"with=mmap", "is for commands"},
+		{"mmap", "is for commands"},
 		{"with=usable-size", "is for commands"},
 		{"wait", "is for commands: each process is recorded until it ends"},
 		{"leak-check", "is for commands, except auto:DUR, which --tell leak-check obeys"}};
@@ -329,7 +327,7 @@ static void derive(struct options *o)
 	r->scan.ns = r->scan.ns ? r->scan.ns : SCAN_AUTO_NS;
 	r->files.addresses = s->addresses;
 	r->files.no_further = r->follow.which == FOLLOW_NONE || o->poll.on;
-	r->launch.needs_library = s->mapped        ? "--with=mmap"
+	r->launch.needs_library = s->mapped        ? "--mmap"
 				  : s->usable_size ? "--with=usable-size"
 				  : s->leak_mark   ? "--leak-check=mark"
 				  : s->start_mark  ? "--start-after mark:NAME"

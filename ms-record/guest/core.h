@@ -180,7 +180,7 @@ struct mg_core {
 	 * does not tell. Like a backend's functions it may not allocate, lock or block. */
 	uint64_t (*usable)(const void *block);
 	struct mg_sample_table sample_tables[MG_SAMPLE_TABLES];
-	bool mapping;               /* --with=mmap, here and in forked children */
+	bool mapping;               /* --mmap, here and in forked children */
 	struct mg_session *head;    /* of the image; another one in a forked child */
 	struct mg_fork_slot *slots; /* slot_count of them; see fork.c */
 	uint32_t slot_count;

@@ -84,7 +84,7 @@ static const char *unknown(struct model *m)
 		{"ended", "it ended meanwhile"},
 		{"files", "the recorder had no file descriptor left"},
 	};
-	const char *said = "recorded without --with=resident";
+	const char *said = "recorded without --resident";
 	sqlite3_stmt *q = model_ask(m, "SELECT state FROM resident ORDER BY moment DESC LIMIT 1");
 	while (model_next(&q)) {
 		const char *state = (const char *)sqlite3_column_text(q, 0);
@@ -215,7 +215,7 @@ static const char *what_to_do(struct model *m, const struct facts *f, enum part 
 				     say_size(m, f->pinned))
 			       : "returning it is up to the allocator";
 	case OTHER:
-		return "record with --with=mmap to see who mapped it";
+		return "record with --mmap to see who mapped it";
 	case FILES:
 		return largest_file(m, f->part[FILES]);
 	case RECORDER:

@@ -231,7 +231,7 @@ usage() { # PATTERN ARG...
 }
 usage 'takes -p PID or COMMAND, not both' -p 1 ls
 usage '--doctor does not take --duration' -d 1
-usage '--doctor does not take --with=mmap' --mmap ls
+usage '--doctor does not take --mmap' --mmap ls
 
 # ---- root without the capability that counts, as in a container ----
 if [ "$(id -u)" = 0 ]; then

@@ -43,7 +43,7 @@ expect churn '^ {9}100 % freed within 10 allocations, #[0-9]+, called by churn, 
 expect churn.md '^#### CHURN: 100 % of all calls and 98 % of bytes$'
 # shellcheck disable=SC2016
 expect churn.md '^\| 8,000 \| 30\.5 MiB \| [0-9]+ \| `longer` groups.c:[0-9]+ ← `churn`: 8,000 blocks, 100 % freed within 10 allocations, &#35;[0-9]+, mean 3\.9 KiB \|$'
-expect churn '^ {9}ms-report --allocated=temporary churn.trace +what is freed immediately$'
+expect churn '^ {9}ms-report --temporary churn.trace +what is freed immediately$'
 
 # ---- keys: two sites of one line, 4,000 blocks each, and 5,000 blocks of another that stay: no site of that line is the busiest ----
 expect keys "^CHURN    62 % of all calls: key groups.c:$(line 'twice'), 8,000 blocks, 100 % freed within 10 allocations$"

@@ -51,7 +51,7 @@ for words in '--min-live 3000|--min live:3000' '--min-blocks 11|--min=blocks:11'
 	read -ra new <<<"${words#*|}"
 	both ms-filter "${old[@]}" -- "${new[@]}" -- run.db
 done
-for words in '--temporary|--allocated=temporary' '--mapped|--allocated=mapped' '--tree --entry --ascii --width 60|--tree=down,entry --style ascii,width:60' \
+for words in '--mapped|--allocated=mapped' '--tree --entry --ascii --width 60|--tree=down,entry --style ascii,width:60' \
 	'--tree=up --entry|--tree=up,entry' '--growth --reach 4k|--growth=reach:4k' '--md --code-url https://x/{file} --source-root /a|--md --source url:https://x/{file},root:/a' \
 	'--json --pretty|--json --style=pretty' '--strict --fail-on frees<0 --no-pager|--fail-on strict --fail-on frees<0 --style no-pager'; do
 	read -ra old <<<"${words%%|*}"
@@ -61,7 +61,7 @@ done
 both ms-snap --no-symbols --no-cache -- --without symbols,cache -- "$trace"
 both ms-snap --maps --all -- --maps -p all -- -o /dev/null/x
 both ms-diff --allow-missing-old -- --allow=missing-old -- none.db run.db
-both ms-record --mmap --seed 3 -s 1k --no-args -- --with=mmap -s 1k,seed:3 --without args -- --doctor true
+both ms-record --mmap --seed 3 -s 1k --no-args -- --mmap -s 1k,seed:3 --without args -- --doctor true
 both ms-record --leak-align 4 --leak-check-at mark:a,b -- --leak-check=align:4,mark:a,b -- --poll true
 both ms-record --buffer 1M --overflow=drop -- --buffer 1M,drop -- --poll true
 

@@ -90,11 +90,11 @@ grep -qE '^  cost .*; --resident delayed the exit by [0-9.]+ m?s$' said || die "
 ms-report --resident plain.trace | grep -qE '^RESIDENT MEMORY by what it is for; measuring paused the process for [0-9.]+ .?s$' || die "no pause"
 test "$(ms-report --sql 'SELECT (SELECT count(*) FROM scan) || state FROM resident' plain.trace | tail -n 1)" = 0done
 ms-record -q -o without.trace "$program" leak >/dev/null
-ms-report --resident without.trace | grep -qx 'n/a (recorded without --with=resident)'
+ms-report --resident without.trace | grep -qx 'n/a (recorded without --resident)'
 ms-report without.trace | grep -q 'not live heap: --resident' && die "what is not known is offered"
 ms-report file.trace | grep -q "not live heap: --resident$"
 ms-record --resident --sample 4k -o no.trace true 2>said && die "taken with --sample"
-grep -qx 'ms-record: --with=resident cannot be combined with --sample: it needs all blocks' said
+grep -qx 'ms-record: --resident cannot be combined with --sample: it needs all blocks' said
 # One that is killed is said to be.
 ms-record -q --resident -o killed.trace "$program" leak die >/dev/null || :
 ms-report --resident killed.trace | grep -qx 'n/a (killed, or ended without exit())'

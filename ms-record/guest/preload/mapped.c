@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The preload backend: mmap, munmap, mremap, brk and sbrk, recorded with --with=mmap.
+ * The preload backend: mmap, munmap, mremap, brk and sbrk, recorded with --mmap.
  *
  * Each calls the next provider with what it was given, also flags that nobody here knows, notes
  * what the allocator maps for itself (arenas.c), and without it does nothing else. Only
