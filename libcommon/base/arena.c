@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Arena: memory that is given back all at once, and a growing array on malloc.
+ * Arena: memory that is freed all at once, and a growing array on malloc.
  */
 #include "arena.h"
 

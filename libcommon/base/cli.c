@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Command lines: a table of options per tool, by which they are read and --help is printed.
+ * Command lines: each tool has one table of options, used to read them and to print --help.
  */
 #include "cli.h"
 
@@ -51,7 +51,7 @@ static bool is_shared(const struct ms_cli_option *row)
 	return row >= shared && row < shared + sizeof shared / sizeof *shared;
 }
 
-/* Titles and options of the tool, in order, into `rows`; their number. */
+/* Puts the titles and options of the tool into `rows`, in order. Returns how many there are. */
 static size_t collect(const struct ms_cli_tool *tool,
 		      const struct ms_cli_option *rows[MS_CLI_ROWS_MAX])
 {
@@ -490,7 +490,8 @@ const char *ms_cli_other(const struct ms_cli *cli, const char *names)
 
 /* ---- --help ---- */
 
-/* The words of `s` up to `end` in lines that begin at `column`; the first one has `at` already. */
+/* Prints the words from `s` to `end` in lines that begin at `column`. The first line is already
+ * filled up to column `at`. */
 static void put_words(FILE *to, const char *s, const char *end, int at, int column)
 {
 	for (size_t n; s < end; s += n + 1) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Command lines: a table of options per tool, by which they are read and --help is printed.
+ * Command lines: each tool has one table of options, used to read them and to print --help.
  */
 #pragma once
 
-#include <getopt.h> /* optind */
+#include <getopt.h> /* for callers: optind */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,13 +12,14 @@ struct ms_arena;
 struct ms_cli_option;
 struct ms_err;
 
-/* An argument, of which row, and the member that the row names, or all options. */
+/* Holds an argument, the row of its option, and the member that the row names (or the whole struct
+ * of options). */
 struct ms_cli_arg {
 	const struct ms_cli_option *row;
 	void *to;
 	const char *text; /* NULL = none */
 };
-/* Takes one. 0, or -1 with `err` set. */
+/* Stores an argument. Returns 0, or -1 with `err` set. */
 typedef int ms_cli_take(const struct ms_cli_arg *arg, struct ms_err *err);
 
 /* A row of a table. One without a name is the title of those after it, which its help is; one with
@@ -26,9 +27,9 @@ typedef int ms_cli_take(const struct ms_cli_arg *arg, struct ms_err *err);
  * --help shows below it. An option with values takes several at a time, with a comma before each
  * further one, and anything else with its own `take`, unless its argument is WHAT. */
 struct ms_cli_option {
-	const char *name; /* the long one, without its dashes */
-	char letter;      /* the short one, or 0 */
-	/* NULL = none; "a|b": one of these; "[N]5": it may be left out, and is 5 then */
+	const char *name; /* long name, without its dashes */
+	char letter;      /* short name, or 0 */
+	/* NULL = none; "a|b": one of these words; "[N]5": optional, default 5 */
 	const char *argument;
 	ms_cli_take *take;
 	size_t offset, size;      /* of the member; 0, 0 = all options */
@@ -61,19 +62,20 @@ struct ms_cli_list {
 	size_t n, cap;
 };
 
-/* Into a bool. */
+/* Stores true in a bool. */
 ms_cli_take ms_cli_flag;
-/* Into a const char *: any text; one that is not empty; the name of an output, "-" is NULL; a POINT.
- * Onto a struct ms_cli_list: one that is not empty. */
+/* Store into a const char *: any text; a non-empty text; the name of an output, NULL for "-"; a
+ * POINT. ms_cli_add appends a non-empty text to a struct ms_cli_list. */
 ms_cli_take ms_cli_text, ms_cli_name, ms_cli_output, ms_cli_point, ms_cli_add;
-/* Into a number of 4 or 8 bytes: units.h. */
+/* Store into an integer of 4 or 8 bytes. Syntax: see units.h. */
 ms_cli_take ms_cli_size, ms_cli_duration, ms_cli_count;
-/* Into a bool or an enum: which one of the words of row->argument, from 0; if there is only one, 1. */
+/* Stores into a bool or an enum the index of the word in row->argument, from 0; 1 if there is only
+ * one word. */
 ms_cli_take ms_cli_choice;
 
 struct ms_cli_tool {
-	const char *name, *usage, *about; /* of --help: how it is called, and what it does */
-	const char *examples; /* the end of --help: three lines to type, in a folder with ./app */
+	const char *name, *usage, *about; /* for --help: the usage line, and a description */
+	const char *examples; /* end of --help: three command lines, for a folder with ./app */
 	const struct ms_cli_option *rows;
 	const struct ms_cli_old *olds; /* NULL = none */
 	bool reads; /* traces and snapshots: it takes all of struct ms_cli; else --help and --version */
@@ -82,19 +84,20 @@ struct ms_cli_tool {
 
 enum { MS_CLI_ROWS_MAX = 128 }; /* titles and values included */
 
-/* Options that several tools take, and which ones were given. */
+/* Holds the options that all tools share, and which options were given. */
 struct ms_cli {
 	uint64_t max_image; /* bytes of the largest snapshot */
 	bool allow_partial, quiet;
-	bool asked, version; /* -h or -V: nothing else is checked then; it is -V */
-	int help;            /* of -h, which */
+	bool asked, version; /* asked: -h or -V was given, and nothing else is checked; version:
+				-V */
+	int help;            /* which kind of help */
 	const struct ms_cli_tool *tool;
 	size_t given_count;
-	const struct ms_cli_option *given[MS_CLI_ROWS_MAX]; /* each once */
+	const struct ms_cli_option *given[MS_CLI_ROWS_MAX]; /* each row once */
 };
 
-/* Reads all options into `options`, the tool's, and `cli` (zeroed by the caller). Nothing after -h
- * or -V is looked at. Then optind is the first operand. 0, or -1 with `err` set. */
+/* Reads all options into `options` (the tool's) and `cli` (zeroed by the caller). Stops at -h or
+ * -V. Sets optind to the first operand. 0, or -1 with `err` set. */
 int ms_cli_read(const struct ms_cli_tool *tool, void *options, struct ms_cli *cli, int argc,
 		char **argv, struct ms_err *err);
 /* Was the option of that long name given, or a value of it? Of "NAME=KEY": was that value? */
@@ -102,23 +105,24 @@ bool ms_cli_given(const struct ms_cli *cli, const char *name);
 /* The name of a row that was given and of which no word of `names` is the name, nor that of its
  * option; NULL = there is none. */
 const char *ms_cli_other(const struct ms_cli *cli, const char *names);
-/* Writes what -h or -V asks for to standard output. 0, or -1 with `err` set: a full disk behind it
- * must not go unnoticed. */
+/* Writes the output of -h or -V to standard output. 0, or -1 with `err` set: a full disk must be
+ * noticed. */
 int ms_cli_answer(const struct ms_cli *cli, struct ms_err *err);
-/* Writes any text to standard output, as ms_cli_answer does. 0, or -1 with `err` set. */
+/* Writes `text` to standard output and flushes it. 0, or -1 with `err` set. */
 int ms_cli_print(const char *text, struct ms_err *err);
 
-/* Ends a tool that failed: says why on standard error and returns 2. Only the first one of a
- * pipeline speaks: without a reader it ends by SIGPIPE, as other programs do, and a pipe that was
- * empty is status 2 without a word. */
+/* Reports why a tool failed on standard error and returns 2. In a pipeline only the first failure
+ * is reported: if the reader is gone, the tool dies by SIGPIPE; if its input pipe was empty, it
+ * prints nothing. */
 int ms_cli_failed(const char *tool, const struct ms_err *err);
-/* A line on standard error, after the tool's name; not with --quiet. */
+/* Prints a line on standard error, preceded by the tool's name; nothing with --quiet. */
 void ms_cli_remark(const struct ms_cli *cli, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* FILE of an operand FILE@POINT, made in `a`, and *point its POINT; else the operand and NULL. */
+/* Splits an operand FILE@POINT: returns FILE, allocated in `a`, and sets *point. Without a POINT,
+ * returns the operand and sets *point to NULL. */
 const char *ms_cli_operand(struct ms_arena *a, const char *operand, const char **point);
 
-/* To be called before anything is read: a reader of our output that went away and a limit of file
- * sizes are errors that functions return, and a signal leaves no temporary file behind. */
+/* Makes a closed output pipe and the file size limit errors that functions return, and lets signals
+ * remove temporary files. Call before anything is read. */
 void ms_cli_signals(void);

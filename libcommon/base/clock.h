@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What a clock of the system says.
+ * Reads the clocks of the system.
  */
 #pragma once
 
@@ -11,7 +11,7 @@ static inline uint64_t ms_ns_of(struct timespec t)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* In ns; CLOCK_MONOTONIC and the like. */
+/* Returns a clock's time in ns, for instance CLOCK_MONOTONIC. */
 static inline uint64_t ms_clock_ns(clockid_t id)
 {
 	struct timespec t;

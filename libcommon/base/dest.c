@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Where an output goes.
+ * Finds and opens the destination of an output.
  */
 #include "dest.h"
 
@@ -18,8 +18,7 @@
 
 #define LINKS_MAX 40
 #define TRIES 100
-/* Gives the steps and their length in which the reader of a FIFO, which may be started beside us,
- * is waited for: five seconds in all. */
+/* Wait five seconds in all for the reader of a FIFO, which may be started at the same time. */
 #define FIFO_STEPS 250
 #define FIFO_STEP_US 20000
 
@@ -34,7 +33,7 @@ static bool number_of(const char *name, unsigned *id)
 	return text && *text >= '0' && *text <= '9' && !*end && v < UINT32_MAX;
 }
 
-/* Who called sudo. */
+/* Tells whether sudo was used, and finds the user who called it. */
 static bool user_behind(uid_t *uid, gid_t *gid)
 {
 	return geteuid() == 0 && number_of("SUDO_UID", uid) && number_of("SUDO_GID", gid);
@@ -45,7 +44,7 @@ void ms_give_to_user(int fd)
 	uid_t uid;
 	gid_t gid;
 	if (user_behind(&uid, &gid) && fchown(fd, uid, gid))
-		return; /* it stays root's: nothing is lost */
+		return; /* the file stays root's, which loses nothing */
 }
 
 bool ms_dest_ours(const struct stat *st)
@@ -55,8 +54,8 @@ bool ms_dest_ours(const struct stat *st)
 	return st->st_uid == geteuid() || (user_behind(&uid, &gid) && st->st_uid == uid);
 }
 
-/* Can nobody but us and root have given it its name? One of ours can have got another name by a
- * hard link. */
+/* Tells whether only we or root can have put the file there. One with several hard links may have
+ * been linked by anybody. */
 static bool trusted(const struct ms_dest *p, const struct stat *st)
 {
 	return p->safe || (st->st_nlink == 1 && (st->st_uid == 0 || ms_dest_ours(st)));
@@ -64,7 +63,8 @@ static bool trusted(const struct ms_dest *p, const struct stat *st)
 
 /* ---- where ---- */
 
-/* Goes to the folder of `path`, seen from the one before, and takes its last part. */
+/* Opens the folder of `path`, relative to the folder so far, and stores the last component as the
+ * name. */
 static int enter(struct ms_dest *p, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -92,7 +92,7 @@ static int enter(struct ms_dest *p, const char *path)
 	return 0;
 }
 
-/* In /proc/self/fd the name is the number of a descriptor. */
+/* Tells whether the name is the number of a descriptor, in /proc/self/fd. */
 static bool names_descriptor(const struct ms_dest *p)
 {
 	struct stat here, own;
@@ -101,7 +101,8 @@ static bool names_descriptor(const struct ms_dest *p)
 	       here.st_ino == own.st_ino;
 }
 
-/* Reads the link that has the name. 1, 0 when it is none (any more), -1 with `err` set. */
+/* Reads the symbolic link p->name. 1 = read, 0 = not a symbolic link (any more), -1 with `err`
+ * set. */
 static int read_link(struct ms_dest *p, const char *path, char target[PATH_MAX], struct ms_err *err)
 {
 	struct stat st;

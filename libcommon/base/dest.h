@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Where an output goes: a name in a folder that is held open.
+ * The destination of an output: a name in a folder that is held open.
  *
- * Others may be able to write into the folder, and we may be root. So nothing that has the name
- * already is opened for writing or believed, but for what nobody else can have put there: files are
- * made anew, and what is done to them is done by the folder's descriptor, since whoever owns the
- * folder can put another in its place.
+ * Others may be able to write into the folder, and we may be root. So an existing file is opened
+ * for writing or trusted only if nobody else can have put it there. Other files are created anew,
+ * through the folder's descriptor, since the owner of the folder could replace it by another.
  */
 #pragma once
 
@@ -17,32 +16,32 @@ struct ms_err;
 struct ms_dest {
 	int folder; /* O_PATH; -1 = none */
 	char name[NAME_MAX + 1];
-	struct stat st; /* of what has the name; st_mode 0 = nothing */
-	bool followed;  /* the path is a symbolic link, which leads there */
-	bool safe;      /* nobody but us and root puts things into the folder */
-	int fd;         /* the path names this descriptor of ours (/dev/stdout); -1 = it does not */
+	struct stat st; /* of the existing file; st_mode 0 = there is none */
+	bool followed;  /* the path is a symbolic link that leads there */
+	bool safe;      /* only we or root can create files in the folder */
+	int fd;         /* our descriptor that the path names (/dev/stdout); -1 = none */
 };
 
-/* Finds where `path` leads. A symbolic link as its last part is followed if nobody else can have
- * put it there. 0, or -1 with `err` set: no such folder, a foreign link, or a folder has the
- * name. */
+/* Finds where `path` leads. If its last component is a symbolic link, it is followed only if nobody
+ * else can have put it there. 0, or -1 with `err` set: no such folder, a link of another user, or a
+ * folder has that name. */
 int ms_dest_find(struct ms_dest *p, const char *path, struct ms_err *err);
 void ms_dest_close(struct ms_dest *p);
-/* Opens for writing what is no regular file. It must be ours or root's where others can have put it
- * there. A FIFO that nobody reads is waited for, five seconds at most. The descriptor, or -1 with
- * `err` set. */
+/* Opens a file that is not a regular file for writing. It must be ours or root's if others can
+ * create files there. Waits five seconds at most for a FIFO's reader. Returns the descriptor, or -1
+ * with `err` set. */
 int ms_dest_open_special(const struct ms_dest *p, const char *path, struct ms_err *err);
-/* Makes the file `name` in a folder, which must not be there yet, for its owner alone: the user
- * behind sudo if there is one. The descriptor, or -1 with errno set. */
+/* Creates the file `name`, which must not exist yet, in a folder. Only its owner, who is the user
+ * behind sudo if there is one, can access it. Returns the descriptor, or -1 with errno set. */
 int ms_dest_create(int folder, const char *name);
-/* Makes a file as ms_dest_create does, under a new name that begins with `name` and is put into
- * `temporary`. */
+/* Creates a file as ms_dest_create does, with a unique name that begins with `name` and is stored
+ * in `temporary`. */
 int ms_dest_temporary(int folder, const char *name, char temporary[NAME_MAX + 1]);
-/* Tells whether the file of these numbers has that name. */
+/* Tells whether `name` is the file with these device and inode numbers. */
 bool ms_dest_is(int folder, const char *name, dev_t dev, ino_t ino);
-/* Tells whether a trace has that name. */
+/* Tells whether the file `name` is a trace. */
 bool ms_dest_is_trace(int folder, const char *name);
-/* Is it ours, or of the user behind sudo? */
+/* Tells whether a file is ours or belongs to the user behind sudo. */
 bool ms_dest_ours(const struct stat *st);
-/* Whoever called sudo shall own what is made for him. */
+/* Makes the user who called sudo the owner of a file. */
 void ms_give_to_user(int fd);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Reads the headers and notes of an ELF file, wherever its bytes are.
+ * Reads the headers and notes of an ELF file, from any source of bytes.
  */
 #include "elf_reader.h"
 
@@ -25,7 +25,7 @@ struct ms_elf_source ms_elf_in_file(int fd)
 	return (struct ms_elf_source){read_file, (void *)(intptr_t)fd, 0};
 }
 
-/* `arg` is the end of the memory. */
+/* Copies from memory that ends at `arg`. */
 static bool read_memory(void *arg, uint64_t address, void *to, size_t n)
 {
 	uint64_t end = (uintptr_t)arg;
@@ -66,7 +66,7 @@ bool ms_elf_read(struct ms_elf_reader *r, struct ms_elf_source from)
 	return true;
 }
 
-/* Tells whether a section ends in the file. */
+/* Tells whether a section lies within the file. */
 static bool is_there(const struct ms_elf_reader *r, const Elf64_Shdr *s)
 {
 	uint64_t end, some = s->sh_size != 0;
@@ -78,7 +78,7 @@ static bool is_there(const struct ms_elf_reader *r, const Elf64_Shdr *s)
 bool ms_elf_read_sections(struct ms_elf_reader *r)
 {
 	const Elf64_Ehdr *e = &r->head;
-	Elf64_Shdr first; /* has the numbers that are too large for the file's header */
+	Elf64_Shdr first; /* has the counts that are too large for the file's header */
 	if (!r->supported || !e->e_shoff)
 		return r->supported;
 	if (e->e_shentsize != sizeof first || !ms_elf_get(r, e->e_shoff, &first, sizeof first))

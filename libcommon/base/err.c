@@ -31,8 +31,7 @@ void ms_one_line(char *s)
 	*to = '\0';
 }
 
-/* The reason stands at the end, behind names that may be long: what is too much goes from the
- * middle. */
+/* Shortens a message in the middle: the reason is at the end, after names that may be long. */
 static void cut(char *text, size_t room, const char *all, size_t n)
 {
 	static const char gap[] = " ... ";
@@ -45,7 +44,7 @@ static void cut(char *text, size_t room, const char *all, size_t n)
 	snprintf(text, room, "%.*s%s%s", (int)head, all, gap, end);
 }
 
-/* `e`: errno to be explained; 0 = none. */
+/* Sets the message, followed by the text of errno `e`; 0 = no errno. */
 static void set(struct ms_err *err, int e, const char *fmt, va_list ap)
 {
 	char *what = NULL, *all = NULL;

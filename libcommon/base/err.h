@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Room base: what anything needs.
+ * Room base: what any other code needs.
  *   In:  texts and numbers of a user (units.h, pattern.h, point.h, cli.h), files (io.h, dest.h).
- *   Out: errors (this header), memory that is given back at once (arena.h), JSON, progress,
+ *   Out: errors (this header), memory that is freed all at once (arena.h), JSON, progress,
  *        times and ranges.
- *   Used by: every room and every tool; it knows none of them.
+ *   Used by: every room and every tool; it depends on none of them.
  *
  * One error message, filled once, closest to the cause.
  */
@@ -12,17 +12,18 @@
 #include <stdarg.h>
 #include <stdbool.h>
 
-/* `text` is lower-case and says what, then the name in quotes, then why; no program name, no
- * newline; nothing in it steers a terminal. Start with struct ms_err err = {0}; the first message stays, later ones are dropped. */
+/* Holds a message: lower-case, the problem, then the name in quotes, then the reason; no program
+ * name, no newline, no control characters. Start with struct ms_err err = {0}; the first message
+ * stays, later ones are dropped. */
 struct ms_err {
 	char text[1024];
-	bool pipe;  /* the reader of an output went away, which is no trouble of anybody's */
-	bool empty; /* so was a pipe that was to be read: who should have written it has said why */
+	bool pipe;  /* the reader of our output is gone, which is not an error */
+	bool empty; /* our input pipe was empty: the writer has reported why */
 };
 
-/* Makes a text one line that steers no terminal, whatever is in the names that it quotes: a control
- * character becomes a space; one that turns the direction of the line, what is not UTF-8, and what
- * the log of a GitHub workflow takes for a command anywhere in a line, '?'. */
+/* Makes a text one line that is safe to print, whatever names it quotes. Control characters become
+ * spaces. Characters that change the direction of text, invalid UTF-8, and the start of a GitHub
+ * workflow command become '?'. */
 void ms_one_line(char *s);
 
 /* Format a message into `err` unless it holds one already (or is NULL). Always returns -1, so that

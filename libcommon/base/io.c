@@ -18,7 +18,7 @@
 /* The temporary file being written, for the signal handler. */
 static struct {
 	int folder;
-	pid_t owner; /* 0 = there was none yet */
+	pid_t owner; /* 0 = no temporary file so far */
 	char name[NAME_MAX + 1];
 } temporary;
 static volatile sig_atomic_t temporary_set;
@@ -47,8 +47,8 @@ void ms_close(int fd)
 	errno = e;
 }
 
-/* Returns the mode of the new file: that of an earlier file, where nobody else can have set it.
- * Else the file is for its owner alone: reports and snapshots hold command lines. */
+/* Returns the mode of the new file: that of the earlier file, if nobody else can have created that;
+ * else readable by its owner only, since reports and snapshots hold command lines. */
 static mode_t mode_for(const struct ms_file *f)
 {
 	const struct ms_dest *p = &f->dest;
@@ -58,14 +58,15 @@ static mode_t mode_for(const struct ms_file *f)
 
 static const int deadly[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 
-/* Nobody else ends while it is written, but who is out of memory. A child's end is no reason. */
+/* Removes the temporary file at exit, which happens during writing only when memory runs out. Not
+ * in a child process. */
 static void remove_at_end(void)
 {
 	if (temporary_set && temporary.owner == getpid())
 		unlinkat(temporary.folder, temporary.name, 0);
 }
 
-/* Makes the temporary file. No signal comes between that and its being known. */
+/* Creates the temporary file. Signals are blocked until the handler knows its name. */
 static int make_temporary(const struct ms_dest *p)
 {
 	sigset_t all, old;
@@ -84,7 +85,7 @@ static int make_temporary(const struct ms_dest *p)
 	return fd;
 }
 
-/* Gives the temporary file its name, or removes it when `rc` is not 0. */
+/* Renames the temporary file to its final name, or removes it if `rc` is not 0. */
 static int close_temporary(const struct ms_file *f, int rc, struct ms_err *err)
 {
 	const struct ms_dest *p = &f->dest;
@@ -104,7 +105,7 @@ static int open_place(struct ms_file *f, struct ms_err *err)
 {
 	const struct ms_dest *p = &f->dest;
 	f->direct = p->fd >= 0 || (p->st.st_mode && !S_ISREG(p->st.st_mode));
-	/* A recording cannot be made again: a result that is to replace one is a slip of the hand.
+	/* A recording cannot be repeated, so an output file that is a trace must be a mistake.
 	 */
 	if (!f->direct && ms_dest_is_trace(p->folder, p->name))
 		return ms_err_set(err,
@@ -116,8 +117,8 @@ static int open_place(struct ms_file *f, struct ms_err *err)
 	return f->fd < 0 ? ms_err_sys(err, "cannot write '%s'", f->path) : 0;
 }
 
-/* Moves a file off the numbers of standard descriptors: one that was closed gives its number to what is
- * opened next, and whoever writes to it would write into the file. */
+/* Moves a file off the standard descriptors' numbers: if one of these was closed, the file got its
+ * number, and anything printed would go into the file. */
 static int keep_standard_free(struct ms_file *f, struct ms_err *err)
 {
 	int fd = f->fd;
@@ -231,7 +232,7 @@ void ms_cleanup_on_signals(void)
 	for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++) {
 		struct sigaction old,
 			sa = {.sa_handler = clean_up, .sa_flags = SA_RESETHAND | SA_NODEFER};
-		/* what our parent told us to ignore stays ignored */
+		/* signals that our parent ignored stay ignored */
 		if (sigaction(deadly[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
 			sigaction(deadly[i], &sa, NULL);
 	}

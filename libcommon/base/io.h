@@ -13,38 +13,38 @@ struct ms_err;
 /* Write all `n` bytes to `fd`. 0, or -1 with errno set. EINTR and short writes are handled. */
 int ms_write_all(int fd, const void *data, size_t n);
 
-/* Closes a descriptor, if it is one (not below 0); errno stays as it is. */
+/* Closes a descriptor unless it is negative; errno is preserved. */
 void ms_close(int fd);
 
-/* Write `n` bytes to the file `path` under a temporary name in the same folder, then rename over
- * it. An earlier file stays as it was when anything fails. The new one is for its owner alone,
- * unless an earlier one of ours, where nobody else can have put it, said otherwise. A path that is
- * not a regular file (/dev/full, a FIFO) is written directly; a trace is never replaced, nor
- * followed a symbolic link of somebody else's. 0, or -1 with `err` set. */
+/* Writes `n` bytes to the file `path`, under a temporary name in the same folder that is then
+ * renamed. If anything fails, an earlier file is unchanged. The new file is readable by its owner
+ * only, unless there was an earlier one of ours that nobody else can have put there: its mode is
+ * kept. A path that is not a regular file (/dev/full, a FIFO) is written directly. Traces are never
+ * replaced, and symbolic links of other users are not followed. 0, or -1 with `err` set. */
 int ms_write_file(const char *path, const void *data, size_t n, struct ms_err *err);
 
-/* Holds a file that is written bit by bit, but otherwise as ms_write_file does: `fd` is to be
- * written between begin and end. One at a time; `path` is borrowed. */
+/* Holds a file that is written in parts, but otherwise as ms_write_file does: write to `fd` between
+ * begin and end. One at a time; `path` is borrowed. */
 struct ms_file {
 	int fd;
-	bool direct; /* no regular file: there is no temporary one */
-	bool shared; /* to be set between begin and end: it holds what everybody may read */
+	bool direct; /* not a regular file, so written without a temporary file */
+	bool shared; /* set between begin and end: everybody may read the file */
 	const char *path;
 	struct ms_dest dest;
 };
 int ms_file_begin(struct ms_file *f, const char *path, struct ms_err *err);
-/* With `rc` not 0 the file is removed, and an earlier one stays as it was. Returns `rc`, or -1 with
- * `err` set. */
+/* Ends the file. If `rc` is not 0, it is removed, and an earlier one is unchanged. Returns `rc`, or
+ * -1 with `err` set. */
 int ms_file_end(struct ms_file *f, int rc, struct ms_err *err);
 
-/* Opens a file that is to be seen while it is written, but otherwise as ms_write_file does: the new
- * file has its name at once. The descriptor, or -1 with `err` set. */
+/* Opens an output as ms_write_file does, but under its final name at once, so that it can be read
+ * while it is written. Returns the descriptor, or -1 with `err` set. */
 int ms_open_output(const char *path, struct ms_err *err);
 
-/* Read `fd` to its end, at most `max` bytes, into malloc'ed memory (free it). 0, or -1 with `err`
- * set; `name` is for the message. An empty input gives *n = 0. */
+/* Reads `fd` to its end, at most `max` bytes, into memory from malloc, which the caller frees. 0,
+ * or -1 with `err` set; `name` is used in the message. An empty input gives *n = 0. */
 int ms_read_all(int fd, const char *name, size_t max, void **data, size_t *n, struct ms_err *err);
 
-/* Remove temporary files of ms_write_file on SIGINT, SIGTERM, SIGHUP and SIGPIPE, then die by the
- * signal. */
+/* Makes SIGINT, SIGTERM, SIGHUP and SIGPIPE remove temporary files of ms_write_file before they
+ * kill the process. */
 void ms_cleanup_on_signals(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Writes JSON: commas and escapes are its business, nesting is the caller's.
+ * Writes JSON: it adds commas and escapes, the caller nests.
  */
 #include "json_writer.h"
 

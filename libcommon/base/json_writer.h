@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Writes JSON: commas and escapes are its business, nesting is the caller's. Where the text goes is
- * a function of the caller's, so that no memory is taken here.
+ * Writes JSON: it adds commas and escapes, the caller nests. The text goes to a function of the
+ * caller, so that no memory is allocated here.
  */
 #pragma once
 
@@ -11,16 +11,16 @@
 struct ms_json {
 	void (*put)(void *to, const char *s, size_t n);
 	void *to;
-	bool comma; /* something stands before on this level */
+	bool comma; /* a value precedes on this level */
 };
 
-/* `key` is NULL inside an array. */
+/* Opens an object or array; `key` is NULL inside an array. */
 void ms_json_open(struct ms_json *j, const char *key, char bracket); /* '{' or '[' */
 void ms_json_close(struct ms_json *j, char bracket);                 /* '}' or ']' */
 void ms_json_string(struct ms_json *j, const char *key,
 		    const char *s); /* NULL = null; bytes that are not UTF-8 become U+FFFD */
 void ms_json_number(struct ms_json *j, const char *key, uint64_t v); /* UINT64_MAX = null */
-/* Several. */
+/* Holds one of several numbers that are written in one call. */
 struct ms_json_named {
 	const char *key;
 	uint64_t v;
@@ -31,11 +31,11 @@ void ms_json_numbers(struct ms_json *j, const struct ms_json_named *v, size_t n)
 			sizeof((const struct ms_json_named[]){__VA_ARGS__}) /                      \
 				sizeof(struct ms_json_named))
 void ms_json_bool(struct ms_json *j, const char *key, bool v);
-/* With so many digits behind the point; NaN and infinite = null. */
+/* Writes a number with `digits` decimals; NaN and infinities become null. */
 void ms_json_real(struct ms_json *j, const char *key, double v, int digits);
-/* A value that is JSON already; NULL = null. */
+/* Writes a value that is JSON already; NULL = null. */
 void ms_json_raw(struct ms_json *j, const char *key, const char *text);
-/* A string made by printf, of at most 255 bytes. */
+/* Writes a string formatted as by printf, at most 255 bytes. */
 void ms_json_print(struct ms_json *j, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Writes a template: brackets; "key:" before a value or a bracket; %s a string and %lu a number, as
@@ -45,13 +45,13 @@ void ms_json_format(struct ms_json *j, const char *template, ...)
 /* Comma and key only: the caller writes the value. */
 void ms_json_key(struct ms_json *j, const char *key);
 
-/* Lays JSON out over many lines, indented by two blanks, on its way to another writer. Set `to`, the
- * rest zeroed, and give ms_json_pretty_put to a writer with this as its `to`. A line end between
- * values stays one. */
+/* Pretty-prints JSON, indented by two blanks, and passes it to another writer. Set `to`, zero the
+ * rest, and give another writer ms_json_pretty_put with this struct as its `to`. A line end between
+ * values is kept. */
 struct ms_json_pretty {
 	struct ms_json to;
 	size_t depth;
-	bool quoted, escaped; /* within a string; behind a backslash there */
+	bool quoted, escaped; /* inside a string; after a backslash in it */
 	bool opened;          /* the last character was an opening bracket */
 };
 void ms_json_pretty_put(void *pretty, const char *text, size_t n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Hashes to numbers: adding, growing.
+ * A hash table of numbers: adding and growing.
  */
 #include "lookup.h"
 

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT
- * Finds elements of an array by what they hold: hashes to numbers, open addressing.
+ * Finds elements of an array by their contents: a hash table from hashes to numbers, with open
+ * addressing.
  *
  *   for (size_t at = hash; (n = ms_lookup_next(&x, hash, &at));)
  *           if (array[n - 1] is the one looked for)
  *                   return n;
  *   ms_lookup_add(&x, hash, number of the one appended to the array);
  *
- * Elements stay; their numbers are from 1. Hashes are kept, so that nobody is asked when it grows,
- * and an element is looked at only when its hash is the same.
+ * Elements are never removed; they are numbered from 1. Hashes are stored, so that growing needs no
+ * hash function, and only elements with an equal hash are compared.
  */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Zero = empty. Free with free(slots). */
+/* Holds the hash table. All zero = empty. Free with free(slots). */
 struct ms_lookup {
 	struct ms_lookup_slot {
 		uint32_t hash, number; /* number 0 = free */
@@ -36,7 +37,8 @@ static inline uint32_t ms_hash_text(const char *s)
 	return (uint32_t)(h ^ h >> 32);
 }
 
-/* The next number with that hash; 0 = there is none. *at is `hash` to begin with. */
+/* Returns the next number with that hash; 0 = there is none. Set *at to `hash` before the first
+ * call. */
 static inline uint32_t ms_lookup_next(const struct ms_lookup *x, uint32_t hash, size_t *at)
 {
 	for (const struct ms_lookup_slot *s; x->n; ++*at) {
@@ -50,5 +52,5 @@ static inline uint32_t ms_lookup_next(const struct ms_lookup *x, uint32_t hash, 
 }
 
 void ms_lookup_add(struct ms_lookup *x, uint32_t hash, uint32_t number);
-/* Forgets all. */
+/* Removes all elements. */
 void ms_lookup_clear(struct ms_lookup *x);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Files that are read where they are mapped.
+ * Files that are read through a mapping.
  *
- * A page behind the end of the file raises SIGBUS in who reads it. A page of zeros takes its place.
- * Other memory that is shared is left alone: there a page of our own would part us from the others.
+ * Reading a page beyond the end of the file raises SIGBUS. The handler maps a page of zeros in its
+ * place, but not in other shared memory, which would then no longer be shared.
  */
 #include "mapped_file.h"
 
@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 
 #define PAGE ((uintptr_t)4096)
-#define FILES_MOST 512u /* what is mapped beyond is as it was */
+#define FILES_MOST 512u /* files beyond that are not protected */
 
 static struct {
 	_Atomic uintptr_t start, end; /* 0, 0 = free */
@@ -54,7 +54,7 @@ static void put_zeros(int sig, siginfo_t *info, void *context)
 		ours = at >= files[i].start && at < files[i].end;
 	if (!ours || mmap((void *)(at & ~(PAGE - 1)), PAGE, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
-		signal(sig, SIG_DFL); /* it comes again, and ends us */
+		signal(sig, SIG_DFL); /* the fault recurs and kills us */
 	errno = saved;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Distances of words.
+ * Edit distances between words.
  */
 #include "meant.h"
 
@@ -12,7 +12,7 @@ static unsigned least(unsigned a, unsigned b)
 	return a < b ? a : b;
 }
 
-/* Damerau and Levenshtein: each row is of one letter more of `a`. */
+/* Returns the Damerau-Levenshtein distance. Each row adds one letter of `a`. */
 static unsigned distance(const char *a, size_t n, const char *b, size_t k)
 {
 	unsigned row[3][WORD_MAX + 1];

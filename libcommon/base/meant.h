@@ -5,12 +5,13 @@
 
 #include <stddef.h>
 
-/* Start with {0}; `word` is NULL as long as none is near. */
+/* Holds the nearest word so far, NULL = none. Start with {0}. */
 struct ms_meant {
 	const char *word;
 	unsigned distance;
 };
 
-/* Keeps `known` (as long as `m` is used) if it is nearer to the `n` bytes typed than those before:
- * a third of these wrong at most, where a letter left out, put in, replaced or two exchanged is one. */
+/* Keeps `known` (borrowed while `m` is used) if it is nearer to the `n` bytes typed than earlier
+ * words, with edits (a letter missing, added or replaced, or two exchanged) of a third of `n` at
+ * most. */
 void ms_meant_try(struct ms_meant *m, const char *typed, size_t n, const char *known);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Metrics as text.
+ * Writes metrics as text.
  */
 #include "metrics.h"
 

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * Metrics as text, for Prometheus and those that read what it reads: OpenMetrics 1.0, and the older
- * text format 0.0.4. They differ in what a counter's family is called, in the end, and in what the
- * older one ignores.
+ * Writes metrics as text for Prometheus and compatible readers: OpenMetrics 1.0 and the older text
+ * format 0.0.4. They differ in the name of a counter's family, in the end marker, and in lines that
+ * the older one ignores.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
 
-/* TYPE, UNIT and HELP of memscope_NAME, whose type is gauge or counter. `unit`: its name ends in it;
- * NULL = it has none. `open`: it is OpenMetrics, where the family of a counter lacks the "_total" that
- * its samples have. */
+/* Writes TYPE, UNIT and HELP of memscope_NAME; `type` is gauge or counter. `unit`: suffix of the
+ * name; NULL = none. `open`: OpenMetrics, where the family of a counter has no "_total", unlike its
+ * samples. */
 void ms_metrics_family(FILE *f, bool open, const char *name, const char *type, const char *unit,
 		       const char *help);
-/* A label's value between its quotes: what is no UTF-8, or a control character, is a question mark. */
+/* Writes a label's value, to stand in quotes: invalid UTF-8 and control characters become question
+ * marks. */
 void ms_metrics_value(FILE *f, const char *s);

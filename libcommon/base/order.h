@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT
- * Arrays in an order: comparing and searching.
+ * Sorted arrays: comparing and searching.
  */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Below, at or above 0 as `a` is less than, equal to or more than `b`: for qsort. Of several keys:
+/* Is below, at or above 0 as `a` is less than, equal to or more than `b`; for qsort. Several keys:
  * MS_ORDER(x->a, y->a) ?: MS_ORDER(x->b, y->b). */
 #define MS_ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 
-/* Orders what begins with a uint64_t by that. */
+/* Compares two structs by the uint64_t at their beginning; for qsort. */
 static inline int ms_by_first_number(const void *a, const void *b)
 {
 	return MS_ORDER(*(const uint64_t *)a, *(const uint64_t *)b);
 }
 
-/* How many elements of `array`, ascending by `field`, have one that is not above `key`: the index
- * of the last of them, plus 1. */
+/* Counts the elements of `array`, sorted by `field`, whose `field` is not above `key`; the last of
+ * them has this count minus 1 as its index. */
 #define MS_COUNT_UP_TO(array, count, field, key)                                                   \
 	({                                                                                         \
 		size_t low_ = 0, high_ = (count);                                                  \
@@ -31,8 +31,8 @@ static inline int ms_by_first_number(const void *a, const void *b)
 		low_;                                                                              \
 	})
 
-/* The element of `array`, ascending by its `id`, of that id; NULL = there is none. Ids are mostly
- * from 1 and without gaps: then nothing is searched. */
+/* Finds the element with that id in `array`, which is sorted by `id`; NULL = there is none. Ids
+ * mostly count from 1 without gaps and need no search then. */
 #define MS_FIND_ID(array, count, key)                                                              \
 	({                                                                                         \
 		size_t i_ = (size_t)(key);                                                         \

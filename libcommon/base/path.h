@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Paths as text.
+ * Handles paths as text.
  */
 #pragma once
 
 #include <string.h>
 
-/* Returns the part behind the last slash, in `path` itself; NULL of NULL. */
+/* Returns the part of `path` after the last slash; NULL for NULL. */
 static inline const char *ms_base_name(const char *path)
 {
 	const char *slash = path ? strrchr(path, '/') : NULL;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Regular expressions from users.
+ * Compiles regular expressions from users.
  *
- * glibc's matcher takes a time that grows with the square of the text or faster as soon as there is
- * a back-reference, and writes repetitions out: (a{255}){255} are 65,025 copies. So the length that
- * an expression has then is worked out first. And each repetition of what holds one itself doubles
- * the ways to the same place: they are counted, too.
+ * With a back-reference, the time of glibc's matcher grows with the square of the text or faster.
+ * It also expands repetitions: (a{255}){255} are 65,025 copies. So the expanded length of an
+ * expression is computed first. Each nested repetition doubles the ways to match, so the nesting is
+ * limited, too.
  */
 #include "pattern.h"
 
@@ -22,16 +22,16 @@ static const char back_reference[] = "back-references (\\1 to \\9) are not suppo
 		  nested[] = "repetitions are nested more than 3 deep",
 		  written_out[] = "its repetitions expand to more than 1000 characters";
 
-/* Counts the characters that a group, or the whole, has so far when written out, and those of its
- * last item. */
+/* Counts the characters of a group (or of the whole expression) so far, with repetitions expanded,
+ * and those of its last item. */
 struct level {
 	size_t all, last;
-	unsigned nested, last_nested; /* how deep repetitions are */
+	unsigned nested, last_nested; /* nesting of repetitions: in the group, in its last item */
 };
 
 struct scan {
 	const char *at;
-	char *to; /* the same, as it is handed on */
+	char *to; /* where the expression is copied, as regcomp gets it */
 	struct level level[BYTES_MAX + 1];
 	size_t depth;
 };
@@ -44,7 +44,7 @@ static void item(struct scan *s, size_t n)
 	l->all += n;
 }
 
-/* The last item, `times` in all. */
+/* Counts the last item as repeated, `times` in all. */
 static void repeat(struct scan *s, size_t times)
 {
 	struct level *l = &s->level[s->depth];
@@ -56,7 +56,7 @@ static void repeat(struct scan *s, size_t times)
 	l->last *= times;
 }
 
-/* Behind a bracket expression, which begins at s->at; a backslash is nothing special in it. */
+/* Skips the bracket expression at s->at, in which a backslash has no special meaning. */
 static void pass_bracket(struct scan *s)
 {
 	const char *p = s->at + 1;
@@ -74,7 +74,7 @@ static void pass_bracket(struct scan *s)
 	item(s, 1);
 }
 
-/* Digits up to another character, at most REPEAT_MAX + 1. */
+/* Reads digits as a number, limited to REPEAT_MAX + 1. */
 static size_t number(const char **p)
 {
 	size_t n = 0;
@@ -83,7 +83,7 @@ static size_t number(const char **p)
 	return n > REPEAT_MAX ? REPEAT_MAX + 1 : n;
 }
 
-/* {n}, {n,} and {n,m}. False: too many. */
+/* Reads {n}, {n,} or {n,m}. False = a number is too large. */
 static bool pass_braces(struct scan *s)
 {
 	const char *p = s->at + 1;
@@ -99,7 +99,7 @@ static bool pass_braces(struct scan *s)
 	return true;
 }
 
-/* ?, * and +. Of several in a row one says the same. */
+/* Reads a run of ?, * and +, and copies it as a single equivalent one. */
 static void pass_marks(struct scan *s)
 {
 	size_t n = strspn(s->at, "?*+");
@@ -121,7 +121,7 @@ static void close_group(struct scan *s)
 		s->level[s->depth].nested = inner.nested;
 }
 
-/* Takes the next part. NULL, or why it is refused. */
+/* Checks the next part of the expression. NULL, or why it is refused. */
 static const char *step(struct scan *s)
 {
 	char c = *s->at, next = s->at[1];

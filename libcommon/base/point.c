@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Parsing of POINT.
+ * Parses a POINT.
  */
 #include "point.h"
 
@@ -20,7 +20,7 @@ static int bad_point(const char *s, struct ms_err *err)
 			  s);
 }
 
-/* NAME, NAME#3 or NAME#last; a # followed by anything else is part of the name. */
+/* Parses NAME, NAME#3 or NAME#last; a # followed by anything else is part of the name. */
 static int parse_mark(struct ms_point *p)
 {
 	p->kind = MS_POINT_MARK;
@@ -51,7 +51,7 @@ static bool two_digits(const char *s, unsigned limit, unsigned *out)
 	return *out < limit;
 }
 
-/* HH:MM or HH:MM:SS */
+/* Parses HH:MM or HH:MM:SS. */
 static int parse_clock(const char *s, struct ms_point *p)
 {
 	unsigned h, m, sec = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * POINT: a moment of a recording, in the one spelling that every tool takes.
+ * POINT: a moment of a recording, in the syntax that all tools share.
  */
 #pragma once
 
@@ -14,24 +14,24 @@ enum ms_point_kind {
 	MS_POINT_START,  /* "start" */
 	MS_POINT_AFTER,  /* "1.5s": `ns` after the start */
 	MS_POINT_BEFORE, /* "-10m": `ns` before the end */
-	MS_POINT_CLOCK,  /* "14:30:05": first such time at or after the start, UTC; `ns` after
+	MS_POINT_CLOCK,  /* "14:30:05" UTC: first such time at or after the start; `ns` after
 			    midnight */
 	MS_POINT_MARK,   /* "mark:NAME#3": occurrence `nth` of the mark, from 1; 0 = the last */
 };
 
 struct ms_point {
 	enum ms_point_kind kind;
-	const char *label; /* as given: borrowed */
+	const char *label; /* the POINT as given; borrowed */
 	uint64_t ns;
-	const char *mark; /* into `label` */
+	const char *mark; /* part of `label` */
 	int mark_length;
 	uint64_t nth;
 };
 
-/* Parses `s`, which must outlive `p`. 0, or -1 with `err` set to a line that lists the right
- * spellings. */
+/* Parses `s`, which must outlive `p`. 0, or -1 with `err` set to a line that lists the valid
+ * forms. */
 int ms_point_parse(const char *s, struct ms_point *p, struct ms_err *err);
 
-/* Finds the @ of "FILE@POINT": NULL when there is none, when a file of the whole name exists, or
- * when FILE does not (the whole is then a file that is missing). */
+/* Finds the @ of "FILE@POINT". NULL = there is none, a file with the whole name exists, or FILE
+ * does not exist (the whole is then reported as missing). */
 const char *ms_point_split(const char *path);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * One line on a terminal that says how far long work is.
+ * Shows the progress of long work in one line on a terminal.
  *
- * Who works only notes how far he is; a thread of its own draws, so that the line is alive also
- * where work that cannot be divided takes long. Without a terminal there is no such thread.
+ * The working thread only stores its progress. A separate thread draws the line, so that it keeps
+ * changing during one long step. Without a terminal there is no such thread.
  */
 #include "progress.h"
 
@@ -19,18 +19,18 @@
 
 #define FIRST_NS 1000000000u
 #define EVERY_NS 200000000u
-#define LEFT_NS 500000000u /* of less work nobody can tell how long the rest takes */
+#define LEFT_NS 500000000u /* with less work done, the time left cannot be estimated */
 #define STACK_BYTES (128u << 10)
 
-/* Under `lock` but for `on`, which is set before there is a second thread. */
+/* Holds the state of the line, under `lock`; only `on` is set before there is a second thread. */
 static struct {
 	bool on, below, threaded, drawn;
-	uint64_t due_ns; /* when the line may come */
-	char what[60];   /* the work that is under way; empty: nothing is to be shown */
+	uint64_t due_ns; /* earliest time at which the line is shown */
+	char what[60];   /* description of the work; empty = nothing is shown */
 	const char *unit;
 	char detail[40];          /* printable */
-	uint64_t done, total;     /* how far it is, */
-	uint64_t began_ns, first; /* since when, and how much was done then */
+	uint64_t done, total;     /* amount of work done and in all */
+	uint64_t began_ns, first; /* start of the work, and the amount already done then */
 } line;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -45,7 +45,8 @@ static int columns(void)
 	return ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 1 ? w.ws_col : 80;
 }
 
-/* ": 43 % of 1.2 GiB", ": 43 % of 1,204 traces"; of an unknown total what is done, if anything. */
+/* Writes ": 43 % of 1.2 GiB" or ": 43 % of 1,204 traces". If the total is unknown, only the amount
+ * done, if any. */
 static void add_amount(char *to, size_t room)
 {
 	char n[MS_UNIT_BUF], share[20] = "";
@@ -59,7 +60,7 @@ static void add_amount(char *to, size_t room)
 			 line.unit ? " " : "", line.unit ? line.unit : "");
 }
 
-/* ", 5 s left", from how long it took so far; of an unknown total ", for 5 s". */
+/* Writes ", 5 s left", extrapolated from the time so far; ", for 5 s" if the total is unknown. */
 static void add_time(char *to, size_t room, uint64_t spent_ns)
 {
 	char n[MS_UNIT_BUF];
@@ -82,8 +83,8 @@ static void draw(uint64_t now)
 	add_time(left, sizeof left, now - line.began_ns);
 	snprintf(text, sizeof text, "%s%s%s%s%s", line.what, share, line.detail[0] ? ", in " : "",
 		 line.detail, left);
-	/* A line of another program that has no end yet stays: so many blanks lead to the next line
-	 * from anywhere but the beginning of one. */
+	/* If another program has printed an unfinished line, keep it: these blanks wrap to the next
+	 * line unless the cursor is at the beginning of one. */
 	if (!line.drawn && line.below)
 		fprintf(stderr, "%*s", columns() - 1, "");
 	fprintf(stderr, "\r\033[K%.*s", columns() - 1, text);
@@ -124,7 +125,8 @@ bool ms_progress_on(void)
 	return line.on;
 }
 
-/* Terminals are not sent what a file's name may hold. */
+/* Stores the detail with unprintable characters of file names replaced, as they could control the
+ * terminal. */
 static void take_detail(const char *s)
 {
 	size_t n = 0;

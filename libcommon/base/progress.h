@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: MIT
- * One line on a terminal that says how far long work is.
+ * Shows the progress of long work in one line on a terminal.
  *
- * There is one of a process, as it has one terminal. Until it is started all calls do nothing, so
- * that any room may tell of its work whoever calls it. From one thread only.
+ * A process has one line, as it has one terminal. Before ms_progress_start all calls do nothing, so
+ * that any room may report progress, whatever program it is in. Call from one thread only.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Starts the clock: the line comes when work takes longer than a second. Nothing is ever shown
+/* Starts the clock: the line is shown when work takes longer than a second. Nothing is ever shown
  * unless `wanted` and standard error is a terminal. */
 void ms_progress_start(bool wanted);
-/* Starts the clock as ms_progress_start does, in the middle of the output of another program: a
- * line of it that has no end yet stays. */
+/* Starts the clock as ms_progress_start does, but keeps an unfinished line of another program that
+ * prints on the same terminal. */
 void ms_progress_start_below(bool wanted);
-/* Tells whether anything would be shown, for callers that have to look how far they are. */
+/* Tells whether anything would be shown, for callers to whom it is costly to determine their
+ * progress. */
 bool ms_progress_on(void);
-/* "replaying: 43 % of 1.2 GiB, 5 s left", or "looking up symbols: 12 % of 40,211 frames, in
- * libQt5Core.so, 3 s left": how much of `total` is done, `unit` (NULL = bytes), and what is being
- * worked on (NULL = nothing to say; anybody's bytes). `total` 0 = not known: what is done, and for
- * how long. Another `what` begins another piece of work; one that cannot be divided is told of once.
- * `unit` is of static lifetime. Cheap to call often. */
+/* Reports that `done` of `total` is done, in `unit` (NULL = bytes; static lifetime), and the item
+ * being worked on in `detail` (NULL = none; may hold any bytes): "looking up symbols: 12 % of
+ * 40,211 frames, in libQt5Core.so, 3 s left". `total` 0 = not known: the amount done and the time
+ * so far are shown. Another `what` begins another piece of work. Work that cannot be divided is
+ * reported once. Cheap to call often. */
 void ms_progress(const char *what, const char *unit, uint64_t done, uint64_t total,
 		 const char *detail);
-/* Erases the line, if there is one; work that takes another second may have one again. To be called
- * before anything else is written: ms_cli_remark and ms_cli_failed do, and so does the end of the
- * process. */
+/* Erases the line, if there is one; work that takes another second may show one again. To be called
+ * before other output: ms_cli_remark, ms_cli_failed and the exit of the process do so. */
 void ms_progress_hide(void);

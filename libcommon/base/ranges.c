@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Ranges of addresses: places found, added, cut.
+ * Ranges of addresses: finds, adds and cuts them.
  */
 #include "ranges.h"
 #include "order.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Holds the place of a range: chunk and index; chunk == r->n: behind all. */
+/* Holds the position of a range: chunk and index in it; chunk == r->n: after all ranges. */
 struct place {
 	size_t chunk, at;
 };
@@ -22,7 +22,7 @@ void ms_ranges_free(struct ms_ranges *r)
 	*r = (struct ms_ranges){0};
 }
 
-/* Returns the place of the first range that ends behind `address`. */
+/* Returns the position of the first range that ends after `address`. */
 static struct place find(const struct ms_ranges *r, uint64_t address)
 {
 	struct place p = {0, 0};
@@ -52,7 +52,7 @@ static void add_chunk(struct ms_ranges *r, size_t at)
 	r->n++;
 }
 
-/* The upper half of a full chunk becomes a chunk of its own. */
+/* Moves the upper half of a full chunk into a new chunk. */
 static void split(struct ms_ranges *r, size_t chunk)
 {
 	add_chunk(r, chunk + 1);
@@ -64,7 +64,7 @@ static void split(struct ms_ranges *r, size_t chunk)
 
 static void insert(struct ms_ranges *r, struct place p, struct ms_range range)
 {
-	if (p.chunk == r->n && r->n) /* behind all: at the end of the last chunk */
+	if (p.chunk == r->n && r->n) /* after all ranges: at the end of the last chunk */
 		p = (struct place){r->n - 1, r->chunks[r->n - 1]->n};
 	if (!r->n)
 		add_chunk(r, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Memory that is about to be written, made ready at once: a fault for each page costs several times
- * as much.
+ * Populates memory that is about to be written in one call: a fault for each page costs several
+ * times as much.
  */
 #pragma once
 
@@ -9,10 +9,10 @@
 #include <sys/mman.h>
 
 #ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* Linux 5.14; an older kernel refuses, and nothing is lost */
+#define MADV_POPULATE_WRITE 23 /* since Linux 5.14; refused by older kernels, harmlessly */
 #endif
 
-/* The whole pages between `from` and `from + bytes`. */
+/* Populates the whole pages between `from` and `from + bytes`. */
 static inline void ready_memory(const void *from, size_t bytes)
 {
 	uintptr_t page = 4096, first = ((uintptr_t)from + page - 1) & ~(page - 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Words of command lines that are shown.
+ * Quotes words of command lines for display.
  */
 #include "shell.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Words of command lines that are shown, so that they can be typed as they stand.
+ * Quotes words of command lines for display, so that they can be copied into a shell.
  */
 #pragma once
 
 struct ms_arena;
 
-/* `s` as a shell would have to read it: in quotes where it needs them, made in `a`; else `s`. */
+/* Returns `s` as a shell would read it: quoted, in memory of `a`, if necessary; else `s`. */
 const char *ms_shell_word(struct ms_arena *a, const char *s);

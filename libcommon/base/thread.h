@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * A thread that works for the one that everything else runs in.
+ * Starts a helper thread beside the main thread.
  */
 #pragma once
 
 #include <pthread.h>
 #include <stddef.h>
 
-/* Begins f(arg) in a thread that takes no signals and has a stack of `stack_bytes`: what a program
- * may map can be limited, and the usual 8 MiB count in full. 0, or an error number: do it yourself
- * then. */
+/* Starts a thread that runs f(arg) with all signals blocked but SIGBUS. Its stack is small
+ * (`stack_bytes`), since a limit of address space counts the usual 8 MiB in full. 0, or an error
+ * number: the caller then does the work itself. */
 int ms_thread_start(pthread_t *thread, size_t stack_bytes, void *(*f)(void *), void *arg);

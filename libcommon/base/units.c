@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Sizes, durations and counts: from the command line and to the screen.
+ * Parses and formats sizes, durations and counts.
  */
 #include "units.h"
 
@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A non-negative decimal number: digits with an optional fraction, no sign, exponent or hex. */
+/* Parses a non-negative decimal number: digits with an optional fraction; no sign, exponent or
+ * hex. */
 static int parse_number(const char *s, long double *value, const char **end)
 {
 	size_t digits = strspn(s, "0123456789");
@@ -20,7 +21,7 @@ static int parse_number(const char *s, long double *value, const char **end)
 		n += 1 + strspn(s + n + 1, "0123456789");
 	if (digits == 0 || n > 40)
 		return -1;
-	/* by hand: strtold would take the locale's decimal point */
+	/* not with strtold, which expects the locale's decimal point */
 	long double v = 0, scale = 1;
 	for (const char *p = s; p < s + n; p++) {
 		if (*p == '.') {
@@ -125,7 +126,7 @@ char *ms_format_size(char buf[MS_UNIT_BUF], uint64_t bytes)
 		v /= 1024;
 		u++;
 	}
-	/* GiB and up get two decimals: 0.01 GiB still matters */
+	/* two decimals from GiB on: 0.01 GiB still matters */
 	snprintf(buf, MS_UNIT_BUF, u >= 3 ? "%.2f %s" : "%.1f %s", v, units[u]);
 	return buf;
 }

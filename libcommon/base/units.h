@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Sizes, durations and counts: from the command line and to the screen.
+ * Parses and formats sizes, durations and counts.
  */
 #pragma once
 
@@ -8,17 +8,18 @@
 
 struct ms_err;
 
-/* "4k", "1.5M", "64KiB", "2GB", "123": bytes; k, M, G, T are powers of 1024, in either case, with
- * an optional "B" or "iB". 0, or -1 with `err` set ("bad size '4x': ..."). */
+/* Parses bytes: "4k", "1.5M", "64KiB", "2GB", "123". k, M, G and T, in either case, are powers of
+ * 1024, with an optional "B" or "iB". 0, or -1 with `err` set ("bad size '4x': ..."). */
 int ms_parse_size(const char *s, uint64_t *bytes, struct ms_err *err);
-/* "250ms", "1.5s", "10m", "2h", "100us", "3": ns; a bare number is seconds. 0, or -1 with `err`
- * set. */
+/* Parses a duration into ns: "250ms", "1.5s", "10m", "2h", "100us", "3"; a bare number is seconds.
+ * 0, or -1 with `err` set. */
 int ms_parse_duration(const char *s, uint64_t *ns, struct ms_err *err);
-/* A whole number in [min, max]. `what` names it in the message. 0, or -1 with `err` set. */
+/* Parses a whole number in [min, max]. `what` names it in the message. 0, or -1 with `err` set. */
 int ms_parse_count(const char *s, const char *what, uint64_t min, uint64_t max, uint64_t *out,
 		   struct ms_err *err);
 
-/* Each writes into `buf` and returns it; a buffer of MS_UNIT_BUF always suffices. */
+/* Formatters write into `buf` and return it. A buffer of MS_UNIT_BUF bytes is always large
+ * enough. */
 #define MS_UNIT_BUF 40
 char *ms_format_size(char buf[MS_UNIT_BUF], uint64_t bytes); /* "412.6 MiB", "0 B" */
 char *ms_format_delta(char buf[MS_UNIT_BUF], int64_t bytes); /* "+6.1 MiB", "-12 B", "0 B" */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * UTF-8, one character at a time.
+ * Decodes UTF-8, one character at a time.
  */
 #include "utf8.h"
 
