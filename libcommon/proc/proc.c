@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Reading /proc/PID.
+ * Reads /proc/PID.
  */
 #include "proc.h"
 
@@ -38,8 +38,8 @@ static int open_file(int folder, const char *name)
 	return none ? -1 : openat(folder, name, O_RDONLY | O_CLOEXEC);
 }
 
-/* A status has its most important lines behind a list of groups that may be longer than `text`: that
- * is left out then. */
+/* Skips the list of groups in status, which precedes the most important lines and may be longer
+ * than `text`. */
 static void skip_groups(int fd, char *text, size_t room)
 {
 	char piece[4096], *list = strstr(text, "\nGroups:"), *end = NULL;
@@ -90,7 +90,8 @@ uint64_t ms_proc_peak_rss(const struct ms_proc *p)
 		       : 0;
 }
 
-/* The descriptor shows the program that ran when it was opened: after an exec it shows nothing. */
+/* Reads smaps_rollup. The descriptor refers to the program at the time of opening and reads empty
+ * after an exec, so it is then opened again. */
 bool ms_proc_read_rollup(struct ms_proc *p, struct ms_proc_memory *out)
 {
 	char text[4096];
@@ -132,7 +133,8 @@ int ms_proc_open(struct ms_proc *p, const char *root, pid_t pid, struct ms_err *
 	p->pid = pid;
 	if (!root)
 		p->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	/* Read after the pidfd was opened: if the folder is still alive, both are the same one. */
+	/* Read after the pidfd was opened: if the folder is still alive, both are of the same
+	 * process. */
 	if (!ms_proc_read_stat(p, &st)) {
 		errno = ESRCH;
 		return ms_err_set(err, "no process %d", (int)pid);
@@ -158,11 +160,11 @@ bool ms_proc_alive(const struct ms_proc *p)
 
 /* ---- regions ---- */
 
-/* A mapping takes up to 700 bytes in smaps; there may be 65,530 of them, or some millions where
- * that limit was raised. */
+/* Limit of the text in bytes: a mapping takes up to 700 bytes in smaps, and a process may have
+ * 65,530 mappings, or some millions if that limit was raised. */
 #define TEXT_MAX ((size_t)1 << 31)
 
-/* The whole file, NUL-ended, in r->text. */
+/* Reads the whole file into r->text, terminated by a NUL. */
 static int read_whole(int fd, struct ms_regions *r)
 {
 	size_t n = 0;
@@ -187,8 +189,8 @@ static int read_whole(int fd, struct ms_regions *r)
 	return 0;
 }
 
-/* The kernel writes a few mappings a read. One that grew meanwhile is written again, as it is now:
- * what it was before is not counted too. */
+/* Drops earlier lines that a mapping overlaps: the kernel writes a few mappings per read, and
+ * writes one that grew meanwhile again in its new extent. */
 static void drop_overlapped(struct ms_regions *r, const struct ms_proc_map *map)
 {
 	while (r->n && r->v[r->n - 1].map.end > map->start)
@@ -238,7 +240,7 @@ void ms_regions_sum(const struct ms_regions *r, struct ms_proc_memory *all, uint
 	for (size_t i = 0; i < r->n; i++) {
 		const struct ms_region *v = &r->v[i];
 		ms_proc_memory_add(&sum, &v->memory);
-		if (v->kind != MS_REGION_VSYSCALL) /* not the process's: the kernel's half */
+		if (v->kind != MS_REGION_VSYSCALL) /* in the kernel's address space */
 			size += v->map.end - v->map.start;
 	}
 	if (all)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Room proc: what Linux says of a process.
+ * Room proc: figures of a process from /proc.
  *   In:  the folder of /proc, or one that looks like it.
  *   Out: figures, limits, names and regions as structs; proc_text.h has the texts alone, for
  *        fuzzing.
@@ -7,8 +7,8 @@
  *
  * A process as /proc shows it: figures by descriptors that stay open, and its regions.
  *
- * The folder's descriptor is the identity: it never shows another process, also when the number is
- * given anew. Where there is a pidfd too, the end of the process can be waited for.
+ * The folder's descriptor identifies the process: it never refers to another one, even if the pid
+ * is reused. With a pidfd, callers can also wait for the end of the process.
  */
 #pragma once
 
@@ -28,41 +28,42 @@ struct ms_proc {
 	int pidfd; /* -1 = none: another root, or an old kernel */
 	int statm, stat, rollup;
 	uint64_t page_bytes, tick_ns;
-	uint64_t start_ticks; /* field 22 of stat: with the number it names the process for ever */
+	uint64_t start_ticks; /* field 22 of stat; with the pid it is unique */
 	char name[64];
 };
 
-/* Opens process `pid` below `root` (NULL = /proc). 0, or -1 with `err` set (and errno): none of
- * that number. ms_proc_close in both cases. */
+/* Opens process `pid` below `root` (NULL = /proc). 0, or -1 with `err` (and errno) set: no such
+ * process. Call ms_proc_close in both cases. */
 int ms_proc_open(struct ms_proc *p, const char *root, pid_t pid, struct ms_err *err);
 /* Opens a process as ms_proc_open does, from a folder that is open already (borrowed; -1 = every
  * read fails). */
 void ms_proc_open_at(struct ms_proc *p, int folder);
 void ms_proc_close(struct ms_proc *p);
 
-/* Tells whether it is still there, and no zombie. */
+/* Tells whether the process still exists and is no zombie. */
 bool ms_proc_alive(const struct ms_proc *p);
 
-/* Each reads one file again. False with errno set when it cannot be read, or says nothing. */
+/* Each rereads one file. False with errno set if it cannot be read or has no figures. */
 bool ms_proc_read_statm(const struct ms_proc *p, struct ms_proc_statm *out);
 bool ms_proc_read_stat(const struct ms_proc *p, struct ms_proc_stat *out);
-/* The most bytes that were resident at a time, of the program that it runs now; 0 = not known. */
+/* Returns the peak RSS of the current program in bytes; 0 = not known. */
 uint64_t ms_proc_peak_rss(const struct ms_proc *p);
-/* Costs about 12 ms for each GB that is resident. */
+/* Reads smaps_rollup. Takes about 12 ms per GB of resident memory. */
 bool ms_proc_read_rollup(struct ms_proc *p, struct ms_proc_memory *out);
-/* stat of the process whose folder this is, without keeping anything open. */
+/* Reads stat of the process with this folder, and keeps nothing open. */
 bool ms_proc_stat_at(int folder, struct ms_proc_stat *out);
-/* Any small text of `folder` ("status", "comm") into `text`, NUL-ended. False with errno set. */
+/* Reads a small file of `folder` ("status", "comm") into `text`, terminated by a NUL. False with
+ * errno set. */
 bool ms_proc_text_at(int folder, const char *name, char *text, size_t room);
 
 /* ---- regions ---- */
 
 struct ms_region {
-	struct ms_proc_map map; /* its path is as long-lived as the array */
+	struct ms_proc_map map; /* its path lives as long as the array */
 	enum ms_region_kind kind;
-	struct ms_proc_memory memory; /* 0 without smaps */
+	struct ms_proc_memory memory; /* all 0 without smaps */
 };
-/* Zero to begin with; memory is used again by the next reading. */
+/* Holds the regions of a process. Zero at first; each reading reuses the memory. */
 struct ms_regions {
 	struct ms_region *v;
 	size_t n, cap;
@@ -70,19 +71,20 @@ struct ms_regions {
 	size_t room;
 };
 
-/* Reads maps, or smaps. 0, or -1 with errno set: EACCES, ESRCH (gone), EFBIG, .. A kernel thread or
- * a zombie has none: 0 with n = 0. */
+/* Reads maps, or smaps. 0, or -1 with errno set: EACCES, ESRCH (gone), EFBIG, ... A kernel thread
+ * or a zombie has no regions: 0 with n = 0. */
 int ms_regions_read(const struct ms_proc *p, bool smaps, struct ms_regions *out);
-/* From the text of either file, which is changed and kept pointing into. */
+/* Parses the text of maps or smaps. Modifies `text` and keeps pointers into it. */
 void ms_regions_parse(struct ms_regions *out, char *text);
-/* Sums: all of it, and address space in bytes; either may be NULL. */
+/* Sums up all regions: their memory into *all, their address space in bytes into *vsize_bytes;
+ * either may be NULL. */
 void ms_regions_sum(const struct ms_regions *r, struct ms_proc_memory *all, uint64_t *vsize_bytes);
-/* Resident bytes of brk and private anonymous memory. */
+/* Returns the resident bytes of brk and private anonymous memory. */
 uint64_t ms_regions_heap(const struct ms_regions *r);
 void ms_regions_free(struct ms_regions *r);
 
 /* ---- all ---- */
 
-/* Numbers of all processes below `root` (NULL = /proc), in order. malloc'ed array of *n; NULL with
- * `err` set. */
+/* Returns the pids of all processes below `root` (NULL = /proc), ascending, in a malloc'ed array of
+ * *n; NULL with `err` set. */
 pid_t *ms_proc_list(const char *root, size_t *n, struct ms_err *err);

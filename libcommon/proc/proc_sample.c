@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * Samples of a process: cheap ones often, exact ones as often as they may cost.
+ * Samples a process: cheaply often, and exactly as often as the cost limit permits.
  */
 #include "proc_sample.h"
 #include "libcommon/base/clock.h"
 
 #include <errno.h>
 
-/* A little under a second, so that a sample each second is an exact one. */
+/* Least time between exact samples: a little under a second, so that a sample each second is
+ * exact. */
 #define DETAIL_NS UINT64_C(950000000)
 #define DETAIL_SHARE 100u
-/* stat costs more than all else of a cheap sample: ten times a second will do. */
+/* Least time between readings of stat, which costs more than the rest of a cheap sample. */
 #define COUNTS_NS UINT64_C(95000000)
 
 static uint64_t moved(uint64_t v, int64_t by)
@@ -17,7 +18,7 @@ static uint64_t moved(uint64_t v, int64_t by)
 	return by < 0 && v < -(uint64_t)by ? 0 : v + (uint64_t)by;
 }
 
-/* The figures of smaps; `statm` was read right before. */
+/* Fills in the figures of smaps; `statm` was read just before. */
 static void take_exact(struct ms_proc_sampler *t, const struct ms_proc_statm *statm,
 		       struct ms_proc_sample *out)
 {
@@ -36,7 +37,7 @@ static void take_exact(struct ms_proc_sampler *t, const struct ms_proc_statm *st
 	t->last_one = *out;
 }
 
-/* True when smaps could be read. */
+/* Tells whether smaps could be read. */
 static bool read_detail(struct ms_proc_sampler *t, uint64_t ns)
 {
 	uint64_t start = ms_clock_ns(CLOCK_MONOTONIC);
@@ -68,7 +69,7 @@ void ms_proc_peak_note(struct ms_proc_peak *p, const struct ms_proc_sample *s, b
 	p->noted = true;
 	p->known |= s->peak_rss > p->before;
 	uint64_t most = s->peak_rss > p->before ? s->peak_rss : 0;
-	most = s->rss > most ? s->rss : most; /* neither is exact to the page */
+	most = s->rss > most ? s->rss : most; /* neither figure is exact to the page */
 	p->bytes = most > p->bytes ? most : p->bytes;
 }
 

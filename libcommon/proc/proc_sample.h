@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Samples of a process's memory: cheap ones often, exact ones as often as they may cost.
+ * Samples of a process's memory: cheap ones often, exact ones as often as the cost limit permits.
  */
 #pragma once
 
@@ -8,45 +8,47 @@
 
 #include "proc.h"
 
-/* One sample. Bytes; times in ns, since whatever the caller counts from. */
+/* Holds one sample: bytes; times in ns since the caller's zero. */
 struct ms_proc_sample {
 	uint64_t ns;
 	uint64_t rss, vsz, heap;
-	bool exact; /* the kernel counted pages just now (smaps): the others are of then, too */
+	bool exact; /* taken from smaps just now, and so are the next four */
 	uint64_t pss, private, shared, swap;
-	bool counted; /* the following are known */
+	bool counted; /* the following figures are known */
 	uint64_t minflt, majflt, utime, stime, threads;
-	uint64_t peak_rss; /* so far, by the kernel's account; 0 = not known */
+	uint64_t peak_rss; /* bytes so far, as the kernel counts them; 0 = not known */
 };
 
-/* The most that was resident in a recording. The kernel's figure may be of before its beginning,
- * so it counts where the process began with the recording, or once it has risen. */
+/* Tracks the peak of resident memory in a recording, in bytes. The kernel's peak may precede the
+ * recording, so it counts only if the process began with the recording, or if it has risen
+ * since. */
 struct ms_proc_peak {
 	bool noted, known;
 	uint64_t before, bytes;
 };
 void ms_proc_peak_note(struct ms_proc_peak *p, const struct ms_proc_sample *s, bool mid_run);
 
-/* How the figures of a process are taken.
+/* Holds the state of sampling a process.
  *
  * statm costs a microsecond, but counts pages of files that were written, and stacks, with the
- * anonymous ones, and is some pages wrong on machines with many cores. smaps tells it all, at the
- * cost of looking at every page. So smaps is read at most once a second and for at most a
- * hundredth of the time, and between two readings RSS and heap are what statm says, moved by what
- * it was off at the last reading. */
+ * anonymous ones, and is some pages wrong on machines with many cores. smaps is exact, at the cost
+ * of visiting every page. So smaps is read at most once a second and for at most a hundredth of the
+ * time, and between two readings RSS and heap are what statm says, moved by what it was off at the
+ * last reading. */
 struct ms_proc_sampler {
 	struct ms_proc proc;
 	struct ms_regions regions;
-	uint64_t detail_ns;             /* when smaps may be read next */
-	uint64_t counts_ns;             /* and stat */
+	uint64_t detail_ns;             /* earliest time to read smaps again */
+	uint64_t counts_ns;             /* earliest time to read stat again */
 	int64_t rss_off, heap_off;      /* exact figure minus statm's */
-	bool detailed, denied;          /* smaps was read; must not be */
-	struct ms_proc_sample last_one; /* the last exact one */
+	bool detailed, denied;          /* smaps was read; it may not be read */
+	struct ms_proc_sample last_one; /* latest exact sample */
 };
-/* Takes a sample at `ns` (of the same clock as detail_ns). False: the process has no memory any
+/* Takes a sample at `ns` (of the clock that detail_ns uses). False: the process has no memory any
  * more. */
 bool ms_proc_sample_take(struct ms_proc_sampler *t, uint64_t ns, bool want_detail,
 			 struct ms_proc_sample *out);
-/* Takes what is in stat and status, if these can be read, into a sample. `stat`: all of the first. */
+/* Fills the sample from /proc/PID/stat and status, as far as they can be read; `stat` receives all
+ * of stat. */
 void ms_proc_sample_counts(const struct ms_proc *p, struct ms_proc_sample *out,
 			   struct ms_proc_stat *stat);

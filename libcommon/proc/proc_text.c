@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * The texts of /proc/PID, taken apart.
+ * Parses the texts of /proc/PID.
  */
 #include "proc_text.h"
 
 #include <string.h>
 
-/* A whole number at *at, in base 10 or 16, without sign; *at is then behind it. */
+/* Reads an unsigned whole number in base 10 or 16 at *at, and moves *at behind it. */
 static bool number(const char **at, int base, uint64_t *v)
 {
 	const char *p = *at;
@@ -50,7 +50,7 @@ bool ms_proc_parse_statm(const char *text, uint64_t page_bytes, struct ms_proc_s
 
 bool ms_proc_parse_stat(const char *text, struct ms_proc_stat *out)
 {
-	/* A name may hold anything, ") R 1" too; what follows the last ')' is the kernel's. */
+	/* A name may hold anything, even ") R 1"; the text after the last ')' is the kernel's. */
 	const char *open = strchr(text, '('), *close = strrchr(text, ')');
 	*out = (struct ms_proc_stat){.fields = 4};
 	if (!open || !close || close < open || close[1] != ' ' || !close[2])
@@ -178,7 +178,7 @@ bool ms_proc_parse_map(const char *line, struct ms_proc_map *out)
 		return false;
 	out->dev_major = (uint32_t)major;
 	out->dev_minor = (uint32_t)minor;
-	/* A path may begin with blanks of its own only behind its '/'. */
+	/* A path begins with '/', so leading blanks are not part of it. */
 	out->path = skip_blanks(p);
 	return true;
 }

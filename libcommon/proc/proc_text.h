@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * The texts of /proc/PID: stat, statm, status, smaps, smaps_rollup, maps. No I/O here.
+ * Parses the texts of /proc/PID: stat, statm, status, smaps, smaps_rollup, maps. No I/O here.
  *
- * A process chooses its own name and those of its files, so nothing in these texts is believed: a
- * text that means nothing gives false, or figures of 0. All texts are NUL-ended.
+ * A process chooses its own name and those of its files, so these texts are not trusted: invalid
+ * text results in false, or in figures of 0. All texts are NUL-ended.
  */
 #pragma once
 
@@ -10,12 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes. */
+/* Holds the figures of statm, in bytes. */
 struct ms_proc_statm {
 	uint64_t vsz, rss;
-	uint64_t shared; /* of rss: of files and shared memory; the rest is anonymous */
+	uint64_t shared; /* part of rss: files and shared memory; the rest is anonymous */
 };
-/* False also for a zombie, or a kernel thread: they have no memory. */
+/* Parses statm. False also for a zombie or a kernel thread, which have no memory. */
 bool ms_proc_parse_statm(const char *text, uint64_t page_bytes, struct ms_proc_statm *out);
 
 /* Fields of stat by their numbers in proc(5); 1 to 3 are not numbers. */
@@ -30,53 +30,53 @@ enum ms_proc_stat_field {
 	MS_STAT_START = 22, /* clock ticks since boot */
 	MS_STAT_VSZ = 23,   /* bytes */
 	MS_STAT_RSS = 24,   /* pages */
-	MS_STAT_EXIT = 52,  /* as waitpid gives it; of a zombie, for who may know */
+	MS_STAT_EXIT = 52,  /* exit status as from waitpid, of a zombie; 0 without permission */
 	MS_STAT_FIELDS = 53
 };
 struct ms_proc_stat {
 	char name[64];
 	char state;
-	unsigned fields; /* 1 + the last one that was there */
+	unsigned fields; /* number of the last field present, plus 1 */
 	uint64_t field[MS_STAT_FIELDS];
 };
 bool ms_proc_parse_stat(const char *text, struct ms_proc_stat *out);
 
-/* Returns the number behind `label` ("\nSeccomp:") of status; `none` when there is none. */
+/* Returns the number after `label` ("\nSeccomp:") in status; `none` if there is no such label. */
 uint64_t ms_proc_status_number(const char *text, const char *label, uint64_t none);
-/* Returns the mask of signals behind `label` ("\nSigBlk:") of status, which has base 16; 0 when
- * there is none. */
+/* Returns the signal mask after `label` ("\nSigBlk:") in status, which is in base 16; 0 if there is
+ * no such label. */
 uint64_t ms_proc_status_mask(const char *text, const char *label);
-/* Returns the number of a process or thread in its own PID namespace, the innermost (the last one
- * of NSpid); 0 when status has none, as before Linux 4.1. */
+/* Returns the number of a process or thread in its own, innermost PID namespace (the last number of
+ * NSpid); 0 if status has no NSpid, as before Linux 4.1. */
 uint32_t ms_proc_status_inner(const char *text);
 
-/* Holds the bytes that smaps has for a mapping, and smaps_rollup for all of them together. */
+/* Holds the bytes that smaps reports for a mapping, or smaps_rollup for all mappings. */
 struct ms_proc_memory {
 	uint64_t rss, pss, shared_clean, shared_dirty, private_clean, private_dirty, anonymous,
 		swap;
 };
 void ms_proc_memory_add(struct ms_proc_memory *sum, const struct ms_proc_memory *m);
-/* Takes "Rss:   123 kB" and the like into `m`; other lines are passed over. */
+/* Parses "Rss:   123 kB" and similar lines into `m`; ignores other lines. */
 void ms_proc_parse_memory_line(const char *line, struct ms_proc_memory *m);
-/* Whole smaps_rollup. False when it has no Rss. */
+/* Parses a whole smaps_rollup. False if it has no Rss. */
 bool ms_proc_parse_rollup(const char *text, struct ms_proc_memory *out);
 
-/* A line of maps, or the first line of a mapping in smaps. */
+/* Holds a line of maps, or the first line of a mapping in smaps. */
 struct ms_proc_map {
 	uint64_t start, end, offset, inode;
 	uint32_t dev_major, dev_minor;
 	char perms[5];    /* "rw-p" */
-	const char *path; /* in the line, up to its end; "" = none */
+	const char *path; /* points into the line, up to its end; "" = none */
 };
 bool ms_proc_parse_map(const char *line, struct ms_proc_map *out);
-/* Makes each \012 in `path` a newline, in place. The kernel writes newlines so; a path that has
- * these four characters itself looks the same. False: there are none. */
+/* Replaces each \012 in `path` by a newline, in place: the kernel escapes newlines like this, and a
+ * path that really has these four characters looks equal. False: there are none. */
 bool ms_proc_unescape(char *path);
 
-/* Names the purpose of a mapping. */
+/* Classifies mappings by purpose. */
 enum ms_region_kind {
 	MS_REGION_HEAP,       /* brk */
-	MS_REGION_STACK,      /* of the first thread; those of others are anonymous */
+	MS_REGION_STACK,      /* of the first thread; other threads' stacks are anonymous */
 	MS_REGION_CODE,       /* executable pages of a file that is no library */
 	MS_REGION_SHARED_LIB, /* all pages of a file named *.so or *.so.* */
 	MS_REGION_MAPPED_FILE,
@@ -88,7 +88,7 @@ enum ms_region_kind {
 	MS_REGION_KINDS
 };
 enum ms_region_kind ms_region_kind_of(const struct ms_proc_map *map);
-/* "heap", "shared_lib", ...: the words of snapshots and JSON. */
+/* Returns the word that snapshots and JSON use: "heap", "shared_lib", ... */
 const char *ms_region_word(enum ms_region_kind kind);
-/* Does the mapping count as heap: brk, or private anonymous memory? */
+/* Tells whether a mapping counts as heap: brk, or private anonymous memory. */
 bool ms_region_is_heap(enum ms_region_kind kind, const char perms[5]);

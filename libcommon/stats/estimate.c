@@ -6,14 +6,15 @@
 #include <math.h>
 
 #define TAIL 0.025
-#define NORMAL 1.959963984540054 /* its quantile at 1 - TAIL */
-#define LARGE_SHAPE 100.0        /* from here on Wilson and Hilferty's cube root is exact enough */
+#define NORMAL 1.959963984540054 /* quantile of the normal distribution at 1 - TAIL */
+#define LARGE_SHAPE 100.0        /* Wilson and Hilferty's cube root is accurate from here on */
 
 double ms_sample_chance(uint64_t size_bytes, uint64_t mean_bytes)
 {
-	/* It is asked for several times of each block, and programs ask for the same sizes. */
+	/* Callers ask several times for each block, and programs allocate the same sizes again and
+	 * again. */
 	static __thread struct {
-		uint64_t size, mean; /* one more than that, 0 = nothing yet */
+		uint64_t size, mean; /* mean: plus 1; 0 = unused slot */
 		double chance;
 	} known[64], *k;
 	uint64_t most = mean_bytes < MS_SAMPLE_MOST ? mean_bytes : MS_SAMPLE_MOST;
@@ -26,7 +27,7 @@ double ms_sample_chance(uint64_t size_bytes, uint64_t mean_bytes)
 	return k->chance;
 }
 
-#define SIZE_MOST (UINT64_C(1) << 57) /* sums stay far from overflow */
+#define SIZE_MOST (UINT64_C(1) << 57) /* so that sums cannot overflow */
 
 uint64_t ms_sample_bytes(uint64_t size_bytes, uint64_t mean_bytes)
 {
@@ -35,7 +36,7 @@ uint64_t ms_sample_bytes(uint64_t size_bytes, uint64_t mean_bytes)
 	return (uint64_t)llround((double)size_bytes / ms_sample_chance(size_bytes, mean_bytes));
 }
 
-/* In [0, 1). */
+/* Returns a pseudo-random number in [0, 1) that depends on `number` only. */
 static double scattered(uint64_t number)
 {
 	uint64_t x = (number + 1) * UINT64_C(0x9e3779b97f4a7c15);
@@ -61,7 +62,7 @@ struct ms_spread ms_spread_of_bytes(uint64_t size_bytes, uint64_t mean_bytes)
 	double mean = (double)mean_bytes;
 	struct ms_spread s =
 		spread_of((double)size_bytes, ms_sample_chance(size_bytes, mean_bytes));
-	/* the limit for small blocks, and the most for any */
+	/* limit for small blocks, and upper bound for all blocks */
 	s.step = mean;
 	s.step_variance = mean * mean;
 	return s;
@@ -84,18 +85,18 @@ void ms_spread_add(struct ms_spread *to, const struct ms_spread *s)
 
 /* ---- the gamma distribution with scale 1 ---- */
 
-/* The chance of at most `x`. */
+/* Returns the probability of a value of at most `x`. */
 static double gamma_below(double shape, double x)
 {
 	int sign;
 	double scale = exp(shape * log(x) - x - lgamma_r(shape, &sign));
-	if (x < shape + 1) { /* the power series */
+	if (x < shape + 1) { /* power series */
 		double term = 1 / shape, sum = term;
 		for (double n = shape + 1; term > sum * 1e-12; n++)
 			sum += term *= x / n;
 		return scale * sum;
 	}
-	/* Legendre's continued fraction, by its convergents */
+	/* Legendre's continued fraction, evaluated by its convergents */
 	double b = x + 1 - shape, c = 1e300, d = 1 / b, f = d;
 	for (int i = 1; i < 500; i++) {
 		double a = i * (shape - i), e;

@@ -1,49 +1,49 @@
 /* SPDX-License-Identifier: MIT
  * Estimates from a sampled recording (ms-record --sample): weights, variances, 95 % intervals.
  *
- * With one sample point in `mean` bytes a block of s bytes is recorded with the chance
- * p = 1 - exp(-s/mean), each block by itself. What was recorded stands for 1/p blocks of s/p bytes:
- * right on average (Horvitz and Thompson). The truth is at least what was seen; the rest has an
+ * With one sample point in `mean` bytes a block of s bytes is recorded with the chance p = 1 -
+ * exp(-s/mean), independently of other blocks. A recorded block counts as 1/p blocks and s/p bytes,
+ * which is unbiased (Horvitz and Thompson). The truth is at least what was seen; the rest has an
  * estimate y and a variance v, and the interval takes it to be gamma distributed with these
- * moments: for the upper limit with one block more than was seen (Fay and Feuer's interval for
- * weighted sums of rare events; with equal weights it is Garwood's for a Poisson count). It covers
- * the truth at least as often as it says, for few samples too.
+ * moments: for the upper limit with one more block than was seen (Fay and Feuer's interval for
+ * weighted sums of rare events; with equal weights it is Garwood's for a Poisson count). Its
+ * coverage is at least the nominal one, with few samples too.
  */
 #pragma once
 
 #include <stdint.h>
 
-/* Holds the sums that an estimate rests on. Spreads of disjoint groups of blocks add up
- * (ms_spread_add). */
+/* Holds the sums that an estimate is computed from. Spreads of disjoint groups of blocks are added
+ * by ms_spread_add. */
 struct ms_spread {
-	double seen;                /* what was recorded of the figure: bytes, or blocks */
+	double seen;                /* recorded part of the figure: bytes, or blocks */
 	double variance;            /* of the estimate */
-	double step, step_variance; /* what one unseen block may add, at most */
+	double step, step_variance; /* contribution of one unrecorded block, at most */
 };
 
-/* Bounds the sizes of blocks that were not seen, which nobody knows. At one site they are taken to
- * be no smaller than the smallest one seen; in all of a program, or of a thread, no smaller than
- * this either. */
+/* Bounds the unknown sizes of blocks that were not recorded. At one site they are assumed to be no
+ * smaller than the smallest recorded one; in a whole program or thread, also no smaller than this,
+ * in bytes. */
 #define MS_SMALLEST_USUAL 16u
 
-/* Returns the chance that a block is recorded. A size of 0 counts as 1. */
+/* Returns the probability that a block is recorded. A size of 0 counts as 1. */
 double ms_sample_chance(uint64_t size_bytes, uint64_t mean_bytes);
 
-/* Bounds the mean: one above this is taken for it. The functions below return what a recorded block
- * stands for: its size over its chance, and a whole number of blocks, one over its chance rounded
- * down or up as a number made from its allocation number says, so that it is right on average and
- * the same when the block is freed. */
+/* Limits the mean in bytes; a larger one is treated as this. ms_sample_bytes returns the bytes that
+ * a recorded block counts as: its size over its probability. ms_sample_blocks returns the blocks: 1
+ * over the probability, rounded up or down by a hash of the allocation number, so that it is
+ * unbiased and equal when the block is freed. */
 #define MS_SAMPLE_MOST (UINT64_C(1) << 40)
 uint64_t ms_sample_bytes(uint64_t size_bytes, uint64_t mean_bytes);
 uint64_t ms_sample_blocks(uint64_t size_bytes, uint64_t mean_bytes, uint64_t number);
 
-/* Spreads of the bytes, and of the number, of one recorded block. */
+/* Return the spreads of the bytes, and of the count, of one recorded block. */
 struct ms_spread ms_spread_of_bytes(uint64_t size_bytes, uint64_t mean_bytes);
 struct ms_spread ms_spread_of_block(uint64_t size_bytes, uint64_t mean_bytes);
 void ms_spread_add(struct ms_spread *to, const struct ms_spread *s);
 
-/* Gives the 95 % interval of an estimate: 2.5 % on either side. *low <= value <= *high. */
+/* Computes the 95 % interval of an estimate, 2.5 % on either side: *low <= value <= *high. */
 void ms_interval(double value, const struct ms_spread *s, double *low, double *high);
-/* Gives the interval as ms_interval does, but in whole numbers, rounded outwards, in the range of
+/* Computes the interval as ms_interval does, but in integers, rounded outwards, within the range of
  * SQLite's integers. */
 void ms_interval_whole(uint64_t value, const struct ms_spread *s, uint64_t *low, uint64_t *high);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A series as a line of small bars.
+ * Draws a series as a line of small bars.
  */
 #include "sparkline.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Trends: windows of a series, their floor, its shape; Mann-Kendall and Theil-Sen.
+ * Trends: divides a series into windows and judges the shape of their floor, by Mann-Kendall and
+ * Theil-Sen.
  */
 #include "trend.h"
 
@@ -8,35 +9,35 @@
 #include <string.h>
 
 enum {
-	WINDOWS = 40, /* 780 pairs: the median of their slopes costs little */
+	WINDOWS = 40, /* 780 pairs: the median of so few slopes is cheap */
 	TENTHS = 10,
 	PAIRS = WINDOWS * (WINDOWS - 1) / 2
 };
 
-/* How a leak must look. */
-static const double TENTH_RISES = 0.2;    /* a tenth rises when it has this part of a fair share */
-enum { RISING_TENTHS = 7 };               /* so many must rise, and one of the last two */
-static const double LARGEST_TENTH = 0.45; /* of the rise; more is a step */
-static const double SECOND_HALF = 0.6;    /* of what the first half rises; less is filling */
-static const double CHANCE = 0.01;        /* p below which a trend is believed */
+/* Criteria of a leak. */
+static const double TENTH_RISES = 0.2;    /* least rise, in even shares of the whole */
+enum { RISING_TENTHS = 7 };               /* least number, with one of the last two */
+static const double LARGEST_TENTH = 0.45; /* most of the rise in one tenth; more is a step */
+static const double SECOND_HALF = 0.6;    /* least rise over the first half's; less is filling */
+static const double CHANCE = 0.01;        /* p below which a trend is accepted */
 
-/* How a vector must look that is appended to without bound: limits of its last three jumps. */
-static const double JUMP = 0.05;                          /* of the rise: less is none */
-static const double JUMPS = 0.8;                          /* of the rise: they have it */
-static const double TIMES_LEAST = 1.35, TIMES_MOST = 3.2; /* each is so many times the one before */
-static const double APART = 2.5;   /* windows between the last two: else it is one rise */
-static const double OVERDUE = 1.3; /* times the time that the next one should take */
+/* Criteria of a vector that is appended to without bound, for its last three jumps. */
+static const double JUMP = 0.05;                          /* smallest one, as a part of the rise */
+static const double JUMPS = 0.8;                          /* least sum, as a part of the rise */
+static const double TIMES_LEAST = 1.35, TIMES_MOST = 3.2; /* a jump over the one before */
+static const double APART = 2.5;   /* windows between the last two jumps; fewer: one rise */
+static const double OVERDUE = 1.3; /* longest wait over the expected wait for the next jump */
 
-/* How freeing at exit must look. */
-static const double TEARDOWN_TIME = 0.1;   /* most of the time that it takes */
-static const double TEARDOWN_LEAST = 0.02; /* of what was held: less makes no difference */
-static const double TEARDOWN_DEEPER = 1.5; /* than the heap ever fell before */
-static const double NEAR = 0.05;           /* of the fall: as good as its top */
+/* Criteria of freeing at exit. */
+static const double TEARDOWN_TIME = 0.1;   /* longest, as a part of the whole time */
+static const double TEARDOWN_LEAST = 0.02; /* smallest fall, as a part of the top */
+static const double TEARDOWN_DEEPER = 1.5; /* least fall over the deepest fall before */
+static const double NEAR = 0.05;           /* tolerance at the top, as a part of the fall */
 
 struct windows {
 	size_t n;
-	double time[WINDOWS], least[WINDOWS]; /* seconds; bytes: least sample of the window */
-	double floor[WINDOWS];                /* least of this and all later ones */
+	double time[WINDOWS], least[WINDOWS]; /* seconds; bytes, least sample of the window */
+	double floor[WINDOWS];                /* bytes: minimum of `least` from here on */
 };
 
 static void sift(double *v, size_t at, size_t n)
@@ -51,7 +52,8 @@ static void sift(double *v, size_t at, size_t n)
 	v[at] = x;
 }
 
-/* Heap sort: ms-top asks every second, and qsort() takes memory for more than a kilobyte. */
+/* Sorts by heap sort, since qsort() allocates memory for more than a kilobyte, and ms-top sorts
+ * every second. */
 static void sort(double *v, size_t n)
 {
 	for (size_t i = n / 2; i-- > 0;)
@@ -64,7 +66,8 @@ static void sort(double *v, size_t n)
 	}
 }
 
-/* The least samples of equal spans of time; a span without samples is left out. */
+/* Divides the series into equal spans of time and takes the least sample of each; spans without
+ * samples are left out. */
 static void make_windows(struct windows *w, const struct ms_trend_sample *v, size_t n)
 {
 	double from = v[0].time, span = (v[n - 1].time - from) / WINDOWS;
@@ -87,7 +90,7 @@ static void make_windows(struct windows *w, const struct ms_trend_sample *v, siz
 		w->floor[i] = least = fmin(least, w->least[i]);
 }
 
-/* The floor at a time, between windows along the line. */
+/* Returns the floor at a time, interpolated between windows. */
 static double floor_at(const struct windows *w, double time)
 {
 	size_t i = 1;
@@ -98,7 +101,7 @@ static double floor_at(const struct windows *w, double time)
 	return w->floor[i - 1] + part * (w->floor[i] - w->floor[i - 1]);
 }
 
-/* Mann-Kendall: the sum of signs of all pairs, as standard deviations from 0. */
+/* Returns the Mann-Kendall statistic: the sum of the signs of all pairs, in standard deviations. */
 static double mann_kendall(const struct windows *w)
 {
 	double s = 0, n = (double)w->n, sorted[WINDOWS];
@@ -119,7 +122,8 @@ static double mann_kendall(const struct windows *w)
 	return (s - (s > 0 ? 1 : -1)) / sqrt(variance / 18);
 }
 
-/* Theil-Sen, and Sen's interval: slopes as far from the middle one as the test's deviation says. */
+/* Computes the Theil-Sen slope and Sen's interval, whose distance from the median slope follows
+ * from the test's deviation. */
 static void theil_sen(const struct windows *w, struct ms_trend *t)
 {
 	double slopes[PAIRS], n = (double)w->n;
@@ -134,7 +138,7 @@ static void theil_sen(const struct windows *w, struct ms_trend *t)
 	t->high = slopes[middle + off < (double)count ? (size_t)(middle + off) : count - 1];
 }
 
-/* How far nine of ten windows at most are above the floor. */
+/* Returns the noise: the height above the floor that nine of ten windows do not exceed. */
 static double noise_of(const struct windows *w)
 {
 	double above[WINDOWS];
@@ -144,7 +148,8 @@ static double noise_of(const struct windows *w)
 	return above[(w->n - 1) * 9 / 10];
 }
 
-/* How well a line describes the floor: the part of its variance that it explains. */
+/* Returns how well a line describes the floor: the part of the floor's variance that the line
+ * explains. */
 static double straightness(const struct windows *w)
 {
 	double n = (double)w->n, st = 0, sf = 0, stt = 0, sff = 0, stf = 0;
@@ -165,9 +170,9 @@ static bool is_twice(double larger, double smaller)
 	return larger >= TIMES_LEAST * smaller && larger <= TIMES_MOST * smaller;
 }
 
-/* Tells whether the floor rises in ever larger jumps that go on. When the capacity of a vector is
- * twice as large, the next jump comes after twice the time at most. The warm-up counts: jumps are
- * far apart. */
+/* Tells whether the floor rises in ever larger jumps, and the next one is not overdue: when the
+ * capacity of a vector has doubled, the next jump comes after at most twice the time. Includes the
+ * warm-up, since jumps are far apart. */
 static bool is_doubling(const struct windows *w)
 {
 	double size[3] = {0}, at[3] = {0}, sum = 0, now = w->time[w->n - 1];
@@ -192,7 +197,7 @@ static bool is_doubling(const struct windows *w)
 	       now - at[2] <= OVERDUE * gap * size[2] / size[1];
 }
 
-/* Judges the shape of a rising floor; `all`: with the warm-up. */
+/* Judges the shape of a rising floor. `all` includes the warm-up. */
 static void judge(const struct windows *w, const struct windows *all, struct ms_trend *t)
 {
 	double from = w->time[0], span = w->time[w->n - 1] - from, share[TENTHS], largest = 0;
@@ -264,7 +269,7 @@ struct ms_trend ms_trend_until(const struct ms_trend_sample *v, size_t n, double
 	return t;
 }
 
-/* How far it fell before span `to`, at most; not in the warm-up. */
+/* Returns the deepest fall before span `to`, without the warm-up. */
 static double deepest_fall(const struct ms_trend_span *v, size_t to, double begin)
 {
 	double top = 0, deepest = 0;
@@ -277,8 +282,8 @@ static double deepest_fall(const struct ms_trend_span *v, size_t to, double begi
 	return deepest;
 }
 
-/* From span `top` on: are there twice as many frees as allocations, and is no rise larger than
- * `most`? */
+/* Tells whether, after span `top`, there are at least twice as many frees as allocations and no
+ * rise is larger than `most`. */
 static bool only_falls(const struct ms_trend_span *v, size_t n, size_t top, double most)
 {
 	double least = v[top].last, rise = 0, allocations = 0, frees = 0;
@@ -303,7 +308,7 @@ double ms_trend_teardown(const struct ms_trend_span *v, size_t n)
 	for (size_t i = late; i && v[i - 1].from >= begin + length * (1 - 2 * TEARDOWN_TIME); i--)
 		before = fmax(before, v[i - 1].most);
 	double fall = top - end;
-	/* a fall that has lasted longer is no teardown */
+	/* a fall that began earlier is no teardown */
 	if (fall <= 0 || fall < TEARDOWN_LEAST * top || before - end > fall * (1 + NEAR))
 		return 0;
 	while (at > late && v[at].most - end < fall * (1 - NEAR))
