@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The live blocks of a replay: the window's edge and the old groups.
+ * The live blocks of a replay: how blocks leave the window, and the old groups.
  */
 #include "blocks.h"
 
@@ -13,14 +13,14 @@
 struct ms_block_group {
 	uint64_t key; /* number / 64 */
 	uint64_t had, live;
-	uint8_t had_count, live_count; /* bits of them */
+	uint8_t had_count, live_count; /* number of set bits in each */
 	struct ms_block_slot slots[];
 };
 
 /* ---- room for groups ---- */
 
-/* Groups come and go by the million, in few sizes: they are cut from chunks, and one that is given
- * back is the next to be used again. */
+/* Free groups, by size: millions of groups of a few sizes are allocated and freed. They are cut
+ * from chunks, and the group freed last is reused first. */
 static const uint8_t room_slots[MS_BLOCK_ROOMS] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};
 #define CHUNK_BYTES ((size_t)64 << 10)
 
@@ -37,7 +37,7 @@ static unsigned ones(uint64_t v)
 	return (unsigned)((v * UINT64_C(0x0101010101010101)) >> 56);
 }
 
-/* The least room for so many slots. */
+/* Index in room_slots of the smallest size that holds this number of slots. */
 static const uint8_t room_by_slots[65] = {
 	0,  0,  1,  2,  3,  4,  4,  5,  5,  6,  6,  6,  6,  7,  7,  7,  7,  8,  8,  8,  8,  8,
 	8,  8,  8,  9,  9,  9,  9,  9,  9,  9,  9,  10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10,
@@ -166,7 +166,7 @@ static void add_old(struct ms_blocks *b, struct ms_block_group *g)
 	place(b, g);
 }
 
-/* Packs the live slots of the window's first group into an old group. */
+/* Moves the live slots of the window's first group into an old group. */
 static void retire(struct ms_blocks *b, size_t group)
 {
 	uint64_t live = b->bits[group];
@@ -183,8 +183,8 @@ static void retire(struct ms_blocks *b, size_t group)
 
 void ms_blocks_advance(struct ms_blocks *b, uint64_t number)
 {
-	/* A jump over more than a window (numbers lost in damage) empties it once and lands
-	 * anywhere. */
+	/* A jump of more than a window (numbers lost in damage) empties the window once, then sets
+	 * its base. */
 	for (uint64_t steps = 0; number - b->base >= MS_BLOCKS_WINDOW; steps++) {
 		if (steps == GROUPS) {
 			b->base = (number & ~UINT64_C(63)) - (MS_BLOCKS_WINDOW - 64);
@@ -197,8 +197,8 @@ void ms_blocks_advance(struct ms_blocks *b, uint64_t number)
 	}
 }
 
-/* Takes the entry at `i` out of the table and closes the gap, so that every other one is still
- * found from its home. */
+/* Removes entry `i` of the hash table and closes the gap, so that linear probing still finds all
+ * others. */
 static void drop(struct ms_blocks *b, size_t i)
 {
 	for (size_t j = i;;) {
@@ -217,14 +217,14 @@ static void drop(struct ms_blocks *b, size_t i)
 	}
 }
 
-/* The slot that holds the block of `bit`. */
+/* Returns the index of the slot of the block with that `bit`. */
 static inline unsigned place_of(const struct ms_block_group *g, uint64_t bit)
 {
 	return ones(g->had & (bit - 1));
 }
 
-/* Gives back the slots of freed blocks once only a quarter is live, which bounds memory by 4 slots
- * a live block. */
+/* Frees the slots of freed blocks when only a quarter of the slots is live, which limits memory to
+ * 4 slots per live block. */
 static struct ms_block_group *shrink(struct ms_blocks *b, struct ms_block_group *g)
 {
 	struct ms_block_group *smaller = get_room(b, g->live_count);

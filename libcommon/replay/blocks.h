@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The live blocks of a replay, by allocation number, in memory that depends on how many are live
- * and not on how many ever were.
+ * The live blocks of a replay, by allocation number, in memory proportional to the number of live
+ * blocks, not of all allocations.
  *
  *    numbers:  0 ............ base ........................... base + WINDOW
  *              |   old groups  |  window: a ring, one slot each  |
@@ -12,9 +12,8 @@
  * block; memory is the window and at most 4 slots of 12 bytes, with a group's head of 28, for each
  * live old block.
  *
- * A slot is small, so that the window stays in the cache: size and tick have 32 bits. The few
- * blocks for which that is too little have theirs in a table of `wide` ones, and their slot says
- * which.
+ * A slot is small, so that the window stays in the cache: size and tick have 32 bits. Blocks that
+ * need more are in the table `wide`, and their slot has the index there.
  *
  * Invariants: base is a multiple of 64; bits of numbers not yet seen are 0; an old group's `live`
  * is a non-zero subset of its `had`, whose n-th set bit is slot n of it; a group is in the window
@@ -32,17 +31,18 @@
 
 struct ms_live_block {
 	uint64_t size;  /* bytes */
-	uint64_t tick;  /* when it was allocated */
-	uint32_t owner; /* as it was added; of a free wide one: the next free one, plus 1 */
+	uint64_t tick;  /* tick of its allocation */
+	uint32_t owner; /* as given to ms_blocks_add; in a free wide block: the next free one, plus
+			   1 */
 };
 
 struct ms_block_slot {
 	uint32_t size, tick;
-	uint32_t owner; /* MS_BLOCK_WIDE: the wide block of number `size` */
+	uint32_t owner; /* MS_BLOCK_WIDE: `size` is an index in `wide` */
 };
 #define MS_BLOCK_WIDE UINT32_MAX
 
-/* Sizes of old groups for which room is kept and given out again. */
+/* Number of sizes of old groups, each with a list of free groups. */
 #define MS_BLOCK_ROOMS 12u
 
 struct ms_blocks {
@@ -52,29 +52,30 @@ struct ms_blocks {
 	struct ms_block_group **old; /* open addressing, linear probing */
 	size_t old_count, old_mask;
 	struct ms_block_group *rooms[MS_BLOCK_ROOMS]; /* free groups by size, linked */
-	struct ms_block_chunk *chunks;                /* what groups are cut from */
+	struct ms_block_chunk *chunks;                /* memory that groups are cut from */
 	size_t chunk_left;
 	MS_ARRAY(struct ms_live_block) wide;
-	uint32_t free_wide; /* first free one, plus 1 */
+	uint32_t free_wide; /* first free wide block, plus 1 */
 };
 
 void ms_blocks_init(struct ms_blocks *b);
 void ms_blocks_free(struct ms_blocks *b);
 
-/* Moves the window so that it holds `number`. */
+/* Moves the window forward so that it includes `number`. */
 void ms_blocks_advance(struct ms_blocks *b, uint64_t number);
 bool ms_blocks_take_old(struct ms_blocks *b, uint64_t number, struct ms_block_slot *out);
-/* A slot for a block that does not fit one, and back; the slot is gone then. */
+/* Convert a block whose size or tick exceeds 32 bits to a slot, and back. ms_blocks_narrow frees
+ * the wide block. */
 struct ms_block_slot ms_blocks_widen(struct ms_blocks *b, uint64_t size, uint64_t tick,
 				     uint32_t owner);
 struct ms_live_block ms_blocks_narrow(struct ms_blocks *b, struct ms_block_slot slot);
-/* Prefetches an old block, as ms_blocks_expect does a new one. */
+/* Prefetches an old block, as ms_blocks_expect does for any block. */
 void ms_blocks_expect_old(const struct ms_blocks *b, uint64_t number);
 
-/* Forgets all blocks. */
+/* Removes all blocks. */
 void ms_blocks_clear(struct ms_blocks *b);
 
-/* Has the processor fetch what a take of that block will look at. */
+/* Prefetches the memory that ms_blocks_take will read for that block. */
 static inline void ms_blocks_expect(const struct ms_blocks *b, uint64_t number)
 {
 	if (number < b->base)
@@ -91,7 +92,7 @@ static inline struct ms_block_slot ms_blocks_slot(struct ms_blocks *b, uint64_t 
 	return (struct ms_block_slot){(uint32_t)size, (uint32_t)tick, owner};
 }
 
-/* A new block. `number` is above all numbers added before. */
+/* Adds a block. `number` must be above all numbers added before. */
 static inline void ms_blocks_add(struct ms_blocks *b, uint64_t number, uint64_t size, uint64_t tick,
 				 uint32_t owner)
 {
@@ -102,7 +103,7 @@ static inline void ms_blocks_add(struct ms_blocks *b, uint64_t number, uint64_t 
 	b->window[slot] = ms_blocks_slot(b, size, tick, owner);
 }
 
-/* Removes block `number` and copies it to `out`. False when it is not live. */
+/* Removes block `number` and copies it to `out`. False = it is not live. */
 static inline bool ms_blocks_take(struct ms_blocks *b, uint64_t number, struct ms_live_block *out)
 {
 	struct ms_block_slot s;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What the live-heap model does when an alarm goes off: the timeline, a bounded number of spans, which
- * become longer as time goes; and moments, for which what was live then is kept.
+ * Handles alarms of the live-heap model: the timeline, which has a fixed number of spans that
+ * become longer over time; and moments, whose live blocks are saved by site.
  */
 #include "replay_private.h"
 
@@ -12,13 +12,13 @@
 
 #include <stdlib.h>
 
-/* With more moments than this nobody looks how old blocks are: it would cost a pass over the live
- * blocks for each. */
+/* With more moments than this, the age of blocks is not determined: it takes a pass over the live
+ * blocks for each moment. */
 #define AGES_MOMENTS 64u
 
 /* ---- the timeline ---- */
 
-/* Pairs of spans become one: twice the time in the same room. */
+/* Merges pairs of spans: twice the time in the same memory. */
 static void halve(struct ms_replay *r)
 {
 	for (size_t i = 0; i < MS_TIMELINE_SPANS / 2; i++) {
@@ -33,7 +33,7 @@ static void halve(struct ms_replay *r)
 	r->span_ticks *= 2;
 }
 
-/* A span in which nothing happens. */
+/* Returns a span in which nothing happens. */
 static struct ms_replay_span still(const struct ms_replay *r)
 {
 	struct ms_replay_span s = {.live_min = r->live_bytes,
@@ -47,7 +47,7 @@ static struct ms_replay_span still(const struct ms_replay *r)
 	return s;
 }
 
-/* The current span gets its figures; what is left of it belongs to the next one. */
+/* Fills in the figures of the current span, up to now. */
 static void close_span(struct ms_replay *r)
 {
 	struct ms_replay_span *s = &r->spans[r->span];
@@ -68,7 +68,7 @@ void ms_replay_move_timeline(struct ms_replay *r, uint64_t tick)
 		return;
 	close_span(r);
 	while (tick / r->span_ticks >= MS_TIMELINE_SPANS) {
-		/* spans not reached yet are as the last one left them */
+		/* later spans repeat the present state */
 		for (size_t i = r->span + 1; i < MS_TIMELINE_SPANS; i++)
 			r->spans[i] = still(r);
 		halve(r);
@@ -162,8 +162,8 @@ static void take_moment(struct ms_replay *r, struct ms_replay_moment *m)
 		ms_beside_moment(r->beside, &m->beside);
 }
 
-/* Takes the moments that lie before the event at `tick`; all that count by events when `all`.
- * Returns the tick of the next one. */
+/* Saves the moments that lie before the event at `tick`; with `all`, also every moment given by
+ * event number. Returns the tick of the next one. */
 static uint64_t take_due(struct ms_replay *r, uint64_t tick, bool all)
 {
 	uint64_t next = MS_NEVER;
@@ -197,7 +197,8 @@ void ms_replay_end_alarms(struct ms_replay *r, uint64_t tick)
 	take_due(r, tick + 1, true);
 	for (size_t i = 0; i < r->moment_count; i++)
 		if (r->moments[i].begins && !r->moments[i].taken)
-			ms_replay_begin(r, tick); /* it ended before: nothing was counted */
+			ms_replay_begin(r, tick); /* the recording ended before that moment: nothing
+						     was counted */
 	ms_replay_move_timeline(r, tick);
 	close_span(r);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Cells: the table that finds them, and their sums.
+ * Cells: finds them in a table, and sums them up.
  */
 #include "replay_cells.h"
 
@@ -49,7 +49,7 @@ static void add_level(const struct ms_replay *r, struct ms_level *to, const stru
 	to->epoch = r->peak_epoch;
 }
 
-/* Gives each site room for its `classes`, all zero. */
+/* Allocates the size classes of all sites, zeroed. */
 static void place_classes(struct ms_replay *r)
 {
 	r->class_count = 0;
@@ -61,7 +61,7 @@ static void place_classes(struct ms_replay *r)
 	r->classes = ms_xcalloc(r->class_count, sizeof *r->classes);
 }
 
-/* One of them. */
+/* Returns one size class of a site. */
 static struct ms_replay_size *class_of(const struct ms_replay *r, const struct ms_replay_site *s,
 				       unsigned class)
 {
@@ -77,13 +77,13 @@ static void add_size(const struct ms_replay *r, struct ms_replay_size *to,
 	to->temporary += c->temporary;
 }
 
-/* Were there any in it, as far as is counted? */
+/* Tells whether the cell had any blocks since counting began. */
 static bool has_blocks(const struct ms_replay_cell *c)
 {
 	return c->allocations || c->restored;
 }
 
-/* The ms_replay_site_thread of both. */
+/* Returns the index of the ms_replay_site_thread of a site and a thread. */
 static uint32_t record_of(struct ms_replay *r, struct ms_lookup *index, uint32_t site,
 			  uint32_t thread)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The live-heap model set to a state: by a checkpoint, or to count anew from a moment on.
+ * Sets the live-heap model to a state: that of a checkpoint, or zero counts from a moment on.
  */
 #include "replay_private.h"
 
@@ -42,7 +42,7 @@ static void forget_live(struct ms_replay *r)
 	r->live_bytes = r->live_blocks = 0;
 }
 
-/* Live bytes are more than ever: that is the peak so far. */
+/* Records the present live bytes as the peak; they exceed every earlier value. */
 static void set_peak(struct ms_replay *r, uint64_t tick)
 {
 	r->peak_bytes = r->live_bytes;
@@ -56,7 +56,8 @@ static void set_peak(struct ms_replay *r, uint64_t tick)
 
 /* ---- the timeline ---- */
 
-/* It begins at `tick` with what is live: the spans before change nothing when spans are joined. */
+/* Begins the timeline at `tick` with the live blocks. Earlier spans have no effect when spans are
+ * merged. */
 static void begin_timeline(struct ms_replay *r, uint64_t tick)
 {
 	ms_replay_move_timeline(r, tick);
@@ -72,7 +73,7 @@ static void begin_timeline(struct ms_replay *r, uint64_t tick)
 
 /* ---- a checkpoint ---- */
 
-/* Moments that the checkpoint steps over are not known. */
+/* Marks moments that the checkpoint skips as missed. */
 static void miss_moments(struct ms_replay *r, const struct ms_checkpoint_head *h)
 {
 	for (size_t i = 0; i < r->moment_count; i++) {
@@ -154,8 +155,8 @@ bool ms_replay_restored(struct ms_replay *r, const struct ms_checkpoint_head *h,
 
 /* ---- counting anew ---- */
 
-/* Forgets all counts but live ones. Live blocks stay where they are; cells that have none of them
- * are as good as new. */
+/* Resets all counts except live ones. Live blocks keep their cells; cells without live blocks
+ * become as new. */
 static void forget_counts(struct ms_replay *r)
 {
 	for (size_t i = 0; i < r->site_count; i++)
@@ -177,7 +178,8 @@ static void forget_counts(struct ms_replay *r)
 		s->max_live_blocks = s->live.blocks += c->live.blocks;
 	}
 	r->age_count = 0;
-	r->explained = r->explained == r->events + 1; /* the next event is still explained */
+	r->explained = r->explained == r->events + 1; /* an explanation of the next event still
+							 holds */
 	r->events = r->allocations = r->frees = r->reallocations = r->failed = 0;
 	r->bytes = r->temporary = r->freed_soon = r->inferred_frees = r->unknown_frees = 0;
 	r->inherited_frees = r->inherited_freed_bytes = r->before_frees = r->before_freed_bytes = 0;

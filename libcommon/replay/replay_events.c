@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The live-heap model: what each kind of event does.
+ * The live-heap model: applies each kind of event.
  */
 #include "replay.h"
 
@@ -124,10 +124,10 @@ void ms_replay_at_peak(const struct ms_replay *r, const struct ms_level *l, uint
 
 /* ---- blocks come and go ---- */
 
-/* The totals, `t`, are those of `r` or, while many events are applied, a copy in registers; then
- * `quick` says that the recording is neither sampled nor has more than a heap. */
+/* Totals are passed as `t`: those of `r` or, in the fast path, a copy in registers. `quick`: the
+ * fast path, in which the recording is neither sampled nor has memory beside the heap. */
 
-/* Live bytes have grown. `position`: the number of the event after this one. */
+/* Updates the maxima after live bytes have grown. `position`: number of the next event. */
 static inline void new_maximum(struct ms_replay *r, struct ms_replay_totals *t, uint64_t tick,
 			       uint64_t position, bool quick)
 {
@@ -179,7 +179,7 @@ static inline void add_block(struct ms_replay *r, struct ms_replay_totals *t,
 	new_maximum(r, t, ev->time_ticks, position, quick);
 }
 
-/* Takes block `ev->freed` out of everything. False when it is not live. */
+/* Removes block `ev->freed` from all figures. False = it is not live. */
 static inline bool remove_block(struct ms_replay *r, struct ms_replay_totals *t,
 				const struct ms_event *ev, struct ms_replay_thread *thread,
 				bool quick)
@@ -220,17 +220,18 @@ static inline bool remove_block(struct ms_replay *r, struct ms_replay_totals *t,
 	return true;
 }
 
-/* ---- the short way ----
+/* ---- the fast path ----
  *
- * Nearly all events of nearly all recordings are allocations and frees of known blocks at sites
- * that were seen before, by threads that were seen before, between two alarms. These are applied
- * with the totals in registers; whatever else comes is left to one_event. */
+ * Nearly all events of nearly all recordings are allocations and frees of known blocks, at known
+ * sites, by known threads, between two alarms. They are applied with the totals in registers;
+ * one_event applies the others. */
 
-/* Events this far ahead are looked at, so that the blocks that they free are at hand. */
+/* Prefetch distance in events, for the blocks that they free. */
 #define LOOK_AHEAD 12
 
-/* Applies what it can of `n` events, of which none is at an alarm by position; not of a recording
- * that is sampled or has more than a heap. Returns how many. */
+/* Applies the first of `n` events, up to the first unusual one. None may be at an alarm by
+ * position. Not for recordings that are sampled or have memory beside the heap. Returns the number
+ * applied. */
 static size_t quick_events(struct ms_replay *r, const struct ms_event *ev, size_t n)
 {
 	struct ms_replay_totals t = r->totals;
@@ -297,17 +298,18 @@ static void allocation(struct ms_replay *r, const struct ms_event *ev, struct ms
 	span->live_max = r->live_bytes > span->live_max ? r->live_bytes : span->live_max;
 }
 
-/* Counts a free of a block from before the fork: the next event is then no free of an unknown
- * block. */
+/* Counts a free of a block from before the fork. The next event then does not count as a free of an
+ * unknown block. */
 static void inherited_free(struct ms_replay *r, const struct ms_event *ev)
 {
 	r->explained = r->events + 1;
 	r->inherited_frees++;
-	r->inherited_freed_bytes += ev->size >> 57 ? 0 : ev->size; /* no address space is larger */
+	r->inherited_freed_bytes += ev->size >> 57 ? 0 : ev->size; /* larger than any address
+								      space */
 }
 
-/* Counts a free of a block from before the attachment: the next event, or else an earlier one, is
- * then no free of an unknown block. */
+/* Counts a free of a block from before the attachment. The next event, or else an earlier one, then
+ * does not count as a free of an unknown block. */
 static void before_free(struct ms_replay *r, const struct ms_event *ev)
 {
 	if (ev->freed == MS_BEFORE_EARLIER)
@@ -318,7 +320,7 @@ static void before_free(struct ms_replay *r, const struct ms_event *ev)
 	r->before_freed_bytes += ev->size >> 57 ? 0 : ev->size;
 }
 
-/* Extended kinds change nothing of the heap. */
+/* Applies an event of an extended kind, which does not change the heap. */
 static void extended(struct ms_replay *r, const struct ms_event *ev)
 {
 	if (ev->ext == MS_EXT_MAP || ev->ext == MS_EXT_UNMAP)
@@ -331,7 +333,8 @@ static void extended(struct ms_replay *r, const struct ms_event *ev)
 		ms_backing_event(r, ev);
 }
 
-/* Is it an event that this model can apply? Numbers and times of a good trace never go back. */
+/* Tells whether this model can apply the event. In a valid trace, numbers and times never
+ * decrease. */
 static inline bool sane(const struct ms_replay *r, const struct ms_event *ev)
 {
 	return ev->time_ticks >= r->last_tick && ev->time_ticks <= r->tick_limit &&
@@ -340,7 +343,8 @@ static inline bool sane(const struct ms_replay *r, const struct ms_event *ev)
 		(ev->number >= r->next_number && ms_event_size_fits(ev->size)));
 }
 
-/* Another kind than these two. False: it gives back a block that nobody knows. */
+/* Applies an event that is neither MS_EV_FREE nor MS_EV_ALLOC. False = it frees an unknown
+ * block. */
 static __attribute__((noinline)) bool rare_event(struct ms_replay *r, const struct ms_event *ev,
 						 struct ms_replay_thread *t)
 {
@@ -357,7 +361,7 @@ static __attribute__((noinline)) bool rare_event(struct ms_replay *r, const stru
 	return known;
 }
 
-/* One event, of any kind and in any recording. */
+/* Applies one event, of any kind and in any recording. */
 static inline void one_event(struct ms_replay *r, const struct ms_event *ev)
 {
 	if (__builtin_expect(!sane(r, ev), 0)) {
@@ -372,7 +376,8 @@ static inline void one_event(struct ms_replay *r, const struct ms_event *ev)
 	r->position++;
 	struct ms_replay_thread *t = thread_of(r, ev);
 	bool known = true;
-	/* Two kinds are nearly all: a jump by a table would be foreseen far less often. */
+	/* Nearly all events are of two kinds. Branches on them are predicted far better than a jump
+	 * table. */
 	if (__builtin_expect(ev->kind == MS_EV_FREE, 1))
 		known = remove_block(r, &r->totals, ev, t, false);
 	else if (__builtin_expect(ev->kind == MS_EV_ALLOC, 1))

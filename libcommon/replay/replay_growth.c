@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Which sites grow: samples of all, thinned out as time goes on, and their trends at the end.
+ * Finds growing sites: samples all sites, ever less densely, and judges their trends at the end.
  */
 #include "replay_growth.h"
 
@@ -102,7 +102,8 @@ struct ms_trend ms_growth_trend(const struct ms_growth *g, uint32_t site)
 	return ms_trend_until(s, g->count, g->teardown);
 }
 
-/* In the whole heap; the timeline is finer than the samples. */
+/* Returns the start of teardown in the whole heap, from the timeline, which is finer than the
+ * samples. */
 static double find_teardown(const struct ms_replay *r, uint64_t end)
 {
 	struct ms_trend_span v[MS_TIMELINE_SPANS];
@@ -110,7 +111,7 @@ static double find_teardown(const struct ms_replay *r, uint64_t end)
 	size_t n = 0, first = (size_t)(r->from_tick / r->span_ticks);
 	for (size_t i = first; i <= r->span; i++) {
 		const struct ms_replay_span *s = &r->spans[i];
-		/* the last one may not be closed, where more events could have come */
+		/* the last span may still be open, and is then completed here */
 		const struct ms_replay_span *open = i == r->span ? &r->open : NULL;
 		uint64_t from = i * r->span_ticks, to = from + r->span_ticks;
 		uint64_t allocations = open ? r->allocations - open->allocations : 0,
@@ -134,7 +135,8 @@ static void add_grown(struct ms_growth *g, uint32_t site, struct ms_trend t)
 	*w = (struct ms_grown){.site = site, .trend = t};
 }
 
-/* Live blocks of growing sites by age, for the share of blocks of an age that stay. */
+/* Counts live blocks of growing sites by age, to find the share of blocks of an age that
+ * survive. */
 struct survey {
 	struct ms_replay *r;
 	uint64_t now;

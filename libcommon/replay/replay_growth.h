@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Live bytes of each site over time, and which sites grow.
  *
- * All sites are looked at in equal steps of time, never per event: 64 to 128 samples whatever the
- * length of the recording, since at 128 every other one goes and the step is doubled. A site
- * without a sample above 0 has no row. Memory: 512 bytes for each site that has one, none in the
- * first second.
+ * All sites are sampled at equal intervals of time, not per event. There are 64 to 128 samples,
+ * however long the recording is: at 128 every other one is dropped and the interval doubled. A site
+ * without a sample above 0 has no row. Memory: 512 bytes per row, none in the first second.
  */
 #pragma once
 
@@ -13,44 +12,44 @@
 
 #define MS_GROWTH_SAMPLES 128u
 
-/* Holds the trend that was found for a site's series, or that of the whole heap. */
+/* Holds the trend of a site's series, or of the whole heap's. */
 struct ms_grown {
 	uint32_t site; /* UINT32_MAX: the whole heap */
 	struct ms_trend trend;
-	/* The site's blocks that grew older than survival_ns (one of ms_age_ns, which half of the
-	 * live ones are): those still live and those freed later; 0 and 0 where that says
-	 * nothing. */
+	/* Blocks of the site that became older than survival_ns (the highest of ms_age_ns that half
+	 * of the live blocks have reached): those still live, and those freed. 0 and 0 = not
+	 * conclusive. */
 	uint64_t survival_ns, survivors, victims;
 };
 
 struct ms_growth {
 	double tick_seconds;
-	double teardown; /* seconds, or 0: see trend.h; found by ms_growth_end */
-	bool exits;      /* the end of the recording is that of its process: set before that */
-	uint64_t first, every, next; /* ticks: of the first sample, between two, of the next */
+	double teardown; /* seconds, 0 = none: see trend.h; set by ms_growth_end */
+	bool exits;      /* the process ends with the recording; set before ms_growth_end */
+	uint64_t first, every, next; /* ticks: first sample, interval, next sample */
 	size_t count;
 	float total[MS_GROWTH_SAMPLES];
 	float **rows; /* by site: MS_GROWTH_SAMPLES values, or NULL */
 	size_t row_count;
-	struct ms_grown *grown; /* after ms_growth_finish: the whole heap first, then sites whose
-				   trend is a step, filling, doubling or growing, by number */
+	struct ms_grown *grown; /* after ms_growth_finish: the whole heap, then sites whose trend is
+				   a step, filling, doubling or growing, by number */
 	size_t grown_count, grown_cap;
 };
 
-/* Starts before the first event: a tick is so long. */
+/* Starts sampling, with that length of a tick. Call before the first event. */
 void ms_growth_start(struct ms_replay *r, uint64_t tick_ns);
-/* Forgets the samples: counting begins at `tick`. */
+/* Drops the samples, as counting begins at `tick`. */
 void ms_growth_begin(struct ms_replay *r, uint64_t tick);
-/* Takes the samples that lie before an event at `tick`. Returns the tick of the next one. */
+/* Takes the samples due before an event at `tick`. Returns the tick of the next one. */
 uint64_t ms_growth_due(struct ms_replay *r, uint64_t tick);
-/* The samples so far of a site, or of the whole heap (UINT32_MAX), g->count of them; NULL: the site
- * never had a block when they were taken. And their trend: most sites have a new one only when
- * g->count or g->every has changed. Not after ms_growth_finish. */
+/* Returns g->count samples of a site or of the whole heap (UINT32_MAX), NULL = it had no blocks at
+ * any sample; ms_growth_trend returns their trend. Most trends change only with g->count or
+ * g->every. Not after ms_growth_finish. */
 const float *ms_growth_samples(const struct ms_growth *g, uint32_t site);
 struct ms_trend ms_growth_trend(const struct ms_growth *g, uint32_t site);
-/* Ends the recording at `tick`: trends are judged up to where teardown begins. */
+/* Ends sampling at `tick`, and finds the start of teardown, up to which trends are judged. */
 void ms_growth_end(struct ms_replay *r, uint64_t tick);
-/* Ends the recording as ms_growth_end does, and keeps the trends that were found instead of the
- * samples. Live blocks are still there. */
+/* Ends sampling as ms_growth_end does, then replaces the samples by the trends found. The live
+ * blocks must still be there. */
 void ms_growth_finish(struct ms_replay *r, uint64_t tick);
 void ms_growth_free(struct ms_growth *g);

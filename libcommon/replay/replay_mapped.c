@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What is recorded beside the heap: what each event does to it.
+ * Memory recorded beside the heap: applies its events.
  */
 #include "replay_mapped.h"
 
@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#define HEAPS_MOST 4096u /* of a trace that is not good there may be any number */
+#define HEAPS_MOST 4096u /* an invalid trace may have any number of heaps */
 
 static struct ms_beside *beside(struct ms_replay *r)
 {
@@ -94,8 +94,8 @@ static struct ms_beside_free *free_of(struct ms_beside *b, uint32_t site, uint32
 	return &b->frees.v[b->frees.n - 1];
 }
 
-/* Takes away the slack of a block that is gone, and counts its free at its stack. A block that a
- * realloc replaced was freed where the new one was made. */
+/* Removes the slack of a freed block, and counts the free at its stack; a block replaced by realloc
+ * was freed at the stack of the new one. */
 void ms_beside_removed(struct ms_replay *r, const struct ms_event *ev, uint32_t site, uint64_t size)
 {
 	struct ms_beside *b = r->beside;
@@ -139,14 +139,14 @@ static uint64_t end_of(const struct ms_event *ev)
 	return ev->size < UINT64_MAX - ev->address ? ev->address + ev->size : UINT64_MAX;
 }
 
-/* Takes the range out of what is mapped; `hold`: its bytes stay counted. */
+/* Removes the range from the mapped ranges; `hold`: its bytes remain counted. */
 static bool cut(struct ms_replay *r, const struct ms_event *ev, bool hold)
 {
 	struct cutting c = {r, ev->thread, hold};
 	return ms_ranges_cut(&r->beside->ranges, ev->address, end_of(ev), cut_piece, &c) != 0;
 }
 
-/* Takes the bytes that the thread's last UNMAP cut out for an mremap away from the sums. */
+/* Stops counting the bytes held since the thread's last UNMAP of an mremap. */
 static void give_held(struct ms_replay *r, uint32_t thread)
 {
 	struct ms_beside *b = r->beside;
@@ -244,7 +244,7 @@ void ms_beside_moment(const struct ms_beside *b, struct ms_beside_moment *m)
 	m->figures = ms_xrealloc(m->figures, m->count, sizeof *m->figures);
 }
 
-/* A recording may end between the halves of an mremap. */
+/* Releases all held bytes: a recording may end between the halves of an mremap. */
 void ms_beside_finish(struct ms_replay *r)
 {
 	while (r->beside->held.n)

@@ -2,13 +2,14 @@
  * What is recorded beside the heap: mapped address space (--mmap), usable sizes (--with=usable-size),
  * where blocks were freed (--with=free-stacks), and what heaps of the program's own cut their blocks from.
  *
- * Nothing here changes a figure of the heap; a replay without any of it has no struct ms_beside and
- * pays a comparison with NULL.
+ * Nothing here changes a figure of the heap; a replay without any of it has no struct ms_beside,
+ * and its only cost is a comparison with NULL.
  *
- * Slack is a block's usable size minus its size. It is kept by block number in a table like that of
- * the live blocks, of those alone that have some. Mapped ranges are kept by address, each with the
- * site that took it. An mremap is a UNMAP and a MAP: as with realloc its range changes hands twice
- * and its bytes once, so what the first takes away stays counted, `held`, until the second.
+ * Slack is a block's usable size minus its size. It is stored by block number, for blocks that have
+ * any, in a table like that of the live blocks. Mapped ranges are stored by address, each with the
+ * site that mapped it. An mremap is an UNMAP and a MAP. As with realloc, its bytes must move from
+ * one site to the other in one step, so the bytes that the UNMAP removes remain counted, `held`,
+ * until the MAP.
  */
 #pragma once
 
@@ -17,75 +18,76 @@
 #include "replay.h"
 
 struct ms_beside_site {
-	struct ms_level slack, mapped; /* blocks of them mean nothing */
-	uint64_t maps, mapped_bytes;   /* calls, and bytes in all */
+	struct ms_level slack, mapped; /* their `blocks` are unused */
+	uint64_t maps, mapped_bytes;   /* calls, and bytes of all calls */
 };
 
-/* Holds bytes that the UNMAP of an mremap took away from `site`, until its MAP. */
+/* Holds bytes that the UNMAP of an mremap removed from `site`, until its MAP. */
 struct ms_beside_held {
 	uint32_t thread, site;
 	uint64_t bytes;
 };
 
-/* Blocks of `site` that were freed by the stack with the innermost node `stack` (0 = none). */
+/* Counts blocks of `site` freed by the stack with the innermost node `stack` (0 = none). */
 struct ms_beside_free {
 	uint32_t site, stack;
 	uint64_t frees, bytes;
 };
 
 struct ms_beside {
-	bool mapped, usable, free_stacks; /* what was recorded */
-	bool asked_usable;                /* usable sizes should be there */
+	bool mapped, usable, free_stacks; /* whether each was recorded */
+	bool asked_usable;                /* usable sizes were requested */
 
 	struct ms_beside_site *sites;
 	size_t site_count;
 
-	struct ms_blocks slacks; /* size: slack; set up when it has a window */
+	struct ms_blocks slacks; /* slack as `size`; initialised if `window` is set */
 	uint64_t slack_bytes, peak_slack_bytes;
 
-	struct ms_ranges ranges; /* owner: site */
+	struct ms_ranges ranges; /* owners are sites */
 	MS_ARRAY(struct ms_beside_held) held;
-	uint64_t maps, unmaps, taken_bytes; /* calls, and bytes in all */
-	uint64_t mapped_bytes;              /* now */
-	uint64_t most_bytes, most_tick;     /* the peak of mapped */
-	uint64_t peak_mapped_bytes;         /* at the peak of the heap */
+	uint64_t maps, unmaps, taken_bytes; /* calls, and bytes of all calls */
+	uint64_t mapped_bytes;              /* current bytes */
+	uint64_t most_bytes, most_tick;     /* maximum of mapped_bytes, and its time */
+	uint64_t peak_mapped_bytes;         /* mapped_bytes at the peak of the heap */
 
 	MS_ARRAY(struct ms_beside_free) frees;
 	struct ms_lookup free_index; /* by site and stack */
 };
 
-/* The recording holds what `options` (MS_OPTION_*) says. Call before the first event. */
+/* Starts tracking what the MS_OPTION_* in `options` say was recorded. Call before the first
+ * event. */
 void ms_beside_start(struct ms_replay *r, uint64_t options);
 void ms_beside_free(struct ms_beside *b);
 
-/* Called by the replay, when r->beside is there: a block with that `slack` (as in struct ms_event)
- * was added to `site`; one of `size` bytes was taken out of it; the heap has a new peak; a moment is
- * taken; the recording ends. */
+/* Called by the replay if r->beside is set: a block with that `slack` (as in struct ms_event) was
+ * added to `site`; a block of `size` bytes was removed from `site`; the heap has a new peak; a
+ * moment is saved; the recording ends. */
 void ms_beside_added(struct ms_replay *r, uint64_t number, uint32_t slack, uint32_t site);
 void ms_beside_removed(struct ms_replay *r, const struct ms_event *ev, uint32_t site,
 		       uint64_t size);
 void ms_beside_peak(struct ms_replay *r);
 void ms_beside_moment(const struct ms_beside *b, struct ms_beside_moment *m);
 void ms_beside_finish(struct ms_replay *r);
-/* Replaces everything by a checkpoint; then come its blocks (ms_beside_added) and ranges. */
+/* Resets everything for a checkpoint, whose blocks (ms_beside_added) and ranges are then passed. */
 void ms_beside_restore(struct ms_replay *r);
 void ms_beside_restore_range(struct ms_replay *r, const struct ms_checkpoint_range *range);
-/* Forgets counts, but not what is live. */
+/* Resets counts, but not live figures. */
 void ms_beside_begin(struct ms_replay *r, uint64_t tick);
-/* Takes an event of kind MS_EXT_MAP or MS_EXT_UNMAP. */
+/* Applies an event of kind MS_EXT_MAP or MS_EXT_UNMAP. */
 void ms_beside_mapped(struct ms_replay *r, const struct ms_event *ev);
 
-/* Returns a site's figures, now; zero for one that has none. */
+/* Returns a site's present figures; zero if it has none. */
 const struct ms_beside_site *ms_beside_site(const struct ms_beside *b, uint32_t site);
 
-/* ---- backing: the memory that heaps of the program's own cut their blocks from ---- */
+/* ---- backing: the memory that custom heaps cut their blocks from ---- */
 
-/* Holds the figures of one heap. */
+/* Holds the backing of one custom heap. */
 struct ms_backing {
-	uint32_t node; /* its marker, 0 = not known */
+	uint32_t node; /* its marker's stack node, 0 = not known */
 	uint64_t bytes, blocks, most_bytes;
-	uint64_t taken; /* blocks in all */
+	uint64_t taken; /* number of blocks ever taken */
 };
 
-/* MS_EXT_BACKING or MS_EXT_UNBACKING. */
+/* Applies an event of kind MS_EXT_BACKING or MS_EXT_UNBACKING. */
 void ms_backing_event(struct ms_replay *r, const struct ms_event *ev);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * What the files of the live-heap model share among themselves.
+ * Declarations shared by the files of the live-heap model only.
  */
 #pragma once
 
 #include "replay.h"
 
-/* More than Linux has; a hostile trace cannot ask for more memory than this. */
+/* Limit on threads: more than Linux permits, so that a hostile trace cannot make us allocate
+ * more. */
 #define MS_REPLAY_THREADS_MAX (UINT32_C(1) << 22)
 
-/* Before a counter of that level changes; `epoch`: of the latest peak. */
+/* Saves a level's value at the latest peak (number `epoch`). Call before the level changes. */
 static inline void ms_replay_touch(struct ms_level *l, uint64_t epoch)
 {
 	if (l->epoch != epoch) {
@@ -18,7 +19,7 @@ static inline void ms_replay_touch(struct ms_level *l, uint64_t epoch)
 	}
 }
 
-/* A site at which nothing was allocated yet. */
+/* Returns a site without allocations. */
 static inline struct ms_replay_site ms_replay_idle_site(uint32_t node)
 {
 	return (struct ms_replay_site){.node = node,
@@ -27,10 +28,10 @@ static inline struct ms_replay_site ms_replay_idle_site(uint32_t node)
 				       .cell_key = UINT32_MAX};
 }
 
-/* The site of a stack node, made if needed, which may move r->sites. A node that nobody told of
- * stands for no stack. */
+/* Returns the site of a stack node, created if needed (this may move r->sites). An unknown node
+ * counts as no stack. */
 uint32_t ms_replay_site_of(struct ms_replay *r, uint32_t stack);
-/* Something was allocated there at `tick`. */
+/* Notes an allocation at the site at `tick`. */
 static inline void ms_replay_seen_at(struct ms_replay_site *s, uint64_t tick)
 {
 	if (__builtin_expect(s->first_tick == MS_NEVER, 0))
@@ -38,22 +39,22 @@ static inline void ms_replay_seen_at(struct ms_replay_site *s, uint64_t tick)
 	s->last_tick = tick;
 }
 
-/* Room for that many threads at least. */
+/* Makes room for at least `count` threads. */
 void ms_replay_more_threads(struct ms_replay *r, size_t count);
-/* Makes the span that holds `tick` the current one. A jump of any length costs at most a pass or
- * two over the spans. */
+/* Makes the span that contains `tick` the current one. A jump of any length takes at most two
+ * passes over the spans. */
 void ms_replay_move_timeline(struct ms_replay *r, uint64_t tick);
-/* Does everything that is due before the event at `tick`, now that an alarm has gone off; sets the
- * next alarm. */
+/* Handles an alarm: does everything that is due before the event at `tick`, and sets the next
+ * alarm. */
 void ms_replay_alarm(struct ms_replay *r, uint64_t tick);
-/* Takes what is left of the moments, and closes the timeline; the recording ends at `tick`. */
+/* Saves the remaining moments and closes the timeline of a recording that ends at `tick`. */
 void ms_replay_end_alarms(struct ms_replay *r, uint64_t tick);
-/* Returns for each site the tick of its oldest live block, MS_NEVER where none is, to be freed:
- * found from the blocks, not event by event. NULL for a sampled recording, whose oldest block need
- * not have been recorded. */
+/* Returns for each site the tick of its oldest live block, MS_NEVER = it has none; to be freed.
+ * Found by a pass over the blocks. NULL for a sampled recording, in which the oldest block may not
+ * have been recorded. */
 uint64_t *ms_replay_oldest(const struct ms_replay *r);
-/* Returns for each site what is live and came after the scan at the end, to be freed; NULL =
- * nothing did. */
+/* Returns for each site its live blocks allocated after the scan at the end, to be freed; NULL =
+ * there are none. */
 struct ms_replay_late *ms_replay_late(const struct ms_replay *r);
-/* Begins counting at `tick`, with what is live now. */
+/* Begins counting at `tick`, with the present live blocks. */
 void ms_replay_begin(struct ms_replay *r, uint64_t tick);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Replay of a sampled recording: what the events stand for.
+ * Replay of a sampled recording: scales samples up.
  */
 #include "replay_sampled.h"
 
@@ -70,14 +70,13 @@ static void take(struct ms_sampled_sum *from, const struct ms_sampled_sum *x)
 	from->bytes -= x->bytes;
 	from->blocks_variance -= x->blocks_variance;
 	from->bytes_variance -= x->bytes_variance;
-	if (!from->samples) /* what rounding left */
+	if (!from->samples) /* rounding errors remain */
 		*from = (struct ms_sampled_sum){0};
 }
 
 /* ---- events ---- */
 
-/* Keeps the sum of a site as it was at the peak before an event changes it, as is done for the
- * model's levels. */
+/* Saves a site's sum at the peak before an event changes it, as ms_replay_touch does for levels. */
 static void touch(const struct ms_replay *r, struct ms_sampled_site *site)
 {
 	if (site->epoch == r->peak_epoch)
@@ -222,7 +221,7 @@ struct ms_spread ms_sampled_bytes(const struct ms_sampled *s, const struct ms_sa
 struct ms_spread ms_sampled_blocks(const struct ms_sampled *s, const struct ms_sampled_sum *sum,
 				   uint64_t smallest)
 {
-	/* where nothing was recorded anything may have been missed */
+	/* if nothing was recorded, blocks of any size may have been missed */
 	struct ms_spread x = ms_spread_of_block(smallest != UINT64_MAX ? smallest : 1, s->mean);
 	x.seen = (double)sum->samples;
 	x.variance = sum->blocks_variance;
