@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Following a trace while it grows.
+ * Follows a trace while it grows.
  */
 #include "follow.h"
 
@@ -17,11 +17,11 @@
 #include "format/trace.h"
 
 #define CHECK_NS 200000000u
-#define BATCHES 16u /* between two looks at the clock */
+#define BATCHES 16u /* batches applied between two looks at the clock */
 
 /* ---- opening ---- */
 
-/* Sets *fd and returns what it is of; NULL with `err` set. */
+/* Opens the recording and sets *fd to the descriptor of its file. NULL with `err` set. */
 static struct ms_recording *open_file(const char *path, int *fd, struct ms_err *err)
 {
 	struct stat st;
@@ -42,7 +42,8 @@ static struct ms_recording *open_file(const char *path, int *fd, struct ms_err *
 	return rec;
 }
 
-/* Goes over to `path`, which it keeps unless that fails. 0, or -1 with `err` set and nothing changed. */
+/* Switches to the trace at `path`, and takes over `path` unless that fails. 0, or -1 with `err` set
+ * and nothing changed. */
 static int go_to(struct ms_follow *f, char *path, void (*leaving)(void *arg), void *arg,
 		 struct ms_err *err)
 {
@@ -100,7 +101,7 @@ static void check_file(struct ms_follow *f)
 		return;
 	f->next_check_ns = now + CHECK_NS;
 	f->size = (uint64_t)open_one.st_size;
-	/* a writer on a full disk takes back what is not a whole block: that was not applied */
+	/* a writer on a full disk truncates an incomplete block, which was not applied */
 	if ((uint64_t)open_one.st_size < ms_recording_offset(f->rec))
 		f->file = MS_FILE_CUT;
 	else if (stat(f->path, &named) != 0)
@@ -161,7 +162,8 @@ uint64_t ms_follow_reached(const struct ms_follow *f)
 	return t->replay.last_tick * t->head->tick_ns;
 }
 
-/* The trace has the number of its boot in bytes, the kernel tells it in digits. */
+/* Tells whether the trace was recorded during this boot. It stores the boot id as bytes; the kernel
+ * prints it in hex. */
 static bool of_this_boot(const struct ms_recording *t)
 {
 	char text[64] = "";

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Following a trace: while it is being written, or as it was left. Each call applies what has
- * become complete since, and every byte is read once.
+ * Follows a trace that is still being written, or reads a finished one. Each call applies the
+ * blocks completed since the last call, and every byte is read once.
  *
- * The model is never finished, so that more can always come. What is a sum of others is made by
- * those who look: see replay_cells.h.
+ * The model is never finished, so that more events can be applied. Callers compute the sums that
+ * ms_replay_finish would: see replay_cells.h.
  */
 #pragma once
 
@@ -15,42 +15,44 @@
 
 struct ms_err;
 
-/* Says what has happened to the file, besides growing. */
+/* State of the followed file. */
 enum ms_follow_file {
 	MS_FILE_THERE,
-	MS_FILE_REMOVED,  /* the name is gone; what is open is read on */
-	MS_FILE_REPLACED, /* another file has the name */
-	MS_FILE_CUT,      /* it became shorter than what was read: nothing more is read */
+	MS_FILE_REMOVED,  /* the name is gone; the open file is still read */
+	MS_FILE_REPLACED, /* another file has the name now */
+	MS_FILE_CUT,      /* shorter than the part already read: nothing more is read */
 };
 
 struct ms_follow {
 	char *path;
 	struct ms_recording *rec;
-	int fd; /* of rec */
+	int fd; /* descriptor of the file of `rec` */
 	enum ms_follow_file file;
-	uint64_t next_check_ns; /* of the file, on the monotonic clock */
-	uint64_t size;          /* of it, at the latest check */
-	int same_boot;          /* was it recorded since this machine started? -1 = not looked */
-	bool caught_up;         /* all that is there has been applied */
-	unsigned images;        /* by exec, that were followed before this one */
-	char waits_for[4096];   /* the trace of the next image, which is not there yet; "" = none */
+	uint64_t next_check_ns; /* time of the next check of the file, on the monotonic clock */
+	uint64_t size;          /* size in bytes at the latest check */
+	int same_boot;          /* 1 = recorded since this machine started, 0 = not, -1 = not
+				   checked yet */
+	bool caught_up;         /* everything in the file has been applied */
+	unsigned images;        /* number of images followed before this one, one per exec */
+	char waits_for[4096];   /* trace of the next image, which does not exist yet; "" = none */
 };
 
 /* Opens the trace. NULL with `err` set. */
 struct ms_follow *ms_follow_open(const char *path, struct ms_err *err);
 void ms_follow_close(struct ms_follow *f);
-/* Applies what is there, for about `budget_ns` of time. 1: there is more, call again; 0: that is
- * all now; -1 with `err` set: reading failed. */
+/* Applies new events for about `budget_ns`. 1: there are more, call again; 0: all present events
+ * are applied; -1 with `err` set: reading failed. */
 int ms_follow_step(struct ms_follow *f, uint64_t budget_ns, struct ms_err *err);
-/* When the image has become another one by exec and the trace of that is there: goes over to it,
- * and f->rec is another recording. `leaving` is called before the old one is closed. */
+/* If the process has replaced its image by exec and the new image's trace exists, switches to that
+ * trace and returns true: f->rec is then another recording. Calls `leaving` before the old one is
+ * closed. */
 bool ms_follow_successor(struct ms_follow *f, void (*leaving)(void *arg), void *arg);
-/* Goes over, as ms_follow_successor does, to the file that has the name now (MS_FILE_REPLACED, or a
- * file that was cut). 0, or -1 with `err` set and nothing changed. */
+/* Switches, as ms_follow_successor does, to the file that now has the name (after MS_FILE_REPLACED
+ * or MS_FILE_CUT). 0, or -1 with `err` set and nothing changed. */
 int ms_follow_again(struct ms_follow *f, void (*leaving)(void *arg), void *arg, struct ms_err *err);
 
-/* Returns until when all is known: ns since the start of the recording. */
+/* Returns the time up to which all events are applied, in ns since the start of the recording. */
 uint64_t ms_follow_reached(const struct ms_follow *f);
-/* How long ago that was, of a trace that grows and was made on this machine since it was started;
- * else UINT64_MAX. */
+/* Returns how long ago that time was, in ns, if the trace is growing and was recorded on this
+ * machine since it started; else UINT64_MAX. */
 uint64_t ms_follow_lag(struct ms_follow *f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A trace being replayed: blocks to records, stacks, symbols and events.
+ * Replays a trace: reads records, stacks, symbols and events from its blocks.
  */
 #include "recording.h"
 
@@ -15,12 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GAP_MAX (UINT32_C(1) << 24) /* frames or nodes that one damaged place may have held */
+#define GAP_MAX (UINT32_C(1) << 24) /* frames or nodes missing at one damaged place, at most */
 #define RECORDS_MAX                                                                                \
 	(UINT32_C(1)                                                                               \
-	 << 22) /* ids of modules and threads: a hostile one asks for no more memory than this */
+	 << 22) /* ids of modules and threads; limits the memory a hostile trace can request */
 
-/* Events that are decoded before they are applied: as many as the first-level cache holds. */
+/* Number of events decoded before they are applied; a batch fits the first-level cache. */
 #define BATCH 256u
 
 /* ---- records ---- */
@@ -30,7 +30,7 @@ static const char *text_of(struct ms_recording *t, const struct ms_field *f)
 	return f->is_bytes ? ms_arena_strndup(&t->arena, (const char *)f->data, f->size) : NULL;
 }
 
-/* Sets what the record says and leaves the rest as it is. */
+/* Stores the fields that the record has, and leaves other fields unchanged. */
 static void get_fields(struct ms_recording *t, struct ms_record rec, struct ms_fields *f)
 {
 	struct ms_field field;
@@ -43,7 +43,7 @@ static void get_fields(struct ms_recording *t, struct ms_record rec, struct ms_f
 	}
 }
 
-/* Sets what the record says in a row, and leaves the rest as it is. */
+/* Stores the fields that the record has in a row, and leaves other fields unchanged. */
 static void get_row(struct ms_recording *t, struct ms_record rec, struct ms_row *r)
 {
 	struct ms_field field;
@@ -67,7 +67,7 @@ static void get_strings(struct ms_recording *t, struct ms_record rec, unsigned i
 			*MS_PUSH(out) = text_of(t, &field);
 }
 
-/* The row of that index, made if needed; NULL when the index is out of all reason. */
+/* Returns the row with that index, created if needed; NULL if the index is unreasonable. */
 static struct ms_row *indexed(struct ms_rows *r, uint64_t index)
 {
 	if (index >= RECORDS_MAX || index > r->n + 4096)
@@ -77,7 +77,7 @@ static struct ms_row *indexed(struct ms_rows *r, uint64_t index)
 	return &r->v[index];
 }
 
-/* A record that amends the row whose number, from `base`, is in field `key`. */
+/* Applies a record to the row whose number, counted from `base`, is in field `key`. */
 static bool amend(struct ms_recording *t, struct ms_record rec, struct ms_rows *r, unsigned key,
 		  unsigned base)
 {
@@ -94,7 +94,7 @@ static bool amend(struct ms_recording *t, struct ms_record rec, struct ms_rows *
 	return false;
 }
 
-/* A function more of a module that is a source file. */
+/* Adds a function of a module that is a source file. */
 static void add_function(struct ms_recording *t, struct ms_record rec)
 {
 	struct ms_field f;
@@ -130,7 +130,8 @@ static void add_row(struct ms_recording *t, struct ms_record rec, struct ms_rows
 
 /* ---- symbols ---- */
 
-/* String numbers of a block count from 1 in that block; ours go on through the file. */
+/* Converts a string number, which counts from 1 in each block, to one that counts through the
+ * file. */
 static uint32_t string_number(const struct ms_recording *t, uint32_t in_block)
 {
 	return in_block ? t->string_base + in_block : 0;
@@ -171,8 +172,8 @@ static bool add_symbols(struct ms_recording *t, struct ms_record rec)
 	return true;
 }
 
-/* A further symbols block is of all frames again, or of more: its chains replace earlier ones, its
- * strings count anew. */
+/* Begins another symbols block. It covers at least the frames of earlier ones: its chains replace
+ * theirs, and its strings are numbered anew. */
 static void begin_symbols(struct ms_recording *t)
 {
 	t->has_symbols = true;
@@ -185,7 +186,7 @@ static void begin_symbols(struct ms_recording *t)
 	}
 }
 
-/* The roots of a record, in the arena. */
+/* Copies the roots of a record into the arena. */
 static void take_roots(struct ms_recording *t, struct ms_record rec, struct ms_verdict_site *s)
 {
 	struct ms_verdict_root root = {0};
@@ -221,7 +222,8 @@ static bool add_verdict(struct ms_recording *t, struct ms_record rec)
 	return true;
 }
 
-/* A moment's records follow its head; of what does not, nothing is known. */
+/* Adds a record about resident memory. A moment's records must follow its head; others are
+ * rejected. */
 static bool add_resident(struct ms_recording *t, struct ms_record rec)
 {
 	struct ms_row row = {0};
@@ -322,7 +324,7 @@ static bool take_stacks(struct ms_recording *t, const struct ms_block *b)
 	struct ms_stacks_decoder d;
 	if (ms_stacks_decoder_init(&d, b->columns, b->column_count) != MS_FMT_OK)
 		return false;
-	/* Numbers go on where the last block stopped, or further on after a lost one. */
+	/* Numbers continue from the last block, or from a higher number after a lost block. */
 	if (d.first_frame < t->frames.n || d.first_frame - t->frames.n > GAP_MAX ||
 	    d.first_node < t->nodes.n || d.first_node - t->nodes.n > GAP_MAX)
 		return false;
@@ -355,7 +357,7 @@ bool ms_recording_take(struct ms_recording *t, const struct ms_block *b)
 		return ms_recording_take_checkpoint(t, b);
 	if (b->type != MS_BLOCK_EVENTS)
 		return take_records(t, b);
-	if (t->ahead) /* its thread decodes them */
+	if (t->ahead) /* the read-ahead thread decodes the events */
 		return true;
 	if (!t->decoder) {
 		t->decoder = ms_xrealloc(NULL, 1, sizeof *t->decoder);
@@ -372,10 +374,11 @@ bool ms_recording_take(struct ms_recording *t, const struct ms_block *b)
 static uint64_t columns_of(const struct ms_recording *t, uint64_t want)
 {
 	bool slack = t->replay.beside && t->replay.beside->asked_usable;
-	return slack ? want | MS_COLUMN_BIT(MS_LIVE_SLACK) : want; /* of checkpoints */
+	return slack ? want | MS_COLUMN_BIT(MS_LIVE_SLACK) : want; /* MS_LIVE_SLACK is a column of
+								      checkpoints */
 }
 
-/* Takes what ms_trace_next gave. 1, 0 at the end, -1. */
+/* Handles the result of ms_trace_next. 1 = continue, 0 = at the end, -1 = failed. */
 static int take_next(struct ms_recording *t, enum ms_trace_next next, const struct ms_block *b)
 {
 	switch (next) {
@@ -402,7 +405,7 @@ int ms_recording_next_block(struct ms_recording *t, uint64_t types, uint64_t wan
 	return take_next(t, ms_trace_next(t->file, types, columns_of(t, want), &b, err), &b);
 }
 
-/* Decodes the next events of a block into the batch. False: there are none. */
+/* Decodes the next events of a block into the batch. False = there are none. */
 static bool decode_batch(struct ms_recording *t)
 {
 	enum ms_fmt rc;
@@ -414,7 +417,7 @@ static bool decode_batch(struct ms_recording *t)
 	return n != 0;
 }
 
-/* The next events, in t->batch. 1, 0 at the end, -1. */
+/* Gets the next events into t->batch. 1, 0 at the end, -1. */
 static int next_batch(struct ms_recording *t, struct ms_err *err)
 {
 	for (;;) {
@@ -437,8 +440,8 @@ static int next_batch(struct ms_recording *t, struct ms_err *err)
 	}
 }
 
-/* How many of the batch come before a stop and up to tick `until`. Times of a block never go back;
- * those past the limit of ticks are bad, and applied to be counted so. */
+/* Returns how many events of the batch are before a stop and up to tick `until`. Times in a block
+ * never decrease. Events beyond tick_limit are included, so that they are counted as bad. */
 static size_t due(const struct ms_recording *t, uint64_t until)
 {
 	size_t n = t->batch_end - t->batch_at;
@@ -475,7 +478,7 @@ void ms_recording_finish(struct ms_recording *t)
 	ms_replay_finish(&t->replay, ms_recording_reached(t) / t->head->tick_ns);
 }
 
-/* The events are over, here or by a stop. 0, or -1. */
+/* Finishes after the last event, or at a stop. 0, or -1. */
 static int finish(struct ms_recording *t, struct ms_err *err)
 {
 	uint64_t end;
@@ -491,7 +494,8 @@ static int finish(struct ms_recording *t, struct ms_err *err)
 	return 0;
 }
 
-/* Applies what is due of the batch, or of the next one. 1, 0 at the end, -1. */
+/* Applies the events of the batch up to tick `until`; reads a batch first if it is empty. 1, 0 at
+ * the end, -1. */
 static int apply(struct ms_recording *t, uint64_t until, struct ms_err *err)
 {
 	int rc = t->batch_at == t->batch_end ? next_batch(t, err) : 1;
@@ -545,7 +549,7 @@ struct ms_recording *ms_recording_begin(struct ms_trace *file, const char *path)
 	return t;
 }
 
-/* Reads to the end; `info`: or up to the first event, before which there is the info block. */
+/* Reads blocks to the end. With `info`, only up to the first event; the info block precedes it. */
 static struct ms_recording *read_blocks(struct ms_recording *t, uint64_t types, uint64_t want,
 					bool info, struct ms_err *err)
 {
@@ -635,7 +639,7 @@ bool ms_recording_exited(const struct ms_recording *t)
 bool ms_recording_damaged(const struct ms_recording *t)
 {
 	uint64_t places = 0, bytes = 0;
-	if (!t->ahead) /* there was none before, or it would be over */
+	if (!t->ahead) /* before reading ahead there was no damage; damage would have ended it */
 		bytes = ms_trace_damaged_bytes(t->file, &places);
 	return bytes || places || t->bad_blocks;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Room trace: a trace file, read and written.
+ * Room trace: reads and writes trace files.
  *   In:  a path, a descriptor or a pipe (tracefile.h), also one that still grows (follow.h).
  *   Out: blocks (tracefile.h), and a recording: its records, with its events fed to room replay.
  *   Used by: ms-record writes (tracewrite.c); snapshot, symbols, api and ms-top read.
  *
- * A trace being replayed: what its records say, its frames and call stacks, and the live-heap model
- * that its events feed.
+ * A trace being replayed: its records, its frames and call stacks, and the live-heap model that
+ * applies its events.
  */
 #pragma once
 
@@ -25,16 +25,16 @@ struct ms_err;
 #define MS_FIELDS 64u
 #define MS_ROW_FIELDS 14u
 
-/* One record, taken apart by field number; of a repeated field the last one. `number` is a value,
- * or a count of bytes. */
+/* Holds one record by field number; of a repeated field the last value. `number` is a value, or a
+ * length in bytes. */
 struct ms_fields {
-	uint64_t known; /* bit per field */
+	uint64_t known; /* bit set of fields present */
 	uint64_t number[MS_FIELDS];
-	const char *text[MS_FIELDS]; /* NUL-ended copy, as long as the recording lives; "" for a
-					number */
+	const char *text[MS_FIELDS]; /* NUL-terminated copies that live as long as the recording;
+					NULL for a number */
 };
-/* Holds a record as ms_fields does, of kinds of which there are many. Only their fields 2 and 3 may
- * be text: text[field - 2], else NULL. */
+/* Holds a record like ms_fields, for kinds with many records. Only fields 2 and 3 can be text:
+ * text[field - 2], else NULL. */
 struct ms_row {
 	uint32_t known;
 	uint64_t number[MS_ROW_FIELDS];
@@ -42,14 +42,14 @@ struct ms_row {
 };
 #define ms_has(f, field) ((f)->known >> (field)&1)
 
-/* Strings of a repeated field. */
+/* Lists the strings of a repeated field. */
 struct ms_strings {
 	const char **v;
 	size_t n, cap;
 };
-/* MS_MODULE_KIND of a source file of an interpreter: the trace says what its frames are. */
+/* MS_MODULE_KIND of an interpreter's source file, for whose frames the trace has function names. */
 #define MS_SYMBOLS_SOURCE 5
-/* Functions of a source file, by number. */
+/* Lists the functions of a source file, by number. */
 struct ms_functions {
 	struct ms_function {
 		uint64_t number;
@@ -62,12 +62,12 @@ struct ms_rows {
 	size_t n, cap;
 };
 
-/* Symbols block: the logical frames of one frame, innermost inlined first. */
+/* Locates the logical frames of one frame, innermost inlined first, from a symbols block. */
 struct ms_chain {
 	uint32_t first, count; /* in ms_recording.places */
 };
 struct ms_place {
-	uint32_t function, file, line, column; /* strings by number, from 1; 0 = unknown */
+	uint32_t function, file, line, column; /* function, file: string numbers; 0 = unknown */
 };
 
 struct ms_module_state {
@@ -81,18 +81,20 @@ struct ms_recording {
 	struct ms_arena arena;
 	struct ms_replay replay;
 
-	struct ms_fields info, end; /* MS_INFO_*, MS_END_* of the last end block */
+	struct ms_fields info, end; /* MS_INFO_* of the info block, MS_END_* of the last end
+				       block */
 	bool has_info, has_end;
 	struct ms_strings args, allocators, hooks_missing, allocators_missed, left;
 	struct ms_rows modules;                  /* by id - 1; an id never seen has known = 0 */
-	MS_ARRAY(struct ms_functions) functions; /* of modules that are source files, by id - 1 */
+	MS_ARRAY(struct ms_functions) functions; /* functions of source files, by module id - 1 */
 	struct ms_rows threads;                  /* by index */
 	struct ms_rows samples, marks, losses, before;
-	/* Moments at which resident memory was looked at: their heads, by number; in `resident` the
-	 * sites of each, by stack, and its files. */
+	/* Moments at which resident memory was measured: their heads, by number. `resident` has the
+	 * records of each: sites, by stack, and files. */
 	MS_ARRAY(struct ms_fields) moments;
 	struct ms_rows resident;
-	/* of each scan its head, then its sites, by stack; scans by number; labels NUL-ended */
+	/* for each scan its head, then its sites, by stack; scans by number; labels are
+	 * NUL-terminated */
 	MS_ARRAY(struct ms_verdict_record) verdicts;
 
 	MS_ARRAY(struct ms_frame) frames; /* by number; [0] and those lost in damage are zero */
@@ -100,100 +102,104 @@ struct ms_recording {
 
 	bool has_symbols;
 	struct ms_strings strings; /* by number - 1 */
-	uint32_t string_base;      /* strings of earlier symbols blocks */
+	uint32_t string_base;      /* number of strings of earlier symbols blocks */
 	MS_ARRAY(struct ms_place) places;
-	struct ms_chain *chains; /* by frame number, of frames.n entries when has_symbols */
+	struct ms_chain *chains; /* by frame number: frames.n entries if has_symbols */
 	size_t chain_count;
 	MS_ARRAY(struct ms_module_state) states;
 
-	uint64_t last_ns;          /* latest time seen anywhere */
-	uint64_t bad_blocks;       /* whole, but their content means nothing */
+	uint64_t last_ns;          /* latest time in any block */
+	uint64_t bad_blocks;       /* blocks with a valid checksum but invalid content */
 	enum ms_trace_state state; /* valid at the end */
 
-	struct ms_event_decoder *decoder; /* NULL until there is an event */
-	struct ms_event *batch;           /* events of one block, decoded */
-	size_t batch_at, batch_end;       /* those not applied yet */
+	struct ms_event_decoder *decoder; /* NULL before the first event */
+	struct ms_event *batch;           /* decoded events of one block */
+	size_t batch_at, batch_end;       /* range of the batch not applied yet */
 	bool in_block;
-	bool may_read_ahead;    /* by a thread of its own, where that is worth it */
-	struct ms_ahead *ahead; /* which is at work on `file` and `decoder`; or NULL */
-	uint64_t offset;        /* what is before it in the file was taken, while it is at work */
+	bool may_read_ahead;    /* a second thread may read ahead if that is worthwhile */
+	struct ms_ahead *ahead; /* that thread's state, which then uses `file` and `decoder`; NULL =
+				   none */
+	uint64_t offset;        /* bytes of the file processed, while reading ahead */
 
-	/* Reading a part only. */
-	struct ms_trace_index index; /* of ms_recording_open_parts */
-	bool parts;   /* so opened: all but events and checkpoints was read already */
+	/* Fields for reading a part only: */
+	struct ms_trace_index index; /* set by ms_recording_open_parts */
+	bool parts;   /* opened by ms_recording_open_parts: all blocks but events and checkpoints
+			 are read already */
 	bool skipped; /* events before a checkpoint are not in the file, or were not read */
-	bool stopped; /* at the stop: what follows is not applied */
-	uint64_t stop_tick, stop_event, stop_ns; /* ms_recording_stop_at */
-	uint32_t next_part;                      /* of the checkpoint being taken; 0 = none is */
-	struct ms_checkpoint_head part_head;     /* its part 0 */
+	bool stopped; /* the stop is reached: later events are not applied */
+	uint64_t stop_tick, stop_event, stop_ns; /* set by ms_recording_stop_at */
+	uint32_t next_part;                      /* next part of the checkpoint being read; 0 =
+						    none */
+	struct ms_checkpoint_head part_head;     /* head of its part 0 */
 
-	void (*on_block)(void *arg); /* called after every block, or NULL: for progress */
+	void (*on_block)(void *arg); /* called after every block, to show progress; NULL = none */
 	void *on_block_arg;
 };
 
 /* Opens `path` ("-" = standard input), which is borrowed, and reads up to the first event. NULL
- * with `err` set when it is no trace. */
+ * with `err` set if it is not a trace. */
 struct ms_recording *ms_recording_open(const char *path, struct ms_err *err);
-/* Reads a recording as ms_recording_open does, from a descriptor of which `n` bytes were read
- * already. It is kept and closed by ms_recording_close, not when this fails. */
+/* Opens a recording as ms_recording_open does, from a descriptor from which `n` bytes have been
+ * read already. ms_recording_close closes the descriptor; if this fails, it stays open. */
 struct ms_recording *ms_recording_open_fd(int fd, const char *name, const void *bytes, size_t n,
 					  struct ms_err *err);
 void ms_recording_close(struct ms_recording *t);
-/* Keeps no open file and no buffers until it is read on, where it can be opened again; so that
- * there may be more recordings than open files. */
+/* Closes the file and frees the buffers until the next read, if the file can be reopened. Lets
+ * recordings outnumber open files. */
 void ms_recording_park(struct ms_recording *t);
 
 /* ---- a part of a trace ---- */
 
-/* Opens a trace on disk that has ended and reads everything but events and checkpoints: its marks
- * and its end are known then. NULL without a text in `err`: it must be read from its start. */
+/* Opens a finished trace on disk and reads everything but events and checkpoints; marks and end are
+ * then known. NULL without a text in `err`: the trace must be read from its start. */
 struct ms_recording *ms_recording_open_parts(const char *path, struct ms_err *err);
-/* Reads a trace that still grows, or that has no end, as ms_recording_open_parts does: everything
- * but events that is there now. */
+/* Opens a trace as ms_recording_open_parts does, but one that still grows or has no end: reads
+ * everything but events that is present now. */
 struct ms_recording *ms_recording_open_present(const char *path, struct ms_err *err);
-/* Takes such a recording to the last checkpoint that holds no event later than `tick`, or to its
- * first event when there is none; ms_recording_run goes on from there. False when that cannot be
- * done: the recording can only be closed then, and the trace be read from its start. */
+/* Moves such a recording to the last checkpoint without events later than `tick`, or to its first
+ * event if there is none; ms_recording_run continues from there. False = failed: close the
+ * recording, and read the trace from its start. */
 bool ms_recording_start_at(struct ms_recording *t, uint64_t tick, struct ms_err *err);
-/* The recording is to end at `ns`: events at `tick` or later, or of number `event` or higher
- * (MS_NEVER: all), are not wanted. ms_recording_run ends before them, and leaves them unread where
- * it can. */
+/* Makes the recording end at `ns`: events at or after `tick`, or from number `event` on (MS_NEVER:
+ * no limit), are excluded. ms_recording_run stops before them, and does not read them if it can. */
 void ms_recording_stop_at(struct ms_recording *t, uint64_t ns, uint64_t tick, uint64_t event);
-/* When its figures end, in ns: where it was stopped, else its length. */
+/* Returns the end of the figures in ns: the stop, else the length. */
 uint64_t ms_recording_reached(const struct ms_recording *t);
 
 /* Applies the events up to and including `until_ns` (ns since the start of this recording). 1:
- * *next_ns is the time of the next one; 0: there is none, all was read and the model is finished;
- * -1 with `err` set: reading failed. */
+ * *next_ns is the time of the next event; 0: there are no more, everything is read and the model is
+ * finished; -1 with `err` set: reading failed. */
 int ms_recording_run(struct ms_recording *t, uint64_t until_ns, uint64_t *next_ns,
 		     struct ms_err *err);
 
-/* Applies some of what is there, without finishing the model: for one who follows a trace that
- * grows. 1: there may be more; 0: no more now, or the stop was reached (t->stopped); t->state is
+/* Applies some of the present events, without finishing the model; for followers of a growing
+ * trace. 1: there may be more; 0: no more now, or the stop is reached (t->stopped), and t->state is
  * valid; -1 with `err` set: reading failed. */
 int ms_recording_step(struct ms_recording *t, struct ms_err *err);
 
-/* Finishes the model of one that was read by steps, as if it ended where it is: nothing more can be
- * applied. */
+/* Finishes the model of a recording read in steps, as if the trace ended here. No more events can
+ * be applied. */
 void ms_recording_finish(struct ms_recording *t);
 
-/* Bytes of the file that were taken so far. */
+/* Returns the number of bytes of the file processed so far. */
 uint64_t ms_recording_offset(const struct ms_recording *t);
-/* Length in ns: what the end block says, else the latest time in the file. */
+/* Returns the length in ns: from the end block, else the latest time in the file. */
 uint64_t ms_recording_length(const struct ms_recording *t);
-/* Do its figures end with its process, by exit or by a signal? Valid after the end of the events. */
+/* Tells whether the process ended, by exit or by a signal, where the figures end. Valid after the
+ * last event. */
 bool ms_recording_exited(const struct ms_recording *t);
-/* The scan at the end of the process; NULL = there was none. */
+/* Returns the scan at the end of the process; NULL = there was none. */
 const struct ms_verdict_scan *ms_recording_end_scan(const struct ms_recording *t);
-/* "complete", "growing", "no end" or "damaged"; the first two are complete. Valid after the end. */
+/* Returns "complete", "growing", "no end" or "damaged"; the first two count as complete. Valid
+ * after the end. */
 const char *ms_recording_state(const struct ms_recording *t);
 bool ms_recording_complete(const struct ms_recording *t);
 
-/* Looks at a file on disk quickly, without its events: info, end and marks. The result is only for
- * those; close it. */
+/* Reads info, end and marks of a file on disk quickly, without its events. Use the result for those
+ * only; close it. */
 struct ms_recording *ms_recording_glance(const char *path, struct ms_err *err);
 
-/* Returns the function of a frame in a source file, NULL = not known; ms_source_line its line, 0 =
- * not known. */
+/* Returns the function of a frame in a source file, NULL = not known. ms_source_line returns its
+ * line, 0 = not known. */
 const char *ms_source_function(const struct ms_recording *t, const struct ms_frame *f);
 uint32_t ms_source_line(const struct ms_frame *f);

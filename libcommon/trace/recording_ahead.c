@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * Reading ahead: a second thread reads blocks, decompresses them and decodes events while the first
- * one applies those before.
+ * Reads ahead: a second thread reads and decompresses blocks and decodes events while the first
+ * thread applies earlier ones.
  *
- * Until it comes to something other than a good block (the end, damage, a failure) the thread is
- * the only one that touches the file and the decoder. That it hands over as the last, and ends: the
- * reading goes on in one thread.
+ * The second thread alone uses the file and the decoder, until it meets anything but a good block
+ * (the end, damage, a failure). It passes that on as its last parcel and ends, and the first thread
+ * reads the rest.
  *
- * What it read goes through a ring of parcels, each with a block or a batch of events, in the
- * file's order. Of a block of events the parcel has the head alone: its events follow.
+ * Its results go through a ring of parcels, each with a block or a batch of events, in the file's
+ * order. For a block of events, one parcel has the head only, and the next ones have the events.
  *
  *   taken <= put <= taken + PARCELS; parcels [taken, put) belong to the thread that applies, which
  *   holds the first of them while it is at work on it, all others to the one that reads.
  *
- * Either thread has one of the counters to itself: the other one sees it by what the semaphores
- * count, free parcels and filled ones.
+ * Each counter is used by one thread only. The other thread waits on semaphores, which count free
+ * and filled parcels.
  */
 #include "recording_private.h"
 
@@ -28,21 +28,22 @@
 #include "libcommon/base/thread.h"
 #include "format/trace.h"
 
-/* Few enough for the second-level cache, many enough that waking each other is cheap. */
+/* Number of parcels: few enough for the second-level cache, enough to make wake-ups rare. */
 #define PARCELS 4u
 #define PARCEL_EVENTS 2048u
 #define STACK_BYTES (512u << 10)
-#define WORTH_IT 16384u /* events of a block */
+#define WORTH_IT 16384u /* events left in a block */
 
 struct parcel {
 	bool is_batch;
-	/* of a batch: */
+	/* if is_batch: */
 	struct ms_event *events;
 	size_t count;
-	uint64_t position; /* number of the first one in the file, 0 = not known */
-	bool bad;          /* it cannot be decoded from here on */
+	uint64_t position; /* number of the first event in the file, 0 = not known */
+	bool bad;          /* the rest of the block cannot be decoded */
 	/* else: */
-	enum ms_trace_next next; /* what ms_trace_next gave; if it is no block, the last parcel */
+	enum ms_trace_next next; /* result of ms_trace_next; anything but MS_NEXT_BLOCK makes it the
+				    last parcel */
 	struct ms_block block;   /* columns point into `bytes` */
 	struct ms_column columns[MS_BLOCK_COLUMNS_MAX];
 	uint8_t *bytes;
@@ -52,12 +53,12 @@ struct parcel {
 struct ms_ahead {
 	pthread_t thread;
 	sem_t free, filled;
-	uint64_t put, taken; /* parcels */
+	uint64_t put, taken; /* numbers of parcels */
 	int stop;            /* atomic */
 	struct ms_recording *t;
-	uint64_t want; /* columns, as of ms_trace_next */
+	uint64_t want; /* bit set of columns, as for ms_trace_next */
 	struct ms_err err;
-	struct ms_event *batch; /* what t->batch was */
+	struct ms_event *batch; /* the recording's own t->batch */
 	struct parcel parcels[PARCELS];
 };
 
@@ -65,18 +66,18 @@ struct ms_ahead {
 
 static void await(sem_t *s)
 {
-	while (sem_wait(s) != 0) /* a signal came */
+	while (sem_wait(s) != 0) /* interrupted by a signal */
 		continue;
 }
 
-/* The next parcel to be filled; NULL = stop. */
+/* Returns the next parcel to be filled; NULL = stop. */
 static struct parcel *next_free(struct ms_ahead *a)
 {
 	await(&a->free);
 	return __atomic_load_n(&a->stop, __ATOMIC_ACQUIRE) ? NULL : &a->parcels[a->put++ % PARCELS];
 }
 
-/* The next one that is filled; the one before is free again. */
+/* Returns the next filled parcel, and frees the previous one. */
 static const struct parcel *take(struct ms_ahead *a)
 {
 	if (a->taken)
@@ -87,7 +88,7 @@ static const struct parcel *take(struct ms_ahead *a)
 
 /* ---- the thread that reads ---- */
 
-/* The events of the decoder's block, from where it stands; none when `rc` says that it is bad. False:
+/* Passes on the rest of the events in the decoder's block; none if `rc` is an error. False =
  * stop. */
 static bool put_events(struct ms_ahead *a, enum ms_fmt rc)
 {
@@ -126,7 +127,7 @@ static void copy_columns(struct parcel *p)
 	p->block.columns = p->columns;
 }
 
-/* False: stop. */
+/* Passes on a block, or the last result. False = stop. */
 static bool put_block(struct ms_ahead *a, enum ms_trace_next next, const struct ms_block *b)
 {
 	struct parcel *p = next_free(a);

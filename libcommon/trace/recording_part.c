@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A part of a trace: from a checkpoint on, up to a stop.
+ * Reads a part of a trace: from a checkpoint up to a stop.
  */
 #include "recording_private.h"
 
@@ -12,7 +12,7 @@
 
 static bool begin_checkpoint(struct ms_recording *t, const struct ms_checkpoint_head *h)
 {
-	bool anew = !ms_recording_damaged(t); /* else a gap before it is no wonder */
+	bool anew = !ms_recording_damaged(t); /* if damaged, that explains a gap before it */
 	if (h->part != 0 || !ms_replay_restore(&t->replay, h, anew))
 		return false;
 	t->part_head = *h;
@@ -72,7 +72,7 @@ bool ms_recording_take_checkpoint(struct ms_recording *t, const struct ms_block 
 
 /* ---- all but events ---- */
 
-/* Reads the block of an entry. False: it is not there as the index says, or I/O failed. */
+/* Reads the block of an index entry. False = it does not match the entry, or I/O failed. */
 static bool read_entry(struct ms_recording *t, const struct ms_index_entry *e, struct ms_err *err)
 {
 	return ms_trace_seek(t->file, e->offset) &&
@@ -80,7 +80,7 @@ static bool read_entry(struct ms_recording *t, const struct ms_index_entry *e, s
 	       ms_trace_offset(t->file) == e->offset + e->bytes && !ms_recording_damaged(t);
 }
 
-/* All but events, of the blocks in t->index. */
+/* Reads all blocks in t->index but events and checkpoints. */
 static bool read_parts(struct ms_recording *t, struct ms_err *err)
 {
 	for (size_t i = 0; i < t->index.n; i++) {
@@ -125,7 +125,7 @@ struct ms_recording *ms_recording_open_present(const char *path, struct ms_err *
 
 /* ---- from a checkpoint on ---- */
 
-/* The first part of the checkpoint to which `i` belongs. */
+/* Returns the first part of the checkpoint that entry `i` belongs to. */
 static size_t first_part(const struct ms_trace_index *x, size_t i)
 {
 	while (i && x->v[i - 1].type == MS_BLOCK_CHECKPOINT)
@@ -133,8 +133,8 @@ static size_t first_part(const struct ms_trace_index *x, size_t i)
 	return i;
 }
 
-/* Takes over the checkpoint that begins at `i`. The number of the entry behind it; 0 = it is of no
- * use. */
+/* Applies the checkpoint that begins at entry `i`. Returns the number of the entry after it; 0 = it
+ * is unusable. */
 static size_t take_checkpoint(struct ms_recording *t, size_t i, struct ms_err *err)
 {
 	const struct ms_trace_index *x = &t->index;

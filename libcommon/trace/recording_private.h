@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the files that read a recording share among themselves.
+ * Declarations shared by the files that read a recording only.
  */
 #pragma once
 
@@ -10,38 +10,38 @@
 #define MS_COLUMN_BIT(c) (UINT64_C(1) << (c))
 
 #define MS_EVENT_TYPES (MS_TYPE_BIT(MS_BLOCK_EVENTS) | MS_TYPE_BIT(MS_BLOCK_CHECKPOINT))
-/* All that this version knows but the index. */
+/* Bit set of all block types that this version knows, except the index. */
 #define MS_ALL_TYPES                                                                               \
 	((MS_TYPE_BIT(MS_BLOCK_RESIDENT + 1) - MS_TYPE_BIT(MS_BLOCK_INFO)) &                       \
 	 ~MS_TYPE_BIT(MS_BLOCK_INDEX))
-/* Replay has no use for addresses (MS_COL_ADDRESS is above these; what early recorders wrote is
- * not read). */
+/* Bit set of all columns but addresses, which replay does not use. MS_COL_ADDRESS is above the
+ * mask; MS_COL_ADDRESS_OLD, of early recorders, is excluded. */
 #define MS_ALL_COLUMNS (UINT64_C(0xffe) & ~MS_COLUMN_BIT(MS_COL_ADDRESS_OLD))
 
-/* A recording of `file`, which may be NULL, at its start. */
+/* Returns a recording of `file` (may be NULL) at its start. */
 struct ms_recording *ms_recording_begin(struct ms_trace *file, const char *path);
-/* Was there anything that could not be read so far? */
+/* Tells whether anything could not be read so far. */
 bool ms_recording_damaged(const struct ms_recording *t);
-/* Goes on to the next block of `types` with its columns `want`. 1, 0 at the end, -1. Blocks that
- * were damaged are counted by the file's reader. */
+/* Reads the next block of `types` with its columns `want`. 1, 0 at the end, -1. The file's reader
+ * counts damaged blocks. */
 int ms_recording_next_block(struct ms_recording *t, uint64_t types, uint64_t want,
 			    struct ms_err *err);
-/* Takes what a block says; of one of events, its decoder is set up. False when it means nothing. */
+/* Applies a block; for events, it only sets up the decoder. False = its content is invalid. */
 bool ms_recording_take(struct ms_recording *t, const struct ms_block *b);
-/* A block of a checkpoint. It is passed over unless events before it are missing. False when it
- * means nothing. */
+/* Applies a block of a checkpoint, or skips it if no events before it are missing. False = its
+ * content is invalid. */
 bool ms_recording_take_checkpoint(struct ms_recording *t, const struct ms_block *b);
 
-/* ---- recording_ahead.c: a second thread reads blocks, decompresses them and decodes events ---- */
+/* ---- recording_ahead.c: a second thread reads and decompresses blocks, decodes events ---- */
 
-/* Starts it when that is worth it: a recording that may (ms_recording.may_read_ahead), read in
- * order to its end, in the middle of a large block of events, on more than one processor. `want`:
- * columns, as of ms_trace_next. */
+/* Starts reading ahead if that is worthwhile: permitted (ms_recording.may_read_ahead), reading in
+ * order to the end, in the middle of a large block of events, on more than one processor. `want`:
+ * bit set of columns, as for ms_trace_next. */
 bool ms_ahead_start(struct ms_recording *t, uint64_t want);
-/* Gives what comes next. True: t->batch is the next events, valid until the next call. False:
- * `next` and `b` are what ms_trace_next gave, with `err`; of a block of events, which the batches
- * that follow are of, without columns. The thread is over with the first that is no block. */
+/* Gets the thread's next result. True: t->batch has the next events, valid until the next call.
+ * False: `next`, `b` and `err` are those of ms_trace_next; a block of events has no columns, and
+ * its events follow. The thread has ended if `next` is not MS_NEXT_BLOCK. */
 bool ms_ahead_next(struct ms_recording *t, enum ms_trace_next *next, struct ms_block *b,
 		   struct ms_err *err);
-/* Ends it wherever it is. Nothing more can be read of the recording then. */
+/* Ends the thread. Afterwards, nothing more of the recording can be read. */
 void ms_ahead_stop(struct ms_recording *t);

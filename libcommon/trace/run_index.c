@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * FILE.d/index of a run.
+ * Reads FILE.d/index, the index of a run.
  */
 #include "run_index.h"
 
@@ -13,11 +13,11 @@
 #include "libcommon/base/io.h"
 #include "libcommon/base/order.h"
 
-#define INDEX_MAX ((size_t)1 << 28) /* bytes: a million images and more */
+#define INDEX_MAX ((size_t)1 << 28) /* bytes: enough for more than a million images */
 
 enum { COLUMN_IMAGE, COLUMN_PARENT, COLUMN_PID, COLUMN_TRACE = 9, COLUMNS };
 
-/* Undoes \NNN in place. */
+/* Decodes \NNN in place. */
 static void unescape(char *s)
 {
 	char *to = s;
@@ -38,7 +38,8 @@ static bool number_of(const char *s, uint32_t *out)
 	return end != s && !*end && v < UINT32_MAX;
 }
 
-/* A name leads out of the folder only to the trace beside it. */
+/* Tells whether a name stays in the folder, or is "../" and a name beside it, as the first trace
+ * has. */
 static bool safe_name(const char *s)
 {
 	if (strncmp(s, "../", 3) == 0)
@@ -74,7 +75,7 @@ static int by_number(const void *a, const void *b)
 void ms_run_index_parse(struct ms_run_index *x, char *text, size_t n, struct ms_arena *a)
 {
 	*x = (struct ms_run_index){0};
-	/* The last line of a killed writer may be cut. */
+	/* The last line may be incomplete if the writer was killed. */
 	for (char *end; n && (end = memchr(text, '\n', n)); text = end + 1) {
 		n -= (size_t)(end + 1 - text);
 		*end = '\0';

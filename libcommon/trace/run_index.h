@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * FILE.d/index of a run, as ms-record(1) describes it: how its images descend from each other, also
- * those whose trace was not kept.
+ * Reads FILE.d/index, the index of a run (see ms-record(1)): which image descends from which,
+ * including images whose trace was not kept.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 struct ms_run_image {
 	uint32_t number, parent; /* parent + 1, 0 = none known */
 	int64_t pid;
-	const char *trace; /* name in the folder, "../FILE" for the first, NULL = not kept */
+	const char *trace; /* name in the folder; "../FILE" for the first image; NULL = not kept */
 };
 
 struct ms_run_index {
@@ -20,15 +20,14 @@ struct ms_run_index {
 	size_t n, cap;
 };
 
-/* Reads `folder`/index; strings go into `a`. What is there of a damaged one is taken, an index that
- * is not there is empty: nothing depends on it but what links traces. Free with
- * ms_run_index_free. */
+/* Reads `folder`/index; strings go into `a`. Of a damaged index the valid lines are used, a missing
+ * one is empty: it only serves to link traces. Free with ms_run_index_free. */
 void ms_run_index_read(struct ms_run_index *x, const char *folder, struct ms_arena *a);
-/* Reads the `n` bytes of an index as ms_run_index_read does, and changes them. */
+/* Parses the `n` bytes of an index, which are modified, as ms_run_index_read does. */
 void ms_run_index_parse(struct ms_run_index *x, char *text, size_t n, struct ms_arena *a);
 void ms_run_index_free(struct ms_run_index *x);
 
-/* NULL = not in it. */
+/* Returns the image with that number; NULL = not in the index. */
 const struct ms_run_image *ms_run_index_find(const struct ms_run_index *x, uint32_t number);
-/* The image that `number` became by exec: of the same process. NULL = not in it. */
+/* Returns the image that `number` became by exec, in the same process. NULL = not in the index. */
 const struct ms_run_image *ms_run_index_next(const struct ms_run_index *x, uint32_t number);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The index of a trace, from and to the records of its block.
+ * Writes the index of a trace as records, and reads it back.
  */
 #include "trace_index.h"
 
@@ -11,7 +11,8 @@
 #include <stdlib.h>
 
 #define RECORD_ROOM 96u
-/* About 1.5 million blocks. A longer recording goes without, and its reader from block to block. */
+/* Largest index in bytes, for about 1.5 million blocks. A longer recording has no index, and
+ * readers step from block to block. */
 #define LONGEST ((size_t)48 << 20)
 
 /* ---- writing ---- */
@@ -19,7 +20,7 @@
 void ms_index_add(struct ms_index_builder *b, struct ms_index_entry e,
 		  const struct ms_column *columns, size_t n)
 {
-	/* The head column has the same number in both types of block. */
+	/* The head column has the same number in event blocks and checkpoints. */
 	struct ms_cursor c = ms_cursor_of(columns, n, MS_COL_HEAD);
 	uint64_t head[4];
 	bool events = e.type == MS_BLOCK_EVENTS;
@@ -85,7 +86,7 @@ bool ms_index_take(struct ms_trace_index *x, const struct ms_column *records, ui
 
 /* ---- finding blocks ---- */
 
-/* The block of that type at `offset`: its only column of records, or NULL. */
+/* Returns the record column of the block of that type at `offset`, or NULL. */
 static const struct ms_column *records_at(struct ms_trace *t, uint64_t offset, unsigned type,
 					  struct ms_block *b, struct ms_err *err)
 {
@@ -96,7 +97,7 @@ static const struct ms_column *records_at(struct ms_trace *t, uint64_t offset, u
 	return ms_block_column(b, MS_RECORDS_COLUMN);
 }
 
-/* Returns the offset of the index that the end block gives, or 0. */
+/* Returns the offset of the index, from the end block; 0 = none. */
 static uint64_t index_offset(const struct ms_column *end)
 {
 	struct ms_record_reader r;
@@ -111,7 +112,8 @@ static uint64_t index_offset(const struct ms_column *end)
 	return offset;
 }
 
-/* From header to header, from where `t` is. `partial`: the last block may not be whole. */
+/* Lists blocks by stepping from header to header from the present position. `partial`: the last
+ * block may be incomplete. */
 static int walk(struct ms_trace *t, struct ms_trace_index *x, bool partial, struct ms_err *err)
 {
 	uint32_t tick_ns = ms_trace_header(t)->tick_ns;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Reads a trace file: whole, cut, growing, damaged, or from a pipe. Its bytes come through
- * tracefile_bytes.c.
+ * Reads a trace file: complete, truncated, growing, damaged, or from a pipe. tracefile_bytes.c
+ * reads its bytes.
  */
 #include "tracefile_private.h"
 
@@ -15,7 +15,7 @@
 #include "libcommon/base/err.h"
 #include "format/trace.h"
 
-#define TAIL ((size_t)64 << 10) /* an end block is far smaller */
+#define TAIL ((size_t)64 << 10) /* far larger than an end block */
 
 /* ---- opening ---- */
 
@@ -127,7 +127,7 @@ void ms_trace_close(struct ms_trace *t)
 
 /* ---- damage ---- */
 
-/* From here on, bytes are skipped until a block header is found. */
+/* Begins skipping bytes until the next block header. */
 static void start_skipping(struct ms_trace *t, size_t first_step)
 {
 	if (!t->skipping)
@@ -137,7 +137,7 @@ static void start_skipping(struct ms_trace *t, size_t first_step)
 	t->start += first_step;
 }
 
-/* Moves to the next valid block header. 1 found, 0 not in what there is now, -1 with errno. */
+/* Moves to the next valid block header. 1 found, 0 not in the present data, -1 with errno. */
 static int find_header(struct ms_trace *t)
 {
 	struct ms_block_head h;
@@ -168,8 +168,8 @@ static enum ms_trace_next report_damage(struct ms_trace *t, uint64_t to, struct 
 	return MS_NEXT_DAMAGED;
 }
 
-/* The data end inside a block. With a writer that is normal. Without, either the file is cut here,
- * or bytes are missing inside this block and later ones follow. True = damage to skip. */
+/* Tells whether an incomplete block at the end of the data is damage to skip. It is not while a
+ * writer is at work, nor if the file is truncated there; it is if later blocks follow inside it. */
 static bool tail_is_damage(struct ms_trace *t)
 {
 	struct ms_block_head h;
@@ -192,7 +192,7 @@ static bool wanted(uint64_t set, uint32_t bit)
 	return set == 0 || set & 1 || (bit < 64 && set >> bit & 1);
 }
 
-/* Decompresses the wanted columns of a checked payload. False: it is damaged. */
+/* Decompresses the wanted columns of a checked payload. False = it is damaged. */
 static bool read_columns(struct ms_trace *t, const uint8_t *payload, const struct ms_block_head *h,
 			 uint64_t want, struct ms_block *b)
 {
@@ -221,7 +221,7 @@ static bool read_columns(struct ms_trace *t, const uint8_t *payload, const struc
 	return true;
 }
 
-/* Returns what a reader gets of the block whose header is at start; without columns. */
+/* Returns the block whose header is at `start`, without columns. */
 static struct ms_block block_of(const struct ms_trace *t, const struct ms_block_head *h)
 {
 	return (struct ms_block){.type = h->type,
@@ -232,7 +232,7 @@ static struct ms_block block_of(const struct ms_trace *t, const struct ms_block_
 				 .bytes = MS_BLOCK_HEADER_SIZE + (uint64_t)h->payload};
 }
 
-/* Checks and takes the whole block at start. */
+/* Checks and decompresses the complete block at `start`. */
 static bool take_block(struct ms_trace *t, const struct ms_block_head *h, uint64_t want,
 		       struct ms_block *b)
 {
@@ -242,8 +242,8 @@ static bool take_block(struct ms_trace *t, const struct ms_block_head *h, uint64
 	       read_columns(t, payload, h, want, b);
 }
 
-/* The block with a good header at start is damaged inside: step over it as a whole if that leads to
- * another block or to the end, else look for the next header in it. */
+/* Skips a damaged block whose header is valid: as a whole if another block or the end follows, else
+ * up to the next header inside it. */
 static int skip_block(struct ms_trace *t, size_t bytes)
 {
 	struct ms_block_head h;
@@ -258,7 +258,7 @@ static int skip_block(struct ms_trace *t, size_t bytes)
 	return 0;
 }
 
-/* Notes that this block is behind us. */
+/* Records that the block has been passed. */
 static void passed(struct ms_trace *t, const struct ms_block_head *h)
 {
 	t->next_number = h->number + 1;
@@ -267,7 +267,7 @@ static void passed(struct ms_trace *t, const struct ms_block_head *h)
 	t->after_damage = false;
 }
 
-/* Passes over the block whose header is at start. False with errno. */
+/* Skips the block whose header is at `start` without reading it. False with errno. */
 static bool pass_over(struct ms_trace *t, const struct ms_block_head *h)
 {
 	uint64_t next = ms_trace_position(t) + MS_BLOCK_HEADER_SIZE + h->payload;
@@ -277,7 +277,8 @@ static bool pass_over(struct ms_trace *t, const struct ms_block_head *h)
 	return true;
 }
 
-/* Can that be done without reading it? Else the usual way tells what is wrong. */
+/* Tells whether the block can be skipped without reading it. If not, reading it finds the
+ * damage. */
 static bool passable(const struct ms_trace *t, const struct ms_block_head *h)
 {
 	return t->sparse && (h->number == t->next_number || t->after_damage) &&
@@ -290,7 +291,7 @@ static void consume(struct ms_trace *t, const struct ms_block_head *h)
 	passed(t, h);
 }
 
-/* With `err` set from errno. */
+/* Sets `err` from errno. */
 static enum ms_trace_next failed(const struct ms_trace *t, struct ms_err *err)
 {
 	ms_err_sys(err, "cannot read '%s'", t->name);
@@ -348,9 +349,9 @@ enum ms_trace_next ms_trace_next(struct ms_trace *t, uint64_t types, uint64_t wa
 	}
 }
 
-/* ---- some blocks: those that are not wanted are stepped over and not read ---- */
+/* ---- some blocks: unwanted blocks are skipped without reading them ---- */
 
-/* The block that ends where the file does, by its header. */
+/* Finds the block that ends at the end of the file, by its header. */
 static bool last_block(struct ms_trace *t, uint64_t *offset, struct ms_block_head *h)
 {
 	size_t n = t->size < TAIL ? (size_t)t->size : TAIL;
@@ -372,7 +373,7 @@ static bool last_block(struct ms_trace *t, uint64_t *offset, struct ms_block_hea
 	return found;
 }
 
-/* Is it a file on disk of our own? Then its size is noted. */
+/* Tells whether it is a file on disk that we opened, and stores its size. */
 static bool can_seek(struct ms_trace *t)
 {
 	struct stat st;
@@ -400,7 +401,7 @@ bool ms_trace_sparse(struct ms_trace *t, uint64_t *end)
 bool ms_trace_seek(struct ms_trace *t, uint64_t offset)
 {
 	t->next_number = 0;
-	t->after_damage = true; /* blocks before it are not missed */
+	t->after_damage = true; /* so that the blocks before it do not count as missing */
 	t->skipping = false;
 	return t->sparse && ms_trace_jump(t, offset);
 }
@@ -437,7 +438,7 @@ enum ms_trace_state ms_trace_state(struct ms_trace *t)
 		return MS_TRACE_ENDED;
 	if (t->writer_alive)
 		return MS_TRACE_GROWING;
-	/* Whoever appended symbols was killed: the recording is as whole as before. */
+	/* If the process that appended symbols was killed, the recording is still complete. */
 	return t->closed ? MS_TRACE_ENDED : MS_TRACE_NO_END;
 }
 

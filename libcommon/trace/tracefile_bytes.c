@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * The bytes of a trace file.
+ * Reads the bytes of a trace file.
  *
- * One buffer holds what was read and not consumed; the block returned last lies at its start:
+ * One buffer holds the bytes read and not consumed; the block returned last is at its start:
  *
  *   file offset  base            base + start              base + end
- *                | returned block | not looked at yet       | room for the next read
+ *                | returned block | unread by the caller    | room for the next read
  *
- * Every byte is read once, in order. At the end of what is there the lock tells whether a writer is
- * still at work: then an incomplete block is no more than that, and the next call goes on with it.
- * Else the file is cut there.
+ * Every byte is read once, in order. At the end of the data the lock tells whether a writer is
+ * still at work. If so, the last block may be incomplete, and the next call continues with it. If
+ * not, the file is truncated there.
  */
 #include "tracefile_private.h"
 
@@ -23,7 +23,8 @@
 
 #define READ_SIZE ((size_t)1 << 18)
 
-/* A lock of another description on byte 0. Asking for a read lock finds write locks only. */
+/* Tells whether another open file description holds a write lock on byte 0; a query for a read lock
+ * finds write locks only. */
 bool ms_trace_writer_alive(const struct ms_trace *t)
 {
 	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = 1};
@@ -45,8 +46,8 @@ void ms_trace_room(struct ms_trace *t, size_t n)
 	}
 }
 
-/* A writer on a full disk cuts an incomplete block off again: forget the part of it that was read.
- */
+/* Follows a truncation: a writer on a full disk removes an incomplete block, so the part of it
+ * already read is dropped. */
 static void follow_cut(struct ms_trace *t)
 {
 	struct stat st;
@@ -114,7 +115,8 @@ int ms_trace_fill(struct ms_trace *t, size_t n)
 		t->writer_alive = ms_trace_writer_alive(t);
 		if (t->writer_alive && t->regular)
 			follow_cut(t);
-		/* A writer may have written its last and let go between the read and the look. */
+		/* The writer may have written its last block and unlocked between the read and the
+		 * check. */
 		if (t->writer_alive || last_try)
 			return 0;
 		last_try = true;

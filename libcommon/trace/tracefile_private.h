@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the files that read traces share among themselves.
+ * Declarations shared by the files that read traces only.
  */
 #pragma once
 
@@ -15,18 +15,18 @@ struct ms_trace {
 	char *name;
 	struct ms_trace_head head;
 	bool regular;
-	bool own_file; /* opened by its path: the file's offset is nobody else's */
-	bool parked;   /* closed until it is read on */
-	dev_t dev;     /* when parked: which file it was */
+	bool own_file; /* opened by its path, so nobody else moves the file offset */
+	bool parked;   /* closed until the next read */
+	dev_t dev;     /* device and inode of the parked file */
 	ino_t ino;
-	bool sparse;       /* what is not wanted is not read */
-	uint64_t size;     /* of the file, when sparse */
+	bool sparse;       /* unwanted blocks are skipped, not read */
+	uint64_t size;     /* size of the file if sparse */
 	uint64_t first;    /* offset of the first block */
-	bool writer_alive; /* at the last end of the data */
+	bool writer_alive; /* at the last end of the data, a writer held the lock */
 	bool ended;        /* the last block was an end block */
-	bool closed;       /* an end block was read: what follows was appended */
-	bool skipping;     /* looking for the next block header since damage_from */
-	bool after_damage; /* damage was reported and no block was returned since */
+	bool closed;       /* an end block was read: later blocks were appended */
+	bool skipping;     /* searching for the next block header since damage_from */
+	bool after_damage; /* damage was reported, and no block returned since */
 	uint64_t damage_from;
 	uint64_t damaged_bytes, damaged_places;
 	uint32_t next_number;
@@ -39,25 +39,25 @@ struct ms_trace {
 	ZSTD_DCtx *zstd;
 };
 
-/* Bytes at start that were not looked at. */
+/* Returns the number of bytes from `start` that are not consumed. */
 static inline size_t ms_trace_unread(const struct ms_trace *t)
 {
 	return t->end - t->start;
 }
-/* Offset in the file of what is at start. */
+/* Returns the offset in the file of `start`. */
 static inline uint64_t ms_trace_position(const struct ms_trace *t)
 {
 	return t->base + t->start;
 }
 
-/* Does somebody write the file? */
+/* Tells whether a process is writing the file. */
 bool ms_trace_writer_alive(const struct ms_trace *t);
-/* Makes room for `n` bytes at start. */
+/* Makes room for `n` bytes from `start`. */
 void ms_trace_room(struct ms_trace *t, size_t n);
-/* Opens a parked file again. False with errno. */
+/* Reopens a parked file. False with errno. */
 bool ms_trace_unpark(struct ms_trace *t);
-/* Reads until `n` bytes lie at start. 1, 0 at the end of the data (writer_alive is set), -1 with
- * errno. */
+/* Reads until there are `n` bytes from `start`. 1, 0 at the end of the data (writer_alive is set),
+ * -1 with errno. */
 int ms_trace_fill(struct ms_trace *t, size_t n);
-/* The file's offset and the buffer's go to `offset`. False with errno. */
+/* Moves the file's offset and the buffer to `offset`. False with errno. */
 bool ms_trace_jump(struct ms_trace *t, uint64_t offset);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Writes a trace file, block by block, forward only.
+ * Writes a trace file, block by block, without seeking.
  */
 #include "tracefile.h"
 
@@ -16,7 +16,8 @@
 #include "libcommon/base/io.h"
 #include "trace_index.h"
 
-/* Columns below this are stored as they are: a zstd frame would not be smaller. */
+/* Columns smaller than this, in bytes, are stored uncompressed: a zstd frame would not be
+ * smaller. */
 #define RAW_BELOW 24
 
 struct ms_trace_writer {
@@ -27,10 +28,9 @@ struct ms_trace_writer {
 	bool regular, broken;
 	uint32_t number;
 	uint64_t written;
-	uint64_t limit; /* bytes of the file; 0 = none */
-	bool full;      /* the last block would have passed it */
-	bool indexed;   /* it has written the file from its start, so that it knows where blocks are
-			 */
+	uint64_t limit; /* largest size of the file in bytes; 0 = no limit */
+	bool full;      /* the last block would have exceeded the limit */
+	bool indexed;   /* the file was written from its start, so all block positions are known */
 	struct ms_index_builder index;
 	ZSTD_CCtx *zstd;
 	uint8_t *buffer;
@@ -70,7 +70,7 @@ struct ms_trace_writer *ms_trace_writer_append(int fd, uint32_t next, int level,
 	return NULL;
 }
 
-/* Compresses one column to `out` (room for its raw size), or copies it. */
+/* Compresses one column into `out` (room for its raw size), or copies it. */
 static struct ms_column_entry store_column(struct ms_trace_writer *w, const struct ms_column *c,
 					   uint8_t *out)
 {
@@ -92,7 +92,8 @@ static struct ms_column_entry store_column(struct ms_trace_writer *w, const stru
 	return e;
 }
 
-/* One write; when it fails half-way, a regular file is cut back to where the block began. */
+/* Writes the block in one call. If that fails halfway, a regular file is truncated to the beginning
+ * of the block. */
 static int write_block(struct ms_trace_writer *w, size_t n, struct ms_err *err)
 {
 	off_t start = w->regular ? lseek(w->fd, 0, SEEK_CUR) : -1;
