@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Suppressions of leaks: the two kinds of files.
+ * Suppressions of leaks: reads both kinds of files.
  */
 #include "suppress.h"
 
@@ -17,12 +17,12 @@
 #include <unistd.h>
 
 #define BYTES_MAX ((size_t)16 << 20)
-#define FRAMES_MAX 100u /* lines of one Valgrind suppression */
+#define FRAMES_MAX 100u /* lines of one Valgrind suppression, at most */
 
 struct lines {
 	struct ms_suppressions *to;
 	const char *at, *end;
-	unsigned number; /* of the line in hand */
+	unsigned number; /* number of the present line */
 	struct ms_err *err;
 };
 
@@ -31,7 +31,7 @@ static int bad(const struct lines *l, unsigned number, const char *why)
 	return ms_err_set(l->err, "bad suppression in '%s', line %u: %s", l->to->name, number, why);
 }
 
-/* The next line that says something, without white space around it; NULL at the end, or with an
+/* Returns the next line that is not empty or a comment, trimmed; NULL at the end or after an
  * error. */
 static char *next_line(struct lines *l)
 {
@@ -65,7 +65,7 @@ static struct ms_suppression *add(struct lines *l, unsigned line, const char *te
 
 /* ---- LeakSanitizer ---- */
 
-/* Makes a pattern of LeakSanitizer one for the whole text. */
+/* Converts a LeakSanitizer pattern to one that must match the whole text. */
 static const char *anchored(struct ms_arena *a, const char *s)
 {
 	bool start = s[0] == '^';
@@ -75,7 +75,8 @@ static const char *anchored(struct ms_arena *a, const char *s)
 	return ms_arena_printf(a, "%s%.*s%s", start ? "" : "*", (int)(n - end), s, end ? "" : "*");
 }
 
-/* Reads the number of "leak<=N:" and what is behind it. False: there is none, or too large a one. */
+/* Reads the number of "leak<=N:", and sets *pattern to the text after it. False = no number, or too
+ * large. */
 static bool maximum(const char *line, const char **pattern, uint64_t *most)
 {
 	char *end;
@@ -130,7 +131,7 @@ static int leak_kinds(struct lines *l, struct ms_suppress_detail *d, char *list)
 	return 0;
 }
 
-/* A name that the compiler made is known to us as the demangled one only. */
+/* Completes a function pattern: a mangled one is demangled, as we only know demangled names. */
 static void set_function(struct lines *l, struct ms_suppress_line *f)
 {
 	if (f->pattern[0] != '_' || (f->pattern[1] != 'Z' && f->pattern[1] != 'R'))
@@ -171,7 +172,8 @@ static int frame_line(struct lines *l, struct ms_suppress_detail *d, const char 
 	return bad(l, l->number, "no frame: 'fun:', 'obj:', 'src:' or '...' is expected");
 }
 
-/* "Memcheck:Leak", perhaps with several tools before the colon. 1, 0 for another kind, or -1. */
+/* Tells whether a line is "Memcheck:Leak", perhaps with several tools before the colon. 1, 0 =
+ * another kind, -1 with `err` set. */
 static int is_leak(struct lines *l, const char *line)
 {
 	const char *colon = line ? strrchr(line, ':') : NULL;
@@ -180,7 +182,7 @@ static int is_leak(struct lines *l, const char *line)
 	return strcmp(colon + 1, "Leak") == 0 && strstr(line, "Memcheck") != NULL;
 }
 
-/* Reads a suppression, from behind its first brace to the last. */
+/* Reads a suppression, from after its opening brace to its closing brace. */
 static int valgrind_rule(struct lines *l)
 {
 	unsigned begin = l->number;

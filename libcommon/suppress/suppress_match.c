@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Does a suppression meet a call stack?
+ * Matches suppressions with call stacks.
  *
- * Valgrind's stacks begin with the allocation function, ours with its caller: the first line may
- * stand for that function. An operator new that is part of our stack may be that function too.
+ * Valgrind's stacks begin with the allocation function, ours with its caller, so the first line of
+ * a suppression may match the missing function. An operator new in our stack may also be Valgrind's
+ * allocation function.
  */
 #include "suppress.h"
 
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* `*` stands for any text, and with `question` a ? for one character. */
+/* Matches a whole text: * matches any text and, with `question`, ? any character. */
 static bool glob(const char *p, const char *s, bool question)
 {
 	const char *star = NULL, *again = NULL;
@@ -40,8 +41,8 @@ static bool is_new(const struct ms_suppress_frame *f)
 	return f->function && strncmp(f->function, "operator new", 12) == 0;
 }
 
-/* LeakSanitizer and Valgrind have an operator new of their own in place of that of the C++ library:
- * who names that library does not mean all that is made by new. */
+/* LeakSanitizer and Valgrind replace the C++ library's operator new, so a suppression that names
+ * that library must not match every block made by new. */
 enum ms_suppressed ms_suppress_frame(const struct ms_suppression *s,
 				     const struct ms_suppress_frame *f)
 {
@@ -54,7 +55,7 @@ enum ms_suppressed ms_suppress_frame(const struct ms_suppression *s,
 
 /* ---- stacks ---- */
 
-/* `lenient`: what is not known is taken for what was asked. */
+/* Holds the lines and frames to match. `lenient`: unknown names match everything. */
 struct
 try {
 	const struct ms_suppress_line *lines;
@@ -70,12 +71,12 @@ static bool function_meets(const struct ms_suppress_line *l, const char *functio
 		return lenient;
 	if (l->demangled)
 		return strcmp(l->demangled, function) == 0;
-	if (l->mangled) /* with wildcards: only a C++ or Rust name can be meant */
+	if (l->mangled) /* with wildcards; only a C++ or Rust name can match */
 		return lenient && strpbrk(function, ":(");
 	return glob(l->pattern, function, true);
 }
 
-/* "src:file" or "src:file:line"; the file without its folders, or with them. */
+/* Matches "src:file" or "src:file:line"; the file may be given with or without its folders. */
 static bool source_meets(const char *pattern, const struct ms_suppress_frame *f, bool lenient)
 {
 	char name[4096];
@@ -112,7 +113,8 @@ static bool line_meets(const struct ms_suppress_line *l, const struct ms_suppres
 	}
 }
 
-/* Lines from `line` on against frames from `at` on; like a glob whose * is the line "...". */
+/* Matches lines from `line` on with frames from `at` on, like a glob in which the line "..." is
+ * *. */
 static bool meets(const struct try *t, size_t line, size_t at)
 {
 	size_t star = SIZE_MAX, again = 0;
@@ -133,8 +135,8 @@ static bool meets(const struct try *t, size_t line, size_t at)
 	return true;
 }
 
-/* May the line stand for an operator new? Which one is not told apart: that for arrays goes on to
- * the other without a frame. */
+/* Tells whether the line matches an operator new. Variants are not distinguished, since the one for
+ * arrays calls the other without a frame. */
 static bool new_meets(const struct ms_suppress_line *l)
 {
 	static const char *const names[] = {
@@ -149,7 +151,7 @@ static bool new_meets(const struct ms_suppress_line *l)
 	return false;
 }
 
-/* May the line stand for the allocation function, which our stacks do not have? */
+/* Tells whether the line matches the allocation function, which our stacks do not contain. */
 static bool is_allocator(const struct ms_suppress_line *l)
 {
 	static const char *const names[] = {
@@ -164,8 +166,8 @@ static bool is_allocator(const struct ms_suppress_line *l)
 	return new_meets(l);
 }
 
-/* Our stack has the operators new through which malloc was called: the outermost one is the
- * allocation function, unless the lines go through malloc too. */
+/* Matches a stack that contains operators new above malloc: the outermost one is Valgrind's
+ * allocation function, unless the lines also contain malloc. */
 static bool new_any_way(const struct try *t, size_t count)
 {
 	const struct ms_suppress_line *l = t->lines;

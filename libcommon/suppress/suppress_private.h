@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A suppression taken apart, as its reader leaves it to its matcher.
+ * A parsed suppression, passed from the reader to the matcher.
  */
 #pragma once
 
@@ -17,13 +17,13 @@ enum ms_suppress_line_kind { MS_LINE_ANY, MS_LINE_FUNCTION, MS_LINE_OBJECT, MS_L
 struct ms_suppress_line {
 	enum ms_suppress_line_kind kind;
 	const char *pattern;
-	const char *demangled; /* of a mangled name without wildcards; else NULL */
+	const char *demangled; /* set for a mangled name without wildcards; else NULL */
 	bool mangled;
 };
 
 struct ms_suppress_detail {
-	const char *pattern; /* by_frame: for the whole text, with * */
-	unsigned kinds;      /* of leaks; MS_KINDS where it names none */
+	const char *pattern; /* if by_frame: matches the whole text, with * */
+	unsigned kinds;      /* bit set of leak kinds; MS_KINDS = none given */
 	struct ms_suppress_line *lines;
 	size_t line_count;
 };
