@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * A run becomes a partition.
+ * Appends a run to a dataset, as a new partition.
  *
- *   DIR/v1-ID/{run,site,site_stat}.csv.zst     a run; it never changes
- *   DIR/.new/ID.RANDOM/                        one that is being written
+ *   DIR/v1-ID/{run,site,site_stat}.csv.zst     a run, which never changes
+ *   DIR/.new/ID.RANDOM/                        a partition being written
  *
- * A partition is on the disk before it gets its name, by one rename, which fails if another has it:
- * so whoever reads DIR/v1-* sees whole runs only, and of two writers of one run the second is
- * refused. Writers share a lock on .new; who finds that nobody holds it removes what killed ones
- * left there.
+ * A partition is on disk before one rename gives it its final name, which fails if the name exists.
+ * So readers of DIR/v1-* see complete runs only, and of two writers of the same run the second is
+ * refused. Writers hold a shared lock on .new; one that can lock it exclusively removes the remains
+ * of killed writers.
  */
 #include "dataset_private.h"
 
@@ -31,7 +31,7 @@
 
 struct partition {
 	const char *dir;
-	int folder, fresh, own; /* DIR, .new, and what is written there; -1 = none */
+	int folder, fresh, own; /* descriptors of DIR, .new and the partition in it; -1 = none */
 	char name[DATASET_NAME], temporary[DATASET_NAME + 9];
 };
 
@@ -80,7 +80,7 @@ static sqlite3_stmt *query_of(const struct dataset_file *f, sqlite3 *db,
 		err);
 	if (!st)
 		return NULL;
-	/* those that a query does not have are refused, which is no trouble */
+	/* binding a parameter that the query lacks fails, which is harmless */
 	sqlite3_bind_text(st, 1, id, -1, SQLITE_STATIC);
 	sqlite3_bind_text(st, 2, dataset_keys_json(keys, a), -1, SQLITE_STATIC);
 	if (time)
@@ -156,7 +156,7 @@ static int open_folder(int from, const char *name, int nofollow)
 	return fd;
 }
 
-/* Removes the partitions that killed writers left. */
+/* Removes the unfinished partitions of killed writers. */
 static void sweep(int fresh)
 {
 	int fd = dup(fresh);
@@ -188,7 +188,8 @@ static int make_own(struct partition *p)
 	return -1;
 }
 
-/* Whoever owns .new can put another partition in the place of ours: that is us, or who owns all. */
+/* Refuses a folder .new of another user, who could replace our partition; owners of DIR and root
+ * are trusted. */
 static int check_owner(const struct partition *p, struct ms_err *err)
 {
 	struct stat all, fresh;
@@ -211,7 +212,7 @@ static int open_partition(struct partition *p, struct ms_err *err)
 		return -1;
 	if (flock(p->fresh, LOCK_EX | LOCK_NB) == 0)
 		sweep(p->fresh);
-	/* where a file system has no locks nothing is swept */
+	/* without locks in the file system, nothing is removed */
 	while (flock(p->fresh, LOCK_SH) != 0 && errno == EINTR)
 		;
 	if (make_own(p) < 0)
@@ -242,7 +243,8 @@ static int name_partition(const struct partition *p, const char *keys, struct ms
 	return fsync(p->folder) != 0 ? cannot(p, err) : 0;
 }
 
-/* The id of a run of these keys, in `name` behind the prefix. */
+/* Stores the name of the partition for these keys in `name`, and returns its id, which follows the
+ * prefix. */
 static const char *name_of(char name[DATASET_NAME], const char *keys)
 {
 	strcpy(name, DATASET_PREFIX);

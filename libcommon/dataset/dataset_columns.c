@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * The columns of each file, and the queries that fill them. ms-dataset(5) says what they mean.
+ * The columns of each file, and the queries that fill them. ms-dataset(5) documents their meaning.
  */
 #include "dataset_private.h"
 
 #include <string.h>
 
-/* A sum is not known when one of its parts is not. */
+/* Sums a column; NULL if any of its values is NULL. */
 #define SUM(x) "iif(count(*) = count(" x "), sum(" x "), NULL)"
 #define ONE(x) "iif(count(*) = 1, " x ", NULL)"
 #define FIRST(x) "(SELECT " x " FROM process ORDER BY id LIMIT 1)"
@@ -65,14 +65,14 @@ static const struct dataset_column run[] = {
 		x, OF_GROUP(x)                                                                     \
 	}
 #define BASE_NAME(x) "substr(" x ", length(rtrim(" x ", replace(" x ", '/', ''))) + 1)"
-/* Lists the callers of the function that the site is named after, the nearest first. */
+/* Lists the callers of the site's function, the innermost first. */
 #define CALLERS                                                                                    \
 	"(WITH RECURSIVE up(stack, n, names) AS (SELECT parent, 0, NULL FROM stack"                \
 	" WHERE id = s.user_frame UNION ALL SELECT k.parent, n + 1,"                               \
 	" coalesce(names || ' < ', '') || coalesce(f.function, f.note, '?') FROM up"               \
 	" JOIN stack k ON k.id = up.stack JOIN frame f ON f.id = k.frame WHERE n < 5)"             \
 	" SELECT names FROM up ORDER BY n DESC LIMIT 1)"
-/* Is null where nobody looked for lost blocks. */
+/* Returns a figure of lost blocks; NULL if the run was not checked for leaks. */
 #define LOST(x)                                                                                    \
 	"iif((SELECT count(*) FROM process WHERE unreachable_bytes IS NULL) = 0,"                  \
 	" coalesce(u." x ", 0), NULL)"
@@ -108,7 +108,7 @@ static const struct dataset_column site_stat[] = {
 	{"live_blocks", SUM("c.live_blocks")},
 };
 
-/* Several sites may have one key: the calls of one function from different lines. */
+/* Groups sites by key: calls of one function from different lines have the same key. */
 static const char from_site[] =
 	" FROM (SELECT coalesce(key, '') AS site, min(id) AS first, count(*) AS sites,"
 	" max(CASE verdict WHEN 'unreachable' THEN 5 WHEN 'indirect' THEN 4 WHEN 'growing' THEN 3"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Keys: what tells a run from others.
+ * Keys, which identify a run.
  */
 #include "dataset_private.h"
 
@@ -11,7 +11,7 @@
 #include "libcommon/base/utf8.h"
 
 #define VALUE_MAX 255
-/* The end of year 9999. */
+/* Largest time: the end of year 9999. */
 #define TIME_MAX 253402300799
 
 static size_t name_length(const char *key)
@@ -26,7 +26,7 @@ static int by_name(const char *a, const char *b)
 	return order ? order : n < k ? -1 : n > k;
 }
 
-/* One line of text, so that files of lines can hold it. */
+/* Tells whether a text is one printable line, so that it can stand in line-based files. */
 static bool is_value(const char *s)
 {
 	size_t n = strlen(s), at = 0, step = 1;

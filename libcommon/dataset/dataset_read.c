@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Runs of a dataset, chosen by their keys, and as snapshots.
+ * Reads runs of a dataset: finds them by their keys, and opens them as snapshots.
  */
 #include "dataset_private.h"
 
@@ -15,10 +15,10 @@
 #include "libcommon/base/io.h"
 #include "libcommon/base/order.h"
 
-/* A file that says it is larger is none of ours. */
+/* Limit of an uncompressed file in bytes; larger ones are not ours. */
 #define FILE_MAX ((size_t)256 << 20)
 
-/* One file of a partition; its rows are read from `at` on. */
+/* Holds one file of a partition; `at` is the next row to read. */
 struct rows {
 	const struct dataset_file *file;
 	const char *path;
@@ -36,7 +36,7 @@ static int damaged(const struct rows *r, struct ms_err *err)
 static int unpack(struct rows *r, const void *packed, size_t n, struct ms_err *err)
 {
 	unsigned long long size = ZSTD_getFrameContentSize(packed, n);
-	if (size > FILE_MAX) /* unknown and wrong are larger, too */
+	if (size > FILE_MAX) /* the error codes are larger, too */
 		return damaged(r, err);
 	r->bytes = ms_xrealloc(NULL, (size_t)size + 1, 1);
 	r->at = r->bytes;
@@ -75,7 +75,7 @@ static int next_row(struct rows *r, struct ms_err *err)
 struct search {
 	const char *dir;
 	struct ms_arena *a;
-	const char **wanted; /* "NAME":"VALUE" of each key */
+	const char **wanted; /* "NAME":"VALUE" for each key */
 	size_t wanted_count;
 	MS_ARRAY(struct ms_dataset_run) found;
 };
@@ -85,8 +85,8 @@ static const char *field(const struct rows *r, const char *name)
 	return r->fields[dataset_column(r->file, name)].text;
 }
 
-/* A quote within a text has a backslash before it: what follows a brace or a comma and a quote is
- * a name. */
+/* Tells whether a JSON object has the member `wanted`, a "NAME":"VALUE". Quotes inside a text are
+ * escaped, so a quote after a brace or a comma always begins a name. */
 static bool has_key(const char *json, const char *wanted)
 {
 	size_t n = strlen(wanted);
@@ -143,7 +143,7 @@ static void want(struct search *s, const struct ms_cli_list *keys)
 	s->wanted = ms_arena_alloc(s->a, (keys->n + 1) * sizeof *s->wanted);
 	for (size_t i = 0; i < keys->n; i++) {
 		struct ms_cli_list one = {.v = &keys->v[i], .n = 1};
-		char *json = dataset_keys_json(&one, s->a); /* without its braces: */
+		char *json = dataset_keys_json(&one, s->a); /* without its braces */
 		json[strlen(json) - 1] = '\0';
 		s->wanted[s->wanted_count++] = json + 1;
 	}

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * A row of a file: fields with commas between them, texts in double quotes, which are doubled
- * inside, and \N where nothing is known.
+ * Parses a row of a file: fields separated by commas, texts in double quotes (doubled inside), and
+ * \N for null.
  */
 #include "dataset_private.h"
 
 #include <string.h>
 
-/* Takes the quotes off the text that begins at `s`, whose end, and a 0 byte in it, is damage.
- * Where it goes on, or NULL. */
+/* Unquotes the text that begins at `s`, in place. A 0 byte in it, or its end missing, is damage.
+ * Returns the position after it, or NULL. */
 static char *unquote(char *s, char *end)
 {
 	char *to = s++;
@@ -19,7 +19,7 @@ static char *unquote(char *s, char *end)
 	return NULL;
 }
 
-/* Skips a number, or null. Returns what is behind it, or NULL. */
+/* Skips a number or null. Returns the position after it, or NULL. */
 static char *skip_number(char *s, struct dataset_field *f)
 {
 	if (s[0] == '\\' && s[1] == 'N') {
