@@ -15,7 +15,7 @@ static void put(void *to, const char *s, size_t n)
 	fwrite(s, 1, n, to);
 }
 
-/* A sample is these numbers and nothing else. */
+/* Names of the numbers that a sample consists of, in order. */
 static const char *const figures[] = {"time_ns",      "rss_bytes",     "heap_bytes",   "vsz_bytes",
 				      "pss_bytes",    "private_bytes", "shared_bytes", "swap_bytes",
 				      "minor_faults", "major_faults",  "user_ns",      "system_ns",
@@ -54,7 +54,7 @@ static void put_region(struct ms_json *j, const struct memscope_region *r)
 	ms_json_close(j, '}');
 }
 
-/* The text of what `f` puts; NULL when anything failed. */
+/* Returns the JSON text that `f` writes; NULL if anything failed. */
 static char *text_of(void (*f)(struct ms_json *j, const void *what, size_t n), const void *what,
 		     size_t n)
 {

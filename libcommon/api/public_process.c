@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * libmemscope: processes, their regions, the last samples of them.
+ * libmemscope: processes, their regions, rings of samples.
  */
 #include "memscope-read.h"
 #include "public.h"
@@ -18,7 +18,7 @@
 struct memscope_process {
 	struct ms_proc_sampler sampler;
 	uint64_t start_ns;
-	struct ms_regions regions; /* of the caller; the sampler has its own */
+	struct ms_regions regions; /* for the caller; the sampler has its own */
 	struct memscope_region *v;
 	size_t room;
 };
@@ -94,7 +94,7 @@ int memscope_process_sample(struct memscope_process *p, int exact, struct memsco
 	return 1;
 }
 
-/* Until `at`, or the process's end: then false. */
+/* Waits until the time `at`. False = the process has ended. */
 static bool wait_until(const struct memscope_process *p, uint64_t at)
 {
 	struct pollfd end = {.fd = p->sampler.proc.pidfd, .events = POLLIN};

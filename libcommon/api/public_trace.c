@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * libmemscope: traces, event by event.
  *
- * Events are decoded here and not replayed: of the live blocks, size, address and call stack are
- * kept, so that a free can say what it frees.
+ * Events are decoded here and not replayed. Size, address and call stack of live blocks are stored,
+ * so that frees can be reported with them.
  */
 #include "memscope-read.h"
 #include "public.h"
@@ -17,20 +17,20 @@
 struct memscope_trace {
 	struct ms_recording *rec;
 	char *path;
-	struct ms_blocks live; /* tick: the address; owner: the call stack */
+	struct ms_blocks live; /* `tick` is the address, `owner` the call stack */
 	uint64_t next_number;
 	struct ms_address_decoder address;
 	void *address_memory;
-	bool begun; /* a block of events is being decoded */
+	bool begun; /* in the middle of a block of events */
 	bool ended;
-	uint64_t bad; /* events that mean nothing */
+	uint64_t bad; /* invalid events */
 };
 
 struct memscope_trace *memscope_trace_open(const char *path, char *error)
 {
 	struct ms_err err = {0};
 	struct memscope_trace *t = ms_xcalloc(1, sizeof *t);
-	t->path = strdup(path); /* a recording borrows it */
+	t->path = strdup(path); /* the recording borrows it */
 	ms_blocks_init(&t->live);
 	if (t->path)
 		t->rec = ms_recording_begin(ms_trace_open(t->path, &err), t->path);
@@ -90,7 +90,7 @@ static bool put_extended(const struct ms_event *ev, struct memscope_event *out)
 	return true;
 }
 
-/* False: an event that tells a reader of blocks nothing, or means nothing. */
+/* Converts an event. False = it is invalid, or of no interest to readers of blocks. */
 static bool convert(struct memscope_trace *t, struct ms_event *ev, struct memscope_event *out)
 {
 	static const enum memscope_event_kind kinds[] = {
@@ -138,7 +138,8 @@ static bool convert(struct memscope_trace *t, struct ms_event *ev, struct memsco
 	return true;
 }
 
-/* 1: a block of events is set up, or some other was taken; 0 at the end; -1. */
+/* Prepares the next block of events, or takes another block. 1 = done, 0 at the end, -1 =
+ * failed. */
 static int next_block(struct memscope_trace *t, struct ms_err *err)
 {
 	struct ms_block b;
@@ -226,7 +227,7 @@ static void put_frame(size_t *n, struct memscope_frame *out, size_t max,
 	++*n;
 }
 
-/* A frame, and what the compiler inlined into it, as the symbols say. */
+/* Adds a frame, and the functions inlined into it according to the symbols. */
 static void put_frames(const struct ms_recording *r, uint32_t number, size_t *n,
 		       struct memscope_frame *out, size_t max)
 {
