@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Keeps names apart that would read the same in few columns: what they have in common is left out
+ * Distinguishes names that would look the same in few columns, by leaving out their common parts
  * first.
  *
  *   ns::Table<std::string, ns::Quote>::insert_or_assign     ...<...Quote>::insert_or_assign
@@ -15,14 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST 12 /* columns below which nothing but the end of a name is shown */
+#define LEAST 12 /* with fewer columns only the end of a name is shown */
 
 static const char *dots_of(bool ascii)
 {
 	return ascii ? ".." : "\xe2\x80\xa6";
 }
 
-/* Returns the bytes that all names have in common, at their start or at their end. */
+/* Returns the number of bytes that all names have in common, at their start or at their end. */
 static size_t common(const char *const *v, size_t n, bool at_end)
 {
 	size_t len = strlen(v[0]), same = len;
@@ -55,7 +55,7 @@ struct ms_names_difference ms_names_difference(const char *const *v, size_t n)
 	return d;
 }
 
-/* Returns the bytes of a name that `d` leaves of it. */
+/* Returns the length of a name's distinguishing part. */
 static size_t different(const char *name, struct ms_names_difference d)
 {
 	size_t all = strlen(name);
@@ -70,7 +70,8 @@ const char *ms_name_difference(struct ms_arena *a, const char *name, struct ms_n
 			       part, d.arguments ? ">" : "");
 }
 
-/* Returns the byte from which on a name is unlike all others of a sorted array. */
+/* Returns the length of the longest prefix that a name shares with a neighbour in a sorted
+ * array. */
 static size_t unlike(const char *const *v, size_t n, size_t at)
 {
 	size_t most = 0;
@@ -87,7 +88,8 @@ static size_t unlike(const char *const *v, size_t n, size_t at)
 	return most;
 }
 
-/* Returns that part in few columns: cut at its right, and at its left up to what others have not. */
+/* Returns the distinguishing part in few columns: cut at its right, and at its left up to the byte
+ * `own`, where it differs from all others. */
 static const char *brief_difference(struct ms_arena *a, const char *name,
 				    struct ms_names_difference d, size_t own, size_t columns,
 				    bool ascii)
@@ -108,8 +110,7 @@ static const char *brief_difference(struct ms_arena *a, const char *name,
 	return ms_arena_printf(a, "%s%.*s%s", dots, (int)(i - from), name + from, dots);
 }
 
-/* Returns a name as its part that tells it from others, and as much of its end as there is room for.
- */
+/* Returns a name's distinguishing part, with as much of the name's end as fits. */
 static const char *with_difference(struct ms_arena *a, const char *name,
 				   struct ms_names_difference d, size_t own, size_t columns,
 				   bool ascii)

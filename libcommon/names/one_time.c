@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Known allocations that the C and C++ runtimes make once and never free: a table.
+ * A table of known allocations that the C and C++ runtimes make once and never free.
  *
  * A name alone is no proof: a program that leaks in a loop may do so through these functions. So an
- * entry also says how many blocks one call stack may hold at once, and the sizes where they are
+ * entry also limits the blocks that one call stack may hold at once, and the sizes if they are
  * fixed.
  */
 #include "one_time.h"
@@ -10,16 +10,16 @@
 
 #include <string.h>
 
-#define FEW 16 /* blocks that one call stack makes, say one for each category of a locale */
+#define FEW 16 /* blocks per call stack, for instance one per locale category */
 
 static const struct entry {
 	const char *name;
-	const char *module;    /* beginning of the module's base name; NULL: any, see is_function */
-	const char *functions; /* names with spaces; a final * stands for anything; NULL: all */
-	uint64_t blocks;       /* at most */
+	const char *module;    /* prefix of the module's base name; NULL: any, see is_sign */
+	const char *functions; /* separated by spaces; a final * matches anything; NULL: all */
+	uint64_t blocks;       /* per call stack, at most */
 	uint64_t min_size, max_size; /* 0: any */
-	bool inner;                  /* only as the caller of the allocator */
-	bool alone; /* only where no frame is of the user's own code, nor unknown */
+	bool inner;                  /* counts only as the caller of the allocator */
+	bool alone;                  /* only if no frame is user code or unknown */
 } entries[] = {
 	{"libstdc++ emergency pool", "libstdc++.so", NULL, 1, 70000, 80000, true, true},
 	{"libstdc++ emergency pool", NULL,
@@ -72,7 +72,7 @@ _Static_assert(ENTRIES <= 32, "a bit for each");
 
 static bool is_name(const char *list, const char *function)
 {
-	size_t length = strcspn(function, "("); /* demangled: without its parameters */
+	size_t length = strcspn(function, "("); /* without the parameters of a demangled name */
 	for (const char *s = list; *s;) {
 		size_t n = strcspn(s, " ");
 		bool open = s[n - 1] == '*';
@@ -84,8 +84,8 @@ static bool is_name(const char *list, const char *function)
 	return false;
 }
 
-/* Names that a program may not use stand for themselves, also in a static executable; any other is
- * believed in the C library alone. */
+/* Tells whether a frame is typical of an entry. Functions with reserved names count in any module,
+ * also in a static executable; others in the C library only. */
 static bool is_sign(const struct entry *e, const char *base, const char *function)
 {
 	if (e->module && strncmp(base, e->module, strlen(e->module)) != 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Which frames belong to the language's runtime: tables of modules, folders and names.
+ * Recognizes frames of the language's runtime by tables of modules, folders and names.
  */
 #include "runtime.h"
 #include "libcommon/base/path.h"
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Beginnings of base names: up to ".so", "-2.36.so" and the like. */
+/* Prefixes of base names, up to ".so", "-2.36.so" and similar suffixes. */
 static const char *const modules[] = {
 	"libc.so",     "libc-",        "libstdc++.so", "libgcc_s",
 	"libc++.so",   "libc++abi.so", "libunwind.so", "libm.so",
@@ -23,7 +23,7 @@ static const char *const modules[] = {
 	"libpython3",
 };
 
-/* Anywhere in the path of a source file. */
+/* Folders, which may occur anywhere in the path of a source file. */
 static const char *const folders[] = {
 	"/usr/include/",     "/usr/lib/gcc/",      "/usr/lib/llvm",       "/usr/local/include/c++/",
 	"/include/c++/",     "/libstdc++-v3/",     "/libsupc++/",         "/rustc/",
@@ -31,7 +31,7 @@ static const char *const folders[] = {
 	"../csu/",           "/memscope.h",
 };
 
-/* Beginnings of a qualified name without its return type. */
+/* Prefixes of qualified names without the return type. */
 static const char *const names[] = {
 	"std::",
 	"__gnu_cxx::",
@@ -70,7 +70,7 @@ static const char *const names[] = {
 	"Java_sun_",
 };
 
-/* Whole names: roots of a stack, and allocators that are linked statically. */
+/* Complete names: roots of a stack, and allocators that are linked statically. */
 static const char *const exact[] = {
 	"_start",
 	"__libc_start_main",
@@ -91,7 +91,8 @@ static const char *const exact[] = {
 	"strndup",
 	"__strdup",
 	"__strndup",
-	"Interpreter", /* of Java, what calls it, and what its code ends in when it is left */
+	"Interpreter", /* Java's interpreter, its callers, and stubs that compiled code is left
+			  through */
 	"StubRoutines (1)",
 	"StubRoutines (2)",
 	"UncommonTrapBlob",
@@ -108,8 +109,8 @@ static bool any_prefix(const char *s, const char *const *list, size_t n)
 }
 #define ANY_PREFIX(s, list) any_prefix((s), (list), sizeof(list) / sizeof *(list))
 
-/* The name after the return type that demanglers write before function templates: "void
- * std::sort<...>(...)". Spaces inside brackets and those of "operator new" do not end a type. */
+/* Returns the name after the return type, which demanglers write before function templates: "void
+ * std::sort<...>(...)". Spaces in brackets and in "operator new" do not end a type. */
 static const char *without_return_type(const char *f)
 {
 	const char *name = f;
@@ -145,9 +146,9 @@ static bool runtime_function(const char *function)
 bool ms_is_runtime(const char *module, const char *function, const char *file)
 {
 	if (module && (ANY_PREFIX(ms_base_name(module), modules) ||
-		       strstr(module, "/lib-dynload/"))) /* Python's own modules in C */
+		       strstr(module, "/lib-dynload/"))) /* Python's own C modules */
 		return true;
-	if (file && !strncmp(file, "node:", 5)) /* JavaScript that node itself is made of */
+	if (file && !strncmp(file, "node:", 5)) /* node's own JavaScript */
 		return true;
 	if (file)
 		for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)

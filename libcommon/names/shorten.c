@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Shortens demangled C++ and Rust names: what is left tells one function from another on a screen.
+ * Shortens demangled C++ and Rust names, and keeps the parts that distinguish functions on a
+ * screen.
  *
  *   void ns::Map<std::string, ns::Quote, std::allocator<int> >::put(std::string const&, int)
  *     ALL    ns::Map<std::string, ns::Quote>::put
@@ -11,8 +12,8 @@
  *     NONE   ns::make<...>, then ns::make
  *
  * One scan from left to right. At the outermost level a blank ends a return type, which is dropped,
- * "(" begins parameters, which are dropped too, and "<" begins template arguments. Anything
- * unexpected gives the name back whole.
+ * "(" begins parameters, which are dropped too, and "<" begins template arguments. If anything is
+ * unexpected, the name is returned whole.
  */
 #include "shorten.h"
 
@@ -24,10 +25,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#define LABEL_WIDTH 48 /* columns in which a name by itself tells its template arguments */
-#define NESTED 6       /* levels of template arguments that are told */
+#define LABEL_WIDTH 48 /* columns within which a lone name shows template arguments */
+#define NESTED 6       /* levels of template arguments that are shown */
 
-/* How much is told of template arguments. */
+/* Amount of template arguments that is shown. */
 enum detail { ALL, BARE, FIRST, NONE };
 
 struct scan {
@@ -36,7 +37,7 @@ struct scan {
 	char *to;      /* result so far */
 	size_t n;
 	enum detail detail;
-	const char *dots; /* stands for what is left out */
+	const char *dots; /* mark for omitted parts */
 };
 
 static void copy(struct scan *c, const char *s, size_t n)
@@ -50,14 +51,14 @@ static bool starts(const char *s, const char *with)
 	return strncmp(s, with, strlen(with)) == 0;
 }
 
-/* Is that character one of a name? */
+/* Tells whether the character can be part of a name. */
 static bool is_word(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
 }
 
-/* Length of the bracketed group that `s` begins with, brackets included; 0 when it is not closed.
- * Arrows and shifts inside are no brackets. */
+/* Returns the length of the bracketed group at `s`, including the brackets; 0 = it is not closed.
+ * Arrows and shifts in it are not brackets. */
 static size_t group(const char *s)
 {
 	size_t depth = 0;
@@ -77,7 +78,7 @@ static size_t group(const char *s)
 	return 0;
 }
 
-/* Length of the operator at `p`: template arguments may follow it at once. */
+/* Returns the length of the operator at `p`, which template arguments may follow directly. */
 static size_t symbol_length(const char *p)
 {
 	static const char *const symbols[] = {
@@ -89,8 +90,8 @@ static size_t symbol_length(const char *p)
 	return *p && strchr("+-*/%^&|~!=<>,", *p) ? 1 : 0;
 }
 
-/* "operator<<", "operator()", "operator new[]", "operator bool": the word and what belongs to it.
- */
+/* Copies "operator<<", "operator()", "operator new[]", "operator bool": the word and the operator
+ * after it. */
 static bool take_operator(struct scan *c)
 {
 	char before = c->n ? c->to[c->n - 1] : ':';
@@ -118,7 +119,7 @@ static bool ends_with(const struct scan *c, const char *word)
 	return c->n >= n && memcmp(c->to + c->n - n, word, n) == 0;
 }
 
-/* Is the argument one that a container, a string or a pointer has by itself? */
+/* Tells whether the argument is a default of a container, a string or a pointer. */
 static bool is_default(const char *argument)
 {
 	static const char *const names[] = {"std::allocator<",      "std::char_traits<",
@@ -131,7 +132,7 @@ static bool is_default(const char *argument)
 	return false;
 }
 
-/* Returns the comma or bracket that ends the argument at `s`; NULL when it is not understood. */
+/* Returns the comma or bracket that ends the argument at `s`; NULL = not understood. */
 static const char *argument_end(const char *s)
 {
 	while (*s && *s != ',' && *s != '>') {
@@ -145,7 +146,7 @@ static const char *argument_end(const char *s)
 
 static bool copy_arguments(struct scan *c, const char *s, int level);
 
-/* Copies one argument; other than in ALL without the namespaces of its types. */
+/* Copies one argument; except with ALL, without the namespaces of its types. */
 static bool copy_argument(struct scan *c, const char *s, const char *end, int level)
 {
 	for (size_t path = c->n, n; s < end; s += n) {
@@ -172,8 +173,7 @@ static const char *first_of(const char *s)
 	return s + strspn(s, " ");
 }
 
-/* Counts the arguments of the group at `s` without those at its end that are defaults; 0 when they
- * are not understood. */
+/* Counts the arguments of the group at `s`, without trailing defaults; 0 = not understood. */
 static size_t count_arguments(const struct scan *c, const char *s)
 {
 	size_t all = 0, told = 0;
@@ -184,7 +184,7 @@ static size_t count_arguments(const struct scan *c, const char *s)
 		if (++all == 1 || !is_default(one))
 			told = all;
 	} while (end && *end == ',');
-	/* the others are the types of what it was called with */
+	/* the other arguments are deduced from the call */
 	bool made = ends_with(c, "make_shared") || ends_with(c, "make_unique");
 	return end != s + group(s) - 1 ? 0 : made ? 1 : told;
 }
@@ -196,7 +196,7 @@ static void copy_dots(struct scan *c, const char *before, const char *after)
 	copy(c, after, strlen(after));
 }
 
-/* Copies the group of arguments at `s`. Returns false when it is not understood. */
+/* Copies the group of arguments at `s`. False = not understood. */
 static bool copy_arguments(struct scan *c, const char *s, int level)
 {
 	size_t n = group(s), count = n ? count_arguments(c, s) : 0;
@@ -224,8 +224,8 @@ static bool copy_arguments(struct scan *c, const char *s, int level)
 	return true;
 }
 
-/* Is the group of `n` bytes that comes next the arguments of a member or operator of std? These are
- * the types of what it was called with. */
+/* Tells whether the next `n` bytes are template arguments of a member or operator of std, which are
+ * deduced from the call. */
 static bool is_deduced(struct scan *c, size_t n)
 {
 	c->to[c->n] = 0;
@@ -234,8 +234,8 @@ static bool is_deduced(struct scan *c, size_t n)
 	       (strchr(c->to, '>') || starts(c->to + 5, "operator"));
 }
 
-/* Takes the group of `n` bytes "<impl Trait for T>", which older Rust compilers have behind a module, as
- * "<T as Trait>", which later ones have; false when it is not understood. */
+/* Copies the group of `n` bytes "<impl Trait for T>", which older Rust compilers put after a
+ * module, as "<T as Trait>", as newer ones do. False = not understood. */
 static bool take_impl(struct scan *c, size_t n)
 {
 	size_t depth = 0;
@@ -256,7 +256,7 @@ static bool take_impl(struct scan *c, size_t n)
 	return true;
 }
 
-/* Returns false when the name is one that this scan does not understand. */
+/* Copies or shortens the template arguments that come next. False = not understood. */
 static bool take_template(struct scan *c)
 {
 	size_t n = group(c->s), before = c->n;
@@ -268,7 +268,7 @@ static bool take_template(struct scan *c)
 		c->s += n;
 		return true;
 	}
-	bool type = before == 0; /* <T as Trait>::method: T tells it from others */
+	bool type = before == 0; /* <T as Trait>::method: T distinguishes it */
 	bool told = n <= 3 || c->detail < NONE || type;
 	if (!told || !copy_arguments(c, c->s, 0)) {
 		c->n = before;
@@ -281,7 +281,7 @@ static bool take_template(struct scan *c)
 	return true;
 }
 
-/* {lambda(int)#1} -> {lambda#1} */
+/* Copies the group in braces without parameters: {lambda(int)#1} becomes {lambda#1}. */
 static bool take_braces(struct scan *c)
 {
 	size_t n = group(c->s);
@@ -351,7 +351,7 @@ static enum step step(struct scan *c)
 	}
 }
 
-/* Old Rust names end in a hash. */
+/* Returns the length without the hash at the end of old Rust names. */
 static size_t without_hash(const char *s, size_t n)
 {
 	if (n < 20 || !starts(s + n - 19, "::h") || strspn(s + n - 16, "0123456789abcdef") != 16)
@@ -359,7 +359,7 @@ static size_t without_hash(const char *s, size_t n)
 	return n - 19;
 }
 
-/* Length of what is std::string in full at `s`; 0 = it is something else. */
+/* Returns the length of the full form of std::string at `s`; 0 = it is something else. */
 static size_t string_length(const char *s)
 {
 	static const char *const begins[] = {"std::__cxx11::basic_string<char, ",
@@ -375,7 +375,7 @@ static size_t string_length(const char *s)
 	return 0;
 }
 
-/* std::string is called so, wherever it stands. */
+/* Returns the name with each full form of std::string replaced by that. */
 static const char *with_strings(struct ms_arena *a, const char *function)
 {
 	if (!strstr(function, "basic_string<char, "))
@@ -396,7 +396,7 @@ static const char *with_strings(struct ms_arena *a, const char *function)
 
 /* ---- whole names ---- */
 
-/* Returns the name with so much of its template arguments. */
+/* Returns the name with that amount of template arguments. */
 static const char *told(struct ms_arena *a, const char *function, enum detail detail,
 			const char *dots)
 {
@@ -419,13 +419,13 @@ static const char *dots_of(bool ascii)
 	return ascii ? ".." : "\xe2\x80\xa6";
 }
 
-/* Returns a name of std in which "std::" is left out, which is more than its arguments say. */
+/* Returns a name of std without "std::", which distinguishes more than its arguments do. */
 static const char *without_std(struct ms_arena *a, const char *s, const char *dots)
 {
 	return starts(s, "std::") ? ms_arena_printf(a, "%s%s", dots, s + 3) : s;
 }
 
-/* Returns a name without its own arguments, "make" of "make<..>" or "make::<..>". */
+/* Returns a name without its own arguments: "make" for "make<..>" or "make::<..>". */
 static const char *without_own(struct ms_arena *a, const char *s, const char *dots)
 {
 	size_t n = strlen(s), k = strlen(dots) + 2;
@@ -435,8 +435,8 @@ static const char *without_own(struct ms_arena *a, const char *s, const char *do
 	return has ? ms_arena_strndup(a, s, n) : s;
 }
 
-/* Returns the name with as much of its arguments as `columns` have room for; in a name that may be
- * cut they come before "std::". */
+/* Returns the name with as many arguments as fit in `columns`. In a name that may be cut they take
+ * precedence over "std::". */
 static const char *with_arguments(struct ms_arena *a, const char *function, size_t columns,
 				  bool ascii, bool is_cut)
 {
@@ -454,7 +454,7 @@ static const char *with_arguments(struct ms_arena *a, const char *function, size
 	return s;
 }
 
-/* Is it a name that has parts? Returns it with std::string called so. */
+/* Returns a name that has parts, with std::string in its short form; NULL = it has none. */
 static const char *readable(struct ms_arena *a, const char *function)
 {
 	if (strnlen(function, (1 << 20) + 1) > 1 << 20 ||
@@ -475,8 +475,8 @@ size_t ms_name_least(struct ms_arena *a, const char *function, bool ascii)
 	return ms_utf8_columns(s ? told(a, s, NONE, dots_of(ascii)) : function);
 }
 
-/* Returns the next part of a name, behind "::" or the "/" of a path that is no part of arguments, or
- * NULL. What follows "operator" is of that. */
+/* Returns the next part of a name, after "::" or the "/" of a path outside arguments, or NULL. A
+ * name after "operator" belongs to the operator. */
 static const char *next_part(const char *s)
 {
 	if (starts(s, "operator"))
@@ -488,7 +488,7 @@ static const char *next_part(const char *s)
 		if (*s == '/' || starts(s, "::")) {
 			s += *s == '/' ? 1 : 2;
 			n = 0;
-			if (*s != '<') /* of "make::<T>" these are arguments */
+			if (*s != '<') /* in "make::<T>" these are arguments */
 				return *s ? s : NULL;
 		}
 	}
@@ -503,8 +503,8 @@ size_t ms_name_last(const char *function)
 	return (size_t)(last - function);
 }
 
-/* Returns "<T as ..>::method" of "<T<U> as Trait>::method", or "..T::method"; NULL when it has no such
- * type, or has no room for that. */
+/* Shortens "<T<U> as Trait>::method" to "<T as ..>::method" or "..T::method". NULL = the name has
+ * no such type, or this does not fit. */
 static const char *of_type(struct ms_arena *a, const char *s, size_t columns, const char *dots)
 {
 	size_t n = *s == '<' ? group(s) : 0;
@@ -524,7 +524,7 @@ static const char *of_type(struct ms_arena *a, const char *s, size_t columns, co
 	return type > 1 && ms_utf8_columns(t) <= columns ? t : NULL;
 }
 
-/* Returns the end of a name: whole parts of it if one fits in `columns`. */
+/* Returns the end of a name, in complete parts if one fits in `columns`. */
 static const char *cut(struct ms_arena *a, const char *s, size_t columns, bool ascii)
 {
 	const char *dots = dots_of(ascii), *last = s;
@@ -553,6 +553,6 @@ const char *ms_name_fit(struct ms_arena *a, const char *function, size_t columns
 	const char *typed = name ? of_type(a, s, columns, dots) : NULL;
 	if (typed)
 		return typed;
-	/* that it has arguments of its own is less than where it is */
+	/* the name's position is more useful than its own arguments */
 	return cut(a, without_own(a, s, dots), columns, ascii);
 }

@@ -45,8 +45,8 @@ static void add_letter(struct words *w, bool first, char letter)
 		w->v[w->n - 1][length] = (char)tolower((unsigned char)letter);
 }
 
-/* Splits a name at underscores and digits, and before capital letters that begin a word: "MDLTicket"
- * is two. */
+/* Splits a name at underscores and digits, and before capital letters that begin a word:
+ * "MDLTicket" has two words. */
 static struct words take_apart(const char *name, size_t length)
 {
 	struct words w = {.n = 0};
@@ -64,7 +64,7 @@ static struct words take_apart(const char *name, size_t length)
 }
 
 /* Returns the last part of a qualified name and its length, without template arguments, parameters
- * and what the compiler adds to its copies. */
+ * and suffixes of the compiler's copies. */
 static const char *last_part(const char *function, size_t *length)
 {
 	const char *name = function, *end = NULL;
@@ -97,7 +97,7 @@ static bool ends_in(const char *word, const char *const *list, size_t n)
 }
 #define ENDS_IN(word, list) ends_in((word), (list), sizeof(list) / sizeof *(list))
 
-/* Tells whether a word may follow the verb: how memory is allocated, or memory without a type. */
+/* Tells whether a word may follow the verb: a manner of allocating, or untyped memory. */
 static bool is_qualifier(const char *word)
 {
 	static const char *const qualifiers[] = {
@@ -111,7 +111,7 @@ static bool is_qualifier(const char *word)
 	return IS_IN(word, qualifiers);
 }
 
-/* Tells whether one of the words before number `end` is in the list. */
+/* Tells whether one of the words before index `end` is in the list. */
 static bool is_before(const struct words *w, size_t end, const char *const *list, size_t n)
 {
 	for (size_t i = 0; i < end; i++)
@@ -120,7 +120,8 @@ static bool is_before(const struct words *w, size_t end, const char *const *list
 	return false;
 }
 
-/* Judges a name by its word number `i`. `scope`, of `length` bytes, is what qualifies the name. */
+/* Classifies a name by its word at index `i`. `scope`, of `length` bytes, is the qualifier of the
+ * name. */
 static enum ms_wrapper_hint hint_of(const struct words *w, size_t i, const char *scope,
 				    size_t length)
 {

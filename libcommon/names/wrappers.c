@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Wrappers of malloc: a table of names, and those that the user gave.
+ * Wrappers of malloc: a table of known names, and those from the user.
  */
 #include "wrappers.h"
 
@@ -11,8 +11,8 @@
 #include "libcommon/base/order.h"
 #include "libcommon/base/pattern.h"
 
-/* Whole names in order: of GNU programs, git and their like, GLib, SQLite, Python, OpenSSL, libxml2,
- * Perl, Ruby, PHP, Lua, FFmpeg, nginx, PostgreSQL, Apache, talloc and jq. */
+/* Complete names, sorted: from GNU programs, git and similar programs, GLib, SQLite, Python,
+ * OpenSSL, libxml2, Perl, Ruby, PHP, Lua, FFmpeg, nginx, PostgreSQL, Apache, talloc and jq. */
 static const char *const known[] = {"CRYPTO_clear_realloc",
 				    "CRYPTO_malloc",
 				    "CRYPTO_memdup",
@@ -237,7 +237,7 @@ void ms_wrappers_free(struct ms_wrappers *w)
 static int by_name(const void *key, const void *element)
 {
 	const char *function = key, *name = *(const char *const *)element;
-	/* without parameters and what the compiler adds to its copies (.part.0) */
+	/* without parameters and suffixes of the compiler's copies (.part.0) */
 	size_t length = strcspn(function, "(.@"), n = strlen(name);
 	int c = memcmp(function, name, length < n ? length : n);
 	return c ? c : MS_ORDER(length, n);
@@ -255,7 +255,7 @@ bool ms_is_wrapper(const char *function, const struct ms_wrappers *also)
 	bool found = false;
 	if (!function || !*function)
 		return false;
-	/* all of them: which ones match nothing is told */
+	/* all expressions are tried, so that unmatched ones can be reported */
 	for (size_t i = 0; also && i < also->n; i++)
 		if (regexec(&also->v[i].regex, function, 0, NULL, 0) == 0)
 			also->v[i].met = found = true;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Readable names for mangled C++, Rust, D and Ada ones, by libiberty's demanglers.
+ * Demangles C++, Rust, D and Ada names with libiberty.
  *
- * Left to itself it refuses every name of more than 1,024 characters, which templates reach easily,
- * because it recurses; and a name of a hundred characters can be made that it would print for ever,
- * as each part of it repeats the one before twice. So long names get a stack of their own, large
- * enough for the deepest, and printing ends where no compiler's name would. D's demangler cannot be
- * ended: a name is left as it is where its back references could make it too long, each doubling
- * it.
+ * By default libiberty refuses names of more than 1,024 characters, which templates reach easily,
+ * because it recurses. And a crafted name of a hundred characters can have an endless result, if
+ * each part repeats the one before twice. So long names are demangled on a stack of their own,
+ * large enough for the deepest nesting, and output stops at a length that no compiler's name
+ * reaches. D's demangler cannot be stopped, so a D name is left mangled if its back references,
+ * each of which may double it, could make it too long.
  */
 #include "symbols.h"
 
@@ -19,8 +19,8 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/thread.h"
 
-/* MAX_MANGLED: no compiler emits longer ones. LONG: the demangler's own limit. STACK_BYTES: what
- * names of MAX_MANGLED may need, several hundred bytes a character. */
+/* MAX_MANGLED: no compiler emits longer names. LONG: libiberty's own limit. STACK_BYTES: enough for
+ * names of MAX_MANGLED, at several hundred bytes per character. */
 enum { MAX_MANGLED = 1 << 16, MAX_PLAIN = 1 << 20, LONG = 1024, STACK_BYTES = 256 << 20 };
 
 struct demangling {
@@ -43,8 +43,8 @@ static void take(const char *s, size_t n, void *opaque)
 	d->n += n;
 }
 
-/* Does a type's back reference stand at `q`, and not a name's, which only repeats that? It says how
- * far back in letters, of which the last is a small one. */
+/* Tells whether `q` is the back reference of a type; that of a name would repeat the name only. The
+ * distance back is in base 26, in capitals and a final small letter. */
 static bool repeats_type(const char *name, const char *q)
 {
 	size_t back = 0;
@@ -73,7 +73,7 @@ static void take_all(struct demangling *d, char *text)
 	d->n = text ? strlen(text) : 0;
 }
 
-/* Rust's old names look like those of C++ and are tried first. */
+/* Demangles a name. Rust is tried first, as its old names look like those of C++. */
 static void *demangle(void *arg)
 {
 	struct demangling *d = arg;
@@ -104,7 +104,7 @@ char *ms_demangle_ada(const char *name)
 	if (strnlen(name, MAX_MANGLED + 1) > MAX_MANGLED)
 		return NULL;
 	char *plain = ada_demangle(name, 0);
-	if (plain && plain[0] != '<') /* "<NAME>": it is none of Ada's */
+	if (plain && plain[0] != '<') /* "<NAME>" means that it is not an Ada name */
 		return plain;
 	free(plain);
 	return NULL;
@@ -112,8 +112,9 @@ char *ms_demangle_ada(const char *name)
 
 char *ms_demangle(const char *name)
 {
-	/* Only what looks mangled: "_Z" (C++, Rust's old scheme), "_R" (Rust's v0), "_D" (D) and
-	 * "_ada_" (Ada's procedures of no package); Mach-O like "__Z" does not occur in ELF. */
+	/* Accept only prefixes of mangled names: "_Z" (C++, Rust's old scheme), "_R" (Rust's v0),
+	 * "_D" (D) and "_ada_" (Ada's procedures outside packages). Mach-O's "__Z" does not occur
+	 * in ELF. */
 	if (!strncmp(name, "_ada_", 5))
 		return ms_demangle_ada(name);
 	if (name[0] != '_' || !name[1] || !strchr("ZRD", name[1]))

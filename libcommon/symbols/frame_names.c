@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Names of frames, found by a second thread.
+ * Names of frames, looked up by a second thread.
  */
 #include "frame_names.h"
 
@@ -13,7 +13,7 @@
 #include "libcommon/base/thread.h"
 #include "format/trace.h"
 
-#define STACK_BYTES (8u << 20) /* what libdw is used to */
+#define STACK_BYTES (8u << 20) /* libdw's usual stack size */
 
 enum slot_state { UNKNOWN, ASKED, ANSWERED, TOLD };
 
@@ -25,26 +25,26 @@ struct slot {
 
 struct question {
 	uint32_t frame, module;
-	bool guest; /* of the recorder itself */
+	bool guest; /* it is the recorder's own code */
 	struct ms_frame_question ask;
 };
 
 struct ms_names {
-	struct ms_arena arena;  /* of the main thread: what the trace tells */
-	struct ms_arena lookup; /* of the other one */
+	struct ms_arena arena;  /* main thread's memory, for symbols from the trace */
+	struct ms_arena lookup; /* names thread's memory */
 	struct ms_symbols *symbols;
 	const struct ms_wrappers *wrappers;
-	MS_ARRAY(int) handles; /* by module id, -1 = not asked; of whoever looks up */
+	MS_ARRAY(int) handles; /* by module id, -1 = not requested yet; names thread only */
 	pthread_t thread;
-	bool alone; /* there is no thread to be had */
+	bool alone; /* no second thread could be started */
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct slot *slots; /* by frame number */
 	size_t count;
-	bool stop, busy; /* the other thread holds a question */
+	bool stop, busy; /* busy: a question is being looked up */
 	MS_ARRAY(struct question) questions;
-	size_t taken; /* of them */
+	size_t taken; /* number of questions taken */
 	uint64_t answered;
 };
 
@@ -61,8 +61,8 @@ static struct ms_named name_of(const struct ms_names *n, struct ms_arena *a, boo
 
 /* ---- files ---- */
 
-/* Returns the handle of the module's file, asked for once: the trace's facts about a module go on
- * changing, but its file stays the same. */
+/* Returns the handle of the module's file, requested once: the trace adds facts about a module over
+ * time, but its file stays the same. */
 static int handle_of(struct ms_names *n, const struct question *q)
 {
 	while (n->handles.n <= q->module)
@@ -88,7 +88,7 @@ static struct slot look_up(struct ms_names *n, const struct question *q)
 	return (struct slot){v, (uint32_t)count, ANSWERED};
 }
 
-/* The lock is held but while a question is looked up. */
+/* Answers all queued questions. Releases the lock only while looking one up. */
 static void answer_all(struct ms_names *n)
 {
 	while (n->taken < n->questions.n && !n->stop) {
@@ -98,7 +98,7 @@ static void answer_all(struct ms_names *n)
 		struct slot s = look_up(n, &q);
 		pthread_mutex_lock(&n->lock);
 		n->busy = false;
-		/* the trace may have told it meanwhile */
+		/* meanwhile the trace may have named the frame */
 		if (n->slots[q.frame].state == ASKED)
 			n->slots[q.frame] = s;
 		n->answered++;
@@ -158,7 +158,7 @@ static bool of_guest(const struct ms_recording *t, const struct ms_frame *f)
 	return m && m->number[MS_MODULE_KIND] == 3;
 }
 
-/* Returns the slot of a frame without a name: its module may still be the runtime's. */
+/* Returns the slot of an unnamed frame, which may still belong to the runtime. */
 static struct slot nameless(struct ms_names *n, const struct ms_recording *t, uint32_t frame)
 {
 	const struct ms_frame *f = &t->frames.v[frame];
@@ -182,7 +182,7 @@ static struct slot told(struct ms_names *n, const struct ms_recording *t, uint32
 	return (struct slot){v, count, TOLD};
 }
 
-/* Sets what the slot can be at once, or asks. */
+/* Fills the slot at once if possible; else queues a question. */
 static void find(struct ms_names *n, const struct ms_recording *t, uint32_t frame)
 {
 	const struct ms_frame *f = &t->frames.v[frame];
@@ -209,7 +209,7 @@ struct ms_frame_names ms_names_of(struct ms_names *n, const struct ms_recording 
 	pthread_mutex_lock(&n->lock);
 	n->slots = ms_xgrow(n->slots, &n->count, t->frames.n, sizeof *n->slots);
 	struct slot *s = &n->slots[frame];
-	/* what the trace tells replaces what files said */
+	/* symbols from the trace replace those from files */
 	if (s->state == UNKNOWN || (s->state != TOLD && ms_frame_told(t, frame)))
 		find(n, t, frame);
 	struct ms_frame_names names = {s->v, s->n};

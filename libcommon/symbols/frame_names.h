@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Names of frames for one who may not wait: from the trace's own symbols, else from files by a
- * thread of its own, so that an answer comes when it is there.
+ * Names of frames without waiting: from the trace's own symbols, else a second thread looks them up
+ * in files and the answer arrives later.
  *
  *   main thread: ms_names_of -> slot ASKED, in the queue     names thread: queue -> slot ANSWERED
  *
- * Slots are read and written under the lock; what they point to stays as it is. Strings belong to
- * the symbolizer (files) or the recording (told), which both outlive the slots.
+ * Slots are read and written under the lock; the arrays they point to never change. Strings belong
+ * to the symbolizer (from files) or the recording (from the trace), which both outlive the slots.
  */
 #pragma once
 
@@ -18,29 +18,29 @@
 struct ms_names;
 struct ms_wrappers;
 
-/* A logical frame, and whether it is of the language's runtime. */
+/* Describes a logical frame, and whether it belongs to the language's runtime. */
 struct ms_named {
 	struct ms_location at;
-	const char *brief; /* the function's name, short; NULL = unknown */
+	const char *brief; /* short form of the function's name; NULL = unknown */
 	bool runtime;
-	bool wrapper; /* of malloc, by its name */
+	bool wrapper; /* by its name a wrapper of malloc */
 };
-/* A frame of the trace: its logical ones, innermost first. */
+/* Lists the logical frames of one frame of the trace, innermost first. */
 struct ms_frame_names {
 	const struct ms_named *v;
 	size_t n; /* 0: not known yet */
 };
 
-/* Looks in files as ms_symbols does. `wrappers` (see wrappers.h; NULL = the known ones) is kept.
- * Ends the program when out of memory. */
+/* Creates a table that looks in files as ms_symbols does. `wrappers` (see wrappers.h; NULL = the
+ * known ones) must outlive it. Ends the program when out of memory. */
 struct ms_names *ms_names_new(const struct ms_wrappers *wrappers);
 void ms_names_free(struct ms_names *n);
-/* Returns the logical frames that frame number `frame` of `t` is. Never waits for files; asks for
- * what is not known. At least one logical frame, of which nothing may be known; none when the
- * answer is still to come. Valid until the next call of ms_names_forget, or until the trace gets
- * symbols of its own. */
+/* Returns the logical frames of frame number `frame` of `t`. Never waits for files: unknown frames
+ * are queued for lookup, and have no logical frames until they are answered. An answer has at least
+ * one, possibly without a name. Valid until the next call of ms_names_forget, or until the trace
+ * gets symbols of its own. */
 struct ms_frame_names ms_names_of(struct ms_names *n, const struct ms_recording *t, uint32_t frame);
-/* Returns how many answers there were so far, and whether some are still to come. */
+/* Returns the number of answers so far. *pending: some are still to come. */
 uint64_t ms_names_answers(struct ms_names *n, bool *pending);
-/* Forgets a recording, which is going to be closed. */
+/* Forgets a recording, which is about to be closed. */
 void ms_names_forget(struct ms_names *n);

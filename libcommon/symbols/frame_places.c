@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What a frame of a recording is.
+ * Describes frames of a recording.
  */
 #include "frame_places.h"
 
@@ -31,7 +31,7 @@ bool ms_frame_is_source(const struct ms_recording *t, const struct ms_frame *f)
 	return m && m->number[MS_MODULE_KIND] == MS_SYMBOLS_SOURCE;
 }
 
-/* A source that is frozen into the interpreter is its own: the import of modules. */
+/* Counts Python sources frozen into the interpreter, such as the import system, as runtime. */
 bool ms_frame_is_runtime(const struct ms_recording *t, const struct ms_frame *f,
 			 const struct ms_location *l)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What a frame of a recording is: its module, why it has no address, what the trace's own symbols
- * say of it, and what is to be asked of the files where the trace says nothing.
+ * Describes frames of a recording: the module, why there is no address, the trace's own symbols,
+ * and the question for the files if the trace has none.
  */
 #pragma once
 
@@ -11,33 +11,34 @@
 #include "libcommon/trace/recording.h"
 #include "symbols.h"
 
-/* Logical frames that are looked up of one frame, at most. */
+/* Largest number of logical frames looked up for one frame. */
 #define MS_CHAIN_MAX 64
 
-/* The record of that module, NULL when there is none. */
+/* Returns the record of that module; NULL = there is none. */
 const struct ms_row *ms_module_of(const struct ms_recording *t, uint32_t id);
-/* "cut", "not taken", "before", "not read" or "truncated": the frame stands for some that are missing. NULL: it
- * is one. */
+/* Returns "cut", "not taken", "before", "not read" or "truncated" for an entry that stands for
+ * missing frames; NULL for a real frame. */
 const char *ms_frame_note(const struct ms_frame *f);
 
-/* Is it one of an interpreted program, in a source file? */
+/* Tells whether the frame is a source line of an interpreted program. */
 bool ms_frame_is_source(const struct ms_recording *t, const struct ms_frame *f);
-/* Does a location of it belong to a runtime, an interpreter or the recorder (runtime.h)? */
+/* Tells whether a location of the frame belongs to a runtime, an interpreter or the recorder
+ * (runtime.h). */
 bool ms_frame_is_runtime(const struct ms_recording *t, const struct ms_frame *f,
 			 const struct ms_location *l);
 
-/* Tells whether the trace has symbols of that frame. */
+/* Tells whether the trace has symbols for that frame. */
 bool ms_frame_told(const struct ms_recording *t, uint32_t frame);
-/* Returns how many logical frames those symbols give, if ms_frame_told; ms_frame_told_at gives
- * each, the innermost first. Strings live as long as the recording. */
+/* Returns the number of logical frames from these symbols, if ms_frame_told; ms_frame_told_at
+ * returns each, innermost first. Strings live as long as the recording. */
 uint32_t ms_frame_told_count(const struct ms_recording *t, uint32_t frame);
 struct ms_location ms_frame_told_at(const struct ms_recording *t, uint32_t frame, uint32_t i);
 
-/* Holds the question to be looked up in a module's files. Borrowed from the recording. */
+/* Holds a question to look up in a module's files. Borrowed from the recording. */
 struct ms_frame_question {
 	struct ms_symbols_module module;
-	uint64_t address; /* as ms_symbols_find takes it */
+	uint64_t address; /* as for ms_symbols_find */
 };
-/* Fills in the question for a frame. False: there is nothing that could be looked up. */
+/* Fills in the question for a frame. False = nothing to look up. */
 bool ms_frame_question(const struct ms_recording *t, const struct ms_frame *f,
 		       struct ms_frame_question *q);

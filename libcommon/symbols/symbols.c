@@ -23,9 +23,9 @@
 #include "symbols_files.h"
 #include "symbols_made.h"
 #include "symbols_plt.h"
-#include "symbol_sources.h" /* made: names this code */
+#include "symbol_sources.h" /* generated: names this code */
 
-/* MS_MODULE_KIND of the two that no file is behind: the kernel's, and what was made at run time. */
+/* Values of MS_MODULE_KIND without a file: the kernel's vDSO, and code made at run time. */
 enum { KIND_VDSO = 1, KIND_MADE = MS_SYMBOLS_MADE };
 
 #define CACHE_BYTES (UINT64_C(512) << 20)
@@ -36,25 +36,25 @@ struct module {
 	int state;
 	const char *source;
 	struct ms_module_files files;
-	struct ms_elf *symbols; /* the one of `files` with the better symbol table */
+	struct ms_elf *symbols; /* the element of `files` with the better symbol table */
 	struct ms_dwarf *dwarf;
 	struct ms_made *made;
-	struct ms_plt *plt;  /* of the binary, once something may be in it */
-	struct ms_elf *code; /* the binary, where `files` were not looked for */
+	struct ms_plt *plt;  /* of the binary, once it is needed */
+	struct ms_elf *code; /* the binary, if `files` were not searched for */
 	bool code_sought;
-	/* Names of the symbol table made readable so far, one per symbol. */
+	/* Demangled names from the symbol table so far, one per symbol. */
 	const char **names;
-	struct ms_cached cached; /* key NULL = it is not to be cached */
+	struct ms_cached cached; /* key NULL = not to be cached */
 };
 
 struct ms_symbols {
 	struct ms_symbols_options opt;
 	struct ms_arena arena;
-	uint64_t until_ns;             /* servers are asked so long */
-	struct ms_debuginfod *servers; /* NULL = never */
+	uint64_t until_ns;             /* end of the time for asking servers, CLOCK_MONOTONIC */
+	struct ms_debuginfod *servers; /* NULL = never ask */
 	MS_ARRAY(struct module) modules;
 	int cache;      /* folder, or -1 */
-	size_t at_work; /* the module whose files are looked in */
+	size_t at_work; /* module whose files are being read */
 };
 
 struct ms_symbols *ms_symbols_new(const struct ms_symbols_options *opt)
@@ -86,7 +86,7 @@ const char *ms_symbols_trouble(const struct ms_symbols *s)
 	return s->servers ? ms_debuginfod_trouble(s->servers) : NULL;
 }
 
-/* Returns the module's state now that all frames were looked up. */
+/* Returns the module's state after all lookups. */
 static int state_of(const struct module *m)
 {
 	if (m->state != MS_SYMBOLS_DWARF || !m->dwarf)
@@ -96,8 +96,8 @@ static int state_of(const struct module *m)
 				   : MS_SYMBOLS_DWARF;
 }
 
-/* Writes what was learned of the module. What is damaged shows only where it is asked for, and what
- * is missing may be found by another way: such modules are looked at anew each time. */
+/* Writes the results for the module to the cache. Not for damaged or missing files: damage is only
+ * found by lookups, and missing files may be found later, so these are searched again each time. */
 static bool keep(struct ms_symbols *s, struct module *m)
 {
 	int state = state_of(m);
@@ -147,7 +147,8 @@ static bool same(const struct ms_symbols_module *a, const struct ms_symbols_modu
 	       (a->kind != KIND_MADE || (a->pid == b->pid && a->from_ns == b->from_ns));
 }
 
-/* A text that no other question has: every part with its length, or of fixed form. */
+/* Sets a cache key that is unique for the question: each part has a fixed form or its length in
+ * front. */
 static void set_key(struct ms_symbols *s, struct module *m)
 {
 	const uint8_t *bytes = m->is.build_id;
@@ -168,8 +169,8 @@ static void set_key(struct ms_symbols *s, struct module *m)
 	m->cached.name = ms_arena_printf(a, "%.40s-%08x", n ? id : "none", ms_hash_text(key));
 }
 
-/* Tells whether the path still leads to the file that is held open. If not, what is held counts, and
- * no cache is told of it. */
+/* Tells whether the path still leads to the open file. If not, the open file is used, and nothing
+ * is cached. */
 static bool leads_to(const char *path, int held)
 {
 	struct stat there, is;
@@ -211,7 +212,7 @@ static void open_dwarf(struct ms_symbols *s, struct module *m)
 	m->source = e->path;
 }
 
-/* A program that makes code at run time may leave a list of it. */
+/* Opens the list of code made at run time that a program may leave. */
 static void open_made(struct ms_symbols *s, struct module *m)
 {
 	const struct ms_symbols_module *is = &m->is;
@@ -242,7 +243,7 @@ static void open_module(struct ms_symbols *s, struct module *m)
 	m->symbols = debug && (!binary || ms_elf_symbols(debug) > ms_elf_symbols(binary)) ? debug
 											  : binary;
 	if (ms_elf_symbols(m->symbols)) {
-		/* a stripped file still has its _start, which is no symbol table */
+		/* a stripped file still has its _start, which does not count as a symbol table */
 		if (ms_elf_has_symbols(m->symbols)) {
 			m->state = MS_SYMBOLS_ELF;
 			m->source = m->symbols->path;
@@ -262,7 +263,7 @@ static void note_file(void *arg, const char *path, const struct stat *st, bool s
 	ms_cached_saw(&s->modules.v[s->at_work].cached, path, st, sure, &s->arena);
 }
 
-/* Notes the files that are opened for the module from here on: they decide what is found. */
+/* Starts recording the files opened for the module, on which the result depends. */
 static void watch(struct ms_symbols *s, const struct module *m)
 {
 	s->at_work = (size_t)(m - s->modules.v);
@@ -289,7 +290,8 @@ int ms_symbols_module_state(struct ms_symbols *s, int module, const char **file)
 	return !m ? MS_SYMBOLS_NONE : known ? m->cached.state : state_of(m);
 }
 
-/* "malloc@plt": a separate debug file has no instructions, so the program itself is asked. */
+/* Returns a name such as "malloc@plt". A separate debug file has no instructions, so the binary is
+ * used. */
 static const char *linkage_name(struct ms_symbols *s, struct module *m, uint64_t address)
 {
 	uint64_t addend;
@@ -308,8 +310,8 @@ static const char *linkage_name(struct ms_symbols *s, struct module *m, uint64_t
 	return out;
 }
 
-/* A signal handler returns to the first instruction of a function that nothing calls
- * (__restore_rt), so that the byte before may belong to none. */
+/* Returns the symbol for an address. A signal handler returns to the first instruction of a
+ * function without a caller (__restore_rt), so the byte before may belong to no function. */
 static const struct ms_elf_symbol *function_at(struct ms_elf *e, uint64_t address)
 {
 	const struct ms_elf_symbol *y = ms_elf_symbol(e, address);
@@ -319,7 +321,7 @@ static const struct ms_elf_symbol *function_at(struct ms_elf *e, uint64_t addres
 	return y && y->address == address + 1 ? y : NULL;
 }
 
-/* The name of the symbol table for `address`, made readable once. */
+/* Returns the symbol table's name for `address`, demangled once. */
 static const char *symbol_name(struct ms_symbols *s, struct module *m, uint64_t address)
 {
 	const struct ms_elf_symbol *y = m->symbols ? function_at(m->symbols, address) : NULL;
@@ -381,7 +383,7 @@ const char *ms_symbols_called(struct ms_symbols *s, int module, uint64_t address
 	struct module *m = module_at(s, module);
 	if (!m || m->is.kind == KIND_MADE || m->is.kind == KIND_VDSO)
 		return NULL;
-	/* the file alone, where its symbols were not looked for as they were known */
+	/* if symbols came from the cache, only the binary is opened */
 	if (!m->code_sought && !m->files.binary)
 		m->code = ms_module_binary(&s->opt, &m->is);
 	m->code_sought = true;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * The cache of symbols: reading, checking and writing the file of one module.
+ * The cache of symbols: reads, checks and writes the file of one module.
  *
  *   head | files | chains, by address | places | strings
  *
- * Numbers are this machine's; places of strings count from the start of the strings, of which the
- * first is empty and stands for none.
+ * Numbers are in this machine's byte order. Offsets of strings count from the start of the strings;
+ * the first string is empty and means none.
  */
 #include "symbols_cache.h"
 
@@ -22,14 +22,15 @@
 #include "libcommon/base/order.h"
 
 #define MAGIC UINT64_C(0x31636d79734d534d)
-/* A file that changed so short a time ago may change again without another time. */
+/* Least age of a file's last change, in ns; it may change again without a new time if it is
+ * younger. */
 #define SETTLED_NS UINT64_C(50000000)
-#define USED_NS UINT64_C(3600000000000) /* how exactly the last use is known */
+#define USED_NS UINT64_C(3600000000000) /* precision of the time of last use, in ns */
 enum { FILE_MAX = 32 << 20, FILES_MAX = 1 << 16 };
 
 struct head {
 	uint64_t magic;
-	uint32_t checksum; /* of all that follows it */
+	uint32_t checksum; /* of all bytes after it */
 	uint32_t files, chains, places, strings;
 	uint32_t key, source, state;
 };
@@ -42,7 +43,7 @@ struct file_row {
 
 struct chain_row {
 	uint64_t address;
-	uint32_t first, n; /* of the places */
+	uint32_t first, n; /* in the table of places */
 };
 
 struct place_row {
@@ -72,7 +73,7 @@ static bool same_file(const struct ms_cached_file *x, const struct ms_cached_fil
 	return memcmp(&x->is, &y->is, sizeof x->is) == 0 && strcmp(x->real, y->real) == 0;
 }
 
-/* Is each file still what it was? */
+/* Tells whether each file is still the same. */
 static bool files_hold(const struct ms_cached *c, struct ms_arena *a)
 {
 	for (size_t i = 0; i < c->files.n; i++) {
@@ -98,7 +99,7 @@ void ms_cached_saw(struct ms_cached *c, const char *path, const struct stat *st,
 
 /* ---- reading ---- */
 
-/* The parts of a file that was read; `strings` ends with a NUL. */
+/* Locates the tables in a file that was read; `strings` ends with a NUL. */
 struct tables {
 	const struct head *head;
 	const struct file_row *files;
@@ -127,7 +128,7 @@ static void take_files(struct ms_cached *c, const struct tables *t)
 	}
 }
 
-/* False: they are not in order, or go beyond the places. */
+/* Reads the chains. False = they are not sorted, or refer to places that are not there. */
 static bool take_chains(struct ms_cached *c, const struct tables *t, struct ms_location *places)
 {
 	for (uint32_t i = 0; i < t->head->places; i++) {
@@ -171,7 +172,7 @@ bool ms_cached_parse(struct ms_cached *c, const void *data, size_t n, struct ms_
 	return take_chains(c, &t, ms_arena_alloc(a, h->places * sizeof(struct ms_location)));
 }
 
-/* All of the file, which must be our own. */
+/* Reads a whole file, which must be our own. */
 static void *contents(const char *name, int folder, size_t *n)
 {
 	void *data = NULL;
@@ -232,7 +233,7 @@ static int by_path(const void *a, const void *b)
 	return strcmp(x->path, y->path);
 }
 
-/* Each address and each path once. False: a file was one thing here and another there. */
+/* Removes duplicate addresses and paths. False = two entries of one file differ. */
 static bool unite(struct ms_cached *c)
 {
 	size_t n = 0;
@@ -254,7 +255,7 @@ static bool unite(struct ms_cached *c)
 	return true;
 }
 
-/* Adds what others have learned of the module. */
+/* Adds the results that other processes have stored for the module. */
 static void add_others(struct ms_cached *c, int folder, struct ms_arena *a)
 {
 	struct ms_cached other = {.name = c->name, .key = c->key};
@@ -268,7 +269,7 @@ static void add_others(struct ms_cached *c, int folder, struct ms_arena *a)
 
 struct strings {
 	MS_ARRAY(char) text;
-	struct ms_lookup places; /* of each, by content */
+	struct ms_lookup places; /* of each string, by content */
 };
 
 static uint32_t place_of(struct strings *s, const char *text)
@@ -310,7 +311,7 @@ static void put_rows(FILE *f, const struct ms_cached *c, struct head *h, struct 
 		}
 }
 
-/* The file as it is to be, malloc'ed. */
+/* Returns the content of the file, malloc'ed. */
 static char *serialize(const struct ms_cached *c, size_t *n)
 {
 	struct head h = {.magic = MAGIC,
@@ -340,7 +341,7 @@ static char *serialize(const struct ms_cached *c, size_t *n)
 	return data;
 }
 
-/* Under a name of its own first: who reads sees all of it or nothing. */
+/* Writes under a temporary name first, so that readers see the complete file or none. */
 static bool replace(int folder, const char *name, const void *data, size_t n)
 {
 	char fresh[NAME_MAX + 1];

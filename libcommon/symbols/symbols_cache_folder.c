@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The folder of the cache of symbols: where it is, whose, and how much it holds.
+ * The folder of the symbol cache: its path, its owner, its size.
  */
 #include "symbols_cache.h"
 
@@ -16,10 +16,10 @@
 #include "libcommon/base/clock.h"
 #include "libcommon/base/order.h"
 
-#define ABANDONED_S 3600 /* a file that is being written has a '.' in its name */
+#define ABANDONED_S 3600 /* age in s of temporary files, which have a '.' in their names */
 
-/* Opens a folder of ours, which is made if need be. Nobody else may write there, and to the
- * innermost nobody else may look in. */
+/* Opens a folder that must be ours, and creates it if needed. `others`: mode bits that it must not
+ * have: others may not write to it, nor read the innermost one. */
 static int enter(int from, const char *name, mode_t others)
 {
 	struct stat st;
@@ -32,7 +32,7 @@ static int enter(int from, const char *name, mode_t others)
 	return fd;
 }
 
-/* `base`/`below`/memscope; below NULL: `base` itself has it. */
+/* Opens `base`/`below`/memscope; below NULL: `base`/memscope. */
 static int folder_in(const char *base, const char *below)
 {
 	struct stat st;
@@ -49,8 +49,8 @@ static int folder_in(const char *base, const char *below)
 	return fd;
 }
 
-/* Opens the folder of the cache. With sudo both variables may be the caller's, who then would find
- * files of root there: root's own folder is taken. */
+/* Opens the cache folder. With sudo both variables may be those of the caller, who would find
+ * root's files there, so root's own home is used. */
 int ms_cache_folder(void)
 {
 	bool sudo = geteuid() == 0 && getenv("SUDO_UID");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Asks debuginfod servers for debug files, for so long and no longer.
+ * Asks debuginfod servers for debug files, within a time limit.
  */
 #include "symbols_debuginfod.h"
 
@@ -13,7 +13,7 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/library.h"
 
-/* The part of its interface that is used; it has been the same since its first release. */
+/* Holds the functions of its interface that are used, unchanged since its first release. */
 struct library {
 	void *(*begin)(void);
 	int (*find_debuginfo)(void *client, const unsigned char *id, int id_size, char **path);
@@ -32,7 +32,7 @@ struct ms_debuginfod {
 static struct library library;
 static bool loaded;
 
-/* Called again and again while it waits; other than 0 ends the waiting. */
+/* Is called repeatedly while it waits. Returns other than 0 to stop waiting. */
 static int progress(void *client, long a, long b)
 {
 	(void)a;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * One module's DWARF: opens libdw on our own mapping, indexes the units by address and answers from
- * a bounded cache of them.
+ * One module's DWARF: opens libdw on our own mapping, indexes the units by address, and looks
+ * addresses up in a bounded cache of units.
  */
 #include "symbols_dwarf.h"
 
@@ -11,8 +11,8 @@
 
 #include "symbols.h"
 
-/* Parsed units kept per module, in bytes; and of how many units and rows of line tables libdw is
- * closed and opened anew, since it keeps what it read of each. */
+/* CACHE_BYTES: limit of parsed units per module. UNITS_MAX, ROWS_MAX: numbers of units and line
+ * table rows after which libdw is closed and reopened, since it keeps all that it has read. */
 enum { CACHE_BYTES = 64 << 20, UNITS_MAX = 512, ROWS_MAX = 1 << 20 };
 
 /* ---- libdw ---- */
@@ -33,7 +33,8 @@ static void close_all(struct ms_dwarf *d)
 	ms_splits_free(d->splits);
 }
 
-/* Is it looked at? Where variables are, for instance, is not. */
+/* Tells whether we use that debug section; those on locations of variables, for instance, are
+ * unused. */
 static bool is_read(const char *name)
 {
 	static const char *const others[] = {"loc", "mac", "frame", "pub", "gnu_pub", "names"};
@@ -43,7 +44,8 @@ static bool is_read(const char *name)
 	return true;
 }
 
-/* libdw would decompress all, more slowly, and zstd not at all. */
+/* Decompresses the sections in use. libdw would decompress all, more slowly, and does not support
+ * zstd. */
 static void unpack(struct ms_dwarf *d, struct ms_dwarf_file *f)
 {
 	enum { PREFIX = sizeof ".debug_" - 1 };
@@ -57,8 +59,8 @@ static void unpack(struct ms_dwarf *d, struct ms_dwarf_file *f)
 	}
 }
 
-/* libelf marks in the section headers what it decompressed: the mapping is private. What it
- * decompressed stays until it is closed itself. */
+/* Opens a file in libdw. libelf marks decompressed sections in their headers, so the mapping is
+ * private; they stay decompressed until libelf is closed. */
 static void open_one(struct ms_dwarf *d, struct ms_dwarf_file *f)
 {
 	struct ms_elf *e = f->file;
@@ -86,8 +88,8 @@ static bool open_dwarf(struct ms_dwarf *d)
 
 struct index {
 	struct ms_ranges ranges;
-	/* Units that do not say their ranges themselves (strict DWARF 2 cannot): offset of the
-	 * entry, ascending. */
+	/* Units without address ranges in their entry (strict DWARF 2): offset of the entry,
+	 * ascending. */
 	MS_ARRAY(uint64_t) bare;
 };
 
@@ -100,7 +102,7 @@ static void add_unit(struct ms_dwarf *d, uint64_t die, const struct ms_ranges *r
 		*MS_PUSH(&d->units) = (struct ms_unit_ref){.die = die};
 }
 
-/* .debug_aranges has them, one set a unit. */
+/* Adds these units from .debug_aranges, which has one set per unit. */
 static void add_bare_units(struct ms_dwarf *d, struct index *x)
 {
 	Dwarf_Aranges *all;
@@ -240,10 +242,10 @@ static const struct ms_row *row_at(const struct ms_unit *u, uint64_t address)
 	return NULL;
 }
 
-/* Returns the node of the innermost of the functions and inlined calls that cover the address. */
+/* Returns the node of the innermost function or inlined call that covers the address. */
 static uint32_t node_at(const struct ms_unit *u, uint64_t address)
 {
-	enum { MOST = 1 << 16 }; /* only damaged or hostile files have so many in each other */
+	enum { MOST = 1 << 16 }; /* nesting that only damaged or hostile files reach */
 	const struct ms_span *best = NULL;
 	const struct ms_spans *all = &u->calls;
 	size_t i = MS_COUNT_UP_TO(all->v, all->n, low, address);
@@ -272,7 +274,7 @@ static void set_place(struct ms_dwarf *d, struct ms_unit *u, struct ms_location 
 	l->column = l->line ? column : 0;
 }
 
-/* The chain of `node`, whose innermost place is `row` (or NULL). */
+/* Fills in the chain of `node`, whose innermost place is `row` (or NULL). Returns its length. */
 static size_t unroll(struct ms_dwarf *d, struct ms_unit *u, uint32_t node, const struct ms_row *row,
 		     struct ms_location *out, size_t max)
 {
@@ -282,7 +284,7 @@ static size_t unroll(struct ms_dwarf *d, struct ms_unit *u, uint32_t node, const
 		set_place(d, u, &place, row->file, row->line, row->column);
 	while (node != MS_NO_NODE) {
 		struct ms_unit_node *f = &u->nodes[node];
-		/* With no room left the outermost, physical function takes the last place. */
+		/* If the array is full, the outermost, physical function takes the last place. */
 		struct ms_location *l = &out[n < max ? n++ : max - 1];
 		*l = place;
 		l->function = name_of(d, u, f);
@@ -307,8 +309,8 @@ static size_t find_in(struct ms_dwarf *d, uint32_t index, uint64_t address, stru
 
 size_t ms_dwarf_find(struct ms_dwarf *d, uint64_t address, struct ms_location *out, size_t max)
 {
-	/* Ranges of units may overlap where a compiler was careless: the nearest one that knows
-	 * something wins. */
+	/* Ranges of units may overlap by a compiler's mistake: the nearest unit that has a result
+	 * wins. */
 	size_t n = 0;
 	for (size_t i = MS_COUNT_UP_TO(d->spans.v, d->spans.n, low, address); !n && i;
 	     i = d->spans.v[i - 1].before)

@@ -5,7 +5,7 @@
  *   ms_unit   one compilation unit, read when an address falls into it: its line table and the tree
  *             of its functions, both flattened into sorted arrays; all are dropped when they grow
  *             over a budget
- *   names     looked up for the nodes that a result names, never for the others
+ *   names     looked up only for nodes in a result
  *
  * libdw reads from our own mapping (symbols_elf.h).
  */
@@ -28,26 +28,25 @@ struct ms_symbols_options;
 struct ms_row {
 	uint32_t offset; /* from the start of its sequence */
 	uint32_t line;
-	uint32_t file : 20, column : 12; /* 0 = too large for that, or unknown */
+	uint32_t file : 20, column : 12; /* 0 = too large for the field, or unknown */
 };
 
-/* Addresses [low, high) of a unit; of a sequence of rows, which ascend; or of a function or a call
- * inlined into one. Each may overlap with others of its kind: units where a compiler was careless,
- * sequences where the linker folded equal functions into one, calls with what they are inlined
- * into. */
+/* Describes addresses [low, high) of a unit, of a sequence of ascending rows, or of a function or a
+ * call inlined into it. Spans of one kind may overlap: units by a compiler's mistake, sequences if
+ * the linker merged equal functions, calls with the functions they are inlined into. */
 struct ms_span {
 	uint64_t low, high;
-	size_t before; /* index + 1 of the last earlier one that ends behind `low`; 0 = none */
+	size_t before; /* index + 1 of the last earlier span that ends after `low`; 0 = none */
 	union {
 		uint32_t unit, first_row, node;
 	};
 	union {
-		uint32_t rows;  /* how many */
-		uint32_t depth; /* the deepest is the innermost call */
+		uint32_t rows;  /* number of rows */
+		uint32_t depth; /* the innermost call is the deepest */
 	};
 };
 
-/* In order of `low`, then depth and node, once ms_spans_sort was called. */
+/* Holds spans in order of `low`, then depth and node, after ms_spans_sort. */
 struct ms_spans {
 	struct ms_span *v;
 	size_t n, cap;
@@ -64,15 +63,15 @@ struct ms_unit_node {
 #define MS_NO_NODE UINT32_MAX
 
 struct ms_source {
-	const char *name; /* with its folders, as the compiler wrote it; NULL = none */
-	const char *path; /* tidied, in the symbolizer's arena; NULL = not yet asked for */
+	const char *name; /* with folders, as the compiler wrote it; NULL = none */
+	const char *path; /* normalized, in the symbolizer's arena; NULL = not needed so far */
 };
 
 struct ms_unit {
-	struct ms_arena *memory; /* of all units */
+	struct ms_arena *memory; /* arena of all units */
 	uint32_t index;          /* in ms_dwarf.units */
 	uint32_t language;
-	const char *folder; /* in which it was compiled, or NULL */
+	const char *folder; /* compilation folder, or NULL */
 	struct ms_row *rows;
 	struct ms_unit_node *nodes;
 	struct ms_source *sources;
@@ -81,9 +80,9 @@ struct ms_unit {
 	size_t bytes;
 };
 
-/* The functions of a unit. */
+/* Holds the functions of a unit. */
 struct ms_tree {
-	bool damaged; /* some of them could not be read */
+	bool damaged; /* some functions could not be read */
 	MS_ARRAY(struct ms_unit_node) nodes;
 	struct ms_spans calls;
 };
@@ -91,7 +90,7 @@ struct ms_tree {
 struct ms_unit_ref {
 	uint64_t die;         /* offset of its entry in the main file */
 	struct ms_unit *unit; /* NULL = not read, or dropped */
-	bool lacks_split;     /* its split part was sought and not found */
+	bool lacks_split;     /* its split part was not found */
 };
 
 struct ms_dwarf_file {
@@ -103,8 +102,8 @@ struct ms_dwarf_file {
 struct ms_dwarf {
 	struct ms_dwarf_file main, supplement;
 	struct ms_splits *splits;
-	bool damaged;             /* some of it could not be read */
-	bool partial;             /* some of it is in a file that was not found */
+	bool damaged;             /* parts could not be read */
+	bool partial;             /* parts are in a file that was not found */
 	struct ms_elf *symbols;   /* for names that DWARF leaves out; may be NULL */
 	struct ms_arena *strings; /* of the symbolizer */
 	bool demangle;
@@ -112,42 +111,43 @@ struct ms_dwarf {
 	struct ms_spans spans;
 	struct ms_arena unit_memory;
 	size_t unit_bytes;
-	size_t opened_units, opened_rows; /* since libdw was opened */
+	size_t opened_units, opened_rows; /* numbers read since libdw was opened */
 	uint64_t scope_steps;             /* work spent on qualifying names */
 };
 
 /* Names the files that a module's DWARF is read from; all is borrowed. */
 struct ms_dwarf_files {
-	struct ms_elf *elf;     /* has .debug_info */
+	struct ms_elf *elf;     /* the file with .debug_info */
 	struct ms_elf *alt;     /* its supplementary file (dwz), or NULL */
-	struct ms_elf *symbols; /* has the symbol table; may be NULL */
-	const char *path;       /* of the module */
+	struct ms_elf *symbols; /* the file with the symbol table; may be NULL */
+	const char *path;       /* path of the module */
 };
 
-/* Opens the DWARF of a module. Names live in `strings`. NULL when libdw refuses it. */
+/* Opens the DWARF of a module. Names live in `strings`. NULL = libdw refuses it. */
 struct ms_dwarf *ms_dwarf_new(const struct ms_dwarf_files *files,
 			      const struct ms_symbols_options *opt, struct ms_arena *strings);
 void ms_dwarf_free(struct ms_dwarf *d);
-/* Finds the locations of an address as ms_symbols_find does, but 0 when nothing is known about
- * it. */
+/* Finds the locations of an address as ms_symbols_find does, but returns 0 if nothing is known
+ * about it. */
 size_t ms_dwarf_find(struct ms_dwarf *d, uint64_t address, struct ms_location *out, size_t max);
 
 /* ---- between the files of the module ---- */
 
-/* Sorts them and sets `before`: by it, from the last one that begins before an address, all are
- * found that cover it. */
+/* Sorts spans and sets `before`. Following it from the last span that begins at or before an
+ * address visits all spans that cover the address. */
 void ms_spans_sort(struct ms_spans *s);
-/* Appends the address ranges of an entry, without empty ones and what the linker left of code that
- * it removed. False: they cannot be read. */
+/* Appends the address ranges of an entry, without empty ones and the remains of code that the
+ * linker removed. False = they cannot be read. */
 bool ms_die_ranges(Dwarf_Die *die, struct ms_ranges *out);
-/* The entry of a unit by its index; of split DWARF, that in its own file, *split, which is NULL
- * otherwise. */
+/* Gets the entry of a unit by its index. With split DWARF it is the entry in the unit's own file,
+ * and *split is that file; else *split is NULL. */
 bool ms_unit_die(struct ms_dwarf *d, uint32_t index, Dwarf_Die *out, const struct ms_split **split);
 /* Adds the functions below a unit's entry. */
 void ms_tree_read(Dwarf_Die *unit, uint32_t language, const struct ms_split *split,
 		  struct ms_tree *out);
-/* Reads the line table of a unit: its sources, rows and sequences. `outer` is its entry in the main
- * file, `unit` that in its own, if DWARF is split. False: it has one, which cannot be read. */
+/* Reads the line table of a unit: its sources, rows and sequences. `outer` is the unit's entry in
+ * the main file, `unit` the one in its own file if DWARF is split. False = the table cannot be
+ * read. */
 bool ms_lines_read(struct ms_unit *u, Dwarf_Die *outer, Dwarf_Die *unit);
 /* Reads a unit; never NULL, but possibly empty. */
 struct ms_unit *ms_unit_read(struct ms_dwarf *d, uint32_t index);

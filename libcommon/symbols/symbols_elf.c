@@ -25,14 +25,14 @@
 #include "symbols_machine.h"
 #include "symbols_mini.h"
 
-/* zlib cannot shrink by more than this, so a larger claim is a lie that would cost memory. */
+/* Largest compression ratio of zlib; a larger claim is false, and would cost memory. */
 enum { MAX_ZLIB_RATIO = 1032 };
-/* Nor zstd, of which 4 bytes can stand for 128 KiB. */
+/* Largest compression ratio of zstd, in which 4 bytes can stand for 128 KiB. */
 enum { MAX_ZSTD_RATIO = 32768 };
 /* ELFCOMPRESS_ZSTD, which older headers lack. */
 enum { COMPRESS_ZSTD = 2 };
 enum { USUAL_RATIO = 8 };
-#define LARGE ((size_t)2 << 20) /* a page */
+#define LARGE ((size_t)2 << 20) /* size of a large page */
 
 static bool inside(const struct ms_elf *e, uint64_t offset, uint64_t size)
 {
@@ -60,8 +60,8 @@ static void unusable(struct ms_elf_section *s)
 	s->damaged = true;
 }
 
-/* Reads the header of a compressed section and returns its size in bytes; 0: it is cut short, or of
- * an unknown compression. */
+/* Reads the header of a compressed section and returns the header's size in bytes; 0 = it is
+ * truncated, or of an unknown compression. */
 static size_t compressed_header(struct ms_elf_section *s)
 {
 	Elf64_Chdr h;
@@ -83,7 +83,7 @@ static size_t old_compressed_header(struct ms_elf_section *s)
 	return SIZE;
 }
 
-/* Learns the real size of a compressed section, in either of its two forms, and leaves `raw` at the
+/* Reads the real size of a compressed section, in either of its two forms, and moves `raw` to the
  * stream. */
 static void open_compressed(struct ms_elf_section *s)
 {
@@ -97,7 +97,8 @@ static void open_compressed(struct ms_elf_section *s)
 		unusable(s);
 }
 
-/* ".zdebug_x" is the old spelling of a compressed ".debug_x". */
+/* Returns the name of a section, ".debug_x" for the old form ".zdebug_x" of a compressed
+ * section. */
 static const char *plain_name(struct ms_elf_section *s)
 {
 	if (strncmp(s->name, ".zdebug_", 8))
@@ -142,7 +143,7 @@ static void read_sections(struct ms_elf *e, struct ms_elf_reader *r)
 	e->section_count = (unsigned)r->section_count;
 }
 
-/* NULL with errno 0 when it is no ELF file of our kind. */
+/* Reads an ELF file. NULL with errno 0 = it is not a 64-bit little-endian ELF file. */
 struct ms_elf *ms_elf_take(const char *path, void *map, size_t size)
 {
 	struct ms_elf_reader r;
@@ -233,7 +234,7 @@ struct ms_elf_section *ms_elf_section(struct ms_elf *e, const char *name)
 	return NULL;
 }
 
-/* Inflates exactly `size` bytes; a stream that gives fewer or more is damaged. */
+/* Decompresses exactly `size` bytes; a stream with fewer or more is damaged. */
 static bool inflate_zlib(const struct ms_elf_section *s, uint8_t *out)
 {
 	struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
@@ -248,7 +249,7 @@ static bool inflate_zstd(const struct ms_elf_section *s, uint8_t *out)
 	return ZSTD_decompress(out, s->size, s->raw, s->raw_size) == s->size;
 }
 
-/* Can it be as large as it says? Before there is memory for that. */
+/* Tells whether the section can be as large as it claims, before memory is allocated. */
 static bool is_plausible(const struct ms_elf_section *s)
 {
 	return s->raw_size <= UINT32_MAX && s->size < UINT32_MAX &&
@@ -257,8 +258,8 @@ static bool is_plausible(const struct ms_elf_section *s)
 		 ZSTD_getFrameContentSize(s->raw, s->raw_size) == s->size));
 }
 
-/* In large pages, if there are: to give out small ones took a sixth of the inflating. No more is
- * made ready than debug sections usually are: what the file says may be a lie. */
+/* Allocates memory, in large pages if there are any: page faults took a sixth of the decompression
+ * time. Populates only the usual size of debug sections, as the file's claim may be false. */
 static uint8_t *room_for(size_t size, size_t packed)
 {
 	size_t usual = packed * USUAL_RATIO;
@@ -301,7 +302,7 @@ bool ms_elf_has_dwarf(struct ms_elf *e)
 
 struct candidate {
 	struct ms_elf_symbol symbol;
-	unsigned rank; /* the lowest of an address wins */
+	unsigned rank; /* the lowest at an address wins */
 };
 
 struct candidates {
@@ -309,8 +310,8 @@ struct candidates {
 	size_t n, cap;
 };
 
-/* Global before weak before local, sized before unsized, fewer leading underscores, then the
- * shorter name. */
+/* Ranks a symbol: global before weak before local, sized before unsized, fewer leading underscores,
+ * then the shorter name. */
 static unsigned rank_of(const Elf64_Sym *s, const char *name)
 {
 	static const unsigned char by_bind[] = {[STB_LOCAL] = 2, [STB_GLOBAL] = 0, [STB_WEAK] = 1};
@@ -353,8 +354,8 @@ static void read_table(struct ms_elf *e, struct ms_elf_section *s, struct candid
 	}
 }
 
-/* A stripped program still says where it starts, and every stack of its first thread ends there:
- * that place is called _start when it looks like it. */
+/* Adds the entry point as _start if its code looks like it: stripped programs have no symbol for
+ * it, and every stack of the first thread ends there. */
 static void add_entry(struct ms_elf *e, struct candidates *c)
 {
 	const struct ms_machine *m = ms_machine_of(e->machine);
@@ -378,7 +379,7 @@ static int by_address_and_rank(const void *a, const void *b)
 	       strcmp(x->symbol.name, y->symbol.name);
 }
 
-/* False: it has none but the linker's. */
+/* Reads the symbol tables. False = there is no complete one, only the dynamic linker's. */
 static bool read_tables(struct ms_elf *e, struct candidates *c)
 {
 	bool whole = false;
@@ -421,7 +422,8 @@ bool ms_elf_has_symbols(struct ms_elf *e)
 	return e->has_symbols;
 }
 
-/* A symbol without a size reaches to the next symbol or the end of its section. */
+/* Tells whether a symbol covers the address. One without a size extends to the next symbol or the
+ * end of its section. */
 static bool reaches(struct ms_elf *e, size_t i, uint64_t address)
 {
 	const struct ms_elf_symbol *y = &e->symbols[i];
@@ -441,8 +443,8 @@ static bool reaches(struct ms_elf *e, size_t i, uint64_t address)
 const struct ms_elf_symbol *ms_elf_symbol(struct ms_elf *e, uint64_t address)
 {
 	size_t n = ms_elf_symbols(e), low = MS_COUNT_UP_TO(e->symbols, n, address, address);
-	/* A symbol inside another one (a local label, an alias of a part) hides it only for its own
-	 * extent. */
+	/* A symbol inside another one (a local label, an alias of a part) hides it only within its
+	 * own extent. */
 	enum { LOOK_BACK = 16 };
 	for (size_t back = 0; back < LOOK_BACK && back < low; back++)
 		if (reaches(e, low - 1 - back, address))

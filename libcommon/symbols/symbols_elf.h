@@ -2,8 +2,8 @@
  * An ELF file mapped for reading: sections, build-id, symbols. Part of the symbol module.
  *
  * Only 64-bit little-endian files are read. Every offset is checked against the file, so that a
- * hostile file gives fewer sections or symbols, never a fault. A file that shrinks while it is
- * mapped is the one thing that cannot be caught.
+ * hostile file has fewer sections or symbols, but causes no fault. Only a file that shrinks while
+ * it is mapped cannot be handled.
  */
 #pragma once
 
@@ -15,14 +15,14 @@
 
 struct ms_elf_section {
 	const char *name;       /* ".debug_info" also for ".zdebug_info" */
-	uint64_t address, size; /* size: of the contents once decompressed */
+	uint64_t address, size; /* size: after decompression */
 	uint64_t flags;
 	uint32_t type, link;
-	const uint8_t *raw; /* in the file; NULL when there are no contents there */
+	const uint8_t *raw; /* in the file; NULL = no contents there */
 	uint64_t raw_size;
-	enum { MS_ELF_PLAIN, MS_ELF_ZLIB, MS_ELF_ZSTD } packing; /* of `raw` */
-	bool damaged;      /* it has contents, but not whole ones */
-	uint8_t *inflated; /* contents of a compressed one, when they were asked for */
+	enum { MS_ELF_PLAIN, MS_ELF_ZLIB, MS_ELF_ZSTD } packing; /* compression of `raw` */
+	bool damaged;                                            /* its contents are incomplete */
+	uint8_t *inflated; /* decompressed contents, once requested */
 };
 
 struct ms_elf_symbol {
@@ -34,7 +34,7 @@ struct ms_elf {
 	char *path;
 	const uint8_t *map;
 	size_t size;
-	uint64_t mtime_ns; /* 0 = it is no file */
+	uint64_t mtime_ns; /* 0 = not a file */
 	struct ms_elf_section *sections;
 	unsigned section_count;
 	uint8_t build_id[MS_ELF_ID_MOST];
@@ -44,50 +44,50 @@ struct ms_elf {
 	struct ms_elf_symbol
 		*symbols; /* functions by address, one per address; NULL until ms_elf_symbol */
 	size_t symbol_count;
-	bool symbols_read, has_symbols; /* the file's own tables have some */
+	bool symbols_read, has_symbols; /* has_symbols: the file's own tables have some */
 	struct ms_elf *mini;            /* .gnu_debugdata, if its symbols were read */
-	bool mini_damaged;              /* that cannot be read */
-	bool cut_short;                 /* its table of sections is not in the file */
+	bool mini_damaged;              /* .gnu_debugdata cannot be read */
+	bool cut_short;                 /* the section headers are beyond the end of the file */
 };
 
 struct stat;
-/* Told of each path that ms_elf_open is asked for in this thread, with what is there, or NULL.
- * `sure`: it would come to the same again, and was not for want of memory, descriptors or rights. */
+/* Is called for each path passed to ms_elf_open in this thread, with the file's stat or NULL.
+ * `sure`: the result is repeatable, not caused by a lack of memory, descriptors or permissions. */
 struct ms_elf_watch {
 	void (*saw)(void *arg, const char *path, const struct stat *st, bool sure);
 	void *arg;
 };
-extern _Thread_local struct ms_elf_watch ms_elf_watch; /* saw NULL = nobody */
+extern _Thread_local struct ms_elf_watch ms_elf_watch; /* saw NULL = no callback */
 
-/* Opens the file at `path`. NULL when it is not there, not ELF of our kind, or cannot be mapped. */
+/* Opens the file at `path`. NULL = it does not exist, is not 64-bit little-endian ELF, or cannot be
+ * mapped. */
 struct ms_elf *ms_elf_open(const char *path);
-/* Opens the file `fd`, which stays open, as ms_elf_open does; `path` is its name in messages, and no
- * cache is told of it. */
+/* Opens the file `fd`, which stays open, as ms_elf_open does, but without calling ms_elf_watch;
+ * `path` is its name in messages. */
 struct ms_elf *ms_elf_held(int fd, const char *path);
-/* Opens an image that is in memory already, which is copied, as ms_elf_open does: `path` is what it
- * is called. */
+/* Opens a copy of an image in memory as ms_elf_open does; `path` is its name. */
 struct ms_elf *ms_elf_copy(const char *path, const void *data, size_t size);
-/* Opens a mapping as ms_elf_copy does, and takes it over. */
+/* Opens a mapping as ms_elf_copy does, and takes ownership of it. */
 struct ms_elf *ms_elf_take(const char *path, void *map, size_t size);
 void ms_elf_close(struct ms_elf *e);
 
 struct ms_elf_section *ms_elf_section(struct ms_elf *e, const char *name);
-/* Contents, decompressed; NULL when there are none or they are damaged. Valid until the file is
- * closed. */
+/* Returns the decompressed contents; NULL = there are none or they are damaged. Valid until the
+ * file is closed. */
 const uint8_t *ms_elf_data(struct ms_elf_section *s);
 
-/* A string of a table that ends inside it; "" for anything else, a table that is NULL too. */
+/* Returns a string that ends inside the table; "" otherwise, also if `table` is NULL. */
 const char *ms_elf_string(const uint8_t *table, uint64_t size, uint64_t at);
 
-/* True when the build-ids are the same, false when either is missing. */
+/* Tells whether the build-ids are equal; false if either is missing. */
 bool ms_elf_is(const struct ms_elf *e, const void *build_id, size_t size);
-/* True when there is a .debug_info, be it a damaged one; false also of NULL. */
+/* Tells whether there is a .debug_info, even a damaged one; false for NULL. */
 bool ms_elf_has_dwarf(struct ms_elf *e);
 
-/* The function symbol that covers `address`, or NULL. Among several of one address the most public
- * and shortest name is kept. */
+/* Returns the function symbol that covers `address`, or NULL. Of several at one address the most
+ * public one with the shortest name is used. */
 const struct ms_elf_symbol *ms_elf_symbol(struct ms_elf *e, uint64_t address);
-/* Number of function symbols, that of the program's entry included. */
+/* Returns the number of function symbols, including the program's entry. */
 size_t ms_elf_symbols(struct ms_elf *e);
-/* True when the file's own tables name functions. */
+/* Tells whether the file's own tables name functions. */
 bool ms_elf_has_symbols(struct ms_elf *e);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Appends to an ended trace what its frames are called, so that the file is complete by itself on
- * any machine.
+ * Appends the names of its frames to a finished trace, so that the file is self-contained on any
+ * machine.
  *
- * Blocks are first written to a memory file, then to the trace in one write, which signals do not
- * interrupt; what a failed write left is cut off again. Where even that was killed, the blocks
- * behind the last end block are no more than the beginning of what was to be appended: readers take
- * the trace for whole, and it is cut off before symbols are appended again.
+ * Blocks are first written to a memory file, then to the trace in one write with signals blocked.
+ * If the write fails, the trace is truncated to its old end. If the process is killed, incomplete
+ * blocks may follow the last end block: readers accept the trace as complete, and these blocks are
+ * removed before symbols are appended again.
  */
 #include "symbols.h"
 #include "libcommon/base/thread.h"
@@ -32,16 +32,16 @@
 #include "libcommon/trace/recording_private.h"
 #include "frame_places.h"
 
-/* A symbols block is closed when it reaches this size; a chain longer than MAX_CHAIN keeps its
- * inner part and the function itself. The level is worth its time, as this is written once and
+/* BLOCK_BYTES: size at which a symbols block is closed. MAX_CHAIN: a longer chain keeps its
+ * innermost frames and the function itself. ZSTD_LEVEL: high, since the blocks are written once and
  * kept. */
 enum { BLOCK_BYTES = 1 << 20, MAX_CHAIN = 64, ZSTD_LEVEL = 9 };
 
 /* ---- the trace ---- */
 
-/* A frame to look up: `address` as its ELF file has it, inside the call. */
+/* Holds a frame to look up: `address` is relative to its ELF file, inside the call. */
 struct wanted_frame {
-	uint32_t frame, module; /* module: id, 0 = outside of all */
+	uint32_t frame, module; /* module: id, 0 = none */
 	uint64_t address;
 };
 
@@ -49,13 +49,13 @@ struct wanted {
 	struct ms_recording *t;
 	struct ms_held_files held;
 	MS_ARRAY(struct wanted_frame) frames; /* by module and address, which is cheapest */
-	/* of the last end block */
+	/* fields of the last end block: */
 	MS_ARRAY(uint8_t) end;
 	uint64_t first_ns, last_ns;
-	uint64_t end_offset; /* behind it in the file */
-	uint32_t next_block; /* number of the one to append there */
-	bool has_symbols;    /* already: there is nothing to look up */
-	bool open_symbols;   /* no end block follows them: not all were appended */
+	uint64_t end_offset; /* position in the file after the end block */
+	uint32_t next_block; /* number of the block to be appended there */
+	bool has_symbols;    /* the trace has symbols already, so there is nothing to look up */
+	bool open_symbols;   /* the symbols are incomplete: no end block follows them */
 };
 
 static void read_end(struct wanted *c, const struct ms_block *b)
@@ -94,8 +94,7 @@ static void choose_frames(struct wanted *c)
 		qsort(c->frames.v, c->frames.n, sizeof *c->frames.v, by_module_and_address);
 }
 
-/* Reads an ended trace but for its events, most of a long one, which are stepped over if they can
- * be. */
+/* Reads a finished trace without its events, which are skipped if possible. */
 static int read_trace(struct wanted *c, struct ms_trace *file, const char *path, struct ms_err *err)
 {
 	const uint64_t types = MS_TYPE_BIT(MS_BLOCK_STACKS) | MS_TYPE_BIT(MS_BLOCK_SYMBOLS) |
@@ -133,13 +132,13 @@ static int read_trace(struct wanted *c, struct ms_trace *file, const char *path,
 struct output {
 	struct ms_trace_writer *to;
 	struct ms_record_writer w;
-	MS_ARRAY(const char *) strings; /* of the block in hand, by number - 1 */
+	MS_ARRAY(const char *) strings; /* of the present block, by number - 1 */
 	struct ms_lookup string_index;  /* by content */
 	uint64_t ns;
 	bool failed;
 };
 
-/* Room for a record of `n` bytes and its framing. */
+/* Makes room for a record of `n` bytes and its framing. */
 static void make_room(struct output *o, size_t n)
 {
 	size_t need = o->w.size + n + 64, room = o->w.room ? o->w.room : 1 << 16;
@@ -150,7 +149,8 @@ static void make_room(struct output *o, size_t n)
 	o->w.room = room;
 }
 
-/* The number of a string, written if the block has not got it yet; 0 for NULL. */
+/* Returns the number of a string, which is written first if the block does not have it; 0 for
+ * NULL. */
 static uint32_t number_of(struct output *o, const char *text)
 {
 	if (!text)
@@ -168,7 +168,7 @@ static uint32_t number_of(struct output *o, const char *text)
 	return (uint32_t)o->strings.n;
 }
 
-/* Writes what was gathered as a block; string numbers begin anew in the next. */
+/* Writes the records so far as a block; string numbers start again in the next one. */
 static void flush(struct output *o, struct ms_err *err)
 {
 	struct ms_column col = ms_record_column(&o->w);
@@ -212,23 +212,24 @@ static void put_frame(struct output *o, uint32_t frame, const struct ms_location
 
 /* ---- looking up ----
  *
- * Half of the addresses are looked up by a second thread, with a symbolizer of its own. What both
- * found is written then, in order: the blocks are the same with one thread.
+ * Half of the addresses are looked up by a second thread, with a symbolizer of its own. The results
+ * of both are then written in order, so that the blocks do not depend on the number of threads.
  */
 
-#define STACK_BYTES (8u << 20) /* what libdw is used to */
-/* Fewer are looked up sooner than a second symbolizer has opened its files. */
+#define STACK_BYTES (8u << 20) /* libdw's usual stack size */
+/* Least number of addresses per thread; fewer are looked up faster than a second symbolizer opens
+ * its files. */
 #define HALF_MIN 2000u
 
 struct share {
 	const struct wanted *c;
-	size_t first, end; /* of c->frames */
+	size_t first, end; /* range in c->frames */
 	struct ms_symbols *s;
-	int *handles; /* by id of the module; -1 = not asked for */
+	int *handles; /* by module id; -1 = not requested yet */
 	MS_ARRAY(struct ms_location) found;
 	struct found_chain {
-		size_t at, n; /* in `found` */
-	} * chains;           /* by number from `first` */
+		size_t at, n; /* range in `found` */
+	} * chains;           /* by index from `first` */
 };
 
 static void begin_share(struct share *h, const struct wanted *c, size_t first, size_t end,
@@ -296,8 +297,8 @@ static void put_frames(const struct share *h, struct output *o, struct ms_err *e
 	}
 }
 
-/* Writes for each module the worse state that a share found: of states from DWARF on the later is
- * the worse, those before it are the same in both. It is known once all frames were looked up. */
+/* Writes for each module the worse state of both shares. States from DWARF on are in order of
+ * badness; earlier ones are equal in both. States are final after all lookups. */
 static void put_modules(const struct share shares[2], struct output *o)
 {
 	for (uint32_t id = 1; id <= shares->c->t->modules.n; id++) {
@@ -330,7 +331,7 @@ static void put_all(const struct wanted *c, struct ms_symbols *s, struct output 
 		MS_FREE(shares[i].handles, shares[i].found.v, shares[i].chains);
 }
 
-/* Writes the blocks to the memory file `fd`: symbols, then the end block again. */
+/* Writes the blocks to the memory file `fd`: symbols, then a copy of the end block. */
 static int build_blocks(const struct wanted *c, struct ms_symbols *s, int fd, struct ms_err *err)
 {
 	struct output o = {.to = ms_trace_writer_append(fd, c->next_block, ZSTD_LEVEL, err),
@@ -351,8 +352,8 @@ static int build_blocks(const struct wanted *c, struct ms_symbols *s, int fd, st
 
 /* ---- appending ---- */
 
-/* Writes it all behind the end block, or cuts off what was written. Whoever tells this process to
- * end waits for that. */
+/* Writes all bytes after the end block, or truncates the file there. Signals that end this process
+ * are delayed until then. */
 static int write_or_cut(int fd, const void *data, size_t n, uint64_t end)
 {
 	sigset_t all, before;
@@ -360,14 +361,14 @@ static int write_or_cut(int fd, const void *data, size_t n, uint64_t end)
 	sigprocmask(SIG_BLOCK, &all, &before);
 	int rc = ftruncate(fd, (off_t)end) < 0 ? -1 : ms_write_all(fd, data, n), saved = errno;
 	if (rc < 0 && ftruncate(fd, (off_t)end) < 0)
-		rc = -1; /* the first error says enough */
+		rc = -1; /* the first error is reported */
 	errno = saved;
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return rc;
 }
 
-/* Appends all of the memory file to the trace behind its end block, at `end`. It must still be the
- * file that was `read`, as long as then; else leaves it so. */
+/* Appends the whole memory file to the trace after its end block, at `end`. If the trace is no
+ * longer the file `read` with the same size, leaves it unchanged. */
 static int append(int from, const char *path, const struct stat *read, uint64_t end,
 		  struct ms_err *err)
 {

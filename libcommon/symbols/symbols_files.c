@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Searches the usual places for a module's file and its debug information, and believes a file only
- * when it proves to be the one.
+ * Searches the usual places for a module's file and its debug information, and accepts a file only
+ * if its identity is proved.
  */
 #include "symbols_files.h"
 #include "libcommon/base/path.h"
@@ -17,14 +17,14 @@
 
 struct search {
 	const struct ms_symbols_options *opt;
-	const char **folders; /* of debug files */
+	const char **folders; /* folders of debug files */
 	const uint8_t *id;
 	size_t id_size;
 	const uint32_t
-		*crc; /* of the file looked for when no build-id can prove it; NULL = none known */
-	const struct ms_symbols_module *module; /* NULL = it is not the module itself */
+		*crc; /* expected CRC of the file if no build-id can prove it; NULL = none known */
+	const struct ms_symbols_module *module; /* NULL = not searching for the module itself */
 	struct ms_debuginfod *servers;          /* or NULL */
-	bool others;                            /* a file was there, but not the one */
+	bool others;                            /* a file was found, but not the right one */
 };
 
 static uint32_t crc_of(const struct ms_elf *e)
@@ -32,7 +32,8 @@ static uint32_t crc_of(const struct ms_elf *e)
 	return libdeflate_crc32(0, e->map, e->size);
 }
 
-/* Without a build-id: is that the module's file still? Copies elsewhere need not keep the time. */
+/* Tells, without a build-id, whether a file may be the module's. Copies in other folders may have
+ * another time. */
 static bool may_be(const struct search *s, const struct ms_elf *e)
 {
 	const struct ms_symbols_module *m = s->module;
@@ -53,8 +54,8 @@ static bool is_it(const struct search *s, const struct ms_elf *e)
 	return !s->module || may_be(s, e);
 }
 
-/* The file if it is the one looked for: same build-id, or, where the searched one has none, same
- * checksum, or nothing that denies it; else closes it. */
+/* Returns the file if it is the right one, else closes it: the build-id matches, or, without a
+ * build-id, the checksum, or nothing contradicts. */
 static struct ms_elf *if_it(struct search *s, struct ms_elf *e)
 {
 	if (!e || is_it(s, e))
@@ -108,7 +109,7 @@ static struct ms_elf *by_build_id(struct search *s)
 	return e;
 }
 
-/* The debug file with that build-id, from a server. */
+/* Gets the debug file with that build-id from a server. */
 static struct ms_elf *by_server(struct search *s)
 {
 	char *path = s->servers ? ms_debuginfod_find(s->servers, s->id, s->id_size) : NULL;
@@ -125,18 +126,18 @@ static struct ms_elf *find_binary(struct search *s, const char *path)
 	struct ms_elf *e = held > 0 ? if_it(s, ms_elf_held(held, path)) : NULL;
 	s->others |= held < 0;
 	if (held && !s->id_size)
-		return e; /* nothing else can prove to be it */
+		return e; /* no other file can be proved to be the module */
 	if (!e)
 		e = try_path(s, "%s%s", s->opt->sysroot ? s->opt->sysroot : "", path);
-	/* Without a build-id only the path that was asked for counts: any file of that name would do
-	 * otherwise. */
+	/* Without a build-id only the original path counts; otherwise any file of that name would
+	 * be accepted. */
 	for (const char *const *d = s->opt->debug_dirs; !e && s->id_size && d && *d; d++)
 		if (!(e = try_path(s, "%s/%s", *d, path)))
 			e = try_path(s, "%s/%s", *d, ms_base_name(path));
 	return e;
 }
 
-/* The three places of .gnu_debuglink, and the debug folders themselves. */
+/* Tries the three places of .gnu_debuglink, and the debug folders themselves. */
 static struct ms_elf *by_link(struct search *s, const char *binary, const char *name)
 {
 	char real[4096], sysroot[4096];
@@ -154,8 +155,8 @@ static struct ms_elf *by_link(struct search *s, const char *binary, const char *
 	return e;
 }
 
-/* The name in a section that begins with a NUL-terminated file name; *rest is what follows. NULL
- * when it is damaged. */
+/* Returns the NUL-terminated file name at the start of a section; *rest is the data after it. NULL
+ * = damaged. */
 static const char *link_name(struct ms_elf *e, const char *section, const uint8_t **rest,
 			     size_t *rest_size)
 {
@@ -190,7 +191,8 @@ static struct ms_elf *find_debug(struct search *s, struct ms_elf *binary)
 	return e;
 }
 
-/* dwz moves what several debug files share into one more, named by path and build-id. */
+/* Finds the supplementary file, into which dwz moves the common parts of several debug files; it is
+ * named by path and build-id. */
 static struct ms_elf *find_alt(struct search *s, struct ms_elf *e)
 {
 	char real[4096];
@@ -212,7 +214,8 @@ static struct ms_elf *find_alt(struct search *s, struct ms_elf *e)
 	return alt ? alt : by_server(s);
 }
 
-/* The kernel's code in every process is no file, but ours is the same as long as the kernel is. */
+/* Finds the vDSO: the kernel's code in every process is not a file, but our own copy is identical
+ * with the same kernel. */
 static struct ms_elf *find_vdso(const struct search *s)
 {
 	const Elf64_Ehdr *h = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Makes the headers of an ELF file in memory. Contents stay where they are: libelf keeps of each
- * section where its contents are and how many, which is set.
+ * Creates the headers of an ELF file in memory. Contents are not copied: libelf stores the address
+ * and size of each section's contents, which are set here.
  */
 #include "symbols_image.h"
 
@@ -13,7 +13,7 @@ void ms_section_replace(Elf *elf, size_t section, struct ms_bytes contents)
 	if (!h)
 		return;
 	h->sh_flags &= ~(Elf64_Xword)SHF_COMPRESSED;
-	/* libdw takes either of the two, as its version goes */
+	/* which of the two libdw uses depends on its version */
 	Elf_Data *of[] = {elf_rawdata(scn, NULL), elf_getdata(scn, NULL)};
 	for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
 		if (!of[i])

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * An ELF file made in memory, for libdw to read a split unit from: it opens whole files only, and
- * what belongs together is in two of them. Part of the symbol module.
+ * An ELF file created in memory, from which libdw reads a split unit: libdw opens whole files only,
+ * and a split unit is spread over two. Part of the symbol module.
  */
 #pragma once
 
@@ -12,23 +12,23 @@
 
 #include "symbols_package.h"
 
-/* May not be moved while it is open. */
+/* Holds the file. Must not be moved while it is open. */
 struct ms_image {
 	struct ms_image_file {
 		Elf64_Ehdr head;
-		Elf64_Shdr sections[MS_PART_COUNT + 2]; /* none; the parts; names */
+		Elf64_Shdr sections[MS_PART_COUNT + 2]; /* the null section; the parts; the names */
 		char names[MS_PART_COUNT + 1][24];
 	} file;
 	Elf *elf;
 	Dwarf *dw;
 };
 
-/* Makes a file of those parts that have contents, which are borrowed, and opens it. False: libdw
+/* Creates a file from the parts that have contents, which are borrowed, and opens it. False = libdw
  * refuses it, and there is nothing to close. */
 bool ms_image_open(struct ms_image *image, const struct ms_bytes of[MS_PART_COUNT],
 		   uint16_t machine);
 void ms_image_close(struct ms_image *image);
 
-/* Gives a section of an open ELF file other contents, which are borrowed: libelf hands out these
- * from then on. */
+/* Replaces the contents of a section of an open ELF file by borrowed ones, which libelf then
+ * returns. */
 void ms_section_replace(Elf *elf, size_t section, struct ms_bytes contents);

@@ -17,9 +17,9 @@
 #include "libcommon/base/order.h"
 
 #define MAGIC UINT32_C(0x4a695444)
-#define OWN_CLOCK UINT64_C(1) /* flag: times are not of CLOCK_MONOTONIC */
-/* V8's mark, and what it adds to the addresses of lines: an ELF header, behind which the code will
- * lie in a file that perf(1) makes of it. */
+#define OWN_CLOCK UINT64_C(1) /* flag: times are not from CLOCK_MONOTONIC */
+/* V8's flag, and the bytes that V8 adds to addresses of lines: the size of the ELF header before
+ * the code in a file made by perf(1). */
 #define V8_MARK UINT32_C(0xdeadbeef)
 #define V8_SKEW 64u
 enum { LOAD, MOVE, LINES };
@@ -33,7 +33,7 @@ struct record {
 struct dump {
 	struct ms_made *to;
 	FILE *f;
-	/* Start of each piece of code, and the number of the latest there. */
+	/* Start address of each piece of code, and the number of the latest piece there. */
 	MS_ARRAY(struct start {
 		uint64_t address;
 		uint32_t code;
@@ -41,7 +41,7 @@ struct dump {
 	starts;
 	struct ms_lookup by_start;
 	uint64_t skew;
-	/* Lines that wait for their code, which is the next that is loaded. */
+	/* Lines for the next piece of code to be loaded. */
 	uint64_t address;
 	uint32_t first, count;
 };
@@ -54,7 +54,7 @@ static bool take(FILE *f, void *to, size_t bytes, uint64_t *left)
 	return true;
 }
 
-/* A text that the record holds all of; NULL = it does not. */
+/* Returns a text that is complete within the record; NULL = it is not. */
 static const char *text_in(const char *at, const char *end)
 {
 	return at < end && memchr(at, 0, (size_t)(end - at)) ? at : NULL;
@@ -79,7 +79,7 @@ static void add_lines(struct dump *d, const char *at, const char *end, uint64_t 
 		text = text_in(at + 16, end);
 		if (!text)
 			break;
-		if (strcmp(text, "\xff") && strcmp(text, last)) { /* "\xff": as before */
+		if (strcmp(text, "\xff") && strcmp(text, last)) { /* "\xff": same file as before */
 			last = text;
 			file = ms_arena_strdup(&m->arena,
 					       strncmp(text, "file://", 7) ? text : text + 7);
@@ -113,7 +113,7 @@ static bool read_lines(struct dump *d, uint64_t *left)
 	return whole;
 }
 
-/* NULL = none begins there. */
+/* Returns the start at an address; NULL = no code begins there. */
 static struct start *find_start(struct dump *d, uint64_t address)
 {
 	uint32_t hash = ms_hash(address, 0), n;
@@ -163,7 +163,7 @@ static bool read_load(struct dump *d, const struct record *r, uint64_t *left)
 	return true;
 }
 
-/* Its lines stay behind: they are told of addresses. */
+/* Moves a piece of code. Its lines are not moved, since they have addresses. */
 static bool read_move(struct dump *d, const struct record *r, uint64_t *left)
 {
 	struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The line table of one unit: its sources, and the rows, which libdw sorts by address.
+ * The line table of one unit: its sources and its rows, which libdw sorts by address.
  */
 #include "symbols_dwarf.h"
 
@@ -10,15 +10,15 @@ enum { MAX_FILE = (1 << 20) - 1, MAX_COLUMN = (1 << 12) - 1 };
 
 struct table {
 	struct ms_unit *u;
-	Dwarf_Files *files; /* that rows refer to */
+	Dwarf_Files *files; /* files that rows refer to */
 	uint32_t first_file;
 	MS_ARRAY(struct ms_row) rows;
 	struct ms_spans sequences;
-	size_t first; /* row of the sequence that is open */
+	size_t first; /* first row of the open sequence */
 	uint64_t low;
 };
 
-/* Appends the names of files to the unit's sources. Returns the number of the first. */
+/* Appends the names of files to the unit's sources. Returns the index of the first. */
 static uint32_t add_sources(struct ms_unit *u, Dwarf_Files *files, size_t n)
 {
 	size_t had = u->source_count;
@@ -44,7 +44,7 @@ static uint32_t file_of(struct table *t, Dwarf_Line *line)
 	size_t file;
 	if (dwarf_line_file(line, &files, &file) != 0)
 		return 0;
-	if (files != t->files) { /* of split DWARF: the outer unit's */
+	if (files != t->files) { /* with split DWARF: files of the outer unit */
 		size_t n = 0;
 		t->files = files;
 		while (dwarf_filesrc(files, n, NULL, NULL))
@@ -90,7 +90,7 @@ static void add_row(struct table *t, Dwarf_Line *line)
 		.line = number > 0 ? (uint32_t)number : 0,
 		.file = file_of(t, line),
 		.column = column > 0 && column <= MAX_COLUMN ? (uint32_t)column & MAX_COLUMN : 0};
-	/* of several rows at one address the last counts */
+	/* the last of several rows at one address counts */
 	bool again = t->rows.n > t->first && t->rows.v[t->rows.n - 1].offset == row.offset;
 	*(again ? &t->rows.v[t->rows.n - 1] : MS_PUSH(&t->rows)) = row;
 }

@@ -6,12 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* One logical frame; a physical one is a chain of these, innermost inlined first. Strings live as
- * long as the symbolizer. */
+/* Describes one logical frame; a physical frame is a chain of them, innermost inlined first.
+ * Strings live as long as the symbolizer. */
 struct ms_location {
 	const char *function; /* demangled, NULL = unknown */
-	const char *file;     /* as the debug information says, made absolute or relative to its
-				 compilation folder; NULL = unknown */
+	const char *file;     /* from the debug information, absolute or relative to its compilation
+				 folder; NULL = unknown */
 	uint32_t line;        /* 0 = unknown */
 	uint32_t column;
 	bool inlined; /* true for all but the last of a chain */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The machines whose code is known.
+ * Lists the machines whose code is known.
  */
 #include "symbols_machine.h"
 

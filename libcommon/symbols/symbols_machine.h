@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What symbols need to know of a processor's code, by the file's machine and not by ours: a trace
- * may be read elsewhere. Part of the symbol module.
+ * Knowledge of a processor's code, selected by the file's machine, not ours, as a trace may be read
+ * on another machine. Part of the symbol module.
  */
 #pragma once
 
@@ -11,19 +11,19 @@ struct ms_elf_section;
 
 struct ms_machine {
 	uint16_t elf; /* e_machine */
-	/* Does that relocation fill a slot of a linkage table? */
+	/* Tells whether that relocation fills a slot of a linkage table. */
 	bool (*is_slot)(uint64_t type);
-	/* The slot through which the entry jumps that `at`, an offset in the table, lies in; 0: it
-	 * is none. `got`: the table is .plt.got. Of what could be an entry there, the `nth`. */
+	/* Returns the slot through which the entry at offset `at` of the table jumps; 0 = there is
+	 * no entry. `got`: the table is .plt.got. `nth`: which of the possible entry layouts to
+	 * try. */
 	uint64_t (*slot_of)(const struct ms_elf_section *s, uint64_t at, bool got, unsigned nth);
-	/* Returns how long the code is that only the C runtime's start is, if it begins there; 0:
-	 * it is other code. */
+	/* Returns the length of the code if it is the C runtime's entry point; 0 = it is not. */
 	uint64_t (*start_bytes)(const uint8_t *code, uint64_t most);
-	/* Returns where the call goes that ends at code[at], which lies at `address`; *slot: it is
-	 * the address of a slot that holds where. 0: there is no such call. */
+	/* Returns the target of the call that ends at code[at], which lies at `address`; *slot:
+	 * that is the address of a slot with the target. 0 = there is no such call. */
 	uint64_t (*called)(const uint8_t *code, uint64_t at, uint64_t address, bool *slot);
 };
 extern const struct ms_machine ms_x86_64;
 
-/* NULL = not known. */
+/* Returns the machine of an e_machine; NULL = not known. */
 const struct ms_machine *ms_machine_of(unsigned elf);

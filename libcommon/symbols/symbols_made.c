@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Finds and looks through what a program says of code that it made at run time.
+ * Finds and searches a program's own description of code that it made at run time.
  */
 #include "symbols_made.h"
 
@@ -12,13 +12,13 @@
 #include "libcommon/base/clock.h"
 #include "libcommon/base/order.h"
 
-/* Limits the pieces of code (later ones are lost), the length of a line, and the names told of one
- * address. */
+/* CODES_MAX: pieces of code (later ones are dropped). LINE_MAX_BYTES: length of a line. NAMES_MOST:
+ * names shown for one address. */
 enum { CODES_MAX = 1 << 22, LINE_MAX_BYTES = 1 << 16, NAMES_MOST = 3 };
 
 /* ---- names ---- */
 
-/* The number behind the last colon of `text`, which ends there then; 0 = there is none. */
+/* Returns the number after the last colon of `text`, and cuts it off; 0 = there is none. */
 static uint32_t cut_number(char *text)
 {
 	char *colon = strrchr(text, ':'), *end;
@@ -30,8 +30,8 @@ static uint32_t cut_number(char *text)
 	return (uint32_t)n;
 }
 
-/* V8: "JS:*inner /app/work.js:6:15", the mark being how it was compiled, or "JS:~ /app/work.js:1:1"
- * of what has no name. */
+/* Splits a name of V8: "JS:*inner /app/work.js:6:15", where the mark tells how it was compiled, or
+ * "JS:~ /app/work.js:1:1" for an anonymous function. */
 static bool split_v8(struct ms_made_code *c, char *text)
 {
 	static const char *const kinds[] = {"JS:", "LazyCompile:", "Function:", "Script:", "Eval:"};
@@ -49,7 +49,7 @@ static bool split_v8(struct ms_made_code *c, char *text)
 	return true;
 }
 
-/* CPython: "py::work:/app/work.py". */
+/* Splits a name of CPython: "py::work:/app/work.py". */
 static bool split_python(struct ms_made_code *c, char *text)
 {
 	char *file = strncmp(text, "py::", 4) ? NULL : strchr(text + 4, ':');
@@ -82,7 +82,7 @@ bool ms_made_add(struct ms_made *m, struct ms_made_code c, const char *text)
 
 /* ---- files ---- */
 
-/* perf-PID.map: a line "START SIZE NAME" each, numbers in hexadecimal. */
+/* Parses a line "START SIZE NAME" of perf-PID.map, with hexadecimal numbers. */
 static void take_line(struct ms_made *m, char *line)
 {
 	int at = 0;
@@ -110,7 +110,7 @@ static bool is_its(const struct stat *st, const struct ms_made_by *by)
 	       (!st->st_uid || st->st_uid == by->uid);
 }
 
-/* The file, if it is of that process; anybody may have put one there. */
+/* Opens a file if it belongs to that process; anybody may have created one there. */
 static FILE *open_its(const char *path, const struct ms_made_by *by)
 {
 	struct stat st;
@@ -128,7 +128,7 @@ static int by_start(const void *a, const void *b)
 	return MS_ORDER(x->start, y->start) ?: MS_ORDER(x->order, y->order);
 }
 
-/* Reads one of the files; false: it is not there, or says nothing. */
+/* Reads one of the files. False = it does not exist, or is empty. */
 static bool read_its(struct ms_made *m, const struct ms_made_by *by, const char *root,
 		     const char *folder, bool dump)
 {
@@ -192,7 +192,7 @@ static struct ms_location place_of(const struct ms_made *m, const struct ms_made
 	return (struct ms_location){.function = c->name, .file = c->file, .line = c->line};
 }
 
-/* The latest code at `address` that is earlier than `before`, or NULL. */
+/* Returns the latest code at `address` that is earlier than number `before`, or NULL. */
 static const struct ms_made_code *latest(const struct ms_made *m, uint64_t address, uint32_t before)
 {
 	enum { LOOK_BACK = 1024 };
@@ -211,7 +211,7 @@ static const struct ms_made_code *latest(const struct ms_made *m, uint64_t addre
 void ms_made_find(struct ms_made *m, uint64_t address, struct ms_location *out)
 {
 	*out = (struct ms_location){0};
-	uint64_t gone_ns = UINT64_MAX; /* when another came there */
+	uint64_t gone_ns = UINT64_MAX; /* time at which later code replaced it */
 	const struct ms_made_code *c = latest(m, address, UINT32_MAX);
 	for (int names = 0; c && names < NAMES_MOST; c = latest(m, address, c->order)) {
 		uint64_t until = c->until_ns < gone_ns ? c->until_ns : gone_ns;

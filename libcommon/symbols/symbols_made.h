@@ -13,22 +13,20 @@
 
 struct ms_made;
 
-/* Holds facts about the process that made code: its number, whose it is, and where it began to work
- * (NULL = not known); when that ran (ns since 1970), and since when it was recorded
- * (CLOCK_MONOTONIC). */
+/* Holds facts about the process that made code: its pid, its user, its initial working folder (NULL
+ * = not known), when it ran (ns since 1970), and when its recording began (CLOCK_MONOTONIC). */
 struct ms_made_by {
 	uint64_t pid, uid, from_ns, to_ns, since_ns;
 	const char *cwd;
 };
 
-/* Reads what the process left: jit-PID.dump in its working folder or /tmp, else /tmp/perf-PID.map,
- * all below `root`. Only a regular file of its own user (or root's) that was last written between
- * from_ns and to_ns; no link is followed. NULL: there is none. */
+/* Reads the files that the process left: jit-PID.dump in its working folder or /tmp, else
+ * /tmp/perf-PID.map, all below `root`. Accepts only a regular file of the process's user (or root)
+ * last written between from_ns and to_ns; follows no symbolic link. NULL = there is none. */
 struct ms_made *ms_made_open(const char *root, const struct ms_made_by *by);
 void ms_made_free(struct ms_made *m);
-/* Fills `out` with what is known of the code at `address`; of several that were there, one after
- * another, while the process was recorded, the names in the order from the latest, joined by
- * "|". */
+/* Fills `out` with the name and place of the code at `address`. If several pieces of code were
+ * there during the recording, their names are joined by "|", the latest first. */
 void ms_made_find(struct ms_made *m, uint64_t address, struct ms_location *out);
 const char *ms_made_path(const struct ms_made *m);
 
@@ -41,25 +39,24 @@ struct ms_made_line {
 };
 struct ms_made_code {
 	uint64_t start, end;
-	uint64_t from_ns, until_ns;      /* CLOCK_MONOTONIC; where spans are known */
-	uint32_t order;                  /* a later one is there instead of an earlier one */
-	uint32_t line;                   /* where it begins; 0 = not known */
+	uint64_t from_ns, until_ns;      /* CLOCK_MONOTONIC; set if ms_made.spans */
+	uint32_t order;                  /* replaces code with a lower one at that address */
+	uint32_t line;                   /* first line; 0 = not known */
 	const char *name, *file;         /* file: NULL = not known */
-	uint32_t first_line, line_count; /* in `lines`, ascending by address */
+	uint32_t first_line, line_count; /* range in `lines`, ascending by address */
 };
 struct ms_made {
 	struct ms_arena arena;
 	const char *path;
-	uint64_t since_ns; /* CLOCK_MONOTONIC; what was gone before is of no interest */
-	bool spans;        /* it is known from when to when code was there */
+	uint64_t since_ns;                   /* CLOCK_MONOTONIC; code replaced earlier is ignored */
+	bool spans;                          /* the times of code are known */
 	MS_ARRAY(struct ms_made_code) codes; /* by start, then order, once all are read */
 	MS_ARRAY(struct ms_made_line) lines;
 	uint64_t longest;
 };
 
-/* Adds what `c` says, but for `order`; `text` is its name as the program wrote it, NULL = `c` has
- * it. False: it is nothing, or there are too many. */
+/* Adds a copy of `c`, except `order`; `text` is its name as the program wrote it, NULL = `c` has
+ * the name. False = it is invalid, or there are too many. */
 bool ms_made_add(struct ms_made *m, struct ms_made_code c, const char *text);
-/* Reads a jitdump of process `pid`; false: it is none. What comes behind something damaged is not
- * read. */
+/* Reads a jitdump of process `pid`, up to the first damaged part. False = it is not one. */
 bool ms_jitdump_read(struct ms_made *m, FILE *f, uint64_t pid);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * .gnu_debugdata: a small ELF file with the symbol table of a stripped one, compressed with xz, as
- * packages of several distributions carry it (MiniDebugInfo).
+ * in packages of several distributions (MiniDebugInfo).
  */
 #include "symbols_mini.h"
 
@@ -8,12 +8,12 @@
 
 #include <lzma.h>
 
-/* Only a hostile file has a larger one: the symbols of half a million functions fit. */
+/* Limit in bytes: the symbols of half a million functions fit, so only a hostile file is larger. */
 #define MINI_MOST ((size_t)256 << 20)
-/* xz -9 needs a quarter of it. */
+/* Memory for decompression; xz -9 needs a quarter of it. */
 #define MEMORY_MOST (UINT64_C(256) << 20)
 
-/* Decompresses into `out`. The size, 0 = it is damaged, or too large. */
+/* Decompresses the section into `out`. Returns the size; 0 = damaged, or too large. */
 static size_t decompress(const struct ms_elf_section *s, uint8_t *out)
 {
 	uint64_t memory = MEMORY_MOST;

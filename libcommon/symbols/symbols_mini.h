@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The symbol table of a stripped file that is compressed in the file itself. Part of the symbol
- * module.
+ * The compressed symbol table inside a stripped file. Part of the symbol module.
  */
 #pragma once
 
@@ -8,6 +7,6 @@
 
 #include "symbols_elf.h"
 
-/* The ELF file in .gnu_debugdata of `e`, to be closed; NULL = there is none, or (`*damaged`) none
- * that can be read. */
+/* Opens the ELF file in .gnu_debugdata of `e`; the caller closes it. NULL = there is none, or
+ * (`*damaged`) it cannot be read. */
 struct ms_elf *ms_elf_mini(struct ms_elf *e, bool *damaged);

@@ -9,20 +9,19 @@
 
 #include "symbols.h"
 
-/* Longest chain of DW_AT_abstract_origin and DW_AT_specification, deepest scope, functions
- * nested in functions, and how many
- * entries may be passed over in the search for scopes in one file: a limit on time, beyond which
- * names stay unqualified. */
+/* MAX_HOPS: longest chain of DW_AT_abstract_origin and DW_AT_specification. MAX_SCOPES: deepest
+ * scope. MAX_NESTING: functions nested in functions. MAX_SCOPE_STEPS: entries skipped while
+ * searching for scopes in one file, a limit on time. Beyond these, names stay unqualified. */
 enum { MAX_HOPS = 16, MAX_SCOPES = 32, MAX_NESTING = 8, MAX_SCOPE_STEPS = 1 << 25 };
 
-/* Holds the names that the chain from a concrete function to its declaration gives. Strings belong
- * to libdw. */
+/* Holds the names found on the chain from a concrete function to its declaration. Strings belong to
+ * libdw. */
 struct declaration {
 	const char *linkage, *name;
 	Dwarf_Die die; /* the end of the chain */
 };
 
-/* Follows one reference; false when there is none. */
+/* Follows one reference. False = there is none. */
 static bool follow(Dwarf_Die *die, unsigned attribute)
 {
 	Dwarf_Attribute a;
@@ -49,7 +48,7 @@ static void find_declaration(const Dwarf_Die *die, struct declaration *out)
 	}
 }
 
-/* `die` becomes its last child that begins at or before `target`; false: it has none. */
+/* Moves `die` to its last child that begins at or before `target`. False = there is none. */
 static bool child_towards(struct ms_dwarf *d, Dwarf_Die *die, Dwarf_Off target)
 {
 	Dwarf_Die next;
@@ -68,8 +67,8 @@ static bool child_towards(struct ms_dwarf *d, Dwarf_Die *die, Dwarf_Off target)
 static const char *function_name(struct ms_dwarf *d, uint32_t language, const Dwarf_Die *die,
 				 int depth);
 
-/* Returns what a scope adds to the names inside: *whole is set when it is a name qualified already,
- * as that of a function around a local class. */
+/* Returns the qualifier that a scope adds to the names inside. *whole: it is fully qualified
+ * already, for instance a function around a local class. */
 static const char *scope_name(struct ms_dwarf *d, const struct declaration *c, Dwarf_Die *die,
 			      int depth, bool *whole)
 {
@@ -81,7 +80,7 @@ static const char *scope_name(struct ms_dwarf *d, const struct declaration *c, D
 	case DW_TAG_structure_type:
 	case DW_TAG_class_type:
 	case DW_TAG_union_type:
-		/* gcc gives the class of a lambda no name. */
+		/* gcc leaves the class of a lambda unnamed */
 		return name ? name : !strcmp(c->name, "operator()") ? "{lambda}" : "{unnamed}";
 	case DW_TAG_enumeration_type:
 	case DW_TAG_interface_type:
@@ -97,7 +96,7 @@ static const char *scope_name(struct ms_dwarf *d, const struct declaration *c, D
 	}
 }
 
-/* "ns::type::name" in the symbolizer's arena. */
+/* Returns "ns::type::name" in the symbolizer's arena. */
 static const char *qualified(struct ms_dwarf *d, struct declaration *c, int depth)
 {
 	const char *before = "";
@@ -116,7 +115,7 @@ static const char *qualified(struct ms_dwarf *d, struct declaration *c, int dept
 	return ms_arena_printf(d->strings, "%s%s", before, c->name);
 }
 
-/* Languages whose functions live in namespaces and types, joined by "::". */
+/* Tells whether the language's functions are in namespaces and types, joined by "::". */
 static bool has_scopes(uint32_t language)
 {
 	enum { LANG_C_PLUS_PLUS_17 = 0x2a, LANG_C_PLUS_PLUS_20 = 0x2b };
@@ -151,7 +150,7 @@ static const char *readable(struct ms_dwarf *d, const char *linkage, bool ada)
 	return out;
 }
 
-/* The name of a function as far as DWARF has one. */
+/* Returns the name of a function, as complete as DWARF has it. */
 static const char *declared_name(struct ms_dwarf *d, uint32_t language, struct declaration *c,
 				 int depth)
 {
@@ -175,7 +174,8 @@ static const char *function_name(struct ms_dwarf *d, uint32_t language, const Dw
 	return declared_name(d, language, &c, depth);
 }
 
-/* The symbol table knows parameters that DWARF without linkage names does not tell. */
+/* Returns the name from the symbol table, which has parameters that DWARF without linkage names
+ * lacks. */
 static const char *symbol_of(struct ms_dwarf *d, const struct declaration *c,
 			     const struct ms_unit_node *n)
 {

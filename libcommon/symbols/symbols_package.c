@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Reads the index of a DWARF package and cuts a unit's parts out.
+ * Reads the index of a DWARF package and finds a unit's parts.
  *
- * The index is a hash table of unit numbers, open addressing, whose slots hold the rows of two
- * tables: where a unit's part of each section begins, and how large it is.
+ * The index is a hash table of unit numbers, open addressing, whose slots hold row numbers of two
+ * tables: the offset and the size of a unit's part in each section.
  *
  *   version, columns, units, slots | numbers[slots] | rows[slots] | sections[columns] |
  *   offsets[units][columns] | sizes[units][columns]
@@ -21,7 +21,7 @@ struct ms_package {
 	const uint8_t *numbers, *rows, *sections, *offsets, *sizes;
 	uint32_t columns, units, slots;
 	struct ms_bytes of[MS_PART_COUNT]; /* whole sections */
-	bool lists;                        /* version 5: units have lists of ranges of their own */
+	bool lists;                        /* version 5: each unit has its own range lists */
 };
 
 static uint32_t number_at(const uint8_t *table, uint64_t i)
@@ -108,7 +108,7 @@ uint64_t ms_package_number(const struct ms_package *p, uint32_t slot)
 	return number;
 }
 
-/* Row of a unit in the two tables; false: it is not there. */
+/* Finds the row of a unit in the two tables. False = it is not there. */
 static bool find_row(const struct ms_package *p, uint64_t id, uint32_t *row)
 {
 	uint32_t mask = p->slots - 1, at = (uint32_t)id & mask,
@@ -124,7 +124,7 @@ static bool find_row(const struct ms_package *p, uint64_t id, uint32_t *row)
 	return false;
 }
 
-/* The unit's part of a section by its number in the index. */
+/* Returns the unit's part of the section with that number in the index. */
 static struct ms_bytes part(const struct ms_package *p, uint32_t row, unsigned number,
 			    struct ms_bytes whole)
 {
@@ -142,7 +142,7 @@ static struct ms_bytes part(const struct ms_package *p, uint32_t row, unsigned n
 
 bool ms_package_find(const struct ms_package *p, uint64_t id, struct ms_bytes of[MS_PART_COUNT])
 {
-	/* DW_SECT_*; strings are not cut */
+	/* DW_SECT_*; strings are used whole */
 	static const unsigned numbers[] = {1, 3, 4, 6, 0, 8};
 	uint32_t row;
 	if (!find_row(p, id, &row))

@@ -12,15 +12,15 @@ struct ms_bytes {
 	uint64_t size;
 };
 
-/* Sections that a split unit is read from. */
+/* Sections of a split unit. */
 enum {
 	MS_PART_INFO,
 	MS_PART_ABBREV,
 	MS_PART_LINE,
 	MS_PART_OFFSETS, /* .debug_str_offsets */
-	MS_PART_STRINGS, /* .debug_str, of all units of a package */
+	MS_PART_STRINGS, /* .debug_str; shared by all units of a package */
 	MS_PART_LISTS,   /* .debug_rnglists */
-	/* Those that the program has. */
+	/* Sections in the program itself: */
 	MS_PART_ADDRESSES, /* .debug_addr */
 	MS_PART_RANGES,    /* .debug_ranges */
 	MS_PART_COUNT
@@ -30,14 +30,16 @@ extern const char *const ms_part_names[MS_PART_COUNT];
 struct ms_elf;
 struct ms_package;
 
-/* Contents of a section, and of all of a .dwo file or package; none = {NULL, 0}. */
+/* Return the contents of one section, and of all of a .dwo file or package; none = {NULL, 0}. */
 struct ms_bytes ms_elf_bytes(struct ms_elf *e, const char *name);
 void ms_parts_read(struct ms_elf *e, struct ms_bytes of[MS_PART_COUNT]);
 
-/* Takes over the file, which may be NULL. NULL: it is no package. */
+/* Opens a package and takes ownership of the file, which may be NULL. NULL = it is not a
+ * package. */
 struct ms_package *ms_package_open(struct ms_elf *e);
 void ms_package_close(struct ms_package *p);
-/* The parts of the unit with that number. False: it is not in the package, or the index lies. */
+/* Returns the parts of the unit with that number. False = it is not in the package, or the index is
+ * invalid. */
 bool ms_package_find(const struct ms_package *p, uint64_t id, struct ms_bytes of[MS_PART_COUNT]);
-/* The number in slot `slot` of the index; 0 where there are not so many. */
+/* Returns the number in slot `slot` of the index; 0 = there is no such slot. */
 uint64_t ms_package_number(const struct ms_package *p, uint32_t slot);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Tells entries of a linkage table by where they jump: each takes its target from a slot that a
- * relocation names.
+ * Identifies entries of a linkage table by their targets: each jumps through a slot, whose symbol a
+ * relocation gives.
  *
- *   .plt, .plt.sec, .plt.got      entries: what they look like knows the file's machine
+ *   .plt, .plt.sec, .plt.got      entries, decoded by the file's machine
  *   .rela.plt, .rela.dyn          slot -> symbol
  */
 #include "symbols_plt.h"
@@ -26,12 +26,13 @@ struct ms_plt {
 	struct ms_elf *elf;
 	const struct ms_machine *machine;
 	MS_ARRAY(struct slot) slots; /* by address */
-	bool named;                  /* some has a name: what it calls elsewhere it calls so */
+	bool named;                  /* some slot has a symbol name, so calls to other modules have
+					names */
 };
 
 /* ---- slots ---- */
 
-/* The name of symbol `index` of the table that relocations are linked to. */
+/* Returns the name of symbol `index` in the symbol table that relocations refer to. */
 static const char *symbol_of(struct ms_elf *e, uint32_t link, uint64_t index)
 {
 	Elf64_Sym y;
@@ -96,8 +97,7 @@ static const struct slot *slot_at(const struct ms_plt *p, uint64_t address)
 	return k && p->slots.v[k - 1].address == address ? &p->slots.v[k - 1] : NULL;
 }
 
-/* The slot of the entry that `at`, an offset in the table, lies in. There are none where the machine
- * is not known. */
+/* Returns the slot of the entry at offset `at` of the table. An unknown machine has no entries. */
 static const struct slot *entry_at(const struct ms_plt *p, const struct ms_elf_section *s,
 				   uint64_t at)
 {

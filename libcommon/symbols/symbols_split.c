@@ -10,7 +10,7 @@
 #include "libcommon/base/path.h"
 #include "libcommon/base/arena.h"
 
-/* Split parts that are open at a time. */
+/* Largest number of split parts open at a time. */
 enum { OPEN_MAX = 64 };
 
 struct ms_splits {
@@ -74,7 +74,7 @@ static struct ms_bytes from(struct ms_bytes b, uint64_t at)
 	return at < b.size ? (struct ms_bytes){b.data + at, b.size - at} : (struct ms_bytes){0};
 }
 
-/* All of the table from the unit's own part on. */
+/* Returns the table of addresses from the unit's own part to its end. */
 static struct ms_bytes addresses(struct ms_elf *e, Dwarf_Die *skeleton)
 {
 	bool old = !dwarf_hasattr(skeleton, DW_AT_addr_base);
@@ -84,7 +84,7 @@ static struct ms_bytes addresses(struct ms_elf *e, Dwarf_Die *skeleton)
 
 /* ---- opening ---- */
 
-/* Finds the unit in the image that bears the number. */
+/* Finds the unit with the number in the image. */
 static bool find_unit(struct ms_split *x)
 {
 	Dwarf_CU *unit = NULL, *next;
@@ -100,7 +100,7 @@ static bool find_unit(struct ms_split *x)
 	return false;
 }
 
-/* Opens what `of` has of the unit; `object`, NULL or the file that it is in, is taken over. */
+/* Opens the parts of the unit. Takes ownership of `object`, the file with them; NULL = none. */
 static struct ms_split *open_parts(struct ms_splits *s, Dwarf_Die *skeleton, uint64_t id,
 				   struct ms_bytes of[MS_PART_COUNT], struct ms_elf *object)
 {
@@ -209,7 +209,7 @@ const struct ms_split *ms_split_of(struct ms_splits *s, Dwarf_Die *skeleton, uin
 
 /* ---- ranges ---- */
 
-/* The linker leaves 0, or all ones (and all ones but one), where it removed the code. */
+/* Adds a range unless the linker removed its code: then it is 0, or all ones (minus 1). */
 void ms_ranges_add_code(struct ms_ranges *out, uint64_t low, uint64_t high)
 {
 	enum { MAX_RANGES = 1 << 20 }; /* only damaged or hostile files have more */
@@ -217,7 +217,7 @@ void ms_ranges_add_code(struct ms_ranges *out, uint64_t low, uint64_t high)
 		*MS_PUSH(out) = (struct ms_range){low, high};
 }
 
-/* Reads ranges of DWARF version 4: pairs up to one of zeros. */
+/* Reads ranges of DWARF version 4: pairs, ended by a pair of zeros. */
 static bool read_pairs(struct ms_bytes list, uint64_t base, struct ms_ranges *out)
 {
 	for (uint64_t v[2]; list.size >= sizeof v; list = from(list, sizeof v)) {
@@ -234,7 +234,7 @@ static bool read_pairs(struct ms_bytes list, uint64_t base, struct ms_ranges *ou
 
 bool ms_split_die_ranges(const struct ms_split *s, Dwarf_Die *die, struct ms_ranges *out)
 {
-	enum { HEADER = 12 }; /* of .debug_rnglists */
+	enum { HEADER = 12 }; /* size of the header of .debug_rnglists */
 	Dwarf_Attribute a;
 	Dwarf_Word at;
 	Dwarf_Addr base = s->base, low, high;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The functions of one unit and the calls inlined into them; steps over all that holds no code.
+ * Reads the functions of one unit and the calls inlined into them; skips entries without code.
  */
 #include "symbols_dwarf.h"
 
@@ -10,13 +10,13 @@ enum { MAX_DEPTH = 256, MAX_ENTRIES = 1 << 26, MAX_RANGES = 1 << 20 };
 
 struct walker {
 	bool types_hold_code;
-	const struct ms_split *split; /* NULL = DWARF is not split */
-	struct ms_ranges ranges;      /* scratch */
+	const struct ms_split *split; /* NULL = not split */
+	struct ms_ranges ranges;      /* scratch memory */
 	struct ms_tree *out;
 	size_t entries;
 };
 
-/* C and C++ define their functions outside of types; Rust, D and Ada do not. */
+/* Tells whether types contain function definitions: not in C and C++, but in Rust, D and Ada. */
 static bool types_hold_code(uint32_t language)
 {
 	switch (language) {
@@ -48,14 +48,14 @@ bool ms_die_ranges(Dwarf_Die *die, struct ms_ranges *out)
 	return at >= 0;
 }
 
-/* The number in an attribute, 0 = there is none, or it is too large. */
+/* Returns the number in an attribute; 0 = there is none, or it is too large. */
 static uint32_t die_number(Dwarf_Die *die, unsigned attribute)
 {
 	uint64_t v = ms_die_number(die, attribute);
 	return v < UINT32_MAX ? (uint32_t)v : 0;
 }
 
-/* False: declared, abstract, or optimised away: no code in it. */
+/* Adds a function. False = it has no code: it is declared, abstract, or optimised away. */
 static bool add_function(struct walker *w, Dwarf_Die *die, bool inlined, uint32_t parent,
 			 unsigned depth)
 {

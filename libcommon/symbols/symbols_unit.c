@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * One compilation unit: its line table (symbols_lines.c) and the tree of its functions and inlined
- * calls (symbols_tree.c), flattened.
+ * Reads one compilation unit: its line table (symbols_lines.c) and the tree of its functions and
+ * inlined calls (symbols_tree.c), flattened.
  */
 #include "symbols_dwarf.h"
 
@@ -66,12 +66,12 @@ struct ms_unit *ms_unit_read(struct ms_dwarf *d, uint32_t index)
 	return u;
 }
 
-/* Takes "." and "x/.." out: "/src/app/../lib/./a.c" is "/src/lib/a.c". */
+/* Removes "." and "x/.." from a path: "/src/app/../lib/./a.c" becomes "/src/lib/a.c". */
 static char *tidy(struct ms_arena *a, const char *path)
 {
 	char *out = ms_arena_alloc(a, strlen(path) + 2), *end = out;
 	bool absolute = path[0] == '/';
-	size_t named = 0; /* components that a ".." can take away */
+	size_t named = 0; /* components that ".." can remove */
 	for (const char *p = path; *p;) {
 		size_t len = strcspn(p, "/");
 		bool up = len == 2 && !memcmp(p, "..", 2);
@@ -99,7 +99,8 @@ const char *ms_unit_source(struct ms_dwarf *d, struct ms_unit *u, uint32_t numbe
 	struct ms_source *s = &u->sources[number];
 	if (s->path || !s->name)
 		return s->path;
-	/* libdw joins it with the compilation folder up to version 4 of the table, not in 5 */
+	/* libdw prepends the compilation folder up to version 4 of the table, but not in version
+	 * 5 */
 	size_t n = u->folder && s->name[0] != '/' ? strlen(u->folder) : 0;
 	bool joined = !n || (strncmp(s->name, u->folder, n) == 0 && s->name[n] == '/');
 	return s->path = tidy(d->strings,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * x86-64: entries of linkage tables, [endbr64] [bnd] jmp *slot(%rip) in 16 or 8 bytes, and the C
- * runtime's start, which ends in hlt.
+ * x86-64: decodes entries of linkage tables, [endbr64] [bnd] jmp *slot(%rip) in 16 or 8 bytes, and
+ * the C runtime's start, which ends in hlt.
  */
 #include <elf.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static bool is_slot(uint64_t type)
 	       type == R_X86_64_IRELATIVE;
 }
 
-/* Returns the address of the slot that an entry of at most `size` bytes jumps through, 0 = none. */
+/* Returns the address of the slot that an entry of at most `size` bytes jumps through; 0 = none. */
 static uint64_t slot_at(const uint8_t *code, uint64_t size, uint64_t address)
 {
 	static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};
@@ -31,14 +31,14 @@ static uint64_t slot_at(const uint8_t *code, uint64_t size, uint64_t address)
 	return address + at + JMP_BYTES + (uint64_t)(int64_t)offset;
 }
 
-/* Entries have 8 bytes where nothing is to be resolved later, else 16. */
+/* Returns the slot of an entry, which has 16 bytes, or 8 without lazy binding. */
 static uint64_t slot_of(const struct ms_elf_section *s, uint64_t at, bool got, unsigned nth)
 {
 	static const uint64_t sizes[] = {16, 8};
 	if (nth && !got)
 		return 0;
 	uint64_t from = at / sizes[nth] * sizes[nth], left = s->raw_size - from;
-	/* of two short entries the first is not the second's */
+	/* the first of two short entries is not the second's */
 	bool whole = at - from < 8 || s->raw[from] == 0xf3 || !got;
 	return whole ? slot_at(s->raw + from, left < sizes[nth] ? left : sizes[nth],
 			       s->address + from)
@@ -52,7 +52,7 @@ static uint64_t start_bytes(const uint8_t *code, uint64_t most)
 	return hlt ? (uint64_t)(hlt - code) + 1 : 0;
 }
 
-/* call target; call *slot(%rip) */
+/* Decodes "call target" and "call *slot(%rip)". */
 static uint64_t called(const uint8_t *code, uint64_t at, uint64_t address, bool *slot)
 {
 	enum { CALL = 0xe8, CALL_BYTES = 5, THROUGH = 0xff, THROUGH_RIP = 0x15 };
