@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Addresses of blocks, as distances from a guess.
+ * Codes addresses of blocks as distances from a guess.
  */
 #include "address.h"
 
@@ -9,8 +9,9 @@
 #include "trace.h"
 #include "varint.h"
 
-/* For each allocation a varint: zigzag of the distance in units of 16 bytes, rounded down, << 1,
- * and 1 when a second one follows, which is the rest in bytes. */
+/* Units of distances in bytes. For each allocation there is a varint: the distance in units,
+ * rounded down, zigzag, << 1; if its low bit is 1, a second varint follows with the remainder in
+ * bytes. */
 #define UNIT 16u
 #define UNIT_SHIFT 4u
 
@@ -27,7 +28,7 @@ static uint64_t *freed_of(struct ms_address_model *m, uint32_t thread, uint64_t 
 	return &m->freed[((size + 7) / UNIT + thread * UINT64_C(211)) % MS_ADDRESS_FREED];
 }
 
-/* The block that the event releases, or NULL: it was not allocated in this event block. */
+/* Returns the block that the event frees; NULL = it was not allocated in this event block. */
 static const struct ms_address_block *released(const struct ms_address_model *m,
 					       const struct ms_event *ev)
 {
@@ -56,8 +57,8 @@ static void note(struct ms_address_model *m, const struct ms_event *ev)
 		m->blocks[m->made++] = (struct ms_address_block){ev->address, ev->size};
 		if (*freed == ev->address)
 			*freed = 0;
-		/* Malloc implementations put a word in front of a block and round up: the next
-		 * block is likely to begin there. */
+		/* Malloc implementations put a word before a block and round up, so the next block
+		 * is likely to begin at this address. */
 		m->end[ev->thread % MS_EVENT_THREAD_SLOTS] =
 			ev->address + ((ev->size + 7) / UNIT + 1) * UNIT;
 	}
@@ -113,7 +114,7 @@ void ms_address_decoder_begin(struct ms_address_decoder *d, const struct ms_even
 	begin(&d->m, b->first_number);
 }
 
-/* False: the column is damaged, or at its end. */
+/* Reads one address. False = the column is damaged, or at its end. */
 static bool get(struct ms_address_decoder *d, struct ms_event *ev)
 {
 	uint64_t v, rest = 0;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * Addresses of blocks in an event block (MS_COL_ADDRESS, ms-record --with=addresses).
  *
- * An address is written as its distance from a guess: where the block was that a realloc releases;
- * else the address of the same thread and size that was freed last; else the end of the thread's
- * block before. Only blocks that were allocated in the same event block count, so that every event
- * block decodes by itself.
+ * An address is written as its distance from a guess: the address of the block that a realloc
+ * frees; else the address of the same thread and size freed last; else the end of the thread's
+ * previous block. The guess uses only blocks allocated in the same event block, so that every event
+ * block can be decoded by itself.
  *
- * What early recorders wrote instead (MS_COL_ADDRESS_OLD, MS_COL_HEAP_OLD) is not read: those
- * addresses are unknown.
+ * The columns of early recorders (MS_COL_ADDRESS_OLD, MS_COL_HEAP_OLD) are not read, so the
+ * addresses in these traces are unknown.
  */
 #pragma once
 
@@ -17,12 +17,12 @@
 #include "column.h"
 #include "event.h"
 
-#define MS_ADDRESS_FREED 1024u /* addresses freed last, by thread and size */
+#define MS_ADDRESS_FREED 1024u /* slots for addresses freed last, by thread and size */
 
-/* The state of the guessing, the same in encoder and decoder. */
+/* Holds the state of the guesses, equal in encoder and decoder. */
 struct ms_address_model {
-	uint64_t first_number; /* of the event block */
-	size_t made;           /* its allocations so far */
+	uint64_t first_number; /* first allocation number of the event block */
+	size_t made;           /* number of allocations in it so far */
 	struct ms_address_block {
 		uint64_t address, size;
 	} * blocks; /* those allocations */
@@ -35,19 +35,19 @@ struct ms_address_encoder {
 	uint8_t *begin, *end; /* of the column */
 };
 
-/* Bytes of memory for an event block of `n` events. */
+/* Memory in bytes for an event block of `n` events. */
 #define MS_ADDRESS_MEMORY(n) ((size_t)(n)*27)
-/* The part of that which a decoder needs. */
+/* The part of that memory that a decoder needs. */
 #define MS_ADDRESS_DECODER_MEMORY(n) ((size_t)(n)*16)
 
-/* `memory` of MS_ADDRESS_MEMORY(max_events) bytes, at a multiple of 8, is borrowed for the
- * encoder's life. */
+/* Initialises an encoder. `memory` of MS_ADDRESS_MEMORY(max_events) bytes, aligned to 8, is
+ * borrowed for the encoder's life. */
 void ms_address_encoder_init(struct ms_address_encoder *e, void *memory, size_t max_events);
-/* Starts an event block whose first allocation has that number. */
+/* Starts an event block; `first_number` is its first allocation number. */
 void ms_address_encoder_begin(struct ms_address_encoder *e, uint64_t first_number);
-/* Adds events, all of the block in order, at most max_events. */
+/* Adds events: all events of the block in order, at most max_events. */
 void ms_address_put_many(struct ms_address_encoder *e, const struct ms_event *v, size_t n);
-/* The column; it stays valid until the next begin. */
+/* Returns the column, which is valid until the next begin. */
 struct ms_column ms_address_encoder_finish(struct ms_address_encoder *e);
 
 struct ms_address_decoder {
@@ -57,8 +57,8 @@ struct ms_address_decoder {
 
 /* Starts an event block; `b` is its event decoder after init, and `memory` of
  * MS_ADDRESS_DECODER_MEMORY(b->count) bytes is borrowed until the next begin. The column may be
- * hostile, or missing: addresses are unknown then. */
+ * hostile, or missing: then addresses are unknown. */
 void ms_address_decoder_begin(struct ms_address_decoder *d, const struct ms_event_decoder *b,
 			      const struct ms_column *columns, size_t n, void *memory);
-/* Call for every event of the block in order. Sets ev->address of allocations; 0 = unknown. */
+/* Sets ev->address of allocations; 0 = unknown. Call for every event of the block in order. */
 void ms_address_next(struct ms_address_decoder *d, struct ms_event *ev);

@@ -7,7 +7,7 @@
 
 #include "trace.h"
 
-/* Features that this version knows how to read. */
+/* Feature bits that this version can read. */
 #define NEED_KNOWN UINT64_C(0)
 
 #define HEAD_BYTES (offsetof(struct ms_block_head, checksum) + sizeof(uint32_t))
@@ -17,7 +17,7 @@ _Static_assert(MS_TRACE_MAGIC_SIZE + sizeof(struct ms_trace_head) + 8 == MS_FILE
 		       offsetof(struct ms_column_entry, offset) == MS_COLUMN_ENTRY_SIZE,
 	       "no padding");
 
-/* The last four bytes of a header are the checksum of those before. */
+/* Writes the checksum of a header into its last four bytes. */
 static void seal(uint8_t *header, size_t n)
 {
 	uint32_t crc = ms_crc32c(0, header, n - sizeof crc);

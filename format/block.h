@@ -4,9 +4,9 @@
  *   file  := file header, block...
  *   block := block header (48 bytes), directory (12 bytes a column), stored columns in that order
  *
- * The header of a block starts with a fixed word and has a checksum of its own, so that a reader
- * finds the next block after damage. Nothing here reads or allocates; limits are checked before a
- * length is believed.
+ * A block header starts with a fixed word and has its own checksum, so that a reader finds the next
+ * block after damage. Nothing here does I/O or allocates; lengths are checked against limits before
+ * they are used.
  */
 #pragma once
 
@@ -33,12 +33,12 @@ enum ms_codec {
 	MS_CODEC_ZSTD = 1, /* one zstd frame */
 };
 
-/* The members of these three lie in the file as they do here, little-endian. */
+/* The members of these three structs are stored in the file in this order, little-endian. */
 
 /* Holds the fields of the file header that follow the magic bytes. */
 struct ms_trace_head {
 	uint16_t major, minor;
-	uint32_t size;         /* of the header in the file; put sets it */
+	uint32_t size;         /* bytes of the header in the file; set by put */
 	uint64_t need, hint;   /* MS_FEATURE_* */
 	uint16_t machine;      /* ELF e_machine */
 	uint8_t address_bytes; /* 8 */
@@ -53,7 +53,7 @@ struct ms_block_head {
 	uint32_t number;  /* from 0, consecutive */
 	uint64_t first_ns, last_ns;
 	uint32_t payload;  /* bytes after the header */
-	uint32_t raw;      /* sum of the columns, uncompressed */
+	uint32_t raw;      /* sum of the columns' uncompressed bytes */
 	uint32_t checksum; /* CRC-32C of the payload */
 };
 
@@ -62,33 +62,33 @@ struct ms_column_entry {
 	uint8_t codec; /* enum ms_codec */
 	uint8_t unused;
 	uint32_t raw, stored;
-	uint32_t offset; /* of the stored bytes in the payload; not in the file */
+	uint32_t offset; /* offset of the stored bytes in the payload; not in the file */
 };
 
-/* CRC-32C (Castagnoli) of `n` bytes, going on from `crc` (0 at first). */
+/* Returns the CRC-32C (Castagnoli) of `n` bytes, continued from `crc` (initially 0). */
 uint32_t ms_crc32c(uint32_t crc, const void *data, size_t n);
 
-/* Writes MS_FILE_HEADER_SIZE bytes. */
+/* Writes a file header of MS_FILE_HEADER_SIZE bytes. */
 void ms_file_header_put(uint8_t *out, const struct ms_trace_head *h);
-/* Reads a file header from the first `n` bytes of a file. MS_FMT_OK and its length in *size;
- * MS_FMT_SHORT: *size bytes are needed (at most MS_FILE_HEADER_MAX); MS_FMT_BAD: no trace, or
- * damaged; MS_FMT_NEWER: `head` says what. */
+/* Reads a file header from the first `n` bytes of a file. MS_FMT_OK: its length is in *size;
+ * MS_FMT_SHORT: *size bytes are needed (at most MS_FILE_HEADER_MAX); MS_FMT_BAD: not a trace, or
+ * damaged; MS_FMT_NEWER: `h` has the version and features. */
 enum ms_fmt ms_file_header_get(const uint8_t *data, size_t n, struct ms_trace_head *h,
 			       size_t *size);
 
-/* Writes MS_BLOCK_HEADER_SIZE bytes. */
+/* Writes a block header of MS_BLOCK_HEADER_SIZE bytes. */
 void ms_block_header_put(uint8_t *out, const struct ms_block_head *h);
-/* Reads MS_BLOCK_HEADER_SIZE bytes. MS_FMT_OK: the checksum fits and every length is within its
- * limit; else MS_FMT_BAD. */
+/* Reads a block header of MS_BLOCK_HEADER_SIZE bytes. MS_FMT_OK: the checksum is right and every
+ * length is within its limit; else MS_FMT_BAD. */
 enum ms_fmt ms_block_header_get(const uint8_t *data, struct ms_block_head *h);
-/* Returns where the next block header may start: the least offset at or after `from` with the sync
- * word, or with its beginning at the end of the data; `n` when there is none. */
+/* Returns the offset of the next possible block header: the first one at or after `from` with the
+ * sync word, or with its beginning at the end of the data; `n` = there is none. */
 size_t ms_block_scan(const uint8_t *data, size_t n, size_t from);
 
-/* Writes one MS_COLUMN_ENTRY_SIZE entry of the directory. */
+/* Writes one directory entry of MS_COLUMN_ENTRY_SIZE bytes. */
 void ms_column_entry_put(uint8_t *out, const struct ms_column_entry *e);
 /* Reads the directory at the start of a checked payload of h->payload bytes into `out`
- * (MS_BLOCK_COLUMNS_MAX entries), and checks that the lengths add up to what the header says.
- * MS_FMT_OK or MS_FMT_BAD. */
+ * (MS_BLOCK_COLUMNS_MAX entries), and checks the sums of lengths against the header. MS_FMT_OK or
+ * MS_FMT_BAD. */
 enum ms_fmt ms_block_directory_get(const uint8_t *payload, const struct ms_block_head *h,
 				   struct ms_column_entry *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Checkpoint blocks: live blocks to columns and back.
+ * Encodes live blocks to the columns of checkpoint blocks, and decodes them.
  */
 #include "checkpoint.h"
 
@@ -8,15 +8,15 @@
 
 #define HEAD_BYTES 128
 
-/* The columns behind the head, in the order of the block: MS_LIVE_, the member, and the most bytes that
- * a block adds; of the last one a thread. */
+/* Lists the columns after the head, in the order of the block: name after MS_LIVE_, member, and
+ * most bytes per live block (LAST: per thread). */
 #define EACH_COLUMN(X)                                                                             \
 	X(NUMBER, number, 10)                                                                      \
 	X(SIZE, size, 10)                                                                          \
 	X(STACK, stack, 6)                                                                         \
 	X(THREAD, thread, 5)                                                                       \
 	X(TICK, tick, 10) X(ADDRESS, address, 10) X(SLACK, slack, 5) X(LAST, last, 10)
-/* The memory: the head, then a region per column. */
+/* Offsets in the encoder's memory: the head, then a region per column. */
 enum { EACH_COLUMN(MS_COLUMN_AT) };
 _Static_assert(MS_CHECKPOINT_MEMORY(1, 1) == AT_LAST + 10 + HEAD_BYTES, "room for the regions");
 

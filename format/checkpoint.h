@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Checkpoint blocks: the live blocks at a moment, so that a reader can start there.
  *
- * A checkpoint is written in parts of at most MS_CHECKPOINT_PART blocks, each a block of the trace
- * of its own. No malloc, no I/O: the caller gives the memory.
+ * A checkpoint is written in parts of at most MS_CHECKPOINT_PART live blocks; each part is a block
+ * of the trace. No malloc, no I/O: the caller provides the memory.
  */
 #pragma once
 
@@ -17,9 +17,9 @@
 struct ms_checkpoint_head {
 	uint64_t event;  /* number of the next event */
 	uint64_t number; /* next allocation number */
-	uint64_t tick;   /* of the event before; no later event is earlier */
+	uint64_t tick;   /* tick of the previous event; later events are not earlier */
 	uint64_t live_bytes, live_blocks;
-	uint32_t part, parts; /* this part, from 0; how many there are */
+	uint32_t part, parts; /* number of this part, from 0; number of parts */
 	uint32_t count;       /* blocks in this part */
 };
 
@@ -31,9 +31,9 @@ struct ms_checkpoint_block {
 
 /* ---- encoding ---- */
 
-/* Memory for the columns of a part of at most `n` blocks and `threads` threads. */
+/* Memory in bytes for the columns of a part of at most `n` blocks and `threads` threads. */
 #define MS_CHECKPOINT_MEMORY(n, threads) ((size_t)(n)*56 + (size_t)(threads)*10 + 128)
-#define MS_CHECKPOINT_COLUMNS 9u /* at most, without that of mapped ranges */
+#define MS_CHECKPOINT_COLUMNS 9u /* at most, not counting that of mapped ranges */
 
 struct ms_checkpoint_encoder {
 	struct ms_checkpoint_head head;
@@ -45,25 +45,27 @@ struct ms_checkpoint_encoder {
 		*last; /* ends of the columns */
 };
 
-/* Starts a part; `head.count` is set by finish. `memory` of MS_CHECKPOINT_MEMORY(max, threads)
- * bytes is borrowed until finish. Whether there are addresses and slacks is said here. */
+/* Starts a part; finish sets `head.count`. `memory` of MS_CHECKPOINT_MEMORY(max, threads) bytes is
+ * borrowed until finish. `addresses` and `usable`: the part has addresses and slacks. */
 void ms_checkpoint_begin(struct ms_checkpoint_encoder *e, void *memory, size_t max, size_t threads,
 			 const struct ms_checkpoint_head *head, bool addresses, bool usable);
-/* Part 0 only: the latest allocation's number of thread 0, 1, .. in turn; UINT64_MAX = none. */
+/* Adds the number of the latest allocation of thread 0, 1, ... in turn; UINT64_MAX = none. In part
+ * 0 only. */
 void ms_checkpoint_put_last(struct ms_checkpoint_encoder *e, uint64_t number);
-/* A block, in order of number. MS_FMT_FULL; MS_FMT_BAD: the number does not grow, or is not below
- * head.number. */
+/* Adds a live block, in order of number. MS_FMT_FULL: no room; MS_FMT_BAD: the number is not above
+ * the previous one, or not below head.number. */
 enum ms_fmt ms_checkpoint_put(struct ms_checkpoint_encoder *e, const struct ms_checkpoint_block *b);
-/* Fills `out` (MS_CHECKPOINT_COLUMNS entries); returns how many. */
+/* Fills `out` (MS_CHECKPOINT_COLUMNS entries) with the columns. Returns how many. */
 size_t ms_checkpoint_finish(struct ms_checkpoint_encoder *e, struct ms_column *out);
 
-/* Mapped address space, a column of its own for part 0. */
+/* Describes a range of mapped address space; these have a column in part 0. */
 struct ms_checkpoint_range {
 	uint64_t address, bytes;
 	uint32_t stack;
 };
-#define MS_CHECKPOINT_RANGE_BYTES 25u /* of one in the column, at most */
-/* Adds a range that follows one with the end `before` (0: none) at `at`; returns where it ends. */
+#define MS_CHECKPOINT_RANGE_BYTES 25u /* bytes of a range in the column, at most */
+/* Writes a range at `at`; `before` is the end address of the previous range (0: none). Returns the
+ * position after it. */
 uint8_t *ms_checkpoint_put_range(uint8_t *at, uint64_t before, const struct ms_checkpoint_range *r);
 
 /* ---- decoding; the bytes may be hostile ---- */
@@ -73,16 +75,18 @@ struct ms_checkpoint_decoder {
 	struct ms_checkpoint_block before;
 	uint32_t left;
 	struct ms_cursor number, size, stack, thread, tick, address, slack, last, mapped;
-	uint64_t mapped_end; /* of the range before */
+	uint64_t mapped_end; /* end address of the previous range */
 };
 
 enum ms_fmt ms_checkpoint_decoder_init(struct ms_checkpoint_decoder *d,
 				       const struct ms_column *columns, size_t n);
-/* MS_FMT_OK, MS_FMT_END, MS_FMT_BAD. Numbers grow and are below head.number. */
+/* Decodes the next live block: MS_FMT_OK, MS_FMT_END or MS_FMT_BAD. Numbers ascend and are below
+ * head.number. */
 enum ms_fmt ms_checkpoint_next(struct ms_checkpoint_decoder *d, struct ms_checkpoint_block *b);
-/* The next thread's latest allocation; UINT64_MAX = none. MS_FMT_END after the last thread. */
+/* Decodes the latest allocation number of the next thread; UINT64_MAX = none. MS_FMT_END after the
+ * last thread. */
 enum ms_fmt ms_checkpoint_next_last(struct ms_checkpoint_decoder *d, uint64_t *number);
-/* The next mapped range: not empty, behind the one before, and its end is no more than UINT64_MAX.
- * MS_FMT_END after the last. */
+/* Decodes the next mapped range, which is not empty, after the previous one, and ends at UINT64_MAX
+ * at most. MS_FMT_END after the last one. */
 enum ms_fmt ms_checkpoint_next_range(struct ms_checkpoint_decoder *d,
 				     struct ms_checkpoint_range *r);

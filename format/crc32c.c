@@ -5,8 +5,8 @@
 
 #include "block.h"
 
-/* A table of 256 entries is linear in the bits of its index: the entries of the eight powers of two
- * give all others. table[k][b] is the CRC of byte b with k zero bytes after it. */
+/* Expands a table of 256 entries, which is linear in the bits of its index, from the entries of the
+ * eight powers of two. table[k][b] is the CRC of byte b followed by k zero bytes. */
 #define ENTRY(b, c0, c1, c2, c3, c4, c5, c6, c7)                                                   \
 	(((b)&1 ? c0 : 0) ^ ((b)&2 ? c1 : 0) ^ ((b)&4 ? c2 : 0) ^ ((b)&8 ? c3 : 0) ^               \
 	 ((b)&16 ? c4 : 0) ^ ((b)&32 ? c5 : 0) ^ ((b)&64 ? c6 : 0) ^ ((b)&128 ? c7 : 0))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The columns of an event block to events. The bytes may be hostile.
+ * Decodes the columns of an event block to events. The bytes may be hostile.
  */
 #include "event_model.h"
 #include "varint.h"
@@ -21,13 +21,13 @@ enum ms_fmt ms_event_decoder_init(struct ms_event_decoder *d, const struct ms_co
 	return MS_FMT_OK;
 }
 
-/* Holds the state that each event changes, kept in registers while many are decoded. */
+/* Holds the state that each event changes, in registers while many are decoded. */
 struct state {
 	struct ms_event_cursors from;
 	struct now now;
 };
 
-/* Reads thread and time, which events of every kind have. */
+/* Reads thread and time, which all kinds of events have. */
 static inline bool get_common(struct ms_event_model *m, struct state *u, unsigned op,
 			      struct ms_event *ev)
 {
@@ -113,8 +113,8 @@ static inline bool get_sized(struct ms_event_model *m, struct state *u, unsigned
 	return true;
 }
 
-/* { varint kind, varint length, bytes }: four varints of the kinds of this version, and whatever
- * later ones put behind; 0 for all when the column was left out. */
+/* Reads the fields of an extended event: { varint kind, varint length, bytes }. The bytes are four
+ * varints, and further ones of later versions. All fields are 0 if the column was left out. */
 static inline bool get_ext(struct state *u, struct ms_event *ev)
 {
 	uint64_t kind, length, stack;
@@ -135,7 +135,7 @@ static inline bool get_ext(struct state *u, struct ms_event *ev)
 	return true;
 }
 
-/* Gives an allocation its number and reads its slack. */
+/* Sets the allocation number and reads the slack. */
 static inline bool get_number(struct state *u, struct ms_event *ev)
 {
 	uint64_t v;
@@ -148,7 +148,7 @@ static inline bool get_number(struct state *u, struct ms_event *ev)
 	return true;
 }
 
-/* Allocations and frees are nearly all there is. */
+/* Decodes an event. Nearly all are allocations and frees, so these come first. */
 static inline bool get_event(struct ms_event_model *m, struct state *u, unsigned op,
 			     struct ms_event *ev)
 {

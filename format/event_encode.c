@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Events to the columns of an event block.
+ * Encodes events to the columns of an event block.
  */
 #include "event_model.h"
 #include "varint.h"
 
-/* The memory: the head, then a region per column, as large as its worst case. */
+/* Offsets in the encoder's memory: the head, then a region per column, large enough for its worst
+ * case. */
 #define HEAD_BYTES 64
 enum { EACH_COLUMN(MS_COLUMN_AT) AT_END };
 _Static_assert(MS_EVENT_MEMORY(1) == AT_END + HEAD_BYTES, "room for the regions");
@@ -36,14 +37,14 @@ void ms_event_encoder_begin(struct ms_event_encoder *e, uint64_t first_number, u
 
 #define INLINE inline __attribute__((always_inline))
 
-/* Holds the state that each event changes: in registers while many are put, as long as no call is
- * given its address. */
+/* Holds the state that each event changes: in registers while many are encoded, unless its address
+ * is passed to a call. */
 struct state {
 	struct ms_event_ends to;
 	struct now now;
 };
 
-/* Writes thread and time; returns the bits of the op byte for both. */
+/* Writes thread and time. Returns the bits of the op byte for both. */
 static inline unsigned put_common(struct ms_event_model *m, struct state *u,
 				  const struct ms_event *ev)
 {
@@ -89,7 +90,7 @@ static inline unsigned put_stack(struct ms_event_model *m, struct state *u, uint
 	return hit ? OP_STACK : 0;
 }
 
-/* Stack and size of an event that has a size. */
+/* Writes stack and size of an event that has a size. Returns their bits of the op byte. */
 static INLINE unsigned put_sized(struct ms_event_model *m, struct state *u,
 				 const struct ms_event *ev)
 {
@@ -110,7 +111,8 @@ static INLINE unsigned put_sized(struct ms_event_model *m, struct state *u,
 	return op;
 }
 
-/* { kind, length of the rest, stack, address, size, freed }; the rest is under 128 bytes. */
+/* Writes an extended event: { kind, length of the rest, stack, address, size, freed }. The rest is
+ * below 128 bytes. */
 static inline void put_ext(struct state *u, const struct ms_event *ev)
 {
 	const uint64_t rest[] = {ev->stack, ev->address, ev->size, ev->freed};
@@ -120,7 +122,7 @@ static inline void put_ext(struct state *u, const struct ms_event *ev)
 	*length = (uint8_t)(u->to.ext - length - 1);
 }
 
-/* The first slack that there is begins the column: allocations before it had none. */
+/* Writes a slack. The column begins with the first one; earlier allocations get 0. */
 static inline void put_slack(struct ms_event_encoder *e, struct state *u, uint32_t slack)
 {
 	if (__builtin_expect(!e->slacks && !slack, 1))
@@ -134,7 +136,7 @@ static inline void put_slack(struct ms_event_encoder *e, struct state *u, uint32
 	u->to.slack = ms_varint_put(u->to.slack, slack ? slack - 1 : 0);
 }
 
-/* The kinds that are nearly all there is have code of their own. */
+/* Writes an event. `kind` is constant for the usual kinds, which get specialized code. */
 static INLINE bool put_event(struct ms_event_encoder *e, struct state *u, const struct ms_event *ev,
 			     unsigned kind)
 {
@@ -170,7 +172,7 @@ static void put_state(struct ms_event_encoder *e, const struct state *u)
 	model_put(&e->m, &u->now);
 }
 
-/* Not inline, so that nothing of it is in the way of the usual kinds. */
+/* Writes an event of a rare kind. Not inlined, to keep the code for the usual kinds short. */
 static __attribute__((noinline)) bool put_rare(struct ms_event_encoder *e,
 					       const struct ms_event *ev)
 {

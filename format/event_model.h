@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Prediction of events, shared by encoder and decoder; private to format/.
  *
- * Every table is direct-mapped, starts as zeros in every block, and is written with what really
- * happened, so both sides hold the same at each event. A collision costs bytes, never truth.
- * ms-trace(5) defines each index: they are part of the format.
+ * Every table is direct-mapped, starts as zeros in every block, and is updated with the actual
+ * values, so that both sides have equal tables at each event. A collision costs bytes, not
+ * correctness. ms-trace(5) defines each index, which is part of the format.
  */
 #pragma once
 
@@ -13,30 +13,31 @@
 #include "event.h"
 #include "trace.h"
 
-/* The op byte: kind in the low 3 bits, then what held. Bits that a kind has no use for are 0. */
+/* Bits of the op byte: the kind in the low 3 bits, then which predictions held. Bits that a kind
+ * does not use are 0. */
 #define OP_KIND 7u
 #define OP_SAME_THREAD 8u
 #define OP_STACK 16u
 #define OP_SIZE 32u
-#define OP_FREE_STACK 32u /* of a free: it has a stack */
+#define OP_FREE_STACK 32u /* a free has a stack */
 #define OP_SAME_TICK 64u
 #define OP_FREED 128u
 
-/* Escapes of the columns: small values mean a second guess, others are the value plus the count of
- * escapes. */
+/* Escapes of the columns: small values mean that the second guess holds, others are the value plus
+ * the number of escapes. */
 #define STACK_SECOND 0u
 #define STACK_PLAIN                                                                                \
-	1u /* + zigzag difference from the stack of the allocation before on this thread */
+	1u /* + zigzag difference from the stack of the previous allocation on this thread */
 #define SIZE_SECOND 0u
-#define SIZE_HUGE 1u /* the size follows as it is: it is too large to be added to */
+#define SIZE_HUGE 1u /* the size follows unchanged, as adding to it would overflow */
 #define SIZE_PLAIN 2u
-/* A free that was not guessed says either how far its block is from the one that this thread freed
- * before (zigzag), or how many allocations ago it was made, whichever is less; the low bit tells.
- */
+/* Low bit of a free that was not guessed: 1 = the rest is the number of allocations since the
+ * block's, 0 = the zigzag distance from the block that this thread freed before. The smaller one is
+ * used. */
 #define FREED_AGO 1u
 
-/* The columns behind the head, in the order of the block: MS_COL_, the member of ms_event_ends and
- * ms_event_cursors, and the most bytes that an event adds. */
+/* Lists the columns after the head, in the order of the block: name after MS_COL_, member of
+ * ms_event_ends and ms_event_cursors, and most bytes per event. */
 #define EACH_COLUMN(X)                                                                             \
 	X(OP, op, 1)                                                                               \
 	X(THREAD, thread, 5)                                                                       \
@@ -45,7 +46,7 @@
 	X(FREED, freed, 10)                                                                        \
 	X(TIME, time, 10) X(UNKNOWN, unknown, 10) X(EXT, ext, 40) X(SLACK, slack, 5)
 
-#define EXT_MAX 127u /* kinds of extended events: one byte as a varint */
+#define EXT_MAX 127u /* highest kind of extended events: one byte as a varint */
 
 #define NUMBER_MAX (UINT64_C(1) << 62)
 
@@ -54,7 +55,7 @@ static inline bool kind_has_size(unsigned kind)
 	return ms_event_allocates(kind) || kind == MS_EV_FAILED;
 }
 
-/* Index in a table of MS_EVENT_TABLE from two 32-bit words. */
+/* Returns the index of two 32-bit words in a table of MS_EVENT_TABLE entries. */
 static inline unsigned slot_of(uint32_t a, uint32_t b)
 {
 	return (a * UINT32_C(0x9e3779b1) + b * UINT32_C(0x85ebca77)) >> 20;
@@ -90,7 +91,7 @@ static inline uint64_t *freed_first(struct ms_event_model *m, const struct ms_ev
 	return &m->free1[slot_of(t->stack, t->frees)];
 }
 
-/* Notes an event with a size; note_free notes one that releases a block. */
+/* Updates the thread after an event with a size; note_free, after a free. */
 static inline void note_alloc(struct ms_event_thread *t, uint32_t stack)
 {
 	t->before = t->stack;
@@ -105,7 +106,7 @@ static inline void note_free(struct ms_event_thread *t, uint64_t freed)
 
 /* Holds the state that every event changes, in registers while many are coded. */
 struct now {
-	struct ms_event_thread t, *home; /* of the event before; a copy of *home */
+	struct ms_event_thread t, *home; /* state of the present thread, a copy of *home */
 	uint64_t number, time;
 	uint32_t thread;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Records of numbered fields.
+ * Writes and reads records of numbered fields.
  */
 #include "record.h"
 

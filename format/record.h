@@ -18,24 +18,23 @@
 
 #include "column.h"
 
-/* The column that holds the records of a records block. */
+/* Number of the column that holds the records of a records block. */
 #define MS_RECORDS_COLUMN 1
 
 struct ms_record_writer {
 	uint8_t *data;
-	size_t size, room; /* used and in all */
-	size_t start;      /* where the record in hand starts */
-	bool full;         /* it did not fit */
+	size_t size, room; /* bytes used; bytes in all */
+	size_t start;      /* start of the present record */
+	bool full;         /* the present record did not fit */
 };
 
-/* Writes into `data` of `room` bytes, from its start. */
+/* Starts writing at the beginning of `data`, which has `room` bytes. */
 void ms_record_writer_init(struct ms_record_writer *w, void *data, size_t room);
 void ms_record_begin(struct ms_record_writer *w);
 void ms_record_number(struct ms_record_writer *w, uint32_t field, uint64_t value);
 void ms_record_bytes(struct ms_record_writer *w, uint32_t field, const void *bytes, size_t n);
 void ms_record_string(struct ms_record_writer *w, uint32_t field, const char *s);
-/* Closes the record. False when it did not fit: the buffer is then as it was before
- * ms_record_begin. */
+/* Ends the record. False = it did not fit, and the buffer is as before ms_record_begin. */
 bool ms_record_end(struct ms_record_writer *w);
 /* Returns the bytes written so far, as a column of a block. */
 struct ms_column ms_record_column(const struct ms_record_writer *w);
@@ -47,16 +46,16 @@ struct ms_record {
 	const uint8_t *at, *end; /* fields not read yet */
 };
 struct ms_field {
-	uint32_t id; /* 0 when over 32 bits: unknown for sure */
+	uint32_t id; /* 0 if above 32 bits, which no version knows */
 	bool is_bytes;
-	uint64_t value;      /* a number; of bytes, their count */
-	const uint8_t *data; /* bytes, not ended by a NUL; NULL for a number */
+	uint64_t value;      /* number, or length in bytes */
+	const uint8_t *data; /* bytes without a NUL; NULL for a number */
 	size_t size;
 };
 
 void ms_record_reader_init(struct ms_record_reader *r, const void *data, size_t size);
-/* MS_FMT_OK: `rec` is the next record, which points into the data. MS_FMT_END, or MS_FMT_BAD: a
- * length runs past the end. */
+/* Reads the next record, which points into the data: MS_FMT_OK, MS_FMT_END, or MS_FMT_BAD (a length
+ * beyond the end). */
 enum ms_fmt ms_record_next(struct ms_record_reader *r, struct ms_record *rec);
-/* The next field of a record: MS_FMT_OK, MS_FMT_END or MS_FMT_BAD. */
+/* Reads the next field of a record: MS_FMT_OK, MS_FMT_END or MS_FMT_BAD. */
 enum ms_fmt ms_record_field(struct ms_record *rec, struct ms_field *f);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * Frames and call-stack nodes to columns and back.
+ * Encodes frames and call-stack nodes to columns, and decodes them.
  */
 #include "stacks.h"
 
 #include "trace.h"
 #include "varint.h"
 
-/* The encoder's memory: head 32 | module 5f | address 10f | flags 5f | parent 5n | frame 5n. */
+/* Layout of the encoder's memory in bytes, for f frames and n nodes: head 64 | module 5f | address
+ * 10f | flags 5f | parent 5n | frame 5n. */
 #define HEAD_BYTES 64
 
 /* ---- encoder ---- */
@@ -82,8 +83,8 @@ size_t ms_stacks_encoder_finish(struct ms_stacks_encoder *e, struct ms_column *o
 
 /* ---- decoder ---- */
 
-/* A run of numbers from `first`: at least 1, with its end in 32 bits, and no longer than the bytes
- * that describe it. */
+/* Checks a range of `count` numbers from `first`: at least 1, its end within 32 bits, and no longer
+ * than the bytes that describe it. */
 static bool good_run(uint64_t first, uint64_t count, const struct ms_cursor *bytes)
 {
 	return first >= 1 && first <= UINT32_MAX && count <= UINT32_MAX - first &&

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Frames and call-stack nodes: encoder and decoder of MS_BLOCK_STACKS.
  *
- * A node is one frame with its caller's node as parent: a call stack is a path to the root. Both
- * number from 1 in order of appearance in the file; a node comes after its parent and its frame.
+ * A node is one frame with its caller's node as parent, so a call stack is a path to the root.
+ * Frames and nodes are numbered from 1 in order of appearance in the file; a node comes after its
+ * parent and its frame.
  */
 #pragma once
 
@@ -34,18 +35,19 @@ struct ms_stacks_encoder {
 	uint8_t *module, *address, *flags, *parent, *frame; /* ends of the columns */
 };
 
-/* `memory` of MS_STACKS_MEMORY(max_frames, max_nodes) bytes is borrowed for the encoder's life. */
+/* Initialises an encoder. `memory` of MS_STACKS_MEMORY(max_frames, max_nodes) bytes is borrowed for
+ * the encoder's life. */
 void ms_stacks_encoder_init(struct ms_stacks_encoder *e, void *memory, uint32_t max_frames,
 			    uint32_t max_nodes);
 /* Starts a block with the numbers of its first frame and node. */
 void ms_stacks_encoder_begin(struct ms_stacks_encoder *e, uint32_t first_frame,
 			     uint32_t first_node);
-/* Add the next frame or node; they take the next number. MS_FMT_OK, or MS_FMT_FULL: write the
- * block, begin another. */
+/* Add the next frame or node, which takes the next number. MS_FMT_OK, or MS_FMT_FULL: write the
+ * block and begin another. */
 enum ms_fmt ms_stacks_put_frame(struct ms_stacks_encoder *e, const struct ms_frame *f);
 enum ms_fmt ms_stacks_put_node(struct ms_stacks_encoder *e, const struct ms_node *n);
 /* Fills `out` with the columns that are not empty, and returns how many, as ms_event_encoder_finish
- * does: 0 when there is neither frame nor node. */
+ * does; 0 = there are no frames or nodes. */
 size_t ms_stacks_encoder_finish(struct ms_stacks_encoder *e, struct ms_column *out);
 
 struct ms_stacks_decoder {
@@ -56,12 +58,14 @@ struct ms_stacks_decoder {
 	struct ms_cursor module, address, flags, parent, frame;
 };
 
-/* MS_FMT_OK or MS_FMT_BAD. The bytes may be hostile; counts are bounded by the column sizes. */
+/* Starts decoding a block. The bytes may be hostile; counts are bounded by the column sizes.
+ * MS_FMT_OK or MS_FMT_BAD. */
 enum ms_fmt ms_stacks_decoder_init(struct ms_stacks_decoder *d, const struct ms_column *columns,
 				   size_t n);
-/* The next frame (number first_frame + 0, 1, ...). MS_FMT_OK, MS_FMT_END, MS_FMT_BAD. Frames and
- * nodes may be read in any order. */
+/* Decodes the next frame (number first_frame + 0, 1, ...): MS_FMT_OK, MS_FMT_END or MS_FMT_BAD.
+ * Frames and nodes may be read in any order. */
 enum ms_fmt ms_stacks_next_frame(struct ms_stacks_decoder *d, struct ms_frame *f);
-/* The next node: parent below its own number, frame at least 1 and below first_frame + frames.
- * After a lost block either may never have been seen: the caller treats such a one as unknown. */
+/* Decodes the next node. Its parent is below its own number, its frame at least 1 and below
+ * first_frame + frames. After a lost block either may be missing: the caller treats it as
+ * unknown. */
 enum ms_fmt ms_stacks_next_node(struct ms_stacks_decoder *d, struct ms_node *n);

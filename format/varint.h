@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Varints: 7 bits a byte, low bits first, high bit = more follow. At most 10 bytes.
+ * Varints: 7 bits per byte, low bits first, high bit = more bytes follow. At most 10 bytes.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 
 #define MS_VARINT_MAX 10
 
-/* Writes `v` at `p`, which has room for MS_VARINT_MAX bytes; returns the end. */
+/* Writes `v` at `p`, which has room for MS_VARINT_MAX bytes. Returns the end. */
 static inline uint8_t *ms_varint_put(uint8_t *p, uint64_t v)
 {
 	while (v >= 0x80) {
@@ -22,7 +22,7 @@ static inline uint8_t *ms_varint_put(uint8_t *p, uint64_t v)
 	return p;
 }
 
-/* Writes `n` of them. */
+/* Writes `n` varints. Returns the end. */
 static inline uint8_t *ms_varints_put(uint8_t *p, const uint64_t *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -49,9 +49,9 @@ static inline bool ms_varint_get_long(const uint8_t **p, const uint8_t *end, uin
 	return false;
 }
 
-/* Reads a varint at *p, moves *p past it. False when it is cut off at `end` or over 64 bits; *p
- * stays then. Who keeps *p in a register keeps it there: it is given to nothing that is not inline.
- */
+/* Reads a varint at *p, and moves *p past it. False = it is truncated at `end` or above 64 bits,
+ * and *p is unchanged. If the caller has *p in a register, it stays there, since its address is
+ * passed to inline functions only. */
 static inline bool ms_varint_get(const uint8_t **p, const uint8_t *end, uint64_t *v)
 {
 	const uint8_t *at = *p;
@@ -68,12 +68,12 @@ static inline bool ms_varint_get(const uint8_t **p, const uint8_t *end, uint64_t
 	return true;
 }
 
-/* Bytes still to be read. */
+/* Holds the range of bytes still to be read. */
 struct ms_cursor {
 	const uint8_t *at, *end;
 };
 
-/* Those of a column, none where there is no such column. */
+/* Returns a cursor over a column; an absent column is empty. */
 static inline struct ms_cursor ms_cursor_of(const struct ms_column *v, size_t n, uint32_t id)
 {
 	const struct ms_column *c = ms_column_find(v, n, id);
@@ -93,7 +93,7 @@ static inline bool ms_cursor_get_all(struct ms_cursor *c, uint64_t *v, size_t n)
 	return true;
 }
 
-/* Zigzag: small numbers of either sign become small unsigned ones. The argument is a difference
+/* Maps small numbers of either sign to small unsigned ones (zigzag). The argument is a difference
  * modulo 2^64. */
 static inline uint64_t ms_zigzag(uint64_t d)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Records of a verdicts block.
+ * Writes and reads records of a verdicts block.
  */
 #include "verdict.h"
 
