@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Lines of JSON. What ended is known by what the line before had: a process that was there and is
- * not, or that went away while it was read.
+ * Writes lines of JSON. A process has ended if the previous line had it and it is gone, or if it
+ * disappeared while it was read.
  */
 #include "lines.h"
 
@@ -16,11 +16,11 @@
 
 struct seen {
 	pid_t pid;
-	uint64_t start_ticks; /* with the number it names the process for ever */
+	uint64_t start_ticks; /* with the pid it identifies the process */
 	char name[64];
 };
 
-/* A line, or a list in it, which is made before what stands in front of it. */
+/* Holds a line, or a list in it; lists are written before the parts in front of them. */
 struct part {
 	char *v;
 	size_t n, cap;
@@ -31,7 +31,7 @@ struct lines {
 	bool one, smaps;
 	size_t count, skipped;
 	struct part line, processes, ended;
-	MS_ARRAY(struct seen) now, before; /* in order of pid */
+	MS_ARRAY(struct seen) now, before; /* sorted by pid */
 };
 
 static void put_part(void *to, const char *s, size_t n)
@@ -51,7 +51,7 @@ static void begin(struct part *p, bool list)
 		ms_json_open(&p->j, NULL, '[');
 }
 
-/* Its text, until the next one begins. */
+/* Ends the list. Returns its text, valid until the next list begins. */
 static const char *end(struct part *p)
 {
 	ms_json_close(&p->j, ']');
@@ -159,7 +159,7 @@ void lines_without(struct lines *l, const struct ms_proc *p, bool ended)
 	l->skipped += !ended;
 	if (!ended)
 		note(l, p, p->name);
-	/* what the line before had is missed at the end of this one */
+	/* processes of the previous line are reported at the end of this one */
 	for (size_t i = 0; ended && i < l->before.n; i++)
 		if (same(&l->before.v[i], p->pid, p->start_ticks))
 			return;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What running processes have mapped, as a line of JSON for each time, in the layout of memc.
+ * Writes the mapped memory of running processes as one line of JSON per moment, in the layout of
+ * memc.
  */
 #pragma once
 
@@ -10,8 +11,8 @@
 
 struct ms_err;
 
-/* `one`: a line is a process; else it has a list of them, of those that could not be read how many,
- * and of those that ended since the time before which. */
+/* Creates a writer of lines. `one`: each line is one process; else it has a list of processes, the
+ * number of unreadable ones, and a list of those that have ended since the previous line. */
 struct lines *lines_new(bool one, bool smaps);
 void lines_free(struct lines *l);
 
@@ -19,12 +20,13 @@ struct lines_figures {
 	const struct ms_regions *regions;
 	uint64_t rss_bytes, vsz_bytes;
 };
-/* One process that could be read, and its name now. */
+/* Adds a process that could be read, with its present name. */
 void lines_process(struct lines *l, const struct ms_proc *p, const char *name, uint64_t wall_ns,
 		   const struct lines_figures *f);
-/* One that could not; `ended`: because it is no more. Those of a time come in order of pid. */
+/* Adds a process that could not be read; `ended`: because it has ended. Processes of a moment are
+ * passed in order of pid. */
 void lines_without(struct lines *l, const struct ms_proc *p, bool ended);
-/* All of a time was told: to standard output, at once. 0, or -1 with `err` set. */
+/* Ends the line of a moment and writes it to standard output. 0, or -1 with `err` set. */
 int lines_end(struct lines *l, uint64_t wall_ns, struct ms_err *err);
-/* Has whoever read standard output gone away? Nothing need be written to know. */
+/* Tells whether the reader of standard output is gone, without writing anything. */
 bool lines_unread(void);

@@ -4,10 +4,10 @@
  * In the order in which data meets them:
  *   options.c   the command line
  *   regions.c   --maps and --smaps: running processes instead of traces
- *   lines.c     the same as lines of JSON while they run
- * All else is shared with the tools that take traces themselves: libcommon/trace/recording.h reads
- * a trace, replay.h models the heap, snapshot_build.c brings processes together, snapshot.h has the
- * database, dataset.h appends it to others.
+ *   lines.c     running processes as lines of JSON
+ * Everything else is shared with the tools that read traces themselves:
+ * libcommon/trace/recording.h reads a trace, replay.h models the heap, snapshot_build.c brings
+ * processes together, snapshot.h has the database, dataset.h appends it to a dataset.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static void tell_trouble(const struct options *o, const char *why)
 		ms_cli_remark(&o->cli, "--symbols=debuginfod: %s", why);
 }
 
-/* One line for each process that is not whole. */
+/* Prints one line for each process whose trace is incomplete. */
 static void tell_incomplete(sqlite3 *db, const struct options *o, struct ms_err *err)
 {
 	sqlite3_stmt *stmt = ms_sql_prepare(
@@ -52,7 +52,7 @@ static void tell_incomplete(sqlite3 *db, const struct options *o, struct ms_err 
 	sqlite3_finalize(stmt);
 }
 
-/* One line for the files of folders that are not in the snapshot. */
+/* Prints one line for the files of folders that are not in the snapshot. */
 static void tell_unreadable(sqlite3 *db, const struct options *o, unsigned count,
 			    struct ms_err *err)
 {
@@ -77,7 +77,7 @@ static int check_size(sqlite3 *db, const struct options *o, struct ms_err *err)
 			  ms_format_size(a, size), ms_format_size(b, o->cli.max_image));
 }
 
-/* The end of either kind. 0, or -1 with `err` set. */
+/* Finishes and writes a snapshot of either kind. 0, or -1 with `err` set. */
 static int finish(sqlite3 *db, const struct options *o, struct ms_err *err)
 {
 	if (check_size(db, o, err) != 0 ||
@@ -88,7 +88,7 @@ static int finish(sqlite3 *db, const struct options *o, struct ms_err *err)
 	return o->dataset ? ms_dataset_append(o->dataset, &o->keys, db, err) : 0;
 }
 
-/* Snaps running processes instead of traces. The exit status, or -1 with `err` set. */
+/* Snaps running processes instead of traces. Returns the exit status, or -1 with `err` set. */
 static int snap_regions(const struct options *o, struct ms_err *err)
 {
 	sqlite3 *db = NULL;
@@ -99,7 +99,7 @@ static int snap_regions(const struct options *o, struct ms_err *err)
 	return rc > 0 && o->cli.allow_partial ? 0 : rc;
 }
 
-/* Builds and writes. The exit status, or -1 with `err` set. */
+/* Builds and writes a snapshot. Returns the exit status, or -1 with `err` set. */
 static int snap(const struct options *o, struct ms_err *err)
 {
 	struct ms_build_options bo = {.points = o->points.v,
@@ -173,7 +173,7 @@ static struct ms_held_files *read_held(const struct options *o, struct ms_err *e
 	return NULL;
 }
 
-/* One trace that cannot have symbols does not keep the others from theirs. */
+/* Embeds symbols into each trace. If one fails, the others are still done. */
 static int embed(const struct options *o, struct ms_err *why)
 {
 	struct ms_symbols_options so = {.sysroot = o->sysroot,
@@ -211,7 +211,7 @@ int main(int argc, char **argv)
 	else if (rc == 0 && o.embed)
 		rc = embed(&o, &err);
 	else if (rc == 0 && !o.output && !o.dataset && !o.regions.lines && isatty(STDOUT_FILENO))
-		/* A terminal is refused before the long part starts. */
+		/* refuses a terminal before the slow part */
 		rc = ms_snapshot_write(NULL, NULL, &err);
 	else if (rc == 0)
 		rc = o.regions.maps || o.regions.smaps ? snap_regions(&o, &err) : snap(&o, &err);

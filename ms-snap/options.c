@@ -115,7 +115,7 @@ static const struct ms_cli_tool tool = {
 	olds,
 	.reads = true};
 
-/* FILE@POINT is FILE with --at POINT. */
+/* Adds an input. FILE@POINT means FILE with --at POINT. */
 static int add_input(struct options *o, char *path, struct ms_arena *a, struct ms_err *err)
 {
 	const char *point;
@@ -146,7 +146,7 @@ static int check(const struct options *o, struct ms_err *err)
 	return 0;
 }
 
-/* Every run of a dataset has the moments that all are compared at. */
+/* Checks the options of --dataset. Every run of a dataset has the same moments, for comparison. */
 static int check_dataset(struct options *o, struct ms_err *err)
 {
 	if (!o->dataset)
@@ -162,7 +162,7 @@ static int check_dataset(struct options *o, struct ms_err *err)
 		       : 0;
 }
 
-/* Regions are not of a trace. */
+/* Checks that options about traces are not given with --maps and --smaps. */
 static int check_regions(const struct options *o, struct ms_err *err)
 {
 	if (o->points.n || o->from || o->to || o->embed || o->no_symbols || o->wrappers.n ||

@@ -17,11 +17,11 @@ struct ms_err;
 
 struct options {
 	struct ms_cli_list inputs, points,
-		debug_dirs; /* debug_dirs ends in NULL when there is any */
+		debug_dirs; /* debug_dirs ends in NULL unless it is empty */
 	const char *output; /* NULL = standard output */
 	const char *sysroot;
 	const char *from, *to; /* --from, --to */
-	uint64_t every_ns;     /* --every; 0 = no */
+	uint64_t every_ns;     /* --every; 0 = not given */
 	enum ms_read read;
 	struct ms_wrappers wrappers; /* --wrapper */
 	bool embed;                  /* --symbols=embed */
@@ -35,7 +35,7 @@ struct options {
 	struct ms_cli cli;
 };
 
-/* Reads the command line into `o` (zeroed by the caller). Strings are borrowed from argv or made in
- * `a`. 0, or -1 with `err` set; options_free in both cases. */
+/* Reads the command line into `o` (zeroed by the caller). Strings are borrowed from argv or
+ * allocated in `a`. 0, or -1 with `err` set; call options_free in both cases. */
 int options_parse(struct options *o, int argc, char **argv, struct ms_arena *a, struct ms_err *err);
 void options_free(struct options *o);

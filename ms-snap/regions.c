@@ -21,18 +21,18 @@
 #include "libcommon/snapshot/snapshot_insert.h"
 #include "libcommon/base/units.h"
 
-/* A flag of stat: a thread of the kernel, which has no memory of its own. */
+/* Flag in stat of kernel threads, which have no memory of their own. */
 #define PF_KTHREAD 0x00200000u
 #define COMMAND_MAX 65536
 #define SECOND_NS UINT64_C(1000000000)
-#define LOOK_NS UINT64_C(250000000) /* is anybody still reading? */
+#define LOOK_NS UINT64_C(250000000) /* interval of checking that standard output has a reader */
 
 static int by_number(const void *a, const void *b)
 {
 	return MS_ORDER(*(const pid_t *)a, *(const pid_t *)b);
 }
 
-/* "1,2", each once. */
+/* Parses a list of pids such as "1,2", and removes duplicates. */
 static int take_pids(struct regions_options *o, const char *text, struct ms_err *err)
 {
 	char one[16];
@@ -54,7 +54,7 @@ static int take_pids(struct regions_options *o, const char *text, struct ms_err 
 	}
 }
 
-/* Options that are nothing without --maps and --smaps. */
+/* Refuses options that need --maps or --smaps. */
 static int check_none(const struct regions_options *o, struct ms_err *err)
 {
 	const char *what = o->pid_texts.n ? o->pid_texts.v[0] : NULL;
@@ -89,7 +89,7 @@ int regions_check(struct regions_options *o, uint64_t every_ns, bool output, str
 	return 0;
 }
 
-/* A process that was seen before, by number and start. */
+/* Describes a process that was seen before; pid and start identify it. */
 struct known {
 	pid_t pid;
 	uint64_t start_ticks;
@@ -100,16 +100,16 @@ struct known {
 enum table { PROCESS, SNAPSHOT, REGION, SAMPLE, SKIPPED, TABLES };
 static const char *const table_names[] = {"process", "snapshot", "region", "sample", "skipped"};
 
-/* One that was named. */
+/* Holds a process given on the command line. */
 struct target {
 	struct ms_proc proc;
-	bool over, told; /* it has ended; that it cannot be read was said */
+	bool over, told; /* it has ended; its error was reported */
 };
 
 struct reading {
 	const struct regions_options *o;
 	const struct ms_cli *cli;
-	struct lines *lines; /* NULL = rows are wanted */
+	struct lines *lines; /* NULL = write rows */
 	struct target *targets;
 	size_t target_count;
 	bool failed; /* one of several could not be read */
@@ -118,8 +118,8 @@ struct reading {
 	int64_t snapshots;
 	struct utsname machine;
 	struct ms_regions regions;
-	uint64_t wall_ns; /* when it began, since 1970 */
-	uint64_t time_ns; /* since then */
+	uint64_t wall_ns; /* start of reading, ns since 1970 */
+	uint64_t time_ns; /* ns since the start */
 };
 
 /* ---- processes ---- */
@@ -130,7 +130,7 @@ static const char *command(struct ms_arena *a, const struct ms_proc *p)
 	char *args = ms_arena_alloc(a, COMMAND_MAX);
 	size_t n = COMMAND_MAX;
 	ms_proc_text_at(p->folder, "cmdline", args, n);
-	/* Some write their state over their arguments and leave the rest empty. */
+	/* some programs write their state over their arguments and clear the rest */
 	while (n && !args[n - 1])
 		n--;
 	for (size_t at = 0; at < n; at += strlen(args + at) + 1)
@@ -252,13 +252,13 @@ static const char *reason_of(int e)
 
 static const char zombie[] = "ended, but not yet reaped by its parent";
 
-/* Did it end, rather than that it may not be read? */
+/* Tells whether the reason is that the process has ended. */
 static bool is_end(const char *why)
 {
 	return strncmp(why, "ended", 5) == 0;
 }
 
-/* NULL when it was told of, or was not wanted; else why it could not be read. */
+/* Reads a process. NULL = it was added, or is not wanted; else why it could not be read. */
 static const char *read_open(struct reading *r, struct ms_proc *p)
 {
 	struct ms_proc_stat st;
@@ -278,7 +278,8 @@ static const char *read_open(struct reading *r, struct ms_proc *p)
 	return NULL;
 }
 
-/* One that could not be read. Whose end was before is no news. */
+/* Adds a process that could not be read. In lines, zombies are omitted: their end was reported
+ * before. */
 static void put_without(struct reading *r, const struct ms_proc *p, const char *why)
 {
 	if (!r->lines)
@@ -308,7 +309,8 @@ static int read_all(struct reading *r, struct ms_err *err)
 
 /* ---- those that were named ---- */
 
-/* One alone must be there; of several the others are read, and the status says that one was not. */
+/* Opens the given processes. If there is only one, it must exist; if one of several does not, the
+ * others are read, and the exit status tells. */
 static int open_targets(struct reading *r, struct ms_err *err)
 {
 	const struct regions_options *o = r->o;
@@ -330,7 +332,8 @@ static int open_targets(struct reading *r, struct ms_err *err)
 	return open || o->all ? 0 : ms_err_set(err, "none of these processes could be opened");
 }
 
-/* Says once why one is not read (any more). A snapshot of one process just ends with it. */
+/* Reports once why a process cannot be read (any more). A snapshot of a single process just ends
+ * with it. */
 static int tell_without(struct reading *r, struct target *t, const char *why, bool first,
 			struct ms_err *err)
 {
@@ -350,7 +353,7 @@ static int tell_without(struct reading *r, struct target *t, const char *why, bo
 	return 0;
 }
 
-/* 0; 1 when nothing is left to be read; -1 with `err` set. */
+/* Reads the given processes. 0; 1 = none is left; -1 with `err` set. */
 static int read_targets(struct reading *r, bool first, struct ms_err *err)
 {
 	size_t left = 0;
@@ -370,8 +373,8 @@ static int read_targets(struct reading *r, bool first, struct ms_err *err)
 
 /* ---- at intervals ---- */
 
-/* Waits until `at` of the monotonic clock. False: a signal says that it is enough, or nobody reads
- * the lines any more. */
+/* Waits until `at` of the monotonic clock. False = a signal requested the end, or the lines have no
+ * reader any more. */
 static bool wait_until(const struct reading *r, uint64_t at, const sigset_t *enough)
 {
 	for (uint64_t now; (now = ms_clock_ns(CLOCK_MONOTONIC)) < at;) {
@@ -385,7 +388,7 @@ static bool wait_until(const struct reading *r, uint64_t at, const sigset_t *eno
 	return true;
 }
 
-/* 0; 1 when nothing is left to be read; -1 with `err` set. */
+/* Reads all processes at one moment. 0; 1 = none is left; -1 with `err` set. */
 static int read_time(struct reading *r, bool first, struct ms_err *err)
 {
 	int rc = r->o->all ? read_all(r, err) : read_targets(r, first, err);
@@ -409,8 +412,8 @@ static int read_times(struct reading *r, struct ms_err *err)
 	for (uint64_t i = 0; rc == 0 && (!count || i < count); i++) {
 		if (!wait_until(r, start + next, &enough))
 			break;
-		/* Moments that passed while this process was stopped are left out: how the targets
-		 * were then is unknown. */
+		/* Skips moments that passed while this process was stopped: the state of the
+		 * targets then is unknown. */
 		uint64_t since = ms_clock_ns(CLOCK_MONOTONIC) - start;
 		r->time_ns = every_ns ? since - since % every_ns : 0;
 		next = r->time_ns + every_ns;
@@ -424,7 +427,7 @@ static int read_times(struct reading *r, struct ms_err *err)
 	return rc < 0 ? -1 : r->failed ? 2 : 0;
 }
 
-/* Moments by their time on the clock of all; 1.5s is what --at understands. */
+/* Labels moments by their time on the common clock, in the syntax of --at, for instance 1.5s. */
 static const char name_moments[] =
 	"UPDATE process SET duration_ns ="
 	" (SELECT max(time_ns) FROM snapshot s WHERE s.process = process.id);"
