@@ -3,21 +3,21 @@
  *
  * In the order in which data meets them:
  *
- *   app/    options.c the command line; app.c the loop: look, draw, wait for a key; plain frames;
- *           app_*.c what keys do; state.c what was chosen, kept for the next time
- *   proc/   system.c all processes, from /proc; process.c one of them, with its regions; source.c
- *           from which file of /proc the figures are; history.c a figure over time, and whether it
- *           grows; chosen.c what is read of the selected one alone; limits.c when its growth meets a
- *           limit; maps.c its mappings, and by them whether it is being recorded
- *   trace/  trace.c a trace as it grows: read on, summed up; past.c at an earlier moment; trace_*.c
- *           its rows in order and as a tree, names of call stacks, one site; record.c
- *           ms-record of a process that was chosen; save.c snapshots
- *   rows/   rows.c which processes are shown, in what order: filter, groups, tree; columns.c what is
- *           shown of each; list.c the selection, which stays with its row
+ *   app/    options.c the command line; app.c the loop: read, draw, wait for a key; plain frames;
+ *           app_*.c actions of keys; state.c saves settings for the next start
+ *   proc/   system.c all processes, from /proc; process.c one process, with its regions; source.c
+ *           chooses the file of /proc for the figures; history.c a figure over time, and its trend;
+ *           chosen.c figures of the selected process only; limits.c when growth reaches a limit;
+ *           maps.c a process's mappings, which tell whether it is being recorded
+ *   trace/  trace.c a growing trace: reads and sums it up; past.c its state at an earlier moment;
+ *           trace_*.c its sorted rows, its call tree, names of call stacks, one site; record.c runs
+ *           ms-record for a chosen process; save.c snapshots
+ *   rows/   rows.c chooses and orders the visible processes: filter, groups, tree; columns.c their
+ *           columns; list.c the selection, which stays with its row
  *   json/   frames as JSON
  *   serve/  a trace over HTTP: profiles, metrics, the report
  *   view/   frames, drawn into a grid of cells (cells/grid.c; figures in few columns: words.c)
- *   term/   term.c the terminal; input.c its bytes as keys; keys.c the table of keys
+ *   term/   term.c the terminal; input.c decodes its bytes to keys; keys.c the table of keys
  */
 #include <locale.h>
 #include <stdio.h>

@@ -35,7 +35,7 @@ void grid_free(struct grid *g)
 	*g = (struct grid){0};
 }
 
-/* One character of `s`: its bytes, and what is shown for it. */
+/* Describes one character of `s`: its bytes, and the text shown for it. */
 struct character {
 	const char *show;
 	unsigned bytes, show_bytes;
@@ -48,12 +48,12 @@ static struct character next_character(const struct grid *g, const char *s)
 	unsigned n = (unsigned)ms_utf8_next(s, strnlen(s, 4), &code);
 	if (n == 1 && code >= 0x20 && code != 0x7f)
 		return (struct character){s, 1, 1, 1};
-	if (g->ascii && code == 0x2026) /* of shortened names */
+	if (g->ascii && code == 0x2026) /* ellipsis of shortened names */
 		return (struct character){"~", n, 1, 1};
 	if (n <= 1 || code < 0xa0 || g->ascii)
 		return (struct character){"?", n ? n : 1, 1, 1};
 	int w = wcwidth((wchar_t)code);
-	/* not known to the locale, or one that would turn the direction of the line */
+	/* unknown to the locale, or changes the direction of the line */
 	if (w < 0 || (code >= 0x200b && code <= 0x200f) || (code >= 0x202a && code <= 0x202e) ||
 	    (code >= 0x2066 && code <= 0x2069))
 		return (struct character){"?", n, 1, 1};
@@ -241,7 +241,7 @@ void grid_rule(struct grid *g, int row, const char *title)
 	}
 }
 
-/* One of the block elements. */
+/* Tells whether the text is a block element. */
 static bool is_bar(const char *text)
 {
 	return strncmp(text, "\xe2\x96", 2) == 0 && (unsigned char)text[2] < 0x90;

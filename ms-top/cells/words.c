@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Figures in few columns.
+ * Formats figures in few columns.
  */
 #include "words.h"
 
@@ -24,7 +24,7 @@ const char *words_print(const char *fmt, ...)
 static const char *scaled(const char *sign, double v, double base, const char *units)
 {
 	int unit = 0;
-	/* what would be rounded to four digits has the next unit */
+	/* a value that would round to four digits uses the next unit */
 	while (v >= 999.5 && units[unit + 1] && (unit || v >= base)) {
 		v /= base;
 		unit++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Frames as JSON: the figures of the plain frames before they are rounded.
+ * Writes frames as JSON: the figures of the plain frames, not rounded.
  */
 #include "json.h"
 
@@ -189,7 +189,7 @@ static void put_kinds(struct ms_json *j, const struct process *p)
 	ms_json_close(j, ']');
 }
 
-/* The keys are those of libmemscope's regions. */
+/* Writes a region with the keys of libmemscope's regions. */
 static void put_region(struct ms_json *j, const struct ms_region *r)
 {
 	ms_json_open(j, NULL, '{');

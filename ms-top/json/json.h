@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Frames as JSON, one object each: ms-top(1) names the keys.
+ * Writes frames as JSON, one object each; ms-top(1) lists the keys.
  */
 #pragma once
 
@@ -14,7 +14,7 @@ struct rows;
 struct system;
 struct trace;
 
-/* A line with its end. Zero to begin with; its memory is used again by the next frame. */
+/* Holds a line with its newline. Zero at first; its memory is reused by the next frame. */
 struct json_line {
 	char *v;
 	size_t n, cap;
@@ -25,13 +25,13 @@ void json_process(struct json_line *to, const struct process *p);
 void json_trace(struct json_line *to, struct trace *t);
 void json_free(struct json_line *to);
 
-/* ---- among the files that write frames ---- */
+/* ---- for the files that write frames ---- */
 
-/* Begins a frame with what all frames have; json_end ends it. */
+/* Begins a frame with the members that all frames have; json_end ends it. */
 struct ms_json json_begin(struct json_line *to, const char *mode);
 void json_end(struct ms_json *j);
-/* Writes what the history of a figure shows. Rates are not known while it is too short. */
+/* Writes the trend of a figure. Rates are null while its history is too short. */
 void json_trend(struct ms_json *j, const struct ms_trend *t, const char *verdict);
 
-/* Writes which limit is met when; all null where none is. */
+/* Writes which limit is reached when; null if none is. */
 void json_forecast(struct ms_json *j, const struct forecast *f);

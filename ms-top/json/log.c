@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Frames as JSON, added to a file line by line.
+ * Appends frames as JSON lines to a file.
  */
 #include "log.h"
 
@@ -13,7 +13,8 @@
 #include "libcommon/base/err.h"
 #include "libcommon/base/io.h"
 
-/* Nothing but what an earlier log may begin with is added to: a trace would be damaged by it. */
+/* Checks that the file is empty or an earlier log: appending would damage, for instance, a
+ * trace. */
 static int check(int fd, const char *path, struct ms_err *err)
 {
 	static const char begin[] = "{\"format\":\"memscope-top\"";
@@ -37,7 +38,7 @@ static int check(int fd, const char *path, struct ms_err *err)
 	return 0;
 }
 
-/* Opens what has the name, or makes it; not to wait for the other end of a pipe. */
+/* Opens the file, or creates it; does not wait for the other end of a pipe. */
 static int open_at(const struct ms_dest *at, const char *path)
 {
 	const int how = O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
@@ -85,7 +86,7 @@ int log_add(struct log *l, const struct json_line *line, struct ms_err *err)
 		l->failed = false;
 		return 0;
 	}
-	/* what is there of the line goes again, unless another one has added to the file, too */
+	/* remove the incomplete line, unless another process has appended to the file, too */
 	if (done && fstat(l->fd, &st) == 0 && lseek(l->fd, 0, SEEK_CUR) == st.st_size &&
 	    ftruncate(l->fd, st.st_size - (off_t)done) != 0)
 		why = errno;

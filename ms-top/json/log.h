@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Frames as JSON, added to a file line by line.
+ * Appends frames as JSON lines to a file.
  */
 #pragma once
 
@@ -9,15 +9,16 @@ struct json_line;
 struct ms_err;
 
 struct log {
-	const char *path; /* NULL = there is none */
+	const char *path; /* NULL = no log */
 	int fd;
-	bool failed; /* the latest line could not be added, and that was said */
+	bool failed; /* the latest line could not be written, which was reported */
 };
 
-/* Opens the file at `path` (borrowed; NULL = no log), a new one for its owner alone. What is in it
- * stays, and must be such lines. 0, or -1 with `err` set; log_close in both cases. */
+/* Opens the file at `path` (borrowed; NULL = no log); a new one is readable by its owner only. An
+ * existing one must be an earlier log, and is appended to. 0, or -1 with `err` set; call log_close
+ * in both cases. */
 int log_open(struct log *l, const char *path, struct ms_err *err);
-/* Adds a line, whole or not at all. 0, or -1 with `err` set: only of the first one of a row that
- * cannot be added. */
+/* Appends a line, whole or not at all. 0, or -1 with `err` set for the first of several consecutive
+ * failures. */
 int log_add(struct log *l, const struct json_line *line, struct ms_err *err);
 void log_close(struct log *l);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Frames of a trace as JSON.
+ * Writes frames about a trace as JSON.
  */
 
 #include "json.h"
@@ -54,7 +54,7 @@ static void put_total(struct ms_json *j, const struct trace *t)
 	ms_json_close(j, '}');
 }
 
-/* NULL = there is none. */
+/* Writes a call-stack frame; NULL is written as null. */
 static void put_frame(struct ms_json *j, const char *key, const struct trace_frame *f)
 {
 	char name[512];

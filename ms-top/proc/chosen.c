@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What is read of the selected process alone.
+ * Reads figures of the selected process only.
  */
 #include "system.h"
 
@@ -19,7 +19,7 @@
 struct allocators {
 	char *text;
 	size_t room;
-	bool other; /* than the C library's */
+	bool other; /* the process also maps another allocator */
 };
 
 static bool take_mapping(void *arg, const char *line)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * A figure over time.
+ * Keeps a figure over time.
  */
 #include "history.h"
 
 static void keep_every_second(struct history *h)
 {
-	/* the first one stays, so that it does not begin later than it did; its end is `bytes` */
+	/* keeps the first sample, so that the start stays; `bytes` has the end */
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < h->n; i += 2, n++) {
 		h->kib[n] = h->kib[i];
@@ -65,7 +65,7 @@ const char *history_word(const struct ms_trend *t)
 size_t history_values(const struct history *h, unsigned *values, size_t n)
 {
 	size_t have = h->n < n ? h->n : n;
-	/* spread over all of the time, not over its end */
+	/* spread over the whole time, not only its end */
 	for (size_t i = 0; i < have; i++)
 		values[i] = h->kib[have > 1 ? i * (h->n - 1) / (have - 1) : 0];
 	if (have)

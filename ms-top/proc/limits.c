@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What a process may grow to, and when it will have.
+ * Limits of a process's memory, and when its growth reaches one.
  */
 #include "limits.h"
 
@@ -14,16 +14,16 @@
 #include "libcommon/proc/proc.h"
 
 #define FAR_S (365.25 * 86400)
-#define NO_LIMIT (UINT64_C(1) << 60) /* from here on a cgroup of the old kind means none */
+#define NO_LIMIT (UINT64_C(1) << 60) /* values from here on mean "no limit" in cgroup v1 */
 
-/* A file that holds one number. */
+/* Reads a file that holds one number. */
 static uint64_t number_at(int folder, const char *path)
 {
 	char text[32], *end;
 	if (!ms_proc_text_at(folder, path, text, sizeof text))
 		return SOURCE_UNKNOWN;
 	uint64_t v = strtoull(text, &end, 10);
-	return end == text ? SOURCE_UNKNOWN : v; /* "max" */
+	return end == text ? SOURCE_UNKNOWN : v; /* "max" is not a number */
 }
 
 static uint64_t room_of(uint64_t max, uint64_t now)
@@ -31,7 +31,8 @@ static uint64_t room_of(uint64_t max, uint64_t now)
 	return max > now ? max - now : 0;
 }
 
-/* The group and all that it is in; the one with least left counts. */
+/* Reads the limits of a control group and its ancestors; the one with the least memory left
+ * counts. */
 static void read_groups(struct limits *l, int folder, const char *root, char *group,
 			const char *max_name, const char *now_name)
 {
@@ -67,7 +68,7 @@ static void read_cgroup(struct limits *l, int folder)
 		if (!group)
 			continue;
 		*group++ = 0;
-		/* of a group outside of the name space that we see nothing can be read */
+		/* a group outside our namespace cannot be read */
 		if (strncmp(group, "/..", 3) == 0 || strlen(group) > 1000)
 			continue;
 		if (strcmp(group, "/") == 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What a process may grow to, and when it will have: its control group's memory, its address space,
- * what the machine has left.
+ * Limits of a process's memory, and when its growth reaches one: its control group's memory, its
+ * address space, the machine's available memory.
  */
 #pragma once
 
@@ -9,10 +9,10 @@
 #include "source.h"
 #include "libcommon/stats/trend.h"
 
-struct limits { /* bytes, SOURCE_UNKNOWN = there is none, or it is not known */
-	uint64_t group_max, group_now; /* of the control group that has least left */
-	uint64_t space_max, space_now; /* RLIMIT_AS, address space */
-	uint64_t available;            /* of the machine */
+struct limits {                        /* bytes; SOURCE_UNKNOWN = no limit, or not known */
+	uint64_t group_max, group_now; /* control group with the least memory left */
+	uint64_t space_max, space_now; /* RLIMIT_AS; present address space */
+	uint64_t available;            /* available memory of the machine */
 };
 #define LIMITS_NONE                                                                                \
 	{                                                                                          \
@@ -21,19 +21,20 @@ struct limits { /* bytes, SOURCE_UNKNOWN = there is none, or it is not known */
 		.available = SOURCE_UNKNOWN                                                        \
 	}
 
-/* Reads them anew; `folder` is that of the process below /proc (or below a copy of it, which has
- * the system's other files beside it as it is there). Takes no memory. */
+/* Rereads the limits; `folder` is the process's folder in /proc (or in a copy of it, with the
+ * system's other files beside it). Allocates no memory. */
 void limits_read(struct limits *l, int folder);
 
-/* Which limit a growth meets first. */
+/* Describes the limit that growth reaches first. */
 struct forecast {
-	/* "reaches its cgroup's", to be followed by the limit. NULL: it does not grow, nobody can
-	 * be so sure, or not within a year. */
+	/* "reaches its cgroup's", to be followed by the limit. NULL = it does not grow, the trend
+	 * is too uncertain, or not within a year. */
 	const char *what;
-	const char *word; /* the same as one word: "cgroup", "address_space", "memory" */
-	uint64_t limit;   /* bytes; of "memory": what is left */
-	double seconds, soonest, latest; /* by the slope and its interval; latest may be INFINITY */
+	const char *word;                /* one-word form: "cgroup", "address_space" or "memory" */
+	uint64_t limit;                  /* bytes; for "memory": the rest */
+	double seconds, soonest, latest; /* by the slope, and by its interval; latest may be
+					    INFINITY */
 };
 struct forecast limits_forecast(const struct limits *l, const struct ms_trend *t);
-/* "reaches its cgroup's 4.00 G in 7 h 39 m (6 h 02 m to 9 h 10 m)"; "" = nothing. */
+/* Returns "reaches its cgroup's 4.00 G in 7 h 39 m (6 h 02 m to 9 h 10 m)"; "" = no forecast. */
 const char *limits_words(const struct forecast *f);

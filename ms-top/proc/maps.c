@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Lines of a file of /proc/PID, and which processes are being recorded.
+ * Reads lines of a file of /proc/PID, and finds processes that are being recorded.
  */
 #include "maps.h"
 
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SHARED "/memfd:memscope (deleted)" /* as the kernel names that memory */
+#define SHARED "/memfd:memscope (deleted)" /* the kernel's name for that memory */
 
 bool lines_each(int folder, const char *name, bool (*each)(void *arg, const char *line), void *arg)
 {
@@ -33,7 +33,7 @@ bool lines_each(int folder, const char *name, bool (*each)(void *arg, const char
 		}
 		have -= (size_t)(line - text);
 		if (have + 1 >= sizeof text)
-			have = 0; /* the middle of a path */
+			have = 0; /* drops the middle of a long path */
 		memmove(text, line, have);
 	}
 	int why = errno;
@@ -44,7 +44,7 @@ bool lines_each(int folder, const char *name, bool (*each)(void *arg, const char
 
 /* ---- what is recorded ---- */
 
-struct entry { /* of getdents64 */
+struct entry { /* as from getdents64 */
 	uint64_t inode;
 	int64_t next;
 	unsigned short bytes;
@@ -52,8 +52,8 @@ struct entry { /* of getdents64 */
 	char name[];
 };
 
-/* Collects facts about a recorder: the inodes of its shared memory, and whether it still looks at
- * some process. */
+/* Collects facts about a recorder: the inodes of its shared memory, and whether it still reads some
+ * process's figures. */
 struct look {
 	uint64_t inode[RECORDINGS];
 	size_t n;
@@ -85,7 +85,7 @@ void recordings_add(struct recordings *r, int folder)
 	int fds = openat(folder, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fds < 0)
 		return;
-	/* opendir() would take memory */
+	/* opendir() would allocate memory */
 	while ((n = getdents64(fds, list, sizeof list)) > 0)
 		for (ssize_t at = 0; at < n;) {
 			const struct entry *e = (const void *)(list + at);
@@ -109,7 +109,7 @@ static bool take_line(void *arg, const char *line)
 	const char *name = strchr(line, '/');
 	if (!name || strcmp(name, SHARED) != 0)
 		return true;
-	/* START-END PERMS OFFSET DEVICE INODE NAME */
+	/* format: START-END PERMS OFFSET DEVICE INODE NAME */
 	for (int i = 0; i < 4; i++)
 		line += strcspn(line, " ") + 1;
 	uint64_t inode = strtoull(line, NULL, 10);

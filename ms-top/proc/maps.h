@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Lines of a file of /proc/PID, without taking memory; and which processes are being recorded.
+ * Reads lines of a file of /proc/PID without allocating memory, and finds processes that are being
+ * recorded.
  */
 #pragma once
 
@@ -7,19 +8,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Calls `each` for every line of the file, until it says false; a path that is longer than any
- * figure is left out. `folder` is that of the process. False, with errno set: it cannot be read, or
- * has nothing. */
+/* Calls `each` for every line of the file until it returns false. Of a very long path, a part is
+ * left out. `folder` is the process's folder. False with errno set = it cannot be read, or is
+ * empty. */
 bool lines_each(int folder, const char *name, bool (*each)(void *arg, const char *line), void *arg);
 
-/* The memory that recorders share with the processes that they record, by inode: who maps one of
- * those is being recorded. */
+/* Lists the inodes of memory that recorders share with the processes that they record: a process
+ * that maps one of them is being recorded. */
 #define RECORDINGS 64u
 struct recordings {
 	uint64_t v[RECORDINGS];
 	size_t n;
 };
-/* Adds what the recorder, whose folder it is, has open; nothing when its recording has stopped. */
+/* Adds the shared memory that a recorder has open, by its folder; nothing if its recording has
+ * stopped. */
 void recordings_add(struct recordings *r, int folder);
-/* Does the process map one of them? */
+/* Tells whether the process maps one of them. */
 bool recordings_have(const struct recordings *r, int folder);

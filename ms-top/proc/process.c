@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * One process, as /proc shows it.
+ * Reads one process from /proc.
  */
 #include "process.h"
 
@@ -13,9 +13,9 @@
 #include "libcommon/base/clock.h"
 #include "libcommon/base/err.h"
 
-#define DEAR_PART 100u /* of the time, for smaps */
+#define DEAR_PART 100u /* reading smaps takes at most 1 / this of the time */
 
-/* Arguments with blanks between them. */
+/* Reads the arguments, separated by blanks. */
 static void read_command(struct process *p)
 {
 	size_t n = sizeof p->command;
@@ -66,7 +66,7 @@ static bool larger(const void *arg, uint32_t a, uint32_t b)
 	return m != n ? m > n : a < b;
 }
 
-/* The order of equal ones is that of their addresses. */
+/* Sorts the regions by resident size; equal ones stay in order of address. */
 static void sort_regions(struct process *p)
 {
 	size_t n = p->regions.n;
@@ -91,7 +91,7 @@ static void sum_kinds(struct process *p)
 	}
 }
 
-/* Regions and sums from smaps. False: it may not be read, or says nothing. */
+/* Reads regions and sums from smaps. False = not permitted, or empty. */
 static bool take_regions(struct process *p)
 {
 	errno = 0;
@@ -135,7 +135,7 @@ static void take_dear(struct process *p)
 	remember(&p->swap, p->now_ns, p->figures.swap);
 }
 
-/* The heap's history may begin late: by half as long a one as that of the RSS nothing is judged. */
+/* Judges the trend: the heap's, unless its history is less than half as long as that of the RSS. */
 static void judge(struct process *p)
 {
 	uint64_t rss_ns = p->rss.last_ns - p->rss.first_ns,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Sorting numbers: heap sort, which takes no memory.
+ * Sorts numbers by heap sort, which allocates no memory.
  */
 #include "sort.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Sorting numbers without taking memory.
+ * Sorts numbers without allocating memory.
  */
 #pragma once
 
@@ -7,6 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Does `a` come before `b`? */
+/* Tells whether `a` comes before `b`. */
 typedef bool sort_before(const void *arg, uint32_t a, uint32_t b);
 void sort_numbers(uint32_t *v, size_t n, sort_before *before, const void *arg);

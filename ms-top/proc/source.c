@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * From which file of /proc/PID the figures of a process are.
+ * Chooses the file of /proc/PID for the figures of a process.
  */
 #include "source.h"
 
@@ -30,11 +30,11 @@ void source_take(struct source_figures *f, enum source source, const struct ms_p
 	f->file = m->rss > m->anonymous ? m->rss - m->anonymous : 0;
 }
 
-/* smaps so far: of all mappings but the last one, which the kernel writes again when it grew
+/* Sums up smaps. The latest mapping is separate, since the kernel writes it again if it grew
  * between two reads. */
 struct smaps {
 	struct ms_proc_memory sum, last;
-	uint64_t end; /* of the last one */
+	uint64_t end; /* end address of the latest mapping */
 };
 
 static bool add_line(void *arg, const char *line)

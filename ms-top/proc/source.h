@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * From which file of /proc/PID the figures of a process are: the best that may be read.
+ * Chooses the file of /proc/PID for the figures of a process: the best one that may be read.
  */
 #pragma once
 
@@ -9,21 +9,22 @@
 #include "libcommon/proc/proc_text.h"
 
 enum source {
-	SOURCE_STAT,   /* nothing dear was read yet: RSS only */
+	SOURCE_STAT,   /* no costly file was read yet: RSS only */
 	SOURCE_ROLLUP, /* smaps_rollup: all figures */
-	SOURCE_SMAPS,  /* smaps, of a kernel without smaps_rollup: all figures, at a higher price */
-	SOURCE_STATM,  /* neither may be read: RSS, and of it what is no file's, about the heap */
+	SOURCE_SMAPS,  /* smaps, if the kernel has no smaps_rollup: all figures, at a higher cost */
+	SOURCE_STATM,  /* neither may be read: RSS, and its part that is not of files, roughly the
+			  heap */
 };
-/* "stat", "rollup", "smaps", "statm". */
+/* Returns "stat", "rollup", "smaps" or "statm". */
 const char *source_word(enum source s);
 
 #define SOURCE_UNKNOWN UINT64_MAX
-/* The line of status or meminfo that begins with `label` ("\nRssShmem:"), in bytes. */
+/* Returns the figure in status or meminfo after `label` ("\nRssShmem:"), converted to bytes. */
 uint64_t source_kib(const char *text, const char *label);
 
-struct source_figures { /* bytes, SOURCE_UNKNOWN */
+struct source_figures { /* bytes, or SOURCE_UNKNOWN */
 	enum source source;
-	bool denied; /* smaps_rollup and smaps may not be read: they are not tried again */
+	bool denied; /* smaps_rollup and smaps may not be read, and are not tried again */
 	uint64_t pss, uss, swap, heap, file;
 };
 #define SOURCE_NOTHING                                                                             \
@@ -32,8 +33,8 @@ struct source_figures { /* bytes, SOURCE_UNKNOWN */
 		.heap = SOURCE_UNKNOWN, .file = SOURCE_UNKNOWN                                     \
 	}
 
-/* Reads them anew from `folder`, that of the process; `f` as it was then, or SOURCE_NOTHING. What
- * cannot be read at all stays as it is. Takes no memory. */
+/* Updates the figures from `folder`, the process's folder; `f` has the previous ones, or
+ * SOURCE_NOTHING. Figures that cannot be read are unchanged. Allocates no memory. */
 void source_read(int folder, uint64_t page_bytes, struct source_figures *f);
-/* Figures of what smaps says in all. */
+/* Sets the figures from the sums of smaps. */
 void source_take(struct source_figures *f, enum source source, const struct ms_proc_memory *m);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * All processes of the system.
+ * Reads all processes of the system.
  */
 #include "system.h"
 
@@ -22,10 +22,10 @@
 #include "libcommon/proc/proc.h"
 
 #define KERNEL_THREAD UINT64_C(0x200000) /* PF_KTHREAD in field 9 of stat */
-#define DEAR_PART 200u                   /* of the time, for what is dear */
-#define KEPT 16384u                      /* descriptors of stat at most */
+#define DEAR_PART 200u                   /* costly files take at most 1 / this of the time */
+#define KEPT 16384u                      /* open descriptors of stat, at most */
 #define TEXT_BYTES 4096u
-#define ARGUMENTS_MOST (1u << 21) /* as the kernel takes of a stack of 8 MB */
+#define ARGUMENTS_MOST (1u << 21) /* kernel's limit for a stack of 8 MB */
 
 static bool read_of(const struct system *s, pid_t pid, const char *name, char *text, size_t room)
 {
@@ -41,8 +41,8 @@ int system_folder(const struct system *s, pid_t pid)
 	return openat(s->root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Sets how many stat files stay open, if this is /proc itself: to read one again costs half as much
- * as opening it too. */
+/* Sets the number of stat files that stay open, if this is the real /proc: rereading an open one
+ * costs half as much. */
 static void keep_open(struct system *s)
 {
 	struct statfs fs;
@@ -156,9 +156,9 @@ static void read_command(const struct system *s, struct system_process *p)
 	ssize_t n = sizeof p->command;
 	while (n > 0 && !p->command[n - 1])
 		n--;
-	/* where it was cut there may have been empty ones */
+	/* there may be empty arguments where it was cut */
 	p->more_arguments = n + 16 >= (ssize_t)sizeof p->command;
-	/* its name without the folder */
+	/* remove the folder of the program */
 	const char *slash = memrchr(p->command, '/', strnlen(p->command, (size_t)n));
 	if (slash) {
 		n -= slash + 1 - p->command;
@@ -202,7 +202,7 @@ static double rate(uint64_t now_value, uint64_t before, double seconds)
 	return seconds > 0 && now_value >= before ? (double)(now_value - before) / seconds : 0;
 }
 
-/* Takes what stat says. A process is the same one when it started at the same time. */
+/* Updates a row from stat. A process with the same start time is the same process. */
 static void take_stat(struct system *s, struct system_process *p, const struct ms_proc_stat *st,
 		      double seconds)
 {
@@ -244,8 +244,8 @@ static bool parse_from(int fd, struct ms_proc_stat *st)
 	return n > 0 && ms_proc_parse_stat(text, st);
 }
 
-/* stat of a process, by the descriptor that was kept (which never shows another process) or by one
- * that is kept now. False: it is gone. */
+/* Reads stat of a process through its open descriptor (which never shows another process), or opens
+ * one. False = it is gone. */
 static bool read_stat(struct system *s, pid_t pid, int *fd, struct ms_proc_stat *st)
 {
 	char path[24];
@@ -264,7 +264,8 @@ static bool read_stat(struct system *s, pid_t pid, int *fd, struct ms_proc_stat 
 	return false;
 }
 
-/* The row of a number and a start; rows of earlier processes of that number go, or have ended. */
+/* Returns the row of a pid and a start time; rows of earlier processes with that pid are removed,
+ * or marked as ended. */
 static struct system_process *row_of(struct system *s, pid_t pid, uint64_t start)
 {
 	size_t at = system_place(s, pid);
@@ -289,7 +290,7 @@ static void look_at(struct system *s, pid_t pid, double seconds)
 	struct ms_proc_stat st;
 	int fd = -1;
 	if (!read_stat(s, pid, &fd, &st))
-		return; /* gone meanwhile */
+		return; /* ended meanwhile */
 	struct system_process *p = row_of(s, pid, st.field[MS_STAT_START]);
 	p->seen = true;
 	if (fd >= 0 && s->kept < s->keep) {
@@ -301,7 +302,7 @@ static void look_at(struct system *s, pid_t pid, double seconds)
 	take_stat(s, p, &st, seconds);
 }
 
-/* Rows whose process was not found any more: they stay a while. */
+/* Marks rows as ended if their process was not found, and removes them after a while. */
 static void sweep(struct system *s)
 {
 	s->kernel = s->ended = s->unreadable = s->read = 0;
@@ -327,7 +328,7 @@ static void sweep(struct system *s)
 	}
 }
 
-/* Recorders that are at work: those on standby only hold memory for others. */
+/* Finds active recorders; those on standby only hold memory for others. */
 static void find_recordings(struct system *s)
 {
 	s->recordings.n = 0;
@@ -357,7 +358,7 @@ static void read_memory(struct system *s)
 	char text[TEXT_BYTES + 1];
 	struct system_memory *m = &s->memory;
 	text[0] = '\n';
-	/* what cannot be read is empty */
+	/* if a file cannot be read, its text is empty */
 	ms_proc_text_at(s->root, "meminfo", text + 1, TEXT_BYTES);
 	m->total = source_kib(text, "\nMemTotal:");
 	m->available = source_kib(text, "\nMemAvailable:");
@@ -424,7 +425,7 @@ static void read_dear(struct system *s, struct system_process *p, uint64_t now_n
 		return;
 	read_io(folder, p, p->dear_ns ? (double)(now_ns - p->dear_ns) / 1e9 : 0);
 	source_read(folder, (uint64_t)s->page_bytes, &p->figures);
-	/* it shares the memory, but is not what is recorded */
+	/* the recorder maps the memory, but is not recorded itself */
 	p->recorded = strcmp(p->name, "ms-record") != 0 && recordings_have(&s->recordings, folder);
 	close(folder);
 	p->dear_ns = now_ns;
@@ -451,7 +452,7 @@ const char *system_verdict(struct system *s, struct system_process *p)
 		return "ended";
 	if (p->kernel)
 		return "kernel";
-	/* tests of the whole series: again when it is a hundredth longer */
+	/* the trend tests the whole series, so it is updated when that is a hundredth longer */
 	if (!p->trend_ns || s->now_ns - p->trend_ns > (s->now_ns - p->history.first_ns) / 100) {
 		p->trend = history_trend(&p->history, false);
 		p->trend_ns = s->now_ns;

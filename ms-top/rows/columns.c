@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What can be shown of a process.
+ * Columns of figures about a process.
  */
 #include "columns.h"
 
@@ -11,7 +11,7 @@
 #include "ms-top/cells/words.h"
 #include "libcommon/base/err.h"
 
-#define WIDE_FROM 160 /* columns of a screen */
+#define WIDE_FROM 160 /* screen width from which histories are wider */
 
 const struct column columns[COLUMN_COUNT] = {
 	[COLUMN_PID] = {"PID", "number; of a group: how many", 7, true, true, 100},
@@ -235,7 +235,7 @@ static const char *figure(struct system *s, enum column_id id, struct system_pro
 	case COLUMN_CPU:
 		return words_print("%.1f", p->cpu * 100);
 	case COLUMN_HEAP:
-		/* what is no file's is stacks and shared memory too */
+		/* anonymous memory also includes stacks and shared memory */
 		return words_print("%s%s", p->figures.source == SOURCE_STATM ? "~" : "",
 				   words_size((uint64_t)v));
 	case COLUMN_THREADS:
@@ -276,7 +276,7 @@ void column_draw(struct grid *g, int row, int col, int width, struct system *s, 
 					   : p->state ? p->state
 						      : ' '));
 	} else if (id == COLUMN_COMMAND) {
-		/* in front, where long arguments do not hide it */
+		/* before the arguments, which may be long */
 		snprintf(line, sizeof line, "%s%s%s%s%s", indent,
 			 !p->group ? ""
 			 : p->open ? "- "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What can be shown of a process, one column each.
+ * Columns of figures about a process.
  */
 #pragma once
 
@@ -40,43 +40,43 @@ enum column_id {
 
 struct column {
 	const char *title, *help;
-	int width;    /* 0 = what is left */
-	bool right;   /* figures stand at the right */
-	bool up;      /* sorted from the smallest on */
-	int lasts;    /* the larger, the later it goes when the terminal is narrow */
-	bool history; /* wider where the screen is so wide */
+	int width;    /* 0 = the rest of the row */
+	bool right;   /* right-aligned */
+	bool up;      /* sorted in ascending order */
+	int lasts;    /* priority: on a narrow terminal, lower ones are dropped first */
+	bool history; /* wider on wide screens */
 };
 extern const struct column columns[COLUMN_COUNT];
 
-/* Those of a table that are shown, by their numbers, in their order. */
+/* Lists the visible columns of a table, by number, in their order. */
 struct column_set {
 	int v[COLUMN_COUNT];
 	size_t n;
 };
 extern const struct column_set columns_default;
 
-/* "pid,rss,command". 0, or -1 with `err` set: names them all. */
+/* Parses "pid,rss,command". 0, or -1 with `err` listing all columns. */
 int columns_parse(const char *text, struct column_set *out, struct ms_err *err);
-/* -1 with `err` set when there is no such column. */
+/* Finds a column by name. -1 with `err` set = there is none. */
 int column_find(const char *name, size_t length, struct ms_err *err);
-/* Holds the first column on the screen, and the width, of each column of a table. */
+/* Holds for each column of a table its first column on the screen, and its width. */
 struct column_places {
 	struct column_set set;
 	int at[COLUMN_COUNT], width[COLUMN_COUNT];
 };
-/* Those of the table `c` that fit in `width` columns, when rows are sorted by `sort`: its title has
- * a mark. The one without a width takes what is left, at least `open`. */
+/* Lays out the columns of table `c` that fit in `width`. The title of `sort`, the sort column, has
+ * a mark. The column without a width gets the rest, at least `open`. */
 struct column_places columns_fit(const struct column *c, struct column_set set, int sort, int width,
 				 int open);
-/* Gives the width of a history, in columns. */
+/* Width of a history on wide screens. */
 #define COLUMN_HISTORY_WIDE 24
 
-/* Is it not read of all processes at every look? */
+/* Tells whether the column is too costly to read for all processes at every update. */
 bool column_is_dear(enum column_id id);
 
-/* Less than 0: `a` comes first. Unknown figures come last. */
+/* Compares two processes: less than 0 if `a` comes first. Unknown figures come last. */
 int column_compare(struct system *s, enum column_id id, struct system_process *a,
 		   struct system_process *b);
-/* The cell of a process, or of a group; `indent` is for its command. */
+/* Draws the cell of a process or a group; `indent` precedes its command. */
 void column_draw(struct grid *g, int row, int col, int width, struct system *s, enum column_id id,
 		 struct system_process *p, const char *indent);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Selection and view of a list.
+ * Tracks the selection and the visible rows of a list.
  */
 #include "list.h"
 
@@ -17,7 +17,7 @@ static void select_at(struct list *l, size_t at)
 
 static bool find(struct list *l, uint64_t id)
 {
-	/* mostly near where it was */
+	/* usually at its previous index */
 	if (l->at < l->n && l->ids[l->at] == id)
 		return true;
 	for (size_t i = 0; i < l->n; i++)
@@ -37,7 +37,7 @@ void list_set(struct list *l, const uint64_t *ids, size_t n)
 		select_at(l, 0);
 	else if (!l->has || !find(l, l->selected))
 		select_at(l, was);
-	/* the view keeps its distance from the selection */
+	/* keep the selected row at its position on the screen */
 	if (l->at >= was)
 		l->top += l->at - was;
 	else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Which processes are shown, and in what order.
+ * Chooses and orders the processes to show.
  */
 #include "rows.h"
 
@@ -43,8 +43,8 @@ bool pattern_matches(const struct pattern *p, const struct system *s,
 	return all && pattern_matches_text(p, all);
 }
 
-/* Whether a process matches does not change with its figures: asked once, since regexec() takes
- * memory. */
+/* Tells whether the process matches the filter. Its figures do not matter, so this is evaluated
+ * once: regexec() allocates memory. */
 static bool is_shown(const struct rows *r, const struct system *s, struct system_process *p)
 {
 	if (p->matched_by != r->filter.serial) {
@@ -68,7 +68,7 @@ static void make_room(struct rows *r, size_t n)
 	r->placed = ms_xrealloc(r->placed, r->room, sizeof *r->placed);
 }
 
-/* Makes the other array, into which rows were put, the rows. */
+/* Swaps the array of rows with the scratch array, into which the new rows were put. */
 static void take_scratch(struct rows *r)
 {
 	struct system_process **rows = r->scratch;
@@ -87,7 +87,7 @@ static int compare(const struct rows *r, struct system *s, struct system_process
 	return a->pid < b->pid ? -1 : a->pid > b->pid;
 }
 
-/* Stable, and without taking memory, as qsort() would. */
+/* Sorts the rows. Stable, and allocates no memory, unlike qsort(). */
 static void sort(struct rows *r, struct system *s)
 {
 	for (size_t width = 1; width < r->n; width *= 2) {
@@ -109,8 +109,8 @@ static void sort(struct rows *r, struct system *s)
 
 #define NONE UINT32_MAX
 
-/* Returns the row of p's parent; NONE when that is not shown. A number given anew to a younger
- * process is no parent. */
+/* Returns the row of p's parent; NONE = it is not shown. A younger process that reuses the parent's
+ * pid does not count. */
 static uint32_t parent_of(const struct rows *r, const struct system *s,
 			  const struct system_process *p)
 {
@@ -123,7 +123,7 @@ static uint32_t parent_of(const struct rows *r, const struct system *s,
 	return NONE;
 }
 
-/* Row `at` and its children become the next rows of the tree. */
+/* Appends row `at` and its descendants to the tree. */
 static void descend(struct rows *r, uint32_t at, unsigned depth, size_t *done)
 {
 	r->depth[*done] = (unsigned char)(depth < 40 ? depth : 40);
@@ -133,7 +133,7 @@ static void descend(struct rows *r, uint32_t at, unsigned depth, size_t *done)
 		descend(r, c, depth + 1, done);
 }
 
-/* The rows are sorted; each goes behind its parent, its children in that order. */
+/* Converts the sorted rows to a tree: each after its parent, siblings in sorted order. */
 static void make_tree(struct rows *r, const struct system *s)
 {
 	size_t done = 0;
@@ -147,13 +147,13 @@ static void make_tree(struct rows *r, const struct system *s)
 		if (parent != NONE) {
 			r->next[i] = r->first[parent];
 			r->first[parent] = (uint32_t)i;
-			r->placed[i] = true; /* by its parent */
+			r->placed[i] = true; /* its parent places it */
 		}
 	}
 	for (size_t i = 0; i < r->n; i++)
 		if (!r->placed[i])
 			descend(r, (uint32_t)i, 0, &done);
-	/* what says that it is its own ancestor */
+	/* add processes that claim to be their own ancestor */
 	for (size_t i = 0; i < r->n && done < r->n; i++) {
 		bool there = false;
 		for (size_t k = 0; k < done && !there; k++)
@@ -176,7 +176,7 @@ static const char *key_of(const struct rows *r, const struct system_process *p)
 	return key[0] ? key : "-";
 }
 
-/* NULL when nobody made it yet; with `make` it is made. */
+/* Returns a group. If it does not exist, creates it with `make`, else returns NULL. */
 static struct system_process *group_of(struct rows *r, const char *key, bool make)
 {
 	uint64_t id = 14695981039346656037u + (uint64_t)r->group;
@@ -195,7 +195,7 @@ static struct system_process *group_of(struct rows *r, const char *key, bool mak
 	return g;
 }
 
-/* A sum of some of them is none. */
+/* Adds a figure to a sum, which is unknown if any figure is. */
 static void add_known(uint64_t *sum, uint64_t v)
 {
 	*sum = *sum == SYSTEM_UNKNOWN || v == SYSTEM_UNKNOWN ? SYSTEM_UNKNOWN : *sum + v;
@@ -214,10 +214,10 @@ static void add_to(struct system_process *g, const struct system_process *p)
 	g->write_rate += p->write_rate;
 	snprintf(g->user, sizeof g->user, "%s",
 		 g->pid == 1 || strcmp(g->user, p->user) == 0 ? p->user : "");
-	/* the worst source of them */
+	/* the worst source of all members */
 	if (p->figures.source > g->figures.source)
 		g->figures.source = p->figures.source;
-	/* who has no memory has nothing to be read */
+	/* a process without memory has no figures */
 	if (p->kernel || p->state == 'Z')
 		return;
 	add_known(&g->figures.pss, p->figures.pss);
@@ -263,7 +263,7 @@ static void make_groups(struct rows *r, struct system *s, bool fresh)
 	}
 }
 
-/* The members of groups that are open become rows behind them. */
+/* Inserts the members of open groups as rows behind their group. */
 static void open_groups(struct rows *r)
 {
 	size_t done = 0;
@@ -293,7 +293,7 @@ void rows_make(struct rows *r, struct system *s, bool fresh)
 			r->hidden++;
 	}
 	if (r->view == ROWS_GROUPS) {
-		sort(r, s); /* within the groups */
+		sort(r, s); /* order within the groups */
 		make_groups(r, s, fresh);
 	}
 	sort(r, s);

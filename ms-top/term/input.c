@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Keys from the bytes of a terminal.
+ * Decodes keys from the bytes of a terminal.
  *
- * Modifiers are read and left out: Ctrl-End is End. Alt with a character is no key here, so that
- * Alt-q does not end what q would.
+ * Modifiers are ignored: Ctrl-End is End. Alt with a character is not a key, so that Alt-q does not
+ * quit as q does.
  */
 #include "input.h"
 
@@ -11,8 +11,8 @@
 #include "term.h"
 
 #define ESC 27
-#define ESC_MS 100       /* that the rest of a sequence may come after its Esc */
-#define SEQUENCE_MS 1000 /* and after more of it */
+#define ESC_MS 100       /* time in which a sequence must continue after its Esc */
+#define SEQUENCE_MS 1000 /* time in which it must continue after further bytes */
 
 static void begin(struct input *in, enum input_state state)
 {
@@ -27,14 +27,14 @@ static int letter_key(unsigned char c)
 	} letters[] = {{'A', KEY_UP},   {'B', KEY_DOWN}, {'C', KEY_RIGHT}, {'D', KEY_LEFT},
 		       {'a', KEY_UP},   {'b', KEY_DOWN}, {'c', KEY_RIGHT}, {'d', KEY_LEFT},
 		       {'H', KEY_HOME}, {'F', KEY_END},  {'P', KEY_F(1)},  {'Z', KEY_BTAB},
-		       {'M', KEY_ENTER} /* of SS3 */};
+		       {'M', KEY_ENTER} /* in SS3 sequences */};
 	for (unsigned i = 0; i < sizeof letters / sizeof letters[0]; i++)
 		if ((unsigned char)letters[i].letter == c)
 			return letters[i].key;
 	return TERM_NONE;
 }
 
-/* CSI number ~ */
+/* Returns the key of a sequence "CSI number ~". */
 static int number_key(unsigned number)
 {
 	static const int numbers[] = {
@@ -45,7 +45,7 @@ static int number_key(unsigned number)
 	return known ? numbers[number] : TERM_NONE;
 }
 
-/* A button that was pressed, at a place from 1 on. Who holds a key down means the same. */
+/* Handles a mouse button at a position from 1. Modifier keys are ignored. */
 static int mouse(struct input *in, unsigned button, unsigned col, unsigned row)
 {
 	in->col = (int)col - 1;
@@ -81,13 +81,13 @@ static int final(struct input *in, unsigned char c)
 	return c == 'M' ? TERM_NONE : letter_key(c);
 }
 
-/* A character of CSI. */
+/* Handles a byte of a CSI sequence. */
 static int csi_byte(struct input *in, unsigned char c)
 {
 	if (c == ESC) {
 		begin(in, INPUT_ESCAPE);
 	} else if (c < ' ' || c > '~') {
-		/* no part of any sequence: it was broken off */
+		/* cannot be part of a sequence, which was cut off */
 		begin(in, INPUT_PLAIN);
 	} else if (c >= '0' && c <= '9') {
 		unsigned *v = in->n < 4 ? &in->number[in->n] : NULL;
@@ -98,11 +98,11 @@ static int csi_byte(struct input *in, unsigned char c)
 	} else if (c == '<' && !in->n && !in->number[0]) {
 		in->sgr = true;
 	} else if (c == '$' && in->number[0] && !in->n) {
-		return final(in, c); /* Shift with the keys of rxvt */
+		return final(in, c); /* rxvt's keys with Shift */
 	} else if (c < '@') {
 		in->unknown = true;
 	} else if (c == '[' && !in->n && !in->number[0]) {
-		/* the function keys of Linux' console */
+		/* function keys of the Linux console */
 		begin(in, INPUT_LETTER);
 		in->unknown = true;
 	} else {
@@ -119,7 +119,7 @@ static int escaped(struct input *in, unsigned char c)
 		return TERM_NONE;
 	}
 	if (c == ESC) {
-		/* of three the first one was by itself */
+		/* of three, the first was a key of its own */
 		bool third = in->state == INPUT_ESCAPES;
 		in->state = INPUT_ESCAPES;
 		return third ? ESC : TERM_NONE;
@@ -141,7 +141,7 @@ static int letter_byte(struct input *in, unsigned char c)
 	begin(in, INPUT_PLAIN);
 	if (linux_console)
 		return c == 'A' ? KEY_F(1) : TERM_NONE;
-	/* behind CSI it would be where the cursor is */
+	/* after CSI this would be a cursor position */
 	return c == 'R' ? KEY_F(3) : c == 'S' ? KEY_F(4) : letter_key(c);
 }
 
@@ -162,7 +162,7 @@ int input_byte(struct input *in, unsigned char c)
 		in->state = INPUT_PLAIN;
 		return mouse(in, in->number[2], in->number[1], in->number[0]);
 	case INPUT_REST:
-		/* what does not go on is a key of its own */
+		/* a byte that does not continue the character is a key of its own */
 		in->state = --in->left ? INPUT_REST : INPUT_PLAIN;
 		if ((c & 0xc0) == 0x80)
 			return TERM_NONE;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Bytes from a terminal, as keys: escape sequences are taken whole, whether or not they are known,
- * also when they come in several reads. Nothing of one that is unknown is a key.
+ * Decodes bytes from a terminal as keys. Escape sequences are read completely, known or not, even
+ * if they arrive in several reads. No part of an unknown sequence counts as a key.
  */
 #pragma once
 
@@ -8,26 +8,28 @@
 
 enum input_state {
 	INPUT_PLAIN,
-	INPUT_ESCAPE,  /* Esc: by itself, or the beginning of something */
-	INPUT_ESCAPES, /* two of them */
-	INPUT_LETTER,  /* one character ends it: SS3 (which may have numbers too), or ESC [ [ */
-	INPUT_NUMBERS, /* CSI: up to its final character */
+	INPUT_ESCAPE,  /* after Esc: a key, or the beginning of a sequence */
+	INPUT_ESCAPES, /* after two Escs */
+	INPUT_LETTER,  /* ended by one character: SS3 (which may have numbers, too), or ESC [ [ */
+	INPUT_NUMBERS, /* CSI, up to its final character */
 	INPUT_MOUSE,   /* three bytes after CSI M */
-	INPUT_REST,    /* of a character of several bytes, with Alt */
+	INPUT_REST,    /* rest of a multi-byte character with Alt */
 };
 
 struct input {
 	enum input_state state;
-	bool sgr, unknown;  /* of CSI: it began with <; it has characters that no key has */
-	unsigned number[4]; /* the first numbers of it */
-	unsigned n, left;   /* the one that is being read; bytes of INPUT_MOUSE and INPUT_REST */
-	int row, col;       /* of the latest TERM_CLICK, from 0 on */
+	bool sgr, unknown;  /* CSI began with <; CSI has unsupported characters */
+	unsigned number[4]; /* first numbers of the CSI sequence */
+	unsigned n, left;   /* index of the present number; bytes left of INPUT_MOUSE or
+			       INPUT_REST */
+	int row, col;       /* latest TERM_CLICK, from 0 */
 };
 
-/* A byte. What it completes: a character (also of those that UTF-8 makes of several bytes, each for
- * itself), KEY_* of ncurses, TERM_CLICK..; TERM_NONE: nothing, or a sequence without a meaning. */
+/* Handles a byte. Returns the key that it completes: a character (each byte of a UTF-8 character by
+ * itself), KEY_* of ncurses, TERM_CLICK etc.; TERM_NONE = none, or an unknown sequence. */
 int input_byte(struct input *in, unsigned char c);
-/* How long to wait for more, in ms; 0 = a key is no part of a sequence now. */
+/* Returns how long to wait for the rest of a sequence, in ms; 0 = no sequence has begun. */
 int input_patience(const struct input *in);
-/* Nothing came for so long: 27 when an Esc was just that, else TERM_NONE. */
+/* Call after waiting that long without input. Returns 27 if a single Esc was pressed, else
+ * TERM_NONE. */
 int input_rest(struct input *in);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Keys and what they do.
+ * Table of keys and their actions.
  */
 #include "term.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * The terminal, by ncurses; its keys by input.c, since what ncurses does not know as a sequence it
- * gives as an Esc and some characters.
+ * The terminal, through ncurses. input.c decodes keys, since ncurses returns unknown sequences as
+ * an Esc and some characters.
  *
- * Signals that end us set a flag and write into a pipe that term_key waits on, so that a key and a
- * signal are answered at once. One that we did not expect (a crash) gives the terminal back first:
- * by what was prepared, since ncurses may not be called there.
+ * Signals to exit set a flag and write into a pipe that term_key waits on, so that keys and signals
+ * are handled at once. A crash restores the terminal first, with bytes prepared in advance, since
+ * ncurses may not be called in a signal handler.
  */
 #include "term.h"
 
@@ -47,7 +47,7 @@ static void note(int sig)
 	errno = why;
 }
 
-/* Holds the bytes that give the terminal back when ncurses cannot be asked. */
+/* Holds the bytes that restore the terminal if ncurses cannot be called. */
 static char back[256];
 static size_t back_n;
 
@@ -75,14 +75,14 @@ static void prepare_back(void)
 
 /* ---- standard error ----
  *
- * A line on the screen that goes away is a line that nobody reads: the last words of who ends us,
- * be it our own arena, the C library or a library's warning. They are kept in a file in memory.
+ * Messages on a screen that is about to be cleared would be lost: those of our arena, the C library
+ * or another library before it exits. So they are stored in a memory file.
  */
 static int said = -1, real_error = -1;
 
 static void keep_said(void)
 {
-#ifndef __SANITIZE_ADDRESS__ /* whose report ends the program at once */
+#ifndef __SANITIZE_ADDRESS__ /* its report ends the program at once */
 	if (!isatty(STDERR_FILENO))
 		return;
 	said = memfd_create("ms-top-said", MFD_CLOEXEC);
@@ -92,7 +92,7 @@ static void keep_said(void)
 #endif
 }
 
-/* In a handler of signals too. */
+/* Prints the stored messages. May be called in a signal handler. */
 static void show_said(void)
 {
 	char text[512];
@@ -130,7 +130,7 @@ static void catch_all(void)
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH};
 	static const int crashes[] = {SIGSEGV, SIGFPE, SIGILL, SIGABRT};
-	static char room[1 << 16]; /* a stack that overflowed is no place for a handler */
+	static char room[1 << 16]; /* separate stack for handlers, in case of stack overflow */
 	sigaltstack(&(stack_t){.ss_sp = room, .ss_size = sizeof room}, NULL);
 	for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
 		catch (ends[i], note, SA_RESTART);
@@ -140,7 +140,7 @@ static void catch_all(void)
 	signal(SIGXFSZ, SIG_IGN);
 }
 
-/* Colours from the terminal's own palette, on its own background. */
+/* Selects colours from the terminal's palette, on its own background. */
 static void choose_colours(void)
 {
 	const char *no = getenv("NO_COLOR");
@@ -149,7 +149,7 @@ static void choose_colours(void)
 	colours = true;
 	use_default_colors();
 	init_pair(GRID_GOOD, COLOR_GREEN, -1);
-	init_pair(GRID_WARN, COLOR_MAGENTA, -1); /* yellow is not read on white */
+	init_pair(GRID_WARN, COLOR_MAGENTA, -1); /* yellow is illegible on white */
 	init_pair(GRID_BAD, COLOR_RED, -1);
 	init_pair(GRID_ACCENT, COLOR_CYAN, -1);
 }
@@ -165,7 +165,7 @@ int term_open(struct ms_err *err)
 	if (pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0)
 		return ms_err_set(err, "cannot make a pipe: %s", strerror(errno));
 	screen = newterm(NULL, stdout, stdin);
-	/* terminals of today that this machine has not heard of do all that we ask of this one */
+	/* modern terminals without a terminfo entry here support all that we use of this one */
 	if (!screen && strcmp(name, "unknown") != 0)
 		screen = newterm("xterm-256color", stdout, stdin);
 	if (!screen)
@@ -180,7 +180,7 @@ int term_open(struct ms_err *err)
 	prepare_back();
 	keep_said();
 	catch_all();
-	atexit(term_close); /* of memory that ran out, which ends us where it is asked for */
+	atexit(term_close); /* for exits on out of memory */
 	choose_colours();
 	cbreak();
 	noecho();
@@ -194,7 +194,7 @@ void term_close(void)
 {
 	if (!screen)
 		return;
-	/* of a terminal that is gone nothing can be asked */
+	/* a terminal that has hung up cannot be reset */
 	if (wanted != SIGHUP)
 		endwin();
 	delscreen(screen);
@@ -214,7 +214,7 @@ static attr_t attributes_of(const struct grid_cell *c)
 		[GRID_WARN] = A_BOLD, [GRID_BAD] = A_BOLD,  [GRID_ACCENT] = A_NORMAL,
 	};
 	attr_t a = plain[c->style];
-	/* dim on what is dim reversed nobody reads */
+	/* dim reversed text is illegible */
 	return c->selected ? (a & ~A_DIM) | A_REVERSE : a;
 }
 
@@ -289,9 +289,9 @@ static void drain(void)
 static struct input input;
 static unsigned char bytes[256];
 static size_t bytes_n, bytes_at;
-static uint64_t bytes_ns; /* when they came */
+static uint64_t bytes_ns; /* time they were read */
 
-/* A key out of what was read. */
+/* Returns the next key from the bytes read. */
 static int next_key(void)
 {
 	int key = TERM_NONE;
@@ -300,18 +300,18 @@ static int next_key(void)
 	return key;
 }
 
-/* Reads what is there. False: the terminal is gone. */
+/* Reads the available bytes. False = the terminal is gone. */
 static bool read_bytes(void)
 {
 	ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
 	bytes_at = 0;
 	bytes_n = n > 0 ? (size_t)n : 0;
 	bytes_ns = ms_clock_ns(CLOCK_MONOTONIC);
-	/* readable, yet nothing there: its end */
+	/* readable without data means end of file */
 	return n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN));
 }
 
-/* How long the rest of a sequence may take yet, in ms; -1 = none has begun. */
+/* Returns how long the rest of a sequence may still take, in ms; -1 = none has begun. */
 static int sequence_left(void)
 {
 	uint64_t patience = (uint64_t)input_patience(&input),
@@ -332,8 +332,8 @@ static void take_size(void)
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) != 0 || !w.ws_row || !w.ws_col)
 		return;
 	resizeterm(w.ws_row, w.ws_col);
-	/* ncurses would move what is there, in a scrolling region of the old size, which stays set
-	 * behind our end */
+	/* otherwise ncurses would scroll the screen in a region of the old size, which stays set
+	 * after we exit */
 	clearok(stdscr, TRUE);
 }
 

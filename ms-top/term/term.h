@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The terminal: keys in, frames out, and everything as it was at any end.
+ * The terminal: reads keys, shows frames, and is restored at every kind of exit.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 struct grid;
 struct ms_err;
 
-/* Codes besides characters and ncurses' KEY_*. */
+/* Codes in addition to characters and ncurses' KEY_*. */
 enum {
 	TERM_NONE = -1,
 	TERM_RESIZED = -2,
@@ -19,24 +19,25 @@ enum {
 	TERM_CLICK = -6
 };
 
-/* 0, or -1 with `err` set: no terminal, or one that is not known. Until term_close, what anybody
- * writes to standard error is kept, if that is the terminal, and shown then. */
+/* Opens the terminal. 0, or -1 with `err` set: no terminal, or an unknown one. Until term_close,
+ * output to standard error is stored if that is the terminal, and shown then. */
 int term_open(struct ms_err *err);
 void term_close(void);
 void term_size(int *rows, int *cols);
 void term_show(const struct grid *g);
-/* Text for the terminal's clipboard, by OSC 52: at most so many bytes, which with their encoding is
- * the 74,994 bytes that terminals take at least. Whether it takes them no terminal tells. False: it
- * is of a kind that would show them. */
+/* Copies text to the terminal's clipboard by OSC 52: at most this many bytes, which encoded are the
+ * 74,994 bytes that all terminals accept. Terminals do not report success. False = the terminal
+ * would display the text. */
 #define TERM_COPY_MOST 56244u
 bool term_copy(const char *text, size_t n);
-/* Draws everything anew next time. */
+/* Makes the next term_show redraw everything. */
 void term_redraw(void);
-/* Returns where the latest TERM_CLICK was. */
+/* Returns the position of the latest TERM_CLICK. */
 void term_clicked(int *row, int *col);
-/* Sets a descriptor at which term_key need not wait longer either; -1 = none. */
+/* Sets a descriptor whose input also ends the wait in term_key; -1 = none. */
 void term_watch(int fd);
-/* Waits so long for a key. TERM_GONE: the terminal went away, or a signal wants us to end. */
+/* Waits at most that long for a key. TERM_GONE = the terminal is gone, or a signal requests
+ * exit. */
 int term_key(int timeout_ms);
 
 /* ---- keys.c ---- */
@@ -85,13 +86,13 @@ enum action {
 	ACT_QUIT,
 };
 
-/* Names the screens in which a key can mean something, a bit each. */
+/* Bits of the screens in which a key has a meaning. */
 enum {
-	IN_PROCESSES = 1, /* as a list, or a tree */
+	IN_PROCESSES = 1, /* as a list or a tree */
 	IN_GROUPS = 2,
 	IN_LIST = IN_PROCESSES | IN_GROUPS,
 	IN_PROCESS = 4,
-	IN_SITES = 8, /* and those after it, as enum trace_view has them */
+	IN_SITES = 8, /* this and the next ones are in the order of enum trace_view */
 	IN_TREE = 16,
 	IN_THREADS = 32,
 	IN_TIMELINE = 64,
@@ -100,17 +101,16 @@ enum {
 	IN_SITE = 256,
 	IN_ALL = 511
 };
-/* Limits the columns of a key's name, and below of its help, so that two keys fit next to each
- * other in 80 columns. */
+/* Limits in columns of a key's name and help, so that two keys fit side by side in 80 columns. */
 #define KEYS_NAME 8
 #define KEYS_HELP 30
 
 struct key {
-	int codes[3]; /* as the terminal gives them, 0 = no more */
+	int codes[3]; /* codes from the terminal; 0 = unused */
 	enum action action;
 	unsigned where;
 	const char *name, *help; /* help NULL: another row of the same action has it */
-	const char *brief;       /* in the last line of the screen; NULL = not there */
+	const char *brief;       /* for the last line of the screen; NULL = not shown */
 };
 
 extern const struct key keys[];
