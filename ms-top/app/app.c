@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The loop: look, draw, wait for a key.
+ * The loop: reads figures, draws, waits for a key.
  */
 #include "app.h"
 
@@ -23,7 +23,7 @@
 #include "libcommon/base/err.h"
 #include "libcommon/base/io.h"
 
-#define WORK_NS 200000000u /* between two looks for work */
+#define WORK_NS 200000000u /* interval of checking for work */
 #define HURRY_NS 30000000u
 
 static int open_trace(struct app *a, const struct options *o, struct ms_err *err)
@@ -110,7 +110,7 @@ struct pattern *app_filter(struct app *a)
 	return a->trace ? &a->trace->filter : &a->rows.filter;
 }
 
-/* Writes the figures of processes to the log. A trace needs none: it is one itself. */
+/* Writes the figures of processes to the log. A trace is a log already. */
 static void write_log(struct app *a)
 {
 	struct ms_err err = {0};
@@ -132,7 +132,7 @@ static void write_log(struct app *a)
 
 int app_look(struct app *a, struct ms_err *err)
 {
-	/* what is behind has its history too */
+	/* figures behind the front subject are updated, too, for their histories */
 	if (a->has_system && subject_system.look(a, err) != 0)
 		return -1;
 	if (a->inspecting && subject_process.look(a, err) != 0)
@@ -178,7 +178,7 @@ void app_draw(struct app *a, int rows, int cols)
 		return;
 	}
 	if (a->mode == MODE_FILTER || a->mode == MODE_SEARCH) {
-		/* a search that finds nothing has said so */
+		/* an unsuccessful search has set a message */
 		st.message = a->mode == MODE_FILTER ? "filter: "
 			     : a->message[0]        ? "no match: "
 						    : "search: ";
@@ -199,8 +199,8 @@ static void draw_to_terminal(struct app *a)
 	term_show(&a->grid);
 }
 
-/* Works on between frames unless the screen is frozen; with --listen even then: clients get figures
- * as they are now. */
+/* Works between frames, unless the screen is frozen; with --listen even then, so that clients get
+ * current figures. */
 int app_work(struct app *a, struct ms_err *err)
 {
 	const struct subject *s = app_subject(a);
@@ -252,7 +252,7 @@ static int loop(struct app *a, struct ms_err *err)
 			return 0;
 		int key = term_key(app_patience(a, busy, again, next));
 		draw = key != TERM_NONE;
-		/* all keys that are there, then one frame */
+		/* handles all pending keys before the next frame */
 		for (; key != TERM_NONE && !a->quit; key = term_key(0)) {
 			if (key == TERM_GONE)
 				return 0;
@@ -310,8 +310,8 @@ static int print_json(struct app *a, struct ms_err *err)
 	return write_out(a->json.v, a->json.n, err);
 }
 
-/* Breaks up what the log of a GitHub workflow would take for a command: "::" at the beginning of a
- * line, "##[" anywhere. */
+/* Breaks up what a GitHub workflow would take for a command: "::" at the beginning of a line, "##["
+ * anywhere. */
 static void break_commands(char *line)
 {
 	char *at = line + strspn(line, " ");
@@ -321,7 +321,7 @@ static void break_commands(char *line)
 		*at = '?';
 }
 
-/* A frame as text; as long as it need be to show all rows, unless LINES says otherwise. */
+/* Prints a frame as text, long enough for all rows, unless LINES limits it. */
 static int print_frame(struct app *a, struct ms_err *err)
 {
 	int need = a->trace        ? draw_trace_rows(a->trace)
@@ -345,7 +345,7 @@ static int print_frame(struct app *a, struct ms_err *err)
 	return 0;
 }
 
-/* Will nothing more come? */
+/* Tells whether no more figures will come. */
 static bool over(const struct app *a)
 {
 	const struct ms_follow *f = a->trace ? a->trace->follow : NULL;
@@ -365,7 +365,7 @@ int app_print(const struct options *o, struct ms_err *err)
 			rc = write_out("\n", 1, err);
 		if (rc == 0)
 			rc = app_look(&a, err);
-		/* no row is selected where nobody can choose one */
+		/* plain frames have no selection */
 		app_list(&a)->has = false;
 		if (rc == 0)
 			rc = o->json ? print_json(&a, err) : print_frame(&a, err);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * ms-top at work: looks, keys and frames in turn.
+ * Runs ms-top: reads figures, handles keys and shows frames in turn.
  */
 #pragma once
 
 struct ms_err;
 struct options;
 
-/* On a terminal, until the user leaves. The exit status, or -1 with `err` set. */
+/* Runs on a terminal until the user quits. Returns the exit status, or -1 with `err` set. */
 int app_run(const struct options *o, struct ms_err *err);
-/* Without a screen: serves the trace until a signal ends it. */
+/* Serves the trace without a screen until a signal ends it. */
 int app_serve(const struct options *o, struct ms_err *err);
-/* Plain frames to standard output. */
+/* Prints plain frames to standard output. */
 int app_print(const struct options *o, struct ms_err *err);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Copying: what is selected, as text, to the terminal's clipboard.
+ * Copies the selection as text to the terminal's clipboard.
  */
 
 #include "app_private.h"
 #include "ms-top/term/term.h"
 
-#define WIDE 400 /* columns: a row that is copied is not cut where the screen is narrow */
+#define WIDE 400 /* columns of a copied row, so that it is not cut on a narrow screen */
 
 static const struct grid_cell *first_cell(const struct grid *g, int row)
 {
@@ -19,7 +19,7 @@ static size_t put_row(const struct grid *g, int row, char *text, size_t room)
 	return n;
 }
 
-/* The selected row and its titles, as a screen of that width would show them. */
+/* Copies the selected row and its titles, as on a screen of that width. */
 static size_t put_selected(struct app *a, char *text, size_t room)
 {
 	struct grid screen = a->grid, wide = {.ascii = screen.ascii};
@@ -60,7 +60,7 @@ void app_copy(struct app *a)
 		app_say(a, "nothing is selected");
 		return;
 	}
-	/* whole lines, as many as terminals take at once */
+	/* whole lines, as many as terminals accept at once */
 	size_t sent = n;
 	while (sent > TERM_COPY_MOST || (sent < n && sent && text[sent - 1] != '\n'))
 		sent--;

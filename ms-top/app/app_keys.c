@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What keys do.
+ * Handles keys.
  */
 #include <ncurses.h>
 #include <stdio.h>
@@ -70,7 +70,7 @@ void app_quit(struct app *a, int arg)
 		a->quit = true;
 }
 
-/* Runs the deed that the subject on the screen has for the action of a key. */
+/* Runs the function that the subject on the screen has for an action. */
 static void act_there(struct app *a, enum action act)
 {
 	const struct subject *s = app_subject(a);
@@ -83,8 +83,8 @@ static void act_there(struct app *a, enum action act)
 		}
 }
 
-/* Makes the rows anew after a change of the filter: half of it may have hidden the selected row,
- * which is selected again. */
+/* Rebuilds the rows after a change of the filter. A partly typed filter may have hidden the
+ * selected row, which is then selected again. */
 static void filtered(struct app *a)
 {
 	again(a);
@@ -92,7 +92,7 @@ static void filtered(struct app *a)
 		list_choose(app_list(a), a->before_typing);
 }
 
-/* Leaves the innermost of what was entered or set. Never quits. */
+/* Leaves the innermost view, or undoes the latest setting. Never quits. */
 static void undo(struct app *a)
 {
 	const struct trace *t = a->trace;
@@ -167,13 +167,13 @@ static void act_on(struct app *a, enum action act)
 	}
 }
 
-/* Does the search show its rows where it is typed? Elsewhere it would change the view. */
+/* Tells whether the search selects rows while it is typed; elsewhere that would change the view. */
 static bool searches_here(const struct app *a)
 {
 	return a->mode == MODE_SEARCH && app_where(a) & (IN_LIST | IN_PROCESS | IN_SITES);
 }
 
-/* Selects what was selected before the search was typed, and searches for `text` from there on. */
+/* Restores the selection from before the search, and searches for `text` from there. */
 static void search_typed(struct app *a, const char *text)
 {
 	pattern_set(&a->search, text);
@@ -185,7 +185,7 @@ static void search_typed(struct app *a, const char *text)
 		app_subject(a)->search(a, a->search_from, 1);
 }
 
-/* Edits the line that is typed, and applies it at once. */
+/* Edits the line being typed, and applies it at once. */
 static void typing(struct app *a, int code)
 {
 	size_t n = strlen(a->typed);
@@ -206,7 +206,7 @@ static void typing(struct app *a, int code)
 		return;
 	}
 	if (code == KEY_BACKSPACE || code == 127 || code == 8) {
-		/* a whole character */
+		/* remove a whole UTF-8 character */
 		while (n && ((unsigned char)a->typed[n - 1] & 0xc0) == 0x80)
 			n--;
 		a->typed[n ? n - 1 : 0] = 0;
@@ -234,7 +234,7 @@ static void toggle_column(struct app *a)
 				memmove(s->v + i, s->v + i + 1, (--s->n - i) * sizeof s->v[0]);
 			return;
 		}
-	/* before the arguments, which take what is left */
+	/* before the arguments, which use the rest of the row */
 	size_t at = s->n && s->v[s->n - 1] == COLUMN_COMMAND ? s->n - 1 : s->n;
 	memmove(s->v + at + 1, s->v + at, (s->n++ - at) * sizeof s->v[0]);
 	s->v[at] = id;
@@ -262,7 +262,8 @@ static void choosing(struct app *a, int code)
 	}
 }
 
-/* A title sorts by it, or reverses; a view is shown; a row is selected, and if it was, entered. */
+/* Handles a click: a title sorts by its column, or reverses the order; a view is shown; a row is
+ * selected, or entered if it was selected already. */
 static void clicked(struct app *a)
 {
 	int row, col;

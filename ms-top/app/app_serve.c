@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * --listen without a screen.
+ * Implements --listen without a screen.
  */
 #include <errno.h>
 #include <poll.h>
@@ -15,7 +15,8 @@
 #include "libcommon/base/err.h"
 #include "libcommon/base/io.h"
 
-/* Signals that end us are read, so that the socket is removed; -1 with `err` set. */
+/* Makes signals that end us readable, so that the socket can be removed. Returns the descriptor; -1
+ * with `err` set. */
 static int catch_signals(struct ms_err *err)
 {
 	sigset_t set;
@@ -29,7 +30,8 @@ static int catch_signals(struct ms_err *err)
 	return fd < 0 ? ms_err_sys(err, "cannot catch signals") : fd;
 }
 
-/* A service that was started again writes a new file of the same name: nobody is there to say so. */
+/* Switches to the new file if a restarted service has replaced the trace: there is no user to do
+ * so. */
 static void go_on(struct app *a)
 {
 	struct ms_err why = {0};
@@ -38,7 +40,8 @@ static void go_on(struct app *a)
 		trace_again(a->trace, &why);
 }
 
-/* One round. 1: go on, 0: a signal wants an end, or so many looks were made; -1 with `err` set. */
+/* Runs one round. 1: continue; 0: a signal, or the number of updates is reached; -1 with `err`
+ * set. */
 static int turn(struct app *a, int signals, uint64_t *next, uint64_t *frames, struct ms_err *err)
 {
 	struct signalfd_siginfo info;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Two sources of figures: all processes, and one of them.
+ * Two sources of figures: all processes, and one process.
  */
 #include <stdio.h>
 #include <string.h>
@@ -7,12 +7,12 @@
 #include "app_private.h"
 #include "libcommon/base/err.h"
 
-#define DETAIL_ROWS 24 /* read in turn, of those that are not in view */
+#define DETAIL_ROWS 24 /* rows read in turn if none are visible */
 
 /* ---- all processes ---- */
 
-/* Reads what is dear: of the rows in view (else from the front), or of all that have a part in the
- * order or in a sum. */
+/* Reads costly figures: of the visible rows (without a view, of the first rows), or of all rows if
+ * the order or a sum depends on them. */
 static void look_closer(struct app *a)
 {
 	bool groups = a->rows.view == ROWS_GROUPS, all = a->opt->batch;
@@ -30,8 +30,7 @@ static void look_closer(struct app *a)
 		rows_make(&a->rows, &a->system, false);
 }
 
-/* Reads the limits of the selected process, and how it could be recorded; a group has none of its
- * own. */
+/* Reads the limits of the selected process, and whether it can be recorded. Not for groups. */
 static void look_at_chosen(struct app *a)
 {
 	struct system_process *p = a->list.has ? a->rows.v[a->list.at] : NULL;
@@ -41,7 +40,7 @@ static void look_at_chosen(struct app *a)
 
 static int system_look_all(struct app *a, struct ms_err *err)
 {
-	/* the row that somebody chose since stays when its process ends */
+	/* a row that the user has selected stays when its process ends */
 	a->system.pinned = a->list.has && !a->list.follows ? a->list.selected : 0;
 	if (system_look(&a->system, err) != 0)
 		return -1;
@@ -54,13 +53,13 @@ static int system_look_all(struct app *a, struct ms_err *err)
 
 static void system_draw(struct app *a, const struct screen_state *st)
 {
-	/* another one may have been selected since */
+	/* the selection may have changed since the last update */
 	if (a->list.has && a->list.selected != a->chosen.id)
 		look_at_chosen(a);
 	draw_system(&a->grid, &a->system, &a->rows, &a->chosen, st);
 }
 
-/* Rows in another order, or others, of the same look. */
+/* Rebuilds the rows in another order or selection, without new figures. */
 static void system_again(struct app *a)
 {
 	if (!a->has_system)
@@ -69,7 +68,8 @@ static void system_again(struct app *a)
 	list_set(&a->list, a->rows.ids, a->rows.n);
 }
 
-/* Another view. Groups are other rows than processes: the one that was selected comes back. */
+/* Shows another view. Groups and processes are different rows, so the selection from before groups
+ * is restored. */
 static void show(struct app *a, int view)
 {
 	bool was_group = a->list.has && a->rows.v[a->list.at]->group;
@@ -129,7 +129,7 @@ static void kernel_threads(struct app *a, int arg)
 	system_again(a);
 }
 
-/* Nothing is left out; and back to what was. */
+/* Shows all processes; called again, restores the settings from before. */
 static void show_all(struct app *a, int arg)
 {
 	(void)arg;
@@ -161,7 +161,7 @@ static void enter(struct app *a, int arg)
 	struct system_process *p = a->rows.v[a->list.at];
 	if (p->group) {
 		p->open = !p->open;
-		a->list.follows = false; /* it stays, wherever it comes to stand */
+		a->list.follows = false; /* keep it selected at its new position */
 		system_again(a);
 		return;
 	}
@@ -205,8 +205,7 @@ static void ask_to_record(struct app *a, void (*confirmed)(struct app *a, int ar
 			(int)pid);
 }
 
-/* The selected process; when that is confirmed the one that was selected then, wherever it stands
- * now. */
+/* Returns the selected process; with `confirmed`, the one selected when the question was asked. */
 static const struct system_process *to_record(const struct app *a, bool confirmed)
 {
 	if (!confirmed)

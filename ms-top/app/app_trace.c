@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A trace as the source of figures: what keys do, and how it is drawn.
+ * A trace as a source of figures: handles its keys, and draws it.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -30,14 +30,14 @@ static int work(struct app *a, struct ms_err *err)
 	if (rc < 0)
 		return -1;
 	tell(a);
-	/* what came meanwhile is shown at once */
+	/* show a moment that has arrived at once */
 	a->look |= waited && !t->waiting;
 	a->stale |= ms_names_answers(t->names, &pending) != t->answers;
 	a->hurry = pending || t->waiting;
 	return rc;
 }
 
-/* Plain frames show all that is there, with its names. */
+/* Reads the whole trace, for plain frames, which show all its names. */
 static int complete(struct app *a, struct ms_err *err)
 {
 	int rc = 1;
@@ -46,7 +46,8 @@ static int complete(struct app *a, struct ms_err *err)
 	return rc;
 }
 
-/* Nobody looks at them a second time: what rows are filtered and sorted by is known of all. */
+/* Completes names and trends, on which filter and order depend: a plain frame is not updated
+ * later. */
 static void settle(struct trace *t)
 {
 	for (uint64_t seen = UINT64_MAX; trace_names_came(t, &seen);) {
@@ -89,7 +90,7 @@ static void draw(struct app *a, const struct screen_state *st)
 {
 	if (!a->opt->batch)
 		draw_trace(&a->grid, a->trace, st);
-	/* nobody looks at a plain frame again: it has all names */
+	/* a plain frame is not updated later, so it waits for all names */
 	for (uint64_t seen = UINT64_MAX; a->opt->batch && trace_names_came(a->trace, &seen);) {
 		grid_begin(&a->grid, a->grid.rows, a->grid.cols);
 		draw_trace(&a->grid, a->trace, st);
@@ -130,7 +131,7 @@ static void sort_by(struct app *a, int step)
 	struct trace *t = a->trace;
 	struct column_set all = site_columns_shown(t);
 	size_t n = 0;
-	/* by name or by a line nothing can be sorted */
+	/* names and sparklines cannot be sorted by */
 	for (size_t i = 0; i < all.n; i++)
 		if (all.v[i] != SITE_NAME && all.v[i] != SITE_HISTORY)
 			all.v[n++] = all.v[i];
@@ -150,7 +151,8 @@ static void sort_clicked(struct app *a, int column)
 	sorted(a);
 }
 
-/* A tree has one order, but rows of two kinds. */
+/* Reverses the order; in a tree, which has a fixed order, switches between the two kinds of
+ * rows. */
 static void reverse(struct app *a, int arg)
 {
 	(void)arg;
@@ -210,7 +212,7 @@ static void travel(struct app *a, int steps)
 	struct trace *t = a->trace;
 	uint64_t length = ms_follow_reached(t->follow), step = trace_step(t),
 		 now = t->in_past ? t->past_ns : length;
-	/* whole steps, so that each moment can be come back to */
+	/* whole steps, so that each moment can be reached again */
 	uint64_t at = (now + (steps > 0 ? 0 : step - 1)) / step;
 	if (steps < 0)
 		at = at > (uint64_t)-steps ? at - (uint64_t)-steps : 0;
@@ -292,7 +294,7 @@ static void baseline(struct app *a, int arg)
 				     : "BASE counts from now on");
 }
 
-/* figures that are about to be made anew are no base for anything */
+/* Updates figures that are out of date, before an action uses them. */
 static void before(struct app *a)
 {
 	if (a->look)
@@ -338,7 +340,7 @@ static void __attribute__((format(printf, 2, 3))) put(struct copying *c, const c
 	c->n += n > 0 && (size_t)n < c->room - c->n ? (size_t)n : 0;
 }
 
-/* One line, whatever a program called its functions. */
+/* Adds a frame in one line, whatever its name contains. */
 static void put_frame(struct copying *c, const struct trace_frame *f)
 {
 	char name[2048];
@@ -363,7 +365,7 @@ static bool copy_frame(void *arg, const struct trace_frame *f)
 	return true;
 }
 
-/* The stack of the site that is open or selected, with what it holds. */
+/* Copies the stack of the open or selected site, with its live bytes. */
 static size_t copy(struct app *a, char *text, size_t room)
 {
 	struct trace *t = a->trace;

@@ -8,7 +8,7 @@
 #include "ms-top/trace/trace.h"
 #include "libcommon/base/err.h"
 
-/* Columns of processes, or of the sites of a trace. */
+/* Parses --sort: a column of processes, or of the sites of a trace. */
 static int take_sort(struct options *o, struct ms_err *err)
 {
 	o->reverse = o->sort_text[0] == '-';
@@ -40,7 +40,7 @@ static int check_serve(struct options *o, struct ms_err *err)
 	return 0;
 }
 
-/* No option is accepted that would do nothing. */
+/* Refuses options that would have no effect. */
 static int check(struct options *o, struct ms_err *err)
 {
 	if (o->trace && o->pid)

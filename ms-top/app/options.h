@@ -18,21 +18,22 @@ struct options {
 	struct ms_cli cli;
 	pid_t pid; /* 0 = all processes */
 	uint64_t delay_ns;
-	uint64_t frames; /* 0 = no end */
+	uint64_t frames; /* 0 = unlimited */
 	bool batch, json, kernel, full_names;
 	const char *root, *filter;
 	const char *trace; /* NULL = none */
-	const char *log;   /* the same */
+	const char *log;   /* NULL = none */
 	struct column_set columns;
 	enum column_id sort;
-	int site_sort;  /* of a trace: enum site_column */
-	bool sort_open; /* nobody chose one */
+	int site_sort;  /* order of a trace's sites: enum site_column */
+	bool sort_open; /* the user has not chosen an order */
 	bool reverse;
 	const char *sort_text;      /* --sort */
-	struct serve_options serve; /* .listen NULL = not */
+	struct serve_options serve; /* .listen NULL = do not listen */
 	struct ms_wrappers wrappers;
 };
 
-/* 0, or -1 with `err` set. Borrows from argv; options_free also after a failure. */
+/* Parses the command line. 0, or -1 with `err` set. Borrows from argv; call options_free also after
+ * a failure. */
 int options_parse(struct options *o, int argc, char **argv, struct ms_err *err);
 void options_free(struct options *o);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What was chosen, in $XDG_STATE_HOME/memscope/ms-top: a word and its value on each line.
+ * Saves settings in $XDG_STATE_HOME/memscope/ms-top: a word and its value on each line.
  */
 #include "state.h"
 
@@ -22,7 +22,8 @@ struct state {
 	char value[STATE_WORDS][256];
 };
 
-/* A folder of ours, in which nobody else may write; made when need be. -1: there is none. */
+/* Opens a folder of ours in which nobody else may write, created with `make`. -1 = there is
+ * none. */
 static int enter(int from, const char *name, bool make)
 {
 	struct stat st;
@@ -36,8 +37,8 @@ static int enter(int from, const char *name, bool make)
 	return fd;
 }
 
-/* Opens the folder for the state. With sudo the home may be the caller's, who would find files of
- * root there: nothing is kept. */
+/* Opens the folder for the state. With sudo, HOME may be the caller's, who would find root's files
+ * there, so nothing is saved. */
 static int open_folder(bool make)
 {
 	const char *own = secure_getenv("XDG_STATE_HOME"), *home = secure_getenv("HOME");
@@ -111,7 +112,7 @@ void state_load(struct options *o)
 	const char *sort = s.value[STATE_SORT];
 	const char *name = sort + (sort[0] == '-');
 	struct column_set set;
-	/* each trace has an order of its own, by what it has to say */
+	/* a trace's order depends on its figures */
 	int id = o->sort_text || o->trace || !sort[0] ? -1 : column_find(name, strlen(name), &err);
 	if (id >= 0) {
 		o->reverse = sort[0] == '-';

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * What somebody chose by keys, kept from one run to the next: order and columns.
+ * Saves settings that were chosen by keys for the next run: order and columns.
  */
 #pragma once
 
 struct app;
 struct options;
 
-/* Takes what was kept, but for what the command line says. What cannot be read or means nothing is
- * left out. */
+/* Loads the saved settings, unless the command line sets them. Ignores those that cannot be read or
+ * are invalid. */
 void state_load(struct options *o);
-/* Keeps what is other than in `o`, what was begun with. Nobody is told when that fails. */
+/* Saves settings that differ from `o`, the initial ones. Failures are ignored. */
 void state_save(const struct app *a, const struct options *o);

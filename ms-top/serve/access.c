@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Who may ask: who knows the token, if there is one. Else who is on this machine; but not a page
- * that a browser here was given by somebody else.
+ * Controls access: with a token, by the token; else only from this machine, but not by a foreign
+ * web page in a browser here.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -41,7 +41,7 @@ int token_read(char token[TOKEN_MOST + 1], const char *path, struct ms_err *err)
 	return rc;
 }
 
-/* In a time that says nothing of how much of it is right. */
+/* Compares in constant time. */
 static bool is_token(const char *token, const char *given, size_t n)
 {
 	unsigned char differs = strlen(token) != n;
@@ -50,7 +50,7 @@ static bool is_token(const char *token, const char *given, size_t n)
 	return !differs;
 }
 
-/* Bytes of base64 into `out`, at most `room`; how many. */
+/* Decodes base64 into `out`, at most `room` bytes. Returns how many. */
 static size_t from_base64(const char *s, char *out, size_t room)
 {
 	static const char digits[] =
@@ -66,7 +66,8 @@ static size_t from_base64(const char *s, char *out, size_t room)
 	return n;
 }
 
-/* "Bearer TOKEN", or "Basic" with it as the password, which those can say who only take a URL. */
+/* Checks "Bearer TOKEN", or "Basic" with the token as the password, for clients that only take a
+ * URL. */
 bool token_matches(const char *token, const char *given)
 {
 	char pair[2 * TOKEN_MOST];
@@ -92,7 +93,7 @@ bool host_is_local(const char *host)
 	if ((n == 9 && strncasecmp(host, "localhost", n) == 0) ||
 	    (n == 5 && strncmp(host, "[::1]", n) == 0))
 		return true;
-	/* a number, not the name of something at 127.evil.example */
+	/* must be a number, not a name like 127.evil.example */
 	return n < 16 && strspn(host, "0123456789.") == n &&
 	       sscanf(host, "127.%u.%u.%u%c", &a, &b, &c, &rest) >= 3;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * What requests wait for.
+ * Lets requests wait for their answers.
  *
- * Of those that want something of ms-report the first that is due has the child; what comes out is
- * for all that want the same, and for those that ask within a second. So is the snapshot that the
- * child made: what is asked for in different formats within a second is of one moment.
+ * The child works for the first due request that needs ms-report. Its result answers all requests
+ * for the same, including those of the next second. Its snapshot is reused in the same way, so that
+ * requests for different formats within a second show one moment.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #include "libcommon/base/clock.h"
 #include "libcommon/base/io.h"
 
-#define NAMES_NS UINT64_C(2000000000) /* that names are waited for */
+#define NAMES_NS UINT64_C(2000000000) /* longest wait for names */
 
 static uint64_t clock_now(void)
 {
@@ -92,7 +92,7 @@ void ask_names(struct serve *s, struct ask *q)
 {
 	bool pending;
 	ms_names_answers(s->trace->names, &pending);
-	/* one that came may be asked of further on */
+	/* while waiting, further names may be requested */
 	q->due_ns = q->due_ns ? q->due_ns : clock_now() + NAMES_NS;
 	if (!pending || clock_now() >= q->due_ns)
 		return;
@@ -107,7 +107,7 @@ static bool is_fresh(uint64_t ns)
 	return clock_now() - ns < SERVE_KEEP_NS;
 }
 
-/* Duplicates a descriptor of the same file for one more reader. */
+/* Duplicates a descriptor for another reader of the file. */
 static int again(int fd)
 {
 	return fcntl(fd, F_DUPFD_CLOEXEC, 3);
@@ -123,7 +123,7 @@ bool ask_report(struct serve *s, struct ask *q, enum answer_kind kind, unsigned 
 		q->state = ASK_DONE;
 		return true;
 	}
-	/* those that wait for time to pass are no reason to refuse the others */
+	/* requests waiting for time to pass do not count */
 	for (const struct ask *w = s->asking.first; w; w = w->next)
 		waiting += !w->names && w->wants_base == (seconds > 0);
 	if (waiting >= SERVE_WAITING)
@@ -134,7 +134,7 @@ bool ask_report(struct serve *s, struct ask *q, enum answer_kind kind, unsigned 
 	return true;
 }
 
-/* Does it want what the child makes? */
+/* Tells whether the child works for that request. */
 static bool is_for(const struct ask *q, const struct child *c)
 {
 	bool begins = q->wants_base && q->base < 0;
@@ -145,7 +145,7 @@ static bool is_for(const struct ask *q, const struct child *c)
 	return !q->wants_base && q->kind == c->kind;
 }
 
-/* Writes why the child failed: its own message, else its status. */
+/* Stores why the child failed: its own message, else its status. */
 static void why_failed(const struct child *c, int status, char *text, size_t room)
 {
 	ssize_t n = pread(c->errors, text, room - 1, 0);
@@ -156,7 +156,7 @@ static void why_failed(const struct child *c, int status, char *text, size_t roo
 			 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
-/* Gives the answer of the child that has ended to all that it is for. */
+/* Passes the result of the ended child to all requests that it is for. */
 static void take_answer(struct serve *s, int status)
 {
 	struct asking *a = &s->asking;
@@ -191,7 +191,7 @@ static void take_answer(struct serve *s, int status)
 	child_drop(c);
 }
 
-/* The next one for the child. */
+/* Starts the child for the next request. */
 static void start(struct serve *s)
 {
 	struct asking *a = &s->asking;
@@ -201,10 +201,10 @@ static void start(struct serve *s)
 	uint64_t now = clock_now();
 	while (q && (q->names || (q->due_ns > now && !(q->wants_base && q->base < 0))))
 		q = q->next;
-	/* a snapshot that is being saved holds locks of SQLite, which a copy of us would wait for */
+	/* while a snapshot is being saved, a forked child would wait for SQLite's locks */
 	if (!q || save_works(s->trace->save))
 		return;
-	/* what changed until now is to the point */
+	/* changes until now count */
 	bool have = a->image >= 0 && is_fresh(a->image_ns) && q->base < 0;
 	c->kind = q->kind;
 	c->snapshot = q->wants_base && q->base < 0;
@@ -219,7 +219,7 @@ static void start(struct serve *s)
 		fail(s, q, err.text);
 }
 
-/* Gives back the memory of answers that are too old to be given again. */
+/* Frees answers that are too old to be reused. */
 static void forget(struct asking *a)
 {
 	if (a->image >= 0 && !is_fresh(a->image_ns)) {

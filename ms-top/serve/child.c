@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * A child process that makes one answer.
  *
- *   fork: a copy of the model as it is now -> snapshot -> [ms-diff with an earlier one] -> ms-report
+ *   fork: a copy of the present model -> snapshot -> [ms-diff with an earlier one] -> ms-report
  *
- * The copy costs what the model changes meanwhile, and the parent goes on at once. All descriptors
- * but those of the answer are closed first, so that no client's connection is held open by it. What
- * it may write and how long it may compute is limited.
+ * fork() copies only pages that the model changes meanwhile, and the parent continues at once. The
+ * child first closes all descriptors except those of the answer, so that it does not hold clients'
+ * connections open. Its output size and CPU time are limited.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,13 +26,14 @@
 #define MOST_BYTES (UINT64_C(256) << 20)
 #define MOST_SECONDS 60u
 
-/* In the child: 0 the snapshot, 1 the answer, 2 what is said of trouble, 3 the earlier snapshot. */
+/* Descriptors in the child: 0 the snapshot, 1 the answer, 2 error messages, 3 the earlier
+ * snapshot. */
 enum { IMAGE, OUT, ERRORS, BASE, FIRST_OTHER };
 
 static void take_descriptors(const struct child *c)
 {
 	int fds[] = {c->image, c->out, c->errors, c->base};
-	/* away from where they go to */
+	/* first move them away from their destinations */
 	for (int i = 0; i < FIRST_OTHER; i++)
 		if (fds[i] >= 0)
 			fds[i] = fcntl(fds[i], F_DUPFD, 64);
@@ -50,7 +51,7 @@ static void be_a_child(void)
 		signal(sig, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* answers come after what is measured */
+	/* lower priority than the measured program */
 	if (nice(5) == -1)
 		errno = 0;
 	setrlimit(RLIMIT_FSIZE, &(struct rlimit){MOST_BYTES, MOST_BYTES});
@@ -64,7 +65,7 @@ static _Noreturn void cannot(const char *what)
 	_exit(2);
 }
 
-/* Compares both snapshots by ms-diff, whose output takes the place of the later one. */
+/* Compares both snapshots with ms-diff, whose output replaces the later one. */
 static void compare(const char *program)
 {
 	int difference = memfd_create("ms-top-difference", MFD_CLOEXEC), status;
@@ -81,7 +82,7 @@ static void compare(const char *program)
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		continue;
 	if (status != 0)
-		_exit(2); /* it has said why */
+		_exit(2); /* ms-diff has printed why */
 	dup2(difference, IMAGE);
 }
 
@@ -94,7 +95,7 @@ static _Noreturn void report(const struct child *c, const char *program, bool fu
 	const char *args[8] = {"ms-report", "--allow=partial", "--quiet", formats[c->kind]};
 	size_t n = 4;
 	if (c->kind == ANSWER_HEAP || c->kind == ANSWER_ALLOCS)
-		args[n++] = "--layout=go"; /* stores make a series of each type */
+		args[n++] = "--layout=go"; /* profile stores make one series per type */
 	if (c->kind == ANSWER_ALLOCS)
 		args[n++] = "--metric=allocated";
 	if (full_names)

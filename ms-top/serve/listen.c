@@ -29,7 +29,7 @@ static int bad(const char *text, struct ms_err *err)
 
 /* ---- Unix sockets ---- */
 
-/* One that nobody listens at any more, of ours: what an ms-top left that was killed. */
+/* Tells whether it is a socket of ours without a listener, left by an ms-top that was killed. */
 static bool is_left_over(const struct sockaddr_un *at)
 {
 	struct stat st;
@@ -55,7 +55,7 @@ static int listen_unix(struct listening *l, const char *path, struct ms_err *err
 		return ms_err_sys(err, "cannot make a socket");
 	if (is_left_over(&at))
 		unlink(path);
-	/* nobody else may come in before the mode is right */
+	/* no access for others before the mode is set */
 	mode_t before = umask(0177);
 	int rc = bind(l->fd, (struct sockaddr *)&at, sizeof at), why = errno;
 	umask(before);
@@ -81,7 +81,7 @@ static bool is_loopback(const struct sockaddr *a)
 	return IN6_IS_ADDR_LOOPBACK(v6) || (IN6_IS_ADDR_V4MAPPED(v6) && v6->s6_addr[12] == 127);
 }
 
-/* Which port it got, when any would do, and how it is asked. */
+/* Stores the address in the form in which it is requested, with the port chosen by the system. */
 static void say_where(struct listening *l)
 {
 	char host[64] = "", port[16] = "";
@@ -95,7 +95,7 @@ static void say_where(struct listening *l)
 		 port);
 }
 
-/* PORT, ADDRESS:PORT or [ADDRESS]:PORT, in parts. False: it is neither. */
+/* Splits PORT, ADDRESS:PORT or [ADDRESS]:PORT. False = none of these. */
 static bool take_apart(const char *text, char host[64], char port[8])
 {
 	const char *colon = strrchr(text, ':'), *last = colon ? colon + 1 : text;
@@ -111,7 +111,7 @@ static bool take_apart(const char *text, char host[64], char port[8])
 		text++;
 		n -= 2;
 	} else if (memchr(text, ':', n)) {
-		return false; /* where does the port begin? */
+		return false; /* the beginning of the port is ambiguous */
 	}
 	if (!n || n >= 64)
 		return false;
@@ -166,7 +166,7 @@ int listen_open(struct listening *l, const struct serve_options *o, struct ms_er
 void listen_close(struct listening *l)
 {
 	struct stat st;
-	/* unless it is another's by now */
+	/* unless the socket has been replaced */
 	if (l->path[0] && lstat(l->path, &st) == 0 && st.st_dev == l->dev && st.st_ino == l->ino)
 		unlink(l->path);
 	ms_close(l->fd);

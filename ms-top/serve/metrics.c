@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * /metrics: figures of the latest moment, whatever is on the screen.
+ * /metrics: figures of the latest moment, independent of the screen.
  *
- * Sites are labelled by the function and line that they are named after. Of the largest call stacks
- * those with the same label are one, since a label may be there only once; those that grow come
- * first, then the largest ones; the others are one more, so that the sum is what is live. So there
- * are never more than SITES_MOST + 1 of them, whatever the program does.
+ * Sites are labelled by the function and line that they are named after. Labels must be unique, so
+ * the largest call stacks are merged by label. Growing ones come first, then the largest; the rest
+ * are summed up as one more, so that the total is all live memory. So there are at most SITES_MOST
+ * + 1 labels, for any program.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@
 #include "format/trace.h"
 
 #define SITES_MOST 20u
-#define STACKS_MOST 200u /* that are looked at for it */
+#define STACKS_MOST 200u /* number of stacks considered for labels */
 
 struct writer {
 	FILE *f;
@@ -33,7 +33,7 @@ struct writer {
 
 /* ---- values ---- */
 
-/* NAME{pid="..",name=".." and, after a comma, what the caller puts. */
+/* Writes NAME{pid="..",name=".."; the caller adds the rest, after a comma. */
 static void begin(const struct writer *w, const char *name, const char *end)
 {
 	const char *exe = w->rec->info.text[MS_INFO_EXE];
@@ -93,7 +93,7 @@ static void put_totals(const struct writer *w)
 		  r->bytes);
 }
 
-/* One of the words is 1. As long as it is too short nothing is said of a rate. */
+/* Writes the trend, one word of which is 1. Too short a trend has no rate. */
 static void put_trend(const struct writer *w, const struct ms_trend *t)
 {
 	bool grows = t->kind == MS_TREND_GROWING;
@@ -123,7 +123,7 @@ struct stack {
 struct label {
 	char text[256];
 	uint64_t bytes, blocks, allocations;
-	double growth; /* bytes a second */
+	double growth; /* bytes per second */
 };
 
 /* Returns the sums of the cells of each site, to be freed. */
@@ -145,7 +145,7 @@ static struct stack *sum_up(const struct ms_replay *r)
 	return v;
 }
 
-/* The largest ones to the front, in order. Returns how many. */
+/* Moves the largest stacks to the front, sorted. Returns how many. */
 static size_t choose(struct stack *v, size_t n)
 {
 	size_t have = 0;
@@ -154,7 +154,7 @@ static size_t choose(struct stack *v, size_t n)
 		if (!x.bytes || (have == STACKS_MOST && x.bytes <= v[have - 1].bytes))
 			continue;
 		size_t at = have < STACKS_MOST ? have++ : have - 1;
-		/* what is pushed out was looked at, and is not needed any more */
+		/* stacks pushed out of the front are not needed any more */
 		for (; at && v[at - 1].bytes < x.bytes; at--)
 			v[at] = v[at - 1];
 		v[at] = x;
@@ -162,7 +162,7 @@ static size_t choose(struct stack *v, size_t n)
 	return have;
 }
 
-/* Replaces characters as writing would, so that no two labels become the same by that. */
+/* Replaces characters as writing would, so that labels which become equal are merged first. */
 static void clean(char *s)
 {
 	for (size_t n; *s; s += n) {
@@ -184,7 +184,7 @@ static void put_name(const struct trace *t, uint32_t node, char *text, size_t ro
 	clean(text);
 }
 
-/* The one that the screen has is made anew only when there is another sample. */
+/* Returns a trend; those on the screen are recomputed only after another sample. */
 static struct ms_trend trend_of(struct trace *t, uint32_t site)
 {
 	if (!t->in_past && site < t->site_count)
@@ -273,7 +273,7 @@ static void put_sites(const struct writer *w, struct trace *t)
 	free(v);
 }
 
-/* ---- how the recorder does ---- */
+/* ---- the recorder ---- */
 
 static void put_recorder(const struct writer *w, const struct trace *t)
 {
@@ -311,7 +311,7 @@ char *metrics_text(struct trace *t, bool open, size_t *n)
 		return NULL;
 	put_recorder(&w, t);
 	put_rss(&w);
-	/* of a polled one nothing is known of blocks */
+	/* a polled process has no figures of blocks */
 	if (!trace_is_polled(w.rec)) {
 		put_totals(&w);
 		put_trend(&w, &trend);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What Go's net/http/pprof answers besides profiles of the heap: the command line, names of
- * addresses, and profiles that there are none of, which collectors ask for all the same.
+ * Answers like Go's net/http/pprof, besides heap profiles: the command line, names of addresses,
+ * and empty profiles of other kinds, which collectors also request.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 #define ADDRESSES_MOST 4096u
 
-/* ---- the command line: arguments with NUL between ---- */
+/* ---- the command line: arguments separated by NUL ---- */
 
 char *pprof_cmdline(const struct trace *t, size_t *n)
 {
@@ -37,8 +37,8 @@ char *pprof_cmdline(const struct trace *t, size_t *n)
 
 struct address {
 	uint64_t asked;
-	uint32_t frame; /* of the trace; 0 = there is none */
-	uint32_t nth;   /* in the order of asking */
+	uint32_t frame; /* frame number in the trace; 0 = none */
+	uint32_t nth;   /* position in the request */
 };
 
 static int by_address(const void *a, const void *b)
@@ -60,7 +60,7 @@ static size_t take_addresses(const char *asked, struct address *v)
 		char *end;
 		errno = 0;
 		uint64_t address = strtoull(asked, &end, 0);
-		/* "+", as it is, or a space that a form had there */
+		/* separator: "+", or a space that a form had there */
 		bool whole = end != asked && (!*end || *end == '+' || *end == ' ');
 		if (whole && address && !errno) {
 			v[n] = (struct address){.asked = address, .nth = (uint32_t)n};
@@ -72,7 +72,8 @@ static size_t take_addresses(const char *asked, struct address *v)
 	return n;
 }
 
-/* Profiles have the address inside of the call, which is one before the frame's. */
+/* Finds the frames of addresses. Profiles contain addresses inside the call, one below a
+ * frame's. */
 static void find_frames(const struct ms_recording *rec, struct address *v, size_t n)
 {
 	for (uint32_t i = 1; i < rec->frames.n; i++)
@@ -91,8 +92,7 @@ static void find_frames(const struct ms_recording *rec, struct address *v, size_
 		}
 }
 
-/* Answers as Go does: how many symbols there are, which only has to be more than 0, then those that
- * are known. */
+/* Answers as Go does: the number of symbols, of which only > 0 matters, then the known ones. */
 char *pprof_symbol(const struct trace *t, const char *asked, size_t *n)
 {
 	const struct ms_recording *rec = t->follow->rec;
@@ -121,7 +121,7 @@ char *pprof_symbol(const struct trace *t, const char *asked, size_t *n)
 
 static const struct empty {
 	const char *name;
-	const char *types[4]; /* a type and its unit, and another */
+	const char *types[4]; /* pairs of a type and its unit */
 } empty[] = {
 	{"block", {"contentions", "count", "delay", "nanoseconds"}},
 	{"goroutine", {"goroutine", "count"}},
@@ -130,7 +130,7 @@ static const struct empty {
 	{"threadcreate", {"threadcreate", "count"}},
 };
 
-/* message Profile of profile.proto: sample_type = 1, string_table = 6, period_type = 11. */
+/* Writes message Profile of profile.proto: sample_type = 1, string_table = 6, period_type = 11. */
 static void put_empty(const struct empty *e, FILE *f)
 {
 	size_t n = 0;

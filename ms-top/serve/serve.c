@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Requests and their answers.
+ * Handles requests.
  *
- * A request is looked at when all of it is there. What is not answered at once waits in ask.c, its
- * connection suspended, and is looked at again when that has come. There are so many connections at
- * most; one that asks nothing, or does not take its answer, is cut after a time, which is short when
- * there are many.
+ * A request is handled when it is complete. If it cannot be answered at once, it waits in ask.c
+ * with its connection suspended, and is handled again when its result is there. The number of
+ * connections is limited. A connection that sends no request, or does not read its answer, is
+ * closed after some time, which is shorter if there are many.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,24 +20,25 @@
 #include "libcommon/base/io.h"
 
 #define CLIENTS_MOST 2000u
-#define MEMORY_OF_ONE ((size_t)16 << 10) /* of a connection: its head must fit in there */
+#define MEMORY_OF_ONE ((size_t)16 << 10) /* memory per connection, which must hold the headers */
 #define BODY_MOST ((size_t)64 << 10)
 #define SWEEP_NS UINT64_C(500000000)
-#define ASK_NS UINT64_C(20000000000) /* for a whole request */
+#define ASK_NS UINT64_C(20000000000) /* time for sending a complete request */
 #define CROWDED_NS UINT64_C(2000000000)
-#define TAKE_NS UINT64_C(60000000000) /* for its answer */
+#define TAKE_NS UINT64_C(60000000000) /* time for reading the answer */
 #define SECONDS_MOST 3600u
 #define WORK_NS UINT64_C(20000000)
-#define WAITS_MS 10 /* while somebody waits for an answer */
+#define WAITS_MS 10 /* interval while a request waits for its answer */
 
 /* ---- connections ---- */
 
 struct client {
 	struct MHD_Connection *http;
 	struct client *next, **link;
-	uint64_t since_ns; /* its latest answer, or beginning; when it has asked: the question */
+	uint64_t since_ns; /* time of its latest answer or its beginning; of its request once
+			      `asked` */
 	bool asked;
-	struct request *waits; /* for us; NULL = none does */
+	struct request *waits; /* request that waits for an answer; NULL = none */
 };
 
 static void connection_changed(void *cls, struct MHD_Connection *http, void **context,
@@ -90,7 +91,7 @@ static const char *argument(const struct request *q, const char *name)
 	return MHD_lookup_connection_value(q->http, MHD_GET_ARGUMENT_KIND, name);
 }
 
-/* Answers, and gives up `r`, which may be NULL: there was no memory. */
+/* Sends the answer `r`, and releases it. `r` may be NULL: out of memory. */
 static enum MHD_Result answer(struct request *q, unsigned status, const char *type,
 			      struct MHD_Response *r)
 {
@@ -120,7 +121,7 @@ static enum MHD_Result refuse(struct request *q, unsigned status, const char *wh
 		      MHD_create_response_from_buffer((size_t)n, text, MHD_RESPMEM_MUST_COPY));
 }
 
-/* A text, which is freed by that. */
+/* Answers with a text, which is then freed. */
 static enum MHD_Result answer_text(struct request *q, const char *type, char *text, size_t n)
 {
 	return answer(q, MHD_HTTP_OK, type,
@@ -154,7 +155,7 @@ static const char *const types[ANSWER_KINDS] = {
 	[ANSWER_TEXT] = "text/plain; charset=utf-8",
 };
 
-/* `name`: of the file that it is saved as, NULL = it is to be looked at. */
+/* Answers with a report. `name`: name for saving it as a file, NULL = to be displayed. */
 static enum MHD_Result answer_report(struct request *q, enum answer_kind kind, unsigned seconds,
 				     const char *name)
 {
@@ -176,7 +177,7 @@ static enum MHD_Result answer_report(struct request *q, enum answer_kind kind, u
 	return answer(q, MHD_HTTP_OK, types[kind], r);
 }
 
-/* A number without a sign; *given: it is there. False: it is none, or above `most`. */
+/* Parses an unsigned number; *given: there is one. False = invalid, or above `most`. */
 static bool number(const char *text, unsigned most, unsigned *v, bool *given)
 {
 	*v = 0;
@@ -188,8 +189,8 @@ static bool number(const char *text, unsigned most, unsigned *v, bool *given)
 	return !text || *text;
 }
 
-/* Answers for a profile as Go does: ?seconds=N is what changes in so many seconds, ?debug=1 is for
- * people; not both. */
+/* Answers for a profile as Go does: ?seconds=N is the change during N seconds, ?debug=1 is readable
+ * text; not both. */
 static enum MHD_Result answer_profile(struct request *q, enum answer_kind kind, const char *name)
 {
 	unsigned seconds, debug;
@@ -234,7 +235,7 @@ static enum MHD_Result get_cmdline(struct request *q)
 	return answer_text(q, "text/plain; charset=utf-8", text, n);
 }
 
-/* The first key of the query, which has no value. */
+/* Stores the first key of the query, which has no value. */
 static enum MHD_Result take_key(void *to, enum MHD_ValueKind kind, const char *key,
 				const char *value)
 {
@@ -267,8 +268,8 @@ static enum MHD_Result get_index(struct request *q)
 						      MHD_RESPMEM_PERSISTENT));
 }
 
-/* Newer readers say that they take OpenMetrics, with how much they like it; nobody says so who does
- * not want it. */
+/* Answers with metrics. Newer readers include OpenMetrics in Accept, with a quality value; readers
+ * that do not want it never list it. */
 static enum MHD_Result get_metrics(struct request *q)
 {
 	struct serve *s = q->serve;
@@ -281,7 +282,7 @@ static enum MHD_Result get_metrics(struct request *q)
 		char *text = metrics_text(s->trace, open, &n);
 		if (!text)
 			return MHD_NO;
-		/* a name that is found later would be another label */
+		/* a name that is found later would change the label */
 		ask_names(s, &q->ask);
 		if (q->ask.state == ASK_WAITS) {
 			free(text);
@@ -301,7 +302,7 @@ static enum MHD_Result get_metrics(struct request *q)
 static const struct route {
 	const char *path;
 	enum MHD_Result (*get)(struct request *q);
-	bool post; /* may be POST, too */
+	bool post; /* POST is allowed, too */
 } routes[] = {
 	{"/", get_page, false},
 	{"/report.json", get_json, false},
@@ -408,14 +409,14 @@ static int socket_of(const struct client *c)
 	return MHD_get_connection_info(c->http, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 }
 
-/* The library does not look at one that waits for us. */
+/* Tells whether a suspended client has closed the connection, which the library does not notice. */
 static bool is_gone(const struct client *c)
 {
 	char byte;
 	return recv(socket_of(c), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
-/* Cuts those that take too long; the library then finds them closed. */
+/* Closes connections that take too long; the library then finds them closed. */
 static void sweep(struct serve *s)
 {
 	uint64_t now = ms_clock_ns(CLOCK_MONOTONIC);
@@ -434,7 +435,7 @@ static void sweep(struct serve *s)
 
 /* ---- the whole ---- */
 
-/* Raises the limit of open files. Returns how many connections may be open, with some left for
+/* Raises the limit of open files. Returns how many connections may be open, which leaves some for
  * files. */
 static unsigned raise_limit(void)
 {
@@ -489,7 +490,7 @@ void serve_close(struct serve *s)
 		if (c->waits)
 			MHD_resume_connection(c->http);
 	if (s->http)
-		MHD_stop_daemon(s->http); /* which closes the socket, too */
+		MHD_stop_daemon(s->http); /* closes the socket, too */
 	else
 		ms_close(s->at.fd);
 	s->at.fd = -1;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * What a trace says, over HTTP: profiles for pprof and what reads those, metrics for Prometheus, the
+ * Serves a trace over HTTP: profiles for pprof and compatible readers, metrics for Prometheus, the
  * report as a page and as JSON.
  *
- *   listen.c    where it listens: a socket of an address
- *   access.c    who may ask: tokens, and which names of this host a browser may have used
- *   serve.c     requests and their answers, by libmicrohttpd; clients that take too long
- *   ask.c       what is waited for: names, and ms-report in a child process, on a copy of the model
- *   child.c     that process
- *   pprof.c     what is answered at once below /debug/pprof; metrics.c all of /metrics
+ *   listen.c    opens the listening socket
+ *   access.c    controls access: tokens, and the names of this host that a browser may use
+ *   serve.c     handles requests, with libmicrohttpd; closes slow connections
+ *   ask.c       lets requests wait: for names, and for ms-report, which a child process runs on a
+ *               copy of the model
+ *   child.c     the child process
+ *   pprof.c     immediate answers below /debug/pprof; metrics.c all of /metrics
  *
- * All of it runs in the thread that asks serve_work, between keys and frames: nothing here waits, and
- * the model needs no lock. What takes longer is done by the child, one at a time.
+ * All code runs in the thread that calls serve_work, between keys and frames: it never waits, and
+ * the model needs no lock. The child does slow work, one request at a time.
  */
 #pragma once
 
@@ -24,19 +25,19 @@ struct trace;
 struct serve_options {
 	const char *listen;     /* PORT, ADDRESS:PORT, unix:PATH */
 	const char *token_file; /* NULL = none */
-	bool allow_remote;      /* other addresses than those of this host */
+	bool allow_remote;      /* allow other addresses than loopback */
 	bool full_names;
 	const struct ms_wrappers *wrappers;
 };
 
-/* Listens. `o` is kept. NULL with `err` set. */
+/* Starts listening. `o` must outlive the result. NULL with `err` set. */
 struct serve *serve_open(const struct serve_options *o, struct ms_err *err);
-/* Gives up all connections, and the child. `s` may be NULL. */
+/* Closes all connections, and ends the child. `s` may be NULL. */
 void serve_close(struct serve *s);
-/* Returns where it listens, as it is typed: "http://127.0.0.1:6060/", "unix:/run/app.sock". */
+/* Returns the address as a user types it: "http://127.0.0.1:6060/", "unix:/run/app.sock". */
 const char *serve_where(const struct serve *s);
 /* Returns a descriptor that is readable when there is something to do. */
 int serve_fd(const struct serve *s);
-/* Answers what can be answered now, of the trace as far as it was read, for some 20 ms. Returns in
- * how many ms it is to be called again, whether serve_fd says so or not; -1 = it says so. */
+/* Answers requests about the trace as read so far, for about 20 ms. Returns in how many ms to call
+ * it again, even if serve_fd is not readable; -1 = when it is readable. */
 int serve_work(struct serve *s, struct trace *t);

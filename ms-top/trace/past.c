@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * A trace at an earlier moment, found by a second thread.
+ * Reads a trace up to an earlier moment, in a second thread.
  *
- * The thread takes the latest question, gives up as soon as there is another, and hands over what
- * it found. What was handed over belongs to the main thread.
+ * The thread takes the latest request, abandons it when there is a newer one, and passes the result
+ * to the main thread, which then owns it.
  */
 #include "trace.h"
 
@@ -29,14 +29,14 @@ struct question {
 struct past {
 	pthread_t thread;
 	bool started;
-	struct past_state *state; /* of the main thread */
+	struct past_state *state; /* owned by the main thread */
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	bool stop, asked;
-	uint64_t asking; /* number of the latest question */
+	uint64_t asking; /* number of the latest request */
 	struct question question;
-	struct past_state *found; /* answer to it */
+	struct past_state *found; /* its result */
 };
 
 static void free_state(struct past_state *s)
@@ -57,7 +57,7 @@ static bool given_up(struct past *p, uint64_t number)
 	return other;
 }
 
-/* The allocations of each site and thread, now. */
+/* Counts the allocations of each site and thread so far. */
 static void count(struct past_state *s)
 {
 	const struct ms_replay *r = &s->rec->replay;
@@ -74,7 +74,7 @@ static void count(struct past_state *s)
 	s->before.ns = s->ns - s->window_ns;
 }
 
-/* To the state that holds every event up to and including `ns`. False: given up, or `err`. */
+/* Runs to the state after the last event at or before `ns`. False = abandoned, or `err` is set. */
 static bool run_to(struct past *p, uint64_t number, struct ms_recording *t, uint64_t ns,
 		   struct ms_err *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * ms-record as a child: what it says comes through a pipe, so that the screen stays ours.
+ * Runs ms-record as a child, whose messages come through a pipe instead of the screen.
  */
 #include "trace.h"
 
@@ -22,10 +22,10 @@
 
 struct recorder {
 	pid_t child; /* 0 = it has ended */
-	int said;    /* what it writes to its standard error */
+	int said;    /* pipe from its standard error */
 	int status;
 	bool told;
-	ino_t before; /* of an older file of that name */
+	ino_t before; /* inode of an older file with that name */
 	char trace[320];
 	char text[1024];
 	size_t n;
@@ -76,7 +76,7 @@ struct recorder *recorder_start(pid_t pid, const char *name, struct ms_err *err)
 	struct recorder *r = ms_xcalloc(1, sizeof *r);
 	snprintf(r->trace, sizeof r->trace, "%.255s.%d.trace", name, (int)pid);
 	for (char *c = r->trace; *c; c++)
-		if (*c == '/' || *c == '%' || (unsigned char)*c < ' ') /* ms-record takes %p */
+		if (*c == '/' || *c == '%' || (unsigned char)*c < ' ') /* it expands %p */
 			*c = '_';
 	if (r->trace[0] == '-' || r->trace[0] == '.')
 		r->trace[0] = '_';
@@ -111,7 +111,7 @@ bool recorder_works(const struct recorder *r)
 static void hear(struct recorder *r)
 {
 	for (;;) {
-		/* the latest is what counts */
+		/* keep the latest messages */
 		if (r->n > sizeof r->text / 2) {
 			memmove(r->text, r->text + r->n / 2, r->n - r->n / 2);
 			r->n -= r->n / 2;
@@ -126,7 +126,7 @@ static void hear(struct recorder *r)
 		r->child = 0;
 }
 
-/* Its first line that speaks of trouble, else nothing. */
+/* Copies the first line with an error message, or nothing. */
 static void last_words(const struct recorder *r, char *text, size_t room)
 {
 	const char *line = strstr(r->text, "ms-record: ");

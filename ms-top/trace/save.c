@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Writing a snapshot by a second thread.
+ * Writes a snapshot in a second thread.
  */
 #include "trace.h"
 
@@ -14,12 +14,12 @@
 #include "format/trace.h"
 #include "libcommon/base/thread.h"
 
-#define STACK_BYTES (8u << 20) /* it looks up symbols */
+#define STACK_BYTES (8u << 20) /* enough to look up symbols */
 
 struct save {
 	pthread_t thread;
 	bool running;
-	_Atomic bool ended; /* the last that the thread writes */
+	_Atomic bool ended; /* written last by the thread */
 	const struct ms_wrappers *wrappers;
 	char trace[4096], point[64], file[4200];
 	char result[512];
@@ -55,7 +55,7 @@ int save_model(struct trace *t, const struct ms_wrappers *wrappers, int fd, stru
 	struct ms_recording *rec = t->follow->rec;
 	struct ms_build_options opt = {.wrappers = wrappers};
 	size_t size = 0;
-	/* what counts of a cut is found by reading it */
+	/* the limits of a cut trace apply only when it is read from its file */
 	bool cut = ms_has(&rec->info, MS_INFO_CUT_FROM) || ms_has(&rec->info, MS_INFO_CUT_TO);
 	const char *path = t->follow->path;
 	sqlite3 *db =

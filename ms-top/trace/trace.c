@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A trace that is followed: reading on, and the sums of a frame.
+ * Follows a trace: reads it, and sums up the figures of a frame.
  */
 #include "trace.h"
 
@@ -21,10 +21,10 @@
 #include "format/verdict.h"
 
 #define WORK_NS 20000000u
-#define THERE_NS 500000000u             /* for a file to be there */
-#define LATE_NS 2000000000u             /* that an event may come after a sample of /proc */
-#define WINDOW_NS 200000000u            /* shortest span of rates */
-#define ALL_EVENTS (UINT64_C(16) << 20) /* fewer are replayed in about a second */
+#define THERE_NS 500000000u             /* wait for the file to exist */
+#define LATE_NS 2000000000u             /* an event may come this long after a /proc sample */
+#define WINDOW_NS 200000000u            /* shortest time span of rates */
+#define ALL_EVENTS (UINT64_C(16) << 20) /* fewer events are replayed in about a second */
 
 /* ---- opening ---- */
 
@@ -54,7 +54,8 @@ struct trace *trace_open(const char *path, const struct ms_wrappers *wrappers, s
 	return t;
 }
 
-/* Is nothing in the file yet, but a writer there, or with `early` can be? */
+/* Tells whether the file is still empty, but has a writer, or with `early` may get one or be
+ * created. */
 static bool is_beginning(const char *path, bool early)
 {
 	struct stat st;
@@ -73,7 +74,7 @@ struct trace *trace_open_begun(const char *path, const struct ms_wrappers *wrapp
 {
 	uint64_t start = ms_clock_ns(CLOCK_MONOTONIC);
 	for (;;) {
-		/* asked first: meanwhile it may have begun */
+		/* checked first, since the recording may begin meanwhile */
 		bool waits = is_beginning(path, ms_clock_ns(CLOCK_MONOTONIC) - start < THERE_NS);
 		struct trace *t = trace_open(path, wrappers, err);
 		if (t || !waits)
@@ -99,7 +100,7 @@ void trace_close(struct trace *t)
 
 /* ---- reading on ---- */
 
-/* The recording is going to be another one: nothing that was made of this one stays. */
+/* Drops everything derived from the present recording, which is about to be replaced. */
 static void leave(void *arg)
 {
 	struct trace *t = arg;
@@ -213,14 +214,13 @@ static void add_cells(struct trace *t, const struct ms_replay *r)
 		add(&t->threads[c->thread], c, calls);
 		add(&t->sizes[c->class], c, calls);
 	}
-	/* of what was sampled the blocks are those that the samples stand for */
+	/* sampled: blocks are those that the samples represent */
 	for (size_t i = 0; sampled && i < r->site_count; i++)
 		t->sites[i].sum.live_blocks =
 			i < sampled->site_count ? sampled->sites[i].live.blocks : 0;
 }
 
-/* Takes what the scan at the end found of each site: the worst that is true of some of its
- * blocks. */
+/* Stores the verdict of the scan at the end for each site: the worst of any of its blocks. */
 static void take_scan(struct trace *t, const struct ms_recording *rec)
 {
 	const struct ms_replay *r = &rec->replay;
@@ -294,14 +294,14 @@ static void total_up(struct trace *t)
 	const struct ms_recording *rec = t->shown;
 	uint64_t ns = t->in_past ? t->past_ns : ms_follow_reached(t->follow);
 	if (t->waiting)
-		ns = t->total.ns; /* still the moment before */
+		ns = t->total.ns; /* still the previous moment */
 	t->total = trace_counts(&rec->replay);
 	t->total.ns = ns;
 	t->total.peak_ns = rec->replay.peak_tick * rec->head->tick_ns;
 	t->total.rss = last_rss(t->follow->rec, ns);
 }
 
-/* `all`: of the whole recording; `move`: the next one begins here. */
+/* Sets the rate; `all`: over the whole recording; `move`: the next window begins here. */
 static void set_rate(struct trace_sum *s, double seconds, bool all, bool move)
 {
 	s->before = all ? 0 : s->before;
@@ -312,8 +312,8 @@ static void set_rate(struct trace_sum *s, double seconds, bool all, bool move)
 		s->before = s->allocations;
 }
 
-/* Rates are of the time since the latest frame that was long enough before; of a trace that is
- * over, of all of it. */
+/* Updates rates over the time since the latest frame that is old enough; for a finished trace, over
+ * all of it. */
 static void rate_up(struct trace *t)
 {
 	const struct trace_total *now = &t->total, none = {0};
@@ -341,7 +341,8 @@ static void rate_up(struct trace *t)
 		t->before = *now;
 }
 
-/* Has nothing happened that could change a sum or an order? Twice, so that rates are 0 then. */
+/* Tells whether nothing has changed sums or order, for two frames in a row, after which rates are
+ * 0. */
 static bool nothing_new(struct trace *t)
 {
 	const struct ms_recording *rec = t->shown;
@@ -357,7 +358,7 @@ static bool nothing_new(struct trace *t)
 		    now.state == then->state;
 	now.times = same ? then->times + 1 : 0;
 	*then = now;
-	/* trends that rows are sorted by are made in turn, and go on while a recording does */
+	/* trends used for sorting are updated in turn, and continue during a recording */
 	bool trends = t->sort == SITE_RATE || t->sort == SITE_VERDICT,
 	     made = now.state != MS_TRACE_GROWING && now.times * TRACE_TRENDS > t->site_count;
 	return now.times > 2 && (!trends || made);
@@ -365,12 +366,12 @@ static bool nothing_new(struct trace *t)
 
 /* ---- trends ---- */
 
-/* A trend is made anew when there are other samples. */
+/* Returns a trend, recomputed if there are new samples. */
 static const struct ms_trend *renewed(const struct ms_recording *rec, struct trace_trend *x,
 				      uint32_t site)
 {
 	const struct ms_growth *g = rec->replay.growth;
-	/* and when the end shows where teardown began */
+	/* also recomputed when the start of teardown is known */
 	uint64_t key = g->every << 9 | (g->teardown > 0) << 8 | g->count;
 	if (x->of != key)
 		*x = (struct trace_trend){ms_growth_trend(g, site), key};
@@ -382,7 +383,8 @@ struct ms_trend trace_whole_trend(struct trace *t)
 	return *renewed(t->follow->rec, &t->whole, UINT32_MAX);
 }
 
-/* Does the number of the trace name the program here too? In another name space it is another's. */
+/* Tells whether that pid is the recorded program here, too; in another pid namespace it may be a
+ * different process. */
 static bool is_it(int folder, const struct ms_recording *rec)
 {
 	char path[4096];
@@ -392,7 +394,7 @@ static bool is_it(int folder, const struct ms_recording *rec)
 	return n > 0 && exe && strcmp(path, exe) == 0;
 }
 
-/* When the live heap of a program that is being recorded will have reached a limit. */
+/* Forecasts when the live heap of a program being recorded will reach a limit. */
 static void look_ahead(struct trace *t)
 {
 	char path[48];
@@ -415,7 +417,7 @@ static void look_ahead(struct trace *t)
 	close(folder);
 }
 
-/* Once, when all that was there was read: what goes on then keeps the order of its beginning. */
+/* Chooses the order once, when the present trace has been read; later changes keep it. */
 static void choose_sort(struct trace *t)
 {
 	if (!t->sort_open || !t->follow->caught_up)
@@ -434,8 +436,8 @@ void trace_look(struct trace *t)
 	take_past(t);
 	t->looks++;
 	read_process(t);
-	/* history goes on while nothing happens: of a trace that is over up to its end, as ms-snap
-	 * has it, of one that grows up to where no event can come any more */
+	/* without events, history continues: for a finished trace to its end, as in ms-snap; for a
+	 * growing one, to the time before which no event can be missing */
 	uint64_t late = rec->state == MS_TRACE_GROWING ? LATE_NS : 0,
 		 reached = ms_follow_reached(t->follow);
 	if (t->follow->caught_up && reached > late) {
@@ -486,7 +488,8 @@ static bool is_flat(const struct trace *t, const struct trace_site *s)
 	return true;
 }
 
-/* Whenever it was looked at, for as long as is enough to judge others by. */
+/* Tells whether the site had no blocks in any sample, over a time that is enough to judge a
+ * trend. */
 static bool held_nothing(const struct trace *t, const struct trace_site *s)
 {
 	const struct ms_growth *g = t->shown->replay.growth;
@@ -504,7 +507,7 @@ const char *trace_verdict(const struct trace *t, struct trace_site *s)
 	struct ms_trend trend = trace_trend(t, s);
 	bool temporary = !t->shown->replay.sampled && !t->partial && s->sum.allocations >= 10 &&
 			 s->sum.temporary * 10 >= s->sum.allocations * 8;
-	/* what a scan found to be worse is said, as ms-snap does */
+	/* a worse result of a scan has precedence, as in ms-snap */
 	if (s->scan && s->scan <= MS_VERDICT_IS_INDIRECT + 1)
 		return scans[s->scan];
 	if ((trend.kind == MS_TREND_GROWING || trend.kind == MS_TREND_DOUBLING) &&
@@ -603,7 +606,7 @@ void trace_travel(struct trace *t, uint64_t ns)
 			t->threads[i] = (struct trace_sum){0};
 		return;
 	}
-	/* the file that is open, whatever has its name now */
+	/* the open file, even if another one has its name now */
 	snprintf(path, sizeof path, "/proc/self/fd/%d", t->follow->fd);
 	t->past_ns = ns / tick_ns * tick_ns;
 	t->in_past = t->waiting = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What a call stack is called.
+ * Names call stacks.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,7 @@ bool trace_names_came(struct trace *t, uint64_t *seen)
 	return now != before;
 }
 
-/* Everything but what a logical frame has of its own. */
+/* Returns the fields that do not depend on the logical frame. */
 static struct trace_frame frame_of(const struct ms_recording *rec, uint32_t number)
 {
 	const struct ms_frame *f = &rec->frames.v[number < rec->frames.n ? number : 0];
@@ -33,8 +33,8 @@ static struct trace_frame frame_of(const struct ms_recording *rec, uint32_t numb
 	return out;
 }
 
-/* A file below the folder where the program was started, without that, as ms-report has it; else
- * whole. */
+/* Returns a path below the folder where the program was started without that folder, as ms-report
+ * does; else unchanged. */
 static const char *shown_path(const struct ms_recording *rec, const char *file)
 {
 	const char *root = rec->info.text[MS_INFO_CWD];
@@ -106,13 +106,13 @@ static bool name(void *arg, const struct trace_frame *f)
 		n->name.has_caller = !f->runtime && !f->pending;
 		return false;
 	}
-	/* until it is known whether it is the user's, it stands for the name */
+	/* a frame without an answer yet gives the name for now */
 	if (f->pending || (!f->runtime && !f->wrapper)) {
 		take_user(n, f);
 		n->has_user = true;
 		return !f->pending;
 	}
-	/* the outermost wrapper, where there is nothing else */
+	/* the outermost wrapper, unless there is a user frame */
 	n->has_wrapper |= f->wrapper;
 	if (f->wrapper)
 		take_user(n, f);
@@ -166,7 +166,7 @@ struct matching {
 static bool match(void *arg, const struct trace_frame *f)
 {
 	struct matching *m = arg;
-	/* the folder that everything lies in is in no name: a word of it would match all */
+	/* the common folder is part of no name: one of its words would match everything */
 	const char *path = f->path && f->path[0] == '/' ? basename(f->path) : f->path;
 	const char *where[] = {f->full, f->function, path, f->module};
 	for (size_t i = 0; i < 4 && !m->found; i++)

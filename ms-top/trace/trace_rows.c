@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The rows of a trace's views: sites, threads, sizes, in their order.
+ * Sorted rows of a trace's views: sites, threads, sizes.
  */
 #include <stdio.h>
 #include <string.h>
@@ -74,7 +74,7 @@ static double key_of(const struct trace *t, const struct trace_site *s)
 	case SITE_TEMPORARY:
 		return x->allocations ? (double)x->temporary / (double)x->allocations : 0;
 	case SITE_VERDICT:
-		/* of what is lost the larger first, whether it grew or not */
+		/* lost blocks first, by size, whether they grow or not */
 		lost = s->scan && s->scan <= MS_VERDICT_IS_INDIRECT + 1;
 		return (s->scan ? 20 - 2 * s->scan : 0) +
 		       (!lost && s->trend.trend.kind == MS_TREND_GROWING ? s->trend.trend.confidence
@@ -84,7 +84,7 @@ static double key_of(const struct trace *t, const struct trace_site *s)
 	}
 }
 
-/* Ties go by live bytes, then by age: an order that does not flicker. */
+/* Compares sites. Ties are broken by live bytes, then by age, so that the order is stable. */
 static bool site_before(const void *arg, uint32_t a, uint32_t b)
 {
 	const struct trace *t = arg;
@@ -110,8 +110,8 @@ static bool thread_before(const void *arg, uint32_t a, uint32_t b)
 
 /* ---- rows ---- */
 
-/* Sorting by trends needs those of all sites, and one costs as much as a thousand comparisons: some
- * are made anew each time. */
+/* Updates the trends of some sites per frame: sorting by trends needs those of all sites, and one
+ * costs as much as a thousand comparisons. */
 static void renew_trends(struct trace *t)
 {
 	if (t->sort != SITE_RATE && t->sort != SITE_VERDICT)

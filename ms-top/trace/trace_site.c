@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * All about one site: its blocks by size, age and thread.
+ * Details of one site: its blocks by size, age and thread.
  */
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "libcommon/base/clock.h"
 #include "libcommon/replay/replay_cells.h"
 
-#define AGES_PART 50u /* of the time, for looking at every live block */
+#define AGES_PART 50u /* visiting every live block takes at most 1 / this of the time */
 
 #define THREADS (sizeof((struct site_detail *)0)->threads / sizeof(struct site_thread))
 
@@ -18,7 +18,7 @@ static bool more(const struct site_thread *x, const struct site_thread *y)
 					      : x->allocations > y->allocations;
 }
 
-/* The threads with most, in order, of those that there is room for. */
+/* Inserts a thread into the sorted list of the largest ones, if it fits. */
 static void add_thread(struct site_detail *d, const struct site_thread *x)
 {
 	size_t i = d->thread_count++;
@@ -74,7 +74,7 @@ static void add_ages(struct trace *t, struct site_detail *d, const struct ms_rep
 	uint64_t start = ms_clock_ns(CLOCK_MONOTONIC);
 	struct survey s = {d, r, site, t->total.ns / t->shown->head->tick_ns};
 	if (r->sampled)
-		return; /* one block that was recorded stands for others of unknown age */
+		return; /* the ages of blocks that a sample represents are unknown */
 	memset(d->age_blocks, 0, sizeof d->age_blocks);
 	ms_blocks_each(&r->blocks, look, &s);
 	uint64_t end = ms_clock_ns(CLOCK_MONOTONIC);
@@ -112,8 +112,8 @@ void site_look(struct trace *t, uint32_t node)
 struct folding {
 	bool (*each)(void *arg, const struct trace_stack_row *r);
 	void *arg;
-	bool fold, outer, done; /* outer: a frame of your code was there */
-	size_t number, folded;  /* folded: frames of the runtime that wait for a row */
+	bool fold, outer, done; /* outer: there was a frame of user code */
+	size_t number, folded;  /* folded: number of runtime frames not yet in a row */
 	struct trace_stack_row runtime;
 };
 

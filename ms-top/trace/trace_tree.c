@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT
- * The tree of callers, from the outermost frame on: what each function and all that it called hold.
+ * The tree of callers, from the outermost frame on: live memory of each function including its
+ * callees.
  *
- * Calls of a function in one caller are one branch, wherever they stand in it, as in ms-report's
- * tree; inlined functions are branches too. A branch is found by its id, a hash of the functions
- * from the outermost one to it, which is the same after the tree was made anew: that is done when
- * names have come that were not known before. Nodes that come are added. Frames of the runtime
- * that follow each other are the branch of the outermost one, which your code called; those outside
- * of all of your code have no branch (--full-names: each has its own).
+ * All calls of a function in one caller are one branch, as in ms-report's tree; inlined functions
+ * are branches, too. A branch is found by its id, a hash of the functions from the outermost one to
+ * it. The id stays the same when the tree is rebuilt, which happens when new names are known. New
+ * nodes are added. A run of runtime frames is one branch, that of the outermost one, which user
+ * code called; those outside of all user code have no branch (with --full-names each has its own).
  *
  *   nodes of the trace: main:7 -> load:3, main:9 -> load:3     branches: main -> load
  *
- * Branches number from their parents on, so one pass from the last to the first adds everything up,
- * and links children in front of their siblings.
+ * Parents have lower numbers than their children, so one pass from the last branch to the first
+ * sums everything up, and links children in front of their siblings.
  */
 #include <stdlib.h>
 
 #include "trace.h"
 #include "libcommon/base/arena.h"
 
-#define OPEN_SHARE 10u /* a branch with at least a tenth of all is open at first */
-#define DEEPEST 1000u  /* of a damaged trace */
+#define OPEN_SHARE 10u /* branches with at least a tenth of all are open initially */
+#define DEEPEST 1000u  /* limit of the depth in damaged traces */
 
 enum { UNDECIDED, CLOSED, OPEN };
 
@@ -38,8 +38,7 @@ static uint64_t mix_text(uint64_t h, const char *s)
 	return mix(h, 0);
 }
 
-/* Frames are the same branch when they are the same function of the same module; those without a
- * name by their address. */
+/* Returns the id of a frame's branch: by function and module, or by address if it has no name. */
 static uint64_t id_of(const struct trace_tree *tree, uint64_t parent, const struct trace_frame *f)
 {
 	uint64_t h = mix_text(mix(parent, 1), f->module);
@@ -51,7 +50,7 @@ static uint64_t id_of(const struct trace_tree *tree, uint64_t parent, const stru
 	return tree->lines ? mix(mix_text(h, f->file), f->line) : h;
 }
 
-/* The root is branch 0. */
+/* Creates the root, branch 0. */
 static void begin(struct trace_tree *tree)
 {
 	tree->b.n = tree->nodes = 0;
@@ -81,7 +80,7 @@ static uint32_t child(struct trace *t, uint32_t parent, uint32_t node, uint32_t 
 	return i;
 }
 
-/* The branch of a frame below another one: that one itself where runtime is folded. */
+/* Returns the branch of a frame below `parent`; if the frame is folded, `parent` itself. */
 static uint32_t below(struct trace *t, uint32_t parent, uint32_t node, uint16_t part)
 {
 	const struct trace_tree *tree = &t->tree;
@@ -95,7 +94,7 @@ static uint32_t below(struct trace *t, uint32_t parent, uint32_t node, uint16_t 
 	return outer.runtime && !outer.note ? parent : child(t, parent, node, frame, part);
 }
 
-/* The branches of nodes that are new. */
+/* Adds the branches of new nodes. */
 static void add_nodes(struct trace *t)
 {
 	struct trace_tree *tree = &t->tree;
@@ -114,7 +113,7 @@ static void add_nodes(struct trace *t)
 
 /* ---- made anew ---- */
 
-/* The branch that stands for one of the tree before. */
+/* Returns the branch that replaces one of the previous tree. */
 static uint32_t heir_of(struct trace *t, const struct trace_branch *old)
 {
 	const struct trace_tree *tree = &t->tree;
@@ -128,8 +127,7 @@ static uint32_t heir_of(struct trace *t, const struct trace_branch *old)
 	return at;
 }
 
-/* Makes the tree anew. Branches that were opened or closed stay so, and the selection stays where
- * it is. */
+/* Rebuilds the tree. Branches that the user opened or closed stay so, and the selection is kept. */
 static void make_anew(struct trace *t)
 {
 	struct trace_tree *tree = &t->tree;
@@ -143,7 +141,7 @@ static void make_anew(struct trace *t)
 	for (size_t i = 1; i < n; i++) {
 		uint32_t heir = heir_of(t, &old[i]);
 		struct trace_branch *b = &tree->b.v[heir];
-		/* what was closed for being small may be a part of a larger one now */
+		/* a branch closed for being small may be part of a larger one now */
 		if (heir && (old[i].chosen || (old[i].open == OPEN && !b->chosen))) {
 			b->open = old[i].open;
 			b->chosen = old[i].chosen;
@@ -167,8 +165,8 @@ void tree_lines(struct trace *t)
 
 /* ---- figures ---- */
 
-/* Returns the branch that a site is counted at. Where all of its frames are the runtime's the innermost
- * one has a branch by itself. */
+/* Returns the branch of a site. If all its frames are runtime, the innermost one gets a branch of
+ * its own. */
 static uint32_t branch_of_site(struct trace *t, uint32_t node)
 {
 	uint32_t at = t->tree.of_node[node];
@@ -227,13 +225,13 @@ static void more_rows(struct trace_tree *tree, size_t n)
 
 static bool is_open(struct trace *t, struct trace_branch *b)
 {
-	/* decided once, so that nothing opens or closes by itself */
+	/* decided once, so that branches do not open or close by themselves */
 	if (b->open == UNDECIDED)
 		b->open = b->bytes * OPEN_SHARE >= t->total.live_bytes ? OPEN : CLOSED;
 	return b->open == OPEN;
 }
 
-/* Rows of the children of a branch, in order; the deepest stack is as deep as this recurses. */
+/* Appends rows for the children of a branch, sorted. Recurses as deep as the deepest stack. */
 static void put_children(struct trace *t, uint32_t branch, unsigned depth)
 {
 	struct trace_tree *tree = &t->tree;
@@ -243,7 +241,7 @@ static void put_children(struct trace *t, uint32_t branch, unsigned depth)
 		n++;
 	if (!n)
 		return;
-	/* sorted where they are going to be, and moved apart by what is open */
+	/* sorted in place, then spread by the rows of open branches */
 	more_rows(tree, from + n);
 	n = 0;
 	for (uint32_t c = v[branch].first; c; c = v[c].next)
@@ -269,7 +267,7 @@ static void put_children(struct trace *t, uint32_t branch, unsigned depth)
 void tree_make(struct trace *t)
 {
 	struct trace_tree *tree = &t->tree;
-	/* names come from files, or at its end from the trace itself */
+	/* names come from files, or from the trace itself at its end */
 	uint64_t answers = ms_names_answers(t->names, NULL) ^ (uint64_t)t->follow->rec->chain_count
 								      << 32;
 	if (!tree->b.n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What frames have in common: the last line, help, the choice of columns.
+ * Draws the common parts of frames: the last line, help, the dialog for choosing columns.
  */
 #include "draw.h"
 
@@ -11,14 +11,14 @@
 #include "ms-top/term/term.h"
 #include "ms-top/trace/trace.h"
 
-/* A message, in as many of the last rows as it needs. */
+/* Draws a message in as many of the last rows as it needs. */
 static void draw_message(struct grid *g, const char *text)
 {
 	char line[1024];
 	int width = g->cols > 10 ? g->cols : 10, need = grid_width(g, text) / width + 1;
 	int from = g->rows - (need < g->rows / 2 ? need : g->rows / 2 + 1);
 	for (int row = from < 0 ? 0 : from; row < g->rows && *text; row++) {
-		/* at the last blank that fits */
+		/* break at the last blank that fits */
 		size_t n = 0, end = 0, all = strlen(text);
 		for (; n < all && n < sizeof line - 1 && n < (size_t)width; n++)
 			if (text[n] == ' ')
@@ -33,7 +33,7 @@ static void draw_message(struct grid *g, const char *text)
 	}
 }
 
-/* The keys that matter most, as many as there is room for, and how to get out of here. */
+/* Draws the most important keys that fit, and the key for leaving this screen. */
 static void draw_keys(struct grid *g, unsigned where)
 {
 	int row = g->rows - 1, col = 0, out = g->cols;
@@ -62,7 +62,7 @@ void draw_last_line(struct grid *g, const struct screen_state *st)
 {
 	int row = g->rows - 1;
 	if (st->typed) {
-		/* its end is where the next character comes */
+		/* the end of the text is visible, where the next character goes */
 		int col = grid_put(g, row, 0, -1, GRID_BOLD, st->message);
 		col += grid_put_end(g, row, col, g->cols - 1 - col, GRID_BOLD, st->typed);
 		grid_put(g, row, col, 1, GRID_HEAD, " ");
@@ -73,8 +73,8 @@ void draw_last_line(struct grid *g, const struct screen_state *st)
 	}
 }
 
-#define NAMES_FROM 60                              /* columns, for the names of all views */
-#define HELP_WIDTH (KEYS_NAME + 1 + KEYS_HELP + 1) /* of a key and what it does */
+#define NAMES_FROM 60                              /* least columns for the names of all views */
+#define HELP_WIDTH (KEYS_NAME + 1 + KEYS_HELP + 1) /* columns of a key and its help */
 
 enum { HELP_LINES = 96 };
 struct help_line {
@@ -102,7 +102,7 @@ int draw_help(struct grid *g, unsigned where, int page)
 	int across = n > room ? (n + room - 1) / room : 1, fit = g->cols / HELP_WIDTH;
 	across = across < fit ? across : fit > 1 ? fit : 1;
 	int width = g->cols / across, pages = (n + room * across - 1) / (room * across);
-	/* the screen may have grown since it was turned to */
+	/* the screen may be larger than when the page was chosen */
 	page = page < pages ? page : pages - 1;
 	grid_rule(g, 0, "keys");
 	for (int i = page * room * across, at = 0; i < n && at < room * across; i++, at++) {

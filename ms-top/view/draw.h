@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The frames: what is shown of the system and of a process.
+ * Draws the frames of the system, of a process and of a trace.
  */
 #pragma once
 
@@ -18,33 +18,33 @@ struct trace;
 struct screen_state {
 	const struct column_set *columns;
 	struct list *list;
-	const char *message; /* in the last line instead of the keys; NULL = none */
-	const char *typed;   /* what is being typed after `message`; NULL = nothing is */
+	const char *message; /* shown in the last line instead of the keys; NULL = none */
+	const char *typed;   /* text being typed after `message`; NULL = none */
 	bool frozen;
-	unsigned where; /* which keys mean something, bits of term.h */
+	unsigned where; /* keys with a meaning, as bits of term.h */
 	double delay_s;
 };
 
-/* Frames of a screen's size: the grid was begun. */
+/* Draw a frame into a grid that has the size of the screen (grid_begin). */
 void draw_system(struct grid *g, struct system *s, const struct rows *r, const struct chosen *c,
 		 const struct screen_state *st);
 void draw_process(struct grid *g, const struct process *p, const struct screen_state *st);
-/* Keys, a screen of them at a time: page 0 and so on. How many pages there are. */
+/* Draws the keys, one screen per page, from page 0. Returns the number of pages. */
 int draw_help(struct grid *g, unsigned where, int page);
 void draw_columns(struct grid *g, const struct column_set *set, int at, enum column_id sort);
-/* Rows that a frame needs to show everything, for plain output. */
+/* Return the rows that a complete frame needs, for plain output. */
 int draw_system_rows(const struct rows *r);
 int draw_process_rows(const struct process *p);
 
-/* ---- among the files that draw ---- */
+/* ---- for the files that draw ---- */
 
-/* The `n` views of a frame, of which `now` is shown. Returns the column behind them. */
+/* Draws the names of the `n` views of a frame, and marks `now`. Returns the column after them. */
 int draw_tabs(struct grid *g, int row, const char *const *names, int n, int now);
-/* Titles of columns; that of the one that rows are sorted by has a mark. */
+/* Draws titles of columns; the sort column has a mark. */
 void draw_titles(struct grid *g, int row, const struct column *c, const struct column_places *p,
 		 int sort, bool reverse);
 
-/* Keys, a message, or what is being typed. */
+/* Draws keys, a message, or the text being typed. */
 void draw_last_line(struct grid *g, const struct screen_state *st);
 /* Returns a trend in a few words. */
 const char *draw_verdict(const struct ms_trend *t);
@@ -52,12 +52,12 @@ const char *draw_verdict(const struct ms_trend *t);
 /* ---- draw_trace.c ---- */
 
 void draw_trace(struct grid *g, struct trace *t, const struct screen_state *st);
-/* Rows that a frame needs to show everything, for plain output. */
+/* Returns the rows that a complete frame needs, for plain output. */
 int draw_trace_rows(const struct trace *t);
 
-/* ---- among the files that draw a trace ---- */
+/* ---- for the files that draw a trace ---- */
 
-/* draw_trace_views.c: each view, in rows from `row` to `end` - 1. */
+/* draw_trace_views.c: draws each view in rows `row` to `end` - 1. */
 void draw_trace_tree(struct grid *g, int row, int end, struct trace *t,
 		     const struct screen_state *st);
 void draw_trace_threads(struct grid *g, int row, int end, struct trace *t,
@@ -65,32 +65,34 @@ void draw_trace_threads(struct grid *g, int row, int end, struct trace *t,
 void draw_trace_sizes(struct grid *g, int row, int end, struct trace *t,
 		      const struct screen_state *st);
 void draw_trace_timeline(struct grid *g, int row, int end, struct trace *t);
-/* draw_trace_names.c: what `n` sites are called, from the one at `top` on, each in a row. */
+/* draw_trace_names.c: draws the names of `n` sites from `top` on, one per row. */
 void draw_trace_names(struct grid *g, int row, int col, struct trace *t, size_t top, size_t n);
-/* A frame's name in `room` columns; whole where full names are wanted. Valid until the next screen
- * begins, before which draw_trace_names_begin is called. */
+/* Returns a frame's name in `room` columns, complete if full names are wanted. Valid until the next
+ * screen begins, before which draw_trace_names_begin is called. */
 const char *draw_frame_name(const struct trace *t, const struct trace_frame *f, int room);
 void draw_trace_names_begin(void);
-/* A frame's name and place in `room` columns; of those of one group no two read the same. */
+/* Holds a frame whose name and place are shown in `room` columns. Those of one group are made
+ * distinguishable. */
 struct draw_name {
 	struct trace_frame frame;
 	uint32_t group;
 	int room;
-	const char *name, *place; /* set by draw_names; valid as long as draw_frame_name's */
+	const char *name, *place; /* set by draw_names; valid as long as draw_frame_name's result */
 };
 void draw_names(const struct trace *t, struct draw_name *v, size_t n);
-/* draw_trace_site.c: the whole site, and what there is room for beneath the table. */
+/* draw_trace_site.c: draws the screen of a site, and its preview below the table. */
 void draw_trace_site(struct grid *g, int row, int end, struct trace *t,
 		     const struct screen_state *st);
-/* How many rows it has on a screen of so many, of which so many would be free else. */
+/* Returns the rows of the preview on a screen of `rows` rows, `free` of which are otherwise
+ * unused. */
 int draw_trace_glimpse_rows(int rows, int free);
 void draw_trace_glimpse(struct grid *g, int row, int end, struct trace *t, uint32_t node);
-/* A site's live bytes over time, in `width` columns and `height` rows. */
+/* Draws a site's live bytes over time, in `width` columns and `height` rows. */
 void draw_trace_history(struct grid *g, int row, int height, int col, int width,
 			const struct trace *t, uint32_t site);
-/* Returns what must be said even without a header: that the screen is frozen, or of the past, or
- * that the trace has a fault. */
+/* Returns the notes that are shown even without a header: the screen is frozen, or shows an earlier
+ * moment, or the trace has a problem. */
 const char *draw_trace_flags(const struct grid *g, const struct trace *t,
 			     const struct screen_state *st);
-/* Gives a row of a table its mark when it is selected. */
+/* Marks a row of a table if it is selected. */
 void draw_trace_mark(struct grid *g, int row, const struct screen_state *st, uint64_t id);

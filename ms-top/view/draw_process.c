@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The frame of one process: figures and their history, regions by kind, the largest regions.
+ * Draws the frame of one process: figures and their history, regions by kind, the largest regions.
  */
 #include "draw.h"
 
@@ -9,12 +9,12 @@
 #include "ms-top/proc/process.h"
 #include "ms-top/cells/words.h"
 
-#define KINDS_FROM 28 /* rows of a screen that has room for the kinds */
-#define ALL_FROM 16   /* and for a line of each figure */
-#define FIGURES 16    /* rows before the kinds, at most, but for higher charts */
+#define KINDS_FROM 28 /* least rows of a screen for the kinds */
+#define ALL_FROM 16   /* least rows for a line per figure */
+#define FIGURES 16    /* rows before the kinds, at most, not counting higher charts */
 
-/* A figure: what part of all of it (resident and swapped) it is, its history, its change. Of one
- * that is more than a row high it is said what the largest bar stands for. */
+/* Draws a figure: its share of resident and swapped memory, its history, its change. If the chart
+ * is more than a row high, also the value of its largest bar. */
 static void draw_figure(struct grid *g, int row, int height, const char *name,
 			const struct history *h, double whole)
 {
@@ -42,8 +42,8 @@ static void draw_figure(struct grid *g, int row, int height, const char *name,
 		   words_time((double)(h->last_ns - h->first_ns) / 1e9));
 }
 
-/* Returns the height of the charts of RSS and heap: higher on high screens, and where regions leave
- * room. */
+/* Returns the height of the charts of RSS and heap: higher on high screens, and if regions leave
+ * rows unused. */
 static int chart_height(const struct grid *g, const struct process *p)
 {
 	int spare = g->rows - draw_process_rows(p);
@@ -57,7 +57,7 @@ static void draw_figures(struct grid *g, int *row, const struct process *p)
 	const struct {
 		const char *name;
 		const struct history *h;
-		bool brief; /* shown on small screens too */
+		bool brief; /* shown on small screens, too */
 	} all[] = {{"RSS", &p->rss, true},
 		   {"HEAP", &p->heap, true},
 		   {"PSS", &p->pss, false},
@@ -78,7 +78,7 @@ static void draw_figures(struct grid *g, int *row, const struct process *p)
 	}
 }
 
-/* Draws where the figures below RSS are from, and how old they are. */
+/* Draws the source of the figures below RSS, and their age. */
 static void draw_source(struct grid *g, int row, const struct process *p)
 {
 	char cost[64] = "";
@@ -118,8 +118,7 @@ static void draw_trend(struct grid *g, int row, const struct process *p)
 	}
 }
 
-/* Draws which limit the trend leads to, in a row of its own. Returns how many rows, 0 = it leads to
- * none. */
+/* Draws the limit that the trend will reach, in a row. Returns the number of rows, 0 = none. */
 static int draw_outlook(struct grid *g, int row, const struct process *p)
 {
 	struct forecast f = limits_forecast(&p->limits, &p->trend);
@@ -150,13 +149,13 @@ static void draw_kinds(struct grid *g, int *row, const struct process *p)
 	(*row)++;
 }
 
-/* The cells of a region; of a path its end, which tells files apart. */
+/* Draws the cells of a region. Paths are cut at the front, since their ends distinguish files. */
 static void draw_cells(struct grid *g, int row, enum grid_style style, const char *const *text)
 {
 	static const struct {
-		int width; /* 0 = what is left */
+		int width; /* 0 = the rest of the row */
 		bool right;
-		int from; /* columns of a screen that has room for it */
+		int from; /* least columns of a screen for this cell */
 	} cells[] = {{12, false, 0}, {8, true, 60},   {8, true, 0},    {8, true, 72},
 		     {8, true, 100}, {5, false, 100}, {11, false, 52}, {0, false, 0}};
 	for (int i = 0, col = 2; i < (int)(sizeof cells / sizeof cells[0]); i++) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * The frame of all processes:
+ * Draws the frame of all processes:
  *
  *   header      host, load, counts; memory and swap; pressure and what grows most
- *   views       which of them is shown, filter and order
+ *   views       names of the views, filter and order
  *   titles
  *   rows
- *   detail      of the selected row, when there is room
+ *   detail      of the selected row, if there is room
  *   last line   keys, or what is typed
  */
 #include "draw.h"
@@ -19,15 +19,15 @@
 
 #define HEADER 3
 #define DETAIL 5
-#define DETAIL_FROM 22 /* rows of a screen that has room for it */
+#define DETAIL_FROM 22 /* least rows of a screen for the detail */
 #define HEADER_FROM 14
-#define HISTORY_MORE 9   /* rows that it may have where they are free */
-#define COMMAND_LEAST 19 /* columns */
+#define HISTORY_MORE 9   /* additional rows for the history if they are free */
+#define COMMAND_LEAST 19 /* least columns of the command */
 
 static const char *const view_names[] = {"Processes", "Groups", "Tree"};
 static const char *const group_names[] = {"executable", "user", "cgroup"};
 
-/* Puts a text only where there is room for all of it. */
+/* Puts a text only if all of it fits. */
 static void put_whole(struct grid *g, int row, int col, enum grid_style style, const char *text)
 {
 	if (grid_width(g, text) <= g->cols - col)
@@ -52,7 +52,7 @@ static void draw_header(struct grid *g, const struct system *s, bool kernel)
 		return;
 	}
 	uint64_t used = m->total - m->available;
-	int bar = g->cols - 78; /* beside all the figures */
+	int bar = g->cols - 78; /* room beside the figures */
 	bar = bar < 8 ? 0 : bar > 28 ? 28 : bar;
 	int col = grid_print(g, 1, 0, GRID_PLAIN, "Mem %s  used ", words_size(m->total));
 	grid_gauge(g, 1, col, bar, (double)used > 0.9 * (double)m->total ? GRID_BAD : GRID_GOOD,
@@ -66,7 +66,7 @@ static void draw_header(struct grid *g, const struct system *s, bool kernel)
 				      words_size(m->swap_total)));
 }
 
-/* Who grew most, among all that are shown. */
+/* Draws memory pressure, and the process that grew most of all visible ones. */
 static void draw_pressure(struct grid *g, const struct system *s, double delay_s)
 {
 	const struct system_process *most = NULL;
@@ -80,7 +80,7 @@ static void draw_pressure(struct grid *g, const struct system *s, double delay_s
 		}
 	}
 	int col = 0;
-	/* who grows is the answer, where there is no room for both */
+	/* if there is room for only one, the process that grows */
 	if (s->memory.some >= 0 && (!most || g->cols >= 72))
 		col = grid_print(g, 2, 0, GRID_PLAIN, "PSI mem some %.1f %%  full %.1f %%    ",
 				 s->memory.some, s->memory.full < 0 ? 0 : s->memory.full);
@@ -110,7 +110,7 @@ static void draw_views(struct grid *g, int row, const struct rows *r, const stru
 		grid_put_right(g, row, col, g->cols - col, GRID_PLAIN, right);
 }
 
-/* Draws how many rows are not in view. */
+/* Draws the number of rows that are not visible. */
 static void draw_rest(struct grid *g, int row, const struct rows *r, size_t top, size_t shown)
 {
 	size_t unreadable = 0;
@@ -152,7 +152,7 @@ static void draw_rows(struct grid *g, int from, int height, struct system *s, co
 			 r->hidden ? "no process matches the filter" : "no processes");
 }
 
-/* Which processes, and how much of what its cgroup may have it has. */
+/* Draws the title of the detail: the process, and how much of its cgroup's limit is used. */
 static void draw_detail_title(struct grid *g, int row, const struct system_process *p,
 			      const struct chosen *c)
 {
@@ -169,7 +169,7 @@ static void draw_detail_title(struct grid *g, int row, const struct system_proce
 		snprintf(rest, sizeof rest, "  %s  cgroup %s%s  %u thread%s", p->user,
 			 p->cgroup[0] ? p->cgroup : "-", limit, p->threads,
 			 p->threads == 1 ? "" : "s");
-		/* long arguments leave room for what the row does not say */
+		/* long arguments are cut, to leave room for the rest */
 		int room = g->cols - 14 - grid_width(g, rest);
 		room = room > 20 ? room : 20;
 		bool cut = grid_width(g, p->command) > room;
@@ -213,7 +213,7 @@ static void draw_figures(struct grid *g, int row, const struct system_process *p
 		   f->source == SOURCE_SMAPS ? "smaps" : "smaps_rollup");
 }
 
-/* Returns the rows that it took. */
+/* Draws the history of the RSS. Returns the rows used. */
 static int draw_history(struct grid *g, int row, int height, struct system *s,
 			struct system_process *p)
 {
@@ -236,7 +236,7 @@ static int draw_history(struct grid *g, int row, int height, struct system *s,
 	return height;
 }
 
-/* Draws which limit the trend leads to, and how the process could be recorded. */
+/* Draws the limit that the trend will reach, and whether the process can be recorded. */
 static void draw_outlook(struct grid *g, int row, const struct system_process *p,
 			 const struct chosen *c)
 {
@@ -263,7 +263,8 @@ static void draw_faults(struct grid *g, int row, const struct system_process *p,
 		grid_print(g, row, col, GRID_PLAIN, "   allocator %s", c->allocator);
 }
 
-/* `c`: what was read of it alone; NULL = it is a group. `more`: rows that are free. */
+/* Draws the detail of a row. `c`: figures of the selected process; NULL = it is a group. `more`:
+ * free rows. */
 static void draw_detail(struct grid *g, int row, int more, struct system *s,
 			struct system_process *p, const struct chosen *c)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * The frame of a trace:
+ * Draws the frame of a trace:
  *
- *   header      what is recorded, and whether it still is; live, peak, RSS, rates
- *   views       which of them is shown, baseline, how many sites
- *   the view    of the sites: a table, and its selected row when there is room
+ *   header      the process, the state of the recording; live, peak, RSS, rates
+ *   views       names of the views, baseline, number of sites
+ *   the view    for sites: a table, and a preview of the selected one if there is room
  *   last line   keys, or what is typed
  */
 #include "draw.h"
@@ -21,9 +21,9 @@
 
 #define HEADER 3
 #define HEADER_FROM 12
-#define SURE_FROM 110 /* columns, for the confidence in a forecast too */
+#define SURE_FROM 110 /* least columns for the confidence in a forecast */
 #define GLIMPSE_FROM 26
-#define NAME_LEAST 34 /* columns of a site: its name, its place, what tells it from others */
+#define NAME_LEAST 34 /* least columns of a site's name, place and distinguishing part */
 
 static const char *const view_names[] = {"Sites", "Tree", "Threads", "Timeline", "Sizes"};
 
@@ -93,14 +93,14 @@ static int spark_width(const struct grid *g)
 	return g->cols >= 120 ? 24 : g->cols >= 90 ? 14 : g->cols >= 64 ? 8 : 0;
 }
 
-/* RSS as the recorder sampled it, up to now. */
+/* Draws the RSS from the recorder's samples, up to now. */
 static void draw_rss(struct grid *g, int row, int col, const struct trace *t)
 {
 	const struct ms_recording *rec = t->follow->rec;
 	unsigned values[64];
 	int width = spark_width(g);
 	size_t n = rec->samples.n, k = 0;
-	/* the last sample of a program that is over may have none */
+	/* the last sample of a finished program may have no RSS */
 	while (n && (rec->samples.v[n - 1].number[MS_SAMPLE_TIME] > t->total.ns ||
 		     !ms_has(&rec->samples.v[n - 1], MS_SAMPLE_RSS)))
 		n--;
@@ -127,7 +127,7 @@ static void draw_memory(struct grid *g, const struct trace *t)
 	if (!polled)
 		draw_trace_history(g, 1, 1, col, width, t, UINT32_MAX);
 	col += width + (width ? 2 : 1);
-	/* from a checkpoint on nobody knows what was before */
+	/* from a checkpoint on, the earlier peak is unknown */
 	if (!t->partial && !polled)
 		col += grid_print(g, 1, col, GRID_PLAIN, "peak %s at %s   ",
 				  words_size(t->total.peak_bytes),
@@ -135,7 +135,7 @@ static void draw_memory(struct grid *g, const struct trace *t)
 	draw_rss(g, 1, col > 50 || g->cols < 64 ? col : 50, t);
 }
 
-/* Allocations over time, up to now. */
+/* Draws allocations over time, up to now. */
 static void draw_calls(struct grid *g, int row, int col, int width, const struct trace *t)
 {
 	const struct ms_replay *r = &t->shown->replay;
@@ -168,7 +168,7 @@ static void draw_rates(struct grid *g, const struct trace *t)
 			  words_size(r->bytes > 0 ? (uint64_t)r->bytes : 0));
 	if (!t->shown->replay.sampled)
 		col += grid_print(g, 2, col, GRID_PLAIN, ", %.0f %% temp", r->temporary * 100);
-	/* what there is room for in 80 columns */
+	/* the parts that fit in 80 columns */
 	bool wide = g->cols >= 98;
 	const char *gap = wide ? "   " : "  ";
 	col += grid_print(g, 2, col, GRID_BOLD, "%sFree ", gap);
@@ -198,7 +198,7 @@ const char *draw_trace_flags(const struct grid *g, const struct trace *t,
 			   trouble ? (int)strcspn(state, ":") : 0, state, trouble ? "  " : "");
 }
 
-/* How many rows there are, and what is done to them. */
+/* Draws the names of the views, the number of rows, filter, baseline and order. */
 static void draw_views(struct grid *g, int row, const struct trace *t,
 		       const struct screen_state *st)
 {
@@ -254,7 +254,7 @@ void draw_trace_history(struct grid *g, int row, int height, int col, int width,
 			most = v[k] > most ? v[k] : most;
 		values[i] = (unsigned)(most / 1024);
 	}
-	/* and now, which is later than the latest sample */
+	/* plus the present value, which is newer than the latest sample */
 	uint64_t now = site == UINT32_MAX ? t->total.live_bytes : t->sites[site].sum.live_bytes;
 	if (n && now / 1024 > values[n - 1])
 		values[n - 1] = (unsigned)(now / 1024);
@@ -311,7 +311,7 @@ static void draw_site_row(struct grid *g, int row, struct trace *t, size_t at,
 	}
 }
 
-/* Draws a row with the sums of all sites that are not in view. */
+/* Draws a row with the sums of all sites that are not visible. */
 static void draw_rest(struct grid *g, int row, struct trace *t, size_t top, size_t shown,
 		      const struct column_places *p)
 {
@@ -388,8 +388,7 @@ int draw_trace_rows(const struct trace *t)
 	return rows > HEADER_FROM ? rows : HEADER_FROM;
 }
 
-/* Draws which limit the live heap leads to, in a row of its own. Returns how many rows, 0 = it
- * leads to none. */
+/* Draws the limit that the live heap will reach, in a row. Returns the number of rows, 0 = none. */
 static int draw_outlook(struct grid *g, int row, const struct trace *t)
 {
 	if (!t->forecast.what)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Names of sites in the table, each with its place; and what tells rows apart that would read the
- * same: more of their names, else the nearest frame outside, else inside, in which their stacks
- * differ, else addresses.
+ * Draws names of sites in the table, each with its place. Rows that would look the same are
+ * distinguished: by more of their names, else by the nearest outer frame, else inner frame, in
+ * which their stacks differ, else by addresses.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,32 +14,33 @@
 #include "libcommon/base/utf8.h"
 #include "libcommon/names/shorten.h"
 
-#define LEAST 8        /* columns of a name */
-#define OTHER_LEAST 16 /* of another one behind it that is cut */
-#define STACK_MAX 256u /* frames of a stack that are looked at */
-#define DEEP 32u       /* frames away from the one that a row is named after */
-#define MORE_MOST 3    /* frames that tell a row from others */
-#define NAME_FEW 12    /* columns of a name with several of these */
-#define PARTED 30u     /* rows with one name and place that are told apart */
+#define LEAST 8        /* least columns of a name */
+#define OTHER_LEAST 16 /* least columns of a second name, which is cut */
+#define STACK_MAX 256u /* frames of a stack that are examined */
+#define DEEP 32u       /* most frames between the named frame and a distinguishing one */
+#define MORE_MOST 3    /* distinguishing frames of a row, at most */
+#define NAME_FEW 12    /* columns of a name with several of them */
+#define PARTED 30u     /* rows with one name and place that are distinguished, at most */
 
 struct row {
 	struct trace_site_name name;
 	const char *user, *place, *shown;
-	const char *more[MORE_MOST]; /* tell it from other rows, "< tick" or "> append" each */
+	const char *more[MORE_MOST]; /* distinguish the row from others, each "< tick" or ">
+					append" */
 	int more_n;
-	bool told;       /* the first of them is what a row says anyhow */
-	const char *key; /* what it reads like */
+	bool told;       /* the first of them is part of the usual text of a row */
+	const char *key; /* text of the row, for comparison */
 	uint32_t node;
 	size_t number;
 };
 
-/* Texts of one frame: memory is taken once. */
+/* Memory for the texts of one frame, allocated once. */
 static struct ms_arena scratch;
 static struct ms_arena_mark empty;
 
 struct names {
 	const struct trace *t;
-	int room; /* columns of a name with all that follows it */
+	int room; /* columns for a name and all parts after it */
 	struct row *v;
 	size_t n;
 };
@@ -79,9 +80,10 @@ static const char *place_of(const struct trace_frame *f)
 	return ms_arena_strdup(&scratch, trace_frame_place(f, text, sizeof text));
 }
 
-/* Columns of the parts of a row: the place is whole where that leaves some for the name. */
+/* Holds the columns of the parts of a row. The place is complete if that leaves some for the
+ * name. */
 struct parts {
-	int name, place, more; /* 0 = it has none */
+	int name, place, more; /* 0 = the row has no such part */
 };
 
 static struct parts parts_of(const struct names *x, const struct row *r)
@@ -116,7 +118,7 @@ static int by_key(const void *a, const void *b)
 
 struct stack {
 	struct trace_frame v[STACK_MAX];
-	size_t n, at; /* the one that the row is named after */
+	size_t n, at; /* index of the frame that the row is named after */
 };
 
 static bool collect(void *arg, const struct trace_frame *f)
@@ -137,14 +139,15 @@ static void take_stack(struct stack *s, const struct names *x, const struct row 
 		s->at++;
 }
 
-/* A frame outside of the user's, or inside of it (`inside`); NULL = there is none. */
+/* Returns a frame `step` outside of the named one, or inside of it (`inside`); NULL = there is
+ * none. */
 static const struct trace_frame *frame_at(const struct stack *s, size_t step, bool inside)
 {
 	size_t i = inside ? s->at - step : s->at + step;
 	return i < s->n ? &s->v[i] : NULL;
 }
 
-/* Do two frames read the same, by their names or by their places? */
+/* Tells whether two frames look the same, by their names or by their places. */
 static bool same(const struct trace_frame *a, const struct trace_frame *b, bool place)
 {
 	if (!a || !b)
@@ -169,7 +172,7 @@ static size_t count_different(const struct stack *const *s, size_t n, size_t ste
 	return different;
 }
 
-/* Says where stacks differ most: `step` frames outside or inside, in names or in places. */
+/* Describes where stacks differ most: `step` frames outside or inside, in names or in places. */
 struct difference {
 	size_t step; /* 0 = nowhere */
 	bool inside, place;
@@ -203,7 +206,7 @@ static const char *said(struct names *x, const struct stack *s, struct differenc
 			       d.place ? " " : "", d.place ? place_of(f) : "");
 }
 
-/* Is there room for all that a row says where nothing else must be told? */
+/* Tells whether the usual text of a row fits completely. */
 static bool is_whole(const struct names *x, const struct row *r)
 {
 	const struct trace_frame *other[] = {r->name.has_called ? &r->name.called : NULL,
@@ -215,7 +218,7 @@ static bool is_whole(const struct names *x, const struct row *r)
 	return used <= x->room;
 }
 
-/* Do two rows say the same of their stacks? */
+/* Tells whether two rows have the same distinguishing frames. */
 static bool says_same(const struct row *a, const struct row *b)
 {
 	bool same = a->more_n == b->more_n;
@@ -224,7 +227,8 @@ static bool says_same(const struct row *a, const struct row *b)
 	return same;
 }
 
-/* Adds the frame in which most stacks of rows differ that say the same; false when none does. */
+/* Adds the frame in which most stacks differ, among rows that look the same. False = there is
+ * none. */
 static bool add_difference(struct names *x, struct row *v, const struct stack *s, size_t n,
 			   size_t first)
 {
@@ -238,7 +242,7 @@ static bool add_difference(struct names *x, struct row *v, const struct stack *s
 	struct difference d = most_different(of, count);
 	if (count < 2 || (!d.step && v[first].more_n))
 		return false;
-	bool next = d.step == 1 && !d.place; /* what each says anyhow where there is room */
+	bool next = d.step == 1 && !d.place; /* part of the usual text, if it fits */
 	for (size_t i = 0; i < count; i++) {
 		struct row *r = &v[rows[i]];
 		const char *more = of[i]->at < of[i]->n ? said(x, of[i], d) : NULL;
@@ -249,7 +253,7 @@ static bool add_difference(struct names *x, struct row *v, const struct stack *s
 	return true;
 }
 
-/* Says of rows with one name and place where their stacks differ. */
+/* Adds to rows with one name and place the frames in which their stacks differ. */
 static void part_stacks(struct names *x, struct row *v, size_t n)
 {
 	static struct stack s[PARTED];
@@ -266,7 +270,7 @@ static void part_stacks(struct names *x, struct row *v, size_t n)
 
 /* ---- rows ---- */
 
-/* Parts rows that read the same. */
+/* Distinguishes rows that look the same. */
 static void part(struct names *x, struct row *v, size_t n)
 {
 	const char **names = ms_arena_alloc(&scratch, n * sizeof *names);
@@ -331,7 +335,7 @@ static bool read_same(const struct draw_name *x, const struct draw_name *y)
 	       strcmp(x->place, y->place) == 0;
 }
 
-/* Returns the end of those in `order` that read the same as the one at `i`. */
+/* Returns the end of the run in `order` that looks the same as entry `i`. */
 static size_t same_until(struct draw_name *const *order, size_t n, size_t i)
 {
 	size_t end = i + 1;
@@ -340,7 +344,7 @@ static size_t same_until(struct draw_name *const *order, size_t n, size_t i)
 	return end;
 }
 
-/* Shows of names that are different the part in which they are. */
+/* Shows of different names the part in which they differ. */
 static void part_names(const struct trace *t, struct draw_name **v, size_t n)
 {
 	const char **names = ms_arena_alloc(&scratch, n * sizeof *names);
@@ -354,7 +358,7 @@ static void part_names(const struct trace *t, struct draw_name **v, size_t n)
 		v[i]->name = names[i];
 }
 
-/* Shows of functions of one name the whole path of their file, or the module that they are in. */
+/* Shows for functions of one name the whole path of their file, or their module. */
 static void part_places(const struct trace *t, struct draw_name **v, size_t n)
 {
 	bool paths = false;
@@ -389,8 +393,8 @@ void draw_names(const struct trace *t, struct draw_name *v, size_t n)
 
 /* ---- rows of sites ---- */
 
-/* Puts "  map::operator[] < tick": what the user's function called, if that is not the allocator
- * itself, and who called it. */
+/* Puts "  map::operator[] < tick": the function that the user's function called, unless that is the
+ * allocator, and its caller. */
 static void put_others(struct grid *g, int row, int col, struct names *x, const struct row *r)
 {
 	const struct trace_site_name *n = &r->name;
@@ -423,7 +427,7 @@ static void put_row(struct grid *g, int row, int col, struct names *x, const str
 	}
 	int left = g->cols - col;
 	for (int i = 0; i < r->more_n; i++) {
-		/* what a short one leaves is for those after it */
+		/* columns that a short one leaves are for the next ones */
 		int room = left / (r->more_n - i) - 1, whole = (int)ms_utf8_columns(r->more[i]);
 		int sign = *r->more[i] == '+' ? 0 : r->more_n > 1 && whole > room ? 1 : 2;
 		const char *text = r->more[i] + (*r->more[i] == '+' ? 0 : strcspn(r->more[i], " "));
@@ -431,7 +435,7 @@ static void put_row(struct grid *g, int row, int col, struct names *x, const str
 		room -= sign;
 		if (room < 1)
 			break;
-		if ((int)ms_utf8_columns(text) > room) /* of a name and a place the place is left */
+		if ((int)ms_utf8_columns(text) > room) /* if cut, the place is kept, not the name */
 			text = ms_name_fit(&scratch, text, (size_t)room, false);
 		grid_print(g, row, col + 1, GRID_DIM, "%.*s", sign, r->more[i]);
 		int used = 1 + sign + grid_put(g, row, col + 1 + sign, room, GRID_DIM, text);

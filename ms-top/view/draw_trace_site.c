@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * One site: its call stack, and its blocks by size, age and thread.
+ * Draws one site: its call stack, and its blocks by size, age and thread.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,19 +10,19 @@
 #include "ms-top/cells/words.h"
 #include "format/trace.h"
 
-#define GLIMPSE_FRAMES 4 /* on a screen of up to GLIMPSE_MORE rows; and as many of its bars */
+#define GLIMPSE_FRAMES 4 /* frames, and bars, of a preview on up to GLIMPSE_MORE rows */
 #define GLIMPSE_MORE 40
 #define THREAD_LABEL 15
-#define HISTORY_MORE 9 /* rows that it may have where they are free */
+#define HISTORY_MORE 9 /* additional rows for the history if they are free */
 
 /* ---- the stack ---- */
 
 struct frames {
 	struct grid *g;
 	const struct trace *t;
-	const struct screen_state *st; /* NULL: nothing is selected */
+	const struct screen_state *st; /* NULL = no selection */
 	int row, end;
-	size_t passed, top; /* rows; those before `top` are above the screen */
+	size_t passed, top; /* number of rows passed; rows before `top` are above the screen */
 };
 
 static bool draw_frame(void *arg, const struct trace_stack_row *r)
@@ -60,7 +60,7 @@ static bool draw_frame(void *arg, const struct trace_stack_row *r)
 
 /* ---- bars ---- */
 
-/* A part of the screen, filled from the top. */
+/* Describes a part of the screen that is filled from the top. */
 struct box {
 	struct grid *g;
 	int row, end, col, width;
@@ -84,7 +84,7 @@ static void draw_bar(struct box *b, const char *label, int label_width, uint64_t
 
 static void title(struct box *b, const char *text)
 {
-	/* not without a row beneath it */
+	/* only if a row fits below */
 	if (b->row + 1 < b->end)
 		grid_put(b->g, b->row++, b->col, b->width, GRID_BOLD, text);
 }
@@ -98,7 +98,7 @@ static const char *class_name(unsigned class)
 			   class < MS_SIZE_CLASSES - 1 ? words_size(from * 2) : "");
 }
 
-/* How many of the parts are larger, or as large and before it. */
+/* Returns how many of the parts are larger, or equal and earlier. */
 static int rank(const uint64_t *parts, unsigned n, unsigned at)
 {
 	int before = 0;
@@ -107,7 +107,7 @@ static int rank(const uint64_t *parts, unsigned n, unsigned at)
 	return before;
 }
 
-/* Adds up all sizes, which gives the sum of all threads, too. */
+/* Adds up all sizes; the sums also apply to all threads. */
 static void total_of(const struct site_detail *d, uint64_t *live, uint64_t *calls)
 {
 	*live = *calls = 0;
@@ -117,8 +117,8 @@ static void total_of(const struct site_detail *d, uint64_t *live, uint64_t *call
 	}
 }
 
-/* Draws the sizes in their order; where there is no room for all, those that hold most. How many
- * blocks samples of a size stand for is not known. */
+/* Draws the sizes in order; if not all fit, the largest. The number of blocks that samples of a
+ * size represent is not known. */
 static void draw_sizes(struct box *b, const struct trace *t, const struct site_detail *d)
 {
 	uint64_t live, calls;
@@ -156,7 +156,8 @@ static void draw_ages(struct box *b, const char *text, const uint64_t *blocks)
 			draw_bar(b, age_names[i], 9, blocks[i], all, "");
 }
 
-/* Its name; of several threads with that name the number too, which is whole where the name is cut. */
+/* Returns a thread's name, with its number if several threads have that name; if cut, the number is
+ * kept. */
 static const char *thread_label(const struct trace *t, uint32_t thread, char name[64])
 {
 	char other[64];
@@ -189,7 +190,7 @@ static void draw_threads(struct box *b, const struct trace *t, const struct site
 		grid_print(b->g, b->row++, b->col, GRID_DIM, "and more threads");
 }
 
-/* Side by side where there is room, else one beneath the other. */
+/* Draws the boxes side by side if they fit, else below each other. */
 static void draw_boxes(struct grid *g, int row, int end, const struct trace *t)
 {
 	const struct site_detail *d = &t->detail;
@@ -214,8 +215,8 @@ static int count_of(const uint64_t *parts, unsigned n)
 	return count ? count + 1 : 0;
 }
 
-/* Rows that they need, with titles, when they stand side by side; without `all` threads are left out
- * where they do not. */
+/* Returns the rows that the boxes need, with titles, in the layout for this width. Without `all`,
+ * threads are omitted unless they fit beside the others. */
 static int box_rows(const struct grid *g, const struct trace *t, bool all)
 {
 	const struct site_detail *d = &t->detail;
@@ -229,14 +230,14 @@ static int box_rows(const struct grid *g, const struct trace *t, bool all)
 	return sizes > ages ? sizes > threads ? sizes : threads : ages > threads ? ages : threads;
 }
 
-/* Is there a history to be seen? */
+/* Tells whether the history changes visibly. */
 static bool moves(const struct trace *t, struct trace_site *s)
 {
 	struct ms_trend trend = trace_trend(t, s);
 	return trend.low < 0 || trend.high > 0;
 }
 
-/* ---- beneath the table ---- */
+/* ---- the preview below the table ---- */
 
 static int glimpse_frames(int rows)
 {
@@ -262,7 +263,7 @@ void draw_trace_glimpse(struct grid *g, int row, int end, struct trace *t, uint3
 	if (g->cols >= 80)
 		grid_put_right(g, row, g->cols - 40, 38, GRID_DIM, hint);
 	row++;
-	/* of what there is room for the stack has half, and what the bars leave */
+	/* the stack gets half of the rows, and those that the bars do not need */
 	int bars = box_rows(g, t, false), frames = end - row - bars, half = (end - row) / 2;
 	int least = glimpse_frames(g->rows) > half ? glimpse_frames(g->rows) : half;
 	struct frames x = {
@@ -292,7 +293,7 @@ static void draw_figures(struct grid *g, int row, struct trace *t, struct trace_
 				  words_change(trace_since_base(t, s)));
 	if (t->partial)
 		return;
-	/* as many whole figures as there is room for */
+	/* as many complete figures as fit */
 	const char *const parts[] = {
 		words_print("allocated %s in %s call%s", words_size(x->bytes),
 			    words_count((double)x->allocations), x->allocations == 1 ? "" : "s"),
@@ -301,7 +302,7 @@ static void draw_figures(struct grid *g, int row, struct trace *t, struct trace_
 					   : 0),
 		words_print(", %llu realloc", (unsigned long long)detail->reallocations),
 		words_print(", %llu failed", (unsigned long long)detail->failed)};
-	/* samples do not tell the others */
+	/* the others are unknown for samples */
 	int known = t->shown->replay.sampled ? 1 : 4;
 	for (int i = 0; i < known && grid_width(g, parts[i]) <= g->cols - 1 - col; i++)
 		col += grid_put(g, row, 1 + col, -1, GRID_PLAIN, parts[i]);
@@ -344,7 +345,7 @@ void draw_trace_site(struct grid *g, int row, int end, struct trace *t,
 	trace_frame_name(&n.user, name + flags, sizeof name - (size_t)flags);
 	grid_rule(g, row++, name);
 	if (s) {
-		/* what the stack and the bars leave is for the history */
+		/* the history gets the rows that the stack and the bars do not need */
 		int more = end - row - 2 - (int)st->list->n - box_rows(g, t, true);
 		int height = 1 + (more < 0 || !moves(t, s) ? 0
 				  : more < HISTORY_MORE    ? more

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The other views of a trace: tree, threads, sizes, timeline.
+ * Draws the other views of a trace: tree, threads, sizes, timeline.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,14 +19,15 @@ static void draw_head(struct grid *g, int row, const char *text)
 
 /* ---- tree ---- */
 
-/* The column of a branch's name; deep stacks turn back to the left. */
+/* Returns the column of a branch's name; deep branches start at the left again. */
 static int branch_column(const struct grid *g, const struct trace_tree *tree, size_t row)
 {
 	int wrap = g->cols > 60 ? g->cols - 40 : 20;
 	return 27 + tree->depth[row] % wrap;
 }
 
-/* Names of `n` branches from `top` on; of one that stands for several lines only the file. */
+/* Returns the names of `n` branches from `top` on. A branch for several lines has only the file as
+ * its place. */
 static struct draw_name *name_branches(const struct grid *g, const struct trace *t, size_t top,
 				       size_t n)
 {
@@ -166,7 +167,7 @@ static int column_of(const struct chart *c, uint64_t ns)
 	return col < c->width ? col : c->width - 1;
 }
 
-/* Most live bytes of the time that a column stands for. */
+/* Returns the most live bytes during the time of a column. */
 static double most_of(const struct ms_replay *r, const struct chart *c, int col, uint64_t tick_ns)
 {
 	double from = (double)c->length * col / c->width,
@@ -175,7 +176,7 @@ static double most_of(const struct ms_replay *r, const struct chart *c, int col,
 	size_t first = (size_t)(from / span), last = (size_t)(to / span);
 	for (size_t i = first; i <= last && i <= r->span; i++) {
 		double v = (double)r->spans[i].live_max;
-		/* at its edge a span belongs to its neighbour too */
+		/* a span at the edge belongs to the next column */
 		if (i == last && i > first && to - span * (double)i < span / 1000)
 			continue;
 		most = v > most ? v : most;
@@ -195,7 +196,7 @@ static void draw_axis(const struct chart *c, const struct trace *t, int row)
 	grid_put(c->g, row + 1, c->left, -1, GRID_PLAIN, "0");
 	grid_put_right(c->g, row + 1, c->left, c->width, GRID_PLAIN,
 		       ms_format_duration(when, c->length));
-	/* names of marks, where they do not meet */
+	/* names of marks, unless they overlap */
 	int free_from = c->left + 2;
 	for (size_t i = 0; i < rec->marks.n; i++) {
 		const struct ms_row *m = &rec->marks.v[i];
