@@ -25,14 +25,14 @@ struct ms_address_model {
 	size_t made;           /* number of allocations in it so far */
 	struct ms_address_block {
 		uint64_t address, size;
-	} * blocks; /* those allocations */
+	} * blocks; /* these allocations */
 	uint64_t end[MS_EVENT_THREAD_SLOTS];
 	uint64_t freed[MS_ADDRESS_FREED]; /* 0 = none */
 };
 
 struct ms_address_encoder {
 	struct ms_address_model m;
-	uint8_t *begin, *end; /* of the column */
+	uint8_t *begin, *end; /* beginning and end of the column */
 };
 
 /* Memory in bytes for an event block of `n` events. */

@@ -26,7 +26,7 @@ struct ms_checkpoint_head {
 struct ms_checkpoint_block {
 	uint64_t number, size, tick, address; /* address 0: not recorded */
 	uint32_t stack, thread;
-	uint32_t slack; /* as in struct ms_event */
+	uint32_t slack; /* see struct ms_event */
 };
 
 /* ---- encoding ---- */

@@ -18,7 +18,7 @@ enum ms_event_kind {
 	MS_EV_ALLOC = 0,           /* size, stack, address */
 	MS_EV_FREE = 1,            /* freed */
 	MS_EV_REALLOC = 2,         /* freed (old block), size, stack, address (new block) */
-	MS_EV_FAILED = 3,          /* size, stack; changes nothing */
+	MS_EV_FAILED = 3,          /* size, stack; has no other effect */
 	MS_EV_FREE_UNKNOWN = 4,    /* the address is no live block; counted separately */
 	MS_EV_REALLOC_UNKNOWN = 5, /* realloc of an address not held live: size, stack, address */
 	MS_EV_FREE_INFERRED = 6,   /* freed: its address was allocated again without a free */
@@ -101,11 +101,11 @@ struct ms_event_model {
 	uint64_t time;   /* tick of the previous event */
 	uint32_t thread; /* thread of the previous event */
 	struct ms_event_thread threads[MS_EVENT_THREAD_SLOTS];
-	uint32_t stack1[MS_EVENT_TABLE]; /* next stack after a stack */
-	uint32_t stack2[MS_EVENT_TABLE]; /* next stack after two stacks */
-	uint64_t size1[MS_EVENT_TABLE];  /* size by stack */
-	uint64_t size2[MS_EVENT_TABLE];  /* size by stack and stack before */
-	uint64_t free1[MS_EVENT_TABLE];  /* free distance by last stack and frees since */
+	uint32_t stack1[MS_EVENT_TABLE]; /* predicts the next stack from the last one */
+	uint32_t stack2[MS_EVENT_TABLE]; /* predicts the next stack from the last two */
+	uint64_t size1[MS_EVENT_TABLE];  /* predicts the size from the stack */
+	uint64_t size2[MS_EVENT_TABLE];  /* predicts the size from two stacks */
+	uint64_t free1[MS_EVENT_TABLE];  /* predicts the free distance */
 };
 
 /* ---- encoding ---- */
@@ -160,7 +160,7 @@ size_t ms_event_encoder_finish(struct ms_event_encoder *e, struct ms_column *out
 
 struct ms_event_decoder {
 	struct ms_event_model m;
-	uint64_t first_number, first_event, first_tick, count; /* of the block, valid after init */
+	uint64_t first_number, first_event, first_tick, count; /* valid after init */
 	uint64_t left;
 	struct ms_event_cursors {
 		struct ms_cursor op, thread, stack, size, freed, time, unknown, ext, slack;

@@ -51,7 +51,7 @@ enum ms_event_column {
 	MS_COL_SIZE = 5,   /* varint per mispredicted size, in bytes */
 	MS_COL_FREED = 6,  /* varint per mispredicted free: the block */
 	MS_COL_TIME = 7,   /* varint per event with a new tick: difference from the previous one */
-	MS_COL_ADDRESS_OLD = 8, /* of early recorders; no longer read, like HEAP_OLD */
+	MS_COL_ADDRESS_OLD = 8, /* column of early recorders; no longer read, like HEAP_OLD */
 	MS_COL_UNKNOWN = 9,     /* varint per free of an unknown block: its address */
 	MS_COL_EXT = 10,        /* payload of MS_EV_EXT events */
 	MS_COL_SLACK = 11, /* varint per allocation: usable size - size; absent = not recorded */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The command line of ms-snap, by one table of options.
+ * Parses the command line of ms-snap, with one table of options.
  */
 #include "options.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The command line of ms-snap.
+ * Options of ms-snap's command line.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Regions of running processes, read from /proc into a snapshot, row by row, or into lines.
+ * Reads regions of running processes from /proc into a snapshot, row by row, or into lines.
  */
 #include "regions.h"
 
@@ -103,7 +103,7 @@ static const char *const table_names[] = {"process", "snapshot", "region", "samp
 /* Holds a process given on the command line. */
 struct target {
 	struct ms_proc proc;
-	bool over, told; /* it has ended; its error was reported */
+	bool over, told; /* over: it has ended; told: its error was reported */
 };
 
 struct reading {

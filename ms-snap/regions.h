@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * --maps and --smaps: regions of running processes.
+ * Implements --maps and --smaps: regions of running processes.
  */
 #pragma once
 

@@ -30,7 +30,7 @@ struct memscope_process;
 
 struct memscope_sample {
 	uint64_t time_ns;    /* since the process was opened */
-	uint64_t rss_bytes;  /* resident */
+	uint64_t rss_bytes;  /* resident memory */
 	uint64_t heap_bytes; /* resident brk and private anonymous memory */
 	uint64_t vsz_bytes;  /* address space */
 	/* Known if the kernel visited every page for this sample, else unknown: */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * libmemscope: JSON of samples and regions.
+ * libmemscope: writes samples and regions as JSON.
  */
 #include "memscope-read.h"
 

@@ -11,7 +11,7 @@
 extern int ms_out_of_memory_status;
 
 struct ms_arena {
-	struct ms_arena_chunk *chunk; /* newest */
+	struct ms_arena_chunk *chunk; /* newest chunk */
 	char *at, *end;               /* unused part of the newest chunk */
 };
 

@@ -86,11 +86,11 @@ enum { MS_CLI_ROWS_MAX = 128 }; /* titles and values included */
 
 /* Holds the options that all tools share, and which options were given. */
 struct ms_cli {
-	uint64_t max_image; /* bytes of the largest snapshot */
+	uint64_t max_image; /* largest snapshot in bytes */
 	bool allow_partial, quiet;
 	bool asked, version; /* asked: -h or -V was given, and nothing else is checked; version:
 				-V */
-	int help;            /* which kind of help */
+	int help;            /* which help was requested */
 	const struct ms_cli_tool *tool;
 	size_t given_count;
 	const struct ms_cli_option *given[MS_CLI_ROWS_MAX]; /* each row once */

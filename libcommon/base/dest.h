@@ -14,9 +14,9 @@
 struct ms_err;
 
 struct ms_dest {
-	int folder; /* O_PATH; -1 = none */
+	int folder; /* opened with O_PATH; -1 = none */
 	char name[NAME_MAX + 1];
-	struct stat st; /* of the existing file; st_mode 0 = there is none */
+	struct stat st; /* status of the existing file; st_mode 0 = there is none */
 	bool followed;  /* the path is a symbolic link that leads there */
 	bool safe;      /* only we or root can create files in the folder */
 	int fd;         /* our descriptor that the path names (/dev/stdout); -1 = none */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * One error message, filled once, closest to the cause.
+ * Stores one error message, formatted once, closest to the cause.
  */
 #include "err.h"
 

@@ -26,8 +26,8 @@ struct ms_err {
  * workflow command become '?'. */
 void ms_one_line(char *s);
 
-/* Format a message into `err` unless it holds one already (or is NULL). Always returns -1, so that
- * a function can say `return ms_err_set(...)`. */
+/* Formats a message into `err` unless that holds one already (or is NULL). Always returns -1, so
+ * that a function can say `return ms_err_set(...)`. */
 int ms_err_set(struct ms_err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Formats a message as ms_err_set does, from a list of arguments. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Files that appear whole or not at all, and reading all of an input.
+ * Writes files atomically, and reads whole inputs.
  */
 #include "io.h"
 
@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The temporary file being written, for the signal handler. */
+/* Describes the temporary file being written, for the signal handler. */
 static struct {
 	int folder;
 	pid_t owner; /* 0 = no temporary file so far */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Files that appear whole or not at all, and reading all of an input.
+ * Writes files atomically, and reads whole inputs.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 
 struct ms_err;
 
-/* Write all `n` bytes to `fd`. 0, or -1 with errno set. EINTR and short writes are handled. */
+/* Writes all `n` bytes to `fd`, also after EINTR and short writes. 0, or -1 with errno set. */
 int ms_write_all(int fd, const void *data, size_t n);
 
 /* Closes a descriptor unless it is negative; errno is preserved. */

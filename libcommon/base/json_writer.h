@@ -15,11 +15,11 @@ struct ms_json {
 };
 
 /* Opens an object or array; `key` is NULL inside an array. */
-void ms_json_open(struct ms_json *j, const char *key, char bracket); /* '{' or '[' */
-void ms_json_close(struct ms_json *j, char bracket);                 /* '}' or ']' */
+void ms_json_open(struct ms_json *j, const char *key, char bracket); /* bracket: '{' or '[' */
+void ms_json_close(struct ms_json *j, char bracket);                 /* bracket: '}' or ']' */
 void ms_json_string(struct ms_json *j, const char *key,
-		    const char *s); /* NULL = null; bytes that are not UTF-8 become U+FFFD */
-void ms_json_number(struct ms_json *j, const char *key, uint64_t v); /* UINT64_MAX = null */
+		    const char *s); /* s: NULL = null; invalid UTF-8 becomes U+FFFD */
+void ms_json_number(struct ms_json *j, const char *key, uint64_t v); /* v: UINT64_MAX = null */
 /* Holds one of several numbers that are written in one call. */
 struct ms_json_named {
 	const char *key;

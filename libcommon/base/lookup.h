@@ -18,7 +18,7 @@
 /* Holds the hash table. All zero = empty. Free with free(slots). */
 struct ms_lookup {
 	struct ms_lookup_slot {
-		uint32_t hash, number; /* number 0 = free */
+		uint32_t hash, number; /* number 0 = free slot */
 	} * slots;
 	size_t mask, n;
 };

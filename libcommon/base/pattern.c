@@ -31,7 +31,7 @@ struct level {
 
 struct scan {
 	const char *at;
-	char *to; /* where the expression is copied, as regcomp gets it */
+	char *to; /* output: the expression passed to regcomp */
 	struct level level[BYTES_MAX + 1];
 	size_t depth;
 };

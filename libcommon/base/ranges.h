@@ -25,7 +25,7 @@ struct ms_ranges {
 		struct ms_range v[MS_RANGES_CHUNK];
 	} * *chunks; /* no chunk is empty */
 	size_t n, cap;
-	uint64_t bytes; /* of all ranges */
+	uint64_t bytes; /* sum of all ranges */
 };
 
 /* Frees the ranges. All zero = no ranges. */

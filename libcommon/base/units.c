@@ -121,7 +121,7 @@ char *ms_format_size(char buf[MS_UNIT_BUF], uint64_t bytes)
 	}
 	double v = (double)bytes;
 	size_t u = 0;
-	/* 1023.95 would print as "1024.0": it belongs to the next unit */
+	/* 1023.95 would print as "1024.0", so it uses the next unit */
 	while (u < 6 && v >= (u ? 1023.95 : 1024)) {
 		v /= 1024;
 		u++;
@@ -160,7 +160,7 @@ char *ms_format_duration(char buf[MS_UNIT_BUF], uint64_t ns)
 		snprintf(buf, MS_UNIT_BUF, "%.2f ms", (double)ns / 1e6);
 	else if (ns < 9950000)
 		snprintf(buf, MS_UNIT_BUF, "%.1f ms", (double)ns / 1e6);
-	else if (ns < 999500000) /* more would print as "1000 ms" */
+	else if (ns < 999500000) /* a larger value would print as "1000 ms" */
 		snprintf(buf, MS_UNIT_BUF, "%.0f ms", (double)ns / 1e6);
 	else if (ns < UINT64_C(59999500000))
 		snprintf(buf, MS_UNIT_BUF, "%.3f s", (double)ns / 1e9);

@@ -198,7 +198,7 @@ bool ms_proc_unescape(char *path)
 	return true;
 }
 
-/* Tells whether a path, which begins with a slash, is that of a library. */
+/* Tells whether a path, which begins with a slash, is a library's. */
 static bool is_library(const char *path)
 {
 	for (const char *p = strrchr(path, '/'); (p = strstr(p, ".so")); p += 3)

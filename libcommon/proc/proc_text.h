@@ -76,8 +76,8 @@ bool ms_proc_unescape(char *path);
 /* Classifies mappings by purpose. */
 enum ms_region_kind {
 	MS_REGION_HEAP,       /* brk */
-	MS_REGION_STACK,      /* of the first thread; other threads' stacks are anonymous */
-	MS_REGION_CODE,       /* executable pages of a file that is no library */
+	MS_REGION_STACK,      /* stack of the first thread; those of others are anonymous */
+	MS_REGION_CODE,       /* executable pages of a file other than a library */
 	MS_REGION_SHARED_LIB, /* all pages of a file named *.so or *.so.* */
 	MS_REGION_MAPPED_FILE,
 	MS_REGION_ANONYMOUS,

@@ -11,7 +11,7 @@
 #define GROUPS (MS_BLOCKS_WINDOW / 64)
 
 struct ms_block_group {
-	uint64_t key; /* number / 64 */
+	uint64_t key; /* block number / 64 */
 	uint64_t had, live;
 	uint8_t had_count, live_count; /* number of set bits in each */
 	struct ms_block_slot slots[];

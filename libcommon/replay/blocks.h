@@ -47,9 +47,9 @@ struct ms_block_slot {
 
 struct ms_blocks {
 	struct ms_block_slot *window;
-	uint64_t *bits; /* a word per group of 64 slots */
+	uint64_t *bits; /* one word per group of 64 slots */
 	uint64_t base;
-	struct ms_block_group **old; /* open addressing, linear probing */
+	struct ms_block_group **old; /* hash table with linear probing */
 	size_t old_count, old_mask;
 	struct ms_block_group *rooms[MS_BLOCK_ROOMS]; /* free groups by size, linked */
 	struct ms_block_chunk *chunks;                /* memory that groups are cut from */

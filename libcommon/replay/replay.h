@@ -132,7 +132,7 @@ struct ms_beside_moment {
 	struct ms_beside_figure {
 		uint32_t site;
 		uint64_t slack_bytes, mapped_bytes;
-	} * figures; /* of sites with any, in order of site */
+	} * figures; /* sites with any, sorted by site */
 	size_t count;
 };
 
@@ -149,7 +149,7 @@ struct ms_replay_moment {
 		uint32_t site;
 		uint64_t live_bytes, live_blocks;
 		uint64_t oldest_tick; /* oldest live block; MS_NEVER = not determined */
-	} * figures;                  /* of sites with live blocks, in order of site */
+	} * figures;                  /* sites with live blocks, sorted by site */
 	size_t figure_count;
 	struct ms_sampled_moment sampled; /* zero if not recorded, like `beside` */
 	struct ms_beside_moment beside;
@@ -207,7 +207,7 @@ struct ms_replay {
 	size_t thread_count;
 	struct ms_replay_cell *cells;
 	size_t cell_count, cell_cap;
-	struct ms_lookup cell_index;    /* by site and key: see replay_cells.h */
+	struct ms_lookup cell_index;    /* finds cells by site and key: see replay_cells.h */
 	struct ms_replay_size *classes; /* classes of all sites */
 	size_t class_count;
 	struct ms_replay_ages *ages;
@@ -217,7 +217,7 @@ struct ms_replay {
 							 ms_replay_finish */
 
 	struct ms_replay_span spans[MS_TIMELINE_SPANS];
-	size_t span; /* current one */
+	size_t span; /* index of the current span */
 	uint64_t span_ticks;
 	struct ms_replay_span open; /* allocations, frees and bytes at the start of the current
 				       span */

@@ -289,7 +289,7 @@ static void failed_allocation(struct ms_replay *r, const struct ms_event *ev)
 
 static void allocation(struct ms_replay *r, const struct ms_event *ev, struct ms_replay_thread *t)
 {
-	uint32_t site = ms_replay_site_of(r, ev->stack); /* may move r->sites */
+	uint32_t site = ms_replay_site_of(r, ev->stack); /* this may move r->sites */
 	bool again = ev->kind != MS_EV_ALLOC;
 	r->reallocations += again;
 	r->sites[site].reallocations += again;

@@ -29,7 +29,7 @@ struct ms_growth {
 	uint64_t first, every, next; /* ticks: first sample, interval, next sample */
 	size_t count;
 	float total[MS_GROWTH_SAMPLES];
-	float **rows; /* by site: MS_GROWTH_SAMPLES values, or NULL */
+	float **rows; /* indexed by site: MS_GROWTH_SAMPLES values, or NULL */
 	size_t row_count;
 	struct ms_grown *grown; /* after ms_growth_finish: the whole heap, then sites whose trend is
 				   a step, filling, doubling or growing, by number */

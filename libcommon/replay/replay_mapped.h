@@ -52,7 +52,7 @@ struct ms_beside {
 	uint64_t peak_mapped_bytes;         /* mapped_bytes at the peak of the heap */
 
 	MS_ARRAY(struct ms_beside_free) frees;
-	struct ms_lookup free_index; /* by site and stack */
+	struct ms_lookup free_index; /* finds `frees` by site and stack */
 };
 
 /* Starts tracking what the MS_OPTION_* in `options` say was recorded. Call before the first

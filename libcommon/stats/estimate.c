@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Estimates from a sampled recording: the arithmetic.
+ * Computes estimates from a sampled recording.
  */
 #include "estimate.h"
 
@@ -50,7 +50,7 @@ uint64_t ms_sample_blocks(uint64_t size_bytes, uint64_t mean_bytes, uint64_t num
 	return (uint64_t)(1 / ms_sample_chance(size_bytes, mean_bytes) + scattered(number));
 }
 
-/* Returns the spread of a block that counts `x` and is recorded with chance `p`. */
+/* Returns the spread of a block that counts as `x` and is recorded with probability `p`. */
 static struct ms_spread spread_of(double x, double p)
 {
 	double rest = (1 - p) / p;

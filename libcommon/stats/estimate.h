@@ -17,7 +17,7 @@
  * by ms_spread_add. */
 struct ms_spread {
 	double seen;                /* recorded part of the figure: bytes, or blocks */
-	double variance;            /* of the estimate */
+	double variance;            /* variance of the estimate */
 	double step, step_variance; /* contribution of one unrecorded block, at most */
 };
 

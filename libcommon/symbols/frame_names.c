@@ -40,7 +40,7 @@ struct ms_names {
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	struct slot *slots; /* by frame number */
+	struct slot *slots; /* indexed by frame number */
 	size_t count;
 	bool stop, busy; /* busy: a question is being looked up */
 	MS_ARRAY(struct question) questions;

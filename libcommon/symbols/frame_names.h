@@ -28,7 +28,7 @@ struct ms_named {
 /* Lists the logical frames of one frame of the trace, innermost first. */
 struct ms_frame_names {
 	const struct ms_named *v;
-	size_t n; /* 0: not known yet */
+	size_t n; /* 0 = not known yet */
 };
 
 /* Creates a table that looks in files as ms_symbols does. `wrappers` (see wrappers.h; NULL = the

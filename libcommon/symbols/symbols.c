@@ -39,7 +39,7 @@ struct module {
 	struct ms_elf *symbols; /* the element of `files` with the better symbol table */
 	struct ms_dwarf *dwarf;
 	struct ms_made *made;
-	struct ms_plt *plt;  /* of the binary, once it is needed */
+	struct ms_plt *plt;  /* linkage table of the binary, created when needed */
 	struct ms_elf *code; /* the binary, if `files` were not searched for */
 	bool code_sought;
 	/* Demangled names from the symbol table so far, one per symbol. */
@@ -53,7 +53,7 @@ struct ms_symbols {
 	uint64_t until_ns;             /* end of the time for asking servers, CLOCK_MONOTONIC */
 	struct ms_debuginfod *servers; /* NULL = never ask */
 	MS_ARRAY(struct module) modules;
-	int cache;      /* folder, or -1 */
+	int cache;      /* descriptor of the cache folder; -1 = none */
 	size_t at_work; /* module whose files are being read */
 };
 

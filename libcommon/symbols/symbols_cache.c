@@ -30,7 +30,7 @@ enum { FILE_MAX = 32 << 20, FILES_MAX = 1 << 16 };
 
 struct head {
 	uint64_t magic;
-	uint32_t checksum; /* of all bytes after it */
+	uint32_t checksum; /* CRC of all bytes after it */
 	uint32_t files, chains, places, strings;
 	uint32_t key, source, state;
 };
@@ -269,7 +269,7 @@ static void add_others(struct ms_cached *c, int folder, struct ms_arena *a)
 
 struct strings {
 	MS_ARRAY(char) text;
-	struct ms_lookup places; /* of each string, by content */
+	struct ms_lookup places; /* finds the offset of a string, by content */
 };
 
 static uint32_t place_of(struct strings *s, const char *text)

@@ -32,7 +32,7 @@ struct ms_debuginfod {
 static struct library library;
 static bool loaded;
 
-/* Is called repeatedly while it waits. Returns other than 0 to stop waiting. */
+/* Is libdebuginfod's progress callback. Returns other than 0 to stop waiting. */
 static int progress(void *client, long a, long b)
 {
 	(void)a;

@@ -26,7 +26,7 @@ struct ms_location;
 struct ms_symbols_options;
 
 struct ms_row {
-	uint32_t offset; /* from the start of its sequence */
+	uint32_t offset; /* offset from the start of its sequence */
 	uint32_t line;
 	uint32_t file : 20, column : 12; /* 0 = too large for the field, or unknown */
 };
@@ -55,7 +55,7 @@ struct ms_spans {
 struct ms_unit_node {
 	uint64_t die;    /* offset in .debug_info of the unit's file */
 	uint64_t entry;  /* first address */
-	uint32_t parent; /* MS_NO_NODE = none */
+	uint32_t parent; /* index of its parent, MS_NO_NODE = none */
 	uint32_t call_file, call_line, call_column;
 	bool inlined, named;
 	const char *name;
@@ -69,7 +69,7 @@ struct ms_source {
 
 struct ms_unit {
 	struct ms_arena *memory; /* arena of all units */
-	uint32_t index;          /* in ms_dwarf.units */
+	uint32_t index;          /* index in ms_dwarf.units */
 	uint32_t language;
 	const char *folder; /* compilation folder, or NULL */
 	struct ms_row *rows;
@@ -104,8 +104,8 @@ struct ms_dwarf {
 	struct ms_splits *splits;
 	bool damaged;             /* parts could not be read */
 	bool partial;             /* parts are in a file that was not found */
-	struct ms_elf *symbols;   /* for names that DWARF leaves out; may be NULL */
-	struct ms_arena *strings; /* of the symbolizer */
+	struct ms_elf *symbols;   /* for names missing in DWARF; may be NULL */
+	struct ms_arena *strings; /* arena of the symbolizer */
 	bool demangle;
 	MS_ARRAY(struct ms_unit_ref) units;
 	struct ms_spans spans;
@@ -115,7 +115,7 @@ struct ms_dwarf {
 	uint64_t scope_steps;             /* work spent on qualifying names */
 };
 
-/* Names the files that a module's DWARF is read from; all is borrowed. */
+/* Holds the files that a module's DWARF is read from; all are borrowed. */
 struct ms_dwarf_files {
 	struct ms_elf *elf;     /* the file with .debug_info */
 	struct ms_elf *alt;     /* its supplementary file (dwz), or NULL */

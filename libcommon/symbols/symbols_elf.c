@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Reads an ELF file's sections, build-id and symbols, trusting nothing in it.
+ * Reads an ELF file's sections, build-id and symbols, and checks everything in it.
  */
 #include "symbols_elf.h"
 

@@ -51,8 +51,9 @@ struct ms_elf {
 };
 
 struct stat;
-/* Is called for each path passed to ms_elf_open in this thread, with the file's stat or NULL.
- * `sure`: the result is repeatable, not caused by a lack of memory, descriptors or permissions. */
+/* Watches files: `saw` is called for each path passed to ms_elf_open in this thread, with the
+ * file's stat or NULL. `sure`: the result is repeatable, not caused by a lack of memory,
+ * descriptors or permissions. */
 struct ms_elf_watch {
 	void (*saw)(void *arg, const char *path, const struct stat *st, bool sure);
 	void *arg;

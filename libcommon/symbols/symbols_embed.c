@@ -48,7 +48,7 @@ struct wanted_frame {
 struct wanted {
 	struct ms_recording *t;
 	struct ms_held_files held;
-	MS_ARRAY(struct wanted_frame) frames; /* by module and address, which is cheapest */
+	MS_ARRAY(struct wanted_frame) frames; /* sorted by module and address, the cheapest order */
 	/* fields of the last end block: */
 	MS_ARRAY(uint8_t) end;
 	uint64_t first_ns, last_ns;
@@ -132,8 +132,8 @@ static int read_trace(struct wanted *c, struct ms_trace *file, const char *path,
 struct output {
 	struct ms_trace_writer *to;
 	struct ms_record_writer w;
-	MS_ARRAY(const char *) strings; /* of the present block, by number - 1 */
-	struct ms_lookup string_index;  /* by content */
+	MS_ARRAY(const char *) strings; /* strings of the present block, by number - 1 */
+	struct ms_lookup string_index;  /* finds a string's number, by content */
 	uint64_t ns;
 	bool failed;
 };

@@ -13,7 +13,7 @@ void ms_section_replace(Elf *elf, size_t section, struct ms_bytes contents)
 	if (!h)
 		return;
 	h->sh_flags &= ~(Elf64_Xword)SHF_COMPRESSED;
-	/* which of the two libdw uses depends on its version */
+	/* libdw uses one or the other, depending on its version */
 	Elf_Data *of[] = {elf_rawdata(scn, NULL), elf_getdata(scn, NULL)};
 	for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
 		if (!of[i])

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Reads a jitdump: what a program said of code that it made, moved and compiled from which lines,
- * and when. A foreign file: every length is checked, and the rest is left where one is wrong.
+ * Reads a jitdump: a program's own log of code that it made or moved, with source lines and times.
+ * The file is not trusted: every length is checked, and reading stops at a wrong one.
  *
  *   header: magic, version, bytes of the header, machine, -, pid; time, flags
  *   record: kind, bytes of the record; time; then by its kind

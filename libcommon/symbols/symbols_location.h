@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A place in the source. Part of the symbol module.
+ * Describes a place in the source. Part of the symbol module.
  */
 #pragma once
 
@@ -14,5 +14,5 @@ struct ms_location {
 				 folder; NULL = unknown */
 	uint32_t line;        /* 0 = unknown */
 	uint32_t column;
-	bool inlined; /* true for all but the last of a chain */
+	bool inlined; /* true for all but the last one of a chain */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Names of code that a program made at run time, which the program itself left for perf(1): a
+ * Names code that a program made at run time, from files that the program writes for perf(1): a
  * jitdump, or else a perf map. Part of the symbol module.
  */
 #pragma once
@@ -50,7 +50,7 @@ struct ms_made {
 	const char *path;
 	uint64_t since_ns;                   /* CLOCK_MONOTONIC; code replaced earlier is ignored */
 	bool spans;                          /* the times of code are known */
-	MS_ARRAY(struct ms_made_code) codes; /* by start, then order, once all are read */
+	MS_ARRAY(struct ms_made_code) codes; /* sorted by start, then order, when all are read */
 	MS_ARRAY(struct ms_made_line) lines;
 	uint64_t longest;
 };

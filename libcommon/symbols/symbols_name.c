@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Names of DWARF functions: linkage names demangled, else qualified by the scopes around the
+ * Names DWARF functions: by their demangled linkage names, else qualified by the scopes around the
  * declaration.
  */
 #include "symbols_dwarf.h"
@@ -18,7 +18,7 @@ enum { MAX_HOPS = 16, MAX_SCOPES = 32, MAX_NESTING = 8, MAX_SCOPE_STEPS = 1 << 2
  * libdw. */
 struct declaration {
 	const char *linkage, *name;
-	Dwarf_Die die; /* the end of the chain */
+	Dwarf_Die die; /* end of the chain */
 };
 
 /* Follows one reference. False = there is none. */

@@ -25,7 +25,7 @@ struct slot {
 struct ms_plt {
 	struct ms_elf *elf;
 	const struct ms_machine *machine;
-	MS_ARRAY(struct slot) slots; /* by address */
+	MS_ARRAY(struct slot) slots; /* sorted by address */
 	bool named;                  /* some slot has a symbol name, so calls to other modules have
 					names */
 };

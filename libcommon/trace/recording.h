@@ -64,7 +64,7 @@ struct ms_rows {
 
 /* Locates the logical frames of one frame, innermost inlined first, from a symbols block. */
 struct ms_chain {
-	uint32_t first, count; /* in ms_recording.places */
+	uint32_t first, count; /* range in ms_recording.places */
 };
 struct ms_place {
 	uint32_t function, file, line, column; /* function, file: string numbers; 0 = unknown */
@@ -85,9 +85,9 @@ struct ms_recording {
 				       block */
 	bool has_info, has_end;
 	struct ms_strings args, allocators, hooks_missing, allocators_missed, left;
-	struct ms_rows modules;                  /* by id - 1; an id never seen has known = 0 */
+	struct ms_rows modules;                  /* indexed by id - 1; unknown ids have known = 0 */
 	MS_ARRAY(struct ms_functions) functions; /* functions of source files, by module id - 1 */
-	struct ms_rows threads;                  /* by index */
+	struct ms_rows threads;                  /* indexed by thread index */
 	struct ms_rows samples, marks, losses, before;
 	/* Moments at which resident memory was measured: their heads, by number. `resident` has the
 	 * records of each: sites, by stack, and files. */
@@ -101,7 +101,7 @@ struct ms_recording {
 	MS_ARRAY(struct ms_node) nodes;   /* by number; frame 0 = lost in damage */
 
 	bool has_symbols;
-	struct ms_strings strings; /* by number - 1 */
+	struct ms_strings strings; /* indexed by number - 1 */
 	uint32_t string_base;      /* number of strings of earlier symbols blocks */
 	MS_ARRAY(struct ms_place) places;
 	struct ms_chain *chains; /* by frame number: frames.n entries if has_symbols */

@@ -54,7 +54,7 @@ struct ms_ahead {
 	pthread_t thread;
 	sem_t free, filled;
 	uint64_t put, taken; /* numbers of parcels */
-	int stop;            /* atomic */
+	int stop;            /* accessed atomically */
 	struct ms_recording *t;
 	uint64_t want; /* bit set of columns, as for ms_trace_next */
 	struct ms_err err;

@@ -10,13 +10,13 @@
 #include "libcommon/base/arena.h"
 
 struct ms_run_image {
-	uint32_t number, parent; /* parent + 1, 0 = none known */
+	uint32_t number, parent; /* parent: number + 1, 0 = none known */
 	int64_t pid;
 	const char *trace; /* name in the folder; "../FILE" for the first image; NULL = not kept */
 };
 
 struct ms_run_index {
-	struct ms_run_image *v; /* by number */
+	struct ms_run_image *v; /* sorted by number */
 	size_t n, cap;
 };
 

@@ -17,7 +17,7 @@ struct ms_trace;
 
 struct ms_index_entry {
 	uint16_t type;   /* MS_BLOCK_* */
-	uint32_t number; /* of the block */
+	uint32_t number; /* number of the block */
 	uint64_t offset, bytes;
 	/* Event blocks: tick and number of the first event, number of events. Checkpoints: tick and
 	 * number of the next event. Without an index `tick` is the block's time, and `event` and

@@ -21,7 +21,7 @@ struct ms_trace {
 	ino_t ino;
 	bool sparse;       /* unwanted blocks are skipped, not read */
 	uint64_t size;     /* size of the file if sparse */
-	uint64_t first;    /* offset of the first block */
+	uint64_t first;    /* file offset of the first block */
 	bool writer_alive; /* at the last end of the data, a writer held the lock */
 	bool ended;        /* the last block was an end block */
 	bool closed;       /* an end block was read: later blocks were appended */
@@ -33,7 +33,7 @@ struct ms_trace {
 	uint64_t base;
 	size_t start, end, room;
 	uint8_t *buffer;
-	uint8_t *raw; /* decompressed columns */
+	uint8_t *raw; /* buffer of decompressed columns */
 	size_t raw_room;
 	struct ms_column columns[MS_BLOCK_COLUMNS_MAX];
 	ZSTD_DCtx *zstd;

@@ -23,7 +23,7 @@
 struct ms_trace_writer {
 	int fd;
 	int level;
-	int effort; /* level of the columns in `effort_columns` */
+	int effort; /* zstd level of the columns in `effort_columns` */
 	uint64_t effort_columns;
 	bool regular, broken;
 	uint32_t number;

@@ -58,7 +58,7 @@ struct app {
 	struct process process;
 	bool inspecting;           /* `process` is open */
 	struct trace *trace;       /* shown in front of both; NULL = none */
-	struct serve *serve;       /* of --listen; NULL = not listening */
+	struct serve *serve;       /* server of --listen; NULL = not listening */
 	struct recorder *recorder; /* recorder whose trace does not exist yet; NULL = none */
 	enum mode mode;
 	struct column_set columns;

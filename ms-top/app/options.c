@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The command line of ms-top.
+ * Parses the command line of ms-top.
  */
 #include "options.h"
 

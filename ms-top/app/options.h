@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The command line of ms-top.
+ * Options of ms-top's command line.
  */
 #pragma once
 

@@ -84,7 +84,7 @@ struct system {
 					     memory */
 	int root;                         /* descriptor of `list` */
 	long page_bytes, ticks;
-	struct recordings recordings; /* of all active recorders */
+	struct recordings recordings; /* recordings of all active recorders */
 };
 
 /* Opens `root`: "/proc", or a copy of it. 0, or -1 with `err` set. */

@@ -13,7 +13,7 @@
 struct list {
 	const uint64_t *ids; /* borrowed until the next list_set: ids of rows in order */
 	size_t n;
-	uint64_t selected; /* id */
+	uint64_t selected; /* id of the selected row */
 	size_t at;         /* index of the selected row */
 	size_t top;        /* index of the first visible row */
 	size_t height;     /* visible rows, from the latest list_view */

@@ -41,7 +41,7 @@ struct rows {
 
 	struct system_process **groups; /* all groups so far, each with its history */
 	size_t group_n, group_cap;
-	struct system_process **scratch; /* for sorting */
+	struct system_process **scratch; /* scratch memory for sorting */
 	uint32_t *first, *next;          /* for the tree: a row's first child and next sibling */
 	bool *placed;
 };

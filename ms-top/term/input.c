@@ -111,7 +111,7 @@ static int csi_byte(struct input *in, unsigned char c)
 	return TERM_NONE;
 }
 
-/* Returns the key of a byte after an Esc, or goes on to the state of a longer sequence. */
+/* Returns the key of a byte after an Esc, or enters the state of a longer sequence. */
 static int escaped(struct input *in, unsigned char c)
 {
 	if (c == '[' || c == 'O') {
@@ -119,7 +119,7 @@ static int escaped(struct input *in, unsigned char c)
 		return TERM_NONE;
 	}
 	if (c == ESC) {
-		/* of three, the first was a key of its own */
+		/* the first of three was a key of its own */
 		bool third = in->state == INPUT_ESCAPES;
 		in->state = INPUT_ESCAPES;
 		return third ? ESC : TERM_NONE;

@@ -196,7 +196,7 @@ struct trace {
 
 	uint64_t answers; /* number of answers of t->names at the latest frame */
 	uint64_t looks;
-	/* what the sums depend on, and how often it was unchanged */
+	/* state that the sums depend on, and how often it was unchanged */
 	struct trace_seen {
 		const struct ms_recording *rec;
 		uint64_t position, verdicts, answers;

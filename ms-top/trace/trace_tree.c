@@ -247,7 +247,7 @@ static void put_children(struct trace *t, uint32_t branch, unsigned depth)
 	for (uint32_t c = v[branch].first; c; c = v[c].next)
 		tree->rows[from + n++] = c;
 	sort_numbers(tree->rows + from, n, branch_before, v);
-	/* relink in that order */
+	/* relink the children in that order */
 	uint32_t *link = &v[branch].first;
 	for (size_t i = 0; i < n; i++) {
 		*link = tree->rows[from + i];

@@ -174,7 +174,7 @@ static size_t count_different(const struct stack *const *s, size_t n, size_t ste
 
 /* Describes where stacks differ most: `step` frames outside or inside, in names or in places. */
 struct difference {
-	size_t step; /* 0 = nowhere */
+	size_t step; /* 0 = they do not differ */
 	bool inside, place;
 };
 
