@@ -61,6 +61,7 @@ bool ms_verdict_put_site(struct ms_record_writer *w, const struct ms_verdict_sit
 /* Parses a record; `label` points into its bytes, and `roots` are left out. False = it has no scan
  * number. */
 bool ms_verdict_get(struct ms_record rec, struct ms_verdict_record *out);
-/* Reads the next root of a record, which `rec` is at the start of initially. False = there is none.
- * Skips roots that are out of order or have no blocks. `out`: the previous root, initially zero. */
+/* Reads the next root of a record. Before the first call `rec` is at the record's start and `out`
+ * is zero; later `out` is the previous root. False = there is none. Skips roots that are out of
+ * order or have no blocks. */
 bool ms_verdict_next_root(struct ms_record *rec, struct ms_verdict_root *out);

@@ -52,7 +52,7 @@ static void tell_incomplete(sqlite3 *db, const struct options *o, struct ms_err 
 	sqlite3_finalize(stmt);
 }
 
-/* Prints one line for the files of folders that are not in the snapshot. */
+/* Prints one line about files in the given folders that the snapshot does not include. */
 static void tell_unreadable(sqlite3 *db, const struct options *o, unsigned count,
 			    struct ms_err *err)
 {

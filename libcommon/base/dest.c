@@ -18,7 +18,8 @@
 
 #define LINKS_MAX 40
 #define TRIES 100
-/* Wait five seconds in all for the reader of a FIFO, which may be started at the same time. */
+/* Steps of waiting for a FIFO's reader, which may be started at the same time: five seconds in
+ * all. */
 #define FIFO_STEPS 250
 #define FIFO_STEP_US 20000
 

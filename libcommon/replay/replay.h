@@ -184,7 +184,7 @@ struct ms_replay {
 		restored_bytes; /* checkpoint being read: last block's number, plus 1; bytes so
 				   far */
 	uint64_t from_tick;     /* start of the figures and of the timeline: a checkpoint, or the
-				   begin of counting */
+				   start of counting */
 	uint64_t run_max_tick;
 	uint64_t peak_bytes, peak_blocks, peak_tick;
 	uint64_t peak_position; /* number of the event after the one that reached the peak */
@@ -272,7 +272,7 @@ void ms_replay_restore_last(struct ms_replay *r, uint32_t thread, uint64_t numbe
 /* Ends the checkpoint. False = its blocks do not add up to the totals in its head. */
 bool ms_replay_restored(struct ms_replay *r, const struct ms_checkpoint_head *h, bool anew);
 
-/* Ends the replay at `tick`: closes the timeline, takes moments up to there, and computes the
+/* Ends the replay at `tick`: closes the timeline, saves the moments up to there, and computes the
  * sums. */
 void ms_replay_finish(struct ms_replay *r, uint64_t tick);
 /* Frees memory that only events need; no event may follow. Call after ms_replay_finish. */

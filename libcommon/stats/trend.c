@@ -18,20 +18,20 @@ enum {
 static const double TENTH_RISES = 0.2;    /* least rise, in even shares of the whole */
 enum { RISING_TENTHS = 7 };               /* least number, with one of the last two */
 static const double LARGEST_TENTH = 0.45; /* most of the rise in one tenth; more is a step */
-static const double SECOND_HALF = 0.6;    /* least rise over the first half's; less is filling */
+static const double SECOND_HALF = 0.6;    /* least ratio to the first half's; less is filling */
 static const double CHANCE = 0.01;        /* p below which a trend is accepted */
 
 /* Criteria of a vector that is appended to without bound, for its last three jumps. */
 static const double JUMP = 0.05;                          /* smallest one, as a part of the rise */
 static const double JUMPS = 0.8;                          /* least sum, as a part of the rise */
-static const double TIMES_LEAST = 1.35, TIMES_MOST = 3.2; /* a jump over the one before */
+static const double TIMES_LEAST = 1.35, TIMES_MOST = 3.2; /* ratio of a jump to the one before */
 static const double APART = 2.5;   /* windows between the last two jumps; fewer: one rise */
-static const double OVERDUE = 1.3; /* longest wait over the expected wait for the next jump */
+static const double OVERDUE = 1.3; /* longest wait for the next jump, in expected waits */
 
 /* Criteria of freeing at exit. */
 static const double TEARDOWN_TIME = 0.1;   /* longest, as a part of the whole time */
 static const double TEARDOWN_LEAST = 0.02; /* smallest fall, as a part of the top */
-static const double TEARDOWN_DEEPER = 1.5; /* least fall over the deepest fall before */
+static const double TEARDOWN_DEEPER = 1.5; /* least ratio to the deepest fall before */
 static const double NEAR = 0.05;           /* tolerance at the top, as a part of the fall */
 
 struct windows {

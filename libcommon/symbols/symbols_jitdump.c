@@ -163,7 +163,7 @@ static bool read_load(struct dump *d, const struct record *r, uint64_t *left)
 	return true;
 }
 
-/* Moves a piece of code. Its lines are not moved, since they have addresses. */
+/* Moves a piece of code. Its lines are not moved: they belong to the old addresses. */
 static bool read_move(struct dump *d, const struct record *r, uint64_t *left)
 {
 	struct {
