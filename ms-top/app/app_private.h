@@ -131,7 +131,7 @@ app_ask(struct app *a, void (*confirmed)(struct app *a, int arg), const char *fm
 bool app_records(const struct app *a);
 /* Tells whether a process can be recorded now; if not, shows why. */
 bool app_may_record(struct app *a);
-/* Starts recording a process... */
+/* Starts recording a process. */
 void app_record(struct app *a, pid_t pid, const char *name);
-/* ... and shows the trace when it exists. */
+/* Shows the trace of that recording when it exists. */
 void app_recording(struct app *a);
