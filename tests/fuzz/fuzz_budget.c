@@ -5,7 +5,6 @@
 
 /* parts of a tool, not of a library */
 #include "ms-report/ci/budget.c"
-#include "libcommon/model/diff_names.c"
 #include "ms-report/model/figures.c"
 #include "libcommon/names/shorten.h"
 
