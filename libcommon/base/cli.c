@@ -335,21 +335,34 @@ static int take_values(struct reading *r, const struct ms_cli_option *option, ch
 static const struct ms_cli_option *row_named(const struct reading *r, const char *name)
 {
 	size_t i = 0;
-	while (!r->rows[i]->name || strcmp(r->rows[i]->name, name) != 0)
+	while (i + 1 < r->n && (!r->rows[i]->name || strcmp(r->rows[i]->name, name) != 0))
 		i++;
 	return r->rows[i];
+}
+
+/* Returns "BEFORE TEXT", without the space, which lives as long as argv does. */
+static char *joined(const char *before, const char *text)
+{
+	static struct kept {
+		struct kept *next; /* found again by leak checkers */
+		char text[];
+	} * all;
+	size_t n = strlen(before), m = strlen(text);
+	struct kept *k = ms_xrealloc(NULL, 1, sizeof *k + n + m + 1);
+	memcpy(k->text, before, n);
+	memcpy(k->text + n, text, m + 1);
+	k->next = all;
+	all = k;
+	return k->text;
 }
 
 /* Takes an older spelling as what it stands for. */
 static int take_old(struct reading *r, const struct ms_cli_old *old, const char *text)
 {
-	char whole[4608]; /* a path, and what stands before it */
 	const struct ms_cli_option *row = row_named(r, old->row);
 	if (!old->before)
 		return take_row(r, row, text);
-	const char *before = old->before + (old->before[0] == '[');
-	if ((size_t)snprintf(whole, sizeof whole, "%s%s", before, text ? text : "") >= sizeof whole)
-		return ms_err_set(r->err, "bad --%s '%.20s...': it is too long", old->name, text);
+	char *whole = joined(old->before + (old->before[0] == '['), text ? text : "");
 	if (!text)
 		whole[strlen(whole) - 1] = '\0';
 	return take_values(r, row, whole);
@@ -507,8 +520,8 @@ static void put_words(FILE *to, const char *s, const char *end, int at, int colu
 /* Prints an option, or a value of one. */
 static void put_row(FILE *to, const struct ms_cli_option *row, bool whole)
 {
-	const char *arg = row->argument ? row->argument : "", *more = strstr(row->help, "; "),
-		   *key = strchr(row->name, '=');
+	const char *arg = row->argument ? row->argument : "", *help = row->help ? row->help : "",
+		   *more = strstr(help, "; "), *key = row->name ? strchr(row->name, '=') : NULL;
 	int at = key && whole ? fprintf(to, "        %s", key + 1)
 			      : fprintf(to, "  %c%c%c --%s", row->letter ? '-' : ' ',
 					row->letter ? row->letter : ' ', row->letter ? ',' : ' ',
@@ -523,7 +536,7 @@ static void put_row(FILE *to, const struct ms_cli_option *row, bool whole)
 			      arg);
 	if (at >= HELP_COLUMN) /* on one screen each line counts */
 		at = whole ? fputc('\n', to) - '\n' : at + fprintf(to, " ");
-	put_words(to, row->help, more && !whole ? more : strchr(row->help, 0), at, HELP_COLUMN);
+	put_words(to, help, more && !whole ? more : strchr(help, 0), at, HELP_COLUMN);
 }
 
 /* Prints a row for scripts: the words of its argument are its values, too. */

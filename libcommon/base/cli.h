@@ -46,7 +46,7 @@ struct ms_cli_old {
 	const char *name; /* without its dashes; NULL ends the table */
 	const char *row;  /* name of the row that it stands for */
 	/* NULL = its argument is that of the row; else what the argument follows as the text that
-	 * the row is given, which is gone after its `take`; "[TEXT:": it may be left out, with
+	 * the row is given, "[TEXT:": it may be left out, with
 	 * the colon */
 	const char *before;
 };

@@ -286,7 +286,7 @@ static const struct cell_column stat_columns[] = {
 static void read_stat(struct reader *r)
 {
 	struct model *m = r->m;
-	struct stat_row x;
+	struct stat_row x = {0};
 	reader_fill(r, &x);
 	if (x.snapshot == NONE || x.site == NONE)
 		return;
@@ -342,7 +342,7 @@ static const struct cell_column verdict_columns[] = {
  * scan. */
 static void read_verdict(struct reader *r)
 {
-	struct verdict_row x;
+	struct verdict_row x = {0};
 	reader_fill(r, &x);
 	bool direct = x.verdict && !strcmp(x.verdict, "unreachable"),
 	     indirect = x.verdict && !strcmp(x.verdict, "indirect"),
@@ -379,7 +379,7 @@ static const struct cell_column hidden_columns[] = {
 static void read_hidden(struct reader *r)
 {
 	struct hidden *h = &r->m->hidden;
-	struct hidden_row x;
+	struct hidden_row x = {0};
 	reader_fill(r, &x);
 	h->at_mmap.usable = UNKNOWN; /* nobody noted it */
 	if (sqlite3_column_type(r->st, 0) == SQLITE_NULL) {

@@ -60,7 +60,7 @@ static int add_export(const struct ms_cli_arg *arg, struct ms_err *err)
 		return ms_err_set(err, "bad --export '%.*s': expected %s or list", (int)n,
 				  arg->text, export_names(&opt->arena, 0, ", "));
 	struct output o = {.format = FORMAT_EXPORT, .export = kind, .joint = ':'};
-	o.path = arg->text[n] ? ms_arena_strdup(&opt->arena, arg->text + n + 1) : NULL;
+	o.path = arg->text[n] ? arg->text + n + 1 : NULL;
 	o.name = ms_arena_printf(&opt->arena, "export=%s", kind->name);
 	return put_output(opt, o, err);
 }

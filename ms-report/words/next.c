@@ -147,8 +147,7 @@ size_t next_commands(struct page *p, const struct first_screen *f, size_t room,
 				"its whole stack, sizes, ages, threads");
 	out[n++] = view(p, room, "--tree", NULL, "where the peak comes from, starting at main");
 	if (is_temporary(f))
-		out[n++] =
-			view(p, room, "--temporary", NULL, "what is freed immediately");
+		out[n++] = view(p, room, "--temporary", NULL, "what is freed immediately");
 	size_t beside = n;
 	if (p->m->processes.n > 1)
 		out[n++] = view(p, room, "--by", "process", "each process's own peak");

@@ -96,7 +96,7 @@ static int help_lines(unsigned where, struct help_line v[HELP_LINES])
 
 int draw_help(struct grid *g, unsigned where, int page)
 {
-	struct help_line v[HELP_LINES];
+	struct help_line v[HELP_LINES] = {0};
 	int n = help_lines(where, v), room = g->rows > 2 ? g->rows - 2 : 1;
 	/* as many columns as are needed, and fit; else several pages */
 	int across = n > room ? (n + room - 1) / room : 1, fit = g->cols / HELP_WIDTH;

@@ -231,7 +231,7 @@ static void check_repaired_reallocs(void)
 static void check_marks(void)
 {
 	begin();
-	opt.leak_mark = "mark:second";
+	opt.leak_mark = "second";
 	put(1, ITEM_ALLOC, 100, A, 10);
 	put(1, ITEM_MARK, 200, 0, (uintptr_t)ms_xstrdup("first"));
 	put(1, ITEM_ALLOC, 300, B, 10);
