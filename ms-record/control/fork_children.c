@@ -121,25 +121,7 @@ static enum found look_by_rings(struct session *s)
 	return r;
 }
 
-/* Finds the only process that has our memory and no session, if none of those threads is left. Of
- * several it may be any, or be gone: it is read until the recording ends. */
-static enum found look_for_the_last(struct control *c, struct session *s)
-{
-	size_t n = 0, some = 0;
-	pid_t *all = ms_proc_list(NULL, &n, NULL), found = 0;
-	for (size_t i = 0; i < n; i++) {
-		int proc = handshake_running_session(c, all[i]) ? -1 : process_folder(all[i]);
-		if (proc >= 0 && all[i] != getpid() && has_memory(proc, s->pool->inode) == FOUND) {
-			found = all[i];
-			some++;
-		}
-		descriptor_close(proc);
-	}
-	free(all);
-	return some == 1 ? try_pid(s, (uint32_t)found) : some ? FOUND_UNSURE : FOUND_NOT;
-}
-
-static enum found find_process(struct control *c, struct session *s, const struct identity *parent)
+static enum found find_process(struct session *s, const struct identity *parent)
 {
 	uint32_t pid = s->fork.claimed_pid ? leader_of(s->fork.claimed_pid) : 0;
 	/* A child of a raw clone may have its parent's number still. */
@@ -148,8 +130,8 @@ static enum found find_process(struct control *c, struct session *s, const struc
 	enum found r = pid ? try_pid(s, pid) : FOUND_NOT;
 	if (r == FOUND_NOT && s->fork.claimed_pid && (!parent || other_namespace(parent)))
 		r = look_through_all(s, s->fork.claimed_pid);
-	else if (r == FOUND_NOT && pid && (r = look_by_rings(s)) == FOUND_NOT)
-		r = look_for_the_last(c, s);
+	else if (r == FOUND_NOT && pid)
+		r = look_by_rings(s);
 	if (r == FOUND_NOT)
 		s->process.pid = (pid_t)s->fork.claimed_pid;
 	s->known = r != FOUND_UNSURE && s->fork.claimed_pid;
@@ -169,7 +151,7 @@ static void begin(struct control *c, struct session *s)
 {
 	/* Set by the draining thread before it handed the session over, and not changed since. */
 	const struct identity *parent = s->parent_who;
-	enum found r = find_process(c, s, parent);
+	enum found r = find_process(s, parent);
 	s->image = c->next_image++;
 	s->parent_image = parent ? parent->image + 1 : 0;
 	s->may_drop = c->opt->follow.which != FOLLOW_ALL;

@@ -12,7 +12,7 @@ cat >forks.c <<'END2'
 #include <sys/wait.h>
 #include <unistd.h>
 enum { MOST = 64, CHILDREN = 3 };
-static int each, threads;
+static int each, threads, meets;
 static volatile int over;
 static void *busy(void *unused)
 {
@@ -22,16 +22,23 @@ static void *busy(void *unused)
 	}
 	return unused;
 }
-static void *some(void *unused)
-{
-	for (int i = 0; i < each; i++)
-		free(malloc(100));
-	return unused;
-}
 static void wait_file(const char *name)
 {
 	while (access(name, F_OK))
 		usleep(1000);
+}
+static void *some(void *unused)
+{
+	for (int i = 0; i < each; i++)
+		free(malloc(100));
+	if (!meets)
+		return unused;
+	if (write(1, ".", 1) < 0)
+		return unused;
+	wait_file("on");
+	for (int i = 0; i < each; i++)
+		free(malloc(100));
+	return unused;
 }
 static void run(int n)
 {
@@ -54,13 +61,12 @@ int main(int argc, char **argv)
 	wait_file("go");
 	for (int i = 0; i < CHILDREN; i++)
 		if (!fork()) {
-			run(argc > 3 ? 1 : 4);
 			if (argc > 3) {
-				if (write(1, ".", 1) < 0)
-					_exit(2);
-				wait_file("on");
-				run(3);
+				run(1);
+				each /= 2; /* three that allocate before and after */
+				meets = 1;
 			}
+			run(argc > 3 ? 3 : 4);
 			_exit(0);
 		}
 	while (wait(NULL) > 0)
@@ -101,7 +107,7 @@ check() { # WHAT ARGUMENTS...: of three children of 4 * 1000 allocations each, t
 	fi
 	touch go
 	if [ $# = 3 ]; then
-		wait_for written 3
+		wait_for written 9
 		kill -CONT $recorder
 		wait_for begun
 		touch on
