@@ -55,7 +55,7 @@ says hidden.db 'hidden: 4 sites'
 lacks() { # FORMAT DB WORDS
 	ms-report --"$1" "$2" >out 2>err
 	grep -qaF "$3" out || { echo "--$1 $2 does not say: $3" && exit 1; }
-	[ "$(cat err)" = "ms-report: --$1: $3 (ms-snap without --at keeps peak and end)" ] || { echo "--$1 $2:" && cat err && exit 1; }
+	[ "$(cat err)" = "ms-report: --export=$1: $3 (ms-snap without --at keeps peak and end)" ] || { echo "--$1 $2:" && cat err && exit 1; }
 	ms-report -q --"$1" "$2" 2>err >/dev/null
 	[ ! -s err ] || { echo "--$1 -q $2:" && cat err && exit 1; }
 }
@@ -71,7 +71,7 @@ lacks heaptrack endless.db "no moment 'end' in the snapshot: what is shown as li
 lacks callgrind endless.db "no moment 'end' in the snapshot: what is shown as live at the end, in use or leaked is that of 1.5s"
 ms-report --heaptrack peakless.db 2>/dev/null | grep -q "^X .* \[no moment 'peak' in the snapshot: "
 [ "$(ms-report --folded peakless.db 2>&1 >/dev/null)" = \
-	"ms-report: --folded: no moment 'peak' in the snapshot: what is live at the end is shown (ms-snap without --at keeps peak and end)" ]
+	"ms-report: --export=folded: no moment 'peak' in the snapshot: what is live at the end is shown (ms-snap without --at keeps peak and end)" ]
 for f in pprof speedscope gprof2dot massif dhat heaptrack callgrind chrome-trace folded; do
 	ms-report --$f run.db 2>err >/dev/null
 	[ ! -s err ] || { echo "--$f run.db:" && cat err && exit 1; }
