@@ -146,7 +146,7 @@ class Stopped(Target):
             r.send_signal(signal.SIGINT)
             text = r.communicate(timeout=600)[1]
         self.stays("let go")
-        if "buffers left" in text:  # a thread was stopped where it needs them: it has to leave
+        if "buffers were left" in text:  # a thread was stopped where it needs them: it has to leave
             self.tidy()
             self.stop()
         return Said(r.returncode, text)
@@ -156,7 +156,7 @@ class Stopped(Target):
         self.process.send_signal(signal.SIGCONT)
         for _ in range(1000):
             said = super().cycle(0.05)
-            if not said.status and "buffers left" not in said.text:
+            if not said.status and "buffers were left" not in said.text:
                 break
             time.sleep(0.1)
 
