@@ -114,13 +114,15 @@ size_t next_beside_heap(struct page *p, size_t room, struct next out[2])
 	if (!words_beside_heap(m))
 		return 0;
 	if (figure_some(m->totals.mapped_peak_bytes))
-		out[n++] = view(p, room, "--allocated=mapped", NULL, "what is mapped, by site");
+		out[n++] = view(p, room, "--mapped", NULL, "what is mapped, by site");
 	if (mapped && resident)
 		return n;
 	struct next c = {.words = words_for(p, 3)};
 	c.words[c.n++] = "ms-record";
-	c.words[c.n++] = "--with";
-	c.words[c.n++] = mapped ? "resident" : resident ? "mmap" : "mmap,resident";
+	if (!mapped)
+		c.words[c.n++] = "--mmap";
+	if (!resident)
+		c.words[c.n++] = "--resident";
 	c.why = mapped     ? "what is resident"
 		: resident ? "what is mapped, by site"
 			   : "what is mapped, by site; what is resident";

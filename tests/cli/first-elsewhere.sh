@@ -39,7 +39,7 @@ ms-record -q -o mapped.trace ./holder 1 40
 [[ $(line_of Where mapped.trace) =~ ^"Where of RSS "[2-4][0-9].[0-9]" MiB at "[^:]*": "[2-4][0-9].[0-9]" MiB in anonymous mappings, including stacks and what the allocator keeps, "[0-9.]*" "[MK]"iB in files; live heap is at most 1.0 MiB"$ ]] ||
 	fail "40 MiB that are mapped: $(ms-report mapped.trace)"
 [[ $(ms-report --md mapped.trace) == *"| where it is | | of RSS "*" MiB in anonymous mappings"* ]] || fail "--md: $(ms-report --md mapped.trace)"
-is 'what records them' "$(commands mapped.trace)" 'ms-record --with mmap,resident ./holder 1 40    what is mapped, by site; what is resident'
+is 'what records them' "$(commands mapped.trace)" 'ms-record --mmap --resident ./holder 1 40    what is mapped, by site; what is resident'
 ms-record -q -o heap.trace ./holder 40 0
 is '40 MiB of heap' "$(line_of Where heap.trace)$(commands heap.trace)" ''
 ms-record -q -o both.trace ./holder 30 20
@@ -75,7 +75,7 @@ int main(int argc, char **argv)
 END
 gcc -O1 -g -fno-builtin -o freed freed.c
 command=$(cat <<'END'
-ms-record --with mmap,resident ./freed 'a word' '$HOME' 'it'\''s'
+ms-record --mmap --resident ./freed 'a word' '$HOME' 'it'\''s'
 END
 )
 ms-record -q -o freed.trace ./freed 'a word' "\$HOME" "it's"
@@ -89,16 +89,16 @@ is 'the command again' "$(ms-snap -q -o - freed.*.trace | cat >again.db; sqlite3
 [[ $(ms-report freed.*.trace) == *$'\n         ms-report --resident freed.'* && -z $(commands freed.*.trace) ]] || fail "its Next: $(ms-report freed.*.trace | sed -n '/^Next/,$p')"
 # a command that is wider than the screen is continued as a shell takes it; a word that is wider is no part of it
 ms-record -q -o long.trace ./freed {1..30}
-is 'folded' "$(ms-report --width 60 long.trace | sed -n '/ms-record/,$p' | tr -d '\\\n' | tr -s ' ')" " ms-record --with mmap,resident ./freed $(echo {1..30})"
+is 'folded' "$(ms-report --width 60 long.trace | sed -n '/ms-record/,$p' | tr -d '\\\n' | tr -s ' ')" " ms-record --mmap --resident ./freed $(echo {1..30})"
 ms-record -q -o wide.trace ./freed "$(printf 'x%.0s' {1..80})"
-is 'a wide word' "$(ms-report --width 60 wide.trace | grep -o 'ms-record --with.*')" 'ms-record --with mmap,resident COMMAND'
+is 'a wide word' "$(ms-report --width 60 wide.trace | grep -o 'ms-record --mmap.*')" 'ms-record --mmap --resident COMMAND'
 is 'no heap that is still in use' "$(line_of Where heap.trace)" ''
 
 # recorded by site: at the end where it is all there, else at the moment at which most was
 ms-record -q --mmap -o stays.trace ./holder 1 40
 is 'what stays: first' "$(ms-report stays.trace | grep -m1 '^[A-Z]* [aA][tT]')" 'MAPPED at the end, apart from the heap: 40.0 MiB, 1 site'
 [[ $(ms-report stays.trace) =~ " 40.0 MiB      1  "[0-9]"  map       holder.c:8" ]] || fail "what stays: no row of map: $(ms-report stays.trace)"
-is 'what records the rest' "$(commands stays.trace)" 'ms-record --with resident ./holder 1 40     what is resident'
+is 'what records the rest' "$(commands stays.trace)" 'ms-record --resident ./holder 1 40    what is resident'
 ms-record -q --mmap -o gone.trace ./holder 1 40 gone
 [[ $(ms-report gone.trace | grep -m1 '^[A-Z]* [aA][tT]') =~ ^"MAPPED at "[0-9.]*"s, apart from the heap: 40.0 MiB, 1 site"$ ]] || fail "what is gone at the end: $(ms-report gone.trace)"
 [[ $(ms-report --md gone.trace) == *"#### MAPPED at "*"| 40.0 MiB | 1 |"* ]] || fail '--md'

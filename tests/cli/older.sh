@@ -51,7 +51,7 @@ for words in '--min-live 3000|--min live:3000' '--min-blocks 11|--min=blocks:11'
 	read -ra new <<<"${words#*|}"
 	both ms-filter "${old[@]}" -- "${new[@]}" -- run.db
 done
-for words in '--mapped|--allocated=mapped' '--tree --entry --ascii --width 60|--tree=down,entry --style ascii,width:60' \
+for words in '--tree --entry --ascii --width 60|--tree=down,entry --style ascii,width:60' \
 	'--tree=up --entry|--tree=up,entry' '--growth --reach 4k|--growth=reach:4k' '--md --code-url https://x/{file} --source-root /a|--md --source url:https://x/{file},root:/a' \
 	'--json --pretty|--json --style=pretty' '--strict --fail-on frees<0 --no-pager|--fail-on strict --fail-on frees<0 --style no-pager'; do
 	read -ra old <<<"${words%%|*}"

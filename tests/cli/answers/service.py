@@ -91,7 +91,7 @@ def main():
         answer("what grows", rows, "KEPT|GROWING", [f"depot::Driver::{'Driver' if cc else 'hire'}", e.at("struct Driver" if cc else "vec![1u8; 2000]"), size(PARCELS * 2000), f"{PARCELS:,}"],
                ["depot::Routes::find" if cc else "depot::Route::plan", e.at("make_unique<Route>" if cc else "Box::new(Route"), size(told * (500 if cc else 528)), f"{told:,}"])
         answer("what is allocated for a moment", rows, "CHURN", ["depot::make_key", e.at("std::string key(40" if cc else "format!("), f"{told * 20:,}"])
-        again = "ms-record --with mmap,resident"
+        again = "ms-record --mmap --resident"
         assert re.search(r"^Where +of RSS .* in anonymous mappings", said["text"], re.M) and again in said["text"], said["text"]
         assert re.search(r"where it is \| \| of RSS .* in anonymous mappings", said["markdown"]) and again in said["markdown"], said["markdown"]
         assert " in anonymous mappings" in said["page"]["beside_heap"] and any(again in n for n in said["page"]["next"]), said["page"]["next"]
