@@ -90,10 +90,7 @@ static bool some(struct pair v)
 
 const char *words_none(struct model *m, const struct list *l)
 {
-	return ms_arena_printf(&m->arena, "%s %s", say_things(m, l->none_sites, "site"),
-			       l->metric == METRIC_FAILED   ? "without a failure"
-			       : l->metric == METRIC_MAPPED ? "with nothing mapped then"
-							    : "without temporary allocations");
+	return ms_arena_printf(&m->arena, "%s with none", say_things(m, l->none_sites, "site"));
 }
 
 struct table grouped_table(struct model *m, const struct list *l)

@@ -107,11 +107,11 @@ refused() { # WORDS OPTION...
 	[ ! -s out ] || die "$* writes something"
 	grep -qF -e "$words" err || die "$*: $(cat err)"
 }
-refused "bad --svg 'x.svg': expected flame or timeline, or one of these with a file, such as flame:heap.svg" --svg=x.svg run.db
+refused "bad --export 'svg-x.svg': expected folded, svg-flame, svg-timeline, pprof" --svg=x.svg run.db
 refused "option '--svg' needs" --svg
 refused 'an output file needs a name' --svg=flame: run.db
 refused 'only one format can go to standard output' --svg=flame --svg=timeline run.db
 refused '--tree is not available in that format' --svg=flame --tree run.db
 refused '--metric is for' --svg=timeline --metric live run.db
 ms-diff run.db run.db >diff.db
-refused '--svg shows one run: of a comparison use --html or --export=folded' --svg=flame diff.db
+refused '--export=svg-flame shows one run: of a comparison use --html or --export=folded' --svg=flame diff.db
