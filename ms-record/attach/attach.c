@@ -44,13 +44,13 @@
 #define PRIVATE_BYTES (UINT64_C(224) << 20)
 #define PRIVATE_LEAST (UINT64_C(12) << 20)
 #define AGAIN_MOST 50
-/* How long a process is looked at again that becomes another program: until the first sign of it,
- * from the last one on, and in all. */
+/* Time limits of looking again at a process that is about to exec: until the first sign of a
+ * change, after the last one, and in total. */
 #define CHANGE_NS UINT64_C(100000000)
 #define CHANGED_NS UINT64_C(1000000000)
 #define CHANGES_MOST_NS UINT64_C(5000000000)
 #define SESSION_RANGES 2u
-#define TRACED_MOST 1500 /* half a minute */
+#define TRACED_MOST 1500 /* half a minute of AGAIN_NS pauses */
 #define AGAIN_NS 20000000
 #define HELP_NS UINT64_C(120000000000)
 #define INSIDE_NS 2000000
@@ -111,7 +111,8 @@ static struct attach *attach_new(pid_t pid, bool launched, const struct hooks *h
 	return a;
 }
 
-/* *may: it may be attached to, if what is looked for is there. */
+/* Examines the process. `*may`: a later try may succeed, because the process may still load what is
+ * missing. */
 static int look(struct attach *a, const char *root, bool *may, struct ms_err *err)
 {
 	*may = false;
@@ -123,9 +124,9 @@ static int look(struct attach *a, const char *root, bool *may, struct ms_err *er
 		return attach_refuse_sharer(a, "attach to", sharer, err);
 	ssize_t n = readlinkat(a->h.proc, "exe", a->exe, sizeof a->exe - 1);
 	a->exe[n > 0 ? n : 0] = '\0';
-	/* The folder of the process is locked as long as we live, and a helper of ours. */
+	/* Locks the process's /proc folder until this process and its helper have ended. */
 	bool locked = !flock(a->h.proc, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK;
-	*may = locked; /* a process that becomes another program has no mappings for a moment */
+	*may = locked; /* a process in the middle of an exec has no mappings for a moment */
 	if (attach_maps_read(&a->maps, a->h.proc, err) || attach_find_earlier(a, err))
 		return -1;
 	if (!locked)
@@ -133,7 +134,7 @@ static int look(struct attach *a, const char *root, bool *may, struct ms_err *er
 				     "another ms-record is attaching to it, or detaching from it");
 	if (attach_find_targets(a, err))
 		return -1;
-	/* Would the jumps fit where there seems to be room? */
+	/* Checks whether the jumps would reach pages in the gaps that the maps show. */
 	for (uint32_t i = 0; i < a->near_count; i++) {
 		struct near *p = &a->shared.near[i];
 		if (p->fresh)
@@ -142,14 +143,15 @@ static int look(struct attach *a, const char *root, bool *may, struct ms_err *er
 	return attach_plan(a, err);
 }
 
-/* Has it just begun, so that its libraries may not be there yet? */
+/* Tells whether the process started less than a second ago: its libraries may not be loaded yet. */
 static bool just_began(const struct attach *a)
 {
 	uint64_t ticks = (uint64_t)sysconf(_SC_CLK_TCK), now = ms_clock_ns(CLOCK_BOOTTIME);
 	return now / (1000000000 / ticks) - a->h.start_time < ticks;
 }
 
-/* Sums up what an exec changes, and the linker as long as it maps libraries. */
+/* Returns a hash of the executable's path, the code mappings and the stack's end: an exec or a
+ * newly loaded library changes it. */
 static uint64_t fingerprint(const struct attach_maps *m, const char *exe)
 {
 	uint64_t sum = 0;
@@ -180,7 +182,7 @@ bool attach_changed(const struct attach *a)
 	return changed;
 }
 
-/* -1; what cannot be done because the process ended meanwhile is not told in words of its own. */
+/* Returns -1. If the process has ended meanwhile, replaces the error by that reason. */
 static int failed(const struct attach *a, struct ms_err *err)
 {
 	if (a->launched || a->h.proc < 0 || !hijack_over(a->h.proc))
@@ -252,8 +254,8 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* In a thread: with ptrace_scope 1 only the parent may trace. What it leaves stopped goes on when
- * it ends. */
+/* Runs `f` in a thread of this process, because with ptrace_scope 1 only the parent may trace.
+ * Threads that `f` leaves stopped resume when this thread ends. */
 static int help_here(struct attach *a, int (*f)(void *, void *), int *result)
 {
 	struct work w = {a, f, ATTACH_FAILED};
@@ -279,7 +281,8 @@ static int call_helper(struct attach *a, int (*f)(void *, void *), int *result)
 	return hijack_helper(f, a, &a->shared, sizeof a->shared, result);
 }
 
-/* A thread inside the image leaves it as soon as it gets a processor: ever longer. */
+/* Returns the pause before the next try, in ns. It grows while threads are inside the image: each
+ * leaves as soon as it gets a processor. */
 static long pause_of(const struct attach *a, int result)
 {
 	if (result != ATTACH_INSIDE)
@@ -287,8 +290,8 @@ static long pause_of(const struct attach *a, int result)
 	return a->leaves < 7 ? INSIDE_NS << (a->leaves - 1) : INSIDE_MOST_NS;
 }
 
-/* Calls f there, again when not all threads could be stopped in time, or some were in the image.
- * What is to leave the process does so when the helper was killed, too. */
+/* Runs `f` in the helper and repeats it if not all threads stopped in time, or if some were inside
+ * the image. Repeats attach_restore even if the helper was killed. */
 static int help(struct attach *a, int (*f)(void *, void *), struct ms_err *err)
 {
 	uint64_t until = clock_mono() + HELP_NS;
@@ -337,8 +340,8 @@ static int take_back_earlier(struct attach *a, struct ms_err *err)
 
 /* ---- mapping ---- */
 
-/* Returns half of the bytes that a resource limit leaves, less `bytes`; UINT64_MAX = no limit. The
- * other half is left to the process itself. */
+/* Returns half of the bytes left under a resource limit, less `bytes`; UINT64_MAX = no limit. The
+ * other half remains for the process itself. */
 static uint64_t share(const struct attach *a, int limit, const char *status, const char *label,
 		      uint64_t bytes)
 {
@@ -350,8 +353,8 @@ static uint64_t share(const struct attach *a, int limit, const char *status, con
 	return half > bytes ? half - bytes : 0;
 }
 
-/* Tells whether the kernel refuses to overcommit memory: then mapped memory counts even if nothing
- * touches it. */
+/* Tells whether the kernel refuses to overcommit memory: mapped memory then counts even if it is
+ * never touched. */
 static bool is_strict(void)
 {
 	char text[16];
@@ -359,8 +362,8 @@ static bool is_strict(void)
 	       text[0] == '2';
 }
 
-/* Private memory, of which nothing is touched before it is used; where address space is short, or
- * all of it is locked, little. 0, or -1 with `err` set. */
+/* Chooses the size of the guest's private memory, which uses RAM only when touched; small if the
+ * address space is limited or all memory is locked. Returns 0, or -1 with `err` set. */
 static int choose_private(struct attach *a, struct ms_err *err)
 {
 	char text[4096] = "";
@@ -381,7 +384,8 @@ static int choose_private(struct attach *a, struct ms_err *err)
 			     space < PRIVATE_LEAST ? 'v' : 'd');
 }
 
-/* Its other threads run meanwhile, and may have closed all descriptors and opened others. */
+/* Checks that our files are mapped: other threads of the process kept running and may have closed
+ * all descriptors and opened others. */
 static int check_mapped(const struct attach *a, struct ms_err *err)
 {
 	struct attach_maps maps;
@@ -409,7 +413,7 @@ static int map_guest(struct attach *a, struct ms_err *err)
 		return ms_err_sys(err, "making a socket failed");
 	for (uint32_t i = 0; i < a->near_count; i++)
 		if (a->shared.near[i].fresh)
-			a->shared.near[i].page = 0; /* it was supposed to be there */
+			a->shared.near[i].page = 0; /* until now only an expected address */
 	if (help(a, attach_map, err))
 		return -1;
 	a->release[0] = (struct range){a->shared.session, a->session_bytes};
@@ -418,7 +422,8 @@ static int map_guest(struct attach *a, struct ms_err *err)
 	attach_image_free(&a->image);
 	if (attach_image_make(&a->image, a->shared.image, err))
 		return -1;
-	/* If no entry comes to be replaced, nobody was there. */
+	/* Until an entry is replaced, no thread can have entered the image, so that it may be
+	 * unmapped. */
 	if (!a->adopted) {
 		a->release[a->release_count++] = (struct range){a->shared.image, a->image.bytes};
 		a->release[a->release_count++] = (struct range){a->shared.gate, 4096};
@@ -452,7 +457,7 @@ uint64_t attach_more_room(struct attach *a, uint64_t low, uint64_t high)
 
 /* ---- the session ---- */
 
-/* The main thread's stack. */
+/* Fills in the bounds of the main thread's stack and its stack pointer at program start. */
 static void learn_stack(const struct attach *a, struct mg_manifest *m)
 {
 	struct ms_proc_stat st;
@@ -504,7 +509,7 @@ static void fill_manifest(struct attach *a)
 	a->manifest = *m;
 }
 
-/* Nobody comes there yet, or those who do find what was there. */
+/* Writes the slots. No thread runs a new one yet; a reused one keeps its content. */
 static int write_slots(const struct attach *a, struct ms_err *err)
 {
 	const struct mg_manifest *m = &a->manifest;
@@ -524,7 +529,7 @@ static int write_slots(const struct attach *a, struct ms_err *err)
 	return 0;
 }
 
-/* Tells whether nothing that was mapped for it is there any more: it runs another program. */
+/* Tells whether the guest's mappings are all gone, because the process runs another program. */
 static bool has_lost_all(const struct attach *a)
 {
 	const uint64_t at[] = {a->shared.image, a->shared.session};
@@ -539,7 +544,7 @@ static bool has_lost_all(const struct attach *a)
 	return lost;
 }
 
-/* It did not come to recording: what was mapped for it goes. */
+/* Unmaps what was mapped, after the attachment failed. Returns -1 with `err` set. */
 static int undo(struct attach *a, struct ms_err *err)
 {
 	struct ms_err ignored = {0};
@@ -585,8 +590,9 @@ struct session *attach_begin(struct attach *a, const struct session_options *o,
 	s->mem->own[2][0] = a->image.base;
 	s->mem->own[2][1] = a->image.base + a->image.bytes;
 	s->mem->unfiltered = !hijack_filtered(s->process.folder);
-	s->mem->guest_ready = 1; /* whether an event came yet or not */
-	/* Who is sampled sparsely is looked at rarely: there a thread would wait for long. */
+	s->mem->guest_ready = 1; /* even before its first event */
+	/* Sparsely sampled processes are polled rarely: a thread that waits for late hooks would
+	 * wait for long. */
 	s->mem->late_wanted = a->manifest.debug_state && (a->hooks->n || !s->mem->sample_bytes);
 	a->late = hook_late_begin(s, a);
 	for (size_t i = 0; i < a->hooks->n; i++)
@@ -595,7 +601,7 @@ struct session *attach_begin(struct attach *a, const struct session_options *o,
 	return s;
 }
 
-/* With another allocator beside it, which has blocks too, its heap is not all. */
+/* Tells whether glibc's is the only allocator: otherwise its heap does not hold all blocks. */
 static bool is_glibc(const struct attach *a)
 {
 	return !strcmp(a->allocator, "glibc") || !strcmp(a->allocator, "glibc (static)");
@@ -603,7 +609,7 @@ static bool is_glibc(const struct attach *a)
 
 int attach_go(struct attach *a, struct session *s, struct ms_err *err)
 {
-	a->entered = true; /* perhaps in part */
+	a->entered = true; /* perhaps only some entries */
 	if (help(a, attach_patch, err)) {
 		a->entered = !a->shared.untouched;
 		return undo(a, err);

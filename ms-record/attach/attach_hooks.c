@@ -42,7 +42,7 @@ static int add_asked(struct attach *a, const struct hook_modules *m, const struc
 	struct ms_err why = {0};
 	int rc = hook_find(m, h, &place, &why);
 	if (rc > 0 && a->manifest.debug_state)
-		return 0; /* a module may come that has it */
+		return 0; /* a module that has it may be loaded later */
 	if (rc)
 		return refuse(a, h, rc < 0 ? why.text : "it has no such function", err);
 	bool returns = h->custom.what == MG_CUSTOM_ALLOC || h->custom.what == MG_CUSTOM_REALLOC ||
@@ -71,7 +71,7 @@ static void add_known(void *arg, const struct hook_spec *spec, const struct hook
 	add(arg, spec, place);
 }
 
-/* Those of an earlier attachment keep their numbers. */
+/* Returns the first free family number: hooks of an earlier attachment keep theirs. */
 static uint32_t next_family(const struct attach *a)
 {
 	uint32_t most = 0;
@@ -90,8 +90,8 @@ static bool has_malloc(const struct attach *a, const struct attach_module *m)
 	return false;
 }
 
-/* There the operators are those of the C++ runtime, which call malloc, and throw when there is no
- * memory: that could not pass a hook. */
+/* Tells whether operator new in this module is the C++ runtime's (a static program): it calls
+ * malloc and throws if out of memory, and an exception cannot be unwound past a hook. */
 static bool is_runtime(const struct attach *a, const struct attach_module *m)
 {
 	return !strcmp(m->map->path, a->exe) &&

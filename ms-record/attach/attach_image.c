@@ -19,11 +19,11 @@ __asm__(".section .rodata\n"
 	".previous\n");
 extern const uint8_t attach_image_file[];
 
-/* The build made the file, and the linker its order: only what this build could break is checked.
- */
+/* Points at the embedded file's ELF header. The file comes from our own build, so that only errors
+ * of that build are checked for. */
 static const Elf64_Ehdr *const image_head = (const void *)attach_image_file;
 
-/* Returns the part of the file at that offset from its beginning. */
+/* Returns the address of the embedded file's content at `offset`. */
 static const void *part(uint64_t offset)
 {
 	return attach_image_file + offset;
@@ -45,7 +45,7 @@ static void lay_out(struct attach_image *im)
 			memcpy(im->content + p[i].p_vaddr, part(p[i].p_offset), p[i].p_filesz);
 }
 
-/* Section headers tell where relocations, symbols and notes are. */
+/* Returns the first section of a type (relocations, symbols or notes); NULL = none. */
 static const Elf64_Shdr *section(uint32_t type)
 {
 	const Elf64_Shdr *s = part(image_head->e_shoff);
@@ -79,7 +79,8 @@ static bool find_manifest(struct attach_image *im)
 	return im->manifest != 0;
 }
 
-/* Is the note that the image is known by its build-id? */
+/* Tells whether the image's note section begins with a build-id, by which an image is
+ * recognized. */
 static bool has_build_id(void)
 {
 	const Elf64_Shdr *note = section(SHT_NOTE);

@@ -26,14 +26,14 @@
 struct remote {
 	struct hijack_call call;
 	struct ms_err *err;
-	bool failed; /* a call did not come back: the rest is not tried */
-	bool again;  /* another thread closed a descriptor of ours */
-	int own;     /* the file of the session */
+	bool failed; /* a call did not return: no more are made */
+	bool again;  /* another thread closed a descriptor of ours: try again */
+	int own;     /* our descriptor of the session's memory file */
 	bool (*map)(struct remote *r, struct attach *a, struct attach_shared *out);
 };
 
-/* One call, which may say no; `what` it is for, in an error. False, with the error set, if it did not
- * come back. */
+/* Makes one system call in the process, which may fail; `what` names its purpose in an error.
+ * Returns false, with the error set, if the call did not return. */
 static bool ask(struct remote *r, const char *what, int64_t *result, long nr,
 		const uint64_t args[6])
 {
@@ -45,7 +45,8 @@ static bool ask(struct remote *r, const char *what, int64_t *result, long nr,
 	return !r->failed;
 }
 
-/* One that has to say yes. */
+/* Makes one system call in the process, which must succeed. Returns false with the error set
+ * otherwise. */
 static bool try(struct remote *r, const char *what, int64_t *result, long nr,
 		const uint64_t args[6])
 {
@@ -78,7 +79,7 @@ static void unmap(struct remote *r, uint64_t at, uint64_t bytes)
 		HIJACK_CALL(&r->call, &ignored, SYS_munmap, at, bytes);
 }
 
-/* Unlocks what a program locks that locks all that is mapped from now on (MCL_FUTURE). */
+/* Unlocks memory that was locked because the program called mlockall(MCL_FUTURE). */
 static void unlock(struct remote *r, uint64_t at, uint64_t bytes)
 {
 	int64_t ignored;
@@ -86,8 +87,8 @@ static void unlock(struct remote *r, uint64_t at, uint64_t bytes)
 		HIJACK_CALL(&r->call, &ignored, SYS_munlock, at, bytes);
 }
 
-/* A mapping that is much: a page of it is extended when that is not locked, which the rest is not
- * then, whatever the program's limit is. */
+/* Maps a large area: maps one page, unlocks it and extends it with mremap, so that the rest is not
+ * locked either and RLIMIT_MEMLOCK does not apply. */
 static uint64_t map_much(struct remote *r, const char *what, uint64_t at, uint64_t bytes, int flags,
 			 int64_t fd)
 {
@@ -102,15 +103,15 @@ static uint64_t map_much(struct remote *r, const char *what, uint64_t at, uint64
 	return 0;
 }
 
-/* A memory file of it, and of ours. Its other threads run: they may close all descriptors, and the
- * number is another file's then. */
+/* Describes a memory file open in the process and here. The process's other threads run and may
+ * close all descriptors; the number may then belong to another file. */
 struct file {
 	int64_t there;
 	int own;
-	char name[64]; /* as links show it */
+	char name[64]; /* as /proc/PID/fd links show it */
 };
 
-/* The descriptor in it becomes ours. */
+/* Opens the process's descriptor `fd` here. Returns our descriptor, or -1 with errno set. */
 static int take_file(const struct attach *a, int64_t fd)
 {
 	char path[32];
@@ -121,7 +122,7 @@ static int take_file(const struct attach *a, int64_t fd)
 	return openat(a->h.proc, path, O_RDWR | O_CLOEXEC);
 }
 
-/* Is it the file still? `folder`: /proc/PID. */
+/* Tells whether descriptor `fd` still is file `f`. `folder`: /proc/PID. */
 static bool is_file(int folder, int64_t fd, const struct file *f)
 {
 	char path[32], text[sizeof f->name] = "";
@@ -138,7 +139,8 @@ static bool is_new(const struct file *f)
 	return good;
 }
 
-/* It is given its size here: there a limit of the size of files would be in the way. */
+/* Makes a memory file in the process. Its size is set by us, because the process may have a file
+ * size limit. */
 static bool make_file(struct remote *r, const struct attach *a, uint64_t room, const char *name,
 		      unsigned flags, uint64_t bytes, struct file *f)
 {
@@ -167,7 +169,7 @@ static void close_file(struct remote *r, const struct attach *a, const struct fi
 
 /* ---- mapping --------------------------------------------------------------------------------- */
 
-/* The image's address is known: its content goes there, with a gate that is shut. */
+/* Writes the image, whose address is now known, and a gate that is shut. */
 static bool write_image(struct attach *a, struct attach_shared *r)
 {
 	struct mg_image_gate shut = {.counted = 1};
@@ -207,7 +209,7 @@ static bool map_image(struct remote *r, struct attach *a, uint64_t room, struct 
 		   out->gate, 4096, MADV_WIPEONFORK);
 }
 
-/* Pages for slots: where the maps showed room there may be none any more. */
+/* Maps pages for slots. Room that the maps showed may have been used meanwhile. */
 static bool map_near(struct remote *r, struct attach *a, struct attach_shared *out)
 {
 	enum { PLACES = 32 };
@@ -230,7 +232,7 @@ static bool map_near(struct remote *r, struct attach *a, struct attach_shared *o
 				return false;
 			if (got == (int64_t)at)
 				n->page = at;
-			else if (got > 0) /* a kernel that does not know the flag */
+			else if (got > 0) /* a kernel without MAP_FIXED_NOREPLACE */
 				unmap(r, (uint64_t)got, MG_NEAR_BYTES);
 		}
 		if (!n->page) {
@@ -254,19 +256,19 @@ static bool map_session(struct remote *r, const struct attach *a, uint64_t room,
 	r->own = f.own;
 	if (!out->session)
 		return false;
-	/* Just below, if that is free: then one call takes both away. */
+	/* Directly below the session, if free: then one munmap releases both. */
 	out->private = map_much(r, "mapping memory", out->session - a->private_bytes,
 				a->private_bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 	if (!out->private)
 		return false;
 	HIJACK_CALL(&r->call, &ignored, SYS_madvise, out->session, a->session_bytes, MADV_DONTDUMP);
 	HIJACK_CALL(&r->call, &ignored, SYS_madvise, out->private, a->private_bytes, MADV_DONTDUMP);
-	/* If this thread may not read the clock, most likely no thread may. */
+	/* If this thread may not read the processor's clock, probably no thread may. */
 	int mode = PR_TSC_ENABLE;
 	if (!HIJACK_CALL(&r->call, &ignored, SYS_prctl, PR_GET_TSC, room, 0, 0, 0) &&
 	    !hijack_read(&a->h, room, &mode, sizeof mode))
 		out->blind = mode == PR_TSC_SIGSEGV;
-	/* A name by which a later recorder finds it, where the kernel can. */
+	/* Names the mapping, if the kernel can, so that a later recorder finds it. */
 	if (!hijack_write(&a->h, room, "memscope", 9))
 		HIJACK_CALL(&r->call, &ignored, SYS_prctl, PR_SET_VMA, 0, out->private,
 			    a->private_bytes, room);
@@ -275,7 +277,7 @@ static bool map_session(struct remote *r, const struct attach *a, uint64_t room,
 
 static bool map_everything(struct remote *r, struct attach *a, struct attach_shared *out)
 {
-	/* For the names of files. */
+	/* Holds the names of files. */
 	uint64_t page = r->call.room ? 0
 				     : map(r, "mapping memory", 0, 4096, PROT_READ | PROT_WRITE,
 					   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -309,8 +311,7 @@ static bool map_everything(struct remote *r, struct attach *a, struct attach_sha
 static void map_by(struct attach *a, struct hijack_stop *s, struct remote *r,
 		   struct attach_shared *out)
 {
-	/* One that we started is not worth a net if there is no room for it, as long as it has done
-	 * nothing yet. */
+	/* A process that ms-record started and that has done nothing yet may do without a net. */
 	unsigned flags = a->launched && a->held ? HIJACK_NO_NET : 0;
 	if (hijack_borrow(&r->call, &a->h, &s->threads.v[0], flags, &out->err))
 		return;
@@ -324,13 +325,13 @@ static void map_by(struct attach *a, struct hijack_stop *s, struct remote *r,
 	}
 }
 
-/* One thread stops for it, unless all are stopped anyway. */
+/* Stops one thread to map from it, unless all threads are stopped already. */
 static int map_stopped(struct attach *a, struct attach_shared *out, struct remote *r)
 {
 	struct hijack_stop here = {0}, *s = a->held ? a->held : &here;
 	if (!a->held && hijack_stop_one(s, &a->h, ATTACH_STOP_NS)) {
 		int why = errno;
-		pid_t other; /* those that were there a moment ago may have ended */
+		pid_t other; /* threads that were just listed may have ended */
 		if (why == ETIMEDOUT || why == EBUSY ||
 		    (why == ESRCH && hijack_count(a->h.proc, &other)))
 			return ATTACH_AGAIN;
@@ -365,7 +366,7 @@ int attach_map(void *arg, void *shared)
 		*out = before;
 		return ATTACH_AGAIN;
 	}
-	/* Nobody executes it before entries are replaced. */
+	/* No thread runs the image before entries are replaced. */
 	if (rc == ATTACH_DONE && !a->adopted && !write_image(a, out))
 		rc = ATTACH_FAILED;
 	else if (rc == ATTACH_DONE && !packet_send(a->channel[1], "", 1, r.own))
