@@ -46,7 +46,7 @@ static bool owner_lives(const struct mg_manifest *m)
 	if (!m->owner || stat("/proc/self/ns/pid", &ns))
 		return false;
 	if ((uint32_t)ns.st_ino != m->owner_namespace)
-		return true; /* we cannot know */
+		return true; /* another PID namespace: the owner cannot be checked */
 	int folder = process_folder((pid_t)m->owner);
 	bool lives = folder >= 0 && ms_proc_stat_at(folder, &s) &&
 		     s.field[MS_STAT_START] == m->owner_start && s.state != 'Z';
@@ -54,7 +54,7 @@ static bool owner_lives(const struct mg_manifest *m)
 	return lives;
 }
 
-/* The manifest of an image at `at`, which is one of ours or looks like one. Its address; 0 = there is
+/* Reads the manifest of a mapped image, which is ours or looks like one. Returns its address; 0 =
  * none. */
 static uint64_t read_manifest(const struct attach *a, const struct attach_map *at,
 			      struct mg_manifest *manifest)
@@ -77,7 +77,8 @@ static bool is_ours(const struct attach *a, const struct attach_map *at)
 	       attach_image_is_ours(head, sizeof head);
 }
 
-/* It lies in the process's own memory: what we shall write back must be what we wrote. */
+/* Checks a manifest's limits: the process could have overwritten it, and we write its bytes back
+ * into the code. */
 static bool is_sound(const struct mg_manifest *m)
 {
 	if (m->bytes != sizeof *m || m->hook_count > MG_HOOKS_MAX)
@@ -88,7 +89,7 @@ static bool is_sound(const struct mg_manifest *m)
 	return true;
 }
 
-/* Do jumps into that image stand in the process? */
+/* Tells whether any hooked entry jumps into the manifest's image. */
 static bool is_in_use(const struct attach *a, const struct mg_manifest *m)
 {
 	for (uint32_t i = 0; i < m->hook_count; i++)
@@ -97,8 +98,8 @@ static bool is_in_use(const struct attach *a, const struct mg_manifest *m)
 	return false;
 }
 
-/* An image in it: ours is used again, the one that is in use if there are several. 0, or -1 with
- * `err` set: somebody records it. */
+/* Adopts a mapped image that is ours; of several, the one in use. Returns 0, or -1 with `err` set:
+ * ms-record is attached, or the image is unusable. */
 static int take_image(struct attach *a, const struct attach_map *at, struct ms_err *err)
 {
 	struct mg_manifest m;
@@ -121,16 +122,16 @@ static int take_image(struct attach *a, const struct attach_map *at, struct ms_e
 	a->adopted = true;
 	a->shared.image = at->start;
 	a->shared.gate = a->manifest.gate;
-	/* The caller finds it by its name unless the kernel does not name mappings; its address is
-	 * 0 once it was released. */
+	/* The caller releases this mapping by its name; some kernels do not name mappings.
+	 * `private` is 0 if it was released. */
 	const struct attach_map *own = attach_maps_at(&a->maps, a->manifest.private);
 	if (own && own->start == a->manifest.private && !own->path[0])
 		release(a, a->manifest.private, a->manifest.private_bytes);
 	return 0;
 }
 
-/* Refuses a process in which the hooks of another version are active. We do not know how to remove
- * its memory, which may stay while nothing jumps to it. */
+/* Refuses a process in which hooks of another version of ms-record are active. That version's
+ * memory is left mapped if nothing jumps to it. */
 static int check_foreign(struct attach *a, struct ms_err *err)
 {
 	a->release_count = a->foreign ? 0 : a->release_count;
@@ -148,8 +149,8 @@ static int check_foreign(struct attach *a, struct ms_err *err)
 	return 0;
 }
 
-/* A recorder has such memory too, which it shares with whom it records: it holds it open. Of what one
- * left in a process nothing is open. Where that cannot be known what is there may stay. */
+/* Tells whether the process is an ms-record: it keeps its session's memory file open; a recorded
+ * process does not. Returns true if the descriptors cannot be read, so that the memory stays. */
 static bool is_recorder(const struct attach *a)
 {
 	int folder = openat(a->h.proc, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -167,7 +168,7 @@ static bool is_recorder(const struct attach *a)
 
 int attach_find_earlier(struct attach *a, struct ms_err *err)
 {
-	int recorder = -1; /* not looked yet */
+	int recorder = -1; /* not checked yet */
 	for (size_t i = 0; i < a->maps.n; i++) {
 		const struct attach_map *m = &a->maps.v[i];
 		bool memory = !strcmp(m->path, OUR_MEMORY) && m->shared;
@@ -189,7 +190,7 @@ int attach_find_earlier(struct attach *a, struct ms_err *err)
 static const struct {
 	const char *name;
 	uint32_t kind;
-	bool must; /* without it the figures would be wrong */
+	bool must; /* figures would be wrong without it */
 } functions[] = {
 #define ATTACHED_MUST(name, form) {#name, MG_HOOK_##form, true},
 #define ATTACHED_MAY(name, form) {#name, MG_HOOK_##form, false},
@@ -205,10 +206,10 @@ static const struct {
 #define FUNCTIONS (sizeof functions / sizeof *functions)
 enum { MALLOC = 0, FREE = 1 };
 
-/* Names the function by which glibc frees a thread's cache, as the file's symbol table has it. */
+/* Names the function of glibc that frees a thread's cache, as in the file's symbol table. */
 #define CACHE "__malloc_arena_thread_freeres"
 
-/* Functions that no other allocator has. */
+/* Lists functions that only one allocator has. */
 static const struct {
 	const char *function, *name;
 } signs[] = {{"mallctl", "jemalloc"},       {"mi_malloc", "mimalloc"},
@@ -258,7 +259,7 @@ static struct near *near_of(struct attach *a, const struct attach_module *m)
 	return n;
 }
 
-/* Hooked before, by the same image, and the same function: its slot is good as it is. */
+/* Reuses the slot if the same image hooked this function before. */
 static void adopt(const struct attach *a, struct target *t)
 {
 	for (uint32_t i = 0; a->adopted && t->fresh && i < a->manifest.hook_count; i++) {
@@ -300,8 +301,8 @@ static bool is_libc(const char *name)
 	return starts(name, "libc.so") || starts(name, "libc-") || starts(name, "ld-musl");
 }
 
-/* Takes for a function that is nothing but a jump what stands behind that, which the module itself
- * calls, if it is none of `all` and can be hooked. */
+/* Replaces a function that consists of one jump by the jump's target, which the module itself
+ * calls; unless the target is in `all` or cannot be hooked. */
 static void go_behind(const struct attach *a, const struct attach_module *m,
 		      const struct attach_symbol all[FUNCTIONS], struct attach_symbol *y)
 {
@@ -322,7 +323,7 @@ static void go_behind(const struct attach *a, const struct attach_module *m,
 	y->bytes = 0;
 }
 
-/* Whether the module has an allocator: its functions are targets. */
+/* Adds the allocation functions of the module to the targets, if it has an allocator. */
 static void look_for_allocator(struct attach *a, const struct attach_module *m)
 {
 	struct attach_symbol s[FUNCTIONS + 1], found[FUNCTIONS];
@@ -335,7 +336,7 @@ static void look_for_allocator(struct attach *a, const struct attach_module *m)
 	attach_elf_dynamic(&a->memory, m, s, FUNCTIONS);
 	if (exe && !s[MALLOC].address)
 		attach_elf_file(a->h.proc, m, s, FUNCTIONS + 1);
-	/* A static program that never calls free may have none. */
+	/* A static program that never calls free may not contain it. */
 	if (!s[MALLOC].address || (!s[FREE].address && (!exe || m->interpreter)))
 		return;
 	if (is_libc(name))
@@ -360,10 +361,10 @@ static void look_for_allocator(struct attach *a, const struct attach_module *m)
 	}
 }
 
-/* The dynamic linker calls an empty function whenever its list of modules changes. */
+/* Adds the empty function that the dynamic linker calls whenever its list of modules changes. */
 static void look_for_linker(struct attach *a, const struct attach_module *m)
 {
-	enum { STATE = 24 }; /* of r_state in struct r_debug */
+	enum { STATE = 24 }; /* offset of r_state in struct r_debug */
 	struct attach_symbol s[] = {{.name = "_dl_debug_state"}, {.name = "_r_debug"}};
 	attach_elf_dynamic(&a->memory, m, s, 2);
 	if (!s[0].address || !s[1].address)
@@ -390,8 +391,8 @@ static void take_page(struct attach *a, const struct mg_hook *h)
 	}
 }
 
-/* The slots of an earlier attachment are taken, by whichever module: hook_late.c gives those of
- * several modules a page. There may be room behind them. */
+/* Marks the slots of an earlier attachment as taken, by whichever module: slots of hook_late.c may
+ * share a page between modules. Later slots of the page may be free. */
 static void take_pages(struct attach *a)
 {
 	const struct mg_hook *hooks = a->manifest.hooks;
@@ -435,7 +436,7 @@ int attach_find_targets(struct attach *a, struct ms_err *err)
 
 /* ---- jumps ----------------------------------------------------------------------------------- */
 
-/* One more of that page, which others may have, too. */
+/* Uses one more slot of the page, which several entries of near[] may share. */
 static void use_slot(struct attach *a, struct near *n)
 {
 	n->used++;
@@ -452,7 +453,7 @@ static int plan_one(struct attach *a, struct target *t, struct ms_err *err)
 		return ms_err_set(err, HOOK_LIMIT_REACHED);
 	uint64_t slot = t->fresh ? n->page + n->used * MG_SLOT_BYTES : t->patch.hook.slot;
 	size_t bytes = hook_code(&a->h, t->patch.hook.entry, t->size, code);
-	if (!t->fresh) /* it may be hooked now */
+	if (!t->fresh) /* an earlier attachment may have it hooked */
 		memcpy(code, t->patch.hook.original, t->patch.hook.bytes);
 	if (patch_plan(&t->patch, t->patch.hook.entry, code, bytes, t->size, slot, err))
 		return -1;

@@ -23,44 +23,45 @@ struct range {
 	uint64_t start, bytes;
 };
 
-/* A page of slots, and the entries that it has to be near to. */
+/* Describes a page of slots and the entries that it must be near to. */
 struct near {
-	uint64_t low, high; /* entries of the module lie there */
+	uint64_t low, high; /* address range of the module's entries */
 	uint64_t page;      /* 0 = not mapped yet */
-	uint32_t taken;     /* slots of before, */
-	uint32_t used;      /* and with ours */
-	uint32_t count;     /* functions that are to have one */
+	uint32_t taken;     /* slots taken by an earlier attachment */
+	uint32_t used;      /* slots taken, ours included */
+	uint32_t count;     /* functions that need a slot */
 	bool fresh;
 };
 
-/* A function that is to be hooked. */
+/* Describes a function that is to be hooked. */
 struct target {
-	struct patch patch; /* and the hook */
+	struct patch patch; /* the jump, and its hook */
 	char name[32], module[64];
-	uint64_t size; /* as its symbol says; 0 = not known */
-	uint32_t near; /* index */
+	uint64_t size; /* bytes, as in its symbol; 0 = not known */
+	uint32_t near; /* index into shared.near */
 	bool must;     /* --hook names it, or without it the figures would be wrong */
-	bool fresh;    /* no slot has been written for it yet */
+	bool fresh;    /* its slot is not written yet */
 };
 
-/* Holds the arguments and results of the helper's functions, in memory that it shares with us. */
+/* Holds the arguments and results of functions that the helper runs, in memory that the helper
+ * shares with us. */
 struct attach_shared {
 	struct ms_err err;
-	/* mapped */
+	/* results of attach_map */
 	uint64_t image, gate, session, private;
 	struct near near[NEAR_MOST];
 	bool blind;      /* the borrowed thread may not read the processor's clock */
-	uint64_t one_tp; /* its thread pointer */
+	uint64_t one_tp; /* the borrowed thread's thread pointer */
 	pid_t one_tid;
-	/* patched */
-	uint64_t tps[ATTACH_TPS]; /* of the threads that were stopped */
+	/* results of attach_patch */
+	uint64_t tps[ATTACH_TPS]; /* thread pointers of the stopped threads */
 	uint32_t tp_count;
 	uint64_t main_tp;
 	uint32_t tid_offset;
 	uint64_t stack_field;
-	/* left */
-	bool untouched; /* no entry is replaced */
-	bool stuck;     /* an entry could not be put back */
+	/* results of attach_restore, `untouched` of attach_patch */
+	bool untouched; /* no entry was replaced */
+	bool stuck;     /* code was not writable: entries may be half replaced */
 	bool restored;
 	struct attach_times times;
 };
@@ -68,104 +69,107 @@ struct attach_shared {
 struct attach {
 	pid_t pid;
 	struct hijack h;
-	struct hook_late *late;   /* of its session, while there is one */
-	bool launched;            /* by us: it begins only */
-	const char *socket;       /* see attach_tells; NULL = it does not */
-	uint64_t entry_sp;        /* its stack pointer at its beginning; 0 = as the kernel says */
-	struct hijack_stop *held; /* its threads are stopped already; NULL = they are not */
+	struct hook_late *late;   /* late hooks of its session; NULL = no session */
+	bool launched;            /* started by ms-record, and not running yet */
+	const char *socket;       /* where it announces an exec (attach_tells); NULL = nowhere */
+	uint64_t entry_sp;        /* stack pointer at program start; 0 = as the kernel reports it */
+	struct hijack_stop *held; /* its threads, if stopped by the caller; NULL = running */
 	struct attach_maps maps;
 	struct attach_memory memory;
 	char exe[4097];
 
-	struct attach_image image; /* content once its address is known */
-	bool adopted;              /* image, gate and slots are there already */
-	bool foreign;              /* another version's image is there */
+	struct attach_image image; /* content is set once the address is known */
+	bool adopted;              /* image, gate and slots of an earlier attachment are reused */
+	bool foreign;              /* an image of another version is mapped */
 	struct mg_manifest manifest;
 	uint64_t manifest_at;
 
-	uint32_t near_count;       /* of shared.near */
+	uint32_t near_count;       /* entries used in shared.near */
 	const struct hooks *hooks; /* --hook */
-	bool placed[MG_HOOKS_MAX]; /* of each of them: it is there */
-	bool throws;               /* exceptions may come, and cannot pass the image */
+	bool placed[MG_HOOKS_MAX]; /* by number in hooks: the function was found */
+	bool throws;               /* the program may throw, and exceptions cannot pass the image */
 	struct target targets[MG_HOOKS_MAX];
 	uint32_t target_count;
 	char allocator[128];
 
-	struct range release[RELEASE_MOST]; /* of earlier sessions, or ours when it leaves */
+	struct range release[RELEASE_MOST]; /* mappings to unmap */
 	uint32_t release_count;
 	uint64_t session_bytes, private_bytes;
-	int channel[2]; /* the session's descriptor comes this way */
+	int channel[2]; /* socket pair by which the helper sends memfd */
 	int memfd;
 
-	unsigned tries;  /* of stopping all threads, so far */
-	unsigned leaves; /* of finding nobody inside */
-	bool forks;      /* forked children are recorded, too */
+	unsigned tries;  /* failed attempts so far to stop all threads */
+	unsigned leaves; /* attempts that found threads inside the image */
+	bool forks;      /* forked children are recorded too */
 	bool entered;    /* entries were replaced */
 	struct attach_shared shared;
 };
 
-/* -1, with the reason in `err` why it cannot be attached to. */
+/* Sets `err` to the reason why the process cannot be attached to, and is -1. */
 #define ATTACH_REFUSE(a, err, fmt, ...)                                                            \
 	ms_err_set((err), "cannot attach to process %d: " fmt, (int)(a)->pid, ##__VA_ARGS__)
 
 /* ---- attach_plan.c ---- */
 
-/* Finds what an earlier recorder left (a->manifest, if it is of our image). 0, or -1 with `err`
- * set: somebody records it, or the memory is another version's. */
+/* Finds what an earlier recorder left: sets a->manifest if the image is ours. Returns 0, or -1 with
+ * `err` set: the process is being recorded, or another version's memory is in it. */
 int attach_find_earlier(struct attach *a, struct ms_err *err);
-/* Finds the functions to hook. 0, or -1 with `err` set: there are none, or one that has to be
+/* Finds the functions to hook. Returns 0, or -1 with `err` set: none exists, or a required one
  * cannot be hooked. */
 int attach_find_targets(struct attach *a, struct ms_err *err);
-/* One more function, or NULL: it is one already, or there is no room. */
+/* Adds a function to hook. Returns NULL if it is a target already or there is no room. */
 struct target *attach_add_target(struct attach *a, const struct attach_module *m, const char *name,
 				 uint32_t kind, uint64_t address, uint64_t bytes);
-/* attach_hooks.c: those that --hook names, and known ones besides malloc's. 0, or -1 with `err`
- * set: one that was named cannot be had. */
+/* Finds functions that --hook names and those of known custom allocators (attach_hooks.c). Returns
+ * 0, or -1 with `err` set if one named cannot be hooked. */
 int attach_find_hooks(struct attach *a, struct ms_err *err);
-/* Plans each jump, now that pages for slots are known (or supposed). 0, or -1 with `err` set. */
+/* Plans each jump, given the mapped or expected addresses of the pages for slots. Returns 0, or -1
+ * with `err` set. */
 int attach_plan(struct attach *a, struct ms_err *err);
 
 /* ---- attach_sharers.c ---- */
 
-/* Who else has its memory, and keeps it: a second is given to all that do. 0 = nobody; *seen is for
- * attach_is_alone. */
+/* Returns a process that shares the memory without being a thread and still does after up to 1 s; 0
+ * = none. *seen is for attach_is_alone. */
 pid_t attach_sharer(const struct attach *a, pid_t *seen);
-/* All threads are stopped: is nobody there since? */
+/* Tells, while all threads are stopped, whether still no other process shares the memory. `seen`:
+ * from attach_sharer. */
 bool attach_is_alone(const struct attach *a, const struct hijack_stop *s, pid_t seen);
-/* -1, with the reason in `err`: that process. what: "attach to". */
+/* Sets `err` to the reason that `pid` shares the memory. `what`: "attach to" or "detach from".
+ * Returns -1. */
 int attach_refuse_sharer(const struct attach *a, const char *what, pid_t pid, struct ms_err *err);
 
 /* ---- attach_remote.c, attach_mapping.c: run in the helper; each an enum ---- */
 
-/* INSIDE: threads are in the image; try again when they have had time to leave. */
+/* ATTACH_INSIDE: threads are inside the image; try again after they had time to leave. */
 enum { ATTACH_DONE, ATTACH_FAILED, ATTACH_AGAIN, ATTACH_TRACED, ATTACH_INSIDE };
 
 int attach_map(void *arg, void *shared);
-int attach_map_near(void *arg, void *shared); /* pages for slots only */
+int attach_map_near(void *arg, void *shared); /* maps pages for slots only */
 int attach_patch(void *arg, void *shared);
 int attach_restore(void *arg, void *shared);
 
 #define ATTACH_LEAVES 24u
-#define ATTACH_STOP_NS UINT64_C(100000000) /* stopped for longer would be felt */
+#define ATTACH_STOP_NS UINT64_C(100000000) /* a longer stop would be noticed */
 
 /* ---- attach_rewrite.c ---- */
 
-/* Can the entries be rewritten while some threads are left alone? */
+/* Tells whether the entries can be rewritten while some threads are not stopped. */
 bool attach_may_hold(const struct attach *a);
-/* 0, or -1: later. */
+/* Moves threads out of code that will change. Returns 0, or -1: try again later. */
 typedef int attach_move(struct attach *a, struct hijack_stop *s, struct attach_shared *out);
-/* Entries become jumps or, `back`, what they were, but for those that somebody else wrote to; all
- * threads are stopped, or held. move: before anything but the first bytes changes, none of them may
- * be where other bytes will be; NULL: none can. ATTACH_DONE, _FAILED or _AGAIN. */
+/* Turns entries into jumps or, with `back`, restores them, except those that other code has
+ * changed. All threads are stopped or held. `move`: moves threads out of the bytes after the first
+ * two before these change; NULL: no thread can be there. Returns ATTACH_DONE, _FAILED or _AGAIN. */
 int attach_rewrite(struct attach *a, struct hijack_stop *s, bool back, attach_move *move,
 		   struct attach_shared *out);
 
-/* Mends, for hijack_guard, each entry at which threads still wait because attach_rewrite was killed
- * before it was done. */
+/* Repairs, for hijack_guard, the entries at which threads still wait because attach_rewrite was
+ * killed halfway. */
 void attach_mend(void *unused);
-/* Mends, after hijack_resume, the entries of children that were still being forked then. */
+/* Repairs, after hijack_resume, entries in children whose fork had not finished by then. */
 void attach_mend_late(void);
 
-/* Before anything stops: what can be known then, and the best nice value that is permitted (see
- * hijack_helper, too). */
+/* Prepares for stopping threads: finds code to borrow and sets the best permitted nice value (see
+ * also hijack_helper). */
 void attach_prepare_stop(struct attach *a);

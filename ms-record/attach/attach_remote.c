@@ -15,11 +15,11 @@
 #include "ms-record/ptrace/hijack_private.h"
 #include "libcommon/proc/proc_text.h"
 
-#define STOP_TRIES 10           /* then it is twice as long each time that as many failed */
-#define STACK_MOST (256u << 10) /* of a thread's, from its stack pointer up */
+#define STOP_TRIES 10           /* failed attempts after which the time limit doubles */
+#define STACK_MOST (256u << 10) /* bytes searched in a thread's stack, from its stack pointer up */
 
-/* All threads stop, but for those that wait in the kernel, or all go on as if nothing had been. A
- * thread that did not stop in time can be detached by the end of this process only. */
+/* Stops all threads except those that wait in the kernel, or resumes all unchanged. A thread that
+ * did not stop in time is detached only when this process ends. */
 static int stop_all(const struct attach *a, struct hijack_stop *s, struct ms_err *err)
 {
 	uint64_t patience_ns = ATTACH_STOP_NS << a->tries / STOP_TRIES;
@@ -36,8 +36,8 @@ static int stop_all(const struct attach *a, struct hijack_stop *s, struct ms_err
 	return ATTACH_FAILED;
 }
 
-/* No real-time class: it would run ahead of the kernel's own threads too. Who asks for short turns
- * gets them sooner (Linux 6.12); before that nobody listens. */
+/* Not a real-time class, which would preempt the kernel's own threads too. A short time slice gets
+ * the processor sooner (Linux 6.12); older kernels ignore it. */
 void attach_prepare_stop(struct attach *a)
 {
 	struct {
@@ -50,7 +50,7 @@ void attach_prepare_stop(struct attach *a)
 	if (a->held)
 		return;
 	hijack_find_code(&a->h);
-	if (!syscall(SYS_sched_setattr, 0, &want, 0)) /* of the calling thread */
+	if (!syscall(SYS_sched_setattr, 0, &want, 0)) /* 0 = the calling thread */
 		return;
 	want.nice = getpriority(PRIO_PROCESS, 0);
 	if (syscall(SYS_sched_setattr, 0, &want, 0))
@@ -59,8 +59,8 @@ void attach_prepare_stop(struct attach *a)
 
 /* ---- replacing ------------------------------------------------------------------------------- */
 
-/* How many threads have their number there, as their own PID namespace counts. Some are enough: to
- * ask for all would keep them waiting. */
+/* Returns how many of the first threads have their thread id (in their own PID namespace) at that
+ * offset. A few suffice: checking all would keep them stopped for longer. */
 static unsigned numbers_at(const struct attach *a, const struct hijack_stop *s, uint32_t offset)
 {
 	enum { ASKED = 8 };
@@ -78,10 +78,9 @@ static unsigned numbers_at(const struct attach *a, const struct hijack_stop *s, 
 	return n;
 }
 
-/* A thread's number stands in its control block; where, depends on the C library. Of a child that
- * was forked behind the library's back it is its parent's. 0: the library is not known. Into
- * *field where the block has the thread's stack, if it is one of that layout: older ones of musl
- * have it elsewhere. */
+/* Returns the offset of the thread id in a thread's control block, which depends on the C library;
+ * 0 = unknown library. After a fork that bypasses the library it is the parent's id. *field: offset
+ * of the thread's stack bounds, if the block has that layout; older musl has them elsewhere. */
 static uint32_t find_tid(const struct attach *a, const struct hijack_stop *s, uint64_t *field)
 {
 	unsigned glibc = numbers_at(a, s, MG_TID_GLIBC);
@@ -97,8 +96,8 @@ static uint32_t find_tid(const struct attach *a, const struct hijack_stop *s, ui
 	return strstr(a->allocator, "musl") ? MG_TID_MUSL : 0;
 }
 
-/* The thread pointer of one that was left alone: it was seen before, or glibc gave the kernel an
- * address behind it. */
+/* Finds the thread pointer of a thread that was not stopped: known from before, or derived from
+ * glibc's robust list, whose address the kernel has. */
 static void find_tp(const struct attach *a, struct hijack_thread *t)
 {
 	enum { ROBUST_LIST = MG_TID_GLIBC + 16 };
@@ -113,7 +112,8 @@ static void find_tp(const struct attach *a, struct hijack_thread *t)
 		t->regs.tp = words[0];
 }
 
-/* Those whose is not found are stopped for it if it `must` be. 0, or -1: one did not stop. */
+/* Finds the thread pointers of threads that were not stopped; if `must`, stops those whose is not
+ * found. Returns 0, or -1: one did not stop. */
 static int find_tps(const struct attach *a, struct hijack_stop *s, bool must)
 {
 	for (size_t i = 0; i < s->threads.n; i++) {
@@ -148,7 +148,7 @@ static int learn(const struct attach *a, const struct hijack_stop *s, struct att
 			     "its C library is not known: its threads cannot be told apart");
 }
 
-/* With the facts that only now are known; then all data of the image, new. */
+/* Completes the manifest with facts known only now, then writes all data of the image anew. */
 static int write_data(struct attach *a, const struct attach_shared *out)
 {
 	struct mg_manifest *m = attach_image_manifest(&a->image);
@@ -161,9 +161,9 @@ static int write_data(struct attach *a, const struct attach_shared *out)
 	       hijack_write(&a->h, m->gate, &begin, sizeof begin);
 }
 
-/* Reads the part of a thread's stack, or of its signal stack, that is in use, from its stack
- * pointer up, and returns the number of words. The control block of a thread that the C library
- * made lies above its stack. */
+/* Reads the used part of a thread's stack or signal stack, from its stack pointer up, and returns
+ * the number of words. It stops at the control block, which the C library places above the
+ * stack. */
 static size_t read_stack(const struct attach *a, const struct hijack_thread *t, uint64_t **words)
 {
 	static uint64_t room[STACK_MOST / 8];
@@ -181,8 +181,8 @@ static uint64_t moved(const struct attach *a, uint64_t ip)
 	return to;
 }
 
-/* Handlers that interrupted one of the instructions that give way return to where it is now. Is
- * there any? In a thread that was left alone they stay as they are. */
+/* Changes the return address of signal handlers that interrupted a displaced instruction to its new
+ * place. Returns whether there was one; threads that are not stopped are not changed. */
 static bool move_frames(const struct attach *a, const struct hijack_thread *t,
 			struct attach_shared *out)
 {
@@ -214,7 +214,8 @@ static bool move_thread(const struct attach *a, struct hijack_thread *t, struct 
 	return !t->gone && move_frames(a, t, out);
 }
 
-/* 0, or -1: one that has to be moved did not stop. */
+/* Moves all threads out of the bytes that change. Returns 0, or -1: a thread that must be moved did
+ * not stop. */
 static int move_threads(struct attach *a, struct hijack_stop *s, struct attach_shared *out)
 {
 	for (size_t i = 0; i < s->threads.n; i++) {
@@ -267,7 +268,7 @@ static void restore(struct attach *a, struct hijack_stop *s, struct attach_share
 	out->restored = rc != ATTACH_AGAIN;
 }
 
-/* Is the linker about to take modules away? It said so before it was hooked. */
+/* Tells whether the linker is about to unload modules, which it announced before it was hooked. */
 static bool is_closing(const struct attach *a)
 {
 	enum { DELETE = 2 };
@@ -311,7 +312,7 @@ int attach_patch(void *arg, void *shared)
 
 /* ---- putting back ---------------------------------------------------------------------------- */
 
-/* Is there a frame of a signal that interrupted the image? */
+/* Tells whether a signal's frame on the thread's stack shows that the image was interrupted. */
 static bool interrupted(const struct attach *a, const struct hijack_thread *t, uint64_t low,
 			uint64_t high)
 {
@@ -320,7 +321,7 @@ static bool interrupted(const struct attach *a, const struct hijack_thread *t, u
 	for (size_t i = 0; i + 2 < n; i++)
 		if (words[i] - low < high - low && cpu_is_signal_frame(&words[i]))
 			return true;
-	return !n; /* in doubt */
+	return !n; /* an unreadable stack counts as one */
 }
 
 static bool anybody_inside(const struct attach *a, const struct hijack_stop *s)
@@ -336,8 +337,9 @@ static bool anybody_inside(const struct attach *a, const struct hijack_stop *s)
 	return false;
 }
 
-/* Nobody enters the image any more, and it belongs to nobody. When nobody is inside either it
- * touches neither session nor places from here on; who is goes on in them. */
+/* Shuts the gate and clears the image's owner: no thread enters it any more. If no thread is
+ * inside, also clears its places, so that it no longer uses the session; threads inside go on using
+ * them. */
 static void shut(const struct attach *a, bool inside, struct attach_shared *out)
 {
 	if (!a->manifest_at)
@@ -353,7 +355,7 @@ static void shut(const struct attach *a, bool inside, struct attach_shared *out)
 		ms_err_sys(&out->err, "writing to its memory failed");
 }
 
-/* Nobody shall take it away a second time: something else may be there then. */
+/* Clears the manifest's addresses: a second munmap could hit something else mapped there. */
 static bool mark_released(const struct attach *a)
 {
 	static const uint64_t nothing[4];
@@ -365,7 +367,7 @@ static bool mark_released(const struct attach *a)
 	       !hijack_write(&a->h, a->manifest_at + at, nothing, sizeof nothing);
 }
 
-/* One thread that is stopped, if need be for this. */
+/* Borrows a stopped thread; if there is none, stops one. */
 static bool borrow_any(struct attach *a, struct hijack_stop *s, struct hijack_call *call)
 {
 	struct ms_err why = {0};
@@ -378,8 +380,8 @@ static bool borrow_any(struct attach *a, struct hijack_stop *s, struct hijack_ca
 	       !hijack_borrow(call, &a->h, t, 0, &why);
 }
 
-/* Nobody is inside, or comes there: one of them takes the session's memory away. False: none could
- * be had for it now. */
+/* Unmaps the session's memory by a borrowed thread, when no thread is inside the image or can enter
+ * it. Returns false if no thread could be borrowed now. */
 static bool release(struct attach *a, struct hijack_stop *s, struct attach_shared *out)
 {
 	struct hijack_call call;
@@ -406,7 +408,7 @@ static bool release(struct attach *a, struct hijack_stop *s, struct attach_share
 	return true;
 }
 
-/* Does it run another program now? Its memory as we knew it cannot be read any more. */
+/* Tells whether the process runs another program now: the image's manifest is no longer there. */
 static bool is_another(const struct attach *a)
 {
 	uint64_t magic;
@@ -414,7 +416,8 @@ static bool is_another(const struct attach *a)
 				  magic != MG_MANIFEST_MAGIC);
 }
 
-/* Restores a process that is stopped anyway, where no thread can be inside the image. */
+/* Restores the entries of a process that the caller has stopped; no thread can be inside the
+ * image. */
 static int restore_held(struct attach *a, struct attach_shared *out)
 {
 	restore(a, a->held, out);
@@ -424,15 +427,16 @@ static int restore_held(struct attach *a, struct attach_shared *out)
 	return out->err.text[0] ? ATTACH_FAILED : ATTACH_DONE;
 }
 
-/* Is it stopped, so that no thread leaves the place where it is? */
+/* Tells whether the process is stopped by a signal (state T), so that no thread can leave the
+ * image. */
 static bool stands_still(const struct attach *a)
 {
 	return hijack_state(a->h.proc, a->pid) == 'T';
 }
 
-/* The entries are what they were. A thread that was left alone may come back into the image from
- * the function that it called, and finds it shut if it did not do so before: then it is inside. Is
- * anybody? */
+/* Shuts the image after the entries were restored. A thread that was not stopped may return into
+ * the image, and if it did before the gate was shut, it is inside. Returns whether any thread is
+ * inside. */
 static bool leave(struct attach *a, struct hijack_stop *s, bool last, struct attach_shared *out)
 {
 	bool inside = anybody_inside(a, s);
@@ -453,7 +457,7 @@ static void go_on(struct attach *a, struct hijack_stop *s, struct attach_shared 
 	out->times.leave_ns = ns > out->times.leave_ns ? ns : out->times.leave_ns;
 }
 
-/* In a stop of its own, so that none is long. */
+/* Unmaps the session's memory during a separate stop, so that each stop is short. */
 static int take_away(struct attach *a, struct attach_shared *out)
 {
 	struct hijack_stop s;

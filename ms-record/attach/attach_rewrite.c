@@ -32,11 +32,11 @@
 #include "ms-record/base/descriptor.h"
 
 #define WORD 8u
-#define FORK_NS UINT64_C(500000000) /* while threads stand still: for a fork to come to its end */
-#define OTHERS_US 10000             /* for each processor to come into the kernel once */
+#define FORK_NS UINT64_C(500000000) /* time limit of a fork while other threads are stopped */
+#define OTHERS_US 10000             /* within it each processor enters the kernel once */
 #define FORKERS_MAX 4096u
-#define FORKED_NS UINT64_C(60000000000) /* at most, for forks that wait for a processor */
-#define FORK_RUN_NS 20000000u           /* of a processor: no fork takes so much */
+#define FORKED_NS UINT64_C(60000000000) /* time limit for forks that wait for a processor */
+#define FORK_RUN_NS 20000000u           /* processor time that no fork exceeds */
 
 static bool fits(const struct mg_hook *h)
 {
@@ -74,15 +74,15 @@ struct rewrite {
 	struct {
 		const struct mg_hook *hook;
 		const uint8_t *to;
-		const uint8_t *first; /* bytes, as they were */
+		const uint8_t *first; /* original first bytes */
 	} v[MG_HOOKS_MAX];
 	uint32_t n;
-	bool begun;   /* there may be jumps to themselves, */
-	bool written; /* but for children that come late: all bytes are `to` */
-	bool late;    /* a thread may have been in a fork until after hijack_resume */
+	bool begun;   /* entries may be jumps to themselves */
+	bool written; /* all bytes are `to`, except in children forked late */
+	bool late;    /* a fork may have lasted until after hijack_resume */
 };
 
-/* Those that are as they should be before, or wait. */
+/* Selects the entries to change: those in the expected old state, or at which threads wait. */
 static void choose(struct rewrite *r)
 {
 	for (uint32_t i = 0; i < r->a->manifest.hook_count; i++) {
@@ -98,8 +98,8 @@ static void choose(struct rewrite *r)
 	}
 }
 
-/* Are there entries at which threads wait? They become what they were, or are to be. Nobody is
- * behind the first two bytes of them, or nothing changes there. */
+/* Replaces each jump to itself by the old bytes, or by the new ones if all were written. No thread
+ * is past the first two bytes, or the bytes there stay the same. */
 static void mend(const struct rewrite *r, const struct hijack *h, bool runs)
 {
 	const uint8_t *to[MG_HOOKS_MAX] = {NULL};
@@ -127,7 +127,7 @@ static void mend_process(const struct rewrite *r, pid_t pid, bool runs)
 	descriptor_close(h.mem);
 }
 
-/* Children that were forked while there were jumps to themselves. */
+/* Repairs the entries of children that were forked while entries were jumps to themselves. */
 static void mend_children(const struct rewrite *r)
 {
 	for (size_t i = 0; i < r->s->threads.n; i++)
@@ -135,7 +135,7 @@ static void mend_children(const struct rewrite *r)
 			mend_process(r, r->s->threads.v[i].new_child, false);
 }
 
-/* No jump to itself is left in the process. */
+/* Repairs forked children, after the last jump to itself was removed from the process. */
 static void end_forks(struct rewrite *r, uint64_t patience_ns)
 {
 	r->written = true;
@@ -144,7 +144,7 @@ static void end_forks(struct rewrite *r, uint64_t patience_ns)
 	r->begun = r->late;
 }
 
-/* A thread does not stop: the entries are as they were. */
+/* Restores the entries, because a thread did not stop. */
 static int give_up(struct rewrite *r)
 {
 	for (uint32_t i = 0; i < r->n; i++) {
@@ -205,7 +205,7 @@ static void mend_children_of(const struct rewrite *r, pid_t tid)
 		mend_process(r, atoi(pid), true);
 }
 
-/* Threads that may have been in a fork when the last jump to itself was taken away. */
+/* Lists threads that may have been in a fork when the last jump to itself was removed. */
 static struct {
 	struct {
 		pid_t tid;
@@ -214,7 +214,7 @@ static struct {
 	size_t n;
 } forkers;
 
-/* For how long it has had a processor. */
+/* Returns the processor time of the thread in ns. */
 static uint64_t ran_ns(int proc, pid_t tid)
 {
 	char text[128];
@@ -236,7 +236,7 @@ static void note_forker(const struct rewrite *r, pid_t tid)
 	forkers.v[forkers.n++].ran_ns = ran_ns(r->a->h.proc, tid);
 }
 
-/* Is one of them in that fork still? */
+/* Tells whether any listed thread may still be in that fork. */
 static bool any_forks(int proc)
 {
 	for (; forkers.n; forkers.n--) {
@@ -248,8 +248,8 @@ static bool any_forks(int proc)
 	return false;
 }
 
-/* No heap is used: it is the helper's, who may have been killed in the middle of malloc, with a
- * lock in his hands. */
+/* Calls `f` with each thread. Uses no malloc: the helper, whose heap this is, may have been killed
+ * inside malloc while it held the lock. */
 static void each_thread(const struct rewrite *r, void (*f)(const struct rewrite *r, pid_t tid))
 {
 	_Alignas(struct dirent64) char entries[4096];
@@ -264,9 +264,9 @@ static void each_thread(const struct rewrite *r, void (*f)(const struct rewrite 
 	descriptor_close(task);
 }
 
-/* Gives their bytes to children that were forked before the last jump to itself was taken away: a
- * child has a copy of the memory long before it is to be seen. Taking it away has waited for copies
- * that were being made: both hold the lock of the memory. */
+/* Repairs children that were forked before the last jump to itself was removed: a child has a copy
+ * of the memory long before it can be listed. The removal waited for copies in progress, since both
+ * take the lock of the memory. */
 static void mend_forked(const struct rewrite *r)
 {
 	uint64_t until = clock_mono() + FORKED_NS;

@@ -20,13 +20,13 @@
 #include "ms-record/base/clock.h"
 #include "libcommon/proc/proc.h"
 
-#define PATIENCE_NS UINT64_C(1000000000) /* of a child that is about to run its program */
+#define PATIENCE_NS UINT64_C(1000000000) /* time limit for a child of vfork to run its program */
 #define LOOK_NS 2000000
 #define NEW_PIDS_MAX 4096
-#define EARLIER 64 /* who had a number already, and was not to be seen yet */
+#define EARLIER 64 /* processes that had a number but could not be listed yet */
 #define LOOKS 20
 
-/* The newest process there is; 0 = not known. */
+/* Returns the pid created last; 0 = not known. */
 static pid_t newest(const struct attach *a)
 {
 	char text[128];
@@ -42,7 +42,7 @@ static bool text_of(const struct attach *a, pid_t pid, const char *file, char *t
 	return ms_proc_text_at(a->h.proc, name, text, room);
 }
 
-/* A number in its status; 0 = there is none. */
+/* Returns a number from /proc/PID/status; 0 = none. */
 static pid_t status_of(const struct attach *a, pid_t pid, const char *label)
 {
 	char text[4096];
@@ -56,9 +56,9 @@ static pid_t parent_of(const struct attach *a, pid_t pid)
 	return status_of(a, pid, "\nPPid:");
 }
 
-/* Tells, where kcmp is not allowed, whether a parent or child most likely shares the memory: both
- * have the same figures, down to each resident page of files. A forked child lacks those pages that
- * it has not touched itself. */
+/* Tells, if kcmp is not permitted, whether a parent or child probably shares the memory: both have
+ * the same figures in statm, including resident file pages. A forked child lacks the pages it has
+ * not touched. */
 static bool looks_same(const struct attach *a, pid_t pid)
 {
 	char own[2][256], its[256];
@@ -80,7 +80,8 @@ static bool shares(const struct attach *a, pid_t pid)
 	if (r && (r > 0 || (errno != EPERM && errno != ENOSYS) || !looks_same(a, pid)))
 		return false;
 	snprintf(name, sizeof name, "task/%d", (int)pid);
-	/* That they have none is what ended processes and the kernel's threads have in common. */
+	/* kcmp also finds ended processes and kernel threads equal, since none of them has
+	 * memory. */
 	return faccessat(a->h.proc, name, F_OK, 0) != 0 && !hijack_over(a->h.proc);
 }
 
@@ -122,7 +123,8 @@ pid_t attach_sharer(const struct attach *a, pid_t *seen)
 	*seen = newest(a);
 	if (a->launched)
 		return 0;
-	/* In their place there may be others then, where programs are started without end. */
+	/* Only these are waited for: a program that starts others all the time always has new
+	 * sharers. */
 	pid_t *there = all_sharers(a, &n);
 	for (size_t i = 0; i < n && !stays; i++) {
 		while (shares(a, there[i]) && clock_mono() < until)
@@ -133,7 +135,8 @@ pid_t attach_sharer(const struct attach *a, pid_t *seen)
 	return stays;
 }
 
-/* A child that was created while its parent was traced may be ours: it stands still. */
+/* Tells whether this thread traces the process: then it is a child that was created stopped, and
+ * does not run. */
 static bool is_stopped(const struct attach *a, pid_t pid)
 {
 	return status_of(a, pid, "\nTracerPid:") == (pid_t)syscall(SYS_gettid);
