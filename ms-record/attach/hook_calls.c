@@ -12,11 +12,11 @@
 #define FUNCTIONS_MOST 64u
 #define SLOTS_MOST 64u
 #define BODY_MOST 4096u
-#define BODY_FIRST 512u   /* in which arguments are looked for */
-#define BODY_UNKNOWN 256u /* of a function without a symbol */
+#define BODY_FIRST 512u   /* bytes searched for reads of arguments */
+#define BODY_UNKNOWN 256u /* bytes searched of a function without a symbol */
 
 struct function {
-	uint64_t address, bytes; /* bytes 0 = it has no symbol, or one that does not say */
+	uint64_t address, bytes; /* bytes 0 = no symbol, or a symbol without size */
 	bool symbol, skipped;
 };
 
@@ -24,9 +24,9 @@ struct walk {
 	const struct hook_code *code;
 	hook_calls_fn *is;
 	const void *arg;
-	uint64_t slots[SLOTS_MOST]; /* where the linker puts addresses of what is looked for */
+	uint64_t slots[SLOTS_MOST]; /* where the linker stores the addresses searched for */
 	unsigned slot_count;
-	struct function todo[FUNCTIONS_MOST]; /* functions that are reached, each once */
+	struct function todo[FUNCTIONS_MOST]; /* functions reached, each once */
 	unsigned count;
 	bool found;
 };
@@ -86,8 +86,8 @@ static void reach(struct walk *w, uint64_t address)
 		w->todo[w->count++] = (struct function){.address = address};
 }
 
-/* Takes the size and name of a function; exceptions have memory of their own, which counts for
- * nothing. */
+/* Records the size of a function and whether its name is searched for; C++ runtime functions
+ * (__cxa_) are skipped, because exceptions use memory of their own. */
 static void take_symbol(struct walk *w, struct function *f, const Elf64_Sym *y, const char *name)
 {
 	f->symbol = true;
@@ -101,7 +101,7 @@ static unsigned bit_of(uint64_t address)
 	return address / 16 % 64;
 }
 
-/* Looks the functions up that came last, from `first` on. */
+/* Looks up the symbols of the functions added last, from index `first` on. */
 static void look_up(struct walk *w, unsigned first)
 {
 	uint64_t some = 0;
@@ -121,7 +121,7 @@ static void look_up(struct walk *w, unsigned first)
 	}
 }
 
-/* A function in hand: of its branches those out of it count. */
+/* Describes the function being decoded; only branches that leave it count. */
 struct body {
 	struct walk *w;
 	uint64_t address, bytes;
@@ -136,15 +136,15 @@ static void take_branch(void *arg, uint64_t to, bool slot)
 		reach(b->w, to);
 }
 
-/* Follows the calls and jumps of a function. Code without a symbol may be an entry of a linkage
- * table, which a jump ends. */
+/* Adds the functions that a function calls or jumps to. Code without a symbol may be an entry of a
+ * linkage table, which ends at its first jump. */
 static void follow(struct walk *w, const struct function *f)
 {
 	struct body b = {w, f->address, f->bytes ? f->bytes : BODY_UNKNOWN};
 	b.bytes = b.bytes < BODY_MOST ? b.bytes : BODY_MOST;
 	const uint8_t *code = f->skipped ? NULL : code_at(w->code->file, f->address, &b.bytes);
 	if (code && !patch_branches(code, b.bytes, f->address, !f->symbol, take_branch, &b))
-		w->found = true; /* it is not known */
+		w->found = true; /* cannot be decoded: counts as found */
 }
 
 bool hook_calls(const struct hook_code *c, uint64_t entry, unsigned depth, hook_calls_fn *is,
@@ -158,7 +158,7 @@ bool hook_calls(const struct hook_code *c, uint64_t entry, unsigned depth, hook_
 		unsigned end = w.count;
 		look_up(&w, first);
 		for (; first < end && !w.found; first++) {
-			struct function f = w.todo[first]; /* the list grows meanwhile */
+			struct function f = w.todo[first]; /* a copy: the list grows below */
 			if (level < depth || !f.symbol)
 				follow(&w, &f);
 		}
@@ -168,11 +168,11 @@ bool hook_calls(const struct hook_code *c, uint64_t entry, unsigned depth, hook_
 
 /* ---- arguments ---- */
 
-/* A function that arguments are handed on to, and which. */
+/* Holds which of the original arguments reach each function unchanged, one bit per argument. */
 struct passed {
 	struct walk *w;
-	unsigned holds[FUNCTIONS_MOST]; /* by function */
-	unsigned now;                   /* of the one in hand */
+	unsigned holds[FUNCTIONS_MOST]; /* by index in todo */
+	unsigned now;                   /* bits of the function being decoded */
 };
 
 static void take_passed(void *arg, uint64_t to, unsigned holds)
@@ -217,7 +217,7 @@ unsigned hook_arguments(const struct hook_code *c, uint64_t entry, unsigned dept
 /* ---- callees ---- */
 
 struct callees {
-	uint64_t low, high; /* of the function */
+	uint64_t low, high; /* address range of the function */
 	uint64_t *v;
 	unsigned n, most;
 };
@@ -241,7 +241,7 @@ unsigned hook_callees(const struct hook_code *c, const Elf64_Sym *y, uint64_t *v
 
 /* ---- behind a jump ---- */
 
-/* Can the code at `entry` be hooked? */
+/* Tells whether the code at `entry` can be hooked. */
 static bool can_be_hooked(const struct elfmap *m, uint64_t entry)
 {
 	struct patch p = {0};

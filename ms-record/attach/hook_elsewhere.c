@@ -27,11 +27,11 @@
 struct search {
 	const struct hook_symbols *file;
 	const Elf64_Sym *malloc;
-	char prefix[64]; /* of its name */
+	char prefix[64]; /* what precedes "malloc" in its name */
 	uint64_t callees[CALLEES_MOST];
 	unsigned callee_count;
 	const char *found;
-	unsigned score; /* of what was found */
+	unsigned score; /* how likely `found` is */
 };
 
 static const char *is_function(const struct elfmap_table *t, size_t i)
@@ -70,7 +70,8 @@ static bool is_wrapper(const struct search *s, const Elf64_Sym *y)
 	return hook_calls(&c, y->st_value, WRAPPER_DEPTH, is_others, NULL);
 }
 
-/* The malloc of the module, or the one with the shortest prefix, if it has blocks of its own. */
+/* Finds the module's malloc, the one with the shortest prefix. Returns whether it allocates blocks
+ * itself. */
 static bool find_malloc(struct search *s)
 {
 	size_t best = sizeof s->prefix;
@@ -91,8 +92,8 @@ static bool find_malloc(struct search *s)
 	return true;
 }
 
-/* Is it recorded, or does it give out nothing? The C library's own names for its functions are defined
- * beside a malloc for whoever links them, and called by nothing. */
+/* Tells whether a function is recorded or allocates nothing. The C library's own names (__libc_)
+ * are defined beside a malloc for the linker only, and never called. */
 static bool is_known(const struct search *s, const char *name)
 {
 	static const char *const others[] = {"dealloc", "free", "usable", "stat",
@@ -107,7 +108,7 @@ static bool is_known(const struct search *s, const char *name)
 	return hook_known_arguments(name);
 }
 
-/* Does it call what malloc does? *calls: or that itself. */
+/* Tells whether a function and malloc have a callee in common. *calls: it calls malloc itself. */
 static bool shares(const struct search *s, const Elf64_Sym *y, bool *calls)
 {
 	uint64_t v[CALLEES_MOST];
@@ -132,7 +133,7 @@ static void consider(struct search *s, const char *name, const Elf64_Sym *y)
 	unsigned score = ends_as(name, "malloc") ? BY_NAME : 0;
 	for (unsigned i = 0; i < s->callee_count; i++)
 		if (s->callees[i] == y->st_value)
-			return; /* a part of malloc */
+			return; /* called by malloc: a part of it */
 	score += shares(s, y, &calls) ? BY_CALLS : 0;
 	if (calls || score <= s->score || is_wrapper(s, y))
 		return;
@@ -154,7 +155,8 @@ static bool search(struct search *s)
 	return s->found;
 }
 
-/* The process is over: its files are those of that name, if these are the same. */
+/* Opens the file of a mapping by its name, since the process has ended. Returns -1 if another file
+ * has that name now. */
 static int open_file(const struct attach_map *m)
 {
 	struct stat st;
@@ -168,7 +170,8 @@ static int open_file(const struct attach_map *m)
 	return fd;
 }
 
-/* May its blocks be freed by what was hooked? Where the program has its own malloc, those of that. */
+/* Tells whether blocks of the module may be freed by hooked functions; if the program has its own
+ * malloc, only blocks of the module of that. */
 static bool may_be(const struct session *s, const struct attach_map *m)
 {
 	return !s->guest.own_malloc ||

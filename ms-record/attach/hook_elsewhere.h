@@ -7,7 +7,7 @@
 
 struct session;
 
-/* Finds the function that is likely to have given out blocks that were freed and never seen, if these
- * are more than a few: "arena_malloc in a". *text stays as it is where there is none, and where
- * something is in it already. For the thread that ends the session. */
+/* Finds the function that probably allocated blocks whose allocation was not recorded, if more than
+ * a few were freed: "arena_malloc in a". Leaves *text unchanged if there is none or if it is not
+ * empty. For the thread that ends the session. */
 void hook_elsewhere(const struct session *s, char *text, size_t size);

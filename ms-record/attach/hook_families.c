@@ -30,13 +30,13 @@
 #define WRAPPER_DEPTH 2u
 #define ARGUMENTS_DEPTH 2u
 #define FUNCTIONS_MOST 24u
-enum { MALLOC, FREE, CALLOC, REALLOC }; /* of hook_prefixed_names, which begins so */
+enum { MALLOC, FREE, CALLOC, REALLOC }; /* the first indices of hook_prefixed_names */
 
-/* Those of one prefix, in one module. */
+/* Holds the functions of one prefix in one module. */
 struct family {
 	char prefix[PREFIX_MOST];
-	const Elf64_Sym *functions[FUNCTIONS_MOST]; /* by hook_prefixed_names; NULL = none */
-	bool exported;                              /* its malloc is for other modules, too */
+	const Elf64_Sym *functions[FUNCTIONS_MOST]; /* as in hook_prefixed_names; NULL = none */
+	bool exported;                              /* other modules may use its malloc too */
 };
 
 struct families {
@@ -52,8 +52,8 @@ static bool is_function(const Elf64_Sym *y)
 	return y->st_shndx != SHN_UNDEF && y->st_value && (type == STT_FUNC || type == STT_NOTYPE);
 }
 
-/* Prefixes that say that it is another name of malloc, that its blocks are given out by functions
- * of other names as well (PHP), or that its functions have other arguments. */
+/* Tells whether a prefix cannot be a family's: it marks an alias of malloc, an allocator whose
+ * blocks also come from functions of other names (PHP), or functions with other parameters. */
 static bool is_refused(const char *prefix)
 {
 	static const char *const names[] = {"__libc_",    "__real_", "__wrap_",  "__rtld_",
@@ -91,14 +91,15 @@ static struct family *family_of(struct families *all, const char *prefix, size_t
 
 /* ---- a table ---- */
 
-/* A text of the table that ends with "malloc": names begin in [from, to]. */
+/* Holds the offsets of a text that ends with "malloc": a symbol's name in [from, to] is its
+ * suffix. */
 struct text {
 	uint64_t from, to;
 };
 
 static size_t find_texts(const struct elfmap_table *t, struct text v[FAMILIES_MOST])
 {
-	static const char wanted[] = "malloc"; /* with its NUL */
+	static const char wanted[] = "malloc"; /* including its NUL */
 	const char *p = t->strings, *end = p + t->bytes;
 	size_t n = 0;
 	while (n < FAMILIES_MOST && (p = memmem(p, (size_t)(end - p), wanted, sizeof wanted))) {
@@ -146,8 +147,8 @@ static bool is_whole(const struct family *f, bool before)
 	       (f->functions[CALLOC] || f->functions[REALLOC] || (before && !*f->prefix));
 }
 
-/* `before`: the file has the program's own malloc, if it has one; that is a family however many
- * others there are, and without calloc and realloc, too. */
+/* Finds the families of a file. `before`: the file may hold the program's own malloc, which is a
+ * family without a prefix, and needs neither calloc nor realloc. */
 static void find_families(struct families *all, const struct hook_symbols *file, bool before)
 {
 	unsigned kept = 0;
@@ -211,7 +212,7 @@ static bool is_wrapper(const struct families *all, const struct family *f,
 	return hook_calls(&code, f->functions[MALLOC]->st_value, WRAPPER_DEPTH, is_allocation, &o);
 }
 
-/* Does its malloc take the size, and nothing besides? */
+/* Tells whether the family's malloc takes no argument except the size. */
 static bool takes_size(const struct family *f, const struct hook_symbols *file)
 {
 	const struct hook_code code = {&file->file, file->tables, file->n};
@@ -232,7 +233,8 @@ static bool is_malloc_of(const void *arg, const char *name, bool imported)
 	       ends_as(name, "malloc") && strlen(name) == strlen(f->prefix) + strlen("malloc");
 }
 
-/* Does the module have a malloc that comes to it? Then that is what is recorded. */
+/* Tells whether the module's plain malloc calls the family's malloc: then the plain one is
+ * recorded. */
 static bool is_part(const struct families *all, const struct family *f,
 		    const struct hook_symbols *file)
 {
@@ -244,21 +246,22 @@ static bool is_part(const struct families *all, const struct family *f,
 	return false;
 }
 
-/* A module. */
+/* Describes the module that a family is in. */
 struct where {
 	const struct hook_symbols *file;
-	const struct attach_module *module; /* NULL = it is only asked whether it has any */
-	bool runtime;                       /* what it has besides malloc are parts of that */
-	bool before; /* its functions are bound before those of the preloaded library */
+	const struct attach_module *module; /* NULL = the file is only checked for families */
+	bool runtime;                       /* its other families are parts of its malloc */
+	bool before; /* its functions take precedence over the preloaded library's */
 };
 
-/* Without a prefix it is one that other modules do not see, or see before ours, or was opened later;
- * with one it may be malloc under another name. */
+/* Tells whether a family is an allocator of its own. Without a prefix it is if other modules do not
+ * use it, bind to it before the preloaded malloc, or it was loaded later; with a prefix it may
+ * still be malloc under another name. */
 static bool is_own(const struct hook_families *known, const struct families *all,
 		   const struct family *f, const struct where *at)
 {
 	bool unused =
-		known->own && at->runtime; /* bound to the program's, it calls its own no more */
+		known->own && at->runtime; /* callers use the executable's malloc, not this one */
 	uint64_t bias = at->module ? at->module->bias : 0;
 	if (bias + f->functions[MALLOC]->st_value == known->malloc && !unused)
 		return false;
@@ -270,8 +273,8 @@ static bool is_own(const struct hook_families *known, const struct families *all
 	       !is_wrapper(all, f, at->file);
 }
 
-/* The C library that the program has from the start is recorded by its malloc, unless the program has
- * its own. */
+/* Tells whether a module may have families. The C library loaded at start is recorded by its
+ * malloc, unless the program has its own. */
 static bool may_have(const struct hook_families *known, const char *path)
 {
 	return !is_linker(path) && (known->later || known->own || !hook_is_runtime(path));
@@ -290,7 +293,8 @@ static void give(const struct hook_place *place, const char *text, uint32_t fami
 	hook_spec_free(&spec);
 }
 
-/* Says where a function of a family begins, as long as that is not another one of them. */
+/* Returns where a function of a family begins: behind a jump, unless another function of the family
+ * is there. */
 static uint64_t begins(const struct family *f, const struct hook_symbols *file, unsigned function)
 {
 	const struct hook_code code = {&file->file, file->tables, file->n};
@@ -338,7 +342,7 @@ static void give_known(const struct hook_symbols *file, const struct attach_modu
 		}
 }
 
-/* Has it an allocator whose names are known in full? */
+/* Tells whether the file has an allocator whose function names are known in full. */
 static bool has_known(const struct hook_symbols *file)
 {
 	static const char *const keys[] = {"mallocx", "mi_malloc", "tc_malloc", "moz_arena_malloc"};

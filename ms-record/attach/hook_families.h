@@ -12,33 +12,33 @@
 
 struct session;
 
-/* Holds all that is known before families are looked for. */
+/* Holds the state of a search for families. */
 struct hook_families {
-	uint32_t next;   /* number of the next family that is found by its prefix */
-	uint64_t malloc; /* the malloc that is recorded anyway; 0 = not known */
-	bool later;    /* the modules were opened later: an allocator without a prefix is one too */
-	bool launched; /* so is one of the executable, which comes before the preloaded library; */
-	bool own;      /* that was found: the C library's may be called by it, or beside it */
+	uint32_t next;   /* number of the next family found */
+	uint64_t malloc; /* address of the malloc that is recorded anyway; 0 = not known */
+	bool later;      /* modules loaded later: an allocator without a prefix counts */
+	bool launched;   /* launched: the executable's own malloc counts too */
+	bool own;        /* own malloc found: the C library's functions count as well */
 };
 
-/* Names the hooks that a launched process wants, as bits: functions that were named, families that
- * are there, those in modules that it may open later, operators of its own. */
+/* Lists, as bits, reasons to hook a launched process: functions named by --hook, families found,
+ * modules that it may load later, its own C++ operators. */
 enum { HOOKS_ASKED = 1, HOOKS_FAMILIES = 2, HOOKS_LATER = 4, HOOKS_OPERATORS = 8 };
-/* HOOKS_FAMILIES and HOOKS_LATER, by the symbols of what is mapped. */
+/* Returns the HOOKS_FAMILIES and HOOKS_LATER bits, as the symbols of the mapped files require. */
 unsigned hook_families_wanted(struct session *s);
-/* Calls `f` with each function of them that is there; `spec` lasts as long as that call. */
+/* Is called with each function of a family that was found; `spec` is valid during the call only. */
 typedef void hook_families_fn(void *arg, const struct hook_spec *spec,
 			      const struct hook_place *place);
 void hook_families_each(const struct hook_modules *m, struct hook_families *known,
 			hook_families_fn *f, void *arg);
-/* Says in `err`, and for the trace, that this function of one cannot be hooked, unless something was
- * said before. */
+/* Reports in `err`, and in the trace, that a family's function cannot be hooked, unless an error is
+ * set already. */
 void hook_families_refused(struct session *s, struct ms_err *err, const struct hook_spec *spec,
 			   const struct hook_place *place, const char *why);
 /* Calls `f` with each C++ operator new and delete that the module at `path` defines. */
 void hook_operators_each(const struct hook_modules *m, const char *path, hook_families_fn *f,
 			 void *arg);
-/* hook_operators.c. Of the executable of the process whose folder of /proc that is: does it define an
- * operator new, and no malloc, and does nothing that it calls lead to malloc? False also when its
- * code cannot be read. (Reads its symbols: slow where there is one.) */
+/* Tells whether the executable of a process (`proc`: folder /proc/PID) defines an operator new that
+ * never leads to malloc, and no malloc. False also if its code cannot be read. Slow if it has an
+ * operator new, since all its symbols are read. (hook_operators.c) */
 bool hook_operators_own(int proc);

@@ -18,13 +18,13 @@
 struct hook_module {
 	struct attach_module m;
 	struct hook_symbols file;
-	struct elfmap_table known[HOOK_TABLES]; /* what is_known of each, its symbols malloc'ed */
+	struct elfmap_table known[HOOK_TABLES]; /* the known symbols of each table, malloc'ed */
 };
 
 /* ---- files ---- */
 
-/* Does it begin as a name for hook_find_known does? There are a hundred such names, of programs with
- * a hundred thousand symbols. */
+/* Tells whether a symbol begins like a name for hook_find_known: searches for about a hundred such
+ * names would be slow among a hundred thousand symbols. */
 static bool is_known(const char *name)
 {
 	static const char *const starts[] = {"je_",     "_rjem_",  "mi_",        "tc_",
@@ -105,7 +105,7 @@ void hook_modules_free(struct hook_modules *all)
 
 /* ---- names ---- */
 
-/* Classifies what a compiler appended to a function's name. */
+/* Classifies the suffix that a compiler appended to a function's name. */
 enum suffix { NONE, SAME, CHANGED, OTHER };
 
 static enum suffix suffix_of(const char *s)
@@ -119,7 +119,7 @@ static enum suffix suffix_of(const char *s)
 	return !strncmp(s, ".lto_priv", 9) || !strncmp(s, ".llvm.", 6) ? SAME : OTHER;
 }
 
-/* "ns::f(int) const" without parameters, in place; and without what stands before the name. */
+/* Cuts the parameters off a demangled name in place: "ns::f(int) const" becomes "ns::f". */
 static void strip_parameters(char *name)
 {
 	int depth = 0;
@@ -134,7 +134,8 @@ static void strip_parameters(char *name)
 	}
 }
 
-/* A template's name begins with what it returns. */
+/* Tells whether a demangled name ends with the wanted one; a template's name begins with its return
+ * type. */
 static bool ends_as(const char *name, const char *wanted)
 {
 	size_t n = strlen(name), w = strlen(wanted);
@@ -155,7 +156,7 @@ static bool demangles_to(const char *mangled, size_t n, const char *wanted)
 	return same;
 }
 
-/* Part of a C++ name that is in the mangled one as it is; "" = there is none. */
+/* Stores the part of a C++ name that its mangled form contains unchanged; "" = none. */
 static void key_of(const char *name, char key[64])
 {
 	size_t n = strcspn(name, "(<"), from = n;
@@ -166,7 +167,7 @@ static void key_of(const char *name, char key[64])
 		key[0] = '\0';
 }
 
-/* Does the symbol have that name? *suffix: and what behind it. */
+/* Tells whether the symbol has that name, mangled or not. *suffix: kind of its suffix. */
 static bool is_named(const char *symbol, const char *wanted, const char *key, enum suffix *suffix)
 {
 	size_t n = strlen(wanted);
@@ -195,8 +196,8 @@ struct found {
 	struct hook_place *place;
 	unsigned count;
 	bool indirect;
-	char others[200];  /* where else */
-	char changed[128]; /* a copy with other arguments */
+	char others[200];  /* all places found, as text */
+	char changed[128]; /* name of a copy with other parameters */
 };
 
 static void note(struct found *f, const struct hook_module *m, const char *name)

@@ -26,25 +26,25 @@
 #include "ms-record/session/pool.h"
 #include "ms-record/session/session.h"
 
-#define PAGE_NS UINT64_C(2000000000) /* for the guest to map one */
+#define PAGE_NS UINT64_C(2000000000) /* time limit for the guest to map a page */
 
 struct known {
 	uint64_t start, inode;
 };
 
 struct hook_late {
-	MS_ARRAY(struct known) known; /* mappings of executed files that were looked at */
-	bool placed[MG_HOOKS_MAX];    /* by number of --hook */
-	struct attach *attach;        /* the guest was put into it by that; NULL = preloaded */
+	MS_ARRAY(struct known) known; /* file mappings that were searched already */
+	bool placed[MG_HOOKS_MAX];    /* by number of --hook: it has been placed */
+	struct attach *attach;        /* attachment of the process; NULL = guest preloaded */
 };
 
 struct work {
-	struct hook_work w; /* its modules are the new ones */
+	struct hook_work w; /* its modules: only the new ones */
 	struct hook_results *results;
 	struct session *s;
-	struct attach *attach;      /* of the image; NULL = the guest is preloaded */
-	bool child;                 /* of the process that was attached to */
-	bool written[MG_HOOKS_MAX]; /* in this look */
+	struct attach *attach;      /* attachment; NULL = the guest is preloaded */
+	bool child;                 /* a forked child of the attached process */
+	bool written[MG_HOOKS_MAX]; /* hooks written in this search */
 	bool throws;
 };
 
@@ -142,7 +142,7 @@ static bool is_new(const void *arg, const struct attach_map *m)
 
 /* ---- where hooks go ---- */
 
-/* Reads the table of the hooks that are placed already. */
+/* Reads the table of hooks placed so far from the process. */
 static bool read_hooks(struct work *w)
 {
 	struct session *s = w->s, *head = s->pool->head_session;
@@ -166,7 +166,7 @@ static bool read_hooks(struct work *w)
 	return true;
 }
 
-/* The guest maps a page, while it waits. */
+/* Lets the waiting guest map a page for slots. Returns its address; 0 = it did not. */
 static uint64_t page_by_guest(struct work *w, const struct attach_module *m)
 {
 	struct session *s = w->s;
@@ -184,7 +184,7 @@ static uint64_t page_by_guest(struct work *w, const struct attach_module *m)
 
 static uint64_t new_page(struct hook_work *hooks, const struct attach_module *m)
 {
-	struct work *w = (struct work *)hooks; /* its first member */
+	struct work *w = (struct work *)hooks; /* cast to the enclosing struct: its first member */
 	if (!w->attach || !hijack_filtered(w->s->process.folder))
 		return page_by_guest(w, m);
 	return w->child ? 0 : attach_more_room(w->attach, m->code_low, m->code_high);
@@ -203,14 +203,14 @@ static void refuse(struct work *w, const struct hook_spec *spec, const char *mod
 	char *text = w->results->refused.text, where[300];
 	size_t n = strlen(text);
 	snprintf(where, sizeof where, "'%.128s' in '%.128s'", spec->name, basename(module));
-	if (!strstr(text, where)) /* it may be opened again and again */
+	if (!strstr(text, where)) /* once, however often the module is loaded */
 		snprintf(text + n, sizeof w->results->refused.text - n,
 			 "%s%s, which was loaded later, cannot be hooked: %s", n ? "; " : "", where,
 			 why);
 }
 
-/* It belongs to a module that is not there any more, so nobody is inside. What a forked child has is
- * not known when it looks first, but jumps are there. */
+/* Tells whether a hook belongs to a module that was unloaded, so that no thread is inside it. At a
+ * child's first search no module is known yet, but its hooks are in place. */
 static bool is_stale(const struct work *w, uint32_t i)
 {
 	const struct mg_hook *h = &w->w.hooks[i];
@@ -220,7 +220,8 @@ static bool is_stale(const struct work *w, uint32_t i)
 	       hook_state(&w->w.h, h) != PATCH_JUMPS;
 }
 
-/* Its place in the table; `count` when it is a new one. */
+/* Returns an index in the table for a new hook: a stale entry's whose slot is near enough, else
+ * `count`. */
 static uint32_t place_for(const struct work *w, const struct attach_module *m)
 {
 	for (uint32_t i = 0; i < w->w.count; i++)
@@ -229,7 +230,7 @@ static uint32_t place_for(const struct work *w, const struct attach_module *m)
 	return w->w.count;
 }
 
-/* Who takes the hooks out again has to know. */
+/* Records hook `i` for the code that removes hooks later. */
 static void note(struct work *w, uint32_t i)
 {
 	w->written[i] = true;
@@ -255,7 +256,7 @@ static bool is_hooked(const struct work *w, uint64_t entry)
 	return false;
 }
 
-/* A module was unloaded, and lies where it did before. */
+/* Places hooks again in modules that were reloaded at the same address. */
 static void place_again(struct work *w)
 {
 	for (uint32_t i = 0; i < w->w.count && still_waits(w->s); i++) {
@@ -267,8 +268,8 @@ static void place_again(struct work *w)
 	}
 }
 
-/* Removes the hooks of unloaded modules from the table: another module, whose code begins with the
- * same bytes, may be loaded there. */
+/* Clears the table entries of unloaded modules: another module with the same first bytes may be
+ * loaded at that address. */
 static void forget_stale(struct work *w)
 {
 	static const uint64_t nowhere = 1;

@@ -15,25 +15,27 @@ struct hook_late;
 struct hooks;
 struct session;
 
-/* Holds what became of the functions that --hook names, in the whole run. */
+/* Holds, for the whole run, which functions that --hook names were hooked. */
 struct hook_results {
 	const struct hooks *asked;
-	bool placed[MG_HOOKS_MAX]; /* in any program, by number */
-	struct ms_err refused;     /* why others were not, in the first that had some */
+	bool placed[MG_HOOKS_MAX]; /* by number of --hook: hooked in some program */
+	struct ms_err refused;     /* first reasons why others were not */
 };
 
-/* Notes that all modules that are mapped now have been searched. */
+/* Records that all modules in `maps` have been searched. */
 void hook_late_known(struct session *s, const struct attach_maps *maps);
-/* The session is of the process that `a` is of. What `a` keeps until the session is freed, or
- * gives to hook_late_forget before it is freed itself. */
+/* Starts late hooks for the session of an attached process. Returns the state, which `a` keeps
+ * until the session is freed; if `a` is freed first, it passes the state to hook_late_forget. */
 struct hook_late *hook_late_begin(struct session *s, struct attach *a);
 void hook_late_forget(struct hook_late *l);
-/* That of --hook has been placed in it. */
+/* Records that the i-th function of --hook was hooked in the session's process. */
 void hook_late_placed(struct session *s, size_t i, struct hook_results *results);
-/* Has it never been? For the thread that knows that the session has ended. */
+/* Tells whether the i-th function of --hook was never hooked. For the thread that knows that the
+ * session has ended. */
 bool hook_late_missing(const struct session *s, size_t i);
 void hook_late_free(struct hook_late *l);
-/* Does a thread of the process wait for it? Any thread may ask. */
+/* Tells whether a thread of the process waits for late hooks. Any thread may call it. */
 bool hook_late_asked(const struct session *s);
-/* Does what its threads wait for. */
+/* Hooks newly loaded modules if a thread of the process waits for that, and lets the thread
+ * continue. */
 void hook_late_look(struct session *s, struct hook_results *results);

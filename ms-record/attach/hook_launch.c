@@ -32,10 +32,10 @@
 struct work {
 	struct hook_work w;
 	struct session *s;
-	int fd; /* the guest waits at its other end */
+	int fd; /* socket; the guest waits at the other end */
 	const struct hooks *hooks;
 	bool *placed;
-	bool refused; /* one that was asked for */
+	bool refused; /* a requested hook could not be placed */
 	struct ms_err *err;
 };
 
@@ -54,7 +54,8 @@ static bool answer(int fd)
 	return send(fd, "", 1, MSG_NOSIGNAL) == 1;
 }
 
-/* The guest maps a page. Where the maps showed room there may be none any more. */
+/* Lets the guest map a page for slots. Tries several places, because room that the maps showed may
+ * be used by now. Returns the address; 0 = none. */
 static uint64_t new_page(struct hook_work *hooks, const struct attach_module *m)
 {
 	enum { PLACES = 8 };
@@ -71,11 +72,12 @@ static uint64_t new_page(struct hook_work *hooks, const struct attach_module *m)
 	return 0;
 }
 
-/* It waits WELCOME_S for each message (guest/preload/start.c); then it closes its end, and runs. */
+/* Tells whether the guest still waits. It waits WELCOME_S for each message (guest/preload/start.c),
+ * then closes its end and lets the program run. */
 static bool waits(struct hook_work *hooks)
 {
 	struct pollfd p = {.fd = ((struct work *)hooks)->fd, .events = POLLRDHUP};
-	return poll(&p, 1, 0) <= 0; /* a signal to us says nothing of it */
+	return poll(&p, 1, 0) <= 0; /* an interrupted poll does not mean that it closed */
 }
 
 /* ---- the jumps ---- */
@@ -98,8 +100,8 @@ static int place(struct work *w, const struct hook_spec *spec, uint32_t kind,
 	return rc;
 }
 
-/* Places a hook that --hook asks for. A missing function is no error: another program may have it,
- * or a module that is opened later. */
+/* Places a hook that --hook asks for. A missing function is no error: another program, or a module
+ * loaded later, may have it. */
 static void place_asked(struct work *w, const struct hook_spec *spec)
 {
 	struct hook_place at;
@@ -117,7 +119,8 @@ static void place_asked(struct work *w, const struct hook_spec *spec)
 		 n ? "\nms-record: " : "", spec->name, why.text);
 }
 
-/* Does the program's own malloc have this function? Other modules are bound to it before ours. */
+/* Tells whether the function is one of the program's own malloc family, which other modules use
+ * instead of the preloaded one. */
 static bool is_own(const struct work *w, const struct hook_spec *spec, const struct hook_place *at)
 {
 	static const char *const names[] = {"malloc", "free", "calloc", "realloc"};
@@ -127,7 +130,7 @@ static bool is_own(const struct work *w, const struct hook_spec *spec, const str
 	return false;
 }
 
-/* Notes that the program's own malloc is the one that is recorded. */
+/* Records that the program's own malloc is the recorded one. */
 static void name_own(struct work *w, const struct hook_place *at)
 {
 	struct mg_session *m = w->s->mem;
@@ -136,7 +139,7 @@ static void name_own(struct work *w, const struct hook_place *at)
 	w->s->guest.own_malloc = true;
 	memcpy(libc, m->allocator, sizeof libc);
 	libc[sizeof libc - 1] = '\0';
-	libc[strcspn(libc, " ")] = '\0'; /* without its version, as of attached processes */
+	libc[strcspn(libc, " ")] = '\0'; /* without its version, as for attached processes */
 	const char *known = attach_allocator_known(&w->w.memory, w->s->process.folder, &at->module);
 	snprintf(m->allocator, sizeof m->allocator, "%.50s%s, %.60s",
 		 known ? known : basename(at->module.map->path), known ? " (static)" : "", libc);
@@ -154,7 +157,7 @@ static void place_known(void *arg, const struct hook_spec *spec, const struct ho
 			name_own(w, at);
 		return;
 	}
-	if (hook_is_runtime(at->module.map->path)) /* beside the program's own */
+	if (hook_is_runtime(at->module.map->path)) /* the C library's, beside the program's own */
 		return;
 	w->refused |= own;
 	if (own && !w->err->text[0])
@@ -163,7 +166,7 @@ static void place_known(void *arg, const struct hook_spec *spec, const struct ho
 	hook_families_refused(w->s, w->err, spec, at, why.text);
 }
 
-/* An operator of the program's own, which allocates by itself. */
+/* Hooks a C++ operator of the program that allocates without malloc. */
 static void place_own(void *arg, const struct hook_spec *spec, const struct hook_place *at)
 {
 	struct work *w = arg;
@@ -175,8 +178,8 @@ static void place_own(void *arg, const struct hook_spec *spec, const struct hook
 			   spec->name, why.text);
 }
 
-/* Hooks an operator beside the program's own malloc, which it may call or not; where free is the delete
- * of its blocks, too, they would come from elsewhere. */
+/* Hooks a C++ operator of a program with its own malloc. The operator may not call that malloc, and
+ * free may serve as its delete: its blocks would then seem to come from elsewhere. */
 static void place_beside(void *arg, const struct hook_spec *spec, const struct hook_place *at)
 {
 	struct work *w = arg;
@@ -185,8 +188,7 @@ static void place_beside(void *arg, const struct hook_spec *spec, const struct h
 		place(w, spec, MG_HOOK_CUSTOM, at, &ignored);
 }
 
-/* Hooks the function of the dynamic linker that tells debuggers of modules that are opened
- * later. */
+/* Hooks the function by which the dynamic linker notifies debuggers of modules loaded later. */
 static void place_linker(struct work *w)
 {
 	static char module[] = CPU_LINKER, name[] = "_dl_debug_state";
@@ -194,7 +196,7 @@ static void place_linker(struct work *w)
 	struct attach_symbol debug = {.name = "_r_debug"};
 	struct hook_place at;
 	struct ms_err ignored = {0};
-	enum { STATE = 24 }; /* of r_state in struct r_debug */
+	enum { STATE = 24 }; /* offset of r_state in struct r_debug */
 	if (hook_find(&w->w.modules, &spec, &at, &ignored))
 		return;
 	attach_elf_dynamic(&w->w.memory, &at.module, &debug, 1);
@@ -248,7 +250,7 @@ bool hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *pla
 			 .hooks = hooks,
 			 .placed = placed,
 			 .err = err};
-	bool needed = s->hooks_wanted != HOOKS_LATER; /* or there may be nothing to hook */
+	bool needed = s->hooks_wanted != HOOKS_LATER; /* else nothing may need a hook now */
 	if (!receive(fd)) {
 		if (needed)
 			ms_err_set(err,
@@ -260,7 +262,7 @@ bool hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *pla
 	w.w.enter = s->mem->enter_custom;
 	w.w.hooks_at = s->mem->hooks;
 	bool closed = hook_work_open(&w.w, s->process.folder);
-	w.refused = closed && hooks->n; /* what nobody asked for is no reason not to run it */
+	w.refused = closed && hooks->n; /* only requested hooks may keep the program from running */
 	if (w.refused || (closed && needed))
 		ms_err_sys(err, "cannot hook anything in '%s': its memory cannot be accessed",
 			   s->name);
@@ -269,12 +271,13 @@ bool hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *pla
 	hook_work_close(&w.w);
 	s->mem->late_page = 0;
 	bool refused = all && w.refused;
-	/* It ends itself: one that waited no longer runs already, and is not to be killed. */
+	/* The guest ends the process itself: if it did not wait, the program runs already and must
+	 * not be killed. */
 	if (refused)
 		__atomic_store_n(&s->mem->hooks_wanted, MG_HOOKS_REFUSED, __ATOMIC_RELEASE);
 	answer(fd);
 	if (!refused)
 		return false;
-	receive(fd); /* until it is gone, or closes its end */
+	receive(fd); /* returns when the guest ends or closes its end */
 	return !__atomic_load_n(&s->mem->guest_ready, __ATOMIC_ACQUIRE);
 }

@@ -11,11 +11,12 @@
 struct ms_err;
 struct session;
 
-/* May there be something to hook in it? Then the session says so to the guest. */
+/* Tells whether there may be functions to hook in the program, and if so lets the guest wait for
+ * the hooks. */
 bool hook_launch_wanted(struct session *s, const struct hooks *hooks);
-/* Speaks with the guest at the other end of `fd`, and places the hooks; placed[i] is set for each
- * of `hooks` that was; `err` is set to lines, one for each function that is there and cannot be
- * hooked. With `all` the program is not run where there is such a line: true = it ended, having
- * done nothing. False = it runs, with the hooks that were placed. */
+/* Exchanges messages with the guest over `fd` and places the hooks. placed[i]: the i-th of `hooks`
+ * was placed. `err` gets one line for each function found that cannot be hooked. With `all` the
+ * program does not run if there is such a line: returns true if it ended without having run; false
+ * if it runs with the placed hooks. */
 bool hook_launch(struct session *s, const struct hooks *hooks, int fd, bool *placed, bool all,
 		 struct ms_err *err);

@@ -7,12 +7,13 @@ struct hook_name {
 	const char *name, *arguments;
 };
 
-/* Behind any prefix; malloc, free, calloc and realloc first. */
+/* Lists the functions of a family, without the prefix; malloc, free, calloc and realloc come
+ * first. */
 extern const struct hook_name hook_prefixed_names[];
 extern const unsigned hook_prefixed_count;
-/* C++'s operators new and delete, as a symbol has them. */
+/* Lists C++'s operators new and delete by their mangled names. */
 extern const struct hook_name hook_operators[];
 extern const unsigned hook_operator_count;
-/* Returns the description of a function of mimalloc, tcmalloc, jemalloc or mozjemalloc by its whole
- * name; NULL = it is none. */
+/* Returns the parameters of a function of mimalloc, tcmalloc, jemalloc or mozjemalloc, by its full
+ * name; NULL = no such function. */
 const char *hook_known_arguments(const char *name);

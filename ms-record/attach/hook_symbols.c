@@ -12,7 +12,7 @@
 #include "ms-record/ptrace/attach_elf.h"
 
 #define PATH_MOST 4400u
-#define TEXTS_MOST (UINT64_C(256) << 20) /* a program waits meanwhile */
+#define TEXTS_MOST (UINT64_C(256) << 20) /* limit of the time that a program waits for the search */
 
 /* ---- debug files ---- */
 
@@ -35,7 +35,7 @@ static bool try_debug(struct hook_symbols *y, int proc, const char *path, const 
 	return false;
 }
 
-/* "x.debug" as the file says; NULL = it does not. */
+/* Returns the debug file's name, such as "x.debug", from .gnu_debuglink; NULL = none. */
 static const char *linked_name(const struct elfmap *m)
 {
 	const Elf64_Shdr *s = ms_elf_named(&m->elf, ".gnu_debuglink");

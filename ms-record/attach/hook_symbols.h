@@ -12,17 +12,19 @@ struct attach_map;
 #define HOOK_TABLES 3u
 
 struct hook_symbols {
-	struct elfmap file, debug;               /* without a file or debug file: all 0 */
-	struct elfmap_table tables[HOOK_TABLES]; /* of both */
+	struct elfmap file, debug;               /* all 0 if there is none */
+	struct elfmap_table tables[HOOK_TABLES]; /* tables of both files */
 	unsigned n;
-	bool stripped; /* there are no symbols but those for the linker */
+	bool stripped; /* only the dynamic linker's symbols are left */
 };
 
-/* Opens the file that is mapped there, in the process whose folder of /proc is `proc`. False: it
- * cannot be had, or is no ELF file; there is nothing to close. */
+/* Opens a mapped file of a process and reads its symbols. `proc`: folder /proc/PID. Returns false
+ * if it cannot be opened or is no ELF file; nothing is open then. */
 bool hook_symbols_open(struct hook_symbols *y, int proc, const struct attach_map *map);
-/* Reads a file that is open as hook_symbols_open does, without its debug file; `fd` may be -1. */
+/* Reads the symbols of an open file as hook_symbols_open does, but not its debug file; `fd` may be
+ * -1. */
 bool hook_symbols_open_file(struct hook_symbols *y, int fd);
 void hook_symbols_close(struct hook_symbols *y);
-/* Has any of the tables a name that ends with that? Quick: only texts are searched. */
+/* Tells whether any table has a name that ends with `end`. Fast: only the string tables are
+ * searched. */
 bool hook_symbols_mention(const struct hook_symbols *y, const char *end);
