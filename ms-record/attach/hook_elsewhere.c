@@ -170,8 +170,8 @@ static int open_file(const struct attach_map *m)
 	return fd;
 }
 
-/* Tells whether blocks of the module may be freed by hooked functions; if the program has its own
- * malloc, only blocks of the module of that. */
+/* Tells whether hooked functions may free blocks of this module; if the program has its own malloc,
+ * only blocks of the module that defines it. */
 static bool may_be(const struct session *s, const struct attach_map *m)
 {
 	return !s->guest.own_malloc ||

@@ -91,8 +91,8 @@ static struct family *family_of(struct families *all, const char *prefix, size_t
 
 /* ---- a table ---- */
 
-/* Holds the offsets of a text that ends with "malloc": a symbol's name in [from, to] is its
- * suffix. */
+/* Holds the span of a string that ends with "malloc": a symbol name that begins in [from, to] ends
+ * with "malloc". */
 struct text {
 	uint64_t from, to;
 };
@@ -254,9 +254,9 @@ struct where {
 	bool before; /* its functions take precedence over the preloaded library's */
 };
 
-/* Tells whether a family is an allocator of its own. Without a prefix it is if other modules do not
- * use it, bind to it before the preloaded malloc, or it was loaded later; with a prefix it may
- * still be malloc under another name. */
+/* Tells whether a family is an allocator of its own. A family without a prefix is, if other modules
+ * do not use it or bind to it before the preloaded malloc, or if it was loaded later; one with a
+ * prefix may be an alias of malloc. */
 static bool is_own(const struct hook_families *known, const struct families *all,
 		   const struct family *f, const struct where *at)
 {

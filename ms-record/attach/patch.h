@@ -18,57 +18,59 @@
 
 struct ms_err;
 
-#define PATCH_BODY_MOST 4096u /* of a function that are looked at */
+#define PATCH_BODY_MOST 4096u /* bytes of a function that are examined */
 #define PATCH_INSTRUCTIONS 8u
 
-extern const uint8_t patch_wait[MG_JUMP_FIRST]; /* the jump to itself */
+extern const uint8_t patch_wait[MG_JUMP_FIRST]; /* a jump to itself */
 
 struct patch {
-	/* Planned are its entry, slot, bytes, and what these are; the rest is the caller's. */
+	/* patch_plan sets entry, slot, bytes, original and patched; the caller sets the rest. */
 	struct mg_hook hook;
 	uint8_t displaced[MG_SLOT_BYTES - MG_SLOT_DISPLACED];
 	uint32_t displaced_bytes;
-	/* offset of each displaced instruction: in bytes from the entry, where it was, and from the
-	 * slot, where it is now */
+	/* offsets in bytes of each displaced instruction: from the entry (old place), and from the
+	 * slot (new place) */
 	struct {
 		uint8_t from, to;
 	} moved[PATCH_INSTRUCTIONS];
 	uint32_t moved_count;
-	bool jumps_back; /* for the planning */
+	bool jumps_back; /* used by patch_plan only: the function jumps into the displaced bytes */
 };
 
 /* ---- NAME_patch.c: the processor's part ---- */
 
-/* Plans the jump from a function at `entry`, of which `code` has the first `n` bytes, to `slot`;
- * `body`: how long it is, 0 = not known. 0; or -1 with `err` saying as half a sentence why it
- * cannot be. */
+/* Plans the jump from a function at `entry` to `slot`. `code`: its first `n` bytes; `body`: its
+ * size in bytes, 0 = not known. Returns 0, or -1 with `err` set to half a sentence that says why it
+ * cannot be hooked. */
 int patch_plan(struct patch *p, uint64_t entry, const uint8_t *code, size_t n, size_t body,
 	       uint64_t slot, struct ms_err *err);
-/* The bytes of its slot, which enters the image at `enter` for `hook`, both addresses. */
+/* Writes the bytes of the slot to `out`. The slot enters the image at address `enter` for the hook
+ * at address `hook`. */
 void patch_slot(const struct patch *p, uint64_t enter, uint64_t hook, uint8_t out[MG_SLOT_BYTES]);
-/* Returns the target of the jump at `entry`; 0 = there is none. */
+/* Returns the target of the jump at `entry`; 0 = no jump. */
 uint64_t patch_target(uint64_t entry, const uint8_t code[MG_JUMP_BYTES]);
-/* Returns where the function of these `n` bytes leads that is nothing but a jump; 0 = it is more. */
+/* Returns the target of a function of `n` bytes that consists of one jump; 0 = it does more. */
 uint64_t patch_leads(uint64_t entry, const uint8_t *code, size_t n);
-/* Calls f with each address that the code at `address` calls or jumps to, as far as that stands in
- * it, or, with `slot`, where in memory it is read; `to_jump`: up to the first jump that is always
- * taken. False: it cannot be decoded. */
+/* Calls `f` with each constant address that the code at `address` calls or jumps to; with `slot`,
+ * the address of the pointer that is read. `to_jump`: stops at the first unconditional jump.
+ * Returns false if the code cannot be decoded. */
 typedef void patch_branch(void *arg, uint64_t to, bool slot);
 bool patch_branches(const uint8_t *code, size_t n, uint64_t address, bool to_jump, patch_branch *f,
 		    void *arg);
 
-/* Returns a bit, from the lowest on, for each of the first four arguments that the function with
- * that code reads. Calls `f` where it calls or jumps to another one while `holds` of them are as they
- * were. What is read through pointers to functions is not known. */
+/* Returns a bit, from the lowest on, for each of the first four arguments that the code reads.
+ * Calls `f` at each call or jump to another function, with the bits of the arguments still
+ * unchanged (`holds`). Calls through pointers are not followed. */
 typedef void patch_passes(void *arg, uint64_t to, unsigned holds);
 unsigned patch_arguments(const uint8_t *code, size_t n, uint64_t address, patch_passes *f,
 			 void *arg);
 
 /* ---- patch.c ---- */
 
-/* Lists what the entry of a hook may hold. PATCH_WAITS: a jump to itself, at which threads wait,
- * because rewriting it was broken off. */
+/* Lists the states of a hook's entry. PATCH_WAITS: it is a jump to itself, at which threads wait,
+ * because rewriting was interrupted. */
 enum patch_state { PATCH_OTHERS, PATCH_ORIGINAL, PATCH_JUMPS, PATCH_WAITS };
 enum patch_state patch_state(const struct mg_hook *h, const uint8_t *now);
-/* A thread is at `ip` when the jump is written: where it goes on. */
+/* Returns the new address of the instruction at `ip` after the jump is written; `ip` if it was not
+ * displaced. */
 uint64_t patch_moved(const struct patch *p, uint64_t ip);

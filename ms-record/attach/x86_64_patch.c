@@ -41,13 +41,13 @@ static bool in_group(const cs_insn *in, unsigned group)
 	return false;
 }
 
-/* The decoder does not count them among the jumps. */
+/* Tells whether the instruction is a loop, which the decoder does not report as a jump. */
 static bool is_loop(const cs_insn *in)
 {
 	return in->id == X86_INS_LOOP || in->id == X86_INS_LOOPE || in->id == X86_INS_LOOPNE;
 }
 
-/* A branch to an address that stands in it. */
+/* Tells whether the instruction is a branch to a constant address. */
 static bool is_direct(const cs_insn *in)
 {
 	const cs_x86 *x = &in->detail->x86;
@@ -76,7 +76,8 @@ static bool ends(const cs_insn *in)
 
 /* ---- one instruction ---- */
 
-/* The `n` bytes of `code`, and behind them how far it is from there to `to`. what: "a jump". */
+/* Writes the `n` bytes of `code` and the 32-bit distance to `to`. `what` names the branch in
+ * errors: "a jump". Returns 0, or -1 with `err` set. */
 static int put_branch(struct patch *p, const uint8_t *code, uint32_t n, uint64_t to,
 		      const char *what, struct ms_err *err)
 {
@@ -98,7 +99,7 @@ static int put_jump(struct patch *p, uint64_t to, struct ms_err *err)
 	return put_branch(p, &jmp, 1, to, "a jump", err);
 }
 
-/* jmp rel32 or jcc rel32. */
+/* Rewrites a jump as jmp rel32 or jcc rel32. */
 static int move_branch(struct patch *p, const cs_insn *in, struct ms_err *err)
 {
 	const uint8_t *code = in->detail->x86.opcode;
@@ -112,8 +113,8 @@ static int move_branch(struct patch *p, const cs_insn *in, struct ms_err *err)
 	return put_branch(p, jcc, sizeof jcc, target(in), "a jump", err);
 }
 
-/* Returns the offset of the displacement from rip in an instruction; 0 = not known. The decoder
- * does not give it for every one: then its bytes are searched for, and must occur just once. */
+/* Returns the offset of the displacement from rip in an instruction; 0 = not known. If the decoder
+ * does not report it, its bytes are searched for and must occur just once. */
 static size_t displacement_at(const cs_insn *in)
 {
 	const cs_x86 *x = &in->detail->x86;
@@ -159,8 +160,8 @@ static int move_plain(struct patch *p, const cs_insn *in, struct ms_err *err)
 	return 0;
 }
 
-/* call rel32: push the address behind it, in two halves, and jmp rel32. It is the last one that is
- * displaced, for it is as long as the jump. */
+/* Rewrites a call rel32 as a push of its return address, in two halves, and a jmp rel32. The call
+ * is always the last displaced instruction, since it is as long as the jump. */
 static int move_call(struct patch *p, const cs_insn *in, struct ms_err *err)
 {
 	/* push $..; movl $.., 4(%rsp); jmp */
@@ -196,7 +197,7 @@ static int move(struct patch *p, const cs_insn *in, struct ms_err *err)
 
 /* ---- the entry ---- */
 
-/* Behind the function's end there are only bytes that nobody executes. */
+/* Tells whether only padding follows the function's end, up to the end of the jump. */
 static bool padded(const cs_insn *in, size_t count, uint64_t entry)
 {
 	for (size_t i = 0; i < count && in[i].address < entry + MG_JUMP_BYTES; i++)
@@ -205,7 +206,7 @@ static bool padded(const cs_insn *in, size_t count, uint64_t entry)
 	return count > 0;
 }
 
-/* The instructions that give way, and the jump back behind them. */
+/* Moves the displaced instructions to the slot and appends the jump back. */
 static int displace(struct patch *p, const cs_insn *in, size_t count, struct ms_err *err)
 {
 	size_t i = 0;
@@ -241,8 +242,9 @@ static void write_jump(struct patch *p, const uint8_t *code)
 	memcpy(p->hook.original, code, p->hook.bytes);
 }
 
-/* The dynamic linker's function for debuggers does nothing: it is hooked in most programs, which
- * are not to wait for the disassembler. Padding is as the assembler writes it. */
+/* Plans the jump for an empty function without the disassembler, whose start takes time: the
+ * dynamic linker's debugger function is empty and hooked in most programs. Padding is recognized as
+ * assemblers write it. */
 static bool plan_return(struct patch *p, const uint8_t *code, size_t body)
 {
 	enum { RET = 0xc3 };
@@ -271,8 +273,8 @@ static bool plan_return(struct patch *p, const uint8_t *code, size_t body)
 #define TEXT(x) #x
 #define LIBRARY(major) "libcapstone.so." TEXT(major)
 
-/* The disassembler is loaded when it is needed first: it has tables of all processors, and the
- * dynamic linker takes 2 ms for these, in every recording. */
+/* Holds the disassembler's functions, loaded when first needed: it has tables for all processors,
+ * which the dynamic linker would take 2 ms to load in every recording. */
 static struct {
 	cs_err (*open)(cs_arch arch, cs_mode mode, csh *handle);
 	cs_err (*option)(csh handle, cs_opt_type type, size_t value);
@@ -303,7 +305,7 @@ struct decoded {
 	size_t count;
 };
 
-/* At most `most` instructions, 0 = all. */
+/* Decodes at most `most` instructions; 0 = all. */
 static bool decode(struct decoded *d, const uint8_t *code, size_t n, uint64_t address, size_t most)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -324,8 +326,8 @@ static void decoded_free(struct decoded *d)
 	capstone.close(&d->handle);
 }
 
-/* Calls f with each instruction until it says true, one by one: with all that is said of it one
- * takes 2 KiB. False: there is no decoder. */
+/* Calls `f` with each instruction until it returns true. Decodes one at a time, since a decoded
+ * instruction takes 2 KiB. Returns false if there is no decoder. */
 static bool each(const uint8_t *code, size_t n, uint64_t address,
 		 bool (*f)(void *arg, const cs_insn *in), void *arg)
 {
@@ -342,7 +344,7 @@ static bool each(const uint8_t *code, size_t n, uint64_t address,
 	return good;
 }
 
-/* Does the function go there where the jump is? */
+/* Tells whether the instruction branches into the bytes that the jump replaces. */
 static bool jumps_back(void *arg, const cs_insn *in)
 {
 	struct patch *p = arg;
@@ -367,7 +369,7 @@ int patch_plan(struct patch *p, uint64_t entry, const uint8_t *code, size_t n, s
 	p->hook.bytes = p->displaced_bytes = p->moved_count = 0;
 	if (n < MG_DISPLACED_MAX)
 		return ms_err_set(err, "its code cannot be read");
-	/* The bytes behind a short function are not its own, but may be displaced with it. */
+	/* Bytes after a short function are not part of it, but may be displaced too. */
 	if (body && body < n)
 		n = body > 2 * MG_DISPLACED_MAX ? body
 		    : 2 * MG_DISPLACED_MAX < n  ? 2 * MG_DISPLACED_MAX
@@ -446,8 +448,8 @@ bool patch_branches(const uint8_t *code, size_t n, uint64_t address, bool to_jum
 
 /* ---- arguments ---- */
 
-/* A bit for each register that arguments come in, from the first on; of the registers that `in`
- * reads, or writes whole. */
+/* Returns the bit of the argument that is passed in `reg`, from the lowest on; 0 = none. Only the
+ * full register and its 32-bit half count. */
 static unsigned argument_of(uint16_t reg)
 {
 	static const uint16_t registers[][2] = {{X86_REG_RDI, X86_REG_EDI},
@@ -460,7 +462,7 @@ static unsigned argument_of(uint16_t reg)
 	return 0;
 }
 
-/* Saved only, or made 0. */
+/* Tells whether the instruction only saves a register or sets it to 0. */
 static bool ignores(const cs_insn *in)
 {
 	const cs_x86 *x = &in->detail->x86;
@@ -470,10 +472,10 @@ static bool ignores(const cs_insn *in)
 		x->operands[0].reg == x->operands[1].reg);
 }
 
-/* One way through the function: what it has read, and what still holds what the caller put there. */
+/* Holds the state of following the paths through a function: arguments read so far. */
 struct way {
 	const struct decoded *d;
-	uint8_t *seen; /* by instruction: of the arguments that may hold there, those looked at */
+	uint8_t *seen; /* by instruction: bits of the arguments already followed there */
 	unsigned read;
 	patch_passes *f;
 	void *arg;
@@ -518,7 +520,8 @@ static void take_way(struct way *w, const cs_insn *in, unsigned holds)
 		go(w, i, holds);
 }
 
-/* From the i-th instruction on, until nothing holds any more. */
+/* Follows the path from the i-th instruction on, until no argument is unchanged or all were
+ * followed before. */
 static void go(struct way *w, size_t i, unsigned holds)
 {
 	for (; i < w->d->count && holds & ~w->seen[i]; i++) {

@@ -58,7 +58,7 @@ static void take_segment(struct attach_module *m, const Elf64_Phdr *p)
 	uint64_t low = m->bias + p->p_vaddr, high = low + p->p_memsz;
 	bool readable = p->p_flags & PF_R;
 	if (high < low || p->p_filesz > p->p_memsz)
-		return; /* nobody could have loaded it */
+		return; /* not loadable */
 	m->start = (low & ~UINT64_C(4095)) < m->start ? low & ~UINT64_C(4095) : m->start;
 	m->end = high > m->end ? (high + 4095) & ~UINT64_C(4095) : m->end;
 	if (readable && m->eh_frame_hdr - low < p->p_filesz) {
@@ -71,7 +71,7 @@ static void take_segment(struct attach_module *m, const Elf64_Phdr *p)
 	}
 }
 
-/* Is that range mapped, all of it readable? */
+/* Tells whether all of the range is mapped and readable. */
 static bool is_mapped(const struct attach_maps *maps, uint64_t low, uint64_t high)
 {
 	while (low < high) {
@@ -108,7 +108,7 @@ bool attach_elf_module(const struct attach_memory *mem, const struct attach_maps
 			take_segment(m, &r.segments[i]);
 	if (!m->low || !is_mapped(maps, m->low, m->high))
 		m->eh_frame_hdr = m->low = m->high = 0;
-	/* An ELF file that was only mapped to be read has no code where its code would be. */
+	/* A file mapped only as data has no executable mapping at its code's address. */
 	const struct attach_map *code = attach_maps_at(maps, m->code_low);
 	return m->start < m->end && code && code->exec && code->inode == at->inode &&
 	       is_mapped(maps, m->code_low, m->code_high);
@@ -138,7 +138,8 @@ struct dynamic {
 	uint64_t symbols, strings, bytes, hash, gnu_hash;
 };
 
-/* How many symbols the GNU hash table knows: the end of its last chain. */
+/* Returns the number of symbols in the GNU hash table: the end of its last chain; 0 = not
+ * readable. */
 static uint64_t gnu_count(const struct attach_memory *mem, uint64_t at)
 {
 	uint32_t h[4], last = 0, chain;
@@ -168,7 +169,8 @@ static uint64_t count_of(const struct attach_memory *mem, const struct dynamic *
 	return d->gnu_hash ? gnu_count(mem, d->gnu_hash) : 0;
 }
 
-/* The dynamic linker adds the address in place, but not every one does. */
+/* Returns an absolute address: most dynamic linkers relocate these entries in place, but not
+ * all. */
 static uint64_t absolute(const struct attach_module *m, uint64_t v)
 {
 	return v < m->start ? v + m->bias : v;

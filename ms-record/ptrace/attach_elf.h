@@ -14,30 +14,29 @@ struct hijack;
 struct process;
 
 struct attach_module {
-	const struct attach_map *map; /* its first mapping */
+	const struct attach_map *map; /* its first mapping, borrowed */
 	uint64_t start, end, bias;
 	uint64_t low, high; /* the readable segment that holds .eh_frame_hdr */
 	uint64_t eh_frame_hdr, eh_frame_hdr_bytes;
 	uint64_t code_low, code_high; /* the largest readable segment of code */
 	uint64_t dynamic, dynamic_bytes;
-	bool interpreter; /* it names one */
+	bool interpreter; /* it has a PT_INTERP segment */
 };
 
 struct attach_symbol {
-	const char *name; /* wanted */
+	const char *name; /* name to look for */
 	uint64_t address; /* 0 = not found */
 	uint64_t bytes;
 };
 
-/* How another process's memory is read: all `bytes`, or false. */
+/* Reads another process's memory. `read` reads all `bytes` or returns false. */
 struct attach_memory {
 	bool (*read)(void *arg, uint64_t address, void *to, size_t bytes);
 	void *arg;
 };
-/* Returns how to read the memory of a hijacked process, by its descriptor. */
+/* Returns a reader for the memory of a hijacked process, by its descriptor `mem`. */
 struct attach_memory attach_memory_of(struct hijack *h);
-/* Returns how to read the memory of a process that runs: less than 2 GiB at a time. `p`:
- * borrowed. */
+/* Returns a reader for the memory of a running process; less than 2 GiB per read. `p`: borrowed. */
 struct attach_memory attach_memory_of_process(const struct process *p);
 /* Returns the source of an ELF file whose first page is mapped at `start`. */
 static inline struct ms_elf_source attach_elf_at(const struct attach_memory *mem, uint64_t start)
@@ -45,18 +44,18 @@ static inline struct ms_elf_source attach_elf_at(const struct attach_memory *mem
 	return (struct ms_elf_source){mem->read, mem->arg, start};
 }
 
-/* The module whose ELF header is at the start of that mapping. False = there is none, or it is not
- * loaded there. */
+/* Describes the module whose ELF header begins the mapping `at`. Returns false if there is none or
+ * it is not loaded there. */
 bool attach_elf_module(const struct attach_memory *mem, const struct attach_maps *maps,
 		       const struct attach_map *at, struct attach_module *m);
-/* Looks for functions (and objects) among the dynamic symbols in memory. Found ones get address and
- * size. */
+/* Looks up functions (and objects) in the dynamic symbols in memory. Sets address and size of those
+ * found. */
 void attach_elf_dynamic(const struct attach_memory *mem, const struct attach_module *m,
 			struct attach_symbol *wanted, size_t n);
-/* Opens the very file that is mapped, if we may; else what has its name and number now. -1 =
- * neither. `proc`: folder /proc/PID. */
+/* Opens the mapped file itself if permitted, else the file now at its path if that has the same
+ * inode number. Returns -1 if neither works. `proc`: folder /proc/PID. */
 int attach_elf_open(int proc, const struct attach_map *map);
-/* Looks for functions (and objects) that have no address yet among all symbols of the module's
- * file. `proc`: folder /proc/PID. False = the file has no symbol table, or cannot be read. */
+/* Looks up functions (and objects) without an address yet in the symbol table of the module's file.
+ * `proc`: folder /proc/PID. Returns false if the file has none or cannot be read. */
 bool attach_elf_file(int proc, const struct attach_module *m, struct attach_symbol *wanted,
 		     size_t n);

@@ -13,7 +13,7 @@
 
 #define LOWEST UINT64_C(0x10000)
 #define HIGHEST (UINT64_C(0x7ffffffff) << 12)
-#define MARGIN UINT64_C(0x10000) /* to what grows */
+#define MARGIN UINT64_C(0x10000) /* bytes kept free next to the heap and the stack */
 
 static void add(struct attach_maps *m, const struct ms_proc_map *from)
 {
@@ -73,8 +73,8 @@ static uint64_t distance(uint64_t at, uint64_t bytes, uint64_t low, uint64_t hig
 
 struct search {
 	uint64_t low, high, bytes;
-	uint64_t after;       /* what is nearer, or as near, was named before */
-	uint64_t best, where; /* 0 = none */
+	uint64_t after;       /* nearer places, and as near ones, are done already */
+	uint64_t best, where; /* distance and address of the best place; 0 = none */
 };
 
 static void consider(struct search *s, uint64_t at)
@@ -86,8 +86,8 @@ static void consider(struct search *s, uint64_t at)
 	s->where = at;
 }
 
-/* A gap: places from both its ends on are tried, as what is mapped meanwhile lies there, but not close
- * to what may grow into it. */
+/* Tries places in a gap from both its ends on, because memory mapped meanwhile lies there; but none
+ * beside the heap or the stack, which grow. */
 static void look(struct search *s, const struct attach_map *before, const struct attach_map *after)
 {
 	enum { STEPS = 16 };

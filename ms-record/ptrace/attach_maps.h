@@ -15,16 +15,16 @@ struct attach_map {
 	char *path; /* "" = none */
 };
 struct attach_maps {
-	struct attach_map *v; /* by address */
+	struct attach_map *v; /* ordered by address */
 	size_t n, cap;
 };
 
-/* Reads /proc/PID/maps; `proc` is that folder. 0, or -1 with `err` set. */
+/* Reads /proc/PID/maps. `proc`: folder /proc/PID. Returns 0, or -1 with `err` set. */
 int attach_maps_read(struct attach_maps *m, int proc, struct ms_err *err);
 void attach_maps_free(struct attach_maps *m);
-/* The mapping of an address, or NULL. */
+/* Returns the mapping that holds the address, or NULL. */
 const struct attach_map *attach_maps_at(const struct attach_maps *m, uint64_t address);
-/* Returns the `nth` nearest free place for `bytes`, a power of two, at a multiple of it, from which
- * a 32-bit displacement reaches every byte of [low, high). 0 = there is none. */
+/* Returns the `nth` nearest free address for `bytes` (a power of two, and the alignment) from which
+ * a 32-bit displacement reaches every byte of [low, high); 0 = none. */
 uint64_t attach_maps_room(const struct attach_maps *m, uint64_t low, uint64_t high, uint64_t bytes,
 			  unsigned nth);

@@ -34,7 +34,7 @@ struct looks {
 	char status[4096];
 };
 
-/* The number behind a label of `status`; -1 = there is none. */
+/* Returns the number after a label of /proc/PID/status; -1 = none. */
 static long number(const char *status, const char *label)
 {
 	return (long)ms_proc_status_number(status, label, UINT64_MAX);
@@ -119,7 +119,7 @@ static int no_folder(struct judge *j)
 	return refuse(j, "%s", strerror(errno));
 }
 
-/* Is each thread at its end, or about to come there when it gets a processor? */
+/* Tells whether every thread has ended or will as soon as it gets a processor. */
 static bool all_over(int proc)
 {
 	size_t n = 0;
@@ -136,8 +136,8 @@ static bool all_over(int proc)
 	return over;
 }
 
-/* Tells whether other threads go on running although the main thread has ended. It waits 50 ms to
- * see, because the threads of a killed process end one after another. */
+/* Tells whether other threads keep running after the main thread ended. Waits 50 ms, because the
+ * threads of a killed process end one after another. */
 static bool others_stay(struct judge *j)
 {
 	for (int i = 0; i < 10; i++) {
@@ -173,7 +173,7 @@ static int judge_kind(struct judge *j)
 	return 0;
 }
 
-/* Root of a container is often root without the one capability that counts. */
+/* Refuses when run as root without CAP_SYS_PTRACE, as is common in containers. */
 static int refuse_root(const struct judge *j)
 {
 	return refuse(j,
@@ -196,7 +196,8 @@ static int judge_user(struct judge *j)
 						 "it belongs to user '%s'; run this as that user "
 						 "or as root",
 						 user_name(ids[i]));
-	/* The folder is its user's all the same; what is in it is not. */
+	/* A non-dumpable process's /proc folder belongs to its user, but the files in it to
+	 * root. */
 	if (!fstatat(j->proc, "stat", &st, 0) && st.st_uid != own)
 		return hijack_over(j->proc) ? refuse(j, "it has since ended")
 					    : refuse(j, "its memory is protected (it is not "
@@ -261,7 +262,7 @@ static int judge_machine(struct judge *j)
 	ssize_t n = fd < 0 ? -1 : pread(fd, h, sizeof h, 0);
 	descriptor_close(fd);
 	if (n < (ssize_t)sizeof h || memcmp(h, ELFMAG, SELFMAG) != 0)
-		return 0; /* we cannot see it: what is mapped shows it later */
+		return 0; /* not readable: checked later by the mapped files */
 	if (h[EI_CLASS] != ELFCLASS64 || (h[18] | h[19] << 8) != CPU_MACHINE)
 		return refuse(j, "it is not an " CPU_NAME " program%s",
 			      h[EI_CLASS] == ELFCLASS32 ? " (32-bit)" : "");
@@ -297,7 +298,7 @@ static int judge_all(struct judge *j)
 	return 0;
 }
 
-/* Why `mem` cannot be opened, by errno. */
+/* Reports why /proc/PID/mem cannot be opened, by errno. */
 static int no_memory(struct judge *j, int proc)
 {
 	int why = errno;
