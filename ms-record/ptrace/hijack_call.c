@@ -45,8 +45,9 @@ static bool dispatched(pid_t tid)
 	       config.mode;
 }
 
-/* Filters are suspended where that is permitted, or has to be: to see whether there is one takes
- * longer. 0, or -1 with errno set. */
+/* Sets ptrace options and suspends seccomp filters. If suspending is not permitted, fails only if
+ * the thread has a filter; checking for one first would take longer. Returns 0, or -1 with errno
+ * set. */
 static int set_options(const struct hijack_call *c, uint64_t more)
 {
 	pid_t tid = c->t->tid;
@@ -60,7 +61,8 @@ static int set_options(const struct hijack_call *c, uint64_t more)
 	return -1;
 }
 
-/* 0, or -1. */
+/* Prepares a stopped thread for system calls: suspends filters, builds the net, blocks signals.
+ * Returns 0, or -1 with `err` set. */
 static int prepare(struct hijack_call *c, struct hijack *h, unsigned flags, struct ms_err *err)
 {
 	pid_t tid = c->t->tid;
@@ -111,7 +113,7 @@ static void begin(struct hijack_call *c)
 	c->deadline_ns = clock_mono() + CALL_NS;
 }
 
-/* The thread's next stop. 0, or -1 with errno set. */
+/* Waits for the thread's next stop. Returns 0, or -1 with errno set. */
 static int await(struct hijack_call *c, pid_t tid, int *status)
 {
 	*status = 0;
@@ -123,7 +125,8 @@ static int await(struct hijack_call *c, pid_t tid, int *status)
 	return -1;
 }
 
-/* At a stop for a signal: is it for what the thread did just now, and not sent by anybody? */
+/* Tells whether a signal stop is for a fault of the thread itself, not for a signal that was
+ * sent. */
 static bool is_fault(pid_t tid)
 {
 	siginfo_t info = {0};
@@ -132,7 +135,8 @@ static bool is_fault(pid_t tid)
 		info.si_signo == SIGFPE || info.si_signo == SIGTRAP);
 }
 
-/* On to the next stop before or after a system call. *new_child: a child that came meanwhile. */
+/* Runs the thread to the next stop before or after a system call. *new_child: a child that the
+ * thread created meanwhile. Returns 0, or -1 with errno set. */
 static int step(struct hijack_call *c, pid_t *new_child)
 {
 	unsigned long pid;
@@ -153,12 +157,12 @@ static int step(struct hijack_call *c, pid_t *new_child)
 			errno = EFAULT;
 			return -1;
 		} else if (!event) {
-			c->held = sig; /* SIGSTOP: it is given back in the end */
+			c->held = sig; /* SIGSTOP: sent again in hijack_give_back */
 		}
 	}
 }
 
-/* Did the kernel break it off, to be made again? */
+/* Tells whether the kernel interrupted the system call and expects it to be made again. */
 static bool broken_off(int64_t result)
 {
 	return result <= -512 && result >= -HIJACK_RESTART_BLOCK;
@@ -168,8 +172,8 @@ static int call(struct hijack_call *c, long number, const uint64_t a[6], int64_t
 		pid_t *new_child)
 {
 	begin(c);
-	/* The kernel makes a blocked fault deadly for ever: the instruction must be there before it
-	 * is executed. Another thread, or a call of ours, may have taken it away. */
+	/* A fault while signals are blocked kills the process, so check first that the instruction
+	 * is still there: another thread, or a call of ours, may have unmapped it. */
 	for (int i = 0; i < TRIES && hijack_is_code(c->h, c->call_at, &cpu_call_code); i++) {
 		struct cpu_regs r = c->t->regs;
 		cpu_regs_call(&r, number, a, c->call_at, c->sp);
@@ -191,7 +195,8 @@ int hijack_call(struct hijack_call *c, long number, const uint64_t args[6], int6
 
 /* ---- copies ---- */
 
-/* A child is created stopped; it stays so and cannot outlive us. */
+/* Waits until the new child is stopped; it stays so, and is killed when this thread ends. Returns
+ * 0, or -1 with errno set. */
 static int keep(struct hijack_call *c, pid_t own)
 {
 	int status;
@@ -254,8 +259,8 @@ int hijack_reap(struct hijack_call *c, pid_t its)
 
 /* ---- given back ---- */
 
-/* From the end of a system call to a stop where signals are taken, without a step in user mode; or
- * from within one that did not end in time. */
+/* Brings the thread from the end of a system call, or from one that did not end in time, to a stop
+ * where signals are taken, without running in user mode. Returns 0, or -1 with errno set. */
 static int come_back(struct hijack_call *c)
 {
 	int status;
@@ -285,7 +290,7 @@ int hijack_give_back(struct hijack_call *c)
 		rc = cpu_regs_set(c->t->tid, &c->t->regs);
 	if (rc) {
 		int saved = errno;
-		free(c->frame); /* it stays where it is: the thread needs it */
+		free(c->frame); /* only our copy: the frames stay on the thread's stack */
 		c->frame = NULL;
 		errno = saved;
 		return -1;

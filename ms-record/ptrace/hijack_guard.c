@@ -30,20 +30,20 @@
 
 #define STACK 131072u
 #define LOOK_NS 50000000
-#define HELPER_NS UINT64_C(1000000000) /* from one step of a helper to the next */
-#define READY_NS UINT64_C(1000000000)  /* a processor for it, too, may be long in coming */
-#define LATE_LOOKS 2u                  /* in a row, before it is killed */
+#define HELPER_NS UINT64_C(1000000000) /* longest time between two steps of a helper */
+#define READY_NS UINT64_C(1000000000)  /* it may wait long for a processor too */
+#define LATE_LOOKS 2u                  /* late checks in a row before a process is killed */
 
 struct guard {
-	pid_t pid, process, tid; /* its own; whom it looks after: a thread of a process */
-	uint32_t ready;          /* atomic: it has a name and a process group of its own */
-	uint32_t holds;          /* atomic: threads stand still */
-	uint64_t until_ns;       /* atomic: when they go on at the latest; UINT64_MAX = any time */
+	pid_t pid, process, tid; /* its own pid; the process and thread that it watches */
+	uint32_t ready;          /* atomic: its name and process group are set */
+	uint32_t holds;          /* atomic: the watched thread holds stopped threads */
+	uint64_t until_ns;       /* atomic: deadline of their resume; UINT64_MAX = none */
 	void (*mend)(void *);
 	void *arg;
-	struct guard_room *room; /* NULL: it is not of a helper */
-	bool stays;              /* until guard_dismiss, whoever is held */
-	char path[48];           /* its state in /proc */
+	struct guard_room *room; /* NULL = it watches no helper */
+	bool stays;              /* `holds` stays set until guard_dismiss */
+	char path[48];           /* /proc file with the watched thread's state */
 	_Alignas(16) char stack[STACK];
 };
 
@@ -61,7 +61,7 @@ static uint64_t now(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* 0 = it is gone. */
+/* Returns the state of the watched thread; 0 = gone. */
 static char state_of(const struct guard *g)
 {
 	char text[512];
@@ -82,7 +82,7 @@ static void say(const char *text)
 	CALL(SYS_write, STDERR_FILENO, (uintptr_t)text, n);
 }
 
-/* It does not come to let them go. */
+/* Kills the watched process, because it did not resume its threads in time. */
 static void end_it(struct guard *g)
 {
 	if (g->room)
@@ -112,8 +112,8 @@ static _Noreturn int stand_guard(void *arg)
 	const struct timespec each = {0, LOOK_NS};
 	const uint64_t hangup = UINT64_C(1) << (SIGHUP - 1);
 	unsigned late = 0;
-	/* Who ends all that are called ms-record, or stops a process group, does not mean it. A session
-	 * of its own may have it wait long for its first turn (autogroup). */
+	/* Survive a kill of all processes named ms-record and a stop of the process group. Not a
+	 * session of its own: autogroup could delay its first turn. */
 	CALL(SYS_setpgid, 0, 0);
 	CALL(SYS_prctl, PR_SET_NAME, (uintptr_t) "ms-guard");
 	CALL(SYS_prctl, PR_SET_PDEATHSIG, SIGHUP);
@@ -199,7 +199,7 @@ void hijack_holds(bool on, uint64_t until_ns)
 	if (on && !own)
 		own = make();
 	if (!own || (!on && own->room))
-		return; /* a helper may hold some until it ends: those that were left alone */
+		return; /* a helper may hold threads that it did not stop until it ends */
 	if (own->stays) {
 		on = true;
 		until_ns = UINT64_MAX;
