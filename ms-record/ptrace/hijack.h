@@ -66,7 +66,7 @@ bool hijack_capable(void);
 /* Tells whether the process is ending or has ended: it has no memory and its files are root's, but
  * its folder may still exist. `proc`: folder /proc/PID. */
 bool hijack_over(int proc);
-/* Tells whether it still exists and is the same process. */
+/* Tells whether the process that was opened still exists. */
 bool hijack_alive(const struct hijack *h);
 /* Read or write all `bytes`; return 0, or -1 with errno set. Writing ignores page protection, so
  * that code and read-only data can be written too. */
@@ -89,8 +89,10 @@ struct hijack_thread {
 	bool gone;               /* the thread has ended */
 	bool asleep;             /* seized, not stopped; regs holds only what hijack_waits sets */
 	enum hijack_trace trace; /* set by hijack_easiest for sleeping threads */
-	pid_t new_child; /* child being created, stopped too, while this thread is stopped in the creating call; 0 = none. The thread cannot be borrowed or moved then */
-	int signal;      /* signal to deliver on resume; 0 = none */
+	/* Child being created, stopped too: this thread is stopped in the call that creates it, and
+	 * cannot be borrowed or moved; 0 = none. */
+	pid_t new_child;
+	int signal;           /* signal to deliver on resume; 0 = none */
 	uint64_t stop_ns;     /* time of the request to stop */
 	struct cpu_regs regs; /* registers at the stop */
 };
@@ -122,7 +124,7 @@ size_t hijack_count(int proc, pid_t *any);
 bool hijack_has(const struct hijack_stop *s, pid_t tid, size_t *at);
 /* Stops all threads, including new ones. Returns 0; or -1 with errno set and the stopped ones
  * resumed; the rest resume when the calling thread ends. ETIMEDOUT: not all stopped within
- * `patience_ns` of the first request (100 ms suffice unless one is in vfork or in an
+ * `patience_ns` of the first request (100 ms is a good value, as a thread may be in vfork or in an
  * uninterruptible wait); EPERM; ESRCH: no thread exists. `hold`: does not stop a thread that waits
  * in a system call; it, and what it creates, is detached when the calling thread ends. */
 int hijack_stop_all(struct hijack_stop *s, int proc, bool hold, uint64_t patience_ns);
@@ -163,7 +165,7 @@ struct hijack_call {
 	bool away;                /* it is not at a stop from which it can be resumed */
 	int held;                 /* unblockable signal that came meanwhile; 0 = none */
 	uint64_t deadline_ns;     /* deadline of the current call */
-	struct hijack_net *frame; /* frees it if we die (hijack_net.c); NULL = none */
+	struct hijack_net *frame; /* net that frees the thread if we die; NULL = none */
 };
 
 #define HIJACK_ROOM 64u

@@ -32,8 +32,8 @@ struct room {
 	_Alignas(16) char shared[];
 };
 
-/* Writes a request to a file of the kernel, which may not be permitted. Returns the descriptor, or
- * -1. */
+/* Writes a request to a kernel file; ignores failure, since it may not be permitted. Returns the
+ * open descriptor, or -1. */
 static int ask(const char *file, const void *value, size_t bytes)
 {
 	int fd = open(file, O_WRONLY | O_CLOEXEC);
@@ -56,7 +56,8 @@ bool hijack_is_helper(void)
 
 /* ---- the helper ---- */
 
-/* Signal handler: it has computed for RUN_US on end in a real-time class. */
+/* Leaves the real-time class: the handler of SIGXCPU, sent after RUN_US of continuous computing in
+ * it. */
 static void be_common(int sig)
 {
 	static const struct sched_param p;
@@ -64,9 +65,9 @@ static void be_common(int sig)
 	sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &p);
 }
 
-/* Without it each thread that goes on may have the others wait for its turn. The kernel watches:
- * what a defect could take from others is RUN_US; if that is not enough it is killed, and threads
- * go on by themselves. */
+/* Enters a real-time class: otherwise each resumed thread could preempt the helper while other
+ * threads are still stopped. The kernel limits it: after RUN_US it sends SIGXCPU, after RUN_MOST_US
+ * it kills the helper, whose tracees then resume. */
 static void be_first(void)
 {
 	const struct rlimit most = {RUN_US, RUN_MOST_US};
@@ -78,11 +79,11 @@ static void be_first(void)
 	if (sigaction(SIGXCPU, &a, NULL) || pthread_sigmask(SIG_UNBLOCK, &watch, NULL) ||
 	    setrlimit(RLIMIT_RTTIME, &most) ||
 	    sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &p))
-		errno = 0; /* that is not permitted */
+		errno = 0; /* not permitted: stay in the normal class */
 }
 
-/* A processor that sleeps deeply needs longer to wake up than we for most of what we do: as long as
- * that descriptor is open none does. */
+/* Switches real-time scheduling and processor wake-up latency. Deep sleep states take longer to
+ * leave than most of what the helper does; none is entered while the descriptor is open. */
 void hijack_hurry(bool on)
 {
 	static bool hurries;
@@ -107,7 +108,7 @@ static _Noreturn void help(int (*f)(void *, void *), void *arg, struct room *r)
 	is_helper = true;
 	setsid();
 	ask_for("/proc/self/oom_score_adj", "-1000");
-	ask_for("/proc/self/autogroup", "-20"); /* a session of its own has a share of its own */
+	ask_for("/proc/self/autogroup", "-20"); /* the helper's own session has its own autogroup */
 	guard_place(&r->guard);
 	r->result = f(arg, r->shared);
 	guard_dismiss();
@@ -115,7 +116,8 @@ static _Noreturn void help(int (*f)(void *, void *), void *arg, struct room *r)
 	_exit(0);
 }
 
-/* Somebody stopped it, and its guard, perhaps: then threads stand still for ever. */
+/* Continues the helper if someone stopped it, and perhaps its guard too: its tracees would stay
+ * stopped. */
 static void go_on_if_stopped(pid_t pid)
 {
 	int folder = process_folder(pid);
@@ -124,7 +126,8 @@ static void go_on_if_stopped(pid_t pid)
 	descriptor_close(folder);
 }
 
-/* All that it does has a deadline of its own, but what the kernel does for it has none. */
+/* Waits until the helper has ended, and kills it after HELP_NS: its own steps have deadlines, but
+ * the kernel's work for it has none. */
 static void await_end(pid_t pid)
 {
 	struct pollfd end = {(int)syscall(SYS_pidfd_open, pid, 0), POLLIN, 0};

@@ -33,8 +33,8 @@
 #define OUR_IMAGE "/memfd:" MG_IMAGE_NAME
 #define RED_ZONE 128u
 #define PIECE 262144u
-#define TEXT_MAX (UINT64_C(256) << 20) /* looked through */
-#define SPARE 8192u                    /* left free on the stack */
+#define TEXT_MAX (UINT64_C(256) << 20) /* bytes of code searched */
+#define SPARE 8192u                    /* bytes left free on the stack */
 #define BELOW 65536u
 
 /* ---- the instructions ---- */
@@ -47,21 +47,21 @@ static void look_for(uint64_t *found, const uint8_t *in, size_t n, uint64_t at,
 		*found = at + (uint64_t)(p - in);
 }
 
-/* Tells whether code may be used that lies in that mapping. Our own image is left out: such a call
- * may be the one that unmaps it. */
+/* Tells whether code in a mapping may be used. Our own image is excluded: a call might unmap it. */
 static bool may_have_code(const struct ms_proc_map *m)
 {
 	return m->perms[2] == 'x' && strcmp(m->path, "[vsyscall]") != 0 &&
 	       strncmp(m->path, OUR_IMAGE, sizeof OUR_IMAGE - 1) != 0;
 }
 
-/* Does it hold code that is no file's? Some compilers write it through a second mapping. */
+/* Tells whether a mapping holds code generated at run time, which some compilers write through a
+ * second mapping of a memory file. */
 static bool is_made(const struct ms_proc_map *m)
 {
 	return m->perms[1] == 'w' || m->path[0] != '/' || !strncmp(m->path, "/memfd:", 7);
 }
 
-/* In [at, end), as long as not all was found or *left bytes were looked through. */
+/* Searches [at, end) for the instructions, until all are found or *left bytes were searched. */
 static void search(struct hijack *h, uint64_t at, uint64_t end, uint8_t *room, uint64_t *left)
 {
 	while (at < end && *left && !(h->call_at && h->return_at)) {
@@ -93,8 +93,7 @@ int hijack_find_code(struct hijack *h)
 	uint8_t *room = ms_xrealloc(NULL, PIECE, 1);
 	h->call_at = h->return_at = 0;
 	ms_regions_read(&(struct ms_proc){.folder = h->proc}, false, &r);
-	/* Code that the program makes while it runs comes last: it moves, and there may be
-	 * gigabytes of it. */
+	/* Search code generated at run time last: it moves, and may be gigabytes. */
 	for (unsigned made = 0; made < 2; made++)
 		for (size_t i = 0; i < r.n; i++)
 			if (may_have_code(&r.v[i].map) && is_made(&r.v[i].map) == made)
@@ -107,8 +106,8 @@ int hijack_find_code(struct hijack *h)
 /* ---- where ---- */
 
 struct place {
-	uint64_t sp;      /* of the thread */
-	uint64_t low;     /* of its stack; 0 = it is none */
+	uint64_t sp;      /* the thread's stack pointer */
+	uint64_t low;     /* low end of its stack; 0 = `sp` is in no stack */
 	uint64_t process; /* low end of [stack] */
 };
 
@@ -124,7 +123,7 @@ static void find_place(const struct hijack *h, struct place *p)
 		if (p->sp < m->start || p->sp >= m->end || m->perms[1] != 'w' || m->perms[3] != 'p')
 			continue;
 		if (stack)
-			p->low = m->start - BELOW; /* it grows */
+			p->low = m->start - BELOW; /* the kernel extends the main stack */
 		else if (below->end == m->start && !memcmp(below->perms, "--", 2) && !m->path[0])
 			p->low = m->start;
 	}
@@ -140,7 +139,8 @@ struct query {
 enum { WRITABLE = 2, SHARED = 8, ANY = 7 };
 #define PROCMAP_QUERY _IOWR('f', 17, struct query)
 
-/* The map at `address`, and its name. */
+/* Asks for the mapping at `address` and its name. Returns false if there is none or the kernel has
+ * no such query. */
 static bool query(int maps, uint64_t address, struct query *q, char *name, uint32_t bytes)
 {
 	*q = (struct query){.size = sizeof *q,
@@ -151,8 +151,8 @@ static bool query(int maps, uint64_t address, struct query *q, char *name, uint3
 	return !ioctl(maps, PROCMAP_QUERY, q);
 }
 
-/* Finds the stack that the thread's stack pointer lies in, if it is one, without reading all maps:
- * that takes long, while the thread stands still. */
+/* Finds the stack that holds the thread's stack pointer without reading all maps, which takes long
+ * while the thread is stopped. Returns false if it is in no stack. */
 static bool ask_place(const struct hijack *h, struct place *p)
 {
 	struct query at, below;
@@ -181,8 +181,9 @@ uint8_t *hijack_frames_grow(struct hijack_frames *b, size_t bytes, uint64_t alig
 	return b->net->now + sizeof b->net->now - (b->top - at);
 }
 
-/* Registers as they are to be when the thread goes on in user mode: the kernel itself will not look
- * at a system call that was broken off. Sleeps with a restart block return EINTR. */
+/* Returns the registers for resuming the thread in user mode: the kernel does not restart an
+ * interrupted system call then, so the registers make the thread repeat it. A sleep with a restart
+ * block returns EINTR. */
 static struct cpu_regs after_call(const struct hijack_call *c)
 {
 	struct cpu_regs r = c->t->regs;
@@ -195,7 +196,7 @@ static struct cpu_regs after_call(const struct hijack_call *c)
 	return r;
 }
 
-/* Both frames, and room for arguments. False: they do not fit. */
+/* Builds both frames and room for arguments. Returns false if there is no space. */
 static bool build(struct hijack_call *c, struct hijack_frames *b)
 {
 	struct cpu_regs r = after_call(c);

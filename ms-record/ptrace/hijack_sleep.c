@@ -21,8 +21,8 @@
 
 /* ---- where it waits ---- */
 
-/* Before they return, the process has a child, another program or a thread less, or the thread is
- * somewhere else. */
+/* Lists system calls that create or end a child, program or thread, or change where the thread
+ * runs, before they return. */
 static const int elsewhere[] = {SYS_clone, SYS_clone3,     SYS_execve,      SYS_execveat,
 				SYS_exit,  SYS_exit_group, SYS_rt_sigreturn};
 
@@ -35,8 +35,8 @@ static bool is_in(int64_t call, const int *calls, size_t n)
 }
 #define IS_IN(call, calls) is_in(call, calls, sizeof(calls) / sizeof *(calls))
 
-/* The kernel says where a thread is only if it was off all processors while it looked. Then it
- * stands in a system call, and its next instruction in user mode is behind that, or in a handler. */
+/* The kernel reports registers here only if the thread was off all processors: it is then in a
+ * system call and continues after it, or in a handler. */
 bool hijack_waits(int proc, struct hijack_thread *t)
 {
 	char text[256];
@@ -56,15 +56,15 @@ bool hijack_waits(int proc, struct hijack_thread *t)
 
 /* ---- what stopping does to it ---- */
 
-/* The kernel itself begins them again, with what is left of their time. */
+/* Lists system calls that the kernel itself restarts with the remaining time. */
 static const int resumed[] = {
 	SYS_nanosleep,   SYS_clock_nanosleep, SYS_ppoll,  SYS_pselect6,      SYS_futex,
 	SYS_futex_waitv, SYS_wait4,           SYS_waitid, SYS_rt_sigsuspend, SYS_flock,
 	SYS_fcntl,       SYS_msgrcv,          SYS_msgsnd, SYS_mq_timedsend,  SYS_mq_timedreceive,
 	SYS_openat,      SYS_restart_syscall};
 
-/* System calls that return EINTR on a stop and can be made again as they were: nothing has happened
- * in them yet. Never close. */
+/* Lists system calls that return EINTR on a stop and can be repeated unchanged: nothing has
+ * happened in them yet. Never close. */
 static const int repeated[] = {
 	SYS_epoll_pwait, SYS_epoll_pwait2,  SYS_semop,         SYS_semtimedop, SYS_rt_sigtimedwait,
 	SYS_recvfrom,    SYS_recvmsg,       SYS_recvmmsg,      SYS_sendto,     SYS_sendmsg,
@@ -73,7 +73,7 @@ static const int repeated[] = {
 	SYS_pwrite64,    SYS_preadv,        SYS_pwritev,       SYS_preadv2,    SYS_pwritev2,
 	SYS_connect,     SYS_io_pgetevents, SYS_io_uring_enter};
 
-/* May it have done a part of what it is to do, which it then says? */
+/* Tells whether the call may have done a part of its work, which its result would report. */
 static bool is_in_parts(const struct cpu_regs *r)
 {
 	switch (r->call) {
@@ -83,7 +83,7 @@ static bool is_in_parts(const struct cpu_regs *r)
 		return r->args[2] & MSG_WAITALL;
 	case SYS_io_uring_enter:
 		return r->args[1] !=
-		       0; /* it says how many it has taken, not that it waited for none */
+		       0; /* returns the number submitted, not that the wait was cut short */
 	case SYS_write:
 	case SYS_writev:
 	case SYS_pwrite64:
@@ -112,8 +112,8 @@ enum hijack_trace hijack_trace_of(int proc, struct hijack_thread *t)
 
 /* ---- repaired ---- */
 
-/* Is a signal waiting that the thread would notice? Then the call was broken off for good reason.
- * One that is ignored waits only because the process is traced. */
+/* Tells whether a signal is pending that the thread would notice: then the call was interrupted
+ * rightly. An ignored signal is pending only because the process is traced. */
 static bool signal_waits(const char *status)
 {
 	static const int silent[] = {SIGCHLD, SIGURG, SIGWINCH, SIGCONT};
@@ -131,8 +131,8 @@ bool hijack_repair(struct cpu_regs *r, int proc, pid_t tid)
 {
 	char status[4096];
 	bool broken = r->result == -EINTR && IS_IN(r->call, repeated);
-	/* The kernel goes on with a sleep by a system call of its own, restart_syscall, which a
-	 * filter may forbid. There the sleep begins anew instead. */
+	/* The kernel resumes a sleep by the system call restart_syscall, which a filter may forbid.
+	 * With a filter the sleep starts anew instead. */
 	bool sleeps = r->result == -HIJACK_RESTART_BLOCK;
 	if (r->call < 0 || (!broken && !sleeps))
 		return false;

@@ -29,7 +29,7 @@
 #define LATE_STEP_NS UINT64_C(5000000)
 #define LATE_MOST_NS UINT64_C(20000000000)
 #define CANDIDATES_MAX 64u
-#define CUT_NS UINT64_C(50000000) /* for a call that would be cut short to end by itself */
+#define CUT_NS UINT64_C(50000000) /* time given to a call to return before it is cut short */
 #define BIRTHS (PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK)
 #define RSEQ_TRIES 50
 
@@ -63,8 +63,8 @@ uint64_t hijack_status(int proc, pid_t tid, const char *label, int base)
 			  : ms_proc_status_number(text, label, 0);
 }
 
-/* Its state; 0 = it is not alive. A thread of the kernel's among the process's, as io_uring has
- * them, does not count: it runs no code of the process. */
+/* Returns the state of a thread; 0 = not alive. A kernel thread of the process (io_uring worker)
+ * does not count: it runs no code of the process. */
 static char alive(int proc, pid_t tid)
 {
 	enum { IO_WORKER = 0x10 };
@@ -124,8 +124,7 @@ size_t hijack_count(int proc, pid_t *any)
 	return n;
 }
 
-/* /proc names them in the order in which they were made, as we have them: *at is where the one
- * before was, and one behind it where this one should be. */
+/* The threads are in the order in which /proc lists them, so the next one is usually at *at. */
 bool hijack_has(const struct hijack_stop *s, pid_t tid, size_t *at)
 {
 	for (size_t i = 0; i < s->threads.n; i++) {
@@ -140,8 +139,8 @@ bool hijack_has(const struct hijack_stop *s, pid_t tid, size_t *at)
 
 /* ---- stopping ---- */
 
-/* A seized thread runs on until it is asked to stop. One that a thread of ours began is ours. 0; or
- * -1 with errno set. */
+/* Seizes a thread, which keeps running until it is asked to stop. A child of a seized thread may be
+ * our tracee already. Returns 0, or -1 with errno set. */
 static int seize(struct hijack_stop *s, int proc, pid_t tid)
 {
 	if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)(uintptr_t)(s->holds ? BIRTHS : 0)) &&
@@ -160,7 +159,7 @@ static void ask(struct hijack_thread *t)
 	ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
 }
 
-/* All that were not asked before, but for those that are left alone. */
+/* Asks all threads to stop that were not asked before, except those that are left to wait. */
 static void ask_all(struct hijack_stop *s)
 {
 	for (size_t i = 0; i < s->threads.n; i++)
@@ -168,7 +167,7 @@ static void ask_all(struct hijack_stop *s)
 			ask(&s->threads.v[i]);
 }
 
-/* Leaves those alone that wait in a system call. */
+/* Marks threads that wait in a system call as asleep: they are not stopped. */
 static void leave_asleep(struct hijack_stop *s, int proc)
 {
 	for (size_t i = 0; i < s->threads.n; i++) {
@@ -180,7 +179,7 @@ static void leave_asleep(struct hijack_stop *s, int proc)
 	}
 }
 
-/* Seizes the threads that are new. How many, or -1. */
+/* Seizes new threads. Returns their number, or -1 with errno set. */
 static int seize_new(struct hijack_stop *s, int proc)
 {
 	size_t all, at = 0;
@@ -202,8 +201,8 @@ static int seize_new(struct hijack_stop *s, int proc)
 	return n;
 }
 
-/* Takes in what waitpid reported of a thread. A signal that was about to reach the thread is
- * delivered first: it may stop or end it, or start a handler. */
+/* Handles an event that waitpid reported of a thread. A signal about to be delivered is delivered
+ * first: it may stop or end the thread, or start a handler. */
 static void take_status(struct hijack_thread *t, pid_t r, int status)
 {
 	unsigned long new_child = 0;
@@ -219,7 +218,7 @@ static void take_status(struct hijack_thread *t, pid_t r, int status)
 		ptrace(PTRACE_CONT, t->tid, NULL, (void *)(intptr_t)(event ? 0 : sig));
 }
 
-/* Waits until the thread has stopped. 0, or -1: the deadline has passed. */
+/* Waits until the thread has stopped. Returns 0, or -1: the deadline has passed. */
 static int await_one(struct hijack_thread *t, uint64_t deadline_ns)
 {
 	int status;
@@ -236,7 +235,7 @@ static int await_one(struct hijack_thread *t, uint64_t deadline_ns)
 	return 0;
 }
 
-/* Waits until all threads have stopped. 0, or -1: the deadline has passed. */
+/* Waits until all threads have stopped. Returns 0, or -1: the deadline has passed. */
 static int await(struct hijack_stop *s, uint64_t deadline_ns)
 {
 	for (size_t i = 0; i < s->threads.n; i++)
@@ -260,8 +259,8 @@ static size_t stopped(const struct hijack_stop *s)
 	return n;
 }
 
-/* Stops all threads in rounds. What takes long, looking at each thread and seizing it, is done
- * before the first one is asked to stop; later rounds only have threads that began since. */
+/* Stops all threads in rounds. The slow part, examining and seizing each thread, comes before the
+ * first request to stop; later rounds handle only new threads. */
 static int stop_rounds(struct hijack_stop *s, int proc, uint64_t patience_ns)
 {
 	int n = seize_new(s, proc);
@@ -310,7 +309,8 @@ static void wake(struct hijack_thread *t)
 	t->waiting = true;
 }
 
-/* One that was left alone: does it wait as before, and has not even met a signal? */
+/* Tells whether a thread that was not stopped still waits and has received no signal; if not, asks
+ * it to stop. */
 static bool still_waits(struct hijack_thread *t, int proc)
 {
 	int status;
@@ -361,7 +361,7 @@ bool hijack_in_rseq(const struct hijack *h, const struct hijack_thread *t)
 	return t->regs.ip - parts[1] < parts[2];
 }
 
-/* The stopped thread, again; somewhere else if it runs. */
+/* Lets the stopped thread run for STEP_US and stops it again, at another instruction if it runs. */
 static int stop_again(struct hijack_stop *s, uint64_t deadline_ns)
 {
 	struct hijack_thread *t = s->threads.v;
@@ -372,9 +372,9 @@ static int stop_again(struct hijack_stop *s, uint64_t deadline_ns)
 	return await(s, deadline_ns);
 }
 
-/* Threads of the process, those first that would find the least trace of being stopped. */
+/* Holds threads of the process, those first that would notice a stop least. */
 struct candidates {
-	struct hijack_thread v[CANDIDATES_MAX]; /* ordered by .trace */
+	struct hijack_thread v[CANDIDATES_MAX]; /* ordered by `trace` */
 	size_t n;
 };
 
@@ -402,7 +402,7 @@ static void find_candidates(struct candidates *c, int proc)
 	free(tids);
 }
 
-/* Finds candidates, and waits for a while if a stop would cut short what each of them is doing. */
+/* Finds candidates; waits up to CUT_NS while a stop would cut short the system call of each. */
 static void await_candidates(struct candidates *c, int proc)
 {
 	uint64_t until = clock_mono() + CUT_NS;
@@ -413,8 +413,8 @@ static void await_candidates(struct candidates *c, int proc)
 	}
 }
 
-/* Waits for one that did not stop in time: it waits for a processor; in the kernel's hands it may be
- * for ever. */
+/* Waits for a thread that did not stop in time, probably for want of a processor; gives up if it is
+ * in an uninterruptible wait, which may never end. */
 static bool stops_late(struct hijack_thread *t, int proc, uint64_t most)
 {
 	while (await_one(t, clock_mono() + LATE_NS))
@@ -423,14 +423,15 @@ static bool stops_late(struct hijack_thread *t, int proc, uint64_t most)
 	return !t->gone;
 }
 
-/* 0, or -1 with errno set: it goes on. */
+/* Stops one thread outside restartable sequences. Returns 0, or -1 with errno set and the thread
+ * resumed. */
 static int stop_this(struct hijack_stop *s, const struct hijack *h, pid_t tid, uint64_t deadline_ns)
 {
 	if (seize(s, h->proc, tid))
 		return -1;
 	ask_all(s);
 	if (await(s, deadline_ns)) {
-		hijack_hurry(false); /* nobody waits for it, and it may take its turn */
+		hijack_hurry(false); /* no other thread is stopped, so let it have the processor */
 		if (!stops_late(s->threads.v, h->proc, clock_mono() + LATE_MOST_NS))
 			return fail(s, h->proc, ETIMEDOUT);
 		s->threads.v[0].stop_ns = clock_mono();
@@ -512,8 +513,8 @@ static void release(struct hijack_stop *s, struct hijack_thread *t, int proc)
 	t->gone = true;
 }
 
-/* Those that did not stop in time, each as soon as it does: detached before that, it would find its
- * system call broken off. Who is in the kernel's hands is not waited for. */
+/* Resumes each thread that did not stop in time as soon as it stops: detached before that, its
+ * system call would be interrupted. Does not wait for uninterruptible ones. */
 static void release_late(struct hijack_stop *s, int proc)
 {
 	uint64_t now = clock_mono(), most = now + LATE_MOST_NS, look = now + LATE_NS;

@@ -17,7 +17,7 @@
 #include "hijack_private.h"
 
 #define STEP_NS 5000000
-#define LOOKS 3 /* before we sleep */
+#define LOOKS 3 /* checks before sleeping */
 
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
@@ -35,7 +35,7 @@ static void on_wake_signal(int sig)
 
 static void install(void)
 {
-	struct sigaction a = {.sa_handler = on_wake_signal}; /* no SA_RESTART */
+	struct sigaction a = {.sa_handler = on_wake_signal}; /* waitpid returns EINTR */
 	sigaction(wake_signal(), &a, NULL);
 }
 
@@ -78,7 +78,7 @@ static __thread struct {
 	sigset_t signal, before;
 } waits;
 
-/* The signal is blocked but while we sleep, lest it break off anything else. */
+/* Blocks the timer's signal except while sleeping, so that it interrupts nothing else. */
 void hijack_wait_begin(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -13,9 +13,9 @@
 #define KERNEL_CONTEXT (offsetof(ucontext_t, uc_sigmask) + 8)
 #define CODE_SEGMENT 0x33u
 #define STACK_SEGMENT 0x2bu
-#define NO_ALTSTACK 0x7ff0 /* not valid: the one that is set stays */
+#define NO_ALTSTACK 0x7ff0 /* invalid, so that the current alternate stack stays */
 
-/* The vector state, as a signal frame has it. Its address, or 0. */
+/* Writes the vector state in a signal frame's format. Returns its address, or 0. */
 static uint64_t put_vectors(struct hijack_frames *b, pid_t tid)
 {
 	static const uint32_t one = MAGIC1, two = MAGIC2;
@@ -31,13 +31,13 @@ static uint64_t put_vectors(struct hijack_frames *b, pid_t tid)
 	memset(to + 464, 0, 48);
 	memcpy(to + 464, &one, 4);
 	memcpy(to + 468, &all, 4);
-	memcpy(to + 472, room + 464, 8); /* which parts there are */
+	memcpy(to + 472, room + 464, 8); /* mask of the saved state components */
 	memcpy(to + 480, &bytes, 4);
 	memcpy(to + bytes, &two, 4);
 	return b->at;
 }
 
-/* A frame; its address, or 0. */
+/* Writes a signal frame. Returns its address, or 0. */
 static uint64_t put_frame(struct hijack_frames *b, uint64_t return_at, const ucontext_t *u)
 {
 	uint8_t *to = hijack_frames_grow(b, KERNEL_CONTEXT + 8, 16, 8);
@@ -53,7 +53,7 @@ static void set_context(ucontext_t *u, const struct cpu_regs *regs, uint64_t vec
 	const struct user_regs_struct *r = &regs->all;
 	greg_t *g = u->uc_mcontext.gregs;
 	memset(u, 0, sizeof *u);
-	u->uc_flags = 7; /* vector state, and the stack segment as it is */
+	u->uc_flags = 7; /* uc_flags: extended state present, stack segment kept */
 	u->uc_stack.ss_flags = NO_ALTSTACK;
 	const unsigned long long general[][2] = {
 		{REG_R8, r->r8},     {REG_R9, r->r9},     {REG_R10, r->r10}, {REG_R11, r->r11},
