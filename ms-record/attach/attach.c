@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * Recording a process that runs already.
+ * Recording of a process that is already running.
  *
- *   attach_look     may we, what is there (hijack.c, attach_plan.c)         it does not notice
- *   attach_prepare  what an earlier recorder left is taken back, then       one thread stops
- *                   image, gate, slots, session and private memory mapped
- *                   (attach_remote.c)                                       nothing stops
- *   attach_begin    the session begun                                       nothing stops
- *   attach_go       entries replaced, threads moved out of them             all threads stop
- *   attach_detach    entries put back, memory taken away                     all threads stop
+ *   attach_look     checks permission, finds functions to hook       process not disturbed
+ *                   (hijack.c, attach_plan.c)
+ *   attach_prepare  removes what an earlier recorder left, then      one thread stops
+ *                   maps image, gate, slots, session and
+ *                   private memory (attach_remote.c)
+ *   attach_begin    starts the session                               nothing stops
+ *   attach_go       replaces entries, moves threads out of them      all threads stop
+ *   attach_detach   restores entries, unmaps memory                  all threads stop
  *
- * The recording itself is as for a launched program, but the guest waits for nothing, and the table
- * of modules is ours (attach_modules.c).
+ * The recording itself is as for a launched program, but the guest waits for nothing, and the
+ * table of modules is ours (attach_modules.c).
  */
 #include "attach.h"
 

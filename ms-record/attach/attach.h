@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Room attach: hooks in a process that runs.
+ * Room attach: hooks in a running process.
  *   In:  a process, and functions to hook.
- *   Out: its session; its entries jump into the image, and are put back; what could not be.
+ *   Out: its session; entries replaced by jumps into the image, and restored; reasons for failures.
  *   Used by: control; drain, for hooks that threads wait for (hook_late.h); cli for --doctor.
  *
- * Recording a process that runs already: the guest mapped into it, its allocators' entries
- * replaced, and all of it taken back.
+ * Records a process that is already running: maps the guest into it, replaces the entries of its
+ * allocators, and removes everything at the end.
  */
 #pragma once
 

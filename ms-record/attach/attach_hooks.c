@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Attaching: functions of the program's own that --hook names, those of allocators that are known,
- * and C++'s operators where the allocator has its own.
+ * Attaching: finds the functions of the program that --hook names, those of known custom
+ * allocators, and C++'s operators if the allocator defines them.
  */
 #include <string.h>
 

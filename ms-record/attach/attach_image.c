@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The image that is mapped into a running process.
+ * The guest image that is mapped into a running process.
  */
 #include "attach_image.h"
 

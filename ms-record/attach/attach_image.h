@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The image that is mapped into a running process: part of this program, relocated to where it will
- * lie.
+ * The guest image that is mapped into a running process: part of this program, relocated to its
+ * address there.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Attaching: one thread maps what the recorder needs, by system calls that it is led to.
- * Runs in the helper process; what it finds goes back through shared memory.
+ * Attaching: borrows one thread, whose system calls map what the recorder needs. Runs in the
+ * helper process, and returns results through shared memory.
  */
 #include <errno.h>
 #include <fcntl.h>

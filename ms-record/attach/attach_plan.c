@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Attaching, thought out before the process is touched: what is there of an earlier recorder, which
- * functions are to be hooked, and how.
+ * Attaching, the plan made before the process is changed: what an earlier recorder left, which
+ * functions to hook, and how.
  */
 #include <dirent.h>
 #include <fcntl.h>

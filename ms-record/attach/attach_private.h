@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the files of attaching share: one process, what is to be hooked in it, what is mapped.
+ * Shared by the files that attach: the process, the functions to hook, the mappings.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Attaching, the part that stops all threads: entries replaced, entries put back.
- * Runs in the helper process; what it finds goes back through shared memory.
+ * Attaching, the part that stops all threads: replaces entries and restores them. Runs in the
+ * helper process, and returns results through shared memory.
  */
 #include <errno.h>
 #include <sched.h>

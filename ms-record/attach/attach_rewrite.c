@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT
- * Entries rewritten while threads that wait in the kernel may wake up and come to them.
- * Runs in the helper process.
+ * Rewrites entries while threads that wait in the kernel may wake up and reach them. Runs in the
+ * helper process.
  *
- * Where all threads are stopped, the bytes are just written. Else, for all entries at a time:
+ * If all threads are stopped, the bytes are simply written. Otherwise, for all entries at once:
  *
- *   1. the first two bytes become a jump to itself: whoever comes waits there
- *   2. hijack_look: each thread has been in the kernel since, or is stopped; so none is on its way
- *      behind the first two bytes, but for stopped ones, which are moved
- *   3. the other bytes become what they are to be
- *   4. hijack_look: nobody's processor has old bytes of these any more
- *   5. the first two bytes become what they are to be
+ *   1. the first two bytes become a jump to itself: threads that reach it wait there
+ *   2. hijack_look: each thread has been in the kernel since, or is stopped; so no thread is past
+ *      the first two bytes, except stopped ones, which are moved
+ *   3. the other bytes are written
+ *   4. hijack_look: no processor has old copies of these bytes any more
+ *   5. the first two bytes are written
  *   6. hijack_look: a child that was forked meanwhile has a copy with jumps to themselves; it was
- *      created stopped, and gets its bytes
+ *      created stopped, and its entries are written too
  *
- * The first two bytes are written with the rest of their aligned word, at one time. If we are
- * killed at any moment, nobody executes half an instruction: who comes waits until our guard has
- * put the old bytes back (attach_mend). If that is killed too, ms-record does so, or the next one,
- * who finds the jump to itself (patch_state).
+ * The first two bytes are written together with the rest of their aligned word, in one write. If
+ * the helper is killed at any moment, no thread executes half an instruction: threads wait at the
+ * entry until the helper's guard has restored the old bytes (attach_mend). If the guard is killed
+ * too, ms-record restores them, or the next ms-record, which finds the jump to itself
+ * (patch_state).
  */
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Attaching: processes that have the target's memory without being threads of it, as a child of
- * vfork has until it runs a program, and others by clone(CLONE_VM) for good. They would run into
- * entries that are being written: nobody stops them.
+ * Attaching: processes that share the target's memory without being its threads: a child of vfork
+ * until it runs a program, and children of clone(CLONE_VM) for good. They could run into
+ * half-written entries, since they are not stopped.
  *
- * While all threads are stopped none of them is in vfork. What is left then has to be looked for
- * once, among all processes, before; and again among those that were created since.
+ * While all threads are stopped, none is in vfork. Other sharers are searched for once before the
+ * stop, among all processes, and again during it, among those created since.
  */
 #include <errno.h>
 #include <fcntl.h>

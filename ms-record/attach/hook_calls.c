@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Which functions a function comes to: level by level, so that the symbols of a large file are read
- * once for each level and not for each function.
+ * Finds which functions a function calls, level by level, so that the symbols of a large file are
+ * read once per level and not once per function.
  */
 #include "hook_calls.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Which functions a function comes to, read from its code: what it calls or jumps to, and what that
- * calls, as far as the addresses stand in the code. Calls through pointers are not followed. What a
- * file says may be anything: nothing is read outside of it.
+ * Finds which functions a function reaches through calls and jumps to constant addresses in its
+ * code. Calls through pointers are not followed. Files are not trusted: nothing is read outside
+ * their bounds.
  */
 #pragma once
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Blocks that an allocator gave out by a function that is not hooked: which may it be?
+ * Guesses which unhooked function of an allocator returned blocks whose allocation was not seen.
  *
- * One that is called something with "alloc", is in a module that has a malloc of its own, does not
- * call that, and calls what that does. Where they call nothing in common, as compilers put small
- * functions into their callers, the name alone tells. What comes to an allocation of another module
- * hands on blocks that are recorded there.
+ * The function has "alloc" in its name, is in a module with its own malloc, does not call that
+ * malloc, and calls functions that malloc calls. If they have no callee in common, because
+ * compilers inline small functions, the name alone decides. A function that calls an allocation
+ * function of another module only passes on blocks that are recorded there.
  */
 #include "hook_elsewhere.h"
 

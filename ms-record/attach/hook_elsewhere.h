@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Blocks that an allocator gave out by a function that is not hooked.
+ * Guesses which unhooked function returned blocks whose allocation was not seen.
  */
 #pragma once
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  * Allocators that are known by the names of their functions.
  *
- * What a library offers as malloc, free and so on is recorded anyway; here are the names that are
- * its own. mimalloc, tcmalloc, jemalloc's xallocx and Firefox's arenas are known by theirs
- * (hook_names.h). Any other allocator is a family of functions with one prefix, P: Pmalloc, Pfree and
- * Prealloc or Pcalloc, in one module, whatever its symbols are visible to. Most that look like it are
- * wrappers of malloc:
- * where Pmalloc's code comes to an allocation of another name after few calls it is none; where it
- * does so through a pointer the guest sees that at the first call (guest/custom.c, C5).
+ * A library's malloc, free and so on are recorded anyway; this file finds functions with names of
+ * their own. mimalloc, tcmalloc, jemalloc's xallocx and Firefox's arenas are known by full names
+ * (hook_names.h). Any other allocator is a family of functions with one prefix, P: Pmalloc, Pfree
+ * and Prealloc or Pcalloc, in one module, whatever the visibility of its symbols. Most candidates
+ * are wrappers of malloc: if Pmalloc's code reaches an allocation function of another name within
+ * a few calls, it is no family; if it does so through a pointer, the guest detects that at the
+ * first call (guest/custom.c, C5).
  *
- * Tables of symbols are read by number: the texts that end with "malloc" are found first, and a
- * symbol counts when its name begins inside of one of them.
+ * Symbol tables are searched without comparing names: strings that end with "malloc" are found
+ * first, and a symbol counts if its name begins inside one of them.
  */
 #include "hook_families.h"
 

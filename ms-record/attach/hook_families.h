@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Allocators that are known by the names of their functions, and C++'s operators of a program's own:
- * their functions besides malloc's are hooked without being asked for. Their blocks are of malloc's
- * heap.
+ * Allocators that are known by the names of their functions, and C++ operators that a program
+ * defines: their functions are hooked without --hook. Their blocks belong to malloc's heap.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Functions that --hook names, found in the modules of a process.
+ * Finds functions that --hook names in the modules of a process.
  *
- * Symbols are those of the file that is mapped, .symtab and .dynsym, so that static functions are
- * found too. What a file says may be anything: nothing is read outside of it.
+ * Symbols come from the mapped file, .symtab and .dynsym, so that static functions are found too.
+ * Files are not trusted: nothing is read outside their bounds.
  */
 #include "hook_find.h"
 

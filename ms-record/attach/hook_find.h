@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Functions that --hook names, found in the modules of a process by the symbols of their files.
+ * Finds functions that --hook names in the modules of a process, by the symbols of their files.
  */
 #pragma once
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Hooks in modules that are opened while the process is recorded.
+ * Hooks in modules that are loaded while the process is recorded.
  *
- * A thread that opens one waits in the dynamic linker (guest/late.c), and nobody executes the
- * module's code yet. So entries are replaced through /proc/PID/mem, and nothing is stopped. What is
- * hooked in the process stands in its own memory, where a forked child has a copy of it: in the
- * image's manifest, or where the preloaded guest keeps it.
+ * A thread that loads a module waits in the dynamic linker (guest/late.c), and no thread runs the
+ * module's code yet. So entries are replaced through /proc/PID/mem without stopping any thread.
+ * The table of hooks is in the process's own memory, so that a forked child has a copy: in the
+ * image's manifest, or in the preloaded guest.
  */
 #include "hook_late.h"
 
@@ -184,7 +184,7 @@ static uint64_t page_by_guest(struct work *w, const struct attach_module *m)
 
 static uint64_t new_page(struct hook_work *hooks, const struct attach_module *m)
 {
-	struct work *w = (struct work *)hooks; /* cast to the enclosing struct: its first member */
+	struct work *w = (struct work *)hooks; /* hooks: its first member */
 	if (!w->attach || !hijack_filtered(w->s->process.folder))
 		return page_by_guest(w, m);
 	return w->child ? 0 : attach_more_room(w->attach, m->code_low, m->code_high);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Hooks in modules that are opened while the process is recorded: dlopen. The control thread's.
+ * Hooks in modules that are loaded (dlopen) while the process is recorded. For the control thread.
  */
 #pragma once
 

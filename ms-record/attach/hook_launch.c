@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Hooks in a program that was started with the guest preloaded.
  *
- * The guest says when it has mapped all that it needs; then nothing in the process moves until we
- * answer. We find the functions, and write slots, hooks and jumps through /proc/PID/mem; pages for
- * slots the guest maps in between, where we ask for them. The program has one thread then, which
- * waits for us.
+ * The guest reports when it has mapped its memory, and then waits for an answer. Meanwhile
+ * functions are found here, and slots, hooks and jumps are written through /proc/PID/mem; the
+ * guest maps pages for slots on request. The program has only this waiting thread then.
  */
 #include "hook_launch.h"
 
@@ -59,7 +58,7 @@ static bool answer(int fd)
 static uint64_t new_page(struct hook_work *hooks, const struct attach_module *m)
 {
 	enum { PLACES = 8 };
-	const struct work *w = (const struct work *)hooks; /* its first member */
+	const struct work *w = (const struct work *)hooks; /* hooks: its first member */
 	for (unsigned k = 0; k < PLACES; k++) {
 		uint64_t at =
 			attach_maps_room(&hooks->maps, m->code_low, m->code_high, MG_NEAR_BYTES, k);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Hooks in a program that was started with the guest preloaded: its entries are replaced while it
- * waits in the guest's constructor.
+ * Hooks in a program that was started with the guest preloaded: entries are replaced while the
+ * program waits in the guest's constructor.
  */
 #pragma once
 

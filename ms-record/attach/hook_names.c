@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Names of functions of allocators, from format/functions.def.
+ * Names of allocator functions, from format/functions.def.
  */
 #include "hook_names.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Names of functions of allocators, each with what its arguments mean, as --hook says it.
+ * Names of allocator functions, each with its parameters in the syntax of --hook.
  */
 #pragma once
 

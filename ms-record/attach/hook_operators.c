@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Does a program have an operator new of its own that allocates by itself?
+ * Tells whether a program defines an operator new that allocates by itself.
  *
- * One that calls malloc is recorded by that. Whether it does is read from its code (hook_calls.h).
+ * An operator that calls malloc is recorded by that call. Whether it does is read from its code
+ * (hook_calls.h).
  */
 #include "hook_families.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The symbols of a mapped file, and of its debug file: found by the build-id, or by the name in its
- * .gnu_debuglink if the build-id is the same.
+ * Symbols of a mapped file and of its debug file, which is found by the build-id, or by the name
+ * in .gnu_debuglink if the build-id is the same.
  */
 #include "hook_symbols.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The symbols of a mapped file: its own, and where it is stripped those of its debug file.
+ * Symbols of a mapped file, and if it is stripped those of its debug file.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Hooks written into a process.
+ * Writes hooks into a process.
  */
 #include "hook_write.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Hooks written into a process, at a moment when nobody executes the functions: for each a slot,
- * its struct mg_hook, and the jump at its entry.
+ * Writes hooks into a process while no thread runs the functions: for each a slot, its struct
+ * mg_hook, and the jump at its entry.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What stands at the entry of a hooked function, and where its displaced instructions went.
+ * State of a hooked function's entry, and new addresses of its displaced instructions.
  */
 #include "patch.h"
 

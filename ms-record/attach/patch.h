@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * The entry of a function replaced by a jump: which of its first instructions are displaced, and
- * how they are written where they do the same.
+ * Replaces a function's entry by a jump: which of its first instructions are displaced, and how
+ * they are rewritten to do the same elsewhere.
  *
  *   entry:  [ jump to slot ......... ]  rest of the function  <------+
  *                |                                                   |
  *   slot:   [ jump into the image | words ]      [ displaced | jump to entry + n ]
  *
- * Nothing here touches a process: bytes in, bytes out.
+ * Nothing here accesses a process: bytes in, bytes out.
  */
 #pragma once
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * x86-64: the entry of a function replaced by a jump, and where its code branches to.
+ * x86-64: replaces a function's entry by a jump, and finds the targets of its branches.
  *
- * Displaced are whole instructions, at least MG_JUMP_BYTES bytes of them. What is relative to its own
- * place is written anew: a displacement from rip, a jump, with 32 bits where it had 8; a call as
- * what it does, a return address that is pushed and a jump, so that what is called returns to where
- * it always did and whoever looks at the stack sees nothing new. Refused is what has no long form
- * (loop, jrcxz), a call through a register or memory, what ends the function too early, and a
- * function that jumps back into the bytes that are not there any more.
+ * Whole instructions are displaced, at least MG_JUMP_BYTES bytes. Position-dependent ones are
+ * rewritten: a displacement from rip; a jump, with 32 bits instead of 8; a call, as a push of the
+ * return address and a jump, so that the callee returns to the original place and unwinders see
+ * nothing new. Refused are instructions without a long form (loop, jrcxz), calls through a
+ * register or memory, a function that ends too early, and one that jumps back into the replaced
+ * bytes.
  */
 #include "patch.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Modules of another process, as they lie in its memory.
+ * Modules of another process, read from its memory.
  *
- * What is read there belongs to somebody else and may be anything: counts and sizes are bounded,
- * and nothing is taken for inside that was not checked to be.
+ * The memory is not trusted: counts and sizes are bounded, and every offset is checked before use.
  */
 #include "attach_elf.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Modules of another process, as they lie in its memory: where they are, what they define.
+ * Modules of another process, read from its memory: their addresses and symbols.
  */
 #pragma once
 

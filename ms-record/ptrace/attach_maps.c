@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What is mapped in another process, and where there is room near it.
+ * Mappings of another process, and free address space near an address.
  */
 #include "attach_maps.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What stopping a thread, and having it make system calls, needs of the processor: all that is
- * known of one is in the files named after it.
+ * Processor-specific part of stopping threads and making system calls in them. The files named
+ * after a processor hold everything that depends on it.
  */
 #pragma once
 

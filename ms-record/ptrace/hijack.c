@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Who a process is, and whether we may have it.
+ * Checks what a process is, and whether it may be traced.
  *
- * Everything that would refuse it is looked for first, because the kernel says no more than "not
- * permitted". What /proc shows is read below `proc_root`.
+ * All reasons for a refusal are checked first, because the kernel only reports "not permitted".
+ * Files of /proc are read below `proc_root` for that.
  */
 #include "hijack_private.h"
 

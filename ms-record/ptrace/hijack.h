@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: MIT
  * Room ptrace: another process, stopped and made to call.
  *   In:  a process, a deadline.
- *   Out: threads stopped and gone on as if nothing had been; results of system calls in it.
+ *   Out: threads stopped and resumed unchanged; results of system calls in the process.
  *   Used by: attach, launch, scan, heap (heapwalk.c); session and control for maps and ELF images.
  *
- * A process of somebody else's: its threads stopped for a moment, and one of them made to do system
- * calls for us, without a debugger and without running any code of a library in it.
+ * Stops the threads of a foreign process for a moment, and makes one of them do system calls for
+ * us, without a debugger and without running library code in the process.
  *
- *   hijack_open        who is it, and may we?
- *   hijack_stop_one    one thread stops ------+     hijack_stop_all   all threads stop
- *     hijack_borrow    a stopped one is ours  |       registers read, set; memory written
- *       hijack_call    system calls           |       (hijack_borrow works here, too)
- *     hijack_give_back it is as it was        |
- *   hijack_resume      <----------------------+---- hijack_resume     they go on
+ *   hijack_open        checks identity and permission
+ *   hijack_stop_one    stops one thread -----+     hijack_stop_all   stops all threads
+ *     hijack_borrow    borrows a stopped one |       registers and memory are read and written
+ *       hijack_call    makes system calls    |       (hijack_borrow works here, too)
+ *     hijack_give_back restores its state    |
+ *   hijack_resume      <---------------------+---- hijack_resume     resumes them
  *
- * hijack_stop_all can leave those alone that wait in the kernel: they wait on, and can wake up at any
- * time.
+ * hijack_stop_all can leave threads that wait in the kernel unstopped: they wait on, and can wake
+ * up at any time.
  *
- * A thread always stops where the kernel would take a signal (PTRACE_EVENT_STOP), and leaves from
- * there: so an interrupted system call starts again as the kernel means it. Those calls that return
- * EINTR although no signal came are made again by us. A process that was stopped by SIGSTOP stays
- * so.
+ * A thread always stops where the kernel would deliver a signal (PTRACE_EVENT_STOP), and resumes
+ * from there: so the kernel restarts an interrupted system call as usual. Calls that return EINTR
+ * without a signal are made again by us. A process that was stopped by SIGSTOP stays stopped.
  *
- * The kernel ties a tracee to the thread that seized it: everything between a stop and its resume
- * is called by one thread. When that thread ends, killed or not, the kernel lets all tracees go on
- * from where they are. A borrowed thread is not where it was; therefore hijack_borrow first writes
- * a signal frame of its true state below its stack's red zone, and every system call that we make
- * it do returns into rt_sigreturn: left alone at whatever moment, it goes back by itself
- * (hijack_net.c). In a helper process (hijack_helper.c) a SIGKILL of ms-record is not even noticed.
+ * The kernel ties a tracee to the thread that seized it: one thread makes all calls between a stop
+ * and its resume. When that thread ends, killed or not, the kernel resumes all tracees with their
+ * current registers. Those of a borrowed thread have been changed; therefore hijack_borrow first
+ * writes a signal frame with its true state below its stack's red zone, and every system call that
+ * we make in it returns into rt_sigreturn: whenever we die, the thread restores itself
+ * (hijack_net.c). In a helper process (hijack_helper.c) a SIGKILL of ms-record has no effect at
+ * all.
  *
  * Nothing here prints. All times are CLOCK_MONOTONIC, in ns.
  */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * A stopped thread does system calls for us.
+ * Makes system calls in a stopped thread.
  *
- * It is led to a `syscall` instruction that is in its memory already, as if it were in no other, so
- * that the kernel sees nothing to restart, and stops before and after the call (PTRACE_SYSCALL): no
- * breakpoint is written, nothing is pushed on its stack, vector registers are not touched.
+ * The thread is set to a `syscall` instruction found in its memory, with registers that show no
+ * system call in progress, so that the kernel restarts none. It stops before and after the call
+ * (PTRACE_SYSCALL): no breakpoint is written, nothing is pushed on its stack, vector registers
+ * stay untouched.
  */
 #include <errno.h>
 #include <sched.h>

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * A process of its own that looks after whoever holds threads of another process.
+ * A separate process, the guard, that watches a process while it holds threads of another.
  *
- * Threads that stand still go on when their tracer lets them, or ends. One that was itself stopped,
- * or waits in the kernel, does neither; so the guard looks at it again and again:
+ * Stopped threads resume when their tracer resumes them or ends. A tracer that is itself stopped,
+ * or waits in the kernel, does neither; so the guard checks it again and again:
  *
- *   it is stopped (SIGSTOP)             it has to go on, and does so when it holds nobody any more
- *   it sleeps beyond what it may        it is killed: the kernel lets its tracees go on
- *   it was killed, with work half done  what it left is mended (attach_rewrite.c)
+ *   it is stopped (SIGSTOP)             it is continued; it may stop again when it holds no threads
+ *   it sleeps past its deadline         it is killed: the kernel resumes its tracees
+ *   it was killed halfway               its unfinished changes are repaired (attach_rewrite.c)
  *
- * A tracer that only waits for a processor is not killed: that would need one, too.
+ * A tracer that only waits for a processor is not killed: its end would need a processor too.
  *
- * The guard has the memory of its tracer, so that it sees how far that came, and the variables of
- * its thread, such as errno: as long as that lives it only makes system calls, and by itself.
+ * The guard shares its tracer's memory, so that it sees the tracer's progress, and its
+ * thread-local variables, such as errno: while the tracer lives, the guard only makes raw system
+ * calls.
  */
 #include <fcntl.h>
 #include <sched.h>

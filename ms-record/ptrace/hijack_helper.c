@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A process of its own for what must be brought to its end.
+ * A separate process, the helper, for work that must not be interrupted.
  */
 #include <errno.h>
 #include <fcntl.h>

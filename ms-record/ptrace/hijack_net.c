@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT
- * The net under a borrowed thread.
+ * The net under a borrowed thread: frames that restore its state if its tracer dies.
  *
- * The thread executes one instruction of ours, `syscall`, again and again, with a tracer's stop on
- * either side of it. If the tracer dies at any of them, the kernel lets the thread go on: behind
- * the `syscall` it finds a `ret`, which leads to the C library's return from a signal handler, and
- * that puts back its true state from a signal frame that we wrote:
+ * The thread executes one `syscall` instruction again and again, with a tracer's stop before and
+ * after it. If the tracer dies at any stop, the kernel resumes the thread: after the `syscall` it
+ * runs a `ret`, which leads to the C library's return from a signal handler, and that restores the
+ * thread's true state from a signal frame that we wrote:
  *
  *   in-use stack | red zone, 128 | vector state | frame of the true state | frame of the copy
  *                ^ sp                           ^ sp of the borrowed      ^ of the copy
  *
- * The copy's own frame leads to exit_group: should it ever run, it ends at once.
+ * The copy's frame leads to exit_group: if the copy ever ran, it would end at once.
  *
- * Where: under the thread's own stack if that is one (it lies in [stack], or in a map with a guard
- * below), with enough room; what was there is put back in the end. Else, of a coroutine in the heap
- * for instance, in memory that nobody has used yet: far below [stack], which the kernel lets grow.
- * All signals are blocked meanwhile, so nothing else uses the stack.
+ * The frames lie below the thread's own stack pointer if it is in a stack with enough room
+ * ([stack], or a mapping with a guard page below); the bytes replaced are restored at the end.
+ * Otherwise, as for a coroutine in the heap, they lie in memory never used yet: far below [stack],
+ * which the kernel lets grow. All signals are blocked meanwhile, so that nothing else uses the
+ * stack.
  */
 #include <fcntl.h>
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the files of hijack.h share.
+ * Shared by the files that implement hijack.h.
  */
 #pragma once
 

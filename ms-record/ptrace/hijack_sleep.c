@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * What a thread waits for in the kernel, and what it would find if it were stopped there.
+ * Finds what a thread waits for in the kernel, and what it would notice of a stop.
  *
- * Left alone, it finds nothing. If it has to be stopped, most calls go on as if nothing had been:
- * the kernel begins them again, or returns EINTR and we do. Those that have moved some of their
- * bytes already return short, and nobody can help it; the program asked for that by waiting in
- * them.
+ * A thread that is not stopped notices nothing. Of a stop most system calls show no effect: the
+ * kernel restarts them, or returns EINTR and we repeat them. Calls that have transferred some of
+ * their bytes return early, which cannot be avoided.
  */
 #include <errno.h>
 #include <signal.h>
@@ -21,8 +20,8 @@
 
 /* ---- where it waits ---- */
 
-/* Lists system calls that create or end a child, program or thread, or change where the thread
- * runs, before they return. */
+/* Lists system calls in which a thread never counts as waiting: before they return, they create or
+ * end a process or thread, or change where the thread runs. */
 static const int elsewhere[] = {SYS_clone, SYS_clone3,     SYS_execve,      SYS_execveat,
 				SYS_exit,  SYS_exit_group, SYS_rt_sigreturn};
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Stops threads of a process for a short while, and has them go on as if nothing had been.
+ * Stops threads of a process for a short time and resumes them unchanged.
  *
- * A thread that is seized and not asked to stop runs on as before, or waits on: nothing breaks off
- * what it does in the kernel (hijack_sleep.c). The kernel detaches it when its tracer ends. What it
- * begins meanwhile, threads and processes, is created stopped and waits for that end, too.
+ * A thread that is seized but not asked to stop keeps running or waiting: its system call is not
+ * interrupted (hijack_sleep.c). The kernel detaches it when its tracer ends. Threads and processes
+ * that it creates meanwhile are created stopped, and wait for the tracer's end too.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Waits for a thread to stop, but not for ever.
+ * Waits for a thread to stop, with a time limit.
  *
- * waitpid has no time limit, and a look now and then costs a time slice each where all processors
- * are busy. So it waits in earnest, and a timer that sends a signal to this thread alone, again and
- * again, gets it out when the time is over.
+ * waitpid has no time limit, and polling costs a time slice each time if all processors are busy.
+ * So this waits in waitpid, which a timer interrupts by a signal to this thread alone,
+ * periodically until the deadline has passed.
  */
 #include <errno.h>
 #include <pthread.h>

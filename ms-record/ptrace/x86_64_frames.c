@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * x86-64: frames of signals, as the kernel writes them.
+ * x86-64: signal frames in the kernel's format.
  */
 #include <string.h>
 #include <sys/syscall.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * x86-64: jumps that lead far.
+ * x86-64: jumps with a 32-bit displacement.
  */
 #include <string.h>
 

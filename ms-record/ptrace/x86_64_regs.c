@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * x86-64: registers of a stopped thread, and the instructions that system calls are made with.
+ * x86-64: registers of a stopped thread, and the instruction bytes for system calls.
  */
 #include <elf.h>
 #include <sys/ptrace.h>
