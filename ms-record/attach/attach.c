@@ -45,7 +45,7 @@
 #define PRIVATE_BYTES (UINT64_C(224) << 20)
 #define PRIVATE_LEAST (UINT64_C(12) << 20)
 #define AGAIN_MOST 50
-/* Time limits of looking again at a process that is about to exec: until the first sign of a
+/* Time limits for examining again a process that is about to exec: until the first sign of a
  * change, after the last one, and in total. */
 #define CHANGE_NS UINT64_C(100000000)
 #define CHANGED_NS UINT64_C(1000000000)
@@ -414,7 +414,7 @@ static int map_guest(struct attach *a, struct ms_err *err)
 		return ms_err_sys(err, "making a socket failed");
 	for (uint32_t i = 0; i < a->near_count; i++)
 		if (a->shared.near[i].fresh)
-			a->shared.near[i].page = 0; /* until now only an expected address */
+			a->shared.near[i].page = 0; /* so far only an expected address */
 	if (help(a, attach_map, err))
 		return -1;
 	a->release[0] = (struct range){a->shared.session, a->session_bytes};

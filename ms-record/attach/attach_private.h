@@ -59,7 +59,7 @@ struct attach_shared {
 	uint64_t main_tp;
 	uint32_t tid_offset;
 	uint64_t stack_field;
-	/* results of attach_restore, `untouched` of attach_patch */
+	/* results of attach_patch (`untouched`, `stuck`) and attach_restore */
 	bool untouched; /* no entry was replaced */
 	bool stuck;     /* code was not writable: entries may be half replaced */
 	bool restored;
@@ -159,8 +159,9 @@ bool attach_may_hold(const struct attach *a);
 /* Moves threads out of code that will change. Returns 0, or -1: try again later. */
 typedef int attach_move(struct attach *a, struct hijack_stop *s, struct attach_shared *out);
 /* Turns entries into jumps or, with `back`, restores them, except those that other code has
- * changed. All threads are stopped or held. `move`: moves threads out of the bytes after the first
- * two before these change; NULL: no thread can be there. Returns ATTACH_DONE, _FAILED or _AGAIN. */
+ * changed. Each thread is stopped or left waiting in the kernel. `move`: moves threads out of the
+ * bytes after the first two before these change; NULL: no thread can be there. Returns ATTACH_DONE,
+ * _FAILED or _AGAIN. */
 int attach_rewrite(struct attach *a, struct hijack_stop *s, bool back, attach_move *move,
 		   struct attach_shared *out);
 

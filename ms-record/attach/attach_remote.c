@@ -36,8 +36,8 @@ static int stop_all(const struct attach *a, struct hijack_stop *s, struct ms_err
 	return ATTACH_FAILED;
 }
 
-/* Not a real-time class, which would preempt the kernel's own threads too. A short time slice gets
- * the processor sooner (Linux 6.12); older kernels ignore it. */
+/* Sets nice -20 and a short time slice, which gets the processor sooner (Linux 6.12; ignored
+ * before). Not a real-time class: it would preempt the kernel's own threads too. */
 void attach_prepare_stop(struct attach *a)
 {
 	struct {

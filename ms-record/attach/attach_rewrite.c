@@ -34,7 +34,7 @@
 
 #define WORD 8u
 #define FORK_NS UINT64_C(500000000) /* time limit of a fork while other threads are stopped */
-#define OTHERS_US 10000             /* within it each processor enters the kernel once */
+#define OTHERS_US 10000             /* time in which each processor enters the kernel once */
 #define FORKERS_MAX 4096u
 #define FORKED_NS UINT64_C(60000000000) /* time limit for forks that wait for a processor */
 #define FORK_RUN_NS 20000000u           /* processor time that no fork exceeds */

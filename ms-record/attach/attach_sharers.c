@@ -23,7 +23,7 @@
 #define PATIENCE_NS UINT64_C(1000000000) /* time limit for a child of vfork to run its program */
 #define LOOK_NS 2000000
 #define NEW_PIDS_MAX 4096
-#define EARLIER 64 /* processes that had a number but could not be listed yet */
+#define EARLIER 64 /* pids before `seen` that may not have been listed yet */
 #define LOOKS 20
 
 /* Returns the pid created last; 0 = not known. */

@@ -171,7 +171,7 @@ bool hook_calls(const struct hook_code *c, uint64_t entry, unsigned depth, hook_
 /* Holds which of the original arguments reach each function unchanged, one bit per argument. */
 struct passed {
 	struct walk *w;
-	unsigned holds[FUNCTIONS_MOST]; /* by index in todo */
+	unsigned holds[FUNCTIONS_MOST]; /* argument bits, by index in todo */
 	unsigned now;                   /* bits of the function being decoded */
 };
 

@@ -16,7 +16,7 @@ struct ms_err;
 struct hook_place {
 	struct attach_module module; /* its `map` is borrowed */
 	uint64_t address, bytes;     /* bytes 0 = not known */
-	bool libc; /* its module is the C library: its calls free its own caches */
+	bool libc; /* in the C library, whose own calls free its internal caches */
 };
 
 /* Holds the modules of a process, as read once. */

@@ -220,7 +220,7 @@ static bool is_stale(const struct work *w, uint32_t i)
 	       hook_state(&w->w.h, h) != PATCH_JUMPS;
 }
 
-/* Returns an index in the table for a new hook: a stale entry's whose slot is near enough, else
+/* Returns the table index for a new hook: that of a stale entry with a slot near enough, else
  * `count`. */
 static uint32_t place_for(const struct work *w, const struct attach_module *m)
 {

@@ -177,8 +177,8 @@ static void place_own(void *arg, const struct hook_spec *spec, const struct hook
 			   spec->name, why.text);
 }
 
-/* Hooks a C++ operator of a program with its own malloc. The operator may not call that malloc, and
- * free may serve as its delete: its blocks would then seem to come from elsewhere. */
+/* Hooks a C++ operator of a program with its own malloc. The operator need not call that malloc; if
+ * free serves as its delete, blocks of unknown origin would be freed. */
 static void place_beside(void *arg, const struct hook_spec *spec, const struct hook_place *at)
 {
 	struct work *w = arg;

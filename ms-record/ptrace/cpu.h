@@ -42,8 +42,9 @@ int64_t cpu_call_newer(int64_t call);
  * readable. */
 bool cpu_is_signal_frame(const uint64_t *ip);
 
-/* Hold instructions: a system call followed by ret, which continues at the address on the stack;
- * the return from a signal handler in two forms, the longer first. */
+/* Holds instruction bytes. cpu_call_code: a system call and a ret, which continues at the address
+ * on the stack; cpu_return_code: the return from a signal handler in two forms, the longer
+ * first. */
 struct cpu_code {
 	uint8_t n, bytes[12];
 };

@@ -68,7 +68,7 @@ bool hijack_capable(void);
 bool hijack_over(int proc);
 /* Tells whether the process that was opened still exists. */
 bool hijack_alive(const struct hijack *h);
-/* Read or write all `bytes`; return 0, or -1 with errno set. Writing ignores page protection, so
+/* Reads or writes all `bytes`. Returns 0, or -1 with errno set. Writing ignores page protection, so
  * that code and read-only data can be written too. */
 int hijack_read(const struct hijack *h, uint64_t address, void *to, size_t bytes);
 int hijack_write(const struct hijack *h, uint64_t address, const void *from, size_t bytes);
@@ -130,9 +130,9 @@ bool hijack_has(const struct hijack_stop *s, pid_t tid, size_t *at);
 int hijack_stop_all(struct hijack_stop *s, int proc, bool hold, uint64_t patience_ns);
 /* Tells, after hijack_stop_all, whether a thread is still not stopped. */
 bool hijack_any_asleep(const struct hijack_stop *s);
-/* Stops, after hijack_stop_all, held threads that no longer wait. On return each of them has been
- * off all processors, in a system call, since this function was called. Returns 0, or -1: one did
- * not stop within `patience_ns`. */
+/* Stops, after hijack_stop_all, threads that were left waiting and no longer wait. On return each
+ * of them has been off all processors, in a system call, since this function was called. Returns 0,
+ * or -1: one did not stop within `patience_ns`. */
 int hijack_look(struct hijack_stop *s, int proc, uint64_t patience_ns);
 /* Waits, for 50 ms at most, while a stop would cut short the system calls of all threads. */
 void hijack_await_easy(int proc);
@@ -184,7 +184,7 @@ int hijack_borrow(struct hijack_call *c, struct hijack *h, struct hijack_thread 
  * thread's own stack, signals or restart block (nanosleep, poll, futex), nor to close a descriptor
  * of the process. */
 int hijack_call(struct hijack_call *c, long number, const uint64_t args[6], int64_t *result);
-/* Makes a system call with its arguments as macro arguments. */
+/* Makes a system call; its arguments are listed one by one. */
 #define HIJACK_CALL(c, result, number, ...)                                                        \
 	hijack_call((c), (number), (const uint64_t[6]){__VA_ARGS__}, (result))
 /* Makes a copy of the process that never runs: clone(CLONE_FS | CLONE_FILES) without an exit

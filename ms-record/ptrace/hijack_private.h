@@ -9,7 +9,7 @@
 
 /* Waits for a thread and returns as waitpid does; 0 = no event until `deadline_ns`. */
 pid_t hijack_wait(pid_t tid, int *status, uint64_t deadline_ns);
-/* Begin and end a period in which all waits of the calling thread share one timer. Calls may be
+/* Begins or ends a period in which all waits of the calling thread share one timer. Calls may be
  * nested. */
 void hijack_wait_begin(void);
 void hijack_wait_end(void);

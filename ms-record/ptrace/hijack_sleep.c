@@ -34,8 +34,8 @@ static bool is_in(int64_t call, const int *calls, size_t n)
 }
 #define IS_IN(call, calls) is_in(call, calls, sizeof(calls) / sizeof *(calls))
 
-/* The kernel reports registers here only if the thread was off all processors: it is then in a
- * system call and continues after it, or in a handler. */
+/* Reads the thread's /proc file "syscall", which shows registers only if the thread was off all
+ * processors: it is then in a system call and continues after it, or in a handler. */
 bool hijack_waits(int proc, struct hijack_thread *t)
 {
 	char text[256];

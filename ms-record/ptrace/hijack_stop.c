@@ -124,7 +124,8 @@ size_t hijack_count(int proc, pid_t *any)
 	return n;
 }
 
-/* The threads are in the order in which /proc lists them, so the next one is usually at *at. */
+/* Searches from *at: threads are in the order in which /proc lists them, so the next one is usually
+ * there. */
 bool hijack_has(const struct hijack_stop *s, pid_t tid, size_t *at)
 {
 	for (size_t i = 0; i < s->threads.n; i++) {

@@ -53,7 +53,7 @@ static void set_context(ucontext_t *u, const struct cpu_regs *regs, uint64_t vec
 	const struct user_regs_struct *r = &regs->all;
 	greg_t *g = u->uc_mcontext.gregs;
 	memset(u, 0, sizeof *u);
-	u->uc_flags = 7; /* uc_flags: extended state present, stack segment kept */
+	u->uc_flags = 7; /* extended state present, stack segment kept */
 	u->uc_stack.ss_flags = NO_ALTSTACK;
 	const unsigned long long general[][2] = {
 		{REG_R8, r->r8},     {REG_R9, r->r9},     {REG_R10, r->r10}, {REG_R11, r->r11},

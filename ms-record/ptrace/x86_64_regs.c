@@ -88,7 +88,7 @@ int64_t cpu_call_newer(int64_t call)
 	}
 }
 
-/* The flags and the segment registers follow the instruction pointer. */
+/* Checks the segment registers, which follow the instruction pointer and the flags. */
 bool cpu_is_signal_frame(const uint64_t *ip)
 {
 	return (ip[2] & 0xffff) == CODE_SEGMENT && ip[2] >> 48 == STACK_SEGMENT;
