@@ -15,9 +15,9 @@ struct session;
 struct hook_families {
 	uint32_t next;   /* number of the next family found */
 	uint64_t malloc; /* address of the malloc that is recorded anyway; 0 = not known */
-	bool later;      /* the modules were loaded later: one without a prefix counts */
-	bool launched;   /* launched process: the executable's malloc counts */
-	bool own;        /* the executable's malloc was found: the C library counts too */
+	bool later;      /* modules loaded later: an allocator without a prefix counts */
+	bool launched;   /* launched process: an allocator in the executable counts */
+	bool own;        /* executable's own malloc found: the C library counts too */
 };
 
 /* Lists, as bits, reasons to hook a launched process: functions named by --hook, families found,

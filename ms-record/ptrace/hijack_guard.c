@@ -32,14 +32,14 @@
 #define STACK 131072u
 #define LOOK_NS 50000000
 #define HELPER_NS UINT64_C(1000000000) /* longest time between two steps of a helper */
-#define READY_NS UINT64_C(1000000000)  /* it may wait long for a processor too */
+#define READY_NS UINT64_C(1000000000)  /* time limit for the start of the guard */
 #define LATE_LOOKS 2u                  /* late checks in a row before a process is killed */
 
 struct guard {
 	pid_t pid, process, tid; /* its own pid; the process and thread that it watches */
 	uint32_t ready;          /* atomic: its name and process group are set */
 	uint32_t holds;          /* atomic: the watched thread holds stopped threads */
-	uint64_t until_ns;       /* atomic: deadline of their resume; UINT64_MAX = none */
+	uint64_t until_ns; /* atomic: time by which it resumes the threads; UINT64_MAX = none */
 	void (*mend)(void *);
 	void *arg;
 	struct guard_room *room; /* NULL = it watches no helper */
