@@ -24,10 +24,10 @@ struct control_options {
 	struct follow follow;
 	MS_ARRAY(pid_t) pids;    /* -p */
 	const char *proc_root;   /* NULL = /proc */
-	uint64_t duration_ns;    /* 0 = until the end */
+	uint64_t duration_ns;    /* 0 = until the end of the command or process */
 	uint64_t start_after_ns; /* --start-after DUR; 0 = at once */
 	uint64_t interval_ns;    /* of /proc samples */
 	bool interval_asked;     /* -i was given */
-	bool wait_all;           /* --wait=all: until all that COMMAND started has ended, too */
+	bool wait_all; /* --wait=all: until all processes that COMMAND started have ended */
 	bool no_symbols, no_cache, verbose;
 };

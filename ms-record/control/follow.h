@@ -16,10 +16,9 @@ enum follow_which {
 
 struct follow {
 	enum follow_which which;
-	const char *names; /* FOLLOW_NAMED: patterns with commas between them */
+	const char *names; /* FOLLOW_NAMED: comma-separated patterns */
 };
 
-/* Shall a program that is executed (`how`: FOLLOW_EXEC), or a child that forks from it without an
- * exec (FOLLOW_FORK), be recorded? `exe`: path of the executable; `name`: what the process is
- * called. */
+/* Tells whether to record a program after an exec (`how` = FOLLOW_EXEC) or a child forked without
+ * an exec (FOLLOW_FORK). `exe`: path of the executable; `name`: name of the process. */
 bool follow_wants(const struct follow *f, enum follow_which how, const char *exe, const char *name);

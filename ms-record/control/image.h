@@ -13,33 +13,34 @@
 #include "ms-record/scan/scan.h"
 #include "ms-record/session/session.h"
 
-/* Describes an image that is over, or that was not recorded at all. */
+/* Describes an image that has ended, or one that was not recorded at all. */
 struct image {
 	char *name, *exe; /* exe: path */
-	char *file;       /* its trace; NULL: not recorded, and only what comes next is known */
+	char *file; /* path of its trace; NULL = not recorded: only the members up to `note` are set
+		       */
 	pid_t pid;
-	uint32_t number, parent; /* parent + 1, 0 = none known */
-	uint64_t started_ns;     /* since the command began */
-	char note[256];          /* why no trace is kept, or in part; "" = all is */
+	uint32_t number, parent; /* `parent`: parent's number + 1, 0 = unknown */
+	uint64_t started_ns;     /* ns since the command began */
+	char note[256];          /* why no trace or only part of it is kept; "" = all is kept */
 
-	uint64_t bytes; /* of its trace */
+	uint64_t bytes; /* size of its trace */
 	uint64_t duration_ns;
-	uint64_t rss_at_peak, rss_ns; /* of the sample nearest to the peak; 0 = none */
+	uint64_t rss_at_peak, rss_ns; /* values of the sample nearest to the peak; 0 = none */
 	int ending, exit_status;
 	struct stats stats;
 	struct scan_result scan;
 	struct preexisting_counts preexisting;
-	bool mid_run; /* `before` holds */
-	bool late;    /* the process, or the one that forked it, ran before it was recorded */
-	bool sampled; /* sizes there are estimates */
+	bool mid_run; /* recorded from mid-run: `preexisting` is valid */
+	bool late;    /* the process or its parent ran before the recording began */
+	bool sampled; /* sizes in `stats` are estimates */
 	char damage[160];
 	struct guest_account guest;
-	uint64_t dropped_events, dropped_ns; /* --keep=live */
+	uint64_t dropped_events, dropped_ns; /* discarded by --keep=live */
 	uint64_t full_ns;
 	bool full; /* --max-size was reached */
 	bool kept;
-	dev_t dev; /* which file it is; `ino` 0 = none that we made */
+	dev_t dev; /* identity of the trace file; `ino` 0 = not a file that we made */
 	ino_t ino;
-	MS_ARRAY(struct module_file) files; /* of its modules */
-	char *error;                        /* the trace could not be written; NULL = it was */
+	MS_ARRAY(struct module_file) files; /* files of its modules */
+	char *error;                        /* why the trace could not be written; NULL = it was */
 };

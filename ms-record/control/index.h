@@ -10,17 +10,17 @@
 struct image;
 
 struct index {
-	int fd;        /* -1 = it is not open */
-	char *waiting; /* lines of images that ended before there was a folder */
+	int fd;        /* -1 = not open */
+	char *waiting; /* lines of images that ended before FILE.d existed */
 	size_t waiting_bytes;
 };
 
-/* How an index begins, by which a folder is known for that of a recording. */
+/* First bytes of an index, which identify FILE.d as the folder of a recording. */
 #define INDEX_HEAD "#image\t"
 
-/* Begins the index in that folder. Each line is written at once and whole, so that a recorder that
- * is killed leaves those so far. Without an index nothing else is harmed. */
+/* Begins the index in that folder. Each line is written at once in one piece, so that a recorder
+ * that is killed leaves complete lines. A failure affects nothing but the index. */
 void index_open(struct index *x, int folder);
-/* Adds an image; before index_open the line waits. */
+/* Adds an image's line; it is kept in memory until index_open. */
 void index_add(struct index *x, const struct image *m);
 void index_close(struct index *x);

@@ -33,17 +33,17 @@ struct standby_answer {
 	uint32_t version;
 	uint32_t ok; /* 1: the memory's descriptor comes with it */
 	char why[160];
-	uint32_t pid; /* of the image */
+	uint32_t pid; /* process id of the image */
 	uint32_t wake;
 	struct pool_shape shape;
-	char hooks[STANDBY_HOOKS_BYTES]; /* each --hook as it was given, and a line end */
+	char hooks[STANDBY_HOOKS_BYTES]; /* arguments of --hook, each followed by a newline */
 };
 
-/* The name of the socket for the memory file of that inode, into `name`. */
+/* Builds the socket name for the memory file with that inode into `name`. */
 #define STANDBY_NAME_BYTES 64u
 void standby_name(uint64_t inode, char name[STANDBY_NAME_BYTES]);
-/* Runs the command, asleep. Its waitpid status, with `err` set where hooks were refused; or -1 with
- * `err` and *own, our exit status, set. */
+/* Runs the command on standby. Returns its waitpid status, with `err` set if hooks were refused; or
+ * -1 with `err` and *own, our exit status, set. */
 int standby_run(const struct control_options *o, int *own, struct ms_err *err);
 
 /* ---- the recorder's side: standby_attach.c ---- */
@@ -51,17 +51,18 @@ int standby_run(const struct control_options *o, int *own, struct ms_err *err);
 struct standby_attach {
 	int connection, memfd, pidfd;
 	struct standby_answer answer;
-	struct hooks hooks; /* as it was put on standby with; once it is prepared */
+	struct hooks
+		hooks; /* hooks chosen when it was put on standby; set by standby_attach_prepare */
 };
 
-/* Is that process on standby? Then it is reserved for us until standby_attach_free. The same for
- * whoever forked from it: that is refused, because they are recorded together. 1 = it is; 0 = it is
- * not; -1 with `err` set: it cannot be had. */
+/* Tells whether the process is on standby, and if so reserves it until standby_attach_free. A
+ * process whose forked parent is on standby is refused, because both are recorded together. 1 = it
+ * is; 0 = it is not; -1 with `err` set: it cannot be recorded. */
 int standby_attach_look(struct standby_attach *w, pid_t pid, const struct control_options *o,
 			struct ms_err *err);
-/* Makes its session, first in c->sessions, of c->first. 0, or -1 with `err` set. */
+/* Creates its session with output c->first, at the head of c->sessions. 0, or -1 with `err` set. */
 int standby_attach_prepare(struct control *c, struct standby_attach *w, pid_t pid,
 			   struct ms_err *err);
 bool standby_attach_ended(const struct standby_attach *w);
-/* The holder has it asleep then. */
+/* Closes the connection; the holder then puts the process back on standby. */
 void standby_attach_free(struct standby_attach *w);

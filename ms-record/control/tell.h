@@ -23,7 +23,7 @@ struct ms_err;
 #define TELL_NOT_DONE '2'
 #define TELL_VERBS "mark:NAME, flush, leak-check, resident[:NAME], pause, resume, stop or status"
 #define TELL_WAIT_NS UINT64_C(5000000000)
-#define TELL_SCAN_S 3600 /* a scan takes as long as --leak-check allows */
+#define TELL_SCAN_S 3600 /* limit in s for a scan, as --leak-check allows */
 
 enum tell_verb {
 	TELL_MARK,
@@ -36,17 +36,17 @@ enum tell_verb {
 	TELL_RESIDENT
 };
 
-/* Parses a command for --tell; `name` of a mark points into `text`. 0, or -1 with `err` set. */
+/* Parses a command for --tell; the `name` of a mark points into `text`. 0, or -1 with `err` set. */
 int tell_parse(const char *text, enum tell_verb *verb, const char **name, struct ms_err *err);
-/* The name of the socket for that file; `session`: the run's number, for regular files. */
+/* Returns the socket name for that file; `session`: the run's number, for regular files. */
 #define TELL_SESSION 16u
 struct tell_name {
 	char text[96];
 };
 struct tell_name tell_name(const struct stat *st, const uint8_t session[TELL_SESSION]);
 
-/* The client: asks with a verb that tell_parse took, waits for the answer, prints what it says. 0;
- * 1, not all was done, which is printed too; or -1 with `err` set. */
+/* Sends a verb that tell_parse accepted to the recorder of `file`, and prints the answer. Returns
+ * 0; 1 = not everything was done (also printed); or -1 with `err` set. */
 int tell_ask(const char *file, const char *verb, struct ms_err *err);
 
 /* ---- the recorder's side ---- */
@@ -60,20 +60,20 @@ struct tell_job {
 };
 
 struct tell {
-	int epoll; /* what the control thread waits for; -1 = there is none */
+	int epoll; /* descriptor that the control thread polls; -1 = none */
 	int listener, event;
-	struct tell_job *first; /* being done; others wait, but for scans */
-	unsigned open;          /* connections that have not asked yet */
+	struct tell_job *first; /* jobs in progress; others wait, except scans */
+	unsigned open;          /* connections that have sent no request yet */
 };
 
-/* Makes the descriptors but no socket yet. 0, or -1 with errno set. */
+/* Creates the descriptors, but no socket yet. 0, or -1 with errno set. */
 int tell_start(struct tell *t);
-/* Listens for the file behind `fd`, or, when that is -1, `path`, of the run `session`; instead of
- * another before. A pipe that somebody listens for already is passed over: then nothing can be
- * told. */
+/* Listens on the socket for the file behind `fd` (if -1: `path`) of run `session`, in place of any
+ * earlier one. If another recorder listens for the same pipe, there is no socket and --tell has no
+ * effect. */
 void tell_listen(struct tell *t, int fd, const char *path, const uint8_t session[TELL_SESSION]);
-/* Receives requests, goes on with those under way. Never waits. */
+/* Receives requests and continues those in progress. Never waits. */
 void tell_turn(struct control *c);
-/* The traces are finished: whoever said stop is answered. */
+/* Answers those who requested a stop: the traces are finished. */
 void tell_over(struct control *c);
 void tell_free(struct tell *t);
