@@ -55,7 +55,7 @@ struct control {
 	struct multi_attach multi_attach;
 	/* attachment to the (first) process; NULL = the guest is preloaded */
 	struct attach *attach;
-	struct inject *inject; /* the command, if inject.h started it; else NULL */
+	struct inject *inject; /* set if inject.h started the command; else NULL */
 	struct launch launch;
 	struct files files;
 	struct writer writer;
@@ -85,9 +85,9 @@ struct control {
 	unsigned symbols_failed;
 	int status; /* waitpid status of the command */
 	MS_ARRAY(struct image) images;
-	uint64_t rewritten; /* value at the last check */
-	uint64_t progress,
-		progress_ns; /* progress of the writing thread, and the time of its last change */
+	uint64_t rewritten;             /* value at the last check */
+	uint64_t progress, progress_ns; /* progress of the writing thread; time of its last change
+					   */
 	uint64_t kept, trivial, missed; /* numbers of further images */
 	struct hook_results hooks;      /* results of --hook */
 	bool not_run; /* the command was killed before it ran: a hook or the recording failed */

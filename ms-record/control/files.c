@@ -23,7 +23,7 @@
 
 #define OPEN_TRIES 100u
 
-/* %p, %e, %t and %% of a pattern. malloc'ed; NULL with `err` set. */
+/* Expands %p, %e, %t and %% in a pattern. malloc'ed; NULL with `err` set. */
 static char *expand(const char *pattern, const char *exe, pid_t pid, struct ms_err *err)
 {
 	char *out = NULL, when[32], number[16];
@@ -61,7 +61,8 @@ static char *expand(const char *pattern, const char *exe, pid_t pid, struct ms_e
 	return out;
 }
 
-/* `folder`, `name`: where its file is; -1 = it is none that we made. */
+/* Makes an output for `fd`. `folder`, `name`: location of its file; -1 = not a file that we
+ * made. */
 static struct output *make_output(const struct files_options *o, int fd, const char *path,
 				  int folder, const char *name)
 {
@@ -79,7 +80,7 @@ static int open_descriptor(const char *text, int fd, struct ms_err *err)
 		return ms_err_set(err, "cannot write to '%s': no open descriptor", text);
 	if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
 		return ms_err_set(err, "cannot write to '%s': open for reading only", text);
-	/* The command shall not have it. */
+	/* The command must not inherit the descriptor. */
 	int own = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	if (own < 0)
 		return ms_err_sys(err, "cannot write to '%s'", text);
@@ -91,8 +92,8 @@ static int open_descriptor(const char *text, int fd, struct ms_err *err)
 
 enum held { OURS, ANOTHERS, MOVED };
 
-/* Takes the lock by which readers see that a trace grows, and a second recorder that it is taken.
- * MOVED: it is not, or not any more, what has FILE's name. */
+/* Takes the lock by which readers see that a trace still grows, and a second recorder that the file
+ * is in use. MOVED: FILE's name does not refer to the file behind `fd` (any longer). */
 static enum held hold(const struct files *f, int fd)
 {
 	struct stat st;
@@ -123,7 +124,7 @@ static void bring_older(struct files *f)
 	f->has_older = false;
 }
 
-/* FILE~ gives way if an earlier recording made it. */
+/* Renames the old file to FILE~. An existing FILE~ is replaced if an earlier recording made it. */
 static int keep_old(struct files *f, struct ms_err *err)
 {
 	char old[NAME_MAX + 2], older[NAME_MAX + 1];
@@ -154,14 +155,14 @@ static int move_old(struct files *f, struct ms_err *err)
 	int folder = f->dest.folder;
 	enum held held = OURS;
 	if (fstatat(folder, f->dest.name, &st, AT_SYMLINK_NOFOLLOW))
-		return 0; /* another recorder was faster */
+		return 0; /* another recorder has already renamed it */
 	if (!S_ISREG(st.st_mode))
 		return ms_err_set(err, "cannot write '%s': it has since been replaced", f->path);
 	int fd = openat(folder, f->dest.name, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-	if (fd >= 0) /* if we may */
+	if (fd >= 0) /* if opening is permitted */
 		held = hold(f, fd);
 	int rc = 0;
-	if (held == ANOTHERS) /* its folder of further traces would go from under it */
+	if (held == ANOTHERS) /* renaming would detach its FILE.d */
 		rc = taken(f, err);
 	else if (held == OURS && !st.st_size && ms_dest_ours(&st))
 		unlinkat(folder, f->dest.name, 0);
@@ -171,8 +172,7 @@ static int move_old(struct files *f, struct ms_err *err)
 	return rc;
 }
 
-/* A file that nobody else has made or opened. Two recorders may want it at once: the lock decides.
- */
+/* Creates FILE and takes its lock. If two recorders try at once, the lock decides. */
 static int open_regular(struct files *f, struct ms_err *err)
 {
 	for (unsigned i = 0; i < OPEN_TRIES; i++) {
@@ -196,7 +196,8 @@ static int open_regular(struct files *f, struct ms_err *err)
 
 /* ---- FILE.d ---- */
 
-/* An empty one, too: its recorder was killed when it had just made it. */
+/* Tells whether the folder has an index of ours. An empty one counts: its recorder may have been
+ * killed just after creating it. */
 static bool is_index(int folder)
 {
 	char head[sizeof INDEX_HEAD - 1];
@@ -206,7 +207,7 @@ static bool is_index(int folder)
 	return n == 0 || (n == (ssize_t)sizeof head && !memcmp(head, INDEX_HEAD, sizeof head));
 }
 
-/* EXE.PID.IMAGE.trace, or the index. */
+/* Tells whether we made the file: EXE.PID.IMAGE.trace, or the index. */
 static bool is_ours(int folder, const char *name)
 {
 	struct stat st;
@@ -228,8 +229,8 @@ static bool is_ours(int folder, const char *name)
 	return parts == 2;
 }
 
-/* Calls `act` for what is in the folder, but . and ..; NULL = nothing is to be there. False = it
- * cannot be read, or something is. */
+/* Calls `act` for each entry of the folder except . and .. (NULL = checks that there is none).
+ * Returns false if the folder is unreadable or should be empty and is not. */
 static bool each_file(int folder, void (*act)(int folder, const char *name))
 {
 	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -261,8 +262,8 @@ static void remove_trace(int folder, const char *name)
 		remove_ours(folder, name);
 }
 
-/* Opens FILE.d of an earlier run of ours. -1: there is none; *foreign: what has the name is not of
- * a recording. */
+/* Opens FILE.d of an earlier run of ours. -1 = there is none; *foreign: something that is not a
+ * recording has that name. */
 static int open_earlier(const struct files *f, bool *foreign)
 {
 	struct stat st;
@@ -287,7 +288,8 @@ static int refuse_foreign(const struct files *f, struct ms_err *err)
 		f->path, f->folder);
 }
 
-/* Said before the command runs, not when its first child is to be recorded. */
+/* Checks FILE.d before the command runs, so that the error does not come only with its first
+ * child. */
 static int check_folder(const struct files *f, const struct files_options *o, struct ms_err *err)
 {
 	bool foreign;
@@ -307,7 +309,7 @@ void files_begin(struct files *f)
 	if (fd < 0)
 		return;
 	each_file(fd, remove_trace);
-	remove_ours(fd, "index"); /* last: without it nobody knows whose the others are */
+	remove_ours(fd, "index"); /* last: only the index shows that the folder is a recording's */
 	close(fd);
 	unlinkat(f->beside, basename(f->folder), AT_REMOVEDIR);
 }
@@ -334,7 +336,8 @@ static int make_folder(struct files *f, struct ms_err *err)
 
 /* ---- both ---- */
 
-/* FILE.d is beside the name that was given, FILE~ beside what that leads to. */
+/* Finds the folders of FILE.d and FILE~: FILE.d is next to the given name, FILE~ next to the file
+ * to which a symbolic link leads. */
 static int find_beside(struct files *f, struct ms_err *err)
 {
 	const char *slash = strrchr(f->path, '/');
@@ -373,7 +376,7 @@ struct output *files_open(struct files *f, const struct files_options *o, const 
 	f->path = expand(o->output ? o->output : "%e.%p.trace", exe, pid, err);
 	if (!f->path)
 		return NULL;
-	/* A program may be called "fd:1", so the option is looked at, not the path made from it. */
+	/* Tests the option, not the expanded path: a program may be called "fd:1". */
 	bool number = o->output && !strncmp(o->output, "fd:", 3);
 	if (!number && ms_dest_find(&f->dest, f->path, err))
 		return NULL;
@@ -430,7 +433,7 @@ void files_remove(const struct output *o)
 void files_index(struct files *f, const struct image *m)
 {
 	struct ms_err err;
-	/* A run of one image has no folder and so no index. */
+	/* A run with a single image has no folder and so no index. */
 	if (m->number && f->folder && f->inside < 0 && make_folder(f, &err))
 		return;
 	index_add(&f->index, m);

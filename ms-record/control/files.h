@@ -43,8 +43,7 @@ struct files {
  * five seconds for a reader. NULL with `err` set. */
 struct output *files_open(struct files *f, const struct files_options *o, const char *exe,
 			  pid_t pid, struct ms_err *err);
-/* There is something to write: FILE.d of an earlier recording is removed, but what else is in it.
- */
+/* Prepares for the first write: removes an earlier recording's FILE.d, except for foreign files. */
 void files_begin(struct files *f);
 /* Removes the file if nothing was recorded, and restores the names of the old ones. */
 void files_discard(struct files *f);
@@ -54,7 +53,7 @@ struct output *files_open_further(struct files *f, const struct files_options *o
 				  pid_t pid, uint32_t seq, struct ms_err *err);
 /* Removes the file of a trace that is not kept, if it was created. */
 void files_remove(const struct output *o);
-/* Adds an image that is over to FILE.d/index. */
+/* Adds an image that has ended to FILE.d/index. */
 void files_index(struct files *f, const struct image *m);
 /* Closes the index and frees the members of `f`. */
 void files_done(struct files *f);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Forked children that began to record.
  *
- * A child says its number in its own pid namespace, in memory that anyone of its tree can write. So
- * it is believed only when that process has this very memory mapped; one that cannot be found is
- * over, and all that it did is in its slot.
+ * A child writes its number in its own pid namespace into memory that all its relatives can write.
+ * The number is believed only if that process has this memory mapped. A child that cannot be found
+ * has ended, and its slot holds all its records.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,19 +21,19 @@
 #include "ms-record/session/pool.h"
 
 #define SETTLE_NS                                                                                  \
-	UINT64_C(10000000000)    /* two rounds take that long where nothing is left to run on */
-#define MEMORY "/memfd:memscope" /* what our memory is called in lists of mappings */
+	UINT64_C(10000000000)    /* limit for two rounds of draining on a fully loaded machine */
+#define MEMORY "/memfd:memscope" /* name of our memory in /proc/PID/maps */
 
 enum found { FOUND, FOUND_NOT, FOUND_UNSURE };
 
-/* The number of a process in its own namespace; 0 = it is gone. */
+/* Returns a process's number in its own pid namespace; 0 = it has ended. */
 static uint32_t inner_pid(int proc)
 {
 	char text[4096];
 	return ms_proc_text_at(proc, "status", text, sizeof text) ? ms_proc_status_inner(text) : 0;
 }
 
-/* Does the process have our memory mapped? */
+/* Tells whether the process has our memory mapped. */
 static enum found has_memory(int proc, uint64_t inode)
 {
 	const struct ms_proc p = {.folder = proc};
@@ -47,7 +47,7 @@ static enum found has_memory(int proc, uint64_t inode)
 	return found;
 }
 
-/* The process to which the thread `tid` belongs, if there is one. */
+/* Returns the process to which the thread `tid` belongs; `tid` itself if none is found. */
 static uint32_t leader_of(uint32_t tid)
 {
 	char path[48], text[4096];
@@ -56,7 +56,8 @@ static uint32_t leader_of(uint32_t tid)
 	return (uint32_t)ms_proc_status_number(text, "\nTgid:", tid);
 }
 
-/* Is it process `pid` here? Then its folder and descriptor are kept. */
+/* Tells whether the session's process is our process `pid`; if so, keeps its /proc folder and its
+ * pidfd. */
 static enum found try_pid(struct session *s, uint32_t pid)
 {
 	int proc = process_folder((pid_t)pid);
@@ -64,7 +65,7 @@ static enum found try_pid(struct session *s, uint32_t pid)
 		return FOUND_NOT;
 	int pidfd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
 	s->process.signature =
-		process_signature(proc); /* before: with our memory it has its own names */
+		process_signature(proc); /* first: if it maps our memory, its names are its own */
 	enum found r = has_memory(proc, s->pool->inode);
 	if (r == FOUND_NOT || pidfd < 0) {
 		close(proc);
@@ -77,7 +78,7 @@ static enum found try_pid(struct session *s, uint32_t pid)
 	return r;
 }
 
-/* The process that has the number `pid` where it lives. */
+/* Searches all processes for the one numbered `pid` in its own namespace. */
 static enum found look_through_all(struct session *s, uint32_t pid)
 {
 	enum found r = FOUND_NOT;
@@ -93,7 +94,7 @@ static enum found look_through_all(struct session *s, uint32_t pid)
 	return r;
 }
 
-/* May children of the process live in another namespace than ours? */
+/* Tells whether children of the process may be in another pid namespace than ours. */
 static bool other_namespace(const struct identity *parent)
 {
 	char own[64], theirs[64], path[48];
@@ -108,7 +109,7 @@ bool fork_children_keeps(const struct session *s)
 	return s->pool && has_memory(s->process.folder, s->pool->inode) == FOUND;
 }
 
-/* Finds the process by threads of it that record: the one that took the slot may have ended. */
+/* Finds the process through its recording threads: the thread that took the slot may have ended. */
 static enum found look_by_rings(struct session *s)
 {
 	enum found r = FOUND_NOT;
@@ -124,7 +125,7 @@ static enum found look_by_rings(struct session *s)
 static enum found find_process(struct session *s, const struct identity *parent)
 {
 	uint32_t pid = s->fork.claimed_pid ? leader_of(s->fork.claimed_pid) : 0;
-	/* A child of a raw clone may have its parent's number still. */
+	/* A child of a raw clone system call may still have its parent's cached number. */
 	if (pid && parent && pid == (uint32_t)parent->pid && parent->same_pidns)
 		return FOUND_UNSURE;
 	enum found r = pid ? try_pid(s, pid) : FOUND_NOT;
@@ -149,7 +150,8 @@ static void end_at_once(struct control *c, struct session *s)
 
 static void begin(struct control *c, struct session *s)
 {
-	/* Set by the draining thread before it handed the session over, and not changed since. */
+	/* The draining thread set it before it handed over the session, and no longer changes
+	 * it. */
 	const struct identity *parent = s->parent_who;
 	enum found r = find_process(s, parent);
 	s->image = c->next_image++;
@@ -160,14 +162,14 @@ static void begin(struct control *c, struct session *s)
 	info_names(s, parent);
 	s->out = files_open_further(&c->files, &c->opt->files, s->name, s->process.pid, s->image,
 				    &c->refused);
-	if (!s->out) { /* no folder could be made: said in the end */
+	if (!s->out) { /* no folder could be made: reported at the end */
 		s->out = output_new(-1, "/dev/null");
 		s->may_drop = true;
 	}
-	/* Its first sample comes with the next tick: many do not live so long. */
+	/* The next tick takes its first sample: many children have ended by then. */
 	if (r != FOUND)
 		s->process.signature = r == FOUND_NOT ? 0 : process_signature(s->process.folder);
-	/* Before the draining thread has it: it may be over already. */
+	/* Added before the draining thread has the session: the process may have ended already. */
 	s->next = c->sessions;
 	c->sessions = s;
 	if (r == FOUND_NOT)
@@ -187,7 +189,7 @@ void fork_children_settle(struct control *c)
 {
 	uint64_t start = clock_mono();
 	uint32_t rounds = wake_rounds(&c->drain.wake), images = c->next_image;
-	/* Children of those that are found come last. */
+	/* Children of newly found children are found last. */
 	while (clock_mono() < start + SETTLE_NS && !c->skip_symbols) {
 		wake_up(&c->drain.wake);
 		usleep(200);
@@ -201,7 +203,7 @@ void fork_children_settle(struct control *c)
 	}
 }
 
-/* May it record, if not yet? */
+/* Tells whether the process may start to record later. */
 static bool may_record(struct control *c, int proc)
 {
 	const struct ms_proc p = {.folder = proc};
@@ -215,7 +217,8 @@ static bool may_record(struct control *c, int proc)
 	return may;
 }
 
-/* Nobody else's mappings are read than those of processes that began after the command. */
+/* Tells whether a process may record later. Reads only mappings of processes that began after the
+ * command. */
 static bool is_left(struct control *c, pid_t pid, uint64_t since)
 {
 	struct ms_proc_stat st;

@@ -77,7 +77,7 @@ struct session *handshake_running_session(struct control *c, int pid)
 	return NULL;
 }
 
-/* The name of `file`, in FILE.d, as seen from the trace of `old`. */
+/* Returns the name of `file`, in FILE.d, relative to the trace of `old`. */
 static char *relative(const struct control *c, const struct session *old, const char *file)
 {
 	const char *folder = old->launched && c->files.folder ? basename(c->files.folder) : "";
@@ -122,8 +122,8 @@ static struct session *begin(struct control *c, const struct arrival *a, struct 
 	return s;
 }
 
-/* Who forked or became this image. A forked child that does nothing but exec is not kept, so its
- * parent stands for it. */
+/* Returns the image that forked or executed this one, + 1 (0 = unknown). A forked child that only
+ * calls exec is not kept, so its parent is returned instead. */
 static uint32_t parent_image(struct control *c, pid_t pid, const struct session *old)
 {
 	const struct session *p = old ? old : handshake_running_session(c, parent_of(pid));
@@ -136,7 +136,7 @@ static uint32_t parent_image(struct control *c, pid_t pid, const struct session 
 void handshake_look(struct control *c, pid_t pid, struct arrival *a)
 {
 	int proc = process_folder(pid);
-	fork_children_accept(c); /* the same process may have been a forked child just now */
+	fork_children_accept(c); /* the process may just have been found as a forked child */
 	*a = (struct arrival){.pid = pid};
 	process_exe(proc, a->exe);
 	a->name = info_name(proc, a->exe);
@@ -144,7 +144,7 @@ void handshake_look(struct control *c, pid_t pid, struct arrival *a)
 	a->old = handshake_running_session(c, pid);
 	a->parent = parent_image(c, pid, a->old);
 	a->further = !c->first || pid != c->launch.pid;
-	/* The command's own process is followed through what it becomes. */
+	/* The command's own process is always followed through exec. */
 	a->wanted =
 		pid == c->launch.pid || follow_wants(&c->opt->follow, FOLLOW_EXEC, a->exe, a->name);
 	a->recordable = a->wanted && !c->stopped && !c->over && (!a->further || c->files.folder);
@@ -154,13 +154,13 @@ void handshake_missed(struct control *c, const struct arrival *a, const char *wh
 {
 	images_missed(c, a->pid, a->parent, clock_mono(), a->exe,
 		      c->stopped || c->over ? "recording had stopped" : why);
-	if (a->old) { /* it is known what became of it */
+	if (a->old) { /* its successor is known */
 		free(a->old->exec.program);
 		a->old->exec.program = NULL;
 	}
 }
 
-/* It has its line now: nothing more will be known of it. */
+/* Lists the program in the index now, as no handshake will follow. */
 static void missed_exec(struct control *c, const struct arrival *a, const char *path, bool becomes)
 {
 	char *text = launch_why(path);
@@ -169,18 +169,18 @@ static void missed_exec(struct control *c, const struct arrival *a, const char *
 	free(text);
 }
 
-/* The number of the thread that says that it is about to exec, as we see it; 0 = that is not known. */
+/* Returns our number for the thread that announced an exec; 0 = unknown. */
 static pid_t maker_of(pid_t pid, const struct mg_handshake *h)
 {
 	char task[48];
-	if ((pid_t)h->pid != pid) /* it is in a namespace of its own */
+	if ((pid_t)h->pid != pid) /* it is in a pid namespace of its own */
 		return h->tid == h->pid ? pid : 0;
 	snprintf(task, sizeof task, "/proc/%d/task/%u", (int)pid, h->tid);
 	return access(task, F_OK) ? 0 : (pid_t)h->tid;
 }
 
-/* A program is about to run that will not ask for a session: it is traced, or has a line in the index
- * for that. */
+/* Handles the announced exec of a program that will not ask for a session: traces it, or lists it
+ * in the index. */
 static void note_exec(struct control *c, pid_t pid, const struct mg_handshake *h)
 {
 	struct arrival a;
@@ -188,14 +188,13 @@ static void note_exec(struct control *c, pid_t pid, const struct mg_handshake *h
 	char path[PROCESS_EXE + 64], whole[PATH_MAX];
 	snprintf(path, sizeof path, "/proc/%d/%s%s", (int)pid, *h->exe == '/' ? "root" : "cwd/",
 		 h->exe);
-	/* If the command is traced, inject.h records what it starts, or writes its line in the
-	 * index. */
+	/* If the command is traced, inject.h records its children or lists them in the index. */
 	enum launch_way way = c->launch.inject ? LAUNCH_PRELOAD : launch_way(path, &why);
 	if (way == LAUNCH_PRELOAD)
 		return;
 	handshake_look(c, pid, &a);
 	snprintf(a.exe, sizeof a.exe, "%s", realpath(path, whole) ? whole : h->exe);
-	bool becomes = h->exec == MG_EXEC_SELF; /* else the number of its process is not known */
+	bool becomes = h->exec == MG_EXEC_SELF; /* else the new process's number is unknown */
 	bool stopped = c->stopped || c->over || !c->files.folder;
 	pid_t maker = way == LAUNCH_INJECT && !stopped ? maker_of(pid, h) : 0;
 	if (becomes && a.old)
@@ -208,7 +207,7 @@ static void note_exec(struct control *c, pid_t pid, const struct mg_handshake *h
 	free(a.name);
 }
 
-/* The session for a process that asked for one, or NULL: not recorded. */
+/* Returns a session for a process that asked for one; NULL = not recorded. */
 static struct session *new_image(struct control *c, pid_t pid)
 {
 	struct arrival a;
@@ -233,7 +232,8 @@ static struct session *new_image(struct control *c, pid_t pid)
 
 static bool read_handshake(int fd, struct mg_handshake *h)
 {
-	struct timeval wait = {1, 0}; /* on a busy machine it may sleep here; it waits for 5 s */
+	struct timeval wait = {1, 0}; /* the guest may be delayed on a busy machine; it waits up to
+					 5 s */
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
 	return TEMP_FAILURE_RETRY(recv(fd, h, sizeof *h, 0)) == sizeof *h && h->magic == MG_MAGIC &&
 	       h->version == MG_LAYOUT_VERSION;
@@ -260,7 +260,7 @@ void handshake_place_hooks(struct control *c, struct session *s, int fd, bool ow
 		c->hooks.refused = err;
 }
 
-/* Receives a request, and whose it is. False = nobody to answer. */
+/* Receives a request and its sender's process id. False = there is nothing to answer. */
 static bool receive(const struct control *c, int fd, int *pid, struct mg_handshake *h)
 {
 	struct ucred who;
@@ -296,7 +296,7 @@ static void answer(void *arg, int fd, int pid, const struct mg_handshake *h)
 	}
 	struct session *s = new_image(c, pid);
 	bool hooks = s && hook_launch_wanted(s, &c->opt->session.hooks);
-	if (s) /* everybody knows it before it runs: it may be gone before we do again */
+	if (s) /* handed out before the reply: the process may end soon after it */
 		begin_draining(c, s);
 	bool sent = handshake_reply(fd, s);
 	if (!s)

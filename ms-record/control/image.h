@@ -16,8 +16,7 @@
 /* Describes an image that has ended, or one that was not recorded at all. */
 struct image {
 	char *name, *exe; /* exe: path */
-	char *file; /* path of its trace; NULL = not recorded: only the members up to `note` are set
-		       */
+	char *file;       /* path of its trace; NULL = not recorded: `stats` etc. unset */
 	pid_t pid;
 	uint32_t number, parent; /* `parent`: parent's number + 1, 0 = unknown */
 	uint64_t started_ns;     /* ns since the command began */

@@ -34,7 +34,8 @@ static const char *how(const struct image *m, char room[32])
 	return room;
 }
 
-/* A name from outside: a tab or a line's end in it must not look like ours. */
+/* Writes a name from outside with control characters escaped: a tab or newline in it must not end a
+ * field. */
 static void put_name(FILE *f, const char *name)
 {
 	for (const unsigned char *p = (const unsigned char *)name; *p; p++)
@@ -50,7 +51,7 @@ static void put_trace(FILE *f, const struct image *m)
 		fputc('-', f);
 		return;
 	}
-	fputs(m->number ? "" : "../", f); /* the first lies beside the folder */
+	fputs(m->number ? "" : "../", f); /* the first trace is next to the folder */
 	put_name(f, basename(m->file));
 }
 
@@ -65,7 +66,7 @@ static void put_image(FILE *f, const struct image *m)
 	if (m->file) {
 		fprintf(f, "%" PRIu64 "\t%s\t", m->duration_ns, how(m, room));
 		if (m->sampled)
-			fputs("-\t-\t-\t", f); /* there is no room for intervals */
+			fputs("-\t-\t-\t", f); /* the columns cannot hold confidence intervals */
 		else
 			fprintf(f, "%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t", m->stats.allocations,
 				m->stats.allocated_bytes, m->stats.peak_bytes);
@@ -83,7 +84,7 @@ void index_open(struct index *x, int folder)
 	x->fd = ms_dest_create(folder, "index");
 	if (x->fd < 0)
 		return;
-	/* A full disk costs the index alone. */
+	/* A full disk affects only the index. */
 	if (ms_write_all(x->fd, head, sizeof head - 1) == 0 && x->waiting)
 		ms_write_all(x->fd, x->waiting, x->waiting_bytes);
 }

@@ -31,7 +31,7 @@ struct standby_ask {
 struct standby_answer {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t ok; /* 1: the memory's descriptor comes with it */
+	uint32_t ok; /* 1 = the message carries the memory's descriptor */
 	char why[160];
 	uint32_t pid; /* process id of the image */
 	uint32_t wake;
@@ -51,8 +51,7 @@ int standby_run(const struct control_options *o, int *own, struct ms_err *err);
 struct standby_attach {
 	int connection, memfd, pidfd;
 	struct standby_answer answer;
-	struct hooks
-		hooks; /* hooks chosen when it was put on standby; set by standby_attach_prepare */
+	struct hooks hooks; /* the holder's hooks, set by standby_attach_prepare */
 };
 
 /* Tells whether the process is on standby, and if so reserves it until standby_attach_free. A
