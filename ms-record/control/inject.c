@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT
- * Starting a command that nothing can be preloaded into, and following what it becomes.
+ * Starting a command that nothing can be preloaded into, and following its execs.
  *
- *   seized     before it execs, by a thread of ours, which is its parent's: that is permitted where
- *              tracing others is not
- *   exec       it goes on until it can be worked at (launch/beginning.c)
- *   attached   as -p does it (attach.h), but all while it is stopped here
+ *   seized     before its exec, by a thread of ours. The thread counts as the parent, which may
+ *              trace its children even if tracing other processes is forbidden
+ *   exec       it runs until the guest can be injected (launch/beginning.c)
+ *   attached   like a process of -p (attach.h), but it is stopped here the whole time
  *
- * The thread goes on tracing it and all that it starts (scan_trace.c). At every further exec the
- * same is done again; or, where a library can be preloaded, that is put into its environment
- * (exec_env.h), and makes its handshake. Sessions are the control thread's: it gives way for the
- * time.
+ * The thread keeps tracing the command and all its children (scan_trace.c). At every further exec
+ * it injects the guest again; or, if a library can be preloaded, adds the library to the program's
+ * environment (exec_env.h), and the guest makes its handshake. Sessions belong to the control
+ * thread, which lends them to the tracing thread for that time.
  *
- * Such a program that another one runs, of which the guest there tells before the exec, is seized
- * then, by a thread of its own, which lets go what a library can be preloaded into. While it begins,
- * which may take as long as it runs, nobody waits but that thread.
+ * Such a program may also be executed by another one. The guest there announces the exec, and the
+ * program is seized by a thread of its own, which stops tracing programs that allow preloading. The
+ * start of a program may take as long as its whole run; only that thread waits for it.
  *
  *   tracing thread            control thread
  *   exec: ASKED  -----------> inject_serve: GRANTED, waits
- *   ... sessions are its own
- *   DONE  ------------------> goes on
+ *   ... owns the sessions
+ *   DONE  ------------------> continues
  *
- * If we are killed meanwhile it goes on, unrecorded, as a traced process does.
+ * If the recorder is killed meanwhile, the program continues unrecorded, as any traced process does.
  */
 #include "inject.h"
 
@@ -46,38 +46,38 @@
 #include "ms-record/base/descriptor.h"
 #include "ms-record/session/session.h"
 
-#define SIGNALS_NS UINT64_C(50000000) /* how often they are looked for */
-#define BELOW_MOST 64u                /* each has a thread, and a process that guards it */
+#define SIGNALS_NS UINT64_C(50000000) /* interval of checks for signals */
+#define BELOW_MOST 64u                /* each has a thread and a guard process */
 
-/* A program that another one is about to exec, and what it starts: traced from there on, by a thread
- * of its own, as the command is. */
+/* Describes a program that another one is about to exec: like the command, it and its children are
+ * traced from the exec on, by a thread of their own. */
 struct below {
-	struct scan_tree tree; /* the first member */
+	struct scan_tree tree; /* must be the first member */
 	struct control *c;
 	struct scan_trace *trace;
-	uint32_t parent; /* as in struct session; of the program, */
-	pid_t pid;       /* 0 = not known yet, */
+	uint32_t parent; /* parent of the program, as in struct session */
+	pid_t pid;       /* process id; 0 = not known yet */
 	char *exe;
-	bool begun; /* whose exec was seen (under the baton) */
+	bool begun; /* its exec was seen (under the baton) */
 };
 
 struct inject {
-	struct scan_tree tree; /* the first */
+	struct scan_tree tree; /* must be the first member */
 	struct control *c;
 	pthread_mutex_t lock;
 	pthread_cond_t change;
-	enum { FREE, ASKED, GRANTED } baton; /* under lock */
-	bool over;                           /* under lock: nothing is traced any more */
-	bool begun;                          /* the command has been looked at */
-	bool quit;                           /* under lock: nobody will grant anything */
-	int event;                           /* for the control thread, which is to grant */
-	MS_ARRAY(struct attach *) all;       /* further processes, the control thread's */
-	pthread_mutex_t asking;              /* by a thread that asks, until it gives back */
-	MS_ARRAY(struct below *) below;      /* the control thread's */
-	struct below watched;                /* --leak-check=yes: what the command becomes */
+	enum { FREE, ASKED, GRANTED } baton; /* under `lock` */
+	bool over;                           /* under `lock`: nothing is traced any longer */
+	bool begun;                          /* the command's first exec was handled */
+	bool quit;                           /* under `lock`: no more requests are granted */
+	int event;                           /* wakes the control thread, which grants the baton */
+	MS_ARRAY(struct attach *) all;       /* further processes; control thread only */
+	pthread_mutex_t asking;              /* held from asking for the baton until its return */
+	MS_ARRAY(struct below *) below;      /* control thread only */
+	struct below watched;                /* the traced command (--leak-check=yes) */
 };
 
-/* Closes what the old image of `pid`, and those of processes that are gone, had open. */
+/* Closes the attachment to the previous image of `pid`, and attachments to ended processes. */
 static void sweep(struct inject *j, pid_t pid)
 {
 	struct control *c = j->c;
@@ -92,7 +92,7 @@ static void sweep(struct inject *j, pid_t pid)
 	}
 }
 
-/* The session that was begun last is taken back; its output is the caller's again. */
+/* Removes the session begun last; the caller owns its output again. */
 static void forget_session(struct control *c)
 {
 	struct session *s = c->sessions;
@@ -101,8 +101,8 @@ static void forget_session(struct control *c)
 	recording_free(s);
 }
 
-/* The session of a process, whose attachment is *a then, with `out`; or NULL with `err` set. `who`:
- * NULL = it is the command. */
+/* Attaches the guest to a process, as *a, and begins its session, which writes to `out`; NULL with
+ * `err` set. `who`: NULL = the command. */
 static struct session *put_guest(struct control *c, struct attach **a, const struct arrival *who,
 				 struct output *out, struct beginning *b, struct ms_err *err)
 {
@@ -162,7 +162,7 @@ static bool put_first(struct control *c, struct beginning *b, struct ms_err *err
 	c->first = out;
 	attach_free(c->attach);
 	c->attach = NULL;
-	/* It has done nothing yet. */
+	/* The command has not run any of its own code yet. */
 	ms_err_set(&c->refused, "cannot record '%s': %s; --poll works", c->launch.program,
 		   attach_reason(err->text));
 	c->not_run = true;
@@ -170,7 +170,8 @@ static bool put_first(struct control *c, struct beginning *b, struct ms_err *err
 	return false;
 }
 
-/* Left at some stop. `who`: NULL = it is the command, at its first exec. */
+/* Injects the guest; leaves the process in some ptrace stop. `who`: NULL = the command, at its
+ * first exec. */
 static bool inject(struct control *c, pid_t pid, const struct arrival *who, struct ms_err *err)
 {
 	struct beginning b = {0};
@@ -182,7 +183,7 @@ static bool inject(struct control *c, pid_t pid, const struct arrival *who, stru
 
 /* ---- what it becomes ------------------------------------------------------------------------- */
 
-/* Notes why a program is not recorded, by its name. */
+/* Records why the program `name` is not recorded. */
 static void refuse(struct control *c, const char *name, const struct ms_err *why)
 {
 	const char *reason = attach_reason(why->text);
@@ -192,7 +193,7 @@ static void refuse(struct control *c, const char *name, const struct ms_err *why
 		ms_err_set(&c->refused, "%s", why->text);
 }
 
-/* Can its linker find the library, if it is to be preloaded? */
+/* Checks that the process's dynamic linker can find the library, if it is to be preloaded. */
 static int check_library(struct control *c, pid_t pid, struct ms_err *err)
 {
 	char path[4200];
@@ -203,16 +204,16 @@ static int check_library(struct control *c, pid_t pid, struct ms_err *err)
 		       : 0;
 }
 
-/* Puts the library into its environment, or the guest into it. */
+/* Adds the library to the process's environment, or injects the guest. */
 static int prepare(struct control *c, const struct arrival *a, enum launch_way way,
 		   struct ms_err *err)
 {
 	pid_t pid = a->pid;
 	if (way == LAUNCH_PRELOAD && check_library(c, pid, err))
 		return -1;
-	if (way == LAUNCH_PRELOAD) /* its handshake tells it whether it is wanted */
+	if (way == LAUNCH_PRELOAD) /* the reply to its handshake says whether it is recorded */
 		return exec_env_change(pid, c->launch.guest, c->socket_name, err);
-	exec_env_change(pid, c->launch.guest, NULL, NULL); /* taken out, if it is there */
+	exec_env_change(pid, c->launch.guest, NULL, NULL); /* removes the library, if present */
 	if (way == LAUNCH_NOT || !a->recordable)
 		return way == LAUNCH_NOT ? -1 : 0;
 	return inject(c, pid, a, err) ? 0 : -1;
@@ -226,7 +227,7 @@ static void become(struct control *c, pid_t pid)
 	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)pid);
 	enum launch_way way = launch_way(exe, &why);
 	fork_children_accept(c);
-	if (!handshake_running_session(c, pid)) /* it may be a forked child that is recorded */
+	if (!handshake_running_session(c, pid)) /* it may be a recorded forked child */
 		wake_settle(&c->drain.wake);
 	handshake_look(c, pid, &a);
 	sweep(c->inject, pid);
@@ -239,7 +240,7 @@ static void become(struct control *c, pid_t pid)
 	free(a.name);
 }
 
-/* Waits until the control thread gives way. */
+/* Waits until the control thread grants the baton. False = it grants nothing any longer. */
 static bool ask(struct inject *j)
 {
 	pthread_mutex_lock(&j->asking);
@@ -266,7 +267,7 @@ static void give_back(struct inject *j)
 	pthread_mutex_unlock(&j->asking);
 }
 
-/* The command, at its first exec: nothing of it has run. */
+/* Prepares the command at its first exec: it has not run any of its own code yet. */
 static int begin_command(struct control *c, pid_t pid, struct ms_err *err)
 {
 	if (c->launch.own_malloc)
@@ -314,8 +315,8 @@ static struct inject *make(struct control *c)
 
 /* ---- programs that others run ---------------------------------------------------------------- */
 
-/* May it be traced on? Of a tracer that is not privileged programs lose the rights that they would
- * get (setuid), and one that traces its own children could not. */
+/* Tells whether the program may stay traced. Under an unprivileged tracer, a setuid program does
+ * not get its privileges, and a traced program cannot trace its own children. */
 static bool may_stay(const char *exe)
 {
 	struct hook_symbols y;
@@ -329,7 +330,7 @@ static bool may_stay(const char *exe)
 	return may;
 }
 
-/* Takes the baton, and what is known of the process. False: nothing is recorded any more. */
+/* Takes the baton and examines the process. False: recording has ended. */
 static bool arrive(struct below *b, pid_t pid, struct arrival *a)
 {
 	struct control *c = b->c;
@@ -337,7 +338,7 @@ static bool arrive(struct below *b, pid_t pid, struct arrival *a)
 		return false;
 	handshake_look(c, pid, a);
 	if (a->old)
-		a->old->exec.announced = true; /* it has its line from us */
+		a->old->exec.announced = true; /* we list its successor */
 	b->begun = true;
 	return true;
 }
@@ -348,7 +349,8 @@ static void leave(struct below *b, struct arrival *a)
 	give_back(b->c->inject);
 }
 
-/* The program is at its beginning, or could not be brought there, for that reason. */
+/* Injects a program stopped at its beginning, and records it. If it could not be stopped there,
+ * `why` is set, and it is listed as not recorded. */
 static void put_below(struct below *b, pid_t pid, bool stays, struct beginning *at,
 		      struct ms_err *why)
 {
@@ -360,7 +362,7 @@ static void put_below(struct below *b, pid_t pid, bool stays, struct beginning *
 	a.let_go = !stays;
 	if (a.wanted && (!a.recordable || why->text[0] || !put_further(c, &a, at, why))) {
 		int proc = process_folder(pid);
-		if (hijack_over(proc)) /* whatever was found of it then */
+		if (hijack_over(proc)) /* this replaces any other reason */
 			snprintf(why->text, sizeof why->text, "it ended while it was starting");
 		descriptor_close(proc);
 		handshake_missed(c, &a, attach_reason(why->text));
@@ -370,7 +372,8 @@ static void put_below(struct below *b, pid_t pid, bool stays, struct beginning *
 	leave(b, &a);
 }
 
-/* Is the program that it has become to be recorded? The first one is: else it was not traced. */
+/* Tells whether the program that was just executed is to be recorded. True for the first one, as it
+ * was traced for that purpose. */
 static bool is_wanted(struct below *b, pid_t pid)
 {
 	struct arrival a;
@@ -405,7 +408,7 @@ static bool execed_below(struct scan_tree *tree, pid_t pid, const int *quit)
 	return stays;
 }
 
-/* The command's process has become another program, and is traced on as before. */
+/* Records the program that the command has executed, if it needs injection; tracing continues. */
 static bool execed_watched(struct scan_tree *tree, pid_t pid, const int *quit)
 {
 	struct below *b = (struct below *)tree;
@@ -432,7 +435,7 @@ void inject_watch(struct control *c)
 	scanner_trace(c->scanner, c->launch.pid, &b->tree);
 }
 
-/* Frees those of which nothing is traced any more, or with `all` every one. */
+/* Frees the entries whose processes are no longer traced, or all entries. */
 static void drop_below(struct inject *j, bool all)
 {
 	for (size_t i = 0; i < j->below.n; i++) {
@@ -489,8 +492,8 @@ int inject_event(const struct control *c)
 	return c->inject ? c->inject->event : -1;
 }
 
-/* Waits until the tracing thread has told something. It may take as long as the program runs, if
- * that is of a C library that is not known: signals are handed on meanwhile. Under the lock. */
+/* Waits up to SIGNALS_NS for the tracing thread, and forwards signals meanwhile: preparing a
+ * program of an unknown C library may take as long as it runs. Called with the lock held. */
 static void await_change(struct inject *j)
 {
 	struct timespec until = ms_timespec(clock_mono() + SIGNALS_NS);
@@ -500,7 +503,8 @@ static void await_change(struct inject *j)
 	pthread_mutex_lock(&j->lock);
 }
 
-/* Gives way, if somebody asks. With `wait` somebody does, or will not any more. */
+/* Grants the baton if a thread asks for it. With `wait`, first waits for a request or the end of
+ * tracing. */
 static void serve(struct inject *j, bool wait)
 {
 	uint64_t n;
@@ -523,7 +527,7 @@ void inject_serve(struct control *c)
 	serve(c->inject, false);
 }
 
-/* Is it to be traced on, when it has the guest? */
+/* Tells whether the command stays traced once it has the guest. */
 static bool is_followed(const struct control *c)
 {
 	const struct control_options *o = c->opt;

@@ -28,15 +28,15 @@
 #define GRACE_NS UINT64_C(200000000)
 #define HANDSHAKE_NS UINT64_C(1000000000)
 #define AGAIN_NS UINT64_C(2000000000)
-#define STUCK_NS UINT64_C(5000000000) /* a write that takes so long */
+#define STUCK_NS UINT64_C(5000000000) /* duration of a write that counts as stuck */
 #define SHARE_MOST_NS UINT64_C(1000000000)
-#define STILL_AFTER 3u              /* samples in which nothing had changed */
-#define WAIT_NS UINT64_C(50000000)  /* how often it is asked whether any process is left */
-#define SHOW_NS UINT64_C(200000000) /* how often it is told how far the end is */
+#define STILL_AFTER 3u              /* samples without a change */
+#define WAIT_NS UINT64_C(50000000)  /* interval of checks for remaining processes */
+#define SHOW_NS UINT64_C(200000000) /* interval of progress reports at the end */
 
 /* ---- images that are over ---- */
 
-/* Frees sessions whose trace is closed. True when one is left. */
+/* Frees sessions whose trace is closed. Returns true if any are left. */
 static bool reap(struct control *c)
 {
 	struct session **at = &c->sessions;
@@ -55,8 +55,8 @@ static bool reap(struct control *c)
 	return c->sessions != NULL;
 }
 
-/* Returns waitpid's status by what the guest passed to exit, for a process whose parent was faster
- * than we; -1 = it did not come there, or was none that ended but a child of vfork. */
+/* Returns the waitpid status built from the guest's exit status, for a process that its parent has
+ * already reaped; -1 = it did not reach exit, or only a child of vfork exited. */
 static int told_status(const struct session *s)
 {
 	const struct mg_session *m = s->mem;
@@ -66,9 +66,9 @@ static int told_status(const struct session *s)
 	return told && ends ? (int)(told - 1) << 8 : -1;
 }
 
-/* Notes that what ended was another program: one that exits comes by the guest (guest/end.c), and
- * has its own name. It had begun by a system call that the guest does not see, and was gone before
- * the next sample. */
+/* Notes that the process had become another program when it ended: a recorded program that exits
+ * runs the guest's end code (guest/end.c) and keeps its name. The exec was by a system call that is
+ * not hooked, after the last sample. */
 static void note_unseen_exec(struct session *s, int status)
 {
 	const struct mg_session *m = s->mem;
@@ -96,7 +96,7 @@ void control_end(struct control *c, struct session *s, int how, int status)
 	if (how == SESSION_EXITED)
 		note_unseen_exec(s, status);
 	if (s->exec.ns && how == SESSION_EXITED) {
-		how = SESSION_EXECED; /* what ended is another program */
+		how = SESSION_EXECED; /* another program has ended */
 		status = -1;
 	}
 	samples_take(s, true);
@@ -105,7 +105,7 @@ void control_end(struct control *c, struct session *s, int how, int status)
 	s->end.images_kept = c->kept;
 	s->end.images_trivial = c->trivial;
 	s->end.images_missed = c->missed;
-	/* The end of a container's first process ends them, too. */
+	/* If we are a container's first process, our end kills all others. */
 	s->end.left =
 		c->closing && s->process.pid == c->launch.pid && getpid() != 1 ? &c->left : NULL;
 	if (how == SESSION_STOPPED)
@@ -114,7 +114,7 @@ void control_end(struct control *c, struct session *s, int how, int status)
 	wake_up(&c->drain.wake);
 }
 
-/* Tells whether all threads of a process have ended, where the kernel has no pidfds. */
+/* Tells whether all threads of a process have ended, on kernels without pidfds. */
 static bool is_gone(const struct session *s)
 {
 	struct ms_proc_stat st;
@@ -125,7 +125,7 @@ static bool is_gone(const struct session *s)
 	return st.state == 'Z' && st.field[MS_STAT_THREADS] < 2;
 }
 
-/* Ends the recording of a process that the command, which has ended, left behind. */
+/* Ends the recording of a process that outlives the command. */
 static void leave_running(struct control *c, struct session *s)
 {
 	struct pollfd p = {s->process.pidfd, POLLIN, 0};
@@ -141,14 +141,15 @@ static void leave_running(struct control *c, struct session *s)
 	control_end(c, s, SESSION_STOPPED, -1);
 }
 
-/* Once more what is resident, before nobody knows any longer what is live. */
+/* Records the resident memory once more before the detachment, while live blocks are still
+ * known. */
 static void tell_resident(struct control *c)
 {
 	uint64_t until = clock_mono() + RESIDENT_NS;
 	bool busy = c->tell.first && c->tell.first->step == TELL_SCANNING;
 	if (!c->opt->session.resident || busy || !scanner_ask(c->scanner, "detach"))
 		return;
-	/* Meanwhile who begins is told at once that nothing is recorded any more. */
+	/* Meanwhile processes that begin are refused at once. */
 	while (!scanner_answer(c->scanner) && clock_mono() < until && !c->skip_symbols) {
 		struct pollfd p[] = {{c->signals, POLLIN, 0},
 				     {c->listener, POLLIN, 0},
@@ -166,7 +167,7 @@ static void tell_resident(struct control *c)
 
 void control_stop(struct control *c, const char *why)
 {
-	bool ended = c->ended; /* before that, by itself */
+	bool ended = c->ended; /* the command ended before the stop */
 	if (c->stopped)
 		return;
 	c->stopped = true;
@@ -201,7 +202,7 @@ static void on_signal(struct control *c, int sig, bool may_stop)
 		return;
 	}
 	if (sig == SIGINT || sig == SIGQUIT)
-		return; /* the terminal sent it to the command too */
+		return; /* the terminal sent the signal to the command too */
 	if (may_stop && c->forwarded_ns && now - c->forwarded_ns < AGAIN_NS) {
 		c->skip_symbols = c->stopped;
 		control_stop(c, "a second signal");
@@ -230,7 +231,7 @@ void control_hand_on_signals(struct control *c)
 
 /* ---- time ---- */
 
-/* Notes which program the process became, which can only be seen now. */
+/* Notes which program the process has executed; it cannot be determined later. */
 static void note_exec(struct session *s)
 {
 	char exe[32], path[PROCESS_EXE];
@@ -241,8 +242,8 @@ static void note_exec(struct session *s)
 	s->exec.why = launch_why(exe);
 }
 
-/* Watches a process that was taken for another program: it still is the old one if its guest sends
- * events when all from before must have been read. */
+/* Rechecks a process assumed to have called exec: it has not if its guest still sends events after
+ * all earlier ones must have been read. */
 static void watch_taken(struct session *s)
 {
 	uint64_t events = scan_events(s->scan);
@@ -258,8 +259,9 @@ static void watch_taken(struct session *s)
 	s->exec.program = s->exec.why = NULL;
 }
 
-/* A program with rights that its caller has not hides what it is; its name shows still. One that
- * only hides, as ssh-agent does, keeps its name, or tells of events under another one. */
+/* Detects an exec of a privileged program, whose /proc files are unreadable, by its changed name. A
+ * process that only made itself unreadable, like ssh-agent, keeps its name or still sends
+ * events. */
 static void watch_hidden(struct session *s)
 {
 	if (s->exec.ns && !s->exec.hides)
@@ -274,8 +276,8 @@ static void watch_hidden(struct session *s)
 	free(name);
 }
 
-/* An exec without a handshake for a while: the new program cannot be recorded, or was told not to
- * be. By the sample that was just taken. */
+/* Ends the session of a process that called exec if no handshake follows: the new program cannot be
+ * recorded or is excluded. Uses the last sample. */
 static void watch_exec(struct control *c, struct session *s)
 {
 	uint64_t now = s->process.signature_seen;
@@ -283,7 +285,8 @@ static void watch_exec(struct control *c, struct session *s)
 		watch_hidden(s);
 	if (!now || !s->process.signature || now == s->process.signature)
 		return;
-	if (!s->exec.ns && fork_children_keeps(s)) /* it moved its arguments: PR_SET_MM */
+	if (!s->exec.ns && fork_children_keeps(s)) /* not an exec: it moved its arguments with
+						      PR_SET_MM */
 		s->process.signature = now;
 	else if (!s->exec.ns)
 		note_exec(s);
@@ -291,22 +294,23 @@ static void watch_exec(struct control *c, struct session *s)
 		control_end(c, s, SESSION_EXECED, -1);
 }
 
-/* waitid() reports a process that the leak scan has stopped too. */
+/* Tells whether the process ended; waitid() also reports one stopped by the leak scan. */
 static bool is_end(const siginfo_t *i)
 {
 	return i->si_pid &&
 	       (i->si_code == CLD_EXITED || i->si_code == CLD_KILLED || i->si_code == CLD_DUMPED);
 }
 
-/* Asked at every turn: there may have been no descriptor left to poll for it. */
+/* Tells whether the process has ended. Checked in every turn, as there may have been no descriptor
+ * left to poll. */
 static bool has_ended(pid_t pid)
 {
 	siginfo_t info = {0};
 	return !waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) && is_end(&info);
 }
 
-/* Reaps orphans, which we inherit as a container's first process. Recorded ones stay until it was
- * seen how they ended, and the command until the end. */
+/* Reaps orphans, which we inherit as a container's first process, except recorded processes whose
+ * end was not seen yet and the command. */
 static void reap_orphans(struct control *c)
 {
 	size_t n = 0;
@@ -318,7 +322,7 @@ static void reap_orphans(struct control *c)
 	free(all);
 }
 
-/* --start-after DUR is over. */
+/* Begins recording when the time of --start-after has passed. */
 static void begin_recording(struct control *c, uint64_t now)
 {
 	uint64_t never = 0;
@@ -327,15 +331,15 @@ static void begin_recording(struct control *c, uint64_t now)
 		wake_up(&c->drain.wake);
 }
 
-/* When -d stops the recording. */
+/* Returns the time when -d stops the recording. */
 static uint64_t stop_time(const struct control *c)
 {
 	uint64_t start = __atomic_load_n(&c->run.started_ns, __ATOMIC_ACQUIRE);
 	return start && c->opt->duration_ns ? start + c->opt->duration_ns : UINT64_MAX;
 }
 
-/* Nothing of what is recorded can be written any more: a command goes on unrecorded, but of
- * processes that are attached to nothing else is waited for. */
+/* Stops recording when no trace can be written any longer and the processes were attached to; a
+ * command continues unrecorded. */
 static void watch_outputs(struct control *c)
 {
 	for (const struct session *s = c->sessions; s; s = s->next)
@@ -354,7 +358,7 @@ static void watch_time(struct control *c)
 		control_stop(c, "-d");
 }
 
-/* --max-size was reached, or a trace was written anew and is another file now. */
+/* Stops at --max-size, and listens for --tell on the new file if a trace was rewritten. */
 static void watch_limit(struct control *c)
 {
 	const struct limit *l = &c->writer.limit;
@@ -366,8 +370,8 @@ static void watch_limit(struct control *c)
 	c->rewritten = rewritten;
 }
 
-/* When to look at /proc next: as asked for; if nobody did, more rarely while no process does anything,
- * and while allocations are sampled in a run that is old. */
+/* Returns the time in ns until the next sample of /proc: -i if given; by default, longer while no
+ * process is active, and in long runs with allocation sampling. */
 static uint64_t sample_step(struct control *c, uint64_t age, bool moved)
 {
 	uint64_t step = c->opt->interval_ns, share = age / 20;
@@ -376,7 +380,7 @@ static uint64_t sample_step(struct control *c, uint64_t age, bool moved)
 	c->still = moved || c->opt->interval_asked ? 0 : c->still + 1;
 	if (c->still > STILL_AFTER)
 		step = step * 10;
-	/* A short run has samples too: at first they come as often as its age allows. */
+	/* Short runs get samples too: the interval never exceeds the run's age. */
 	step = age < step ? age : step;
 	return step < 2000000 ? 2000000 : step;
 }
@@ -397,7 +401,7 @@ static void tick(struct control *c)
 	c->sample_ns = now + sample_step(c, now - c->start_ns, moved);
 }
 
-/* A process does something again. */
+/* Resumes frequent samples when a process is active again. */
 static void look_again(struct control *c)
 {
 	uint64_t now = clock_mono();
@@ -408,7 +412,8 @@ static void look_again(struct control *c)
 		c->sample_ns = now;
 }
 
-/* Is there a session of another process than the command's, or one that runs? */
+/* Tells whether there is a session (with `run`, one that runs) of another process than the
+ * command's. */
 static bool others_left(const struct control *c, bool run)
 {
 	for (const struct session *s = c->sessions; s; s = s->next)
@@ -441,7 +446,7 @@ static size_t fill(const struct control *c, struct pollfd *p, struct session **w
 {
 	p[0] = (struct pollfd){c->signals, POLLIN, 0};
 	p[1] = (struct pollfd){c->listener, POLLIN, 0};
-	/* The first of several processes gets no descriptor of its own: all are sessions. */
+	/* With several processes, all are polled through their sessions. */
 	bool several = c->multi_attach.all.n > 1;
 	p[2] = (struct pollfd){c->over || c->ended || several ? -1 : c->child, POLLIN, 0};
 	p[3] = (struct pollfd){c->tell.epoll, POLLIN, 0};
@@ -457,7 +462,7 @@ static size_t fill(const struct control *c, struct pollfd *p, struct session **w
 	return n;
 }
 
-/* Is there nothing to record any more? It may have become another program. */
+/* Tells whether nothing is recorded any longer: no session runs, or all processes have ended. */
 static bool attached_over(const struct control *c)
 {
 	for (const struct session *s = c->sessions; s; s = s->next)
@@ -472,7 +477,7 @@ static int status_of(const siginfo_t *i)
 					: i->si_status | (i->si_code == CLD_DUMPED ? 0x80 : 0);
 }
 
-/* The command has ended; its process stays a zombie until its last figures are read. */
+/* Records the end of the command; its process stays a zombie until its last values are read. */
 static void note_end(struct control *c)
 {
 	siginfo_t info = {0};
@@ -488,9 +493,9 @@ static void note_end(struct control *c)
 			control_end(c, s, SESSION_EXITED, c->status);
 }
 
-/* Is the recording of a command over, with --wait=all of all that it started? A process that has
- * our memory mapped and has not recorded anything yet counts; one that another was just about to
- * start is given a moment to say that it is there. */
+/* Tells whether the recording of a command, with --wait=all of all its children too, has ended. A
+ * process that maps our memory but has recorded nothing yet counts as running. GRACE_NS allows for
+ * a process that is just being started. */
 static bool command_over(struct control *c)
 {
 	if (!c->ended && !has_ended(c->launch.pid))
@@ -502,11 +507,11 @@ static bool command_over(struct control *c)
 	if (others_left(c, true) || inject_pending(c) || drain_has_pool(&c->drain, 0))
 		c->alive_ns = clock_mono();
 	if (!c->sessions)
-		wake_up(&c->drain.wake); /* does anybody have our memory still? */
+		wake_up(&c->drain.wake); /* checks whether any process still maps our memory */
 	return clock_mono() > c->alive_ns + GRACE_NS;
 }
 
-/* On a terminal: how far the last things are, when nothing that we record runs any more. */
+/* Shows progress on a terminal while only the final scans and writing remain. */
 static void show_end(struct control *c)
 {
 	uint64_t read = 0, due = 0;
@@ -565,8 +570,8 @@ static void turn(struct control *c, int timeout)
 	tell_turn(c);
 }
 
-/* A further signal leaves the output behind as it is, but only when it makes no progress: a trace
- * is ended, whoever is in a hurry. All else that is waited for has limits of its own. */
+/* Tells whether to abandon the output: after a further signal, and only if the writing thread has
+ * made no progress for STUCK_NS. All other waits have limits of their own. */
 static bool give_up(void *arg)
 {
 	struct control *c = arg;
@@ -580,7 +585,7 @@ static bool give_up(void *arg)
 	return now - c->progress_ns > STUCK_NS;
 }
 
-/* Tells whether a process that has recorded nothing yet still runs. */
+/* Tells whether a process that has recorded nothing yet is still running. */
 static bool idle_left(struct control *c)
 {
 	fork_children_left(c);
@@ -589,7 +594,7 @@ static bool idle_left(struct control *c)
 	return some;
 }
 
-/* Ends what is left of a recording that is over. */
+/* Ends the remaining sessions of a recording that is over. */
 static void conclude(struct control *c)
 {
 	if (c->attached) {
@@ -598,8 +603,8 @@ static void conclude(struct control *c)
 		c->end_ns = clock_mono();
 	}
 	fork_children_settle(c);
-	/* Other processes that the command started may be ending too, so they get a moment before
-	 * their recording stops. */
+	/* Children of the command may be ending too: they get GRACE_NS before their recording
+	 * stops. */
 	bool idle = !c->opt->wait_all && !others_left(c, true) && idle_left(c);
 	while ((idle || others_left(c, true)) && clock_mono() < c->end_ns + GRACE_NS &&
 	       !c->skip_symbols)
@@ -625,7 +630,7 @@ void control_run(struct control *c)
 		turn(c, timeout_ms(c));
 	conclude(c);
 	if (c->sessions) {
-		/* A signal came while the output made no progress: it is left behind as it is. */
+		/* A signal came while the output made no progress: abandon it as it is. */
 		c->abandoned = true;
 		waitpid(c->launch.pid, NULL, 0);
 		return;
@@ -634,7 +639,7 @@ void control_run(struct control *c)
 	scanner_stop(c->scanner);
 	drain_stop(&c->drain);
 	writer_stop(&c->writer, give_up, c);
-	tell_turn(c); /* what was asked for in the last moment has been done */
+	tell_turn(c); /* answers last-moment requests, which are done by now */
 	waitpid(c->launch.pid, NULL, 0);
 	if (c->first)
 		files_discard(&c->files); /* the command never made its handshake */

@@ -16,7 +16,7 @@
 
 /* ---- one of them ---- */
 
-/* The first that is not given up. */
+/* Returns the first process that has not failed. */
 static const struct attach_process *first_good(const struct control *c)
 {
 	for (size_t i = 0; i < c->multi_attach.all.n; i++)
@@ -37,7 +37,8 @@ static void select_first(struct control *c)
 	c->launch.program = p->program;
 }
 
-/* An error that does not begin with "cannot" is a reason, which lacks the process it is about. */
+/* Marks a process as refused. An error that does not begin with "cannot" is only a reason, to which
+ * the process is added. */
 static void refuse(struct control *c, struct attach_process *p, const struct ms_err *why)
 {
 	struct refusal *r = MS_PUSH(&c->multi_attach.refused);
@@ -50,7 +51,7 @@ static void refuse(struct control *c, struct attach_process *p, const struct ms_
 	*r = (struct refusal){p->pid, ms_xstrdup(whole.text)};
 }
 
-/* 0 as long as one is left. One alone says why itself. */
+/* Returns 0 if at least one process is left. For a single process, `err` is its own reason. */
 static int settle(struct control *c, struct ms_err *err)
 {
 	struct multi_attach *s = &c->multi_attach;
@@ -84,7 +85,7 @@ static int look_at(struct control *c, struct attach_process *p, struct ms_err *e
 	int rc = attach_look(&p->attach, p->pid, false, &c->opt->session.hooks, c->opt->proc_root,
 			     err);
 	p->program = ms_xstrdup(attach_program(p->attach));
-	ms_one_line(p->program); /* it is shown, and its trace named after it */
+	ms_one_line(p->program); /* its path is shown, and used in the trace's name */
 	return rc;
 }
 
@@ -104,7 +105,7 @@ int multi_attach_look(struct control *c, struct ms_err *err)
 
 /* ---- mapping ---- */
 
-/* The name of its trace is its own, where the name says whose it is. */
+/* Opens the trace of a process, under a name of its own. */
 static int own_file(struct control *c, const struct attach_process *p, struct ms_err *err)
 {
 	if (c->sessions) {
@@ -114,7 +115,7 @@ static int own_file(struct control *c, const struct attach_process *p, struct ms
 					      c->next_image, err);
 		free(name);
 		descriptor_close(proc);
-	} else if (!c->first) { /* the one before did not come to it */
+	} else if (!c->first) { /* the previous process was not recorded */
 		files_done(&c->files);
 		c->first = files_open(&c->files, &c->opt->files, p->program, p->pid, err);
 	}
@@ -136,8 +137,8 @@ static int prepare(struct control *c, struct attach_process *p, struct ms_err *e
 	return begin_attached(c, p->attach, c->first, 0, err) ? 0 : -1;
 }
 
-/* Looks at a process again that has just become another program. False: it has not, or takes too
- * long. */
+/* Examines a process again that has just called exec. False = it has not, `until_ns` has passed, or
+ * it cannot be attached to. */
 static bool look_again(struct control *c, struct attach_process *p, uint64_t until_ns,
 		       struct ms_err *err)
 {
@@ -208,8 +209,8 @@ static int go(struct control *c, struct attach_process *p, struct ms_err *err)
 	return 0;
 }
 
-/* Lets one of several processes go on. One that became another program meanwhile is attached to as
- * that. What comes to nothing leaves a trace that is ended, and empty. */
+/* Starts the recording of one of several processes. If it called exec meanwhile, it is attached to
+ * again. A failure leaves an empty, complete trace. */
 static int go_one_of(struct control *c, struct attach_process *p, struct ms_err *err)
 {
 	uint64_t until = clock_mono() + CHANGES_NS;
@@ -256,7 +257,8 @@ void multi_attach_detach(struct control *c)
 	for (size_t i = 0; i < c->multi_attach.all.n; i++) {
 		struct attach_process *p = &c->multi_attach.all.v[i];
 		if (p->failed || p->standby)
-			continue; /* the end of a session has a process on standby asleep again */
+			continue; /* a process on standby returns to standby when its session ends
+				     */
 		attach_detach(p->attach);
 	}
 }
