@@ -20,7 +20,7 @@
  *   ... owns the sessions
  *   DONE  ------------------> continues
  *
- * If the recorder is killed meanwhile, the program continues unrecorded, as any traced process does.
+ * If the recorder is killed meanwhile, the program continues unrecorded, like any traced process.
  */
 #include "inject.h"
 

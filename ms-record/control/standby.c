@@ -35,23 +35,24 @@
 
 #define LINGER_NS UINT64_C(2000000000)
 
-/* One program image. */
+/* Describes a program image on standby. */
 struct standby_image {
 	struct standby_image *next;
 	struct session *session;
 	int listener;
-	int client; /* connection of who records it; -1 = nobody */
+	int client; /* connection of its recorder; -1 = not recorded */
 	pid_t recorder;
 	uint32_t wakes;
 	bool over; /* its process has ended */
 };
 
 struct holder {
-	struct control control; /* its launch, listener, signals and child are used */
+	struct control control; /* only launch, listener, signals and child are used */
 	struct standby_image *first;
-	uint64_t since; /* CLOCK_MONOTONIC: somebody was last seen who may make a handshake */
-	bool forked;    /* the command has started others, as far as that can be seen */
-	bool told;      /* to end, by a signal that the command is not there for any more */
+	uint64_t since; /* last time (CLOCK_MONOTONIC) when a process that may make a handshake
+			   existed */
+	bool forked;    /* the command is known to have started other processes */
+	bool told;      /* a signal came after the command's end: the holder ends */
 };
 
 void standby_name(uint64_t inode, char name[STANDBY_NAME_BYTES])
@@ -61,7 +62,7 @@ void standby_name(uint64_t inode, char name[STANDBY_NAME_BYTES])
 
 /* ---- images ---- */
 
-/* Hooks of the image and of all that forked from it pass through again. */
+/* Turns the hooks of the image and of its forked children off again. */
 static void turn_off(struct standby_image *image)
 {
 	struct pool *p = image->session->pool;
@@ -88,7 +89,7 @@ static void free_image(struct standby_image *image)
 	free(image);
 }
 
-/* Removes those of that process. */
+/* Removes the images of a process. */
 static void remove_images(struct holder *h, pid_t pid)
 {
 	h->since = clock_mono();
@@ -111,7 +112,7 @@ static int listen_for(const struct session *s)
 	return packet_listen(name, 16);
 }
 
-/* After the handshake of an image. */
+/* Adds an image after its handshake. */
 static struct standby_image *new_image(struct holder *h, pid_t pid)
 {
 	struct control *c = &h->control;
@@ -119,7 +120,7 @@ static struct standby_image *new_image(struct holder *h, pid_t pid)
 	remove_images(h, pid);
 	struct session *s =
 		session_new(&c->opt->session, NULL, NULL, pid, &c->buffer_used, true, -1, NULL);
-	if (!s) /* it runs on unrecorded, as it would asleep */
+	if (!s) /* it runs unrecorded, as on standby */
 		return NULL;
 	modules_read_maps(&s->modules);
 	modules_list_frames(&s->modules);
@@ -161,7 +162,7 @@ static void deny(int fd, const char *fmt, ...)
 	close(fd);
 }
 
-/* A recorder says nothing any more; it can only end. */
+/* Drops the recorder if it closed the connection; it sends nothing further. */
 static void check_client(struct standby_image *image)
 {
 	char text[64];
@@ -177,7 +178,7 @@ static bool still_recorded(struct standby_image *image)
 	return image->client >= 0;
 }
 
-/* A line for each; they fit. */
+/* Writes each hook on a line of its own; `text` is large enough for all. */
 static void list_hooks(const struct hooks *hooks, char text[STANDBY_HOOKS_BYTES])
 {
 	for (size_t i = 0; i < hooks->n; i++) {
@@ -189,7 +190,7 @@ static void list_hooks(const struct hooks *hooks, char text[STANDBY_HOOKS_BYTES]
 	}
 }
 
-/* The connection is the recorder's from now on. */
+/* Hands the image to a recorder, which keeps the connection `fd`. */
 static void hand_over(struct standby_image *image, int fd, pid_t recorder)
 {
 	struct standby_answer a = {.magic = MG_MAGIC,
@@ -199,7 +200,7 @@ static void hand_over(struct standby_image *image, int fd, pid_t recorder)
 				   .wake = ++image->wakes,
 				   .shape = image->session->pool->shape};
 	list_hooks(image->session->hooks, a.hooks);
-	turn_off(image); /* it is; but what the process wrote there is not to be believed */
+	turn_off(image); /* it is off already, but the process may have changed its state */
 	image->client = fd;
 	image->recorder = recorder;
 	if (!packet_send(fd, &a, sizeof a, image->session->pool->memfd))
@@ -238,7 +239,7 @@ static void pass_signals(struct holder *h)
 	while (read(h->control.signals, &info, sizeof info) == sizeof info) {
 		bool terminal = info.ssi_signo == SIGINT || info.ssi_signo == SIGQUIT;
 		h->told |= h->control.child < 0;
-		/* The terminal sent it to the command too. */
+		/* The terminal sent the signal to the command too. */
 		if (!terminal && h->control.child >= 0)
 			kill(h->control.launch.pid, (int)info.ssi_signo);
 	}
@@ -261,8 +262,8 @@ static size_t fill(const struct holder *h, struct pollfd *p)
 	return n;
 }
 
-/* One look at all that came. What is polled may be another list afterwards, so the processes that
- * ended come last. */
+/* Handles all events of one poll. Handling may change the list of images, so ended processes come
+ * last. */
 static void handle_events(struct holder *h, const struct pollfd *p)
 {
 	const struct pollfd *at = p + POLL_FIXED;
@@ -277,7 +278,7 @@ static void handle_events(struct holder *h, const struct pollfd *p)
 		next = image->next;
 		if (image->over) {
 			remove_images(h, image->session->process.pid);
-			next = h->first; /* there may have been others of it */
+			next = h->first; /* other images of the process were removed too */
 		}
 	}
 	if (p[0].revents)
@@ -286,7 +287,7 @@ static void handle_events(struct holder *h, const struct pollfd *p)
 		handshake_each(&h->control, answer_image, h);
 }
 
-/* Has the command ended? It stays a zombie. */
+/* Waits for events once. Returns whether the command has ended; it stays a zombie. */
 static bool poll_once(struct holder *h, int timeout)
 {
 	size_t count = POLL_FIXED;
@@ -313,8 +314,8 @@ static void close_all(struct holder *h)
 	MS_FREE(h->control.launch.program, h->control.launch.guest);
 }
 
-/* The command has ended, and what it started goes on, or is just about to run its program: so does
- * a child of ours, unseen. */
+/* Continues in a child if processes of the ended command still run, or are just about to exec. The
+ * child detaches from the terminal. */
 static void serve_in_background(struct holder *h)
 {
 	pid_t child = h->first || h->forked ? fork() : -1;

@@ -25,7 +25,7 @@
 
 /* ---- which memory ---- */
 
-/* The inode of the shared memory of a recording that the process has mapped; 0 = it has none. */
+/* Returns the inode of a recorder's shared memory that the process has mapped; 0 = none. */
 static uint64_t find_memory(int proc)
 {
 	const struct ms_proc p = {.folder = proc};
@@ -48,7 +48,7 @@ static int connect_to(uint64_t inode)
 	return packet_connect(name, PATIENCE_S);
 }
 
-/* Anyone can listen under any name. */
+/* Tells whether the listener may be trusted: any process can listen under any name. */
 static bool trusted(int fd, int proc, pid_t *holder)
 {
 	struct ucred who;
@@ -65,7 +65,8 @@ static int receive(struct standby_attach *w)
 {
 	struct standby_answer *a = &w->answer;
 	ssize_t n = packet_take(w->connection, a, sizeof *a, 0, &w->memfd);
-	if (n < 0 && errno == ECONNRESET) /* it closed; its answer is there */
+	if (n < 0 && errno == ECONNRESET) /* it closed the connection, but its answer can still be
+					     read */
 		n = packet_take(w->connection, a, sizeof *a, 0, &w->memfd);
 	return n == sizeof *a ? 0 : -1;
 }
@@ -130,7 +131,7 @@ static int ask(struct standby_attach *w, pid_t pid, int proc, const struct contr
 			      err);
 	if (check_options(o, pid, err))
 		return -1;
-	/* Who is refused is told so at once, and cannot send any more. */
+	/* A refused user is answered at once and the connection closed: sending may fail. */
 	if ((send(w->connection, &q, sizeof q, MSG_NOSIGNAL) != sizeof q && errno != EPIPE &&
 	     errno != ECONNRESET) ||
 	    receive(w))
@@ -164,8 +165,8 @@ void standby_attach_free(struct standby_attach *w)
 
 /* ---- recording ---- */
 
-/* Takes over the hooks that its holder placed. A module that was opened since then gets none: its
- * code may be executed already. */
+/* Takes over the hooks that the holder placed. A module opened since then gets no hooks, as its
+ * code may be running already. */
 static int take_hooks(struct session *s, struct standby_attach *w, struct ms_err *err)
 {
 	struct attach_maps maps;
@@ -182,7 +183,7 @@ static int take_hooks(struct session *s, struct standby_attach *w, struct ms_err
 	return 0;
 }
 
-/* Makes a session of the process and begins its image, as a handshake does for a guest. */
+/* Creates the session of the process and begins its image, like a handshake. */
 int standby_attach_prepare(struct control *c, struct standby_attach *w, pid_t pid,
 			   struct ms_err *err)
 {

@@ -13,8 +13,8 @@
 #include "libcommon/base/err.h"
 #include "ms-record/base/descriptor.h"
 
-/* None of our descriptors shall be taken for standard input, output or error. What was closed stays
- * closed for the command. */
+/* Opens closed standard descriptors, so that none of ours becomes standard input, output or error.
+ * The command still gets them closed. */
 static void occupy_standard(void)
 {
 	int fd;
@@ -37,7 +37,7 @@ int control_fork(struct control *c, struct ms_err *err)
 	if (take_signals(c, err) || handshake_listen(c, err))
 		return -1;
 	c->launch.socket = c->socket_name;
-	clock_tsc_hz(); /* measured before the command waits for it */
+	clock_tsc_hz(); /* measured before the command waits for the result */
 	return launch_fork(&c->launch, &c->opt->launch, err);
 }
 
@@ -50,12 +50,13 @@ static int start_threads(struct control *c, struct ms_err *err)
 	    drain_start(&c->drain, &c->writer, c->tell.event) ||
 	    !(c->scanner = scanner_start(&c->opt->scan, &c->drain.wake, c->tell.event)))
 		return ms_err_sys(err, "cannot start a thread");
-	/* Needed by no thread, so last: there may be no descriptor left. */
+	/* Opened last, as no thread needs it: no descriptor may be left. */
 	c->child = (int)syscall(SYS_pidfd_open, c->launch.pid, 0);
 	return 0;
 }
 
-/* Every image needs descriptors; the command, forked already, keeps its own limit. */
+/* Raises the limit of open files, as each image needs some; the command is forked already and keeps
+ * its own limit. */
 static void raise_descriptors(void)
 {
 	struct rlimit files;
@@ -65,7 +66,7 @@ static void raise_descriptors(void)
 	setrlimit(RLIMIT_NOFILE, &files);
 }
 
-/* The trace. */
+/* Opens the trace. */
 static int open_trace(struct control *c, struct ms_err *err)
 {
 	c->first = files_open(&c->files, &c->opt->files, c->launch.program, c->launch.pid, err);
@@ -79,8 +80,8 @@ static void note_start(struct control *c)
 		c->run.started_ns = c->start_ns;
 }
 
-/* A process that runs already. What we map into it is there before we have threads, so that the
- * helper, which is forked from us, is simple. */
+/* Starts recording running processes. Memory is mapped into them before we have threads, because
+ * the helper for that is forked from us. */
 static int start_attached(struct control *c, struct ms_err *err)
 {
 	c->attached = true;
@@ -134,7 +135,7 @@ static int start(struct control *c, const struct control_options *o, struct ms_e
 	return 0;
 }
 
-/* A process that becomes another program while it is being attached to is begun with anew. */
+/* Starts a recording; starts it again if the attached process calls exec meanwhile. */
 int control_start(struct control *c, const struct control_options *o, struct ms_err *err)
 {
 	uint64_t until = clock_mono() + CHANGES_NS;

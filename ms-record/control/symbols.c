@@ -24,17 +24,18 @@
 #include "ms-record/code/held_files.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SYMBOLS_MEMORY RLIM_INFINITY /* they reserve terabytes */
+#define SYMBOLS_MEMORY RLIM_INFINITY /* the sanitizers reserve terabytes */
 #else
 #define SYMBOLS_MEMORY (UINT64_C(16) << 30)
 #endif
 #define SYMBOLS_SECONDS 300u
-#define WORDS 6 /* of ms-snap's command line before the files */
-/* Who told the recorder to stop is answered after this time even when symbols are not done yet. */
+#define WORDS 6 /* arguments of ms-snap before the files */
+/* --tell=stop is answered after this time even if the symbols are not ready. */
 #define SYMBOLS_PATIENCE_NS UINT64_C(4000000000)
 
-/* Leaves the files of modules open for ms-snap, and tells which they are, a line each: the number of
- * the trace, of the module, and the descriptor, or -1: only a build-id can tell. -1 = no list. */
+/* Leaves the modules' files open for ms-snap and lists them, one per line: numbers of trace and
+ * module, and descriptor (-1 = identify the file by its build-id). Returns the list's descriptor,
+ * or -1. */
 static int hand_on(struct image *const *images, size_t n)
 {
 	int list = memfd_create("memscope-files", 0);
@@ -51,8 +52,8 @@ static int hand_on(struct image *const *images, size_t n)
 	return list;
 }
 
-/* `most`: bytes of a file, 0 = any. `files` ends in NULL and has room for the program's own words
- * before. */
+/* Runs ms-snap. `most`: limit for a file's size in bytes, 0 = none. `files` ends with NULL and has
+ * WORDS free entries before its start. */
 static _Noreturn void child(const struct control *c, const char *snap, char **files, int list,
 			    uint64_t most)
 {
@@ -66,13 +67,13 @@ static _Noreturn void child(const struct control *c, const char *snap, char **fi
 	if (most) {
 		struct rlimit bytes = {most, most};
 		setrlimit(RLIMIT_FSIZE, &bytes);
-		signal(SIGXFSZ, SIG_IGN); /* what does not fit is not written */
+		signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit then fails */
 	}
 	int null = open("/dev/null", O_RDWR);
 	if (null >= 0)
 		for (int fd = 0; fd < (c->opt->verbose ? 2 : 3); fd++)
 			dup2(null, fd);
-	setpgid(0, 0); /* a key at the terminal skips symbols through us, in good order */
+	setpgid(0, 0); /* so Ctrl-C reaches only us, and we end the child */
 	sigprocmask(SIG_SETMASK, &c->launch.mask, NULL);
 	snprintf(held, sizeof held, "held:/proc/self/fd/%d", list);
 	char *const words[WORDS] = {"ms-snap",
@@ -86,25 +87,24 @@ static _Noreturn void child(const struct control *c, const char *snap, char **fi
 	_exit(127);
 }
 
-/* Children at work: as many as there are processors. Each gets several traces, so that what they
- * share is looked up once; a child that failed may have left some without, so that the traces of
- * such are tried again, each by itself. */
+/* Limits of the child processes, at most one per processor. Each child gets several traces, so that
+ * shared modules are looked up once. If a child fails, its traces are tried again one by one. */
 #define JOBS_MAX 16u
 #define BATCH_MAX 500u
 
 struct job {
 	pid_t pid;
-	size_t first, count; /* of `todo` */
+	size_t first, count; /* range in `todo` */
 };
 
 struct jobs {
 	const char *snap;
 	MS_ARRAY(struct image *) todo;
 	struct job job[JOBS_MAX];
-	struct pollfd fd[JOBS_MAX + 1]; /* pidfds; behind the last, our signals */
+	struct pollfd fd[JOBS_MAX + 1]; /* pidfds of the jobs, then our signals */
 	size_t n, max;
 	MS_ARRAY(size_t) again;
-	size_t done; /* of `todo`, those to be tried again among them */
+	size_t done; /* finished traces in `todo`, including those to retry */
 };
 
 static void start(struct control *c, struct jobs *j, size_t first, size_t count, uint64_t most)
@@ -124,7 +124,8 @@ static void start(struct control *c, struct jobs *j, size_t first, size_t count,
 	j->fd[j->n++] = (struct pollfd){(int)syscall(SYS_pidfd_open, pid, 0), POLLIN, 0};
 }
 
-/* If it is over, or, with `how` 0, when it is: where the kernel has no pidfds nothing else tells. */
+/* Removes a job if its child has ended; with `how` = 0 waits for the end. waitpid also works on
+ * kernels without pidfds. */
 static void reap(struct control *c, struct jobs *j, size_t i, int how)
 {
 	int status = 0;
@@ -141,12 +142,12 @@ static void reap(struct control *c, struct jobs *j, size_t i, int how)
 	j->fd[i] = j->fd[j->n];
 }
 
-/* Waits until fewer than `most` children work, or a signal skips what is left. */
+/* Waits until fewer than `most` children run. A signal skips the remaining work. */
 static void wait_below(struct control *c, struct jobs *j, size_t most)
 {
 	while (j->n && j->n >= most) {
-		/* A child that looks up one trace does not tell how far it is, so only several
-		 * traces show a count. */
+		/* A single trace has no measure of progress, so only several traces show a
+		 * count. */
 		size_t all = j->todo.n > 1 ? j->todo.n : 0;
 		ms_progress("looking up symbols", "traces", all ? j->done : 0, all, NULL);
 		j->fd[j->n] = (struct pollfd){c->signals, POLLIN, 0};
@@ -170,15 +171,15 @@ static bool wants(const struct image *m)
 	return m->kept && !m->error && m->stats.events && !images_lost(m);
 }
 
-/* Largest first, so that the last ones to end are short. */
+/* Sorts by size, largest first, so that the last jobs are short. */
 static int by_size(const void *a, const void *b)
 {
 	const struct image *const *x = a, *const *y = b;
 	return MS_ORDER((*y)->bytes, (*x)->bytes);
 }
 
-/* How many of the traces from `i` on the next child gets: its share of half the bytes that are
- * left, so that all children end at about the same time. */
+/* Returns how many traces from `i` on the next child gets: its share of half of the remaining
+ * bytes, so that all children end at about the same time. */
 static size_t batch(const struct jobs *j, size_t i)
 {
 	uint64_t left = 0, mine = 0;
@@ -212,7 +213,7 @@ static void work(struct control *c, struct jobs *j)
 	wait_below(c, j, 1);
 }
 
-/* With --max-size: one after the other, each within what is left. */
+/* Appends symbols with --max-size: one trace at a time, each within the remaining space. */
 static void work_within(struct control *c, struct jobs *j)
 {
 	uint64_t all = __atomic_load_n(&c->writer.limit.used, __ATOMIC_RELAXED);

@@ -21,7 +21,7 @@
 #define NAME_MAX_BYTES 255u
 #define TRIES 100
 #define TRY_US 50000u
-#define HEAD_BYTES ((size_t)4 << 20) /* more than the first block */
+#define HEAD_BYTES ((size_t)4 << 20) /* more than the size of the first block */
 
 int tell_parse(const char *text, enum tell_verb *verb, const char **name, struct ms_err *err)
 {
@@ -81,7 +81,7 @@ static bool take_session(struct ms_trace *t, uint8_t session[TELL_SESSION])
 	return found;
 }
 
-/* The run's number, from the first block of a trace. 1, 0 when it has none (yet), -1 with `err`
+/* Reads the run's number from the first block of a trace. 1 = found; 0 = none (yet); -1 with `err`
  * set. */
 static int read_session(const char *file, uint8_t session[TELL_SESSION], struct ms_err *err)
 {
@@ -89,7 +89,7 @@ static int read_session(const char *file, uint8_t session[TELL_SESSION], struct 
 	fd = own >= 0 ? fcntl(own, F_DUPFD_CLOEXEC, 3) : open(file, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return ms_err_sys(err, "cannot access '%s'", file);
-	/* A descriptor's offset is others' too. */
+	/* Other processes may share the descriptor's offset, so it must not move. */
 	uint8_t *head = own >= 0 ? malloc(HEAD_BYTES) : NULL;
 	ssize_t n = head ? pread(fd, head, HEAD_BYTES, 0) : 0;
 	struct ms_trace *t = ms_trace_open_fd(fd, file, head, n > 0 ? (size_t)n : 0, NULL);
@@ -102,7 +102,7 @@ static int read_session(const char *file, uint8_t session[TELL_SESSION], struct 
 	return found;
 }
 
-/* Nobody listens: why. *held: somebody writes it all the same. */
+/* Explains in `err` why no recorder listens. *held: a recorder writes the file nevertheless. */
 static int explain(const char *file, const struct stat *st, bool *held, struct ms_err *err)
 {
 	unsigned char head[MS_FILE_HEADER_SIZE];
@@ -137,7 +137,8 @@ static int connect_to(const char *file, const struct stat *st, bool *held, struc
 				     : ms_err_sys(err, "cannot reach the recorder of '%s'", file);
 }
 
-/* Whoever listens under that name must be able to write the file, or is not its recorder. */
+/* Checks that the process listening under that name runs as root or the file's owner; any other is
+ * not its recorder. */
 static int trust(int fd, const char *file, const struct stat *st, struct ms_err *err)
 {
 	struct ucred who;
@@ -151,11 +152,11 @@ static int trust(int fd, const char *file, const struct stat *st, struct ms_err 
 	return 0;
 }
 
-/* *again: no answer came, though somebody listened. */
+/* Sends a verb and prints the answer. *again: a recorder listened but sent no answer. */
 static int talk(int fd, const char *file, const char *verb, bool *again, struct ms_err *err)
 {
 	char text[TELL_PACKET + 1];
-	/* Who is refused is answered before the request. */
+	/* A recorder that refuses us answers before it reads the request. */
 	bool scans = !strcmp(verb, "leak-check") || !strncmp(verb, "resident", 8);
 	struct timeval patience = {.tv_sec = scans ? TELL_SCAN_S : TELL_WAIT_NS / 1000000000};
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
@@ -163,7 +164,8 @@ static int talk(int fd, const char *file, const char *verb, bool *again, struct 
 	if (!sent && errno != EPIPE && errno != ECONNRESET)
 		return ms_err_sys(err, "cannot send to the recorder of '%s'", file);
 	ssize_t n = TEMP_FAILURE_RETRY(recv(fd, text, TELL_PACKET, 0));
-	if (n < 0 && errno == ECONNRESET) /* it closed; its answer is there */
+	if (n < 0 && errno == ECONNRESET) /* the connection was closed, but the answer can still be
+					     read */
 		n = TEMP_FAILURE_RETRY(recv(fd, text, TELL_PACKET, 0));
 	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 		return ms_err_set(err,
@@ -200,7 +202,7 @@ int tell_ask(const char *file, const char *verb, struct ms_err *err)
 {
 	bool again = true;
 	int rc = -1;
-	/* A file that was written anew is listened for a moment later. */
+	/* A rewritten file gets its listener a moment later. */
 	for (int i = 0; i < TRIES && again; i++) {
 		if (i)
 			usleep(TRY_US);

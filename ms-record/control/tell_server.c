@@ -39,7 +39,7 @@ int tell_start(struct tell *t)
 
 /* ---- answers ---- */
 
-/* Always true: whoever asked is answered. */
+/* Sends an answer and closes the connection. Always true, so that the caller can return it. */
 static bool answer(int fd, char how, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 static bool answer(int fd, char how, const char *fmt, ...)
 {
@@ -125,7 +125,7 @@ static void receive_requests(struct tell *t)
 		else if (e[i].data.fd != t->event)
 			take_request(t, e[i].data.fd);
 		else if (read(t->event, &count, sizeof count) < 0)
-			continue; /* another look took it */
+			continue; /* already read by another call */
 	}
 }
 
@@ -140,7 +140,7 @@ static const char *state_of(const struct control *c)
 	return __atomic_load_n(&c->run.paused, __ATOMIC_ACQUIRE) ? "paused" : "recording";
 }
 
-/* Figures of all images, those that are over too. */
+/* Adds up the values of all images, including those that have ended. */
 static void all_figures(const struct control *c, struct figures *f, uint64_t *bytes)
 {
 	*bytes = 0;
@@ -187,7 +187,7 @@ static void send_request(struct control *c, struct tell_job *j, enum drain_reque
 	drain_requests_send(&c->drain, &j->request);
 }
 
-/* Begins with a job. True when it was answered. */
+/* Begins a job. Returns true if it was answered at once. */
 static bool begin(struct control *c, struct tell_job *j)
 {
 	bool over = c->stopped || c->over;
@@ -196,7 +196,7 @@ static bool begin(struct control *c, struct tell_job *j)
 	if (over && (j->verb == TELL_MARK || j->verb == TELL_LEAK_CHECK ||
 		     j->verb == TELL_RESIDENT || j->verb == TELL_PAUSE || j->verb == TELL_RESUME))
 		return answer(j->fd, '1', "recording has stopped");
-	if (!c->drain.started && j->verb != TELL_STOP) /* all is written */
+	if (!c->drain.started && j->verb != TELL_STOP) /* everything is written */
 		return j->verb == TELL_STATUS ? answer_status(c, j) : answer(j->fd, '0', "%s", "");
 	switch (j->verb) {
 	case TELL_MARK:
@@ -242,7 +242,7 @@ static bool begin(struct control *c, struct tell_job *j)
 	return false;
 }
 
-/* True when the job was answered. */
+/* Continues a job. Returns true if it was answered. */
 static bool go_on(struct control *c, struct tell_job *j)
 {
 	if (j->step == TELL_NEW && begin(c, j))
@@ -279,7 +279,8 @@ void tell_turn(struct control *c)
 	if (t->epoll < 0)
 		return;
 	receive_requests(t);
-	/* One after the other, but a scan may take long: only another one, and the end, wait for it. */
+	/* Jobs run one after the other, except during a scan, which may take long: only further
+	 * scans and a stop wait for it. */
 	bool scans = false;
 	for (struct tell_job **at = &t->first, *j; (j = *at);) {
 		bool waits = scans && (j->verb >= TELL_LEAK_CHECK || j->verb == TELL_STOP);
