@@ -86,8 +86,7 @@ struct control {
 	int status; /* waitpid status of the command */
 	MS_ARRAY(struct image) images;
 	uint64_t rewritten;             /* value at the last check */
-	uint64_t progress, progress_ns; /* progress of the writing thread; time of its last change
-					   */
+	uint64_t progress, progress_ns; /* of the writing thread; time of last change */
 	uint64_t kept, trivial, missed; /* numbers of further images */
 	struct hook_results hooks;      /* results of --hook */
 	bool not_run; /* the command was killed before it ran: a hook or the recording failed */

@@ -257,8 +257,7 @@ void multi_attach_detach(struct control *c)
 	for (size_t i = 0; i < c->multi_attach.all.n; i++) {
 		struct attach_process *p = &c->multi_attach.all.v[i];
 		if (p->failed || p->standby)
-			continue; /* a process on standby returns to standby when its session ends
-				     */
+			continue; /* the end of its session puts it back on standby */
 		attach_detach(p->attach);
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The start of a recording: descriptors, threads, the trace, and the command or the processes of -p.
+ * The start of a recording: descriptors, threads, the trace, the command or the processes of -p.
  */
 #include <fcntl.h>
 #include <sys/random.h>

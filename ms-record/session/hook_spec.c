@@ -18,7 +18,7 @@ static int bad(const struct hook_spec *h, const char *why, struct ms_err *err)
 	return ms_err_set(err, "bad --hook '%s': %s", h->text, why);
 }
 
-/* [from, to) without blanks at its ends. */
+/* Shrinks [*from, *to) so that it neither begins nor ends with blanks. */
 static void trim(const char **from, const char **to)
 {
 	while (*from < *to && strchr(BLANKS, **from))
@@ -27,7 +27,7 @@ static void trim(const char **from, const char **to)
 		--*to;
 }
 
-/* A copy of that. */
+/* Copies the text [from, to) without blanks at its ends. malloc'ed. */
 static char *copy(const char *from, const char *to)
 {
 	trim(&from, &to);
@@ -166,7 +166,7 @@ static int choose(struct hook_spec *h, enum result result, struct ms_err *err)
 	return 0;
 }
 
-/* The parenthesis that the last one closes. */
+/* Returns the opening parenthesis that matches the one at `close`; NULL = none. */
 static const char *opening(const char *s, const char *close)
 {
 	int depth = 0;

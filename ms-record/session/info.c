@@ -24,7 +24,7 @@
 
 #define TEXT_MAX ((size_t)1 << 20)
 
-/* Variables that change what an allocator or a program's memory does. */
+/* Lists environment variables that affect an allocator or a program's memory use. */
 static const char *const interesting[] = {
 	"MALLOC_",      "GLIBC_TUNABLES=", "LD_PRELOAD=", "LD_LIBRARY_PATH=", "PYTHONMALLOC=",
 	"MALLOCSTATS=", "MIMALLOC_",       "TCMALLOC_",   "JEMALLOC_",        "PYTHONHASHSEED=",
@@ -50,7 +50,8 @@ void identity_unref(struct identity *w)
 	MS_FREE(w->exe, w->name, w->cwd, w->args, w->env, w);
 }
 
-/* Reads a file of /proc/PID, NUL-terminated. malloc'ed; NULL when it cannot be. */
+/* Reads a file of /proc/PID, NUL-terminated and cut at TEXT_MAX. malloc'ed; NULL if it cannot be
+ * read. */
 static char *read_file(int folder, const char *name, size_t *size)
 {
 	void *bytes;
@@ -78,7 +79,7 @@ char *info_name(int proc, const char *exe)
 	ms_proc_text_at(proc, "comm", comm, sizeof comm);
 	comm[strcspn(comm, "\n")] = '\0';
 	bool cut = strlen(comm) == 15 && !strncmp(comm, base, 15);
-	/* of a program that the dynamic linker was started for it is the linker's */
+	/* if the dynamic linker was run as the command, comm is its name */
 	char link[PROCESS_EXE];
 	if (*comm && process_link(proc, "exe", link, sizeof link) && strcmp(link, exe) != 0)
 		cut |= (strlen(comm) == 15 && !strncmp(comm, basename(link), 15)) ||
@@ -98,7 +99,7 @@ static void take_text(char **text, size_t *n, const char *from, size_t bytes)
 	*n = bytes;
 }
 
-/* Fills in from the parent what is not known of a process that is gone. */
+/* Fills in from the parent the data missing for a process that has ended. */
 static void take_from(struct identity *w, const struct identity *parent)
 {
 	if (!w->exe)
@@ -123,7 +124,7 @@ static bool same_pidns(const struct session *s)
 	       !strcmp(own, theirs);
 }
 
-/* The program itself sees the arguments behind the linker's. */
+/* Removes the dynamic linker's own arguments, which the program itself does not see. */
 static void cut_linker(const struct session *s, struct identity *w)
 {
 	char link[PROCESS_EXE];
@@ -135,7 +136,8 @@ static void cut_linker(const struct session *s, struct identity *w)
 	memmove(w->args, w->args + n, w->args_bytes + 1);
 }
 
-/* Has the forked child become another program since it was found? Then that one's names were read. */
+/* Tells whether the forked child called exec since it was found: then the names read are the new
+ * program's. */
 static bool is_other(const struct session *s)
 {
 	uint64_t now = s->process.signature ? process_signature(s->process.folder) : 0;
@@ -169,7 +171,7 @@ void info_names(struct session *s, const struct identity *parent)
 	}
 	if (parent && is_other(s))
 		forget_names(w);
-	/* One that wrote its state over its arguments left the rest of them empty. */
+	/* A process that wrote its state over its arguments left zeros behind it. */
 	while (parent && w->args_bytes > 1 && !w->args[w->args_bytes - 2])
 		w->args_bytes--;
 	struct ms_proc_stat stat;
@@ -216,7 +218,8 @@ static void add_env(struct session *s, struct ms_record_writer *w, const char *t
 			ms_record_string(w, MS_INFO_ENV, text + at);
 }
 
-/* "b2a5e1c0-...": the dashes go, 16 bytes stay. */
+/* Reads the boot id, "b2a5e1c0-...", as bytes without the dashes. Returns their number, at most
+ * 16. */
 static size_t boot_id(uint8_t out[16])
 {
 	char text[64];
@@ -274,7 +277,7 @@ static void add_attached(const struct session *s, struct ms_record_writer *w)
 void info_write(struct session *s)
 {
 	const struct identity *who = s->who;
-	/* A string of one byte costs a dozen at most. */
+	/* Each string takes at most 12 bytes more than its length. */
 	size_t bytes = 12 * (who->args_bytes + who->env_bytes) + 16384;
 	struct ms_record_writer *w = batch_record(&session_batch(s)->info, bytes);
 	ms_record_number(w, MS_INFO_PID, (uint64_t)s->process.pid);

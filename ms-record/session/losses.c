@@ -21,8 +21,7 @@ void losses_add(struct session *s, uint64_t from, uint64_t to, uint64_t count, u
 	ms_record_end(w);
 }
 
-/* The growth of a counter of the target since the last look; a counter that shrank gives nothing.
- */
+/* Returns how much a counter of the target grew since the last call; 0 if it shrank. */
 static uint64_t grown(const uint64_t *shared, uint64_t *seen)
 {
 	uint64_t now = __atomic_load_n(shared, __ATOMIC_RELAXED);

@@ -10,7 +10,8 @@
 #include "session_options.h"
 #include "session.h"
 
-/* False when the guest is in another state: off for good, or already on at the start mark. */
+/* Changes the guest's state. False if it was not `from`: it is off for good, or recording began at
+ * the start mark. */
 static bool change(struct session *s, uint32_t from, uint32_t to)
 {
 	return __atomic_compare_exchange_n(&s->mem->state, &from, to, false, __ATOMIC_SEQ_CST,
@@ -27,7 +28,7 @@ static bool paused(const struct run *r)
 	return __atomic_load_n(&r->paused, __ATOMIC_ACQUIRE) != 0;
 }
 
-/* Tells the guest whether it is paused from outside. */
+/* Passes a pause by --tell on to the guest. */
 static void tell(struct session *s)
 {
 	__atomic_store_n(&s->mem->told_paused, s->pause.told, __ATOMIC_SEQ_CST);
@@ -66,7 +67,8 @@ static void add_loss(struct session *s, uint64_t to)
 	s->pause.reported = s->stats.paused_allocations;
 }
 
-/* The wait or the pause is over at `ns`, or the wait is, and a pause goes on from there. */
+/* Ends the current wait or pause at `ns`. If recording was waiting and is also paused, a pause
+ * begins there. */
 static void end(struct session *s, uint64_t ns)
 {
 	if (ns < s->pause.since_ns)
@@ -86,7 +88,7 @@ static void end(struct session *s, uint64_t ns)
 	s->pause.since_ns = ns;
 }
 
-/* Someone wants a pause, or does not any more; `was`: it was paused before that. */
+/* Handles a change of the pause; `was`: the session was paused before it. */
 static void update(struct session *s, bool was, uint64_t ns)
 {
 	bool is = pause_on(&s->pause);
@@ -121,7 +123,8 @@ void pause_mark(struct session *s, const char *name, uint64_t ns)
 		return;
 	__atomic_compare_exchange_n(&s->run->started_ns, &never, s->clock.start_mono + ns, false,
 				    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
-	change(s, MG_WAITING, MG_ON); /* a mark from outside; the program's own did it before */
+	change(s, MG_WAITING, MG_ON); /* for a mark from outside; after the program's own mark the
+					 state is MG_ON already */
 	mg_settle(s->mem);
 	end(s, ns);
 }
@@ -141,5 +144,5 @@ void pause_finish(struct session *s)
 	uint64_t now = session_now(s);
 	if (pause_on(&s->pause))
 		s->stats.paused_ns += now - s->pause.since_ns;
-	add_loss(s, now); /* also what came too late for the record of its pause */
+	add_loss(s, now); /* includes allocations counted too late for the record of their pause */
 }

@@ -12,16 +12,16 @@
 struct session;
 
 struct run {
-	uint64_t started_ns; /* atomic, CLOCK_MONOTONIC: when recording began; 0 = it waits */
+	uint64_t started_ns; /* atomic, CLOCK_MONOTONIC: start of recording; 0 = waiting for it */
 	int paused;          /* atomic */
-	int forked;          /* atomic: a process of it did */
+	int forked;          /* atomic: a process of the run has forked */
 };
 
 struct pause {
 	bool waiting, told, user;
-	uint64_t change;   /* of the program's, the latest, see MG_PAUSE */
-	uint64_t since_ns; /* of the session */
-	uint64_t reported; /* allocations that loss records speak of so far */
+	uint64_t change;   /* number of the program's latest change, see MG_PAUSE */
+	uint64_t since_ns; /* start of the pause, ns of the session */
+	uint64_t reported; /* allocations covered by loss records so far */
 };
 
 static inline bool pause_on(const struct pause *p)
@@ -29,16 +29,15 @@ static inline bool pause_on(const struct pause *p)
 	return p->waiting || p->told || p->user;
 }
 
-/* Puts a new session into the run's state, before its guest has the shared memory. `run` is kept.
- */
+/* Sets a new session to the run's state, before its guest has the shared memory. Keeps `run`. */
 void pause_init(struct session *s, struct run *run);
-/* A forked child began in the state that the image was in. */
+/* Sets a forked child's session to the state in which its parent image was at the fork. */
 void pause_adopt(struct session *s, struct run *run);
-/* The following are the draining thread's. Brings the session to the run's state. */
+/* Sets the session to the run's current state (draining thread, like the functions below). */
 void pause_look(struct session *s);
-/* The program made a mark at `ns`: is it the one at which recording begins? */
+/* Starts recording if the program's mark `name` at `ns` is the start mark. */
 void pause_mark(struct session *s, const char *name, uint64_t ns);
-/* The program's change of that number, at `ns`: odd = it paused. */
+/* Handles the program's pause or resume number `change` at `ns`: odd = it paused. */
 void pause_user(struct session *s, uint64_t change, uint64_t ns);
-/* The session ends: a pause that still lasts ends too. */
+/* Ends a pause that lasts until the end of the session. */
 void pause_finish(struct session *s);

@@ -30,18 +30,18 @@
 
 #define SLOT_RINGS 128u
 #define SLOT_WINDOW 65536u
-#define RINGS_AT_ONCE 64u /* structures that memory is put behind */
+#define RINGS_AT_ONCE 64u /* number of structures allocated together */
 #define SLOT_MODULES 1024u
 #define SLOT_RANGES 2048u
-#define READY_FIRST 2u /* two pages each */
+#define READY_FIRST 2u /* each takes two pages */
 #define ATTACHED_READY_FIRST 16u
-/* Attached: nobody waits for room, so that there is more of it. */
+/* Sizes for an attached process: its threads never wait for space, so it gets more. */
 #define ATTACHED_RINGS 512u
 #define ATTACHED_LAP (2u << 20)
 #define ATTACHED_SLOTS 64u
 #define ENTRIES_BYTES (UINT64_C(16) << 20)
 #define PROBE_NS UINT64_C(200000000)
-#define SERIALS_SHIFT 16 /* of children in one recording of a process on standby */
+#define SERIALS_SHIFT 16 /* bits for children in one recording of a standby process */
 
 static uint32_t last_serial; /* atomic */
 
@@ -57,7 +57,8 @@ static uint64_t page_up(uint64_t n)
 
 /* ---- sizes ---- */
 
-/* `directory`: entries of it between rings and windows. */
+/* Computes the offsets of a session's parts. `directory`: number of entries between rings and
+ * windows. */
 static void lay_out(struct extents *e, uint32_t directory)
 {
 	e->modules = page_up(sizeof(struct mg_session));
@@ -72,8 +73,8 @@ static void lay_out(struct extents *e, uint32_t directory)
 	e->bytes = e->data + e->ring_max * e->window_bytes;
 }
 
-/* Under RLIMIT_AS the mapping takes from what the program may have: a sixteenth for the image, and
- * nothing for its children. */
+/* Chooses the sizes. With RLIMIT_AS the mapping counts against the program's limit: it gets a
+ * sixteenth of that, and its children get no slots. */
 static void choose_sizes(struct pool *p, pid_t pid, bool forks, bool attached)
 {
 	struct rlimit as;
@@ -130,7 +131,8 @@ static int map_memory(struct pool *p)
 	return 0;
 }
 
-/* All in front of the windows, but most of the rings: see pool_back_ring. */
+/* Allocates memory for everything before the windows, except for most of the rings: see
+ * pool_back_ring. */
 static int back_head(const struct pool *p)
 {
 	uint64_t rest = p->shape.image.rings + p->shape.image.ring_max * sizeof(struct mg_ring);
@@ -194,7 +196,7 @@ struct pool *pool_new(pid_t pid, bool forks, int memfd, struct ms_err *err)
 	p->attached = memfd >= 0;
 	choose_sizes(p, pid, forks, p->attached);
 	if (make_memory(p, err)) {
-		p->memfd = memfd >= 0 ? -1 : p->memfd; /* still the caller's */
+		p->memfd = memfd >= 0 ? -1 : p->memfd; /* the caller still owns it */
 		pool_unref(p);
 		return NULL;
 	}
@@ -212,8 +214,8 @@ struct pool *pool_new(pid_t pid, bool forks, int memfd, struct ms_err *err)
 	return p;
 }
 
-/* Slots that children took in an earlier recording; those that were only made ready for it are not
- * any more. */
+/* Finds the slots that children took in an earlier recording. Slots only prepared for that
+ * recording are no longer usable. */
 static void find_old(struct pool *p)
 {
 	for (uint32_t i = 0; i < p->shape.slot_max; i++) {
@@ -228,7 +230,7 @@ static void find_old(struct pool *p)
 	}
 }
 
-/* Laid out as lay_out does it, in sizes that we know. */
+/* Tells whether the offsets match those of lay_out, for sizes within our limits. */
 static bool is_layout(const struct extents *e, uint32_t directory)
 {
 	struct extents own = *e;
@@ -246,8 +248,8 @@ static bool is_layout(const struct extents *e, uint32_t directory)
 	       own.data == e->data && own.bytes == e->bytes;
 }
 
-/* Who holds it may be a user whom root believes only so far: its parts lie inside. Nobody can
- * shrink it under us. */
+/* Tells whether the layout is safe: the holder may be a user whom root does not trust fully. All
+ * parts must be inside the memory, which must not be able to shrink. */
 static bool is_sound(const struct pool *p)
 {
 	struct stat st;
@@ -270,14 +272,14 @@ struct pool *pool_map_existing(const struct pool_shape *shape, uint32_t wake, in
 	p->standby = true;
 	p->target = READY_FIRST;
 	if (!is_sound(p) || fstat(memfd, &st) || map_memory(p)) {
-		p->memfd = -1; /* still the caller's */
+		p->memfd = -1; /* the caller still owns it */
 		pool_unref(p);
 		ms_err_set(err, "cannot map the shared memory of a process on standby");
 		return NULL;
 	}
 	p->inode = st.st_ino;
-	/* Serials of children from earlier recordings, who may have children yet, are none of
-	 * ours. */
+	/* Skips the serial numbers of children from earlier recordings, which may still fork
+	 * children themselves. */
 	uint32_t least = wake << SERIALS_SHIFT,
 		 now = __atomic_load_n(&last_serial, __ATOMIC_RELAXED);
 	if (now < least)
@@ -342,7 +344,7 @@ static void prepare(struct pool *p, uint32_t i)
 	__atomic_store_n(&d->state, MG_SLOT_FREE, __ATOMIC_RELEASE);
 }
 
-/* Slots that can be taken. */
+/* Counts the slots that can be taken. */
 static uint32_t count_free(const struct pool *p)
 {
 	uint32_t n = 0;
@@ -356,7 +358,7 @@ static void keep_ready(struct pool *p)
 {
 	bool wanted = __atomic_exchange_n(&p->head->slots_wanted, 0, __ATOMIC_SEQ_CST);
 	uint32_t have = count_free(p), before = have;
-	if (wanted && have < 2) /* they ran out */
+	if (wanted && have < 2) /* the slots ran out */
 		p->target *= 4;
 	if (p->target > p->shape.slot_max)
 		p->target = p->shape.slot_max;
@@ -378,7 +380,7 @@ void pool_seal(struct pool *p, struct session *s)
 	p->opt = s->opt;
 	p->writer = s->writer;
 	p->buffer_used = s->buffer_used;
-	if (p->writer && !p->standby) /* a child that comes at once shall not have to wait */
+	if (p->writer && !p->standby) /* a child that forks at once should not have to wait */
 		keep_ready(p);
 }
 
@@ -398,8 +400,8 @@ bool pool_slot_wanted(const struct pool *p)
 	return any;
 }
 
-/* Returns the slot of the oldest ancestor of the child in slot `i` that waits as it does: a child may
- * have taken a slot before its parent's. Entries may lie, even in a circle. */
+/* Returns the slot of the oldest ancestor waiting like the child in slot `i`: a child may take a
+ * slot before its parent does. Entries may be false, even circular. */
 static uint32_t oldest_waiting(const struct pool *p, uint32_t i)
 {
 	for (uint32_t up = 0, k = 0; up < p->prepared && k < p->prepared; up++) {
@@ -430,14 +432,14 @@ void pool_release_slot(struct pool *p, uint32_t slot, bool reuse)
 	k->old = false;
 	if (!reuse && p->standby) {
 		k->dead = true;
-		return; /* whoever records next finds it there */
+		return; /* the next recorder finds the process there */
 	}
 	k->dead = !reuse || fallocate(p->memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 				      (off_t)at, (off_t)p->shape.each.bytes);
 	__atomic_store_n(&p->dir[slot].state, MG_SLOT_UNREADY, __ATOMIC_RELEASE);
 }
 
-/* Header and directory stay: children may come yet. */
+/* Header and directory are kept: children may still fork. */
 void pool_release_image(struct pool *p, bool gone)
 {
 	p->head_session = NULL;
@@ -457,7 +459,8 @@ void pool_shut(struct pool *p)
 	}
 }
 
-/* While somebody has it mapped for writing, the kernel refuses to seal it against that. */
+/* Uses the kernel's refusal to seal the memory against writes while a process has it mapped for
+ * writing. */
 bool pool_unused(struct pool *p, uint64_t now_ns)
 {
 	if (__atomic_load_n(&p->refs, __ATOMIC_ACQUIRE) != 1 || now_ns < p->probed_ns + PROBE_NS)

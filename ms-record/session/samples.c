@@ -24,10 +24,10 @@ struct sample_point {
 
 struct sampler {
 	struct ms_proc proc;
-	uint64_t rollup_ns, rollup_took; /* of the last one: when, and how long it took, */
-	uint64_t rollup_rss;             /* and RSS then; UINT64_MAX = there shall be none for it */
-	uint64_t seen;                   /* sum of what the sample before said */
-	/* RSS over time for the summary: of `skip` + 1 samples one is kept. */
+	uint64_t rollup_ns, rollup_took; /* start and duration of the last rollup read */
+	uint64_t rollup_rss;             /* RSS then; UINT64_MAX = not read because RSS rises */
+	uint64_t seen;                   /* sum of the values of the previous sample */
+	/* RSS over time for the summary: one of `every` + 1 samples is kept. */
 	MS_ARRAY(struct sample_point) points;
 	unsigned every, skip;
 };
@@ -36,12 +36,13 @@ static struct sampler *make(const struct session *s)
 {
 	struct sampler *p = ms_xcalloc(1, sizeof *p);
 	ms_proc_open_at(&p->proc, s->process.folder);
-	if (s->forked) /* as costly as its parent is large, and often for a short life */
+	if (s->forked) /* a rollup is costly, and many children end soon */
 		p->rollup_ns = clock_mono(), p->rollup_rss = UINT64_MAX;
 	return p;
 }
 
-/* The main thread has ended, and has no memory any more; others go on with it, and show it. */
+/* Reads the memory size through another thread: after the main thread has ended, only the remaining
+ * threads show it. */
 static void read_by_thread(const struct session *s, struct sampler *p, struct ms_proc_statm *m)
 {
 	char path[48];
@@ -69,8 +70,9 @@ void samples_free(struct sampler *p)
 	MS_FREE(p->points.v, p);
 }
 
-/* The kernel walks through all mappings for it. What a process that soon ends had at its peak is not
- * known without one when RSS has risen by half: few come of that. */
+/* Tells whether to read smaps_rollup, for which the kernel walks all mappings. A rise of RSS by
+ * half makes it due at once: the peak of a process that ends soon would be unknown otherwise. This
+ * happens rarely. */
 static bool rollup_due(const struct sampler *p, uint64_t now, uint64_t rss, bool often)
 {
 	uint64_t rest = p->rollup_took * (often ? 100 : 1000), least = ROLLUP_NS * (often ? 1 : 10);
@@ -91,7 +93,7 @@ static void read_rollup(struct sampler *p, struct ms_proc_sample *f, bool often,
 	if (!ok)
 		return;
 	f->exact = true;
-	f->rss = m.rss; /* of the same moment as its parts: the process may grow meanwhile */
+	f->rss = m.rss; /* read together with its parts, as the process may grow meanwhile */
 	f->pss = m.pss;
 	f->private = m.private_clean + m.private_dirty;
 	f->swap = m.swap;
@@ -123,7 +125,8 @@ void samples_put(struct ms_record_writer *to, const struct ms_proc_sample *f, bo
 	ms_record_end(w);
 }
 
-/* For the next batch. Two threads take samples: one that was overtaken comes after the other. */
+/* Queues a sample for the next batch. Two threads take samples: an overtaken sample gets a time
+ * after the other. */
 static void put(struct session *s, struct ms_proc_sample *f, bool heap)
 {
 	pthread_mutex_lock(&s->queued.lock);
@@ -135,7 +138,7 @@ static void put(struct session *s, struct ms_proc_sample *f, bool heap)
 	pthread_mutex_unlock(&s->queued.lock);
 }
 
-/* Every second point goes when there are too many. */
+/* Keeps one of every + 1 samples; drops every second point when there are too many. */
 static void keep_point(struct sampler *p, uint64_t ns, uint64_t rss)
 {
 	if (p->skip++ < p->every)
@@ -150,7 +153,7 @@ static void keep_point(struct sampler *p, uint64_t ns, uint64_t rss)
 	*MS_PUSH(&p->points) = (struct sample_point){ns, rss};
 }
 
-/* Has the process run, or its memory changed, since the sample before? */
+/* Tells whether the process has run or its memory has changed since the previous sample. */
 static bool has_moved(struct sampler *p, const struct ms_proc_sample *f)
 {
 	uint64_t sum = f->utime + f->stime + f->minflt + f->majflt + f->threads + f->rss + f->vsz;
@@ -176,12 +179,12 @@ bool samples_take(struct session *s, bool last)
 	s->process.signature_seen = process_signature_of(&stat);
 	if (s->process.signature_seen && s->process.signature &&
 	    s->process.signature_seen != s->process.signature)
-		return false; /* another program's figures already */
+		return false; /* the values are already another program's */
 	bool moved = has_moved(s->sampler, &f);
 	if (f.vsz)
 		read_rollup(s->sampler, &f, moved && !s->opt->sample_bytes, last);
 	if (!f.vsz && !(last && f.counted))
-		return moved; /* a zombie: its memory is gone, its times are final */
+		return moved; /* a zombie: its memory is freed, its times are final */
 	put(s, &f, f.exact);
 	if (f.vsz)
 		keep_point(s->sampler, f.ns, f.rss);

@@ -40,7 +40,7 @@ struct batch *session_batch(struct session *s)
 	return s->open.batch;
 }
 
-/* New frames and nodes go ahead of the events that use them. */
+/* Adds new frames and nodes to the batch; they precede the events that use them. */
 static void add_stacks(struct session *s, struct batch *b)
 {
 	b->first_frame = s->open.frames_sent + 1;
@@ -51,7 +51,8 @@ static void add_stacks(struct session *s, struct batch *b)
 		*MS_PUSH(&b->nodes) = s->stacks.nodes.v[s->open.nodes_sent];
 }
 
-/* Is the batch kept back, because the trace may never be written? */
+/* Tells whether the batch is held back because the trace may not be kept; frees the last batch of a
+ * trivial trace. */
 static bool held_back(struct session *s, struct batch *b)
 {
 	if (!s->may_drop || s->kept_for_sure)
@@ -59,7 +60,7 @@ static bool held_back(struct session *s, struct batch *b)
 	if (session_trivial(s)) {
 		if (!b->close)
 			return b->events.n + 2 <= BLOCK_EVENTS;
-		s->open.batch = NULL; /* and never is */
+		s->open.batch = NULL; /* the trace is never written */
 		s->open.left = 0;
 		batch_free(b);
 		__atomic_store_n(&s->out->closed, 1, __ATOMIC_RELEASE);
@@ -69,14 +70,14 @@ static bool held_back(struct session *s, struct batch *b)
 	return false;
 }
 
-/* Nothing of a trace that may never be written leaves; and under --max-size a block is written
- * whole or not at all, so it is handed over whole. */
+/* Tells whether only whole blocks may be handed over: nothing of a trace that may not be kept is
+ * written, and with --max-size a block is written in full or not at all. */
 static bool whole_blocks(const struct session *s)
 {
 	return (s->may_drop && !s->kept_for_sure) || s->writer->limit.max;
 }
 
-/* Into a batch that has none of that kind yet. */
+/* Moves records to a batch that has none of their kind yet. */
 static void take_records(struct ms_record_writer *to, struct ms_record_writer *from)
 {
 	struct ms_record_writer swap = *to;
@@ -102,7 +103,7 @@ static void hand_over(struct session *s, struct batch *b)
 	writer_push(s->writer, b);
 }
 
-/* Hands over what is full. */
+/* Hands over a batch or block that has no room for `n` more events. */
 static void make_way(struct session *s, struct batch *b, size_t n)
 {
 	if (s->open.events + b->events.n + n > BLOCK_EVENTS)
@@ -122,7 +123,7 @@ void session_room(struct session *s, size_t n)
 	while (b->events.cap < b->events.n + n) {
 		b->events.cap = b->events.cap ? b->events.cap * 2 : BATCH_EVENTS;
 		b->events.v = ms_xrealloc(b->events.v, b->events.cap, sizeof *b->events.v);
-		if (s->stats.events > BATCH_EVENTS) /* it will be filled */
+		if (s->stats.events > BATCH_EVENTS) /* the memory will be used in full */
 			ready_memory(b->events.v, b->events.cap * sizeof *b->events.v);
 	}
 	size_t block = s->open.events + b->events.n, left = BLOCK_EVENTS - block;
@@ -172,7 +173,7 @@ uint64_t session_now(const struct session *s)
 	return clock_now(&s->clock);
 }
 
-/* The number of a thread in its own namespace. 0 = it is gone. */
+/* Returns a thread's number in its own pid namespace; 0 = it has ended. */
 static uint32_t inner_tid(const struct session *s, pid_t outer)
 {
 	char path[40], text[4096];
@@ -192,7 +193,8 @@ static void read_tids(struct session *s)
 	s->threads.tids.n = 0;
 	s->threads.tids_ns = start;
 	for (size_t i = 0; i < n; i++) {
-		uint32_t inner = inner_tid(s, tids[i]); /* 0 also if the number is another's now */
+		uint32_t inner = inner_tid(s, tids[i]); /* 0 also if the number now belongs to
+							   another process's thread */
 		if (inner)
 			*MS_PUSH(&s->threads.tids) = (struct tid_pair){inner, (uint32_t)tids[i]};
 	}
@@ -218,10 +220,10 @@ bool session_thread_alive(struct session *s, uint32_t index)
 	char name[32];
 	struct thread *t = &s->threads.all.v[index];
 	if (s->process.folder < 0 && !s->known)
-		return true; /* nobody knows which process it is */
+		return true; /* it is unknown which process it is */
 	if (!t->outer) {
-		/* It can be younger than the list, and a list that is read while threads end can be
-		 * short. */
+		/* The thread can be younger than the list, and a list read while threads end can be
+		 * incomplete. */
 		t->outer = session_outer_tid(s, t->tid);
 		if (t->missed_ns != s->threads.tids_ns && !t->outer) {
 			t->missed_ns = s->threads.tids_ns;

@@ -51,7 +51,8 @@ static void use_memory(struct session *s, const struct extents *e, uint64_t at)
 static void fill_header(struct session *s)
 {
 	bool tsc = cpu_counter_usable();
-	uint64_t hz = clock_tsc_hz(); /* the guest times its waits by it, whatever orders events */
+	uint64_t hz = clock_tsc_hz(); /* the guest measures its waits with it, however events are
+					 ordered */
 	struct mg_session *m = s->mem;
 	m->magic = MG_MAGIC;
 	m->version = MG_LAYOUT_VERSION;
@@ -87,8 +88,8 @@ static struct session *blank(const struct session_options *opt, struct writer *w
 	return s;
 }
 
-/* The image never makes a system call: who waits for us spins. A process that was not started by us
- * never waits. */
+/* Adapts the header for an attached process: the guest image makes no system calls, so a waiting
+ * thread spins. In a process of -p no thread waits. */
 static void fill_attached(struct session *s)
 {
 	if (s->opt->attached)
@@ -98,7 +99,7 @@ static void fill_attached(struct session *s)
 	s->mem->modules_epoch = ~0u;
 }
 
-/* Opens the process `pid`, which is there. 0, or -1 with `err` set. */
+/* Opens the running process `pid`. 0, or -1 with `err` set. */
 static int open_process(struct session *s, pid_t pid, struct ms_err *err)
 {
 	s->process.pid = pid;
@@ -110,7 +111,7 @@ static int open_process(struct session *s, pid_t pid, struct ms_err *err)
 	return 0;
 }
 
-/* The pool is there. */
+/* Sets up the session in its pool. */
 static void begin(struct session *s)
 {
 	use_memory(s, &s->pool->shape.image, 0);

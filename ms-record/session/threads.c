@@ -11,11 +11,12 @@
 #include "libcommon/proc/proc.h"
 #include "session.h"
 
-/* A thread is often named just after it started: look again soon, then ever more rarely. */
+/* Times between checks of a thread's name: short at first, as many threads are named just after
+ * they start, then ever longer. */
 #define FIRST_LOOK_NS UINT64_C(5000000)
 #define LAST_LOOK_NS UINT64_C(1000000000)
-#define LOOKS_NS UINT64_C(1000000) /* at a stretch */
-#define LOOKS_SHARE 8u             /* so many times as long it is not looked again */
+#define LOOKS_NS UINT64_C(1000000) /* longest run of checks in one call */
+#define LOOKS_SHARE 8u             /* pause after it, in durations of the run */
 
 static void read_name(struct session *s, struct thread *t)
 {
@@ -31,8 +32,8 @@ static void read_name(struct session *s, struct thread *t)
 	}
 }
 
-/* A seccomp filter of which the guest was not told: one installed by a system call of the program's
- * own. */
+/* Checks for a seccomp filter that the guest did not notice, installed by the program's own system
+ * call. */
 static void look_for_filter(struct session *s, const char *status)
 {
 	char text[4096];
@@ -48,7 +49,7 @@ static void look_for_filter(struct session *s, const char *status)
 
 uint32_t threads_add(struct session *s, uint32_t tid, uint64_t stamp)
 {
-	/* A signal handler inside a hook writes to a ring of its own: the same thread. */
+	/* A signal handler inside a hook writes to a second ring of the same thread. */
 	for (size_t i = 0; i < s->threads.alive.n; i++)
 		if (s->threads.alive.v[i].tid == tid &&
 		    !s->threads.all.v[s->threads.alive.v[i].index].gone)
@@ -106,7 +107,7 @@ static void look_again(struct session *s, struct thread *t, uint64_t now)
 	t->look_ns = now + t->look_after;
 }
 
-/* Writes what changed of each thread; threads that have ended are forgotten afterwards. */
+/* Writes a record of each thread that changed, and removes ended threads from the list. */
 static void write_changes(struct session *s)
 {
 	for (size_t i = 0; i < s->threads.alive.n;) {
