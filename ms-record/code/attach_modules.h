@@ -6,10 +6,10 @@
 struct attach_modules;
 struct modules;
 
-/* Free with free(). */
+/* Returns an empty table; free it with free(). */
 struct attach_modules *attach_modules_new(void);
-/* Makes the table for a child forked from `parent`'s process (NULL: it is over), whose guest has
- * copied what was there. */
+/* Makes the table for a child forked from `parent`'s process (NULL = that has ended); its guest has
+ * copied the shared table. */
 struct attach_modules *attach_modules_forked(const struct attach_modules *parent);
 /* Brings the table in shared memory up to date, if the process's linker changed something since.
  * Called by one thread at a time: once before the guest begins, then by the draining thread. */

@@ -31,15 +31,15 @@ struct process;
 struct module {
 	uint64_t start, end, bias;
 	uint64_t eh_frame_hdr, eh_frame_hdr_bytes;
-	uint32_t epoch_loaded, epoch_closed; /* closed: UINT32_MAX = still there */
+	uint32_t epoch_loaded, epoch_closed; /* epoch_closed: UINT32_MAX = still open */
 	uint32_t kind;                       /* MS_MODULE_KIND of the trace */
 	bool guest;
-	struct held_file *file; /* NULL = none is known to be it */
+	struct held_file *file; /* NULL = the file is not known */
 	uint8_t build_id_size, build_id[MG_BUILD_ID_MOST];
 	uint64_t loaded; /* stamp */
-	uint32_t same; /* id of the first that is of the same file; 0 = it is the first, or gone */
-	char *path;    /* of the first */
-	char *name;    /* as the dynamic linker calls it, if that is no whole path; of the first */
+	uint32_t same;   /* id of the first module of the same file; 0 = this is it, or none */
+	char *path;      /* its path, owned by the first module */
+	char *name;      /* the linker's name for it, if not a whole path; owned likewise */
 };
 
 /* MS_MODULE_KIND of the trace. */
@@ -57,7 +57,7 @@ struct module_epoch {
 	uint32_t epoch;
 };
 
-/* Limits how many modules are remembered of those that are opened and closed over and over. */
+/* Limits how many modules are remembered that are repeatedly opened and closed. */
 #define MODULES_CLOSED 1024u
 #define MODULES_ROOM (2 * MODULES_CLOSED)
 
@@ -66,37 +66,38 @@ struct module_file {
 	const struct held_file *file;
 };
 
-/* Holds the modules of a session. Whoever makes one fills in the first part, which is borrowed. */
+/* Holds the modules of a session. The creator fills in the first part, which is borrowed. */
 struct modules {
 	const struct process *process;
 	const struct clock *clock;
-	struct mg_session *mem;    /* shared with the guest, */
-	struct mg_session *image;  /* that of the image that it was forked in, or the same one, */
-	struct mg_module *table;   /* and its modules, */
-	uint32_t table_max;        /* of which there may be so many */
-	struct frame_lists *lists; /* of modules without unwind tables of their own */
-	bool no_interpreter;       /* none is looked for */
+	struct mg_session *mem;    /* header shared with the guest */
+	struct mg_session *image;  /* header of the image in which it was forked, or `mem` */
+	struct mg_module *table;   /* the guest's table of modules */
+	uint32_t table_max;        /* capacity of `table` */
+	struct frame_lists *lists; /* functions of modules without unwind tables of their own */
+	bool no_interpreter;       /* no interpreter is searched for */
 
-	struct attach_modules *attached;    /* attached: we keep the guest's table; else NULL */
+	struct attach_modules *attached;    /* attached: we keep the guest's table; NULL = not
+					       attached */
 	struct interpreter *interpreter;    /* or NULL */
 	struct ms_record_writer records;    /* for the next batch */
-	MS_ARRAY(struct module_file) files; /* of all modules that there were */
+	MS_ARRAY(struct module_file) files; /* files of all modules so far */
 	MS_ARRAY(struct module) all;        /* module i has id i + 1 */
-	MS_ARRAY(uint32_t) open;            /* of them, those that are not closed */
+	MS_ARRAY(uint32_t) open;            /* indexes of the modules that are not closed */
 	struct {
 		uint32_t v[MODULES_ROOM];
-		size_t next, n; /* where the next one goes; how many there are */
-	} reopened; /* of those that are not the first of their file, the latest that were closed */
-	/* which epoch began with each module that came or went, in order */
+		size_t next, n; /* `next`: index of the next entry; `n`: number of entries */
+	} reopened; /* most recently closed modules that are not the first of their file */
+	/* epochs that began when a module was opened or closed, by stamp */
 	MS_ARRAY(struct module_epoch) epochs;
-	struct attach_maps maps; /* of files, and of code */
-	uint32_t seen;           /* entries of the guest's table taken over */
+	struct attach_maps maps; /* mappings of files and of code */
+	uint32_t seen;           /* number of entries of the guest's table taken over */
 	struct module_entry {
-		uint64_t loaded; /* stamp: another one is another module */
+		uint64_t loaded; /* stamp; a different one means a different module */
 		uint32_t number; /* index into `all` */
 		bool closed;
-	} * entries;           /* of each of them */
-	uint32_t closed_epoch; /* epoch at which `closed` was looked at */
+	} * entries;           /* one for each entry of `table` */
+	uint32_t closed_epoch; /* epoch at the last check for closed modules */
 	uint64_t maps_read_ns, maps_stamp;
-	bool maps_old; /* there are others since */
+	bool maps_old; /* the mappings have changed since they were read */
 };

@@ -12,25 +12,25 @@
 struct attach_map;
 struct process;
 
-/* Holds the lists of an image. Whoever makes one fills in the first part, which is borrowed. */
+/* Holds the lists of an image. The creator fills in the first part, which is borrowed. */
 struct frame_lists {
-	int memfd;              /* of the shared memory, */
-	uint8_t *memory;        /* which is here, */
-	struct mg_session *mem; /* with the guest's header; */
-	uint64_t lists;         /* where the guest's mg_frames[] are in it, */
-	uint64_t low, bytes;    /* and the functions; nothing is behind these yet */
+	int memfd;              /* shared memory */
+	uint8_t *memory;        /* its mapping here */
+	struct mg_session *mem; /* the guest's header in it */
+	uint64_t lists;         /* offset of the guest's mg_frames[] */
+	uint64_t low, bytes;    /* space for the functions; memory is allocated on use */
 
 	uint64_t used; /* bytes of functions */
 	struct mg_frames v[MG_LISTS_MAX];
 	uint32_t n;
 };
 
-/* Lists the functions of a module of the process, whose ELF header is at the start of `map`. Returns
- * the list's index + 1 in the guest's mg_frames[]; 0 = the module has an .eh_frame_hdr, or cannot
- * have a list. By the thread that has the session's modules. */
+/* Lists the functions of a module of the process whose ELF header is at the start of `map`. Returns
+ * the list's index + 1 in the guest's mg_frames[]; 0 = the module has an .eh_frame_hdr, or no list
+ * is possible. Called by the thread that owns the session's modules. */
 uint32_t frame_lists_add(struct frame_lists *l, const struct process *process,
 			 const struct attach_map *map);
-/* Takes over the lists of an earlier recording, to which none is added. */
+/* Takes over the lists of an earlier recording. Further lists cannot be added. */
 void frame_lists_take(struct frame_lists *l);
 /* Returns the list of the module that starts at `start`, or NULL. */
 const struct mg_frames *frame_lists_find(const struct frame_lists *l, uint64_t start);

@@ -14,17 +14,18 @@
 struct stat;
 
 struct held_file {
-	int fd; /* -1 = closed for want of descriptors */
+	int fd; /* -1 = closed because descriptors ran short */
 	uint64_t dev, inode, bytes, mtime_ns, ctime_ns, links;
-	char *path; /* as it was opened first */
+	char *path; /* path by which it was first opened */
 };
 
-/* Takes over `fd`, whose file is `path`. What is held of that file: it stays until the run is over.
- * NULL = it is no regular file, or there is no room; then `fd` is closed. */
+/* Takes over `fd`, whose file is `path`. Returns the held file, which stays valid for the whole
+ * run. NULL = not a regular file, or no room; `fd` is then closed. */
 struct held_file *held_file_keep(int fd, const char *path, bool may_close);
-/* The file of that path and number, if it is held and has not been written since; else NULL. */
+/* Returns the held file with that path and inode if it has not been written since; else NULL. */
 struct held_file *held_file_find(const char *path, uint64_t inode);
-/* May it have been written since, by somebody who put its time back? It changed where it is. */
+/* Tells whether the file may have been written with its modification time reset: its inode changed
+ * while it stayed at its path. */
 bool held_file_touched(const struct held_file *f);
-/* Is that still what was held, or has it been overwritten? */
+/* Tells whether `st` describes the held file, not overwritten since. */
 bool held_file_same(const struct held_file *f, const struct stat *st);

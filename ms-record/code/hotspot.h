@@ -8,7 +8,7 @@
 
 struct process;
 
-/* Finds where the process's Java code lies, and will lie: [*low, *high), empty where it keeps no
- * frame pointers (without -XX:+PreserveFramePointer). False: not known yet. Reads the process's
- * memory; ask only where libjvm.so is mapped. */
+/* Finds the range [*low, *high) reserved for the process's compiled Java code; empty if that keeps
+ * no frame pointers (no -XX:+PreserveFramePointer). False = not known yet. Reads the process's
+ * memory; call only if libjvm.so is mapped. */
 bool hotspot_frames(const struct process *process, uint64_t *low, uint64_t *high);

@@ -25,13 +25,13 @@ struct named {
 
 struct interpreter {
 	struct ms_arena arena;
-	size_t bytes;     /* of all code objects */
-	char unknown[40]; /* what one is whose frames cannot be read; "" = there is none */
+	size_t bytes;     /* size of all code objects */
+	char unknown[40]; /* name of an interpreter that cannot be read; "" = none */
 	MS_ARRAY(struct code) codes;
 	MS_ARRAY(struct source) sources;
 	MS_ARRAY(struct named) functions;
 	struct ms_lookup by_content, by_file, by_name;
 };
 
-/* The session's, made if there is none. */
+/* Returns the session's interpreter; made if needed. */
 struct interpreter *interpreter_of(struct modules *all);

@@ -11,15 +11,15 @@ struct modules;
 struct process;
 
 /* Finds path and file of a module whose range and kind are known, and the first module of the same
- * file, of which `m` then has path, build-id and descriptor. `name`: what the guest calls it, which
- * may be a path from a folder that was the current one then. `p`: where it is mapped, NULL = it
- * went, or nothing is known of it; then a file is taken only if it looks like what was there.
- * `*deleted` is set when the path leads to no file, or to another. */
+ * file, from which `m` then gets path, build-id and descriptor. `name`: the guest's name for it,
+ * perhaps a path relative to a former working directory. `p`: its mapping; NULL = closed or
+ * unknown: a file is then accepted only if it matches what was in memory. Sets `*deleted` if the
+ * path leads to no file, or to another one. */
 void module_file_find(struct modules *all, struct module *m, const char *name,
 		      const struct attach_map *p, bool *deleted);
-/* Opens what is mapped at `p`, by its path as the process sees it or, where that leads elsewhere
- * (then `*other`), as the kernel knows it. -1 when we may not. */
+/* Opens the file mapped at `p`, by its path in the process's view, or, if that leads to another
+ * file (sets `*other`), by the kernel's link to it. -1 = not permitted. */
 int module_file_open(const struct process *process, const struct attach_map *p, const char *path,
 		     bool *other);
-/* Holds the file of that mapping, so that it is found later. By any thread. */
+/* Holds the file of that mapping for later use. Any thread may call it. */
 void module_file_hold(const struct process *process, const struct attach_map *p);

@@ -11,26 +11,26 @@
 struct clock;
 struct process;
 
-/* Holds the lists of a session. Whoever makes one fills in the first part, which is borrowed. */
+/* Holds the lists of a session. The creator fills in the first part, which is borrowed. */
 struct ranges {
 	const struct process *process;
 	const struct clock *clock;
 	struct mg_session *mem;
-	struct mg_range *list; /* in shared memory: two of `max` each; NULL = there is none */
+	struct mg_range *list; /* two lists of `max` entries in shared memory; NULL = none */
 	uint32_t max;
-	int memfd;   /* of that, */
-	uint64_t at; /* in which the list is here */
+	int memfd;   /* descriptor of the shared memory */
+	uint64_t at; /* offset of `list` in it */
 
-	bool read;        /* once */
-	uint64_t free_at; /* ns: when the time that it took is made up for */
-	/* code made at run time that keeps frame pointers; how often it was asked for */
+	bool read;        /* mappings were read at least once */
+	uint64_t free_at; /* ns: end of the pause after the last read */
+	/* range of run-time code that keeps frame pointers; number of attempts to find it */
 	uint64_t framed_low, framed_high;
 	uint32_t framed_asked;
 };
 
-/* Has the guest asked for a list that it can have now? */
+/* Tells whether the guest has asked for a list, and the pause since the last one is over. */
 bool ranges_due(const struct ranges *all);
 
-/* The draining thread's, once a round: reads /proc/PID/maps when the guest has asked for it, or was
- * never told. What the guest has stays when it cannot be read. True: it has asked. */
+/* Reads /proc/PID/maps if the guest has asked for a list or has none yet (draining thread, once a
+ * round). If reading fails, the guest's list stays. Returns true if it tried. */
 bool ranges_look(struct ranges *all);

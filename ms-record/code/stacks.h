@@ -31,13 +31,13 @@ struct stacks {
 	MS_ARRAY(struct ms_node) nodes;
 	struct ms_lookup frame_index, node_index;
 	struct stacks_cached {
-		uint64_t ip; /* with the epoch in bits 48 to 62 */
+		uint64_t ip; /* epoch in bits 48 to 62 */
 		uint32_t parent, node;
 	} * cache;
 	uint32_t cache_epoch;
 	struct stacks_known {
 		uint64_t a;
-		uint32_t b, node; /* node 0: empty */
+		uint32_t b, node; /* node 0 = empty */
 	} * known;
 	size_t known_mask, known_used;
 	unsigned known_shift;
@@ -45,13 +45,13 @@ struct stacks {
 
 void stacks_init(struct stacks *s);
 void stacks_free(struct stacks *s);
-/* The node of a frame below `parent`; made when new. */
+/* Returns the node of a frame below `parent`; made if needed. */
 uint32_t stacks_node(struct stacks *s, uint32_t parent, const struct ms_frame *f);
-/* A cached node, or 0; stacks_remember puts one. `ip` has MG_EXACT_IP perhaps. */
+/* Returns a node stored by stacks_remember, or 0. `ip` may include MG_EXACT_IP. */
 uint32_t stacks_cached(struct stacks *s, uint32_t parent, uint64_t ip, uint32_t epoch);
 void stacks_remember(struct stacks *s, uint32_t parent, uint64_t ip, uint32_t epoch, uint32_t node);
 
-/* The path of an empty stack (with a marker `base` above it, or 0). */
+/* Returns the path of an empty stack (`base`: node of a marker above it, or 0). */
 static inline struct stacks_path stacks_root(uint32_t epoch, uint32_t base)
 {
 	uint64_t x = ((uint64_t)epoch << 32 | base) + 1;
@@ -59,7 +59,7 @@ static inline struct stacks_path stacks_root(uint32_t epoch, uint32_t base)
 				    x * UINT64_C(0xa0761d6478bd642f)};
 }
 
-/* One frame further in. */
+/* Returns the path extended by one inner frame. */
 static inline struct stacks_path stacks_step(struct stacks_path p, uint64_t ip)
 {
 	uint64_t x = ip * UINT64_C(0x9e3779b97f4a7c15);
@@ -79,7 +79,7 @@ static inline struct stacks_known *stacks_place(const struct stacks *s, struct s
 	}
 }
 
-/* The node of a stack that was given to stacks_know, or 0. */
+/* Returns the node of a stack stored by stacks_know, or 0. */
 static inline uint32_t stacks_find(const struct stacks *s, struct stacks_path p)
 {
 	return stacks_place(s, p)->node;
