@@ -18,10 +18,10 @@
 #include "ms-record/ptrace/attach_elf.h"
 
 struct attach_modules {
-	uint64_t inode[MODULES_MOST]; /* of each entry's file */
-	bool seen[MODULES_MOST];      /* in the look under way */
-	bool begun, opened; /* opened: it is to be looked at, though nothing has changed */
-	uint32_t wanted;    /* as it was at the last look */
+	uint64_t inode[MODULES_MOST]; /* inode of each entry's file */
+	bool seen[MODULES_MOST];      /* found mapped by the update in progress */
+	bool begun, opened;           /* opened: an update is due even without a change */
+	uint32_t wanted;              /* value of modules_wanted at the last update */
 };
 
 struct attach_modules *attach_modules_new(void)
@@ -38,14 +38,14 @@ struct attach_modules *attach_modules_forked(const struct attach_modules *parent
 	return m;
 }
 
-/* The process can write to that, too. */
+/* Returns the number of table entries, within bounds: the process can write the count. */
 static uint32_t entries(const struct modules *all)
 {
 	uint32_t n = __atomic_load_n(&all->mem->module_count, __ATOMIC_RELAXED);
 	return n < all->table_max ? n : all->table_max;
 }
 
-/* The open entry of this module, or -1. */
+/* Returns the index of this module's open entry, or -1. */
 static int find(const struct modules *all, const struct attach_module *m)
 {
 	const struct attach_modules *a = all->attached;
@@ -88,8 +88,8 @@ static void add(struct modules *all, const struct attach_module *m, uint32_t epo
 	__atomic_store_n(&all->mem->module_count, n + 1, __ATOMIC_RELEASE);
 }
 
-/* Updates the table. Modules that are not mapped any more are closed first: others may be where
- * they were. */
+/* Updates the table. Modules no longer mapped are closed first, because new ones may be at their
+ * addresses. */
 static void refresh(struct modules *all, const struct attach_maps *maps, uint32_t epoch)
 {
 	struct attach_modules *a = all->attached;
@@ -135,7 +135,7 @@ void attach_modules_look(struct modules *all)
 	    __atomic_load_n(&m->modules_closing, __ATOMIC_ACQUIRE))
 		return;
 	if (attach_maps_read(&maps, all->process->folder, NULL))
-		return; /* it ends */
+		return; /* the process is ending */
 	refresh(all, &maps, epoch);
 	attach_maps_free(&maps);
 	if (!a->begun)

@@ -11,9 +11,9 @@ struct attach_modules *attach_modules_new(void);
 /* Makes the table for a child forked from `parent`'s process (NULL = that has ended); its guest has
  * copied the shared table. */
 struct attach_modules *attach_modules_forked(const struct attach_modules *parent);
-/* Brings the table in shared memory up to date, if the process's linker changed something since.
- * Called by one thread at a time: once before the guest begins, then by the draining thread. */
+/* Updates the table in shared memory if the process's dynamic linker has changed anything. Called
+ * by one thread at a time: once before the guest begins, then by the draining thread. */
 void attach_modules_look(struct modules *all);
-/* Has the next look bring it up to date in any case: a thread that has just opened a module waits,
- * and may soon be gone. */
+/* Makes the next attach_modules_look update the table in any case: a thread that has just opened a
+ * module waits for it, and may soon end. */
 void attach_modules_opened(struct modules *all);

@@ -16,7 +16,7 @@ static struct mg_frames_entry *entries_of(const struct frame_lists *l, const str
 	return (struct mg_frames_entry *)(l->memory + f->offset);
 }
 
-/* Returns the number of a list that is there already, or 0: a library may come again and again. */
+/* Returns the number of an identical list, or 0: a library may be loaded repeatedly. */
 static uint32_t find_listed(const struct frame_lists *l, const struct mg_frames *f,
 			    const struct frames_table *t)
 {
@@ -63,11 +63,12 @@ uint32_t frame_lists_add(struct frame_lists *l, const struct process *process,
 	return listed;
 }
 
-/* Checks only where the lists lie, which is enough: a recorded program may have written over them. */
+/* Checks only the position of each list. That is sufficient even if a recorded program has
+ * overwritten a list. */
 void frame_lists_take(struct frame_lists *l)
 {
 	uint32_t n = __atomic_load_n(&l->mem->frames_count, __ATOMIC_ACQUIRE);
-	l->used = l->bytes; /* they stay as they are */
+	l->used = l->bytes; /* no list can be added */
 	for (uint32_t i = 0; i < n && i < MG_LISTS_MAX; i++) {
 		struct mg_frames f;
 		memcpy(&f, l->memory + l->lists + i * sizeof f, sizeof f);

@@ -20,9 +20,9 @@
 #include "ms-record/ptrace/attach_elf.h"
 #include "ms-record/base/descriptor.h"
 
-#define GUESS_MOST (UINT64_C(64) << 20) /* of a segment that is searched */
-#define GUESS_WORK (1u << 24)           /* entries looked at while guessing */
-#define GUESS_LEAST 4u                  /* functions */
+#define GUESS_MOST (UINT64_C(64) << 20) /* largest segment that is searched */
+#define GUESS_WORK (1u << 24)           /* most entries examined while guessing */
+#define GUESS_LEAST 4u                  /* fewest functions of an accepted guess */
 #define ENTRIES_MOST (1u << 22)
 
 enum { PE_OMIT = 0xff, PE_PCREL = 0x10 };
@@ -41,19 +41,20 @@ static uint64_t take(struct cursor *c, unsigned n)
 		c->bad = true;
 		return 0;
 	}
-	memcpy(&v, c->at, n); /* little-endian, as we are */
+	memcpy(&v, c->at, n); /* little-endian, like this machine */
 	c->at += n;
 	return v;
 }
 
-/* A LEB128 is written as the trace's varints are. */
+/* Skips a LEB128 number, which has the format of the trace's varints. */
 static void skip_leb(struct cursor *c)
 {
 	uint64_t v;
 	c->bad |= !ms_varint_get(&c->at, c->end, &v);
 }
 
-/* Bytes of a value of that encoding, and whether it has a sign; 0 = none that we know. */
+/* Returns the size in bytes of a value with that encoding, and whether it is signed; 0 = unknown
+ * encoding. */
 static unsigned width(uint8_t encoding, bool *is_signed)
 {
 	*is_signed = encoding & 8;
@@ -82,13 +83,13 @@ static uint64_t take_value(struct cursor *c, uint8_t encoding)
 }
 
 struct entry {
-	size_t next;  /* where the one behind it is, in the section */
-	size_t id;    /* of what follows the length */
-	uint32_t cie; /* how far before `id` its CIE is; 0 = it is one */
-	bool end;     /* an empty one */
+	size_t next;  /* offset of the next entry in the section */
+	size_t id;    /* offset of the bytes after the length */
+	uint32_t cie; /* distance back from `id` to its CIE; 0 = it is a CIE */
+	bool end;     /* a terminator of length 0 */
 };
 
-/* The entry at `at`. False = there is none, or it is not whole. */
+/* Reads the entry at `at`. False = there is none, or it is incomplete. */
 static bool read_entry(const struct frames_section *s, size_t at, struct entry *e)
 {
 	struct cursor c = {s->bytes + at, s->bytes + s->n, false};
@@ -105,8 +106,8 @@ static bool read_entry(const struct frames_section *s, size_t at, struct entry *
 	return true;
 }
 
-/* How FDEs of the CIE write where they begin; PE_OMIT = it is none, or one that we do not follow.
- */
+/* Returns the encoding of start addresses in FDEs of this CIE; PE_OMIT = not a CIE, or
+ * unsupported. */
 static uint8_t encoding_of(const struct frames_section *s, const struct entry *e)
 {
 	struct cursor c = {s->bytes + e->id + 4, s->bytes + e->next, false};
@@ -142,14 +143,14 @@ static uint8_t encoding_of(const struct frames_section *s, const struct entry *e
 	return !c.bad && known && width(encoding, &is_signed) ? encoding : PE_OMIT;
 }
 
-/* The CIE that was looked at last: nearly all functions have one in common with the one before. */
+/* Holds the last CIE that was read: consecutive functions mostly share one. */
 struct cie {
 	size_t at;
 	uint8_t encoding;
 	bool known;
 };
 
-/* The code of an FDE, if it is of the module. */
+/* Reads the start of an FDE's function. False = invalid, or not in the module's code. */
 static bool read_function(const struct frames_section *s, const struct entry *e,
 			  const struct frames_code *code, struct cie *cie, uint64_t *start)
 {
@@ -199,7 +200,7 @@ void frames_build(const struct frames_section *s, const struct frames_code *code
 	struct cie cie = {0};
 	struct entry e;
 	uint64_t start;
-	/* An empty one ends what one object file brought, and others may follow. */
+	/* A terminator ends the entries of one object file; others may follow. */
 	for (size_t at = 0; at < s->n && read_entry(s, at, &e); at = e.next) {
 		uint64_t fde = s->address + at - code->base;
 		if (e.end || !read_function(s, &e, code, &cie, &start) || fde > INT32_MAX ||
@@ -213,7 +214,8 @@ void frames_build(const struct frames_section *s, const struct frames_code *code
 
 /* ---- without section headers ----------------------------------------------------------------- */
 
-/* How many functions a run of entries at `at` speaks of, up to its end; 0 = it is none. */
+/* Returns the number of functions in a sequence of entries at `at`, and its end; 0 = not a
+ * sequence. */
 static unsigned length(const struct frames_section *s, size_t at, const struct frames_code *code,
 		       size_t *end, unsigned *work)
 {
@@ -269,12 +271,12 @@ bool frames_guess(const struct frames_section *segment, const struct frames_code
 /* ---- a module -------------------------------------------------------------------------------- */
 
 struct looked {
-	struct ms_elf_reader elf; /* of its memory */
+	struct ms_elf_reader elf; /* reads the module's memory */
 	uint64_t bias;
 	struct frames_code code;
 };
 
-/* Its segments. False = it is no program, or has a header of its own. */
+/* Reads the module's segments. False = not an ELF module, or it has an .eh_frame_hdr. */
 static bool look(struct looked *l, const struct attach_memory *mem, uint64_t start)
 {
 	if (!ms_elf_read(&l->elf, attach_elf_at(mem, start)) ||
@@ -294,7 +296,7 @@ static bool look(struct looked *l, const struct attach_memory *mem, uint64_t sta
 	       l->code.high - start <= INT32_MAX;
 }
 
-/* Reads that memory; malloc'ed, or NULL. */
+/* Reads `n` bytes of the process's memory; malloc'ed, NULL on failure. */
 static uint8_t *fetch(const struct looked *l, uint64_t address, uint64_t n)
 {
 	uint8_t *bytes = n && n <= FRAMES_BYTES_MOST ? malloc(n) : NULL;
@@ -311,7 +313,8 @@ static void use(const struct looked *l, const struct frames_section *s, struct f
 	t->high = s->address + s->n;
 }
 
-/* Does the file say where .eh_frame is, or that there is none? */
+/* Reads .eh_frame at the position given by the file's section headers. False = unknown position;
+ * true also if there is no such section. */
 static bool by_section(const struct looked *l, int fd, struct frames_table *t)
 {
 	struct ms_elf_reader file;
@@ -369,7 +372,8 @@ bool frames_find(const struct attach_memory *mem, int proc, const struct attach_
 {
 	struct looked l;
 	bool wanted =
-		look(&l, mem, map->start); /* most have a header, and no file need be opened */
+		look(&l, mem, map->start); /* most modules have a header: their files need not be
+					      opened */
 	int fd = wanted ? attach_elf_open(proc, map) : -1;
 	bool found = wanted && frames_find_in(mem, fd, map->start, t);
 	descriptor_close(fd);

@@ -14,12 +14,12 @@
 #include "libcommon/base/clock.h"
 #include "libcommon/base/lookup.h"
 
-/* All that the run holds; under the lock. */
+/* All files held by the run; under `lock`. */
 static struct {
 	pthread_mutex_t lock;
 	MS_ARRAY(struct held_file *) all;
 	struct ms_lookup by_inode;
-	size_t open, oldest; /* oldest: none before it is open */
+	size_t open, oldest; /* no file with an index below `oldest` is open */
 } held = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 bool held_file_same(const struct held_file *f, const struct stat *st)
@@ -35,7 +35,7 @@ bool held_file_touched(const struct held_file *f)
 	       ms_ns_of(st.st_ctim) != f->ctime_ns;
 }
 
-/* Half of the descriptors are for all else that a recorder needs. */
+/* Returns the limit of held files: half of the descriptors are left for other uses. */
 static size_t most(void)
 {
 	struct rlimit files;
@@ -49,7 +49,8 @@ static void close_one(struct held_file *f)
 	held.open--;
 }
 
-/* Closes the oldest that can be opened again by its path, of a few hundred; else the oldest. */
+/* Closes the oldest file that can be reopened by its path, among the next few hundred; if there is
+ * none, the oldest. */
 static void make_room(void)
 {
 	enum { LOOKS = 256 };

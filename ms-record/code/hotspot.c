@@ -19,7 +19,7 @@
 
 enum { ENTRIES_MOST = 16384, FLAGS_MOST = 8192, FLAG_BYTES_MOST = 256 };
 
-/* VMStructEntry and VMTypeEntry of the virtual machine. */
+/* Lay out VMStructEntry and VMTypeEntry of the virtual machine. */
 struct field_entry {
 	uint64_t type, name, type_name;
 	uint32_t is_static, unused;
@@ -31,8 +31,7 @@ struct type_entry {
 	uint64_t bytes;
 };
 
-/* Lists the fields that are looked for: for a static field its value, for another one its
- * offset. */
+/* Lists the fields that are searched for. Static fields give their value, others their offset. */
 enum { LOW, HIGH, FLAGS, FLAG_COUNT, FLAG_NAME, FLAG_ADDRESS, FIELDS };
 static const char *const wanted[FIELDS][2] = {
 	[LOW] = {"CodeCache", "_low_bound"}, [HIGH] = {"CodeCache", "_high_bound"},
@@ -46,12 +45,12 @@ enum { PAGE = 4096, PAGES = 128 };
 struct memory {
 	pid_t pid;
 	struct {
-		uint64_t address; /* 0 = none is kept here */
+		uint64_t address; /* 0 = unused */
 		uint8_t bytes[PAGE];
 	} pages[PAGES];
 };
 
-/* The page, or NULL. */
+/* Returns a page of the process's memory, or NULL. */
 static const uint8_t *page_at(struct memory *m, uint64_t address)
 {
 	uint64_t i = address / PAGE % PAGES;
@@ -100,7 +99,8 @@ static uint64_t word(struct memory *m, uint64_t at)
 
 /* ---- the virtual machine ---- */
 
-/* The values of `wanted`; false: not all are there. *some: there are fields. */
+/* Reads the `wanted` fields into `values`. False = some are missing. *some: the table is not
+ * empty. */
 static bool read_fields(struct memory *m, uint64_t at, uint64_t *values, bool *some)
 {
 	struct field_entry e;
@@ -152,9 +152,9 @@ static bool ask(struct memory *memory, const struct attach_module *m, uint64_t *
 	bool some;
 	attach_elf_dynamic(&read, m, tables, 2);
 	if (!tables[0].address || !tables[1].address)
-		return true; /* another virtual machine */
+		return true; /* a different virtual machine */
 	if (!read_fields(memory, word(memory, tables[0].address), values, &some))
-		return some; /* of another version; else it is not relocated yet */
+		return some; /* if some: an unsupported version; else not relocated yet */
 	if (!values[LOW] || values[HIGH] <= values[LOW])
 		return false;
 	if (keeps_frames(memory, values, bytes_of_flag(memory, word(memory, tables[1].address)))) {

@@ -18,18 +18,18 @@
 #include "ms-record/ptrace/cpu.h"
 #include "code.h"
 
-#define EVAL_MOST (1u << 20)  /* bytes */
-#define TABLE_MOST (1u << 20) /* functions */
-#define COLD_LEAST 4u         /* jumps to it */
+#define EVAL_MOST (1u << 20)  /* largest size in bytes */
+#define TABLE_MOST (1u << 20) /* most functions in a table */
+#define COLD_LEAST 4u         /* fewest jumps to a cold part */
 
 /* ---- the cold part of a function ---- */
 
 struct function {
-	int32_t start, entry; /* from the header, as .eh_frame_hdr has them */
+	int32_t start, entry; /* relative to the header, as in .eh_frame_hdr */
 };
 
-/* Compilers put what is rarely executed elsewhere, and nothing but jumps says to which function it
- * belongs: the part of the module that most of those lead to. */
+/* Finds the cold part of a function. Compilers place rarely executed code elsewhere, and only jumps
+ * connect it to its function: it is the part of the module that most jumps lead to. */
 static void find_cold(const struct attach_memory *mem, const struct attach_module *m,
 		      const struct attach_symbol *eval, uint64_t cold[2])
 {
@@ -66,19 +66,19 @@ static void find_cold(const struct attach_memory *mem, const struct attach_modul
 
 /* ---- versions ---- */
 
-/* In frames and states: frameobject.h, pycore_frame.h, cpython/pystate.h. 3.11.0 unlinks a frame after
- * it was cleared. */
+/* Offsets in frames and thread states: frameobject.h, pycore_frame.h, cpython/pystate.h. 3.11.0 is
+ * left out: it clears a frame before it unlinks it. */
 #define FRAME_TO_3_10 .now = 24, .thread = 176, .code = 32, .previous = 24
 #define FRAME_FROM_3_12 .code = 0, .previous = 8, .instruction = 56
 #define STATE_OF_3_13 .chunk = 232, .now = 72, .thread = 152
-/* In code objects: cpython/code.h. */
+/* Offsets in code objects: cpython/code.h. */
 #define CODE_TO_3_10                                                                               \
 	.first_line = 40,                                                                          \
 	.object = {[MG_CODE_NAME] = 112, [MG_CODE_FILE] = 104, [MG_CODE_LINES] = 120}
 #define CODE_FROM_3_11                                                                             \
 	.lines = MG_LINES_COLUMNS,                                                                 \
 	.object = {[MG_CODE_NAME] = 128, [MG_CODE_FILE] = 112, [MG_CODE_LINES] = 136}
-/* In a str and a bytes: cpython/unicodeobject.h, bytesobject.h. */
+/* Offsets in str and bytes objects: cpython/unicodeobject.h, bytesobject.h. */
 #define TEXT .length = 16, .state = 32, .bytes = 32
 #define TEXT_TO_3_11 TEXT, .ascii = 48, .compact = 72
 #define TEXT_FROM_3_12 TEXT, .ascii = 40, .compact = 56
@@ -139,13 +139,13 @@ static const struct version {
 
 enum { RUNTIME, VERSION, EVAL, CODE_TYPE, IN_3_10, IN_3_9, IN_3_8, FREE_THREADED, SYMBOLS };
 
-#define NO_PATCH 0xffu /* as the third part of a version: not known */
+#define NO_PATCH 0xffu /* third part of a version: unknown */
 
-/* Returns the version as PY_VERSION_HEX has it; 0 = before 3.8. */
+/* Returns the version in the format of PY_VERSION_HEX; 0 = before 3.8. */
 static uint32_t version_of(const struct attach_memory *mem, const struct attach_symbol *found)
 {
 	uint32_t hex = 0;
-	if (found[VERSION].address) /* from 3.11 on */
+	if (found[VERSION].address) /* exists from 3.11 on */
 		mem->read(mem->arg, found[VERSION].address, &hex, sizeof hex);
 	else if (found[IN_3_10].address)
 		hex = 0x030a0000 | NO_PATCH << 8;
@@ -166,7 +166,7 @@ static void tell(struct modules *all, const struct version *v, const struct atta
 	find_cold(mem, m, &found[EVAL], p.eval[1]);
 	all->mem->python = p;
 	__atomic_store_n(&all->mem->python.ready, 1, __ATOMIC_RELEASE);
-	__atomic_add_fetch(&all->mem->epoch, 1, __ATOMIC_SEQ_CST); /* with which threads look */
+	__atomic_add_fetch(&all->mem->epoch, 1, __ATOMIC_SEQ_CST); /* makes threads read it */
 }
 
 static void note_unknown(struct modules *all, uint32_t hex, bool another, bool free_threaded)
@@ -181,8 +181,8 @@ static void note_unknown(struct modules *all, uint32_t hex, bool another, bool f
 		 free_threaded ? "free-threaded " : "", version);
 }
 
-/* Tells by its name whether a module may be a Python; once one was found, programs and modules that
- * merely have "python" in their names do not count. */
+/* Tells whether the module's name may be that of a Python. Once one was found, the name must begin
+ * with "python" or "libpython". */
 static bool may_be_one(const char *name, bool another)
 {
 	return another ? !strncmp(name, "libpython", 9) || !strncmp(name, "python", 6)

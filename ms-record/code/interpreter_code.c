@@ -31,7 +31,8 @@ void interpreter_free(struct interpreter *i)
 
 /* ---- text ---- */
 
-/* In UTF-8; what Python made of a byte that was none is that byte again. Returns the bytes. */
+/* Writes a character in UTF-8 and returns its bytes. A surrogate that stands for an undecodable
+ * byte becomes that byte again. */
 static size_t put_character(char *out, uint32_t c)
 {
 	if (c >= 0xdc80 && c <= 0xdcff) {
@@ -54,7 +55,7 @@ static const char *text_of(struct ms_arena *a, const struct interpreter_text *t)
 	char *out = ms_arena_alloc(a, n * 4 + 1);
 	for (size_t i = 0; i < n; i++) {
 		uint32_t c = 0;
-		memcpy(&c, t->bytes + i * t->width, t->width); /* little-endian, as we are */
+		memcpy(&c, t->bytes + i * t->width, t->width); /* little-endian, like ours */
 		at += put_character(out + at, c);
 	}
 	return out;
@@ -79,7 +80,8 @@ static uint32_t take_number(struct table *t)
 	return v;
 }
 
-/* How much further on the next entry's line is; *none: its instructions have no line. */
+/* Reads a table entry. Returns its line relative to the previous entry's; *none: its instructions
+ * have no line. */
 static int64_t take_entry(struct table *t, unsigned kind, bool *none)
 {
 	enum { ONE_LINE = 10, NO_COLUMNS = 13, LONG = 14, NONE = 15 };
@@ -100,7 +102,8 @@ static int64_t take_entry(struct table *t, unsigned kind, bool *none)
 	return v & 1 ? -(int64_t)(v >> 1) : (int64_t)(v >> 1);
 }
 
-/* Steps of code in bytes, and of lines. */
+/* Returns the line of an instruction from a table of pairs: step in bytes of code, step in lines.
+ * `before`: the line step applies before its code. */
 static uint32_t line_by_pairs(const struct table *t, bool before, uint32_t first_line,
 			      uint32_t instruction)
 {
@@ -202,7 +205,7 @@ static uint32_t source_of(struct modules *all, const char *file)
 	return (uint32_t)in->sources.n - 1;
 }
 
-/* The number of a function in its source. */
+/* Returns the number of a function in its source file; adds it if it is new. */
 static uint32_t function_of(struct modules *all, uint32_t source, const char *name)
 {
 	struct interpreter *in = all->interpreter;

@@ -25,7 +25,7 @@
 #include "ms-record/ptrace/attach_elf.h"
 #include "code.h"
 
-#define CTIME_STEP_NS UINT64_C(20000000) /* a file may seem to have changed so much earlier */
+#define CTIME_STEP_NS UINT64_C(20000000) /* how much too early a file's change time may be */
 
 /* ---- what is mapped ---- */
 
@@ -47,12 +47,12 @@ static int open_seen(const struct process *process, const char *path)
 	snprintf(full, sizeof full, "root%s", path);
 	struct stat st;
 	if (!fstatat(process->folder, full, &st, 0) && !S_ISREG(st.st_mode))
-		return -1; /* to open a device may do something */
+		return -1; /* opening a device may have side effects */
 	int fd = openat(process->folder, full, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	return fd >= 0 ? fd : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
-/* Is that open file the one that is mapped? */
+/* Tells whether the open file is the mapped one. */
 static bool is_mapped(int fd, const struct attach_map *p)
 {
 	struct stat st;
@@ -80,7 +80,7 @@ int module_file_open(const struct process *process, const struct attach_map *p, 
 	return -1;
 }
 
-/* The path of a mapping's file, malloc'ed. A name may really end like that of a removed one. */
+/* Returns the path of a mapping's file, malloc'ed. " (deleted)" may be a real part of the name. */
 static char *path_of(const struct process *process, const struct attach_map *p, bool *deleted)
 {
 	char *path = ms_xstrdup(p->path);
@@ -110,8 +110,8 @@ static bool same_id(const struct module *m, const struct ms_elf_reader *f)
 	return m->build_id_size == n && !memcmp(m->build_id, id, n);
 }
 
-/* Opens what is mapped at `p`, or finds it among what is held. False: it is another build than the
- * one in memory. */
+/* Opens the file mapped at `p`, or finds it among the held files. False = its build-id differs from
+ * the one in memory. */
 static bool hold_mapped(const struct modules *all, struct module *m, const struct attach_map *p,
 			bool *deleted)
 {
@@ -132,14 +132,14 @@ static bool hold_mapped(const struct modules *all, struct module *m, const struc
 
 /* ---- what is not mapped any more ---- */
 
-/* Returns where the unwinding table is, in the file's addresses; 0 = nowhere. */
+/* Returns the address of the unwind table in the file; 0 = none. */
 static uint64_t unwind_table(const struct module *m)
 {
 	return m->eh_frame_hdr ? m->eh_frame_hdr - m->bias : 0;
 }
 
-/* Is that the file of `m`? Without a build-id it must look like it, and be older than all that is
- * recorded: nobody can have put it there since. */
+/* Tells whether the file is that of `m`. Without a build-id it must match in layout, and be older
+ * than the recording, so that it cannot have been replaced since. */
 static bool is_proven(const struct modules *all, const struct module *m, int fd)
 {
 	struct ms_elf_reader f;
@@ -164,8 +164,8 @@ static struct held_file *open_proven(const struct modules *all, const struct mod
 	return NULL;
 }
 
-/* The file that a relative name was of when it was opened: in a folder that is the current one or
- * was, or beside the executable. */
+/* Searches for the file of a relative name: in the current or the first working directory of the
+ * process, and next to its executable. malloc'ed path; NULL = not found. */
 static char *search(const struct modules *all, struct module *m, const char *name)
 {
 	char exe[4096], cwd[4096], *path;
@@ -214,8 +214,8 @@ static bool same_build(const struct module *a, const struct module *b)
 	return a->file && a->file == b->file;
 }
 
-/* Is the file of `f`, as it was, mapped at `p` for `m`? By its path, or where that leads elsewhere,
- * as it is held. */
+/* Tells whether the unchanged file of `f` is mapped at `p` for `m`. Checks the file at its path,
+ * then the held file. */
 static bool unchanged(const struct modules *all, const struct module *f, const struct module *m,
 		      const struct attach_map *p)
 {
@@ -228,8 +228,8 @@ static bool unchanged(const struct modules *all, const struct module *f, const s
 	       (f->file->fd >= 0 && !fstat(f->file->fd, &st) && held_file_same(f->file, &st));
 }
 
-/* The index of the first module of that path, or name, which `m` looks like and which is the same
- * build, or, with `p`, of the very file that is mapped there. -1 = none. */
+/* Returns the index of the first module with that path (or name) and the layout of `m`, and either
+ * the same build or, with `p`, the very file mapped there. -1 = none. */
 static ssize_t first_of(const struct modules *all, const struct module *m, const char *path,
 			const char *name, const struct attach_map *p)
 {
@@ -256,7 +256,7 @@ static void become(struct modules *all, struct module *m, size_t first)
 	memcpy(m->build_id, f->build_id, sizeof m->build_id);
 }
 
-/* Finds the file of a module by its name alone, and what lay in memory. */
+/* Finds the file of a module from only its name and its data in memory. */
 static ssize_t find_by_name(const struct modules *all, struct module *m, const char *name,
 			    bool *deleted)
 {

@@ -39,7 +39,7 @@ void modules_free(struct modules *m)
 {
 	attach_maps_free(&m->maps);
 	for (size_t i = 0; i < m->all.n; i++)
-		if (!m->all.v[i].same) /* else they are the first one's */
+		if (!m->all.v[i].same) /* else the first module of the file owns them */
 			MS_FREE(m->all.v[i].path, m->all.v[i].name);
 	interpreter_free(m->interpreter);
 	MS_FREE(m->all.v, m->open.v, m->epochs.v, m->entries, m->attached, m->files.v,
@@ -69,7 +69,8 @@ void modules_hand_over(struct modules *to, struct modules *from)
 
 /* ---- /proc/PID/maps ---- */
 
-/* In maps a newline in a path looks like the four characters \012, and so do these. */
+/* Corrects a path that contains a newline: maps shows "\012" for a newline, but also for a literal
+ * "\012". */
 static void find_true_path(const struct process *process, struct attach_map *p)
 {
 	char link[80], path[4200];
@@ -89,10 +90,10 @@ void modules_read_maps(struct modules *all)
 	all->maps_stamp = clock_stamp(all->clock);
 	all->maps_old = false;
 	if (attach_maps_read(&maps, all->process->folder, NULL))
-		return; /* a zombie has none: then the old ones stay */
+		return; /* a zombie has no mappings: the old ones are kept */
 	if (all->maps.n && all->process->signature &&
 	    process_signature(all->process->folder) != all->process->signature) {
-		attach_maps_free(&maps); /* it is another program now, or seems so */
+		attach_maps_free(&maps); /* the process has called exec, or seems to have */
 		return;
 	}
 	attach_maps_free(&all->maps);
@@ -101,7 +102,7 @@ void modules_read_maps(struct modules *all)
 		if (*p->path == '/' || p->exec) {
 			find_true_path(all->process, p);
 			*MS_PUSH(&all->maps) = *p;
-		} else { /* heaps, stacks and other data: not of interest here */
+		} else { /* heaps, stacks and other data are not needed */
 			free(p->path);
 		}
 	}
@@ -160,8 +161,7 @@ static void write_module(struct modules *all, uint32_t id, struct module *m,
 	ms_record_end(w);
 }
 
-/* Writes that a module went at `ns`, or (0) is there again; `id` is that of the first of its
- * file. */
+/* Records that a module was closed at `ns` (0 = is open again); `id`: first module of its file. */
 static void write_unloaded(struct modules *all, uint32_t id, uint64_t ns)
 {
 	struct ms_record_writer *w = batch_record(&all->records, 64);
@@ -188,8 +188,8 @@ static void note_epoch(struct modules *all, uint64_t stamp, uint32_t epoch)
 	}
 }
 
-/* The place of one more: that of a module that was opened again and closed long ago, or a new one.
- * Its index. */
+/* Stores a module and returns its index: that of a reopened module closed long ago, or a new
+ * one. */
 static uint32_t place(struct modules *all, const struct module *m)
 {
 	uint32_t i = (uint32_t)all->all.n;
@@ -217,8 +217,8 @@ static void close_module(struct modules *all, uint32_t i, uint32_t epoch)
 	all->reopened.n += all->reopened.n < MODULES_ROOM;
 }
 
-/* Adds a module whose range and kind are known; finds path and file. Returns its id. `gone`: it has
- * been closed, and what is mapped there now may be another's. */
+/* Adds a module whose range and kind are known, and finds its path and file. Returns its id.
+ * `gone`: it is closed, and its addresses may belong to another module. */
 static uint32_t add(struct modules *all, struct module m, const char *name, bool gone)
 {
 	const struct attach_map *p =
@@ -241,7 +241,8 @@ static uint32_t add(struct modules *all, struct module m, const char *name, bool
 
 /* ---- the guest's table ---- */
 
-/* Copies what the guest wrote before it counted the entry; the rest it may write at any time. */
+/* Copies the fields that the guest wrote before it counted the entry; it may write the others at
+ * any time. */
 static void copy_entry(struct mg_module *to, const struct mg_module *from)
 {
 	memset(to, 0, sizeof *to);
@@ -276,7 +277,7 @@ static void add_entry(struct modules *all, uint32_t i)
 		m.build_id_size = (uint8_t)g.build_id_bytes;
 		memcpy(m.build_id, g.build_id, g.build_id_bytes);
 	}
-	/* Mappings that were read before may be of what was there before. */
+	/* Mappings read earlier may belong to a previous module at this address. */
 	if (m.kind != MODULE_VDSO && !gone &&
 	    (all->maps_stamp < m.loaded || !map_of(all, m.start, m.end))) {
 		modules_read_maps(all);
@@ -286,7 +287,7 @@ static void add_entry(struct modules *all, uint32_t i)
 		(struct module_entry){.loaded = g.loaded, .number = add(all, m, name, gone) - 1};
 }
 
-/* Entry `i` of the table, if it is the parent's. */
+/* Copies entry `i` of the table from the parent's modules. False = the parent did not have it. */
 static bool inherit_entry(struct modules *all, uint32_t i, struct modules *parent)
 {
 	const struct mg_module *g = &all->table[i];
@@ -332,18 +333,18 @@ static void note_closed(struct modules *all)
 			continue;
 		e->closed = true;
 		close_module(all, e->number, all->table[i].epoch_closed);
-		/* The epoch grows once more when closing is done. */
+		/* The guest increments the epoch again after closing. */
 		note_epoch(all, closed, m->epoch_closed + 1);
 		write_unloaded(all, m->same ? m->same : e->number + 1,
 			       clock_ns(all->clock, closed));
-		attach_maps_free(&all->maps); /* what was read may be of the module that went */
+		attach_maps_free(&all->maps); /* the mappings may be those of the closed module */
 		if (!all->attached)
 			__atomic_store_n(&all->table[i].taken, 1, __ATOMIC_RELEASE);
 	}
 }
 
-/* The guest used entries of closed modules again. One that is not whole yet has no stamp of
- * loading, or one after that of closing, which is its predecessor's then. */
+/* Adds modules for which the guest reused entries of closed ones. An incomplete entry has no load
+ * stamp, or still has its predecessor's later close stamp. Returns whether any were added. */
 static bool take_again(struct modules *all)
 {
 	bool some = false;
@@ -361,7 +362,7 @@ static bool take_again(struct modules *all)
 	return some;
 }
 
-/* A thread that is about to close modules waits until their files are held. */
+/* Wakes threads that are about to close modules: they wait until the files are held. */
 static void answer(struct modules *all, uint32_t asked)
 {
 	if (asked == __atomic_load_n(&all->mem->modules_looked, __ATOMIC_RELAXED))
@@ -388,7 +389,7 @@ int modules_update(struct modules *all)
 	for (; all->seen < n; all->seen++)
 		add_entry(all, all->seen);
 	if (some)
-		note_closed(all); /* a new entry may be closed already, its epoch seen above */
+		note_closed(all); /* new entries may be closed already, in the same epoch */
 	answer(all, asked);
 	return 0;
 }
@@ -401,7 +402,8 @@ static bool fits(const struct module *m, uint64_t ip, uint32_t epoch)
 	       epoch <= m->epoch_closed;
 }
 
-/* The module that was there in `epoch`; failing that, the latest one that ever was. */
+/* Returns the id of the module at `ip` in `epoch`; otherwise the last one that was there; 0 =
+ * none. */
 static uint32_t look(const struct modules *all, uint64_t ip, uint32_t epoch)
 {
 	const struct module *v = all->all.v, *best = NULL;
@@ -418,8 +420,8 @@ static uint32_t look(const struct modules *all, uint64_t ip, uint32_t epoch)
 	return best ? (uint32_t)(best - v) + 1 : 0;
 }
 
-/* Returns what was added to the addresses of a file, of which a part is mapped there, maybe once
- * more and by itself. */
+/* Returns the difference between memory and file addresses for a mapped part of a file, which may
+ * be mapped a second time on its own. */
 static uint64_t bias_of(const struct ms_elf_reader *f, const struct attach_map *p)
 {
 	uint64_t bias = 0;
@@ -433,7 +435,8 @@ static uint64_t bias_of(const struct ms_elf_reader *f, const struct attach_map *
 	return bias;
 }
 
-/* Code that the guest did not name: a file mapped by hand, or made at run time. */
+/* Adds code that the guest did not report: a file mapped by the program itself, or code made at run
+ * time. */
 static uint32_t add_unnamed(struct modules *all, const struct attach_map *p, uint32_t epoch)
 {
 	struct module m = {.start = p->start,
