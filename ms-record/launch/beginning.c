@@ -24,7 +24,7 @@
 #include "ms-record/base/clock.h"
 
 #define AT_CALL (SIGTRAP | 0x80)
-#define CALLS_MOST 100000u /* of a program that has no thread's number */
+#define CALLS_MOST 100000u /* limit for a program that never calls set_tid_address */
 #define STEPS_MOST 400u
 
 static long trace(int what, pid_t pid, uint64_t data)
@@ -37,8 +37,8 @@ static bool quits(const struct beginning *b)
 	return b->quit && __atomic_load_n(b->quit, __ATOMIC_ACQUIRE);
 }
 
-/* Waits for the next stop; *why: signal | event << 8. False: it is not waited for any more, or it is
- * gone, and its status is left for whoever waits for its end. */
+/* Waits for the next stop; *why: signal | event << 8. False = *b->quit was set, or the process has
+ * ended; its status is not reaped here. */
 static bool await(const struct beginning *b, pid_t pid, int *why)
 {
 	siginfo_t i;
@@ -60,19 +60,19 @@ static bool await(const struct beginning *b, pid_t pid, int *why)
 	return false;
 }
 
-/* Lets it go on from a stop that is none of those that we wait for. */
+/* Continues the process after a stop that is not the awaited one. */
 static void pass(pid_t pid, int how, int why)
 {
 	int event = why >> 8, sig = why & 0xff;
 	if (event == PTRACE_EVENT_STOP && sig != SIGTRAP)
-		trace(PTRACE_LISTEN, pid, 0); /* it was stopped by a signal, and stays so */
+		trace(PTRACE_LISTEN, pid, 0); /* stopped by a signal: it stays stopped */
 	else
 		trace(how, pid, event || sig == AT_CALL ? 0 : (uint64_t)sig);
 }
 
 /* ---- its number ---- */
 
-/* Has it just told where its number stands? */
+/* Tells whether the process has just returned from set_tid_address. */
 static bool told(pid_t pid, struct cpu_regs *r)
 {
 	return !cpu_regs_get(pid, r) && r->call == SYS_set_tid_address && r->result > 0;
@@ -85,8 +85,8 @@ static bool stands(pid_t pid, uint64_t at, uint32_t tid)
 	return !errno && (uint32_t)word == tid;
 }
 
-/* Puts the number where glibc is just about to put it; that this is where it stands glibc has said.
- * False: it is not known to be glibc. */
+/* Writes the thread id where glibc is about to write it: the argument of set_tid_address is this
+ * address. False = the C library may not be glibc. */
 static bool put_number(pid_t pid, const struct cpu_regs *r)
 {
 	uint32_t tid = (uint32_t)r->result;
@@ -98,8 +98,9 @@ static bool put_number(pid_t pid, const struct cpu_regs *r)
 	       !ptrace(PTRACE_POKEDATA, pid, (void *)(uintptr_t)at, (void *)(uintptr_t)now);
 }
 
-/* Some instructions later its C library has put the number where it keeps it. While it steps there,
- * our death would be its own, by the signal of a step that nobody takes: so as rarely as can be. */
+/* Waits until the C library has stored the thread id, some instructions later. If we are killed
+ * during the single steps, their SIGTRAP kills the process: they are used only if put_number
+ * fails. */
 static bool await_number(const struct beginning *b, pid_t pid, const struct cpu_regs *r)
 {
 	int why = SIGTRAP;

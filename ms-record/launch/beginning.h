@@ -12,11 +12,12 @@ struct ms_err;
 
 struct beginning {
 	struct hijack_stop stop;
-	uint64_t sp;     /* before anything of it had run */
-	const int *quit; /* atomic, given: it is not waited for any more; NULL = that cannot be */
+	uint64_t sp;     /* stack pointer before the program's first instruction */
+	const int *quit; /* atomic, borrowed: set to stop waiting; NULL = never */
 };
 
-/* Lets it run from its exec on until it can be attached to. 0, or -1 with `err` set: it ended, or
- * its C library is not known. It is left at some stop; the calling thread traces it. */
+/* Lets the process run from its exec until it can be attached to, and leaves it in a ptrace stop;
+ * the calling thread traces it. 0, or -1 with `err` set: it ended, *b->quit was set, or its C
+ * library is unknown. */
 int beginning_reach(struct beginning *b, pid_t pid, struct ms_err *err);
 void beginning_free(struct beginning *b);

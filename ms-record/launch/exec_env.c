@@ -23,20 +23,20 @@
 
 #define WORDS_MOST (1u << 16)
 #define TEXT_MOST 32768u
-#define ROOM (96u << 10) /* the kernel leaves more below sp */
+#define ROOM (96u << 10) /* the kernel leaves more space below sp */
 #define PRELOAD "LD_PRELOAD="
 #define SOCKET MG_ENV_SOCKET "="
 
 struct program {
-	struct hijack h; /* its number and memory only */
+	struct hijack h; /* only pid and mem are used */
 	struct cpu_regs regs;
-	MS_ARRAY(uint64_t) all; /* words, up to the end of auxv */
+	MS_ARRAY(uint64_t) all; /* words from sp to the end of auxv */
 	size_t env, env_n;
-	char *strings; /* new ones, one behind the other */
+	char *strings; /* new strings, each NUL-terminated */
 	size_t bytes;
 };
 
-/* Goes behind the next zero; false = there is none. */
+/* Advances *at past the next zero word; false = there is none. */
 static bool to_zero(const uint64_t *words, size_t n, size_t *at)
 {
 	while (*at < n && words[*at])
@@ -64,8 +64,8 @@ static bool look(struct program *p)
 	return p->all.n <= n;
 }
 
-/* The variable that begins so; its index in envp[], or SIZE_MAX. The string is cut where it is
- * longer than any of ours would be. */
+/* Finds the variable that begins with `name`; returns its index in envp[], or SIZE_MAX. `text`
+ * receives its string, cut at TEXT_MAX, which is longer than any of ours. */
 static size_t variable(const struct program *p, const char *name, char *text)
 {
 	size_t bytes = strlen(name);
@@ -82,7 +82,7 @@ static size_t variable(const struct program *p, const char *name, char *text)
 
 /* ---- changed ---- */
 
-/* The variable becomes the string at that place among the new ones. */
+/* Sets variable `i` (SIZE_MAX = a new one) to a new string. */
 static void set(struct program *p, size_t i, const char *name, const char *value, const char *rest)
 {
 	char *s = NULL;
@@ -92,7 +92,7 @@ static void set(struct program *p, size_t i, const char *name, const char *value
 	p->strings = ms_xrealloc(p->strings, p->bytes + (size_t)n + 1, 1);
 	memcpy(p->strings + p->bytes, s, (size_t)n + 1);
 	free(s);
-	/* For now relative to the strings, which is told by its being small. */
+	/* Relative to `strings` for now: such a value is smaller than any address. */
 	uint64_t at = p->bytes + 1;
 	p->bytes += (size_t)n + 1;
 	if (i != SIZE_MAX) {
@@ -130,13 +130,13 @@ static bool write_down(struct program *p)
 	return !cpu_regs_set(p->h.pid, &p->regs);
 }
 
-/* Takes `away` out of a list with colons or blanks between; false = it is not in it. */
+/* Removes `away` from a list separated by colons or blanks; false = it is not in the list. */
 static bool cut_out(char *list, const char *away)
 {
 	size_t n = strlen(away);
 	for (char *at = list; (at = strstr(at, away)); at++) {
 		bool begins = at == list || strchr(": ", at[-1]);
-		if (!begins || !strchr(": ", at[n])) /* or the end */
+		if (!begins || !strchr(": ", at[n])) /* strchr also finds the final NUL */
 			continue;
 		char *rest = at + n + (at[n] != '\0');
 		memmove(at, rest, strlen(rest) + 1);

@@ -51,18 +51,19 @@ static bool has_blank(const char *path)
 	return strpbrk(path, " :") != NULL;
 }
 
-/* Makes the link `name` to `to` in `folder`, unless it is there. */
+/* Makes the link `name` to `to` in `folder`, unless it exists. */
 static bool link_in(int folder, const char *name, const char *to)
 {
 	char old[PATH_MAX] = "", new[32];
 	if (readlinkat(folder, name, old, sizeof old - 1) > 0 && strcmp(old, to) == 0)
 		return true;
 	snprintf(new, sizeof new, "new.%d", (int)getpid());
-	unlinkat(folder, new, 0); /* of one that was killed here */
+	unlinkat(folder, new, 0); /* left by an ms-record that was killed here */
 	return symlinkat(to, folder, new) == 0 && renameat(folder, new, folder, name) == 0;
 }
 
-/* Nobody else can look into root's cache, and commands of root may become other users. */
+/* Opens the folder for links. Root's cache is unreadable for other users, and root's commands may
+ * change to another user. */
 #define LINKS_OF_ROOT "/run/memscope"
 static int link_folder(void)
 {
@@ -79,11 +80,13 @@ bool launch_preloadable(char **path)
 	if (!has_blank(*path))
 		return true;
 	int cache = to ? link_folder() : -1, fd = -1;
-	/* A folder for each place of it; the link stays: a program may outlive us, and run others. */
+	/* One folder per installed library. Links are kept: a program may outlive us and run other
+	 * programs. */
 	snprintf(of, sizeof of, "preload.%08x", to ? ms_crc32c(0, to, strlen(to)) : 0);
 	if (cache >= 0 && (mkdirat(cache, of, 0700) == 0 || errno == EEXIST))
 		fd = openat(cache, of, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd >= 0 && !geteuid() && (fchmod(cache, 0755) || fchmod(fd, 0755))) /* the umask's */
+	if (fd >= 0 && !geteuid() && (fchmod(cache, 0755) || fchmod(fd, 0755))) /* the umask may
+										   have denied it */
 		fd = (descriptor_close(fd), -1);
 	snprintf(own, sizeof own, "/proc/self/fd/%d", fd);
 	char *name = strrchr(*path, '/') + 1, *link = NULL;
@@ -135,7 +138,7 @@ static int find_along_path(struct launch *l, const char *name, struct ms_err *er
 	return -1;
 }
 
-/* On failure l->status is 127 if it is not there, 126 if it is, but cannot be run. */
+/* Finds the command. On failure l->status is 127 if it does not exist, 126 if it cannot be run. */
 static int find(struct launch *l, const char *name, struct ms_err *err)
 {
 	struct stat st;
@@ -162,7 +165,8 @@ static int refuse(const char *path, const char *why, struct ms_err *err)
 	return ms_err_set(err, "cannot record '%s': %s", path, why);
 }
 
-/* The dynamic linker ignores preloads when the program gets rights that its caller has not. */
+/* Refuses privileged programs: the dynamic linker ignores LD_PRELOAD if a program gets rights that
+ * its caller lacks. */
 static int check_rights(const char *path, struct ms_err *err)
 {
 	struct stat st;
@@ -185,7 +189,7 @@ static bool is_loader(const char *path)
 	return realpath(path, full) && !strncmp(basename(full), "ld-linux", 8);
 }
 
-/* Checks a static program, whose allocator can be found by its symbols only. */
+/* Checks a static program, whose allocator can be found only by its symbols. */
 static int check_static(struct launch *l, const char *path, const struct elffile_malloc *m,
 			struct ms_err *err)
 {
@@ -204,9 +208,9 @@ static int check_static(struct launch *l, const char *path, const struct elffile
 	return 0;
 }
 
-/* Nothing is preloaded by musl's linker, as ours is for glibc's. A program that has a malloc of its
- * own is hooked by the preloaded library's constructor, but traced, so that static programs are seen
- * that it becomes. */
+/* Checks a dynamic program. Our library is built for glibc, so musl's linker cannot preload it. A
+ * program with its own malloc is hooked by the preloaded library's constructor. It is traced as
+ * well, so that static programs that it execs are noticed. */
 static int check_dynamic(struct launch *l, const char *path, const char *linker,
 			 const struct elffile_malloc *m, struct ms_err *err)
 {
@@ -254,7 +258,7 @@ static int check_elf(struct launch *l, const char *path, const struct ms_elf_rea
 	return check_rights(path, err);
 }
 
-/* "#! /bin/sh -e" -> "/bin/sh". False when it is no script. */
+/* Reads the interpreter of a script, "#! /bin/sh -e" -> "/bin/sh". False = not a script. */
 static bool interpreter(int fd, char out[512])
 {
 	char line[512];
@@ -273,7 +277,7 @@ static int check(struct launch *l, const char *path, int depth, struct ms_err *e
 	struct ms_elf_reader f;
 	char script[512];
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0 && errno == ENOENT) { /* of a script */
+	if (fd < 0 && errno == ENOENT) { /* the interpreter of a script */
 		l->status = 127;
 		return ms_err_sys(err, "cannot run '%s'", path);
 	}
@@ -331,7 +335,8 @@ int launch_find(struct launch *l, const struct launch_options *o, struct ms_err 
 			   l->program, o->needs_library, l->inject, o->needs_library);
 		return -1;
 	}
-	l->guest = launch_own_file("libmemscope-preload.so"); /* for what it may become, too */
+	l->guest = launch_own_file("libmemscope-preload.so"); /* also for programs that the command
+								 execs */
 	if (!l->guest)
 		return ms_err_set(err,
 				  "cannot find 'libmemscope-preload.so' in the folder of ms-record "
@@ -351,8 +356,9 @@ static void set_environment(const struct launch *l, const struct launch_options 
 {
 	for (size_t i = 0; i < o->env.n; i++)
 		putenv(ms_xstrdup(o->env.v[i]));
-	/* AddressSanitizer, in it or in what it runs, ends a program that has another library in
-	 * front of its own. It reads what the kernel shows: later is too late. */
+	/* AddressSanitizer, in the command or its children, ends a program that loads another
+	 * library first. It reads the initial environment, so the option must be set before the
+	 * exec. */
 	static const char asan[] = "verify_asan_link_order=0";
 	const char *old = getenv("ASAN_OPTIONS");
 	char *preload = NULL, *options = NULL;
@@ -360,7 +366,7 @@ static void set_environment(const struct launch *l, const struct launch_options 
 		if (asprintf(&options, "%s%s%s", asan, old ? ":" : "", old ? old : "") >= 0)
 			setenv("ASAN_OPTIONS", options, 1);
 	old = getenv("LD_PRELOAD");
-	if (l->inject) /* it is not the program's affair, and musl's linker would fail */
+	if (l->inject) /* the program does not need it, and musl's linker would fail */
 		return;
 	if (asprintf(&preload, "%s%s%s", l->guest, old && *old ? ":" : "", old ? old : "") >= 0)
 		setenv("LD_PRELOAD", preload, 1);
@@ -412,7 +418,7 @@ bool launch_release(struct launch *l)
 int launch_answer(struct launch *l, bool let, struct ms_err *err)
 {
 	int e = 0;
-	ssize_t n = -1; /* of one that is gone there is no answer */
+	ssize_t n = -1; /* no answer from a child that has ended */
 	while (let && (n = read(l->result, &e, sizeof e)) < 0 && errno == EINTR)
 		continue;
 	close(l->result);

@@ -20,48 +20,50 @@ struct ms_err;
 struct launch_options {
 	char **command;            /* NULL-terminated */
 	struct ms_cli_list env;    /* --env NAME=value */
-	bool children_ignored;     /* SIGCHLD was ignored as we began, and is for the command */
-	const char *needs_library; /* an option that needs a library in it; NULL = none */
+	bool children_ignored;     /* SIGCHLD was ignored at our start; passed on to it */
+	const char *needs_library; /* option that requires the preloaded library; NULL = none */
 };
 
 struct launch {
 	char *program;      /* path of the command */
 	char *guest;        /* path of libmemscope-preload.so */
-	const char *inject; /* why preloading does not do (see inject.h); NULL = it does */
-	bool own_malloc;    /* that is why; but its guest is preloaded, and hooks what it has */
+	const char *inject; /* reason why preloading is not enough (see inject.h); NULL = it is */
+	bool own_malloc;    /* the reason is its own malloc, which the preloaded guest hooks */
 	const char *socket; /* name of the abstract socket */
-	sigset_t mask;      /* of signals, as we inherited it */
-	int status;         /* for our exit when something fails: 125, 126, 127 */
+	sigset_t mask;      /* signal mask that we inherited */
+	int status;         /* our exit status on failure: 125, 126 or 127 */
 	pid_t pid;
 	int go;     /* pipe: one byte lets the child exec */
-	int result; /* pipe: errno of a failed exec, or the end */
+	int result; /* pipe: errno of a failed exec, or end of file */
 };
 
-/* Finds the command along PATH and checks that it can be recorded. 0, or -1 with `err` and
- * l->status set. */
+/* Finds the command in PATH and checks that it can be recorded. 0, or -1 with `err` and l->status
+ * set. */
 int launch_find(struct launch *l, const struct launch_options *o, struct ms_err *err);
-/* How a program is to be recorded that a traced process has become. */
+/* Lists the ways to record a program. */
 enum launch_way {
-	LAUNCH_NOT,     /* it cannot be: see launch_why */
-	LAUNCH_PRELOAD, /* a library can be preloaded */
+	LAUNCH_NOT,     /* not possible: see launch_why */
+	LAUNCH_PRELOAD, /* the library can be preloaded */
 	LAUNCH_INJECT,
 };
 enum launch_way launch_way(const char *path, struct ms_err *err);
-/* Why the executable `path` cannot be recorded, as half a sentence. malloc'ed. */
+/* Returns the reason why the executable `path` cannot be recorded, as part of a sentence.
+ * malloc'ed. */
 char *launch_why(const char *path);
 /* Forks a child that waits to be released. 0, or -1 with `err` set. */
 int launch_fork(struct launch *l, const struct launch_options *o, struct ms_err *err);
-/* Lets the child exec; waits until it did. 0, or -1 with `err` and l->status set (the child is
+/* Lets the child exec and waits for the result. 0, or -1 with `err` and l->status set (the child is
  * reaped). */
 int launch_go(struct launch *l, struct ms_err *err);
-/* The two halves of that: false = the child is gone. 0, or -1 as above. */
+/* Perform the two steps of launch_go: launch_release lets the child exec (false = the child has
+ * ended), launch_answer waits for the result. 0, or -1 as for launch_go. */
 bool launch_release(struct launch *l);
 int launch_answer(struct launch *l, bool let, struct ms_err *err);
-/* Ends the waiting child instead. */
+/* Ends the waiting child without an exec. */
 void launch_cancel(struct launch *l);
-/* A file beside this program: in its folder, or ../lib/memscope. malloc'ed, NULL when there is
- * none. */
+/* Returns the path of a file next to this program, or in ../lib/memscope. malloc'ed; NULL = there
+ * is none. */
 char *launch_own_file(const char *name);
-/* LD_PRELOAD ends a name at a space or a colon: where the malloc'ed *path has one, it becomes that
- * of a link in the user's cache folder. False = that cannot be made. */
+/* Replaces the malloc'ed *path, if it contains a space or a colon (where LD_PRELOAD would split
+ * it), by that of a link to it in the user's cache folder. False = no link can be made. */
 bool launch_preloadable(char **path);
