@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * The table of modules of an attached process.
  *
- * The guest tells that the dynamic linker changed something (modules_wanted). While it takes
- * modules away, and until we have looked, the table is void: the epoch has grown, and modules_epoch
- * is behind it. So the guest never reads unwind tables that are not there any more.
+ * The guest reports changes by the dynamic linker (modules_wanted). While the linker removes
+ * modules, and until we have updated the table, the table is invalid: `epoch` is ahead of
+ * `modules_epoch`. So the guest never reads unwind tables that are no longer mapped.
  */
 #include "attach_modules.h"
 

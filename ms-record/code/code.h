@@ -36,13 +36,13 @@ struct module {
 	bool guest;
 	struct held_file *file; /* NULL = the file is not known */
 	uint8_t build_id_size, build_id[MG_BUILD_ID_MOST];
-	uint64_t loaded; /* stamp */
+	uint64_t loaded; /* stamp when it was loaded */
 	uint32_t same;   /* id of the first module of the same file; 0 = this is it, or none */
 	char *path;      /* its path, owned by the first module */
 	char *name;      /* the linker's name for it, if not a whole path; owned likewise */
 };
 
-/* MS_MODULE_KIND of the trace. */
+/* Lists the values of MS_MODULE_KIND in the trace. */
 enum {
 	MODULE_FILE = 0,
 	MODULE_VDSO = 1,
@@ -62,7 +62,7 @@ struct module_epoch {
 #define MODULES_ROOM (2 * MODULES_CLOSED)
 
 struct module_file {
-	uint32_t module; /* id */
+	uint32_t module; /* id of the module */
 	const struct held_file *file;
 };
 
@@ -79,8 +79,8 @@ struct modules {
 
 	struct attach_modules *attached;    /* attached: we keep the guest's table; NULL = not
 					       attached */
-	struct interpreter *interpreter;    /* or NULL */
-	struct ms_record_writer records;    /* for the next batch */
+	struct interpreter *interpreter;    /* NULL = none found */
+	struct ms_record_writer records;    /* records for the next batch */
 	MS_ARRAY(struct module_file) files; /* files of all modules so far */
 	MS_ARRAY(struct module) all;        /* module i has id i + 1 */
 	MS_ARRAY(uint32_t) open;            /* indexes of the modules that are not closed */

@@ -20,7 +20,7 @@ struct frame_lists {
 	uint64_t lists;         /* offset of the guest's mg_frames[] */
 	uint64_t low, bytes;    /* space for the functions; memory is allocated on use */
 
-	uint64_t used; /* bytes of functions */
+	uint64_t used; /* part of `bytes` in use */
 	struct mg_frames v[MG_LISTS_MAX];
 	uint32_t n;
 };

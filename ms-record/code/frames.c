@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * Modules without .eh_frame_hdr.
  *
- * The linker leaves the header out of static programs, which tell libgcc of .eh_frame at their
- * start. Only the section headers of the file say where that is; where those were taken off, too,
- * it is found by what it looks like: entries one behind the other, each with a length, that refer
- * to one another and to code, up to an empty one.
+ * The linker omits the header in static programs, which register .eh_frame with libgcc at their
+ * start. Its position is given only by the section headers of the file. If they were stripped too,
+ * the section is recognized by its content: consecutive entries with a length that refer to each
+ * other and to code, up to a terminator of length 0.
  *
- * All of it belongs to somebody else and may be anything: nothing is read outside the bytes that
- * are there, and what does not speak of the module's code is left out.
+ * The data comes from another program and may be arbitrary: nothing outside the available bytes is
+ * read, and entries that do not refer to the module's code are skipped.
  */
 #include "frames.h"
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Files of modules, held open from the first sight to the end of the run: symbols come from the
- * very files that ran, whatever has become of their paths.
+ * Files of modules, held open from their first use to the end of the run, so that symbols come from
+ * the very files that ran, even if their paths lead elsewhere later.
  *
- * A file is held once, whichever sessions have it. When descriptors become few, those are closed
- * first whose paths still lead to them. The functions may be called by any thread, held_file_keep
- * with `may_close` only by the draining thread, which alone reads by descriptors of others.
+ * A file is held once for all sessions. When descriptors run short, files that their paths still
+ * lead to are closed first. Any thread may call the functions, except that held_file_keep with
+ * `may_close` is for the draining thread, the only one that reads through descriptors that it did
+ * not open itself.
  */
 #pragma once
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * What OpenJDK's virtual machine tells of itself to debuggers: libjvm.so has a table of its types'
- * fields, by name, with the addresses of the static ones, from which its flags can be found, and
- * the range that is set aside for the code that it makes.
+ * Reads the data that OpenJDK's virtual machine provides for debuggers: libjvm.so has a table of
+ * its types' fields, by name, with the addresses of static fields. They lead to the machine's flags
+ * and to the address range reserved for compiled code.
  *
- * The process may be hostile: what is read there is compared and used as an address to read at, no
- * more, and all loops are bounded.
+ * The process may be hostile: values read from it are only compared or used as addresses to read
+ * from, and all loops are bounded.
  */
 #include "hotspot.h"
 
@@ -77,8 +77,7 @@ static bool read_memory(void *arg, uint64_t address, void *to, size_t bytes)
 	return true;
 }
 
-/* Holds the beginning of a name, long enough to tell the wanted ones apart; "" = it cannot be
- * read. */
+/* Holds the beginning of a name, long enough to distinguish the wanted names; "" = unreadable. */
 struct name {
 	char text[24];
 };

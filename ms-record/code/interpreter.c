@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Finds an interpreter in a process, and tells its guest where things are.
+ * Finds an interpreter in a process and passes the positions of its data to the guest.
  *
- * What a code object holds stands at offsets that a version of CPython fixes; the guest checks what
- * it can of what it reads there.
+ * The fields of code objects have offsets that depend on the version of CPython. The guest checks
+ * the data it reads there as far as possible.
  */
 #include "interpreter.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Code objects of an interpreter: of equal content one, and of each what its frames are called.
+ * Code objects of an interpreter, stored once for equal content, and the frames that they have in
+ * the trace.
  *
- * All bytes come from another process and may be anything.
+ * All bytes come from another process and may be arbitrary.
  */
 #include "interpreter_private.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * Which file a module is of.
  *
- * A program may open and close a plugin over and over, at other addresses each time. All of these
- * are one module: of one path, and one build-id or one unchanged file. A path says nothing by
- * itself: what it leads to may have been replaced in between. The file is the one that has the
- * number of the mapping, and the build-id that lies in memory; or none is.
+ * A program may repeatedly open and close a plugin, each time at other addresses. All of these are
+ * one module if they have the same path and the same build-id or unchanged file. The path alone
+ * proves nothing, because its file may have been replaced in between. The file of a module must
+ * have the inode of the mapping and the build-id found in memory; otherwise the module has no file.
  */
 #include "module_file.h"
 

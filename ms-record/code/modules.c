@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * Modules of a recorded image.
  *
- * The guest says where a module is and when it came and went; the path comes from /proc/PID/maps,
- * because the dynamic linker's name may be relative or a link. Files are held open, so that what is
- * unwound or read later is the file that was mapped, even when it is replaced or the process is
- * gone.
+ * The guest reports where a module is and when it was opened and closed. The path comes from
+ * /proc/PID/maps, because the dynamic linker's name may be relative or a link. Files are held open,
+ * so that unwinding and later reads use the file that was mapped, even if it is replaced or the
+ * process has ended.
  */
 #include "modules.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Lists of a process's mappings, for its guest.
  *
- * A list is written where the guest does not look (struct mg_range), then it is told. Reading maps
- * takes a microsecond a mapping, during which the process cannot change them, so that it is not
- * done for more than a twentieth of the time, but at once when it was not done for a while.
+ * A list is written where the guest does not read (struct mg_range) and then published. Reading
+ * maps takes about a microsecond per mapping, during which the process cannot change its mappings.
+ * So at most a twentieth of the time is spent on it, but a read after a long pause is done at once.
  */
 #include "ranges.h"
 

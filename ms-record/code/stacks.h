@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * Call stacks of one trace: return addresses interned to frames, frames to nodes of the call tree.
  *
- * Three tables. `frames`: (module, address, flags) -> frame number. `nodes`: (caller's node, frame)
- * -> node number. In front of both a lossy cache (caller's node, return address, epoch) -> node,
- * which needs no module look-up.
+ * Three tables: `frames` maps (module, address, flags) to a frame number, `nodes` maps (caller's
+ * node, frame) to a node number. In front of both, a lossy cache maps (caller's node, return
+ * address, epoch) to a node, without a module look-up.
  *
- * And in front of all, because the look-up of each new frame of each event is dear: `known`, from
- * a whole stack to the node of its innermost frame. A stack is looked up by its path: 128 bits that
- * are computed along with its return addresses from the epoch on, of which 96 and the place in the
- * table are compared (a wrong match among a million stacks: one in 10^16). It grows to 16 MB, and
- * starts anew when that is full.
+ * Because even that is costly for each new frame of each event, `known` maps a whole stack to the
+ * node of its innermost frame. A stack is looked up by its path: a 128-bit hash of the epoch and
+ * the return addresses, of which 96 bits and the position in the table are compared (probability of
+ * a wrong match among a million stacks: 10^-16). The table grows to 16 MB and is emptied when full.
  */
 #pragma once
 

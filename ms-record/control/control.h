@@ -77,7 +77,7 @@ struct control {
 	unsigned still;       /* number of /proc samples since the last change */
 	const char *stop_why; /* option or event that stopped the recording of the command */
 	bool symbols_done, symbols_late;
-	bool attached; /* -p: launch.pid is not ours */
+	bool attached; /* -p: launch.pid is not our child */
 	bool ended;    /* the command has ended; its children may still be recorded */
 	bool closing;  /* processes that keep running are no longer recorded */
 	bool showing;  /* the terminal shows the progress of the final scan */

@@ -26,7 +26,7 @@ struct control_options {
 	const char *proc_root;   /* NULL = /proc */
 	uint64_t duration_ns;    /* 0 = until the end of the command or process */
 	uint64_t start_after_ns; /* --start-after DUR; 0 = at once */
-	uint64_t interval_ns;    /* of /proc samples */
+	uint64_t interval_ns;    /* time between /proc samples */
 	bool interval_asked;     /* -i was given */
 	bool wait_all; /* --wait=all: until all processes that COMMAND started have ended */
 	bool no_symbols, no_cache, verbose;

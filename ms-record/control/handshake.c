@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * The handshake with guests.
  *
- * The name is random, but anyone can list abstract sockets: the kernel says who is at the other
- * end, and only our own user's processes, root's, or descendants of ours are answered.
+ * The socket's name is random, but any process can list abstract sockets. The kernel reports the
+ * peer's user and pid, and only processes of our own user, of root, or descended from us get an
+ * answer.
  */
 #include "handshake.h"
 

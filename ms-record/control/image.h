@@ -15,7 +15,7 @@
 
 /* Describes an image that has ended, or one that was not recorded at all. */
 struct image {
-	char *name, *exe; /* exe: path */
+	char *name, *exe; /* name to be shown; path of the executable */
 	char *file;       /* path of its trace; NULL = not recorded: `stats` etc. unset */
 	pid_t pid;
 	uint32_t number, parent; /* `parent`: parent's number + 1, 0 = unknown */

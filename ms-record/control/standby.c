@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * --standby: the holder, who keeps a command's processes ready to be woken.
  *
- * It has one thread, and nothing to do but to wait: for the handshake of a program image of the
- * command's, for a recorder that asks for one, for a recorder or a process that ends.
+ * Its single thread waits for events: the handshake of one of the command's program images, a
+ * recorder that connects, or the end of a recorder or a process.
  */
 #include "standby.h"
 

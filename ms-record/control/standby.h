@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  * --standby: a command that runs with the guest preloaded but asleep, until ms-record -p wakes it.
  *
- * Who started it (the holder) makes the shared memory of each of its program images, as a recorder
- * does, but leaves the session OFF: hooks look at one word and pass through. It sleeps too, and
- * listens for each image at an abstract socket (SOCK_SEQPACKET) that is named after the memory's
- * inode, which /proc/PID/maps shows to whoever may look at the process. A recorder asks there, gets
- * the memory, and records; the process is not stopped, traced or called. The connection stays open
- * while it records: when it ends, however, the holder has the process asleep again.
+ * The ms-record that started the command (the holder) makes the shared memory of each of its
+ * program images, like a recorder, but leaves the session OFF: hooks read one word and return. The
+ * holder listens for each image on an abstract socket (SOCK_SEQPACKET) named after the memory's
+ * inode, which /proc/PID/maps shows to any process permitted to read it. A recorder connects,
+ * receives the memory, and records; the process is not stopped or traced. The connection stays open
+ * during the recording. When it ends for any reason, the holder puts the process back on standby.
  *
- * The kernel says who is at the other end. The holder serves its own user and root; the recorder
- * believes its own user and root, and root believes the user to whom the process belongs; and the
- * memory that it gets must be the one that the process has mapped.
+ * The kernel reports the user at the other end. The holder serves its own user and root. The
+ * recorder trusts its own user and root; a recorder run by root also trusts the owner of the
+ * process. The memory that it receives must be the one mapped by the process.
  */
 #pragma once
 

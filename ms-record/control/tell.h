@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * --tell: what a second ms-record says to the one that writes a file.
  *
- * The recorder listens on an abstract socket (SOCK_SEQPACKET) whose name is made of the file's
- * device and inode, so that every spelling of its path leads there and a copy does not, and of the
- * run's random number (SESSION in the first block of a trace), so that nobody can have taken the
- * name before. A pipe cannot be asked for the number: its socket's name has none. The kernel says
- * who is at the other end: the recorder serves its own user and root, the client trusts the file's
- * owner and root. One packet asks (the verb as typed), one answers: '0' and what to print, or '1'
- * and why not; TELL_NOT_DONE and what to print, when not all was done that was asked for.
+ * The recorder listens on an abstract socket (SOCK_SEQPACKET). Its name contains the file's device
+ * and inode, so that it is the same for every path of the file and differs for a copy, and the
+ * run's random number (SESSION in the first block of a trace), so that no process can take the name
+ * in advance. A pipe's socket has a name without that number, as it cannot be read there. The
+ * kernel reports the user at the other end: the recorder serves its own user and root, the client
+ * trusts the file's owner and root. The request is one packet (the verb as typed), and so is the
+ * answer: '0' and a text to print, or '1' and the reason of failure, or TELL_NOT_DONE and a text to
+ * print if only a part was done.
  */
 #pragma once
 

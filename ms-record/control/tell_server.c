@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * --tell, the recorder's side: receives a request, has it done, answers. All in the control thread,
- * which never waits here.
+ * --tell, the recorder's side: receives requests, starts their execution, and answers. All of it
+ * runs in the control thread, which never waits here.
  */
 #include <errno.h>
 #include <inttypes.h>

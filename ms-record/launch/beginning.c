@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * A traced process at the beginning of a program.
  *
- *   exec       it stops: nothing of the new program has run
- *   its tid    it goes on from one system call to the next, until its C library has told the kernel
- *              where its number stands (set_tid_address). By then it has a thread pointer, by which
- *              the guest knows threads, and glibc's linker has mapped the libraries; nothing has
- *              called malloc yet
- *   stopped    where signals are taken, so that a thread can be borrowed (hijack.h)
+ *   exec       it stops: the new program has executed nothing
+ *   its tid    it runs from one system call to the next, until its C library has given the kernel
+ *              the address of its thread id (set_tid_address). By then it has a thread pointer, by
+ *              which the guest identifies threads, and glibc's linker has mapped the libraries;
+ *              nothing has called malloc yet
+ *   stopped    in a stop at which a thread can be borrowed (hijack.h)
  */
 #include "beginning.h"
 

@@ -3,9 +3,9 @@
  *
  *   sp -> argc | argv[] | 0 | envp[] | 0 | auxv[] | ... strings ...
  *
- * The kernel has put this on the stack. A copy with another envp[] is put below it, new strings
- * between the two, and the program begins with sp there. What the kernel shows of arguments and
- * environment stays as it was.
+ * The kernel has put this on the stack. A copy with a changed envp[] is written below it, the new
+ * strings in between, and the program starts with sp at the copy. The arguments and environment
+ * that the kernel reports do not change.
  */
 #include "exec_env.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Recording that waits for its start or is paused: allocations are counted, not recorded.
  *
- * What a run shall do is one state for all its images, set by the control thread (and by the start
- * mark of any image); the draining thread brings each image to it, at the latest in its next round.
+ * All images of a run share one wanted state, set by the control thread (or by the start mark of
+ * any image). The draining thread applies it to each image in its next round at the latest.
  */
 #pragma once
 

@@ -6,9 +6,9 @@
  *   |        lists of functions, windows          |        |        |
  *   +---------------------------------------------+--------+--------+-- ...
  *
- * A slot costs nothing until it is prepared: a few are before the image runs, so that its first
- * children need not wait, more when these run out. When its process is gone and all of it is read,
- * its pages are given back to the system: so the next child finds zeroes.
+ * A slot takes no memory until it is prepared. A few are prepared before the image runs, so that
+ * its first children need not wait; more are prepared when these run out. After a slot's process
+ * has ended and all its records are read, its pages are freed, so that the next child finds zeros.
  */
 #include "pool.h"
 

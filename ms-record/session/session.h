@@ -53,11 +53,11 @@ struct scan;
 struct item {
 	uint64_t key;
 	uint64_t address;
-	uint64_t size; /* of a mark: address of its malloc'ed name */
+	uint64_t size; /* bytes; for a mark the address of its malloc'ed name */
 	uint32_t stack;
 	uint32_t after; /* how a repair frees the allocation at once: AFTER_*; 0 = not */
-	uint32_t extra; /* of an allocation: slack, as in struct ms_event; of a mapping: MG_MAP_*,
-			   MAP_SECOND */
+	uint32_t extra; /* slack of an allocation, as in struct ms_event; MG_MAP_* and MAP_SECOND of
+			   a mapping */
 	uint8_t link;   /* RELEASE and REALLOC: index into reader->released */
 	uint8_t kind;   /* enum item_kind */
 };
@@ -77,7 +77,7 @@ enum item_kind {
 	ITEM_LOOK,   /* checks whether memory that is mapped a second time is known */
 	ITEM_FORK,   /* the process is about to fork */
 	ITEM_PAUSE,  /* the program paused or resumed */
-	ITEM_IGNORE, /* the program says that a block is no leak */
+	ITEM_IGNORE, /* the program declares that a block is no leak */
 	ITEM_DONE,   /* already processed by a repair */
 	/* heaps.h */
 	ITEM_HEAP_ALLOC,   /* extra: see heaps_add_detail */
@@ -107,7 +107,7 @@ struct reader {
 	struct item *items;           /* sorted; [first, count) are not merged yet */
 	size_t first, count, room;
 
-	uint32_t thread; /* index; UINT32_MAX before the first MG_THREAD */
+	uint32_t thread; /* thread index; UINT32_MAX before the first MG_THREAD */
 	uint32_t epoch;
 	/* The current stack, outermost frame first; the path to each frame; nodes of the outermost
 	 * `noded` frames. */
@@ -187,8 +187,8 @@ struct session_pids {
 /* Describes the fork that a session began with (forks.h). */
 struct fork_origin {
 	uint32_t claimed_pid; /* pid in its own namespace, as reported; 0 = unknown */
-	uint64_t found_ns;    /* CLOCK_MONOTONIC */
-	uint64_t stamp;       /* 0 = unknown */
+	uint64_t found_ns;    /* time when we found the child, CLOCK_MONOTONIC */
+	uint64_t stamp;       /* stamp of the fork; 0 = unknown */
 	uint64_t behind;      /* the fork is processed once the parent is merged up to this stamp */
 	uint64_t event, number, inherited_blocks, inherited_bytes;
 };
@@ -213,7 +213,7 @@ struct open_block {
 	uint32_t frames_sent, nodes_sent;
 	uint64_t since; /* time of its first event, ns */
 	size_t events;  /* events of the block handed over so far */
-	size_t left;    /* events that the batch has room for; 0 = see session_room */
+	size_t left;    /* events that still fit into the batch; 0 = call session_room */
 };
 
 /* Holds records for the next batch, made by threads other than the draining thread. */
@@ -245,7 +245,7 @@ struct image_end {
 };
 
 struct session {
-	struct session *next; /* list of the control thread */
+	struct session *next; /* next in the control thread's list */
 	const struct session_options *opt;
 	const struct hooks *hooks; /* --hook of this recorder or of the holder on standby */
 	struct writer *writer;
@@ -291,7 +291,7 @@ struct session {
 	struct stats stats;
 	struct run *run;
 	struct pause pause;
-	bool leak_mark_due; /* the mark of --leak-check=mark was merged */
+	bool leak_mark_due; /* --leak-check=mark: the mark was merged, a scan is due */
 	bool damaged;
 	char damage[160];
 
@@ -333,7 +333,7 @@ struct session *session_attach_standby(const struct session_options *opt, struct
 /* Makes the threads of a process on standby record from their next event on. Call once, after
  * pause_init. */
 void session_wake(struct session *s);
-/* Wakes the session of a forked child, in the state of its image. */
+/* Makes a forked child on standby record, in the current state of its image. */
 void session_wake_slot(struct session *s);
 /* Makes the session for a slot that a forked child took. It has no process and no output yet. */
 struct session *session_in_slot(struct pool *p, uint32_t slot);
