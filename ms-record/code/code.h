@@ -38,8 +38,8 @@ struct module {
 	uint8_t build_id_size, build_id[MG_BUILD_ID_MOST];
 	uint64_t loaded; /* stamp when it was loaded */
 	uint32_t same;   /* id of the first module of the same file; 0 = this is it, or none */
-	char *path;      /* its path, owned by the first module */
-	char *name;      /* the linker's name for it, if not a whole path; owned likewise */
+	char *path;      /* path of the file, owned by its first module */
+	char *name;      /* the dynamic linker's name if not a whole path; owned likewise */
 };
 
 /* Lists the values of MS_MODULE_KIND in the trace. */
@@ -93,7 +93,7 @@ struct modules {
 	struct attach_maps maps; /* mappings of files and of code */
 	uint32_t seen;           /* number of entries of the guest's table taken over */
 	struct module_entry {
-		uint64_t loaded; /* stamp; a different one means a different module */
+		uint64_t loaded; /* load stamp; a different stamp means a different module */
 		uint32_t number; /* index into `all` */
 		bool closed;
 	} * entries;           /* one for each entry of `table` */

@@ -68,7 +68,7 @@ uint32_t frame_lists_add(struct frame_lists *l, const struct process *process,
 void frame_lists_take(struct frame_lists *l)
 {
 	uint32_t n = __atomic_load_n(&l->mem->frames_count, __ATOMIC_ACQUIRE);
-	l->used = l->bytes; /* no list can be added */
+	l->used = l->bytes; /* the old lists stay, and none is added */
 	for (uint32_t i = 0; i < n && i < MG_LISTS_MAX; i++) {
 		struct mg_frames f;
 		memcpy(&f, l->memory + l->lists + i * sizeof f, sizeof f);

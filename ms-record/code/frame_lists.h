@@ -14,9 +14,9 @@ struct process;
 
 /* Holds the lists of an image. The creator fills in the first part, which is borrowed. */
 struct frame_lists {
-	int memfd;              /* shared memory */
-	uint8_t *memory;        /* its mapping here */
-	struct mg_session *mem; /* the guest's header in it */
+	int memfd;              /* descriptor of the shared memory */
+	uint8_t *memory;        /* mapping of the shared memory in this process */
+	struct mg_session *mem; /* the guest's header in the shared memory */
 	uint64_t lists;         /* offset of the guest's mg_frames[] */
 	uint64_t low, bytes;    /* space for the functions; memory is allocated on use */
 

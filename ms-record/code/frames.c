@@ -85,7 +85,7 @@ static uint64_t take_value(struct cursor *c, uint8_t encoding)
 struct entry {
 	size_t next;  /* offset of the next entry in the section */
 	size_t id;    /* offset of the bytes after the length */
-	uint32_t cie; /* distance back from `id` to its CIE; 0 = it is a CIE */
+	uint32_t cie; /* distance back from `id` to the entry's CIE; 0 = the entry is a CIE */
 	bool end;     /* a terminator of length 0 */
 };
 

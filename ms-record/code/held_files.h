@@ -25,8 +25,8 @@ struct held_file {
 struct held_file *held_file_keep(int fd, const char *path, bool may_close);
 /* Returns the held file with that path and inode if it has not been written since; else NULL. */
 struct held_file *held_file_find(const char *path, uint64_t inode);
-/* Tells whether the file may have been written with its modification time reset: its inode changed
- * while it stayed at its path. */
+/* Tells whether the file may have been overwritten and its modification time reset: its change time
+ * (ctime) differs, but its path and its number of links do not. */
 bool held_file_touched(const struct held_file *f);
 /* Tells whether `st` describes the held file, not overwritten since. */
 bool held_file_same(const struct held_file *f, const struct stat *st);

@@ -19,7 +19,8 @@
 
 enum { ENTRIES_MOST = 16384, FLAGS_MOST = 8192, FLAG_BYTES_MOST = 256 };
 
-/* Lay out VMStructEntry and VMTypeEntry of the virtual machine. */
+/* Describes an entry of the virtual machine's table of fields (VMStructEntry); type_entry is a
+ * VMTypeEntry. */
 struct field_entry {
 	uint64_t type, name, type_name;
 	uint32_t is_static, unused;
@@ -151,7 +152,7 @@ static bool ask(struct memory *memory, const struct attach_module *m, uint64_t *
 	bool some;
 	attach_elf_dynamic(&read, m, tables, 2);
 	if (!tables[0].address || !tables[1].address)
-		return true; /* a different virtual machine */
+		return true; /* a virtual machine other than HotSpot */
 	if (!read_fields(memory, word(memory, tables[0].address), values, &some))
 		return some; /* if some: an unsupported version; else not relocated yet */
 	if (!values[LOW] || values[HIGH] <= values[LOW])

@@ -18,8 +18,8 @@
 #include "ms-record/ptrace/cpu.h"
 #include "code.h"
 
-#define EVAL_MOST (1u << 20)  /* largest size in bytes */
-#define TABLE_MOST (1u << 20) /* most functions in a table */
+#define EVAL_MOST (1u << 20)  /* largest code searched for jumps, in bytes */
+#define TABLE_MOST (1u << 20) /* most functions in the unwind table */
 #define COLD_LEAST 4u         /* fewest jumps to a cold part */
 
 /* ---- the cold part of a function ---- */
@@ -166,7 +166,8 @@ static void tell(struct modules *all, const struct version *v, const struct atta
 	find_cold(mem, m, &found[EVAL], p.eval[1]);
 	all->mem->python = p;
 	__atomic_store_n(&all->mem->python.ready, 1, __ATOMIC_RELEASE);
-	__atomic_add_fetch(&all->mem->epoch, 1, __ATOMIC_SEQ_CST); /* makes threads read it */
+	__atomic_add_fetch(&all->mem->epoch, 1, __ATOMIC_SEQ_CST); /* a new epoch makes threads read
+								      the addresses */
 }
 
 static void note_unknown(struct modules *all, uint32_t hex, bool another, bool free_threaded)

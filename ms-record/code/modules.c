@@ -39,7 +39,7 @@ void modules_free(struct modules *m)
 {
 	attach_maps_free(&m->maps);
 	for (size_t i = 0; i < m->all.n; i++)
-		if (!m->all.v[i].same) /* else the first module of the file owns them */
+		if (!m->all.v[i].same) /* else both belong to the file's first module */
 			MS_FREE(m->all.v[i].path, m->all.v[i].name);
 	interpreter_free(m->interpreter);
 	MS_FREE(m->all.v, m->open.v, m->epochs.v, m->entries, m->attached, m->files.v,
@@ -344,7 +344,8 @@ static void note_closed(struct modules *all)
 }
 
 /* Adds modules for which the guest reused entries of closed ones. An incomplete entry has no load
- * stamp, or still has its predecessor's later close stamp. Returns whether any were added. */
+ * stamp, or one later than its close stamp, which is still its predecessor's. Returns whether any
+ * were added. */
 static bool take_again(struct modules *all)
 {
 	bool some = false;

@@ -39,7 +39,8 @@ static uint32_t fill(const struct ranges *all, struct mg_range *list, const stru
 	uint32_t n = 0;
 	for (size_t i = 0; i < r->n; i++) {
 		const struct ms_proc_map *m = &r->v[i].map;
-		bool framed = is_framed(all, m); /* code may be placed there at any time */
+		bool framed = is_framed(all, m); /* the virtual machine may place code there at any
+						    time */
 		uint64_t flags = framed ? MG_RANGE_CODE | MG_RANGE_FRAMED : flags_of(m);
 		if (!framed && (m->perms[0] != 'r' || (m->perms[1] != 'w' && m->perms[2] != 'x')))
 			continue;

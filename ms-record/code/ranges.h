@@ -19,11 +19,11 @@ struct ranges {
 	struct mg_range *list; /* two lists of `max` entries in shared memory; NULL = none */
 	uint32_t max;
 	int memfd;   /* descriptor of the shared memory */
-	uint64_t at; /* offset of `list` in it */
+	uint64_t at; /* offset of `list` in the shared memory */
 
 	bool read;        /* mappings were read at least once */
 	uint64_t free_at; /* ns: end of the pause after the last read */
-	/* range of run-time code that keeps frame pointers; number of attempts to find it */
+	/* range of run-time code that keeps frame pointers; number of searches for this range */
 	uint64_t framed_low, framed_high;
 	uint32_t framed_asked;
 };

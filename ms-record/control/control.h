@@ -29,7 +29,7 @@ struct standby_attach;
 
 struct attach_process {
 	struct attach *attach;
-	struct standby_attach *standby; /* if the process is on standby; NULL = it is not */
+	struct standby_attach *standby; /* NULL = the process is not on standby */
 	pid_t pid;
 	char *program;           /* path of its executable */
 	struct session *session; /* until the draining thread owns it */
@@ -75,11 +75,11 @@ struct control {
 	struct session_pids left;
 	uint64_t start_ns, end_ns, sample_ns, forwarded_ns, stopped_ns;
 	unsigned still;       /* number of /proc samples since the last change */
-	const char *stop_why; /* option or event that stopped the recording of the command */
+	const char *stop_why; /* name of the option or event that stopped the recording */
 	bool symbols_done, symbols_late;
 	bool attached; /* -p: launch.pid is not our child */
-	bool ended;    /* the command has ended; its children may still be recorded */
-	bool closing;  /* processes that keep running are no longer recorded */
+	bool ended;    /* the command has ended; its child processes may still be recorded */
+	bool closing;  /* the end has begun: processes that still run are no longer recorded */
 	bool showing;  /* the terminal shows the progress of the final scan */
 	bool stopped, over, abandoned, skip_symbols, no_snap;
 	unsigned symbols_failed;
@@ -111,7 +111,7 @@ void control_read_signals(struct control *c);
 /* Forwards pending signals to the command during start-up, when the recording cannot be stopped
  * yet: a second signal does not stop it either. */
 void control_hand_on_signals(struct control *c);
-/* Appends symbols to the traces that are kept. */
+/* Appends symbols to all traces that are kept. */
 void control_symbols(struct control *c);
 void control_free(struct control *c);
 
@@ -141,7 +141,7 @@ int multi_attach_prepare(struct control *c, struct ms_err *err);
 /* Patches the hooked functions' entries in each process, which starts its recording. 0, or -1 with
  * `err` set if none can be attached to. */
 int multi_attach_go(struct control *c, struct ms_err *err);
-/* Tells whether -p named a single process and it has called exec since multi_attach_look. */
+/* Tells whether -p named a single process that has called exec since multi_attach_look. */
 bool multi_attach_changed(const struct control *c);
 /* Detaches from all processes. */
 void multi_attach_detach(struct control *c);

@@ -162,7 +162,7 @@ static int move_old(struct files *f, struct ms_err *err)
 	if (fd >= 0) /* if opening is permitted */
 		held = hold(f, fd);
 	int rc = 0;
-	if (held == ANOTHERS) /* renaming would detach its FILE.d */
+	if (held == ANOTHERS) /* renaming would separate the file from its FILE.d */
 		rc = taken(f, err);
 	else if (held == OURS && !st.st_size && ms_dest_ours(&st))
 		unlinkat(folder, f->dest.name, 0);
@@ -309,7 +309,7 @@ void files_begin(struct files *f)
 	if (fd < 0)
 		return;
 	each_file(fd, remove_trace);
-	remove_ours(fd, "index"); /* last: only the index shows that the folder is a recording's */
+	remove_ours(fd, "index"); /* removed last: the folder is recognized by its index */
 	close(fd);
 	unlinkat(f->beside, basename(f->folder), AT_REMOVEDIR);
 }

@@ -65,7 +65,8 @@ static enum found try_pid(struct session *s, uint32_t pid)
 		return FOUND_NOT;
 	int pidfd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
 	s->process.signature =
-		process_signature(proc); /* first: if it maps our memory, its names are its own */
+		process_signature(proc); /* read first: once our memory is found mapped, the names
+					    are its own */
 	enum found r = has_memory(proc, s->pool->inode);
 	if (r == FOUND_NOT || pidfd < 0) {
 		close(proc);
@@ -166,7 +167,7 @@ static void begin(struct control *c, struct session *s)
 		s->out = output_new(-1, "/dev/null");
 		s->may_drop = true;
 	}
-	/* The next tick takes its first sample: many children have ended by then. */
+	/* No sample yet: many children end before the next tick, which takes it. */
 	if (r != FOUND)
 		s->process.signature = r == FOUND_NOT ? 0 : process_signature(s->process.folder);
 	/* Added before the draining thread has the session: the process may have ended already. */

@@ -155,7 +155,7 @@ void handshake_missed(struct control *c, const struct arrival *a, const char *wh
 {
 	images_missed(c, a->pid, a->parent, clock_mono(), a->exe,
 		      c->stopped || c->over ? "recording had stopped" : why);
-	if (a->old) { /* its successor is known */
+	if (a->old) { /* the image that replaces a->old is known */
 		free(a->old->exec.program);
 		a->old->exec.program = NULL;
 	}
@@ -174,7 +174,7 @@ static void missed_exec(struct control *c, const struct arrival *a, const char *
 static pid_t maker_of(pid_t pid, const struct mg_handshake *h)
 {
 	char task[48];
-	if ((pid_t)h->pid != pid) /* it is in a pid namespace of its own */
+	if ((pid_t)h->pid != pid) /* the process is in another pid namespace */
 		return h->tid == h->pid ? pid : 0;
 	snprintf(task, sizeof task, "/proc/%d/task/%u", (int)pid, h->tid);
 	return access(task, F_OK) ? 0 : (pid_t)h->tid;
@@ -233,8 +233,7 @@ static struct session *new_image(struct control *c, pid_t pid)
 
 static bool read_handshake(int fd, struct mg_handshake *h)
 {
-	struct timeval wait = {1, 0}; /* the guest may be delayed on a busy machine; it waits up to
-					 5 s */
+	struct timeval wait = {1, 0}; /* a busy machine may delay the guest */
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
 	return TEMP_FAILURE_RETRY(recv(fd, h, sizeof *h, 0)) == sizeof *h && h->magic == MG_MAGIC &&
 	       h->version == MG_LAYOUT_VERSION;

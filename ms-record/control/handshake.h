@@ -41,10 +41,10 @@ struct arrival {
 	char *name;          /* name to be shown; malloc'ed */
 	struct session *old; /* session of its previous image; NULL = none */
 	uint32_t parent;     /* parent image, as in struct session */
-	bool further;        /* its trace is in FILE.d, not FILE */
+	bool further;        /* the trace goes to FILE.d, not FILE */
 	bool wanted;
 	bool recordable; /* wanted, and nothing on our side prevents its recording */
-	bool let_go;     /* no longer traced once it is recorded */
+	bool let_go;     /* tracing of the process ends once it is recorded */
 };
 void handshake_look(struct control *c, pid_t pid, struct arrival *a);
 /* Returns the output for an arrival: FILE for the command's first image, else a trace in FILE.d.
@@ -53,6 +53,5 @@ struct output *handshake_trace(struct control *c, const struct arrival *a, struc
 /* Records that an arrival was wanted but is not recorded, and why. */
 void handshake_missed(struct control *c, const struct arrival *a, const char *why);
 
-/* Answers all guests that wait at the socket: their images are recorded, or their guests
- * disabled. */
+/* Answers all guests that wait at the socket: the image is recorded, or its guest is disabled. */
 void handshake_accept(struct control *c);

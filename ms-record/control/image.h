@@ -41,5 +41,5 @@ struct image {
 	dev_t dev; /* identity of the trace file; `ino` 0 = not a file that we made */
 	ino_t ino;
 	MS_ARRAY(struct module_file) files; /* files of its modules */
-	char *error;                        /* why the trace could not be written; NULL = it was */
+	char *error;                        /* why writing the trace failed; NULL = it did not */
 };

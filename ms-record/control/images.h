@@ -20,7 +20,7 @@ struct session;
  * and its first sample, and adds it to the control thread's sessions. `parent`: image + 1, 0 =
  * none. */
 void begin_image(struct control *c, struct session *s, uint32_t parent);
-/* Hands a session to the other threads; its process records already or is about to. */
+/* Hands a session, whose process records already or is about to, to the other threads. */
 void begin_draining(struct control *c, struct session *s);
 /* Maps the guest into the process examined through `a` and begins its session, which keeps `out`.
  * NULL with `err` set. */

@@ -58,7 +58,7 @@ struct below {
 	uint32_t parent; /* parent of the program, as in struct session */
 	pid_t pid;       /* process id; 0 = not known yet */
 	char *exe;
-	bool begun; /* its exec was seen (under the baton) */
+	bool begun; /* the program's exec was seen (under the baton) */
 };
 
 struct inject {
@@ -72,7 +72,7 @@ struct inject {
 	bool quit;                           /* under `lock`: no more requests are granted */
 	int event;                           /* wakes the control thread, which grants the baton */
 	MS_ARRAY(struct attach *) all;       /* further processes; control thread only */
-	pthread_mutex_t asking;              /* held from asking for the baton until its return */
+	pthread_mutex_t asking;              /* held while a thread asks for the baton and has it */
 	MS_ARRAY(struct below *) below;      /* control thread only */
 	struct below watched;                /* the traced command (--leak-check=yes) */
 };
@@ -211,7 +211,7 @@ static int prepare(struct control *c, const struct arrival *a, enum launch_way w
 	pid_t pid = a->pid;
 	if (way == LAUNCH_PRELOAD && check_library(c, pid, err))
 		return -1;
-	if (way == LAUNCH_PRELOAD) /* the reply to its handshake says whether it is recorded */
+	if (way == LAUNCH_PRELOAD) /* the handshake decides whether it is recorded */
 		return exec_env_change(pid, c->launch.guest, c->socket_name, err);
 	exec_env_change(pid, c->launch.guest, NULL, NULL); /* removes the library, if present */
 	if (way == LAUNCH_NOT || !a->recordable)
@@ -227,7 +227,7 @@ static void become(struct control *c, pid_t pid)
 	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)pid);
 	enum launch_way way = launch_way(exe, &why);
 	fork_children_accept(c);
-	if (!handshake_running_session(c, pid)) /* it may be a recorded forked child */
+	if (!handshake_running_session(c, pid)) /* the process may be a recorded forked child */
 		wake_settle(&c->drain.wake);
 	handshake_look(c, pid, &a);
 	sweep(c->inject, pid);
@@ -338,7 +338,7 @@ static bool arrive(struct below *b, pid_t pid, struct arrival *a)
 		return false;
 	handshake_look(c, pid, a);
 	if (a->old)
-		a->old->exec.announced = true; /* we list its successor */
+		a->old->exec.announced = true; /* the program that replaces a->old is listed here */
 	b->begun = true;
 	return true;
 }

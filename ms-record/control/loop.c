@@ -149,7 +149,7 @@ static void tell_resident(struct control *c)
 	bool busy = c->tell.first && c->tell.first->step == TELL_SCANNING;
 	if (!c->opt->session.resident || busy || !scanner_ask(c->scanner, "detach"))
 		return;
-	/* Meanwhile processes that begin are refused at once. */
+	/* Processes that start meanwhile are answered at once that recording has ended. */
 	while (!scanner_answer(c->scanner) && clock_mono() < until && !c->skip_symbols) {
 		struct pollfd p[] = {{c->signals, POLLIN, 0},
 				     {c->listener, POLLIN, 0},
@@ -231,7 +231,7 @@ void control_hand_on_signals(struct control *c)
 
 /* ---- time ---- */
 
-/* Notes which program the process has executed; it cannot be determined later. */
+/* Notes which program the process has executed, which is unknown later. */
 static void note_exec(struct session *s)
 {
 	char exe[32], path[PROCESS_EXE];
@@ -285,8 +285,8 @@ static void watch_exec(struct control *c, struct session *s)
 		watch_hidden(s);
 	if (!now || !s->process.signature || now == s->process.signature)
 		return;
-	if (!s->exec.ns && fork_children_keeps(s)) /* not an exec: it moved its arguments with
-						      PR_SET_MM */
+	if (!s->exec.ns && fork_children_keeps(s)) /* no exec: the process moved its arguments
+						      (PR_SET_MM) */
 		s->process.signature = now;
 	else if (!s->exec.ns)
 		note_exec(s);
@@ -630,7 +630,7 @@ void control_run(struct control *c)
 		turn(c, timeout_ms(c));
 	conclude(c);
 	if (c->sessions) {
-		/* A signal came while the output made no progress: abandon it as it is. */
+		/* A signal came while no output progressed: the output is abandoned. */
 		c->abandoned = true;
 		waitpid(c->launch.pid, NULL, 0);
 		return;

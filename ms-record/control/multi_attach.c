@@ -85,7 +85,7 @@ static int look_at(struct control *c, struct attach_process *p, struct ms_err *e
 	int rc = attach_look(&p->attach, p->pid, false, &c->opt->session.hooks, c->opt->proc_root,
 			     err);
 	p->program = ms_xstrdup(attach_program(p->attach));
-	ms_one_line(p->program); /* its path is shown, and used in the trace's name */
+	ms_one_line(p->program); /* the path is shown, and part of the trace's name */
 	return rc;
 }
 

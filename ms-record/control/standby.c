@@ -40,7 +40,7 @@ struct standby_image {
 	struct standby_image *next;
 	struct session *session;
 	int listener;
-	int client; /* connection of its recorder; -1 = not recorded */
+	int client; /* connection to the recorder; -1 = not recorded */
 	pid_t recorder;
 	uint32_t wakes;
 	bool over; /* its process has ended */
@@ -120,7 +120,7 @@ static struct standby_image *new_image(struct holder *h, pid_t pid)
 	remove_images(h, pid);
 	struct session *s =
 		session_new(&c->opt->session, NULL, NULL, pid, &c->buffer_used, true, -1, NULL);
-	if (!s) /* it runs unrecorded, as on standby */
+	if (!s) /* the program runs unrecorded, as on standby */
 		return NULL;
 	modules_read_maps(&s->modules);
 	modules_list_frames(&s->modules);
@@ -162,7 +162,7 @@ static void deny(int fd, const char *fmt, ...)
 	close(fd);
 }
 
-/* Drops the recorder if it closed the connection; it sends nothing further. */
+/* Drops the recorder if the connection was closed. A recorder sends nothing after its request. */
 static void check_client(struct standby_image *image)
 {
 	char text[64];
@@ -200,7 +200,7 @@ static void hand_over(struct standby_image *image, int fd, pid_t recorder)
 				   .wake = ++image->wakes,
 				   .shape = image->session->pool->shape};
 	list_hooks(image->session->hooks, a.hooks);
-	turn_off(image); /* it is off already, but the process may have changed its state */
+	turn_off(image); /* already off, unless the process changed its state */
 	image->client = fd;
 	image->recorder = recorder;
 	if (!packet_send(fd, &a, sizeof a, image->session->pool->memfd))

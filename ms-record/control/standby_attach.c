@@ -65,8 +65,7 @@ static int receive(struct standby_attach *w)
 {
 	struct standby_answer *a = &w->answer;
 	ssize_t n = packet_take(w->connection, a, sizeof *a, 0, &w->memfd);
-	if (n < 0 && errno == ECONNRESET) /* it closed the connection, but its answer can still be
-					     read */
+	if (n < 0 && errno == ECONNRESET) /* connection closed, but the answer can still be read */
 		n = packet_take(w->connection, a, sizeof *a, 0, &w->memfd);
 	return n == sizeof *a ? 0 : -1;
 }
@@ -183,7 +182,8 @@ static int take_hooks(struct session *s, struct standby_attach *w, struct ms_err
 	return 0;
 }
 
-/* Creates the session of the process and begins its image, like a handshake. */
+/* Creates the session of a process on standby and begins its image, as the handshake does for a
+ * guest. */
 int standby_attach_prepare(struct control *c, struct standby_attach *w, pid_t pid,
 			   struct ms_err *err)
 {

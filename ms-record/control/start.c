@@ -50,7 +50,7 @@ static int start_threads(struct control *c, struct ms_err *err)
 	    drain_start(&c->drain, &c->writer, c->tell.event) ||
 	    !(c->scanner = scanner_start(&c->opt->scan, &c->drain.wake, c->tell.event)))
 		return ms_err_sys(err, "cannot start a thread");
-	/* Opened last, as no thread needs it: no descriptor may be left. */
+	/* Opened last, as no thread needs this descriptor: there may be none left. */
 	c->child = (int)syscall(SYS_pidfd_open, c->launch.pid, 0);
 	return 0;
 }

@@ -202,7 +202,7 @@ int tell_ask(const char *file, const char *verb, struct ms_err *err)
 {
 	bool again = true;
 	int rc = -1;
-	/* A rewritten file gets its listener a moment later. */
+	/* After a trace was rewritten, its socket appears a moment later: try again. */
 	for (int i = 0; i < TRIES && again; i++) {
 		if (i)
 			usleep(TRY_US);

@@ -64,7 +64,7 @@ struct tell {
 	int epoll; /* descriptor that the control thread polls; -1 = none */
 	int listener, event;
 	struct tell_job *first; /* jobs in progress; others wait, except scans */
-	unsigned open;          /* connections that have sent no request yet */
+	unsigned open;          /* number of connections that have sent no request yet */
 };
 
 /* Creates the descriptors, but no socket yet. 0, or -1 with errno set. */
@@ -75,6 +75,6 @@ int tell_start(struct tell *t);
 void tell_listen(struct tell *t, int fd, const char *path, const uint8_t session[TELL_SESSION]);
 /* Receives requests and continues those in progress. Never waits. */
 void tell_turn(struct control *c);
-/* Answers those who requested a stop: the traces are finished. */
+/* Answers all requests to stop, once the traces are finished. */
 void tell_over(struct control *c);
 void tell_free(struct tell *t);

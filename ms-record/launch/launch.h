@@ -55,7 +55,7 @@ int launch_fork(struct launch *l, const struct launch_options *o, struct ms_err 
 /* Lets the child exec and waits for the result. 0, or -1 with `err` and l->status set (the child is
  * reaped). */
 int launch_go(struct launch *l, struct ms_err *err);
-/* Perform the two steps of launch_go: launch_release lets the child exec (false = the child has
+/* Performs one of the two steps of launch_go: launch_release lets the child exec (false = it has
  * ended), launch_answer waits for the result. 0, or -1 as for launch_go. */
 bool launch_release(struct launch *l);
 int launch_answer(struct launch *l, bool let, struct ms_err *err);

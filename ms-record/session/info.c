@@ -171,7 +171,7 @@ void info_names(struct session *s, const struct identity *parent)
 	}
 	if (parent && is_other(s))
 		forget_names(w);
-	/* A process that wrote its state over its arguments left zeros behind it. */
+	/* A process that overwrote its arguments with a status text left zeros behind the text. */
 	while (parent && w->args_bytes > 1 && !w->args[w->args_bytes - 2])
 		w->args_bytes--;
 	struct ms_proc_stat stat;

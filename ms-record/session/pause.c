@@ -88,7 +88,7 @@ static void end(struct session *s, uint64_t ns)
 	s->pause.since_ns = ns;
 }
 
-/* Handles a change of the pause; `was`: the session was paused before it. */
+/* Handles a change of one pause flag; `was`: the session was paused before the change. */
 static void update(struct session *s, bool was, uint64_t ns)
 {
 	bool is = pause_on(&s->pause);

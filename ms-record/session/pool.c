@@ -35,7 +35,7 @@
 #define SLOT_RANGES 2048u
 #define READY_FIRST 2u /* each takes two pages */
 #define ATTACHED_READY_FIRST 16u
-/* Sizes for an attached process: its threads never wait for space, so it gets more. */
+/* Sizes for an attached process, whose threads never wait for space: larger rings. */
 #define ATTACHED_RINGS 512u
 #define ATTACHED_LAP (2u << 20)
 #define ATTACHED_SLOTS 64u
@@ -380,7 +380,7 @@ void pool_seal(struct pool *p, struct session *s)
 	p->opt = s->opt;
 	p->writer = s->writer;
 	p->buffer_used = s->buffer_used;
-	if (p->writer && !p->standby) /* a child that forks at once should not have to wait */
+	if (p->writer && !p->standby) /* children that fork at once should not have to wait */
 		keep_ready(p);
 }
 

@@ -26,8 +26,8 @@ struct writer;
 #define POOL_RANGES 16384u /* most mappings in a list */
 #define POOL_EXITED_PARENTS 32u
 #define POOL_FIRST_RINGS 2u              /* rings that a child finds ready; see pool_first_rings */
-#define POOL_FEW_RINGS 4u                /* rings that begin with a larger lap */
-#define POOL_FEW_LAP (65536u - MG_SLACK) /* size of that lap in bytes */
+#define POOL_FEW_RINGS 4u                /* number of rings that begin with a larger lap */
+#define POOL_FEW_LAP (65536u - MG_SLACK) /* bytes of that larger lap */
 #define POOL_ATTACHED_LAP (512u << 10)   /* bytes of a child's ring if threads never wait */
 
 /* Describes where the parts of a session are, in bytes from its start. */

@@ -93,7 +93,7 @@ static void read_rollup(struct sampler *p, struct ms_proc_sample *f, bool often,
 	if (!ok)
 		return;
 	f->exact = true;
-	f->rss = m.rss; /* read together with its parts, as the process may grow meanwhile */
+	f->rss = m.rss; /* taken together with PSS and the other parts, as the process may grow */
 	f->pss = m.pss;
 	f->private = m.private_clean + m.private_dirty;
 	f->swap = m.swap;
@@ -184,7 +184,7 @@ bool samples_take(struct session *s, bool last)
 	if (f.vsz)
 		read_rollup(s->sampler, &f, moved && !s->opt->sample_bytes, last);
 	if (!f.vsz && !(last && f.counted))
-		return moved; /* a zombie: its memory is freed, its times are final */
+		return moved; /* a zombie: its memory is freed, its CPU times are final */
 	put(s, &f, f.exact);
 	if (f.vsz)
 		keep_point(s->sampler, f.ns, f.rss);

@@ -99,11 +99,12 @@ struct reader {
 	uint32_t stalls;              /* number of stalls when last read */
 	uint64_t tail, offset;        /* bytes read so far; read offset in the window */
 	uint64_t last;                /* the last stamp read */
-	uint64_t quiet_ns;            /* time when it last had data or was checked */
-	uint64_t pending, pending_ns; /* last pending stamp; time when it was read */
+	uint64_t quiet_ns;            /* time when the ring last had data or was checked */
+	uint64_t pending, pending_ns; /* last pending stamp read from the ring; time of the read */
 	uint64_t pending_look_ns;     /* time of the next check of the pending stamp */
-	uint64_t pending_held_ns;     /* time for which its running thread has kept it pending */
-	uint64_t pending_cpu;         /* CPU time of that thread at the last check */
+	uint64_t pending_held_ns;     /* time for which the running thread has kept the stamp
+					 pending */
+	uint64_t pending_cpu;         /* CPU time of the thread at the last check */
 	struct item *items;           /* sorted; [first, count) are not merged yet */
 	size_t first, count, room;
 
@@ -137,20 +138,20 @@ struct reader {
 		bool found, inherited, backing, preexisting;
 	} released[RELEASED];
 	uint32_t releases;
-	bool remapped; /* the mapping that the current mremap removes or duplicates is known */
+	bool remapped; /* the mapping that the current mremap moves or duplicates is known */
 
-	uint64_t lost, waited, verified, mismatched, passed; /* last values of its counters */
+	uint64_t lost, waited, verified, mismatched, passed; /* last counter values */
 };
 
 /* ---- threads ---- */
 
 struct thread {
 	uint32_t tid, outer; /* ids in its pid namespace and in ours (0 = not found yet) */
-	uint32_t missed;     /* number of thread lists that lacked it */
+	uint32_t missed;     /* number of thread lists without this thread */
 	uint64_t missed_ns;  /* time of the last such list */
 	char name[16];
 	uint64_t start_ns, end_ns;
-	uint64_t last_number; /* number of its last allocation; UINT64_MAX = none */
+	uint64_t last_number; /* number of the thread's last allocation; UINT64_MAX = none */
 	uint64_t look_ns, look_after;
 	uint64_t lost, waited;
 	bool gone, dirty;
@@ -211,7 +212,7 @@ struct rings {
 struct open_block {
 	struct batch *batch;
 	uint32_t frames_sent, nodes_sent;
-	uint64_t since; /* time of its first event, ns */
+	uint64_t since; /* time of the block's first event, ns */
 	size_t events;  /* events of the block handed over so far */
 	size_t left;    /* events that still fit into the batch; 0 = call session_room */
 };
@@ -238,10 +239,10 @@ struct image_end {
 	int status; /* status from waitpid, -1 = unknown */
 	char *successor;
 	uint64_t ns;
-	uint64_t replaced_ns; /* start of the image that followed by exec; 0 = none */
+	uint64_t replaced_ns; /* start of the next image of the process; 0 = none */
 	uint64_t images_kept, images_trivial, images_missed; /* for the launched image */
 	const struct session_pids *left;                     /* by a command; or NULL */
-	bool goes_on;                                        /* its own process keeps running */
+	bool goes_on;                                        /* the image's process keeps running */
 };
 
 struct session {
@@ -259,12 +260,12 @@ struct session {
 	struct identity *who;
 	struct identity *parent_who; /* identity of a forked child's parent, or NULL */
 
-	bool forked; /* it began with a fork */
+	bool forked; /* the session began with a fork */
 	struct fork_origin fork;
-	bool standby;      /* it was on standby before this recording */
-	bool known;        /* its process was found, or has ended: see fork_children.c */
-	bool settled;      /* draining thread only: it can be drained */
-	bool may_drop;     /* deleted if trivial; nothing is written while it is trivial */
+	bool standby;      /* the process was on standby before this recording */
+	bool known;        /* the process was found, or has ended: see fork_children.c */
+	bool settled;      /* draining thread only: the session can be drained */
+	bool may_drop;     /* the trace is not written while it is trivial */
 	int kept_for_sure; /* atomic: it is not trivial */
 	int grown;         /* atomic: the events merged so far are not trivial */
 
@@ -306,7 +307,7 @@ struct session {
 	struct queued_records queued;
 	int ending;     /* atomic: enum session_end, set once by the control thread */
 	int finished;   /* atomic: the draining thread has finished with it */
-	bool unwatched; /* its end cannot be noticed in time for a scan */
+	bool unwatched; /* the end of the process cannot be noticed in time for a scan */
 	struct exec_seen exec;
 	struct image_end end;
 

@@ -51,8 +51,8 @@ static void use_memory(struct session *s, const struct extents *e, uint64_t at)
 static void fill_header(struct session *s)
 {
 	bool tsc = cpu_counter_usable();
-	uint64_t hz = clock_tsc_hz(); /* the guest measures its waits with it, however events are
-					 ordered */
+	uint64_t hz = clock_tsc_hz(); /* the guest measures its waits in this unit, whatever orders
+					 events */
 	struct mg_session *m = s->mem;
 	m->magic = MG_MAGIC;
 	m->version = MG_LAYOUT_VERSION;

@@ -16,7 +16,7 @@
 #define FIRST_LOOK_NS UINT64_C(5000000)
 #define LAST_LOOK_NS UINT64_C(1000000000)
 #define LOOKS_NS UINT64_C(1000000) /* longest run of checks in one call */
-#define LOOKS_SHARE 8u             /* pause after it, in durations of the run */
+#define LOOKS_SHARE 8u             /* pause after a run, in multiples of its duration */
 
 static void read_name(struct session *s, struct thread *t)
 {
