@@ -309,8 +309,8 @@ static bool has_ended(pid_t pid)
 	return !waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) && is_end(&info);
 }
 
-/* Reaps orphans, which we inherit as a container's first process, except recorded processes whose
- * end was not seen yet and the command. */
+/* Reaps the orphans inherited by a container's first process, except for the command and for
+ * recorded processes whose end was not seen yet. */
 static void reap_orphans(struct control *c)
 {
 	size_t n = 0;
@@ -493,9 +493,9 @@ static void note_end(struct control *c)
 			control_end(c, s, SESSION_EXITED, c->status);
 }
 
-/* Tells whether the recording of a command, with --wait=all of all its children too, has ended. A
- * process that maps our memory but has recorded nothing yet counts as running. GRACE_NS allows for
- * a process that is just being started. */
+/* Tells whether the recording of a command (with --wait=all of its children too) has ended. A
+ * process that maps our memory counts as running even before it records anything. GRACE_NS allows
+ * for a process that is just being started. */
 static bool command_over(struct control *c)
 {
 	if (!c->ended && !has_ended(c->launch.pid))

@@ -37,8 +37,8 @@ static void select_first(struct control *c)
 	c->launch.program = p->program;
 }
 
-/* Marks a process as refused. An error that does not begin with "cannot" is only a reason, to which
- * the process is added. */
+/* Marks a process as refused. An error that does not begin with "cannot" gives only a reason, so a
+ * message with the process's number is made from it. */
 static void refuse(struct control *c, struct attach_process *p, const struct ms_err *why)
 {
 	struct refusal *r = MS_PUSH(&c->multi_attach.refused);

@@ -33,11 +33,13 @@ static inline bool pause_on(const struct pause *p)
 void pause_init(struct session *s, struct run *run);
 /* Sets a forked child's session to the state in which its parent image was at the fork. */
 void pause_adopt(struct session *s, struct run *run);
-/* Sets the session to the run's current state (draining thread, like the functions below). */
+/* Sets the session to the run's current state, at the latest in the next round (draining
+ * thread). */
 void pause_look(struct session *s);
-/* Starts recording if the program's mark `name` at `ns` is the start mark. */
+/* Starts recording if the program's mark `name` at `ns` is the start mark (draining thread). */
 void pause_mark(struct session *s, const char *name, uint64_t ns);
-/* Handles the program's pause or resume number `change` at `ns`: odd = it paused. */
+/* Handles the program's pause or resume number `change` at `ns`: odd = it paused (draining
+ * thread). */
 void pause_user(struct session *s, uint64_t change, uint64_t ns);
-/* Ends a pause that lasts until the end of the session. */
+/* Ends a pause that lasts until the end of the session (draining thread). */
 void pause_finish(struct session *s);
