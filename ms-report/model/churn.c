@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_CALLS = 1000 }; /* of fewer all are freed within some */
-enum { LEAST_PART = 20 };    /* of all calls: less is no answer */
+enum { LEAST_CALLS = 1000 }; /* fewer calls: the blocks of all are freed within few allocations */
+enum { LEAST_PART = 20 };    /* fewest blocks freed soon, as a fraction (1/20) of all calls */
 
-/* All sites of one function and line. */
+/* Holds the sums of all sites of one function and line. */
 struct line {
-	uint32_t frame, largest; /* indices: one of its frames; its site with the most calls */
+	uint32_t frame, largest; /* indices: a frame of this line; the site with the most calls */
 	uint64_t calls, soon;
 	size_t sites;
 };
@@ -24,7 +24,7 @@ struct lines {
 	const struct model *m;
 	MS_ARRAY(struct line) v;
 	struct ms_lookup lookup;
-	uint32_t *of_frame; /* number of its line, from 1; 0 = not yet known */
+	uint32_t *of_frame; /* by frame: number of its line, from 1; 0 = not yet known */
 };
 
 static bool same(const char *a, const char *b)
@@ -32,7 +32,8 @@ static bool same(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* Frames of several processes are one line, if it has a name. */
+/* Tells whether two frames are of one function and line. Frames of different processes may be, if
+ * the function has a name. */
 static bool is_line(const struct frame *f, const struct frame *g)
 {
 	return f->function && g->function && f->line == g->line &&

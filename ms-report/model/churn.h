@@ -5,7 +5,7 @@
 
 #include "lists.h"
 
-/* METRIC_CHURN with one row: the sum of all sites of one function and line, of whose blocks half or
- * more were freed soon, and which has the most of these. Empty where they are less than a twentieth
- * of all calls, or not known. */
+/* Returns a list with METRIC_CHURN and one row: the sum of all sites of one function and line at
+ * least half of whose blocks were freed soon, namely the line with the most such blocks. Empty if
+ * these are less than a twentieth of all calls, or not known. */
 struct list churn_list(struct model *m);

@@ -12,7 +12,7 @@ static size_t span_at(uint64_t time_ns, uint64_t whole, size_t n)
 	return i < n ? i : n - 1;
 }
 
-/* One process's points, in order of time, added to the spans. */
+/* Adds one process's `count` points, in order of time, to the `n` spans. */
 static void add_points(struct span *s, size_t n, const struct point *p, size_t count,
 		       uint64_t whole)
 {
@@ -43,7 +43,7 @@ static void add_points(struct span *s, size_t n, const struct point *p, size_t c
 		s[i].live_last = figure_add(s[i].live_last, live);
 		s[i].blocks_last = figure_add(s[i].blocks_last, blocks);
 		s[i].mapped = figure_add(s[i].mapped, mapped);
-		/* wider than it need be for several processes together */
+		/* with several processes, wider than necessary */
 		for (int k = 0; k < 2; k++)
 			s[i].live_limits[k] = figure_add(s[i].live_limits[k], limits[k]);
 		s[i].estimated |= i && s[i - 1].estimated;
@@ -67,8 +67,8 @@ static void add_samples(struct span *s, size_t n, const struct sample *p, size_t
 	}
 }
 
-/* Sets the figures of spans that were dropped or not asked for to UNKNOWN, except for their
- * samples of RSS. */
+/* Sets the figures of spans whose events were dropped or not selected to UNKNOWN, except for RSS
+ * samples. */
 static void forget_unknown(const struct model *m, struct span *s, size_t n)
 {
 	uint64_t from = m->from_ns == UNKNOWN ? 0 : m->from_ns;
@@ -82,8 +82,9 @@ static void forget_unknown(const struct model *m, struct span *s, size_t n)
 					UNKNOWN;
 }
 
-/* An image was over when the next began, though its last events may have later times: where stamps
- * are counted, what came since the recorder last looked is spread up to when it looks again. */
+/* Returns `time_ns`, or the start of the process's next image (exec) if that is earlier. Where
+ * stamps are counted, the times between two looks of the recorder are interpolated, so that an
+ * image's last events may seem to come after its end. */
 static uint64_t within(const struct model *m, uint32_t process, uint64_t time_ns)
 {
 	uint32_t became = m->processes.v[process].became;
@@ -91,9 +92,9 @@ static uint64_t within(const struct model *m, uint32_t process, uint64_t time_ns
 	return time_ns < end ? time_ns : end;
 }
 
-/* Copies the elements of process `p` and of the images that it became by exec, in order of time:
- * what one of them held was gone when the next began, so they are one curve. `next` leads through
- * an array that is sorted by process. */
+/* Copies the elements of process `p` and of the images that it became by exec, in order of time, as
+ * one curve: an image's memory is gone when the next image begins. `next` holds each process's
+ * first index in an array sorted by process. */
 #define CHAIN(m, a, next, p, to, count)                                                            \
 	for (uint32_t q = p; q != NONE; q = (m)->processes.v[q].became)                            \
 		for (size_t i = (next)[q]; i < (a).n && (a).v[i].process == q; i++, (count)++) {   \
@@ -101,7 +102,8 @@ static uint64_t within(const struct model *m, uint32_t process, uint64_t time_ns
 			(to)[count].time_ns = within(m, q, (to)[count].time_ns);                   \
 		}
 
-/* Fills `next` with the index of each process's first element in `a`, sorted by process. */
+/* Fills `next` with the index of each process's first element in `a`, which is sorted by
+ * process. */
 #define BEGINS(a, next)                                                                            \
 	for (size_t i = (a).n; i-- > 0;)                                                           \
 	(next)[(a).v[i].process] = i

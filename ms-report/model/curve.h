@@ -5,19 +5,20 @@
 
 #include "libcommon/model/model.h"
 
-/* A span of the run, [from, to), all processes together. */
+/* Describes a span of the run, [from_ns, to_ns): the sum over all processes. */
 struct span {
 	uint64_t from_ns, to_ns;
 	uint64_t live_min, live_max, live_last,
-		blocks_last; /* a process without a point in the span counts with its last one */
+		blocks_last; /* a process without a point here counts with its last earlier one */
 	uint64_t
-		rss; /* largest sample; the one before if there is none; UNKNOWN before the first */
+		rss; /* largest sample; the last earlier one if there is none; UNKNOWN before any */
 	uint64_t allocations, frees, allocated_bytes; /* in the span */
-	uint64_t live_limits[2];                      /* of live_last, an estimate */
-	uint64_t mapped;                              /* at its end; UNKNOWN = not recorded */
+	uint64_t live_limits[2];                      /* lower, upper limit of live_last */
+	uint64_t mapped;                              /* bytes at the end of the span; UNKNOWN =
+							 not recorded */
 	bool estimated;                               /* live_limits is set */
 };
 
-/* Cuts the run into `n` spans of equal length (fewer when it is shorter than n points), in the
- * model's arena; returns how many. 0 = no timeline. */
+/* Divides the run into `n` spans of equal length, in the model's arena; returns `n`. 0 = there is
+ * no timeline. */
 size_t curve_make(struct model *m, size_t n, struct span **out);

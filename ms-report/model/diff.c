@@ -167,7 +167,7 @@ static void read_range(struct reader *r)
 						: NULL;
 	int f = figure ? diff_figure_named(figure, strlen(figure)) : DIFF_FIGURES;
 	if (x && figure && strcmp(figure, "max_live_bytes") == 0) {
-		r->col += 4; /* what it was in each run */
+		r->col += 4; /* skips the total in each run */
 		x->over = number(r);
 		r->m->diff->peak_moved |= x->over != DELTA_UNKNOWN;
 	}
@@ -216,7 +216,7 @@ static int64_t known(int64_t v)
 	return v == DELTA_UNKNOWN ? 0 : v;
 }
 
-/* Lists the figures that make a change, see ms-diff(1). */
+/* Lists the figures whose change makes a site count as changed, see ms-diff(1). */
 static const enum diff_figure counted[] = {DIFF_LIVE, DIFF_PEAK, DIFF_ALLOCATIONS, DIFF_ALLOCATED};
 
 bool diff_grew(const struct diff *d, const struct diff_row *x)

@@ -12,14 +12,15 @@ struct diff_row {
 	enum diff_kind kind;
 	bool significant;
 	const char *matched, *evidence, *figures; /* NULL = none */
-	unsigned changed;                         /* bits by figure: `figures` names it */
+	unsigned changed;                         /* bit set of figures, named in `figures` */
 	bool weak;
 	uint64_t sites, old_sites, old_site;
-	double share; /* of the run's total: the change that counts most, negative = less */
+	double share; /* largest change that counts, as a share of the run's total; negative = a
+			 decrease */
 	int64_t old[DIFF_FIGURES], new[DIFF_FIGURES], delta[DIFF_FIGURES];
 	int64_t over; /* where the peaks are of different phases: how far the peak is beyond what
 			 the other run's sites ever held; else DELTA_UNKNOWN */
-	struct limits (*ranges)[3]; /* old, new, delta by figure; NULL = nothing to say */
+	struct limits (*ranges)[3]; /* old, new, delta of each figure; NULL = no ranges */
 };
 
 struct diff_total {
@@ -35,15 +36,15 @@ struct diff_run {
 	uint64_t started_ns, events_lost, sampled_bytes;
 };
 
-/* Sums over the rows of a kind, the figures that the kind is about: of new ones the new, of gone
- * ones the old, of the others the changes (of shrunk ones as they are, negative). */
+/* Holds sums over the rows of one kind: the new values of new rows, the old values of gone rows,
+ * else the changes (negative for shrunk rows). */
 struct diff_sum {
 	uint64_t sites, significant;
 	int64_t figures[DIFF_FIGURES];
 };
 
-/* Rows in the order of people's interest: `significant` of them, the first, are more than noise; of
- * those that changed, but not by more, `noise` are the changes. */
+/* Holds rows, the most relevant first: the first `significant` rows changed by more than noise;
+ * `noise` sums up the rows that changed within noise. */
 struct diff_rows {
 	const struct diff_row *v;
 	size_t n, significant;
@@ -54,43 +55,44 @@ struct diff {
 	const char *old, *new, *old_point, *new_point, *per; /* per: NULL = not asked */
 	const char *history; /* options that chose the old runs of a dataset, or NULL */
 	uint64_t old_runs, new_runs, old_operations, new_operations;
-	const char *nameless[2]; /* old, new: modules that have symbols on the other side only, or
+	const char *nameless[2]; /* modules without symbols here, but with on the other side, or
 				    NULL */
 	bool old_missing, same_program;
-	bool peak_moved; /* to another phase: rows have `over` */
+	bool peak_moved; /* the peaks are in different phases, and rows have `over` */
 	MS_ARRAY(struct diff_row)
-	rows; /* significant growth first, then what shrank so, then the others */
+	rows; /* significant growth first, then significant decreases, then the others */
 	MS_ARRAY(struct diff_total) totals;
 	MS_ARRAY(struct diff_run) runs;
-	size_t significant; /* rows that are so; they come first */
-	const char **known; /* by site: the verdict that the old runs have on its place, so that its
-			       own is no finding of the comparison; "unknown" = nobody looked
-			       there; NULL = none */
+	size_t significant; /* number of significant rows; they come first */
+	const char **known; /* by site: the old runs' verdict on it, if it is not a new finding;
+			       "unknown" = the old runs were not scanned; NULL = none */
 	struct diff_sum kinds[DIFF_KINDS];
-	struct diff_sum renamed, noise; /* rows matched by other names; changed, but not by more
-					   than noise: then `figures` are changes */
-	unsigned level;                 /* bits by figure: changes of all rows add up to 0 */
+	struct diff_sum renamed, noise; /* rows matched by other names; rows that changed within
+					   noise, whose `figures` are changes */
+	unsigned level;                 /* bit set of figures whose changes add up to 0 over all
+					   rows */
 	uint64_t hidden_sites;
 	int64_t hidden_delta[DIFF_FIGURES];
-	struct diff_rows folded; /* of diff_shown */
+	struct diff_rows folded; /* made by diff_shown */
 };
 
-/* Reads the comparison into m->diff, after the model was loaded; nothing when there is none. 0, or -1
- * with `err` set; diff_free in both cases, before model_free. */
+/* Reads the comparison into m->diff once the model is loaded; without one, does nothing. Returns 0,
+ * or -1 with `err` set. Call diff_free in both cases, before model_free. */
 int diff_read(struct model *m, struct ms_err *err);
 void diff_free(struct model *m);
 
 void diff_sort(struct diff_row *v, size_t n);
 void diff_sum_add(struct diff_sum *s, const struct diff_row *x, const int64_t *figures);
 
-/* The rows for people; `folded`: those of sites that differ only in the rounds of a recursion (recursion.h)
- * are one, with the sums of all. Lives as long as the model. */
+/* Returns the rows to show. `folded`: sites that differ only in the rounds of a recursion
+ * (recursion.h) are one row with their sums. The result lives as long as the model. */
 struct diff_rows diff_shown(struct model *m, bool folded);
-/* Lists what is unreachable at the end of the new runs at places where the old ones lost nothing,
- * by its roots; an empty list when all of it is among the first `n` of `rows`. */
+/* Lists memory that is unreachable at the end of the new runs, at sites that leaked nothing in
+ * the old runs, by the sites of its roots. Empty if the first `n` of `rows` include all of these
+ * sites. */
 struct list diff_newly_lost(struct model *m, const struct diff_rows *rows, size_t n, size_t limit);
 
-/* Did what that place holds change by more than noise? What it allocated? */
+/* Tell whether a row's live or peak figures, or what it allocated, changed by more than noise. */
 static inline bool diff_held(const struct diff_row *x)
 {
 	return x->changed & (1U << DIFF_LIVE | 1U << DIFF_PEAK);
@@ -99,20 +101,20 @@ static inline bool diff_churned(const struct diff_row *x)
 {
 	return x->changed & (1U << DIFF_ALLOCATIONS | 1U << DIFF_ALLOCATED);
 }
-/* Tells whether a place got more, by more than noise, of a figure that makes a change. A figure
- * whose changes over all rows add up to 0 does not count. */
+/* Tells whether a figure of the row that counts as a change grew by more than noise. Figures whose
+ * changes over all rows add up to 0 do not count. */
 bool diff_grew(const struct diff *d, const struct diff_row *x);
 
-/* The change of a figure that a place is to blame for. */
+/* Returns by how much a row changed the run's figure. */
 static inline int64_t diff_blame(const struct diff_row *x, enum diff_figure f)
 {
 	return f == DIFF_PEAK && x->over != DELTA_UNKNOWN ? x->over : x->delta[f];
 }
 
-/* Did the run as a whole, in these figures? */
+/* Tells whether the run's total of a figure that counts changed by more than noise. */
 bool diff_changed(const struct diff *d);
 
-/* The total of that name, or NULL. */
+/* Returns the total of a figure by its name, or NULL. */
 const struct diff_total *diff_total(const struct diff *d, const char *figure);
-/* The first run that has no end or is damaged, or NULL. */
+/* Returns the first run whose trace has no end or is damaged, or NULL. */
 const struct diff_run *diff_cut_run(const struct model *m);

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A row that stands for several keeps a change as more than noise if at least so much of the largest
- * one is left: what moved to another round is no change. And though each of them is small, together
- * they are more than noise if they are so much of a change of the whole run that is. */
+/* Sets the fraction that keeps a folded row significant: its change must be at least this part of
+ * the largest single change, since a move between rounds is no change. Small changes together also
+ * count if they are at least this part of a significant change of the whole run. */
 static const double LEFT = .5;
 
 static int64_t known(int64_t v)
@@ -25,7 +25,7 @@ static int64_t known(int64_t v)
 struct group {
 	struct diff_row row;
 	size_t rows;
-	int64_t largest[DIFF_FIGURES]; /* of the changes that are more than noise */
+	int64_t largest[DIFF_FIGURES]; /* largest of the significant changes, by figure */
 };
 
 static void add_figures(int64_t *to, const int64_t *v)
@@ -70,7 +70,7 @@ static bool all_zero(const int64_t *v)
 	return true;
 }
 
-/* Is the row most of what the whole run changed by? */
+/* Tells whether a row's change of a figure is most of a significant change of the whole run. */
 static bool is_most(const struct diff *d, const struct diff_row *r, int f)
 {
 	const struct diff_total *t = diff_total(d, diff_figure_names[f]);
@@ -149,7 +149,8 @@ struct diff_rows diff_shown(struct model *m, bool folded)
 		      : (struct diff_rows){d->rows.v, d->rows.n, d->significant, d->noise};
 }
 
-/* Is it lost, and was nothing of its place in the old runs, as far as they know? */
+/* Tells whether a site has unreachable blocks now, but had none in the old runs, as far as these
+ * were scanned. */
 static bool newly_lost(const struct model *m, const struct site *s)
 {
 	const char *before = m->diff->known[s - m->sites.v];

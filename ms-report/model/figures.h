@@ -5,12 +5,12 @@
 
 #include "libcommon/model/totals.h"
 
-/* In struct site. */
+/* Lists the figures that are members of struct site. */
 extern const struct figure site_figures[];
 extern const size_t site_figure_count;
 
-/* Lists the figures that are told of a site, of all sites and of what filters hide, as of the
- * moment of --at. The first TOLD_ESTIMATES are estimates in a sampled recording. */
+/* Lists the figures that are shown for a site, for all sites and for hidden sites, at the moment of
+ * --at. The first TOLD_ESTIMATES are estimates in a sampled recording. */
 enum told {
 	TOLD_LIVE,
 	TOLD_LIVE_BLOCKS,
@@ -36,10 +36,10 @@ enum told {
 };
 struct told_figure {
 	const char *name;
-	enum est_figure est; /* EST_COUNT = it is no estimate */
-	size_t in[3];        /* offsets by enum told_of */
+	enum est_figure est; /* EST_COUNT = exact even when sampled */
+	size_t in[3];        /* offset in each struct of enum told_of */
 };
 extern const struct told_figure told[TOLD_COUNT];
-/* That of a struct site, of all in a struct model, of a struct hidden. */
+/* Lists the structs with figures: struct site, struct model (all sites), struct hidden. */
 enum told_of { TOLD_OF_SITE, TOLD_OF_ALL, TOLD_OF_HIDDEN };
 uint64_t told_value(enum told f, enum told_of of, const void *what);

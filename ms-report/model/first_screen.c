@@ -11,26 +11,28 @@
 
 /* Sets the thresholds by which sites that only grew are found and listed, mostly in runs that are
  * too short for a trend. */
-enum { KEPT_BLOCKS = 16 };           /* fewer say nothing */
-static const double FIRST_AT = .5;   /* part of the time by which it had begun, */
-static const double LAST_AT = .9;    /* and up to which it went on */
-static const double BUSY = .99;      /* of its allocations are what is called the time */
-static const double KEPT = .9;       /* of its blocks were live at a time */
-static const double PART = .1;       /* of the peak: less is no answer */
-static const double AT_PEAK = .9;    /* of what grew was there at the peak: that is its moment */
-static const double GIVEN_BACK = .5; /* of its blocks, and not all: that is no freeing at exit */
-static const double STILL = .25; /* of what they hold, by which the heap rose in the second half */
+enum { KEPT_BLOCKS = 16 };           /* fewer blocks are too few to judge */
+static const double FIRST_AT = .5;   /* latest first allocation, as a part of the busy time */
+static const double LAST_AT = .9;    /* earliest last allocation, as a part of the busy time */
+static const double BUSY = .99;      /* part of all allocations that ends the busy time */
+static const double KEPT = .9;       /* part of the site's blocks that were live at once */
+static const double PART = .1;       /* least part of the peak that is worth a list */
+static const double AT_PEAK = .9;    /* least part of the growth at the peak for it to be listed */
+static const double GIVEN_BACK = .5; /* part of its blocks; a site that freed more does not grow */
+static const double STILL = .25;     /* least rise of the heap in the second half, as a part of the
+				    growth */
 
-/* When churn is what is wrong: so many times the peak were allocated by one site. */
-static const double CHURN_TIMES = 5, CHURN_RISING = 50; /* the latter while the heap rises: */
-static const double RISING = .25; /* by so much of the peak in the second half of the time */
+/* Set how many times the peak one site must have allocated to be the main problem. */
+static const double CHURN_TIMES = 5, CHURN_RISING = 50; /* the second one if the heap rises */
+static const double RISING = .25; /* least rise in the second half, as a part of the peak */
 
-/* While it is recorded: the peak, of the sites that are live, is no more than this. */
+/* Limits the peak, as a multiple of what is live now: up to this it is not shown in a running
+ * process. */
 static const double LIKE_LIVE = 1.25;
 
 /* ---- what grows ---- */
 
-/* The time of which is judged how a heap rose; both 0 = it cannot be told of this one. */
+/* Holds the time span over which growth is judged, in ns; both 0 = it cannot be judged. */
 struct busy {
 	uint64_t from, to;
 };
@@ -40,9 +42,9 @@ static double part_of(struct busy t, double part)
 	return (double)t.from + part * (double)(t.to - t.from);
 }
 
-/* From the first allocation until nearly all were made: what comes then, as a last line printed,
- * is not what it does. Freeing at exit is no part of it either. While it is recorded there is no
- * end: all counts, up to now, also of what was attached to. */
+/* Returns the time from the first allocation until nearly all were made: the last few, and frees at
+ * exit, are not typical of the program. For a process that still runs, it lasts until now, even
+ * after an attach. */
 static struct busy busy_time(const struct model *m)
 {
 	struct busy t = {UNKNOWN, 0};
@@ -61,12 +63,13 @@ static struct busy busy_time(const struct model *m)
 	}
 	uint64_t freeing = model_number(m, "SELECT teardown_ns FROM growth WHERE site = 0");
 	t.to = m->quality.growing ? m->duration_ns
-	       : freeing < t.to   ? freeing /* not known is more */
+	       : freeing < t.to   ? freeing /* UNKNOWN is the largest number */
 				  : t.to;
 	return t.from < t.to ? t : (struct busy){0};
 }
 
-/* How the whole heap rose in the second half: from its least to what it had in the end. */
+/* Returns by how much the heap rose in the second half of the busy time: from its minimum to the
+ * largest size near the end. */
 static uint64_t second_half(const struct model *m, struct busy t)
 {
 	uint64_t least = UNKNOWN, last = 0;
@@ -95,9 +98,9 @@ static bool kept_all_along(const struct site *s, struct busy t)
 	       (double)s->max_live_blocks >= KEPT * (double)s->allocations;
 }
 
-/* Returns what a site had grown to: its own largest, for the peak may have come before; what is
- * live while it is recorded; where its largest is not known, what it had at the peak, or more if it
- * rose by more. */
+/* Returns the size that a site has grown to: of a running process, what is live now; else the
+ * site's own maximum (which may be earlier than the peak), or if not known, the larger of its size
+ * at the peak and its rise. */
 static uint64_t grown_bytes(const struct model *m, const struct site *s)
 {
 	uint64_t peak = figure_or_0(s->peak.bytes);
@@ -108,8 +111,9 @@ static uint64_t grown_bytes(const struct model *m, const struct site *s)
 					    : s->rise_bytes;
 }
 
-/* Returns which figures are listed of sites that grow: of now while they are recorded, at the peak
- * if most of it was there, else each site's largest, or its rise where one's is not known. */
+/* Returns the figures to list for growing sites: current ones in a running process, those at the
+ * peak if most of the growth was live then, else each site's maximum, or its rise if a maximum is
+ * not known. */
 static enum metric growing_metric(const struct model *m, const struct site *const *v, size_t n)
 {
 	uint64_t peak = 0, largest = 0;
@@ -125,7 +129,8 @@ static enum metric growing_metric(const struct model *m, const struct site *cons
 							   : METRIC_RISEN;
 }
 
-/* Into `v`, which has room for all sites; how many. */
+/* Fills `v`, which has room for all sites, with the sites that kept what they allocated; returns
+ * their number. */
 static size_t kept_sites(const struct model *m, const struct site **v)
 {
 	struct busy t = busy_time(m);
@@ -138,7 +143,7 @@ static size_t kept_sites(const struct model *m, const struct site **v)
 		sum += grown_bytes(m, s);
 		v[n++] = s;
 	}
-	/* of what was attached to: beside what was there before */
+	/* after an attach, the blocks allocated earlier count too */
 	uint64_t most = m->quality.growing ? m->totals.unfreed_bytes : m->totals.peak_bytes,
 		 all = figure_add(most, figure_or_0(m->before.bytes));
 	bool much = (double)sum >= PART * (double)all &&
@@ -163,7 +168,7 @@ static void add(struct first_screen *f, struct list l)
 	f->lists[f->n++] = l;
 }
 
-/* The sites that `find` finds, if any. */
+/* Adds a list of the sites that `find` returns, if any. */
 static void add_some(struct model *m, struct first_screen *f, size_t limit,
 		     size_t find(const struct model *m, const struct site **v))
 {
@@ -183,8 +188,8 @@ static bool has_trend(const struct model *m)
 
 /* ---- the order ---- */
 
-/* Adds the list of the sites that are called most, and that of the site with the most bytes unless
- * it is the first of the former. */
+/* Adds the list of the most frequent calls, and the site with the most allocated bytes if that is
+ * another one. */
 static void add_churn(const struct model *m, struct first_screen *f, const struct list *calls,
 		      const struct list *bytes)
 {
@@ -199,7 +204,7 @@ static void add_churn(const struct model *m, struct first_screen *f, const struc
 		add(f, *bytes);
 }
 
-/* Does one site allocate many times what is ever held? */
+/* Tells whether one site allocates many times the peak. */
 static bool is_churning(const struct model *m, const struct list *bytes)
 {
 	struct busy t = busy_time(m);
@@ -211,7 +216,8 @@ static bool is_churning(const struct model *m, const struct list *bytes)
 	       (rising ? CHURN_RISING : CHURN_TIMES) * peak;
 }
 
-/* Tells whether the same sites are live that were at the peak, which was little more. */
+/* Tells whether the same sites are listed at the peak as live now, and the peak is only a little
+ * higher. */
 static bool is_like_live(const struct list *peak, const struct list *live)
 {
 	bool same = peak->n == live->n && live->n;
@@ -223,7 +229,8 @@ static bool is_like_live(const struct list *peak, const struct list *live)
 	return same && (double)peak->total.a <= LIKE_LIVE * (double)figure_or_0(live->total.a);
 }
 
-/* Groups the lists that are scattered over many sites, and says of leaks what is still reached. */
+/* Groups lists that are scattered over many sites, and adds to leaks the blocks that are still
+ * reached. */
 static void group_lists(struct model *m, struct first_screen *f, const struct list *held,
 			size_t limit)
 {
@@ -253,7 +260,7 @@ struct first_screen first_screen_groups(struct model *m, size_t limit, bool fold
 			add(&f, l);
 	}
 	bool growing = m->quality.growing, trend = has_trend(m);
-	/* the report of what was attached to begins with what grew until the end */
+	/* after an attach, growth is reported at the top (growth_verdict), so no list is added */
 	bool attached = figure_some(m->quality.attached) && !growing;
 	if (!attached)
 		add_some(m, &f, limit, trend ? growing_sites : kept_sites);

@@ -17,21 +17,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_SITES 5            /* a list is scattered where these have less than a third */
-#define FIRST_ROWS 6             /* groups answer where these have more than half */
-#define DEEPEST 12               /* level of directories */
-static const double ALONE = .97; /* a directory or module with more than this is no answer */
+#define FIRST_SITES 5            /* a list is scattered if this many rows have less than a third */
+#define FIRST_ROWS 6             /* groups are shown if this many have more than half */
+#define DEEPEST 12               /* deepest level of directories */
+static const double ALONE = .97; /* largest part that one directory or module may have */
 
-/* Holds what all sites of a group have in common. */
+/* Holds what all sites of a group share. */
 struct key {
-	const char *text; /* NULL = not known */
+	const char *text; /* name; NULL = not known */
 	size_t length;
-	const char *file; /* of a function; "" = none */
-	uint32_t frame;   /* of one without a name; else 0 */
+	const char *file; /* source file of a function; "" = none */
+	uint32_t frame;   /* index of a frame without a name; else 0 */
 };
 
 /* Finds the outermost namespace of a function: "clang" of "clang::Sema::Act", "app" of
- * "<app::Map<K> as Index>::at". Returns its length, 0 = there is none. */
+ * "<app::Map<K> as Index>::at". Returns its length; 0 = there is none. */
 static size_t namespace_of(const char *function, const char **name)
 {
 	const char *f = function + strspn(function, "<&(*");
@@ -40,8 +40,8 @@ static size_t namespace_of(const char *function, const char **name)
 	return n && strncmp(f + n, "::", 2) == 0 ? n : 0;
 }
 
-/* Returns the length of a path up to its slash number `depth`, not counting the first character, or
- * to its last slash. */
+/* Returns the length of the prefix of a path that ends at slash number `depth` (a leading slash not
+ * counted), or at the last slash if there are fewer. */
 static size_t directory_of(const char *file, size_t depth)
 {
 	size_t length = 0, n = 0;
@@ -103,15 +103,15 @@ struct group {
 
 struct grouping {
 	struct model *m;
-	const struct site *const *sites; /* of the list, NULL = all of the model, */
-	size_t n;                        /* how many */
+	const struct site *const *sites; /* sites of the list; NULL = all sites of the model */
+	size_t n;                        /* number of sites */
 	enum metric metric;
 	enum grouped by;
 	size_t depth;
 	MS_ARRAY(struct group) v;
 	struct ms_lookup lookup;
-	uint64_t *sums;     /* of the sites of each frame, the last one of those without a frame */
-	uint32_t *of_frame; /* number of its group, from 1; 0 = not asked */
+	uint64_t *sums;     /* by frame: sum of its sites; last: of sites without a frame */
+	uint32_t *of_frame; /* by frame: number of its group, from 1; 0 = not yet known */
 };
 
 static const struct site *site_at(const struct grouping *g, size_t i)
@@ -119,21 +119,21 @@ static const struct site *site_at(const struct grouping *g, size_t i)
 	return g->sites ? g->sites[i] : &g->m->sites.v[i];
 }
 
-/* Returns the index of a site's frame, NONE = it has none. */
+/* Returns the index of a site's frame, or NONE. */
 static uint32_t frame_number(const struct model *m, const struct site *s)
 {
 	uint32_t node = s->user != NONE ? s->user : s->stack;
 	return node == NONE ? NONE : m->nodes.v[node].frame;
 }
 
-/* Returns the place of a site's frame in sums[] and of_frame[]. */
+/* Returns a site's index in sums[] and of_frame[]. */
 static size_t frame_place(const struct model *m, const struct site *s)
 {
 	uint32_t frame = frame_number(m, s);
 	return frame == NONE ? m->frames.n : frame;
 }
 
-/* Returns the number of the group, from 1, that the sites of a frame are in. */
+/* Returns the number of the group, from 1, of a frame's sites. */
 static uint32_t group_of(struct grouping *g, size_t place)
 {
 	uint32_t *number = &g->of_frame[place];
@@ -153,8 +153,8 @@ static uint32_t group_of(struct grouping *g, size_t place)
 
 /* ---- the choice ---- */
 
-/* Adds up the sites of each frame: once, as there may be a hundred times as many sites, and more than
- * ten ways to group. */
+/* Adds up the sites of each frame, once: there may be a hundred times as many sites as frames, and
+ * more than ten ways to group. */
 static void sum_frames(struct grouping *g)
 {
 	for (size_t i = 0; i < g->n; i++) {
@@ -163,7 +163,7 @@ static void sum_frames(struct grouping *g)
 	}
 }
 
-/* Adds up all groups. */
+/* Adds up the frames of each group. */
 static void sum_groups(struct grouping *g)
 {
 	for (size_t i = 0; i <= g->m->frames.n; i++) {
@@ -173,7 +173,8 @@ static void sum_groups(struct grouping *g)
 	}
 }
 
-/* Returns the sum of the `n` largest groups that are known; 0 if one has nearly all of `all`. */
+/* Returns the sum of the `n` largest groups with a known name; 0 if one group has nearly all of
+ * `all`. */
 static uint64_t largest(const struct grouping *g, size_t n, uint64_t all)
 {
 	uint64_t most[FIRST_ROWS] = {0}, sum = 0;
@@ -202,7 +203,8 @@ static void forget(struct grouping *g)
 	g->v.n = 0;
 }
 
-/* Sets by what `g` groups. False: nothing does better than single sites, whose sum is `first`. */
+/* Chooses the kind of group for `g`. False = no grouping is better than single sites, whose first
+ * rows sum up to `first`. */
 static bool choose(struct grouping *g, size_t n, uint64_t first, uint64_t all)
 {
 	uint64_t best = first;
@@ -232,7 +234,7 @@ static bool choose(struct grouping *g, size_t n, uint64_t first, uint64_t all)
 /* ---- the list ---- */
 
 struct member {
-	uint32_t group, site; /* number, index */
+	uint32_t group, site; /* group number, site index */
 	uint64_t a;
 };
 
@@ -242,7 +244,7 @@ static int by_group(const void *x, const void *y)
 	return MS_ORDER(p->group, q->group) ?: MS_ORDER(q->a, p->a) ?: MS_ORDER(p->site, q->site);
 }
 
-/* Makes the row of `n` sites, the largest first. Its largest figures are the sums of theirs. */
+/* Makes one row from `n` sites, the largest first. Its maxima are the sums of the sites' maxima. */
 static const struct site *row_of(struct model *m, const struct member *v, size_t n)
 {
 	uint32_t *members = ms_arena_alloc(&m->arena, n * sizeof *members);

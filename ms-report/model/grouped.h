@@ -6,17 +6,18 @@
 
 #include "lists.h"
 
-/* Returns the list of sites `l` unchanged if its first five rows have a third of the figure or more.
- * Else returns a list of groups: by function and its file, by file, by directory, by namespace or
- * crate, or by module, whichever is the first of which `limit` rows, six at most, have more than
- * half, or else the one of which they have most. Lives in the model's arena. */
+/* Returns the list of sites `l` unchanged if its first five rows have a third of the total or
+ * more. Else returns a list of groups: by function and file, by file, by directory, by namespace
+ * or crate, or by module. The first kind whose first `limit` rows (six at most) have more than
+ * half of the total is taken, or else the kind whose first rows have the most. Lives in the
+ * model's arena. */
 struct list list_grouped(struct model *m, struct list l, size_t limit);
 
-/* Returns the part of the path or of the function's name that the sites of a row have in common, as
- * the database has it, and its `length`; NULL = it is not known. */
+/* Returns what the sites of a row have in common, a part of the path or of the function's name as
+ * it is in the database, and its `length`; NULL = it is not known. */
 const char *grouped_name(const struct model *m, const struct list *l, const struct site *row,
 			 size_t *length);
-/* Tells whether a row of that directory includes the directories below it. */
+/* Tells whether a row for that directory includes its subdirectories. */
 bool grouped_deepest(const struct list *l, const char *directory);
 /* Returns the frame of a row's largest site, or NULL. */
 const struct frame *grouped_frame(const struct model *m, const struct site *row);
