@@ -5,30 +5,31 @@
 
 #include "lists.h"
 
-/* Each is a list by its metric. METRIC_CHURN (churn.h), or METRIC_ALLOCATIONS where there
- * is none, and METRIC_ALLOCATED stand for what is called most, and the site that allocated most, with
- * a row each, without what else there is. */
+/* Lists the groups of the first screen, each a list that its metric identifies. METRIC_CHURN
+ * (churn.h), or METRIC_ALLOCATIONS without one, is for the most frequent calls, METRIC_ALLOCATED
+ * for the site with the most allocated bytes; both lists have one row, and omit all rests. */
 #define FIRST_GROUPS 8
 struct first_screen {
 	struct list lists[FIRST_GROUPS];
 	size_t n;
-	bool tidy;     /* nothing is unreachable: the peak comes before what is live */
-	bool churning; /* so do those two */
-	bool both;     /* one of them is, or has, the other */
+	bool tidy;     /* nothing is unreachable: the peak precedes live memory */
+	bool churning; /* the lists of calls and allocated bytes precede too */
+	bool both;     /* one row has the most calls and the most allocated bytes */
 };
 
-/* Is it one of those two? */
+/* Tells whether a list is the one of the most frequent calls, or of the most allocated bytes. */
 static inline bool first_screen_is_most(const struct list *l)
 {
 	return l->metric == METRIC_CHURN || l->metric == METRIC_ALLOCATIONS ||
 	       l->metric == METRIC_ALLOCATED;
 }
 
-/* Tells whether it lists what grows. */
+/* Tells whether a list is one of growing sites. */
 static inline bool first_screen_is_growing(const struct list *l)
 {
 	return metric_is_growth(l->metric);
 }
 
-/* At most `limit` rows of each list; `fold`: recursion is folded (recursion.h). */
+/* Makes the groups, with at most `limit` rows in each list; `fold`: recursion is folded
+ * (recursion.h). */
 struct first_screen first_screen_groups(struct model *m, size_t limit, bool fold);

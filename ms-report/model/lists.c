@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STRAYS 4u /* blocks that a site has lost for one that a stale pointer keeps */
-#define FEW 64u   /* rows of a list that are found without putting all in order */
+#define STRAYS 4u /* a leak has this many unreachable blocks for each reachable one, or more */
+#define FEW 64u   /* rows up to which the largest are picked without sorting all */
 
 const char *const metric_names[METRIC_COUNT] = {"live",      "peak",   "allocated", "allocations",
 						"temporary", "failed", "mapped"};
@@ -56,7 +56,8 @@ static struct pair pair_sub(struct pair x, struct pair y)
 	return (struct pair){.a = figure_sub(x.a, y.a), .b = figure_sub(x.b, y.b)};
 }
 
-/* The figures of a metric; what is held is what is live without what is lost. */
+/* Maps a metric to its two figures. METRIC_HELD is live memory; what is unreachable is subtracted
+ * elsewhere. */
 static const enum told pairs[METRIC_LISTS][2] = {
 	[METRIC_LIVE] = {TOLD_LIVE, TOLD_LIVE_BLOCKS},
 	[METRIC_PEAK] = {TOLD_PEAK, TOLD_PEAK_BLOCKS},
@@ -152,7 +153,7 @@ bool site_is_leak(const struct site *s)
 struct entry {
 	uint64_t a, b;
 	const struct site *site;
-	bool leak; /* is told with its leak: no row */
+	bool leak; /* reported together with its leak, not as a row */
 };
 
 static int larger_first(const void *x, const void *y)
@@ -162,7 +163,8 @@ static int larger_first(const void *x, const void *y)
 			?: MS_ORDER(p->site->id, q->site->id);
 }
 
-/* Puts the `n` largest first, in order. What estimates add up to depends on the order of all. */
+/* Moves the `n` largest to the front, in order. Sorts all if there are estimates, whose sums depend
+ * on the order. */
 static void sort_first(const struct model *m, struct entry *e, size_t all, size_t n)
 {
 	if (m->est || n > FEW)
@@ -181,7 +183,8 @@ static void sort_first(const struct model *m, struct entry *e, size_t all, size_
 	}
 }
 
-/* Sites in any order; all, or those that have anything to show. */
+/* Returns the sort keys of sites, in any order: of all sites, or of those whose figures are not
+ * 0. */
 static struct entry *entries(const struct site *const *sites, size_t count, enum metric metric,
 			     bool all, size_t *n)
 {
@@ -196,7 +199,7 @@ static struct entry *entries(const struct site *const *sites, size_t count, enum
 	return e;
 }
 
-/* Finds the row that is a site, or stands for it; `n` of the list = none. */
+/* Returns the index of the row that is site `s` or stands for it; `n` of the list = none. */
 static size_t row_of(const struct model *m, const struct list *l, const struct site *s)
 {
 	size_t at = 0;
@@ -210,7 +213,7 @@ struct list list_of_rows(struct model *m, const struct site *const *sites, size_
 {
 	struct list l = {
 		.metric = metric, .hidden = hidden_pair(m, metric), .total = total_pair(m, metric)};
-	size_t n, leaks = 0, first = 0; /* those with something to show come first */
+	size_t n, leaks = 0, first = 0; /* sites with a first figure come first */
 	struct entry *e = entries(sites, count, metric, false, &n);
 	for (size_t i = 0; i < n; i++) {
 		struct row_sites of = row_sites(m, e[i].site, metric);
@@ -285,7 +288,7 @@ struct list list_some(struct model *m, const struct site *const *sites, size_t n
 	return l;
 }
 
-/* Every site by itself. */
+/* Returns all sites as an array of pointers, which the caller frees. */
 static const struct site **single(struct model *m)
 {
 	const struct site **v = ms_xrealloc(NULL, m->sites.n + 1, sizeof *v);

@@ -6,61 +6,65 @@
 #include "libcommon/model/model.h"
 
 enum metric {
-	METRIC_LIVE,        /* bytes and blocks live at the moment looked at */
-	METRIC_PEAK,        /* the same at the peak */
-	METRIC_ALLOCATED,   /* bytes and calls of the whole run */
-	METRIC_ALLOCATIONS, /* calls and bytes of the whole run */
-	METRIC_TEMPORARY,   /* temporary allocations and all allocations */
-	METRIC_FAILED,      /* calls that returned null and all allocations */
-	METRIC_MAPPED, /* address space held at the moment looked at, and the calls that took any */
+	METRIC_LIVE,        /* live bytes and blocks at the moment of the report */
+	METRIC_PEAK,        /* live bytes and blocks at the peak */
+	METRIC_ALLOCATED,   /* allocated bytes and calls of the whole run */
+	METRIC_ALLOCATIONS, /* calls and allocated bytes of the whole run */
+	METRIC_TEMPORARY,   /* temporary allocations; all allocations */
+	METRIC_FAILED,      /* failed calls (null returned); all allocations */
+	METRIC_MAPPED, /* address space held at the moment of the report; calls that mapped any */
 	METRIC_COUNT,
-	/* of the first screen, at the end of a process that was scanned: */
-	METRIC_UNREACHABLE, /* bytes and blocks that nothing points to, with what is lost with them */
-	METRIC_LATE,        /* those that came after the scan */
-	METRIC_HELD,        /* live ones but those */
-	METRIC_GROWING, /* at the peak, of sites whose trend is growing; or, of a run that was too
-			       short for trends, that kept what they allocated all along */
-	METRIC_GROWING_NOW, /* those of what is live, while it is recorded */
-	METRIC_GROWN,       /* each of those at its own largest, where the peak came before; */
-	METRIC_RISEN,       /* by how much each rose, where that is not known; no second figure */
-	METRIC_CHURN, /* calls and bytes of the whole run, of sites whose blocks live shortly */
+	/* only on the first screen, at the end of a scanned process: */
+	METRIC_UNREACHABLE, /* unreachable bytes and blocks, including those lost with them */
+	METRIC_LATE,        /* bytes and blocks that were allocated after the scan */
+	METRIC_HELD,        /* live bytes and blocks except METRIC_UNREACHABLE and METRIC_LATE */
+	METRIC_GROWING, /* bytes and blocks at the peak, of sites with a growing trend, or in a run
+			   too short for trends, of sites that kept their blocks */
+	METRIC_GROWING_NOW, /* as METRIC_GROWING, but what is live now in a running process */
+	METRIC_GROWN,       /* as METRIC_GROWING, but each site at its own maximum, if that is
+			       before the peak */
+	METRIC_RISEN,       /* rise of each site in bytes, if its maximum is not known; no second
+			       figure */
+	METRIC_CHURN,       /* calls and bytes of the whole run, of sites with short-lived blocks */
 	METRIC_LISTS
 };
 
-/* The spelling of --metric, and what `a` counts. */
+/* Lists the spelling of each metric in --metric. */
 extern const char *const metric_names[METRIC_COUNT];
-/* Is the first figure of a metric a number of bytes? */
+/* Tells whether the first figure of a metric is in bytes. */
 bool metric_is_bytes(enum metric metric);
-/* Tells whether a metric is of what grows. */
+/* Tells whether a metric is about growing sites. */
 bool metric_is_growth(enum metric metric);
 
-/* The two figures of a metric: it sorts by `a`. */
+/* Holds the two figures of a metric; lists are sorted by `a`. */
 struct pair {
 	uint64_t a, b;
 	bool estimated;
-	struct ms_spread ea, eb; /* what they rest on, if they are estimates */
+	struct ms_spread ea, eb; /* spreads of `a` and `b`, if these are estimates */
 };
-/* Those, or NULL. */
+/* Return the spread of a figure; NULL = it is exact. */
 const struct ms_spread *pair_ea(const struct pair *v);
 const struct ms_spread *pair_eb(const struct pair *v);
 struct pair pair_add(struct pair x, struct pair y);
 struct pair site_pair(const struct site *s, enum metric metric);
-/* Sites that a row stands for which have anything to show of a metric, or a first figure. */
+/* Counts the sites of a row that have a figure of a metric other than 0, and those whose first
+ * figure is not 0. */
 struct row_sites {
 	size_t any, first;
 };
 struct row_sites row_sites(const struct model *m, const struct site *s, enum metric metric);
-/* The figure of everything, of what filters hide. */
+/* Return the figures of everything, and of what filters hide. */
 struct pair total_pair(const struct model *m, enum metric metric);
 struct pair hidden_pair(const struct model *m, enum metric metric);
 
-/* Tells whether a row is that site, or stands for it. */
+/* Tells whether a row is site `s` or stands for it. */
 bool site_stands_for(const struct model *m, const struct site *row, const struct site *s);
-/* Tells whether nearly all of a site's blocks are lost, so that a stale pointer is likely to keep
- * the few others. */
+/* Tells whether nearly all of a site's blocks are unreachable, so that probably a stale pointer
+ * keeps the few others reachable. */
 bool site_is_leak(const struct site *s);
 
-/* Tells what a row of a list stands for: a site, or all sites of one of these (grouped.h). */
+/* Lists the kinds of rows: a single site, or all sites of one function, file and so on
+ * (grouped.h). */
 enum grouped {
 	GROUPED_NOT,
 	GROUPED_FUNCTION,
@@ -71,51 +75,53 @@ enum grouped {
 	GROUPED_COUNT
 };
 
-/* Lists of these are of sites of which the first figure is not 0. */
+/* Tells whether lists of a metric have only sites whose first figure is not 0. */
 static inline bool list_is_of_some(enum metric metric)
 {
 	return metric >= METRIC_TEMPORARY && metric < METRIC_COUNT;
 }
 
-/* total = sum of rows + more + none + hidden + leaked + other, always. */
+/* Holds a list. Its invariant: total = sum of rows + more + none + hidden + leaked + other. */
 struct list {
 	enum metric metric;
 	const struct site **rows; /* largest first, then by number */
 	size_t n;                 /* rows shown */
-	size_t all;               /* sites that have anything to show */
-	size_t with;              /* those of which the first figure is not 0 */
-	size_t shown; /* sites that rows, or those of leaks, stand for: more where some are folded, */
-	size_t shown_with; /* and those of them of which the first figure is not 0 */
-	size_t more_sites; /* not shown; */
-	size_t none_sites; /* and those of them, not among these, that have nothing of what the list is of */
-	struct live *still; /* by row, what is still reached of a leak; NULL = is not told */
-	/* of what is held: rows and sites that are told with their leaks */
+	size_t all;               /* sites with a figure other than 0 */
+	size_t with;              /* sites whose first figure is not 0 */
+	size_t shown; /* sites for which rows and leaks stand; a folded row stands for several */
+	size_t shown_with;  /* sites counted in `shown` whose first figure is not 0 */
+	size_t more_sites;  /* sites that are not shown */
+	size_t none_sites;  /* sites not shown, and not in more_sites, whose first figure is 0 */
+	struct live *still; /* by row: what is still reached of a leak; NULL = not filled in */
+	/* of METRIC_HELD: sites that are reported with their leaks, and how many */
 	const struct site **leaks;
 	size_t leak_rows, leak_sites;
-	const char *title; /* what it is called; NULL = by its metric */
-	bool verdicts;     /* has a column for them: of what is live, where a row has one */
+	const char *title; /* NULL = the title of its metric */
+	bool verdicts;     /* some live row has a verdict, so that there is a column for it */
 	enum grouped by;
-	size_t depth;                 /* of GROUPED_DIRECTORY: level */
-	size_t groups;                /* number of groups that have anything to show */
-	const struct site *const *of; /* of list_some: the sites that it is of; NULL = all, */
-	size_t of_n;                  /* how many */
-	struct pair sum, more, none, hidden, leaked, other, total; /* sum: of the rows */
+	size_t depth;                 /* of GROUPED_DIRECTORY: level of the directories */
+	size_t groups;                /* number of groups with a figure other than 0 */
+	const struct site *const *of; /* of list_some: its sites; NULL = all sites */
+	size_t of_n;                  /* number of sites in `of` */
+	struct pair sum, more, none, hidden, leaked, other, total; /* `sum`: of the rows */
 };
 
-/* At most `limit` sites. `other` is what belongs to no site: nothing, unless the snapshot does not
- * add up. Lives in the model's arena. */
+/* Makes a list of at most `limit` sites. `other` is what belongs to no site: 0 unless the snapshot
+ * does not add up. Lives in the model's arena. */
 struct list list_sites(struct model *m, enum metric metric, size_t limit);
-/* Makes a list of `n` rows, in any order, that together stand for all sites. */
+/* Makes a list of at most `limit` rows from `n` rows, in any order, that together stand for all
+ * sites. */
 struct list list_of_rows(struct model *m, const struct site *const *sites, size_t n,
 			 enum metric metric, size_t limit);
-/* Makes a list in which sites whose stacks differ only in the rounds of a recursion are one row
- * (recursion.h), of at most `limit` rows. */
+/* Makes a list of at most `limit` rows, in which sites whose stacks differ only in the rounds of a
+ * recursion are one row (recursion.h). */
 struct list list_folded(struct model *m, enum metric metric, size_t limit);
-/* Makes a list of `n` sites, copied, in any order; the total is theirs. */
+/* Makes a list from `n` sites, in any order, which are copied; its total is their sum. */
 struct list list_some(struct model *m, const struct site *const *sites, size_t n,
 		      enum metric metric, size_t limit);
-/* Fills in `still` of a list of METRIC_UNREACHABLE: what `held`, a list of METRIC_HELD, leaves
- * out, by the row that is of its site, or of the site that its blocks are lost with. */
+/* Fills in `still` of a list of METRIC_UNREACHABLE from the leaks of `held`, a list of METRIC_HELD:
+ * by the row of the leak's site, or else of the site whose blocks retain its blocks; element `n` is
+ * for no row. */
 void list_tell_still(struct model *m, struct list *l, const struct list *held);
-/* Every site, those with nothing of the metric too; only `rows` and `n` are filled. */
+/* Makes a list of all sites, even those whose figures are 0; only `rows` and `n` are filled. */
 struct list list_all(struct model *m, enum metric metric);

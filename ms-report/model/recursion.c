@@ -18,19 +18,20 @@
 #include <string.h>
 
 struct fold_node {
-	uint32_t parent, frame; /* index in these, or NONE; index in the model's */
+	uint32_t parent, frame; /* index of a fold_node, or NONE; index of a frame of the model */
 	uint64_t function;
 };
 
 struct folding {
 	const struct model *m;
-	struct fold_node *nodes; /* room for one of each node of the model */
+	struct fold_node *nodes; /* room for as many as the model has nodes */
 	uint32_t node_count;
 	struct ms_lookup lookup;
-	uint64_t *function; /* of each frame: what tells its function from others */
+	uint64_t *function; /* by frame: key of its function */
 };
 
-/* A frame without a name is a function of its own. */
+/* Returns a key that is equal for frames of the same function; a frame without a name has its
+ * own. */
 static uint64_t function_of(const struct model *m, uint32_t frame)
 {
 	const struct frame *f = &m->frames.v[frame];
@@ -53,7 +54,8 @@ static uint32_t node_of(struct folding *d, uint32_t parent, uint32_t frame)
 	return d->node_count - 1;
 }
 
-/* Returns the node that a stack without recursion reaches from `parent` with one frame more. */
+/* Returns the node for `frame` called from `parent`: the function's existing node if it is on the
+ * path already (recursion), else a child of `parent`. */
 static uint32_t step(struct folding *d, uint32_t parent, uint32_t frame)
 {
 	const struct frame *f = &d->m->frames.v[frame];
@@ -67,7 +69,8 @@ static uint32_t step(struct folding *d, uint32_t parent, uint32_t frame)
 	return node_of(d, parent, frame);
 }
 
-/* Numbers the stack of each site without its recursion, NONE = the site stands for itself. */
+/* Numbers each site's stack without its recursion; sites with the same number are folded. NONE =
+ * the site is not folded. */
 static void number_sites(const struct model *m, uint32_t *number)
 {
 	struct folding d = {.m = m};
@@ -91,7 +94,7 @@ struct numbered {
 	uint32_t number, site;
 };
 
-/* Those of one number together, the heaviest first. */
+/* Orders by number, and within a number the heaviest site first. */
 static int by_number(const void *x, const void *y, void *arg)
 {
 	const struct model *m = arg;
@@ -133,7 +136,7 @@ static void add_site(struct model *m, struct site *to, const struct site *s)
 	size_t n = (offsetof(struct site, est) - offsetof(struct site, end)) / sizeof *a;
 #define SUM_FLOW(name) to->name = figure_add(to->name, s->name);
 #define SUM_LEVEL(name) SUM_FLOW(name)
-#define SUM_MIN(name) /* as that of the heaviest */
+#define SUM_MIN(name) /* the heaviest site's value stays */
 #define SUM_MAX(name)
 #define SUM_NONE(name)
 #define X(name, unit, adds) SUM_##adds(name)

@@ -5,14 +5,14 @@
 
 #include "libcommon/model/model.h"
 
-/* The sites of a list: those of the model, and where several have the same stack without its
- * recursion, one with the sums of all. That one has the number, the stack and the remarks of the
- * heaviest of them, and `folded` says how many more it stands for. Lives as long as the model, and
- * is made once; *n is how many. */
+/* Returns the sites to list, *n of them: those of the model, but sites whose stacks are the same
+ * without recursion are one site with their sums. It has the number, stack and remarks of the
+ * heaviest of them; `folded` is the number of the others. Made once, and lives as long as the
+ * model. */
 const struct site *const *recursion_fold(struct model *m, size_t *n);
-/* The sum of `n` sites, indices that are kept, as such a one: it has the number, the stack and the
- * remarks of the first. */
+/* Returns the sum of `n` sites, by index, as recursion_fold makes it, with the number, stack and
+ * remarks of the first. `members` is kept. */
 const struct site *recursion_sum(struct model *m, const uint32_t *members, size_t n);
-/* The outermost node in the function that a site is named after: where a recursion of it begins; NONE
- * = the site has no stack. */
+/* Returns the outermost node of the function that a site is named after, where its recursion
+ * begins; NONE = the site has no stack. */
 uint32_t recursion_entry(const struct model *m, const struct site *s);

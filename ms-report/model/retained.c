@@ -81,7 +81,8 @@ struct retained_rows retained_rows(struct model *m, const struct site *s, bool r
 	return r;
 }
 
-/* A row with what its site is named after, and what called that from outside of a recursion. */
+/* Holds a row with the function that its site is named after, and the caller of that function
+ * outside of the recursion. */
 struct called {
 	const char *function, *caller;
 	struct retained_row row;
@@ -114,7 +115,7 @@ static int by_call_and_site(const void *a, const void *b)
 	return by_call(a, b) ?: MS_ORDER(x->row.site->id, y->row.site->id);
 }
 
-/* Adds up the rows of one call; the site of the sum is the heaviest. */
+/* Adds up rows with the same function and caller; the sum has the site of the largest. */
 static struct retained_row sum_of(const struct called *v, size_t n)
 {
 	struct retained_row sum = v[0].row;

@@ -5,22 +5,22 @@
 
 #include "libcommon/model/model.h"
 
-/* Sites, or one, named after the same frame: those of a recursion are one row. */
+/* Holds a site, or several sites that are named after the same frame. */
 struct retained_row {
-	const struct site *site; /* with the most bytes of them */
+	const struct site *site; /* of these sites, the one with the most bytes */
 	size_t sites;
 	struct live live;
 };
 struct retained_rows {
-	struct retained_row *v; /* the most bytes first */
+	struct retained_row *v; /* in descending order of bytes */
 	size_t n;
 };
 
-/* Returns, as of the scan at the end, the sites here that `s` retains blocks of, or (`roots`)
- * those that retain blocks of `s`; `s` itself where it retains its own. `folded`: sites that are
- * named after the same frame are one row. Lives in the model's arena. */
+/* Returns, as of the scan at the end, the sites whose blocks are lost with blocks of `s`, or
+ * (`roots`) the sites whose blocks retain blocks of `s`; `s` itself can be among them. `folded`:
+ * sites named after the same frame are one row. Lives in the model's arena. */
 struct retained_rows retained_rows(struct model *m, const struct site *s, bool roots, bool folded);
-/* Returns where most of what `s` retains comes from that is of another function than `s`, or of
- * another caller of the same function: sites of one function and caller are one row. A recursion
- * is one call. NULL = nothing is. Lives in the model's arena. */
+/* Returns the largest part of what `s` retains that has another function than `s`, or another
+ * caller of the same function; sites with the same function and caller are one row, and a recursion
+ * counts as one call. NULL = there is none. Lives in the model's arena. */
 const struct retained_row *retained_elsewhere(struct model *m, const struct site *s);

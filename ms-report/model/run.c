@@ -19,8 +19,8 @@
 
 /* ---- one trace ---- */
 
-/* Reads a trace as far as it tells its figures: without its events, unless it has no end. NULL = it
- * is none. */
+/* Opens a trace for its totals: without its events, unless it has no end block and must be
+ * replayed. NULL = it is not a trace. */
 static struct ms_recording *open_trace(const char *path, bool *replayed)
 {
 	struct ms_err ignored = {0};
@@ -88,7 +88,8 @@ static bool same_run(const struct ms_recording *a, const struct ms_recording *b)
 	return x && y && n == b->info.number[MS_INFO_SESSION] && memcmp(x, y, n) == 0;
 }
 
-/* Is FILE.d of who made FILE, or of root? Elsewhere anybody can have put one beside it. */
+/* Tells whether folder FILE.d belongs to the owner of FILE, to root or to us. In a shared directory
+ * anybody can create such a folder. */
 static bool is_its(const char *folder, const struct stat *file)
 {
 	struct stat st;
@@ -126,7 +127,7 @@ static int by_peak(const void *a, const void *b)
 		       ?: MS_ORDER(x->image, y->image);
 }
 
-/* The image that `p` follows by exec, or NULL. */
+/* Returns the image from which `p` came by exec, or NULL. */
 static struct run_process *image_before(struct run_process *v, size_t n,
 					const struct run_process *p)
 {
@@ -136,7 +137,7 @@ static struct run_process *image_before(struct run_process *v, size_t n,
 	return NULL;
 }
 
-/* Makes one of the images that a process became, each before the next. */
+/* Joins the images of each process into one entry, in order of image number. */
 static void join_images(struct run *r)
 {
 	struct run_process *v = r->processes.v;

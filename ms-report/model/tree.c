@@ -17,11 +17,12 @@
 struct maker {
 	struct model *m;
 	MS_ARRAY(struct branch) b;
-	struct ms_lookup children; /* branches but the first, by what they are of */
-	uint32_t *same;            /* per frame: the first frame that is the same function */
+	struct ms_lookup children; /* all branches except the first, by parent and what they stand
+				      for */
+	uint32_t *same;            /* by frame: the first frame of the same function */
 	enum tree_fold fold;
-	bool *repeated;       /* by place in a path */
-	const char **entries; /* of the sites; NULL = not wanted */
+	bool *repeated;       /* by index in a path */
+	const char **entries; /* by site: allocator function; NULL = not requested */
 };
 
 static int compare_frames(const struct frame *a, const struct frame *b)
@@ -69,7 +70,7 @@ static uint32_t same_as(const struct maker *k, uint32_t frame)
 	return frame == NONE ? NONE : k->same[frame];
 }
 
-/* The child of `parent` for that frame (or process), new or old. */
+/* Returns the child of `parent` for a frame, process or allocator function, made if needed. */
 static uint32_t child(struct maker *k, uint32_t parent, uint32_t frame, uint32_t process,
 		      const char *entry, struct pair v)
 {
@@ -102,8 +103,8 @@ static uint32_t child(struct maker *k, uint32_t parent, uint32_t frame, uint32_t
 	return i;
 }
 
-/* Is the path of `n` frames the same function by function in its last `period` frames as in those
- * before? */
+/* Tells whether the last `period` frames of a path of `n` frames have the same functions as the
+ * `period` frames before. */
 static bool repeats(const struct maker *k, const uint32_t *path, size_t n, size_t period)
 {
 	if (n < 2 * period)
@@ -114,10 +115,11 @@ static bool repeats(const struct maker *k, const uint32_t *path, size_t n, size_
 	return true;
 }
 
-/* Leaves out of a path all rounds of a recursion but the first. Returns what is left. */
+/* Removes all rounds of a recursion but the first from a path. Returns the number of frames
+ * left. */
 static size_t fold_recursion(struct maker *k, uint32_t *path, size_t n)
 {
-	enum { LONGEST = 4 }; /* functions that call each other in turn */
+	enum { LONGEST = 4 }; /* longest cycle of functions that call each other */
 	size_t kept = 0;
 	for (size_t i = 0; i < n; i++) {
 		k->repeated[kept] = false;
@@ -125,7 +127,8 @@ static size_t fold_recursion(struct maker *k, uint32_t *path, size_t n)
 		for (size_t period = 1; period <= LONGEST; period++)
 			if (repeats(k, path, kept, period)) {
 				kept -= period;
-				/* an inlined part of a function inside the function is none */
+				/* an inlined part of a function inside the same function is no
+				 * recursion */
 				k->repeated[kept - period] |=
 					!k->m->frames.v[path[kept]].inlined &&
 					!k->m->frames.v[path[kept - period]].inlined;
@@ -141,9 +144,9 @@ static bool is_runtime(const struct maker *k, uint32_t frame)
 	return f->runtime && !f->note;
 }
 
-/* Keeps those of the runtime's frames in a path, innermost first, that a frame of the user's own
- * code called: what they called themselves, and what called the program, is left out. Upwards the
- * path begins at the user's code. Without any, the innermost stands for all. Returns how many. */
+/* Removes the runtime's frames from a path, innermost first, except those that user code called
+ * directly; with `up` the path begins at user code. A path without user code keeps only its
+ * innermost frame. Returns the number of frames left. */
 static size_t fold_runtime(const struct maker *k, uint32_t *path, size_t n, bool up)
 {
 	size_t kept = 0, own = n;
@@ -159,7 +162,7 @@ static size_t fold_runtime(const struct maker *k, uint32_t *path, size_t n, bool
 	return kept;
 }
 
-/* Is a frame what the level of entries shows already? */
+/* Tells whether a frame is the allocator function that the level of entries shows. */
 static bool is_entry(const struct maker *k, uint32_t frame, const char *entry)
 {
 	const char *own = ms_entry_point(k->m->frames.v[frame].function);
@@ -208,7 +211,8 @@ static int smallest_first(const void *x, const void *y, void *arg)
 	return MS_ORDER(a->a, b->a) ?: MS_ORDER(a->b, b->b) ?: MS_ORDER(j, i);
 }
 
-/* Pushes every branch in front of its parent's children, smallest first. */
+/* Links every branch in front of its parent's other children, smallest first, so that the largest
+ * ends up first. */
 static void link_children(struct maker *k)
 {
 	uint32_t *order = ms_xrealloc(NULL, k->b.n, sizeof *order);
@@ -236,7 +240,7 @@ struct tree tree_make(struct model *m, enum metric metric, bool up, enum tree_fo
 	k.repeated = ms_xcalloc(m->nodes.n + 1, sizeof *k.repeated);
 	for (size_t i = 0; i < m->sites.n; i++) {
 		struct pair v = site_pair(&m->sites.v[i], metric);
-		/* blocks of 0 bytes are told to people, who see how many blocks there are */
+		/* blocks of 0 bytes are in trees for people, which show numbers of blocks */
 		bool blocks = fold && metric_is_bytes(metric) && figure_some(v.b);
 		if (v.a != UNKNOWN && (v.a || blocks))
 			add_site(&k, &m->sites.v[i], v, up, path);

@@ -5,34 +5,38 @@
 
 #include "lists.h"
 
-/* Frames are the same when function and module are (address, where the function is not known). */
+/* Describes a branch. Frames with the same function and module (or address, if the function is not
+ * known) share a branch. */
 struct branch {
 	uint32_t parent, first_child,
-		next;      /* indices of branches or NONE; children: largest first */
-	uint32_t frame;    /* index, or NONE: a process or a site without stack */
-	uint32_t process;  /* when frame is NONE: index, or NONE */
-	const char *entry; /* then: the allocator's function that was called, or NULL */
-	bool several;      /* frames of several lines were merged */
-	bool repeated;     /* calls that came back to it were left out */
-	struct pair sum;   /* of all sites below and of its own */
-	struct pair self;  /* of sites whose stack ends here */
+		next;      /* indices of branches, or NONE; children are in descending order */
+	uint32_t frame;    /* index; NONE = a process, an allocator function or a site without a
+			      stack */
+	uint32_t process;  /* if frame is NONE: index of a process, or NONE */
+	const char *entry; /* if frame is NONE: the allocator function that was called, or NULL */
+	bool several;      /* frames of several lines share this branch */
+	bool repeated;     /* recursive calls to it were left out */
+	struct pair sum;   /* of all sites below, including its own */
+	struct pair self;  /* of the sites whose stack ends here */
 };
 
 struct tree {
 	enum metric metric;
 	bool up;
-	struct branch *v; /* v[0] is above all; a parent comes before its children */
+	struct branch *v; /* v[0] is the root; a parent precedes its children */
 	size_t n;
 	struct pair total, hidden, other; /* total = v[0].sum + hidden + other */
 };
 
-/* Lists what is left out of a tree for people. */
+/* Lists what a tree for people leaves out. */
 enum tree_fold {
-	TREE_WHOLE, /* nothing */
-	TREE_ROUNDS, /* of functions that call themselves, or each other in turn, one round is kept */
-	TREE_OWN, /* that, and the runtime's frames but for those that the user's own code calls */
+	TREE_WHOLE,  /* nothing */
+	TREE_ROUNDS, /* all rounds of a recursion but the first, also of functions that call each
+			other */
+	TREE_OWN,    /* also the runtime's frames, except those that user code calls */
 };
 
-/* In the model's arena. `entry`: which function of the allocator was called is the innermost level. */
+/* Makes a tree in the model's arena. `entry`: its innermost level is the allocator function that
+ * was called. */
 struct tree tree_make(struct model *m, enum metric metric, bool up, enum tree_fold fold,
 		      bool entry);
