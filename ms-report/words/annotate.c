@@ -19,10 +19,10 @@
 #include <string.h>
 
 enum {
-	CONTEXT = 3,         /* lines before and after one that has figures */
-	WHOLE = 60,          /* lines of a file that is shown whole */
-	NARROW = 80,         /* columns */
-	NAMED = 8,           /* candidates that a message names */
+	CONTEXT = 3,         /* lines before and after a line with figures */
+	WHOLE = 60,          /* lines; a shorter file is shown whole */
+	NARROW = 80,         /* columns of an output that is called narrow */
+	NAMED = 8,           /* candidates that an error message names */
 	SOURCE_MAX = 1 << 26 /* bytes */
 };
 
@@ -35,7 +35,7 @@ static size_t last_part(const char *s, size_t n)
 	return n;
 }
 
-/* How many parts of two paths are the same, from their ends. */
+/* Returns how many components of two paths are equal, counted from their ends. */
 static size_t common_parts(const char *a, const char *b)
 {
 	size_t n = strlen(a), k = strlen(b);
@@ -55,7 +55,7 @@ struct candidates {
 	size_t n, parts;
 };
 
-/* Files of which as much is the same as of no other, and `least` parts. */
+/* Keeps the candidates that share the most components with the name, and `least` or more. */
 static void choose(struct candidates *c, const char *file, size_t parts, size_t least)
 {
 	if (parts < least || parts < c->parts)
@@ -83,7 +83,8 @@ const char *annotate_find(struct model *m, const char *name, struct ms_err *err)
 	struct candidates found = {0}, alike = {0};
 	char *real = realpath(name, NULL);
 	const char *typed = strncmp(name, "./", 2) == 0 ? name + 2 : name;
-	/* what is on the disk may have been built elsewhere; else all that was typed must be there */
+	/* a file on disk may have been built elsewhere, else all components that were typed must
+	 * match */
 	size_t least = real ? 1 : common_parts(typed, typed);
 	for (size_t i = 0; i < m->frames.n; i++) {
 		const char *file = m->frames.v[i].file;
@@ -112,8 +113,8 @@ const char *annotate_find(struct model *m, const char *name, struct ms_err *err)
 
 /* ---- its text ---- */
 
-/* Reads the source file: as the compiler saw it, also below the root of the sources or where it
- * ran; else as it was typed. *from: where that was. */
+/* Reads the source file: first the path from the frames, also below the source root or the
+ * program's working directory, then the path as typed. Sets *from to the path used. */
 static char *read_source(struct model *m, const struct annotate *a, const char **from, size_t *n)
 {
 	char *text = source_read(m, a->file, a->root, SOURCE_MAX, from, n);
@@ -127,16 +128,17 @@ static char *read_source(struct model *m, const struct annotate *a, const char *
 
 struct line {
 	uint32_t number;
-	uint32_t frame;        /* the first one there */
-	size_t site;           /* the last one that was counted, + 1 */
-	struct pair self, all; /* of the sites named after it; of all through it */
+	uint32_t frame;        /* the first frame on the line */
+	size_t site;           /* the last site that was counted here, + 1 */
+	struct pair self, all; /* of the sites named after the line; of all sites whose stacks pass
+				  through it */
 	bool shown;
 };
 
 struct lines {
 	struct line *v;
 	size_t n;
-	struct pair self, all; /* of the file */
+	struct pair self, all; /* of the whole file */
 };
 
 static int by_number(const void *a, const void *b)
@@ -145,7 +147,8 @@ static int by_number(const void *a, const void *b)
 	return MS_ORDER(x->number, y->number);
 }
 
-/* The lines that have frames, in order; of[frame] is the index of its line + 1, 0 = elsewhere. */
+/* Fills `l` with the lines of a file that have frames, in order; of[frame] is the index of the
+ * frame's line + 1, 0 = another file. */
 static void find_lines(struct model *m, const char *file, struct lines *l, uint32_t *of)
 {
 	l->v = ms_arena_alloc(&m->arena, (m->frames.n + 1) * sizeof *l->v);
@@ -196,7 +199,8 @@ static int by_size(const void *a, const void *b)
 		       ?: MS_ORDER(x->number, y->number);
 }
 
-/* Only lines with figures, and of these the `limit` largest; the sum of the others' own. */
+/* Selects the `limit` largest of the lines with figures. Returns the sum of the others' own
+ * figures; *more is their number. */
 static struct pair keep(struct model *m, struct lines *l, size_t limit, size_t *more)
 {
 	struct line **order = ms_arena_alloc(&m->arena, (l->n + 1) * sizeof(struct line *));
@@ -240,7 +244,7 @@ static const char *const units[METRIC_COUNT][2] = {
 	[METRIC_MAPPED] = {"bytes", "calls"},
 };
 
-/* Makes the columns. Where a line is narrow the source is worth more than blocks. */
+/* Makes the columns. On a narrow output, blocks are left out in favour of the source. */
 static const struct column *columns_of(struct model *m, const struct annotate *a)
 {
 	struct column *c = ms_arena_alloc(&m->arena, COLUMNS * sizeof *c);
@@ -266,7 +270,8 @@ static const char *amount(struct model *m, const char *unit, uint64_t v, const s
 	return strcmp(unit, "bytes") == 0 ? est_size(m, v, e) : est_count(m, v, e);
 }
 
-/* For people without the intervals of estimates, which would leave no room for the source. */
+/* Fills the cells of a pair. Those for people have no intervals of estimates, which would leave no
+ * room for the source. */
 static void set_pair(struct model *m, struct cell *people, struct cell *exact, const struct pair *p,
 		     enum metric metric)
 {
@@ -289,7 +294,7 @@ static void add_row(struct model *m, struct table *t, enum metric metric, uint32
 	set_pair(m, &c[ALL], &c[ALL_N], &x->all, metric);
 }
 
-/* A row that is no line. */
+/* Adds a row that stands for no source line. */
 static struct cell *add_other(struct model *m, struct table *t, enum row_kind kind,
 			      const char *text)
 {
@@ -301,7 +306,8 @@ static struct cell *add_other(struct model *m, struct table *t, enum row_kind ki
 	return r->cells;
 }
 
-/* Up to, but without, `to`: what stands around the lines with figures. */
+/* Adds the source lines from `from` to `to` (exclusive), or those next to lines with figures.
+ * Returns the next line. */
 static uint32_t add_context(struct model *m, struct table *t, const struct source *s, uint32_t from,
 			    uint64_t to, bool first)
 {
@@ -346,7 +352,7 @@ static void add_lines(struct model *m, struct table *t, const struct lines *l,
 		add_context(m, t, s, next, UINT64_MAX, false);
 }
 
-/* `from`: where its source was read; NULL = it was not found. */
+/* Makes the title; `from`: path that the source was read from, NULL = it was not found. */
 static const char *title(struct model *m, const struct annotate *a, const struct lines *l,
 			 const char *from)
 {
@@ -381,7 +387,8 @@ struct table table_annotate(struct model *m, const struct annotate *a, size_t li
 	struct table t = {.columns = columns_of(m, a),
 			  .column_count = COLUMNS,
 			  .empty = "nothing was allocated there or in what it calls"};
-	struct lines *l = ms_arena_alloc(&m->arena, sizeof *l); /* rows point into it */
+	struct lines *l = ms_arena_alloc(&m->arena, sizeof *l); /* in the arena, since the table's
+								   rows point into it */
 	size_t more, n;
 	*l = count(m, a->file, a->metric);
 	struct pair *rest = ms_arena_alloc(&m->arena, sizeof *rest);

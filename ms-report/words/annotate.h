@@ -7,17 +7,18 @@
 
 struct ms_err;
 
-/* The file of frames that `name` means: it is that name, ends with it, or is what `name` on the disk
- * leads to; of a file on the disk that was built elsewhere, the one whose last parts are the same.
- * NULL with `err` set: none, or several. */
+/* Finds the file of frames that `name` means: its path is `name` or ends with it, or `name` is that
+ * file on disk; for a file on disk that was built elsewhere, the frames' file that shares the most
+ * last components. NULL with `err` set: there is none, or several. */
 const char *annotate_find(struct model *m, const char *name, struct ms_err *err);
 
 struct annotate {
-	const char *file, *name;   /* as frames have it; as it was typed */
-	const char *root;          /* where sources are; NULL = nobody said */
-	const struct style *style; /* of names */
+	const char *file, *name;   /* path in the frames; path as typed */
+	const char *root;          /* root of the sources; NULL = not given */
+	const struct style *style; /* how to show names */
 	enum metric metric;
-	bool context; /* with lines around those that have figures */
+	bool context; /* with source lines around those that have figures */
 };
-/* The `limit` lines with most, in the order of the file, and how many more there are. */
+/* Makes a table of the `limit` largest lines, in the order of the file, and the number of
+ * others. */
 struct table table_annotate(struct model *m, const struct annotate *a, size_t limit);

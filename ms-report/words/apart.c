@@ -21,10 +21,10 @@
 enum pass { NAMES, CALLERS, INSIDE, RUNTIME_CALLERS, ADDRESSES, PROCESSES, PASSES };
 
 struct row {
-	const char *base, *key; /* what it reads like by itself, and by its last line */
+	const char *base, *key; /* text of the row itself; text of its last line so far */
 	size_t number;
-	uint32_t *nodes;  /* of its stack, innermost first, */
-	size_t count, at; /* so many, and the one that it is named after */
+	uint32_t *nodes;  /* of its stack, innermost first */
+	size_t count, at; /* number of nodes; index of the node it is named after */
 };
 
 struct parting {
@@ -34,7 +34,7 @@ struct parting {
 	struct apart_shown shown;
 	struct row *rows;
 	struct apart *out;
-	size_t next[PASSES]; /* step that follows what a row says by itself */
+	size_t next[PASSES]; /* first step whose frame the row itself does not show */
 };
 
 #define SAY(...) ms_arena_printf(&d->m->arena, __VA_ARGS__)
@@ -49,7 +49,7 @@ static const char *place_of(struct parting *d, const struct frame *f)
 	return f ? frame_place(&d->m->arena, d->m, f, d->style) : "";
 }
 
-/* Returns what is seen of a name, and of a place; below a row there are fewer columns for names. */
+/* Returns a name as it appears in `columns`, less `indent` columns for a line below a row. */
 static const char *seen_name(struct parting *d, const char *name, size_t columns, size_t indent)
 {
 	return columns > indent ? name_fit(&d->m->arena, name, columns - indent, d->style->ascii)
@@ -76,7 +76,8 @@ static struct row row_of(struct parting *d, size_t i)
 	for (uint32_t n = s->stack; n != NONE; n = d->m->nodes.v[n].parent) {
 		r.at = n == s->user ? r.count : r.at;
 		r.nodes[r.count++] = n;
-		if (n == s->user && s->folded) /* the rounds of the recursion do not tell it */
+		if (n == s->user && s->folded) /* the rounds of a recursion do not distinguish the
+						  row */
 			n = site_entry(d->m, s);
 	}
 	const char *called = shown.called ? name_of(d, site_called(d->m, s)) : "";
@@ -88,7 +89,7 @@ static struct row row_of(struct parting *d, size_t i)
 	return r;
 }
 
-/* The frame that a pass looks at in its step `k`; NULL = it has none there. */
+/* Returns the frame that step `k` of a pass compares; NULL = there is none. */
 static const struct frame *frame_at(const struct parting *d, const struct row *r, enum pass pass,
 				    size_t k)
 {
@@ -102,7 +103,7 @@ static const struct frame *frame_at(const struct parting *d, const struct row *r
 	return pass == CALLERS && (f->runtime || f->note) ? NULL : f;
 }
 
-/* Returns a name with all of its template arguments. */
+/* Returns a frame's name with all of its template arguments. */
 static const char *whole_name(struct parting *d, const struct frame *f)
 {
 	struct ms_arena *a = &d->m->arena;
@@ -110,7 +111,7 @@ static const char *whole_name(struct parting *d, const struct frame *f)
 	return ms_name_fit(a, s, SIZE_MAX, d->style->ascii);
 }
 
-/* Returns what a row shows in that step. */
+/* Returns the line that step `k` of a pass would add to a row. */
 static struct apart_line line_at(struct parting *d, const struct row *r, enum pass pass, size_t k)
 {
 	static const char signs[PASSES] = {' ', '<', '>', '<', ' ', ' '};
@@ -161,7 +162,7 @@ static bool same_line(struct parting *d, const struct apart_line *a, const struc
 	return strcmp(seen_line(d, a), seen_line(d, b)) == 0;
 }
 
-/* Leaves the parts of names in which they differ. */
+/* Shortens names to the parts in which they differ. */
 static void leave_different(struct parting *d, struct apart_line *v, size_t n)
 {
 	const char **names = ms_arena_alloc(&d->m->arena, n * sizeof *names);
@@ -172,7 +173,8 @@ static void leave_different(struct parting *d, struct apart_line *v, size_t n)
 		v[i].name = ms_name_difference(&d->m->arena, names[i], x, d->style->ascii);
 }
 
-/* Do the rows differ in that step? Most are of the same frame, which need not be named. */
+/* Tells whether step `k` of a pass distinguishes rows. Most rows have the same frame, for which no
+ * line is made. */
 static bool differ(struct parting *d, const struct row *v, size_t n, enum pass pass, size_t k)
 {
 	const struct frame *first = frame_at(d, &v[0], pass, k);
@@ -196,7 +198,7 @@ static int by_key(const void *x, const void *y)
 
 static void part(struct parting *d, struct row *v, size_t n, enum pass pass, size_t k);
 
-/* Calls `part` for the rows of each key that several have. */
+/* Calls `part` for each group of rows with the same key. */
 static void part_groups(struct parting *d, struct row *v, size_t n, enum pass pass, size_t k)
 {
 	qsort(v, n, sizeof *v, by_key);
@@ -209,7 +211,7 @@ static void part_groups(struct parting *d, struct row *v, size_t n, enum pass pa
 	}
 }
 
-/* One line more for the rows, that says what a step does. */
+/* Adds the line of step `k` to each row. */
 static void add_lines(struct parting *d, struct row *v, size_t n, enum pass pass, size_t k)
 {
 	struct apart_line *lines = ms_arena_alloc(&d->m->arena, n * sizeof *lines);
@@ -223,7 +225,8 @@ static void add_lines(struct parting *d, struct row *v, size_t n, enum pass pass
 		v[i].key = seen_line(d, &l);
 		if (!*l.name && !*l.place)
 			continue;
-		if (pass == CALLERS && k < d->next[pass]) /* its name is shown */
+		if (pass == CALLERS && k < d->next[pass]) /* the row shows this caller's name
+							     already */
 			l.name = "";
 		if (k > d->next[pass] && (l.sign == '<' || l.sign == '>'))
 			l.name = SAY("%s %s", d->style->ascii ? ".." : "\xe2\x80\xa6", l.name);
@@ -235,7 +238,7 @@ static void add_lines(struct parting *d, struct row *v, size_t n, enum pass pass
 	}
 }
 
-/* Rows that read the same up to a step. */
+/* Adds lines to rows that read the same before step `k` of a pass, until they differ. */
 static void part(struct parting *d, struct row *v, size_t n, enum pass pass, size_t k)
 {
 	for (; pass < PASSES; pass++, k = 0)
@@ -247,7 +250,7 @@ static void part(struct parting *d, struct row *v, size_t n, enum pass pass, siz
 			}
 }
 
-/* The last of its lines is enough for a row that has it alone. */
+/* Keeps only the last line of each row that is unique with that line alone. */
 static void shorten(struct parting *d, struct row *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

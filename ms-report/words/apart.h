@@ -5,17 +5,17 @@
 
 #include "names.h"
 
-/* How far a row says where a site is, besides the frame that it is named after. */
+/* Describes what a row shows of a site besides the frame that it is named after. */
 struct apart_shown {
-	bool called;               /* what that called */
-	bool caller, caller_place; /* what called it, and where */
-	/* columns to which each is cut; 0 = it is not */
+	bool called;               /* the function that this frame called */
+	bool caller, caller_place; /* the caller of this frame; its source place */
+	/* columns to which each part is cut; 0 = not cut */
 	size_t name_columns, place_columns, called_columns;
 };
 
-/* A line more: a frame outside of these ("<"), inside (">"), or " ": more of the name that rows have,
- * or, where all names are the same, an address or a process. Cleaned.
- * Without a name: where the caller is, which is shown. */
+/* Describes an additional line that distinguishes a row: "<" an outer frame, ">" an inner frame, "
+ * " more of the name, an address or a process. Cleaned. Without a name: the place of the caller
+ * that the row names. */
 struct apart_line {
 	char sign;
 	const char *name, *place; /* "" = none */
@@ -25,6 +25,6 @@ struct apart {
 	size_t n;
 };
 
-/* For each of `n` sites, in the model's arena. */
+/* Returns the additional lines of each of `n` sites, in the model's arena. */
 struct apart *apart_make(struct model *m, const struct site *const *sites, size_t n,
 			 struct apart_shown shown, const struct style *st);

@@ -53,10 +53,10 @@ static const char *rate(struct model *m, int64_t v)
 	return x >= 1000 || x <= -1000 ? SAY("%.0f", x) : SAY("%.4g", x);
 }
 
-/* Runs of a history from which ms-diff takes it to tell the noise. */
+/* Sets how many old runs of a history ms-diff needs to determine the noise. */
 #define HISTORY_MANY 8
 
-/* More than one run of each side, or enough of a history. */
+/* Tells whether the noise is known: from several runs of each side, or a history. */
 static bool noise_is_known(const struct diff *d)
 {
 	return d->old_runs > 1 && (d->new_runs > 1 || (d->history && d->old_runs >= HISTORY_MANY));
@@ -89,8 +89,8 @@ static const char *at(const char *point)
 	return strcmp(point, "end") == 0 ? "the end" : point;
 }
 
-/* Adds the line on both runs in the phase of the old peak, or of the new one, where these are two.
- * What the other run held is known to be about that: no noise is told of it. */
+/* Adds a line with the live bytes of both runs in the phase of the old peak, or of the new one, if
+ * the peaks are in different phases. The other run's value is approximate, so noise is not shown. */
 static void add_phase(struct model *m, struct diff_line *out, size_t *n, bool old)
 {
 	const struct diff_total *t = diff_total(m->diff, "peak_time_ns");
@@ -136,7 +136,7 @@ const char *diff_moments(struct model *m)
 		       : NULL;
 }
 
-/* How much of the run's figure the change is. */
+/* Returns the change of a figure as a share of the larger of the two runs' totals. */
 static double share(const struct diff *d, const struct diff_row *x, enum diff_figure f)
 {
 	const struct diff_total *t = diff_total(d, diff_figure_names[f]);
@@ -180,7 +180,7 @@ static void count_kind(struct model *m, const char **s, const struct diff_sum *k
 		add_part(m, s, SAY("%s %s", say_count(m, rest), word));
 }
 
-/* Says how much is held, and how much was allocated where that is more. */
+/* Returns the live bytes, with the allocated bytes too if these are more. */
 static const char *sum_words(struct model *m, const int64_t *figures)
 {
 	int64_t held = figures[figures[DIFF_LIVE] == DELTA_UNKNOWN ? DIFF_PEAK : DIFF_LIVE];
@@ -210,7 +210,8 @@ const char *diff_rest(struct model *m, const struct diff_rows *r)
 	return s;
 }
 
-/* Half the range of the peak over the runs of each side, the larger, of the middle. */
+/* Returns half the range of the runs' values, relative to the middle of the range; -1 = not
+ * known. */
 static double spread(const struct limits *l)
 {
 	if (l->low < 0 || l->high <= 0)
@@ -229,7 +230,7 @@ const char *diff_noise(struct model *m)
 	return a < 0 ? NULL : SAY("noise of the peak %.1f %%", a * 100);
 }
 
-/* The first run of which that figure is not 0. */
+/* Returns the first run with a figure other than 0. */
 static const struct diff_run *find(const struct diff *d, size_t offset)
 {
 	for (size_t i = 0; i < d->runs.n; i++)

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#define LONGEST 120 /* name that is put into a command */
+#define LONGEST 120 /* bytes: longest name that is put into a command */
 
 enum { NAME, PLACE, SHARE, BYTES, BLOCKS, SITES, LARGEST };
 static const struct column columns[] = {
@@ -31,7 +31,7 @@ const char *const grouped_words[GROUPED_COUNT] = {[GROUPED_FUNCTION] = "function
 						  [GROUPED_NAMESPACE] = "namespace",
 						  [GROUPED_MODULE] = "module"};
 
-/* Returns the name of a group, raw. */
+/* Returns the name of a group, not cleaned. */
 static const char *name_of(struct model *m, const struct list *l, const struct site *row)
 {
 	size_t length;
@@ -42,8 +42,7 @@ static const char *name_of(struct model *m, const struct list *l, const struct s
 	return f && l->by == GROUPED_FUNCTION ? frame_name(&m->arena, m, f) : "(unknown)";
 }
 
-/* Returns the source file of a group's function, else the program or library that it is in; NULL =
- * neither is known. */
+/* Returns the source file of a group's function, else its module; NULL = neither is known. */
 static const char *place_of(const struct model *m, const struct list *l, const struct site *row)
 {
 	const struct frame *f = grouped_frame(m, row);
@@ -124,7 +123,7 @@ struct table grouped_table(struct model *m, const struct list *l)
 			ms_arena_printf(&m->arena, "%s named above as leaks",
 					say_things(m, l->leak_sites, "site")),
 			l->leaked, l->total.a, l->leak_sites);
-	/* of leaks it is not known how many sites those are */
+	/* the number of hidden sites with leaks is not known */
 	uint64_t hidden = !some(l->hidden)                  ? 0
 			  : l->metric == METRIC_UNREACHABLE ? UNKNOWN
 							    : m->hidden.sites;
@@ -138,7 +137,7 @@ struct table grouped_table(struct model *m, const struct list *l)
 
 /* ---- commands ---- */
 
-/* Writes a comparison of ms-filter: function = "f". */
+/* Returns a condition of ms-filter: function = "f". */
 static const char *is_text(struct model *m, const char *column, const char *sign, const char *text)
 {
 	const char *out = ms_arena_printf(&m->arena, "%s %s \"", column, sign);
@@ -147,7 +146,7 @@ static const char *is_text(struct model *m, const char *column, const char *sign
 	return ms_arena_printf(&m->arena, "%s\"", out);
 }
 
-/* Returns an extended regular expression that matches a text. */
+/* Returns an extended regular expression that matches `text` literally. */
 static const char *as_pattern(struct model *m, const char *text)
 {
 	const char *out = "";
@@ -165,7 +164,7 @@ static const char *condition(struct model *m, const struct list *l, const struct
 	if (!name || !f || length > LONGEST)
 		return NULL;
 	name = ms_arena_strndup(&m->arena, name, length);
-	if (l->by == GROUPED_DIRECTORY) /* with the directories below it if rows include them */
+	if (l->by == GROUPED_DIRECTORY) /* with subdirectories if rows include them */
 		return is_text(m, "file", "~",
 			       ms_arena_printf(&m->arena, "^%s%s", as_pattern(m, name),
 					       grouped_deepest(l, name) ? "" : "[^/]*$"));
@@ -180,10 +179,10 @@ static const char *condition(struct model *m, const struct list *l, const struct
 			       is_text(m, "file", "=", place));
 }
 
-/* Says what leads to the sites of a list, and to all its groups: a view, a metric of --by, and what
- * keeps other sites out. */
+/* Holds the options that lead to the sites of a list and to all its groups: a view, a metric for
+ * --by, and a filter that hides other sites. */
 struct ways {
-	const char *view, *by, *filter; /* "" = nothing */
+	const char *view, *by, *filter; /* "" = not needed */
 };
 
 static struct ways ways_of(const struct model *m, const struct list *l)
@@ -199,7 +198,7 @@ static struct ways ways_of(const struct model *m, const struct list *l)
 	return (struct ways){"--leaks", "", ""};
 }
 
-/* Returns "--at 1.5s " if a list is of another moment than the end, else "". */
+/* Returns "--at 1.5s " if a list is about another moment than the end, else "". */
 static const char *moment(struct model *m, const struct list *l)
 {
 	bool live = l->metric == METRIC_LIVE || l->metric == METRIC_HELD ||

@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Adds to a title, with several processes, that peaks are each one's own: they have no common
- * moment. */
+/* Adds to a title, with several processes, that each process has its own peak at its own time. */
 static const char *own_peaks(struct model *m, const char *title)
 {
 	return m->processes.n < 2
@@ -20,7 +19,7 @@ static const char *own_peaks(struct model *m, const char *title)
 		       : ms_arena_printf(&m->arena, "%s; peaks are each process's own", title);
 }
 
-/* Makes a column of a figure of each row, which adds up to one of the model. */
+/* Makes a column of a figure whose rows add up to a figure of the model. */
 #define SUM(type, member, all) .sum = true, COLUMN_OF(type, member), COLUMN_ALL(all)
 
 /* ---- threads --------------------------------------------------------------------------------- */
@@ -93,7 +92,7 @@ struct table table_sizes(struct model *m, enum metric metric, size_t limit)
 	struct table t = TABLE_OF(size_columns, .title = own_peaks(m, "SIZES"),
 				  .empty = m->totals.allocations ? say_unknown(m) : "no blocks");
 	struct table rows = t;
-	/* where filters took sites away, of those that are left */
+	/* with hidden sites, only the sites that are left are counted */
 	table_query(
 		m, &rows,
 		m->hidden.sites
@@ -105,7 +104,7 @@ struct table table_sizes(struct model *m, enum metric metric, size_t limit)
 			: "FROM size_class ORDER BY low, process");
 	for (size_t i = 0; i < rows.n; i++) {
 		const struct cell *from = rows.rows[i].cells;
-		/* the same class of another process? */
+		/* the same size class, of another process */
 		bool again = t.n && t.rows[t.n - 1].cells[1].n == from[1].n;
 		struct cell *c = again ? t.rows[t.n - 1].cells : table_row(m, &t)->cells;
 		for (size_t k = 1; k < t.column_count; k++)
@@ -183,7 +182,7 @@ static int by_name(const void *x, const void *y)
 	return strcmp(p->name, q->name) ?: MS_ORDER(p->site->id, q->site->id);
 }
 
-/* All sites with the name of their group, those of one group side by side. */
+/* Returns all sites with the names of their groups; sites of one group are adjacent. */
 static struct member *members(struct model *m, enum group_key key)
 {
 	struct member *v = ms_xrealloc(NULL, m->sites.n, sizeof *v);
@@ -218,7 +217,7 @@ struct table table_groups(struct model *m, enum group_key key, enum metric metri
 		est_cells(m, &t, c, s->est);
 	}
 	free(v);
-	/* what has no column in a table of text, unless it was asked for */
+	/* columns that text shows only on request */
 	if (metric == METRIC_FAILED)
 		table_retitle(m, &t, GROUP_FAILED, "failed");
 	if (metric == METRIC_MAPPED)

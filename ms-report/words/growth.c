@@ -45,7 +45,7 @@ static const struct column growth_columns[] = {
 };
 
 #define GROWING_SITE "trend IN ('growing', 'doubling') AND site != 0"
-enum { VERDICTS = 3 }; /* heaps that the first line names */
+enum { VERDICTS = 3 }; /* heaps that the first line of a report names */
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
 
 static const char *value(struct model *m, sqlite3_stmt *st, int i)
@@ -55,7 +55,7 @@ static const char *value(struct model *m, sqlite3_stmt *st, int i)
 		       : SAY("%lld", (long long)sqlite3_column_int64(st, i));
 }
 
-/* "+3.1 MiB"; nothing where it cannot be told. */
+/* Returns "+3.1 MiB"; NULL = not known. */
 static const char *rate(struct model *m, sqlite3_stmt *st, int i)
 {
 	if (sqlite3_column_type(st, i) == SQLITE_NULL)
@@ -65,7 +65,7 @@ static const char *rate(struct model *m, sqlite3_stmt *st, int i)
 	return SAY("%s%s", v < 0 ? "-" : v ? "+" : "", say_size(m, size));
 }
 
-/* Says a rate with its interval, where sampling makes it an estimate. */
+/* Returns a rate, with its interval if sampling makes it an estimate. */
 static const char *estimate(struct model *m, sqlite3_stmt *st, int i)
 {
 	bool sampled = figure_some(m->quality.sampled_bytes);
@@ -73,7 +73,7 @@ static const char *estimate(struct model *m, sqlite3_stmt *st, int i)
 	return sampled && s && low && high ? SAY("%s (%s to %s)", s, low, high) : s;
 }
 
-/* "99 % after 10m 00s" */
+/* Returns the share of blocks that survived: "99 % after 10m 00s"; NULL = not known. */
 static const char *survival(struct model *m, uint64_t after, uint64_t survivors, uint64_t victims)
 {
 	if (after == UNKNOWN || survivors == UNKNOWN || victims == UNKNOWN)
@@ -82,7 +82,8 @@ static const char *survival(struct model *m, uint64_t after, uint64_t survivors,
 		   say_time(m, after));
 }
 
-/* Nanoseconds until `live` is `reach` at that rate; UNKNOWN: never, or not in 10 years. */
+/* Returns the time in ns until `live` bytes reach `reach` at that rate; UNKNOWN = never, or not
+ * within 10 years. */
 static uint64_t reaches(uint64_t live, uint64_t reach, int64_t bytes_per_minute)
 {
 	if (!reach || live == UNKNOWN)
@@ -145,7 +146,8 @@ static void set_row(struct model *m, struct cell *c, sqlite3_stmt *st, uint64_t 
 		c[UNTIL].s = say_time(m, c[UNTIL_NS].n);
 }
 
-/* Says up to where the verdicts of `where` are judged, if not to the end; else "". */
+/* Returns until when the processes of the condition `where` were judged, if not until the end; else
+ * "". */
 static const char *until(struct model *m, const char *where)
 {
 	const char *said = "";
@@ -164,9 +166,9 @@ static const char *until(struct model *m, const char *where)
 	return said;
 }
 
-/* Says how a site grows: "+3.1 MiB a minute, confidence 0.99" or "grows in doublings, by 7.5 MiB
- * so far"; from column `i` on: the rate and its interval, the confidence, the trend, the rise.
- * `per`: the words behind a rate. */
+/* Returns how a site grows: "+3.1 MiB a minute, confidence 0.99" or "grows in doublings, by 7.5 MiB
+ * so far". Columns from `i` on: the rate and its interval, the confidence, the trend, the rise.
+ * `per`: text behind a rate. */
 static const char *how_it_grows(struct model *m, sqlite3_stmt *st, int i, const char *per)
 {
 	const char *trend = (const char *)sqlite3_column_text(st, i + 4);
@@ -242,7 +244,7 @@ const char *growth_title(struct model *m, enum metric metric)
 		   when);
 }
 
-/* Says the trend of one heap, in the words of `ms-record --poll`. */
+/* Returns the trend of one heap, in the words of `ms-record --poll`. */
 static const char *heap_verdict(struct model *m, sqlite3_stmt *st, const char *name)
 {
 	const char *trend = (const char *)sqlite3_column_text(st, 1);

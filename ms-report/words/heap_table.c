@@ -24,8 +24,8 @@ static const struct column columns[] = {
 };
 enum { NAME, LIVE, BACKING = 7 };
 
-/* The heap of a site stands above its outermost frame. What is unused of backing memory is known at
- * the end only. */
+/* Selects the heaps. A site's heap is noted in its outermost frame; how much of the backing memory
+ * is unused is known only at the end. */
 static const char heaps[] =
 	"FROM (WITH RECURSIVE up(site, stack) AS (SELECT id, stack FROM site"
 	"  WHERE EXISTS(SELECT 1 FROM frame WHERE note LIKE 'heap %%') UNION ALL"
@@ -70,7 +70,7 @@ static bool has_heaps(const struct model *m)
 
 const char *heaps_line(struct model *m)
 {
-	/* most programs have none, and the table looks at every site to say so */
+	/* most programs have no custom heaps, and the query reads every site */
 	if (!has_heaps(m))
 		return NULL;
 	struct table t = table_heaps(m, SIZE_MAX);
@@ -91,7 +91,7 @@ const char *heaps_line(struct model *m)
 		       : SAY("%s: ms-report --heaps", s);
 }
 
-/* The names that such a query gives, the first few. */
+/* Returns the first few names that a query selects: "'a', 'b'"; NULL = none. */
 static const char *names_of(struct model *m, const char *from)
 {
 	static const struct column names[] = {{.kind = CELL_TEXT, .sql = "j.value"}};

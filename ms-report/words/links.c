@@ -38,7 +38,7 @@ int links_check(const char *code_url, struct ms_err *err)
 	return 0;
 }
 
-/* Does a relative path leave its folder? */
+/* Tells whether a relative path leads out of its folder. */
 static bool climbs(const char *path)
 {
 	for (const char *s = path; s; s = strchr(s, '/')) {

@@ -13,7 +13,7 @@
 
 #define ELLIPSIS "\xe2\x80\xa6"
 
-/* Characters that change how the rest of a line looks, or cannot be seen at all. */
+/* Tells whether a character is invisible or changes how the rest of a line looks. */
 static bool invisible(uint32_t c)
 {
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xad || c == 0x61c ||
@@ -22,14 +22,14 @@ static bool invisible(uint32_t c)
 	       (c >= 0xe0000 && c <= 0xe0fff);
 }
 
-/* Here begins what the log of a GitHub workflow would take for a command: "::" at the start of a
- * line, and "##[" anywhere. */
+/* Tells whether the log of a GitHub workflow would take the text at `s` as a command: "::" at the
+ * start of a line, or "##[" anywhere. */
 static bool is_command(const char *s, bool first)
 {
 	return (first && strncmp(s, "::", 2) == 0) || strncmp(s, "##[", 3) == 0;
 }
 
-/* The longest that one input byte becomes: \u{10ffff} from four, \xNN from one. */
+/* Limits the output bytes for one input byte: four bytes become \u{10ffff}, one becomes \xNN. */
 #define GROWTH 8
 
 static size_t clean_one(char *to, const char *s, size_t n, bool ascii, bool plain_too, size_t *used)
@@ -52,7 +52,7 @@ static size_t clean_one(char *to, const char *s, size_t n, bool ascii, bool plai
 
 static const char *clean(struct ms_arena *a, const char *s, bool ascii, bool commands)
 {
-	/* where no command may begin, none does */
+	/* SIZE_MAX = no text can start a line */
 	size_t n = strlen(s), good = 0, first = commands ? strspn(s, " ") : SIZE_MAX;
 	while (good < n && s[good] >= 0x20 && s[good] < 0x7f &&
 	       !(commands && is_command(s + good, good == first)))
@@ -117,7 +117,7 @@ const char *name_cut_start(struct ms_arena *a, const char *s, size_t width, bool
 		i += ms_utf8_step(s + i, n - i, &c, &cw);
 		have -= (size_t)cw;
 	}
-	/* whole folders look better than half a name */
+	/* whole folder names read better than half of one */
 	const char *slash = strchr(s + i, '/');
 	if (slash && slash[1])
 		i = (size_t)(slash - s);
@@ -174,7 +174,7 @@ const char *frame_language(const struct frame *f, const char *kind)
 	for (size_t i = 0; f->file && i < sizeof endings / sizeof *endings; i++)
 		if (ends_with(f->file, endings[i][0]))
 			return endings[i][1];
-	/* a header without an ending, or .h: both languages have such */
+	/* both languages have headers with .h or without a suffix */
 	if (f->file && f->function &&
 	    (ends_with(f->file, ".h") || !strchr(base_name(f->file), '.')))
 		return strpbrk(f->function, ":(<~") ? "C++" : "C or C++";
@@ -195,7 +195,7 @@ const char *frame_name(struct ms_arena *a, const struct model *m, const struct f
 	if (f->function && *f->function)
 		return f->function;
 	const struct module *mod = f->module == NONE ? NULL : &m->modules.v[f->module];
-	/* as in the file, so that it is the same in every run and what addr2line takes */
+	/* as in the file: the same in every run, and as addr2line takes it */
 	if (mod && mod->path && f->address != UNKNOWN)
 		return ms_arena_printf(
 			a, "%s+0x%llx", base_name(mod->path),
@@ -215,7 +215,7 @@ const char *frame_label(struct ms_arena *a, const struct model *m, const struct 
 	return name_clean(a, s, st->ascii);
 }
 
-/* A file without the folder, of so many bytes, that it lies in; the same if it does not. */
+/* Returns a path relative to `folder` (`n` bytes) if it is below that, else the whole path. */
 static const char *without_folder(const char *file, const char *folder, size_t n)
 {
 	while (n && folder[n - 1] == '/')
@@ -240,7 +240,7 @@ const char *frame_place(struct ms_arena *a, const struct model *m, const struct 
 	}
 	const char *path = f->module == NONE ? NULL : m->modules.v[f->module].path;
 	if (path && !f->function && !f->note)
-		return "[no symbols]"; /* the name says the module already */
+		return "[no symbols]"; /* the name shows the module already */
 	return path ? ms_arena_printf(a, "[%s]", name_clean(a, base_name(path), st->ascii)) : "";
 }
 

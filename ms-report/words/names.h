@@ -16,65 +16,69 @@ struct ms_arena;
 struct process;
 struct site;
 
-/* How names are shown. */
+/* Describes how names are shown. */
 struct style {
-	bool ascii;      /* nothing but ASCII comes out */
-	bool full_names; /* nothing is shortened or cut */
+	bool ascii;      /* only ASCII characters */
+	bool full_names; /* names are not shortened or cut */
 	bool color;
 	size_t width;            /* columns of a line */
-	const char *source_root; /* files below are shown without it; NULL = where it ran */
+	const char *source_root; /* prefix that is removed from files; NULL = the program's working
+				    directory */
 };
 
-/* `s` as text for a terminal or a line of a file: control and other invisible characters, and bytes
- * that are not UTF-8, become \xNN or \u{NNNN}; with `ascii` other characters outside ASCII are
- * replaced too. The result has one line and nothing that steers a terminal, or that the log of a
- * GitHub workflow takes for a command. */
+/* Returns `s` as harmless text in one line: control and other invisible characters, and bytes
+ * that are not UTF-8, become \xNN or \u{NNNN}; with `ascii`, other characters outside ASCII are
+ * replaced. The result cannot control a terminal, and contains no command of a GitHub workflow
+ * log. */
 const char *name_clean(struct ms_arena *a, const char *s, bool ascii);
 
-/* Cleans a line of source as name_clean does a name, but for places that no log reads. */
+/* Cleans a line of source as name_clean does, but keeps what looks like a command of a workflow
+ * log. */
 const char *name_clean_source(struct ms_arena *a, const char *s);
 
 /* Returns how many columns a cleaned string takes on a terminal. */
 size_t name_width(const char *s);
-/* A cleaned name of a function in `width` columns, as ms_name_fit has it; whole where that fits. */
+/* Returns a cleaned function name shortened to `width` columns, as ms_name_fit does; whole if it
+ * fits. */
 const char *name_fit(struct ms_arena *a, const char *s, size_t width, bool ascii);
-/* Another cleaned string cut to `width` columns, at its end or at its start, with an ellipsis. */
+/* Returns another cleaned string cut to `width` columns, at its end or its start, with an
+ * ellipsis. */
 const char *name_cut(struct ms_arena *a, const char *s, size_t width, bool ascii);
 const char *name_cut_start(struct ms_arena *a, const char *s, size_t width, bool ascii);
 
-/* Returns the language that a frame's source is written in, by the ending of its name; kind: of its
- * module. "(unknown)" = it has none. */
+/* Returns the language of a frame's source, from its file name's suffix; `kind`: of its module.
+ * "(unknown)" = it cannot be determined. */
 const char *frame_language(const struct frame *f, const char *kind);
 
-/* Returns the name of a frame, as recorded: its function, else MODULE+0xADDRESS, else "(unknown)",
- * or in brackets why frames are missing. */
+/* Returns a frame's name as recorded: its function, else MODULE+0xADDRESS, else "(unknown)"; or in
+ * brackets why frames are missing. */
 const char *frame_name(struct ms_arena *a, const struct model *m, const struct frame *f);
-/* Returns the name of a frame for the screen: shortened unless full names are wanted, cleaned. */
+/* Returns a frame's name for output: cleaned, and shortened unless full names are requested. */
 const char *frame_label(struct ms_arena *a, const struct model *m, const struct frame *f,
 			const struct style *st);
-/* Returns where a frame is, cleaned: "src/cache.cpp:77" (without the source root, else without the
- * folder that all sources of its module lie in), else "[libz.so.1]", else "". */
+/* Returns a frame's place, cleaned: "src/cache.cpp:77" (without the source root, or else the folder
+ * of all sources of its module), else "[libz.so.1]", else "". */
 const char *frame_place(struct ms_arena *a, const struct model *m, const struct frame *f,
 			const struct style *st);
 
-/* Returns "orderd (pid 4117)", cleaned; `pid` is the word before the number, "pid " or "". */
+/* Returns "orderd (pid 4117)", cleaned; `pid` is the text before the number, "pid " or "". */
 const char *process_label(struct ms_arena *a, const struct process *p, const char *pid, bool ascii);
-/* Returns the name of a branch of a call tree: of its frame, or of a process as process_label
- * does. */
+/* Returns the name of a call-tree branch: its frame's or allocator function's, or process_label of
+ * its process. */
 const char *branch_label(struct ms_arena *a, const struct model *m, const struct branch *b,
 			 const struct style *st, const char *pid);
 
-/* The frame that a site is named after (its user frame, else its innermost one), or NULL when it
- * has no stack. */
+/* Returns the frame that a site is named after (its user frame, else its innermost one), or NULL if
+ * it has no stack. */
 const struct frame *site_frame(const struct model *m, const struct site *s);
-/* Its node; of folded sites (recursion.h) the outermost one in the same function, where the recursion
- * begins. */
+/* Returns the node of site_frame; for folded sites (recursion.h), the outermost node in the same
+ * function, where the recursion begins. */
 uint32_t site_entry(const struct model *m, const struct site *s);
-/* The frame just inside that one: what the user's function called. NULL = it called the allocator
+/* Returns the frame that was called by the user frame of a site; NULL = it called the allocator
  * itself. */
 const struct frame *site_called(const struct model *m, const struct site *s);
-/* The frame that called that node, NULL = none, or not the user's code either. */
+/* Returns the frame that called site_entry; NULL = there is none, or it is not user code. */
 const struct frame *site_caller(const struct model *m, const struct site *s);
 
-/* The file name of a path. */
+/* Returns the file name of a path. */
 const char *base_name(const char *path);

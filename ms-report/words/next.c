@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
-#define COMMAND_MAX 2000 /* bytes of a command that is offered */
+#define COMMAND_MAX 2000 /* bytes: longest command that is suggested */
 
 const char *next_input(struct page *p, size_t room)
 {
@@ -26,7 +26,7 @@ static const char **words_for(struct page *p, size_t n)
 	return ms_arena_alloc(&p->m->arena, n * sizeof(const char *));
 }
 
-/* Makes the command that shows a view of this input; `value` may be NULL. */
+/* Makes the command that shows a view of this input; `value` may be NULL, `why` is its comment. */
 static struct next view(struct page *p, size_t room, const char *option, const char *value,
 			const char *why)
 {
@@ -39,7 +39,7 @@ static struct next view(struct page *p, size_t room, const char *option, const c
 	return c;
 }
 
-/* Does something churn of which --temporary shows the sites? */
+/* Tells whether the churning sites have temporary allocations, which --temporary shows. */
 static bool is_temporary(const struct first_screen *f)
 {
 	for (size_t i = 0; i < f->n; i++)
@@ -48,7 +48,7 @@ static bool is_temporary(const struct first_screen *f)
 	return false;
 }
 
-/* Finds the first row of all, but none of the runtime where others follow. */
+/* Returns the first row of all lists; rows of the runtime are skipped if others follow. */
 static const struct site *first_site(const struct first_screen *f)
 {
 	size_t i = 0, own = 0;
@@ -64,13 +64,13 @@ static const struct site *first_site(const struct first_screen *f)
 
 /* ---- recording again ---- */
 
-/* Does the process still run, as far as this trace knows? */
+/* Tells whether the process still runs, as far as the trace shows. */
 static bool runs_on(const struct process *q)
 {
 	return q->quality.growing || (q->end_reason && strcmp(q->end_reason, "stopped") == 0);
 }
 
-/* Can the command be typed, each word on a line of `room` columns? */
+/* Tells whether a command can be typed, with each word on a line of `room` columns. */
 static bool is_typed(struct page *p, size_t room, const char **v, size_t n)
 {
 	size_t bytes = 0;
@@ -83,7 +83,7 @@ static bool is_typed(struct page *p, size_t room, const char **v, size_t n)
 	return true;
 }
 
-/* Adds what is to be recorded: the process if it was attached to and runs on, else its command. */
+/* Adds what to record: the process if it was attached to and still runs, else its command. */
 static void add_target(struct page *p, size_t room, struct next *c)
 {
 	struct model *m = p->m;

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-/* A command, word by word as a shell reads it, and what it shows. */
+/* Holds a command, one shell word per element, and what it shows. */
 struct next {
 	const char **words;
 	size_t n;
@@ -17,15 +17,15 @@ struct next {
 };
 #define NEXT_MAX 6
 
-/* Makes the commands that follow the groups `f`, the most useful first, made in the model's arena:
- * views of this input, then how to record what it does not have. No word is wider than `room`
- * columns. At most NEXT_MAX; how many. */
+/* Makes the commands to suggest after the groups `f`, the most useful first, in the model's arena:
+ * views of this input, then how to record what it lacks. No word is wider than `room` columns.
+ * Returns how many, at most NEXT_MAX. */
 size_t next_commands(struct page *p, const struct first_screen *f, size_t room,
 		     struct next out[NEXT_MAX]);
-/* Makes those for memory that is not live heap, where that is most of RSS: what shows what was
- * recorded of it, and what records the rest. How many. */
+/* Makes the commands for memory that is not live heap, if most of RSS is such: one shows what was
+ * recorded of it, one records the rest. Returns how many. */
 size_t next_beside_heap(struct page *p, size_t room, struct next out[2]);
-/* Returns all words of a command in a line. */
+/* Returns a command as one line. */
 const char *next_line(struct page *p, const struct next *c);
-/* Returns the input as it can be typed; FILE where it cannot, or not in `room` columns. */
+/* Returns the input's name as typed; "FILE" if it cannot be typed, or not in `room` columns. */
 const char *next_input(struct page *p, size_t room);

@@ -19,7 +19,8 @@ static bool has_rows(struct model *m, const char *table)
 
 /* ---- samples ---- */
 
-/* Read seldom: only of a sample that the heap's figure is from too does it say anything beside that. */
+/* Selects a column of the sample with the largest heap: these figures are read seldom, and mean
+ * something only beside a heap figure of the same sample. */
 #define THEN(column) "max(CASE WHEN heap_bytes IS most THEN " column " END)"
 
 static const struct column timeline_columns[] = {
@@ -37,7 +38,8 @@ static const struct column timeline_columns[] = {
 	{NULL, "process", CELL_ID, .sum = false},
 };
 
-/* Spans are of all processes' time; each process that has samples in one has a row of it. */
+/* Divides the time of all processes into `limit` spans, with one row per span and process that has
+ * samples. */
 struct table proc_timeline(struct model *m, size_t limit)
 {
 	struct table t = TABLE_OF(timeline_columns, .title = "TIMELINE of /proc figures",
@@ -103,7 +105,7 @@ static const struct column diff_columns[] = {
 };
 enum { DIFF_BY_RSS = 5, DIFF_BY_SIZE = 8 };
 
-/* "+12 KiB": what SQL gave as a number. */
+/* Formats a difference in bytes from the query: "+12 KiB". */
 static void say_delta(struct model *m, struct cell *c)
 {
 	char buf[MS_UNIT_BUF];
@@ -140,8 +142,9 @@ struct table proc_regions(struct model *m, size_t limit)
 		    m->at_label);
 	bool resident = t.n && t.rows[0].cells[2].n != UNKNOWN;
 	if (m->processes.n == 1)
-		table_retitle(m, &t, REGION_PID, NULL); /* people need no column for it */
-	/* in order of address where all are shown */
+		table_retitle(m, &t, REGION_PID, NULL); /* one process: text needs no column for
+							   it */
+	/* in order of address if all are shown */
 	table_finish(m, &t, limit < t.n ? (resident ? 2 : 1) : -1, limit, "region", TOTAL_NONE);
 	return t;
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define OWN(member) COLUMN_OF(process, totals.member)
-/* A figure of each that adds up to that of all. */
+/* Makes a column whose rows add up to the sum of all processes. */
 #define SUM(member) .sum = true, OWN(member), COLUMN_ALL(totals.member)
 
 static const struct column process_columns[] = {
@@ -54,7 +54,7 @@ struct table table_processes(struct model *m, enum metric metric, size_t limit)
 		struct cell *c = table_row(m, &t)->cells;
 		table_take(&t, c, p);
 		c[PEAK_TIME].n = figure_add(p->totals.peak_time_ns, p->offset_ns);
-		/* how sure an estimate of it is nobody noted */
+		/* the error of this estimate was not recorded */
 		c[AT_SUM_PEAK].n = p->est ? UNKNOWN : p->at_sum_peak_bytes;
 		c[BECAME].n = p->became == NONE ? UNKNOWN : (uint64_t)p->became_row;
 		c[0].s = p->exe ? p->exe : "(unknown)";
@@ -80,7 +80,8 @@ static const struct column program_columns[] = {
 	{NULL, "worst_process", CELL_ID, .sql = "worst"},
 };
 
-/* Sampled: sums and the worst have intervals, what is in between has none. */
+/* Sets the intervals of a sampled recording: for sums and the worst peak; percentiles have none,
+ * and become unknown. */
 static void estimate_program(struct model *m, const struct table *t, struct cell *c)
 {
 	c[2].n = c[3].n = c[4].n = UNKNOWN;

@@ -9,13 +9,13 @@
 
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
 
-/* The moment of each process: that of --at, else the latest that is known. */
+/* Selects the moment of each process: the one of --at, else the latest known one. */
 #define PICK                                                                                       \
 	"WITH pick AS (SELECT process, max(moment) AS moment FROM resident WHERE state = 'done'"   \
 	" AND (%Q = 'end' OR label = %Q) GROUP BY process),"                                       \
 	" now AS (SELECT r.* FROM resident r JOIN pick USING (process, moment)) "
-#define MMAP_LEAST (UINT64_C(128) << 10) /* of glibc: blocks from here on are mappings, at first */
-#define WORTH_PART 20u                   /* advice that gains less of RSS is not worth it */
+#define MMAP_LEAST (UINT64_C(128) << 10) /* of glibc: smallest block that is a mapping, at first */
+#define WORTH_PART 20u                   /* advice must free at least this part of RSS, 1/20 */
 
 enum part { LIVE, SLACK, FREE, OTHER, STACKS, FILES, RECORDER, PARTS };
 static const struct {
@@ -30,13 +30,13 @@ static const struct {
 	[RECORDER] = {"recorder", "the recorder's", "what MemScope itself uses in the process"},
 };
 
-/* Holds the facts about all processes together; UNKNOWN = not all, or none, have it. */
+/* Holds the sums over all processes; UNKNOWN = not known. */
 struct facts {
 	uint64_t part[PARTS];
 	uint64_t rss, swap, untouched, pinned, trim, arenas, arena_free, gaps, wide, peak;
 	uint64_t processes, pause_ns, labels;
 	const char *label;
-	bool glibc; /* all processes have its allocator, and no other */
+	bool glibc; /* all processes use only glibc's allocator */
 };
 
 static struct facts find(struct model *m)
@@ -71,7 +71,7 @@ static struct facts find(struct model *m)
 	return f;
 }
 
-/* Why nothing is known. */
+/* Returns why resident memory is not known. */
 static const char *unknown(struct model *m)
 {
 	static const char *const why[][2] = {
@@ -113,8 +113,8 @@ static bool is_glibc(const struct facts *f)
 	return f->glibc && !f->wide;
 }
 
-/* Returns how much would be freed if all threads shared one arena, which needs about the peak of
- * what was live, with slack as it is now. */
+/* Returns how many bytes would be freed if all threads shared one arena, which needs about the peak
+ * of live blocks, plus slack in today's proportion. */
 static uint64_t arena_gain(const struct facts *f)
 {
 	double live = (double)(f->part[LIVE] ? f->part[LIVE] : 1);
@@ -124,7 +124,7 @@ static uint64_t arena_gain(const struct facts *f)
 	return gain < f->arena_free ? gain : f->arena_free;
 }
 
-/* Writes advice, the largest gain first; returns how many. */
+/* Fills in advice that is worth it, the largest gain first; returns how many. */
 static size_t advise(struct model *m, const struct facts *f, struct advice out[ADVICE_MOST])
 {
 	size_t n = 0, to = 0;
@@ -183,7 +183,8 @@ static struct table advice_table(struct model *m, const struct facts *f)
 
 /* ---- the answer ---- */
 
-/* "most of it /x", where it is; what is not named, of many files, has no name. */
+/* Returns where most of `all` bytes of files are: "most of it /x"; files that were summed up have
+ * no name. */
 static const char *largest_file(struct model *m, uint64_t all)
 {
 	const char *said = "--resident lists them";
@@ -198,7 +199,7 @@ static const char *largest_file(struct model *m, uint64_t all)
 	return said;
 }
 
-/* Says what to do about the largest part. */
+/* Returns what to do about the largest part. */
 static const char *what_to_do(struct model *m, const struct facts *f, enum part largest)
 {
 	struct advice all[ADVICE_MOST];
@@ -225,7 +226,7 @@ static const char *what_to_do(struct model *m, const struct facts *f, enum part 
 	}
 }
 
-/* "2 of 3 processes, end": whose memory that is, and when. */
+/* Returns whose resident memory it is, and when: "2 of 3 processes, end". */
 static const char *of_whom(struct model *m, const struct facts *f)
 {
 	uint64_t all = m->processes.n - m->images;
@@ -267,7 +268,8 @@ static const struct column part_columns[] = {
 	{"", "meaning", CELL_TEXT, .sum = false, .optional = true},
 };
 
-/* Nothing where a figure is not of the row; "n/a" where it is not known. */
+/* Adds a row with either RSS and its share, or, without `share`, bytes that are not in RSS. "n/a" =
+ * not known. */
 static struct row *part_row(struct model *m, struct table *t, const char *name, uint64_t resident,
 			    const char *share, uint64_t beside, const char *what)
 {
@@ -320,7 +322,7 @@ static const struct column site_columns[] = {
 	{"", "place", CELL_PATH, .sql = "NULL", .optional = true},
 };
 
-/* Those that have some of the column `by`, most first. */
+/* Makes a table of the sites whose column `by` is not 0, the largest first. */
 static struct table site_table(struct model *m, int by, size_t limit)
 {
 	struct table t = TABLE_OF(site_columns, .title = NULL);
@@ -373,7 +375,7 @@ static const struct column moment_columns[] = {
 	{"process", "process", CELL_ID, .sum = false},
 };
 
-/* How it came to that. */
+/* Makes a table of all moments that were measured. */
 static struct table moment_table(struct model *m)
 {
 	struct table t = TABLE_OF(moment_columns, .title = "MOMENTS");

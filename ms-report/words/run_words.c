@@ -23,7 +23,7 @@ static const struct column run_columns[] = {
 	{"lost events", "events_lost", CELL_COUNT, COLUMN_OF(run_process, events_lost)},
 };
 
-/* "big, pid 4117" */
+/* Returns a process's name: "big, pid 4117". */
 static const char *name_of(struct model *m, const struct run_process *p, const struct style *st)
 {
 	const char *slash = p->exe ? strrchr(p->exe, '/') : NULL,

@@ -98,7 +98,7 @@ const char *say_moment(struct model *m, const struct style *st)
 
 /* ---- estimates ---- */
 
-/* Three digits are more than a sample gives. */
+/* Rounds a number to three digits, since a sample is not more exact. */
 static const char *short_count(char buf[MS_UNIT_BUF], uint64_t n)
 {
 	static const char units[] = " kMGTPE";
@@ -112,7 +112,8 @@ static const char *short_count(char buf[MS_UNIT_BUF], uint64_t n)
 	return buf;
 }
 
-/* "1.31 GiB (1.19-1.44)", "1.2 MiB (0 B-3.4 MiB)": the unit once where it is the same. */
+/* Returns a value with its limits, the unit only once if it is the same: "1.31 GiB (1.19-1.44)",
+ * "1.2 MiB (0 B-3.4 MiB)". */
 static const char *with_limits(struct model *m, const char *v, const char *low, const char *high)
 {
 	const char *u = strchr(v, ' '), *a = strchr(low, ' '), *b = strchr(high, ' ');

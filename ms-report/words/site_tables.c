@@ -45,7 +45,7 @@ static const struct column lifetime_columns[] = {
 	{"", NULL, CELL_BAR, .optional = true},
 };
 
-/* A round time in its largest unit: "10 ms", "1 min". */
+/* Returns a round time in its largest unit: "10 ms", "1 min". */
 static const char *round_time(struct model *m, uint64_t ns)
 {
 	static const struct {
@@ -62,7 +62,7 @@ static const char *round_time(struct model *m, uint64_t ns)
 	return say_time(m, ns);
 }
 
-/* "less than 1 ms", "1 ms to 10 ms", "1 h or more". */
+/* Returns a range of times in ns: "less than 1 ms", "1 ms to 10 ms", "1 h or more". */
 static const char *time_range(struct model *m, uint64_t low, uint64_t high)
 {
 	if (high == UNKNOWN)
@@ -71,7 +71,7 @@ static const char *time_range(struct model *m, uint64_t low, uint64_t high)
 		   : SAY("less than %s", round_time(m, high + 1));
 }
 
-/* "none", "1 to 9", "10,000,000 or more". */
+/* Returns a range of numbers: "none", "1 to 9", "10,000,000 or more". */
 static const char *count_range(struct model *m, uint64_t low, uint64_t high)
 {
 	if (high == UNKNOWN)
@@ -115,7 +115,7 @@ struct table site_threads(struct model *m, const struct site *s)
 		    " ON t.id = x.thread JOIN process p ON p.id = t.process"
 		    " WHERE x.site = %lld) ORDER BY allocations DESC, thread",
 		    (long long)s->id);
-	/* how sure these are nobody noted */
+	/* the errors of these estimates were not recorded */
 	for (size_t i = 0; s->est && i < t.n; i++)
 		for (size_t c = SITE_THREAD_CALLS; c < t.column_count; c++)
 			t.rows[i].cells[c].n = UNKNOWN;
@@ -133,7 +133,7 @@ static const struct column free_columns[] = {
 	{NULL, "line", CELL_ID, .sql = "NULL"},
 };
 
-/* Named after the same frame as a site would be. */
+/* Makes the table of stacks that freed the site's blocks, named after a frame as a site is. */
 struct table site_frees(struct model *m, const struct site *s)
 {
 	struct table t = TABLE_OF(free_columns, .title = NULL);

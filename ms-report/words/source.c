@@ -22,7 +22,7 @@ bool source_is_newer(const struct model *m, const char *path)
 char *source_read_file(const char *path, size_t most, size_t *n)
 {
 	struct stat st;
-	/* what is no file must not make us wait */
+	/* opening a FIFO or device must not block */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	bool good = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
 		    (uint64_t)st.st_size <= most;

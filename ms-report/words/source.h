@@ -13,16 +13,17 @@ struct source {
 	size_t n;
 };
 
-/* Reads a regular file of at most `most` bytes; NULL = there is no such. Free the result. */
+/* Reads a regular file of at most `most` bytes; *n is its size. NULL = there is no such file. The
+ * caller frees the result. */
 char *source_read_file(const char *path, size_t most, size_t *n);
 
-/* Reads, as source_read_file does, a file as frames have it: as the compiler saw it, or below the
- * root of the sources (NULL = nobody said) or where it ran. *from: where it was, or would have
- * been. */
+/* Reads a source file as source_read_file does: at the path in the frames, or below the source root
+ * (NULL = not given) or the program's working directory. Sets *from to the path that was read, or
+ * tried last. */
 char *source_read(struct model *m, const char *file, const char *root, size_t most,
 		  const char **from, size_t *n);
 
 struct source source_split(struct model *m, const char *text, size_t n);
 
-/* A file that was written after the recording began may have other lines than what was recorded. */
+/* Tells whether a file was written after the recording began, so that its lines may differ. */
 bool source_is_newer(const struct model *m, const char *path);

@@ -17,10 +17,10 @@
 
 #define SECONDS_MAX 60
 #define ROWS_MAX 1000000
-#define MEMORY_MAX ((sqlite3_int64)1 << 30) /* bytes for sorting and the like */
+#define MEMORY_MAX ((sqlite3_int64)1 << 30) /* bytes that SQLite may allocate */
 #define TEXT_MAX (16 << 20)                 /* bytes of one value */
 #define ALL_TEXT_MAX ((size_t)512 << 20)
-#define STEPS 10000 /* of SQLite's machine between two looks at the clock */
+#define STEPS 10000 /* steps of SQLite's virtual machine between two checks of the time limit */
 
 static int authorize(void *arg, int action, const char *a, const char *b, const char *c,
 		     const char *d)
@@ -40,7 +40,7 @@ static int out_of_time(void *arg)
 	return now.tv_sec > end->tv_sec;
 }
 
-/* Sets `err` to what SQLite says of the query, on one line. */
+/* Sets `err` to SQLite's error about the query, on one line; returns -1. */
 static int refuse(struct model *m, struct ms_err *err)
 {
 	int code = sqlite3_errcode(m->db) & 0xff;
@@ -55,7 +55,7 @@ static int refuse(struct model *m, struct ms_err *err)
 			  name_clean(&m->arena, sqlite3_errmsg(m->db), false));
 }
 
-/* Exactly one statement. */
+/* Compiles a query, which must be exactly one statement. */
 static sqlite3_stmt *prepare(struct model *m, const char *query, struct ms_err *err)
 {
 	sqlite3_stmt *st = NULL;
@@ -75,7 +75,7 @@ static sqlite3_stmt *prepare(struct model *m, const char *query, struct ms_err *
 	return NULL;
 }
 
-/* Names for people as they are, for machines each once: "count", "count_2". */
+/* Names the columns: as in the query for people, unique for machines ("count", "count_2"). */
 static struct column *name_columns(struct model *m, sqlite3_stmt *st, size_t n)
 {
 	struct column *v = ms_arena_alloc(&m->arena, n * sizeof *v);
@@ -107,7 +107,7 @@ static const char *hex(struct model *m, const unsigned char *blob, size_t n)
 	return s;
 }
 
-/* A column is one of numbers as long as it holds nothing else. */
+/* Returns a value as text. A column holds numbers until it meets another value. */
 static const char *value(struct model *m, sqlite3_stmt *st, int c, struct column *column,
 			 size_t *bytes)
 {
