@@ -157,7 +157,7 @@ static int by_column(const void *x, const void *y, void *column)
 		       ?: MS_ORDER(p->order, q->order);
 }
 
-/* Sums of rows from..to of the columns that can be summed. */
+/* Sums up rows from..to (exclusive) in each column that can be summed. */
 static void sum_rows(struct model *m, const struct table *t, size_t from, size_t to,
 		     struct cell *sum)
 {
@@ -170,8 +170,8 @@ static void sum_rows(struct model *m, const struct table *t, size_t from, size_t
 	}
 }
 
-/* Adds what is missing to the total (hidden by filters, or belonging to no row), if anything, and
- * the total. */
+/* Adds a row for the part of the total that is in no row (hidden by filters or not), if there is
+ * any, and then the total. */
 static void add_total(struct model *m, struct table *t, enum table_total which)
 {
 	struct cell *sum = ms_arena_alloc(&m->arena, t->column_count * sizeof *sum);

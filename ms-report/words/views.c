@@ -74,7 +74,7 @@ struct table table_summary(struct model *m)
 		{"most mapped at", "ns", s->mapped_peak_time_ns, EST_COUNT},
 		{"mapped at the end", "bytes", s->mapped_end_bytes, EST_COUNT},
 	};
-	enum { ALWAYS = 26 }; /* the others only where they were recorded */
+	enum { ALWAYS = 26 }; /* rows always shown; later ones only if recorded */
 	struct table t = TABLE_OF(summary_columns);
 	size_t n = sizeof figures / sizeof *figures;
 	for (size_t i = 0; i < n; i++)
@@ -118,7 +118,8 @@ struct table table_timeline(struct model *m, size_t limit)
 		if (!s[i].estimated)
 			continue;
 		c[SPAN_LIVE].limits = s[i].live_limits;
-		c[SPAN_MAX].n = c[SPAN_MIN].n = UNKNOWN; /* the largest of many estimates */
+		c[SPAN_MAX].n = c[SPAN_MIN].n = UNKNOWN; /* an extreme of many estimates would be
+							    biased */
 	}
 	table_finish(m, &t, -1, SIZE_MAX, "span", TOTAL_OF_RUN);
 	if (m->est && n)
@@ -164,7 +165,7 @@ struct table table_modules(struct model *m, size_t limit)
 	for (size_t i = 0; i < m->modules.n; i++) {
 		const struct module *o = &m->modules.v[i];
 		if (o->kind && !strcmp(o->kind, "heap"))
-			continue; /* a name for call stacks */
+			continue; /* not a module, only a name for call stacks */
 		struct cell *c = table_row(m, &t)->cells;
 		c[0].s = symbols_words(o->symbols);
 		table_take(&t, c, o);

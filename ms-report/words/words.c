@@ -72,8 +72,9 @@ static bool has_parent(const struct model *m, const struct process *child)
 	return false;
 }
 
-/* How many runs were given together: traces of further processes of a run have ".PID." in their names,
- * which --anonymize takes away. */
+/* Counts the runs that were given together. Only traces of further processes of a run have ".PID."
+ * in their names; since --anonymize removes names, a process whose parent is there too is not
+ * counted either. */
 static size_t count_runs(const struct model *m)
 {
 	size_t runs = 0;
@@ -111,7 +112,7 @@ struct words words_who(struct model *m, const struct style *st)
 	const char *date = say_date(m, p->started_ns, false);
 	if (date)
 		words_add(&w, date);
-	if (m->proc_only == PROC_ONLY_REGIONS) /* of its run nothing is known */
+	if (m->proc_only == PROC_ONLY_REGIONS) /* nothing else is known of the run */
 		return w;
 	const struct process *last = images_last(m, p);
 	uint64_t ran = figure_sub(figure_add(last->duration_ns, last->offset_ns), p->offset_ns);
@@ -126,7 +127,7 @@ struct words words_who(struct model *m, const struct style *st)
 	return w;
 }
 
-/* "3 stacks not taken", if there are any. */
+/* Adds "3 stacks not taken" unless `n` is 0. */
 static void add_some(struct model *m, struct words *w, uint64_t n, const char *one,
 		     const char *what)
 {
@@ -134,7 +135,8 @@ static void add_some(struct model *m, struct words *w, uint64_t n, const char *o
 		words_add(w, SAY("%s %s", say_things(m, n, one), what));
 }
 
-/* Were more than a few blocks freed that were never seen, though all was recorded from the start? */
+/* Tells whether more than a few freed blocks were never seen allocated, although everything was
+ * recorded from the start. */
 static bool is_elsewhere(const struct model *m)
 {
 	enum { FEW = 16 };
@@ -155,7 +157,7 @@ static const char *elsewhere(struct model *m)
 	return from ? SAY("%s, perhaps by %s: ms-record --hook '... in malloc'", said, from) : said;
 }
 
-/* Says which processes ran on when their recording was over. */
+/* Adds which processes continued after their recording ended. */
 static void left_words(struct model *m, struct words *w)
 {
 	sqlite3_stmt *st =
@@ -170,7 +172,7 @@ static void left_words(struct model *m, struct words *w)
 	}
 }
 
-/* Says how many programs that the command started have no trace. */
+/* Adds how many programs that the command started have no trace. */
 static void images_missed(struct model *m, struct words *w)
 {
 	uint64_t n = 0;
@@ -182,7 +184,7 @@ static void images_missed(struct model *m, struct words *w)
 				 say_things(m, n, "program")));
 }
 
-/* Says what is wrong with stacks and frees; rarely anything. */
+/* Adds problems with stacks and frees; usually there are none. */
 static void quality_details(struct model *m, struct words *w)
 {
 	const struct quality *q = &m->quality;
@@ -217,7 +219,7 @@ static void quality_details(struct model *m, struct words *w)
 									say_count(m, children))));
 }
 
-/* Says which span is counted, or that the trace was read in part, from a checkpoint on. */
+/* Returns which time span is counted, or that the trace was read only from a checkpoint on. */
 static const char *counted(struct model *m)
 {
 	if (m->from_ns != UNKNOWN && m->to_ns != UNKNOWN)
@@ -298,7 +300,8 @@ const char *words_incomplete(struct model *m)
 		   say_time(m, m->duration_ns));
 }
 
-/* Was an allocator hooked in all of them, and all recorded that came? */
+/* Tells whether all processes were attached to with a known allocator, and no event was lost or
+ * missed. */
 static bool all_attached(const struct model *m)
 {
 	for (size_t i = 0; i < m->processes.n; i++) {
@@ -349,7 +352,7 @@ const char *words_nothing(struct model *m, const struct style *st)
 	return SAY("NOTHING WAS RECORDED: %s", why);
 }
 
-/* "; TOO MANY for 'leak<=10:cache': 14 blocks", or "". */
+/* Returns the exceeded suppressions: "; TOO MANY for 'leak<=10:cache': 14 blocks", or "". */
 static const char *exceeded(struct model *m, const struct style *st)
 {
 	const char *s = "";

@@ -10,12 +10,13 @@
 
 #include <string.h>
 
-#define SOON_PART 5 /* of the allocations: from this part on it is worth to be said */
-#define MANY 1000   /* allocations: of fewer all are freed within some */
-#define ELSEWHERE (UINT64_C(16) << 20) /* bytes of RSS: of less nobody asks */
+#define SOON_PART 5 /* at least 1/SOON_PART of allocations must be freed soon and not temporary */
+#define MANY 1000   /* fewer allocations: all are freed within few */
+#define ELSEWHERE (UINT64_C(16) << 20) /* bytes: smallest RSS worth explaining */
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
 
-/* The image by its number among those of its process, or by its process. */
+/* Names an image by its number among the images of its process, or a process without exec by its
+ * pid. */
 const char *words_image(struct model *m, uint32_t image)
 {
 	if (image == NONE)
@@ -114,10 +115,10 @@ const char *words_one_time(struct model *m)
 		       : NULL;
 }
 
-/* Says how much RSS has beyond the parts, or the parts beyond RSS. */
+/* Returns how much RSS exceeds the parts, or the parts exceed RSS. */
 static const char *rest_of(struct model *m, uint64_t rss, uint64_t parts)
 {
-	if (rss == UNKNOWN || m->est) /* a difference of estimates */
+	if (rss == UNKNOWN || m->est) /* estimates cannot be subtracted from it */
 		return "";
 	if (parts > rss)
 		return SAY(", at least %s of it not resident", say_size(m, parts - rss));
@@ -129,7 +130,7 @@ const char *words_rss(struct model *m, const char *label)
 	struct moment at = moment_sum(m, label);
 	struct mmap_usage b = at.mmap;
 	uint64_t live = at.live.bytes, rss = at.rss_bytes;
-	/* a process that is gone has no RSS: the last known */
+	/* an ended process has no RSS: takes the last known */
 	if (rss == UNKNOWN && strcmp(label, "end") == 0)
 		rss = m->totals.end_rss_bytes;
 	if ((b.usable == UNKNOWN && b.mapped == UNKNOWN) || live == UNKNOWN)
@@ -151,7 +152,8 @@ const char *words_rss(struct model *m, const char *label)
 	return rss == UNKNOWN ? words : SAY("RSS %s: %s", say_size(m, rss), words);
 }
 
-/* Adds to live heap what was not recorded of it: what was there before, and what a fork left. */
+/* Returns the live heap including blocks that were not recorded: earlier ones and inherited
+ * ones. */
 static uint64_t heap_at_most(const struct model *m, uint64_t recorded)
 {
 	uint64_t all = recorded;
@@ -160,20 +162,19 @@ static uint64_t heap_at_most(const struct model *m, uint64_t recorded)
 	return figure_add(all, m->inherited.processes ? m->inherited.bytes : 0);
 }
 
-/* Tells whether live heap is known, and less than half of a resident memory that is worth a
- * question. */
+/* Tells whether live heap is known, and less than half of an RSS that is worth explaining. */
 static bool is_little(uint64_t heap, uint64_t rss)
 {
 	return heap != UNKNOWN && rss != UNKNOWN && rss > ELSEWHERE && heap < rss / 2;
 }
 
-/* Tells whether it is of one process, all of whose blocks are in it. */
+/* Tells whether the report is about all blocks of one process. */
 static bool is_one(struct model *m)
 {
 	return m->processes.n - m->images == 1 && !m->proc_only && !provenance_some(m);
 }
 
-/* Says of what `rss` consisted at the first sample in that order; `rest`: what live heap was. */
+/* Returns the parts of `rss` in the first sample in that order; `rest`: text on the live heap. */
 static const char *parts_of_rss(struct model *m, uint64_t rss, const char *order, const char *rest)
 {
 	uint64_t at[3] = {0};
@@ -215,7 +216,7 @@ const char *words_beside_heap(struct model *m)
 	return parts_of_rss(m, rss, "1 DESC", SAY("live heap is %s at the end", say_size(m, heap)));
 }
 
-/* Returns the argument of an option in the words by which a trace was cut; NULL = it is not there. */
+/* Returns the argument of `option` in a command that cut the trace; NULL = the command lacks it. */
 static const char *argument_of(struct model *m, const char *cut, const char *option)
 {
 	const char *at = cut ? strstr(cut, option) : NULL;
@@ -273,7 +274,8 @@ struct words words_besides(struct model *m, const struct site *s, const struct s
 	struct words w = {0};
 	if (s->allocated_bytes != UNKNOWN && !s->est)
 		words_add(&w, SAY("mean %s", say_size(m, s->allocated_bytes / s->allocations)));
-	if (m->threads.n < 2 || s->folded) /* those of its heaviest site are not those of all */
+	if (m->threads.n < 2 || s->folded) /* threads of the heaviest folded site are not those of
+					      all */
 		return w;
 	struct table t = site_threads(m, s);
 	if (t.n == 1) {
