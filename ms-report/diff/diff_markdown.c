@@ -18,7 +18,7 @@
 #define MINUS "\xe2\x88\x92"
 #define STACK_FRAMES 40
 
-/* A change with a real minus sign. */
+/* Returns a change with a typographic minus sign, unless output is ASCII. */
 static const char *signed_words(struct page *p, const char *s)
 {
 	return *s == '-' && !p->style.ascii ? SAY(MINUS "%s", s + 1) : s;
@@ -29,7 +29,7 @@ static const char *program_of(const struct process *x)
 	return x->exe ? base_name(x->exe) : "program";
 }
 
-/* The program that changed most by more than noise; else the first. */
+/* Returns the program with the largest significant changes; the first one if there are none. */
 static const char *program(struct page *p)
 {
 	const struct model *m = p->m;
@@ -43,7 +43,8 @@ static const char *program(struct page *p)
 	return program_of(&m->processes.v[most]);
 }
 
-/* Named after the first program, whatever changed. Nothing in a comment may end it. */
+/* Writes an HTML comment with the first program's name, which does not depend on the changes.
+ * Characters that could end the comment are replaced. */
 void diff_markdown_key(struct page *p, struct out *o)
 {
 	out_str(o, "<!-- memscope:");
@@ -68,7 +69,7 @@ static enum budget_result decide(struct page *p, const struct budget *b)
 	return budget_check(b, p->m);
 }
 
-/* The budgets about a figure of the table. */
+/* Writes the budgets for a figure of the table. */
 static void put_budgets(struct page *p, struct out *o, const char *figure)
 {
 	bool first = true;
@@ -94,7 +95,7 @@ static size_t broken(struct page *p, size_t *undecided)
 	return n;
 }
 
-/* Budgets that no row of the table is about. */
+/* Writes the budgets for figures that are not in the table. */
 static void other_budgets(struct page *p, struct out *o, const struct diff_line *v, size_t n)
 {
 	bool some = false;
@@ -143,7 +144,7 @@ static void headline(struct page *p, struct out *o)
 	const char *gap = "";
 	for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
 		const struct diff_total *t = diff_total(m->diff, shown[i][0]);
-		bool held = i < 3; /* of a first night, only that */
+		bool held = i < 3; /* without old runs, only these are shown */
 		if (!t || t->delta == DELTA_UNKNOWN ||
 		    (!t->significant && !(held && m->diff->old_missing)))
 			continue;
@@ -158,7 +159,7 @@ static void headline(struct page *p, struct out *o)
 	if (!*gap)
 		out_str(o, grew(m->diff)           ? "single sites grew"
 			   : !m->diff->significant ? "no change beyond noise"
-			   /* growth comes first */
+			   /* rows are sorted with growth first */
 			   : m->diff->rows.v[0].share > 0 ? "moved between sites, total unchanged"
 							  : "single sites shrank");
 	if (bad)
@@ -167,8 +168,8 @@ static void headline(struct page *p, struct out *o)
 	out_char(o, '\n');
 }
 
-/* Returns the name of a run as one types it: with the moment, if it was compared at another one
- * than its end. */
+/* Returns a run's name as typed: with "@MOMENT" if it was compared at another moment than its
+ * end. */
 static const char *at_point(struct page *p, bool old, const char *name)
 {
 	const char *point = old ? p->m->diff->old_point : p->m->diff->new_point;
@@ -241,14 +242,15 @@ static void put_what(struct out *o, const struct diff_row *x)
 		out_str(o, ", **leak**");
 }
 
-/* Rows that are more than noise; of a first night, the largest. */
+/* Returns how many rows to show: the significant ones, or without old runs, all; at most
+ * `limit`. */
 static size_t rows_shown(const struct diff *d, const struct diff_rows *r, size_t limit)
 {
 	size_t n = d->old_missing ? r->n : r->significant;
 	return n < limit ? n : limit;
 }
 
-/* Figures of the table; one that is not known of any row is left out. */
+/* Lists the columns of the table; a column without known figures is left out. */
 static const struct {
 	const char *title;
 	enum diff_figure figure;
@@ -321,7 +323,7 @@ static void sites_table(struct page *p, struct out *o, const struct diff_rows *r
 	out_char(o, '\n');
 }
 
-/* Inside <pre>, where Markdown is not looked at, only HTML. */
+/* Writes text for inside <pre>, where only HTML must be escaped, not Markdown. */
 static void put_html(struct page *p, struct out *o, const char *s)
 {
 	out_escaped(o, name_clean(&p->m->arena, s, p->style.ascii), "<>&", "");

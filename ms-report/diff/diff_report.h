@@ -14,6 +14,7 @@ struct out;
 struct page;
 
 void diff_text(struct page *p, struct out *o, size_t limit);
-/* The hidden line that a comment for a pull request is known by, and the rest of it. */
+/* Write the hidden line that identifies a comment on a pull request, and the rest of the
+ * comment. */
 void diff_markdown_key(struct page *p, struct out *o);
 void diff_markdown(struct page *p, struct out *o, size_t limit);

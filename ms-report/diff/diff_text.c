@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
-#define ROOM 24 /* columns for names that a table leaves at least */
+#define ROOM 24 /* columns: least room for names in a table */
 
 static const char *side(struct page *p, const char *name, const char *point, uint64_t runs)
 {
@@ -45,7 +45,7 @@ static size_t wider(size_t width, const char *s)
 	return w > width ? w : width;
 }
 
-/* Returns how sure a change is: its interval, "noise" or nothing. */
+/* Returns how certain a change is: its interval, "noise" or "". */
 static const char *remark(struct page *p, const struct diff_line *l)
 {
 	const struct diff_total *t = l->total;
@@ -62,7 +62,7 @@ static const char *per(struct page *p, const struct diff_line *l)
 		      : remark(p, l);
 }
 
-/* A figure where its columns would be wider than the line. */
+/* Writes a figure as lines, if its columns would be wider than the page. */
 static void narrow_figure(struct page *p, struct out *o, const struct diff_line *l)
 {
 	struct words w = {
@@ -118,12 +118,12 @@ static void figures(struct page *p, struct out *o)
 	out_char(o, '\n');
 }
 
-/* Numbers the columns of a row that stand before its place. */
+/* Numbers the columns of a row before its place. */
 enum { LIVE, PEAK, CALLS, ALLOCATED, NUMBER, WHAT, COLUMNS };
 
-/* How wide each is; 0: left out. */
+/* Holds the width of each column; 0 = not shown. */
 struct widths {
-	size_t v[COLUMNS], before; /* of all, with the space between */
+	size_t v[COLUMNS], before; /* width of all columns, including gaps */
 };
 
 static void texts(struct page *p, const struct diff_row *x, const char *v[COLUMNS])
@@ -150,7 +150,7 @@ static void put_row(struct out *o, const struct widths *w, const char *const *v)
 	}
 }
 
-/* Leaves out a column, since names need the room. */
+/* Leaves out a column to make room for names. */
 static void leave_out(struct widths *w, int column)
 {
 	w->before -= w->v[column] + 2;
@@ -165,8 +165,8 @@ static bool any_known(const struct diff_row *rows, size_t n, enum diff_figure f)
 	return false;
 }
 
-/* Leaves out figures that are not known of any row: of two moments of a run only what is live is
- * compared. */
+/* Leaves out figures that are not known for any row: between two moments of a run, only live
+ * figures are compared. */
 static void leave_out_unknown(struct widths *w, const struct diff_row *rows, size_t n)
 {
 	static const enum diff_figure figure[] = {[LIVE] = DIFF_LIVE,
@@ -178,7 +178,7 @@ static void leave_out_unknown(struct widths *w, const struct diff_row *rows, siz
 			leave_out(w, c);
 }
 
-/* Figures that changed in none of the rows by more than noise give way to names. */
+/* Leaves out figures that changed significantly in no row, until names have enough room. */
 static void fit(struct page *p, struct widths *w, unsigned changed)
 {
 	static const struct {
@@ -193,7 +193,7 @@ static void fit(struct page *p, struct widths *w, unsigned changed)
 			leave_out(w, least[i].column);
 }
 
-/* A name and a place, cut to `room`. */
+/* Returns `before`, a name and a place, cut to `room` columns. */
 static const char *cut(struct page *p, const char *s, const char *place, const char *before,
 		       size_t room)
 {
@@ -203,7 +203,7 @@ static const char *cut(struct page *p, const char *s, const char *place, const c
 		return SAY("%s%s%s%s", before, s, *place ? " " : "", place);
 	size_t all = strlen(before) + name_width(s) + 1 + name_width(place), half = room * 3 / 5;
 	if (*place && all > room) {
-		/* neither takes columns from the other that it does not need */
+		/* neither the name nor the place gets columns that it does not need */
 		size_t w = strlen(before) + name_width(s), rest = room - 1;
 		half = w < half ? w : half;
 		half = name_width(place) < rest - half ? rest - name_width(place) : half;
@@ -224,7 +224,7 @@ static const char *label(struct page *p, const struct frame *f, const char *befo
 		 : cut(p, "(no stack)", "", before, room);
 }
 
-/* "< main a.c:12", which tells it from rows that read the same, or what else does. */
+/* Writes what distinguishes a row from others that read the same: "< main a.c:12". */
 static void put_apart(struct page *p, struct out *o, const struct apart_line *l, size_t before,
 		      size_t room)
 {
@@ -262,7 +262,7 @@ static void where(struct page *p, struct out *o, const struct diff_row *x,
 	}
 }
 
-/* A row where its columns would leave no room for names. */
+/* Writes a row's figures on a line of their own, if columns would leave no room for names. */
 static void narrow_row(struct page *p, struct out *o, const struct widths *told,
 		       const char *const *v)
 {
@@ -298,7 +298,7 @@ static void put_rows(struct page *p, struct out *o, const struct diff_row *rows,
 		fit(p, &w, changed);
 	bool narrow = w.before + ROOM > p->style.width && !p->style.full_names;
 	struct apart_shown shown = {.caller = true, .caller_place = true};
-	if (!p->style.full_names) /* at least so many have names and places that share a line */
+	if (!p->style.full_names) /* with a shared line, names get at least 3/5 of the room */
 		shown.name_columns = (p->style.width - (narrow ? 2 : w.before)) * 3 / 5;
 	struct apart *apart = apart_make(p->m, sites, n, shown, &p->style);
 	if (!narrow) {
@@ -315,8 +315,8 @@ static void put_rows(struct page *p, struct out *o, const struct diff_row *rows,
 	}
 }
 
-/* A run as typed, with the moment that is compared if that is not its end; NULL: it was standard
- * input. */
+/* Returns a run as typed, with "@MOMENT" if it was compared at another moment than its end; NULL =
+ * standard input. */
 static const char *input_of(struct page *p, const char *name, const char *point)
 {
 	const char *tail = SAY("@%s", point);
@@ -328,8 +328,8 @@ static const char *input_of(struct page *p, const char *name, const char *point)
 								: SAY("%s%s", file, tail);
 }
 
-/* The command that shows the first row's site: in the comparison or, when that came through a pipe,
- * in the run that has it. */
+/* Writes the command that shows the first row's site: in the comparison, or if that came from
+ * standard input, in the run that has the site. */
 static void put_next(struct page *p, struct out *o, const struct diff_row *x)
 {
 	const struct diff *d = p->m->diff;
@@ -373,7 +373,7 @@ static void rows(struct page *p, struct out *o, size_t limit)
 		put_next(p, o, &r.v[0]);
 }
 
-/* Says that the peak is another moment of the run. */
+/* Writes that the peaks are in different phases of the run, if they are. */
 static void moments(struct page *p, struct out *o)
 {
 	const char *when = diff_moments(p->m);

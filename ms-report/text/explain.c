@@ -26,7 +26,7 @@ static bool same(const char *a, const char *b)
 	return !*a && !*b;
 }
 
-/* A term's names stand in the row of its first one. */
+/* Writes a term, whose heading is in the row of its first name. */
 static void write_term(struct out *o, size_t row)
 {
 	const char *text = terms[row].text;

@@ -6,6 +6,7 @@
 struct ms_err;
 struct out;
 
-/* Puts the term of memscope(7) that has the name `word`, in any case, with spaces, '-' or '_', into
- * the empty `o`; of "all" all of them. 0, or -1 with `err` set: there is none, and which is near. */
+/* Writes the term of memscope(7) named `word` (in any case, with spaces, '-' or '_') into the empty
+ * `o`; "all" writes all terms. Returns 0, or -1 with `err` set: there is no such term; it names a
+ * similar one. */
 int explain(const char *word, struct out *o, struct ms_err *err);

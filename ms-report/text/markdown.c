@@ -13,13 +13,13 @@
 
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
 
-/* Nothing in it means anything to Markdown, and there are no mentions or references. */
+/* Writes plain text: escapes everything that Markdown would format, and mentions and references. */
 void markdown_plain(struct page *p, struct out *o, const char *s)
 {
 	out_escaped(o, name_clean(&p->m->arena, s, p->style.ascii), "<>&@#|", "\\`*_{}[]()!~$");
 }
 
-/* That between two texts that are Markdown. */
+/* Writes plain text between two texts that are Markdown already. */
 static void put_between(struct page *p, struct out *o, const char *before, const char *s,
 			const char *after)
 {
@@ -28,7 +28,8 @@ static void put_between(struct page *p, struct out *o, const char *before, const
 	out_str(o, after);
 }
 
-/* Code in a table cell. Backticks and bars cannot stand in it: their look-alikes do. */
+/* Writes code that is safe in a table cell: backticks and bars are replaced by similar
+ * characters. */
 void markdown_code(struct page *p, struct out *o, const char *s)
 {
 	s = name_clean(&p->m->arena, s, p->style.ascii);
@@ -46,7 +47,7 @@ void markdown_code(struct page *p, struct out *o, const char *s)
 	out_char(o, '`');
 }
 
-/* Returns a name, or another text, no longer than a cell should have. */
+/* Returns a name or other text, shortened to the most columns that a cell should have. */
 static const char *limited(struct page *p, const char *s, bool name)
 {
 	return (name ? name_fit : name_cut)(&p->m->arena, s, p->style.full_names ? 400 : 100,
@@ -75,7 +76,8 @@ static void put_words(struct page *p, struct out *o, const struct words *w, cons
 	}
 }
 
-/* Heap, slack and mapped address space against RSS, where they were recorded. */
+/* Writes the parts of RSS (heap, slack, mapped address space) at a moment, if they were
+ * recorded. */
 static void rss_row(struct page *p, struct out *o, const char *what, const char *label)
 {
 	const char *words = label ? words_rss(p->m, label) : NULL;
@@ -188,7 +190,7 @@ static void put_heads(struct out *o, const struct list *l)
 		   l->verdicts ? "---|" : "");
 }
 
-/* A row but for its end. */
+/* Writes a row without its end, to which the caller may add. */
 static void put_site(struct page *p, struct out *o, const struct list *l, const struct site *s,
 		     const struct apart *apart)
 {
@@ -250,7 +252,7 @@ void markdown_list(struct page *p, struct out *o, const struct list *l)
 	out_char(o, '\n');
 }
 
-/* `function`: what a column of functions says. */
+/* Writes a cell; `function`: text for a column of functions. */
 static void put_cell(struct page *p, struct out *o, const struct column *c, const struct row *r,
 		     const struct cell *x, const char *function)
 {
@@ -308,7 +310,7 @@ void markdown_table(struct page *p, struct out *o, const struct table *t)
 
 void markdown_text(struct out *o, const struct out *text)
 {
-	size_t fence = 3, run = 0; /* longer than what a name may have on a line of its own */
+	size_t fence = 3, run = 0; /* longer than any run of backticks in the text */
 	for (size_t i = 0; i < text->n; i++) {
 		run = text->v[i] == '`' ? run + 1 : 0;
 		fence = run >= fence ? run + 1 : fence;
@@ -330,7 +332,7 @@ void markdown_verdict(struct page *p, struct out *o)
 	out_str(o, "\n\n");
 }
 
-/* Writes what is called most, or the site that allocated most: a table of one row. */
+/* Writes a table of one row: the most frequent calls, or the site with the most allocated bytes. */
 static void put_most(struct page *p, struct out *o, const struct list *l, bool both)
 {
 	struct model *m = p->m;
@@ -348,7 +350,7 @@ static void put_most(struct page *p, struct out *o, const struct list *l, bool b
 	out_str(o, " |\n\n");
 }
 
-/* Writes the commands to type next, each with a comment, as a shell takes it. */
+/* Writes the suggested commands, each with a shell comment. */
 static void next(struct page *p, struct out *o, const struct first_screen *f)
 {
 	struct next v[NEXT_MAX];
@@ -364,7 +366,8 @@ static void next(struct page *p, struct out *o, const struct first_screen *f)
 	out_free(&lines);
 }
 
-/* Writes a list of groups, and the commands that show the sites of the first one, and all groups. */
+/* Writes a list of groups, with the commands that show the sites of the first one and all
+ * groups. */
 static void put_grouped(struct page *p, struct out *o, const struct list *l)
 {
 	struct table t = grouped_table(p->m, l);

@@ -16,7 +16,7 @@ void text_title(struct page *p, struct out *o, const char *s)
 		out_str(o, "\x1b[1m");
 	text_fold(p, o, s, 2);
 	if (p->style.color) {
-		o->n--; /* the line end comes after the colour's */
+		o->n--; /* the line end must follow the escape sequence */
 		out_str(o, "\x1b[0m\n");
 	}
 }
@@ -78,7 +78,8 @@ void text_end_line(struct out *o)
 	out_char(o, '\n');
 }
 
-/* A part that is longer than a line is folded at its blanks. Returns the column after it. */
+/* Writes a part; one that is longer than a line is folded at its blanks. Returns the next
+ * column. */
 static size_t put_part(struct page *p, struct out *o, const char *s, size_t at, size_t indent)
 {
 	while (*s) {
@@ -99,7 +100,7 @@ static size_t put_part(struct page *p, struct out *o, const char *s, size_t at, 
 	return at;
 }
 
-/* From column `at` of a line that is begun. */
+/* Writes parts from column `at` of the current line on. */
 static void put_words(struct page *p, struct out *o, const struct words *w, const char *gap,
 		      size_t at, size_t indent)
 {

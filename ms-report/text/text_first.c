@@ -14,14 +14,14 @@
 
 #include <string.h>
 
-enum { NEXT_INDENT = 9 }; /* columns of its label */
+enum { NEXT_INDENT = 9 }; /* columns of the label "Next" */
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
 
-/* A labelled line of parts separated by wide gaps. */
+/* Writes a label and one or two parts with a wide gap between them. */
 static void line(struct page *p, struct out *o, const char *label, const char *a, const char *b)
 {
 	struct words w = {.v = {a, b}, .n = b && *b ? 2 : 1};
-	/* the second part begins at a fixed column where there is room */
+	/* the second part begins at column 50 if the line is wide enough */
 	size_t n = name_width(a);
 	bool wide = w.n == 2 && p->style.width >= 90 && n < 50;
 	if (wide)
@@ -84,7 +84,7 @@ static void heap_and_rss(struct page *p, struct out *o)
 		text_words(p, o, "Where", &(struct words){{where}, 1}, "");
 }
 
-/* Heap, slack and mapped address space against RSS, where they were recorded. */
+/* Writes the parts of RSS (heap, slack, mapped address space), if they were recorded. */
 static void rss(struct page *p, struct out *o)
 {
 	const char *peak = p->m->processes.n == 1 ? words_rss(p->m, "peak") : NULL,
@@ -135,7 +135,7 @@ static const char *marks(struct page *p)
 	return m->marks.n > 4 ? SAY("%s, %s more", s, say_count(m, m->marks.n - 4)) : s;
 }
 
-/* One character per span: value against `max`. What is not known is blank. */
+/* Writes a chart with one character per span, scaled to `max`; unknown values are blank. */
 static void spark(struct out *o, const uint64_t *values, size_t n, uint64_t max, bool ascii)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -151,7 +151,7 @@ static void spark(struct out *o, const uint64_t *values, size_t n, uint64_t max,
 static void curves(struct page *p, struct out *o)
 {
 	struct model *m = p->m;
-	/* of several processes nobody noted how sure their sum is */
+	/* with several processes, the error of their sum was not recorded */
 	const char *most = !m->est ? "1,023.9 MiB"
 			   : m->processes.n > 1
 				   ? say_unknown(m)
@@ -190,7 +190,7 @@ static void curves(struct page *p, struct out *o)
 		text_words(p, o, "Marks", &(struct words){{named + 10}, 1}, "");
 }
 
-/* Returns a name that fits on one of the lines beside a label. */
+/* Returns a frame's name, shortened to one line beside a label. */
 static const char *name_of_line(struct page *p, const struct frame *f)
 {
 	const char *s = frame_label(&p->m->arena, p->m, f, &p->style);
@@ -198,7 +198,7 @@ static const char *name_of_line(struct page *p, const struct frame *f)
 	return p->style.full_names ? s : name_fit(&p->m->arena, s, width, p->style.ascii);
 }
 
-/* Writes what is called most, or the site that allocated most: a line. */
+/* Writes a line on the most frequent calls, or on the site with the most allocated bytes. */
 static void put_most(struct page *p, struct out *o, const struct list *l, bool both)
 {
 	struct model *m = p->m;
@@ -222,7 +222,7 @@ static void put_most(struct page *p, struct out *o, const struct list *l, bool b
 	text_words(p, o, churn ? "CHURN" : calls ? "BUSIEST" : "MOST", &w, ", ");
 }
 
-/* Writes what a command shows behind it where there is room, in a column of all that have some. */
+/* Writes the suggested commands. What a command shows is in a column behind it if it fits. */
 static void next(struct page *p, struct out *o, const struct first_screen *f)
 {
 	struct next v[NEXT_MAX];
@@ -260,7 +260,8 @@ void text_verdict(struct page *p, struct out *o)
 		text_words(p, o, "Growth", &verdict, "; ");
 }
 
-/* Writes a list of groups, and the commands that show the sites of the first one, and all groups. */
+/* Writes a list of groups, with the commands that show the sites of the first one and all
+ * groups. */
 static void put_grouped(struct page *p, struct out *o, const struct list *l)
 {
 	struct table t = grouped_table(p->m, l);
@@ -276,8 +277,8 @@ static void put_grouped(struct page *p, struct out *o, const struct list *l)
 	}
 }
 
-/* One group; without a blank line between the two that are a line each. Of the peak and what is live
- * the first one has the callers: most sites are in both. */
+/* Writes a group; there is no blank line between the two groups of one line. Only the first of peak
+ * and live lists shows callers, since most sites are in both. */
 static void group(struct page *p, struct out *o, const struct first_screen *f, size_t i)
 {
 	const struct list *l = &f->lists[i];

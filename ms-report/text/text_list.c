@@ -18,16 +18,16 @@
 
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
 
-#define NARROW 45 /* columns for names below which they get lines of their own */
-#define ROOMY 60  /* from here on what the function called is said too */
-#define LEAST 14  /* below this they go below the figures */
+#define NARROW 45 /* columns: with less room for names, places get their own lines */
+#define ROOMY 60  /* columns: with this room for names, called functions are shown too */
+#define LEAST 14  /* columns: with less room, names are below the figures */
 
 struct layout {
-	size_t name, place, called; /* columns; place 0 = on its own line, called 0 = left out */
-	size_t before;              /* columns of figures */
+	size_t name, place, called; /* columns; place 0 = on its own line; called 0 = not shown */
+	size_t before;              /* columns before the names */
 };
 
-/* "[stdio buffer]": a known allocation of the runtime. */
+/* Returns a known allocation of the runtime in brackets: "[stdio buffer]". */
 static const char *known(struct page *p, const struct site *s)
 {
 	return ms_arena_printf(&p->m->arena, "[%s]",
@@ -39,7 +39,8 @@ const char *list_verdict(struct page *p, const struct site *s)
 	return s->verdict ? name_clean(&p->m->arena, s->verdict, p->style.ascii) : "";
 }
 
-/* A list that is of one verdict, or has a column for them, needs no word on it. */
+/* Returns the remark in a row's last column: the known allocation, the function called, or the
+ * verdict, unless the list is about one verdict or has a column for verdicts. */
 static const char *noticed(struct page *p, const struct list *l, const struct site *s)
 {
 	const struct frame *called = site_called(p->m, s);
@@ -89,7 +90,7 @@ static void widen(size_t *to, const char *s, size_t extra)
 	*to = w > *to ? w : *to;
 }
 
-/* Returns the columns that names take which are given `columns`. */
+/* Returns how many of `columns` the names use once they are shortened to fit. */
 static size_t used_by_names(const struct page *p, const struct list_line *v, size_t n,
 			    size_t columns)
 {
@@ -158,14 +159,14 @@ static void write_names(struct page *p, struct out *o, const struct layout *l, c
 	text_end_line(o);
 }
 
-/* Below a row: what called it, or tells it from others. */
+/* Writes a line below a row: its caller, or what distinguishes it from others. */
 static void write_line(struct page *p, struct out *o, const struct layout *l, char sign,
 		       const char *name, const char *place)
 {
 	struct layout whole = *l;
 	out_repeat(o, " ", l->before);
 	out_printf(o, "  %c ", sign);
-	if (sign == ' ' && !*place) { /* more of the name: it has the whole line */
+	if (sign == ' ' && !*place) { /* more of the name: it may use the whole line */
 		whole.name += l->place ? l->place + 2 : 0;
 		whole.name += l->called ? l->called + 2 : 0;
 		name = name_cut(&p->m->arena, name, whole.name - 4, p->style.ascii);
@@ -173,9 +174,10 @@ static void write_line(struct page *p, struct out *o, const struct layout *l, ch
 	write_names(p, o, &whole, name, place, "", 4);
 }
 
-/* Columns before the names, as wide as they need to be. The peak is a list of shares. */
+/* Holds the width of each column before the names, for the widest value. Only the peak shows
+ * shares. */
 struct figures {
-	size_t share, a, b, number, verdict; /* columns; 0 = left out */
+	size_t share, a, b, number, verdict; /* columns; 0 = not shown */
 };
 
 const char *list_a(struct page *p, enum metric metric, struct pair v)
@@ -197,9 +199,9 @@ static const char *number_of(struct page *p, const struct site *s)
 	return ms_arena_printf(&p->m->arena, "%lld", (long long)s->id);
 }
 
-/* Holds the words for each metric: the name of a list of it (NULL = see list_name), the heads of
- * its figures (NULL = it has but one), how the second one follows the first in the title (NULL = it
- * does not), and what it counts (NULL = bytes). */
+/* Holds the words for each metric: the name of its list (NULL = see list_name), the titles of its
+ * figures (NULL = it has only one), the text before the second figure in the list's title (NULL =
+ * not in the title), and the noun for its number (NULL = bytes). */
 static const struct {
 	const char *name, *a, *b, *then, *one;
 } words[METRIC_LISTS] = {
@@ -278,7 +280,7 @@ static void put_figures(struct out *o, const struct figures *f, const char *shar
 	}
 }
 
-/* A row whose figures leave no room: "91.2 MiB (80-99), 12 blocks  #3", what it is below. */
+/* Writes figures on a line of their own, above the names: "91.2 MiB (80-99), 12 blocks #3". */
 static void figures_alone(struct page *p, struct out *o, const struct list *l, struct pair v,
 			  const struct site *s)
 {
@@ -299,7 +301,8 @@ static void figures_alone(struct page *p, struct out *o, const struct list *l, s
 	out_str(o, "    ");
 }
 
-/* In columns, or (`f` NULL) on a line of their own, of a site or (NULL) of none. */
+/* Writes figures in columns `f`, or if that is NULL on a line of their own. `s`: site of the row;
+ * NULL = none. */
 static void figures(struct page *p, struct out *o, const struct list *l, const struct figures *f,
 		    struct pair v, const struct site *s)
 {
@@ -335,7 +338,8 @@ size_t list_rests(struct page *p, const struct list *l, struct list_rest out[LIS
 	return n;
 }
 
-/* "Widget::add widgets.cc:45", and what called that, where that is what is not the same. */
+/* Returns another site's function and place, "Widget::add widgets.cc:45", and its caller if the
+ * function is the same as that of `s`. */
 static const char *elsewhere(struct page *p, const struct site *s, const struct site *other)
 {
 	struct model *m = p->m;
@@ -350,7 +354,7 @@ static const char *elsewhere(struct page *p, const struct site *s, const struct 
 			       frame_place(a, m, caller, &p->style));
 }
 
-/* How the figures of what is lost come about. */
+/* Adds the parts of the figures of an unreachable site. */
 static void say_lost(struct page *p, const struct site *s, struct words *w)
 {
 	struct model *m = p->m;
@@ -421,7 +425,7 @@ const char *list_still(struct page *p, const struct list *l, size_t row)
 const char *list_still_all(struct page *p, const struct list *l)
 {
 	struct live sum = {0};
-	for (size_t i = 0; l->still && i <= l->n; i++) /* the last one is of what is no row */
+	for (size_t i = 0; l->still && i <= l->n; i++) /* the last element is of leaks in no row */
 		live_add(&sum, l->still[i]);
 	return say_still(p, sum);
 }
@@ -483,7 +487,7 @@ void text_list(struct page *p, struct out *o, const struct list *l, bool callers
 	}
 }
 
-/* Tells whether blocks were cut out of a trace without the verdict of the scan on each. */
+/* Tells whether a trace was cut so that the scan's verdict on some blocks is unknown. */
 static bool some_unknown(struct model *m)
 {
 	if (!provenance_some(m))
@@ -528,8 +532,7 @@ static const char *list_name(struct page *p, const struct list *l)
 	return words[l->metric].name;
 }
 
-/* The second figure of all, as it follows the first: ", 12 blocks", " in 3 calls"; "" = it is not
- * of these. */
+/* Returns the second figure of a title, ", 12 blocks" or " in 3 calls"; "" = the title has none. */
 static const char *list_second(struct page *p, const struct list *l)
 {
 	struct model *m = p->m;
@@ -546,7 +549,7 @@ const char *list_title(struct page *p, const struct list *l)
 {
 	struct model *m = p->m;
 	struct ms_arena *a = &m->arena;
-	/* a site that allocated nothing temporary or failed nowhere is not one of those */
+	/* such lists count only the sites whose first figure is not 0 */
 	bool some = list_is_of_some(l->metric) && l->total.a != UNKNOWN;
 	size_t count = some ? l->with : l->all;
 	const char *sites = say_things(m, count, "site");

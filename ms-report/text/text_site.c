@@ -11,7 +11,7 @@
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
 #define FREES_SHOWN 5
 
-/* `s` behind a label, folded under itself from column `indent` on. */
+/* Writes `s` behind a label, folded; further lines begin at column `indent`. */
 static void under(struct page *p, struct out *o, const char *label, const char *s, size_t indent)
 {
 	text_pad(o, label, indent);
@@ -49,7 +49,8 @@ static void calls(struct page *p, struct out *o, const struct site *s)
 		say_count(m, s->failed_allocations)));
 }
 
-/* "unreachable: 8 B in 1 block that nothing points to, + 32.0 KiB in 2,047 blocks lost with it". */
+/* Returns the verdict on a site: "unreachable: 8 B in 1 block that nothing points to, + 32.0 KiB in
+ * 2,047 blocks lost with it". */
 static const char *verdict(struct page *p, const struct site *s)
 {
 	struct model *m = p->m;
@@ -145,8 +146,8 @@ static void threads(struct page *p, struct out *o, const struct site *s)
 		one(p, o, "Threads", list);
 }
 
-/* " 3 orderd::Feed::tick(Frame const&)     src/feed.cpp:130" ; the place goes below where there is
- * no room. */
+/* Writes a frame: " 3 orderd::Feed::tick(Frame const&) src/feed.cpp:130". The place is below if it
+ * does not fit. */
 static void stack_line(struct page *p, struct out *o, size_t i, const struct frame *f,
 		       size_t column, bool named)
 {
@@ -166,7 +167,7 @@ static void stack_line(struct page *p, struct out *o, size_t i, const struct fra
 		out_printf(o, "%s%s\n", place, remark);
 		return;
 	}
-	/* whole names are what this view is for: they are folded, not cut */
+	/* this view must show whole names: they are folded, not cut */
 	under(p, o, SAY("%3zu", i), name, 5);
 	bool one_line = *place && 9 + rest <= p->style.width;
 	if (*place)
@@ -175,7 +176,7 @@ static void stack_line(struct page *p, struct out *o, size_t i, const struct fra
 		under(p, o, "", remark + 3, 9);
 }
 
-/* How often the `period` frames from `from` on come again at once after them. */
+/* Returns how many times the `period` frames from `from` on are repeated directly behind them. */
 static size_t rounds(const uint32_t *frames, size_t n, size_t from, size_t period)
 {
 	size_t r = 0;
@@ -186,7 +187,7 @@ static size_t rounds(const uint32_t *frames, size_t n, size_t from, size_t perio
 	return r;
 }
 
-/* Limits the frames of a round. Of a recursion one round is shown, and how many more there are. */
+/* Limits the frames of a recursion's round. One round is shown, and the number of further ones. */
 #define ROUND_MAX 8u
 static void stack_lines(struct page *p, struct out *o, const struct site *s, size_t column)
 {
@@ -216,8 +217,8 @@ static void stack_lines(struct page *p, struct out *o, const struct site *s, siz
 
 /* ---- where blocks were freed ---- */
 
-/* "drop  src/parser.cpp:91 < Session::close" in `room` columns: of what has no room the caller is left
- * out first, then the name and the place are cut at their left. */
+/* Returns where a block was freed, in `room` columns: "drop src/parser.cpp:91 < Session::close". If
+ * room is short, the caller is left out first, then name and place are shortened. */
 static const char *freed_where(struct page *p, uint32_t node, size_t room)
 {
 	struct model *m = p->m;
@@ -230,7 +231,7 @@ static const char *freed_where(struct page *p, uint32_t node, size_t room)
 		   *place = frame_place(a, m, f, &p->style),
 		   *words = *place ? SAY("%s  %s", name, place) : name;
 	if (!whole && name_width(words) > room) {
-		/* a file and its line are worth more than the scope of a name */
+		/* a file and its line are more useful than the scope of a name */
 		size_t half = room / 2, file = name_width(base_name(place)) + 2,
 		       most = room > 12 ? room - 10 : 2;
 		most = file < most ? file : most;
@@ -249,7 +250,7 @@ static const char *freed_where(struct page *p, uint32_t node, size_t room)
 	return whole || left >= 8 ? SAY("%s < %s", words, by) : words;
 }
 
-/* A row of such a list: a share, an amount, and where, which `before` stands before. */
+/* Writes a row of shares and amounts, then `before` and the place of `node`. */
 static void amount(struct page *p, struct out *o, const char *figures, const char *before,
 		   uint32_t node)
 {
@@ -318,7 +319,7 @@ static void lost(struct page *p, struct out *o, const struct site *s, bool roots
 			   say_things(m, r.n - FREES_SHOWN, "more place"));
 }
 
-/* A table of the site with bars, unless it is empty. */
+/* Writes a table with bars below a blank line, unless it is empty. */
 static void bars(struct page *p, struct out *o, struct table t)
 {
 	if (!t.n)

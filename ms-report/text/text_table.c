@@ -8,9 +8,9 @@
 
 #include <string.h>
 
-#define BAR 20 /* columns of the longest */
+#define BAR 20 /* columns of the longest bar */
 
-/* A bar of n thousandths, in eighths of a column; what is not nothing is seen. */
+/* Returns a bar for `n` thousandths, in eighths of a column; at least one eighth unless n is 0. */
 static const char *bar(struct model *m, uint64_t n, bool ascii)
 {
 	static const char *const parts[] = {"",
@@ -52,8 +52,8 @@ static const char *title_of(struct page *p, const struct column *c)
 	return name_clean(&p->m->arena, c->title, p->style.ascii);
 }
 
-/* Widths that the columns would like to have; 0 = not shown. Functions that are `brief` have none of
- * their template arguments. Returns their sum with gaps. */
+/* Sets the width that each column needs; 0 = not shown. `brief`: functions are shown without
+ * template arguments. Returns the sum, including gaps. */
 static size_t measure(struct page *p, const struct table *t, size_t *width, bool brief)
 {
 	size_t sum = 0;
@@ -70,13 +70,13 @@ static size_t measure(struct page *p, const struct table *t, size_t *width, bool
 					   : name_width(s);
 			width[c] = w > width[c] ? w : width[c];
 		}
-		width[c] += width[c] == 0; /* a column without a name and with nothing in it */
+		width[c] += width[c] == 0; /* a column without a title and without text */
 		sum += width[c] + 2;
 	}
 	return sum;
 }
 
-/* Leaves out what is optional, from the right, until the rest fits in `room`. */
+/* Leaves out optional columns, from the right, until the rest fits in `room`. */
 static size_t leave_out(const struct table *t, size_t *width, size_t sum, size_t room)
 {
 	for (size_t c = t->column_count; c-- > 0 && sum > room;)
@@ -87,13 +87,13 @@ static size_t leave_out(const struct table *t, size_t *width, size_t sum, size_t
 	return sum;
 }
 
-/* Columns of a text that gave way: a name of a function has to be told from others. */
+/* Returns the least width of a text column; function names need more to be distinguishable. */
 static size_t least(const struct column *c)
 {
 	return c->kind == CELL_FUNCTION ? 14 : 8;
 }
 
-/* The widest text gives way, then the next, until all fits in `room`. Returns the sum. */
+/* Narrows the widest text column, then the next, until all fit in `room`. Returns the sum. */
 static size_t narrow(const struct table *t, size_t *width, size_t sum, size_t room)
 {
 	while (sum > room) {
@@ -136,7 +136,7 @@ const char **table_functions(struct page *p, const struct table *t, size_t colum
 	return v;
 }
 
-/* Returns the table with its functions as they fit into their columns. */
+/* Returns the table with function names shortened to their columns. */
 static struct table with_names(struct page *p, const struct table *t, const size_t *width)
 {
 	struct table fitted = *t;
@@ -195,7 +195,7 @@ static void write_row(struct page *p, struct out *o, const struct table *t, cons
 	text_end_line(o);
 }
 
-/* "live 1.2 MiB"; "#3". */
+/* Returns a figure behind its column's title: "live 1.2 MiB"; "#3". */
 static const char *titled(struct page *p, const struct column *c, const char *s)
 {
 	const char *title = title_of(p, c);
@@ -204,7 +204,7 @@ static const char *titled(struct page *p, const struct column *c, const char *s)
 					 strcmp(title, "#") == 0 ? "" : " ", s);
 }
 
-/* Writes a row without columns: its name, and below it the text of each column. */
+/* Writes a row as a paragraph: its name, and below it the text of each column. */
 static void write_paragraph(struct page *p, struct out *o, const struct table *t,
 			    const struct row *r)
 {

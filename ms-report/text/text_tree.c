@@ -19,8 +19,8 @@
 
 #define SAY(...) ms_arena_printf(&p->m->arena, __VA_ARGS__)
 
-/* Largest first; a parent is never smaller than its child and was made before it, so it comes
- * first. */
+/* Orders the largest branch first; a parent precedes its child, since it is never smaller and was
+ * made earlier. */
 static int largest_first(const void *x, const void *y, void *arg)
 {
 	const struct branch *v = arg;
@@ -41,10 +41,10 @@ static bool *choose(struct page *p, const struct tree *t, size_t limit)
 	return shown;
 }
 
-#define NARROW 64 /* columns below which blocks are not counted */
+#define NARROW 64 /* columns: in fewer, numbers of blocks are not shown */
 
-/* "1,210x": blocks of bytes; "1.2 kx (1,020-1,430)" of an estimate. "" where bytes are not what is
- * shown, or it is not known how many blocks they are. */
+/* Returns a number of blocks: "1,210x"; "1.2 kx (1,020-1,430)" if it is an estimate. "" if the
+ * metric is not in bytes, or the number is not known. */
 static const char *say_times(struct page *p, const struct tree *t, const struct pair *v)
 {
 	if (!metric_is_bytes(t->metric) || v->b == UNKNOWN || p->style.width < NARROW)
@@ -54,7 +54,7 @@ static const char *say_times(struct page *p, const struct tree *t, const struct 
 	return SAY("%.*sx%s", digits, n, limits ? limits : "");
 }
 
-/* " in 1,210 blocks", of all. */
+/* Returns the total number of blocks: " in 1,210 blocks". */
 static const char *say_blocks(struct page *p, const struct tree *t)
 {
 	bool calls = t->metric == METRIC_ALLOCATED || t->metric == METRIC_MAPPED;
@@ -64,15 +64,15 @@ static const char *say_blocks(struct page *p, const struct tree *t)
 		   est_things(p->m, t->total.b, pair_eb(&t->total), calls ? "call" : "block"));
 }
 
-/* The lines that lead to a branch: which levels have more to come. */
+/* Holds the vertical lines that lead to a branch: levels on which more branches follow. */
 #define LEVELS_MAX 1024u
 struct guides {
 	bool more[LEVELS_MAX];
-	size_t times; /* columns of the numbers of blocks; 0 = left out */
+	size_t times; /* width of the column with numbers of blocks; 0 = not shown */
 };
 
-/* A sum of branches is no longer than the one above all: that has the most digits, but for
- * estimates. */
+/* Returns the width of the column with numbers of blocks. Estimates can have more characters than
+ * the total. */
 static size_t times_width(struct page *p, const struct tree *t, const bool *shown)
 {
 	size_t most = strlen(say_times(p, t, &t->total));
@@ -91,8 +91,8 @@ static void put_level(struct page *p, struct out *o, bool branch, bool more)
 	out_str(o, glyphs[p->style.ascii][branch * 2 + more]);
 }
 
-/* Figures, then guides down to level `indent`, with a branch there or without. Estimates have
- * intervals instead of a share. Returns the columns used. */
+/* Writes figures and guides down to level `indent`, with or without a branch there. Estimates have
+ * intervals instead of shares. Returns the columns used. */
 static size_t begin(struct page *p, struct out *o, const struct tree *t, const struct pair *v,
 		    const struct guides *g, size_t indent, bool branch)
 {
@@ -122,9 +122,9 @@ static const char *branch_place(struct page *p, const struct branch *b)
 	return frame_place(&m->arena, m, &f, &p->style);
 }
 
-#define SIBLINGS 100 /* that are told apart */
+#define SIBLINGS 100 /* most branches of one caller whose names are shortened together */
 
-/* Returns what a branch of a frame is called in `room` columns, beside those of the same caller. */
+/* Returns a branch's name in `room` columns, shortened so that it differs from its siblings. */
 static const char *name_beside(struct page *p, const struct tree *t, const struct branch *b,
 			       size_t room)
 {
@@ -175,7 +175,7 @@ static void write_branch(struct page *p, struct out *o, const struct tree *t,
 	out_printf(o, "%s%s%s\n", name, *place ? "  " : "", place);
 }
 
-/* A sum that is of no single branch. */
+/* Writes a sum that belongs to no single branch. */
 static void write_words(struct page *p, struct out *o, const struct tree *t, const struct pair *v,
 			const struct guides *g, size_t indent, const char *words)
 {
@@ -187,11 +187,11 @@ static void write_words(struct page *p, struct out *o, const struct tree *t, con
 	out_printf(o, "%s\n", words);
 }
 
-/* Holds what follows the children of a branch that are shown. */
+/* Holds what is written after the shown children of a branch. */
 struct rest {
 	size_t hidden;
-	struct pair sum; /* of those not shown */
-	bool self;       /* some was allocated by itself */
+	struct pair sum; /* of the children not shown */
+	bool self;       /* the branch itself has allocations */
 };
 
 static struct rest rest_of(const struct tree *t, const struct branch *b, const bool *shown)
@@ -207,13 +207,13 @@ static struct rest rest_of(const struct tree *t, const struct branch *b, const b
 	return r;
 }
 
-/* Below all branches there is what no site has. */
+/* Tells whether rows of what belongs to no site follow below all branches. */
 static bool more_at_top(const struct tree *t, const struct branch *b)
 {
 	return b == &t->v[0] && (figure_some(t->hidden.a) || figure_some(t->other.a));
 }
 
-/* After the children of a branch: those that are not shown, and what was allocated by itself. */
+/* Writes what follows the children of a branch: the children not shown, and its own allocations. */
 static void write_rest(struct page *p, struct out *o, const struct tree *t, const struct branch *b,
 		       const bool *shown, struct guides *g, size_t indent)
 {
@@ -233,8 +233,8 @@ static bool has_hidden_children(const struct branch *b, const bool *shown)
 	return b->first_child != NONE && !shown[b->first_child];
 }
 
-/* A branch that is its parent's only one stays at the parent's indentation: stacks are deep and
- * lines are short. */
+/* Tells whether a branch is its parent's only one. It is not indented, since stacks are deep and
+ * lines short. */
 static bool is_only(const struct tree *t, const struct branch *b)
 {
 	const struct branch *parent = &t->v[b->parent];
@@ -242,7 +242,7 @@ static bool is_only(const struct tree *t, const struct branch *b)
 	       parent->self.a == 0;
 }
 
-/* Is there another line at the level of a branch after all that is below it? */
+/* Tells whether another line follows on the branch's level below its subtree. */
 static bool goes_on(const struct tree *t, const struct branch *b, const bool *shown)
 {
 	const struct branch *parent = &t->v[b->parent];
@@ -285,7 +285,7 @@ void text_tree(struct page *p, struct out *o, const struct tree *t, size_t limit
 				continue;
 			}
 		}
-		/* children are in order of size: after one that is not shown, none is... */
+		/* children are in descending order: after one that is not shown, none is */
 		while (at != 0 && (t->v[at].next == NONE || !shown[t->v[at].next])) {
 			at = t->v[at].parent;
 			write_rest(p, o, t, &t->v[at], shown, &guides, at ? indent[at] + 1 : 0);
