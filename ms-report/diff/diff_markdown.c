@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A comparison as a comment for a pull request. Its first line is hidden and the same for every
- * comparison of one program, so that a bot finds the comment that it is to replace.
+ * A comparison as a comment on a pull request. Its first line is hidden and the same for every
+ * comparison of one program, so that a bot finds the comment to replace.
  */
 #include "diff_report.h"
 

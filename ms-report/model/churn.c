@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The line of code that makes most short-lived blocks.
+ * The line of code that allocates the most short-lived blocks.
  */
 #include "churn.h"
 
@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_CALLS = 1000 }; /* fewer calls: the blocks of all are freed within few allocations */
-enum { LEAST_PART = 20 };    /* fewest blocks freed soon, as a fraction (1/20) of all calls */
+enum { LEAST_CALLS = 1000 }; /* least calls of a run: in fewer, every block is freed soon */
+enum { LEAST_PART = 20 };    /* 1/LEAST_PART of all calls must be freed soon on one line */
 
 /* Holds the sums of all sites of one function and line. */
 struct line {
@@ -32,8 +32,8 @@ static bool same(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* Tells whether two frames are of one function and line. Frames of different processes may be, if
- * the function has a name. */
+/* Tells whether two frames are of the same function and line; if the function has a name, even in
+ * different processes. */
 static bool is_line(const struct frame *f, const struct frame *g)
 {
 	return f->function && g->function && f->line == g->line &&

@@ -43,7 +43,7 @@ static void add_points(struct span *s, size_t n, const struct point *p, size_t c
 		s[i].live_last = figure_add(s[i].live_last, live);
 		s[i].blocks_last = figure_add(s[i].blocks_last, blocks);
 		s[i].mapped = figure_add(s[i].mapped, mapped);
-		/* with several processes, wider than necessary */
+		/* the sum over several processes is wider than necessary */
 		for (int k = 0; k < 2; k++)
 			s[i].live_limits[k] = figure_add(s[i].live_limits[k], limits[k]);
 		s[i].estimated |= i && s[i - 1].estimated;

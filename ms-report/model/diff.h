@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A comparison that ms-diff made: what changed, as arrays.
+ * A comparison made by ms-diff, as arrays of changes.
  */
 #pragma once
 
@@ -12,14 +12,14 @@ struct diff_row {
 	enum diff_kind kind;
 	bool significant;
 	const char *matched, *evidence, *figures; /* NULL = none */
-	unsigned changed;                         /* bit set of figures, named in `figures` */
+	unsigned changed;                         /* bit set of the figures that `figures` names */
 	bool weak;
 	uint64_t sites, old_sites, old_site;
 	double share; /* largest change that counts, as a share of the run's total; negative = a
 			 decrease */
 	int64_t old[DIFF_FIGURES], new[DIFF_FIGURES], delta[DIFF_FIGURES];
-	int64_t over; /* where the peaks are of different phases: how far the peak is beyond what
-			 the other run's sites ever held; else DELTA_UNKNOWN */
+	int64_t over; /* if the peaks are in different phases: how far the peak exceeds the largest
+			 that the other run's sites held; else DELTA_UNKNOWN */
 	struct limits (*ranges)[3]; /* old, new, delta of each figure; NULL = no ranges */
 };
 
@@ -52,7 +52,7 @@ struct diff_rows {
 };
 
 struct diff {
-	const char *old, *new, *old_point, *new_point, *per; /* per: NULL = not asked */
+	const char *old, *new, *old_point, *new_point, *per; /* per: NULL = not requested */
 	const char *history; /* options that chose the old runs of a dataset, or NULL */
 	uint64_t old_runs, new_runs, old_operations, new_operations;
 	const char *nameless[2]; /* modules without symbols here, but with on the other side, or
@@ -105,13 +105,13 @@ static inline bool diff_churned(const struct diff_row *x)
  * changes over all rows add up to 0 do not count. */
 bool diff_grew(const struct diff *d, const struct diff_row *x);
 
-/* Returns by how much a row changed the run's figure. */
+/* Returns a row's change of a figure; for the peak, `over` if the peaks are in different phases. */
 static inline int64_t diff_blame(const struct diff_row *x, enum diff_figure f)
 {
 	return f == DIFF_PEAK && x->over != DELTA_UNKNOWN ? x->over : x->delta[f];
 }
 
-/* Tells whether the run's total of a figure that counts changed by more than noise. */
+/* Tells whether a figure that counts changed by more than noise in the run as a whole. */
 bool diff_changed(const struct diff *d);
 
 /* Returns the total of a figure by its name, or NULL. */

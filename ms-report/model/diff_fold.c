@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The changes for people: of sites that differ only in the rounds of a recursion, one row.
+ * Changes for people: sites that differ only in the rounds of a recursion are one row.
  */
 #include "diff.h"
 

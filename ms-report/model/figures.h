@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The figures of a site by name: what --fail-on can ask about, and what reports list.
+ * The figures of a site by name, for --fail-on and for reports.
  */
 #pragma once
 
@@ -36,7 +36,7 @@ enum told {
 };
 struct told_figure {
 	const char *name;
-	enum est_figure est; /* EST_COUNT = exact even when sampled */
+	enum est_figure est; /* its estimate when sampled; EST_COUNT = always exact */
 	size_t in[3];        /* offset in each struct of enum told_of */
 };
 extern const struct told_figure told[TOLD_COUNT];

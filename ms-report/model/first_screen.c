@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The groups of the first screen: which there are, and in what order.
+ * The groups of the first screen and their order.
  */
 #include "first_screen.h"
 
@@ -14,20 +14,20 @@
 enum { KEPT_BLOCKS = 16 };           /* fewer blocks are too few to judge */
 static const double FIRST_AT = .5;   /* latest first allocation, as a part of the busy time */
 static const double LAST_AT = .9;    /* earliest last allocation, as a part of the busy time */
-static const double BUSY = .99;      /* part of all allocations that ends the busy time */
-static const double KEPT = .9;       /* part of the site's blocks that were live at once */
+static const double BUSY = .99;      /* part of all allocations at which the busy time ends */
+static const double KEPT = .9;       /* least part of its blocks that were live at once */
 static const double PART = .1;       /* least part of the peak that is worth a list */
 static const double AT_PEAK = .9;    /* least part of the growth at the peak for it to be listed */
-static const double GIVEN_BACK = .5; /* part of its blocks; a site that freed more does not grow */
+static const double GIVEN_BACK = .5; /* part of its blocks that a growing site may free, if not
+					all */
 static const double STILL = .25;     /* least rise of the heap in the second half, as a part of the
 				    growth */
 
 /* Set how many times the peak one site must have allocated to be the main problem. */
-static const double CHURN_TIMES = 5, CHURN_RISING = 50; /* the second one if the heap rises */
+static const double CHURN_TIMES = 5, CHURN_RISING = 50; /* the latter if the heap rises */
 static const double RISING = .25; /* least rise in the second half, as a part of the peak */
 
-/* Limits the peak, as a multiple of what is live now: up to this it is not shown in a running
- * process. */
+/* Sets the ratio of peak to live memory up to which the peak of a running process is not listed. */
 static const double LIKE_LIVE = 1.25;
 
 /* ---- what grows ---- */
@@ -63,7 +63,7 @@ static struct busy busy_time(const struct model *m)
 	}
 	uint64_t freeing = model_number(m, "SELECT teardown_ns FROM growth WHERE site = 0");
 	t.to = m->quality.growing ? m->duration_ns
-	       : freeing < t.to   ? freeing /* UNKNOWN is the largest number */
+	       : freeing < t.to   ? freeing /* may be UNKNOWN, the largest number */
 				  : t.to;
 	return t.from < t.to ? t : (struct busy){0};
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The groups of the first screen in their order, for any format: the answer first.
+ * The groups of the first screen in their order, the most important first, for any format.
  */
 #pragma once
 
@@ -7,13 +7,13 @@
 
 /* Lists the groups of the first screen, each a list that its metric identifies. METRIC_CHURN
  * (churn.h), or METRIC_ALLOCATIONS without one, is for the most frequent calls, METRIC_ALLOCATED
- * for the site with the most allocated bytes; both lists have one row, and omit all rests. */
+ * for the site with the most allocated bytes; both lists have one row, and none for the rest. */
 #define FIRST_GROUPS 8
 struct first_screen {
 	struct list lists[FIRST_GROUPS];
 	size_t n;
-	bool tidy;     /* nothing is unreachable: the peak precedes live memory */
-	bool churning; /* the lists of calls and allocated bytes precede too */
+	bool tidy;     /* nothing is unreachable: the peak's list precedes the live one */
+	bool churning; /* the lists of calls and of allocated bytes precede both */
 	bool both;     /* one row has the most calls and the most allocated bytes */
 };
 

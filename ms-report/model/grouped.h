@@ -17,7 +17,7 @@ struct list list_grouped(struct model *m, struct list l, size_t limit);
  * it is in the database, and its `length`; NULL = it is not known. */
 const char *grouped_name(const struct model *m, const struct list *l, const struct site *row,
 			 size_t *length);
-/* Tells whether a row for that directory includes its subdirectories. */
+/* Tells whether a row for `directory` includes its subdirectories. */
 bool grouped_deepest(const struct list *l, const char *directory);
 /* Returns the frame of a row's largest site, or NULL. */
 const struct frame *grouped_frame(const struct model *m, const struct site *row);

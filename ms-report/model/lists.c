@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The largest sites by some figure, and what the rest adds up to.
+ * The largest sites by a figure, and the sums of the rest.
  */
 #include "lists.h"
 
@@ -56,8 +56,8 @@ static struct pair pair_sub(struct pair x, struct pair y)
 	return (struct pair){.a = figure_sub(x.a, y.a), .b = figure_sub(x.b, y.b)};
 }
 
-/* Maps a metric to its two figures. METRIC_HELD is live memory; what is unreachable is subtracted
- * elsewhere. */
+/* Maps a metric to its two figures. METRIC_HELD starts from live memory; unreachable memory is
+ * subtracted later. */
 static const enum told pairs[METRIC_LISTS][2] = {
 	[METRIC_LIVE] = {TOLD_LIVE, TOLD_LIVE_BLOCKS},
 	[METRIC_PEAK] = {TOLD_PEAK, TOLD_PEAK_BLOCKS},
@@ -153,7 +153,7 @@ bool site_is_leak(const struct site *s)
 struct entry {
 	uint64_t a, b;
 	const struct site *site;
-	bool leak; /* reported together with its leak, not as a row */
+	bool leak; /* still reached part of a leak: reported with it, not as a row */
 };
 
 static int larger_first(const void *x, const void *y)
@@ -199,7 +199,7 @@ static struct entry *entries(const struct site *const *sites, size_t count, enum
 	return e;
 }
 
-/* Returns the index of the row that is site `s` or stands for it; `n` of the list = none. */
+/* Returns the index of the row that is site `s` or stands for it; l->n = none. */
 static size_t row_of(const struct model *m, const struct list *l, const struct site *s)
 {
 	size_t at = 0;
@@ -213,7 +213,7 @@ struct list list_of_rows(struct model *m, const struct site *const *sites, size_
 {
 	struct list l = {
 		.metric = metric, .hidden = hidden_pair(m, metric), .total = total_pair(m, metric)};
-	size_t n, leaks = 0, first = 0; /* sites with a first figure come first */
+	size_t n, leaks = 0, first = 0; /* first: number of sites that can be rows */
 	struct entry *e = entries(sites, count, metric, false, &n);
 	for (size_t i = 0; i < n; i++) {
 		struct row_sites of = row_sites(m, e[i].site, metric);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The largest sites by some figure, and what the rest adds up to.
+ * The largest sites by a figure, and the sums of the rest.
  */
 #pragma once
 

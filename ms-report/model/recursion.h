@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Sites whose stacks differ only in how often a recursion went round, as one.
+ * Sites whose stacks differ only in the number of rounds of a recursion, folded into one.
  */
 #pragma once
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What is lost with the unreachable blocks of a site, and what its own are lost with.
+ * Blocks that are lost with a site's unreachable blocks, and the sites that a site's blocks are
+ * lost with.
  */
 #include "retained.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What is lost with the unreachable blocks of a site, and what its own are lost with.
+ * Blocks that are lost with a site's unreachable blocks, and the sites that a site's blocks are
+ * lost with.
  */
 #pragma once
 
@@ -20,7 +21,7 @@ struct retained_rows {
  * (`roots`) the sites whose blocks retain blocks of `s`; `s` itself can be among them. `folded`:
  * sites named after the same frame are one row. Lives in the model's arena. */
 struct retained_rows retained_rows(struct model *m, const struct site *s, bool roots, bool folded);
-/* Returns the largest part of what `s` retains that has another function than `s`, or another
- * caller of the same function; sites with the same function and caller are one row, and a recursion
- * counts as one call. NULL = there is none. Lives in the model's arena. */
+/* Returns the largest part of what `s` retains that is of another function, or of another caller of
+ * the same function. Sites with the same function and caller are one part, and a recursion counts
+ * as one call. NULL = there is none. Lives in the model's arena. */
 const struct retained_row *retained_elsewhere(struct model *m, const struct site *s);

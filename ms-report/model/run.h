@@ -27,7 +27,7 @@ struct run {
 	struct ms_arena arena;
 	const char *file;
 	MS_ARRAY(struct run_process) processes; /* in descending order of peak */
-	size_t shown;                           /* index of the one that is reported on */
+	size_t shown;                           /* index of the process that is reported on */
 	uint64_t missed;                        /* number of programs that could not be recorded */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * --explain: the terms of memscope(7), from a header that is made of the page.
+ * --explain: the terms of memscope(7), from a header that is generated from the page.
  */
 #include "explain.h"
 

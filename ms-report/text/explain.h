@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What a word of a report means.
+ * Explanations of the terms in a report.
  */
 #pragma once
 

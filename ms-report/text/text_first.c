@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The first screen: who ran, what the figures are worth, the heap against RSS, the sites that
- * matter, what to type next.
+ * The first screen: what ran, the quality of the figures, the heap against RSS, the main sites, and
+ * suggested commands.
  */
 #include "text.h"
 

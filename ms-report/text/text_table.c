@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Tables in plain text: columns as wide as they need to be, what is optional left out and text cut
- * where the line is narrow; bars. Where even that is wider than the line, each row is a paragraph.
+ * Tables in plain text, with bars. On narrow lines, optional columns are left out and text is cut;
+ * if even that is too wide, each row is a paragraph.
  */
 #include "text.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The lines of a source file with what was allocated there.
+ * The lines of a source file, with the memory that was allocated on each.
  */
 #pragma once
 

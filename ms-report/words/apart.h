@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What tells rows of a list apart that would read the same, though their call stacks differ.
+ * Additional lines for list rows that read the same although their call stacks differ.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A comparison in words and figures, as every format for people shows it.
+ * A comparison as sentences and figures for people, in any format.
  */
 #include "words.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What was allocated, in groups: by thread, by size, and sites by function, file, module or call
- * stack.
+ * Allocations in groups: by thread, by size, and sites by function, file, module or call stack.
  */
 #include "table.h"
 

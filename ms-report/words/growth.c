@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * --growth: which sites grow, how fast, and when they will have reached a limit.
+ * --growth: which sites grow, how fast, and when they will reach a limit.
  */
 #include "table.h"
 

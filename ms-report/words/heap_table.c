@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Heaps of the program's own beside malloc's, as a table and in a line.
+ * The program's custom heaps beside malloc's, as a table and as a line.
  */
 #include "table.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Makes names harmless and cuts them to a width; says what a frame and a site are called.
+ * Names of frames and sites: escapes unsafe characters, and cuts names to a width.
  */
 #include "names.h"
 

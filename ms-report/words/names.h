@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Names of functions and places for people: made harmless, shortened, cut to a width.
+ * Names of functions and places for people: escaped, shortened, cut to a width.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What to type next after the first screen.
+ * Commands that the first screen suggests.
  */
 #include "next.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What to type next after the first screen, for any format.
+ * Commands that the first screen suggests, for any format.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What every writer of a report needs: the model, how names are shown, and what was asked for.
+ * The data that every writer of a report needs: the model, the style of names, and the options.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What /proc said: tables of samples, regions and processes.
+ * Tables of figures from /proc: samples, regions and processes.
  */
 #include "table.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The processes of a run: each, and those of one program together.
+ * The processes of a run, singly and grouped by program.
  */
 #include "table.h"
 

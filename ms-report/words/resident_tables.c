@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * --resident: what the memory is for that is resident, who keeps it so, and what gives it back.
+ * --resident: the purposes of resident memory, the sites that pin it, and how to free it.
  */
 #include "table.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The processes of a run, of which a report is about one.
+ * The processes of a run, if the report is about one of several.
  */
 #include "words.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Figures, times and moments for people, and lines that are put together from parts.
+ * Figures, times and moments for people, and lines that consist of parts.
  */
 #pragma once
 

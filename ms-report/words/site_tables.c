@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What is told of one site: its blocks by size and by how long they lived, its threads, and where
- * blocks were freed.
+ * Tables on one site: its blocks by size and by lifetime, its threads, and where blocks were freed.
  */
 #include "table.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Source files as text: found, read, cut into lines.
+ * Source files: found, read and split into lines.
  */
 #pragma once
 

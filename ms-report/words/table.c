@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Building a view: rows, what is left out, and the total that they add up to.
+ * Tables of views: rows, rows for the rest, and the total.
  */
 #include "table.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the figures do not have in them, in words.
+ * Sentences about what the figures do not include.
  */
 #include "words.h"
 

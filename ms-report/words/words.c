@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Sentences about a recording that every format for people shows: who ran, what the figures are
- * worth, why there are none.
+ * Sentences about a recording, for any format: what ran, the quality of the figures, why there are
+ * none.
  */
 #include "words.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Sentences about the figures of the whole run: what they are of, and what is known of them.
+ * Sentences about the figures of the whole run: their scope and their parts.
  */
 #include "words.h"
 
