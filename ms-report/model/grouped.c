@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Groups the sites of a list whose figure is scattered over very many of them.
+ * Groups the sites of a list whose total is scattered over very many sites.
  *
  *   5 sites 8 %, 54,423 more sites 92 %
  *   by function     six have 20 %

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Groups the sites of a list whose figure is scattered over very many of them: by function, file or
+ * Groups the sites of a list whose total is scattered over very many sites: by function, file or
  * directory.
  */
 #pragma once

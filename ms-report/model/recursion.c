@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * Sites whose stacks differ only in how often a recursion went round, as one.
+ * Sites whose stacks differ only in the number of rounds of a recursion, folded into one.
  *
  *   main copy insert copy insert copy new      main copy new
  *   main copy insert copy new                  main copy new
  *
- * From the outermost frame on: where a function of the user's is in the stack again, what came since
- * is left out, and the inner one of its frames stays. Of the runtime's functions that is so as long
- * as none of the user's lies between, so that nobody's code is passed over for the recursion of a
- * library. What is left of all stacks is a tree again; sites with the same node of it are one.
+ * Stacks are read from the outermost frame on. If a function in user code occurs again, the frames
+ * since its first occurrence are removed, and its inner frame stays. For a function of the runtime,
+ * this is done only if no user code is in between, so that a library's recursion hides none of it.
+ * The folded stacks are a tree again; sites with the same node in it are folded into one.
  */
 #include "recursion.h"
 

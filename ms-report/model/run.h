@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The processes of a run of ms-record whose first trace is FILE: those that have a trace in FILE.d,
- * too. What is told of each is in its trace without its events.
+ * The processes of a run of ms-record: of its first trace, FILE, and of the traces in FILE.d. Their
+ * figures are read from the traces without the events.
  */
 #pragma once
 

@@ -190,7 +190,7 @@ static void put_heads(struct out *o, const struct list *l)
 		   l->verdicts ? "---|" : "");
 }
 
-/* Writes a row without its end, to which the caller may add. */
+/* Writes a row up to its end, so that the caller can add to it. */
 static void put_site(struct page *p, struct out *o, const struct list *l, const struct site *s,
 		     const struct apart *apart)
 {

@@ -22,7 +22,7 @@ struct tree;
 
 /* Writes a heading, bold if colours are on. */
 void text_title(struct page *p, struct out *o, const char *s);
-/* Writes a paragraph folded at blanks to the page's width, and within words that are longer than a
+/* Writes a paragraph folded to the page's width, at blanks, or inside words that are longer than a
  * line; later lines are indented by `indent` blanks. */
 void text_fold(struct page *p, struct out *o, const char *s, size_t indent);
 /* Writes parts joined by `gap`, folded between parts. `label` is in the first nine columns. */

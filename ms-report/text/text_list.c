@@ -5,8 +5,8 @@
  *    5.9 MiB     1,203   1  orderd::Parser::dup              src/parser.cpp:218      strdup
  *                             < orderd::Session::onFrame     src/session.cpp:91
  *
- * Where the line is narrow, the place goes to a line of its own and the remark is left out; where
- * the figures leave no room for names, these go below them.
+ * On a narrow line, the place gets a line of its own and the remark is left out; if the figures
+ * leave no room for names, the names are below the figures.
  */
 #include "text.h"
 
@@ -425,7 +425,7 @@ const char *list_still(struct page *p, const struct list *l, size_t row)
 const char *list_still_all(struct page *p, const struct list *l)
 {
 	struct live sum = {0};
-	for (size_t i = 0; l->still && i <= l->n; i++) /* the last element is of leaks in no row */
+	for (size_t i = 0; l->still && i <= l->n; i++) /* the last element is for leaks in no row */
 		live_add(&sum, l->still[i]);
 	return say_still(p, sum);
 }
@@ -498,7 +498,7 @@ static bool some_unknown(struct model *m)
 	return false;
 }
 
-/* Returns the name of a list. */
+/* Returns the name of a list, with which its title begins. */
 static const char *list_name(struct page *p, const struct list *l)
 {
 	struct model *m = p->m;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * A call tree in plain text, as memtrail draws it: bytes, blocks, share. The largest branches are
- * shown; what is left out below each is summed up on a line of its own.
+ * shown; those left out below each branch are summed up on a line.
  *
  *    2.0 MiB  1,210x   62 %  ├─ main  main.c:31
  *    1.0 MiB     12x   31 %  │  └─ load  load.c:7   one of several callees is indented,
@@ -207,7 +207,8 @@ static struct rest rest_of(const struct tree *t, const struct branch *b, const b
 	return r;
 }
 
-/* Tells whether rows of what belongs to no site follow below all branches. */
+/* Tells whether rows for what belongs to no branch (hidden, or of no site) follow below all
+ * branches. */
 static bool more_at_top(const struct tree *t, const struct branch *b)
 {
 	return b == &t->v[0] && (figure_some(t->hidden.a) || figure_some(t->other.a));

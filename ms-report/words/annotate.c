@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * --annotate: the lines of a source file with what was allocated there, and through there.
+ * --annotate: the lines of a source file, with the memory allocated on each and in its callees.
  *
- * A line's own figures are those of the sites that are named after it, so that they add up to what
- * --by file says of the file. With what it called a site counts once for each line that is in its
- * call stack, however often.
+ * A line's own figures are those of the sites named after it, so they add up to the file's figures
+ * in --by file. In the figures that include callees, a site counts once for each line in its call
+ * stack, even if the line is there several times.
  */
 #include "annotate.h"
 
@@ -21,9 +21,9 @@
 enum {
 	CONTEXT = 3,         /* lines before and after a line with figures */
 	WHOLE = 60,          /* lines; a shorter file is shown whole */
-	NARROW = 80,         /* columns of an output that is called narrow */
+	NARROW = 80,         /* columns; a narrower output shows no blocks */
 	NAMED = 8,           /* candidates that an error message names */
-	SOURCE_MAX = 1 << 26 /* bytes */
+	SOURCE_MAX = 1 << 26 /* bytes: largest source file that is read */
 };
 
 /* ---- which file ---- */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * Rows that would read the same are parted by the nearest frame in which their stacks differ, and
- * what is the same then by the next one; of these lines the last is shown, where it is enough:
+ * Rows that would read the same get a line with the nearest frame in which their stacks differ; if
+ * some are still the same, one more with the next such frame. Only the last line is shown if it is
+ * enough to distinguish the row:
  *
  *   new_item < add < main       new_item < .. main      not "new_item < add" two times
  *   new_item < add < parse      new_item < .. parse
  *   new_item < copy             new_item < copy
  *
- * First what the names themselves have more where they were shortened, then the callers that are the
- * user's, then what was called inside, then all callers, then addresses, then processes.
+ * The order of the passes: parts of names that were left out, then callers in user code, then inner
+ * frames, then all callers, then addresses, then processes.
  */
 #include "apart.h"
 
@@ -76,8 +77,7 @@ static struct row row_of(struct parting *d, size_t i)
 	for (uint32_t n = s->stack; n != NONE; n = d->m->nodes.v[n].parent) {
 		r.at = n == s->user ? r.count : r.at;
 		r.nodes[r.count++] = n;
-		if (n == s->user && s->folded) /* the rounds of a recursion do not distinguish the
-						  row */
+		if (n == s->user && s->folded) /* recursion distinguishes no rows */
 			n = site_entry(d->m, s);
 	}
 	const char *called = shown.called ? name_of(d, site_called(d->m, s)) : "";
@@ -225,8 +225,7 @@ static void add_lines(struct parting *d, struct row *v, size_t n, enum pass pass
 		v[i].key = seen_line(d, &l);
 		if (!*l.name && !*l.place)
 			continue;
-		if (pass == CALLERS && k < d->next[pass]) /* the row shows this caller's name
-							     already */
+		if (pass == CALLERS && k < d->next[pass]) /* the row names it already */
 			l.name = "";
 		if (k > d->next[pass] && (l.sign == '<' || l.sign == '>'))
 			l.name = SAY("%s %s", d->style->ascii ? ".." : "\xe2\x80\xa6", l.name);
@@ -250,7 +249,7 @@ static void part(struct parting *d, struct row *v, size_t n, enum pass pass, siz
 			}
 }
 
-/* Keeps only the last line of each row that is unique with that line alone. */
+/* Drops all lines of a row but the last, if the row is unique with that line alone. */
 static void shorten(struct parting *d, struct row *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

@@ -13,9 +13,9 @@ struct apart_shown {
 	size_t name_columns, place_columns, called_columns;
 };
 
-/* Describes an additional line that distinguishes a row: "<" an outer frame, ">" an inner frame, "
- * " more of the name, an address or a process. Cleaned. Without a name: the place of the caller
- * that the row names. */
+/* Describes an additional line that distinguishes a row. Its sign: '<' for an outer frame, '>' for
+ * an inner frame, a blank for more of the name, an address or a process. Cleaned. Without a name,
+ * it is the place of the caller that the row names. */
 struct apart_line {
 	char sign;
 	const char *name, *place; /* "" = none */

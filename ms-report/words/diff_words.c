@@ -90,8 +90,8 @@ static const char *at(const char *point)
 }
 
 /* Adds a line with the live bytes of both runs in the phase of the old peak, or of the new one, if
- * the peaks are in different phases. The other run's value is approximate, and noise is not
- * shown. */
+ * the peaks are in different phases. The other run's value is approximate, so noise is not shown
+ * for it. */
 static void add_phase(struct model *m, struct diff_line *out, size_t *n, bool old)
 {
 	const struct diff_total *t = diff_total(m->diff, "peak_time_ns");

@@ -52,7 +52,7 @@ static size_t clean_one(char *to, const char *s, size_t n, bool ascii, bool plai
 
 static const char *clean(struct ms_arena *a, const char *s, bool ascii, bool commands)
 {
-	/* SIZE_MAX = no text can start a line */
+	/* SIZE_MAX: no text is at the start of a line */
 	size_t n = strlen(s), good = 0, first = commands ? strspn(s, " ") : SIZE_MAX;
 	while (good < n && s[good] >= 0x20 && s[good] < 0x7f &&
 	       !(commands && is_command(s + good, good == first)))
@@ -174,7 +174,7 @@ const char *frame_language(const struct frame *f, const char *kind)
 	for (size_t i = 0; f->file && i < sizeof endings / sizeof *endings; i++)
 		if (ends_with(f->file, endings[i][0]))
 			return endings[i][1];
-	/* both languages have headers with .h or without a suffix */
+	/* C and C++ both have headers with .h or without a suffix */
 	if (f->file && f->function &&
 	    (ends_with(f->file, ".h") || !strchr(base_name(f->file), '.')))
 		return strpbrk(f->function, ":(<~") ? "C++" : "C or C++";
@@ -195,7 +195,7 @@ const char *frame_name(struct ms_arena *a, const struct model *m, const struct f
 	if (f->function && *f->function)
 		return f->function;
 	const struct module *mod = f->module == NONE ? NULL : &m->modules.v[f->module];
-	/* as in the file: the same in every run, and as addr2line takes it */
+	/* address as in the file: the same in every run, and usable with addr2line */
 	if (mod && mod->path && f->address != UNKNOWN)
 		return ms_arena_printf(
 			a, "%s+0x%llx", base_name(mod->path),

@@ -142,9 +142,8 @@ struct table proc_regions(struct model *m, size_t limit)
 		    m->at_label);
 	bool resident = t.n && t.rows[0].cells[2].n != UNKNOWN;
 	if (m->processes.n == 1)
-		table_retitle(m, &t, REGION_PID, NULL); /* one process: text needs no column for
-							   it */
-	/* in order of address if all are shown */
+		table_retitle(m, &t, REGION_PID, NULL); /* not needed for one process */
+	/* sorted by address if all are shown */
 	table_finish(m, &t, limit < t.n ? (resident ? 2 : 1) : -1, limit, "region", TOTAL_NONE);
 	return t;
 }

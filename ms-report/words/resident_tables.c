@@ -14,8 +14,8 @@
 	"WITH pick AS (SELECT process, max(moment) AS moment FROM resident WHERE state = 'done'"   \
 	" AND (%Q = 'end' OR label = %Q) GROUP BY process),"                                       \
 	" now AS (SELECT r.* FROM resident r JOIN pick USING (process, moment)) "
-#define MMAP_LEAST (UINT64_C(128) << 10) /* of glibc: smallest block that is a mapping, at first */
-#define WORTH_PART 20u                   /* advice must free at least this part of RSS, 1/20 */
+#define MMAP_LEAST (UINT64_C(128) << 10) /* bytes: glibc's initial threshold for mmap */
+#define WORTH_PART 20u                   /* advice must free at least 1/20 of RSS */
 
 enum part { LIVE, SLACK, FREE, OTHER, STACKS, FILES, RECORDER, PARTS };
 static const struct {
@@ -114,7 +114,7 @@ static bool is_glibc(const struct facts *f)
 }
 
 /* Returns how many bytes would be freed if all threads shared one arena, which needs about the peak
- * of live blocks, plus slack in today's proportion. */
+ * of live blocks, plus slack in the present proportion. */
 static uint64_t arena_gain(const struct facts *f)
 {
 	double live = (double)(f->part[LIVE] ? f->part[LIVE] : 1);

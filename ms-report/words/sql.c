@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * --sql: somebody's question to the snapshot, answered as a table.
+ * --sql: a query by the user on the snapshot, answered as a table.
  *
- * The database is a private copy in memory, so a query could spoil nothing but this report. Still
- * it may only read: a statement that is not a SELECT is refused by its meaning (the authorizer),
- * not by its spelling. Limits keep a query that does not end from taking the machine with it.
+ * The database is a private copy in memory, so that a query could damage only this report. Still,
+ * only reading is allowed: SQLite's authorizer refuses other statements by what they do, not by
+ * their text. Limits on time and memory protect the machine from endless queries.
  */
 #include "table.h"
 
@@ -18,7 +18,7 @@
 #define SECONDS_MAX 60
 #define ROWS_MAX 1000000
 #define MEMORY_MAX ((sqlite3_int64)1 << 30) /* bytes that SQLite may allocate */
-#define TEXT_MAX (16 << 20)                 /* bytes of one value */
+#define TEXT_MAX (16 << 20)                 /* bytes: longest value */
 #define ALL_TEXT_MAX ((size_t)512 << 20)
 #define STEPS 10000 /* steps of SQLite's virtual machine between two checks of the time limit */
 
@@ -107,7 +107,7 @@ static const char *hex(struct model *m, const unsigned char *blob, size_t n)
 	return s;
 }
 
-/* Returns a value as text. A column holds numbers until it meets another value. */
+/* Returns a value as text; makes the column one of text unless the value is a number. */
 static const char *value(struct model *m, sqlite3_stmt *st, int c, struct column *column,
 			 size_t *bytes)
 {

@@ -63,7 +63,7 @@ struct table {
 	size_t column_count;
 	struct row *rows;
 	size_t n, cap;
-	size_t more; /* number of rows that the ROW_MORE stands for */
+	size_t more; /* number of rows folded into the ROW_MORE */
 	bool at;     /* live figures are those at --at, not at the end */
 };
 
@@ -76,8 +76,8 @@ struct table {
 
 /* Adds a row with all cells zero; valid until the next row is added. */
 struct row *table_row(struct model *m, struct table *t);
-/* Sets the cells whose columns have an offset `of` from the struct `what`; a column with `sum` is
- * added to. */
+/* Sets the cells whose columns have an offset `of` from the struct `what`; adds to the cells of
+ * columns with `sum`. */
 void table_take(const struct table *t, struct cell *cells, const void *what);
 /* Adds the rows of a query for the columns. `from`: the rest of the query, "FROM ...", a format of
  * sqlite3_mprintf. */
@@ -94,7 +94,7 @@ void table_retitle(struct model *m, struct table *t, size_t column, const char *
  * figures by thread, process or time cannot be filtered. */
 const char *table_unfiltered(struct model *m, const char *title);
 
-/* Sets or adds to the spreads of a row's cells, matching columns to estimates by name. */
+/* Adds the spreads of estimates to a row's cells, matched to columns by name. */
 void est_cells(struct model *m, const struct table *t, struct cell *cells,
 	       const struct estimates *e);
 /* Adds a spread to a cell's spread. */
@@ -165,7 +165,7 @@ struct grouped_command grouped_sites(struct model *m, const struct list *l);
 /* Returns the command that shows all groups, or all growing sites. */
 struct grouped_command grouped_all(struct model *m, const struct list *l);
 
-/* ---- site_tables.c: of one site; no rows where the database does not say ---- */
+/* ---- site_tables.c: tables on one site; no rows = not in the database ---- */
 
 /* Make the tables of blocks by size, and of freed blocks by their lifetime, in time or (`counted`)
  * in allocations. */
@@ -183,8 +183,8 @@ struct table site_lifetimes(struct model *m, const struct site *s, bool counted)
 /* Makes the table of threads, most allocations first. */
 enum { SITE_THREAD_TID, SITE_THREAD_NAME, SITE_THREAD_CALLS, SITE_THREAD_BYTES, SITE_THREAD_LIVE };
 struct table site_threads(struct model *m, const struct site *s);
-/* Makes the table of stacks that freed the site's blocks, most frees first; a stack is the node
- * that it is named after. */
+/* Makes the table of stacks that freed the site's blocks, most frees first; a stack is given by the
+ * node that it is named after. */
 enum { SITE_FREE_NODE, SITE_FREE_FREES, SITE_FREE_BYTES };
 struct table site_frees(struct model *m, const struct site *s);
 
@@ -213,7 +213,7 @@ bool resident_known(struct model *m);
 /* Returns the largest part of resident memory and what to do about it, or why it is not known. */
 const char *resident_answer(struct model *m);
 
-/* ---- sql.c: --sql, somebody's question to the snapshot ---- */
+/* ---- sql.c: --sql, a query by the user ---- */
 
 /* Runs one SELECT on the tables and views of ms-snapshot(5). It cannot change anything or access
  * other files; time, memory and rows are limited. Returns 0, or -1 with `err` set. */
@@ -236,7 +236,7 @@ struct words growth_words(struct model *m, const struct style *st);
 const char *growth_remark(struct model *m, const struct site *s);
 const char *growth_title(struct model *m, enum metric metric);
 /* Returns the first lines of a report on a process that was observed while it ran: how its heap
- * develops, then the growing sites. None if the snapshot does not know. */
+ * develops, then the growing sites. None = not known. */
 struct words growth_verdict(struct model *m, const struct style *st);
 
 /* ---- proc_tables.c ---- */

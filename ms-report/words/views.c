@@ -118,8 +118,7 @@ struct table table_timeline(struct model *m, size_t limit)
 		if (!s[i].estimated)
 			continue;
 		c[SPAN_LIVE].limits = s[i].live_limits;
-		c[SPAN_MAX].n = c[SPAN_MIN].n = UNKNOWN; /* an extreme of many estimates would be
-							    biased */
+		c[SPAN_MAX].n = c[SPAN_MIN].n = UNKNOWN; /* extremes of estimates are biased */
 	}
 	table_finish(m, &t, -1, SIZE_MAX, "span", TOTAL_OF_RUN);
 	if (m->est && n)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Room words: how a fact is said, in whatever format.
- *   In:  the model, and how names are to be shown (names.h).
- *   Out: figures (say.h), sentences (this header), names made harmless, tables of typed cells
- *        (table.h); page.h is what every writer is given.
+ * Room words: facts as text, for any format.
+ *   In:  the model, and the style of names (names.h).
+ *   Out: figures (say.h), sentences (this header), escaped names, tables of typed cells (table.h);
+ *        page.h is what every writer is given.
  *   Used by: text, html, export, ci, diff.
  *
- * Sentences about a recording that every format for people shows: who ran, what the figures are
- * worth, why there are none.
+ * Sentences about a recording for people, in any format: what ran, the quality of the figures, why
+ * there are none.
  */
 #pragma once
 
@@ -17,8 +17,8 @@
 
 struct style;
 
-/* Returns the number of arguments of a process (at least 1) and the arguments, not cleaned: from
- * its JSON array, else only the program's name. */
+/* Sets *out to the arguments of a process, not cleaned: from its JSON array, else only the
+ * program's name. Returns their number, at least 1. */
 size_t command_arguments(struct model *m, const struct process *p, const char ***out);
 
 /* Returns what ran: "orderd --config prod.toml", "pid 4117 on web-3", "2026-11-20 14:02:11 UTC",
@@ -48,8 +48,8 @@ const char *words_exec(struct model *m);
 /* Returns how much of the memory live at the report's moment is unreachable, or that (and why) this
  * is not known. */
 const char *words_verdict(struct model *m);
-/* Returns the unusual options of the scan at the end: "pointers at any byte (--leak-check=align)";
- * none if it had none. */
+/* Returns how the scan at the end differs from the default: "pointers at any byte
+ * (--leak-check=align)"; none if it does not. */
 struct words words_scan_terms(struct model *m);
 /* Returns why the scan at the end has no result; NULL = it has one, or there was no scan. */
 const char *words_unscanned(const struct model *m);
@@ -89,7 +89,7 @@ const char *words_rss_peak_time(struct model *m);
 
 /* ---- unrecorded_words.c ---- */
 
-/* Adds what processes had allocated before recordings that began later. */
+/* Adds what processes had allocated before their recording began. */
 void unrecorded_before(struct model *m, struct words *w);
 /* Adds late starts, pauses, dropped events, and blocks inherited by fork. */
 void unrecorded_words(struct model *m, struct words *w);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define SOON_PART 5 /* at least 1/SOON_PART of allocations must be freed soon and not temporary */
-#define MANY 1000   /* fewer allocations: all are freed within few */
+#define MANY 1000   /* least allocations worth judging: of fewer, all are freed soon */
 #define ELSEWHERE (UINT64_C(16) << 20) /* bytes: smallest RSS worth explaining */
 #define SAY(...) ms_arena_printf(&m->arena, __VA_ARGS__)
 
@@ -118,7 +118,7 @@ const char *words_one_time(struct model *m)
 /* Returns how much RSS exceeds the parts, or the parts exceed RSS. */
 static const char *rest_of(struct model *m, uint64_t rss, uint64_t parts)
 {
-	if (rss == UNKNOWN || m->est) /* estimates cannot be subtracted from it */
+	if (rss == UNKNOWN || m->est) /* a difference to estimates is not exact */
 		return "";
 	if (parts > rss)
 		return SAY(", at least %s of it not resident", say_size(m, parts - rss));
@@ -130,7 +130,7 @@ const char *words_rss(struct model *m, const char *label)
 	struct moment at = moment_sum(m, label);
 	struct mmap_usage b = at.mmap;
 	uint64_t live = at.live.bytes, rss = at.rss_bytes;
-	/* an ended process has no RSS: takes the last known */
+	/* an ended process has no RSS: takes the last known one */
 	if (rss == UNKNOWN && strcmp(label, "end") == 0)
 		rss = m->totals.end_rss_bytes;
 	if ((b.usable == UNKNOWN && b.mapped == UNKNOWN) || live == UNKNOWN)
@@ -174,7 +174,7 @@ static bool is_one(struct model *m)
 	return m->processes.n - m->images == 1 && !m->proc_only && !provenance_some(m);
 }
 
-/* Returns the parts of `rss` in the first sample in that order; `rest`: text on the live heap. */
+/* Returns the parts of `rss` in the first sample by `order`; `rest`: text on the live heap. */
 static const char *parts_of_rss(struct model *m, uint64_t rss, const char *order, const char *rest)
 {
 	uint64_t at[3] = {0};
@@ -274,8 +274,7 @@ struct words words_besides(struct model *m, const struct site *s, const struct s
 	struct words w = {0};
 	if (s->allocated_bytes != UNKNOWN && !s->est)
 		words_add(&w, SAY("mean %s", say_size(m, s->allocated_bytes / s->allocations)));
-	if (m->threads.n < 2 || s->folded) /* threads of the heaviest folded site are not those of
-					      all */
+	if (m->threads.n < 2 || s->folded) /* a folded row may have other threads */
 		return w;
 	struct table t = site_threads(m, s);
 	if (t.n == 1) {
