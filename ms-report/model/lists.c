@@ -56,8 +56,8 @@ static struct pair pair_sub(struct pair x, struct pair y)
 	return (struct pair){.a = figure_sub(x.a, y.a), .b = figure_sub(x.b, y.b)};
 }
 
-/* Maps a metric to its two figures. METRIC_HELD starts from live memory; unreachable memory is
- * subtracted later. */
+/* Maps a metric to its two figures. Those of METRIC_HELD are of all live memory; pair_of subtracts
+ * unreachable and late blocks. */
 static const enum told pairs[METRIC_LISTS][2] = {
 	[METRIC_LIVE] = {TOLD_LIVE, TOLD_LIVE_BLOCKS},
 	[METRIC_PEAK] = {TOLD_PEAK, TOLD_PEAK_BLOCKS},
