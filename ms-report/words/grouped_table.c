@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A list of groups of sites (grouped.h) as a table, and the commands that show the sites of a group.
+ * A list of groups of sites (grouped.h) as a table, and the commands that show a group's sites.
  */
 #include "table.h"
 
