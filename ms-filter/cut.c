@@ -517,7 +517,7 @@ static int read_facts(struct cut *c)
 				  "times of individual blocks",
 				  asking(c->o), path);
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		return ms_err_set(c->err, "option '--%s' cuts one trace: '%s' is a folder",
+		return ms_err_set(c->err, "option '--%s' takes one trace: '%s' is a folder",
 				  asking(c->o), path);
 	c->size = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
 	c->facts = ms_recording_open_parts(path, &why);

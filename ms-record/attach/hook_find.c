@@ -267,7 +267,7 @@ static int find(const struct hook_modules *all, const struct hook_spec *spec, bo
 		return ms_err_set(err, "its code is chosen when the program starts (ifunc)");
 	if (f.count &&
 	    (place->address < place->module.code_low || place->address >= place->module.code_high))
-		return ms_err_set(err, "it is not in the code of its module");
+		return ms_err_set(err, "its address is outside the code of its module");
 	return f.count ? 0 : 1;
 }
 

@@ -88,9 +88,9 @@ struct words words_scan_terms(struct model *m)
 		all.refused += s->refused;
 	}
 	if (all.align == 1)
-		words_add(&w, "pointers at any byte (--leak-check=align)");
+		words_add(&w, "pointers at any byte (--leak-check=align:1)");
 	else if (all.align == 4)
-		words_add(&w, "pointers at multiples of 4 bytes (--leak-check=align)");
+		words_add(&w, "pointers at multiples of 4 bytes (--leak-check=align:4)");
 	if (all.mask)
 		words_add(&w, SAY("pointer bits %s ignored (--leak-check=mask)", all.mask));
 	if (all.ignored)
