@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Room scan: which live blocks nothing points to.
- *   In:  a session; who asked (its end, --tell, a mark); the moment, a stamp.
- *   Out: verdicts on what was live at that stamp, as records that the session hands on.
- *   Used by: control, which starts its threads and asks; drain, which says how far the merge is.
+*   In:  a session; what asked for the scan (process end, --tell, a mark); a moment, as a stamp.
+*   Out: verdicts on the blocks live at that stamp, as records that the session passes on.
+*   Used by: control, which starts the threads and asks for scans; drain, which reports how far the
+ *   merge is.
  *
  * A scan is of one moment, however far behind it the merge is. The process is stopped and, where it
  * is large, copied, so that it can go on at once; that is the moment. Its blocks are judged when
@@ -38,31 +39,31 @@ struct scan_result {
 	uint64_t pause_ns, read_bytes, took_ns;
 };
 
-/* Why there is no verdict, of MS_SCAN_*; NULL when it goes without saying. */
+/* Returns why there is no verdict, from MS_SCAN_*; NULL if no explanation is needed. */
 const char *scan_state_words(uint64_t state);
 
-struct scan; /* of a session */
+struct scan; /* one session's state of leak scans */
 struct scan *scan_new(void);
 void scan_free(struct scan *s);
 const struct scan_result *scan_result(const struct scan *s);
 
-/* Events of the session, as of the draining thread's last round; for any thread. */
+/* Returns the session's event count, as of the draining thread's last round. For any thread. */
 uint64_t scan_events(const struct scan *q);
-/* Is the process held at its end, and looked at? Bytes of its memory that were read, of about *due,
- * 0 = not known yet. Any thread. */
+/* Tells whether the process is held at its end for a scan. *read: bytes of its memory read so far;
+ * *due: about how many there are, 0 = not known yet. For any thread. */
 bool scan_holds(const struct scan *s, uint64_t *read, uint64_t *due);
 
 /* Lists callbacks for the processes of a traced tree; called by the thread that traces it. */
 struct scan_tree {
-	/* The process is at the beginning of another program, and left at some stop of its own. False:
-	 * it is traced no more. *quit (atomic): nothing is to be waited for any more. */
+	/* Called after an exec; leaves the process in whatever ptrace stop it is in. False: trace
+	 * it no longer. Must not wait any more once *quit (atomic) is set. */
 	bool (*execed)(struct scan_tree *tree, pid_t pid, const int *quit);
-	/* There will be no more; all are detached. */
+	/* Called when tracing ends: all processes are detached, and no more calls follow. */
 	void (*over)(struct scan_tree *tree);
-	bool alone;  /* one process only */
-	pid_t child; /* of ours, for whose end somebody else waits: with it all is over; 0 = none */
+	bool alone; /* one process only */
+	pid_t child; /* our child, whose exit another thread waits for; its end stops the tracing; 0 = none */
 };
-struct scan_trace; /* such a tree, with the thread that traces it */
+struct scan_trace; /* a traced tree, with the thread that traces it */
 
 /* ---- the scanning thread; called by the control thread ---- */
 
@@ -71,65 +72,70 @@ struct scanner;
 /* Names the values of --leak-check; room cli fills in the options below. */
 enum scan_wish { SCAN_AUTO, SCAN_YES, SCAN_NO };
 struct scan_options {
-	enum scan_wish wish; /* with -p: on request only */
+	enum scan_wish wish; /* with -p, scans run only on request */
 	bool off;            /* SCAN_NO, or sampling */
 	unsigned align;      /* --leak-check=align: 1, 4 or 8 */
-	uint64_t cleared;    /* --leak-check=mask: bits of words that are no part of an address */
-	uint64_t ns;         /* how long a scan may take; */
+	uint64_t cleared;    /* --leak-check=mask: bits of a word that are not part of an address */
+	uint64_t ns;         /* time limit of a scan */
 };
-#define SCAN_AUTO_NS UINT64_C(2000000000) /* if nobody says otherwise */
+#define SCAN_AUTO_NS UINT64_C(2000000000) /* default time limits of a scan */
 #define SCAN_YES_NS UINT64_C(60000000000)
 
-/* Starts the threads, unless scans are off. All is borrowed. NULL with errno set. */
+/* Starts the scanning and the watching thread, unless scans are off. The arguments are borrowed.
+ * `event`: an eventfd, written when an answer is ready. NULL with errno set. */
 struct scanner *scanner_start(const struct scan_options *opt, struct wake *drain, int event);
-/* Watches a session, which the draining thread has. */
+/* Starts watching a session, once the draining thread has it. */
 void scanner_add(struct scanner *sc, struct session *s);
-/* Watches it no more: it is about to be freed. */
+/* Stops watching a session that is about to be freed. */
 void scanner_drop(struct scanner *sc, struct session *s);
-/* A process that a scan holds is to go on soon: what cannot be looked at in a moment is not. */
+/* Shortens the time limit of the current scan, because the process that it holds must continue
+ * soon. */
 void scanner_hurry(struct scanner *sc);
-/* Ends the threads; NULL = there are none. An answer can be taken still. */
+/* Ends the threads; `sc` may be NULL. scanner_answer may still be called. */
 void scanner_stop(struct scanner *sc);
 void scanner_free(struct scanner *sc);
-/* With --leak-check=yes: traces the command, which has not begun to run, so that its end is seen
- * whatever it is, in a tree of it alone. Does nothing where that is not permitted. */
+/* With --leak-check=yes: traces the command, which has not begun to run, so that its end is noticed
+ * however it ends. `tree` is for that process alone. Does nothing if tracing is not permitted. */
 void scanner_trace(struct scanner *sc, pid_t pid, struct scan_tree *tree);
-/* Is that process traced so? */
+/* Tells whether scanner_trace traces the process. */
 bool scanner_traces(const struct scanner *sc, pid_t pid);
 /* Stops tracing the process that scanner_trace traces. */
 void scanner_let_go(struct scanner *sc);
-/* Traces the command, which has not begun to run, and all that it starts. False: not permitted. */
+/* Traces the command, which has not begun to run, and all its descendants. False: not permitted. */
 bool scanner_trace_tree(struct scanner *sc, pid_t pid, struct scan_tree *tree);
-/* Traces nothing any more. */
+/* Stops the tracing that scanner_trace_tree started. */
 void scanner_untrace(struct scanner *sc);
-/* Traces the thread `tid`, which is about to exec, or with `starts` the process that it is about to
- * start by vfork; and from its exec on all that it starts. Any number of times, each in a thread of
- * its own. NULL: not permitted. */
+/* Traces the thread `tid`, which is about to exec, or, if `starts`, the process that `tid` is about
+ * to create by vfork; after that exec also all its descendants. Each call starts a thread of its
+ * own. NULL: not permitted. */
 struct scan_trace *scan_trace_exec(struct scanner *sc, pid_t tid, bool starts,
 				   struct scan_tree *tree);
-/* Is nothing traced there any more? */
+/* Tells whether this tracing has ended. */
 bool scan_trace_ended(const struct scan_trace *t);
-/* Traces nothing there any more; one process (scanner_trace) is waited for. NULL: none. */
+/* Stops the tracing, or waits for the end of the single process of scanner_trace. `t` may be
+ * NULL. */
 void scan_trace_free(struct scan_trace *t);
-/* Has every process that runs scanned now; the answer comes with `event`. `resident`: only what is
- * resident is told, as of a moment of that label; NULL: leaks are looked for. False: that is off. */
+/* Starts a scan of every running process; `event` is written when the answer is ready. `resident`:
+ * the label of a moment, of which only resident memory is reported; NULL: searches for leaks.
+ * False: scans are off. */
 bool scanner_ask(struct scanner *sc, const char *resident);
-/* Takes the answer: a line for each process; empty = none runs. NULL: it is not there yet. */
+/* Returns the answer once: a line for each process, "" if none runs. NULL: not ready yet. */
 const char *scanner_answer(struct scanner *sc);
-/* Does it tell of a scan of each process, but those that ended meanwhile? */
+/* Tells whether every process in the answer was scanned, except those that ended meanwhile. */
 bool scanner_answered_all(const struct scanner *sc);
 
 /* ---- called by the draining thread ---- */
 
-/* Once a round: notes figures, and calls the scanning thread if the process is about to end, or the
- * mark of --leak-check=mark was merged. */
+/* Notes the session's figures, once a round. Wakes the scanning thread if the process is about to
+ * end or the mark of --leak-check=mark was merged. */
 void scan_look(struct session *s);
-/* The stamp at which somebody wants to know what is live; UINT64_MAX = nobody does. */
+/* Returns the stamp at which a scan needs the live blocks; UINT64_MAX = no scan is waiting. */
 uint64_t scan_stamp(const struct session *s);
-/* All that the process did before that stamp is merged, and nothing later. */
+/* Copies the live blocks for the request at `stamp`. Everything that the process did before that
+ * stamp must be merged, and nothing later. */
 void scan_reached(struct session *s, uint64_t stamp);
-/* The session is over or damaged: no request will be served. True while a scan is still at work on
- * it: its records are to be waited for. */
+/* Fails the open request of a session that is over or damaged. True: a scan of the session is still
+ * running, and its records must be waited for. */
 bool scan_over(struct session *s);
-/* Says why there was no scan at the end, if there was none. */
+/* Records why there was no scan at the end, if there was none. */
 void scan_finish(struct session *s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Which blocks are reachable: blocks, the pointers found in roots and in blocks, and verdicts.
+ * Finds reachable blocks: holds blocks and the pointers found in roots and blocks, sets verdicts.
  *
  * Nothing here knows where the words come from. Blocks of the heap do not overlap; blocks of
  * ms_alloc (`user`) may lie in these, and in each other where a pool is cut from another one. A
@@ -32,60 +32,64 @@ struct graph_block {
 struct graph_kind {
 	uint64_t *start; /* addresses of its blocks */
 	uint32_t first, count;
-	uint64_t low, high;        /* all that can be memory lie in [low, high] */
-	uint32_t **leaves;         /* NULL: nothing there */
-	MS_ARRAY(uint32_t *) made; /* leaves that have memory */
+	uint64_t low, high;        /* its blocks lie in [low, high] */
+	uint32_t **leaves;         /* by GiB of addresses; NULL: no block there */
+	MS_ARRAY(uint32_t *) made; /* leaves that were allocated */
 };
 
 struct graph {
 	struct graph_block *v; /* borrowed; sorted by graph_init */
-	uint32_t count, heap;  /* heap: of them */
-	/* For each block of ms_alloc the nearest one that it begins in, + 1. NULL: none does. */
+	uint32_t count, heap;  /* heap: how many of them are heap blocks */
+	/* For each block of ms_alloc: 1 + the index of the innermost block that it begins in. NULL:
+	 * none does. */
 	uint32_t *outer;
 	struct graph_kind kinds[2];
-	uint64_t low, span; /* of both together: no address is further above `low` */
-	uint64_t cleared;   /* bits of words that are no part of an address */
+	uint64_t low, span; /* of both kinds: every block lies in [low, low + span] */
+	uint64_t cleared;   /* bits of a word that are not part of an address */
 	unsigned align;     /* 1, 4 or 8 */
 	uint8_t *marked;
-	uint32_t *todo; /* marked, and not followed yet */
+	uint32_t *todo; /* marked blocks whose pointers were not followed yet */
 	size_t todo_count;
-	uint32_t *first_edge; /* of each block; count + 1 of them */
+	uint32_t *first_edge; /* each block's first index in `edges`; count + 1 entries */
 	uint32_t *edges;
 	size_t edge_count, edge_room, edge_max;
-	uint32_t from, last; /* block being looked through; its latest edge */
-	bool overflow;       /* there were more than edge_max */
+	uint32_t from, last; /* block being searched; target of its latest edge */
+	bool overflow;       /* more than edge_max edges were found */
 };
 
-/* Sorts the blocks (fewer than 2^31, kept by the caller) and makes the index. Of pointers between
- * blocks at most `edge_max` are kept, fewer than 2^32. Words are 8 aligned and whole, unless `align`
- * and `cleared` are set before any is given. */
+/* Sorts the blocks (fewer than 2^31, owned by the caller) and builds the index. Keeps at most
+ * `edge_max` pointers between blocks, fewer than 2^32. Words are 8-aligned and used whole, unless
+ * `align` and `cleared` are set before the first words are passed. */
 void graph_init(struct graph *g, struct graph_block *v, uint32_t count, size_t edge_max);
 void graph_free(struct graph *g);
-/* Does the block, of ms_alloc, begin in no other one? */
+/* Tells whether a block of ms_alloc begins in no other block of ms_alloc. */
 static inline bool graph_is_alone(const struct graph *g, uint32_t i)
 {
 	return !g->outer || !g->outer[i - g->heap];
 }
-/* Does the block, of ms_alloc, lie in another one wholly? Then the words of that one are enough. */
+/* Tells whether a block of ms_alloc lies wholly in another one, whose words then include its
+ * own. */
 static inline bool graph_is_inside(const struct graph *g, uint32_t i)
 {
 	uint32_t o = g->outer ? g->outer[i - g->heap] : 0;
 	return o && g->v[o - 1].address + g->v[o - 1].size >= g->v[i].address + g->v[i].size;
 }
-/* The first block of the heap (user: false), or of ms_alloc, that ends after `address`; or the
- * number of the one after the last. */
+/* Returns the index of the first heap block (`user`: block of ms_alloc) that ends after `address`;
+ * if there is none, one more than the index of the last. */
 uint32_t graph_find(const struct graph *g, uint64_t address, bool user);
-/* Memory of roots. */
+/* Marks the blocks that words in root memory point to. */
 void graph_roots(struct graph *g, const void *bytes, size_t size);
-/* Makes the blocks in which the address lies reachable, if they were allocated before the one of
- * number `next`, as a pointer among the roots would. Returns how many of these were not before. */
+/* Marks the blocks that hold the address as reachable, as a pointer in a root would, if they were
+ * allocated before block number `next`. Returns how many of them were not ignored before. */
 uint32_t graph_ignore(struct graph *g, uint64_t address, uint64_t next);
-/* Memory of block `from`: blocks are looked through in order, each once, in any number of calls. */
+/* Records the pointers in memory of block `from`. Blocks are searched in order, each once, in any
+ * number of calls. */
 void graph_words(struct graph *g, uint32_t from, const void *bytes, size_t size);
-/* All words were seen: sets the verdicts. `complete`: of all roots and blocks; else what is not
- * reachable is unknown. */
+/* Sets the verdicts, after the last words. `complete`: all roots and blocks were searched; else a
+ * block not found reachable is unknown. */
 void graph_solve(struct graph *g, bool complete);
-/* After graph_solve, once: calls f for every unreachable block with the direct one that retains it:
- * the oldest from which it can be reached, or itself. A direct block comes before what it retains. */
+/* Calls `f` for every unreachable block with the direct block that retains it: the oldest one that
+ * leads to it, or itself. A direct block comes before those that it retains. Call once, after
+ * graph_solve. */
 void graph_retained(struct graph *g, void (*f)(void *arg, uint32_t direct, uint32_t block),
 		    void *arg);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The memory of a process that is held still: what is mapped, and what is in it.
+ * Reads the memory of a stopped process: its mappings and their contents.
  */
 #pragma once
 
@@ -13,94 +13,94 @@
 struct memory_map {
 	uint64_t start, end, offset, inode;
 	bool read, write, shared, anonymous, heap, stack;
-	bool guard_below;   /* what lies right below can be neither read nor written */
-	bool libc;          /* of the C library's file */
-	bool special;       /* the kernel's, vdso and the like, or a device's */
+	bool guard_below;   /* the mapping right below is neither readable nor writable */
+	bool libc;          /* the C library's file */
+	bool special;       /* the kernel's (vdso and the like) or a device's */
 	bool volatile_file; /* shared memory without a file on disk behind it */
 };
 
-/* A part that is not to be read from the process. */
+/* Holds a range whose contents were saved earlier instead of being read from the process. */
 struct memory_part {
 	uint64_t start, end;
 	uint8_t *bytes;
-	bool left_out; /* it is not even mapped there */
+	bool left_out; /* not mapped in the frozen copy */
 };
 
 /* Says where memory is read from. */
 struct memory_source {
-	pid_t tid; /* of the process, any of its threads that is alive */
+	pid_t tid; /* any live thread of the process */
 	int mem, pagemap;
 };
 
 struct memory {
 	struct memory_source from;
-	struct memory_source live; /* of a frozen copy: the process itself; else mem is -1 */
-	int files;                 /* its map_files; -1 */
+	struct memory_source
+		live; /* if `from` is a frozen copy: the process itself; else mem is -1 */
+	int files;    /* open folder /proc/PID/map_files; -1 = none */
 	MS_ARRAY(struct memory_map) maps;
 	uint8_t *buffer;
 	struct scan_region *regions;
-	const struct memory_part *apart; /* by address, borrowed */
+	const struct memory_part *apart; /* sorted by address, borrowed */
 	size_t apart_count;
-	const uint32_t *word; /* when it is `value` or more nothing more is read; NULL = never */
+	const uint32_t *word; /* once *word is `value` or more, reading stops; NULL = never */
 	uint32_t value;
-	bool gave_up; /* because of that */
-	/* About how much there is to read, and since when it is read: it ends as soon as that
-	 * cannot be done in time. 0 = not known. */
+	bool gave_up; /* reading stopped because of `word` */
+	/* About how many bytes there are to read (0 = not known), and when reading began: it stops
+	 * as soon as the rest cannot be read before the deadline. */
 	uint64_t total, begin_ns;
-	bool zeros;            /* private pages that are not there are zero, for sure */
-	bool old_kernel;       /* it cannot tell regions */
+	bool zeros;            /* private pages that are not present are known to be zero */
+	bool old_kernel;       /* the kernel lacks the ioctl PAGEMAP_SCAN */
 	uint64_t deadline_ns;  /* CLOCK_MONOTONIC */
-	const uint64_t *until; /* atomic: a deadline that others may draw nearer; NULL = none */
-	uint64_t bytes;        /* read so far, */
-	uint64_t *told;        /* which others read here, atomic; NULL = nobody does */
-	bool unreadable;       /* some of it could not be read */
+	const uint64_t *until; /* atomic: a deadline that other threads may shorten; NULL = none */
+	uint64_t bytes;        /* bytes read so far */
+	uint64_t *told;        /* atomic copy of `bytes` for other threads; NULL = none */
+	bool unreadable;       /* some memory could not be read */
 	bool late;             /* the deadline has passed: nothing more is read */
 };
 
-/* Initializes a memory that is not open. */
+/* Initializes a struct memory that is not open. */
 #define MEMORY_CLOSED                                                                              \
 	{                                                                                          \
 		.from = {.mem = -1, .pagemap = -1}, .live = {.mem = -1, .pagemap = -1},            \
 		.files = -1                                                                        \
 	}
 
-/* Opens the memory of thread `tid` and reads what is mapped. `proc`: its process's folder of /proc.
- * 0, or -1 with errno set. */
+/* Opens the memory of thread `tid` and reads its list of mappings. `proc`: open folder /proc/PID of
+ * its process. 0, or -1 with errno set. */
 int memory_open(struct memory *m, int proc, pid_t tid, uint64_t deadline_ns);
-/* Opens the memory of thread `tid` to read pages, without the list of what is mapped. */
+/* Opens the memory of thread `tid` without its list of mappings, for page lookups only. 0, or -1
+ * with errno set. */
 int memory_open_pages(struct memory *m, int proc, pid_t tid, uint64_t deadline_ns);
 void memory_close(struct memory *m);
-/* Has these parts, by address and without overlap, read from here instead of the process. Borrowed
- * until the close. */
+/* Makes later reads of these ranges use their saved bytes. `v` is sorted by address, without
+ * overlap, and borrowed until the close. */
 void memory_set_apart(struct memory *m, const struct memory_part *v, size_t n);
-/* `m` is a copy of the process of which `tid` is a thread. 0, or -1 with errno set. */
+/* Sets the process that `m` is a copy of; `tid` is a thread of it. 0, or -1 with errno set. */
 int memory_set_live(struct memory *m, int proc, pid_t tid);
-/* The map that holds the address, or NULL. */
+/* Returns the mapping that holds the address, or NULL. */
 const struct memory_map *memory_at(const struct memory *m, uint64_t address);
 
-/* Which pages are looked at. */
+/* Names the pages to read. */
 enum memory_pages {
-	MEMORY_TOUCHED, /* those that are there, in memory or swapped out; the rest is zero */
-	MEMORY_OWN,     /* of a file's private mapping: those that the process changed */
-	MEMORY_SHARED,  /* of one shared mapping: those of the file that have contents, where we may
-			 * see that and it is on no disk; else those that are there, which others
-			 * may have touched that are not */
-	MEMORY_ALL,     /* whether they are there or not */
+	MEMORY_TOUCHED, /* present pages, in memory or swapped out; all others are zero */
+	MEMORY_OWN,     /* of a file's private mapping: the pages that the process changed */
+	MEMORY_SHARED, /* of a shared mapping: the file's pages with contents, if that can be seen and the file is on no disk; else the present pages, which miss those that only other processes touched */
+	MEMORY_ALL,    /* all pages, present or not */
 };
-/* Gives all words of [start, end), multiples of 8, in pieces, in order of address. */
+/* Passes all words of [start, end), multiples of 8, to `f` in pieces, in order of address. */
 void memory_words(struct memory *m, uint64_t start, uint64_t end, enum memory_pages which,
 		  void (*f)(void *arg, uint64_t address, const uint64_t *words, size_t n),
 		  void *arg);
-/* Gives the pages of a mapping that are in memory or swapped out, in order of address, until `most`
- * bytes of them were found or the deadline has passed; an old kernel is not asked what is behind 16
- * GiB of nothing. */
+/* Passes the pages of a mapping that are in memory or swapped out to `f`, in order of address,
+ * until `most` bytes of them were found or the deadline has passed; with an old kernel also stops
+ * after 16 GiB without any. */
 void memory_runs(struct memory *m, uint64_t start, uint64_t end, uint64_t most,
 		 void (*f)(void *arg, uint64_t start, uint64_t end, bool swapped), void *arg);
-/* Gives the pages of all mappings at once; runs of neighbouring mappings may be joined. False: this
- * kernel cannot tell spans, or not in time. */
+/* Passes the pages of all mappings that are in memory or swapped out to `f`; runs of neighbouring
+ * mappings may be joined. False: this kernel lacks PAGEMAP_SCAN, or the deadline has passed. */
 bool memory_all_runs(struct memory *m,
 		     void (*f)(void *arg, uint64_t start, uint64_t end, bool swapped), void *arg);
-/* Tells whether a read had to wait for memory of the process; no more is read then. */
+/* Tells whether a read got stuck waiting for memory of the process; no more is read then. */
 bool memory_waits(const struct memory *m);
-/* Reads a few bytes. False when they are not all there. */
+/* Reads `bytes` bytes. False: some could not be read. */
 bool memory_get(const struct memory *m, uint64_t address, void *to, size_t bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What memory of a process can hold the program's pointers, and its way into the graph.
+ * Finds the memory that can hold the program's pointers, and passes it to the graph.
  */
 #pragma once
 
@@ -10,15 +10,15 @@
 #include "scan_graph.h"
 #include "scan_memory.h"
 
-/* General registers, and the state of all others. */
+/* words for a thread's general registers and its whole vector state */
 #define SCAN_REGS 420u
 
-/* A thread that is held still. */
+/* Describes a stopped thread. */
 struct scan_thread {
 	uint64_t sp, tp; /* tp: thread pointer */
 	uint64_t ip;     /* 0 = not known */
-	bool exits;      /* it is in exit_group */
-	bool calls;      /* another function: below sp is nothing */
+	bool exits;      /* it is in the system call exit_group */
+	bool calls;      /* stopped in a call: nothing below sp is in use */
 	uint64_t regs[SCAN_REGS];
 	unsigned reg_count;
 };
@@ -28,27 +28,26 @@ struct roots {
 	struct graph *graph;
 	const struct scan_thread *threads;
 	size_t thread_count;
-	const uint64_t *kernel; /* what only the kernel has: scan_kernel.c */
+	const uint64_t *kernel; /* words that only the kernel holds: scan_kernel.c */
 	size_t kernel_count;
-	const uint64_t (*own)[2]; /* the recorder's memory in the process: start, end */
+	const uint64_t (*own)[2]; /* MemScope's memory in the process: start, end */
 	size_t own_count;
-	const uint64_t (*arenas)[2]; /* what the allocator mapped for itself */
+	const uint64_t (
+		*arenas)[2]; /* memory that the allocator mapped for its own use: start, end */
 	size_t arena_count;
-	const struct mg_root *user; /* what the program says are roots */
+	const struct mg_root *user; /* roots that the program registered (ms_root) */
 	size_t user_count;
-	uint64_t main_entry, main_tp; /* where the main thread began, if both are known */
-	uint64_t own_inode;           /* and its shared memory */
-	bool own_brk; /* somebody beside glibc took of its heap: all of that is searched */
-	bool wide;    /* blocks may be missing: heap memory that is no block counts as the program's
-		     */
-	bool dense; /* an allocator whose heap we do not know: what lies close between two blocks is
-		     its own */
-	/* Filled in here: where the piece of memory that was looked at last ends, and its last word.
-	 */
+	uint64_t main_entry,
+		main_tp; /* the main thread's first stack pointer and its thread pointer; 0 = not known */
+	uint64_t own_inode; /* inode of MemScope's shared memory */
+	bool own_brk;       /* not only glibc uses the brk area: all of it is searched */
+	bool wide;          /* blocks may be missing: heap memory outside blocks is searched, too */
+	bool dense; /* the allocator's heap is not known: a small gap between two blocks is its own memory */
+	/* Filled in by roots_look: end address and last word of the piece searched last. */
 	uint64_t last_end, last_word;
-	uint64_t user_seen; /* those of `user` that are there still */
+	uint64_t user_seen; /* how many of `user` are still mapped */
 };
 
-/* Looks through registers and all root memory, then through all blocks. What could not be read or
- * was not reached in time is told by the memory's flags. */
+/* Searches registers and all root memory, then all blocks, for pointers. Flags in `memory` report
+ * what could not be read or was not reached in time. */
 void roots_look(struct roots *r);
