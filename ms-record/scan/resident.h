@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Finds which of a process's memory is resident at a moment, and its use (internal to room scan).
  *
-* While the process is stopped, only the kernel's figures are read, and a few words of glibc's
-* (resident_take). The use of each page is found afterwards, page by page (resident_solve):
+ * While the process is stopped, only the kernel's figures are read, and a few words of glibc's
+ * (resident_take). The use of each page is found afterwards, page by page (resident_solve):
  *
  *   page    | file, recorder's, stack |  as a whole
  *           | of the heap             |  live data of each block on it | slack | free

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What is resident, as records for the trace, and for people.
+ * Writes resident memory as records for the trace, and as text for users.
  */
 #include "resident.h"
 
@@ -14,7 +14,7 @@
 #include "ms-record/write/batch.h"
 #include "scan_work.h"
 
-#define FILES_MOST 64u /* files that are named; the others are one */
+#define FILES_MOST 64u /* files listed by name; the rest are summed in one record */
 #define HEAD_BYTES (32u * 20u)
 
 struct file {
@@ -33,13 +33,13 @@ static int most_bytes(const void *a, const void *b)
 	return MS_ORDER(y->bytes, x->bytes) ?: strcmp(x->name, y->name);
 }
 
-/* A file's mappings together, most bytes first. How many. */
+/* Sums the mappings of each file into `v`, largest first. Returns the number of files. */
 static size_t sum_files(const struct resident *r, struct file *v)
 {
 	size_t n = 0, to = 0;
 	for (size_t i = 0; i < r->regions.n; i++) {
 		const char *name = r->regions.v[i].map.path;
-		if (!*name && i) /* its zeroed data */
+		if (!*name && i) /* zeroed data (.bss) of the mapping before */
 			name = r->regions.v[i - 1].map.path;
 		if (r->region_bytes[i])
 			v[n++] = (struct file){name, r->region_bytes[i]};
@@ -137,7 +137,7 @@ static void put_parts(struct ms_record_writer *w, const struct work *k)
 		       {MS_RESIDENT_FREE, r->free},
 		       {MS_RESIDENT_OTHER, r->other},
 		       {MS_RESIDENT_WIDE, k->q->live.wide},
-		       /* of glibc alone it is known: */
+		       /* known only for glibc: */
 		       {MS_RESIDENT_SLACK, r->slack},
 		       {MS_RESIDENT_TRIM, r->trim},
 		       {MS_RESIDENT_ARENAS, r->arenas},
@@ -160,7 +160,8 @@ void resident_put(struct work *w, const char *label, uint64_t time_ns, uint64_t 
 	struct session *s = w->s;
 	const struct resident *r = &w->resident;
 	bool known = resident_state(r) == MS_SCAN_DONE;
-	if (w->q->moments == MS_RESIDENT_MOMENTS_MAX) /* a mark's: who asks was refused before */
+	if (w->q->moments ==
+	    MS_RESIDENT_MOMENTS_MAX) /* a mark; a request was refused earlier, by scanner_ask */
 		return;
 	uint64_t moment = ++w->q->moments;
 	struct ms_record_writer *to = batch_record(&s->queued.resident, HEAD_BYTES + strlen(label));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What resident pages are for.
+ * Finds what resident pages are used for.
  */
 #include "resident.h"
 
@@ -14,9 +14,9 @@
 #include "scan_work.h"
 
 #define PAGE UINT64_C(4096)
-/* Defines sizes of glibc's in bytes: the header of a block; the least chunk; the part of a free
- * chunk in use; what lies behind the thread pointer; what lies in front of an arena's first chunk;
- * the least block that gets a mapping of its own. */
+/* Defines sizes of glibc's in bytes: a block's header; the smallest chunk; the used part of a free
+ * chunk; the area behind the thread pointer; the area before an arena's first chunk; the smallest
+ * block that gets its own mapping. */
 #define HEADER 8u
 #define CHUNK_LEAST 32u
 #define FREE_HEADER 48u
@@ -24,7 +24,7 @@
 #define ARENA_BYTES 2304u
 #define MMAP_THRESHOLD (128u << 10)
 
-/* A block, with what the allocator keeps for it. */
+/* Describes a block and its extent with the allocator's overhead. */
 struct placed {
 	uint64_t address, size;
 	uint64_t start, end;
@@ -35,15 +35,15 @@ struct placed {
 struct solving {
 	struct work *w;
 	struct resident *r;
-	struct placed *v; /* by address; none lies in another one */
-	size_t n, at;     /* the first one that may be on the page in hand, or behind */
-	size_t heap;      /* the first heap that may hold that page, or lie behind it */
-	uint64_t used_to; /* end of the last block before, of this heap */
-	/* state of the region in hand */
+	struct placed *v; /* sorted by address, not nested */
+	size_t n, at;     /* first block that may touch the current page or lie behind it */
+	size_t heap;      /* first heap that may hold the current page or lie behind it */
+	uint64_t used_to; /* end of the last block before the page, in this heap */
+	/* state of the current region */
 	size_t region;
-	uint64_t *whole;    /* what all of it is for; NULL: its pages tell */
-	uint64_t stack_end; /* up to here it is a thread's stack */
-	bool blocks;        /* another allocator than glibc has blocks there */
+	uint64_t *whole; /* figure that the whole region counts for; NULL: decided page by page */
+	uint64_t stack_end; /* end of a thread's stack in this region */
+	bool blocks;        /* an allocator other than glibc has blocks in the region */
 };
 
 static int by_address(const void *a, const void *b)
@@ -52,7 +52,7 @@ static int by_address(const void *a, const void *b)
 	return MS_ORDER(x->address, y->address) ?: MS_ORDER(x->user, y->user);
 }
 
-/* Blocks of the program's own that lie in others are a part of these. */
+/* Fills g->v with the blocks, without those that lie in others, of which they are a part. */
 static void place_blocks(struct solving *g)
 {
 	const struct scan_live *l = &g->w->q->live;
@@ -81,7 +81,7 @@ static bool is_in_heap(const struct resident *r, uint64_t address)
 	return i && r->heaps.v[i - 1].end > address;
 }
 
-/* Sets the extent of a block with its header and rounding, which are known for glibc only. */
+/* Sets the extent of a block, including its header and rounding, which are known only for glibc. */
 static void find_extent(const struct resident *r, struct placed *b)
 {
 	b->start = b->address;
@@ -91,7 +91,7 @@ static void find_extent(const struct resident *r, struct placed *b)
 	uint64_t chunk = (b->size + HEADER + 15) & ~UINT64_C(15);
 	b->start = b->address - HEADER;
 	b->end = b->start + (chunk < CHUNK_LEAST ? CHUNK_LEAST : chunk);
-	if (!is_in_heap(r, b->address)) { /* a mapping of its own */
+	if (!is_in_heap(r, b->address)) { /* it has its own mapping */
 		b->start = (b->address - 1) & ~(PAGE - 1);
 		b->end = (b->address + b->size + PAGE - 1) & ~(PAGE - 1);
 	}
@@ -104,7 +104,7 @@ static void find_extents(struct solving *g)
 		find_extent(g->r, b);
 		if (!last || last->end <= b->start)
 			continue;
-		uint64_t least = last->address + last->size; /* no byte is of two */
+		uint64_t least = last->address + last->size; /* no byte belongs to two blocks */
 		last->end = b->start > least ? b->start : least;
 		b->start = last->end;
 	}
@@ -129,7 +129,7 @@ static bool is_own(const struct solving *g, uint64_t page)
 	return false;
 }
 
-/* The live bytes of block `b` on a page; with its slack in *all. */
+/* Returns the live bytes of block `b` on a page; *all receives these plus its slack. */
 static uint64_t on_page(const struct placed *b, uint64_t page, uint64_t *all)
 {
 	uint64_t live = overlap(b->address, b->address + b->size, page);
@@ -138,7 +138,8 @@ static uint64_t on_page(const struct placed *b, uint64_t page, uint64_t *all)
 	return live;
 }
 
-/* A page with blocks on it: what is free there is divided among them by their parts of it. */
+/* Divides the free bytes of a page with blocks on it among their call stacks, in proportion to the
+ * bytes that each block holds there. */
 static void pin(struct solving *g, uint64_t page, uint64_t held, uint64_t hole)
 {
 	uint64_t all, left = hole;
@@ -159,7 +160,8 @@ static void pin(struct solving *g, uint64_t page, uint64_t held, uint64_t hole)
 	g->r->pinned += hole;
 }
 
-/* A page of a heap of glibc that no block is on: could it be given back? */
+/* Counts a page of a glibc heap without blocks as memory that could be returned to the kernel, if
+ * it could. */
 static void weigh_free(struct solving *g, uint64_t page)
 {
 	const struct resident *r = g->r;
@@ -176,7 +178,7 @@ static void weigh_free(struct solving *g, uint64_t page)
 		g->r->gaps += PAGE;
 }
 
-/* A page of the heap. */
+/* Splits a heap page into live bytes, slack and free bytes. */
 static void split(struct solving *g, uint64_t page, uint64_t live, uint64_t held)
 {
 	g->r->slack += held - live;
@@ -199,7 +201,7 @@ static void advance(struct solving *g, uint64_t page)
 		g->used_to = g->v[g->at].end > g->used_to ? g->v[g->at].end : g->used_to;
 }
 
-/* Returns the figure that all of the page counts for; NULL: it holds blocks, or nothing that is
+/* Returns the figure that the whole page counts for; NULL: it holds blocks, or its use is not
  * known. */
 static uint64_t *whole_page(struct solving *g, uint64_t page)
 {
@@ -238,7 +240,8 @@ static void add_page(struct solving *g, uint64_t page, bool swapped)
 
 /* ---- regions ---- */
 
-/* Zeroed data of a file stands behind the rest of it, in memory without a name. */
+/* Tells whether a region is the zeroed data (.bss) of a file: unnamed memory right behind the
+ * file's mappings. */
 static bool is_bss(const struct ms_region *v)
 {
 	const struct ms_proc_map *before = &v[-1].map;
@@ -266,7 +269,6 @@ static void begin_region(struct solving *g, size_t i, uint64_t own_inode)
 	g->region = i;
 	g->whole = whole_region(g, i, own_inode);
 	g->blocks = !g->r->glibc && first < g->n && g->v[first].address < map->end;
-	/* The end of a stack in an earlier region is behind us. */
 	for (size_t k = 0; k < g->w->thread_count; k++) {
 		const struct scan_thread *t = &g->w->threads[k];
 		if (t->sp < map->start || t->sp >= map->end)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * What is resident of a process that stands still: its mappings, pages, and glibc's heaps.
+ * Reads the resident memory of a stopped process: its mappings, pages, and glibc's heaps.
  *
- * Where the kernel can tell spans of pages it is asked for all at once (Linux 6.7): that takes a few
- * milliseconds a gigabyte, and a reservation of a terabyte costs nothing. Elsewhere smaps tells of
- * which mappings something is resident, and their page maps are read until that was found.
+ * If the kernel reports runs of pages (Linux 6.7), all are read at once: that takes a few
+ * milliseconds per gigabyte, and a reservation of a terabyte costs nothing. Otherwise smaps shows
+ * which mappings have resident pages, and their page maps are read until those pages are found.
  */
 #include "resident.h"
 
@@ -19,14 +19,14 @@
 #include "scan_work.h"
 
 #define PAGE UINT64_C(4096)
-#define HEAP_MOST (UINT64_C(64) << 20) /* glibc's heaps begin at multiples of that */
-#define ARENA_FIRST 0x18u              /* and their arenas so far behind, at least; at most: */
+#define HEAP_MOST (UINT64_C(64) << 20) /* alignment of glibc's heaps */
+#define ARENA_FIRST 0x18u              /* offset of an arena in its heap, at least */
 #define ARENA_LAST 0x100u
-#define RSS_ROUGHLY (UINT64_C(1) << 20) /* what the kernel counts in batches */
+#define RSS_ROUGHLY (UINT64_C(1) << 20) /* error of the kernel's batched counters */
 
 struct taking {
 	struct resident *r;
-	uint64_t found, most; /* bytes of a region: of its runs, as smaps says */
+	uint64_t found, most; /* resident bytes of a region: in its runs, according to smaps */
 };
 
 static void add_run(void *arg, uint64_t start, uint64_t end, bool swapped)
@@ -37,8 +37,8 @@ static void add_run(void *arg, uint64_t start, uint64_t end, bool swapped)
 		t->found += end - start;
 }
 
-/* Takes back runs beyond what smaps counts: the page map also shows the kernel's page of zeros,
- * which is in no count. */
+/* Drops runs beyond the resident bytes of smaps: the page map also shows the kernel's zero page,
+ * which smaps does not count. */
 static void drop_excess(struct taking *t)
 {
 	struct resident *r = t->r;
@@ -54,7 +54,8 @@ static void drop_excess(struct taking *t)
 	r->missing += t->most - t->found;
 }
 
-/* A heap that begins there has in front: its arena, the heap before it, its size. */
+/* Adds the heap that begins at `at`, if there is one; its first words are its arena, the heap
+ * before it, and its size. */
 static void look_for_heap(struct resident *r, struct memory *m, uint64_t at, uint64_t region_end)
 {
 	uint64_t info[3];
@@ -66,7 +67,7 @@ static void look_for_heap(struct resident *r, struct memory *m, uint64_t at, uin
 		*MS_PUSH(&r->heaps) = (struct resident_heap){at, at + info[2], info[0]};
 }
 
-/* The brk area, arenas, and what another allocator mapped for itself. */
+/* Finds the brk area, glibc's arenas, and the memory that another allocator mapped. */
 static void find_heaps(struct work *w, struct memory *m)
 {
 	struct resident *r = &w->resident;
@@ -101,7 +102,7 @@ static void take_region(struct resident *r, struct memory *m, const struct ms_re
 	drop_excess(&t);
 }
 
-/* Takes what is resident by the texts of /proc alone. */
+/* Finds the resident pages from smaps and the page maps alone. */
 static bool take_slowly(struct resident *r, struct memory *m, const struct ms_proc *p)
 {
 	struct ms_proc_memory all;
@@ -115,7 +116,8 @@ static bool take_slowly(struct resident *r, struct memory *m, const struct ms_pr
 	return r->regions.n != 0;
 }
 
-/* A run in pieces, of one mapping each. The kernel's own page is in no figure of RSS. */
+/* Adds a run, cut where mappings meet. Leaves out the kernel's [vvar] pages, which RSS does not
+ * count. */
 static void add_pieces(struct resident *r, const struct resident_run *run, size_t *region)
 {
 	for (uint64_t at = run->start; at < run->end && *region < r->regions.n;) {
@@ -134,15 +136,15 @@ static void add_pieces(struct resident *r, const struct resident_run *run, size_
 	}
 }
 
-/* Compares with VmRSS. The page tables are exact, but a large difference (memory that a device has
- * mapped) is not hidden. */
+/* Replaces r->rss by VmRSS if the two differ by much. The page tables are exact, but memory that a
+ * device has mapped can make a large difference, which is not hidden. */
 static void check_rss(struct resident *r, const struct work *w, pid_t tid)
 {
 	uint64_t said = hijack_status(w->s->process.folder, tid, "\nVmRSS:", 10) * 1024;
 	uint64_t off = said > r->rss ? said - r->rss : r->rss - said;
 	if (said && off > r->rss / 50 + RSS_ROUGHLY)
 		r->rss = said;
-	/* Pages that the program itself made inaccessible look as if they were swapped out. */
+	/* Pages that the program made inaccessible look as if they were swapped out. */
 	uint64_t swap = hijack_status(w->s->process.folder, tid, "\nVmSwap:", 10) * 1024;
 	if (said && r->swap > swap)
 		r->swap = swap;
@@ -172,14 +174,15 @@ void resident_take(struct work *w, pid_t tid)
 	snprintf(name, sizeof name, "task/%d", (int)tid);
 	const struct ms_proc p = {
 		.folder = openat(w->s->process.folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-	const char *allocator = w->s->mem->allocator; /* alone, and nothing that merely begins so */
+	const char *allocator =
+		w->s->mem->allocator; /* glibc must be the only one, and its whole name */
 	r->glibc = !strncmp(allocator, "glibc", 5) && (!allocator[5] || allocator[5] == ' ') &&
 		   !strchr(allocator, ',');
 	r->taken = p.folder >= 0 &&
 		   !memory_open_pages(&m, w->s->process.folder, tid, w->deadline_ns) &&
 		   (take_at_once(w, &m, &p, tid) ||
 		    (clock_mono() < w->deadline_ns && take_slowly(r, &m, &p)));
-	r->late = clock_mono() >= w->deadline_ns; /* then runs may be missing */
+	r->late = clock_mono() >= w->deadline_ns; /* runs may be missing */
 	r->taken &= !r->late;
 	if (r->taken)
 		find_heaps(w, &m);

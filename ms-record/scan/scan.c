@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * One scan: the process stopped, copied or held; its memory judged once it is known what was live.
+ * Runs one scan: stops, copies or holds the process, and judges its memory once the live blocks are
+ * known.
  */
 #include <errno.h>
 #include <limits.h>
@@ -23,24 +24,23 @@
 #include "ms-record/session/session.h"
 
 #define STEP_US 100
-#define RATE UINT64_C(1000000000) /* bytes a second that are read at least */
-#define BLOCK_NS 250u             /* and to sort and look through a block */
-#define SUGGEST_MOST_S 3600u      /* what the option takes at most */
+#define RATE UINT64_C(1000000000) /* bytes read per second, at least */
+#define BLOCK_NS 250u             /* time to sort and search one block */
+#define SUGGEST_MOST_S 3600u      /* largest limit that --leak-check accepts */
 #define EDGES_MAX ((size_t)1 << 27)
 #define STOP_NS UINT64_C(1000000000)
 #define PENDING_TRIES 200
 #define HOOKS_NS UINT64_C(20000000)
-#define GUARD_NS UINT64_C(5000000000) /* later than the deadline of whoever holds the process */
-#define FROZEN_NS UINT64_C(5000000)   /* shorter ones are not worth a copy */
+#define GUARD_NS UINT64_C(5000000000) /* the guard's delay after the deadline */
+#define FROZEN_NS UINT64_C(5000000)   /* scans shorter than this are not worth a copy */
 
-/* Is the process about to end, a thread of it held by the guest? */
+/* Tells whether the process is about to end, with a thread held by the guest. */
 static bool ends(const struct work *w)
 {
 	return w->request.asker == SCAN_BY_END;
 }
 
-/* Returns the deadline that others in a hurry may draw nearer; NULL = the process is not held any
- * more. */
+/* Returns the deadline that other threads may shorten; NULL = the process is no longer held. */
 static const uint64_t *until(const struct work *w)
 {
 	return w->released_ns ? NULL : &w->scanner->until_ns;
@@ -65,9 +65,9 @@ static bool hook_pending(const struct session *s)
 	return false;
 }
 
-/* Waits a while for a moment in which no thread tells of an event. On a busy machine one that is in
- * the midst of it may have to wait for a processor: stopped again before it has had one it would
- * not have come any further. */
+/* Waits briefly until no thread is recording an event. On a busy machine a thread in the midst of
+ * that may wait for a processor: if it were stopped again before it got one, it would have made no
+ * progress. */
 static void await_hooks(const struct session *s)
 {
 	uint64_t until = clock_mono() + HOOKS_NS;
@@ -76,7 +76,7 @@ static void await_hooks(const struct session *s)
 	while (hook_pending(s) && clock_mono() < until);
 }
 
-/* Stops all threads, none of them in the middle of telling of an event. */
+/* Stops all threads, none of them while it is recording an event. */
 static bool stop(struct work *w)
 {
 	w->stop_ns = clock_mono();
@@ -97,7 +97,7 @@ static bool stop(struct work *w)
 	return false;
 }
 
-/* The one thread of the process is held by the guest: its registers are on its stack. */
+/* Takes the registers of the only thread, which the guest holds: they are on its stack. */
 static void take_held(struct work *w)
 {
 	const struct mg_session *m = w->s->mem;
@@ -109,7 +109,8 @@ static void take_held(struct work *w)
 	w->threads->reg_count = 0;
 }
 
-/* All threads have come to their end. What one was about to tell it never will. */
+/* Takes the registers of the threads, which have all ended; an event that one was recording never
+ * arrives. */
 static void take_last(struct work *w)
 {
 	const struct scan *q = w->q;
@@ -154,7 +155,7 @@ struct mg_roots *scan_read_roots(const struct memory *m, const struct session *s
 	return NULL;
 }
 
-/* Marks what the program says is no leak. */
+/* Marks the blocks that the program declared to be no leaks. */
 static void ignore_blocks(struct work *w)
 {
 	const struct ignored *g = &w->q->live.ignored;
@@ -162,8 +163,8 @@ static void ignore_blocks(struct work *w)
 		w->ignored += graph_ignore(&w->graph, g->v[i].address, g->v[i].next);
 }
 
-/* Memory of the process that is there: of large blocks most may never have been touched. 0 = not
- * known. */
+/* Returns the process's memory in bytes, resident or swapped out, since most of its large blocks
+ * may never have been touched. 0 = not known. */
 static uint64_t present(const struct work *w)
 {
 	pid_t any = w->q->last_tid ? w->q->last_tid : w->s->process.pid;
@@ -172,18 +173,18 @@ static uint64_t present(const struct work *w)
 	return k * 1024;
 }
 
-/* Is it for want of descriptors? */
+/* Tells whether the error means that no file descriptor was left. */
 static bool is_files(int why)
 {
 	return why == EMFILE || why == ENFILE;
 }
 
-/* Reads all that is needed; sets w->state if that fails. */
+/* Reads the process's memory into the graph; sets w->state. */
 static void look(struct work *w, pid_t tid)
 {
 	struct session *s = w->s;
 	const struct scan_live *live = &w->q->live;
-	uint64_t own[2 * MG_OWN_MAX][2] = {0}; /* a forked child has its parent's, and more */
+	uint64_t own[2 * MG_OWN_MAX][2] = {0}; /* a forked child: its parent's and its own */
 	memcpy(own, s->pool->head->own, sizeof own / 2);
 	memcpy(own + MG_OWN_MAX, s->mem->own, s->forked ? sizeof own / 2 : 0);
 	if (w->request.copy.made
@@ -235,7 +236,7 @@ static void look(struct work *w, pid_t tid)
 					  : MS_SCAN_DONE;
 }
 
-/* Returns how long a scan may take, in ns. The counts may change meanwhile: a guess is good
+/* Estimates how long a scan takes, in ns. The counts may change meanwhile: an estimate is
  * enough. */
 static uint64_t expected(const struct work *w)
 {
@@ -263,7 +264,7 @@ static void release_threads(struct work *w)
 		return;
 	uint32_t was = __atomic_load_n(&s->mem->end_state, __ATOMIC_ACQUIRE);
 	if (was == MG_END_LATE && (w->state == MS_SCAN_DONE || w->state == MS_SCAN_KILLED))
-		w->state = MS_SCAN_TIME; /* it may have gone on while we read */
+		w->state = MS_SCAN_TIME; /* it may have run while we read */
 	scan_tell_guest(s, MG_END_OVER);
 	if (w->q->last_tid)
 		scan_trace_over(w->q->last_trace);
@@ -275,14 +276,14 @@ uint64_t scan_pause(const struct work *w)
 	return (since ? w->released_ns - since : 0) + w->request.copy.reap_ns;
 }
 
-/* Why a process cannot be scanned that is there no more. */
+/* Returns why a process that no longer exists cannot be scanned. */
 static uint64_t gone(const struct work *w)
 {
 	return ends(w) ? MS_SCAN_KILLED : MS_SCAN_ENDED;
 }
 
-/* Changes `tid` to a thread that has stopped, and so stays, if the one that was looked at before has
- * ended meanwhile; what its descriptors were then may not be all, either. */
+/* Returns `tid` if that thread is stopped. If it has ended, returns another stopped thread, and
+ * finds the epoll descriptors again, which may have been incomplete. */
 static pid_t settle_thread(struct work *w, pid_t tid)
 {
 	size_t at = 0, n = w->stopped.threads.n;
@@ -296,8 +297,9 @@ static pid_t settle_thread(struct work *w, pid_t tid)
 	return tid;
 }
 
-/* Stops the process: that is the moment of the request. Copies it, and lets it go on; or keeps it
- * stopped. Returns a thread of it that is there, `tid` if that still is. */
+/* Stops the process, at the moment that the request is for, and takes its registers. Then copies it
+ * and releases it, or keeps it stopped. Returns a thread of the process that still exists, `tid` if
+ * possible. */
 static pid_t hold(struct work *w, pid_t tid, size_t threads, int unseen)
 {
 	uint64_t ns = w->unjudged ? 0 : expected(w);
@@ -341,7 +343,7 @@ static pid_t hold(struct work *w, pid_t tid, size_t threads, int unseen)
 	if (!copied && (!(w->unjudged || w->refused) || ends(w)))
 		return tid;
 	release_threads(w);
-	w->deadline_ns = w->start_ns + SCAN_YES_NS; /* nobody waits */
+	w->deadline_ns = w->start_ns + SCAN_YES_NS; /* no thread is held any more */
 	return tid;
 }
 
@@ -390,7 +392,8 @@ static void scan(struct work *w)
 	scan_put_result(w);
 }
 
-/* Why there is no verdict; of what takes too long, how long that is, and what would allow it. */
+/* Returns why there is no verdict; if the scan takes too long, also how long, and which limit would
+ * allow it. */
 static const char *say_why(const struct work *w, uint64_t state, char room[200])
 {
 	char a[MS_UNIT_BUF], b[MS_UNIT_BUF];
@@ -408,7 +411,7 @@ static const char *say_why(const struct work *w, uint64_t state, char room[200])
 	return room;
 }
 
-/* "pid 4117: 6.0 MiB in 1,204 blocks unreachable; stopped for 31 ms" */
+/* Appends a line like "name (pid 4117): 6.0 MiB in 1,204 blocks unreachable; stopped for 31 ms". */
 static void add_answer(struct scanner *sc, const struct work *w)
 {
 	char a[MS_UNIT_BUF], b[MS_UNIT_BUF], c[MS_UNIT_BUF], said[200], why[200];
@@ -452,7 +455,8 @@ static void *work_thread(void *arg)
 	return NULL;
 }
 
-/* In a thread of its own: whatever it could not detach the kernel detaches when it ends. */
+/* Scans in a new thread: threads that it failed to detach are detached by the kernel when it
+ * ends. */
 void scan_work_on(struct scanner *sc, struct session *s, enum scan_asker asker)
 {
 	bool resident = asker == SCAN_BY_TELL_RESIDENT;

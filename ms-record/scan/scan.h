@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Room scan: which live blocks nothing points to.
-*   In:  a session; what asked for the scan (process end, --tell, a mark); a moment, as a stamp.
-*   Out: verdicts on the blocks live at that stamp, as records that the session passes on.
-*   Used by: control, which starts the threads and asks for scans; drain, which reports how far the
+ *   In:  a session; what asked for the scan (process end, --tell, a mark); a moment, as a stamp.
+ *   Out: verdicts on the blocks live at that stamp, as records that the session passes on.
+ *   Used by: control, which starts the threads and asks for scans; drain, which reports how far the
  *   merge is.
  *
  * A scan is of one moment, however far behind it the merge is. The process is stopped and, where it

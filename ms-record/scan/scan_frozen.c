@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A frozen copy of a process that goes on running: its memory is read from that.
+ * Makes a frozen copy of a process, from which its memory is read while the process runs on.
  *
  * While all threads are stopped one of them makes a copy of the process (hijack_copy), which never
  * runs; then they go on at once. The kernel shares the pages and copies those that are written
@@ -29,7 +29,7 @@
 
 #define APART_MAX ((uint64_t)16 << 20)
 #define FREE_PART                                                                                  \
-	30u /* percent of its memory that must be free: pages that are written meanwhile */
+	30u /* percent of its resident memory that must be free, for pages written meanwhile */
 #define BORROW_MAX 8u
 #define STOP_NS UINT64_C(100000000)
 #define REAP_TRIES 50
@@ -48,7 +48,7 @@ static bool no(struct work *w, const char *fmt, ...)
 
 /* ---- is there memory for it? ---- */
 
-/* The number in a file behind `label`; NO_LIMIT = none. */
+/* Returns the number behind `label` in a file; NO_LIMIT = none. */
 static uint64_t number_in(int folder, const char *name, const char *label)
 {
 	char text[8192];
@@ -59,8 +59,8 @@ static uint64_t number_in(int folder, const char *name, const char *label)
 	return *p >= '0' && *p <= '9' ? strtoull(p, NULL, 10) : NO_LIMIT;
 }
 
-/* Returns the bytes that the process's control groups leave it; in a container the topmost has a
- * limit, too. */
+/* Returns how many bytes the process's control groups still allow; in a container the topmost group
+ * has a limit, too. */
 static uint64_t group_room(int proc)
 {
 	char text[4096], name[4300];
@@ -105,15 +105,16 @@ static void add_apart(struct frozen *f, const struct memory_part *p, const char 
 	f->apart.v[f->apart.n - 1].left_out = left_out;
 }
 
-/* One mapping of smaps, as far as it was read. */
+/* Holds the lines of one mapping in smaps that were read so far. */
 struct mapping {
 	struct memory_part part;
 	char perms[5];
-	uint64_t there; /* bytes of it, in memory or swapped out */
+	uint64_t there; /* bytes in memory or swapped out */
 };
 
-/* Pages that userfaultfd serves (um: that are missing, ui: that are in the file only) are not zero
- * because they are not there. Of those that are only protected (uw) all is there. */
+/* Takes what a mapping's VmFlags say. If userfaultfd serves missing pages (um, or ui: pages that
+ * only the file has), pages that are not present are not zero. With write protection alone (uw) no
+ * page is missing. */
 static void take_flags(struct frozen *f, const struct mapping *m, const char *flags)
 {
 	bool missing = strstr(flags, " um") || strstr(flags, " ui");
@@ -173,7 +174,7 @@ static void read_apart(struct work *w)
 		p->bytes = ms_xrealloc(NULL, bytes, 1);
 		if (!timed_read(w->s->process.pid, w->request.copy.h.mem, p->start, p->bytes,
 				bytes))
-			memset(p->bytes, 0, bytes); /* it is not there any more */
+			memset(p->bytes, 0, bytes); /* unmapped meanwhile */
 	}
 }
 
@@ -186,7 +187,7 @@ bool frozen_prepare(struct work *w)
 	if (hijack_open(&f->h, w->s->process.pid, "/proc", &err))
 		return no(w, "%s", err.text);
 	f->open = true;
-	hijack_find_code(&f->h); /* now, lest a file is waited for while threads are stopped */
+	hijack_find_code(&f->h); /* now, because it may have to wait for a file */
 	return enough_memory(w) && can_be_copied(w);
 }
 
@@ -240,7 +241,7 @@ int frozen_open(struct work *w, struct memory *m, uint64_t deadline_ns)
 	return rc;
 }
 
-/* Has the process wait for its child, the copy that was killed. 0, or -1: not now. */
+/* Makes the process wait for the killed copy, its child. 0, or -1: not possible now. */
 static int reap(struct frozen *f, uint64_t *stopped_ns)
 {
 	struct hijack_stop s;

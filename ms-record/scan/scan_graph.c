@@ -35,9 +35,8 @@ static void insert_all(struct graph_block *v, uint32_t n)
 	}
 }
 
-/* Sorts by the byte of the key at `shift`, then each part by the bytes below: in place, since
- * the table of a large heap has room for one copy only, and nearly as fast as with room for a
- * second. */
+/* Sorts by the key's byte at bit `shift`, then each part by the lower bytes. Sorts in place,
+ * because the table of a large heap leaves no memory for a second copy; that is nearly as fast. */
 static void sort(struct graph_block *v, uint32_t n, unsigned shift)
 {
 	if (n < 32) {
@@ -71,7 +70,7 @@ static void sort(struct graph_block *v, uint32_t n, unsigned shift)
 
 /* ---- the index ---- */
 
-/* Zero pages that cost nothing before they are touched. */
+/* Maps zeroed pages, which use no memory until they are touched. */
 static void *zeroed(size_t bytes)
 {
 	void *m = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE,
@@ -79,7 +78,8 @@ static void *zeroed(size_t bytes)
 	return m == MAP_FAILED ? ms_xrealloc(NULL, SIZE_MAX, 2) : m;
 }
 
-/* A leaf that is all of one block has no memory: that block's slot, twice, and 1. */
+/* Tells whether a leaf lies wholly in one block; it has no memory then, but holds twice the block's
+ * slot value, plus 1. */
 static inline bool is_whole(const uint32_t *leaf)
 {
 	return (uintptr_t)leaf & 1;
@@ -123,13 +123,14 @@ static void index_kind(struct graph_kind *k, const struct graph_block *v, uint32
 		index_block(k, i, b->address, end);
 	}
 	k->low = k->start[0];
-	k->high = k->high < HIGHEST ? k->high : HIGHEST; /* nothing above is in the index */
+	k->high = k->high < HIGHEST ? k->high : HIGHEST; /* the index ends there */
 }
 
-/* Sets g->outer, if any block of ms_alloc begins in another one. */
+/* Sets g->outer if any block of ms_alloc begins in another one. */
 static void find_outer(struct graph *g)
 {
-	uint32_t around = 0; /* + 1 */
+	uint32_t around =
+		0; /* 1 + the index of the block that encloses the current one; 0 = none */
 	for (uint32_t i = g->heap; i < g->count; i++) {
 		while (around &&
 		       g->v[around - 1].address + g->v[around - 1].size <= g->v[i].address)
@@ -190,7 +191,7 @@ void graph_free(struct graph *g)
 	g->marked = NULL;
 }
 
-/* The last block of a kind that begins at the address or before, or NOBODY. */
+/* Returns the last block of a kind that begins at or before the address, or NOBODY. */
 static uint32_t last_from(const struct graph_kind *k, uint64_t address)
 {
 	uint32_t lo = 0, hi = k->count;
@@ -204,14 +205,14 @@ static uint32_t last_from(const struct graph_kind *k, uint64_t address)
 	return lo ? k->first + lo - 1 : NOBODY;
 }
 
-/* The block of ms_alloc in which another one begins, or NOBODY. */
+/* Returns the innermost block of ms_alloc in which block `i` begins, or NOBODY. */
 static inline uint32_t outer_of(const struct graph *g, uint32_t i)
 {
 	return g->outer ? g->outer[i - g->heap] - 1 : NOBODY;
 }
 
-/* Returns the outermost block that holds the address, where some lie in others; if there is none,
- * the next block. */
+/* Returns the outermost block that holds the address, when blocks are nested; if there is none, the
+ * next block. */
 static uint32_t find_outermost(const struct graph *g, uint64_t address)
 {
 	const struct graph_kind *k = &g->kinds[1];
@@ -238,8 +239,8 @@ uint32_t graph_find(const struct graph *g, uint64_t address, bool user)
 	return lo;
 }
 
-/* Returns the slot of the index for `value`: it tells the first block of that kind near it. NULL:
- * there is none. */
+/* Returns the index slot for `value`, which holds the first block of that kind near it. NULL: no
+ * block is near. */
 static inline const uint32_t *slot_of(const struct graph_kind *k, uint64_t value)
 {
 	if (value < k->low || value > k->high)
@@ -256,7 +257,7 @@ static inline uint32_t first_near(const uint32_t *slot)
 	return !slot ? 0 : is_whole(slot) ? (uint32_t)((uintptr_t)slot >> 1) : *slot;
 }
 
-/* The block of that kind to which the value points, or NOBODY. */
+/* Returns the block of that kind to which the value points, or NOBODY. */
 static inline uint32_t target(const struct graph *g, const struct graph_kind *k, uint64_t value)
 {
 	uint32_t i = first_near(slot_of(k, value));
@@ -270,8 +271,8 @@ static inline uint32_t target(const struct graph *g, const struct graph_kind *k,
 
 /* ---- words ---- */
 
-/* Returns the innermost block of ms_alloc to which the value may point, or NOBODY; those around it
- * follow by outer_of. */
+/* Returns the innermost block of ms_alloc to which the value may point, or NOBODY; outer_of returns
+ * the blocks around it. */
 static inline uint32_t innermost(const struct graph *g, uint64_t value)
 {
 	const struct graph_kind *k = &g->kinds[1];
@@ -293,12 +294,12 @@ static inline void mark(struct graph *g, uint32_t i)
 	g->todo[g->todo_count++] = i;
 }
 
-/* A stretch of memory whose words were taken up to `at`. */
+/* Describes a stretch of memory, of which the words before `at` were processed. */
 struct stretch {
 	const uint8_t *at, *end;
 };
 
-/* Takes aligned words that may be addresses as they are, nearly none of them all. */
+/* Copies the aligned words that may be addresses to `v`; most words are not. */
 static size_t take_words(const struct graph *g, struct stretch *m, uint64_t *v)
 {
 	const uint64_t *at = (const void *)m->at, *end = at + (m->end - m->at) / 8;
@@ -311,7 +312,8 @@ static size_t take_words(const struct graph *g, struct stretch *m, uint64_t *v)
 	return n;
 }
 
-/* Takes such words of any alignment, without the bits that are no address. */
+/* Copies the words that may be addresses to `v`, at any alignment, with the bits in `cleared` set
+ * to 0. */
 static size_t take_odd_words(const struct graph *g, struct stretch *m, uint64_t *v)
 {
 	size_t n = 0;
@@ -323,8 +325,8 @@ static size_t take_odd_words(const struct graph *g, struct stretch *m, uint64_t 
 	return n;
 }
 
-/* Takes the words that may be addresses, and has what is to be known of these brought into the cache
- * at once: one after the other would take several times as long. 0 = the stretch is over. */
+/* Copies the words that may be addresses to `v` and prefetches their index entries and blocks all
+ * at once: one after the other would take several times as long. 0 = the stretch is finished. */
 static size_t sift(const struct graph *g, struct stretch *m, uint64_t *v)
 {
 	const struct graph_kind *heap = &g->kinds[0];
@@ -412,15 +414,15 @@ void graph_words(struct graph *g, uint32_t from, const void *bytes, size_t size)
 
 /* ---- verdicts ---- */
 
-/* Strongly connected components of what is not marked, by Tarjan's algorithm with a stack of its
- * own: a component is numbered after all those that it leads to. */
+/* Holds the strongly connected components of the unmarked blocks, found by Tarjan's algorithm with
+ * an explicit stack: a component gets its number after all those that it leads to. */
 struct components {
 	uint32_t *of; /* component of each block, from 0; NOBODY = marked */
 	uint32_t count;
-	uint8_t *inner;                       /* of each component: another one leads to it */
-	uint32_t *oldest;                     /* of each component: its oldest block */
-	uint32_t *order, *low, *path, *calls; /* while they are looked for */
-	uint32_t *edge;                       /* of each block: the edge to look at next */
+	uint8_t *inner;                       /* for each component: another one leads to it */
+	uint32_t *oldest;                     /* for each component: its oldest block */
+	uint32_t *order, *low, *path, *calls; /* used only during the search */
+	uint32_t *edge;                       /* for each block: its next edge to follow */
 	uint32_t seen, path_count, call_count;
 };
 
@@ -432,7 +434,8 @@ static void enter(const struct graph *g, struct components *c, uint32_t i)
 	c->calls[c->call_count++] = i;
 }
 
-/* All that `i` leads to was seen: the component is whole if i is its first block. */
+/* Leaves block `i` after all its edges were followed; completes a component if `i` was its first
+ * block. */
 static void leave(struct components *c, uint32_t i)
 {
 	if (c->low[i] == c->order[i]) {
@@ -512,7 +515,7 @@ static void follow(struct graph *g)
 
 void graph_solve(struct graph *g, bool complete)
 {
-	drop_kind(&g->kinds[0]); /* no word comes any more */
+	drop_kind(&g->kinds[0]); /* no more words will be looked up */
 	drop_kind(&g->kinds[1]);
 	follow(g);
 	for (uint32_t i = 0; i < g->count; i++)
@@ -533,7 +536,7 @@ void graph_solve(struct graph *g, bool complete)
 /* ---- what retains what ---- */
 
 struct aged {
-	uint64_t number; /* first: the key of the sort */
+	uint64_t number; /* must be the first member: the sort key */
 	uint32_t block;
 };
 

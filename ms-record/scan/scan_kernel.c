@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Pointers that the program has given to the kernel, as far as it tells: with descriptors in epoll,
+ * Reads pointers that the program passed to the kernel, as far as /proc shows them: with descriptors in epoll,
  * with POSIX timers, as signal stacks.
  *
  * Which descriptors are epoll's is looked up before the threads are stopped, because there may be many
@@ -35,7 +35,7 @@ void kernel_find(struct kernel_words *k, int proc, pid_t tid)
 		close(folder);
 }
 
-/* The hexadecimal number behind `label` and `then` of each line of a file that has them. */
+/* Adds the hexadecimal number behind `label` and `then` in each line of a file that has both. */
 static void take(struct kernel_words *k, int proc, const char *name, const char *label,
 		 const char *then)
 {

@@ -33,7 +33,8 @@ void scan_free(struct scan *q)
 
 /* ---- the scanning thread ---- */
 
-/* A guest that went over to its counter stamps by that, whether we have seen it already or not. */
+/* A guest whose stamps come from its shared counter is recognised by its own flag, which may be set
+ * before we notice the change. */
 uint64_t live_stamp(const struct session *s)
 {
 	bool blind = __atomic_load_n(&s->mem->blind, __ATOMIC_SEQ_CST);
@@ -48,7 +49,7 @@ void live_ask(struct scan *q, uint64_t stamp)
 	__atomic_store_n(&q->request, REQUEST_ASKED, __ATOMIC_RELEASE);
 }
 
-/* From ASKED; false when it was in another state. */
+/* Changes the state of a request from ASKED; false if it was in another state. */
 static bool change(struct scan *q, int to)
 {
 	int asked = REQUEST_ASKED;
@@ -74,7 +75,7 @@ bool live_await(struct scan *q, struct wake *drain, uint64_t deadline_ns, const 
 
 bool live_await_stacks(const struct session *s)
 {
-	uint64_t until = clock_mono() + WRITER_NS; /* nobody is held any more */
+	uint64_t until = clock_mono() + WRITER_NS; /* the process is no longer held */
 	while (!__atomic_load_n(&s->scan->live.stacks_known, __ATOMIC_ACQUIRE)) {
 		if (clock_mono() > until || __atomic_load_n(&s->out->failed, __ATOMIC_ACQUIRE))
 			return false;
@@ -127,8 +128,7 @@ static void copy_blocks(struct session *s, struct scan_live *v)
 		v->lost += __atomic_load_n(&r->ring->lost, __ATOMIC_RELAXED) - r->lost;
 		passed += __atomic_load_n(&r->ring->passed, __ATOMIC_RELAXED) - r->passed;
 	}
-	/* Memory from before the recording is no block of ours, and may point to blocks that
-	 * are. */
+	/* Memory from before the recording is in no block that we know, and may point to blocks. */
 	v->wide = s->opt->attached || s->forked || passed || s->stats.paused_allocations ||
 		  s->stats.started_late_ns || s->stats.unknown_frees;
 }
@@ -143,7 +143,8 @@ uint64_t scan_stamp(const struct session *s)
 void scan_reached(struct session *s, uint64_t stamp)
 {
 	struct scan *q = s->scan;
-	bool nobody = s->may_drop && !s->kept_for_sure && session_trivial(s); /* will read of it */
+	bool nobody = s->may_drop && !s->kept_for_sure &&
+		      session_trivial(s); /* nobody will read a trace of this session */
 	if (scan_stamp(s) != stamp || !change(q, nobody ? REQUEST_FAILED : REQUEST_TAKEN) || nobody)
 		return;
 	q->live.event = s->stats.events;
