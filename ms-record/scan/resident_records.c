@@ -160,8 +160,7 @@ void resident_put(struct work *w, const char *label, uint64_t time_ns, uint64_t 
 	struct session *s = w->s;
 	const struct resident *r = &w->resident;
 	bool known = resident_state(r) == MS_SCAN_DONE;
-	if (w->q->moments ==
-	    MS_RESIDENT_MOMENTS_MAX) /* a mark; a request was refused earlier, by scanner_ask */
+	if (w->q->moments == MS_RESIDENT_MOMENTS_MAX) /* for a mark; scanner_ask checks requests */
 		return;
 	uint64_t moment = ++w->q->moments;
 	struct ms_record_writer *to = batch_record(&s->queued.resident, HEAD_BYTES + strlen(label));

@@ -174,8 +174,7 @@ void resident_take(struct work *w, pid_t tid)
 	snprintf(name, sizeof name, "task/%d", (int)tid);
 	const struct ms_proc p = {
 		.folder = openat(w->s->process.folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-	const char *allocator =
-		w->s->mem->allocator; /* glibc must be the only one, and its whole name */
+	const char *allocator = w->s->mem->allocator; /* glibc alone */
 	r->glibc = !strncmp(allocator, "glibc", 5) && (!allocator[5] || allocator[5] == ' ') &&
 		   !strchr(allocator, ',');
 	r->taken = p.folder >= 0 &&

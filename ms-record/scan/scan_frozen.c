@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * Makes a frozen copy of a process, from which its memory is read while the process runs on.
  *
- * While all threads are stopped one of them makes a copy of the process (hijack_copy), which never
- * runs; then they go on at once. The kernel shares the pages and copies those that are written
- * meanwhile. Not in the copy are mappings that the program wants to be left out of children
- * (MADV_DONTFORK), or empty in them (MADV_WIPEONFORK): they are found beforehand and read while the
- * threads are stopped. Memory that is mapped shared is read as it is now.
+ * While all threads are stopped, one of them makes a copy of the process (hijack_copy) that never
+ * runs; then all continue at once. The kernel shares the pages, and copies those that are written
+ * meanwhile. The copy lacks mappings that the program keeps out of its children (MADV_DONTFORK) or
+ * wants empty in them (MADV_WIPEONFORK): these mappings are found in advance and read while the
+ * threads are stopped. Shared mappings are read as they are at the time of reading.
  *
- * Where the copy cannot be had, the threads stay stopped for the whole of the scan.
+ * If no copy can be made, the threads stay stopped for the whole scan.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -129,8 +129,7 @@ static void index_kind(struct graph_kind *k, const struct graph_block *v, uint32
 /* Sets g->outer if any block of ms_alloc begins in another one. */
 static void find_outer(struct graph *g)
 {
-	uint32_t around =
-		0; /* 1 + the index of the block that encloses the current one; 0 = none */
+	uint32_t around = 0; /* 1 + the index of the enclosing block; 0 = none */
 	for (uint32_t i = g->heap; i < g->count; i++) {
 		while (around &&
 		       g->v[around - 1].address + g->v[around - 1].size <= g->v[i].address)

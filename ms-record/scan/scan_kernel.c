@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Reads pointers that the program passed to the kernel, as far as /proc shows them: with descriptors in epoll,
- * with POSIX timers, as signal stacks.
+ * Reads pointers that the program passed to the kernel, as far as /proc shows them: with
+ * descriptors in epoll, with POSIX timers, as signal stacks.
  *
- * Which descriptors are epoll's is looked up before the threads are stopped, because there may be many
- * of others.
+ * The epoll descriptors are found before the threads are stopped, because there may be many other
+ * descriptors.
  */
 #include <dirent.h>
 #include <fcntl.h>

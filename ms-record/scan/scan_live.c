@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * What a request of the leak scan gets from the table of live blocks: those that are live at its
- * stamp.
+ * Copies the blocks that are live at a leak scan's stamp from the table of live blocks.
  *
- * However far the merge is behind the process, it stops exactly there (scan_stamp, scan_reached).
- * What the table says then is copied at once; call stacks, which only the writing thread knows,
- * come with the batch that ends there.
+ * However far the merge is behind the process, it stops exactly at the stamp (scan_stamp,
+ * scan_reached). The table is copied then; the call stacks, which only the writing thread knows,
+ * arrive with the batch that ends at the stamp.
  */
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * The memory of a process that is held still.
+ * Reads the memory of a stopped process.
  *
- * Pages that were never touched are not read: that would make them, and a reservation of a terabyte
- * would take for ever. What is there of memory that is the process's alone is read at once; anything
- * else may have to be waited for, and is read by somebody else (timed.h).
+ * Pages that were never touched are not read: reading would create them, and a reservation of a
+ * terabyte would take far too long. Present pages of private memory are read at once; a read of any
+ * other memory may block, and is made by a helper thread (timed.h).
  */
 #include "scan_memory.h"
 #include "libcommon/base/path.h"
@@ -26,20 +26,20 @@
 #include "libcommon/proc/proc.h"
 
 #define PAGE 4096u
-#define USER_END (((uint64_t)1 << 47) - PAGE) /* no program has more by itself */
+#define USER_END (((uint64_t)1 << 47) - PAGE) /* programs use no higher addresses by default */
 #define EMPTY_MOST ((uint64_t)16 << 30)
 #define PIECE ((size_t)1 << 20)
-#define SWAPPED_PIECE ((size_t)64 << 10) /* each page may have to be fetched from a disk */
-#define FEW 4u                           /* pages that are looked up one by one */
+#define SWAPPED_PIECE ((size_t)64 << 10) /* smaller: each page may have to be read from a disk */
+#define FEW 4u                           /* at most this many pages are looked up singly */
 #define REGIONS 512u
-#define TRIAL_NS UINT64_C(200000000) /* after so long we know how fast it goes */
-#define TRIAL 8                      /* and after such a part of it */
+#define TRIAL_NS UINT64_C(200000000) /* reading speed is judged after this time */
+#define TRIAL 8                      /* and after 1/TRIAL of the bytes */
 #define MARGIN 1.5
 #define PRESENT (UINT64_C(1) << 63)
 #define SWAPPED (UINT64_C(1) << 62)
 #define OF_FILE (UINT64_C(1) << 61)
 
-/* The kernel's ioctl PAGEMAP_SCAN (Linux 6.7), which older headers do not have. */
+/* Declares the kernel's ioctl PAGEMAP_SCAN (Linux 6.7), which older headers lack. */
 struct scan_region {
 	uint64_t start, end, categories;
 };
@@ -201,7 +201,7 @@ bool memory_waits(const struct memory *m)
 
 /* ---- reading ---- */
 
-/* The first part kept apart that ends after the address, or NULL. */
+/* Returns the first saved range that ends after the address, or NULL. */
 static const struct memory_part *apart_after(const struct memory *m, uint64_t address)
 {
 	for (size_t i = 0; i < m->apart_count; i++)
@@ -210,7 +210,7 @@ static const struct memory_part *apart_after(const struct memory *m, uint64_t ad
 	return NULL;
 }
 
-/* Reads pages that are in memory, and stay there. */
+/* Reads pages that are in memory and stay there. */
 static bool get_present(const struct memory *m, uint64_t address, void *to, size_t bytes)
 {
 	struct iovec local = {to, bytes}, remote = {(void *)(uintptr_t)address, bytes};
@@ -219,7 +219,7 @@ static bool get_present(const struct memory *m, uint64_t address, void *to, size
 	return pread(m->from.mem, to, bytes, (off_t)address) == (ssize_t)bytes;
 }
 
-/* Tells whether nobody else can take the memory away while the process stands still. */
+/* Tells whether a range is private memory, which cannot disappear while the process is stopped. */
 static bool is_private(const struct memory *m, uint64_t address, size_t bytes)
 {
 	const struct memory_map *map = memory_at(m, address);
@@ -261,8 +261,8 @@ bool memory_get(const struct memory *m, uint64_t address, void *to, size_t bytes
 	return true;
 }
 
-/* The wanted pages in [*at, end), as regions; *at becomes where to go on. How many, or -1: this
- * kernel cannot tell. */
+/* Finds the wanted pages in [*at, end); *at becomes the address to continue from. Returns the
+ * number of regions, or -1: the kernel lacks the ioctl. */
 static long scan_pages(struct memory *m, uint64_t *at, uint64_t end, enum memory_pages which)
 {
 	uint64_t not_these = which == MEMORY_OWN ? IS_FILE | IS_ZERO : IS_ZERO;
@@ -304,8 +304,8 @@ static long read_pages(struct memory *m, uint64_t *at, uint64_t end, enum memory
 	return n;
 }
 
-/* The program made the page inaccessible (MADV_GUARD_INSTALL): nothing is in it. The page map tells
- * since Linux 6.15. */
+/* Tells whether the program made the page inaccessible (MADV_GUARD_INSTALL), so that it is empty.
+ * The page map shows that since Linux 6.15. */
 static bool is_guard(const struct memory *m, uint64_t at)
 {
 	enum { GUARD = 58 };
@@ -315,7 +315,7 @@ static bool is_guard(const struct memory *m, uint64_t at)
 	       page >> GUARD & 1;
 }
 
-/* A piece of it; `present`: all of that is in memory. */
+/* Reads a piece of memory into the buffer; `present`: all of it is in memory. */
 static bool get_piece(struct memory *m, uint64_t start, uint64_t end, bool present)
 {
 	if (present && is_private(m, start, (size_t)(end - start)))
@@ -323,7 +323,7 @@ static bool get_piece(struct memory *m, uint64_t start, uint64_t end, bool prese
 	return memory_get(m, start, m->buffer, (size_t)(end - start));
 }
 
-/* Gives [start, end), page by page where it cannot be read at once. */
+/* Passes the words of [start, end) to `f`; reads page by page if the whole cannot be read. */
 static void give(struct memory *m, uint64_t start, uint64_t end, bool present,
 		 void (*f)(void *, uint64_t, const uint64_t *, size_t), void *arg)
 {
@@ -344,7 +344,7 @@ static void give(struct memory *m, uint64_t start, uint64_t end, bool present,
 	}
 }
 
-/* Is it to end? */
+/* Tells whether reading must stop: time is over or will not suffice, or *word reached its value. */
 static bool enough(struct memory *m)
 {
 	if (m->told)
@@ -374,7 +374,7 @@ static void give_region(struct memory *m, uint64_t start, uint64_t end, bool pre
 	}
 }
 
-/* Gives the words of [start, end) that are in the memory of the process itself. */
+/* Passes the words of [start, end) to `f`, read from the memory of the process itself. */
 static void inside(struct memory *m, uint64_t start, uint64_t end, enum memory_pages which,
 		   void (*f)(void *arg, uint64_t address, const uint64_t *words, size_t n),
 		   void *arg)
@@ -440,7 +440,7 @@ void memory_runs(struct memory *m, uint64_t start, uint64_t end, uint64_t most,
 	}
 }
 
-/* Gives the words that the file has at [at, end), which is at `address` in the process. */
+/* Passes the file's words in [at, end) to `f`; the file is mapped at `address` in the process. */
 static void file_words(struct memory *m, int fd, off_t at, off_t end, uint64_t address,
 		       void (*f)(void *, uint64_t, const uint64_t *, size_t), void *arg)
 {
@@ -465,8 +465,8 @@ static void file_words(struct memory *m, int fd, off_t at, off_t end, uint64_t a
 	}
 }
 
-/* The pages of shared memory are not all in the page table of each that uses it, and in that of a
- * copy none is. */
+/* Reads shared memory from its file if possible: no process's page table need hold all its pages,
+ * and that of a copy holds none. */
 static void shared(struct memory *m, uint64_t start, uint64_t end,
 		   void (*f)(void *arg, uint64_t address, const uint64_t *words, size_t n),
 		   void *arg)

@@ -34,9 +34,8 @@ struct memory_source {
 
 struct memory {
 	struct memory_source from;
-	struct memory_source
-		live; /* if `from` is a frozen copy: the process itself; else mem is -1 */
-	int files;    /* open folder /proc/PID/map_files; -1 = none */
+	struct memory_source live; /* with a frozen copy: the process; else mem is -1 */
+	int files;                 /* open folder /proc/PID/map_files; -1 = none */
 	MS_ARRAY(struct memory_map) maps;
 	uint8_t *buffer;
 	struct scan_region *regions;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What a leak scan found, as records for the trace.
+ * Writes the findings of a leak scan as records for the trace.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +58,7 @@ static void put_head(struct session *s, const struct ms_verdict_scan *head)
 	q->result.took_ns = head->took_ns;
 }
 
-/* Did it call exit, and could not wait for us, or not long enough? */
+/* Tells whether the process called exit but could not wait for the scan, or not long enough. */
 static bool was_late(const struct session *s)
 {
 	return __atomic_load_n(&s->mem->end_state, __ATOMIC_ACQUIRE) == MG_END_LATE ||
@@ -78,7 +78,7 @@ void scan_finish(struct session *s)
 		       : was_late(s)        ? MS_SCAN_TIME
 					    : MS_SCAN_KILLED;
 	if (s->ending == SESSION_EXECED)
-		return; /* not an end: the next image goes on */
+		return; /* no end of the process, which runs another program now */
 	struct work none = {.s = s, .q = q, .resident.state = why};
 	pthread_mutex_lock(&s->queued.lock);
 	if (s->opt->leak_check)
@@ -93,10 +93,11 @@ void scan_finish(struct session *s)
 	pthread_mutex_unlock(&s->queued.lock);
 }
 
-/* Numbers are looked for among those with the same high bits, of which there are few. */
+/* Indexes block numbers by their high bits; few numbers share the same ones. */
 struct stack_index {
-	const struct number_stack *v; /* in order of number */
-	uint32_t *from; /* where numbers begin whose high bits are so many above the first one's */
+	const struct number_stack *v; /* sorted by number */
+	uint32_t *
+		from; /* for each value of the high bits, less the first number's: where its numbers begin in `v` */
 	uint64_t first, last;
 	unsigned shift;
 };
@@ -124,7 +125,7 @@ static int by_number(const void *key, const void *b)
 	return MS_ORDER(x->number, y->number);
 }
 
-/* 0 = not known. */
+/* Returns the stack of a block, by its number; 0 = not known. */
 static uint32_t stack_of(const struct stack_index *x, uint64_t number)
 {
 	if (number < x->first || number > x->last)
@@ -144,14 +145,14 @@ void scan_name_stacks(struct scan_live *l)
 	memset(&l->stacks, 0, sizeof l->stacks);
 }
 
-/* Indirect blocks of a stack, and the stack of what retains them. */
+/* Counts indirect blocks of one stack that blocks of the stack `root` retain. */
 struct lost_with {
 	uint32_t stack, root;
 	uint64_t blocks, bytes;
 };
 
 struct sites {
-	struct ms_verdict_site *of_stack; /* by stack node */
+	struct ms_verdict_site *of_stack; /* by number of the stack node */
 	const struct graph *graph;
 	MS_ARRAY(struct lost_with) lost;
 };
@@ -179,7 +180,7 @@ static int by_stacks(const void *a, const void *b)
 	return MS_ORDER(x->stack, y->stack) ?: MS_ORDER(x->root, y->root);
 }
 
-/* Gives every stack its part of what is in t->lost, as an array to be freed. */
+/* Sets each stack's roots from t->lost. Returns the array that holds them, to be freed. */
 static struct ms_verdict_root *find_roots(struct sites *t)
 {
 	struct ms_verdict_root *roots = ms_xrealloc(NULL, t->lost.n + 1, sizeof *roots);
@@ -200,7 +201,7 @@ static struct ms_verdict_root *find_roots(struct sites *t)
 	return roots;
 }
 
-/* The blocks of each stack, as records. */
+/* Writes a record for each stack with its blocks by verdict. */
 static void put_sites(struct work *w, uint64_t scan)
 {
 	struct scan *q = w->q;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Registers of stopped threads: all of them can hold pointers.
+ * Reads the registers of stopped threads, all of which can hold pointers.
  */
 #include <string.h>
 #include <sys/syscall.h>

@@ -32,16 +32,14 @@ struct roots {
 	size_t kernel_count;
 	const uint64_t (*own)[2]; /* MemScope's memory in the process: start, end */
 	size_t own_count;
-	const uint64_t (
-		*arenas)[2]; /* memory that the allocator mapped for its own use: start, end */
+	const uint64_t (*arenas)[2]; /* the allocator's own mappings: start, end */
 	size_t arena_count;
 	const struct mg_root *user; /* roots that the program registered (ms_root) */
 	size_t user_count;
-	uint64_t main_entry,
-		main_tp; /* the main thread's first stack pointer and its thread pointer; 0 = not known */
-	uint64_t own_inode; /* inode of MemScope's shared memory */
-	bool own_brk;       /* not only glibc uses the brk area: all of it is searched */
-	bool wide;          /* blocks may be missing: heap memory outside blocks is searched, too */
+	uint64_t main_entry, main_tp; /* sp at the program's entry, main thread; 0 = not known */
+	uint64_t own_inode;           /* inode of MemScope's shared memory */
+	bool own_brk;                 /* not only glibc uses the brk area: all of it is searched */
+	bool wide; /* blocks may be missing: heap memory outside blocks is searched, too */
 	bool dense; /* the allocator's heap is not known: a small gap between two blocks is its own memory */
 	/* Filled in by roots_look: end address and last word of the piece searched last. */
 	uint64_t last_end, last_word;

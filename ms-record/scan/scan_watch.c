@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * How the end of a process is noticed.
+ * Notices the end of a process.
  *
- * The thread that is held may make no system call (guest/preload/end.c), so it cannot wake us; but
- * it spins. A timer on the CPU clock of its process runs while it does, and costs nothing while the
- * process is idle. Young processes are looked at by the clock, because timers fire only at the
- * ticks of the kernel, and so are those for which there is no timer. The draining thread, which
- * looks at all processes in each of its rounds, calls too (scan_look): a process that gets little
- * of a busy processor may take long to use up its time.
+ * The thread that the guest holds at the end may make no system call (guest/preload/end.c), so it
+ * cannot wake us; but it spins. A timer on the CPU clock of its process runs while it spins, and
+ * costs nothing while the process is idle. Young processes are polled, because timers fire only at
+ * kernel ticks, and so are processes without a timer. The draining thread, which checks all
+ * processes in each round, also wakes the watching thread (scan_look): a process that gets little
+ * time on a busy processor may take long to use up the timer's CPU time.
  */
 #include <errno.h>
 #include <signal.h>
@@ -22,7 +22,7 @@
 #define LEAST_NS UINT64_C(500000)
 #define MOST_NS UINT64_C(5000000)
 #define CPU_NS 2000000
-#define YOUNG 32 /* looked at whenever it has grown older by such a part of its age */
+#define YOUNG 32 /* checked whenever its age has grown by 1/YOUNG */
 
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid

@@ -44,9 +44,8 @@ struct frozen {
 /* Requests a search for blocks that were live at a moment and that nothing pointed to then. */
 struct scan_request {
 	enum scan_asker asker;
-	uint64_t stamp; /* stamp of the moment */
-	struct frozen
-		copy; /* its memory at the moment; not made: the process itself, still stopped */
+	uint64_t stamp;     /* stamp of the moment */
+	struct frozen copy; /* its memory then; not made: the stopped process */
 };
 
 /* Holds pointers that the program has stored only in the kernel. */
@@ -95,9 +94,8 @@ struct scan {
 	 * about how many there are (0 = not known yet) */
 	int held;
 	uint64_t read_bytes, due_bytes;
-	uint64_t
-		end_stamp; /* the draining thread's: the process was held before this stamp; 0 = not held */
-	int end_known; /* atomic: everything before `end_stamp` is merged */
+	uint64_t end_stamp; /* stamp after which it is held; 0 = not held */
+	int end_known;      /* atomic: everything before `end_stamp` is merged */
 	/* figures of the draining thread's last round; atomic */
 	uint64_t live_bytes, live_blocks, events;
 	/* Under the scanner's lock: */
@@ -132,16 +130,15 @@ struct scanner {
 	MS_ARRAY(struct session *) sessions;
 	MS_ARRAY(struct scan_order) queue;
 	bool stop, started;
-	bool scanned, missed; /* a process in `answer` was scanned; one was not */
-	bool answered;        /* `answer` is complete and not yet returned */
-	uint64_t start_ns,
-		until_ns;         /* start and time limit of the current scan; 0 = none; atomic */
-	size_t awaited;           /* scans that `answer` still lacks */
-	char answer[3072];        /* written by the scanning thread while `awaited` is not 0 */
-	char label[280];          /* label of the moment of --tell resident */
-	struct scan_trace *trace; /* tracing of the command; NULL = none */
-	pid_t traced;             /* PID of the command traced by scanner_trace; 0 = none */
-	bool tree;                /* `trace` includes the command's descendants */
+	bool scanned, missed;        /* a process in `answer` was scanned; one was not */
+	bool answered;               /* `answer` is complete and not yet returned */
+	uint64_t start_ns, until_ns; /* of the current scan; 0 = none; atomic */
+	size_t awaited;              /* scans that `answer` still lacks */
+	char answer[3072];           /* written by the scanning thread while `awaited` is not 0 */
+	char label[280];             /* label of the moment of --tell resident */
+	struct scan_trace *trace;    /* tracing of the command; NULL = none */
+	pid_t traced;                /* PID of the command traced by scanner_trace; 0 = none */
+	bool tree;                   /* `trace` includes the command's descendants */
 };
 
 /* Holds the state of one scan, which runs in a thread of its own. */
@@ -161,9 +158,8 @@ struct work {
 	size_t thread_count;
 	struct kernel_words kernel;
 	struct resident resident;
-	uint64_t state; /* MS_SCAN_* */
-	struct mg_roots *
-		roots; /* roots that the program registered, as the guest keeps them; NULL = none */
+	uint64_t state;               /* MS_SCAN_* */
+	struct mg_roots *roots;       /* registered by the program; NULL = none */
 	uint64_t ignored, root_count; /* ignored blocks; registered roots that are still mapped */
 	bool graphed, answered;
 	bool unjudged;    /* verdicts are not wanted */
