@@ -96,8 +96,7 @@ void scan_finish(struct session *s)
 /* Indexes block numbers by their high bits; few numbers share the same ones. */
 struct stack_index {
 	const struct number_stack *v; /* sorted by number */
-	uint32_t *
-		from; /* for each value of the high bits, less the first number's: where its numbers begin in `v` */
+	uint32_t *from;               /* index in `v` of each part's first number */
 	uint64_t first, last;
 	unsigned shift;
 };

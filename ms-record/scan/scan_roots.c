@@ -35,8 +35,8 @@
 #define DENSE_GAP 131072u
 #define READ_GAP 65536u
 #define TCB_ROOM 8192u
-#define TCB_BYTES 2304u /* of glibc's struct pthread, and musl's is shorter */
-#define TLS_ROOM 4096u  /* below it, where a thread's variables lie */
+#define TCB_BYTES 2304u /* size of glibc's struct pthread; musl's is smaller */
+#define TLS_ROOM 4096u  /* static TLS of a thread, below its TCB */
 #define NONE_MOST ((uint64_t)64 << 20)
 #define LARGE 65536u
 
@@ -57,7 +57,7 @@ static void add(struct spans *s, uint64_t start, uint64_t end)
 
 /* ---- glibc ---- */
 
-/* The head of a heap of an arena other than the main one. */
+/* Mirrors the header of a glibc heap that belongs to an arena other than the main one. */
 struct heap_info {
 	uint64_t arena, before, bytes, writable;
 };
@@ -72,7 +72,7 @@ static bool is_heap(uint64_t at, const struct heap_info *h)
 	return sizes && (first || further);
 }
 
-/* Cuts the arenas that lie in a map. */
+/* Excludes the glibc arenas in a mapping from the roots. */
 static void cut_arenas(const struct roots *r, const struct memory_map *m, struct spans *cut)
 {
 	struct heap_info h;
@@ -82,14 +82,14 @@ static void cut_arenas(const struct roots *r, const struct memory_map *m, struct
 			add(cut, at, at + h.writable);
 }
 
-/* Offsets in glibc's struct malloc_state, of all versions since 2.26. */
+/* Lists offsets in glibc's struct malloc_state, equal in all versions since 2.26. */
 enum { STATE_FAST = 16, STATE_BINS = 112, STATE_NEXT = 2160, STATE_SYSTEM = 2184 };
 #define STATE_BYTES 2200u
 #define BINS 127u
 #define BINS_EMPTY_LEAST 40u
 
-/* Is there an arena at w? Most of its bins are empty, which means that they point to themselves. So
- * they do too when looked at from a little further on, but then the rest does not fit. */
+/* Tells whether an arena is at `w`. Most of its bins are empty, which means that they point to
+ * themselves. That also seems so a little further on, but the other fields do not fit there. */
 static bool is_arena(const uint64_t *w, uint64_t at)
 {
 	unsigned empty = 0;
@@ -119,7 +119,7 @@ static void cut_main_arena(const struct roots *r, const struct memory_map *m, st
 
 /* ---- stacks ---- */
 
-/* The thread with the lowest stack pointer in [start, end); NULL = none. */
+/* Returns the thread with the lowest stack pointer in [start, end); NULL = none. */
 static const struct scan_thread *lowest(const struct roots *r, uint64_t start, uint64_t end)
 {
 	const struct scan_thread *least = NULL;
@@ -131,8 +131,8 @@ static const struct scan_thread *lowest(const struct roots *r, uint64_t start, u
 	return least;
 }
 
-/* From where up a thread's stack counts. The C library's functions that wait, or call others, use
- * nothing below sp. */
+/* Returns the lowest address of a thread's stack that is in use. The C library's functions that
+ * wait, or call others, use nothing below sp. */
 static uint64_t bottom(const struct roots *r, const struct scan_thread *t)
 {
 	const struct memory_map *code = t->ip ? memory_at(r->memory, t->ip) : NULL;
@@ -147,8 +147,8 @@ static bool is_thread(const struct roots *r, uint64_t tp)
 	return false;
 }
 
-/* The thread control block that glibc keeps at a stack's upper end; 0 = none is there. Its first
- * word and its third one point to itself. */
+/* Returns the address of the thread control block that glibc keeps at a stack's upper end; 0 = none
+ * found. Its first word and its third one point to itself. */
 static uint64_t control_block(const struct roots *r, uint64_t start, uint64_t end)
 {
 	uint64_t w[TCB_ROOM / 8];
@@ -161,9 +161,9 @@ static uint64_t control_block(const struct roots *r, uint64_t start, uint64_t en
 	return 0;
 }
 
-/* The stack whose thread has its control block at `tcb`, where its size stands behind its start: so
- * what was mapped right beside it is not taken for a part of it. Empty: that is not found, or the
- * stack does not hold `inside`, or goes on behind `end`. */
+/* Returns the stack of the thread with its control block at `tcb`, which holds the stack's start
+ * and size next to each other: mappings right beside the stack are left out. Empty if they are not
+ * found, or the stack does not hold `inside`, or ends behind `end`. */
 static struct span stack_of(const struct roots *r, uint64_t tcb, uint64_t inside, uint64_t end)
 {
 	uint64_t w[TCB_BYTES / 8];
@@ -177,8 +177,9 @@ static struct span stack_of(const struct roots *r, uint64_t tcb, uint64_t inside
 	return (struct span){0};
 }
 
-/* Has the thread with that control block ended, and was it neither joined nor detached? Its number is 0
- * then, -1 once it was joined; a detached one has itself in the place of who joins it. */
+/* Tells whether the thread with that control block has ended and was neither joined nor detached.
+ * The id in the block is 0 then, or -1 after a join; in a detached thread's block the joiner field
+ * points to the block itself. */
 static bool is_unjoined(const struct roots *r, uint64_t tcb, uint64_t end)
 {
 	uint64_t w[TCB_BYTES / 8];
@@ -191,16 +192,17 @@ static bool is_unjoined(const struct roots *r, uint64_t tcb, uint64_t end)
 	return !(uint32_t)w[MG_TID_GLIBC / 8];
 }
 
-/* The stack of a thread that ended. glibc keeps it for a new one, and with it the thread's table of
- * dynamic TLS, to which the control block's second word points. */
+/* Excludes the stack of an ended thread from the roots, except the word that points to the thread's
+ * table of dynamic TLS, the control block's second: glibc keeps both for a new thread. */
 static void cut_ended(uint64_t start, uint64_t end, uint64_t tcb, struct spans *cut)
 {
 	add(cut, start, tcb + 8);
 	add(cut, tcb + 16, end);
 }
 
-/* A map that may begin with a stack of glibc's making: its guard lies below. An arena that was
- * mapped right above, glibc's or another allocator's, can be in the same map. */
+/* Excludes the unused part of a stack from the roots, if the mapping holds one; a stack that glibc
+ * made has its guard below. The same mapping can also hold an arena that glibc or another allocator
+ * mapped right above the stack. */
 static void cut_stack(const struct roots *r, const struct memory_map *m, const struct spans *arenas,
 		      struct spans *cut)
 {
@@ -223,7 +225,7 @@ static void cut_stack(const struct roots *r, const struct memory_map *m, const s
 		return;
 	uint64_t tcb = t ? t->tp : control_block(r, m->start, end);
 	struct span s = stack_of(r, tcb, t ? t->sp : tcb, m->end);
-	s.start = s.start < m->start ? m->start : s.start; /* its guard is in it */
+	s.start = s.start < m->start ? m->start : s.start; /* the size includes the guard */
 	if (t && s.end)
 		add(cut, s.start, bottom(r, t));
 	else if (!t && s.end && !is_thread(r, tcb) && is_unjoined(r, tcb, s.end))
@@ -243,7 +245,7 @@ static bool is_root(const struct roots *r, const struct memory_map *m)
 	return true;
 }
 
-/* Cuts of all maps, sorted. */
+/* Returns the ranges that are no roots, of all mappings, sorted. */
 static struct spans all_cuts(const struct roots *r)
 {
 	struct spans cut = {0};
@@ -269,7 +271,7 @@ static struct spans all_cuts(const struct roots *r)
 			*MS_PUSH(&cut) = arenas.v[k];
 		free(arenas.v);
 	}
-	/* They are read as blocks; small ones are not worth a cut. */
+	/* Blocks are searched on their own; small ones are not worth a cut. */
 	for (uint32_t i = 0; i < r->graph->heap; i++)
 		if (r->graph->v[i].size >= LARGE)
 			add(&cut, r->graph->v[i].address,
@@ -279,7 +281,7 @@ static struct spans all_cuts(const struct roots *r)
 	return cut;
 }
 
-/* Is what lies between two blocks the allocator's? */
+/* Tells whether the memory between block `next` and the one before it belongs to the allocator. */
 static bool between(const struct roots *r, uint32_t next)
 {
 	const struct graph *g = r->graph;
@@ -290,7 +292,7 @@ static bool between(const struct roots *r, uint32_t next)
 
 /* ---- words at any alignment ---- */
 
-/* Looks at memory of the process: `size` bytes at `address`, a multiple of the alignment. */
+/* Searches `size` bytes of the process's memory at `address`, a multiple of the alignment. */
 typedef void look_fn(void *arg, uint64_t address, const uint8_t *bytes, size_t size);
 
 struct looking {
@@ -299,8 +301,8 @@ struct looking {
 	void *arg;
 };
 
-/* Gives a piece of memory on. Words that begin in the piece before, if it ends here, and end in this
- * one are given first. */
+/* Passes a piece of memory to l->f. If the previous piece ends where this one begins, the unaligned
+ * words that lie in both are passed first. */
 static void look_at_piece(void *arg, uint64_t address, const uint64_t *words, size_t n)
 {
 	const struct looking *l = arg;
@@ -316,7 +318,7 @@ static void look_at_piece(void *arg, uint64_t address, const uint64_t *words, si
 	r->last_word = words[n - 1];
 }
 
-/* Has `f` look at [start, end), multiples of 8. */
+/* Passes the memory in [start, end), multiples of 8, to `f`. */
 static void look_at_memory(struct roots *r, uint64_t start, uint64_t end, enum memory_pages which,
 			   look_fn *f, void *arg)
 {
@@ -334,20 +336,20 @@ static uint64_t align_down(const struct graph *g, uint64_t address)
 	return address & ~(uint64_t)(g->align - 1);
 }
 
-/* Returns where the memory before a block that begins at `start` ends: whole words that lie partly in
- * the block belong to both, but of words that overlap each other only those that do not. */
+/* Returns where the memory before a block at `start` ends. With alignment 8 a word that lies partly
+ * in the block counts for both; with a smaller one only for one of them. */
 static uint64_t end_before(const struct graph *g, uint64_t start)
 {
 	return g->align == 8 ? align_up(g, start) : start;
 }
 
-/* Returns where the memory behind a block that ends at `end` begins, likewise. */
+/* Returns where the memory behind a block that ends at `end` begins, by the rule of end_before. */
 static uint64_t start_behind(const struct graph *g, uint64_t end)
 {
 	return g->align == 8 ? align_down(g, end) : align_up(g, end);
 }
 
-/* Calls `f` for the parts of [address, + size) that lie in no block of that kind. */
+/* Calls `f` for each part of [address, + size) that lies in no block of that kind. */
 static void around(struct graph *g, bool user, uint64_t address, const uint8_t *bytes, size_t size,
 		   void (*f)(void *arg, uint32_t next, uint64_t address, const uint8_t *bytes,
 			     size_t size),
@@ -388,14 +390,15 @@ static void outside_heap(void *arg, uint32_t next, uint64_t address, const uint8
 		around(r->graph, true, address, bytes, size, outside_user, arg);
 }
 
-/* Looks at root memory: what is in blocks is no root. */
+/* Searches root memory, without the blocks in it. */
 static void look_at_roots(void *arg, uint64_t address, const uint8_t *bytes, size_t size)
 {
 	const struct roots *r = arg;
 	around(r->graph, false, address, bytes, size, outside_heap, arg);
 }
 
-/* *first: the first cut that may concern this map or a later one. */
+/* Searches a mapping without the cuts. *first: the first cut that may touch this mapping or a later
+ * one. */
 static void look_at_map(struct roots *r, const struct memory_map *m, const struct spans *cut,
 			size_t *first)
 {
@@ -434,8 +437,9 @@ static void look_at_part(void *arg, uint64_t address, const uint8_t *bytes, size
 		graph_roots(a->g, bytes + (low - address), (size_t)(high - low));
 }
 
-/* Looks at all of [start, end), whatever else is there. Of a file also what the process has not
- * touched yet, but for shared memory, of which the file tells what was written. */
+/* Searches all of [start, end), blocks and cuts included. In a file's mapping also reads pages that
+ * the process has not touched yet; in shared memory only those that were written, as its file
+ * shows. */
 static void look_at_range(struct roots *r, uint64_t start, uint64_t end)
 {
 	struct range a = {r->graph, align_up(r->graph, start), align_down(r->graph, end)};
@@ -481,7 +485,7 @@ static void look_inside(void *arg, uint32_t next, uint64_t address, const uint8_
 	graph_words(in->g, in->block, bytes, size);
 }
 
-/* Looks at memory of one block, that of blocks of ms_alloc inside it left out. */
+/* Searches memory of a block, without the blocks of ms_alloc inside it. */
 static void look_at_block(struct graph *g, uint32_t block, uint64_t address, const uint8_t *bytes,
 			  size_t size)
 {
@@ -512,15 +516,16 @@ static void pass_blocks(void *arg, uint64_t address, const uint8_t *bytes, size_
 			look_at_block(p->g, p->block, low, bytes + (low - address),
 				      (size_t)(high - low));
 		if (to > end)
-			return; /* it goes on in the next piece */
+			return; /* the block continues in the next piece */
 	}
 }
 
-/* Blocks [first, end), by address: those that lie close together are read at once. */
+/* Searches the blocks [first, end), sorted by address; blocks that lie close together are read at
+ * once. */
 static void look_at_blocks(struct roots *r, uint32_t first, uint32_t end)
 {
 	struct graph *g = r->graph;
-	unsigned reach = 8 - g->align; /* a word may begin so close to the end */
+	unsigned reach = 8 - g->align; /* bytes of the last word that may lie behind the block */
 	while (first < end && !g->overflow) {
 		uint64_t start = g->v[first].address & ~UINT64_C(7);
 		uint64_t stop = g->v[first].address + g->v[first].size;
@@ -534,7 +539,7 @@ static void look_at_blocks(struct roots *r, uint32_t first, uint32_t end)
 	}
 }
 
-/* Looks at blocks of ms_alloc; one that lies in another is looked at with that. */
+/* Searches the blocks of ms_alloc; a block inside another one is searched with that one. */
 static void look_at_user_blocks(struct roots *r)
 {
 	const struct graph *g = r->graph;
@@ -547,9 +552,9 @@ static void look_at_user_blocks(struct roots *r)
 	}
 }
 
-/* Looks at a mapping that need not be readable. What the program has made inaccessible for now may
- * hold pointers, and a debugger may read it; large reservations are passed over where the kernel
- * would have to be asked for each of their pages. Shared memory may be a driver's. */
+/* Searches a mapping that may be unreadable: memory that the program has made inaccessible for now
+ * may hold pointers, and a debugger may read it. Skips large reservations if each of their pages
+ * would need a look-up. Shared memory may be a driver's. */
 static void look_at_some(struct roots *r, const struct memory_map *m, const struct spans *cut,
 			 size_t *first)
 {

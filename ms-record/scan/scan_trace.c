@@ -36,7 +36,8 @@
 #define OPTIONS                                                                                    \
 	(PTRACE_O_TRACEEXIT | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD)
 #define TREE (OPTIONS | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK)
-/* Before it execs it is a process as others are; what it starts by vfork has these, too. */
+/* Lists the options before the exec, after which the process is like any other; a process that it
+ * starts by vfork inherits them. */
 #define BEFORE_EXEC (PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD)
 
 struct tids {
@@ -44,31 +45,30 @@ struct tids {
 	size_t n, cap;
 };
 
-/* One process. */
+/* Describes one traced process. */
 struct traced {
 	struct traced *next;
 	pid_t pid;
-	struct tids tids;                  /* that live */
-	struct tids early;                 /* of which their maker has not told yet */
-	MS_ARRAY(struct scan_thread) regs; /* of threads that came to their end with the process */
-	unsigned missed;                   /* that left none */
+	struct tids tids;                  /* threads that live */
+	struct tids early;                 /* threads seen before their creator reported them */
+	MS_ARRAY(struct scan_thread) regs; /* registers of threads that ended with the process */
+	unsigned missed;                   /* number of threads that left no registers */
 };
 
 struct scan_trace {
 	struct scanner *scanner;
-	struct scan_tree *tree; /* NULL = one process only, whatever it becomes */
+	struct scan_tree *tree; /* NULL = one process only, also after an exec */
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t change;
-	pid_t tid;     /* is seized */
-	pid_t pid;     /* a child of ours, with whose end all is over; 0 = it is traced from its
-			       exec on, until nothing of it is left */
-	pid_t starter; /* is seized for the process that it starts, and not let go yet; 0 = none */
-	int seized;    /* under lock: 0 = not known, 1 = it is, -1 = it cannot be */
-	bool over;     /* under lock: the scan at the end is done with its memory */
-	int quit;      /* atomic: all are detached, at once */
-	int done;      /* atomic: the thread is about to end */
-	struct traced *all; /* the thread's alone */
+	pid_t tid; /* thread to seize */
+	pid_t pid; /* our child, whose end ends the tracing; 0 = traced from its exec on until no process is left */
+	pid_t starter;      /* seized only for the process that it starts; 0 = none, or released */
+	int seized;         /* under lock: 0 = not known yet, 1 = seized, -1 = cannot be */
+	bool over;          /* under lock: the scan at the end has read the memory */
+	int quit;           /* atomic: detach all processes now */
+	int done;           /* atomic: the thread is about to end */
+	struct traced *all; /* used only by the tracing thread */
 };
 
 /* ---- which threads ---- */
@@ -121,13 +121,13 @@ static void forget(struct scan_trace *t, struct traced *p)
 	MS_FREE(p->tids.v, p->early.v, p->regs.v, p);
 }
 
-/* Is it one process only? */
+/* Tells whether only one process is traced. */
 static bool is_alone(const struct scan_trace *t)
 {
 	return !t->tree || t->tree->alone;
 }
 
-/* The process of a thread that stands; NULL = none of ours. */
+/* Returns the process of a stopped thread; NULL = not one of ours. */
 static struct traced *process_of(struct scan_trace *t, pid_t tid)
 {
 	char name[32], text[4096];
@@ -138,7 +138,7 @@ static struct traced *process_of(struct scan_trace *t, pid_t tid)
 	return p || !pid || is_alone(t) ? p : add(t, pid);
 }
 
-/* The thread is seen for the first time; perhaps before its maker told of it. False: it is none of
+/* Adds a thread at its first stop, perhaps before its creator reported it. False: not one of
  * ours. */
 static bool on_new_thread(struct scan_trace *t, pid_t tid)
 {
@@ -165,8 +165,8 @@ static void add_created(struct scan_trace *t, pid_t created)
 		*MS_PUSH(&p->tids) = created;
 }
 
-/* Its maker tells of it; it may have ended since. False: it was seized for that alone, and is let
- * go. */
+/* Adds the thread that `maker` reports to have created, which may have ended since. False: `maker`
+ * was seized only for that report, and is released. */
 static bool on_clone(struct scan_trace *t, pid_t maker)
 {
 	unsigned long created;
@@ -203,7 +203,7 @@ static void keep_registers(struct traced *p, const struct hijack_thread *h)
 	free(r);
 }
 
-/* The last thread waits here. */
+/* Has the process scanned while its last thread, `tid`, waits here. */
 static void scan_now(struct scan_trace *t, const struct traced *p, pid_t tid)
 {
 	struct scanner *sc = t->scanner;
@@ -226,7 +226,7 @@ void scan_trace_over(struct scan_trace *t)
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* A thread is about to end; it goes on without us. */
+/* Takes the registers of a thread that is about to end, and detaches it. */
 static void on_exit_stop(struct scan_trace *t, pid_t tid)
 {
 	struct hijack_thread h;
@@ -244,7 +244,7 @@ static void on_exit_stop(struct scan_trace *t, pid_t tid)
 	ptrace(PTRACE_DETACH, tid, NULL, NULL);
 }
 
-/* Notes the death of a thread that was killed in such a way that it did not stop once more. */
+/* Notes the death of a thread that was killed without an exit stop. */
 static void on_death(struct scan_trace *t, pid_t tid)
 {
 	struct traced *p = whose(t, tid);
@@ -260,7 +260,7 @@ static void on_death(struct scan_trace *t, pid_t tid)
 
 /* ---- other stops ---- */
 
-/* Lets a thread go on, unless it was killed meanwhile and stands at its end already. */
+/* Resumes a thread, unless it was killed meanwhile and is already in its exit stop. */
 static void go_on(struct scan_trace *t, int how, pid_t tid, int sig)
 {
 	siginfo_t i;
@@ -270,7 +270,7 @@ static void go_on(struct scan_trace *t, int how, pid_t tid, int sig)
 		ptrace(how, tid, NULL, (void *)(intptr_t)sig);
 }
 
-/* Removes the old number of a thread that made an exec: it has its process's number now. */
+/* Removes the old id of a thread that called exec: its id is now that of the process. */
 static void forget_maker(struct scan_trace *t, pid_t tid)
 {
 	unsigned long before;
@@ -279,8 +279,8 @@ static void forget_maker(struct scan_trace *t, pid_t tid)
 	on_death(t, (pid_t)before);
 }
 
-/* Forgets the other threads of a process that made an exec: only the one that made it is left,
- * under the process's number. False: the process is not traced any more. */
+/* Forgets the other threads of a process that called exec: only the caller is left, with the
+ * process's id. False: the process is no longer traced. */
 static bool on_exec(struct scan_trace *t, pid_t tid)
 {
 	forget_maker(t, tid);
@@ -306,13 +306,13 @@ static bool on_exec(struct scan_trace *t, pid_t tid)
 	return false;
 }
 
-/* Was a system call broken off, as far as registers tell? */
+/* Tells whether a system call was interrupted, as far as registers show. */
 static bool broken_off(const struct cpu_regs *r)
 {
 	return r->call >= 0 && (r->result == -EINTR || r->result == -HIJACK_RESTART_BLOCK);
 }
 
-/* A system call that this signal would not have broken off, were nobody looking, is made again. */
+/* Restarts a system call that this signal would not have interrupted without tracing. */
 static void repair(pid_t tid, int sig)
 {
 	struct cpu_regs r;
@@ -364,14 +364,14 @@ static void on_stop(struct scan_trace *t, pid_t tid, int status)
 
 /* ---- the thread ---- */
 
-/* Is there somebody else who waits for the status of that one? */
+/* Tells whether another thread waits for the exit status of that process. */
 static bool is_awaited(const struct scan_trace *t, pid_t pid)
 {
 	return pid == t->pid || (t->tree && pid == t->tree->child);
 }
 
-/* Waits for what happens to any thread. False: there is none any more, or the one process has
- * ended, and its status is there for whoever waits for it. */
+/* Waits for the next stop or end of any traced thread and handles it. False: no thread is left, or
+ * the single process has ended, whose status is left for the thread that waits for it. */
 static bool turn(struct scan_trace *t)
 {
 	siginfo_t i = {0};
@@ -400,7 +400,7 @@ static int quit_signal(void)
 	return SIGRTMAX - 2;
 }
 
-/* Something that breaks off a wait, in this thread alone. */
+/* Makes a signal interrupt a wait, in this thread alone. */
 static void take_quit(void)
 {
 	struct sigaction a = {.sa_handler = nothing};
@@ -432,7 +432,7 @@ static void *run(void *arg)
 	t->seized = good ? 1 : -1;
 	pthread_cond_signal(&t->change);
 	pthread_mutex_unlock(&t->lock);
-	if (good && !t->pid) /* nobody but us knows that it must not be left stopped */
+	if (good && !t->pid) /* only this process knows of the tracing */
 		guard_stay();
 	while (good && (t->pid || t->all) && !__atomic_load_n(&t->quit, __ATOMIC_ACQUIRE))
 		good = turn(t);
@@ -488,7 +488,7 @@ struct scan_trace *scan_trace_exec(struct scanner *sc, pid_t tid, bool starts,
 	return start_thread(t);
 }
 
-/* It may be just about to wait: until it has seen it. */
+/* Repeats the signal until the thread has seen it, which may be about to wait. */
 void scan_trace_quit(struct scan_trace *t)
 {
 	__atomic_store_n(&t->quit, 1, __ATOMIC_RELEASE);

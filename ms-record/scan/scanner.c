@@ -13,7 +13,7 @@
 #include "scan_work.h"
 #include "ms-record/session/session.h"
 
-#define HURRY_NS UINT64_C(300000000) /* what a scan may take all the same */
+#define HURRY_NS UINT64_C(300000000) /* time that a scan still gets */
 
 static bool has_filter(int proc, const char *status)
 {
@@ -22,7 +22,7 @@ static bool has_filter(int proc, const char *status)
 	       ms_proc_status_number(text, "\nSeccomp:", 1) != 0;
 }
 
-/* May the thread that is held be under a seccomp filter? */
+/* Tells whether the held thread may be under a seccomp filter. */
 static bool is_filtered(const struct session *s)
 {
 	char status[40];
@@ -32,33 +32,34 @@ static bool is_filtered(const struct session *s)
 }
 
 #define VFORK_LOOKS 4
-/* Is the one that is held a child of vfork, whose parent waits for it in the kernel? They have one
- * number, and the parent's thread cannot be the one that waits for us. */
+/* Tells whether the held process is a child of vfork, whose parent waits for it in the kernel. Both
+ * share a PID, and the parent's thread cannot be the one that waits for the scan. */
 static bool is_vfork(struct session *s)
 {
 	uint32_t tid = s->same_pidns ? s->mem->end_tid : (uint32_t)s->process.pid;
 	for (int i = 0; i < VFORK_LOOKS; i++) {
 		if (hijack_state(s->process.folder, (pid_t)tid) != 'D')
 			return false;
-		usleep(500); /* one that waits for a page, as it may there, does not for long */
+		usleep(500); /* a wait for a page, which is possible there, is short */
 	}
 	return true;
 }
-/* Will no trace be kept of it? */
+/* Tells whether no trace of the session will be kept, as far as is known. */
 static bool is_dropped(const struct session *s)
 {
 	return s->may_drop && !__atomic_load_n(&s->kept_for_sure, __ATOMIC_ACQUIRE) &&
 	       !__atomic_load_n(&s->grown, __ATOMIC_ACQUIRE);
 }
 
-/* Nor is that known before all that it did is merged: of a child, not before its parent's is. */
+/* Tells whether is_dropped may still change, until everything that the process did is merged: for a
+ * child not before its parent's events are. */
 static bool is_undecided(const struct session *s)
 {
 	return is_dropped(s) && !__atomic_load_n(&s->scan->end_known, __ATOMIC_ACQUIRE);
 }
 
-/* A thread of the target is held: it is told that it was seen, so that it waits. False: it is let
- * go again. */
+/* Tells a held thread of the target that it was seen, so that it keeps waiting. False: it is
+ * released. */
 static bool notice(struct session *s)
 {
 	if (is_vfork(s)) {
@@ -71,8 +72,8 @@ static bool notice(struct session *s)
 					   __ATOMIC_RELAXED);
 }
 
-/* Begins to work on it: either we see that it is over, or the draining thread that we are at work.
- * False: it is over. */
+/* Marks a session as busy: either we see that it is over, or the draining thread sees that it is
+ * busy. False: it is over. */
 static bool keep(struct session *s)
 {
 	__atomic_store_n(&s->scan->busy, 1, __ATOMIC_SEQ_CST);
@@ -82,7 +83,7 @@ static bool keep(struct session *s)
 	return false;
 }
 
-/* Has it scanned; ends come first, because somebody waits (under lock). */
+/* Queues a scan; scans at an end come first, because a process waits for them. Under lock. */
 static void queue(struct scanner *sc, struct session *s, enum scan_asker asker)
 {
 	struct scan_order *last = MS_PUSH(&sc->queue);
@@ -92,7 +93,7 @@ static void queue(struct scanner *sc, struct session *s, enum scan_asker asker)
 	pthread_cond_signal(&sc->work);
 }
 
-/* The mark came, and it is not being scanned (under lock). */
+/* Queues the scan that a mark asked for, unless the session is busy. Under lock. */
 static void queue_due(struct scanner *sc, struct session *s)
 {
 	struct scan *q = s->scan;
@@ -127,14 +128,14 @@ bool scanner_hold(struct scanner *sc, struct scan_trace *t, pid_t pid, pid_t tid
 			continue;
 		uint64_t now = process_signature(s->process.folder);
 		if (now && s->process.signature && now != s->process.signature)
-			continue; /* it became another program, which made no handshake */
-		/* A scan on request that is under way gives up. */
+			continue; /* another program by now, which made no handshake */
+		/* A scan on request that is running gives up. */
 		__atomic_store_n(&s->mem->end_state, MG_END_HELD, __ATOMIC_RELEASE);
 		if (__atomic_load_n(&s->scan->busy, __ATOMIC_ACQUIRE)) {
 			pthread_mutex_unlock(&sc->lock);
 			usleep(1000);
 			pthread_mutex_lock(&sc->lock);
-			i = SIZE_MAX; /* it may be over and gone by now */
+			i = SIZE_MAX; /* start again: the session may be gone */
 			continue;
 		}
 		__atomic_store_n(&s->scan->busy, 1, __ATOMIC_SEQ_CST);
@@ -149,9 +150,9 @@ bool scanner_hold(struct scanner *sc, struct scan_trace *t, pid_t pid, pid_t tid
 	return held;
 }
 
-/* A session that may be held; `busy` keeps it when it is queued (under lock). One that is being
- * scanned already, because somebody asked, is told to wait, which that scan sees; its turn comes
- * when that is over. */
+/* Queues the scan of a session whose process is held at its end; sets `busy`. If it is busy with a
+ * scan on request, tells the guest to wait, which ends that scan; the process is noticed again
+ * after it. Under lock. */
 static void notice_one(struct scanner *sc, struct session *s)
 {
 	uint32_t state = __atomic_load_n(&s->mem->end_state, __ATOMIC_ACQUIRE);
@@ -174,7 +175,7 @@ static void notice_one(struct scanner *sc, struct session *s)
 		scan_tell_guest(s, MG_END_OVER);
 	__atomic_store_n(&s->scan->busy, 0, __ATOMIC_RELEASE);
 	if (waits && undecided)
-		wake_up(sc->drain); /* which calls again when it has looked */
+		wake_up(sc->drain); /* it calls scan_look again */
 }
 
 static uint64_t patience(const struct scanner *sc)
@@ -195,7 +196,7 @@ static void add_why(struct scanner *sc, const struct session *s, const char *why
 	sc->missed = true;
 }
 
-/* One that ends is scanned then, if at all. */
+/* Adds the line of a process that is about to end, which does not count as missed. */
 static void add_ending(struct scanner *sc, const struct session *s)
 {
 	bool missed = sc->missed;
@@ -203,21 +204,21 @@ static void add_ending(struct scanner *sc, const struct session *s)
 	sc->missed = missed;
 }
 
-/* Has the watching thread look (under lock). */
+/* Wakes the watching thread. Under lock. */
 static void wake_watcher(struct scanner *sc)
 {
 	if (sc->tid)
 		watch_wake(sc->tid);
 }
 
-/* All that --tell asked for is there (under lock). */
+/* Reports that the answer to --tell is complete. Under lock. */
 static void end_answer(struct scanner *sc)
 {
 	sc->answered = true;
 	wake_event(sc->event);
 }
 
-/* Does a thread of ours trace it, as a program that was met at its exec? */
+/* Tells whether a thread of this process traces it, as a program found at its exec. */
 static bool is_traced(const struct session *s)
 {
 	char status[40], text[4096];
@@ -282,13 +283,13 @@ bool scanner_answered_all(const struct scanner *sc)
 	return sc->scanned && !sc->missed;
 }
 
-/* Watches for processes that are held, also while others are scanned. */
+/* Watches for processes that are held, also during scans. */
 static void *watch(void *arg)
 {
 	struct scanner *sc = arg;
 	pthread_mutex_lock(&sc->lock);
 	sc->tid = (pid_t)syscall(SYS_gettid);
-	for (size_t i = 0; i < sc->sessions.n; i++) /* they came before we did */
+	for (size_t i = 0; i < sc->sessions.n; i++) /* sessions added before this thread ran */
 		watch_begin(sc->sessions.v[i]->scan, sc->sessions.v[i], sc->tid);
 	while (!sc->stop) {
 		for (size_t i = 0; i < sc->sessions.n; i++)
@@ -303,7 +304,8 @@ static void *watch(void *arg)
 	return NULL;
 }
 
-/* Is all merged that the process did before it was held? Nothing more will be of a damaged one. */
+/* Notes whether everything before the process was held is merged. A damaged session counts as
+ * merged: nothing more will be. */
 static void look_at_end(struct session *s, bool held)
 {
 	struct scan *q = s->scan;
@@ -334,7 +336,7 @@ void scan_look(struct session *s)
 	pthread_mutex_unlock(&sc->lock);
 }
 
-/* One scan after the other. */
+/* Runs the queued scans one after the other. */
 static void *run(void *arg)
 {
 	struct scanner *sc = arg;
@@ -355,7 +357,7 @@ static void *run(void *arg)
 		bool told = o.asker == SCAN_BY_TELL || o.asker == SCAN_BY_TELL_RESIDENT;
 		if (told && !--sc->awaited)
 			end_answer(sc);
-		wake_watcher(sc); /* it may have come to its end meanwhile */
+		wake_watcher(sc); /* the process may have reached its end meanwhile */
 		wake_up(sc->drain);
 	}
 	pthread_mutex_unlock(&sc->lock);
@@ -380,7 +382,7 @@ struct scanner *scanner_start(const struct scan_options *opt, struct wake *drain
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	sc->started = e == 0;
 	errno = e;
-	return sc->started ? sc : NULL; /* the first of both may be there, and waits for ever */
+	return sc->started ? sc : NULL; /* the scanning thread may exist; it waits forever */
 }
 
 void scanner_add(struct scanner *sc, struct session *s)
@@ -389,7 +391,7 @@ void scanner_add(struct scanner *sc, struct session *s)
 		return;
 	pthread_mutex_lock(&sc->lock);
 	*MS_PUSH(&sc->sessions) = s;
-	if (s->process.pid == sc->traced || sc->tree) /* nothing in it need hold its end */
+	if (s->process.pid == sc->traced || sc->tree) /* traced: the guest need not hold its end */
 		scan_tell_guest(s, MG_END_OVER);
 	__atomic_store_n(&s->scan->scanner, sc, __ATOMIC_RELEASE);
 	if (sc->tid)
