@@ -4,7 +4,7 @@
  *   Out: events into batches of the session; live blocks (live.h), heaps, what children inherit.
  *   Used by: drain and scan; attach and control for blocks from before (preexisting.h).
  *
- * What the room keeps of a session.
+ * Holds the heap state of a session.
  */
 #pragma once
 
@@ -16,10 +16,11 @@
 
 struct heap {
 	struct live_table live;
-	struct heaps *heaps;                   /* NULL until there is one */
-	struct ms_ranges mapped;               /* by stack */
-	struct preexisting *preexisting;       /* attached in mid-run; else NULL */
-	struct inherited_heap *inherited_heap; /* for children; NULL once it is over */
-	bool logging;                          /* changes are kept for it */
+	struct heaps *heaps;             /* NULL until a custom heap is seen */
+	struct ms_ranges mapped;         /* mapped ranges with their stacks */
+	struct preexisting *preexisting; /* NULL unless attached to a running process */
+	struct inherited_heap
+		*inherited_heap; /* blocks for forked children; NULL once the session is over */
+	bool logging;            /* changes are logged in inherited_heap */
 	struct ignored ignored;
 };

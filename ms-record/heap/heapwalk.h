@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The blocks on the heap of another process that runs, by what glibc's malloc keeps of them.
+ * Finds the blocks on the heap of another process, which keeps running, from the data of glibc's
+ * malloc.
  */
 #pragma once
 
@@ -11,7 +12,7 @@
 #include "ms-record/ptrace/attach_elf.h"
 
 struct heapwalk_block {
-	uint64_t address, bytes; /* usable ones */
+	uint64_t address, bytes; /* bytes: usable size */
 };
 
 struct heapwalk_blocks {
@@ -21,24 +22,24 @@ struct heapwalk_blocks {
 
 struct heapwalk {
 	enum ms_before_state state;
-	char why[120]; /* what is missing, or why there is nothing; "" = all is there */
-	struct heapwalk_blocks used;   /* what the program has, sorted by address in each arena */
-	struct heapwalk_blocks cached; /* given back, and kept by the allocator for next time */
-	uint64_t arenas, mapped;       /* how many arenas, and blocks with a mapping of their own */
+	char why[120];               /* what is missing, or why nothing was found; "" = complete */
+	struct heapwalk_blocks used; /* blocks in use, sorted by address within each arena */
+	struct heapwalk_blocks cached; /* freed blocks that the allocator keeps for reuse */
+	uint64_t arenas, mapped;       /* number of arenas, and of blocks with their own mapping */
 };
 
-/* Holds what the walk needs to know of the process. */
+/* Describes the process to walk. */
 struct heapwalk_from {
 	struct attach_memory memory;
 	int proc;            /* folder /proc/PID */
-	const uint64_t *tps; /* thread pointers; those that are wrong do no harm */
+	const uint64_t *tps; /* thread pointers; wrong ones do no harm */
 	size_t tp_count;
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC */
 	const int *stop;      /* atomic: not 0 = give up */
 };
 
-/* Walks the heap while the process runs: nothing is stopped, written or locked, and what changes
- * meanwhile may be found as it was or as it is. A damaged heap gives MS_BEFORE_PART or _UNKNOWN, in
- * bounded time. The result belongs to the caller (heapwalk_free). */
+/* Walks the heap while the process runs: stops, writes and locks nothing. A block that changes
+ * meanwhile may be found in its old or new state. A damaged heap gives MS_BEFORE_PART or _UNKNOWN,
+ * in bounded time. The caller frees the result (heapwalk_free). */
 void heapwalk(struct heapwalk *w, const struct heapwalk_from *from);
 void heapwalk_free(struct heapwalk *w);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the files of heapwalk.h share: glibc's structures, as they lie in memory.
+ * Declares what the files of heapwalk.h share: glibc's structures, as they lie in memory.
  */
 #pragma once
 
@@ -7,7 +7,7 @@
 #include "ms-record/ptrace/attach_maps.h"
 #include "heapwalk.h"
 
-/* struct malloc_state since 2.27, in words of 8 bytes. */
+/* Lists fields of glibc's struct malloc_state since 2.27, in words of 8 bytes. */
 enum {
 	ARENA_FLAGS = 0, /* upper half: ints mutex, flags */
 	ARENA_FAST = 2,
@@ -22,7 +22,7 @@ enum {
 };
 #define ARENA_NONCONTIGUOUS 2u
 #define PAGE UINT64_C(4096)
-#define HEAP_MOST (UINT64_C(64) << 20) /* of an arena's heap, which is aligned to that */
+#define HEAP_MOST (UINT64_C(64) << 20) /* size limit and alignment of an arena's heap */
 #define HEAP_INFO_MOST 64u
 #define ARENAS_MOST 4096u
 #define HEAPS_MOST 65536u
@@ -34,42 +34,43 @@ struct arena {
 	bool main;
 };
 
-/* Chunks lie one behind the other from start to end, where the top chunk is, or a fence. */
+/* Describes consecutive chunks from start to end, where the top chunk or a fence is. */
 struct region {
 	uint64_t start, end;
-	uint64_t reach; /* it may grow to here */
+	uint64_t reach; /* address up to which it may grow */
 	uint64_t arena;
 	bool fenced; /* it ends with a fence before `end` */
 };
 
-/* A chunk that looks used, and the second word of its block, which tells whether it is cached. */
+/* Describes a chunk that looks used, with its block's second word, which shows whether it is
+ * cached. */
 struct found {
 	uint64_t at, bytes, word;
 };
 
-/* Lists addresses of chunks, or words in them: in any order while they are found, then sorted. */
+/* Lists addresses of chunks, or words in them: unsorted during the search, sorted afterwards. */
 struct words {
 	uint64_t *v;
 	size_t n, cap;
 };
 
-/* Which pages have been written. The others are not looked at: a read makes the kernel map a page
- * of zeros there, in tables that the process is charged with for as long as it lives. */
+/* Holds which pages have been written. The others are not read: a read makes the kernel map a zero
+ * page, and the page tables for it stay charged to the process as long as it lives. */
 struct pages {
-	int fd; /* -1 = cannot be known */
+	int fd; /* pagemap; -1 = cannot be read */
 	uint64_t first;
 	size_t n;
-	unsigned looks; /* how often it was read, and what else its user counts */
+	unsigned looks; /* how often `fd` was read; walk_mapped also counts its look-ups here */
 	uint64_t v[2048];
 };
 
-/* Small reads that lie near one another: a page is read once, until something begins anew. */
+/* Caches pages for small reads that lie close together: a page is read once per round. */
 #define NEAR_PAGES 256u
 struct near_pages {
 	struct {
-		uint64_t at, round; /* of the page in v */
+		uint64_t at, round; /* address and round of the page in `v` */
 	} of[NEAR_PAGES];
-	uint64_t round; /* what is of an earlier one is read again */
+	uint64_t round; /* pages of an earlier round are read again */
 	uint8_t v[NEAR_PAGES][PAGE];
 };
 
@@ -82,12 +83,12 @@ struct walk {
 	MS_ARRAY(struct arena) arenas;
 	MS_ARRAY(struct region) regions;
 	MS_ARRAY(struct found) found;
-	struct words fast, own; /* chunks in fast lists; the threads' caches themselves */
-	unsigned tries;         /* how often the chunks led astray */
-	struct words keys;      /* what stands in a chunk that a thread's cache has */
-	/* struct malloc_par */
+	struct words fast, own; /* chunks in fast lists; chunks that hold a thread's cache */
+	unsigned tries;         /* how often the walk lost track of the chunks */
+	struct words keys;      /* marks that glibc writes into cached chunks */
+	/* from struct malloc_par: */
 	uint64_t base,
-		mapped_at; /* of the main heap; address of {mapped count, ...}, 0 = unknown */
+		mapped_at; /* start of the main heap; address of {mapped count, ...}, 0 = unknown */
 };
 
 static inline bool walk_get(const struct walk *k, uint64_t at, void *to, size_t bytes)
@@ -95,22 +96,24 @@ static inline bool walk_get(const struct walk *k, uint64_t at, void *to, size_t 
 	return k->from->memory.read(k->from->memory.arg, at, to, bytes);
 }
 
-/* Less than the whole was walked; because it had to end, if that is so, else why. */
+/* Notes that part of the heap is missing. `why` is replaced if the walk was stopped or out of
+ * time. */
 void walk_missing(struct walk *k, const char *why);
-/* Is it to end? */
+/* Tells whether the walk must end. */
 bool walk_over(const struct walk *k);
-/* A few words, as they are or were since the last walk_forget: one read serves all of a page. */
+/* Reads a few words, as they are or were since the last walk_forget: one read serves a whole
+ * page. */
 bool walk_word(const struct walk *k, uint64_t at, void *to, size_t bytes);
 void walk_forget(const struct walk *k);
 bool walk_in_heap(const struct walk *k, uint64_t at);
-/* Has the page of that address been written? True where that cannot be known. */
+/* Tells whether the page of that address has been written, or that cannot be known. */
 bool walk_written(struct walk *k, uint64_t at);
 
-/* heapwalk_find.c: arenas, malloc_par and regions. False = there is no heap of glibc's. */
+/* Finds arenas, malloc_par and regions (heapwalk_find.c). False = no glibc heap. */
 bool walk_find(struct walk *k);
-/* heapwalk_cache.c: what is free, though it looks used. */
+/* Finds free chunks that look used (heapwalk_cache.c). */
 void walk_caches(struct walk *k);
-/* Once they are sorted. */
+/* Tells whether the sorted list contains the word. */
 bool walk_among(const struct words *w, uint64_t word);
-/* heapwalk_mapped.c: blocks with a mapping of their own. */
+/* Finds blocks with a mapping of their own (heapwalk_mapped.c). */
 void walk_mapped(struct walk *k);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The merge: items of all rings in the order of their stamps, to events of the trace.
+ * Merges the items of all rings, in the order of their stamps, into events of the trace.
  */
 #pragma once
 
@@ -10,33 +10,35 @@ struct session;
 struct reader;
 struct item;
 
-/* Makes and frees s->heap. `serial`: the session's in its pool. */
+/* Creates s->heap; merge_end frees it. `serial`: the session's in its pool. */
 void merge_begin(struct session *s, uint32_t serial);
 void merge_end(struct session *s);
 
-/* Merges every item whose stamp is below `limit` (UINT64_MAX = all). No item below it may arrive
- * later; items up to merge_lookahead() above it should have arrived, so that order can be repaired.
- */
+/* Merges every item whose stamp is below `limit` (UINT64_MAX = all). No item below `limit` may
+ * arrive later; items up to merge_lookahead() above it should have arrived, so that their order can
+ * be repaired. */
 void merge_until(struct session *s, uint64_t limit);
-/* Merges up to each stamp below `limit` at which a child has yet to find what it inherits. */
+/* Merges up to each stamp, within `limit`, at which a forked child still needs its parent's blocks,
+ * and adds a fork point there. */
 void merge_forks(struct session *s, uint64_t limit);
-/* Puts a mark behind the events merged so far, and hands on. `thread`: index + 1; 0 = from outside.
- */
+/* Adds a mark behind the events merged so far, and flushes the batch. `thread`: index + 1; 0 = a
+ * mark from outside the process. */
 void merge_mark(struct session *s, const char *name, uint64_t ns, uint32_t thread);
-/* How far, in stamps, a free may be found late. */
+/* Returns how far ahead, in stamps, the merge may look for a free or allocation out of order. */
 uint64_t merge_lookahead(const struct session *s);
 
-/* The next event of the trace, to be filled in: kind, thread and time are set. `key`: the item's.
- * Valid until the next one. */
+/* Returns the trace's next event for the caller to fill in: kind, thread and time are set. `key`:
+ * the item's. Valid until the next call. */
 struct ms_event *merge_emit(struct session *s, uint8_t kind, uint32_t thread, uint64_t key);
 
-/* The block at `address` is freed at the item's stamp. */
+/* Frees the block at `address` at the item's stamp. */
 void merge_free(struct session *s, struct reader *r, const struct item *it, uint64_t address);
-/* Whatever is live at the address that the item takes goes. */
+/* Ends any live block at the address of the item's new block. */
 void merge_make_way(struct session *s, const struct reader *r, const struct item *it);
 
-/* mapped.c: address space taken (ITEM_MAP) or given back (ITEM_UNMAP). */
+/* Handle address space that is mapped (ITEM_MAP) or unmapped (ITEM_UNMAP): mapped.c. */
 void mapped_take(struct session *s, struct reader *r, const struct item *it);
 void mapped_give(struct session *s, struct reader *r, const struct item *it);
-/* Is there anything known at an address that the reader's next ITEM_MAP maps a second time? */
+/* Notes whether the address that the reader's next ITEM_MAP maps a second time is in a known
+ * mapping. */
 void mapped_look(struct session *s, struct reader *r, const struct item *it);

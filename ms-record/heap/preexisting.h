@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Blocks of an attached process from before it was attached to: kept apart from those that are
- * recorded, which they never become.
+ * Tracks blocks of an attached process that are older than the attachment, apart from recorded
+ * blocks.
  */
 #pragma once
 
@@ -13,36 +13,36 @@ struct hijack;
 struct live_block;
 struct session;
 
-/* A state besides those of enum ms_before_state: the heap is being walked, or that is yet to be
- * understood. */
+/* Extends enum ms_before_state: the heap is being walked, or the result is not evaluated yet. */
 #define PREEXISTING_LOOKING 0
 
 /* Counts the blocks from before the attachment. */
 struct preexisting_counts {
 	unsigned state;
-	uint64_t blocks, bytes, largest; /* when it was attached to; usable bytes */
-	uint64_t frees, freed_bytes;     /* of these since */
-	uint64_t took_ns;                /* the walk */
-	char why[120];                   /* the state is not MS_BEFORE_WHOLE: why not */
+	uint64_t blocks, bytes, largest; /* at the attachment; usable bytes */
+	uint64_t frees, freed_bytes;     /* frees of these blocks since the attachment */
+	uint64_t took_ns;                /* duration of the walk */
+	char why[120];                   /* reason, if the state is not MS_BEFORE_WHOLE */
 };
 
-/* For a session of a process that `h` has open and whose hooks are there; its heap is walked by a
- * thread of ours. `walk`: it is glibc's. `tps`: its thread pointers, borrowed. */
+/* Begins the walk of a process's heap in a new thread; `h` has the process open, and its hooks are
+ * in place. `walk`: the heap is glibc's. `tps`: the thread pointers of the process, borrowed. */
 void preexisting_begin(struct session *s, const struct hijack *h, bool walk, const uint64_t *tps,
 		       uint32_t tp_count);
-/* Waits for the thread. */
+/* Stops the walk's thread, waits for it, and frees `b`. */
 void preexisting_free(struct preexisting *b);
 struct preexisting_counts preexisting_counts(const struct preexisting *b);
 
 /* ---- the draining thread's ---- */
 
-/* A block is made at an address. */
+/* Notes that a block was allocated at an address. */
 void preexisting_made(struct preexisting *b, uint64_t address);
-/* Was there ever one made at it since? Now and then true where there was none. */
+/* Tells whether a block was ever allocated at the address since the attachment; rarely true
+ * although none was. */
 bool preexisting_seen(const struct preexisting *b, uint64_t address);
-/* A block of which nothing is known is given back. True: it is one from before, and *was is it; the
- * event that says so is to go ahead. While the heap is walked that is decided later. */
+/* Handles a free of an unknown block. True: the block is one from before, copied to *was; the event
+ * that says so must come first. During the walk this is decided later (false). */
 bool preexisting_freed(struct preexisting *b, uint64_t address, struct live_block *was);
-/* Each round: is the walk understood by now? Its outcome goes into the trace. `end`: the last
- * chance. */
+/* Evaluates the walk once it is complete and merged, and writes the result to the trace; called
+ * every round. `end`: last call. */
 void preexisting_look(struct session *s, bool end);

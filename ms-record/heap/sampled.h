@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What the samples of a recording stand for, while it is recorded: the figures that readers will
- * estimate from it.
+ * Estimates figures from the samples of a recording while it is recorded, as readers of the trace
+ * will.
  */
 #pragma once
 
@@ -8,10 +8,11 @@
 
 struct stats;
 
-/* A block was recorded, or one that was recorded is freed. `mean`: --sample. */
+/* Count a recorded block that was allocated or freed. `mean`: --sample. */
 void sampled_made(struct stats *t, uint64_t mean, uint64_t number, uint64_t size_bytes);
 void sampled_freed(struct stats *t, uint64_t mean, uint64_t number, uint64_t size_bytes);
-/* After sampled_made: live bytes are at a new peak. */
+/* Notes that live bytes are at a new peak; call after sampled_made. */
 void sampled_peak(struct stats *t);
-/* "1.3 GiB (1.2 to 1.4)": live bytes at the end, or at the peak, with their 95 % interval. */
+/* Formats live bytes, at the end or at the peak, with their 95 % interval: "1.3 GiB (1.2 to
+ * 1.4)". */
 const char *sampled_words(char room[128], const struct stats *t, uint64_t mean, int peak);

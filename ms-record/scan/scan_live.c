@@ -142,8 +142,7 @@ uint64_t scan_stamp(const struct session *s)
 void scan_reached(struct session *s, uint64_t stamp)
 {
 	struct scan *q = s->scan;
-	bool nobody =
-		s->may_drop && !s->kept_for_sure && session_trivial(s); /* nobody reads its trace */
+	bool nobody = s->may_drop && !s->kept_for_sure && session_trivial(s); /* not kept */
 	if (scan_stamp(s) != stamp || !change(q, nobody ? REQUEST_FAILED : REQUEST_TAKEN) || nobody)
 		return;
 	q->live.event = s->stats.events;

@@ -3,7 +3,7 @@
  *
  * Pages that were never touched are not read: reading would create them, and a reservation of a
  * terabyte would take far too long. Present pages of private memory are read at once; a read of any
- * other memory may block, and is made by a helper thread (timed.h).
+ * other memory may block, and is made by a helper process (timed.h).
  */
 #include "scan_memory.h"
 #include "libcommon/base/path.h"
