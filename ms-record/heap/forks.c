@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What a forked child inherits.
+ * Provides what a forked child inherits.
  */
 #include "forks.h"
 
@@ -50,7 +50,7 @@ void inherited_heap_unref(struct inherited_heap *h)
 	MS_FREE(h->points.v, h->log.v, h->asked.v, h);
 }
 
-/* The inherited heap of the session `serial` of this pool, or NULL. */
+/* Returns the inherited heap of session `serial` of this pool, or NULL. */
 static struct inherited_heap *find(const struct pool *p, uint32_t serial)
 {
 	if (p->head_session && p->shape.head_serial == serial)
@@ -75,7 +75,7 @@ void forks_log(struct heap *h, uint8_t what, const struct live_block *b)
 	c->block = *b;
 }
 
-/* The session as it is now. */
+/* Returns the session's present state as a fork point. */
 static struct fork_point point_now(const struct session *s, uint64_t stamp)
 {
 	const struct inherited_heap *h = s->heap->inherited_heap;
@@ -116,7 +116,7 @@ static void undo(const struct inherited_heap *h, uint64_t at, struct live_table 
 	}
 }
 
-/* Adds the block one generation further up, unless there is a younger one. */
+/* Adds a block, one generation further up, unless a younger one has its address. */
 static void add_up(void *to, const struct live_block *b)
 {
 	uint64_t up = (b->number >> FORKS_UP_SHIFT) + 1;
@@ -125,7 +125,7 @@ static void add_up(void *to, const struct live_block *b)
 	live_add(to, &moved);
 }
 
-/* The parent's blocks as of the fork become the child's. */
+/* Gives the child its own table of the parent's blocks as of the fork. */
 static void take_over(struct inherited_heap *h)
 {
 	struct inherited_heap *p = h->from;
@@ -155,7 +155,7 @@ static bool needs(const struct inherited_heap *child, const struct inherited_hea
 	       child->from_at < before;
 }
 
-/* Who forked before `at` gets its blocks now. */
+/* Gives every child that forked before log position `at` its own table now. */
 static void hand_over(const struct pool *p, const struct inherited_heap *h, uint64_t at)
 {
 	for (uint32_t i = 0; i < p->prepared; i++) {
@@ -192,7 +192,7 @@ void forks_tidy(struct session *s)
 	memmove(h->points.v, h->points.v + old, h->points.n * sizeof *h->points.v);
 	uint64_t end = h->log_from + h->log.n;
 	uint64_t keep = h->points.n ? h->points.v[0].at : end;
-	s->heap->logging = h->points.n != 0; /* if not, what comes cannot be undone either */
+	s->heap->logging = h->points.n != 0; /* without a log later changes cannot be undone */
 	if (s->heap->logging && keep - h->log_from <= h->log.n / 2)
 		return;
 	hand_over(s->pool, h, s->heap->logging ? keep : UINT64_MAX);
@@ -201,7 +201,7 @@ void forks_tidy(struct session *s)
 
 /* ---- a child ---- */
 
-/* A stamp of the target cannot be before its parent began, nor in the future. */
+/* Limits a stamp that the target wrote: not before its parent began, nor in the future. */
 static uint64_t sane_stamp(const struct inherited_heap *from, uint64_t stamp, uint64_t now)
 {
 	uint32_t oldest = from->clock->newest - (from->clock->count - 1);
@@ -209,7 +209,7 @@ static uint64_t sane_stamp(const struct inherited_heap *from, uint64_t stamp, ui
 	return stamp < first ? first : stamp > now ? now : stamp;
 }
 
-/* Makes a point at a stamp of which no record speaks: now, if the merge is there already. */
+/* Requests a fork point at a stamp without a record; adds it now if the merge is there already. */
 static void ask(struct inherited_heap *h, uint64_t stamp)
 {
 	if (stamp <= h->owner->merged_to)
@@ -257,7 +257,7 @@ void forks_begin(struct session *s)
 		clock_start(&s->clock, counts ? &s->mem->sequence : NULL);
 	}
 	clock_watch(&s->clock, s->mem);
-	s->fork.stamp = stamp ? stamp : first; /* the state at its first event will have to do */
+	s->fork.stamp = stamp ? stamp : first; /* else the state at its first event */
 	s->fork.behind = stamp ? stamp + 1 : first;
 	if (!stamp && from && from->owner)
 		ask(from, first);
@@ -266,7 +266,7 @@ void forks_begin(struct session *s)
 		s->heap->inherited_heap->from = from;
 		s->parent_who = identity_ref(from->who);
 	}
-	s->standby |= p->standby && !parent; /* it forked before */
+	s->standby |= p->standby && !parent; /* forked before the recording */
 	if (old)
 		session_wake_slot(s);
 }
@@ -280,7 +280,8 @@ static bool parent_is_there(const struct session *s)
 	return p->settled && (!s->fork.stamp || p->merged_to >= s->fork.behind);
 }
 
-/* The fork that made the session; without a record of it, the parent as it is now. */
+/* Returns the fork point that the session began at; without a record of it, the parent's present
+ * state. */
 static const struct fork_point *point_of(const struct session *s, struct inherited_heap *from)
 {
 	for (size_t i = 0; i < from->points.n && s->fork.stamp; i++)
@@ -331,7 +332,7 @@ bool forks_take(struct session *s, uint64_t address, struct live_block *b)
 
 /* ---- the end ---- */
 
-/* One that nobody may ask for any more, or the oldest. */
+/* Returns the index of an exited parent that no session can need any more, else of the oldest. */
 static uint32_t least_wanted(const struct pool *p)
 {
 	uint32_t oldest = p->exited_parents[0]->serial == p->shape.head_serial;
@@ -346,7 +347,7 @@ static void add_exited_parent(struct pool *p, struct inherited_heap *h)
 {
 	if (p->exited_parent_count == POOL_EXITED_PARENTS) {
 		uint32_t i = least_wanted(p);
-		if (p->exited_parents[i]->refs > 1) /* from here on nobody would hand it over */
+		if (p->exited_parents[i]->refs > 1) /* hand_over no longer reaches it */
 			take_over(p->exited_parents[i]);
 		inherited_heap_unref(p->exited_parents[i]);
 		p->exited_parent_count--;
@@ -364,7 +365,7 @@ void forks_over(struct session *s)
 	h->final = point_now(s, 0);
 	h->clock = ms_xrealloc(NULL, 1, sizeof *h->clock);
 	*h->clock = s->clock;
-	h->clock->blind = NULL; /* it is over */
+	h->clock->blind = NULL; /* the session is over */
 	h->over = s->heap->live;
 	h->own = &h->over;
 	s->heap->live = (struct live_table){0};

@@ -48,13 +48,12 @@ struct inherited_heap {
 	uint32_t serial;       /* serial of the session */
 	struct session *owner; /* NULL once the session is over: nothing changes any more */
 	struct identity *who;
-	struct clock *clock;    /* the owner's, then a copy */
+	struct clock *clock;    /* the owner's, after its end a copy */
 	struct live_table *own; /* the owner's, after its end `over` */
 	struct live_table over;
 
 	struct inherited_heap *from; /* parent, until its blocks are taken over */
-	uint64_t
-		from_at; /* position of the fork in the parent's log; valid once the session is settled */
+	uint64_t from_at;            /* place in the parent's log, once settled */
 	struct live_table inherited; /* inherited blocks; without buckets until taken over */
 	uint64_t blocks, bytes;      /* inherited blocks not freed yet */
 
@@ -63,7 +62,7 @@ struct inherited_heap {
 	MS_ARRAY(uint64_t) asked; /* stamps of fork points that have no MG_FORK record */
 	uint64_t log_from;        /* position of log.v[0] */
 
-	struct modules *modules; /* the owner's, then a copy */
+	struct modules *modules; /* the owner's, after its end a copy */
 	struct fork_point final; /* state at the end of the session */
 };
 

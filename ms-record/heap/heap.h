@@ -16,11 +16,10 @@
 
 struct heap {
 	struct live_table live;
-	struct heaps *heaps;             /* NULL until a custom heap is seen */
-	struct ms_ranges mapped;         /* mapped ranges with their stacks */
-	struct preexisting *preexisting; /* NULL unless attached to a running process */
-	struct inherited_heap
-		*inherited_heap; /* blocks for forked children; NULL once the session is over */
-	bool logging;            /* changes are logged in inherited_heap */
+	struct heaps *heaps;                   /* NULL until a custom heap is seen */
+	struct ms_ranges mapped;               /* mapped ranges with their stacks */
+	struct preexisting *preexisting;       /* NULL unless attached to a running process */
+	struct inherited_heap *inherited_heap; /* for children; NULL after the end */
+	bool logging;                          /* changes are logged in inherited_heap */
 	struct ignored ignored;
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Heaps of the program's own in the merge.
+ * Merges the blocks of the program's custom heaps.
  *
- * A pool keeps (address, number) of each block that was made in it, and is not told when one is
- * freed by itself: whether it is still the one is asked of the live table, when the list is full
- * and when the pool is emptied.
+ * A pool keeps (address, number) of each block allocated in it, and does not notice when a single
+ * block is freed: the live table shows whether a member is still live, when the list is full and
+ * when the pool is emptied.
  */
 #include "heaps.h"
 
@@ -24,7 +24,7 @@ struct member {
 };
 
 struct heap_pool {
-	uint32_t heap; /* of memscope.h: its name's index + 1; 0 = of a hook */
+	uint32_t heap; /* with memscope.h: 1 + index of its name; 0 = from a hook */
 	MS_ARRAY(struct member) members;
 	uint32_t next; /* of those that are free, + 1 */
 };
@@ -40,7 +40,7 @@ struct heap_name {
 	uint32_t marker;
 };
 
-/* A call stack under a heap's marker. */
+/* Maps a call stack to its copy under a heap's marker. */
 struct moved {
 	uint32_t marker, node, to;
 };
@@ -49,10 +49,10 @@ struct heaps {
 	MS_ARRAY(struct item_detail) details;
 	uint32_t free_detail;
 	MS_ARRAY(struct heap_name) names;
-	struct ms_lookup names_index; /* by content: each pool may have another one */
+	struct ms_lookup names_index; /* by text: each pool may have its own name */
 	MS_ARRAY(struct heap_pool) pools;
 	uint32_t free_pool;
-	struct live_table pool_index; /* by address; number: in `pools` */
+	struct live_table pool_index; /* by address; number: index in `pools` */
 	MS_ARRAY(struct moved) moved;
 	struct ms_lookup moved_index; /* by marker and node */
 	struct live_table backing;
@@ -135,8 +135,8 @@ static uint32_t moved_to(const struct heaps *h, uint32_t marker, uint32_t node)
 	return 0;
 }
 
-/* Returns the node of the same call stack under the marker. Its outer part may have been moved
- * before. */
+/* Returns the node of the same call stack under the marker. The stack's outer part may have been
+ * copied before. */
 static uint32_t under(struct session *s, uint32_t marker, uint32_t node)
 {
 	struct heaps *h = s->heap->heaps;
@@ -163,7 +163,7 @@ static uint32_t under(struct session *s, uint32_t marker, uint32_t node)
 
 /* ---- pools ---- */
 
-/* *at: where in `pools`. */
+/* Tells whether there is a pool at the address. *at: its index in `pools`. */
 static bool pool_find(const struct heaps *h, uint64_t address, size_t *at)
 {
 	struct live_block b = {0};
@@ -203,7 +203,7 @@ void heaps_join(struct session *s, uint64_t pool, uint64_t address, uint64_t num
 		for (size_t i = 0; i < p->members.n; i++)
 			if (still(s, &p->members.v[i]))
 				p->members.v[kept++] = p->members.v[i];
-		/* Half of it at least is to be free, or every further block would come to this. */
+		/* At least half must be free, or each further block would cause another pass. */
 		p->members.n = kept;
 		if (kept > p->members.cap / 2) {
 			p->members.cap *= 2;
@@ -220,7 +220,7 @@ static void empty(struct session *s, struct reader *r, const struct item *it, st
 		if (still(s, &p->members.v[i]))
 			merge_free(s, r, it, p->members.v[i].address);
 	p->members.n = 0;
-	if (p->members.cap > 1024) { /* it may have been large once */
+	if (p->members.cap > 1024) { /* it may have been large earlier */
 		free(p->members.v);
 		p->members.v = NULL;
 		p->members.cap = 0;
@@ -255,7 +255,7 @@ void heaps_pool(struct session *s, struct reader *r, const struct item *it)
 
 /* ---- blocks ---- */
 
-/* Returns the marker of a heap of --hook, by its number from 1; 0 = it has none. */
+/* Returns the marker of a heap of --hook, numbered from 1; 0 = none. */
 static uint32_t marker_of(struct session *s, uint32_t heap)
 {
 	const struct hooks *hooks = s->hooks;
@@ -283,11 +283,11 @@ uint64_t heaps_place(struct session *s, struct item *it)
 
 /* ---- backing ---- */
 
-/* The number of a block of backing: its heap's, and is it hidden? */
+/* Encodes the number of a backing block: its heap's number << 1 | hidden. */
 #define HIDDEN UINT64_C(1)
 #define HEAP_OF(number) ((uint32_t)((number) >> 1))
 
-/* `size` bytes of backing of the heap with that number. */
+/* Emits an event for `size` bytes of backing of heap number `heap`. */
 static void emit(struct session *s, const struct reader *r, const struct item *it, uint64_t size,
 		 uint8_t ext, uint32_t heap)
 {
@@ -315,7 +315,8 @@ bool heaps_give(struct session *s, struct reader *r, const struct item *it, bool
 	struct live_block b, own;
 	if (!h)
 		return false;
-	if (it->address & LIVE_USER) /* the function frees a block of malloc's, and will say so */
+	if (it->address &
+	    LIVE_USER) /* the hooked function frees a block of malloc's, which is reported by itself */
 		return live_find(&s->heap->live, it->address & ~LIVE_USER, &b) ||
 		       live_find(&h->backing, it->address & ~LIVE_USER, &b);
 	if (!live_take(&h->backing, it->address, &b))

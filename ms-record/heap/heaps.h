@@ -32,6 +32,6 @@ void heaps_join(struct session *s, uint64_t pool, uint64_t address, uint64_t num
 void heaps_pool(struct session *s, struct reader *r, const struct item *it);
 /* Handles an ITEM_BACKING. */
 void heaps_backing(struct session *s, struct reader *r, const struct item *it);
-/* Tells whether a freed block that is not live is backing, or one of which nothing is recorded.
- * `sure`: then frees a custom heap's block at that address, too. */
+/* Handles the free of a block that is not live. True: the block is backing, or nothing is recorded
+ * of it. `sure`: also frees a custom heap's block at the address of backing. */
 bool heaps_give(struct session *s, struct reader *r, const struct item *it, bool sure);

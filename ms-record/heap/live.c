@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The table of live blocks.
+ * Implements the rarer operations on the table of live blocks.
  */
 #include "live.h"
 
@@ -11,15 +11,17 @@
 
 #define FIRST_SHIFT (LIVE_HASH_BITS - 8) /* 1,024 buckets */
 #define SMALL ((size_t)1 << 13)          /* buckets */
-/* A huge page is cleared as a whole when its first bucket is written: dear for a small table. */
+/* Huge pages begin at this size: the kernel clears a whole one at the first write, too much for a
+ * small table. */
 #define HUGE_FROM ((size_t)4 << 20) /* bytes */
-#define READY ((size_t)1024)        /* buckets: pages of the new table are made ready for so many */
-#define GIVE ((size_t)32768)        /* of the old one are given back */
+#define READY ((size_t)1024)        /* buckets whose new pages are prepared at once */
+#define GIVE ((size_t)32768)        /* buckets whose old pages are freed at once */
 #define MOVE 4u
 #define OTHERS_FIRST 64u
-#define SHIFT_LEAST (LIVE_HASH_BITS - 18) /* to which it grows only for the numbers' sake */
+#define SHIFT_LEAST (LIVE_HASH_BITS - 18) /* at most this large for the sake of number bits alone */
 
-/* Fresh pages are zero; large ones, if there are, spare most of the misses of a large table. */
+/* Maps a table of zeroed buckets; huge pages, if available, avoid most TLB misses of a large
+ * table. */
 static struct live_buckets make(unsigned scale, unsigned shift)
 {
 	struct live_buckets t = {.scale = scale, .shift = shift};
@@ -105,7 +107,7 @@ static void overflow_add(struct live_overflow *o, const struct live_block *b)
 	o->count++;
 }
 
-/* Removes a block, and shifts those that follow back, so there are no tombstones. */
+/* Removes a block and moves later ones back, so that no tombstones are needed. */
 static void overflow_remove(struct live_overflow *o, const struct live_block *b)
 {
 	size_t hole = (size_t)(b - o->slots);
@@ -113,7 +115,7 @@ static void overflow_remove(struct live_overflow *o, const struct live_block *b)
 		struct live_block *next = &o->slots[i & o->mask];
 		if (!next->address)
 			break;
-		/* A block may fill the hole unless its own place lies after the hole. */
+		/* A block may fill the hole unless its own slot lies after the hole. */
 		size_t home = slot_of(o, next->address);
 		if (((i - home) & o->mask) >= ((i - hole) & o->mask)) {
 			o->slots[hole & o->mask] = *next;
@@ -148,7 +150,7 @@ static uint64_t address_of_hash(uint64_t hash)
 
 /* ---- growing ---- */
 
-/* Adds a block, of whose address there is none. */
+/* Adds a block; there must be none at its address. */
 static void put(struct live_table *l, const struct live_block *b)
 {
 	struct live_place p = live_place(l, b->address);
@@ -184,7 +186,7 @@ static void move_bucket(struct live_table *l, size_t index)
 	}
 }
 
-/* Puts back those of the overflow that fit by now, and counts the rest. */
+/* Moves blocks of the overflow into buckets if they fit now, and counts the rest in `spilled`. */
 static void settle_overflow(struct live_table *l)
 {
 	struct live_overflow were = l->overflow;
@@ -195,7 +197,8 @@ static void settle_overflow(struct live_table *l)
 	free(were.slots);
 }
 
-/* The pages that come next, and those that were. */
+/* Prepares the pages of the new table that come next, and frees those of the old one that were
+ * moved. */
 static void turn_pages(const struct live_table *l)
 {
 	const struct live_buckets *now = &l->now, *old = &l->old;
@@ -206,7 +209,7 @@ static void turn_pages(const struct live_table *l)
 		madvise(&old->buckets[l->moved - GIVE], GIVE * sizeof *old->buckets, MADV_DONTNEED);
 }
 
-/* Moves some buckets; `l->moved` says that they are in the new table already. */
+/* Moves some buckets; l->moved counts them before each move, so the new table is used. */
 static void move(struct live_table *l, size_t n)
 {
 	for (; n && l->moved < l->old.count; n--) {
@@ -247,7 +250,7 @@ bool live_add_slow(struct live_table *l, const struct live_block *b)
 	return true;
 }
 
-/* Returns the block in the overflow, if there can be one. */
+/* Returns the block at `address` in the overflow, or NULL. */
 static const struct live_block *find_other(const struct live_table *l, uint64_t address)
 {
 	bool none = live_fits(address) && !l->old.buckets &&

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: MIT
- * The table of live blocks: address -> allocation number and size.
+ * Implements the table of live blocks: address -> allocation number and size.
  *
- * A block takes 10 bytes, and six of them a line of the cache, so that to find, add or remove one
- * costs one line and hardly a branch that goes either way:
+ * A block takes 10 bytes, and six blocks share a cache line, so that finding, adding or removing one
+ * touches one line and has hardly an unpredictable branch:
  *
  *   bucket   | high 0 | .. | high 5 | low 0 | .. | low 5 | size 0 | .. | size 5 | used, spilled |
  *   word:    rest of the hash (shift - 2 bits) | number + 1 (66 - shift)     in halves, high and low
  *
- *   hash:    of the address in units of 8 bytes (44 bits and one for blocks of ms_alloc), 45 bits,
- *            of which no two addresses have the same: multiplied twice, since after one product
+ *   hash:    45 bits, from the address in units of 8 bytes (44 bits and one for blocks of ms_alloc),
+ *            different for all addresses: multiplied twice, since after one multiplication
  *            blocks of one size, at equal distances, would share few buckets
  *   hash * scale, 4 <= scale < 8, is  index of the bucket | fraction (shift bits)
  *
- * The fractions of a bucket's hashes are `scale` apart, so without the two lowest bits they differ
- * still, and the address follows from index and rest. A table of scale << (45 - shift) buckets has
- * the more bits for the number the larger it is: 29 to begin with, and it grows for their sake too,
+ * The fractions of a bucket's hashes are `scale` apart, so they still differ without the two lowest
+ * bits, and index and rest determine the address. A table has scale << (45 - shift) buckets; the
+ * larger it is, the more bits it has for the number: 29 at first. It also grows to get more of them,
  * up to 39.
  *
- * `overflow` has, in full, the blocks that do not fit: an unusual address, number or size, or a
- * seventh one of a bucket. L1: of those whose address fits, the bucket has in `spilled` how many
- * there are. So where that is 0 and no word matches, there is no block. While the table grows it is
- * not kept, and every block may be there; then those that fit go back, and the rest is counted.
+ * `overflow` holds, in full, the blocks that do not fit: those with an unusual address, number or
+ * size, and the seventh of a bucket. L1: `spilled` of a bucket counts its blocks in `overflow` whose
+ * address fits. So if `spilled` is 0 and no word matches, there is no block. While the table grows,
+ * `spilled` is not kept, and any block may be in `overflow`; afterwards the blocks that fit move
+ * back, and the others are counted.
  *
- * It grows by a half, then a third, four buckets moving with each block that is added, in order of
- * hash, so that an address is in one bucket at any time; the pages behind are given back.
+ * The table grows by a half, then a third. Four buckets move with each added block, in order of
+ * hash, so that an address belongs to one bucket at any time; old pages are freed as they empty.
  */
 #pragma once
 
@@ -42,56 +43,58 @@ struct live_block {
 #define LIVE_SLOTS 6u
 
 struct live_bucket {
-	uint32_t high[LIVE_SLOTS], low[LIVE_SLOTS]; /* the high ones are compared all at once */
+	uint32_t high[LIVE_SLOTS], low[LIVE_SLOTS]; /* the high halves are compared all at once */
 	uint16_t size[LIVE_SLOTS];
-	uint32_t
-		state; /* a bit for each slot that holds a block, and `spilled` from LIVE_SPILLED on */
+	uint32_t state; /* a bit for each used slot; from LIVE_SPILLED on, the count `spilled` */
 };
 #define LIVE_USED ((1u << LIVE_SLOTS) - 1)
-#define LIVE_SPILLED (1u << 8) /* once */
+#define LIVE_SPILLED (1u << 8) /* one block in the count `spilled` */
 _Static_assert(sizeof(struct live_bucket) == 64, "a line of the cache");
 
 struct live_buckets {
-	struct live_bucket *buckets; /* NULL: none */
+	struct live_bucket *buckets; /* NULL: no table */
 	size_t count;
 	unsigned scale, shift;
 };
 
-/* Open addressing with linear probing, at most three quarters full. */
+/* Holds the blocks that fit no bucket: open addressing with linear probing, at most three quarters
+ * full. */
 struct live_overflow {
 	struct live_block *slots; /* address 0 = empty */
 	size_t mask, count;
 };
 
 struct live_table {
-	struct live_buckets now, old; /* old: while it grows, its buckets from `moved` on */
+	struct live_buckets now,
+		old; /* old: the former table while it grows, from bucket `moved` on */
 	size_t moved;
-	size_t packed, room; /* blocks in buckets; at so many it grows, 0 while it does */
-	size_t count;        /* of all blocks */
+	size_t packed,
+		room; /* blocks in buckets; number at which the table grows, 0 while it does */
+	size_t count; /* number of all blocks */
 	struct live_overflow overflow;
 };
 
 void live_init(struct live_table *l);
 void live_free(struct live_table *l);
-/* Makes `to` an equal table. */
+/* Initializes `to` as a copy of `from`. */
 void live_copy(struct live_table *to, const struct live_table *from);
-/* Calls `f` for every block, which may not change the table. */
+/* Calls `f` for every block; `f` must not change the table. */
 void live_each(const struct live_table *l, void (*f)(void *arg, const struct live_block *),
 	       void *arg);
-/* Gives the block at `address`; false when there is none. */
+/* Copies the block at `address` to *out. False: none. */
 bool live_find(const struct live_table *l, uint64_t address, struct live_block *out);
 
-/* Handles the cases that are not simple, for live_add and live_take. */
+/* Handle the rarer cases of live_add and live_take. */
 bool live_add_slow(struct live_table *l, const struct live_block *b);
 bool live_take_slow(struct live_table *l, uint64_t address, struct live_block *out);
 
-#define LIVE_USER (UINT64_C(1) << 63) /* of an address: a block of ms_alloc */
+#define LIVE_USER (UINT64_C(1) << 63) /* bit of an address: a block of ms_alloc */
 #define LIVE_ADDRESS ((UINT64_C(1) << 47) - 8)
 #define LIVE_SIZE UINT64_C(0xffff)
 #define LIVE_HASH_BITS 45u
 #define LIVE_HASH ((UINT64_C(1) << LIVE_HASH_BITS) - 1)
-#define LIVE_FACTOR UINT64_C(0x13c6ef372fe9)  /* of the golden section */
-#define LIVE_INVERSE UINT64_C(0x16d7d9ae9859) /* modulo 2 to the 45th */
+#define LIVE_FACTOR UINT64_C(0x13c6ef372fe9)  /* derived from the golden ratio */
+#define LIVE_INVERSE UINT64_C(0x16d7d9ae9859) /* inverse of LIVE_FACTOR modulo 2^45 */
 
 static inline bool live_fits(uint64_t address)
 {
@@ -108,8 +111,8 @@ static inline uint64_t live_hash(uint64_t address)
 /* Locates the place that a block has or would have. */
 struct live_place {
 	struct live_bucket *bucket;
-	uint64_t key;   /* its word but for the number */
-	uint64_t above; /* numbers that fit are below */
+	uint64_t key;   /* the block's word without the number */
+	uint64_t above; /* numbers below this fit */
 };
 
 static inline struct live_place live_place_in(const struct live_buckets *t, uint64_t hash)
@@ -133,7 +136,7 @@ static inline uint64_t live_word(const struct live_bucket *b, unsigned slot)
 	return (uint64_t)b->high[slot] << 32 | b->low[slot];
 }
 
-/* The slot that has that key, whatever the number; LIVE_SLOTS if none has. */
+/* Returns the slot with that key, whatever its number; LIVE_SLOTS = none. */
 static inline unsigned live_slot(const struct live_place *p)
 {
 	unsigned bits =
@@ -166,7 +169,7 @@ static inline void live_pack(const struct live_place *p, unsigned slot, uint64_t
 	p->bucket->state |= 1u << slot;
 }
 
-/* The block in a slot. */
+/* Returns the block in a slot. */
 static inline struct live_block live_unpack(const struct live_place *p, unsigned slot,
 					    uint64_t address)
 {
@@ -174,11 +177,11 @@ static inline struct live_block live_unpack(const struct live_place *p, unsigned
 				   p->bucket->size[slot]};
 }
 
-/* Adds a block; false when there is one at its address: then nothing is changed. */
+/* Adds a block. False: there is one at its address, and nothing is changed. */
 static inline bool live_add(struct live_table *l, const struct live_block *b)
 {
 	struct live_place p = live_place(l, b->address);
-	bool simple = p.bucket->state < LIVE_USED; /* not full, nothing spilled */
+	bool simple = p.bucket->state < LIVE_USED; /* not full, and `spilled` is 0 */
 	if (!simple || !live_packs(&p, b) || l->packed >= l->room)
 		return live_add_slow(l, b);
 	if (live_slot(&p) < LIVE_SLOTS)
@@ -189,7 +192,7 @@ static inline bool live_add(struct live_table *l, const struct live_block *b)
 	return true;
 }
 
-/* Removes the block at `address` into *out; false when there is none. */
+/* Removes the block at `address` into *out. False: none. */
 static inline bool live_take(struct live_table *l, uint64_t address, struct live_block *out)
 {
 	struct live_place p = live_place(l, address);
@@ -203,8 +206,8 @@ static inline bool live_take(struct live_table *l, uint64_t address, struct live
 	return true;
 }
 
-/* Brings the place of `address` into the cache. The compiler takes a function that does only this for
- * one without effect, and leaves calls out that it does not inline first of all. */
+/* Prefetches the bucket of `address`. Inlined always: the compiler takes a function that only
+ * prefetches for one without effect, and drops calls of it that are not inlined first. */
 static inline __attribute__((always_inline)) void live_prefetch(const struct live_table *l,
 								uint64_t address)
 {
