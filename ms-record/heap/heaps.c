@@ -26,13 +26,13 @@ struct member {
 struct heap_pool {
 	uint32_t heap; /* with memscope.h: 1 + index of its name; 0 = from a hook */
 	MS_ARRAY(struct member) members;
-	uint32_t next; /* of those that are free, + 1 */
+	uint32_t next; /* 1 + index of the next free pool */
 };
 
 struct item_detail {
 	uint64_t heap, pool;
 	char *name;
-	uint32_t next; /* of those that are free, + 1 */
+	uint32_t next; /* 1 + index of the next free entry */
 };
 
 struct heap_name {
@@ -315,8 +315,7 @@ bool heaps_give(struct session *s, struct reader *r, const struct item *it, bool
 	struct live_block b, own;
 	if (!h)
 		return false;
-	if (it->address &
-	    LIVE_USER) /* the hooked function frees a block of malloc's, which is reported by itself */
+	if (it->address & LIVE_USER) /* it frees a block of malloc's, recorded itself */
 		return live_find(&s->heap->live, it->address & ~LIVE_USER, &b) ||
 		       live_find(&h->backing, it->address & ~LIVE_USER, &b);
 	if (!live_take(&h->backing, it->address, &b))

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * Walks glibc's heap from outside, while the process runs.
  *
- * A chunk's header says how long it is, and whether the chunk before it is used. A chunk that stays
- * used all the time keeps its header, so it is found if only the walk comes to it. Where chunks are
- * cut, joined and given out meanwhile the walk may come to what is no header any more: then it goes
- * back some way and reads anew. What it takes for used wrongly is a chunk of which a call was seen
- * meanwhile; preexisting.c knows those, since the hooks are there before the walk begins.
+ * A chunk's header holds the chunk's length, and whether the chunk before it is used. A chunk that
+ * stays used keeps its header, so it is found if the walk reaches it. Where chunks are split,
+ * merged and allocated meanwhile, the walk may reach a place that no longer is a header: then it
+ * goes back some way and reads again. A chunk wrongly taken for used is one whose allocation or
+ * free was recorded meanwhile; preexisting.c recognises those, since the hooks are in place before
+ * the walk begins.
  *
- * Everything is checked: a chunk is as long as one can be, lies in its region, and the walk goes
+ * Everything is checked: a chunk has a valid length and lies in its region, and the walk goes
  * forward, so that a damaged heap costs no more than a sound one.
  */
 #include "heapwalk.h"
@@ -25,12 +26,12 @@
 #include "libcommon/base/arena.h"
 
 #define WINDOW ((size_t)256 << 10)
-#define TABLE (UINT64_C(2) << 20) /* what one page of page tables is for */
-#define CACHED_MOST 0x420u        /* bytes of a chunk in a thread's cache */
+#define TABLE (UINT64_C(2) << 20) /* memory that one page of page tables maps */
+#define CACHED_MOST 0x420u        /* largest chunk in a thread's cache, in bytes */
 #define BLOCKS_MOST ((size_t)16 << 20)
-#define TRIES 24u        /* of one region */
-#define TRIES_MOST 4096u /* of all, with a nap each: some 3 s */
-#define STEP 2048u       /* chunks between places that the walk can go back to */
+#define TRIES 24u        /* retries per region */
+#define TRIES_MOST 4096u /* retries in all, each after a pause: about 3 s */
+#define STEP 2048u       /* chunks between places to which the walk can go back */
 #define USED 1u
 #define LEAST 32u
 #define FENCE 16u
@@ -45,7 +46,7 @@ bool walk_over(const struct walk *k)
 	return is_stopped(k) || clock_mono() > k->from->deadline_ns;
 }
 
-/* Returns why part of the heap is missing: if the walk was broken off, that is the reason, not
+/* Returns why part of the heap is missing: if the walk was stopped or ran out of time, that, not
  * damage. */
 static const char *reason(const struct walk *k, const char *why)
 {
@@ -73,7 +74,7 @@ bool walk_in_heap(const struct walk *k, uint64_t at)
 
 bool walk_written(struct walk *k, uint64_t at)
 {
-	enum { SWAPPED = 62 }; /* and above it: present */
+	enum { SWAPPED = 62 }; /* bit 62: swapped; bit 63: present */
 	struct pages *p = &k->pages;
 	uint64_t page = at / PAGE;
 	if (p->fd >= 0 && page - p->first >= p->n) {
@@ -113,9 +114,9 @@ struct window {
 	uint8_t *data;
 };
 
-/* The words at an address of a region: up to the header of the top chunk where it ends, or to the
- * fence, behind which nothing may be mapped. No read goes on where the process may have no page
- * table yet: it would be charged with one for as long as it lives. */
+/* Reads the words at an address of a region, up to the header of the top chunk at its end, or up to
+ * the fence, behind which nothing may be mapped. Does not read across an address where the process
+ * may have no page table yet: the process would be charged for that table as long as it lives. */
 static bool words_at(const struct walk *k, struct window *w, uint64_t at, const struct region *r,
 		     uint64_t out[4])
 {
@@ -145,7 +146,7 @@ out:
 
 struct place {
 	uint64_t at;
-	struct found last; /* the chunk before; at 0 = there is none */
+	struct found last; /* the previous chunk; at = 0: none */
 	size_t found;
 };
 
@@ -155,8 +156,9 @@ static void take(struct walk *k, const struct place *p, bool used)
 		*MS_PUSH(&k->found) = p->last;
 }
 
-/* The top chunk was where the region ends when the walk began. Since then it may have gone down,
- * and up again, so that a chunk lies across; what is there is newer than the walk. */
+/* Tells whether an address is past what the walk covers. The top chunk was at the region's end when
+ * the walk began; it may have moved down and up again since, so that a chunk lies across the end;
+ * chunks there are newer than the walk. */
 static bool is_past(const struct walk *k, const struct region *r, uint64_t at, uint64_t bytes)
 {
 	uint64_t top;
@@ -234,7 +236,7 @@ static void none(struct heapwalk *w, const char *why)
 	snprintf(w->why, sizeof w->why, "%s", why);
 }
 
-/* Now that it is known what is cached. */
+/* Sorts the chunks found into used and cached ones, once the caches are known. */
 static void sort_out(struct walk *k)
 {
 	for (size_t i = 0; i < k->found.n; i++) {
@@ -247,7 +249,7 @@ static void sort_out(struct walk *k)
 	}
 }
 
-/* The chunks first: what is given back meanwhile was seen then. */
+/* Walks everything, the chunks first: a chunk freed meanwhile has then been seen as used. */
 static void walk_all(struct walk *k)
 {
 	struct window w = {.data = ms_xrealloc(NULL, WINDOW, 1)};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Chunks that were given back and still look used: those in the threads' caches and in the arenas'
- * fast lists.
+ * Finds freed chunks that still look used: those in the threads' caches and in the arenas' fast
+ * lists.
  *
- * A cache's chunks bear a word by which free notices that one comes twice: since 2.34 one number
- * for the whole process, before that the cache's own address. It is learned from the caches, which
+ * A cached chunk holds a word by which free detects a double free: since glibc 2.34 one number for
+ * the whole process, before that the cache's own address. The word is read from the caches, which
  * the threads' own memory points to. So chunks are recognised without following lists that change.
  */
 #include <stdlib.h>
@@ -12,9 +12,9 @@
 #include "libcommon/base/arena.h"
 #include "libcommon/base/order.h"
 
-#define TLS_MOST 65536u /* below a thread pointer */
+#define TLS_MOST 65536u /* bytes searched below a thread pointer */
 #define BINS 64u
-#define TORN_MOST 3u /* entries that change while they are read */
+#define TORN_MOST 3u /* entries that may change during a read */
 #define FAST_TRIES 64u
 #define FAST_MOST (1u << 24)
 
@@ -34,7 +34,7 @@ static void sort(struct words *w)
 		qsort(w->v, w->n, sizeof *w->v, by_value);
 }
 
-/* Before they are sorted. */
+/* Tells whether the unsorted list contains the word. */
 static bool known(const struct words *w, uint64_t word)
 {
 	for (size_t i = 0; i < w->n; i++)
@@ -45,7 +45,7 @@ static bool known(const struct words *w, uint64_t word)
 
 /* ---- threads' caches ---- */
 
-/* With counts of two bytes (2.30), or of one. */
+/* Holds a thread's cache; its counts have two bytes (since glibc 2.30) or one. */
 struct cache {
 	uint64_t entries[BINS];
 	uint16_t counts[BINS];
@@ -86,7 +86,8 @@ static void add_key(struct walk *k, uint64_t key)
 		*MS_PUSH(&k->keys) = key;
 }
 
-/* Counts votes for the number that marks cached chunks: one for the process since glibc 2.34. */
+/* Counts votes for the number that marks cached chunks, one for the whole process since glibc
+ * 2.34. */
 struct votes {
 	uint64_t key[16];
 	unsigned count[16];
@@ -154,7 +155,7 @@ static bool fits(const struct walk *k, uint64_t chunk, uint64_t bytes)
 	       walk_word(k, chunk + 8, &size, sizeof size) && (size & ~UINT64_C(7)) == bytes;
 }
 
-/* The link of a chunk: as it is, or mixed with where it stands (2.32). */
+/* Reads the link of a chunk: plain, or combined with its address by XOR (since glibc 2.32). */
 static bool next_of(const struct walk *k, uint64_t chunk, uint64_t bytes, uint64_t *next)
 {
 	uint64_t raw, at = chunk + 16;
@@ -167,7 +168,7 @@ static bool next_of(const struct walk *k, uint64_t chunk, uint64_t bytes, uint64
 	return !raw || fits(k, raw, bytes);
 }
 
-/* False: it changed meanwhile. What was found was in it at some time. */
+/* Reads a fast list. False: it changed meanwhile; each chunk found was in it at some time. */
 static bool read_list(struct walk *k, uint64_t head, uint64_t bytes)
 {
 	uint64_t chunk, earlier = 0;
@@ -175,7 +176,7 @@ static bool read_list(struct walk *k, uint64_t head, uint64_t bytes)
 	if (!walk_get(k, head, &chunk, sizeof chunk))
 		return false;
 	for (uint64_t n = 1; chunk && n <= FAST_MOST; n++) {
-		if (!fits(k, chunk, bytes) || chunk == earlier) /* a circle */
+		if (!fits(k, chunk, bytes) || chunk == earlier) /* or a cycle */
 			return false;
 		if (!(n & (n - 1)))
 			earlier = chunk;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Where glibc's arenas are, found by their shape: a C library has no symbols of them.
+ * Finds glibc's arenas by their shape: a C library has no symbols for them.
  *
- * Bins that are empty point to themselves, and what hangs in the others points back, so that a
- * word's value tells its own address. That alone fits a place some bins further on too; there the
- * top chunk is inside the structure itself.
+ * Empty bins point to themselves, and the chunks in other bins point back to the bin, so that a
+ * word's value reveals its own address. A place some bins further on also looks like that; there
+ * the top chunk would lie inside the structure itself.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +13,12 @@
 #include "libcommon/base/path.h"
 #include "libcommon/base/arena.h"
 
-#define DATA_MOST ((size_t)16 << 20) /* of a module's data that is looked through */
-#define BINS_BAD 7u                  /* that changed while they were read */
+#define DATA_MOST ((size_t)16 << 20) /* most bytes searched in a module's data */
+#define BINS_BAD 7u                  /* bins that may change during a read */
 #define FIND_TRIES 16u
 #define MAPS_MOST_DEFAULT 65536u
 #define PAGE UINT64_C(4096)
-#define HEAP_LEAST (UINT64_C(1) << 20) /* whatever glibc.malloc.hugetlb says */
+#define HEAP_LEAST (UINT64_C(1) << 20) /* alignment of heaps, at least */
 #define HEAP_HEAD_MOST 128u
 
 /* ---- an arena ---- */
@@ -28,15 +28,15 @@ static bool is_link(uint64_t v)
 	return v && !(v & 15) && v >> 47 == 0;
 }
 
-/* Does the chunk there hang in a bin that begins at `self`? */
+/* Tells whether a chunk is in the bin that begins at `self`. */
 static bool hangs(const struct walk *k, uint64_t chunk, uint64_t self)
 {
 	uint64_t back;
 	return walk_word(k, chunk + 24, &back, sizeof back) && back == self;
 }
 
-/* Bin i's two links, as if it began at the chunk in front of them. Some may change while they are
- * read. */
+/* Tells whether the words look like an arena's bins. A bin's two links stand where a chunk at
+ * `self` would have them. Some may change during the read. */
 static bool has_bins(const struct walk *k, const uint64_t *w, uint64_t at)
 {
 	unsigned bad = 0;
@@ -51,13 +51,15 @@ static bool has_bins(const struct walk *k, const uint64_t *w, uint64_t at)
 	return bad <= BINS_BAD;
 }
 
-/* The main one's successor in the ring: itself, or one at the beginning of a heap, which is aligned. */
+/* Tells whether `next` can be the main arena's successor in the ring: itself, or an arena at the
+ * start of a heap, which is aligned. */
 static bool is_successor(uint64_t next, uint64_t at)
 {
 	return next == at || (!(next & 7) && next % HEAP_LEAST <= HEAP_HEAD_MOST);
 }
 
-/* The bins last: each may take a look into the process, and any table of pointers looks like some. */
+/* Tells whether an arena is at `at`. Checks the bins last: each may need a read from the process,
+ * and any table of pointers looks like bins. */
 static bool is_arena(const struct walk *k, const uint64_t *w, uint64_t at)
 {
 	uint64_t top = w[ARENA_TOP];
@@ -75,14 +77,14 @@ static struct arena *add_arena(struct walk *k, uint64_t at, const uint64_t *w)
 	return a;
 }
 
-/* The others hang in a ring. */
+/* Adds the other arenas, which form a ring. */
 static void follow_ring(struct walk *k)
 {
 	uint64_t first = k->arenas.v[0].at, at = k->arenas.v[0].words[ARENA_NEXT];
 	for (; at != first && k->arenas.n < ARENAS_MOST;
 	     at = k->arenas.v[k->arenas.n - 1].words[ARENA_NEXT]) {
 		uint64_t w[ARENA_WORDS];
-		/* Its heaps will tell whether it is one. */
+		/* add_heaps checks that it is an arena. */
 		if (at & 7 || !walk_get(k, at, w, sizeof w) || !is_link(w[ARENA_TOP])) {
 			walk_missing(k, "the list of arenas is damaged, or changed meanwhile");
 			return;
@@ -93,8 +95,9 @@ static void follow_ring(struct walk *k)
 
 /* ---- struct malloc_par ---- */
 
-/* p: at its limit of mappings. In front of it stands how many there are; behind, in this order: the
- * most there were, a flag, their bytes, the most of those, where the main heap begins. */
+/* Tells whether `p` points to the limit of mappings in struct malloc_par. Before it is the number
+ * of mappings; behind it, in this order: their highest number, a flag, their bytes, the highest of
+ * those, the start of the main heap. */
 static bool is_par(const uint8_t *p, uint64_t heap, uint64_t heap_end, uint64_t *base)
 {
 	uint32_t n[4];
@@ -135,7 +138,7 @@ static bool search(struct walk *k, const uint8_t *data, size_t bytes, uint64_t a
 {
 	for (size_t i = 0; i + 8 * ARENA_WORDS <= bytes; i += 8) {
 		const uint64_t *w = (const void *)(data + i);
-		/* The first bin decides nearly always. */
+		/* The first bin rules out nearly all places. */
 		if (!is_link(w[ARENA_BINS]))
 			continue;
 		if (walk_over(k))
@@ -149,7 +152,7 @@ static bool search(struct walk *k, const uint8_t *data, size_t bytes, uint64_t a
 	return false;
 }
 
-/* Searches the data of a module from map `i` on, with the part that is zero at first. */
+/* Searches the data of a module, from map `i` on, with its .bss. */
 static bool search_data(struct walk *k, size_t i)
 {
 	const struct attach_map *m = &k->maps.v[i];
@@ -169,14 +172,15 @@ static bool search_data(struct walk *k, size_t i)
 
 /* ---- regions ---- */
 
-/* An arena's heaps: the last one has the top chunk, each knows the one before. */
+/* Adds the heaps of an arena: the last one has the top chunk, and each one links to the one
+ * before. */
 static void add_heaps(struct walk *k, const struct arena *a)
 {
 	uint64_t top = a->words[ARENA_TOP], last = top & ~(HEAP_MOST - 1);
 	uint64_t own = a->at & ~(HEAP_MOST - 1), head = a->at - own;
 	uint64_t heap = last;
 	while (heap && k->regions.n < HEAPS_MOST && !walk_over(k)) {
-		uint64_t info[3]; /* its arena, the heap before, its size */
+		uint64_t info[3]; /* arena, previous heap, size */
 		if (!walk_get(k, heap, info, sizeof info) || info[0] != a->at ||
 		    info[2] > HEAP_MOST || head > HEAP_INFO_MOST) {
 			walk_missing(k, "an arena's heap is damaged, or was unmapped meanwhile");
@@ -211,7 +215,8 @@ static void add_regions(struct walk *k)
 		add_heaps(k, &k->arenas.v[i]);
 }
 
-/* A C library of its own has it, and is looked through sooner than what a large program may have. */
+/* Searches the modules that may hold the main arena: a separate C library first, then the program,
+ * whose data may be large. */
 static void search_modules(struct walk *k, const char *exe)
 {
 	walk_forget(k);
@@ -229,7 +234,7 @@ bool walk_find(struct walk *k)
 	char exe[4097];
 	ssize_t n = readlinkat(k->from->proc, "exe", exe, sizeof exe - 1);
 	exe[n > 0 ? n : 0] = '\0';
-	/* It may change so much while it is read that it is not recognised. */
+	/* The arena may change so much during a read that it is not recognised. */
 	for (unsigned t = 0; t < FIND_TRIES && !k->arenas.n && !walk_over(k); t++)
 		search_modules(k, exe);
 	if (!k->arenas.n)

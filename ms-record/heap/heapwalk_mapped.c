@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Blocks that have a mapping of their own, because they are large. No list has them; their headers
- * stand at beginnings of pages, and glibc counts them, so that it is known whether all were found.
+ * Finds blocks that have a mapping of their own, because they are large. No list has them; their
+ * headers are at the beginning of pages, and glibc counts the blocks, which shows whether all were
+ * found.
  */
 #include <string.h>
 
@@ -11,7 +12,7 @@
 #define LOOKS_MOST (1u << 18)
 #define ALIGN_MOST (UINT64_C(1) << 30)
 
-/* How many there are, and their bytes. */
+/* Reads how many such blocks glibc counts. False: not known. */
 static bool counted(const struct walk *k, uint64_t *n)
 {
 	uint32_t count;
@@ -21,7 +22,7 @@ static bool counted(const struct walk *k, uint64_t *n)
 	return true;
 }
 
-/* One with a mapping at `at`: the whole of it in bytes. 0 = there is none. */
+/* Returns the bytes of the whole mapping, if a block's mapping begins at `at`; 0 = none. */
 static uint64_t mapping(const struct walk *k, uint64_t at, uint64_t end)
 {
 	uint64_t head[2];
@@ -31,7 +32,8 @@ static uint64_t mapping(const struct walk *k, uint64_t at, uint64_t end)
 	return !head[0] && bytes && bytes % PAGE == 0 && bytes <= end - at ? bytes : 0;
 }
 
-/* An aligned one has its header further on, which tells how far. */
+/* Adds a block. The header of an aligned block lies further on, and holds its distance from the
+ * start. */
 static void add_block(struct walk *k, uint64_t at, uint64_t bytes)
 {
 	uint64_t head[2], off = 0;
@@ -48,7 +50,7 @@ static void add_block(struct walk *k, uint64_t at, uint64_t bytes)
 static bool may_have(const struct walk *k, size_t i)
 {
 	const struct attach_map *m = &k->maps.v[i], *below = i ? m - 1 : NULL;
-	/* The space that an arena's last heap may grow into looks like the guard of a stack. */
+	/* The space into which an arena's last heap may grow looks like a stack's guard. */
 	bool stack = below && below->end == m->start && !below->read && !below->write &&
 		     !walk_in_heap(k, m->start - 1);
 	return m->read && m->write && !m->shared && !m->inode &&
@@ -57,7 +59,7 @@ static bool may_have(const struct walk *k, size_t i)
 	       !stack && !walk_in_heap(k, m->start + PAGE - 8);
 }
 
-/* `each`: at every page, also behind what is none. */
+/* Searches a map for blocks from its start. `each`: at every page, also behind other mappings. */
 static void look(struct walk *k, const struct attach_map *m, bool each)
 {
 	unsigned *looks = &k->pages.looks;
@@ -84,7 +86,7 @@ void walk_mapped(struct walk *k)
 			     "it is not known whether there are blocks with mappings of their own");
 		return;
 	}
-	/* Mappings of others can stand before one in the same map: then every page is looked at. */
+	/* Other mappings may come first in the same map: then every page is checked. */
 	for (int each = 0; each < 2 && want && k->out->mapped != want && !walk_over(k); each++) {
 		k->pages.looks = 0;
 		k->pages.n = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Blocks that the program says are no leaks.
+ * Lists blocks that the program declared to be no leaks.
  */
 #include "ignored.h"
 
@@ -17,7 +17,7 @@ static int by_address(const void *a, const void *b)
 	return MS_ORDER(x->address, y->address) ?: MS_ORDER(x->next, y->next);
 }
 
-/* Removes what a later entry of the same address makes superfluous. */
+/* Removes entries that a later entry of the same address replaces. */
 static void tidy(struct ignored *g)
 {
 	size_t n = 0;

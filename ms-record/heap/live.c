@@ -209,7 +209,7 @@ static void turn_pages(const struct live_table *l)
 		madvise(&old->buckets[l->moved - GIVE], GIVE * sizeof *old->buckets, MADV_DONTNEED);
 }
 
-/* Moves some buckets; l->moved counts them before each move, so the new table is used. */
+/* Moves the next `n` buckets; l->moved counts a bucket as moved before its blocks are. */
 static void move(struct live_table *l, size_t n)
 {
 	for (; n && l->moved < l->old.count; n--) {

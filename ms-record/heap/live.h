@@ -65,12 +65,10 @@ struct live_overflow {
 };
 
 struct live_table {
-	struct live_buckets now,
-		old; /* old: the former table while it grows, from bucket `moved` on */
+	struct live_buckets now, old; /* old: former table, from `moved` on */
 	size_t moved;
-	size_t packed,
-		room; /* blocks in buckets; number at which the table grows, 0 while it does */
-	size_t count; /* number of all blocks */
+	size_t packed, room; /* blocks in buckets; growth limit, 0 = grows */
+	size_t count;        /* number of all blocks */
 	struct live_overflow overflow;
 };
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Address space in the merge: which of what programs map and unmap goes into the trace.
+ * Merges address space: decides which mappings and unmappings go into the trace.
  *
- * The guest sends all that succeeds and cannot know what lies at an address. Only anonymous memory
- * that was seen mapped counts: what is unmapped must touch some of it, and an mremap moves it.
+ * The guest sends every successful call and cannot know what lies at an address. Only anonymous
+ * memory whose mapping was seen counts: an unmapping must cover some of it, and an mremap must move
+ * it.
  */
 #include "merge.h"
 
@@ -22,7 +23,7 @@ static void emit(struct session *s, const struct reader *r, const struct item *i
 	e->freed = it->extra & (MS_MAP_BRK | MS_MAP_REMAP);
 }
 
-/* Takes the range out of what is mapped; true = some of it was. */
+/* Removes the range from the known mappings; true = some of it was mapped. */
 static bool cut(struct session *s, const struct item *it)
 {
 	bool some =
@@ -49,7 +50,7 @@ void mapped_look(struct session *s, struct reader *r, const struct item *it)
 void mapped_take(struct session *s, struct reader *r, const struct item *it)
 {
 	bool moved = it->extra & (MG_MAP_REMAP | MAP_SECOND), covers = cut(s, it);
-	if (moved && !r->remapped) { /* a file's */
+	if (moved && !r->remapped) { /* a file's mapping moved */
 		if (covers)
 			emit(s, r, it, MS_EXT_UNMAP);
 		return;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * The merge: items of all rings in the order of their stamps, to events of the trace.
+ * Merges the items of all rings, in the order of their stamps, into events of the trace.
  *
- * Per address, allocation and free must alternate. A processor may read the clock before
- * instructions ahead of that are done: where a thread takes over a block and frees it at once, the
- * free can be stamped before the block was made. It is early by as long as memory lets the oldest
- * of these instructions wait: nearly always under 0.1 us, but 1.6 us were seen among 200, and no
- * instruction of a hook waits for that, as it would cost a fifth of its time. So before an
- * allocation at a live address counts as a lost free, the free is looked for just ahead and taken
- * first; before a free of a dead address counts as unknown, the allocation is looked for and the
- * free done right after it. That is a repair: the order is right then, however far it was.
+ * Per address, allocation and free must alternate. A processor may read the clock before earlier
+ * instructions are done: if a thread receives a block from another thread and frees it at once, the
+ * free can get an earlier stamp than the allocation. The difference is the time for which the oldest
+ * of these instructions waits for memory: nearly always under 0.1 us, but 1.6 us were seen once
+ * among 200. The hooks do not wait for such instructions, which would cost a fifth of their time.
+ * So before an allocation at a live address counts as a lost free, the merge looks ahead for the
+ * free and handles it first; before a free of a dead address counts as unknown, it looks ahead for
+ * the allocation and handles the free right after it. That is a repair: the order is right then,
+ * however large the difference was.
  */
 #include "merge.h"
 
@@ -25,9 +26,9 @@
 #include "sampled.h"
 #include "ms-record/session/session.h"
 
-#define EARLY_NS 10000u /* more than any stamp is early by */
+#define EARLY_NS 10000u /* more than the error of any stamp */
 #define LOOK_NS 50000u
-#define LOOK_ITEMS 8192u /* of a ring; no thread does more in that time */
+#define LOOK_ITEMS 8192u /* items of one ring; no thread writes more within LOOK_NS */
 
 void merge_begin(struct session *s, uint32_t serial)
 {
@@ -53,7 +54,7 @@ void merge_end(struct session *s)
 /* Converts `ns` to a distance of stamps near the stamp `at`. */
 static uint64_t stamps_of(const struct session *s, uint64_t ns, uint64_t at)
 {
-	/* A shared counter gives exact order: nothing is ever late. */
+	/* A shared counter gives the exact order: no stamp is early. */
 	return at < s->clock.counted ? (uint64_t)((double)ns * (double)s->tsc_hz / 1e9) : 0;
 }
 
@@ -64,7 +65,7 @@ uint64_t merge_lookahead(const struct session *s)
 
 /* ---- events ---- */
 
-/* The hot path of the merge is inline down to the next event's place. */
+/* Inline, like all of the merge's hot path. */
 inline struct ms_event *merge_emit(struct session *s, uint8_t kind, uint32_t thread, uint64_t key)
 {
 	if (s->open.left == 0)
@@ -94,7 +95,7 @@ static inline void count_freed(struct session *s, uint64_t number, uint64_t size
 	s->stats.live_blocks--;
 }
 
-/* The block of the event goes, by a call of that thread. */
+/* Counts the free of a block by the event's thread. */
 static inline void bind_freed(struct session *s, struct ms_event *e, uint64_t number, uint64_t size)
 {
 	e->freed = number;
@@ -103,8 +104,8 @@ static inline void bind_freed(struct session *s, struct ms_event *e, uint64_t nu
 	s->stats.temporary += s->threads.all.v[e->thread].last_number == number;
 }
 
-/* Says, ahead of the event that gives a block from before the recording back, which one it is:
- * MS_EXT_INHERITED or _BEFORE. */
+/* Records which block from before the recording the next event frees: MS_EXT_INHERITED or _BEFORE.
+ * Returns the event, to be completed. */
 static struct ms_event *explain(struct session *s, uint32_t thread, uint64_t key, uint8_t ext,
 				uint64_t size)
 {
@@ -130,7 +131,7 @@ static void explain_preexisting(struct session *s, uint32_t thread, uint64_t key
 	s->stats.preexisting_frees++;
 }
 
-/* Takes a live block out of the table. */
+/* Removes a live block from the table into *b. False: none. */
 static inline bool take_block(struct session *s, uint64_t address, struct live_block *b)
 {
 	struct heap *h = s->heap;
@@ -148,8 +149,8 @@ static void unknown_free(struct session *s, uint32_t thread, const struct item *
 	e->stack = it->stack;
 }
 
-/* Records the free of a block that is not live here. If it is one from before the attachment, that
- * is explained first. */
+/* Records the free of a block that is not live; for a block from before the attachment, an event
+ * that says so comes first. */
 static __attribute__((noinline)) void free_unknown(struct session *s, uint32_t thread,
 						   const struct item *it)
 {
@@ -185,15 +186,16 @@ static inline bool free_live(struct session *s, uint32_t thread, const struct it
 
 /* ---- repair ---- */
 
-/* How far ahead the other half of a repair is looked for. Of an attached process events are lost
- * whenever there is no room: what is further away than a stamp can be wrong is another block's. */
+/* Returns how far ahead a repair looks for the other event, in stamps. From an attached process
+ * events are lost whenever a ring is full: beyond the error of a stamp, an event belongs to another
+ * block. */
 static uint64_t reach(const struct session *s, uint64_t stamp)
 {
 	return stamps_of(s, s->heap->preexisting ? EARLY_NS : LOOK_NS, stamp);
 }
 
-/* The first item of a ring other than `own` (whose order is its program's), in reach after `key`,
- * that concerns `address` and gives it back or takes it, as `frees` says. */
+/* Returns the first free (`frees`) or allocation at `address` within reach after `key`, in a ring
+ * other than `own`, whose own order is right. NULL = none. */
 static struct item *look_ahead(struct session *s, const struct reader *own, uint64_t address,
 			       bool frees, uint64_t key, struct reader **whose)
 {
@@ -232,14 +234,14 @@ static void take_release(struct session *s, struct reader *r, const struct item 
 	*rel = (struct released){b.number, b.address, b.size, found, inherited, backing, false};
 }
 
-/* A block is given back that is not live: its allocation may be stamped a little later, on another
- * ring. Then `after`, an AFTER_* and whose, is done right behind it. */
+/* Looks for a later allocation on another ring, for a free of a block that is not live. If found,
+ * `after` (AFTER_* and whose) is handled right behind it. */
 static bool wait_for_block(struct session *s, const struct reader *own, const struct item *it,
 			   uint32_t after)
 {
 	struct reader *other;
-	/* At an address where none was ever made a block from before is given back, and what is
-	 * made there soon after is another one. */
+	/* If no allocation was ever recorded at the address, the freed block is one from before,
+	 * and an allocation there soon after is another block. */
 	if (s->heap->preexisting && !preexisting_seen(s->heap->preexisting, it->address))
 		return false;
 	struct item *a = look_ahead(s, own, it->address, false, it->key, &other);
@@ -264,7 +266,8 @@ static void do_release(struct session *s, struct reader *r, const struct item *i
 	rel->size = was.size;
 }
 
-/* An allocation at an address that is still live: a free that is stamped late, or a lost one. */
+/* Ends the live block at the address of a new one: by a free that is stamped too late, or else one
+ * that was lost. */
 static void make_way(struct session *s, const struct reader *own, const struct item *it)
 {
 	struct reader *r;
@@ -290,7 +293,7 @@ static void make_way(struct session *s, const struct reader *own, const struct i
 
 /* ---- one item ---- */
 
-/* Adds the new block to the table; whatever is live there goes first. */
+/* Adds the new block to the table, after ending any live block at its address. */
 static inline void place(struct session *s, const struct reader *r, const struct item *it)
 {
 	struct live_block b = {.address = it->address, .number = s->number, .size = it->size};
@@ -368,7 +371,7 @@ static inline void do_free(struct session *s, struct reader *r, const struct ite
 		free_unknown(s, r->thread, it);
 }
 
-/* While sampling: most likely a block that was not recorded. */
+/* Handles a free while sampling: most likely the block was not recorded. */
 static void do_free_unsure(struct session *s, struct reader *r, const struct item *it)
 {
 	if (!free_live(s, r->thread, it) && !free_inherited(s, r->thread, it))
@@ -403,7 +406,7 @@ static void do_failed(struct session *s, struct reader *r, const struct item *it
 	s->stats.failed++;
 }
 
-/* Handles the free or the release that came early and waited for this allocation. */
+/* Handles the free or the release that was stamped early and waited for this allocation. */
 static void do_after(struct session *s, const struct item *it)
 {
 	uint32_t who = it->after & ~(AFTER_FREE | AFTER_RELEASE);
@@ -426,7 +429,7 @@ void merge_make_way(struct session *s, const struct reader *r, const struct item
 		make_way(s, r, it);
 }
 
-/* A block of a heap of the program's own. */
+/* Handles a block of a custom heap. */
 static void do_heap_block(struct session *s, struct reader *r, const struct item *it)
 {
 	struct item plain = *it;
@@ -451,11 +454,11 @@ static void do_fork(struct session *s, struct reader *r, const struct item *it)
 static void do_pause(struct session *s, struct reader *r, const struct item *it)
 {
 	(void)r;
-	session_flush(s); /* what is lost has its own span of time */
+	session_flush(s); /* lost events get a time span of their own */
 	pause_user(s, it->size, clock_ns(&s->clock, it->key >> 1));
 }
 
-/* Blocks that are made from now on, there or elsewhere, are others. */
+/* Ignores the block at the address, but no block allocated later. */
 static void do_ignore(struct session *s, struct reader *r, const struct item *it)
 {
 	(void)r;
@@ -511,7 +514,7 @@ static void sift_down(struct heap_run *h, size_t n, size_t i)
 	}
 }
 
-/* Items of one ring while they are not later than `until`. */
+/* Handles the items of one ring up to the key `until`. */
 static void take_run(struct session *s, struct reader *r, uint64_t until)
 {
 	const struct live_table *live = &s->heap->live;
@@ -519,7 +522,7 @@ static void take_run(struct session *s, struct reader *r, uint64_t until)
 		const struct item *it = &r->items[r->first];
 		if (it->key > until)
 			break;
-		live_prefetch(live, it[ITEMS_AHEAD].address); /* of the item so far on */
+		live_prefetch(live, it[ITEMS_AHEAD].address); /* the item ITEMS_AHEAD further on */
 		if (it->kind == ITEM_ALLOC && !it->after)
 			do_alloc(s, r, it);
 		else if (it->kind == ITEM_FREE)

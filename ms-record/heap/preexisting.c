@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * Blocks from before the attachment.
+ * Tracks blocks from before the attachment.
  *
  *   time  ----+-------------------+------------------+------------>
  *           hooks      walk        its end            merged so far
  *
- * The hooks are there before the walk begins, so that of every block that it finds one knows
- * whether it was made since: `touched` has all addresses at which one was, until everything up to
- * the end of the walk has been merged. What the walk found and nothing touched is from before. So
- * is what was given back meanwhile without having been made: `early`.
+ * The hooks are in place before the walk begins, so for every block that it finds it is known
+ * whether the block was allocated since: `touched` has the addresses of all allocations, until
+ * everything up to the end of the walk is merged. A block that the walk found at an address not in
+ * `touched` is from before. So is a block that was freed meanwhile without a recorded allocation:
+ * `early`.
  *
- * Where the heap is not glibc's nothing is walked; then a block that is given back and was never
- * made is from before all the same.
+ * If the heap is not glibc's, nothing is walked; a freed block that was never allocated is still one
+ * from before.
  */
 #include "preexisting.h"
 
@@ -39,13 +40,13 @@
 
 struct preexisting {
 	struct preexisting_counts counts;
-	uint64_t *filter; /* addresses at which blocks were made, hashed */
+	uint64_t *filter; /* hashed addresses of all allocations */
 	struct live_table touched, blocks;
 	MS_ARRAY(uint64_t) early;
-	uint64_t unsized; /* early ones of which the size is not known */
+	uint64_t unsized; /* number of early blocks of unknown size */
 	uint64_t class_blocks[CLASSES], class_bytes[CLASSES];
 
-	/* the thread's, until `done` */
+	/* used by the thread, until `done` */
 	pthread_t thread;
 	bool started;
 	int stop, done; /* atomic */
@@ -57,7 +58,7 @@ struct preexisting {
 	const struct clock *clock;
 	struct heapwalk walk;
 
-	bool written; /* to the trace */
+	bool written; /* the result is in the trace */
 };
 
 /* ---- the walk ---- */
@@ -151,7 +152,7 @@ bool preexisting_seen(const struct preexisting *b, uint64_t address)
 	return b->filter[bit / 64] >> (bit % 64) & 1;
 }
 
-/* Takes the block at `address`, which is given back, if it is one from before. */
+/* Removes a freed block if it is one from before, and counts its free. */
 static bool take_one(struct preexisting *b, uint64_t address, struct live_block *was)
 {
 	if (!live_take(&b->blocks, address, was))
@@ -169,7 +170,7 @@ void preexisting_made(struct preexisting *b, uint64_t address)
 	if (b->counts.state == PREEXISTING_LOOKING && b->touched.count < TOUCHED_MOST)
 		live_add(&b->touched, &(struct live_block){.address = address});
 	else if (b->blocks.count)
-		take_one(b, address, &was); /* its free was lost */
+		take_one(b, address, &was); /* the event of its free was lost */
 }
 
 bool preexisting_freed(struct preexisting *b, uint64_t address, struct live_block *was)
@@ -208,7 +209,7 @@ static void take_walk(struct preexisting *b)
 	}
 }
 
-/* Says of a free that was written as one of an unknown block that it was one from before. */
+/* Records that a free already written as one of an unknown block was of a block from before. */
 static void explain(struct session *s, uint64_t size)
 {
 	struct ms_event *e = merge_emit(s, MS_EV_EXT, 0, s->merged_key);
@@ -223,8 +224,7 @@ static void take_early(struct session *s, struct preexisting *b)
 {
 	struct live_table cached;
 	live_init(&cached);
-	/* Those that were given back meanwhile may be in a cache now, which tells how large they
-	 * were. */
+	/* Blocks freed meanwhile may now be in a cache, which shows their sizes. */
 	for (size_t i = 0; i < b->walk.cached.n; i++) {
 		const struct heapwalk_block *w = &b->walk.cached.v[i];
 		live_add(&cached, &(struct live_block){.address = w->address, .size = w->bytes});
@@ -234,8 +234,8 @@ static void take_early(struct session *s, struct preexisting *b)
 		uint64_t at = b->early.v[i];
 		bool known = live_take(&b->blocks, at, &was);
 		if (!known) {
-			/* Given back before the walk came there; what is there now may be another
-			 * block. */
+			/* Freed before the walk reached the block; the address may hold another one
+			 * now. */
 			if (!live_find(&b->touched, at, &ignored))
 				live_take(&cached, at, &was);
 			b->unsized += !was.size;
@@ -279,7 +279,7 @@ static void write_counts(struct session *s, const struct preexisting *b)
 	}
 }
 
-/* Notes what is missing although the walk was whole. */
+/* Notes what is missing although the walk was complete. */
 static void judge(const struct session *s, struct preexisting *b)
 {
 	if (b->counts.state != MS_BEFORE_WHOLE || (!b->unsized && !s->stats.lost))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the samples of a recording stand for, while it is recorded.
+ * Estimates figures from the samples of a recording while it is recorded.
  */
 #include "sampled.h"
 
