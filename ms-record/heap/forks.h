@@ -45,7 +45,7 @@ struct fork_change {
  * dropped; many children never do. */
 struct inherited_heap {
 	unsigned refs;
-	uint32_t serial;       /* serial of the session */
+	uint32_t serial;       /* serial of the session in its pool */
 	struct session *owner; /* NULL once the session is over: nothing changes any more */
 	struct identity *who;
 	struct clock *clock;    /* the owner's, after its end a copy */

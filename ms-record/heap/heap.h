@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Room heap: all rings in one order, and what is live.
+ * Room heap: merges all rings into one order, and keeps the live blocks.
  *   In:  a session; items of its rings, from room drain, which has them merged (merge.h).
- *   Out: events into batches of the session; live blocks (live.h), heaps, what children inherit.
+ *   Out: events into batches of the session; live blocks (live.h), heaps, inherited blocks.
  *   Used by: drain and scan; attach and control for blocks from before (preexisting.h).
  *
  * Holds the heap state of a session.

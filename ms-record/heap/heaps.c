@@ -315,7 +315,7 @@ bool heaps_give(struct session *s, struct reader *r, const struct item *it, bool
 	struct live_block b, own;
 	if (!h)
 		return false;
-	if (it->address & LIVE_USER) /* it frees a block of malloc's, recorded itself */
+	if (it->address & LIVE_USER) /* malloc's own free follows */
 		return live_find(&s->heap->live, it->address & ~LIVE_USER, &b) ||
 		       live_find(&h->backing, it->address & ~LIVE_USER, &b);
 	if (!live_take(&h->backing, it->address, &b))

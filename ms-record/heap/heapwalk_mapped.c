@@ -59,7 +59,8 @@ static bool may_have(const struct walk *k, size_t i)
 	       !stack && !walk_in_heap(k, m->start + PAGE - 8);
 }
 
-/* Searches a map for blocks from its start. `each`: at every page, also behind other mappings. */
+/* Searches a map for blocks, from its start. `each`: checks every page, also behind other
+ * mappings. */
 static void look(struct walk *k, const struct attach_map *m, bool each)
 {
 	unsigned *looks = &k->pages.looks;

@@ -18,7 +18,7 @@
 #define GIVE ((size_t)32768)        /* buckets whose old pages are freed at once */
 #define MOVE 4u
 #define OTHERS_FIRST 64u
-#define SHIFT_LEAST (LIVE_HASH_BITS - 18) /* at most this large for the sake of number bits alone */
+#define SHIFT_LEAST (LIVE_HASH_BITS - 18) /* least shift for number bits alone */
 
 /* Maps a table of zeroed buckets; huge pages, if available, avoid most TLB misses of a large
  * table. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Implements the table of live blocks: address -> allocation number and size.
  *
- * A block takes 10 bytes, and six blocks share a cache line, so that finding, adding or removing one
- * touches one line and has hardly an unpredictable branch:
+ * A block takes 10 bytes, and six blocks share a cache line, so that finding, adding or removing
+ * one touches one line and has hardly an unpredictable branch:
  *
  *   bucket   | high 0 | .. | high 5 | low 0 | .. | low 5 | size 0 | .. | size 5 | used, spilled |
  *   word:    rest of the hash (shift - 2 bits) | number + 1 (66 - shift)     in halves, high and low
@@ -14,14 +14,14 @@
  *
  * The fractions of a bucket's hashes are `scale` apart, so they still differ without the two lowest
  * bits, and index and rest determine the address. A table has scale << (45 - shift) buckets; the
- * larger it is, the more bits it has for the number: 29 at first. It also grows to get more of them,
- * up to 39.
+ * larger it is, the more bits it has for the number: 29 at first. It also grows to get more of
+ * them, up to 39.
  *
  * `overflow` holds, in full, the blocks that do not fit: those with an unusual address, number or
- * size, and the seventh of a bucket. L1: `spilled` of a bucket counts its blocks in `overflow` whose
- * address fits. So if `spilled` is 0 and no word matches, there is no block. While the table grows,
- * `spilled` is not kept, and any block may be in `overflow`; afterwards the blocks that fit move
- * back, and the others are counted.
+ * size, and the seventh of a bucket. L1: `spilled` of a bucket counts its blocks in `overflow`
+ * whose address fits. So if `spilled` is 0 and no word matches, there is no block. While the table
+ * grows, `spilled` is not kept, and any block may be in `overflow`; afterwards the blocks that fit
+ * move back, and the others are counted.
  *
  * The table grows by a half, then a third. Four buckets move with each added block, in order of
  * hash, so that an address belongs to one bucket at any time; old pages are freed as they empty.
@@ -82,7 +82,7 @@ void live_each(const struct live_table *l, void (*f)(void *arg, const struct liv
 /* Copies the block at `address` to *out. False: none. */
 bool live_find(const struct live_table *l, uint64_t address, struct live_block *out);
 
-/* Handle the rarer cases of live_add and live_take. */
+/* Handles the rarer cases of live_add and live_take. */
 bool live_add_slow(struct live_table *l, const struct live_block *b);
 bool live_take_slow(struct live_table *l, uint64_t address, struct live_block *out);
 

@@ -3,13 +3,13 @@
  *
  * Per address, allocation and free must alternate. A processor may read the clock before earlier
  * instructions are done: if a thread receives a block from another thread and frees it at once, the
- * free can get an earlier stamp than the allocation. The difference is the time for which the oldest
- * of these instructions waits for memory: nearly always under 0.1 us, but 1.6 us were seen once
- * among 200. The hooks do not wait for such instructions, which would cost a fifth of their time.
- * So before an allocation at a live address counts as a lost free, the merge looks ahead for the
- * free and handles it first; before a free of a dead address counts as unknown, it looks ahead for
- * the allocation and handles the free right after it. That is a repair: the order is right then,
- * however large the difference was.
+ * free can get an earlier stamp than the allocation. The difference is the time for which the
+ * oldest of these instructions waits for memory: nearly always under 0.1 us, but 1.6 us were seen
+ * among 200 such frees. The hooks do not wait for such instructions, which would cost a fifth of
+ * their time. So before an allocation at a live address counts as a lost free, the merge looks
+ * ahead for the free and handles it first; before a free of a dead address counts as unknown, it
+ * looks ahead for the allocation and handles the free right after it. That is a repair: the order
+ * is right then, however large the difference was.
  */
 #include "merge.h"
 

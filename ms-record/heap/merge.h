@@ -15,8 +15,8 @@ void merge_begin(struct session *s, uint32_t serial);
 void merge_end(struct session *s);
 
 /* Merges every item whose stamp is below `limit` (UINT64_MAX = all). No item below `limit` may
- * arrive later; items up to merge_lookahead() above it should have arrived, so that their order can
- * be repaired. */
+ * arrive later; items up to merge_lookahead() above it should have arrived, so that the order of
+ * items can be repaired. */
 void merge_until(struct session *s, uint64_t limit);
 /* Merges up to each stamp, within `limit`, at which a forked child still needs its parent's blocks,
  * and adds a fork point there. */
@@ -36,7 +36,7 @@ void merge_free(struct session *s, struct reader *r, const struct item *it, uint
 /* Ends any live block at the address of the item's new block. */
 void merge_make_way(struct session *s, const struct reader *r, const struct item *it);
 
-/* Handle address space that is mapped (ITEM_MAP) or unmapped (ITEM_UNMAP): mapped.c. */
+/* Handles address space that is mapped (ITEM_MAP) or unmapped (ITEM_UNMAP): mapped.c. */
 void mapped_take(struct session *s, struct reader *r, const struct item *it);
 void mapped_give(struct session *s, struct reader *r, const struct item *it);
 /* Notes whether the address that the reader's next ITEM_MAP maps a second time is in a known

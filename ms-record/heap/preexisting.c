@@ -10,8 +10,8 @@
  * `touched` is from before. So is a block that was freed meanwhile without a recorded allocation:
  * `early`.
  *
- * If the heap is not glibc's, nothing is walked; a freed block that was never allocated is still one
- * from before.
+ * If the heap is not glibc's, nothing is walked; a freed block without a recorded allocation is
+ * still one from before.
  */
 #include "preexisting.h"
 

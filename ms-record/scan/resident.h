@@ -8,8 +8,8 @@
  *           | of the heap             |  live data of each block on it | slack | free
  *           | other                   |  as a whole
  *
- * Of the heap are the brk area, glibc's arenas, what another allocator is known to have mapped or has
- * blocks in, and each page that a block is on. So all parts add up to what is resident.
+ * The heap is the brk area, glibc's arenas, the mappings that another allocator is known to have
+ * made or has blocks in, and each page that a block is on. So all parts add up to RSS.
  */
 #pragma once
 
@@ -31,8 +31,8 @@ struct resident_heap {
 /* Counts the blocks of one call stack; all members except `blocks` are bytes. */
 struct resident_site {
 	uint64_t blocks, bytes;
-	uint64_t live;      /* of blocks, on resident heap pages */
-	uint64_t elsewhere; /* of blocks, swapped out or on pages outside the heap */
+	uint64_t live;      /* bytes of blocks on resident heap pages */
+	uint64_t elsewhere; /* bytes of blocks swapped out or on pages outside the heap */
 	uint64_t pinned;    /* its share of free memory on pages that hold its blocks */
 	uint64_t alone;     /* pages that hold no other site's blocks */
 };

@@ -160,8 +160,8 @@ static void pin(struct solving *g, uint64_t page, uint64_t held, uint64_t hole)
 	g->r->pinned += hole;
 }
 
-/* Counts a page of a glibc heap without blocks as memory that could be returned to the kernel, if
- * it could. */
+/* Counts a page of a glibc heap that holds no block, by whether it could be returned to the
+ * kernel. */
 static void weigh_free(struct solving *g, uint64_t page)
 {
 	const struct resident *r = g->r;

@@ -65,8 +65,8 @@ static bool hook_pending(const struct session *s)
 	return false;
 }
 
-/* Waits briefly until no thread is recording an event. On a busy machine a thread in the midst of
- * that may wait for a processor: if it were stopped again before it got one, it would have made no
+/* Waits briefly until no thread is recording an event. On a busy machine a thread that is recording
+ * one may wait for a processor: if it were stopped again before it got one, it would have made no
  * progress. */
 static void await_hooks(const struct session *s)
 {
@@ -76,7 +76,7 @@ static void await_hooks(const struct session *s)
 	while (hook_pending(s) && clock_mono() < until);
 }
 
-/* Stops all threads, none of them while it is recording an event. */
+/* Stops all threads, none of them in the middle of recording an event. */
 static bool stop(struct work *w)
 {
 	w->stop_ns = clock_mono();
@@ -109,8 +109,8 @@ static void take_held(struct work *w)
 	w->threads->reg_count = 0;
 }
 
-/* Takes the registers of the threads, which have all ended; an event that one was recording never
- * arrives. */
+/* Takes the registers that the threads left at their end; an event that a thread was still
+ * recording never arrives. */
 static void take_last(struct work *w)
 {
 	const struct scan *q = w->q;

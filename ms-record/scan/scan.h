@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT
- * Room scan: which live blocks nothing points to.
+ * Room scan: finds live blocks that nothing points to.
  *   In:  a session; what asked for the scan (process end, --tell, a mark); a moment, as a stamp.
  *   Out: verdicts on the blocks live at that stamp, as records that the session passes on.
  *   Used by: control, which starts the threads and asks for scans; drain, which reports how far the
  *   merge is.
  *
- * A scan is of one moment, however far behind it the merge is. The process is stopped and, where it
- * is large, copied, so that it can go on at once; that is the moment. Its blocks are judged when
- * the merge has come to the stamp, by the memory as it was then.
+ * A scan refers to one moment, however far behind it the merge is: the process is stopped and, if it
+ * is large, copied, so that it can continue at once. Its blocks are judged when the merge has
+ * reached the stamp of that moment, by the memory as it was then.
  *
  *   scanning thread           draining thread          writing thread
  *   process stopped, copied
  *   stamp ----------------->  scan_stamp: the merge
  *   ...                       stops there;
- *                             scan_reached: what is
- *                             live is copied
- *   reads memory  <---------  flush ---------------->  its blocks: number -> stack
- *   process goes on, if it
- *   was not copied
+ *                             scan_reached: live
+ *                             blocks are copied
+ *   reads memory  <---------  flush ---------------->  block numbers -> stacks
+ *   process continues, if
+ *   it was not copied
  *   verdicts      <----------------------------------
  *   records ---------------->  s->verdicts, with the
  *                             next batch
@@ -60,8 +60,8 @@ struct scan_tree {
 	bool (*execed)(struct scan_tree *tree, pid_t pid, const int *quit);
 	/* Called when tracing ends: all processes are detached, and no more calls follow. */
 	void (*over)(struct scan_tree *tree);
-	bool alone; /* one process only */
-	pid_t child; /* our child, whose exit another thread waits for; its end stops the tracing; 0 = none */
+	bool alone;  /* one process only */
+	pid_t child; /* child of ours; its end stops the tracing; 0 = none */
 };
 struct scan_trace; /* a traced tree, with the thread that traces it */
 
@@ -110,7 +110,7 @@ void scanner_untrace(struct scanner *sc);
  * own. NULL: not permitted. */
 struct scan_trace *scan_trace_exec(struct scanner *sc, pid_t tid, bool starts,
 				   struct scan_tree *tree);
-/* Tells whether this tracing has ended. */
+/* Tells whether the tracing has ended. */
 bool scan_trace_ended(const struct scan_trace *t);
 /* Stops the tracing, or waits for the end of the single process of scanner_trace. `t` may be
  * NULL. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Which blocks are reachable.
+ * Finds which blocks are reachable.
  */
 #include "scan_graph.h"
 

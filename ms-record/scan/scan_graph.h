@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * Finds reachable blocks: holds blocks and the pointers found in roots and blocks, sets verdicts.
+ * Holds blocks and the pointers found in roots and in blocks; finds which blocks are reachable.
  *
- * Nothing here knows where the words come from. Blocks of the heap do not overlap; blocks of
- * ms_alloc (`user`) may lie in these, and in each other where a pool is cut from another one. A
- * word points to all blocks in which its value lies; the value right behind a block points to that
- * one if it lies in no other of its kind. So a block of 0 bytes is pointed to by its address.
+ * It does not matter where the words come from. Heap blocks do not overlap each other; blocks of
+ * ms_alloc (`user`) may lie in heap blocks, and in each other if a pool is cut from another one. A
+ * word points to all blocks in which its value lies; a value right behind a block points to that
+ * block if it lies in no other of its kind. So a block of 0 bytes is pointed to by its address.
  *
  *   blocks   [ heap, by address ............ | user, by address ... ]
  *   index    1 GiB of addresses -> leaf; 1 KiB -> the first block that touches it, + 1
  *   edges    [ of block 0 | of block 1 | ...]  in the order in which blocks were looked through
  *
- * Memory comes as stretches of bytes, whose words lie at the multiples of `align`, counted from the
- * start of each; a rest that is shorter than a word is passed over.
+ * Memory is passed as stretches of bytes, whose words lie at the multiples of `align`, counted from
+ * the start of each stretch; a last part shorter than a word is ignored.
  */
 #pragma once
 

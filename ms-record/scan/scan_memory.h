@@ -83,10 +83,12 @@ const struct memory_map *memory_at(const struct memory *m, uint64_t address);
 enum memory_pages {
 	MEMORY_TOUCHED, /* present pages, in memory or swapped out; all others are zero */
 	MEMORY_OWN,     /* of a file's private mapping: the pages that the process changed */
-	MEMORY_SHARED, /* of a shared mapping: the file's pages with contents, if that can be seen and the file is on no disk; else the present pages, which miss those that only other processes touched */
-	MEMORY_ALL,    /* all pages, present or not */
+	MEMORY_SHARED,  /* of a shared mapping: pages with contents in its file; see memory_words */
+	MEMORY_ALL,     /* all pages, present or not */
 };
-/* Passes all words of [start, end), multiples of 8, to `f` in pieces, in order of address. */
+/* Passes all words of [start, end), multiples of 8, to `f` in pieces, in order of address. For
+ * MEMORY_SHARED the file's pages with contents are read if they can be found and the file is on no
+ * disk; else the present pages, which miss those that only other processes touched. */
 void memory_words(struct memory *m, uint64_t start, uint64_t end, enum memory_pages which,
 		  void (*f)(void *arg, uint64_t address, const uint64_t *words, size_t n),
 		  void *arg);

@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: MIT
- * What memory of a process can hold the program's pointers.
+ * Finds the memory of a process that can hold the program's pointers.
  *
- * Roots are all registers, and of all private memory that can be read (of files' mappings the pages
- * that were changed), and of shared memory that can be written (of files on a disk the pages that
- * are there), everything but:
+ * Roots are all registers, all private memory that is readable (of files' mappings the changed
+ * pages), and shared memory that is writable (of files on a disk the present pages), except:
  *
- *   - blocks: they count when something points to them;
+ *   - blocks: their words count if something points to the block;
  *   - the heap between blocks: the brk area, and glibc's arenas, found by their heads at multiples
- *     of 64 MB; there lies what was freed, and glibc's own lists of it. Unless `wide`, and the brk
- *     area unless `own_brk`;
- *   - what an allocator other than glibc's mapped for itself, as far as the guest saw it (arenas.c
- *     in guest). Unless `wide`;
+ *     of 64 MB, which hold freed memory and glibc's lists of it. Not if `wide`; not the brk area if
+ *     `own_brk`;
+ *   - mappings that an allocator other than glibc's made for itself, if the guest saw them (arenas.c
+ *     in guest). Not if `wide`;
  *   - glibc's main arena in the C library's data: its lists point to free memory next to blocks;
- *   - stacks below the stack pointer, and the red zone below that is kept where a function may use
- *     it; frames of what ends the process (end_frame.c in guest); stacks of threads that ended, which
- *     glibc keeps for new ones, and what is no result or value of a thread yet to be joined;
- *   - what belongs to the recorder.
+ *   - stacks below the stack pointer, or below the red zone if a function may use it; frames of the
+ *     functions that end the process (end_frame.c in guest); stacks of ended threads, which glibc
+ *     keeps for new ones (of a thread yet to be joined all but its result and variables);
+ *   - memory of MemScope.
  *
- * Where one of these cannot be told for sure the memory is a root: then a leak may go unseen, but
- * no block is called unreachable that is not. And whatever the program says is a root is one, wherever
- * it lies (ms_root).
+ * If it is not certain that memory is one of these, the memory is a root: a leak may be missed, but
+ * no reachable block is reported as a leak. Memory that the program registers (ms_root) is always a
+ * root.
  */
 #include "scan_roots.h"
 
@@ -89,7 +88,8 @@ enum { STATE_FAST = 16, STATE_BINS = 112, STATE_NEXT = 2160, STATE_SYSTEM = 2184
 #define BINS_EMPTY_LEAST 40u
 
 /* Tells whether an arena is at `w`. Most of its bins are empty, which means that they point to
- * themselves. That also seems so a little further on, but the other fields do not fit there. */
+ * themselves. An address a little further on also looks like that, but the other fields do not fit
+ * there. */
 static bool is_arena(const uint64_t *w, uint64_t at)
 {
 	unsigned empty = 0;
@@ -161,9 +161,9 @@ static uint64_t control_block(const struct roots *r, uint64_t start, uint64_t en
 	return 0;
 }
 
-/* Returns the stack of the thread with its control block at `tcb`, which holds the stack's start
- * and size next to each other: mappings right beside the stack are left out. Empty if they are not
- * found, or the stack does not hold `inside`, or ends behind `end`. */
+/* Returns the stack of the thread with its control block at `tcb`. The block holds the stack's
+ * start and size next to each other, so mappings right beside the stack are left out. Empty if
+ * start and size are not found, or the stack does not hold `inside`, or ends behind `end`. */
 static struct span stack_of(const struct roots *r, uint64_t tcb, uint64_t inside, uint64_t end)
 {
 	uint64_t w[TCB_BYTES / 8];
@@ -200,9 +200,9 @@ static void cut_ended(uint64_t start, uint64_t end, uint64_t tcb, struct spans *
 	add(cut, tcb + 16, end);
 }
 
-/* Excludes the unused part of a stack from the roots, if the mapping holds one; a stack that glibc
- * made has its guard below. The same mapping can also hold an arena that glibc or another allocator
- * mapped right above the stack. */
+/* Excludes from the roots the parts of a stack that are none, if the mapping holds a stack; one
+ * that glibc made has its guard below. The same mapping can also hold an arena that glibc or
+ * another allocator mapped right above the stack. */
 static void cut_stack(const struct roots *r, const struct memory_map *m, const struct spans *arenas,
 		      struct spans *cut)
 {
@@ -336,14 +336,15 @@ static uint64_t align_down(const struct graph *g, uint64_t address)
 	return address & ~(uint64_t)(g->align - 1);
 }
 
-/* Returns where the memory before a block at `start` ends. With alignment 8 a word that lies partly
- * in the block counts for both; with a smaller one only for one of them. */
+/* Returns where the memory before a block at `start` ends. With alignment 8 that memory includes a
+ * word that lies partly in the block; with a smaller alignment it does not. */
 static uint64_t end_before(const struct graph *g, uint64_t start)
 {
 	return g->align == 8 ? align_up(g, start) : start;
 }
 
-/* Returns where the memory behind a block that ends at `end` begins, by the rule of end_before. */
+/* Returns where the memory behind a block that ends at `end` begins; it includes a partial word
+ * with alignment 8 only. */
 static uint64_t start_behind(const struct graph *g, uint64_t end)
 {
 	return g->align == 8 ? align_down(g, end) : align_up(g, end);

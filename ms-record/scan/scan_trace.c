@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT
- * The end of a process that nothing in it can hold: abort, a fatal signal, a system call of its
- * own.
+ * Notices the end of a process that nothing inside the process can hold: by abort, a fatal signal,
+ * or a system call of its own.
  *
- * With --leak-check=yes the command is traced from its start by a thread of ours, and so is one
- * that nothing can be preloaded into (inject.h), there with all that it starts; such a program that
- * another one execs, from its exec on by a thread of its own. The kernel stops
- * every thread of a process once more when it ends (PTRACE_EVENT_EXIT), its memory still in place.
- * Each leaves its registers there and goes on, but for the last: that one waits while the scan is
- * made. So nobody waits for anybody who waits for us, whether the kernel writes a core file before
- * or after.
+ * A thread of ours traces the command from its start with --leak-check=yes. A command that nothing
+ * can be preloaded into (inject.h) is traced in the same way, with all its descendants; if another
+ * program execs such a program, a thread of its own traces it from the exec on. The kernel stops
+ * every thread of a process once more when the process ends (PTRACE_EVENT_EXIT), while its memory
+ * still exists. Each thread leaves its registers there and continues, except the last one, which
+ * waits during the scan. So no thread waits for one that waits for us, whether the kernel writes a
+ * core file before or after.
  *
- * Meanwhile every signal comes by here before it is delivered. One that is ignored would not have
- * been noticed by a system call that waits; traced it breaks some off, and they are made again. The
- * exit status is not touched: only stops are waited for, and a thread is detached for good before
- * it ends. When this thread of ours ends the kernel lets all go on that are traced still.
+ * Meanwhile every signal stops the traced thread before it is delivered. An ignored signal does not
+ * interrupt a waiting system call without tracing; with tracing it interrupts some calls, which are
+ * restarted. The exit status is not touched: the thread waits for stops only, and a traced thread
+ * is detached for good before it ends. When the tracing thread ends, the kernel releases all
+ * threads that are still traced.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -49,7 +50,7 @@ struct tids {
 struct traced {
 	struct traced *next;
 	pid_t pid;
-	struct tids tids;                  /* threads that live */
+	struct tids tids;                  /* live threads */
 	struct tids early;                 /* threads seen before their creator reported them */
 	MS_ARRAY(struct scan_thread) regs; /* registers of threads that ended with the process */
 	unsigned missed;                   /* number of threads that left no registers */
@@ -61,8 +62,8 @@ struct scan_trace {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t change;
-	pid_t tid; /* thread to seize */
-	pid_t pid; /* our child, whose end ends the tracing; 0 = traced from its exec on until no process is left */
+	pid_t tid;          /* thread to seize */
+	pid_t pid;          /* child of ours, traced until its end; 0 = traced from its exec on */
 	pid_t starter;      /* seized only for the process that it starts; 0 = none, or released */
 	int seized;         /* under lock: 0 = not known yet, 1 = seized, -1 = cannot be */
 	bool over;          /* under lock: the scan at the end has read the memory */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Declares what the files of the leak scan share: requests between its threads, and the state of one
- * scan.
+ * Declares what the files of the leak scan share: the requests between its threads, and the state
+ * of one scan.
  */
 #pragma once
 
@@ -44,7 +44,7 @@ struct frozen {
 /* Requests a search for blocks that were live at a moment and that nothing pointed to then. */
 struct scan_request {
 	enum scan_asker asker;
-	uint64_t stamp;     /* stamp of the moment */
+	uint64_t stamp;     /* stamp of that moment */
 	struct frozen copy; /* its memory then; not made: the stopped process */
 };
 
@@ -132,7 +132,7 @@ struct scanner {
 	bool stop, started;
 	bool scanned, missed;        /* a process in `answer` was scanned; one was not */
 	bool answered;               /* `answer` is complete and not yet returned */
-	uint64_t start_ns, until_ns; /* of the current scan; 0 = none; atomic */
+	uint64_t start_ns, until_ns; /* current scan's start and limit; atomic */
 	size_t awaited;              /* scans that `answer` still lacks */
 	char answer[3072];           /* written by the scanning thread while `awaited` is not 0 */
 	char label[280];             /* label of the moment of --tell resident */
@@ -179,8 +179,8 @@ void scan_tell_guest(struct session *s, enum mg_end_state state);
 uint64_t scan_pause(const struct work *w);
 /* Returns the registers of stopped threads, in memory to be freed. */
 struct scan_thread *scan_registers(const struct hijack_stop *s, size_t *count);
-/* Leaves out the stack frames of exit or the like on the threads that end the process. `traced`:
- * some threads in the guest's notes may not be ending it. */
+/* Leaves out, on threads that end the process, the stack frames of exit or the like. `traced`: some
+ * threads in the guest's notes may not be ending the process. */
 void scan_leave_ends(struct scan_thread *v, size_t n, const struct mg_session *s, bool traced);
 /* Reads which memory the allocator mapped for its own use; count 0 if that is not sure. */
 void scan_read_arenas(const struct memory *m, const struct session *s, struct mg_arenas *a);

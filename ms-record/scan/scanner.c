@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The threads of the leak scan: one watches for processes that are about to end, the other scans.
+ * Runs the threads of the leak scan: one watches for processes that are about to end, the other
+ * scans.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -51,8 +52,8 @@ static bool is_dropped(const struct session *s)
 	       !__atomic_load_n(&s->grown, __ATOMIC_ACQUIRE);
 }
 
-/* Tells whether is_dropped may still change, until everything that the process did is merged: for a
- * child not before its parent's events are. */
+/* Tells whether is_dropped may still change: it is final once everything that the process did is
+ * merged, and for a child not before its parent's events are. */
 static bool is_undecided(const struct session *s)
 {
 	return is_dropped(s) && !__atomic_load_n(&s->scan->end_known, __ATOMIC_ACQUIRE);
@@ -72,8 +73,8 @@ static bool notice(struct session *s)
 					   __ATOMIC_RELAXED);
 }
 
-/* Marks a session as busy: either we see that it is over, or the draining thread sees that it is
- * busy. False: it is over. */
+/* Marks a session as busy. Either this thread sees that the session is over, or the draining thread
+ * sees that it is busy. False: the session is over. */
 static bool keep(struct session *s)
 {
 	__atomic_store_n(&s->scan->busy, 1, __ATOMIC_SEQ_CST);
@@ -83,7 +84,8 @@ static bool keep(struct session *s)
 	return false;
 }
 
-/* Queues a scan; scans at an end come first, because a process waits for them. Under lock. */
+/* Queues a scan; scans at an end come first, because a process waits for them. Call with sc->lock
+ * held. */
 static void queue(struct scanner *sc, struct session *s, enum scan_asker asker)
 {
 	struct scan_order *last = MS_PUSH(&sc->queue);
@@ -93,7 +95,7 @@ static void queue(struct scanner *sc, struct session *s, enum scan_asker asker)
 	pthread_cond_signal(&sc->work);
 }
 
-/* Queues the scan that a mark asked for, unless the session is busy. Under lock. */
+/* Queues the scan that a mark asked for, unless the session is busy. Call with sc->lock held. */
 static void queue_due(struct scanner *sc, struct session *s)
 {
 	struct scan *q = s->scan;
@@ -150,9 +152,9 @@ bool scanner_hold(struct scanner *sc, struct scan_trace *t, pid_t pid, pid_t tid
 	return held;
 }
 
-/* Queues the scan of a session whose process is held at its end; sets `busy`. If it is busy with a
- * scan on request, tells the guest to wait, which ends that scan; the process is noticed again
- * after it. Under lock. */
+/* Queues the scan of a session whose process is held at its end; sets `busy`. If the session is
+ * busy with a scan on request, tells the guest to wait, which ends that scan; the process is
+ * noticed again after it. Call with sc->lock held. */
 static void notice_one(struct scanner *sc, struct session *s)
 {
 	uint32_t state = __atomic_load_n(&s->mem->end_state, __ATOMIC_ACQUIRE);
@@ -204,21 +206,21 @@ static void add_ending(struct scanner *sc, const struct session *s)
 	sc->missed = missed;
 }
 
-/* Wakes the watching thread. Under lock. */
+/* Wakes the watching thread. Call with sc->lock held. */
 static void wake_watcher(struct scanner *sc)
 {
 	if (sc->tid)
 		watch_wake(sc->tid);
 }
 
-/* Reports that the answer to --tell is complete. Under lock. */
+/* Reports that the answer to --tell is complete. Call with sc->lock held. */
 static void end_answer(struct scanner *sc)
 {
 	sc->answered = true;
 	wake_event(sc->event);
 }
 
-/* Tells whether a thread of this process traces it, as a program found at its exec. */
+/* Tells whether a thread of ms-record traces the process, as a program found at its exec. */
 static bool is_traced(const struct session *s)
 {
 	char status[40], text[4096];
@@ -305,7 +307,7 @@ static void *watch(void *arg)
 }
 
 /* Notes whether everything before the process was held is merged. A damaged session counts as
- * merged: nothing more will be. */
+ * merged, since no more of its events will be. */
 static void look_at_end(struct session *s, bool held)
 {
 	struct scan *q = s->scan;
