@@ -66,7 +66,7 @@ struct inherited_heap {
 	struct fork_point final; /* state at the end of the session */
 };
 
-/* ---- of any session ---- */
+/* ---- any session ---- */
 
 struct inherited_heap *inherited_heap_new(struct session *s, uint32_t serial);
 void inherited_heap_unref(struct inherited_heap *h);
@@ -83,7 +83,7 @@ void forks_forget(struct pool *p);
 /* Keeps the inherited heap of a session that is over, for children that may still need it. */
 void forks_over(struct session *s);
 
-/* ---- of a forked one ---- */
+/* ---- forked sessions ---- */
 
 /* Begins a session in a slot: sets its parent and its clock; wakes a session on standby. */
 void forks_begin(struct session *s);

@@ -84,7 +84,7 @@ void heaps_free(struct heaps *h)
 		h->moved_index.slots, h);
 }
 
-/* ---- what items say besides ---- */
+/* ---- details of items ---- */
 
 uint32_t heaps_add_detail(struct session *s, uint64_t heap, uint64_t pool, char *name)
 {

@@ -126,7 +126,7 @@ static void overflow_remove(struct live_overflow *o, const struct live_block *b)
 	o->count--;
 }
 
-/* ---- all that are packed ---- */
+/* ---- packed blocks ---- */
 
 /* Returns the hash of the block in a slot. */
 static uint64_t hash_of(const struct live_buckets *t, size_t index, uint64_t word)
@@ -234,7 +234,7 @@ static void grow(struct live_table *l)
 	move(l, MOVE);
 }
 
-/* ---- what others call ---- */
+/* ---- the table's functions ---- */
 
 bool live_add_slow(struct live_table *l, const struct live_block *b)
 {

@@ -7,9 +7,9 @@
  *   bucket   | high 0 | .. | high 5 | low 0 | .. | low 5 | size 0 | .. | size 5 | used, spilled |
  *   word:    rest of the hash (shift - 2 bits) | number + 1 (66 - shift)     in halves, high and low
  *
- *   hash:    45 bits, from the address in units of 8 bytes (44 bits and one for blocks of ms_alloc),
- *            different for all addresses: multiplied twice, since after one multiplication
- *            blocks of one size, at equal distances, would share few buckets
+ *   hash:    45 bits, from the address in units of 8 bytes (44 bits, and one for blocks of
+ *            ms_alloc), different for all addresses: multiplied twice, since after one
+ *            multiplication blocks of one size, at equal distances, would share few buckets
  *   hash * scale, 4 <= scale < 8, is  index of the bucket | fraction (shift bits)
  *
  * The fractions of a bucket's hashes are `scale` apart, so they still differ without the two lowest

@@ -139,7 +139,7 @@ struct preexisting_counts preexisting_counts(const struct preexisting *b)
 	return b->counts;
 }
 
-/* ---- blocks come and go ---- */
+/* ---- allocations and frees ---- */
 
 static uint64_t bit_of(uint64_t address)
 {
@@ -181,7 +181,7 @@ bool preexisting_freed(struct preexisting *b, uint64_t address, struct live_bloc
 	return false;
 }
 
-/* ---- understood ---- */
+/* ---- the result ---- */
 
 static unsigned class_of(uint64_t bytes)
 {

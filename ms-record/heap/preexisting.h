@@ -33,7 +33,7 @@ void preexisting_begin(struct session *s, const struct hijack *h, bool walk, con
 void preexisting_free(struct preexisting *b);
 struct preexisting_counts preexisting_counts(const struct preexisting *b);
 
-/* ---- the draining thread's ---- */
+/* ---- called by the draining thread ---- */
 
 /* Notes that a block was allocated at an address. */
 void preexisting_made(struct preexisting *b, uint64_t address);

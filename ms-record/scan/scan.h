@@ -5,8 +5,8 @@
  *   Used by: control, which starts the threads and asks for scans; drain, which reports how far the
  *   merge is.
  *
- * A scan refers to one moment, however far behind it the merge is: the process is stopped and, if it
- * is large, copied, so that it can continue at once. Its blocks are judged when the merge has
+ * A scan refers to one moment, however far behind it the merge is: the process is stopped and, if
+ * it is large, copied, so that it can continue at once. Its blocks are judged when the merge has
  * reached the stamp of that moment, by the memory as it was then.
  *
  *   scanning thread           draining thread          writing thread

@@ -46,7 +46,7 @@ static bool no(struct work *w, const char *fmt, ...)
 	return false;
 }
 
-/* ---- is there memory for it? ---- */
+/* ---- free memory ---- */
 
 /* Returns the number behind `label` in a file; NO_LIMIT = none. */
 static uint64_t number_in(int folder, const char *name, const char *label)
@@ -94,7 +94,7 @@ static bool enough_memory(struct work *w)
 	return no(w, "too little memory is free");
 }
 
-/* ---- what is not in a copy ---- */
+/* ---- mappings that a copy lacks ---- */
 
 static void add_apart(struct frozen *f, const struct memory_part *p, const char *flags)
 {

@@ -532,7 +532,7 @@ void graph_solve(struct graph *g, bool complete)
 	MS_FREE(c.of, c.inner, c.oldest);
 }
 
-/* ---- what retains what ---- */
+/* ---- retained blocks ---- */
 
 struct aged {
 	uint64_t number; /* must be the first member: the sort key */

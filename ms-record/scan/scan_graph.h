@@ -8,7 +8,7 @@
  *
  *   blocks   [ heap, by address ............ | user, by address ... ]
  *   index    1 GiB of addresses -> leaf; 1 KiB -> the first block that touches it, + 1
- *   edges    [ of block 0 | of block 1 | ...]  in the order in which blocks were looked through
+ *   edges    [ of block 0 | of block 1 | ...]  in the order in which blocks were searched
  *
  * Memory is passed as stretches of bytes, whose words lie at the multiples of `align`, counted from
  * the start of each stretch; a last part shorter than a word is ignored.

@@ -8,8 +8,8 @@
  *   - the heap between blocks: the brk area, and glibc's arenas, found by their heads at multiples
  *     of 64 MB, which hold freed memory and glibc's lists of it. Not if `wide`; not the brk area if
  *     `own_brk`;
- *   - mappings that an allocator other than glibc's made for itself, if the guest saw them (arenas.c
- *     in guest). Not if `wide`;
+ *   - mappings that an allocator other than glibc's made for itself, if the guest saw them
+ *     (arenas.c in guest). Not if `wide`;
  *   - glibc's main arena in the C library's data: its lists point to free memory next to blocks;
  *   - stacks below the stack pointer, or below the red zone if a function may use it; frames of the
  *     functions that end the process (end_frame.c in guest); stacks of ended threads, which glibc
@@ -422,7 +422,7 @@ static void look_at_map(struct roots *r, const struct memory_map *m, const struc
 		look_at_memory(r, at, m->end, which, look_at_roots, r);
 }
 
-/* ---- what the program says ---- */
+/* ---- roots that the program registered ---- */
 
 struct range {
 	struct graph *g;

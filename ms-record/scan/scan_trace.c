@@ -72,7 +72,7 @@ struct scan_trace {
 	struct traced *all; /* used only by the tracing thread */
 };
 
-/* ---- which threads ---- */
+/* ---- traced threads ---- */
 
 static bool has(const struct tids *l, pid_t tid)
 {
