@@ -48,8 +48,8 @@ struct inherited_heap {
 	uint32_t serial;       /* serial of the session in its pool */
 	struct session *owner; /* NULL once the session is over: nothing changes any more */
 	struct identity *who;
-	struct clock *clock;    /* the owner's, after its end a copy */
-	struct live_table *own; /* the owner's, after its end `over` */
+	struct clock *clock;    /* the owner's, or a copy after its end */
+	struct live_table *own; /* the owner's, or `over` after its end */
 	struct live_table over;
 
 	struct inherited_heap *from; /* parent, until its blocks are taken over */
@@ -62,7 +62,7 @@ struct inherited_heap {
 	MS_ARRAY(uint64_t) asked; /* stamps of fork points that have no MG_FORK record */
 	uint64_t log_from;        /* position of log.v[0] */
 
-	struct modules *modules; /* the owner's, after its end a copy */
+	struct modules *modules; /* the owner's, or a copy after its end */
 	struct fork_point final; /* state at the end of the session */
 };
 

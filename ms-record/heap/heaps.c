@@ -124,8 +124,7 @@ static uint32_t name_of(struct session *s, const char *name)
 	return (uint32_t)h->names.n - 1;
 }
 
-/* Returns the node that a call stack already has under the marker; 0 = it was not moved there
- * yet. */
+/* Returns the node of a call stack's copy under the marker; 0 = no copy yet. */
 static uint32_t moved_to(const struct heaps *h, uint32_t marker, uint32_t node)
 {
 	uint32_t hash = ms_hash(marker, node), n;

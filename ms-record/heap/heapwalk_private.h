@@ -37,9 +37,9 @@ struct arena {
 /* Describes consecutive chunks from start to end, where the top chunk or a fence is. */
 struct region {
 	uint64_t start, end;
-	uint64_t reach; /* address up to which it may grow */
+	uint64_t reach; /* the region may grow up to here */
 	uint64_t arena;
-	bool fenced; /* it ends with a fence before `end` */
+	bool fenced; /* the region ends with a fence before `end` */
 };
 
 /* Describes a chunk that looks used, with its block's second word, which shows whether it is

@@ -10,7 +10,7 @@
 #include "libcommon/base/ready.h"
 
 #define FIRST_SHIFT (LIVE_HASH_BITS - 8) /* 1,024 buckets */
-#define SMALL ((size_t)1 << 13)          /* buckets */
+#define SMALL ((size_t)1 << 13)          /* buckets: smaller tables grow when a third full */
 /* Huge pages begin at this size: the kernel clears a whole one at the first write, too much for a
  * small table. */
 #define HUGE_FROM ((size_t)4 << 20) /* bytes */

@@ -65,9 +65,9 @@ struct live_overflow {
 };
 
 struct live_table {
-	struct live_buckets now, old; /* old: former table, from `moved` on */
+	struct live_buckets now, old; /* old: former table while growing, from bucket `moved` on */
 	size_t moved;
-	size_t packed, room; /* blocks in buckets; growth limit, 0 = grows */
+	size_t packed, room; /* blocks in buckets; limit at which to grow, 0 while growing */
 	size_t count;        /* number of all blocks */
 	struct live_overflow overflow;
 };
@@ -106,7 +106,7 @@ static inline uint64_t live_hash(uint64_t address)
 	return (half ^ half >> 23) * LIVE_FACTOR & LIVE_HASH;
 }
 
-/* Locates the place that a block has or would have. */
+/* Locates the bucket that a block has or would have. */
 struct live_place {
 	struct live_bucket *bucket;
 	uint64_t key;   /* the block's word without the number */

@@ -65,7 +65,7 @@ uint64_t merge_lookahead(const struct session *s)
 
 /* ---- events ---- */
 
-/* Inline, like all of the merge's hot path. */
+/* Keeps the merge's hot path inline. */
 inline struct ms_event *merge_emit(struct session *s, uint8_t kind, uint32_t thread, uint64_t key)
 {
 	if (s->open.left == 0)

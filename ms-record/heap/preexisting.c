@@ -46,7 +46,7 @@ struct preexisting {
 	uint64_t unsized; /* number of early blocks of unknown size */
 	uint64_t class_blocks[CLASSES], class_bytes[CLASSES];
 
-	/* used by the thread, until `done` */
+	/* used by the walk's thread only, until `done` */
 	pthread_t thread;
 	bool started;
 	int stop, done; /* atomic */

@@ -32,7 +32,7 @@
 struct session;
 struct wake;
 
-/* Holds what the last scan found, as it is shown at the end. */
+/* Holds the result of the last scan, for the report at the end. */
 struct scan_result {
 	uint64_t state; /* MS_SCAN_*; 0 = there was none */
 	uint64_t unreachable_bytes, unreachable_blocks;
@@ -60,7 +60,7 @@ struct scan_tree {
 	bool (*execed)(struct scan_tree *tree, pid_t pid, const int *quit);
 	/* Called when tracing ends: all processes are detached, and no more calls follow. */
 	void (*over)(struct scan_tree *tree);
-	bool alone;  /* one process only */
+	bool alone;  /* only one process is traced */
 	pid_t child; /* child of ours; its end stops the tracing; 0 = none */
 };
 struct scan_trace; /* a traced tree, with the thread that traces it */

@@ -142,7 +142,8 @@ uint64_t scan_stamp(const struct session *s)
 void scan_reached(struct session *s, uint64_t stamp)
 {
 	struct scan *q = s->scan;
-	bool nobody = s->may_drop && !s->kept_for_sure && session_trivial(s); /* not kept */
+	/* Nobody reads the verdicts if the trace will not be kept. */
+	bool nobody = s->may_drop && !s->kept_for_sure && session_trivial(s);
 	if (scan_stamp(s) != stamp || !change(q, nobody ? REQUEST_FAILED : REQUEST_TAKEN) || nobody)
 		return;
 	q->live.event = s->stats.events;

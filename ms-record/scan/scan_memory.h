@@ -26,7 +26,7 @@ struct memory_part {
 	bool left_out; /* not mapped in the frozen copy */
 };
 
-/* Says where memory is read from. */
+/* Holds the files from which memory is read. */
 struct memory_source {
 	pid_t tid; /* any live thread of the process */
 	int mem, pagemap;

@@ -17,7 +17,7 @@
 struct scan_thread {
 	uint64_t sp, tp; /* tp: thread pointer */
 	uint64_t ip;     /* 0 = not known */
-	bool exits;      /* it is in the system call exit_group */
+	bool exits;      /* the thread is in the system call exit_group */
 	bool calls;      /* stopped in a call: nothing below sp is in use */
 	uint64_t regs[SCAN_REGS];
 	unsigned reg_count;

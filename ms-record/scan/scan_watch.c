@@ -64,7 +64,7 @@ static bool start_timer(struct scan *q, clockid_t clock, pid_t tid)
 void watch_begin(struct scan *q, const struct session *s, pid_t tid)
 {
 	clockid_t clock;
-	if (s->opt->attached) /* it is not held at its end */
+	if (s->opt->attached) /* not held at its end */
 		return;
 	int e = s->process.pid > 0 ? clock_getcpuclockid(s->process.pid, &clock) : ESRCH;
 	if (e == 0)

@@ -23,7 +23,7 @@
 /* Names the reasons for a scan. */
 enum scan_asker {
 	SCAN_BY_END,           /* the process ends, and the guest holds a thread of it */
-	SCAN_BY_TELL,          /* --tell, whose client waits for the scanner's answer */
+	SCAN_BY_TELL,          /* --tell, whose client waits for the answer */
 	SCAN_BY_MARK,          /* the mark of --leak-check=mark */
 	SCAN_BY_TELL_RESIDENT, /* --tell resident: no verdicts */
 };
@@ -79,7 +79,7 @@ enum watched { WATCH_NOT, WATCH_TIMER, WATCH_POLL };
  * it. */
 enum request_state { REQUEST_NONE, REQUEST_ASKED, REQUEST_TAKEN, REQUEST_DONE, REQUEST_FAILED };
 
-/* Holds a session's state of leak scans. */
+/* Holds the state of a session's leak scans. */
 struct scan {
 	int busy; /* atomic: a scan of the session is queued or running */
 
@@ -132,7 +132,7 @@ struct scanner {
 	bool stop, started;
 	bool scanned, missed;        /* a process in `answer` was scanned; one was not */
 	bool answered;               /* `answer` is complete and not yet returned */
-	uint64_t start_ns, until_ns; /* current scan's start and limit; atomic */
+	uint64_t start_ns, until_ns; /* current scan's start and limit, 0 = none; atomic */
 	size_t awaited;              /* scans that `answer` still lacks */
 	char answer[3072];           /* written by the scanning thread while `awaited` is not 0 */
 	char label[280];             /* label of the moment of --tell resident */
