@@ -2,18 +2,18 @@
  * Notices the end of a process that nothing inside the process can hold: by abort, a fatal signal,
  * or a system call of its own.
  *
- * A thread of ours traces the command from its start with --leak-check=yes. A command that nothing
- * can be preloaded into (inject.h) is traced in the same way, with all its descendants; if another
- * program execs such a program, a thread of its own traces it from the exec on. The kernel stops
- * every thread of a process once more when the process ends (PTRACE_EVENT_EXIT), while its memory
- * still exists. Each thread leaves its registers there and continues, except the last one, which
- * waits during the scan. So no thread waits for one that waits for us, whether the kernel writes a
- * core file before or after.
+ * A thread of ms-record traces the command from its start with --leak-check=yes, and also a command
+ * that nothing can be preloaded into (inject.h), then with all its descendants. If another program
+ * execs such a program, a separate thread traces that from the exec on. The kernel stops every
+ * thread of a process once more when the process ends (PTRACE_EVENT_EXIT), while its memory still
+ * exists. Each thread leaves its registers there and continues, except the last one, which waits
+ * during the scan. So ms-record never waits for a thread that waits for it, whether the kernel
+ * writes a core file before or after.
  *
  * Meanwhile every signal stops the traced thread before it is delivered. An ignored signal does not
  * interrupt a waiting system call without tracing; with tracing it interrupts some calls, which are
- * restarted. The exit status is not touched: the thread waits for stops only, and a traced thread
- * is detached for good before it ends. When the tracing thread ends, the kernel releases all
+ * restarted. The exit status is not touched: the tracing thread waits for stops only, and a traced
+ * thread is detached for good before it ends. When the tracing thread ends, the kernel releases all
  * threads that are still traced.
  */
 #include <errno.h>

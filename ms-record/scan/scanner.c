@@ -384,7 +384,7 @@ struct scanner *scanner_start(const struct scan_options *opt, struct wake *drain
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	sc->started = e == 0;
 	errno = e;
-	return sc->started ? sc : NULL; /* the scanning thread may exist; it waits forever */
+	return sc->started ? sc : NULL; /* the scanning thread may exist and wait forever */
 }
 
 void scanner_add(struct scanner *sc, struct session *s)
