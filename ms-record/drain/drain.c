@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * The draining thread.
  *
- * One round: look at every ring of every session, merge what is below the watermark, hand on what
- * is due. When nothing came it sleeps up to 10 ms, up to 100 ms once nothing came for a while, and
- * up to 400 ms later on, or while sampling (what the end of a process may have to wait for:
- * guest/end.c gives up after a second). A thread of the target that has half filled its ring wakes
- * it earlier, through the futex word `sleeping` of its session, and out of a long sleep a thread
- * that begins, too.
+ * Each round reads every ring of every session, merges the events below the watermark, and
+ * passes on batches that are due. After a round without records it sleeps up to 10 ms, after
+ * several up to 100 ms, and later on, or while sampling, up to 400 ms (the end of a process may
+ * wait that long: guest/end.c gives up after a second). A thread of the target that has half
+ * filled its ring ends the sleep through the futex word `sleeping` of its session; a new thread
+ * ends a long sleep, too.
  */
 #include "drain.h"
 
@@ -43,18 +43,18 @@
 
 #define IDLE_NS 10000000
 #define BUSY_NS 1000000
-#define ATTACHED_NS 2000000 /* who is not waited for cannot wait either; IDLE_NS while sampling, */
-#define SPARSE_NS 50000000  /* or this while little comes of samples so far apart at least */
+#define ATTACHED_NS 2000000 /* attached processes drop events instead of waiting */
+#define SPARSE_NS 50000000  /* attached, samples SPARSE_BYTES or more apart, few events */
 #define SPARSE_BYTES (64u << 10)
 #define LONG_NS 100000000
-#define LONG_AFTER 20u /* rounds in which nothing came */
+#define LONG_AFTER 20u /* rounds without records */
 #define DEEP_NS 400000000
 #define DEEP_AFTER (LONG_AFTER + 4u)
-#define ROUND_MOST (32 * RING_PART) /* of a session: then others have their turn */
-#define MANY_BYTES 4096u            /* in a round: another follows soon */
-#define TRICKLE 1024u /* bytes that came in a long sleep, and are no reason to sleep less */
+#define ROUND_MOST (32 * RING_PART) /* bytes of a session; then the others' turn */
+#define MANY_BYTES 4096u            /* in a round; above this the next round follows soon */
+#define TRICKLE 1024u /* bytes read after a long sleep that do not make the next sleep shorter */
 #define BATCH_NS UINT64_C(100000000)
-#define BATCH_SAMPLED_NS UINT64_C(500000000) /* few bytes, and each time all of the writer's work */
+#define BATCH_SAMPLED_NS UINT64_C(500000000) /* few bytes, but each batch costs the same work */
 #define LOOK_NS UINT64_C(20000000)
 #define SLACK_NS 100000u
 #define WAITERS_MAX 126u
@@ -72,12 +72,13 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* On the way there it stops at each stamp of which somebody wants to know what was live. */
+/* Merges up to `limit`, stopping at each stamp at which a request or a scan needs the live
+ * blocks. */
 static void merge_to(struct session *s, uint64_t limit)
 {
 	uint64_t stop;
 	while ((stop = earlier(drain_requests_stamp(s), scan_stamp(s))) <= limit &&
-	       stop != UINT64_MAX) { /* a guest may say anything */
+	       stop != UINT64_MAX) { /* a guest may send any stamp */
 		merge_forks(s, stop);
 		merge_until(s, stop);
 		drain_requests_reached(s, stop);
@@ -88,8 +89,8 @@ static void merge_to(struct session *s, uint64_t limit)
 	s->merged_to = limit;
 }
 
-/* The TSC began anew, as where a machine was suspended: stamps would be of the past for as long as it ran
- * before. From now on they are counted. */
+/* Switches to counted stamps if the TSC has restarted, as after a suspend: its stamps would lie
+ * in the past for as long as it had run before. */
 static void look_at_clock(struct session *s)
 {
 	uint64_t last = clock_restarted(&s->clock);
@@ -97,7 +98,7 @@ static void look_at_clock(struct session *s)
 		session_count(s, last);
 }
 
-/* Reads and merges. Returns the bytes read. */
+/* Reads the session's rings and merges what is complete. Returns the bytes read. */
 static uint64_t round_events(struct session *s)
 {
 	look_at_clock(s);
@@ -115,7 +116,8 @@ static uint64_t round_events(struct session *s)
 	return bytes;
 }
 
-/* Under --max-size what says whose trace it is goes first, while there is room for it. */
+/* Tells whether to flush now. With --max-size the first flush, which identifies the process, is
+ * made at once, while there is room for it. */
 static bool batch_due(const struct session *s, uint64_t now)
 {
 	if (!s->drained->flushed_ns && s->writer->limit.max)
@@ -146,8 +148,8 @@ static void round_rest(struct session *s)
 	}
 }
 
-/* Leaves the pool. What children of this process inherit stays; its slot, if it had one, is free
- * again. */
+/* Leaves the pool and frees the session's slot, if it has one. The data that children of this
+ * process inherit stays. */
 static void leave_pool(struct session *s)
 {
 	int how = __atomic_load_n(&s->ending, __ATOMIC_ACQUIRE);
@@ -161,7 +163,7 @@ static void leave_pool(struct session *s)
 		pool_release_image(s->pool, gone);
 }
 
-/* The image is over: all that it wrote is in the rings. */
+/* Ends a session: its image has ended, so its rings hold everything that it wrote. */
 static void conclude(struct session *s)
 {
 	uint64_t limit = 0, ahead = merge_lookahead(s);
@@ -185,8 +187,9 @@ static void conclude(struct session *s)
 	__atomic_store_n(&s->finished, 1, __ATOMIC_RELEASE);
 }
 
-/* While much comes and its ring is read every millisecond, most events need no clock. A process that
- * is attached to has threads that we have not heard of, and blocks whose end is judged by stamps. */
+/* Has most events stamped without reading the clock while many records arrive, because the ring
+ * is then read every millisecond. Not for an attached process: it has threads unknown to us, and
+ * blocks whose end is judged by stamps. */
 static void settle_stamps(struct session *s, uint64_t bytes)
 {
 	bool few = bytes > MANY_BYTES && s->clock.tsc && !s->modules.attached;
@@ -228,14 +231,15 @@ static long futex(uint32_t *word, int op, uint32_t value, const struct timespec 
 	return syscall(SYS_futex, word, op, value, timeout, NULL, 0);
 }
 
-/* Is it read in each round? If not, what came in is no reason to make one. */
+/* Tells whether rounds read this session. If not, its records are no reason for a round. */
 static bool is_read(const struct session *s)
 {
 	return s->settled && !s->damaged &&
 	       __atomic_load_n(&s->ending, __ATOMIC_ACQUIRE) == SESSION_RUNS;
 }
 
-/* Tells every image and its children that we sleep; false when something came in meanwhile. */
+/* Announces to every image and its children that this thread sleeps. Returns false if something
+ * arrived meanwhile. */
 static bool announce_idle(struct drain *d, uint32_t how)
 {
 	for (size_t i = 0; i < d->pools.n; i++)
@@ -250,8 +254,8 @@ static bool announce_idle(struct drain *d, uint32_t how)
 	return true;
 }
 
-/* Waits on the words of all images and our own at once; where the kernel cannot, on the first
- * image's. False: nobody called. */
+/* Waits on the futex words of all images and on our own at once; if the kernel cannot, on the
+ * first image's. Returns false if nobody woke us. */
 static bool wait_all(struct drain *d, uint32_t ours, uint32_t how, long ns)
 {
 	struct futex_waitv v[WAITERS_MAX + 1] = {0};
@@ -284,24 +288,25 @@ static void sleep_a_while(struct drain *d, uint32_t ours, long ns)
 		__atomic_store_n(&d->pools.v[i]->head->sleeping, 0, __ATOMIC_SEQ_CST);
 }
 
-/* How often nobody has to look: somebody wakes us before a ring is full, and nothing is under way.
- * Without the processor's clock stamps get their time by when they were read. */
+/* Returns the longest sleep allowed, in ns: threads wake us before a ring is full, and no work
+ * is pending. Without the processor's clock a stamp's time is the time at which it is read, so
+ * sleeps are shorter. */
 static long longest(const struct drain *d)
 {
 	long most = DEEP_NS;
 	for (size_t i = 0; i < d->sessions.n; i++) {
 		const struct session *s = d->sessions.v[i];
 		if (session_seccomp(s))
-			return IDLE_NS;                      /* nobody wakes us */
-		bool waits = s->open.left || s->open.events; /* for BATCH_NS */
+			return IDLE_NS;                      /* its threads cannot wake us */
+		bool waits = s->open.left || s->open.events; /* a batch waits for BATCH_NS */
 		if (!s->clock.tsc || !s->settled || (waits && !s->opt->sample_bytes))
 			most = LONG_NS;
 	}
 	return most;
 }
 
-/* Tells whether there is a process that neither waits for us nor wakes us. *late: or one that waits
- * when it opens a module. */
+/* Tells whether there is an attached process, which neither waits for us nor wakes us. *late:
+ * whether one waits when it opens a module. */
 static bool any_attached(const struct drain *d, bool *late)
 {
 	bool any = *late = false;
@@ -312,8 +317,8 @@ static bool any_attached(const struct drain *d, bool *late)
 	return any;
 }
 
-/* Returns the least mean distance of samples, in bytes, if all sessions are sampled, else 0. Few
- * events come then, and a thread that fills a ring wakes us. */
+/* Returns the smallest mean distance of samples, in bytes, or 0 if a session is not sampled. If
+ * all are sampled, few events arrive, and a thread that fills a ring wakes us. */
 static uint64_t all_sampled(const struct drain *d)
 {
 	uint64_t least = d->sessions.n ? UINT64_MAX : 0;
@@ -322,7 +327,8 @@ static uint64_t all_sampled(const struct drain *d)
 	return least;
 }
 
-/* Threads that are ahead of the merge may wait for it to come on, of which nobody tells us. */
+/* Tells whether a ring was left unread until the merge advances. Threads may wait for that, and
+ * none of them can wake us. */
 static bool any_left(const struct drain *d)
 {
 	for (size_t i = 0; i < d->sessions.n; i++)
@@ -331,14 +337,14 @@ static bool any_left(const struct drain *d)
 	return false;
 }
 
-/* The control thread looks at a process that does something again. */
+/* Reports to the control thread that a process is active again. */
 static void report_activity(struct drain *d)
 {
 	__atomic_store_n(&d->active, 1, __ATOMIC_RELEASE);
 	wake_event(d->event);
 }
 
-/* How long, after a round that read so many bytes. */
+/* Returns how long to sleep, in ns, after a round that read `bytes` bytes. */
 static long patience(struct drain *d, uint64_t bytes)
 {
 	bool trickle = d->idle > LONG_AFTER && !d->called && bytes <= TRICKLE;
@@ -382,7 +388,7 @@ static void adopt(struct drain *d)
 	drain_requests_take(d);
 }
 
-/* A child took a slot: the control thread looks for its process. */
+/* Begins the session of a child that took a slot; the control thread then finds its process. */
 static void add_child(void *arg, struct pool *p, uint32_t slot)
 {
 	struct drain *d = arg;
@@ -393,12 +399,12 @@ static void add_child(void *arg, struct pool *p, uint32_t slot)
 	pthread_mutex_unlock(&d->lock);
 }
 
-/* A thread waits for hooks, which are the control thread's. */
+/* Wakes the control thread if a thread of the target waits for hooks to be installed. */
 static void report_late_hooks(struct drain *d, struct session *s)
 {
 	if (!hook_late_asked(s))
 		return;
-	if (s->modules.attached) { /* its first stacks are walked by the table, too */
+	if (s->modules.attached) { /* the first stacks in its module need the module table, too */
 		attach_modules_opened(&s->modules);
 		session_update_modules(s);
 	}
@@ -412,9 +418,9 @@ static uint64_t round_all(struct drain *d)
 		struct session *s = d->sessions.v[i];
 		bool over = __atomic_load_n(&s->ending, __ATOMIC_ACQUIRE) != SESSION_RUNS;
 		if (!s->settled && !forks_settle(s)) {
-			i++; /* its parent comes first */
+			i++; /* waits for its parent's session */
 		} else if (over && scan_over(s)) {
-			i++; /* what it finds belongs into the trace */
+			i++; /* the scan's results belong in the trace */
 		} else if (over) {
 			conclude(s);
 			d->sessions.v[i] = d->sessions.v[--d->sessions.n];
@@ -427,7 +433,7 @@ static uint64_t round_all(struct drain *d)
 	return bytes;
 }
 
-/* Children that took a slot; images of which nothing is left. */
+/* Begins the sessions of children that took slots, and drops pools that are no longer used. */
 static void round_pools(struct drain *d)
 {
 	uint64_t now = clock_mono();
@@ -507,7 +513,7 @@ struct session *drain_next_child(struct drain *d)
 		s = d->children.v[0];
 		memmove(d->children.v, d->children.v + 1, --d->children.n * sizeof *d->children.v);
 	} else if (read(d->child_event, &count, sizeof count) < 0) {
-		s = NULL; /* none came */
+		s = NULL; /* no new child */
 	}
 	pthread_mutex_unlock(&d->lock);
 	return s;

@@ -29,29 +29,29 @@ struct drain {
 		size_t n, cap;
 	} arrived;                          /* under lock */
 	struct drain_request *next_request; /* under lock */
-	struct drain_request *request;      /* the thread's own: being done */
-	struct writer *writer;              /* where the sessions' batches go */
-	int event;                          /* eventfd, written when a request was done */
-	struct drain_sessions sessions;     /* the thread's own */
-	struct drain_sessions children;     /* forked ones, for the control thread; under lock */
-	int child_event;                    /* eventfd: there are some */
-	MS_ARRAY(struct pool *) pools;      /* the thread's own; changed under lock */
-	struct wake wake;                   /* who changes something calls */
-	uint32_t idle;                      /* rounds since something came */
-	uint32_t active;                    /* atomic: it came after a while; `event` was written */
-	bool called;                        /* out of the last sleep */
+	struct drain_request *request;      /* in progress; used by the thread only */
+	struct writer *writer;              /* receives the sessions' batches */
+	int event;                          /* eventfd, written when a request is done */
+	struct drain_sessions sessions;     /* used by the thread only */
+	struct drain_sessions children;     /* of forked children; under lock */
+	int child_event;                    /* eventfd, written when `children` grows */
+	MS_ARRAY(struct pool *) pools;      /* used by the thread; changed under lock */
+	struct wake wake;                   /* wakes the thread after a change */
+	uint32_t idle;                      /* rounds since the last records arrived */
+	uint32_t active;                    /* atomic: records arrived after an idle time */
+	bool called;                        /* a wake-up ended the last sleep */
 	bool stop, started;                 /* stop: atomic */
 };
 
-/* Starts the thread. `writer` and `event` are borrowed. 0, or -1 with errno set. */
+/* Starts the thread. `writer` and `event` are borrowed. Returns 0, or -1 with errno set. */
 int drain_start(struct drain *d, struct writer *writer, int event);
-/* Hands over a session. */
+/* Passes a session to the thread, which drains it from then on. */
 void drain_add(struct drain *d, struct session *s);
-/* Takes a session that a forked child began, or NULL. Its process is to be found, and the session
- * to be handed over. */
+/* Returns the session of a newly forked child, or NULL. The caller finds its process and then
+ * passes the session to drain_add. */
 struct session *drain_next_child(struct drain *d);
-/* May processes have the memory mapped, in which children that they fork, and they themselves, find
- * where to record? By its inode; 0 = any. */
+/* Tells whether a pool has slots for forked children: the pool whose memory has this inode, or
+ * any pool if `inode` is 0. */
 bool drain_has_pool(struct drain *d, uint64_t inode);
-/* Lets the thread end once it has no session any more, and waits for it. */
+/* Ends the thread once it has no session left, and waits until it has ended. */
 void drain_stop(struct drain *d);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the control thread asks of the draining thread.
+ * Passes requests from the control thread to the draining thread.
  */
 #include "drain_requests.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What room drain keeps of a session.
+ * The data that room drain keeps for a session.
  */
 #pragma once
 
@@ -10,18 +10,18 @@
 #include "ms-record/guest/layout.h"
 
 struct drained {
-	uint64_t listed[MG_RINGS_MOST / 64]; /* s->rings.taken, as a set */
-	size_t return_next;   /* of them: the one to be looked at next for whether it is over, */
-	uint64_t return_ns;   /* not before then */
-	uint64_t buffer_mine; /* of *s->buffer_used */
-	uint64_t moved;       /* items, for others that were stamped earlier */
+	uint64_t listed[MG_RINGS_MOST / 64]; /* set of the rings in s->rings.taken */
+	size_t return_next; /* index in rings.taken of the next ring to check for an ended thread */
+	uint64_t return_ns; /* earliest time of the next such check */
+	uint64_t buffer_mine; /* bytes of *s->buffer_used that are this session's */
+	uint64_t moved;       /* items moved to insert ones stamped earlier */
 	bool few_stamps;      /* MG_STAMPS_FEW is set */
-	bool partly;          /* a ring was not read to its end */
-	/* One was left for later, and nothing read of others: before the merge comes on, no look at
-	 * it helps, however full it is. */
+	bool partly;          /* the last round read only a part of some ring */
+	/* A ring was left unread, and no other ring had data: until the merge advances, checking
+	 * that ring is useless, however full it is. */
 	bool left;
 	struct remote *remote;
-	uint64_t flushed_ns, looked_ns;      /* looked: threads, losses */
-	const struct drain_request *request; /* left to do, at that stamp */
+	uint64_t flushed_ns, looked_ns;      /* looked: last check of threads and losses */
+	const struct drain_request *request; /* pending, to be performed at request_stamp */
 	uint64_t request_stamp;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The end of a trace: what was lost, then one record with all counts.
+ * Ends a trace: writes the losses, then one record with all counts.
  */
 #include "recording.h"
 
@@ -32,7 +32,7 @@ static void copy_text(char *to, size_t room, const char *shared)
 			*p = '?';
 }
 
-/* Takes over what the guest counted for the whole image. */
+/* Takes over the counters that the guest kept for the whole image. */
 static void take_session_counters(struct session *s)
 {
 	const struct mg_session *m = s->mem;
@@ -71,7 +71,7 @@ static void add_exit(const struct session *s, struct ms_record_writer *w)
 		ms_record_number(w, MS_END_SIGNAL, (uint64_t)WTERMSIG(s->end.status));
 }
 
-/* "glibc 2.36, libfast.so": one field each. */
+/* Writes a list such as "glibc 2.36, libfast.so", one field per allocator. */
 static void add_allocators(const struct session *s, struct ms_record_writer *w)
 {
 	for (const char *p = s->guest.allocator; *p;) {
@@ -97,7 +97,7 @@ static void add_peak_rss(struct session *s, struct ms_record_writer *w)
 		ms_record_number(w, MS_END_PEAK_RSS, peak.bytes);
 }
 
-/* Bytes that they take. */
+/* Returns an upper bound of the bytes that add_hooks writes. */
 static size_t hooks_bytes(const struct session *s)
 {
 	size_t n = 16;
@@ -106,7 +106,8 @@ static size_t hooks_bytes(const struct session *s)
 	return n;
 }
 
-/* A forked child has its parent's, and what was on standby those of then. */
+/* Writes the number of hooks and the names of the missing ones. Not for a forked child, which
+ * has its parent's hooks, nor for a process from standby, whose hooks date from its start. */
 static void add_hooks(const struct session *s, struct ms_record_writer *w)
 {
 	if (s->forked || s->standby || !s->hooks->n)
@@ -129,7 +130,7 @@ static void add_left(pid_t pid, struct ms_record_writer *w)
 	ms_record_string(w, MS_END_LEFT, text);
 }
 
-/* Names what a command left behind, or the process itself where it is a part of that. */
+/* Lists the processes that the command left running, and this process if it is still running. */
 static void add_all_left(const struct session *s, struct ms_record_writer *w)
 {
 	for (size_t i = 0; s->end.left && i < s->end.left->n; i++)
@@ -138,8 +139,8 @@ static void add_all_left(const struct session *s, struct ms_record_writer *w)
 		add_left(s->process.pid, w);
 }
 
-/* An image is over when the next one begins, not when that is noticed: they hold nothing together.
- */
+/* Returns the end time, in ns since the start. An image ends when the next one begins, not when
+ * that is noticed: between the two it holds nothing. */
 static uint64_t end_of(const struct session *s)
 {
 	uint64_t now = session_now(s), start = s->clock.start_mono;
@@ -152,7 +153,7 @@ void finish_trace(struct session *s)
 {
 	take_session_counters(s);
 	pause_finish(s);
-	session_flush(s); /* what is left, so that the end block stands alone */
+	session_flush(s); /* the remaining events, so that the end block is separate */
 	hook_elsewhere(s, s->guest.missed, sizeof s->guest.missed);
 	struct batch *b = session_batch(s);
 	struct ms_record_writer *w =

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Records of a ring, checked and turned into items of the merge.
+ * Checks the records of a ring and turns them into items of the merge.
  *
- * A word of shared memory is read once into a local: the process that wrote it may change it at any
- * time. Every count and offset is checked against what was read before it is used.
+ * A word of shared memory is read once into a local: the process that wrote it may change it at
+ * any time. Every count and offset is checked against what was read before it is used.
  */
 #include "ring.h"
 
@@ -21,13 +21,13 @@
 #define COPY_MAX (4u << 20)
 #define MARK_MAX 4096u
 #define USER_BLOCK (UINT64_C(1) << 63) /* marks blocks of ms_alloc in the live table */
-/* Items that may be moved for those stamped earlier: so many, and so many for each event. */
+/* Most items moved to insert ones stamped earlier: MOVES_MOST, plus MOVES_EACH per event. */
 #define MOVES_MOST (UINT64_C(1) << 26)
 #define MOVES_EACH 16u
 
 /* ---- items ---- */
 
-/* Room for one more item. */
+/* Makes room for one more item. */
 static void make_item_room(struct reader *r)
 {
 	if (r->first > r->room / 2) {
@@ -40,20 +40,20 @@ static void make_item_room(struct reader *r)
 	}
 }
 
-/* Moves the last item before those that are later. */
+/* Moves the last item before those with later stamps, and returns it. */
 static struct item *sort_in(struct session *s, struct reader *r)
 {
 	size_t last = r->count - 1, i = last;
 	struct item it = r->items[i];
-	/* A stamp of the past, where the merge is further on; or of a program whose stamps run
-	 * backwards all the time, which would keep us for days. */
+	/* The stamp is raised if the merge is already past it, or if the program's stamps run
+	 * backwards all the time: sorting these would take days. */
 	bool much = s->drained->moved > MOVES_MOST + MOVES_EACH * s->stats.events;
 	uint64_t least = much && i > r->first ? r->items[i - 1].key : s->merged_key;
 	if (it.key < least) {
 		it.key = least;
 		s->stats.violations++;
 	}
-	/* At one stamp a thread's own order stands. */
+	/* Items with the same stamp keep their thread's order. */
 	if (i > r->first && r->items[i - 1].key >> 1 == it.key >> 1 && r->items[i - 1].key > it.key)
 		it.key = r->items[i - 1].key;
 	for (; i > r->first && r->items[i - 1].key > it.key; i--)
@@ -63,7 +63,7 @@ static struct item *sort_in(struct session *s, struct reader *r)
 	return &r->items[i];
 }
 
-/* Adds an item behind those that are not later; within a ring they come nearly sorted. */
+/* Adds an item behind all that are not later than it; items of one ring arrive nearly sorted. */
 static inline struct item *add(struct session *s, struct reader *r, uint64_t stamp, bool takes,
 			       uint8_t kind)
 {
@@ -82,10 +82,10 @@ static inline int no_address(struct session *s)
 
 #define LOW(bits) ((UINT64_C(1) << (bits)) - 1)
 
-/* Nearly all records: MG_ALLOC_SHORT, or a short free; `head` is its first word. One path for both,
- * because which it is cannot be foreseen and a wrong guess of the processor costs as much as all
- * the rest. The word behind a free belongs to something else and is not used. Returns the words of
- * the record, or -1. */
+/* Parses the record of nearly all events: MG_ALLOC_SHORT or a short free, with first word
+ * `head`. One path serves both, because the kind cannot be predicted and a misprediction costs
+ * as much as all the rest. The second word of a free belongs to the next record and is not used.
+ * Returns the record's length in words, or -1. */
 static inline int64_t short_event(struct session *s, struct reader *r, const struct record *c,
 				  uint64_t head)
 {
@@ -111,18 +111,19 @@ static inline int64_t short_event(struct session *s, struct reader *r, const str
 	r->last += since;
 	struct item *it = add(s, r, r->last, takes, takes ? ITEM_ALLOC : ITEM_FREE);
 	it->address = address;
-	it->size = second >> MG_SHORT_ADDRESS; /* of a free: not looked at */
+	it->size = second >> MG_SHORT_ADDRESS; /* unused for a free */
 	it->stack = takes && r->depth ? r->node : 0;
 	return words;
 }
 
-/* The size of a block; one that cannot be comes from a program that tells of blocks of its own. */
+/* Returns the size of a block, or 0 if it is impossible, as when a program reports blocks of its
+ * own. */
 static uint64_t block_size(const struct record *c)
 {
 	return ms_event_size_fits(word(c, 3)) ? word(c, 3) : 0;
 }
 
-/* An allocation or a free in full. */
+/* Parses a full-length record of an allocation or a free. */
 static int event(struct session *s, struct reader *r, const struct record *c)
 {
 	bool whole = c->kind == MG_ALLOC_WHOLE;
@@ -147,7 +148,7 @@ static int event(struct session *s, struct reader *r, const struct record *c)
 	return 0;
 }
 
-/* The old block of a reallocation is given back. Returns what links both. */
+/* Adds the release of a reallocation's old block. Returns the link between old and new block. */
 static uint8_t release(struct session *s, struct reader *r, uint64_t stamp, uint64_t address)
 {
 	struct item *it = add(s, r, stamp, false, ITEM_RELEASE);
@@ -176,8 +177,8 @@ static int reallocation(struct session *s, struct reader *r, const struct record
 	return 0;
 }
 
-/* Returns the stamp at which a reallocation gave its old block back, or the earliest that is not
- * merged yet. */
+/* Returns the stamp at which a reallocation freed its old block, or the earliest stamp not
+ * merged yet if that is later. */
 static uint64_t stamp_before(const struct session *s, const struct record *c)
 {
 	uint64_t before = word(c, 5) < c->stamp ? word(c, 5) : c->stamp;
@@ -195,8 +196,8 @@ static int heap_release(struct session *s, struct reader *r, const struct record
 	return 0;
 }
 
-/* Adds an allocation in a heap of the program's own. Its record is also the first to say when the
- * old block of a reallocation was given back. */
+/* Adds an allocation in a custom heap. For a reallocation, no earlier record has reported that
+ * the old block was freed. */
 static int heap_block(struct session *s, struct reader *r, const struct record *c)
 {
 	uint32_t stack;
@@ -266,7 +267,7 @@ static int failure(struct session *s, struct reader *r, const struct record *c)
 	return 0;
 }
 
-/* Address space taken or given back. */
+/* Parses the mapping or unmapping of address space. */
 static int mapping(struct session *s, struct reader *r, const struct record *c)
 {
 	uint32_t stack;
@@ -355,7 +356,7 @@ static int copy_part(struct session *s, struct reader *r, const struct record *c
 	return 0;
 }
 
-/* One record; *words is set to its length. 0 or -1. */
+/* Parses one record and sets *words to its length. Returns 0, or -1 if it is damaged. */
 static int parse_one(struct session *s, struct reader *r, const struct record *c, uint64_t *words)
 {
 	if (r->thread == UINT32_MAX && c->kind != MG_THREAD && c->kind != MG_WRAP)
@@ -410,7 +411,8 @@ static int parse_one(struct session *s, struct reader *r, const struct record *c
 	}
 }
 
-/* The record that begins with `head`, if it is not a short one. Its words, or -1. */
+/* Parses a record that begins with `head` and is not a short one. Returns its length in words,
+ * or -1. */
 static int64_t full_record(struct session *s, struct reader *r, struct record *c, uint64_t head)
 {
 	c->kind = head & 0xff;
@@ -430,7 +432,7 @@ static int64_t full_record(struct session *s, struct reader *r, struct record *c
 int64_t parse_records(struct session *s, struct reader *r, uint64_t bytes, uint64_t most)
 {
 	uint64_t all = bytes, enough = bytes > most ? bytes - most : 0;
-	bool copying = false; /* what a copy is for may be older than it */
+	bool copying = false; /* a copy's event may be stamped earlier: read both at once */
 	if (r->first == r->count)
 		r->first = r->count = 0;
 	while (bytes > enough || (bytes && copying)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Code objects of an interpreter, put together from a ring's pieces.
+ * Assembles code objects of an interpreter from the pieces in a ring.
  */
 #include "parse_code.h"
 
@@ -13,9 +13,9 @@
 enum { PARTS = 3 };
 
 struct reader_codes {
-	uint32_t number[MG_CODE_SLOTS]; /* 0 = none */
-	/* The one under way. */
-	uint32_t slot, next; /* next: the part that comes */
+	uint32_t number[MG_CODE_SLOTS]; /* of the code object in each slot; 0 = none */
+	/* The code object being assembled. */
+	uint32_t slot, next; /* next: next part expected */
 	struct interpreter_code code;
 	uint8_t *bytes[PARTS];
 	size_t room[PARTS];
@@ -30,7 +30,7 @@ static uint8_t *room_for(struct reader_codes *k, unsigned part, size_t n)
 	return k->bytes[part];
 }
 
-/* The last one makes it whole. */
+/* Ends a part. The last part completes the code object. */
 static void end_part(struct session *s, struct reader_codes *k)
 {
 	if (++k->next < PARTS)
@@ -52,7 +52,7 @@ int parse_code(struct session *s, struct reader *r, const struct record *c, uint
 	if (!r->codes)
 		r->codes = ms_xcalloc(1, sizeof *r->codes);
 	struct reader_codes *k = r->codes;
-	if (part == MG_CODE_NAME && !done) { /* what was begun before was given up */
+	if (part == MG_CODE_NAME && !done) { /* an unfinished code object is dropped */
 		k->next = 0;
 		k->slot = c->keep;
 		k->code = (struct interpreter_code){.first_line = (uint32_t)head};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Code objects of an interpreter, as a ring brings them in pieces, and frames of them.
+ * Code objects of an interpreter, which arrive in a ring in pieces, and frames that refer to
+ * code objects.
  */
 #pragma once
 
@@ -10,10 +11,11 @@
 struct reader;
 struct session;
 
-/* A piece; *words grows by what follows the head. 0, or -1 and the session is marked as damaged. */
+/* Parses a piece of a code object. *words grows by the words behind the record's head. Returns
+ * 0, or -1 with the session marked as damaged. */
 int parse_code(struct session *s, struct reader *r, const struct record *c, uint64_t *words);
-/* Another thread writes this ring. */
+/* Forgets the ring's code objects, because another thread writes the ring from now on. */
 void parse_code_forget(struct reader *r);
 void parse_code_free(struct reader *r);
-/* A frame as the guest sends it, with the number of its code object instead of that one's slot. */
+/* Returns a frame of the guest with the number of its code object in place of the slot. */
 uint64_t parse_code_frame(const struct reader *r, uint64_t ip);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * A record as it lies in a ring: how long each kind is, and where in it what is.
+ * The layout of records in a ring: the length of each kind and the positions of its parts.
  *
- * A word of shared memory is read once into a local: the process that wrote it may change it at any
- * time.
+ * A word of shared memory is read once into a local: the process that wrote it may change it at
+ * any time.
  */
 #pragma once
 
@@ -11,12 +11,12 @@
 
 #include "ms-record/guest/layout.h"
 
-/* A record in the window: its words are behind `w`. */
+/* Describes a record in the window; its words begin at `w`. */
 struct record {
 	const uint64_t *w;
 	uint8_t kind, flags;
 	uint32_t count, keep;
-	uint64_t stamp; /* of a kind that has one */
+	uint64_t stamp; /* for kinds that have one */
 	uint64_t left;  /* bytes of the ring from this record on */
 };
 
@@ -38,7 +38,7 @@ static inline bool is_one(uint8_t kind, unsigned set)
 	return set >> (kind & 31) & 1;
 }
 
-/* Returns the words before the frames, by kind; 0 = no kind of ours. */
+/* Returns the number of words before the frames in a record of this kind; 0 = unknown kind. */
 static inline unsigned fixed_words(uint8_t kind)
 {
 	static const uint8_t words[32] = {
@@ -53,7 +53,8 @@ static inline unsigned fixed_words(uint8_t kind)
 	return kind < 32 ? words[kind] : 0;
 }
 
-/* Returns the words before the frames, with the usable size if the record has one. */
+/* Returns the number of words before the frames, including the usable size if the record has
+ * one. */
 static inline unsigned head_words(const struct record *c)
 {
 	bool usable = c->flags & MG_F_USABLE && is_one(c->kind, MAY_BE_USABLE);
@@ -65,7 +66,7 @@ static inline const uint64_t *frames_of(const struct record *c)
 	return c->w + head_words(c);
 }
 
-/* Returns the slack of struct ms_event: usable size - size + 1; 0 = the record does not say. */
+/* Returns the slack for struct ms_event: usable size - size + 1; 0 = the usable size is unknown. */
 static inline uint32_t slack_of(const struct record *c, uint64_t size)
 {
 	unsigned fixed = fixed_words(c->kind);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The nodes of a ring's call stacks: what not every record needs.
+ * Finds the nodes of a ring's call stacks: the code that only some records need.
  */
 #include "parse_stack.h"
 
@@ -32,8 +32,8 @@ static uint32_t node_of(struct session *s, struct reader *r, uint32_t parent, ui
 				      ip & ((1u << MG_INSTRUCTION_BITS) - 1));
 	else
 		f.module = modules_find(&s->modules, &f.address, r->epoch);
-	/* The outermost frame may not have been called: its address, left by whoever prepared the
-	 * stack, is then exact, not one behind a call. */
+	/* The outermost frame may not have been called: its address, written by whoever set up
+	 * the stack, is then exact and not a return address. */
 	if (!parent && !remote_called(s, ip))
 		f.flags = MS_FRAME_EXACT;
 	node = stacks_node(&s->stacks, parent, &f);
@@ -58,7 +58,7 @@ void parse_stack_rebase(const struct session *s, struct reader *r, uint32_t base
 	}
 }
 
-/* The node of frame `i` below the one of the frame before it. */
+/* Returns the node of frame `i`, whose caller has the node `parent`. */
 static uint32_t node_at(struct session *s, struct reader *r, uint32_t parent, uint32_t i)
 {
 	return i && parse_stack_replaced(s, r->ips[i - 1], r->ips[i])
@@ -66,7 +66,7 @@ static uint32_t node_at(struct session *s, struct reader *r, uint32_t parent, ui
 		       : node_of(s, r, parent, r->ips[i]);
 }
 
-/* Finds out the nodes of all frames. */
+/* Finds the nodes of all frames. */
 static void fill_nodes(struct session *s, struct reader *r)
 {
 	for (uint32_t i = r->noded; i < r->depth; i++)
@@ -74,8 +74,9 @@ static void fill_nodes(struct session *s, struct reader *r)
 	r->noded = r->depth;
 }
 
-/* The node of a stack deeper than --depth: root part, a cut, leaf part. Where the leaf part starts
- * moves in steps, so that a stack that grows and shrinks deep down is not built again each time. */
+/* Returns the node of a stack deeper than --depth: root part, cut marker, leaf part. The start
+ * of the leaf part moves in steps, so that a stack that grows and shrinks deep down is not
+ * rebuilt each time. */
 static uint32_t cut_stack(struct session *s, struct reader *r)
 {
 	uint32_t depth = s->opt->depth, root = depth / 2, leaf = depth - root;
@@ -143,7 +144,7 @@ uint32_t parse_stack_copied(struct session *s, struct reader *r, bool cut)
 	uint32_t depth = s->opt->depth, root = depth / 2;
 	if (n > depth)
 		s->stats.stacks_cut++;
-	for (size_t i = n; i-- > 0;) { /* outermost last in `frames` */
+	for (size_t i = n; i-- > 0;) { /* the outermost frame is the last of `frames` */
 		size_t out = n - 1 - i;
 		if (n > depth && out == root)
 			node = parse_stack_marker(s, node, MS_FRAME_CUT);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * The call stack of a ring's records. Each says how many of the previous one's outermost frames it
- * keeps, and brings the others; here that becomes a node of the session's stacks.
+ * The call stacks of a ring's records. Each record states how many of the previous stack's
+ * outermost frames it keeps, and contains the others; here the stack becomes a node of the
+ * session's stacks.
  *
- * What every record needs is inlined into the parser.
+ * The code that every record needs is inlined into the parser.
  */
 #pragma once
 
@@ -18,18 +19,19 @@
 
 #define STACK_DEPTH_MAX (1u << 20)
 
-/* Room for a stack of `depth` frames, more than there is room for. */
+/* Enlarges the reader's arrays, which are too small, for a stack of `depth` frames. */
 void parse_stack_grow(struct reader *r, uint32_t depth);
-/* The frames kept hang below another base than before. */
+/* Moves the kept frames below another base node. */
 void parse_stack_rebase(const struct session *s, struct reader *r, uint32_t base);
-/* The node of a frame that only says `flag`, below `parent`. */
+/* Returns the node of a frame that consists only of `flag`, below `parent`. */
 uint32_t parse_stack_marker(struct session *s, uint32_t parent, uint32_t flag);
-/* The node of the current stack, which has frames. */
+/* Returns the node of the current stack, which has at least one frame. */
 uint32_t parse_stack_look_up(struct session *s, struct reader *r);
-/* The node of a stack that came as registers and memory, which may be cut off. */
+/* Returns the node of a stack that was sent as registers and memory. `cut`: the memory is
+ * incomplete. */
 uint32_t parse_stack_copied(struct session *s, struct reader *r, bool cut);
 
-/* The stack of an MG_ALLOC_WHOLE. 0 or -1. */
+/* Finds the node of an MG_ALLOC_WHOLE record's stack. Returns 0 or -1. */
 int parse_stack_whole(struct session *s, struct reader *r, const struct record *c, uint32_t *node);
 
 static inline struct stacks_path parse_stack_path(const struct reader *r, uint32_t depth)
@@ -37,8 +39,8 @@ static inline struct stacks_path parse_stack_path(const struct reader *r, uint32
 	return depth ? r->paths[depth - 1] : stacks_root(r->epoch, r->base);
 }
 
-/* The interpreter's loop, where its Python frames are known: they stand for it, whatever its place is.
- * `ip`: of the frame behind the one of `caller`. */
+/* Tells whether `ip`, called from `caller`, is the interpreter's loop with known Python frames:
+ * these replace it, wherever the loop is. */
 static inline bool parse_stack_replaced(const struct session *s, uint64_t caller, uint64_t ip)
 {
 	const uint64_t first = MG_INTERPRETED | UINT64_C(1) << MG_INSTRUCTION_BITS;
@@ -46,7 +48,8 @@ static inline bool parse_stack_replaced(const struct session *s, uint64_t caller
 	       mg_python_is_loop(&(s->slot ? s->pool->head : s->mem)->python, ip);
 }
 
-/* "Previous stack" becomes the `keep` outermost frames and the `count` behind `frames`. */
+/* Sets the current stack to the previous one's `keep` outermost frames and the `count` frames at
+ * `frames`. */
 static inline int parse_stack_new(struct session *s, struct reader *r, uint32_t keep,
 				  uint32_t count, const uint64_t *frames, bool truncated)
 {
@@ -97,7 +100,7 @@ static inline uint32_t parse_stack_node(struct session *s, struct reader *r)
 	return r->node;
 }
 
-/* The stack of an event. 0 or -1. */
+/* Finds the node of an event's stack. Returns 0 or -1. */
 static inline int parse_stack_of(struct session *s, struct reader *r, const struct record *c,
 				 uint32_t *node)
 {

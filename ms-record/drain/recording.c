@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A session with what the rooms above it keep of it.
+ * Makes and frees a session with the data that other rooms keep for it.
  */
 #include "recording.h"
 
@@ -16,7 +16,7 @@
 #include "remote.h"
 #include "ring.h"
 
-/* `serial`: in its pool. */
+/* Adds the other rooms' data. `serial`: the session's number in its pool. */
 static void add_parts(struct session *s, uint32_t serial)
 {
 	s->drained = ms_xcalloc(1, sizeof *s->drained);

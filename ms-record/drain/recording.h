@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * A session with what rooms drain, heap, scan and attach keep of it.
+ * A session with the data that rooms drain, heap, scan and attach keep for it.
  *
- * Session knows none of them, so whoever makes one that is to be drained calls one of these.
+ * Room session does not know these rooms, so whoever makes a session that will be drained calls
+ * one of these functions.
  */
 #pragma once
 
@@ -10,13 +11,14 @@
 struct pool;
 struct session;
 
-/* Before its process has the memory; of one on standby, when that is known (info_names), before it
- * is woken. */
+/* Adds the rooms' data to a session. Call it before the process has the memory; for a process on
+ * standby, once that process is known (info_names) and before it is woken. */
 void recording_begin(struct session *s);
-/* A forked child took a slot: makes its session, as far as shared memory tells. */
+/* Returns the session of a forked child that took a slot, filled in from shared memory only. */
 struct session *recording_of_child(struct pool *p, uint32_t slot);
-/* Frees a session that nobody uses any more, recorded or not. */
+/* Frees a session that is no longer used, recorded or not. */
 void recording_free(struct session *s);
 
-/* finish.c: writes the end block with all counts and closes the trace (draining thread). */
+/* Writes the end block with all counts and closes the trace. In finish.c, for the draining
+ * thread. */
 void finish_trace(struct session *s);

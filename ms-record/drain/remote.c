@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Stacks that the guest could not step through, unwound by libunwind through accessors of our own:
- * registers and stack from the copy, text and unwind tables from the module's file, or from the
- * target's memory while it lives.
+ * Unwinds stacks that the guest could not, by libunwind with accessors of our own: registers and
+ * stack come from the copy, text and unwind tables from the module's file or, while the target
+ * lives, from its memory.
  */
 #include "remote.h"
 
@@ -22,20 +22,20 @@
 #define PAGE 4096u
 #define PAGES 256u
 
-/* libunwind's search of a binary search table through accessors; exported, declared in no public
- * header. */
+/* Looks up a binary search table through accessors. libunwind exports this function but declares
+ * it in no public header. */
 int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t as, unw_word_t ip, unw_dyn_info_t *di,
 				       unw_proc_info_t *pi, int need_info, void *arg);
 
 struct remote {
 	unw_addr_space_t space;
 	struct page {
-		uint64_t address; /* of the page, plus 1; 0 = empty */
+		uint64_t address; /* page's address + 1; 0 = empty */
 		uint32_t module, epoch;
 		bool valid;
 		uint8_t bytes[PAGE];
 	} pages[PAGES];
-	/* the unwinding in hand */
+	/* the stack being unwound */
 	struct session *s;
 	struct reader *r;
 };
@@ -53,12 +53,12 @@ static struct module *module_at(const struct session *s, uint64_t address)
 static bool read_process(const struct session *s, uint64_t address, void *out, size_t n)
 {
 	if (s->process.folder < 0)
-		return false; /* it was gone before we knew it */
+		return false; /* it ended before we knew of it */
 	struct iovec to = {out, n}, from = {(void *)(uintptr_t)address, n};
 	return process_vm_readv(s->process.pid, &to, 1, &from, 1, 0) == (ssize_t)n;
 }
 
-/* A page of a module, from its file by its program headers. */
+/* Reads a page of a module from its file, by the program headers. */
 static bool read_file(const struct module *m, uint64_t address, uint8_t *out)
 {
 	struct ms_elf_reader f;
@@ -79,7 +79,7 @@ static bool read_file(const struct module *m, uint64_t address, uint8_t *out)
 	return false;
 }
 
-/* Text and tables do not change while a module is there: cached by page. */
+/* Reads a page through a cache: text and tables do not change while their module is mapped. */
 static bool read_page(struct remote *c, uint64_t address, const uint8_t **bytes)
 {
 	uint64_t page = address & ~(uint64_t)(PAGE - 1);
@@ -113,7 +113,7 @@ static bool read_code(struct remote *c, uint64_t address, void *out, size_t n)
 
 /* ---- accessors ---- */
 
-/* Lists of functions are at addresses that no program has. */
+/* Added to addresses in the lists of functions; no program has such addresses. */
 #define LISTED (UINT64_C(1) << 63)
 
 static int access_mem(unw_addr_space_t as, unw_word_t address, unw_word_t *value, int write,
@@ -160,9 +160,10 @@ static void put_unwind_info(unw_addr_space_t as, unw_proc_info_t *pi, void *arg)
 	pi->unwind_info = NULL;
 }
 
-/* .eh_frame_hdr: version, three encodings, pointer, count, table of (start, FDE) relative to the
- * header. Only the encodings that linkers write (pcrel sdata4, udata4, datarel sdata4) are known. A
- * module without one has a list of functions. */
+/* Finds unwind information through .eh_frame_hdr: version, three encodings, pointer, count,
+ * table of (start, FDE) relative to the header. Only the encodings that linkers write (pcrel
+ * sdata4, udata4, datarel sdata4) are supported. A module without this header has a list of
+ * functions. */
 static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *pi, int need,
 			  void *arg)
 {
@@ -230,7 +231,7 @@ static struct remote *of(struct session *s)
 	return s->drained->remote;
 }
 
-/* Tells whether there is a call in front of `ip` in the process, like the guest's mg_is_called. */
+/* Tells whether a call instruction precedes `ip` in the process, like the guest's mg_is_called. */
 bool remote_called(struct session *s, uint64_t ip)
 {
 	uint8_t code[MG_CALL_MOST];
@@ -244,8 +245,8 @@ static bool in_guest(const struct session *s, uint64_t ip)
 	return m && m->guest;
 }
 
-/* Tells whether the step from this frame is known. Without unwinding information libunwind guesses,
- * by bp and by what looks like an address. */
+/* Tells whether the caller of this frame can be found reliably. Without unwind information
+ * libunwind guesses, from bp and from words that look like addresses. */
 static bool is_known(struct remote *c, unw_cursor_t *cursor, uint64_t ip, bool exact)
 {
 	unw_proc_info_t pi;
@@ -253,7 +254,7 @@ static bool is_known(struct remote *c, unw_cursor_t *cursor, uint64_t ip, bool e
 	if (!find_proc_info(c->space, exact ? ip : ip - 1, &pi, 0, c))
 		return true;
 	unw_get_reg(cursor, REMOTE_BP, &bp);
-	return !bp || unw_is_signal_frame(cursor) > 0; /* 0: it ends here, by the ABI */
+	return !bp || unw_is_signal_frame(cursor) > 0; /* bp 0: outermost frame by the ABI */
 }
 
 size_t remote_unwind(struct session *s, struct reader *r, uint64_t *frames, bool *whole)
@@ -264,14 +265,15 @@ size_t remote_unwind(struct session *s, struct reader *r, uint64_t *frames, bool
 	c->r = r;
 	if (!c->space || unw_init_remote(&cursor, c->space, c))
 		return 0;
-	bool exact = false; /* of the frame in hand: a signal frame's caller was interrupted */
+	bool exact = false; /* a signal frame's caller was interrupted, so its ip is exact */
 	for (unsigned steps = 0; steps < 2 * REMOTE_FRAMES && n < REMOTE_FRAMES; steps++) {
 		unw_word_t ip = 0;
 		if (unw_get_reg(&cursor, UNW_REG_IP, &ip) || !ip) {
 			*whole = !ip;
 			break;
 		}
-		/* The image sends where in the call it was called, not where that returns to. */
+		/* The guest image sends an address inside the call instruction, not the return
+		 * address. */
 		if (!n && s->modules.attached)
 			ip++;
 		if (!in_guest(s, ip))

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Stacks that the guest could not step through: sent as registers and a copy of the stack, unwound
- * here.
+ * Unwinds stacks that the guest could not: it sends registers and a copy of the stack.
  */
 #pragma once
 
@@ -14,10 +13,10 @@ struct session;
 
 #define REMOTE_FRAMES 2048u
 
-/* Unwinds the reader's copy into `frames` (REMOTE_FRAMES entries, innermost first, MG_EXACT_IP on
- * an interrupted instruction), without frames inside the guest. *whole: the root was reached.
- * Returns how many. */
+/* Unwinds the reader's copy into `frames` (REMOTE_FRAMES entries, innermost first, MG_EXACT_IP
+ * on an interrupted instruction), without frames inside the guest. *whole: the outermost frame
+ * was reached. Returns the number of frames. */
 size_t remote_unwind(struct session *s, struct reader *r, uint64_t *frames, bool *whole);
-/* Is there a call in front of this address? Yes also where that cannot be seen. */
+/* Tells whether a call instruction precedes this address; true also if its code cannot be read. */
 bool remote_called(struct session *s, uint64_t ip);
 void remote_free(struct remote *m);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Rings: made ready, looked at, taken back.
+ * Prepares rings for threads, reads them and takes them back.
  */
 #include "ring.h"
 
@@ -20,22 +20,22 @@
 #include "ms-record/session/session.h"
 #include "ms-record/session/threads.h"
 
-#define SAMPLED_LEAST (256u << 10) /* bytes of a lap */
+#define SAMPLED_LEAST (256u << 10) /* bytes; while sampling, a smaller lap grows early */
 #define FREE_AHEAD 24u
-#define FREE_AHEAD_ATTACHED 96u  /* nobody waits for one */
-#define FREE_AHEAD_FILTERED 256u /* who waits takes the processor from us */
-#define FREE_AT_FIRST 6u /* most programs have one thread; its signal handlers take one each */
-#define LOOKS_NS UINT64_C(1000000)     /* at a stretch, for threads that are gone */
-#define LOOKS_SHARE 8u                 /* so many times as long it is not looked again */
-#define PENDING_NS UINT64_C(500000000) /* R5; how often it is looked at: */
+#define FREE_AHEAD_ATTACHED 96u  /* its threads cannot wait for a ring */
+#define FREE_AHEAD_FILTERED 256u /* a thread that waits for a ring uses our processor */
+#define FREE_AT_FIRST 6u         /* most programs have one thread; a ring for each signal handler */
+#define LOOKS_NS UINT64_C(1000000)     /* longest run of ring_return, ns */
+#define LOOKS_SHARE 8u                 /* pause after ring_return, in multiples of its run time */
+#define PENDING_NS UINT64_C(500000000) /* R5: longest delay by a pending stamp */
 #define PENDING_LOOK_NS UINT64_C(50000000)
-/* Parsed events that wait for a slow thread's pending stamp; beyond this the rings fill up instead.
- */
+/* Limit of the parsed events that wait for a slow thread's pending stamp; beyond it the rings
+ * fill up instead. */
 #define BACKLOG_MAX (UINT64_C(6) << 20)
-#define BACKLOG_MUCH (BACKLOG_MAX / 8) /* for one that has no processor */
-#define AHEAD_MOST 32768u              /* of a ring, while another one is read part by part */
+#define BACKLOG_MUCH (BACKLOG_MAX / 8) /* limit for a thread that has no processor */
+#define AHEAD_MOST 32768u /* parsed items of a ring while another ring is read in parts */
 #define QUIET_NS UINT64_C(5000000)
-#define ITEMS_KEPT ((size_t)1 << 14) /* of a ring, 800 KB */
+#define ITEMS_KEPT ((size_t)1 << 14) /* per ring, 800 KB */
 
 void ring_free(struct reader *r)
 {
@@ -53,16 +53,16 @@ static uint64_t window_bytes(const struct session *s, uint32_t ring)
 	return ring < s->rings.wide_count ? MG_WIDE_BYTES : s->rings.window_bytes;
 }
 
-/* Returns where a ring's window begins, in bytes from `memory` on. */
+/* Returns the offset of a ring's window from `memory`, in bytes. */
 static uint64_t window_at(const struct session *s, uint32_t ring)
 {
 	return (ring < s->rings.wide_count ? s->rings.wide_offset : s->rings.data_offset) +
 	       ring * window_bytes(s, ring);
 }
 
-/* Returns the first lap of a ring of an attached process, which drops what does not fit. Of each
- * process's share of --buffer some 45 % are for the threads that it has, so that rings of others
- * need not be small, and those that fill up can grow (raise_size). */
+/* Returns the first lap, in bytes, of a ring of an attached process, which drops events that do
+ * not fit. Some 45 % of each process's share of --buffer are for its existing threads, so that
+ * rings of other threads need not be small, and full rings can grow (raise_size). */
 static uint64_t attached_lap(const struct session *s, uint32_t ring)
 {
 	uint32_t n = s->opt->sharers;
@@ -72,8 +72,8 @@ static uint64_t attached_lap(const struct session *s, uint32_t ring)
 	return ring < 8 ? share / 16 : ring < 24 ? share / 128 : share / 1024;
 }
 
-/* Bytes of a ring's first lap: most processes have few threads, and it should hold what comes until
- * we look. One that may not make a thread wait has to. */
+/* Returns the first lap of a ring, in bytes. Most processes have few threads, and a lap should
+ * hold all events until we read it; it must if its thread may not wait. */
 static uint32_t first_lap(const struct session *s, uint32_t ring)
 {
 	uint64_t most = window_bytes(s, ring) - MG_SLACK;
@@ -84,8 +84,8 @@ static uint32_t first_lap(const struct session *s, uint32_t ring)
 	return (uint32_t)(lap < most ? lap : most);
 }
 
-/* Shared memory of `bytes` more, if --buffer allows it; the first rings of a session are beyond its
- * reach. */
+/* Takes `bytes` of shared memory from the budget of --buffer. `must`: even beyond the budget, as
+ * for the first rings of a session. Returns false if the budget is used up. */
 static bool take_budget(struct session *s, uint64_t bytes, bool must)
 {
 	uint64_t used = __atomic_add_fetch(s->buffer_used, bytes, __ATOMIC_RELAXED);
@@ -129,8 +129,8 @@ void ring_adopt(struct session *s, uint32_t n)
 	}
 }
 
-/* Nobody writes there: its thread is gone, the session sleeps, or the ring is another recording's.
- */
+/* Resets a ring that nobody writes to: its thread has ended, the session sleeps, or it belongs
+ * to another recording. */
 static void clear(struct mg_ring *g, uint32_t allowed)
 {
 	g->lost = g->lost_first = g->lost_last = 0;
@@ -142,7 +142,7 @@ static void clear(struct mg_ring *g, uint32_t allowed)
 	__atomic_store_n(&g->tail, 0, __ATOMIC_RELEASE);
 }
 
-/* R9: its thread is gone. */
+/* Marks a ring whose thread has ended as free (R9). */
 static void set_free(struct session *s, uint32_t i)
 {
 	struct mg_ring *g = &s->rings.shared[i];
@@ -170,7 +170,7 @@ void ring_take_over(struct session *s, bool proc)
 		uint32_t lap = first_lap(s, s->rings.prepared);
 		if (!take_budget(s, lap + MG_SLACK, s->rings.prepared < 8) ||
 		    !back(s, s->rings.prepared, 0, lap + MG_SLACK)) {
-			s->rings.max = s->rings.prepared; /* the others may have writers */
+			s->rings.max = s->rings.prepared; /* the remaining rings may have writers */
 			return;
 		}
 		set_up(s, &s->rings.readers[s->rings.prepared]);
@@ -180,14 +180,14 @@ void ring_take_over(struct session *s, bool proc)
 	}
 }
 
-/* R8: does it hold what is of this recording? */
+/* Tells whether a ring holds records of this recording (R8). */
 static bool is_of_now(const struct session *s, const struct reader *r)
 {
 	return __atomic_load_n(&r->ring->state, __ATOMIC_ACQUIRE) == MG_RING_TAKEN &&
 	       __atomic_load_n(&r->ring->wake, __ATOMIC_ACQUIRE) == s->wake;
 }
 
-/* The next one, which is `i`. */
+/* Prepares the next ring, number `i`. Returns false if there is no memory for it. */
 static bool prepare_one(struct session *s, uint32_t i)
 {
 	uint64_t bytes = first_lap(s, i) + MG_SLACK;
@@ -198,7 +198,7 @@ static bool prepare_one(struct session *s, uint32_t i)
 	struct reader *r = &s->rings.readers[i];
 	set_up(s, r);
 	r->ring->size_allowed = r->allowed;
-	/* Ahead of the first thread that may take it: a scan looks at all that are ready. */
+	/* Done before a thread can take the ring, because a scan looks at all prepared rings. */
 	__atomic_store_n(&s->rings.prepared, i + 1, __ATOMIC_RELEASE);
 	set_free(s, i);
 	return true;
@@ -213,8 +213,7 @@ static uint32_t count_free(const struct session *s)
 	return n < s->rings.prepared ? n : s->rings.prepared;
 }
 
-/* How many rings are to be free, before any were taken. One that cannot wake us needs them ready.
- */
+/* Returns how many rings to keep free. A process that cannot wake us needs more of them. */
 static uint32_t rings_ahead(const struct session *s)
 {
 	uint32_t taken = s->rings.prepared - count_free(s);
@@ -227,7 +226,8 @@ static uint32_t rings_ahead(const struct session *s)
 	return taken > 1 ? FREE_AHEAD : FREE_AT_FIRST;
 }
 
-/* Threads that wait for one. Whoever left by a longjmp is counted for ever. */
+/* Returns the number of threads that wait for a ring. A thread that left by longjmp stays
+ * counted. */
 static uint32_t rings_wanted(const struct session *s)
 {
 	uint32_t n = __atomic_load_n(&s->mem->rings_wanted, __ATOMIC_SEQ_CST);
@@ -238,7 +238,7 @@ void ring_prepare(struct session *s)
 {
 	uint32_t ahead = rings_ahead(s), wanted = rings_wanted(s);
 	uint32_t spare = count_free(s), want = ahead + wanted + s->rings.prepared / 4;
-	/* Threads come fast: those that ended already give theirs back at once. */
+	/* Threads start fast: free the rings of ended threads at once. */
 	if (spare < want / 2 && s->rings.prepared >= ahead) {
 		ring_return(s, true);
 		spare = count_free(s);
@@ -257,9 +257,10 @@ static void wake_writer(struct mg_ring *ring)
 		wake_shared(&ring->tail_futex, 1);
 }
 
-/* A thread that stalls gets a larger lap, up to the largest, and one of which samples are taken where
- * it would wake us often: a round costs as much as a hundred of these. But a quarter of the budget is
- * for threads to come, and half of it not for wide windows, which are for where there are few. */
+/* Enlarges the lap of a ring whose thread stalls, up to the window's size, and of a sampled ring
+ * that would wake us often, because a round costs as much as a hundred samples. A quarter of the
+ * budget stays free for new threads, and half of it if the window is wide: wide windows are for
+ * processes with few threads. */
 static void raise_size(struct session *s, struct reader *r, uint64_t seen)
 {
 	uint32_t stalls = __atomic_load_n(&r->ring->stalls, __ATOMIC_RELAXED);
@@ -286,7 +287,7 @@ static void raise_size(struct session *s, struct reader *r, uint64_t seen)
 	__atomic_store_n(&r->ring->size_allowed, r->allowed, __ATOMIC_RELEASE);
 }
 
-/* Reads a part of a ring, whose records end at `head`. Returns the bytes. */
+/* Reads one part of a ring, whose records end at `head`. Returns the bytes read. */
 static uint64_t drain(struct session *s, struct reader *r, uint64_t head)
 {
 	uint64_t bytes = head - r->tail;
@@ -301,19 +302,20 @@ static uint64_t drain(struct session *s, struct reader *r, uint64_t head)
 		return 0;
 	r->tail += (uint64_t)read;
 	__atomic_store_n(&r->ring->tail, r->tail, __ATOMIC_SEQ_CST);
-	/* One of which more is left would soon wait again; but a pending stamp is waited for. */
+	/* A thread with more left in its ring would soon wait again, so it is not woken yet; but
+	 * the merge waits for a thread with a pending stamp. */
 	if (r->pending || head - r->tail <= r->allowed / 2)
 		wake_writer(r->ring);
 	raise_size(s, r, bytes);
 	return (uint64_t)read;
 }
 
-/* Adds to how long the thread has not come on with what is pending, or says that it never will. What
- * counts is time in which it could have: on a busy machine neither it nor we have a processor for
- * seconds, and what it writes then would be out of order. */
+/* Adds to the time that the thread has delayed its pending stamp, or sets it to the limit if the
+ * thread has ended. Only time in which the thread could run counts: on a busy machine neither it
+ * nor we get a processor for seconds, and its later records would be out of order. */
 static void look_at_pending(struct session *s, struct reader *r, uint64_t now_ns, bool patient)
 {
-	const uint64_t most = PENDING_NS - 2 * PENDING_LOOK_NS; /* no look decides by itself */
+	const uint64_t most = PENDING_NS - 2 * PENDING_LOOK_NS; /* one check is not enough */
 	uint64_t since = now_ns - r->pending_ns;
 	bool known = r->thread != UINT32_MAX;
 	r->pending_ns = now_ns;
@@ -326,7 +328,8 @@ static void look_at_pending(struct session *s, struct reader *r, uint64_t now_ns
 		r->pending_held_ns += since < most ? since : most;
 }
 
-/* A pending stamp holds up the merge for a while (R5), unless its thread died inside the hook. */
+/* Tells whether a pending stamp delays the merge: for a limited time (R5), and not if its thread
+ * died inside the hook. */
 static bool pending_counts(struct session *s, struct reader *r, uint64_t now_ns, bool patient)
 {
 	if (__atomic_load_n(&s->ending, __ATOMIC_ACQUIRE))
@@ -336,7 +339,7 @@ static bool pending_counts(struct session *s, struct reader *r, uint64_t now_ns,
 	return r->pending_held_ns < PENDING_NS;
 }
 
-/* Since when it is that. */
+/* Notes a new pending stamp and since when it is pending. */
 static void note_pending(struct reader *r, uint64_t pending, uint64_t now_ns)
 {
 	if (pending == r->pending)
@@ -347,7 +350,7 @@ static void note_pending(struct reader *r, uint64_t pending, uint64_t now_ns)
 	r->pending_held_ns = 0;
 }
 
-/* Lists rings that threads have taken since the last look. */
+/* Lists the rings that threads have taken since the last call. */
 static void list_taken(struct session *s)
 {
 	for (uint32_t w = 0; w * 64 < s->rings.prepared; w++) {
@@ -365,7 +368,7 @@ static void list_taken(struct session *s)
 	}
 }
 
-/* Events parsed and not merged yet. */
+/* Returns the number of events parsed but not merged yet. */
 static uint64_t backlog(const struct session *s)
 {
 	uint64_t n = 0;
@@ -374,8 +377,9 @@ static uint64_t backlog(const struct session *s)
 	return n;
 }
 
-/* Is enough of it read, and more than the merge has come to? Of the ring that the others wait for
- * that is never so. While another one is read part by part it would pile up here. */
+/* Tells whether to leave a ring unread: enough of it is parsed, and its last item is later than
+ * the merge. Never true for the ring that the others wait for. Otherwise items would pile up
+ * while another ring is read in parts. */
 static bool is_ahead(const struct session *s, const struct reader *r, bool full)
 {
 	size_t n = r->count - r->first;
@@ -398,13 +402,13 @@ uint64_t ring_read_all(struct session *s, uint64_t now, uint64_t *limit)
 		if (pending && pending < least) {
 			if (pending_counts(s, r, now_ns, waiting < BACKLOG_MUCH))
 				least = pending;
-			else /* a thread that is gone may have published it meanwhile */
+			else /* an ended thread may have published it meanwhile */
 				head = __atomic_load_n(&r->ring->head, __ATOMIC_ACQUIRE);
 		}
 		r->later = is_ahead(s, r, full);
 		if (r->later) {
-			/* Records that are not read yet come after those that were, so the merge
-			 * may go up to there. */
+			/* Unread records are later than those already read, so the merge may
+			 * advance to the last of these. */
 			uint64_t last = r->items[r->count - 1].key >> 1;
 			if (head != r->tail && last < least)
 				least = last + 1;
@@ -415,7 +419,7 @@ uint64_t ring_read_all(struct session *s, uint64_t now, uint64_t *limit)
 		if (n)
 			r->quiet_ns = now_ns;
 		if (r->tail != head && r->last < least)
-			least = r->last + 1; /* what is left of it is later */
+			least = r->last + 1; /* its unread records are later */
 		partly |= r->tail != head;
 		read += n;
 	}
@@ -427,14 +431,14 @@ uint64_t ring_read_all(struct session *s, uint64_t now, uint64_t *limit)
 
 bool ring_wanted(struct session *s)
 {
-	/* W5 of guest/ring.c: who does not see that we sleep shows us here that it waits, and that
-	 * it has its ring. */
+	/* W5 of guest/ring.c: a thread that does not see that we sleep has published before that
+	 * it waits and that it has a ring. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	list_taken(s);
 	for (size_t i = 0; i < s->rings.taken.n; i++) {
 		const struct reader *r = s->rings.taken.v[i];
 		uint64_t unread = __atomic_load_n(&r->ring->head, __ATOMIC_ACQUIRE) - r->tail;
-		/* Who waits may have filled a lap of an earlier, smaller size. */
+		/* A thread that waits may have filled a lap of an earlier, smaller size. */
 		if (!(s->drained->left && r->later) &&
 		    (unread >= r->allowed / 2 ||
 		     (unread && __atomic_load_n(&r->ring->waiting, __ATOMIC_RELAXED))))
@@ -457,7 +461,7 @@ void ring_shrink(struct reader *r)
 
 /* ---- taken back ---- */
 
-/* Returns to the budget what the ring grew by, for other rings. */
+/* Returns the memory that the ring grew by to the budget. */
 static void shrink(struct session *s, const struct reader *r, uint32_t i)
 {
 	uint32_t first = first_lap(s, i);
@@ -469,7 +473,7 @@ static void shrink(struct session *s, const struct reader *r, uint32_t i)
 	give_budget(s, r->allowed - first);
 }
 
-/* R9 */
+/* Prepares a ring for another thread (R9). */
 static void give_back(struct session *s, struct reader *r)
 {
 	uint32_t i = (uint32_t)(r - s->rings.readers);
@@ -490,7 +494,8 @@ static void give_back(struct session *s, struct reader *r)
 	set_free(s, i);
 }
 
-/* Is it drained, and its thread gone? */
+/* Tells whether a ring is drained and its thread has ended. `hurry`: also if it was busy a
+ * moment ago. */
 static bool is_over(struct session *s, struct reader *r, uint64_t now, bool hurry)
 {
 	if (r->thread == UINT32_MAX || r->first < r->count ||
@@ -499,7 +504,7 @@ static bool is_over(struct session *s, struct reader *r, uint64_t now, bool hurr
 		return false;
 	if (!hurry)
 		r->quiet_ns = now;
-	/* It may have written its last between the two looks. */
+	/* The thread may have written its last record between the two checks. */
 	return !session_thread_alive(s, r->thread) &&
 	       __atomic_load_n(&r->ring->head, __ATOMIC_ACQUIRE) == r->tail;
 }
@@ -516,7 +521,7 @@ void ring_return(struct session *s, bool hurry)
 			give_back(s, r);
 			s->rings.taken.v[i] =
 				s->rings.taken
-					.v[--s->rings.taken.n]; /* now it is that one's turn */
+					.v[--s->rings.taken.n]; /* the moved ring comes next */
 		} else {
 			i++;
 		}

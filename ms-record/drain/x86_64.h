@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * x86-64, as remote.c wants it: which of a copy's registers each of libunwind's is, + 1, and the
- * one that is the frame pointer.
+ * The registers of x86-64 for remote.c: for each one of libunwind, its index in the copy + 1,
+ * and the frame pointer.
  */
 #pragma once
 
